@@ -1,0 +1,3 @@
+module github.com/vigildb/vigil
+
+go 1.26

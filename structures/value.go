@@ -1,0 +1,48 @@
+package structures
+
+// Kind names a type of value on disk. These numbers are on disk and never
+// change; a new type takes a new number.
+type Kind byte
+
+const (
+	KindNone     Kind = 0
+	KindString   Kind = 1
+	KindList     Kind = 2
+	KindHash     Kind = 3
+	KindSet      Kind = 4 // reserved
+	KindZSet     Kind = 5 // reserved
+	KindStream   Kind = 6 // reserved
+	KindBloom    Kind = 16
+	KindSchedule Kind = 32
+	KindPlace    Kind = 33 // reserved
+)
+
+// Value is what a key holds when it is more than a short string.
+//
+// On disk a value is a head and numbered pages. A small value lives wholly in
+// its head and has no pages; a big one keeps its elements in pages of some
+// kilobytes, so that changing one element rewrites one page. A value remembers
+// which pages changed since Clean was last called.
+type Value interface {
+	Kind() Kind
+	// Empty reports that the key is to be removed (a list without elements).
+	// Types that exist while empty, such as Bloom filters, answer false.
+	Empty() bool
+	// Size estimates the memory held, in bytes. It costs O(1).
+	Size() int
+	// AppendHead appends the encoding of the head to dst.
+	AppendHead(dst []byte) []byte
+	// Pages visits the pages that changed since Clean (all is false), or
+	// every page (all is true), in increasing order of id. A nil page means
+	// that the page with that id is gone and is visited only if all is false.
+	// The bytes are valid only during the call. It does not mark anything clean.
+	Pages(all bool, visit func(id uint64, page []byte))
+	// Clean marks every page as stored.
+	Clean()
+	// SetPage hands a stored page to a value that was just made from its head
+	// by the Decode function of its type. Bytes are copied if kept.
+	SetPage(id uint64, page []byte) error
+	// Apply replays one operation that a method of this type recorded. It must
+	// give the same value on every machine.
+	Apply(op byte, args *Args) error
+}
