@@ -1,0 +1,220 @@
+package scheduler
+
+import (
+	"math"
+	"slices"
+)
+
+// LB1 is P1's Theorem 1: no schedule with c probes a step costs less than
+//
+//	max{ sum pi, (sum sqrt pi)^2 / (2c) }.
+//
+// It is a low yardstick for few nodes or many probes: the optimum is 1.19 times
+// as much for pi = 2^-1 ... 2^-10, c = 1. Cost O(n).
+func LB1(rates []float64, c int) float64 {
+	sum, roots := 0.0, 0.0
+	for _, r := range rates {
+		sum += r
+		roots += math.Sqrt(r)
+	}
+	return max(sum, roots*roots/(2*float64(c)))
+}
+
+// Frequencies are the probes a step f_i of each node that minimise the sum of
+// pi_i/f_i under f_i <= 1 and sum f = c: f_i = min(1, sqrt(pi_i)/s), by filling
+// up from the greatest rate. Nodes of rate zero get none; if at most c others
+// are left, each of them gets 1. Cost O(n log n).
+func Frequencies(rates []float64, c int) []float64 {
+	f := make([]float64, len(rates))
+	order := make([]int, 0, len(rates))
+	for i, r := range rates {
+		if r > 0 {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		if rates[a] > rates[b] {
+			return -1
+		} else if rates[a] < rates[b] {
+			return 1
+		}
+		return 0
+	})
+	// left[k] sums the roots from the k-th greatest on, the small ones first so
+	// that nothing is lost by subtracting.
+	left := make([]float64, len(order)+1)
+	for k := len(order) - 1; k >= 0; k-- {
+		left[k] = left[k+1] + math.Sqrt(rates[order[k]])
+	}
+	full := 0 // nodes at the ceiling
+	for full < min(c, len(order)) &&
+		(len(order) <= c || math.Sqrt(rates[order[full]])*float64(c-full) >= left[full]) {
+		f[order[full]] = 1
+		full++
+	}
+	for _, i := range order[full:] {
+		f[i] = math.Sqrt(rates[i]) / left[full] * float64(c-full)
+	}
+	return f
+}
+
+// LB2 is sum(pi)/2 + min over f of sum pi/(2f), with f as in Frequencies: a
+// node probed with mean gap 1/f costs at least pi (1/f + 1)/2, as squares are
+// convex. LB1 <= LB2. Cost O(n log n).
+func LB2(rates []float64, c int) float64 {
+	f := Frequencies(rates, c)
+	cost := 0.0
+	for i, r := range rates {
+		if r > 0 {
+			cost += float64(r*(1+1/f[i])) / 2
+		}
+	}
+	return cost
+}
+
+// LB3 is LB2 with gaps that are whole numbers of steps: the greatest value over
+// prices v >= 0 of
+//
+//	sum over i of min over T = 1, 2, ... of (pi_i (T+1)/2 + v/T)  -  v c.
+//
+// The sum is concave and piecewise linear in v; v is found by bisection on its
+// slope, sum 1/T - c. LB2 <= LB3 <= cost of any schedule. Cost
+// O(n) for each of at most bisections steps.
+func LB3(rates []float64, c int) float64 {
+	value := func(v float64) (cost, slope float64) {
+		slope = -float64(c)
+		cost = -float64(v * float64(c))
+		for _, r := range rates {
+			if !(r > 0) {
+				continue
+			}
+			t := bestGap(r, v)
+			cost += float64(r*(t+1)/2) + v/t
+			slope += 1 / t
+		}
+		return cost, slope
+	}
+	high := 0.0
+	for _, r := range rates {
+		high = max(high, r)
+	}
+	return maximum(value, high)
+}
+
+// bestGap is the T that minimises r (T+1)/2 + v/T: the least T with
+// r T (T+1)/2 >= v, where the index of the node reaches v.
+func bestGap(r, v float64) float64 {
+	t := max(1, math.Ceil((math.Sqrt(1+8*v/r)-1)/2))
+	for t > 1 && r*(t-1)*t/2 >= v {
+		t--
+	}
+	for r*t*(t+1)/2 < v {
+		t++
+	}
+	return t
+}
+
+// maximum of a concave, piecewise linear function on [0, inf) that is
+// decreasing from somewhere on. It doubles high until the slope is at most 0.
+func maximum(value func(float64) (v, slope float64), high float64) float64 {
+	best, slope := value(0)
+	if slope <= 0 {
+		return best
+	}
+	for range bisections {
+		v, slope := value(high)
+		best = max(best, v)
+		if slope <= 0 {
+			break
+		}
+		high *= 2
+	}
+	low := 0.0
+	for range bisections {
+		middle := (low + high) / 2
+		if middle <= low || middle >= high {
+			break
+		}
+		v, slope := value(middle)
+		best = max(best, v)
+		if slope > 0 {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return best
+}
+
+// bisections is more than the halvings that a float64 allows between a price
+// and zero in practice; the loop ends when two neighbours are reached.
+const bisections = 200
+
+// MemorylessCost is the exact cost of the policy memoryless with c draws a step
+// (P1, Theorem 3, for c = 1, where it is (sum sqrt pi)^2):
+//
+//	sum pi_i / (1 - (1 - p_i)^c),  p_i = sqrt(pi_i) / sum sqrt(pi).
+//
+// Cost O(n).
+func MemorylessCost(rates []float64, c int) float64 {
+	roots := 0.0
+	for _, r := range rates {
+		roots += math.Sqrt(r)
+	}
+	cost := 0.0
+	for _, r := range rates {
+		if r > 0 {
+			cost += r / -math.Expm1(float64(c)*math.Log1p(-math.Sqrt(r)/roots))
+		}
+	}
+	return cost
+}
+
+// RewardBound is a bound on the mean reward a step of any policy on ephemeral
+// content with c probes a step: the least value over prices v >= 0 of
+//
+//	v c + sum over i of max(0, max over T = 1, 2, ... of (x_i(T) - v C_i)/T).
+//
+// The maximum is at the first T whose index reaches v, because the index of T
+// is the price at which T and T+1 are equally good. A node whose index never
+// reaches v is never probed. Gaps are searched by doubling and halving: cost
+// O(n log T) for each of at most bisections steps.
+func RewardBound(nodes []Interest, c int) float64 {
+	value := func(v float64) (reward, slope float64) {
+		reward, slope = -float64(v*float64(c)), -float64(c)
+		for _, m := range nodes {
+			if t := m.firstAge(v); t > 0 {
+				if gain := m.Reward(t) - float64(v*m.Cost); gain > 0 {
+					reward -= gain / float64(t)
+					slope += m.Cost / float64(t)
+				}
+			}
+		}
+		return reward, slope
+	}
+	high := 0.0
+	for _, m := range nodes {
+		high = max(high, m.Reward(1)/m.Cost)
+	}
+	return -maximum(value, high)
+}
+
+// firstAge is the least age whose index is at least v, or 0 if none is.
+func (m Interest) firstAge(v float64) int64 {
+	high := int64(1)
+	for m.Index(high) < v {
+		if high *= 2; high >= MaxStep {
+			return 0
+		}
+	}
+	low := high / 2 // its index is below v, or it is 0
+	for high-low > 1 {
+		middle := low + (high-low)/2
+		if m.Index(middle) < v {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return high
+}
