@@ -1,0 +1,506 @@
+package structures
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// listModel is a list next to the plain slice that it must equal, the pages
+// that a store would hold, and a copy that is fed with the records.
+type listModel struct {
+	t      *testing.T
+	r      *rand.Rand
+	list   *List
+	want   []string
+	ch     Change
+	pages  map[uint64]string
+	copied *List
+	sizes  int // bound on random element sizes
+}
+
+func (m *listModel) elem() string {
+	switch n := m.r.IntN(100); {
+	case n < 60:
+		return fmt.Sprint(m.r.IntN(50))
+	case n < 95:
+		return string(bytes.Repeat([]byte{byte('a' + m.r.IntN(3))}, m.r.IntN(m.sizes)))
+	default:
+		return string(bytes.Repeat([]byte{'x'}, m.r.IntN(3*m.sizes)))
+	}
+}
+
+func (m *listModel) index() int { return m.r.IntN(2*len(m.want)+3) - len(m.want) - 1 }
+
+func (m *listModel) step(growing bool) {
+	n := m.r.IntN(100)
+	switch {
+	case n < 55 && growing || n < 30:
+		m.push()
+	case n < 65:
+		m.pop()
+	case n < 75:
+		m.set()
+	case n < 88:
+		m.insert()
+	case n < 94:
+		m.remove()
+	case n < 95:
+		m.trim()
+	default:
+		m.rotate()
+	}
+}
+
+func (m *listModel) push() {
+	end := End(m.r.IntN(2))
+	var elems [][]byte
+	for range 1 + m.r.IntN(4) {
+		e := m.elem()
+		elems = append(elems, []byte(e))
+		if end == Head {
+			m.want = slices.Insert(m.want, 0, e)
+		} else {
+			m.want = append(m.want, e)
+		}
+	}
+	m.list.Push(&m.ch, end, elems...)
+}
+
+func (m *listModel) pop() {
+	end := End(m.r.IntN(2))
+	take := func() string {
+		var e string
+		if end == Head {
+			e, m.want = m.want[0], m.want[1:]
+		} else {
+			e, m.want = m.want[len(m.want)-1], m.want[:len(m.want)-1]
+		}
+		return e
+	}
+	if m.r.IntN(3) == 0 {
+		count := m.r.IntN(5)
+		want := min(count, len(m.want))
+		got := m.list.PopMany(&m.ch, end, count, func(e []byte) {
+			if w := take(); w != string(e) {
+				m.t.Fatalf("PopMany: got %q, want %q", e, w)
+			}
+		})
+		if got != want {
+			m.t.Fatalf("PopMany(%d): got %d, want %d", count, got, want)
+		}
+		return
+	}
+	got, ok := m.list.Pop(&m.ch, end)
+	if ok != (len(m.want) > 0) {
+		m.t.Fatalf("Pop: got %v with %d elements", ok, len(m.want))
+	}
+	if ok {
+		if w := take(); w != string(got) {
+			m.t.Fatalf("Pop: got %q, want %q", got, w)
+		}
+	}
+}
+
+func (m *listModel) set() {
+	i, e := m.index(), m.elem()
+	at := i
+	if at < 0 {
+		at += len(m.want)
+	}
+	want := at >= 0 && at < len(m.want)
+	if got := m.list.Set(&m.ch, i, []byte(e)); got != want {
+		m.t.Fatalf("Set(%d) of %d: got %v", i, len(m.want), got)
+	}
+	if want {
+		m.want[at] = e
+	}
+}
+
+func (m *listModel) insert() {
+	pivot, e, side := m.elem(), m.elem(), Side(m.r.IntN(2))
+	if len(m.want) > 0 {
+		pivot = m.want[m.r.IntN(len(m.want))]
+	}
+	at := slices.Index(m.want, pivot)
+	if at >= 0 {
+		m.want = slices.Insert(m.want, at+int(side), e)
+	}
+	n, found := m.list.Insert(&m.ch, side, []byte(pivot), []byte(e))
+	if found != (at >= 0) || n != len(m.want) {
+		m.t.Fatalf("Insert: got %d %v, want %d %v", n, found, len(m.want), at >= 0)
+	}
+}
+
+func (m *listModel) remove() {
+	e, count := m.elem(), m.r.IntN(5)-2
+	want, left := 0, count
+	if count < 0 {
+		slices.Reverse(m.want)
+		left = -count
+	}
+	m.want = slices.DeleteFunc(m.want, func(s string) bool {
+		if s != e || count != 0 && left == 0 {
+			return false
+		}
+		left--
+		want++
+		return true
+	})
+	if count < 0 {
+		slices.Reverse(m.want)
+	}
+	if got := m.list.Remove(&m.ch, count, []byte(e)); got != want {
+		m.t.Fatalf("Remove(%d, %q): got %d, want %d", count, e, got, want)
+	}
+}
+
+func (m *listModel) trim() {
+	start, stop := m.r.IntN(len(m.want)/4+2), -1-m.r.IntN(len(m.want)/4+2)
+	m.list.Trim(&m.ch, start, stop)
+	stop += len(m.want)
+	if start > stop {
+		m.want = nil
+	} else {
+		m.want = slices.Clone(m.want[start : stop+1])
+	}
+}
+
+func (m *listModel) rotate() {
+	from, to := End(m.r.IntN(2)), End(m.r.IntN(2))
+	got, ok := m.list.Rotate(&m.ch, from, to)
+	if ok != (len(m.want) > 0) {
+		m.t.Fatalf("Rotate: got %v with %d elements", ok, len(m.want))
+	}
+	if !ok {
+		return
+	}
+	last := len(m.want) - 1
+	if from == Tail && to == Head {
+		m.want = append([]string{m.want[last]}, m.want[:last]...)
+	} else if from == Head && to == Tail {
+		m.want = append(slices.Clone(m.want[1:]), m.want[0])
+	}
+	want := m.want[0]
+	if to == Tail {
+		want = m.want[last]
+	}
+	if string(got) != want {
+		m.t.Fatalf("Rotate: got %q, want %q", got, want)
+	}
+}
+
+func elements(l *List) []string {
+	var all []string
+	l.Range(0, -1, func(e []byte) { all = append(all, string(e)) })
+	return all
+}
+
+// check compares everything that can be read, and the ways of storing it.
+func (m *listModel) check() {
+	m.t.Helper()
+	if m.list.Len() != len(m.want) || m.list.Empty() != (len(m.want) == 0) {
+		m.t.Fatalf("Len: got %d, want %d", m.list.Len(), len(m.want))
+	}
+	if got := elements(m.list); !slices.Equal(got, m.want) {
+		m.t.Fatalf("elements: got %q, want %q", got, m.want)
+	}
+	m.checkReads()
+	m.checkNodes(m.list)
+	replay(m.t, m.copied, m.ch.Encoded())
+	m.ch.Reset(1 << 20)
+	if got := elements(m.copied); !slices.Equal(got, m.want) {
+		m.t.Fatalf("replayed: got %q, want %q", got, m.want)
+	}
+	storePages(m.t, m.list, m.pages)
+	m.list.Clean()
+	head := m.list.AppendHead(nil)
+	l, err := DecodeList(head)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	loadPages(m.t, l, m.pages)
+	if err := l.Complete(); err != nil {
+		m.t.Fatal(err)
+	}
+	m.checkNodes(l)
+	if got := elements(l); !slices.Equal(got, m.want) {
+		m.t.Fatalf("stored: got %q, want %q", got, m.want)
+	}
+	if m.r.IntN(4) == 0 {
+		m.list = l
+	}
+}
+
+func (m *listModel) checkReads() {
+	m.t.Helper()
+	var back []string
+	m.list.Backward(0, -1, func(e []byte) bool { back = append(back, string(e)); return true })
+	slices.Reverse(back)
+	if !slices.Equal(back, m.want) {
+		m.t.Fatalf("backward: got %q, want %q", back, m.want)
+	}
+	for range 10 {
+		i := m.index()
+		got, ok := m.list.Index(i)
+		at := i
+		if at < 0 {
+			at += len(m.want)
+		}
+		if ok != (at >= 0 && at < len(m.want)) || ok && string(got) != m.want[at] {
+			m.t.Fatalf("Index(%d): got %q %v", i, got, ok)
+		}
+		start, stop := m.index(), m.index()
+		var part []string
+		m.list.Range(start, stop, func(e []byte) { part = append(part, string(e)) })
+		from, n := m.list.Span(start, stop)
+		if !slices.Equal(part, m.want[from:from+n]) {
+			m.t.Fatalf("Range(%d, %d): got %q", start, stop, part)
+		}
+	}
+}
+
+// checkNodes checks what the code takes for granted about nodes and memory.
+func (m *listModel) checkNodes(l *List) {
+	m.t.Helper()
+	memory, count := len(l.array)*nodeSize+len(l.spare), 0
+	for i := range l.nodes {
+		n := l.node(i)
+		memory += len(n.buf)
+		count += int(n.count)
+		if n.count == 0 || n.count > 1 && n.used() > nodeBytes {
+			m.t.Fatalf("node %d has %d elements, %d bytes", i, n.count, n.used())
+		}
+		if i > 0 && l.node(i-1).id >= n.id {
+			m.t.Fatalf("node %d: number %d after %d", i, n.id, l.node(i-1).id)
+		}
+	}
+	if memory != l.memory || count != l.len {
+		m.t.Fatalf("memory %d, counted %d; length %d, counted %d", l.memory, memory, l.len, count)
+	}
+}
+
+func replay(t *testing.T, v Value, record []byte) {
+	t.Helper()
+	for len(record) > 0 {
+		op, args, rest, err := NextOp(record)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := v.Apply(op, &args); err != nil {
+			t.Fatal(err)
+		}
+		record = rest
+	}
+}
+
+// storePages brings pages up to date as a store does, and checks that they
+// then are what all pages are.
+func storePages(t *testing.T, v Value, pages map[uint64]string) {
+	t.Helper()
+	last, first := uint64(0), true
+	v.Pages(false, func(id uint64, page []byte) {
+		if !first && id <= last {
+			t.Fatalf("page %d visited after %d", id, last)
+		}
+		last, first = id, false
+		if page == nil {
+			delete(pages, id)
+		} else {
+			pages[id] = string(page)
+		}
+	})
+	all := map[uint64]string{}
+	v.Pages(true, func(id uint64, page []byte) { all[id] = string(page) })
+	if !maps.Equal(all, pages) {
+		t.Fatalf("%d pages stored by changes, %d pages in all, or they differ", len(pages), len(all))
+	}
+}
+
+func loadPages(t *testing.T, v Value, pages map[uint64]string) {
+	t.Helper()
+	for id, page := range pages {
+		if err := v.SetPage(id, []byte(page)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestListEqualsSlice(t *testing.T) {
+	for _, sizes := range []int{10, 200, 6000} {
+		t.Run(fmt.Sprintf("sizes=%d", sizes), func(t *testing.T) {
+			seed := rand.Uint64()
+			t.Logf("seed %d", seed)
+			m := &listModel{t: t, r: rand.New(rand.NewPCG(seed, 1)), list: NewList(), copied: NewList(),
+				pages: map[uint64]string{}, sizes: sizes}
+			for i := range 6000 {
+				m.step(i/1000%2 == 0)
+				if i%37 == 0 {
+					m.check()
+				}
+			}
+			m.check()
+		})
+	}
+}
+
+func TestFindFollowsRankCountAndLimit(t *testing.T) {
+	l := NewList()
+	for _, e := range []string{"a", "b", "c", "1", "2", "3", "c", "c"} {
+		l.Push(nil, Tail, []byte(e))
+	}
+	for _, c := range []struct {
+		rank, count, limit int
+		want               []int
+	}{
+		{1, 1, 0, []int{2}}, {2, 1, 0, []int{6}}, {-1, 1, 0, []int{7}}, {1, 0, 0, []int{2, 6, 7}},
+		{-1, 2, 0, []int{7, 6}}, {-2, 0, 0, []int{6, 2}}, {1, 0, 7, []int{2, 6}}, {-1, 0, 2, []int{7, 6}},
+		{4, 0, 0, nil}, {-1 << 63, 1, 0, nil}, {0, 1, 3, []int{2}}, {1, 1, 2, nil},
+	} {
+		var got []int
+		l.Find([]byte("c"), c.rank, c.count, c.limit, func(i int) { got = append(got, i) })
+		if !slices.Equal(got, c.want) {
+			t.Errorf("rank %d count %d limit %d: got %v, want %v", c.rank, c.count, c.limit, got, c.want)
+		}
+	}
+}
+
+func TestNumbersOfNodesStayInOrderWhenTheyRunOut(t *testing.T) {
+	l := NewList()
+	big := bytes.Repeat([]byte{'x'}, nodeBytes)
+	for i := range 40 {
+		l.Push(nil, Tail, append(fmt.Append(nil, i, " "), big...))
+	}
+	l.Clean()
+	pages := map[uint64]string{}
+	l.Pages(true, func(id uint64, page []byte) { pages[id] = string(page) })
+	pivot, _ := l.Index(20)
+	pivot = bytes.Clone(pivot)
+	for i := range 100 {
+		l.Insert(nil, Before, pivot, append(fmt.Append(nil, "n", i, " "), big...))
+		storePages(t, l, pages)
+		l.Clean()
+	}
+	l.node(0).id = 5 // as if pushed at the head for ever
+	pages = map[uint64]string{}
+	l.Pages(true, func(id uint64, page []byte) { pages[id] = string(page) })
+	l.Push(nil, Head, big)
+	storePages(t, l, pages)
+	l.Clean()
+	m := &listModel{t: t}
+	m.checkNodes(l)
+	if l.Len() != 141 {
+		t.Fatalf("Len: got %d, want 141", l.Len())
+	}
+}
+
+func TestListEncodingFollowsRedis(t *testing.T) {
+	l := NewList()
+	for range 128 {
+		l.Push(nil, Tail, []byte("12345678901234567890123456789012345678901234567890123456789"))
+	}
+	if got := l.Encoding(-2); got != "listpack" {
+		t.Errorf("7.8 KiB: got %s", got)
+	}
+	if got := l.Encoding(127); got != "quicklist" {
+		t.Errorf("128 elements, limit 127: got %s", got)
+	}
+	l.Push(nil, Tail, make([]byte, 400))
+	if got := l.Encoding(-2); got != "quicklist" {
+		t.Errorf("8.2 KiB: got %s", got)
+	}
+	if got := l.Encoding(-5); got != "listpack" {
+		t.Errorf("8.2 KiB, limit 64 KiB: got %s", got)
+	}
+}
+
+func TestListRefusesBadPages(t *testing.T) {
+	for _, head := range []string{"", "\x02", "\x01", "\x01\x05", "\x01\x01\x02", "\x01\x01\x01\x01", "\x00\x05ab", "\x00\x80"} {
+		if _, err := DecodeList([]byte(head)); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("head %q: got %v", head, err)
+		}
+	}
+	l, err := DecodeList([]byte("\x01\x03\x02"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.SetPage(7, []byte("\x01a\x01b")); err != nil {
+		t.Fatal(err)
+	}
+	for id, page := range map[uint64]string{7: "\x01c", 8: "", 9: "\x05a"} {
+		if err := l.SetPage(id, []byte(page)); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("page %d %q: got %v", id, page, err)
+		}
+	}
+	if err := l.Complete(); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("a missing page: got %v", err)
+	}
+	if err := l.SetPage(1, []byte("\x01c")); err != nil {
+		t.Fatal(err)
+	}
+	if got := elements(l); !slices.Equal(got, []string{"c", "a", "b"}) || l.Complete() != nil {
+		t.Errorf("got %q, %v", got, l.Complete())
+	}
+	if err := NewList().SetPage(1, []byte("\x01c")); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("page for a list in its head: got %v", err)
+	}
+}
+
+func TestListOnDiskIsFrozen(t *testing.T) {
+	l := NewList()
+	l.Push(nil, Tail, []byte("ab"), []byte(""), bytes.Repeat([]byte{'z'}, 130))
+	want := "\x00\x02ab\x00\x82\x01" + string(bytes.Repeat([]byte{'z'}, 130))
+	if got := l.AppendHead(nil); string(got) != want {
+		t.Errorf("head: got %q", got)
+	}
+	l.Push(nil, Head, bytes.Repeat([]byte{'y'}, 9000))
+	if got := l.AppendHead(nil); string(got) != "\x01\x04\x02" {
+		t.Errorf("paged head: got %q", got)
+	}
+	var ids []uint64
+	l.Pages(true, func(id uint64, page []byte) {
+		ids = append(ids, id)
+		if len(ids) == 2 && string(page) != want[1:] {
+			t.Errorf("page: got %q", page)
+		}
+	})
+	if !slices.Equal(ids, []uint64{1<<63 - 1<<20, 1 << 63}) {
+		t.Errorf("ids: got %x", ids)
+	}
+}
+
+func TestListRecordsAreFrozen(t *testing.T) {
+	var ch Change
+	l := NewList()
+	l.Push(&ch, Head, []byte("a"), []byte("b"))
+	l.Push(&ch, Tail, []byte("c"))
+	l.Pop(&ch, Head)
+	l.PopMany(&ch, Tail, 1, nil)
+	l.Set(&ch, -1, []byte("d"))
+	l.Insert(&ch, After, []byte("d"), []byte("e"))
+	l.Remove(&ch, -1, []byte("d"))
+	l.Push(&ch, Tail, []byte("f"))
+	l.Trim(&ch, 1, 1)
+	want := "\x10\x02\x01a\x01b" + "\x11\x01\x01c" + "\x12\x00" + "\x13\x01\x01\x01" + "\x14\x02\x00\x01d" +
+		"\x15\x02\x01\x02\x01e" + "\x16\x02\x01\x01\x01d" + "\x11\x01\x01f" + "\x17\x02\x01\x01\x01\x01"
+	if got := string(ch.Encoded()); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	ch.Reset(0)
+	l.Pop(&ch, Head)
+	size := ch.Len()
+	l.Pop(&ch, Head)
+	l.Set(&ch, 0, nil)
+	l.Insert(&ch, Before, nil, nil)
+	l.Remove(&ch, 0, nil)
+	l.Trim(&ch, 0, 0)
+	l.Rotate(&ch, Head, Tail)
+	l.PopMany(&ch, Tail, 3, nil)
+	if ch.Len() != size {
+		t.Errorf("changes of an empty list were recorded: %q", ch.Encoded())
+	}
+}
