@@ -1,0 +1,66 @@
+# vigil: `make` lists what there is.
+
+GO     ?= go
+BIN    := bin
+TOOLS  := $(GO) tool -modfile=.ci/tools/go.mod
+PORT   ?= 6379
+FUZZTIME ?= 10s
+
+.DEFAULT_GOAL := help
+.PHONY: help build run test race integration lint fuzz conformance conformance-redis crash bench bench-report docs docs-check check clean
+
+help: ## this list
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## build bin/vigil-server
+	CGO_ENABLED=0 $(GO) build -trimpath -o $(BIN)/ ./cmd/...
+
+run: ## build and run the server (PORT=6379, data in ./data)
+	@mkdir -p data
+	$(MAKE) -s build
+	$(BIN)/vigil-server --port $(PORT) --dir data
+
+test: ## all tests, those with real clients included
+	$(GO) test ./...
+	cd server/integration && $(GO) test ./...
+
+race: ## all tests under the race detector
+	$(GO) test -race ./...
+	cd server/integration && $(GO) test -race ./...
+
+lint: ## gofmt, vet, staticcheck
+	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'run gofmt -w on these'; exit 1; }
+	$(GO) vet ./...
+	cd server/integration && $(GO) vet ./...
+	$(TOOLS) staticcheck ./...
+
+fuzz: ## every fuzz target for FUZZTIME (10s) each
+	@for p in $$($(GO) list ./...); do \
+	  for f in $$($(GO) test -list '^Fuzz' $$p | grep ^Fuzz); do \
+	    echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$p || exit 1; \
+	  done; done
+
+conformance: ## the command transcripts against vigil
+	$(GO) test ./server -run Conformance -v -count=1
+
+conformance-redis: ## the same transcripts against a real redis-server on loopback
+	bash .ci/conformance-redis
+
+bench: ## benchmarks of every package
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+bench-report: ## compare with redis-server and write docs/benchmarks.md
+	$(MAKE) -s build
+	$(GO) run ./cmd/vigil-bench -server $(BIN)/vigil-server -out docs/benchmarks.md
+
+docs: ## regenerate docs/commands.md, docs/configuration.md, docs/compatibility.md
+	$(GO) run ./cmd/vigil-docs
+
+check: ## what CI runs: build, lint, test, race
+	$(MAKE) build
+	$(MAKE) lint
+	$(MAKE) test
+	$(MAKE) race
+
+clean: ## remove what was built
+	rm -rf $(BIN)
