@@ -1,0 +1,80 @@
+package schedule
+
+import "github.com/vigildb/vigil/scheduler"
+
+// Limits of a configuration and of the arguments of Next.
+const (
+	// MaxCount bounds the probes of one step.
+	MaxCount = 1 << 16
+	// MaxMillis bounds leases and lengths of steps: 34 years. Twice as much
+	// added to a time of this millennium stays exact in every format.
+	MaxMillis = 1 << 40
+	// MaxName bounds the name of a node in bytes.
+	MaxName = 8192
+	// DefaultLeaseMillis is the lease of a schedule that names none.
+	DefaultLeaseMillis = 60_000
+
+	maxTime = 1 << 50 // milliseconds since 1970; later times count as this
+)
+
+// Config is what is said when a schedule is created. It never changes.
+type Config struct {
+	Policy    string  // name of a policy; "" is "index"
+	Estimator string  // name of an estimator; "" is the policy's own
+	Probes    int     // c, nodes that Next answers unless told otherwise
+	Window    float64 // K of the estimator `window`, in items
+	Seed      uint64  // of the policies that draw
+	// StepMillis is the length of a step of the wall clock; 0 is the step
+	// clock, where every Next is one step.
+	StepMillis  int64
+	LeaseMillis int64 // lease of a Next that names none; 0 is no lease
+	// Explore is the fraction of probes that go to nodes drawn uniformly,
+	// whatever the policy thinks of them.
+	Explore float64
+}
+
+// DefaultConfig is what a schedule has when nothing is said.
+func DefaultConfig() Config {
+	return Config{Policy: "index", Probes: 1, Window: scheduler.DefaultWindow, LeaseMillis: DefaultLeaseMillis}
+}
+
+// Check returns the error that Create would: one of this package's, or one that
+// wraps scheduler.ErrPolicy or scheduler.ErrEstimator and lists the names.
+func (c *Config) Check() error {
+	_, _, err := c.resolve()
+	return err
+}
+
+// resolve checks a configuration and finds its policy and estimator.
+func (c *Config) resolve() (p scheduler.PolicySpec, e scheduler.EstimatorSpec, err error) {
+	policy, estimator := c.Policy, c.Estimator
+	if policy == "" {
+		policy = scheduler.Policies()[0].Name
+	}
+	if p, err = scheduler.PolicyNamed(policy); err != nil {
+		return p, e, err
+	}
+	if estimator == "" {
+		estimator = p.Estimator
+	}
+	if e, err = scheduler.EstimatorNamed(estimator); err != nil {
+		return p, e, err
+	}
+	return p, e, c.checkNumbers()
+}
+
+func (c *Config) checkNumbers() error {
+	switch {
+	case c.Probes < 1 || c.Probes > MaxCount:
+		return ErrCount
+	case !(c.Window > 0 && c.Window <= scheduler.MaxNumber):
+		return ErrWindow
+	case c.StepMillis < 0 || c.StepMillis > MaxMillis:
+		return ErrStepMillis
+	case c.LeaseMillis < 0 || c.LeaseMillis > MaxMillis:
+		return ErrLease
+	case !(c.Explore >= 0 && c.Explore <= 1):
+		return ErrExplore
+	}
+	return nil
+}

@@ -1,0 +1,238 @@
+package schedule
+
+import (
+	"encoding/binary"
+	"math"
+	"math/bits"
+
+	"github.com/vigildb/vigil/scheduler"
+)
+
+// The head. Numbers are uvarints, floats and the seed 8 bytes little endian.
+//
+//	+---------+--------+-----------+--------+--------+------+---------+
+//	| version | policy | estimator | probes | window | seed | step-ms |
+//	+---------+--------+-----------+--------+--------+------+---------+
+//	+----------+---------+-------+-----+------+-------+--------+
+//	| lease-ms | explore | epoch | now | step | calls | handed |
+//	+----------+---------+-------+-----+------+-------+--------+
+//	+----------+--------+------------+-------+
+//	| observed | failed | memo count | memo  |
+//	+----------+--------+------------+-------+
+//
+// version, policy and estimator are a byte each. A schedule that was not
+// created is two bytes, version and 0.
+//
+// A page: which of its 64 slots are used, and their nodes in order.
+//
+//	+----------------+------+------+-----
+//	| used (8 bytes) | node | node | ...
+//	+----------------+------+------+-----
+//
+// A node: its name, and those fields that differ from their default, told by a
+// mask with bit k for field k.
+//
+//	+-------------+------+------+--------
+//	| name length | name | mask | fields
+//	+-------------+------+------+--------
+//
+//	 0 rate        1 weight    2 decay      3 arrival   4 cost
+//	 5 max age     6 born      7 last-born  8 probes    9 items
+//	10 estimate   11 count    12 exposure  13 up       14 down
+//	15 lease end, step of the lease        16 memo count, memo
+//
+// Policy and estimator numbers are those of package scheduler. All these
+// numbers are on disk and never change.
+const version = 1
+
+const (
+	fieldRate = iota
+	fieldWeight
+	fieldDecay
+	fieldArrival
+	fieldCost
+	fieldMaxAge
+	fieldBorn
+	fieldLast
+	fieldProbes
+	fieldItems
+	fieldEstimate
+	fieldCount
+	fieldExposure
+	fieldUp
+	fieldDown
+	fieldLease
+	fieldMemo
+	fieldEnd
+)
+
+func floatBits(v float64) uint64 { return math.Float64bits(v) }
+
+func appendFloat(dst []byte, v float64) []byte {
+	return binary.LittleEndian.AppendUint64(dst, floatBits(v))
+}
+
+func appendFloats(dst []byte, list []float64) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(list)))
+	for _, v := range list {
+		dst = appendFloat(dst, v)
+	}
+	return dst
+}
+
+// AppendHead appends the head to dst.
+func (s *Schedule) AppendHead(dst []byte) []byte {
+	dst = append(dst, version, s.policyNum)
+	if s.policyNum == 0 {
+		return dst
+	}
+	dst = append(dst, s.estNum)
+	dst = binary.AppendUvarint(dst, uint64(s.config.Probes))
+	dst = appendFloat(dst, s.config.Window)
+	dst = binary.LittleEndian.AppendUint64(dst, s.config.Seed)
+	dst = binary.AppendUvarint(dst, uint64(s.config.StepMillis))
+	dst = binary.AppendUvarint(dst, uint64(s.config.LeaseMillis))
+	dst = appendFloat(dst, s.config.Explore)
+	for _, v := range [...]uint64{uint64(s.clock.epoch), uint64(s.clock.now), uint64(s.clock.step),
+		s.calls, s.handed, s.observed, s.failed} {
+		dst = binary.AppendUvarint(dst, v)
+	}
+	return appendFloats(dst, s.table.Memo)
+}
+
+// Pages visits the pages that changed since Clean, or all.
+func (s *Schedule) Pages(all bool, visit func(id uint64, page []byte)) {
+	var buf []byte
+	if all {
+		for slot := s.table.After(0); slot >= 0; {
+			id := slot / scheduler.PageSize
+			buf = s.appendPage(buf[:0], id)
+			visit(uint64(id), buf)
+			slot = s.table.After((id + 1) * scheduler.PageSize)
+		}
+		return
+	}
+	for w, word := range s.dirty {
+		for ; word != 0; word &= word - 1 {
+			id := w*64 + bits.TrailingZeros64(word)
+			buf = s.appendPage(buf[:0], id)
+			if len(buf) == 0 {
+				visit(uint64(id), nil)
+				continue
+			}
+			visit(uint64(id), buf)
+		}
+	}
+}
+
+// Clean marks every page as stored.
+func (s *Schedule) Clean() { clear(s.dirty) }
+
+// appendPage appends page id, or nothing if it has no nodes.
+func (s *Schedule) appendPage(dst []byte, id int) []byte {
+	first, used := id*scheduler.PageSize, uint64(0)
+	at := len(dst)
+	for i := range scheduler.PageSize {
+		n := s.table.At(first + i)
+		if n == nil {
+			continue
+		}
+		if used == 0 {
+			dst = binary.LittleEndian.AppendUint64(dst, 0)
+		}
+		used |= 1 << i
+		dst = appendNode(dst, n, s.seat(first+i))
+	}
+	if used != 0 {
+		binary.LittleEndian.PutUint64(dst[at:], used)
+	}
+	return dst
+}
+
+// paramsMask says which parameters differ from their default.
+func paramsMask(p *scheduler.Params) (mask uint64) {
+	for i, field := range paramFields(p) {
+		if *field != paramDefault(i) {
+			mask |= 1 << i
+		}
+	}
+	if p.MaxAge != 0 {
+		mask |= 1 << fieldMaxAge
+	}
+	return mask
+}
+
+// paramFields are the fields 0 to 4.
+func paramFields(p *scheduler.Params) [5]*float64 {
+	return [...]*float64{&p.Rate, &p.Weight, &p.Decay, &p.Arrival, &p.Cost}
+}
+
+func paramDefault(field int) float64 {
+	return [...]float64{scheduler.Unknown, 1, 0, scheduler.Unknown, 1}[field]
+}
+
+// learntFields are the fields 9 to 14, whose default is 0.
+func learntFields(n *scheduler.Node) [6]*float64 {
+	return [...]*float64{&n.Items, &n.Estimate, &n.Count, &n.Exposure, &n.Up, &n.Down}
+}
+
+// appendParams appends a mask and the parameters, as a node without the rest.
+func appendParams(dst []byte, p *scheduler.Params) []byte {
+	mask := paramsMask(p)
+	return appendParamFields(binary.AppendUvarint(dst, mask), mask, p)
+}
+
+func appendParamFields(dst []byte, mask uint64, p *scheduler.Params) []byte {
+	for i, field := range paramFields(p) {
+		if mask>>i&1 != 0 {
+			dst = appendFloat(dst, *field)
+		}
+	}
+	if p.MaxAge != 0 {
+		dst = binary.AppendUvarint(dst, uint64(p.MaxAge))
+	}
+	return dst
+}
+
+func appendNode(dst []byte, n *scheduler.Node, st *seat) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(st.name)))
+	dst = append(dst, st.name...)
+	mask := paramsMask(&n.Params)
+	ints := [...]int64{n.Born, n.Last - n.Born, n.Probes}
+	for i, v := range ints {
+		if v != 0 {
+			mask |= 1 << (fieldBorn + i)
+		}
+	}
+	for i, field := range learntFields(n) {
+		if *field != 0 {
+			mask |= 1 << (fieldItems + i)
+		}
+	}
+	if st.until != 0 {
+		mask |= 1 << fieldLease
+	}
+	if len(n.Memo) > 0 {
+		mask |= 1 << fieldMemo
+	}
+	dst = binary.AppendUvarint(dst, mask)
+	dst = appendParamFields(dst, mask, &n.Params)
+	for _, v := range ints {
+		if v != 0 {
+			dst = binary.AppendUvarint(dst, uint64(v))
+		}
+	}
+	for _, field := range learntFields(n) {
+		if *field != 0 {
+			dst = appendFloat(dst, *field)
+		}
+	}
+	if st.until != 0 {
+		dst = binary.AppendUvarint(dst, uint64(st.until))
+		dst = binary.AppendUvarint(dst, uint64(st.step))
+	}
+	if len(n.Memo) > 0 {
+		dst = appendFloats(dst, n.Memo)
+	}
+	return dst
+}

@@ -1,0 +1,36 @@
+package schedule
+
+import "errors"
+
+var (
+	// ErrExists is returned by Create on a schedule that has been created.
+	ErrExists = errors.New("schedule: exists already")
+	// ErrNotCreated is returned by every other method before Create.
+	ErrNotCreated = errors.New("schedule: not created")
+	// ErrNoNode is returned when the schedule has no node of that name.
+	ErrNoNode = errors.New("schedule: no such node")
+	// ErrNotLeased is returned by Observe and Fail for a node that was not
+	// handed out, was observed or failed since, or whose lease has ended.
+	ErrNotLeased = errors.New("schedule: node is not leased")
+	// ErrItems is returned by Observe when the items found are negative,
+	// infinite, not a number, or greater than scheduler.MaxNumber.
+	ErrItems = errors.New("schedule: items must be a number from 0 to 1e15")
+	// ErrCount is returned when a number of probes is not in 1 to MaxCount.
+	ErrCount = errors.New("schedule: count is out of range")
+	// ErrLease is returned when a lease is not in 0 to MaxMillis.
+	ErrLease = errors.New("schedule: lease is out of range")
+	// ErrStepMillis is returned when the length of a step of the wall clock is
+	// not in 0 to MaxMillis.
+	ErrStepMillis = errors.New("schedule: milliseconds per step are out of range")
+	// ErrExplore is returned when the exploring fraction is not in 0 to 1.
+	ErrExplore = errors.New("schedule: exploring fraction is out of range")
+	// ErrWindow is returned when K is not greater than 0 and at most
+	// scheduler.MaxNumber.
+	ErrWindow = errors.New("schedule: window is out of range")
+	// ErrName is returned when the name of a node is longer than MaxName.
+	ErrName = errors.New("schedule: node name is too long")
+	// ErrFull is returned by Add when there are scheduler.MaxNodes nodes.
+	ErrFull = errors.New("schedule: too many nodes")
+	// ErrSteps is returned by Next after scheduler.MaxStep steps.
+	ErrSteps = errors.New("schedule: no steps left")
+)

@@ -1,0 +1,127 @@
+package schedule
+
+import "github.com/vigildb/vigil/scheduler"
+
+// Field is one line of SCHED.INFO or SCHED.NODE. Value is a string, an int64 or
+// a float64.
+type Field struct {
+	Name  string
+	Value any
+}
+
+// Info describes the schedule at a time, in the order to be shown. It costs
+// O(1), except after loading.
+func (s *Schedule) Info(nowMillis int64) []Field {
+	if s.policyNum == 0 {
+		return nil
+	}
+	s.ready()
+	s.expire(s.clock.at(nowMillis))
+	kind := "step"
+	if s.config.StepMillis > 0 {
+		kind = "wall"
+	}
+	return []Field{
+		{"policy", s.config.Policy},
+		{"probes", int64(s.config.Probes)},
+		{"estimator", s.config.Estimator},
+		{"window", s.config.Window},
+		{"seed", int64(s.config.Seed)},
+		{"clock", kind},
+		{"step-ms", s.config.StepMillis},
+		{"lease-ms", s.config.LeaseMillis},
+		{"explore", s.config.Explore},
+		{"nodes", int64(s.table.Live())},
+		{"leased", int64(len(s.leases))},
+		{"step", s.clock.step},
+		{"calls", int64(s.calls)},
+		{"handed-out", int64(s.handed)},
+		{"observed", int64(s.observed)},
+		{"failed", int64(s.failed)},
+	}
+}
+
+// Node describes a node, in the order to be shown. Age and index are those of
+// the step that a Next at this time would have; lease-ms is the time left, 0
+// without a lease. Rate and arrival are -1 if none was given. It returns
+// ErrNoNode for an unknown node.
+func (s *Schedule) Node(node []byte, nowMillis int64) ([]Field, error) {
+	at, ok := s.names[string(node)]
+	if !ok {
+		return nil, ErrNoNode
+	}
+	s.ready()
+	now := s.clock.at(nowMillis)
+	s.expire(now)
+	slot, step := int(at), s.clock.next(now)
+	n := s.table.At(slot)
+	return []Field{
+		{"node", s.seat(slot).name},
+		{"rate", n.Rate},
+		{"weight", n.Weight},
+		{"decay", n.Decay},
+		{"arrival", n.Arrival},
+		{"cost", n.Cost},
+		{"max-age", n.MaxAge},
+		{"estimate", n.Estimate},
+		{"age", n.Age(step)},
+		{"index", s.policy.Value(slot, step)},
+		{"probes", n.Probes},
+		{"items", n.Items},
+		{"lease-ms", max(0, s.seat(slot).until-now)},
+	}, nil
+}
+
+// Scan visits the names of up to count nodes from a cursor on and answers the
+// cursor to go on from; 0 begins, and 0 is answered at the end. A node that is
+// there during the whole iteration is visited exactly once: nodes keep their
+// slots.
+func (s *Schedule) Scan(cursor uint64, count int, visit func(node string)) uint64 {
+	if cursor >= uint64(s.table.Len()) {
+		return 0
+	}
+	slot := s.table.After(int(cursor))
+	for ; slot >= 0 && count > 0; count-- {
+		visit(s.seat(slot).name)
+		slot = s.table.After(slot + 1)
+	}
+	return uint64(max(slot, 0))
+}
+
+// Cost says what the schedule costs and what no schedule can better.
+type Cost struct {
+	// Rewards: the numbers are rewards a step and Bound is from above.
+	// Otherwise they are mean queues and the bounds are from below.
+	Rewards bool
+	// Exact is the expected cost of the policy at the present estimates, if
+	// there is a formula for it; Known says whether.
+	Exact float64
+	Known bool
+	// LB1 is Theorem 1's bound, 0 for rewards; Bound is LB3 or RewardBound.
+	LB1, Bound float64
+}
+
+// Cost evaluates the bounds at the present estimates, with weights and costs,
+// for the configured number of probes. It costs O(n) some dozens of times.
+func (s *Schedule) Cost() Cost {
+	if s.policyNum == 0 {
+		return Cost{}
+	}
+	c := s.config.Probes
+	if s.rewards {
+		var nodes []scheduler.Interest
+		for slot := s.table.After(0); slot >= 0; slot = s.table.After(slot + 1) {
+			nodes = append(nodes, scheduler.InterestOf(s.table.At(slot)))
+		}
+		return Cost{Rewards: true, Bound: scheduler.RewardBound(nodes, c)}
+	}
+	var rates []float64
+	for slot := s.table.After(0); slot >= 0; slot = s.table.After(slot + 1) {
+		rates = append(rates, s.table.At(slot).Worth())
+	}
+	out := Cost{LB1: scheduler.LB1(rates, c), Bound: scheduler.LB3(rates, c)}
+	if s.exact != nil {
+		out.Exact, out.Known = s.exact(rates, c), true
+	}
+	return out
+}

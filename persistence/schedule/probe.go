@@ -1,0 +1,202 @@
+package schedule
+
+import (
+	"encoding/binary"
+
+	"github.com/vigildb/vigil/scheduler"
+	"github.com/vigildb/vigil/structures"
+)
+
+// Pick is a node to be probed.
+type Pick struct {
+	Node string
+	// Age is the number of steps since its last probe.
+	Age int64
+	// Index is what the policy ranked or drew the node by.
+	Index float64
+}
+
+// Next advances the clock (one step, or to the step of the wall clock) and
+// hands out the nodes to probe now: up to count of them, the configured number
+// if count is 0; fewer, or none, when the policy idles or the nodes are
+// leased. A negative lease is the configured one; with a lease of 0 the probes
+// count as done. The answer is valid until the next call of Next or Peek.
+//
+// Errors: ErrNotCreated, ErrCount, ErrLease, ErrSteps.
+func (s *Schedule) Next(ch *structures.Change, count int, nowMillis, leaseMillis int64) ([]Pick, error) {
+	if leaseMillis < 0 {
+		leaseMillis = s.config.LeaseMillis
+	}
+	if leaseMillis > MaxMillis {
+		return nil, ErrLease
+	}
+	now, step, err := s.choose(count, nowMillis)
+	if err != nil {
+		return nil, err
+	}
+	ch.Op(opNext, 4)
+	ch.Uint(uint64(now))
+	ch.Uint(uint64(step))
+	ch.Uint(uint64(leaseMillis))
+	if ch != nil {
+		var room [64]byte
+		list := room[:0]
+		for _, slot := range s.slots {
+			list = binary.AppendUvarint(list, uint64(slot))
+		}
+		ch.Bytes(list)
+	}
+	s.hand(now, step, leaseMillis, s.slots)
+	return s.picks, nil
+}
+
+// Peek answers what Next would, with the same count and time, and changes
+// nothing. The answer is valid until the next call of Next or Peek. Errors:
+// ErrNotCreated, ErrCount, ErrSteps.
+func (s *Schedule) Peek(count int, nowMillis int64) ([]Pick, error) {
+	if _, _, err := s.choose(count, nowMillis); err != nil {
+		return nil, err
+	}
+	return s.picks, nil
+}
+
+// choose fills s.slots and s.picks. It changes only what is derived.
+func (s *Schedule) choose(count int, nowMillis int64) (now, step int64, err error) {
+	if s.policyNum == 0 {
+		return 0, 0, ErrNotCreated
+	}
+	if count == 0 {
+		count = s.config.Probes
+	}
+	if count < 1 || count > MaxCount {
+		return 0, 0, ErrCount
+	}
+	s.ready()
+	now = s.clock.at(nowMillis)
+	if step = s.clock.next(now); step > scheduler.MaxStep {
+		return 0, 0, ErrSteps
+	}
+	s.expire(now)
+	// The generator is a function of seed and call: replay needs no draws,
+	// and Peek sees those that Next will.
+	s.pcg.Seed(s.config.Seed, s.calls)
+	explored := 0
+	if s.config.Explore > 0 {
+		for range count {
+			if s.draws.Float64() < s.config.Explore {
+				explored++
+			}
+		}
+	}
+	s.slots = s.policy.Pick(s.slots[:0], step, count-explored, s.draws)
+	if explored > 0 {
+		s.slots = scheduler.Explore(s.slots, &s.table, explored, s.draws)
+	}
+	s.picks = s.picks[:0]
+	for _, slot := range s.slots {
+		s.picks = append(s.picks, Pick{s.seat(slot).name, s.table.At(slot).Age(step), s.policy.Value(slot, step)})
+	}
+	return now, step, nil
+}
+
+// hand applies a NEXT: its time, its step and its picks.
+func (s *Schedule) hand(now, step, leaseMillis int64, slots []int) {
+	s.ready()
+	s.clock.set(now)
+	s.clock.step = step
+	s.expire(now)
+	s.calls++
+	s.handed += uint64(len(slots))
+	for _, slot := range slots {
+		s.unlease(slot)
+		n, st := s.table.At(slot), s.seat(slot)
+		if leaseMillis == 0 {
+			st.until, st.step = 0, 0
+			n.Last = max(n.Last, step)
+			n.Probes++
+		} else {
+			st.until, st.step = now+leaseMillis, step
+			s.lease(slot)
+		}
+		s.policy.Touch(slot)
+		s.touch(slot)
+	}
+}
+
+// Observe says what the probe of a leased node found: a count of items, or the
+// interest collected. The lease ends, the age counts from the step of the Next,
+// and policy and estimator learn. Errors: ErrNotCreated, ErrItems, ErrNoNode,
+// ErrNotLeased.
+func (s *Schedule) Observe(ch *structures.Change, node []byte, items float64, nowMillis int64) error {
+	if scheduler.CheckNumber(items) != nil {
+		return ErrItems
+	}
+	items += 0 // -0 becomes 0
+	slot, now, err := s.held(node, nowMillis)
+	if err != nil {
+		return err
+	}
+	ch.Op(opObserve, 3)
+	ch.Uint(uint64(slot))
+	ch.Uint(floatBits(items))
+	ch.Uint(uint64(now))
+	s.observe(slot, items, now)
+	return nil
+}
+
+// Fail says that the probe of a leased node did not happen. The lease ends and
+// the age is as if it had not begun. Errors: ErrNotCreated, ErrNoNode,
+// ErrNotLeased.
+func (s *Schedule) Fail(ch *structures.Change, node []byte, nowMillis int64) error {
+	slot, now, err := s.held(node, nowMillis)
+	if err != nil {
+		return err
+	}
+	ch.Op(opFail, 2)
+	ch.Uint(uint64(slot))
+	ch.Uint(uint64(now))
+	s.fail(slot, now)
+	return nil
+}
+
+// held finds a node whose lease is running.
+func (s *Schedule) held(node []byte, nowMillis int64) (slot int, now int64, err error) {
+	if s.policyNum == 0 {
+		return 0, 0, ErrNotCreated
+	}
+	at, ok := s.names[string(node)]
+	if !ok {
+		return 0, 0, ErrNoNode
+	}
+	now = s.clock.at(nowMillis)
+	if s.seat(int(at)).until <= now {
+		return 0, 0, ErrNotLeased
+	}
+	return int(at), now, nil
+}
+
+func (s *Schedule) observe(slot int, items float64, now int64) {
+	s.ready()
+	s.clock.set(now)
+	st := s.seat(slot)
+	step := st.step
+	s.unlease(slot)
+	st.until, st.step = 0, 0
+	n := s.table.At(slot)
+	s.memos -= len(n.Memo)
+	scheduler.Observe(&s.table, s.policy, s.estimator, slot, items, step)
+	s.memos += len(n.Memo)
+	s.observed++
+	s.touch(slot)
+}
+
+func (s *Schedule) fail(slot int, now int64) {
+	s.ready()
+	s.clock.set(now)
+	st := s.seat(slot)
+	s.unlease(slot)
+	st.until, st.step = 0, 0
+	s.failed++
+	s.policy.Touch(slot)
+	s.touch(slot)
+}

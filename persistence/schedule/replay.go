@@ -1,0 +1,153 @@
+package schedule
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/vigildb/vigil/scheduler"
+	"github.com/vigildb/vigil/structures"
+)
+
+// Operations of a schedule. These numbers are on disk and never change.
+const (
+	opCreate  = 16 // policy, estimator, probes, window, seed, step-ms, lease-ms, explore, now
+	opAdd     = 17 // node, now, parameters
+	opRemove  = 18 // slot
+	opNext    = 19 // now, step, lease-ms, slots
+	opObserve = 20 // slot, items, now
+	opFail    = 21 // slot, now
+)
+
+// Apply replays a recorded operation. It draws nothing and reads no clock. The
+// error wraps structures.ErrCorrupt or structures.ErrUnknownChange; the schedule
+// is unchanged then.
+func (s *Schedule) Apply(op byte, args *structures.Args) error {
+	if (op == opCreate) != (s.policyNum == 0) && op >= opCreate && op <= opFail {
+		return fmt.Errorf("schedule: operation %d on a schedule in the wrong state: %w", op, structures.ErrCorrupt)
+	}
+	err := structures.ErrUnknownChange
+	switch op {
+	case opCreate:
+		err = s.applyCreate(args)
+	case opAdd:
+		err = s.applyAdd(args)
+	case opRemove:
+		err = s.applyRemove(args)
+	case opNext:
+		err = s.applyNext(args)
+	case opObserve:
+		err = s.applyObserve(args)
+	case opFail:
+		err = s.applyFail(args)
+	}
+	if err != nil {
+		return fmt.Errorf("schedule: operation %d: %w", op, err)
+	}
+	return nil
+}
+
+func (s *Schedule) applyCreate(args *structures.Args) error {
+	policy, estimator := args.Uint(), args.Uint()
+	probes := args.Uint()
+	c := Config{Window: math.Float64frombits(args.Uint()), Seed: args.Uint()}
+	step, lease := args.Uint(), args.Uint()
+	c.Explore = math.Float64frombits(args.Uint())
+	now := args.Uint()
+	if err := args.Done(); err != nil {
+		return err
+	}
+	if policy > math.MaxUint8 || estimator > math.MaxUint8 || probes > MaxCount ||
+		step > MaxMillis || lease > MaxMillis || now > maxTime {
+		return structures.ErrCorrupt
+	}
+	c.Probes, c.StepMillis, c.LeaseMillis = int(probes), int64(step), int64(lease)
+	if err := s.restore(byte(policy), byte(estimator), c); err != nil {
+		return fmt.Errorf("%w: %w", err, structures.ErrCorrupt)
+	}
+	s.clock = clock{stepMillis: c.StepMillis, epoch: int64(now), now: int64(now), seen: int64(now)}
+	return nil
+}
+
+func (s *Schedule) applyAdd(args *structures.Args) error {
+	node, now := args.Bytes(), args.Uint()
+	r := reader{buf: args.Bytes()}
+	if err := args.Done(); err != nil {
+		return err
+	}
+	p := r.params(r.number(1<<(fieldMaxAge+1) - 1))
+	if r.done("parameters") != nil || now > maxTime || s.checkNode(node, &p) != nil {
+		return structures.ErrCorrupt
+	}
+	s.add(node, p, int64(now))
+	return nil
+}
+
+func (s *Schedule) applyRemove(args *structures.Args) error {
+	slot, err := s.slotOf(args.Uint())
+	if err := args.Done(); err != nil {
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	s.remove(slot)
+	return nil
+}
+
+func (s *Schedule) applyNext(args *structures.Args) error {
+	now, step, lease := args.Uint(), args.Uint(), args.Uint()
+	list := args.Bytes()
+	if err := args.Done(); err != nil {
+		return err
+	}
+	if now > maxTime || step > scheduler.MaxStep || int64(step) < s.clock.step || lease > MaxMillis {
+		return structures.ErrCorrupt
+	}
+	s.slots = s.slots[:0]
+	for len(list) > 0 {
+		v, w := binary.Uvarint(list)
+		slot, err := s.slotOf(v)
+		if w <= 0 || err != nil || len(s.slots) == MaxCount {
+			return structures.ErrCorrupt
+		}
+		s.slots = append(s.slots, slot)
+		list = list[w:]
+	}
+	s.hand(max(int64(now), s.clock.now), int64(step), int64(lease), s.slots)
+	return nil
+}
+
+func (s *Schedule) applyObserve(args *structures.Args) error {
+	slot, err := s.slotOf(args.Uint())
+	items, now := math.Float64frombits(args.Uint()), args.Uint()
+	if err := args.Done(); err != nil {
+		return err
+	}
+	if err != nil || scheduler.CheckNumber(items) != nil || now > maxTime {
+		return structures.ErrCorrupt
+	}
+	s.observe(slot, items, int64(now))
+	return nil
+}
+
+func (s *Schedule) applyFail(args *structures.Args) error {
+	slot, err := s.slotOf(args.Uint())
+	now := args.Uint()
+	if err := args.Done(); err != nil {
+		return err
+	}
+	if err != nil || now > maxTime {
+		return structures.ErrCorrupt
+	}
+	s.fail(slot, int64(now))
+	return nil
+}
+
+// slotOf checks a recorded slot: it must be in use.
+func (s *Schedule) slotOf(v uint64) (int, error) {
+	if v >= scheduler.MaxNodes || s.table.At(int(v)) == nil {
+		return 0, structures.ErrCorrupt
+	}
+	return int(v), nil
+}

@@ -1,0 +1,278 @@
+package schedule
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/vigildb/vigil/scheduler"
+	"github.com/vigildb/vigil/structures"
+)
+
+var _ structures.Value = (*Schedule)(nil)
+
+// play does n random operations with irregular time, records them and calls
+// each after every one.
+func play(t testing.TB, s *Schedule, ch *structures.Change, rng *rand.Rand, n int, each func()) {
+	t.Helper()
+	now := int64(1000)
+	var out []string
+	name := func() []byte { return fmt.Appendf(nil, "node-%d", rng.IntN(300)) }
+	for range n {
+		now += int64(rng.IntN(60)) - 10
+		switch k := rng.IntN(20); {
+		case k < 6:
+			p := scheduler.DefaultParams()
+			p.Decay = .01 + rng.Float64()
+			if rng.IntN(2) == 0 {
+				p.Rate, p.MaxAge = rng.Float64(), int64(rng.IntN(3))
+			}
+			if _, err := s.Add(ch, name(), p, now); err != nil {
+				t.Fatal(err)
+			}
+		case k < 8:
+			s.Remove(ch, name())
+		case k < 13:
+			picks, err := s.Next(ch, rng.IntN(4), now, int64(rng.IntN(5)*40-40))
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, namesOf(picks)...)
+		case k < 14:
+			if _, err := s.Peek(1, now+int64(rng.IntN(100))); err != nil {
+				t.Fatal(err)
+			}
+		case len(out) > 0:
+			i := rng.IntN(len(out))
+			// Errors are part of the game: the lease may be over.
+			if k < 18 {
+				_ = s.Observe(ch, []byte(out[i]), float64(rng.IntN(4)), now)
+			} else {
+				_ = s.Fail(ch, []byte(out[i]), now)
+			}
+			out = append(out[:i], out[i+1:]...)
+		}
+		each()
+	}
+}
+
+func replay(t testing.TB, s *Schedule, record []byte) {
+	t.Helper()
+	for len(record) > 0 {
+		op, args, rest, err := structures.NextOp(record)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Apply(op, &args); err != nil {
+			t.Fatal(err)
+		}
+		record = rest
+	}
+}
+
+// configs are all policies, with and without the wall clock and exploration.
+func configs() []Config {
+	var all []Config
+	for i, p := range scheduler.Policies() {
+		for k, e := range scheduler.Estimators() {
+			c := DefaultConfig()
+			c.Policy, c.Estimator, c.Probes, c.Seed = p.Name, e.Name, 2, uint64(i)
+			c.StepMillis, c.Explore = int64(k%2*37), float64(i%2)*.2
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+func TestReplayOfRecordedChangesGivesTheSameBytes(t *testing.T) {
+	for i, c := range configs() {
+		s, ch := New(), new(structures.Change)
+		if err := s.Create(ch, c, 900); err != nil {
+			t.Fatal(err)
+		}
+		play(t, s, ch, rand.New(rand.NewPCG(uint64(i), 1)), 3000, func() {})
+		copied := New()
+		replay(t, copied, ch.Encoded())
+		if !bytes.Equal(encoding(s), encoding(copied)) {
+			t.Errorf("%s/%s, seed %d: replay differs", c.Policy, c.Estimator, i)
+		}
+		if s.Size() != copied.Size() {
+			t.Errorf("%s/%s: size %d, replayed %d", c.Policy, c.Estimator, s.Size(), copied.Size())
+		}
+	}
+}
+
+// store is a disk: a head and pages, brought up to date by dirty pages only.
+type store struct {
+	head  []byte
+	pages map[uint64][]byte
+}
+
+func (d *store) save(s *Schedule) {
+	d.head = s.AppendHead(nil)
+	s.Pages(false, func(id uint64, page []byte) {
+		if page == nil {
+			delete(d.pages, id)
+		} else {
+			d.pages[id] = bytes.Clone(page)
+		}
+	})
+	s.Clean()
+}
+
+func (d *store) load(t testing.TB) *Schedule {
+	t.Helper()
+	s, err := Decode(d.head)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, page := range d.pages {
+		if err := s.SetPage(id, page); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+func TestDirtyPagesAddUpToTheWholeValue(t *testing.T) {
+	for i, c := range configs() {
+		rng := rand.New(rand.NewPCG(uint64(i), 2))
+		s, disk := New(), store{pages: map[uint64][]byte{}}
+		if err := s.Create(nil, c, 900); err != nil {
+			t.Fatal(err)
+		}
+		saves := 0
+		play(t, s, nil, rng, 2000, func() {
+			if rng.IntN(40) != 0 {
+				return
+			}
+			disk.save(s)
+			saves++
+			if saves%5 == 0 && !bytes.Equal(encoding(s), encoding(disk.load(t))) {
+				t.Fatalf("%s/%s, seed %d: loaded value differs", c.Policy, c.Estimator, i)
+			}
+		})
+	}
+}
+
+func TestALoadedScheduleGoesOnAsTheOriginal(t *testing.T) {
+	for i, c := range configs() {
+		s, disk := New(), store{pages: map[uint64][]byte{}}
+		if err := s.Create(nil, c, 900); err != nil {
+			t.Fatal(err)
+		}
+		play(t, s, nil, rand.New(rand.NewPCG(uint64(i), 3)), 1500, func() {})
+		disk.save(s)
+		loaded := disk.load(t)
+		if s.Size() != loaded.Size() {
+			t.Errorf("%s: size %d, loaded %d", c.Policy, s.Size(), loaded.Size())
+		}
+		a, b := new(structures.Change), new(structures.Change)
+		// Start beyond any time seen, as both then see the same leases.
+		for _, v := range []*Schedule{s, loaded} {
+			if _, err := v.Next(nil, 1, 100_000, 100); err != nil {
+				t.Fatal(err)
+			}
+		}
+		play(t, s, a, rand.New(rand.NewPCG(uint64(i), 4)), 1500, func() {})
+		play(t, loaded, b, rand.New(rand.NewPCG(uint64(i), 4)), 1500, func() {})
+		if !bytes.Equal(a.Encoded(), b.Encoded()) || !bytes.Equal(encoding(s), encoding(loaded)) {
+			t.Errorf("%s/%s, seed %d: the loaded schedule went another way", c.Policy, c.Estimator, i)
+		}
+	}
+}
+
+func TestOneProbeDirtiesOnePage(t *testing.T) {
+	s := make1(t, nil)
+	for i := range 1000 {
+		if _, err := s.Add(nil, fmt.Appendf(nil, "n%d", i), scheduler.DefaultParams(), 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.Clean()
+	count := func() (n int) {
+		s.Pages(false, func(uint64, []byte) { n++ })
+		return n
+	}
+	if n := count(); n != 0 {
+		t.Fatalf("%d pages dirty after Clean", n)
+	}
+	ch := new(structures.Change)
+	picks, _ := s.Next(ch, 1, 1, 10)
+	if err := s.Observe(ch, []byte(picks[0].Node), 1, 1); err != nil {
+		t.Fatal(err)
+	}
+	if n := count(); n != 1 {
+		t.Errorf("%d pages dirty after one probe, want 1", n)
+	}
+	if ch.Len() > 60 {
+		t.Errorf("one probe recorded %d bytes", ch.Len())
+	}
+}
+
+func TestPagesOfRemovedNodesAreGone(t *testing.T) {
+	s := make1(t, nil)
+	for i := range 200 {
+		if _, err := s.Add(nil, fmt.Appendf(nil, "n%d", i), scheduler.DefaultParams(), 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.Clean()
+	empty := New().Size()
+	for i := range 200 {
+		s.Remove(nil, fmt.Appendf(nil, "n%d", i))
+	}
+	var gone []uint64
+	s.Pages(false, func(id uint64, page []byte) {
+		if page != nil {
+			t.Errorf("page %d has %d bytes", id, len(page))
+		}
+		gone = append(gone, id)
+	})
+	if fmt.Sprint(gone) != "[0 1 2 3]" {
+		t.Errorf("gone: %v", gone)
+	}
+	if s.Size() != empty || s.Len() != 0 || s.Empty() {
+		t.Errorf("size %d, want %d; %d nodes; empty %v", s.Size(), empty, s.Len(), s.Empty())
+	}
+}
+
+func TestApplyRefusesWhatDoesNotFit(t *testing.T) {
+	for name, record := range map[string]func(ch *structures.Change){
+		"unknown operation": func(ch *structures.Change) { ch.Op(99, 0) },
+		"second create":     func(ch *structures.Change) { _ = New().Create(ch, DefaultConfig(), 1) },
+		"slot not in use":   func(ch *structures.Change) { ch.Op(opRemove, 1); ch.Uint(7) },
+		"slot huge":         func(ch *structures.Change) { ch.Op(opRemove, 1); ch.Uint(1 << 63) },
+		"too few arguments": func(ch *structures.Change) { ch.Op(opObserve, 1); ch.Uint(0) },
+		"too many":          func(ch *structures.Change) { ch.Op(opRemove, 2); ch.Uint(0); ch.Uint(0) },
+		"items NaN":         func(ch *structures.Change) { ch.Op(opObserve, 3); ch.Uint(0); ch.Uint(1<<63 - 1); ch.Uint(1) },
+		"step back": func(ch *structures.Change) {
+			ch.Op(opNext, 4)
+			ch.Uint(1)
+			ch.Uint(0)
+			ch.Uint(1)
+			ch.Bytes(nil)
+		},
+	} {
+		s := make1(t, nil, "a")
+		next(t, s, 1, 1000, 10)
+		before := encoding(s)
+		ch := new(structures.Change)
+		record(ch)
+		op, args, _, err := structures.NextOp(ch.Encoded())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Apply(op, &args); err == nil {
+			t.Errorf("%s: applied", name)
+		}
+		if !bytes.Equal(before, encoding(s)) {
+			t.Errorf("%s: the schedule changed", name)
+		}
+	}
+	op, args, _, _ := structures.NextOp([]byte{opRemove, 0})
+	if err := New().Apply(op, &args); err == nil {
+		t.Error("applied to a schedule that was not created")
+	}
+}
