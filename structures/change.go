@@ -68,6 +68,13 @@ func (c *Change) Uint(v uint64) {
 	}
 }
 
+// Append appends operations that another Change recorded.
+func (c *Change) Append(encoded []byte) {
+	if c != nil {
+		c.buf = append(c.buf, encoded...)
+	}
+}
+
 // Len is the number of bytes recorded so far: a caller that compares it before
 // and after knows whether anything was recorded.
 func (c *Change) Len() int {

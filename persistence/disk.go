@@ -1,0 +1,115 @@
+package persistence
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/bloom"
+	"github.com/cockroachdb/pebble/v2/sstable"
+)
+
+const (
+	memTableBytes = 32 << 20
+	cacheBytes    = 32 << 20
+)
+
+// pebbleOptions says what we want otherwise than Pebble: its defaults are for a
+// small embedded database without Bloom filters.
+func (s *Store) pebbleOptions() *pebble.Options {
+	o := &pebble.Options{
+		FS:                          s.opts.FS,
+		Lock:                        s.lockFile,
+		Logger:                      pebbleLog{s},
+		FormatMajorVersion:          pebble.FormatNewest,
+		CacheSize:                   cacheBytes,
+		MemTableSize:                memTableBytes,
+		MemTableStopWritesThreshold: 4,
+		L0CompactionThreshold:       4,
+		L0StopWritesThreshold:       32,
+		LBaseMaxBytes:               256 << 20,
+		CompactionConcurrencyRange:  func() (int, int) { return 1, 2 },
+		MaxOpenFiles:                1000,
+		BytesPerSync:                1 << 20,
+	}
+	o.EventListener = &pebble.EventListener{BackgroundError: func(err error) { s.background(err) }}
+	o.TargetFileSizes[0] = 16 << 20
+	for i := range o.Levels {
+		l := &o.Levels[i]
+		l.BlockSize = 16 << 10
+		l.FilterPolicy = bloom.FilterPolicy(10)
+		l.Compression = func() *sstable.CompressionProfile { return sstable.SnappyCompression }
+	}
+	return o
+}
+
+// openDisk locks the directory and opens Pebble in it.
+func (s *Store) openDisk() error {
+	if err := s.opts.FS.MkdirAll(s.opts.Dir, 0o755); err != nil {
+		return err
+	}
+	lock, err := pebble.LockDirectory(s.opts.Dir, s.opts.FS)
+	if err != nil {
+		if errors.Is(err, fs.ErrPermission) {
+			return err
+		}
+		return fmt.Errorf("%w: %w", ErrLocked, err)
+	}
+	s.lockFile = lock
+	s.db, err = pebble.Open(s.opts.Dir, s.pebbleOptions())
+	if err != nil {
+		return errors.Join(err, lock.Close())
+	}
+	return nil
+}
+
+func (s *Store) closeDisk() error {
+	return errors.Join(s.db.Close(), s.lockFile.Close())
+}
+
+// loadCounts reads how many keys each shard has on disk.
+func (s *Store) loadCounts() error {
+	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: []byte{prefixCount}, UpperBound: []byte{prefixCount + 1}})
+	if err != nil {
+		return fmt.Errorf("read counts: %w", err)
+	}
+	for it.First(); it.Valid(); it.Next() {
+		k, v := it.Key(), it.Value()
+		if len(k) != 6 || len(v) != 8 {
+			return errors.Join(fmt.Errorf("count of %d bytes: %w", len(v), ErrCorrupt), it.Close())
+		}
+		sh := &s.shards[k[5]]
+		if sh.counts == nil {
+			sh.counts = map[uint32]int64{}
+		}
+		sh.counts[binary.BigEndian.Uint32(k[1:])] = int64(binary.LittleEndian.Uint64(v))
+	}
+	return it.Close()
+}
+
+// diskCount is the number of keys of a physical database that a shard has on
+// disk as long as there is no table that knows better. The lock of the shard is
+// held.
+func (s *Store) diskCount(phys uint32, shard int) int64 {
+	return s.shards[shard].counts[phys]
+}
+
+// pebbleLog passes on what Pebble has to say.
+type pebbleLog struct{ s *Store }
+
+func (l pebbleLog) Infof(format string, args ...any) {
+	l.s.opts.Logf(LevelDebug, "pebble: "+format, args...)
+}
+
+func (l pebbleLog) Errorf(format string, args ...any) {
+	l.s.opts.Logf(LevelError, "pebble: "+format, args...)
+}
+
+// Fatalf is Pebble's word for a failure to write its log or manifest. The
+// process lives on for readers: what is not durable yet is not confirmed, and
+// new writes are refused.
+func (l pebbleLog) Fatalf(format string, args ...any) {
+	l.s.fatal(fmt.Errorf("pebble: "+format, args...))
+}

@@ -1,0 +1,30 @@
+// Package persistence is the keyspace of vigil and what makes it last: keys and
+// values in memory, the journal that every change is written to, and the object
+// store in Pebble that values reach later.
+//
+// The one idea: what Pebble charges for is distinct keys, so a change is written
+// twice, cheaply and then rarely. At once it goes, with thousands of others,
+// into a chunk of the journal, which is one Pebble key. Later, when the journal
+// has grown or the machine is idle, the materialiser writes each changed value
+// once under its own key and cuts the journal that this makes superfluous.
+//
+//	Tx ----- change ----> shard (table, slabs, objects)      memory
+//	 |                        |   ^
+//	 | record                 |   | fault-in, warmer
+//	 v                        v   |
+//	journal chunk         materialiser                       background
+//	 |                        |   ^
+//	 v                        v   |
+//	'j' lsn               'o' heads, 'p' pages               Pebble
+//
+// It promises: after a crash the state equals a prefix of the history of
+// records; a record (a command, or a whole MULTI) is there entirely or not at
+// all; the prefix holds everything that [Store.WaitDurable] confirmed, and under
+// [SyncEverySecond] all but the last second.
+//
+// It does not know of clients, replies or commands, and reads neither clock nor
+// global randomness: both arrive through [Options] and [Tx.Lock].
+//
+// Order of locks: shards by rising index, then the journal, then the page pool.
+// Pebble is read under a shard's lock (fault-in) and written under none.
+package persistence

@@ -1,0 +1,238 @@
+package persistence
+
+import (
+	"encoding/binary"
+	"unsafe"
+
+	"github.com/vigildb/vigil/structures"
+)
+
+// A short string is a record in a slab:
+//
+//	key length (2) | value length (2) | [expiry in unix ms (8), if metaTTL] | key | value
+//
+// Everything else is an object. A tombstone is a record without value.
+
+// object is a value that does not fit a slab record, or is not a string.
+type object struct {
+	key    []byte
+	value  structures.Value // nil in a tombstone
+	expire int64            // unix ms, 0 none
+	size   int              // bytes accounted for it
+	// whole: the disk has nothing of this value yet, or pages of another one.
+	whole bool
+	edit  *edit // open edit of the transaction that holds the shard
+}
+
+// objectOverhead is what an object costs besides its key and value: the struct,
+// the pointer to it, and allocator rounding.
+const objectOverhead = int(unsafe.Sizeof(object{})) + 32
+
+func recordSize(key, value int, expire int64) int {
+	n := 4 + key + value
+	if expire != 0 {
+		n += 8
+	}
+	return n
+}
+
+// inline reports that a string is kept in a slab record.
+func inline(key, value int) bool { return 12+key+value <= maxRecord }
+
+// parts splits the record of an inline slot. The slices alias the slab.
+func (t *table) parts(meta uint64) (key, value []byte, expire int64) {
+	p := t.arena.pool.at(meta & locationMask)
+	k, v := int(*(*uint16)(p)), int(*(*uint16)(unsafe.Add(p, 2)))
+	at := 4
+	if meta&metaTTL != 0 {
+		expire = int64(binary.NativeEndian.Uint64(unsafe.Slice((*byte)(unsafe.Add(p, 4)), 8)))
+		at = 12
+	}
+	b := unsafe.Slice((*byte)(unsafe.Add(p, at)), k+v)
+	return b[:k:k], b[k:], expire
+}
+
+// key returns the key of a slot. It aliases the slab or the object.
+func (t *table) key(meta uint64) []byte {
+	if meta&metaObject != 0 {
+		return t.objects[meta&locationMask].key
+	}
+	p := t.arena.pool.at(meta & locationMask)
+	at := 4
+	if meta&metaTTL != 0 {
+		at = 12
+	}
+	return unsafe.Slice((*byte)(unsafe.Add(p, at)), int(*(*uint16)(p)))
+}
+
+// expire returns the expiry of a slot in unix ms, 0 if it has none.
+func (t *table) expire(meta uint64) int64 {
+	if meta&metaTTL == 0 {
+		return 0
+	}
+	if meta&metaObject != 0 {
+		return t.objects[meta&locationMask].expire
+	}
+	_, _, expire := t.parts(meta)
+	return expire
+}
+
+func (t *table) object(meta uint64) *object {
+	if meta&metaObject == 0 {
+		return nil
+	}
+	return t.objects[meta&locationMask]
+}
+
+// writeRecord allocates and fills a record and returns its location.
+func (t *table) writeRecord(key, value []byte, expire int64) uint64 {
+	loc := t.arena.alloc(recordSize(len(key), len(value), expire))
+	t.fillRecord(loc, key, value, expire)
+	return loc
+}
+
+// fillRecord writes a record. key and value may alias what lies there if the
+// record keeps its layout.
+func (t *table) fillRecord(loc uint64, key, value []byte, expire int64) {
+	p := t.arena.pool.at(loc)
+	b := unsafe.Slice((*byte)(p), recordSize(len(key), len(value), expire))
+	*(*uint16)(p), *(*uint16)(unsafe.Add(p, 2)) = uint16(len(key)), uint16(len(value))
+	at := 4
+	if expire != 0 {
+		binary.NativeEndian.PutUint64(b[4:], uint64(expire))
+		at = 12
+	}
+	copy(b[at:], key)
+	copy(b[at+len(key):], value)
+}
+
+// ttlFlag is the meta bit for an expiry.
+func ttlFlag(expire int64) uint64 {
+	if expire != 0 {
+		return metaTTL
+	}
+	return 0
+}
+
+// addInline inserts a short string under a key that has no slot.
+func (t *table) addInline(hash uint64, key, value []byte, expire int64, flags uint64) int {
+	return t.insert(hash, t.writeRecord(key, value, expire)|ttlFlag(expire)|flags)
+}
+
+// setInline makes slot i a short string with the given expiry, keeping the
+// flags about its disk copy and its touch. value may alias the old record.
+func (t *table) setInline(i int, key, value []byte, expire int64) {
+	meta := t.slots[i].meta
+	if meta&(metaObject|metaTombstone) == 0 {
+		oldKey, oldValue, oldExpire := t.parts(meta)
+		oldSize := recordSize(len(oldKey), len(oldValue), oldExpire)
+		size := recordSize(len(key), len(value), expire)
+		sameLayout := (expire != 0) == (oldExpire != 0)
+		if sameLayout && sizeClass(oldSize) == sizeClass(size) {
+			p := t.arena.pool.at(meta & locationMask)
+			*(*uint16)(unsafe.Add(p, 2)) = uint16(len(value))
+			b := unsafe.Slice((*byte)(p), size)
+			at := size - len(value)
+			if expire != 0 {
+				binary.NativeEndian.PutUint64(b[4:], uint64(expire))
+			}
+			copy(b[at:], value)
+			return
+		}
+		loc := t.writeRecord(key, value, expire)
+		t.arena.release(meta&locationMask, oldSize)
+		t.setMeta(i, meta&^(locationMask|metaTTL)|loc|ttlFlag(expire))
+		return
+	}
+	loc := t.writeRecord(key, value, expire)
+	t.free(meta)
+	t.setMeta(i, meta&^(locationMask|metaObject|metaTTL|metaTombstone)|loc|ttlFlag(expire))
+}
+
+// addObject inserts an object under a key that has no slot. key is kept.
+func (t *table) addObject(hash uint64, o *object, flags uint64) int {
+	return t.insert(hash, t.hold(o)|metaObject|ttlFlag(o.expire)|flags)
+}
+
+// setObject makes o the content of slot i.
+func (t *table) setObject(i int, o *object) {
+	meta := t.slots[i].meta
+	loc := t.hold(o)
+	t.free(meta)
+	t.setMeta(i, meta&^(locationMask|metaTTL|metaTombstone)|loc|metaObject|ttlFlag(o.expire))
+}
+
+func (t *table) hold(o *object) uint64 {
+	o.size = len(o.key) + objectOverhead
+	if o.value != nil {
+		o.size += o.value.Size()
+	}
+	*t.mem += int64(o.size)
+	if n := len(t.freed); n > 0 {
+		at := t.freed[n-1]
+		t.freed = t.freed[:n-1]
+		t.objects[at] = o
+		return uint64(at)
+	}
+	if t.objects == nil {
+		t.objects = append(t.objects, nil)
+	}
+	t.objects = append(t.objects, o)
+	return uint64(len(t.objects) - 1)
+}
+
+// resized brings the account of an object up to date with its value.
+func (t *table) resized(o *object) {
+	size := len(o.key) + objectOverhead + o.value.Size()
+	*t.mem += int64(size - o.size)
+	o.size = size
+}
+
+// free releases the record or object of a meta word.
+func (t *table) free(meta uint64) {
+	at := meta & locationMask
+	if meta&metaObject != 0 {
+		*t.mem -= int64(t.objects[at].size)
+		t.objects[at] = nil
+		t.freed = append(t.freed, uint32(at))
+		return
+	}
+	key, value, expire := t.parts(meta)
+	t.arena.release(at, recordSize(len(key), len(value), expire))
+}
+
+// erase removes a live key: its slot, or, if the disk has a copy, its value,
+// leaving a dirty tombstone. If the disk is just losing its copy a tombstone
+// that is not dirty hides that until it has.
+func (t *table) erase(i int) {
+	meta := t.slots[i].meta
+	flags := uint64(metaTombstone)
+	switch {
+	case meta&metaOnDisk != 0:
+		flags |= meta&(metaOnDisk|metaPaged) | metaDirty
+	case !t.flying(t.slots[i].hash):
+		t.free(meta)
+		t.remove(i)
+		return
+	}
+	if o := t.object(meta); o != nil && !inline(len(o.key), 0) {
+		t.free(meta)
+		t.setMeta(i, t.hold(&object{key: o.key})|metaObject|flags)
+		return
+	}
+	loc := t.writeRecord(t.key(meta), nil, 0)
+	t.free(meta)
+	t.setMeta(i, loc|flags)
+}
+
+// setExpire gives a live slot another expiry, 0 for none.
+func (t *table) setExpire(i int, expire int64) {
+	meta := t.slots[i].meta
+	if o := t.object(meta); o != nil {
+		o.expire = expire
+		t.setMeta(i, meta&^metaTTL|ttlFlag(expire))
+		return
+	}
+	key, value, _ := t.parts(meta)
+	t.setInline(i, key, value, expire)
+}

@@ -1,0 +1,85 @@
+package persistence
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/vigildb/vigil/structures"
+)
+
+// fault reads a key that has no slot from the disk into its table and returns
+// its slot, or -1 if the disk has no such key either. The lock of the shard is
+// held, which keeps the copy on disk from changing under us: the materialiser
+// writes only what has a slot.
+func (s *Store) fault(t *table, hash uint64, key []byte, touch uint64) (int, error) {
+	if t.disk == 0 {
+		return -1, nil
+	}
+	t.scratch = appendHeadKey(t.scratch[:0], t.phys, hash, key)
+	b, closer, err := s.db.Get(t.scratch)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return -1, nil
+	}
+	if err != nil {
+		return -1, fmt.Errorf("read key: %w", err)
+	}
+	i, err := s.admit(t, hash, key, b, touch)
+	if err := errors.Join(err, closer.Close()); err != nil {
+		return -1, fmt.Errorf("read key %q: %w", key, err)
+	}
+	s.stats.faults.Add(1)
+	return i, nil
+}
+
+// admit puts what a head on disk tells into the table.
+func (s *Store) admit(t *table, hash uint64, key, b []byte, touch uint64) (int, error) {
+	h, err := decodeHead(b)
+	if err != nil {
+		return -1, err
+	}
+	return s.admitHead(t, hash, key, &h, touch)
+}
+
+func (s *Store) admitHead(t *table, hash uint64, key []byte, h *head, touch uint64) (int, error) {
+	if h.short && inline(len(key), len(h.payload)) {
+		return t.addInline(hash, key, h.payload, h.expire, touch|metaOnDisk), nil
+	}
+	o := &object{key: append([]byte(nil), key...), expire: h.expire}
+	var err error
+	if h.short {
+		o.value = structures.NewString(append([]byte(nil), h.payload...))
+	} else if o.value, err = s.decode(h.kind, h.payload); err != nil {
+		return -1, err
+	}
+	flags := touch | metaOnDisk
+	if h.paged {
+		flags |= metaPaged
+		if err := s.readPages(t.phys, hash, key, o.value); err != nil {
+			return -1, err
+		}
+	}
+	o.value.Clean()
+	return t.addObject(hash, o, flags), nil
+}
+
+// readPages hands a value the pages that the disk has of it.
+func (s *Store) readPages(phys uint32, hash uint64, key []byte, v structures.Value) error {
+	lower := appendPageKey(nil, phys, hash, key, 0)
+	upper := appendPageBound(nil, phys, hash, key)
+	upper = append(upper, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff)
+	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
+	if err != nil {
+		return fmt.Errorf("read pages: %w", err)
+	}
+	for it.First(); it.Valid() && err == nil; it.Next() {
+		k := it.Key()
+		if len(k) != len(lower) {
+			err = fmt.Errorf("page key of %d bytes: %w", len(k), ErrCorrupt)
+			break
+		}
+		err = v.SetPage(pageID(k), it.Value())
+	}
+	return errors.Join(err, it.Close())
+}

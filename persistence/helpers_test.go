@@ -1,0 +1,5 @@
+package persistence
+
+import "github.com/vigildb/vigil/structures"
+
+type kindOf = structures.Kind

@@ -1,0 +1,135 @@
+package persistence
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"sync"
+	"sync/atomic"
+)
+
+// chunkBytes is the size at which a chunk is handed on: Pebble's cost per key is
+// spread over some hundred records, and a group commit is still small.
+const chunkBytes = 64 << 10
+
+// chunk is a part of the journal that is still in memory, its header not yet
+// filled in.
+type chunk struct {
+	buf   []byte
+	first uint64 // number of the first record
+	last  uint64
+	flags byte
+}
+
+// journal gives records their numbers and gathers them in chunks. Numbers start
+// at 1 and have no gaps. Records are appended while the shards they are about
+// are locked, so that their order is the order of effects.
+type journal struct {
+	newest atomic.Uint64 // last number given
+
+	mu struct {
+		sync.Mutex
+		open    chunk   // being filled
+		sealed  []chunk // full, in order; for the committer
+		pending int64   // bytes in sealed and open, and in what the committer works on
+		spare   [][]byte
+		eager   bool // every record wakes the committer (SyncAlways)
+	}
+
+	wake chan struct{} // capacity 1: one token says that there is work
+}
+
+// spareChunks is how many buffers are kept for reuse.
+const spareChunks = 16
+
+// append adds a record, with flags for its chunk, and returns its number.
+func (j *journal) append(rec []byte, flags byte) uint64 {
+	size := uvarintLen(uint64(len(rec))) + len(rec)
+	j.mu.Lock()
+	c := &j.mu.open
+	wake := j.mu.eager
+	if len(c.buf) > chunkHeader && len(c.buf)+size > chunkBytes {
+		j.sealLocked()
+		wake = true
+	}
+	lsn := j.newest.Load() + 1
+	if c.buf == nil {
+		c.buf, c.first, c.flags = j.bufferLocked(size), lsn, 0
+	}
+	c.buf = binary.AppendUvarint(c.buf, uint64(len(rec)))
+	c.buf = append(c.buf, rec...)
+	c.last = lsn
+	c.flags |= flags
+	j.newest.Store(lsn)
+	j.mu.pending += int64(size)
+	j.mu.Unlock()
+	if wake {
+		j.signal()
+	}
+	return lsn
+}
+
+func uvarintLen(v uint64) int { return max(1, (bits.Len64(v)+6)/7) }
+
+func (j *journal) signal() {
+	select {
+	case j.wake <- struct{}{}:
+	default:
+	}
+}
+
+// bufferLocked returns an empty chunk with room for a record of n bytes.
+func (j *journal) bufferLocked(n int) []byte {
+	if k := len(j.mu.spare); k > 0 && n+chunkHeader <= chunkBytes {
+		b := j.mu.spare[k-1]
+		j.mu.spare = j.mu.spare[:k-1]
+		return b[:chunkHeader]
+	}
+	return make([]byte, chunkHeader, max(chunkBytes, n+chunkHeader))
+}
+
+func (j *journal) sealLocked() {
+	if j.mu.open.buf != nil {
+		j.mu.sealed = append(j.mu.sealed, j.mu.open)
+		j.mu.open = chunk{}
+	}
+}
+
+// take removes what is ready for the committer from the journal and appends it
+// to dst: the full chunks, and with partial the open one too.
+func (j *journal) take(dst []chunk, partial bool) []chunk {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if partial {
+		j.sealLocked()
+	}
+	dst = append(dst, j.mu.sealed...)
+	clear(j.mu.sealed)
+	j.mu.sealed = j.mu.sealed[:0]
+	return dst
+}
+
+// recycle takes chunks back that are in Pebble.
+func (j *journal) recycle(chunks []chunk) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, c := range chunks {
+		j.mu.pending -= int64(len(c.buf) - chunkHeader)
+		if cap(c.buf) <= chunkBytes && len(j.mu.spare) < spareChunks {
+			j.mu.spare = append(j.mu.spare, c.buf)
+		}
+	}
+}
+
+// pending is the number of bytes of records that are not in Pebble yet.
+func (j *journal) pending() int64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.mu.pending
+}
+
+func (j *journal) setEager(eager bool) {
+	j.mu.Lock()
+	j.mu.eager = eager
+	j.mu.Unlock()
+	j.signal()
+}

@@ -1,0 +1,144 @@
+package persistence
+
+import (
+	"errors"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/vigildb/vigil/structures"
+)
+
+var (
+	// ErrLocked is returned by Open when another process has the directory open.
+	ErrLocked = errors.New("persistence: directory is in use by another process")
+	// ErrVersion is returned by Open for a store that a newer version wrote.
+	ErrVersion = errors.New("persistence: store has a newer format")
+	// ErrClosed is returned by calls that need the disk after Close.
+	ErrClosed = errors.New("persistence: store is closed")
+	// ErrCorrupt is returned when bytes on disk do not decode or fail their
+	// checksum.
+	ErrCorrupt = errors.New("persistence: corrupt store")
+)
+
+// SyncPolicy says when the journal is forced to the device.
+type SyncPolicy int
+
+const (
+	// SyncEverySecond forces it once a second: a crash of the machine loses at
+	// most the last second.
+	SyncEverySecond SyncPolicy = iota
+	// SyncAlways forces it as soon as possible, many writers' records at once.
+	// [Store.WaitDurable] tells when.
+	SyncAlways
+	// SyncNever leaves it to the operating system.
+	SyncNever
+)
+
+// Policy says what happens when the keys take more memory than MaxMemory.
+type Policy int
+
+const (
+	// PolicySpill drops the least recently used values from memory; they stay
+	// on disk and come back when they are asked for.
+	PolicySpill Policy = iota
+	// PolicyNoEviction deletes nothing; [Store.OverMemory] reports true and the
+	// server refuses commands that need memory.
+	PolicyNoEviction
+	// The others delete keys, as Redis's policies of these names do.
+	PolicyAllKeysLRU
+	PolicyAllKeysLFU
+	PolicyAllKeysRandom
+	PolicyVolatileLRU
+	PolicyVolatileLFU
+	PolicyVolatileRandom
+	PolicyVolatileTTL
+)
+
+func (p Policy) lfu() bool { return p == PolicyAllKeysLFU || p == PolicyVolatileLFU }
+
+// volatile reports that only keys with an expiry may go.
+func (p Policy) volatile() bool { return p >= PolicyVolatileLRU }
+
+// Event tells why a key went without a command that deletes it.
+type Event int
+
+const (
+	// EventExpired: its time had come.
+	EventExpired Event = iota
+	// EventEvicted: it gave room under one of the deleting policies.
+	EventEvicted
+)
+
+// Levels for Options.Logf.
+const (
+	LevelDebug = iota
+	LevelInfo
+	LevelWarn
+	LevelError
+)
+
+// Decoder makes a value from the head that its AppendHead wrote; pages follow
+// through SetPage. head is valid only during the call.
+type Decoder func(head []byte) (structures.Value, error)
+
+// Options configure a store. The zero value of each field has a use.
+type Options struct {
+	Dir      string // directory of the store; made if missing
+	InMemory bool   // keep the disk in memory; Dir is ignored
+	FS       vfs.FS // for tests; nil is the operating system's
+
+	Sync      SyncPolicy
+	Databases int // logical databases; 0 means 16. A store never shrinks
+
+	MaxMemory int64 // bytes for keys and values; 0 is unlimited
+	Policy    Policy
+	Samples   int // keys compared for each one evicted; 0 means 5
+
+	// JournalBound is the size in bytes at which the materialiser starts;
+	// 0 means 256 MiB.
+	JournalBound int64
+	// IdleAfter is how long no write must come before the materialiser runs
+	// early; 0 means 10 s, negative never.
+	IdleAfter time.Duration
+
+	// Now gives unix time in milliseconds to background work; nil stands still.
+	Now func() int64
+	// Seed seeds the hash of a new store, and sampling.
+	Seed uint64
+	// Logf receives what an operator should know; nil discards it.
+	Logf func(level int, format string, args ...any)
+	// OnEvent is called under the lock of the key's shard and must not call the
+	// store; nil ignores events. key is valid only during the call.
+	OnEvent func(ev Event, db int, key []byte)
+	// Decoders by kind, for all kinds that are stored but KindString.
+	Decoders map[structures.Kind]Decoder
+}
+
+func (o Options) withDefaults() Options {
+	if o.FS == nil {
+		o.FS = vfs.Default
+	}
+	if o.InMemory {
+		o.FS, o.Dir = vfs.NewMem(), "memory"
+	}
+	if o.Databases <= 0 {
+		o.Databases = 16
+	}
+	if o.Samples <= 0 {
+		o.Samples = 5
+	}
+	if o.JournalBound <= 0 {
+		o.JournalBound = 256 << 20
+	}
+	if o.IdleAfter == 0 {
+		o.IdleAfter = 10 * time.Second
+	}
+	if o.Now == nil {
+		o.Now = func() int64 { return 0 }
+	}
+	if o.Logf == nil {
+		o.Logf = func(int, string, ...any) {}
+	}
+	return o
+}

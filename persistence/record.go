@@ -1,0 +1,112 @@
+package persistence
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+
+	"github.com/vigildb/vigil/structures"
+)
+
+// A record is what one command, or one MULTI, changed: operations as described
+// at structures.Change. opKey names the key that the operations behind it are
+// about. An operation depends on its key's state before it and on nothing else.
+// Codes from 16 belong to the type of the value. These numbers are on disk and
+// never change.
+const (
+	opKey      = 1 // physical database, key
+	opSet      = 2 // bytes [, expiry]: the key is this string
+	opPatch    = 3 // offset, bytes: written into the string; an absent one is empty
+	opDelete   = 4 // the key is gone
+	opExpireAt = 5 // expiry in unix ms
+	opPersist  = 6 // the expiry is gone
+	opRestore  = 7 // kind, expiry (0 none), head [, page id, page]...: the key is this value
+	opMapping  = 8 // next physical database, physical database of each logical one
+)
+
+// A chunk is a value in Pebble under the number of its first record; its other
+// records have the numbers that follow.
+//
+//	crc32c of all behind it (4) | format, 1 (1) | flags (1) | { length (uvarint) | operations }...
+const (
+	chunkHeader  = 6
+	chunkFormat  = 1
+	chunkMapping = 1 // flag: a record has opMapping
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func recordSet(c *structures.Change, value []byte, expire int64) {
+	if expire == 0 {
+		c.Op(opSet, 1)
+		c.Bytes(value)
+		return
+	}
+	c.Op(opSet, 2)
+	c.Bytes(value)
+	c.Int(expire)
+}
+
+func encodeRestore(c *structures.Change, v structures.Value, expire int64) {
+	pages := 0
+	v.Pages(true, func(uint64, []byte) { pages++ })
+	c.Op(opRestore, 3+2*pages)
+	c.Uint(uint64(v.Kind()))
+	c.Int(expire)
+	c.Bytes(v.AppendHead(nil))
+	v.Pages(true, func(id uint64, page []byte) {
+		c.Uint(id)
+		c.Bytes(page)
+	})
+}
+
+func recordMapping(c *structures.Change, next uint32, phys []uint32) {
+	c.Op(opMapping, 1+len(phys))
+	c.Uint(uint64(next))
+	for _, p := range phys {
+		c.Uint(uint64(p))
+	}
+}
+
+// decodeMapping reads the arguments of opMapping.
+func decodeMapping(args *structures.Args) (next uint32, phys []uint32, err error) {
+	next = uint32(args.Uint())
+	for args.Left() > 0 {
+		p := args.Uint()
+		if p >= uint64(next) {
+			return 0, nil, fmt.Errorf("database %d of %d: %w", p, next, ErrCorrupt)
+		}
+		phys = append(phys, uint32(p))
+	}
+	return next, phys, args.Done()
+}
+
+// sealChunk fills in the header of a chunk whose records are complete.
+func sealChunk(b []byte, flags byte) {
+	b[4], b[5] = chunkFormat, flags
+	binary.LittleEndian.PutUint32(b, crc32.Checksum(b[4:], castagnoli))
+}
+
+// openChunk checks a chunk and returns its records.
+func openChunk(b []byte) (flags byte, records []byte, err error) {
+	if len(b) < chunkHeader {
+		return 0, nil, fmt.Errorf("chunk of %d bytes: %w", len(b), ErrCorrupt)
+	}
+	if binary.LittleEndian.Uint32(b) != crc32.Checksum(b[4:], castagnoli) {
+		return 0, nil, fmt.Errorf("checksum of chunk: %w", ErrCorrupt)
+	}
+	if b[4] != chunkFormat {
+		return 0, nil, fmt.Errorf("chunk of format %d: %w", b[4], ErrVersion)
+	}
+	return b[5], b[chunkHeader:], nil
+}
+
+// nextRecord splits the first record off the records of a chunk.
+func nextRecord(b []byte) (record, rest []byte, err error) {
+	size, n := binary.Uvarint(b)
+	if n <= 0 || size > uint64(len(b)-n) {
+		return nil, nil, fmt.Errorf("length of record: %w", ErrCorrupt)
+	}
+	end := n + int(size)
+	return b[n:end], b[end:], nil
+}

@@ -1,0 +1,104 @@
+package persistence
+
+import (
+	"math/bits"
+	"sync"
+)
+
+// shardCount is fixed: the top 8 bits of a key's hash choose its shard, and
+// the order on disk is by hash.
+const shardCount = 256
+
+// shard is a stripe of the keyspace of all databases.
+type shard struct {
+	mu sync.Mutex
+	// All below is guarded by mu.
+	tables   []*table         // by logical database; nil before the first use
+	counts   map[uint32]int64 // keys on disk by physical database, as found at Open
+	mem      int64            // bytes of the tables
+	reported int64            // what of mem is in Store.memory
+	_        [64]byte         // shards are locked by different cores: no shared line
+}
+
+func shardOf(hash uint64) int { return int(hash >> 56) }
+
+// Shards is a set of shards. The zero value is empty.
+type Shards [shardCount / 64]uint64
+
+// Add adds the shard of a key with this hash.
+func (s *Shards) Add(hash uint64) { s[hash>>62] |= 1 << (hash >> 56 & 63) }
+
+// AddAll adds every shard.
+func (s *Shards) AddAll() {
+	for i := range s {
+		s[i] = ^uint64(0)
+	}
+}
+
+// Union adds the shards of o.
+func (s *Shards) Union(o Shards) {
+	for i := range s {
+		s[i] |= o[i]
+	}
+}
+
+// Contains reports that all shards of o are in s.
+func (s *Shards) Contains(o Shards) bool {
+	for i := range s {
+		if o[i]&^s[i] != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Empty reports that no shard is in s.
+func (s Shards) Empty() bool { return s == Shards{} }
+
+func (s *Shards) has(hash uint64) bool { return s[hash>>62]&(1<<(hash>>56&63)) != 0 }
+
+// lock takes the shards in index order, which is what keeps two transactions
+// from waiting for each other.
+func (s *Store) lock(set *Shards) {
+	for w, word := range set {
+		for ; word != 0; word &= word - 1 {
+			s.shards[w<<6|bits.TrailingZeros64(word)].mu.Lock()
+		}
+	}
+}
+
+func (s *Store) unlock(set *Shards) {
+	var delta int64
+	for w, word := range set {
+		for ; word != 0; word &= word - 1 {
+			sh := &s.shards[w<<6|bits.TrailingZeros64(word)]
+			delta += sh.mem - sh.reported
+			sh.reported = sh.mem
+			sh.mu.Unlock()
+		}
+	}
+	if delta != 0 {
+		s.memory.Add(delta)
+	}
+}
+
+// unlockShard ends a lock that background work took on one shard.
+func (s *Store) unlockShard(sh *shard) {
+	if delta := sh.mem - sh.reported; delta != 0 {
+		sh.reported = sh.mem
+		s.memory.Add(delta)
+	}
+	sh.mu.Unlock()
+}
+
+// table returns the table of a logical database, made on first use. The lock
+// of the shard is held.
+func (s *Store) table(sh int, db int) *table {
+	if t := s.shards[sh].tables[db]; t != nil {
+		return t
+	}
+	phys := s.mapping.phys[db]
+	t := newTable(phys, &s.pool, &s.shards[sh].mem, s.diskCount(phys, sh))
+	s.shards[sh].tables[db] = t
+	return t
+}

@@ -1,0 +1,7 @@
+//go:build !linux
+
+package persistence
+
+// dropMemory keeps the memory: where it is not known how to give back a part
+// of a mapping, freed pages wait for reuse.
+func dropMemory([]byte) {}

@@ -1,0 +1,167 @@
+package persistence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/zeebo/xxh3"
+)
+
+// Store is an open keyspace. Its methods are safe for concurrent use.
+type Store struct {
+	opts     Options
+	seed     uint64
+	db       *pebble.DB
+	lockFile *pebble.Lock
+
+	pool    pool
+	shards  [shardCount]shard
+	journal journal
+
+	// mapping tells the physical databases. It is written with all shards locked
+	// and read with any.
+	mapping meta
+
+	memory    atomic.Int64 // bytes for keys and values
+	maxMemory atomic.Int64
+	policy    atomic.Int32
+	samples   atomic.Int32
+	lfu       atomic.Bool
+	sync      atomic.Int32
+	txSeed    atomic.Uint64
+	stats     counters
+
+	log     journalLog
+	durable durability
+	discard discarded
+
+	// Background goroutines end when ctx does; Close waits for them.
+	ctx    context.Context
+	cancel context.CancelFunc
+	work   sync.WaitGroup
+}
+
+// Open opens or makes the store in o.Dir, replays what the journal holds beyond
+// the materialised values and starts the background work. The errors are ErrLocked,
+// ErrVersion, ErrCorrupt, or the file system's, wrapped.
+func Open(o Options) (*Store, error) {
+	o = o.withDefaults()
+	s := &Store{opts: o}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.journal.wake = make(chan struct{}, 1)
+	s.durable.init()
+	s.txSeed.Store(o.Seed)
+	s.SetMaxMemory(o.MaxMemory, o.Policy, o.Samples)
+	s.SetSync(o.Sync)
+	if err := s.openDisk(); err != nil {
+		return nil, fmt.Errorf("open store %s: %w", o.Dir, err)
+	}
+	if err := s.load(); err != nil {
+		return nil, fmt.Errorf("open store %s: %w", o.Dir, errors.Join(err, s.closeDisk()))
+	}
+	s.start(s.commitLoop)
+	return s, nil
+}
+
+// start runs a goroutine that Close waits for; it must end when s.ctx does.
+func (s *Store) start(f func()) {
+	s.work.Add(1)
+	go func() {
+		defer s.work.Done()
+		f()
+	}()
+}
+
+// load reads what must be known before the first command.
+func (s *Store) load() error {
+	if err := s.loadMeta(); err != nil {
+		return err
+	}
+	for i := range s.shards {
+		s.shards[i].tables = make([]*table, len(s.mapping.phys))
+	}
+	if err := s.loadCounts(); err != nil {
+		return err
+	}
+	return s.replay()
+}
+
+func (s *Store) loadMeta() error {
+	b, closer, err := s.db.Get([]byte{prefixMeta})
+	switch {
+	case errors.Is(err, pebble.ErrNotFound):
+		s.mapping = meta{seed: s.opts.Seed}
+	case err != nil:
+		return fmt.Errorf("read meta: %w", err)
+	default:
+		s.mapping, err = decodeMeta(b)
+		if err := errors.Join(err, closer.Close()); err != nil {
+			return err
+		}
+	}
+	s.seed = s.mapping.seed
+	if len(s.mapping.phys) < s.opts.Databases {
+		s.mapping.extend(s.opts.Databases)
+		if err := s.db.Set([]byte{prefixMeta}, s.mapping.append(nil), pebble.Sync); err != nil {
+			return fmt.Errorf("write meta: %w", err)
+		}
+	}
+	return nil
+}
+
+// Close stops the background work, writes the rest of the journal and closes
+// the disk. No transaction may be under way. Values are not materialised: the
+// next Open replays the journal.
+func (s *Store) Close() error {
+	s.cancel()
+	s.work.Wait()
+	err := s.closeDisk()
+	for i := range s.shards {
+		sh := &s.shards[i]
+		sh.mu.Lock()
+		for _, t := range sh.tables {
+			if t != nil {
+				t.unmap()
+			}
+		}
+		sh.tables = nil
+		sh.mu.Unlock()
+	}
+	s.discard.drain(s)
+	s.pool.close()
+	if err != nil {
+		return fmt.Errorf("close store %s: %w", s.opts.Dir, err)
+	}
+	return nil
+}
+
+// Hash is the hash of a key, which chooses its shard. It is the same for the
+// whole life of a store.
+func (s *Store) Hash(key []byte) uint64 { return xxh3.HashSeed(key, s.seed) }
+
+// Databases is the number of logical databases, at least Options.Databases.
+func (s *Store) Databases() int { return len(s.mapping.phys) }
+
+// SetSync changes when the journal is forced to the device, from the next
+// record on.
+func (s *Store) SetSync(p SyncPolicy) {
+	s.sync.Store(int32(p))
+	s.journal.setEager(p == SyncAlways)
+}
+
+// SetMaxMemory changes the bound on memory in bytes (0 is none), what happens
+// beyond it, and how many keys are compared for each one that goes.
+func (s *Store) SetMaxMemory(bytes int64, p Policy, samples int) {
+	s.maxMemory.Store(bytes)
+	s.policy.Store(int32(p))
+	s.samples.Store(int32(max(1, samples)))
+	s.lfu.Store(p.lfu())
+}
+
+// Memory is the number of bytes that keys and values take: the records of short
+// strings, the tables, and estimates for other values.
+func (s *Store) Memory() int64 { return s.memory.Load() }

@@ -1,0 +1,134 @@
+package persistence
+
+// How long a key was not used, or how often it was, is 24 bits of its slot:
+// seconds, or as in Redis's LFU 16 bits of minutes at which the counter was last
+// looked at and 8 bits of a counter that grows logarithmically.
+const (
+	lfuStart     = 5  // counter of a new key, so that it is not the first to go
+	lfuLogFactor = 10 // hits for a step grow with counter*lfuLogFactor
+	lfuDecay     = 1  // minutes without use that cost a step
+)
+
+// clockAt is the touch of a key used at now (unix ms) under the policy in force.
+func (s *Store) clockAt(now int64) uint64 {
+	if s.lfu.Load() {
+		return uint64(now/60000) & 0xffff << 8
+	}
+	return uint64(now/1000) & touchMask
+}
+
+// fresh is the touch of a key that is just made.
+func (tx *Tx) fresh() uint64 {
+	if tx.s.lfu.Load() {
+		return (tx.clock | lfuStart) << touchShift
+	}
+	return tx.clock << touchShift
+}
+
+func (tx *Tx) touch(t *table, i int) {
+	m := &t.slots[i].meta
+	if !tx.s.lfu.Load() {
+		*m = *m&(1<<touchShift-1) | tx.clock<<touchShift
+		return
+	}
+	counter := lfuCounter(*m>>touchShift, tx.clock)
+	if counter < 255 {
+		base := max(int(counter)-lfuStart, 0)
+		if tx.draw()%uint64(base*lfuLogFactor+1) == 0 {
+			counter++
+		}
+	}
+	*m = *m&(1<<touchShift-1) | (tx.clock|counter)<<touchShift
+}
+
+// lfuCounter is the counter of a touch after it decayed until clock.
+func lfuCounter(touch, clock uint64) uint64 {
+	counter, minutes := touch&0xff, (clock>>8-touch>>8)&0xffff
+	return counter - min(counter, minutes/lfuDecay)
+}
+
+// idleSeconds is the time since a touch under an LRU policy.
+func idleSeconds(touch, clock uint64) int64 {
+	return int64((clock - touch) & touchMask)
+}
+
+// draw is xorshift64*: chance good enough to count hits by.
+func (tx *Tx) draw() uint64 {
+	tx.random = xorshift(tx.random)
+	return tx.random * 0x2545f4914f6cdd1d >> 16
+}
+
+func xorshift(x uint64) uint64 {
+	x ^= x >> 12
+	x ^= x << 25
+	x ^= x >> 27
+	return x
+}
+
+// Idle returns the seconds since key was last used. ok: it exists. It does not
+// count as a use. Under an LFU policy the answer is meaningless.
+func (tx *Tx) Idle(key []byte) (seconds int64, ok bool) {
+	t, i, ok := tx.find(tx.s.Hash(key), key)
+	if !ok {
+		return 0, false
+	}
+	return idleSeconds(t.slots[i].meta>>touchShift, tx.clock), true
+}
+
+// Frequency returns the logarithmic counter of uses of key, 0 to 255. ok: it
+// exists. It is meaningful under an LFU policy only.
+func (tx *Tx) Frequency(key []byte) (int, bool) {
+	t, i, ok := tx.find(tx.s.Hash(key), key)
+	if !ok {
+		return 0, false
+	}
+	return int(lfuCounter(t.slots[i].meta>>touchShift, tx.clock)), true
+}
+
+// SetIdle makes key look as if it was last used seconds ago (RESTORE IDLETIME).
+// It reports whether the key exists.
+func (tx *Tx) SetIdle(key []byte, seconds int64) bool {
+	t, i, ok := tx.find(tx.s.Hash(key), key)
+	if ok {
+		touch := (tx.clock - uint64(seconds)) & touchMask
+		m := &t.slots[i].meta
+		*m = *m&(1<<touchShift-1) | touch<<touchShift
+	}
+	return ok
+}
+
+// SetFrequency sets the counter of uses, 0 to 255 (RESTORE FREQ). It reports
+// whether the key exists.
+func (tx *Tx) SetFrequency(key []byte, counter int) bool {
+	t, i, ok := tx.find(tx.s.Hash(key), key)
+	if ok {
+		m := &t.slots[i].meta
+		*m = *m&(1<<touchShift-1) | (tx.clock|uint64(counter)&0xff)<<touchShift
+	}
+	return ok
+}
+
+// Touch counts as a use of key even under NoTouch. It reports whether the key
+// exists.
+func (tx *Tx) Touch(key []byte) bool {
+	t, i, ok := tx.find(tx.s.Hash(key), key)
+	if ok {
+		tx.touch(t, i)
+	}
+	return ok
+}
+
+// MemoryUsage estimates the bytes that key and value take. ok: the key exists.
+func (tx *Tx) MemoryUsage(key []byte) (int64, bool) {
+	t, i, ok := tx.find(tx.s.Hash(key), key)
+	if !ok {
+		return 0, false
+	}
+	const slotBytes = 16
+	meta := t.slots[i].meta
+	if o := t.object(meta); o != nil {
+		return int64(o.size + slotBytes), true
+	}
+	k, v, expire := t.parts(meta)
+	return int64(classGranules(sizeClass(recordSize(len(k), len(v), expire)))*granule + slotBytes), true
+}

@@ -1,0 +1,215 @@
+package persistence
+
+import (
+	"github.com/vigildb/vigil/structures"
+)
+
+// Tx reads and changes keys whose shards it holds. A client has one and uses it
+// for ever:
+//
+//	tx.Lock(&shards, now); tx.Select(db); ...; lsn := tx.Commit(); tx.Unlock()
+//
+// Looking at a key whose time is over deletes it, so readers commit too. A Tx is
+// not safe for concurrent use. Touching a key whose shard is not locked panics.
+type Tx struct {
+	// OnChange, if set, is called for each key that changes, under the locks.
+	// key is valid only during the call.
+	OnChange func(db int, key []byte)
+	// NoTouch keeps reads from refreshing the time of last use.
+	NoTouch bool
+
+	s      *Store
+	db     int
+	now    int64
+	clock  uint64 // touch of a key used now
+	locked Shards
+	random uint64 // state of the generator behind the LFU counter
+
+	rec     structures.Change // the record under construction
+	changed bool              // rec holds more than expiries
+	lastKey []byte            // key that rec's operations are about
+	lastDB  uint32            // and its physical database
+	hasLast bool
+	mapped  bool    // rec has opMapping
+	open    []*edit // edits since the last Commit
+	spare   []*edit
+	err     error
+}
+
+// NewTx returns a transaction that holds nothing.
+func (s *Store) NewTx() *Tx {
+	return &Tx{s: s, random: s.txSeed.Add(0x9e3779b97f4a7c15) | 1}
+}
+
+// Lock takes the shards in set. now, unix time in ms, decides every question of
+// expiry until Unlock.
+func (tx *Tx) Lock(set *Shards, now int64) {
+	tx.s.lock(set)
+	tx.locked, tx.now = *set, now
+	tx.clock = tx.s.clockAt(now)
+}
+
+// Unlock releases the shards. It panics if there are changes that Commit has not
+// sealed; keys that were only found to be expired are sealed by it.
+func (tx *Tx) Unlock() {
+	if tx.changed || len(tx.open) > 0 {
+		panic("persistence: Unlock with uncommitted changes")
+	}
+	if tx.rec.Len() > 0 {
+		tx.Commit()
+	}
+	tx.err = nil
+	set := tx.locked
+	tx.locked = Shards{}
+	tx.s.unlock(&set)
+}
+
+// Select makes db the logical database of the calls that follow.
+func (tx *Tx) Select(db int) { tx.db = db }
+
+// DB is the selected database.
+func (tx *Tx) DB() int { return tx.db }
+
+// Now is the time given to Lock.
+func (tx *Tx) Now() int64 { return tx.now }
+
+// Err returns the first failure to read the disk since Lock. Calls that cannot
+// return errors report the key as missing then; the caller answers with an
+// error instead of the reply.
+func (tx *Tx) Err() error { return tx.err }
+
+// maxKeptRecord is the memory a Tx keeps for records between commands.
+const maxKeptRecord = 64 << 10
+
+// Commit seals what changed since the last Commit into one record and returns
+// its number, or 0 if nothing changed. Edited values that became empty are
+// removed. The locks stay held.
+func (tx *Tx) Commit() (lsn uint64) {
+	tx.seal()
+	tx.changed, tx.hasLast = false, false
+	if tx.rec.Len() == 0 {
+		return 0
+	}
+	flags := byte(0)
+	if tx.mapped {
+		flags, tx.mapped = chunkMapping, false
+	}
+	lsn = tx.s.journal.append(tx.rec.Encoded(), flags)
+	tx.rec.Reset(maxKeptRecord)
+	return lsn
+}
+
+// locate returns the table of key and its slot: a live key, a tombstone, or -1
+// if there is nothing in memory or on disk. A key whose time is over is deleted
+// first, an edited value that became empty likewise.
+func (tx *Tx) locate(hash uint64, key []byte) (*table, int) {
+	if !tx.locked.has(hash) {
+		panic("persistence: key used without the lock of its shard")
+	}
+	t := tx.s.table(shardOf(hash), tx.db)
+	i := t.find(hash, key)
+	if i < 0 {
+		if t.resident {
+			return t, -1
+		}
+		var err error
+		if i, err = tx.s.fault(t, hash, key, tx.fresh()); err != nil {
+			tx.fail(err)
+		}
+		if i < 0 {
+			return t, -1
+		}
+	}
+	meta := t.slots[i].meta
+	if meta&(metaTTL|metaObject) == 0 {
+		return t, i
+	}
+	if meta&metaTTL != 0 && t.expire(meta) <= tx.now {
+		return t, tx.expired(t, i, hash, key)
+	}
+	if o := t.object(meta); o != nil && o.edit != nil && o.edit.recorded() {
+		if tx.settle(o.edit) {
+			return t, t.find(hash, key)
+		}
+	}
+	return t, i
+}
+
+// find is locate for callers that want live keys only.
+func (tx *Tx) find(hash uint64, key []byte) (t *table, i int, ok bool) {
+	t, i = tx.locate(hash, key)
+	if i < 0 {
+		return t, i, false
+	}
+	meta := t.slots[i].meta
+	if meta&metaTombstone != 0 {
+		return t, i, false
+	}
+	if meta&metaObject != 0 {
+		if e := t.objects[meta&locationMask].edit; e != nil && e.fresh && !e.recorded() {
+			return t, i, false
+		}
+	}
+	return t, i, true
+}
+
+// read is find for commands that use the value.
+func (tx *Tx) read(key []byte) (t *table, i int, ok bool) {
+	t, i, ok = tx.find(tx.s.Hash(key), key)
+	if ok && !tx.NoTouch {
+		tx.touch(t, i)
+	}
+	return t, i, ok
+}
+
+// expired deletes the key at slot i, whose time is over, and returns its slot
+// after that: a tombstone or -1.
+func (tx *Tx) expired(t *table, i int, hash uint64, key []byte) int {
+	if o := t.object(t.slots[i].meta); o != nil && o.edit != nil {
+		tx.settle(o.edit)
+		if i = t.find(hash, key); i < 0 || t.slots[i].meta&metaTombstone != 0 {
+			return i
+		}
+	}
+	tx.select_(t, key)
+	tx.rec.Op(opDelete, 0)
+	t.detach(i)
+	t.erase(i)
+	tx.s.stats.expired.Add(1)
+	if tx.s.opts.OnEvent != nil {
+		tx.s.opts.OnEvent(EventExpired, tx.db, key)
+	}
+	if tx.OnChange != nil {
+		tx.OnChange(tx.db, key)
+	}
+	return t.find(hash, key)
+}
+
+// select_ makes key the one that the following operations of the record are
+// about.
+func (tx *Tx) select_(t *table, key []byte) {
+	if tx.hasLast && tx.lastDB == t.phys && string(tx.lastKey) == string(key) {
+		return
+	}
+	tx.rec.Op(opKey, 2)
+	tx.rec.Uint(uint64(t.phys))
+	tx.rec.Bytes(key)
+	tx.lastKey = append(tx.lastKey[:0], key...)
+	tx.lastDB, tx.hasLast = t.phys, true
+}
+
+// note tells that the caller changed key.
+func (tx *Tx) note(key []byte) {
+	tx.changed = true
+	if tx.OnChange != nil {
+		tx.OnChange(tx.db, key)
+	}
+}
+
+// fail keeps the first error of the disk.
+func (tx *Tx) fail(err error) {
+	if tx.err == nil {
+		tx.err = err
+	}
+	tx.s.opts.Logf(LevelError, "read: %v", err)
+}

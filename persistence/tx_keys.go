@@ -1,0 +1,250 @@
+package persistence
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/vigildb/vigil/structures"
+)
+
+// Kind returns the type of what key holds, KindNone if it is absent. It does
+// not count as a use.
+func (tx *Tx) Kind(key []byte) structures.Kind {
+	t, i, ok := tx.find(tx.s.Hash(key), key)
+	if !ok {
+		return structures.KindNone
+	}
+	return t.kind(t.slots[i].meta)
+}
+
+func (t *table) kind(meta uint64) structures.Kind {
+	if o := t.object(meta); o != nil {
+		return o.value.Kind()
+	}
+	return structures.KindString
+}
+
+// Delete removes key and reports whether it existed.
+func (tx *Tx) Delete(key []byte) bool {
+	t, i, ok := tx.find(tx.s.Hash(key), key)
+	if !ok {
+		return false
+	}
+	tx.delete(t, i, key)
+	return true
+}
+
+func (tx *Tx) delete(t *table, i int, key []byte) {
+	tx.select_(t, key)
+	tx.rec.Op(opDelete, 0)
+	t.detach(i)
+	t.erase(i)
+	tx.note(key)
+}
+
+// ExpireAt returns the expiry of key in unix ms, 0 if it has none. ok: the key
+// exists. It does not count as a use.
+func (tx *Tx) ExpireAt(key []byte) (ms int64, ok bool) {
+	t, i, ok := tx.find(tx.s.Hash(key), key)
+	if !ok {
+		return 0, false
+	}
+	return t.expire(t.slots[i].meta), true
+}
+
+// SetExpire makes key go at ms, unix time greater than 0, and reports whether
+// the key exists. For a time that has come the caller deletes the key instead.
+func (tx *Tx) SetExpire(key []byte, ms int64) bool {
+	hash := tx.s.Hash(key)
+	t, i, ok := tx.find(hash, key)
+	if !ok {
+		return false
+	}
+	tx.select_(t, key)
+	tx.rec.Op(opExpireAt, 1)
+	tx.rec.Int(ms)
+	tx.expireAt(t, i, key, ms)
+	return true
+}
+
+// Persist removes the expiry of key and reports whether it had one.
+func (tx *Tx) Persist(key []byte) bool {
+	t, i, ok := tx.find(tx.s.Hash(key), key)
+	if !ok || t.slots[i].meta&metaTTL == 0 {
+		return false
+	}
+	tx.select_(t, key)
+	tx.rec.Op(opPersist, 0)
+	tx.expireAt(t, i, key, 0)
+	return true
+}
+
+func (tx *Tx) expireAt(t *table, i int, key []byte, ms int64) {
+	t.setExpire(i, ms)
+	t.setMeta(i, t.slots[i].meta|metaDirty)
+	tx.note(key)
+}
+
+// Rename gives what from holds, with its expiry, the name to, whatever that
+// held. It does nothing if from is absent or both are the same. The shards of
+// both keys are locked.
+func (tx *Tx) Rename(from, to []byte) {
+	t, i, ok := tx.find(tx.s.Hash(from), from)
+	if !ok || string(from) == string(to) {
+		return
+	}
+	o, s, expire := tx.lift(t, i)
+	tx.delete(t, i, from)
+	tx.drop(to, tx.db, o, s, expire)
+}
+
+// Move moves key to database toDB. It reports false if key is absent or exists
+// there.
+func (tx *Tx) Move(key []byte, toDB int) bool {
+	hash := tx.s.Hash(key)
+	from := tx.db
+	t, i, ok := tx.find(hash, key)
+	if !ok {
+		return false
+	}
+	tx.db = toDB
+	_, _, exists := tx.find(hash, key)
+	tx.db = from
+	if exists {
+		return false
+	}
+	i = t.find(hash, key)
+	o, s, expire := tx.lift(t, i)
+	tx.delete(t, i, key)
+	tx.drop(key, toDB, o, s, expire)
+	return true
+}
+
+// lift takes the value out of slot i: a copy of a short string, or the object's
+// value itself, which the caller deletes from its old place.
+func (tx *Tx) lift(t *table, i int) (v structures.Value, s []byte, expire int64) {
+	meta := t.slots[i].meta
+	expire = t.expire(meta)
+	if o := t.object(meta); o != nil {
+		if o.edit != nil {
+			tx.settle(o.edit)
+		}
+		return o.value, nil, expire
+	}
+	_, b, _ := t.parts(meta)
+	return nil, append([]byte{}, b...), expire
+}
+
+// drop puts what lift took under a key of database db.
+func (tx *Tx) drop(key []byte, db int, v structures.Value, s []byte, expire int64) {
+	from := tx.db
+	defer func() { tx.db = from }()
+	tx.db = db
+	e := Expiry(expire)
+	if v == nil {
+		tx.SetString(key, s, e)
+		return
+	}
+	Replace(tx, key, v, e)
+}
+
+// Copy stores a copy of what from holds, with its expiry, under to in database
+// toDB. It reports false if from is absent, or to exists and replace is false.
+func (tx *Tx) Copy(from []byte, toDB int, to []byte, replace bool) bool {
+	kind, payload, expire, ok := tx.dump(nil, from)
+	if !ok {
+		return false
+	}
+	db := tx.db
+	defer func() { tx.db = db }()
+	tx.db = toDB
+	if _, _, exists := tx.find(tx.s.Hash(to), to); exists && !replace {
+		return false
+	}
+	if err := tx.Restore(to, kind, Expiry(expire), payload); err != nil {
+		panic(fmt.Sprintf("persistence: a value does not decode what it encoded: %v", err))
+	}
+	return true
+}
+
+// Dump appends the encoding of what key holds to dst. ok: the key exists.
+//
+//	string: its bytes
+//	others: length of head (uvarint) | head | for each page: id (uvarint) | length (uvarint) | page
+func (tx *Tx) Dump(dst, key []byte) (kind structures.Kind, payload []byte, ok bool) {
+	kind, payload, _, ok = tx.dump(dst, key)
+	return kind, payload, ok
+}
+
+func (tx *Tx) dump(dst, key []byte) (kind structures.Kind, payload []byte, expire int64, ok bool) {
+	t, i, ok := tx.find(tx.s.Hash(key), key)
+	if !ok {
+		return structures.KindNone, dst, 0, false
+	}
+	meta := t.slots[i].meta
+	o := t.object(meta)
+	if o == nil {
+		_, b, expire := t.parts(meta)
+		return structures.KindString, append(dst, b...), expire, true
+	}
+	if s, ok := o.value.(*structures.String); ok {
+		return structures.KindString, append(dst, s.Bytes()...), o.expire, true
+	}
+	head := o.value.AppendHead(nil)
+	dst = append(binary.AppendUvarint(dst, uint64(len(head))), head...)
+	o.value.Pages(true, func(id uint64, page []byte) {
+		dst = binary.AppendUvarint(binary.AppendUvarint(dst, id), uint64(len(page)))
+		dst = append(dst, page...)
+	})
+	return o.value.Kind(), dst, o.expire, true
+}
+
+// Restore stores what Dump encoded under key, whatever that held. The error
+// tells that payload is not an encoding of that kind; nothing changes then.
+func (tx *Tx) Restore(key []byte, kind structures.Kind, e Expiry, payload []byte) error {
+	if kind == structures.KindString {
+		tx.SetString(key, payload, e)
+		return nil
+	}
+	v, err := tx.s.decodeDump(kind, payload)
+	if err != nil {
+		return err
+	}
+	Replace(tx, key, v, e)
+	return nil
+}
+
+func (s *Store) decodeDump(kind structures.Kind, payload []byte) (structures.Value, error) {
+	head, rest, err := cutBytes(payload)
+	if err != nil {
+		return nil, fmt.Errorf("head: %w", err)
+	}
+	v, err := s.decode(kind, head)
+	if err != nil {
+		return nil, err
+	}
+	for len(rest) > 0 {
+		id, n := binary.Uvarint(rest)
+		if n <= 0 {
+			return nil, fmt.Errorf("page id: %w", structures.ErrCorrupt)
+		}
+		var page []byte
+		if page, rest, err = cutBytes(rest[n:]); err != nil {
+			return nil, fmt.Errorf("page %d: %w", id, err)
+		}
+		if err := v.SetPage(id, page); err != nil {
+			return nil, err
+		}
+	}
+	return v, nil
+}
+
+// cutBytes splits a length (uvarint) and as many bytes off b.
+func cutBytes(b []byte) (head, rest []byte, err error) {
+	size, n := binary.Uvarint(b)
+	if n <= 0 || size > uint64(len(b)-n) {
+		return nil, nil, structures.ErrCorrupt
+	}
+	end := n + int(size)
+	return b[n:end:end], b[end:], nil
+}

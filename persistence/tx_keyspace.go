@@ -1,0 +1,232 @@
+package persistence
+
+import (
+	"slices"
+
+	"github.com/vigildb/vigil/structures"
+)
+
+// The methods of this file are for the holder of all shards.
+
+// DBSize is the number of keys in database db, those included whose time is
+// over but that nobody has looked at since.
+func (tx *Tx) DBSize(db int) int {
+	n := 0
+	for sh := range tx.s.shards {
+		n += tx.s.sizeOf(sh, db)
+	}
+	return n
+}
+
+// sizeOf is the number of keys of a database in one shard, whose lock is held.
+func (s *Store) sizeOf(sh, db int) int {
+	if t := s.shards[sh].tables[db]; t != nil {
+		return t.size()
+	}
+	return int(s.diskCount(s.mapping.phys[db], sh))
+}
+
+// DBStats is the number of keys of a database and of those in memory that have
+// an expiry, for information: it locks one shard after the other.
+func (s *Store) DBStats(db int) (keys, expires int) {
+	for i := range s.shards {
+		sh := &s.shards[i]
+		sh.mu.Lock()
+		keys += s.sizeOf(i, db)
+		if t := sh.tables[db]; t != nil {
+			expires += t.ttls
+		}
+		sh.mu.Unlock()
+	}
+	return keys, expires
+}
+
+// Flush removes all keys of a database. It costs the same for any number:
+// the keys of the database get a new physical one, and memory and disk of the
+// old one are freed in the background. OnChange is not called.
+func (tx *Tx) Flush(db int) {
+	if tx.flush(db) {
+		tx.remap()
+	}
+}
+
+// FlushAll removes all keys of all databases, as Flush does.
+func (tx *Tx) FlushAll() {
+	some := false
+	for db := range tx.s.mapping.phys {
+		some = tx.flush(db) || some
+	}
+	if some {
+		tx.remap()
+	}
+}
+
+// flush gives db a new physical database unless it has never held anything.
+func (tx *Tx) flush(db int) bool {
+	tx.seal()
+	s, some := tx.s, false
+	old := s.mapping.phys[db]
+	for i := range s.shards {
+		sh := &s.shards[i]
+		if t := sh.tables[db]; t != nil {
+			s.discard.table(i, t)
+			sh.tables[db] = nil
+			some = true
+		}
+		if sh.counts[old] > 0 {
+			some = true
+		}
+	}
+	if !some {
+		return false
+	}
+	s.mapping.phys[db] = s.mapping.next
+	s.mapping.next++
+	return true
+}
+
+// seal ends the open edits: their tables are about to go.
+func (tx *Tx) seal() {
+	for _, e := range tx.open {
+		tx.settle(e)
+		tx.close(e)
+	}
+	tx.open = tx.open[:0]
+}
+
+// Swap exchanges the contents of two databases.
+func (tx *Tx) Swap(a, b int) {
+	if a == b {
+		return
+	}
+	tx.seal()
+	p := tx.s.mapping.phys
+	p[a], p[b] = p[b], p[a]
+	for i := range tx.s.shards {
+		t := tx.s.shards[i].tables
+		t[a], t[b] = t[b], t[a]
+	}
+	tx.remap()
+}
+
+// remap records the mapping of databases.
+func (tx *Tx) remap() {
+	recordMapping(&tx.rec, tx.s.mapping.next, tx.s.mapping.phys)
+	tx.hasLast = false
+	tx.mapped, tx.changed = true, true
+}
+
+// RandomKey returns a key of the selected database, each with about the same
+// chance; draw(n) returns a number in [0, n). ok is false if there is none. The
+// key is valid until the next change.
+func (tx *Tx) RandomKey(draw func(n int) int) (key []byte, ok bool) {
+	const tries = 100 // as often may the key drawn turn out to be expired
+	for range tries {
+		total := tx.DBSize(tx.db)
+		if total <= 0 {
+			return nil, false
+		}
+		nth, sh := draw(total), 0
+		for ; sh < shardCount-1; sh++ {
+			n := tx.s.sizeOf(sh, tx.db)
+			if nth < n {
+				break
+			}
+			nth -= n
+		}
+		key := tx.randomIn(sh, draw)
+		if key == nil {
+			continue
+		}
+		if _, _, ok := tx.find(tx.s.Hash(key), key); ok {
+			return key, true
+		}
+	}
+	return nil, false
+}
+
+// randomIn draws a key of one shard: a live slot, or where the disk has more, the
+// one that follows a random hash.
+func (tx *Tx) randomIn(sh int, draw func(n int) int) []byte {
+	t := tx.s.table(sh, tx.db)
+	if t.resident {
+		for range 1000 {
+			if t.used == 0 {
+				return nil
+			}
+			if m := t.slots[draw(len(t.slots))].meta; m != 0 && m&metaTombstone == 0 {
+				return slices.Clone(t.key(m))
+			}
+		}
+		return nil
+	}
+	from := uint64(sh)<<56 | uint64(draw(1<<28))<<28
+	var key []byte
+	for range 2 {
+		tx.s.walk(t, from, uint64(sh)<<56|(1<<56-1), tx.fail, func(e *walked) bool {
+			key = slices.Clone(e.key)
+			return false
+		})
+		if key != nil {
+			return key
+		}
+		from = uint64(sh) << 56
+	}
+	return nil
+}
+
+// Scan visits about count keys of the selected database and returns the cursor
+// to go on with; 0 starts and means that all were visited. A key that is there
+// from the first call to the last is visited at least once, and only once unless
+// its neighbours share 48 bits of hash. Keys whose time is over are left out.
+func (tx *Tx) Scan(cursor uint64, count int, visit func(key []byte, kind structures.Kind)) (next uint64) {
+	const cursorShift = 16 // a cursor fits the 53 bits of a double
+	tx.seal()
+	from := cursor << cursorShift
+	left := max(1, count)
+	for sh := shardOf(from); sh < shardCount; sh++ {
+		end := uint64(sh)<<56 | (1<<56 - 1)
+		if tx.s.sizeOf(sh, tx.db) > 0 {
+			last := uint64(0)
+			tx.s.walk(tx.s.table(sh, tx.db), from, end, tx.fail, func(e *walked) bool {
+				// Keys that share a cursor go together.
+				if left <= 0 && e.hash>>cursorShift != last {
+					next = e.hash >> cursorShift
+					return false
+				}
+				last = e.hash >> cursorShift
+				left--
+				if e.expire == 0 || e.expire > tx.now {
+					visit(e.key, e.kind)
+				}
+				return true
+			})
+			if next != 0 {
+				return next
+			}
+		}
+		from = uint64(sh+1) << 56
+	}
+	return 0
+}
+
+// Keys visits every key of the selected database until visit returns false.
+// Keys whose time is over are left out.
+func (tx *Tx) Keys(visit func(key []byte) bool) {
+	tx.seal()
+	for sh := range tx.s.shards {
+		if tx.s.sizeOf(sh, tx.db) == 0 {
+			continue
+		}
+		more := true
+		tx.s.walk(tx.s.table(sh, tx.db), uint64(sh)<<56, uint64(sh)<<56|(1<<56-1), tx.fail, func(e *walked) bool {
+			if e.expire == 0 || e.expire > tx.now {
+				more = visit(e.key)
+			}
+			return more
+		})
+		if !more {
+			return
+		}
+	}
+}

@@ -1,0 +1,129 @@
+package persistence
+
+import "github.com/vigildb/vigil/structures"
+
+// Expiry is when a key that is written shall go: NoExpiry, KeepExpiry, or a
+// unix time in ms.
+type Expiry int64
+
+const (
+	// NoExpiry lets the key stay.
+	NoExpiry Expiry = 0
+	// KeepExpiry leaves it as it was; a new key stays.
+	KeepExpiry Expiry = -1
+)
+
+// resolve turns e into unix ms for the key at slot i.
+func (tx *Tx) resolve(t *table, i int, e Expiry) int64 {
+	if e != KeepExpiry {
+		return int64(e)
+	}
+	if i < 0 || t.slots[i].meta&metaTombstone != 0 {
+		return 0
+	}
+	return t.expire(t.slots[i].meta)
+}
+
+// String returns the string at key. ok is false if it is absent; the error is
+// structures.ErrWrongType if it holds something else. The bytes are valid, and
+// must not be written to, until the next change or Unlock.
+func (tx *Tx) String(key []byte) (b []byte, ok bool, err error) {
+	t, i, ok := tx.read(key)
+	if !ok {
+		return nil, false, tx.err
+	}
+	meta := t.slots[i].meta
+	if meta&metaObject == 0 {
+		_, b, _ = t.parts(meta)
+		return b, true, nil
+	}
+	s, ok := t.object(meta).value.(*structures.String)
+	if !ok {
+		return nil, false, structures.ErrWrongType
+	}
+	return s.Bytes(), true, nil
+}
+
+// SetString stores a string under key, whatever that held. value may alias what
+// String returned.
+func (tx *Tx) SetString(key, value []byte, e Expiry) {
+	hash := tx.s.Hash(key)
+	t, i := tx.locate(hash, key)
+	expire := tx.resolve(t, i, e)
+	tx.select_(t, key)
+	recordSet(&tx.rec, value, expire)
+	tx.setString(t, i, hash, key, value, expire)
+	tx.note(key)
+}
+
+// setString stores without recording.
+func (tx *Tx) setString(t *table, i int, hash uint64, key, value []byte, expire int64) {
+	if !inline(len(key), len(value)) {
+		v := structures.NewString(append([]byte(nil), value...))
+		o := &object{key: append([]byte(nil), key...), value: v, expire: expire, whole: true}
+		i = tx.place(t, i, hash, o)
+		t.setMeta(i, t.slots[i].meta|metaDirty)
+		return
+	}
+	if i < 0 {
+		t.addInline(hash, key, value, expire, tx.fresh()|metaDirty)
+		return
+	}
+	t.detach(i)
+	t.setInline(i, key, value, expire)
+	t.setMeta(i, t.slots[i].meta|metaDirty)
+	tx.touch(t, i)
+}
+
+// PatchString writes b into the string at key at offset off >= 0. A gap behind
+// the end is filled with zeros; an absent key counts as the empty string. The
+// record holds b only. The error is structures.ErrWrongType if key holds
+// something else. The caller has checked that the result is not too long.
+func (tx *Tx) PatchString(key []byte, off int, b []byte) error {
+	hash := tx.s.Hash(key)
+	t, i := tx.locate(hash, key)
+	if i >= 0 {
+		if o := t.object(t.slots[i].meta); o != nil && o.value != nil && o.value.Kind() != structures.KindString {
+			return structures.ErrWrongType
+		}
+	}
+	tx.select_(t, key)
+	tx.rec.Op(opPatch, 2)
+	tx.rec.Uint(uint64(off))
+	tx.rec.Bytes(b)
+	tx.patchString(t, i, hash, key, off, b)
+	tx.note(key)
+	return nil
+}
+
+// patchString patches without recording.
+func (tx *Tx) patchString(t *table, i int, hash uint64, key []byte, off int, b []byte) {
+	if i < 0 || t.slots[i].meta&metaTombstone != 0 {
+		tx.setString(t, i, hash, key, patched(nil, off, b), 0)
+		return
+	}
+	meta := t.slots[i].meta
+	if o := t.object(meta); o != nil {
+		o.value.(*structures.String).Patch(nil, off, b)
+		t.resized(o)
+		t.setMeta(i, meta|metaDirty)
+		tx.touch(t, i)
+		return
+	}
+	_, old, expire := t.parts(meta)
+	if off+len(b) <= len(old) {
+		copy(old[off:], b)
+		t.setMeta(i, meta|metaDirty)
+		tx.touch(t, i)
+		return
+	}
+	tx.setString(t, i, hash, key, patched(old, off, b), expire)
+}
+
+// patched returns a copy of old with b written at off.
+func patched(old []byte, off int, b []byte) []byte {
+	v := make([]byte, max(len(old), off+len(b)))
+	copy(v, old)
+	copy(v[off:], b)
+	return v
+}

@@ -1,0 +1,76 @@
+package persistence
+
+import (
+	"fmt"
+	"testing"
+)
+
+func openMemory(t testing.TB, o Options) *Store {
+	t.Helper()
+	o.InMemory = o.FS == nil
+	if o.FS != nil {
+		o.Dir = "db"
+	}
+	s, err := Open(o)
+	if err != nil {
+		t.Fatalf("open: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return s
+}
+
+// all runs f in a transaction that holds every shard.
+func all(s *Store, now int64, f func(tx *Tx)) uint64 {
+	var set Shards
+	set.AddAll()
+	tx := s.NewTx()
+	tx.Lock(&set, now)
+	f(tx)
+	lsn := tx.Commit()
+	tx.Unlock()
+	return lsn
+}
+
+func TestStringsAreWhatWasSet(t *testing.T) {
+	s := openMemory(t, Options{})
+	all(s, 1, func(tx *Tx) {
+		for i := range 20000 {
+			k := fmt.Appendf(nil, "key:%d", i)
+			tx.SetString(k, fmt.Appendf(nil, "value:%0*d", i%5000, i), NoExpiry)
+		}
+	})
+	all(s, 1, func(tx *Tx) {
+		for i := range 20000 {
+			k := fmt.Appendf(nil, "key:%d", i)
+			b, ok, err := tx.String(k)
+			if want := fmt.Sprintf("value:%0*d", i%5000, i); !ok || err != nil || string(b) != want {
+				t.Fatalf("String %s: got %.40q, %v, %v, want %.40q", k, b, ok, err, want)
+			}
+		}
+		if n := tx.DBSize(0); n != 20000 {
+			t.Fatalf("DBSize: got %d, want 20000", n)
+		}
+		seen, cursor := map[string]bool{}, uint64(0)
+		for {
+			cursor = tx.Scan(cursor, 10, func(key []byte, _ kindOf) { seen[string(key)] = true })
+			if cursor == 0 {
+				break
+			}
+		}
+		if len(seen) != 20000 {
+			t.Fatalf("Scan: got %d keys, want 20000", len(seen))
+		}
+		for i := range 20000 {
+			if !tx.Delete(fmt.Appendf(nil, "key:%d", i)) {
+				t.Fatalf("Delete key:%d: absent", i)
+			}
+		}
+		if n := tx.DBSize(0); n != 0 {
+			t.Fatalf("DBSize: got %d, want 0", n)
+		}
+	})
+}

@@ -1,0 +1,100 @@
+package persistence
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/vigildb/vigil/structures"
+)
+
+// walked is a key that a walk meets, valid during the call.
+type walked struct {
+	hash   uint64
+	key    []byte
+	kind   structures.Kind
+	expire int64
+}
+
+// walk visits the live keys of a table with a hash in [from, to] in the order of
+// their hashes, those in memory and those on disk only, until visit returns
+// false. visit must not change the table. The lock of the shard is held. An error
+// of the disk goes to fail and ends the walk.
+func (s *Store) walk(t *table, from, to uint64, fail func(error), visit func(e *walked) bool) {
+	if t.resident {
+		w := walked{}
+		for i := t.seek(from); i < len(t.slots); i++ {
+			if sl := t.slots[i]; sl.meta != 0 && sl.meta&metaTombstone == 0 {
+				if sl.hash > to || !visit(t.describe(sl, &w)) {
+					return
+				}
+			}
+		}
+		return
+	}
+	if err := s.walkBoth(t, from, to, visit); err != nil {
+		fail(fmt.Errorf("walk keys: %w", err))
+	}
+}
+
+func (t *table) describe(sl slot, w *walked) *walked {
+	w.hash, w.key, w.kind, w.expire = sl.hash, t.key(sl.meta), t.kind(sl.meta), t.expire(sl.meta)
+	return w
+}
+
+// walkBoth merges the slots with the heads on disk. A key with a slot is what the
+// slot says; the disk adds those that have none.
+func (s *Store) walkBoth(t *table, from, to uint64, visit func(e *walked) bool) (err error) {
+	o := &pebble.IterOptions{LowerBound: appendHeadBound(nil, t.phys, from)}
+	if to == ^uint64(0) {
+		o.UpperBound = appendPhysBound(nil, prefixHead, uint64(t.phys)+1)
+	} else {
+		o.UpperBound = appendHeadBound(nil, t.phys, to+1)
+	}
+	it, err := s.db.NewIter(o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
+	disk := it.First()
+	i := t.seek(from)
+	var w walked
+	for {
+		for i < len(t.slots) && t.slots[i].meta == 0 {
+			i++
+		}
+		inMemory := i < len(t.slots) && t.slots[i].hash <= to
+		var hash uint64
+		var key []byte
+		if disk {
+			if _, hash, key, err = splitHeadKey(it.Key()); err != nil {
+				return err
+			}
+		}
+		switch {
+		case !inMemory && !disk:
+			return it.Error()
+		case inMemory && (!disk || t.slots[i].hash <= hash):
+			// Slots of one hash are in no order by key, so memory goes first
+			// and the disk's share of that hash is looked up below.
+			if t.slots[i].meta&metaTombstone == 0 && !visit(t.describe(t.slots[i], &w)) {
+				return nil
+			}
+			i++
+		case t.find(hash, key) >= 0:
+			disk = it.Next()
+		default:
+			h, err := decodeHead(it.Value())
+			if err != nil {
+				return err
+			}
+			w = walked{hash: hash, key: bytes.Clone(key), kind: h.kind, expire: h.expire}
+			if !visit(&w) {
+				return nil
+			}
+			disk = it.Next()
+		}
+	}
+}
