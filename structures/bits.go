@@ -1,0 +1,251 @@
+package structures
+
+import (
+	"encoding/binary"
+	"math"
+	"math/bits"
+)
+
+// Bits of a string are numbered as Redis numbers them: bit 0 is the highest bit
+// of byte 0.
+
+// RangeUnit says what the bounds of a BITCOUNT or BITPOS range count.
+type RangeUnit uint8
+
+const (
+	InBytes RangeUnit = iota
+	InBits
+)
+
+// BitAt returns the bit at offset off, and 0 behind the end of b.
+func BitAt(b []byte, off uint64) int {
+	if off>>3 >= uint64(len(b)) {
+		return 0
+	}
+	return int(b[off>>3] >> (7 - off&7) & 1)
+}
+
+// PutBit sets the bit at offset off, which must lie within b, and returns what
+// it was.
+func PutBit(b []byte, off uint64, bit int) (old int) {
+	mask := byte(0x80) >> (off & 7)
+	if b[off>>3]&mask != 0 {
+		old = 1
+	}
+	if bit != 0 {
+		b[off>>3] |= mask
+	} else {
+		b[off>>3] &^= mask
+	}
+	return old
+}
+
+// CountBits returns the number of bits set in b.
+func CountBits(b []byte) int64 {
+	var n0, n1 int
+	for ; len(b) >= 32; b = b[32:] {
+		n0 += bits.OnesCount64(binary.LittleEndian.Uint64(b)) +
+			bits.OnesCount64(binary.LittleEndian.Uint64(b[8:]))
+		n1 += bits.OnesCount64(binary.LittleEndian.Uint64(b[16:])) +
+			bits.OnesCount64(binary.LittleEndian.Uint64(b[24:]))
+	}
+	for ; len(b) >= 8; b = b[8:] {
+		n0 += bits.OnesCount64(binary.LittleEndian.Uint64(b))
+	}
+	for _, x := range b {
+		n0 += bits.OnesCount8(x)
+	}
+	return int64(n0 + n1)
+}
+
+// CountBitsIn returns the number of bits set between start and end, both
+// included, as BITCOUNT does. Negative bounds count from the end; bounds
+// outside b are moved to its ends; a range that is empty counts 0.
+func CountBitsIn(b []byte, start, end int64, unit RangeUnit) int64 {
+	// Two negative bounds in the wrong order stay an empty range even where
+	// both would be moved to the first byte.
+	if start < 0 && end < 0 && start > end {
+		return 0
+	}
+	first, last, ok := bitSpan(len(b), start, end, unit)
+	if !ok {
+		return 0
+	}
+	lo, hi := first>>3, last>>3
+	head := byte(0xff) >> (first & 7)
+	tail := byte(0xff) << (7 - last&7)
+	if lo == hi {
+		return int64(bits.OnesCount8(b[lo] & head & tail))
+	}
+	return int64(bits.OnesCount8(b[lo]&head)+bits.OnesCount8(b[hi]&tail)) + CountBits(b[lo+1:hi])
+}
+
+// bitSpan turns the bounds of a range over n bytes into the first and the last
+// bit; ok is false for an empty range.
+func bitSpan(n int, start, end int64, unit RangeUnit) (first, last int64, ok bool) {
+	total := int64(n)
+	if unit == InBits {
+		total *= 8
+	}
+	if start < 0 {
+		start = max(start+total, 0)
+	}
+	if end < 0 {
+		end = max(end+total, 0)
+	}
+	end = min(end, total-1)
+	if start > end {
+		return 0, 0, false
+	}
+	if unit == InBits {
+		return start, end, true
+	}
+	return start * 8, end*8 + 7, true
+}
+
+// BitSearch is the range of a BITPOS.
+type BitSearch struct {
+	Start, End int64
+	Unit       RangeUnit
+	// HasEnd says that End was given. Without it the search goes to the end of
+	// the string, and the string counts as continued by zeros.
+	HasEnd bool
+}
+
+// FindBit returns the position of the first bit in the range that equals bit,
+// or -1, as BITPOS does on a key that exists. The position counts from the
+// start of the string in every unit. A search for 0 that has no given end and
+// finds ones only answers the position behind the string; an empty range
+// answers -1.
+func FindBit(b []byte, bit int, r BitSearch) int64 {
+	end := r.End
+	if !r.HasEnd {
+		end = math.MaxInt64
+	}
+	first, last, ok := bitSpan(len(b), r.Start, end, r.Unit)
+	if !ok {
+		return -1
+	}
+	if at := firstBit(b, bit, first, last); at >= 0 {
+		return at
+	}
+	if bit == 0 && !r.HasEnd {
+		return int64(len(b)) * 8
+	}
+	return -1
+}
+
+// firstBit searches bits first to last, which lie within b.
+func firstBit(b []byte, bit int, first, last int64) int64 {
+	var flip uint64
+	if bit == 0 {
+		flip = math.MaxUint64
+	}
+	at, end := first>>3, last>>3+1
+	// Bits before first are masked out of the first byte only.
+	if x := (b[at] ^ byte(flip)) & (0xff >> (first & 7)); x != 0 {
+		return notBehind(at*8+int64(bits.LeadingZeros8(x)), last)
+	}
+	at++
+	for ; at+8 <= end; at += 8 {
+		if x := binary.BigEndian.Uint64(b[at:]) ^ flip; x != 0 {
+			return notBehind(at*8+int64(bits.LeadingZeros64(x)), last)
+		}
+	}
+	for ; at < end; at++ {
+		if x := b[at] ^ byte(flip); x != 0 {
+			return notBehind(at*8+int64(bits.LeadingZeros8(x)), last)
+		}
+	}
+	return -1
+}
+
+// notBehind answers -1 for a position behind last.
+func notBehind(pos, last int64) int64 {
+	if pos > last {
+		return -1
+	}
+	return pos
+}
+
+// BitOperator is an operation of BITOP.
+type BitOperator uint8
+
+const (
+	BitAnd BitOperator = iota
+	BitOr
+	BitXor
+	BitNot
+)
+
+// CombineBits appends to dst the result of op over srcs and returns it. The
+// result is as long as the longest source; shorter ones count as continued by
+// zeros, and a missing key is an empty source. BitNot takes one source and
+// ignores others. dst must not overlap a source.
+func CombineBits(dst []byte, op BitOperator, srcs [][]byte) []byte {
+	if len(srcs) == 0 {
+		return dst
+	}
+	base, longest := len(dst), 0
+	if op == BitNot {
+		srcs = srcs[:1]
+	}
+	for _, s := range srcs {
+		longest = max(longest, len(s))
+	}
+	dst = append(dst, srcs[0]...)
+	dst = append(dst, make([]byte, longest-len(srcs[0]))...)
+	out := dst[base:]
+	if op == BitNot {
+		invertBits(out)
+		return dst
+	}
+	for _, s := range srcs[1:] {
+		switch op {
+		case BitAnd:
+			andBits(out, s)
+			clear(out[len(s):])
+		case BitOr:
+			orBits(out, s)
+		case BitXor:
+			xorBits(out, s)
+		}
+	}
+	return dst
+}
+
+func invertBits(b []byte) {
+	for ; len(b) >= 8; b = b[8:] {
+		binary.LittleEndian.PutUint64(b, ^binary.LittleEndian.Uint64(b))
+	}
+	for i := range b {
+		b[i] = ^b[i]
+	}
+}
+
+func andBits(dst, src []byte) {
+	for ; len(src) >= 8 && len(dst) >= 8; dst, src = dst[8:], src[8:] {
+		binary.LittleEndian.PutUint64(dst, binary.LittleEndian.Uint64(dst)&binary.LittleEndian.Uint64(src))
+	}
+	for i, x := range src {
+		dst[i] &= x
+	}
+}
+
+func orBits(dst, src []byte) {
+	for ; len(src) >= 8 && len(dst) >= 8; dst, src = dst[8:], src[8:] {
+		binary.LittleEndian.PutUint64(dst, binary.LittleEndian.Uint64(dst)|binary.LittleEndian.Uint64(src))
+	}
+	for i, x := range src {
+		dst[i] |= x
+	}
+}
+
+func xorBits(dst, src []byte) {
+	for ; len(src) >= 8 && len(dst) >= 8; dst, src = dst[8:], src[8:] {
+		binary.LittleEndian.PutUint64(dst, binary.LittleEndian.Uint64(dst)^binary.LittleEndian.Uint64(src))
+	}
+	for i, x := range src {
+		dst[i] ^= x
+	}
+}
