@@ -1,0 +1,90 @@
+package structures
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+)
+
+func TestLCSAnswersAsRedis(t *testing.T) {
+	common, matches, err := LCS([]byte("ohmytext"), []byte("mynewtext"), 0, 1<<20)
+	if err != nil || string(common) != "mytext" {
+		t.Fatalf("LCS: got %q, %v, want mytext", common, err)
+	}
+	want := []LCSMatch{{4, 7, 5, 8}, {2, 3, 0, 1}}
+	if len(matches) != 2 || matches[0] != want[0] || matches[1] != want[1] {
+		t.Errorf("LCS IDX: got %v, want %v", matches, want)
+	}
+	if _, matches, _ = LCS([]byte("ohmytext"), []byte("mynewtext"), 4, 1<<20); len(matches) != 1 || matches[0] != want[0] {
+		t.Errorf("LCS IDX MINMATCHLEN 4: got %v, want %v", matches, want[:1])
+	}
+	for _, pair := range [][2]string{{"", ""}, {"a", ""}, {"", "a"}, {"a", "b"}} {
+		common, matches, err := LCS([]byte(pair[0]), []byte(pair[1]), 0, 1<<20)
+		if err != nil || len(common) != 0 || len(matches) != 0 {
+			t.Errorf("LCS of %q: got %q %v %v", pair, common, matches, err)
+		}
+	}
+}
+
+func TestLCSRefusesTablesAboveLimit(t *testing.T) {
+	a, b := make([]byte, 99), make([]byte, 49)
+	// 100 * 50 cells of 4 bytes.
+	if _, _, err := LCS(a, b, 0, 20000); err != nil {
+		t.Errorf("table of just the limit: %v", err)
+	}
+	if _, _, err := LCS(a, b, 0, 19999); !errors.Is(err, ErrLCSMemory) {
+		t.Errorf("table above the limit: got %v", err)
+	}
+	if _, err := LCSLen(a, b, 19999); !errors.Is(err, ErrLCSMemory) {
+		t.Errorf("length of a table above the limit: got %v", err)
+	}
+}
+
+func TestLCSIsLongestAndCommon(t *testing.T) {
+	r := seeded(t)
+	word := func() []byte {
+		b := make([]byte, r.IntN(12))
+		for i := range b {
+			b[i] = byte('a' + r.IntN(3))
+		}
+		return b
+	}
+	for range 2000 {
+		a, b := word(), word()
+		common, matches, err := LCS(a, b, 0, 1<<20)
+		n, _ := LCSLen(a, b, 1<<20)
+		if err != nil || n != len(common) || n != longestCommon(a, b) {
+			t.Fatalf("LCS %q %q: got %q, length %d, want %d", a, b, common, n, longestCommon(a, b))
+		}
+		var back []byte
+		for _, m := range matches {
+			if !bytes.Equal(a[m.AStart:m.AEnd+1], b[m.BStart:m.BEnd+1]) {
+				t.Fatalf("LCS %q %q: run %v differs", a, b, m)
+			}
+			back = append(bytes.Clone(a[m.AStart:m.AEnd+1]), back...)
+		}
+		if !bytes.Equal(back, common) {
+			t.Fatalf("LCS %q %q: runs give %q, want %q", a, b, back, common)
+		}
+	}
+}
+
+func longestCommon(a, b []byte) int {
+	if len(a) == 0 || len(b) == 0 {
+		return 0
+	}
+	if a[0] == b[0] {
+		return 1 + longestCommon(a[1:], b[1:])
+	}
+	return max(longestCommon(a[1:], b), longestCommon(a, b[1:]))
+}
+
+func BenchmarkLCS(b *testing.B) {
+	x, y := bytes.Repeat([]byte("abcde"), 200), bytes.Repeat([]byte("badce"), 200)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, _, err := LCS(x, y, 0, 1<<29); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
