@@ -135,7 +135,7 @@ func (change) Refresh(n *Node) { n.Estimate = prior(n) }
 
 func (change) Observe(n *Node, items float64, gap, _ int64) {
 	if n.Count > 0 {
-		mean, found := n.Estimate*float64(gap), float64(items*math.Ln2)
+		mean, found := float64(n.Estimate*float64(gap)), float64(items*math.Ln2)
 		n.Up = max(0, n.Up+found-mean)
 		n.Down = max(0, n.Down+float64(mean/2)-found)
 	}

@@ -83,12 +83,13 @@ func (s *sampling) Value(slot int, _ int64) float64 {
 
 func (s *sampling) Pick(dst []int, _ int64, count int, draws Source) []int {
 	first := len(dst)
+	var seen chosen
 	for ; count > 0; count-- {
 		slot := s.tree.Find(draws.Float64())
 		if slot < 0 {
 			break
 		}
-		if !contains(dst[first:], slot) {
+		if !seen.has(dst[first:], slot) {
 			dst = append(dst, slot)
 		}
 	}

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -102,9 +103,10 @@ func PolicyNumbered(number byte) (PolicySpec, error) {
 //
 // Cost: O(count) draws while most slots are in use; exploreTries bounds it.
 func Explore(dst []int, t *Table, count int, draws Source) []int {
+	var seen chosen
 	for tries := exploreTries + 4*count; count > 0 && tries > 0 && t.slots > 0; tries-- {
 		slot := min(int(draws.Float64()*float64(t.slots)), t.slots-1)
-		if n := t.At(slot); n == nil || n.Hidden || contains(dst, slot) {
+		if n := t.At(slot); n == nil || n.Hidden || seen.has(dst, slot) {
 			continue
 		}
 		dst = append(dst, slot)
@@ -117,11 +119,27 @@ func Explore(dst []int, t *Table, count int, draws Source) []int {
 // it gives up: with a quarter of the slots available it fails once in 10^4.
 const exploreTries = 32
 
-func contains(slots []int, slot int) bool {
-	for _, s := range slots {
-		if s == slot {
-			return true
+// chosen tells which slots are in a growing list: by looking through a short
+// one, by a map for a long one, so that count draws never cost count squared.
+type chosen struct {
+	many map[int]struct{}
+}
+
+// manyChosen is where the map becomes quicker than the search.
+const manyChosen = 64
+
+// has says whether slot is in list, which only grew since the last call.
+func (c *chosen) has(list []int, slot int) bool {
+	if len(list) < manyChosen {
+		return slices.Contains(list, slot)
+	}
+	if c.many == nil {
+		c.many = make(map[int]struct{}, 2*len(list))
+		for _, s := range list {
+			c.many[s] = struct{}{}
 		}
 	}
-	return false
+	c.many[list[len(list)-1]] = struct{}{}
+	_, ok := c.many[slot]
+	return ok
 }

@@ -331,3 +331,23 @@ func TestExploreTakesOnlyShownNodesOnce(t *testing.T) {
 		t.Errorf("empty table: %v", got)
 	}
 }
+
+func TestManyDrawsAreDistinct(t *testing.T) {
+	rates := make([]float64, 3000)
+	for i := range rates {
+		rates[i] = 1
+	}
+	table := tableOf(rates)
+	p := policyNamed(t, "memoryless").New()
+	p.Attach(table)
+	rng := rand.New(rand.NewPCG(3, 3))
+	got := Explore(p.Pick(nil, 1, 1000, rng), table, 1000, rng)
+	// 1000 draws from 3000 hit 3000 (1 - exp(-1/3)) nodes on average.
+	if len(got) < 1750 || len(got) > 1950 {
+		t.Errorf("%d nodes", len(got))
+	}
+	slices.Sort(got)
+	if len(slices.Compact(got)) != len(got) {
+		t.Error("a node was picked twice")
+	}
+}

@@ -57,7 +57,7 @@ func (s *sumTree) Find(u float64) int {
 	if !(s.Total() > 0) {
 		return -1
 	}
-	x := u * s.Total()
+	x := float64(u * s.Total()) // the conversion keeps it out of a fused subtraction
 	i := 1
 	for i < s.half {
 		left, right := s.sums[2*i], s.sums[2*i+1]

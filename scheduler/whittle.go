@@ -95,12 +95,12 @@ const indexSeries = 0.5
 // whose first term is c a (a+1) / 2. Every term is at least 0, so nothing
 // cancels; 16 terms leave less than 0.5^16/17! of the first.
 func indexHead(c, a float64) float64 {
-	y, sum := c*a, 0.0
+	y, sum := float64(c*a), 0.0
 	power, sign, factorial := y, -c, 2.0
 	for k := 2.0; k <= 17; k++ {
 		sum += float64(a * (power - sign) / factorial)
-		power *= y
-		sign *= -c
+		power = float64(power * y)
+		sign = float64(sign * -c)
 		factorial *= k + 1
 	}
 	return sum
@@ -118,6 +118,6 @@ func (m Interest) IndexOfState(x float64) float64 {
 		return m.Limit() / m.Cost
 	}
 	zeta := math.Floor(max(0, -math.Log(left)/m.Decay)) + 1
-	grown := -math.Expm1(-m.Decay*zeta) / gap * u
+	grown := float64(-math.Expm1(-m.Decay*zeta) / gap * u)
 	return (float64(zeta*(float64(gap*x)-u)) + grown) / m.Cost
 }

@@ -276,3 +276,36 @@ func TestApplyRefusesWhatDoesNotFit(t *testing.T) {
 		t.Error("applied to a schedule that was not created")
 	}
 }
+
+// checkLeases compares the heap with what the seats say.
+func checkLeases(t *testing.T, s *Schedule) {
+	t.Helper()
+	hidden := 0
+	for slot := s.table.After(0); slot >= 0; slot = s.table.After(slot + 1) {
+		st := s.seat(slot)
+		if s.names[st.name] != int32(slot) {
+			t.Fatalf("name %q leads to slot %d, not %d", st.name, s.names[st.name], slot)
+		}
+		if s.table.At(slot).Hidden != (st.place != 0) || st.place != 0 && s.leases[st.place-1] != int32(slot) {
+			t.Fatalf("slot %d: hidden %v, place %d", slot, s.table.At(slot).Hidden, st.place)
+		}
+		if st.place != 0 {
+			hidden++
+			if up := (st.place - 2) / 2; st.place > 1 && s.seat(int(s.leases[up])).until > st.until {
+				t.Fatalf("slot %d ends before its parent in the heap", slot)
+			}
+		}
+		if st.until > s.clock.seen && st.place == 0 && s.attached {
+			t.Fatalf("slot %d is leased until %d but shown at %d", slot, st.until, s.clock.seen)
+		}
+	}
+	if hidden != len(s.leases) || len(s.names) != s.table.Live() {
+		t.Fatalf("%d hidden, %d in the heap; %d names, %d nodes", hidden, len(s.leases), len(s.names), s.table.Live())
+	}
+}
+
+func TestLeaseHeapHoldsExactlyTheHiddenNodes(t *testing.T) {
+	const seed = 23
+	s := make1(t, func(c *Config) { c.Probes = 3 })
+	play(t, s, nil, rand.New(rand.NewPCG(seed, 5)), 4000, func() { checkLeases(t, s) })
+}
