@@ -109,7 +109,7 @@ func (h *Hash) put(field, value []byte, expiry int64) (created bool) {
 	}
 	if created {
 		h.count++
-		h.peak = max(h.peak, uint32(min(h.count, math.MaxUint32)))
+		h.peak = max(h.peak, uint32(min(uint64(h.count), math.MaxUint32)))
 	}
 	h.longest = max(h.longest, uint32(len(field)), uint32(len(value)))
 	if expiry != keepExpiry {

@@ -17,21 +17,23 @@ const (
 func (h *Hash) packFind(field []byte) (entry, bool) {
 	buf := h.pack
 	for at := 0; at < len(buf); {
-		head, size := int(buf[at]), 0
-		if at+1 < len(buf) {
-			size = int(buf[at+1])
-		}
-		// The usual entry has one byte for each length: one that differs in
-		// the length of its field is passed over without being read.
-		if head|size < 0x80 && head>>1 != len(field) {
-			at += 2 + head>>1 + size + (head&1)*8
+		head, size := int(buf[at]), int(buf[at+1])
+		if head|size >= 0x80 {
+			e := readEntry(buf, at)
+			if bytes.Equal(e.field, field) {
+				return e, true
+			}
+			at += e.size
 			continue
 		}
-		e := readEntry(buf, at)
-		if bytes.Equal(e.field, field) {
-			return e, true
+		// The usual entry has one byte for each length, and is read only if
+		// its field has the right length and last byte.
+		end := at + 2 + (head&1)*8 + head>>1
+		if head>>1 == len(field) && (head < 2 || buf[end-1] == field[len(field)-1]) &&
+			bytes.Equal(buf[end-head>>1:end], field) {
+			return readEntry(buf, at), true
 		}
-		at += e.size
+		at = end + size
 	}
 	return entry{}, false
 }

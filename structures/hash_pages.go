@@ -145,7 +145,7 @@ func (h *Hash) SetPage(id uint64, page []byte) error {
 	t.live += s.live()
 	t.segments++
 	h.count += len(s.slots)
-	h.peak = uint32(min(h.count, math.MaxUint32))
+	h.peak = uint32(min(uint64(h.count), math.MaxUint32))
 	h.timed += s.timed
 	h.tagged = h.tagged || s.timed > 0
 	h.soon = min(h.soon, s.soon)
@@ -159,7 +159,7 @@ func (h *Hash) load(id uint64, page []byte) (*segment, error) {
 	for id<<depth<<1 != 0 {
 		depth++
 	}
-	if id == 0 || depth > maxDepth || len(page) == 0 || len(page) > math.MaxUint32 {
+	if id == 0 || depth > maxDepth || len(page) == 0 || uint64(len(page)) > math.MaxUint32 {
 		return nil, fmt.Errorf("%d bytes at depth %d: %w", len(page), depth, ErrCorrupt)
 	}
 	count := 0

@@ -16,6 +16,8 @@ const (
 	// idStep is the distance between the numbers of neighbours: 2^20 leaves
 	// room for 20 splits in one place, and 2^43 nodes in each direction.
 	idStep = 1 << 20
+	// leastPlaces is the size of the array below which it does not shrink.
+	leastPlaces = 16
 )
 
 // node returns node i, counted from the head.
@@ -99,6 +101,7 @@ func (l *List) makePlaces(front bool) {
 }
 
 // closeNode removes node i. Its page, if stored, is remembered as gone.
+// Pointers to nodes are not valid afterwards.
 func (l *List) closeNode(i int) {
 	n := l.node(i)
 	if n.stored {
@@ -119,6 +122,13 @@ func (l *List) closeNode(i int) {
 		l.array[l.first+l.nodes-1] = node{}
 	}
 	l.nodes--
+	if len(l.array) > leastPlaces && l.nodes < len(l.array)/8 {
+		array := make([]node, len(l.array)/4)
+		first := (len(array) - l.nodes) / 2
+		copy(array[first:], l.array[l.first:l.first+l.nodes])
+		l.memory -= (len(l.array) - len(array)) * nodeSize
+		l.array, l.first = array, first
+	}
 }
 
 // account runs around changes of a node that may give it another buffer.

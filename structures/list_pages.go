@@ -3,6 +3,7 @@ package structures
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -137,7 +138,7 @@ func (l *List) load(at int, id uint64, page []byte) error {
 		size += entrySize(len(elem))
 		rest = behind
 	}
-	if count == 0 || size > 1<<31 {
+	if count == 0 || uint64(size) > math.MaxUint32 {
 		return fmt.Errorf("page of %d elements, %d bytes: %w", count, size, ErrCorrupt)
 	}
 	l.openPlace(at)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -358,7 +359,7 @@ func TestFindFollowsRankCountAndLimit(t *testing.T) {
 	}{
 		{1, 1, 0, []int{2}}, {2, 1, 0, []int{6}}, {-1, 1, 0, []int{7}}, {1, 0, 0, []int{2, 6, 7}},
 		{-1, 2, 0, []int{7, 6}}, {-2, 0, 0, []int{6, 2}}, {1, 0, 7, []int{2, 6}}, {-1, 0, 2, []int{7, 6}},
-		{4, 0, 0, nil}, {-1 << 63, 1, 0, nil}, {0, 1, 3, []int{2}}, {1, 1, 2, nil},
+		{4, 0, 0, nil}, {math.MinInt, 1, 0, nil}, {0, 1, 3, []int{2}}, {1, 1, 2, nil},
 	} {
 		var got []int
 		l.Find([]byte("c"), c.rank, c.count, c.limit, func(i int) { got = append(got, i) })
