@@ -1,0 +1,99 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// conn is a client that sends one command at a time.
+type conn struct {
+	net.Conn
+	r *bufio.Reader
+}
+
+func dial(port int) (*conn, error) {
+	nc, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+	if err != nil {
+		return nil, err
+	}
+	return &conn{nc, bufio.NewReader(nc)}, nil
+}
+
+// do sends a command and returns the first line of its reply; the body of a
+// bulk string is read and dropped.
+func (c *conn) do(args ...string) (string, error) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "*%d\r\n", len(args))
+	for _, a := range args {
+		fmt.Fprintf(&b, "$%d\r\n%s\r\n", len(a), a)
+	}
+	if _, err := io.WriteString(c, b.String()); err != nil {
+		return "", err
+	}
+	line, err := c.r.ReadString('\n')
+	if err != nil {
+		return "", err
+	}
+	if n, err := strconv.Atoi(strings.TrimSpace(line[1:])); line[0] == '$' && err == nil && n >= 0 {
+		if _, err := c.r.Discard(n + 2); err != nil {
+			return "", err
+		}
+	}
+	return strings.TrimSpace(line), nil
+}
+
+// run is the outcome of one run of redis-benchmark.
+type run struct {
+	perSecond, cpuMicros, p99 float64
+}
+
+// benchmark runs redis-benchmark against p.
+func benchmark(p *process, n, pipeline int, args []string) (run, error) {
+	before := p.cpu()
+	all := append([]string{"-p", strconv.Itoa(p.port), "-c", "50", "-n", strconv.Itoa(n),
+		"-P", strconv.Itoa(pipeline), "--csv"}, args...)
+	out, err := exec.Command("redis-benchmark", all...).Output()
+	if err != nil {
+		return run{}, fmt.Errorf("redis-benchmark %s: %w", strings.Join(all, " "), err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	fields := strings.Split(lines[len(lines)-1], ",")
+	if len(fields) < 7 {
+		return run{}, fmt.Errorf("redis-benchmark printed %q", lines[len(lines)-1])
+	}
+	number := func(i int) float64 {
+		v, _ := strconv.ParseFloat(strings.Trim(fields[i], `"`), 64)
+		return v
+	}
+	return run{perSecond: number(1), p99: number(6), cpuMicros: (p.cpu() - before) / float64(n) * 1e6}, nil
+}
+
+// probe asks the server for a key over and over until stop is closed, and
+// sends the longest time that an answer took.
+func probe(p *process, stop <-chan struct{}, longest chan<- time.Duration) {
+	var worst time.Duration
+	defer func() { longest <- worst }()
+	c, err := dial(p.port)
+	if err != nil {
+		return
+	}
+	defer c.Close()
+	for {
+		select {
+		case <-stop:
+			return
+		case <-time.After(time.Millisecond):
+		}
+		began := time.Now()
+		if _, err := c.do("SET", "probe", "x"); err != nil {
+			return
+		}
+		worst = max(worst, time.Since(began))
+	}
+}

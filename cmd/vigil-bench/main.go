@@ -1,0 +1,62 @@
+// Command vigil-bench measures vigil beside redis-server, in turn and in one
+// run, and writes the figures as a table. It needs redis-server and
+// redis-benchmark on the PATH, and Linux's /proc.
+//
+//	go run ./cmd/vigil-bench -server bin/vigil-server -out docs/benchmarks.md
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+)
+
+func main() {
+	var o options
+	flag.StringVar(&o.binary, "server", "bin/vigil-server", "the vigil-server to measure")
+	flag.StringVar(&o.out, "out", "", "file for the report (default: standard output)")
+	flag.StringVar(&o.fsync, "appendfsync", "everysec", "on both sides: always, everysec, no")
+	flag.IntVar(&o.requests, "requests", 300000, "commands of a pipelined case; others take a quarter")
+	flag.IntVar(&o.rounds, "rounds", 5, "rounds of each case; medians are shown")
+	flag.StringVar(&o.sections, "sections", "throughput,unique,memory,stall", "what to measure")
+	flag.Parse()
+	if err := measure(&o); err != nil {
+		fmt.Fprintln(os.Stderr, "vigil-bench:", err)
+		os.Exit(1)
+	}
+}
+
+type options struct {
+	binary, out, fsync, sections string
+	requests, rounds             int
+}
+
+func (o *options) wants(section string) bool {
+	for _, s := range strings.Split(o.sections, ",") {
+		if s == section {
+			return true
+		}
+	}
+	return false
+}
+
+func measure(o *options) error {
+	var r report
+	r.begin(o)
+	for _, s := range []struct {
+		name string
+		run  func(*options, *report) error
+	}{
+		{"throughput", throughput}, {"unique", uniqueKeys}, {"memory", memoryAndRestart}, {"stall", snapshotStall},
+	} {
+		if !o.wants(s.name) {
+			continue
+		}
+		fmt.Fprintf(os.Stderr, "measuring %s\n", s.name)
+		if err := s.run(o, &r); err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+	}
+	return r.write(o.out)
+}

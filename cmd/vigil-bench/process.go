@@ -1,0 +1,106 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// process is one server under measurement.
+type process struct {
+	name string
+	port int
+	args []string
+	cmd  *exec.Cmd
+}
+
+// pair starts both servers with empty directories under dir.
+func pair(o *options, dir string) (ours, redis *process, err error) {
+	for _, d := range []string{"ours", "redis"} {
+		if err := os.MkdirAll(filepath.Join(dir, d), 0o755); err != nil {
+			return nil, nil, err
+		}
+	}
+	a, b := freePort(), freePort()
+	ours = &process{name: "vigil", port: a, args: []string{o.binary, "--port", strconv.Itoa(a),
+		"--dir", filepath.Join(dir, "ours"), "--appendfsync", o.fsync}}
+	redis = &process{name: "redis", port: b, args: []string{"redis-server", "--port", strconv.Itoa(b),
+		"--dir", filepath.Join(dir, "redis"), "--save", "", "--appendonly", "yes", "--appendfsync", o.fsync}}
+	if err := errors.Join(ours.start(), redis.start()); err != nil {
+		return nil, nil, err
+	}
+	return ours, redis, nil
+}
+
+func freePort() int {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// start runs the server and waits until it answers.
+func (p *process) start() error {
+	p.cmd = exec.Command(p.args[0], p.args[1:]...)
+	if err := p.cmd.Start(); err != nil {
+		return fmt.Errorf("start %s: %w", p.name, err)
+	}
+	return p.ready()
+}
+
+func (p *process) ready() error {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		c, err := dial(p.port)
+		if err != nil {
+			continue
+		}
+		reply, err := c.do("GET", "key:000000000042")
+		c.Close()
+		if err == nil && !strings.HasPrefix(reply, "-LOADING") {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s did not answer within a minute", p.name)
+}
+
+func (p *process) stop() {
+	p.cmd.Process.Signal(syscall.SIGTERM)
+	p.cmd.Wait()
+}
+
+// cpu is the processor time used so far, of all threads.
+func (p *process) cpu() float64 {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
+	if err != nil {
+		return 0
+	}
+	fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
+	user, _ := strconv.ParseFloat(fields[11], 64)
+	system, _ := strconv.ParseFloat(fields[12], 64)
+	return (user + system) / 100 // USER_HZ is 100 on every Linux that Go runs on
+}
+
+// rss is the resident memory in bytes.
+func (p *process) rss() int64 {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(b)) {
+		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+			kb, _ := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
+			return kb << 10
+		}
+	}
+	return 0
+}
