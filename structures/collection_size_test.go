@@ -69,6 +69,14 @@ func TestMemoryIsGivenBackAsCollectionsShrink(t *testing.T) {
 		l.Pop(nil, Head)
 		h.Delete(nil, fmt.Append(nil, "field", i))
 	}
+	trimmed := NewList()
+	for range 1000 {
+		trimmed.Push(nil, Tail, []byte("element"))
+	}
+	trimmed.Trim(nil, 500, 501)
+	if trimmed.Size() > 400 {
+		t.Errorf("two elements left by trim: %d bytes", trimmed.Size())
+	}
 	if l.Size() > 2000 || h.Size() > 1000 {
 		t.Errorf("ten elements left: list of %d bytes, hash of %d", l.Size(), h.Size())
 	}

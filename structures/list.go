@@ -137,8 +137,8 @@ func (l *List) pop(end End) []byte {
 			at = l.nodes - 1
 		}
 		l.closeNode(at)
-	} else if l.nodes == 1 && len(n.buf) >= shrinkRoom && n.used() < len(n.buf)/8 {
-		l.shrink(n)
+	} else if l.nodes == 1 {
+		l.shrink()
 	}
 	return elem
 }
@@ -146,10 +146,17 @@ func (l *List) pop(end End) []byte {
 // shrinkRoom is the least buffer that a list gives up when it is drained.
 const shrinkRoom = 1024
 
-// shrink gives the only node a smaller buffer, so that many short lists that
-// once were long cost little. The old buffer stays as it is: a popped element
-// is in it.
-func (l *List) shrink(n *node) {
+// shrink gives the node of a list that has only one a smaller buffer if it
+// uses little of it: many short lists that once were long must cost little. The
+// old buffer stays as it is, because a popped element is in it.
+func (l *List) shrink() {
+	if l.nodes != 1 {
+		return
+	}
+	n := l.node(0)
+	if len(n.buf) < shrinkRoom || n.used() >= len(n.buf)/8 {
+		return
+	}
 	buf := make([]byte, max(2*n.used(), firstRoom))
 	lo := (len(buf) - n.used()) / 2
 	copy(buf[lo:], n.buf[n.lo:n.hi])

@@ -143,6 +143,7 @@ func (l *List) Remove(ch *Change, count int, elem []byte) int {
 		ch.Int(int64(count))
 		ch.Bytes(elem)
 		l.len -= removed
+		l.shrink()
 	}
 	return removed
 }
@@ -265,4 +266,5 @@ func (l *List) trim(from, count int) {
 		n.count -= uint32(tail)
 		n.dirty = true
 	}
+	l.shrink()
 }
