@@ -28,9 +28,31 @@ func (d *durability) init() { d.moved.L = &d.mu }
 
 // journalLog is what Pebble has of the journal.
 type journalLog struct {
-	mu     sync.Mutex
-	chunks []chunkInfo // in order
-	bytes  int64       // sum of their sizes
+	bytes atomic.Int64 // sum of the sizes of chunks
+
+	mu struct {
+		sync.Mutex
+		chunks []chunkInfo // in order
+	}
+}
+
+func (l *journalLog) add(c chunkInfo) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.mu.chunks = append(l.mu.chunks, c)
+	l.bytes.Add(c.size)
+}
+
+// cut forgets the chunks up to record last.
+func (l *journalLog) cut(last uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := 0
+	for n < len(l.mu.chunks) && l.mu.chunks[n].last <= last {
+		l.bytes.Add(-l.mu.chunks[n].size)
+		n++
+	}
+	l.mu.chunks = append([]chunkInfo(nil), l.mu.chunks[n:]...)
 }
 
 type chunkInfo struct {
@@ -121,12 +143,12 @@ func (s *Store) commit(chunks []chunk, mode *pebble.WriteOptions) error {
 	if err := errors.Join(err, b.Close()); err != nil {
 		return fmt.Errorf("commit %d chunks: %w", len(chunks), err)
 	}
-	s.log.mu.Lock()
 	for _, c := range chunks {
-		s.log.chunks = append(s.log.chunks, chunkInfo{c.first, c.last, int64(len(c.buf))})
-		s.log.bytes += int64(len(c.buf))
+		s.log.add(chunkInfo{c.first, c.last, int64(len(c.buf))})
 	}
-	s.log.mu.Unlock()
+	if s.log.bytes.Load() > s.opts.JournalBound {
+		s.materialiser.signal()
+	}
 	last := chunks[len(chunks)-1].last
 	s.journal.recycle(chunks)
 	s.durable.advance(last, mode == pebble.Sync)

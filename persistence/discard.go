@@ -7,6 +7,8 @@ type discarded struct {
 	mu struct {
 		sync.Mutex
 		tables []oldTable
+		phys   []uint32 // flushed databases that the disk still has
+		lsn    uint64   // record of the last of these flushes
 	}
 }
 
@@ -19,6 +21,29 @@ func (d *discarded) table(shard int, t *table) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.mu.tables = append(d.mu.tables, oldTable{shard, t})
+}
+
+// databases notes physical databases that record lsn left without a name.
+func (d *discarded) databases(phys []uint32, lsn uint64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.mu.phys = append(d.mu.phys, phys...)
+	d.mu.lsn = lsn
+}
+
+// flushed returns the databases to be removed from disk, once Pebble has the
+// journal up to lsn.
+func (d *discarded) flushed() (phys []uint32, lsn uint64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.mu.phys, d.mu.lsn
+}
+
+// purged tells that the first n of them are gone from disk.
+func (d *discarded) purged(n int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.mu.phys = append([]uint32(nil), d.mu.phys[n:]...)
 }
 
 func (d *discarded) take() []oldTable {

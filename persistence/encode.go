@@ -94,6 +94,8 @@ type head struct {
 }
 
 const (
+	kindString = structures.KindString
+
 	headFormat  = 1
 	headFormats = 0x0f // bits of the format
 	headExpiry  = 0x10
@@ -113,6 +115,14 @@ func (h *head) flags() byte {
 		f |= headShort
 	}
 	return f
+}
+
+// size is the length of a head without its payload.
+func (h *head) size() int {
+	if h.expire != 0 {
+		return 18
+	}
+	return 10
 }
 
 // appendHead appends a head without its payload, which the caller appends.

@@ -14,35 +14,37 @@ import (
 // held, which keeps the copy on disk from changing under us: the materialiser
 // writes only what has a slot.
 func (s *Store) fault(t *table, hash uint64, key []byte, touch uint64) (int, error) {
+	_, i, err := s.faultAt(t, hash, key, touch)
+	return i, err
+}
+
+// faultAt is fault; lsn is the record number of the head it found.
+func (s *Store) faultAt(t *table, hash uint64, key []byte, touch uint64) (lsn uint64, i int, err error) {
 	if t.disk == 0 {
-		return -1, nil
+		return 0, -1, nil
 	}
 	t.scratch = appendHeadKey(t.scratch[:0], t.phys, hash, key)
 	b, closer, err := s.db.Get(t.scratch)
 	if errors.Is(err, pebble.ErrNotFound) {
-		return -1, nil
+		return 0, -1, nil
 	}
 	if err != nil {
-		return -1, fmt.Errorf("read key: %w", err)
+		return 0, -1, fmt.Errorf("read key: %w", err)
 	}
-	i, err := s.admit(t, hash, key, b, touch)
+	h, err := decodeHead(b)
+	i = -1
+	if err == nil {
+		i, err = s.admit(t, hash, key, &h, touch)
+	}
 	if err := errors.Join(err, closer.Close()); err != nil {
-		return -1, fmt.Errorf("read key %q: %w", key, err)
+		return 0, -1, fmt.Errorf("read key %q: %w", key, err)
 	}
 	s.stats.faults.Add(1)
-	return i, nil
+	return h.lsn, i, nil
 }
 
 // admit puts what a head on disk tells into the table.
-func (s *Store) admit(t *table, hash uint64, key, b []byte, touch uint64) (int, error) {
-	h, err := decodeHead(b)
-	if err != nil {
-		return -1, err
-	}
-	return s.admitHead(t, hash, key, &h, touch)
-}
-
-func (s *Store) admitHead(t *table, hash uint64, key []byte, h *head, touch uint64) (int, error) {
+func (s *Store) admit(t *table, hash uint64, key []byte, h *head, touch uint64) (int, error) {
 	if h.short && inline(len(key), len(h.payload)) {
 		return t.addInline(hash, key, h.payload, h.expire, touch|metaOnDisk), nil
 	}

@@ -24,15 +24,15 @@ type chunk struct {
 // at 1 and have no gaps. Records are appended while the shards they are about
 // are locked, so that their order is the order of effects.
 type journal struct {
-	newest atomic.Uint64 // last number given
+	newest  atomic.Uint64 // last number given
+	pending atomic.Int64  // bytes of records that are not in Pebble yet
 
 	mu struct {
 		sync.Mutex
-		open    chunk   // being filled
-		sealed  []chunk // full, in order; for the committer
-		pending int64   // bytes in sealed and open, and in what the committer works on
-		spare   [][]byte
-		eager   bool // every record wakes the committer (SyncAlways)
+		open   chunk   // being filled
+		sealed []chunk // full, in order; for the committer
+		spare  [][]byte
+		eager  bool // every record wakes the committer (SyncAlways)
 	}
 
 	wake chan struct{} // capacity 1: one token says that there is work
@@ -55,12 +55,13 @@ func (j *journal) append(rec []byte, flags byte) uint64 {
 	if c.buf == nil {
 		c.buf, c.first, c.flags = j.bufferLocked(size), lsn, 0
 	}
+	before := len(c.buf)
 	c.buf = binary.AppendUvarint(c.buf, uint64(len(rec)))
 	c.buf = append(c.buf, rec...)
 	c.last = lsn
 	c.flags |= flags
 	j.newest.Store(lsn)
-	j.mu.pending += int64(size)
+	j.pending.Add(int64(len(c.buf) - before))
 	j.mu.Unlock()
 	if wake {
 		j.signal()
@@ -113,18 +114,20 @@ func (j *journal) recycle(chunks []chunk) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, c := range chunks {
-		j.mu.pending -= int64(len(c.buf) - chunkHeader)
+		j.pending.Add(-int64(len(c.buf) - chunkHeader))
 		if cap(c.buf) <= chunkBytes && len(j.mu.spare) < spareChunks {
 			j.mu.spare = append(j.mu.spare, c.buf)
 		}
 	}
 }
 
-// pending is the number of bytes of records that are not in Pebble yet.
-func (j *journal) pending() int64 {
+// cut ends the open chunk and returns the number of its last record: every chunk
+// is now entirely before that record or entirely behind it.
+func (j *journal) cut() uint64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.mu.pending
+	j.sealLocked()
+	return j.newest.Load()
 }
 
 func (j *journal) setEager(eager bool) {

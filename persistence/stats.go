@@ -2,6 +2,70 @@ package persistence
 
 import "sync/atomic"
 
+// counters only grow.
 type counters struct {
 	faults, expired, evicted, spilled, materialised atomic.Int64
+}
+
+// Stats are numbers for INFO.
+type Stats struct {
+	LSN     uint64 // last record
+	Synced  uint64 // last record on the device
+	Trimmed uint64 // last record that was cut off the journal
+
+	JournalBytes int64 // what a restart would replay
+	PendingBytes int64 // records that Pebble does not have yet
+	Memory       int64 // bytes of keys and values
+
+	Materialised int64 // values written under their own keys
+	Faults       int64 // keys read from disk because a command wanted them
+	Expired      int64
+	Evicted      int64 // deleted to make room
+	Spilled      int64 // dropped from memory to make room
+	ColdTables   int   // tables that have keys on disk only
+
+	DiskBytes         uint64 // files of the store
+	CompactionDebt    uint64 // bytes that Pebble has yet to compact
+	CacheHits         int64  // blocks found in Pebble's cache
+	CacheMisses       int64
+	WALBytes          uint64 // bytes written to Pebble's log
+	FlushedBytes      uint64 // bytes that Pebble flushed to tables
+	CompactedBytes    uint64 // bytes that compactions wrote
+	MemTableBytes     uint64
+	ReadAmplification int
+}
+
+// Stats returns the numbers as they are now.
+func (s *Store) Stats() Stats {
+	m := s.db.Metrics()
+	st := Stats{
+		LSN: s.journal.newest.Load(), Synced: s.Synced(), Trimmed: s.trimmed.Load(),
+		JournalBytes: s.log.bytes.Load(), PendingBytes: s.journal.pending.Load(), Memory: s.Memory(),
+		Materialised: s.stats.materialised.Load(), Faults: s.stats.faults.Load(),
+		Expired: s.stats.expired.Load(), Evicted: s.stats.evicted.Load(), Spilled: s.stats.spilled.Load(),
+		ColdTables: s.stats.cold(s),
+		DiskBytes:  m.DiskSpaceUsage(), CompactionDebt: m.Compact.EstimatedDebt,
+		CacheHits: m.BlockCache.Hits, CacheMisses: m.BlockCache.Misses,
+		WALBytes: m.WAL.BytesWritten, MemTableBytes: m.MemTable.Size, ReadAmplification: m.ReadAmp(),
+	}
+	for _, l := range m.Levels {
+		st.FlushedBytes += l.TableBytesFlushed
+		st.CompactedBytes += l.TableBytesCompacted
+	}
+	return st
+}
+
+// cold counts the tables that are not resident.
+func (c *counters) cold(s *Store) (n int) {
+	for i := range s.shards {
+		sh := &s.shards[i]
+		sh.mu.Lock()
+		for db, phys := range s.mapping.phys {
+			if t := sh.tables[db]; t != nil && !t.resident || t == nil && sh.counts[phys] > 0 {
+				n++
+			}
+		}
+		sh.mu.Unlock()
+	}
+	return n
 }

@@ -36,8 +36,12 @@ type Store struct {
 	stats     counters
 
 	log     journalLog
+	trimmed atomic.Uint64 // last record that was cut off the journal
 	durable durability
 	discard discarded
+
+	materialiser materialiser
+	sweeper      sweeper
 
 	// Background goroutines end when ctx does; Close waits for them.
 	ctx    context.Context
@@ -54,6 +58,7 @@ func Open(o Options) (*Store, error) {
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.journal.wake = make(chan struct{}, 1)
 	s.durable.init()
+	s.materialiser.wake = make(chan struct{}, 1)
 	s.txSeed.Store(o.Seed)
 	s.SetMaxMemory(o.MaxMemory, o.Policy, o.Samples)
 	s.SetSync(o.Sync)
@@ -64,6 +69,8 @@ func Open(o Options) (*Store, error) {
 		return nil, fmt.Errorf("open store %s: %w", o.Dir, errors.Join(err, s.closeDisk()))
 	}
 	s.start(s.commitLoop)
+	s.start(s.materialiseLoop)
+	s.start(s.warmLoop)
 	return s, nil
 }
 
@@ -87,7 +94,13 @@ func (s *Store) load() error {
 	if err := s.loadCounts(); err != nil {
 		return err
 	}
-	return s.replay()
+	if err := s.replay(); err != nil {
+		return err
+	}
+	if err := s.extend(); err != nil {
+		return err
+	}
+	return s.purgeUnmapped()
 }
 
 func (s *Store) loadMeta() error {
@@ -104,11 +117,26 @@ func (s *Store) loadMeta() error {
 		}
 	}
 	s.seed = s.mapping.seed
-	if len(s.mapping.phys) < s.opts.Databases {
-		s.mapping.extend(s.opts.Databases)
-		if err := s.db.Set([]byte{prefixMeta}, s.mapping.append(nil), pebble.Sync); err != nil {
-			return fmt.Errorf("write meta: %w", err)
-		}
+	s.trimmed.Store(s.mapping.trimmed)
+	return nil
+}
+
+// extend adds databases up to Options.Databases. It comes after the replay, which
+// may still need the numbers that new databases get, and before a new store has
+// its first record.
+func (s *Store) extend() error {
+	if len(s.mapping.phys) >= s.opts.Databases {
+		return nil
+	}
+	s.mapping.extend(s.opts.Databases)
+	s.mapping.mapped = s.journal.newest.Load()
+	for i := range s.shards {
+		more := make([]*table, len(s.mapping.phys))
+		copy(more, s.shards[i].tables)
+		s.shards[i].tables = more
+	}
+	if err := s.db.Set([]byte{prefixMeta}, s.mapping.append(nil), pebble.Sync); err != nil {
+		return fmt.Errorf("write meta: %w", err)
 	}
 	return nil
 }

@@ -66,6 +66,15 @@ type table struct {
 	// is not committed yet and must stay in memory.
 	flightLow, flightHigh uint64
 	inFlight              bool
+
+	// epoch changes when the disk may change under the table: who reads the disk
+	// without the lock compares it before and after.
+	epoch uint64
+	// lost counts the values that were dropped from memory because the disk has
+	// them.
+	lost uint64
+	// dropped: a flush took the table out; its memory is about to go.
+	dropped bool
 }
 
 func newTable(phys uint32, p *pool, mem *int64, disk int64) *table {

@@ -30,8 +30,9 @@ type Tx struct {
 	lastKey []byte            // key that rec's operations are about
 	lastDB  uint32            // and its physical database
 	hasLast bool
-	mapped  bool    // rec has opMapping
-	open    []*edit // edits since the last Commit
+	mapped  bool     // rec has opMapping
+	flushed []uint32 // physical databases that lost their name in rec
+	open    []*edit  // edits since the last Commit
 	spare   []*edit
 	err     error
 }
@@ -95,6 +96,11 @@ func (tx *Tx) Commit() (lsn uint64) {
 		flags, tx.mapped = chunkMapping, false
 	}
 	lsn = tx.s.journal.append(tx.rec.Encoded(), flags)
+	if len(tx.flushed) > 0 {
+		tx.s.discard.databases(tx.flushed, lsn)
+		tx.flushed = tx.flushed[:0]
+		tx.s.materialiser.signal()
+	}
 	tx.rec.Reset(maxKeptRecord)
 	return lsn
 }

@@ -70,16 +70,19 @@ func (tx *Tx) flush(db int) bool {
 		sh := &s.shards[i]
 		if t := sh.tables[db]; t != nil {
 			s.discard.table(i, t)
+			t.dropped = true
 			sh.tables[db] = nil
 			some = true
 		}
 		if sh.counts[old] > 0 {
+			delete(sh.counts, old)
 			some = true
 		}
 	}
 	if !some {
 		return false
 	}
+	tx.flushed = append(tx.flushed, old)
 	s.mapping.phys[db] = s.mapping.next
 	s.mapping.next++
 	return true

@@ -1,0 +1,139 @@
+package persistence
+
+import "slices"
+
+// OverMemory reports that keys and values take more than MaxMemory and that the
+// policy does not spill: commands that need memory are to be refused. Call
+// MakeRoom first.
+func (s *Store) OverMemory() bool {
+	bound := s.maxMemory.Load()
+	return bound > 0 && Policy(s.policy.Load()) != PolicySpill && s.memory.Load() > bound
+}
+
+const (
+	// evictPerCall bounds the keys that one call of MakeRoom removes, so that a
+	// client does not pay for a bound that was just lowered.
+	evictPerCall = 512
+	// evictMisses is after how many shards without a candidate it gives up.
+	evictMisses = 2 * shardCount
+)
+
+// MakeRoom frees memory if more than MaxMemory is in use, by the policy: from
+// PolicySpill, values that the disk has leave memory; under the deleting policies
+// keys are deleted; under PolicyNoEviction nothing happens. The server calls it
+// before commands that need memory, without locks.
+func (s *Store) MakeRoom() {
+	bound := s.maxMemory.Load()
+	policy := Policy(s.policy.Load())
+	if bound == 0 || policy == PolicyNoEviction || s.memory.Load() <= bound {
+		return
+	}
+	e := evictor{s: s, policy: policy, now: s.opts.Now()}
+	e.clock = s.clockAt(e.now)
+	random := s.txSeed.Add(0x9e3779b97f4a7c15) | 1
+	misses := 0
+	for range evictPerCall {
+		for {
+			random = xorshift(random)
+			if e.shard(int(random>>20%shardCount), random) {
+				break
+			}
+			if misses++; misses > evictMisses {
+				s.materialiser.signal() // what is dirty can go once it is written
+				return
+			}
+		}
+		if s.memory.Load() <= bound {
+			return
+		}
+	}
+}
+
+// evictor removes the best of a few keys.
+type evictor struct {
+	s      *Store
+	policy Policy
+	now    int64
+	clock  uint64
+}
+
+// shard removes one key of a shard and reports whether it found one.
+func (e *evictor) shard(i int, random uint64) bool {
+	sh := &e.s.shards[i]
+	sh.mu.Lock()
+	defer e.s.unlockShard(sh)
+	var best *table
+	bestSlot, bestScore, bestDB := 0, uint64(0), 0
+	for db, t := range sh.tables {
+		if t == nil || t.used == 0 {
+			continue
+		}
+		at, found := int(random>>28%uint64(len(t.slots))), int32(0)
+		// Neighbours in a table are neighbours by hash, that is, by chance.
+		for n := 0; n < min(len(t.slots), 256) && found < e.s.samples.Load(); n++ {
+			if at++; at >= len(t.slots) {
+				at = 0
+			}
+			score, ok := e.score(t, at, random>>uint(n%32))
+			if !ok {
+				continue
+			}
+			found++
+			if best == nil || score > bestScore {
+				best, bestSlot, bestScore, bestDB = t, at, score, db
+			}
+		}
+	}
+	if best == nil {
+		return false
+	}
+	if e.policy == PolicySpill {
+		best.spill(bestSlot)
+		e.s.stats.spilled.Add(1)
+		return true
+	}
+	e.s.evict(best, bestDB, bestSlot)
+	return true
+}
+
+// score tells how gladly a slot is given up; ok is false if it must stay.
+func (e *evictor) score(t *table, i int, random uint64) (score uint64, ok bool) {
+	sl := t.slots[i]
+	switch {
+	case sl.meta == 0 || sl.meta&metaTombstone != 0:
+		return 0, false
+	case e.policy == PolicySpill && (sl.meta&(metaDirty|metaOnDisk) != metaOnDisk || t.flying(sl.hash)):
+		return 0, false
+	case e.policy.volatile() && sl.meta&metaTTL == 0:
+		return 0, false
+	}
+	touch := sl.meta >> touchShift
+	switch e.policy {
+	case PolicyAllKeysLFU, PolicyVolatileLFU:
+		return 255 - lfuCounter(touch, e.clock), true
+	case PolicyAllKeysRandom, PolicyVolatileRandom:
+		return random & 0xffff, true
+	case PolicyVolatileTTL:
+		return ^uint64(t.expire(sl.meta)), true
+	}
+	return uint64(idleSeconds(touch, e.clock)), true
+}
+
+// spill drops a clean value from memory; the disk has it.
+func (t *table) spill(i int) {
+	t.free(t.slots[i].meta)
+	t.remove(i)
+	// The counts follow: what is on disk only is counted by disk alone.
+	t.resident = false
+	t.lost++
+}
+
+// evict deletes the key at slot i for good.
+func (s *Store) evict(t *table, db, i int) {
+	key := slices.Clone(t.key(t.slots[i].meta))
+	s.deleteInBackground(t, i, key)
+	s.stats.evicted.Add(1)
+	if s.opts.OnEvent != nil {
+		s.opts.OnEvent(EventEvicted, db, key)
+	}
+}

@@ -1,0 +1,380 @@
+package persistence
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// The materialiser writes changed values under their own keys, each once however
+// often it changed, and then cuts the journal. It is lazy: it runs when the
+// journal has grown to its bound, when nothing is written for a while, or when
+// memory must be freed. A pass cuts the journal at record S, visits all slots
+// that are dirty, and removes the chunks up to S when all are written: a slot
+// that some record up to S changed is either still dirty when the pass comes by
+// or was written since.
+//
+// What it writes it encodes under the lock of the shard, a few hundred values at
+// a time, and commits in batches under no lock. Before a batch is committed, Pebble
+// must have the journal up to the newest record that the batch contains; else a
+// crash could leave half a transaction. Until it is committed its slots are "in
+// flight" and stay in memory, tombstones too.
+type materialiser struct {
+	wake chan struct{} // capacity 1: one token says that a pass is due
+
+	pass struct { // held for a whole pass
+		sync.Mutex
+		batch   *pebble.Batch
+		flights []flight
+		newest  uint64 // last record that the batch may contain
+	}
+}
+
+// flight is the part of a batch that belongs to one table.
+type flight struct {
+	shard  int
+	t      *table
+	ghosts bool // it deletes keys
+}
+
+const (
+	maxBatch     = 4 << 20   // bytes of a batch
+	holdValues   = 256       // values encoded in one hold of a lock
+	holdBytes    = 256 << 10 // bytes encoded in one hold
+	holdSlots    = 32 << 10  // slots looked at in one hold
+	pollInterval = 250 * time.Millisecond
+)
+
+func (m *materialiser) signal() {
+	select {
+	case m.wake <- struct{}{}:
+	default:
+	}
+}
+
+// materialiseLoop runs passes when they are due. It ends with s.ctx.
+func (s *Store) materialiseLoop() {
+	tick := time.NewTicker(pollInterval)
+	defer tick.Stop()
+	lastLSN, lastChange := s.journal.newest.Load(), s.opts.Now()
+	for {
+		due := false
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-s.materialiser.wake:
+			due = true
+		case <-tick.C:
+		}
+		s.discard.drain(s)
+		now := s.opts.Now()
+		if n := s.journal.newest.Load(); n != lastLSN {
+			lastLSN, lastChange = n, now
+		} else if s.opts.IdleAfter > 0 && s.log.bytes.Load() > 0 &&
+			now-lastChange >= s.opts.IdleAfter.Milliseconds() {
+			due = true
+		}
+		if !due {
+			continue
+		}
+		if err := s.Materialise(s.ctx); err != nil && s.ctx.Err() == nil {
+			s.opts.Logf(LevelError, "materialise: %v", err)
+		}
+	}
+}
+
+// Materialise writes every change made before the call under its own key and
+// cuts the journal. The error is ctx's or that of the disk; what was not
+// written stays in the journal.
+func (s *Store) Materialise(ctx context.Context) error {
+	m := &s.materialiser.pass
+	m.Lock()
+	defer m.Unlock()
+	if err := s.purge(); err != nil {
+		return err
+	}
+	last := s.journal.cut()
+	for i := range s.shards {
+		if err := s.materialiseShard(ctx, i); err != nil {
+			return errors.Join(err, s.land())
+		}
+	}
+	if err := s.land(); err != nil {
+		return err
+	}
+	return s.trim(last)
+}
+
+// materialiseShard writes what is dirty in the tables that a shard has now; a
+// table that comes later holds only later changes.
+func (s *Store) materialiseShard(ctx context.Context, i int) error {
+	sh := &s.shards[i]
+	sh.mu.Lock()
+	var tables []*table
+	for _, t := range sh.tables {
+		if t != nil && t.dirty > 0 {
+			tables = append(tables, t)
+		}
+	}
+	sh.mu.Unlock()
+	for _, t := range tables {
+		cursor, more := uint64(i)<<56, true
+		for more {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			sh.mu.Lock()
+			cursor, more = s.encodeSome(i, t, cursor)
+			s.unlockShard(sh)
+			if b := s.materialiser.pass.batch; b != nil && b.Len() >= maxBatch {
+				if err := s.land(); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// encodeSome adds dirty slots from hash cursor on to the batch and returns
+// where to go on. The lock of the shard is held.
+func (s *Store) encodeSome(shard int, t *table, cursor uint64) (next uint64, more bool) {
+	if t.dropped || t.dirty == 0 {
+		return 0, false
+	}
+	m := &s.materialiser.pass
+	if m.batch == nil {
+		m.batch = s.db.NewBatchWithSize(maxBatch + holdBytes*2)
+	}
+	m.newest = s.journal.newest.Load()
+	f := s.board(shard, t, cursor)
+	start, values := m.batch.Len(), 0
+	from := t.seek(cursor)
+	for i := from; i < len(t.slots); i++ {
+		meta := t.slots[i].meta
+		hash := t.slots[i].hash
+		if values >= holdValues || m.batch.Len()-start >= holdBytes || i-from >= holdSlots {
+			// Slots of one hash stay together.
+			if meta != 0 && hash > t.flightHigh {
+				return hash, true
+			}
+		}
+		if meta == 0 {
+			continue
+		}
+		t.flightHigh = max(t.flightHigh, hash)
+		if meta&metaDirty == 0 {
+			continue
+		}
+		values++
+		if meta&metaTombstone != 0 {
+			f.ghosts = true
+			s.encodeDeletion(t, i)
+		} else {
+			s.encodeValue(t, i)
+		}
+	}
+	t.flightHigh = uint64(shard)<<56 | (1<<56 - 1)
+	s.stats.materialised.Add(int64(values))
+	return 0, false
+}
+
+// board returns the flight of a table in the current batch, opening it at hash.
+func (s *Store) board(shard int, t *table, hash uint64) *flight {
+	m := &s.materialiser.pass
+	t.epoch++
+	if n := len(m.flights); n > 0 && m.flights[n-1].t == t {
+		return &m.flights[n-1]
+	}
+	t.inFlight, t.flightLow, t.flightHigh = true, hash, hash
+	m.flights = append(m.flights, flight{shard: shard, t: t})
+	return &m.flights[len(m.flights)-1]
+}
+
+// encodeDeletion removes the disk copy of the tombstone at slot i.
+func (s *Store) encodeDeletion(t *table, i int) {
+	meta, hash, key := t.slots[i].meta, t.slots[i].hash, t.key(t.slots[i].meta)
+	if meta&metaOnDisk != 0 {
+		t.scratch = appendHeadKey(t.scratch[:0], t.phys, hash, key)
+		_ = s.materialiser.pass.batch.Delete(t.scratch, nil) // fails only if misused
+		if meta&metaPaged != 0 {
+			s.encodeNoPages(t, hash, key)
+		}
+		t.setMeta(i, meta&^(metaDirty|metaOnDisk|metaPaged))
+		t.disk--
+		return
+	}
+	t.setMeta(i, meta&^metaDirty)
+}
+
+// encodeNoPages removes all pages of a key.
+func (s *Store) encodeNoPages(t *table, hash uint64, key []byte) {
+	low := appendPageKey(nil, t.phys, hash, key, 0)
+	high := append(appendPageKey(nil, t.phys, hash, key, ^uint64(0)), 0)
+	_ = s.materialiser.pass.batch.DeleteRange(low, high, nil)
+}
+
+// encodeValue writes the live slot i.
+func (s *Store) encodeValue(t *table, i int) {
+	meta, hash := t.slots[i].meta, t.slots[i].hash
+	m := &s.materialiser.pass
+	h := head{lsn: m.newest, paged: meta&metaPaged != 0}
+	o := t.object(meta)
+	if o == nil {
+		var key []byte
+		key, h.payload, h.expire = t.parts(meta)
+		if h.paged {
+			s.encodeNoPages(t, hash, key)
+			h.paged = false
+		}
+		h.kind, h.short = kindString, true
+		d := m.batch.SetDeferred(headKeyFixed+len(key), h.size()+len(h.payload))
+		appendHeadKey(d.Key[:0], t.phys, hash, key)
+		copy(d.Value[len(appendHead(d.Value[:0], &h)):], h.payload)
+		_ = d.Finish()
+	} else {
+		s.encodeObject(t, hash, o, &h)
+	}
+	if meta&metaOnDisk == 0 {
+		t.disk++
+	}
+	meta = meta&^(metaDirty|metaPaged) | metaOnDisk
+	if h.paged {
+		meta |= metaPaged
+	}
+	t.setMeta(i, meta)
+}
+
+// encodeObject writes the head of an object and those of its pages that the disk
+// does not have.
+func (s *Store) encodeObject(t *table, hash uint64, o *object, h *head) {
+	b := s.materialiser.pass.batch
+	if o.whole && h.paged {
+		s.encodeNoPages(t, hash, o.key)
+		h.paged = false
+	}
+	pageKey := appendPageKey(nil, t.phys, hash, o.key, 0)
+	o.value.Pages(o.whole, func(id uint64, page []byte) {
+		binary.BigEndian.PutUint64(pageKey[len(pageKey)-8:], id)
+		if page == nil {
+			_ = b.Delete(pageKey, nil)
+			return
+		}
+		h.paged = true
+		_ = b.Set(pageKey, page, nil)
+	})
+	h.kind, h.expire = o.value.Kind(), o.expire
+	t.scratch = appendHeadKey(t.scratch[:0], t.phys, hash, o.key)
+	_ = b.Set(t.scratch, o.value.AppendHead(appendHead(nil, h)), nil)
+	o.value.Clean()
+	o.whole = false
+}
+
+// land commits the batch and releases its flights. If it cannot, the batch
+// waits for the next attempt and its slots stay in memory.
+func (s *Store) land() error {
+	if err := s.commitBatch(); err != nil {
+		return err
+	}
+	m := &s.materialiser.pass
+	for _, f := range m.flights {
+		sh := &s.shards[f.shard]
+		sh.mu.Lock()
+		if f.ghosts && !f.t.dropped {
+			f.t.exorcise()
+		}
+		f.t.inFlight = false
+		f.t.epoch++
+		s.unlockShard(sh)
+	}
+	m.flights = m.flights[:0]
+	return nil
+}
+
+// commitBatch commits the batch with the counts of the keys that are on disk
+// then.
+func (s *Store) commitBatch() error {
+	m := &s.materialiser.pass
+	if m.batch == nil {
+		return nil
+	}
+	if err := s.handOver(m.newest); err != nil {
+		return fmt.Errorf("hand over journal: %w", err)
+	}
+	var count [8]byte
+	for _, f := range m.flights {
+		binary.LittleEndian.PutUint64(count[:], uint64(f.t.disk))
+		if err := m.batch.Set(appendCountKey(nil, f.t.phys, f.shard), count[:], nil); err != nil {
+			return fmt.Errorf("write count: %w", err)
+		}
+	}
+	repr := m.batch.Repr()
+	if err := s.apply(m.batch, pebble.NoSync); err != nil {
+		// A batch can be committed once only: the next attempt has a copy.
+		m.batch = s.db.NewBatch()
+		return errors.Join(fmt.Errorf("write values: %w", err), m.batch.SetRepr(append([]byte(nil), repr...)))
+	}
+	m.batch = nil
+	return nil
+}
+
+// exorcise removes the tombstones of keys that the disk has lost.
+func (t *table) exorcise() {
+	for i := t.seek(t.flightLow); i < len(t.slots); {
+		meta := t.slots[i].meta
+		if meta != 0 && t.slots[i].hash > t.flightHigh {
+			return
+		}
+		if meta&(metaTombstone|metaOnDisk|metaDirty) == metaTombstone {
+			t.free(meta)
+			t.remove(i)
+			continue // another slot may have moved here
+		}
+		i++
+	}
+}
+
+// apply commits a batch and closes it.
+func (s *Store) apply(b *pebble.Batch, mode *pebble.WriteOptions) error {
+	if err := s.brokenErr(); err != nil {
+		return err
+	}
+	if err := errors.Join(b.Commit(mode), s.brokenErr()); err != nil {
+		return err
+	}
+	return b.Close()
+}
+
+// trim removes the chunks up to record last from the journal, and notes the
+// databases as they are, so that no record before is needed to know them.
+func (s *Store) trim(last uint64) error {
+	sh := &s.shards[0]
+	sh.mu.Lock()
+	m := s.mapping
+	m.phys = append([]uint32(nil), m.phys...)
+	m.mapped = s.journal.newest.Load()
+	sh.mu.Unlock()
+	if last == s.trimmed.Load() {
+		return nil
+	}
+	if err := s.handOver(m.mapped); err != nil {
+		return fmt.Errorf("hand over journal: %w", err)
+	}
+	m.trimmed = last
+	b := s.db.NewBatch()
+	err := errors.Join(
+		b.DeleteRange(appendJournalKey(nil, s.trimmed.Load()+1), appendJournalKey(nil, last+1), nil),
+		b.Set([]byte{prefixMeta}, m.append(nil), nil),
+		s.apply(b, pebble.NoSync))
+	if err != nil {
+		return fmt.Errorf("cut journal: %w", err)
+	}
+	s.trimmed.Store(last)
+	s.log.cut(last)
+	return nil
+}

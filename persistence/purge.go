@@ -1,0 +1,100 @@
+package persistence
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// physRange is a range of physical databases, the end not included.
+type physRange struct{ from, to uint64 }
+
+// unmapped returns the ranges of physical databases that no logical one has.
+func (m *meta) unmapped() []physRange {
+	phys := slices.Clone(m.phys)
+	slices.Sort(phys)
+	var ranges []physRange
+	from := uint64(0)
+	for _, p := range phys {
+		if uint64(p) > from {
+			ranges = append(ranges, physRange{from, uint64(p)})
+		}
+		from = uint64(p) + 1
+	}
+	return append(ranges, physRange{from, 1 << 32})
+}
+
+// purgeUnmapped removes what a flush before a crash left on disk.
+func (s *Store) purgeUnmapped() error {
+	for _, r := range s.mapping.unmapped() {
+		if err := s.purgeRange(r); err != nil {
+			return err
+		}
+	}
+	for i := range s.shards {
+		for phys := range s.shards[i].counts {
+			if !slices.Contains(s.mapping.phys, phys) {
+				delete(s.shards[i].counts, phys)
+			}
+		}
+	}
+	return nil
+}
+
+// purge removes what flushed databases left on disk, with one range each of
+// counts, heads and pages.
+func (s *Store) purge() error {
+	s.discard.drain(s)
+	if err := s.land(); err != nil { // what is under way may be of a flushed database
+		return err
+	}
+	phys, lsn := s.discard.flushed()
+	if len(phys) == 0 {
+		return nil
+	}
+	// Without the record of the flush, a crash would bring back a part of it.
+	if err := s.handOver(lsn); err != nil {
+		return fmt.Errorf("hand over journal: %w", err)
+	}
+	for _, p := range phys {
+		if err := s.purgeRange(physRange{uint64(p), uint64(p) + 1}); err != nil {
+			return err
+		}
+	}
+	s.discard.purged(len(phys))
+	return nil
+}
+
+// purgeRange removes a range of physical databases if the disk has any of it:
+// range deletions are not free.
+func (s *Store) purgeRange(r physRange) error {
+	b := s.db.NewBatch()
+	for _, prefix := range []byte{prefixCount, prefixHead, prefixPage} {
+		low, high := appendPhysBound(nil, prefix, r.from), appendPhysBound(nil, prefix, r.to)
+		some, err := s.anyIn(low, high)
+		if err == nil && some {
+			err = b.DeleteRange(low, high, nil)
+		}
+		if err != nil {
+			return errors.Join(fmt.Errorf("purge databases: %w", err), b.Close())
+		}
+	}
+	if b.Empty() {
+		return b.Close()
+	}
+	if err := s.apply(b, pebble.NoSync); err != nil {
+		return fmt.Errorf("purge databases: %w", err)
+	}
+	return nil
+}
+
+func (s *Store) anyIn(low, high []byte) (bool, error) {
+	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: low, UpperBound: high})
+	if err != nil {
+		return false, err
+	}
+	some := it.First()
+	return some, errors.Join(it.Error(), it.Close())
+}

@@ -1,0 +1,158 @@
+package persistence
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// After Open the tables of what was materialised are empty; keys come in as they
+// are asked for. The warmer brings in the rest, table by table in the order of the
+// disk, while memory allows, so that soon no command waits for the disk. The disk
+// is read under no lock; what was read counts only if the table's epoch tells that
+// nothing was written meanwhile.
+
+// warmKeys is how many keys are read ahead and put into a table under one lock.
+const warmKeys = 256
+
+// warmLoop fills the tables once. It ends when that is done, when memory is
+// full, or with s.ctx.
+func (s *Store) warmLoop() {
+	if err := s.warm(); err != nil && !errors.Is(err, errStopped) {
+		s.opts.Logf(LevelError, "warm up: %v", err)
+	}
+}
+
+// errStopped ends the warmer early: the store closes or memory is full.
+var errStopped = errors.New("persistence: stopped")
+
+func (s *Store) warm() error {
+	w := warmer{s: s}
+	for i := range s.shards {
+		for db := 0; db < len(s.mapping.phys); db++ {
+			if err := w.table(i, db); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// warmRoom reports whether memory has room for what nobody asked for.
+func (s *Store) warmRoom() bool {
+	bound := s.maxMemory.Load()
+	return bound == 0 || s.memory.Load() < bound-bound/8
+}
+
+type warmer struct {
+	s    *Store
+	it   *pebble.Iterator
+	keys []warmKey
+	buf  []byte
+}
+
+// warmKey is a head read ahead; key and value are in the buffer.
+type warmKey struct {
+	hash       uint64
+	key, value []byte
+}
+
+// table makes the table of a database in a shard resident.
+func (w *warmer) table(shard, db int) (err error) {
+	sh := &w.s.shards[shard]
+	sh.mu.Lock()
+	if w.s.sizeOf(shard, db) == 0 {
+		sh.mu.Unlock()
+		return nil
+	}
+	t := w.s.table(shard, db)
+	cursor, done := uint64(shard)<<56, t.resident
+	lost, epoch := t.lost, t.epoch
+	sh.mu.Unlock()
+	defer func() { err = errors.Join(err, w.close()) }()
+	for !done {
+		if w.s.ctx.Err() != nil || !w.s.warmRoom() {
+			return errStopped
+		}
+		if err := w.read(t, cursor, uint64(shard)<<56|(1<<56-1)); err != nil {
+			return fmt.Errorf("read ahead: %w", err)
+		}
+		sh.mu.Lock()
+		switch {
+		case t.dropped || t.lost != lost:
+			done = true // flushed, or memory is short already
+		case t.epoch != epoch:
+			epoch = t.epoch // what was read is stale
+			err = w.close()
+		default:
+			if cursor, err = w.admit(t, cursor); err != nil || len(w.keys) < warmKeys {
+				done, t.resident = true, err == nil
+			}
+		}
+		w.s.unlockShard(sh)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read fills w.keys with the heads that follow, opening the iterator at cursor.
+func (w *warmer) read(t *table, cursor, end uint64) error {
+	if w.it == nil {
+		o := &pebble.IterOptions{LowerBound: appendHeadBound(nil, t.phys, cursor)}
+		if end == ^uint64(0) {
+			o.UpperBound = appendPhysBound(nil, prefixHead, uint64(t.phys)+1)
+		} else {
+			o.UpperBound = appendHeadBound(nil, t.phys, end+1)
+		}
+		it, err := w.s.db.NewIter(o)
+		if err != nil {
+			return err
+		}
+		w.it = it
+		w.it.First()
+	}
+	w.keys, w.buf = w.keys[:0], w.buf[:0]
+	for ; w.it.Valid() && len(w.keys) < warmKeys; w.it.Next() {
+		_, hash, key, err := splitHeadKey(w.it.Key())
+		if err != nil {
+			return err
+		}
+		at := len(w.buf)
+		w.buf = append(append(w.buf, key...), w.it.Value()...)
+		mid, end := at+len(key), len(w.buf)
+		w.keys = append(w.keys, warmKey{hash, w.buf[at:mid:mid], w.buf[mid:end:end]})
+	}
+	return w.it.Error()
+}
+
+// admit puts what was read into the table, where it has no slot, and returns the
+// cursor behind it. A key at the cursor may come twice; it has a slot then.
+func (w *warmer) admit(t *table, cursor uint64) (uint64, error) {
+	touch := w.s.clockAt(w.s.opts.Now()) << touchShift
+	for _, k := range w.keys {
+		cursor = k.hash
+		if t.find(k.hash, k.key) >= 0 {
+			continue
+		}
+		h, err := decodeHead(k.value)
+		if err != nil {
+			return cursor, err
+		}
+		if _, err := w.s.admit(t, k.hash, k.key, &h, touch); err != nil {
+			return cursor, err
+		}
+	}
+	return cursor, nil
+}
+
+func (w *warmer) close() error {
+	if w.it == nil {
+		return nil
+	}
+	err := w.it.Close()
+	w.it = nil
+	return err
+}
