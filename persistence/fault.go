@@ -62,8 +62,20 @@ func (s *Store) admit(t *table, hash uint64, key []byte, h *head, touch uint64) 
 			return -1, err
 		}
 	}
+	if err := complete(o.value); err != nil {
+		return -1, err
+	}
 	o.value.Clean()
 	return t.addObject(hash, o, flags), nil
+}
+
+// complete asks a value that has been given all its pages whether they were all
+// it needs, if it is of a type that can tell.
+func complete(v structures.Value) error {
+	if c, ok := v.(interface{ Complete() error }); ok {
+		return c.Complete()
+	}
+	return nil
 }
 
 // readPages hands a value the pages that the disk has of it.

@@ -344,7 +344,7 @@ func (r *replayer) restore(i int, args *structures.Args) error {
 			return err
 		}
 	}
-	if err := args.Done(); err != nil {
+	if err := errors.Join(args.Done(), complete(v)); err != nil {
 		return err
 	}
 	o := &object{key: append([]byte(nil), r.key...), value: v, expire: expire, whole: true}

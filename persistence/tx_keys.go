@@ -236,7 +236,7 @@ func (s *Store) decodeDump(kind structures.Kind, payload []byte) (structures.Val
 			return nil, err
 		}
 	}
-	return v, nil
+	return v, complete(v)
 }
 
 // cutBytes splits a length (uvarint) and as many bytes off b.

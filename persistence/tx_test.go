@@ -5,38 +5,9 @@ import (
 	"testing"
 )
 
-func openMemory(t testing.TB, o Options) *Store {
-	t.Helper()
-	o.InMemory = o.FS == nil
-	if o.FS != nil {
-		o.Dir = "db"
-	}
-	s, err := Open(o)
-	if err != nil {
-		t.Fatalf("open: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Errorf("close: %v", err)
-		}
-	})
-	return s
-}
-
-// all runs f in a transaction that holds every shard.
-func all(s *Store, now int64, f func(tx *Tx)) uint64 {
-	var set Shards
-	set.AddAll()
-	tx := s.NewTx()
-	tx.Lock(&set, now)
-	f(tx)
-	lsn := tx.Commit()
-	tx.Unlock()
-	return lsn
-}
-
 func TestStringsAreWhatWasSet(t *testing.T) {
 	s := openMemory(t, Options{})
+	defer closeStore(t, s)
 	all(s, 1, func(tx *Tx) {
 		for i := range 20000 {
 			k := fmt.Appendf(nil, "key:%d", i)
