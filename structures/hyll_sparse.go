@@ -98,21 +98,9 @@ func hyllSparseRaise(v []byte, index int, count uint8, sparseMax int, t *Touched
 	if count > hyllValueMax {
 		return hyllRaiseAsDense(v, index, count, t)
 	}
-	p, prev, first := hyllHeader, hyllHeader, 0
-	var r hyllRun
-	for {
-		if p >= len(v) {
-			return v, false, ErrHYLLCorrupt
-		}
-		if r = hyllRunAt(v, p); r.size == 0 {
-			return v, false, ErrHYLLCorrupt
-		}
-		if index < first+r.n {
-			break
-		}
-		prev = p
-		p += r.size
-		first += r.n
+	p, prev, first, r := hyllFind(v, index)
+	if r.size == 0 {
+		return v, false, ErrHYLLCorrupt
 	}
 	if r.count >= count {
 		return v, false, nil
@@ -123,23 +111,8 @@ func hyllSparseRaise(v []byte, index int, count uint8, sparseMax int, t *Touched
 		return hyllJoin(v, prev, t), true, nil
 	}
 
-	// The run is split into what lies left, the register, and what lies right.
 	var room [5]byte
-	seq := room[:0]
-	left, right := index-first, first+r.n-1-index
-	if r.count == 0 {
-		seq = appendHYLLZeros(seq, left)
-		seq = append(seq, hyllValue(count, 1))
-		seq = appendHYLLZeros(seq, right)
-	} else {
-		if left > 0 {
-			seq = append(seq, hyllValue(r.count, left))
-		}
-		seq = append(seq, hyllValue(count, 1))
-		if right > 0 {
-			seq = append(seq, hyllValue(r.count, right))
-		}
-	}
+	seq := hyllSplit(room[:0], r, index-first, count)
 	delta := len(seq) - r.size
 	if delta > 0 && len(v)+delta > sparseMax {
 		return hyllRaiseAsDense(v, index, count, t)
@@ -154,6 +127,42 @@ func hyllSparseRaise(v []byte, index int, count uint8, sparseMax int, t *Touched
 		t.add(p, len(v))
 	}
 	return hyllJoin(v, prev, t), true, nil
+}
+
+// hyllFind returns the run that covers register index, where it begins, where
+// the run before it begins (or it itself, if it is the first), and its first
+// register. The size of the run is 0 if the string ends before.
+func hyllFind(v []byte, index int) (p, prev, first int, r hyllRun) {
+	p, prev = hyllHeader, hyllHeader
+	for p < len(v) {
+		if r = hyllRunAt(v, p); r.size == 0 || index < first+r.n {
+			return p, prev, first, r
+		}
+		prev = p
+		p += r.size
+		first += r.n
+	}
+	return p, prev, first, hyllRun{}
+}
+
+// hyllSplit appends what takes the place of run r when its register at offset
+// left is set to count: the rest to the left, the register, the rest to the
+// right.
+func hyllSplit(dst []byte, r hyllRun, left int, count uint8) []byte {
+	right := r.n - 1 - left
+	if r.count == 0 {
+		dst = appendHYLLZeros(dst, left)
+		dst = append(dst, hyllValue(count, 1))
+		return appendHYLLZeros(dst, right)
+	}
+	if left > 0 {
+		dst = append(dst, hyllValue(r.count, left))
+	}
+	dst = append(dst, hyllValue(count, 1))
+	if right > 0 {
+		dst = append(dst, hyllValue(r.count, right))
+	}
+	return dst
 }
 
 // hyllRaiseAsDense converts the string and sets the register there.
