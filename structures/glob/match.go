@@ -39,21 +39,27 @@ func match(p, s []byte, how letters) bool {
 	// the text that the star has not yet swallowed.
 	star, mark := -1, 0
 	for j < len(s) {
-		if i < len(p) && p[i] == '*' {
-			for i < len(p) && p[i] == '*' {
-				i++
-			}
-			if i == len(p) {
-				return true
-			}
-			star, mark = i, j
-			continue
-		}
 		if i < len(p) {
-			if n, ok := one(p[i:], s[j], how); ok {
-				i += n
-				j++
+			switch c := p[i]; c {
+			case '*':
+				for i < len(p) && p[i] == '*' {
+					i++
+				}
+				if i == len(p) {
+					return true
+				}
+				star, mark = i, j
 				continue
+			case '?', '[', '\\':
+				if n, ok := one(p[i:], s[j], how); ok {
+					i, j = i+n, j+1
+					continue
+				}
+			default:
+				if same(c, s[j], how) {
+					i, j = i+1, j+1
+					continue
+				}
 			}
 		}
 		if star < 0 {
