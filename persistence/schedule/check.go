@@ -1,0 +1,20 @@
+package schedule
+
+import "github.com/vigildb/vigil/scheduler"
+
+// CheckAdd returns the error that Add of a node would. A caller that adds
+// several asks for each before it adds the first; it has to see to it that they
+// are not too many together.
+func (s *Schedule) CheckAdd(node []byte, p scheduler.Params) error {
+	if s.policyNum == 0 {
+		return ErrNotCreated
+	}
+	return s.checkNode(node, &p)
+}
+
+// CheckLease returns the error that Observe or Fail of a node would, whatever
+// was found: nil if its lease is running.
+func (s *Schedule) CheckLease(node []byte, nowMillis int64) error {
+	_, _, err := s.held(node, nowMillis)
+	return err
+}
