@@ -25,7 +25,7 @@ func (f *Framer) inline(b []byte, args [][]byte) (size int, argv [][]byte) {
 	if i > 0 && line[i-1] == '\r' {
 		line = line[:i-1]
 	}
-	argv, ok := splitWords(line, args)
+	argv, ok := SplitWords(line, args)
 	if !ok {
 		f.fail("unbalanced quotes in request")
 		return 0, nil
@@ -33,7 +33,7 @@ func (f *Framer) inline(b []byte, args [][]byte) (size int, argv [][]byte) {
 	return i + 1, argv
 }
 
-// splitWords appends the words of line to words and reports whether its quotes
+// SplitWords appends the words of line to words and reports whether its quotes
 // are balanced. Words are unquoted in place, which always fits: every escape
 // is longer than what it stands for.
 //
@@ -45,7 +45,7 @@ func (f *Framer) inline(b []byte, args [][]byte) (size int, argv [][]byte) {
 //   - in single quotes only \' is an escape;
 //   - quotes may begin inside a word, and what is quoted ends it: behind the
 //     closing quote there must be a blank or the end.
-func splitWords(line []byte, words [][]byte) ([][]byte, bool) {
+func SplitWords(line []byte, words [][]byte) ([][]byte, bool) {
 	i := 0
 	for {
 		for i < len(line) && isBlank(line[i]) {

@@ -1,0 +1,308 @@
+package conf
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/vigildb/vigil/server/resp"
+)
+
+const (
+	maxDepth    = 16       // files that include each other
+	maxFileSize = 16 << 20 // bytes; no configuration is longer, but a device may be
+	commandLine = "the command line"
+)
+
+// LoadError is a mistake in a file or on the command line.
+type LoadError struct {
+	File   string // as it was named; "standard input" or "the command line" for these
+	Line   int    // from 1; 0 if the file could not be read
+	Text   string // the line
+	Reason string
+}
+
+// Error is one line.
+func (e *LoadError) Error() string {
+	if e.Line == 0 {
+		return fmt.Sprintf("%s: %s", e.File, e.Reason)
+	}
+	return fmt.Sprintf("%s, line %d: '%s': %s", e.File, e.Line, e.Text, e.Reason)
+}
+
+// Report is what is printed before the process ends, in the form that people
+// and scripts know from Redis.
+func (e *LoadError) Report() string {
+	if e.Line == 0 {
+		return fmt.Sprintf("\nFatal error, can't open config file '%s': %s\n", e.File, e.Reason)
+	}
+	return fmt.Sprintf("\n*** FATAL CONFIG FILE ERROR (vigil) ***\nReading the configuration file, at line %d of %s\n>>> '%s'\n%s\n",
+		e.Line, e.File, e.Text, e.Reason)
+}
+
+// Load makes a Config from the arguments of the program, its name left out, in
+// the way of redis-server:
+//
+//   - a first argument without a dash is the configuration file;
+//   - "-" as the first or the last argument reads standard input as well;
+//   - "--name value ..." sets a directive, one to several words each.
+//
+// File, standard input and options are read in this order, and what comes
+// later wins; "save" lines add up. Errors are *LoadError.
+func Load(args []string, stdin io.Reader) (*Config, error) {
+	c := New()
+	l := loader{c: c, read: readFile, glob: filepath.Glob, seen: make(map[int]bool)}
+	name, fromStdin, options := splitArgs(args)
+	if name != "" {
+		path, err := filepath.Abs(name)
+		if err != nil {
+			return nil, &LoadError{File: name, Reason: err.Error()}
+		}
+		c.file = path
+		if err := l.file(path, 0); err != nil {
+			return nil, err
+		}
+	}
+	if fromStdin {
+		text, err := io.ReadAll(io.LimitReader(stdin, maxFileSize))
+		if err != nil {
+			return nil, &LoadError{File: "standard input", Reason: err.Error()}
+		}
+		if err := l.text("standard input", text, 0); err != nil {
+			return nil, err
+		}
+	}
+	if err := l.text(commandLine, []byte(options), 0); err != nil {
+		return nil, err
+	}
+	l.finish()
+	return c, nil
+}
+
+// readFile reads a file of sensible size.
+func readFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, systemText(err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxFileSize+1))
+	if err != nil {
+		return nil, systemText(err)
+	}
+	if len(text) > maxFileSize {
+		return nil, fmt.Errorf("longer than %d bytes", maxFileSize)
+	}
+	return text, nil
+}
+
+// splitArgs turns the options into lines of a file. Redis's rules for a word
+// with two dashes: it begins an option, except as the first word behind one,
+// which needs a value. "--save" is the exception to that: without a value it
+// means "".
+func splitArgs(args []string) (file string, fromStdin bool, options string) {
+	var b strings.Builder
+	wantsValue := false
+	for i, arg := range args {
+		last := i == len(args)-1
+		switch {
+		case i == 0 && !strings.HasPrefix(arg, "-"):
+			file = arg
+		case arg == "-" && (i == 0 || last):
+			fromStdin = true
+		case strings.HasPrefix(arg, "--") && !wantsValue:
+			b.WriteString("\n" + arg[2:])
+			wantsValue = len(strings.Fields(arg)) == 1
+			if strings.EqualFold(strings.TrimSpace(arg), "--save") && (last || strings.HasPrefix(args[i+1], "--")) {
+				b.WriteString(` ""`)
+				wantsValue = false
+			}
+		default:
+			b.WriteString(" " + quote(arg))
+			wantsValue = false
+		}
+	}
+	return file, fromStdin, strings.TrimPrefix(b.String(), "\n")
+}
+
+// loader reads text into a Config that nobody else has seen yet.
+type loader struct {
+	c    *Config
+	read func(path string) ([]byte, error)
+	glob func(pattern string) ([]string, error)
+	seen map[int]bool // rows that were set
+}
+
+// finish derives the settings and the warnings.
+func (l *loader) finish() {
+	c := l.c
+	for i := range c.rows {
+		r := &c.rows[i]
+		if r.set == nil && l.seen[i] && c.mu.values[i].text != r.def {
+			c.warnings = append(c.warnings, fmt.Sprintf("directive '%s' has no meaning in vigil and is ignored", r.name))
+		}
+	}
+	c.settings.Store(c.buildLocked())
+}
+
+func (l *loader) file(path string, depth int) error {
+	text, err := l.read(path)
+	if err != nil {
+		return &LoadError{File: path, Reason: err.Error()}
+	}
+	return l.text(path, text, depth)
+}
+
+// text reads lines: blank, comments, or a name and words.
+func (l *loader) text(source string, text []byte, depth int) error {
+	for number, line := range bytes.Split(text, []byte("\n")) {
+		trimmed := strings.Trim(string(line), " \t\r\n")
+		if trimmed == "" || trimmed[0] == '#' {
+			continue
+		}
+		err := l.line(trimmed, depth)
+		var inner *LoadError
+		if errors.As(err, &inner) {
+			return inner // from an included file
+		}
+		if err != nil {
+			return &LoadError{File: source, Line: number + 1, Text: trimmed, Reason: err.Error()}
+		}
+	}
+	return nil
+}
+
+func (l *loader) line(line string, depth int) error {
+	words, ok := splitWords(line)
+	if !ok {
+		return errors.New("Unbalanced quotes in configuration line")
+	}
+	if len(words) == 0 {
+		return nil
+	}
+	name, words := strings.ToLower(words[0]), words[1:]
+	if row, ok := l.c.index[name]; ok {
+		return l.assign(row, words)
+	}
+	return l.special(name, words, depth)
+}
+
+// assign sets a directive of the table.
+func (l *loader) assign(row int, words []string) error {
+	r := &l.c.rows[row]
+	if r.kind.many && len(words) == 1 && words[0] != "" {
+		// The whole value in quotes, as one word of a command line.
+		split, ok := splitWords(words[0])
+		if !ok {
+			return errors.New("Unbalanced quotes in configuration line")
+		}
+		words = split
+	}
+	v, err := r.kind.parse(l.c.mu.values[row], words, l.seen[row])
+	if err != nil {
+		return err
+	}
+	l.c.mu.values[row] = v
+	l.seen[row] = true
+	return nil
+}
+
+// special does the lines that are not directives of the table.
+func (l *loader) special(name string, words []string, depth int) error {
+	switch {
+	case name == "include" && len(words) == 1:
+		return l.include(words[0], depth+1)
+	case name == "rename-command" && len(words) == 2:
+		l.c.mu.renames = append(l.c.mu.renames, Rename{From: words[0], To: words[1]})
+	case name == "user" && len(words) >= 1:
+		l.c.mu.users = append(l.c.mu.users, words)
+	case name == "loadmodule" && len(words) >= 1:
+		l.ignored("loadmodule")
+	case name == "list-max-ziplist-entries" || name == "list-max-ziplist-value" || name == "lua-replicate-commands":
+		if len(words) != 1 {
+			return badDirective(l.c, name)
+		}
+		l.ignored(name)
+	case strings.Contains(name, "."): // of a module
+		if len(words) == 0 {
+			return errors.New("Module config specified without value")
+		}
+		l.ignored(name)
+	case name == "sentinel":
+		return errors.New("sentinel directive while not in sentinel mode")
+	default:
+		return badDirective(l.c, name)
+	}
+	return nil
+}
+
+func (l *loader) ignored(name string) {
+	l.c.warnings = append(l.c.warnings, fmt.Sprintf("directive '%s' has no meaning in vigil and is ignored", name))
+}
+
+// include reads a file, or those that a pattern matches: none is fine then.
+func (l *loader) include(path string, depth int) error {
+	if depth > maxDepth {
+		return fmt.Errorf("more than %d files include each other", maxDepth)
+	}
+	if !strings.ContainsAny(path, "*?[") {
+		return l.file(path, depth)
+	}
+	paths, err := l.glob(path)
+	if err != nil {
+		return err
+	}
+	for _, p := range paths {
+		if err := l.file(p, depth); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// badDirective names the nearest directive, if one is near.
+func badDirective(c *Config, name string) error {
+	const reason = "Bad directive or wrong number of arguments"
+	if near := c.nearest(name); near != "" && near != name {
+		return fmt.Errorf("%s: there is no '%s', did you mean '%s'?", reason, name, near)
+	}
+	return errors.New(reason)
+}
+
+// splitWords splits a line by the rules of inline commands.
+func splitWords(line string) ([]string, bool) {
+	parts, ok := resp.SplitWords([]byte(line), nil)
+	words := make([]string, len(parts))
+	for i, p := range parts {
+		words[i] = string(p)
+	}
+	return words, ok
+}
+
+// quote is the inverse of splitWords for one word.
+func quote(s string) string {
+	const digits = "0123456789abcdef"
+	b := make([]byte, 0, len(s)+2)
+	b = append(b, '"')
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '"' || c == '\\':
+			b = append(b, '\\', c)
+		case c == '\n':
+			b = append(b, `\n`...)
+		case c == '\r':
+			b = append(b, `\r`...)
+		case c == '\t':
+			b = append(b, `\t`...)
+		case c < ' ' || c > '~':
+			b = append(b, '\\', 'x', digits[c>>4], digits[c&15])
+		default:
+			b = append(b, c)
+		}
+	}
+	return string(append(b, '"'))
+}

@@ -1,0 +1,140 @@
+package conf
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// ErrLoading is returned by Set for a directive that cannot change while data
+// is loaded. The client is told what every command is told then.
+var ErrLoading = errors.New("LOADING Redis is loading the dataset in memory")
+
+// Caller is what Set has to know of whoever asks.
+type Caller struct {
+	Local   bool // the client is on this machine
+	Loading bool // data is being loaded
+}
+
+// failure is an error in Redis's words, with the code in front.
+func failure(name, reason string) error {
+	return fmt.Errorf("ERR CONFIG SET failed (possibly related to argument '%s') - %s", name, reason)
+}
+
+// change is one pair of a CONFIG SET.
+type change struct {
+	row int
+	Pair
+}
+
+// Set does CONFIG SET: all pairs take effect, or none. The text of its error
+// is what the client is told, code included.
+//
+// Cases, in the order in which they are found: an unknown name; a directive
+// that cannot change, or not by this caller; one that is named twice, be it by
+// its alias (Redis lets the alias pass); a value that is wrong; a hook that
+// refuses.
+func (c *Config) Set(caller Caller, pairs []Pair) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	changes, err := c.resolve(caller, pairs)
+	if err != nil {
+		return err
+	}
+	old, oldValues := c.settings.Load(), slices.Clone(c.mu.values)
+	changed := make(map[int]string) // row to the name it was called by
+	for _, ch := range changes {
+		r := &c.rows[ch.row]
+		v, err := r.parse(oldValues[ch.row], ch.Value, false)
+		if err != nil {
+			copy(c.mu.values, oldValues)
+			return failure(r.nameLike(ch.Name), err.Error())
+		}
+		if v.text != oldValues[ch.row].text || v.n != oldValues[ch.row].n {
+			changed[ch.row] = r.nameLike(ch.Name)
+		}
+		c.mu.values[ch.row] = v
+	}
+	next := c.buildLocked()
+	if err := c.askLocked(old, next, changed); err != nil {
+		copy(c.mu.values, oldValues)
+		return err
+	}
+	c.settings.Store(next)
+	for _, w := range c.mu.watches {
+		if _, ok := firstChanged(w.rows, changed); ok {
+			w.tell(next)
+		}
+	}
+	return nil
+}
+
+// resolve finds the rows of the pairs and checks that they may be set.
+func (c *Config) resolve(caller Caller, pairs []Pair) ([]change, error) {
+	changes := make([]change, len(pairs))
+	for i, p := range pairs {
+		row, ok := c.lookup(p.Name)
+		if !ok {
+			return nil, fmt.Errorf("ERR Unknown option or number of arguments for CONFIG SET - '%s'", p.Name)
+		}
+		changes[i] = change{row, p}
+	}
+	guard := c.settings.Load().EnableProtectedConfigs
+	for i, ch := range changes {
+		f := c.rows[ch.row].flags
+		switch {
+		case f&immutable != 0:
+			return nil, failure(ch.Name, "can't set immutable config")
+		case f&protected != 0 && !guard.Allows(caller.Local):
+			return nil, failure(ch.Name, "can't set protected config")
+		case f&notLoading != 0 && caller.Loading:
+			return nil, ErrLoading
+		}
+		for _, before := range changes[:i] {
+			if before.row == ch.row {
+				return nil, failure(ch.Name, "duplicate parameter")
+			}
+		}
+	}
+	return changes, nil
+}
+
+// askLocked asks the hooks of the changed rows. If one refuses, those that
+// agreed are undone, the last one first.
+func (c *Config) askLocked(old, next *Settings, changed map[int]string) error {
+	for i, k := range c.mu.checks {
+		name, ok := firstChanged(k.rows, changed)
+		if !ok {
+			continue
+		}
+		err := k.ask(old, next)
+		if err == nil {
+			continue
+		}
+		for _, agreed := range slices.Backward(c.mu.checks[:i]) {
+			if _, ok := firstChanged(agreed.rows, changed); ok {
+				_ = agreed.ask(next, old) // it held before, and there is nobody to tell
+			}
+		}
+		return failure(name, err.Error())
+	}
+	return nil
+}
+
+func firstChanged(rows []int, changed map[int]string) (name string, ok bool) {
+	for _, row := range rows {
+		if name, ok := changed[row]; ok {
+			return name, true
+		}
+	}
+	return "", false
+}
+
+// nameLike is the name of the row, or its alias if that was used.
+func (r *directive) nameLike(used string) string {
+	if r.alias != "" && strings.EqualFold(used, r.alias) {
+		return r.alias
+	}
+	return r.name
+}

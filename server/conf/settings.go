@@ -1,0 +1,189 @@
+package conf
+
+import "time"
+
+// Settings is the configuration at one moment. It is never changed; a reader
+// that needs several fields to agree takes one Settings and uses that.
+type Settings struct {
+	// Network.
+	Bind           []string // addresses; "*" and "::*" mean all, "-" in front means optional
+	Port           int      // 0: no TCP
+	UnixSocket     string   // path, or empty
+	UnixSocketPerm uint32   // 0: as the umask gives
+	TCPBacklog     int
+	TCPKeepAlive   time.Duration // 0: off
+	Timeout        time.Duration // of idle clients; 0: never
+	ProtectedMode  bool
+	MaxClients     int
+
+	// Limits of the protocol, in bytes.
+	ProtoMaxBulkLen        int64
+	ClientQueryBufferLimit int64
+	MaxMemoryClients       int64          // 0: none; negative: that percentage of MaxMemory
+	OutputLimits           [3]OutputLimit // by ClientClass
+
+	// Process.
+	Daemonize         bool
+	Supervised        Supervised
+	PidFile           string
+	LogLevel          LogLevel
+	LogFile           string // empty: standard output
+	Databases         int
+	Hz                int
+	ShutdownTimeout   time.Duration
+	ShutdownOnSigint  ShutdownFlags
+	ShutdownOnSigterm ShutdownFlags
+
+	// Access.
+	RequirePass            string
+	ACLFile                string
+	ACLPubSubDefault       bool // new users may use all channels
+	ACLLogMaxLen           int64
+	EnableDebugCommand     Permission
+	EnableProtectedConfigs Permission
+	Renames                []Rename   // rename-command, in order
+	Users                  [][]string // words behind each "user", in order
+
+	// Data on disk.
+	Dir                   string // absolute
+	DBFilename            string
+	Save                  []SavePoint
+	AppendOnly            bool
+	AppendFsync           Fsync
+	StopWritesOnSaveError bool
+
+	// Memory.
+	MaxMemory          int64 // bytes; 0: no limit
+	MaxMemoryPolicy    Policy
+	MaxMemorySamples   int
+	LFULogFactor       int
+	LFUDecayTime       int // minutes
+	ActiveExpireEffort int // 1 to 10
+	LazyEviction       bool
+	LazyExpire         bool
+	LazyServerDel      bool
+	LazyUserDel        bool
+	LazyUserFlush      bool
+
+	// Encodings of small values.
+	HashMaxListpackEntries int64
+	HashMaxListpackValue   int64
+	ListMaxListpackSize    int // elements, or -1 to -5 for 4 to 64 KiB
+	ListCompressDepth      int
+	SetMaxIntsetEntries    int64
+	SetMaxListpackEntries  int64
+	SetMaxListpackValue    int64
+	ZSetMaxListpackEntries int64
+	ZSetMaxListpackValue   int64
+	StreamNodeMaxBytes     int64
+	StreamNodeMaxEntries   int64
+	HLLSparseMaxBytes      int64
+
+	// Watching.
+	SlowlogLogSlowerThan    int64 // microseconds; 0: everything; negative: nothing
+	SlowlogMaxLen           int64
+	LatencyMonitorThreshold int64 // milliseconds; 0: off
+	LatencyTracking         bool
+	LatencyPercentiles      []float64
+	NotifyKeyspaceEvents    Events
+	TrackingTableMaxKeys    int64
+	BusyReplyThreshold      time.Duration // of scripts; 0: never busy
+	HideUserDataFromLog     bool
+}
+
+// Rename is one rename-command; To is empty when the command is removed.
+type Rename struct{ From, To string }
+
+// SavePoint asks for a snapshot when so many changes happened in so many
+// seconds.
+type SavePoint struct {
+	Seconds int64
+	Changes int64
+}
+
+// ClientClass indexes Settings.OutputLimits.
+type ClientClass int
+
+const (
+	NormalClient ClientClass = iota
+	ReplicaClient
+	PubSubClient
+)
+
+// OutputLimit bounds the replies that wait for a client: it is disconnected
+// at Hard bytes, or after SoftSeconds above Soft bytes. 0 means no limit.
+type OutputLimit struct {
+	Hard, Soft  int64
+	SoftSeconds int64
+}
+
+// Policy is what happens when MaxMemory is reached.
+type Policy uint8
+
+// The policies, in the order of the names in the table of directives.
+const (
+	VolatileLRU Policy = iota
+	VolatileLFU
+	VolatileRandom
+	VolatileTTL
+	AllKeysLRU
+	AllKeysLFU
+	AllKeysRandom
+	NoEviction
+	// Spill keeps every key and moves cold ones from memory to disk.
+	Spill
+)
+
+// Fsync is when a write is durable.
+type Fsync uint8
+
+const (
+	FsyncEverySecond Fsync = iota
+	FsyncAlways
+	FsyncNo
+)
+
+// LogLevel is the least important message that is logged.
+type LogLevel uint8
+
+const (
+	LogDebug LogLevel = iota
+	LogVerbose
+	LogNotice
+	LogWarning
+	LogNothing
+)
+
+// Permission is who may use a guarded command or directive.
+type Permission uint8
+
+const (
+	NoOne Permission = iota
+	Anyone
+	LocalOnly
+)
+
+// Allows tells whether a client may, given whether it is on this machine.
+func (p Permission) Allows(local bool) bool {
+	return p == Anyone || p == LocalOnly && local
+}
+
+// Supervised is the supervisor that is told when the server is ready.
+type Supervised uint8
+
+const (
+	SupervisedUpstart Supervised = iota
+	SupervisedSystemd
+	SupervisedAuto
+	SupervisedNo
+)
+
+// ShutdownFlags modify the shutdown that a signal begins; 0 is the default.
+type ShutdownFlags uint8
+
+const (
+	ShutdownSave ShutdownFlags = 1 << iota
+	ShutdownNoSave
+	ShutdownNow
+	ShutdownForce
+)

@@ -1,0 +1,131 @@
+package conf
+
+import (
+	"math"
+	"time"
+)
+
+func networkRows() []directive {
+	return []directive{
+		{name: "port", kind: integer(0, 65535), def: "6379",
+			doc: "TCP port to listen on; 0 for none.",
+			set: func(s *Settings, v value) { s.Port = int(v.n) }},
+		{name: "bind", kind: addresses(), def: "* -::*",
+			doc: "Addresses to listen on; one behind a minus sign may be missing.",
+			set: func(s *Settings, v value) { s.Bind = v.words }},
+		{name: "unixsocket", kind: text(), def: "", flags: immutable,
+			doc: "Path of a Unix socket to listen on.",
+			set: func(s *Settings, v value) { s.UnixSocket = v.text }},
+		{name: "unixsocketperm", kind: octal(0, 0o777), def: "0", flags: immutable,
+			doc: "Permissions of the Unix socket; 0 leaves them to the umask.",
+			set: func(s *Settings, v value) { s.UnixSocketPerm = uint32(v.n) }},
+		{name: "tcp-backlog", kind: integer(0, math.MaxInt32), def: "511", flags: immutable,
+			doc: "Length of the queue of connections not yet accepted.",
+			set: func(s *Settings, v value) { s.TCPBacklog = int(v.n) }},
+		{name: "tcp-keepalive", kind: integer(0, math.MaxInt32), def: "300",
+			doc: "Seconds between probes of a silent connection; 0 for none.",
+			set: func(s *Settings, v value) { s.TCPKeepAlive = time.Duration(v.n) * time.Second }},
+		{name: "timeout", kind: integer(0, math.MaxInt32), def: "0",
+			doc: "Seconds after which an idle client is disconnected; 0 for never.",
+			set: func(s *Settings, v value) { s.Timeout = time.Duration(v.n) * time.Second }},
+		{name: "protected-mode", kind: yesNo(), def: "yes",
+			doc: "Refuse clients from elsewhere while there is no password and no explicit bind.",
+			set: func(s *Settings, v value) { s.ProtectedMode = v.n == 1 }},
+		{name: "maxclients", kind: integer(1, math.MaxUint32), def: "10000",
+			doc: "Clients connected at a time.",
+			set: func(s *Settings, v value) { s.MaxClients = int(v.n) }},
+		{name: "proto-max-bulk-len", kind: memory(1024*1024, math.MaxInt64), def: "536870912",
+			doc: "Longest argument of a command.",
+			set: func(s *Settings, v value) { s.ProtoMaxBulkLen = v.n }},
+		{name: "client-query-buffer-limit", kind: memory(1024*1024, math.MaxInt64), def: "1073741824",
+			doc: "Most that a client may send before its command is complete.",
+			set: func(s *Settings, v value) { s.ClientQueryBufferLimit = v.n }},
+		{name: "client-output-buffer-limit", kind: outputLimits(), def: "normal 0 0 0 slave 268435456 67108864 60 pubsub 33554432 8388608 60",
+			doc: "Replies that may wait for a client before it is disconnected.",
+			set: func(s *Settings, v value) { s.OutputLimits = v.limits }},
+		{name: "maxmemory-clients", kind: memoryOrPercent(-100, math.MaxInt64), def: "0",
+			doc: "Memory of all client buffers, beyond which the biggest client is disconnected; 0 for no limit.",
+			set: func(s *Settings, v value) { s.MaxMemoryClients = v.n }},
+	}
+}
+
+func processRows() []directive {
+	return []directive{
+		{name: "daemonize", kind: yesNo(), def: "no", flags: immutable,
+			doc: "Run in the background.",
+			set: func(s *Settings, v value) { s.Daemonize = v.n == 1 }},
+		{name: "supervised", kind: oneOf("upstart", "systemd", "auto", "no"), def: "no", flags: immutable,
+			doc: "Supervisor to tell when the server is ready.",
+			set: func(s *Settings, v value) { s.Supervised = Supervised(v.n) }},
+		{name: "pidfile", kind: text(), def: "", flags: immutable,
+			doc: "File that holds the number of the process while it runs.",
+			set: func(s *Settings, v value) { s.PidFile = v.text }},
+		{name: "loglevel", kind: oneOf("debug", "verbose", "notice", "warning", "nothing"), def: "notice",
+			doc: "Least important messages to log.",
+			set: func(s *Settings, v value) { s.LogLevel = LogLevel(v.n) }},
+		{name: "logfile", kind: text(), def: "", flags: immutable,
+			doc: "File to log to; empty for standard output.",
+			set: func(s *Settings, v value) { s.LogFile = v.text }},
+		{name: "databases", kind: integer(1, math.MaxInt32), def: "16", flags: immutable,
+			doc: "Number of databases.",
+			set: func(s *Settings, v value) { s.Databases = int(v.n) }},
+		{name: "hz", kind: clamped(1, 500), def: "10",
+			doc: "Rounds of background work in a second.",
+			set: func(s *Settings, v value) { s.Hz = int(v.n) }},
+		{name: "shutdown-timeout", kind: integer(0, math.MaxInt32), def: "10",
+			doc: "Seconds to wait for clients at shutdown.",
+			set: func(s *Settings, v value) { s.ShutdownTimeout = time.Duration(v.n) * time.Second }},
+		{name: "shutdown-on-sigint", kind: flagsOf(saveExcludesNoSave, "default", "save", "nosave", "now", "force"), def: "default",
+			doc: "How to shut down at SIGINT.",
+			set: func(s *Settings, v value) { s.ShutdownOnSigint = ShutdownFlags(v.n) }},
+		{name: "shutdown-on-sigterm", kind: flagsOf(saveExcludesNoSave, "default", "save", "nosave", "now", "force"), def: "default",
+			doc: "How to shut down at SIGTERM.",
+			set: func(s *Settings, v value) { s.ShutdownOnSigterm = ShutdownFlags(v.n) }},
+	}
+}
+
+func accessRows() []directive {
+	return []directive{
+		{name: "requirepass", kind: text(), def: "", flags: sensitive,
+			doc: "Password of the default user; empty for none.",
+			set: func(s *Settings, v value) { s.RequirePass = v.text }},
+		{name: "aclfile", kind: text(), def: "", flags: immutable,
+			doc: "File of users, in place of `user` lines.",
+			set: func(s *Settings, v value) { s.ACLFile = v.text }},
+		{name: "acl-pubsub-default", kind: oneOf("allchannels", "resetchannels"), def: "resetchannels",
+			doc: "Channels that a new user may use.",
+			set: func(s *Settings, v value) { s.ACLPubSubDefault = v.text == "allchannels" }},
+		{name: "acllog-max-len", kind: integer(0, math.MaxInt64), def: "128",
+			doc: "Entries that ACL LOG keeps.",
+			set: func(s *Settings, v value) { s.ACLLogMaxLen = v.n }},
+		{name: "enable-debug-command", kind: oneOf("no", "yes", "local"), def: "no", flags: immutable,
+			doc: "Who may use DEBUG.",
+			set: func(s *Settings, v value) { s.EnableDebugCommand = Permission(v.n) }},
+		{name: "enable-protected-configs", kind: oneOf("no", "yes", "local"), def: "no", flags: immutable,
+			doc: "Who may set protected directives with CONFIG SET.",
+			set: func(s *Settings, v value) { s.EnableProtectedConfigs = Permission(v.n) }},
+	}
+}
+
+func diskRows() []directive {
+	return []directive{
+		{name: "dir", kind: directory(), def: ".", flags: always | protected | notLoading,
+			doc: "Directory of the data.",
+			set: func(s *Settings, v value) { s.Dir = v.text }},
+		{name: "dbfilename", kind: text(fileName("dbfilename", "filename", true)), def: "dump.rdb", flags: protected,
+			doc: "Name of the snapshot that SAVE and BGSAVE write.",
+			set: func(s *Settings, v value) { s.DBFilename = v.text }},
+		{name: "save", kind: savePoints(), def: "3600 1 300 100 60 10000",
+			doc: "When to write snapshots by itself.",
+			set: func(s *Settings, v value) { s.Save = v.save }},
+		{name: "appendonly", kind: yesNo(), def: "no", flags: notLoading,
+			doc: "Journal every write, so that a crash loses at most what appendfsync allows.",
+			set: func(s *Settings, v value) { s.AppendOnly = v.n == 1 }},
+		{name: "appendfsync", kind: oneOf("everysec", "always", "no"), def: "everysec",
+			doc: "When the journal is forced to disk: before each reply, each second, or when the system pleases.",
+			set: func(s *Settings, v value) { s.AppendFsync = Fsync(v.n) }},
+		{name: "stop-writes-on-bgsave-error", kind: yesNo(), def: "yes",
+			doc: "Refuse writes after a snapshot failed.",
+			set: func(s *Settings, v value) { s.StopWritesOnSaveError = v.n == 1 }},
+	}
+}
