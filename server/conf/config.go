@@ -168,7 +168,8 @@ func (c *Config) Get(patterns []string, match func(pattern, name string) bool) [
 // the change needs (listen on another port, say) and returns nil, or refuses;
 // the text of its error is told to the client. If a later hook refuses, the
 // hook is called again with old and new exchanged, to undo; errors of that
-// call are dropped. Settings still returns the old values while it runs.
+// call are dropped. Settings still returns the old values while it runs. It
+// must not call Get, Set or Rewrite, which would wait for it.
 //
 // Check panics if a name is unknown: that is a bug of the caller.
 func (c *Config) Check(ask func(old, new *Settings) error, names ...string) {
@@ -178,7 +179,8 @@ func (c *Config) Check(ask func(old, new *Settings) error, names ...string) {
 }
 
 // Watch registers a hook that is told after a CONFIG SET has changed any of
-// the named directives. Like Check it panics if a name is unknown.
+// the named directives; Settings has the new values by then. What Check says of
+// its hooks holds for it too.
 func (c *Config) Watch(tell func(*Settings), names ...string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

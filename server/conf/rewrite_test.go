@@ -7,10 +7,8 @@ import (
 	"testing"
 )
 
-func TestRewriteKeepsWhatNeedNotChange(t *testing.T) {
-	dir := t.TempDir()
-	file := filepath.Join(dir, "vigil.conf")
-	const before = `# My server.
+// The word DIR stands for the directory of the test.
+const beforeRewrite = `# My server.
 
 PORT   7000   
 maxmemory 1024mb
@@ -27,7 +25,7 @@ io-threads 4
 user alice on
 user bob off
 `
-	const after = `# My server.
+const afterRewrite = `# My server.
 
 PORT   7000   
 maxmemory 1024mb
@@ -48,6 +46,10 @@ client-output-buffer-limit replica 256mb 64mb 60
 client-output-buffer-limit pubsub 32mb 8mb 60
 notify-keyspace-events "AKn"
 `
+
+func TestRewriteKeepsWhatNeedNotChange(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "vigil.conf")
 	put := func(text string) {
 		t.Helper()
 		if err := os.WriteFile(file, []byte(text), 0o640); err != nil {
@@ -55,7 +57,7 @@ notify-keyspace-events "AKn"
 		}
 	}
 	expand := func(s string) string { return strings.Replace(s, "DIR", dir, 1) }
-	put(expand(before))
+	put(expand(beforeRewrite))
 	c, err := Load([]string{file}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +67,7 @@ notify-keyspace-events "AKn"
 	if err != nil {
 		t.Fatal(err)
 	}
-	put(expand(before) + "nosuch 1\nlogfile \"x\n") // edited by hand meanwhile
+	put(expand(beforeRewrite) + "nosuch 1\nlogfile \"x\n") // edited by hand meanwhile
 	if err := c.Rewrite([]string{"carol on"}); err != nil {
 		t.Fatal(err)
 	}
@@ -76,14 +78,14 @@ notify-keyspace-events "AKn"
 			t.Errorf("rewritten to\n%s\nwant\n%s\n(%v)", text, want, err)
 		}
 	}
-	check(expand(after))
+	check(expand(afterRewrite))
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o640 {
 		t.Errorf("permissions: %v, %v", info.Mode(), err)
 	}
 	if err := c.Rewrite(nil); err != nil {
 		t.Fatal(err)
 	}
-	check(expand(after))
+	check(expand(afterRewrite))
 	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) != 1 {
 		t.Errorf("left behind: %v", left)
 	}
