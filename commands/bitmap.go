@@ -1,0 +1,196 @@
+package commands
+
+import (
+	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/structures"
+)
+
+func bitmapGroup() Group {
+	read := []KeySpec{Key(1, RO|Access)}
+	return Group{Name: "bitmap", Commands: []Command{
+		{Name: "SETBIT", Arity: 4, Flags: Write | DenyOOM, Keys: []KeySpec{Key(1, RW|Access|Update)},
+			Syntax: "key offset value", Since: "2.2.0", Cost: "O(1)",
+			Summary: "Sets or clears a bit, lengthening the string if needed, and answers what it was.", Run: setbit},
+		{Name: "GETBIT", Arity: 3, Flags: ReadOnly | Fast, Keys: read, Syntax: "key offset", Since: "2.2.0",
+			Cost: "O(1)", Summary: "Answers a bit of a string, 0 behind its end.", Run: getbit},
+		{Name: "BITCOUNT", Arity: -2, Flags: ReadOnly, Keys: read, Syntax: "key [start end [BYTE|BIT]]", Since: "2.6.0",
+			Cost: "O(n) for n bytes", Summary: "Counts the bits that are set in a string or a part of it.", Run: bitcount},
+		{Name: "BITPOS", Arity: -3, Flags: ReadOnly, Keys: read, Syntax: "key bit [start [end [BYTE|BIT]]]", Since: "2.8.7",
+			Cost: "O(n) for n bytes", Summary: "Finds the first bit of a string that is 0, or that is 1.", Run: bitpos},
+		{Name: "BITOP", Arity: -4, Flags: Write | DenyOOM, Keys: []KeySpec{Key(2, OW|Update), KeyRange(3, -1, 1, RO|Access)},
+			Syntax: "AND|OR|XOR|NOT destkey key [key ...]", Since: "2.6.0", Cost: "O(n) for n bytes of the longest string",
+			Summary: "Combines strings bit by bit and stores the result.", Run: bitop},
+		{Name: "BITFIELD", Arity: -2, Flags: Write | DenyOOM, Keys: []KeySpec{Key(1, RW|Update|Access|VariableKeys)},
+			Syntax: "key [GET type offset|[OVERFLOW WRAP|SAT|FAIL] SET type offset value|INCRBY type offset increment ...]",
+			Since:  "3.2.0", Cost: "O(1) for each operation",
+			Summary: "Reads and changes integers of any width at any bit of a string.", Run: bitfield},
+		{Name: "BITFIELD_RO", Arity: -2, Flags: ReadOnly | Fast, Keys: read,
+			Syntax: "key [GET type offset [GET type offset ...]]", Since: "6.0.0", Cost: "O(1) for each operation",
+			Summary: "Reads integers of any width at any bit of a string.", Run: bitfieldRO},
+	}}
+}
+
+// bitOffset reads the offset of a bit. Its byte must be one that a string can
+// have.
+func bitOffset(c *Ctx) uint64 {
+	off := c.Args.IntOr(ErrBitOffset)
+	if c.Args.Err() == nil && !bitFits(c, off) {
+		c.Args.Fail(ErrBitOffset)
+	}
+	return uint64(off)
+}
+
+func bitFits(c *Ctx, off int64) bool {
+	const widest = 8 // bytes that a field may reach beyond the byte of its offset
+	return off >= 0 && off>>3 < min(c.Host.Limits().MaxBulk, structures.MaxStringLen-widest)
+}
+
+func setbit(c *Ctx) error {
+	key, off := c.Args.Key(), bitOffset(c)
+	bit := int(c.Args.IntIn(0, 1, ErrBit))
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	b, _, err := c.Tx.String(key)
+	if err != nil {
+		return err
+	}
+	at := off >> 3
+	old := structures.BitAt(b, off)
+	if at >= uint64(len(b)) || old != bit {
+		var one [1]byte
+		if at < uint64(len(b)) {
+			one[0] = b[at]
+		}
+		structures.PutBit(one[:], off&7, bit)
+		noteNew(c, key)
+		if err := c.Tx.PatchString(key, int(at), one[:]); err != nil {
+			return err
+		}
+		c.Notify(EventString, "setbit", key)
+	}
+	c.Reply.Int(int64(old))
+	return nil
+}
+
+func getbit(c *Ctx) error {
+	key, off := c.Args.Key(), bitOffset(c)
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	b, _, err := lookString(c, key)
+	if err != nil {
+		return err
+	}
+	c.Reply.Int(int64(structures.BitAt(b, off)))
+	return nil
+}
+
+// rangeUnit reads BYTE or BIT, or nothing.
+func rangeUnit(a *Args) structures.RangeUnit {
+	if !a.More() {
+		return structures.InBytes
+	}
+	switch a.Word() {
+	case "BIT":
+		return structures.InBits
+	case "BYTE":
+	default:
+		a.Syntax()
+	}
+	return structures.InBytes
+}
+
+func bitcount(c *Ctx) error {
+	key := c.Args.Key()
+	start, end, unit := int64(0), int64(-1), structures.InBytes
+	if n := c.Args.Left(); n == 1 || n > 3 {
+		return ErrSyntax // before anything is read
+	} else if n > 0 {
+		start, end, unit = c.Args.Int(), c.Args.Int(), rangeUnit(&c.Args)
+	}
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	b, _, err := lookString(c, key)
+	if err != nil {
+		return err
+	}
+	c.Reply.Int(structures.CountBitsIn(b, start, end, unit))
+	return nil
+}
+
+func bitpos(c *Ctx) error {
+	key, bit := c.Args.Key(), c.Args.Int()
+	if c.Args.Err() == nil && bit != 0 && bit != 1 {
+		c.Args.Fail(ErrBitposBit)
+	}
+	var r structures.BitSearch
+	if c.Args.Left() > 3 {
+		c.Args.Syntax()
+	}
+	if c.Args.More() {
+		r.Start = c.Args.Int()
+	}
+	if c.Args.More() {
+		// The unit is looked at before the end.
+		end := c.Args.Bytes()
+		r.HasEnd, r.Unit = true, rangeUnit(&c.Args)
+		var ok bool
+		if r.End, ok = ParseInt(end); !ok {
+			c.Args.Fail(ErrNotInteger)
+		}
+	}
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	b, ok, err := lookString(c, key)
+	switch {
+	case err != nil:
+		return err
+	case ok:
+		c.Reply.Int(structures.FindBit(b, int(bit), r))
+	default:
+		c.Reply.Int(-bit) // a missing key is zeros without end
+	}
+	return nil
+}
+
+func bitop(c *Ctx) error {
+	var op structures.BitOperator
+	switch c.Args.Word() {
+	case "AND":
+		op = structures.BitAnd
+	case "OR":
+		op = structures.BitOr
+	case "XOR":
+		op = structures.BitXor
+	case "NOT":
+		op = structures.BitNot
+	default:
+		c.Args.Syntax()
+	}
+	dest, keys := c.Args.Key(), c.Args.Rest()
+	if op == structures.BitNot && len(keys) > 1 {
+		c.Args.Fail(ErrBitopNot)
+	}
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	srcs := make([][]byte, 0, 8)
+	for _, key := range keys {
+		b, _, err := lookString(c, key)
+		if err != nil {
+			return err
+		}
+		srcs = append(srcs, b)
+	}
+	out := structures.CombineBits(nil, op, srcs)
+	if len(out) > 0 {
+		store(c, dest, out, always, persistence.NoExpiry)
+	} else if c.Tx.Delete(dest) {
+		c.Notify(EventGeneric, "del", dest)
+	}
+	c.Reply.Int(int64(len(out)))
+	return nil
+}

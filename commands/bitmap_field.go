@@ -1,0 +1,199 @@
+package commands
+
+import "github.com/vigildb/vigil/structures"
+
+// fieldAction is what an operation of BITFIELD does.
+type fieldAction uint8
+
+const (
+	fieldGet fieldAction = iota
+	fieldSet
+	fieldIncr
+)
+
+// fieldOp is one operation of a BITFIELD.
+type fieldOp struct {
+	action fieldAction
+	how    structures.Overflow
+	kind   structures.FieldType
+	offset uint64
+	value  int64
+}
+
+func bitfield(c *Ctx) error {
+	key := c.Args.Key()
+	var room [8]fieldOp
+	ops, size := readFieldOps(c, room[:0])
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	b, _, err := c.Tx.String(key)
+	if err != nil {
+		return err
+	}
+	if size == 0 {
+		replyFields(c, ops, b)
+		return nil
+	}
+	// The string is made long enough for every operation before the first,
+	// even if none of them writes in the end.
+	grown := size > uint64(len(b))
+	if grown {
+		noteNew(c, key)
+		if err := c.Tx.PatchString(key, int(size), nil); err != nil {
+			return err
+		}
+	}
+	c.Reply.Array(len(ops))
+	wrote := false
+	for i := range ops {
+		written, changed, err := runField(c, key, &ops[i])
+		if err != nil {
+			return err
+		}
+		wrote = wrote || changed || grown && written
+	}
+	if wrote {
+		c.Notify(EventString, "setbit", key)
+	}
+	return nil
+}
+
+func bitfieldRO(c *Ctx) error {
+	key := c.Args.Key()
+	var room [8]fieldOp
+	ops, size := readFieldOps(c, room[:0])
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	b, _, err := lookString(c, key)
+	if err != nil {
+		return err
+	}
+	if size > 0 {
+		return ErrFieldReadOnly
+	}
+	replyFields(c, ops, b)
+	return nil
+}
+
+func replyFields(c *Ctx, ops []fieldOp, b []byte) {
+	c.Reply.Array(len(ops))
+	for _, op := range ops {
+		c.Reply.Int(structures.GetField(b, op.kind, op.offset))
+	}
+}
+
+// runField runs one operation on the string at key, which is long enough, and
+// reports whether it wrote its field, and whether that changed a bit. Only the
+// bytes of the field are recorded.
+func runField(c *Ctx, key []byte, op *fieldOp) (written, changed bool, err error) {
+	b, _, err := c.Tx.String(key)
+	if err != nil {
+		return false, false, err
+	}
+	if op.action == fieldGet {
+		c.Reply.Int(structures.GetField(b, op.kind, op.offset))
+		return false, false, nil
+	}
+	from, to := structures.FieldBytes(op.kind, op.offset)
+	var field [9]byte
+	n := copy(field[:], b[from:to])
+	var answer int64
+	var ok bool
+	if op.action == fieldSet {
+		answer, ok = structures.SetField(field[:n], op.kind, op.offset&7, op.value, op.how)
+	} else {
+		answer, ok = structures.IncrField(field[:n], op.kind, op.offset&7, op.value, op.how)
+	}
+	if !ok {
+		c.Reply.Null()
+		return false, false, nil
+	}
+	c.Reply.Int(answer)
+	if string(field[:n]) == string(b[from:to]) {
+		return true, false, nil
+	}
+	return true, true, c.Tx.PatchString(key, int(from), field[:n])
+}
+
+// readFieldOps appends the operations of the call to dst. size is the length
+// that the string must have for those that write, 0 if none does.
+func readFieldOps(c *Ctx, dst []fieldOp) (ops []fieldOp, size uint64) {
+	a := &c.Args
+	how := structures.OverflowWrap
+	for a.More() {
+		op := fieldOp{how: how}
+		values := 3
+		switch a.Word() {
+		case "OVERFLOW":
+			how = overflow(a)
+			continue
+		case "GET":
+			op.action, values = fieldGet, 2
+		case "SET":
+			op.action = fieldSet
+		case "INCRBY":
+			op.action = fieldIncr
+		default:
+			values = a.Left() + 1
+		}
+		if a.Left() < values {
+			a.Syntax()
+			return dst, size
+		}
+		op.kind = fieldType(a)
+		op.offset = fieldOffset(c, op.kind)
+		if op.action != fieldGet {
+			op.value = a.Int()
+			_, to := structures.FieldBytes(op.kind, op.offset)
+			size = max(size, to)
+		}
+		dst = append(dst, op)
+	}
+	return dst, size
+}
+
+func overflow(a *Args) structures.Overflow {
+	switch a.Word() {
+	case "WRAP":
+		return structures.OverflowWrap
+	case "SAT":
+		return structures.OverflowSat
+	case "FAIL":
+		return structures.OverflowFail
+	}
+	a.Fail(ErrFieldOverflow)
+	return structures.OverflowWrap
+}
+
+// fieldType reads i1 to i64 or u1 to u63.
+func fieldType(a *Args) structures.FieldType {
+	b := a.Bytes()
+	if len(b) > 1 {
+		n, ok := ParseInt(b[1:])
+		signed := b[0] == 'i'
+		if ok && n >= 1 && (signed && n <= 64 || b[0] == 'u' && n <= 63) {
+			return structures.FieldType{Signed: signed, Bits: int(n)}
+		}
+	}
+	a.Fail(ErrFieldType)
+	return structures.FieldType{Bits: 1}
+}
+
+// fieldOffset reads an offset in bits, or with a # in front in widths of the
+// type.
+func fieldOffset(c *Ctx, t structures.FieldType) uint64 {
+	b := c.Args.Bytes()
+	width := int64(1)
+	if len(b) > 0 && b[0] == '#' {
+		b, width = b[1:], int64(t.Bits)
+	}
+	off, ok := ParseInt(b)
+	// Bounded before it is multiplied, so that it cannot come around.
+	if !ok || !bitFits(c, off) || !bitFits(c, off*width) {
+		c.Args.Fail(ErrBitOffset)
+		return 0
+	}
+	return uint64(off * width)
+}

@@ -1,0 +1,80 @@
+package commands
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// Client is what handlers know of a connected client. The client's own
+// commands change it; other clients read it (CLIENT LIST), which is why
+// everything that changes is atomic or guarded.
+type Client struct {
+	ID        uint64
+	Addr      string // "ip:port", or the path of the unix socket
+	LocalAddr string
+	Created   int64 // unix milliseconds
+	Unix      bool
+
+	db    atomic.Int32
+	proto atomic.Int32
+	flags atomic.Uint32
+
+	mu   sync.Mutex // guards what follows
+	text ClientText
+}
+
+// ClientText is the strings of a client that CLIENT LIST shows.
+type ClientText struct{ Name, LibName, LibVersion, User, LastCommand string }
+
+// ClientFlag is a lasting state of a client.
+type ClientFlag uint32
+
+const (
+	ClientAuthenticated ClientFlag = 1 << iota
+	ClientNoEvict
+	ClientNoTouch
+	ClientReplyOff  // CLIENT REPLY OFF
+	ClientReplySkip // CLIENT REPLY SKIP: the next command is not answered
+	ClientMonitor
+	ClientMulti
+	ClientDirtyExec // a queued command failed: EXEC aborts
+	ClientDirtyCAS  // a watched key changed: EXEC answers null
+	ClientBlocked
+	ClientPubSub // has subscriptions
+	ClientCloseSoon
+)
+
+// DB is the selected database.
+func (c *Client) DB() int { return int(c.db.Load()) }
+
+// SetDB selects a database.
+func (c *Client) SetDB(db int) { c.db.Store(int32(db)) }
+
+// Proto is the protocol version, 2 or 3.
+func (c *Client) Proto() int { return int(c.proto.Load()) }
+
+// SetProto changes the protocol version.
+func (c *Client) SetProto(v int) { c.proto.Store(int32(v)) }
+
+// Has reports whether any of the flags is set.
+func (c *Client) Has(f ClientFlag) bool { return ClientFlag(c.flags.Load())&f != 0 }
+
+// Set sets flags.
+func (c *Client) Set(f ClientFlag) { c.flags.Or(uint32(f)) }
+
+// Clear clears flags.
+func (c *Client) Clear(f ClientFlag) { c.flags.And(^uint32(f)) }
+
+// Text reads the client's strings.
+func (c *Client) Text() ClientText {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.text
+}
+
+// SetText changes the client's strings.
+func (c *Client) SetText(change func(*ClientText)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	change(&c.text)
+}

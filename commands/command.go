@@ -1,0 +1,169 @@
+package commands
+
+import "strings"
+
+// Flag says what a command does and when it may run. The server locks,
+// queues, refuses and counts by these flags alone.
+type Flag uint32
+
+const (
+	Write        Flag = 1 << iota // may change its keys
+	ReadOnly                      // reads its keys and changes none
+	DenyOOM                       // refused when memory is over its limit
+	Admin                         // administration; category @admin
+	PubSub                        // publish and subscribe
+	NoScript                      // not from scripts
+	Blocking                      // may park its client
+	Loading                       // allowed while data are loaded
+	Stale                         // allowed on a stale replica
+	Fast                          // O(1) or O(log n); category @fast, else @slow
+	NoAuth                        // allowed before authentication
+	NoMulti                       // not allowed inside MULTI
+	NotQueued                     // runs at once inside MULTI (EXEC, DISCARD, WATCH...)
+	Subscriber                    // allowed to a RESP2 client that subscribes
+	Keyspace                      // works on all keys: every shard is locked
+	Dangerous                     // category @dangerous
+	SkipMonitor                   // not shown to MONITOR
+	SkipSlowlog                   // not kept by SLOWLOG, as it waits on purpose
+	AllowBusy                     // allowed while a script runs for too long
+	MovableKeys                   // the keys cannot be told from positions alone
+	MayReplicate                  // has effects to replicate without writing keys
+	NoAsyncLoading
+	NoMandatoryKeys
+	Unpausable // runs while clients are paused
+	LocksQueue // EXEC: locks the keys of the queued calls
+	LocksKeys  // holds its keys still without reading them for the client
+)
+
+// flagNames are the flags that COMMAND shows, in the order of Redis.
+var flagNames = []struct {
+	flag Flag
+	name string
+}{
+	{Write, "write"}, {ReadOnly, "readonly"}, {DenyOOM, "denyoom"}, {Admin, "admin"},
+	{PubSub, "pubsub"}, {NoScript, "noscript"}, {Blocking, "blocking"}, {Loading, "loading"},
+	{Stale, "stale"}, {SkipMonitor, "skip_monitor"}, {SkipSlowlog, "skip_slowlog"},
+	{Fast, "fast"}, {NoAuth, "no_auth"}, {MayReplicate, "may_replicate"},
+	{NoMulti, "no_multi"}, {MovableKeys, "movablekeys"}, {AllowBusy, "allow_busy"},
+	{NoAsyncLoading, "no_async_loading"}, {NoMandatoryKeys, "no_mandatory_keys"},
+}
+
+// Command is one row of the table.
+type Command struct {
+	Name  string // upper case; "CLIENT LIST" for a subcommand
+	Arity int    // counts the name (and the subcommand's); -n means n or more
+	Flags Flag
+	Keys  []KeySpec // in order; empty for a command without keys
+
+	Syntax  string // arguments after the name, as redis-cli shows them
+	Since   string // the version of Redis (or of the module, or of vigil) that has it
+	Cost    string // complexity
+	Summary string // one sentence
+
+	// Category is an ACL category that follows neither from the flags nor from
+	// the group, or "".
+	Category string
+
+	// Run executes the command. It is nil for a container such as CLIENT,
+	// whose subcommands are rows of their own.
+	Run func(*Ctx) error
+
+	group    string
+	id       int        // position in Table.All, for statistics
+	subs     []*Command // of a container
+	fullname string     // lower case, "client|list"
+	parent   *Command
+}
+
+// Group is the commands of one file, under the group name that COMMAND DOCS shows.
+type Group struct {
+	Name     string
+	Commands []Command
+}
+
+// Is reports whether the command has all flags of f.
+func (c *Command) Is(f Flag) bool { return c.Flags&f == f }
+
+// FullName is the lower-case name as statistics and errors show it:
+// "get", "client|list".
+func (c *Command) FullName() string { return c.fullname }
+
+// GroupName is the name of the group the row stands in.
+func (c *Command) GroupName() string { return c.group }
+
+// ID is the row's position in Table.All: a dense index for counters.
+func (c *Command) ID() int { return c.id }
+
+// Subcommands are the rows of a container, in the order declared.
+func (c *Command) Subcommands() []*Command { return c.subs }
+
+// Parent is the container of a subcommand, else nil.
+func (c *Command) Parent() *Command { return c.parent }
+
+// ArityOK reports whether n arguments, the name included, are acceptable.
+func (c *Command) ArityOK(n int) bool {
+	if c.Arity >= 0 {
+		return n == c.Arity
+	}
+	return n >= -c.Arity
+}
+
+// FlagNames lists the flags that Redis shows in COMMAND INFO.
+func (c *Command) FlagNames() []string {
+	var names []string
+	for _, f := range flagNames {
+		if c.Is(f.flag) {
+			names = append(names, f.name)
+		}
+	}
+	return names
+}
+
+// categoryNames are the ACL categories, in the order of Redis.
+var categoryNames = []string{
+	"keyspace", "read", "write", "set", "sortedset", "list", "hash", "string", "bitmap",
+	"hyperloglog", "geo", "stream", "pubsub", "admin", "fast", "slow", "blocking", "dangerous",
+	"connection", "transaction", "scripting", "bloom", "sched",
+}
+
+// groupCategories are the ACL categories that follow from a command's group.
+var groupCategories = map[string]string{
+	"generic": "keyspace", "string": "string", "bitmap": "bitmap", "list": "list", "hash": "hash",
+	"set": "set", "sorted-set": "sortedset", "stream": "stream", "geo": "geo",
+	"hyperloglog": "hyperloglog", "transactions": "transaction", "scripting": "scripting",
+	"connection": "connection", "bf": "bloom", "sched": "sched",
+}
+
+// Categories lists the ACL categories of the command, derived from its flags
+// and group. A container has those of its flags alone.
+func (c *Command) Categories() []string {
+	has := map[string]bool{
+		"read":      c.Is(ReadOnly) && c.group != "scripting",
+		"write":     c.Is(Write),
+		"pubsub":    c.Is(PubSub),
+		"admin":     c.Is(Admin),
+		"dangerous": c.Is(Dangerous) || c.Is(Admin),
+		"blocking":  c.Is(Blocking),
+		"fast":      c.Is(Fast),
+		"slow":      !c.Is(Fast),
+	}
+	if c.Run != nil {
+		has[groupCategories[c.group]] = true
+		has[c.Category] = true
+	}
+	var out []string
+	for _, name := range categoryNames {
+		if has[name] {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// words splits "CLIENT LIST" into its container and its own word.
+func (c *Command) words() (container, word string) {
+	if a, b, ok := strings.Cut(c.Name, " "); ok {
+		return a, b
+	}
+	return "", c.Name
+}

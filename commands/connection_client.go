@@ -1,0 +1,309 @@
+package commands
+
+import "math"
+
+func clientRows() []Command {
+	return []Command{
+		{Name: "CLIENT", Arity: -2, Since: "2.4.0", Cost: "Depends on the subcommand.",
+			Summary: "Holds the commands about client connections."},
+		{Name: "CLIENT ID", Arity: 2, Flags: sessionFlags, Since: "5.0.0", Cost: "O(1)",
+			Summary: "Answers the number of the connection.", Run: clientID},
+		{Name: "CLIENT GETNAME", Arity: 2, Flags: sessionFlags, Since: "2.6.9", Cost: "O(1)",
+			Summary: "Answers the name of the connection.", Run: clientGetName},
+		{Name: "CLIENT SETNAME", Arity: 3, Flags: sessionFlags,
+			Syntax: "connection-name", Since: "2.6.9", Cost: "O(1)",
+			Summary: "Names the connection.", Run: clientSetName},
+		{Name: "CLIENT SETINFO", Arity: 4, Flags: sessionFlags,
+			Syntax: "<LIB-NAME libname | LIB-VER libver>", Since: "7.2.0", Cost: "O(1)",
+			Summary: "Tells which client library the connection uses.", Run: clientSetInfo},
+		{Name: "CLIENT INFO", Arity: 2, Flags: sessionFlags, Since: "6.2.0", Cost: "O(1)",
+			Summary: "Describes the connection in the manner of CLIENT LIST.", Run: clientInfo},
+		{Name: "CLIENT LIST", Arity: -2, Flags: sessionFlags | Admin,
+			Syntax: "[TYPE <NORMAL | MASTER | REPLICA | PUBSUB>] [ID client-id [client-id ...]]",
+			Since:  "2.4.0", Cost: "O(n) for n connections",
+			Summary: "Describes the connections, one a line.", Run: clientList},
+		{Name: "CLIENT KILL", Arity: -3, Flags: sessionFlags | Admin,
+			Syntax: "<ip:port | <[ID client-id] | [TYPE <NORMAL | MASTER | SLAVE | REPLICA | PUBSUB>] | " +
+				"[USER username] | [ADDR ip:port] | [LADDR ip:port] | [SKIPME yes/no] | [MAXAGE maxage]>>",
+			Since: "2.4.0", Cost: "O(n) for n connections",
+			Summary: "Closes connections.", Run: clientKill},
+		{Name: "CLIENT NO-EVICT", Arity: 3, Flags: sessionFlags | Admin,
+			Syntax: "<ON | OFF>", Since: "7.0.0", Cost: "O(1)",
+			Summary: "Keeps the connection when clients are closed for want of memory.", Run: clientNoEvict},
+		{Name: "CLIENT NO-TOUCH", Arity: 3, Flags: sessionFlags,
+			Syntax: "<ON | OFF>", Since: "7.2.0", Cost: "O(1)",
+			Summary: "Keeps what the connection reads from counting as used.", Run: clientNoTouch},
+		{Name: "CLIENT REPLY", Arity: 3, Flags: sessionFlags,
+			Syntax: "<ON | OFF | SKIP>", Since: "3.2.0", Cost: "O(1)",
+			Summary: "Says whether the connection wants replies.", Run: clientReply},
+		{Name: "CLIENT UNBLOCK", Arity: -3, Flags: sessionFlags | Admin,
+			Syntax: "client-id [TIMEOUT | ERROR]", Since: "5.0.0", Cost: "O(log n) for n connections",
+			Summary: "Ends the wait of a blocked client.", Run: clientUnblock},
+		{Name: "CLIENT PAUSE", Arity: -3, Flags: sessionFlags | Admin,
+			Syntax: "timeout [WRITE | ALL]", Since: "2.9.50", Cost: "O(1)",
+			Summary: "Holds commands back for some time.", Run: clientPause},
+		{Name: "CLIENT UNPAUSE", Arity: 2, Flags: sessionFlags | Admin, Since: "6.2.0",
+			Cost:    "O(n) for n paused connections",
+			Summary: "Lets paused connections go on.", Run: clientUnpause},
+		{Name: "CLIENT GETREDIR", Arity: 2, Flags: sessionFlags, Since: "6.0.0", Cost: "O(1)",
+			Summary: "Answers where invalidation messages go: -1, as keys are not tracked.", Run: clientGetRedir},
+		{Name: "CLIENT TRACKINGINFO", Arity: 2, Flags: sessionFlags, Since: "6.2.0", Cost: "O(1)",
+			Summary: "Describes the tracking of keys, which is off.", Run: clientTrackingInfo},
+		helpRow("CLIENT", "5.0.0", Loading|Stale),
+	}
+}
+
+func clientID(c *Ctx) error {
+	c.Reply.Int(int64(c.Client.ID))
+	return nil
+}
+
+func clientGetName(c *Ctx) error {
+	if name := c.Client.Text().Name; name != "" {
+		c.Reply.BulkString(name)
+		return nil
+	}
+	c.Reply.Null()
+	return nil
+}
+
+func clientSetName(c *Ctx) error {
+	if err := setClientName(c, c.Args.Bytes()); err != nil {
+		return err
+	}
+	c.Reply.OK()
+	return nil
+}
+
+func clientSetInfo(c *Ctx) error {
+	attr, value := c.Args.Bytes(), c.Args.Bytes()
+	name := equalFold(attr, "LIB-NAME")
+	switch {
+	case !name && !equalFold(attr, "LIB-VER"):
+		return ErrUnknownOption(attr)
+	case !plainText(value):
+		return ErrBadClientInfo(attr)
+	}
+	c.Client.SetText(func(t *ClientText) {
+		if name {
+			t.LibName = string(value)
+		} else {
+			t.LibVersion = string(value)
+		}
+	})
+	c.Reply.OK()
+	return nil
+}
+
+func clientInfo(c *Ctx) error {
+	c.Reply.Verbatim("txt", c.Host.ClientInfo(c.Client)+"\n")
+	return nil
+}
+
+func clientList(c *Ctx) error {
+	var f ClientFilter
+	switch {
+	case c.Args.Left() == 2 && c.Args.Is("TYPE"):
+		readClientType(c, &f)
+	case c.Args.Left() >= 2 && c.Args.Is("ID"):
+		for c.Args.More() {
+			f.IDs = append(f.IDs, uint64(c.Args.IntOr(ErrInvalidClientID)))
+		}
+	}
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	c.Reply.Verbatim("txt", c.Host.ClientList(c, f))
+	return nil
+}
+
+// readClientType reads a type of client; "slave" is the old word for a replica.
+func readClientType(c *Ctx, f *ClientFilter) {
+	word := c.Args.Bytes()
+	for _, t := range []struct{ word, name string }{
+		{"NORMAL", "normal"}, {"MASTER", "master"}, {"REPLICA", "replica"},
+		{"SLAVE", "replica"}, {"PUBSUB", "pubsub"},
+	} {
+		if equalFold(word, t.word) {
+			f.Type = t.name
+			return
+		}
+	}
+	c.Args.Fail(ErrUnknownClientType(word))
+}
+
+// clientKill has two forms: one address, which may be the caller's own, or
+// pairs of filters, which spare the caller unless SKIPME says no.
+func clientKill(c *Ctx) error {
+	if c.Args.Left() == 1 {
+		if c.Host.ClientKill(c, ClientFilter{Addr: c.Args.String()}) == 0 {
+			return ErrNoSuchClient
+		}
+		c.Reply.OK()
+		return nil
+	}
+	f := ClientFilter{SkipMe: true}
+	for c.Args.More() {
+		readKillFilter(c, &f)
+	}
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	c.Reply.Int(int64(c.Host.ClientKill(c, f)))
+	return nil
+}
+
+func readKillFilter(c *Ctx, f *ClientFilter) {
+	word := c.Args.Word()
+	if !c.Args.More() {
+		c.Args.Syntax()
+		return
+	}
+	switch word {
+	case "ID":
+		f.IDs = []uint64{uint64(c.Args.IntIn(1, math.MaxInt64, ErrClientIDRange))}
+	case "TYPE":
+		readClientType(c, f)
+	case "ADDR":
+		f.Addr = c.Args.String()
+	case "LADDR":
+		f.LocalAddr = c.Args.String()
+	case "USER":
+		if f.User = c.Args.String(); f.User != "default" {
+			c.Args.Fail(ErrNoSuchUser(f.User))
+		}
+	case "SKIPME":
+		f.SkipMe = readChoice(c, "YES", "NO")
+	case "MAXAGE":
+		f.MinAgeSeconds = c.Args.IntIn(1, math.MaxInt64/1000, ErrMaxAge)
+	default:
+		c.Args.Syntax()
+	}
+}
+
+// readChoice reads one of two words and reports whether it is the first.
+func readChoice(c *Ctx, yes, no string) bool {
+	if c.Args.Is(yes) {
+		return true
+	}
+	if !c.Args.Is(no) {
+		c.Args.Syntax()
+	}
+	return false
+}
+
+func clientNoEvict(c *Ctx) error { return setClientFlag(c, ClientNoEvict) }
+
+func clientNoTouch(c *Ctx) error { return setClientFlag(c, ClientNoTouch) }
+
+func setClientFlag(c *Ctx, f ClientFlag) error {
+	on := readChoice(c, "ON", "OFF")
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	if on {
+		c.Client.Set(f)
+	} else {
+		c.Client.Clear(f)
+	}
+	c.Reply.OK()
+	return nil
+}
+
+// clientReply answers only ON: the others ask for silence from their own
+// reply on.
+func clientReply(c *Ctx) error {
+	switch c.Args.Word() {
+	case "ON":
+		c.Client.Clear(ClientReplyOff | ClientReplySkip)
+		c.Reply.OK()
+	case "OFF":
+		c.Client.Set(ClientReplyOff)
+	case "SKIP":
+		if !c.Client.Has(ClientReplyOff) {
+			c.Host.SkipReply(c)
+		}
+	default:
+		return ErrSyntax
+	}
+	return nil
+}
+
+func clientUnblock(c *Ctx) error {
+	id := c.Args.Bytes()
+	withError := false
+	if c.Args.More() {
+		switch c.Args.Word() {
+		case "TIMEOUT":
+		case "ERROR":
+			withError = true
+		default:
+			return ErrUnblockReason
+		}
+	}
+	n, ok := ParseInt(id)
+	if !ok {
+		return ErrNotInteger
+	}
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	var unblocked int64
+	if c.Host.ClientUnblock(uint64(n), withError) {
+		unblocked = 1
+	}
+	c.Reply.Int(unblocked)
+	return nil
+}
+
+func clientPause(c *Ctx) error {
+	timeout := c.Args.Bytes()
+	mode := PauseAll
+	if c.Args.More() {
+		switch c.Args.Word() {
+		case "ALL":
+		case "WRITE":
+			mode = PauseWrite
+		default:
+			return ErrPauseMode
+		}
+	}
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	millis, ok := ParseInt(timeout)
+	switch {
+	case !ok:
+		return ErrTimeoutNotInt
+	case millis < 0:
+		return ErrTimeoutNegative
+	case millis > math.MaxInt64-c.Now:
+		return ErrTimeoutRange
+	}
+	c.Host.ClientPause(mode, c.Now+millis)
+	c.Reply.OK()
+	return nil
+}
+
+func clientUnpause(c *Ctx) error {
+	c.Host.ClientPause(PauseNone, 0)
+	c.Reply.OK()
+	return nil
+}
+
+func clientGetRedir(c *Ctx) error {
+	c.Reply.Int(-1)
+	return nil
+}
+
+func clientTrackingInfo(c *Ctx) error {
+	c.Reply.Map(3)
+	c.Reply.BulkString("flags")
+	c.Reply.Set(1)
+	c.Reply.BulkString("off")
+	c.Reply.BulkString("redirect")
+	c.Reply.Int(-1)
+	c.Reply.BulkString("prefixes")
+	c.Reply.Array(0)
+	return nil
+}

@@ -1,0 +1,87 @@
+package commands
+
+import (
+	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/structures"
+)
+
+// Ctx is one call of a command: what a handler reads, works on and answers.
+// The server makes one for each client and uses it again for every call.
+type Ctx struct {
+	Command *Command
+	Args    Args
+	Reply   Reply
+
+	// Tx is the transaction in which the keys of the call are locked and the
+	// client's database is selected.
+	Tx *persistence.Tx
+
+	// Now is the time of the call in unix milliseconds. Every command of a
+	// MULTI sees the same.
+	Now int64
+
+	Client *Client
+	Table  *Table
+	Host   Host
+
+	// InMulti is set while EXEC runs: nothing may park.
+	InMulti bool
+	// Woken is the key that changed when a parked call is run again, else nil.
+	// Only this key and the call's later keys may be touched then.
+	Woken []byte
+
+	parked *Wait
+	wait   Wait
+	// CloseAfter asks the server to close the connection behind the reply.
+	CloseAfter bool
+}
+
+// Wait is what a parked call waits for.
+type Wait struct {
+	Keys    [][]byte           // any of them
+	Millis  int64              // 0: for ever
+	Expired func(reply *Reply) // writes the reply of a wait that ended without a result
+}
+
+// Park makes the client wait until one of the keys changes, and then runs the
+// command again. After millis milliseconds (0: never) expired writes the reply.
+// Inside MULTI nothing waits: the reply is that of a wait that has ended.
+func (c *Ctx) Park(keys [][]byte, millis int64, expired func(*Reply)) error {
+	if c.InMulti {
+		expired(&c.Reply)
+		return nil
+	}
+	c.wait = Wait{Keys: keys, Millis: millis, Expired: expired}
+	c.parked = &c.wait
+	return nil
+}
+
+// Parked takes the wait that the handler asked for, if it did.
+func (c *Ctx) Parked() *Wait {
+	w := c.parked
+	c.parked = nil
+	return w
+}
+
+// List finds a list; ok is false if the key does not exist.
+func (c *Ctx) List(key []byte) (l *structures.List, ok bool, err error) {
+	return persistence.View[*structures.List](c.Tx, key)
+}
+
+// Hash finds a hash; ok is false if the key does not exist.
+func (c *Ctx) Hash(key []byte) (h *structures.Hash, ok bool, err error) {
+	return persistence.View[*structures.Hash](c.Tx, key)
+}
+
+// Bloom finds a Bloom filter; ok is false if the key does not exist.
+func (c *Ctx) Bloom(key []byte) (b *structures.Bloom, ok bool, err error) {
+	return persistence.View[*structures.Bloom](c.Tx, key)
+}
+
+// Notify publishes a keyspace event of the client's database, if events of the
+// class are asked for. Events go out when the command has succeeded.
+func (c *Ctx) Notify(class EventClass, event string, key []byte) {
+	if c.Host.NotifyClasses()&class != 0 {
+		c.Host.Notify(class, event, c.Client.DB(), key)
+	}
+}

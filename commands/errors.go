@@ -1,0 +1,296 @@
+package commands
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/vigildb/vigil/scheduler"
+	"github.com/vigildb/vigil/structures"
+)
+
+// WireError is an error whose text goes to the client letter by letter. Its
+// first word is the code that clients look at.
+type WireError string
+
+func (e WireError) Error() string { return string(e) }
+
+// Every text that a client can be told stands here, as Redis words it.
+const (
+	ErrSyntax           = WireError("ERR syntax error")
+	ErrNotInteger       = WireError("ERR value is not an integer or out of range")
+	ErrNotFloat         = WireError("ERR value is not a valid float")
+	ErrWrongType        = WireError("WRONGTYPE Operation against a key holding the wrong kind of value")
+	ErrNoKey            = WireError("ERR no such key")
+	ErrIndexRange       = WireError("ERR index out of range")
+	ErrOffsetRange      = WireError("ERR offset is out of range")
+	ErrMustBePositive   = WireError("ERR value is out of range, must be positive")
+	ErrOverflow         = WireError("ERR increment or decrement would overflow")
+	ErrDecrOverflow     = WireError("ERR decrement would overflow")
+	ErrNaNOrInf         = WireError("ERR increment would produce NaN or Infinity")
+	ErrStringTooLong    = WireError("ERR string exceeds maximum allowed size (proto-max-bulk-len)")
+	ErrDBIndex          = WireError("ERR DB index is out of range")
+	ErrInvalidDBIndex   = WireError("ERR invalid DB index")
+	ErrSameObject       = WireError("ERR source and destination objects are the same")
+	ErrTimeoutNotFloat  = WireError("ERR timeout is not a float or out of range")
+	ErrTimeoutNegative  = WireError("ERR timeout is negative")
+	ErrTimeoutRange     = WireError("ERR timeout is out of range")
+	ErrCursor           = WireError("ERR invalid cursor")
+	ErrNoAuth           = WireError("NOAUTH Authentication required.")
+	ErrWrongPass        = WireError("WRONGPASS invalid username-password pair or user is disabled.")
+	ErrNoPassSet        = WireError("ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?")
+	ErrNoProto          = WireError("NOPROTO unsupported protocol version")
+	ErrOOM              = WireError("OOM command not allowed when used memory > 'maxmemory'.")
+	ErrMisconf          = WireError("MISCONF Errors writing to the AOF file: the store cannot be written")
+	ErrExecAbort        = WireError("EXECABORT Transaction discarded because of previous errors.")
+	ErrNestedMulti      = WireError("ERR MULTI calls can not be nested")
+	ErrExecNoMulti      = WireError("ERR EXEC without MULTI")
+	ErrDiscardNoMulti   = WireError("ERR DISCARD without MULTI")
+	ErrWatchInMulti     = WireError("ERR WATCH inside MULTI is not allowed")
+	ErrNotInMulti       = WireError("ERR Command not allowed inside a transaction")
+	ErrNoSuchClient     = WireError("ERR No such client")
+	ErrUnblocked        = WireError("UNBLOCKED client unblocked via CLIENT UNBLOCK")
+	ErrBadClientName    = WireError("ERR Client names cannot contain spaces, newlines or special characters.")
+	ErrInvalidHLL       = WireError("WRONGTYPE Key is not a valid HyperLogLog string value.")
+	ErrCorruptHLL       = WireError("INVALIDOBJ Corrupted HLL object detected")
+	ErrNoHLLKey         = WireError("ERR The specified key does not exist")
+	ErrHLLNotSparse     = WireError("ERR HLL encoding is not sparse")
+	ErrLCSType          = WireError("ERR The specified keys must contain string values")
+	ErrLCSLenAndIndex   = WireError("ERR If you want both the length and indexes, please just use IDX.")
+	ErrLCSMemory        = WireError("ERR Insufficient memory, transient memory for LCS exceeds proto-max-bulk-len")
+	ErrBitOffset        = WireError("ERR bit offset is not an integer or out of range")
+	ErrBit              = WireError("ERR bit is not an integer or out of range")
+	ErrBitposBit        = WireError("ERR The bit argument must be 1 or 0.")
+	ErrBitopNot         = WireError("ERR BITOP NOT must be called with a single source key.")
+	ErrFieldType        = WireError("ERR Invalid bitfield type. Use something like i16 u8. Note that u64 is not supported but i64 is.")
+	ErrFieldOverflow    = WireError("ERR Invalid OVERFLOW type specified")
+	ErrFieldReadOnly    = WireError("ERR BITFIELD_RO only supports the GET subcommand")
+	ErrHashNotInteger   = WireError("ERR hash value is not an integer")
+	ErrHashNotFloat     = WireError("ERR hash value is not a float")
+	ErrBusyKey          = WireError("BUSYKEY Target key name already exists.")
+	ErrNoConfigFile     = WireError("ERR The server is running without a config file")
+	ErrSaveInProgress   = WireError("ERR Background save already in progress")
+	ErrQueueTooLong     = WireError("ERR the transaction is too long")
+	ErrInternal         = WireError("ERR internal error")
+	ErrMaxClients       = WireError("ERR max number of clients reached")
+	ErrNumkeysNegative  = WireError("ERR Number of keys can't be negative")
+	ErrNumkeysTooMany   = WireError("ERR Number of keys can't be greater than number of args")
+	ErrNumkeys          = WireError("ERR numkeys should be greater than 0")
+	ErrCountNegative    = WireError("ERR value is out of range, must be positive")
+	ErrNoKeyArgs        = WireError("ERR The command has no key arguments")
+	ErrInvalidCommand   = WireError("ERR Invalid command specified")
+	ErrInvalidArgNumber = WireError("ERR Invalid number of arguments specified for command")
+	ErrInvalidArguments = WireError("ERR Invalid arguments specified for command")
+	ErrProtoNotInteger  = WireError("ERR Protocol version is not an integer or out of range")
+	ErrHelloNoAuth      = WireError("NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time")
+	ErrInvalidClientID  = WireError("ERR Invalid client ID")
+	ErrClientIDRange    = WireError("ERR client-id should be greater than 0")
+	ErrMaxAge           = WireError("ERR maxage is not an integer or out of range")
+	ErrUnblockReason    = WireError("ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR")
+	ErrPauseMode        = WireError("ERR CLIENT PAUSE mode must be WRITE or ALL")
+	ErrNoShutdown       = WireError("ERR No shutdown in progress.")
+	ErrShutdownFailed   = WireError("ERR Errors trying to SHUTDOWN. Check logs.")
+	ErrSlowlogCount     = WireError("ERR count should be greater than or equal to -1")
+	ErrMonitorInMulti   = WireError("ERR MONITOR isn't allowed for DENY BLOCKING client")
+	ErrMasterPort       = WireError("ERR Invalid master port")
+	ErrNoReplication    = WireError("ERR this server cannot be a replica: replication is not supported")
+)
+
+// Texts of the keyspace, lists and hashes.
+const (
+	ErrExpireNXOthers    = WireError("ERR NX and XX, GT or LT options at the same time are not compatible")
+	ErrExpireGTLT        = WireError("ERR GT and LT options at the same time are not compatible")
+	ErrLFUSelected       = WireError("ERR An LFU maxmemory policy is selected, idle time not tracked. Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust.")
+	ErrLFUNotSelected    = WireError("ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust.")
+	ErrTimeoutNotInt     = WireError("ERR timeout is not an integer or out of range")
+	ErrFirstDBIndex      = WireError("ERR invalid first DB index")
+	ErrSecondDBIndex     = WireError("ERR invalid second DB index")
+	ErrValueRange        = WireError("ERR value is out of range")
+	ErrValueNotSymmetric = WireError("ERR value is out of range, value must between -9223372036854775807 and 9223372036854775807")
+	ErrNumLocalRange     = WireError("ERR value is out of range, value must between 0 and 1")
+	ErrRankZero          = WireError("ERR RANK can't be zero: use 1 to start from the first match, 2 from the second ... or use negative to start from the end of the list")
+	ErrLposCount         = WireError("ERR COUNT can't be negative")
+	ErrLposMaxLen        = WireError("ERR MAXLEN can't be negative")
+	ErrPopCount          = WireError("ERR count should be greater than 0")
+	ErrIncrNaNOrInf      = WireError("ERR value is NaN or Infinity")
+	ErrFieldsMissing     = WireError("ERR Mandatory argument FIELDS is missing or not at the right position")
+	ErrNumFields         = WireError("ERR Number of fields must be a positive integer")
+	ErrNumFieldsZero     = WireError("ERR Parameter `numFields` should be greater than 0")
+	ErrNumFieldsMatch    = WireError("ERR The `numfields` parameter must match the number of arguments")
+	ErrNumFieldsInvalid  = WireError("ERR invalid number of fields")
+	ErrFieldExpiry       = WireError("ERR invalid expire time, must be >= 0")
+	ErrMissingExpiry     = WireError("ERR missing expire time")
+	ErrFieldConditions   = WireError("ERR Only one of FXX or FNX arguments can be specified")
+	ErrFieldExpiries     = WireError("ERR Only one of EX, PX, EXAT, PXAT or KEEPTTL arguments can be specified")
+)
+
+// ErrUnsupportedOption is EXPIRE's answer to an unknown option.
+func ErrUnsupportedOption(word []byte) WireError { return wiref("ERR Unsupported option %s", word) }
+
+// ErrUnknownArgument is HSETEX's answer to an unknown option.
+func ErrUnknownArgument(word []byte) WireError { return wiref("ERR unknown argument: %s", word) }
+
+// What SCHED says.
+const (
+	ErrSchedNode    = WireError("ERR no such node")
+	ErrSchedLease   = WireError("ERR node is not leased")
+	ErrSchedItems   = WireError("ERR items must be a number from 0 to 1e15")
+	ErrSchedName    = WireError("ERR node name is longer than 8192 bytes")
+	ErrSchedFull    = WireError("ERR schedule has too many nodes")
+	ErrSchedSteps   = WireError("ERR schedule has no steps left")
+	ErrSchedCount   = WireError("ERR number of probes must be from 1 to 65536")
+	ErrSchedWindow  = WireError("ERR K must be greater than 0 and at most 1e15")
+	ErrSchedNumber  = WireError("ERR parameter must be a number from 0 to 1e15")
+	ErrSchedCost    = WireError("ERR cost must be from 1e-15 to 1e15")
+	ErrSchedMaxAge  = WireError("ERR maximal age is out of range")
+	ErrSchedDecay   = WireError("ERR the policy needs a DECAY greater than 0")
+	ErrSchedMillis  = WireError("ERR milliseconds are out of range")
+	ErrSchedExplore = WireError("ERR explored fraction must be from 0 to 1")
+	ErrSchedTwice   = WireError("ERR a node is named twice")
+)
+
+// ErrSchedPolicy lists the policies.
+func ErrSchedPolicy(name string) WireError {
+	var known []string
+	for _, p := range scheduler.Policies() {
+		known = append(known, p.Name)
+	}
+	return wiref("ERR unknown policy '%.64s', known are: %s", name, strings.Join(known, ", "))
+}
+
+// ErrSchedEstimator lists the estimators.
+func ErrSchedEstimator(name string) WireError {
+	var known []string
+	for _, e := range scheduler.Estimators() {
+		known = append(known, e.Name)
+	}
+	return wiref("ERR unknown estimator '%.64s', known are: %s", name, strings.Join(known, ", "))
+}
+
+// What RedisBloom says, with and without ERR.
+const (
+	ErrBloomNotFound       = WireError("ERR not found")
+	ErrBloomExists         = WireError("ERR item exists")
+	ErrBloomMemory         = WireError("ERR Insufficient memory to create filter")
+	ErrBloomCreate         = WireError("ERR could not create filter")
+	ErrBloomFull           = WireError("ERR non scaling filter is full")
+	ErrBloomInsert         = WireError("ERR problem inserting into filter")
+	ErrBloomRate           = WireError("ERR bad error rate")
+	ErrBloomRateRange      = WireError("ERR error rate must be in the range (0.000000, 1.000000)")
+	ErrBloomCapacity       = WireError("ERR bad capacity")
+	ErrBloomCapacityRange  = WireError("ERR capacity must be in the range [1, 1073741824]")
+	ErrBloomExpansion      = WireError("ERR bad expansion")
+	ErrBloomNoExpansion    = WireError("ERR no expansion")
+	ErrBloomExpansionRange = WireError("ERR expansion must be in the range [0, 32768]")
+	ErrBloomFixedExpands   = WireError("Nonscaling filters cannot expand")
+	ErrBloomBadRate        = WireError("Bad error rate")
+	ErrBloomBadCapacity    = WireError("Bad capacity")
+	ErrBloomBadExpansion   = WireError("Bad expansion")
+	ErrBloomArgument       = WireError("Unknown argument received")
+	ErrBloomInfo           = WireError("Invalid information value")
+	ErrBloomScanIterator   = WireError("Second argument must be numeric")
+	ErrBloomLoadIterator   = WireError("ERR Second argument must be numeric")
+	ErrBloomBadData        = WireError("ERR received bad data")
+	ErrBloomOffset         = WireError("ERR invalid offset - no link found")
+	ErrBloomChunk          = WireError("ERR invalid chunk - Too big for current filter")
+)
+
+// Errorf makes an error with a text of its own; use it in this package's
+// error functions only, so that every text can be found here.
+func wiref(format string, args ...any) WireError {
+	return WireError(clean(fmt.Sprintf(format, args...)))
+}
+
+// clean keeps an error on its line: the protocol ends it at CR or LF.
+func clean(s string) string {
+	return strings.NewReplacer("\r", " ", "\n", " ").Replace(s)
+}
+
+// ErrArity is the answer to a call with too few or too many arguments.
+func ErrArity(c *Command) WireError {
+	return wiref("ERR wrong number of arguments for '%s' command", c.FullName())
+}
+
+// ErrUnknownCommand quotes the name and the first arguments, up to 128 bytes
+// of each kind, as Redis does.
+func ErrUnknownCommand(argv [][]byte) WireError {
+	var b strings.Builder
+	for _, a := range argv[1:] {
+		if b.Len() >= 128 {
+			break
+		}
+		fmt.Fprintf(&b, "'%.*s' ", 128-b.Len(), a)
+	}
+	return wiref("ERR unknown command '%.128s', with args beginning with: %s", argv[0], b.String())
+}
+
+// ErrUnknownSubcommand names the container's HELP.
+func ErrUnknownSubcommand(container *Command, word []byte) WireError {
+	return wiref("ERR unknown subcommand '%.128s'. Try %s HELP.", word, container.Name)
+}
+
+// ErrNotAllowedSubscribed is the answer to a command that a RESP2 client may
+// not send while it subscribes.
+func ErrNotAllowedSubscribed(c *Command) WireError {
+	return wiref("ERR Can't execute '%s': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context", c.FullName())
+}
+
+// ErrInvalidExpire names the command whose expiry is zero, negative or beyond
+// 64 bits.
+func ErrInvalidExpire(c *Command) WireError {
+	return wiref("ERR invalid expire time in '%s' command", c.FullName())
+}
+
+// ErrSubcommandArity is the answer of a container that checks the number of
+// arguments of its subcommands itself.
+func ErrSubcommandArity(c *Command) WireError {
+	_, word := c.words()
+	return wiref("ERR unknown subcommand or wrong number of arguments for '%s'. Try %s HELP.", word, c.parent.Name)
+}
+
+// ErrHelloOption quotes an option of HELLO that is unknown or incomplete.
+func ErrHelloOption(option []byte) WireError {
+	return wiref("ERR Syntax error in HELLO option '%s'", option)
+}
+
+// ErrUnknownClientType quotes a type of client that there is not.
+func ErrUnknownClientType(word []byte) WireError { return wiref("ERR Unknown client type '%s'", word) }
+
+// ErrNoSuchUser names a user that there is not.
+func ErrNoSuchUser(name string) WireError { return wiref("ERR No such user '%s'", name) }
+
+// ErrUnknownOption quotes an attribute that CLIENT SETINFO does not know.
+func ErrUnknownOption(word []byte) WireError { return wiref("ERR Unrecognized option '%s'", word) }
+
+// ErrBadClientInfo names an attribute whose value would break CLIENT LIST.
+func ErrBadClientInfo(attr []byte) WireError {
+	return wiref("ERR %s cannot contain spaces, newlines or special characters.", attr)
+}
+
+// ErrUnknownCategory quotes an ACL category that there is not.
+func ErrUnknownCategory(word []byte) WireError { return wiref("ERR Unknown category '%s'", word) }
+
+// ErrPFDebug is the answer to a PFDEBUG of an unknown kind.
+func ErrPFDebug(what string) WireError {
+	return wiref("ERR Unknown PFDEBUG subcommand '%s'", what)
+}
+
+// ErrSelfTest says what PFSELFTEST found.
+func ErrSelfTest(what string) WireError { return wiref("ERR TESTFAILED %s", what) }
+
+// ErrRewritingConfig tells why CONFIG REWRITE failed.
+func ErrRewritingConfig(why error) WireError { return wiref("ERR Rewriting config file: %v", why) }
+
+// Text is what the client is told of err: wire errors as they are, domain
+// errors by their meaning, all else as an internal error (known is false, and
+// the caller logs it).
+func Text(err error) (text WireError, known bool) {
+	var w WireError
+	switch {
+	case errors.As(err, &w):
+		return w, true
+	case errors.Is(err, structures.ErrWrongType):
+		return ErrWrongType, true
+	}
+	return ErrInternal, false
+}

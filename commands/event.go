@@ -1,0 +1,70 @@
+package commands
+
+// EventClass is a set of classes of keyspace events, as the letters of
+// notify-keyspace-events choose them.
+type EventClass uint32
+
+const (
+	EventKeyspace EventClass = 1 << iota // K: on __keyspace@db__:key
+	EventKeyevent                        // E: on __keyevent@db__:event
+	EventGeneric                         // g: DEL, EXPIRE, RENAME...
+	EventString                          // $
+	EventList                            // l
+	EventSet                             // s
+	EventHash                            // h
+	EventZSet                            // z
+	EventExpired                         // x
+	EventEvicted                         // e
+	EventStream                          // t
+	EventMissed                          // m: a key was looked up in vain
+	EventModule                          // d: types that Redis has as modules
+	EventNew                             // n: a key came to be
+	eventClassesEnd
+)
+
+// EventAll is what the letter A stands for: all classes but m and n.
+const EventAll = EventGeneric | EventString | EventList | EventSet | EventHash | EventZSet |
+	EventExpired | EventEvicted | EventStream | EventModule
+
+var eventLetters = []struct {
+	letter byte
+	class  EventClass
+}{
+	{'g', EventGeneric}, {'$', EventString}, {'l', EventList}, {'s', EventSet}, {'h', EventHash},
+	{'z', EventZSet}, {'x', EventExpired}, {'e', EventEvicted}, {'t', EventStream},
+	{'d', EventModule}, {'K', EventKeyspace}, {'E', EventKeyevent}, {'m', EventMissed}, {'n', EventNew},
+}
+
+// ParseEvents reads the value of notify-keyspace-events. ok is false if a
+// letter is unknown.
+func ParseEvents(s string) (classes EventClass, ok bool) {
+next:
+	for i := range len(s) {
+		if s[i] == 'A' {
+			classes |= EventAll
+			continue
+		}
+		for _, l := range eventLetters {
+			if l.letter == s[i] {
+				classes |= l.class
+				continue next
+			}
+		}
+		return 0, false
+	}
+	return classes, true
+}
+
+// String is the canonical spelling that CONFIG GET shows.
+func (e EventClass) String() string {
+	var b []byte
+	if e&EventAll == EventAll {
+		b = append(b, 'A')
+	}
+	for _, l := range eventLetters {
+		if e&l.class != 0 && (e&EventAll != EventAll || EventAll&l.class == 0) {
+			b = append(b, l.letter)
+		}
+	}
+	return string(b)
+}

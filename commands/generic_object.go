@@ -1,0 +1,121 @@
+package commands
+
+import "github.com/vigildb/vigil/structures"
+
+func objectRows() []Command {
+	keys := []KeySpec{Key(2, RO)}
+	return []Command{
+		{Name: "OBJECT", Arity: -2, Since: "2.2.3", Cost: "Depends on the subcommand.",
+			Summary: "A container for commands that look at how a key is stored."},
+		{Name: "OBJECT ENCODING", Arity: 3, Flags: ReadOnly, Keys: keys,
+			Syntax: "key", Since: "2.2.3", Cost: "O(1)",
+			Summary: "Names the representation that Redis would choose for what the key holds.", Run: objectEncoding},
+		{Name: "OBJECT FREQ", Arity: 3, Flags: ReadOnly, Keys: keys,
+			Syntax: "key", Since: "4.0.0", Cost: "O(1)",
+			Summary: "Answers the logarithmic counter of uses of a key, under an LFU policy.", Run: objectFreq},
+		helpRow("OBJECT", "6.2.0", Loading|Stale),
+		{Name: "OBJECT IDLETIME", Arity: 3, Flags: ReadOnly, Keys: keys,
+			Syntax: "key", Since: "2.2.3", Cost: "O(1)",
+			Summary: "Answers the seconds since a key was last used.", Run: objectIdleTime},
+		{Name: "OBJECT REFCOUNT", Arity: 3, Flags: ReadOnly, Keys: keys,
+			Syntax: "key", Since: "2.2.3", Cost: "O(1)",
+			Summary: "Answers 1 for a key that exists: values are never shared.", Run: objectRefCount},
+	}
+}
+
+// objectKey reads the key of the call. If it does not exist, the null reply is
+// written and ok is false. To look at a key in this way is not to use it.
+func objectKey(c *Ctx) (key []byte, ok bool) {
+	key = c.Args.Key()
+	if c.Tx.Kind(key) == structures.KindNone {
+		c.Reply.Null()
+		return key, false
+	}
+	return key, true
+}
+
+func objectEncoding(c *Ctx) error {
+	key, ok := objectKey(c)
+	if !ok {
+		return nil
+	}
+	name, err := encoding(c, key)
+	if err == nil {
+		c.Reply.BulkString(name)
+	}
+	return err
+}
+
+// encoding is the name of the representation that Redis would choose for what
+// a key, which exists, holds. To ask for it is not to use the key.
+func encoding(c *Ctx, key []byte) (string, error) {
+	noTouch := c.Tx.NoTouch
+	c.Tx.NoTouch = true
+	defer func() { c.Tx.NoTouch = noTouch }()
+	limits := c.Host.Limits()
+	switch c.Tx.Kind(key) {
+	case structures.KindString:
+		b, _, err := c.Tx.String(key)
+		return stringEncoding(b), err
+	case structures.KindList:
+		l, _, err := c.List(key)
+		if err != nil {
+			return "", err
+		}
+		return l.Encoding(limits.ListMaxListpack), nil
+	case structures.KindHash:
+		h, _, err := c.Hash(key)
+		if err != nil {
+			return "", err
+		}
+		return h.Encoding(limits.HashMaxEntries, limits.HashMaxValue), nil
+	}
+	return "raw", nil // what Redis answers for the types of modules
+}
+
+// maxEmbedded is the longest string that Redis keeps in one allocation with
+// its header.
+const maxEmbedded = 44
+
+func stringEncoding(b []byte) string {
+	if _, ok := ParseInt(b); ok {
+		return "int"
+	}
+	if len(b) <= maxEmbedded {
+		return "embstr"
+	}
+	return "raw"
+}
+
+func objectRefCount(c *Ctx) error {
+	if _, ok := objectKey(c); ok {
+		c.Reply.Int(1)
+	}
+	return nil
+}
+
+func objectIdleTime(c *Ctx) error {
+	key, ok := objectKey(c)
+	if !ok {
+		return nil
+	}
+	if c.Host.Limits().LFU {
+		return ErrLFUSelected
+	}
+	idle, _ := c.Tx.Idle(key)
+	c.Reply.Int(idle)
+	return nil
+}
+
+func objectFreq(c *Ctx) error {
+	key, ok := objectKey(c)
+	if !ok {
+		return nil
+	}
+	if !c.Host.Limits().LFU {
+		return ErrLFUNotSelected
+	}
+	n, _ := c.Tx.Frequency(key)
+	c.Reply.Int(int64(n))
+	return nil
+}

@@ -1,0 +1,66 @@
+package commands
+
+import "math"
+
+func waitRows() []Command {
+	return []Command{
+		{Name: "WAIT", Arity: 3, Flags: NoScript | Blocking,
+			Syntax: "numreplicas timeout", Since: "3.0.0", Cost: "O(1)",
+			Summary: "Waits until replicas have what the client wrote, and answers how many do.", Run: wait},
+		{Name: "WAITAOF", Arity: 4, Flags: NoScript | Blocking,
+			Syntax: "numlocal numreplicas timeout", Since: "7.2.0", Cost: "O(1)",
+			Summary: "Waits until what the client wrote is on the device, here and on replicas.", Run: waitAOF},
+	}
+}
+
+// There are no replicas: a client that waits for some waits until its time is
+// over, as it does with a Redis that lost its replicas.
+
+func wait(c *Ctx) error {
+	replicas, millis := c.Args.Int(), timeoutMillis(c)
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	if replicas <= 0 {
+		c.Reply.Int(0)
+		return nil
+	}
+	return c.Park(nil, millis, func(r *Reply) { r.Int(0) })
+}
+
+func waitAOF(c *Ctx) error {
+	local := c.Args.Int()
+	if local < 0 || local > 1 {
+		c.Args.Fail(ErrNumLocalRange)
+	}
+	replicas, millis := c.Args.IntIn(0, math.MaxInt64, ErrMustBePositive), timeoutMillis(c)
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	synced := int64(0)
+	if c.Host.Synced(c, local > 0 && !c.InMulti) {
+		synced = 1
+	}
+	answer := func(r *Reply) {
+		r.Array(2)
+		r.Int(synced)
+		r.Int(0)
+	}
+	if replicas > 0 || synced < local {
+		return c.Park(nil, millis, answer)
+	}
+	answer(&c.Reply)
+	return nil
+}
+
+// timeoutMillis reads a timeout in whole milliseconds, 0 for no end.
+func timeoutMillis(c *Ctx) int64 {
+	v := c.Args.IntOr(ErrTimeoutNotInt)
+	if v < 0 {
+		c.Args.Fail(ErrTimeoutNegative)
+	}
+	if v > math.MaxInt64-c.Now {
+		c.Args.Fail(ErrTimeoutRange)
+	}
+	return v
+}

@@ -1,0 +1,77 @@
+package commands
+
+import (
+	"math"
+
+	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/structures"
+)
+
+func hashGroup() Group {
+	rows := append(hashReadRows(), hashWriteRows()...)
+	rows = append(rows, hashWalkRows()...)
+	rows = append(rows, fieldExpiryRows()...)
+	return Group{Name: "hash", Commands: append(rows, fieldExRows()...)}
+}
+
+// Fields whose time is over are deleted by the next command that opens their
+// hash, whether it reads or writes: handlers never see one.
+
+// openHash finds a hash to read; ok is false if the key does not exist.
+func openHash(c *Ctx, key []byte) (h *structures.Hash, ok bool, err error) {
+	h, ok, err = c.Hash(key)
+	if ok && due(c, h) {
+		h, _, ok, err = editHash(c, key)
+	}
+	return h, ok, err
+}
+
+// editHash finds a hash to change; ok is false if the key does not exist.
+func editHash(c *Ctx, key []byte) (h *structures.Hash, ch *structures.Change, ok bool, err error) {
+	h, ch, ok, err = persistence.Edit[*structures.Hash](c.Tx, key, nil)
+	if ok && due(c, h) {
+		expireFields(c, key, h, ch)
+		ok = !h.Empty()
+	}
+	return h, ch, ok, err
+}
+
+// makeHash finds a hash to change, making it if needed.
+func makeHash(c *Ctx, key []byte) (h *structures.Hash, ch *structures.Change, err error) {
+	create := func() *structures.Hash {
+		// Secret to clients, so that nobody can choose fields that collide.
+		return structures.NewHash(uint64(c.Host.Random(math.MaxInt)))
+	}
+	h, ch, _, err = persistence.Edit(c.Tx, key, create)
+	if err == nil && due(c, h) {
+		expireFields(c, key, h, ch)
+		if h.Empty() {
+			// Gone with its expiry: this is a new hash.
+			h, ch, _, err = persistence.Edit(c.Tx, key, create)
+		}
+	}
+	return h, ch, err
+}
+
+// due reports that fields of the hash can have expired.
+func due(c *Ctx, h *structures.Hash) bool {
+	soon, some := h.NextExpiry()
+	return some && soon <= c.Now
+}
+
+// expireFields deletes the fields whose time is over. A hash that is left
+// empty is removed when its key is looked up next, or at the end of the call.
+func expireFields(c *Ctx, key []byte, h *structures.Hash, ch *structures.Change) {
+	if h.ExpireFields(ch, c.Now, math.MaxInt, nil) == 0 {
+		return
+	}
+	c.Notify(EventHash, "hexpired", key)
+	notifyEmptied(c, h, key)
+}
+
+// notifyEmptied publishes that a hash is gone, if its last field is.
+func notifyEmptied(c *Ctx, h *structures.Hash, key []byte) {
+	if h.Empty() {
+		c.Notify(EventGeneric, "del", key)
+	}
+}

@@ -1,0 +1,246 @@
+package commands
+
+import (
+	"math"
+
+	"github.com/vigildb/vigil/structures"
+)
+
+func fieldExRows() []Command {
+	const (
+		expiry = "EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds"
+		cost   = "O(n) for n fields"
+	)
+	return []Command{
+		{Name: "HGETDEL", Arity: -5, Flags: Write | Fast, Keys: []KeySpec{Key(1, RW|Access|Delete)},
+			Syntax: "key FIELDS numfields field [field ...]", Since: "8.0.0", Cost: cost,
+			Summary: "Answers the values of fields and removes the fields.", Run: hgetdel},
+		{Name: "HGETEX", Arity: -5, Flags: Write | Fast, Keys: []KeySpec{Key(1, RW|Access|Update)},
+			Syntax: "key [" + expiry + " | PERSIST] FIELDS numfields field [field ...]", Since: "8.0.0", Cost: cost,
+			Summary: "Answers the values of fields and changes when they expire.", Run: hgetex},
+		{Name: "HSETEX", Arity: -6, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{Key(1, RW|Update)},
+			Syntax: "key [FNX | FXX] [" + expiry + " | KEEPTTL] FIELDS numfields field value [field value ...]",
+			Since:  "8.0.0", Cost: cost,
+			Summary: "Sets fields and when they expire, if none or all of them are there.", Run: hsetex},
+	}
+}
+
+func hgetdel(c *Ctx) error {
+	key := c.Args.Key()
+	h, ch, ok, err := editHash(c, key)
+	if err != nil {
+		return err
+	}
+	fields := readFields(&c.Args, ErrNumFields)
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	deleted := false
+	c.Reply.Array(len(fields))
+	for _, name := range fields {
+		if replyField(c, h, ok, name) {
+			h.Delete(ch, name)
+			deleted = true
+		}
+	}
+	if deleted {
+		c.Notify(EventHash, "hdel", key)
+		notifyEmptied(c, h, key)
+	}
+	return nil
+}
+
+// fieldExpiry is the option of HGETEX and HSETEX that says when fields go.
+type fieldExpiry struct {
+	set  bool   // to ms
+	ms   int64  // unix time
+	bare string // PERSIST or KEEPTTL
+}
+
+// readFieldExpiry reads the option if the next argument is one; ok tells
+// whether it is. bare is the option without a number that the command has.
+func readFieldExpiry(c *Ctx, bare string) (e fieldExpiry, ok bool) {
+	u, base := milliseconds, int64(0)
+	switch {
+	case c.Args.Is(bare):
+		return fieldExpiry{bare: bare}, true
+	case c.Args.Is("EX"):
+		u, base = seconds, c.Now
+	case c.Args.Is("PX"):
+		base = c.Now
+	case c.Args.Is("EXAT"):
+		u = seconds
+	case c.Args.Is("PXAT"):
+	default:
+		return fieldExpiry{}, false
+	}
+	if !c.Args.More() {
+		c.Args.Fail(ErrMissingExpiry)
+	}
+	n := c.Args.Int()
+	if c.Args.Err() != nil {
+		return fieldExpiry{}, true
+	}
+	ms, err := fieldDeadline(c, n, u, base)
+	if err != nil {
+		c.Args.Fail(err)
+	}
+	return fieldExpiry{set: true, ms: ms}, true
+}
+
+// hgetex looks at the type of the key before it reads its arguments, as Redis
+// does.
+func hgetex(c *Ctx) error {
+	key := c.Args.Key()
+	h, ch, ok, err := editHash(c, key)
+	if err != nil {
+		return err
+	}
+	e, _ := readFieldExpiry(c, "PERSIST")
+	fields := readFields(&c.Args, ErrNumFields)
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	x := fieldExpirer{c: c, h: h, ch: ch, ms: e.ms}
+	persisted := false
+	c.Reply.Array(len(fields))
+	for _, name := range fields {
+		if !replyField(c, h, ok, name) {
+			continue
+		}
+		if e.set {
+			x.expire(name)
+		} else if e.bare != "" && h.Persist(ch, name) {
+			persisted = true
+		}
+	}
+	if persisted {
+		c.Notify(EventHash, "hpersist", key)
+	}
+	x.notify(key)
+	return nil
+}
+
+// setWhen says which fields must be there for HSETEX to set any.
+type setWhen uint8
+
+const (
+	setAlways setWhen = iota
+	setNew            // FNX: none of them
+	setOld            // FXX: all of them
+)
+
+// fieldSetting is the arguments of HSETEX behind the key.
+type fieldSetting struct {
+	when   setWhen
+	expiry fieldExpiry
+	pairs  [][]byte
+}
+
+func readFieldSetting(c *Ctx) (s fieldSetting) {
+	a := &c.Args
+	expiring := false
+	for a.Err() == nil {
+		if e, ok := readFieldExpiry(c, "KEEPTTL"); ok {
+			if expiring {
+				return s.fail(a, ErrFieldExpiries)
+			}
+			s.expiry, expiring = e, true
+			continue
+		}
+		raw := a.Peek()
+		if raw == nil {
+			return s.fail(a, ErrFieldsMissing)
+		}
+		switch a.Word() {
+		case "FIELDS":
+			s.pairs = readPairs(c)
+			return s
+		case "FNX", "FXX":
+			if s.when != setAlways {
+				return s.fail(a, ErrFieldConditions)
+			}
+			s.when = setNew
+			if raw[1] == 'x' || raw[1] == 'X' {
+				s.when = setOld
+			}
+		default:
+			return s.fail(a, ErrUnknownArgument(raw))
+		}
+	}
+	return s
+}
+
+func (s fieldSetting) fail(a *Args, err error) fieldSetting {
+	a.Fail(err)
+	return s
+}
+
+// readPairs reads the number of fields, and the fields and values, which end
+// the call.
+func readPairs(c *Ctx) [][]byte {
+	a := &c.Args
+	if a.Left() < 3 {
+		a.Fail(ErrArity(c.Command))
+	}
+	n := a.IntIn(1, math.MaxInt32, ErrNumFieldsInvalid)
+	if a.Err() == nil && 2*n != int64(a.Left()) {
+		a.Fail(ErrArity(c.Command))
+	}
+	return a.Rest()
+}
+
+func hsetex(c *Ctx) error {
+	key := c.Args.Key()
+	s := readFieldSetting(c)
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	h, ch, err := makeHash(c, key)
+	if err != nil {
+		return err
+	}
+	if !s.allowed(c, h) {
+		c.Reply.Int(0)
+		return nil
+	}
+	s.apply(c, key, h, ch)
+	c.Reply.Int(1)
+	return nil
+}
+
+func (s *fieldSetting) allowed(c *Ctx, h *structures.Hash) bool {
+	if s.when == setAlways {
+		return true
+	}
+	for i := 0; i < len(s.pairs); i += 2 {
+		if _, found := h.Get(s.pairs[i], c.Now); found != (s.when == setOld) {
+			return false
+		}
+	}
+	return true
+}
+
+// apply sets the fields. If the time at which they are to go has come they are
+// deleted instead, which leaves the same hash.
+func (s *fieldSetting) apply(c *Ctx, key []byte, h *structures.Hash, ch *structures.Change) {
+	x := fieldExpirer{c: c, h: h, ch: ch, ms: s.expiry.ms}
+	past := s.expiry.set && s.expiry.ms <= c.Now
+	for i := 0; i < len(s.pairs); i += 2 {
+		name, value := s.pairs[i], s.pairs[i+1]
+		switch {
+		case past:
+			h.Delete(ch, name)
+			x.deleted++
+		case s.expiry.set:
+			h.SetKeepTTL(ch, name, value)
+			x.expire(name)
+		case s.expiry.bare != "":
+			h.SetKeepTTL(ch, name, value)
+		default:
+			h.Set(ch, name, value)
+		}
+	}
+	c.Notify(EventHash, "hset", key)
+	x.notify(key)
+}

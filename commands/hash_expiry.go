@@ -1,0 +1,242 @@
+package commands
+
+import (
+	"math"
+
+	"github.com/vigildb/vigil/structures"
+)
+
+func fieldExpiryRows() []Command {
+	set := []KeySpec{Key(1, RW|Update)}
+	get := []KeySpec{Key(1, RO|Access)}
+	const (
+		when   = " [NX | XX | GT | LT] FIELDS numfields field [field ...]"
+		fields = "key FIELDS numfields field [field ...]"
+		cost   = "O(n) for n fields"
+		since  = "7.4.0"
+	)
+	return []Command{
+		{Name: "HEXPIRE", Arity: -6, Flags: Write | DenyOOM | Fast, Keys: set,
+			Syntax: "key seconds" + when, Since: since, Cost: cost,
+			Summary: "Lets fields of a hash go after a number of seconds.",
+			Run:     func(c *Ctx) error { return hexpire(c, seconds, c.Now) }},
+		{Name: "HPEXPIRE", Arity: -6, Flags: Write | DenyOOM | Fast, Keys: set,
+			Syntax: "key milliseconds" + when, Since: since, Cost: cost,
+			Summary: "Lets fields of a hash go after a number of milliseconds.",
+			Run:     func(c *Ctx) error { return hexpire(c, milliseconds, c.Now) }},
+		{Name: "HEXPIREAT", Arity: -6, Flags: Write | DenyOOM | Fast, Keys: set,
+			Syntax: "key unix-time-seconds" + when, Since: since, Cost: cost,
+			Summary: "Lets fields of a hash go at a time in unix seconds.",
+			Run:     func(c *Ctx) error { return hexpire(c, seconds, 0) }},
+		{Name: "HPEXPIREAT", Arity: -6, Flags: Write | DenyOOM | Fast, Keys: set,
+			Syntax: "key unix-time-milliseconds" + when, Since: since, Cost: cost,
+			Summary: "Lets fields of a hash go at a time in unix milliseconds.",
+			Run:     func(c *Ctx) error { return hexpire(c, milliseconds, 0) }},
+		{Name: "HTTL", Arity: -5, Flags: ReadOnly | Fast, Keys: get,
+			Syntax: fields, Since: since, Cost: cost,
+			Summary: "Tells in how many seconds fields of a hash go.",
+			Run:     func(c *Ctx) error { return fieldTTL(c, seconds, c.Now) }},
+		{Name: "HPTTL", Arity: -5, Flags: ReadOnly | Fast, Keys: get,
+			Syntax: fields, Since: since, Cost: cost,
+			Summary: "Tells in how many milliseconds fields of a hash go.",
+			Run:     func(c *Ctx) error { return fieldTTL(c, milliseconds, c.Now) }},
+		{Name: "HEXPIRETIME", Arity: -5, Flags: ReadOnly | Fast, Keys: get,
+			Syntax: fields, Since: since, Cost: cost,
+			Summary: "Tells when fields of a hash go, in unix seconds.",
+			Run:     func(c *Ctx) error { return fieldTTL(c, seconds, 0) }},
+		{Name: "HPEXPIRETIME", Arity: -5, Flags: ReadOnly | Fast, Keys: get,
+			Syntax: fields, Since: since, Cost: cost,
+			Summary: "Tells when fields of a hash go, in unix milliseconds.",
+			Run:     func(c *Ctx) error { return fieldTTL(c, milliseconds, 0) }},
+		{Name: "HPERSIST", Arity: -5, Flags: Write | Fast, Keys: set,
+			Syntax: fields, Since: since, Cost: cost,
+			Summary: "Takes the expiry of fields of a hash away.", Run: hpersist},
+	}
+}
+
+// The answers for one field. These are Redis's numbers.
+const (
+	fieldMissing  = -2
+	fieldStays    = -1 // it has no expiry
+	fieldRefused  = 0  // the condition does not hold
+	fieldChanged  = 1
+	fieldsDeleted = 2 // the time to go had come already
+)
+
+// maxFieldExpiry is the last time at which Redis lets a field expire: it keeps
+// 48 bits, and two of these in reserve.
+const maxFieldExpiry = 1<<46 - 1
+
+// fieldDeadline turns n units after base into unix milliseconds.
+func fieldDeadline(c *Ctx, n int64, u unit, base int64) (int64, error) {
+	switch {
+	case n < 0:
+		return 0, ErrFieldExpiry
+	case n > maxFieldExpiry/int64(u), n*int64(u) > maxFieldExpiry-base:
+		return 0, ErrInvalidExpire(c.Command)
+	}
+	return n*int64(u) + base, nil
+}
+
+// readFields reads FIELDS, the number of fields and the fields, which end the
+// call. bad is the answer to what is no number of fields.
+func readFields(a *Args, bad error) [][]byte {
+	if a.Err() == nil && !a.Is("FIELDS") {
+		a.Fail(ErrFieldsMissing)
+	}
+	n := a.IntIn(1, math.MaxInt64, bad)
+	if a.Err() == nil && n != int64(a.Left()) {
+		a.Fail(ErrNumFieldsMatch)
+	}
+	return a.Rest()
+}
+
+// hexpire looks at the type of the key before it reads its arguments, as Redis
+// does.
+func hexpire(c *Ctx, u unit, base int64) error {
+	key := c.Args.Key()
+	h, ch, ok, err := editHash(c, key)
+	if err != nil {
+		return err
+	}
+	n := c.Args.Int()
+	if err := c.Args.Err(); err != nil {
+		return err
+	}
+	ms, err := fieldDeadline(c, n, u, base)
+	if err != nil {
+		return err
+	}
+	var f expireIf
+	if f = peekCondition(&c.Args); f != 0 {
+		c.Args.Skip(1)
+	}
+	fields := readFields(&c.Args, ErrNumFieldsZero)
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	if !ok {
+		replySame(c, len(fields), fieldMissing)
+		return nil
+	}
+	c.Reply.Array(len(fields))
+	x := fieldExpirer{c: c, h: h, ch: ch, ms: ms, when: f}
+	for _, name := range fields {
+		c.Reply.Int(x.expire(name))
+	}
+	x.notify(key)
+	return nil
+}
+
+// peekCondition is the condition that the next argument is, 0 if it is none.
+func peekCondition(a *Args) expireIf {
+	word := *a
+	return expireIfOf(word.Word())
+}
+
+// replySame answers an array of n equal numbers.
+func replySame(c *Ctx, n int, v int64) {
+	c.Reply.Array(n)
+	for range n {
+		c.Reply.Int(v)
+	}
+}
+
+// fieldExpirer gives fields of one hash the same expiry.
+type fieldExpirer struct {
+	c                *Ctx
+	h                *structures.Hash
+	ch               *structures.Change
+	ms               int64
+	when             expireIf
+	updated, deleted int
+}
+
+// expire gives a field the expiry, or deletes it if that is past.
+func (x *fieldExpirer) expire(name []byte) int64 {
+	old, _, found := x.h.ExpiryOf(name)
+	switch {
+	case !found:
+		return fieldMissing
+	case !x.when.allows(old, x.ms):
+		return fieldRefused
+	case x.ms <= x.c.Now:
+		x.h.Delete(x.ch, name)
+		x.deleted++
+		return fieldsDeleted
+	}
+	x.h.ExpireAt(x.ch, name, x.ms)
+	x.updated++
+	return fieldChanged
+}
+
+func (x *fieldExpirer) notify(key []byte) {
+	if x.deleted > 0 {
+		x.c.Notify(EventHash, "hdel", key)
+	} else if x.updated > 0 {
+		x.c.Notify(EventHash, "hexpire", key)
+	}
+	if x.deleted > 0 {
+		notifyEmptied(x.c, x.h, key)
+	}
+}
+
+func fieldTTL(c *Ctx, u unit, base int64) error {
+	h, ok, err := openHash(c, c.Args.Key())
+	if err != nil {
+		return err
+	}
+	fields := readFields(&c.Args, ErrNumFields)
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	c.Reply.Array(len(fields))
+	for _, name := range fields {
+		c.Reply.Int(timeLeft(h, ok, name, u, base))
+	}
+	return nil
+}
+
+// timeLeft is the time from base until a field goes. Seconds are rounded up.
+func timeLeft(h *structures.Hash, ok bool, name []byte, u unit, base int64) int64 {
+	if !ok {
+		return fieldMissing
+	}
+	ms, has, found := h.ExpiryOf(name)
+	switch {
+	case !found:
+		return fieldMissing
+	case !has:
+		return fieldStays
+	}
+	return (ms - base + int64(u) - 1) / int64(u)
+}
+
+func hpersist(c *Ctx) error {
+	key := c.Args.Key()
+	h, ch, ok, err := editHash(c, key)
+	if err != nil {
+		return err
+	}
+	fields := readFields(&c.Args, ErrNumFields)
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	changed := false
+	c.Reply.Array(len(fields))
+	for _, name := range fields {
+		switch {
+		case !ok || timeLeft(h, ok, name, milliseconds, 0) == fieldMissing:
+			c.Reply.Int(fieldMissing)
+		case !h.Persist(ch, name):
+			c.Reply.Int(fieldStays)
+		default:
+			changed = true
+			c.Reply.Int(fieldChanged)
+		}
+	}
+	if changed {
+		c.Notify(EventHash, "hpersist", key)
+	}
+	return nil
+}

@@ -1,0 +1,150 @@
+package commands
+
+import "github.com/vigildb/vigil/structures"
+
+func hashReadRows() []Command {
+	look := []KeySpec{Key(1, RO|Access)}
+	meta := []KeySpec{Key(1, RO)}
+	return []Command{
+		{Name: "HGET", Arity: 3, Flags: ReadOnly | Fast, Keys: look,
+			Syntax: "key field", Since: "2.0.0", Cost: "O(1)",
+			Summary: "Answers the value of a field.", Run: hget},
+		{Name: "HMGET", Arity: -3, Flags: ReadOnly | Fast, Keys: look,
+			Syntax: "key field [field ...]", Since: "2.0.0", Cost: "O(n) for n fields",
+			Summary: "Answers the values of several fields.", Run: hmget},
+		{Name: "HGETALL", Arity: 2, Flags: ReadOnly, Keys: look,
+			Syntax: "key", Since: "2.0.0", Cost: "O(n) for n fields of the hash",
+			Summary: "Answers all fields and their values.", Run: hgetall},
+		{Name: "HKEYS", Arity: 2, Flags: ReadOnly, Keys: look,
+			Syntax: "key", Since: "2.0.0", Cost: "O(n) for n fields of the hash",
+			Summary: "Answers all fields.", Run: hkeys},
+		{Name: "HVALS", Arity: 2, Flags: ReadOnly, Keys: look,
+			Syntax: "key", Since: "2.0.0", Cost: "O(n) for n fields of the hash",
+			Summary: "Answers all values.", Run: hvals},
+		{Name: "HLEN", Arity: 2, Flags: ReadOnly | Fast, Keys: meta,
+			Syntax: "key", Since: "2.0.0", Cost: "O(1)",
+			Summary: "Counts the fields of a hash.", Run: hlen},
+		{Name: "HEXISTS", Arity: 3, Flags: ReadOnly | Fast, Keys: meta,
+			Syntax: "key field", Since: "2.0.0", Cost: "O(1)",
+			Summary: "Tells whether a hash has a field.", Run: hexists},
+		{Name: "HSTRLEN", Arity: 3, Flags: ReadOnly | Fast, Keys: meta,
+			Syntax: "key field", Since: "3.2.0", Cost: "O(1)",
+			Summary: "Answers the length of a field's value.", Run: hstrlen},
+	}
+}
+
+// field reads the value of a field; ok is false if there is no such key or
+// field.
+func field(c *Ctx, key, name []byte) (value []byte, ok bool, err error) {
+	h, ok, err := openHash(c, key)
+	if !ok || err != nil {
+		return nil, false, err
+	}
+	value, ok = h.Get(name, c.Now)
+	return value, ok, nil
+}
+
+func hget(c *Ctx) error {
+	value, ok, err := field(c, c.Args.Key(), c.Args.Bytes())
+	if err != nil {
+		return err
+	}
+	if !ok {
+		c.Reply.Null()
+		return nil
+	}
+	c.Reply.Bulk(value)
+	return nil
+}
+
+func hexists(c *Ctx) error {
+	_, ok, err := field(c, c.Args.Key(), c.Args.Bytes())
+	if err != nil {
+		return err
+	}
+	n := int64(0)
+	if ok {
+		n = 1
+	}
+	c.Reply.Int(n)
+	return nil
+}
+
+func hstrlen(c *Ctx) error {
+	value, _, err := field(c, c.Args.Key(), c.Args.Bytes())
+	if err != nil {
+		return err
+	}
+	c.Reply.Int(int64(len(value)))
+	return nil
+}
+
+func hmget(c *Ctx) error {
+	key, fields := c.Args.Key(), c.Args.Rest()
+	h, ok, err := openHash(c, key)
+	if err != nil {
+		return err
+	}
+	c.Reply.Array(len(fields))
+	for _, name := range fields {
+		replyField(c, h, ok, name)
+	}
+	return nil
+}
+
+// replyField answers the value of a field, or null if there is no hash or no
+// such field.
+func replyField(c *Ctx, h *structures.Hash, ok bool, name []byte) (found bool) {
+	if ok {
+		if value, found := h.Get(name, c.Now); found {
+			c.Reply.Bulk(value)
+			return true
+		}
+	}
+	c.Reply.Null()
+	return false
+}
+
+func hlen(c *Ctx) error {
+	h, ok, err := openHash(c, c.Args.Key())
+	if err != nil {
+		return err
+	}
+	n := 0
+	if ok {
+		n = h.Len()
+	}
+	c.Reply.Int(int64(n))
+	return nil
+}
+
+func hgetall(c *Ctx) error {
+	return wholeHash(c, (*Reply).Map, func(name, value []byte) {
+		c.Reply.Bulk(name)
+		c.Reply.Bulk(value)
+	})
+}
+
+func hkeys(c *Ctx) error {
+	return wholeHash(c, (*Reply).Array, func(name, _ []byte) { c.Reply.Bulk(name) })
+}
+
+func hvals(c *Ctx) error {
+	return wholeHash(c, (*Reply).Array, func(_, value []byte) { c.Reply.Bulk(value) })
+}
+
+// wholeHash answers with something of each field; a missing key is an empty
+// hash.
+func wholeHash(c *Ctx, begin func(*Reply, int), write func(name, value []byte)) error {
+	h, ok, err := openHash(c, c.Args.Key())
+	if err != nil {
+		return err
+	}
+	if !ok {
+		begin(&c.Reply, 0)
+		return nil
+	}
+	begin(&c.Reply, h.Live(c.Now))
+	h.Each(c.Now, func(name, value []byte, _ int64) { write(name, value) })
+	return nil
+}

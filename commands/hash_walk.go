@@ -1,0 +1,142 @@
+package commands
+
+import (
+	"math"
+
+	"github.com/vigildb/vigil/structures"
+)
+
+func hashWalkRows() []Command {
+	keys := []KeySpec{Key(1, RO|Access)}
+	return []Command{
+		{Name: "HRANDFIELD", Arity: -2, Flags: ReadOnly, Keys: keys,
+			Syntax: "key [count [WITHVALUES]]", Since: "6.2.0", Cost: "O(n) for n fields answered",
+			Summary: "Draws fields of a hash: different ones, or with a negative count any.", Run: hrandfield},
+		{Name: "HSCAN", Arity: -3, Flags: ReadOnly, Keys: keys,
+			Syntax: "key cursor [MATCH pattern] [COUNT count] [NOVALUES]", Since: "2.8.0",
+			Cost:    "O(1) for each call, O(n) for all fields",
+			Summary: "Goes through the fields of a hash, some with each call.", Run: hscan},
+	}
+}
+
+// maxDraws bounds the fields that a negative count asks for: the answer would
+// grow without end, whatever the size of the hash.
+const maxDraws = 1 << 24
+
+func hrandfield(c *Ctx) error {
+	key := c.Args.Key()
+	if !c.Args.More() {
+		return randomField(c, key)
+	}
+	n := c.Args.IntOr(ErrNotInteger)
+	if n == math.MinInt64 {
+		c.Args.Fail(ErrValueNotSymmetric)
+	}
+	values := c.Args.Is("WITHVALUES")
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	if values && (n < -math.MaxInt64/2 || n > math.MaxInt64/2) {
+		return ErrValueRange
+	}
+	h, ok, err := openHash(c, key)
+	switch {
+	case err != nil:
+		return err
+	case !ok || n == 0:
+		c.Reply.Array(0)
+	case n < -maxDraws:
+		return ErrValueRange
+	case n < 0:
+		drawFields(c, h, int(-n), values)
+	default:
+		sampleFields(c, h, int(min(n, math.MaxInt32)), values)
+	}
+	return nil
+}
+
+func randomField(c *Ctx, key []byte) error {
+	h, ok, err := openHash(c, key)
+	if err != nil {
+		return err
+	}
+	if ok {
+		var name []byte
+		if name, _, ok = h.Random(c.Now, c.Host.Random); ok {
+			c.Reply.Bulk(name)
+		}
+	}
+	if !ok {
+		c.Reply.Null()
+	}
+	return nil
+}
+
+// beginFields begins an array of n fields. With values it is flat in RESP2, and
+// an array of pairs in RESP3.
+func beginFields(c *Ctx, n int, values bool) {
+	if values && c.Reply.Proto() != 3 {
+		n *= 2
+	}
+	c.Reply.Array(n)
+}
+
+func replyPair(c *Ctx, name, value []byte, values bool) {
+	if values && c.Reply.Proto() == 3 {
+		c.Reply.Array(2)
+	}
+	c.Reply.Bulk(name)
+	if values {
+		c.Reply.Bulk(value)
+	}
+}
+
+// drawFields answers n fields, each drawn from all of them.
+func drawFields(c *Ctx, h *structures.Hash, n int, values bool) {
+	beginFields(c, n, values)
+	for range n {
+		name, value, _ := h.Random(c.Now, c.Host.Random)
+		replyPair(c, name, value, values)
+	}
+}
+
+// sampleFields answers n different fields, or all if there are fewer.
+func sampleFields(c *Ctx, h *structures.Hash, n int, values bool) {
+	beginFields(c, min(n, h.Live(c.Now)), values)
+	h.Sample(c.Now, n, c.Host.Random, func(name, value []byte) { replyPair(c, name, value, values) })
+}
+
+// hscan reads its options only if there is a hash, as Redis does.
+func hscan(c *Ctx) error {
+	key, cursor := c.Args.Key(), c.Args.Cursor()
+	if err := c.Args.Err(); err != nil {
+		return err
+	}
+	h, ok, err := openHash(c, key)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		scanReply(c, func() (uint64, int) { return 0, 0 })
+		return nil
+	}
+	o := readScanOptions(c, true)
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	scanReply(c, func() (next uint64, n int) {
+		next = h.Scan(cursor, o.count, c.Now, func(name, value []byte) {
+			if !o.wants(name) {
+				return
+			}
+			c.Reply.Bulk(name)
+			n++
+			if !o.noValues {
+				c.Reply.Bulk(value)
+				n++
+			}
+		})
+		return next, n
+	})
+	return nil
+}

@@ -1,0 +1,159 @@
+package commands
+
+import (
+	"errors"
+	"strconv"
+)
+
+func hashWriteRows() []Command {
+	update := []KeySpec{Key(1, RW|Update)}
+	add := []KeySpec{Key(1, RW|Access|Update)}
+	return []Command{
+		{Name: "HSET", Arity: -4, Flags: Write | DenyOOM | Fast, Keys: update,
+			Syntax: "key field value [field value ...]", Since: "2.0.0", Cost: "O(n) for n fields",
+			Summary: "Sets fields of a hash and counts the new ones.", Run: hset},
+		{Name: "HMSET", Arity: -4, Flags: Write | DenyOOM | Fast, Keys: update,
+			Syntax: "key field value [field value ...]", Since: "2.0.0", Cost: "O(n) for n fields",
+			Summary: "Sets fields of a hash; HSET tells more.", Run: hmset},
+		{Name: "HSETNX", Arity: 4, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{Key(1, RW|Insert)},
+			Syntax: "key field value", Since: "2.0.0", Cost: "O(1)",
+			Summary: "Sets a field unless the hash has it.", Run: hsetnx},
+		{Name: "HDEL", Arity: -3, Flags: Write | Fast, Keys: []KeySpec{Key(1, RW|Delete)},
+			Syntax: "key field [field ...]", Since: "2.0.0", Cost: "O(n) for n fields",
+			Summary: "Removes fields of a hash and answers how many there were.", Run: hdel},
+		{Name: "HINCRBY", Arity: 4, Flags: Write | DenyOOM | Fast, Keys: add,
+			Syntax: "key field increment", Since: "2.0.0", Cost: "O(1)",
+			Summary: "Adds an integer to a field.", Run: hincrby},
+		{Name: "HINCRBYFLOAT", Arity: 4, Flags: Write | DenyOOM | Fast, Keys: add,
+			Syntax: "key field increment", Since: "2.6.0", Cost: "O(1)",
+			Summary: "Adds a number to a field.", Run: hincrbyfloat},
+	}
+}
+
+func hset(c *Ctx) error {
+	created, err := setFields(c)
+	if err != nil {
+		return err
+	}
+	c.Reply.Int(int64(created))
+	return nil
+}
+
+func hmset(c *Ctx) error {
+	if _, err := setFields(c); err != nil {
+		return err
+	}
+	c.Reply.OK()
+	return nil
+}
+
+// setFields sets the pairs of the call and counts the fields that are new.
+func setFields(c *Ctx) (created int, err error) {
+	key, pairs := c.Args.Key(), c.Args.Rest()
+	if len(pairs)%2 != 0 {
+		return 0, ErrArity(c.Command)
+	}
+	h, ch, err := makeHash(c, key)
+	if err != nil {
+		return 0, err
+	}
+	for i := 0; i < len(pairs); i += 2 {
+		if h.Set(ch, pairs[i], pairs[i+1]) {
+			created++
+		}
+	}
+	c.Notify(EventHash, "hset", key)
+	return created, nil
+}
+
+func hsetnx(c *Ctx) error {
+	key, name, value := c.Args.Key(), c.Args.Bytes(), c.Args.Bytes()
+	h, ch, err := makeHash(c, key)
+	if err != nil {
+		return err
+	}
+	if _, ok := h.Get(name, c.Now); ok {
+		c.Reply.Int(0)
+		return nil
+	}
+	h.Set(ch, name, value)
+	c.Notify(EventHash, "hset", key)
+	c.Reply.Int(1)
+	return nil
+}
+
+func hdel(c *Ctx) error {
+	key, fields := c.Args.Key(), c.Args.Rest()
+	h, ch, ok, err := editHash(c, key)
+	if err != nil {
+		return err
+	}
+	n := 0
+	if ok {
+		for _, name := range fields {
+			if h.Delete(ch, name) {
+				n++
+			}
+		}
+	}
+	if n > 0 {
+		c.Notify(EventHash, "hdel", key)
+		notifyEmptied(c, h, key)
+	}
+	c.Reply.Int(int64(n))
+	return nil
+}
+
+func hincrby(c *Ctx) error {
+	key, name, by := c.Args.Key(), c.Args.Bytes(), c.Args.Int()
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	h, ch, err := makeHash(c, key)
+	if err != nil {
+		return err
+	}
+	var n int64
+	if value, ok := h.Get(name, c.Now); ok {
+		if n, ok = ParseInt(value); !ok {
+			return ErrHashNotInteger
+		}
+	}
+	sum := n + by
+	if (sum > n) != (by > 0) && by != 0 {
+		return ErrOverflow
+	}
+	var digits [20]byte
+	h.SetKeepTTL(ch, name, strconv.AppendInt(digits[:0], sum, 10))
+	c.Notify(EventHash, "hincrby", key)
+	c.Reply.Int(sum)
+	return nil
+}
+
+func hincrbyfloat(c *Ctx) error {
+	key, name, by := c.Args.Key(), c.Args.Bytes(), c.Args.Bytes()
+	if x, ok := parseLongDouble(by); !ok {
+		return ErrNotFloat
+	} else if x.IsInf() {
+		return ErrIncrNaNOrInf
+	}
+	h, ch, err := makeHash(c, key)
+	if err != nil {
+		return err
+	}
+	value, ok := h.Get(name, c.Now)
+	if !ok {
+		value = []byte("0")
+	}
+	sum, err := addLongDouble(value, by)
+	if errors.Is(err, ErrNotFloat) {
+		return ErrHashNotFloat
+	}
+	if err != nil {
+		return err
+	}
+	h.SetKeepTTL(ch, name, sum)
+	c.Notify(EventHash, "hincrbyfloat", key)
+	c.Reply.Bulk(sum)
+	return nil
+}

@@ -1,0 +1,239 @@
+package commands
+
+import (
+	"errors"
+
+	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/structures"
+)
+
+func hyperloglogGroup() Group {
+	return Group{Name: "hyperloglog", Commands: []Command{
+		{Name: "PFADD", Arity: -2, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{Key(1, RW|Insert)},
+			Syntax: "key [element [element ...]]", Since: "2.8.9", Cost: "O(1) for each element",
+			Summary: "Adds elements to a HyperLogLog, making it if needed.", Run: pfadd},
+		{Name: "PFCOUNT", Arity: -2, Flags: ReadOnly | MayReplicate, Keys: []KeySpec{KeyRange(1, -1, 1, RW|Access)},
+			Syntax: "key [key ...]", Since: "2.8.9", Cost: "O(n) for n keys; O(1) for one key whose count is cached",
+			Summary: "Estimates how many elements a HyperLogLog, or the union of several, has.", Run: pfcount},
+		{Name: "PFMERGE", Arity: -2, Flags: Write | DenyOOM,
+			Keys:   []KeySpec{Key(1, RW|Access|Insert), KeyRange(2, -1, 1, RO|Access)},
+			Syntax: "destkey [sourcekey [sourcekey ...]]", Since: "2.8.9", Cost: "O(n) for n keys",
+			Summary: "Adds the elements of several HyperLogLogs to one.", Run: pfmerge},
+		{Name: "PFDEBUG", Arity: 3, Flags: Write | DenyOOM | Admin, Keys: []KeySpec{Key(2, RW|Access)},
+			Syntax: "GETREG|DECODE|ENCODING|TODENSE key", Since: "2.8.9", Cost: "O(1)",
+			Summary: "Shows how a HyperLogLog is stored.", Run: pfdebug},
+		{Name: "PFSELFTEST", Arity: 1, Flags: Admin, Since: "2.8.9", Cost: "O(1)",
+			Summary: "Tests the HyperLogLog code.", Run: pfselftest},
+	}}
+}
+
+// hllError words what the structures say of a string.
+func hllError(err error) error {
+	switch {
+	case errors.Is(err, structures.ErrNotHYLL):
+		return ErrInvalidHLL
+	case errors.Is(err, structures.ErrHYLLCorrupt):
+		return ErrCorruptHLL
+	case errors.Is(err, structures.ErrHYLLDense):
+		return ErrHLLNotSparse
+	}
+	return err
+}
+
+// hllString finds the HyperLogLog at key.
+func hllString(c *Ctx, key []byte) (value []byte, ok bool, err error) {
+	value, ok, err = c.Tx.String(key)
+	if err == nil && ok {
+		err = hllError(structures.CheckHYLL(value))
+	}
+	return value, ok, err
+}
+
+// hllPatches bounds the number of elements of one PFADD that are recorded one
+// by one: an element changes three bytes of 12304, with ten of overhead.
+const hllPatches = 500
+
+func pfadd(c *Ctx) error {
+	key, elems := c.Args.Key(), c.Args.Rest()
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	value, ok, err := hllString(c, key)
+	if err != nil {
+		return err
+	}
+	var changed bool
+	if dense := ok && value[hllEncodingAt] == hllDense; dense && len(elems) <= hllPatches {
+		changed, err = hllAddDense(c, key, elems)
+	} else {
+		changed, err = hllAddCopy(c, key, value, ok, elems)
+	}
+	if err != nil {
+		return err
+	}
+	var n int64
+	if changed {
+		c.Notify(EventString, "pfadd", key)
+		n = 1
+	}
+	c.Reply.Int(n)
+	return nil
+}
+
+// Where the encoding of a HyperLogLog stands, and what a dense one has there.
+const (
+	hllEncodingAt = 4
+	hllDense      = 0
+)
+
+// hllAddDense adds to a dense HyperLogLog in its place: the bytes that an
+// element changes are written into the store's own memory and handed to
+// PatchString at once, so that 12 KiB are neither copied nor recorded.
+func hllAddDense(c *Ctx, key []byte, elems [][]byte) (changed bool, err error) {
+	for _, elem := range elems {
+		value, _, err := c.Tx.String(key)
+		if err != nil {
+			return changed, err
+		}
+		var t structures.Touched
+		if _, _, err = structures.HYLLAdd(value, elem, 0, &t); err != nil {
+			return changed, hllError(err)
+		}
+		for _, r := range t.Ranges() {
+			changed = true
+			if err := c.Tx.PatchString(key, r.Off, value[r.Off:r.End]); err != nil {
+				return changed, err
+			}
+		}
+	}
+	return changed, nil
+}
+
+// hllAddCopy adds to a copy of value, or to a new HyperLogLog if ok is false,
+// and stores what came of it.
+func hllAddCopy(c *Ctx, key, value []byte, ok bool, elems [][]byte) (changed bool, err error) {
+	var t structures.Touched
+	if ok {
+		value = append(make([]byte, 0, len(value)+64), value...)
+	} else {
+		value = structures.NewHYLL()
+		t.Whole = true
+	}
+	sparseMax := c.Host.Limits().HLLSparseMax
+	for _, elem := range elems {
+		if value, _, err = structures.HYLLAdd(value, elem, sparseMax, &t); err != nil {
+			return false, hllError(err)
+		}
+	}
+	return t.Any(), hllStore(c, key, value, &t)
+}
+
+// hllStore writes value, or those of its bytes that changed.
+func hllStore(c *Ctx, key, value []byte, t *structures.Touched) error {
+	if t.Whole {
+		noteNew(c, key)
+		c.Tx.SetString(key, value, persistence.KeepExpiry)
+		return nil
+	}
+	for _, r := range t.Ranges() {
+		if err := c.Tx.PatchString(key, r.Off, value[r.Off:r.End]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func pfcount(c *Ctx) error {
+	keys := c.Args.Rest()
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	if len(keys) > 1 {
+		return pfcountUnion(c, keys)
+	}
+	value, ok, err := hllString(c, keys[0])
+	if err != nil {
+		return err
+	}
+	if !ok {
+		c.Notify(EventMissed, "keymiss", keys[0])
+		c.Reply.Int(0)
+		return nil
+	}
+	n, cached := structures.HYLLCached(value)
+	if !cached {
+		// The count is kept in the string, as in Redis: the next PFCOUNT finds
+		// it, and dumps carry it.
+		value = append([]byte(nil), value...)
+		var t structures.Touched
+		if n, err = structures.HYLLCount(value, &t); err != nil {
+			return hllError(err)
+		}
+		if err := hllStore(c, keys[0], value, &t); err != nil {
+			return err
+		}
+	}
+	c.Reply.Int(int64(n))
+	return nil
+}
+
+func pfcountUnion(c *Ctx, keys [][]byte) error {
+	u, err := hllUnion(c, keys)
+	if err != nil {
+		return err
+	}
+	n, err := u.Count()
+	if err != nil {
+		return err
+	}
+	c.Reply.Int(int64(n))
+	return nil
+}
+
+// hllUnion is the union of the HyperLogLogs at keys; missing ones are empty.
+func hllUnion(c *Ctx, keys [][]byte) (*structures.HYLLUnion, error) {
+	u := structures.NewHYLLUnion()
+	for _, key := range keys {
+		value, ok, err := hllString(c, key)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			c.Notify(EventMissed, "keymiss", key)
+			continue
+		}
+		if err := u.Merge(value); err != nil {
+			return nil, hllError(err)
+		}
+	}
+	return u, nil
+}
+
+func pfmerge(c *Ctx) error {
+	keys := c.Args.Rest()
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	dest := keys[0]
+	u, err := hllUnion(c, keys)
+	if err != nil {
+		return err
+	}
+	value, ok, err := c.Tx.String(dest)
+	if err != nil {
+		return err
+	}
+	if ok {
+		value = append(make([]byte, 0, len(value)+64), value...)
+	} else {
+		value = nil
+	}
+	if value, err = u.Store(value, c.Host.Limits().HLLSparseMax); err != nil {
+		return hllError(err)
+	}
+	noteNew(c, dest)
+	c.Tx.SetString(dest, value, persistence.KeepExpiry)
+	c.Notify(EventString, "pfadd", dest)
+	c.Reply.OK()
+	return nil
+}

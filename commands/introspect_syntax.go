@@ -1,0 +1,275 @@
+package commands
+
+import "strings"
+
+// The syntax of a row is a line such as
+//
+//	key value [NX | XX] [EX seconds | PX milliseconds] [field [field ...]]
+//
+// of words in capitals that stand for themselves (tokens), names of arguments,
+// brackets around what may be left out, angle brackets around a choice that
+// has to be made, bars between the choices, and dots behind what may be
+// repeated. COMMAND DOCS shows it as a tree, from which clients make hints.
+
+// ArgType is the type of an argument, in Redis's words.
+type ArgType string
+
+const (
+	ArgString   ArgType = "string"
+	ArgInteger  ArgType = "integer"
+	ArgDouble   ArgType = "double"
+	ArgKey      ArgType = "key"
+	ArgPattern  ArgType = "pattern"
+	ArgUnixTime ArgType = "unix-time"
+	ArgToken    ArgType = "pure-token"
+	ArgOneOf    ArgType = "oneof"
+	ArgBlock    ArgType = "block"
+)
+
+// Argument is a node of the tree.
+type Argument struct {
+	Name    string
+	Type    ArgType
+	Token   string // the word in capitals before it, or that it is
+	KeySpec int    // of a key: which of the command's key specs finds it, or -1
+
+	Optional, Multiple, MultipleToken bool
+
+	Args []*Argument // of ArgOneOf and ArgBlock
+
+	text string // as in the line
+}
+
+// ParseSyntax reads the syntax of a row. Every line is accepted: brackets that
+// are not closed end with the line.
+func ParseSyntax(cmd *Command) []*Argument {
+	p := &syntaxParser{words: splitSyntax(cmd.Syntax), specs: len(cmd.Keys)}
+	return p.choices("", true)
+}
+
+// splitSyntax cuts the line into brackets, bars, dots and words.
+func splitSyntax(s string) []string {
+	var words []string
+	for _, field := range strings.Fields(s) {
+		for field != "" {
+			if field == "..." {
+				words = append(words, field)
+				break
+			}
+			i := strings.IndexAny(field, "[]<>|")
+			switch {
+			case i < 0:
+				words = append(words, strings.TrimSuffix(field, "..."))
+				if strings.HasSuffix(field, "...") {
+					words = append(words, "...")
+				}
+				field = ""
+			case i == 0:
+				words = append(words, field[:1])
+				field = field[1:]
+			default:
+				if dots := strings.TrimSuffix(field[:i], "..."); dots != "" {
+					words = append(words, dots)
+				}
+				if strings.HasSuffix(field[:i], "...") {
+					words = append(words, "...")
+				}
+				field = field[i:]
+			}
+		}
+	}
+	return words
+}
+
+type syntaxParser struct {
+	words []string
+	at    int
+	specs int // key specs of the command
+	keys  int // keys met so far
+	dots  bool
+}
+
+func (p *syntaxParser) peek() string {
+	if p.at < len(p.words) {
+		return p.words[p.at]
+	}
+	return ""
+}
+
+// choices reads sequences between bars up to the closing bracket. One sequence
+// is answered as it is, several as one choice.
+func (p *syntaxParser) choices(end string, top bool) []*Argument {
+	var all [][]*Argument
+	for {
+		all = append(all, p.sequence(end, top))
+		if p.peek() != "|" {
+			break
+		}
+		p.at++
+	}
+	if p.peek() == end {
+		p.at++
+	}
+	if len(all) == 1 {
+		return all[0]
+	}
+	choice := &Argument{Type: ArgOneOf}
+	var names, texts []string
+	for _, seq := range all {
+		if len(seq) == 0 {
+			continue
+		}
+		a := block(seq)
+		choice.Args = append(choice.Args, a)
+		names, texts = append(names, a.Name), append(texts, a.text)
+	}
+	choice.Name, choice.text = strings.Join(names, "-"), strings.Join(texts, " | ")
+	return []*Argument{choice}
+}
+
+// block makes one argument of a sequence. A token at its head belongs to it all.
+func block(seq []*Argument) *Argument {
+	if len(seq) == 1 {
+		return seq[0]
+	}
+	b := &Argument{Type: ArgBlock, Name: seq[0].Name, Args: seq}
+	var texts []string
+	for _, a := range seq {
+		texts = append(texts, a.text)
+	}
+	b.text = strings.Join(texts, " ")
+	if seq[0].Type == ArgToken {
+		b.Token, b.Args = seq[0].Token, seq[1:]
+		if len(b.Args) == 1 && b.Args[0].Token == "" && !b.Args[0].Optional {
+			one := b.Args[0]
+			one.Token, one.text = b.Token, b.text
+			return one
+		}
+	}
+	return b
+}
+
+// sequence reads arguments up to a bar or the closing bracket. At the top of
+// the line a token takes the one argument behind it; inside brackets it stands
+// for the bracket.
+func (p *syntaxParser) sequence(end string, top bool) []*Argument {
+	p.dots = false
+	var seq []*Argument
+	for {
+		w := p.peek()
+		switch {
+		case w == "" || w == "|" || w == end:
+			return seq
+		case w == "...":
+			p.at++
+			p.dots = true
+		case w == "[":
+			p.at++
+			seq = p.optional(seq)
+		case w == "<":
+			p.at++
+			seq = append(seq, block(p.choices(">", false)))
+		default:
+			p.at++
+			seq = append(seq, p.word(w))
+		}
+		if n := len(seq); top && n > 1 && seq[n-2].Type == ArgToken && plain(seq[n-1]) {
+			seq = append(seq[:n-2], block(seq[n-2:]))
+		}
+	}
+}
+
+// plain reports an argument that a token before it can take.
+func plain(a *Argument) bool { return !a.Optional && a.Type != ArgToken && a.Token == "" }
+
+// optional reads a bracket behind seq: "x [x ...]" says that x may be repeated,
+// everything else that it may be left out.
+func (p *syntaxParser) optional(seq []*Argument) []*Argument {
+	keys := p.keys
+	inner := p.choices("]", false)
+	dots := p.dots
+	p.dots = false
+	if len(inner) == 0 {
+		return seq
+	}
+	if dots {
+		if n := repeats(seq, inner); n > 0 {
+			p.keys = keys
+			return multiply(seq, n)
+		}
+	}
+	a := block(inner)
+	a.Optional = true
+	a.Multiple = a.Multiple || dots
+	a.text = "[" + a.text + "]"
+	return append(seq, a)
+}
+
+// repeats answers how many arguments at the end of seq inner spells again, or 0.
+func repeats(seq, inner []*Argument) int {
+	want := block(inner).text
+	for n := 1; n <= len(seq); n++ {
+		var texts []string
+		for _, a := range seq[len(seq)-n:] {
+			texts = append(texts, a.text)
+		}
+		if strings.Join(texts, " ") == want {
+			return n
+		}
+	}
+	return 0
+}
+
+// multiply marks the last n arguments of seq as repeatable.
+func multiply(seq []*Argument, n int) []*Argument {
+	head, tail := seq[:len(seq)-n], seq[len(seq)-n:]
+	token := tail[0].Type == ArgToken
+	a := block(tail)
+	if n > 1 && !token && a.Type == ArgBlock {
+		a.Name = "data"
+	}
+	a.Multiple = true
+	a.MultipleToken = a.Token != "" && a.Type != ArgToken
+	return append(head, a)
+}
+
+// word makes an argument of one word.
+func (p *syntaxParser) word(w string) *Argument {
+	a := &Argument{Name: strings.ToLower(w), text: w, KeySpec: -1}
+	switch {
+	case w == strings.ToUpper(w) && strings.ToLower(w) != w:
+		a.Type, a.Token = ArgToken, w
+	case w == "*" || w == "=" || w == "~" || w == `""`:
+		a.Type, a.Token = ArgToken, w
+	default:
+		a.Type = typeOfName(w)
+	}
+	if a.Type == ArgKey {
+		if p.keys < p.specs {
+			a.KeySpec = p.keys
+		}
+		p.keys++
+	}
+	return a
+}
+
+// typeOfName tells the type of an argument from its name: rows name their
+// arguments by these words.
+func typeOfName(name string) ArgType {
+	switch name {
+	case "key", "newkey", "source", "destination", "destkey", "sourcekey", "key1", "key2":
+		return ArgKey
+	case "seconds", "milliseconds", "count", "start", "stop", "end", "offset", "index", "increment",
+		"decrement", "cursor", "numkeys", "numfields", "db", "port", "len", "length", "rank", "maxlen", "limit",
+		"protover", "client-id", "timeout", "index1", "index2", "destination-db", "min-match-len", "bit",
+		"capacity", "expansion", "numlocal", "maxage":
+		return ArgInteger
+	case "pattern":
+		return ArgPattern
+	case "unix-time-seconds", "unix-time-milliseconds":
+		return ArgUnixTime
+	case "error", "error_rate", "weight", "min", "max":
+		return ArgDouble
+	}
+	return ArgString
+}

@@ -1,0 +1,167 @@
+package commands
+
+import "strings"
+
+// KeyFlag says what a command does to a key, in Redis's terms.
+type KeyFlag uint16
+
+const (
+	RO           KeyFlag = 1 << iota // reads the value
+	RW                               // reads and changes it
+	OW                               // overwrites it
+	RM                               // removes the key
+	Access                           // answers data of the value
+	Update                           // changes data of the value
+	Insert                           // adds data
+	Delete                           // removes data
+	NotKey                           // the argument is routed like a key but is none
+	Incomplete                       // not every key is found
+	VariableKeys                     // flags depend on the arguments
+)
+
+var keyFlagNames = []struct {
+	flag KeyFlag
+	name string
+}{
+	{RO, "RO"}, {RW, "RW"}, {OW, "OW"}, {RM, "RM"}, {Access, "access"}, {Update, "update"},
+	{Insert, "insert"}, {Delete, "delete"}, {NotKey, "not_key"}, {Incomplete, "incomplete"},
+	{VariableKeys, "variable_flags"},
+}
+
+// Names lists the flags as COMMAND GETKEYSANDFLAGS shows them.
+func (f KeyFlag) Names() []string {
+	var names []string
+	for _, n := range keyFlagNames {
+		if f&n.flag != 0 {
+			names = append(names, n.name)
+		}
+	}
+	return names
+}
+
+// KeySpec says where keys stand among the arguments of a command, in the
+// manner of Redis's key specifications: where to begin, and how to go on.
+type KeySpec struct {
+	Flags KeyFlag
+
+	// Begin is the index of the first candidate (the name is 0). With a
+	// Keyword the search for that word starts there instead, from the end
+	// backwards if Begin is negative, and keys begin behind the word.
+	Begin   int
+	Keyword string
+
+	// Last is the index of the last key relative to Begin; negative counts
+	// from the end (-1 the last argument). Step is the distance between keys.
+	// Limit n > 1 takes only the first n-th part of what remains.
+	Last, Step, Limit int
+
+	// Numbered: Begin is the index of the number of keys, and the keys follow
+	// FirstAfter places behind it.
+	Numbered   bool
+	FirstAfter int
+}
+
+// Key is the one key at index i.
+func Key(i int, f KeyFlag) KeySpec { return KeySpec{Flags: f, Begin: i, Step: 1} }
+
+// KeyRange is keys from index first to last (negative: from the end), every
+// step arguments.
+func KeyRange(first, last, step int, f KeyFlag) KeySpec {
+	if last >= 0 {
+		last -= first
+	}
+	return KeySpec{Flags: f, Begin: first, Last: last, Step: step}
+}
+
+// KeyCount is a number of keys at index i and the keys behind it.
+func KeyCount(i int, f KeyFlag) KeySpec {
+	return KeySpec{Flags: f, Begin: i, Numbered: true, FirstAfter: 1, Step: 1}
+}
+
+// KeyRef is one key found in the arguments of a call.
+type KeyRef struct {
+	Index int
+	Flags KeyFlag
+}
+
+// AppendKeys appends the keys of a call to dst. A call whose arguments do not
+// fit (a number of keys out of range, say) gives the keys found before.
+func (c *Command) AppendKeys(dst []KeyRef, argv [][]byte) []KeyRef {
+	for i := range c.Keys {
+		dst = c.Keys[i].append(dst, argv)
+	}
+	return dst
+}
+
+func (k *KeySpec) append(dst []KeyRef, argv [][]byte) []KeyRef {
+	first := k.Begin
+	if k.Keyword != "" {
+		if first = k.find(argv); first < 0 {
+			return dst
+		}
+	}
+	last := 0
+	switch {
+	case k.Numbered:
+		if first >= len(argv) {
+			return dst
+		}
+		n, ok := ParseInt(argv[first])
+		start := first + k.FirstAfter
+		if !ok || n <= 0 || n > int64(len(argv)-start) {
+			return dst
+		}
+		first, last = start, start+(int(n)-1)*k.Step
+	case k.Last >= 0:
+		last = first + k.Last
+	default:
+		last = len(argv) + k.Last
+		if k.Limit > 1 {
+			last = first + (len(argv)-first)/k.Limit + k.Last
+		}
+	}
+	for i := first; i <= last && i < len(argv); i += k.Step {
+		dst = append(dst, KeyRef{Index: i, Flags: k.Flags})
+	}
+	return dst
+}
+
+// find returns the index behind the keyword, or -1.
+func (k *KeySpec) find(argv [][]byte) int {
+	if k.Begin >= 0 {
+		for i := k.Begin; i < len(argv)-1; i++ {
+			if strings.EqualFold(string(argv[i]), k.Keyword) {
+				return i + 1
+			}
+		}
+		return -1
+	}
+	for i := len(argv) + k.Begin; i > 0; i-- {
+		if strings.EqualFold(string(argv[i]), k.Keyword) {
+			return i + 1
+		}
+	}
+	return -1
+}
+
+// Positions gives the first, last and step of COMMAND INFO's old style: the
+// range of the first spec, widened by the later ones that continue it.
+func (c *Command) Positions() (first, last, step int) {
+	for i, k := range c.Keys {
+		if k.Keyword != "" || k.Numbered {
+			continue
+		}
+		l := k.Last
+		if l >= 0 {
+			l += k.Begin
+		}
+		if i == 0 || first == 0 {
+			first, last, step = k.Begin, l, max(k.Step, 1)
+			continue
+		}
+		if last >= 0 && k.Begin == last+1 {
+			last = l
+		}
+	}
+	return first, last, step
+}

@@ -1,0 +1,77 @@
+package commands
+
+// keyspaceRows are the commands of group "server" that work on whole databases.
+func keyspaceRows() []Command {
+	return []Command{
+		{Name: "DBSIZE", Arity: 1, Flags: ReadOnly | Fast | Keyspace,
+			Since: "1.0.0", Cost: "O(1)",
+			Summary: "Counts the keys of the database.", Run: dbSize},
+		{Name: "FLUSHDB", Arity: -1, Flags: Write | Keyspace | Dangerous,
+			Syntax: "[ASYNC | SYNC]", Since: "1.0.0", Cost: "O(1); memory and disk are reclaimed later",
+			Summary: "Removes all keys of the database.", Run: flushDB},
+		{Name: "FLUSHALL", Arity: -1, Flags: Write | Keyspace | Dangerous,
+			Syntax: "[ASYNC | SYNC]", Since: "1.0.0", Cost: "O(1); memory and disk are reclaimed later",
+			Summary: "Removes all keys of all databases.", Run: flushAll},
+		{Name: "SWAPDB", Arity: 3, Flags: Write | Fast | Keyspace | Dangerous,
+			Syntax: "index1 index2", Since: "4.0.0", Cost: "O(n) for n clients that watch or wait for keys of either",
+			Summary: "Exchanges the contents of two databases.", Run: swapDB},
+	}
+}
+
+func dbSize(c *Ctx) error {
+	c.Reply.Int(int64(c.Tx.DBSize(c.Client.DB())))
+	return nil
+}
+
+// readFlushMode reads ASYNC or SYNC. Either way the keys are gone at once and
+// their room is given back in the background, so that there is nothing to
+// choose.
+func readFlushMode(c *Ctx) error {
+	if c.Args.Left() > 1 || c.Args.More() && !c.Args.Is("ASYNC") && !c.Args.Is("SYNC") {
+		return ErrSyntax
+	}
+	return nil
+}
+
+func flushDB(c *Ctx) error {
+	if err := readFlushMode(c); err != nil {
+		return err
+	}
+	db := c.Client.DB()
+	c.Host.WakeDB(db)
+	c.Tx.Flush(db)
+	c.Reply.OK()
+	return nil
+}
+
+func flushAll(c *Ctx) error {
+	if err := readFlushMode(c); err != nil {
+		return err
+	}
+	for db := range c.Host.Limits().Databases {
+		c.Host.WakeDB(db)
+	}
+	c.Tx.FlushAll()
+	c.Reply.OK()
+	return nil
+}
+
+func swapDB(c *Ctx) error {
+	const least, most = -1 << 31, 1<<31 - 1
+	a := c.Args.IntIn(least, most, ErrFirstDBIndex)
+	b := c.Args.IntIn(least, most, ErrSecondDBIndex)
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	n := int64(c.Host.Limits().Databases)
+	if a < 0 || a >= n || b < 0 || b >= n {
+		return ErrDBIndex
+	}
+	if a != b {
+		c.Host.WakeDB(int(a))
+		c.Host.WakeDB(int(b))
+		c.Tx.Swap(int(a), int(b))
+	}
+	c.Reply.OK()
+	return nil
+}

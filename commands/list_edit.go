@@ -1,0 +1,112 @@
+package commands
+
+import "github.com/vigildb/vigil/structures"
+
+func listEditRows() []Command {
+	return []Command{
+		{Name: "LSET", Arity: 4, Flags: Write | DenyOOM, Keys: []KeySpec{Key(1, RW|Update)},
+			Syntax: "key index element", Since: "1.0.0", Cost: "O(n) for n nodes between the element and the nearer end",
+			Summary: "Replaces an element of a list by its index.", Run: lset},
+		{Name: "LINSERT", Arity: 5, Flags: Write | DenyOOM, Keys: []KeySpec{Key(1, RW|Insert)},
+			Syntax: "key BEFORE|AFTER pivot element", Since: "2.2.0", Cost: "O(n) for n elements before the pivot",
+			Summary: "Puts an element next to the first one that equals the pivot.", Run: linsert},
+		{Name: "LREM", Arity: 4, Flags: Write, Keys: []KeySpec{Key(1, RW|Delete)},
+			Syntax: "key count element", Since: "1.0.0", Cost: "O(n) for n elements of the list",
+			Summary: "Removes elements that equal a given one: the first, the last, or all.", Run: lrem},
+		{Name: "LTRIM", Arity: 4, Flags: Write, Keys: []KeySpec{Key(1, RW|Delete)},
+			Syntax: "key start stop", Since: "1.0.0", Cost: "O(n) for n nodes removed",
+			Summary: "Keeps the elements between two indexes, both included, and removes the others.", Run: ltrim},
+	}
+}
+
+// lset reads the index only if there is a list, as Redis does.
+func lset(c *Ctx) error {
+	key := c.Args.Key()
+	l, ch, ok, err := editList(c, key)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return ErrNoKey
+	}
+	i, elem := c.Args.Int(), c.Args.Bytes()
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	if !l.Set(ch, int(i), elem) {
+		return ErrIndexRange
+	}
+	c.Notify(EventList, "lset", key)
+	c.Reply.OK()
+	return nil
+}
+
+func linsert(c *Ctx) error {
+	key := c.Args.Key()
+	side := structures.Before
+	switch c.Args.Word() {
+	case "BEFORE":
+	case "AFTER":
+		side = structures.After
+	default:
+		c.Args.Syntax()
+	}
+	pivot, elem := c.Args.Bytes(), c.Args.Bytes()
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	l, ch, ok, err := editList(c, key)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		c.Reply.Int(0)
+		return nil
+	}
+	n, found := l.Insert(ch, side, pivot, elem)
+	if !found {
+		c.Reply.Int(-1)
+		return nil
+	}
+	c.Notify(EventList, "linsert", key)
+	c.Reply.Int(int64(n))
+	return nil
+}
+
+func lrem(c *Ctx) error {
+	key, count, elem := c.Args.Key(), c.Args.Int(), c.Args.Bytes()
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	l, ch, ok, err := editList(c, key)
+	if err != nil {
+		return err
+	}
+	n := 0
+	if ok {
+		n = l.Remove(ch, int(count), elem)
+	}
+	if n > 0 {
+		notifyTaken(c, l, "lrem", key)
+	}
+	c.Reply.Int(int64(n))
+	return nil
+}
+
+// ltrim publishes its event even if it removed nothing, as Redis does.
+func ltrim(c *Ctx) error {
+	key, start, stop := c.Args.Key(), c.Args.Int(), c.Args.Int()
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	l, ch, ok, err := editList(c, key)
+	if err != nil {
+		return err
+	}
+	if ok {
+		l.Trim(ch, int(start), int(stop))
+		notifyTaken(c, l, "ltrim", key)
+	}
+	c.Reply.OK()
+	return nil
+}

@@ -1,0 +1,108 @@
+package commands
+
+import (
+	"errors"
+
+	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/structures"
+)
+
+func listMoveRows() []Command {
+	keys := []KeySpec{Key(1, RW|Access|Delete), Key(2, RW|Insert)}
+	return []Command{
+		{Name: "LMOVE", Arity: 5, Flags: Write | DenyOOM, Keys: keys,
+			Syntax: "source destination LEFT|RIGHT LEFT|RIGHT", Since: "6.2.0", Cost: "O(1)",
+			Summary: "Takes an element from an end of a list and puts it at an end of another.", Run: lmove},
+		{Name: "RPOPLPUSH", Arity: 3, Flags: Write | DenyOOM, Keys: keys,
+			Syntax: "source destination", Since: "1.2.0", Cost: "O(1)",
+			Summary: "Takes the tail of a list and puts it at the head of another.", Run: rpoplpush},
+		{Name: "BLMOVE", Arity: 6, Flags: Write | DenyOOM | NoScript | Blocking, Keys: keys,
+			Syntax: "source destination LEFT|RIGHT LEFT|RIGHT timeout", Since: "6.2.0", Cost: "O(1)",
+			Summary: "Does as LMOVE, waiting for an element if needed.", Run: blmove},
+		{Name: "BRPOPLPUSH", Arity: 4, Flags: Write | DenyOOM | NoScript | Blocking, Keys: keys,
+			Syntax: "source destination timeout", Since: "2.2.0", Cost: "O(1)",
+			Summary: "Does as RPOPLPUSH, waiting for an element if needed.", Run: brpoplpush},
+	}
+}
+
+func lmove(c *Ctx) error {
+	from, to := c.Args.Key(), c.Args.Key()
+	out, in := endOf(&c.Args), endOf(&c.Args)
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	return moveOrNull(c, from, to, out, in)
+}
+
+func rpoplpush(c *Ctx) error {
+	return moveOrNull(c, c.Args.Key(), c.Args.Key(), structures.Tail, structures.Head)
+}
+
+func moveOrNull(c *Ctx, from, to []byte, out, in structures.End) error {
+	ok, err := moveElement(c, from, to, out, in)
+	if err == nil && !ok {
+		c.Reply.Null()
+	}
+	return err
+}
+
+// moveElement pops from one list, pushes to the other and answers the element.
+// ok is false if from does not exist; to is not looked at then. Nothing is
+// popped if to holds something else than a list.
+func moveElement(c *Ctx, from, to []byte, out, in structures.End) (ok bool, err error) {
+	src, srcChange, ok, err := editList(c, from)
+	if err != nil || !ok {
+		return false, err
+	}
+	if string(from) == string(to) {
+		elem, _ := src.Rotate(srcChange, out, in)
+		c.Reply.Bulk(elem)
+		c.Notify(EventList, pushEvent(in), to)
+		notifyPop(c, src, out, from)
+		return true, nil
+	}
+	dst, dstChange, _, err := persistence.Edit(c.Tx, to, structures.NewList)
+	if err != nil {
+		return false, err
+	}
+	elem, _ := src.Pop(srcChange, out)
+	c.Reply.Bulk(elem)
+	dst.Push(dstChange, in, elem)
+	c.Notify(EventList, pushEvent(in), to)
+	notifyPop(c, src, out, from)
+	return true, nil
+}
+
+func blmove(c *Ctx) error {
+	from, to := c.Args.Key(), c.Args.Key()
+	out, in := endOf(&c.Args), endOf(&c.Args)
+	timeout := c.Args.Timeout()
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	return moveOrPark(c, from, to, out, in, timeout)
+}
+
+func brpoplpush(c *Ctx) error {
+	from, to, timeout := c.Args.Key(), c.Args.Key(), c.Args.Timeout()
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	return moveOrPark(c, from, to, structures.Tail, structures.Head, timeout)
+}
+
+// moveOrPark moves an element or waits for one. A client that waits already
+// goes on waiting if the source came to hold something else than a list; if
+// the destination did, it is told so, and the element stays.
+func moveOrPark(c *Ctx, from, to []byte, out, in structures.End, millis int64) error {
+	if c.Woken != nil {
+		if _, _, err := c.List(from); errors.Is(err, structures.ErrWrongType) {
+			return c.Park([][]byte{from}, millis, (*Reply).Null)
+		}
+	}
+	ok, err := moveElement(c, from, to, out, in)
+	if ok || err != nil {
+		return err
+	}
+	return c.Park([][]byte{from}, millis, (*Reply).Null)
+}

@@ -1,0 +1,196 @@
+package commands
+
+import (
+	"errors"
+	"math"
+
+	"github.com/vigildb/vigil/structures"
+)
+
+func listPopRows() []Command {
+	one := []KeySpec{Key(1, RW|Access|Delete)}
+	many := []KeySpec{KeyRange(1, -2, 1, RW|Access|Delete)}
+	return []Command{
+		{Name: "LPOP", Arity: -2, Flags: Write | Fast, Keys: one,
+			Syntax: "key [count]", Since: "1.0.0", Cost: "O(n) for n elements answered",
+			Summary: "Takes elements from the head of a list.",
+			Run:     func(c *Ctx) error { return pop(c, structures.Head) }},
+		{Name: "RPOP", Arity: -2, Flags: Write | Fast, Keys: one,
+			Syntax: "key [count]", Since: "1.0.0", Cost: "O(n) for n elements answered",
+			Summary: "Takes elements from the tail of a list.",
+			Run:     func(c *Ctx) error { return pop(c, structures.Tail) }},
+		{Name: "LMPOP", Arity: -4, Flags: Write | MovableKeys,
+			Keys:   []KeySpec{KeyCount(1, RW|Access|Delete)},
+			Syntax: "numkeys key [key ...] LEFT|RIGHT [COUNT count]", Since: "7.0.0",
+			Cost:    "O(n+m) for n keys and m elements answered",
+			Summary: "Takes elements from the first list of several that has any.", Run: mpop},
+		{Name: "BLPOP", Arity: -3, Flags: Write | NoScript | Blocking, Keys: many,
+			Syntax: "key [key ...] timeout", Since: "2.0.0", Cost: "O(n) for n keys",
+			Summary: "Takes the head of the first list that has any, waiting for one if needed.",
+			Run:     func(c *Ctx) error { return blockingPop(c, structures.Head) }},
+		{Name: "BRPOP", Arity: -3, Flags: Write | NoScript | Blocking, Keys: many,
+			Syntax: "key [key ...] timeout", Since: "2.0.0", Cost: "O(n) for n keys",
+			Summary: "Takes the tail of the first list that has any, waiting for one if needed.",
+			Run:     func(c *Ctx) error { return blockingPop(c, structures.Tail) }},
+		{Name: "BLMPOP", Arity: -5, Flags: Write | Blocking | MovableKeys,
+			Keys:   []KeySpec{KeyCount(2, RW|Access|Delete)},
+			Syntax: "timeout numkeys key [key ...] LEFT|RIGHT [COUNT count]", Since: "7.0.0",
+			Cost:    "O(n+m) for n keys and m elements answered",
+			Summary: "Takes elements from the first list of several that has any, waiting for one if needed.",
+			Run:     blockingMPop},
+	}
+}
+
+func pop(c *Ctx, end structures.End) error {
+	key, single := c.Args.Key(), !c.Args.More()
+	count := 1
+	if !single {
+		if c.Args.Left() > 1 {
+			return ErrArity(c.Command)
+		}
+		count = int(c.Args.IntIn(0, math.MaxInt, ErrMustBePositive))
+		if err := c.Args.Err(); err != nil {
+			return err
+		}
+	}
+	l, ch, ok, err := editList(c, key)
+	switch {
+	case err != nil:
+		return err
+	case !ok && single:
+		c.Reply.Null()
+		return nil
+	case !ok:
+		c.Reply.NullArray()
+		return nil
+	case single:
+		elem, _ := l.Pop(ch, end)
+		c.Reply.Bulk(elem)
+	default:
+		replyPopped(c, l, ch, end, count)
+	}
+	if count > 0 {
+		notifyPop(c, l, end, key)
+	}
+	return nil
+}
+
+// replyPopped pops up to count elements and answers them in an array.
+func replyPopped(c *Ctx, l *structures.List, ch *structures.Change, end structures.End, count int) {
+	c.Reply.Array(min(count, l.Len()))
+	l.PopMany(ch, end, count, c.Reply.Bulk)
+}
+
+// takeOne pops one element of the first list that has any and answers it with
+// its key; ok is false if there was none.
+func takeOne(c *Ctx, keys [][]byte, end structures.End) (ok bool, err error) {
+	for _, key := range keys {
+		l, ch, ok, err := editList(c, key)
+		if err != nil {
+			return false, err
+		}
+		if ok {
+			elem, _ := l.Pop(ch, end)
+			c.Reply.Array(2)
+			c.Reply.Bulk(key)
+			c.Reply.Bulk(elem)
+			notifyPop(c, l, end, key)
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// takeMany pops up to count elements of the first list that has any and
+// answers them with its key; ok is false if there was none.
+func takeMany(c *Ctx, keys [][]byte, end structures.End, count int) (ok bool, err error) {
+	for _, key := range keys {
+		l, ch, ok, err := editList(c, key)
+		if err != nil {
+			return false, err
+		}
+		if ok {
+			c.Reply.Array(2)
+			c.Reply.Bulk(key)
+			replyPopped(c, l, ch, end, count)
+			notifyPop(c, l, end, key)
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// multiPop is the arguments of LMPOP from the number of keys on.
+type multiPop struct {
+	keys  [][]byte
+	end   structures.End
+	count int
+}
+
+func readMultiPop(a *Args) multiPop {
+	n := a.IntIn(1, math.MaxInt, ErrNumkeys)
+	m := multiPop{count: 1}
+	if n > int64(a.Left()) {
+		n = int64(a.Left()) // and no word LEFT or RIGHT is left
+	}
+	m.keys = a.Take(int(n))
+	m.end = endOf(a)
+	for counted := false; a.More(); counted = true {
+		if counted || a.Left() < 2 || !a.Is("COUNT") {
+			a.Syntax()
+			break
+		}
+		m.count = int(a.IntIn(1, math.MaxInt, ErrPopCount))
+	}
+	return m
+}
+
+func mpop(c *Ctx) error {
+	m := readMultiPop(&c.Args)
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	ok, err := takeMany(c, m.keys, m.end, m.count)
+	if err == nil && !ok {
+		c.Reply.NullArray()
+	}
+	return err
+}
+
+func blockingPop(c *Ctx, end structures.End) error {
+	keys, timeout := c.Args.AllBut(1), c.Args.Timeout()
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	return retry(c, keys, timeout, func(keys [][]byte) (bool, error) { return takeOne(c, keys, end) })
+}
+
+func blockingMPop(c *Ctx) error {
+	// The timeout stands first but is looked at last.
+	timeout := c.Args
+	c.Args.Skip(1)
+	m := readMultiPop(&c.Args)
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	millis := timeout.Timeout()
+	if err := timeout.Err(); err != nil {
+		return err
+	}
+	return retry(c, m.keys, millis, func(keys [][]byte) (bool, error) { return takeMany(c, keys, m.end, m.count) })
+}
+
+// retry tries to take from the keys, and waits for them if there is nothing to
+// take. A client that waits already looks only at the key that changed, and
+// goes on waiting if that came to hold something else than a list.
+func retry(c *Ctx, keys [][]byte, millis int64, take func(keys [][]byte) (bool, error)) error {
+	try := keys
+	if c.Woken != nil {
+		try = [][]byte{c.Woken}
+	}
+	ok, err := take(try)
+	if ok || err != nil && !(c.Woken != nil && errors.Is(err, structures.ErrWrongType)) {
+		return err
+	}
+	return c.Park(keys, millis, (*Reply).NullArray)
+}

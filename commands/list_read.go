@@ -1,0 +1,135 @@
+package commands
+
+import "math"
+
+func listReadRows() []Command {
+	keys := []KeySpec{Key(1, RO|Access)}
+	return []Command{
+		{Name: "LLEN", Arity: 2, Flags: ReadOnly | Fast, Keys: []KeySpec{Key(1, RO)},
+			Syntax: "key", Since: "1.0.0", Cost: "O(1)",
+			Summary: "Counts the elements of a list.", Run: llen},
+		{Name: "LINDEX", Arity: 3, Flags: ReadOnly, Keys: keys,
+			Syntax: "key index", Since: "1.0.0", Cost: "O(n) for n nodes between the element and the nearer end",
+			Summary: "Answers an element of a list by its index.", Run: lindex},
+		{Name: "LRANGE", Arity: 4, Flags: ReadOnly, Keys: keys,
+			Syntax: "key start stop", Since: "1.0.0", Cost: "O(s+n) for n elements s nodes from the nearer end",
+			Summary: "Answers the elements of a list between two indexes, both included.", Run: lrange},
+		{Name: "LPOS", Arity: -3, Flags: ReadOnly, Keys: keys,
+			Syntax: "key element [RANK rank] [COUNT num-matches] [MAXLEN len]", Since: "6.0.6",
+			Cost:    "O(n) for n elements compared",
+			Summary: "Finds the indexes of elements that equal a given one.", Run: lpos},
+	}
+}
+
+func llen(c *Ctx) error {
+	l, ok, err := c.List(c.Args.Key())
+	if err != nil {
+		return err
+	}
+	n := 0
+	if ok {
+		n = l.Len()
+	}
+	c.Reply.Int(int64(n))
+	return nil
+}
+
+// lindex reads the index only if there is a list, as Redis does.
+func lindex(c *Ctx) error {
+	l, ok, err := c.List(c.Args.Key())
+	if err != nil {
+		return err
+	}
+	if !ok {
+		c.Reply.Null()
+		return nil
+	}
+	i := c.Args.Int()
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	elem, ok := l.Index(int(i))
+	if !ok {
+		c.Reply.Null()
+		return nil
+	}
+	c.Reply.Bulk(elem)
+	return nil
+}
+
+func lrange(c *Ctx) error {
+	key, start, stop := c.Args.Key(), c.Args.Int(), c.Args.Int()
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	l, ok, err := c.List(key)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		c.Reply.Array(0)
+		return nil
+	}
+	_, n := l.Span(int(start), int(stop))
+	c.Reply.Array(n)
+	l.Range(int(start), int(stop), c.Reply.Bulk)
+	return nil
+}
+
+// search is the options of LPOS.
+type search struct {
+	rank, count, limit int
+	counted            bool // COUNT was given: the answer is an array
+}
+
+func readSearch(a *Args) search {
+	s := search{rank: 1, count: 1}
+	for a.More() {
+		valued := a.Left() >= 2
+		switch {
+		case valued && a.Is("RANK"):
+			s.rank = int(a.IntOr(ErrNotInteger))
+			if s.rank == 0 {
+				a.Fail(ErrRankZero)
+			}
+			if s.rank == math.MinInt {
+				a.Fail(ErrValueNotSymmetric) // its negative is no rank
+			}
+		case valued && a.Is("COUNT"):
+			s.count, s.counted = int(a.IntIn(0, math.MaxInt, ErrLposCount)), true
+		case valued && a.Is("MAXLEN"):
+			s.limit = int(a.IntIn(0, math.MaxInt, ErrLposMaxLen))
+		default:
+			a.Syntax()
+		}
+	}
+	return s
+}
+
+func lpos(c *Ctx) error {
+	key, elem := c.Args.Key(), c.Args.Bytes()
+	s := readSearch(&c.Args)
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	l, ok, err := c.List(key)
+	if err != nil {
+		return err
+	}
+	found := 0
+	find := func() int {
+		if ok {
+			l.Find(elem, s.rank, s.count, s.limit, func(i int) {
+				c.Reply.Int(int64(i))
+				found++
+			})
+		}
+		return found
+	}
+	if s.counted {
+		c.Reply.ArrayLater(find)
+	} else if find() == 0 {
+		c.Reply.Null()
+	}
+	return nil
+}

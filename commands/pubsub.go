@@ -1,0 +1,104 @@
+package commands
+
+func pubsubGroup() Group {
+	const listen = PubSub | sessionFlags | Subscriber
+	const publish = PubSub | Loading | Stale | Fast | MayReplicate
+	const look = PubSub | Loading | Stale
+	shard := []KeySpec{KeyRange(1, -1, 1, NotKey)}
+	return Group{Name: "pubsub", Commands: []Command{
+		{Name: "SUBSCRIBE", Arity: -2, Flags: listen, Syntax: "channel [channel ...]",
+			Since: "2.0.0", Cost: "O(n) for n channels",
+			Summary: "Listens to channels.", Run: subscribe(Channel)},
+		{Name: "UNSUBSCRIBE", Arity: -1, Flags: listen, Syntax: "[channel [channel ...]]",
+			Since: "2.0.0", Cost: "O(n) for n subscribers of a channel",
+			Summary: "Stops listening to channels, or to all.", Run: unsubscribe(Channel)},
+		{Name: "PSUBSCRIBE", Arity: -2, Flags: listen, Syntax: "pattern [pattern ...]",
+			Since: "2.0.0", Cost: "O(n) for n patterns",
+			Summary: "Listens to the channels that match patterns.", Run: subscribe(Pattern)},
+		{Name: "PUNSUBSCRIBE", Arity: -1, Flags: listen, Syntax: "[pattern [pattern ...]]",
+			Since: "2.0.0", Cost: "O(n) for n subscribers of a pattern",
+			Summary: "Stops listening to patterns, or to all.", Run: unsubscribe(Pattern)},
+		{Name: "SSUBSCRIBE", Arity: -2, Flags: listen, Keys: shard, Syntax: "shardchannel [shardchannel ...]",
+			Since: "7.0.0", Cost: "O(n) for n channels",
+			Summary: "Listens to shard channels.", Run: subscribe(ShardChannel)},
+		{Name: "SUNSUBSCRIBE", Arity: -1, Flags: listen, Keys: shard, Syntax: "[shardchannel [shardchannel ...]]",
+			Since: "7.0.0", Cost: "O(n) for n subscribers of a channel",
+			Summary: "Stops listening to shard channels, or to all.", Run: unsubscribe(ShardChannel)},
+		{Name: "PUBLISH", Arity: 3, Flags: publish, Syntax: "channel message",
+			Since: "2.0.0", Cost: "O(n+m) for n subscribers of the channel and m patterns in all",
+			Summary: "Sends a message to those who listen to a channel.", Run: publishTo(Channel)},
+		{Name: "SPUBLISH", Arity: 3, Flags: publish, Keys: []KeySpec{Key(1, NotKey)}, Syntax: "shardchannel message",
+			Since: "7.0.0", Cost: "O(n) for n subscribers of the channel",
+			Summary: "Sends a message to those who listen to a shard channel.", Run: publishTo(ShardChannel)},
+		{Name: "PUBSUB", Arity: -2, Since: "2.8.0", Cost: "Depends on the subcommand.",
+			Summary: "Holds the commands that look at channels and patterns."},
+		{Name: "PUBSUB CHANNELS", Arity: -2, Flags: look, Syntax: "[pattern]",
+			Since: "2.8.0", Cost: "O(n) for n channels",
+			Summary: "Lists the channels that somebody listens to.", Run: channels(Channel)},
+		{Name: "PUBSUB NUMSUB", Arity: -2, Flags: look, Syntax: "[channel [channel ...]]",
+			Since: "2.8.0", Cost: "O(n) for n channels",
+			Summary: "Counts who listens to channels, not counting patterns.", Run: subscribers(Channel)},
+		{Name: "PUBSUB NUMPAT", Arity: 2, Flags: look, Since: "2.8.0", Cost: "O(1)",
+			Summary: "Counts the patterns that somebody listens to.", Run: patterns},
+		{Name: "PUBSUB SHARDCHANNELS", Arity: -2, Flags: look, Syntax: "[pattern]",
+			Since: "7.0.0", Cost: "O(n) for n shard channels",
+			Summary: "Lists the shard channels that somebody listens to.", Run: channels(ShardChannel)},
+		{Name: "PUBSUB SHARDNUMSUB", Arity: -2, Flags: look, Syntax: "[shardchannel [shardchannel ...]]",
+			Since: "7.0.0", Cost: "O(n) for n shard channels",
+			Summary: "Counts who listens to shard channels.", Run: subscribers(ShardChannel)},
+		helpRow("PUBSUB", "6.2.0", Loading|Stale),
+	}}
+}
+
+func subscribe(kind ChannelKind) func(*Ctx) error {
+	return func(c *Ctx) error {
+		c.Host.Subscribe(c, kind, c.Args.Rest())
+		return nil
+	}
+}
+
+func unsubscribe(kind ChannelKind) func(*Ctx) error {
+	return func(c *Ctx) error {
+		c.Host.Unsubscribe(c, kind, c.Args.Rest())
+		return nil
+	}
+}
+
+func publishTo(kind ChannelKind) func(*Ctx) error {
+	return func(c *Ctx) error {
+		channel, message := c.Args.Bytes(), c.Args.Bytes()
+		c.Reply.Int(int64(c.Host.Publish(c, kind, channel, message)))
+		return nil
+	}
+}
+
+func channels(kind ChannelKind) func(*Ctx) error {
+	return func(c *Ctx) error {
+		var pattern []byte
+		if c.Args.More() {
+			pattern = c.Args.Bytes()
+		}
+		if c.Args.More() {
+			return ErrSubcommandArity(c.Command)
+		}
+		c.Reply.Strings(c.Host.Channels(kind, pattern))
+		return nil
+	}
+}
+
+func subscribers(kind ChannelKind) func(*Ctx) error {
+	return func(c *Ctx) error {
+		names := c.Args.Rest()
+		c.Reply.Array(2 * len(names))
+		for _, name := range names {
+			c.Reply.Bulk(name)
+			c.Reply.Int(int64(c.Host.Subscribers(kind, name)))
+		}
+		return nil
+	}
+}
+
+func patterns(c *Ctx) error {
+	c.Reply.Int(int64(c.Host.Subscribers(Pattern, nil)))
+	return nil
+}

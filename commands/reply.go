@@ -1,0 +1,224 @@
+package commands
+
+import (
+	"math"
+	"slices"
+	"strconv"
+)
+
+// Reply builds the answer to a command in the client's protocol version. The
+// server rewinds it when a handler returns an error, so that nobody ever sees
+// half an array.
+//
+// RESP3 types fall back in RESP2 as in Redis: a map is a flat array, a set an
+// array, a double and a big number bulk strings, a boolean 0 or 1, a null the
+// null bulk string or null array, a push an array.
+type Reply struct {
+	buf   []byte
+	proto int
+}
+
+// NewReply starts a reply in protocol 2 or 3, appending to buf.
+func NewReply(buf []byte, proto int) Reply { return Reply{buf: buf, proto: proto} }
+
+// Encoded is what was written so far.
+func (r *Reply) Encoded() []byte { return r.buf }
+
+// Len is how much was written: a mark for Rewind.
+func (r *Reply) Len() int { return len(r.buf) }
+
+// Rewind drops what was written after the mark.
+func (r *Reply) Rewind(mark int) { r.buf = r.buf[:mark] }
+
+// Reset empties the reply; its buffer is let go of if it grew past keep bytes.
+func (r *Reply) Reset(keep int) {
+	if cap(r.buf) > keep {
+		r.buf = nil
+		return
+	}
+	r.buf = r.buf[:0]
+}
+
+// Proto is the protocol version, 2 or 3.
+func (r *Reply) Proto() int { return r.proto }
+
+// SetProto changes the version for what is written from now on.
+func (r *Reply) SetProto(version int) { r.proto = version }
+
+// Raw appends bytes that are protocol already.
+func (r *Reply) Raw(b []byte) { r.buf = append(r.buf, b...) }
+
+func (r *Reply) head(kind byte, n int64) {
+	r.buf = append(r.buf, kind)
+	r.buf = strconv.AppendInt(r.buf, n, 10)
+	r.buf = append(r.buf, '\r', '\n')
+}
+
+// OK writes +OK.
+func (r *Reply) OK() { r.buf = append(r.buf, "+OK\r\n"...) }
+
+// Status writes a simple string; s holds no CR or LF.
+func (r *Reply) Status(s string) {
+	r.buf = append(r.buf, '+')
+	r.buf = append(r.buf, s...)
+	r.buf = append(r.buf, '\r', '\n')
+}
+
+// Error writes an error.
+func (r *Reply) Error(e WireError) {
+	r.buf = append(r.buf, '-')
+	r.buf = append(r.buf, e...)
+	r.buf = append(r.buf, '\r', '\n')
+}
+
+// Int writes an integer.
+func (r *Reply) Int(n int64) { r.head(':', n) }
+
+// Bulk writes a binary string.
+func (r *Reply) Bulk(b []byte) {
+	r.head('$', int64(len(b)))
+	// With room for the line end too: a big string is copied once.
+	r.buf = slices.Grow(r.buf, len(b)+2)
+	r.buf = append(r.buf, b...)
+	r.buf = append(r.buf, '\r', '\n')
+}
+
+// BulkString writes a string.
+func (r *Reply) BulkString(s string) {
+	r.head('$', int64(len(s)))
+	r.buf = append(r.buf, s...)
+	r.buf = append(r.buf, '\r', '\n')
+}
+
+// BulkInt writes an integer as a string.
+func (r *Reply) BulkInt(n int64) {
+	var b [20]byte
+	r.Bulk(strconv.AppendInt(b[:0], n, 10))
+}
+
+// Null writes the null of a string.
+func (r *Reply) Null() {
+	if r.proto == 3 {
+		r.buf = append(r.buf, "_\r\n"...)
+		return
+	}
+	r.buf = append(r.buf, "$-1\r\n"...)
+}
+
+// NullArray writes the null of an array.
+func (r *Reply) NullArray() {
+	if r.proto == 3 {
+		r.buf = append(r.buf, "_\r\n"...)
+		return
+	}
+	r.buf = append(r.buf, "*-1\r\n"...)
+}
+
+// Array begins an array of n replies.
+func (r *Reply) Array(n int) { r.head('*', int64(n)) }
+
+// Map begins n pairs.
+func (r *Reply) Map(n int) {
+	if r.proto == 3 {
+		r.head('%', int64(n))
+		return
+	}
+	r.head('*', 2*int64(n))
+}
+
+// Set begins a set of n replies.
+func (r *Reply) Set(n int) {
+	if r.proto == 3 {
+		r.head('~', int64(n))
+		return
+	}
+	r.head('*', int64(n))
+}
+
+// Push begins an out-of-band message of n replies.
+func (r *Reply) Push(n int) {
+	if r.proto == 3 {
+		r.head('>', int64(n))
+		return
+	}
+	r.head('*', int64(n))
+}
+
+// Bool writes a boolean.
+func (r *Reply) Bool(v bool) {
+	switch {
+	case r.proto == 3 && v:
+		r.buf = append(r.buf, "#t\r\n"...)
+	case r.proto == 3:
+		r.buf = append(r.buf, "#f\r\n"...)
+	case v:
+		r.Int(1)
+	default:
+		r.Int(0)
+	}
+}
+
+// Double writes a floating-point number.
+func (r *Reply) Double(v float64) {
+	if r.proto != 3 {
+		var b [40]byte
+		r.Bulk(AppendFloat(b[:0], v))
+		return
+	}
+	r.buf = append(r.buf, ',')
+	if math.IsNaN(v) {
+		r.buf = append(r.buf, "nan"...)
+	} else {
+		r.buf = AppendFloat(r.buf, v)
+	}
+	r.buf = append(r.buf, '\r', '\n')
+}
+
+// Verbatim writes text with a three-letter format ("txt", "mkd").
+func (r *Reply) Verbatim(format, s string) {
+	if r.proto != 3 {
+		r.BulkString(s)
+		return
+	}
+	r.head('=', int64(len(s)+4))
+	r.buf = append(r.buf, format...)
+	r.buf = append(r.buf, ':')
+	r.buf = append(r.buf, s...)
+	r.buf = append(r.buf, '\r', '\n')
+}
+
+// Strings writes an array of strings.
+func (r *Reply) Strings(list []string) {
+	r.Array(len(list))
+	for _, s := range list {
+		r.BulkString(s)
+	}
+}
+
+// Statuses writes a set of simple strings, as COMMAND shows flags.
+func (r *Reply) Statuses(list []string) {
+	r.Set(len(list))
+	for _, s := range list {
+		r.Status(s)
+	}
+}
+
+// ArrayLater writes an array whose length is known only behind its elements:
+// build writes them and answers how many there are.
+func (r *Reply) ArrayLater(build func() (n int)) { r.later(build, (*Reply).Array) }
+
+// MapLater is ArrayLater for pairs.
+func (r *Reply) MapLater(build func() (pairs int)) { r.later(build, (*Reply).Map) }
+
+// later moves what build wrote behind the header, which is written last.
+func (r *Reply) later(build func() int, header func(*Reply, int)) {
+	start := len(r.buf)
+	n := build()
+	end := len(r.buf)
+	header(r, n)
+	width := len(r.buf) - end
+	var head [24]byte
+	copy(head[:], r.buf[end:])
+	copy(r.buf[start+width:], r.buf[start:end])
+	copy(r.buf[start:], head[:width])
+}

@@ -1,0 +1,120 @@
+package commands
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/persistence/schedule"
+	"github.com/vigildb/vigil/structures"
+)
+
+// rig runs handlers as the server does, without one: it locks, calls, commits
+// and answers the reply as it goes over the wire.
+type rig struct {
+	t     testing.TB
+	store *persistence.Store
+	ctx   Ctx
+	host  *rigHost
+	keys  []KeyRef
+}
+
+// rigHost is the part of a server that handlers of values need.
+type rigHost struct {
+	Host
+	limits  Limits
+	classes EventClass
+	events  []string
+}
+
+func (h *rigHost) Limits() *Limits           { return &h.limits }
+func (h *rigHost) Random(n int) int          { return n / 3 }
+func (h *rigHost) NotifyClasses() EventClass { return h.classes }
+func (h *rigHost) Notify(_ EventClass, event string, _ int, key []byte) {
+	h.events = append(h.events, event+" "+string(key))
+}
+
+func newRig(t testing.TB, groups ...Group) *rig {
+	t.Helper()
+	table, err := NewTable(groups)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := persistence.Open(persistence.Options{InMemory: true, Seed: 1, IdleAfter: -1,
+		Decoders: map[structures.Kind]persistence.Decoder{
+			structures.KindBloom: func(head []byte) (structures.Value, error) { return structures.DecodeBloom(head) },
+			structures.KindSchedule: func(head []byte) (structures.Value, error) {
+				return schedule.Decode(head)
+			},
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	r := &rig{t: t, store: store, host: &rigHost{}}
+	r.host.limits = Limits{Databases: 16, MaxBulk: 512 << 20, HLLSparseMax: 3000, ModuleMemoryLimit: 1 << 30}
+	r.ctx = Ctx{Tx: store.NewTx(), Table: table, Host: r.host, Client: new(Client), Now: 1_700_000_000_000}
+	r.ctx.Reply = NewReply(nil, 2)
+	return r
+}
+
+// do runs a call and answers its reply, valid until the next.
+func (r *rig) do(argv [][]byte) []byte {
+	c := &r.ctx
+	cmd, sub := c.Table.Lookup(argv)
+	c.Command = cmd
+	first := 1
+	if sub {
+		first = 2
+	}
+	c.Args.Reset(argv, first)
+	c.Reply.Rewind(0)
+	var set persistence.Shards
+	r.keys = cmd.AppendKeys(r.keys[:0], argv)
+	for _, k := range r.keys {
+		set.Add(r.store.Hash(argv[k.Index]))
+	}
+	c.Tx.Lock(&set, c.Now)
+	c.Tx.Select(0)
+	err := cmd.Run(c)
+	c.Tx.Commit()
+	c.Tx.Unlock()
+	if err != nil {
+		c.Reply.Rewind(0)
+		text, _ := Text(err)
+		c.Reply.Error(text)
+	}
+	return c.Reply.Encoded()
+}
+
+// call is do for strings.
+func (r *rig) call(args ...string) string { return string(r.do(argv(args...))) }
+
+func argv(args ...string) [][]byte {
+	out := make([][]byte, len(args))
+	for i, a := range args {
+		out[i] = []byte(a)
+	}
+	return out
+}
+
+// want checks the reply of a call.
+func (r *rig) want(reply string, args ...string) {
+	r.t.Helper()
+	if got := r.call(args...); got != reply {
+		r.t.Errorf("%q: got %q, want %q", args, got, reply)
+	}
+}
+
+// wantEvents checks and forgets the keyspace events so far.
+func (r *rig) wantEvents(events ...string) {
+	r.t.Helper()
+	if !slices.Equal(r.host.events, events) {
+		r.t.Errorf("events: got %q, want %q", r.host.events, events)
+	}
+	r.host.events = r.host.events[:0]
+}

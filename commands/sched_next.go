@@ -1,0 +1,98 @@
+package commands
+
+import "github.com/vigildb/vigil/persistence/schedule"
+
+// pickOptions are the options of SCHED.NEXT and SCHED.PEEK.
+type pickOptions struct {
+	count int   // 0: as the schedule says
+	lease int64 // -1: as the schedule says
+	stats bool
+}
+
+// nextOrPeek says whose options are read.
+type nextOrPeek uint8
+
+const (
+	forNext nextOrPeek = iota
+	forPeek
+)
+
+func readPickOptions(a *Args, f nextOrPeek) pickOptions {
+	o := pickOptions{lease: -1}
+	for a.More() {
+		switch word := a.Word(); {
+		case word == "COUNT":
+			o.count = int(a.IntIn(1, schedule.MaxCount, ErrSchedCount))
+		case word == "LEASE" && f == forNext:
+			o.lease = a.IntIn(0, schedule.MaxMillis, ErrSchedMillis)
+		case word == "WITHSTATS":
+			o.stats = true
+		default:
+			a.Syntax()
+		}
+	}
+	return o
+}
+
+func schedNext(c *Ctx) error {
+	key, o := c.Args.Key(), readPickOptions(&c.Args, forNext)
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	s, ch, err := editSchedule(c, key)
+	if err != nil {
+		return err
+	}
+	picks, err := s.Next(ch, o.count, c.Now, o.lease)
+	if err != nil {
+		return schedError(err)
+	}
+	replyPicks(c, picks, o.stats)
+	return nil
+}
+
+func schedPeek(c *Ctx) error {
+	key, o := c.Args.Key(), readPickOptions(&c.Args, forPeek)
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	s, err := viewSchedule(c, key)
+	if err != nil {
+		return err
+	}
+	picks, err := s.Peek(o.count, c.Now)
+	if err != nil {
+		return schedError(err)
+	}
+	replyPicks(c, picks, o.stats)
+	return nil
+}
+
+// replyPicks answers the names of nodes, or with stats [name, age, index] of
+// each.
+func replyPicks(c *Ctx, picks []schedule.Pick, stats bool) {
+	c.Reply.Array(len(picks))
+	for _, p := range picks {
+		if !stats {
+			c.Reply.BulkString(p.Node)
+			continue
+		}
+		c.Reply.Array(3)
+		c.Reply.BulkString(p.Node)
+		c.Reply.Int(p.Age)
+		c.Reply.Double(p.Index)
+	}
+}
+
+func schedInfo(c *Ctx) error {
+	key := c.Args.Key()
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	s, err := viewSchedule(c, key)
+	if err != nil {
+		return err
+	}
+	replyFieldsOf(c, s.Info(c.Now))
+	return nil
+}

@@ -1,0 +1,252 @@
+package commands
+
+import (
+	"strconv"
+
+	"github.com/vigildb/vigil/persistence/schedule"
+	"github.com/vigildb/vigil/scheduler"
+	"github.com/vigildb/vigil/structures/glob"
+)
+
+// Commands that name several nodes do all or nothing: they check every node
+// before they change the first.
+
+// schedNumber reads a parameter of a node.
+func schedNumber(a *Args) float64 {
+	v := a.Float()
+	if scheduler.CheckNumber(v) != nil {
+		a.Fail(ErrSchedNumber)
+	}
+	return v
+}
+
+// readNode reads a node of SCHED.ADD and the options behind it, which change
+// the parameters that it has. An option's word is taken as a node only in first
+// place. s may be nil.
+func readNode(a *Args, s *schedule.Schedule) (node []byte, p scheduler.Params) {
+	node = a.Bytes()
+	p = scheduler.DefaultParams()
+	if s != nil {
+		p, _ = s.Params(node)
+	}
+	for {
+		switch {
+		case a.Is("RATE"):
+			p.Rate = schedNumber(a)
+		case a.Is("WEIGHT"):
+			p.Weight = schedNumber(a)
+		case a.Is("DECAY"):
+			p.Decay = schedNumber(a)
+		case a.Is("ARRIVAL"):
+			p.Arrival = schedNumber(a)
+		case a.Is("COST"):
+			p.Cost = schedNumber(a)
+		case a.Is("MAXAGE"):
+			p.MaxAge = a.IntIn(0, scheduler.MaxStep, ErrSchedMaxAge)
+		default:
+			return node, p
+		}
+	}
+}
+
+func schedAdd(c *Ctx) error {
+	key := c.Args.Key()
+	s, ch, err := editSchedule(c, key)
+	begin, added := c.Args, 0
+	for c.Args.More() {
+		node, p := readNode(&c.Args, s)
+		if err != nil || c.Args.Err() != nil {
+			continue
+		}
+		if err = s.CheckAdd(node, p); err == nil {
+			if _, old := s.Params(node); !old {
+				added++
+			}
+		}
+	}
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	if err != nil {
+		return schedError(err)
+	}
+	if s.Len()+added > scheduler.MaxNodes {
+		return ErrSchedFull
+	}
+	c.Args, added = begin, 0
+	for c.Args.More() {
+		node, p := readNode(&c.Args, s)
+		created, err := s.Add(ch, node, p, c.Now)
+		if err != nil {
+			return schedError(err)
+		}
+		if created {
+			added++
+		}
+	}
+	c.Reply.Int(int64(added))
+	return nil
+}
+
+func schedRem(c *Ctx) error {
+	key, nodes := c.Args.Key(), c.Args.Rest()
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	s, ch, err := editSchedule(c, key)
+	if err == ErrNoKey {
+		c.Reply.Int(0)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	removed := 0
+	for _, node := range nodes {
+		if s.Remove(ch, node) {
+			removed++
+		}
+	}
+	c.Reply.Int(int64(removed))
+	return nil
+}
+
+// checkLeases returns the error that stands in the way of ending the leases of
+// all nodes, which are every step-th of args.
+func checkLeases(s *schedule.Schedule, args [][]byte, step int, now int64) error {
+	var seen map[string]bool
+	if len(args) > step {
+		seen = make(map[string]bool, len(args)/step)
+	}
+	for i := 0; i < len(args); i += step {
+		if err := s.CheckLease(args[i], now); err != nil {
+			return schedError(err)
+		}
+		if seen == nil {
+			continue
+		}
+		if seen[string(args[i])] {
+			return ErrSchedTwice
+		}
+		seen[string(args[i])] = true
+	}
+	return nil
+}
+
+func schedObserve(c *Ctx) error {
+	key, pairs := c.Args.Key(), c.Args.Rest()
+	if len(pairs)%2 != 0 {
+		return ErrArity(c.Command)
+	}
+	for i := 1; i < len(pairs); i += 2 {
+		if v, ok := ParseFloat(pairs[i]); !ok || scheduler.CheckNumber(v) != nil {
+			return ErrSchedItems
+		}
+	}
+	s, ch, err := editSchedule(c, key)
+	if err != nil {
+		return err
+	}
+	if err := checkLeases(s, pairs, 2, c.Now); err != nil {
+		return err
+	}
+	for i := 0; i < len(pairs); i += 2 {
+		items, _ := ParseFloat(pairs[i+1])
+		if err := s.Observe(ch, pairs[i], items, c.Now); err != nil {
+			return schedError(err)
+		}
+	}
+	c.Reply.Int(int64(len(pairs) / 2))
+	return nil
+}
+
+func schedFail(c *Ctx) error {
+	key, nodes := c.Args.Key(), c.Args.Rest()
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	s, ch, err := editSchedule(c, key)
+	if err != nil {
+		return err
+	}
+	if err := checkLeases(s, nodes, 1, c.Now); err != nil {
+		return err
+	}
+	for _, node := range nodes {
+		if err := s.Fail(ch, node, c.Now); err != nil {
+			return schedError(err)
+		}
+	}
+	c.Reply.Int(int64(len(nodes)))
+	return nil
+}
+
+func schedNode(c *Ctx) error {
+	key, node := c.Args.Key(), c.Args.Bytes()
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	s, err := viewSchedule(c, key)
+	if err != nil {
+		return err
+	}
+	fields, err := s.Node(node, c.Now)
+	if err != nil {
+		return schedError(err)
+	}
+	replyFieldsOf(c, fields)
+	return nil
+}
+
+// replyFieldsOf answers the lines of SCHED.INFO or SCHED.NODE.
+func replyFieldsOf(c *Ctx, fields []schedule.Field) {
+	c.Reply.Map(len(fields))
+	for _, f := range fields {
+		c.Reply.BulkString(f.Name)
+		switch v := f.Value.(type) {
+		case string:
+			c.Reply.BulkString(v)
+		case int64:
+			c.Reply.Int(v)
+		case float64:
+			c.Reply.Double(v)
+		}
+	}
+}
+
+// defaultScan is the COUNT of a SCHED.NODES that says none, as of Redis's SCAN.
+const defaultScan = 10
+
+func schedNodes(c *Ctx) error {
+	key, cursor := c.Args.Key(), c.Args.Cursor()
+	count, pattern := int64(defaultScan), []byte(nil)
+	for c.Args.More() {
+		switch c.Args.Word() {
+		case "COUNT":
+			if count = c.Args.Int(); c.Args.Err() == nil && count < 1 {
+				c.Args.Syntax()
+			}
+		case "MATCH":
+			pattern = c.Args.Bytes()
+		default:
+			c.Args.Syntax()
+		}
+	}
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	s, err := viewSchedule(c, key)
+	if err != nil {
+		return err
+	}
+	var names []string
+	next := s.Scan(cursor, int(min(count, scheduler.MaxNodes)), func(node string) {
+		if pattern == nil || glob.Match(pattern, []byte(node)) {
+			names = append(names, node)
+		}
+	})
+	c.Reply.Array(2)
+	c.Reply.BulkString(strconv.FormatUint(next, 10))
+	c.Reply.Strings(names)
+	return nil
+}

@@ -1,0 +1,117 @@
+package commands
+
+func configRows() []Command {
+	return []Command{
+		{Name: "CONFIG", Arity: -2, Since: "2.0.0", Cost: "Depends on the subcommand.",
+			Summary: "Holds the commands about the configuration."},
+		{Name: "CONFIG GET", Arity: -3, Flags: adminFlags, Syntax: "parameter [parameter ...]",
+			Since: "2.0.0", Cost: "O(n) for n parameters",
+			Summary: "Answers the parameters whose names match patterns.", Run: configGet},
+		{Name: "CONFIG SET", Arity: -4, Flags: adminFlags, Syntax: "parameter value [parameter value ...]",
+			Since: "2.0.0", Cost: "O(n) for n parameters",
+			Summary: "Changes parameters, all or none.", Run: configSet},
+		{Name: "CONFIG RESETSTAT", Arity: 2, Flags: adminFlags, Since: "2.0.0", Cost: "O(1)",
+			Summary: "Sets the counters that INFO shows to zero.", Run: configResetStat},
+		{Name: "CONFIG REWRITE", Arity: 2, Flags: adminFlags, Since: "2.8.0", Cost: "O(1)",
+			Summary: "Writes the parameters into the configuration file.", Run: configRewrite},
+		helpRow("CONFIG", "5.0.0", Loading|Stale),
+	}
+}
+
+func configGet(c *Ctx) error {
+	var patterns []string
+	for c.Args.More() {
+		patterns = append(patterns, c.Args.String())
+	}
+	found := c.Host.ConfigGet(patterns)
+	c.Reply.Map(len(found) / 2)
+	for _, s := range found {
+		c.Reply.BulkString(s)
+	}
+	return nil
+}
+
+func configSet(c *Ctx) error {
+	if c.Args.Left()%2 != 0 {
+		return ErrSyntax
+	}
+	var pairs []string
+	for c.Args.More() {
+		pairs = append(pairs, c.Args.String())
+	}
+	if err := c.Host.ConfigSet(pairs); err != nil {
+		return err
+	}
+	c.Reply.OK()
+	return nil
+}
+
+func configResetStat(c *Ctx) error {
+	c.Host.ConfigResetStat()
+	c.Reply.OK()
+	return nil
+}
+
+func configRewrite(c *Ctx) error {
+	if err := c.Host.ConfigRewrite(); err != nil {
+		return err
+	}
+	c.Reply.OK()
+	return nil
+}
+
+func slowlogRows() []Command {
+	return []Command{
+		{Name: "SLOWLOG", Arity: -2, Since: "2.2.12", Cost: "Depends on the subcommand.",
+			Summary: "Holds the commands about the log of slow commands."},
+		{Name: "SLOWLOG GET", Arity: -2, Flags: Admin | Loading | Stale, Syntax: "[count]",
+			Since: "2.2.12", Cost: "O(n) for n entries",
+			Summary: "Answers the newest entries: 10, or as many as said, -1 for all.", Run: slowlogGet},
+		{Name: "SLOWLOG LEN", Arity: 2, Flags: Admin | Loading | Stale, Since: "2.2.12", Cost: "O(1)",
+			Summary: "Counts the entries.", Run: slowlogLen},
+		{Name: "SLOWLOG RESET", Arity: 2, Flags: Admin | Loading | Stale, Since: "2.2.12",
+			Cost:    "O(n) for n entries",
+			Summary: "Forgets the entries.", Run: slowlogReset},
+		helpRow("SLOWLOG", "6.2.0", Loading|Stale),
+	}
+}
+
+func slowlogGet(c *Ctx) error {
+	count := int64(10)
+	if c.Args.More() {
+		count = c.Args.IntIn(-1, 1<<62, ErrSlowlogCount)
+	}
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	log := c.Host.Slowlog()
+	if n := int64(log.Len()); count < 0 || count > n {
+		count = n
+	}
+	entries := log.Entries(int(count))
+	c.Reply.Array(len(entries))
+	for _, e := range entries {
+		c.Reply.Array(6)
+		c.Reply.Int(e.ID)
+		c.Reply.Int(e.UnixSeconds)
+		c.Reply.Int(e.Micros)
+		c.Reply.Array(len(e.Args))
+		for _, a := range e.Args {
+			c.Reply.Bulk(a)
+		}
+		c.Reply.BulkString(e.Addr)
+		c.Reply.BulkString(e.Name)
+	}
+	return nil
+}
+
+func slowlogLen(c *Ctx) error {
+	c.Reply.Int(int64(c.Host.Slowlog().Len()))
+	return nil
+}
+
+func slowlogReset(c *Ctx) error {
+	c.Host.Slowlog().Reset()
+	c.Reply.OK()
+	return nil
+}

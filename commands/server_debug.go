@@ -1,0 +1,115 @@
+package commands
+
+import (
+	"fmt"
+
+	"github.com/vigildb/vigil/structures/glob"
+)
+
+func debugRows() []Command {
+	return []Command{
+		{Name: "DEBUG", Arity: -2, Flags: adminFlags, Since: "1.0.0", Cost: "Depends on the subcommand.",
+			Summary: "Holds the commands for tests of the server."},
+		{Name: "DEBUG SLEEP", Arity: 3, Flags: adminFlags | Keyspace | LocksKeys, Syntax: "seconds",
+			Since: "1.0.0", Cost: "O(1)",
+			Summary: "Keeps all keys locked for some seconds.", Run: debugSleep},
+		{Name: "DEBUG SET-ACTIVE-EXPIRE", Arity: 3, Flags: adminFlags, Syntax: "<0 | 1>",
+			Since: "1.0.0", Cost: "O(1)",
+			Summary: "Says whether keys are removed when they expire, or only when somebody asks.", Run: debugActiveExpire},
+		{Name: "DEBUG RELOAD", Arity: -2, Flags: adminFlags | NoMulti, Syntax: "[NOSAVE] [NOFLUSH] [MERGE]",
+			Since: "1.0.0", Cost: "O(n) for n keys",
+			Summary: "Stores everything, forgets memory and reads back.", Run: debugReload},
+		{Name: "DEBUG OBJECT", Arity: -3, Flags: adminFlags | ReadOnly, Keys: []KeySpec{Key(2, RO)},
+			Syntax: "key", Since: "1.0.0", Cost: "O(1)",
+			Summary: "Describes how a value is held.", Run: debugObject},
+		{Name: "DEBUG STRINGMATCH-LEN", Arity: 4, Flags: adminFlags, Syntax: "length pattern",
+			Since: "1.0.0", Cost: "O(n) for n bytes",
+			Summary: "Matches a pattern with a long string of one letter.", Run: debugStringMatch},
+		{Name: "DEBUG CHANGE-REPL-ID", Arity: 2, Flags: adminFlags, Since: "1.0.0", Cost: "O(1)",
+			Summary: "Does nothing, as there is no replication.", Run: replyOK},
+		{Name: "DEBUG JMAP", Arity: 2, Flags: adminFlags, Since: "1.0.0", Cost: "O(1)",
+			Summary: "Does nothing.", Run: replyOK},
+		helpRow("DEBUG", "1.0.0", adminFlags),
+	}
+}
+
+func replyOK(c *Ctx) error {
+	c.Reply.OK()
+	return nil
+}
+
+func debugSleep(c *Ctx) error {
+	millis := c.Args.Float() * 1000
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	if millis > 0 {
+		c.Host.Sleep(int64(millis))
+	}
+	c.Reply.OK()
+	return nil
+}
+
+func debugActiveExpire(c *Ctx) error {
+	on := c.Args.Int()
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	c.Host.SetActiveExpire(on != 0)
+	c.Reply.OK()
+	return nil
+}
+
+// debugReload is for values read back from the disk. NOSAVE and MERGE, which
+// ask Redis to keep to an older dump, make no sense here: nothing is lost.
+func debugReload(c *Ctx) error {
+	for c.Args.More() {
+		switch c.Args.Word() {
+		case "NOSAVE", "NOFLUSH", "MERGE":
+		default:
+			return ErrSyntax
+		}
+	}
+	if err := c.Host.Reload(); err != nil {
+		return err
+	}
+	c.Reply.OK()
+	return nil
+}
+
+func debugObject(c *Ctx) error {
+	key := c.Args.Key()
+	size, ok := c.Tx.MemoryUsage(key)
+	if !ok {
+		return ErrNoKey
+	}
+	idle, _ := c.Tx.Idle(key)
+	how, err := encoding(c, key)
+	if err != nil {
+		return err
+	}
+	c.Reply.Status(fmt.Sprintf("Value at:0x0 refcount:1 encoding:%s serializedlength:%d lru:%d lru_seconds_idle:%d",
+		how, size, c.Now/1000-idle, idle))
+	return nil
+}
+
+// maxMatchLength bounds what one call may ask for.
+const maxMatchLength = 64 << 20
+
+func debugStringMatch(c *Ctx) error {
+	length := c.Args.IntIn(0, maxMatchLength, ErrNotInteger)
+	pattern := c.Args.Bytes()
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	text := make([]byte, length)
+	for i := range text {
+		text[i] = 'x'
+	}
+	var matches int64
+	if glob.Match(pattern, text) {
+		matches = 1
+	}
+	c.Reply.Int(matches)
+	return nil
+}

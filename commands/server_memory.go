@@ -1,0 +1,180 @@
+package commands
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+func memoryRows() []Command {
+	return []Command{
+		{Name: "MEMORY", Arity: -2, Since: "4.0.0", Cost: "Depends on the subcommand.",
+			Summary: "Holds the commands about memory."},
+		{Name: "MEMORY USAGE", Arity: -3, Flags: ReadOnly, Keys: []KeySpec{Key(2, RO)},
+			Syntax: "key [SAMPLES count]", Since: "4.0.0", Cost: "O(1)",
+			Summary: "Estimates the bytes that a key and its value take.", Run: memoryUsage},
+		{Name: "MEMORY STATS", Arity: 2, Since: "4.0.0", Cost: "O(1)",
+			Summary: "Answers what the memory is used for.", Run: memoryStats},
+		{Name: "MEMORY DOCTOR", Arity: 2, Since: "4.0.0", Cost: "O(1)",
+			Summary: "Says in words whether the memory is in order.", Run: memoryDoctor},
+		{Name: "MEMORY MALLOC-STATS", Arity: 2, Since: "4.0.0", Cost: "O(1)",
+			Summary: "Shows the figures of the allocator.", Run: memoryMallocStats},
+		{Name: "MEMORY PURGE", Arity: 2, Since: "4.0.0", Cost: "Depends on the memory in use.",
+			Summary: "Gives memory that is not in use back to the system.", Run: memoryPurge},
+		helpRow("MEMORY", "4.0.0", Loading|Stale),
+	}
+}
+
+// memoryUsage reads SAMPLES for its errors only: sizes are kept, not sampled.
+func memoryUsage(c *Ctx) error {
+	key := c.Args.Key()
+	for c.Args.More() {
+		if c.Args.Word() != "SAMPLES" || !c.Args.More() {
+			return ErrSyntax
+		}
+		c.Args.IntIn(math.MinInt64, math.MaxInt64, ErrNotInteger)
+		if last := c.Args.All()[len(c.Args.All())-c.Args.Left()-1]; len(last) > 0 && last[0] == '-' {
+			c.Args.Syntax()
+		}
+	}
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	if n, ok := c.Tx.MemoryUsage(key); ok {
+		c.Reply.Int(n)
+		return nil
+	}
+	c.Reply.Null()
+	return nil
+}
+
+func memoryStats(c *Ctx) error {
+	figures := c.Host.Memory()
+	c.Reply.Map(len(figures))
+	for _, f := range figures {
+		c.Reply.BulkString(f.Name)
+		if f.Ratio != 0 {
+			c.Reply.Double(f.Ratio)
+		} else {
+			c.Reply.Int(f.Value)
+		}
+	}
+	return nil
+}
+
+// fragmented is how much more memory than in use the process may hold before
+// MEMORY DOCTOR mentions it, and tinyStore the size below which it is not
+// worth mentioning.
+const (
+	fragmented = 1.5
+	tinyStore  = 64 << 20
+)
+
+func memoryDoctor(c *Ctx) error {
+	figures := map[string]MemoryFigure{}
+	for _, f := range c.Host.Memory() {
+		figures[f.Name] = f
+	}
+	used, ratio := figures["total.allocated"].Value, figures["fragmentation"].Ratio
+	text := fmt.Sprintf("The memory is in order: %d bytes in use, the process holds %.2f times that.\n", used, ratio)
+	switch {
+	case used < tinyStore:
+		text = fmt.Sprintf("There is little to say: %d bytes in use.\n", used)
+	case ratio > fragmented:
+		text = fmt.Sprintf("The process holds %.2f times the %d bytes in use. MEMORY PURGE gives back what can be given.\n", ratio, used)
+	}
+	c.Reply.Verbatim("txt", text)
+	return nil
+}
+
+func memoryMallocStats(c *Ctx) error {
+	var b strings.Builder
+	for _, f := range c.Host.Memory() {
+		if f.Ratio != 0 {
+			fmt.Fprintf(&b, "%s: %.4g\n", f.Name, f.Ratio)
+		} else {
+			fmt.Fprintf(&b, "%s: %d\n", f.Name, f.Value)
+		}
+	}
+	c.Reply.Verbatim("txt", b.String())
+	return nil
+}
+
+func memoryPurge(c *Ctx) error {
+	c.Host.FreeMemory()
+	c.Reply.OK()
+	return nil
+}
+
+func latencyRows() []Command {
+	return []Command{
+		{Name: "LATENCY", Arity: -2, Since: "2.8.13", Cost: "Depends on the subcommand.",
+			Summary: "Holds the commands about latency spikes, which vigil does not record."},
+		{Name: "LATENCY LATEST", Arity: 2, Flags: adminFlags, Since: "2.8.13", Cost: "O(1)",
+			Summary: "Lists the latest spikes: none.", Run: emptyArray},
+		{Name: "LATENCY HISTORY", Arity: 3, Flags: adminFlags, Syntax: "event", Since: "2.8.13", Cost: "O(1)",
+			Summary: "Lists the spikes of an event: none.", Run: emptyArray},
+		{Name: "LATENCY RESET", Arity: -2, Flags: adminFlags, Syntax: "[event [event ...]]",
+			Since: "2.8.13", Cost: "O(1)",
+			Summary: "Forgets the spikes and answers of how many events: 0.", Run: latencyReset},
+		helpRow("LATENCY", "2.8.13", Loading|Stale),
+	}
+}
+
+func emptyArray(c *Ctx) error {
+	c.Reply.Array(0)
+	return nil
+}
+
+func latencyReset(c *Ctx) error {
+	c.Reply.Int(0)
+	return nil
+}
+
+func aclRows() []Command {
+	return []Command{
+		{Name: "ACL", Arity: -2, Since: "6.0.0", Cost: "Depends on the subcommand.",
+			Summary: "Holds the commands about users; there is one, named default."},
+		{Name: "ACL WHOAMI", Arity: 2, Flags: sessionFlags, Since: "6.0.0", Cost: "O(1)",
+			Summary: "Answers the user of the connection.", Run: aclWhoAmI},
+		{Name: "ACL CAT", Arity: -2, Flags: sessionFlags, Syntax: "[category]", Since: "6.0.0", Cost: "O(1)",
+			Summary: "Lists the categories, or the commands of one.", Run: aclCat},
+		helpRow("ACL", "6.0.0", Loading|Stale),
+	}
+}
+
+func aclWhoAmI(c *Ctx) error {
+	c.Reply.BulkString(c.Client.Text().User)
+	return nil
+}
+
+func aclCat(c *Ctx) error {
+	if !c.Args.More() {
+		c.Reply.Strings(categoryNames)
+		return nil
+	}
+	category := c.Args.Bytes()
+	if c.Args.More() {
+		return ErrSubcommandArity(c.Command)
+	}
+	for _, name := range categoryNames {
+		if strings.EqualFold(name, string(category)) {
+			c.Reply.Strings(inCategory(c.Table, name))
+			return nil
+		}
+	}
+	return ErrUnknownCategory(category)
+}
+
+// inCategory lists the full names of the commands of a category.
+func inCategory(t *Table, category string) []string {
+	names := []string{}
+	for _, cmd := range t.All() {
+		for _, cat := range cmd.Categories() {
+			if cat == category && len(cmd.Subcommands()) == 0 {
+				names = append(names, cmd.FullName())
+			}
+		}
+	}
+	return names
+}

@@ -1,0 +1,221 @@
+package commands
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/structures"
+)
+
+func stringGroup() Group {
+	rows := make([]Command, 0, 24)
+	rows = append(rows, stringReads()...)
+	rows = append(rows, stringWrites()...)
+	rows = append(rows, stringNumbers()...)
+	return Group{Name: "string", Commands: rows}
+}
+
+func stringReads() []Command {
+	read := []KeySpec{Key(1, RO|Access)}
+	return []Command{
+		{Name: "GET", Arity: 2, Flags: ReadOnly | Fast, Keys: read, Syntax: "key", Since: "1.0.0",
+			Cost: "O(1)", Summary: "Answers the string at a key.", Run: get},
+		{Name: "MGET", Arity: -2, Flags: ReadOnly | Fast, Keys: []KeySpec{KeyRange(1, -1, 1, RO|Access)},
+			Syntax: "key [key ...]", Since: "1.0.0", Cost: "O(n) for n keys",
+			Summary: "Answers the strings at several keys, null for a key that holds none.", Run: mget},
+		{Name: "STRLEN", Arity: 2, Flags: ReadOnly | Fast, Keys: []KeySpec{Key(1, RO)}, Syntax: "key", Since: "2.2.0",
+			Cost: "O(1)", Summary: "Answers the length of a string in bytes.", Run: strlen},
+		{Name: "GETRANGE", Arity: 4, Flags: ReadOnly, Keys: read, Syntax: "key start end", Since: "2.4.0",
+			Cost: "O(n) for n bytes answered", Summary: "Answers a part of a string.", Run: getrange},
+		{Name: "SUBSTR", Arity: 4, Flags: ReadOnly, Keys: read, Syntax: "key start end", Since: "1.0.0",
+			Cost: "O(n) for n bytes answered", Summary: "Answers a part of a string: the old name of GETRANGE.", Run: getrange},
+		{Name: "LCS", Arity: -3, Flags: ReadOnly, Keys: []KeySpec{KeyRange(1, 2, 1, RO|Access)},
+			Syntax: "key1 key2 [LEN] [IDX] [MINMATCHLEN min-match-len] [WITHMATCHLEN]", Since: "7.0.0",
+			Cost: "O(n*m) for strings of n and m bytes", Summary: "Finds the longest common subsequence of two strings.", Run: lcs},
+	}
+}
+
+// lookString finds a string for a command that reads. A key that is missing is
+// published as a miss.
+func lookString(c *Ctx, key []byte) (b []byte, ok bool, err error) {
+	b, ok, err = c.Tx.String(key)
+	if !ok && err == nil {
+		c.Notify(EventMissed, "keymiss", key)
+	}
+	return b, ok, err
+}
+
+// noteNew publishes that key comes to be, if nothing is there yet: handlers
+// call it just before they write. The key is looked up only if somebody listens.
+func noteNew(c *Ctx, key []byte) {
+	if c.Host.NotifyClasses()&EventNew != 0 && c.Tx.Kind(key) == structures.KindNone {
+		c.Notify(EventNew, "new", key)
+	}
+}
+
+func get(c *Ctx) error {
+	key := c.Args.Key()
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	return replyString(c, key)
+}
+
+// replyString answers the string at key, or null.
+func replyString(c *Ctx, key []byte) error {
+	b, ok, err := lookString(c, key)
+	switch {
+	case err != nil:
+		return err
+	case !ok:
+		c.Reply.Null()
+	default:
+		c.Reply.Bulk(b)
+	}
+	return nil
+}
+
+func mget(c *Ctx) error {
+	keys := c.Args.Rest()
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	c.Reply.Array(len(keys))
+	for _, key := range keys {
+		// A key that holds another type answers null like a missing one.
+		if b, ok, err := lookString(c, key); ok && err == nil {
+			c.Reply.Bulk(b)
+		} else {
+			c.Reply.Null()
+		}
+	}
+	return nil
+}
+
+func strlen(c *Ctx) error {
+	key := c.Args.Key()
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	b, _, err := lookString(c, key)
+	if err != nil {
+		return err
+	}
+	c.Reply.Int(int64(len(b)))
+	return nil
+}
+
+func getrange(c *Ctx) error {
+	key, start, end := c.Args.Key(), c.Args.Int(), c.Args.Int()
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	b, _, err := lookString(c, key)
+	if err != nil {
+		return err
+	}
+	c.Reply.Bulk(substring(b, start, end))
+	return nil
+}
+
+// substring is b[start..end], both included; negative bounds count from the
+// end, and bounds outside are moved to the ends.
+func substring(b []byte, start, end int64) []byte {
+	n := int64(len(b))
+	if start < 0 && end < 0 && start > end {
+		return nil // empty even where both would be moved to the first byte
+	}
+	if start < 0 {
+		start = max(start+n, 0)
+	}
+	if end < 0 {
+		end = max(end+n, 0)
+	}
+	end = min(end, n-1)
+	if start > end {
+		return nil
+	}
+	return b[start : end+1]
+}
+
+func stringNumbers() []Command {
+	change := []KeySpec{Key(1, RW|Access|Update)}
+	return []Command{
+		{Name: "INCR", Arity: 2, Flags: Write | DenyOOM | Fast, Keys: change, Syntax: "key", Since: "1.0.0",
+			Cost: "O(1)", Summary: "Adds 1 to the integer at a key, 0 if there is none.", Run: incr},
+		{Name: "DECR", Arity: 2, Flags: Write | DenyOOM | Fast, Keys: change, Syntax: "key", Since: "1.0.0",
+			Cost: "O(1)", Summary: "Subtracts 1 from the integer at a key, 0 if there is none.", Run: decr},
+		{Name: "INCRBY", Arity: 3, Flags: Write | DenyOOM | Fast, Keys: change, Syntax: "key increment", Since: "1.0.0",
+			Cost: "O(1)", Summary: "Adds to the integer at a key, 0 if there is none.", Run: incrby},
+		{Name: "DECRBY", Arity: 3, Flags: Write | DenyOOM | Fast, Keys: change, Syntax: "key decrement", Since: "1.0.0",
+			Cost: "O(1)", Summary: "Subtracts from the integer at a key, 0 if there is none.", Run: decrby},
+		{Name: "INCRBYFLOAT", Arity: 3, Flags: Write | DenyOOM | Fast, Keys: change, Syntax: "key increment", Since: "2.6.0",
+			Cost: "O(1)", Summary: "Adds to the number at a key, 0 if there is none.", Run: incrbyfloat},
+	}
+}
+
+func incr(c *Ctx) error { return addInteger(c, c.Args.Key(), 1) }
+func decr(c *Ctx) error { return addInteger(c, c.Args.Key(), -1) }
+
+func incrby(c *Ctx) error {
+	key, n := c.Args.Key(), c.Args.Int()
+	return addInteger(c, key, n)
+}
+
+func decrby(c *Ctx) error {
+	key, n := c.Args.Key(), c.Args.Int()
+	if n == math.MinInt64 {
+		c.Args.Fail(ErrDecrOverflow)
+	}
+	return addInteger(c, key, -n)
+}
+
+func addInteger(c *Ctx, key []byte, n int64) error {
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	b, ok, err := c.Tx.String(key)
+	if err != nil {
+		return err
+	}
+	var v int64
+	if ok {
+		if v, ok = ParseInt(b); !ok {
+			return ErrNotInteger
+		}
+	}
+	if n > 0 && v > math.MaxInt64-n || n < 0 && v < math.MinInt64-n {
+		return ErrOverflow
+	}
+	v += n
+	var digits [20]byte
+	noteNew(c, key)
+	c.Tx.SetString(key, strconv.AppendInt(digits[:0], v, 10), persistence.KeepExpiry)
+	c.Notify(EventString, "incrby", key)
+	c.Reply.Int(v)
+	return nil
+}
+
+func incrbyfloat(c *Ctx) error {
+	key, arg := c.Args.Key(), c.Args.Bytes()
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	b, ok, err := c.Tx.String(key)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		b = []byte{'0'}
+	}
+	sum, err := addLongDouble(b, arg)
+	if err != nil {
+		return err
+	}
+	noteNew(c, key)
+	c.Tx.SetString(key, sum, persistence.KeepExpiry)
+	c.Notify(EventString, "incrbyfloat", key)
+	c.Reply.Bulk(sum)
+	return nil
+}

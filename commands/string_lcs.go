@@ -1,0 +1,92 @@
+package commands
+
+import (
+	"errors"
+
+	"github.com/vigildb/vigil/structures"
+)
+
+// lcsOptions are the options of LCS.
+type lcsOptions struct {
+	length, index, withLength bool
+	minMatch                  int64
+}
+
+func lcs(c *Ctx) error {
+	key1, key2 := c.Args.Key(), c.Args.Key()
+	a, _, errA := lookString(c, key1)
+	b, _, errB := lookString(c, key2)
+	// The type is looked at before the options, and worded in its own way.
+	if errors.Is(errA, structures.ErrWrongType) || errors.Is(errB, structures.ErrWrongType) {
+		return ErrLCSType
+	}
+	if err := errors.Join(errA, errB); err != nil {
+		return err
+	}
+	var o lcsOptions
+	for c.Args.More() {
+		switch c.Args.Word() {
+		case "LEN":
+			o.length = true
+		case "IDX":
+			o.index = true
+		case "WITHMATCHLEN":
+			o.withLength = true
+		case "MINMATCHLEN":
+			o.minMatch = max(c.Args.Int(), 0)
+		default:
+			c.Args.Syntax()
+		}
+	}
+	if o.length && o.index {
+		c.Args.Fail(ErrLCSLenAndIndex)
+	}
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	return replyLCS(c, a, b, o)
+}
+
+func replyLCS(c *Ctx, a, b []byte, o lcsOptions) error {
+	limit := c.Host.Limits().MaxBulk
+	if o.length {
+		n, err := structures.LCSLen(a, b, limit)
+		if err != nil {
+			return ErrLCSMemory
+		}
+		c.Reply.Int(int64(n))
+		return nil
+	}
+	// A run is never longer than the shorter string.
+	minMatch := int(min(o.minMatch, int64(min(len(a), len(b)))+1))
+	common, matches, err := structures.LCS(a, b, minMatch, limit)
+	if err != nil {
+		return ErrLCSMemory
+	}
+	if !o.index {
+		c.Reply.Bulk(common)
+		return nil
+	}
+	c.Reply.Map(2)
+	c.Reply.BulkString("matches")
+	c.Reply.Array(len(matches))
+	parts := 2
+	if o.withLength {
+		parts = 3
+	}
+	for _, m := range matches {
+		c.Reply.Array(parts)
+		c.Reply.Array(2)
+		c.Reply.Int(int64(m.AStart))
+		c.Reply.Int(int64(m.AEnd))
+		c.Reply.Array(2)
+		c.Reply.Int(int64(m.BStart))
+		c.Reply.Int(int64(m.BEnd))
+		if o.withLength {
+			c.Reply.Int(int64(m.Len()))
+		}
+	}
+	c.Reply.BulkString("len")
+	c.Reply.Int(int64(len(common)))
+	return nil
+}

@@ -1,0 +1,367 @@
+package commands
+
+import (
+	"math"
+
+	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/structures"
+)
+
+func stringWrites() []Command {
+	return []Command{
+		{Name: "SET", Arity: -3, Flags: Write | DenyOOM, Keys: []KeySpec{Key(1, RW|Access|Update|VariableKeys)},
+			Syntax: "key value [NX|XX] [GET] [EX seconds|PX milliseconds|EXAT unix-time-seconds|PXAT unix-time-milliseconds|KEEPTTL]",
+			Since:  "1.0.0", Cost: "O(1)", Summary: "Stores a string under a key, whatever that held.", Run: set},
+		{Name: "SETNX", Arity: 3, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{Key(1, OW|Insert)}, Syntax: "key value",
+			Since: "1.0.0", Cost: "O(1)", Summary: "Stores a string if the key does not exist.", Run: setnx},
+		{Name: "SETEX", Arity: 4, Flags: Write | DenyOOM, Keys: []KeySpec{Key(1, OW|Update)}, Syntax: "key seconds value",
+			Since: "2.0.0", Cost: "O(1)", Summary: "Stores a string for a number of seconds.", Run: setex},
+		{Name: "PSETEX", Arity: 4, Flags: Write | DenyOOM, Keys: []KeySpec{Key(1, OW|Update)}, Syntax: "key milliseconds value",
+			Since: "2.6.0", Cost: "O(1)", Summary: "Stores a string for a number of milliseconds.", Run: psetex},
+		{Name: "GETSET", Arity: 3, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{Key(1, RW|Access|Update)}, Syntax: "key value",
+			Since: "1.0.0", Cost: "O(1)", Summary: "Stores a string and answers the one that was there.", Run: getset},
+		{Name: "GETDEL", Arity: 2, Flags: Write | Fast, Keys: []KeySpec{Key(1, RW|Access|Delete)}, Syntax: "key",
+			Since: "6.2.0", Cost: "O(1)", Summary: "Answers the string at a key and deletes the key.", Run: getdel},
+		{Name: "GETEX", Arity: -2, Flags: Write | Fast, Keys: []KeySpec{Key(1, RW|Access|Update)},
+			Syntax: "key [EX seconds|PX milliseconds|EXAT unix-time-seconds|PXAT unix-time-milliseconds|PERSIST]",
+			Since:  "6.2.0", Cost: "O(1)", Summary: "Answers the string at a key and changes when it expires.", Run: getex},
+		{Name: "MSET", Arity: -3, Flags: Write | DenyOOM, Keys: []KeySpec{KeyRange(1, -1, 2, OW|Update)},
+			Syntax: "key value [key value ...]", Since: "1.0.1", Cost: "O(n) for n keys",
+			Summary: "Stores strings under several keys at once.", Run: mset},
+		{Name: "MSETNX", Arity: -3, Flags: Write | DenyOOM, Keys: []KeySpec{KeyRange(1, -1, 2, OW|Insert)},
+			Syntax: "key value [key value ...]", Since: "1.0.1", Cost: "O(n) for n keys",
+			Summary: "Stores strings under several keys if none of them exists.", Run: msetnx},
+		{Name: "APPEND", Arity: 3, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{Key(1, RW|Insert)}, Syntax: "key value",
+			Since: "2.0.0", Cost: "O(n) for n bytes appended", Summary: "Appends to a string, making it if needed.", Run: appendString},
+		{Name: "SETRANGE", Arity: 4, Flags: Write | DenyOOM, Keys: []KeySpec{Key(1, RW|Update)}, Syntax: "key offset value",
+			Since: "2.2.0", Cost: "O(n) for n bytes written, and for zeros that fill a gap",
+			Summary: "Overwrites a part of a string, lengthening it if needed.", Run: setrange},
+	}
+}
+
+// when is the option of SET and GETEX that says how long the key lives. They
+// exclude each other; one may be given twice, and the last counts.
+type when uint8
+
+const (
+	whenUnsaid when = iota
+	whenEX
+	whenPX
+	whenEXAT
+	whenPXAT
+	whenKeep
+	whenPersist
+)
+
+// expiryOption is such an option and its number, which is read only later:
+// errors of syntax come before it, and for GETEX a missing key too.
+type expiryOption struct {
+	when   when
+	number []byte
+}
+
+// read takes the option that begins with word; false if it is none that allowed
+// has, or contradicts an earlier one.
+func (o *expiryOption) read(a *Args, word string, keep when) bool {
+	var w when
+	switch word {
+	case "EX":
+		w = whenEX
+	case "PX":
+		w = whenPX
+	case "EXAT":
+		w = whenEXAT
+	case "PXAT":
+		w = whenPXAT
+	case "KEEPTTL":
+		w = whenKeep
+	case "PERSIST":
+		w = whenPersist
+	default:
+		return false
+	}
+	if w >= whenKeep && w != keep || o.when != whenUnsaid && o.when != w {
+		return false
+	}
+	o.when = w
+	if w < whenKeep {
+		o.number = a.Bytes()
+	}
+	return true
+}
+
+// expiry is what the option asks for.
+func (o *expiryOption) expiry(c *Ctx) (persistence.Expiry, error) {
+	switch o.when {
+	case whenUnsaid, whenPersist:
+		return persistence.NoExpiry, nil
+	case whenKeep:
+		return persistence.KeepExpiry, nil
+	}
+	v, ok := ParseInt(o.number)
+	if !ok {
+		return 0, ErrNotInteger
+	}
+	if v <= 0 {
+		return 0, ErrInvalidExpire(c.Command)
+	}
+	if o.when == whenEX || o.when == whenEXAT {
+		if v > math.MaxInt64/1000 {
+			return 0, ErrInvalidExpire(c.Command)
+		}
+		v *= 1000
+	}
+	if o.when == whenEX || o.when == whenPX {
+		if v > math.MaxInt64-c.Now {
+			return 0, ErrInvalidExpire(c.Command)
+		}
+		v += c.Now
+	}
+	return persistence.Expiry(v), nil
+}
+
+// condition is NX or XX of a SET.
+type condition uint8
+
+const (
+	always condition = iota
+	ifAbsent
+	ifPresent
+)
+
+func set(c *Ctx) error {
+	key, value := c.Args.Key(), c.Args.Bytes()
+	var cond condition
+	var answerOld bool
+	var ttl expiryOption
+	for c.Args.More() {
+		switch word := c.Args.Word(); {
+		case word == "NX" && cond != ifPresent:
+			cond = ifAbsent
+		case word == "XX" && cond != ifAbsent:
+			cond = ifPresent
+		case word == "GET":
+			answerOld = true
+		case !ttl.read(&c.Args, word, whenKeep):
+			c.Args.Syntax()
+		}
+	}
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	e, err := ttl.expiry(c)
+	if err != nil {
+		return err
+	}
+	if answerOld {
+		if err := replyString(c, key); err != nil {
+			return err
+		}
+	}
+	done := store(c, key, value, cond, e)
+	switch {
+	case answerOld:
+	case done:
+		c.Reply.OK()
+	default:
+		c.Reply.Null()
+	}
+	return nil
+}
+
+// store sets key if the condition holds and reports whether it did.
+func store(c *Ctx, key, value []byte, cond condition, e persistence.Expiry) bool {
+	if cond != always && (c.Tx.Kind(key) == structures.KindNone) != (cond == ifAbsent) {
+		return false
+	}
+	noteNew(c, key)
+	c.Tx.SetString(key, value, e)
+	c.Notify(EventString, "set", key)
+	if e > 0 {
+		c.Notify(EventGeneric, "expire", key)
+	}
+	return true
+}
+
+func setnx(c *Ctx) error {
+	key, value := c.Args.Key(), c.Args.Bytes()
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	var n int64
+	if store(c, key, value, ifAbsent, persistence.NoExpiry) {
+		n = 1
+	}
+	c.Reply.Int(n)
+	return nil
+}
+
+func setex(c *Ctx) error  { return setFor(c, whenEX) }
+func psetex(c *Ctx) error { return setFor(c, whenPX) }
+
+func setFor(c *Ctx, unit when) error {
+	key, ttl, value := c.Args.Key(), expiryOption{unit, c.Args.Bytes()}, c.Args.Bytes()
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	e, err := ttl.expiry(c)
+	if err != nil {
+		return err
+	}
+	store(c, key, value, always, e)
+	c.Reply.OK()
+	return nil
+}
+
+func getset(c *Ctx) error {
+	key, value := c.Args.Key(), c.Args.Bytes()
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	if err := replyString(c, key); err != nil {
+		return err
+	}
+	store(c, key, value, always, persistence.NoExpiry)
+	return nil
+}
+
+func getdel(c *Ctx) error {
+	key := c.Args.Key()
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	if err := replyString(c, key); err != nil {
+		return err
+	}
+	if c.Tx.Delete(key) {
+		c.Notify(EventGeneric, "del", key)
+	}
+	return nil
+}
+
+func getex(c *Ctx) error {
+	key := c.Args.Key()
+	var ttl expiryOption
+	for c.Args.More() {
+		if !ttl.read(&c.Args, c.Args.Word(), whenPersist) {
+			c.Args.Syntax()
+		}
+	}
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	b, ok, err := lookString(c, key)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		c.Reply.Null()
+		return nil
+	}
+	e, err := ttl.expiry(c)
+	if err != nil {
+		return err
+	}
+	c.Reply.Bulk(b)
+	switch {
+	case ttl.when == whenPersist:
+		if c.Tx.Persist(key) {
+			c.Notify(EventGeneric, "persist", key)
+		}
+	case e > 0 && int64(e) <= c.Now: // EXAT and PXAT of a time that has come
+		c.Tx.Delete(key)
+		c.Notify(EventGeneric, "del", key)
+	case e > 0:
+		c.Tx.SetExpire(key, int64(e))
+		c.Notify(EventGeneric, "expire", key)
+	}
+	return nil
+}
+
+func mset(c *Ctx) error {
+	pairs := c.Args.Rest()
+	if len(pairs)%2 != 0 {
+		return ErrArity(c.Command)
+	}
+	for i := 0; i < len(pairs); i += 2 {
+		store(c, pairs[i], pairs[i+1], always, persistence.NoExpiry)
+	}
+	c.Reply.OK()
+	return nil
+}
+
+func msetnx(c *Ctx) error {
+	pairs := c.Args.Rest()
+	if len(pairs)%2 != 0 {
+		return ErrArity(c.Command)
+	}
+	for i := 0; i < len(pairs); i += 2 {
+		if c.Tx.Kind(pairs[i]) != structures.KindNone {
+			c.Reply.Int(0)
+			return nil
+		}
+	}
+	for i := 0; i < len(pairs); i += 2 {
+		store(c, pairs[i], pairs[i+1], always, persistence.NoExpiry)
+	}
+	c.Reply.Int(1)
+	return nil
+}
+
+// fits reports whether n bytes at offset off, neither negative, make a string
+// that is not too long.
+func fits(c *Ctx, off int64, n int) bool {
+	limit := min(c.Host.Limits().MaxBulk, structures.MaxStringLen)
+	return off <= limit && int64(n) <= limit-off
+}
+
+func appendString(c *Ctx) error {
+	key, value := c.Args.Key(), c.Args.Bytes()
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	old, _, err := c.Tx.String(key)
+	if err != nil {
+		return err
+	}
+	n := len(old)
+	if !fits(c, int64(n), len(value)) {
+		return ErrStringTooLong
+	}
+	noteNew(c, key)
+	if err := c.Tx.PatchString(key, n, value); err != nil {
+		return err
+	}
+	c.Notify(EventString, "append", key)
+	c.Reply.Int(int64(n + len(value)))
+	return nil
+}
+
+func setrange(c *Ctx) error {
+	key, off, value := c.Args.Key(), c.Args.Int(), c.Args.Bytes()
+	if c.Args.Err() == nil && off < 0 {
+		c.Args.Fail(ErrOffsetRange)
+	}
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	old, _, err := c.Tx.String(key)
+	if err != nil {
+		return err
+	}
+	n := int64(len(old))
+	if len(value) == 0 {
+		c.Reply.Int(n) // writing nothing changes nothing, not even the length
+		return nil
+	}
+	if !fits(c, off, len(value)) {
+		return ErrStringTooLong
+	}
+	noteNew(c, key)
+	if err := c.Tx.PatchString(key, int(off), value); err != nil {
+		return err
+	}
+	c.Notify(EventString, "setrange", key)
+	c.Reply.Int(max(n, off+int64(len(value))))
+	return nil
+}
