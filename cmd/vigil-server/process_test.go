@@ -1,0 +1,219 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// binary is the server under test, built once.
+var binary string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "vigil-server")
+	if err != nil {
+		panic(err)
+	}
+	binary = filepath.Join(dir, "vigil-server")
+	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)
+		os.Exit(1)
+	}
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// process is a running server.
+type process struct {
+	cmd  *exec.Cmd
+	addr string
+	out  *bytes.Buffer
+	done chan error // the exit; one value
+	read chan struct{}
+}
+
+var listening = regexp.MustCompile(`listening on (127\.0\.0\.1:\d+)`)
+
+// launch starts a server on any free port and waits until it is ready.
+func launch(t *testing.T, args ...string) *process {
+	t.Helper()
+	p := &process{cmd: exec.Command(binary, append([]string{"--port", "0"}, args...)...),
+		out: &bytes.Buffer{}, done: make(chan error, 1), read: make(chan struct{})}
+	pipe, err := p.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.cmd.Stderr = p.cmd.Stdout
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ready := make(chan string, 1)
+	go p.follow(pipe, ready)
+	t.Cleanup(func() {
+		p.cmd.Process.Kill()
+		<-p.done
+		p.done <- nil
+	})
+	select {
+	case p.addr = <-ready:
+		if p.addr == "" {
+			t.Fatalf("the server ended before it was ready:\n%s", p.out)
+		}
+	case <-time.After(30 * time.Second):
+		t.Fatal("the server was not ready within 30 s")
+	}
+	return p
+}
+
+// follow reads the log to its end and then collects the exit.
+func (p *process) follow(pipe io.Reader, ready chan<- string) {
+	addr := ""
+	for lines := bufio.NewScanner(pipe); lines.Scan(); {
+		fmt.Fprintln(p.out, lines.Text())
+		if m := listening.FindStringSubmatch(lines.Text()); m != nil {
+			addr = m[1]
+		}
+		if strings.Contains(lines.Text(), "Ready to accept connections") {
+			ready <- addr
+		}
+	}
+	close(ready)
+	close(p.read)
+	p.done <- p.cmd.Wait()
+}
+
+// wait is the error of the exit, nil for status 0.
+func (p *process) wait() error {
+	err := <-p.done
+	p.done <- err
+	return err
+}
+
+func (p *process) signal(t *testing.T, s os.Signal) {
+	t.Helper()
+	if err := p.cmd.Process.Signal(s); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// client is a connection that speaks plain RESP2.
+type client struct {
+	nc net.Conn
+	r  *bufio.Reader
+}
+
+func dial(t *testing.T, p *process) *client {
+	t.Helper()
+	nc, err := net.Dial("tcp", p.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { nc.Close() })
+	return &client{nc, bufio.NewReader(nc)}
+}
+
+func (c *client) send(line string) error {
+	_, err := io.WriteString(c.nc, line+"\r\n")
+	return err
+}
+
+// reply reads one reply of a string, integer, error or array, as text.
+func (c *client) reply() (string, error) {
+	line, err := c.r.ReadString('\n')
+	if err != nil {
+		return "", err
+	}
+	line = strings.TrimRight(line, "\r\n")
+	switch line[0] {
+	case '$':
+		n, _ := strconv.Atoi(line[1:])
+		if n < 0 {
+			return "(nil)", nil
+		}
+		b := make([]byte, n+2)
+		_, err := io.ReadFull(c.r, b)
+		return string(b[:n]), err
+	case '*':
+		n, _ := strconv.Atoi(line[1:])
+		var parts []string
+		for range n {
+			part, err := c.reply()
+			if err != nil {
+				return "", err
+			}
+			parts = append(parts, part)
+		}
+		return "[" + strings.Join(parts, " ") + "]", nil
+	}
+	return line[1:], nil
+}
+
+func (c *client) do(t *testing.T, line string) string {
+	t.Helper()
+	if err := c.send(line); err != nil {
+		t.Fatalf("%s: %v", line, err)
+	}
+	got, err := c.reply()
+	if err != nil {
+		t.Fatalf("%s: %v", line, err)
+	}
+	return got
+}
+
+func TestServerAnnouncesItselfAndEndsCleanlyOnSIGTERM(t *testing.T) {
+	dir := t.TempDir()
+	p := launch(t, "--dir", dir)
+	c := dial(t, p)
+	if got := c.do(t, "SET k v"); got != "OK" {
+		t.Fatalf("SET: %s", got)
+	}
+	p.signal(t, syscall.SIGTERM)
+	if err := p.wait(); err != nil {
+		t.Fatalf("exit after SIGTERM: %v\n%s", err, p.out)
+	}
+	if want := fmt.Sprintf(" PID: %d", p.cmd.Process.Pid); !strings.Contains(p.out.String(), want) {
+		t.Errorf("no %q in the log:\n%s", want, p.out)
+	}
+	p = launch(t, "--dir", dir)
+	if got := dial(t, p).do(t, "GET k"); got != "v" {
+		t.Errorf("GET after a clean restart: got %s, want v", got)
+	}
+}
+
+func TestShutdownCommandEndsTheServer(t *testing.T) {
+	p := launch(t, "--dir", t.TempDir())
+	if err := dial(t, p).send("SHUTDOWN"); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.wait(); err != nil {
+		t.Fatalf("exit after SHUTDOWN: %v\n%s", err, p.out)
+	}
+}
+
+func TestSecondServerOnOneDirectoryIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	launch(t, "--dir", dir)
+	out, err := exec.Command(binary, "--port", "0", "--dir", dir).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "in use") {
+		t.Errorf("second server on the same directory: %v\n%s", err, out)
+	}
+}
+
+func TestMisspeltDirectiveNamesTheNearest(t *testing.T) {
+	out, err := exec.Command(binary, "--maxmemry", "1gb").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "maxmemory") {
+		t.Errorf("--maxmemry: %v\n%s", err, out)
+	}
+}

@@ -1,0 +1,72 @@
+package server
+
+import (
+	"errors"
+
+	"github.com/vigildb/vigil/commands"
+)
+
+// errPaused is the answer of admit when CLIENT PAUSE holds the command back.
+var errPaused = errors.New("paused")
+
+// admit decides whether a call may run now, in Redis's order of checks. nil
+// means yes.
+func (s *session) admit(cmd *commands.Command, sub bool, argv [][]byte) error {
+	switch {
+	case cmd == nil:
+		return commands.ErrUnknownCommand(argv)
+	case len(cmd.Subcommands()) > 0 && !sub && len(argv) > 1:
+		return commands.ErrUnknownSubcommand(cmd, argv[1])
+	case len(cmd.Subcommands()) > 0 && !sub && cmd.Run == nil, !cmd.ArityOK(len(argv)):
+		return commands.ErrArity(cmd)
+	case !s.Has(commands.ClientAuthenticated) && !cmd.Is(commands.NoAuth) && s.mustAuth():
+		return commands.ErrNoAuth
+	case cmd.Is(commands.NoMulti) && s.Has(commands.ClientMulti):
+		return commands.ErrNotInMulti
+	}
+	if s.subs.count() > 0 && s.Proto() == 2 && !cmd.Is(commands.Subscriber) {
+		return commands.ErrNotAllowedSubscribed(cmd)
+	}
+	if err := s.admitWrite(cmd); err != nil {
+		return err
+	}
+	if s.srv.pause.holds(cmd, s) {
+		return errPaused
+	}
+	return nil
+}
+
+// admitWrite refuses writes that the store cannot take: no memory left under a
+// policy that removes nothing, or a journal that cannot be written.
+func (s *session) admitWrite(cmd *commands.Command) error {
+	if cmd.Is(commands.DenyOOM) && s.srv.store.OverMemory() {
+		return commands.ErrOOM
+	}
+	if cmd.Is(commands.Write) {
+		if err := s.srv.store.WriteError(); err != nil {
+			return commands.ErrMisconf
+		}
+	}
+	return nil
+}
+
+// mustAuth reports whether clients have to authenticate. A client that came
+// before a password was set stays authenticated.
+func (s *session) mustAuth() bool {
+	if s.srv.settings().password == "" {
+		s.Set(commands.ClientAuthenticated)
+		return false
+	}
+	return true
+}
+
+// reject answers a call that did not run; inside MULTI it dooms the transaction.
+func (s *session) reject(cmd *commands.Command, err error) {
+	if s.Has(commands.ClientMulti) && (cmd == nil || !cmd.Is(commands.NotQueued)) {
+		s.Set(commands.ClientDirtyExec)
+	}
+	text, _ := commands.Text(err)
+	s.srv.stats.rejected(cmd)
+	s.srv.stats.countError(string(text))
+	s.ctx.Reply.Error(text)
+}

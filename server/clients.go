@@ -1,0 +1,100 @@
+package server
+
+import (
+	"net"
+	"sort"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// clients is everybody who is connected.
+type clients struct {
+	last atomic.Uint64 // the last id given
+
+	mu  sync.Mutex
+	all map[uint64]*session // guarded by mu
+}
+
+func (c *clients) nextID() uint64 { return c.last.Add(1) }
+
+// add lets a client in unless limit clients are there already.
+func (c *clients) add(s *session, limit int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.all) >= limit {
+		return false
+	}
+	if c.all == nil {
+		c.all = map[uint64]*session{}
+	}
+	c.all[s.ID] = s
+	return true
+}
+
+func (c *clients) remove(s *session) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.all, s.ID)
+}
+
+func (c *clients) count() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.all)
+}
+
+func (c *clients) find(id uint64) *session {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.all[id]
+}
+
+// list is every client, oldest first.
+func (c *clients) list() []*session {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := make([]*session, 0, len(c.all))
+	for _, s := range c.all {
+		out = append(out, s)
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].ID < out[j].ID })
+	return out
+}
+
+func (c *clients) hangUpAll() {
+	for _, s := range c.list() {
+		s.end.hangUp()
+	}
+}
+
+// addresses names both ends of a connection as CLIENT LIST shows them.
+func addresses(nc net.Conn) (remote, local string, unix bool) {
+	local, remote = nc.LocalAddr().String(), nc.RemoteAddr().String()
+	if nc.LocalAddr().Network() == "unix" {
+		return local + ":0", local + ":0", true
+	}
+	return remote, local, false
+}
+
+// tune sets the options of a socket as the configuration asks.
+func (srv *Server) tune(nc net.Conn) {
+	tcp, ok := nc.(*net.TCPConn)
+	if !ok {
+		return
+	}
+	if keep := srv.settings().keepAlive; keep > 0 {
+		tcp.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: keep, Interval: max(keep/3, time.Second), Count: 3})
+		return
+	}
+	tcp.SetKeepAlive(false)
+}
+
+// clientTotals are what one client has done; only its owner writes them.
+type clientTotals struct{ commands int64 }
+
+// isLoopback reports whether an "ip:port" is on this machine.
+func isLoopback(addr string) bool {
+	host, _, err := net.SplitHostPort(addr)
+	return err == nil && net.ParseIP(host).IsLoopback()
+}

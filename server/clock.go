@@ -1,0 +1,24 @@
+package server
+
+import "time"
+
+// Clock is where the server takes its time from. Everything below the server
+// is told the time; only a Clock reads it.
+type Clock interface {
+	Now() time.Time
+	// AfterFunc calls f once, in a goroutine of its own, when d has passed.
+	// Stopping it is best effort: f may be running already.
+	AfterFunc(d time.Duration, f func()) (stop func())
+}
+
+// SystemClock is the machine's clock.
+type SystemClock struct{}
+
+// Now is the time of day with its monotonic part.
+func (SystemClock) Now() time.Time { return time.Now() }
+
+// AfterFunc is time.AfterFunc.
+func (SystemClock) AfterFunc(d time.Duration, f func()) (stop func()) {
+	t := time.AfterFunc(d, f)
+	return func() { t.Stop() }
+}

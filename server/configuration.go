@@ -1,0 +1,104 @@
+package server
+
+import (
+	"crypto/subtle"
+
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/server/conf"
+	"github.com/vigildb/vigil/structures/glob"
+)
+
+// configure takes the configuration of the options, or the defaults, and keeps
+// the snapshot that commands look at up to date.
+func (srv *Server) configure() {
+	if srv.config = srv.opts.Config; srv.config == nil {
+		srv.config = conf.New()
+	}
+	srv.apply(srv.config.Settings())
+}
+
+// apply makes a configuration the current one. CONFIG SET calls it for every
+// change, one at a time.
+func (srv *Server) apply(c *conf.Settings) {
+	set := newSettings(c, &srv.opts)
+	srv.current.Store(set)
+	srv.logLevel.Store(int32(c.LogLevel))
+	srv.slowlog.threshold.Store(c.SlowlogLogSlowerThan * 1000)
+	srv.slowlog.setLimit(c.SlowlogMaxLen)
+	if srv.store != nil {
+		srv.store.SetSync(set.sync)
+		srv.store.SetMaxMemory(c.MaxMemory, set.policy, c.MaxMemorySamples)
+	}
+}
+
+// watched are the directives that apply looks at.
+var watchedDirectives = []string{
+	"loglevel", "slowlog-log-slower-than", "slowlog-max-len", "appendfsync", "maxmemory", "maxmemory-policy",
+	"maxmemory-samples", "requirepass", "maxclients", "client-query-buffer-limit", "client-output-buffer-limit",
+	"timeout", "tcp-keepalive", "notify-keyspace-events", "save", "proto-max-bulk-len", "hll-sparse-max-bytes",
+	"list-max-listpack-size", "hash-max-listpack-entries", "hash-max-listpack-value",
+}
+
+// watchConfig follows CONFIG SET once the store is open.
+func (srv *Server) watchConfig() {
+	srv.config.Watch(srv.apply, watchedDirectives...)
+}
+
+// ConfigGet lists names and values.
+func (s *session) ConfigGet(patterns []string) []string {
+	var out []string
+	match := func(pattern, name string) bool { return glob.Match([]byte(pattern), []byte(name)) }
+	for _, p := range s.srv.config.Get(patterns, match) {
+		out = append(out, p.Name, p.Value)
+	}
+	return out
+}
+
+// ConfigSet changes directives, all or none.
+func (s *session) ConfigSet(pairs []string) error {
+	list := make([]conf.Pair, 0, len(pairs)/2)
+	for i := 0; i+1 < len(pairs); i += 2 {
+		list = append(list, conf.Pair{Name: pairs[i], Value: pairs[i+1]})
+	}
+	if err := s.srv.config.Set(conf.Caller{Local: s.local()}, list); err != nil {
+		return commands.WireError(err.Error())
+	}
+	return nil
+}
+
+// ConfigRewrite writes the configuration file anew.
+func (s *session) ConfigRewrite() error {
+	if s.srv.config.File() == "" {
+		return commands.ErrNoConfigFile
+	}
+	if err := s.srv.config.Rewrite(nil); err != nil {
+		s.srv.logf(LogWarning, "CONFIG REWRITE: %v", err)
+		return commands.ErrRewritingConfig(err)
+	}
+	s.srv.logf(LogNotice, "CONFIG REWRITE executed with success")
+	return nil
+}
+
+// ConfigResetStat sets the counters to zero.
+func (s *session) ConfigResetStat() {
+	s.srv.stats.reset()
+}
+
+// Password compares in constant time, so that a reply tells nothing by when it
+// comes. There is one user, "default".
+func (s *session) Password(user, password []byte) (ok, required bool) {
+	want := s.srv.settings().password
+	if string(user) != "default" {
+		return false, want != ""
+	}
+	if want == "" {
+		return true, false
+	}
+	return subtle.ConstantTimeCompare(password, []byte(want)) == 1, true
+}
+
+// local reports whether the client is on this machine, which some directives
+// ask for.
+func (s *session) local() bool {
+	return s.Unix || isLoopback(s.Addr)
+}

@@ -1,0 +1,121 @@
+package server
+
+import (
+	"sync"
+	"time"
+)
+
+const (
+	// cronPeriod is how often the background work looks around, as hz 10.
+	cronPeriod = 100 * time.Millisecond
+	// expireBudget is how long one round of active expiry may take: a quarter
+	// of one core at the most.
+	expireBudget = cronPeriod / 4
+	// clientRound is how often idle clients are looked for, in rounds.
+	clientRound = 10
+)
+
+// cron is the background work, a round every cronPeriod. Each round plans the
+// next, so that a slow one is not followed by a crowd.
+type cron struct {
+	mu      sync.Mutex
+	stopped bool   // guarded by mu
+	cancel  func() // the timer of the next round; guarded by mu
+
+	running sync.Mutex // held during a round; it guards what follows
+	round   int64
+	sample  [16]float64 // commands a second, the latest samples
+	at      time.Time   // of the last sample
+	calls   int64       // processed at that time
+}
+
+func (c *cron) plan(srv *Server) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stopped {
+		return
+	}
+	c.cancel = srv.clock.AfterFunc(cronPeriod, func() {
+		c.run(srv)
+		c.plan(srv)
+	})
+}
+
+// stop plans no more rounds and waits for the one that runs.
+func (c *cron) stop() {
+	c.mu.Lock()
+	c.stopped = true
+	if c.cancel != nil {
+		c.cancel()
+	}
+	c.mu.Unlock()
+	c.running.Lock()
+	c.running.Unlock() //nolint:staticcheck // taken only to wait
+}
+
+func (c *cron) run(srv *Server) {
+	c.running.Lock()
+	defer c.running.Unlock()
+	if srv.done.Err() != nil {
+		return
+	}
+	c.round++
+	now := srv.clock.Now()
+	if srv.activeExpire.Load() && !srv.pause.active() {
+		srv.store.ExpireCycle(now.UnixMilli(), expireBudget)
+	}
+	c.measure(srv, now)
+	srv.autosave(now)
+	if c.round%clientRound == 0 {
+		srv.dropIdle(now)
+		srv.gather()
+	}
+}
+
+// measure keeps the commands a second of the last 16 rounds.
+func (c *cron) measure(srv *Server, now time.Time) {
+	calls := srv.stats.processed()
+	if gone := now.Sub(c.at).Seconds(); !c.at.IsZero() && gone > 0 {
+		c.sample[c.round%int64(len(c.sample))] = float64(calls-c.calls) / gone
+	}
+	c.at, c.calls = now, calls
+	sum := 0.0
+	for _, v := range c.sample {
+		sum += v
+	}
+	srv.opsPerSecond.Store(int64(sum / float64(len(c.sample))))
+}
+
+// dropIdle closes clients that sent nothing for the time that the directive
+// timeout allows. Subscribers, monitors and blocked clients may be silent.
+func (srv *Server) dropIdle(now time.Time) {
+	limit := srv.settings().idleTimeout
+	if limit <= 0 {
+		return
+	}
+	for _, s := range srv.clients.list() {
+		if s.mayBeSilent() {
+			continue
+		}
+		if now.UnixMilli()-s.lastInput.Load() > limit.Milliseconds() {
+			srv.logf(LogVerbose, "closing idle client %d", s.ID)
+			s.end.hangUp()
+		}
+	}
+}
+
+// millisUntil is the time from now to a unix time in milliseconds, not negative.
+func (srv *Server) millisUntil(unix int64) time.Duration {
+	return max(0, time.Duration(unix-srv.clock.Now().UnixMilli())*time.Millisecond)
+}
+
+// waitABit pauses an accept loop that failed for want of a resource.
+func (srv *Server) waitABit() {
+	wake := make(chan struct{}) // closed by the timer
+	stop := srv.clock.AfterFunc(50*time.Millisecond, func() { close(wake) })
+	defer stop()
+	select {
+	case <-wake:
+	case <-srv.done.Done():
+	}
+}

@@ -1,0 +1,198 @@
+package server
+
+import (
+	"time"
+
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/persistence"
+)
+
+// execute is the life of one command, in order. Invariants: a command that is
+// refused changes nothing; a handler runs with every key of its call locked;
+// what it changed is in the journal before its locks are released, so that the
+// journal's order is the order of effects; its reply is complete or an error.
+func (s *session) execute(argv [][]byte) {
+	mark := s.ctx.Reply.Len()
+	cmd, sub := s.srv.table.Lookup(argv)
+	err := s.admit(cmd, sub, argv)
+	switch {
+	case err == errPaused:
+		s.paused = true
+		return
+	case err != nil:
+		s.reject(cmd, err)
+	case s.Has(commands.ClientMulti) && !cmd.Is(commands.NotQueued):
+		s.enqueue(cmd, argv)
+	default:
+		s.call(cmd, argv)
+	}
+	if s.Has(commands.ClientReplyOff | commands.ClientReplySkip) {
+		s.hideReply(mark)
+	}
+}
+
+// call locks, runs, journals, serves who waits, unlocks and counts.
+func (s *session) call(cmd *commands.Command, argv [][]byte) {
+	srv := s.srv
+	start := s.lastTime
+	if srv.monitors.any() && !cmd.Is(commands.SkipMonitor) && !cmd.Is(commands.Admin) {
+		srv.monitors.show(s, argv, start)
+	}
+	if cmd.Is(commands.DenyOOM) {
+		srv.store.MakeRoom()
+	}
+	s.ctx.Now = start.UnixMilli()
+	s.prepare(cmd, argv)
+	s.lock(cmd)
+	err := s.invoke(cmd, argv)
+	s.commit()
+	s.release()
+	if w := s.ctx.Parked(); w != nil && err == nil {
+		s.ctx.Woken = nil
+	}
+	s.account(cmd, argv, start, err)
+}
+
+// prepare collects the shards that the call needs.
+func (s *session) prepare(cmd *commands.Command, argv [][]byte) {
+	s.shards = persistence.Shards{}
+	switch {
+	case cmd.Is(commands.Keyspace):
+		s.shards.AddAll()
+	case cmd.Is(commands.LocksQueue):
+		s.addQueue()
+	}
+	s.keys = s.keys[:0]
+	if len(cmd.Keys) > 0 {
+		s.keys = cmd.AppendKeys(s.keys, argv)
+		for _, k := range s.keys {
+			s.shards.Add(s.srv.store.Hash(argv[k.Index]))
+		}
+	}
+}
+
+// lock takes the shards of the call. If clients wait for one of its keys, the
+// shards that they need are taken too, so that they are served before anybody
+// else can see the key: the set is widened before, and checked again once
+// nobody can begin to wait for these keys any more.
+func (s *session) lock(cmd *commands.Command) {
+	if s.shards.Empty() {
+		s.tx.OnChange = nil
+		return
+	}
+	w := &s.srv.waiting
+	for {
+		if cmd.Is(commands.Write) && w.any() {
+			w.widen(&s.shards, s)
+		}
+		s.tx.Lock(&s.shards, s.ctx.Now)
+		s.locked = true
+		if !cmd.Is(commands.Write) || !w.any() {
+			break
+		}
+		need := s.shards
+		if w.widen(&need, s); s.shards.Contains(need) {
+			break
+		}
+		s.release()
+		s.shards = need
+	}
+	s.tx.Select(s.DB())
+	s.tx.NoTouch = s.Has(commands.ClientNoTouch)
+	s.tx.OnChange = nil
+	if w.any() || s.srv.watches.any() {
+		s.tx.OnChange = s.changed
+	}
+}
+
+// release gives the locks back.
+func (s *session) release() {
+	if s.locked {
+		s.locked = false
+		s.tx.Unlock()
+	}
+}
+
+// commit seals what changed, and serves the clients that waited for it.
+func (s *session) commit() {
+	if !s.locked {
+		return
+	}
+	if lsn := s.tx.Commit(); lsn > 0 {
+		s.lsn = lsn
+	}
+	for i := 0; i < len(s.ready); i++ {
+		s.serve(s.ready[i])
+	}
+	s.ready = s.ready[:0]
+}
+
+// invoke runs the handler. The reply is rewound if it fails, so that an error
+// is the whole answer.
+func (s *session) invoke(cmd *commands.Command, argv [][]byte) error {
+	c := &s.ctx
+	c.Command = cmd
+	first := 1
+	if cmd.Parent() != nil {
+		first = 2
+	}
+	c.Args.Reset(argv, first)
+	mark := c.Reply.Len()
+	err := cmd.Run(c)
+	if err != nil {
+		c.Reply.Rewind(mark)
+		s.fail(cmd, err)
+		return err
+	}
+	if w := c.Parked(); w != nil {
+		s.park(cmd, argv, w)
+	}
+	return nil
+}
+
+// fail writes an error and counts it.
+func (s *session) fail(cmd *commands.Command, err error) {
+	text, known := commands.Text(err)
+	if !known {
+		s.srv.logf(LogWarning, "%s failed: %v", cmd.FullName(), err)
+	}
+	s.srv.stats.countError(string(text))
+	s.ctx.Reply.Error(text)
+}
+
+// changed is the transaction's word that a key was changed, under its lock.
+func (s *session) changed(db int, key []byte) {
+	s.srv.watches.touch(db, key)
+	if s.srv.waiting.wanted(db, key) {
+		s.ready = append(s.ready, readyKey{db, string(key)})
+	}
+}
+
+// account counts the call and keeps it if it was slow.
+func (s *session) account(cmd *commands.Command, argv [][]byte, start time.Time, err error) {
+	end := s.srv.clock.Now()
+	s.lastTime = end
+	took := end.Sub(start)
+	s.srv.stats.called(cmd, took, err != nil)
+	s.totals.commands++
+	if s.srv.slowlog.wants(took) && !cmd.Is(commands.SkipSlowlog) {
+		s.srv.slowlog.add(s, argv, start, took)
+	}
+	if s.ctx.CloseAfter {
+		s.closing = true
+	}
+}
+
+func (s *session) hideReply(mark int) {
+	if s.Has(commands.ClientReplyOff) {
+		s.ctx.Reply.Rewind(mark)
+		return
+	}
+	// SKIP holds for the command after the one that asked for it.
+	if s.skipNext {
+		s.skipNext = false
+		return
+	}
+	s.Clear(commands.ClientReplySkip)
+	s.ctx.Reply.Rewind(mark)
+}

@@ -1,0 +1,91 @@
+package server
+
+import (
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/vigildb/vigil/commands"
+)
+
+// admin is what the commands for administrators keep.
+type admin struct {
+	rewriting  atomic.Bool  // BGREWRITEAOF is under way
+	peakMemory atomic.Int64 // most bytes of keys and values that were seen
+
+	mu      sync.Mutex
+	figures storeFigures // as last gathered; guarded by mu
+}
+
+// UnixMicros is the time of the call.
+func (s *session) UnixMicros() int64 { return s.lastTime.UnixMicro() }
+
+// Synced reports whether all that the client wrote is on the device; with wait
+// it is forced there first.
+func (s *session) Synced(_ *commands.Ctx, wait bool) bool {
+	lsn := max(s.wrote, s.lsn)
+	if wait {
+		if err := s.srv.store.WaitDurable(lsn); err != nil {
+			s.srv.logf(LogWarning, "WAITAOF: %v", err)
+			return false
+		}
+	}
+	return s.srv.store.Synced() >= lsn
+}
+
+// Rewrite stores all changed keys under their own names, in the background. A
+// second call while that goes on changes nothing.
+func (s *session) Rewrite() {
+	srv := s.srv
+	if !srv.admin.rewriting.CompareAndSwap(false, true) {
+		return
+	}
+	srv.workers.Add(1)
+	// Ends when all is stored, or when Close cancels the context; Close waits.
+	go func() {
+		defer srv.workers.Done()
+		defer srv.admin.rewriting.Store(false)
+		if err := srv.store.Materialise(srv.done); err != nil && srv.done.Err() == nil {
+			srv.logf(LogWarning, "store all keys: %v", err)
+		}
+	}()
+}
+
+// Shutdown asks the owner of the server to close it. The client gets no reply:
+// its connection ends. With save a snapshot is written first, and the server
+// goes on if that fails, unless force is set.
+func (s *session) Shutdown(c *commands.Ctx, save, force bool) error {
+	if save {
+		if err := s.srv.snapshot(""); err != nil {
+			s.srv.logf(LogWarning, "%v", err)
+			if !force {
+				return commands.ErrShutdownFailed
+			}
+		}
+	}
+	s.srv.logf(LogNotice, "client %d asked for the end of the server", s.ID)
+	c.CloseAfter = true
+	s.srv.downOnce.Do(func() { close(s.srv.shutdown) })
+	return nil
+}
+
+// Sleep stops the caller, and with it whoever needs a key that it has locked.
+func (s *session) Sleep(millis int64) {
+	wake := make(chan struct{}) // closed by the timer
+	stop := s.srv.clock.AfterFunc(time.Duration(millis)*time.Millisecond, func() { close(wake) })
+	defer stop()
+	select {
+	case <-wake:
+	case <-s.srv.done.Done():
+	}
+}
+
+// Reload stores everything, forgets memory and reads back.
+func (s *session) Reload() error { return s.srv.store.Reload() }
+
+// SetActiveExpire turns the background removal of expired keys on or off.
+func (s *session) SetActiveExpire(on bool) { s.srv.activeExpire.Store(on) }
+
+// FreeMemory collects garbage and gives free pages back to the system.
+func (s *session) FreeMemory() { debug.FreeOSMemory() }

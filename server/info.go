@@ -1,0 +1,136 @@
+package server
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/persistence"
+)
+
+// INFO is sections of name:value lines. Each section is a function that writes
+// its lines; infoSections lists them in the order in which they are shown.
+
+type infoSection struct {
+	name  string
+	usual bool // shown when no section is asked for
+	write func(*infoText)
+}
+
+func infoSections() []infoSection {
+	return []infoSection{
+		{"server", true, infoServer},
+		{"clients", true, infoClients},
+		{"memory", true, infoMemory},
+		{"persistence", true, infoPersistence},
+		{"stats", true, infoStats},
+		{"replication", true, infoReplication},
+		{"cpu", true, infoCPU},
+		{"modules", true, func(*infoText) {}},
+		{"commandstats", false, infoCommandStats},
+		{"errorstats", true, infoErrorStats},
+		{"latencystats", false, func(*infoText) {}},
+		{"cluster", true, func(t *infoText) { t.line("cluster_enabled", 0) }},
+		{"keyspace", true, infoKeyspace},
+	}
+}
+
+// infoText is the text under construction and what the sections read.
+type infoText struct {
+	b       strings.Builder
+	srv     *Server
+	figures storeFigures
+}
+
+func (t *infoText) line(name string, value any) { fmt.Fprintf(&t.b, "%s:%v\r\n", name, value) }
+
+// bytes writes a number of bytes, and again for people.
+func (t *infoText) bytes(name string, n int64) {
+	t.line(name, n)
+	t.line(name+"_human", human(n))
+}
+
+// human writes a number of bytes as Redis shows it: 1.50M.
+func human(n int64) string {
+	const units = "KMGTP"
+	if n < 1024 {
+		return fmt.Sprintf("%dB", n)
+	}
+	v := float64(n) / 1024
+	i := 0
+	for v >= 1024 && i < len(units)-1 {
+		v, i = v/1024, i+1
+	}
+	return fmt.Sprintf("%.2f%c", v, units[i])
+}
+
+// storeFigures are the store's numbers that take locks to gather.
+type storeFigures struct {
+	stats     persistence.Stats
+	databases []databaseFigures
+}
+
+type databaseFigures struct{ keys, expires int }
+
+func (f *storeFigures) keys() (n int64) {
+	for _, db := range f.databases {
+		n += int64(db.keys)
+	}
+	return n
+}
+
+// gather reads the figures anew. It locks one shard after the other, so nobody
+// may call it who holds one.
+func (srv *Server) gather() storeFigures {
+	f := storeFigures{stats: srv.store.Stats()}
+	for db := range srv.settings().limits.Databases {
+		keys, expires := srv.store.DBStats(db)
+		f.databases = append(f.databases, databaseFigures{keys, expires})
+	}
+	srv.notePeak(f.stats.Memory)
+	srv.admin.mu.Lock()
+	defer srv.admin.mu.Unlock()
+	srv.admin.figures = f
+	return f
+}
+
+// figures are the store's numbers for a call: inside EXEC, which holds shards,
+// those gathered last, which are at most a second old.
+func (s *session) figures() storeFigures {
+	if !s.locked {
+		return s.srv.gather()
+	}
+	s.srv.admin.mu.Lock()
+	defer s.srv.admin.mu.Unlock()
+	return s.srv.admin.figures
+}
+
+func (srv *Server) notePeak(memory int64) {
+	for {
+		peak := srv.admin.peakMemory.Load()
+		if memory <= peak || srv.admin.peakMemory.CompareAndSwap(peak, memory) {
+			return
+		}
+	}
+}
+
+// Info writes the sections asked for; names that are not known are passed over.
+func (s *session) Info(_ *commands.Ctx, sections []string) string {
+	wanted := map[string]bool{}
+	for _, name := range sections {
+		wanted[strings.ToLower(name)] = true
+	}
+	everything := wanted["all"] || wanted["everything"]
+	usual := len(sections) == 0 || wanted["default"]
+	t := &infoText{srv: s.srv, figures: s.figures()}
+	for _, section := range infoSections() {
+		if everything || wanted[section.name] || usual && section.usual {
+			if t.b.Len() > 0 {
+				t.b.WriteString("\r\n")
+			}
+			t.b.WriteString("# " + strings.ToUpper(section.name[:1]) + section.name[1:] + "\r\n")
+			section.write(t)
+		}
+	}
+	return t.b.String()
+}

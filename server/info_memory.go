@@ -1,0 +1,118 @@
+package server
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/vigildb/vigil/commands"
+)
+
+// memoryFigures are what INFO memory and MEMORY STATS show.
+type memoryFigures struct {
+	data, peak, process, clients int64
+	go_                          runtime.MemStats
+}
+
+func (srv *Server) memoryFigures(f *storeFigures) memoryFigures {
+	m := memoryFigures{data: f.stats.Memory, process: residentBytes()}
+	for _, s := range srv.clients.list() {
+		v := s.seen()
+		m.clients += int64(v.input + v.inputFree + v.queued + v.replyCap + s.out.size())
+	}
+	runtime.ReadMemStats(&m.go_)
+	if m.process == 0 {
+		m.process = int64(m.go_.Sys)
+	}
+	m.peak = max(srv.admin.peakMemory.Load(), m.data)
+	return m
+}
+
+// ratio is a/b, and 0 if there is no b.
+func ratio(a, b int64) float64 {
+	if b == 0 {
+		return 0
+	}
+	return float64(a) / float64(b)
+}
+
+// infoMemory shows as used_memory what maxmemory bounds: the bytes of keys and
+// values. What the process takes in all is used_memory_rss.
+func infoMemory(t *infoText) {
+	m, set := t.srv.memoryFigures(&t.figures), t.srv.settings()
+	t.bytes("used_memory", m.data)
+	t.bytes("used_memory_rss", m.process)
+	t.bytes("used_memory_peak", m.peak)
+	t.line("used_memory_peak_perc", fmt.Sprintf("%.2f%%", 100*ratio(m.data, m.peak)))
+	t.line("used_memory_overhead", m.clients)
+	t.line("used_memory_startup", 0)
+	t.line("used_memory_dataset", m.data)
+	t.line("used_memory_dataset_perc", "100.00%")
+	t.line("allocator_allocated", m.go_.HeapAlloc)
+	t.line("allocator_active", m.go_.HeapInuse)
+	t.line("allocator_resident", m.go_.HeapSys-m.go_.HeapReleased)
+	t.bytes("total_system_memory", systemBytes())
+	t.bytes("used_memory_lua", 0)
+	t.bytes("used_memory_scripts", 0)
+	t.line("number_of_cached_scripts", 0)
+	t.line("number_of_functions", 0)
+	t.line("number_of_libraries", 0)
+	t.bytes("maxmemory", set.conf.MaxMemory)
+	t.line("maxmemory_policy", policyName(t.srv))
+	t.line("allocator_frag_ratio", fmt.Sprintf("%.2f", ratio(int64(m.go_.HeapInuse), int64(m.go_.HeapAlloc))))
+	t.line("allocator_frag_bytes", int64(m.go_.HeapInuse)-int64(m.go_.HeapAlloc))
+	t.line("mem_fragmentation_ratio", fmt.Sprintf("%.2f", ratio(m.process, m.data)))
+	t.line("mem_fragmentation_bytes", m.process-m.data)
+	t.line("mem_not_counted_for_evict", 0)
+	t.line("mem_replication_backlog", 0)
+	t.line("mem_total_replication_buffers", 0)
+	t.line("mem_clients_slaves", 0)
+	t.line("mem_clients_normal", m.clients)
+	t.line("mem_cluster_links", 0)
+	t.line("mem_aof_buffer", t.figures.stats.PendingBytes)
+	t.line("mem_allocator", "go")
+	t.line("active_defrag_running", 0)
+	t.line("lazyfree_pending_objects", 0)
+	t.line("lazyfreed_objects", 0)
+	t.line("vigil_memtable_bytes", t.figures.stats.MemTableBytes)
+	t.line("vigil_gc_cycles", m.go_.NumGC)
+}
+
+// policyName is the directive maxmemory-policy as it was given.
+func policyName(srv *Server) string {
+	for _, p := range srv.config.Get([]string{"maxmemory-policy"}, func(a, b string) bool { return a == b }) {
+		return p.Value
+	}
+	return ""
+}
+
+// Memory is MEMORY STATS.
+func (s *session) Memory() []commands.MemoryFigure {
+	f := s.figures()
+	m := s.srv.memoryFigures(&f)
+	keys := f.keys()
+	perKey := int64(0)
+	if keys > 0 {
+		perKey = m.data / keys
+	}
+	return []commands.MemoryFigure{
+		{Name: "peak.allocated", Value: m.peak},
+		{Name: "total.allocated", Value: m.data},
+		{Name: "startup.allocated"},
+		{Name: "replication.backlog"},
+		{Name: "clients.slaves"},
+		{Name: "clients.normal", Value: m.clients},
+		{Name: "aof.buffer", Value: f.stats.PendingBytes},
+		{Name: "overhead.total", Value: m.clients},
+		{Name: "keys.count", Value: keys},
+		{Name: "keys.bytes-per-key", Value: perKey},
+		{Name: "dataset.bytes", Value: m.data},
+		{Name: "dataset.percentage", Ratio: 100},
+		{Name: "peak.percentage", Ratio: 100 * ratio(m.data, m.peak)},
+		{Name: "allocator.allocated", Value: int64(m.go_.HeapAlloc)},
+		{Name: "allocator.active", Value: int64(m.go_.HeapInuse)},
+		{Name: "allocator.resident", Value: int64(m.go_.HeapSys - m.go_.HeapReleased)},
+		{Name: "allocator-fragmentation.ratio", Ratio: ratio(int64(m.go_.HeapInuse), int64(m.go_.HeapAlloc))},
+		{Name: "fragmentation", Ratio: ratio(m.process, m.data)},
+		{Name: "fragmentation.bytes", Value: m.process - m.data},
+	}
+}

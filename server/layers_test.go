@@ -1,0 +1,218 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"io/fs"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/vigildb/vigil/"
+
+// floors says which floor may import which. A package imports only what is on
+// lower lines; its own sub-packages count as the same floor.
+const floors = `
+	cmd:         server commands persistence structures scheduler placement
+	server:      commands persistence structures
+	commands:    persistence structures scheduler placement
+	persistence: structures scheduler placement
+	structures:
+	scheduler:
+	placement:
+`
+
+// owners says which floor alone may import a library.
+const owners = `
+	github.com/cockroachdb/pebble:         persistence
+	github.com/bits-and-blooms/bloom:      structures
+	github.com/axiomhq/hyperloglog:        structures
+	github.com/tidwall/redcon:             server
+	net:                                   server cmd
+`
+
+// pure floors know the standard library only.
+var pure = []string{"scheduler", "placement"}
+
+type listedPackage struct {
+	ImportPath, Dir string
+	Imports         []string
+	GoFiles         []string
+}
+
+func floorOf(path string) string {
+	floor, _, _ := strings.Cut(strings.TrimPrefix(path, module), "/")
+	return floor
+}
+
+func parseRules(text string) map[string][]string {
+	rules := map[string][]string{}
+	for line := range strings.Lines(text) {
+		if name, list, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
+			rules[name] = strings.Fields(list)
+		}
+	}
+	return rules
+}
+
+func contains(list []string, word string) bool {
+	for _, w := range list {
+		if w == word {
+			return true
+		}
+	}
+	return false
+}
+
+func listPackages(t *testing.T) []listedPackage {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-json=ImportPath,Dir,Imports,GoFiles", module+"...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var all []listedPackage
+	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p listedPackage
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+}
+
+func TestPackagesImportOnlyLowerFloors(t *testing.T) {
+	allowed, owner := parseRules(floors), parseRules(owners)
+	for _, p := range listPackages(t) {
+		floor := floorOf(p.ImportPath)
+		if _, known := allowed[floor]; !known {
+			t.Errorf("%s is on no floor", p.ImportPath)
+		}
+		for _, imported := range p.Imports {
+			if strings.HasPrefix(imported, module) {
+				if to := floorOf(imported); to != floor && !contains(allowed[floor], to) {
+					t.Errorf("%s imports %s, which is not below it", p.ImportPath, imported)
+				}
+				continue
+			}
+			for library, floors := range owner {
+				if (imported == library || strings.HasPrefix(imported, library+"/")) && !contains(floors, floor) {
+					t.Errorf("%s imports %s, which belongs to %v", p.ImportPath, imported, floors)
+				}
+			}
+			if contains(pure, floor) && strings.Contains(strings.SplitN(imported, "/", 2)[0], ".") {
+				t.Errorf("%s imports %s, but knows the standard library only", p.ImportPath, imported)
+			}
+		}
+	}
+}
+
+// clockAndChance are the calls that only the floors server and cmd may make.
+var clockAndChance = map[string][]string{
+	"time":         {"Now", "Since", "Until", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick", "Sleep"},
+	"math/rand":    {"Int", "Intn", "Int63", "Uint64", "Float64", "Perm", "Shuffle", "Seed"},
+	"math/rand/v2": {"Int", "IntN", "Int64", "Uint64", "Float64", "Perm", "Shuffle", "N"},
+}
+
+func TestOnlyTheServerReadsClockAndChance(t *testing.T) {
+	for _, p := range listPackages(t) {
+		if floor := floorOf(p.ImportPath); floor == "server" || floor == "cmd" {
+			continue
+		}
+		for _, name := range p.GoFiles {
+			path := filepath.Join(p.Dir, name)
+			file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, call := range forbiddenCalls(file) {
+				t.Errorf("%s calls %s", path, call)
+			}
+		}
+	}
+}
+
+func forbiddenCalls(file *ast.File) (calls []string) {
+	names := map[string]string{} // local name -> import path
+	for _, spec := range file.Imports {
+		path := strings.Trim(spec.Path.Value, `"`)
+		if path == "crypto/rand" {
+			calls = append(calls, path)
+		}
+		if clockAndChance[path] == nil {
+			continue
+		}
+		name := path[strings.LastIndex(path, "/")+1:]
+		if name == "v2" {
+			name = "rand"
+		}
+		if spec.Name != nil {
+			name = spec.Name.Name
+		}
+		names[name] = path
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if sel, ok := n.(*ast.SelectorExpr); ok {
+			if id, ok := sel.X.(*ast.Ident); ok && contains(clockAndChance[names[id.Name]], sel.Sel.Name) {
+				calls = append(calls, id.Name+"."+sel.Sel.Name)
+			}
+		}
+		return true
+	})
+	return calls
+}
+
+// Limits of style: what is long is split by noun.
+const (
+	maxFileLines     = 500
+	maxFunctionLines = 60
+)
+
+func TestFilesAndFunctionsAreShort(t *testing.T) {
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && strings.HasPrefix(d.Name(), ".") && d.Name() != ".." {
+			return fs.SkipDir
+		}
+		if d.IsDir() || !strings.HasSuffix(path, ".go") {
+			return nil
+		}
+		set := token.NewFileSet()
+		file, err := parser.ParseFile(set, path, nil, parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		if n := set.File(file.Pos()).LineCount(); n > maxFileLines && !ast.IsGenerated(file) {
+			t.Errorf("%s has %d lines, more than %d", path, n, maxFileLines)
+		}
+		checkFunctions(t, set, file, path)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func checkFunctions(t *testing.T, set *token.FileSet, file *ast.File, path string) {
+	if strings.HasSuffix(path, "_test.go") {
+		return // tables of cases are long by nature
+	}
+	for _, d := range file.Decls {
+		f, ok := d.(*ast.FuncDecl)
+		if !ok || f.Body == nil || strings.HasSuffix(f.Name.Name, "Group") || strings.HasSuffix(f.Name.Name, "Rows") {
+			continue // groups are tables of rows
+		}
+		if n := set.Position(f.End()).Line - set.Position(f.Pos()).Line; n > maxFunctionLines {
+			t.Errorf("%s: function %s has %d lines, more than %d", path, f.Name.Name, n, maxFunctionLines)
+		}
+	}
+}

@@ -1,0 +1,165 @@
+package server
+
+import (
+	"fmt"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/vigildb/vigil/commands"
+)
+
+// monitors are the clients that asked for MONITOR.
+type monitors struct {
+	n   atomic.Int32
+	mu  sync.Mutex
+	all []*session // guarded by mu
+}
+
+func (m *monitors) any() bool { return m.n.Load() > 0 }
+
+func (m *monitors) add(s *session) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.all = append(m.all, s)
+	m.n.Add(1)
+}
+
+func (m *monitors) remove(s *session) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i, x := range m.all {
+		if x == s {
+			m.all = append(m.all[:i:i], m.all[i+1:]...)
+			m.n.Add(-1)
+			return
+		}
+	}
+}
+
+// show sends a call to every monitor, before it runs.
+func (m *monitors) show(s *session, argv [][]byte, now time.Time) {
+	from := s.Addr
+	if s.Unix {
+		from = "unix:" + s.LocalAddr
+	}
+	line := fmt.Appendf(nil, "+%d.%06d [%d %s]", now.Unix(), now.Nanosecond()/1000, s.DB(), from)
+	for _, a := range argv {
+		line = append(line, ' ')
+		line = commands.AppendQuoted(line, a)
+	}
+	line = append(line, '\r', '\n')
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, to := range m.all {
+		if to == s {
+			s.ctx.Reply.Raw(line)
+			continue
+		}
+		to.deliver(line)
+	}
+}
+
+// Monitor makes the client of the call a monitor.
+func (s *session) Monitor(c *commands.Ctx) {
+	if s.Has(commands.ClientMonitor) {
+		return
+	}
+	s.Set(commands.ClientMonitor)
+	c.Reply.OK()
+	s.srv.monitors.add(s)
+}
+
+// slowlog keeps the slowest commands of late.
+type slowlog struct {
+	threshold atomic.Int64 // nanoseconds; negative: keep nothing
+	limit     atomic.Int64
+
+	mu      sync.Mutex
+	next    int64                // guarded by mu
+	entries []commands.SlowEntry // newest last; guarded by mu
+}
+
+const (
+	slowlogArgs    = 32  // arguments kept of a slow command
+	slowlogArgSize = 128 // bytes kept of each
+)
+
+func (l *slowlog) wants(took time.Duration) bool {
+	t := l.threshold.Load()
+	return t >= 0 && int64(took) >= t && l.limit.Load() > 0
+}
+
+func (l *slowlog) add(s *session, argv [][]byte, start time.Time, took time.Duration) {
+	e := commands.SlowEntry{UnixSeconds: start.Unix(), Micros: took.Microseconds(),
+		Addr: s.Addr, Name: s.Text().Name}
+	for i, a := range argv {
+		if i == slowlogArgs-1 && len(argv) > slowlogArgs {
+			e.Args = append(e.Args, fmt.Appendf(nil, "... (%d more arguments)", len(argv)-i))
+			break
+		}
+		e.Args = append(e.Args, shorten(a))
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e.ID = l.next
+	l.next++
+	l.entries = append(l.entries, e)
+	l.trimLocked()
+}
+
+func shorten(a []byte) []byte {
+	if len(a) <= slowlogArgSize {
+		return append([]byte(nil), a...)
+	}
+	b := append([]byte(nil), a[:slowlogArgSize]...)
+	b = append(b, "... ("...)
+	b = strconv.AppendInt(b, int64(len(a)-slowlogArgSize), 10)
+	return append(b, " more bytes)"...)
+}
+
+func (l *slowlog) trimLocked() {
+	if over := len(l.entries) - int(l.limit.Load()); over > 0 {
+		l.entries = append(l.entries[:0:0], l.entries[over:]...)
+	}
+}
+
+// setLimit changes how many commands are kept.
+func (l *slowlog) setLimit(n int64) {
+	l.limit.Store(n)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.trimLocked()
+}
+
+// Entries are the newest n, newest first; n < 0 means all.
+func (l *slowlog) Entries(n int) []commands.SlowEntry {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if n < 0 || n > len(l.entries) {
+		n = len(l.entries)
+	}
+	out := make([]commands.SlowEntry, 0, n)
+	for i := range n {
+		out = append(out, l.entries[len(l.entries)-1-i])
+	}
+	return out
+}
+
+// Len is how many are kept.
+func (l *slowlog) Len() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.entries)
+}
+
+// Reset forgets all.
+func (l *slowlog) Reset() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.entries = nil
+}
+
+// Slowlog is the server's.
+func (s *session) Slowlog() commands.Slowlog { return &s.srv.slowlog }

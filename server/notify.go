@@ -1,0 +1,63 @@
+package server
+
+import (
+	"strconv"
+
+	"github.com/vigildb/vigil/commands"
+)
+
+// NotifyClasses are the classes of keyspace events that are published.
+func (s *session) NotifyClasses() commands.EventClass { return s.srv.settings().events }
+
+// Notify publishes a keyspace event of a class that is asked for.
+func (s *session) Notify(class commands.EventClass, event string, db int, key []byte) {
+	s.srv.notify(class, event, db, key)
+}
+
+// notify tells the subscribers of the key's channel which event there was, and
+// those of the event's channel which key it was. It may be called under the
+// locks of the store.
+func (srv *Server) notify(class commands.EventClass, event string, db int, key []byte) {
+	classes := srv.settings().events
+	if classes&class == 0 {
+		return
+	}
+	send := func(prefix, name, payload []byte) {
+		channel := strconv.AppendInt(prefix, int64(db), 10)
+		channel = append(append(channel, "__:"...), name...)
+		srv.pubsub.publish(nil, nil, commands.Channel, channel, payload)
+	}
+	if classes&commands.EventKeyspace != 0 {
+		send([]byte("__keyspace@"), key, []byte(event))
+	}
+	if classes&commands.EventKeyevent != 0 {
+		send([]byte("__keyevent@"), []byte(event), key)
+	}
+}
+
+// WakeDB prepares for all keys of a database changing at once; it is called
+// before they do, with every shard locked. Who watches a key that is there, or
+// may be in a moment because another database has it, has its transaction
+// doomed; who waits for a key has its call run again at commit.
+func (s *session) WakeDB(db int) {
+	for _, k := range s.srv.watches.inDB(db) {
+		if s.anywhere([]byte(k.key)) {
+			s.srv.watches.touch(k.db, []byte(k.key))
+		}
+	}
+	if s.srv.waiting.any() {
+		s.ready = append(s.ready, s.srv.waiting.keysOf(db)...)
+	}
+	s.tx.Select(s.DB())
+}
+
+// anywhere reports whether any database has the key.
+func (s *session) anywhere(key []byte) bool {
+	for db := range s.srv.settings().limits.Databases {
+		s.tx.Select(db)
+		if s.tx.Kind(key) != 0 {
+			return true
+		}
+	}
+	return false
+}

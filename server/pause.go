@@ -1,0 +1,102 @@
+package server
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/vigildb/vigil/commands"
+)
+
+// pause is CLIENT PAUSE: until a time, commands of some or all clients are
+// held back. The bytes of a command that is held stay in its client's input.
+type pause struct {
+	mode atomic.Int32 // commands.PauseMode; read without mu
+
+	mu    sync.Mutex
+	until int64      // unix milliseconds; guarded by mu
+	held  []*session // guarded by mu
+	stop  func()     // the timer's; guarded by mu
+}
+
+// holds reports whether the call has to wait, and remembers whom to wake then.
+func (p *pause) holds(cmd *commands.Command, s *session) bool {
+	mode := commands.PauseMode(p.mode.Load())
+	if mode == commands.PauseNone || cmd.Is(commands.Unpausable) || s.writesNothing(cmd, mode) {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.mode.Load() == int32(commands.PauseNone) {
+		return false
+	}
+	p.held = append(p.held, s)
+	return true
+}
+
+// writesNothing reports that a pause of writes lets the call through: neither
+// it nor, for EXEC, any queued call has effects.
+func (s *session) writesNothing(cmd *commands.Command, mode commands.PauseMode) bool {
+	if mode == commands.PauseAll {
+		return false
+	}
+	if s.Has(commands.ClientMulti) && !cmd.Is(commands.LocksQueue) {
+		return true
+	}
+	effects := func(c *commands.Command) bool { return c.Flags&(commands.Write|commands.MayReplicate) != 0 }
+	if !cmd.Is(commands.LocksQueue) {
+		return !effects(cmd)
+	}
+	for _, q := range s.queue {
+		if effects(q.cmd) {
+			return false
+		}
+	}
+	return true
+}
+
+// ClientPause holds commands back until a time, or lets all go on.
+func (s *session) ClientPause(mode commands.PauseMode, until int64) { s.srv.setPause(mode, until) }
+
+func (srv *Server) setPause(mode commands.PauseMode, until int64) {
+	p := &srv.pause
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.stop != nil {
+		p.stop()
+		p.stop = nil
+	}
+	if mode == commands.PauseNone {
+		p.endLocked()
+		return
+	}
+	// The stricter mode and the later end hold until both are over.
+	if now := srv.clock.Now().UnixMilli(); p.mode.Load() != 0 && p.until > now {
+		mode, until = max(mode, commands.PauseMode(p.mode.Load())), max(until, p.until)
+	}
+	p.until = until
+	p.mode.Store(int32(mode))
+	wait := srv.millisUntil(until)
+	p.stop = srv.clock.AfterFunc(wait, func() { srv.endPause(until) })
+}
+
+func (srv *Server) endPause(until int64) {
+	p := &srv.pause
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.until == until {
+		p.endLocked()
+	}
+}
+
+func (p *pause) endLocked() {
+	p.mode.Store(int32(commands.PauseNone))
+	p.until = 0
+	for _, s := range p.held {
+		s.kick()
+	}
+	p.held = nil
+}
+
+// active reports whether commands are held back, for background work that has
+// to stand still too (expiry, eviction).
+func (p *pause) active() bool { return p.mode.Load() != int32(commands.PauseNone) }

@@ -1,0 +1,235 @@
+package server
+
+import (
+	"sort"
+	"sync"
+
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/structures/glob"
+)
+
+// pubsub knows who subscribes to what. Publishing takes the lock for reading
+// and appends to the outboxes of the subscribers; it never waits for a client.
+type pubsub struct {
+	mu     sync.RWMutex
+	topics [3]map[string][]*session // guarded by mu; by commands.ChannelKind
+}
+
+// subscriptions is what one client subscribes to. Only its owner uses it, but
+// for the counters.
+type subscriptions struct {
+	topics [3]map[string]struct{}
+}
+
+// count is the number of subscriptions of every kind: while it is not zero a
+// RESP2 client may not send other commands.
+func (u *subscriptions) count() int {
+	return len(u.topics[0]) + len(u.topics[1]) + len(u.topics[2])
+}
+
+// shown is the count that the reply to a subscription shows: channels and
+// patterns together, shard channels by themselves.
+func (u *subscriptions) shown(kind commands.ChannelKind) int64 {
+	if kind == commands.ShardChannel {
+		return int64(len(u.topics[kind]))
+	}
+	return int64(len(u.topics[commands.Channel]) + len(u.topics[commands.Pattern]))
+}
+
+var (
+	subscribeWords   = [3]string{"subscribe", "psubscribe", "ssubscribe"}
+	unsubscribeWords = [3]string{"unsubscribe", "punsubscribe", "sunsubscribe"}
+	messageWords     = [3]string{"message", "pmessage", "smessage"}
+)
+
+func (p *pubsub) add(s *session, kind commands.ChannelKind, name string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.topics[kind] == nil {
+		p.topics[kind] = map[string][]*session{}
+	}
+	p.topics[kind][name] = append(p.topics[kind][name], s)
+}
+
+func (p *pubsub) remove(s *session, kind commands.ChannelKind, name string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	list := p.topics[kind][name]
+	for i, x := range list {
+		if x == s {
+			list = append(list[:i:i], list[i+1:]...)
+			break
+		}
+	}
+	if len(list) == 0 {
+		delete(p.topics[kind], name)
+		return
+	}
+	p.topics[kind][name] = list
+}
+
+// leave ends all subscriptions of a client that goes.
+func (p *pubsub) leave(s *session) {
+	for kind, names := range s.subs.topics {
+		for name := range names {
+			p.remove(s, commands.ChannelKind(kind), name)
+		}
+		s.subs.topics[kind] = nil
+	}
+}
+
+// Subscribe confirms each subscription before it takes effect, so that no
+// message can be seen before the confirmation.
+func (s *session) Subscribe(c *commands.Ctx, kind commands.ChannelKind, names [][]byte) {
+	for _, name := range names {
+		_, known := s.subs.topics[kind][string(name)]
+		if !known {
+			if s.subs.topics[kind] == nil {
+				s.subs.topics[kind] = map[string]struct{}{}
+			}
+			s.subs.topics[kind][string(name)] = struct{}{}
+		}
+		c.Reply.Push(3)
+		c.Reply.BulkString(subscribeWords[kind])
+		c.Reply.Bulk(name)
+		c.Reply.Int(s.subs.shown(kind))
+		if !known {
+			s.Set(commands.ClientPubSub)
+			s.srv.pubsub.add(s, kind, string(name))
+		}
+	}
+}
+
+// Unsubscribe confirms after the last message of the channel.
+func (s *session) Unsubscribe(c *commands.Ctx, kind commands.ChannelKind, names [][]byte) {
+	if len(names) == 0 {
+		for _, name := range sortedNames(s.subs.topics[kind]) {
+			names = append(names, []byte(name))
+		}
+	}
+	for _, name := range names {
+		if _, known := s.subs.topics[kind][string(name)]; known {
+			delete(s.subs.topics[kind], string(name))
+			s.srv.pubsub.remove(s, kind, string(name))
+		}
+		c.Reply.Raw(s.out.take(nil))
+		s.confirmUnsubscribe(c, kind, name)
+	}
+	if len(names) == 0 {
+		s.confirmUnsubscribe(c, kind, nil)
+	}
+	if s.subs.count() == 0 {
+		s.Clear(commands.ClientPubSub)
+	}
+}
+
+func (s *session) confirmUnsubscribe(c *commands.Ctx, kind commands.ChannelKind, name []byte) {
+	c.Reply.Push(3)
+	c.Reply.BulkString(unsubscribeWords[kind])
+	if name == nil {
+		c.Reply.Null()
+	} else {
+		c.Reply.Bulk(name)
+	}
+	c.Reply.Int(s.subs.shown(kind))
+}
+
+func sortedNames(set map[string]struct{}) []string {
+	names := make([]string, 0, len(set))
+	for name := range set {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	return names
+}
+
+// message is one published message, encoded at most once for each protocol.
+type message struct {
+	kind             commands.ChannelKind
+	pattern          string
+	channel, payload []byte
+	encoded          [2][]byte
+}
+
+func (m *message) bytes(proto int) []byte {
+	b := &m.encoded[proto-2]
+	if *b == nil {
+		r := commands.NewReply(nil, proto)
+		if m.kind == commands.Pattern {
+			r.Push(4)
+			r.BulkString(messageWords[m.kind])
+			r.BulkString(m.pattern)
+		} else {
+			r.Push(3)
+			r.BulkString(messageWords[m.kind])
+		}
+		r.Bulk(m.channel)
+		r.Bulk(m.payload)
+		*b = r.Encoded()
+	}
+	return *b
+}
+
+// publish delivers to the channel's subscribers, then to the matching
+// patterns', and answers how many deliveries there were. from is the client
+// that publishes, or nil: its own copy goes before its reply.
+func (p *pubsub) publish(from *session, c *commands.Ctx, kind commands.ChannelKind, channel, payload []byte) int {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	n := 0
+	send := func(list []*session, m *message) {
+		for _, s := range list {
+			b := m.bytes(s.Proto())
+			if s == from && !c.InMulti {
+				c.Reply.Raw(b)
+			} else {
+				s.deliver(b)
+			}
+		}
+		n += len(list)
+	}
+	if list := p.topics[kind][string(channel)]; len(list) > 0 {
+		send(list, &message{kind: kind, channel: channel, payload: payload})
+	}
+	if kind != commands.Channel {
+		return n
+	}
+	for pattern, list := range p.topics[commands.Pattern] {
+		if glob.Match([]byte(pattern), channel) {
+			send(list, &message{kind: commands.Pattern, pattern: pattern, channel: channel, payload: payload})
+		}
+	}
+	return n
+}
+
+// Publish delivers a message.
+func (s *session) Publish(c *commands.Ctx, kind commands.ChannelKind, channel, payload []byte) int {
+	return s.srv.pubsub.publish(s, c, kind, channel, payload)
+}
+
+// Channels lists the channels that have subscribers.
+func (s *session) Channels(kind commands.ChannelKind, pattern []byte) []string {
+	p := &s.srv.pubsub
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	names := []string{}
+	for name := range p.topics[kind] {
+		if pattern == nil || glob.Match(pattern, []byte(name)) {
+			names = append(names, name)
+		}
+	}
+	sort.Strings(names)
+	return names
+}
+
+// Subscribers counts who subscribes to a channel; with kind Pattern and no
+// name it counts the patterns.
+func (s *session) Subscribers(kind commands.ChannelKind, name []byte) int {
+	p := &s.srv.pubsub
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	if kind == commands.Pattern && name == nil {
+		return len(p.topics[kind])
+	}
+	return len(p.topics[kind][string(name)])
+}

@@ -1,0 +1,200 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"sync/atomic"
+
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/server/conf"
+)
+
+// Server is one vigil server: a store, its clients and what they share.
+type Server struct {
+	opts    Options
+	clock   Clock
+	table   *commands.Table
+	store   *persistence.Store
+	started int64 // unix milliseconds
+	runID   string
+
+	config   *conf.Config
+	current  atomic.Pointer[settings]
+	clients  clients
+	pubsub   pubsub
+	waiting  waiting
+	watches  watches
+	monitors monitors
+	pause    pause
+	slowlog  slowlog
+	stats    stats
+	saves    saves
+	cron     cron
+	admin    admin
+
+	activeExpire atomic.Bool // off only by DEBUG SET-ACTIVE-EXPIRE
+	opsPerSecond atomic.Int64
+	logLevel     atomic.Int32 // LogLevel
+	port         atomic.Int64 // in use; 0 without TCP
+
+	randMu sync.Mutex
+	rand   *rand.Rand // guarded by randMu
+
+	mu        sync.Mutex
+	listeners map[net.Listener]struct{} // guarded by mu
+	closed    bool                      // guarded by mu
+
+	stop    context.CancelFunc // ends the background work
+	done    context.Context
+	workers sync.WaitGroup // clients and background work; waited for by Close
+
+	shutdown chan struct{} // closed by SHUTDOWN: whoever owns the server is to close it
+	downOnce sync.Once
+}
+
+// ErrClosed is returned by Serve after Close.
+var ErrClosed = errors.New("server: closed")
+
+// Open opens the store and makes a server that has no listener yet.
+func Open(o Options) (*Server, error) {
+	o.fill()
+	table, err := commands.NewTable(commands.All())
+	if err != nil {
+		return nil, fmt.Errorf("command table: %w", err)
+	}
+	srv := &Server{opts: o, clock: o.Clock, table: table, started: o.Clock.Now().UnixMilli(),
+		listeners: map[net.Listener]struct{}{}, shutdown: make(chan struct{}),
+		rand: rand.New(rand.NewPCG(o.Seed, o.Seed^0x9e3779b97f4a7c15))}
+	srv.runID = fmt.Sprintf("%016x%016x%08x", srv.rand.Uint64(), srv.rand.Uint64(), srv.rand.Uint32())
+	srv.done, srv.stop = context.WithCancel(context.Background())
+	srv.stats.open(table)
+	srv.configure()
+	if srv.store, err = persistence.Open(srv.storeOptions()); err != nil {
+		return nil, err
+	}
+	srv.watchConfig()
+	srv.saves.last.Store(srv.clock.Now().Unix())
+	srv.activeExpire.Store(true)
+	srv.cron.plan(srv)
+	return srv, nil
+}
+
+// Serve accepts clients until the listener fails or the server is closed,
+// which it reports as ErrClosed. It may be called for several listeners.
+func (srv *Server) Serve(l net.Listener) error {
+	srv.mu.Lock()
+	if srv.closed {
+		srv.mu.Unlock()
+		return ErrClosed
+	}
+	srv.listeners[l] = struct{}{}
+	srv.mu.Unlock()
+	for {
+		nc, err := l.Accept()
+		if err == nil {
+			srv.accept(nc)
+			continue
+		}
+		if srv.done.Err() != nil || errors.Is(err, net.ErrClosed) {
+			return ErrClosed
+		}
+		var temporary interface{ Temporary() bool }
+		if !errors.As(err, &temporary) || !temporary.Temporary() {
+			return fmt.Errorf("accept on %s: %w", l.Addr(), err)
+		}
+		srv.logf(LogWarning, "accept: %v", err)
+		srv.waitABit()
+	}
+}
+
+// Dial connects a client inside the process, without a socket.
+func (srv *Server) Dial() (net.Conn, error) {
+	client, own := newMemConns()
+	if !srv.accept(own) {
+		return nil, ErrClosed
+	}
+	return client, nil
+}
+
+// accept makes a session of a connection and starts its goroutine, which ends
+// when the client leaves or Close closes the connection.
+func (srv *Server) accept(nc net.Conn) bool {
+	srv.mu.Lock()
+	if srv.closed {
+		srv.mu.Unlock()
+		nc.Close()
+		return false
+	}
+	srv.workers.Add(1)
+	srv.mu.Unlock()
+	c := &conn{nc: nc}
+	s := srv.newSession(c, nc)
+	c.s = s
+	if !srv.clients.add(s, srv.settings().maxClients) {
+		srv.stats.rejectedClients.Add(1)
+		r := commands.NewReply(nil, 2)
+		r.Error(commands.ErrMaxClients)
+		nc.Write(r.Encoded())
+		nc.Close()
+		srv.workers.Done()
+		return true
+	}
+	srv.stats.connections.Add(1)
+	srv.tune(nc)
+	go func() {
+		defer srv.workers.Done()
+		c.serve()
+	}()
+	return true
+}
+
+func (srv *Server) newSession(e endpoint, nc net.Conn) *session {
+	s := &session{srv: srv, end: e, tx: srv.store.NewTx()}
+	s.ID = srv.clients.nextID()
+	s.Addr, s.LocalAddr, s.Unix = addresses(nc)
+	s.Created = srv.clock.Now().UnixMilli()
+	s.lastInput.Store(s.Created)
+	s.SetProto(2)
+	s.SetText(func(t *commands.ClientText) { t.User, t.LastCommand = "default", "NULL" })
+	s.ctx.Tx, s.ctx.Client, s.ctx.Table, s.ctx.Host = s.tx, &s.Client, srv.table, s
+	s.ctx.Reply = commands.NewReply(nil, 2)
+	set := srv.settings()
+	s.framer.SetMaxBulk(set.limits.MaxBulk)
+	s.framer.SetAuthenticated(set.password == "")
+	return s
+}
+
+// host is the server as this client's handlers see it.
+func (s *session) host() commands.Host { return s }
+
+// Close stops listening, drops the clients, ends the background work and
+// closes the store. Everything acknowledged is durable when it returns nil.
+func (srv *Server) Close() error {
+	srv.mu.Lock()
+	if srv.closed {
+		srv.mu.Unlock()
+		return nil
+	}
+	srv.closed = true
+	for l := range srv.listeners {
+		l.Close()
+	}
+	srv.mu.Unlock()
+	srv.stop()
+	srv.cron.stop()
+	srv.clients.hangUpAll()
+	srv.workers.Wait()
+	if err := srv.store.Close(); err != nil {
+		return fmt.Errorf("close store: %w", err)
+	}
+	return nil
+}
+
+// ShutdownRequested is closed when a client has asked for SHUTDOWN: the owner
+// of the server is to call Close and to end.
+func (srv *Server) ShutdownRequested() <-chan struct{} { return srv.shutdown }

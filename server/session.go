@@ -1,0 +1,262 @@
+package server
+
+import (
+	"errors"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/server/resp"
+)
+
+const (
+	// keepBuffer is the most memory that an idle client's buffers keep.
+	keepBuffer = 64 << 10
+	// flushSize is how much is answered before the replies of a long pipeline
+	// are written, so that one read of commands cannot pile up any amount.
+	flushSize = 256 << 10
+	// minRead is the space offered to a read.
+	minRead = 16 << 10
+)
+
+// session is a client as a state machine: the transport gives it bytes (feed)
+// and takes reply bytes away (pending). It belongs to one goroutine, the
+// transport's. What others have for it goes through its outbox, and they wake
+// it with kick. A session never waits: a client that is blocked is a session
+// whose waiting field is set, and one that is paused keeps its input unread.
+type session struct {
+	commands.Client
+	srv *Server
+	end endpoint
+
+	in     []byte // received, from readAt on not consumed yet
+	readAt int
+	framer resp.Framer
+	argv   [][]byte
+
+	ctx    commands.Ctx
+	tx     *persistence.Tx
+	keys   []commands.KeyRef
+	shards persistence.Shards
+	ready  []readyKey // keys with waiting clients that the call changed
+	lsn    uint64     // of the last change made for this client, 0 if none since the last flush
+	wrote  uint64     // the last change ever made for this client, of those flushed
+	owed   []delivery // replies of clients served by this one's changes
+
+	out      outbox
+	waiting  *waiter
+	paused   bool
+	closing  bool // no more commands; close when the replies are written
+	locked   bool // the transaction's locks are held
+	skipNext bool // CLIENT REPLY SKIP was this very call
+
+	queue      []queuedCall
+	queueBytes int
+	watched    []watchedKey
+	subs       subscriptions
+
+	lastTime  time.Time    // when the last command ended
+	lastInput atomic.Int64 // unix milliseconds of the last bytes received
+	totals    clientTotals
+
+	shown  clientView // as last published
+	viewMu sync.Mutex
+	view   clientView // what other clients see; guarded by viewMu
+}
+
+// endpoint is the session's side of its transport.
+type endpoint interface {
+	// wake makes the owner look at its outbox soon. Any goroutine may call it.
+	wake()
+	// hangUp closes the connection; the owner notices. Any goroutine may call it.
+	hangUp()
+}
+
+var errQueryBuffer = errors.New("query buffer limit reached")
+
+// space makes room for a read and returns it. The bytes not consumed yet are
+// moved to the front; the buffer grows only as bytes have really arrived.
+func (s *session) space() []byte {
+	if s.readAt > 0 {
+		n := copy(s.in, s.in[s.readAt:])
+		s.in, s.readAt = s.in[:n], 0
+	}
+	if free := cap(s.in) - len(s.in); free < minRead/4 {
+		grown := make([]byte, len(s.in), max(minRead, 2*cap(s.in)))
+		copy(grown, s.in)
+		s.in = grown
+	}
+	return s.in[len(s.in):cap(s.in)]
+}
+
+// feed takes n bytes that were read into space and runs what is complete.
+// An error ends the client without another word.
+func (s *session) feed(n int) error {
+	s.in = s.in[:len(s.in)+n]
+	s.srv.stats.inputBytes.Add(int64(n))
+	if int64(len(s.in)-s.readAt) > s.srv.settings().queryBuffer {
+		return errQueryBuffer
+	}
+	return s.run()
+}
+
+// run executes the complete commands of the input until one waits, the input
+// ends, or the client is to be closed. A panic is a bug of ours: it is logged
+// with its stack, and costs this client alone its connection.
+func (s *session) run() (err error) {
+	s.lastTime = s.srv.clock.Now()
+	s.lastInput.Store(s.lastTime.UnixMilli())
+	defer func() {
+		if bug := recover(); bug != nil {
+			s.srv.logf(LogWarning, "panic in client %d: %v\n%s", s.ID, bug, debug.Stack())
+			s.release()
+			err = errors.New("internal error")
+		}
+	}()
+	for !s.closing && s.waiting == nil {
+		argv, n, bad := s.framer.Next(s.in[s.readAt:], s.argv[:0])
+		if bad != nil {
+			s.protocolError(bad)
+			break
+		}
+		s.argv = argv
+		if len(argv) > 0 {
+			s.paused = false
+			s.execute(argv)
+			if s.paused {
+				break
+			}
+		}
+		s.readAt += n
+		if n == 0 {
+			break
+		}
+		if s.ctx.Reply.Len() >= flushSize {
+			if err := s.flush(); err != nil {
+				return err
+			}
+		}
+	}
+	if s.readAt == len(s.in) {
+		s.in, s.readAt = s.in[:0], 0
+		if cap(s.in) > keepBuffer {
+			s.in = nil
+		}
+	}
+	return s.flush()
+}
+
+func (s *session) protocolError(bad error) {
+	s.ctx.Reply.Error(commands.WireError("ERR " + bad.Error()))
+	s.srv.stats.countError("ERR")
+	s.srv.logf(LogVerbose, "protocol error from client %d: %v", s.ID, bad)
+	s.closing = true
+}
+
+// resume goes on after a wake: what others wrote is sent, and a client that
+// was served, or is no longer paused, has its input run.
+func (s *session) resume() error {
+	if w := s.waiting; w != nil && w.isDone() {
+		s.waiting = nil
+		s.Clear(commands.ClientBlocked)
+	}
+	if (s.waiting == nil && s.readAt < len(s.in)) || s.paused {
+		return s.run()
+	}
+	return s.flush()
+}
+
+// flush hands the replies to the transport, once the changes made so far are
+// as durable as was promised.
+func (s *session) flush() error {
+	s.show()
+	if s.lsn > 0 {
+		if err := s.settle(); err != nil {
+			return err
+		}
+	}
+	s.ctx.Reply.Raw(s.out.take(nil))
+	if s.ctx.Reply.Len() == 0 {
+		return nil
+	}
+	if s.Has(commands.ClientCloseSoon) {
+		s.closing = true
+	}
+	b := s.ctx.Reply.Encoded()
+	s.srv.stats.outputBytes.Add(int64(len(b)))
+	err := s.end.(writer).write(b)
+	s.ctx.Reply.Reset(keepBuffer)
+	return err
+}
+
+// writer is the part of an endpoint that only the owner uses.
+type writer interface{ write(b []byte) error }
+
+// settle waits until the client's changes are durable, if the server promises
+// that, and then lets the clients know that were served by them.
+func (s *session) settle() error {
+	if s.srv.settings().syncAlways {
+		if err := s.srv.store.WaitDurable(s.lsn); err != nil {
+			s.srv.logf(LogWarning, "a write could not be made durable, its client is dropped: %v", err)
+			return err
+		}
+	}
+	s.wrote, s.lsn = max(s.wrote, s.lsn), 0
+	for i := range s.owed {
+		s.owed[i].to.deliver(s.owed[i].reply)
+		s.owed[i] = delivery{}
+	}
+	s.owed = s.owed[:0]
+	s.srv.store.Throttle()
+	return nil
+}
+
+// deliver gives the client bytes from another goroutine.
+func (s *session) deliver(b []byte) {
+	first, over := s.out.add(b, s.outputLimit(), s.srv.clock.Now().Unix())
+	if over {
+		s.srv.stats.outputLimitDrops.Add(1)
+		s.srv.logf(LogWarning, "client %d is dropped: its output buffer is over its limit", s.ID)
+		s.end.hangUp()
+		return
+	}
+	if first {
+		s.end.wake()
+	}
+}
+
+// kick wakes the session without giving it anything.
+func (s *session) kick() {
+	if s.out.kick() {
+		s.end.wake()
+	}
+}
+
+func (s *session) outputLimit() outputLimit {
+	set := s.srv.settings()
+	if s.Has(commands.ClientPubSub | commands.ClientMonitor) {
+		return set.outputPubSub
+	}
+	return set.outputNormal
+}
+
+// leave takes the session out of everything that knows it.
+func (s *session) leave() {
+	if w := s.waiting; w != nil {
+		s.srv.waiting.cancel(w)
+		s.waiting = nil
+	}
+	s.out.shut()
+	s.unwatch()
+	s.srv.pubsub.leave(s)
+	s.srv.monitors.remove(s)
+	s.srv.clients.remove(s)
+}
+
+// mayBeSilent reports that the client is not expected to send anything.
+func (s *session) mayBeSilent() bool {
+	return s.Has(commands.ClientBlocked | commands.ClientMonitor | commands.ClientPubSub)
+}

@@ -1,0 +1,108 @@
+package server
+
+import (
+	"os"
+	"time"
+
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/server/conf"
+)
+
+// settings is what the configuration says in the terms of this package: one
+// immutable snapshot that every command looks at, replaced as a whole when the
+// configuration changes.
+type settings struct {
+	conf   *conf.Settings
+	limits commands.Limits
+
+	dir        string
+	bind       []string
+	port       int
+	unixSocket string
+	unixPerm   os.FileMode
+
+	sync       persistence.SyncPolicy
+	syncAlways bool
+	policy     persistence.Policy
+
+	password     string
+	maxClients   int
+	queryBuffer  int64 // most bytes of input that one client may have unread
+	outputNormal outputLimit
+	outputPubSub outputLimit
+	idleTimeout  time.Duration // 0: never
+	keepAlive    time.Duration // 0: off
+	events       commands.EventClass
+	savePoints   []conf.SavePoint
+}
+
+// minQueryBuffer is the least that a client may have unread: one pipeline.
+const minQueryBuffer = 1 << 20
+
+// policies and syncs translate the configuration's names to the store's.
+var (
+	policies = map[conf.Policy]persistence.Policy{
+		conf.Spill: persistence.PolicySpill, conf.NoEviction: persistence.PolicyNoEviction,
+		conf.AllKeysLRU: persistence.PolicyAllKeysLRU, conf.AllKeysLFU: persistence.PolicyAllKeysLFU,
+		conf.AllKeysRandom: persistence.PolicyAllKeysRandom, conf.VolatileLRU: persistence.PolicyVolatileLRU,
+		conf.VolatileLFU: persistence.PolicyVolatileLFU, conf.VolatileRandom: persistence.PolicyVolatileRandom,
+		conf.VolatileTTL: persistence.PolicyVolatileTTL,
+	}
+	syncs = map[conf.Fsync]persistence.SyncPolicy{
+		conf.FsyncEverySecond: persistence.SyncEverySecond, conf.FsyncAlways: persistence.SyncAlways,
+		conf.FsyncNo: persistence.SyncNever,
+	}
+)
+
+// newSettings derives the snapshot from the configuration.
+func newSettings(c *conf.Settings, o *Options) *settings {
+	events, _ := commands.ParseEvents(c.NotifyKeyspaceEvents.String())
+	set := &settings{
+		conf: c, dir: c.Dir, bind: c.Bind, port: c.Port,
+		unixSocket: c.UnixSocket, unixPerm: os.FileMode(c.UnixSocketPerm),
+		sync: syncs[c.AppendFsync], syncAlways: c.AppendFsync == conf.FsyncAlways,
+		policy:   policies[c.MaxMemoryPolicy],
+		password: c.RequirePass, maxClients: c.MaxClients,
+		queryBuffer:  max(c.ClientQueryBufferLimit, minQueryBuffer),
+		outputNormal: outputLimit(c.OutputLimits[conf.NormalClient]),
+		outputPubSub: outputLimit(c.OutputLimits[conf.PubSubClient]),
+		idleTimeout:  c.Timeout, keepAlive: c.TCPKeepAlive,
+		events: events, savePoints: c.Save,
+	}
+	if o.Dir != "" {
+		set.dir = o.Dir
+	}
+	set.limits = commands.Limits{
+		Databases: c.Databases, MaxBulk: c.ProtoMaxBulkLen,
+		HLLSparseMax: int(c.HLLSparseMaxBytes), ListMaxListpack: c.ListMaxListpackSize,
+		HashMaxEntries: int(c.HashMaxListpackEntries), HashMaxValue: int(c.HashMaxListpackValue),
+		HashSeed:          o.Seed,
+		LFU:               set.policy == persistence.PolicyAllKeysLFU || set.policy == persistence.PolicyVolatileLFU,
+		ModuleMemoryLimit: moduleMemory(c.MaxMemory),
+	}
+	return set
+}
+
+// defaultModuleMemory is the most that one command may make a Bloom filter
+// allocate when there is no memory limit to go by.
+const defaultModuleMemory = 1 << 30
+
+func moduleMemory(maxMemory int64) int64 {
+	if maxMemory > 0 && maxMemory < defaultModuleMemory {
+		return maxMemory
+	}
+	return defaultModuleMemory
+}
+
+func (srv *Server) settings() *settings { return srv.current.Load() }
+
+// Limits are the values that handlers look at.
+func (s *session) Limits() *commands.Limits { return &s.srv.settings().limits }
+
+// Random draws a number from 0 to n-1.
+func (s *session) Random(n int) int {
+	s.srv.randMu.Lock()
+	defer s.srv.randMu.Unlock()
+	return s.srv.rand.IntN(n)
+}

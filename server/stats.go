@@ -1,0 +1,110 @@
+package server
+
+import (
+	"sort"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/vigildb/vigil/commands"
+)
+
+// stats are the server's counters. Those of commands are indexed by the row's
+// id; all are read and written without a lock but the errors.
+type stats struct {
+	connections, rejectedClients, outputLimitDrops atomic.Int64
+	inputBytes, outputBytes                        atomic.Int64
+	expired, evicted, hits, misses                 atomic.Int64
+	errorReplies                                   atomic.Int64
+
+	table    *commands.Table
+	commands []commandStats
+
+	mu     sync.Mutex
+	errors map[string]int64 // by first word; guarded by mu
+}
+
+type commandStats struct{ calls, nanos, rejected, failed atomic.Int64 }
+
+func (st *stats) open(t *commands.Table) {
+	st.table = t
+	st.commands = make([]commandStats, len(t.All()))
+	st.errors = map[string]int64{}
+}
+
+// called counts a call that ran.
+func (st *stats) called(c *commands.Command, took time.Duration, failed bool) {
+	n := &st.commands[c.ID()]
+	n.calls.Add(1)
+	n.nanos.Add(int64(took))
+	if failed {
+		n.failed.Add(1)
+	}
+}
+
+// rejected counts a call that did not run; nil is an unknown command.
+func (st *stats) rejected(c *commands.Command) {
+	if c != nil {
+		st.commands[c.ID()].rejected.Add(1)
+	}
+}
+
+// maxErrorKinds bounds the first words that are told apart, as scripts and
+// users can make up their own.
+const maxErrorKinds = 128
+
+// countError counts an error reply by its first word.
+func (st *stats) countError(text string) {
+	st.errorReplies.Add(1)
+	word, _, _ := strings.Cut(text, " ")
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if _, known := st.errors[word]; known || len(st.errors) < maxErrorKinds {
+		st.errors[word]++
+	}
+}
+
+// errorCount is one line of INFO errorstats.
+type errorCount struct {
+	word string
+	n    int64
+}
+
+func (st *stats) errorCounts() []errorCount {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	out := make([]errorCount, 0, len(st.errors))
+	for w, n := range st.errors {
+		out = append(out, errorCount{w, n})
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].word < out[j].word })
+	return out
+}
+
+// reset is CONFIG RESETSTAT.
+func (st *stats) reset() {
+	for _, n := range []*atomic.Int64{&st.connections, &st.rejectedClients, &st.outputLimitDrops,
+		&st.inputBytes, &st.outputBytes, &st.expired, &st.evicted, &st.hits, &st.misses, &st.errorReplies} {
+		n.Store(0)
+	}
+	for i := range st.commands {
+		c := &st.commands[i]
+		c.calls.Store(0)
+		c.nanos.Store(0)
+		c.rejected.Store(0)
+		c.failed.Store(0)
+	}
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.errors = map[string]int64{}
+}
+
+// processed is the number of commands that ran.
+func (st *stats) processed() int64 {
+	var n int64
+	for i := range st.commands {
+		n += st.commands[i].calls.Load()
+	}
+	return n
+}

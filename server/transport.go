@@ -1,0 +1,61 @@
+package server
+
+import (
+	"errors"
+	"net"
+	"os"
+	"sync"
+	"time"
+)
+
+// conn is the transport of one client: a goroutine that reads, lets the
+// session run, and writes. It is the only one that touches the session.
+// Others wake it by ending its read with a deadline in the past, so a client
+// costs one goroutine, whether it is idle, subscribed or blocked.
+type conn struct {
+	nc net.Conn
+	s  *session
+
+	once sync.Once
+}
+
+// longAgo is a read deadline that ends a read at once.
+var longAgo = time.Unix(1, 0)
+
+func (c *conn) wake() { c.nc.SetReadDeadline(longAgo) }
+
+func (c *conn) hangUp() { c.once.Do(func() { c.nc.Close() }) }
+
+func (c *conn) write(b []byte) error {
+	_, err := c.nc.Write(b)
+	return err
+}
+
+// serve runs the client until it ends.
+func (c *conn) serve() {
+	s := c.s
+	defer func() {
+		s.leave()
+		c.hangUp()
+	}()
+	for !s.closing {
+		n, err := c.nc.Read(s.space())
+		if n > 0 {
+			if s.feed(n) != nil {
+				return
+			}
+		}
+		switch {
+		case err == nil:
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			// The deadline is lifted before the outbox is looked at, so that a
+			// wake that comes after the look ends the next read.
+			c.nc.SetReadDeadline(time.Time{})
+			if s.resume() != nil {
+				return
+			}
+		default:
+			return
+		}
+	}
+}

@@ -1,0 +1,311 @@
+package server
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/persistence"
+)
+
+// Waiting clients. A call that has to wait (BLPOP on empty lists) is parked:
+// its arguments are copied into a waiter, which stands in the queue of each of
+// its keys. Nobody sleeps for it. When a command has changed one of these keys,
+// the server runs the parked calls again, first come first served, while the
+// changer's locks are still held: an element that is pushed for a waiting
+// client is never seen by anybody else. A client that leaves takes its waiter
+// out of the queues first, so no element is popped for somebody who is gone.
+//
+// Lock order: shards of the store, then waiter.mu, then waiting.mu, then outbox.mu.
+
+// waiter is one parked call.
+type waiter struct {
+	s      *session
+	cmd    *commands.Command
+	argv   [][]byte
+	keys   [][]byte // waited for; alias argv
+	shards persistence.Shards
+	db     int
+	proto  int
+	expire func(*commands.Reply)
+	since  time.Time
+	stop   func() // stops the timer; nil without one; guarded by waiting.mu
+
+	mu   sync.Mutex  // held while the call is run again, or ended: one of them wins
+	done atomic.Bool // served, timed out, unblocked or cancelled
+}
+
+func (w *waiter) isDone() bool { return w.done.Load() }
+
+// readyKey is a key that changed while clients waited for it.
+type readyKey struct {
+	db  int
+	key string
+}
+
+// delivery is a reply for a client other than the one that runs.
+type delivery struct {
+	to    *session
+	reply []byte
+}
+
+// waiting is all parked calls.
+type waiting struct {
+	n      atomic.Int32 // parked calls; read without mu
+	mu     sync.Mutex
+	queues map[string][]*waiter // by key, of any database; guarded by mu; each in order of arrival
+	by     map[*session]*waiter // guarded by mu
+}
+
+func (q *waiting) any() bool { return q.n.Load() > 0 }
+
+// wanted reports whether anybody waits for the key.
+func (q *waiting) wanted(db int, key []byte) bool {
+	if !q.any() {
+		return false
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, w := range q.queues[string(key)] {
+		if w.db == db {
+			return true
+		}
+	}
+	return false
+}
+
+func (q *waiting) enter(w *waiter) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.queues == nil {
+		q.queues = map[string][]*waiter{}
+		q.by = map[*session]*waiter{}
+	}
+	q.by[w.s] = w
+	for i, key := range w.keys {
+		if !repeated(w.keys, i) {
+			q.queues[string(key)] = append(q.queues[string(key)], w)
+		}
+	}
+	q.n.Add(1)
+}
+
+// repeated reports whether keys[i] stands among the keys before it.
+func repeated(keys [][]byte, i int) bool {
+	for _, k := range keys[:i] {
+		if string(k) == string(keys[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// finish takes a waiter out of its queues. It answers false if somebody else
+// did before: the winner alone replies.
+func (q *waiting) finish(w *waiter) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if w.done.Load() {
+		return false
+	}
+	w.done.Store(true)
+	delete(q.by, w.s)
+	for i, key := range w.keys {
+		if !repeated(w.keys, i) {
+			q.dequeueLocked(string(key), w)
+		}
+	}
+	q.n.Add(-1)
+	if w.stop != nil {
+		w.stop()
+	}
+	return true
+}
+
+func (q *waiting) dequeueLocked(key string, w *waiter) {
+	list := q.queues[key]
+	for i, x := range list {
+		if x == w {
+			list = append(list[:i:i], list[i+1:]...)
+			break
+		}
+	}
+	if len(list) == 0 {
+		delete(q.queues, key)
+		return
+	}
+	q.queues[key] = list
+}
+
+// cancel forgets a waiter whose client has left.
+func (q *waiting) cancel(w *waiter) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	q.finish(w)
+}
+
+// inLine lists who waits for a key, in order of arrival.
+func (q *waiting) inLine(k readyKey) []*waiter {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	var line []*waiter
+	for _, w := range q.queues[k.key] {
+		if w.db == k.db {
+			line = append(line, w)
+		}
+	}
+	return line
+}
+
+// keysOf lists the keys of a database for which somebody waits.
+func (q *waiting) keysOf(db int) []readyKey {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	var keys []readyKey
+	for key := range q.queues {
+		keys = append(keys, readyKey{db, key})
+	}
+	return keys
+}
+
+// widen adds the shards that serving the waiters of the call's keys can need:
+// those of all their keys, and of the keys of whoever waits for these in turn.
+func (q *waiting) widen(set *persistence.Shards, s *session) {
+	if !q.any() {
+		return
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	var todo []*waiter
+	add := func(key []byte) { todo = append(todo, q.queues[string(key)]...) }
+	s.eachKey(add)
+	seen := map[*waiter]bool{}
+	for len(todo) > 0 {
+		w := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if seen[w] {
+			continue
+		}
+		seen[w] = true
+		set.Union(w.shards)
+		if extra := w.argvKeys(); len(extra) > len(w.keys) {
+			for _, key := range extra {
+				add(key)
+			}
+		}
+	}
+}
+
+// argvKeys are all keys of the parked call, also those it does not wait for.
+func (w *waiter) argvKeys() [][]byte {
+	refs := w.cmd.AppendKeys(nil, w.argv)
+	keys := make([][]byte, len(refs))
+	for i, r := range refs {
+		keys[i] = w.argv[r.Index]
+	}
+	return keys
+}
+
+// park puts the call that just ran into the queues of its keys. The keys are
+// still locked, so nothing can have come in between.
+func (s *session) park(cmd *commands.Command, argv [][]byte, wait *commands.Wait) {
+	w := &waiter{s: s, cmd: cmd, shards: s.shards, db: s.DB(), proto: s.Proto(),
+		expire: wait.Expired, since: s.lastTime}
+	w.argv = copyArgs(argv)
+	for _, key := range wait.Keys {
+		w.keys = append(w.keys, append([]byte(nil), key...))
+	}
+	s.waiting = w
+	s.Set(commands.ClientBlocked)
+	s.srv.waiting.enter(w)
+	if wait.Millis > 0 {
+		d := time.Duration(wait.Millis) * time.Millisecond
+		s.srv.waiting.arm(w, s.srv.clock.AfterFunc(d, func() { s.srv.timeOut(w) }))
+	}
+}
+
+// arm keeps the timer of a waiter, or stops it at once if the wait has ended.
+func (q *waiting) arm(w *waiter, stop func()) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if w.done.Load() {
+		stop()
+		return
+	}
+	w.stop = stop
+}
+
+// serve runs the calls that wait for a key again, as far as it goes round. The
+// locks of the command that changed the key are held.
+func (s *session) serve(k readyKey) {
+	for _, w := range s.srv.waiting.inLine(k) {
+		s.tx.Select(k.db)
+		if s.tx.Kind([]byte(k.key)) == 0 {
+			break
+		}
+		s.serveOne(k, w)
+	}
+	s.tx.Select(s.DB())
+}
+
+// serveOne runs one parked call again. If it finds nothing it stays in line.
+func (s *session) serveOne(k readyKey, w *waiter) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.isDone() {
+		return
+	}
+	var c commands.Ctx
+	c.Command, c.Tx, c.Now, c.Client = w.cmd, s.tx, s.ctx.Now, &w.s.Client
+	c.Table, c.Host, c.Woken = s.srv.table, w.s.host(), []byte(k.key)
+	c.Reply = commands.NewReply(nil, w.proto)
+	c.Args.Reset(w.argv, 1)
+	err := w.cmd.Run(&c)
+	if err == nil && c.Parked() != nil {
+		return
+	}
+	if err != nil {
+		text, _ := commands.Text(err)
+		s.srv.stats.countError(string(text))
+		c.Reply.Rewind(0)
+		c.Reply.Error(text)
+	}
+	if lsn := s.tx.Commit(); lsn > 0 {
+		s.lsn = lsn
+	}
+	s.srv.waiting.finish(w)
+	s.srv.stats.called(w.cmd, 0, err != nil)
+	s.owed = append(s.owed, delivery{w.s, c.Reply.Encoded()})
+}
+
+// timeOut ends a wait whose time is over.
+func (srv *Server) timeOut(w *waiter) { srv.endWait(w, w.expire) }
+
+// endWait ends a wait with a reply that is no result.
+func (srv *Server) endWait(w *waiter, write func(*commands.Reply)) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !srv.waiting.finish(w) {
+		return false
+	}
+	r := commands.NewReply(nil, w.proto)
+	write(&r)
+	w.s.deliver(r.Encoded())
+	return true
+}
+
+func copyArgs(argv [][]byte) [][]byte {
+	size := 0
+	for _, a := range argv {
+		size += len(a)
+	}
+	buf := make([]byte, 0, size)
+	out := make([][]byte, len(argv))
+	for i, a := range argv {
+		at := len(buf)
+		buf = append(buf, a...)
+		out[i] = buf[at:len(buf):len(buf)]
+	}
+	return out
+}
