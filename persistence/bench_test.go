@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	benchKeys  = 200_000
+	benchKeys  = 1_000_000
 	benchValue = 200
 )
 
@@ -160,7 +160,7 @@ func BenchmarkMillion(b *testing.B) {
 			b.Fatal(err)
 		}
 		b.ReportMetric(float64(time.Since(start).Nanoseconds())/n, "materialise-ns/key")
-		b.ReportMetric(float64((cpuTime() - cpu).Nanoseconds())/n, "materialise-cpu-ns/key")
+		b.ReportMetric(float64((cpuTime()-cpu).Nanoseconds())/n, "materialise-cpu-ns/key")
 		closeStore(b, s)
 
 		start = time.Now()

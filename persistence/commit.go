@@ -21,7 +21,8 @@ type durability struct {
 	err    error     // why the last attempt failed
 	closed bool
 
-	broken atomic.Pointer[error] // what Pebble called fatal
+	broken     atomic.Pointer[error] // what Pebble called fatal
+	background atomic.Pointer[error] // what its last flush or compaction failed with
 }
 
 func (d *durability) init() { d.moved.L = &d.mu }
@@ -60,15 +61,29 @@ type chunkInfo struct {
 	size        int64
 }
 
-// maxCommit is the size in bytes up to which chunks share a batch.
-const maxCommit = 1 << 20
+const (
+	// maxCommit is the size in bytes up to which chunks share a batch.
+	maxCommit = 1 << 20
+	// maxUnsynced is how many bytes of the journal Pebble may have that the
+	// device does not: they stay in memory too, for the case that Pebble cannot
+	// write them, and are forced to the device beyond.
+	maxUnsynced = 8 << 20
+)
 
-// commitLoop hands the journal to Pebble, in order, away from the commands. It
-// ends with s.ctx, after a last sync.
+// committer hands the journal to Pebble, in order, away from the commands.
+type committer struct {
+	s      *Store
+	due    []chunk // taken from the journal, Pebble does not have them
+	kept   []chunk // Pebble has them, the device may not
+	bytes  int     // of kept
+	logged uint64  // last record that the journal log knows of
+}
+
+// commitLoop runs the committer. It ends with s.ctx, after a last sync.
 func (s *Store) commitLoop() {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	var carry []chunk // taken from the journal and not yet confirmed
+	c := committer{s: s, logged: s.journal.newest.Load()}
 	for {
 		second, done := false, false
 		select {
@@ -78,7 +93,13 @@ func (s *Store) commitLoop() {
 		case <-s.ctx.Done():
 			done = true
 		}
-		carry = s.commitRound(carry, second, done)
+		if second && s.brokenErr() != nil {
+			c.repair()
+		}
+		if err := c.round(second, done); err != nil {
+			s.durable.fail(err)
+			s.opts.Logf(LevelError, "write journal: %v", err)
+		}
 		if done {
 			s.durable.close()
 			return
@@ -86,73 +107,92 @@ func (s *Store) commitLoop() {
 	}
 }
 
-// commitRound moves what is due and returns what could not be moved.
-func (s *Store) commitRound(carry []chunk, second, done bool) []chunk {
-	policy := SyncPolicy(s.sync.Load())
-	handNow, syncNow := s.durable.due()
-	force := policy == SyncAlways || done || syncNow || second && policy == SyncEverySecond
-	partial := force || handNow || second
-	carry = s.journal.take(carry, partial)
-	for {
+// round moves what is due. What it could not move it keeps.
+func (c *committer) round(second, done bool) error {
+	d := &c.s.durable
+	policy := SyncPolicy(c.s.sync.Load())
+	hand, sync := d.due()
+	force := policy == SyncAlways || done || sync || second && policy == SyncEverySecond
+	c.due = c.s.journal.take(c.due, force || hand || second)
+	for len(c.due) > 0 {
 		n, size := 0, 0
-		for n < len(carry) && (n == 0 || size+len(carry[n].buf) <= maxCommit) {
-			size += len(carry[n].buf)
+		for n < len(c.due) && (n == 0 || size+len(c.due[n].buf) <= maxCommit) {
+			size += len(c.due[n].buf)
 			n++
 		}
 		mode := pebble.NoSync
-		if force && n == len(carry) {
+		if force && n == len(c.due) || c.bytes+size > maxUnsynced {
 			mode = pebble.Sync
 		}
-		if n == 0 && !(force && s.durable.unsynced()) {
-			break
-		}
-		if err := s.commit(carry[:n], mode); err != nil {
-			s.durable.fail(err)
-			s.opts.Logf(LevelError, "write journal: %v", err)
-			break
-		}
-		carry = carry[n:]
-		if len(carry) == 0 {
-			break
-		}
-	}
-	return append([]chunk(nil), carry...)
-}
-
-// commit writes chunks in one batch.
-func (s *Store) commit(chunks []chunk, mode *pebble.WriteOptions) error {
-	if err := s.brokenErr(); err != nil {
-		return err
-	}
-	if len(chunks) == 0 {
-		if err := errors.Join(s.db.LogData(nil, mode), s.brokenErr()); err != nil {
+		if err := c.commit(n, mode); err != nil {
 			return err
 		}
-		s.durable.advance(0, true)
-		return nil
 	}
-	b := s.db.NewBatch()
+	if force && d.unsynced() {
+		if err := c.sync(); err != nil {
+			return err
+		}
+	}
+	c.release()
+	return nil
+}
+
+// commit writes the first n chunks that are due in one batch.
+func (c *committer) commit(n int, mode *pebble.WriteOptions) error {
+	s := c.s
+	b := s.db.NewBatchWithSize(maxCommit + chunkBytes)
 	var key [9]byte
-	for _, c := range chunks {
-		sealChunk(c.buf, c.flags)
-		if err := b.Set(appendJournalKey(key[:0], c.first), c.buf, nil); err != nil {
+	for _, ch := range c.due[:n] {
+		sealChunk(ch.buf, ch.flags)
+		if err := b.Set(appendJournalKey(key[:0], ch.first), ch.buf, nil); err != nil {
 			return errors.Join(err, b.Close())
 		}
 	}
-	err := errors.Join(b.Commit(mode), s.brokenErr())
-	if err := errors.Join(err, b.Close()); err != nil {
-		return fmt.Errorf("commit %d chunks: %w", len(chunks), err)
+	if err := s.apply(b, mode); err != nil {
+		return fmt.Errorf("commit %d chunks: %w", n, err)
 	}
-	for _, c := range chunks {
-		s.log.add(chunkInfo{c.first, c.last, int64(len(c.buf))})
+	last := c.logged
+	for _, ch := range c.due[:n] {
+		if c.bytes += len(ch.buf); ch.last > c.logged { // else it was repeated
+			s.log.add(chunkInfo{ch.first, ch.last, int64(len(ch.buf))})
+			s.journal.pending.Add(-int64(len(ch.buf) - chunkHeader))
+			last = ch.last
+		}
 	}
+	c.logged = last
+	c.kept = append(c.kept, c.due[:n]...)
+	c.due = append(c.due[:0], c.due[n:]...)
+	s.durable.advance(last, mode == pebble.Sync)
+	c.release()
 	if s.log.bytes.Load() > s.opts.JournalBound {
 		s.materialiser.signal()
 	}
-	last := chunks[len(chunks)-1].last
-	s.journal.recycle(chunks)
-	s.durable.advance(last, mode == pebble.Sync)
 	return nil
+}
+
+// sync forces what Pebble has to the device.
+func (c *committer) sync() error {
+	if err := c.s.brokenErr(); err != nil {
+		return err
+	}
+	if err := errors.Join(c.s.db.LogData(nil, pebble.Sync), c.s.brokenErr()); err != nil {
+		return err
+	}
+	c.s.durable.advance(0, true)
+	return nil
+}
+
+// release gives the buffers back of what the device has.
+func (c *committer) release() {
+	synced, n := c.s.Synced(), 0
+	for n < len(c.kept) && c.kept[n].last <= synced {
+		c.bytes -= len(c.kept[n].buf)
+		n++
+	}
+	if n > 0 {
+		c.s.journal.recycle(c.kept[:n])
+		c.kept = append(c.kept[:0], c.kept[n:]...)
+	}
 }
 
 func (d *durability) advance(handed uint64, synced bool) {
@@ -166,11 +206,27 @@ func (d *durability) advance(handed uint64, synced bool) {
 	d.moved.Broadcast()
 }
 
+// synchronised tells that a write that began when Pebble had the journal up to
+// handed is on the device, and all before it.
+func (d *durability) synchronised(handed uint64) {
+	d.mu.Lock()
+	d.synced = max(d.synced, handed)
+	d.mu.Unlock()
+	d.moved.Broadcast()
+}
+
 func (d *durability) fail(err error) {
 	d.mu.Lock()
 	d.err = err
 	d.mu.Unlock()
 	d.moved.Broadcast()
+}
+
+// clear forgets an error that is over.
+func (d *durability) clear() {
+	d.mu.Lock()
+	d.err = nil
+	d.mu.Unlock()
 }
 
 func (d *durability) close() {
@@ -241,33 +297,4 @@ func (s *Store) Synced() uint64 {
 	s.durable.mu.Lock()
 	defer s.durable.mu.Unlock()
 	return s.durable.synced
-}
-
-// WriteError returns why the disk cannot be written, nil if it can. Reads go on,
-// changes stay in memory and are tried again; the server refuses new ones.
-func (s *Store) WriteError() error {
-	if err := s.brokenErr(); err != nil {
-		return err
-	}
-	s.durable.mu.Lock()
-	defer s.durable.mu.Unlock()
-	return s.durable.err
-}
-
-func (s *Store) brokenErr() error {
-	if p := s.durable.broken.Load(); p != nil {
-		return *p
-	}
-	return nil
-}
-
-// fatal notes that this instance of Pebble will not write any more.
-func (s *Store) fatal(err error) {
-	s.durable.broken.CompareAndSwap(nil, &err)
-	s.opts.Logf(LevelError, "%v", err)
-}
-
-// background notes an error of a flush or compaction, which Pebble repeats.
-func (s *Store) background(err error) {
-	s.opts.Logf(LevelError, "pebble: background: %v", err)
 }

@@ -34,7 +34,11 @@ func (s *Store) pebbleOptions() *pebble.Options {
 		MaxOpenFiles:                1000,
 		BytesPerSync:                1 << 20,
 	}
-	o.EventListener = &pebble.EventListener{BackgroundError: func(err error) { s.background(err) }}
+	o.EventListener = &pebble.EventListener{
+		BackgroundError: s.backgroundError,
+		FlushEnd:        func(i pebble.FlushInfo) { s.backgroundDone(i.Err) },
+		CompactionEnd:   func(i pebble.CompactionInfo) { s.backgroundDone(i.Err) },
+	}
 	o.TargetFileSizes[0] = 16 << 20
 	for i := range o.Levels {
 		l := &o.Levels[i]

@@ -135,27 +135,8 @@ func (s *Store) sweepDisk(w *sweeper, now int64) (expired int, err error) {
 	if len(low) == 0 {
 		low = []byte{prefixHead}
 	}
-	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: low, UpperBound: []byte{prefixHead + 1}})
+	due, err := s.dueOnDisk(w, low, now)
 	if err != nil {
-		return 0, err
-	}
-	var due [][]byte
-	n := 0
-	for it.First(); it.Valid() && n < sweepHeads; it.Next() {
-		n++
-		h, err := decodeHead(it.Value())
-		if err != nil {
-			return 0, errors.Join(err, it.Close())
-		}
-		if h.expire != 0 && h.expire <= now {
-			due = append(due, bytes.Clone(it.Key()))
-		}
-	}
-	w.disk = w.disk[:0]
-	if it.Valid() {
-		w.disk = append(w.disk, it.Key()...)
-	}
-	if err := errors.Join(it.Error(), it.Close()); err != nil {
 		return 0, err
 	}
 	for _, k := range due {
@@ -168,6 +149,32 @@ func (s *Store) sweepDisk(w *sweeper, now int64) (expired int, err error) {
 		}
 	}
 	return expired, nil
+}
+
+// dueOnDisk returns the keys of the next heads that are due.
+func (s *Store) dueOnDisk(w *sweeper, low []byte, now int64) (due [][]byte, err error) {
+	s.disk.RLock()
+	defer s.disk.RUnlock()
+	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: low, UpperBound: []byte{prefixHead + 1}})
+	if err != nil {
+		return nil, err
+	}
+	n := 0
+	for it.First(); it.Valid() && n < sweepHeads; it.Next() {
+		n++
+		h, err := decodeHead(it.Value())
+		if err != nil {
+			return nil, errors.Join(err, it.Close())
+		}
+		if h.expire != 0 && h.expire <= now {
+			due = append(due, bytes.Clone(it.Key()))
+		}
+	}
+	w.disk = w.disk[:0]
+	if it.Valid() {
+		w.disk = append(w.disk, it.Key()...)
+	}
+	return due, errors.Join(it.Error(), it.Close())
 }
 
 // expireHead deletes a key that the disk says is due, if it still is.

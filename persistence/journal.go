@@ -109,12 +109,11 @@ func (j *journal) take(dst []chunk, partial bool) []chunk {
 	return dst
 }
 
-// recycle takes chunks back that are in Pebble.
+// recycle takes the buffers of chunks back that are on the device.
 func (j *journal) recycle(chunks []chunk) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, c := range chunks {
-		j.pending.Add(-int64(len(c.buf) - chunkHeader))
 		if cap(c.buf) <= chunkBytes && len(j.mu.spare) < spareChunks {
 			j.mu.spare = append(j.mu.spare, c.buf)
 		}

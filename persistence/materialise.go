@@ -314,7 +314,7 @@ func (s *Store) commitBatch() error {
 		}
 	}
 	repr := m.batch.Repr()
-	if err := s.apply(m.batch, pebble.NoSync); err != nil {
+	if err := s.apply(m.batch, pebble.Sync); err != nil {
 		// A batch can be committed once only: the next attempt has a copy.
 		m.batch = s.db.NewBatch()
 		return errors.Join(fmt.Errorf("write values: %w", err), m.batch.SetRepr(append([]byte(nil), repr...)))
@@ -339,17 +339,6 @@ func (t *table) exorcise() {
 	}
 }
 
-// apply commits a batch and closes it.
-func (s *Store) apply(b *pebble.Batch, mode *pebble.WriteOptions) error {
-	if err := s.brokenErr(); err != nil {
-		return err
-	}
-	if err := errors.Join(b.Commit(mode), s.brokenErr()); err != nil {
-		return err
-	}
-	return b.Close()
-}
-
 // trim removes the chunks up to record last from the journal, and notes the
 // databases as they are, so that no record before is needed to know them.
 func (s *Store) trim(last uint64) error {
@@ -370,7 +359,7 @@ func (s *Store) trim(last uint64) error {
 	err := errors.Join(
 		b.DeleteRange(appendJournalKey(nil, s.trimmed.Load()+1), appendJournalKey(nil, last+1), nil),
 		b.Set([]byte{prefixMeta}, m.append(nil), nil),
-		s.apply(b, pebble.NoSync))
+		s.apply(b, pebble.Sync))
 	if err != nil {
 		return fmt.Errorf("cut journal: %w", err)
 	}

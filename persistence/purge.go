@@ -84,7 +84,7 @@ func (s *Store) purgeRange(r physRange) error {
 	if b.Empty() {
 		return b.Close()
 	}
-	if err := s.apply(b, pebble.NoSync); err != nil {
+	if err := s.apply(b, pebble.Sync); err != nil {
 		return fmt.Errorf("purge databases: %w", err)
 	}
 	return nil

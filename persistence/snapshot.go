@@ -14,6 +14,8 @@ func (s *Store) Snapshot(dir string) error {
 	if err := s.handOver(s.journal.newest.Load()); err != nil {
 		return fmt.Errorf("snapshot %s: %w", dir, err)
 	}
+	s.disk.RLock()
+	defer s.disk.RUnlock()
 	if err := s.db.Checkpoint(dir, pebble.WithFlushedWAL()); err != nil {
 		return fmt.Errorf("snapshot %s: %w", dir, err)
 	}

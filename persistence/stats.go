@@ -37,7 +37,9 @@ type Stats struct {
 
 // Stats returns the numbers as they are now.
 func (s *Store) Stats() Stats {
+	s.disk.RLock()
 	m := s.db.Metrics()
+	s.disk.RUnlock()
 	st := Stats{
 		LSN: s.journal.newest.Load(), Synced: s.Synced(), Trimmed: s.trimmed.Load(),
 		JournalBytes: s.log.bytes.Load(), PendingBytes: s.journal.pending.Load(), Memory: s.Memory(),

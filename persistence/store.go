@@ -13,8 +13,11 @@ import (
 
 // Store is an open keyspace. Its methods are safe for concurrent use.
 type Store struct {
-	opts     Options
-	seed     uint64
+	opts Options
+	seed uint64
+	// db is replaced, after a failure, with disk and all shards locked: who reads
+	// it without a shard's lock holds disk for reading.
+	disk     sync.RWMutex
 	db       *pebble.DB
 	lockFile *pebble.Lock
 
@@ -147,7 +150,7 @@ func (s *Store) extend() error {
 func (s *Store) Close() error {
 	s.cancel()
 	s.work.Wait()
-	err := s.closeDisk()
+	err := errors.Join(s.WriteError(), s.closeDisk())
 	for i := range s.shards {
 		sh := &s.shards[i]
 		sh.mu.Lock()

@@ -70,6 +70,9 @@ func (w *warmer) table(shard, db int) (err error) {
 	cursor, done := uint64(shard)<<56, t.resident
 	lost, epoch := t.lost, t.epoch
 	sh.mu.Unlock()
+	s := w.s
+	s.disk.RLock()
+	defer s.disk.RUnlock()
 	defer func() { err = errors.Join(err, w.close()) }()
 	for !done {
 		if w.s.ctx.Err() != nil || !w.s.warmRoom() {
