@@ -2,6 +2,7 @@ package persistence
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -23,7 +24,7 @@ func (s *Store) Snapshot(dir string) error {
 }
 
 // Reload writes everything to the object store, forgets all values and reads
-// them back from disk.
+// back from disk what memory has room for.
 func (s *Store) Reload() error {
 	ctx := context.Background()
 	if err := s.Materialise(ctx); err != nil {
@@ -40,7 +41,10 @@ func (s *Store) Reload() error {
 	if err != nil {
 		return err
 	}
-	return s.warm()
+	if err := s.warm(); err != nil && !errors.Is(err, errStopped) {
+		return err
+	}
+	return nil
 }
 
 // forgetLocked writes what is still dirty and drops all tables. All shards and
