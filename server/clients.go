@@ -18,18 +18,13 @@ type clients struct {
 
 func (c *clients) nextID() uint64 { return c.last.Add(1) }
 
-// add lets a client in unless limit clients are there already.
-func (c *clients) add(s *session, limit int) bool {
+func (c *clients) add(s *session) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.all) >= limit {
-		return false
-	}
 	if c.all == nil {
 		c.all = map[uint64]*session{}
 	}
 	c.all[s.ID] = s
-	return true
 }
 
 func (c *clients) remove(s *session) {

@@ -34,6 +34,7 @@ type Server struct {
 	slowlog  slowlog
 	stats    stats
 	saves    saves
+	loops    loops
 	cron     cron
 	admin    admin
 
@@ -80,6 +81,9 @@ func Open(o Options) (*Server, error) {
 	srv.watchConfig()
 	srv.saves.last.Store(srv.clock.Now().Unix())
 	srv.activeExpire.Store(true)
+	if err := srv.startLoops(srv.settings().conf.IOThreads); err != nil {
+		return nil, errors.Join(err, srv.store.Close())
+	}
 	srv.cron.plan(srv)
 	return srv, nil
 }
@@ -130,12 +134,9 @@ func (srv *Server) accept(nc net.Conn) bool {
 		nc.Close()
 		return false
 	}
-	srv.workers.Add(1)
+	srv.workers.Add(1) // for the client; its transport takes it back
 	srv.mu.Unlock()
-	c := &conn{nc: nc}
-	s := srv.newSession(c, nc)
-	c.s = s
-	if !srv.clients.add(s, srv.settings().maxClients) {
+	if srv.clients.count() >= srv.settings().maxClients {
 		srv.stats.rejectedClients.Add(1)
 		r := commands.NewReply(nil, 2)
 		r.Error(commands.ErrMaxClients)
@@ -146,17 +147,21 @@ func (srv *Server) accept(nc net.Conn) bool {
 	}
 	srv.stats.connections.Add(1)
 	srv.tune(nc)
-	go func() {
-		defer srv.workers.Done()
-		c.serve()
-	}()
+	remote, local, unix := addresses(nc)
+	end, start := srv.transport(nc)
+	s := srv.newSession(end)
+	s.Addr, s.LocalAddr, s.Unix = remote, local, unix
+	srv.clients.add(s)
+	if srv.done.Err() != nil {
+		end.hangUp() // Close may have looked at the clients already
+	}
+	start(s)
 	return true
 }
 
-func (srv *Server) newSession(e endpoint, nc net.Conn) *session {
+func (srv *Server) newSession(e endpoint) *session {
 	s := &session{srv: srv, end: e, tx: srv.store.NewTx()}
 	s.ID = srv.clients.nextID()
-	s.Addr, s.LocalAddr, s.Unix = addresses(nc)
 	s.Created = srv.clock.Now().UnixMilli()
 	s.lastInput.Store(s.Created)
 	s.SetProto(2)
@@ -188,6 +193,7 @@ func (srv *Server) Close() error {
 	srv.stop()
 	srv.cron.stop()
 	srv.clients.hangUpAll()
+	srv.endLoops()
 	srv.workers.Wait()
 	if err := srv.store.Close(); err != nil {
 		return fmt.Errorf("close store: %w", err)

@@ -67,8 +67,17 @@ type session struct {
 	view   clientView // what other clients see; guarded by viewMu
 }
 
-// endpoint is the session's side of its transport.
+// endpoint is the session's side of its transport. write, full and durable are
+// for the owner alone.
 type endpoint interface {
+	// write sends replies. It keeps no part of b.
+	write(b []byte) error
+	// full reports that the client has to read before more is written: the
+	// session stops, and is resumed when it has.
+	full() bool
+	// durable reports whether the journal is on the device up to lsn. If it is
+	// not the session stops, and is resumed when it is.
+	durable(lsn uint64) (bool, error)
 	// wake makes the owner look at its outbox soon. Any goroutine may call it.
 	wake()
 	// hangUp closes the connection; the owner notices. Any goroutine may call it.
@@ -90,6 +99,19 @@ func (s *session) space() []byte {
 		s.in = grown
 	}
 	return s.in[len(s.in):cap(s.in)]
+}
+
+// unread is the number of bytes received and not consumed.
+func (s *session) unread() int { return len(s.in) - s.readAt }
+
+// feedBorrowed runs what is complete in b, which the session may use until it
+// returns; what is left is copied. The session has nothing unread.
+func (s *session) feedBorrowed(b []byte) error {
+	own := s.in[:0]
+	s.in, s.readAt = b[:0], 0
+	err := s.feed(len(b))
+	s.in, s.readAt = append(own, s.in[s.readAt:]...), 0
+	return err
 }
 
 // feed takes n bytes that were read into space and runs what is complete.
@@ -138,6 +160,9 @@ func (s *session) run() (err error) {
 			if err := s.flush(); err != nil {
 				return err
 			}
+			if s.end.full() || s.lsn > 0 {
+				break
+			}
 		}
 	}
 	if s.readAt == len(s.in) {
@@ -163,7 +188,12 @@ func (s *session) resume() error {
 		s.waiting = nil
 		s.Clear(commands.ClientBlocked)
 	}
-	if (s.waiting == nil && s.readAt < len(s.in)) || s.paused {
+	if s.lsn > 0 {
+		if err := s.flush(); err != nil || s.lsn > 0 {
+			return err
+		}
+	}
+	if s.waiting == nil && s.unread() > 0 {
 		return s.run()
 	}
 	return s.flush()
@@ -174,7 +204,7 @@ func (s *session) resume() error {
 func (s *session) flush() error {
 	s.show()
 	if s.lsn > 0 {
-		if err := s.settle(); err != nil {
+		if ok, err := s.settle(); !ok {
 			return err
 		}
 	}
@@ -187,21 +217,21 @@ func (s *session) flush() error {
 	}
 	b := s.ctx.Reply.Encoded()
 	s.srv.stats.outputBytes.Add(int64(len(b)))
-	err := s.end.(writer).write(b)
+	err := s.end.write(b)
 	s.ctx.Reply.Reset(keepBuffer)
 	return err
 }
 
-// writer is the part of an endpoint that only the owner uses.
-type writer interface{ write(b []byte) error }
-
-// settle waits until the client's changes are durable, if the server promises
-// that, and then lets the clients know that were served by them.
-func (s *session) settle() error {
+// settle reports whether the client's changes are as durable as promised, and
+// if so lets the clients know that were served by them. If not, nothing that
+// was answered since may be sent: the session stops until it is resumed.
+func (s *session) settle() (bool, error) {
 	if s.srv.settings().syncAlways {
-		if err := s.srv.store.WaitDurable(s.lsn); err != nil {
-			s.srv.logf(LogWarning, "a write could not be made durable, its client is dropped: %v", err)
-			return err
+		if ok, err := s.end.durable(s.lsn); !ok {
+			if err != nil {
+				s.srv.logf(LogWarning, "a write could not be made durable, its client is dropped: %v", err)
+			}
+			return false, err
 		}
 	}
 	s.wrote, s.lsn = max(s.wrote, s.lsn), 0
@@ -211,7 +241,7 @@ func (s *session) settle() error {
 	}
 	s.owed = s.owed[:0]
 	s.srv.store.Throttle()
-	return nil
+	return true, nil
 }
 
 // deliver gives the client bytes from another goroutine.
@@ -253,6 +283,7 @@ func (s *session) leave() {
 	s.unwatch()
 	s.srv.pubsub.leave(s)
 	s.srv.monitors.remove(s)
+	s.srv.pause.forget(s)
 	s.srv.clients.remove(s)
 }
 

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// conn is the transport of one client: a goroutine that reads, lets the
-// session run, and writes. It is the only one that touches the session.
-// Others wake it by ending its read with a deadline in the past, so a client
-// costs one goroutine, whether it is idle, subscribed or blocked.
+// conn is the transport of a client that no event loop can serve: a goroutine
+// that reads, lets the session run, and writes. It is the only one that touches
+// the session. Others wake it by ending its read with a deadline in the past, so
+// a client costs one goroutine, whether it is idle, subscribed or blocked.
 type conn struct {
 	nc net.Conn
 	s  *session
@@ -29,6 +29,28 @@ func (c *conn) hangUp() { c.once.Do(func() { c.nc.Close() }) }
 func (c *conn) write(b []byte) error {
 	_, err := c.nc.Write(b)
 	return err
+}
+
+// full is false: a write takes everything, or blocks.
+func (c *conn) full() bool { return false }
+
+// durable waits.
+func (c *conn) durable(lsn uint64) (bool, error) {
+	err := c.s.srv.store.WaitDurable(lsn)
+	return err == nil, err
+}
+
+// goroutineTransport makes the transport, and what starts it.
+func (srv *Server) goroutineTransport(nc net.Conn) (endpoint, func(*session)) {
+	c := &conn{nc: nc}
+	return c, func(s *session) {
+		c.s = s
+		// Ends when the client leaves or Close hangs up.
+		go func() {
+			defer srv.workers.Done()
+			c.serve()
+		}()
+	}
 }
 
 // serve runs the client until it ends.

@@ -45,7 +45,7 @@ func TestFileSetsDirectives(t *testing.T) {
 		"bind 127.0.0.1 -::1", "save 900 1", "save 300 10", "maxmemory 2gb", "maxmemory-policy allkeys-lru",
 		"client-output-buffer-limit normal 1mb 0 0", "client-output-buffer-limit replica 2mb 0 0",
 		"shutdown-on-sigint nosave now", "unixsocketperm 700", "hash-max-ziplist-entries 7",
-		"rename-command CONFIG \"\"", "user alice on >pw ~*", "rdbcompression yes", "io-threads 4", "io-threads 5",
+		"rename-command CONFIG \"\"", "user alice on >pw ~*", "rdbcompression yes", "active-defrag-cycle-max 4", "active-defrag-cycle-max 5",
 		"loadmodule /x.so a b", "bf-error.rate 1", "timeout 5", "timeout 6",
 	}, "\n"), nil)
 	if err != nil {
@@ -74,13 +74,13 @@ func TestFileSetsDirectives(t *testing.T) {
 	want := []string{
 		"directive 'loadmodule' has no meaning in vigil and is ignored",
 		"directive 'bf-error.rate' has no meaning in vigil and is ignored",
-		"directive 'io-threads' has no meaning in vigil and is ignored",
+		"directive 'active-defrag-cycle-max' has no meaning in vigil and is ignored",
 	}
 	if !slices.Equal(c.Warnings(), want) {
 		t.Errorf("warnings: got %q, want %q", c.Warnings(), want)
 	}
-	if get(c, "io-threads") != "5" {
-		t.Errorf("an ignored directive is not kept: %s", get(c, "io-threads"))
+	if get(c, "active-defrag-cycle-max") != "5" {
+		t.Errorf("an ignored directive is not kept: %s", get(c, "active-defrag-cycle-max"))
 	}
 }
 

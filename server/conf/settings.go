@@ -15,6 +15,7 @@ type Settings struct {
 	Timeout        time.Duration // of idle clients; 0: never
 	ProtectedMode  bool
 	MaxClients     int
+	IOThreads      int // event loops; 0: half as many as processors
 
 	// Limits of the protocol, in bytes.
 	ProtoMaxBulkLen        int64

@@ -139,7 +139,6 @@ func engineRows() []directive {
 		{name: "oom-score-adj", kind: oneOf("no", "yes", "relative", "absolute"), def: "no"},
 		{name: "sanitize-dump-payload", kind: oneOf("no", "yes", "clients"), def: "no"},
 		{name: "enable-module-command", kind: oneOf("no", "yes", "local"), def: "no", flags: immutable},
-		{name: "io-threads", kind: integer(1, 128), def: "1", flags: immutable},
 		{name: "active-defrag-cycle-min", kind: integer(1, 99), def: "1"},
 		{name: "active-defrag-cycle-max", kind: integer(1, 99), def: "25"},
 		{name: "active-defrag-threshold-lower", kind: integer(0, 1000), def: "10"},

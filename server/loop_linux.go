@@ -1,0 +1,270 @@
+package server
+
+import (
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"unsafe"
+)
+
+// loop is an event loop: one goroutine that serves many sockets. With a
+// goroutine for each client, most of a short command's cost is the runtime's
+// waking and parking of threads; a loop asks the kernel once for all sockets
+// that have input, and its reads and writes never block, so they need not tell
+// the scheduler. See docs/adr/0010-event-loops.md.
+//
+// What may block (a wait for the device under appendfsync always) is done by
+// the loop's waiter goroutine, which wakes the loop.
+type loop struct {
+	srv    *Server
+	epoll  int
+	wakeup int // an eventfd that ends a sleep in epoll
+
+	conns  map[int32]*loopConn // the owner's
+	unsure []*loopConn         // wait for the journal; the owner's
+	buf    []byte              // for reads of clients that have nothing unread
+
+	asleep atomic.Bool // the owner is, or is about to be, in a blocking epoll_wait
+
+	waits   chan uint64 // positions of the journal to wait for; one fits, the owner asks again
+	waiting bool        // the waiter has a position and has not answered; the owner's
+
+	mu     sync.Mutex
+	over   bool        // the loop has ended; guarded by mu
+	added  []*loopConn // not registered yet; guarded by mu
+	woken  []*loopConn // to be resumed; guarded by mu
+	waited bool        // the waiter has answered; guarded by mu
+	failed error       // its answer, if it was an error; guarded by mu
+}
+
+// loopConn is the transport of one client of a loop.
+type loopConn struct {
+	l  *loop
+	s  *session
+	fd int
+
+	unsent  []byte // replies that the socket did not take; the owner's
+	writing bool   // EPOLLOUT is asked for; the owner's
+	unsure  bool   // stands in l.unsure; the owner's
+	deaf    bool   // EPOLLIN is not asked for; the owner's
+
+	mu     sync.Mutex
+	closed bool // fd is not ours any more; guarded by mu
+	queued bool // stands in l.woken; guarded by l.mu
+}
+
+const (
+	loopRead   = 64 << 10 // bytes offered to a read
+	loopEvents = 128      // events taken from the kernel at once
+)
+
+func newLoop(srv *Server) (*loop, error) {
+	epoll, err := syscall.EpollCreate1(syscall.EPOLL_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("epoll: %w", err)
+	}
+	wakeup, _, errno := syscall.RawSyscall(syscall.SYS_EVENTFD2, 0, syscall.O_CLOEXEC|syscall.O_NONBLOCK, 0)
+	if errno != 0 {
+		syscall.Close(epoll)
+		return nil, fmt.Errorf("eventfd: %w", errno)
+	}
+	l := &loop{srv: srv, epoll: epoll, wakeup: int(wakeup), conns: map[int32]*loopConn{},
+		buf: make([]byte, loopRead), waits: make(chan uint64, 1)}
+	if err := l.control(syscall.EPOLL_CTL_ADD, l.wakeup, syscall.EPOLLIN); err != nil {
+		l.free()
+		return nil, fmt.Errorf("epoll: %w", err)
+	}
+	return l, nil
+}
+
+func (l *loop) free() {
+	syscall.Close(l.epoll)
+	syscall.Close(l.wakeup)
+}
+
+func (l *loop) control(op, fd int, events uint32) error {
+	return syscall.EpollCtl(l.epoll, op, fd, &syscall.EpollEvent{Events: events, Fd: int32(fd)})
+}
+
+// adopt takes a connection over from the runtime's poller. ok is false if it
+// is not a socket.
+func (l *loop) adopt(nc net.Conn) (c *loopConn, ok bool) {
+	sc, ok := nc.(syscall.Conn)
+	if !ok {
+		return nil, false
+	}
+	raw, err := sc.SyscallConn()
+	if err != nil {
+		return nil, false
+	}
+	fd := -1
+	if err := raw.Control(func(own uintptr) {
+		// The copy shares the socket and its non-blocking mode.
+		n, _, errno := syscall.RawSyscall(syscall.SYS_FCNTL, own, syscall.F_DUPFD_CLOEXEC, 0)
+		if errno == 0 {
+			fd = int(n)
+		}
+	}); err != nil || fd < 0 {
+		return nil, false
+	}
+	nc.Close()
+	return &loopConn{l: l, fd: fd}, true
+}
+
+// start gives a client to the loop. If that has ended, so has the client.
+func (l *loop) start(c *loopConn) {
+	l.mu.Lock()
+	over := l.over
+	if !over {
+		l.added = append(l.added, c)
+	}
+	l.mu.Unlock()
+	if over {
+		c.end()
+		return
+	}
+	l.rouse()
+}
+
+// rouse ends the owner's sleep, if it sleeps.
+func (l *loop) rouse() {
+	if l.asleep.CompareAndSwap(true, false) {
+		one := uint64(1)
+		syscall.RawSyscall(syscall.SYS_WRITE, uintptr(l.wakeup), uintptr(unsafe.Pointer(&one)), 8)
+	}
+}
+
+// run serves until the server is closed and every client is gone.
+func (l *loop) run() {
+	defer l.free()
+	defer close(l.waits)
+	events := make([]syscall.EpollEvent, loopEvents)
+	for {
+		if l.takeIn(); l.ended() {
+			return
+		}
+		n := l.poll(events)
+		for i := range n {
+			if fd := events[i].Fd; int(fd) == l.wakeup {
+				l.drain()
+			} else if c := l.conns[fd]; c != nil {
+				c.ready(events[i].Events)
+			}
+		}
+		l.resumeWoken()
+		l.settleUnsure()
+	}
+}
+
+// ended reports that the server is closed and no client is left or coming.
+func (l *loop) ended() bool {
+	if l.srv.done.Err() == nil || len(l.conns) > 0 {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.over = len(l.added) == 0
+	return l.over
+}
+
+// poll asks for events. It sleeps only if there are none and nobody has woken
+// the loop since it said that it would.
+func (l *loop) poll(events []syscall.EpollEvent) int {
+	n, _, errno := syscall.RawSyscall6(syscall.SYS_EPOLL_PWAIT, uintptr(l.epoll),
+		uintptr(unsafe.Pointer(&events[0])), uintptr(len(events)), 0, 0, 0)
+	if errno == 0 && n > 0 {
+		return int(n)
+	}
+	l.asleep.Store(true)
+	defer l.asleep.Store(false)
+	l.mu.Lock()
+	busy := len(l.added)+len(l.woken) > 0 || l.waited
+	l.mu.Unlock()
+	if busy || l.srv.done.Err() != nil && len(l.conns) == 0 {
+		return 0
+	}
+	m, err := syscall.EpollWait(l.epoll, events, -1)
+	if err != nil {
+		return 0 // interrupted
+	}
+	return m
+}
+
+func (l *loop) drain() {
+	var b [8]byte
+	syscall.RawSyscall(syscall.SYS_READ, uintptr(l.wakeup), uintptr(unsafe.Pointer(&b[0])), 8)
+}
+
+// takeIn registers the clients that came.
+func (l *loop) takeIn() {
+	l.mu.Lock()
+	added := l.added
+	l.added = nil
+	l.mu.Unlock()
+	for _, c := range added {
+		l.conns[int32(c.fd)] = c
+		if err := l.control(syscall.EPOLL_CTL_ADD, c.fd, syscall.EPOLLIN); err != nil {
+			c.end()
+		}
+	}
+}
+
+// resumeWoken lets the clients go on that others have woken.
+func (l *loop) resumeWoken() {
+	l.mu.Lock()
+	woken := l.woken
+	l.woken = nil
+	for _, c := range woken {
+		c.queued = false
+	}
+	l.mu.Unlock()
+	for _, c := range woken {
+		if l.conns[int32(c.fd)] == c {
+			c.resume()
+		}
+	}
+}
+
+// settleUnsure looks whether the journal has come as far as clients wait for,
+// and asks to be woken when it has come further.
+func (l *loop) settleUnsure() {
+	l.mu.Lock()
+	failed := l.failed
+	if l.waited {
+		l.waiting, l.waited, l.failed = false, false, nil
+	}
+	l.mu.Unlock()
+	if len(l.unsure) == 0 {
+		return
+	}
+	list := l.unsure
+	l.unsure = nil
+	for _, c := range list {
+		c.unsure = false
+		switch {
+		case l.conns[int32(c.fd)] != c:
+		case failed != nil && l.srv.store.Synced() < c.s.lsn:
+			c.finish(failed)
+		default:
+			c.resume()
+		}
+	}
+	if len(l.unsure) > 0 && !l.waiting {
+		l.waiting = true
+		l.waits <- l.unsure[0].s.lsn
+	}
+}
+
+// wait is the loop's waiter: it blocks for the device in the loop's place. It
+// ends when run closes its channel.
+func (l *loop) wait() {
+	for lsn := range l.waits {
+		err := l.srv.store.WaitDurable(lsn)
+		l.mu.Lock()
+		l.waited, l.failed = true, err
+		l.mu.Unlock()
+		l.rouse()
+	}
+}

@@ -1,0 +1,182 @@
+package server
+
+import (
+	"io"
+	"syscall"
+	"unsafe"
+)
+
+// ready handles what the kernel reports of the client's socket.
+func (c *loopConn) ready(events uint32) {
+	broken := events&(syscall.EPOLLHUP|syscall.EPOLLERR) != 0
+	switch {
+	case c.full() && broken:
+		c.end()
+	case c.full():
+		if err := c.push(); err != nil {
+			c.end()
+		} else if !c.full() {
+			c.resume()
+		}
+	case c.unsure && !broken:
+		// What it says next waits until it is answered: its bytes are left to
+		// the kernel, which must not report them again meanwhile.
+		c.deaf = true
+		c.listen(0)
+	default:
+		c.finish(c.read())
+	}
+}
+
+// listen chooses the events that the kernel reports. A socket that cannot be
+// polled has ended, which its next read or write finds.
+func (c *loopConn) listen(events uint32) { _ = c.l.control(syscall.EPOLL_CTL_MOD, c.fd, events) }
+
+// read takes what has come and lets the session run it. A client with nothing
+// unread is read into the loop's buffer, so that idle clients hold no memory.
+func (c *loopConn) read() error {
+	s := c.s
+	if s.unread() == 0 {
+		n, err := c.receive(c.l.buf)
+		if n <= 0 {
+			return err
+		}
+		return s.feedBorrowed(c.l.buf[:n])
+	}
+	n, err := c.receive(s.space())
+	if n <= 0 {
+		return err
+	}
+	return s.feed(n)
+}
+
+// receive reads without blocking; 0 and nil mean that there is nothing.
+func (c *loopConn) receive(b []byte) (int, error) {
+	n, _, errno := syscall.RawSyscall(syscall.SYS_READ, uintptr(c.fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)))
+	switch {
+	case errno == syscall.EAGAIN || errno == syscall.EINTR:
+		return 0, nil
+	case errno != 0:
+		return 0, errno
+	case n == 0:
+		return 0, io.EOF
+	}
+	return int(n), nil
+}
+
+// resume lets the session go on after a wake.
+func (c *loopConn) resume() {
+	if !c.full() {
+		c.finish(c.s.resume())
+	}
+}
+
+// finish ends the client after an error, or when it was told the last word.
+func (c *loopConn) finish(err error) {
+	switch {
+	case err != nil, c.s.closing && !c.full() && !c.unsure:
+		c.end()
+	case c.deaf && !c.unsure && !c.full():
+		c.deaf = false
+		c.listen(syscall.EPOLLIN)
+	}
+}
+
+// write sends a reply; what the socket does not take is kept and sent when it
+// is ready again. Until then the session is not run.
+func (c *loopConn) write(b []byte) error {
+	if len(c.unsent) > 0 {
+		c.unsent = append(c.unsent, b...)
+		return nil
+	}
+	n, err := c.send(b)
+	if err != nil {
+		return err
+	}
+	if n < len(b) {
+		c.unsent = append(c.unsent[:0], b[n:]...)
+		c.writing = true
+		// Input is left to the kernel until the client has read.
+		c.listen(syscall.EPOLLOUT)
+	}
+	return nil
+}
+
+func (c *loopConn) send(b []byte) (sent int, err error) {
+	for sent < len(b) {
+		n, _, errno := syscall.RawSyscall(syscall.SYS_WRITE, uintptr(c.fd), uintptr(unsafe.Pointer(&b[sent])), uintptr(len(b)-sent))
+		switch {
+		case errno == syscall.EAGAIN:
+			return sent, nil
+		case errno == syscall.EINTR:
+		case errno != 0:
+			return sent, errno
+		default:
+			sent += int(n)
+		}
+	}
+	return sent, nil
+}
+
+// push sends what is left of earlier replies.
+func (c *loopConn) push() error {
+	n, err := c.send(c.unsent)
+	if err != nil {
+		return err
+	}
+	if n < len(c.unsent) {
+		c.unsent = append(c.unsent[:0], c.unsent[n:]...)
+		return nil
+	}
+	c.unsent, c.writing = nil, false
+	c.listen(syscall.EPOLLIN)
+	return nil
+}
+
+// full reports that the client has to read before it is answered further.
+func (c *loopConn) full() bool { return c.writing }
+
+// durable reports whether the journal has come so far. If not, the loop lets
+// the session go on when it has.
+func (c *loopConn) durable(lsn uint64) (bool, error) {
+	if c.l.srv.store.Synced() >= lsn {
+		return true, nil
+	}
+	if !c.unsure {
+		c.unsure = true
+		c.l.unsure = append(c.l.unsure, c)
+	}
+	return false, nil
+}
+
+// wake makes the loop look at the client's outbox. Any goroutine may call it.
+func (c *loopConn) wake() {
+	l := c.l
+	l.mu.Lock()
+	if !c.queued {
+		c.queued = true
+		l.woken = append(l.woken, c)
+	}
+	l.mu.Unlock()
+	l.rouse()
+}
+
+// hangUp ends the connection; the loop sees its end. Any goroutine may call it.
+func (c *loopConn) hangUp() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.closed {
+		syscall.Shutdown(c.fd, syscall.SHUT_RDWR)
+	}
+}
+
+// end takes the client out of the loop and closes its socket.
+func (c *loopConn) end() {
+	delete(c.l.conns, int32(c.fd))
+	c.s.leave()
+	c.mu.Lock()
+	c.closed = true
+	syscall.Close(c.fd)
+	c.mu.Unlock()
+	c.l.srv.workers.Done()
+}

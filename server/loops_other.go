@@ -1,0 +1,16 @@
+//go:build !linux
+
+package server
+
+import "net"
+
+// loops are for Linux; elsewhere each client has a goroutine.
+type loops struct{}
+
+func (srv *Server) startLoops(int) error { return nil }
+
+func (srv *Server) endLoops() {}
+
+func (srv *Server) transport(nc net.Conn) (endpoint, func(*session)) {
+	return srv.goroutineTransport(nc)
+}
