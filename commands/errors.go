@@ -107,6 +107,7 @@ const (
 	ErrSecondDBIndex     = WireError("ERR invalid second DB index")
 	ErrValueRange        = WireError("ERR value is out of range")
 	ErrValueNotSymmetric = WireError("ERR value is out of range, value must between -9223372036854775807 and 9223372036854775807")
+	ErrInt32Range        = WireError("ERR value is out of range, value must between -2147483648 and 2147483647")
 	ErrNumLocalRange     = WireError("ERR value is out of range, value must between 0 and 1")
 	ErrRankZero          = WireError("ERR RANK can't be zero: use 1 to start from the first match, 2 from the second ... or use negative to start from the end of the list")
 	ErrLposCount         = WireError("ERR COUNT can't be negative")

@@ -1,6 +1,10 @@
 package commands
 
-import "github.com/vigildb/vigil/structures"
+import (
+	"math"
+
+	"github.com/vigildb/vigil/structures"
+)
 
 func genericGroup() Group {
 	rows := append(keyRows(), scanRows()...)
@@ -146,7 +150,7 @@ func copyKey(c *Ctx) error {
 		case c.Args.Is("REPLACE"):
 			replace = true
 		case c.Args.Left() >= 2 && c.Args.Is("DB"):
-			db = database(c, ErrNotInteger)
+			db = database(c)
 		default:
 			c.Args.Syntax()
 		}
@@ -167,7 +171,7 @@ func copyKey(c *Ctx) error {
 }
 
 func move(c *Ctx) error {
-	key, db := c.Args.Key(), database(c, ErrNotInteger)
+	key, db := c.Args.Key(), database(c)
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
@@ -191,10 +195,12 @@ func notifyIn(c *Ctx, db int, event string, key []byte) {
 	}
 }
 
-// database reads the number of a database. What is no 32-bit integer is the
-// error bad; what is none of the databases there are is ErrDBIndex.
-func database(c *Ctx, bad error) int {
-	db := c.Args.IntIn(-1<<31, 1<<31-1, bad)
+// database reads the number of a database.
+func database(c *Ctx) int {
+	db := c.Args.Int()
+	if db < math.MinInt32 || db > math.MaxInt32 {
+		c.Args.Fail(ErrInt32Range)
+	}
 	if db < 0 || db >= int64(c.Host.Limits().Databases) {
 		c.Args.Fail(ErrDBIndex)
 	}

@@ -97,12 +97,23 @@ func brpoplpush(c *Ctx) error {
 func moveOrPark(c *Ctx, from, to []byte, out, in structures.End, millis int64) error {
 	if c.Woken != nil {
 		if _, _, err := c.List(from); errors.Is(err, structures.ErrWrongType) {
-			return c.Park([][]byte{from}, millis, (*Reply).Null)
+			return parkMove(c, from, millis)
 		}
 	}
 	ok, err := moveElement(c, from, to, out, in)
 	if ok || err != nil {
 		return err
 	}
-	return c.Park([][]byte{from}, millis, (*Reply).Null)
+	return parkMove(c, from, millis)
+}
+
+// parkMove waits for the source. When the time is over Redis answers a null
+// array, though the reply would be a string; but inside MULTI, where nothing
+// waits, a null string.
+func parkMove(c *Ctx, from []byte, millis int64) error {
+	if c.InMulti {
+		c.Reply.Null()
+		return nil
+	}
+	return c.Park([][]byte{from}, millis, (*Reply).NullArray)
 }
