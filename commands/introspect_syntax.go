@@ -1,6 +1,9 @@
 package commands
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // The syntax of a row is a line such as
 //
@@ -47,38 +50,58 @@ func ParseSyntax(cmd *Command) []*Argument {
 	return p.choices("", true)
 }
 
-// splitSyntax cuts the line into brackets, bars, dots and words.
+// splitSyntax cuts the line into brackets, bars, dots and words. Tokens between
+// bars without spaces, NX|XX, stay one word: a choice of their own.
 func splitSyntax(s string) []string {
 	var words []string
 	for _, field := range strings.Fields(s) {
 		for field != "" {
-			if field == "..." {
-				words = append(words, field)
-				break
+			i := strings.IndexAny(field, "[]<>")
+			if i == 0 {
+				words, field = append(words, field[:1]), field[1:]
+				continue
 			}
-			i := strings.IndexAny(field, "[]<>|")
-			switch {
-			case i < 0:
-				words = append(words, strings.TrimSuffix(field, "..."))
-				if strings.HasSuffix(field, "...") {
-					words = append(words, "...")
-				}
-				field = ""
-			case i == 0:
-				words = append(words, field[:1])
-				field = field[1:]
-			default:
-				if dots := strings.TrimSuffix(field[:i], "..."); dots != "" {
-					words = append(words, dots)
-				}
-				if strings.HasSuffix(field[:i], "...") {
-					words = append(words, "...")
-				}
-				field = field[i:]
+			if i < 0 {
+				i = len(field)
 			}
+			words, field = appendWords(words, field[:i]), field[i:]
 		}
 	}
 	return words
+}
+
+// appendWords appends what stands between two brackets or spaces.
+func appendWords(words []string, s string) []string {
+	if isToken(s) {
+		return append(words, s)
+	}
+	for s != "" {
+		word, rest, bar := strings.Cut(s, "|")
+		if bare := strings.TrimSuffix(word, "..."); bare != "" {
+			words = append(words, bare)
+		}
+		if strings.HasSuffix(word, "...") {
+			words = append(words, "...")
+		}
+		if bar {
+			words = append(words, "|")
+		}
+		s = rest
+	}
+	return words
+}
+
+// isToken reports a word in capitals, or several between bars.
+func isToken(w string) bool {
+	if strings.HasSuffix(w, "...") || strings.HasPrefix(w, "|") || strings.HasSuffix(w, "|") {
+		return false
+	}
+	for _, part := range strings.Split(w, "|") {
+		if part != strings.ToUpper(part) || part == strings.ToLower(part) {
+			return false
+		}
+	}
+	return true
 }
 
 type syntaxParser struct {
@@ -123,6 +146,9 @@ func (p *syntaxParser) choices(end string, top bool) []*Argument {
 		choice.Args = append(choice.Args, a)
 		names, texts = append(names, a.Name), append(texts, a.text)
 	}
+	if len(choice.Args) == 0 {
+		return nil
+	}
 	choice.Name, choice.text = strings.Join(names, "-"), strings.Join(texts, " | ")
 	return []*Argument{choice}
 }
@@ -132,6 +158,7 @@ func block(seq []*Argument) *Argument {
 	if len(seq) == 1 {
 		return seq[0]
 	}
+	seq = slices.Clone(seq) // the caller goes on with its own
 	b := &Argument{Type: ArgBlock, Name: seq[0].Name, Args: seq}
 	var texts []string
 	for _, a := range seq {
@@ -168,7 +195,11 @@ func (p *syntaxParser) sequence(end string, top bool) []*Argument {
 			seq = p.optional(seq)
 		case w == "<":
 			p.at++
-			seq = append(seq, block(p.choices(">", false)))
+			if inner := p.choices(">", false); len(inner) > 0 {
+				seq = append(seq, block(inner))
+			}
+		case w == "]" || w == ">":
+			p.at++ // closes nothing
 		default:
 			p.at++
 			seq = append(seq, p.word(w))
@@ -237,7 +268,12 @@ func multiply(seq []*Argument, n int) []*Argument {
 func (p *syntaxParser) word(w string) *Argument {
 	a := &Argument{Name: strings.ToLower(w), text: w, KeySpec: -1}
 	switch {
-	case w == strings.ToUpper(w) && strings.ToLower(w) != w:
+	case isToken(w) && strings.Contains(w, "|"):
+		a.Type, a.Name = ArgOneOf, strings.ReplaceAll(a.Name, "|", "-")
+		for _, token := range strings.Split(w, "|") {
+			a.Args = append(a.Args, p.word(token))
+		}
+	case isToken(w):
 		a.Type, a.Token = ArgToken, w
 	case w == "*" || w == "=" || w == "~" || w == `""`:
 		a.Type, a.Token = ArgToken, w

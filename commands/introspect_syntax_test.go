@@ -1,0 +1,100 @@
+package commands
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// spell writes a tree in one line: name:type, (children), ? optional,
+// * multiple, + multiple token.
+func spell(args []*Argument) string {
+	var out []string
+	for _, a := range args {
+		s := a.Name + ":" + string(a.Type)
+		if a.Token != "" {
+			s += "=" + a.Token
+		}
+		if len(a.Args) > 0 {
+			s += "(" + spell(a.Args) + ")"
+		}
+		for _, f := range []struct {
+			on   bool
+			mark string
+		}{{a.Optional, "?"}, {a.Multiple, "*"}, {a.MultipleToken, "+"}} {
+			if f.on {
+				s += f.mark
+			}
+		}
+		out = append(out, s)
+	}
+	return strings.Join(out, " ")
+}
+
+func TestSyntaxBecomesTheTreeThatHintsAreMadeOf(t *testing.T) {
+	for _, c := range []struct{ syntax, want string }{
+		{"", ""},
+		{"key", "key:key"},
+		{"key [key ...]", "key:key*"},
+		{"key element [element ...]", "key:key element:string*"},
+		{"key value [key value ...]", "data:block(key:key value:string)*"},
+		{"[channel [channel ...]]", "channel:string?*"},
+		{"key value [NX|XX] [GET] [EX seconds|PX milliseconds|KEEPTTL]",
+			"key:key value:string nx-xx:oneof(nx:pure-token=NX xx:pure-token=XX)? get:pure-token=GET? " +
+				"seconds-milliseconds-keepttl:oneof(seconds:integer=EX milliseconds:integer=PX keepttl:pure-token=KEEPTTL)?"},
+		{"key [NX | XX]", "key:key nx-xx:oneof(nx:pure-token=NX xx:pure-token=XX)?"},
+		{"numkeys key [key ...] <LEFT | RIGHT> [COUNT count]",
+			"numkeys:integer key:key* left-right:oneof(left:pure-token=LEFT right:pure-token=RIGHT) count:integer=COUNT?"},
+		{"source destination LEFT|RIGHT", "source:key destination:key left-right:oneof(left:pure-token=LEFT right:pure-token=RIGHT)"},
+		{"key [GET pattern [GET pattern ...]]", "key:key pattern:pattern=GET?*+"},
+		{"[LIMIT offset count]", "limit:block=LIMIT(offset:integer count:integer)?"},
+		{"key [OVERFLOW WRAP|SAT|FAIL]", "key:key wrap-sat-fail:oneof=OVERFLOW(wrap:pure-token=WRAP sat:pure-token=SAT fail:pure-token=FAIL)?"},
+		{"key FIELDS numfields field [field ...]", "key:key numfields:integer=FIELDS field:string*"},
+		{"key [field", "key:key field:string?"},
+		{"]", ""},
+	} {
+		cmd := &Command{Syntax: c.syntax, Keys: []KeySpec{Key(1, RO)}}
+		if got := spell(ParseSyntax(cmd)); got != c.want {
+			t.Errorf("%q: got %s, want %s", c.syntax, got, c.want)
+		}
+	}
+}
+
+func TestEveryRowsSyntaxParses(t *testing.T) {
+	table, err := NewTable(All())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, cmd := range table.All() {
+		args := ParseSyntax(cmd)
+		if (len(args) == 0) != (cmd.Syntax == "") {
+			t.Errorf("%s: %q parses to %s", cmd.Name, cmd.Syntax, spell(args))
+		}
+		if err := checkTree(args); err != nil {
+			t.Errorf("%s: %q: %v in %s", cmd.Name, cmd.Syntax, err, spell(args))
+		}
+	}
+}
+
+func checkTree(args []*Argument) error {
+	for _, a := range args {
+		if nested := a.Type == ArgOneOf || a.Type == ArgBlock; nested != (len(a.Args) > 0) {
+			return fmt.Errorf("%s of type %s has %d arguments", a.Name, a.Type, len(a.Args))
+		}
+		if err := checkTree(a.Args); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func FuzzSyntax(f *testing.F) {
+	for _, s := range []string{"key [NX|XX] ...", "<a | [b ...]>", "a|...|B", "[[", "]]>|<"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if err := checkTree(ParseSyntax(&Command{Syntax: s})); err != nil {
+			t.Errorf("%q: %v", s, err)
+		}
+	})
+}
