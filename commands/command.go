@@ -1,6 +1,9 @@
 package commands
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Flag says what a command does and when it may run. The server locks,
 // queues, refuses and counts by these flags alone.
@@ -64,6 +67,10 @@ type Command struct {
 	// the group, or "".
 	Category string
 
+	// Secrets, if set, answers the indexes of the arguments that MONITOR and the
+	// slow log must not show.
+	Secrets func(argv [][]byte) []int
+
 	// Run executes the command. It is nil for a container such as CLIENT,
 	// whose subcommands are rows of their own.
 	Run func(*Ctx) error
@@ -99,6 +106,23 @@ func (c *Command) Subcommands() []*Command { return c.subs }
 
 // Parent is the container of a subcommand, else nil.
 func (c *Command) Parent() *Command { return c.parent }
+
+// Shown is the call as logs may show it: argv, or a copy in which secret
+// arguments are replaced.
+func (c *Command) Shown(argv [][]byte) [][]byte {
+	if c.Secrets == nil {
+		return argv
+	}
+	secret := c.Secrets(argv)
+	if len(secret) == 0 {
+		return argv
+	}
+	shown := slices.Clone(argv)
+	for _, i := range secret {
+		shown[i] = []byte("(redacted)")
+	}
+	return shown
+}
 
 // ArityOK reports whether n arguments, the name included, are acceptable.
 func (c *Command) ArityOK(n int) bool {

@@ -13,10 +13,10 @@ func connectionGroup() Group {
 			Summary: "Answers the message.", Run: echo},
 		{Name: "HELLO", Arity: -1, Flags: sessionFlags | Fast | NoAuth | AllowBusy,
 			Syntax: "[protover [AUTH username password] [SETNAME clientname]]", Since: "6.0.0", Cost: "O(1)",
-			Summary: "Chooses the protocol version and says what the server is.", Run: hello},
+			Summary: "Chooses the protocol version and says what the server is.", Secrets: helloSecrets, Run: hello},
 		{Name: "AUTH", Arity: -2, Flags: sessionFlags | Fast | NoAuth | AllowBusy,
 			Syntax: "[username] password", Since: "1.0.0", Cost: "O(1)",
-			Summary: "Authenticates the connection.", Run: auth},
+			Summary: "Authenticates the connection.", Secrets: authSecrets, Run: auth},
 		{Name: "SELECT", Arity: 2, Flags: Loading | Stale | Fast,
 			Syntax: "index", Since: "1.0.0", Cost: "O(1)",
 			Summary: "Chooses the database of the connection.", Run: selectDB},
@@ -132,6 +132,26 @@ func auth(c *Ctx) error {
 	}
 	c.Host.Login(c, user)
 	c.Reply.OK()
+	return nil
+}
+
+// authSecrets are all arguments: the user's name may be a password that was
+// mistaken for one.
+func authSecrets(argv [][]byte) []int {
+	var secret []int
+	for i := 1; i < len(argv); i++ {
+		secret = append(secret, i)
+	}
+	return secret
+}
+
+// helloSecrets are the two arguments behind AUTH.
+func helloSecrets(argv [][]byte) []int {
+	for i := 2; i+2 < len(argv); i++ {
+		if equalFold(argv[i], "AUTH") {
+			return []int{i + 1, i + 2}
+		}
+	}
 	return nil
 }
 

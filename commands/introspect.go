@@ -142,11 +142,11 @@ func figure(r *Reply, name string, value int) {
 	r.Int(int64(value))
 }
 
-// commandList names commands and, with a filter, subcommands too.
+// commandList names commands and subcommands.
 func commandList(c *Ctx) error {
 	if !c.Args.More() {
 		names := []string{}
-		for _, cmd := range c.Table.Top() {
+		for _, cmd := range c.Table.All() {
 			names = append(names, cmd.FullName())
 		}
 		c.Reply.Strings(names)
@@ -186,7 +186,11 @@ func callKeys(c *Ctx) (argv [][]byte, keys []KeyRef, err error) {
 	case !cmd.ArityOK(len(argv)):
 		return nil, nil, ErrInvalidArgNumber
 	}
-	keys = cmd.AppendKeys(nil, argv)
+	for i := range cmd.Keys {
+		k := cmd.Keys[i]
+		k.Flags = k.of(argv)
+		keys = k.append(keys, argv)
+	}
 	if len(keys) == 0 && !cmd.Is(NoMandatoryKeys) {
 		return nil, nil, ErrInvalidArguments
 	}

@@ -59,6 +59,24 @@ type KeySpec struct {
 	// FirstAfter places behind it.
 	Numbered   bool
 	FirstAfter int
+
+	// With names an option (SET's GET) without which the call's flags are
+	// Without: what COMMAND GETKEYSANDFLAGS shows of a spec with VariableKeys.
+	With    string
+	Without KeyFlag
+}
+
+// of is what a call does to the keys of the spec.
+func (k *KeySpec) of(argv [][]byte) KeyFlag {
+	if k.With == "" {
+		return k.Flags
+	}
+	for _, a := range argv[min(k.Begin+1, len(argv)):] {
+		if equalFold(a, k.With) {
+			return k.Flags &^ VariableKeys
+		}
+	}
+	return k.Without
 }
 
 // Key is the one key at index i.

@@ -9,7 +9,7 @@ func configRows() []Command {
 			Summary: "Answers the parameters whose names match patterns.", Run: configGet},
 		{Name: "CONFIG SET", Arity: -4, Flags: adminFlags, Syntax: "parameter value [parameter value ...]",
 			Since: "2.0.0", Cost: "O(n) for n parameters",
-			Summary: "Changes parameters, all or none.", Run: configSet},
+			Summary: "Changes parameters, all or none.", Secrets: configSecrets, Run: configSet},
 		{Name: "CONFIG RESETSTAT", Arity: 2, Flags: adminFlags, Since: "2.0.0", Cost: "O(1)",
 			Summary: "Sets the counters that INFO shows to zero.", Run: configResetStat},
 		{Name: "CONFIG REWRITE", Arity: 2, Flags: adminFlags, Since: "2.8.0", Cost: "O(1)",
@@ -44,6 +44,20 @@ func configSet(c *Ctx) error {
 	}
 	c.Reply.OK()
 	return nil
+}
+
+// configSecrets are the values of parameters that hold passwords and users.
+func configSecrets(argv [][]byte) []int {
+	var secret []int
+	for i := 2; i+1 < len(argv); i += 2 {
+		for _, name := range []string{"REQUIREPASS", "MASTERAUTH", "MASTERUSER",
+			"TLS-KEY-FILE-PASS", "TLS-CLIENT-KEY-FILE-PASS"} {
+			if equalFold(argv[i], name) {
+				secret = append(secret, i+1)
+			}
+		}
+	}
+	return secret
 }
 
 func configResetStat(c *Ctx) error {

@@ -9,7 +9,8 @@ import (
 
 func stringWrites() []Command {
 	return []Command{
-		{Name: "SET", Arity: -3, Flags: Write | DenyOOM, Keys: []KeySpec{Key(1, RW|Access|Update|VariableKeys)},
+		{Name: "SET", Arity: -3, Flags: Write | DenyOOM,
+			Keys:   []KeySpec{{Begin: 1, Step: 1, Flags: RW | Access | Update | VariableKeys, With: "GET", Without: OW | Update}},
 			Syntax: "key value [NX|XX] [GET] [EX seconds|PX milliseconds|EXAT unix-time-seconds|PXAT unix-time-milliseconds|KEEPTTL]",
 			Since:  "1.0.0", Cost: "O(1)", Summary: "Stores a string under a key, whatever that held.", Run: set},
 		{Name: "SETNX", Arity: 3, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{Key(1, OW|Insert)}, Syntax: "key value",

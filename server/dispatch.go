@@ -47,6 +47,7 @@ func (s *session) call(cmd *commands.Command, argv [][]byte) {
 	err := s.invoke(cmd, argv)
 	s.commit()
 	s.release()
+	s.monitor(cmd, argv, start)
 	if w := s.ctx.Parked(); w != nil && err == nil {
 		s.ctx.Woken = nil
 	}
@@ -176,7 +177,7 @@ func (s *session) account(cmd *commands.Command, argv [][]byte, start time.Time,
 	s.srv.stats.called(cmd, took, err != nil)
 	s.totals.commands++
 	if s.srv.slowlog.wants(took) && !cmd.Is(commands.SkipSlowlog) {
-		s.srv.slowlog.add(s, argv, start, took)
+		s.srv.slowlog.add(s, cmd.Shown(argv), start, took)
 	}
 	if s.ctx.CloseAfter {
 		s.closing = true

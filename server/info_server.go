@@ -57,7 +57,7 @@ func infoClients(t *infoText) {
 	t.line("maxclients", t.srv.settings().maxClients)
 	t.line("client_recent_max_input_buffer", largestIn)
 	t.line("client_recent_max_output_buffer", largestOut)
-	t.line("blocked_clients", t.srv.waiting.n.Load())
+	t.line("blocked_clients", int(t.srv.waiting.n.Load())+t.srv.pause.count())
 	t.line("tracking_clients", 0)
 	t.line("pubsub_clients", pubsub)
 	t.line("watching_clients", watching)

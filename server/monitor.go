@@ -38,7 +38,15 @@ func (m *monitors) remove(s *session) {
 	}
 }
 
-// show sends a call to every monitor, before it runs.
+// monitor shows a call that ran to the monitors. Calls of administrators are not
+// shown, nor are secret arguments.
+func (s *session) monitor(cmd *commands.Command, argv [][]byte, start time.Time) {
+	if s.srv.monitors.any() && cmd.Flags&(commands.SkipMonitor|commands.Admin) == 0 {
+		s.srv.monitors.show(s, cmd.Shown(argv), start)
+	}
+}
+
+// show sends a call to every monitor.
 func (m *monitors) show(s *session, argv [][]byte, now time.Time) {
 	from := s.Addr
 	if s.Unix {

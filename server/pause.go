@@ -13,9 +13,9 @@ type pause struct {
 	mode atomic.Int32 // commands.PauseMode; read without mu
 
 	mu    sync.Mutex
-	until int64      // unix milliseconds; guarded by mu
-	held  []*session // guarded by mu
-	stop  func()     // the timer's; guarded by mu
+	until int64                 // unix milliseconds; guarded by mu
+	held  map[*session]struct{} // guarded by mu
+	stop  func()                // the timer's; guarded by mu
 }
 
 // holds reports whether the call has to wait, and remembers whom to wake then.
@@ -29,8 +29,25 @@ func (p *pause) holds(cmd *commands.Command, s *session) bool {
 	if p.mode.Load() == int32(commands.PauseNone) {
 		return false
 	}
-	p.held = append(p.held, s)
+	if p.held == nil {
+		p.held = map[*session]struct{}{}
+	}
+	p.held[s] = struct{}{}
 	return true
+}
+
+// forget takes out a client that leaves.
+func (p *pause) forget(s *session) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.held, s)
+}
+
+// count is the number of clients whose commands are held back.
+func (p *pause) count() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.held)
 }
 
 // writesNothing reports that a pause of writes lets the call through: neither
@@ -91,7 +108,7 @@ func (srv *Server) endPause(until int64) {
 func (p *pause) endLocked() {
 	p.mode.Store(int32(commands.PauseNone))
 	p.until = 0
-	for _, s := range p.held {
+	for s := range p.held {
 		s.kick()
 	}
 	p.held = nil

@@ -81,6 +81,7 @@ func (p *pubsub) leave(s *session) {
 // Subscribe confirms each subscription before it takes effect, so that no
 // message can be seen before the confirmation.
 func (s *session) Subscribe(c *commands.Ctx, kind commands.ChannelKind, names [][]byte) {
+	defer s.keepPushed(c, c.Reply.Len())
 	for _, name := range names {
 		_, known := s.subs.topics[kind][string(name)]
 		if !known {
@@ -102,6 +103,7 @@ func (s *session) Subscribe(c *commands.Ctx, kind commands.ChannelKind, names []
 
 // Unsubscribe confirms after the last message of the channel.
 func (s *session) Unsubscribe(c *commands.Ctx, kind commands.ChannelKind, names [][]byte) {
+	defer s.keepPushed(c, c.Reply.Len())
 	if len(names) == 0 {
 		for _, name := range sortedNames(s.subs.topics[kind]) {
 			names = append(names, []byte(name))
@@ -132,6 +134,15 @@ func (s *session) confirmUnsubscribe(c *commands.Ctx, kind commands.ChannelKind,
 		c.Reply.Bulk(name)
 	}
 	c.Reply.Int(s.subs.shown(kind))
+}
+
+// keepPushed saves what was written since the mark for a client that wants no
+// replies: confirmations and messages are none.
+func (s *session) keepPushed(c *commands.Ctx, mark int) {
+	if s.Has(commands.ClientReplyOff|commands.ClientReplySkip) && c.Reply.Len() > mark {
+		s.deliver(c.Reply.Encoded()[mark:])
+		c.Reply.Rewind(mark)
+	}
 }
 
 func sortedNames(set map[string]struct{}) []string {
@@ -204,6 +215,7 @@ func (p *pubsub) publish(from *session, c *commands.Ctx, kind commands.ChannelKi
 
 // Publish delivers a message.
 func (s *session) Publish(c *commands.Ctx, kind commands.ChannelKind, channel, payload []byte) int {
+	defer s.keepPushed(c, c.Reply.Len())
 	return s.srv.pubsub.publish(s, c, kind, channel, payload)
 }
 

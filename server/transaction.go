@@ -112,6 +112,7 @@ func (s *session) Exec(c *commands.Ctx) error {
 			continue
 		}
 		err := s.invoke(q.cmd, q.argv)
+		s.monitor(q.cmd, q.argv, s.lastTime)
 		s.srv.stats.called(q.cmd, 0, err != nil)
 	}
 	return nil
