@@ -35,9 +35,6 @@ func (s *session) execute(argv [][]byte) {
 func (s *session) call(cmd *commands.Command, argv [][]byte) {
 	srv := s.srv
 	start := s.lastTime
-	if srv.monitors.any() && !cmd.Is(commands.SkipMonitor) && !cmd.Is(commands.Admin) {
-		srv.monitors.show(s, argv, start)
-	}
 	if cmd.Is(commands.DenyOOM) {
 		srv.store.MakeRoom()
 	}
