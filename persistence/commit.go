@@ -63,11 +63,13 @@ type chunkInfo struct {
 
 const (
 	// maxCommit is the size in bytes up to which chunks share a batch.
-	maxCommit = 1 << 20
+	maxCommit = 512 << 10
+	// batchEntry is more than a batch adds to each chunk, and to itself.
+	batchEntry = 64
 	// maxUnsynced is how many bytes of the journal Pebble may have that the
 	// device does not: they stay in memory too, for the case that Pebble cannot
 	// write them, and are forced to the device beyond.
-	maxUnsynced = 8 << 20
+	maxUnsynced = 4 << 20
 )
 
 // committer hands the journal to Pebble, in order, away from the commands.
@@ -140,7 +142,11 @@ func (c *committer) round(second, done bool) error {
 // commit writes the first n chunks that are due in one batch.
 func (c *committer) commit(n int, mode *pebble.WriteOptions) error {
 	s := c.s
-	b := s.db.NewBatchWithSize(maxCommit + chunkBytes)
+	size := 0
+	for _, ch := range c.due[:n] {
+		size += len(ch.buf) + batchEntry
+	}
+	b := s.db.NewBatchWithSize(size + batchEntry)
 	var key [9]byte
 	for _, ch := range c.due[:n] {
 		sealChunk(ch.buf, ch.flags)

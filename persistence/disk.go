@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	memTableBytes = 32 << 20
+	memTableBytes = 16 << 20
 	cacheBytes    = 32 << 20
 )
 

@@ -38,8 +38,9 @@ type journal struct {
 	wake chan struct{} // capacity 1: one token says that there is work
 }
 
-// spareChunks is how many buffers are kept for reuse.
-const spareChunks = 16
+// spareChunks is how many buffers are kept for reuse: as many as come back at
+// once when what is not synced is (maxUnsynced).
+const spareChunks = maxUnsynced/chunkBytes + 16
 
 // append adds a record, with flags for its chunk, and returns its number.
 func (j *journal) append(rec []byte, flags byte) uint64 {

@@ -30,7 +30,8 @@ type replayer struct {
 	key     []byte
 	t       *table
 	lsn     uint64
-	applied bool // mapping operations are applied by this replayer
+	applied bool   // mapping operations are applied by this replayer
+	limit   uint64 // length that a patched string may get
 }
 
 // replayState is shared; each goroutine touches the entries of its own shards.
@@ -78,7 +79,7 @@ func (st *replayState) index() {
 func (st *replayState) replayer(part, parts int) *replayer {
 	tx := st.s.NewTx()
 	tx.clock = st.s.clockAt(st.s.opts.Now())
-	return &replayer{tx: tx, part: part, parts: parts, state: st}
+	return &replayer{tx: tx, part: part, parts: parts, state: st, limit: maxPatched}
 }
 
 // piece is a chunk on its way to the replayers.
@@ -320,7 +321,7 @@ func (r *replayer) change(i int, live bool, op byte, args *structures.Args) erro
 const maxPatched = 1 << 32
 
 func (r *replayer) patch(i int, off uint64, b []byte) error {
-	if off+uint64(len(b)) > maxPatched || off > maxPatched {
+	if off > r.limit || off+uint64(len(b)) > r.limit {
 		return fmt.Errorf("patch at %d: %w", off, ErrCorrupt)
 	}
 	if i >= 0 {

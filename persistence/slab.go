@@ -108,11 +108,6 @@ func (p *pool) growLocked(region int) {
 		panic("persistence: more than 128 GiB of short strings")
 	}
 	b := mapMemory(regionBytes)
-	if region > 0 {
-		// Big pages of the system save a third of a lookup in a large store. A
-		// small one would pay for memory that it does not touch.
-		hugeMemory(b)
-	}
 	p.mu.maps = append(p.mu.maps, b)
 	p.regions[region] = unsafe.Pointer(unsafe.SliceData(b))
 }

@@ -5,5 +5,3 @@ package persistence
 // dropMemory keeps the memory: where it is not known how to give back a part
 // of a mapping, freed pages wait for reuse.
 func dropMemory([]byte) {}
-
-func hugeMemory([]byte) {}
