@@ -16,6 +16,8 @@ const (
 	evictPerCall = 512
 	// evictMisses is after how many shards without a candidate it gives up.
 	evictMisses = 2 * shardCount
+	// evictLooks is at how many neighbouring slots it looks for candidates.
+	evictLooks = 128
 )
 
 // MakeRoom frees memory if more than MaxMemory is in use, by the policy: from
@@ -28,6 +30,9 @@ func (s *Store) MakeRoom() {
 	if bound == 0 || policy == PolicyNoEviction || s.memory.Load() <= bound {
 		return
 	}
+	if policy == PolicySpill && s.materialiser.starved.Load() {
+		return // until the next batch is written there is nothing to be found
+	}
 	e := evictor{s: s, policy: policy, now: s.opts.Now()}
 	e.clock = s.clockAt(e.now)
 	random := s.txSeed.Add(0x9e3779b97f4a7c15) | 1
@@ -39,7 +44,10 @@ func (s *Store) MakeRoom() {
 				break
 			}
 			if misses++; misses > evictMisses {
-				s.materialiser.signal() // what is dirty can go once it is written
+				if policy == PolicySpill { // what is dirty can go once it is written
+					s.materialiser.starved.Store(true)
+					s.materialiser.signal()
+				}
 				return
 			}
 		}
@@ -65,12 +73,12 @@ func (e *evictor) shard(i int, random uint64) bool {
 	var best *table
 	bestSlot, bestScore, bestDB := 0, uint64(0), 0
 	for db, t := range sh.tables {
-		if t == nil || t.used == 0 {
+		if t == nil || t.used == 0 || e.policy == PolicySpill && t.used == t.dirty {
 			continue
 		}
 		at, found := int(random>>28%uint64(len(t.slots))), int32(0)
 		// Neighbours in a table are neighbours by hash, that is, by chance.
-		for n := 0; n < min(len(t.slots), 256) && found < e.s.samples.Load(); n++ {
+		for n := 0; n < min(len(t.slots), evictLooks) && found < e.s.samples.Load(); n++ {
 			if at++; at >= len(t.slots) {
 				at = 0
 			}

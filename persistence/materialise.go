@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -25,7 +26,9 @@ import (
 // crash could leave half a transaction. Until it is committed its slots are "in
 // flight" and stay in memory, tombstones too.
 type materialiser struct {
-	wake chan struct{} // capacity 1: one token says that a pass is due
+	wake chan struct{} // capacity 1: one token says that something may be due
+	// starved: memory is short and nothing clean was found to be dropped.
+	starved atomic.Bool
 
 	pass struct { // held for a whole pass
 		sync.Mutex
@@ -63,15 +66,16 @@ func (s *Store) materialiseLoop() {
 	defer tick.Stop()
 	lastLSN, lastChange := s.journal.newest.Load(), s.opts.Now()
 	for {
-		due := false
 		select {
 		case <-s.ctx.Done():
 			return
 		case <-s.materialiser.wake:
-			due = true
 		case <-tick.C:
 		}
-		s.discard.drain(s)
+		if err := s.purgeFlushed(); err != nil && s.ctx.Err() == nil {
+			s.opts.Logf(LevelError, "remove flushed databases: %v", err)
+		}
+		due := s.log.bytes.Load() > s.opts.JournalBound || s.materialiser.starved.Load()
 		now := s.opts.Now()
 		if n := s.journal.newest.Load(); n != lastLSN {
 			lastLSN, lastChange = n, now
@@ -293,6 +297,7 @@ func (s *Store) land() error {
 		s.unlockShard(sh)
 	}
 	m.flights = m.flights[:0]
+	s.materialiser.starved.Store(false)
 	return nil
 }
 

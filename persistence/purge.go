@@ -43,6 +43,18 @@ func (s *Store) purgeUnmapped() error {
 	return nil
 }
 
+// purgeFlushed frees memory and disk of flushed databases, if there are any.
+func (s *Store) purgeFlushed() error {
+	s.discard.drain(s)
+	if phys, _ := s.discard.flushed(); len(phys) == 0 {
+		return nil
+	}
+	m := &s.materialiser.pass
+	m.Lock()
+	defer m.Unlock()
+	return s.purge()
+}
+
 // purge removes what flushed databases left on disk, with one range each of
 // counts, heads and pages.
 func (s *Store) purge() error {

@@ -189,7 +189,7 @@ func (r *replayer) record(rec []byte) error {
 		rec = rest
 		switch {
 		case op == opKey:
-			err = r.select_(&args)
+			err = r.about(&args)
 		case op == opMapping:
 			err = r.remap(&args)
 		case r.db >= 0:
@@ -202,9 +202,9 @@ func (r *replayer) record(rec []byte) error {
 	return nil
 }
 
-// select_ looks up the key that the operations behind are about. r.db is -1 if
+// about looks up the key that the operations behind are about. r.db is -1 if
 // they are not to be applied here.
-func (r *replayer) select_(args *structures.Args) error {
+func (r *replayer) about(args *structures.Args) error {
 	phys, key := uint32(args.Uint()), args.Bytes()
 	if err := args.Done(); err != nil {
 		return err

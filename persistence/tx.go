@@ -177,7 +177,7 @@ func (tx *Tx) expired(t *table, i int, hash uint64, key []byte) int {
 			return i
 		}
 	}
-	tx.select_(t, key)
+	tx.about(t, key)
 	tx.rec.Op(opDelete, 0)
 	t.detach(i)
 	t.erase(i)
@@ -191,9 +191,9 @@ func (tx *Tx) expired(t *table, i int, hash uint64, key []byte) int {
 	return t.find(hash, key)
 }
 
-// select_ makes key the one that the following operations of the record are
+// about makes key the one that the following operations of the record are
 // about.
-func (tx *Tx) select_(t *table, key []byte) {
+func (tx *Tx) about(t *table, key []byte) {
 	if tx.hasLast && tx.lastDB == t.phys && string(tx.lastKey) == string(key) {
 		return
 	}

@@ -35,7 +35,7 @@ func (tx *Tx) Delete(key []byte) bool {
 }
 
 func (tx *Tx) delete(t *table, i int, key []byte) {
-	tx.select_(t, key)
+	tx.about(t, key)
 	tx.rec.Op(opDelete, 0)
 	t.detach(i)
 	t.erase(i)
@@ -60,7 +60,7 @@ func (tx *Tx) SetExpire(key []byte, ms int64) bool {
 	if !ok {
 		return false
 	}
-	tx.select_(t, key)
+	tx.about(t, key)
 	tx.rec.Op(opExpireAt, 1)
 	tx.rec.Int(ms)
 	tx.expireAt(t, i, key, ms)
@@ -73,7 +73,7 @@ func (tx *Tx) Persist(key []byte) bool {
 	if !ok || t.slots[i].meta&metaTTL == 0 {
 		return false
 	}
-	tx.select_(t, key)
+	tx.about(t, key)
 	tx.rec.Op(opPersist, 0)
 	tx.expireAt(t, i, key, 0)
 	return true

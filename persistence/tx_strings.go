@@ -50,7 +50,7 @@ func (tx *Tx) SetString(key, value []byte, e Expiry) {
 	hash := tx.s.Hash(key)
 	t, i := tx.locate(hash, key)
 	expire := tx.resolve(t, i, e)
-	tx.select_(t, key)
+	tx.about(t, key)
 	recordSet(&tx.rec, value, expire)
 	tx.setString(t, i, hash, key, value, expire)
 	tx.note(key)
@@ -87,7 +87,7 @@ func (tx *Tx) PatchString(key []byte, off int, b []byte) error {
 			return structures.ErrWrongType
 		}
 	}
-	tx.select_(t, key)
+	tx.about(t, key)
 	tx.rec.Op(opPatch, 2)
 	tx.rec.Uint(uint64(off))
 	tx.rec.Bytes(b)

@@ -142,7 +142,7 @@ func (tx *Tx) settle(e *edit) (removed bool) {
 			return false
 		}
 	}
-	tx.select_(e.t, o.key)
+	tx.about(e.t, o.key)
 	if e.fresh {
 		tx.rec.Append(e.created.Encoded())
 		e.created.Reset(maxKeptRecord)
@@ -200,7 +200,7 @@ func Replace(tx *Tx, key []byte, v structures.Value, e Expiry) {
 
 // replace is Replace at a slot that locate found.
 func (tx *Tx) replace(t *table, i int, hash uint64, key []byte, v structures.Value, expire int64) {
-	tx.select_(t, key)
+	tx.about(t, key)
 	if s, ok := v.(*structures.String); ok {
 		recordSet(&tx.rec, s.Bytes(), expire)
 	} else {
