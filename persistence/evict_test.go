@@ -1,0 +1,186 @@
+package persistence
+
+import (
+	"bytes"
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/vigildb/vigil/structures"
+)
+
+func TestSpillBoundsMemoryAndLosesNothing(t *testing.T) {
+	const keys, bound = 20000, 2 << 20
+	s := openMemory(t, Options{MaxMemory: bound, IdleAfter: -1})
+	defer func() { closeStore(t, s) }()
+	tx := s.NewTx()
+	value := func(i int) []byte { return bytes.Repeat(fmt.Appendf(nil, "%05d", i), 40) }
+	highest := int64(0)
+	for i := range keys {
+		s.MakeRoom()
+		setOne(s, tx, benchKey(nil, i), value(i))
+		highest = max(highest, s.Memory())
+	}
+	if highest > 2*bound {
+		t.Errorf("memory: got up to %d, want about %d", highest, bound)
+	}
+	if s.OverMemory() {
+		t.Error("OverMemory under PolicySpill")
+	}
+	if st := s.Stats(); st.Spilled == 0 || st.Materialised == 0 {
+		t.Errorf("nothing was spilled: %+v", st)
+	}
+	for i := range keys {
+		s.MakeRoom()
+		var set Shards
+		key := benchKey(nil, i)
+		set.Add(s.Hash(key))
+		tx.Lock(&set, 1)
+		if b, _, err := tx.String(key); !bytes.Equal(b, value(i)) || err != nil {
+			t.Fatalf("key %d: got %.20q, %v", i, b, err)
+		}
+		tx.Commit()
+		tx.Unlock()
+	}
+	all(s, 1, func(tx *Tx) {
+		if n := tx.DBSize(0); n != keys {
+			t.Errorf("DBSize: got %d, want %d", n, keys)
+		}
+	})
+}
+
+func TestPoliciesDeleteWhatTheyMay(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		policy  Policy
+		evicts  bool
+		persist bool // keys without an expiry must survive
+	}{
+		{"noeviction", PolicyNoEviction, false, true},
+		{"allkeys-lru", PolicyAllKeysLRU, true, false},
+		{"allkeys-lfu", PolicyAllKeysLFU, true, false},
+		{"allkeys-random", PolicyAllKeysRandom, true, false},
+		{"volatile-lru", PolicyVolatileLRU, true, true},
+		{"volatile-lfu", PolicyVolatileLFU, true, true},
+		{"volatile-random", PolicyVolatileRandom, true, true},
+		{"volatile-ttl", PolicyVolatileTTL, true, true},
+	} {
+		events := 0
+		mem := vfs.NewMem()
+		s := openMemory(t, Options{FS: mem, IdleAfter: -1, OnEvent: func(ev Event, _ int, _ []byte) {
+			if ev == EventEvicted {
+				events++
+			}
+		}})
+		all(s, 1, func(tx *Tx) {
+			for i := range 1000 {
+				e := NoExpiry
+				if i%2 == 0 {
+					e = Expiry(1e6 + i)
+				}
+				tx.SetString(benchKey(nil, i), make([]byte, 100), e)
+			}
+		})
+		bound := s.Memory() - 20000
+		s.SetMaxMemory(bound, c.policy, 5)
+		for range 4 {
+			s.MakeRoom()
+		}
+		if got := s.OverMemory(); got == c.evicts {
+			t.Errorf("%s: OverMemory %v", c.name, got)
+		}
+		left := 0
+		check := func() {
+			left = 0
+			all(s, 1, func(tx *Tx) {
+				for i := range 1000 {
+					if tx.Kind(benchKey(nil, i)) == structures.KindString {
+						left++
+					} else if i%2 == 1 && c.persist {
+						t.Errorf("%s: deleted key %d, which has no expiry", c.name, i)
+					}
+				}
+			})
+		}
+		check()
+		if (left < 1000) != c.evicts || events != 1000-left {
+			t.Errorf("%s: %d keys left, %d events", c.name, left, events)
+		}
+		before := left
+		closeStore(t, s)
+		s = openMemory(t, Options{FS: mem, IdleAfter: -1})
+		if check(); left != before {
+			t.Errorf("%s: %d keys after a restart, want %d", c.name, left, before)
+		}
+		closeStore(t, s)
+	}
+}
+
+func TestExpireCycleFindsKeysInMemoryAndOnDisk(t *testing.T) {
+	const keys = 2000
+	for _, onDisk := range []bool{false, true} {
+		var events atomic.Int64
+		s := openMemory(t, Options{IdleAfter: -1, OnEvent: func(ev Event, db int, _ []byte) {
+			if ev == EventExpired && db == 1 {
+				events.Add(1)
+			}
+		}})
+		all(s, 1, func(tx *Tx) {
+			tx.Select(1)
+			for i := range keys {
+				tx.SetString(benchKey(nil, i), []byte("v"), Expiry(100+i))
+			}
+		})
+		if onDisk {
+			materialise(t, s)
+			s.SetMaxMemory(1, PolicySpill, 5)
+			for s.Stats().Spilled < keys {
+				s.MakeRoom()
+			}
+		}
+		expired := 0
+		for range 2 * keys / sweepHeads {
+			expired += s.ExpireCycle(100+keys/2-1, 1e7)
+		}
+		if expired != keys/2 || events.Load() != keys/2 {
+			t.Errorf("on disk %v: expired %d with %d events, want %d", onDisk, expired, events.Load(), keys/2)
+		}
+		all(s, 1, func(tx *Tx) {
+			if n := tx.DBSize(1); n != keys/2 {
+				t.Errorf("on disk %v: DBSize: got %d, want %d", onDisk, n, keys/2)
+			}
+		})
+		closeStore(t, s)
+	}
+}
+
+func TestReadOfExpiredKeyDeletesIt(t *testing.T) {
+	mem := vfs.NewMem()
+	s := openMemory(t, Options{FS: mem})
+	key := []byte("k")
+	all(s, 1, func(tx *Tx) { tx.SetString(key, []byte("v"), 10) })
+	var changed []string
+	all(s, 10, func(tx *Tx) {
+		tx.OnChange = func(_ int, key []byte) { changed = append(changed, string(key)) }
+		if _, ok, _ := tx.String(key); ok {
+			t.Error("String at its expiry: there")
+		}
+		// What follows must not find the old value on replay either.
+		if err := tx.PatchString(key, 3, []byte("x")); err != nil {
+			t.Errorf("PatchString: %v", err)
+		}
+	})
+	if len(changed) != 2 {
+		t.Errorf("changed: got %q", changed)
+	}
+	closeStore(t, s)
+	s = openMemory(t, Options{FS: mem})
+	all(s, 1, func(tx *Tx) {
+		if b, _, _ := tx.String(key); string(b) != "\x00\x00\x00x" {
+			t.Errorf("after restart: got %q", b)
+		}
+	})
+	closeStore(t, s)
+}
