@@ -42,6 +42,8 @@ func newRig(t testing.TB, groups ...Group) *rig {
 	}
 	store, err := persistence.Open(persistence.Options{InMemory: true, Seed: 1, IdleAfter: -1,
 		Decoders: map[structures.Kind]persistence.Decoder{
+			structures.KindList:  func(head []byte) (structures.Value, error) { return structures.DecodeList(head) },
+			structures.KindHash:  func(head []byte) (structures.Value, error) { return structures.DecodeHash(head, 1) },
 			structures.KindBloom: func(head []byte) (structures.Value, error) { return structures.DecodeBloom(head) },
 			structures.KindSchedule: func(head []byte) (structures.Value, error) {
 				return schedule.Decode(head)
@@ -74,6 +76,9 @@ func (r *rig) do(argv [][]byte) []byte {
 	c.Args.Reset(argv, first)
 	c.Reply.Rewind(0)
 	var set persistence.Shards
+	if cmd.Is(Keyspace) {
+		set.AddAll()
+	}
 	r.keys = cmd.AppendKeys(r.keys[:0], argv)
 	for _, k := range r.keys {
 		set.Add(r.store.Hash(argv[k.Index]))
@@ -108,6 +113,12 @@ func (r *rig) want(reply string, args ...string) {
 	if got := r.call(args...); got != reply {
 		r.t.Errorf("%q: got %q, want %q", args, got, reply)
 	}
+}
+
+// journal is the number of bytes recorded so far.
+func (r *rig) journal() int64 {
+	s := r.store.Stats()
+	return s.JournalBytes + s.PendingBytes
 }
 
 // wantEvents checks and forgets the keyspace events so far.

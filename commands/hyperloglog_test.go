@@ -1,0 +1,125 @@
+package commands
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/vigildb/vigil/structures"
+)
+
+// TestHyperLogLogIsThatOfItsElements adds at random through PFADD, which
+// records patches or whole strings, and beside it to a string of its own. The
+// bytes must agree at all times, and after they were read back from the disk.
+func TestHyperLogLogIsThatOfItsElements(t *testing.T) {
+	const seed = 11
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	r := newRig(t, hyperloglogGroup(), stringGroup())
+	r.host.limits.HLLSparseMax = 200 // dense after some dozens of elements
+	for round := range 20 {
+		key := fmt.Sprintf("h%d", round)
+		model := structures.NewHYLL()
+		r.call("PFADD", key)
+		for range 1 + rng.IntN(40) {
+			if rng.IntN(4) == 0 {
+				var touched structures.Touched
+				n, err := structures.HYLLCount(model, &touched)
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.want(fmt.Sprintf(":%d\r\n", n), "PFCOUNT", key)
+				continue
+			}
+			call := []string{"PFADD", key}
+			changed := 0
+			for range rng.IntN(20) {
+				elem := fmt.Sprint(rng.IntN(500))
+				call = append(call, elem)
+				var touched structures.Touched
+				var one bool
+				var err error
+				if model, one, err = structures.HYLLAdd(model, []byte(elem), 200, &touched); err != nil {
+					t.Fatal(err)
+				}
+				if one {
+					changed = 1
+				}
+			}
+			r.want(fmt.Sprintf(":%d\r\n", changed), call...)
+		}
+		got := fmt.Sprintf("$%d\r\n%s\r\n", len(model), model)
+		r.want(got, "GET", key)
+		if err := r.store.Reload(); err != nil {
+			t.Fatal(err)
+		}
+		r.want(got, "GET", key)
+	}
+}
+
+func TestDensePFAddRecordsFewBytes(t *testing.T) {
+	r := newRig(t, hyperloglogGroup())
+	r.call("PFADD", "h", "a")
+	r.call("PFDEBUG", "TODENSE", "h")
+	before := r.journal()
+	const adds = 100
+	for i := range adds {
+		r.call("PFADD", "h", fmt.Sprint("element ", i))
+	}
+	if got := r.journal() - before; got > adds*64 {
+		t.Errorf("%d elements: got %d bytes of journal, want at most 64 each", adds, got)
+	}
+}
+
+func TestPFAddOfManyElementsIsRecordedWhole(t *testing.T) {
+	r := newRig(t, hyperloglogGroup())
+	r.call("PFADD", "h", "a")
+	r.call("PFDEBUG", "TODENSE", "h")
+	before := r.journal()
+	call := []string{"PFADD", "h"}
+	for i := range 10 * hllPatches {
+		call = append(call, fmt.Sprint(i))
+	}
+	r.want(":1\r\n", call...)
+	if got := r.journal() - before; got > 13<<10 {
+		t.Errorf("%d elements: got %d bytes of journal, want those of one string", 10*hllPatches, got)
+	}
+}
+
+func TestDamagedHyperLogLogIsLeftAlone(t *testing.T) {
+	r := newRig(t, hyperloglogGroup(), stringGroup())
+	damaged := "HYLL\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x80\x00"
+	r.call("SET", "h", damaged)
+	corrupt := "-" + string(ErrCorruptHLL) + "\r\n"
+	r.want(corrupt, "PFADD", "h", "a", "b", "c")
+	r.want(corrupt, "PFCOUNT", "h")
+	r.want(corrupt, "PFMERGE", "h")
+	r.want(fmt.Sprintf("$%d\r\n%s\r\n", len(damaged), damaged), "GET", "h")
+}
+
+func BenchmarkPFAdd(b *testing.B) {
+	for _, form := range []string{"sparse", "dense"} {
+		b.Run(form, func(b *testing.B) {
+			r := newRig(b, hyperloglogGroup())
+			r.call("PFADD", "h", "a")
+			if form == "dense" {
+				r.call("PFDEBUG", "TODENSE", "h")
+			}
+			call := argv("PFADD", "h", "element 0000000")
+			elem := call[2]
+			b.ReportAllocs()
+			n := 0
+			for b.Loop() {
+				// Sparse, a thousand elements come again and again.
+				n++
+				if form == "sparse" {
+					n %= 1000
+				}
+				for i, x := len(elem)-1, n; i > len(elem)-8; i, x = i-1, x/10 {
+					elem[i] = byte('0' + x%10)
+				}
+				r.do(call)
+			}
+		})
+	}
+}
