@@ -55,6 +55,7 @@ func (s *session) admitWrite(cmd *commands.Command) error {
 func (s *session) mustAuth() bool {
 	if s.srv.settings().password == "" {
 		s.Set(commands.ClientAuthenticated)
+		s.framer.SetAuthenticated(true)
 		return false
 	}
 	return true

@@ -17,7 +17,7 @@ func (s *session) execute(argv [][]byte) {
 	err := s.admit(cmd, sub, argv)
 	switch {
 	case err == errPaused:
-		s.paused = true
+		s.hold(argv)
 		return
 	case err != nil:
 		s.reject(cmd, err)
@@ -45,9 +45,6 @@ func (s *session) call(cmd *commands.Command, argv [][]byte) {
 	s.commit()
 	s.release()
 	s.monitor(cmd, argv, start)
-	if w := s.ctx.Parked(); w != nil && err == nil {
-		s.ctx.Woken = nil
-	}
 	s.account(cmd, argv, start, err)
 }
 
@@ -79,13 +76,14 @@ func (s *session) lock(cmd *commands.Command) {
 		return
 	}
 	w := &s.srv.waiting
+	writes := cmd.Is(commands.Write) || cmd.Is(commands.LocksQueue)
 	for {
-		if cmd.Is(commands.Write) && w.any() {
+		if writes && w.any() {
 			w.widen(&s.shards, s)
 		}
 		s.tx.Lock(&s.shards, s.ctx.Now)
 		s.locked = true
-		if !cmd.Is(commands.Write) || !w.any() {
+		if !writes || !w.any() {
 			break
 		}
 		need := s.shards
@@ -137,7 +135,11 @@ func (s *session) invoke(cmd *commands.Command, argv [][]byte) error {
 	c.Args.Reset(argv, first)
 	mark := c.Reply.Len()
 	err := cmd.Run(c)
+	if err == nil && s.locked {
+		err = s.tx.Err() // a key that cannot be read is not a missing one
+	}
 	if err != nil {
+		c.Parked()
 		c.Reply.Rewind(mark)
 		s.fail(cmd, err)
 		return err
@@ -171,7 +173,9 @@ func (s *session) account(cmd *commands.Command, argv [][]byte, start time.Time,
 	end := s.srv.clock.Now()
 	s.lastTime = end
 	took := end.Sub(start)
-	s.srv.stats.called(cmd, took, err != nil)
+	if s.waiting == nil { // else it is counted when the wait ends
+		s.srv.stats.called(cmd, took, err != nil)
+	}
 	s.totals.commands++
 	if s.srv.slowlog.wants(took) && !cmd.Is(commands.SkipSlowlog) {
 		s.srv.slowlog.add(s, cmd.Shown(argv), start, took)

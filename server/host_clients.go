@@ -205,7 +205,8 @@ func (s *session) ResetClient(c *commands.Ctx) {
 	s.endMulti()
 	s.srv.pubsub.leave(s)
 	s.srv.monitors.remove(s)
-	s.Clear(commands.ClientMonitor | commands.ClientReplyOff | commands.ClientReplySkip |
+	s.collect() // what was published goes before the reply
+	s.Clear(commands.ClientPubSub | commands.ClientMonitor | commands.ClientReplyOff | commands.ClientReplySkip |
 		commands.ClientNoEvict | commands.ClientNoTouch)
 	if s.srv.settings().password != "" {
 		s.Clear(commands.ClientAuthenticated)

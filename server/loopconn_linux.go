@@ -1,7 +1,6 @@
 package server
 
 import (
-	"io"
 	"syscall"
 	"unsafe"
 )
@@ -59,7 +58,7 @@ func (c *loopConn) receive(b []byte) (int, error) {
 	case errno != 0:
 		return 0, errno
 	case n == 0:
-		return 0, io.EOF
+		return 0, c.s.inputEnded()
 	}
 	return int(n), nil
 }

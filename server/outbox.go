@@ -1,6 +1,10 @@
 package server
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/vigildb/vigil/commands"
+)
 
 // outbox holds what others write to a client: published messages, MONITOR
 // lines, the reply of a wait that was served. The client's own goroutine takes
@@ -11,6 +15,11 @@ type outbox struct {
 	buf    []byte // guarded by mu
 	kicked bool   // guarded by mu: the owner has been told and has not taken buf yet
 	closed bool   // guarded by mu: nothing is kept any more
+
+	// answered is set when the reply of the owner's wait is in the box, and lsn
+	// is the last change that the content tells of.
+	answered bool   // guarded by mu
+	lsn      uint64 // guarded by mu
 
 	softSince int64 // guarded by mu: unix seconds since which buf is over its soft limit
 }
@@ -24,6 +33,18 @@ type outputLimit struct{ Hard, Soft, SoftSeconds int64 }
 func (o *outbox) add(b []byte, limit outputLimit, nowSeconds int64) (first, over bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	return o.addLocked(b, limit, nowSeconds)
+}
+
+// answer is add for the reply of the owner's wait, which tells of the change lsn.
+func (o *outbox) answer(b []byte, lsn uint64, limit outputLimit, nowSeconds int64) (first, over bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.answered, o.lsn = true, max(o.lsn, lsn)
+	return o.addLocked(b, limit, nowSeconds)
+}
+
+func (o *outbox) addLocked(b []byte, limit outputLimit, nowSeconds int64) (first, over bool) {
 	if o.closed {
 		return false, false
 	}
@@ -47,22 +68,26 @@ func (o *outbox) add(b []byte, limit outputLimit, nowSeconds int64) (first, over
 	return first, over
 }
 
-// take moves the content behind dst and empties the box.
-func (o *outbox) take(dst []byte) []byte {
+// take moves the content behind r and empties the box. It returns the last
+// change that the content tells of, 0 if none, and whether the reply of the
+// owner's wait was in it.
+func (o *outbox) take(r *commands.Reply) (lsn uint64, answered bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.kicked = false
+	lsn, answered = o.lsn, o.answered
+	o.lsn, o.answered = 0, false
 	if len(o.buf) == 0 {
-		return dst
+		return lsn, answered
 	}
-	dst = append(dst, o.buf...)
+	r.Raw(o.buf)
 	if cap(o.buf) > keepBuffer {
 		o.buf = nil
 	} else {
 		o.buf = o.buf[:0]
 	}
 	o.softSince = 0
-	return dst
+	return lsn, answered
 }
 
 // kick asks for the owner's attention without adding anything; first as in add.

@@ -103,18 +103,18 @@ func (s *session) Subscribe(c *commands.Ctx, kind commands.ChannelKind, names []
 
 // Unsubscribe confirms after the last message of the channel.
 func (s *session) Unsubscribe(c *commands.Ctx, kind commands.ChannelKind, names [][]byte) {
-	defer s.keepPushed(c, c.Reply.Len())
 	if len(names) == 0 {
 		for _, name := range sortedNames(s.subs.topics[kind]) {
 			names = append(names, []byte(name))
 		}
 	}
 	for _, name := range names {
-		if _, known := s.subs.topics[kind][string(name)]; known {
-			delete(s.subs.topics[kind], string(name))
-			s.srv.pubsub.remove(s, kind, string(name))
-		}
-		c.Reply.Raw(s.out.take(nil))
+		s.srv.pubsub.remove(s, kind, string(name))
+	}
+	s.collectAhead(c)
+	defer s.keepPushed(c, c.Reply.Len())
+	for _, name := range names {
+		delete(s.subs.topics[kind], string(name))
 		s.confirmUnsubscribe(c, kind, name)
 	}
 	if len(names) == 0 {
@@ -134,6 +134,23 @@ func (s *session) confirmUnsubscribe(c *commands.Ctx, kind commands.ChannelKind,
 		c.Reply.Bulk(name)
 	}
 	c.Reply.Int(s.subs.shown(kind))
+}
+
+// collectAhead writes the messages that came so far, before what the call is
+// about to answer. Those that come while EXEC runs go before its array.
+func (s *session) collectAhead(c *commands.Ctx) {
+	switch {
+	case s.Has(commands.ClientReplyOff | commands.ClientReplySkip):
+		// The answer is going to the outbox too, see keepPushed.
+	case c.InMulti:
+		begun := append([]byte(nil), c.Reply.Encoded()[s.execAt:]...)
+		c.Reply.Rewind(s.execAt)
+		s.collect()
+		s.execAt = c.Reply.Len()
+		c.Reply.Raw(begun)
+	default:
+		s.collect()
+	}
 }
 
 // keepPushed saves what was written since the mark for a client that wants no
@@ -192,6 +209,7 @@ func (p *pubsub) publish(from *session, c *commands.Ctx, kind commands.ChannelKi
 		for _, s := range list {
 			b := m.bytes(s.Proto())
 			if s == from && !c.InMulti {
+				s.collectAhead(c)
 				c.Reply.Raw(b)
 			} else {
 				s.deliver(b)

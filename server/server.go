@@ -170,6 +170,9 @@ func (srv *Server) newSession(e endpoint) *session {
 	s.ctx.Reply = commands.NewReply(nil, 2)
 	set := srv.settings()
 	s.framer.SetMaxBulk(set.limits.MaxBulk)
+	if set.password == "" {
+		s.Set(commands.ClientAuthenticated)
+	}
 	s.framer.SetAuthenticated(set.password == "")
 	return s
 }

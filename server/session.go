@@ -2,6 +2,7 @@ package server
 
 import (
 	"errors"
+	"io"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -44,17 +45,18 @@ type session struct {
 	ready  []readyKey // keys with waiting clients that the call changed
 	lsn    uint64     // of the last change made for this client, 0 if none since the last flush
 	wrote  uint64     // the last change ever made for this client, of those flushed
-	owed   []delivery // replies of clients served by this one's changes
 
 	out      outbox
 	waiting  *waiter
-	paused   bool
-	closing  bool // no more commands; close when the replies are written
-	locked   bool // the transaction's locks are held
-	skipNext bool // CLIENT REPLY SKIP was this very call
+	paused   bool     // CLIENT PAUSE holds the call back that is in held
+	held     [][]byte // a copy, as the input moves and inline arguments were unquoted
+	closing  bool     // no more commands; close when the replies are written
+	locked   bool     // the transaction's locks are held
+	skipNext bool     // CLIENT REPLY SKIP was this very call
 
 	queue      []queuedCall
 	queueBytes int
+	execAt     int // where the reply of the running EXEC begins
 	watched    []watchedKey
 	subs       subscriptions
 
@@ -119,9 +121,11 @@ func (s *session) feedBorrowed(b []byte) error {
 func (s *session) feed(n int) error {
 	s.in = s.in[:len(s.in)+n]
 	s.srv.stats.inputBytes.Add(int64(n))
-	if int64(len(s.in)-s.readAt) > s.srv.settings().queryBuffer {
+	set := s.srv.settings()
+	if int64(len(s.in)-s.readAt) > set.queryBuffer {
 		return errQueryBuffer
 	}
+	s.framer.SetMaxBulk(set.limits.MaxBulk)
 	return s.run()
 }
 
@@ -134,28 +138,27 @@ func (s *session) run() (err error) {
 	defer func() {
 		if bug := recover(); bug != nil {
 			s.srv.logf(LogWarning, "panic in client %d: %v\n%s", s.ID, bug, debug.Stack())
+			// What was changed is in memory: it is kept, so that the journal
+			// agrees, and who waited for it is served.
+			s.commit()
 			s.release()
 			err = errors.New("internal error")
 		}
 	}()
 	for !s.closing && s.waiting == nil {
-		argv, n, bad := s.framer.Next(s.in[s.readAt:], s.argv[:0])
-		if bad != nil {
-			s.protocolError(bad)
+		argv, n, ok := s.next()
+		if !ok {
 			break
 		}
-		s.argv = argv
 		if len(argv) > 0 {
 			s.paused = false
 			s.execute(argv)
-			if s.paused {
-				break
-			}
 		}
 		s.readAt += n
-		if n == 0 {
+		if s.paused {
 			break
 		}
+		s.held = nil
 		if s.ctx.Reply.Len() >= flushSize {
 			if err := s.flush(); err != nil {
 				return err
@@ -169,9 +172,33 @@ func (s *session) run() (err error) {
 		s.in, s.readAt = s.in[:0], 0
 		if cap(s.in) > keepBuffer {
 			s.in = nil
+			clear(s.argv[:cap(s.argv)]) // they hold the buffer
 		}
 	}
 	return s.flush()
+}
+
+// next is the call that was held back, or the next one of the input, of which
+// it takes n bytes. ok is false if there is none.
+func (s *session) next() (argv [][]byte, n int, ok bool) {
+	if s.held != nil {
+		s.argv = append(s.argv[:0], s.held...)
+		return s.argv, 0, true
+	}
+	argv, n, bad := s.framer.Next(s.in[s.readAt:], s.argv[:0])
+	if bad != nil {
+		s.protocolError(bad)
+		return nil, 0, false
+	}
+	s.argv = argv
+	return argv, n, n > 0
+}
+
+// hold keeps a call for the end of CLIENT PAUSE.
+func (s *session) hold(argv [][]byte) {
+	if s.paused = true; s.held == nil {
+		s.held = copyArgs(argv)
+	}
 }
 
 func (s *session) protocolError(bad error) {
@@ -184,31 +211,51 @@ func (s *session) protocolError(bad error) {
 // resume goes on after a wake: what others wrote is sent, and a client that
 // was served, or is no longer paused, has its input run.
 func (s *session) resume() error {
-	if w := s.waiting; w != nil && w.isDone() {
-		s.waiting = nil
-		s.Clear(commands.ClientBlocked)
-	}
 	if s.lsn > 0 {
 		if err := s.flush(); err != nil || s.lsn > 0 {
 			return err
 		}
 	}
-	if s.waiting == nil && s.unread() > 0 {
+	// The reply of a wait goes before those of the calls behind it.
+	s.collect()
+	if s.waiting == nil && (s.unread() > 0 || s.held != nil) {
 		return s.run()
 	}
 	return s.flush()
+}
+
+// inputEnded is the transport's word that the client sends no more. It answers
+// io.EOF if the client is to be dropped at once. One whose wait was just served
+// is given its reply first: what was popped for it is in nobody else's hands.
+func (s *session) inputEnded() error {
+	if s.waiting == nil || s.srv.waiting.cancel(s.waiting) {
+		return io.EOF
+	}
+	s.closing = true
+	return s.flush()
+}
+
+// collect moves what others left for the client behind its replies.
+func (s *session) collect() {
+	lsn, answered := s.out.take(&s.ctx.Reply)
+	s.lsn = max(s.lsn, lsn)
+	if answered {
+		s.waiting = nil
+		s.Clear(commands.ClientBlocked)
+	}
 }
 
 // flush hands the replies to the transport, once the changes made so far are
 // as durable as was promised.
 func (s *session) flush() error {
 	s.show()
-	if s.lsn > 0 {
-		if ok, err := s.settle(); !ok {
-			return err
-		}
+	if ok, err := s.settle(); !ok {
+		return err
 	}
-	s.ctx.Reply.Raw(s.out.take(nil))
+	s.collect()
+	if ok, err := s.settle(); !ok {
+		return err
+	}
 	if s.ctx.Reply.Len() == 0 {
 		return nil
 	}
@@ -222,10 +269,13 @@ func (s *session) flush() error {
 	return err
 }
 
-// settle reports whether the client's changes are as durable as promised, and
-// if so lets the clients know that were served by them. If not, nothing that
-// was answered since may be sent: the session stops until it is resumed.
+// settle reports whether the client's changes are as durable as promised. If
+// not, nothing that was answered since may be sent: the session stops until it
+// is resumed.
 func (s *session) settle() (bool, error) {
+	if s.lsn == 0 {
+		return true, nil
+	}
 	if s.srv.settings().syncAlways {
 		if ok, err := s.end.durable(s.lsn); !ok {
 			if err != nil {
@@ -235,11 +285,6 @@ func (s *session) settle() (bool, error) {
 		}
 	}
 	s.wrote, s.lsn = max(s.wrote, s.lsn), 0
-	for i := range s.owed {
-		s.owed[i].to.deliver(s.owed[i].reply)
-		s.owed[i] = delivery{}
-	}
-	s.owed = s.owed[:0]
 	s.srv.store.Throttle()
 	return true, nil
 }
@@ -247,6 +292,17 @@ func (s *session) settle() (bool, error) {
 // deliver gives the client bytes from another goroutine.
 func (s *session) deliver(b []byte) {
 	first, over := s.out.add(b, s.outputLimit(), s.srv.clock.Now().Unix())
+	s.tell(first, over)
+}
+
+// answer gives the client the reply of its wait. The change lsn made it: the
+// client's own goroutine sees to it that this is durable before it is told.
+func (s *session) answer(b []byte, lsn uint64) {
+	first, over := s.out.answer(b, lsn, s.outputLimit(), s.srv.clock.Now().Unix())
+	s.tell(first, over)
+}
+
+func (s *session) tell(first, over bool) {
 	if over {
 		s.srv.stats.outputLimitDrops.Add(1)
 		s.srv.logf(LogWarning, "client %d is dropped: its output buffer is over its limit", s.ID)

@@ -103,17 +103,20 @@ func (s *session) Exec(c *commands.Ctx) error {
 	}
 	queue := s.queue
 	s.dropQueue()
+	exec := c.Command
 	c.InMulti = true
-	defer func() { c.InMulti = false }()
+	defer func() { c.InMulti, c.Command = false, exec }()
+	s.execAt = c.Reply.Len()
 	c.Reply.Array(len(queue))
 	for _, q := range queue {
 		if err := s.admitQueued(q.cmd); err != nil {
 			s.fail(q.cmd, err)
 			continue
 		}
+		start := s.lastTime
 		err := s.invoke(q.cmd, q.argv)
-		s.monitor(q.cmd, q.argv, s.lastTime)
-		s.srv.stats.called(q.cmd, 0, err != nil)
+		s.monitor(q.cmd, q.argv, start)
+		s.account(q.cmd, q.argv, start, err)
 	}
 	return nil
 }

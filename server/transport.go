@@ -76,7 +76,7 @@ func (c *conn) serve() {
 			if s.resume() != nil {
 				return
 			}
-		default:
+		case s.inputEnded() != nil:
 			return
 		}
 	}

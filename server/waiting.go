@@ -1,6 +1,7 @@
 package server
 
 import (
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -28,8 +29,8 @@ type waiter struct {
 	shards persistence.Shards
 	db     int
 	proto  int
+	silent bool // the client wants no reply
 	expire func(*commands.Reply)
-	since  time.Time
 	stop   func() // stops the timer; nil without one; guarded by waiting.mu
 
 	mu   sync.Mutex  // held while the call is run again, or ended: one of them wins
@@ -42,12 +43,6 @@ func (w *waiter) isDone() bool { return w.done.Load() }
 type readyKey struct {
 	db  int
 	key string
-}
-
-// delivery is a reply for a client other than the one that runs.
-type delivery struct {
-	to    *session
-	reply []byte
 }
 
 // waiting is all parked calls.
@@ -138,11 +133,12 @@ func (q *waiting) dequeueLocked(key string, w *waiter) {
 	q.queues[key] = list
 }
 
-// cancel forgets a waiter whose client has left.
-func (q *waiting) cancel(w *waiter) {
+// cancel forgets a waiter whose client has left. It answers false if the wait
+// had ended before.
+func (q *waiting) cancel(w *waiter) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	q.finish(w)
+	return q.finish(w)
 }
 
 // inLine lists who waits for a key, in order of arrival.
@@ -211,7 +207,7 @@ func (w *waiter) argvKeys() [][]byte {
 // still locked, so nothing can have come in between.
 func (s *session) park(cmd *commands.Command, argv [][]byte, wait *commands.Wait) {
 	w := &waiter{s: s, cmd: cmd, shards: s.shards, db: s.DB(), proto: s.Proto(),
-		expire: wait.Expired, since: s.lastTime}
+		silent: s.Has(commands.ClientReplyOff | commands.ClientReplySkip), expire: wait.Expired}
 	w.argv = copyArgs(argv)
 	for _, key := range wait.Keys {
 		w.keys = append(w.keys, append([]byte(nil), key...))
@@ -256,14 +252,35 @@ func (s *session) serveOne(k readyKey, w *waiter) {
 	if w.isDone() {
 		return
 	}
-	var c commands.Ctx
+	c, ok := s.rerun(k, w)
+	if !ok {
+		return
+	}
+	lsn := s.tx.Commit()
+	s.lsn = max(s.lsn, lsn)
+	s.srv.waiting.finish(w)
+	w.answer(c.Reply.Encoded(), lsn)
+}
+
+// rerun runs a parked call again; ok is false if it has to wait on. A panic
+// costs the client that waits its connection, not the one that runs.
+func (s *session) rerun(k readyKey, w *waiter) (c commands.Ctx, ok bool) {
+	defer func() {
+		if bug := recover(); bug != nil {
+			s.srv.logf(LogWarning, "panic in the call of client %d: %v\n%s", w.s.ID, bug, debug.Stack())
+			s.lsn = max(s.lsn, s.tx.Commit())
+			s.srv.waiting.finish(w)
+			w.s.end.hangUp()
+			ok = false
+		}
+	}()
 	c.Command, c.Tx, c.Now, c.Client = w.cmd, s.tx, s.ctx.Now, &w.s.Client
 	c.Table, c.Host, c.Woken = s.srv.table, w.s.host(), []byte(k.key)
 	c.Reply = commands.NewReply(nil, w.proto)
 	c.Args.Reset(w.argv, 1)
 	err := w.cmd.Run(&c)
 	if err == nil && c.Parked() != nil {
-		return
+		return c, false
 	}
 	if err != nil {
 		text, _ := commands.Text(err)
@@ -271,12 +288,16 @@ func (s *session) serveOne(k readyKey, w *waiter) {
 		c.Reply.Rewind(0)
 		c.Reply.Error(text)
 	}
-	if lsn := s.tx.Commit(); lsn > 0 {
-		s.lsn = lsn
-	}
-	s.srv.waiting.finish(w)
 	s.srv.stats.called(w.cmd, 0, err != nil)
-	s.owed = append(s.owed, delivery{w.s, c.Reply.Encoded()})
+	return c, true
+}
+
+// answer ends the wait with a reply.
+func (w *waiter) answer(reply []byte, lsn uint64) {
+	if w.silent {
+		reply = nil
+	}
+	w.s.answer(reply, lsn)
 }
 
 // timeOut ends a wait whose time is over.
@@ -291,7 +312,8 @@ func (srv *Server) endWait(w *waiter, write func(*commands.Reply)) bool {
 	}
 	r := commands.NewReply(nil, w.proto)
 	write(&r)
-	w.s.deliver(r.Encoded())
+	srv.stats.called(w.cmd, 0, false)
+	w.answer(r.Encoded(), 0)
 	return true
 }
 
