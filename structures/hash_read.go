@@ -2,11 +2,11 @@ package structures
 
 // walk visits all entries, expired ones included, until visit returns false:
 // a small hash in the order of arrival, a larger one in the order of hashes.
-func (h *Hash) walk(visit func(e *entry) bool) {
+func (h *Hash) walk(visit func(e entry) bool) {
 	if h.table == nil {
 		for at := 0; at < len(h.pack); {
 			e := readEntry(h.pack, at)
-			if !visit(&e) {
+			if !visit(e) {
 				return
 			}
 			at += e.size
@@ -16,7 +16,7 @@ func (h *Hash) walk(visit func(e *entry) bool) {
 	h.table.each(0, func(s *segment) bool {
 		for _, p := range s.slots {
 			e := readEntry(s.buf, int(p.at))
-			if !visit(&e) {
+			if !visit(e) {
 				return false
 			}
 		}
@@ -28,7 +28,7 @@ func (h *Hash) walk(visit func(e *entry) bool) {
 // values and expiries (0 for none): a small hash in the order in which fields
 // arrived, a larger one in no order that means anything.
 func (h *Hash) Each(now int64, visit func(field, value []byte, expiry int64)) {
-	h.walk(func(e *entry) bool {
+	h.walk(func(e entry) bool {
 		if !e.gone(now) {
 			visit(e.field, e.value, e.expiry)
 		}
@@ -43,7 +43,7 @@ func (h *Hash) Live(now int64) int {
 		return h.count
 	}
 	n := 0
-	h.walk(func(e *entry) bool {
+	h.walk(func(e entry) bool {
 		if !e.gone(now) {
 			n++
 		}
@@ -110,7 +110,7 @@ func (h *Hash) Random(now int64, draw func(n int) int) (field, value []byte, ok 
 		}
 	}
 	seen := 0
-	h.walk(func(e *entry) bool {
+	h.walk(func(e entry) bool {
 		if e.gone(now) {
 			return true
 		}
@@ -149,9 +149,9 @@ func (h *Hash) draw(draw func(n int) int) (e entry, found bool) {
 // nth returns entry n in the order of walk, passing over whole segments.
 func (h *Hash) nth(n int) (found entry, ok bool) {
 	if h.table == nil {
-		h.walk(func(e *entry) bool {
+		h.walk(func(e entry) bool {
 			if n == 0 {
-				found, ok = *e, true
+				found, ok = e, true
 			}
 			n--
 			return !ok
@@ -192,7 +192,7 @@ func (h *Hash) Sample(now int64, count int, draw func(n int) int, visit func(fie
 	}
 	// Knuth, The Art of Computer Programming 2, 3.4.2, algorithm S.
 	left, need := live-len(taken), count-len(taken)
-	h.walk(func(e *entry) bool {
+	h.walk(func(e entry) bool {
 		if _, twice := taken[string(e.field)]; twice || e.gone(now) {
 			return true
 		}

@@ -200,7 +200,7 @@ func (m *hashModel) checkValue(h *Hash) {
 func checkTable(t *testing.T, h *Hash) {
 	t.Helper()
 	timed, soon := 0, int64(math.MaxInt64)
-	h.walk(func(e *entry) bool {
+	h.walk(func(e entry) bool {
 		if e.expiry != 0 {
 			timed++
 			soon = min(soon, e.expiry)
