@@ -68,6 +68,19 @@ func kindName(k structures.Kind) string {
 	return "unknown"
 }
 
+// lookKind is the type of what a key holds, for a command that reads. A key
+// that is missing is published as a miss.
+func lookKind(c *Ctx, key []byte) structures.Kind {
+	kind := c.Tx.Kind(key)
+	if kind == structures.KindNone {
+		noteMissed(c, key)
+	}
+	return kind
+}
+
+// noteMissed publishes that a command that reads looked for a key in vain.
+func noteMissed(c *Ctx, key []byte) { c.Notify(EventMissed, "keymiss", key) }
+
 func del(c *Ctx) error {
 	n := 0
 	for _, key := range c.Args.Rest() {
@@ -83,7 +96,7 @@ func del(c *Ctx) error {
 func exists(c *Ctx) error {
 	n := 0
 	for _, key := range c.Args.Rest() {
-		if c.Tx.Kind(key) != structures.KindNone {
+		if lookKind(c, key) != structures.KindNone {
 			n++
 		}
 	}
@@ -92,16 +105,18 @@ func exists(c *Ctx) error {
 }
 
 func typeOf(c *Ctx) error {
-	c.Reply.Status(kindName(c.Tx.Kind(c.Args.Key())))
+	c.Reply.Status(kindName(lookKind(c, c.Args.Key())))
 	return nil
 }
 
 func touch(c *Ctx) error {
 	n := 0
 	for _, key := range c.Args.Rest() {
-		if c.Tx.Touch(key) {
-			n++
+		if !c.Tx.Touch(key) {
+			noteMissed(c, key)
+			continue
 		}
+		n++
 	}
 	c.Reply.Int(int64(n))
 	return nil
@@ -138,6 +153,7 @@ func renameTo(c *Ctx, from, to []byte) {
 		return
 	}
 	c.Tx.Rename(from, to)
+	c.Notify(EventNew, "new", to)
 	c.Notify(EventGeneric, "rename_from", from)
 	c.Notify(EventGeneric, "rename_to", to)
 }
@@ -161,11 +177,12 @@ func copyKey(c *Ctx) error {
 	if db == c.Client.DB() && string(from) == string(to) {
 		return ErrSameObject
 	}
-	if !c.Tx.Copy(from, db, to, replace) {
+	if lookKind(c, from) == structures.KindNone || !c.Tx.Copy(from, db, to, replace) {
 		c.Reply.Int(0)
 		return nil
 	}
-	notifyIn(c, db, "copy_to", to)
+	notifyIn(c, db, EventNew, "new", to)
+	notifyIn(c, db, EventGeneric, "copy_to", to)
 	c.Reply.Int(1)
 	return nil
 }
@@ -182,16 +199,17 @@ func move(c *Ctx) error {
 		c.Reply.Int(0)
 		return nil
 	}
+	notifyIn(c, db, EventNew, "new", key)
 	c.Notify(EventGeneric, "move_from", key)
-	notifyIn(c, db, "move_to", key)
+	notifyIn(c, db, EventGeneric, "move_to", key)
 	c.Reply.Int(1)
 	return nil
 }
 
-// notifyIn publishes a generic event of another database than the client's.
-func notifyIn(c *Ctx, db int, event string, key []byte) {
-	if c.Host.NotifyClasses()&EventGeneric != 0 {
-		c.Host.Notify(EventGeneric, event, db, key)
+// notifyIn publishes an event of another database than the client's.
+func notifyIn(c *Ctx, db int, class EventClass, event string, key []byte) {
+	if c.Host.NotifyClasses()&class != 0 {
+		c.Host.Notify(class, event, db, key)
 	}
 }
 

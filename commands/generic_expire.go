@@ -151,9 +151,11 @@ func expire(c *Ctx, u unit, base int64) error {
 // timeToLive answers -2 for a key that does not exist, -1 for one that stays,
 // and else its time to live from base on, rounded to the nearest unit.
 func timeToLive(c *Ctx, u unit, base int64) error {
-	ms, ok := c.Tx.ExpireAt(c.Args.Key())
+	key := c.Args.Key()
+	ms, ok := c.Tx.ExpireAt(key)
 	switch {
 	case !ok:
+		noteMissed(c, key)
 		c.Reply.Int(-2)
 	case ms == 0:
 		c.Reply.Int(-1)

@@ -37,22 +37,26 @@ func TestConditionsOfExpiry(t *testing.T) {
 func TestGenericEventsAreThoseOfRedis(t *testing.T) {
 	r := newRig(t, stringGroup(), genericGroup())
 	r.call("MSET", "a", "1", "b", "2")
-	r.host.classes = EventAll
+	r.host.classes = EventAll | EventNew | EventMissed
 	for _, x := range []struct {
 		call   []string
 		events []string
 	}{
-		{[]string{"RENAME", "a", "c"}, []string{"rename_from a", "rename_to c"}},
+		{[]string{"RENAME", "a", "c"}, []string{"new c", "rename_from a", "rename_to c"}},
 		{[]string{"RENAME", "c", "c"}, nil},
 		{[]string{"RENAMENX", "c", "b"}, nil},
-		{[]string{"COPY", "c", "d"}, []string{"copy_to d"}},
+		{[]string{"COPY", "c", "d"}, []string{"new d", "copy_to d"}},
 		{[]string{"COPY", "c", "d"}, nil},
-		{[]string{"MOVE", "d", "1"}, []string{"move_from d", "move_to d"}},
+		{[]string{"MOVE", "d", "1"}, []string{"new d", "move_from d", "move_to d"}},
 		{[]string{"EXPIRE", "c", "10"}, []string{"expire c"}},
 		{[]string{"EXPIRE", "c", "10", "NX"}, nil},
 		{[]string{"PERSIST", "c"}, []string{"persist c"}},
 		{[]string{"PERSIST", "c"}, nil},
 		{[]string{"PEXPIREAT", "c", "1"}, []string{"del c"}},
+		{[]string{"TTL", "c"}, []string{"keymiss c"}},
+		{[]string{"EXISTS", "b", "c"}, []string{"keymiss c"}},
+		{[]string{"COPY", "c", "e"}, []string{"keymiss c"}},
+		{[]string{"EXPIRE", "c", "10"}, nil},
 		{[]string{"UNLINK", "b", "nosuch"}, []string{"del b"}},
 	} {
 		r.call(x.call...)

@@ -17,11 +17,15 @@ func hashGroup() Group {
 // Fields whose time is over are deleted by the next command that opens their
 // hash, whether it reads or writes: handlers never see one.
 
-// openHash finds a hash to read; ok is false if the key does not exist.
+// openHash finds a hash to read; ok is false if the key does not exist, which
+// is published as a miss.
 func openHash(c *Ctx, key []byte) (h *structures.Hash, ok bool, err error) {
 	h, ok, err = c.Hash(key)
 	if ok && due(c, h) {
 		h, _, ok, err = editHash(c, key)
+	}
+	if !ok && err == nil {
+		noteMissed(c, key)
 	}
 	return h, ok, err
 }
@@ -42,11 +46,13 @@ func makeHash(c *Ctx, key []byte) (h *structures.Hash, ch *structures.Change, er
 		// Secret to clients, so that nobody can choose fields that collide.
 		return structures.NewHash(uint64(c.Host.Random(math.MaxInt)))
 	}
+	noteNew(c, key)
 	h, ch, _, err = persistence.Edit(c.Tx, key, create)
 	if err == nil && due(c, h) {
 		expireFields(c, key, h, ch)
 		if h.Empty() {
 			// Gone with its expiry: this is a new hash.
+			noteNew(c, key)
 			h, ch, _, err = persistence.Edit(c.Tx, key, create)
 		}
 	}

@@ -196,6 +196,16 @@ func hsetex(c *Ctx) error {
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
+	if s.when == setOld {
+		_, _, ok, err := editHash(c, key)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			c.Reply.Int(0)
+			return nil
+		}
+	}
 	h, ch, err := makeHash(c, key)
 	if err != nil {
 		return err

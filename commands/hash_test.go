@@ -40,12 +40,12 @@ func TestHashGoesWithItsLastExpiredField(t *testing.T) {
 
 func TestHashEventsAreThoseOfRedis(t *testing.T) {
 	r := newRig(t, hashGroup())
-	r.host.classes = EventAll
+	r.host.classes = EventAll | EventNew | EventMissed
 	for _, x := range []struct {
 		call   []string
 		events []string
 	}{
-		{[]string{"HSET", "h", "a", "1", "b", "2"}, []string{"hset h"}},
+		{[]string{"HSET", "h", "a", "1", "b", "2"}, []string{"new h", "hset h"}},
 		{[]string{"HMSET", "h", "c", "1"}, []string{"hset h"}},
 		{[]string{"HSETNX", "h", "c", "1"}, nil},
 		{[]string{"HSETNX", "h", "d", "1"}, []string{"hset h"}},
@@ -67,6 +67,9 @@ func TestHashEventsAreThoseOfRedis(t *testing.T) {
 		{[]string{"HDEL", "h", "x"}, nil},
 		{[]string{"HDEL", "h", "b"}, []string{"hdel h"}},
 		{[]string{"HDEL", "h", "c"}, []string{"hdel h", "del h"}},
+		{[]string{"HGET", "h", "c"}, []string{"keymiss h"}},
+		{[]string{"HSETEX", "h", "FXX", "FIELDS", "1", "e", "5"}, nil},
+		{[]string{"HSETEX", "h", "EX", "0", "FIELDS", "1", "e", "5"}, []string{"new h", "hset h", "hdel h", "del h"}},
 	} {
 		r.call(x.call...)
 		r.wantEvents(x.events...)

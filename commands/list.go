@@ -37,6 +37,7 @@ func listPushRows() []Command {
 
 func push(c *Ctx, end structures.End) error {
 	key, elems := c.Args.Key(), c.Args.Rest()
+	noteNew(c, key)
 	l, ch, _, err := persistence.Edit(c.Tx, key, structures.NewList)
 	if err != nil {
 		return err

@@ -61,6 +61,7 @@ func moveElement(c *Ctx, from, to []byte, out, in structures.End) (ok bool, err 
 		notifyPop(c, src, out, from)
 		return true, nil
 	}
+	noteNew(c, to)
 	dst, dstChange, _, err := persistence.Edit(c.Tx, to, structures.NewList)
 	if err != nil {
 		return false, err

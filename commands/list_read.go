@@ -1,6 +1,10 @@
 package commands
 
-import "math"
+import (
+	"math"
+
+	"github.com/vigildb/vigil/structures"
+)
 
 func listReadRows() []Command {
 	keys := []KeySpec{Key(1, RO|Access)}
@@ -21,8 +25,18 @@ func listReadRows() []Command {
 	}
 }
 
+// lookList finds a list for a command that reads. A key that is missing is
+// published as a miss.
+func lookList(c *Ctx, key []byte) (l *structures.List, ok bool, err error) {
+	l, ok, err = c.List(key)
+	if !ok && err == nil {
+		noteMissed(c, key)
+	}
+	return l, ok, err
+}
+
 func llen(c *Ctx) error {
-	l, ok, err := c.List(c.Args.Key())
+	l, ok, err := lookList(c, c.Args.Key())
 	if err != nil {
 		return err
 	}
@@ -36,7 +50,7 @@ func llen(c *Ctx) error {
 
 // lindex reads the index only if there is a list, as Redis does.
 func lindex(c *Ctx) error {
-	l, ok, err := c.List(c.Args.Key())
+	l, ok, err := lookList(c, c.Args.Key())
 	if err != nil {
 		return err
 	}
@@ -62,7 +76,7 @@ func lrange(c *Ctx) error {
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	l, ok, err := c.List(key)
+	l, ok, err := lookList(c, key)
 	if err != nil {
 		return err
 	}
@@ -112,7 +126,7 @@ func lpos(c *Ctx) error {
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	l, ok, err := c.List(key)
+	l, ok, err := lookList(c, key)
 	if err != nil {
 		return err
 	}

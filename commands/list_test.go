@@ -41,12 +41,12 @@ func TestWokenMoveTellsOnlyOfTheDestination(t *testing.T) {
 
 func TestListEventsAreThoseOfRedis(t *testing.T) {
 	r := newRig(t, listGroup())
-	r.host.classes = EventAll
+	r.host.classes = EventAll | EventNew | EventMissed
 	for _, x := range []struct {
 		call   []string
 		events []string
 	}{
-		{[]string{"LPUSH", "a", "1", "2", "3"}, []string{"lpush a"}},
+		{[]string{"LPUSH", "a", "1", "2", "3"}, []string{"new a", "lpush a"}},
 		{[]string{"RPUSHX", "a", "4"}, []string{"rpush a"}},
 		{[]string{"RPUSHX", "nosuch", "4"}, nil},
 		{[]string{"LSET", "a", "0", "x"}, []string{"lset a"}},
@@ -58,12 +58,14 @@ func TestListEventsAreThoseOfRedis(t *testing.T) {
 		{[]string{"LTRIM", "a", "0", "-1"}, []string{"ltrim a"}},
 		{[]string{"LPOP", "a", "0"}, nil},
 		{[]string{"LPOP", "a", "2"}, []string{"lpop a"}},
-		{[]string{"LMOVE", "a", "b", "LEFT", "RIGHT"}, []string{"rpush b", "lpop a"}},
+		{[]string{"LMOVE", "a", "b", "LEFT", "RIGHT"}, []string{"new b", "rpush b", "lpop a"}},
 		{[]string{"RPOPLPUSH", "a", "a"}, []string{"lpush a", "rpop a"}},
 		{[]string{"RPOPLPUSH", "a", "b"}, []string{"lpush b", "rpop a", "del a"}},
 		{[]string{"LMPOP", "2", "a", "b", "RIGHT"}, []string{"rpop b"}},
 		{[]string{"BRPOP", "b", "0"}, []string{"rpop b", "del b"}},
 		{[]string{"LPOP", "b"}, nil},
+		{[]string{"LRANGE", "b", "0", "-1"}, []string{"keymiss b"}},
+		{[]string{"BLMOVE", "b", "a", "LEFT", "LEFT", "0"}, nil},
 	} {
 		r.call(x.call...)
 		if t.Failed() {
