@@ -50,7 +50,7 @@ func (c *cron) stop() {
 	}
 	c.mu.Unlock()
 	c.running.Lock()
-	c.running.Unlock() //nolint:staticcheck // taken only to wait
+	defer c.running.Unlock()
 }
 
 func (c *cron) run(srv *Server) {

@@ -101,12 +101,3 @@ func parseEntry(b []byte) (entry, error) {
 	e.field, e.value, e.size = b[w:w+field], b[w+field:w+field+value], w+field+value
 	return e, nil
 }
-
-// appendHashEntry appends the stored form of an entry.
-func appendHashEntry(dst []byte, e *entry) []byte {
-	size := hashEntrySize(e.field, e.value, e.expiry)
-	n := len(dst)
-	dst = append(dst, make([]byte, size)...)
-	writeHashEntry(dst[n:], e.field, e.value, e.expiry)
-	return dst
-}
