@@ -14,7 +14,8 @@ import (
 type memPipe struct {
 	mu       sync.Mutex
 	ready    *sync.Cond // content, end or deadline; guarded by mu
-	buf      []byte
+	buf      []byte     // what was not read yet
+	room     []byte     // empty, at the start of the memory of buf
 	closed   bool
 	expired  bool        // the read deadline has passed
 	deadline *time.Timer // guarded by mu
@@ -39,7 +40,12 @@ func (p *memPipe) read(b []byte) (int, error) {
 		return 0, io.EOF
 	}
 	n := copy(b, p.buf)
-	p.buf = p.buf[n:]
+	if p.buf = p.buf[n:]; len(p.buf) == 0 {
+		if cap(p.room) > keepBuffer {
+			p.room = nil
+		}
+		p.buf = p.room
+	}
 	return n, nil
 }
 
@@ -49,7 +55,14 @@ func (p *memPipe) write(b []byte) (int, error) {
 	if p.closed {
 		return 0, io.ErrClosedPipe
 	}
-	p.buf = append(p.buf, b...)
+	if len(b) == 0 {
+		return 0, nil
+	}
+	grown := append(p.buf, b...)
+	if len(p.buf) == 0 || &p.buf[0] != &grown[0] {
+		p.room = grown[:0]
+	}
+	p.buf = grown
 	p.ready.Broadcast()
 	return len(b), nil
 }
