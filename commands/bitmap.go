@@ -125,22 +125,7 @@ func bitpos(c *Ctx) error {
 	if c.Args.Err() == nil && bit != 0 && bit != 1 {
 		c.Args.Fail(ErrBitposBit)
 	}
-	var r structures.BitSearch
-	if c.Args.Left() > 3 {
-		c.Args.Syntax()
-	}
-	if c.Args.More() {
-		r.Start = c.Args.Int()
-	}
-	if c.Args.More() {
-		// The unit is looked at before the end.
-		end := c.Args.Bytes()
-		r.HasEnd, r.Unit = true, rangeUnit(&c.Args)
-		var ok bool
-		if r.End, ok = ParseInt(end); !ok {
-			c.Args.Fail(ErrNotInteger)
-		}
-	}
+	r := bitSearch(&c.Args)
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
@@ -156,20 +141,43 @@ func bitpos(c *Ctx) error {
 	return nil
 }
 
-func bitop(c *Ctx) error {
-	var op structures.BitOperator
-	switch c.Args.Word() {
-	case "AND":
-		op = structures.BitAnd
-	case "OR":
-		op = structures.BitOr
-	case "XOR":
-		op = structures.BitXor
-	case "NOT":
-		op = structures.BitNot
-	default:
-		c.Args.Syntax()
+// bitSearch reads the range of BITPOS.
+func bitSearch(a *Args) (r structures.BitSearch) {
+	if a.Left() > 3 {
+		a.Syntax()
 	}
+	if a.More() {
+		r.Start = a.Int()
+	}
+	if a.More() {
+		// The unit is looked at before the end.
+		end := a.Bytes()
+		r.HasEnd, r.Unit = true, rangeUnit(a)
+		var ok bool
+		if r.End, ok = ParseInt(end); !ok {
+			a.Fail(ErrNotInteger)
+		}
+	}
+	return r
+}
+
+func bitOperator(a *Args) structures.BitOperator {
+	switch a.Word() {
+	case "AND":
+		return structures.BitAnd
+	case "OR":
+		return structures.BitOr
+	case "XOR":
+		return structures.BitXor
+	case "NOT":
+		return structures.BitNot
+	}
+	a.Syntax()
+	return structures.BitAnd
+}
+
+func bitop(c *Ctx) error {
+	op := bitOperator(&c.Args)
 	dest, keys := c.Args.Key(), c.Args.Rest()
 	if op == structures.BitNot && len(keys) > 1 {
 		c.Args.Fail(ErrBitopNot)

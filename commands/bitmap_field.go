@@ -35,9 +35,12 @@ func bitfield(c *Ctx) error {
 		replyFields(c, ops, b)
 		return nil
 	}
-	// The string is made long enough for every operation before the first,
-	// even if none of them writes in the end.
-	grown := size > uint64(len(b))
+	return runFields(c, key, ops, size, size > uint64(len(b)))
+}
+
+// runFields runs operations some of which write. The string is made long enough
+// for all of them before the first, even if none writes in the end.
+func runFields(c *Ctx, key []byte, ops []fieldOp, size uint64, grown bool) error {
 	if grown {
 		noteNew(c, key)
 		if err := c.Tx.PatchString(key, int(size), nil); err != nil {

@@ -116,26 +116,31 @@ func reserveShape(c *Ctx) (s structures.BloomShape, err error) {
 		return s, ErrBloomCapacityRange
 	}
 	s.Error, s.Capacity = rate, uint64(capacity)
-	rest := c.Args.Rest()
+	err = reserveGrowth(&s, c.Args.Rest())
+	return s, err
+}
+
+// reserveGrowth reads EXPANSION and NONSCALING.
+func reserveGrowth(s *structures.BloomShape, rest [][]byte) error {
 	s.Fixed = wordAt(rest, "NONSCALING") >= 0
 	i := wordAt(rest, "EXPANSION")
 	if i < 0 {
-		return s, nil
+		return nil
 	}
 	if i+1 == len(rest) {
-		return s, ErrBloomNoExpansion
+		return ErrBloomNoExpansion
 	}
 	n, ok := ParseInt(rest[i+1])
 	switch {
 	case !ok:
-		return s, ErrBloomExpansion
+		return ErrBloomExpansion
 	case n != 0 && s.Fixed:
-		return s, ErrBloomFixedExpands
+		return ErrBloomFixedExpands
 	case n < 0 || n > structures.BloomMaxExpansion:
-		return s, ErrBloomExpansionRange
+		return ErrBloomExpansionRange
 	}
 	s.Expansion = uint32(n)
-	return s, nil
+	return nil
 }
 
 // wordAt is the index of the first argument that is the word, or -1.
@@ -225,6 +230,20 @@ func insertBloom(c *Ctx, key []byte, items [][]byte, s *structures.BloomShape) e
 
 func bfInsert(c *Ctx) error {
 	key := c.Args.Key()
+	s := insertShape(c)
+	items := c.Args.Rest()
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	if len(items) == 0 {
+		return ErrArity(c.Command)
+	}
+	return insertBloom(c, key, items, s)
+}
+
+// insertShape reads the options of BF.INSERT and the word ITEMS behind them. It
+// is nil if no filter shall be made.
+func insertShape(c *Ctx) *structures.BloomShape {
 	s, create := defaultBloom(), true
 	for c.Args.More() && !c.Args.Is("ITEMS") {
 		switch c.Args.Word() {
@@ -242,17 +261,10 @@ func bfInsert(c *Ctx) error {
 			c.Args.Fail(ErrBloomArgument)
 		}
 	}
-	items := c.Args.Rest()
-	if err := c.Args.Done(); err != nil {
-		return err
-	}
-	if len(items) == 0 {
-		return ErrArity(c.Command)
-	}
 	if !create {
-		return insertBloom(c, key, items, nil)
+		return nil
 	}
-	return insertBloom(c, key, items, &s)
+	return &s
 }
 
 // bloomRate reads the error rate of BF.INSERT.

@@ -102,20 +102,24 @@ func bfInfo(c *Ctx) error {
 		return nil
 	}
 	for i := range fields {
-		if !equalFold(word[0], fields[i].word) {
-			continue
+		if equalFold(word[0], fields[i].word) {
+			replyOneBloomField(c, &fields[i], &info)
+			return nil
 		}
-		// One value has its name beside it only where there are maps.
-		if c.Reply.Proto() == 3 {
-			c.Reply.Map(1)
-			c.Reply.Status(fields[i].name)
-		} else {
-			c.Reply.Array(1)
-		}
-		replyBloomField(c, &fields[i], &info)
-		return nil
 	}
 	return ErrBloomInfo
+}
+
+// replyOneBloomField answers a value alone: its name is beside it only where
+// there are maps.
+func replyOneBloomField(c *Ctx, f *bloomField, info *structures.BloomInfo) {
+	if c.Reply.Proto() == 3 {
+		c.Reply.Map(1)
+		c.Reply.Status(f.name)
+	} else {
+		c.Reply.Array(1)
+	}
+	replyBloomField(c, f, info)
 }
 
 func replyBloomField(c *Ctx, f *bloomField, info *structures.BloomInfo) {
@@ -166,14 +170,19 @@ func bfLoadChunk(c *Ctx) error {
 	default:
 		return ErrBloomNotFound
 	}
+	c.Reply.OK()
+	return loadError(err)
+}
+
+// loadError words why a piece of a dump cannot be taken.
+func loadError(err error) error {
 	switch {
+	case err == nil:
+		return nil
 	case errors.Is(err, structures.ErrBloomNoLayer):
 		return ErrBloomOffset
 	case errors.Is(err, structures.ErrBloomChunkTooBig):
 		return ErrBloomChunk
-	case err != nil:
-		return ErrBloomBadData
 	}
-	c.Reply.OK()
-	return nil
+	return ErrBloomBadData
 }

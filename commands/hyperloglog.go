@@ -71,12 +71,10 @@ func pfadd(c *Ctx) error {
 	if err != nil {
 		return err
 	}
-	var n int64
 	if changed {
 		c.Notify(EventString, "pfadd", key)
-		n = 1
 	}
-	c.Reply.Int(n)
+	c.Reply.Int(oneIf(changed))
 	return nil
 }
 
@@ -162,19 +160,24 @@ func pfcount(c *Ctx) error {
 	}
 	n, cached := structures.HYLLCached(value)
 	if !cached {
-		// The count is kept in the string, as in Redis: the next PFCOUNT finds
-		// it, and dumps carry it.
-		value = append([]byte(nil), value...)
-		var t structures.Touched
-		if n, err = structures.HYLLCount(value, &t); err != nil {
-			return hllError(err)
-		}
-		if err := hllStore(c, keys[0], value, &t); err != nil {
+		if n, err = hllCount(c, keys[0], value); err != nil {
 			return err
 		}
 	}
 	c.Reply.Int(int64(n))
 	return nil
+}
+
+// hllCount counts and keeps the count in the string, as Redis does: the next
+// PFCOUNT finds it, and dumps carry it.
+func hllCount(c *Ctx, key, value []byte) (uint64, error) {
+	value = append([]byte(nil), value...)
+	var t structures.Touched
+	n, err := structures.HYLLCount(value, &t)
+	if err != nil {
+		return 0, hllError(err)
+	}
+	return n, hllStore(c, key, value, &t)
 }
 
 func pfcountUnion(c *Ctx, keys [][]byte) error {

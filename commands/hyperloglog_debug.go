@@ -2,6 +2,7 @@ package commands
 
 import (
 	"encoding/binary"
+	"errors"
 	"math"
 	"strings"
 
@@ -26,30 +27,26 @@ func pfdebug(c *Ctx) error {
 		return pfGetReg(c, key, value)
 	case "DECODE":
 		text, err := structures.HYLLDecode(value)
-		if err != nil {
-			return hllError(err)
-		}
 		c.Reply.BulkString(text)
+		return hllError(err)
 	case "ENCODING":
 		name, err := structures.HYLLEncoding(value)
-		if err != nil {
-			return hllError(err)
-		}
 		c.Reply.Status(name)
+		return hllError(err)
 	case "TODENSE":
 		changed, err := hllMakeDense(c, key, value)
-		if err != nil {
-			return err
-		}
-		var n int64
-		if changed {
-			n = 1
-		}
-		c.Reply.Int(n)
-	default:
-		return ErrPFDebug(what)
+		c.Reply.Int(oneIf(changed))
+		return err
 	}
-	return nil
+	return ErrPFDebug(what)
+}
+
+// oneIf is how a protocol without booleans answers them.
+func oneIf(v bool) int64 {
+	if v {
+		return 1
+	}
+	return 0
 }
 
 func hllMakeDense(c *Ctx, key, value []byte) (changed bool, err error) {
@@ -93,23 +90,17 @@ func pfselftest(c *Ctx) error {
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	sparseMax := c.Host.Limits().HLLSparseMax
 	sparse := structures.NewHYLL()
 	dense, _, err := structures.HYLLToDense(structures.NewHYLL())
 	if err != nil {
 		return err
 	}
-	seed := uint64(c.Host.Random(math.MaxInt32))
-	checkpoint := 1
+	seed, checkpoint := uint64(c.Host.Random(math.MaxInt32)), 1
 	var elem [8]byte
-	var t structures.Touched
 	for i := 1; i <= selfTestElements; i++ {
 		binary.LittleEndian.PutUint64(elem[:], uint64(i)^seed<<32)
-		if sparse, _, err = structures.HYLLAdd(sparse, elem[:], sparseMax, &t); err != nil {
-			return ErrSelfTest(err.Error())
-		}
-		if dense, _, err = structures.HYLLAdd(dense, elem[:], sparseMax, &t); err != nil {
-			return ErrSelfTest(err.Error())
+		if err := selfTestAdd(&sparse, &dense, elem[:], c.Host.Limits().HLLSparseMax); err != nil {
+			return err
 		}
 		if i == checkpoint {
 			if err := selfTestCompare(sparse, dense, i); err != nil {
@@ -119,6 +110,17 @@ func pfselftest(c *Ctx) error {
 		}
 	}
 	c.Reply.OK()
+	return nil
+}
+
+func selfTestAdd(sparse, dense *[]byte, elem []byte, sparseMax int) error {
+	var t structures.Touched
+	var errS, errD error
+	*sparse, _, errS = structures.HYLLAdd(*sparse, elem, sparseMax, &t)
+	*dense, _, errD = structures.HYLLAdd(*dense, elem, sparseMax, &t)
+	if err := errors.Join(errS, errD); err != nil {
+		return ErrSelfTest(err.Error())
+	}
 	return nil
 }
 

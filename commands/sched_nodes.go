@@ -52,28 +52,12 @@ func readNode(a *Args, s *schedule.Schedule) (node []byte, p scheduler.Params) {
 func schedAdd(c *Ctx) error {
 	key := c.Args.Key()
 	s, ch, err := editSchedule(c, key)
-	begin, added := c.Args, 0
-	for c.Args.More() {
-		node, p := readNode(&c.Args, s)
-		if err != nil || c.Args.Err() != nil {
-			continue
-		}
-		if err = s.CheckAdd(node, p); err == nil {
-			if _, old := s.Params(node); !old {
-				added++
-			}
-		}
-	}
-	if err := c.Args.Done(); err != nil {
-		return err
-	}
-	if err != nil {
+	begin := c.Args
+	if err := checkNodes(&c.Args, s, err); err != nil {
 		return schedError(err)
 	}
-	if s.Len()+added > scheduler.MaxNodes {
-		return ErrSchedFull
-	}
-	c.Args, added = begin, 0
+	c.Args = begin
+	added := 0
 	for c.Args.More() {
 		node, p := readNode(&c.Args, s)
 		created, err := s.Add(ch, node, p, c.Now)
@@ -86,6 +70,32 @@ func schedAdd(c *Ctx) error {
 	}
 	c.Reply.Int(int64(added))
 	return nil
+}
+
+// checkNodes reads the nodes of a SCHED.ADD and returns the first error that
+// they have: of the arguments, then err, which finding the schedule gave, then
+// of what the schedule says of a node.
+func checkNodes(a *Args, s *schedule.Schedule, err error) error {
+	added := 0
+	for a.More() {
+		node, p := readNode(a, s)
+		if err != nil || a.Err() != nil {
+			continue
+		}
+		if err = s.CheckAdd(node, p); err != nil {
+			continue
+		}
+		if _, old := s.Params(node); !old {
+			added++
+		}
+	}
+	if err := a.Done(); err != nil {
+		return err
+	}
+	if err == nil && s.Len()+added > scheduler.MaxNodes {
+		return schedule.ErrFull
+	}
+	return err
 }
 
 func schedRem(c *Ctx) error {
@@ -217,21 +227,26 @@ func replyFieldsOf(c *Ctx, fields []schedule.Field) {
 // defaultScan is the COUNT of a SCHED.NODES that says none, as of Redis's SCAN.
 const defaultScan = 10
 
-func schedNodes(c *Ctx) error {
-	key, cursor := c.Args.Key(), c.Args.Cursor()
-	count, pattern := int64(defaultScan), []byte(nil)
-	for c.Args.More() {
-		switch c.Args.Word() {
+func readNodesOptions(a *Args) (count int64, pattern []byte) {
+	count = defaultScan
+	for a.More() {
+		switch a.Word() {
 		case "COUNT":
-			if count = c.Args.Int(); c.Args.Err() == nil && count < 1 {
-				c.Args.Syntax()
+			if count = a.Int(); a.Err() == nil && count < 1 {
+				a.Syntax()
 			}
 		case "MATCH":
-			pattern = c.Args.Bytes()
+			pattern = a.Bytes()
 		default:
-			c.Args.Syntax()
+			a.Syntax()
 		}
 	}
+	return count, pattern
+}
+
+func schedNodes(c *Ctx) error {
+	key, cursor := c.Args.Key(), c.Args.Cursor()
+	count, pattern := readNodesOptions(&c.Args)
 	if err := c.Args.Done(); err != nil {
 		return err
 	}

@@ -23,9 +23,16 @@ func lcs(c *Ctx) error {
 	if err := errors.Join(errA, errB); err != nil {
 		return err
 	}
-	var o lcsOptions
-	for c.Args.More() {
-		switch c.Args.Word() {
+	o := readLCSOptions(&c.Args)
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	return replyLCS(c, a, b, o)
+}
+
+func readLCSOptions(a *Args) (o lcsOptions) {
+	for a.More() {
+		switch a.Word() {
 		case "LEN":
 			o.length = true
 		case "IDX":
@@ -33,18 +40,15 @@ func lcs(c *Ctx) error {
 		case "WITHMATCHLEN":
 			o.withLength = true
 		case "MINMATCHLEN":
-			o.minMatch = max(c.Args.Int(), 0)
+			o.minMatch = max(a.Int(), 0)
 		default:
-			c.Args.Syntax()
+			a.Syntax()
 		}
 	}
 	if o.length && o.index {
-		c.Args.Fail(ErrLCSLenAndIndex)
+		a.Fail(ErrLCSLenAndIndex)
 	}
-	if err := c.Args.Done(); err != nil {
-		return err
-	}
-	return replyLCS(c, a, b, o)
+	return o
 }
 
 func replyLCS(c *Ctx, a, b []byte, o lcsOptions) error {
@@ -67,6 +71,12 @@ func replyLCS(c *Ctx, a, b []byte, o lcsOptions) error {
 		c.Reply.Bulk(common)
 		return nil
 	}
+	replyMatches(c, matches, len(common), o)
+	return nil
+}
+
+// replyMatches answers where runs lie in both strings.
+func replyMatches(c *Ctx, matches []structures.LCSMatch, length int, o lcsOptions) {
 	c.Reply.Map(2)
 	c.Reply.BulkString("matches")
 	c.Reply.Array(len(matches))
@@ -87,6 +97,5 @@ func replyLCS(c *Ctx, a, b []byte, o lcsOptions) error {
 		}
 	}
 	c.Reply.BulkString("len")
-	c.Reply.Int(int64(len(common)))
-	return nil
+	c.Reply.Int(int64(length))
 }

@@ -130,38 +130,47 @@ const (
 	ifPresent
 )
 
-func set(c *Ctx) error {
-	key, value := c.Args.Key(), c.Args.Bytes()
-	var cond condition
-	var answerOld bool
-	var ttl expiryOption
-	for c.Args.More() {
-		switch word := c.Args.Word(); {
-		case word == "NX" && cond != ifPresent:
-			cond = ifAbsent
-		case word == "XX" && cond != ifAbsent:
-			cond = ifPresent
+// setOptions are the options of SET.
+type setOptions struct {
+	cond      condition
+	answerOld bool
+	ttl       expiryOption
+}
+
+func (o *setOptions) read(a *Args) {
+	for a.More() {
+		switch word := a.Word(); {
+		case word == "NX" && o.cond != ifPresent:
+			o.cond = ifAbsent
+		case word == "XX" && o.cond != ifAbsent:
+			o.cond = ifPresent
 		case word == "GET":
-			answerOld = true
-		case !ttl.read(&c.Args, word, whenKeep):
-			c.Args.Syntax()
+			o.answerOld = true
+		case !o.ttl.read(a, word, whenKeep):
+			a.Syntax()
 		}
 	}
+}
+
+func set(c *Ctx) error {
+	key, value := c.Args.Key(), c.Args.Bytes()
+	var o setOptions
+	o.read(&c.Args)
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	e, err := ttl.expiry(c)
+	e, err := o.ttl.expiry(c)
 	if err != nil {
 		return err
 	}
-	if answerOld {
+	if o.answerOld {
 		if err := replyString(c, key); err != nil {
 			return err
 		}
 	}
-	done := store(c, key, value, cond, e)
+	done := store(c, key, value, o.cond, e)
 	switch {
-	case answerOld:
+	case o.answerOld:
 	case done:
 		c.Reply.OK()
 	default:
@@ -189,11 +198,7 @@ func setnx(c *Ctx) error {
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	var n int64
-	if store(c, key, value, ifAbsent, persistence.NoExpiry) {
-		n = 1
-	}
-	c.Reply.Int(n)
+	c.Reply.Int(oneIf(store(c, key, value, ifAbsent, persistence.NoExpiry)))
 	return nil
 }
 
@@ -264,8 +269,14 @@ func getex(c *Ctx) error {
 		return err
 	}
 	c.Reply.Bulk(b)
+	changeExpiry(c, key, ttl.when, e)
+	return nil
+}
+
+// changeExpiry does what GETEX asks for to a key that exists.
+func changeExpiry(c *Ctx, key []byte, w when, e persistence.Expiry) {
 	switch {
-	case ttl.when == whenPersist:
+	case w == whenPersist:
 		if c.Tx.Persist(key) {
 			c.Notify(EventGeneric, "persist", key)
 		}
@@ -276,7 +287,6 @@ func getex(c *Ctx) error {
 		c.Tx.SetExpire(key, int64(e))
 		c.Notify(EventGeneric, "expire", key)
 	}
-	return nil
 }
 
 func mset(c *Ctx) error {
