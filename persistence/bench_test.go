@@ -216,3 +216,30 @@ func cpuTime() time.Duration {
 	}
 	return time.Duration(user+system) * 10 * time.Millisecond
 }
+
+// BenchmarkSustained inserts new keys faster than they can be materialised, with
+// a journal of 64 MiB, and reports how long single writes take.
+func BenchmarkSustained(b *testing.B) {
+	s := benchStore(b, Options{JournalBound: 64 << 20, Now: func() int64 { return 1 }})
+	tx, value := s.NewTx(), make([]byte, benchValue)
+	var key []byte
+	var worst time.Duration
+	slow, i, biggest := 0, 0, int64(0)
+	for b.Loop() {
+		key = benchKey(key[:0], i)
+		i++
+		start := time.Now()
+		setOne(s, tx, key, value)
+		d := time.Since(start)
+		worst = max(worst, d)
+		if d > time.Millisecond {
+			slow++
+		}
+		if i%1000 == 0 {
+			biggest = max(biggest, s.log.bytes.Load())
+		}
+	}
+	b.ReportMetric(float64(worst.Microseconds())/1000, "worst-ms")
+	b.ReportMetric(float64(slow)/float64(i)*1e6, "over-1ms/million")
+	b.ReportMetric(float64(biggest)/1e6, "journal-MB")
+}

@@ -132,6 +132,7 @@ func (s *Store) materialiseShard(ctx context.Context, i int) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
+			s.openBatch()
 			sh.mu.Lock()
 			cursor, more = s.encodeSome(i, t, cursor)
 			s.unlockShard(sh)
@@ -145,6 +146,14 @@ func (s *Store) materialiseShard(ctx context.Context, i int) error {
 	return nil
 }
 
+// openBatch makes a batch if there is none; providing its memory takes longer
+// than a lock should be held.
+func (s *Store) openBatch() {
+	if m := &s.materialiser.pass; m.batch == nil {
+		m.batch = s.db.NewBatchWithSize(maxBatch + holdBytes*2)
+	}
+}
+
 // encodeSome adds dirty slots from hash cursor on to the batch and returns
 // where to go on. The lock of the shard is held.
 func (s *Store) encodeSome(shard int, t *table, cursor uint64) (next uint64, more bool) {
@@ -152,9 +161,6 @@ func (s *Store) encodeSome(shard int, t *table, cursor uint64) (next uint64, mor
 		return 0, false
 	}
 	m := &s.materialiser.pass
-	if m.batch == nil {
-		m.batch = s.db.NewBatchWithSize(maxBatch + holdBytes*2)
-	}
 	m.newest = s.journal.newest.Load()
 	f := s.board(shard, t, cursor)
 	start, values := m.batch.Len(), 0

@@ -50,6 +50,7 @@ func (s *Store) Reload() error {
 // forgetLocked writes what is still dirty and drops all tables. All shards and
 // the pass are locked.
 func (s *Store) forgetLocked() error {
+	s.openBatch()
 	for i := range s.shards {
 		for _, t := range s.shards[i].tables {
 			if t == nil {
