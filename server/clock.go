@@ -6,6 +6,9 @@ import "time"
 // is told the time; only a Clock reads it.
 type Clock interface {
 	Now() time.Time
+	// Since is the time that has passed since t, a result of Now. It costs
+	// less than Now, and is asked after every command.
+	Since(t time.Time) time.Duration
 	// AfterFunc calls f once, in a goroutine of its own, when d has passed.
 	// Stopping it is best effort: f may be running already.
 	AfterFunc(d time.Duration, f func()) (stop func())
@@ -16,6 +19,9 @@ type SystemClock struct{}
 
 // Now is the time of day with its monotonic part.
 func (SystemClock) Now() time.Time { return time.Now() }
+
+// Since reads only the monotonic clock.
+func (SystemClock) Since(t time.Time) time.Duration { return time.Since(t) }
 
 // AfterFunc is time.AfterFunc.
 func (SystemClock) AfterFunc(d time.Duration, f func()) (stop func()) {

@@ -13,7 +13,7 @@ import (
 // journal's order is the order of effects; its reply is complete or an error.
 func (s *session) execute(argv [][]byte) {
 	mark := s.ctx.Reply.Len()
-	cmd, sub := s.srv.table.Lookup(argv)
+	cmd, sub := s.lookup(argv)
 	err := s.admit(cmd, sub, argv)
 	switch {
 	case err == errPaused:
@@ -29,6 +29,19 @@ func (s *session) execute(argv [][]byte) {
 	if s.Has(commands.ClientReplyOff | commands.ClientReplySkip) {
 		s.hideReply(mark)
 	}
+}
+
+// lookup finds the row of a call. Pipelines repeat their commands, so the name
+// is compared with the last one before the table is asked.
+func (s *session) lookup(argv [][]byte) (cmd *commands.Command, sub bool) {
+	if string(s.lastName[:s.lastSize]) == string(argv[0]) {
+		return s.lastRow, false
+	}
+	cmd, sub = s.srv.table.Lookup(argv)
+	if cmd != nil && len(cmd.Subcommands()) == 0 && cmd.Parent() == nil && len(argv[0]) <= len(s.lastName) {
+		s.lastRow, s.lastSize = cmd, copy(s.lastName[:], argv[0])
+	}
+	return cmd, sub
 }
 
 // call locks, runs, journals, serves who waits, unlocks and counts.
@@ -170,9 +183,8 @@ func (s *session) changed(db int, key []byte) {
 
 // account counts the call and keeps it if it was slow.
 func (s *session) account(cmd *commands.Command, argv [][]byte, start time.Time, err error) {
-	end := s.srv.clock.Now()
-	s.lastTime = end
-	took := end.Sub(start)
+	took := s.srv.clock.Since(start)
+	s.lastTime = start.Add(took)
 	if s.waiting == nil { // else it is counted when the wait ends
 		s.srv.stats.called(cmd, took, err != nil)
 	}

@@ -60,6 +60,10 @@ type session struct {
 	watched    []watchedKey
 	subs       subscriptions
 
+	lastRow  *commands.Command // of the last call with a short name and no subcommand
+	lastName [16]byte          // as it was written
+	lastSize int               // of lastName
+
 	lastTime  time.Time    // when the last command ended
 	lastInput atomic.Int64 // unix milliseconds of the last bytes received
 	totals    clientTotals
@@ -190,7 +194,9 @@ func (s *session) next() (argv [][]byte, n int, ok bool) {
 		s.protocolError(bad)
 		return nil, 0, false
 	}
-	s.argv = argv
+	if len(argv) > 0 {
+		s.argv = argv
+	}
 	return argv, n, n > 0
 }
 
