@@ -108,6 +108,12 @@ func (p *pool) growLocked(region int) {
 		panic("persistence: more than 128 GiB of short strings")
 	}
 	b := mapMemory(regionBytes)
+	if region > 0 {
+		// Not in the first region: the half-empty pages of a small store with
+		// strings of many sizes would become resident as a whole (20 MB of
+		// strings took 224 MB instead of 89).
+		adviseHuge(b)
+	}
 	p.mu.maps = append(p.mu.maps, b)
 	p.regions[region] = unsafe.Pointer(unsafe.SliceData(b))
 }

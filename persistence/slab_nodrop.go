@@ -5,3 +5,6 @@ package persistence
 // dropMemory keeps the memory: where it is not known how to give back a part
 // of a mapping, freed pages wait for reuse.
 func dropMemory([]byte) {}
+
+// adviseHuge does nothing where there is no such request.
+func adviseHuge([]byte) {}
