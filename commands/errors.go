@@ -268,6 +268,12 @@ func ErrBadClientInfo(attr []byte) WireError {
 	return wiref("ERR %s cannot contain spaces, newlines or special characters.", attr)
 }
 
+// ErrExecDiscarded is the answer of an EXEC that could not run, for the reason
+// that another command would have told.
+func ErrExecDiscarded(reason WireError) WireError {
+	return wiref("EXECABORT Transaction discarded because of: %s", strings.TrimPrefix(string(reason), "ERR "))
+}
+
 // ErrUnknownCategory quotes an ACL category that there is not.
 func ErrUnknownCategory(word []byte) WireError { return wiref("ERR Unknown category '%s'", word) }
 

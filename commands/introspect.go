@@ -59,7 +59,7 @@ func commandInfo(c *Ctx) error {
 		if cmd := c.Table.Find(string(name)); cmd != nil {
 			describe(&c.Reply, cmd)
 		} else {
-			c.Reply.NullArray()
+			c.Reply.Null()
 		}
 	}
 	return nil

@@ -61,12 +61,17 @@ func (s *session) mustAuth() bool {
 	return true
 }
 
-// reject answers a call that did not run; inside MULTI it dooms the transaction.
+// reject answers a call that did not run; inside MULTI it dooms the transaction,
+// and EXEC itself ends it.
 func (s *session) reject(cmd *commands.Command, err error) {
 	if s.Has(commands.ClientMulti) && (cmd == nil || !cmd.Is(commands.NotQueued)) {
 		s.Set(commands.ClientDirtyExec)
 	}
 	text, _ := commands.Text(err)
+	if cmd != nil && cmd.Is(commands.LocksQueue) {
+		s.dropQueue()
+		text = commands.ErrExecDiscarded(text)
+	}
 	s.srv.stats.rejected(cmd)
 	s.srv.stats.countError(string(text))
 	s.ctx.Reply.Error(text)

@@ -17,6 +17,14 @@ type infoSection struct {
 	write func(*infoText)
 }
 
+// title is the name as its heading has it.
+func (s *infoSection) title() string {
+	if s.name == "cpu" {
+		return "CPU"
+	}
+	return strings.ToUpper(s.name[:1]) + s.name[1:]
+}
+
 func infoSections() []infoSection {
 	return []infoSection{
 		{"server", true, infoServer},
@@ -128,7 +136,7 @@ func (s *session) Info(_ *commands.Ctx, sections []string) string {
 			if t.b.Len() > 0 {
 				t.b.WriteString("\r\n")
 			}
-			t.b.WriteString("# " + strings.ToUpper(section.name[:1]) + section.name[1:] + "\r\n")
+			t.b.WriteString("# " + section.title() + "\r\n")
 			section.write(t)
 		}
 	}
