@@ -77,15 +77,7 @@ func readFieldExpiry(c *Ctx, bare string) (e fieldExpiry, ok bool) {
 	if !c.Args.More() {
 		c.Args.Fail(ErrMissingExpiry)
 	}
-	n := c.Args.Int()
-	if c.Args.Err() != nil {
-		return fieldExpiry{}, true
-	}
-	ms, err := fieldDeadline(c, n, u, base)
-	if err != nil {
-		c.Args.Fail(err)
-	}
-	return fieldExpiry{set: true, ms: ms}, true
+	return fieldExpiry{set: true, ms: readDeadline(c, u, base)}, true
 }
 
 // hgetex looks at the type of the key before it reads its arguments, as Redis
@@ -156,19 +148,22 @@ func readFieldSetting(c *Ctx) (s fieldSetting) {
 		case "FIELDS":
 			s.pairs = readPairs(c)
 			return s
-		case "FNX", "FXX":
-			if s.when != setAlways {
-				return s.fail(a, ErrFieldConditions)
-			}
-			s.when = setNew
-			if raw[1] == 'x' || raw[1] == 'X' {
-				s.when = setOld
-			}
+		case "FNX":
+			s.only(a, setNew)
+		case "FXX":
+			s.only(a, setOld)
 		default:
 			return s.fail(a, ErrUnknownArgument(raw))
 		}
 	}
 	return s
+}
+
+func (s *fieldSetting) only(a *Args, when setWhen) {
+	if s.when != setAlways {
+		a.Fail(ErrFieldConditions)
+	}
+	s.when = when
 }
 
 func (s fieldSetting) fail(a *Args, err error) fieldSetting {

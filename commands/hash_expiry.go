@@ -67,15 +67,19 @@ const (
 // 48 bits, and two of these in reserve.
 const maxFieldExpiry = 1<<46 - 1
 
-// fieldDeadline turns n units after base into unix milliseconds.
-func fieldDeadline(c *Ctx, n int64, u unit, base int64) (int64, error) {
+// readDeadline reads a number of units after base and answers the time in unix
+// milliseconds.
+func readDeadline(c *Ctx, u unit, base int64) int64 {
+	n := c.Args.Int()
 	switch {
+	case c.Args.Err() != nil:
+		return 0
 	case n < 0:
-		return 0, ErrFieldExpiry
+		c.Args.Fail(ErrFieldExpiry)
 	case n > maxFieldExpiry/int64(u), n*int64(u) > maxFieldExpiry-base:
-		return 0, ErrInvalidExpire(c.Command)
+		c.Args.Fail(ErrInvalidExpire(c.Command))
 	}
-	return n*int64(u) + base, nil
+	return n*int64(u) + base
 }
 
 // readFields reads FIELDS, the number of fields and the fields, which end the
@@ -99,47 +103,31 @@ func hexpire(c *Ctx, u unit, base int64) error {
 	if err != nil {
 		return err
 	}
-	n := c.Args.Int()
-	if err := c.Args.Err(); err != nil {
-		return err
-	}
-	ms, err := fieldDeadline(c, n, u, base)
-	if err != nil {
-		return err
-	}
-	var f expireIf
-	if f = peekCondition(&c.Args); f != 0 {
-		c.Args.Skip(1)
-	}
+	x := fieldExpirer{c: c, h: h, ch: ch, ms: readDeadline(c, u, base), when: readCondition(&c.Args)}
 	fields := readFields(&c.Args, ErrNumFieldsZero)
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	if !ok {
-		replySame(c, len(fields), fieldMissing)
-		return nil
-	}
 	c.Reply.Array(len(fields))
-	x := fieldExpirer{c: c, h: h, ch: ch, ms: ms, when: f}
 	for _, name := range fields {
+		if !ok {
+			c.Reply.Int(fieldMissing)
+			continue
+		}
 		c.Reply.Int(x.expire(name))
 	}
 	x.notify(key)
 	return nil
 }
 
-// peekCondition is the condition that the next argument is, 0 if it is none.
-func peekCondition(a *Args) expireIf {
-	word := *a
-	return expireIfOf(word.Word())
-}
-
-// replySame answers an array of n equal numbers.
-func replySame(c *Ctx, n int, v int64) {
-	c.Reply.Array(n)
-	for range n {
-		c.Reply.Int(v)
+// readCondition reads NX, XX, GT or LT if the next argument is one of them.
+func readCondition(a *Args) expireIf {
+	ahead := *a
+	f := expireIfOf(ahead.Word())
+	if f != 0 {
+		a.Skip(1)
 	}
+	return f
 }
 
 // fieldExpirer gives fields of one hash the same expiry.

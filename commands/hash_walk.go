@@ -23,21 +23,28 @@ func hashWalkRows() []Command {
 // grow without end, whatever the size of the hash.
 const maxDraws = 1 << 24
 
+// readDraw reads the number of fields to draw, and whether their values are
+// asked for.
+func readDraw(a *Args) (n int64, values bool) {
+	n = a.Int()
+	if n == math.MinInt64 {
+		a.Fail(ErrValueNotSymmetric)
+	}
+	values = a.Is("WITHVALUES")
+	if values && a.Left() == 0 && (n < -math.MaxInt64/2 || n > math.MaxInt64/2) {
+		a.Fail(ErrValueRange)
+	}
+	return n, values
+}
+
 func hrandfield(c *Ctx) error {
 	key := c.Args.Key()
 	if !c.Args.More() {
 		return randomField(c, key)
 	}
-	n := c.Args.IntOr(ErrNotInteger)
-	if n == math.MinInt64 {
-		c.Args.Fail(ErrValueNotSymmetric)
-	}
-	values := c.Args.Is("WITHVALUES")
+	n, values := readDraw(&c.Args)
 	if err := c.Args.Done(); err != nil {
 		return err
-	}
-	if values && (n < -math.MaxInt64/2 || n > math.MaxInt64/2) {
-		return ErrValueRange
 	}
 	h, ok, err := openHash(c, key)
 	switch {
@@ -124,6 +131,12 @@ func hscan(c *Ctx) error {
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
+	scanFields(c, h, cursor, &o)
+	return nil
+}
+
+// scanFields answers a step through the fields of a hash.
+func scanFields(c *Ctx, h *structures.Hash, cursor uint64, o *scanOptions) {
 	scanReply(c, func() (next uint64, n int) {
 		next = h.Scan(cursor, o.count, c.Now, func(name, value []byte) {
 			if !o.wants(name) {
@@ -138,5 +151,4 @@ func hscan(c *Ctx) error {
 		})
 		return next, n
 	})
-	return nil
 }

@@ -41,16 +41,20 @@ func lset(c *Ctx) error {
 	return nil
 }
 
-func linsert(c *Ctx) error {
-	key := c.Args.Key()
-	side := structures.Before
-	switch c.Args.Word() {
+// sideOf reads BEFORE or AFTER.
+func sideOf(a *Args) structures.Side {
+	switch a.Word() {
 	case "BEFORE":
+		return structures.Before
 	case "AFTER":
-		side = structures.After
-	default:
-		c.Args.Syntax()
+		return structures.After
 	}
+	a.Syntax()
+	return structures.Before
+}
+
+func linsert(c *Ctx) error {
+	key, side := c.Args.Key(), sideOf(&c.Args)
 	pivot, elem := c.Args.Bytes(), c.Args.Bytes()
 	if err := c.Args.Done(); err != nil {
 		return err

@@ -41,17 +41,24 @@ func listPopRows() []Command {
 	}
 }
 
+// readPopCount reads the count of LPOP if there is one; without it a single
+// element is asked for.
+func readPopCount(c *Ctx) (count int, single bool) {
+	switch c.Args.Left() {
+	case 0:
+		return 1, true
+	case 1:
+		return int(c.Args.IntIn(0, math.MaxInt, ErrMustBePositive)), false
+	}
+	c.Args.Fail(ErrArity(c.Command))
+	return 0, false
+}
+
 func pop(c *Ctx, end structures.End) error {
-	key, single := c.Args.Key(), !c.Args.More()
-	count := 1
-	if !single {
-		if c.Args.Left() > 1 {
-			return ErrArity(c.Command)
-		}
-		count = int(c.Args.IntIn(0, math.MaxInt, ErrMustBePositive))
-		if err := c.Args.Err(); err != nil {
-			return err
-		}
+	key := c.Args.Key()
+	count, single := readPopCount(c)
+	if err := c.Args.Done(); err != nil {
+		return err
 	}
 	l, ch, ok, err := editList(c, key)
 	switch {
