@@ -145,7 +145,7 @@ func (t *table) insert(hash, meta uint64) int {
 			t.count(meta, 1)
 			return i
 		}
-		t.grow()
+		t.resize(t.capacity, 2*(len(t.slots)-t.capacity))
 	}
 }
 
@@ -193,15 +193,17 @@ func (t *table) grow() {
 	if t.capacity >= 512 {
 		capacity = t.capacity + t.capacity*3/8
 	}
-	t.resize(max(capacity, 8))
+	capacity = max(capacity, 8)
+	t.resize(capacity, min(8+capacity/16, 128))
 }
 
 // mappedSlots is the size from which the array lives outside the Go heap.
 const mappedSlots = 1024
 
-func (t *table) resize(capacity int) {
+// resize makes an array with so many homes and so many slots behind them for what
+// the last homes cannot hold; if those are too few it takes more.
+func (t *table) resize(capacity, spare int) {
 	old, oldMapped := t.slots, t.mapped
-	spare := min(8+capacity/16, 128)
 	n := capacity + spare
 	t.mapped = nil
 	if n >= mappedSlots {
@@ -218,11 +220,11 @@ func (t *table) resize(capacity int) {
 			continue
 		}
 		next = max(next, t.home(s.hash))
-		if next >= n-1 { // a cluster at the very end: start over with more room
+		if next >= n-1 { // a cluster at the very end
 			t.unmap()
 			t.slots, t.mapped = old, oldMapped
 			*t.mem -= int64(n-len(old)) * int64(unsafe.Sizeof(slot{}))
-			t.resize(capacity * 2)
+			t.resize(capacity, 2*spare)
 			return
 		}
 		t.slots[next] = s

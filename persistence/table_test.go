@@ -1,0 +1,125 @@
+package persistence
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"testing"
+)
+
+func TestSizeClassesFitAndWasteLittle(t *testing.T) {
+	last := -1
+	for n := 1; n <= maxRecord; n++ {
+		c := sizeClass(n)
+		size := classGranules(c) * granule
+		if size < n || c < last || c >= classCount {
+			t.Fatalf("record of %d bytes: class %d of %d bytes", n, c, size)
+		}
+		if size-n > n/8+granule {
+			t.Errorf("record of %d bytes takes %d", n, size)
+		}
+		last = c
+	}
+}
+
+// TestArenaNeverHandsOutMemoryTwice writes each record full of its own number
+// and looks for damage, while records and pages come and go.
+func TestArenaNeverHandsOutMemoryTwice(t *testing.T) {
+	const seed = 1
+	r := rand.New(rand.NewPCG(seed, 0))
+	var p pool
+	defer p.close()
+	var mem int64
+	a := arena{pool: &p, mem: &mem}
+	type record struct {
+		loc uint64
+		b   []byte
+	}
+	tb := &table{arena: a, mem: &mem}
+	var live []record
+	for i := range 200_000 {
+		if grow := r.IntN(3) < 2-i/50_000%3; grow || len(live) == 0 {
+			value := make([]byte, 8+r.IntN(1000))
+			for j := range value {
+				value[j] = byte(i)
+			}
+			binary.LittleEndian.PutUint64(value, uint64(i))
+			live = append(live, record{tb.writeRecord(nil, value, 0), value})
+			continue
+		}
+		n := r.IntN(len(live))
+		rec := live[n]
+		if _, got, _ := tb.parts(rec.loc); string(got) != string(rec.b) {
+			t.Fatalf("seed %d, step %d: record at %d was overwritten", seed, i, rec.loc)
+		}
+		tb.free(rec.loc)
+		live[n] = live[len(live)-1]
+		live = live[:len(live)-1]
+	}
+	for _, rec := range live {
+		tb.free(rec.loc)
+	}
+	if mem != 0 {
+		t.Errorf("seed %d: %d bytes left after everything was freed", seed, mem)
+	}
+	tb.arena.releaseAll()
+}
+
+// TestTableStaysInOrder inserts and removes keys with evenly spread, equal, and
+// extreme hashes and checks the order, the homes, and that every key is found.
+func TestTableStaysInOrder(t *testing.T) {
+	const seed = 2
+	r := rand.New(rand.NewPCG(seed, 0))
+	hashes := map[string]func() uint64{
+		"spread": r.Uint64,
+		"equal":  func() uint64 { return 7 << 50 },
+		"low":    func() uint64 { return r.Uint64N(1000) },
+		"high":   func() uint64 { return 1<<56 - 1 - r.Uint64N(3) },
+	}
+	for name, hash := range hashes {
+		var p pool
+		var mem int64
+		tb := newTable(0, &p, &mem, 0)
+		keys := map[string]uint64{}
+		for i := range 3000 {
+			key := binary.BigEndian.AppendUint32(nil, uint32(i))
+			h := hash() &^ (0xff << 56)
+			tb.addInline(h, key, key, int64(i%2), metaDirty)
+			keys[string(key)] = h
+			if i%3 == 2 {
+				for k, h := range keys { // any
+					tb.erase(tb.find(h, []byte(k)))
+					delete(keys, k)
+					break
+				}
+			}
+		}
+		last := uint64(0)
+		for i, s := range tb.slots {
+			if s.meta == 0 {
+				continue
+			}
+			home := tb.home(s.hash)
+			if s.hash < last || home > i || tb.slots[home].meta == 0 {
+				t.Fatalf("%s, seed %d: slot %d with home %d breaks the order", name, seed, i, home)
+			}
+			last = s.hash
+		}
+		for k, h := range keys {
+			i := tb.find(h, []byte(k))
+			if i < 0 {
+				t.Fatalf("%s, seed %d: key %x is not found", name, seed, k)
+			}
+			if key, value, _ := tb.parts(tb.slots[i].meta); string(key) != k || string(value) != k {
+				t.Fatalf("%s, seed %d: key %x holds %x", name, seed, k, value)
+			}
+		}
+		if tb.size() != len(keys) || tb.dirty != len(keys) || tb.used != len(keys) {
+			t.Errorf("%s, seed %d: size %d, dirty %d, used %d, want %d", name, seed, tb.size(), tb.dirty, tb.used, len(keys))
+		}
+		tb.drop()
+		if mem != 0 {
+			t.Errorf("%s, seed %d: %d bytes left after drop", name, seed, mem)
+		}
+		p.close()
+	}
+}
