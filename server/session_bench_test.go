@@ -68,6 +68,9 @@ var hotCommands = []struct{ name, format string }{
 	{"SET", "*3\r\n$3\r\nSET\r\n$16\r\n%s\r\n$16\r\nabcdefghijklmnop\r\n"},
 	{"GET", "*2\r\n$3\r\nGET\r\n$16\r\n%s\r\n"},
 	{"INCR", "*2\r\n$4\r\nINCR\r\n$17\r\nn%s\r\n"},
+	{"PFADD", "*3\r\n$5\r\nPFADD\r\n$17\r\nh%[1]s\r\n$16\r\n%[1]s\r\n"},
+	{"BITFIELD", "*9\r\n$8\r\nBITFIELD\r\n$17\r\nb%s\r\n$3\r\nset\r\n$2\r\nu1\r\n$5\r\n#1500\r\n$1\r\n1\r\n$3\r\nget\r\n$2\r\nu8\r\n$1\r\n0\r\n"},
+	{"HSET", "*4\r\n$4\r\nHSET\r\n$1\r\nm\r\n$16\r\n%s\r\n$3\r\nabc\r\n"},
 	{"PING", "*2\r\n$4\r\nPING\r\n$16\r\n%s\r\n"},
 }
 
