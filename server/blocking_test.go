@@ -1,0 +1,512 @@
+package server
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+func TestWaitingClientsAreServedInOrderOfArrival(t *testing.T) {
+	r := newRig(t)
+	const n = 50
+	var waiters []*testClient
+	for i := range n {
+		c := r.dial()
+		// Over several keys: the place in line is the client's, not the key's.
+		c.send("BLPOP", fmt.Sprintf("other:%d", i%7), "q", "0")
+		r.blocked(i + 1)
+		waiters = append(waiters, c)
+	}
+	p := r.dial()
+	for i := 0; i < n; i += 2 {
+		p.want(fmt.Sprintf("RPUSH q %d %d", i, i+1), "(int) 2")
+	}
+	for i, c := range waiters {
+		c.next(fmt.Sprintf(`["q" "%d"]`, i))
+	}
+	p.want("EXISTS q", "(int) 0")
+	r.blocked(0)
+}
+
+func TestWaiterGetsTheFirstOfItsKeysThatChanges(t *testing.T) {
+	r := newRig(t)
+	c, p := r.dial(), r.dial()
+	c.send("BLPOP", "a", "b", "c", "0")
+	r.blocked(1)
+	p.want("RPUSH b 1", "(int) 1")
+	c.next(`["b" "1"]`)
+	p.want("RPUSH a 2", "(int) 1")
+	p.want("LLEN a", "(int) 1")
+	// One EXEC that fills two of them: the first to be filled counts.
+	c.send("BRPOP", "x", "y", "0")
+	r.blocked(1)
+	p.raw(encode("MULTI") + encode("RPUSH", "y", "1", "2") + encode("RPUSH", "x", "3") + encode("EXEC"))
+	for range 3 {
+		p.reply()
+	}
+	p.next("[(int) 2 (int) 1]")
+	c.next(`["y" "2"]`)
+}
+
+func TestNobodySeesAnElementThatWasPushedForAWaiter(t *testing.T) {
+	r := newRig(t)
+	c, p := r.dial(), r.dial()
+	c.send("BLPOP", "q", "0")
+	r.blocked(1)
+	p.raw(encode("RPUSH", "q", "a") + encode("LLEN", "q"))
+	p.next("(int) 1")
+	p.next("(int) 0")
+	c.next(`["q" "a"]`)
+}
+
+func TestExecServesWaitersOnlyWhenAllOfItRan(t *testing.T) {
+	r := newRig(t)
+	c, p := r.dial(), r.dial()
+	c.send("BLPOP", "q", "0")
+	r.blocked(1)
+	p.raw(encode("MULTI") + encode("RPUSH", "q", "a") + encode("LPUSH", "q", "b") + encode("LLEN", "q") + encode("EXEC"))
+	for range 4 {
+		p.reply()
+	}
+	p.next("[(int) 1 (int) 2 (int) 2]")
+	c.next(`["q" "b"]`)
+	// What is taken back before the end was never there.
+	c.send("BLPOP", "gone", "0")
+	r.blocked(1)
+	p.raw(encode("MULTI") + encode("RPUSH", "gone", "a") + encode("DEL", "gone") + encode("EXEC"))
+	for range 3 {
+		p.reply()
+	}
+	p.next("[(int) 1 (int) 1]")
+	r.blocked(1)
+}
+
+// Every key of a chain of moves lies in another shard, and the last is popped
+// by a client that waits: one push runs through all of it at once.
+func TestPushRunsThroughAChainOfMoves(t *testing.T) {
+	for _, exec := range []bool{false, true} {
+		r := newRig(t)
+		const links = 20
+		var movers []*testClient
+		last := r.dial()
+		last.send("BLPOP", fmt.Sprintf("k%d", links), "0")
+		r.blocked(1)
+		for i := range links {
+			c := r.dial()
+			c.send("BLMOVE", fmt.Sprintf("k%d", i), fmt.Sprintf("k%d", i+1), "LEFT", "RIGHT", "0")
+			r.blocked(i + 2)
+			movers = append(movers, c)
+		}
+		p := r.dial()
+		if exec {
+			p.raw(encode("MULTI") + encode("RPUSH", "k0", "x") + encode("EXEC"))
+			p.reply()
+			p.reply()
+			p.next("[(int) 1]")
+		} else {
+			p.want("RPUSH k0 x", "(int) 1")
+		}
+		last.next(fmt.Sprintf(`["k%d" "x"]`, links))
+		for _, c := range movers {
+			c.next(`"x"`)
+		}
+		p.want("DBSIZE", "(int) 0")
+		r.blocked(0)
+	}
+}
+
+func TestMovesInACircleComeToAnEnd(t *testing.T) {
+	r := newRig(t)
+	a, b, p := r.dial(), r.dial(), r.dial()
+	a.send("BLMOVE", "x", "y", "LEFT", "RIGHT", "0")
+	r.blocked(1)
+	b.send("BLMOVE", "y", "x", "LEFT", "RIGHT", "0")
+	r.blocked(2)
+	p.want("RPUSH x e", "(int) 1")
+	a.next(`"e"`)
+	b.next(`"e"`)
+	p.want("LRANGE x 0 -1", `["e"]`)
+}
+
+func TestOtherCommandsThatFillAKeyServeItsWaiters(t *testing.T) {
+	tests := []struct {
+		name  string
+		setup []string
+		call  string
+	}{
+		{"RENAME", []string{"RPUSH src v"}, "RENAME src q"},
+		{"COPY", []string{"RPUSH src v"}, "COPY src q"},
+		{"LMOVE", []string{"RPUSH src v"}, "LMOVE src q LEFT LEFT"},
+		{"LINSERT", []string{"RPUSH src v"}, "RPOPLPUSH src q"},
+		{"MOVE", []string{"SELECT 1", "RPUSH q v"}, "MOVE q 0"},
+		{"SWAPDB", []string{"SELECT 1", "RPUSH q v"}, "SWAPDB 0 1"},
+	}
+	for _, tt := range tests {
+		r := newRig(t)
+		c, p := r.dial(), r.dial()
+		c.send("BLPOP", "q", "0")
+		r.blocked(1)
+		for _, call := range append(tt.setup, tt.call) {
+			if got := p.do(strings.Fields(call)...); strings.HasPrefix(got, "(error)") {
+				t.Fatalf("%s: %s", call, got)
+			}
+		}
+		if got, want := c.reply(), `["q" "v"]`; got != want {
+			t.Errorf("%s: got %s, want %s", tt.name, got, want)
+		}
+	}
+}
+
+func TestWaiterOfAnotherDatabaseIsNotServed(t *testing.T) {
+	r := newRig(t)
+	c, p := r.dial(), r.dial()
+	c.want("SELECT 3", "OK")
+	c.send("BLPOP", "q", "0")
+	r.blocked(1)
+	p.want("RPUSH q a", "(int) 1")
+	p.want("LLEN q", "(int) 1")
+	p.want("SELECT 3", "OK")
+	p.want("RPUSH q b", "(int) 1")
+	c.next(`["q" "b"]`)
+}
+
+func TestWaiterSleepsOnWhenItsKeyBecomesSomethingElse(t *testing.T) {
+	r := newRig(t)
+	c, p := r.dial(), r.dial()
+	c.send("BLPOP", "q", "0")
+	r.blocked(1)
+	p.want("SET q v", "OK")
+	r.blocked(1)
+	p.want("DEL q", "(int) 1")
+	p.want("RPUSH q a", "(int) 1")
+	c.next(`["q" "a"]`)
+}
+
+func TestCallsBehindABlockedOneRunAfterIt(t *testing.T) {
+	eachTransport(t, func(t *testing.T, r *rig, dial func() *testClient) {
+		c, p := dial(), dial()
+		c.raw(encode("SET", "k", "1") + encode("BLPOP", "q", "0") + encode("INCR", "k") + encode("BLPOP", "q", "0"))
+		c.next("OK")
+		r.blocked(1)
+		c.raw(encode("INCR", "k") + encode("ECHO", "end"))
+		p.want("GET k", `"1"`)
+		p.want("RPUSH q a", "(int) 1")
+		c.next(`["q" "a"]`)
+		c.next("(int) 2")
+		r.blocked(1)
+		p.want("GET k", `"2"`)
+		p.want("RPUSH q b", "(int) 1")
+		c.next(`["q" "b"]`)
+		c.next("(int) 3")
+		c.next(`"end"`)
+	})
+}
+
+// The reply of the wait goes first also when the client is woken for another
+// reason before it.
+func TestMessagesDoNotOvertakeTheReplyOfAWait(t *testing.T) {
+	r := newRig(t)
+	c, p := r.dial().hello3(), r.dial()
+	c.want("SUBSCRIBE ch", `>["subscribe" "ch" (int) 1]`)
+	for i := range 200 {
+		c.raw(encode("BLPOP", "q", "0") + encode("ECHO", "behind"))
+		r.blocked(1)
+		p.raw(encode("PUBLISH", "ch", "m") + encode("RPUSH", "q", fmt.Sprint(i)) + encode("PUBLISH", "ch", "n"))
+		var got []string
+		for range 4 {
+			got = append(got, c.reply())
+		}
+		wait, behind := -1, -1
+		for at, s := range got {
+			switch {
+			case s == fmt.Sprintf(`["q" "%d"]`, i):
+				wait = at
+			case s == `"behind"`:
+				behind = at
+			}
+		}
+		if wait < 1 || behind < wait || got[0] != `>["message" "ch" "m"]` {
+			t.Fatalf("round %d: got %v", i, got)
+		}
+		for range 3 {
+			p.reply()
+		}
+	}
+}
+
+func TestWaitEndsAtItsTimeout(t *testing.T) {
+	r := newRig(t)
+	tests := []struct{ call, want string }{
+		{"BLPOP q 1.5", "(nil array)"},
+		{"BRPOP q r 1.5", "(nil array)"},
+		{"BLMPOP 1.5 1 q LEFT", "(nil array)"},
+		{"BLMOVE q d LEFT LEFT 1.5", "(nil array)"},
+		{"BRPOPLPUSH q d 1.5", "(nil array)"},
+	}
+	for _, tt := range tests {
+		c := r.dial()
+		c.send(strings.Fields(tt.call)...)
+		r.blocked(1)
+		r.clock.advance(1499 * time.Millisecond)
+		r.blocked(1)
+		r.clock.advance(time.Millisecond)
+		if got := c.reply(); got != tt.want {
+			t.Errorf("%s: got %s, want %s", tt.call, got, tt.want)
+		}
+		r.dial().want("RPUSH q a", "(int) 1")
+		r.dial().want("DEL q", "(int) 1")
+	}
+}
+
+func TestClientUnblockEndsAWait(t *testing.T) {
+	r := newRig(t)
+	c, p := r.dial(), r.dial()
+	id := c.id()
+	p.want("CLIENT UNBLOCK "+id, "(int) 0")
+	for _, tt := range []struct{ how, want string }{
+		{"", "(nil array)"},
+		{" TIMEOUT", "(nil array)"},
+		{" ERROR", "(error) UNBLOCKED client unblocked via CLIENT UNBLOCK"},
+	} {
+		c.send("BLPOP", "q", "0")
+		r.blocked(1)
+		p.want("CLIENT UNBLOCK "+id+tt.how, "(int) 1")
+		c.next(tt.want)
+		p.want("CLIENT UNBLOCK "+id, "(int) 0")
+	}
+	p.want("RPUSH q a", "(int) 1")
+	p.want("LLEN q", "(int) 1")
+	c.quiet()
+}
+
+func TestKilledClientPopsNothing(t *testing.T) {
+	eachTransport(t, func(t *testing.T, r *rig, dial func() *testClient) {
+		c, p := dial(), dial()
+		id := c.id()
+		c.raw(encode("BLPOP", "q", "0") + encode("SET", "behind", "1"))
+		r.blocked(1)
+		p.want("CLIENT KILL ID "+id, "(int) 1")
+		p.want("RPUSH q a", "(int) 1")
+		p.want("LLEN q", "(int) 1")
+		c.ended()
+		p.want("EXISTS behind", "(int) 0")
+	})
+}
+
+func TestUnwantedRepliesOfWaitsAreNotSent(t *testing.T) {
+	r := newRig(t)
+	c, p := r.dial(), r.dial()
+	c.raw(encode("CLIENT", "REPLY", "OFF") + encode("BLPOP", "q", "0") + encode("CLIENT", "REPLY", "ON"))
+	r.blocked(1)
+	p.want("RPUSH q a", "(int) 1")
+	c.next("OK")
+	c.raw(encode("CLIENT", "REPLY", "SKIP") + encode("BLPOP", "q", "1") + encode("ECHO", "x"))
+	r.blocked(1)
+	r.clock.advance(time.Second)
+	c.next(`"x"`)
+}
+
+func TestBlockingCommandsDoNotWaitInsideMulti(t *testing.T) {
+	r := newRig(t)
+	c := r.dial()
+	c.raw(encode("MULTI") + encode("BLPOP", "q", "0") + encode("BLMOVE", "q", "d", "LEFT", "LEFT", "0") + encode("EXEC"))
+	for range 3 {
+		c.reply()
+	}
+	c.next("[(nil array) (nil)]")
+}
+
+// A wait is one call in the statistics, whether it ends well or not.
+func TestWaitIsCountedOnce(t *testing.T) {
+	r := newRig(t)
+	c, p := r.dial(), r.dial()
+	c.send("BLPOP", "q", "1")
+	r.blocked(1)
+	if got := r.srv.stats.calls("blpop"); got != 0 {
+		t.Errorf("calls while it waits: got %d, want 0", got)
+	}
+	p.want("RPUSH q a", "(int) 1")
+	c.reply()
+	c.send("BLPOP", "q", "1")
+	r.blocked(1)
+	r.clock.advance(time.Second)
+	c.reply()
+	if got := r.srv.stats.calls("blpop"); got != 2 {
+		t.Errorf("calls after two waits: got %d, want 2", got)
+	}
+}
+
+// tally is what became of elements.
+type tally struct {
+	mu   sync.Mutex
+	seen map[string]int // guarded by mu
+}
+
+func (l *tally) add(reply string) {
+	elem := strings.Trim(reply[strings.LastIndex(reply, " ")+1:], `"]`)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.seen[elem]++
+}
+
+// check compares with n elements "0", "1" and so on, each exactly once.
+func (l *tally) check(t *testing.T, n int) {
+	t.Helper()
+	for i := range n {
+		if got := l.seen[fmt.Sprint(i)]; got != 1 {
+			t.Errorf("element %d: seen %d times, want once", i, got)
+		}
+	}
+	if len(l.seen) != n {
+		t.Errorf("%d different elements, want %d", len(l.seen), n)
+	}
+}
+
+func (l *tally) addList(c *testClient, key string) {
+	for {
+		got := c.do("LPOP", key)
+		if got == "(nil)" {
+			return
+		}
+		l.add(got)
+	}
+}
+
+// Clients leave while elements are pushed for them. Each element is either in
+// the hands of a client or in the list.
+func TestElementsSurviveClientsThatLeave(t *testing.T) {
+	for _, transport := range []string{"memory", "socket"} {
+		t.Run(transport, func(t *testing.T) {
+			r := newRig(t)
+			dial, rounds := r.dial, 3000
+			if transport == "socket" {
+				addr := r.loopback()
+				dial, rounds = func() *testClient { return r.dialTCP(addr) }, 1000
+			}
+			got := tally{seen: map[string]int{}}
+			p := r.dial()
+			var left sync.WaitGroup
+			for i := range rounds {
+				c := dial()
+				c.send("BLPOP", "q", "0")
+				if i%3 > 0 {
+					r.blocked(1)
+				}
+				left.Add(2)
+				go func() {
+					defer left.Done()
+					c.closeWrite()
+				}()
+				go func() {
+					defer left.Done()
+					p.send("RPUSH", "q", fmt.Sprint(i))
+					p.reply()
+				}()
+				left.Wait()
+				for s, err := c.read(); err == nil; s, err = c.read() {
+					got.add(s)
+				}
+				c.nc.Close()
+				r.blocked(0)
+				got.addList(p, "q")
+			}
+			got.check(t, rounds)
+		})
+	}
+}
+
+// A client that is known to have gone is popped nothing for.
+func TestElementPushedAfterAClientLeftStaysInTheList(t *testing.T) {
+	eachTransport(t, func(t *testing.T, r *rig, dial func() *testClient) {
+		p := dial()
+		for range 300 {
+			c := dial()
+			c.send("BLPOP", "q", "0")
+			r.blocked(1)
+			c.nc.Close()
+			r.blocked(0)
+			p.want("RPUSH q a", "(int) 1")
+			p.want("LPOP q", `"a"`)
+		}
+	})
+}
+
+func TestTimeoutsThatRaceWithPushesLoseNothing(t *testing.T) {
+	r := newRig(t)
+	got := tally{seen: map[string]int{}}
+	c, p := r.dial(), r.dial()
+	const rounds = 3000
+	for i := range rounds {
+		c.send("BLPOP", "q", "0.01")
+		r.blocked(1)
+		var both sync.WaitGroup
+		both.Add(2)
+		go func() {
+			defer both.Done()
+			r.clock.advance(10 * time.Millisecond)
+		}()
+		go func() {
+			defer both.Done()
+			p.send("RPUSH", "q", fmt.Sprint(i))
+			p.reply()
+		}()
+		both.Wait()
+		if s := c.reply(); s != "(nil array)" {
+			got.add(s)
+		} else {
+			got.add(p.do("LPOP", "q"))
+		}
+	}
+	got.check(t, rounds)
+}
+
+// Many clients push, pop, wait and move at once; nothing is lost or doubled.
+func TestElementsSurviveACrowd(t *testing.T) {
+	const seed, workers, each = 7, 8, 400
+	r := newRig(t)
+	got := tally{seen: map[string]int{}}
+	var pushers, poppers sync.WaitGroup
+	for w := range workers {
+		rnd := rand.New(rand.NewPCG(seed, uint64(w)))
+		take := []string{"BLPOP", "q1", "q2", "q3", "q0", "60"}
+		if w%4 == 0 {
+			take = []string{"BLMOVE", "q0", "q1", "LEFT", "RIGHT", "60"}
+		}
+		c := r.dial()
+		pushers.Add(1)
+		go func() {
+			defer pushers.Done()
+			for i := range each {
+				c.send("RPUSH", fmt.Sprintf("q%d", rnd.IntN(4)), fmt.Sprint(w*each+i))
+				if _, err := c.read(); err != nil {
+					t.Errorf("RPUSH: %v", err)
+				}
+			}
+		}()
+		d := r.dial()
+		poppers.Add(1)
+		go func() {
+			defer poppers.Done()
+			for {
+				d.send(take...)
+				s, err := d.read()
+				switch {
+				case err != nil || s == "(nil array)":
+					return
+				case take[0] == "BLPOP":
+					got.add(s)
+				}
+			}
+		}()
+	}
+	pushers.Wait()
+	p := r.dial()
+	r.until("all is popped", func() bool { return p.do("EXISTS", "q0", "q1", "q2", "q3") == "(int) 0" })
+	r.blocked(workers)
+	r.clock.advance(time.Minute)
+	poppers.Wait()
+	got.check(t, workers*each)
+}
