@@ -39,15 +39,27 @@ func (s *session) admit(cmd *commands.Command, sub bool, argv [][]byte) error {
 // admitWrite refuses writes that the store cannot take: no memory left under a
 // policy that removes nothing, or a journal that cannot be written.
 func (s *session) admitWrite(cmd *commands.Command) error {
-	if cmd.Is(commands.DenyOOM) && s.srv.store.OverMemory() {
+	flags := s.effects(cmd)
+	if flags&commands.DenyOOM != 0 && s.srv.store.OverMemory() {
 		return commands.ErrOOM
 	}
-	if cmd.Is(commands.Write) {
+	if flags&commands.Write != 0 {
 		if err := s.srv.store.WriteError(); err != nil {
 			return commands.ErrMisconf
 		}
 	}
 	return nil
+}
+
+// effects are the flags of a call, for EXEC those of all that it runs.
+func (s *session) effects(cmd *commands.Command) commands.Flag {
+	flags := cmd.Flags
+	if cmd.Is(commands.LocksQueue) {
+		for i := range s.queue {
+			flags |= s.queue[i].cmd.Flags
+		}
+	}
+	return flags
 }
 
 // mustAuth reports whether clients have to authenticate. A client that came

@@ -358,4 +358,3 @@ func canFail(c *commands.Command) bool {
 	}
 	return len(c.Subcommands()) > 0
 }
-

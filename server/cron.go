@@ -64,11 +64,32 @@ func (c *cron) run(srv *Server) {
 	if srv.activeExpire.Load() && !srv.pause.active() {
 		srv.store.ExpireCycle(now.UnixMilli(), expireBudget)
 	}
+	if !srv.pause.active() {
+		srv.makeRoom()
+	}
 	c.measure(srv, now)
 	srv.autosave(now)
 	if c.round%clientRound == 0 {
 		srv.dropIdle(now)
 		srv.gather()
+	}
+}
+
+// roomRounds bounds how long one round makes room.
+const roomRounds = 1000
+
+// makeRoom brings memory under its limit when nobody writes: CONFIG SET may
+// have lowered it. It stops when nothing more can go.
+func (srv *Server) makeRoom() {
+	limit := srv.settings().conf.MaxMemory
+	for range roomRounds {
+		before := srv.store.Memory()
+		if limit == 0 || before <= limit {
+			return
+		}
+		if srv.store.MakeRoom(); srv.store.Memory() >= before {
+			return
+		}
 	}
 }
 

@@ -48,7 +48,7 @@ func (s *session) lookup(argv [][]byte) (cmd *commands.Command, sub bool) {
 func (s *session) call(cmd *commands.Command, argv [][]byte) {
 	srv := s.srv
 	start := s.lastTime
-	if cmd.Is(commands.DenyOOM) {
+	if s.effects(cmd)&commands.DenyOOM != 0 {
 		srv.store.MakeRoom()
 	}
 	s.ctx.Now = start.UnixMilli()
