@@ -32,7 +32,7 @@ var eventLetters = []struct {
 }{
 	{'g', EventGeneric}, {'$', EventString}, {'l', EventList}, {'s', EventSet}, {'h', EventHash},
 	{'z', EventZSet}, {'x', EventExpired}, {'e', EventEvicted}, {'t', EventStream},
-	{'d', EventModule}, {'K', EventKeyspace}, {'E', EventKeyevent}, {'m', EventMissed}, {'n', EventNew},
+	{'d', EventModule}, {'n', EventNew}, {'K', EventKeyspace}, {'E', EventKeyevent}, {'m', EventMissed},
 }
 
 // ParseEvents reads the value of notify-keyspace-events. ok is false if a
@@ -55,14 +55,16 @@ next:
 	return classes, true
 }
 
-// String is the canonical spelling that CONFIG GET shows.
+// String is what CONFIG GET shows. Like Redis it forgets n beside A, so that
+// the text is not always what was set.
 func (e EventClass) String() string {
 	var b []byte
-	if e&EventAll == EventAll {
+	all := e&EventAll == EventAll
+	if all {
 		b = append(b, 'A')
 	}
 	for _, l := range eventLetters {
-		if e&l.class != 0 && (e&EventAll != EventAll || EventAll&l.class == 0) {
+		if e&l.class != 0 && !(all && (EventAll|EventNew)&l.class != 0) {
 			b = append(b, l.letter)
 		}
 	}

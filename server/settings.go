@@ -57,7 +57,6 @@ var (
 
 // newSettings derives the snapshot from the configuration.
 func newSettings(c *conf.Settings, o *Options) *settings {
-	events, _ := commands.ParseEvents(c.NotifyKeyspaceEvents.String())
 	set := &settings{
 		conf: c, dir: c.Dir, bind: c.Bind, port: c.Port,
 		unixSocket: c.UnixSocket, unixPerm: os.FileMode(c.UnixSocketPerm),
@@ -68,7 +67,7 @@ func newSettings(c *conf.Settings, o *Options) *settings {
 		outputNormal: outputLimit(c.OutputLimits[conf.NormalClient]),
 		outputPubSub: outputLimit(c.OutputLimits[conf.PubSubClient]),
 		idleTimeout:  c.Timeout, keepAlive: c.TCPKeepAlive,
-		events: events, savePoints: c.Save,
+		events: c.NotifyKeyspaceEvents, savePoints: c.Save,
 	}
 	if o.Dir != "" {
 		set.dir = o.Dir

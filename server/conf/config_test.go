@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"github.com/vigildb/vigil/commands"
 	"os"
 	"slices"
 	"strings"
@@ -80,7 +81,7 @@ func TestSetIsSeenAtOnceAndOldSettingsStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := c.Settings()
-	if s.MaxMemory != 1<<30 || s.NotifyKeyspaceEvents != EventKeyspace|EventKeyevent|EventExpired || s.AppendFsync != FsyncAlways {
+	if s.MaxMemory != 1<<30 || s.NotifyKeyspaceEvents != commands.EventKeyspace|commands.EventKeyevent|commands.EventExpired || s.AppendFsync != FsyncAlways {
 		t.Errorf("after set: %+v", s)
 	}
 	if old.MaxMemory != 0 || old.NotifyKeyspaceEvents != 0 {

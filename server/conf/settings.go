@@ -1,6 +1,10 @@
 package conf
 
-import "time"
+import (
+	"time"
+
+	"github.com/vigildb/vigil/commands"
+)
 
 // Settings is the configuration at one moment. It is never changed; a reader
 // that needs several fields to agree takes one Settings and uses that.
@@ -86,7 +90,7 @@ type Settings struct {
 	LatencyMonitorThreshold int64 // milliseconds; 0: off
 	LatencyTracking         bool
 	LatencyPercentiles      []float64
-	NotifyKeyspaceEvents    Events
+	NotifyKeyspaceEvents    commands.EventClass
 	TrackingTableMaxKeys    int64
 	BusyReplyThreshold      time.Duration // of scripts; 0: never busy
 	HideUserDataFromLog     bool

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/vigildb/vigil/commands"
 )
 
 // savePoints is pairs of seconds and changes. In a file each line adds to the
@@ -250,14 +252,14 @@ func systemText(err error) error {
 // eventFlags is the characters of notify-keyspace-events.
 func eventFlags() kind {
 	return single("characters of `Ag$lshzxeKEtmdn`", func(s string) (value, error) {
-		events, ok := parseEvents(s)
+		events, ok := commands.ParseEvents(s)
 		if !ok {
 			return value{}, errors.New("Invalid event class character. Use 'Ag$lshzxeKEtmdn'.")
 		}
 		return value{text: events.String(), n: int64(events)}, nil
 	}, func(v value) []string {
 		s := v.text
-		if strings.HasPrefix(s, "A") && Events(v.n)&EventNew != 0 {
+		if strings.HasPrefix(s, "A") && commands.EventClass(v.n)&commands.EventNew != 0 {
 			s += "n" // which the text leaves out
 		}
 		return []string{quote(s)}

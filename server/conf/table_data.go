@@ -3,6 +3,8 @@ package conf
 import (
 	"math"
 	"time"
+
+	"github.com/vigildb/vigil/commands"
 )
 
 func memoryRows() []directive {
@@ -103,7 +105,7 @@ func watchingRows() []directive {
 			set: func(s *Settings, v value) { s.LatencyPercentiles = v.floats }},
 		{name: "notify-keyspace-events", kind: eventFlags(), def: "",
 			doc: "Keyspace events to publish.",
-			set: func(s *Settings, v value) { s.NotifyKeyspaceEvents = Events(v.n) }},
+			set: func(s *Settings, v value) { s.NotifyKeyspaceEvents = commands.EventClass(v.n) }},
 		{name: "tracking-table-max-keys", kind: integer(0, math.MaxInt64), def: "1000000",
 			doc: "Keys that the server remembers for client side caching.",
 			set: func(s *Settings, v value) { s.TrackingTableMaxKeys = v.n }},
