@@ -78,6 +78,10 @@ func pfadd(c *Ctx) error {
 	return nil
 }
 
+// hllRoom is the room for a copy of a sparse string on the stack: what
+// hll-sparse-max-bytes allows by default.
+const hllRoom = 3000
+
 // Where the encoding of a HyperLogLog stands, and what a dense one has there.
 const (
 	hllEncodingAt = 4
@@ -111,8 +115,9 @@ func hllAddDense(c *Ctx, key []byte, elems [][]byte) (changed bool, err error) {
 // and stores what came of it.
 func hllAddCopy(c *Ctx, key, value []byte, ok bool, elems [][]byte) (changed bool, err error) {
 	var t structures.Touched
+	var room [hllRoom]byte
 	if ok {
-		value = append(make([]byte, 0, len(value)+64), value...)
+		value = append(room[:0], value...)
 	} else {
 		value = structures.NewHYLL()
 		t.Whole = true

@@ -71,6 +71,26 @@ func TestDensePFAddRecordsFewBytes(t *testing.T) {
 	}
 }
 
+func TestPFAddAllocatesNothing(t *testing.T) {
+	for _, form := range []string{"sparse", "dense"} {
+		r := newRig(t, hyperloglogGroup())
+		r.call("PFADD", "h", "a")
+		if form == "dense" {
+			r.call("PFDEBUG", "TODENSE", "h")
+		}
+		call := argv("PFADD", "h", "element 000")
+		n := 0
+		allocs := testing.AllocsPerRun(500, func() {
+			n++
+			call[2][8], call[2][9], call[2][10] = byte('0'+n/100), byte('0'+n/10%10), byte('0'+n%10)
+			r.do(call)
+		})
+		if allocs >= 1 {
+			t.Errorf("PFADD to a %s HyperLogLog: got %v allocations, want 0", form, allocs)
+		}
+	}
+}
+
 func TestPFAddOfManyElementsIsRecordedWhole(t *testing.T) {
 	r := newRig(t, hyperloglogGroup())
 	r.call("PFADD", "h", "a")
