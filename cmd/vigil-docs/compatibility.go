@@ -1,0 +1,80 @@
+package main
+
+import (
+	_ "embed"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+)
+
+// compatibilityHead is written by hand: what is not to be found in the scripts.
+//
+//go:embed compatibility.md
+var compatibilityHead string
+
+// difference is a call that a script does not make of a real Redis.
+type difference struct{ script, reason, call string }
+
+// compatibility collects the wanted differences from the scripts.
+func compatibility(root string) (string, error) {
+	files, err := filepath.Glob(filepath.Join(root, "commands", "testdata", "*.txt"))
+	if err != nil {
+		return "", err
+	}
+	if len(files) == 0 {
+		return "", fmt.Errorf("no scripts under %s", root)
+	}
+	sort.Strings(files)
+	var found []difference
+	calls := 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return "", fmt.Errorf("read script: %w", err)
+		}
+		name := strings.TrimSuffix(filepath.Base(file), ".txt")
+		list, n := readScript(name, string(text))
+		found = append(found, list...)
+		calls += n
+	}
+	var b strings.Builder
+	b.WriteString(compatibilityHead)
+	fmt.Fprintf(&b, `
+## Calls that Redis answers otherwise
+
+The scripts in commands/testdata make %d calls and pin every reply. Those of
+commands that a redis-server has are made of one too (make conformance-redis), and
+it answers the same, but for these %d calls:
+
+| script | call | why |
+|---|---|---|
+`, calls, len(found))
+	for _, d := range found {
+		fmt.Fprintf(&b, "| %s | `%s` | %s |\n", d.script, strings.ReplaceAll(d.call, "|", `\|`), d.reason)
+	}
+	return b.String(), nil
+}
+
+// readScript finds the calls marked to be left out, and counts all.
+func readScript(name, text string) (found []difference, calls int) {
+	reason := ""
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if order, ok := strings.CutPrefix(line, "# redis: skip"); ok {
+			reason = strings.Trim(order, " ()")
+			continue
+		}
+		sender, call, ok := strings.Cut(line, "> ")
+		if !ok || strings.Trim(sender, "0123456789") != "" {
+			continue
+		}
+		calls++
+		if reason != "" {
+			found = append(found, difference{name, reason, call})
+			reason = ""
+		}
+	}
+	return found, calls
+}

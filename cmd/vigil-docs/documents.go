@@ -1,0 +1,73 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/server/conf"
+)
+
+// document is one file of docs.
+type document struct{ name, text string }
+
+// documents makes all files from the tables and the scripts under root.
+func documents(root string) ([]document, error) {
+	table, err := commands.NewTable(commands.All())
+	if err != nil {
+		return nil, fmt.Errorf("command table: %w", err)
+	}
+	compat, err := compatibility(root)
+	if err != nil {
+		return nil, err
+	}
+	return []document{
+		{"commands.md", commandPage(table)},
+		{"configuration.md", conf.Markdown()},
+		{"compatibility.md", compat},
+	}, nil
+}
+
+// groupTitles are the headings of the groups; a group that is not here shows
+// its own name.
+var groupTitles = map[string]string{
+	"connection": "Connections", "transactions": "Transactions", "pubsub": "Messages", "server": "Server",
+	"generic": "Keys", "string": "Strings", "bitmap": "Bits", "list": "Lists", "hash": "Hashes",
+	"hyperloglog": "HyperLogLogs", "bf": "Bloom filters", "sched": "Schedules",
+}
+
+// commandPage lists the commands by group, in the order of the table.
+func commandPage(t *commands.Table) string {
+	var b strings.Builder
+	subs := 0
+	for _, c := range t.All() {
+		if c.Parent() != nil {
+			subs++
+		}
+	}
+	fmt.Fprintf(&b, `# Commands
+
+<!-- Made from the table in package commands: make docs -->
+
+vigil %s has %d commands and %d subcommands of them. It follows Redis %s; "since"
+is the version of Redis, of RedisBloom (group bf) or of vigil (group sched) that
+has the command first. COMMAND DOCS answers the same.
+`, commands.Version, len(t.Top()), subs, commands.RedisVersion)
+	group := ""
+	for _, c := range t.All() {
+		if c.GroupName() != group {
+			group = c.GroupName()
+			title := groupTitles[group]
+			if title == "" {
+				title = group
+			}
+			fmt.Fprintf(&b, "\n## %s\n\n| command | since | cost | what it does |\n|---|---|---|---|\n", title)
+		}
+		if len(c.Subcommands()) > 0 && c.Run == nil {
+			continue
+		}
+		call := strings.TrimSpace(c.Name + " " + c.Syntax)
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", strings.ReplaceAll(call, "|", `\|`), c.Since, c.Cost, c.Summary)
+	}
+	return b.String()
+}

@@ -1,0 +1,122 @@
+package commands
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestTableHasNoBadRows(t *testing.T) {
+	table, err := NewTable(All())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range table.All() {
+		if !strings.HasSuffix(c.Summary, ".") || strings.ToUpper(c.Summary[:1]) != c.Summary[:1] {
+			t.Errorf("%s: the summary is no sentence: %q", c.Name, c.Summary)
+		}
+		if n := len(strings.Fields(c.Name)); c.Arity > 0 && c.Arity < n || -c.Arity > 0 && -c.Arity < n {
+			t.Errorf("%s: arity %d does not count the name", c.Name, c.Arity)
+		}
+		if len(c.Keys) > 0 && c.Keys[0].Begin == 0 {
+			t.Errorf("%s: the name is no key", c.Name)
+		}
+		if c.Syntax == "" && c.Run != nil && c.Arity > len(strings.Fields(c.Name)) {
+			t.Errorf("%s takes arguments but has no syntax", c.Name)
+		}
+	}
+}
+
+func TestBadRowsAreReported(t *testing.T) {
+	run := func(*Ctx) error { return nil }
+	good := Command{Name: "GOOD", Arity: 1, Since: "1", Cost: "O(1)", Summary: "Does.", Run: run}
+	for _, c := range []struct {
+		why    string
+		change func(*Command)
+	}{
+		{"upper case", func(c *Command) { c.Name = "Good" }},
+		{"upper case", func(c *Command) { c.Name = "" }},
+		{"both Write and ReadOnly", func(c *Command) { c.Flags = Write | ReadOnly }},
+		{"neither Write nor ReadOnly", func(c *Command) { c.Keys = []KeySpec{Key(1, RO)} }},
+		{"neither Write nor ReadOnly", func(c *Command) { c.Flags = Keyspace }},
+		{"lacks a summary", func(c *Command) { c.Summary = "" }},
+		{"lacks a summary", func(c *Command) { c.Since = "" }},
+		{"lacks a summary", func(c *Command) { c.Cost = "" }},
+		{"no arity", func(c *Command) { c.Arity = 0 }},
+		{"neither handler nor subcommands", func(c *Command) { c.Run = nil }},
+		{"before its container", func(c *Command) { c.Name = "NOSUCH SUB" }},
+	} {
+		bad := good
+		c.change(&bad)
+		if _, err := NewTable([]Group{{Name: "g", Commands: []Command{bad}}}); err == nil || !strings.Contains(err.Error(), c.why) {
+			t.Errorf("%s: got %v", c.why, err)
+		}
+	}
+	if _, err := NewTable([]Group{{Name: "g", Commands: []Command{good, good}}}); err == nil {
+		t.Error("a name declared twice is not reported")
+	}
+}
+
+func TestLookupFindsSubcommandsInAnyCaseWithoutAllocating(t *testing.T) {
+	table, err := NewTable(All())
+	if err != nil {
+		t.Fatal(err)
+	}
+	split := func(s string) (argv [][]byte) {
+		for _, w := range strings.Fields(s) {
+			argv = append(argv, []byte(w))
+		}
+		return argv
+	}
+	for _, c := range []struct {
+		call, name string
+		sub        bool
+	}{
+		{"get k", "get", false}, {"GeT k", "get", false}, {"client", "client", false},
+		{"Client lisT", "client|list", true}, {"client nosuch", "client", false},
+		{"config|get x", "", false}, {strings.Repeat("x", 100), "", false},
+		{"client " + strings.Repeat("x", 100), "client", false},
+	} {
+		argv := split(c.call)
+		got, sub := table.Lookup(argv)
+		name := ""
+		if got != nil {
+			name = got.FullName()
+		}
+		if name != c.name || sub != c.sub {
+			t.Errorf("%.20s: got %q, %v, want %q, %v", c.call, name, sub, c.name, c.sub)
+		}
+		if n := testing.AllocsPerRun(10, func() { table.Lookup(argv) }); n > 0 {
+			t.Errorf("%.20s: %v allocations", c.call, n)
+		}
+	}
+}
+
+func TestKeysAreFoundWhereTheRowSays(t *testing.T) {
+	table, err := NewTable(All())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for call, want := range map[string]string{
+		"GET a": "a", "MSET a 1 b 2": "a b", "DEL a b c": "a b c", "BLPOP a b 0": "a b", "RENAME a b": "a b",
+		"LMPOP 2 a b LEFT": "a b", "BLMPOP 0 1 a LEFT": "a", "LMPOP 3 a b LEFT": "a b LEFT", "LMPOP 9 a b LEFT": "",
+		"LMPOP -1 a LEFT": "", "PING": "", "BITOP AND d a b": "d a b", "PFMERGE d a": "d a", "WATCH a b": "a b",
+		"MEMORY USAGE a": "a", "OBJECT ENCODING a": "a",
+	} {
+		var argv [][]byte
+		for _, w := range strings.Fields(call) {
+			argv = append(argv, []byte(w))
+		}
+		cmd, _ := table.Lookup(argv)
+		if cmd == nil {
+			t.Errorf("%s: no such command", call)
+			continue
+		}
+		var got []string
+		for _, k := range cmd.AppendKeys(nil, argv) {
+			got = append(got, string(argv[k.Index]))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: got %v, want %s", call, got, want)
+		}
+	}
+}
