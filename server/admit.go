@@ -40,7 +40,7 @@ func (s *session) admit(cmd *commands.Command, sub bool, argv [][]byte) error {
 // policy that removes nothing, or a journal that cannot be written.
 func (s *session) admitWrite(cmd *commands.Command) error {
 	flags := s.effects(cmd)
-	if flags&commands.DenyOOM != 0 && s.srv.store.OverMemory() {
+	if flags&commands.DenyOOM != 0 && s.srv.crowded() {
 		return commands.ErrOOM
 	}
 	if flags&commands.Write != 0 {
@@ -49,6 +49,14 @@ func (s *session) admitWrite(cmd *commands.Command) error {
 		}
 	}
 	return nil
+}
+
+// crowded makes room in memory by the policy, and reports that there is none
+// and that nothing could be removed.
+func (srv *Server) crowded() bool {
+	before := srv.store.Memory()
+	srv.store.MakeRoom()
+	return srv.store.OverMemory() && srv.store.Memory() >= before
 }
 
 // effects are the flags of a call, for EXEC those of all that it runs.

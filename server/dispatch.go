@@ -46,11 +46,7 @@ func (s *session) lookup(argv [][]byte) (cmd *commands.Command, sub bool) {
 
 // call locks, runs, journals, serves who waits, unlocks and counts.
 func (s *session) call(cmd *commands.Command, argv [][]byte) {
-	srv := s.srv
 	start := s.lastTime
-	if s.effects(cmd)&commands.DenyOOM != 0 {
-		srv.store.MakeRoom()
-	}
 	s.ctx.Now = start.UnixMilli()
 	s.prepare(cmd, argv)
 	s.lock(cmd)
