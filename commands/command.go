@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -46,8 +47,7 @@ var flagNames = []struct {
 	{Write, "write"}, {ReadOnly, "readonly"}, {DenyOOM, "denyoom"}, {Admin, "admin"},
 	{PubSub, "pubsub"}, {NoScript, "noscript"}, {Blocking, "blocking"}, {Loading, "loading"},
 	{Stale, "stale"}, {SkipMonitor, "skip_monitor"}, {SkipSlowlog, "skip_slowlog"},
-	{Fast, "fast"}, {NoAuth, "no_auth"}, {MayReplicate, "may_replicate"},
-	{NoMulti, "no_multi"}, {MovableKeys, "movablekeys"}, {AllowBusy, "allow_busy"},
+	{Fast, "fast"}, {NoAuth, "no_auth"}, {NoMulti, "no_multi"}, {MovableKeys, "movablekeys"}, {AllowBusy, "allow_busy"},
 	{NoAsyncLoading, "no_async_loading"}, {NoMandatoryKeys, "no_mandatory_keys"},
 }
 
@@ -63,8 +63,7 @@ type Command struct {
 	Cost    string // complexity
 	Summary string // one sentence
 
-	// Category is an ACL category that follows neither from the flags nor from
-	// the group, or "".
+	// Category is the ACL category in place of that of the group, or "".
 	Category string
 
 	// Secrets, if set, answers the indexes of the arguments that MONITOR and the
@@ -172,8 +171,7 @@ func (c *Command) Categories() []string {
 		"slow":      !c.Is(Fast),
 	}
 	if c.Run != nil {
-		has[groupCategories[c.group]] = true
-		has[c.Category] = true
+		has[cmp.Or(c.Category, groupCategories[c.group])] = true
 	}
 	var out []string
 	for _, name := range categoryNames {

@@ -4,10 +4,10 @@ import "math"
 
 func waitRows() []Command {
 	return []Command{
-		{Name: "WAIT", Arity: 3, Flags: NoScript | Blocking,
+		{Name: "WAIT", Arity: 3, Flags: NoScript | Blocking, Category: "connection",
 			Syntax: "numreplicas timeout", Since: "3.0.0", Cost: "O(1)",
 			Summary: "Waits until replicas have what the client wrote, and answers how many do.", Run: wait},
-		{Name: "WAITAOF", Arity: 4, Flags: NoScript | Blocking,
+		{Name: "WAITAOF", Arity: 4, Flags: NoScript | Blocking, Category: "connection",
 			Syntax: "numlocal numreplicas timeout", Since: "7.2.0", Cost: "O(1)",
 			Summary: "Waits until what the client wrote is on the device, here and on replicas.", Run: waitAOF},
 	}

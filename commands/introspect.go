@@ -9,7 +9,7 @@ import (
 func introspectRows() []Command {
 	const flags = Loading | Stale
 	const about = "connection" // the category, as in Redis
-	return []Command{
+	rows := []Command{
 		{Name: "COMMAND", Arity: -1, Flags: flags, Category: about, Since: "2.8.13",
 			Cost:    "O(n) for n commands",
 			Summary: "Describes all commands: arity, flags, keys, categories.", Run: command},
@@ -33,6 +33,8 @@ func introspectRows() []Command {
 			Summary: "Answers the keys of a call and what it does to them.", Run: commandGetKeysAndFlags},
 		helpRow("COMMAND", "5.0.0", flags),
 	}
+	rows[len(rows)-1].Category = about
+	return rows
 }
 
 func command(c *Ctx) error {

@@ -3,16 +3,16 @@ package commands
 // keyspaceRows are the commands of group "server" that work on whole databases.
 func keyspaceRows() []Command {
 	return []Command{
-		{Name: "DBSIZE", Arity: 1, Flags: ReadOnly | Fast | Keyspace,
+		{Name: "DBSIZE", Arity: 1, Flags: ReadOnly | Fast | Keyspace, Category: "keyspace",
 			Since: "1.0.0", Cost: "O(1)",
 			Summary: "Counts the keys of the database.", Run: dbSize},
-		{Name: "FLUSHDB", Arity: -1, Flags: Write | Keyspace | Dangerous,
+		{Name: "FLUSHDB", Arity: -1, Flags: Write | Keyspace | Dangerous, Category: "keyspace",
 			Syntax: "[ASYNC | SYNC]", Since: "1.0.0", Cost: "O(1); memory and disk are reclaimed later",
 			Summary: "Removes all keys of the database.", Run: flushDB},
-		{Name: "FLUSHALL", Arity: -1, Flags: Write | Keyspace | Dangerous,
+		{Name: "FLUSHALL", Arity: -1, Flags: Write | Keyspace | Dangerous, Category: "keyspace",
 			Syntax: "[ASYNC | SYNC]", Since: "1.0.0", Cost: "O(1); memory and disk are reclaimed later",
 			Summary: "Removes all keys of all databases.", Run: flushAll},
-		{Name: "SWAPDB", Arity: 3, Flags: Write | Fast | Keyspace | Dangerous,
+		{Name: "SWAPDB", Arity: 3, Flags: Write | Fast | Keyspace | Dangerous, Category: "keyspace",
 			Syntax: "index1 index2", Since: "4.0.0", Cost: "O(n) for n clients that watch or wait for keys of either",
 			Summary: "Exchanges the contents of two databases.", Run: swapDB},
 	}
