@@ -35,6 +35,8 @@ type Tx struct {
 	open    []*edit  // edits since the last Commit
 	spare   []*edit
 	err     error
+
+	hits, misses int64 // since the last call of Lookups
 }
 
 // NewTx returns a transaction that holds nothing.
@@ -162,10 +164,23 @@ func (tx *Tx) find(hash uint64, key []byte) (t *table, i int, ok bool) {
 // read is find for commands that use the value.
 func (tx *Tx) read(key []byte) (t *table, i int, ok bool) {
 	t, i, ok = tx.find(tx.s.Hash(key), key)
-	if ok && !tx.NoTouch {
-		tx.touch(t, i)
+	if ok {
+		tx.hits++
+		if !tx.NoTouch {
+			tx.touch(t, i)
+		}
+	} else {
+		tx.misses++
 	}
 	return t, i, ok
+}
+
+// Lookups is how many values were found since the last call, and how many
+// looked for in vain.
+func (tx *Tx) Lookups() (hits, misses int64) {
+	hits, misses = tx.hits, tx.misses
+	tx.hits, tx.misses = 0, 0
+	return hits, misses
 }
 
 // expired deletes the key at slot i, whose time is over, and returns its slot

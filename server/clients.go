@@ -86,7 +86,21 @@ func (srv *Server) tune(nc net.Conn) {
 }
 
 // clientTotals are what one client has done; only its owner writes them.
-type clientTotals struct{ commands int64 }
+type clientTotals struct {
+	commands     int64
+	hits, misses int64 // of commands that read, since the last flush
+}
+
+// publish adds what was counted since the last time to the server's counters.
+func (t *clientTotals) publish(st *stats) {
+	if t.hits > 0 {
+		st.hits.Add(t.hits)
+	}
+	if t.misses > 0 {
+		st.misses.Add(t.misses)
+	}
+	t.hits, t.misses = 0, 0
+}
 
 // isLoopback reports whether an "ip:port" is on this machine.
 func isLoopback(addr string) bool {

@@ -185,6 +185,10 @@ func (s *session) account(cmd *commands.Command, argv [][]byte, start time.Time,
 		s.srv.stats.called(cmd, took, err != nil)
 	}
 	s.totals.commands++
+	if hits, misses := s.tx.Lookups(); !cmd.Is(commands.Write) {
+		s.totals.hits += hits
+		s.totals.misses += misses
+	}
 	if s.srv.slowlog.wants(took) && !cmd.Is(commands.SkipSlowlog) {
 		s.srv.slowlog.add(s, cmd.Shown(argv), start, took)
 	}

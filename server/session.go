@@ -255,6 +255,7 @@ func (s *session) collect() {
 // as durable as was promised.
 func (s *session) flush() error {
 	s.show()
+	s.totals.publish(&s.srv.stats)
 	if ok, err := s.settle(); !ok {
 		return err
 	}
