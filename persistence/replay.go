@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -30,14 +31,16 @@ type replayer struct {
 	key     []byte
 	t       *table
 	lsn     uint64
-	applied bool   // mapping operations are applied by this replayer
-	limit   uint64 // length that a patched string may get
+	applied bool            // mapping operations are applied by this replayer
+	limit   uint64          // length that a patched string may get
+	args    structures.Args // of the operation at hand; here, so that none is allocated
 }
 
 // replayState is shared; each goroutine touches the entries of its own shards.
 type replayState struct {
-	s  *Store
-	db map[uint32]int // logical by physical database
+	s     *Store
+	db    map[uint32]int // logical by physical database
+	spare spares
 	// known tells for keys read from disk which records their heads contain,
 	// if those are still to come.
 	known [shardCount]map[string]uint64
@@ -82,16 +85,37 @@ func (st *replayState) replayer(part, parts int) *replayer {
 	return &replayer{tx: tx, part: part, parts: parts, state: st, limit: maxPatched}
 }
 
-// piece is a chunk on its way to the replayers.
+// piece is a chunk on its way to the replayers. The last of them to finish
+// gives its memory back for another chunk.
 type piece struct {
 	first   uint64
 	records []byte
-	readers *sync.WaitGroup // who has not finished with it
+	readers *atomic.Int32 // who has not finished with it
+}
+
+// spares are buffers of chunks that were replayed.
+type spares chan []byte
+
+func (s spares) get() []byte {
+	select {
+	case b := <-s:
+		return b[:0]
+	default:
+		return nil
+	}
+}
+
+func (s spares) put(b []byte) {
+	select {
+	case s <- b:
+	default:
+	}
 }
 
 // run replays all chunks and returns the number of the last record.
 func (st *replayState) run(it *pebble.Iterator) (last uint64, err error) {
 	parts := min(runtime.GOMAXPROCS(0), 4)
+	st.spare = make(spares, 2*replayQueue) // as many as can be on their way
 	queues := make([]chan piece, parts)
 	errs := make([]error, parts)
 	var workers, busy sync.WaitGroup
@@ -103,7 +127,10 @@ func (st *replayState) run(it *pebble.Iterator) (last uint64, err error) {
 				if errs[i] == nil {
 					errs[i] = r.chunk(p.first, p.records)
 				}
-				p.readers.Done()
+				if p.readers.Add(-1) == 0 {
+					st.spare.put(p.records)
+				}
+				busy.Done()
 			}
 		})
 	}
@@ -128,7 +155,8 @@ func (st *replayState) run(it *pebble.Iterator) (last uint64, err error) {
 			err = all.chunk(p.first, p.records)
 			continue
 		}
-		p.readers = &busy
+		p.readers = new(atomic.Int32)
+		p.readers.Store(int32(parts))
 		busy.Add(parts)
 		for _, q := range queues {
 			q <- p
@@ -150,7 +178,7 @@ func (st *replayState) read(it *pebble.Iterator, want uint64) (flags byte, p pie
 		return 0, p, fmt.Errorf("chunk begins with record %d, want %d: %w", p.first, want, ErrCorrupt)
 	}
 	flags, records, err := openChunk(it.Value())
-	p.records = append([]byte(nil), records...)
+	p.records = append(st.spare.get(), records...)
 	return flags, p, err
 }
 
@@ -182,18 +210,18 @@ func (r *replayer) chunk(first uint64, records []byte) (err error) {
 func (r *replayer) record(rec []byte) error {
 	r.db = -1
 	for len(rec) > 0 {
-		op, args, rest, err := structures.NextOp(rec)
-		if err != nil {
+		var op byte
+		var err error
+		if op, r.args, rec, err = structures.NextOp(rec); err != nil {
 			return err
 		}
-		rec = rest
 		switch {
 		case op == opKey:
-			err = r.about(&args)
+			err = r.about(&r.args)
 		case op == opMapping:
-			err = r.remap(&args)
+			err = r.remap(&r.args)
 		case r.db >= 0:
-			err = r.apply(op, &args)
+			err = r.apply(op, &r.args)
 		}
 		if err != nil {
 			return fmt.Errorf("operation %d on %q: %w", op, r.key, err)

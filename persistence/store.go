@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/zeebo/xxh3"
@@ -148,8 +149,10 @@ func (s *Store) extend() error {
 // the disk. No transaction may be under way. Values are not materialised: the
 // next Open replays the journal.
 func (s *Store) Close() error {
+	s.tidy()
 	s.cancel()
 	s.work.Wait()
+	s.flushLog()
 	err := errors.Join(s.WriteError(), s.closeDisk())
 	for i := range s.shards {
 		sh := &s.shards[i]
@@ -196,3 +199,42 @@ func (s *Store) SetMaxMemory(bytes int64, p Policy, samples int) {
 // Memory is the number of bytes that keys and values take: the records of short
 // strings, the tables, and estimates for other values.
 func (s *Store) Memory() int64 { return s.memory.Load() }
+
+const (
+	// tidyBudget is how long Close may take to make the next Open quick.
+	tidyBudget = 2 * time.Second
+	// tidyFrom is the journal in bytes that is not worth it.
+	tidyFrom = 4 << 20
+)
+
+// tidy empties the journal before an orderly end, as far as there is time, so
+// that the next Open has little to replay. Nothing depends on it.
+func (s *Store) tidy() {
+	if s.log.bytes.Load() < tidyFrom || s.WriteError() != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), tidyBudget)
+	defer cancel()
+	if err := s.Materialise(ctx); err != nil {
+		s.opts.Logf(LevelDebug, "the journal is not empty at the end: %v", err)
+	}
+}
+
+// flushLog writes what Pebble holds in memory to tables, which is quicker than
+// reading its log at the next Open. A disk that does not take it is not waited
+// for: the log has everything.
+func (s *Store) flushLog() {
+	if s.WriteError() != nil {
+		return
+	}
+	flushed, err := s.db.AsyncFlush()
+	if err != nil {
+		return
+	}
+	budget := time.NewTimer(tidyBudget)
+	defer budget.Stop()
+	select {
+	case <-flushed:
+	case <-budget.C:
+	}
+}
