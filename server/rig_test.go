@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/persistence"
 )
 
 // rig is a server in memory whose time stands still.
@@ -240,6 +241,12 @@ func (r *rig) until(what string, done func() bool) {
 func (r *rig) blocked(n int) {
 	r.t.Helper()
 	r.until(fmt.Sprintf("%d clients wait", n), func() bool { return int(r.srv.waiting.n.Load()) == n })
+	// Who parks sets the timer before it gives its locks back.
+	var all persistence.Shards
+	all.AddAll()
+	tx := r.srv.store.NewTx()
+	tx.Lock(&all, r.clock.Now().UnixMilli())
+	tx.Unlock()
 }
 
 // connected waits until there are n clients.
