@@ -131,7 +131,8 @@ func (s *session) matching(f commands.ClientFilter) []*session {
 			v = s.look()
 		}
 		switch {
-		case len(f.IDs) > 0 && !slices.Contains(f.IDs, o.ID),
+		case o != s && o.Has(commands.ClientCloseSoon), // killed, and on its way out
+			len(f.IDs) > 0 && !slices.Contains(f.IDs, o.ID),
 			f.Addr != "" && f.Addr != o.Addr,
 			f.LocalAddr != "" && f.LocalAddr != o.LocalAddr,
 			f.User != "" && f.User != o.Text().User,
@@ -168,7 +169,7 @@ func (s *session) ClientKill(c *commands.Ctx, f commands.ClientFilter) int {
 		if w := s.srv.waiting.of(o); w != nil {
 			s.srv.waiting.cancel(w)
 		}
-		s.srv.clients.remove(o)
+		o.Set(commands.ClientCloseSoon)
 		o.end.hangUp()
 	}
 	return len(victims)

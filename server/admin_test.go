@@ -1,0 +1,137 @@
+package server
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestShutdownAsksTheOwnerAndEndsTheConnection(t *testing.T) {
+	dir := t.TempDir()
+	r := newRig(t, func(o *Options) { o.InMemory, o.Dir = false, dir })
+	c := newScriptClient(t, r.srv)
+	for _, bad := range []string{"SHUTDOWN NOSUCH", "SHUTDOWN SAVE NOSAVE", "SHUTDOWN ABORT"} {
+		if got := c.call(t, bad); got.kind != nodeError {
+			t.Errorf("%s: got %s", bad, got)
+		}
+	}
+	select {
+	case <-r.srv.ShutdownRequested():
+		t.Fatal("a SHUTDOWN that failed asked for the end")
+	default:
+	}
+	if err := c.send(words("SHUTDOWN SAVE")); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := c.receive(); err == nil {
+		t.Errorf("SHUTDOWN SAVE: got %s, want the end of the connection", got)
+	}
+	<-r.srv.ShutdownRequested()
+	if list, err := os.ReadDir(filepath.Join(dir, "snapshots")); err != nil || len(list) != 1 {
+		t.Errorf("SHUTDOWN SAVE: got snapshots %v, %v, want one", list, err)
+	}
+}
+
+func TestShutdownGoesOnIfTheSnapshotFailsUnlessForced(t *testing.T) {
+	dir := t.TempDir()
+	r := newRig(t, func(o *Options) { o.InMemory, o.Dir = false, dir })
+	if err := os.WriteFile(filepath.Join(dir, "snapshots"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := newScriptClient(t, r.srv)
+	if got := c.call(t, "SHUTDOWN SAVE"); got.kind != nodeError {
+		t.Errorf("SHUTDOWN SAVE: got %s, want an error", got)
+	}
+	if err := c.send(words("SHUTDOWN SAVE FORCE")); err != nil {
+		t.Fatal(err)
+	}
+	<-r.srv.ShutdownRequested()
+}
+
+func TestInfoOfManySectionsHasEachOnce(t *testing.T) {
+	r := newRig(t)
+	c := newScriptClient(t, r.srv)
+	for call, want := range map[string]int{
+		"INFO": 11, "INFO default": 11, "INFO all": 13, "INFO everything": 13,
+		"INFO server SERVER": 1, "INFO default commandstats": 12, "INFO nosuch": 0, "INFO latencystats cpu": 2,
+	} {
+		text := c.call(t, call).text
+		titles := map[string]bool{}
+		for line := range strings.Lines(text) {
+			line = strings.TrimSpace(line)
+			if title, ok := strings.CutPrefix(line, "# "); ok {
+				if titles[title] {
+					t.Errorf("%s: section %s twice", call, title)
+				}
+				titles[title] = true
+			} else if line != "" && !strings.Contains(line, ":") {
+				t.Errorf("%s: line %q", call, line)
+			}
+		}
+		if len(titles) != want {
+			t.Errorf("%s: got %d sections, want %d", call, len(titles), want)
+		}
+	}
+}
+
+func TestInfoCountsClientsByWhatTheyDo(t *testing.T) {
+	r := newRig(t)
+	c, sub, waiter := newScriptClient(t, r.srv), newScriptClient(t, r.srv), newScriptClient(t, r.srv)
+	sub.call(t, "SUBSCRIBE c")
+	if err := waiter.send(words("BLPOP q 5")); err != nil {
+		t.Fatal(err)
+	}
+	r.blocked(1)
+	c.call(t, "WATCH a b")
+	text := c.call(t, "INFO clients").text
+	for _, line := range []string{"connected_clients:3\r", "blocked_clients:1\r", "clients_in_timeout_table:1\r",
+		"total_watched_keys:2\r", "total_blocking_keys:1\r"} {
+		if !strings.Contains(text, line) {
+			t.Errorf("INFO clients lacks %q: %q", line, text)
+		}
+	}
+}
+
+func TestBytesAreShownForPeople(t *testing.T) {
+	for n, want := range map[int64]string{0: "0B", 1023: "1023B", 1024: "1.00K", 1536: "1.50K", 5 << 20: "5.00M",
+		3 << 30: "3.00G", 1 << 40: "1.00T"} {
+		if got := human(n); got != want {
+			t.Errorf("%d: got %s, want %s", n, got, want)
+		}
+	}
+}
+
+func TestErrorNamesCannotBreakTheFormOfInfo(t *testing.T) {
+	if got := safeName("E:a=b,c d#\n"); got != "E_a_b_c_d__" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func newScriptClient(t *testing.T, srv *Server) *scriptClient {
+	t.Helper()
+	o := &ownTarget{srv: srv}
+	c := o.dial(t, 2)
+	t.Cleanup(func() { c.nc.Close() })
+	return c
+}
+
+// words splits a call at its spaces.
+func words(call string) (argv [][]byte) {
+	for _, w := range strings.Fields(call) {
+		argv = append(argv, []byte(w))
+	}
+	return argv
+}
+
+func (c *scriptClient) call(t *testing.T, call string) *node {
+	t.Helper()
+	if err := c.send(words(call)); err != nil {
+		t.Fatalf("%s: %v", call, err)
+	}
+	got, err := c.receive()
+	if err != nil {
+		t.Fatalf("%s: %v", call, err)
+	}
+	return got
+}
