@@ -223,6 +223,7 @@ func TestSessionHoldsRepliesBackWhileTheJournalIsBehind(t *testing.T) {
 	r := newRig(t)
 	r.dial().want("CONFIG SET appendfsync always", "OK")
 	s, e := r.handSession()
+	defer s.leave()
 	e.unsaved = true
 	if err := s.feedText(encode("SET", "k", "v") + encode("GET", "k")); err != nil || e.writes > 0 {
 		t.Fatalf("got %v, %q", err, e.wrote)

@@ -221,12 +221,12 @@ func (e *handEnd) durable(uint64) (bool, error) { return !e.unsaved && e.failed 
 func (e *handEnd) wake()                        { e.wakes++ }
 func (e *handEnd) hangUp()                      { e.hungUp = true }
 
-// handSession makes a session for which the test is the transport.
+// handSession makes a session for which the test is the transport, to the end
+// of it (leave).
 func (r *rig) handSession() (*session, *handEnd) {
 	e := &handEnd{}
 	s := r.srv.newSession(e)
 	r.srv.clients.add(s)
-	r.t.Cleanup(s.leave)
 	return s, e
 }
 
@@ -247,6 +247,7 @@ func (s *session) feedText(b string) error {
 func TestMessagesAreWrittenTogether(t *testing.T) {
 	r := newRig(t)
 	s, e := r.handSession()
+	defer s.leave()
 	s.feedText(encode("SUBSCRIBE", "ch"))
 	p := r.dial()
 	for range 1000 {
