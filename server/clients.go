@@ -57,6 +57,15 @@ func (c *clients) list() []*session {
 	return out
 }
 
+// each visits every client in no order; visit must not call c.
+func (c *clients) each(visit func(*session)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, s := range c.all {
+		visit(s)
+	}
+}
+
 func (c *clients) hangUpAll() {
 	for _, s := range c.list() {
 		s.end.hangUp()

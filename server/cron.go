@@ -71,6 +71,7 @@ func (c *cron) run(srv *Server) {
 	srv.autosave(now)
 	if c.round%clientRound == 0 {
 		srv.dropIdle(now)
+		srv.dropSlow(now)
 		srv.gather()
 	}
 }
@@ -123,6 +124,16 @@ func (srv *Server) dropIdle(now time.Time) {
 			s.end.hangUp()
 		}
 	}
+}
+
+// dropSlow closes clients whose outboxes have been over their soft limit for
+// too long, though nothing more is put into them.
+func (srv *Server) dropSlow(now time.Time) {
+	srv.clients.each(func(s *session) {
+		if s.out.overdue(s.outputLimit(), now.Unix()) {
+			s.tell(false, true)
+		}
+	})
 }
 
 // millisUntil is the time from now to a unix time in milliseconds, not negative.

@@ -68,6 +68,18 @@ func (o *outbox) addLocked(b []byte, limit outputLimit, nowSeconds int64) (first
 	return first, over
 }
 
+// overdue reports that the content has been over the soft limit for too long,
+// and drops it then. It finds out of clients for which nothing more comes.
+func (o *outbox) overdue(limit outputLimit, nowSeconds int64) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closed || o.softSince == 0 || nowSeconds-o.softSince <= limit.SoftSeconds {
+		return false
+	}
+	o.closed, o.buf = true, nil
+	return true
+}
+
 // take moves the content behind r and empties the box. It returns the last
 // change that the content tells of, 0 if none, and whether the reply of the
 // owner's wait was in it.

@@ -190,6 +190,24 @@ func TestSoftLimitDropsWhoStaysOverItTooLong(t *testing.T) {
 	}
 }
 
+// Nothing more is published, and still the client is dropped in time.
+func TestSubscriberThatStaysOverTheSoftLimitIsDropped(t *testing.T) {
+	r := newRig(t)
+	r.dial().do("CONFIG", "SET", "client-output-buffer-limit", "pubsub 1mb 1kb 5")
+	s, e := r.handSession()
+	defer s.leave()
+	s.feedText(encode("SUBSCRIBE", "ch"))
+	r.dial().do("PUBLISH", "ch", strings.Repeat("m", 2000))
+	r.clock.advance(5 * time.Second)
+	if e.hungUp {
+		t.Error("dropped after 5 s of a soft limit of 5 s")
+	}
+	r.clock.advance(2 * time.Second)
+	if !e.hungUp || s.out.size() != 0 {
+		t.Errorf("after 7 s: hung up %v, %d bytes kept", e.hungUp, s.out.size())
+	}
+}
+
 func TestNormalClientsHaveTheirOwnLimit(t *testing.T) {
 	r := newRig(t)
 	r.dial().do("CONFIG", "SET", "client-output-buffer-limit", "pubsub 1 0 0")
