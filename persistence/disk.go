@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
@@ -30,7 +31,6 @@ func (s *Store) pebbleOptions() *pebble.Options {
 		L0CompactionThreshold:       4,
 		L0StopWritesThreshold:       32,
 		LBaseMaxBytes:               256 << 20,
-		CompactionConcurrencyRange:  func() (int, int) { return 1, 2 },
 		MaxOpenFiles:                1000,
 		BytesPerSync:                1 << 20,
 	}
@@ -62,11 +62,26 @@ func (s *Store) openDisk() error {
 		return fmt.Errorf("%w: %w", ErrLocked, err)
 	}
 	s.lockFile = lock
-	s.db, err = pebble.Open(s.opts.Dir, s.pebbleOptions())
+	s.db, err = s.openPebble(s.pebbleOptions())
 	if err != nil {
 		return errors.Join(err, lock.Close())
 	}
 	return nil
+}
+
+// openPebble opens Pebble with compactions held back until it is open, unless
+// there is much to do: it would wait for one that it starts, half a second after
+// an orderly end. From its next flush on there are as many as usual.
+func (s *Store) openPebble(o *pebble.Options) (*pebble.DB, error) {
+	var open atomic.Bool
+	o.CompactionConcurrencyRange = func() (lower, upper int) {
+		if !open.Load() {
+			return 0, 1
+		}
+		return 1, 2
+	}
+	defer open.Store(true)
+	return pebble.Open(s.opts.Dir, o)
 }
 
 func (s *Store) closeDisk() error {

@@ -132,13 +132,13 @@ func (s *Store) reopen() error {
 	}
 	s.durable.broken.Store(nil)
 	s.durable.background.Store(nil)
-	db, err := pebble.Open(s.opts.Dir, s.pebbleOptions())
+	db, err := s.openPebble(s.pebbleOptions())
 	if err != nil {
 		s.durable.broken.Store(&err)
 		o := s.pebbleOptions()
 		o.ReadOnly = true
 		var err2 error
-		if db, err2 = pebble.Open(s.opts.Dir, o); err2 != nil {
+		if db, err2 = s.openPebble(o); err2 != nil {
 			panic(fmt.Sprintf("persistence: the store cannot be read any more: %v", errors.Join(err, err2)))
 		}
 	}
