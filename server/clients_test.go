@@ -219,7 +219,9 @@ func TestPanicCostsItsClientAlone(t *testing.T) {
 		r.blocked(1)
 		for _, call := range []string{"GET k", "LPUSH k a", "LPUSH q b"} {
 			c := dial()
-			c.raw(encode(strings.Fields(call)...) + encode("SET", "behind", "1"))
+			c.raw(encode("ECHO", "before") + encode(strings.Fields(call)...) + encode("SET", "behind", "1"))
+			c.next(`"before"`)
+			c.next("(error) ERR internal error")
 			c.ended()
 			if !r.log.has("panic in client") {
 				t.Errorf("%s: the panic is not logged", call)
@@ -234,7 +236,7 @@ func TestPanicCostsItsClientAlone(t *testing.T) {
 		c.want("MULTI", "OK")
 		c.want("SET k v", "QUEUED")
 		c.want("LPUSH l a", "QUEUED")
-		c.send("EXEC")
+		c.want("EXEC", "(error) ERR internal error")
 		c.ended()
 		other.want("DBSIZE", "(int) 2")
 		r.connected(2)

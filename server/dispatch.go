@@ -13,6 +13,7 @@ import (
 // journal's order is the order of effects; its reply is complete or an error.
 func (s *session) execute(argv [][]byte) {
 	mark := s.ctx.Reply.Len()
+	s.began = mark
 	cmd, sub := s.lookup(argv)
 	err := s.admit(cmd, sub, argv)
 	switch {

@@ -50,6 +50,7 @@ type session struct {
 	waiting  *waiter
 	paused   bool     // CLIENT PAUSE holds the call back that is in held
 	held     [][]byte // a copy, as the input moves and inline arguments were unquoted
+	began    int      // where the reply of the running call begins
 	closing  bool     // no more commands; close when the replies are written
 	locked   bool     // the transaction's locks are held
 	skipNext bool     // CLIENT REPLY SKIP was this very call
@@ -89,6 +90,8 @@ type endpoint interface {
 	// hangUp closes the connection; the owner notices. Any goroutine may call it.
 	hangUp()
 }
+
+var errPanic = errors.New("panic")
 
 var errQueryBuffer = errors.New("query buffer limit reached")
 
@@ -135,7 +138,8 @@ func (s *session) feed(n int) error {
 
 // run executes the complete commands of the input until one waits, the input
 // ends, or the client is to be closed. A panic is a bug of ours: it is logged
-// with its stack, and costs this client alone its connection.
+// with its stack, and costs this client alone its connection, behind the replies
+// to the calls before.
 func (s *session) run() (err error) {
 	s.lastTime = s.srv.clock.Now()
 	s.lastInput.Store(s.lastTime.UnixMilli())
@@ -146,7 +150,11 @@ func (s *session) run() (err error) {
 			// agrees, and who waited for it is served.
 			s.commit()
 			s.release()
-			err = errors.New("internal error")
+			s.ctx.Reply.Rewind(min(s.began, s.ctx.Reply.Len()))
+			text, _ := commands.Text(errPanic)
+			s.ctx.Reply.Error(text)
+			s.closing = true
+			err = s.flush()
 		}
 	}()
 	for !s.closing && s.waiting == nil {
