@@ -103,7 +103,7 @@ func (tx *Tx) Rename(from, to []byte) {
 func (tx *Tx) Move(key []byte, toDB int) bool {
 	hash := tx.s.Hash(key)
 	from := tx.db
-	t, i, ok := tx.find(hash, key)
+	t, _, ok := tx.find(hash, key)
 	if !ok {
 		return false
 	}
@@ -113,7 +113,7 @@ func (tx *Tx) Move(key []byte, toDB int) bool {
 	if exists {
 		return false
 	}
-	i = t.find(hash, key)
+	i := t.find(hash, key) // looking may have moved it
 	o, s, expire := tx.lift(t, i)
 	tx.delete(t, i, key)
 	tx.drop(key, toDB, o, s, expire)
