@@ -37,7 +37,7 @@ lint: ## gofmt, vet, staticcheck
 fuzz: ## every fuzz target for FUZZTIME (10s) each
 	@for p in $$($(GO) list ./...); do \
 	  for f in $$($(GO) test -list '^Fuzz' $$p | grep ^Fuzz); do \
-	    echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$p || exit 1; \
+	    echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $$p || exit 1; \
 	  done; done
 
 conformance: ## the command transcripts against vigil
