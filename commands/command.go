@@ -34,7 +34,6 @@ const (
 	MayReplicate                  // has effects to replicate without writing keys
 	NoAsyncLoading
 	NoMandatoryKeys
-	Unpausable // runs while clients are paused
 	LocksQueue // EXEC: locks the keys of the queued calls
 	LocksKeys  // holds its keys still without reading them for the client
 )

@@ -73,6 +73,7 @@ const (
 	ErrQueueTooLong     = WireError("ERR the transaction is too long")
 	ErrInternal         = WireError("ERR internal error")
 	ErrMaxClients       = WireError("ERR max number of clients reached")
+	ErrProtected        = WireError("DENIED the server is in protected mode: it has no password and answers only clients on its own machine. Set requirepass, or protected-mode no.")
 	ErrNumkeysNegative  = WireError("ERR Number of keys can't be negative")
 	ErrNumkeysTooMany   = WireError("ERR Number of keys can't be greater than number of args")
 	ErrNumkeys          = WireError("ERR numkeys should be greater than 0")

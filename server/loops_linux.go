@@ -5,6 +5,9 @@ import (
 	"runtime"
 )
 
+// pollingAPI is what INFO says of how clients are served.
+const pollingAPI = "epoll"
+
 // loops are the event loops of the sockets. A client stays with one of them.
 type loops struct {
 	all  []*loop

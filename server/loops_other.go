@@ -4,6 +4,9 @@ package server
 
 import "net"
 
+// pollingAPI is what INFO says of how clients are served.
+const pollingAPI = "goroutines"
+
 // loops are for Linux; elsewhere each client has a goroutine.
 type loops struct{}
 

@@ -136,10 +136,11 @@ func (srv *Server) accept(nc net.Conn) bool {
 	}
 	srv.workers.Add(1) // for the client; its transport takes it back
 	srv.mu.Unlock()
-	if srv.clients.count() >= srv.settings().maxClients {
+	remote, local, unix := addresses(nc)
+	if why := srv.refusal(remote, unix); why != "" {
 		srv.stats.rejectedClients.Add(1)
 		r := commands.NewReply(nil, 2)
-		r.Error(commands.ErrMaxClients)
+		r.Error(why)
 		nc.Write(r.Encoded())
 		nc.Close()
 		srv.workers.Done()
@@ -147,7 +148,6 @@ func (srv *Server) accept(nc net.Conn) bool {
 	}
 	srv.stats.connections.Add(1)
 	srv.tune(nc)
-	remote, local, unix := addresses(nc)
 	end, start := srv.transport(nc)
 	s := srv.newSession(end)
 	s.Addr, s.LocalAddr, s.Unix = remote, local, unix
@@ -157,6 +157,18 @@ func (srv *Server) accept(nc net.Conn) bool {
 	}
 	start(s)
 	return true
+}
+
+// refusal says why a client is not let in, or nothing if it is.
+func (srv *Server) refusal(remote string, unix bool) commands.WireError {
+	set := srv.settings()
+	switch {
+	case srv.clients.count() >= set.maxClients:
+		return commands.ErrMaxClients
+	case set.conf.ProtectedMode && set.password == "" && !unix && !isLoopback(remote):
+		return commands.ErrProtected
+	}
+	return ""
 }
 
 func (srv *Server) newSession(e endpoint) *session {
