@@ -2,12 +2,19 @@ package persistence
 
 import "slices"
 
-// OverMemory reports that keys and values take more than MaxMemory and that the
-// policy does not spill: commands that need memory are to be refused. Call
-// MakeRoom first.
+// spillFloor is the least memory that PolicySpill can work with: what is being
+// changed, and what the materialiser has under way, must fit.
+const spillFloor = 1 << 20
+
+// OverMemory reports that commands that need memory are to be refused: keys and
+// values take more than MaxMemory and the policy does not spill, or it does and
+// MaxMemory is below 1 MiB, which can hold nothing. Call MakeRoom first.
 func (s *Store) OverMemory() bool {
 	bound := s.maxMemory.Load()
-	return bound > 0 && Policy(s.policy.Load()) != PolicySpill && s.memory.Load() > bound
+	if Policy(s.policy.Load()) == PolicySpill {
+		return bound > 0 && bound < spillFloor
+	}
+	return bound > 0 && s.memory.Load() > bound
 }
 
 const (

@@ -184,3 +184,17 @@ func TestReadOfExpiredKeyDeletesIt(t *testing.T) {
 	})
 	closeStore(t, s)
 }
+
+func TestSpillBelowItsFloorRefusesWrites(t *testing.T) {
+	s := openMemory(t, Options{IdleAfter: -1})
+	defer closeStore(t, s)
+	for _, c := range []struct {
+		bound int64
+		over  bool
+	}{{0, false}, {1, true}, {spillFloor - 1, true}, {spillFloor, false}, {1 << 30, false}} {
+		s.SetMaxMemory(c.bound, PolicySpill, 5)
+		if got := s.OverMemory(); got != c.over {
+			t.Errorf("OverMemory with a limit of %d: got %v, want %v", c.bound, got, c.over)
+		}
+	}
+}

@@ -40,7 +40,8 @@ type Policy int
 
 const (
 	// PolicySpill drops the least recently used values from memory; they stay
-	// on disk and come back when they are asked for.
+	// on disk and come back when they are asked for. A MaxMemory below 1 MiB
+	// holds nothing: [Store.OverMemory] reports true then.
 	PolicySpill Policy = iota
 	// PolicyNoEviction deletes nothing; [Store.OverMemory] reports true and the
 	// server refuses commands that need memory.

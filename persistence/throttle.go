@@ -48,7 +48,7 @@ func over(n, bound int64) float64 {
 // as a part of an eighth of what is wanted, at most 1.
 func (s *Store) memoryExcess() float64 {
 	bound := s.maxMemory.Load()
-	if bound == 0 || Policy(s.policy.Load()) != PolicySpill {
+	if bound < spillFloor || Policy(s.policy.Load()) != PolicySpill {
 		return 0
 	}
 	return min(1, over(s.memory.Load(), bound+bound/16)*8)

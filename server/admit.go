@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/persistence"
 )
 
 // errPaused is the answer of admit when CLIENT PAUSE holds the command back.
@@ -52,11 +53,13 @@ func (s *session) admitWrite(cmd *commands.Command) error {
 }
 
 // crowded makes room in memory by the policy, and reports that there is none
-// and that nothing could be removed.
+// and that nothing could be removed. Where values spill, what left memory does
+// not help a limit that can hold nothing.
 func (srv *Server) crowded() bool {
 	before := srv.store.Memory()
 	srv.store.MakeRoom()
-	return srv.store.OverMemory() && srv.store.Memory() >= before
+	return srv.store.OverMemory() &&
+		(srv.store.Memory() >= before || srv.settings().policy == persistence.PolicySpill)
 }
 
 // effects are the flags of a call, for EXEC those of all that it runs.
