@@ -21,6 +21,7 @@ type object struct {
 	size   int              // bytes accounted for it
 	// whole: the disk has nothing of this value yet, or pages of another one.
 	whole bool
+	timed int32 // place in table.timed, counted from 1; 0: nothing of it expires
 	edit  *edit // open edit of the transaction that holds the shard
 }
 
@@ -168,6 +169,7 @@ func (t *table) hold(o *object) uint64 {
 		o.size += o.value.Size()
 	}
 	*t.mem += int64(o.size)
+	t.schedule(o)
 	if n := len(t.freed); n > 0 {
 		at := t.freed[n-1]
 		t.freed = t.freed[:n-1]
@@ -181,11 +183,12 @@ func (t *table) hold(o *object) uint64 {
 	return uint64(len(t.objects) - 1)
 }
 
-// resized brings the account of an object up to date with its value.
+// resized brings the accounts of an object up to date with its changed value.
 func (t *table) resized(o *object) {
 	size := len(o.key) + objectOverhead + o.value.Size()
 	*t.mem += int64(size - o.size)
 	o.size = size
+	t.schedule(o)
 }
 
 // free releases the record or object of a meta word.
@@ -193,6 +196,7 @@ func (t *table) free(meta uint64) {
 	at := meta & locationMask
 	if meta&metaObject != 0 {
 		*t.mem -= int64(t.objects[at].size)
+		t.unschedule(t.objects[at])
 		t.objects[at] = nil
 		t.freed = append(t.freed, uint32(at))
 		return

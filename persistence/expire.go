@@ -14,7 +14,7 @@ import (
 
 // A key whose time is over is deleted when it is next looked at. The cycle finds
 // those that nobody looks at: it walks the tables that have such keys, a piece at
-// each call, and more slowly the disk.
+// each call, and more slowly the disk. It also deletes fields whose time is over.
 
 // sweeper is where the cycle goes on.
 type sweeper struct {
@@ -37,8 +37,8 @@ const (
 	sweepHeads    = 200 // heads on disk looked at in one call
 )
 
-// ExpireCycle deletes keys whose time is over at now (unix ms) and returns how
-// many. It stops after about budget, or when it has seen everything once, and goes
+// ExpireCycle deletes keys, and fields of values in memory, whose time is over at
+// now (unix ms) and returns how many keys. It stops after about budget, or when it has seen everything once, and goes
 // on from there at the next call.
 func (s *Store) ExpireCycle(now int64, budget time.Duration) (expired int) {
 	w := &s.sweeper
@@ -75,7 +75,13 @@ func (s *Store) expireSome(w *sweeper, now, left int64) (expired int, cost int64
 	sh.mu.Lock()
 	defer s.unlockShard(sh)
 	t := sh.tables[w.db]
-	if t == nil || t.ttls == 0 {
+	if t == nil || t.ttls == 0 && len(t.timed) == 0 {
+		return 0, 1, true
+	}
+	if n := s.expireFields(t, w.db, now, holdExpired); n > 0 {
+		return 0, 1 + expiredCost(n), false
+	}
+	if t.ttls == 0 {
 		return 0, 1, true
 	}
 	limit := min(left, holdSlots)

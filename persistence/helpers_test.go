@@ -18,6 +18,7 @@ type kindOf = structures.Kind
 
 var testDecoders = map[structures.Kind]Decoder{
 	structures.KindList: func(head []byte) (structures.Value, error) { return structures.DecodeList(head) },
+	structures.KindHash: func(head []byte) (structures.Value, error) { return structures.DecodeHash(head, 1) },
 }
 
 func openMemory(t testing.TB, o Options) *Store {

@@ -61,7 +61,7 @@ func (p Policy) lfu() bool { return p == PolicyAllKeysLFU || p == PolicyVolatile
 // volatile reports that only keys with an expiry may go.
 func (p Policy) volatile() bool { return p >= PolicyVolatileLRU }
 
-// Event tells why a key went without a command that deletes it.
+// Event tells why a key went, or changed, without a command that asks for it.
 type Event int
 
 const (
@@ -69,6 +69,11 @@ const (
 	EventExpired Event = iota
 	// EventEvicted: it gave room under one of the deleting policies.
 	EventEvicted
+	// EventFieldExpired: the time of some of its fields had come. It may still
+	// be there.
+	EventFieldExpired
+	// EventEmptied: it went because its last field expired.
+	EventEmptied
 )
 
 // Levels for Options.Logf.

@@ -4,7 +4,7 @@ import "sync/atomic"
 
 // counters only grow.
 type counters struct {
-	faults, expired, evicted, spilled, materialised atomic.Int64
+	faults, expired, expiredFields, evicted, spilled, materialised atomic.Int64
 }
 
 // Stats are numbers for INFO.
@@ -20,9 +20,11 @@ type Stats struct {
 	Materialised int64 // values written under their own keys
 	Faults       int64 // keys read from disk because a command wanted them
 	Expired      int64
-	Evicted      int64 // deleted to make room
-	Spilled      int64 // dropped from memory to make room
-	ColdTables   int   // tables that have keys on disk only
+	// ExpiredFields went by ExpireCycle, not because a command found them.
+	ExpiredFields int64
+	Evicted       int64 // deleted to make room
+	Spilled       int64 // dropped from memory to make room
+	ColdTables    int   // tables that have keys on disk only
 
 	DiskBytes         uint64 // files of the store
 	CompactionDebt    uint64 // bytes that Pebble has yet to compact
@@ -44,7 +46,7 @@ func (s *Store) Stats() Stats {
 		LSN: s.journal.newest.Load(), Synced: s.Synced(), Trimmed: s.trimmed.Load(),
 		JournalBytes: s.log.bytes.Load(), PendingBytes: s.journal.pending.Load(), Memory: s.Memory(),
 		Materialised: s.stats.materialised.Load(), Faults: s.stats.faults.Load(),
-		Expired: s.stats.expired.Load(), Evicted: s.stats.evicted.Load(), Spilled: s.stats.spilled.Load(),
+		Expired: s.stats.expired.Load(), ExpiredFields: s.stats.expiredFields.Load(), Evicted: s.stats.evicted.Load(), Spilled: s.stats.spilled.Load(),
 		ColdTables: s.stats.cold(s),
 		DiskBytes:  m.DiskSpaceUsage(), CompactionDebt: m.Compact.EstimatedDebt,
 		CacheHits: m.BlockCache.Hits, CacheMisses: m.BlockCache.Misses,

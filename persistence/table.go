@@ -50,6 +50,7 @@ type table struct {
 	arena    arena
 	objects  []*object // index 0 is never used
 	freed    []uint32  // free indexes of objects
+	timed    timetable // objects of which parts expire
 
 	mem     *int64 // the shard's account of bytes
 	scratch []byte // for keys of the disk
@@ -252,5 +253,5 @@ func (t *table) drop() {
 	}
 	t.unmap()
 	t.arena.releaseAll()
-	t.slots, t.objects, t.freed, t.used = nil, nil, nil, 0
+	t.slots, t.objects, t.freed, t.timed, t.used = nil, nil, nil, nil, 0
 }

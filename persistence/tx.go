@@ -17,6 +17,10 @@ type Tx struct {
 	OnChange func(db int, key []byte)
 	// NoTouch keeps reads from refreshing the time of last use.
 	NoTouch bool
+	// KeepExpired makes keys whose time is over look absent without deleting
+	// them, for commands that only read while nothing may change (CLIENT PAUSE).
+	// Under it no key may be made.
+	KeepExpired bool
 
 	s      *Store
 	db     int
@@ -133,6 +137,9 @@ func (tx *Tx) locate(hash uint64, key []byte) (*table, int) {
 		return t, i
 	}
 	if meta&metaTTL != 0 && t.expire(meta) <= tx.now {
+		if tx.KeepExpired {
+			return t, -1
+		}
 		return t, tx.expired(t, i, hash, key)
 	}
 	if o := t.object(meta); o != nil && o.edit != nil && o.edit.recorded() {

@@ -105,6 +105,7 @@ func (s *session) lock(cmd *commands.Command) {
 	}
 	s.tx.Select(s.DB())
 	s.tx.NoTouch = s.Has(commands.ClientNoTouch)
+	s.tx.KeepExpired = s.srv.pause.active() && s.effects(cmd)&commands.Write == 0
 	s.tx.OnChange = nil
 	if w.any() || s.srv.watches.any() {
 		s.tx.OnChange = s.changed

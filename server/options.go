@@ -115,5 +115,9 @@ func (srv *Server) storeEvent(ev persistence.Event, db int, key []byte) {
 	case persistence.EventEvicted:
 		srv.stats.evicted.Add(1)
 		srv.notify(commands.EventEvicted, "evicted", db, key)
+	case persistence.EventFieldExpired:
+		srv.notify(commands.EventHash, "hexpired", db, key)
+	case persistence.EventEmptied:
+		srv.notify(commands.EventGeneric, "del", db, key)
 	}
 }

@@ -1,0 +1,123 @@
+package persistence
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/vigildb/vigil/structures"
+)
+
+// setField sets a field of a hash that expires at ms, never if that is 0.
+func setField(tx *Tx, key, field string, ms int64) {
+	h, ch, _, err := Edit(tx, []byte(key), func() *structures.Hash { return structures.NewHash(1) })
+	if err != nil {
+		panic(err)
+	}
+	h.Set(ch, []byte(field), []byte("v"))
+	if ms != 0 {
+		h.ExpireAt(ch, []byte(field), ms)
+	}
+}
+
+func TestExpireCycleDeletesFieldsThatNobodyLooksAt(t *testing.T) {
+	const hashes, fields = 300, 10
+	var events []string
+	mem := vfs.NewMem()
+	o := Options{FS: mem, IdleAfter: -1, OnEvent: func(ev Event, db int, key []byte) {
+		events = append(events, fmt.Sprint(ev, db, string(key)))
+	}}
+	s := openMemory(t, o)
+	all(s, 1, func(tx *Tx) {
+		tx.Select(2)
+		for i := range hashes {
+			for f := range fields {
+				setField(tx, fmt.Sprint("h", i), fmt.Sprint("f", f), int64(100+f))
+			}
+		}
+		setField(tx, "mixed", "stays", 0)
+		setField(tx, "mixed", "goes", 100)
+		setField(tx, "later", "f", 1000)
+	})
+	left := func(want int) {
+		t.Helper()
+		all(s, 1, func(tx *Tx) {
+			tx.Select(2)
+			n := 0
+			tx.Keys(func(key []byte) bool {
+				h, _, _ := View[*structures.Hash](tx, slices.Clone(key))
+				n += h.Len()
+				return true
+			})
+			if n != want {
+				t.Errorf("fields: got %d, want %d", n, want)
+			}
+		})
+	}
+	s.ExpireCycle(99, 1e8)
+	left(hashes*fields + 3)
+	s.ExpireCycle(104, 1e8)
+	left(hashes*fields/2 + 2)
+	if want := fmt.Sprint(EventFieldExpired, 2, "mixed"); !slices.Contains(events, want) || len(events) != hashes+1 {
+		t.Errorf("got %d events, want %d", len(events), hashes+1)
+	}
+	events = nil
+	if st := s.Stats(); st.ExpiredFields != hashes*fields/2+1 {
+		t.Errorf("ExpiredFields: got %d, want %d", st.ExpiredFields, hashes*fields/2+1)
+	}
+	closeStore(t, s)
+
+	s = openMemory(t, o)
+	defer func() { closeStore(t, s) }()
+	left(hashes*fields/2 + 2)
+	s.ExpireCycle(200, 1e8)
+	left(2)
+	first := slices.Index(events, fmt.Sprint(EventFieldExpired, 2, "h0"))
+	if last := slices.Index(events, fmt.Sprint(EventEmptied, 2, "h0")); first < 0 || last < first || len(events) != 2*hashes {
+		t.Errorf("got %d events, of h0 at %d and %d", len(events), first, last)
+	}
+	all(s, 200, func(tx *Tx) {
+		tx.Select(2)
+		if n := tx.DBSize(2); n != 2 {
+			t.Errorf("DBSize: got %d, want 2", n)
+		}
+		tx.Delete([]byte("later"))
+	})
+	for i := range s.shards {
+		for _, tb := range s.shards[i].tables {
+			if tb != nil && len(tb.timed) != 0 {
+				t.Errorf("shard %d still has %d timed values", i, len(tb.timed))
+			}
+		}
+	}
+}
+
+func TestKeptExpiredKeyLooksAbsentAndStays(t *testing.T) {
+	s := openMemory(t, Options{})
+	defer closeStore(t, s)
+	key := []byte("k")
+	all(s, 1, func(tx *Tx) { tx.SetString(key, []byte("v"), 10) })
+	tx := s.NewTx()
+	look := func(keep bool) (lsn uint64) {
+		var set Shards
+		set.AddAll()
+		tx.Lock(&set, 10)
+		defer tx.Unlock()
+		tx.KeepExpired = keep
+		if _, ok, err := tx.String(key); ok || err != nil {
+			t.Errorf("String, keep %v: got %v, %v", keep, ok, err)
+		}
+		if tx.Kind(key) != structures.KindNone {
+			t.Errorf("Kind, keep %v: it is there", keep)
+		}
+		return tx.Commit()
+	}
+	if lsn := look(true); lsn != 0 || s.Stats().Expired != 0 {
+		t.Errorf("a kept key was deleted by record %d", lsn)
+	}
+	if lsn := look(false); lsn == 0 || s.Stats().Expired != 1 {
+		t.Error("the key was not deleted afterwards")
+	}
+}
