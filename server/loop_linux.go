@@ -3,6 +3,7 @@ package server
 import (
 	"fmt"
 	"net"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -26,7 +27,8 @@ type loop struct {
 	unsure []*loopConn         // wait for the journal; the owner's
 	buf    []byte              // for reads of clients that have nothing unread
 
-	asleep atomic.Bool // the owner is, or is about to be, in a blocking epoll_wait
+	asleep   atomic.Bool // the owner is, or is about to be, in a blocking epoll_wait
+	patience int         // shortSleep, or 0 if the owner would sleep on the only processor
 
 	waits   chan uint64 // positions of the journal to wait for; one fits, the owner asks again
 	waiting bool        // the waiter has a position and has not answered; the owner's
@@ -72,6 +74,9 @@ func newLoop(srv *Server) (*loop, error) {
 	}
 	l := &loop{srv: srv, epoll: epoll, wakeup: int(wakeup), conns: map[int32]*loopConn{},
 		buf: make([]byte, loopRead), waits: make(chan uint64, 1)}
+	if runtime.GOMAXPROCS(0) > 1 {
+		l.patience = shortSleep
+	}
 	if err := l.control(syscall.EPOLL_CTL_ADD, l.wakeup, syscall.EPOLLIN); err != nil {
 		l.free()
 		return nil, fmt.Errorf("epoll: %w", err)
@@ -169,27 +174,41 @@ func (l *loop) ended() bool {
 	return l.over
 }
 
-// poll asks for events. It sleeps only if there are none and nobody has woken
-// the loop since it said that it would.
+// shortSleep is how many milliseconds the owner sleeps without telling the
+// scheduler. Under load the next event comes sooner, and handing the processor
+// over and taking it back costs more than the sleep. The runtime can still stop
+// the world: its signal ends the sleep.
+const shortSleep = 1
+
+// poll waits for events, unless somebody has something for the loop.
 func (l *loop) poll(events []syscall.EpollEvent) int {
-	n, _, errno := syscall.RawSyscall6(syscall.SYS_EPOLL_PWAIT, uintptr(l.epoll),
-		uintptr(unsafe.Pointer(&events[0])), uintptr(len(events)), 0, 0, 0)
-	if errno == 0 && n > 0 {
-		return int(n)
-	}
 	l.asleep.Store(true)
 	defer l.asleep.Store(false)
-	l.mu.Lock()
-	busy := len(l.added)+len(l.woken) > 0 || l.waited
-	l.mu.Unlock()
-	if busy || l.srv.done.Err() != nil && len(l.conns) == 0 {
+	millis := 0
+	if !l.busy() {
+		millis = l.patience
+	}
+	n, _, errno := syscall.RawSyscall6(syscall.SYS_EPOLL_PWAIT, uintptr(l.epoll),
+		uintptr(unsafe.Pointer(&events[0])), uintptr(len(events)), uintptr(millis), 0, 0)
+	switch {
+	case errno != 0: // interrupted
 		return 0
+	case n > 0 || l.busy():
+		return int(n)
 	}
 	m, err := syscall.EpollWait(l.epoll, events, -1)
 	if err != nil {
 		return 0 // interrupted
 	}
 	return m
+}
+
+// busy reports that there is something to do that is no event. It is asked
+// after asleep was set, so that who comes later ends the sleep.
+func (l *loop) busy() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.added)+len(l.woken) > 0 || l.waited || l.srv.done.Err() != nil && len(l.conns) == 0
 }
 
 func (l *loop) drain() {
