@@ -8,7 +8,7 @@ import (
 func networkRows() []directive {
 	return []directive{
 		{name: "port", kind: integer(0, 65535), def: "6379",
-			doc: "TCP port to listen on; 0 for none.",
+			doc: "TCP port to listen on; 0 for any that is free. For none, give `bind \"\"`.",
 			set: func(s *Settings, v value) { s.Port = int(v.n) }},
 		{name: "bind", kind: addresses(), def: "127.0.0.1 -::1",
 			doc: "Addresses to listen on; one behind a minus sign may be missing.",
@@ -118,8 +118,8 @@ func diskRows() []directive {
 		{name: "dbfilename", kind: text(fileName("dbfilename", "filename", true)), def: "dump.rdb", flags: protected,
 			doc: "Name of the snapshot that SAVE and BGSAVE write.",
 			set: func(s *Settings, v value) { s.DBFilename = v.text }},
-		{name: "save", kind: savePoints(), def: "3600 1 300 100 60 10000",
-			doc: "When to write snapshots by itself.",
+		{name: "save", kind: savePoints(), def: "",
+			doc: "When to write snapshots by itself; durability does not need them.",
 			set: func(s *Settings, v value) { s.Save = v.save }},
 		{name: "appendonly", kind: yesNo(), def: "no", flags: notLoading,
 			doc: "Journal every write, so that a crash loses at most what appendfsync allows.",
