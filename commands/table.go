@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Table finds commands by name. It is read-only once made.
+// Table finds commands by name. It is read-only once made and renamed.
 type Table struct {
 	byName map[string]*Command // lower case, containers and plain commands
 	subs   map[string]*Command // "client|list"
@@ -95,6 +95,7 @@ func (t *Table) Lookup(argv [][]byte) (c *Command, sub bool) {
 	if c == nil || len(c.subs) == 0 || len(argv) < 2 {
 		return c, false
 	}
+	n = copy(buf[:], c.fullname) // not what it was called by: it may be renamed
 	buf[n] = '|'
 	m := lower(buf[n+1:n+maxName], argv[1])
 	if s := t.subs[string(buf[:n+1+m])]; s != nil && m > 0 {
@@ -110,6 +111,30 @@ func (t *Table) Find(name string) *Command {
 		return c
 	}
 	return t.subs[name]
+}
+
+// Rename makes a command callable by another name only, or by none if to is
+// empty. Rows keep their names, and so do statistics and COMMAND. It fails if
+// there is no such command, if the new name belongs to another one, or if it is
+// too long. It must not be called once the table is in use.
+func (t *Table) Rename(from, to string) error {
+	from, to = strings.ToLower(from), strings.ToLower(to)
+	c := t.byName[from]
+	switch {
+	case c == nil:
+		return fmt.Errorf("rename-command %s: no such command", from)
+	case to == from:
+		return nil
+	case t.byName[to] != nil:
+		return fmt.Errorf("rename-command %s: there is a command %s already", from, to)
+	case len(to) >= maxName:
+		return fmt.Errorf("rename-command %s: the new name is too long", from)
+	}
+	delete(t.byName, from)
+	if to != "" {
+		t.byName[to] = c
+	}
+	return nil
 }
 
 // All lists every row, containers before their subcommands.

@@ -120,3 +120,36 @@ func TestKeysAreFoundWhereTheRowSays(t *testing.T) {
 		}
 	}
 }
+
+func TestRenamedCommandIsFoundByItsNewNameOnly(t *testing.T) {
+	table, err := NewTable(All())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []struct {
+		from, to string
+		fails    bool
+	}{
+		{"CONFIG", "Secret", false}, {"flushall", "", false}, {"get", "get", false},
+		{"nosuch", "x", true}, {"set", "get", true}, {"set", strings.Repeat("x", maxName), true}, {"flushall", "x", true},
+	} {
+		if err := table.Rename(r.from, r.to); (err != nil) != r.fails {
+			t.Errorf("rename %s to %q: got %v, want an error: %v", r.from, r.to, err, r.fails)
+		}
+	}
+	for call, want := range map[string]string{
+		"config GET": "", "secret GET": "CONFIG GET", "SECRET": "CONFIG", "flushall": "", "get": "GET", "set": "SET",
+	} {
+		var argv [][]byte
+		for _, w := range strings.Fields(call) {
+			argv = append(argv, []byte(w))
+		}
+		got := ""
+		if c, _ := table.Lookup(argv); c != nil {
+			got = c.Name
+		}
+		if got != want {
+			t.Errorf("%s: got %q, want %q", call, got, want)
+		}
+	}
+}

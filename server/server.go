@@ -75,6 +75,11 @@ func Open(o Options) (*Server, error) {
 	srv.done, srv.stop = context.WithCancel(context.Background())
 	srv.stats.open(table)
 	srv.configure()
+	for _, r := range srv.settings().conf.Renames {
+		if err := table.Rename(r.From, r.To); err != nil {
+			return nil, err
+		}
+	}
 	if srv.store, err = persistence.Open(srv.storeOptions()); err != nil {
 		return nil, err
 	}
