@@ -84,11 +84,9 @@ func logFile(path string, stdout io.Writer) (io.Writer, error) {
 // serve runs the server until a signal or SHUTDOWN ends it.
 func serve(config *conf.Config, log *slog.Logger, signals <-chan os.Signal) error {
 	log.Info(fmt.Sprintf("vigil %s is starting, PID: %d", server.Version, os.Getpid()))
-	for _, w := range config.Warnings() {
+	set := config.Settings()
+	for _, w := range append(config.Warnings(), warnings(set)...) {
 		log.Warn(w)
-	}
-	if err := os.MkdirAll(config.Settings().Dir, 0o755); err != nil {
-		return fmt.Errorf("make the directory of the store: %w", err)
 	}
 	srv, err := server.Open(server.Options{Config: config, Log: log})
 	if err != nil {
@@ -101,13 +99,16 @@ func serve(config *conf.Config, log *slog.Logger, signals <-chan os.Signal) erro
 	for _, a := range addrs {
 		log.Info("listening on " + describe(a))
 	}
+	defer writePidFile(set.PidFile, log)()
 	log.Info("Ready to accept connections")
+	notifySupervisor(set, "READY=1", log)
 	select {
 	case s := <-signals:
 		log.Warn(fmt.Sprintf("Received %v, shutting down; a second signal forces it", s))
 	case <-srv.ShutdownRequested():
 		log.Warn("User requested shutdown...")
 	}
+	notifySupervisor(set, "STOPPING=1", log)
 	go func() {
 		// Ends with the process: a second signal does not wait for the store.
 		<-signals

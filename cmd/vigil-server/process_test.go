@@ -217,3 +217,40 @@ func TestMisspeltDirectiveNamesTheNearest(t *testing.T) {
 		t.Errorf("--maxmemry: %v\n%s", err, out)
 	}
 }
+
+func TestPidFileIsThereWhileTheServerRuns(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "vigil.pid")
+	p := launch(t, "--dir", t.TempDir(), "--pidfile", path, "--daemonize", "yes")
+	text, err := os.ReadFile(path)
+	if want := fmt.Sprintln(p.cmd.Process.Pid); err != nil || string(text) != want {
+		t.Errorf("the file holds %q (%v), want %q", text, err, want)
+	}
+	p.signal(t, syscall.SIGINT)
+	if err := p.wait(); err != nil {
+		t.Errorf("exit after SIGINT: %v", err)
+	}
+	if _, err := os.Stat(path); !os.IsNotExist(err) {
+		t.Errorf("the file is still there: %v", err)
+	}
+	if !strings.Contains(p.out.String(), "daemonize yes: ") {
+		t.Errorf("no warning of daemonize in the log:\n%s", p.out)
+	}
+}
+
+func TestSystemdIsToldThatTheServerIsReady(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "notify")
+	l, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	t.Setenv("NOTIFY_SOCKET", path)
+	launch(t, "--dir", dir, "--supervised", "systemd")
+	l.SetReadDeadline(time.Now().Add(10 * time.Second))
+	buf := make([]byte, 64)
+	n, err := l.Read(buf)
+	if err != nil || string(buf[:n]) != "READY=1" {
+		t.Errorf("got %q, %v", buf[:n], err)
+	}
+}
