@@ -142,8 +142,8 @@ func (l *loader) finish() {
 	c := l.c
 	for i := range c.rows {
 		r := &c.rows[i]
-		if r.set == nil && l.seen[i] && c.mu.values[i].text != r.def {
-			c.warnings = append(c.warnings, fmt.Sprintf("directive '%s' has no meaning in vigil and is ignored", r.name))
+		if (r.set == nil || r.flags&inert != 0) && l.seen[i] && c.mu.values[i].text != r.def {
+			l.ignored(r.name)
 		}
 	}
 	c.settings.Store(c.buildLocked())
@@ -220,6 +220,7 @@ func (l *loader) special(name string, words []string, depth int) error {
 		l.c.mu.renames = append(l.c.mu.renames, Rename{From: words[0], To: words[1]})
 	case name == "user" && len(words) >= 1:
 		l.c.mu.users = append(l.c.mu.users, words)
+		l.c.warnings = append(l.c.warnings, fmt.Sprintf("user %s is not declared: vigil has the default user only, with requirepass", words[0]))
 	case name == "loadmodule" && len(words) >= 1:
 		l.ignored("loadmodule")
 	case name == "list-max-ziplist-entries" || name == "list-max-ziplist-value" || name == "lua-replicate-commands":

@@ -72,8 +72,10 @@ func TestFileSetsDirectives(t *testing.T) {
 		}
 	}
 	want := []string{
+		"user alice is not declared: vigil has the default user only, with requirepass",
 		"directive 'loadmodule' has no meaning in vigil and is ignored",
 		"directive 'bf-error.rate' has no meaning in vigil and is ignored",
+		"directive 'shutdown-on-sigint' has no meaning in vigil and is ignored",
 		"directive 'active-defrag-cycle-max' has no meaning in vigil and is ignored",
 	}
 	if !slices.Equal(c.Warnings(), want) {

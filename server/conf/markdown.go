@@ -23,6 +23,8 @@ In a file, ` + "`include path`" + ` reads another file, or all that a pattern ma
 CONFIG GET shows every directive, CONFIG SET changes those that are not marked
 *fixed*, several at once or none, and CONFIG REWRITE writes the file anew.
 Those marked *guarded* can be set only as ` + "`enable-protected-configs`" + ` allows.
+Those marked *no effect* are checked and kept, but nothing looks at them yet; a
+warning is logged when a file or an option asks for anything but the default.
 `)
 	all := sections()
 	for _, s := range all[:len(all)-1] {
@@ -40,6 +42,9 @@ Those marked *guarded* can be set only as ` + "`enable-protected-configs`" + ` a
 			if r.flags&protected != 0 {
 				meaning += " *Guarded.*"
 			}
+			if r.flags&inert != 0 {
+				meaning += " *No effect.*"
+			}
 			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", name, r.kind.title, shownDefault(r.def), meaning)
 		}
 	}
@@ -50,7 +55,7 @@ Those marked *guarded* can be set only as ` + "`enable-protected-configs`" + ` a
 |---|---|
 | ` + "`include path`" + ` | Reads another file; a pattern may match none. |
 | ` + "`rename-command name new-name`" + ` | Renames a command; ` + "`\"\"`" + ` removes it. |
-| ` + "`user name rules ...`" + ` | Declares a user as ACL SETUSER does. |
+| ` + "`user name rules ...`" + ` | Is checked for its form and kept, with a warning: there is the default user only. |
 
 ## ` + all[len(all)-1].title + `
 

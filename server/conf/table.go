@@ -10,6 +10,7 @@ const (
 	hidden                       // CONFIG GET shows it only under its full name
 	notLoading                   // CONFIG SET is refused while data is loaded
 	always                       // CONFIG REWRITE writes it even at its default
+	inert                        // checked and kept, but nothing looks at it
 )
 
 // directive is one row of the table.
