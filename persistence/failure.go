@@ -22,6 +22,9 @@ func (s *Store) WriteError() error {
 	if err := s.brokenErr(); err != nil {
 		return err
 	}
+	if s.journal.pending.Load() > maxStuck {
+		return ErrStuck
+	}
 	if p := s.durable.background.Load(); p != nil {
 		return *p
 	}

@@ -14,6 +14,9 @@ var (
 	ErrLocked = errors.New("persistence: directory is in use by another process")
 	// ErrVersion is returned by Open for a store that a newer version wrote.
 	ErrVersion = errors.New("persistence: store has a newer format")
+	// ErrStuck is returned by WriteError while the disk takes the journal so
+	// slowly that 1 GiB of it waits in memory.
+	ErrStuck = errors.New("persistence: the disk does not take the journal")
 	// ErrClosed is returned by calls that need the disk after Close.
 	ErrClosed = errors.New("persistence: store is closed")
 	// ErrCorrupt is returned when bytes on disk do not decode or fail their

@@ -6,29 +6,37 @@ const (
 	// maxPending is how much of the journal may wait in memory for Pebble before
 	// writers are slowed.
 	maxPending = 16 << 20
-	// maxDelay is the longest that one write waits.
+	// maxDelay is how long one call waits when a bound is exceeded twofold.
 	maxDelay = 5 * time.Millisecond
+	// stuckDelay is the longest wait, for a disk that hangs: what waits for it
+	// takes memory. Beyond maxStuck [Store.WriteError] tells of it.
+	stuckDelay = 50 * time.Millisecond
+	maxStuck   = 1 << 30
 )
 
-// Throttle slows a writer down when the journal grows faster than it is written
+// Throttle slows writers down when the journal grows faster than it is written
 // or materialised, or when memory cannot be freed as fast as it fills. The
-// server calls it after a write, without locks. It costs nothing while all is
-// well, and never takes longer than a few milliseconds: the bounds are reached
-// gently, because the delay grows with the excess.
+// server calls it after writes, without locks; one call may stand for the writes
+// of many clients. It costs nothing while all is well, and takes a few
+// milliseconds else: the bounds are reached gently, because the delay grows with
+// the excess. Only while the disk takes nothing at all it is up to 50 ms.
 func (s *Store) Throttle() {
+	pending := s.journal.pending.Load()
+	stuck := over(pending, maxPending)
+	delay := time.Duration(stuck * stuck * float64(maxDelay))
 	excess := max(
-		over(s.journal.pending.Load(), maxPending),
 		over(s.log.bytes.Load(), s.opts.JournalBound+s.opts.JournalBound/2),
 		s.memoryExcess())
-	if excess == 0 {
+	delay = max(min(delay, stuckDelay), time.Duration(min(1, excess)*float64(maxDelay)))
+	if delay == 0 {
 		return
 	}
-	if s.journal.pending.Load() > maxPending {
+	if pending > maxPending {
 		s.journal.signal()
 	} else {
 		s.materialiser.signal()
 	}
-	wait := time.NewTimer(time.Duration(excess * float64(maxDelay)))
+	wait := time.NewTimer(delay)
 	defer wait.Stop()
 	select {
 	case <-wait.C:
@@ -36,20 +44,17 @@ func (s *Store) Throttle() {
 	}
 }
 
-// over is by how much n exceeds bound, as a part of bound, at most 1.
+// over is by how much n exceeds bound, as a part of bound.
 func over(n, bound int64) float64 {
-	if n <= bound {
-		return 0
-	}
-	return min(1, float64(n-bound)/float64(bound))
+	return float64(max(0, n-bound)) / float64(bound)
 }
 
 // memoryExcess is how much more memory than wanted is in use under PolicySpill,
-// as a part of an eighth of what is wanted, at most 1.
+// as a part of an eighth of what is wanted.
 func (s *Store) memoryExcess() float64 {
 	bound := s.maxMemory.Load()
 	if bound < spillFloor || Policy(s.policy.Load()) != PolicySpill {
 		return 0
 	}
-	return min(1, over(s.memory.Load(), bound+bound/16)*8)
+	return over(s.memory.Load(), bound+bound/16) * 8
 }

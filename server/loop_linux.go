@@ -27,6 +27,8 @@ type loop struct {
 	unsure []*loopConn         // wait for the journal; the owner's
 	buf    []byte              // for reads of clients that have nothing unread
 
+	wrote bool // changes were settled in this round; the owner's
+
 	asleep   atomic.Bool // the owner is, or is about to be, in a blocking epoll_wait
 	patience int         // shortSleep, or 0 if the owner would sleep on the only processor
 
@@ -160,8 +162,16 @@ func (l *loop) run() {
 		}
 		l.resumeWoken()
 		l.settleUnsure()
+		if l.wrote {
+			// Once for all clients: each of them waits while one does.
+			l.wrote = false
+			l.srv.store.Throttle()
+		}
 	}
 }
+
+// noteWrite is what its sessions tell of writes.
+func (l *loop) noteWrite() { l.wrote = true }
 
 // ended reports that the server is closed and no client is left or coming.
 func (l *loop) ended() bool {

@@ -50,7 +50,7 @@ func (srv *Server) transport(nc net.Conn) (endpoint, func(*session)) {
 		srv.loops.next++
 		srv.mu.Unlock()
 		if c, ok := l.adopt(nc); ok {
-			return c, func(s *session) { c.s = s; l.start(c) }
+			return c, func(s *session) { c.s, s.written = s, l.noteWrite; l.start(c) }
 		}
 	}
 	return srv.goroutineTransport(nc)

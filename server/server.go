@@ -177,7 +177,7 @@ func (srv *Server) refusal(remote string, unix bool) commands.WireError {
 }
 
 func (srv *Server) newSession(e endpoint) *session {
-	s := &session{srv: srv, end: e, tx: srv.store.NewTx()}
+	s := &session{srv: srv, end: e, tx: srv.store.NewTx(), written: srv.store.Throttle}
 	s.ID = srv.clients.nextID()
 	s.Created = srv.clock.Now().UnixMilli()
 	s.lastInput.Store(s.Created)

@@ -32,6 +32,9 @@ type session struct {
 	commands.Client
 	srv *Server
 	end endpoint
+	// written is called when changes of the client were settled: it slows the
+	// transport down if the store needs that.
+	written func()
 
 	in     []byte // received, from readAt on not consumed yet
 	readAt int
@@ -300,7 +303,7 @@ func (s *session) settle() (bool, error) {
 		}
 	}
 	s.wrote, s.lsn = max(s.wrote, s.lsn), 0
-	s.srv.store.Throttle()
+	s.written()
 	return true, nil
 }
 
