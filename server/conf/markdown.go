@@ -30,22 +30,7 @@ warning is logged when a file or an option asks for anything but the default.
 	for _, s := range all[:len(all)-1] {
 		fmt.Fprintf(&b, "\n## %s\n\n| directive | value | default | meaning |\n|---|---|---|---|\n", s.title)
 		for i := range s.rows {
-			r := &s.rows[i]
-			name := "`" + r.name + "`"
-			if r.alias != "" {
-				name += " (also `" + r.alias + "`)"
-			}
-			meaning := r.doc
-			if r.flags&immutable != 0 {
-				meaning += " *Fixed.*"
-			}
-			if r.flags&protected != 0 {
-				meaning += " *Guarded.*"
-			}
-			if r.flags&inert != 0 {
-				meaning += " *No effect.*"
-			}
-			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", name, r.kind.title, shownDefault(r.def), meaning)
+			b.WriteString(s.rows[i].markdown())
 		}
 	}
 	b.WriteString(`
@@ -69,6 +54,25 @@ of modules, which have a dot in their name.
 		fmt.Fprintf(&b, "- `%s`\n", r.name)
 	}
 	return b.String()
+}
+
+// markdown is the directive's line of the table.
+func (r *directive) markdown() string {
+	name := "`" + r.name + "`"
+	if r.alias != "" {
+		name += " (also `" + r.alias + "`)"
+	}
+	meaning := r.doc
+	if r.flags&immutable != 0 {
+		meaning += " *Fixed.*"
+	}
+	if r.flags&protected != 0 {
+		meaning += " *Guarded.*"
+	}
+	if r.flags&inert != 0 {
+		meaning += " *No effect.*"
+	}
+	return fmt.Sprintf("| %s | %s | %s | %s |\n", name, r.kind.title, shownDefault(r.def), meaning)
 }
 
 func shownDefault(text string) string {
