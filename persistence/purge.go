@@ -99,6 +99,11 @@ func (s *Store) purgeRange(r physRange) error {
 	if err := s.apply(b, pebble.Sync); err != nil {
 		return fmt.Errorf("purge databases: %w", err)
 	}
+	// Pebble drops the tables only once it has a table that says so, and it would
+	// keep the deletion in its memtable until others fill that.
+	if _, err := s.db.AsyncFlush(); err != nil {
+		return fmt.Errorf("purge databases: %w", err)
+	}
 	return nil
 }
 
