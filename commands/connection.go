@@ -1,5 +1,7 @@
 package commands
 
+import "math"
+
 // sessionFlags are those of most commands that concern the connection alone.
 const sessionFlags = NoScript | Loading | Stale
 
@@ -157,6 +159,9 @@ func helloSecrets(argv [][]byte) []int {
 
 func selectDB(c *Ctx) error {
 	db := c.Args.Int()
+	if db < math.MinInt32 || db > math.MaxInt32 {
+		c.Args.Fail(ErrInt32Range)
+	}
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
