@@ -39,7 +39,11 @@ func (s *Store) pebbleOptions() *pebble.Options {
 		FlushEnd:        func(i pebble.FlushInfo) { s.backgroundDone(i.Err) },
 		CompactionEnd:   func(i pebble.CompactionInfo) { s.backgroundDone(i.Err) },
 	}
-	o.TargetFileSizes[0] = 16 << 20
+	// What is flushed is chunks of the journal and a stretch of values. In small
+	// files these lie apart: chunks are dropped with their files when the journal
+	// is cut, and values move down without being merged. Cut at 1 MiB, writing 3M
+	// new keys takes a third less CPU than at 16 MiB.
+	o.TargetFileSizes = [...]int64{1 << 20, 8 << 20, 8 << 20, 16 << 20, 16 << 20, 32 << 20, 64 << 20}
 	for i := range o.Levels {
 		l := &o.Levels[i]
 		l.BlockSize = 16 << 10
@@ -56,7 +60,8 @@ func (s *Store) openDisk() error {
 	}
 	lock, err := pebble.LockDirectory(s.opts.Dir, s.opts.FS)
 	if err != nil {
-		if errors.Is(err, fs.ErrPermission) {
+		// A file that cannot be made at all is not locked by anybody.
+		if errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, errors.ErrUnsupported) {
 			return err
 		}
 		return fmt.Errorf("%w: %w", ErrLocked, err)
