@@ -102,6 +102,7 @@ func serve(config *conf.Config, log *slog.Logger, signals <-chan os.Signal) erro
 	defer writePidFile(set.PidFile, log)()
 	log.Info("Ready to accept connections")
 	notifySupervisor(set, "READY=1", log)
+	go newMemory().watch(srv.ShutdownRequested()) // or until the process ends
 	select {
 	case s := <-signals:
 		log.Warn(fmt.Sprintf("Received %v, shutting down; a second signal forces it", s))
