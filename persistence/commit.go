@@ -21,6 +21,8 @@ type durability struct {
 	err    error     // why the last attempt failed
 	closed bool
 
+	failed atomic.Bool // err is set: every write asks
+
 	broken     atomic.Pointer[error] // what Pebble called fatal
 	background atomic.Pointer[error] // what its last flush or compaction failed with
 }
@@ -207,7 +209,7 @@ func (d *durability) advance(handed uint64, synced bool) {
 	if synced {
 		d.synced = d.handed
 	}
-	d.err = nil
+	d.setLocked(nil)
 	d.mu.Unlock()
 	d.moved.Broadcast()
 }
@@ -221,9 +223,14 @@ func (d *durability) synchronised(handed uint64) {
 	d.moved.Broadcast()
 }
 
+func (d *durability) setLocked(err error) {
+	d.err = err
+	d.failed.Store(err != nil)
+}
+
 func (d *durability) fail(err error) {
 	d.mu.Lock()
-	d.err = err
+	d.setLocked(err)
 	d.mu.Unlock()
 	d.moved.Broadcast()
 }
@@ -231,7 +238,7 @@ func (d *durability) fail(err error) {
 // clear forgets an error that is over.
 func (d *durability) clear() {
 	d.mu.Lock()
-	d.err = nil
+	d.setLocked(nil)
 	d.mu.Unlock()
 }
 

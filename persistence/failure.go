@@ -28,6 +28,9 @@ func (s *Store) WriteError() error {
 	if p := s.durable.background.Load(); p != nil {
 		return *p
 	}
+	if !s.durable.failed.Load() {
+		return nil
+	}
 	s.durable.mu.Lock()
 	defer s.durable.mu.Unlock()
 	return s.durable.err
