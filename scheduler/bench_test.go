@@ -16,7 +16,7 @@ func BenchmarkPick(b *testing.B) {
 				for slot := range n {
 					p := DefaultParams()
 					p.Rate, p.Decay = rng.Float64(), .01+rng.Float64()/10
-					est.Refresh(table.Put(slot, NewNode(p, 0)))
+					Enter(table, est, slot, p, 0)
 				}
 				policy := policyNamed(b, name).New()
 				policy.Attach(table)

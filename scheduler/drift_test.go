@@ -14,7 +14,7 @@ func moving(t *testing.T, policy, estimator string, rates []float64, seed uint64
 	rng := rand.New(rand.NewPCG(seed, 0))
 	table, p, est := new(Table), policyNamed(t, policy).New(), estimatorNamed(t, estimator).New(DefaultWindow)
 	for slot := range rates {
-		est.Refresh(table.Put(slot, NewNode(DefaultParams(), 0)))
+		Enter(table, est, slot, DefaultParams(), 0)
 	}
 	p.Attach(table)
 	queues := make([]float64, len(rates)) // items that wait, in expectation

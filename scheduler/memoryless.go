@@ -46,11 +46,10 @@ func (s *sampling) Attach(t *Table) {
 }
 
 func (s *sampling) weight(slot int) float64 {
-	n := s.table.At(slot)
-	if n == nil || n.Hidden {
+	if s.table.Hidden(slot) {
 		return 0
 	}
-	return math.Sqrt(n.Worth())
+	return math.Sqrt(s.table.worth(slot))
 }
 
 func (s *sampling) Touch(slot int) {
@@ -64,15 +63,14 @@ func (s *sampling) Touch(slot int) {
 
 func (s *sampling) Learn(int, int64, float64) {}
 
+// Bytes is the size of the tree.
+func (s *sampling) Bytes() int { return 8 * cap(s.tree.sums) }
+
 // Value is the probability of being drawn by one draw; for a hidden node, the
 // probability if it alone were shown.
 func (s *sampling) Value(slot int, _ int64) float64 {
-	n := s.table.At(slot)
-	if n == nil {
-		return 0
-	}
-	w, total := math.Sqrt(n.Worth()), s.tree.Total()
-	if n.Hidden {
+	w, total := math.Sqrt(s.table.worth(slot)), s.tree.Total()
+	if s.table.Hidden(slot) {
 		total += w
 	}
 	if !(total > 0) {

@@ -39,6 +39,8 @@ type Policy interface {
 	// Value is what the policy ranks or draws the node in a slot by, if a
 	// probe took place in step; 0 for a free slot.
 	Value(slot int, step int64) float64
+	// Bytes is the memory held beside the table.
+	Bytes() int
 }
 
 // PolicySpec describes one policy. A new policy is a file that defines one,
@@ -54,6 +56,8 @@ type PolicySpec struct {
 	Rewards bool
 	// Check is nil or returns why a node's parameters do not suit the policy.
 	Check func(*Params) error
+	// Memo is the length of the Memo of a node that has one.
+	Memo int
 	// Cost is nil, or the exact expected cost of the policy at known rates
 	// with c probes a step.
 	Cost func(rates []float64, c int) float64
@@ -106,7 +110,7 @@ func Explore(dst []int, t *Table, count int, draws Source) []int {
 	var seen chosen
 	for tries := exploreTries + 4*count; count > 0 && tries > 0 && t.slots > 0; tries-- {
 		slot := min(int(draws.Float64()*float64(t.slots)), t.slots-1)
-		if n := t.At(slot); n == nil || n.Hidden || seen.has(dst, slot) {
+		if t.Hidden(slot) || seen.has(dst, slot) {
 			continue
 		}
 		dst = append(dst, slot)

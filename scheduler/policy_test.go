@@ -119,7 +119,7 @@ func probabilities(t *testing.T, rates []float64) []float64 {
 func tableOf(rates []float64) *Table {
 	table := new(Table)
 	for slot, p := range nodesOf(rates) {
-		fixed{}.Refresh(table.Put(slot, NewNode(p, 0)))
+		Enter(table, fixed{}, slot, p, 0)
 	}
 	return table
 }
@@ -210,9 +210,11 @@ func TestRateZeroAndHiddenNodesAreNeverPicked(t *testing.T) {
 	for _, spec := range Policies() {
 		table := tableOf([]float64{0, .5, .3, 0, .2})
 		for slot := range 5 {
-			table.At(slot).Decay = .1
+			n := table.Node(slot)
+			n.Decay = .1
+			table.Store(slot, &n)
 		}
-		table.At(2).Hidden = true
+		table.Hide(2, true)
 		p := spec.New()
 		p.Attach(table)
 		rng := rand.New(rand.NewPCG(11, 12))
@@ -223,7 +225,8 @@ func TestRateZeroAndHiddenNodesAreNeverPicked(t *testing.T) {
 				}
 			}
 		}
-		table.At(1).Hidden, table.At(4).Hidden = true, true
+		table.Hide(1, true)
+		table.Hide(4, true)
 		p.Touch(1)
 		p.Touch(4)
 		if got := p.Pick(nil, 60, 5, rng); len(got) != 0 {
@@ -240,9 +243,9 @@ func TestTouchedPolicyEqualsFreshlyAttached(t *testing.T) {
 		p.Attach(table)
 		for step := int64(1); step < 400; step++ {
 			slot := table.Free()
-			switch n := table.At(rng.IntN(table.Len() + 1)); {
-			case n != nil && rng.IntN(4) == 0:
-				n.Hidden = !n.Hidden
+			switch at := rng.IntN(table.Len() + 1); {
+			case table.Has(at) && rng.IntN(4) == 0:
+				table.Hide(at, !table.Hidden(at))
 				for s := table.After(0); s >= 0; s = table.After(s + 1) {
 					p.Touch(s)
 				}
@@ -321,7 +324,7 @@ func TestNamesAndNumbersOfPoliciesAndEstimatorsAreUnique(t *testing.T) {
 func TestExploreTakesOnlyShownNodesOnce(t *testing.T) {
 	table := tableOf([]float64{1, 1, 1, 1, 1, 1})
 	table.Remove(3)
-	table.At(2).Hidden = true
+	table.Hide(2, true)
 	got := Explore([]int{0}, table, 10, rand.New(rand.NewPCG(1, 1)))
 	slices.Sort(got)
 	if !slices.Equal(got, []int{0, 1, 4, 5}) {

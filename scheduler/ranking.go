@@ -33,24 +33,27 @@ func (r *ranking) Touch(int) {}
 func (r *ranking) Learn(int, int64, float64) {}
 
 func (r *ranking) Value(slot int, step int64) float64 {
-	n := r.table.At(slot)
-	if n == nil {
+	var n Node
+	if !r.table.Load(slot, &n) {
 		return 0
 	}
-	return r.value(n, n.Age(step))
+	return r.value(&n, n.Age(step))
 }
+
+func (r *ranking) Bytes() int { return 0 }
 
 func (r *ranking) Pick(dst []int, step int64, count int, _ Source) []int {
 	r.best = r.best[:0]
 	if count <= 0 {
 		return dst
 	}
+	var n Node
 	for slot := r.table.After(0); slot >= 0; slot = r.table.After(slot + 1) {
-		n := r.table.At(slot)
-		if n.Hidden {
+		if r.table.Hidden(slot) {
 			continue
 		}
-		c := candidate{r.value(n, n.Age(step)), slot}
+		r.table.Load(slot, &n)
+		c := candidate{r.value(&n, n.Age(step)), slot}
 		if !(c.value > 0) {
 			continue
 		}

@@ -35,7 +35,7 @@ func (tr *Trial) Run(warm, steps int64) Outcome {
 	table, policy, est := new(Table), tr.Policy.New(), tr.Estimator.New(DefaultWindow)
 	perStep := 0.0
 	for slot, p := range tr.Nodes {
-		est.Refresh(table.Put(slot, NewNode(p, 0)))
+		Enter(table, est, slot, p, 0)
 		perStep += tr.Rates[slot]
 	}
 	policy.Attach(table)
@@ -49,11 +49,11 @@ func (tr *Trial) Run(warm, steps int64) Outcome {
 		}
 		picks = policy.Pick(picks[:0], step, tr.Probes, tr.Draws)
 		for _, slot := range picks {
-			n := table.At(slot)
+			n := table.Node(slot)
 			gap := n.Age(step)
 			queued -= tr.Rates[slot] * float64(gap)
 			if step > warm {
-				out.Reward += InterestOf(n).Reward(gap)
+				out.Reward += InterestOf(&n).Reward(gap)
 			}
 			items := tr.Rates[slot] * float64(gap)
 			if tr.Items != nil {
@@ -70,19 +70,29 @@ func (tr *Trial) Run(warm, steps int64) Outcome {
 	return out
 }
 
+// Enter puts a new node into a slot in the given step, with the estimate that
+// its estimator begins with. The policy must be told by Touch.
+func Enter(t *Table, e Estimator, slot int, p Params, step int64) {
+	n := NewNode(p, step)
+	e.Refresh(&n)
+	t.Put(slot, n)
+}
+
 // Observe completes a probe of the node in a slot that took place in step and
 // found items: it teaches policy and estimator, and the node's age starts anew.
 // The policy may be nil: it is not told then, and must be attached later.
 func Observe(t *Table, p Policy, e Estimator, slot int, items float64, step int64) {
-	n := t.At(slot)
+	n := t.Node(slot)
 	gap := n.Age(step)
 	if p != nil {
 		p.Learn(slot, gap, items)
+		n.Memo = t.MemoOf(slot)
 	}
-	e.Observe(n, items, gap, step)
+	e.Observe(&n, items, gap, step)
 	n.Last = max(n.Last, step)
 	n.Probes++
 	n.Items += items
+	t.Store(slot, &n)
 	if p != nil {
 		p.Touch(slot)
 	}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"reflect"
+	"slices"
 	"testing"
 )
 
@@ -43,8 +45,8 @@ func compareTable(t *testing.T, table *Table, model map[int]float64) {
 		high = max(high, slot+1)
 	}
 	for slot := table.After(0); slot >= 0; slot = table.After(slot + 1) {
-		if v, ok := model[slot]; !ok || table.At(slot).Items != v {
-			t.Fatalf("slot %d: %v, model %v %v", slot, table.At(slot), v, ok)
+		if v, ok := model[slot]; !ok || table.Node(slot).Items != v {
+			t.Fatalf("slot %d: %v, model %v %v", slot, table.Node(slot), v, ok)
 		}
 		seen++
 	}
@@ -57,7 +59,7 @@ func TestSlotsBeyondTheTableAreFree(t *testing.T) {
 	table := new(Table)
 	table.Put(3, Node{})
 	for _, slot := range []int{-1, 0, 4, 64, 1 << 40} {
-		if table.At(slot) != nil {
+		if table.Has(slot) {
 			t.Errorf("slot %d has a node", slot)
 		}
 		table.Remove(slot)
@@ -107,5 +109,79 @@ func TestParamsOutOfRangeAreRefused(t *testing.T) {
 	p = DefaultParams()
 	if err := p.Check(); err != nil {
 		t.Errorf("defaults: %v", err)
+	}
+}
+
+func TestPagesKeepEveryColumnAndMemo(t *testing.T) {
+	const seed = 23
+	rng := rand.New(rand.NewPCG(seed, 0))
+	table, model := new(Table), map[int]Node{}
+	random := func() Node {
+		n := NewNode(DefaultParams(), 0)
+		for _, v := range []*float64{&n.Rate, &n.Weight, &n.Decay, &n.Arrival, &n.Cost, &n.Items, &n.Estimate,
+			&n.Count, &n.Exposure, &n.Up, &n.Down} {
+			if rng.IntN(12) == 0 {
+				*v = rng.Float64()
+			}
+		}
+		for _, v := range []*int64{&n.MaxAge, &n.Born, &n.Last, &n.Probes} {
+			if rng.IntN(12) == 0 {
+				*v = rng.Int64N(MaxStep + 1)
+			}
+		}
+		if rng.IntN(12) == 0 {
+			n.Memo = []float64{rng.Float64(), rng.Float64()}
+		}
+		return n
+	}
+	for step := range 5000 {
+		slot, n := rng.IntN(200), random()
+		switch rng.IntN(4) {
+		case 0:
+			table.Remove(slot)
+			delete(model, slot)
+		case 1:
+			if table.Load(slot, &n) { // a loaded node keeps its own memo
+				n.Down = rng.Float64()
+				table.Store(slot, &n)
+				n.Memo = slices.Clone(n.Memo)
+				model[slot] = n
+			}
+		case 2:
+			if table.Has(slot) {
+				table.SetMemo(slot, 2)[1] = float64(step)
+				old := model[slot]
+				old.Memo = []float64{0, float64(step)}
+				model[slot] = old
+			}
+		default:
+			table.Put(slot, n)
+			model[slot] = n
+		}
+		for slot, want := range model {
+			if got := table.Node(slot); !reflect.DeepEqual(got, want) {
+				t.Fatalf("seed %d step %d slot %d: got %+v, want %+v", seed, step, slot, got, want)
+			}
+		}
+	}
+	for slot := range model {
+		table.Remove(slot)
+	}
+	if table.bytes != 0 {
+		t.Errorf("an empty table says it holds %d bytes of pages", table.bytes)
+	}
+}
+
+func TestHidingEndsWithTheNode(t *testing.T) {
+	table := new(Table)
+	table.Put(5, Node{})
+	table.Hide(5, true)
+	if !table.Hidden(5) || !table.Hidden(6) {
+		t.Error("hidden and free slots must count as hidden")
+	}
+	table.Remove(5)
+	table.Put(5, Node{})
+	if table.Hidden(5) {
+		t.Error("a new node inherits that the old one was hidden")
 	}
 }

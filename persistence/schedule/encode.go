@@ -133,15 +133,15 @@ func (s *Schedule) appendPage(dst []byte, id int) []byte {
 	first, used := id*scheduler.PageSize, uint64(0)
 	at := len(dst)
 	for i := range scheduler.PageSize {
-		n := s.table.At(first + i)
-		if n == nil {
+		var n scheduler.Node
+		if !s.table.Load(first+i, &n) {
 			continue
 		}
 		if used == 0 {
 			dst = binary.LittleEndian.AppendUint64(dst, 0)
 		}
 		used |= 1 << i
-		dst = appendNode(dst, n, s.seat(first+i))
+		dst = appendNode(dst, &n, s.seat(first+i))
 	}
 	if used != 0 {
 		binary.LittleEndian.PutUint64(dst[at:], used)

@@ -54,7 +54,7 @@ func (s *Schedule) Node(node []byte, nowMillis int64) ([]Field, error) {
 	now := s.clock.at(nowMillis)
 	s.expire(now)
 	slot, step := int(at), s.clock.next(now)
-	n := s.table.At(slot)
+	n := s.table.Node(slot)
 	return []Field{
 		{"node", s.seat(slot).name},
 		{"rate", n.Rate},
@@ -111,13 +111,15 @@ func (s *Schedule) Cost() Cost {
 	if s.rewards {
 		var nodes []scheduler.Interest
 		for slot := s.table.After(0); slot >= 0; slot = s.table.After(slot + 1) {
-			nodes = append(nodes, scheduler.InterestOf(s.table.At(slot)))
+			n := s.table.Node(slot)
+			nodes = append(nodes, scheduler.InterestOf(&n))
 		}
 		return Cost{Rewards: true, Bound: scheduler.RewardBound(nodes, c)}
 	}
 	var rates []float64
 	for slot := s.table.After(0); slot >= 0; slot = s.table.After(slot + 1) {
-		rates = append(rates, s.table.At(slot).Worth())
+		n := s.table.Node(slot)
+		rates = append(rates, n.Worth())
 	}
 	out := Cost{LB1: scheduler.LB1(rates, c), Bound: scheduler.LB3(rates, c)}
 	if s.exact != nil {

@@ -6,7 +6,7 @@ package schedule
 
 // lease puts the node in a slot on the heap and hides it.
 func (s *Schedule) lease(slot int) {
-	s.table.At(slot).Hidden = true
+	s.table.Hide(slot, true)
 	s.leases = append(s.leases, int32(slot))
 	s.seat(slot).place = int32(len(s.leases))
 	s.up(len(s.leases) - 1)
@@ -18,7 +18,7 @@ func (s *Schedule) unlease(slot int) {
 	if st.place == 0 {
 		return
 	}
-	s.table.At(slot).Hidden = false
+	s.table.Hide(slot, false)
 	i, last := int(st.place)-1, len(s.leases)-1
 	st.place = 0
 	moved := s.leases[last]

@@ -94,7 +94,8 @@ func (s *Schedule) choose(count int, nowMillis int64) (now, step int64, err erro
 	}
 	s.picks = s.picks[:0]
 	for _, slot := range s.slots {
-		s.picks = append(s.picks, Pick{s.seat(slot).name, s.table.At(slot).Age(step), s.policy.Value(slot, step)})
+		n := s.table.Node(slot)
+		s.picks = append(s.picks, Pick{s.seat(slot).name, n.Age(step), s.policy.Value(slot, step)})
 	}
 	return now, step, nil
 }
@@ -109,11 +110,13 @@ func (s *Schedule) hand(now, step, leaseMillis int64, slots []int) {
 	s.handed += uint64(len(slots))
 	for _, slot := range slots {
 		s.unlease(slot)
-		n, st := s.table.At(slot), s.seat(slot)
+		st := s.seat(slot)
 		if leaseMillis == 0 {
 			st.until, st.step = 0, 0
+			n := s.table.Node(slot)
 			n.Last = max(n.Last, step)
 			n.Probes++
+			s.table.Store(slot, &n)
 		} else {
 			st.until, st.step = now+leaseMillis, step
 			s.lease(slot)
@@ -182,10 +185,9 @@ func (s *Schedule) observe(slot int, items float64, now int64) {
 	step := st.step
 	s.unlease(slot)
 	st.until, st.step = 0, 0
-	n := s.table.At(slot)
-	s.memos -= len(n.Memo)
+	s.memos -= len(s.table.MemoOf(slot))
 	scheduler.Observe(&s.table, s.policy, s.estimator, slot, items, step)
-	s.memos += len(n.Memo)
+	s.memos += len(s.table.MemoOf(slot))
 	s.observed++
 	s.touch(slot)
 }

@@ -146,7 +146,7 @@ func (s *Schedule) applyFail(args *structures.Args) error {
 
 // slotOf checks a recorded slot: it must be in use.
 func (s *Schedule) slotOf(v uint64) (int, error) {
-	if v >= scheduler.MaxNodes || s.table.At(int(v)) == nil {
+	if v >= scheduler.MaxNodes || !s.table.Has(int(v)) {
 		return 0, structures.ErrCorrupt
 	}
 	return int(v), nil

@@ -286,8 +286,8 @@ func checkLeases(t *testing.T, s *Schedule) {
 		if s.names[st.name] != int32(slot) {
 			t.Fatalf("name %q leads to slot %d, not %d", st.name, s.names[st.name], slot)
 		}
-		if s.table.At(slot).Hidden != (st.place != 0) || st.place != 0 && s.leases[st.place-1] != int32(slot) {
-			t.Fatalf("slot %d: hidden %v, place %d", slot, s.table.At(slot).Hidden, st.place)
+		if s.table.Hidden(slot) != (st.place != 0) || st.place != 0 && s.leases[st.place-1] != int32(slot) {
+			t.Fatalf("slot %d: hidden %v, place %d", slot, s.table.Hidden(slot), st.place)
 		}
 		if st.place != 0 {
 			hidden++

@@ -111,7 +111,7 @@ func (s *Schedule) Params(node []byte) (scheduler.Params, bool) {
 	if !ok {
 		return scheduler.DefaultParams(), false
 	}
-	return s.table.At(int(slot)).Params, true
+	return s.table.Node(int(slot)).Params, true
 }
 
 // Add adds a node and answers true, or gives an existing node new parameters
@@ -160,22 +160,24 @@ func (s *Schedule) add(node []byte, p scheduler.Params, now int64) (created bool
 	s.clock.set(now)
 	at, ok := s.names[string(node)]
 	slot := int(at)
-	var n *scheduler.Node
+	n := scheduler.NewNode(p, s.clock.born(now))
 	if ok {
-		n = s.table.At(slot)
+		n = s.table.Node(slot)
 		n.Params = p
+		s.estimator.Refresh(&n)
+		s.table.Store(slot, &n)
 	} else {
 		slot = s.table.Free()
-		n = s.seatNode(slot, string(node), scheduler.NewNode(p, s.clock.born(now)))
+		s.estimator.Refresh(&n)
+		s.seatNode(slot, string(node), n)
 	}
-	s.estimator.Refresh(n)
 	s.policy.Touch(slot)
 	s.touch(slot)
 	return !ok
 }
 
 // seatNode puts a node and its name into a free slot.
-func (s *Schedule) seatNode(slot int, name string, n scheduler.Node) *scheduler.Node {
+func (s *Schedule) seatNode(slot int, name string, n scheduler.Node) {
 	id := slot / scheduler.PageSize
 	for len(s.seats) <= id {
 		s.seats = append(s.seats, nil)
@@ -187,7 +189,7 @@ func (s *Schedule) seatNode(slot int, name string, n scheduler.Node) *scheduler.
 	s.names[name] = int32(slot)
 	s.nameBytes += len(name)
 	s.memos += len(n.Memo)
-	return s.table.Put(slot, n)
+	s.table.Put(slot, n)
 }
 
 // seat is the seat of a slot in use.
@@ -221,7 +223,7 @@ func (s *Schedule) unseat(slot int) {
 	st := s.seat(slot)
 	delete(s.names, st.name)
 	s.nameBytes -= len(st.name)
-	s.memos -= len(s.table.At(slot).Memo)
+	s.memos -= len(s.table.MemoOf(slot))
 	*st = seat{}
 	s.table.Remove(slot)
 	// Pages of seats go when those of the table do.
@@ -243,7 +245,7 @@ func (s *Schedule) ready() {
 	s.attached = true
 	s.leases = s.leases[:0]
 	for slot := s.table.After(0); slot >= 0; slot = s.table.After(slot + 1) {
-		s.table.At(slot).Hidden = false
+		s.table.Hide(slot, false)
 		s.seat(slot).place = 0
 		if s.seat(slot).until > s.clock.now {
 			s.lease(slot)
