@@ -1,0 +1,2 @@
+// Package placement decides where things live.
+package placement
