@@ -15,7 +15,7 @@ type Options struct {
 // Limits of the options. Tables made from options alone stay below 8 MiB, so
 // that a few bytes of a foreign payload cannot ask for more.
 const (
-	MaxStretch = 1 << 10
+	MaxStretch = 1 << 6
 	MaxPoints  = 1 << 12
 	MaxSlots   = 1 << 20
 	MaxCopies  = 64

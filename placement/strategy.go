@@ -77,7 +77,17 @@ const MaxUnits = 1 << 16
 
 // Strategies answers all strategies by number.
 func Strategies() []Spec {
-	return []Spec{}
+	return []Spec{
+		specStatic(),
+		specTwoChoice(),
+		specNearest(),
+		specCutPaste(),
+		specShare(),
+		specSlots(),
+		specJump(),
+		specRendezvous(),
+		specMaglev(),
+	}
 }
 
 // Lookup answers the strategy of a name; ErrStrategy if there is none.
