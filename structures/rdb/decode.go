@@ -1,0 +1,158 @@
+package rdb
+
+import "github.com/vigildb/vigil/structures"
+
+// Options bound what Decode makes.
+type Options struct {
+	MaxString uint64 // bytes of the longest string, element, field or value
+	MaxBloom  uint64 // bytes of the bits of a Bloom filter
+	HashSeed  uint64 // for structures.NewHash
+}
+
+// Decoded is what a payload holds. Exactly one of Value and Bytes is meant:
+//
+//	KindList, KindHash, KindBloom  Value, which is not empty
+//	KindString                     Bytes: the string
+//	other kinds                    Bytes: the encoding that AppendOwn was given, not looked at
+type Decoded struct {
+	Kind  structures.Kind
+	Value structures.Value
+	Bytes []byte // may alias the payload
+}
+
+// Decode takes a payload apart. The errors are ErrFrame and
+// structures.ErrCorrupt; the latter stands also for types that are not known,
+// for lists and hashes without elements, and for what is over the bounds of o.
+func Decode(payload []byte, o Options) (Decoded, error) {
+	body, err := open(payload)
+	if err != nil {
+		return Decoded{}, err
+	}
+	d := decoder{reader: reader{b: body, max: o.MaxString}, options: o}
+	v := d.value()
+	if err := d.done(); err != nil {
+		return Decoded{}, err
+	}
+	if v.Value != nil && v.Value.Empty() {
+		return Decoded{}, damaged("value without elements")
+	}
+	return v, nil
+}
+
+type decoder struct {
+	reader
+	options Options
+	// Room for strings that do not stand in the payload as they are.
+	room, valueRoom []byte
+}
+
+func (d *decoder) value() Decoded {
+	switch t := d.byte(); t {
+	case typeString:
+		return Decoded{Kind: structures.KindString, Bytes: d.string(&d.room)}
+	case typeList, typeListZiplist, typeListQuicklist, typeListQuicklist2:
+		return Decoded{Kind: structures.KindList, Value: d.list(t)}
+	case typeHash, typeHashZipmap, typeHashZiplist, typeHashListpack,
+		typeHashTimedEarly, typeHashListpackEarly, typeHashTimed, typeHashListpackTimed:
+		return Decoded{Kind: structures.KindHash, Value: d.hash(t)}
+	case typeModule:
+		return Decoded{Kind: structures.KindBloom, Value: d.bloom()}
+	case typeOwn:
+		kind := structures.Kind(d.byte())
+		if kind <= structures.KindBloom {
+			d.fail("kind %d, which has a form of its own", kind)
+		}
+		return Decoded{Kind: kind, Bytes: d.take(uint64(len(d.b)))}
+	default:
+		d.fail("type %d", t)
+		return Decoded{}
+	}
+}
+
+func (d *decoder) list(t byte) *structures.List {
+	l := structures.NewList()
+	push := func(elem []byte) error {
+		l.Push(nil, structures.Tail, elem)
+		return nil
+	}
+	nodes := uint64(1)
+	if t != typeListZiplist {
+		nodes = d.length()
+	}
+	for ; nodes > 0 && d.err == nil; nodes-- {
+		container := uint64(nodePacked)
+		if t == typeListQuicklist2 {
+			container = d.length()
+		}
+		b := d.string(&d.room)
+		if d.err != nil {
+			break
+		}
+		switch {
+		case t == typeList:
+			d.err = push(b)
+		case t == typeListQuicklist, t == typeListZiplist:
+			d.err = walkZiplist(b, push)
+		case container == nodePacked:
+			d.err = walkListpack(b, push)
+		case container == nodePlain && len(b) > 0:
+			d.err = push(b)
+		default:
+			d.fail("node of a list in form %d, %d bytes", container, len(b))
+		}
+	}
+	return l
+}
+
+func (d *decoder) hash(t byte) *structures.Hash {
+	f := fields{h: structures.NewHash(d.options.HashSeed)}
+	switch t {
+	case typeHash, typeHashTimed, typeHashTimedEarly:
+		d.hashPairs(t, &f)
+		return f.h
+	case typeHashListpackEarly:
+		f.timed = true
+	case typeHashListpackTimed:
+		f.timed = true
+		d.fixed(8) // a time before which no field expires: the hash knows
+	}
+	walk := walkListpack
+	switch t {
+	case typeHashZipmap:
+		walk = walkZipmap
+	case typeHashZiplist:
+		walk = walkZiplist
+	}
+	b := d.string(&d.room)
+	if d.err == nil {
+		d.err = walk(b, f.add)
+	}
+	if d.err == nil && f.n != 0 {
+		d.fail("%d strings behind the last field", f.n)
+	}
+	return f.h
+}
+
+// hashPairs reads fields that stand one by one.
+func (d *decoder) hashPairs(t byte, f *fields) {
+	base := uint64(0) // of expiries, which count from 1; 0 is none
+	if t == typeHashTimed {
+		if base = d.fixed(8) - 1; base >= maxFieldExpiry {
+			d.fail("least expiry %d", base+1)
+		}
+	}
+	for n := d.length(); n > 0 && d.err == nil; n-- {
+		expiry := uint64(0)
+		if t != typeHash {
+			if expiry = d.length(); expiry > maxFieldExpiry {
+				d.fail("expiry %d of a field", expiry)
+			} else if expiry != 0 {
+				expiry += base
+			}
+		}
+		field, value := d.string(&d.room), d.string(&d.valueRoom)
+		if d.err == nil {
+			d.err = f.set(field, value, expiry)
+		}
+	}
+}

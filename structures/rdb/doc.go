@@ -1,0 +1,26 @@
+// Package rdb puts one value into the bytes that DUMP answers, and takes it out
+// of the bytes that RESTORE is given. It does no I/O and knows nothing of keys.
+//
+// A payload is the form that a value has in Redis's RDB files, in a frame:
+//
+//	type (1) | value | version of RDB (2) | CRC-64 of all before it (8)
+//
+// Both numbers are little endian. The CRC is that of Jones (polynomial
+// 0xad93d23594c935a9, reflected, from 0, not inverted).
+//
+// Written is the simplest form that the oldest Redis knows which has the value
+// at all, so that Redis 7.0 takes what it can hold: strings, lists and hashes
+// element by element, in version 10; hashes whose fields expire as Redis 7.4
+// writes them, in its version 12; Bloom filters as the module RedisBloom does.
+// What Redis has no type for goes under a type byte that Redis does not use.
+//
+// Read is everything in which a Redis up to 7.4 writes these types: integers and
+// LZF in place of strings, ziplists, zipmaps, listpacks and quicklists.
+//
+// A payload comes from a client and may be anything. Every length is checked
+// against the bytes that are there before memory is asked for, so that what
+// is allocated stays within a factor of the payload: LZF, which can stretch
+// three bytes to 264, has the largest. A value that is refused leaves nothing
+// behind. Unlike Redis, which looks at fields given twice and at bytes behind
+// the value only in some forms, the package refuses them always.
+package rdb

@@ -1,0 +1,44 @@
+package rdb
+
+import (
+	"encoding/binary"
+	"errors"
+	"hash/crc64"
+)
+
+// ErrFrame is returned for a payload that is too short, of a version that is not
+// known, or damaged: its checksum does not fit.
+var ErrFrame = errors.New("rdb: wrong version or checksum")
+
+const (
+	// versionPlain is the version of Redis 7.0, written for what it can read.
+	versionPlain = 10
+	// versionNewest is that of Redis 7.4, the first with expiries of fields.
+	versionNewest = 12
+
+	footerLen = 2 + 8
+)
+
+// jones is the polynomial 0xad93d23594c935a9 with its bits in reverse.
+var jones = crc64.MakeTable(0x95ac9329ac4bc9b5)
+
+// checksum is the CRC-64 of Redis. Package crc64 inverts before and behind,
+// which Redis does not.
+func checksum(b []byte) uint64 { return ^crc64.Update(^uint64(0), jones, b) }
+
+// seal appends the footer of the payload that begins at offset from of dst.
+func seal(dst []byte, from int, version uint16) []byte {
+	dst = binary.LittleEndian.AppendUint16(dst, version)
+	return binary.LittleEndian.AppendUint64(dst, checksum(dst[from:]))
+}
+
+// open checks the footer of a payload and returns what is before it.
+func open(payload []byte) ([]byte, error) {
+	end := len(payload) - footerLen
+	if end < 0 ||
+		binary.LittleEndian.Uint16(payload[end:]) > versionNewest ||
+		binary.LittleEndian.Uint64(payload[end+2:]) != checksum(payload[:end+2]) {
+		return nil, ErrFrame
+	}
+	return payload[:end], nil
+}

@@ -1,0 +1,287 @@
+package rdb
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"testing"
+
+	"github.com/vigildb/vigil/structures"
+)
+
+var roomy = Options{MaxString: 512 << 20, MaxBloom: 1 << 30, HashSeed: 7}
+
+// encode is the payload of a value; a []byte is a string.
+func encode(t testing.TB, v any) []byte {
+	t.Helper()
+	switch v := v.(type) {
+	case []byte:
+		return AppendString(nil, v)
+	case structures.Value:
+		b, err := Append(nil, v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	t.Fatalf("%T has no payload", v)
+	return nil
+}
+
+// describe is all that can be seen of a decoded value.
+func describe(v Decoded) string {
+	var b []byte
+	switch v := v.Value.(type) {
+	case *structures.List:
+		v.Range(0, -1, func(elem []byte) { b = fmt.Appendf(b, "%q ", elem) })
+	case *structures.Hash:
+		fields := map[string]string{} // fmt prints maps in order
+		v.Each(0, func(f, value []byte, expiry int64) { fields[string(f)] = fmt.Sprintf("%q@%d", value, expiry) })
+		b = fmt.Append(b, fields)
+	case *structures.Bloom:
+		for at, piece := v.DumpChunk(nil, 0); at != 0; at, piece = v.DumpChunk(nil, at) {
+			b = fmt.Appendf(b, "%x ", piece)
+		}
+	}
+	return fmt.Sprintf("%d %x %s", v.Kind, v.Bytes, b)
+}
+
+func sealed(body string) []byte { return seal([]byte(body), 0, versionPlain) }
+
+func randomText(r *rand.Rand) []byte {
+	switch r.IntN(6) {
+	case 0:
+		return strconv.AppendInt(nil, int64(r.Uint64())>>r.IntN(64), 10)
+	case 1:
+		return []byte([]string{"", "0", "-0", "007", "+1", "-129", "2147483648", "-2147483648", "1e3", "- 1"}[r.IntN(10)])
+	case 2:
+		return bytes.Repeat([]byte{byte(r.Uint32())}, []int{63, 64, 16383, 16384, 20000}[r.IntN(5)])
+	}
+	b := make([]byte, r.IntN(30))
+	for i := range b {
+		b[i] = byte(r.Uint32())
+	}
+	return b
+}
+
+// randomValue makes a string, a list, a hash or a Bloom filter.
+func randomValue(r *rand.Rand) any {
+	switch r.IntN(5) {
+	case 0:
+		return randomText(r)
+	case 1:
+		l := structures.NewList()
+		for range 1 + r.IntN(200) {
+			l.Push(nil, structures.Tail, randomText(r))
+		}
+		return l
+	case 2:
+		f := structures.NewBloom()
+		shape := structures.BloomShape{Error: 0.01, Capacity: 1 + uint64(r.IntN(5000)), Expansion: uint32(r.IntN(3))}
+		if f.Reserve(nil, shape, math.MaxUint64) != nil {
+			panic("a shape that cannot be")
+		}
+		for range r.IntN(500) {
+			f.Add(nil, randomText(r), math.MaxUint64) // a full filter stays as it is
+		}
+		return f
+	}
+	h, timed := structures.NewHash(1), r.IntN(2) == 0
+	for range 1 + r.IntN(200) {
+		field := randomText(r)
+		h.Set(nil, field, randomText(r))
+		if timed && r.IntN(2) == 0 {
+			h.ExpireAt(nil, field, 1+r.Int64N(maxFieldExpiry))
+		}
+	}
+	return h
+}
+
+func TestValuesComeBackAsTheyWere(t *testing.T) {
+	seed := rand.Uint64()
+	r := rand.New(rand.NewPCG(seed, 0))
+	for i := range 300 {
+		v := randomValue(r)
+		payload := encode(t, v)
+		got, err := Decode(payload, roomy)
+		if err != nil {
+			t.Fatalf("seed %d, value %d, payload %.200q: %v", seed, i, payload, err)
+		}
+		want := Decoded{Kind: structures.KindString}
+		if s, ok := v.([]byte); ok {
+			want.Bytes = s
+		} else {
+			want.Value = v.(structures.Value)
+			want.Kind = want.Value.Kind()
+		}
+		if describe(got) != describe(want) {
+			t.Fatalf("seed %d, value %d:\n got %.2000s\nwant %.2000s", seed, i, describe(got), describe(want))
+		}
+		if kept := append([]byte("kept"), payload...); !bytes.Equal(appendAny(t, []byte("kept"), v), kept) {
+			t.Fatalf("seed %d, value %d: a payload depends on what is before it", seed, i)
+		}
+	}
+}
+
+func appendAny(t *testing.T, dst []byte, v any) []byte {
+	t.Helper()
+	if s, ok := v.([]byte); ok {
+		return AppendString(dst, s)
+	}
+	dst, err := Append(dst, v.(structures.Value))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dst
+}
+
+func TestOwnKindsComeBackUnseen(t *testing.T) {
+	payload := AppendOwn(nil, structures.KindSchedule, []byte("anything"))
+	v, err := Decode(payload, roomy)
+	if err != nil || v.Kind != structures.KindSchedule || string(v.Bytes) != "anything" || v.Value != nil {
+		t.Errorf("got %+v, %v", v, err)
+	}
+	for kind := range structures.KindBloom + 1 {
+		if _, err := Decode(AppendOwn(nil, kind, []byte("x")), roomy); !errors.Is(err, structures.ErrCorrupt) {
+			t.Errorf("kind %d, which has a form of its own: got %v", kind, err)
+		}
+	}
+	if _, err := Decode(sealed("\xc8"), roomy); !errors.Is(err, structures.ErrCorrupt) {
+		t.Errorf("no kind: got %v", err)
+	}
+}
+
+func TestChecksumIsThatOfRedis(t *testing.T) {
+	// The value that Redis's own test of its CRC-64 checks for.
+	if got := checksum([]byte("123456789")); got != 0xe9c6d914c4b8d9ca {
+		t.Errorf("got %#x", got)
+	}
+	const payload = "\x00\x03bar\n\x00\xe6\xbeI`\xeef\xfd\x17" // DUMP by redis-server 7.0.15
+	if got := AppendString(nil, []byte("bar")); string(got) != payload {
+		t.Errorf("got %q, want %q", got, payload)
+	}
+}
+
+func TestFramesThatDoNotFitAreRefused(t *testing.T) {
+	good := AppendString(nil, []byte("bar"))
+	for n := range len(good) {
+		if _, err := Decode(good[:n], roomy); !errors.Is(err, ErrFrame) {
+			t.Errorf("first %d bytes: got %v", n, err)
+		}
+	}
+	for i := range good {
+		bad := bytes.Clone(good)
+		bad[i] ^= 0x10
+		if _, err := Decode(bad, roomy); !errors.Is(err, ErrFrame) {
+			t.Errorf("byte %d changed: got %v", i, err)
+		}
+	}
+	for version, fits := range map[uint16]bool{0: true, 6: true, 12: true, 13: false, 0xffff: false} {
+		if _, err := Decode(seal([]byte("\x00\x01a"), 0, version), roomy); fits != (err == nil) || !fits && !errors.Is(err, ErrFrame) {
+			t.Errorf("version %d: got %v", version, err)
+		}
+	}
+}
+
+func TestBoundsHold(t *testing.T) {
+	small := Options{MaxString: 4, MaxBloom: 64}
+	for _, body := range []string{"\x00\x05abcde", "\x01\x01\x05abcde", "\x04\x01\x01f\x05abcde", "\x00\xc3\x05\x16\x00a\xe0\x0c\x00"} {
+		if _, err := Decode(sealed(body), small); !errors.Is(err, structures.ErrCorrupt) {
+			t.Errorf("%q: got %v", body, err)
+		}
+		if _, err := Decode(sealed(body), roomy); err != nil {
+			t.Errorf("%q without bound: %v", body, err)
+		}
+	}
+	f := structures.NewBloom()
+	if err := f.Reserve(nil, structures.BloomShape{Error: 0.01, Capacity: 1000, Expansion: 2}, 1<<20); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Decode(encode(t, f), small); !errors.Is(err, structures.ErrCorrupt) {
+		t.Errorf("a large Bloom filter: got %v", err)
+	}
+}
+
+// What Append writes is fixed: a Redis, or a vigil of another version, reads it.
+func TestPayloadsAreFrozen(t *testing.T) {
+	l, h, timed, f := structures.NewList(), structures.NewHash(1), structures.NewHash(1), structures.NewBloom()
+	l.Push(nil, structures.Tail, []byte("a"), []byte("-129"), nil)
+	h.Set(nil, []byte("f"), []byte("v"))
+	timed.Set(nil, []byte("f"), []byte("v"))
+	timed.Set(nil, []byte("g"), []byte("w"))
+	timed.ExpireAt(nil, []byte("g"), 1000)
+	if err := f.Reserve(nil, structures.BloomShape{Error: 0.01, Capacity: 10, Expansion: 2}, 1<<20); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Add(nil, []byte("item"), 1<<20); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		v    structures.Value
+		want string // without the checksum
+	}{
+		{l, "\x01\x03\x01a\xc1\x7f\xff\x00\x0a\x00"},
+		{h, "\x04\x01\x01f\x01v\x0a\x00"},
+		{timed, "\x18\xe8\x03\x00\x00\x00\x00\x00\x00\x02\x00\x01f\x01v\x01\x01g\x01w\x0c\x00"},
+		{f, frozenBloom},
+	} {
+		b := encode(t, c.v)
+		if got := string(b[:len(b)-8]); got != c.want {
+			t.Errorf("kind %d: got %q, want %q", c.v.Kind(), got, c.want)
+		}
+	}
+}
+
+// frozenBloom is laid out by hand: the name MBbloom-- and version 4, then parts
+// tagged 2 (number), 4 (double) and 5 (string), then 0.
+const frozenBloom = "\x07\x81\x30\x16\xe5\xa2\x89\xbe\xf8\x04" +
+	"\x02\x01\x02\x01\x02\x05\x02\x02" + // items, layers, options, growth
+	"\x02\x0a\x04\x7b\x14\xae\x47\xe1\x7a\x74\x3f\x02\x08\x04\xe9\x86\x2f\xb2\x35\x0e\x26\x40" + // entries, error, hashes, bits per entry
+	"\x02\x40\x80\x02\x00\x05\x10\x00\x88\x08\x00\x00\x00\x80\x88\x00\x00\x00\x00\x88\x00\x00\x00" + // bits, n2, the bits
+	"\x02\x01\x00\x0a\x00" // items of the layer, end, version
+
+func TestBloomModuleIsNamedAsRedisBloomDoes(t *testing.T) {
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+	id := uint64(0)
+	for _, c := range []byte("MBbloom--") {
+		id = id<<6 | uint64(bytes.IndexByte([]byte(letters), c))
+	}
+	if want := id<<10 | 4; bloomModule != want {
+		t.Errorf("got %#x, want %#x", uint64(bloomModule), want)
+	}
+}
+
+// A filter with a large reservation and few items is a short payload and takes
+// little memory where it is restored.
+func TestSparseBloomFilterStaysSmall(t *testing.T) {
+	f := structures.NewBloom()
+	if err := f.Reserve(nil, structures.BloomShape{Error: 0.01, Capacity: 30 << 20, Expansion: 2}, 1<<30); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 5 {
+		if _, err := f.Add(nil, binary.AppendUvarint(nil, uint64(i)), 1<<30); err != nil {
+			t.Fatal(err)
+		}
+	}
+	bits := f.Info().Bytes
+	payload := encode(t, f)
+	if limit := bits / 80; uint64(len(payload)) > limit {
+		t.Errorf("payload of %d bytes for %d, want at most %d", len(payload), bits, limit)
+	}
+	v, err := Decode(payload, roomy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := v.Value.Size(), f.Size(); got > want {
+		t.Errorf("takes %d bytes, took %d", got, want)
+	}
+	for i := range 5 {
+		if !v.Value.(*structures.Bloom).Exists(binary.AppendUvarint(nil, uint64(i))) {
+			t.Errorf("item %d is gone", i)
+		}
+	}
+}

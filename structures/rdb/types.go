@@ -1,0 +1,54 @@
+package rdb
+
+// Types of values, as they stand in the first byte. They are Redis's.
+const (
+	typeString         = 0
+	typeList           = 1
+	typeHash           = 4
+	typeModule         = 7
+	typeHashZipmap     = 9
+	typeListZiplist    = 10
+	typeHashZiplist    = 13
+	typeListQuicklist  = 14 // of ziplists
+	typeHashListpack   = 16
+	typeListQuicklist2 = 18 // of listpacks and plain elements
+	// With expiries of fields: absolute as in release candidates of Redis 7.4,
+	// or behind a time before which no field expires.
+	typeHashTimedEarly    = 22
+	typeHashListpackEarly = 23
+	typeHashTimed         = 24
+	typeHashListpackTimed = 25
+)
+
+// typeOwn is for values that Redis has no type for:
+//
+//	200 | kind (1) | the encoding of the value
+//
+// Redis gives new types the next number from 25 up and new opcodes the next
+// from 243 down. This number never changes.
+const typeOwn = 200
+
+// Forms of a length, by its first byte.
+const (
+	len14      = 0x40 // the low 6 bits and a byte
+	len32      = 0x80 // four bytes, big endian
+	len64      = 0x81 // eight bytes, big endian
+	lenSpecial = 0xc0 // no length: the low 6 bits say what stands for a string
+)
+
+// What stands for a string.
+const (
+	specialInt8  = 0
+	specialInt16 = 1
+	specialInt32 = 2
+	specialLZF   = 3 // length compressed, length, compressed bytes
+)
+
+// Containers of a quicklist.
+const (
+	nodePlain  = 1 // one element
+	nodePacked = 2 // a listpack
+)
+
+// maxFieldExpiry is the largest expiry of a field, in unix ms, that Redis reads.
+const maxFieldExpiry = 1<<48 - 1
