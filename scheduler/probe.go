@@ -1,0 +1,29 @@
+package scheduler
+
+// Enter puts a new node into a slot in the given step, with the estimate that
+// its estimator begins with. The policy must be told by Touch.
+func Enter(t *Table, e Estimator, slot int, p Params, step int64) {
+	n := NewNode(p, step)
+	e.Refresh(&n)
+	t.Put(slot, n)
+}
+
+// Observe completes a probe of the node in a slot that took place in step and
+// found items: it teaches policy and estimator, and the node's age starts anew.
+// The policy may be nil: it is not told then, and must be attached later.
+func Observe(t *Table, p Policy, e Estimator, slot int, items float64, step int64) {
+	n := t.Node(slot)
+	gap := n.Age(step)
+	if p != nil {
+		p.Learn(slot, gap, items)
+		n.Memo = t.MemoOf(slot)
+	}
+	e.Observe(&n, items, gap, step)
+	n.Last = max(n.Last, step)
+	n.Probes++
+	n.Items += items
+	t.Store(slot, &n)
+	if p != nil {
+		p.Touch(slot)
+	}
+}
