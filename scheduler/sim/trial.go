@@ -1,0 +1,218 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+
+	"github.com/vigildb/vigil/scheduler"
+)
+
+// Streams of the generators of one seed.
+const (
+	streamPolicy = iota
+	streamItems
+	streamChanges
+	streamAges
+)
+
+// Trial is a run of one policy against nodes whose truth is known.
+type Trial struct {
+	Policy    scheduler.PolicySpec
+	Estimator scheduler.EstimatorSpec
+	Window    float64 // K of the estimator `window`; 0: scheduler.DefaultWindow
+	Model     Model
+	// Told is what the policy is told of each node.
+	Told []scheduler.Params
+	// Truth is how things are: Rate, or Arrival in the models that have one,
+	// is the true rate. nil: as told.
+	Truth   []scheduler.Params
+	Probes  int     // c
+	Explore float64 // fraction of probes that go to nodes drawn uniformly
+	Items   Items
+	// Binary hides counts: a probe only says whether anything was found.
+	Binary bool
+	Change Change
+	Seed   uint64
+	// Steady starts with ages as they are after a long time, in place of all
+	// nodes new: uniform in the optimal gaps, or geometric with the same
+	// means for policies that draw.
+	Steady bool
+	Warm   int64 // steps that are not measured
+	Steps  int64 // steps that are
+	Points int   // parts of the measured steps in Outcome.Curve; 0: none
+	// Progress is called now and then with the number of steps done. May be nil.
+	Progress func(done int64)
+}
+
+// Point is a part of the measured steps.
+type Point struct {
+	Step  int64 // steps from the beginning of the trial to the end of the part
+	Value float64
+	// Bound is that for the rates at the end of the part; 0 unless they change.
+	Bound float64
+}
+
+// Outcome is what a Trial measured.
+type Outcome struct {
+	// Value is the mean cost of a step, or the mean reward of one.
+	Value float64
+	// Probes is the number of probes in the measured steps: less than c a step
+	// if the policy idles.
+	Probes int64
+	// Bound is the mean over the parts of the curve of what no schedule could
+	// better if the rates stayed as they are then. 0 unless rates change.
+	Bound float64
+	Curve []Point
+}
+
+var (
+	// ErrTrial is returned by Run when the numbers of a Trial make no sense:
+	// no probes, no steps, fewer than none, or Truth of another length.
+	ErrTrial = errors.New("sim: trial needs probes, steps, and a truth for each node")
+)
+
+func (t *Trial) truth() []scheduler.Params {
+	if t.Truth == nil {
+		return t.Told
+	}
+	return t.Truth
+}
+
+func (t *Trial) check() error {
+	if t.Probes < 1 || t.Steps < 1 || t.Warm < 0 || t.Points < 0 || len(t.truth()) != len(t.Told) {
+		return ErrTrial
+	}
+	for i := range t.Told {
+		if err := t.Told[i].Check(); err != nil {
+			return err
+		}
+		if err := t.truth()[i].Check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lookAround is the number of probes between two looks at the context.
+const lookAround = 256
+
+// Run plays the trial. It returns ErrTrial, the error of a node's parameters,
+// or that of a context that ended.
+func (t *Trial) Run(ctx context.Context) (Outcome, error) {
+	if err := t.check(); err != nil {
+		return Outcome{}, err
+	}
+	r := t.start()
+	m := newMeter(t)
+	every := max(1, int64(lookAround/t.Probes))
+	for begun := int64(1); begun <= t.Warm+t.Steps; begun++ {
+		if begun%every == 0 {
+			if err := ctx.Err(); err != nil {
+				return Outcome{}, err
+			}
+			if t.Progress != nil {
+				t.Progress(begun)
+			}
+		}
+		earned := r.play(begun)
+		if begun > t.Warm {
+			m.add(earned, r, begun)
+		}
+	}
+	return m.outcome(), nil
+}
+
+// run is a trial under way.
+type run struct {
+	*Trial
+	world  *world
+	table  *scheduler.Table
+	policy scheduler.Policy
+	est    scheduler.Estimator
+	draws  *rand.Rand
+	picks  []int
+	start  int64   // steps of the clock before the first of the trial
+	cost   float64 // expected queues of the last step
+}
+
+// start enters the nodes.
+func (t *Trial) start() *run {
+	r := &run{Trial: t, world: newWorld(t), table: new(scheduler.Table), policy: t.Policy.New(),
+		draws: rand.New(rand.NewPCG(t.Seed, streamPolicy))}
+	window := t.Window
+	if window <= 0 {
+		window = scheduler.DefaultWindow
+	}
+	r.est = t.Estimator.New(window)
+	var ages []int64
+	if t.Steady {
+		ages = r.world.ages(t.Probes, t.drawing(), rand.New(rand.NewPCG(t.Seed, streamAges)))
+		for _, a := range ages {
+			r.start = max(r.start, a)
+		}
+	}
+	for i, p := range t.Told {
+		scheduler.Enter(r.table, r.est, i, p, r.start)
+		last := r.start
+		if ages != nil {
+			// A node of age a in the first step was probed a steps before it.
+			last = r.start + 1 - ages[i]
+			n := r.table.Node(i)
+			n.Last = last
+			r.table.Store(i, &n)
+		}
+		r.world.begin(i, last, r.start)
+	}
+	r.policy.Attach(r.table)
+	return r
+}
+
+// drawing says whether the policy draws: it is asked to choose among a few new
+// nodes, and watched.
+func (t *Trial) drawing() bool {
+	table, policy, est := new(scheduler.Table), t.Policy.New(), t.Estimator.New(scheduler.DefaultWindow)
+	for i, p := range t.Told[:min(2, len(t.Told))] {
+		scheduler.Enter(table, est, i, p, 0)
+	}
+	policy.Attach(table)
+	var w watched
+	policy.Pick(nil, 1, 1, &w)
+	return bool(w)
+}
+
+// watched is a source that knows whether it was used.
+type watched bool
+
+func (w *watched) Float64() float64 {
+	*w = true
+	return 0.5
+}
+
+// play is one step, the begun-th of the trial. It answers what was earned.
+func (r *run) play(begun int64) (earned float64) {
+	step := r.start + begun
+	r.world.tick(step, begun)
+	r.cost = r.world.queued
+	exploring := 0
+	if r.Explore > 0 {
+		for range r.Probes {
+			if r.draws.Float64() < r.Explore {
+				exploring++
+			}
+		}
+	}
+	r.picks = r.policy.Pick(r.picks[:0], step, r.Probes-exploring, r.draws)
+	if exploring > 0 {
+		r.picks = scheduler.Explore(r.picks, r.table, exploring, r.draws)
+	}
+	for _, slot := range r.picks {
+		found, gain := r.world.probe(slot, step)
+		earned += gain
+		if r.Binary {
+			found = min(found, 1)
+		}
+		scheduler.Observe(r.table, r.policy, r.est, slot, min(found, scheduler.MaxNumber), step)
+	}
+	return earned
+}
