@@ -73,6 +73,16 @@ func (r *reader) bytes(limit uint64) []byte {
 	return b
 }
 
+// nodeMemo reads a memo of the only length that it may have.
+func (r *reader) nodeMemo(length int) []float64 {
+	list := r.memo()
+	if len(list) != length {
+		r.bad = true
+		return nil
+	}
+	return list
+}
+
 // memo reads a list of finite floats. The bytes bound its length.
 func (r *reader) memo() []float64 {
 	n := r.number(uint64(len(r.buf) / 8))
@@ -117,7 +127,6 @@ func Decode(head []byte) (*Schedule, error) {
 		*counter = r.number(math.MaxUint64)
 	}
 	s.table.Memo = r.memo()
-	s.memos = len(s.table.Memo)
 	if err := r.done("head"); err != nil {
 		return nil, err
 	}
@@ -163,20 +172,23 @@ func (s *Schedule) SetPage(id uint64, page []byte) error {
 			continue
 		}
 		var n scheduler.Node
-		var st seat
-		r.node(&n, &st)
-		if _, twice := s.names[st.name]; twice || r.bad || (s.check != nil && s.check(&n.Params) != nil) {
+		name, l := r.node(&n, s.memo)
+		if _, twice := s.slots.find(name); twice || r.bad || (s.check != nil && s.check(&n.Params) != nil) {
 			r.bad = true
 			break
 		}
-		s.seatNode(first+i, st.name, n)
-		s.seat(first+i).until, s.seat(first+i).step = st.until, st.step
+		s.seat(first+i, name, n)
+		if l.until > s.clock.now {
+			s.lease(first+i, l.until, l.step)
+		}
 	}
 	return r.done(fmt.Sprintf("page %d", id))
 }
 
-func (r *reader) node(n *scheduler.Node, st *seat) {
-	st.name = string(r.bytes(MaxName))
+// node reads a node whose memo, if it has one, is of a given length. The name
+// aliases what is read; the zero lease is none.
+func (r *reader) node(n *scheduler.Node, memo int) (name []byte, l lease) {
+	name = r.bytes(MaxName)
 	mask := r.number(1<<fieldEnd - 1)
 	n.Params = r.params(mask)
 	var ints [3]int64
@@ -195,11 +207,12 @@ func (r *reader) node(n *scheduler.Node, st *seat) {
 		}
 	}
 	if mask>>fieldLease&1 != 0 {
-		st.until, st.step = int64(r.number(maxTime+MaxMillis)), int64(r.number(scheduler.MaxStep))
+		l.until, l.step = int64(r.number(maxTime+MaxMillis)), int64(r.number(scheduler.MaxStep))
 	}
 	if mask>>fieldMemo&1 != 0 {
-		n.Memo = r.memo()
+		n.Memo = r.nodeMemo(memo)
 	}
+	return name, l
 }
 
 func (r *reader) params(mask uint64) scheduler.Params {

@@ -26,6 +26,12 @@
 // slots 64p to 64p+63. NEXT, OBSERVE and FAIL of one node change the head and
 // one page. The drawings are in encode.go.
 //
+// Memory. A node costs what the scheduler's table and the policy need, and 23
+// bytes for a name of 12: names lie together by page (names.go), slots are found
+// through a hash table of 32-bit entries (directory.go), and only leased nodes
+// have a lease (lease.go). A lease whose end has passed at the recorded time is
+// no part of the value any more, in memory and on disk.
+//
 // It promises: an operation that returns an error has changed nothing. It does
 // not lock: even Peek uses scratch memory and may unhide nodes whose lease is
 // over, so a schedule is used by one goroutine at a time.

@@ -141,7 +141,8 @@ func (s *Schedule) appendPage(dst []byte, id int) []byte {
 			dst = binary.LittleEndian.AppendUint64(dst, 0)
 		}
 		used |= 1 << i
-		dst = appendNode(dst, &n, s.seat(first+i))
+		l, _ := s.stored(first + i)
+		dst = appendNode(dst, s.names.of(first+i), &n, l)
 	}
 	if used != 0 {
 		binary.LittleEndian.PutUint64(dst[at:], used)
@@ -194,9 +195,24 @@ func appendParamFields(dst []byte, mask uint64, p *scheduler.Params) []byte {
 	return dst
 }
 
-func appendNode(dst []byte, n *scheduler.Node, st *seat) []byte {
-	dst = binary.AppendUvarint(dst, uint64(len(st.name)))
-	dst = append(dst, st.name...)
+// stored is the lease of a slot if the record knows it and its end has not come
+// at the recorded time. The others are no part of the schedule: it would be
+// another one on a machine that nobody asked in between.
+func (s *Schedule) stored(slot int) (lease, bool) {
+	if len(s.leases.over) == 0 && !s.table.Hidden(slot) {
+		return lease{}, false
+	}
+	l, ok := s.leases.of(slot)
+	if !ok || l.until <= s.clock.now {
+		return lease{}, false
+	}
+	return l, true
+}
+
+// appendNode appends a node. The zero lease is none.
+func appendNode(dst []byte, name string, n *scheduler.Node, l lease) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(name)))
+	dst = append(dst, name...)
 	mask := paramsMask(&n.Params)
 	ints := [...]int64{n.Born, n.Last - n.Born, n.Probes}
 	for i, v := range ints {
@@ -209,7 +225,7 @@ func appendNode(dst []byte, n *scheduler.Node, st *seat) []byte {
 			mask |= 1 << (fieldItems + i)
 		}
 	}
-	if st.until != 0 {
+	if l.until != 0 {
 		mask |= 1 << fieldLease
 	}
 	if len(n.Memo) > 0 {
@@ -227,9 +243,9 @@ func appendNode(dst []byte, n *scheduler.Node, st *seat) []byte {
 			dst = appendFloat(dst, *field)
 		}
 	}
-	if st.until != 0 {
-		dst = binary.AppendUvarint(dst, uint64(st.until))
-		dst = binary.AppendUvarint(dst, uint64(st.step))
+	if l.until != 0 {
+		dst = binary.AppendUvarint(dst, uint64(l.until))
+		dst = binary.AppendUvarint(dst, uint64(l.step))
 	}
 	if len(n.Memo) > 0 {
 		dst = appendFloats(dst, n.Memo)

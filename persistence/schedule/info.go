@@ -32,7 +32,7 @@ func (s *Schedule) Info(nowMillis int64) []Field {
 		{"lease-ms", s.config.LeaseMillis},
 		{"explore", s.config.Explore},
 		{"nodes", int64(s.table.Live())},
-		{"leased", int64(len(s.leases))},
+		{"leased", int64(len(s.leases.running))},
 		{"step", s.clock.step},
 		{"calls", int64(s.calls)},
 		{"handed-out", int64(s.handed)},
@@ -46,17 +46,18 @@ func (s *Schedule) Info(nowMillis int64) []Field {
 // without a lease. Rate and arrival are -1 if none was given. It returns
 // ErrNoNode for an unknown node.
 func (s *Schedule) Node(node []byte, nowMillis int64) ([]Field, error) {
-	at, ok := s.names[string(node)]
+	slot, ok := s.slots.find(node)
 	if !ok {
 		return nil, ErrNoNode
 	}
 	s.ready()
 	now := s.clock.at(nowMillis)
 	s.expire(now)
-	slot, step := int(at), s.clock.next(now)
+	l, _ := s.leases.of(slot)
+	step := s.clock.next(now)
 	n := s.table.Node(slot)
 	return []Field{
-		{"node", s.seat(slot).name},
+		{"node", s.names.of(slot)},
 		{"rate", n.Rate},
 		{"weight", n.Weight},
 		{"decay", n.Decay},
@@ -68,7 +69,7 @@ func (s *Schedule) Node(node []byte, nowMillis int64) ([]Field, error) {
 		{"index", s.policy.Value(slot, step)},
 		{"probes", n.Probes},
 		{"items", n.Items},
-		{"lease-ms", max(0, s.seat(slot).until-now)},
+		{"lease-ms", max(0, l.until-now)},
 	}, nil
 }
 
@@ -82,7 +83,7 @@ func (s *Schedule) Scan(cursor uint64, count int, visit func(node string)) uint6
 	}
 	slot := s.table.After(int(cursor))
 	for ; slot >= 0 && count > 0; count-- {
-		visit(s.seat(slot).name)
+		visit(s.names.of(slot))
 		slot = s.table.After(slot + 1)
 	}
 	return uint64(max(slot, 0))

@@ -1,77 +1,189 @@
 package schedule
 
-// The leases are a binary heap of slots, the lease that ends first at the root.
-// Each leased seat knows its place, so OBSERVE and FAIL take it out in
-// O(log n) and the heap never holds more than the nodes that are leased now.
+import "unsafe"
 
-// lease puts the node in a slot on the heap and hides it.
-func (s *Schedule) lease(slot int) {
-	s.table.Hide(slot, true)
-	s.leases = append(s.leases, int32(slot))
-	s.seat(slot).place = int32(len(s.leases))
-	s.up(len(s.leases) - 1)
+// lease is a node that was handed out.
+type lease struct {
+	until int64 // it ends at this millisecond
+	step  int64 // step of the NEXT that gave it
+	slot  int32
+	place int32 // in leases.running; over: in leases.over; next of leases.spare
 }
 
-// unlease takes the node in a slot off the heap, if it is on it, and shows it.
-func (s *Schedule) unlease(slot int) {
-	st := s.seat(slot)
-	if st.place == 0 {
-		return
-	}
-	s.table.Hide(slot, false)
-	i, last := int(st.place)-1, len(s.leases)-1
-	st.place = 0
-	moved := s.leases[last]
-	s.leases = s.leases[:last]
-	if i == last {
-		return
-	}
-	s.leases[i] = moved
-	s.seat(int(moved)).place = int32(i + 1)
-	s.up(i)
-	s.down(int(s.seat(int(moved)).place) - 1)
+// leases are those of a schedule: only leased nodes take memory, about 60 bytes.
+//
+// A lease is over when time has passed its end, whether anybody was told. The
+// schedule's recorded time and the time that it has seen (see clock) may differ
+// by a Peek: what was over for the Peek is over for everybody, but until the
+// record says so too it has to be stored. Those leases are kept in over.
+type leases struct {
+	list  []lease
+	spare int32           // first unused element of list, -1 if none
+	at    map[int32]int32 // slot: index in list
+	// running is a binary heap of indices, the lease that ends first at the root.
+	running []int32
+	// over holds indices in order of the end; -1: dropped since.
+	over []int32
 }
 
-// expire shows the nodes whose lease ended at or before now. What is stored of
-// them stays: a lease is over because of the time, not because of a flag.
-func (s *Schedule) expire(now int64) {
-	for len(s.leases) > 0 {
-		slot := int(s.leases[0])
-		if s.seat(slot).until > now {
-			return
+// isOver marks the place of a lease in over: place is isOver - position.
+const isOver = -2
+
+func newLeases() leases { return leases{spare: -1} }
+
+// of is the lease of a slot, running or over.
+func (l *leases) of(slot int) (lease, bool) {
+	i, ok := l.at[int32(slot)]
+	if !ok {
+		return lease{}, false
+	}
+	return l.list[i], true
+}
+
+// add gives a slot without a lease one.
+func (l *leases) add(slot int, until, step int64) {
+	if l.at == nil {
+		l.at = make(map[int32]int32)
+	}
+	i := l.spare
+	if i < 0 {
+		i = int32(len(l.list))
+		l.list = append(l.list, lease{})
+	} else {
+		l.spare = l.list[i].place
+	}
+	l.list[i] = lease{until, step, int32(slot), int32(len(l.running))}
+	l.at[int32(slot)] = i
+	l.running = append(l.running, i)
+	l.up(len(l.running) - 1)
+}
+
+// drop forgets the lease of a slot and answers whether it had one.
+func (l *leases) drop(slot int) bool {
+	i, ok := l.at[int32(slot)]
+	if !ok {
+		return false
+	}
+	if place := l.list[i].place; place <= isOver {
+		l.over[isOver-place] = -1
+	} else {
+		l.stop(int(place))
+	}
+	l.forget(i)
+	l.rest()
+	return true
+}
+
+func (l *leases) forget(i int32) {
+	delete(l.at, l.list[i].slot)
+	l.list[i].place = l.spare
+	l.spare = i
+}
+
+// keptLeases is how much room stays when no lease is left.
+const keptLeases = 1024
+
+// rest gives memory back if there are no leases.
+func (l *leases) rest() {
+	if len(l.at) > 0 {
+		return
+	}
+	l.list, l.running, l.over, l.spare = l.list[:0], l.running[:0], l.over[:0], -1
+	if cap(l.list) > keptLeases {
+		*l = newLeases()
+	}
+}
+
+// end takes the lease that ends first, if it ends at or before now, out of
+// the running ones. It is over but not forgotten.
+func (l *leases) end(now int64) (slot int, ok bool) {
+	if len(l.running) == 0 || l.list[l.running[0]].until > now {
+		return 0, false
+	}
+	i := l.running[0]
+	l.stop(0)
+	l.list[i].place = isOver - int32(len(l.over))
+	l.over = append(l.over, i)
+	return int(l.list[i].slot), true
+}
+
+// settle forgets the leases that were over at a recorded time. Leases are in
+// over in order of their ends, as they were taken at growing times.
+func (l *leases) settle(now int64) {
+	if len(l.over) == 0 {
+		return
+	}
+	n := 0
+	for _, i := range l.over {
+		if i >= 0 && l.list[i].until > now {
+			break
 		}
-		s.unlease(slot)
-		s.policy.Touch(slot)
+		if i >= 0 {
+			l.forget(i)
+		}
+		n++
 	}
+	l.over = l.over[:copy(l.over, l.over[n:])]
+	for k, i := range l.over {
+		if i >= 0 {
+			l.list[i].place = isOver - int32(k)
+		}
+	}
+	l.rest()
 }
 
-func (s *Schedule) earlier(i, j int) bool {
-	return s.seat(int(s.leases[i])).until < s.seat(int(s.leases[j])).until
+// stop takes the lease at a place in the heap out of it.
+func (l *leases) stop(place int) {
+	last := len(l.running) - 1
+	moved := l.running[last]
+	l.running = l.running[:last]
+	if place == last {
+		return
+	}
+	l.set(place, moved)
+	l.up(place)
+	l.down(int(l.list[moved].place))
 }
 
-func (s *Schedule) swap(i, j int) {
-	s.leases[i], s.leases[j] = s.leases[j], s.leases[i]
-	s.seat(int(s.leases[i])).place = int32(i + 1)
-	s.seat(int(s.leases[j])).place = int32(j + 1)
+func (l *leases) set(place int, i int32) {
+	l.running[place] = i
+	l.list[i].place = int32(place)
 }
 
-func (s *Schedule) up(i int) {
-	for i > 0 && s.earlier(i, (i-1)/2) {
-		s.swap(i, (i-1)/2)
+func (l *leases) earlier(i, j int) bool {
+	return l.list[l.running[i]].until < l.list[l.running[j]].until
+}
+
+func (l *leases) swap(i, j int) {
+	a, b := l.running[i], l.running[j]
+	l.set(i, b)
+	l.set(j, a)
+}
+
+func (l *leases) up(i int) {
+	for i > 0 && l.earlier(i, (i-1)/2) {
+		l.swap(i, (i-1)/2)
 		i = (i - 1) / 2
 	}
 }
 
-func (s *Schedule) down(i int) {
+func (l *leases) down(i int) {
 	for {
 		child := 2*i + 1
-		if child+1 < len(s.leases) && s.earlier(child+1, child) {
+		if child+1 < len(l.running) && l.earlier(child+1, child) {
 			child++
 		}
-		if child >= len(s.leases) || !s.earlier(child, i) {
+		if child >= len(l.running) || !l.earlier(child, i) {
 			return
 		}
-		s.swap(i, child)
+		l.swap(i, child)
 		i = child
 	}
+}
+
+// size is the memory held, in bytes. A map entry takes 8 bytes and a control
+// byte, at a load of about two thirds.
+func (l *leases) size() int {
+	const mapEntry = 14
+	return int(unsafe.Sizeof(lease{}))*cap(l.list) + 4*(cap(l.running)+cap(l.over)) + mapEntry*cap(l.list)
 }

@@ -41,12 +41,12 @@ func (s *Schedule) Next(ch *structures.Change, count int, nowMillis, leaseMillis
 	if ch != nil {
 		var room [64]byte
 		list := room[:0]
-		for _, slot := range s.slots {
+		for _, slot := range s.chosen {
 			list = binary.AppendUvarint(list, uint64(slot))
 		}
 		ch.Bytes(list)
 	}
-	s.hand(now, step, leaseMillis, s.slots)
+	s.hand(now, step, leaseMillis, s.chosen)
 	return s.picks, nil
 }
 
@@ -60,7 +60,7 @@ func (s *Schedule) Peek(count int, nowMillis int64) ([]Pick, error) {
 	return s.picks, nil
 }
 
-// choose fills s.slots and s.picks. It changes only what is derived.
+// choose fills s.chosen and s.picks. It changes only what is derived.
 func (s *Schedule) choose(count int, nowMillis int64) (now, step int64, err error) {
 	if s.policyNum == 0 {
 		return 0, 0, ErrNotCreated
@@ -88,14 +88,14 @@ func (s *Schedule) choose(count int, nowMillis int64) (now, step int64, err erro
 			}
 		}
 	}
-	s.slots = s.policy.Pick(s.slots[:0], step, count-explored, s.draws)
+	s.chosen = s.policy.Pick(s.chosen[:0], step, count-explored, s.draws)
 	if explored > 0 {
-		s.slots = scheduler.Explore(s.slots, &s.table, explored, s.draws)
+		s.chosen = scheduler.Explore(s.chosen, &s.table, explored, s.draws)
 	}
 	s.picks = s.picks[:0]
-	for _, slot := range s.slots {
+	for _, slot := range s.chosen {
 		n := s.table.Node(slot)
-		s.picks = append(s.picks, Pick{s.seat(slot).name, n.Age(step), s.policy.Value(slot, step)})
+		s.picks = append(s.picks, Pick{s.names.of(slot), n.Age(step), s.policy.Value(slot, step)})
 	}
 	return now, step, nil
 }
@@ -103,23 +103,20 @@ func (s *Schedule) choose(count int, nowMillis int64) (now, step int64, err erro
 // hand applies a NEXT: its time, its step and its picks.
 func (s *Schedule) hand(now, step, leaseMillis int64, slots []int) {
 	s.ready()
-	s.clock.set(now)
-	s.clock.step = step
 	s.expire(now)
+	s.setTime(now)
+	s.clock.step = step
 	s.calls++
 	s.handed += uint64(len(slots))
 	for _, slot := range slots {
 		s.unlease(slot)
-		st := s.seat(slot)
 		if leaseMillis == 0 {
-			st.until, st.step = 0, 0
 			n := s.table.Node(slot)
 			n.Last = max(n.Last, step)
 			n.Probes++
 			s.table.Store(slot, &n)
 		} else {
-			st.until, st.step = now+leaseMillis, step
-			s.lease(slot)
+			s.lease(slot, now+leaseMillis, step)
 		}
 		s.policy.Touch(slot)
 		s.touch(slot)
@@ -167,37 +164,31 @@ func (s *Schedule) held(node []byte, nowMillis int64) (slot int, now int64, err 
 	if s.policyNum == 0 {
 		return 0, 0, ErrNotCreated
 	}
-	at, ok := s.names[string(node)]
+	slot, ok := s.slots.find(node)
 	if !ok {
 		return 0, 0, ErrNoNode
 	}
 	now = s.clock.at(nowMillis)
-	if s.seat(int(at)).until <= now {
+	if l, ok := s.leases.of(slot); !ok || l.until <= now {
 		return 0, 0, ErrNotLeased
 	}
-	return int(at), now, nil
+	return slot, now, nil
 }
 
 func (s *Schedule) observe(slot int, items float64, now int64) {
 	s.ready()
-	s.clock.set(now)
-	st := s.seat(slot)
-	step := st.step
+	s.setTime(now)
+	l, _ := s.stored(slot)
 	s.unlease(slot)
-	st.until, st.step = 0, 0
-	s.memos -= len(s.table.MemoOf(slot))
-	scheduler.Observe(&s.table, s.policy, s.estimator, slot, items, step)
-	s.memos += len(s.table.MemoOf(slot))
+	scheduler.Observe(&s.table, s.policy, s.estimator, slot, items, l.step)
 	s.observed++
 	s.touch(slot)
 }
 
 func (s *Schedule) fail(slot int, now int64) {
 	s.ready()
-	s.clock.set(now)
-	st := s.seat(slot)
+	s.setTime(now)
 	s.unlease(slot)
-	st.until, st.step = 0, 0
 	s.failed++
 	s.policy.Touch(slot)
 	s.touch(slot)

@@ -104,17 +104,17 @@ func (s *Schedule) applyNext(args *structures.Args) error {
 	if now > maxTime || step > scheduler.MaxStep || int64(step) < s.clock.step || lease > MaxMillis {
 		return structures.ErrCorrupt
 	}
-	s.slots = s.slots[:0]
+	s.chosen = s.chosen[:0]
 	for len(list) > 0 {
 		v, w := binary.Uvarint(list)
 		slot, err := s.slotOf(v)
-		if w <= 0 || err != nil || len(s.slots) == MaxCount {
+		if w <= 0 || err != nil || len(s.chosen) == MaxCount {
 			return structures.ErrCorrupt
 		}
-		s.slots = append(s.slots, slot)
+		s.chosen = append(s.chosen, slot)
 		list = list[w:]
 	}
-	s.hand(max(int64(now), s.clock.now), int64(step), int64(lease), s.slots)
+	s.hand(max(int64(now), s.clock.now), int64(step), int64(lease), s.chosen)
 	return nil
 }
 

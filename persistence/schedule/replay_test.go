@@ -97,9 +97,6 @@ func TestReplayOfRecordedChangesGivesTheSameBytes(t *testing.T) {
 		if !bytes.Equal(encoding(s), encoding(copied)) {
 			t.Errorf("%s/%s, seed %d: replay differs", c.Policy, c.Estimator, i)
 		}
-		if s.Size() != copied.Size() {
-			t.Errorf("%s/%s: size %d, replayed %d", c.Policy, c.Estimator, s.Size(), copied.Size())
-		}
 	}
 }
 
@@ -165,9 +162,6 @@ func TestALoadedScheduleGoesOnAsTheOriginal(t *testing.T) {
 		play(t, s, nil, rand.New(rand.NewPCG(uint64(i), 3)), 1500, func() {})
 		disk.save(s)
 		loaded := disk.load(t)
-		if s.Size() != loaded.Size() {
-			t.Errorf("%s: size %d, loaded %d", c.Policy, s.Size(), loaded.Size())
-		}
 		a, b := new(structures.Change), new(structures.Change)
 		// Start beyond any time seen, as both then see the same leases.
 		for _, v := range []*Schedule{s, loaded} {
@@ -219,7 +213,6 @@ func TestPagesOfRemovedNodesAreGone(t *testing.T) {
 		}
 	}
 	s.Clean()
-	empty := New().Size()
 	for i := range 200 {
 		s.Remove(nil, fmt.Appendf(nil, "n%d", i))
 	}
@@ -233,8 +226,8 @@ func TestPagesOfRemovedNodesAreGone(t *testing.T) {
 	if fmt.Sprint(gone) != "[0 1 2 3]" {
 		t.Errorf("gone: %v", gone)
 	}
-	if s.Size() != empty || s.Len() != 0 || s.Empty() {
-		t.Errorf("size %d, want %d; %d nodes; empty %v", s.Size(), empty, s.Len(), s.Empty())
+	if s.names.bytes != 0 || s.slots.size() != 0 || s.Len() != 0 || s.Empty() {
+		t.Errorf("names take %d and %d bytes; %d nodes; empty %v", s.names.bytes, s.slots.size(), s.Len(), s.Empty())
 	}
 }
 
@@ -277,35 +270,36 @@ func TestApplyRefusesWhatDoesNotFit(t *testing.T) {
 	}
 }
 
-// checkLeases compares the heap with what the seats say.
-func checkLeases(t *testing.T, s *Schedule) {
+// checkParts compares names, leases and hidden nodes with each other.
+func checkParts(t *testing.T, s *Schedule) {
 	t.Helper()
 	hidden := 0
 	for slot := s.table.After(0); slot >= 0; slot = s.table.After(slot + 1) {
-		st := s.seat(slot)
-		if s.names[st.name] != int32(slot) {
-			t.Fatalf("name %q leads to slot %d, not %d", st.name, s.names[st.name], slot)
+		if at, ok := s.slots.find([]byte(s.names.of(slot))); !ok || at != slot {
+			t.Fatalf("name %q leads to slot %d, not %d", s.names.of(slot), at, slot)
 		}
-		if s.table.Hidden(slot) != (st.place != 0) || st.place != 0 && s.leases[st.place-1] != int32(slot) {
-			t.Fatalf("slot %d: hidden %v, place %d", slot, s.table.Hidden(slot), st.place)
+		l, leased := s.leases.of(slot)
+		running := leased && l.place >= 0
+		if s.table.Hidden(slot) != running {
+			t.Fatalf("slot %d: hidden %v, lease %+v", slot, s.table.Hidden(slot), l)
 		}
-		if st.place != 0 {
+		if running {
 			hidden++
-			if up := (st.place - 2) / 2; st.place > 1 && s.seat(int(s.leases[up])).until > st.until {
-				t.Fatalf("slot %d ends before its parent in the heap", slot)
-			}
 		}
-		if st.until > s.clock.seen && st.place == 0 && s.attached {
-			t.Fatalf("slot %d is leased until %d but shown at %d", slot, st.until, s.clock.seen)
+		if leased && l.until > s.clock.seen && !running {
+			t.Fatalf("slot %d is leased until %d but shown at %d", slot, l.until, s.clock.seen)
+		}
+		if leased && !running && l.until <= s.clock.now {
+			t.Fatalf("the lease of slot %d ended at %d and is kept at %d", slot, l.until, s.clock.now)
 		}
 	}
-	if hidden != len(s.leases) || len(s.names) != s.table.Live() {
-		t.Fatalf("%d hidden, %d in the heap; %d names, %d nodes", hidden, len(s.leases), len(s.names), s.table.Live())
+	if hidden != len(s.leases.running) || s.slots.used != s.table.Live() {
+		t.Fatalf("%d hidden, %d in the heap; %d names, %d nodes", hidden, len(s.leases.running), s.slots.used, s.table.Live())
 	}
 }
 
 func TestLeaseHeapHoldsExactlyTheHiddenNodes(t *testing.T) {
 	const seed = 23
 	s := make1(t, func(c *Config) { c.Probes = 3 })
-	play(t, s, nil, rand.New(rand.NewPCG(seed, 5)), 4000, func() { checkLeases(t, s) })
+	play(t, s, nil, rand.New(rand.NewPCG(seed, 5)), 4000, func() { checkParts(t, s) })
 }

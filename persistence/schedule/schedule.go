@@ -14,6 +14,7 @@ type Schedule struct {
 	policyNum byte // 0: not created yet
 	estNum    byte
 	rewards   bool
+	memo      int // length of a node's memo, if it has one
 	check     func(*scheduler.Params) error
 	exact     func([]float64, int) float64
 	estimator scheduler.Estimator
@@ -24,38 +25,27 @@ type Schedule struct {
 	observed uint64
 	failed   uint64
 
-	table scheduler.Table
-	names map[string]int32 // slot of a node
-	seats []*seatPage      // beside the table's pages
+	table  scheduler.Table
+	names  names     // of the nodes in the table
+	slots  directory // of the names
+	leases leases
 
 	// Derived from the above when first needed, and never stored.
 	policy   scheduler.Policy
 	attached bool
-	leases   []int32 // slots of hidden nodes, a heap by the end of the lease
 	pcg      rand.PCG
 	draws    *rand.Rand
-	slots    []int  // scratch of Next and Peek
+	chosen   []int  // scratch of Next and Peek: slots
 	picks    []Pick // answer of Next and Peek
 
-	dirty     []uint64 // bit p%64 of word p/64: page p changed since Clean
-	nameBytes int
-	memos     int // numbers in the Memo fields
+	dirty []uint64 // bit p%64 of word p/64: page p changed since Clean
 }
-
-// seat is what a schedule knows of a slot beside the scheduler's node.
-type seat struct {
-	name  string
-	until int64 // the lease ends at this millisecond; 0: none since it was freed
-	step  int64 // step of the NEXT that gave the lease
-	place int32 // one more than the position in Schedule.leases; 0: not leased
-}
-
-type seatPage [scheduler.PageSize]seat
 
 // New makes a schedule that has not been created: Create, Apply of a recorded
 // Create, or nothing else is possible on it.
 func New() *Schedule {
-	s := &Schedule{names: make(map[string]int32)}
+	s := &Schedule{leases: newLeases()}
+	s.slots.names = &s.names
 	s.draws = rand.New(&s.pcg)
 	return s
 }
@@ -89,9 +79,10 @@ func (s *Schedule) Create(ch *structures.Change, c Config, nowMillis int64) erro
 func (s *Schedule) configure(c Config, p scheduler.PolicySpec, e scheduler.EstimatorSpec) {
 	c.Policy, c.Estimator = p.Name, e.Name
 	s.config, s.policyNum, s.estNum = c, p.Number, e.Number
-	s.rewards, s.check, s.exact = p.Rewards, p.Check, p.Cost
+	s.rewards, s.check, s.exact, s.memo = p.Rewards, p.Check, p.Cost, p.Memo
 	s.policy, s.estimator = p.New(), e.New(c.Window)
 	s.attached = false
+	s.slots.seed = c.Seed
 }
 
 // Config is the configuration, with the names of policy and estimator filled
@@ -107,11 +98,11 @@ func (s *Schedule) Step() int64 { return s.clock.step }
 // Params are the parameters of a node; false and the defaults if there is no
 // such node. A caller that changes some of them starts from here.
 func (s *Schedule) Params(node []byte) (scheduler.Params, bool) {
-	slot, ok := s.names[string(node)]
+	slot, ok := s.slots.find(node)
 	if !ok {
 		return scheduler.DefaultParams(), false
 	}
-	return s.table.Node(int(slot)).Params, true
+	return s.table.Node(slot).Params, true
 }
 
 // Add adds a node and answers true, or gives an existing node new parameters
@@ -149,17 +140,18 @@ func (s *Schedule) checkNode(node []byte, p *scheduler.Params) error {
 			return err
 		}
 	}
-	if _, ok := s.names[string(node)]; !ok && s.table.Live() >= scheduler.MaxNodes {
-		return ErrFull
+	if s.table.Live() >= scheduler.MaxNodes {
+		if _, ok := s.slots.find(node); !ok {
+			return ErrFull
+		}
 	}
 	return nil
 }
 
 func (s *Schedule) add(node []byte, p scheduler.Params, now int64) (created bool) {
 	s.ready()
-	s.clock.set(now)
-	at, ok := s.names[string(node)]
-	slot := int(at)
+	s.setTime(now)
+	slot, ok := s.slots.find(node)
 	n := scheduler.NewNode(p, s.clock.born(now))
 	if ok {
 		n = s.table.Node(slot)
@@ -169,44 +161,36 @@ func (s *Schedule) add(node []byte, p scheduler.Params, now int64) (created bool
 	} else {
 		slot = s.table.Free()
 		s.estimator.Refresh(&n)
-		s.seatNode(slot, string(node), n)
+		s.seat(slot, node, n)
 	}
 	s.policy.Touch(slot)
 	s.touch(slot)
 	return !ok
 }
 
-// seatNode puts a node and its name into a free slot.
-func (s *Schedule) seatNode(slot int, name string, n scheduler.Node) {
-	id := slot / scheduler.PageSize
-	for len(s.seats) <= id {
-		s.seats = append(s.seats, nil)
-	}
-	if s.seats[id] == nil {
-		s.seats[id] = new(seatPage)
-	}
-	*s.seat(slot) = seat{name: name}
-	s.names[name] = int32(slot)
-	s.nameBytes += len(name)
-	s.memos += len(n.Memo)
-	s.table.Put(slot, n)
+// setTime records a time; leases that were over then are no longer stored.
+func (s *Schedule) setTime(now int64) {
+	s.clock.set(now)
+	s.leases.settle(s.clock.now)
 }
 
-// seat is the seat of a slot in use.
-func (s *Schedule) seat(slot int) *seat {
-	return &s.seats[slot/scheduler.PageSize][slot%scheduler.PageSize]
+// seat puts a node and its name into a free slot.
+func (s *Schedule) seat(slot int, name []byte, n scheduler.Node) {
+	s.names.put(slot, name)
+	s.slots.insert(name, slot)
+	s.table.Put(slot, n)
 }
 
 // Remove forgets a node and answers whether there was one. A lease on it ends
 // with it: a later Observe finds no such node.
 func (s *Schedule) Remove(ch *structures.Change, node []byte) bool {
-	slot, ok := s.names[string(node)]
+	slot, ok := s.slots.find(node)
 	if !ok {
 		return false
 	}
 	ch.Op(opRemove, 1)
 	ch.Uint(uint64(slot))
-	s.remove(int(slot))
+	s.remove(slot)
 	return true
 }
 
@@ -219,39 +203,51 @@ func (s *Schedule) remove(slot int) {
 
 // unseat takes a node out of its slot.
 func (s *Schedule) unseat(slot int) {
-	s.unlease(slot)
-	st := s.seat(slot)
-	delete(s.names, st.name)
-	s.nameBytes -= len(st.name)
-	s.memos -= len(s.table.MemoOf(slot))
-	*st = seat{}
+	s.leases.drop(slot)
+	s.slots.remove(slot)
+	s.names.drop(slot)
 	s.table.Remove(slot)
-	// Pages of seats go when those of the table do.
+	// Pages of names go when those of the table do.
 	id := slot / scheduler.PageSize
 	if next := s.table.After(id * scheduler.PageSize); next < 0 || next/scheduler.PageSize != id {
-		s.seats[id] = nil
+		s.names.release(id)
 	}
-	for len(s.seats)*scheduler.PageSize >= s.table.Len()+scheduler.PageSize {
-		s.seats = s.seats[:len(s.seats)-1]
+	s.names.trim((s.table.Len() + scheduler.PageSize - 1) / scheduler.PageSize)
+}
+
+// ready derives what is not stored: the policy's structures.
+// It costs O(n) after the schedule was loaded and nothing later.
+func (s *Schedule) ready() {
+	if !s.attached {
+		s.attached = true
+		s.policy.Attach(&s.table)
 	}
 }
 
-// ready derives what is not stored: the policy's structures and who is hidden.
-// It costs O(n) after the schedule was loaded and nothing later.
-func (s *Schedule) ready() {
-	if s.attached {
-		return
-	}
-	s.attached = true
-	s.leases = s.leases[:0]
-	for slot := s.table.After(0); slot >= 0; slot = s.table.After(slot + 1) {
+// lease hides the node in a slot until a time.
+func (s *Schedule) lease(slot int, until, step int64) {
+	s.table.Hide(slot, true)
+	s.leases.add(slot, until, step)
+}
+
+// unlease ends the lease of the node in a slot, if it has one.
+func (s *Schedule) unlease(slot int) {
+	if s.leases.drop(slot) {
 		s.table.Hide(slot, false)
-		s.seat(slot).place = 0
-		if s.seat(slot).until > s.clock.now {
-			s.lease(slot)
-		}
 	}
-	s.policy.Attach(&s.table)
+}
+
+// expire shows the nodes whose lease ended at or before now.
+func (s *Schedule) expire(now int64) {
+	for {
+		slot, ok := s.leases.end(now)
+		if !ok {
+			break
+		}
+		s.table.Hide(slot, false)
+		s.policy.Touch(slot)
+	}
+	s.leases.settle(s.clock.now)
 }
 
 // touch marks the page of a slot as changed.
@@ -269,10 +265,14 @@ func (s *Schedule) Kind() structures.Kind { return structures.KindSchedule }
 // Empty is false: a schedule exists without nodes.
 func (s *Schedule) Empty() bool { return false }
 
-// Size estimates the memory held. The map entry of a name and the policy's
-// share of a node are counted as mapEntry and derived bytes.
+// Size is the memory held, in bytes, by everything but small change: the parts
+// count what they have allocated. Before a loaded schedule is used first, the
+// structures of its policy are missing.
 func (s *Schedule) Size() int {
-	const mapEntry, derived = 32, 16
-	const node = int(unsafe.Sizeof(scheduler.Node{})+unsafe.Sizeof(seat{})) + mapEntry + derived
-	return int(unsafe.Sizeof(*s)) + s.table.Live()*node + s.nameBytes + 8*s.memos
+	n := int(unsafe.Sizeof(*s)) + s.table.Bytes() + s.names.size() + s.slots.size() + s.leases.size()
+	if s.policy != nil {
+		n += s.policy.Bytes()
+	}
+	const pick = int(unsafe.Sizeof(Pick{}))
+	return n + 8*(cap(s.chosen)+cap(s.dirty)) + pick*cap(s.picks)
 }
