@@ -1,5 +1,7 @@
 package scheduler
 
+import "math"
+
 // indexPolicy probes the nodes with the greatest pi tau (tau+1) / 2.
 //
 // That is the Whittle index of the probing problem: charge a price v for each
@@ -8,12 +10,63 @@ package scheduler
 // the limit of [Interest.Index] for decays that go to zero, up to a factor.
 // Measured cost is within 1 % of LB3 for ten nodes and more.
 //
-// With weights and costs pi is replaced by w pi / C.
+// With weights and costs pi is replaced by w pi / C. Ties go to the lowest slot;
+// nodes of rate or weight zero are never probed.
+//
+// Cost: see tournament; two values cross at most once, so a match is played
+// again about once for each probe of its nodes.
 var indexPolicy = PolicySpec{
 	Name: "index", Number: 1, Estimator: "change",
-	New: func() Policy { return &ranking{value: ageIndex} },
+	New: func() Policy { return &tournament{rule: indexContest{}} },
 }
 
-func ageIndex(n *Node, age int64) float64 {
-	return n.Worth() * float64(age) * float64(age+1) / 2
+type indexContest struct{}
+
+func (indexContest) enter(p *page, i int, c *contender) { c.scale = p.worth(i) }
+
+func (indexContest) value(c *contender, age int64) float64 { return triangle(c.scale, age) }
+
+// lead uses that pi a (a+1)/2 is pi/2 (s^2 - 1/4) with s = a + 1/2. Without the
+// quarter the roots are lines; with it j, when it grows faster, comes level a
+// little later.
+func (indexContest) lead(i, j *contender, vi, vj float64, step int64) int64 {
+	if i.last == j.last {
+		return together(i, j)
+	}
+	return lineLead(math.Sqrt(j.scale/i.scale), float64(step-i.last)+.5, float64(step-j.last)+.5, vi, vj)
+}
+
+// ageIndex is the index of a node.
+func ageIndex(n *Node, age int64) float64 { return triangle(n.Worth(), age) }
+
+// triangle is worth age (age+1) / 2.
+func triangle(worth float64, age int64) float64 {
+	return worth * float64(age) * float64(age+1) / 2
+}
+
+// together is the lead of i over j when both were probed in the same step and
+// values are products of scale and something of the age: the rounded products
+// never change their order, but may become equal.
+func together(i, j *contender) int64 {
+	if i.scale >= j.scale && i.slot < j.slot || i.scale > j.scale*(1+1e-15) {
+		return ahead
+	}
+	return 1
+}
+
+// lineLead is the lead of a line of slope 1 at si over a line of slope ratio at
+// sj in terms of their zeros, where the values compared are vi and vj now and
+// grow like the lines or like squares of them: si+h > ratio (sj+h) for all h
+// below the lead, with a margin.
+func lineLead(ratio, si, sj, vi, vj float64) int64 {
+	ratio *= 1 + leadMargin
+	if ratio > 1 {
+		return max(1, int64(min((si-ratio*sj)/(ratio-1), float64(never))))
+	}
+	// j is slower. Its share of i's value grows up to the ratio if it is the
+	// younger one, and falls otherwise.
+	if sj <= si || vj*(1+leadMargin) < vi {
+		return ahead
+	}
+	return 1
 }

@@ -1,0 +1,177 @@
+package scheduler
+
+// restart is how far due steps may be from base before they are counted anew:
+// half of what a match can hold. With steps of a millisecond it takes 17 years.
+const restart = never / 2
+
+func (t *tournament) Pick(dst []int, step int64, count int, _ Source) []int {
+	if count <= 0 || t.table.Live() == 0 {
+		return dst
+	}
+	t.advance(step)
+	top := len(t.levels) - 1
+	if top < 0 {
+		return dst // nobody was told of the nodes
+	}
+	final := t.levels[top][0].match[1]
+	c := &t.x
+	if !t.load(winnerOf(final), c) {
+		return dst
+	}
+	if count == 1 {
+		if t.value(c, step) > 0 {
+			dst = append(dst, c.slot)
+		}
+		return dst
+	}
+	t.queue = append(t.queue[:0], entry{candidate{t.value(c, step), c.slot}, int8(top), 1, 0})
+	for ; count > 0 && len(t.queue) > 0; count-- {
+		best := t.queue[0]
+		if !(best.value > 0) {
+			break
+		}
+		dst = append(dst, best.slot)
+		t.removeFirst()
+		t.enqueueLosers(best, step)
+	}
+	return dst
+}
+
+// advance plays what is due in a step.
+func (t *tournament) advance(step int64) {
+	if !t.played || step < t.now || step-t.base >= restart {
+		t.late = t.played && step < t.now
+		t.playAll(step)
+		return
+	}
+	t.now = step
+	if top := len(t.levels) - 1; top >= 0 && t.due(t.levels[top][0].match[1]) {
+		t.settle(top, 0, 1)
+	}
+}
+
+func (t *tournament) due(match uint64) bool { return dueOf(match) <= uint64(t.now-t.base) }
+
+// settle plays the matches that are due, up to match i of a block, which is.
+func (t *tournament) settle(level, id, i int) {
+	b := t.levels[level][id]
+	l, r := t.child(b, level, id, 2*i), t.child(b, level, id, 2*i+1)
+	lw, rw := winnerOf(l), winnerOf(r)
+	if t.due(l) {
+		l = t.settleChild(b, level, id, 2*i)
+	}
+	if t.due(r) {
+		r = t.settleChild(b, level, id, 2*i+1)
+	}
+	w, lead := winnerOf(b.match[i]), b.leadOf(i)
+	if lead <= uint64(t.now-t.base) || lw != winnerOf(l) || rw != winnerOf(r) {
+		w, lead = t.play(winnerOf(l), winnerOf(r))
+	}
+	b.set(i, w, min(dueOf(l), dueOf(r)), lead)
+}
+
+func (t *tournament) settleChild(b *bracket, level, id, k int) uint64 {
+	if k < fan {
+		t.settle(level, id, k)
+	} else {
+		t.settle(level-1, id*fan+k-fan, 1)
+	}
+	return t.child(b, level, id, k)
+}
+
+// playAll derives everything from the table.
+func (t *tournament) playAll(step int64) {
+	t.now, t.base, t.played = step, step, true
+	t.levels, t.blocks = t.levels[:0], 0
+	level := make([]*bracket, len(t.table.pages))
+	for id, p := range t.table.pages {
+		if p != nil {
+			level[id] = new(bracket)
+		}
+	}
+	for {
+		t.levels = append(t.levels, level)
+		above := make([]*bracket, (len(level)+fan-1)/fan)
+		for id, b := range level {
+			if b != nil {
+				t.blocks++
+				t.stage(len(t.levels)-1, id)
+				above[id/fan] = new(bracket)
+			}
+		}
+		if len(level) <= 1 {
+			return
+		}
+		level = above
+	}
+}
+
+// entry is the winner of a part of the tournament: all below match `match` of a
+// block, where matches from fan on are the entrants of the block.
+type entry struct {
+	candidate
+	level int8
+	match int8
+	id    int32
+}
+
+// enqueueLosers enters those who lost to the winner of a part only.
+func (t *tournament) enqueueLosers(e entry, step int64) {
+	level, id, k := int(e.level), int(e.id), int(e.match)
+	for {
+		if k >= fan {
+			if level == 0 {
+				return
+			}
+			level, id, k = level-1, id*fan+k-fan, 1
+		}
+		b := t.levels[level][id]
+		l, r := t.child(b, level, id, 2*k), t.child(b, level, id, 2*k+1)
+		loser := r
+		k *= 2
+		if winnerOf(l) != e.slot {
+			loser = l
+			k++
+		}
+		c := &t.x
+		if !t.load(winnerOf(loser), c) {
+			continue
+		}
+		if v := t.value(c, step); v > 0 {
+			t.enqueue(entry{candidate{v, c.slot}, int8(level), int8(k ^ 1), int32(id)})
+		}
+	}
+}
+
+// enqueue and removeFirst keep a binary heap, the first to be chosen at the
+// root.
+func (t *tournament) enqueue(e entry) {
+	t.queue = append(t.queue, e)
+	h := t.queue
+	for i := len(h) - 1; i > 0; {
+		up := (i - 1) / 2
+		if !h[i].before(h[up].candidate) {
+			return
+		}
+		h[up], h[i] = h[i], h[up]
+		i = up
+	}
+}
+
+func (t *tournament) removeFirst() {
+	last := len(t.queue) - 1
+	t.queue[0] = t.queue[last]
+	t.queue = t.queue[:last]
+	h := t.queue
+	for i := 0; ; {
+		down := 2*i + 1
+		if down+1 < len(h) && h[down+1].before(h[down].candidate) {
+			down++
+		}
+		if down >= len(h) || !h[down].before(h[i].candidate) {
+			return
+		}
+		h[i], h[down] = h[down], h[i]
+		i = down
+	}
+}
