@@ -93,8 +93,8 @@ type bracket struct {
 const (
 	fan      = 64 // entrants of a block
 	slotBits = 24
-	never    = 1<<40 - 1     // latest due step from base on: none
-	forever  = 1<<32 - 1     // of bracket.lead: up to never
+	never    = 1<<40 - 1      // latest due step from base on: none
+	forever  = 1<<32 - 1      // of bracket.lead: up to never
 	ahead    = int64(1) << 62 // a lead that never ends
 )
 
