@@ -10,19 +10,23 @@ func Enter(t *Table, e Estimator, slot int, p Params, step int64) {
 
 // Observe completes a probe of the node in a slot that took place in step and
 // found items: it teaches policy and estimator, and the node's age starts anew.
+// Nothing happens if the slot is free.
 // The policy may be nil: it is not told then, and must be attached later.
 func Observe(t *Table, p Policy, e Estimator, slot int, items float64, step int64) {
-	n := t.Node(slot)
+	n := &t.probed
+	if !t.Load(slot, n) {
+		return
+	}
 	gap := n.Age(step)
 	if p != nil {
 		p.Learn(slot, gap, items)
 		n.Memo = t.MemoOf(slot)
 	}
-	e.Observe(&n, items, gap, step)
+	e.Observe(n, items, gap, step)
 	n.Last = max(n.Last, step)
 	n.Probes++
 	n.Items += items
-	t.Store(slot, &n)
+	t.Store(slot, n)
 	if p != nil {
 		p.Touch(slot)
 	}

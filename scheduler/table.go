@@ -21,8 +21,14 @@ type Table struct {
 	slots int      // one more than the highest slot in use
 	live  int
 	bytes int // of pages
+	// probed is the node that Observe works on: one on its stack would escape
+	// to the heap through the estimator, which is an interface.
+	probed Node
 	// Memo belongs to the policy: learnt numbers that are about no one node.
 	Memo []float64
+	// Probes is c, the probes a step that the schedule is configured for, for
+	// policies that plan ahead. Zero: 1. Who changes it attaches the policy anew.
+	Probes int
 }
 
 // Len is one more than the highest slot in use.
