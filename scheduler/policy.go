@@ -75,7 +75,15 @@ var (
 // Policies lists the policies, the default first. Numbers 5 to 12 are reserved
 // for sqrtage, stride, cyclic, greedy, roundrobin, lspe, thompson, freshness.
 func Policies() []PolicySpec {
-	return []PolicySpec{indexPolicy, memorylessPolicy, adaptivePolicy, whittlePolicy}
+	return []PolicySpec{
+		indexPolicy,
+		memorylessPolicy,
+		adaptivePolicy,
+		whittlePolicy,
+		sqrtagePolicy,
+		greedyPolicy,
+		roundrobinPolicy,
+	}
 }
 
 // PolicyNamed finds a policy by its name, in any case. The error wraps
