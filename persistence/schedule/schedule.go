@@ -82,7 +82,7 @@ func (s *Schedule) configure(c Config, p scheduler.PolicySpec, e scheduler.Estim
 	s.rewards, s.check, s.exact, s.memo = p.Rewards, p.Check, p.Cost, p.Memo
 	s.policy, s.estimator = p.New(), e.New(c.Window)
 	s.attached = false
-	s.slots.seed = c.Seed
+	s.slots.seed, s.table.Probes = c.Seed, c.Probes
 }
 
 // Config is the configuration, with the names of policy and estimator filled
