@@ -114,8 +114,12 @@ const (
 	fillMax  = 1<<fillBits - 1
 )
 
-// NewSieveAbs answers the strategy without units. It has no options.
-func NewSieveAbs(Options) Strategy { return new(SieveAbs) }
+// specSieveAbs is the row of SIEVE with absolute capacities. It has no options.
+func specSieveAbs() Spec {
+	return Spec{Name: "sieve-abs", Number: 7, Weighted: true, MaxUnits: MaxUnits,
+		Summary: "SIEVE with absolute capacities: exact shares, moves the optimum.",
+		New:     func(Options) Strategy { return new(SieveAbs) }}
+}
 
 // Locate implements Strategy. The bits of hash are the first coins.
 func (t *SieveAbs) Locate(hash uint64) int {
