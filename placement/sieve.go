@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Sieve is the strategy SIEVE of Brinkmann, Salzwedel and Scheideler (Compact,
+// sieve is the strategy SIEVE of Brinkmann, Salzwedel and Scheideler (Compact,
 // adaptive placement schemes for non-uniform capacities, SPAA 2002).
 //
 // Model. [0,1) is cut into n' ranges of equal size. A range has at most one
@@ -50,7 +50,7 @@ import (
 //
 // Left open by the notes: n' shrinking, and what is done when the fall-back
 // unit leaves. Here the largest unit follows, the least number first.
-type Sieve struct {
+type sieve struct {
 	table  []uint64 // by range: fill << 16 | owner
 	log    uint8    // log2 n'
 	q      uint8
@@ -93,7 +93,7 @@ func specSieve() Spec {
 }
 
 func newSieve(o Options) Strategy {
-	s := &Sieve{q: 3, rounds: sieveRounds, levels: o.Levels}
+	s := &sieve{q: 3, rounds: sieveRounds, levels: o.Levels}
 	if o.Levels > 0 {
 		s.q, s.rounds = 1, o.Levels
 	}
@@ -101,7 +101,7 @@ func newSieve(o Options) Strategy {
 }
 
 // Locate implements Strategy.
-func (s *Sieve) Locate(hash uint64) int {
+func (s *sieve) Locate(hash uint64) int {
 	if len(s.table) == 0 {
 		return -1
 	}
@@ -121,26 +121,26 @@ func (s *Sieve) Locate(hash uint64) int {
 }
 
 // exactly decides a draw whose 45 bits equal the fill, by 64 bits more.
-func (s *Sieve) exactly(hash, round, r uint64) bool {
+func (s *sieve) exactly(hash, round, r uint64) bool {
 	u := int(s.table[r] & sieveOwner)
 	return u < len(s.held) && s.held[u].part == int64(r) &&
 		Mix(hash+round*sieveRest) < s.held[u].amount.rest
 }
 
 // Set implements Strategy.
-func (s *Sieve) Set(unit int, capacity Capacity) error { return set(s, unit, capacity) }
+func (s *sieve) Set(unit int, capacity Capacity) error { return set(s, unit, capacity) }
 
 // Remove implements Strategy.
-func (s *Sieve) Remove(unit int) error { return remove(s, unit) }
+func (s *sieve) Remove(unit int) error { return remove(s, unit) }
 
 // Apply implements Batcher: all changes are one change of distribution.
-func (s *Sieve) Apply(changes []Change) error {
+func (s *sieve) Apply(changes []Change) error {
 	next, err := s.roster.apply(changes)
 	if err != nil {
 		return err
 	}
 	if len(next.units) == 0 {
-		*s = *newSieve(Options{Levels: s.levels}).(*Sieve)
+		*s = *newSieve(Options{Levels: s.levels}).(*sieve)
 		return nil
 	}
 	s.setRoster(next)
@@ -159,7 +159,7 @@ func (s *Sieve) Apply(changes []Change) error {
 	return nil
 }
 
-func (s *Sieve) setRoster(next roster) {
+func (s *sieve) setRoster(next roster) {
 	s.roster = next
 	for last := int(next.units[len(next.units)-1]); len(s.held) <= last; {
 		s.held = append(s.held, holding{part: -1})
@@ -168,7 +168,7 @@ func (s *Sieve) setRoster(next roster) {
 
 // appoint chooses the fall-back unit and, in the lecture's way, the number of
 // rounds.
-func (s *Sieve) appoint() {
+func (s *sieve) appoint() {
 	largest := 0
 	for i, c := range s.roster.caps {
 		if c > s.roster.caps[largest] {
@@ -195,7 +195,7 @@ func enoughRounds(rounds int, c, total Capacity) bool {
 }
 
 // amounts answers what each unit of the roster shall have, in ranges.
-func (s *Sieve) amounts() []amount {
+func (s *sieve) amounts() []amount {
 	full := uint64(1)<<s.log - 1<<(s.log-s.q)
 	out := make([]amount, len(s.roster.units))
 	if s.levels == 0 {
@@ -217,7 +217,7 @@ func (s *Sieve) amounts() []amount {
 
 // adjusted answers full c'_i with e = 2^-L: for f full (2^L w_i - W)/(W (2^L-1)),
 // for the others full 2^L w_i/(W (2^L-1)).
-func (s *Sieve) adjusted(full uint64, c Capacity, fallback bool) amount {
+func (s *sieve) adjusted(full uint64, c Capacity, fallback bool) amount {
 	n := new(big.Int).SetUint64(uint64(c))
 	n.Lsh(n, uint(s.rounds))
 	total := new(big.Int).SetUint64(uint64(s.roster.total))
@@ -242,7 +242,7 @@ func (a amount) less(b amount) bool {
 
 // shrinkAll shrinks the units that shall have less than they have; goal is by
 // place in the roster, others shall have nothing.
-func (s *Sieve) shrinkAll(goal []amount) {
+func (s *sieve) shrinkAll(goal []amount) {
 	i := 0
 	for u := range s.held {
 		var a amount
@@ -258,7 +258,7 @@ func (s *Sieve) shrinkAll(goal []amount) {
 
 // shrink takes from the range filled partly, then whole ranges from the
 // highest down; the last of them becomes the one filled partly.
-func (s *Sieve) shrink(unit int, a amount) {
+func (s *sieve) shrink(unit int, a amount) {
 	h := &s.held[unit]
 	if h.part >= 0 && (a.whole < h.amount.whole || !a.partial()) {
 		r := uint32(h.part)
@@ -284,7 +284,7 @@ func (s *Sieve) shrink(unit int, a amount) {
 	}
 }
 
-func (s *Sieve) release(r uint32) {
+func (s *sieve) release(r uint32) {
 	s.table[r] = 0
 	s.free.add(r)
 	s.released = append(s.released, r)
@@ -292,7 +292,7 @@ func (s *Sieve) release(r uint32) {
 
 // grow fills the range filled partly, then free ones. There are enough: Lemma
 // 8.7.
-func (s *Sieve) grow(unit int, a amount) {
+func (s *sieve) grow(unit int, a amount) {
 	h := &s.held[unit]
 	if h.part >= 0 && a.whole > h.amount.whole {
 		s.table[h.part] = sieveFull<<16 | uint64(unit)
@@ -319,7 +319,7 @@ func (s *Sieve) grow(unit int, a amount) {
 }
 
 // take answers a free range: one released in this Apply, else the lowest.
-func (s *Sieve) take() uint32 {
+func (s *sieve) take() uint32 {
 	if k := len(s.released); k > 0 {
 		r := s.released[k-1]
 		s.released = s.released[:k-1]
@@ -330,7 +330,7 @@ func (s *Sieve) take() uint32 {
 }
 
 // split halves all ranges, or makes the first ones.
-func (s *Sieve) split() {
+func (s *sieve) split() {
 	if len(s.table) == 0 {
 		s.log = uint8(ceilLog2(len(s.roster.units))) + s.q
 	} else {
@@ -370,7 +370,7 @@ func (h *holding) split() {
 }
 
 // repaint makes table and free from the units.
-func (s *Sieve) repaint() {
+func (s *sieve) repaint() {
 	n := 1 << s.log
 	s.table = make([]uint64, n)
 	s.free = newRangeSet(n)

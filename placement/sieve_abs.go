@@ -2,7 +2,7 @@ package placement
 
 import "math/bits"
 
-// SieveAbs is SIEVE with absolute capacities: the strategy that maps get by
+// sieveAbs is SIEVE with absolute capacities: the strategy that maps get by
 // default.
 //
 // Model. The capacity of unit i is an integer w_i, W is their sum. The domain
@@ -61,7 +61,7 @@ import "math/bits"
 // Apply lets growing units take what shrinking ones released first, so
 // that replacing a unit moves what it had and nothing else; rounding to whole
 // ranges may add a little.
-type SieveAbs struct {
+type sieveAbs struct {
 	mask   uint64 // 2^K - 1, the coins of the levels in use
 	levels [64]level
 	table  []uint32 // by range: owner << 16 | fill, see paint
@@ -118,11 +118,11 @@ const (
 func specSieveAbs() Spec {
 	return Spec{Name: "sieve-abs", Number: 7, Weighted: true, MaxUnits: MaxUnits,
 		Summary: "SIEVE with absolute capacities: exact shares, moves the optimum.",
-		New:     func(Options) Strategy { return new(SieveAbs) }}
+		New:     func(Options) Strategy { return new(sieveAbs) }}
 }
 
 // Locate implements Strategy. The bits of hash are the first coins.
-func (t *SieveAbs) Locate(hash uint64) int {
+func (t *sieveAbs) Locate(hash uint64) int {
 	if t.n == 0 {
 		return -1
 	}
@@ -146,7 +146,7 @@ func levelPoint(random uint64, j int) uint64 {
 }
 
 // exactly decides a point whose upper bits equal the fill in the table.
-func (t *SieveAbs) exactly(p uint64, l *level, e uint32) bool {
+func (t *sieveAbs) exactly(p uint64, l *level, e uint32) bool {
 	r := l.offset + int64(p>>l.width)
 	if u := int(e >> fillBits); u < len(t.units) && t.units[u].part == r {
 		return p&(1<<l.width-1) < t.units[u].fill
@@ -155,7 +155,7 @@ func (t *SieveAbs) exactly(p uint64, l *level, e uint32) bool {
 }
 
 // hit answers the owner of a point, -1 if it is free.
-func (t *SieveAbs) hit(p uint64, j int) int {
+func (t *sieveAbs) hit(p uint64, j int) int {
 	l := &t.levels[j&63]
 	e := t.table[l.offset+int64(p>>(l.width&63))]
 	f := uint32((p & (1<<(l.width&63) - 1)) >> (l.coarse & 63))
@@ -170,7 +170,7 @@ func lowerCoins(j uint8) uint64 { return (1<<(j&63) - 1) >> 1 }
 
 // retry makes the second and the third draw, the general rule of search written
 // out without branches: first is the level of the first draw.
-func (t *SieveAbs) retry(hash uint64, first int) int {
+func (t *sieveAbs) retry(hash uint64, first int) int {
 	below := lowerCoins(uint8(first))
 	again := Mix(hash + absCoin)
 	second := bits.Len64((hash&below | again&^below) & t.mask)
@@ -198,7 +198,7 @@ func notBelow(j, i int) int { return 1 + (j-i)>>63 }
 // coins that level i has used is the number of draws from levels <= i: drawn
 // keeps them in ascending order, and the levels between the m-th and the next
 // look at word m+1. The next point of level i has that number too.
-func (t *SieveAbs) search(hash uint64, low, high, third int) int {
+func (t *sieveAbs) search(hash uint64, low, high, third int) int {
 	var drawn [absRounds]uint8
 	drawn[0], drawn[1] = uint8(low), uint8(high)
 	insertLevel(drawn[:3], third)

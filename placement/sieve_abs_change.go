@@ -4,7 +4,7 @@ import "slices"
 
 // Set implements Strategy. ErrCapacity for a capacity of 0 or above
 // MaxCapacity, or a total above MaxTotal; ErrUnit for a number out of range.
-func (t *SieveAbs) Set(unit int, capacity Capacity) error {
+func (t *sieveAbs) Set(unit int, capacity Capacity) error {
 	if capacity == 0 {
 		return ErrCapacity
 	}
@@ -12,14 +12,14 @@ func (t *SieveAbs) Set(unit int, capacity Capacity) error {
 }
 
 // Remove implements Strategy.
-func (t *SieveAbs) Remove(unit int) error {
+func (t *sieveAbs) Remove(unit int) error {
 	return t.Apply([]Change{{Unit: unit}})
 }
 
 // Apply implements Batcher. The optimum is moved if the shares given up or the
 // shares gained belong to one unit; a growing unit takes first what others
 // released in the same call.
-func (t *SieveAbs) Apply(changes []Change) error {
+func (t *sieveAbs) Apply(changes []Change) error {
 	if err := checkChanges(changes, t.total, t.weight); err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (t *SieveAbs) Apply(changes []Change) error {
 }
 
 // weight answers the capacity of a unit, 0 if it is not there.
-func (t *SieveAbs) weight(unit int) uint64 {
+func (t *sieveAbs) weight(unit int) uint64 {
 	if unit < 0 || unit >= len(t.units) {
 		return 0
 	}
@@ -87,7 +87,7 @@ func checkChanges(changes []Change, total uint64, weight func(int) uint64) error
 }
 
 // enter makes room for a unit.
-func (t *SieveAbs) enter(unit int) {
+func (t *sieveAbs) enter(unit int) {
 	for len(t.units) <= unit {
 		t.units = append(t.units, absUnit{part: -1})
 	}
@@ -98,7 +98,7 @@ func (t *SieveAbs) enter(unit int) {
 
 // shrink takes measure from a unit: its partly filled range first, then its
 // ranges from the highest down, so that the upper half of the domain drains.
-func (t *SieveAbs) shrink(unit int, measure uint64) {
+func (t *sieveAbs) shrink(unit int, measure uint64) {
 	u := &t.units[unit]
 	u.weight -= measure
 	if u.weight == 0 {
@@ -131,7 +131,7 @@ func (t *SieveAbs) shrink(unit int, measure uint64) {
 	}
 }
 
-func (t *SieveAbs) release(r uint32) {
+func (t *sieveAbs) release(r uint32) {
 	t.table[r] = 0
 	t.taken -= t.width(r)
 	t.free.add(r)
@@ -139,7 +139,7 @@ func (t *SieveAbs) release(r uint32) {
 }
 
 // take answers a free range: one released in this Apply, else the lowest.
-func (t *SieveAbs) take() uint32 {
+func (t *sieveAbs) take() uint32 {
 	var r uint32
 	if k := len(t.released); k > 0 {
 		r = t.released[k-1]
@@ -154,7 +154,7 @@ func (t *SieveAbs) take() uint32 {
 
 // grow gives measure to a unit: its partly filled range first, then free ones.
 // Its weight is already the new one.
-func (t *SieveAbs) grow(unit int, measure uint64) {
+func (t *sieveAbs) grow(unit int, measure uint64) {
 	u := &t.units[unit]
 	if u.part >= 0 {
 		r := uint32(u.part)
@@ -190,17 +190,17 @@ func (t *SieveAbs) grow(unit int, measure uint64) {
 // 2^coarse. A full range has the greatest fill that 16 bits hold: in ranges
 // narrower than 2^16 it is above every point, in wider ones a point that
 // equals it is decided by exactly.
-func (t *SieveAbs) paint(r uint32, unit int, fill uint64) {
+func (t *sieveAbs) paint(r uint32, unit int, fill uint64) {
 	c := coarseness(t.segmentOf(r).width)
 	t.table[r] = uint32(unit)<<fillBits | uint32(min(fill>>c, fillMax))
 }
 
 func coarseness(width uint8) uint8 { return max(width, fillBits) - fillBits }
 
-func (t *SieveAbs) width(r uint32) uint64 { return 1 << t.segmentOf(r).width }
+func (t *sieveAbs) width(r uint32) uint64 { return 1 << t.segmentOf(r).width }
 
 // segmentOf looks from the top, where nearly all ranges are.
-func (t *SieveAbs) segmentOf(r uint32) *segment {
+func (t *sieveAbs) segmentOf(r uint32) *segment {
 	i := len(t.segments) - 1
 	for t.segments[i].first > r {
 		i--
@@ -209,7 +209,7 @@ func (t *SieveAbs) segmentOf(r uint32) *segment {
 }
 
 // startOf answers the lowest point of a range.
-func (t *SieveAbs) startOf(r uint32) uint64 {
+func (t *sieveAbs) startOf(r uint32) uint64 {
 	s := t.segmentOf(r)
 	return s.start + uint64(r-s.first)<<s.width
 }

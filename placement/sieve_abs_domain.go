@@ -6,7 +6,7 @@ import (
 )
 
 // domain answers 2^K, 0 for a table without units.
-func (t *SieveAbs) domain() uint64 {
+func (t *sieveAbs) domain() uint64 {
 	if len(t.segments) == 0 {
 		return 0
 	}
@@ -18,7 +18,7 @@ func (t *SieveAbs) domain() uint64 {
 // the domain would hold everything and ranges are wider than 1/8 of it divided
 // by the number of units; then the domain is doubled. So it is doubled only if
 // more than 7/8 would be in use.
-func (t *SieveAbs) makeRoom(measure uint64) {
+func (t *sieveAbs) makeRoom(measure uint64) {
 	if len(t.segments) == 0 {
 		t.found(measure)
 	}
@@ -38,7 +38,7 @@ func (t *SieveAbs) makeRoom(measure uint64) {
 }
 
 // found starts with the least domain that holds the first unit: one range.
-func (t *SieveAbs) found(measure uint64) {
+func (t *sieveAbs) found(measure uint64) {
 	b := bits.Len64(measure - 1)
 	t.segments = append(t.segments[:0], segment{width: uint8(b)})
 	t.relevel(b)
@@ -48,7 +48,7 @@ func (t *SieveAbs) found(measure uint64) {
 }
 
 // double adds a level with one range a unit, at least. Nothing moves.
-func (t *SieveAbs) double() {
+func (t *sieveAbs) double() {
 	top := bits.Len64(t.mask) // the new level is [2^top, 2^(top+1))
 	width := max(0, top-ceilLog2(t.n))
 	first := len(t.table)
@@ -63,7 +63,7 @@ func (t *SieveAbs) double() {
 
 // split halves the ranges of a width. Nothing moves: an interval is the same
 // set of points.
-func (t *SieveAbs) split(width uint8) {
+func (t *sieveAbs) split(width uint8) {
 	old := slices.Clone(t.segments)
 	first := uint32(0)
 	for i := range t.segments {
@@ -127,7 +127,7 @@ func (u *absUnit) split(old, now []segment) {
 }
 
 // repaint makes table, free and taken of n ranges from the units.
-func (t *SieveAbs) repaint(n int) {
+func (t *sieveAbs) repaint(n int) {
 	t.table = make([]uint32, n)
 	t.free = newRangeSet(n)
 	for r := range n {
@@ -149,7 +149,7 @@ func (t *SieveAbs) repaint(n int) {
 }
 
 // relevel makes the levels of a domain 2^top from the segments.
-func (t *SieveAbs) relevel(top int) {
+func (t *sieveAbs) relevel(top int) {
 	t.mask = 1<<top - 1
 	low := t.segments[0]
 	for j := range t.levels {
@@ -164,9 +164,9 @@ func (t *SieveAbs) relevel(top int) {
 
 // settle brings the domain to its size after a unit shrank: the least that holds
 // every point in use, or less if the halving rule asks for it.
-func (t *SieveAbs) settle() {
+func (t *sieveAbs) settle() {
 	if t.n == 0 {
-		*t = SieveAbs{}
+		*t = sieveAbs{}
 		return
 	}
 	end := uint64(0)
@@ -200,7 +200,7 @@ func enough(total uint64, top int) bool {
 }
 
 // cut makes the domain [0, 2^top) and places what was above it below.
-func (t *SieveAbs) cut(top int) {
+func (t *sieveAbs) cut(top int) {
 	limit := uint64(1) << top
 	above := make([]uint64, len(t.units))
 	for i := range t.units {
@@ -230,7 +230,7 @@ func (t *SieveAbs) cut(top int) {
 // cutUnit takes from a unit what lies at limit and above, and answers how much
 // that is. Of a range wider than the domain to come, the lowest, the part
 // below stays.
-func (t *SieveAbs) cutUnit(unit int, limit uint64) (above uint64) {
+func (t *sieveAbs) cutUnit(unit int, limit uint64) (above uint64) {
 	u := &t.units[unit]
 	for k := len(u.ranges) - 1; k >= 0; k-- {
 		r := u.ranges[k]

@@ -10,7 +10,7 @@ import (
 )
 
 // Clone implements Strategy.
-func (t *SieveAbs) Clone() Strategy {
+func (t *sieveAbs) Clone() Strategy {
 	c := *t
 	c.table = slices.Clone(t.table)
 	c.segments = slices.Clone(t.segments)
@@ -24,7 +24,7 @@ func (t *SieveAbs) Clone() Strategy {
 }
 
 // Bytes implements Strategy.
-func (t *SieveAbs) Bytes() int {
+func (t *sieveAbs) Bytes() int {
 	n := int(unsafe.Sizeof(*t)) + 4*cap(t.table) + 8*cap(t.free.words) + 4*cap(t.released)
 	n += cap(t.segments)*int(unsafe.Sizeof(segment{})) + cap(t.units)*int(unsafe.Sizeof(absUnit{}))
 	for i := range t.units {
@@ -41,7 +41,7 @@ func (t *SieveAbs) Bytes() int {
 //	owners   see appendOwners
 //	parts    uvarint    for each unit in ascending order: 0 if it fills all its
 //	                    ranges, else 1 + the place of the one filled partly
-func (t *SieveAbs) AppendState(dst []byte) []byte {
+func (t *sieveAbs) AppendState(dst []byte) []byte {
 	if t.n == 0 {
 		return dst
 	}
@@ -118,7 +118,7 @@ func decodeOwners(b []byte, n uint64, own func(r uint32, unit int) bool) ([]byte
 
 // DecodeState implements Strategy. What it takes is written again to the same
 // bytes.
-func (t *SieveAbs) DecodeState(state []byte) error {
+func (t *sieveAbs) DecodeState(state []byte) error {
 	if t.n == 0 {
 		if len(state) > 0 {
 			return ErrCorrupt
@@ -160,7 +160,7 @@ func (t *SieveAbs) DecodeState(state []byte) error {
 	return nil
 }
 
-func (t *SieveAbs) weights() (sum uint64) {
+func (t *sieveAbs) weights() (sum uint64) {
 	for i := range t.units {
 		sum += t.units[i].weight
 	}
@@ -168,7 +168,7 @@ func (t *SieveAbs) weights() (sum uint64) {
 }
 
 // decodeSegments reads the layout and answers how many ranges it has.
-func (t *SieveAbs) decodeSegments(b []byte) (rest []byte, ranges uint64, ok bool) {
+func (t *sieveAbs) decodeSegments(b []byte) (rest []byte, ranges uint64, ok bool) {
 	if len(b) < 2 || b[0] > 63 || b[1] == 0 || int(b[1]) > int(b[0])+1 || len(b) < 2+int(b[1]) {
 		return nil, 0, false
 	}
@@ -194,7 +194,7 @@ func (t *SieveAbs) decodeSegments(b []byte) (rest []byte, ranges uint64, ok bool
 }
 
 // fit fills a unit's ranges with its weight, all of them but the one at place-1.
-func (t *SieveAbs) fit(u *absUnit, place int) bool {
+func (t *sieveAbs) fit(u *absUnit, place int) bool {
 	all := uint64(0)
 	for _, r := range u.ranges {
 		all += t.width(r)
@@ -213,14 +213,14 @@ func (t *SieveAbs) fit(u *absUnit, place int) bool {
 
 // Moves implements Strategy. A pair is visited once, in ascending order. Cost
 // O(ranges + pairs).
-func (t *SieveAbs) Moves(to Strategy, visit func(from, to int, share Fraction)) {
+func (t *sieveAbs) Moves(to Strategy, visit func(from, to int, share Fraction)) {
 	if j := t.join(to); j != nil {
 		j.visit(visit)
 	}
 }
 
 // Moved answers the sum of all Moves in O(ranges).
-func (t *SieveAbs) Moved(to Strategy) Fraction {
+func (t *sieveAbs) Moved(to Strategy) Fraction {
 	if j := t.join(to); j != nil {
 		return j.moved()
 	}
@@ -229,15 +229,15 @@ func (t *SieveAbs) Moved(to Strategy) Fraction {
 
 // join compares with another table over the larger of the two domains, which
 // changes neither: see double.
-func (t *SieveAbs) join(to Strategy) *joint {
-	o, ok := to.(*SieveAbs)
+func (t *sieveAbs) join(to Strategy) *joint {
+	o, ok := to.(*sieveAbs)
 	if !ok || t.n == 0 || o.n == 0 {
 		return nil
 	}
 	return join(t.side(), o.side(), float64(max(t.domain(), o.domain())))
 }
 
-func (t *SieveAbs) side() side {
+func (t *sieveAbs) side() side {
 	s := side{shares: make([]float64, len(t.units))}
 	for i := range t.units {
 		u := &t.units[i]

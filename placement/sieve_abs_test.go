@@ -8,9 +8,9 @@ import (
 )
 
 // newAbs answers a table of the given capacities, units 0, 1, ...
-func newAbs(t testing.TB, capacities ...Capacity) *SieveAbs {
+func newAbs(t testing.TB, capacities ...Capacity) *sieveAbs {
 	t.Helper()
-	s := new(SieveAbs)
+	s := new(sieveAbs)
 	for i, c := range capacities {
 		if err := s.Set(i, c); err != nil {
 			t.Fatalf("Set(%d, %d): %v", i, c, err)
@@ -20,7 +20,7 @@ func newAbs(t testing.TB, capacities ...Capacity) *SieveAbs {
 }
 
 // checkAbs verifies every invariant of a table.
-func checkAbs(t *testing.T, s *SieveAbs) {
+func checkAbs(t *testing.T, s *sieveAbs) {
 	t.Helper()
 	if s.n == 0 {
 		return
@@ -88,7 +88,7 @@ func checkAbs(t *testing.T, s *SieveAbs) {
 
 // absOracle is Locate as the definition has it: a sequence a level, drawn
 // recursively, and a search in the units' intervals.
-func absOracle(s *SieveAbs, hash uint64) int {
+func absOracle(s *sieveAbs, hash uint64) int {
 	var used [65]uint64 // elements taken of S_j
 	var next func(j int) uint64
 	next = func(j int) uint64 {
@@ -124,7 +124,7 @@ func absOracle(s *SieveAbs, hash uint64) int {
 }
 
 func TestSieveAbsLocatesAsDefined(t *testing.T) {
-	tables := map[string]*SieveAbs{
+	tables := map[string]*sieveAbs{
 		"one unit of 1":    newAbs(t, 1),
 		"one unit of 2^60": newAbs(t, MaxCapacity),
 		"tiny":             newAbs(t, 1, 2, 3),
@@ -149,7 +149,7 @@ func TestSieveAbsKeepsItsInvariants(t *testing.T) {
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
 	for run := range 30 {
-		s, model := new(SieveAbs), map[int]Capacity{}
+		s, model := new(sieveAbs), map[int]Capacity{}
 		for step := range 150 {
 			unit := rng.IntN(12)
 			if rng.IntN(3) == 0 {
@@ -192,7 +192,7 @@ func BenchmarkSieveAbsLocate(b *testing.B) {
 			"uniform": func(i int) Capacity { return 1 << 40 },
 			"1to100":  func(i int) Capacity { return Capacity(1+Mix(uint64(i))%100) << 34 },
 		} {
-			s := new(SieveAbs)
+			s := new(sieveAbs)
 			for i := range n {
 				if err := s.Set(i, capacity(i)); err != nil {
 					b.Fatal(err)

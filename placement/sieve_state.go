@@ -9,7 +9,7 @@ import (
 )
 
 // Clone implements Strategy.
-func (s *Sieve) Clone() Strategy {
+func (s *sieve) Clone() Strategy {
 	c := *s
 	c.table = slices.Clone(s.table)
 	c.free = s.free.clone()
@@ -22,7 +22,7 @@ func (s *Sieve) Clone() Strategy {
 }
 
 // Bytes implements Strategy.
-func (s *Sieve) Bytes() int {
+func (s *sieve) Bytes() int {
 	n := int(unsafe.Sizeof(*s)) + 8*cap(s.table) + 8*cap(s.free.words) + 4*cap(s.released)
 	n += s.roster.bytes() + cap(s.held)*int(unsafe.Sizeof(holding{}))
 	for i := range s.held {
@@ -39,7 +39,7 @@ func (s *Sieve) Bytes() int {
 //	owners    see appendOwners
 //	parts     uvarint   for each unit in ascending order that fills a range
 //	                    partly: the place of that range among its ranges
-func (s *Sieve) AppendState(dst []byte) []byte {
+func (s *sieve) AppendState(dst []byte) []byte {
 	if len(s.table) == 0 {
 		return dst
 	}
@@ -66,7 +66,7 @@ func (s *Sieve) AppendState(dst []byte) []byte {
 
 // DecodeState implements Strategy. What it takes is written again to the same
 // bytes.
-func (s *Sieve) DecodeState(state []byte) error {
+func (s *sieve) DecodeState(state []byte) error {
 	if len(s.table) == 0 {
 		if len(state) > 0 {
 			return ErrCorrupt
@@ -118,7 +118,7 @@ func (s *Sieve) DecodeState(state []byte) error {
 
 // decodeHead reads what is before the owners. The number of ranges can be that
 // of more units than there are, but not that of more than there can be.
-func (s *Sieve) decodeHead(b []byte) (rest []byte, ok bool) {
+func (s *sieve) decodeHead(b []byte) (rest []byte, ok bool) {
 	if len(b) < 3 {
 		return nil, false
 	}
@@ -151,29 +151,29 @@ const sievePoints = 62
 
 // Moves implements Strategy. A pair is visited once, in ascending order. Cost
 // O(n' + pairs): a change of one capacity moves objects between most pairs.
-func (s *Sieve) Moves(to Strategy, visit func(from, to int, share Fraction)) {
+func (s *sieve) Moves(to Strategy, visit func(from, to int, share Fraction)) {
 	if j := s.join(to); j != nil {
 		j.visit(visit)
 	}
 }
 
 // Moved answers the sum of all Moves in O(n').
-func (s *Sieve) Moved(to Strategy) Fraction {
+func (s *sieve) Moved(to Strategy) Fraction {
 	if j := s.join(to); j != nil {
 		return j.moved()
 	}
 	return 0
 }
 
-func (s *Sieve) join(to Strategy) *joint {
-	o, ok := to.(*Sieve)
+func (s *sieve) join(to Strategy) *joint {
+	o, ok := to.(*sieve)
 	if !ok || len(s.table) == 0 || len(o.table) == 0 {
 		return nil
 	}
 	return join(s.side(), o.side(), 1<<sievePoints)
 }
 
-func (s *Sieve) side() side {
+func (s *sieve) side() side {
 	d := side{shares: make([]float64, len(s.held)), rounds: s.rounds, fallback: s.fallback}
 	d.miss = 1 / float64(uint64(1)<<s.q)
 	full := float64(uint64(1)<<s.log) * (1 - d.miss)

@@ -10,9 +10,9 @@ import (
 
 // sieveOf answers SIEVE with units 0, 1, ... of the given capacities.
 // Levels 0 is our own way, others the lecture's.
-func sieveOf(t testing.TB, levels int, capacities ...Capacity) *Sieve {
+func sieveOf(t testing.TB, levels int, capacities ...Capacity) *sieve {
 	t.Helper()
-	s := newSieve(Options{Levels: levels}).(*Sieve)
+	s := newSieve(Options{Levels: levels}).(*sieve)
 	for i, c := range capacities {
 		if err := s.Set(i, c); err != nil {
 			t.Fatalf("Set(%d, %d): %v", i, c, err)
@@ -31,7 +31,7 @@ func (a amount) rat() *big.Rat {
 
 // checkSieve verifies every invariant of a table: one owner a range, intervals
 // from the low end, one partly filled range a unit, measures as they shall be.
-func checkSieve(t *testing.T, s *Sieve) {
+func checkSieve(t *testing.T, s *sieve) {
 	t.Helper()
 	if len(s.table) == 0 {
 		return
@@ -125,7 +125,7 @@ func TestSieveKeepsItsInvariants(t *testing.T) {
 
 // sieveOracle is Figure 6 in rational arithmetic: a point of 2^-128 precision
 // and a search in the units' intervals.
-func sieveOracle(s *Sieve, hash uint64) int {
+func sieveOracle(s *sieve, hash uint64) int {
 	if len(s.table) == 0 {
 		return -1
 	}
@@ -158,7 +158,7 @@ func TestSieveRangesAgreeWithKnownAnswers(t *testing.T) {
 	known := readSieveAnswers(t)
 	for levels, want := range map[int]map[int]int{8: known.Ranges.Half, 0: known.Ranges.SevenEighths} {
 		for n, ranges := range want {
-			s := newSieve(Options{Levels: levels}).(*Sieve)
+			s := newSieve(Options{Levels: levels}).(*sieve)
 			changes := make([]Change, n)
 			for i := range changes {
 				changes[i] = Change{i, 1 << 30}
@@ -172,7 +172,7 @@ func TestSieveRangesAgreeWithKnownAnswers(t *testing.T) {
 }
 
 // shareOf answers c'_i as a table has it.
-func shareOf(s *Sieve, i int) *big.Rat {
+func shareOf(s *sieve, i int) *big.Rat {
 	full := int64(len(s.table)) - int64(len(s.table))>>s.q
 	return new(big.Rat).Quo(s.amounts()[i].rat(), big.NewRat(full, 1))
 }
@@ -189,7 +189,7 @@ func near110(a, b *big.Rat) bool {
 // then checks that hits and fall-back add to c exactly.
 func TestTheorem89AdjustedSharesAreExact(t *testing.T) {
 	for _, k := range readSieveAnswers(t).Adjusted {
-		s := newSieve(Options{Levels: 1}).(*Sieve)
+		s := newSieve(Options{Levels: 1}).(*sieve)
 		setAll(t, s, changesOf(k.Capacities))
 		s.rounds, s.fallback = k.Rounds, k.Fallback-1
 		e := big.NewRat(1, 1<<k.Rounds)
@@ -223,7 +223,7 @@ func changesOf(capacities []Capacity) []Change {
 // changes of adjusted shares.
 func TestTheorem811RoleChangeAndLevelsAgreeWithKnownAnswers(t *testing.T) {
 	known := readSieveAnswers(t)
-	shares := func(s *Sieve, rounds, fallback int) []*big.Rat {
+	shares := func(s *sieve, rounds, fallback int) []*big.Rat {
 		s.rounds, s.fallback = rounds, fallback
 		out := make([]*big.Rat, len(s.roster.units))
 		for i := range out {
@@ -289,7 +289,7 @@ func TestSieveHalvingRangesMovesNothing(t *testing.T) {
 // (Lemma 8.10, Theorem 8.11).
 func TestSieveIsTwoCompetitive(t *testing.T) {
 	for _, levels := range []int{0, 1, 12} {
-		s := newSieve(Options{Levels: levels}).(*Sieve)
+		s := newSieve(Options{Levels: levels}).(*sieve)
 		moved, optimum, worst := playRandomly(t, s, 400, 20)
 		t.Logf("levels %d: moved/optimum %.4f, worst change %.4f", levels, moved/optimum, worst)
 		if moved > 2.01*optimum {

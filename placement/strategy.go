@@ -83,6 +83,8 @@ func Strategies() []Spec {
 		specNearest(),
 		specCutPaste(),
 		specShare(),
+		specSieve(),
+		specSieveAbs(),
 		specSlots(),
 		specJump(),
 		specRendezvous(),
