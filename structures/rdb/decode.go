@@ -116,7 +116,7 @@ func (d *decoder) hash(t byte) *structures.Hash {
 		f.timed = true
 		d.fixed(8) // a time before which no field expires: the hash knows
 	}
-	walk := walkListpack
+	walk := walker(walkListpack)
 	switch t {
 	case typeHashZipmap:
 		walk = walkZipmap

@@ -1,0 +1,56 @@
+package rdb
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/vigildb/vigil/structures"
+)
+
+// benchValues are values of n elements of 20 bytes.
+func benchValues(n int) map[string]any {
+	l, h, s := structures.NewList(), structures.NewHash(1), []byte(nil)
+	for i := range n {
+		elem := fmt.Appendf(nil, "element %012d", i)
+		l.Push(nil, structures.Tail, elem)
+		h.Set(nil, elem, elem)
+		s = append(s, elem...)
+	}
+	return map[string]any{"string": s, "list": l, "hash": h}
+}
+
+func BenchmarkAppend(b *testing.B) {
+	for _, n := range []int{10, 10000} {
+		for name, v := range benchValues(n) {
+			b.Run(fmt.Sprintf("%s/n=%d", name, n), func(b *testing.B) {
+				b.ReportAllocs()
+				var dst []byte
+				for b.Loop() {
+					if s, ok := v.([]byte); ok {
+						dst = AppendString(dst[:0], s)
+					} else {
+						dst, _ = Append(dst[:0], v.(structures.Value))
+					}
+				}
+				b.SetBytes(int64(len(dst)))
+			})
+		}
+	}
+}
+
+func BenchmarkDecode(b *testing.B) {
+	for _, n := range []int{10, 10000} {
+		for name, v := range benchValues(n) {
+			payload := encode(b, v)
+			b.Run(fmt.Sprintf("%s/n=%d", name, n), func(b *testing.B) {
+				b.ReportAllocs()
+				b.SetBytes(int64(len(payload)))
+				for b.Loop() {
+					if _, err := Decode(payload, roomy); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
