@@ -123,6 +123,11 @@ const (
 	ErrFieldExpiry       = WireError("ERR invalid expire time, must be >= 0")
 	ErrMissingExpiry     = WireError("ERR missing expire time")
 	ErrFieldConditions   = WireError("ERR Only one of FXX or FNX arguments can be specified")
+	ErrPayload           = WireError("ERR Bad data format")
+	ErrPayloadFrame      = WireError("ERR DUMP payload version or checksum are wrong")
+	ErrRestoreTTL        = WireError("ERR Invalid TTL value, must be >= 0")
+	ErrRestoreIdle       = WireError("ERR Invalid IDLETIME value, must be >= 0")
+	ErrRestoreFrequency  = WireError("ERR Invalid FREQ value, must be >= 0 and <= 255")
 	ErrFieldExpiries     = WireError("ERR Only one of EX, PX, EXAT, PXAT or KEEPTTL arguments can be specified")
 )
 

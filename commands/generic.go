@@ -10,6 +10,7 @@ func genericGroup() Group {
 	rows := append(keyRows(), scanRows()...)
 	rows = append(rows, expireRows()...)
 	rows = append(rows, objectRows()...)
+	rows = append(rows, dumpRows()...)
 	return Group{Name: "generic", Commands: append(rows, waitRows()...)}
 }
 

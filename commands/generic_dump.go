@@ -1,0 +1,181 @@
+package commands
+
+import (
+	"errors"
+	"math"
+
+	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/rdb"
+)
+
+func dumpRows() []Command {
+	return []Command{
+		{Name: "DUMP", Arity: 2, Flags: ReadOnly, Keys: []KeySpec{Key(1, RO|Access)},
+			Syntax: "key", Since: "2.6.0", Cost: "O(n) for n bytes",
+			Summary: "Answers what a key holds as bytes that RESTORE takes, here or in Redis.", Run: dump},
+		{Name: "RESTORE", Arity: -4, Flags: Write | DenyOOM | Dangerous, Keys: []KeySpec{Key(1, OW|Update)},
+			Syntax: "key ttl serialized-value [REPLACE] [ABSTTL] [IDLETIME seconds] [FREQ frequency]",
+			Since:  "2.6.0", Cost: "O(n) for n bytes",
+			Summary: "Makes a key of what DUMP answered, here or in Redis.", Run: restore},
+	}
+}
+
+func dump(c *Ctx) error {
+	key := c.Args.Key()
+	payload, ok, err := dumpPayload(c, key)
+	switch {
+	case err != nil:
+		return err
+	case !ok:
+		c.Reply.Null()
+	default:
+		c.Reply.Bulk(payload)
+	}
+	return nil
+}
+
+// dumpPayload is the payload of what a key holds. ok: the key exists.
+func dumpPayload(c *Ctx, key []byte) (payload []byte, ok bool, err error) {
+	switch kind := lookKind(c, key); kind {
+	case structures.KindNone:
+		return nil, false, nil
+	case structures.KindString:
+		s, _, err := c.Tx.String(key)
+		return rdb.AppendString(nil, s), true, err
+	case structures.KindList, structures.KindHash, structures.KindBloom:
+		v, err := c.Tx.Value(key)
+		if err != nil {
+			return nil, true, err
+		}
+		payload, err = rdb.Append(nil, v)
+		return payload, true, err
+	default:
+		if _, err := c.Tx.Value(key); err != nil { // which counts as a use
+			return nil, true, err
+		}
+		_, encoded, ok := c.Tx.Dump(nil, key)
+		return rdb.AppendOwn(nil, kind, encoded), ok, nil
+	}
+}
+
+// restoreOptions are what RESTORE is told besides key and payload.
+type restoreOptions struct {
+	replace, absolute bool
+	idle, frequency   int64 // seconds, and a counter; -1: not given
+}
+
+// maxIdle is half of the seconds that Redis's clock of uses can tell apart.
+const maxIdle = 1<<23 - 1
+
+// readRestoreOptions reads up to the end of the call. IDLETIME and FREQ exclude
+// each other.
+func readRestoreOptions(c *Ctx) restoreOptions {
+	o := restoreOptions{idle: -1, frequency: -1}
+	for c.Args.More() {
+		switch {
+		case c.Args.Is("REPLACE"):
+			o.replace = true
+		case c.Args.Is("ABSTTL"):
+			o.absolute = true
+		case c.Args.Left() >= 2 && o.frequency < 0 && c.Args.Is("IDLETIME"):
+			if o.idle = c.Args.Int(); o.idle < 0 {
+				c.Args.Fail(ErrRestoreIdle)
+			}
+		case c.Args.Left() >= 2 && o.idle < 0 && c.Args.Is("FREQ"):
+			if o.frequency = c.Args.Int(); o.frequency < 0 || o.frequency > 255 {
+				c.Args.Fail(ErrRestoreFrequency)
+			}
+		default:
+			c.Args.Syntax()
+		}
+	}
+	return o
+}
+
+func restore(c *Ctx) error {
+	key, ttl, payload := c.Args.Key(), c.Args.Bytes(), c.Args.Bytes()
+	o := readRestoreOptions(c)
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	exists := c.Tx.Kind(key) != structures.KindNone
+	if exists && !o.replace {
+		return ErrBusyKey
+	}
+	expiry, err := restoreExpiry(c, ttl, o.absolute)
+	if err != nil {
+		return err
+	}
+	v, err := decodePayload(c, payload)
+	if err != nil {
+		return err
+	}
+	if expiry != persistence.NoExpiry && int64(expiry) <= c.Now {
+		return restoreExpired(c, key, exists)
+	}
+	storeDecoded(c.Tx, key, v, expiry)
+	if limits := c.Host.Limits(); limits.LFU && o.frequency >= 0 {
+		c.Tx.SetFrequency(key, int(o.frequency))
+	} else if !limits.LFU && o.idle >= 0 {
+		c.Tx.SetIdle(key, min(o.idle, maxIdle))
+	}
+	c.Notify(EventNew, "new", key) // also if it replaces a key
+	c.Notify(EventGeneric, "restore", key)
+	c.Reply.OK()
+	return nil
+}
+
+// restoreExpiry is the time that ttl milliseconds stand for, from now or, if
+// absolute, from 1970; 0 is none.
+func restoreExpiry(c *Ctx, ttl []byte, absolute bool) (persistence.Expiry, error) {
+	ms, ok := ParseInt(ttl)
+	switch {
+	case !ok:
+		return 0, ErrNotInteger
+	case ms < 0:
+		return 0, ErrRestoreTTL
+	case ms == 0 || absolute:
+		return persistence.Expiry(ms), nil
+	case ms > math.MaxInt64-c.Now:
+		return 0, ErrInvalidExpire(c.Command)
+	}
+	return persistence.Expiry(c.Now + ms), nil
+}
+
+// restoreExpired is what happens to a key that would go at once: it is not
+// made, and what it replaces is gone.
+func restoreExpired(c *Ctx, key []byte, exists bool) error {
+	if exists {
+		c.Tx.Delete(key)
+		c.Notify(EventGeneric, "del", key)
+	}
+	c.Reply.OK()
+	return nil
+}
+
+// decodePayload takes a payload apart, whole, before anything is changed.
+func decodePayload(c *Ctx, payload []byte) (rdb.Decoded, error) {
+	limits := c.Host.Limits()
+	v, err := rdb.Decode(payload, rdb.Options{
+		MaxString: uint64(limits.MaxBulk), MaxBloom: bloomLimit(c), HashSeed: limits.HashSeed})
+	if errors.Is(err, rdb.ErrFrame) {
+		return v, ErrPayloadFrame
+	}
+	if err == nil && v.Value == nil && v.Kind != structures.KindString {
+		v.Value, err = c.Tx.Decode(v.Kind, v.Bytes)
+	}
+	if err != nil {
+		return v, ErrPayload
+	}
+	return v, nil
+}
+
+// storeDecoded puts a value under key, whatever that held.
+func storeDecoded(tx *persistence.Tx, key []byte, v rdb.Decoded, expiry persistence.Expiry) {
+	if v.Kind == structures.KindString {
+		tx.SetString(key, v.Bytes, expiry)
+		return
+	}
+	persistence.Replace(tx, key, v.Value, expiry)
+}
