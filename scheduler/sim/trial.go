@@ -140,6 +140,7 @@ type run struct {
 func (t *Trial) start() *run {
 	r := &run{Trial: t, world: newWorld(t), table: new(scheduler.Table), policy: t.Policy.New(),
 		draws: rand.New(rand.NewPCG(t.Seed, streamPolicy))}
+	r.table.Probes = t.Probes
 	window := t.Window
 	if window <= 0 {
 		window = scheduler.DefaultWindow
@@ -147,7 +148,7 @@ func (t *Trial) start() *run {
 	r.est = t.Estimator.New(window)
 	var ages []int64
 	if t.Steady {
-		ages = r.world.ages(t.Probes, t.drawing(), rand.New(rand.NewPCG(t.Seed, streamAges)))
+		ages = r.world.ages(t.Probes, Draws(&t.Policy), rand.New(rand.NewPCG(t.Seed, streamAges)))
 		for _, a := range ages {
 			r.start = max(r.start, a)
 		}
@@ -168,12 +169,14 @@ func (t *Trial) start() *run {
 	return r
 }
 
-// drawing says whether the policy draws: it is asked to choose among a few new
+// Draws says whether a policy draws: it is asked to choose between two new
 // nodes, and watched.
-func (t *Trial) drawing() bool {
-	table, policy, est := new(scheduler.Table), t.Policy.New(), t.Estimator.New(scheduler.DefaultWindow)
-	for i, p := range t.Told[:min(2, len(t.Told))] {
-		scheduler.Enter(table, est, i, p, 0)
+func Draws(p *scheduler.PolicySpec) bool {
+	table, policy := new(scheduler.Table), p.New()
+	for i := range 2 {
+		n := scheduler.NewNode(scheduler.DefaultParams(), 0)
+		n.Rate, n.Arrival, n.Decay, n.Estimate = 1, 1, 1, 1
+		table.Put(i, n)
 	}
 	policy.Attach(table)
 	var w watched
