@@ -150,26 +150,6 @@ func maximum(value func(float64) (v, slope float64), high float64) float64 {
 // and zero in practice; the loop ends when two neighbours are reached.
 const bisections = 200
 
-// MemorylessCost is the exact cost of the policy memoryless with c draws a step
-// (P1, Theorem 3, for c = 1, where it is (sum sqrt pi)^2):
-//
-//	sum pi_i / (1 - (1 - p_i)^c),  p_i = sqrt(pi_i) / sum sqrt(pi).
-//
-// Cost O(n).
-func MemorylessCost(rates []float64, c int) float64 {
-	roots := 0.0
-	for _, r := range rates {
-		roots += math.Sqrt(r)
-	}
-	cost := 0.0
-	for _, r := range rates {
-		if r > 0 {
-			cost += r / -math.Expm1(float64(c)*math.Log1p(-math.Sqrt(r)/roots))
-		}
-	}
-	return cost
-}
-
 // RewardBound is a bound on the mean reward a step of any policy on ephemeral
 // content with c probes a step: the least value over prices v >= 0 of
 //

@@ -56,6 +56,23 @@ func (a answer) number(t *testing.T) float64 {
 	return v
 }
 
+// slots reads a list of node numbers in which null, an idle slot, is -1.
+func (a answer) slots(t *testing.T) []int {
+	t.Helper()
+	var v []*int
+	if err := json.Unmarshal(a.Value, &v); err != nil {
+		t.Fatal(err)
+	}
+	slots := make([]int, len(v))
+	for i, p := range v {
+		slots[i] = -1
+		if p != nil {
+			slots[i] = *p
+		}
+	}
+	return slots
+}
+
 func (a answer) list(t *testing.T) []float64 {
 	t.Helper()
 	var v []float64
@@ -119,6 +136,16 @@ func vector(t *testing.T, name string) []float64 {
 		}
 	}
 	return rates
+}
+
+// vectorAndProbes reads the rates and c of a name like lb3/pow2_4/c=3.
+func vectorAndProbes(t *testing.T, name string) (rates []float64, c int) {
+	t.Helper()
+	part := strings.Split(name, "/")
+	if _, err := fmt.Sscanf(part[2], "c=%d", &c); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return vector(t, part[1]), c
 }
 
 // nodesOf tells the policy the rates.

@@ -83,6 +83,8 @@ func Policies() []PolicySpec {
 		sqrtagePolicy,
 		greedyPolicy,
 		roundrobinPolicy,
+		stridePolicy,
+		cyclicPolicy,
 	}
 }
 

@@ -13,7 +13,8 @@ package scheduler
 // no match is ever due.
 var roundrobinPolicy = PolicySpec{
 	Name: "roundrobin", Number: 9, Estimator: "change",
-	New: func() Policy { return &tournament{rule: roundrobinContest{}} },
+	Cost: RoundRobinCost,
+	New:  func() Policy { return &tournament{rule: roundrobinContest{}} },
 }
 
 type roundrobinContest struct{}

@@ -34,6 +34,7 @@ type Outcome struct {
 // for each probe beyond what policy and estimator cost.
 func (tr *Trial) Run(warm, steps int64) Outcome {
 	table, policy, est := new(Table), tr.Policy.New(), tr.Estimator.New(DefaultWindow)
+	table.Probes = tr.Probes
 	perStep := 0.0
 	for slot, p := range tr.Nodes {
 		Enter(table, est, slot, p, 0)
