@@ -24,13 +24,13 @@ import (
 // coefficient of variation is about 1/sqrt(2k), .056 for the default of 160
 // points, where the usual ring of successors has 1/sqrt(k).
 //
-// Unequal units: unit i has round(k w_i / w_1) points, w_1 the capacity of the
-// first unit that ever was. That number depends on no other unit, so a change
+// Unequal units: unit i has round(k w_i / w) points, w the mean capacity of the
+// first units that it ever had. That number depends on no other unit, so a change
 // of one unit moves objects to or from it alone; the notes warn that shares of
 // very small units stay coarse, and a unit has at least one point.
 //
 // Cost: about 20 ns a lookup, 20 bytes a point, a merge of all points a
-// change. State: w_1.
+// change. State: w.
 type nearest struct {
 	roster
 	points    int
@@ -96,19 +96,28 @@ func (n *nearest) Apply(changes []Change) error {
 		return err
 	}
 	ref := n.reference
-	for _, c := range changes {
-		if ref == 0 {
-			ref = c.Capacity
-		}
+	if ref == 0 && len(next.units) > 0 {
+		ref = max(next.total/Capacity(len(next.units)), 1)
 	}
-	total := 0
-	for _, c := range next.caps {
-		if total += n.pointsOf(c, ref); total > maxRing {
-			return ErrLimit
-		}
+	total, ok := n.count(&next, ref)
+	if !ok {
+		return ErrLimit
 	}
 	n.merge(next, ref, total)
 	return nil
+}
+
+// count answers the points of all units, and whether there may be so many.
+// Units with MaxPoints each on average are enough for any use, and keep a
+// short payload from asking for a big table.
+func (n *nearest) count(r *roster, ref Capacity) (int, bool) {
+	total, limit := 0, min(maxRing, MaxPoints*len(r.units))
+	for _, c := range r.caps {
+		if total += n.pointsOf(c, ref); total > limit {
+			return 0, false
+		}
+	}
+	return total, true
 }
 
 // pointsOf answers how many points a capacity gets, at most maxRing+1.
@@ -188,11 +197,9 @@ func (n *nearest) DecodeState(state []byte) error {
 	if Capacity(ref) == n.reference {
 		return nil
 	}
-	total := 0
-	for _, c := range n.caps {
-		if total += n.pointsOf(c, Capacity(ref)); total > maxRing {
-			return ErrCorrupt
-		}
+	total, ok := n.count(&n.roster, Capacity(ref))
+	if !ok {
+		return ErrCorrupt
 	}
 	n.merge(n.roster, Capacity(ref), total)
 	return nil

@@ -42,6 +42,9 @@ func (o Options) Check() (Options, error) {
 	if !(o.Stretch >= 0 && o.Stretch <= MaxStretch) { // refuses NaN too
 		return o, ErrOption
 	}
+	if o.Stretch > 0 && o.Stretch*stretchUnit < 1 {
+		return o, ErrOption
+	}
 	o.Stretch = float64(uint64(o.Stretch*stretchUnit)) / stretchUnit
 	if o.Copies == 0 {
 		o.Copies = 1

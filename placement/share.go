@@ -53,6 +53,7 @@ type arc struct {
 }
 
 const (
+	arcBits      = 20          // at most 2^20 arcs
 	shareTries   = 8           // hashes of an object before all units are asked
 	shareMembers = 1 << 25     // limit of the members of all frames
 	shareOuter   = pi4         // stream of the outer hashes
@@ -113,15 +114,16 @@ func (s *share) amongAll(hash uint64) int {
 	return int(s.units[best])
 }
 
-// strongest answers which key attracts the hash most, the first of equals.
+// strongest answers which key attracts the hash most, the last of equals. The
+// number of the key takes the lower bits of the value, so that the best is a
+// maximum without a branch: one that is taken at random costs more than the
+// rest of a round.
 func strongest(hash uint64, keys []uint64) int {
-	best, most := 0, uint64(0)
+	most := uint64(0)
 	for i, k := range keys {
-		if v := attraction(hash, k); v > most {
-			best, most = i, v
-		}
+		most = max(most, attraction(hash, k)>>arcBits<<arcBits|uint64(i))
 	}
-	return best
+	return int(most & (1<<arcBits - 1))
 }
 
 // attraction is a random value of a mixed hash and a mixed key.
@@ -160,7 +162,8 @@ func (s *share) Apply(changes []Change) error {
 		return nil
 	}
 	circles := s.stretch(n)/stretchUnit + 1
-	if (uint64(n*s.opts.Points)+circles)*2*circles > shareMembers {
+	arcs := uint64(n*s.opts.Points) + circles
+	if arcs > 1<<arcBits || arcs*2*circles > shareMembers {
 		return ErrLimit
 	}
 	s.roster = next

@@ -70,11 +70,15 @@ func (s *slots) Apply(changes []Change) error {
 // lack some.
 func (s *slots) reassign(next *roster) []uint16 {
 	owner := slices.Clone(s.owner)
-	want := make([]int, MaxUnits)
+	top := next.units[len(next.units)-1]
+	if n := len(s.units); n > 0 {
+		top = max(top, s.units[n-1])
+	}
+	want := make([]int, top+1)
 	for i, n := range Apportion(len(owner), next.caps) {
 		want[next.units[i]] = n
 	}
-	have := make([]int, MaxUnits)
+	have := make([]int, top+1)
 	if len(s.units) > 0 {
 		for _, u := range owner {
 			have[u]++
@@ -153,7 +157,7 @@ func (s *slots) DecodeState(state []byte) error {
 
 // checkCounts refuses a table that does not give each unit its slots.
 func (s *slots) checkCounts() error {
-	have := make([]int, MaxUnits)
+	have := make([]int, s.units[len(s.units)-1]+1)
 	for _, u := range s.owner {
 		have[u]++
 	}

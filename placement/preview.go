@@ -1,0 +1,107 @@
+package placement
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+)
+
+// Preview tells what a change would move, before it is made and without
+// looking at objects: expected shares of all objects, exact within 1e-9, the
+// hash functions taken as ideal.
+type Preview struct {
+	Moved   float64 // share of the objects that change their unit
+	Optimum float64 // what no faithful strategy can avoid: sum of (c_i - c'_i) over i with c_i > c'_i
+	Pairs   []Pair  // by slot of From, then of To
+}
+
+// Pair is the moves from one unit to another.
+type Pair struct {
+	From, To string
+	Share    float64
+}
+
+// PreviewSet tells what Set of these units would move; errors as of Set. A map
+// without units moves nothing.
+func (m *Map) PreviewSet(units ...Unit) (Preview, error) {
+	p, changes, err := m.planSet(units)
+	if err != nil {
+		return Preview{}, err
+	}
+	return m.preview(p, changes)
+}
+
+// PreviewRemove tells what Remove of these units would move; errors as of Remove.
+func (m *Map) PreviewRemove(names ...string) (Preview, error) {
+	p, changes, err := m.planRemove(names)
+	if err != nil {
+		return Preview{}, err
+	}
+	return m.preview(p, changes)
+}
+
+func (m *Map) preview(p plan, changes []Change) (Preview, error) {
+	next, err := changed(m.strategy.Clone(), changes)
+	if err != nil {
+		return Preview{}, err
+	}
+	var out Preview
+	if len(m.names) == 0 {
+		return out, nil
+	}
+	shares := map[uint64]float64{}
+	m.strategy.Moves(next, func(from, to int, share Fraction) {
+		shares[uint64(from)<<32|uint64(to)] += float64(share)
+	})
+	keys := make([]uint64, 0, len(shares))
+	for k := range shares {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, cmp.Compare)
+	for _, k := range keys {
+		from, to := k>>32, k&(1<<32-1)
+		out.Pairs = append(out.Pairs, Pair{m.slots[from].name, p.slots[to].name, shares[k]})
+		out.Moved += shares[k]
+	}
+	out.Optimum = optimum(capacitiesOf(m.slots), capacitiesOf(p.slots))
+	return out, nil
+}
+
+func capacitiesOf(slots []slot) []Capacity {
+	out := make([]Capacity, len(slots))
+	for i, s := range slots {
+		out[i] = s.capacity
+	}
+	return out
+}
+
+// optimum answers the sum of (c_i - c'_i) over i with c_i > c'_i, c and c' the
+// shares of two lists of capacities. The differences are taken exactly, as
+// numerators over the product of both totals.
+func optimum(from, to []Capacity) float64 {
+	var w, v uint64
+	for _, c := range from {
+		w += uint64(c)
+	}
+	for _, c := range to {
+		v += uint64(c)
+	}
+	if w == 0 || v == 0 {
+		return 0
+	}
+	sum := 0.0
+	for i, c := range from {
+		var d Capacity
+		if i < len(to) {
+			d = to[i]
+		}
+		ahi, alo := bits.Mul64(uint64(c), v)
+		bhi, blo := bits.Mul64(uint64(d), w)
+		lo, borrow := bits.Sub64(alo, blo, 0)
+		hi, negative := bits.Sub64(ahi, bhi, borrow)
+		if negative == 0 {
+			sum += (float64(hi)*(1<<64) + float64(lo)) / float64(w) / float64(v)
+		}
+	}
+	return sum
+}
