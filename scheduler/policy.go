@@ -85,6 +85,7 @@ func Policies() []PolicySpec {
 		roundrobinPolicy,
 		stridePolicy,
 		cyclicPolicy,
+		thompsonPolicy,
 	}
 }
 

@@ -1,0 +1,154 @@
+package scheduler
+
+import (
+	"math"
+	"math/rand/v2"
+)
+
+// thompsonPolicy probes the nodes with the greatest Whittle index, as whittle
+// does, under parameters that it learns.
+//
+// The model is that of [Interest]. A probe at age a earns a reward X with
+//
+//	mean  K (1 - exp(-c a))            K = w lambda / c
+//	variance  w^2 lambda (1 - exp(-2 c a)) / (2 c) = (w K / 2) v(a)
+//
+// where w is the worth of an item (WEIGHT), lambda the items a step, c the decay
+// of interest a step, and v(a) = 1 - exp(-2 c a): Campbell's theorem for Poisson
+// arrivals. With a maximal age M, a is min(a, M). K and c are unknown; DECAY and
+// ARRIVAL are not read, COST and MAXAGE are.
+//
+// Learning. On a grid of 90 values of c, a factor 2^(1/5) apart, K is fitted by
+// least squares with weights 1/v(a), from three running sums a point (see
+// posterior.fit). All three are sums over the ages at which the node was probed,
+// and an index policy probes a node at few ages: so the memo keeps five ages with
+// number, mean and spread of the rewards (192 bytes with the drawn numbers) and
+// derives the sums when it needs them. Neighbouring ages are merged when there are
+// more. The variance is learnt too, starting from w K / 2. The chance of a grid
+// point is its squared likelihood; c is drawn from it, around a sharp peak on a grid 16
+// times as fine, and K from the normal distribution of the fit (W. R. Thompson
+// 1933). Draws happen when a probe is learnt, from a generator seeded by slot,
+// number of probes and reward, so that between probes the value of a node is a
+// function of its age alone that never falls, and every replica draws the same.
+//
+// The start plan. A node is probed twice in a row: what the first probe finds
+// has gathered for an unknown time and is not learnt from; the second one is a
+// reward at age 1. Once more at age onceMoreAge or later gives a second age, which
+// separates K from c. New nodes come before all others, lowest slot first.
+//
+// A node that drew too low might never be probed again, and never draw again.
+// So one standard deviation of K is added each time its age doubles beyond a
+// patience of 4 times the longest age remembered.
+//
+// Nodes of rate or weight 0 are never probed. If LEASE 0 declares probes done
+// without an observation, nothing can be learnt: such nodes rank by a guess.
+//
+// Source: ours; the index is that of P2. What P2's learner gets is told at
+// lspePolicy. Cost: Learn O(90 ages) and at most 155 fits, some 10 us; Pick as
+// whittle.
+var thompsonPolicy = PolicySpec{
+	Name: "thompson", Number: 11, Estimator: "fixed", Rewards: true, Memo: thompsonMemo,
+	New: func() Policy { return &thompson{ranking: ranking{value: thompsonValue}} },
+}
+
+const (
+	// firstLook and secondLook rank nodes of the start plan before all others:
+	// rewards are at most MaxNumber, K at most 1e20, costs at least MinCost.
+	firstLook, secondLook, onceMore = 2e40, 4e40, 1e40
+	// onceMoreAge is from which age the third probe of a node is urgent.
+	onceMoreAge = 8
+	// maxK bounds what a memo may say.
+	maxK = 1e24
+	// patienceAges and leastPatience: see memoPatience.
+	patienceAges, leastPatience = 4, 16
+)
+
+type thompson struct {
+	ranking
+	fits *posterior // made when first needed
+	pcg  rand.PCG
+}
+
+// thompsonValue ranks a node by the index of what is believed of it.
+func thompsonValue(n *Node, age int64) float64 {
+	m := thompsonInterest(n, age)
+	return m.Index(age)
+}
+
+// thompsonInterest is the model that ranks a node at an age. It stays the same
+// from one age to the next but for the third probe becoming urgent and for the
+// doublings of age beyond patience; at such ages the value only rises.
+func thompsonInterest(n *Node, age int64) Interest {
+	if !(n.Worth() > 0) {
+		return Interest{Decay: 1, Cost: 1}
+	}
+	switch {
+	case n.Probes == 0:
+		return urgent(firstLook)
+	case n.Probes == 1:
+		return urgent(secondLook)
+	case n.Probes == 2 && age >= onceMoreAge:
+		return urgent(onceMore)
+	}
+	k, c := n.Worth()*n.Cost, 0.25
+	if memo := n.Memo; len(memo) >= thompsonMemo && memo[memoK] > 0 && memo[memoDecay] > 0 {
+		k, c = min(memo[memoK], maxK), min(memo[memoDecay], 2*gridTop)
+		if patience := max(memo[memoPatience], leastPatience); float64(age) >= patience {
+			doublings := math.Ilogb(float64(age)/patience) + 1
+			k += float64(min(max(0, memo[memoDoubt]), maxK) * float64(doublings))
+		}
+	}
+	return Interest{Weight: k, Arrival: c, Decay: c, Cost: n.Cost, MaxAge: n.MaxAge}
+}
+
+// urgent is a model whose index is the same at every age: c is so great that
+// exp(-c) is lost beside 1.
+func urgent(value float64) Interest {
+	return Interest{Weight: value, Arrival: 50, Decay: 50, Cost: 1}
+}
+
+// Bytes is the size of the tables that fits are made with.
+func (p *thompson) Bytes() int {
+	if p.fits == nil {
+		return 0
+	}
+	return 8 * (2*tablePoints + fineOctave)
+}
+
+// Learn takes a reward into the memo and draws anew.
+func (p *thompson) Learn(slot int, steps int64, reward float64) {
+	n := p.table.Node(slot)
+	if len(n.Memo) < thompsonMemo {
+		// The first reward gathered for an unknown time.
+		p.table.SetMemo(slot, thompsonMemo)
+		return
+	}
+	if n.MaxAge > 0 {
+		steps = min(steps, n.MaxAge)
+	}
+	if steps < 1 {
+		return // observed in the step of the probe before: nothing gathered
+	}
+	if p.fits == nil {
+		p.fits = newPosterior()
+	}
+	memo := n.Memo
+	k, c := min(max(0, memo[memoK]), maxK), max(0, memo[memoDecay])
+	seen := loadAges(memo)
+	seen.add(float64(steps), reward, func(steps float64) float64 { return k * saturation(c*steps) })
+	seen.store(memo)
+	p.pcg.Seed(uint64(slot)<<32^math.Float64bits(reward), uint64(n.Probes))
+	draws := rand.New(&p.pcg)
+	s := newSample(seen, n.Weight)
+	b := p.fits.fit(&s, guessPoint*gridFine)
+	if seen.used > 1 || seen.list[0].count > 1 {
+		b = p.fits.draw(&s, draws)
+	}
+	// A negative K makes no sense: the draw is mirrored at the fit.
+	doubt := float64(b.doubt * normal(draws))
+	if b.k+doubt <= 0 {
+		doubt = -doubt
+	}
+	memo[memoK], memo[memoDecay], memo[memoDoubt] = b.k+doubt, b.c, b.doubt
+	memo[memoPatience] = patienceAges * seen.list[seen.used-1].steps
+}
