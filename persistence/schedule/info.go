@@ -1,7 +1,5 @@
 package schedule
 
-import "github.com/vigildb/vigil/scheduler"
-
 // Field is one line of SCHED.INFO or SCHED.NODE. Value is a string, an int64 or
 // a float64.
 type Field struct {
@@ -87,44 +85,4 @@ func (s *Schedule) Scan(cursor uint64, count int, visit func(node string)) uint6
 		slot = s.table.After(slot + 1)
 	}
 	return uint64(max(slot, 0))
-}
-
-// Cost says what the schedule costs and what no schedule can better.
-type Cost struct {
-	// Rewards: the numbers are rewards a step and Bound is from above.
-	// Otherwise they are mean queues and the bounds are from below.
-	Rewards bool
-	// Exact is the expected cost of the policy at the present estimates, if
-	// there is a formula for it; Known says whether.
-	Exact float64
-	Known bool
-	// LB1 is Theorem 1's bound, 0 for rewards; Bound is LB3 or RewardBound.
-	LB1, Bound float64
-}
-
-// Cost evaluates the bounds at the present estimates, with weights and costs,
-// for the configured number of probes. It costs O(n) some dozens of times.
-func (s *Schedule) Cost() Cost {
-	if s.policyNum == 0 {
-		return Cost{}
-	}
-	c := s.config.Probes
-	if s.rewards {
-		var nodes []scheduler.Interest
-		for slot := s.table.After(0); slot >= 0; slot = s.table.After(slot + 1) {
-			n := s.table.Node(slot)
-			nodes = append(nodes, scheduler.InterestOf(&n))
-		}
-		return Cost{Rewards: true, Bound: scheduler.RewardBound(nodes, c)}
-	}
-	var rates []float64
-	for slot := s.table.After(0); slot >= 0; slot = s.table.After(slot + 1) {
-		n := s.table.Node(slot)
-		rates = append(rates, n.Worth())
-	}
-	out := Cost{LB1: scheduler.LB1(rates, c), Bound: scheduler.LB3(rates, c)}
-	if s.exact != nil {
-		out.Exact, out.Known = s.exact(rates, c), true
-	}
-	return out
 }

@@ -13,10 +13,8 @@ type Schedule struct {
 	config    Config
 	policyNum byte // 0: not created yet
 	estNum    byte
-	rewards   bool
 	memo      int // length of a node's memo, if it has one
 	check     func(*scheduler.Params) error
-	exact     func([]float64, int) float64
 	estimator scheduler.Estimator
 
 	clock    clock
@@ -79,7 +77,7 @@ func (s *Schedule) Create(ch *structures.Change, c Config, nowMillis int64) erro
 func (s *Schedule) configure(c Config, p scheduler.PolicySpec, e scheduler.EstimatorSpec) {
 	c.Policy, c.Estimator = p.Name, e.Name
 	s.config, s.policyNum, s.estNum = c, p.Number, e.Number
-	s.rewards, s.check, s.exact, s.memo = p.Rewards, p.Check, p.Cost, p.Memo
+	s.check, s.memo = p.Check, p.Memo
 	s.policy, s.estimator = p.New(), e.New(c.Window)
 	s.attached = false
 	s.slots.seed, s.table.Probes = c.Seed, c.Probes

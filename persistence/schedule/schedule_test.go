@@ -383,15 +383,3 @@ func TestInfoCountsCallsAndLeases(t *testing.T) {
 		t.Errorf("leased after the end: %v", got)
 	}
 }
-
-func TestCostUsesTheEstimates(t *testing.T) {
-	s := make1(t, func(c *Config) { c.Policy, c.Estimator = "memoryless", "fixed" }, "a", "b", "c")
-	rates := []float64{1. / 2, 1. / 3, 1. / 4}
-	got := s.Cost()
-	if !got.Known || got.Exact != scheduler.MemorylessCost(rates, 1) || got.Bound != scheduler.LB3(rates, 1) {
-		t.Errorf("got %+v", got)
-	}
-	if got := make1(t, func(c *Config) { c.Policy = "whittle" }, "a").Cost(); !got.Rewards || got.Bound <= 0 {
-		t.Errorf("whittle: %+v", got)
-	}
-}

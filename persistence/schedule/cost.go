@@ -1,0 +1,236 @@
+package schedule
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/vigildb/vigil/scheduler"
+	"github.com/vigildb/vigil/scheduler/sim"
+)
+
+// Costs are worked out on a copy: formulas and bounds take a second for 10^6
+// nodes, simulations minutes, and a schedule is locked while it is looked at.
+
+// Snapshot is a copy of what a cost depends on: the configuration, and the
+// nodes with the rates that are believed now. It is independent of the schedule.
+type Snapshot struct {
+	config Config
+	policy scheduler.PolicySpec
+	model  sim.Model
+	nodes  []scheduler.Params // Rate is the estimate
+}
+
+// Snapshot copies the schedule: 48 bytes a node, 10 ms for 10^6 nodes. Nodes of
+// which the policy itself learns decay and arrival have those that it believes.
+func (s *Schedule) Snapshot() (*Snapshot, error) {
+	if s.policyNum == 0 {
+		return nil, ErrNotCreated
+	}
+	policy, err := scheduler.PolicyNumbered(s.policyNum)
+	if err != nil {
+		return nil, err
+	}
+	n := &Snapshot{config: s.config, policy: policy, model: sim.ModelOf(&policy)}
+	n.nodes = s.table.Known(make([]scheduler.Params, 0, s.table.Live()))
+	return n, nil
+}
+
+// Len is the number of nodes.
+func (n *Snapshot) Len() int { return len(n.nodes) }
+
+// Policy is the schedule's own.
+func (n *Snapshot) Policy() scheduler.PolicySpec { return n.policy }
+
+// How a Cost was found.
+const (
+	ByFormula    = "formula"
+	ByPeriod     = "period"    // over the steps after which all ages return
+	BySimulation = "simulated" // over some steps of a seeded simulation
+)
+
+// Cost says what a policy costs at known rates, beside what no policy betters.
+type Cost struct {
+	Policy string
+	// Rewards: Value is the mean reward of a step and Bound is from above.
+	// Otherwise it is the mean of the sum of the queues, and bounds are from
+	// below. Items are worth w/C each.
+	Rewards bool
+	Value   float64
+	Method  string
+	Steps   int64 // of the period, or that were measured; 0 for a formula
+	// LB1 is Theorem 1's bound, 0 for rewards. Bound is LB3, or RewardBound.
+	LB1, Bound float64
+	// Ratio is Value/Bound: at least 1 for costs, at most 1 for rewards, up to
+	// the error of a simulation. 0 if the bound is 0: no node is ever probed.
+	Ratio float64
+}
+
+// Limits of what Cost does: a formula or a bound is O(n), and the rest is bounded
+// by these.
+const (
+	periodNodes = 256     // more nodes are simulated: their periods are long
+	periodWork  = 1 << 22 // steps x nodes until a period is given up
+	// costGaps is how many mean gaps between two probes of a node a simulation
+	// for Cost has, at least costSteps steps: a multiple of every period up to
+	// 12, so that small schedules are measured exactly.
+	costGaps  = 50
+	costSteps = 55440
+	// learnWork bounds steps x nodes of policies that learn: some of them look
+	// at every node in every step.
+	learnWork = 200_000_000
+)
+
+// Cost is what the schedule's own policy costs in the long run, if the present
+// estimates are right. A policy that learns begins with nothing learnt. Where it
+// has to be simulated, about as many probes are measured at most as are given,
+// after as many at most that are not. It returns the error of ctx if that ends first.
+func (n *Snapshot) Cost(ctx context.Context, probes int64) (Cost, error) {
+	bounds := sim.BoundsOf(n.model, n.nodes, n.config.Probes)
+	if err := ctx.Err(); err != nil {
+		return Cost{}, err
+	}
+	if c, ok := n.exact(); ok {
+		return n.judged(c, bounds), nil
+	}
+	steps := n.costSteps(probes)
+	// The first gap of each node is not measured: ages begin as in an optimal
+	// schedule, and this policy is another.
+	warm := min(steps, int64(2*len(n.nodes)/n.config.Probes)+costSteps/10)
+	c, err := n.simulated(ctx, n.policy, steps, warm, n.config.Seed)
+	return n.judged(c, bounds), err
+}
+
+func (n *Snapshot) costSteps(probes int64) int64 {
+	c := int64(n.config.Probes)
+	steps := max(costSteps, costGaps*int64(len(n.nodes))/c)
+	steps = min(steps, max(1, probes/c))
+	if n.policy.Memo > 1 {
+		steps = min(steps, max(1000, learnWork/int64(len(n.nodes)+1)))
+	}
+	return steps
+}
+
+// exact is the cost by a formula or over a period, if there is one.
+func (n *Snapshot) exact() (c Cost, ok bool) {
+	if n.model.Rewards() || n.config.Explore > 0 {
+		return c, false
+	}
+	if n.policy.Cost != nil {
+		return Cost{Policy: n.policy.Name, Value: n.policy.Cost(n.worths(), n.config.Probes), Method: ByFormula}, true
+	}
+	if len(n.nodes) == 0 || len(n.nodes) > periodNodes || n.policy.Memo > 0 || sim.Draws(&n.policy) {
+		return c, false
+	}
+	p, ok := scheduler.PeriodOf(n.policy, n.worths(), n.config.Probes, int64(periodWork/len(n.nodes)))
+	return Cost{Policy: n.policy.Name, Value: p.Cost, Method: ByPeriod, Steps: p.Length}, ok
+}
+
+// worths are the rates that costs are counted in.
+func (n *Snapshot) worths() []float64 {
+	worths := make([]float64, len(n.nodes))
+	for i := range n.nodes {
+		known := scheduler.Node{Params: n.nodes[i], Estimate: n.nodes[i].Rate}
+		worths[i] = known.Worth()
+	}
+	return worths
+}
+
+// simulated plays a policy that is told the present estimates. Those that are
+// made to learn rates do so with their own estimator.
+func (n *Snapshot) simulated(ctx context.Context, p scheduler.PolicySpec, steps, warm int64, seed uint64) (Cost, error) {
+	est := "fixed"
+	if p.Name == "adaptive" {
+		est = p.Estimator
+	}
+	e, err := scheduler.EstimatorNamed(est)
+	if err != nil {
+		return Cost{}, err
+	}
+	trial := sim.Trial{Policy: p, Estimator: e, Window: n.config.Window, Model: n.model, Told: n.nodes, Probes: n.config.Probes,
+		Explore: n.config.Explore, Items: sim.Poisson, Seed: seed, Steady: p.Memo <= 1 && est == "fixed", Warm: warm, Steps: steps}
+	out, err := trial.Run(ctx)
+	return Cost{Policy: p.Name, Value: out.Value, Method: BySimulation, Steps: steps}, err
+}
+
+// judged sets a cost beside the bounds.
+func (n *Snapshot) judged(c Cost, b sim.Bounds) Cost {
+	c.Rewards, c.LB1, c.Bound = n.model.Rewards(), b.LB1, b.Best()
+	if c.Bound > 0 {
+		c.Ratio = c.Value / c.Bound
+	}
+	return c
+}
+
+// ErrUnsuited is returned when nodes have parameters that do not suit a policy.
+// It wraps the policy's reason.
+var ErrUnsuited = errors.New("schedule: policy does not suit the nodes")
+
+// maxMemo bounds the numbers that a simulated policy may learn: 256 MB.
+const maxMemo = 1 << 25
+
+// Suits returns nil if a policy can be simulated on the nodes.
+func (n *Snapshot) Suits(p *scheduler.PolicySpec) error {
+	if p.Memo*len(n.nodes) > maxMemo {
+		return fmt.Errorf("%w: it would learn too much at once", ErrUnsuited)
+	}
+	if p.Check == nil {
+		return nil
+	}
+	for i := range n.nodes {
+		if err := p.Check(&n.nodes[i]); err != nil {
+			return fmt.Errorf("%w: %w", ErrUnsuited, err)
+		}
+	}
+	return nil
+}
+
+// Policies are those of the same model as the schedule's own, its own first.
+func (n *Snapshot) Policies() []scheduler.PolicySpec {
+	list := []scheduler.PolicySpec{n.policy}
+	for _, p := range scheduler.Policies() {
+		if p.Name != n.policy.Name && sim.ModelOf(&p) == n.model {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// Suited keeps the policies that suit the nodes, the first of them in any case.
+func (n *Snapshot) Suited(policies []scheduler.PolicySpec) []scheduler.PolicySpec {
+	list := policies[:1:1]
+	for _, p := range policies[1:] {
+		if n.Suits(&p) == nil {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// Simulate plays each of the policies for steps that are measured, after a
+// quarter as many that are not, and judges all by the model of the schedule's
+// own. It returns ErrUnsuited, or the error of ctx if that ends first. The same
+// seed gives the same answer.
+func (n *Snapshot) Simulate(ctx context.Context, policies []scheduler.PolicySpec, steps int64, seed uint64) ([]Cost, error) {
+	for i := range policies {
+		if err := n.Suits(&policies[i]); err != nil {
+			return nil, fmt.Errorf("%s: %w", policies[i].Name, err)
+		}
+	}
+	bounds := sim.BoundsOf(n.model, n.nodes, n.config.Probes)
+	costs := make([]Cost, 0, len(policies))
+	for _, p := range policies {
+		c, err := n.simulated(ctx, p, steps, steps/4, seed)
+		if err != nil {
+			return nil, err
+		}
+		costs = append(costs, n.judged(c, bounds))
+	}
+	return costs, nil
+}
+
+// Work is how many probes Simulate makes, and at least as many as setting up
+// the nodes costs.
+func (n *Snapshot) Work(policies int, steps int64) float64 {
+	return float64(policies) * (1.25*float64(steps)*float64(n.config.Probes) + float64(len(n.nodes)))
+}

@@ -1,0 +1,168 @@
+package schedule
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"testing"
+
+	"github.com/vigildb/vigil/scheduler"
+)
+
+// rated makes a schedule of nodes with given rates.
+func rated(t *testing.T, change func(*Config), nodes ...scheduler.Params) *Snapshot {
+	t.Helper()
+	c := DefaultConfig()
+	c.Estimator, c.Seed = "fixed", 1
+	change(&c)
+	s := New()
+	if err := s.Create(nil, c, 1); err != nil {
+		t.Fatal(err)
+	}
+	for i, p := range nodes {
+		if _, err := s.Add(nil, fmt.Appendf(nil, "node%d", i), p, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n, err := s.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func ratesOf(rates ...float64) []scheduler.Params {
+	out := make([]scheduler.Params, len(rates))
+	for i, r := range rates {
+		out[i] = scheduler.DefaultParams()
+		out[i].Rate = r
+	}
+	return out
+}
+
+func cost(t *testing.T, n *Snapshot) Cost {
+	t.Helper()
+	c, err := n.Cost(context.Background(), 2_000_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestCostIsExactWhereItCanBe(t *testing.T) {
+	rates := []float64{0.9, 0.5, 0.1}
+	memoryless := cost(t, rated(t, func(c *Config) { c.Policy = "memoryless" }, ratesOf(rates...)...))
+	if memoryless.Method != ByFormula || memoryless.Steps != 0 || memoryless.Value != scheduler.MemorylessCost(rates, 1) {
+		t.Errorf("memoryless: got %+v", memoryless)
+	}
+	index := cost(t, rated(t, func(*Config) {}, ratesOf(rates...)...))
+	if index.Method != ByPeriod || index.Steps < 1 || math.Abs(index.Value-2.8) > 1e-9 {
+		t.Errorf("index: got %+v, want 2.8 over a period", index)
+	}
+	for _, c := range []Cost{memoryless, index} {
+		if c.Rewards || c.LB1 != scheduler.LB1(rates, 1) || c.Bound != scheduler.LB3(rates, 1) || c.Ratio != c.Value/c.Bound || c.Ratio < 1 {
+			t.Errorf("bounds: got %+v", c)
+		}
+	}
+	weighted := ratesOf(0.45, 0.5, 0.2)
+	weighted[0].Weight, weighted[2].Cost = 2, 2
+	if c := cost(t, rated(t, func(*Config) {}, weighted...)); math.Abs(c.Value-2.8) > 1e-9 || c.Bound != index.Bound {
+		t.Errorf("weights and costs: got %+v, want %+v", c, index)
+	}
+}
+
+func TestCostIsSimulatedWhereItMustBe(t *testing.T) {
+	tableI := func(weights ...float64) (nodes []scheduler.Params) {
+		for i, c := range []float64{0.7, 0.35, 0.7, 0.21} {
+			p := scheduler.DefaultParams()
+			p.Arrival, p.Decay, p.Weight = 250, c, weights[i]
+			nodes = append(nodes, p)
+		}
+		return nodes
+	}
+	whittle := func(c *Config) { c.Policy = "whittle" }
+	for _, want := range []struct {
+		reward, bound float64
+		nodes         []scheduler.Params
+	}{{471.3825180448887, 471.3825180448886, tableI(1, 1, 1, 1)}, {282.82533587817295, 285.570841526592, tableI(1, 0.7, 0.4, 0.3)}} {
+		c := cost(t, rated(t, whittle, want.nodes...))
+		if !c.Rewards || c.Method != BySimulation || c.Steps != 55440 || math.Abs(c.Value-want.reward) > 1e-9*want.reward ||
+			math.Abs(c.Bound-want.bound) > 1e-6*want.bound || c.LB1 != 0 {
+			t.Errorf("whittle: got %+v, want %g of %g", c, want.reward, want.bound)
+		}
+	}
+	explore := cost(t, rated(t, func(c *Config) { c.Explore = 0.1 }, ratesOf(0.9, 0.5, 0.1)...))
+	if explore.Method != BySimulation || explore.Ratio < 1 || explore.Ratio > 1.3 {
+		t.Errorf("index that explores: got %+v", explore)
+	}
+	var many []float64
+	for i := range 1000 {
+		many = append(many, 1/float64(i+1))
+	}
+	index := cost(t, rated(t, func(c *Config) { c.Probes = 3 }, ratesOf(many...)...))
+	if index.Method != BySimulation || index.Ratio < 0.999 || index.Ratio > 1.005 {
+		t.Errorf("index of 1000 nodes: got %+v", index)
+	}
+}
+
+func TestCostOfNothingIsNothing(t *testing.T) {
+	for _, p := range scheduler.Policies() {
+		for _, nodes := range [][]scheduler.Params{nil, ratesOf(0, 0)} {
+			if p.Check != nil && len(nodes) > 0 && p.Check(&nodes[0]) != nil {
+				continue
+			}
+			c := cost(t, rated(t, func(c *Config) { c.Policy = p.Name }, nodes...))
+			if c.Value != 0 || c.Bound != 0 || c.Ratio != 0 {
+				t.Errorf("%s on %d nodes of rate 0: got %+v", p.Name, len(nodes), c)
+			}
+		}
+	}
+	if _, err := New().Snapshot(); err != ErrNotCreated {
+		t.Errorf("Snapshot before Create: got %v, want %v", err, ErrNotCreated)
+	}
+}
+
+func TestSimulateJudgesEveryPolicyByTheSameBounds(t *testing.T) {
+	n := rated(t, func(c *Config) { c.Policy = "memoryless" }, ratesOf(0.5, 0.25, 0.125, 0.0625)...)
+	policies := n.Suited(n.Policies())
+	if policies[0].Name != "memoryless" || len(policies) < 5 {
+		t.Fatalf("suited: got %d, %s first", len(policies), policies[0].Name)
+	}
+	costs, err := n.Simulate(context.Background(), policies, 20000, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range costs {
+		t.Logf("%-12s %.4f x LB3", c.Policy, c.Ratio)
+		if c.Policy != policies[i].Name || c.Bound != costs[0].Bound || c.Ratio < 0.99 || c.Steps != 20000 {
+			t.Errorf("got %+v", c)
+		}
+	}
+	again, err := n.Simulate(context.Background(), policies, 20000, 7)
+	if err != nil || !reflect.DeepEqual(costs, again) {
+		t.Errorf("same seed: got %+v, %v, want %+v", again, err, costs)
+	}
+}
+
+func TestSimulateRefusesPoliciesThatDoNotSuit(t *testing.T) {
+	n := rated(t, func(*Config) {}, ratesOf(0.5, 0.25)...)
+	thirsty := n.Policy()
+	thirsty.Memo = maxMemo
+	picky := n.Policy()
+	picky.Check = func(*scheduler.Params) error { return scheduler.ErrDecay }
+	for _, p := range []scheduler.PolicySpec{thirsty, picky} {
+		if _, err := n.Simulate(context.Background(), []scheduler.PolicySpec{p}, 10, 1); !errors.Is(err, ErrUnsuited) {
+			t.Errorf("got %v, want %v", err, ErrUnsuited)
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := n.Simulate(ctx, n.Suited(n.Policies()), 1<<40, 1); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: got %v", err)
+	}
+	if _, err := n.Cost(ctx, 1000); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: got %v", err)
+	}
+}
