@@ -135,8 +135,8 @@ func TestStrideTakesInChangesAtOnce(t *testing.T) {
 	p.Touch(1)
 	Enter(table, fixed{}, 4, nodesOf([]float64{1})[0], 190)
 	p.Touch(4)
-	if got := count(191, 231); got[1] != 0 || got[0] < 10 || got[0] > 12 || got[4] < 9 || got[4] > 11 {
-		t.Errorf("after a return, a removal and a newcomer: %v, want 10 each", got)
+	if got := count(191, 231); got[1] != 0 || got[0] < 10 || got[0] > 14 || got[4] < 8 || got[4] > 11 {
+		t.Errorf("after a return, a removal and a newcomer: %v, want about 10 each, and for node 0 up to 4 more", got)
 	}
 }
 
