@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -41,5 +42,69 @@ func BenchmarkNext(b *testing.B) {
 				}
 			})
 		}
+	}
+}
+
+// stored is a schedule of n nodes as the disk has it.
+func stored(tb testing.TB, n int) (head []byte, pages [][]byte) {
+	tb.Helper()
+	s := observedSchedule(tb, n, memoryCases[0].change, memoryCases[0].params)
+	s.Pages(true, func(_ uint64, page []byte) { pages = append(pages, bytes.Clone(page)) })
+	return s.AppendHead(nil), pages
+}
+
+// BenchmarkLoad reads a schedule back and asks it for a node.
+func BenchmarkLoad(b *testing.B) {
+	const n = 100_000
+	head, pages := stored(b, n)
+	b.ReportAllocs()
+	for b.Loop() {
+		s, err := Decode(head)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for id, page := range pages {
+			if err := s.SetPage(uint64(id), page); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if _, err := s.Peek(1, 1000); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/node")
+}
+
+// BenchmarkStore encodes all pages of a schedule.
+func BenchmarkStore(b *testing.B) {
+	const n = 100_000
+	s := observedSchedule(b, n, memoryCases[0].change, memoryCases[0].params)
+	b.ReportAllocs()
+	size := 0
+	for b.Loop() {
+		size = 0
+		s.Pages(true, func(_ uint64, page []byte) { size += len(page) })
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/node")
+	b.ReportMetric(float64(size)/n, "B/node")
+}
+
+// BenchmarkAdd adds a million nodes to a new schedule, again and again.
+func BenchmarkAdd(b *testing.B) {
+	s, i := make1(b, nil), 0
+	ch, p := new(structures.Change), scheduler.DefaultParams()
+	var name []byte
+	b.ReportAllocs()
+	for b.Loop() {
+		if i == 1_000_000 {
+			s, i = make1(b, nil), 0
+		}
+		ch.Reset(1 << 20)
+		name = fmt.Appendf(name[:0], "node-%07d", i)
+		p.Rate = float64(i%97+1) / 100
+		if _, err := s.Add(ch, name, p, 1000); err != nil {
+			b.Fatal(err)
+		}
+		i++
 	}
 }

@@ -171,13 +171,14 @@ func (s *Schedule) SetPage(id uint64, page []byte) error {
 		if used>>i&1 == 0 || r.bad {
 			continue
 		}
-		var n scheduler.Node
-		name, l := r.node(&n, s.memo)
+		n := &s.node
+		*n = scheduler.Node{}
+		name, l := r.node(n, s.memo)
 		if _, twice := s.slots.find(name); twice || r.bad || (s.check != nil && s.check(&n.Params) != nil) {
 			r.bad = true
 			break
 		}
-		s.seat(first+i, name, n)
+		s.seat(first+i, name, *n)
 		if l.until > s.clock.now {
 			s.lease(first+i, l.until, l.step)
 		}

@@ -33,8 +33,9 @@ type Schedule struct {
 	attached bool
 	pcg      rand.PCG
 	draws    *rand.Rand
-	chosen   []int  // scratch of Next and Peek: slots
-	picks    []Pick // answer of Next and Peek
+	chosen   []int          // scratch of Next and Peek: slots
+	node     scheduler.Node // scratch of whatever calls an interface: it would escape
+	picks    []Pick         // answer of Next and Peek
 
 	dirty []uint64 // bit p%64 of word p/64: page p changed since Clean
 }
@@ -150,16 +151,17 @@ func (s *Schedule) add(node []byte, p scheduler.Params, now int64) (created bool
 	s.ready()
 	s.setTime(now)
 	slot, ok := s.slots.find(node)
-	n := scheduler.NewNode(p, s.clock.born(now))
+	n := &s.node
 	if ok {
-		n = s.table.Node(slot)
+		s.table.Load(slot, n)
 		n.Params = p
-		s.estimator.Refresh(&n)
-		s.table.Store(slot, &n)
+		s.estimator.Refresh(n)
+		s.table.Store(slot, n)
 	} else {
 		slot = s.table.Free()
-		s.estimator.Refresh(&n)
-		s.seat(slot, node, n)
+		*n = scheduler.NewNode(p, s.clock.born(now))
+		s.estimator.Refresh(n)
+		s.seat(slot, node, *n)
 	}
 	s.policy.Touch(slot)
 	s.touch(slot)
