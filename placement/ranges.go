@@ -60,3 +60,14 @@ func mergeRanges(a, b []uint32) []uint32 {
 	}
 	return a
 }
+
+// draw makes 64 random bits of hash + i*odd, i-th of a stream of its own. It
+// is half of a 128-bit product folded into the other, which takes a third of
+// the time of Mix: hash is mixed already, and only streams have to be kept
+// apart.
+func draw(x uint64) uint64 {
+	hi, lo := bits.Mul64(x, x^drawKey)
+	return hi ^ lo
+}
+
+const drawKey = 0x636920D871574E69

@@ -106,7 +106,7 @@ func (s *sieve) Locate(hash uint64) int {
 		return -1
 	}
 	for i := range uint64(s.rounds) {
-		x := Mix(hash + (i+1)*sieveDraw)
+		x := draw(hash + (i+1)*sieveDraw)
 		r := x >> ((64 - s.log) & 63)
 		e := s.table[r]
 		f := x << (s.log & 63) >> (64 - sieveFill)
@@ -124,7 +124,7 @@ func (s *sieve) Locate(hash uint64) int {
 func (s *sieve) exactly(hash, round, r uint64) bool {
 	u := int(s.table[r] & sieveOwner)
 	return u < len(s.held) && s.held[u].part == int64(r) &&
-		Mix(hash+round*sieveRest) < s.held[u].amount.rest
+		draw(hash+round*sieveRest) < s.held[u].amount.rest
 }
 
 // Set implements Strategy.

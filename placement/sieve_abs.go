@@ -31,9 +31,10 @@ import "math/bits"
 // S_K of the domain 2^K tosses the next coin of level K; heads takes the next
 // point of level K, tails the next element of S_(K-1). So S_(K-1) is a
 // subsequence of S_K, uniform on its domain, and while the new half is empty
-// all first hits are the same. The coins of all levels are the bits of one
-// word, so finding the level costs one bit scan: bit j-1 of word t is the
-// coin of level j at its t-th toss.
+// all first hits are the same. Coins: each point has a word of 64, of which
+// bit i-1 is level i's next coin after that point; hash is the word before the
+// first. A point is in S_i once, so each level's coins are fresh, and finding
+// the level of a draw costs one bit scan.
 //
 // Halving. A domain shrinks to the highest point in use at once, as nothing
 // moves. If less than 3/8 of it is in use after a unit shrank, it is cut to
@@ -107,7 +108,6 @@ const (
 
 	absPoint = 0x9216D5D98979FB1B // odd numbers of the streams
 	absCoin  = 0xD1310BA698DFB5AD
-	absCoin2 = 2 * absCoin & (1<<64 - 1)
 
 	// fillBits of a fill are in the table; the unit knows the rest.
 	fillBits = 16
@@ -128,7 +128,7 @@ func (t *sieveAbs) Locate(hash uint64) int {
 	}
 	j := bits.Len64(hash & t.mask)
 	l := &t.levels[j&63]
-	p := levelPoint(Mix(hash+uint64(64+j)*absPoint), j)
+	p := levelPoint(draw(hash+uint64(64+j)*absPoint), j)
 	e := t.table[l.offset+int64(p>>(l.width&63))]
 	f := uint32((p & (1<<(l.width&63) - 1)) >> (l.coarse & 63))
 	if f < e&fillMax {
@@ -166,73 +166,24 @@ func (t *sieveAbs) hit(p uint64, j int) int {
 }
 
 // lowerCoins is the mask of the coins of levels below j.
-func lowerCoins(j uint8) uint64 { return (1<<(j&63) - 1) >> 1 }
+func lowerCoins(j int) uint64 { return (1<<(j&63) - 1) >> 1 }
 
-// retry makes the second and the third draw, the general rule of search written
-// out without branches: first is the level of the first draw.
-func (t *sieveAbs) retry(hash uint64, first int) int {
-	below := lowerCoins(uint8(first))
-	again := Mix(hash + absCoin)
-	second := bits.Len64((hash&below | again&^below) & t.mask)
-	random := Mix(hash + uint64(64*(1+notBelow(second, first))+second)*absPoint)
-	if u := t.hit(levelPoint(random, second), second); u >= 0 {
-		return u
-	}
-	low, high := min(first, second), max(first, second)
-	below, between := lowerCoins(uint8(low)), lowerCoins(uint8(high))
-	coins := hash&below | again&(between&^below) | Mix(hash+absCoin2)&^between
-	third := bits.Len64(coins & t.mask)
-	nth := 1 + notBelow(third, low) + notBelow(third, high)
-	random = Mix(hash + uint64(64*nth+third)*absPoint)
-	if u := t.hit(levelPoint(random, third), third); u >= 0 {
-		return u
-	}
-	return t.search(hash, low, high, third)
-}
-
-// notBelow answers 1 if j >= i, else 0.
-func notBelow(j, i int) int { return 1 + (j-i)>>63 }
-
-// search goes on after three draws, from the levels low <= high and third. A
-// draw from level j used a coin of every level from j up, so the number of
-// coins that level i has used is the number of draws from levels <= i: drawn
-// keeps them in ascending order, and the levels between the m-th and the next
-// look at word m+1. The next point of level i has that number too.
-func (t *sieveAbs) search(hash uint64, low, high, third int) int {
-	var drawn [absRounds]uint8
-	drawn[0], drawn[1] = uint8(low), uint8(high)
-	insertLevel(drawn[:3], third)
-	for n := 3; n < absRounds; n++ {
-		below := lowerCoins(drawn[0])
-		coins := hash & below
-		for m := 1; m <= n; m++ {
-			upTo := ^uint64(0)
-			if m < n {
-				upTo = lowerCoins(drawn[m])
-			}
-			if upTo != below {
-				coins |= Mix(hash+uint64(m)*absCoin) & (upTo &^ below)
-				below = upTo
-			}
-		}
-		j := bits.Len64(coins & t.mask)
-		nth := 1 + insertLevel(drawn[:n+1], j)
-		random := Mix(hash + uint64(64*nth+j)*absPoint)
-		if u := t.hit(levelPoint(random, j), j); u >= 0 {
+// retry goes on after a first draw from level j. coins holds the next coin of
+// every level: those of the levels that the last draw passed, j and above, are
+// bits of the word that belongs to that draw.
+func (t *sieveAbs) retry(hash uint64, j int) int {
+	var drawn [64]uint8 // points that each level has given
+	drawn[j&63] = 1
+	coins, id := hash, uint64(64+j)
+	for range absRounds - 1 {
+		lower := lowerCoins(j)
+		coins = coins&lower | draw(hash+id*absCoin)&^lower
+		j = bits.Len64(coins & t.mask)
+		drawn[j&63]++
+		id = 64*uint64(drawn[j&63]) + uint64(j)
+		if u := t.hit(levelPoint(draw(hash+id*absPoint), j), j); u >= 0 {
 			return u
 		}
 	}
 	return t.last
-}
-
-// insertLevel puts j into an ascending list whose last place is unused, and
-// answers how many are before it.
-func insertLevel(list []uint8, j int) int {
-	at := len(list) - 1
-	for at > 0 && int(list[at-1]) > j {
-		list[at] = list[at-1]
-		at--
-	}
-	list[at] = uint8(j)
-	return at
 }

@@ -1,7 +1,6 @@
 package placement
 
 import (
-	"fmt"
 	"math/bits"
 	"math/rand/v2"
 	"testing"
@@ -89,25 +88,28 @@ func checkAbs(t *testing.T, s *sieveAbs) {
 // absOracle is Locate as the definition has it: a sequence a level, drawn
 // recursively, and a search in the units' intervals.
 func absOracle(s *sieveAbs, hash uint64) int {
-	var used [65]uint64 // elements taken of S_j
-	var next func(j int) uint64
-	next = func(j int) uint64 {
-		used[j]++
-		word := hash
-		if used[j] > 1 {
-			word = Mix(hash + (used[j]-1)*absCoin)
+	var given [64]uint64 // points taken of each level
+	var last [64]uint64  // the word of the last element of S_j
+	for j := range last {
+		last[j] = hash
+	}
+	var next func(j int) (p, word uint64)
+	next = func(j int) (p, word uint64) {
+		if j > 0 && last[j]>>(j-1)&1 == 0 {
+			p, word = next(j - 1)
+		} else {
+			given[j]++
+			id := 64*given[j] + uint64(j)
+			word = draw(hash + id*absCoin)
+			if j > 0 {
+				p = 1<<(j-1) + draw(hash+id*absPoint)&^(1<<63)>>(64-j)
+			}
 		}
-		if j > 0 && word>>(j-1)&1 == 0 {
-			return next(j - 1)
-		}
-		if j == 0 {
-			return 0
-		}
-		random := Mix(hash + (64*used[j]+uint64(j))*absPoint)
-		return 1<<(j-1) + random&^(1<<63)>>(64-j)
+		last[j] = word
+		return p, word
 	}
 	for range absRounds {
-		p := next(bits.Len64(s.mask))
+		p, _ := next(bits.Len64(s.mask))
 		for i := range s.units {
 			for _, r := range s.units[i].ranges {
 				fill := s.width(r)
@@ -182,36 +184,6 @@ func TestSieveAbsKeepsItsInvariants(t *testing.T) {
 					}
 				}
 			}
-		}
-	}
-}
-
-func BenchmarkSieveAbsLocate(b *testing.B) {
-	for _, n := range []int{10, 100, 1000, 10000} {
-		for name, capacity := range map[string]func(i int) Capacity{
-			"uniform": func(i int) Capacity { return 1 << 40 },
-			"1to100":  func(i int) Capacity { return Capacity(1+Mix(uint64(i))%100) << 34 },
-		} {
-			s := new(sieveAbs)
-			for i := range n {
-				if err := s.Set(i, capacity(i)); err != nil {
-					b.Fatal(err)
-				}
-			}
-			b.Run(fmt.Sprintf("%s/n=%d", name, n), func(b *testing.B) {
-				b.ReportAllocs()
-				hashes := make([]uint64, 1<<15)
-				for i := range hashes {
-					hashes[i] = Mix(uint64(i))
-				}
-				i, sum := 0, 0
-				for b.Loop() {
-					i++
-					sum += s.Locate(hashes[i&(1<<15-1)])
-				}
-				b.ReportMetric(float64(s.domain())/float64(s.total), "rounds")
-				b.ReportMetric(float64(len(s.table)), "ranges")
-			})
 		}
 	}
 }

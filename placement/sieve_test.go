@@ -131,11 +131,11 @@ func sieveOracle(s *sieve, hash uint64) int {
 	}
 	scale := new(big.Int).Lsh(big.NewInt(1), sieveFill+64)
 	for i := 1; i <= s.rounds; i++ {
-		x := Mix(hash + uint64(i)*sieveDraw)
+		x := draw(hash + uint64(i)*sieveDraw)
 		r := x >> (64 - s.log)
 		f := x >> (64 - s.log - sieveFill) & (sieveFull - 1)
 		n := new(big.Int).SetUint64(f)
-		n.Lsh(n, 64).Add(n, new(big.Int).SetUint64(Mix(hash+uint64(i)*sieveRest)))
+		n.Lsh(n, 64).Add(n, new(big.Int).SetUint64(draw(hash+uint64(i)*sieveRest)))
 		height := new(big.Rat).SetFrac(n, scale)
 		for u := range s.held {
 			h := &s.held[u]
