@@ -9,8 +9,8 @@ import (
 //
 // Model: n units with numbers 1 to n; number i holds the heights [0, 1/n). At
 // first number 1 holds [0, 1). When number n+1 joins, the heights
-// [1/(n+1), 1/n) are cut off every other one, and what was cut is stacked in
-// ascending order of numbers to [0, 1/(n+1)) of the new one. To find an object
+// [1/(n+1), 1/n) are cut off every other one, and what was cut is stacked to
+// [0, 1/(n+1)) of the new one, that of the highest number at the bottom. To find an object
 // with x = h/2^64 only the steps that move it are replayed: d = 1; while
 // x >= 1/n: y = ceil(1/x); x -= d/(y(y-1)); d = y. (The notes print
 // x - 1/y + (y-1-d)/(y(y-1)), and h - 1/(n+1) + (n-i)/(n(n+1)) for a join:
@@ -197,7 +197,7 @@ func stack(s, l int, visit func(i, k int, share Fraction)) {
 	}
 	for n := s; n < l; n++ {
 		cutting := 1 / float64(n) / float64(n+1)
-		for i := range n {
+		for i := n - 1; i >= 0; i-- {
 			heights[i], heights[n] = cutTop(heights[i], heights[n], cutting)
 		}
 	}
