@@ -1,6 +1,8 @@
 package commands
 
 import (
+	"context"
+
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/structures"
 )
@@ -41,7 +43,13 @@ type Wait struct {
 	Keys    [][]byte           // any of them
 	Millis  int64              // 0: for ever
 	Expired func(reply *Reply) // writes the reply of a wait that ended without a result
+	Work    Work               // set by Compute: the call waits for its end, not for keys
 }
+
+// Work is the part of a call that takes long and needs no lock. It reads only
+// what the handler has copied for it, and returns soon after ctx has ended: the
+// client has left, or the server is being closed. The answer writes the reply.
+type Work func(ctx context.Context) (answer func(*Reply), err error)
 
 // Park makes the client wait until one of the keys changes, and then runs the
 // command again. After millis milliseconds (0: never) expired writes the reply.
@@ -52,6 +60,35 @@ func (c *Ctx) Park(keys [][]byte, millis int64, expired func(*Reply)) error {
 		return nil
 	}
 	c.wait = Wait{Keys: keys, Millis: millis, Expired: expired}
+	c.parked = &c.wait
+	return nil
+}
+
+// MayCompute returns ErrComputeFull if so many computations wait already that
+// Compute is not to be called. Handlers ask before they copy anything.
+func (c *Ctx) MayCompute() error {
+	if !c.InMulti && !c.Host.MayCompute() {
+		return ErrComputeFull
+	}
+	return nil
+}
+
+// Compute answers the call with what work finds. The client waits, the locks of
+// the call are released, and a worker of the server runs work when it is its
+// turn. CLIENT UNBLOCK ends the wait with an error.
+//
+// Inside MULTI work runs at once, while the locks are held and nobody else is
+// served: handlers bound what they ask for by InMulti.
+func (c *Ctx) Compute(work Work) error {
+	if c.InMulti {
+		answer, err := work(context.Background())
+		if err != nil {
+			return err
+		}
+		answer(&c.Reply)
+		return nil
+	}
+	c.wait = Wait{Work: work, Expired: func(r *Reply) { r.Error(ErrUnblocked) }}
 	c.parked = &c.wait
 	return nil
 }

@@ -6,6 +6,7 @@ type Host interface {
 	Limits() *Limits
 	// Random draws a number from 0 to n-1.
 	Random(n int) int
+	ComputeHost
 	Events
 	Transactions
 	PubSubHost
@@ -15,6 +16,12 @@ type Host interface {
 	AdminHost
 	SaveHost
 	DebugHost
+}
+
+// ComputeHost runs computations beside the commands (Ctx.Compute).
+type ComputeHost interface {
+	// MayCompute reports whether there is room for one more.
+	MayCompute() bool
 }
 
 // Limits are the configuration values that handlers look at, as one snapshot.

@@ -12,7 +12,7 @@ import (
 
 func schedGroup() Group {
 	read, change := []KeySpec{Key(1, RO|Access)}, []KeySpec{Key(1, RW|Access|Update)}
-	return Group{Name: "sched", Commands: []Command{
+	return Group{Name: "sched", Commands: append([]Command{
 		{Name: "SCHED.CREATE", Arity: -2, Flags: Write | DenyOOM, Keys: []KeySpec{Key(1, OW|Insert)},
 			Syntax: "key [POLICY policy] [PROBES probes] [ESTIMATOR estimator [K items]] [SEED seed] [CLOCK STEP|WALL milliseconds] [LEASE milliseconds] [EXPLORE fraction]",
 			Since:  "0.1.0", Cost: "O(1)", Summary: "Makes a schedule that decides which of its nodes to probe next.", Run: schedCreate},
@@ -40,7 +40,7 @@ func schedGroup() Group {
 		{Name: "SCHED.NODES", Arity: -3, Flags: ReadOnly, Keys: read, Syntax: "key cursor [MATCH pattern] [COUNT count]",
 			Since: "0.1.0", Cost: "O(1) for each call, O(n) for all n nodes",
 			Summary: "Iterates over the nodes of a schedule.", Run: schedNodes},
-	}}
+	}, costRows(read)...)}
 }
 
 // schedError words what package schedule says.

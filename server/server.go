@@ -28,6 +28,7 @@ type Server struct {
 	clients  clients
 	pubsub   pubsub
 	waiting  waiting
+	computes computes
 	watches  watches
 	monitors monitors
 	pause    pause

@@ -31,7 +31,7 @@ type waiter struct {
 	proto  int
 	silent bool // the client wants no reply
 	expire func(*commands.Reply)
-	stop   func() // stops the timer; nil without one; guarded by waiting.mu
+	stop   func() // stops the timer, or the computation; nil without one; guarded by waiting.mu
 
 	mu   sync.Mutex  // held while the call is run again, or ended: one of them wins
 	done atomic.Bool // served, timed out, unblocked or cancelled
@@ -215,13 +215,18 @@ func (s *session) park(cmd *commands.Command, argv [][]byte, wait *commands.Wait
 	s.waiting = w
 	s.Set(commands.ClientBlocked)
 	s.srv.waiting.enter(w)
+	if wait.Work != nil {
+		s.srv.compute(w, wait.Work)
+		wait.Work = nil // what it holds goes when it has run
+	}
 	if wait.Millis > 0 {
 		d := time.Duration(wait.Millis) * time.Millisecond
 		s.srv.waiting.arm(w, s.srv.clock.AfterFunc(d, func() { s.srv.timeOut(w) }))
 	}
 }
 
-// arm keeps the timer of a waiter, or stops it at once if the wait has ended.
+// arm keeps what stops the timer or the computation of a waiter, or stops it at
+// once if the wait has ended.
 func (q *waiting) arm(w *waiter, stop func()) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -303,8 +308,15 @@ func (w *waiter) answer(reply []byte, lsn uint64) {
 // timeOut ends a wait whose time is over.
 func (srv *Server) timeOut(w *waiter) { srv.endWait(w, w.expire) }
 
-// endWait ends a wait with a reply that is no result.
+// endWait ends a wait with a reply that is no result. It answers false if the
+// wait had ended before.
 func (srv *Server) endWait(w *waiter, write func(*commands.Reply)) bool {
+	return srv.endWaitAfter(w, 0, false, write)
+}
+
+// endWaitAfter is endWait for a call that has been worked on for some time,
+// and may have failed.
+func (srv *Server) endWaitAfter(w *waiter, took time.Duration, failed bool, write func(*commands.Reply)) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !srv.waiting.finish(w) {
@@ -312,7 +324,7 @@ func (srv *Server) endWait(w *waiter, write func(*commands.Reply)) bool {
 	}
 	r := commands.NewReply(nil, w.proto)
 	write(&r)
-	srv.stats.called(w.cmd, 0, false)
+	srv.stats.called(w.cmd, took, failed)
 	w.answer(r.Encoded(), 0)
 	return true
 }

@@ -1,0 +1,119 @@
+package server
+
+import (
+	"context"
+	"runtime"
+	"runtime/debug"
+	"sync"
+
+	"github.com/vigildb/vigil/commands"
+)
+
+// Computations. A call that takes long and needs no lock (SCHED.SIMULATE) copies
+// what it needs while its keys are locked, and is then parked like a call that
+// waits for a key: a waiter without keys, which a worker ends. Whatever ends a
+// wait before that (the client leaves, CLIENT KILL, CLIENT UNBLOCK) ends the
+// context of the work too, as waiter.stop stops a timer.
+//
+// Workers are started when there is work and end when there is none. There are
+// half as many as processors, so that commands always have some to run on.
+
+// maxComputes is how many computations may wait for a worker. Each holds what it
+// has copied: up to 80 MB for a schedule of 10^6 nodes.
+const maxComputes = 16
+
+// computes is the work that waits for a worker.
+type computes struct {
+	mu      sync.Mutex
+	line    []compute // in order of arrival; guarded by mu
+	workers int       // running; guarded by mu
+}
+
+type compute struct {
+	w    *waiter
+	ctx  context.Context
+	work commands.Work
+}
+
+// MayCompute reports whether there is room for one more computation.
+func (s *session) MayCompute() bool {
+	q := &s.srv.computes
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.line) < maxComputes
+}
+
+// compute gives the work of a parked call to the workers. The client is still
+// there and counts as one of srv.workers, so Close waits for a worker that is
+// started here.
+func (srv *Server) compute(w *waiter, work commands.Work) {
+	ctx, cancel := context.WithCancel(srv.done)
+	srv.waiting.arm(w, cancel)
+	q := &srv.computes
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.line = append(q.line, compute{w, ctx, work})
+	if q.workers < max(1, runtime.GOMAXPROCS(0)/2) {
+		q.workers++
+		srv.workers.Add(1)
+		go srv.computeAll()
+	}
+}
+
+// computeAll is a worker. It ends when nothing is left; when the server is
+// closed, the contexts have ended and what is left ends at once.
+func (srv *Server) computeAll() {
+	defer srv.workers.Done()
+	for {
+		c, ok := srv.computes.next()
+		if !ok {
+			return
+		}
+		srv.computeOne(c)
+	}
+}
+
+// next takes the work that has waited longest. ok is false if there is none:
+// the worker is no longer counted then.
+func (q *computes) next() (c compute, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.line) == 0 {
+		q.line = nil
+		q.workers--
+		return c, false
+	}
+	c = q.line[0]
+	q.line[0] = compute{}
+	q.line = q.line[1:]
+	return c, true
+}
+
+// computeOne works, and ends the wait with the result. A panic costs the client
+// that waits its connection.
+func (srv *Server) computeOne(c compute) {
+	defer func() {
+		if bug := recover(); bug != nil {
+			srv.logf(LogWarning, "panic in the call of client %d: %v\n%s", c.w.s.ID, bug, debug.Stack())
+			srv.waiting.cancel(c.w)
+			c.w.s.end.hangUp()
+		}
+	}()
+	if c.ctx.Err() != nil {
+		return // nobody waits for it
+	}
+	start := srv.clock.Now()
+	answer, err := c.work(c.ctx)
+	if c.ctx.Err() != nil {
+		return
+	}
+	if err != nil {
+		text, known := commands.Text(err)
+		if !known {
+			srv.logf(LogWarning, "%s failed: %v", c.w.cmd.FullName(), err)
+		}
+		srv.stats.countError(string(text))
+		answer = func(r *commands.Reply) { r.Error(text) }
+	}
+	srv.endWaitAfter(c.w, srv.clock.Since(start), err != nil, answer)
+}
