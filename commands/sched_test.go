@@ -1,9 +1,16 @@
 package commands
 
 import (
+	"bytes"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/scheduler"
+	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/rdb"
 )
 
 func TestScheduleErrorsHaveWords(t *testing.T) {
@@ -21,6 +28,19 @@ func TestScheduleErrorsHaveWords(t *testing.T) {
 			t.Errorf("%.60s: got %q, want an error in words", call, got)
 		}
 	}
+}
+
+func TestUnknownPoliciesAndEstimatorsAreAnsweredWithTheKnown(t *testing.T) {
+	r := newRig(t, schedGroup())
+	var policies, estimators []string
+	for _, p := range scheduler.Policies() {
+		policies = append(policies, p.Name)
+	}
+	for _, e := range scheduler.Estimators() {
+		estimators = append(estimators, e.Name)
+	}
+	r.want("-ERR unknown policy 'best', known are: "+strings.Join(policies, ", ")+"\r\n", "SCHED.CREATE", "s", "POLICY", "best")
+	r.want("-ERR unknown estimator 'best', known are: "+strings.Join(estimators, ", ")+"\r\n", "SCHED.CREATE", "s", "ESTIMATOR", "best")
 }
 
 func TestFailedScheduleCommandsRecordNothing(t *testing.T) {
@@ -84,5 +104,137 @@ func BenchmarkSchedNext(b *testing.B) {
 				r.do(call)
 			}
 		})
+	}
+}
+
+// twins are two rigs that are given the same calls and must give the same
+// replies. One of them is disturbed.
+type twins struct {
+	*rig
+	other *rig
+}
+
+func (w *twins) call(args ...string) string {
+	w.t.Helper()
+	want, got := w.rig.call(args...), w.other.call(args...)
+	if got != want {
+		w.t.Fatalf("%q: the disturbed schedule answers %q, want %q", args, got, want)
+	}
+	return want
+}
+
+// playSchedule makes random calls on schedule s, and calls disturb in between.
+func (w *twins) playSchedule(rng *rand.Rand, calls int, disturb func()) {
+	var out []string
+	for range calls {
+		step := int64(rng.IntN(200))
+		w.rig.ctx.Now += step
+		w.other.ctx.Now += step
+		name := fmt.Sprint("node-", rng.IntN(150))
+		switch k := rng.IntN(20); {
+		case k < 5:
+			w.call("SCHED.ADD", "s", name, "RATE", fmt.Sprint(rng.Float64()), "WEIGHT", fmt.Sprint(1+rng.IntN(3)),
+				"DECAY", fmt.Sprint(.01+rng.Float64()), "ARRIVAL", fmt.Sprint(rng.Float64()))
+		case k < 6:
+			w.call("SCHED.REM", "s", name)
+		case k < 12:
+			for _, word := range strings.Fields(w.call("SCHED.NEXT", "s", "COUNT", fmt.Sprint(1+rng.IntN(3)), "LEASE", fmt.Sprint(rng.IntN(4)*500))) {
+				if strings.HasPrefix(word, "node-") {
+					out = append(out, word)
+				}
+			}
+		case k < 13:
+			w.call("SCHED.PEEK", "s", "COUNT", "4", "WITHSTATS")
+		case k < 19 && len(out) > 0:
+			i := rng.IntN(len(out))
+			if k < 18 {
+				w.call("SCHED.OBSERVE", "s", out[i], fmt.Sprint(rng.IntN(4)))
+			} else {
+				w.call("SCHED.FAIL", "s", out[i])
+			}
+			out = append(out[:i], out[i+1:]...)
+		default:
+			disturb()
+		}
+	}
+}
+
+// Materialised and read back, or dumped and restored, a schedule of any policy
+// goes on as if nothing had happened.
+func TestSchedulesGoOnAfterReloadAndRestore(t *testing.T) {
+	for seed, spec := range scheduler.Policies() {
+		for _, clock := range [][]string{{"CLOCK", "STEP"}, {"CLOCK", "WALL", "70"}} {
+			w := twins{dumpRig(t), dumpRig(t)}
+			w.call(append([]string{"SCHED.CREATE", "s", "POLICY", spec.Name, "SEED", "3", "PROBES", "2", "EXPLORE", "0.1"}, clock...)...)
+			rng := rand.New(rand.NewPCG(uint64(seed), 31))
+			w.playSchedule(rng, 1200, func() {
+				if rng.IntN(2) == 0 {
+					if err := w.other.store.Reload(); err != nil {
+						t.Fatal(err)
+					}
+					return
+				}
+				w.other.want("+OK\r\n", "RESTORE", "s", "0", payloadOf(t, w.other, "s"), "REPLACE")
+			})
+			w.call("SCHED.INFO", "s")
+			if a, b := payloadOf(t, w.rig, "s"), payloadOf(t, w.other, "s"); a != b {
+				t.Errorf("%s %v, seed %d: the payloads differ", spec.Name, clock, seed)
+			}
+		}
+	}
+}
+
+// encodedSchedule is what the store has of a schedule.
+func encodedSchedule(r *rig, key string) []byte {
+	var set persistence.Shards
+	set.AddAll()
+	r.ctx.Tx.Lock(&set, r.ctx.Now)
+	defer r.ctx.Tx.Unlock()
+	r.ctx.Tx.Select(0)
+	_, encoded, _ := r.ctx.Tx.Dump(nil, []byte(key))
+	r.ctx.Tx.Commit()
+	return encoded
+}
+
+// A payload with a good checksum may hold anything: it is refused, or makes a
+// schedule that works.
+func TestHostilePayloadsOfSchedulesAreRefusedOrWork(t *testing.T) {
+	const refused = "-ERR Bad data format\r\n"
+	for _, spec := range scheduler.Policies() {
+		r := dumpRig(t)
+		r.call("SCHED.CREATE", "s", "SEED", "1", "POLICY", spec.Name)
+		r.call("SCHED.ADD", "s", "a", "RATE", "1", "DECAY", "0.5", "ARRIVAL", "1", "b", "RATE", "1", "DECAY", "0.5", "ARRIVAL", "1")
+		r.call("SCHED.NEXT", "s")
+		r.call("SCHED.OBSERVE", "s", "a", "1")
+		r.call("SCHED.NEXT", "s")
+		encoded := encodedSchedule(r, "s")
+		r.want("+OK\r\n", "RESTORE", "t", "0", string(rdb.AppendOwn(nil, structures.KindSchedule, encoded)))
+		rng := rand.New(rand.NewPCG(1, 41))
+		worked := 0
+		for range 2000 {
+			bad := bytes.Clone(encoded)
+			for range 1 + rng.IntN(3) {
+				bad[rng.IntN(len(bad))] = byte(rng.IntN(256))
+			}
+			if rng.IntN(10) == 0 {
+				bad = bad[:rng.IntN(len(bad))]
+			}
+			got := r.call("RESTORE", "t", "0", string(rdb.AppendOwn(nil, structures.KindSchedule, bad)), "REPLACE")
+			if got == refused {
+				continue
+			}
+			if got != "+OK\r\n" {
+				t.Fatalf("%s: %q: got %q", spec.Name, bad, got)
+			}
+			worked++
+			for _, call := range []string{"SCHED.NEXT t COUNT 3 WITHSTATS", "SCHED.OBSERVE t a 1", "SCHED.OBSERVE t b 1e15", "SCHED.PEEK t", "SCHED.INFO t", "SCHED.ADD t c DECAY 1"} {
+				if got := r.call(strings.Fields(call)...); strings.Contains(got, "nan") || strings.HasPrefix(got, "-"+string(ErrInternal)) {
+					t.Errorf("%s: %q: %s answers %q", spec.Name, bad, call, got)
+				}
+			}
+		}
+		if worked == 0 {
+			t.Errorf("%s: no payload was taken", spec.Name)
+		}
 	}
 }
