@@ -42,8 +42,10 @@ import "math/bits"
 // above is placed below. An object moves only if its first hit among all old
 // and new intervals is in the m given up or the m taken: at most 2m/(W+m) <= 1
 // of them move. The changes before pay for it. From cut to cut W at least
-// halves, so that the optimum of those changes is ln 2 or more: cuts cost at
-// most 1/ln 2 = 1.44 of it, and 0.67/0.69 if half of W is above. After a
+// halves; the optimum of the changes that do it adds to ln 2 = 0.69 if each is
+// small, to 1/2 if one does it all. So cuts cost at most 1.44 of the optimum
+// for small units, twice the optimum for any, and 0.67/0.69 if units are small
+// and half of W is above. After a
 // doubling nothing is above, and doubling needs 7/8 in use: units must gain m
 // before a cut can move it. Measured (a test): 0 in a steady state of joins and
 // leaves, 0.6 of the optimum while 160 units leave until 3 are left. Between

@@ -104,8 +104,8 @@ func TestSieveAbsDoublingAndSplittingMoveNothing(t *testing.T) {
 }
 
 // TestSieveAbsHalvingIsPaidForByChanges measures the rule's cost against the
-// optimum of all changes: its bound is 1/ln 2 = 1.44 when capacities only
-// fall. In a steady state there is none.
+// optimum of all changes: its bound is 1/ln 2 = 1.44 when units are small and
+// only leave. In a steady state there is none.
 func TestSieveAbsHalvingIsPaidForByChanges(t *testing.T) {
 	const units = 160
 	rng := rand.New(rand.NewPCG(17, 0))
