@@ -11,14 +11,16 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/vigildb/vigil/persistence/schedule"
 	"github.com/vigildb/vigil/structures"
 )
 
 type kindOf = structures.Kind
 
 var testDecoders = map[structures.Kind]Decoder{
-	structures.KindList: func(head []byte) (structures.Value, error) { return structures.DecodeList(head) },
-	structures.KindHash: func(head []byte) (structures.Value, error) { return structures.DecodeHash(head, 1) },
+	structures.KindList:     func(head []byte) (structures.Value, error) { return structures.DecodeList(head) },
+	structures.KindHash:     func(head []byte) (structures.Value, error) { return structures.DecodeHash(head, 1) },
+	structures.KindSchedule: func(head []byte) (structures.Value, error) { return schedule.Decode(head) },
 }
 
 func openMemory(t testing.TB, o Options) *Store {

@@ -1,0 +1,120 @@
+package persistence
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"github.com/vigildb/vigil/persistence/schedule"
+	"github.com/vigildb/vigil/scheduler"
+)
+
+// crashedSchedule runs random operations on a schedule of a policy, one a
+// record, and answers what it was after each and the crashes on the way.
+func crashedSchedule(t *testing.T, seed uint64, policy string) (states map[uint64][]byte, crashes []crash) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(seed, 51))
+	c := &crasher{mem: vfs.NewCrashableMem(), r: rand.New(rand.NewPCG(seed, 52)), every: 9}
+	s := openMemory(t, Options{FS: errorfs.Wrap(c.mem, c), Seed: seed, IdleAfter: -1, Sync: SyncPolicy(seed % 3)})
+	states = map[uint64][]byte{0: nil}
+	now := int64(1000)
+	var out []string
+	for op := range 400 {
+		now += int64(rng.IntN(50))
+		lsn := all(s, now, func(tx *Tx) {
+			if op == 0 {
+				v, cfg := schedule.New(), schedule.DefaultConfig()
+				cfg.Policy, cfg.Seed, cfg.Probes, cfg.Explore = policy, seed, 2, .1
+				if err := v.Create(nil, cfg, now); err != nil {
+					t.Fatal(err)
+				}
+				Replace(tx, []byte("s"), v, NoExpiry)
+				return
+			}
+			out = stepSchedule(t, rng, tx, now, out)
+		})
+		if lsn > 0 {
+			states[lsn] = dumpOf(s, now)
+		}
+		switch rng.IntN(30) {
+		case 0:
+			materialise(t, s)
+		case 1, 2:
+			if err := s.WaitDurable(lsn); err != nil {
+				t.Fatal(err)
+			}
+			c.acked.Store(max(lsn, c.acked.Load()))
+		}
+	}
+	closeStore(t, s)
+	return states, c.crashes
+}
+
+// stepSchedule does one random operation. out holds nodes that were handed out.
+func stepSchedule(t *testing.T, rng *rand.Rand, tx *Tx, now int64, out []string) []string {
+	t.Helper()
+	v, ch, _, err := Edit[*schedule.Schedule](tx, []byte("s"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := fmt.Appendf(nil, "node-%d", rng.IntN(200))
+	switch k := rng.IntN(10); {
+	case k < 4:
+		p := scheduler.DefaultParams()
+		p.Rate, p.Decay, p.Arrival = rng.Float64(), .1+rng.Float64(), rng.Float64()
+		if _, err := v.Add(ch, name, p, now); err != nil {
+			t.Fatal(err)
+		}
+	case k < 5:
+		v.Remove(ch, name)
+	case k < 7 || len(out) == 0:
+		picks, err := v.Next(ch, 0, now, 500)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range picks {
+			out = append(out, p.Node)
+		}
+	default:
+		_ = v.Observe(ch, []byte(out[0]), float64(rng.IntN(4)), now) // the lease may be over
+		out = out[1:]
+	}
+	return out
+}
+
+// dumpOf is the encoding of the schedule.
+func dumpOf(s *Store, now int64) (payload []byte) {
+	all(s, now, func(tx *Tx) { _, payload, _ = tx.Dump(nil, []byte("s")) })
+	return payload
+}
+
+func TestSchedulesSurviveCrashes(t *testing.T) {
+	for seed, spec := range scheduler.Policies() {
+		states, crashes := crashedSchedule(t, uint64(seed), spec.Name)
+		for i, c := range crashes {
+			s := openMemory(t, Options{FS: c.fs, Seed: uint64(seed), IdleAfter: -1})
+			lsn := s.Stats().LSN
+			want, ok := states[lsn]
+			if !ok || lsn < c.acked {
+				t.Fatalf("%s, seed %d, crash %d: record %d is the last, %d was confirmed", spec.Name, seed, i, lsn, c.acked)
+			}
+			if got := dumpOf(s, 1000); !bytes.Equal(got, want) {
+				t.Fatalf("%s, seed %d, crash %d at record %d: the schedule differs", spec.Name, seed, i, lsn)
+			}
+			materialise(t, s)
+			closeStore(t, s)
+			s = openMemory(t, Options{FS: c.fs, Seed: uint64(seed), IdleAfter: -1})
+			if got := dumpOf(s, 1000); !bytes.Equal(got, want) {
+				t.Fatalf("%s, seed %d, crash %d at record %d: it differs when materialised", spec.Name, seed, i, lsn)
+			}
+			closeStore(t, s)
+		}
+		if len(crashes) < 10 {
+			t.Errorf("%s: only %d crashes", spec.Name, len(crashes))
+		}
+	}
+}
