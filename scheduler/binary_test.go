@@ -29,7 +29,7 @@ func mle(changed []bool, gaps []int64) float64 {
 		return math.Inf(1)
 	}
 	low, high := 1e-12, 1e6
-	for range 200 {
+	for range 60 {
 		x, sum := math.Sqrt(low*high), 0.0
 		for i, c := range changed {
 			if c {
@@ -70,7 +70,7 @@ func binaryEstimate(changed []bool, gaps []int64) float64 {
 }
 
 func TestBinaryAgreesWithMaximumLikelihood(t *testing.T) {
-	const seed, nodes = 83, 400
+	const seed, nodes = 83, 250
 	rng := rand.New(rand.NewPCG(seed, 1))
 	for _, mean := range []float64{.05, .2, .5, 1, 2, 3} { // changes in a mean gap
 		rate := mean / 50

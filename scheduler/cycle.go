@@ -27,6 +27,9 @@ const (
 	// node that should be probed less often than every 2^62 slots, which is
 	// longer than any schedule lasts, is probed that often.
 	maxExponent = 62
+	// nearOne are the digits of a float64 that are all ones if its mantissa is
+	// less than 1 by at most 2^-31, which is more than any tolerance here.
+	nearOne = (1<<30 - 1) << 22
 	// noExponent marks nodes without slots: those of rate zero.
 	noExponent = 255
 )
@@ -70,6 +73,10 @@ func sumOf(values []float64) float64 {
 
 // exponentOf is the least r >= 0 with 2^-r <= share, with tolerance.
 func exponentOf(share float64) int {
+	// Unless its first 30 binary digits are ones, share is far from rounding.
+	if b := math.Float64bits(share); b&nearOne != nearOne {
+		return min(max(1023-int(b>>52), 0), maxExponent)
+	}
 	// share is m 2^e with 1/2 <= m < 1, so log2(1/share) is above -e and at
 	// most 1 - e.
 	m, e := math.Frexp(share)

@@ -66,11 +66,14 @@ func (d *stride) Attach(t *Table) {
 
 // now is the virtual time.
 func (d *stride) now() float64 {
-	if len(d.table.Memo) == 0 {
-		return 0
+	if len(d.table.Memo) != 1 || !finite(d.table.Memo[0]) {
+		return 0 // not written yet, or a foreign payload
 	}
 	return d.table.Memo[0]
 }
+
+// finite says that x is a time that may be reckoned with.
+func finite(x float64) bool { return math.Abs(x) <= math.MaxFloat64 }
 
 // maxLate is how many strides late a node may be and keep its frequency. One is
 // too few just below the ceiling with several probes a step: frequencies lost
@@ -83,7 +86,7 @@ const golden = 2654435769
 // place puts a node where it belongs, with a base if it has none.
 func (d *stride) place(slot int, n *Node) {
 	memo := d.table.MemoOf(slot)
-	if len(memo) == 0 {
+	if len(memo) != 1 || !finite(memo[0]) {
 		memo = d.table.SetMemo(slot, 1)
 		memo[0] = d.now()
 	}
@@ -111,7 +114,7 @@ func (d *stride) Touch(slot int) {
 		d.tree.set(slot, math.Inf(1), false)
 		return
 	}
-	if memo := d.table.MemoOf(slot); len(memo) > 0 && uint32(n.Probes) != d.probes[slot] {
+	if memo := d.table.MemoOf(slot); len(memo) == 1 && uint32(n.Probes) != d.probes[slot] {
 		d.probed(slot, memo)
 	}
 	d.probes[slot] = uint32(n.Probes)
@@ -128,7 +131,7 @@ func (d *stride) probed(slot int, memo []float64) {
 	}
 	length := due - memo[0]
 	if due > now {
-		if len(d.table.Memo) == 0 {
+		if len(d.table.Memo) != 1 {
 			d.table.Memo = make([]float64, 1)
 		}
 		d.table.Memo[0] = due

@@ -154,7 +154,7 @@ func TestIndexMeetsItsTargetsForKnownRates(t *testing.T) {
 	}{
 		{"pow2_4", 1.03, 5000}, {"mixed_5", 1.03, 5000}, {"uniform_8", 1.03, 5000},
 		{"pow2_10", 1.02, 20000}, {"pow2_20", 1.02, 20000}, {"zipf1_100", 1.02, 20000}, {"uniform_100", 1.02, 20000},
-		{"zipf1_1000", 1.001, 30000}, {"zipf2_1000", 1.001, 50000}, {"uniform_1000", 1.001, 5000}, {"zipf1_10000", 1.001, 80000},
+		{"zipf1_1000", 1.001, 30000}, {"zipf2_1000", 1.001, 30000}, {"uniform_1000", 1.001, 5000}, {"zipf1_10000", 1.001, 60000},
 	} {
 		for _, c := range []int{1, 3} {
 			rates := vector(t, tc.vector)
@@ -186,7 +186,7 @@ func TestIndexIsNearTheOptimumWhereLB3IsLoose(t *testing.T) {
 func TestWeightsAndCostsActAsRates(t *testing.T) {
 	const seed = 97
 	rng := rand.New(rand.NewPCG(seed, 1))
-	for round := range 20 {
+	for round := range 8 {
 		n, c := 10+rng.IntN(30), 1+rng.IntN(3)
 		nodes, worths := make([]Params, n), make([]float64, n)
 		for i := range nodes {
@@ -207,7 +207,7 @@ func TestWeightsAndCostsActAsRates(t *testing.T) {
 				tr := Trial{Policy: spec, Estimator: estimatorNamed(t, "fixed"), Nodes: as, Rates: worths, Probes: c,
 					Draws: rand.New(rand.NewPCG(seed, uint64(round))),
 					Each:  func(_ int64, p []int) { picks[k] = append(picks[k], p...) }}
-				costs[k] = tr.Run(2000, 4000).Cost
+				costs[k] = tr.Run(1000, 3000).Cost
 			}
 			if fmt.Sprint(picks[0]) != fmt.Sprint(picks[1]) {
 				t.Errorf("%s: picks differ from those of rates w pi/C", name)
