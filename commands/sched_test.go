@@ -167,7 +167,7 @@ func TestSchedulesGoOnAfterReloadAndRestore(t *testing.T) {
 			w := twins{dumpRig(t), dumpRig(t)}
 			w.call(append([]string{"SCHED.CREATE", "s", "POLICY", spec.Name, "SEED", "3", "PROBES", "2", "EXPLORE", "0.1"}, clock...)...)
 			rng := rand.New(rand.NewPCG(uint64(seed), 31))
-			w.playSchedule(rng, 1200, func() {
+			w.playSchedule(rng, 800, func() {
 				if rng.IntN(2) == 0 {
 					if err := w.other.store.Reload(); err != nil {
 						t.Fatal(err)
@@ -211,7 +211,7 @@ func TestHostilePayloadsOfSchedulesAreRefusedOrWork(t *testing.T) {
 		r.want("+OK\r\n", "RESTORE", "t", "0", string(rdb.AppendOwn(nil, structures.KindSchedule, encoded)))
 		rng := rand.New(rand.NewPCG(1, 41))
 		worked := 0
-		for range 2000 {
+		for range 700 {
 			bad := bytes.Clone(encoded)
 			for range 1 + rng.IntN(3) {
 				bad[rng.IntN(len(bad))] = byte(rng.IntN(256))

@@ -34,7 +34,7 @@ func observedSchedule(t testing.TB, n int, change func(*Config), params func(i i
 	for range 2 { // the second observation is the first that can suspect a change
 		// All are leased before the first is observed: none comes twice.
 		for left := n; left > 0; {
-			picks, err := s.Next(nil, min(left, 4096), 1000, 60_000)
+			picks, err := s.Next(nil, min(left, 512), 1000, 60_000)
 			if err != nil || len(picks) == 0 {
 				t.Fatalf("Next: %d picks, %v", len(picks), err)
 			}
@@ -81,7 +81,7 @@ func bytesANode(t testing.TB, n int, change func(*Config), params func(i int, p 
 }
 
 func TestANodeTakes120BytesAndSizeSaysSo(t *testing.T) {
-	const n = 1 << 17
+	const n = 1 << 15
 	for _, tc := range memoryCases {
 		heap, size := bytesANode(t, n, tc.change, tc.params)
 		t.Logf("%s: heap %.1f, Size %.1f", tc.name, heap, size)
