@@ -18,7 +18,8 @@ import "math"
 //
 // The result must be the same on every machine: only + - * / of float64, no
 // product is added in the same expression unless it is rounded before (a
-// compiler may fuse them), and logarithms are integer ones.
+// compiler may fuse them; halves and quarters are exact and need no rounding),
+// and logarithms are integer ones.
 func calibrate(weights []Capacity, order []int, rest uint64, copies int) {
 	target := make([]float64, len(order))
 	equal := true

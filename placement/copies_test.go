@@ -57,7 +57,7 @@ func wanted(capacities []float64, k int) []float64 {
 }
 
 func TestSharesOfCopiesAreWithinOnePercent(t *testing.T) {
-	const objects = 400_000
+	const objects = 120_000
 	for _, capacities := range [][]float64{
 		{1, 2, 3, 4, 5}, {10, 1, 1, 1, 1, 1}, {7, 5, 3, 2, 2, 1, 1, 1}, {1, 1, 1, 1},
 		{100, 50, 20, 10, 10, 10, 5, 5, 2, 1}, {3, 3, 1}, {5, 4, 3, 2.9},

@@ -102,7 +102,7 @@ func turns(size int, quotas []int) []int32 {
 	each := func(visit func(i int32, time int)) {
 		for i, q := range quotas {
 			for k := range q {
-				visit(int32(i), (2*k+1)*size/(2*q))
+				visit(int32(i), int(int64(2*k+1)*int64(size)/int64(2*q)))
 			}
 		}
 	}

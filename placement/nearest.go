@@ -25,7 +25,7 @@ import (
 // points, where the usual ring of successors has 1/sqrt(k).
 //
 // Unequal units: unit i has round(k w_i / w) points, w the mean capacity of the
-// first units that it ever had. That number depends on no other unit, so a change
+// first units since it was empty. That number depends on no other unit, so a change
 // of one unit moves objects to or from it alone; the notes warn that shares of
 // very small units stay coarse, and a unit has at least one point.
 //
@@ -96,8 +96,11 @@ func (n *nearest) Apply(changes []Change) error {
 		return err
 	}
 	ref := n.reference
-	if ref == 0 && len(next.units) > 0 {
-		ref = max(next.total/Capacity(len(next.units)), 1)
+	switch units := len(next.units); {
+	case units == 0:
+		ref = 0 // nothing is left that could depend on it
+	case ref == 0:
+		ref = max(next.total/Capacity(units), 1)
 	}
 	total, ok := n.count(&next, ref)
 	if !ok {

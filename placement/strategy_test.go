@@ -126,7 +126,8 @@ func TestBadChangesLeaveStrategiesAsTheyWere(t *testing.T) {
 			{"unit 65536", s.Set(MaxUnits, 1<<30)},
 			{"remove an unknown unit", s.Remove(99)},
 			{"remove unit -1", s.Remove(-1)},
-			{"remove unit 2^40", s.Remove(1 << 40)},
+			{"remove unit 2^31-1", s.Remove(math.MaxInt32)},
+			{"remove unit 65536", s.Remove(MaxUnits)},
 		} {
 			if bad.err == nil {
 				t.Errorf("%s: no error", bad.name)
