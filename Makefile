@@ -7,13 +7,14 @@ PORT   ?= 6379
 FUZZTIME ?= 10s
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test race integration lint fuzz conformance conformance-redis crash bench bench-report docs docs-check check clean
+.PHONY: help build run test race integration lint fuzz conformance conformance-redis crash bench bench-report figures docs docs-check check clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-build: ## build bin/vigil-server
+build: ## build bin/vigil-server, bin/vigil-sim and the tools beside them
 	CGO_ENABLED=0 $(GO) build -trimpath -o $(BIN)/ ./cmd/...
+	cd cmd/vigil-sim && CGO_ENABLED=0 $(GO) build -trimpath -o ../../$(BIN)/ .
 
 run: ## build and run the server (PORT=6379, data in ./data)
 	@mkdir -p data
@@ -23,15 +24,18 @@ run: ## build and run the server (PORT=6379, data in ./data)
 test: ## all tests, those with real clients included
 	$(GO) test ./...
 	cd server/integration && $(GO) test ./...
+	cd cmd/vigil-sim && $(GO) test ./...
 
 race: ## all tests under the race detector
 	$(GO) test -race ./...
 	cd server/integration && $(GO) test -race ./...
+	cd cmd/vigil-sim && $(GO) test -race ./...
 
 lint: ## gofmt, vet, staticcheck
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'run gofmt -w on these'; exit 1; }
 	$(GO) vet ./...
 	cd server/integration && $(GO) vet ./...
+	cd cmd/vigil-sim && $(GO) vet ./... && $(GO) tool -modfile=../../.ci/tools/go.mod staticcheck ./...
 	$(TOOLS) staticcheck ./...
 
 fuzz: ## every fuzz target for FUZZTIME (10s) each
@@ -52,6 +56,11 @@ bench: ## benchmarks of every package
 bench-report: ## compare with redis-server and write docs/benchmarks.md
 	$(MAKE) -s build
 	$(GO) run ./cmd/vigil-bench -server $(BIN)/vigil-server -out docs/benchmarks.md
+
+figures: ## draw docs/figures from fixed seeds
+	cd cmd/vigil-sim && $(GO) build -o ../../$(BIN)/ .
+	$(BIN)/vigil-sim -quiet -demo zipf -seed 1 -steps 200000 -figures docs/figures -kinds svg
+	$(BIN)/vigil-sim -quiet -demo table1 -seed 1 -steps 2000 -figures docs/figures -kinds svg
 
 docs: ## regenerate docs/commands.md, docs/configuration.md, docs/compatibility.md
 	$(GO) run ./cmd/vigil-docs
