@@ -40,14 +40,14 @@ func main() {
 // options are the flags.
 type options struct {
 	observations, model, items, policies, estimator, format, figures, kinds string
-	demo                                                             string
-	window, step, explore                                            float64
-	probes                                                           int
-	steps, warm                                                      int64
-	seed                                                             uint64
-	binary, quiet                                                    bool
-	change                                                           sim.Change
-	file                                                             string
+	demo                                                                    string
+	window, step, explore                                                   float64
+	probes                                                                  int
+	steps, warm                                                             int64
+	seed                                                                    uint64
+	binary, quiet                                                           bool
+	change                                                                  sim.Change
+	file                                                                    string
 }
 
 // errUsage is returned for flags that make no sense.
