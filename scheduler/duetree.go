@@ -88,6 +88,43 @@ func (d *dueTree) first() int {
 	return id*64 + at
 }
 
+// between counts the times that take part after low and before high, up to
+// limit. It looks into at most effort blocks and stops when that is not enough: a
+// block has to be looked into for times up to low or for times between.
+func (d *dueTree) between(low, high float64, limit, effort int) int {
+	count := 0
+	d.look(len(d.above)-1, 0, &interval{low, high, limit, effort}, &count)
+	return count
+}
+
+type interval struct {
+	low, high     float64
+	limit, effort int
+}
+
+func (d *dueTree) look(level, id int, v *interval, count *int) {
+	if v.effort--; v.effort < 0 {
+		return
+	}
+	if level >= 0 {
+		for i, t := range d.above[level][id] {
+			if *count < v.limit && v.effort >= 0 && t < v.high {
+				d.look(level-1, id*64+i, v, count)
+			}
+		}
+		return
+	}
+	if id >= len(d.leaves) || d.leaves[id] == nil {
+		return
+	}
+	l := d.leaves[id]
+	for rest := l.shown; rest != 0 && *count < v.limit; rest &= rest - 1 {
+		if t := l.time[bits.TrailingZeros64(rest)]; t > v.low && t < v.high {
+			*count++
+		}
+	}
+}
+
 // set gives a slot a time, with which it takes part if it is shown and the time
 // is finite.
 func (d *dueTree) set(slot int, time float64, shown bool) {

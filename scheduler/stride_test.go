@@ -140,6 +140,33 @@ func TestStrideTakesInChangesAtOnce(t *testing.T) {
 	}
 }
 
+func TestStrideKeepsFrequenciesWhenOthersAreProbedOutOfTurn(t *testing.T) {
+	const seed, steps = 101, 20000
+	rng := rand.New(rand.NewPCG(seed, 1))
+	rates := vector(t, "zipf2_1000")
+	table, p := tableOf(rates), policyNamed(t, "stride").New()
+	p.Attach(table)
+	planned := make([]float64, len(rates))
+	for step := int64(1); step <= steps; step++ {
+		// One probe in five is drawn from all nodes.
+		if slot := rng.IntN(len(rates)); step%5 == 0 {
+			Observe(table, p, fixed{}, slot, 0, step)
+			continue
+		}
+		slot := p.Pick(nil, step, 1, nil)[0]
+		planned[slot] += 1 / (.8 * steps)
+		Observe(table, p, fixed{}, slot, 0, step)
+	}
+	// Nodes that are rarely due anyway are left to exploration; the others keep
+	// their shares of what remains.
+	f := Frequencies(rates, 1)
+	first, want := planned[0]/planned[4], f[0]/f[4]
+	t.Logf("the first node is probed %.4f of the time, %.3f times as often as the fifth; without exploration %.4f and %.3f", planned[0], first, f[0], want)
+	if planned[0] < f[0] || math.Abs(first/want-1) > .02 {
+		t.Errorf("the first node is probed %.4f of the time, %.3f times as often as the fifth; want %.4f and %.3f", planned[0], first, f[0], want)
+	}
+}
+
 func TestStrideCountsProbesOfWhichNothingIsSaid(t *testing.T) {
 	run := func(observe bool) (picks []int) {
 		table, p := tableOf([]float64{.9, .5, .1}), policyNamed(t, "stride").New()
