@@ -61,3 +61,20 @@ func BenchmarkHash(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkPreview tells the moves of a new unit.
+func BenchmarkPreview(b *testing.B) {
+	for _, spec := range Strategies() {
+		for _, n := range benchSizes[1:3] {
+			b.Run(fmt.Sprintf("strategy=%s/n=%d", spec.Name, n), func(b *testing.B) {
+				m := newMap(b, spec.Name, n)
+				b.ReportAllocs()
+				for b.Loop() {
+					if _, err := m.PreviewSet(Unit{Name: "new", Capacity: 10}); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}

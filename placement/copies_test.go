@@ -114,6 +114,38 @@ func TestCalibrationMeetsItsTargets(t *testing.T) {
 	}
 }
 
+// TestOneLargeDomainOfManyIsCalibrated: the limit of many small domains does
+// not hold for it.
+func TestOneLargeDomainOfManyIsCalibrated(t *testing.T) {
+	for _, large := range []uint64{1, 50, 120} { // the largest has up to half of the objects
+		n, k := 300, 3
+		weights, order := make([]Capacity, n), make([]int, n)
+		var rest uint64
+		for i := range weights {
+			weights[i], order[i] = Capacity(1+i%4)<<40, i
+			if i == 0 {
+				weights[i] = Capacity(large) << 40
+			}
+			rest += uint64(weights[i])
+		}
+		target, p := make([]float64, n), make([]float64, n)
+		for i, w := range weights {
+			target[i] = float64(k) * float64(w) / float64(rest)
+		}
+		calibrate(weights, order, rest, k)
+		for i, w := range weights {
+			p[i] = float64(w) / float64(rest)
+		}
+		worst := 0.0
+		for i, got := range inclusion(p, k) {
+			worst = max(worst, math.Abs(got/target[i]-1))
+		}
+		if worst > 2*calibrationTol {
+			t.Errorf("largest has %.3f: error %.5f, want below %v", target[0], worst, 2*calibrationTol)
+		}
+	}
+}
+
 // TestInclusionIsThatOfAllOrders compares the integral with the sum over all
 // orders of draws.
 func TestInclusionIsThatOfAllOrders(t *testing.T) {
@@ -309,7 +341,7 @@ func BenchmarkLocateCopies(b *testing.B) {
 
 // BenchmarkCalibrate makes the table of copies after a change.
 func BenchmarkCalibrate(b *testing.B) {
-	for _, n := range []int{10, 100, 256, 1000} {
+	for _, n := range []int{10, 100, 1000, 10000} {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
 			m := newMap(b, "sieve-abs", n)
 			b.ReportAllocs()

@@ -29,7 +29,7 @@ import (
 // of one unit moves objects to or from it alone; the notes warn that shares of
 // very small units stay coarse, and a unit has at least one point.
 //
-// Cost: about 20 ns a lookup, 20 bytes a point, a merge of all points a
+// Cost: about 15 ns a lookup at n = 1000, 20 bytes a point, a merge of all points a
 // change. State: w.
 type nearest struct {
 	roster
