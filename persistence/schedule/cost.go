@@ -33,7 +33,21 @@ func (s *Schedule) Snapshot() (*Snapshot, error) {
 	}
 	n := &Snapshot{config: s.config, policy: policy, model: sim.ModelOf(&policy)}
 	n.nodes = s.table.Known(make([]scheduler.Params, 0, s.table.Live()))
+	if policy.Rewards && policy.Memo > 0 {
+		s.believed(n)
+	}
 	return n, nil
+}
+
+// believed replaces parameters by what the policy has learnt.
+func (s *Schedule) believed(n *Snapshot) {
+	var node scheduler.Node
+	for slot, i := s.table.After(0), 0; slot >= 0; slot, i = s.table.After(slot+1), i+1 {
+		s.table.Load(slot, &node)
+		if m, ok := scheduler.BeliefOf(&n.policy, &node); ok {
+			n.nodes[i].Decay, n.nodes[i].Arrival = m.Decay, m.Arrival
+		}
+	}
 }
 
 // Len is the number of nodes.

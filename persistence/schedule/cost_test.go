@@ -107,6 +107,43 @@ func TestCostIsSimulatedWhereItMustBe(t *testing.T) {
 	}
 }
 
+func TestCostOfALearnerIsThatOfWhatItBelieves(t *testing.T) {
+	c := DefaultConfig()
+	c.Policy, c.Seed = "thompson", 1
+	s := New()
+	if err := s.Create(nil, c, 1); err != nil {
+		t.Fatal(err)
+	}
+	truth := map[string]scheduler.Interest{}
+	for i, decay := range []float64{0.7, 0.35, 0.7, 0.21} {
+		name := fmt.Sprint("source", i)
+		truth[name] = scheduler.Interest{Weight: 1, Arrival: 250, Decay: decay, Cost: 1}
+		if _, err := s.Add(nil, []byte(name), scheduler.DefaultParams(), 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for now := range int64(2000) {
+		picks, err := s.Next(nil, 0, now, -1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range picks {
+			m := truth[p.Node]
+			if err := s.Observe(nil, []byte(p.Node), m.Reward(p.Age), now); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	n, err := s.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := cost(t, n)
+	if !got.Rewards || math.Abs(got.Bound-471.3825) > 15 || got.Ratio < 0.97 || got.Ratio > 1.001 {
+		t.Errorf("got %+v, want nearly 471.3825 of 471.3825", got)
+	}
+}
+
 func TestCostOfNothingIsNothing(t *testing.T) {
 	for _, p := range scheduler.Policies() {
 		for _, nodes := range [][]scheduler.Params{nil, ratesOf(0, 0)} {
