@@ -69,7 +69,7 @@ func (s *study) estimatorOf(p scheduler.PolicySpec) scheduler.EstimatorSpec {
 		return *s.estimator
 	case p.Name == "adaptive":
 		name = p.Estimator
-	case s.trial.Change != (sim.Change{}) && !p.Rewards:
+	case s.trial.Change != (sim.Change{}) && s.model != sim.Interest:
 		name = "change"
 	}
 	e, err := scheduler.EstimatorNamed(name)
