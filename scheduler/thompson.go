@@ -25,7 +25,7 @@ import (
 // number, mean and spread of the rewards (192 bytes with the drawn numbers) and
 // derives the sums when it needs them. Neighbouring ages are merged when there are
 // more. The variance is learnt too, starting from w K / 2. The chance of a grid
-// point is its squared likelihood; c is drawn from it, around a sharp peak on a grid 16
+// point is its squared likelihood; c is drawn from it, around a sharp peak on a grid 8
 // times as fine, and K from the normal distribution of the fit (W. R. Thompson
 // 1933). Draws happen when a probe is learnt, from a generator seeded by slot,
 // number of probes and reward, so that between probes the value of a node is a
@@ -43,8 +43,13 @@ import (
 // Nodes of rate or weight 0 are never probed. If LEASE 0 declares probes done
 // without an observation, nothing can be learnt: such nodes rank by a guess.
 //
+// Measured: mean (and worst) share of what full knowledge earns in the first 2000
+// steps, over 40 seeds that were not used to choose the constants. Weighted Table
+// I .9989, with Poisson noise .997 (.992); lambda 2.5 with noise .978 (.957); 40
+// random nodes with two crawlers .990 (.983), with noise .976 (.967).
+//
 // Source: ours; the index is that of P2. What P2's learner gets is told at
-// lspePolicy. Cost: Learn O(90 ages) and at most 155 fits, some 10 us; Pick as
+// lspePolicy. Cost: Learn O(90 ages) and at most 123 fits, some 15 us; Pick as
 // whittle.
 var thompsonPolicy = PolicySpec{
 	Name: "thompson", Number: 11, Estimator: "fixed", Rewards: true, Memo: thompsonMemo,

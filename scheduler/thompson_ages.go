@@ -28,7 +28,11 @@ const (
 	thompsonMemo = memoAges + 4*ageCount
 	// agesRemembered bounds the sum of counts. Older probes fade by a factor
 	// 1 - 1/agesRemembered a probe, so that a node that changes is learnt anew.
-	agesRemembered = 1024
+	// With 1024, a mixture of old and new rewards was fitted by a decay near 0, at
+	// which a node is hardly probed: 8000 steps after a change the share of full
+	// knowledge was as low as .43. With 128 all of ten runs recovered, at the price
+	// of .0002 on the weighted Table I and some .005 at lambda 2.5.
+	agesRemembered = 128
 	// ageForgotten is the count below which an age gives up its place.
 	ageForgotten = 1e-3
 )

@@ -238,6 +238,20 @@ func TestThompsonNeverProbesANodeThatPaysNothingForLong(t *testing.T) {
 }
 
 func TestThompsonLearnsAnewWhenANodeChanges(t *testing.T) {
+	for seed := uint64(21); seed <= 25; seed++ {
+		share := shareAfterChange(t, seed)
+		t.Logf("seed %d: %.4f of full knowledge after the change", seed, share)
+		if share < .98 {
+			t.Errorf("seed %d: %.4f of full knowledge after the change, want .98", seed, share)
+		}
+	}
+}
+
+// shareAfterChange is the share in steps 16000 to 20000 of a world of which two
+// nodes were exchanged in step 8000. It can exceed 1: here whittle, at .989 of the
+// bound, is not optimal, and draws that vary break its cycle.
+func shareAfterChange(t *testing.T, seed uint64) float64 {
+	t.Helper()
 	before, after := Interest{1, 50, .1, 1, 0}, Interest{1, 50, .8, 1, 0}
 	w := season{[]Interest{before, after, {1, 40, .3, 1, 0}}, 1, true}
 	table, p := new(Table), thompsonPolicy.New()
@@ -245,7 +259,7 @@ func TestThompsonLearnsAnewWhenANodeChanges(t *testing.T) {
 		Enter(table, fixed{}, slot, DefaultParams(), 0)
 	}
 	p.Attach(table)
-	rng := rand.New(rand.NewPCG(9, 9))
+	rng := rand.New(rand.NewPCG(seed, 9))
 	earned, best := 0.0, season{[]Interest{after, before, w.models[2]}, 1, false}
 	for step := int64(1); step <= 20000; step++ {
 		if step == 8000 {
@@ -259,11 +273,7 @@ func TestThompsonLearnsAnewWhenANodeChanges(t *testing.T) {
 			Observe(table, p, fixed{}, slot, w.reward(w.models[slot], n.Age(step), rng), step)
 		}
 	}
-	share := earned / 4000 / (totalOf(best.play(t, "whittle", 4000, 1)) / 4000)
-	t.Logf("%.4f of full knowledge after the change", share)
-	if share < .98 {
-		t.Errorf("%.4f of full knowledge after the change, want .98", share)
-	}
+	return earned / totalOf(best.play(t, "whittle", 4000, 1))
 }
 
 func TestThompsonComputesTheSameInEveryRun(t *testing.T) {
