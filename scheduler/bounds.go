@@ -78,7 +78,9 @@ func LB2(rates []float64, c int) float64 {
 //	sum over i of min over T = 1, 2, ... of (pi_i (T+1)/2 + v/T)  -  v c.
 //
 // The sum is concave and piecewise linear in v; v is found by bisection on its
-// slope, sum 1/T - c. LB2 <= LB3 <= cost of any schedule. Cost
+// slope, sum 1/T - c. LB2 <= LB3 <= cost of any schedule. With weights and prices
+// the rates are worths, w pi/C, and so is the cost that it bounds: see the package
+// comment. Cost
 // O(n) for each of at most bisections steps.
 func LB3(rates []float64, c int) float64 {
 	value := func(v float64) (cost, slope float64) {

@@ -24,7 +24,9 @@ type Policy interface {
 	// of every change one by one.
 	Attach(t *Table)
 	// Touch says that the node in a slot was added, changed, hidden, shown or
-	// removed.
+	// removed. It may write Memo when the node is new or its Probes grew, as
+	// those are the changes that are recorded; it must compute the same on
+	// every machine.
 	Touch(slot int)
 	// Pick appends to dst up to count distinct slots to probe in a step, in
 	// order of choice; fewer, or none, when the policy idles or nodes are
@@ -59,7 +61,7 @@ type PolicySpec struct {
 	// Memo is the length of the Memo of a node that has one.
 	Memo int
 	// Cost is nil, or the exact expected cost of the policy at known rates
-	// with c probes a step.
+	// (or worths) with c probes a step, when no node is leased.
 	Cost func(rates []float64, c int) float64
 	New  func() Policy
 }

@@ -282,6 +282,15 @@ func TestDueTreeFindsWhatAScanFinds(t *testing.T) {
 					want = s
 				}
 			}
+			low, high, between := float64(rng.IntN(50)), float64(rng.IntN(50)), 0
+			for _, at := range times {
+				if at > low && at < high {
+					between++
+				}
+			}
+			if got := tree.between(low, high, 20, MaxNodes); got != min(between, 20) {
+				t.Fatalf("seed %d round %d: %d times between %g and %g, want %d", seed, round, got, low, high, min(between, 20))
+			}
 			if got := tree.first(); got != want {
 				t.Fatalf("seed %d round %d: first is %d, want %d", seed, round, got, want)
 			}
