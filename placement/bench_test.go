@@ -16,7 +16,6 @@ func BenchmarkLocate(b *testing.B) {
 				s := newStrategy(b, spec, 1)
 				setAll(b, s, capacities(spec, n))
 				b.ReportAllocs()
-				b.ReportMetric(float64(s.Bytes())/1024, "KiB")
 				sum, i := 0, uint64(0)
 				for b.Loop() {
 					i += phi64

@@ -12,8 +12,13 @@ import (
 type Preview struct {
 	Moved   float64 // share of the objects that change their unit
 	Optimum float64 // what no faithful strategy can avoid: sum of (c_i - c'_i) over i with c_i > c'_i
-	Pairs   []Pair  // by slot of From, then of To
+	Pairs   []Pair  // by slot of From, then of To; at most MaxPairs
+	Rest    float64 // moves of pairs above MaxPairs, which Pairs leaves out
 }
+
+// MaxPairs bounds the pairs of a preview: SIEVE moves a little between all
+// pairs of units, which are a hundred million at n = 10,000.
+const MaxPairs = 1 << 17
 
 // Pair is the moves from one unit to another.
 type Pair struct {
@@ -51,7 +56,13 @@ func (m *Map) preview(p plan, changes []Change) (Preview, error) {
 	}
 	shares := map[uint64]float64{}
 	m.strategy.Moves(next, func(from, to int, share Fraction) {
-		shares[uint64(from)<<32|uint64(to)] += float64(share)
+		out.Moved += float64(share)
+		key := uint64(from)<<32 | uint64(to)
+		if _, known := shares[key]; known || len(shares) < MaxPairs {
+			shares[key] += float64(share)
+			return
+		}
+		out.Rest += float64(share)
 	})
 	keys := make([]uint64, 0, len(shares))
 	for k := range shares {
@@ -61,7 +72,6 @@ func (m *Map) preview(p plan, changes []Change) (Preview, error) {
 	for _, k := range keys {
 		from, to := k>>32, k&(1<<32-1)
 		out.Pairs = append(out.Pairs, Pair{m.slots[from].name, p.slots[to].name, shares[k]})
-		out.Moved += shares[k]
 	}
 	out.Optimum = optimum(capacitiesOf(m.slots), capacitiesOf(p.slots))
 	return out, nil

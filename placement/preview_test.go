@@ -72,6 +72,21 @@ func comparePreview(t *testing.T, name string, p Preview, from, to *Map) {
 	}
 }
 
+func TestPreviewListsABoundedNumberOfPairs(t *testing.T) {
+	m := newMap(t, "jump", 200)
+	p, err := m.PreviewSet(manyUnits(false, 2000)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := p.Rest
+	for _, pair := range p.Pairs {
+		sum += pair.Share
+	}
+	if len(p.Pairs) != MaxPairs || p.Rest <= 0 || math.Abs(sum-p.Moved) > 1e-10 || math.Abs(p.Moved-0.9) > 1e-10 {
+		t.Errorf("200 to 2000 units: %d pairs, %g in them and the rest of %g, moved %g", len(p.Pairs), sum, p.Rest, p.Moved)
+	}
+}
+
 // TestPreviewOfOneUnitIsTheClosedForm: what is known exactly, within 1e-9.
 func TestPreviewOfOneUnitIsTheClosedForm(t *testing.T) {
 	for _, strategy := range []string{"rendezvous", "sieve-abs"} {
