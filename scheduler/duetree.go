@@ -128,12 +128,7 @@ func (d *dueTree) look(level, id int, v *interval, count *int) {
 // set gives a slot a time, with which it takes part if it is shown and the time
 // is finite.
 func (d *dueTree) set(slot int, time float64, shown bool) {
-	l := d.leaf(slot / 64)
-	l.time[slot%64] = time
-	l.shown &^= 1 << (slot % 64)
-	if shown {
-		l.shown |= 1 << (slot % 64)
-	}
+	l := d.fill(slot, time, shown)
 	least, _ := l.least()
 	id := slot / 64
 	for level := range d.above {
@@ -144,6 +139,28 @@ func (d *dueTree) set(slot int, time float64, shown bool) {
 		b[id%64] = least
 		least, _ = b.least()
 		id /= 64
+	}
+}
+
+// fill is set without the blocks above; settle must follow the last one.
+func (d *dueTree) fill(slot int, time float64, shown bool) *dueLeaf {
+	l := d.leaf(slot / 64)
+	l.time[slot%64] = time
+	l.shown &^= 1 << (slot % 64)
+	if shown {
+		l.shown |= 1 << (slot % 64)
+	}
+	return l
+}
+
+// settle computes all blocks above the leaves.
+func (d *dueTree) settle() {
+	for level := range d.above {
+		for id, b := range d.above[level] {
+			if b != nil {
+				d.compute(b, level, id)
+			}
+		}
 	}
 }
 
@@ -184,12 +201,19 @@ func (d *dueTree) cover(id int) {
 	}
 }
 
-// block makes a block if need be, from what is below.
+// block makes a block if need be.
 func (d *dueTree) block(level, id int) {
 	if d.above[level][id] != nil {
 		return
 	}
 	b := new(dueBlock)
+	d.compute(b, level, id)
+	d.above[level][id] = b
+	d.size += int(unsafe.Sizeof(*b))
+}
+
+// compute takes a block from what is below.
+func (d *dueTree) compute(b *dueBlock, level, id int) {
 	for i := range b {
 		b[i] = math.Inf(1)
 		child := id*64 + i
@@ -199,6 +223,4 @@ func (d *dueTree) block(level, id int) {
 			b[i], _ = d.above[level-1][child].least()
 		}
 	}
-	d.above[level][id] = b
-	d.size += int(unsafe.Sizeof(*b))
 }

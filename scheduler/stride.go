@@ -61,8 +61,9 @@ func (d *stride) Attach(t *Table) {
 	for slot := t.After(0); slot >= 0; slot = t.After(slot + 1) {
 		t.Load(slot, &n)
 		d.probes[slot] = uint32(n.Probes)
-		d.place(slot, &n)
+		d.tree.fill(slot, d.due(slot, &n), !t.Hidden(slot))
 	}
+	d.tree.settle()
 }
 
 // now is the virtual time.
@@ -84,8 +85,8 @@ const maxLate = 4
 // golden is 2^32 divided by the golden ratio.
 const golden = 2654435769
 
-// place puts a node where it belongs, with a base if it has none.
-func (d *stride) place(slot int, n *Node) {
+// due is when a node is due, infinity if never. It gets a base if it has none.
+func (d *stride) due(slot int, n *Node) float64 {
 	memo := d.table.MemoOf(slot)
 	if len(memo) != 1 || !finite(memo[0]) {
 		memo = d.table.SetMemo(slot, 1)
@@ -93,14 +94,13 @@ func (d *stride) place(slot int, n *Node) {
 	}
 	root := math.Sqrt(n.Worth())
 	if !(root > 0) {
-		d.tree.set(slot, math.Inf(1), false)
-		return
+		return math.Inf(1)
 	}
 	part := 1.0
 	if n.Probes == 0 {
 		part = math.Ldexp(float64(uint32(slot)*golden), -32)
 	}
-	d.tree.set(slot, memo[0]+part/root, !d.table.Hidden(slot))
+	return memo[0] + part/root
 }
 
 // Touch notices a probe by the count of probes, so that a probe of which nobody
@@ -119,7 +119,7 @@ func (d *stride) Touch(slot int) {
 		d.probed(slot, memo)
 	}
 	d.probes[slot] = uint32(n.Probes)
-	d.place(slot, &n)
+	d.tree.set(slot, d.due(slot, &n), !d.table.Hidden(slot))
 }
 
 // probed moves the base of a node to where it was due, and the virtual time if

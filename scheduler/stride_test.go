@@ -330,6 +330,19 @@ func BenchmarkPlannedNext(b *testing.B) {
 	}
 }
 
+func BenchmarkStrideAttach(b *testing.B) {
+	rates := make([]float64, 1000000)
+	for i := range rates {
+		rates[i] = 1 / float64(i+1)
+	}
+	table, p := tableOf(rates), policyNamed(b, "stride").New()
+	p.Attach(table)
+	b.ReportAllocs()
+	for b.Loop() {
+		p.Attach(table)
+	}
+}
+
 func BenchmarkCyclicRebuild(b *testing.B) {
 	for _, n := range []int{1000, 1000000} {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
