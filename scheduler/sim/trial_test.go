@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -126,6 +127,60 @@ func TestMemorylessCostsWhatTheoremThreeSays(t *testing.T) {
 			// Its standard error is about half a percent: scheduler/known_test.go.
 			within(t, "memoryless on 2^-1..2^-10", out.Value, scheduler.MemorylessCost(rates, c), 0.025)
 		}
+	}
+}
+
+// The figures are of other simulations, that drew every item: known answers
+// mc_memoryless and mc_adaptive, each with its standard error.
+func TestSimulatedCostsAgreeWithOtherSimulations(t *testing.T) {
+	for _, c := range []struct {
+		policy      string
+		rates       []float64
+		probes      int
+		items       Items
+		warm, steps int64
+		want, err   float64
+	}{
+		{"memoryless", pow2(10), 1, Bernoulli, 0, 200000, 5.47575625, 0.027688},
+		{"memoryless", zipf(100), 3, Poisson, 1000, 60000, 22.423604, 0.149971},
+		{"adaptive", pow2(10), 1, Bernoulli, 20000, 80000, 5.4397375, 0.041394},
+	} {
+		spec, est := policy(t, c.policy), "fixed"
+		told := nodes(c.rates...)
+		if c.policy == "adaptive" {
+			est, told = "paper", unknown(told)
+		}
+		out := play(t, Trial{Policy: spec, Estimator: estimator(t, est), Told: told, Truth: nodes(c.rates...), Probes: c.probes,
+			Items: c.items, Seed: 1, Warm: c.warm, Steps: c.steps})
+		// Ours has an error of its own, no greater than theirs.
+		if math.Abs(out.Value-c.want) > 4*math.Sqrt2*c.err {
+			t.Errorf("%s: got %g, want %g +- %g", c.policy, out.Value, c.want, c.err)
+		}
+	}
+}
+
+func TestThompsonComesNearFullKnowledge(t *testing.T) {
+	for seed := uint64(1); seed <= 3; seed++ {
+		truth := tableI(1, 0.7, 0.4, 0.3)
+		out := play(t, Trial{Policy: policy(t, "thompson"), Estimator: estimator(t, "fixed"), Model: Interest, Told: unknown(truth),
+			Truth: truth, Seed: seed, Warm: 1000, Steps: 1000})
+		t.Logf("seed %d: %.4f of full knowledge from step 1000 to 2000", seed, out.Value/282.8253)
+		if out.Value < 0.995*282.8253 {
+			t.Errorf("seed %d: thompson earns %g, want 99.5 %% of 282.8253", seed, out.Value)
+		}
+	}
+}
+
+func TestFreshPagesAreCountedWhileTheyAreFresh(t *testing.T) {
+	// One page probed every step: x(1) = (1 - exp(-D))/D of each step it is
+	// fresh. Two of them take turns: x(2)/2 each.
+	pages := nodes(0.5, 0.5)
+	one := play(t, Trial{Policy: policy(t, "roundrobin"), Estimator: estimator(t, "fixed"), Model: Freshness, Told: pages[:1], Warm: 10, Steps: 100})
+	within(t, "one page", one.Value, (1-math.Exp(-0.5))/0.5, 1e-9)
+	two := play(t, Trial{Policy: policy(t, "roundrobin"), Estimator: estimator(t, "fixed"), Model: Freshness, Told: pages, Warm: 10, Steps: 100})
+	within(t, "two pages", two.Value, (1-math.Exp(-1))/0.5, 1e-9)
+	if b := BoundsOf(Freshness, pages, 1); two.Value > b.Reward*(1+1e-9) {
+		t.Errorf("two pages are fresh %g, more than the bound %g", two.Value, b.Reward)
 	}
 }
 
@@ -339,14 +394,19 @@ func TestSenselessTrialsAreRefused(t *testing.T) {
 	}
 }
 
+// BenchmarkTrial is one step of index in its steady state.
 func BenchmarkTrial(b *testing.B) {
-	told := nodes(zipf(100000)...)
-	b.ReportAllocs()
-	trial := Trial{Policy: policy(b, "memoryless"), Estimator: estimator(b, "fixed"), Told: told, Probes: 1, Items: Poisson, Steady: true, Steps: 1}
-	r := trial.start()
-	begun := int64(0)
-	for b.Loop() {
-		begun++
-		r.play(begun)
+	for _, n := range []int{1000, 100000, 1000000} {
+		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
+			trial := Trial{Policy: policy(b, "index"), Estimator: estimator(b, "fixed"), Told: nodes(zipf(n)...), Probes: 1,
+				Items: Poisson, Steady: true, Steps: 1}
+			r := trial.start()
+			b.ReportAllocs()
+			begun := int64(0)
+			for b.Loop() {
+				begun++
+				r.play(begun)
+			}
+		})
 	}
 }
