@@ -29,7 +29,7 @@ type rendezvous struct {
 }
 
 func specRendezvous() Spec {
-	return Spec{Name: "rendezvous", Number: 10, Weighted: true, MaxUnits: MaxUnits,
+	return Spec{Name: "rendezvous", Number: 10, Weighted: true, Race: true, MaxUnits: MaxUnits,
 		Summary: "weighted rendezvous: unequal units, exact, optimal moves, O(n) a lookup",
 		New:     func(o Options) Strategy { return &rendezvous{seed: o.Seed} }}
 }

@@ -64,6 +64,7 @@ type Spec struct {
 	Name     string
 	Number   byte                   // on disk, never changes
 	Weighted bool                   // takes units of different capacities
+	Race     bool                   // a lookup looks at every unit: O(n)
 	MaxUnits int                    // unit numbers are below it
 	Summary  string                 // a sentence for people
 	New      func(Options) Strategy // without units; the options were completed by Check
