@@ -88,6 +88,7 @@ func Policies() []PolicySpec {
 		stridePolicy,
 		cyclicPolicy,
 		thompsonPolicy,
+		lspePolicy,
 	}
 }
 
