@@ -14,7 +14,7 @@ const (
 	KindStream   Kind = 6 // reserved
 	KindBloom    Kind = 16
 	KindSchedule Kind = 32
-	KindPlace    Kind = 33 // reserved
+	KindPlace    Kind = 33
 )
 
 // Value is what a key holds when it is more than a short string.

@@ -1,0 +1,93 @@
+package placemap
+
+import (
+	"unsafe"
+
+	"github.com/vigildb/vigil/placement"
+	"github.com/vigildb/vigil/structures"
+)
+
+// Map is a value of KindPlace.
+type Map struct {
+	state   *State
+	lent    bool   // somebody may hold state: it is not to be changed
+	version uint64 // changes so far
+	text    int    // bytes of the names of units and domains
+	table   int    // bytes of the strategy's table
+}
+
+// New makes a map without units; the errors are those of placement.NewMap.
+func New(o placement.Options) (*Map, error) {
+	m, err := placement.NewMap(o)
+	if err != nil {
+		return nil, err
+	}
+	return &Map{state: &State{Map: m}, table: m.Bytes()}, nil
+}
+
+// Import makes a map of what Export gave: placement.ErrCorrupt for anything
+// else. It counts as a change of the map that it is to replace, if that is not
+// nil, so that versions under a key only grow.
+func Import(data []byte, old *Map) (*Map, error) {
+	m, err := placement.Decode(data)
+	if err != nil {
+		return nil, err
+	}
+	v := &Map{}
+	if old != nil {
+		v.version = old.version
+	}
+	v.adopt(m)
+	return v, nil
+}
+
+// Export appends the map as package placement encodes it, which is what
+// programs in other places decode to look up for themselves.
+func (v *Map) Export(dst []byte) []byte {
+	dst, _ = v.state.Map.AppendBinary(dst) // the error is always nil
+	return dst
+}
+
+// Version is how many changes were made to the map. Two answers of one server
+// with the same version under the same key are of the same map, unless the key
+// was deleted in between.
+func (v *Map) Version() uint64 { return v.version }
+
+// State is the present state, valid until the next change.
+func (v *Map) State() *State { return v.state }
+
+// Lend is the present state, for as long as the caller likes and on any
+// goroutine. The next change is made to a copy, which costs O(n).
+func (v *Map) Lend() *State {
+	v.lent = true
+	return v.state
+}
+
+// adopt takes over a map that was just changed.
+func (v *Map) adopt(m *placement.Map) {
+	v.state, v.lent = &State{Map: m}, false
+	v.version++
+	v.table, v.text = m.Bytes(), 0
+	for _, u := range m.Units() {
+		v.text += len(u.Name) + len(u.Domain)
+	}
+}
+
+// Kind is KindPlace.
+func (v *Map) Kind() structures.Kind { return structures.KindPlace }
+
+// Empty is false: a map exists without units.
+func (v *Map) Empty() bool { return false }
+
+// unitBytes is what a unit takes besides its texts and the strategy's table: two
+// strings and two numbers in a slot, and a string and a number in a Go map that
+// is 7/8 to 7/16 full.
+const unitBytes = 48 + 24*3/2 + 2
+
+// Size is the memory held, in bytes: the tables as their strategy counts them,
+// one for each number of copies that was asked for.
+func (v *Map) Size() int {
+	tables := 1 + v.state.samplers()
+	own := unsafe.Sizeof(*v) + unsafe.Sizeof(*v.state) + unsafe.Sizeof(*v.state.Map)
+	return int(own) + tables*v.table + v.state.Map.Len()*unitBytes + v.text
+}

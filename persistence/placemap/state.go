@@ -1,0 +1,61 @@
+package placemap
+
+import (
+	"math/bits"
+	"sync/atomic"
+
+	"github.com/vigildb/vigil/placement"
+)
+
+// race is the strategy whose lookup looks at every unit.
+const race = "rendezvous"
+
+// State is what a map is between two changes. Any number of goroutines may look
+// up and preview at once.
+type State struct {
+	// Map is to be read, never changed: Hash, Locate, Choices, Name, Units,
+	// PreviewSet and the like.
+	Map *placement.Map
+
+	sampled atomic.Uint64 // bit k-1: the table for k copies is made
+}
+
+// maxSamplers is for how many numbers of copies a map keeps tables. Callers use
+// one or two, and each table may be as large as the map.
+const maxSamplers = 4
+
+func (s *State) samplers() int { return bits.OnesCount64(s.sampled.Load()) }
+
+// Ready says whether k copies can be looked up without making a table first.
+func (s *State) Ready(k int) bool { return k <= 1 || s.sampled.Load()>>(k-1)&1 != 0 }
+
+// LocateCopies is that of placement.Map.
+func (s *State) LocateCopies(hash uint64, k int, dst []int) ([]int, error) {
+	dst, err := s.Map.LocateCopies(hash, k, dst)
+	if err == nil && !s.Ready(k) {
+		s.sampled.Or(1 << (k - 1))
+	}
+	return dst, err
+}
+
+// Steps is how many units a lookup of k copies looks at, about. It is 1 for
+// tables, and all of them, again and again, for a race between units.
+func (s *State) Steps(k int) int {
+	n := s.Map.Len()
+	spec, err := placement.Lookup(s.Map.Options().Strategy)
+	if err != nil || spec.Name != race && (k == 1 || spec.Weighted || s.Map.Domains() == n) {
+		return k
+	}
+	// Equal units in unequal domains are raced too, as their strategy knows no
+	// weights. Copies take two draws each, about.
+	return n * max(1, 2*(k-1))
+}
+
+// ForCopies is State for a lookup of k copies: it forgets the tables for other
+// numbers if there are too many.
+func (v *Map) ForCopies(k int) *State {
+	if !v.state.Ready(k) && v.state.samplers() >= maxSamplers {
+		v.state, v.lent = &State{Map: v.state.Map.Clone()}, false
+	}
+	return v.state
+}
