@@ -85,6 +85,7 @@ func Policies() []PolicySpec {
 		sqrtagePolicy,
 		greedyPolicy,
 		roundrobinPolicy,
+		freshnessPolicy,
 		stridePolicy,
 		cyclicPolicy,
 		thompsonPolicy,

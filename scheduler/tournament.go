@@ -48,8 +48,10 @@ type tournament struct {
 	// late: steps were given that are before the last probe of some node.
 	late bool
 
-	queue []entry   // reused by Pick
-	x, y  contender // of the match being played
+	queue []entry // reused by Pick
+	// held are the nodes of the last match played: one of them is often in the
+	// next one. They are good while the table does not change.
+	held [2]contender
 }
 
 // contest is the law by which values grow.
@@ -69,6 +71,11 @@ type contender struct {
 	slot  int
 	last  int64
 	scale float64 // 0: never to be picked
+	curve curve   // of a curveContest
+
+	plays bool    // false: free, hidden or not to be picked
+	worth float64 // value in step asOf, if that is not 0
+	asOf  int64
 }
 
 // leadMargin is the relative distance of two values below which rounding might
@@ -134,8 +141,11 @@ func (t *tournament) Value(slot int, step int64) float64 {
 	if p == nil {
 		return 0
 	}
-	t.enter(p, i, slot, &t.x)
-	return t.value(&t.x, step)
+	c := &t.held[0]
+	t.enter(p, i, slot, c)
+	value := t.value(c, step)
+	t.forget()
+	return value
 }
 
 // Bytes is the size of the blocks and of what leads to them.
@@ -148,26 +158,33 @@ func (t *tournament) Bytes() int {
 }
 
 func (t *tournament) enter(p *page, i, slot int, c *contender) {
-	c.slot, c.last = slot, int64(p.get(i, colLast))
+	c.slot, c.last, c.asOf = slot, int64(p.get(i, colLast)), 0
 	t.rule.enter(p, i, c)
 }
 
-// load reads the node in a slot; false if it takes no part.
+// load reads the node in a slot and answers whether it takes part.
 func (t *tournament) load(slot int, c *contender) bool {
+	c.slot, c.asOf, c.plays = slot, 0, false
 	p, i := t.table.find(slot)
 	if p == nil || p.hidden>>i&1 != 0 {
-		c.slot = slot
 		return false
 	}
 	t.enter(p, i, slot, c)
-	return c.scale > 0
+	c.plays = c.scale > 0
+	return c.plays
 }
+
+// forget drops what was held of the table.
+func (t *tournament) forget() { t.held[0].slot, t.held[1].slot = -1, -1 }
 
 func (t *tournament) value(c *contender, step int64) float64 {
 	if step <= c.last || !(c.scale > 0) {
 		return 0
 	}
-	return t.rule.value(c, step-c.last)
+	if c.asOf != step {
+		c.worth, c.asOf = t.rule.value(c, step-c.last), step
+	}
+	return c.worth
 }
 
 // child is the outcome of entrant k of a block: the winner of a match, a slot,
@@ -193,14 +210,23 @@ func (t *tournament) child(b *bracket, level, id, k int) uint64 {
 // play decides a match of the nodes in two slots, a before b, as of now. A node
 // that takes no part loses.
 func (t *tournament) play(a, b int) (winner int, lead uint64) {
-	plays := t.load(a, &t.x)
-	if !t.load(b, &t.y) {
-		return a, never
+	x, y := &t.held[0], &t.held[1]
+	if x.slot == b || y.slot == a {
+		x, y = y, x
 	}
-	if !plays {
+	if x.slot != a {
+		t.load(a, x)
+	}
+	if y.slot != b {
+		t.load(b, y)
+	}
+	switch {
+	case !y.plays:
+		return a, never
+	case !x.plays:
 		return b, never
 	}
-	return t.meet(&t.x, &t.y)
+	return t.meet(x, y)
 }
 
 // meet decides a match of two nodes that take part.
@@ -252,6 +278,7 @@ func (t *tournament) Touch(slot int) {
 	if last := int64(p.get(i, colLast)); last > t.now && !t.late {
 		t.now = last
 	}
+	t.forget()
 	t.climb(slot, 0, t.grow(slot))
 }
 
@@ -262,6 +289,7 @@ func (t *tournament) leave(slot int) {
 	if len(t.levels) == 0 || id >= len(t.levels[0]) || t.levels[0][id] == nil {
 		return
 	}
+	t.forget()
 	gone := id >= len(t.table.pages) || t.table.pages[id] == nil
 	if !gone || len(t.levels) == 1 {
 		t.climb(slot, 0, false)

@@ -8,13 +8,14 @@ func (t *tournament) Pick(dst []int, step int64, count int, _ Source) []int {
 	if count <= 0 || t.table.Live() == 0 {
 		return dst
 	}
+	t.forget()
 	t.advance(step)
 	top := len(t.levels) - 1
 	if top < 0 {
 		return dst // nobody was told of the nodes
 	}
 	final := t.levels[top][0].match[1]
-	c := &t.x
+	c := &t.held[0]
 	if !t.load(winnerOf(final), c) {
 		return dst
 	}
@@ -133,7 +134,7 @@ func (t *tournament) enqueueLosers(e entry, step int64) {
 			loser = l
 			k++
 		}
-		c := &t.x
+		c := &t.held[0]
 		if !t.load(winnerOf(loser), c) {
 			continue
 		}

@@ -1,33 +1,39 @@
 package scheduler
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
 )
 
+// scanValues are the values that a scan compares, written down once more.
+var scanValues = map[string]func(n *Node, age int64) float64{
+	"index":      ageIndex,
+	"sqrtage":    func(n *Node, age int64) float64 { return math.Sqrt(n.Worth()) * float64(age) },
+	"greedy":     func(n *Node, age int64) float64 { return n.Worth() * float64(age) },
+	"whittle":    func(n *Node, age int64) float64 { return InterestOf(n).Index(age) },
+	"freshness":  FreshnessIndex,
+	"roundrobin": func(n *Node, age int64) float64 { return float64(age) },
+}
+
 // scanned is what a scan of the table would pick.
-func scanned(t *Table, p Policy, step int64, count int) []int {
+func scanned(t *Table, policy string, step int64, count int) []int {
 	type node struct {
 		value float64
 		slot  int
 	}
 	var all []node
 	for slot := t.After(0); slot >= 0; slot = t.After(slot + 1) {
-		if v := p.Value(slot, step); v > 0 && !t.Hidden(slot) {
+		n := t.Node(slot)
+		v := scanValues[policy](&n, n.Age(step))
+		if v > 0 && !t.Hidden(slot) && (policy != "roundrobin" || n.Worth() > 0) {
 			all = append(all, node{v, slot})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b node) int {
-		switch {
-		case a.value > b.value:
-			return -1
-		case a.value < b.value:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(all, func(a, b node) int { return cmp.Compare(b.value, a.value) })
 	var picks []int
 	for _, n := range all[:min(count, len(all))] {
 		picks = append(picks, n.slot)
@@ -39,6 +45,7 @@ func scanned(t *Table, p Policy, step int64, count int) []int {
 type world struct {
 	rng    *rand.Rand
 	table  *Table
+	name   string
 	policy Policy
 	step   int64
 	slots  int // nodes are put into slots below
@@ -112,7 +119,7 @@ func (w *world) walk(t *testing.T, name string, steps int) {
 		if w.rng.IntN(10) == 0 {
 			count = w.rng.IntN(20)
 		}
-		got, want := w.policy.Pick(nil, w.step, count, nil), scanned(w.table, w.policy, w.step, count)
+		got, want := w.policy.Pick(nil, w.step, count, nil), scanned(w.table, w.name, w.step, count)
 		if !slices.Equal(got, want) {
 			t.Fatalf("%s: step %d: picks %v, a scan picks %v", name, w.step, got, want)
 		}
@@ -194,7 +201,7 @@ func TestTournamentPicksWhatAScanPicks(t *testing.T) {
 			for _, slots := range []int{3, 64, 500} {
 				for seed := range uint64(4) {
 					name := fmt.Sprintf("%s %s slots=%d seed=%d", spec.Name, kind, slots, seed)
-					w := &world{rng: rand.New(rand.NewPCG(seed, uint64(slots))), policy: spec.New(), slots: slots, node: node,
+					w := &world{rng: rand.New(rand.NewPCG(seed, uint64(slots))), name: spec.Name, policy: spec.New(), slots: slots, node: node,
 						step: 1 + int64(seed)*1000}
 					w.walk(t, name, 400)
 				}

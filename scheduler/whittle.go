@@ -4,7 +4,19 @@ import "math"
 
 // whittlePolicy probes the nodes with the greatest [Interest.Index]: the
 // Whittle index policy of P2 for ephemeral content with known parameters.
-// A node whose index can never reach those of the others is never probed.
+//
+// A node whose index can never reach those of the others is never probed: that
+// is right for the objective, but nothing is learnt of it (see [Explore]). Past
+// y = 42 the index is constant, and ties are decided by the lower slot.
+//
+// Without decay the index is the limit for decays that go to zero, divided by
+// none: a schedule in which no node has a decay is probed as by the policy index
+// with w lambda for w pi. Beside nodes with a decay such a node waits until they
+// leave a probe over, as waiting costs it nothing.
+//
+// Cost: see tournament and curveLead. In the steady state a match is due a few
+// times for each probe of its nodes; in the first steps of a new schedule with
+// decays that differ, the order of many nodes changes.
 var whittlePolicy = PolicySpec{
 	Name: "whittle", Number: 4, Estimator: "fixed", Rewards: true,
 	Check: func(p *Params) error {
@@ -13,11 +25,21 @@ var whittlePolicy = PolicySpec{
 		}
 		return nil
 	},
-	New: func() Policy {
-		return &ranking{value: func(n *Node, age int64) float64 {
-			return InterestOf(n).Index(age)
-		}}
-	},
+	New: func() Policy { return &tournament{rule: curveContest{interestCurve}} },
+}
+
+// interestCurve is the curve of Interest.Index of the node in a slot of a page.
+func interestCurve(p *page, i int) curve {
+	arrival := p.arrival(i)
+	return newCurve(p.get(i, colWeight)*arrival/p.get(i, colCost), p.get(i, colDecay), int64(p.get(i, colMaxAge)))
+}
+
+// arrival is the rate of arrival, or the estimate of the rate if none is given.
+func (p *page) arrival(i int) float64 {
+	if v := p.get(i, colArrival); v != Unknown {
+		return v
+	}
+	return p.get(i, colEstimate)
 }
 
 // Interest is the model of one node with ephemeral content. Items of weight w
@@ -66,44 +88,15 @@ func (m Interest) Reward(age int64) float64 {
 //	         = (u/C) ((1 - alpha^a)/(1 - alpha) - a alpha^a)   for infinite M,
 //
 // the closed form of P2's (4) and (5) on the states that a node can reach. It
-// increases with a up to w lambda/(c C), which float64 reaches at about
-// a = 36/c. With finite M it is x(M)/C from age M on.
+// increases with a up to w lambda/(c C), which it is taken to be from c a = 42
+// on. With finite M it is x(M)/C from age M on. For c that goes to zero it
+// becomes (w lambda/C) c a (a+1)/2; decays below 2^-60 count as 2^-60.
 func (m Interest) Index(age int64) float64 {
-	if age <= 0 || m.Decay == 0 {
+	if age <= 0 {
 		return 0
 	}
-	if m.MaxAge > 0 && age >= m.MaxAge {
-		return m.Reward(m.MaxAge) / m.Cost
-	}
-	a := float64(age)
-	y := m.Decay * a
-	if y < indexSeries {
-		return m.Weight * m.Arrival / m.Cost * float64(math.Exp(-y)*indexHead(m.Decay, a))
-	}
-	kept := float64(a * -math.Expm1(-m.Decay) * math.Exp(-y))
-	return m.Limit() / m.Cost * (-math.Expm1(-y) - kept)
-}
-
-// indexSeries is the product c a below which Index sums a series. Above it the
-// closed form loses at most a factor 2/(c a), four in all, to cancellation.
-const indexSeries = 0.5
-
-// indexHead is (exp(ca) - 1 - a (1 - exp(-c))) / c for small ca, by
-//
-//	sum over k >= 2 of a ((ca)^(k-1) - (-c)^(k-1)) / k!
-//
-// whose first term is c a (a+1) / 2. Every term is at least 0, so nothing
-// cancels; 16 terms leave less than 0.5^16/17! of the first.
-func indexHead(c, a float64) float64 {
-	y, sum := float64(c*a), 0.0
-	power, sign, factorial := y, -c, 2.0
-	for k := 2.0; k <= 17; k++ {
-		sum += float64(a * (power - sign) / factorial)
-		power = float64(power * y)
-		sign = float64(sign * -c)
-		factorial *= k + 1
-	}
-	return sum
+	k := newCurve(m.Weight*m.Arrival/m.Cost, m.Decay, m.MaxAge)
+	return k.at(age)
 }
 
 // IndexOfState is P2's index (4) of a state x with (5),

@@ -3,6 +3,9 @@ package scheduler
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -100,6 +103,48 @@ func TestIndexNeverDecreasesWithAge(t *testing.T) {
 		if limit := m.Limit(); last > limit*(1+1e-12) {
 			t.Errorf("c=%g: index %g passes its limit %g", c, last, limit)
 		}
+	}
+}
+
+func TestWhittleWithoutDecayPicksAsIndexDoes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(29, 1))
+	rates := make([]float64, 100)
+	for i := range rates {
+		rates[i] = rng.Float64() // no two values are ever equal but for rounding
+	}
+	_, want := picksOf(t, "index", nodesOf(rates), rates, 3, 3000)
+	_, got := picksOf(t, "whittle", nodesOf(rates), rates, 3, 3000)
+	if !reflect.DeepEqual(got, want) {
+		t.Error("whittle without decay picks other nodes than index")
+	}
+}
+
+func TestNodesWithoutDecayWaitForThoseWithOne(t *testing.T) {
+	table := new(Table)
+	for slot := range 4 {
+		p := DefaultParams()
+		p.Rate = float64(1 + slot)
+		if slot == 1 {
+			p.Decay = .1
+		}
+		Enter(table, fixed{}, slot, p, 0)
+	}
+	p := policyNamed(t, "whittle").New()
+	p.Attach(table)
+	if got := p.Pick(nil, 100, 4, nil); !slices.Equal(got, []int{1, 3, 2, 0}) {
+		t.Errorf("got %v, want 1 first and the others by rate", got)
+	}
+}
+
+// Without decay and with a maximal age M an item is lost after M steps, and the
+// index from there on is what all M steps bring.
+func TestMaxAgeMakesWaitingCostlyWithoutDecay(t *testing.T) {
+	m := Interest{Weight: 2, Arrival: 3, Cost: 4, MaxAge: 10}
+	for _, age := range []int64{10, 11, 1000} {
+		near(t, fmt.Sprintf("index at %d", age), m.Index(age), 2*3*10/4., 1e-12)
+	}
+	if v := m.Index(9); v > 1e-12 {
+		t.Errorf("index at 9: %g, want about 0", v)
 	}
 }
 

@@ -1,0 +1,127 @@
+package scheduler
+
+import "math"
+
+// A curve is the law of a value that grows with age like a parabola at first
+// and saturates. With y = c a and E = exp(-y),
+//
+//	f(a) = s/c (1 - E - a g E) = s a (phi(y) + h) E,  phi(y) = (exp(y) - 1 - y)/y
+//	f'(a) = s E (h + a g),                            h = (c - g)/c
+//
+// With g = 1 - exp(-c) this is the Whittle index of ephemeral content (see
+// [Interest.Index]); with g = c and h = 0 it is the index of freshness.
+//
+// From a maximal age M on the value may be another constant, s/c (1-exp(-c M)).
+type curve struct {
+	s, c, g, h float64
+	top        float64 // s/c, the limit
+	last       float64 // value from age full on
+	full       int64   // from this age on the value is constant, to the last bit
+	jumps      bool    // full is the maximal age, where the value jumps
+}
+
+const (
+	// fullY is the y from which f is its limit: 1 - E - a g E rounds to 1.
+	fullY = 42
+	// seriesY is the y below which phi is summed as a series. Above it the
+	// closed form loses a factor 2/y^2 = 128 of the last bit to cancellation.
+	seriesY = 0.125
+	// minDecay stands for slower decays, zero among them: it is so slow that
+	// no age that matters tells the difference from the limit, and it is a
+	// power of two, so that the limit has the bits of a triangle.
+	minDecay = 1.0 / (1 << 60)
+)
+
+// newCurve is the curve of the Whittle index with decay c.
+func newCurve(s, c float64, maxAge int64) curve {
+	c = max(c, minDecay)
+	k := curve{s: s, c: c}
+	if k.g = -math.Expm1(-c); c < seriesY {
+		k.h = -phi(-c)
+	} else {
+		k.h = (c - k.g) / c
+	}
+	k.limits()
+	if maxAge > 0 && maxAge < k.full {
+		k.full, k.jumps = maxAge, true
+		k.last = k.top * -math.Expm1(-float64(c*float64(maxAge)))
+	}
+	return k
+}
+
+// freshCurve is the curve of the index of freshness with change rate c.
+func freshCurve(s, c float64) curve {
+	c = max(c, minDecay)
+	k := curve{s: s, c: c, g: c}
+	k.limits()
+	return k
+}
+
+func (k *curve) limits() {
+	k.top = k.s / k.c
+	k.last = k.top
+	// The margin covers the rounding of the product with an age.
+	k.full = int64(min(fullY/k.c*(1+leadMargin), float64(ahead/2))) + 2
+}
+
+// at is f at an age of at least 1.
+func (k *curve) at(age int64) float64 {
+	if age >= k.full {
+		return k.last
+	}
+	a := float64(age)
+	y := k.c * a
+	if y >= fullY {
+		return k.top
+	}
+	return k.grown(a, y, math.Exp(-y))
+}
+
+// grown is f at age a, where y = c a and e = exp(-y). It is a product with s
+// or s/c, so that of two curves that differ in s only the one of greater s is
+// never below the other.
+func (k *curve) grown(a, y, e float64) float64 {
+	if y < seriesY {
+		return k.s * float64(a*float64(phi(y)+k.h)*e)
+	}
+	return k.top * float64(float64(1-e)-float64(a*k.g*e))
+}
+
+// both are f and the derivative of its logarithm at an age of at least 1, as if
+// there were no maximal age.
+func (k *curve) both(age int64) (f, growth float64) {
+	a := float64(age)
+	y := k.c * a
+	if y >= fullY {
+		return k.top, 0
+	}
+	e := math.Exp(-y)
+	f = k.grown(a, y, e)
+	return f, k.s * e * float64(k.h+float64(a*k.g)) / f
+}
+
+// phi is (exp(x) - 1 - x)/x for |x| <= seriesY: the sum of x^(k-1)/k! over k
+// from 2 to 12, of which the rest is below the last bit. For x > 0 all terms
+// are positive.
+func phi(x float64) float64 {
+	z := float64(x * x)
+	even := 1.0/2 + float64(z*(1.0/24+float64(z*(1.0/720+float64(z*(1.0/40320+float64(z*(1.0/3628800+float64(z/479001600)))))))))
+	odd := 1.0/6 + float64(z*(1.0/120+float64(z*(1.0/5040+float64(z*(1.0/362880+float64(z/39916800)))))))
+	return float64(x * (even + float64(x*odd)))
+}
+
+// curveContest is the contest of nodes whose values are curves.
+type curveContest struct {
+	of func(p *page, i int) curve
+}
+
+func (r curveContest) enter(p *page, i int, c *contender) {
+	c.curve = r.of(p, i)
+	c.scale = c.curve.s
+}
+
+func (curveContest) value(c *contender, age int64) float64 { return c.curve.at(age) }
+
+func (curveContest) lead(i, j *contender, vi, vj float64, step int64) int64 {
+	return curveLead(i, j, step-i.last, step-j.last, vi, vj)
+}

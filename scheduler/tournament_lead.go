@@ -1,0 +1,172 @@
+package scheduler
+
+import "math"
+
+// curveLead is the lead of i over j if values are curves, i having value vi at
+// age ai >= 0 and j having vj at aj.
+//
+// Let R be log(fj/fi). The growth f'/f falls with age and with c. So
+//
+//   - if j is older and cj >= ci, R falls: j never comes level;
+//   - if j is younger and cj <= ci, R rises: j comes level at most once;
+//   - if j is older and cj < ci, R falls, then rises;
+//   - if j is younger and cj > ci, R rises, then falls.
+//
+// In all but the last case R is below zero all the time between two steps if it
+// is in both. In the last case the same holds as long as R still rises in the
+// later one, and if it falls now it goes on falling. In any case fi only grows,
+// so that it is enough if fj stays below the present fi.
+func curveLead(i, j *contender, ai, aj int64, vi, vj float64) int64 {
+	x, y := &i.curve, &j.curve
+	if lead := curveOrder(i, j, ai, aj); lead > 0 {
+		return lead
+	}
+	if !(vj*(1+leadMargin) < vi) {
+		return 1
+	}
+	// Before a jump of either the curves are as above.
+	limit, end := y.top, int64(ahead)
+	if y.jumps && aj < y.full {
+		end = y.full - aj
+	} else if aj >= y.full {
+		limit = y.last
+	}
+	if limit*(1+leadMargin) < vi {
+		return end // also if j stands still
+	}
+	r := duel{x: x, y: y, ai: ai, aj: aj, vi: vi, standing: ai >= x.full}
+	if x.jumps && !r.standing {
+		end = min(end, x.full-ai)
+	}
+	r.young, r.quick = aj < ai, y.c > x.c
+	switch {
+	case r.standing: // R rises
+	case !r.young && !(y.c < x.c):
+		return end
+	case !r.young || !r.quick: // the greatest R is now or at the end of time
+		if limit*(1+leadMargin) < x.top {
+			return end
+		}
+	case aj > 0:
+		_, gi := x.both(ai)
+		if _, gj := y.both(aj); gj*(1+growthMargin) < gi {
+			return end
+		}
+	}
+	return r.search(end)
+}
+
+// growthMargin is the relative distance of two growths that rounding cannot
+// exchange. They have relative errors of some 1e-13.
+const growthMargin = 1e-9
+
+// curveOrder is the lead of i over j, if it is ahead for reasons that do not
+// need a margin: 0 if it is not.
+func curveOrder(i, j *contender, ai, aj int64) int64 {
+	x, y := &i.curve, &j.curve
+	if ai >= x.full && aj >= y.full {
+		return ahead // both stand still
+	}
+	if x.c != y.c || x.g != y.g || x.full != y.full || x.jumps != y.jumps || !(x.s >= y.s) {
+		return 0
+	}
+	if i.last == j.last && (i.slot < j.slot || x.s > y.s*(1+2e-15)) {
+		return ahead
+	}
+	// Rounded values of one curve grow without a step back: below y = 2 they
+	// grow by more than their errors in each step, above it 1 - E and a g E go
+	// one way each by more than theirs.
+	if ai >= aj && i.slot < j.slot && x.s == y.s && x.c >= 1e-10 {
+		return ahead
+	}
+	return 0
+}
+
+// duel is the search for the step in which j comes level with i.
+type duel struct {
+	x, y     *curve
+	ai, aj   int64
+	vi       float64
+	standing bool // i is as old as it can get
+	young    bool // j is younger
+	quick    bool // j has the greater c
+
+	fi, gi, fj, gj float64 // values and growth at the offset looked at
+	gap            float64 // log(fi/fj) there
+}
+
+// searchTries bounds the pairs of values that a search computes, after the one
+// where it begins.
+const searchTries = 3
+
+// search is the longest lead up to end that a few values certify.
+func (d *duel) search(end int64) int64 {
+	sure, bad := d.begin(end), end // bad: first offset not known to be safe
+	if d.fj == 0 {
+		return sure + 1
+	}
+	gap, guess := d.gap, d.guess(0)
+	for range searchTries {
+		if sure+1 >= bad {
+			break
+		}
+		h := min(max(guess, sure+1), bad-1)
+		d.look(h)
+		switch {
+		case d.safe():
+			if guess = d.guess(h); guess <= h+h/16 {
+				return h + 1
+			}
+			sure, gap = h, d.gap
+		case d.gap < 0: // j is ahead: where a line would cross zero
+			bad, guess = h, sure+int64(float64(h-sure)*(gap/(gap-d.gap)))
+		default:
+			bad, guess = h, sure+(h-sure)/4
+		}
+	}
+	return sure + 1
+}
+
+// begin looks at the present step and is an offset below end up to which fj
+// stays below vi, whatever i does: because f <= s (h a + g a^2/2), as E <= 1,
+// and because the logarithm of f is concave.
+func (d *duel) begin(end int64) int64 {
+	h, g := d.y.h, d.y.g
+	a := (math.Sqrt(float64(h*h)+float64(2*g*(d.vi/d.y.s)))-h)/g*(1-leadMargin) - float64(d.aj)
+	if d.fj = 0; d.aj > 0 {
+		d.look(0)
+		a = max(a, (math.Log(d.vi/d.fj)-2*leadMargin)/d.gj*(1-growthMargin))
+	}
+	if a >= float64(end) {
+		return end - 1
+	}
+	return max(0, int64(a)-1)
+}
+
+func (d *duel) look(h int64) {
+	d.fi, d.gi = d.vi, 0
+	if !d.standing {
+		d.fi, d.gi = d.x.both(d.ai + h)
+	}
+	d.fj, d.gj = d.y.both(d.aj + h)
+	d.gap = math.Log(d.fi / d.fj)
+}
+
+// safe says whether i stays before j from now to the offset looked at.
+func (d *duel) safe() bool {
+	fj := d.fj * (1 + leadMargin)
+	if fj < d.vi {
+		return true
+	}
+	return fj < d.fi && (d.standing || !d.young || !d.quick || d.gj > d.gi*(1+growthMargin))
+}
+
+// guess is where j comes level if the logarithms went on as at the offset h
+// looked at.
+func (d *duel) guess(h int64) int64 {
+	far := 4 * float64(d.aj+h)
+	if d.gj > d.gi {
+		far = min(far, d.gap/(d.gj-d.gi))
+	}
+	return h + max(1, int64(far))
+}
