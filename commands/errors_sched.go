@@ -12,7 +12,7 @@ import (
 const (
 	ErrSchedStepCount  = WireError("ERR STEPS must be from 1 to 1000000000")
 	ErrSchedWork       = WireError("ERR simulation is too long: steps times probes times policies may be 1000000000 at most")
-	ErrSchedWorkMulti  = WireError("ERR simulation is too long inside a transaction: steps times probes times policies may be 100000 at most")
+	ErrSchedWorkMulti  = WireError("ERR simulation is too long inside a transaction: steps times probes times policies may be 10000 at most")
 	ErrSchedNodesMulti = WireError("ERR schedule has more than 1000 nodes: too many to compute inside a transaction")
 )
 

@@ -17,7 +17,7 @@ const (
 	maxSchedWork = 1e9
 	// maxSchedWorkMulti and maxSchedNodesMulti keep a transaction below some
 	// tenths of a second.
-	maxSchedWorkMulti  = 1e5
+	maxSchedWorkMulti  = 1e4
 	maxSchedNodesMulti = 1000
 	// maxCostProbes bounds what SCHED.COST simulates: some seconds.
 	maxCostProbes = 2_000_000

@@ -123,7 +123,7 @@ func TestComputationsCountInTheStatistics(t *testing.T) {
 	r := newRig(t)
 	c := planned(r)
 	c.do("SCHED.COST", "s")
-	c.want("SCHED.SIMULATE s STEPS 10 POLICY whittle", "(error) ERR policy 'whittle' does not suit the nodes: it needs a DECAY greater than 0")
+	c.want("SCHED.SIMULATE s STEPS 10 POLICY lspe", "(error) ERR policy 'lspe' does not suit the nodes: it needs a DECAY greater than 0")
 	info := c.do("INFO", "commandstats")
 	for _, want := range []string{"cmdstat_sched.cost:calls=1,", "cmdstat_sched.simulate:calls=1,"} {
 		if !strings.Contains(info, want) {

@@ -181,7 +181,7 @@ func TestFlagsThatMakeNoSenseAreRefused(t *testing.T) {
 			t.Errorf("%v: exit code %d, %q %q, want 2 and a reason", args, code, out, errs)
 		}
 	}
-	for _, args := range [][]string{{"nosuch.csv"}, {"-demo", "zipf", "-policies", "best"}, {"-demo", "zipf", "-policies", "whittle"}} {
+	for _, args := range [][]string{{"nosuch.csv"}, {"-demo", "zipf", "-policies", "best"}, {"-demo", "zipf", "-policies", "lspe"}} {
 		if code, _, errs := program(t, "", args...); code != 1 || errs == "" {
 			t.Errorf("%v: exit code %d, %q, want 1 and a reason", args, code, errs)
 		}

@@ -44,8 +44,11 @@ func (s *Schedule) believed(n *Snapshot) {
 	var node scheduler.Node
 	for slot, i := s.table.After(0), 0; slot >= 0; slot, i = s.table.After(slot+1), i+1 {
 		s.table.Load(slot, &node)
+		p := &n.nodes[i]
 		if m, ok := scheduler.BeliefOf(&n.policy, &node); ok {
-			n.nodes[i].Decay, n.nodes[i].Arrival = m.Decay, m.Arrival
+			p.Decay, p.Arrival = m.Decay, m.Arrival
+		} else if p.Decay == 0 {
+			p.Weight = 0 // nothing is known of it yet, so nothing is expected
 		}
 	}
 }

@@ -64,9 +64,6 @@ func (m Model) earns(p *scheduler.Params, rate float64) scheduler.Interest {
 		}
 		return scheduler.Interest{Weight: worth, Arrival: 1, Decay: rate, Cost: 1}
 	}
-	if p.Decay == 0 {
-		worth = 0 // nothing is lost, whatever the schedule
-	}
 	return scheduler.Interest{Weight: worth, Arrival: rate, Decay: p.Decay, Cost: 1, MaxAge: p.MaxAge}
 }
 

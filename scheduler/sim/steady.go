@@ -18,6 +18,9 @@ import (
 // probes.
 const priceSample = 4096
 
+// scales is how many powers of two prices may be from 1.
+const scales = 200
+
 // maxGap bounds gaps: a node whose index never reaches the price has none.
 const maxGap = 1 << 40
 
@@ -62,14 +65,22 @@ func (w *world) price(probes int, draws *rand.Rand) float64 {
 		}
 		return sum
 	}
-	low, high := 0.0, 1.0
-	for range 200 {
+	// Prices may be of any size: one power of two that is too low, one that
+	// is high enough.
+	low, high := 0.5, 1.0
+	for range scales {
 		if frequency(high) <= float64(probes) {
 			break
 		}
 		low, high = high, 2*high
 	}
-	for range 60 {
+	for range scales {
+		if frequency(low) > float64(probes) {
+			break
+		}
+		low, high = low/2, low
+	}
+	for range 30 {
 		middle := (low + high) / 2
 		if frequency(middle) > float64(probes) {
 			low = middle

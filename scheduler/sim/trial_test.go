@@ -184,6 +184,19 @@ func TestFreshPagesAreCountedWhileTheyAreFresh(t *testing.T) {
 	}
 }
 
+func TestContentWithoutDecayIsCollectedWhole(t *testing.T) {
+	told := nodes(1, 2, 3)
+	for i := range told {
+		told[i].Arrival = told[i].Rate
+	}
+	for _, steady := range []bool{false, true} {
+		out := play(t, Trial{Policy: policy(t, "whittle"), Estimator: estimator(t, "fixed"), Model: Interest, Told: told,
+			Steady: steady, Warm: 1000, Steps: 10000})
+		within(t, "whittle without decay", out.Value, 6, 1e-3)
+		within(t, "its bound", BoundsOf(Interest, told, 1).Reward, 6, 1e-6)
+	}
+}
+
 func TestWeightsAndCostsScaleTheQueues(t *testing.T) {
 	told := nodes(0.9, 0.25, 0.2)
 	told[1].Weight = 2
@@ -321,9 +334,12 @@ func TestSameSeedSameOutcome(t *testing.T) {
 			truth := tableI()
 			for i := range truth {
 				truth[i].Rate = 0.1 * float64(i+1)
+				if ModelOf(&spec) == Freshness {
+					truth[i].Arrival = scheduler.Unknown // the rate of changes is Rate
+				}
 			}
 			return play(t, Trial{Policy: spec, Estimator: estimator(t, spec.Estimator), Model: ModelOf(&spec), Told: truth,
-				Items: Poisson, Seed: seed, Explore: 0.1, Steps: 3000, Points: 7})
+				Items: Poisson, Seed: seed, Explore: 0.1, Steps: 1000, Points: 7})
 		}
 		if a, b := run(1), run(1); !reflect.DeepEqual(a, b) {
 			t.Errorf("%s: two runs of one seed differ: %+v and %+v", spec.Name, a, b)
