@@ -38,11 +38,8 @@ type sampling struct {
 
 func (s *sampling) Attach(t *Table) {
 	s.table = t
-	s.tree.Resize(max(t.Len(), PageSize))
-	for slot := t.After(0); slot >= 0; slot = t.After(slot + 1) {
-		s.tree.Fill(slot, s.weight(slot))
-	}
-	s.tree.Sum()
+	s.tree.weight = s.weight
+	s.tree.Build(len(t.pages), func(block int) bool { return t.pages[block] != nil })
 }
 
 func (s *sampling) weight(slot int) float64 {
@@ -53,18 +50,17 @@ func (s *sampling) weight(slot int) float64 {
 }
 
 func (s *sampling) Touch(slot int) {
-	if slot >= s.tree.half {
-		// The table outgrew the tree. Twice the room makes this O(1) a node.
-		s.Attach(s.table)
+	if id := slot / PageSize; id >= len(s.table.pages) || s.table.pages[id] == nil {
+		s.tree.Drop(slot)
 		return
 	}
-	s.tree.Set(slot, s.weight(slot))
+	s.tree.Set(slot)
 }
 
 func (s *sampling) Learn(int, int64, float64) {}
 
 // Bytes is the size of the tree.
-func (s *sampling) Bytes() int { return 8 * cap(s.tree.sums) }
+func (s *sampling) Bytes() int { return s.tree.Bytes() }
 
 // Value is the probability of being drawn by one draw; for a hidden node, the
 // probability if it alone were shown.
