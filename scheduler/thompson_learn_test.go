@@ -118,7 +118,7 @@ func TestMergedAgesKeepCountMeanAndNoise(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	curve := func(a float64) float64 { return 10 * a }
 	var s ages
-	sum, n := 0.0, 600
+	sum, n := 0.0, 120 // fewer than are forgotten
 	for range n {
 		a := float64(1 + rng.IntN(30))
 		x := curve(a) + normal(rng)
