@@ -49,11 +49,16 @@ import (
 // random nodes with two crawlers .990 (.983), with noise .976 (.967).
 //
 // Source: ours; the index is that of P2. What P2's learner gets is told at
-// lspePolicy. Cost: Learn O(90 ages) and at most 123 fits, some 15 us; Pick as
-// whittle.
+// lspePolicy. Cost: Learn makes at most 123 fits of five ages, 20 to 30 us; Pick is
+// that of a tournament. After the start plan many nodes change their order: a step
+// of 10^5 nodes took 12 ms then, and 1.4 ms on average over 4000 steps.
 var thompsonPolicy = PolicySpec{
 	Name: "thompson", Number: 11, Estimator: "fixed", Rewards: true, Memo: thompsonMemo,
-	New: func() Policy { return &thompson{ranking: ranking{value: thompsonValue}} },
+	New: func() Policy {
+		p := new(thompson)
+		p.rule = &believed{table: &p.tournament}
+		return p
+	},
 }
 
 const (
@@ -69,15 +74,9 @@ const (
 )
 
 type thompson struct {
-	ranking
+	tournament
 	fits *posterior // made when first needed
 	pcg  rand.PCG
-}
-
-// thompsonValue ranks a node by the index of what is believed of it.
-func thompsonValue(n *Node, age int64) float64 {
-	m := thompsonInterest(n, age)
-	return m.Index(age)
 }
 
 // thompsonInterest is the model that ranks a node at an age. It stays the same
@@ -112,12 +111,12 @@ func urgent(value float64) Interest {
 	return Interest{Weight: value, Arrival: 50, Decay: 50, Cost: 1}
 }
 
-// Bytes is the size of the tables that fits are made with.
+// Bytes is the size of the tournament and of the tables that fits are made with.
 func (p *thompson) Bytes() int {
 	if p.fits == nil {
-		return 0
+		return p.tournament.Bytes()
 	}
-	return 8 * (2*tablePoints + fineOctave)
+	return p.tournament.Bytes() + 8*(2*tablePoints+fineOctave)
 }
 
 // Learn takes a reward into the memo and draws anew.
