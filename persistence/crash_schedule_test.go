@@ -2,8 +2,10 @@ package persistence
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -18,19 +20,44 @@ import (
 func crashedSchedule(t *testing.T, seed uint64, policy string) (states map[uint64][]byte, crashes []crash) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 51))
-	c := &crasher{mem: vfs.NewCrashableMem(), r: rand.New(rand.NewPCG(seed, 52)), every: 9}
+	c := &crasher{mem: vfs.NewCrashableMem(), r: rand.New(rand.NewPCG(seed, 52)), every: 1 << 30}
 	s := openMemory(t, Options{FS: errorfs.Wrap(c.mem, c), Seed: seed, IdleAfter: -1, Sync: SyncPolicy(seed % 3)})
+	c.mu.Lock()
+	c.every = 2 // from here on: a store that is being made is another matter
+	c.mu.Unlock()
+	s.materialiser.pass.bound, s.materialiser.pass.parts.size = 1, 1+int(seed%2)
 	states = map[uint64][]byte{0: nil}
+	// One goroutine stores, now and then, what another changes; it ends with due.
+	due, stopped := make(chan struct{}, 1), make(chan error, 1)
+	go func() {
+		var err error
+		for range due {
+			if err == nil {
+				err = s.Materialise(context.Background())
+			}
+		}
+		stopped <- err
+	}()
 	now := int64(1000)
 	var out []string
-	for op := range 400 {
+	for op := range 600 {
 		now += int64(rng.IntN(50))
 		lsn := all(s, now, func(tx *Tx) {
-			if op == 0 {
+			if op%150 == 149 {
+				tx.Delete([]byte("s")) // while parts of it are stored
+			}
+			if op%150 == 149 || op == 0 {
 				v, cfg := schedule.New(), schedule.DefaultConfig()
 				cfg.Policy, cfg.Seed, cfg.Probes, cfg.Explore = policy, seed, 2, .1
 				if err := v.Create(nil, cfg, now); err != nil {
 					t.Fatal(err)
+				}
+				p := scheduler.DefaultParams()
+				p.Decay, p.Arrival = .5, .5
+				for i := range 300 { // several pages
+					if _, err := v.Add(nil, fmt.Appendf(nil, "node-%d", i), p, now); err != nil {
+						t.Fatal(err)
+					}
 				}
 				Replace(tx, []byte("s"), v, NoExpiry)
 				return
@@ -41,14 +68,22 @@ func crashedSchedule(t *testing.T, seed uint64, policy string) (states map[uint6
 			states[lsn] = dumpOf(s, now)
 		}
 		switch rng.IntN(30) {
-		case 0:
-			materialise(t, s)
-		case 1, 2:
+		case 0, 1, 2, 3, 4, 5:
+			select {
+			case due <- struct{}{}:
+			default:
+			}
+			runtime.Gosched()
+		case 6, 7:
 			if err := s.WaitDurable(lsn); err != nil {
 				t.Fatal(err)
 			}
 			c.acked.Store(max(lsn, c.acked.Load()))
 		}
+	}
+	close(due)
+	if err := <-stopped; err != nil {
+		t.Fatal(err)
 	}
 	closeStore(t, s)
 	return states, c.crashes
@@ -61,7 +96,7 @@ func stepSchedule(t *testing.T, rng *rand.Rand, tx *Tx, now int64, out []string)
 	if err != nil {
 		t.Fatal(err)
 	}
-	name := fmt.Appendf(nil, "node-%d", rng.IntN(200))
+	name := fmt.Appendf(nil, "node-%d", rng.IntN(400))
 	switch k := rng.IntN(10); {
 	case k < 4:
 		p := scheduler.DefaultParams()

@@ -21,8 +21,9 @@ type object struct {
 	size   int              // bytes accounted for it
 	// whole: the disk has nothing of this value yet, or pages of another one.
 	whole bool
-	timed int32 // place in table.timed, counted from 1; 0: nothing of it expires
-	edit  *edit // open edit of the transaction that holds the shard
+	parts uint16 // encoded since the value was stored whole, see parts.go
+	timed int32  // place in table.timed, counted from 1; 0: nothing of it expires
+	edit  *edit  // open edit of the transaction that holds the shard
 }
 
 // objectOverhead is what an object costs besides its key and value: the struct,

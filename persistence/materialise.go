@@ -36,6 +36,8 @@ type materialiser struct {
 		batch   *pebble.Batch
 		flights []flight
 		newest  uint64 // last record that the batch may contain
+		bound   int    // bytes of a batch after which it is committed
+		parts   parts
 	}
 }
 
@@ -137,14 +139,20 @@ func (s *Store) materialiseShard(ctx context.Context, i int) error {
 				// given back: SETs of others took up to 70 ms, now 30.
 				runtime.Gosched()
 			}
-			if err := ctx.Err(); err != nil {
+			if s.materialiser.pass.parts.open {
+				runtime.Gosched()
+			} else if err := ctx.Err(); err != nil {
 				return err
 			}
 			s.openBatch()
 			sh.mu.Lock()
 			cursor, more = s.encodeSome(i, t, cursor)
 			s.unlockShard(sh)
-			if b := s.materialiser.pass.batch; b != nil && b.Len() >= maxBatch {
+			s.joinParts()
+			if s.materialiser.pass.parts.open {
+				continue
+			}
+			if m := &s.materialiser.pass; m.batch != nil && m.batch.Len() >= m.bound {
 				if err := s.land(); err != nil {
 					return err
 				}
@@ -160,23 +168,28 @@ func (s *Store) openBatch() {
 	if m := &s.materialiser.pass; m.batch == nil {
 		m.batch = s.db.NewBatchWithSize(maxBatch + holdBytes*2)
 	}
+	if m := &s.materialiser.pass; m.parts.batch == nil {
+		m.parts.batch = s.db.NewBatchWithSize(maxBatch / 4)
+	}
 }
 
 // encodeSome adds dirty slots from hash cursor on to the batch and returns
 // where to go on. The lock of the shard is held.
 func (s *Store) encodeSome(shard int, t *table, cursor uint64) (next uint64, more bool) {
 	if t.dropped || t.dirty == 0 {
+		s.materialiser.pass.parts.open = false
 		return 0, false
 	}
 	m := &s.materialiser.pass
 	m.newest = s.journal.newest.Load()
+	m.parts.open = false
 	f := s.board(shard, t, cursor)
 	start, values := m.batch.Len(), 0
 	from := t.seek(cursor)
 	for i := from; i < len(t.slots); i++ {
 		meta := t.slots[i].meta
 		hash := t.slots[i].hash
-		if values >= holdValues || m.batch.Len()-start >= holdBytes || i-from >= holdSlots {
+		if values >= holdValues || m.batch.Len()+m.parts.batch.Len()-start >= holdBytes || i-from >= holdSlots {
 			// Slots of one hash stay together.
 			if meta != 0 && hash > t.flightHigh {
 				return hash, true
@@ -193,6 +206,8 @@ func (s *Store) encodeSome(shard int, t *table, cursor uint64) (next uint64, mor
 		if meta&metaTombstone != 0 {
 			f.ghosts = true
 			s.encodeDeletion(t, i)
+		} else if s.encodePart(t, i) {
+			return hash, true
 		} else {
 			s.encodeValue(t, i)
 		}
@@ -290,7 +305,7 @@ func (s *Store) encodeObject(t *table, hash uint64, o *object, h *head) {
 	t.scratch = appendHeadKey(t.scratch[:0], t.phys, hash, o.key)
 	_ = b.Set(t.scratch, o.value.AppendHead(appendHead(nil, h)), nil)
 	o.value.Clean()
-	o.whole = false
+	o.whole, o.parts = false, 0
 }
 
 // land commits the batch and releases its flights. If it cannot, the batch

@@ -59,6 +59,7 @@ func (s *Store) forgetLocked() error {
 			cursor, more := uint64(i)<<56, true
 			for more {
 				cursor, more = s.encodeSome(i, t, cursor)
+				s.joinParts()
 			}
 		}
 	}

@@ -63,6 +63,7 @@ func Open(o Options) (*Store, error) {
 	s.journal.wake = make(chan struct{}, 1)
 	s.durable.init()
 	s.materialiser.wake = make(chan struct{}, 1)
+	s.materialiser.pass.bound, s.materialiser.pass.parts.size = maxBatch, partPages
 	s.txSeed.Store(o.Seed)
 	s.SetMaxMemory(o.MaxMemory, o.Policy, o.Samples)
 	s.SetSync(o.Sync)

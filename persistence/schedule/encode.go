@@ -125,6 +125,34 @@ func (s *Schedule) Pages(all bool, visit func(id uint64, page []byte)) {
 	}
 }
 
+// Taint marks every page as changed.
+func (s *Schedule) Taint() {
+	for slot := s.table.After(0); slot >= 0; slot = s.table.After((slot/scheduler.PageSize + 1) * scheduler.PageSize) {
+		s.touch(slot)
+	}
+}
+
+// Part visits up to n of the pages that changed since Clean, as Pages does,
+// marks them as stored, and tells whether there are others.
+func (s *Schedule) Part(n int, visit func(id uint64, page []byte)) (more bool) {
+	var buf []byte
+	for w := range s.dirty {
+		for ; s.dirty[w] != 0; s.dirty[w] &= s.dirty[w] - 1 {
+			if n == 0 {
+				return true
+			}
+			n--
+			id := w*64 + bits.TrailingZeros64(s.dirty[w])
+			if buf = s.appendPage(buf[:0], id); len(buf) == 0 {
+				visit(uint64(id), nil)
+			} else {
+				visit(uint64(id), buf)
+			}
+		}
+	}
+	return false
+}
+
 // Clean marks every page as stored.
 func (s *Schedule) Clean() { clear(s.dirty) }
 

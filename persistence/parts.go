@@ -1,0 +1,97 @@
+package persistence
+
+import (
+	"encoding/binary"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// A value of very many pages is encoded in parts, with the lock of its shard
+// given back in between: a schedule of a million nodes, all of them changed, would
+// keep everybody waiting for a tenth of a second.
+//
+// Between the parts the value may change. What changes then is changed again
+// for the disk, and comes with a later part; later writes of a batch win. The head
+// comes with the last part and says up to which record the pages are. So the
+// batch must not be committed before: parts.open says that.
+//
+// The key may also be deleted or get another value in between. From the first part
+// on its slot says that the disk has the key, with pages: so it becomes a
+// tombstone that removes the pages, or another value that does.
+type parts struct {
+	batch *pebble.Batch // pages of the part that was encoded last
+	open  bool          // a value lacks parts
+	size  int           // pages of a part
+}
+
+// gradual is a value that can be encoded in parts.
+type gradual interface {
+	// Taint marks every page as changed.
+	Taint()
+	// Part visits up to n of the changed pages as Pages does, marks them as
+	// stored, and tells whether others are left.
+	Part(n int, visit func(id uint64, page []byte)) (more bool)
+}
+
+const (
+	// partPages is the number of pages encoded in one hold: about a millisecond.
+	partPages = 128
+	// maxParts is after how many parts the rest is encoded at once: whoever
+	// changes the value quicker than it is encoded shall not keep it from the
+	// disk. It is twice what the largest schedule has.
+	maxParts = 4096
+)
+
+// encodePart encodes a part of the live slot i, if it holds a value for which
+// that is worth while, and tells whether parts are left. After the last one
+// the rest of the value, its head above all, is to be encoded as usual.
+func (s *Store) encodePart(t *table, i int) (more bool) {
+	meta, hash := t.slots[i].meta, t.slots[i].hash
+	o := t.object(meta)
+	if o == nil || o.value == nil || o.parts >= maxParts {
+		return false
+	}
+	v, ok := o.value.(gradual)
+	if !ok {
+		return false
+	}
+	m := &s.materialiser.pass
+	if o.whole {
+		if meta&metaPaged != 0 {
+			s.encodeNoPages(t, hash, o.key)
+		}
+		v.Taint()
+		o.whole = false
+	}
+	b := m.parts.batch
+	pageKey := appendPageKey(nil, t.phys, hash, o.key, 0)
+	more = v.Part(m.parts.size, func(id uint64, page []byte) {
+		binary.BigEndian.PutUint64(pageKey[len(pageKey)-8:], id)
+		if page == nil {
+			_ = b.Delete(pageKey, nil) // fails only if misused
+			return
+		}
+		_ = b.Set(pageKey, page, nil)
+	})
+	if meta&metaOnDisk == 0 {
+		t.disk++
+	}
+	t.setMeta(i, meta|metaOnDisk|metaPaged)
+	o.parts++
+	if !more {
+		o.parts = 0
+	}
+	m.parts.open = more
+	return more
+}
+
+// joinParts adds the part that was encoded last to the batch, which may have to
+// grow for it: no lock is held.
+func (s *Store) joinParts() {
+	m := &s.materialiser.pass
+	if m.parts.batch.Count() == 0 {
+		return
+	}
+	_ = m.batch.Apply(m.parts.batch, nil) // fails only if misused
+	m.parts.batch.Reset()
+}
