@@ -20,7 +20,7 @@ const (
 	maxSchedWorkMulti  = 1e4
 	maxSchedNodesMulti = 1000
 	// maxCostProbes bounds what SCHED.COST simulates: some seconds.
-	maxCostProbes = 2_000_000
+	maxCostProbes = 1_000_000
 )
 
 func costRows(read []KeySpec) []Command {
