@@ -7,7 +7,7 @@ PORT   ?= 6379
 FUZZTIME ?= 10s
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test race integration lint fuzz conformance conformance-redis crash bench bench-report figures docs docs-check check clean
+.PHONY: help build run test race integration lint fuzz conformance conformance-redis crash bench bench-report placement-table figures docs docs-check check clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,17 +25,20 @@ test: ## all tests, those with real clients included
 	$(GO) test ./...
 	cd server/integration && $(GO) test ./...
 	cd cmd/vigil-sim && $(GO) test ./...
+	cd placement/bench && $(GO) test ./...
 
 race: ## all tests under the race detector
 	$(GO) test -race ./...
 	cd server/integration && $(GO) test -race ./...
 	cd cmd/vigil-sim && $(GO) test -race ./...
+	cd placement/bench && $(GO) test -race ./...
 
 lint: ## gofmt, vet, staticcheck
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'run gofmt -w on these'; exit 1; }
 	$(GO) vet ./...
 	cd server/integration && $(GO) vet ./...
 	cd cmd/vigil-sim && $(GO) vet ./... && $(GO) tool -modfile=../../.ci/tools/go.mod staticcheck ./...
+	cd placement/bench && $(GO) vet ./... && $(GO) tool -modfile=../../.ci/tools/go.mod staticcheck ./...
 	$(TOOLS) staticcheck ./...
 
 fuzz: ## every fuzz target for FUZZTIME (10s) each
@@ -50,8 +53,12 @@ conformance: ## the command transcripts against vigil
 conformance-redis: ## the same transcripts against a real redis-server on loopback
 	bash .ci/conformance-redis
 
-bench: ## benchmarks of every package
+bench: ## benchmarks of every package, and the table of placement strategies
 	$(GO) test -run '^$$' -bench . -benchmem ./...
+	cd placement/bench && $(GO) run .
+
+placement-table: ## compare placement with its peers and write the tables into docs/placement.md
+	cd placement/bench && $(GO) run . -into ../../docs/placement.md
 
 bench-report: ## compare with redis-server and write docs/benchmarks.md
 	$(MAKE) -s build
@@ -61,6 +68,7 @@ figures: ## draw docs/figures from fixed seeds
 	cd cmd/vigil-sim && $(GO) build -o ../../$(BIN)/ .
 	$(BIN)/vigil-sim -quiet -demo zipf -seed 1 -steps 200000 -figures docs/figures -kinds svg
 	$(BIN)/vigil-sim -quiet -demo table1 -seed 1 -steps 2000 -figures docs/figures -kinds svg
+	cd placement/bench && $(GO) run . -figures ../../docs/figures
 
 docs: ## regenerate docs/commands.md, docs/configuration.md, docs/compatibility.md
 	$(GO) run ./cmd/vigil-docs
