@@ -1,6 +1,9 @@
 package scheduler
 
-import "unsafe"
+import (
+	"math/bits"
+	"unsafe"
+)
 
 // A tournament finds the node of greatest value without looking at all of
 // them. It is the machinery of the policies whose value grows with the age of
@@ -72,6 +75,7 @@ type contender struct {
 	last  int64
 	scale float64 // 0: never to be picked
 	curve curve   // of a curveContest
+	want  int64   // a lead of so many steps is as good as a longer one
 
 	plays bool    // false: free, hidden or not to be picked
 	worth float64 // value in step asOf, if that is not 0
@@ -207,9 +211,9 @@ func (t *tournament) child(b *bracket, level, id, k int) uint64 {
 	return pack(at, never)
 }
 
-// play decides a match of the nodes in two slots, a before b, as of now. A node
-// that takes no part loses.
-func (t *tournament) play(a, b int) (winner int, lead uint64) {
+// play plays match i of a block on a level: of the nodes in two slots, a before
+// b, as of now. A node that takes no part loses.
+func (t *tournament) play(level, i, a, b int) (winner int, lead uint64) {
 	x, y := &t.held[0], &t.held[1]
 	if x.slot == b || y.slot == a {
 		x, y = y, x
@@ -226,11 +230,19 @@ func (t *tournament) play(a, b int) (winner int, lead uint64) {
 	case !x.plays:
 		return b, never
 	}
-	return t.meet(x, y)
+	return t.meet(x, y, t.want(level, i))
+}
+
+// want is how long a lead in a match has to be to be worth more work. The winner
+// changes when it is probed, which is the more often the more slots there are
+// below the match.
+func (t *tournament) want(level, i int) int64 {
+	matches := int64(len(t.levels[level])) << bits.Len(uint(i)-1)
+	return 4 * matches
 }
 
 // meet decides a match of two nodes that take part.
-func (t *tournament) meet(x, y *contender) (winner int, lead uint64) {
+func (t *tournament) meet(x, y *contender, want int64) (winner int, lead uint64) {
 	step := t.now
 	vx, vy := t.value(x, step), t.value(y, step)
 	if vx == 0 && vy == 0 && max(x.last, y.last) >= step {
@@ -250,6 +262,7 @@ func (t *tournament) meet(x, y *contender) (winner int, lead uint64) {
 	case max(x.last, y.last) > step || vx < tiny || (vy < tiny && y.last < step):
 		return x.slot, t.after(step, 1)
 	default:
+		x.want = want
 		return x.slot, t.after(step, t.rule.lead(x, y, vx, vy, step))
 	}
 }
@@ -317,7 +330,7 @@ func (t *tournament) climb(slot, from int, whole bool) {
 			l, r := t.child(b, level, id, 2*i), t.child(b, level, id, 2*i+1)
 			w, lead := winnerOf(old), b.leadOf(i)
 			if moved {
-				w, lead = t.play(winnerOf(l), winnerOf(r))
+				w, lead = t.play(level, i, winnerOf(l), winnerOf(r))
 				moved = whole || w == slot || w != winnerOf(old)
 			}
 			b.set(i, w, min(dueOf(l), dueOf(r)), lead)
@@ -364,7 +377,7 @@ func (t *tournament) stage(level, id int) {
 	b := t.levels[level][id]
 	for i := fan - 1; i > 0; i-- {
 		l, r := t.child(b, level, id, 2*i), t.child(b, level, id, 2*i+1)
-		w, lead := t.play(winnerOf(l), winnerOf(r))
+		w, lead := t.play(level, i, winnerOf(l), winnerOf(r))
 		b.set(i, w, min(dueOf(l), dueOf(r)), lead)
 	}
 }

@@ -36,9 +36,11 @@ const (
 func newCurve(s, c float64, maxAge int64) curve {
 	c = max(c, minDecay)
 	k := curve{s: s, c: c}
-	if k.g = -math.Expm1(-c); c < seriesY {
+	if c < seriesY {
 		k.h = -phi(-c)
+		k.g = c - float64(c*k.h)
 	} else {
+		k.g = -math.Expm1(-c)
 		k.h = (c - k.g) / c
 	}
 	k.limits()

@@ -53,7 +53,7 @@ func curveLead(i, j *contender, ai, aj int64, vi, vj float64) int64 {
 			return end
 		}
 	}
-	return r.search(end)
+	return r.search(end, max(1, i.want))
 }
 
 // growthMargin is the relative distance of two growths that rounding cannot
@@ -99,15 +99,20 @@ type duel struct {
 // where it begins.
 const searchTries = 3
 
-// search is the longest lead up to end that a few values certify.
-func (d *duel) search(end int64) int64 {
-	sure, bad := d.begin(end), end // bad: first offset not known to be safe
-	if d.fj == 0 {
+// search is the longest lead up to end that a few values certify, or one of at
+// least want.
+func (d *duel) search(end, want int64) int64 {
+	sure, bad := d.begin(end, want), end // bad: first offset not known to be safe
+	if sure >= want || d.aj == 0 {
 		return sure + 1
 	}
-	gap, guess := d.gap, d.guess(0)
+	if d.fi = d.vi; !d.standing {
+		_, d.gi = d.x.both(d.ai)
+	}
+	d.gap = math.Log(d.fi / d.fj)
+	gap, guess := d.gap, max(d.guess(0), d.bend())
 	for range searchTries {
-		if sure+1 >= bad {
+		if sure+1 >= bad || sure >= want {
 			break
 		}
 		h := min(max(guess, sure+1), bad-1)
@@ -127,15 +132,27 @@ func (d *duel) search(end int64) int64 {
 	return sure + 1
 }
 
-// begin looks at the present step and is an offset below end up to which fj
-// stays below vi, whatever i does: because f <= s (h a + g a^2/2), as E <= 1,
-// and because the logarithm of f is concave.
-func (d *duel) begin(end int64) int64 {
-	h, g := d.y.h, d.y.g
-	a := (math.Sqrt(float64(h*h)+float64(2*g*(d.vi/d.y.s)))-h)/g*(1-leadMargin) - float64(d.aj)
-	if d.fj = 0; d.aj > 0 {
-		d.look(0)
-		a = max(a, (math.Log(d.vi/d.fj)-2*leadMargin)/d.gj*(1-growthMargin))
+// bend is the offset of the age 1/c of i, from which its growth falls faster
+// than with 1/a: curves of like s change their order there.
+func (d *duel) bend() int64 {
+	if d.standing {
+		return 0
+	}
+	return int64(min(1/d.x.c, float64(ahead/2))) - d.ai
+}
+
+// begin looks at j now and is an offset below end up to which fj stays below vi,
+// whatever i does: because the logarithm of f is concave, log x >= 1 - 1/x, and because
+// f <= s (h a + g a^2/2), as E <= 1.
+func (d *duel) begin(end, want int64) int64 {
+	a := 0.0
+	if d.aj > 0 {
+		d.fj, d.gj = d.y.both(d.aj)
+		a = (1 - d.fj*(1+4*leadMargin)/d.vi) / d.gj * (1 - growthMargin)
+	}
+	if a < float64(want) {
+		h, g := d.y.h, d.y.g
+		a = max(a, (math.Sqrt(float64(h*h)+float64(2*g*(d.vi/d.y.s)))-h)/g*(1-leadMargin)-float64(d.aj))
 	}
 	if a >= float64(end) {
 		return end - 1

@@ -66,7 +66,7 @@ func (t *tournament) settle(level, id, i int) {
 	}
 	w, lead := winnerOf(b.match[i]), b.leadOf(i)
 	if lead <= uint64(t.now-t.base) || lw != winnerOf(l) || rw != winnerOf(r) {
-		w, lead = t.play(winnerOf(l), winnerOf(r))
+		w, lead = t.play(level, i, winnerOf(l), winnerOf(r))
 	}
 	b.set(i, w, min(dueOf(l), dueOf(r)), lead)
 }
