@@ -55,7 +55,7 @@ func TestLeadersStayAheadForTheWholeLead(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		short, total := 0, 0
 		wants := []int64{4, 1000, ahead, ahead, ahead}
-		for round := range 6000 {
+		for round := range 2500 {
 			step := int64(4000)
 			i, j := pair(rng, name, step)
 			at := func(step int64) (vi, vj float64) {
@@ -108,10 +108,10 @@ func TestLeadersStayAheadForTheWholeLead(t *testing.T) {
 func offsets(rng *rand.Rand, lead int64) []int64 {
 	lead = min(lead, 1<<30)
 	var list []int64
-	for h := range min(lead, 400) {
+	for h := range min(lead, 200) {
 		list = append(list, h)
 	}
-	for range 200 {
+	for range 100 {
 		list = append(list, rng.Int64N(lead), int64(math.Pow(float64(lead), rng.Float64())))
 	}
 	for h := lead - 1; h >= 0 && h > lead-50; h-- {

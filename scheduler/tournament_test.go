@@ -29,9 +29,16 @@ func scanned(t *Table, policy string, step int64, count int) []int {
 	for slot := t.After(0); slot >= 0; slot = t.After(slot + 1) {
 		n := t.Node(slot)
 		v := scanValues[policy](&n, n.Age(step))
-		if v > 0 && !t.Hidden(slot) && (policy != "roundrobin" || n.Worth() > 0) {
-			all = append(all, node{v, slot})
+		if !(v > 0) || t.Hidden(slot) || (policy == "roundrobin" && n.Worth() == 0) {
+			continue
 		}
+		if count == 1 && len(all) == 1 {
+			if v > all[0].value {
+				all[0] = node{v, slot}
+			}
+			continue
+		}
+		all = append(all, node{v, slot})
 	}
 	slices.SortStableFunc(all, func(a, b node) int { return cmp.Compare(b.value, a.value) })
 	var picks []int

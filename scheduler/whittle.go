@@ -19,12 +19,6 @@ import "math"
 // decays that differ, the order of many nodes changes.
 var whittlePolicy = PolicySpec{
 	Name: "whittle", Number: 4, Estimator: "fixed", Rewards: true,
-	Check: func(p *Params) error {
-		if p.Decay == 0 {
-			return ErrDecay
-		}
-		return nil
-	},
 	New: func() Policy { return &tournament{rule: curveContest{interestCurve}} },
 }
 

@@ -147,10 +147,3 @@ func TestMaxAgeMakesWaitingCostlyWithoutDecay(t *testing.T) {
 		t.Errorf("index at 9: %g, want about 0", v)
 	}
 }
-
-func TestWhittleNeedsADecay(t *testing.T) {
-	p := DefaultParams()
-	if err := policyNamed(t, "whittle").Check(&p); err != ErrDecay {
-		t.Errorf("got %v", err)
-	}
-}

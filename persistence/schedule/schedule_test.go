@@ -226,7 +226,7 @@ func TestErrorsLeaveTheScheduleUnchanged(t *testing.T) {
 	bad := scheduler.DefaultParams()
 	bad.Rate = math.NaN()
 	long := bytes.Repeat([]byte("x"), MaxName+1)
-	whittle := make1(t, func(c *Config) { c.Policy = "whittle" })
+	lspe := make1(t, func(c *Config) { c.Policy = "lspe" })
 	ch := new(structures.Change)
 	try := func(err error) error { return err }
 	second := func(_ any, err error) error { return err }
@@ -248,7 +248,7 @@ func TestErrorsLeaveTheScheduleUnchanged(t *testing.T) {
 		"rate NaN":              {second(s.Add(ch, []byte("c"), bad, 1)), scheduler.ErrNumber},
 		"zero params":           {second(s.Add(ch, []byte("c"), scheduler.Params{}, 1)), scheduler.ErrCost},
 		"long name":             {second(s.Add(ch, long, scheduler.DefaultParams(), 1)), ErrName},
-		"no decay":              {second(whittle.Add(ch, []byte("a"), scheduler.DefaultParams(), 1)), scheduler.ErrDecay},
+		"no decay":              {second(lspe.Add(ch, []byte("a"), scheduler.DefaultParams(), 1)), scheduler.ErrDecay},
 		"node unknown":          {second(s.Node([]byte("x"), 1)), ErrNoNode},
 		"not created add":       {second(New().Add(ch, []byte("a"), scheduler.DefaultParams(), 1)), ErrNotCreated},
 		"not created next":      {second(New().Next(ch, 1, 1, 1)), ErrNotCreated},
