@@ -145,7 +145,7 @@ func (c *Command) FlagNames() []string {
 var categoryNames = []string{
 	"keyspace", "read", "write", "set", "sortedset", "list", "hash", "string", "bitmap",
 	"hyperloglog", "geo", "stream", "pubsub", "admin", "fast", "slow", "blocking", "dangerous",
-	"connection", "transaction", "scripting", "bloom", "sched",
+	"connection", "transaction", "scripting", "bloom", "sched", "place",
 }
 
 // groupCategories are the ACL categories that follow from a command's group.
@@ -153,7 +153,7 @@ var groupCategories = map[string]string{
 	"generic": "keyspace", "string": "string", "bitmap": "bitmap", "list": "list", "hash": "hash",
 	"set": "set", "sorted-set": "sortedset", "stream": "stream", "geo": "geo",
 	"hyperloglog": "hyperloglog", "transactions": "transaction", "scripting": "scripting",
-	"connection": "connection", "bf": "bloom", "sched": "sched",
+	"connection": "connection", "bf": "bloom", "sched": "sched", "place": "place",
 }
 
 // Categories lists the ACL categories of the command, derived from its flags

@@ -65,6 +65,8 @@ func kindName(k structures.Kind) string {
 		return "MBbloom--" // the name under which RedisBloom registers its type
 	case structures.KindSchedule:
 		return "schedule"
+	case structures.KindPlace:
+		return "PLACE-MAP"
 	}
 	return "unknown"
 }

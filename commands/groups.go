@@ -5,6 +5,6 @@ func All() []Group {
 	return []Group{
 		connectionGroup(), transactionsGroup(), pubsubGroup(), serverGroup(), genericGroup(),
 		stringGroup(), bitmapGroup(), listGroup(), hashGroup(), hyperloglogGroup(), bloomGroup(),
-		schedGroup(),
+		schedGroup(), placeGroup(),
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/persistence/placemap"
 	"github.com/vigildb/vigil/persistence/schedule"
 	"github.com/vigildb/vigil/structures"
 )
@@ -49,6 +50,7 @@ func newRig(t testing.TB, groups ...Group) *rig {
 			structures.KindSchedule: func(head []byte) (structures.Value, error) {
 				return schedule.Decode(head)
 			},
+			structures.KindPlace: func(head []byte) (structures.Value, error) { return placemap.Decode(head) },
 		}})
 	if err != nil {
 		t.Fatal(err)

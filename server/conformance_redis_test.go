@@ -144,7 +144,7 @@ func older(have, want string) bool {
 }
 
 // ownScripts hold commands that Redis does not have.
-var ownScripts = []string{"bf", "sched"}
+var ownScripts = []string{"bf", "place", "sched"}
 
 // TestConformanceRedis runs the scripts against a real Redis, which must agree:
 // a script describes Redis, not only vigil. It does nothing without

@@ -8,6 +8,7 @@ import (
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/persistence/placemap"
 	"github.com/vigildb/vigil/persistence/schedule"
 	"github.com/vigildb/vigil/server/conf"
 	"github.com/vigildb/vigil/structures"
@@ -102,6 +103,7 @@ func decoders(seed uint64) map[structures.Kind]persistence.Decoder {
 		structures.KindSchedule: func(b []byte) (structures.Value, error) {
 			return schedule.Decode(b)
 		},
+		structures.KindPlace: func(b []byte) (structures.Value, error) { return placemap.Decode(b) },
 	}
 }
 

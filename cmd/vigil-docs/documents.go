@@ -34,6 +34,7 @@ var groupTitles = map[string]string{
 	"connection": "Connections", "transactions": "Transactions", "pubsub": "Messages", "server": "Server",
 	"generic": "Keys", "string": "Strings", "bitmap": "Bits", "list": "Lists", "hash": "Hashes",
 	"hyperloglog": "HyperLogLogs", "bf": "Bloom filters", "sched": "Schedules",
+	"place": "Placement maps",
 }
 
 // commandPage lists the commands by group, in the order of the table.
@@ -50,8 +51,8 @@ func commandPage(t *commands.Table) string {
 <!-- Made from the table in package commands: make docs -->
 
 vigil %s has %d commands and %d subcommands of them. It follows Redis %s; "since"
-is the version of Redis, of RedisBloom (group bf) or of vigil (group sched) that
-has the command first. COMMAND DOCS answers the same.
+is the version of Redis, of RedisBloom (group bf) or of vigil (groups sched and
+place) that has the command first. COMMAND DOCS answers the same.
 `, commands.Version, len(t.Top()), subs, commands.RedisVersion)
 	group := ""
 	for _, c := range t.All() {

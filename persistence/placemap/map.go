@@ -14,6 +14,7 @@ type Map struct {
 	version uint64 // changes so far
 	text    int    // bytes of the names of units and domains
 	table   int    // bytes of the strategy's table
+	buffer  [placement.MaxCopies]int
 }
 
 // New makes a map without units; the errors are those of placement.NewMap.
@@ -22,7 +23,7 @@ func New(o placement.Options) (*Map, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Map{state: &State{Map: m}, table: m.Bytes()}, nil
+	return &Map{state: newState(m, 0), table: m.Bytes()}, nil
 }
 
 // Import makes a map of what Export gave: placement.ErrCorrupt for anything
@@ -63,14 +64,26 @@ func (v *Map) Lend() *State {
 	return v.state
 }
 
+// Buffer is room for the slots of an object. It serves one call at a time: that
+// which has the map under its lock.
+func (v *Map) Buffer() []int {
+	return v.buffer[:0]
+}
+
 // adopt takes over a map that was just changed.
 func (v *Map) adopt(m *placement.Map) {
-	v.state, v.lent = &State{Map: m}, false
+	v.lent, v.table, v.text = false, m.Bytes(), 0
 	v.version++
-	v.table, v.text = m.Bytes(), 0
+	alone, domains := 0, map[string]bool{}
 	for _, u := range m.Units() {
 		v.text += len(u.Name) + len(u.Domain)
+		if u.Domain == "" {
+			alone++
+			continue
+		}
+		domains[u.Domain] = true
 	}
+	v.state = newState(m, alone+len(domains))
 }
 
 // Kind is KindPlace.

@@ -15,9 +15,22 @@ const race = "rendezvous"
 type State struct {
 	// Map is to be read, never changed: Hash, Locate, Choices, Name, Units,
 	// PreviewSet and the like.
-	Map *placement.Map
+	Map     *placement.Map
+	Domains int // of the units, each without a domain counting as one
 
-	sampled atomic.Uint64 // bit k-1: the table for k copies is made
+	races, racesCopies bool          // a lookup, or one of copies, looks at all units
+	sampled            atomic.Uint64 // bit k-1: the table for k copies is made
+}
+
+// newState describes a map whose units are in so many domains.
+func newState(m *placement.Map, domains int) *State {
+	s := &State{Map: m, Domains: domains}
+	spec, _ := placement.Lookup(m.Options().Strategy)
+	s.races = spec.Name == race
+	// Equal units in unequal domains are raced too, as their strategy knows no
+	// weights.
+	s.racesCopies = s.races || !spec.Weighted && domains != m.Len()
+	return s
 }
 
 // maxSamplers is for how many numbers of copies a map keeps tables. Callers use
@@ -41,21 +54,33 @@ func (s *State) LocateCopies(hash uint64, k int, dst []int) ([]int, error) {
 // Steps is how many units a lookup of k copies looks at, about. It is 1 for
 // tables, and all of them, again and again, for a race between units.
 func (s *State) Steps(k int) int {
-	n := s.Map.Len()
-	spec, err := placement.Lookup(s.Map.Options().Strategy)
-	if err != nil || spec.Name != race && (k == 1 || spec.Weighted || s.Map.Domains() == n) {
-		return k
+	switch n := s.Map.Len(); {
+	case k > 1 && s.racesCopies:
+		return 2 * (k - 1) * n // copies take two draws each, about
+	case s.races:
+		return n
 	}
-	// Equal units in unequal domains are raced too, as their strategy knows no
-	// weights. Copies take two draws each, about.
-	return n * max(1, 2*(k-1))
+	return k
+}
+
+// Pairs is how many pairs of units may have objects that a change of so many
+// units moves, about: it is what a preview costs.
+func (s *State) Pairs(changed int) int {
+	n := s.Map.Len()
+	switch s.Map.Options().Strategy {
+	case "sieve": // all capacities are relative to the total
+		return n * (n + changed)
+	case "static", "twochoice", "slots":
+		return n + changed
+	}
+	return n * changed
 }
 
 // ForCopies is State for a lookup of k copies: it forgets the tables for other
 // numbers if there are too many.
 func (v *Map) ForCopies(k int) *State {
 	if !v.state.Ready(k) && v.state.samplers() >= maxSamplers {
-		v.state, v.lent = &State{Map: v.state.Map.Clone()}, false
+		v.state, v.lent = newState(v.state.Map.Clone(), v.state.Domains), false
 	}
 	return v.state
 }

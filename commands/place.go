@@ -1,0 +1,206 @@
+package commands
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/persistence/placemap"
+	"github.com/vigildb/vigil/placement"
+	"github.com/vigildb/vigil/structures"
+)
+
+func placeGroup() Group {
+	read := []KeySpec{Key(1, RO|Access)}
+	return Group{Name: "place", Commands: []Command{
+		{Name: "PLACE.CREATE", Arity: -2, Flags: Write | DenyOOM, Keys: []KeySpec{Key(1, OW|Insert)},
+			Syntax: "key [STRATEGY strategy] [SEED seed] [STRETCH factor] [POINTS points] [COPIES copies] [SLOTS slots]",
+			Since:  "0.1.0", Cost: "O(1)", Summary: "Makes a map that decides which of its units an object lives on.", Run: placeCreate},
+		{Name: "PLACE.SET", Arity: -4, Flags: Write | DenyOOM, Keys: []KeySpec{Key(1, RW|Insert)},
+			Syntax: "key unit capacity [DOMAIN domain] [unit capacity ...]", Since: "0.1.0",
+			Cost:    "O(n) for n units, or the size of the strategy's table if it is made anew",
+			Summary: "Adds units to a map, or gives its units other capacities and domains.", Run: placeSet},
+		{Name: "PLACE.DEL", Arity: -3, Flags: Write, Keys: []KeySpec{Key(1, RW|Delete)}, Syntax: "key unit [unit ...]",
+			Since: "0.1.0", Cost: "as PLACE.SET", Summary: "Removes units from a map.", Run: placeDel},
+		{Name: "PLACE.LOCATE", Arity: -3, Flags: ReadOnly | Blocking, Keys: read, Syntax: "key object [object ...] [COPIES copies]",
+			Since: "0.1.0", Cost: "O(1) for each copy of an object, O(n) for n units with strategy rendezvous",
+			Summary: "Answers the units that objects live on.", Run: placeLocate},
+		{Name: "PLACE.UNITS", Arity: 2, Flags: ReadOnly, Keys: read, Syntax: "key", Since: "0.1.0", Cost: "O(n) for n units",
+			Summary: "Lists the units of a map with capacity, domain and expected share of objects.", Run: placeUnits},
+		{Name: "PLACE.INFO", Arity: 2, Flags: ReadOnly | Fast, Keys: read, Syntax: "key", Since: "0.1.0", Cost: "O(1)",
+			Summary: "Describes a map.", Run: placeInfo},
+		{Name: "PLACE.PREVIEW", Arity: -4, Flags: ReadOnly | Blocking, Keys: read,
+			Syntax: "key <SET unit capacity [DOMAIN domain] [unit capacity ...] | DEL unit [unit ...]>", Since: "0.1.0",
+			Cost:    "O(n) for n units and each unit that changes, beside other commands",
+			Summary: "Answers what share of the objects a change of a map would move, and between which units.", Run: placePreview},
+		{Name: "PLACE.EXPORT", Arity: 2, Flags: ReadOnly, Keys: read, Syntax: "key", Since: "0.1.0", Cost: "O(n) for n units",
+			Summary: "Answers a map as bytes, to look up elsewhere or to import.", Run: placeExport},
+		{Name: "PLACE.IMPORT", Arity: -3, Flags: Write | DenyOOM, Keys: []KeySpec{Key(1, OW|Insert)}, Syntax: "key data [REPLACE]",
+			Since: "0.1.0", Cost: "as PLACE.SET", Summary: "Makes a map of what PLACE.EXPORT answered.", Run: placeImport},
+	}}
+}
+
+// viewMap finds a map for reading; a missing one is an error.
+func viewMap(c *Ctx, key []byte) (*placemap.Map, error) {
+	m, ok, err := persistence.View[*placemap.Map](c.Tx, key)
+	if err == nil && !ok {
+		err = ErrNoKey
+	}
+	return m, err
+}
+
+// editMap finds a map for changing; a missing one is an error.
+func editMap(c *Ctx, key []byte) (*placemap.Map, *structures.Change, error) {
+	m, ch, ok, err := persistence.Edit[*placemap.Map](c.Tx, key, nil)
+	if err == nil && !ok {
+		err = ErrNoKey
+	}
+	return m, ch, err
+}
+
+func placeCreate(c *Ctx) error {
+	key := c.Args.Key()
+	o := readPlaceOptions(c)
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	switch _, err := viewMap(c, key); {
+	case err == nil:
+		return ErrBusyKey
+	case err != ErrNoKey:
+		return err
+	}
+	m, err := placemap.New(o)
+	if err != nil {
+		return placeError(err)
+	}
+	storeMap(c, key, m, "place.create", persistence.NoExpiry)
+	return nil
+}
+
+// storeMap puts a whole map under a key and answers OK.
+func storeMap(c *Ctx, key []byte, m *placemap.Map, event string, e persistence.Expiry) {
+	noteNew(c, key)
+	persistence.Replace(c.Tx, key, m, e)
+	c.Notify(EventModule, event, key)
+	c.Reply.OK()
+}
+
+// readPlaceOptions reads the options of PLACE.CREATE. Without SEED the seed is
+// drawn: two maps shall not place alike.
+func readPlaceOptions(c *Ctx) placement.Options {
+	a, o, seeded := &c.Args, placement.Options{}, false
+	for a.More() {
+		switch a.Word() {
+		case "STRATEGY":
+			o.Strategy = readStrategy(a)
+		case "SEED":
+			var ok bool
+			if o.Seed, ok = ParseUint(a.Bytes()); !ok {
+				a.Fail(ErrNotInteger)
+			}
+			seeded = true
+		case "STRETCH":
+			o.Stretch = a.Float()
+			if !(o.Stretch >= 1.0/(1<<16) && o.Stretch <= placement.MaxStretch) {
+				a.Fail(ErrPlaceStretch)
+			}
+		case "POINTS":
+			o.Points = int(a.IntIn(1, placement.MaxPoints, ErrPlacePoints))
+		case "COPIES":
+			o.Copies = readCopies(a)
+		case "SLOTS":
+			o.Slots = int(a.IntIn(1, placement.MaxSlots, ErrPlaceSlots))
+		default:
+			a.Syntax()
+		}
+	}
+	if !seeded {
+		o.Seed = uint64(c.Host.Random(math.MaxInt32))<<31 | uint64(c.Host.Random(math.MaxInt32))
+	}
+	return o
+}
+
+// readStrategy reads a name in any case.
+func readStrategy(a *Args) string {
+	name := a.String()
+	for _, s := range placement.Strategies() {
+		if strings.EqualFold(s.Name, name) {
+			return s.Name
+		}
+	}
+	a.Fail(ErrPlaceStrategy(name))
+	return ""
+}
+
+func readCopies(a *Args) int { return int(a.IntIn(1, placement.MaxCopies, ErrPlaceCopyCount)) }
+
+func placeInfo(c *Ctx) error {
+	key := c.Args.Key()
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	v, err := viewMap(c, key)
+	if err != nil {
+		return err
+	}
+	s := v.State()
+	o := s.Map.Options()
+	c.Reply.Map(11)
+	c.Reply.BulkString("strategy")
+	c.Reply.BulkString(o.Strategy)
+	c.Reply.BulkString("seed") // a string, as it may pass what an integer holds
+	c.Reply.BulkString(strconv.FormatUint(o.Seed, 10))
+	c.Reply.BulkString("stretch")
+	c.Reply.Double(o.Stretch)
+	for _, field := range []struct {
+		name  string
+		value int
+	}{
+		{"points", o.Points}, {"slots", o.Slots}, {"copies", o.Copies}, {"units", s.Map.Len()}, {"domains", s.Domains},
+		{"version", int(v.Version())}, {"hash", placement.HashVersion}, {"bytes", v.Size()},
+	} {
+		c.Reply.BulkString(field.name)
+		c.Reply.Int(int64(field.value))
+	}
+	return nil
+}
+
+func placeExport(c *Ctx) error {
+	key := c.Args.Key()
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	m, err := viewMap(c, key)
+	if err != nil {
+		return err
+	}
+	c.Reply.Bulk(m.Export(nil))
+	return nil
+}
+
+// placeImport replaces with REPLACE only, as RESTORE does, and only a map. The
+// key keeps its expiry: what it stands for is the same.
+func placeImport(c *Ctx) error {
+	key, data := c.Args.Key(), c.Args.Bytes()
+	replace := c.Args.More() && c.Args.Is("REPLACE")
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	old, err := viewMap(c, key)
+	switch {
+	case err == nil && !replace:
+		return ErrBusyKey
+	case err == ErrNoKey:
+		old = nil
+	case err != nil:
+		return err
+	}
+	m, err := placemap.Import(data, old)
+	if err != nil {
+		return placeError(err)
+	}
+	storeMap(c, key, m, "place.import", persistence.KeepExpiry)
+	return nil
+}

@@ -1,0 +1,137 @@
+package commands
+
+import (
+	"context"
+
+	"github.com/vigildb/vigil/persistence/placemap"
+	"github.com/vigildb/vigil/placement"
+)
+
+// What takes long is done off the locks, on a state that the map lends.
+const (
+	// quickTable is the size of tables that are copied or made in about a
+	// millisecond.
+	quickTable = 256 << 10
+	// quickSteps is how many units a call may look at under the locks: some
+	// milliseconds of a race.
+	quickSteps = 1 << 20
+	// maxTableMulti and maxStepsMulti keep a transaction below some tenths of a
+	// second.
+	maxTableMulti = 4 << 20
+	maxStepsMulti = 1 << 26
+)
+
+// readObjects reads objects, and COPIES, which is an option if it is the last
+// word but one and an object stands before it. So a caller whose objects may
+// have any name ends with COPIES. 0: not given.
+func readObjects(a *Args) (objects [][]byte, copies int) {
+	n := a.Left()
+	if n < 3 {
+		return a.Rest(), 0
+	}
+	if objects = a.AllBut(2); a.Is("COPIES") {
+		return objects, readCopies(a)
+	}
+	a.Skip(2 - n)
+	return a.Rest(), 0
+}
+
+func placeLocate(c *Ctx) error {
+	key := c.Args.Key()
+	objects, copies := readObjects(&c.Args)
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	v, err := viewMap(c, key)
+	if err != nil {
+		return err
+	}
+	m := v.State().Map
+	if copies == 0 {
+		copies = m.Options().Copies
+	}
+	if m.Len() == 0 {
+		return ErrPlaceEmpty
+	}
+	s := v.ForCopies(copies)
+	steps := s.Steps(copies) * len(objects)
+	if steps > quickSteps || !s.Ready(copies) && m.Bytes() > quickTable {
+		return locateSlowly(c, v, objects, copies, steps)
+	}
+	return locateNow(c, s, objects, copies, v.Buffer())
+}
+
+// locateNow looks up under the locks and allocates nothing.
+func locateNow(c *Ctx, s *placemap.State, objects [][]byte, copies int, buf []int) error {
+	if err := checkCopies(s, copies, buf); err != nil {
+		return err
+	}
+	c.Reply.Array(len(objects))
+	for _, object := range objects {
+		slots, _ := places(s, s.Map.Hash(object), copies, buf)
+		replyPlaces(&c.Reply, s.Map, slots)
+	}
+	return nil
+}
+
+// checkCopies makes the table for copies, or tells why there can be none.
+func checkCopies(s *placemap.State, copies int, buf []int) error {
+	_, err := places(s, 0, copies, buf)
+	return placeError(err)
+}
+
+// places appends the units of an object: its copies, or the units that it may
+// be on.
+func places(s *placemap.State, hash uint64, copies int, dst []int) ([]int, error) {
+	if copies > 1 {
+		return s.LocateCopies(hash, copies, dst)
+	}
+	return s.Map.Choices(hash, dst), nil
+}
+
+// replyPlaces answers a name, or an array of names if there are several.
+func replyPlaces(r *Reply, m *placement.Map, slots []int) {
+	if len(slots) > 1 {
+		r.Array(len(slots))
+	}
+	for _, slot := range slots {
+		r.BulkString(m.Name(slot))
+	}
+}
+
+// locateSlowly looks up off the locks.
+func locateSlowly(c *Ctx, v *placemap.Map, objects [][]byte, copies, steps int) error {
+	switch {
+	case c.InMulti && steps > maxStepsMulti:
+		return ErrPlaceStepsMulti
+	case c.InMulti && v.State().Map.Bytes() > maxTableMulti:
+		return ErrPlaceTableMulti
+	}
+	if err := c.MayCompute(); err != nil {
+		return err
+	}
+	s := v.Lend()
+	hashes := make([]uint64, len(objects))
+	for i, object := range objects {
+		hashes[i] = s.Map.Hash(object)
+	}
+	return c.Compute(func(ctx context.Context) (func(*Reply), error) {
+		if err := checkCopies(s, copies, nil); err != nil {
+			return nil, err
+		}
+		var slots []int
+		for _, hash := range hashes {
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			slots, _ = places(s, hash, copies, slots)
+		}
+		return func(r *Reply) {
+			width := len(slots) / len(hashes)
+			r.Array(len(hashes))
+			for ; len(slots) > 0; slots = slots[width:] {
+				replyPlaces(r, s.Map, slots[:width])
+			}
+		}, nil
+	})
+}

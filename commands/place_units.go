@@ -1,0 +1,97 @@
+package commands
+
+import (
+	"github.com/vigildb/vigil/placement"
+)
+
+// readUnits reads units up to the end of the call. The word DOMAIN behind a
+// capacity is always the option: a unit of that name stands first, or behind a
+// unit with a domain.
+func readUnits(a *Args) []placement.Unit {
+	units := make([]placement.Unit, 0, a.Left()/2)
+	for first := true; first || a.More(); first = false {
+		u := placement.Unit{Name: a.String(), Capacity: readCapacity(a)}
+		if a.Is("DOMAIN") {
+			if u.Domain = a.String(); u.Domain == "" {
+				a.Fail(ErrPlaceName)
+			}
+		}
+		units = append(units, u)
+	}
+	return units
+}
+
+func readCapacity(a *Args) float64 {
+	b := a.Bytes()
+	v, ok := ParseFloat(b)
+	if !ok || !(v >= placement.MinDecimal && v <= placement.MaxDecimal) {
+		a.Fail(ErrPlaceCapacity) // a missing argument has failed before
+	}
+	return v
+}
+
+// readUnitNames reads names up to the end of the call.
+func readUnitNames(a *Args) []string {
+	names := make([]string, 0, a.Left())
+	for first := true; first || a.More(); first = false {
+		names = append(names, a.String())
+	}
+	return names
+}
+
+func placeSet(c *Ctx) error {
+	key, units := c.Args.Key(), readUnits(&c.Args)
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	m, ch, err := editMap(c, key)
+	if err != nil {
+		return err
+	}
+	added, err := m.Set(ch, units)
+	if err != nil {
+		return placeError(err)
+	}
+	c.Notify(EventModule, "place.set", key)
+	c.Reply.Int(int64(added))
+	return nil
+}
+
+func placeDel(c *Ctx) error {
+	key, names := c.Args.Key(), readUnitNames(&c.Args)
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	m, ch, err := editMap(c, key)
+	if err != nil {
+		return err
+	}
+	if err := m.Remove(ch, names); err != nil {
+		return placeError(err)
+	}
+	c.Notify(EventModule, "place.del", key)
+	c.Reply.Int(int64(len(names)))
+	return nil
+}
+
+func placeUnits(c *Ctx) error {
+	key := c.Args.Key()
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	m, err := viewMap(c, key)
+	if err != nil {
+		return err
+	}
+	units := m.State().Map.Units()
+	c.Reply.Array(len(units))
+	for i := range units {
+		u := &units[i]
+		c.Reply.Array(4)
+		c.Reply.BulkString(u.Name)
+		c.Reply.Double(u.Capacity)
+		c.Reply.BulkString(u.Domain)
+		c.Reply.Double(u.Share)
+	}
+	return nil
+}
