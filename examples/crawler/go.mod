@@ -5,7 +5,7 @@ go 1.26.0
 require (
 	github.com/mmcdole/gofeed v1.4.2
 	github.com/redis/go-redis/v9 v9.23.0
-	github.com/vigildb/vigil v0.0.0-00010101000000-000000000000
+	github.com/vigildb/vigil v0.0.0
 )
 
 require (
