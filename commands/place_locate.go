@@ -9,9 +9,10 @@ import (
 
 // What takes long is done off the locks, on a state that the map lends.
 const (
-	// quickTable is the size of tables that are copied or made in about a
-	// millisecond.
-	quickTable = 256 << 10
+	// quickTable is the size of maps whose table for copies is made under the
+	// locks, by the first LOCATE after a change: up to 20 ms. It is not less, as a
+	// LOCATE had better not wait for a worker that simulates for minutes.
+	quickTable = 2 << 20
 	// quickSteps is how many units a call may look at under the locks: some
 	// milliseconds of a race.
 	quickSteps = 1 << 20

@@ -12,6 +12,7 @@ import (
 // bounded: about a second.
 const (
 	quickPairs    = 1 << 14
+	quickPreview  = 256 << 10 // bytes of a table that is copied and compared in a millisecond
 	maxPairs      = 1 << 20
 	maxPairsMulti = 1 << 16
 )
@@ -55,7 +56,7 @@ func placePreview(c *Ctx) error {
 	s := v.State()
 	pairs := s.Pairs(len(change.set) + len(change.remove))
 	switch {
-	case pairs <= quickPairs && s.Map.Bytes() <= quickTable:
+	case pairs <= quickPairs && s.Map.Bytes() <= quickPreview:
 		p, err := change.preview(s.Map)
 		if err == nil {
 			replyPreview(&c.Reply, &p)

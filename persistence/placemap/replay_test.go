@@ -107,11 +107,11 @@ func TestReplayAndEncodingGiveTheSameMap(t *testing.T) {
 		// stored starts anew from bytes every now and then, and goes on from
 		// there, as after a restart in the middle of the journal.
 		stored, step := made(t, spec.Name), 0
-		play(v, ch, rng, 300, func() {
+		play(v, ch, rng, 120, func() {
 			replay(t, replayed, ch.Encoded())
 			replay(t, stored, ch.Encoded())
 			ch.Reset(1 << 20)
-			if step++; step%17 != 0 {
+			if step++; step%15 != 0 {
 				return
 			}
 			stored = decoded(t, stored)
