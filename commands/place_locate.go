@@ -37,6 +37,14 @@ func readObjects(a *Args) (objects [][]byte, copies int) {
 	return a.Rest(), 0
 }
 
+// placeLocate answers an array with an entry for each object:
+//
+//	one copy, which is the default       the name of its unit
+//	several copies                       an array of names, different units in different domains
+//	one copy, and strategy twochoice     an array of two names, perhaps the same one
+//
+// COPIES says how many, or else what PLACE.CREATE was told. With twochoice an object goes
+// to the unit with less load, which the caller knows, and is looked for on both.
 func placeLocate(c *Ctx) error {
 	key := c.Args.Key()
 	objects, copies := readObjects(&c.Args)
