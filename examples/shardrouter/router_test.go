@@ -308,6 +308,43 @@ func TestMapsWithUnknownServersAreRefused(t *testing.T) {
 	}
 }
 
+// A map may be a key of a server: all routers fetch the same one, and the server
+// answers for clients that have no router.
+func TestServerAndRouterLocateAlike(t *testing.T) {
+	f := start(t, "a", "b")
+	c, ctx := f.clients["a"], t.Context()
+	for _, args := range [][]any{
+		{"PLACE.CREATE", "shards", "SEED", 7},
+		{"PLACE.SET", "shards", "a", 1, "b", 2.5, "c", 4},
+		{"PLACE.DEL", "shards", "c"},
+	} {
+		if err := c.Do(ctx, args...).Err(); err != nil {
+			t.Fatal(args, err)
+		}
+	}
+	exported, err := c.Do(ctx, "PLACE.EXPORT", "shards").Text()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := placement.Decode([]byte(exported))
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := []any{"PLACE.LOCATE", "shards"}
+	for i := range 1000 {
+		call = append(call, loadedKey(i))
+	}
+	units, err := c.Do(ctx, call...).StringSlice()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, unit := range units {
+		if want := unitOf(m, loadedKey(i)); unit != want {
+			t.Fatalf("%s: the server says %s, the router %s", loadedKey(i), unit, want)
+		}
+	}
+}
+
 func TestStoryEndsWell(t *testing.T) {
 	var out strings.Builder
 	if err := run(t.Context(), &out, 500); err != nil {
