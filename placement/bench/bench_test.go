@@ -180,7 +180,7 @@ func TestSamplesTakeTheirOwnNoiseOff(t *testing.T) {
 	for i := range places {
 		places[i] = int32(next() % 50)
 	}
-	if f := layoutOf(places, equalWeights(50)); f.value > 4*f.err {
+	if f := layoutOf(places, equalWeights(50)); f.value != 0 || f.err > 0.02 {
 		t.Errorf("level places: CV %v, error %v", f.value, f.err)
 	}
 	for i := range places {

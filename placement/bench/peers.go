@@ -33,7 +33,7 @@ func peers() []candidate {
 		{name: "anchor", origin: "wdamron/go-anchorhash", build: anchorTable},
 		{name: "rendezvous", origin: "dgryski/go-rendezvous", build: rendezvousTable},
 		{name: "maglev", origin: "dgryski/go-maglev", build: maglevTable},
-		{name: "ring, 160 points", origin: "serialx/hashring", weighted: true, most: 1000, build: hashringTable},
+		{name: "ring, 160 points", origin: "serialx/hashring", weighted: true, build: hashringTable},
 		{name: "ring, 20 points", origin: "stathat.com/c/consistent", most: 1000, build: stathatTable},
 		{name: "bounded ring", origin: "buraksezer/consistent", most: 1000, build: boundedTable},
 	}

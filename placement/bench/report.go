@@ -62,8 +62,8 @@ func layout(f figure) string {
 	switch {
 	case f.err == 0 && f.value < 1e-6:
 		return "0"
-	case f.value < 3*f.err:
-		return "< " + strconv.FormatFloat(3*f.err, 'g', 1, 64)
+	case f.value == 0:
+		return "< " + strconv.FormatFloat(f.err, 'g', 1, 64)
 	}
 	return strconv.FormatFloat(f.value, 'f', 4, 64)
 }

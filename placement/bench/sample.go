@@ -55,8 +55,9 @@ func (t *table) places(count int) []int32 {
 }
 
 // layoutOf estimates the coefficient of variation of share over capacity. Each
-// count has the variance of a binomial, which is taken off. The error is that
-// of a chi-square with n-1 degrees of freedom.
+// count has the variance of a binomial, which is taken off; the rest has the
+// error of a chi-square with n-1 degrees of freedom. A variance below three such
+// errors is answered as 0, with the CV of that bound as the error.
 func layoutOf(places []int32, weights []int) figure {
 	counts := make([]float64, len(weights))
 	for _, u := range places {
@@ -74,10 +75,12 @@ func layoutOf(places []int32, weights []int) figure {
 		noise += (1 - float64(w)/float64(sum)) / expected
 	}
 	n := float64(len(weights))
-	variance := max(0, (squares-noise)/n)
+	variance := (squares - noise) / n
 	spread := noise / n * math.Sqrt(2/max(1, n-1)) // standard error of the variance
-	cv := math.Sqrt(variance)
-	return figure{value: cv, err: min(spread/max(2*cv, 1e-12), math.Sqrt(2*spread))}
+	if variance < 3*spread {
+		return figure{err: math.Sqrt(3 * spread)}
+	}
+	return figure{value: math.Sqrt(variance), err: spread / (2 * math.Sqrt(variance))}
 }
 
 // movedOver estimates the moved share over the optimum.
