@@ -19,7 +19,7 @@ const (
 	feeds   = 40
 	workers = 4
 	ticks   = 500 // steps with new items
-	settled = 100  // steps after which waiting counts: rates are roughly known
+	settled = 100 // steps after which waiting counts: rates are roughly known
 )
 
 // crash ends the goroutine of a worker in the middle of what it does, as kill
