@@ -47,16 +47,16 @@ func measure(c candidate, weights []int, e effort) (row, error) {
 		return r, fmt.Errorf("%s %s: %w", c.name, c.origin, err)
 	}
 	r.bytes = max(0, heap()-before)
-	keys := make([]key, 1<<14)
+	keys := make([]key, 1<<16) // too many for a branch predictor to learn
 	for i := range keys {
 		keys[i] = keyOf(placement.Mix(uint64(i)) >> 20)
 	}
 	r.byHash = math.NaN()
 	if t.byHash != nil {
-		r.byHash = e.time(func(count int) { lookHashes(t.byHash, count) })
+		r.byHash = e.time(func(from, count int) { lookHashes(t.byHash, from, count) })
 	}
-	r.byKey = e.time(func(count int) { lookKeys(t.byKey, keys, count) })
-	r.allocations = allocations(func() { lookKeys(t.byKey, keys, 1000) }) / 1000
+	r.byKey = e.time(func(from, count int) { lookKeys(t.byKey, keys, from, count) })
+	r.allocations = allocations(func() { lookKeys(t.byKey, keys, 0, 1000) }) / 1000
 	if t.strategy != nil {
 		r.bytes = t.strategy.Bytes()
 		return r, r.exact(t.strategy, weights)
@@ -81,30 +81,32 @@ func allocations(f func()) float64 {
 	return float64(after.Mallocs - before.Mallocs)
 }
 
-// lookHashes and lookKeys look up; the sum keeps the compiler from dropping it.
-func lookHashes(locate func(uint64) int, count int) int {
-	sum := 0
-	x := uint64(seed)
-	for range count {
-		x += 0x9E3779B97F4A7C15
-		sum += locate(placement.Mix(x))
-	}
-	return sum
-}
-
-func lookKeys(locate func(*key) int, keys []key, count int) int {
+// lookHashes and lookKeys look up count objects from a number on; the sum keeps
+// the compiler from dropping it.
+func lookHashes(locate func(uint64) int, from, count int) int {
 	sum := 0
 	for i := range count {
-		sum += locate(&keys[i&(len(keys)-1)])
+		sum += locate(placement.Mix(uint64(from + i)))
 	}
 	return sum
 }
 
-// time answers nanoseconds a lookup: those of the fastest round.
-func (e effort) time(look func(count int)) float64 {
+func lookKeys(locate func(*key) int, keys []key, from, count int) int {
+	sum := 0
+	for i := range count {
+		sum += locate(&keys[(from+i)&(len(keys)-1)])
+	}
+	return sum
+}
+
+// time answers nanoseconds a lookup: those of the fastest round. Each round has
+// other objects: of the same ones the processor would learn the branches.
+func (e effort) time(look func(from, count int)) float64 {
+	from := 0
 	clock := func(count int) time.Duration {
 		start := time.Now()
-		look(count)
+		look(from, count)
+		from += count
 		return time.Since(start)
 	}
 	count := 64
