@@ -224,6 +224,28 @@ func TestWhittleEarnsTheOptimaOfTableI(t *testing.T) {
 	}
 }
 
+// The rows of Table I beside the optimum. Round robin visits equal nodes in
+// turn; "random" probes a node drawn uniformly.
+func TestOtherRowsOfTableI(t *testing.T) {
+	for _, c := range []struct {
+		row     string
+		policy  string
+		explore float64
+		weights []float64
+		want    float64
+		tol     float64
+	}{
+		{"round robin", "roundrobin", 0, nil, 471.3825, 1e-6},
+		{"round robin, weighted", "roundrobin", 0, []float64{1, 0.7, 0.4, 0.3}, 262.31425, 1e-6},
+		{"random", "memoryless", 1, nil, 398.8811, 0.01},
+		{"random, weighted", "memoryless", 1, []float64{1, 0.7, 0.4, 0.3}, 221.70163, 0.01},
+	} {
+		out := play(t, Trial{Policy: policy(t, c.policy), Estimator: estimator(t, "fixed"), Model: Interest,
+			Told: tableI(c.weights...), Explore: c.explore, Items: Mean, Seed: 3, Warm: 400, Steps: 40000})
+		within(t, c.row, out.Value, c.want, c.tol)
+	}
+}
+
 func TestInterestFoundHasItsMeanAndVariance(t *testing.T) {
 	draws := rand.New(rand.NewPCG(9, 1))
 	for _, p := range []scheduler.Params{
