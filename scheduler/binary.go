@@ -45,6 +45,7 @@ type binary struct{}
 const shape = 0.5
 
 func (binary) Refresh(n *Node) {
+	n.Born = 0
 	// A rate of zero stops a node, and any other starts it again.
 	if n.Probes > 0 && n.Rate != 0 && n.Estimate > 0 {
 		return

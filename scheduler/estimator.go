@@ -11,7 +11,8 @@ import (
 // function of the platform is used, and no product is fused into a sum.
 type Estimator interface {
 	// Refresh sets the estimate from parameters and counters: of a new node,
-	// or after its parameters changed.
+	// or after its parameters changed. It sets Born to 0 if the estimator does
+	// not ask for it, so that no table has to store it.
 	Refresh(n *Node)
 	// Observe takes in a probe in the given step that found items, gap steps
 	// after the one before. It is called before n.Last changes.
@@ -68,11 +69,14 @@ func EstimatorNumbered(number byte) (EstimatorSpec, error) {
 // fixed believes the rate that the user gave, 1 if none.
 type fixed struct{}
 
-func (fixed) Refresh(n *Node) {
-	n.Estimate = n.Rate
+func (fixed) Refresh(n *Node) { n.Estimate, n.Born = told(n), 0 }
+
+// told is the rate that the user gave, 1 if none.
+func told(n *Node) float64 {
 	if n.Rate == Unknown {
-		n.Estimate = 1
+		return 1
 	}
+	return n.Rate
 }
 
 func (fixed) Observe(*Node, float64, int64, int64) {}
@@ -83,7 +87,7 @@ type paper struct{}
 
 func (paper) Refresh(n *Node) {
 	if n.Probes == 0 {
-		fixed{}.Refresh(n)
+		n.Estimate = told(n)
 	}
 }
 
@@ -107,7 +111,7 @@ func prior(n *Node) float64 {
 // exp(-max(estimate gap, items)/K), so that about the last K items count.
 type window struct{ k float64 }
 
-func (window) Refresh(n *Node) { n.Estimate = prior(n) }
+func (window) Refresh(n *Node) { n.Estimate, n.Born = prior(n), 0 }
 
 func (w window) Observe(n *Node, items float64, gap, _ int64) {
 	keep := decay(max(n.Estimate*float64(gap), items) / w.k)
@@ -139,7 +143,7 @@ const changeAlarm = 6
 // rate goes up and down by a factor of three in 400 items.
 const memory = 32
 
-func (change) Refresh(n *Node) { n.Estimate = prior(n) }
+func (change) Refresh(n *Node) { n.Estimate, n.Born = prior(n), 0 }
 
 func (change) Observe(n *Node, items float64, gap, _ int64) {
 	if n.Count > 0 {

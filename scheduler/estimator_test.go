@@ -90,3 +90,16 @@ func TestDecayIsTheExponential(t *testing.T) {
 	}
 	near(t, "exp(-1e300)", decay(1e300), 0, 0)
 }
+
+func TestOnlyPaperAsksWhenANodeWasBorn(t *testing.T) {
+	for _, spec := range Estimators() {
+		n := NewNode(DefaultParams(), 7)
+		spec.New(DefaultWindow).Refresh(&n)
+		if asks := n.Born == 7; asks != (spec.Name == "paper") {
+			t.Errorf("%s: born in step %d", spec.Name, n.Born)
+		}
+		if n.Last != 7 {
+			t.Errorf("%s: age counts from step %d, want 7", spec.Name, n.Last)
+		}
+	}
+}

@@ -90,10 +90,11 @@ func CheckNumber(v float64) error {
 // is a copy; a [Table] keeps the original.
 type Node struct {
 	Params
-	// Born is the step in which the node was added. Age counts from there.
+	// Born is the step in which the node was added; 0 if the estimator does
+	// not ask.
 	Born int64
-	// Last is the step of the last probe that was completed, Born before the
-	// first one.
+	// Last is the step of the last probe that was completed; before the first
+	// one the step in which the node was added. Age counts from there.
 	Last int64
 	// Probes counts completed probes, Items sums what they found.
 	Probes int64
