@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -338,6 +339,21 @@ func TestParseReadsAtomRSSAndJSON(t *testing.T) {
 		if items, err := parse([]byte(body)); err == nil {
 			t.Errorf("%q: %v, want an error", body, items)
 		}
+	}
+}
+
+func TestParseRefusesBasesInsideEachOther(t *testing.T) {
+	body := `<rss version="2.0" xml:base="http://a/"><channel>` + strings.Repeat(`<a xml:base="b/">`, 100_000)
+	if items, err := parse([]byte(body)); err == nil {
+		t.Errorf("%d items, want an error", len(items))
+	}
+	entry := `<entry xml:base="http://a/"><id>%d</id></entry>`
+	body = `<feed xmlns="http://www.w3.org/2005/Atom">`
+	for i := range 1000 {
+		body += fmt.Sprintf(entry, i)
+	}
+	if items, err := parse([]byte(body + "</feed>")); err != nil || len(items) != 1000 {
+		t.Errorf("one base an entry: %d items, %v; want 1000", len(items), err)
 	}
 }
 

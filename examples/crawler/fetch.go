@@ -96,9 +96,17 @@ func (c *Crawler) read(resp *http.Response) (answer, error) {
 // errNoFeed is returned for bytes in which the parser lost its way.
 var errNoFeed = errors.New("not a feed")
 
+// maxBases bounds what the parser keeps of base addresses, in bytes. It joins that
+// of an element to those around it: a megabyte of elements inside each other, each
+// with an xml:base, would take gigabytes. Feeds have one an entry at most.
+const maxBases = 1 << 28
+
 // parse reads Atom, RSS or JSON Feed. Items are told apart by their id, or their
 // link, or their title; of those alike the first is taken.
 func parse(body []byte) (items []Item, err error) {
+	if bytes.Count(body, []byte("xml:base"))*len(body) > maxBases {
+		return nil, errNoFeed
+	}
 	defer func() {
 		// Bytes from anywhere go through a parser that is not ours: a panic in it
 		// must cost one feed, not the worker.
