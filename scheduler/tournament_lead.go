@@ -53,7 +53,12 @@ func curveLead(i, j *contender, ai, aj int64, vi, vj float64) int64 {
 			return end
 		}
 	}
-	return r.search(end, max(1, i.want))
+	want := max(1, i.want)
+	sure, exact := r.early(end, want, vj)
+	if exact || sure >= want {
+		return max(0, sure) + 1
+	}
+	return r.search(end, want, sure)
 }
 
 // growthMargin is the relative distance of two growths that rounding cannot
@@ -101,8 +106,9 @@ const searchTries = 3
 
 // search is the longest lead up to end that a few values certify, or one of at
 // least want.
-func (d *duel) search(end, want int64) int64 {
-	sure, bad := d.begin(end, want), end // bad: first offset not known to be safe
+func (d *duel) search(end, want, sure int64) int64 {
+	bad := end
+	sure = max(sure, d.begin(end, want)) // bad: first offset not known to be safe
 	if sure >= want || d.aj == 0 {
 		return sure + 1
 	}

@@ -13,6 +13,9 @@ func pair(rng *rand.Rand, name string, step int64) (x, y contender) {
 	draw := func(slot int) contender {
 		c := contender{slot: slot, last: step - int64(math.Pow(10, rng.Float64()*3.5)) + 1, scale: size(3)}
 		decay := size(2.5) / 10
+		if rng.IntN(3) == 0 {
+			decay = size(1.5) * 1e-5 // c a is small for long
+		}
 		switch name {
 		case "freshness":
 			c.curve = freshCurve(c.scale, decay)
