@@ -55,6 +55,7 @@ func TestPlaceErrorsHaveWords(t *testing.T) {
 		"PLACE.SET m a 1 DOMAIN " + long, "PLACE.SET m a 1 b 1e15", "PLACE.SET m a 1e15 b 1e-9", "PLACE.DEL j a b", "PLACE.DEL j c",
 		"PLACE.SET j c 2", "PLACE.LOCATE j x COPIES 3", "PLACE.PREVIEW j SET c 2", "PLACE.PREVIEW j DEL a b",
 		"PLACE.IMPORT k nonsense", "PLACE.CREATE k STRETCH 1e-300", "PLACE.CREATE k SLOTS 9223372036854775807", many,
+		"PLACE.CREATE k STRATEGY share STRETCH 64 POINTS 4096",
 	} {
 		if got := r.call(strings.Fields(call)...); got[0] != '-' || got == "-"+string(ErrInternal)+"\r\n" {
 			t.Errorf("%.60s: got %.100q, want an error in words", call, got)
@@ -204,10 +205,10 @@ func TestLongPreviewsAreRefusedInTransactions(t *testing.T) {
 	r := placeRig(t)
 	r.call("PLACE.CREATE", "sieve", "SEED", "1", "STRATEGY", "sieve")
 	r.call("PLACE.CREATE", "race", "SEED", "1", "STRATEGY", "rendezvous")
-	r.call("PLACE.CREATE", "ring", "SEED", "1", "STRATEGY", "nearest", "POINTS", "4096")
+	r.call("PLACE.CREATE", "ring", "SEED", "1", "STRATEGY", "nearest", "POINTS", "1100")
 	setUnits(r, "sieve", 1100, false)
 	setUnits(r, "race", 1100, false)
-	setUnits(r, "ring", 100, false)
+	setUnits(r, "ring", 200, false)
 	wrong := func(err WireError) string { return "-" + string(err) + "\r\n" }
 	r.want(wrong(ErrPlacePairs), "PLACE.PREVIEW", "sieve", "DEL", "unit-0000")
 	r.ctx.InMulti = true

@@ -111,10 +111,11 @@ func (n *nearest) Apply(changes []Change) error {
 }
 
 // count answers the points of all units, and whether there may be so many.
-// Units with MaxPoints each on average are enough for any use, and keep a
-// short payload from asking for a big table.
+// A unit may have 512 on average, three times the default, so that capacities
+// may grow; a map of any size 2^17, which is below 4 MiB. So an encoded map of
+// few bytes cannot ask for a big table.
 func (n *nearest) count(r *roster, ref Capacity) (int, bool) {
-	total, limit := 0, min(maxRing, MaxPoints*len(r.units))
+	total, limit := 0, min(maxRing, 1<<17+len(r.units)<<9)
 	for _, c := range r.caps {
 		if total += n.pointsOf(c, ref); total > limit {
 			return 0, false

@@ -12,8 +12,9 @@ type Options struct {
 	Levels   int     // sieve: rounds before the fall-back unit, 0: the strategy's own
 }
 
-// Limits of the options. Tables made from options alone stay below 8 MiB, so
-// that a few bytes of a foreign payload cannot ask for more.
+// Limits of the options. Tables made from options alone stay below 8 MiB, and
+// what each unit may add is bounded (see shareFits and nearest.count), so that a
+// few bytes of a foreign payload cannot ask for more.
 const (
 	MaxStretch = 1 << 6
 	MaxPoints  = 1 << 12
@@ -26,7 +27,8 @@ const (
 const stretchUnit = 1 << 16
 
 // Check completes options and says what is wrong with them: ErrStrategy for
-// an unknown name, ErrOption for a value out of its range.
+// an unknown name, ErrOption for a value out of its range or for a table that
+// would be too large with one unit already.
 func (o Options) Check() (Options, error) {
 	if o.Strategy == "" {
 		o.Strategy = DefaultStrategy
@@ -46,6 +48,9 @@ func (o Options) Check() (Options, error) {
 		return o, ErrOption
 	}
 	o.Stretch = float64(uint64(o.Stretch*stretchUnit)) / stretchUnit
+	if o.Strategy == "share" && !shareFits(1, max(o.Points, 1), uint64(o.Stretch*stretchUnit)) {
+		return o, ErrOption
+	}
 	if o.Copies == 0 {
 		o.Copies = 1
 	}

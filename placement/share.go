@@ -54,9 +54,9 @@ type arc struct {
 }
 
 const (
-	arcBits      = 20          // at most 2^20 arcs
+	arcBits      = 20          // at most 2^20 arcs: numbers in a frame have so many bits
 	shareTries   = 8           // hashes of an object before all units are asked
-	shareMembers = 1 << 25     // limit of the members of all frames
+	maxMembers   = 1 << 23     // of all frames, about; see shareFits
 	shareOuter   = pi4         // stream of the outer hashes
 	shareInner   = pi7         // stream of the inner choice
 	stretchBit   = 136278      // 3 ln 2 in units of 2^-16
@@ -177,14 +177,24 @@ func (s *share) Apply(changes []Change) error {
 		*s = share{opts: s.opts, roster: next}
 		return nil
 	}
-	circles := s.stretch(n)/stretchUnit + 1
-	arcs := uint64(n*s.opts.Points) + circles
-	if arcs > 1<<arcBits || arcs*2*circles > shareMembers {
+	if !shareFits(n, s.opts.Points, s.stretch(n)) {
 		return ErrLimit
 	}
 	s.roster = next
 	s.build(s.lay())
 	return nil
+}
+
+// shareFits says whether n units may have so many pieces each at a stretch in
+// units of 2^-16. There are n pieces and the circles of arcs, two frames an arc,
+// and stretch members a frame on average. A unit may have 64 arcs and 512
+// members, which is 20 pieces at the default stretch of 1,000 units; a map of
+// any size 2^16 arcs and 2^18 members, which is below 8 MiB. So an encoded map
+// of few bytes cannot ask for a big table.
+func shareFits(n, pieces int, stretch uint64) bool {
+	circles := int(stretch/stretchUnit) + 1
+	arcs := n*pieces + circles
+	return arcs <= min(1<<16+n<<6, 1<<arcBits) && 2*arcs*circles <= min(1<<18+n<<9, maxMembers)
 }
 
 // lay makes the arcs of all units: exact lengths in units of 2^-64.
@@ -215,8 +225,7 @@ func (s *share) lay() []arc {
 
 // build cuts the ring into frames and lists who covers them.
 func (s *share) build(arcs []arc) {
-	s.arcs, s.ends, s.first = arcs, nil, []int32{0}
-	s.members, s.keys = nil, nil
+	s.arcs = arcs
 	type edge struct {
 		at  uint64 // the first hash of the new frame
 		arc int32
@@ -240,6 +249,7 @@ func (s *share) build(arcs []arc) {
 		}
 		return int(a.arc - b.arc)
 	})
+	s.reserve(len(edges), len(arcs)*(int(s.stretch(len(s.units))/stretchUnit)+1))
 	for i := 0; i < len(edges); {
 		at := edges[i].at
 		if at > 0 { // who covers 0 is known already
@@ -253,6 +263,15 @@ func (s *share) build(arcs []arc) {
 	}
 	s.close(math.MaxUint64, cover)
 	s.index = newBucketIndex(len(s.ends), func(i int) uint64 { return s.ends[i] })
+}
+
+// reserve makes room for the frames between edges and for about that many
+// half-frames of members, so that growing does not hold twice the table.
+func (s *share) reserve(edges, members int) {
+	s.ends = make([]uint64, 0, edges+1)
+	s.first = append(make([]int32, 0, edges+2), 0)
+	s.members = make([]int32, 0, 2*members)
+	s.keys = make([]uint64, 0, 2*members)
 }
 
 // close ends a frame.

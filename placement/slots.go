@@ -84,15 +84,15 @@ func (s *slots) reassign(next *roster) []uint16 {
 			have[u]++
 		}
 	}
-	free := make([]int, 0, len(owner))
+	free := make([]int32, 0, len(owner))
 	for i := len(owner) - 1; i >= 0; i-- {
 		u := owner[i]
 		switch {
 		case len(s.units) == 0:
-			free = append(free, i)
+			free = append(free, int32(i))
 		case have[u] > want[u]:
 			have[u]--
-			free = append(free, i)
+			free = append(free, int32(i))
 		}
 	}
 	for _, u := range next.units {
