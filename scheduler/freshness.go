@@ -29,12 +29,13 @@ var freshnessPolicy = PolicySpec{
 }
 
 // pageCurve is the curve of the index of freshness of the node in a slot.
-func pageCurve(p *page, i int) curve {
+func pageCurve(p *page, i int, k *curve) {
 	change := p.arrival(i)
 	if change == 0 {
-		return curve{}
+		*k = curve{}
+		return
 	}
-	return freshCurve(p.get(i, colWeight)/p.get(i, colCost), change)
+	k.fresh(p.get(i, colWeight)/p.get(i, colCost), change)
 }
 
 // FreshnessOf is a page as an [Interest]: Reward(T) is x(T), what the copy
@@ -51,7 +52,8 @@ func FreshnessIndex(n *Node, age int64) float64 {
 	if age <= 0 || m.Decay == 0 {
 		return 0
 	}
-	k := freshCurve(m.Weight/m.Cost, m.Decay)
+	var k curve
+	k.fresh(m.Weight/m.Cost, m.Decay)
 	return k.at(age)
 }
 

@@ -23,17 +23,20 @@ func (b *believed) enter(p *page, i int, c *contender) {
 }
 
 // believedCurve is the curve of thompsonInterest at an age.
-func believedCurve(n *Node, age int64) curve {
+func believedCurve(n *Node, age int64) (k curve) {
 	m := thompsonInterest(n, age)
-	return newCurve(m.Weight*m.Arrival/m.Cost, m.Decay, m.MaxAge)
+	k.ephemeral(m.Weight*m.Arrival/m.Cost, m.Decay, m.MaxAge)
+	return k
 }
 
-func (b *believed) value(c *contender, age int64) float64 {
+func (b *believed) value(c *contender, age int64) (f float64) {
 	if n := b.load(c.slot); age >= thompsonStep(n, 0) {
 		k := believedCurve(n, age)
-		return k.at(age)
+		f, c.fade = k.faded(age)
+		return f
 	}
-	return c.curve.at(age)
+	f, c.fade = c.curve.faded(age)
+	return f
 }
 
 func (b *believed) lead(i, j *contender, vi, vj float64, step int64) int64 {

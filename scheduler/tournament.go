@@ -75,6 +75,7 @@ type contender struct {
 	last  int64
 	scale float64 // 0: never to be picked
 	curve curve   // of a curveContest
+	fade  float64 // of a curveContest: exp(-c a) where value was asked for last
 	want  int64   // a lead of so many steps is as good as a longer one
 
 	plays bool    // false: free, hidden or not to be picked

@@ -32,10 +32,10 @@ const (
 	minDecay = 1.0 / (1 << 60)
 )
 
-// newCurve is the curve of the Whittle index with decay c.
-func newCurve(s, c float64, maxAge int64) curve {
+// ephemeral makes k the curve of the Whittle index with decay c.
+func (k *curve) ephemeral(s, c float64, maxAge int64) {
 	c = max(c, minDecay)
-	k := curve{s: s, c: c}
+	k.s, k.c = s, c
 	if c < seriesY {
 		k.h = -phi(-c)
 		k.g = c - float64(c*k.h)
@@ -48,18 +48,18 @@ func newCurve(s, c float64, maxAge int64) curve {
 		k.full, k.jumps = maxAge, true
 		k.last = k.top * -math.Expm1(-float64(c*float64(maxAge)))
 	}
-	return k
 }
 
-// freshCurve is the curve of the index of freshness with change rate c.
-func freshCurve(s, c float64) curve {
+// fresh makes k the curve of the index of freshness with change rate c.
+func (k *curve) fresh(s, c float64) {
 	c = max(c, minDecay)
-	k := curve{s: s, c: c, g: c}
+	k.s, k.c, k.g, k.h = s, c, c, 0
 	k.limits()
-	return k
 }
 
+// limits sets what follows from s and c if there is no maximal age.
 func (k *curve) limits() {
+	k.jumps = false
 	k.top = k.s / k.c
 	k.last = k.top
 	// The margin covers the rounding of the product with an age.
@@ -68,15 +68,22 @@ func (k *curve) limits() {
 
 // at is f at an age of at least 1.
 func (k *curve) at(age int64) float64 {
+	f, _ := k.faded(age)
+	return f
+}
+
+// faded are f at an age of at least 1 and E there, 0 where f is constant.
+func (k *curve) faded(age int64) (f, e float64) {
 	if age >= k.full {
-		return k.last
+		return k.last, 0
 	}
 	a := float64(age)
 	y := k.c * a
 	if y >= fullY {
-		return k.top
+		return k.top, 0
 	}
-	return k.grown(a, y, math.Exp(-y))
+	e = math.Exp(-y)
+	return k.grown(a, y, e), e
 }
 
 // grown is f at age a, where y = c a and e = exp(-y). It is a product with s
@@ -99,7 +106,12 @@ func (k *curve) both(age int64) (f, growth float64) {
 	}
 	e := math.Exp(-y)
 	f = k.grown(a, y, e)
-	return f, k.s * e * float64(k.h+float64(a*k.g)) / f
+	return f, k.growth(a, e, f)
+}
+
+// growth is the derivative of the logarithm of f, given E and f.
+func (k *curve) growth(a, e, f float64) float64 {
+	return k.s * e * float64(k.h+float64(a*k.g)) / f
 }
 
 // phi is (exp(x) - 1 - x)/x for |x| <= seriesY: the sum of x^(k-1)/k! over k
@@ -114,15 +126,18 @@ func phi(x float64) float64 {
 
 // curveContest is the contest of nodes whose values are curves.
 type curveContest struct {
-	of func(p *page, i int) curve
+	of func(p *page, i int, k *curve)
 }
 
 func (r curveContest) enter(p *page, i int, c *contender) {
-	c.curve = r.of(p, i)
+	r.of(p, i, &c.curve)
 	c.scale = c.curve.s
 }
 
-func (curveContest) value(c *contender, age int64) float64 { return c.curve.at(age) }
+func (curveContest) value(c *contender, age int64) (f float64) {
+	f, c.fade = c.curve.faded(age)
+	return f
+}
 
 func (curveContest) lead(i, j *contender, vi, vj float64, step int64) int64 {
 	return curveLead(i, j, step-i.last, step-j.last, vi, vj)

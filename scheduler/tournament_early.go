@@ -18,20 +18,16 @@ import "math"
 //	fj'/fi' = (sj Ej (hj + gj (aj+t))) / (si Ei (hi + gi (ai+t))) exp((ci-cj) t)
 //
 // and the first factor is monotonic.
-func (d *duel) early(end, want int64, vj float64) (sure int64, exact bool) {
+func (d *duel) early(end int64) (sure int64, exact bool) {
 	x, y := d.x, d.y
-	ei, ej := 0.0, math.Exp(-y.c*float64(d.aj))
-	if !d.standing {
-		ei = math.Exp(-x.c * float64(d.ai))
-	}
 	// Slopes as shares of fi: p + q t is the growth in a step without decay.
-	si, sj := x.s*ei/d.vi, y.s*ej/d.vi*(1+4*leadMargin)
+	si, sj := x.s*d.ei/d.vi, y.s*d.ej/d.vi*(1+4*leadMargin)
 	qi, qj := si*x.g, sj*y.g
 	if !(qj*d.vi > tiny) || !(y.s*y.g > tiny) {
 		return 0, false // bits were lost to underflow
 	}
 	pi, pj := si*x.h+qi*float64(d.ai), sj*y.h+qj*float64(d.aj)
-	gap := 1 - vj/d.vi*(1+4*leadMargin)
+	gap := 1 - d.vj/d.vi*(1+4*leadMargin)
 
 	reach := 0.0
 	if steep := max(pj/pi, qj/qi) * (1 + leadMargin); steep < 1 {

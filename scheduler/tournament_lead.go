@@ -34,7 +34,10 @@ func curveLead(i, j *contender, ai, aj int64, vi, vj float64) int64 {
 	if limit*(1+leadMargin) < vi {
 		return end // also if j stands still
 	}
-	r := duel{x: x, y: y, ai: ai, aj: aj, vi: vi, standing: ai >= x.full}
+	r := duel{x: x, y: y, ai: ai, aj: aj, vi: vi, vj: vj, ei: i.fade, ej: j.fade, standing: ai >= x.full}
+	if aj == 0 {
+		r.ej = 1
+	}
 	if x.jumps && !r.standing {
 		end = min(end, x.full-ai)
 	}
@@ -48,13 +51,13 @@ func curveLead(i, j *contender, ai, aj int64, vi, vj float64) int64 {
 			return end
 		}
 	case aj > 0:
-		_, gi := x.both(ai)
-		if _, gj := y.both(aj); gj*(1+growthMargin) < gi {
+		gi, gj := x.growth(float64(ai), r.ei, vi), y.growth(float64(aj), r.ej, vj)
+		if gj*(1+growthMargin) < gi {
 			return end
 		}
 	}
 	want := max(1, i.want)
-	sure, exact := r.early(end, want, vj)
+	sure, exact := r.early(end)
 	if exact || sure >= want {
 		return max(0, sure) + 1
 	}
@@ -91,10 +94,11 @@ func curveOrder(i, j *contender, ai, aj int64) int64 {
 type duel struct {
 	x, y     *curve
 	ai, aj   int64
-	vi       float64
-	standing bool // i is as old as it can get
-	young    bool // j is younger
-	quick    bool // j has the greater c
+	vi, vj   float64 // values now
+	ei, ej   float64 // exp(-c a) now
+	standing bool    // i is as old as it can get
+	young    bool    // j is younger
+	quick    bool    // j has the greater c
 
 	fi, gi, fj, gj float64 // values and growth at the offset looked at
 	gap            float64 // log(fi/fj) there
@@ -113,7 +117,7 @@ func (d *duel) search(end, want, sure int64) int64 {
 		return sure + 1
 	}
 	if d.fi = d.vi; !d.standing {
-		_, d.gi = d.x.both(d.ai)
+		d.gi = d.x.growth(float64(d.ai), d.ei, d.vi)
 	}
 	d.gap = math.Log(d.fi / d.fj)
 	gap, guess := d.gap, max(d.guess(0), d.bend())
@@ -153,7 +157,7 @@ func (d *duel) bend() int64 {
 func (d *duel) begin(end, want int64) int64 {
 	a := 0.0
 	if d.aj > 0 {
-		d.fj, d.gj = d.y.both(d.aj)
+		d.fj, d.gj = d.vj, d.y.growth(float64(d.aj), d.ej, d.vj)
 		a = (1 - d.fj*(1+4*leadMargin)/d.vi) / d.gj * (1 - growthMargin)
 	}
 	if a < float64(want) {

@@ -18,9 +18,9 @@ func pair(rng *rand.Rand, name string, step int64) (x, y contender) {
 		}
 		switch name {
 		case "freshness":
-			c.curve = freshCurve(c.scale, decay)
+			c.curve.fresh(c.scale, decay)
 		case "whittle":
-			c.curve = newCurve(c.scale*decay*decay, decay, int64(rng.IntN(2))*rng.Int64N(200))
+			c.curve.ephemeral(c.scale*decay*decay, decay, int64(rng.IntN(2))*rng.Int64N(200))
 		}
 		return c
 	}
@@ -33,12 +33,12 @@ func pair(rng *rand.Rand, name string, step int64) (x, y contender) {
 	case 1: // nearly of one kind
 		y.scale = x.scale * (1 + (rng.Float64()-.5)/100)
 		if name == "whittle" {
-			y.curve = newCurve(x.curve.s*(1+(rng.Float64()-.5)/100), x.curve.c*(1+(rng.Float64()-.5)/10), 0)
+			y.curve.ephemeral(x.curve.s*(1+(rng.Float64()-.5)/100), x.curve.c*(1+(rng.Float64()-.5)/10), 0)
 		}
 	case 2: // last bits differ
 		y.scale = math.Nextafter(x.scale, 10*float64(rng.IntN(2)))
 		if name == "freshness" {
-			y.curve = freshCurve(math.Nextafter(x.curve.s, 1e9), x.curve.c)
+			y.curve.fresh(math.Nextafter(x.curve.s, 1e9), x.curve.c)
 		}
 	}
 	return x, y

@@ -23,9 +23,9 @@ var whittlePolicy = PolicySpec{
 }
 
 // interestCurve is the curve of Interest.Index of the node in a slot of a page.
-func interestCurve(p *page, i int) curve {
+func interestCurve(p *page, i int, k *curve) {
 	arrival := p.arrival(i)
-	return newCurve(p.get(i, colWeight)*arrival/p.get(i, colCost), p.get(i, colDecay), int64(p.get(i, colMaxAge)))
+	k.ephemeral(p.get(i, colWeight)*arrival/p.get(i, colCost), p.get(i, colDecay), int64(p.get(i, colMaxAge)))
 }
 
 // arrival is the rate of arrival, or the estimate of the rate if none is given.
@@ -89,7 +89,8 @@ func (m Interest) Index(age int64) float64 {
 	if age <= 0 {
 		return 0
 	}
-	k := newCurve(m.Weight*m.Arrival/m.Cost, m.Decay, m.MaxAge)
+	var k curve
+	k.ephemeral(m.Weight*m.Arrival/m.Cost, m.Decay, m.MaxAge)
 	return k.at(age)
 }
 
