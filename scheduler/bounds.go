@@ -46,8 +46,14 @@ func Frequencies(rates []float64, c int) []float64 {
 	for k := len(order) - 1; k >= 0; k-- {
 		left[k] = left[k+1] + math.Sqrt(rates[order[k]])
 	}
+	// If there are more nodes than probes, those below the ceiling need some of
+	// them, even where their roots are lost in the sum.
+	most := len(order)
+	if most > c {
+		most = c - 1
+	}
 	full := 0 // nodes at the ceiling
-	for full < min(c, len(order)) &&
+	for full < most &&
 		(len(order) <= c || math.Sqrt(rates[order[full]])*float64(c-full) >= left[full]) {
 		f[order[full]] = 1
 		full++
@@ -103,10 +109,18 @@ func LB3(rates []float64, c int) float64 {
 	return maximum(value, high)
 }
 
+// maxWholeGap bounds the gaps that bestGap makes whole. Above, a step more or
+// less is lost in rounding: T+1 may be T.
+const maxWholeGap = 1 << 50
+
 // bestGap is the T that minimises r (T+1)/2 + v/T: the least T with
-// r T (T+1)/2 >= v, where the index of the node reaches v.
+// r T (T+1)/2 >= v, where the index of the node reaches v. Above maxWholeGap it
+// is the real number that minimises.
 func bestGap(r, v float64) float64 {
 	t := max(1, math.Ceil((math.Sqrt(1+8*v/r)-1)/2))
+	if t > maxWholeGap {
+		return math.Sqrt(2*v) / math.Sqrt(r) // v/r may be infinite
+	}
 	for t > 1 && r*(t-1)*t/2 >= v {
 		t--
 	}

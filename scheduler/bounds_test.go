@@ -119,3 +119,13 @@ func TestRewardBoundAgreesWithKnownAnswers(t *testing.T) {
 		near(t, name, RewardBound(models, c), a.number(t), a.Rtol)
 	}
 }
+
+// Gaps beyond 2^53 have no next one, and v/r may overflow: the search must end.
+func TestBoundsEndForRatesFarApart(t *testing.T) {
+	for _, rates := range [][]float64{{1e15, 5e-324}, {1e15, 1e-320, 1}, {1e15, 1e-20}, {1, 1e-30, 1e-35}, {1e-300, 1e-323}} {
+		lb1, lb2, lb3 := LB1(rates, 1), LB2(rates, 1), LB3(rates, 1)
+		if !(lb1 <= lb2*(1+1e-12) && lb2 <= lb3*(1+1e-12)) || math.IsInf(lb3, 0) {
+			t.Errorf("bounds of %v are %g, %g, %g, want finite and in order", rates, lb1, lb2, lb3)
+		}
+	}
+}
