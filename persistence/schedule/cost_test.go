@@ -203,3 +203,14 @@ func TestSimulateRefusesPoliciesThatDoNotSuit(t *testing.T) {
 		t.Errorf("cancelled: got %v", err)
 	}
 }
+
+func TestTinyParametersCountAsZero(t *testing.T) {
+	for _, policy := range []string{"whittle", "freshness"} {
+		tiny := scheduler.Params{Rate: 1, Weight: 1e15, Decay: 1e-320, Arrival: 1e-320, Cost: 1}
+		slow := scheduler.Params{Rate: 1, Weight: 1e15, Decay: 1e-100, Arrival: 1e15, Cost: 1e-15}
+		c := cost(t, rated(t, func(c *Config) { c.Policy = policy }, tiny, slow))
+		if math.IsNaN(c.Ratio) || math.IsInf(c.Value, 0) || math.IsInf(c.Bound, 0) {
+			t.Errorf("%s: cost %+v, want finite numbers", policy, c)
+		}
+	}
+}

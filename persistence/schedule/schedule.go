@@ -104,8 +104,14 @@ func (s *Schedule) Params(node []byte) (scheduler.Params, bool) {
 	return s.table.Node(slot).Params, true
 }
 
+// minParam is the least parameter that is told from 0. Below, quotients such as
+// weight times arrival over decay would overflow. -0 becomes 0 with them: they
+// are equal, but not in the encoding.
+const minParam = 1e-100
+
 // Add adds a node and answers true, or gives an existing node new parameters
-// and answers false: what was learnt of it, its age and its lease stay. Errors:
+// and answers false: what was learnt of it, its age and its lease stay.
+// Parameters below 1e-100 count as 0. Errors:
 // ErrNotCreated, ErrName, ErrFull, those of scheduler.Params.Check, and
 // scheduler.ErrDecay from policies that need one.
 func (s *Schedule) Add(ch *structures.Change, node []byte, p scheduler.Params, nowMillis int64) (created bool, err error) {
@@ -114,9 +120,6 @@ func (s *Schedule) Add(ch *structures.Change, node []byte, p scheduler.Params, n
 	}
 	if err := s.checkNode(node, &p); err != nil {
 		return false, err
-	}
-	for _, field := range paramFields(&p) {
-		*field += 0 // -0 becomes 0: they are equal, but not in the encoding
 	}
 	now := s.clock.at(nowMillis)
 	ch.Op(opAdd, 3)
@@ -127,9 +130,15 @@ func (s *Schedule) Add(ch *structures.Change, node []byte, p scheduler.Params, n
 	return s.add(node, p, now), nil
 }
 
+// checkNode makes the least parameters 0 and checks all.
 func (s *Schedule) checkNode(node []byte, p *scheduler.Params) error {
 	if len(node) > MaxName {
 		return ErrName
+	}
+	for _, field := range paramFields(p) {
+		if *field >= 0 && *field < minParam {
+			*field = 0
+		}
 	}
 	if err := p.Check(); err != nil {
 		return err
