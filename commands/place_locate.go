@@ -9,10 +9,10 @@ import (
 
 // What takes long is done off the locks, on a state that the map lends.
 const (
-	// quickTable is the size of maps whose table for copies is made under the
-	// locks, by the first LOCATE after a change: up to 20 ms. It is not less, as a
-	// LOCATE had better not wait for a worker that simulates for minutes.
-	quickTable = 2 << 20
+	// quickUnits is how many units a map has whose table for copies is made
+	// under the locks, by the first LOCATE after a change: 10 ms. It is not less, as
+	// a LOCATE had better not wait for a worker that simulates for minutes.
+	quickUnits = 1 << 14
 	// quickSteps is how many units a call may look at under the locks: some
 	// milliseconds of a race.
 	quickSteps = 1 << 20
@@ -64,7 +64,7 @@ func placeLocate(c *Ctx) error {
 	}
 	s := v.ForCopies(copies)
 	steps := s.Steps(copies) * len(objects)
-	if steps > quickSteps || !s.Ready(copies) && m.Bytes() > quickTable {
+	if steps > quickSteps || !s.Ready(copies) && m.Len() > quickUnits {
 		return locateSlowly(c, v, objects, copies, steps)
 	}
 	return locateNow(c, s, objects, copies, v.Buffer())
@@ -110,11 +110,8 @@ func replyPlaces(r *Reply, m *placement.Map, slots []int) {
 
 // locateSlowly looks up off the locks.
 func locateSlowly(c *Ctx, v *placemap.Map, objects [][]byte, copies, steps int) error {
-	switch {
-	case c.InMulti && steps > maxStepsMulti:
+	if c.InMulti && steps > maxStepsMulti {
 		return ErrPlaceStepsMulti
-	case c.InMulti && v.State().Map.Bytes() > maxTableMulti:
-		return ErrPlaceTableMulti
 	}
 	if err := c.MayCompute(); err != nil {
 		return err

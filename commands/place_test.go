@@ -214,7 +214,6 @@ func TestLongPreviewsAreRefusedInTransactions(t *testing.T) {
 	r.ctx.InMulti = true
 	r.want(wrong(ErrPlacePairsMulti), append(argvOf("PLACE.PREVIEW race DEL"), unitNames(100)...)...)
 	r.want(wrong(ErrPlaceTableMulti), "PLACE.PREVIEW", "ring", "DEL", "unit-0000")
-	r.want(wrong(ErrPlaceTableMulti), "PLACE.LOCATE", "ring", "x", "COPIES", "2")
 	if got := string(r.do(objectsCall("race", 1<<16))); got != wrong(ErrPlaceStepsMulti) {
 		t.Errorf("race of 65536 objects: %.100q", got)
 	}

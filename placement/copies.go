@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"cmp"
 	"math/bits"
 	"slices"
 )
@@ -13,34 +14,40 @@ import (
 // 1/k are trimmed: while the largest C_1 has k C_1 >= R, the sum of all, it
 // holds a copy of everything, and the rest goes on with k-1 and R-C_1.
 //
-// Drawing again until k domains differ gives other shares than pi, as large
-// domains are hit first: up to 40 % less for the largest of few. So the
-// strategy draws with calibrated weights (see calibrate) that give pi: measured
-// error below 1 %. Within a domain units share by capacity.
+// The first copy is where Locate says, in domain d with probability C_d/R. The
+// others go to the domains that win a race: domain d draws u_d in [0, 1), and
+// the smallest u_d/v_d win, the first copy's domain not taking part. Order
+// sampling with these ranks is the sequential Poisson sampling of Ohlsson (1998):
+// were v = C, pi would nearly be right, and a domain that changes would change
+// nothing between others. calibrate sets v such that pi is right, and as v/C
+// depends little on the rest of the map, moves stay near the optimum, the sum of
+// what the pi_d lose: measured 1.02 at n = 10, 1.01 at n = 20. Drawing until k
+// domains differ, with weights of all that depend on all, moved 1.24 and 1.1.
 //
-// The sampler is a copy of the map's strategy whose weights are changed to the
-// calibrated ones. It depends on the map's state alone, and follows its
-// changes with few moves. Strategies for equal units cannot be calibrated:
-// they serve if all domains have equal capacities; otherwise rendezvous does.
+// The race looks at all domains, whatever their number: another rule for many
+// would move everything when that number is reached. Within a domain units
+// share by capacity (rendezvous). With nearest and share the first copies have
+// the shares that those approximate, and so far pi is off too.
 type sampler struct {
-	k        int
-	strategy Strategy
-	race     *rendezvous // the same weights, for what draws do not find
-	domains  []int32     // by slot; -1 for a free one
-	always   []bool      // by domain: it has a copy of everything
-	spare    int         // copies for the other domains
+	spare   int           // copies for domains that do not have one of everything
+	domains []int32       // by slot; -1 for a free one
+	only    []int32       // by domain: the slot of its only unit, -1 if it has several
+	inner   []*rendezvous // by domain of several units
+	always  []bool        // by domain: it has a copy of everything
+	certain []int32       // the domains that are always
+	race    race
 }
 
-// copiesStream is the stream of the second and later draws of an object.
-const copiesStream = 0xA24BAED4963EE407
-
-// tries bounds the draws of an object; the race decides what is left.
-func (s *sampler) tries() int { return 16 * (s.k + 1) }
+// Streams of the race between domains and of those within them.
+const (
+	copiesStream = 0xA24BAED4963EE407
+	innerStream  = 0x9FB21C651E98DF25
+)
 
 // LocateCopies appends the slots of the k copies of a hash to dst: k different
-// units in k different domains, each domain with its share of copies. With
-// equal capacities the first is the one that Locate answers. ErrEmpty without
-// units, ErrCopies for k below 1, above MaxCopies or above the domains.
+// units in k different domains, each domain with its share of copies. The first
+// is the one that Locate answers. ErrEmpty without units, ErrCopies for k below
+// 1, above MaxCopies or above the domains.
 //
 // The first call after a change makes a table, which takes milliseconds for
 // 1,000 units; the others do not allocate if dst has room.
@@ -60,54 +67,29 @@ func (m *Map) LocateCopies(hash uint64, k int, dst []int) ([]int, error) {
 			return dst, err
 		}
 	}
-	return s.locate(hash, dst), nil
+	return s.locate(hash, m.Locate(hash), dst), nil
 }
 
-// locate appends k slots. A domain that always has a copy is taken when it is
-// drawn, or at the end.
-func (s *sampler) locate(hash uint64, dst []int) []int {
-	start, spare := len(dst), s.spare
-	x := hash
-	for try := range s.tries() {
-		if try > 0 {
-			x = Mix(hash + uint64(try)*copiesStream)
+// locate appends k slots, the first of them given.
+func (s *sampler) locate(hash uint64, first int, dst []int) []int {
+	dst = append(dst, first)
+	from, spare := len(dst), s.spare
+	not := s.domains[first]
+	if !s.always[not] {
+		spare--
+	}
+	dst = s.race.winners(Mix(hash+copiesStream), not, spare, dst)
+	for _, d := range s.certain {
+		if d != not {
+			dst = append(dst, int(d))
 		}
-		u := s.strategy.Locate(x)
-		d := s.domains[u]
-		if s.chosen(dst[start:], d) || (!s.always[d] && spare == 0) {
+	}
+	for i, d := range dst[from:] {
+		if u := s.only[d]; u >= 0 {
+			dst[from+i] = int(u)
 			continue
 		}
-		if dst = append(dst, u); len(dst)-start == s.k {
-			return dst
-		}
-		if !s.always[d] {
-			spare--
-		}
-	}
-	return s.finish(hash, start, spare, dst)
-}
-
-// chosen says whether a domain has a copy already.
-func (s *sampler) chosen(slots []int, domain int32) bool {
-	for _, u := range slots {
-		if s.domains[u] == domain {
-			return true
-		}
-	}
-	return false
-}
-
-// finish appends what the draws did not find, by a race of all units left.
-func (s *sampler) finish(hash uint64, start, spare int, dst []int) []int {
-	for len(dst)-start < s.k {
-		u := s.race.first(hash, func(unit int32) bool {
-			d := s.domains[unit]
-			return !s.chosen(dst[start:], d) && (s.always[d] || spare > 0)
-		})
-		if !s.always[s.domains[u]] {
-			spare--
-		}
-		dst = append(dst, u)
+		dst[from+i] = s.inner[d].Locate(Mix(hash + innerStream))
 	}
 	return dst
 }
@@ -119,53 +101,70 @@ func (m *Map) newSampler(k int) (*sampler, error) {
 	if s := m.samplers[k].Load(); s != nil {
 		return s, nil
 	}
-	s := &sampler{k: k, domains: make([]int32, len(m.slots))}
+	s := &sampler{domains: make([]int32, len(m.slots))}
 	totals := m.groupDomains(s.domains)
 	if k > len(totals) {
 		return nil, ErrCopies
 	}
+	if err := m.nest(s, len(totals)); err != nil {
+		return nil, err
+	}
 	var weights []Capacity
 	weights, s.always, s.spare = domainWeights(totals, k)
-	changes := make([]Change, 0, len(m.names))
-	for i, u := range m.slots {
-		if u.name != "" {
-			d := s.domains[i]
-			hi, lo := bits.Mul64(uint64(weights[d]), uint64(u.capacity))
-			w, _ := bits.Div64(hi, lo, uint64(totals[d]))
-			changes = append(changes, Change{i, Capacity(max(w, 1))})
+	for d, all := range s.always {
+		if all {
+			s.certain = append(s.certain, int32(d))
 		}
 	}
-	s.race = &rendezvous{seed: m.opts.Seed}
-	if err := s.race.Apply(changes); err != nil {
-		return nil, err
-	}
-	if err := m.sampleBy(s, changes, totals); err != nil {
-		return nil, err
-	}
+	s.race = m.newRace(s, weights)
 	m.samplers[k].Store(s)
 	return s, nil
 }
 
-// sampleBy chooses the strategy of a sampler.
-func (m *Map) sampleBy(s *sampler, changes []Change, totals []Capacity) error {
-	if !m.spec.Weighted {
-		s.strategy = s.race
-		if slices.Min(totals) == slices.Max(totals) {
-			s.strategy = m.strategy.Clone()
+// nest fills in who is in each domain.
+func (m *Map) nest(s *sampler, domains int) error {
+	s.only, s.inner = make([]int32, domains), make([]*rendezvous, domains)
+	members := make([][]Change, domains)
+	for i, d := range s.domains {
+		if d >= 0 {
+			members[d] = append(members[d], Change{i, m.slots[i].capacity})
 		}
-		return nil
 	}
-	var steps []Change
-	for _, shrink := range []bool{true, false} { // first those that give room
-		for _, c := range changes {
-			if old := m.slots[c.Unit].capacity; c.Capacity != old && (c.Capacity < old) == shrink {
-				steps = append(steps, c)
+	for d, units := range members {
+		if s.only[d] = int32(units[0].Unit); len(units) > 1 {
+			s.only[d], s.inner[d] = -1, &rendezvous{seed: m.opts.Seed}
+			if err := s.inner[d].Apply(units); err != nil {
+				return err
 			}
 		}
 	}
-	var err error
-	s.strategy, err = changed(m.strategy.Clone(), steps)
-	return err
+	return nil
+}
+
+// newRace enters the domains that take part. A domain without a name is
+// entered in its unit's slot.
+func (m *Map) newRace(s *sampler, weights []Capacity) race {
+	r := race{seed: Mix(m.opts.Seed + copiesStream)}
+	least := MaxTotal
+	for d, w := range weights {
+		if !s.always[d] {
+			least = min(least, w)
+		}
+	}
+	for i, d := range s.domains {
+		if d < 0 || s.always[d] {
+			continue
+		}
+		name := m.slots[i].domain
+		switch {
+		case name == "":
+			r.enter(i, d, inverse(least, weights[d]))
+		case s.only[d] == int32(i) || s.only[d] < 0 && s.inner[d].units[0] == int32(i):
+			r.enterNamed(name, d, inverse(least, weights[d]))
+		}
+	}
+	r.close()
+	return r
 }
 
 // groupDomains numbers the domains by their first slot, fills in the domain of
@@ -198,38 +197,33 @@ func (m *Map) Domains() int { return len(m.groupDomains(make([]int32, len(m.slot
 // the 1 % that the shares of copies may be off.
 const nearlyAll = 1 << 10
 
-// domainWeights answers the weight of each domain in the draws, which of them
+// domainWeights answers the weight of each domain in the race, which of them
 // have a copy of everything, and how many copies are left for the others.
 func domainWeights(totals []Capacity, k int) (weights []Capacity, always []bool, spare int) {
-	weights, always, spare = slices.Clone(totals), make([]bool, len(totals)), k
+	weights, always, spare = make([]Capacity, len(totals)), make([]bool, len(totals)), k
 	order := make([]int, len(totals))
-	var rest uint64
+	var all uint64
 	for i, c := range totals {
 		order[i] = i
-		rest += uint64(c)
+		all += uint64(c)
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		switch {
-		case totals[a] > totals[b]:
-			return -1
-		case totals[a] < totals[b]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(totals[b], totals[a]) })
+	rest := all
 	for spare > 0 && certain(uint64(totals[order[0]]), rest, spare, len(order)) {
 		always[order[0]] = true
 		rest -= uint64(totals[order[0]])
 		order, spare = order[1:], spare-1
 	}
 	if spare > 0 {
-		most := Capacity(rest / uint64(spare)) // a certain one is not to swallow the draws
-		for d := range weights {
-			if always[d] {
-				weights[d] = min(weights[d], most)
-			}
+		l := lot{first: make([]float64, len(order)), target: make([]float64, len(order)), copies: spare,
+			elsewhere: float64(all-rest) / float64(all)}
+		for i, d := range order {
+			l.first[i] = float64(totals[d]) / float64(all)
+			l.target[i] = float64(float64(spare) * (float64(totals[d]) / float64(rest)))
 		}
-		calibrate(weights, order, rest, spare)
+		for i, v := range l.calibrate() {
+			weights[order[i]] = v
+		}
 	}
 	return weights, always, spare
 }

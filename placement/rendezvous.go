@@ -34,15 +34,9 @@ func specRendezvous() Spec {
 		New:     func(o Options) Strategy { return &rendezvous{seed: o.Seed} }}
 }
 
-func (r *rendezvous) Locate(hash uint64) int { return r.first(hash, nil) }
-
-// first answers the winner of those that may take part, -1 if none may.
-func (r *rendezvous) first(hash uint64, may func(unit int32) bool) int {
+func (r *rendezvous) Locate(hash uint64) int {
 	best, least, weight := -1, uint64(math.MaxUint64), uint64(1)
 	for i, k := range r.keys {
-		if may != nil && !may(r.units[i]) {
-			continue
-		}
 		w := uint64(r.caps[i])
 		rest := attraction(hash, k) | 1 // 2^64 (1-u), not 0
 		if best >= 0 && !smaller(rest>>(64-logBits), w, least, weight) {

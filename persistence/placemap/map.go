@@ -97,10 +97,13 @@ func (v *Map) Empty() bool { return false }
 // is 7/8 to 7/16 full.
 const unitBytes = 48 + 24*3/2 + 2
 
-// Size is the memory held, in bytes: the tables as their strategy counts them,
+// samplerBytes is what a unit takes in the table for a number of copies.
+const samplerBytes = 32
+
+// Size is the memory held, in bytes: the strategy's table as it counts it, and
 // one for each number of copies that was asked for.
 func (v *Map) Size() int {
-	tables := 1 + v.state.samplers()
+	units := v.state.Map.Len()
 	own := unsafe.Sizeof(*v) + unsafe.Sizeof(*v.state) + unsafe.Sizeof(*v.state.Map)
-	return int(own) + tables*v.table + v.state.Map.Len()*unitBytes + v.text
+	return int(own) + v.table + units*(unitBytes+v.state.samplers()*samplerBytes) + v.text
 }

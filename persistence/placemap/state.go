@@ -18,8 +18,8 @@ type State struct {
 	Map     *placement.Map
 	Domains int // of the units, each without a domain counting as one
 
-	races, racesCopies bool          // a lookup, or one of copies, looks at all units
-	sampled            atomic.Uint64 // bit k-1: the table for k copies is made
+	races   bool          // a lookup looks at all units
+	sampled atomic.Uint64 // bit k-1: the table for k copies is made
 }
 
 // newState describes a map whose units are in so many domains.
@@ -27,14 +27,11 @@ func newState(m *placement.Map, domains int) *State {
 	s := &State{Map: m, Domains: domains}
 	spec, _ := placement.Lookup(m.Options().Strategy)
 	s.races = spec.Name == race
-	// Equal units in unequal domains are raced too, as their strategy knows no
-	// weights.
-	s.racesCopies = s.races || !spec.Weighted && domains != m.Len()
 	return s
 }
 
 // maxSamplers is for how many numbers of copies a map keeps tables. Callers use
-// one or two, and each table may be as large as the map.
+// one or two, and each table has samplerBytes a unit.
 const maxSamplers = 4
 
 func (s *State) samplers() int { return bits.OnesCount64(s.sampled.Load()) }
@@ -52,15 +49,21 @@ func (s *State) LocateCopies(hash uint64, k int, dst []int) ([]int, error) {
 }
 
 // Steps is how many units a lookup of k copies looks at, about. It is 1 for
-// tables, and all of them, again and again, for a race between units.
+// tables, and all of them for a race between units; copies race between domains,
+// of which eight are seen at a glance, and then within their domains.
 func (s *State) Steps(k int) int {
-	switch n := s.Map.Len(); {
-	case k > 1 && s.racesCopies:
-		return 2 * (k - 1) * n // copies take two draws each, about
-	case s.races:
-		return n
+	n, steps := s.Map.Len(), 1
+	if s.races {
+		steps = n
 	}
-	return k
+	switch {
+	case k <= 1:
+	case s.Domains == n:
+		steps += k + n/2
+	case s.Domains > 0:
+		steps += s.Domains + (k-1)*n/s.Domains
+	}
+	return steps
 }
 
 // Pairs is how many pairs of units may have objects that a change of so many
