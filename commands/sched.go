@@ -112,6 +112,7 @@ func schedCreate(c *Ctx) error {
 	}
 	noteNew(c, key)
 	persistence.Replace(c.Tx, key, s, persistence.NoExpiry)
+	c.Notify(EventModule, "sched.create", key)
 	c.Reply.OK()
 	return nil
 }

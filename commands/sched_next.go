@@ -47,6 +47,7 @@ func schedNext(c *Ctx) error {
 	if err != nil {
 		return schedError(err)
 	}
+	c.Notify(EventModule, "sched.next", key)
 	replyPicks(c, picks, o.stats)
 	return nil
 }

@@ -68,6 +68,7 @@ func schedAdd(c *Ctx) error {
 			added++
 		}
 	}
+	c.Notify(EventModule, "sched.add", key)
 	c.Reply.Int(int64(added))
 	return nil
 }
@@ -116,6 +117,9 @@ func schedRem(c *Ctx) error {
 		if s.Remove(ch, node) {
 			removed++
 		}
+	}
+	if removed > 0 {
+		c.Notify(EventModule, "sched.rem", key)
 	}
 	c.Reply.Int(int64(removed))
 	return nil
@@ -166,6 +170,7 @@ func schedObserve(c *Ctx) error {
 			return schedError(err)
 		}
 	}
+	c.Notify(EventModule, "sched.observe", key)
 	c.Reply.Int(int64(len(pairs) / 2))
 	return nil
 }
@@ -187,6 +192,7 @@ func schedFail(c *Ctx) error {
 			return schedError(err)
 		}
 	}
+	c.Notify(EventModule, "sched.fail", key)
 	c.Reply.Int(int64(len(nodes)))
 	return nil
 }

@@ -238,3 +238,26 @@ func TestHostilePayloadsOfSchedulesAreRefusedOrWork(t *testing.T) {
 		}
 	}
 }
+
+func TestChangesOfSchedulesArePublished(t *testing.T) {
+	r := newRig(t, schedGroup())
+	r.host.classes = EventAll | EventNew
+	for _, x := range []struct {
+		call   string
+		events []string
+	}{
+		{"SCHED.CREATE s SEED 1", []string{"new s", "sched.create s"}},
+		{"SCHED.ADD s a b", []string{"sched.add s"}},
+		{"SCHED.PEEK s", nil},
+		{"SCHED.NEXT s COUNT 2", []string{"sched.next s"}},
+		{"SCHED.OBSERVE s a 1", []string{"sched.observe s"}},
+		{"SCHED.OBSERVE s a 1", nil}, // its lease has ended
+		{"SCHED.FAIL s b", []string{"sched.fail s"}},
+		{"SCHED.REM s a x", []string{"sched.rem s"}},
+		{"SCHED.REM s a", nil},
+	} {
+		r.host.events = nil
+		r.call(strings.Fields(x.call)...)
+		r.wantEvents(x.events...)
+	}
+}
