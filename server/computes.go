@@ -115,5 +115,9 @@ func (srv *Server) computeOne(c compute) {
 		srv.stats.countError(string(text))
 		answer = func(r *commands.Reply) { r.Error(text) }
 	}
-	srv.endWaitAfter(c.w, srv.clock.Since(start), err != nil, answer)
+	took := srv.clock.Since(start)
+	if srv.slowlog.wants(took) { // before the answer: who reads that may look
+		srv.slowlog.add(c.w.s, c.w.cmd.Shown(c.w.argv), start, took)
+	}
+	srv.endWaitAfter(c.w, took, err != nil, answer)
 }

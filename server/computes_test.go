@@ -134,3 +134,14 @@ func TestComputationsCountInTheStatistics(t *testing.T) {
 		t.Errorf("the failed simulation is not counted: %s", info)
 	}
 }
+
+func TestComputationsAreInTheSlowLogOnce(t *testing.T) {
+	r := newRig(t)
+	c := planned(r)
+	c.want("CONFIG SET slowlog-log-slower-than 0", "OK")
+	c.want("SLOWLOG RESET", "OK")
+	c.do("SCHED.SIMULATE", "s", "STEPS", "1000", "POLICY", "memoryless")
+	if got := c.do("SLOWLOG", "GET", "-1"); strings.Count(got, "SCHED.SIMULATE") != 1 {
+		t.Errorf("slow log: got %s, want the simulation once", got)
+	}
+}

@@ -185,14 +185,14 @@ func (s *session) account(cmd *commands.Command, argv [][]byte, start time.Time,
 	s.lastTime = start.Add(took)
 	if s.waiting == nil { // else it is counted when the wait ends
 		s.srv.stats.called(cmd, took, err != nil)
+		if s.srv.slowlog.wants(took) && !cmd.Is(commands.SkipSlowlog) {
+			s.srv.slowlog.add(s, cmd.Shown(argv), start, took)
+		}
 	}
 	s.totals.commands++
 	if hits, misses := s.tx.Lookups(); !cmd.Is(commands.Write) {
 		s.totals.hits += hits
 		s.totals.misses += misses
-	}
-	if s.srv.slowlog.wants(took) && !cmd.Is(commands.SkipSlowlog) {
-		s.srv.slowlog.add(s, cmd.Shown(argv), start, took)
 	}
 	if s.ctx.CloseAfter {
 		s.closing = true
