@@ -298,13 +298,13 @@ func typeOfName(name string) ArgType {
 	case "seconds", "milliseconds", "count", "start", "stop", "end", "offset", "index", "increment",
 		"decrement", "cursor", "numkeys", "numfields", "db", "port", "len", "length", "rank", "maxlen", "limit",
 		"protover", "client-id", "timeout", "index1", "index2", "destination-db", "min-match-len", "bit",
-		"capacity", "expansion", "numlocal", "maxage":
+		"capacity", "expansion", "numlocal", "maxage", "steps", "probes", "seed", "points", "copies", "slots":
 		return ArgInteger
 	case "pattern":
 		return ArgPattern
 	case "unix-time-seconds", "unix-time-milliseconds":
 		return ArgUnixTime
-	case "error", "error_rate", "weight", "min", "max":
+	case "error", "error_rate", "weight", "min", "max", "rate", "decay", "cost", "fraction", "factor", "items":
 		return ArgDouble
 	}
 	return ArgString

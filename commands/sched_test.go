@@ -261,3 +261,20 @@ func TestChangesOfSchedulesArePublished(t *testing.T) {
 		r.wantEvents(x.events...)
 	}
 }
+
+func TestParametersOfSchedulesAreDocumentedAsNumbers(t *testing.T) {
+	for _, cmd := range schedGroup().Commands {
+		for _, a := range ParseSyntax(&cmd) {
+			switch a.Token {
+			case "RATE", "WEIGHT", "DECAY", "ARRIVAL", "COST", "EXPLORE":
+				if a.Type != ArgDouble {
+					t.Errorf("%s: %s is a %s, want a double", cmd.Name, a.Token, a.Type)
+				}
+			case "PROBES", "SEED", "MAXAGE", "STEPS", "COUNT", "LEASE":
+				if a.Type != ArgInteger {
+					t.Errorf("%s: %s is a %s, want an integer", cmd.Name, a.Token, a.Type)
+				}
+			}
+		}
+	}
+}
