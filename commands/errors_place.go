@@ -47,6 +47,7 @@ var placeErrors = [...]struct{ err, text error }{
 	{placement.ErrName, ErrPlaceName}, {placement.ErrCapacity, ErrPlaceRatio}, {placement.ErrUniform, ErrPlaceUniform},
 	{placement.ErrLimit, ErrPlaceLimit}, {placement.ErrEmpty, ErrPlaceEmpty}, {placement.ErrCopies, ErrPlaceCopies},
 	{placement.ErrCorrupt, ErrPlaceImport}, {placement.ErrOption, ErrPlaceOptions},
+	{placement.ErrPreview, ErrPlacePairs},
 }
 
 func placeError(err error) error {

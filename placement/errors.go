@@ -27,6 +27,9 @@ var (
 	// ErrCopies is returned when more copies are asked for than there are
 	// units in different domains.
 	ErrCopies = errors.New("placement: more copies than units in different domains")
+	// ErrPreview is returned when a preview would compare too many pairs of
+	// units; a change in several steps has shorter ones.
+	ErrPreview = errors.New("placement: the preview is too long")
 	// ErrEmpty is returned when a map without units is asked for a place.
 	ErrEmpty = errors.New("placement: no units")
 	// ErrCorrupt is returned when bytes are not an encoded map.

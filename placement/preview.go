@@ -20,14 +20,34 @@ type Preview struct {
 // pairs of units, which are a hundred million at n = 10,000.
 const MaxPairs = 1 << 17
 
+// Bounds of PreviewPairs, about a second of work. The pieces that cutpaste cuts
+// take more time and memory than the pairs of others.
+const (
+	maxPreviewPairs  = 1 << 25
+	maxCutPastePairs = 1 << 23
+)
+
+// PreviewPairs answers how many pairs of units may have objects that a change of
+// so many units moves, about: it is what a preview costs.
+func (m *Map) PreviewPairs(changed int) int {
+	n := len(m.names)
+	switch m.opts.Strategy {
+	case "sieve": // all capacities are relative to the total
+		return n * (n + changed)
+	case "static", "twochoice", "slots":
+		return n + changed
+	}
+	return n * changed
+}
+
 // Pair is the moves from one unit to another.
 type Pair struct {
 	From, To string
 	Share    float64
 }
 
-// PreviewSet tells what Set of these units would move; errors as of Set. A map
-// without units moves nothing.
+// PreviewSet tells what Set of these units would move; errors as of Set, and
+// ErrPreview for more pairs than a second of work. A map without units moves nothing.
 func (m *Map) PreviewSet(units ...Unit) (Preview, error) {
 	p, changes, err := m.planSet(units)
 	if err != nil {
@@ -36,7 +56,8 @@ func (m *Map) PreviewSet(units ...Unit) (Preview, error) {
 	return m.preview(p, changes)
 }
 
-// PreviewRemove tells what Remove of these units would move; errors as of Remove.
+// PreviewRemove tells what Remove of these units would move; errors as of Remove,
+// and ErrPreview.
 func (m *Map) PreviewRemove(names ...string) (Preview, error) {
 	p, changes, err := m.planRemove(names)
 	if err != nil {
@@ -46,6 +67,13 @@ func (m *Map) PreviewRemove(names ...string) (Preview, error) {
 }
 
 func (m *Map) preview(p plan, changes []Change) (Preview, error) {
+	limit := maxPreviewPairs
+	if m.opts.Strategy == "cutpaste" {
+		limit = maxCutPastePairs
+	}
+	if len(changes) > 0 && m.PreviewPairs(len(changes)) > limit {
+		return Preview{}, ErrPreview
+	}
 	next, err := changed(m.strategy.Clone(), changes)
 	if err != nil {
 		return Preview{}, err

@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -214,5 +215,26 @@ func TestTheorem86ShareIsRoughlyFaithful(t *testing.T) {
 	}
 	if got := math.Sqrt(sum); got > 0.25 {
 		t.Errorf("relative deviation of shares: %.3f, want about .16", got)
+	}
+}
+
+// TestLongPreviewsAreRefused: dropping half of ten thousand units cuts fifty
+// million pieces, a minute of work.
+func TestLongPreviewsAreRefused(t *testing.T) {
+	for strategy, n := range map[string]int{"cutpaste": 5000, "rendezvous": 5000, "sieve": 1} {
+		m := newMap(t, strategy, 10000)
+		names := make([]string, n)
+		for i := range names {
+			names[i] = m.Name(2 * i)
+		}
+		if _, err := m.PreviewRemove(names...); !errors.Is(err, ErrPreview) {
+			t.Errorf("%s without %d of 10000 units: got %v, want ErrPreview", strategy, n, err)
+		}
+		if strategy == "sieve" {
+			continue
+		}
+		if p, err := m.PreviewRemove(names[:300]...); err != nil || p.Moved < p.Optimum-1e-9 {
+			t.Errorf("%s without 300 units: %+v, %v", strategy, p.Moved, err)
+		}
 	}
 }

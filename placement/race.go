@@ -81,10 +81,6 @@ func (r *race) close() {
 	}
 }
 
-func (r *race) bytes() int {
-	return 4*cap(r.domains) + 8*cap(r.factors) + 24*cap(r.lanes) + 24*cap(r.named)
-}
-
 // winners appends the first n domains but one, in the order of their scores.
 // There are as many.
 func (r *race) winners(x uint64, not int32, n int, dst []int) []int {

@@ -68,16 +68,7 @@ func (s *State) Steps(k int) int {
 
 // Pairs is how many pairs of units may have objects that a change of so many
 // units moves, about: it is what a preview costs.
-func (s *State) Pairs(changed int) int {
-	n := s.Map.Len()
-	switch s.Map.Options().Strategy {
-	case "sieve": // all capacities are relative to the total
-		return n * (n + changed)
-	case "static", "twochoice", "slots":
-		return n + changed
-	}
-	return n * changed
-}
+func (s *State) Pairs(changed int) int { return s.Map.PreviewPairs(changed) }
 
 // ForCopies is State for a lookup of k copies: it forgets the tables for other
 // numbers if there are too many.
