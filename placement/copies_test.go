@@ -60,7 +60,7 @@ func wanted(capacities []float64, k int) []float64 {
 }
 
 func TestSharesOfCopiesAreWithinOnePercent(t *testing.T) {
-	const objects = 120_000
+	const objects = 60_000
 	for _, capacities := range [][]float64{
 		{1, 2, 3, 4, 5}, {10, 1, 1, 1, 1, 1}, {7, 5, 3, 2, 2, 1, 1, 1}, {1, 1, 1, 1},
 		{100, 50, 20, 10, 10, 10, 5, 5, 2, 1}, {3, 3, 1}, {5, 4, 3, 2.9},
@@ -86,7 +86,7 @@ func TestSharesOfCopiesAreWithinOnePercent(t *testing.T) {
 // TestSharesOfCopiesAreThoseOfChance: many units, alone and in racks, have copies
 // as often as wanted but for what chance does.
 func TestSharesOfCopiesAreThoseOfChance(t *testing.T) {
-	const n, k, objects = 200, 3, 200_000
+	const n, k, objects = 200, 3, 60_000
 	for _, racks := range []int{n, 17} {
 		m := newMap(t, "slots", n)
 		rack := make([]float64, racks)
@@ -169,7 +169,7 @@ func TestCalibrationMeetsItsTargets(t *testing.T) {
 
 // TestInclusionIsThatOfRaces compares the integral with many races.
 func TestInclusionIsThatOfRaces(t *testing.T) {
-	const races = 200_000
+	const races = 50_000
 	r := rand.New(rand.NewPCG(8, 2))
 	v := []float64{0.4, 0.3, 0.15, 0.1, 0.05}
 	for k := 1; k <= 4; k++ {
