@@ -34,6 +34,7 @@ type Ctx struct {
 
 	parked *Wait
 	wait   Wait
+	holds  int // of the last MayCompute
 	// CloseAfter asks the server to close the connection behind the reply.
 	CloseAfter bool
 }
@@ -44,6 +45,7 @@ type Wait struct {
 	Millis  int64              // 0: for ever
 	Expired func(reply *Reply) // writes the reply of a wait that ended without a result
 	Work    Work               // set by Compute: the call waits for its end, not for keys
+	Holds   int                // bytes that Work holds
 }
 
 // Work is the part of a call that takes long and needs no lock. It reads only
@@ -64,12 +66,14 @@ func (c *Ctx) Park(keys [][]byte, millis int64, expired func(*Reply)) error {
 	return nil
 }
 
-// MayCompute returns ErrComputeFull if so many computations wait already that
-// Compute is not to be called. Handlers ask before they copy anything.
-func (c *Ctx) MayCompute() error {
-	if !c.InMulti && !c.Host.MayCompute() {
+// MayCompute returns ErrComputeFull if so many computations wait already, or
+// hold so much memory, that Compute is not to be called with work that holds so
+// many bytes. Handlers ask before they copy anything.
+func (c *Ctx) MayCompute(holds int) error {
+	if !c.InMulti && !c.Host.MayCompute(holds) {
 		return ErrComputeFull
 	}
+	c.holds = holds
 	return nil
 }
 
@@ -88,7 +92,7 @@ func (c *Ctx) Compute(work Work) error {
 		answer(&c.Reply)
 		return nil
 	}
-	c.wait = Wait{Work: work, Expired: func(r *Reply) { r.Error(ErrUnblocked) }}
+	c.wait = Wait{Work: work, Holds: c.holds, Expired: func(r *Reply) { r.Error(ErrUnblocked) }}
 	c.parked = &c.wait
 	return nil
 }

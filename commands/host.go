@@ -20,8 +20,9 @@ type Host interface {
 
 // ComputeHost runs computations beside the commands (Ctx.Compute).
 type ComputeHost interface {
-	// MayCompute reports whether there is room for one more.
-	MayCompute() bool
+	// MayCompute reports whether there is room for one more that holds so many
+	// bytes.
+	MayCompute(holds int) bool
 }
 
 // Limits are the configuration values that handlers look at, as one snapshot.

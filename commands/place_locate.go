@@ -113,7 +113,7 @@ func locateSlowly(c *Ctx, v *placemap.Map, objects [][]byte, copies, steps int) 
 	if c.InMulti && steps > maxStepsMulti {
 		return ErrPlaceStepsMulti
 	}
-	if err := c.MayCompute(); err != nil {
+	if err := c.MayCompute(0); err != nil {
 		return err
 	}
 	s := v.Lend()

@@ -69,7 +69,7 @@ func placePreview(c *Ctx) error {
 	case c.InMulti && s.Map.Bytes() > maxTableMulti:
 		return ErrPlaceTableMulti
 	}
-	if err := c.MayCompute(); err != nil {
+	if err := c.MayCompute(s.Map.Bytes()); err != nil {
 		return err
 	}
 	s = v.Lend()

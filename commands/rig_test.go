@@ -30,7 +30,7 @@ type rigHost struct {
 
 func (h *rigHost) Limits() *Limits           { return &h.limits }
 func (h *rigHost) Random(n int) int          { return n / 3 }
-func (h *rigHost) MayCompute() bool          { return true }
+func (h *rigHost) MayCompute(int) bool       { return true }
 func (h *rigHost) NotifyClasses() EventClass { return h.classes }
 func (h *rigHost) Notify(_ EventClass, event string, _ int, key []byte) {
 	h.events = append(h.events, event+" "+string(key))

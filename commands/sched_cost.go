@@ -44,7 +44,7 @@ func snapshot(c *Ctx, key []byte) (*schedule.Snapshot, error) {
 	if c.InMulti && s.Len() > maxSchedNodesMulti {
 		return nil, ErrSchedNodesMulti
 	}
-	if err := c.MayCompute(); err != nil {
+	if err := c.MayCompute(s.SnapshotBytes()); err != nil {
 		return nil, err
 	}
 	n, err := s.Snapshot()

@@ -18,41 +18,49 @@ import (
 // Workers are started when there is work and end when there is none. There are
 // half as many as processors, so that commands always have some to run on.
 
-// maxComputes is how many computations may wait for a worker. Each holds what it
-// has copied: up to 80 MB for a schedule of 10^6 nodes.
+// maxComputes is how many computations may wait for a worker.
 const maxComputes = 16
+
+// maxComputeBytes is what the computations that run and wait may hold together,
+// beyond one of any size.
+const maxComputeBytes = 256 << 20
 
 // computes is the work that waits for a worker.
 type computes struct {
 	mu      sync.Mutex
 	line    []compute // in order of arrival; guarded by mu
 	workers int       // running; guarded by mu
+	holds   int       // bytes, of those in line and those that run; guarded by mu
 }
 
 type compute struct {
 	w    *waiter
 	ctx  context.Context
 	work commands.Work
+
+	holds int // bytes
 }
 
-// MayCompute reports whether there is room for one more computation.
-func (s *session) MayCompute() bool {
+// MayCompute reports whether there is room for one more computation, which holds
+// so many bytes.
+func (s *session) MayCompute(holds int) bool {
 	q := &s.srv.computes
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return len(q.line) < maxComputes
+	return len(q.line) < maxComputes && (q.holds == 0 || q.holds+holds <= maxComputeBytes)
 }
 
 // compute gives the work of a parked call to the workers. The client is still
 // there and counts as one of srv.workers, so Close waits for a worker that is
 // started here.
-func (srv *Server) compute(w *waiter, work commands.Work) {
+func (srv *Server) compute(w *waiter, work commands.Work, holds int) {
 	ctx, cancel := context.WithCancel(srv.done)
 	srv.waiting.arm(w, cancel)
 	q := &srv.computes
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.line = append(q.line, compute{w, ctx, work})
+	q.line = append(q.line, compute{w, ctx, work, holds})
+	q.holds += holds
 	if q.workers < max(1, runtime.GOMAXPROCS(0)/2) {
 		q.workers++
 		srv.workers.Add(1)
@@ -70,6 +78,7 @@ func (srv *Server) computeAll() {
 			return
 		}
 		srv.computeOne(c)
+		srv.computes.done(c.holds)
 	}
 }
 
@@ -87,6 +96,13 @@ func (q *computes) next() (c compute, ok bool) {
 	q.line[0] = compute{}
 	q.line = q.line[1:]
 	return c, true
+}
+
+// done takes note that a computation is over.
+func (q *computes) done(holds int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.holds -= holds
 }
 
 // computeOne works, and ends the wait with the result. A panic costs the client

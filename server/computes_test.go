@@ -145,3 +145,27 @@ func TestComputationsAreInTheSlowLogOnce(t *testing.T) {
 		t.Errorf("slow log: got %s, want the simulation once", got)
 	}
 }
+
+func TestComputationsHoldBoundedMemory(t *testing.T) {
+	r := newRig(t)
+	c := planned(r)
+	slow := r.dial()
+	slow.send(forever...)
+	r.computing(1)
+	q := &r.srv.computes
+	hold := func(more int) {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		q.holds += more
+	}
+	hold(maxComputeBytes)
+	c.want("SCHED.COST s", "(error) ERR too many computations wait already, try again later")
+	hold(-maxComputeBytes)
+	c.want("CLIENT KILL TYPE normal SKIPME yes", "(int) 1")
+	r.computing(0)
+	r.until("nothing is held", func() bool {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		return q.holds == 0
+	})
+}

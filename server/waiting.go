@@ -216,7 +216,7 @@ func (s *session) park(cmd *commands.Command, argv [][]byte, wait *commands.Wait
 	s.Set(commands.ClientBlocked)
 	s.srv.waiting.enter(w)
 	if wait.Work != nil {
-		s.srv.compute(w, wait.Work)
+		s.srv.compute(w, wait.Work, wait.Holds)
 		wait.Work = nil // what it holds goes when it has run
 	}
 	if wait.Millis > 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"unsafe"
 
 	"github.com/vigildb/vigil/scheduler"
 	"github.com/vigildb/vigil/scheduler/sim"
@@ -37,6 +38,12 @@ func (s *Schedule) Snapshot() (*Snapshot, error) {
 		s.believed(n)
 	}
 	return n, nil
+}
+
+// SnapshotBytes is what a Snapshot and the work on it hold: two copies of the
+// parameters, and the table of a simulation, about as large as the schedule.
+func (s *Schedule) SnapshotBytes() int {
+	return s.table.Live()*2*int(unsafe.Sizeof(scheduler.Params{})) + s.Size()
 }
 
 // believed replaces parameters by what the policy has learnt.
@@ -78,8 +85,9 @@ type Cost struct {
 	Steps   int64 // of the period, or that were measured; 0 for a formula
 	// LB1 is Theorem 1's bound, 0 for rewards. Bound is LB3, or RewardBound.
 	LB1, Bound float64
-	// Ratio is Value/Bound: at least 1 for costs, at most 1 for rewards, up to
-	// the error of a simulation. 0 if the bound is 0: no node is ever probed.
+	// Ratio is Value/Bound: at least 1 for costs, at most 1 for rewards, but for
+	// the chance in what Simulate measures. 0 if the bound is 0: no node is ever
+	// probed.
 	Ratio float64
 }
 
@@ -115,6 +123,13 @@ func (n *Snapshot) Cost(ctx context.Context, probes int64) (Cost, error) {
 	// schedule, and this policy is another.
 	warm := min(steps, int64(2*len(n.nodes)/n.config.Probes)+costSteps/10)
 	c, err := n.simulated(ctx, n.policy, steps, warm, n.config.Seed)
+	// Some steps of a simulation may by chance be better than any schedule is
+	// in the long run; the true value is not.
+	if best := bounds.Best(); n.model.Rewards() {
+		c.Value = min(c.Value, best)
+	} else {
+		c.Value = max(c.Value, best)
+	}
 	return n.judged(c, bounds), err
 }
 
