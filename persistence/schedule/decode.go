@@ -220,7 +220,9 @@ func (r *reader) params(mask uint64) scheduler.Params {
 	p := scheduler.DefaultParams()
 	for i, field := range paramFields(&p) {
 		if mask>>i&1 != 0 {
-			*field = r.float()
+			if *field = r.float(); *field > 0 && *field < minParam {
+				r.bad = true // Add makes it 0
+			}
 		}
 	}
 	if mask>>fieldMaxAge&1 != 0 {
