@@ -6,19 +6,12 @@ import "math"
 // good until the age at which the belief of its node takes another step.
 type believed struct {
 	table *tournament // whose table is read
-	node  Node        // reused
-}
-
-// load reads the node of a contender.
-func (b *believed) load(slot int) *Node {
-	b.node = Node{}
-	b.table.table.Load(slot, &b.node)
-	return &b.node
 }
 
 func (b *believed) enter(p *page, i int, c *contender) {
-	p.load(i, &b.node)
-	c.curve = believedCurve(&b.node, 0)
+	var n Node
+	p.load(i, &n)
+	c.curve = believedCurve(&n, 0)
 	c.scale = c.curve.s
 }
 
@@ -30,8 +23,10 @@ func believedCurve(n *Node, age int64) (k curve) {
 }
 
 func (b *believed) value(c *contender, age int64) (f float64) {
-	if n := b.load(c.slot); age >= thompsonStep(n, 0) {
-		k := believedCurve(n, age)
+	var n Node
+	b.table.table.Load(c.slot, &n)
+	if age >= thompsonStep(&n, 0) {
+		k := believedCurve(&n, age)
 		f, c.fade = k.faded(age)
 		return f
 	}
@@ -49,11 +44,12 @@ func (b *believed) lead(i, j *contender, vi, vj float64, step int64) int64 {
 // stand puts the curve of an age into a contender, and answers for how many
 // steps it is that.
 func (b *believed) stand(c *contender, age int64) int64 {
-	n := b.load(c.slot)
-	if age >= thompsonStep(n, 0) {
-		c.curve = believedCurve(n, age)
+	var n Node
+	b.table.table.Load(c.slot, &n)
+	if age >= thompsonStep(&n, 0) {
+		c.curve = believedCurve(&n, age)
 	}
-	return max(1, thompsonStep(n, age)-age)
+	return max(1, thompsonStep(&n, age)-age)
 }
 
 // thompsonStep is an age above the given one up to which thompsonInterest is the

@@ -51,7 +51,10 @@ type tournament struct {
 	// late: steps were given that are before the last probe of some node.
 	late bool
 
-	queue []entry // reused by Pick
+	queue   []entry // reused by Pick
+	expired []int32 // reused by settleShared
+	// fresh: winners of sharedLevel have changed without the matches above.
+	fresh bool
 	// held are the nodes of the last match played: one of them is often in the
 	// next one. They are good while the table does not change.
 	held [2]contender
@@ -136,7 +139,7 @@ func (b *bracket) leadOf(i int) uint64 {
 }
 
 func (t *tournament) Attach(table *Table) {
-	*t = tournament{rule: t.rule, table: table, queue: t.queue, played: table.Live() == 0}
+	*t = tournament{rule: t.rule, table: table, queue: t.queue, expired: t.expired, played: table.Live() == 0}
 }
 
 func (t *tournament) Learn(int, int64, float64) {}
@@ -155,7 +158,7 @@ func (t *tournament) Value(slot int, step int64) float64 {
 
 // Bytes is the size of the blocks and of what leads to them.
 func (t *tournament) Bytes() int {
-	n := t.blocks*int(unsafe.Sizeof(bracket{})) + cap(t.queue)*int(unsafe.Sizeof(entry{}))
+	n := t.blocks*int(unsafe.Sizeof(bracket{})) + cap(t.queue)*int(unsafe.Sizeof(entry{})) + 4*cap(t.expired)
 	for _, level := range t.levels {
 		n += 8 * cap(level)
 	}

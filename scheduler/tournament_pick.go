@@ -47,7 +47,9 @@ func (t *tournament) advance(step int64) {
 	}
 	t.now = step
 	if top := len(t.levels) - 1; top >= 0 && t.due(t.levels[top][0].match[1]) {
+		t.fresh = t.settleShared()
 		t.settle(top, 0, 1)
+		t.fresh = false
 	}
 }
 
@@ -65,7 +67,8 @@ func (t *tournament) settle(level, id, i int) {
 		r = t.settleChild(b, level, id, 2*i+1)
 	}
 	w, lead := winnerOf(b.match[i]), b.leadOf(i)
-	if lead <= uint64(t.now-t.base) || lw != winnerOf(l) || rw != winnerOf(r) {
+	again := t.fresh && level > sharedLevel
+	if again || lead <= uint64(t.now-t.base) || lw != winnerOf(l) || rw != winnerOf(r) {
 		w, lead = t.play(level, i, winnerOf(l), winnerOf(r))
 	}
 	b.set(i, w, min(dueOf(l), dueOf(r)), lead)
@@ -92,11 +95,11 @@ func (t *tournament) playAll(step int64) {
 	}
 	for {
 		t.levels = append(t.levels, level)
+		t.stageAll(len(t.levels) - 1)
 		above := make([]*bracket, (len(level)+fan-1)/fan)
 		for id, b := range level {
 			if b != nil {
 				t.blocks++
-				t.stage(len(t.levels)-1, id)
 				above[id/fan] = new(bracket)
 			}
 		}
@@ -105,6 +108,18 @@ func (t *tournament) playAll(step int64) {
 		}
 		level = above
 	}
+}
+
+// stageAll plays the blocks of a level, given what is below them.
+func (t *tournament) stageAll(level int) {
+	blocks := t.levels[level]
+	t.share((len(blocks)+fan-1)/fan, func(w *tournament, k int) {
+		for id := k * fan; id < min(k*fan+fan, len(blocks)); id++ {
+			if blocks[id] != nil {
+				w.stage(level, id)
+			}
+		}
+	})
 }
 
 // entry is the winner of a part of the tournament: all below match `match` of a
