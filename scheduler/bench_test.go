@@ -146,7 +146,7 @@ func BenchmarkPause(b *testing.B) {
 			f.call(f.probe)
 			for slot, other := range f.rng.Perm(n) {
 				node := f.table.Node(slot)
-				node.Estimate = f.table.Node(other).Rate
+				node.Estimate = f.table.Node(other).Estimate
 				f.table.Store(slot, &node)
 				f.call(func() { f.policy.Touch(slot) })
 			}
@@ -158,7 +158,7 @@ func BenchmarkPause(b *testing.B) {
 		{"attach", func(f *field) { f.policy.Attach(f.table) }},
 	}
 	for _, spec := range Policies() {
-		for _, kind := range []string{"alike", "uniform", "zipf"} {
+		for _, kind := range []string{"alike", "uniform", "slow", "zipf"} {
 			for _, s := range situations {
 				b.Run(fmt.Sprintf("policy=%s/rates=%s/after=%s", spec.Name, kind, s.name), func(b *testing.B) {
 					for b.Loop() {
