@@ -66,7 +66,7 @@ func kindName(k structures.Kind) string {
 	case structures.KindSchedule:
 		return "schedule"
 	case structures.KindPlace:
-		return "PLACE-MAP"
+		return "placement"
 	}
 	return "unknown"
 }

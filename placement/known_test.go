@@ -346,7 +346,7 @@ func variation(shares []float64) float64 {
 	return math.Sqrt(sum/float64(len(shares))) / mean
 }
 
-func TestTheorem82TwoChoicesKeepLoadsLevel(t *testing.T) {
+func TestTheorems81And82OneAndTwoChoices(t *testing.T) {
 	for _, n := range []int{10, 100, 1000} {
 		s := newStrategy(t, specTwoChoice(), 1).(*twochoice)
 		setAll(t, s, capacities(specTwoChoice(), n))
