@@ -19,6 +19,13 @@ func pair(rng *rand.Rand, name string, step int64) (x, y contender) {
 		switch name {
 		case "freshness":
 			c.curve.fresh(c.scale, decay)
+		case "greedy":
+			if rng.IntN(3) > 0 {
+				c.curve = curve{c: decay, top: c.scale / decay, full: ahead}
+				if rng.IntN(4) == 0 {
+					c.curve.full = 1 + rng.Int64N(200)
+				}
+			}
 		case "whittle":
 			c.curve.ephemeral(c.scale*decay*decay, decay, int64(rng.IntN(2))*rng.Int64N(200))
 		}

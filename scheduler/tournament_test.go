@@ -13,10 +13,21 @@ import (
 var scanValues = map[string]func(n *Node, age int64) float64{
 	"index":      ageIndex,
 	"sqrtage":    func(n *Node, age int64) float64 { return math.Sqrt(n.Worth()) * float64(age) },
-	"greedy":     func(n *Node, age int64) float64 { return n.Worth() * float64(age) },
+	"greedy":     greedyValue,
 	"whittle":    func(n *Node, age int64) float64 { return InterestOf(n).Index(age) },
 	"freshness":  FreshnessIndex,
 	"roundrobin": func(n *Node, age int64) float64 { return float64(age) },
+}
+
+func greedyValue(n *Node, age int64) float64 {
+	if n.Decay == 0 {
+		return n.Worth() * float64(age)
+	}
+	m := InterestOf(n)
+	if n.MaxAge > 0 {
+		age = min(age, n.MaxAge)
+	}
+	return m.Weight * m.Arrival / m.Decay / m.Cost * -math.Expm1(-m.Decay*float64(age))
 }
 
 // scanned is what a scan of the table would pick.

@@ -237,6 +237,8 @@ func TestOtherRowsOfTableI(t *testing.T) {
 	}{
 		{"round robin", "roundrobin", 0, nil, 471.3825, 1e-6},
 		{"round robin, weighted", "roundrobin", 0, []float64{1, 0.7, 0.4, 0.3}, 262.31425, 1e-6},
+		{"greedy", "greedy", 0, nil, 383.92976, 1e-6},
+		{"greedy, weighted", "greedy", 0, []float64{1, 0.7, 0.4, 0.3}, 279.29595, 1e-4},
 		{"random", "memoryless", 1, nil, 398.8811, 0.01},
 		{"random, weighted", "memoryless", 1, []float64{1, 0.7, 0.4, 0.3}, 221.70163, 0.01},
 	} {
