@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/server/resp"
 )
 
@@ -285,25 +286,4 @@ func splitWords(line string) ([]string, bool) {
 }
 
 // quote is the inverse of splitWords for one word.
-func quote(s string) string {
-	const digits = "0123456789abcdef"
-	b := make([]byte, 0, len(s)+2)
-	b = append(b, '"')
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c == '"' || c == '\\':
-			b = append(b, '\\', c)
-		case c == '\n':
-			b = append(b, `\n`...)
-		case c == '\r':
-			b = append(b, `\r`...)
-		case c == '\t':
-			b = append(b, `\t`...)
-		case c < ' ' || c > '~':
-			b = append(b, '\\', 'x', digits[c>>4], digits[c&15])
-		default:
-			b = append(b, c)
-		}
-	}
-	return string(append(b, '"'))
-}
+func quote(s string) string { return string(commands.AppendQuoted(nil, []byte(s))) }

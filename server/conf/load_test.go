@@ -224,3 +224,16 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestQuotedWordsReadBackAsTheyWere(t *testing.T) {
+	every := make([]byte, 256)
+	for i := range every {
+		every[i] = byte(i)
+	}
+	for _, word := range []string{"", "plain", "\a\b\t\r\n", `"quoted" \ 'so'`, string(every)} {
+		words, ok := splitWords(quote(word))
+		if !ok || len(words) != 1 || words[0] != word {
+			t.Errorf("%q: read back %q, %v", word, words, ok)
+		}
+	}
+}
