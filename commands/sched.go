@@ -137,7 +137,9 @@ func readSchedConfig(c *Ctx) schedule.Config {
 				a.Fail(ErrSchedEstimator(cfg.Estimator))
 			}
 			if a.Is("K") {
-				cfg.Window = schedNumber(a)
+				if cfg.Window = a.Float(); !(cfg.Window > 0 && cfg.Window <= scheduler.MaxNumber) {
+					a.Fail(ErrSchedWindow)
+				}
 			}
 		case "PROBES":
 			cfg.Probes = int(a.IntIn(1, schedule.MaxCount, ErrSchedCount))

@@ -113,7 +113,7 @@ func readSimulation(a *Args) (m simulation) {
 		case "SEED":
 			m.seed = uint64(a.IntIn(0, math.MaxInt64, ErrMustBePositive))
 		case "POLICY":
-			m.policies = readPolicies(a)
+			m.policies = readPolicies(a, m.policies)
 		default:
 			a.Syntax()
 		}
@@ -124,10 +124,13 @@ func readSimulation(a *Args) (m simulation) {
 	return m
 }
 
-// readPolicies reads one or more names, up to the next option. A policy is
-// taken once.
-func readPolicies(a *Args) (list []scheduler.PolicySpec) {
+// readPolicies reads one or more names, up to the next option, and adds them to
+// a list. A policy is taken once.
+func readPolicies(a *Args, list []scheduler.PolicySpec) []scheduler.PolicySpec {
 	seen := map[string]bool{}
+	for _, p := range list {
+		seen[p.Name] = true
+	}
 	for first := true; first || a.More(); first = false {
 		next := a.Peek()
 		if !first && (equalFold(next, "STEPS") || equalFold(next, "SEED") || equalFold(next, "POLICY")) {
