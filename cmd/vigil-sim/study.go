@@ -111,7 +111,7 @@ func (s *study) play(ctx context.Context, t *sim.Trial) (sim.Outcome, error) {
 }
 
 // choose finds the policies to play: those named, or those made for the model
-// that suit the nodes, and roundrobin beside those that collect rewards.
+// that suit the nodes, roundrobin and greedy beside those that collect rewards.
 func (s *study) choose(names string) error {
 	if names != "" {
 		for _, name := range strings.Split(names, ",") {
@@ -127,7 +127,7 @@ func (s *study) choose(names string) error {
 		return nil
 	}
 	for _, p := range scheduler.Policies() {
-		wanted := sim.ModelOf(&p) == s.model || p.Name == "roundrobin"
+		wanted := sim.ModelOf(&p) == s.model || p.Name == "roundrobin" || p.Name == "greedy"
 		if wanted && s.unsuited(p) == nil {
 			s.policies = append(s.policies, p)
 		}
