@@ -19,7 +19,8 @@ const (
 	// tenths of a second.
 	maxSchedWorkMulti  = 1e4
 	maxSchedNodesMulti = 1000
-	// maxCostProbes bounds what SCHED.COST simulates: some seconds.
+	// maxCostProbes bounds what SCHED.COST simulates: seconds, half a minute for
+	// 10^6 nodes of a policy whose steps are slow.
 	maxCostProbes = 1_000_000
 )
 
