@@ -24,15 +24,7 @@ func dumpRows() []Command {
 func dump(c *Ctx) error {
 	key := c.Args.Key()
 	payload, ok, err := dumpPayload(c, key)
-	switch {
-	case err != nil:
-		return err
-	case !ok:
-		c.Reply.Null()
-	default:
-		c.Reply.Bulk(payload)
-	}
-	return nil
+	return replyFound(c, payload, ok, err)
 }
 
 // dumpPayload is the payload of what a key holds. ok: the key exists.

@@ -65,6 +65,11 @@ func get(c *Ctx) error {
 // replyString answers the string at key, or null.
 func replyString(c *Ctx, key []byte) error {
 	b, ok, err := lookString(c, key)
+	return replyFound(c, b, ok, err)
+}
+
+// replyFound answers b, or null if it was not found; or it returns err.
+func replyFound(c *Ctx, b []byte, ok bool, err error) error {
 	switch {
 	case err != nil:
 		return err
