@@ -76,15 +76,18 @@ func walkListpack(b []byte, visit func(elem []byte) error) error {
 	return nil
 }
 
+// numberEntry reads an element that is a number of n bytes behind its first one,
+// in either form.
+func numberEntry(b []byte, n int) (entry, bool) {
+	if len(b) <= n {
+		return entry{}, false
+	}
+	return entry{number: signed(b[1 : 1+n]), isNumber: true, head: 1 + n}, true
+}
+
 // listpackEntry reads the head of an element.
 func listpackEntry(b []byte) (e entry, ok bool) {
 	first := b[0]
-	number := func(n int) (entry, bool) {
-		if len(b) <= n {
-			return entry{}, false
-		}
-		return entry{number: signed(b[1 : 1+n]), isNumber: true, head: 1 + n}, true
-	}
 	switch {
 	case first < 0x80: // 7 bits
 		return entry{number: int64(first), isNumber: true, head: 1}, true
@@ -107,9 +110,9 @@ func listpackEntry(b []byte) (e entry, ok bool) {
 		}
 		return entry{head: 5, size: int(binary.LittleEndian.Uint32(b[1:]))}, true
 	case first <= 0xf3: // 16, 24, 32 bits
-		return number(int(first) - 0xef)
+		return numberEntry(b, int(first)-0xef)
 	case first == 0xf4:
-		return number(8)
+		return numberEntry(b, 8)
 	}
 	return entry{}, false
 }

@@ -54,12 +54,6 @@ func ziplistLength(b []byte) (n uint64, w int, ok bool) {
 // ziplistEntry reads the head of an element.
 func ziplistEntry(b []byte) (e entry, ok bool) {
 	first := b[0]
-	number := func(n int) (entry, bool) {
-		if len(b) <= n {
-			return entry{}, false
-		}
-		return entry{number: signed(b[1 : 1+n]), isNumber: true, head: 1 + n}, true
-	}
 	switch {
 	case first < 0x40:
 		return entry{head: 1, size: int(first)}, true
@@ -74,15 +68,15 @@ func ziplistEntry(b []byte) (e entry, ok bool) {
 		}
 		return entry{head: 5, size: int(binary.BigEndian.Uint32(b[1:]))}, true
 	case first == 0xc0:
-		return number(2)
+		return numberEntry(b, 2)
 	case first == 0xd0:
-		return number(4)
+		return numberEntry(b, 4)
 	case first == 0xe0:
-		return number(8)
+		return numberEntry(b, 8)
 	case first == 0xf0:
-		return number(3)
+		return numberEntry(b, 3)
 	case first == 0xfe:
-		return number(1)
+		return numberEntry(b, 1)
 	case first > 0xf0 && first < 0xfe: // 0 to 12
 		return entry{number: int64(first) - 0xf1, isNumber: true, head: 1}, true
 	}
