@@ -153,23 +153,7 @@ func TestSieveAbsKeepsItsInvariants(t *testing.T) {
 	for run := range 12 {
 		s, model := new(sieveAbs), map[int]Capacity{}
 		for step := range 150 {
-			unit := rng.IntN(12)
-			if rng.IntN(3) == 0 {
-				_, ok := model[unit]
-				if err := s.Remove(unit); (err == nil) != ok {
-					t.Fatalf("Remove(%d): %v", unit, err)
-				}
-				delete(model, unit)
-			} else {
-				c := Capacity(rng.Uint64()>>rng.IntN(60)>>4 + 1)
-				if run%2 == 0 {
-					c = Capacity(1 + rng.IntN(50))
-				}
-				if err := s.Set(unit, c); err != nil {
-					t.Fatalf("Set(%d, %d): %v", unit, c, err)
-				}
-				model[unit] = c
-			}
+			changeOneUnit(t, rng, s, model, run%2 == 0)
 			checkAbs(t, s)
 			for i := range uint64(5) {
 				h := Mix(uint64(step)<<32 + i)

@@ -88,6 +88,29 @@ func checkSieve(t *testing.T, s *sieve) {
 	}
 }
 
+// changeOneUnit sets or removes one of twelve units, in the strategy and in the
+// model. Capacities are up to 50, or of any size.
+func changeOneUnit(t *testing.T, rng *rand.Rand, s Strategy, model map[int]Capacity, small bool) {
+	t.Helper()
+	unit := rng.IntN(12)
+	if rng.IntN(3) == 0 {
+		_, ok := model[unit]
+		if err := s.Remove(unit); (err == nil) != ok {
+			t.Fatalf("Remove(%d): %v", unit, err)
+		}
+		delete(model, unit)
+		return
+	}
+	c := Capacity(rng.Uint64()>>rng.IntN(60)>>4 + 1)
+	if small {
+		c = Capacity(1 + rng.IntN(50))
+	}
+	if err := s.Set(unit, c); err != nil {
+		t.Fatalf("Set(%d, %d): %v", unit, c, err)
+	}
+	model[unit] = c
+}
+
 func TestSieveKeepsItsInvariants(t *testing.T) {
 	seed := uint64(20260102)
 	t.Logf("seed %d", seed)
@@ -95,23 +118,7 @@ func TestSieveKeepsItsInvariants(t *testing.T) {
 	for run := range 24 {
 		s, model := sieveOf(t, run%3*5), map[int]Capacity{}
 		for range 120 {
-			unit := rng.IntN(12)
-			if rng.IntN(3) == 0 {
-				_, ok := model[unit]
-				if err := s.Remove(unit); (err == nil) != ok {
-					t.Fatalf("Remove(%d): %v", unit, err)
-				}
-				delete(model, unit)
-			} else {
-				c := Capacity(rng.Uint64()>>rng.IntN(60)>>4 + 1)
-				if run%2 == 0 {
-					c = Capacity(1 + rng.IntN(50))
-				}
-				if err := s.Set(unit, c); err != nil {
-					t.Fatalf("Set(%d, %d): %v", unit, c, err)
-				}
-				model[unit] = c
-			}
+			changeOneUnit(t, rng, s, model, run%2 == 0)
 			checkSieve(t, s)
 			for i := range uint64(20) {
 				h := Mix(uint64(run)<<32 + i)
