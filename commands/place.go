@@ -1,7 +1,6 @@
 package commands
 
 import (
-	"math"
 	"strconv"
 	"strings"
 
@@ -43,20 +42,12 @@ func placeGroup() Group {
 
 // viewMap finds a map for reading; a missing one is an error.
 func viewMap(c *Ctx, key []byte) (*placemap.Map, error) {
-	m, ok, err := persistence.View[*placemap.Map](c.Tx, key)
-	if err == nil && !ok {
-		err = ErrNoKey
-	}
-	return m, err
+	return viewPresent[*placemap.Map](c, key)
 }
 
 // editMap finds a map for changing; a missing one is an error.
 func editMap(c *Ctx, key []byte) (*placemap.Map, *structures.Change, error) {
-	m, ch, ok, err := persistence.Edit[*placemap.Map](c.Tx, key, nil)
-	if err == nil && !ok {
-		err = ErrNoKey
-	}
-	return m, ch, err
+	return editPresent[*placemap.Map](c, key)
 }
 
 func placeCreate(c *Ctx) error {
@@ -117,7 +108,7 @@ func readPlaceOptions(c *Ctx) placement.Options {
 		}
 	}
 	if !seeded {
-		o.Seed = uint64(c.Host.Random(math.MaxInt32))<<31 | uint64(c.Host.Random(math.MaxInt32))
+		o.Seed = drawSeed(c)
 	}
 	return o
 }

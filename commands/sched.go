@@ -78,20 +78,12 @@ func schedError(err error) error {
 
 // viewSchedule finds a schedule for reading; a missing one is an error.
 func viewSchedule(c *Ctx, key []byte) (*schedule.Schedule, error) {
-	s, ok, err := persistence.View[*schedule.Schedule](c.Tx, key)
-	if err == nil && !ok {
-		err = ErrNoKey
-	}
-	return s, err
+	return viewPresent[*schedule.Schedule](c, key)
 }
 
 // editSchedule finds a schedule for changing; a missing one is an error.
 func editSchedule(c *Ctx, key []byte) (*schedule.Schedule, *structures.Change, error) {
-	s, ch, ok, err := persistence.Edit[*schedule.Schedule](c.Tx, key, nil)
-	if err == nil && !ok {
-		err = ErrNoKey
-	}
-	return s, ch, err
+	return editPresent[*schedule.Schedule](c, key)
 }
 
 func schedCreate(c *Ctx) error {
@@ -159,7 +151,7 @@ func readSchedConfig(c *Ctx) schedule.Config {
 		}
 	}
 	if !seeded {
-		cfg.Seed = uint64(c.Host.Random(math.MaxInt32))<<31 | uint64(c.Host.Random(math.MaxInt32))
+		cfg.Seed = drawSeed(c)
 	}
 	return cfg
 }
