@@ -103,7 +103,6 @@ func (s *Schedule) choose(count int, nowMillis int64) (now, step int64, err erro
 // hand applies a NEXT: its time, its step and its picks.
 func (s *Schedule) hand(now, step, leaseMillis int64, slots []int) {
 	s.ready()
-	s.expire(now)
 	s.setTime(now)
 	s.clock.step = step
 	s.calls++

@@ -177,6 +177,34 @@ func TestALoadedScheduleGoesOnAsTheOriginal(t *testing.T) {
 	}
 }
 
+// A crash may come after any record, and what was derived until then is derived
+// anew from what is on disk: the records that follow must mean the same.
+func TestRecordsMeanTheSameWhereverTheScheduleWasLoaded(t *testing.T) {
+	for i, c := range configs() {
+		rng := rand.New(rand.NewPCG(uint64(i), 6))
+		s, ch := New(), new(structures.Change)
+		if err := s.Create(ch, c, 900); err != nil {
+			t.Fatal(err)
+		}
+		copied, ops := New(), 0
+		play(t, s, ch, rand.New(rand.NewPCG(uint64(i), 7)), 1500, func() {
+			if ops++; rng.IntN(8) != 0 {
+				return
+			}
+			replay(t, copied, ch.Encoded())
+			ch.Reset(1 << 16)
+			got := encoding(copied)
+			if !bytes.Equal(encoding(s), got) {
+				t.Fatalf("%s/%s, seed %d: after %d operations it differs", c.Policy, c.Estimator, i, ops)
+			}
+			disk := store{pages: map[uint64][]byte{}}
+			disk.head = copied.AppendHead(nil)
+			copied.Pages(true, func(id uint64, page []byte) { disk.pages[id] = bytes.Clone(page) })
+			copied = disk.load(t)
+		})
+	}
+}
+
 func TestOneProbeDirtiesOnePage(t *testing.T) {
 	s := make1(t, nil)
 	for i := range 1000 {

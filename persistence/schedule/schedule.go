@@ -177,10 +177,12 @@ func (s *Schedule) add(node []byte, p scheduler.Params, now int64) (created bool
 	return !ok
 }
 
-// setTime records a time; leases that were over then are no longer stored.
+// setTime records a time. Leases that were over then are no longer stored, and
+// their nodes are shown: a policy must see those that it will see when it is
+// loaded between this record and the next.
 func (s *Schedule) setTime(now int64) {
 	s.clock.set(now)
-	s.leases.settle(s.clock.now)
+	s.expire(s.clock.now)
 }
 
 // seat puts a node and its name into a free slot.
