@@ -6,7 +6,7 @@ import "github.com/vigildb/vigil/persistence/schedule"
 type pickOptions struct {
 	count int   // 0: as the schedule says
 	lease int64 // -1: as the schedule says
-	stats bool
+	stats schedule.Stats
 }
 
 // nextOrPeek says whose options are read.
@@ -26,7 +26,7 @@ func readPickOptions(a *Args, f nextOrPeek) pickOptions {
 		case word == "LEASE" && f == forNext:
 			o.lease = a.IntIn(0, schedule.MaxMillis, ErrSchedMillis)
 		case word == "WITHSTATS":
-			o.stats = true
+			o.stats = schedule.WithStats
 		default:
 			a.Syntax()
 		}
@@ -43,7 +43,7 @@ func schedNext(c *Ctx) error {
 	if err != nil {
 		return err
 	}
-	picks, err := s.Next(ch, o.count, c.Now, o.lease)
+	picks, err := s.Next(ch, o.count, c.Now, o.lease, o.stats)
 	if err != nil {
 		return schedError(err)
 	}
@@ -61,7 +61,7 @@ func schedPeek(c *Ctx) error {
 	if err != nil {
 		return err
 	}
-	picks, err := s.Peek(o.count, c.Now)
+	picks, err := s.Peek(o.count, c.Now, o.stats)
 	if err != nil {
 		return schedError(err)
 	}
@@ -71,10 +71,10 @@ func schedPeek(c *Ctx) error {
 
 // replyPicks answers the names of nodes, or with stats [name, age, index] of
 // each.
-func replyPicks(c *Ctx, picks []schedule.Pick, stats bool) {
+func replyPicks(c *Ctx, picks []schedule.Pick, stats schedule.Stats) {
 	c.Reply.Array(len(picks))
 	for _, p := range picks {
-		if !stats {
+		if stats == schedule.NamesOnly {
 			c.Reply.BulkString(p.Node)
 			continue
 		}

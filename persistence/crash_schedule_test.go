@@ -107,7 +107,7 @@ func stepSchedule(t *testing.T, rng *rand.Rand, tx *Tx, now int64, out []string)
 	case k < 5:
 		v.Remove(ch, name)
 	case k < 7 || len(out) == 0:
-		picks, err := v.Next(ch, 0, now, 500)
+		picks, err := v.Next(ch, 0, now, 500, schedule.NamesOnly)
 		if err != nil {
 			t.Fatal(err)
 		}

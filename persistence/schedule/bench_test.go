@@ -29,7 +29,7 @@ func BenchmarkNext(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
 					ch.Reset(1 << 20)
-					picks, err := s.Next(ch, 1, 1000, 1000)
+					picks, err := s.Next(ch, 1, 1000, 1000, NamesOnly)
 					if err != nil {
 						b.Fatal(err)
 					}
@@ -68,7 +68,7 @@ func BenchmarkLoad(b *testing.B) {
 				b.Fatal(err)
 			}
 		}
-		if _, err := s.Peek(1, 1000); err != nil {
+		if _, err := s.Peek(1, 1000, NamesOnly); err != nil {
 			b.Fatal(err)
 		}
 	}

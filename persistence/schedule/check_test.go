@@ -30,7 +30,7 @@ func TestChecksAnswerWhatTheOperationWould(t *testing.T) {
 	if err := s.CheckLease([]byte("a"), 1000); !errors.Is(err, ErrNotLeased) {
 		t.Errorf("CheckLease before Next: got %v, want %v", err, ErrNotLeased)
 	}
-	if _, err := s.Next(nil, 1, 1000, 50); err != nil {
+	if _, err := s.Next(nil, 1, 1000, 50, NamesOnly); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.CheckLease([]byte("a"), 1049); err != nil {

@@ -123,7 +123,7 @@ func TestCostOfALearnerIsThatOfWhatItBelieves(t *testing.T) {
 		}
 	}
 	for now := range int64(2000) {
-		picks, err := s.Next(nil, 0, now, -1)
+		picks, err := s.Next(nil, 0, now, -1, WithStats)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -79,10 +79,10 @@ func FuzzApplySchedule(f *testing.F) {
 func use(t *testing.T, s *Schedule) {
 	t.Helper()
 	before := encoding(s)
-	if _, err := s.Peek(3, 5000); err == nil && !bytes.Equal(before, encoding(s)) {
+	if _, err := s.Peek(3, 5000, NamesOnly); err == nil && !bytes.Equal(before, encoding(s)) {
 		t.Fatal("PEEK changed the schedule")
 	}
-	picks, _ := s.Next(nil, 3, 5000, 50)
+	picks, _ := s.Next(nil, 3, 5000, 50, NamesOnly)
 	for _, name := range namesOf(picks) {
 		if err := s.Observe(nil, []byte(name), 2, 5000); err != nil && s.clock.now <= 5000 {
 			t.Fatalf("OBSERVE %q: %v", name, err)

@@ -27,7 +27,7 @@ func TestEncodingIsTheOneOnDisk(t *testing.T) {
 		}
 	}
 	for _, now := range []int64{1_700_000_000_200, 1_700_000_001_200} {
-		picks, err := s.Next(ch, 1, now, 5000)
+		picks, err := s.Next(ch, 1, now, 5000, NamesOnly)
 		if err != nil || len(picks) != 1 {
 			t.Fatalf("Next: %v %v", picks, err)
 		}

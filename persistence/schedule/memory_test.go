@@ -34,7 +34,7 @@ func observedSchedule(t testing.TB, n int, change func(*Config), params func(i i
 	for range 2 { // the second observation is the first that can suspect a change
 		// All are leased before the first is observed: none comes twice.
 		for left := n; left > 0; {
-			picks, err := s.Next(nil, min(left, 512), 1000, 60_000)
+			picks, err := s.Next(nil, min(left, 512), 1000, 60_000, NamesOnly)
 			if err != nil || len(picks) == 0 {
 				t.Fatalf("Next: %d picks, %v", len(picks), err)
 			}

@@ -7,7 +7,7 @@ import (
 	"github.com/vigildb/vigil/structures"
 )
 
-// Pick is a node to be probed.
+// Pick is a node to be probed. Age and Index are 0 unless asked for WithStats.
 type Pick struct {
 	Node string
 	// Age is the number of steps since its last probe.
@@ -16,6 +16,15 @@ type Pick struct {
 	Index float64
 }
 
+// Stats says whether picks come with Age and Index, which cost a look at the
+// node and the policy's arithmetic for each.
+type Stats uint8
+
+const (
+	NamesOnly Stats = iota
+	WithStats
+)
+
 // Next advances the clock (one step, or to the step of the wall clock) and
 // hands out the nodes to probe now: up to count of them, the configured number
 // if count is 0; fewer, or none, when the policy idles or the nodes are
@@ -23,14 +32,14 @@ type Pick struct {
 // count as done. The answer is valid until the next call of Next or Peek.
 //
 // Errors: ErrNotCreated, ErrCount, ErrLease, ErrSteps.
-func (s *Schedule) Next(ch *structures.Change, count int, nowMillis, leaseMillis int64) ([]Pick, error) {
+func (s *Schedule) Next(ch *structures.Change, count int, nowMillis, leaseMillis int64, stats Stats) ([]Pick, error) {
 	if leaseMillis < 0 {
 		leaseMillis = s.config.LeaseMillis
 	}
 	if leaseMillis > MaxMillis {
 		return nil, ErrLease
 	}
-	now, step, err := s.choose(count, nowMillis)
+	now, step, err := s.choose(count, nowMillis, stats)
 	if err != nil {
 		return nil, err
 	}
@@ -53,15 +62,15 @@ func (s *Schedule) Next(ch *structures.Change, count int, nowMillis, leaseMillis
 // Peek answers what Next would, with the same count and time, and changes
 // nothing. The answer is valid until the next call of Next or Peek. Errors:
 // ErrNotCreated, ErrCount, ErrSteps.
-func (s *Schedule) Peek(count int, nowMillis int64) ([]Pick, error) {
-	if _, _, err := s.choose(count, nowMillis); err != nil {
+func (s *Schedule) Peek(count int, nowMillis int64, stats Stats) ([]Pick, error) {
+	if _, _, err := s.choose(count, nowMillis, stats); err != nil {
 		return nil, err
 	}
 	return s.picks, nil
 }
 
 // choose fills s.chosen and s.picks. It changes only what is derived.
-func (s *Schedule) choose(count int, nowMillis int64) (now, step int64, err error) {
+func (s *Schedule) choose(count int, nowMillis int64, stats Stats) (now, step int64, err error) {
 	if s.policyNum == 0 {
 		return 0, 0, ErrNotCreated
 	}
@@ -94,8 +103,12 @@ func (s *Schedule) choose(count int, nowMillis int64) (now, step int64, err erro
 	}
 	s.picks = s.picks[:0]
 	for _, slot := range s.chosen {
-		n := s.table.Node(slot)
-		s.picks = append(s.picks, Pick{s.names.of(slot), n.Age(step), s.policy.Value(slot, step)})
+		p := Pick{Node: s.names.of(slot)}
+		if stats == WithStats {
+			s.table.Load(slot, &s.node)
+			p.Age, p.Index = s.node.Age(step), s.policy.Value(slot, step)
+		}
+		s.picks = append(s.picks, p)
 	}
 	return now, step, nil
 }

@@ -34,13 +34,13 @@ func play(t testing.TB, s *Schedule, ch *structures.Change, rng *rand.Rand, n in
 		case k < 8:
 			s.Remove(ch, name())
 		case k < 13:
-			picks, err := s.Next(ch, rng.IntN(4), now, int64(rng.IntN(5)*40-40))
+			picks, err := s.Next(ch, rng.IntN(4), now, int64(rng.IntN(5)*40-40), NamesOnly)
 			if err != nil {
 				t.Fatal(err)
 			}
 			out = append(out, namesOf(picks)...)
 		case k < 14:
-			if _, err := s.Peek(1, now+int64(rng.IntN(100))); err != nil {
+			if _, err := s.Peek(1, now+int64(rng.IntN(100)), NamesOnly); err != nil {
 				t.Fatal(err)
 			}
 		case len(out) > 0:
@@ -165,7 +165,7 @@ func TestALoadedScheduleGoesOnAsTheOriginal(t *testing.T) {
 		a, b := new(structures.Change), new(structures.Change)
 		// Start beyond any time seen, as both then see the same leases.
 		for _, v := range []*Schedule{s, loaded} {
-			if _, err := v.Next(nil, 1, 100_000, 100); err != nil {
+			if _, err := v.Next(nil, 1, 100_000, 100, NamesOnly); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -221,7 +221,7 @@ func TestOneProbeDirtiesOnePage(t *testing.T) {
 		t.Fatalf("%d pages dirty after Clean", n)
 	}
 	ch := new(structures.Change)
-	picks, _ := s.Next(ch, 1, 1, 10)
+	picks, _ := s.Next(ch, 1, 1, 10, NamesOnly)
 	if err := s.Observe(ch, []byte(picks[0].Node), 1, 1); err != nil {
 		t.Fatal(err)
 	}

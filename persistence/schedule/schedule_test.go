@@ -34,7 +34,7 @@ func make1(t testing.TB, change func(*Config), nodes ...string) *Schedule {
 
 func next(t testing.TB, s *Schedule, count int, now, lease int64) []string {
 	t.Helper()
-	picks, err := s.Next(nil, count, now, lease)
+	picks, err := s.Next(nil, count, now, lease, NamesOnly)
 	if err != nil {
 		t.Fatalf("Next: %v", err)
 	}
@@ -118,7 +118,7 @@ func TestAgeAfterFailAndAfterALostLeaseIsAsBefore(t *testing.T) {
 	if got := next(t, s, 1, 1051, 50); len(got) != 0 {
 		t.Fatalf("before the end: %v", got)
 	}
-	picks, err := s.Next(nil, 1, 1052, 50)
+	picks, err := s.Next(nil, 1, 1052, 50, WithStats)
 	if err != nil || len(picks) != 1 || picks[0].Age != 7 {
 		t.Fatalf("at the end: %v %v, want age 7", picks, err)
 	}
@@ -155,7 +155,7 @@ func TestWallClockGivesAgesInRealTime(t *testing.T) {
 	if got := next(t, s, 1, 1000, 0); !slices.Equal(got, []string{"a"}) || s.Step() != 1 {
 		t.Fatalf("at creation: %v in step %d, want a in step 1", got, s.Step())
 	}
-	picks, err := s.Next(nil, 2, 2050, 0)
+	picks, err := s.Next(nil, 2, 2050, 0, WithStats)
 	if err != nil || s.Step() != 11 {
 		t.Fatalf("1050 ms later: step %d, %v, want 11", s.Step(), err)
 	}
@@ -181,7 +181,7 @@ func TestTimeNeverRunsBackwards(t *testing.T) {
 		t.Errorf("clock set back: %v in step %d, want b in step 41", got, s.Step())
 	}
 	// A PEEK that saw the end of the lease is not undone by an earlier NEXT.
-	if picks, _ := s.Peek(2, 5301); !slices.Contains(namesOf(picks), "a") {
+	if picks, _ := s.Peek(2, 5301, NamesOnly); !slices.Contains(namesOf(picks), "a") {
 		t.Errorf("PEEK after the lease: %v", picks)
 	}
 	if got := next(t, s, 2, 5200, 0); !slices.Contains(got, "a") {
@@ -190,7 +190,7 @@ func TestTimeNeverRunsBackwards(t *testing.T) {
 	if got := next(t, s, 1, math.MinInt64, 0); s.Step() != 44 {
 		t.Errorf("lowest time: %v in step %d", got, s.Step())
 	}
-	if _, err := s.Next(nil, 1, math.MaxInt64, 0); err != nil {
+	if _, err := s.Next(nil, 1, math.MaxInt64, 0, NamesOnly); err != nil {
 		t.Errorf("greatest time: %v", err)
 	}
 }
@@ -200,7 +200,7 @@ func TestPeekAnswersWhatNextWillAndChangesNothing(t *testing.T) {
 		s := make1(t, func(c *Config) { c.Policy, c.Explore, c.Seed = spec.Name, .3, 7 }, "a", "b", "c", "d", "e", "f")
 		for i := range 50 {
 			before := encoding(s)
-			picks, err := s.Peek(2, 2000)
+			picks, err := s.Peek(2, 2000, WithStats)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -208,13 +208,33 @@ func TestPeekAnswersWhatNextWillAndChangesNothing(t *testing.T) {
 			if !bytes.Equal(before, encoding(s)) {
 				t.Fatalf("%s: PEEK changed the schedule", spec.Name)
 			}
-			got, _ := s.Next(nil, 2, 2000, int64(i%2))
+			got, _ := s.Next(nil, 2, 2000, int64(i%2), WithStats)
 			if !slices.Equal(got, want) {
 				t.Fatalf("%s call %d: PEEK %v, NEXT %v", spec.Name, i, want, got)
 			}
 			for _, name := range namesOf(got) {
 				_ = s.Observe(nil, []byte(name), 1, 2000)
 			}
+		}
+	}
+}
+
+func TestPicksAreTheSameWithoutStats(t *testing.T) {
+	for _, spec := range scheduler.Policies() {
+		s := make1(t, func(c *Config) { c.Policy, c.Seed = spec.Name, 7 }, "a", "b", "c", "d", "e")
+		for range 30 {
+			told, _ := s.Peek(3, 2000, WithStats)
+			told = slices.Clone(told)
+			bare, _ := s.Peek(3, 2000, NamesOnly)
+			if !slices.Equal(namesOf(told), namesOf(bare)) {
+				t.Fatalf("%s: %v with stats, %v without", spec.Name, told, bare)
+			}
+			for i, p := range bare {
+				if p.Age != 0 || p.Index != 0 || told[i].Age < 1 {
+					t.Fatalf("%s: %v with stats, %v without", spec.Name, told, bare)
+				}
+			}
+			next(t, s, 2, 2000, 0)
 		}
 	}
 }
@@ -241,17 +261,17 @@ func TestErrorsLeaveTheScheduleUnchanged(t *testing.T) {
 		"observe after the end": {s.Observe(ch, []byte("a"), 1, 1500), ErrNotLeased},
 		"fail after the end":    {s.Fail(ch, []byte("a"), 1500), ErrNotLeased},
 		"fail unknown":          {s.Fail(ch, []byte("x"), 1000), ErrNoNode},
-		"count negative":        {second(s.Next(ch, -1, 1000, -1)), ErrCount},
-		"count too great":       {second(s.Next(ch, MaxCount+1, 1000, -1)), ErrCount},
-		"peek count":            {second(s.Peek(-1, 1000)), ErrCount},
-		"lease too long":        {second(s.Next(ch, 1, 1000, MaxMillis+1)), ErrLease},
+		"count negative":        {second(s.Next(ch, -1, 1000, -1, NamesOnly)), ErrCount},
+		"count too great":       {second(s.Next(ch, MaxCount+1, 1000, -1, NamesOnly)), ErrCount},
+		"peek count":            {second(s.Peek(-1, 1000, NamesOnly)), ErrCount},
+		"lease too long":        {second(s.Next(ch, 1, 1000, MaxMillis+1, NamesOnly)), ErrLease},
 		"rate NaN":              {second(s.Add(ch, []byte("c"), bad, 1)), scheduler.ErrNumber},
 		"zero params":           {second(s.Add(ch, []byte("c"), scheduler.Params{}, 1)), scheduler.ErrCost},
 		"long name":             {second(s.Add(ch, long, scheduler.DefaultParams(), 1)), ErrName},
 		"no decay":              {second(lspe.Add(ch, []byte("a"), scheduler.DefaultParams(), 1)), scheduler.ErrDecay},
 		"node unknown":          {second(s.Node([]byte("x"), 1)), ErrNoNode},
 		"not created add":       {second(New().Add(ch, []byte("a"), scheduler.DefaultParams(), 1)), ErrNotCreated},
-		"not created next":      {second(New().Next(ch, 1, 1, 1)), ErrNotCreated},
+		"not created next":      {second(New().Next(ch, 1, 1, 1, NamesOnly)), ErrNotCreated},
 		"not created observe":   {try(New().Observe(ch, nil, 1, 1)), ErrNotCreated},
 	} {
 		if !errors.Is(tc.got, tc.want) {

@@ -25,14 +25,12 @@ func busy(t testing.TB, policy string, n int) *Schedule {
 }
 
 func TestProbesAllocateNothing(t *testing.T) {
-	// Scans hand a node to a function value, once for Pick and once for Value.
-	scans := map[string]float64{"whittle": 2, "thompson": 2, "lspe": 2}
 	for _, spec := range scheduler.Policies() {
 		s := busy(t, spec.Name, 500)
 		ch, name := new(structures.Change), make([]byte, 0, 64)
 		probe := func() {
 			ch.Reset(1 << 20)
-			picks, err := s.Next(ch, 1, 1000, 60_000)
+			picks, err := s.Next(ch, 1, 1000, 60_000, NamesOnly)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -46,7 +44,7 @@ func TestProbesAllocateNothing(t *testing.T) {
 		for range 3000 {
 			probe()
 		}
-		if got := testing.AllocsPerRun(1000, probe); got > scans[spec.Name] {
+		if got := testing.AllocsPerRun(1000, probe); got > 0 {
 			t.Errorf("%s: NEXT and OBSERVE allocate %.0f times", spec.Name, got)
 		}
 	}
@@ -75,7 +73,7 @@ func TestProbesRecordLessThan100BytesWhateverTheSize(t *testing.T) {
 	const now = 1_800_000_000_000
 	for range 3 {
 		before := ch.Len()
-		picks, err := s.Next(ch, 1, now, 60_000)
+		picks, err := s.Next(ch, 1, now, 60_000, NamesOnly)
 		if err != nil || len(picks) != 1 {
 			t.Fatalf("Next: %v %v", picks, err)
 		}
@@ -102,7 +100,7 @@ func TestALoneNodeInAHighSlotCostsLittle(t *testing.T) {
 		s := loneNode(t, spec.Name, page)
 		var m0, m1 runtime.MemStats
 		runtime.ReadMemStats(&m0)
-		picks, err := s.Next(nil, 1, 2000, 60_000)
+		picks, err := s.Next(nil, 1, 2000, 60_000, NamesOnly)
 		if err != nil {
 			t.Fatal(err)
 		}
