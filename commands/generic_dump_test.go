@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/scheduler"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/rdb"
 )
@@ -175,7 +177,9 @@ func TestPayloadsOfOwnTypesAreChecked(t *testing.T) {
 		"nothing":           rdb.AppendOwn(nil, structures.KindSchedule, nil),
 		"cut short":         rdb.AppendOwn(nil, structures.KindSchedule, good[:len(good)-1]),
 		"gone on":           rdb.AppendOwn(nil, structures.KindSchedule, append(bytes.Clone(good), 0)),
-		"page far away":     rdb.AppendOwn(nil, structures.KindSchedule, pages(head, 1<<17, page)),
+		"page twice":        rdb.AppendOwn(nil, structures.KindSchedule, append(bytes.Clone(good), pages("", 0, page)[1:]...)),
+		"page out of turn":  rdb.AppendOwn(nil, structures.KindSchedule, append(pages(head, 1<<17, page), pages("", 0, page)[1:]...)),
+		"page one too far":  rdb.AppendOwn(nil, structures.KindSchedule, pages(head, 1<<18, page)),
 		"page beyond all":   rdb.AppendOwn(nil, structures.KindSchedule, pages(head, 1<<63, page)),
 		"kind not known":    rdb.AppendOwn(nil, 200, good),
 		"kind with no form": rdb.AppendOwn(nil, structures.KindHash, good),
@@ -189,6 +193,52 @@ func TestPayloadsOfOwnTypesAreChecked(t *testing.T) {
 	r.want("$1\r\nv\r\n", "GET", "k")
 	if got := r.journal(); got != before {
 		t.Errorf("refused payloads: journal grew by %d bytes", got-before)
+	}
+}
+
+func TestALoneNodeInAHighSlotIsRestoredInLittleRoom(t *testing.T) {
+	r := newRig(t, schedGroup(), genericGroup(), serverGroup())
+	for _, policy := range scheduler.Policies() {
+		r.call("DEL", "s", "far")
+		r.call("SCHED.CREATE", "s", "SEED", "1", "POLICY", policy.Name)
+		r.call("SCHED.ADD", "s", "node", "DECAY", "0.5")
+		good := dumped(r, "s")
+		headLen := int(good[0])
+		head, page := string(good[1:1+headLen]), string(good[3+headLen:])
+		far := string(rdb.AppendOwn(nil, structures.KindSchedule, pages(head, 1<<18-1, page)))
+		r.want("+OK\r\n", "RESTORE", "far", "0", far)
+		for range 2 {
+			if got := r.call("SCHED.NEXT", "far"); got != "*1\r\n$4\r\nnode\r\n" {
+				t.Errorf("%s: NEXT of the restored schedule: got %q", policy.Name, got)
+			}
+			r.call("SCHED.OBSERVE", "far", "node", "1")
+		}
+		size, err := strconv.Atoi(strings.Trim(r.call("MEMORY", "USAGE", "far"), ":\r\n"))
+		if err != nil || size > 8192 {
+			t.Errorf("%s: a payload of %d bytes takes %d, %v", policy.Name, len(far), size, err)
+		}
+	}
+}
+
+func TestGapsAreClosedInOrder(t *testing.T) {
+	r := dumpRig(t)
+	r.call("SCHED.CREATE", "s", "SEED", "1")
+	head, all := "", []byte(nil)
+	for i, name := range []string{"a", "b", "c"} {
+		r.call("SCHED.ADD", "s", name)
+		good := dumped(r, "s")
+		headLen := int(good[0])
+		head = string(good[1 : 1+headLen])
+		all = append(all, pages("", uint64(i)*70_000, string(good[3+headLen:]))[1:]...)
+		r.call("SCHED.REM", "s", name)
+	}
+	payload := append(append([]byte{byte(len(head))}, head...), all...)
+	r.want("+OK\r\n", "RESTORE", "far", "0", string(rdb.AppendOwn(nil, structures.KindSchedule, payload)))
+	r.want("*3\r\n$1\r\na\r\n$1\r\nb\r\n$1\r\nc\r\n", "SCHED.PEEK", "far", "COUNT", "3")
+	again := payloadOf(t, r, "far")
+	r.want("+OK\r\n", "RESTORE", "near", "0", again)
+	if payloadOf(t, r, "near") != again {
+		t.Error("the DUMP of a RESTORE is another one")
 	}
 }
 

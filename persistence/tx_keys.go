@@ -223,18 +223,8 @@ func (s *Store) decodeDump(kind structures.Kind, payload []byte) (structures.Val
 	if err != nil {
 		return nil, err
 	}
-	for len(rest) > 0 {
-		id, n := binary.Uvarint(rest)
-		if n <= 0 {
-			return nil, fmt.Errorf("page id: %w", structures.ErrCorrupt)
-		}
-		var page []byte
-		if page, rest, err = cutBytes(rest[n:]); err != nil {
-			return nil, fmt.Errorf("page %d: %w", id, err)
-		}
-		if err := v.SetPage(id, page); err != nil {
-			return nil, err
-		}
+	if err := eachPage(rest, v.SetPage); err != nil {
+		return nil, err
 	}
 	return v, complete(v)
 }

@@ -153,11 +153,15 @@ func (s *Schedule) restore(policy, estimator byte, c Config) error {
 	return nil
 }
 
+// PageLimit is one more than the highest number of a page. Numbers of pages tell
+// the order of nodes, which decides ties, and the room that tables take.
+func (s *Schedule) PageLimit() uint64 { return scheduler.MaxNodes / scheduler.PageSize }
+
 // SetPage hands over a stored page. It may be called again with another
 // version of the page. The error wraps structures.ErrCorrupt; the schedule is
 // of no use after one.
 func (s *Schedule) SetPage(id uint64, page []byte) error {
-	if id >= scheduler.MaxNodes/scheduler.PageSize || s.policyNum == 0 {
+	if id >= s.PageLimit() || s.policyNum == 0 {
 		return fmt.Errorf("schedule: page %d: %w", id, structures.ErrCorrupt)
 	}
 	s.attached = false

@@ -91,8 +91,8 @@ func TestProbesRecordLessThan100BytesWhateverTheSize(t *testing.T) {
 }
 
 // A payload of some dozens of bytes may put its node into slot 2^20, and no
-// further (package persistence refuses that). It must not take what the nodes
-// below would take, 100 MB.
+// further (package persistence closes the gap below it then). It must not take
+// what the nodes below would take, 100 MB.
 func TestALoneNodeInAHighSlotCostsLittle(t *testing.T) {
 	const page, bound = 1<<14 - 1, 20 << 20
 	for _, spec := range scheduler.Policies() {
