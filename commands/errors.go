@@ -186,14 +186,15 @@ const (
 
 // ErrSchedUnsuited says why a policy cannot be simulated on the nodes of a
 // schedule.
-func ErrSchedUnsuited(policy string, err error) WireError {
-	why := "it would learn too much at once"
-	if errors.Is(err, scheduler.ErrDecay) {
+func ErrSchedUnsuited(e *schedule.UnsuitedError) WireError {
+	why := "of a parameter"
+	switch {
+	case errors.Is(e, scheduler.ErrDecay):
 		why = "it needs a DECAY greater than 0"
-	} else if !errors.Is(err, schedule.ErrUnsuited) {
-		why = "of a parameter"
+	case errors.Is(e, schedule.ErrLearnsTooMuch):
+		why = "it would learn too much at once"
 	}
-	return wiref("ERR policy '%s' does not suit the nodes: %s", policy, why)
+	return wiref("ERR policy '%s' does not suit the nodes: %s", e.Policy, why)
 }
 
 // What a client can be told of computations off the locks.

@@ -2,6 +2,7 @@ package commands
 
 import (
 	"context"
+	"errors"
 	"math"
 
 	"github.com/vigildb/vigil/persistence/schedule"
@@ -161,32 +162,26 @@ func schedSimulate(c *Ctx) error {
 	if err != nil {
 		return err
 	}
-	named := m.policies != nil
-	if !named {
-		m.policies = n.Policies()
+	policies := len(m.policies)
+	if policies == 0 {
+		policies = len(n.Policies())
 	}
-	switch work := n.Work(len(m.policies), m.steps); {
+	switch work := n.Work(policies, m.steps); {
 	case c.InMulti && work > maxSchedWorkMulti:
 		return ErrSchedWorkMulti
 	case work > maxSchedWork:
 		return ErrSchedWork
 	}
-	return c.Compute(func(ctx context.Context) (func(*Reply), error) {
-		if !named {
-			m.policies = n.Suited(m.policies)
-		}
-		return m.run(ctx, n)
-	})
+	return c.Compute(func(ctx context.Context) (func(*Reply), error) { return m.run(ctx, n) })
 }
 
-// run plays the policies. One that does not suit the nodes is an error.
+// run plays the policies. One that was asked for and does not suit the nodes is
+// an error.
 func (m *simulation) run(ctx context.Context, n *schedule.Snapshot) (func(*Reply), error) {
-	for i := range m.policies {
-		if err := n.Suits(&m.policies[i]); err != nil {
-			return nil, ErrSchedUnsuited(m.policies[i].Name, err)
-		}
-	}
 	costs, err := n.Simulate(ctx, m.policies, m.steps, m.seed)
+	if unsuited, ok := errors.AsType[*schedule.UnsuitedError](err); ok {
+		return nil, ErrSchedUnsuited(unsuited)
+	}
 	return func(r *Reply) {
 		r.Array(len(costs))
 		for _, cost := range costs {

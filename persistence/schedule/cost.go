@@ -194,24 +194,37 @@ func (n *Snapshot) judged(c Cost, b sim.Bounds) Cost {
 	return c
 }
 
-// ErrUnsuited is returned when nodes have parameters that do not suit a policy.
-// It wraps the policy's reason.
-var ErrUnsuited = errors.New("schedule: policy does not suit the nodes")
+// UnsuitedError is returned when a policy cannot be simulated on the nodes: it
+// wraps ErrLearnsTooMuch, or why the policy refuses a node's parameters.
+type UnsuitedError struct {
+	Policy string
+	Err    error
+}
+
+func (e *UnsuitedError) Error() string {
+	return fmt.Sprintf("schedule: policy %s does not suit the nodes: %v", e.Policy, e.Err)
+}
+
+func (e *UnsuitedError) Unwrap() error { return e.Err }
+
+// ErrLearnsTooMuch is returned when what a policy would learn of the nodes does
+// not fit into the memory of a simulation.
+var ErrLearnsTooMuch = errors.New("schedule: policy would learn too much at once")
 
 // maxMemo bounds the numbers that a simulated policy may learn: 256 MB.
 const maxMemo = 1 << 25
 
-// Suits returns nil if a policy can be simulated on the nodes.
-func (n *Snapshot) Suits(p *scheduler.PolicySpec) error {
+// suits returns nil if a policy can be simulated on the nodes.
+func (n *Snapshot) suits(p *scheduler.PolicySpec) error {
 	if p.Memo*len(n.nodes) > maxMemo {
-		return fmt.Errorf("%w: it would learn too much at once", ErrUnsuited)
+		return &UnsuitedError{p.Name, ErrLearnsTooMuch}
 	}
 	if p.Check == nil {
 		return nil
 	}
 	for i := range n.nodes {
 		if err := p.Check(&n.nodes[i]); err != nil {
-			return fmt.Errorf("%w: %w", ErrUnsuited, err)
+			return &UnsuitedError{p.Name, err}
 		}
 	}
 	return nil
@@ -228,26 +241,36 @@ func (n *Snapshot) Policies() []scheduler.PolicySpec {
 	return list
 }
 
-// Suited keeps the policies that suit the nodes, the first of them in any case.
-func (n *Snapshot) Suited(policies []scheduler.PolicySpec) []scheduler.PolicySpec {
-	list := policies[:1:1]
-	for _, p := range policies[1:] {
-		if n.Suits(&p) == nil {
-			list = append(list, p)
+// suited are the policies to play: those that are named, all of which must suit
+// the nodes, or Policies without those that do not, its first in any case.
+func (n *Snapshot) suited(ctx context.Context, named []scheduler.PolicySpec) (list []scheduler.PolicySpec, err error) {
+	candidates := named
+	if len(named) == 0 {
+		candidates = n.Policies()
+	}
+	for i := range candidates {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		switch err := n.suits(&candidates[i]); {
+		case err == nil:
+			list = append(list, candidates[i])
+		case i == 0 || len(named) > 0:
+			return nil, err
 		}
 	}
-	return list
+	return list, nil
 }
 
-// Simulate plays each of the policies for steps that are measured, after a
-// quarter as many that are not, and judges all by the model of the schedule's
-// own. It returns ErrUnsuited, or the error of ctx if that ends first. The same
-// seed gives the same answer.
+// Simulate plays each of the policies, or all of Policies that suit the nodes if
+// none is given, for steps that are measured, after a quarter as many that are
+// not, and judges all by the model of the schedule's own. It returns an
+// UnsuitedError, or the error of ctx if that ends first. The same seed gives the
+// same answer.
 func (n *Snapshot) Simulate(ctx context.Context, policies []scheduler.PolicySpec, steps int64, seed uint64) ([]Cost, error) {
-	for i := range policies {
-		if err := n.Suits(&policies[i]); err != nil {
-			return nil, fmt.Errorf("%s: %w", policies[i].Name, err)
-		}
+	policies, err := n.suited(ctx, policies)
+	if err != nil {
+		return nil, err
 	}
 	bounds := sim.BoundsOf(n.model, n.nodes, n.config.Probes)
 	costs := make([]Cost, 0, len(policies))

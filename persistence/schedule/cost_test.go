@@ -163,7 +163,10 @@ func TestCostOfNothingIsNothing(t *testing.T) {
 
 func TestSimulateJudgesEveryPolicyByTheSameBounds(t *testing.T) {
 	n := rated(t, func(c *Config) { c.Policy = "memoryless" }, ratesOf(0.5, 0.25, 0.125, 0.0625)...)
-	policies := n.Suited(n.Policies())
+	policies, err := n.suited(context.Background(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if policies[0].Name != "memoryless" || len(policies) < 5 {
 		t.Fatalf("suited: got %d, %s first", len(policies), policies[0].Name)
 	}
@@ -189,18 +192,31 @@ func TestSimulateRefusesPoliciesThatDoNotSuit(t *testing.T) {
 	thirsty.Memo = maxMemo
 	picky := n.Policy()
 	picky.Check = func(*scheduler.Params) error { return scheduler.ErrDecay }
-	for _, p := range []scheduler.PolicySpec{thirsty, picky} {
-		if _, err := n.Simulate(context.Background(), []scheduler.PolicySpec{p}, 10, 1); !errors.Is(err, ErrUnsuited) {
-			t.Errorf("got %v, want %v", err, ErrUnsuited)
+	for _, tc := range []struct {
+		policy scheduler.PolicySpec
+		why    error
+	}{{thirsty, ErrLearnsTooMuch}, {picky, scheduler.ErrDecay}} {
+		_, err := n.Simulate(context.Background(), []scheduler.PolicySpec{n.Policy(), tc.policy}, 10, 1)
+		if unsuited, ok := errors.AsType[*UnsuitedError](err); !ok || unsuited.Policy != tc.policy.Name || !errors.Is(err, tc.why) {
+			t.Errorf("got %v, want that of policy %s: %v", err, tc.policy.Name, tc.why)
 		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := n.Simulate(ctx, n.Suited(n.Policies()), 1<<40, 1); !errors.Is(err, context.Canceled) {
+	if _, err := n.Simulate(ctx, nil, 1<<40, 1); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: got %v", err)
 	}
 	if _, err := n.Cost(ctx, 1000); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: got %v", err)
+	}
+}
+
+func TestSimulateAsksEachPolicyOnceOfEachNode(t *testing.T) {
+	n := rated(t, func(*Config) {}, ratesOf(0.5, 0.25, 0.125)...)
+	p, asked := n.Policy(), 0
+	p.Check = func(*scheduler.Params) error { asked++; return nil }
+	if _, err := n.Simulate(context.Background(), []scheduler.PolicySpec{p}, 10, 1); err != nil || asked != 3 {
+		t.Errorf("asked %d times of 3 nodes, %v", asked, err)
 	}
 }
 
