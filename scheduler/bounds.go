@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"context"
 	"math"
 	"slices"
 )
@@ -89,10 +90,19 @@ func LB2(rates []float64, c int) float64 {
 // comment. Cost
 // O(n) for each of at most bisections steps.
 func LB3(rates []float64, c int) float64 {
-	value := func(v float64) (cost, slope float64) {
+	bound, _ := LB3Context(context.Background(), rates, c)
+	return bound
+}
+
+// LB3Context is LB3, or the error of ctx if that ends first.
+func LB3Context(ctx context.Context, rates []float64, c int) (float64, error) {
+	value := func(v float64) (cost, slope float64, err error) {
 		slope = -float64(c)
 		cost = -float64(v * float64(c))
-		for _, r := range rates {
+		for i, r := range rates {
+			if i%nodesALook == 0 && ctx.Err() != nil {
+				return 0, 0, ctx.Err()
+			}
 			if !(r > 0) {
 				continue
 			}
@@ -100,7 +110,7 @@ func LB3(rates []float64, c int) float64 {
 			cost += float64(r*(t+1)/2) + v/t
 			slope += 1 / t
 		}
-		return cost, slope
+		return cost, slope, nil
 	}
 	high := 0.0
 	for _, r := range rates {
@@ -108,6 +118,10 @@ func LB3(rates []float64, c int) float64 {
 	}
 	return maximum(value, high)
 }
+
+// nodesALook is how many nodes are looked at between two looks at a context: at
+// most some milliseconds of work.
+const nodesALook = 4096
 
 // maxWholeGap bounds the gaps that bestGap makes whole. Above, a step more or
 // less is lost in rounding: T+1 may be T.
@@ -131,14 +145,18 @@ func bestGap(r, v float64) float64 {
 }
 
 // maximum of a concave, piecewise linear function on [0, inf) that is
-// decreasing from somewhere on. It raises high until the slope is at most 0.
-func maximum(value func(float64) (v, slope float64), high float64) float64 {
-	best, slope := value(0)
-	if slope <= 0 {
-		return best
+// decreasing from somewhere on. It raises high until the slope is at most 0. The
+// function's error ends it.
+func maximum(value func(float64) (v, slope float64, err error), high float64) (float64, error) {
+	best, slope, err := value(0)
+	if err != nil || slope <= 0 {
+		return best, err
 	}
 	for range bisections {
-		v, slope := value(high)
+		v, slope, err := value(high)
+		if err != nil {
+			return 0, err
+		}
 		best = max(best, v)
 		if slope <= 0 {
 			break
@@ -151,7 +169,10 @@ func maximum(value func(float64) (v, slope float64), high float64) float64 {
 		if middle <= low || middle >= high {
 			break
 		}
-		v, slope := value(middle)
+		v, slope, err := value(middle)
+		if err != nil {
+			return 0, err
+		}
 		best = max(best, v)
 		// The function lies below its tangent: no more than this is left to gain.
 		if math.Abs(slope)*(high-low) <= boundMargin*math.Abs(best) {
@@ -163,7 +184,7 @@ func maximum(value func(float64) (v, slope float64), high float64) float64 {
 			high = middle
 		}
 	}
-	return best
+	return best, nil
 }
 
 // boundMargin is the relative error that a bound may have: it is too low by that.
@@ -185,10 +206,19 @@ const bisections = 200
 // cost O(n log T) for the first prices, O(n) for each of the others, 24 bytes a
 // node.
 func RewardBound(nodes []Interest, c int) float64 {
+	bound, _ := RewardBoundContext(context.Background(), nodes, c)
+	return bound
+}
+
+// RewardBoundContext is RewardBound, or the error of ctx if that ends first.
+func RewardBoundContext(ctx context.Context, nodes []Interest, c int) (float64, error) {
 	gaps := make([]gapRange, len(nodes))
-	value := func(v float64) (reward, slope float64) {
+	value := func(v float64) (reward, slope float64, err error) {
 		reward, slope = -float64(v*float64(c)), -float64(c)
 		for i := range nodes {
+			if i%nodesALook == 0 && ctx.Err() != nil {
+				return 0, 0, ctx.Err()
+			}
 			m := &nodes[i]
 			t := m.firstAge(v, &gaps[i])
 			if t >= MaxStep {
@@ -207,13 +237,14 @@ func RewardBound(nodes []Interest, c int) float64 {
 				gaps[i].high = gaps[i].tried
 			}
 		}
-		return reward, slope
+		return reward, slope, nil
 	}
 	high := 0.0
 	for i := range nodes {
 		high = max(high, nodes[i].Reward(1)/nodes[i].Cost)
 	}
-	return -maximum(value, high)
+	bound, err := maximum(value, high)
+	return -bound, err
 }
 
 // gapRange is where the first age of a node is known to be: from low to high, or

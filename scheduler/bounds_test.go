@@ -1,6 +1,8 @@
 package scheduler
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -126,6 +128,38 @@ func TestBoundsEndForRatesFarApart(t *testing.T) {
 		lb1, lb2, lb3 := LB1(rates, 1), LB2(rates, 1), LB3(rates, 1)
 		if !(lb1 <= lb2*(1+1e-12) && lb2 <= lb3*(1+1e-12)) || math.IsInf(lb3, 0) {
 			t.Errorf("bounds of %v are %g, %g, %g, want finite and in order", rates, lb1, lb2, lb3)
+		}
+	}
+}
+
+// ending is a context that ends when it is looked at for the left-th time.
+type ending struct {
+	context.Context
+	left int
+}
+
+func (e *ending) Err() error {
+	if e.left--; e.left <= 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+func TestBoundsEndWithTheirContextWithinAPrice(t *testing.T) {
+	const n = 3 * nodesALook
+	rates, models := make([]float64, n), scattered(n, 1)
+	for i := range rates {
+		rates[i] = 1 / float64(i+1)
+	}
+	for _, looks := range []int{1, 2, 3, 20} {
+		for name, bound := range map[string]func(context.Context) (float64, error){
+			"LB3":    func(ctx context.Context) (float64, error) { return LB3Context(ctx, rates, 1) },
+			"reward": func(ctx context.Context) (float64, error) { return RewardBoundContext(ctx, models, 1) },
+		} {
+			ctx := &ending{context.Background(), looks}
+			if got, err := bound(ctx); !errors.Is(err, context.Canceled) || got != 0 || ctx.left < -1 {
+				t.Errorf("%s that ends at look %d: got %g, %v after %d looks more", name, looks, got, err, -ctx.left)
+			}
 		}
 	}
 }

@@ -165,7 +165,11 @@ func (s *study) recovery(ctx context.Context) (*plot.Plot, error) {
 // learning plays each policy from the first step on: what it has earned so far
 // over what the bound allows.
 func (s *study) learning(ctx context.Context) (*plot.Plot, error) {
-	bound := sim.BoundsOf(s.model, s.truth(), s.trial.Probes).Reward
+	bounds, err := sim.BoundsOf(ctx, s.model, s.truth(), s.trial.Probes)
+	if err != nil {
+		return nil, err
+	}
+	bound := bounds.Reward
 	p := newPlot(fmt.Sprintf("reward since the first step, mean of %d runs", learningRuns), "step", "share of the bound")
 	for i, spec := range s.policies {
 		line := make(plotter.XYs, 0, curvePoints)

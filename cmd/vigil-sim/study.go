@@ -81,7 +81,11 @@ func (s *study) estimatorOf(p scheduler.PolicySpec) scheduler.EstimatorSpec {
 
 // run plays every policy.
 func (s *study) run(ctx context.Context) ([]row, error) {
-	bounds := sim.BoundsOf(s.model, s.truth(), s.trial.Probes)
+	bounds, err := sim.BoundsOf(ctx, s.model, s.truth(), s.trial.Probes)
+	if err != nil {
+		return nil, err
+	}
+	lb2 := sim.LB2(s.model, s.truth(), s.trial.Probes)
 	var rows []row
 	for _, p := range s.policies {
 		t := s.trialOf(p)
@@ -89,7 +93,7 @@ func (s *study) run(ctx context.Context) ([]row, error) {
 		if err != nil {
 			return nil, fmt.Errorf("policy %s: %w", p.Name, err)
 		}
-		r := row{Policy: p.Name, Estimator: t.Estimator.Name, Value: out.Value, LB1: bounds.LB1, LB2: bounds.LB2, LB3: bounds.LB3,
+		r := row{Policy: p.Name, Estimator: t.Estimator.Name, Value: out.Value, LB1: bounds.LB1, LB2: lb2, LB3: bounds.LB3,
 			Bound: bounds.Best(), Probes: float64(out.Probes) / float64(t.Steps)}
 		if out.Bound > 0 {
 			r.Bound = out.Bound

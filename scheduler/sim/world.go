@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 
@@ -155,19 +156,24 @@ func (w *world) probe(i int, step int64) (found, earned float64) {
 	return found, earned
 }
 
+// worths are the rates that costs are counted in.
+func (w *world) worths() []float64 {
+	worths := make([]float64, len(w.rates))
+	for i, r := range w.rates {
+		worths[i] = w.worth(i) * r
+	}
+	return worths
+}
+
 // bound is what no schedule could better if the rates stayed as they are: LB3
-// or RewardBound.
-func (w *world) bound(probes int) float64 {
+// or RewardBound. It returns the error of ctx if that ends first.
+func (w *world) bound(ctx context.Context, probes int) (float64, error) {
 	if w.model == Queues {
-		worths := make([]float64, len(w.rates))
-		for i, r := range w.rates {
-			worths[i] = w.worth(i) * r
-		}
-		return scheduler.LB3(worths, probes)
+		return scheduler.LB3Context(ctx, w.worths(), probes)
 	}
 	nodes := make([]scheduler.Interest, len(w.rates))
 	for i, r := range w.rates {
 		nodes[i] = w.model.earns(&w.truth[i], r)
 	}
-	return scheduler.RewardBound(nodes, probes)
+	return scheduler.RewardBoundContext(ctx, nodes, probes)
 }
