@@ -58,6 +58,7 @@ type Command struct {
 	Keys  []KeySpec // in order; empty for a command without keys
 
 	Syntax  string // arguments after the name, as redis-cli shows them
+	Types   Types  // of arguments whose names say another type elsewhere
 	Since   string // the version of Redis (or of the module, or of vigil) that has it
 	Cost    string // complexity
 	Summary string // one sentence

@@ -25,7 +25,7 @@ func hashWriteRows() []Command {
 			Syntax: "key field increment", Since: "2.0.0", Cost: "O(1)",
 			Summary: "Adds an integer to a field.", Run: hincrby},
 		{Name: "HINCRBYFLOAT", Arity: 4, Flags: Write | DenyOOM | Fast, Keys: add,
-			Syntax: "key field increment", Since: "2.6.0", Cost: "O(1)",
+			Syntax: "key field increment", Types: Types{"increment": ArgDouble}, Since: "2.6.0", Cost: "O(1)",
 			Summary: "Adds a number to a field.", Run: hincrbyfloat},
 	}
 }

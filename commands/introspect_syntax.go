@@ -29,6 +29,9 @@ const (
 	ArgBlock    ArgType = "block"
 )
 
+// Types are those of arguments that their names do not tell, see typeOfName.
+type Types map[string]ArgType
+
 // Argument is a node of the tree.
 type Argument struct {
 	Name    string
@@ -46,7 +49,7 @@ type Argument struct {
 // ParseSyntax reads the syntax of a row. Every line is accepted: brackets that
 // are not closed end with the line.
 func ParseSyntax(cmd *Command) []*Argument {
-	p := &syntaxParser{words: splitSyntax(cmd.Syntax), specs: len(cmd.Keys)}
+	p := &syntaxParser{words: splitSyntax(cmd.Syntax), specs: len(cmd.Keys), types: cmd.Types}
 	return p.choices("", true)
 }
 
@@ -108,6 +111,7 @@ type syntaxParser struct {
 	words []string
 	at    int
 	specs int // key specs of the command
+	types Types
 	keys  int // keys met so far
 	dots  bool
 }
@@ -278,7 +282,7 @@ func (p *syntaxParser) word(w string) *Argument {
 	case w == "*" || w == "=" || w == "~" || w == `""`:
 		a.Type, a.Token = ArgToken, w
 	default:
-		a.Type = typeOfName(w)
+		a.Type = p.typeOf(w)
 	}
 	if a.Type == ArgKey {
 		if p.keys < p.specs {
@@ -287,6 +291,13 @@ func (p *syntaxParser) word(w string) *Argument {
 		p.keys++
 	}
 	return a
+}
+
+func (p *syntaxParser) typeOf(name string) ArgType {
+	if t, ok := p.types[name]; ok {
+		return t
+	}
+	return typeOfName(name)
 }
 
 // typeOfName tells the type of an argument from its name: rows name their
@@ -298,7 +309,7 @@ func typeOfName(name string) ArgType {
 	case "seconds", "milliseconds", "count", "start", "stop", "end", "offset", "index", "increment",
 		"decrement", "cursor", "numkeys", "numfields", "db", "port", "len", "length", "rank", "maxlen", "limit",
 		"protover", "client-id", "timeout", "index1", "index2", "destination-db", "min-match-len", "bit",
-		"capacity", "expansion", "numlocal", "maxage", "steps", "probes", "seed", "points", "copies", "slots":
+		"capacity", "expansion", "numlocal", "numreplicas", "maxage", "steps", "probes", "seed", "points", "copies", "slots":
 		return ArgInteger
 	case "pattern":
 		return ArgPattern

@@ -2,6 +2,7 @@ package commands
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -60,6 +61,27 @@ func TestSyntaxBecomesTheTreeThatHintsAreMadeOf(t *testing.T) {
 	}
 }
 
+func TestArgumentsHaveTheTypesThatTheirCommandsRead(t *testing.T) {
+	table, err := NewTable(All())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"BF.RESERVE":   "key:key error_rate:double capacity:integer expansion:integer=EXPANSION? nonscaling:pure-token=NONSCALING?",
+		"INCRBY":       "key:key increment:integer",
+		"INCRBYFLOAT":  "key:key increment:double",
+		"HINCRBYFLOAT": "key:key field:string increment:double",
+		"BRPOP":        "key:key* timeout:double",
+		"WAIT":         "numreplicas:integer timeout:integer",
+		"PLACE.SET":    "key:key unit:string capacity:double domain:string=DOMAIN? unit:block(unit:string capacity:double)?*",
+	} {
+		cmd := table.Find(name)
+		if got := spell(ParseSyntax(cmd)); got != want {
+			t.Errorf("%s: got %s, want %s", name, got, want)
+		}
+	}
+}
+
 func TestEveryRowsSyntaxParses(t *testing.T) {
 	table, err := NewTable(All())
 	if err != nil {
@@ -69,6 +91,11 @@ func TestEveryRowsSyntaxParses(t *testing.T) {
 		args := ParseSyntax(cmd)
 		if (len(args) == 0) != (cmd.Syntax == "") {
 			t.Errorf("%s: %q parses to %s", cmd.Name, cmd.Syntax, spell(args))
+		}
+		for name := range cmd.Types {
+			if !slices.Contains(splitSyntax(cmd.Syntax), name) {
+				t.Errorf("%s: has a type for %s, which is not in %q", cmd.Name, name, cmd.Syntax)
+			}
 		}
 		if err := checkTree(args); err != nil {
 			t.Errorf("%s: %q: %v in %s", cmd.Name, cmd.Syntax, err, spell(args))

@@ -17,10 +17,10 @@ func listMoveRows() []Command {
 			Syntax: "source destination", Since: "1.2.0", Cost: "O(1)",
 			Summary: "Takes the tail of a list and puts it at the head of another.", Run: rpoplpush},
 		{Name: "BLMOVE", Arity: 6, Flags: Write | DenyOOM | NoScript | Blocking, Keys: keys,
-			Syntax: "source destination LEFT|RIGHT LEFT|RIGHT timeout", Since: "6.2.0", Cost: "O(1)",
+			Syntax: "source destination LEFT|RIGHT LEFT|RIGHT timeout", Types: Types{"timeout": ArgDouble}, Since: "6.2.0", Cost: "O(1)",
 			Summary: "Does as LMOVE, waiting for an element if needed.", Run: blmove},
 		{Name: "BRPOPLPUSH", Arity: 4, Flags: Write | DenyOOM | NoScript | Blocking, Keys: keys,
-			Syntax: "source destination timeout", Since: "2.2.0", Cost: "O(1)",
+			Syntax: "source destination timeout", Types: Types{"timeout": ArgDouble}, Since: "2.2.0", Cost: "O(1)",
 			Summary: "Does as RPOPLPUSH, waiting for an element if needed.", Run: brpoplpush},
 	}
 }

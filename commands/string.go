@@ -155,7 +155,7 @@ func stringNumbers() []Command {
 			Cost: "O(1)", Summary: "Adds to the integer at a key, 0 if there is none.", Run: incrby},
 		{Name: "DECRBY", Arity: 3, Flags: Write | DenyOOM | Fast, Keys: change, Syntax: "key decrement", Since: "1.0.0",
 			Cost: "O(1)", Summary: "Subtracts from the integer at a key, 0 if there is none.", Run: decrby},
-		{Name: "INCRBYFLOAT", Arity: 3, Flags: Write | DenyOOM | Fast, Keys: change, Syntax: "key increment", Since: "2.6.0",
+		{Name: "INCRBYFLOAT", Arity: 3, Flags: Write | DenyOOM | Fast, Keys: change, Syntax: "key increment", Types: Types{"increment": ArgDouble}, Since: "2.6.0",
 			Cost: "O(1)", Summary: "Adds to the number at a key, 0 if there is none.", Run: incrbyfloat},
 	}
 }
