@@ -37,7 +37,24 @@ func (s *Schedule) Snapshot() (*Snapshot, error) {
 	if policy.Rewards && policy.Memo > 0 {
 		s.believed(n)
 	}
+	n.limit()
 	return n, nil
+}
+
+// limit brings what was learnt into the range of what can be told: estimates
+// of items that came all at once may exceed it, and restored ones be below.
+func (n *Snapshot) limit() {
+	for i := range n.nodes {
+		p := &n.nodes[i]
+		for _, field := range [...]*float64{&p.Rate, &p.Arrival, &p.Decay} {
+			switch {
+			case *field > scheduler.MaxNumber:
+				*field = scheduler.MaxNumber
+			case *field >= 0 && *field < minParam:
+				*field = 0
+			}
+		}
+	}
 }
 
 // SnapshotBytes is what a Snapshot and the work on it hold: two copies of the

@@ -230,3 +230,35 @@ func TestTinyParametersCountAsZero(t *testing.T) {
 		}
 	}
 }
+
+// Nodes that are handed out several times in one step of a wall clock can have
+// estimates that no user may state.
+func TestEstimatesAboveTheLargestRateHaveACost(t *testing.T) {
+	c := DefaultConfig()
+	c.Policy, c.Estimator, c.StepMillis, c.Seed = "adaptive", "paper", 1<<40, 1
+	s := New()
+	if err := s.Create(nil, c, 1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Add(nil, []byte("a"), scheduler.DefaultParams(), 1); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if _, err := s.Next(nil, 1, 1, 1000, NamesOnly); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Observe(nil, []byte("a"), scheduler.MaxNumber, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if e := s.table.Node(0).Estimate; e <= scheduler.MaxNumber {
+		t.Fatalf("the estimate is %g, want one above %g", e, scheduler.MaxNumber)
+	}
+	n, err := s.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := cost(t, n); got.Value != scheduler.MaxNumber || got.Ratio != 1 {
+		t.Errorf("got %+v, want the greatest rate", got)
+	}
+}
