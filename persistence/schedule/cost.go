@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"unsafe"
 
 	"github.com/vigildb/vigil/scheduler"
@@ -38,7 +39,27 @@ func (s *Schedule) Snapshot() (*Snapshot, error) {
 		s.believed(n)
 	}
 	n.limit()
+	if policy.Name == greedy && slices.ContainsFunc(n.nodes, func(p scheduler.Params) bool { return p.Decay > 0 }) {
+		n.model = sim.Interest // which is what it goes by then
+	}
 	return n, nil
+}
+
+// greedy is the policy that goes by what waits, or by the interest in it at
+// nodes that have a decay.
+const greedy = "greedy"
+
+// told are the nodes as a policy is told of them: where items wait for ever
+// greedy is not told that interest decays, which would be another model.
+func (n *Snapshot) told(p *scheduler.PolicySpec) []scheduler.Params {
+	if n.model != sim.Queues || p.Name != greedy {
+		return n.nodes
+	}
+	nodes := slices.Clone(n.nodes)
+	for i := range nodes {
+		nodes[i].Decay, nodes[i].MaxAge = 0, 0
+	}
+	return nodes
 }
 
 // limit brings what was learnt into the range of what can be told: estimates
@@ -196,7 +217,7 @@ func (n *Snapshot) simulated(ctx context.Context, p scheduler.PolicySpec, steps,
 	if err != nil {
 		return Cost{}, err
 	}
-	trial := sim.Trial{Policy: p, Estimator: e, Window: n.config.Window, Model: n.model, Told: n.nodes, Probes: n.config.Probes,
+	trial := sim.Trial{Policy: p, Estimator: e, Window: n.config.Window, Model: n.model, Told: n.told(&p), Probes: n.config.Probes,
 		Explore: n.config.Explore, Items: sim.Poisson, Seed: seed, Steady: p.Memo <= 1 && est == "fixed", Warm: warm, Steps: steps}
 	out, err := trial.Run(ctx)
 	return Cost{Policy: p.Name, Value: out.Value, Method: BySimulation, Steps: steps}, err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/vigildb/vigil/scheduler"
@@ -260,5 +261,56 @@ func TestEstimatesAboveTheLargestRateHaveACost(t *testing.T) {
 	}
 	if got := cost(t, n); got.Value != scheduler.MaxNumber || got.Ratio != 1 {
 		t.Errorf("got %+v, want the greatest rate", got)
+	}
+}
+
+// ephemeral are the nodes of Table I of P2 with the weights of its text.
+func ephemeral() []scheduler.Params {
+	nodes := ratesOf(1, 1, 1, 1)
+	for i, decay := range []float64{0.7, 0.35, 0.7, 0.21} {
+		nodes[i].Decay, nodes[i].Arrival = decay, 250
+		nodes[i].Weight = []float64{1, 0.7, 0.4, 0.3}[i]
+	}
+	return nodes
+}
+
+// What greedy looks for it is judged by.
+func TestGreedyIsJudgedByRewardsWhereInterestDecays(t *testing.T) {
+	n := rated(t, func(c *Config) { c.Policy = "greedy" }, ephemeral()...)
+	got := cost(t, n)
+	if !got.Rewards || math.Abs(got.Value-279.29) > 0.02 || math.Abs(got.Bound-285.5708) > 1e-3 {
+		t.Errorf("got %+v, want a reward of 279.29 below 285.5708", got)
+	}
+	names := []string{}
+	for _, p := range n.Policies() {
+		names = append(names, p.Name)
+	}
+	if want := []string{"greedy", "whittle", "thompson", "lspe"}; !slices.Equal(names, want) {
+		t.Errorf("beside it are %q, want %q", names, want)
+	}
+	if c := cost(t, rated(t, func(c *Config) { c.Policy = "greedy" }, ratesOf(0.9, 0.5)...)); c.Rewards {
+		t.Errorf("without decays got %+v, want a cost", c)
+	}
+}
+
+// Where items wait for ever greedy goes by what waits, whatever decays say.
+func TestGreedyBesideCostsIgnoresDecays(t *testing.T) {
+	nodes := ratesOf(0.9, 0.5, 0.1)
+	plain := rated(t, func(*Config) {}, nodes...)
+	for i := range nodes {
+		nodes[i].Decay = 0.5
+	}
+	decaying := rated(t, func(*Config) {}, nodes...)
+	spec, err := scheduler.PolicyNamed(greedy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := plain.Simulate(context.Background(), []scheduler.PolicySpec{spec}, 2000, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := decaying.Simulate(context.Background(), []scheduler.PolicySpec{spec}, 2000, 1)
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, %v, want %+v", got, err, want)
 	}
 }
