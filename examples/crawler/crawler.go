@@ -29,7 +29,8 @@ type Config struct {
 	Lease     time.Duration // how long a worker may take for its batch
 	Batch     int           // feeds that a worker takes at once
 	Every     time.Duration // between two turns of a worker
-	HostDelay time.Duration // between two requests to one host
+	HostDelay time.Duration // between two requests to one host, if it does not ask for more
+	RobotsFor time.Duration // how long a robots.txt is believed
 	Patience  time.Duration // how long a worker waits for a host
 	Backoff   time.Duration // how long a host is left alone after an error; doubles
 	MaxHold   time.Duration // the longest that a host is left alone, whatever it asks
@@ -42,7 +43,7 @@ type Config struct {
 // than once in two seconds.
 func DefaultConfig() Config {
 	return Config{Prefix: "crawl:", Policy: "index", Step: 5 * time.Minute, Lease: time.Minute, Batch: 1, Every: time.Second,
-		HostDelay: 2 * time.Second, Patience: 5 * time.Second, Backoff: time.Minute, MaxHold: 24 * time.Hour,
+		HostDelay: 2 * time.Second, RobotsFor: 24 * time.Hour, Patience: 5 * time.Second, Backoff: time.Minute, MaxHold: 24 * time.Hour,
 		Timeout: 20 * time.Second, MaxBody: 8 << 20, UserAgent: "vigil-crawler/0.1 (+https://github.com/vigildb/vigil)"}
 }
 
@@ -63,10 +64,11 @@ type Crawler struct {
 
 // Turn says what a worker did.
 type Turn struct {
-	Handed    int // feeds that SCHED.NEXT handed out
-	Asked     int // of those, feeds whose host answered
-	New       int // items that nobody had seen
-	Postponed int // feeds left leased
+	Handed     int // feeds that SCHED.NEXT handed out
+	Asked      int // of those, feeds whose host answered
+	New        int // items that nobody had seen
+	Postponed  int // feeds left leased
+	Disallowed int // feeds that robots.txt closes: they were removed
 }
 
 func (c *Crawler) schedule() string          { return c.Prefix + "feeds" }
@@ -74,6 +76,7 @@ func (c *Crawler) stateKey(f string) string  { return c.Prefix + "feed:" + f }
 func (c *Crawler) seenKey(f string) string   { return c.Prefix + "seen:" + f }
 func (c *Crawler) holdKey(h string) string   { return c.Prefix + "hold:" + h }
 func (c *Crawler) errorsKey(h string) string { return c.Prefix + "errors:" + h }
+func (c *Crawler) robotsKey(o string) string { return c.Prefix + "robots:" + o }
 func (c *Crawler) channel() string           { return c.Prefix + "new" }
 
 // Add makes the schedule if there is none and adds feeds to it. Feeds that it
@@ -164,12 +167,16 @@ func (c *Crawler) giveBack(ctx context.Context, feeds []string) error {
 // poll asks one feed and records what it said.
 func (c *Crawler) poll(ctx context.Context, feed string, t *Turn) error {
 	host := hostOf(feed)
-	switch ok, err := c.reserve(ctx, host); {
+	switch p, err := c.permit(ctx, feed); {
 	case err != nil:
 		return err
-	case !ok:
+	case p == postponed:
 		t.Postponed++
 		return nil
+	case p == disallowed:
+		t.Disallowed++
+		c.Log.Warn("closed by robots.txt", "feed", feed)
+		return c.forget(ctx, feed)
 	}
 	before, err := c.state(ctx, feed)
 	if err != nil {

@@ -56,9 +56,9 @@ func campaign(t *testing.T, policy string) (wait, bound float64) {
 	ctx, clock := context.Background(), newTestClock()
 	site := NewSite(feeds, time.Minute, seed, clock)
 	r := newRig(t, clock, site)
-	site.gap, r.Policy = r.HostDelay, policy
+	site.gap, r.Policy = r.HostDelay+r.HostDelay/4, policy
 	stop := r.listen(ctx)
-	if err := r.Add(ctx, site.Feeds()); err != nil {
+	if err := r.Add(ctx, append(site.Feeds(), "http://host-0.example"+closed, "http://host-3.example"+closed+"feed-12")); err != nil {
 		t.Fatal(err)
 	}
 	var crew []*Crawler
@@ -100,8 +100,11 @@ func campaign(t *testing.T, policy string) (wait, bound float64) {
 			t.Errorf("%s: crash %d did not happen", policy, i)
 		}
 	}
-	for _, s := range site.rude {
+	for _, s := range site.rude { // as requests for what is closed
 		t.Errorf("%s: %s", policy, s)
+	}
+	if got := r.info("nodes"); got != feeds {
+		t.Errorf("%s: %v feeds are left, want %d: two are closed by robots.txt", policy, got, feeds)
 	}
 	return r.judge(site, begin.Add(settled*r.Step)), scheduler.LB3(site.Rates(), workers)/sumOf(site.Rates()) - .5
 }
@@ -199,7 +202,8 @@ func TestStoppedWorkerGivesItsFeedsBack(t *testing.T) {
 	}
 }
 
-// answers serves what a test says, by path, and counts requests.
+// answers serves what a test says, by path, and counts requests. Other paths, as
+// that of robots.txt, are not there.
 type answers struct {
 	give  map[string]func(http.ResponseWriter)
 	asked map[string]int
@@ -207,7 +211,11 @@ type answers struct {
 
 func (a *answers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.asked[r.URL.Path]++
-	a.give[r.URL.Path](w)
+	if give := a.give[r.URL.Path]; give != nil {
+		give(w)
+		return
+	}
+	http.NotFound(w, r)
 }
 
 func TestAnswersThatAreNoFeed(t *testing.T) {
@@ -226,7 +234,7 @@ func TestAnswersThatAreNoFeed(t *testing.T) {
 		hold   time.Duration // of the host afterwards
 	}{
 		"later":        {code(503, "Retry-After", "600"), 1, 1, 10 * time.Minute},
-		"later, date":  {code(429, "Retry-After", "Sat, 14 Mar 2026 15:30:00 GMT"), 1, 1, 30 * time.Minute},
+		"later, date":  {code(429, "Retry-After", "Sat, 14 Mar 2026 15:30:02 GMT"), 1, 1, 30 * time.Minute},
 		"date passed":  {code(429, "Retry-After", "Sat, 14 Mar 2020 15:30:00 GMT"), 1, 1, time.Minute},
 		"some time":    {code(500), 1, 1, time.Minute},
 		"far too long": {code(503, "Retry-After", "99999999999999999"), 1, 1, 24 * time.Hour},

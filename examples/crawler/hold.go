@@ -9,15 +9,15 @@ import (
 )
 
 // A hold is a key with the name of a host and an end: while it exists no worker
-// sends a request there. It is made before each request, for HostDelay, and
-// after a request to come back later, for as long as was asked. It ends by
+// sends a request there. It is made before each request, for HostDelay or the
+// host's Crawl-delay, and after a request to come back later, for as long as was asked. It ends by
 // itself, so a worker that crashes holds up nobody.
 
-// reserve takes a host for one request. It waits up to Patience, and answers
-// false if the host is held for longer.
-func (c *Crawler) reserve(ctx context.Context, host string) (bool, error) {
+// reserve takes a host for one request, and holds it for a delay after that. It
+// waits up to Patience, and answers false if the host is held for longer.
+func (c *Crawler) reserve(ctx context.Context, host string, delay time.Duration) (bool, error) {
 	for left := c.Patience; ; {
-		ok, err := c.Redis.SetNX(ctx, c.holdKey(host), 1, c.HostDelay).Result()
+		ok, err := c.Redis.SetNX(ctx, c.holdKey(host), 1, delay).Result()
 		if ok || err != nil {
 			return ok, err
 		}

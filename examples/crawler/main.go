@@ -9,9 +9,9 @@
 // items are printed, and published as JSON on the channel crawl:new. Start as
 // many of these processes as wanted: they share the schedule.
 //
-// It asks politely: conditional requests, one request to a host in -host-delay,
-// Retry-After and 429 and 503 honoured, time and size limits, a User-Agent that
-// says who asks.
+// It asks politely: robots.txt obeyed (Disallow, Allow, Crawl-delay), conditional
+// requests, one request to a host in -host-delay, Retry-After and 429 and 503
+// honoured, time and size limits, a User-Agent that says who asks.
 package main
 
 import (

@@ -13,8 +13,9 @@ import (
 
 // Site serves feeds whose items appear by Poisson processes with a seed. The
 // rate of feed i is in proportion to (i+1)^-1.5: few feeds make most of the
-// items, as it is with real ones. A host has four feeds, Atom and RSS in turn.
-// Now and then it answers 503 or 429 and asks for a pause.
+// items, as it is with real ones. A host has four feeds, Atom and RSS in turn, and
+// a robots.txt that closes what is below /private/. Now and then it answers 503
+// or 429 and asks for a pause.
 type Site struct {
 	clock Clock
 	step  time.Duration
@@ -24,7 +25,7 @@ type Site struct {
 	hosts    map[string]*hostVisit // guarded by mu
 	requests int                   // guarded by mu
 	rude     []string              // guarded by mu: requests that came too soon
-	gap      time.Duration         // guarded by mu: shortest that is polite
+	gap      time.Duration         // guarded by mu: shortest that is polite, the Crawl-delay; 0: any
 	end      time.Time             // guarded by mu: no items from then on; zero: none
 }
 
@@ -136,6 +137,13 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(code)
 		return
 	}
+	if r.URL.Path == "/robots.txt" {
+		fmt.Fprint(w, s.robots())
+		return
+	}
+	if strings.HasPrefix(r.URL.Path, closed) {
+		s.rude = append(s.rude, fmt.Sprintf("%s %s: closed by robots.txt", r.Host, r.URL))
+	}
 	var i int
 	if _, err := fmt.Sscanf(r.URL.Path, "/feed-%d", &i); err != nil || i < 0 || i >= len(s.feeds) {
 		http.NotFound(w, r)
@@ -154,6 +162,18 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	} else {
 		fmt.Fprint(w, f.rss())
 	}
+}
+
+// closed is what robots.txt closes.
+const closed = "/private/"
+
+// robots is a robots.txt. Only who looks for a group with its name may come.
+func (s *Site) robots() string {
+	text := "User-agent: *\nDisallow: /\n\nUser-agent: vigil-crawler\nDisallow: " + closed + "\n"
+	if s.gap > 0 {
+		text += fmt.Sprintf("Crawl-delay: %g\n", s.gap.Seconds())
+	}
+	return text
 }
 
 // visit notes a request and answers the pause that it is asked for.
