@@ -131,6 +131,8 @@ func nextPrime(n int) int {
 	}
 }
 
+func (m *maglev) owners() []uint16 { return m.owner }
+
 func (m *maglev) Clone() Strategy { c := *m; return &c }
 
 func (m *maglev) Bytes() int { return m.bytes() + 2*cap(m.owner) }

@@ -93,15 +93,42 @@ func (m *Map) Name(slot int) string {
 	return m.slots[slot].name
 }
 
-// Units answers the units by slot, with their expected shares. The shares of
-// nearest and share are those that they approximate.
+// Units answers the units by slot, with their expected shares. Those of nearest
+// and share are what they approximate; those of slots and maglev are what units
+// have, in whole parts of the table.
 func (m *Map) Units() []Unit {
-	total := float64(m.total())
+	shares := m.shares()
 	out := make([]Unit, 0, len(m.names))
-	for _, s := range m.slots {
+	for i, s := range m.slots {
 		if s.name != "" {
-			out = append(out, Unit{s.name, s.decimal, s.domain, float64(s.capacity) / total})
+			out = append(out, Unit{s.name, s.decimal, s.domain, shares[i]})
 		}
+	}
+	return out
+}
+
+// tabled is a strategy with a table of equal parts of all hashes, so that shares
+// are whole parts and not what capacities ask for.
+type tabled interface {
+	owners() []uint16 // unit by part; meaningless without units
+}
+
+// shares answers the expected shares by slot.
+func (m *Map) shares() []float64 {
+	out := make([]float64, len(m.slots))
+	if t, ok := m.strategy.(tabled); ok && len(m.names) > 0 {
+		owners := t.owners()
+		for _, unit := range owners {
+			out[unit]++ // counts are exact
+		}
+		for i := range out {
+			out[i] /= float64(len(owners))
+		}
+		return out
+	}
+	total := float64(m.total())
+	for i, s := range m.slots {
+		out[i] = float64(s.capacity) / total
 	}
 	return out
 }
@@ -113,7 +140,7 @@ func (m *Map) Unit(name string) (Unit, bool) {
 		return Unit{}, false
 	}
 	s := m.slots[i]
-	return Unit{s.name, s.decimal, s.domain, float64(s.capacity) / float64(m.total())}, true
+	return Unit{s.name, s.decimal, s.domain, m.shares()[i]}, true
 }
 
 func (m *Map) total() Capacity {

@@ -127,7 +127,7 @@ func TestEqualUnitsMayChangeCapacityTogether(t *testing.T) {
 }
 
 func TestCapacitiesOfTwelveOrdersOfMagnitudeKeepTheirShares(t *testing.T) {
-	m := newMap(t, "slots", 0)
+	m := newMap(t, "rendezvous", 0)
 	if err := m.Set(Unit{Name: "big", Capacity: 1e12}, Unit{Name: "small", Capacity: 1.000001}); err != nil {
 		t.Fatal(err)
 	}
@@ -287,4 +287,39 @@ func sealed(b []byte) []byte {
 		return b
 	}
 	return appendSum(bytes.Clone(b[:len(b)-4]), 0)
+}
+
+// Tables give whole parts of all hashes, so that is what units report.
+func TestSharesOfTablesAreThoseOfTheirParts(t *testing.T) {
+	m := newMap(t, "slots", 0)
+	if units := m.Units(); len(units) != 0 {
+		t.Errorf("an empty map has units %v", units)
+	}
+	if err := m.Set(Unit{Name: "a", Capacity: 1}, Unit{Name: "b", Capacity: 10}, Unit{Name: "c", Capacity: 100}); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []float64{148, 1476, 14760} {
+		u := m.Units()[i]
+		if u.Share*16384 != want {
+			t.Errorf("slots of %s: got %g, want %g", u.Name, u.Share*16384, want)
+		}
+		if one, _ := m.Unit(u.Name); one != u {
+			t.Errorf("unit %s: got %+v, want %+v", u.Name, one, u)
+		}
+	}
+	m = newMap(t, "maglev", 3)
+	total, sum := 0.0, 0.0
+	for _, u := range m.Units() {
+		total += u.Capacity
+		sum += u.Share
+	}
+	for _, u := range m.Units() {
+		entries, fair := u.Share*65537, u.Capacity/total*65537
+		if entries != math.Trunc(entries) || math.Abs(entries-fair) >= 1 {
+			t.Errorf("maglev's entries of %s: got %g, want a whole number near %g", u.Name, entries, fair)
+		}
+	}
+	if math.Abs(sum-1) > 1e-15 {
+		t.Errorf("shares add up to %g, want 1", sum)
+	}
 }

@@ -108,6 +108,8 @@ func (s *slots) reassign(next *roster) []uint16 {
 // Slot answers the slot of a hash.
 func (s *slots) Slot(hash uint64) int { return int(scale(hash, uint64(len(s.owner)))) }
 
+func (s *slots) owners() []uint16 { return s.owner }
+
 func (s *slots) Clone() Strategy { c := *s; return &c }
 
 func (s *slots) Bytes() int { return s.bytes() + 2*cap(s.owner) }
