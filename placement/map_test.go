@@ -323,3 +323,41 @@ func TestSharesOfTablesAreThoseOfTheirParts(t *testing.T) {
 		t.Errorf("shares add up to %g, want 1", sum)
 	}
 }
+
+// Of strategies without history places follow from the numbers and capacities
+// of the units that are there; a unit's number follows from when it joined.
+func TestPlacesFollowFromNumberedUnitsWithoutHistory(t *testing.T) {
+	for _, strategy := range []string{"rendezvous", "maglev", "nearest", "share"} {
+		units := manyUnits(strategy != "nearest", 9) // which keeps the mean of the first capacities
+		short, long, other := newMap(t, strategy, 0), newMap(t, strategy, 0), newMap(t, strategy, 0)
+		twice := units[2]
+		twice.Capacity *= 2
+		for _, err := range []error{
+			short.Set(units[:6]...),
+			long.Set(units...),
+			long.Remove("u7", "u2"),
+			long.Set(twice), // takes the number that it had
+			long.Set(units[2]),
+			long.Remove("u8", "u6"),
+			other.Set(units[5], units[4], units[3], units[2], units[1], units[0]),
+		} {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		moved := 0
+		for i := range 5000 {
+			h := Mix(uint64(i))
+			want := short.Name(short.Locate(h))
+			if got := long.Name(long.Locate(h)); got != want {
+				t.Fatalf("%s, hash %x: got %s after changes, want %s", strategy, h, got, want)
+			}
+			if other.Name(other.Locate(h)) != want {
+				moved++
+			}
+		}
+		if moved < 1000 {
+			t.Errorf("%s: another order of joining moves %d of 5000, want many", strategy, moved)
+		}
+	}
+}
