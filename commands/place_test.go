@@ -210,8 +210,11 @@ func TestLongPreviewsAreRefusedInTransactions(t *testing.T) {
 	setUnits(r, "race", 1100, false)
 	setUnits(r, "ring", 200, false)
 	wrong := func(err WireError) string { return "-" + string(err) + "\r\n" }
-	r.want(wrong(ErrPlacePairs), "PLACE.PREVIEW", "sieve", "DEL", "unit-0000")
+	r.want(wrong(ErrPlacePairs), append(argvOf("PLACE.PREVIEW race DEL"), unitNames(1000)...)...)
 	r.ctx.InMulti = true
+	if got := r.call("PLACE.PREVIEW", "sieve", "DEL", "unit-0000"); !strings.HasSuffix(got, "$5\r\npairs\r\n*0\r\n") {
+		t.Errorf("a unit leaves 1100 of sieve: %.200q", got)
+	}
 	r.want(wrong(ErrPlacePairsMulti), append(argvOf("PLACE.PREVIEW race DEL"), unitNames(100)...)...)
 	r.want(wrong(ErrPlaceTableMulti), "PLACE.PREVIEW", "ring", "DEL", "unit-0000")
 	if got := string(r.do(objectsCall("race", 1<<16))); got != wrong(ErrPlaceStepsMulti) {

@@ -13,7 +13,7 @@ type Preview struct {
 	Moved   float64 // share of the objects that change their unit
 	Optimum float64 // what no faithful strategy can avoid: sum of (c_i - c'_i) over i with c_i > c'_i
 	Pairs   []Pair  // by slot of From, then of To; at most MaxPairs
-	Rest    float64 // moves of pairs above MaxPairs, which Pairs leaves out
+	Rest    float64 // moves of pairs that Pairs leaves out: all if there are too many
 }
 
 // MaxPairs bounds the pairs of a preview: SIEVE moves a little between all
@@ -25,11 +25,35 @@ const MaxPairs = 1 << 17
 const (
 	maxPreviewPairs  = 1 << 25
 	maxCutPastePairs = 1 << 23
+	// maxSummedPairs is from where a mover adds all up and lists no pairs.
+	maxSummedPairs = 1 << 20
 )
 
-// PreviewPairs answers how many pairs of units may have objects that a change of
-// so many units moves, about: it is what a preview costs.
+// mover is a strategy that adds up its Moves in less time than it lists them.
+type mover interface {
+	Moved(to Strategy) Fraction
+}
+
+// summed answers the strategy if it adds up what a change of so many units
+// moves, because listing the pairs would take long; nil if it does not.
+func (m *Map) summed(changed int) mover {
+	if t, ok := m.strategy.(mover); ok && m.pairs(changed) > maxSummedPairs {
+		return t
+	}
+	return nil
+}
+
+// PreviewPairs answers how many pairs of units a preview of a change of so many
+// units looks at, about: it is what the preview costs.
 func (m *Map) PreviewPairs(changed int) int {
+	if m.summed(changed) != nil {
+		return len(m.names) + changed
+	}
+	return m.pairs(changed)
+}
+
+// pairs answers between how many pairs of units such a change may move objects.
+func (m *Map) pairs(changed int) int {
 	n := len(m.names)
 	switch m.opts.Strategy {
 	case "sieve": // all capacities are relative to the total
@@ -82,6 +106,12 @@ func (m *Map) preview(p plan, changes []Change) (Preview, error) {
 	if len(m.names) == 0 {
 		return out, nil
 	}
+	out.Optimum = optimum(capacitiesOf(m.slots), capacitiesOf(p.slots))
+	if t := m.summed(len(changes)); t != nil {
+		out.Moved = float64(t.Moved(next))
+		out.Rest = out.Moved
+		return out, nil
+	}
 	shares := map[uint64]float64{}
 	m.strategy.Moves(next, func(from, to int, share Fraction) {
 		out.Moved += float64(share)
@@ -101,7 +131,6 @@ func (m *Map) preview(p plan, changes []Change) (Preview, error) {
 		from, to := k>>32, k&(1<<32-1)
 		out.Pairs = append(out.Pairs, Pair{m.slots[from].name, p.slots[to].name, shares[k]})
 	}
-	out.Optimum = optimum(capacitiesOf(m.slots), capacitiesOf(p.slots))
 	return out, nil
 }
 

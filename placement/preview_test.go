@@ -221,7 +221,7 @@ func TestTheorem86ShareIsRoughlyFaithful(t *testing.T) {
 // TestLongPreviewsAreRefused: dropping half of ten thousand units cuts fifty
 // million pieces, a minute of work.
 func TestLongPreviewsAreRefused(t *testing.T) {
-	for strategy, n := range map[string]int{"cutpaste": 5000, "rendezvous": 5000, "sieve": 1} {
+	for strategy, n := range map[string]int{"cutpaste": 5000, "rendezvous": 5000} {
 		m := newMap(t, strategy, 10000)
 		names := make([]string, n)
 		for i := range names {
@@ -230,11 +230,37 @@ func TestLongPreviewsAreRefused(t *testing.T) {
 		if _, err := m.PreviewRemove(names...); !errors.Is(err, ErrPreview) {
 			t.Errorf("%s without %d of 10000 units: got %v, want ErrPreview", strategy, n, err)
 		}
-		if strategy == "sieve" {
-			continue
-		}
 		if p, err := m.PreviewRemove(names[:300]...); err != nil || p.Moved < p.Optimum-1e-9 {
 			t.Errorf("%s without 300 units: %+v, %v", strategy, p.Moved, err)
 		}
+	}
+}
+
+// TestPreviewsOfManyPairsAreSums: a change of one unit moves objects between all
+// pairs of a sieve's units, and what it moves in all is still told.
+func TestPreviewsOfManyPairsAreSums(t *testing.T) {
+	for _, n := range []int{1023, 1500} {
+		m := newMap(t, "sieve", n)
+		next := m.Clone()
+		if err := next.Remove("u5"); err != nil {
+			t.Fatal(err)
+		}
+		want := 0.0
+		m.strategy.Moves(next.strategy, func(_, _ int, share Fraction) { want += float64(share) })
+		p, err := m.PreviewRemove("u5")
+		if err != nil || math.Abs(p.Moved-want) > 1e-9*want || p.Optimum <= 0 {
+			t.Errorf("%d units: moved %v of %v, optimum %v, %v", n, p.Moved, want, p.Optimum, err)
+		}
+		if listed := len(p.Pairs) > 0; listed != (n == 1023) || p.Rest <= 0 {
+			t.Errorf("%d units: %d pairs listed, rest %v", n, len(p.Pairs), p.Rest)
+		}
+	}
+	m := newMap(t, "sieve-abs", 10000)
+	names := make([]string, 5000)
+	for i := range names {
+		names[i] = m.Name(2 * i)
+	}
+	if p, err := m.PreviewRemove(names...); err != nil || len(p.Pairs) > 0 || p.Moved < p.Optimum-1e-9 {
+		t.Errorf("half of 10000 units leave sieve-abs: %d pairs, moved %v of %v, %v", len(p.Pairs), p.Moved, p.Optimum, err)
 	}
 }
