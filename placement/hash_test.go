@@ -2,9 +2,13 @@ package placement
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"math/bits"
 	"math/rand/v2"
+	"os"
+	"regexp"
+	"strconv"
 	"testing"
 )
 
@@ -30,6 +34,26 @@ func TestHashIsFrozen(t *testing.T) {
 	for x, want := range map[uint64]uint64{0: 0, 1: 0x23eb960bdf7eaee, math.MaxUint64: 0x881f579de72ebbcc} {
 		if got := Mix(x); got != want {
 			t.Errorf("Mix(%d): got %#x, want %#x", x, got, want)
+		}
+	}
+}
+
+// TestDocumentedHashesAreRight holds the table of docs/format.md, from which
+// clients in other languages are written, to the code.
+func TestDocumentedHashesAreRight(t *testing.T) {
+	page, err := os.ReadFile("../docs/format.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := regexp.MustCompile("(?m)^\\| `(.*)` \\| ([0-9]+) \\| 0x([0-9a-f]{16}) \\|$")
+	found := row.FindAllStringSubmatch(string(page), -1)
+	if len(found) != 4 {
+		t.Errorf("%d rows of hashes, want 4", len(found))
+	}
+	for _, f := range found {
+		seed, _ := strconv.ParseUint(f[2], 10, 64)
+		if got := fmt.Sprintf("%016x", Hash([]byte(f[1]), seed)); got != f[3] {
+			t.Errorf("Hash(%q, %d): got %s, documented is %s", f[1], seed, got, f[3])
 		}
 	}
 }
