@@ -22,10 +22,10 @@ package scheduler
 // (m/C) D a^2/2, and a page of D = 0, whose copy is always fresh, is never
 // probed.
 //
-// Ties go to the lowest slot. Cost: see tournament and curveLead.
+// Ties go to the lowest slot. Cost: see tournament, parking and curveLead.
 var freshnessPolicy = PolicySpec{
 	Name: "freshness", Number: 12, Estimator: "change", Rewards: true,
-	New: func() Policy { return &tournament{rule: curveContest{pageCurve}} },
+	New: func() Policy { return newTournament(curveContest{pageCurve}) },
 }
 
 // pageCurve is the curve of the index of freshness of the node in a slot.

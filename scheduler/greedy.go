@@ -20,7 +20,7 @@ import "math"
 // value, which is short for nodes that are nearly alike.
 var greedyPolicy = PolicySpec{
 	Name: "greedy", Number: 8, Estimator: "change",
-	New: func() Policy { return &tournament{rule: greedyContest{}} },
+	New: func() Policy { return newTournament(greedyContest{}) },
 }
 
 type greedyContest struct{}

@@ -17,7 +17,7 @@ import "math"
 // again about once for each probe of its nodes.
 var indexPolicy = PolicySpec{
 	Name: "index", Number: 1, Estimator: "change",
-	New: func() Policy { return &tournament{rule: indexContest{}} },
+	New: func() Policy { return newTournament(indexContest{}) },
 }
 
 type indexContest struct{}

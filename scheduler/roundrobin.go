@@ -14,7 +14,7 @@ package scheduler
 var roundrobinPolicy = PolicySpec{
 	Name: "roundrobin", Number: 9, Estimator: "change",
 	Cost: RoundRobinCost,
-	New:  func() Policy { return &tournament{rule: roundrobinContest{}} },
+	New:  func() Policy { return newTournament(roundrobinContest{}) },
 }
 
 type roundrobinContest struct{}

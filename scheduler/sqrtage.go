@@ -16,7 +16,7 @@ import "math"
 // Cost: see tournament; values are lines, two of which cross once.
 var sqrtagePolicy = PolicySpec{
 	Name: "sqrtage", Number: 5, Estimator: "change",
-	New: func() Policy { return &tournament{rule: sqrtageContest{}} },
+	New: func() Policy { return newTournament(sqrtageContest{}) },
 }
 
 type sqrtageContest struct{}

@@ -38,7 +38,8 @@ import (
 // Cost: for n nodes Touch plays at most log2 n matches. In the steady state of
 // the policies here a match is due a constant number of times for each probe of
 // its nodes, so a Pick plays O(log n) on average. Attach is O(1); the Pick after
-// it plays all n-1 matches.
+// it plays all n-1 matches. Where leads are dear, nodes that cannot win soon stay
+// out of it (see parking).
 type tournament struct {
 	rule   contest
 	table  *Table
@@ -51,6 +52,7 @@ type tournament struct {
 	// late: steps were given that are before the last probe of some node.
 	late bool
 
+	parking
 	queue   []entry // reused by Pick
 	expired []int32 // reused by settleShared
 	// fresh: winners of sharedLevel have changed without the matches above.
@@ -98,7 +100,7 @@ const tiny = 1e-280
 // match i the winners of 2i and 2i+1; from fan on these are slots or blocks.
 type bracket struct {
 	// match packs the step when the match is due, from base on, above the slot
-	// of the winner.
+	// of the winner, below a bit that says that there is none.
 	match [fan]uint64
 	// lead is how much longer than its due step the lead of the winner lasts:
 	// the match can be due early because of matches below it.
@@ -108,14 +110,29 @@ type bracket struct {
 const (
 	fan      = 64 // entrants of a block
 	slotBits = 24
-	never    = 1<<40 - 1      // latest due step from base on: none
+	never    = 1<<39 - 1      // latest due step from base on: none
 	forever  = 1<<32 - 1      // of bracket.lead: up to never
 	ahead    = int64(1) << 62 // a lead that never ends
+
+	nobody = -1      // the winner where nobody plays
+	empty  = 1 << 63 // the bit of a match for that
 )
 
-func pack(winner int, due uint64) uint64 { return due<<slotBits | uint64(winner) }
-func winnerOf(match uint64) int          { return int(match & (1<<slotBits - 1)) }
-func dueOf(match uint64) uint64          { return match >> slotBits }
+func pack(winner int, due uint64) uint64 {
+	if winner == nobody {
+		return empty | due<<slotBits
+	}
+	return due<<slotBits | uint64(winner)
+}
+
+func winnerOf(match uint64) int {
+	if match&empty != 0 {
+		return nobody
+	}
+	return int(match & (1<<slotBits - 1))
+}
+
+func dueOf(match uint64) uint64 { return match &^ empty >> slotBits }
 
 // The due step of a slot is never, and slots are below MaxNodes.
 var _ = [1]struct{}{}[MaxNodes>>slotBits-1]
@@ -138,8 +155,13 @@ func (b *bracket) leadOf(i int) uint64 {
 	return dueOf(b.match[i]) + uint64(b.lead[i])
 }
 
+func newTournament(rule contest) *tournament {
+	return &tournament{rule: rule, parking: parking{window: leastWindow}}
+}
+
 func (t *tournament) Attach(table *Table) {
-	*t = tournament{rule: t.rule, table: table, queue: t.queue, expired: t.expired, played: table.Live() == 0}
+	*t = tournament{rule: t.rule, table: table, queue: t.queue, expired: t.expired, parking: t.unparked(),
+		played: table.Live() == 0}
 }
 
 func (t *tournament) Learn(int, int64, float64) {}
@@ -196,28 +218,30 @@ func (t *tournament) value(c *contender, step int64) float64 {
 }
 
 // child is the outcome of entrant k of a block: the winner of a match, a slot,
-// or the winner of a block below. A block that is not there is stood for by its
-// first slot, which is free.
+// or the winner of a block below.
 func (t *tournament) child(b *bracket, level, id, k int) uint64 {
 	if k < fan {
 		return b.match[k]
 	}
 	at := id*fan + k - fan
 	if level == 0 {
-		return pack(at, never)
+		return t.enters(at, &t.held[k&1])
 	}
 	if below := t.levels[level-1]; at < len(below) && below[at] != nil {
 		return below[at].match[1]
 	}
-	for ; level > 0; level-- {
-		at *= fan
-	}
-	return pack(at, never)
+	return pack(nobody, never)
 }
 
 // play plays match i of a block on a level: of the nodes in two slots, a before
-// b, as of now. A node that takes no part loses.
+// b, as of now.
 func (t *tournament) play(level, i, a, b int) (winner int, lead uint64) {
+	switch {
+	case b == nobody:
+		return a, never
+	case a == nobody:
+		return b, never
+	}
 	x, y := &t.held[0], &t.held[1]
 	if x.slot == b || y.slot == a {
 		x, y = y, x
@@ -227,12 +251,6 @@ func (t *tournament) play(level, i, a, b int) (winner int, lead uint64) {
 	}
 	if y.slot != b {
 		t.load(b, y)
-	}
-	switch {
-	case !y.plays:
-		return a, never
-	case !x.plays:
-		return b, never
 	}
 	return t.meet(x, y, t.want(level, i))
 }

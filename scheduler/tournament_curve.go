@@ -142,3 +142,46 @@ func (curveContest) value(c *contender, age int64) (f float64) {
 func (curveContest) lead(i, j *contender, vi, vj float64, step int64) int64 {
 	return curveLead(i, j, step-i.last, step-j.last, vi, vj)
 }
+
+// reach is an age below which f is below a level, within a step or so of the
+// one at which f reaches it. With k = g/c, w = 1/k + c a and
+// u = -log(1 - level/top) + 1/k + log k - 1,
+//
+//	f(a) = level  when  w - log w = 1 + u.
+//
+// The greater root is at least 1 + sqrt(2u) + 2u/3 (Chatzigeorgiou, "Bounds on
+// the Lambert function and their application to the outage analysis of user
+// cooperation", 2013). Newton's step from there is too long by no more than
+// its square over 2 w (w-1), as w - log w is convex and less so for greater w.
+// Where c a is tiny f is a parabola, or less.
+func (k *curve) reach(level float64) int64 {
+	if level > k.last*(1+leadMargin) {
+		return ahead
+	}
+	offset := k.h / k.g
+	age := math.Sqrt(float64(offset*offset)+2*(level/k.s)/k.g) - offset
+	if k.c*age > 1e-5 {
+		u := -math.Log1p(-min(level/k.top, 1-leadMargin))
+		inverse := k.c / k.g
+		if k.c >= seriesY { // otherwise 1/k + log k - 1 is c^2/8, at least 0
+			u += inverse - math.Log(inverse) - 1
+		}
+		w := 1 + math.Sqrt(2*u) + 2./3*u
+		for range 2 {
+			far := (1 + u + math.Log(w) - w) * w / (w - 1)
+			w += far - far*far/(2*w*(w-1))
+		}
+		age = max(age, (w-inverse)/k.c)
+	}
+	reached := int64(min(age*(1-reachMargin), float64(ahead/2)))
+	if k.jumps {
+		return min(reached, k.full)
+	}
+	return reached
+}
+
+// reachMargin is the relative distance of an age from one at which a value is
+// reached that rounding cannot exchange.
+const reachMargin = 1e-9
+
+func (curveContest) reach(c *contender, level float64) int64 { return c.curve.reach(level) }

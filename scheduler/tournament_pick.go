@@ -1,7 +1,7 @@
 package scheduler
 
 // restart is how far due steps may be from base before they are counted anew:
-// half of what a match can hold. With steps of a millisecond it takes 17 years.
+// half of what a match can hold. With steps of a millisecond it takes 8 years.
 const restart = never / 2
 
 func (t *tournament) Pick(dst []int, step int64, count int, _ Source) []int {
@@ -10,32 +10,50 @@ func (t *tournament) Pick(dst []int, step int64, count int, _ Source) []int {
 	}
 	t.forget()
 	t.advance(step)
+	before := len(dst)
+	dst, last := t.best(dst, step, count)
+	if len(dst)-before < count && t.sure > 0 {
+		t.unpark()
+		t.advance(step)
+		dst, last = t.best(dst[:before], step, count)
+	}
+	if len(dst)-before < count {
+		last = 0
+	}
+	t.heed(last)
+	return dst
+}
+
+// best appends up to count nodes that play, and are above all that are parked,
+// and answers the value of the last.
+func (t *tournament) best(dst []int, step int64, count int) ([]int, float64) {
 	top := len(t.levels) - 1
 	if top < 0 {
-		return dst // nobody was told of the nodes
+		return dst, 0 // nobody was told of the nodes
 	}
-	final := t.levels[top][0].match[1]
 	c := &t.held[0]
-	if !t.load(winnerOf(final), c) {
-		return dst
+	winner := winnerOf(t.levels[top][0].match[1])
+	if winner == nobody || !t.load(winner, c) {
+		return dst, 0
 	}
+	value := t.value(c, step)
 	if count == 1 {
-		if t.value(c, step) > 0 {
+		if value > 0 && value >= t.sure {
 			dst = append(dst, c.slot)
 		}
-		return dst
+		return dst, value
 	}
-	t.queue = append(t.queue[:0], entry{candidate{t.value(c, step), c.slot}, int8(top), 1, 0})
+	t.queue = append(t.queue[:0], entry{candidate{value, c.slot}, int8(top), 1, 0})
 	for ; count > 0 && len(t.queue) > 0; count-- {
-		best := t.queue[0]
-		if !(best.value > 0) {
+		first := t.queue[0]
+		if !(first.value > 0) || first.value < t.sure {
 			break
 		}
-		dst = append(dst, best.slot)
+		dst, value = append(dst, first.slot), first.value
 		t.removeFirst()
-		t.enqueueLosers(best, step)
+		t.enqueueLosers(first, step)
 	}
-	return dst
+	return dst, value
 }
 
 // advance plays what is due in a step.
@@ -60,14 +78,15 @@ func (t *tournament) settle(level, id, i int) {
 	b := t.levels[level][id]
 	l, r := t.child(b, level, id, 2*i), t.child(b, level, id, 2*i+1)
 	lw, rw := winnerOf(l), winnerOf(r)
-	if t.due(l) {
+	slots := level == 0 && 2*i >= fan
+	if !slots && t.due(l) {
 		l = t.settleChild(b, level, id, 2*i)
 	}
-	if t.due(r) {
+	if !slots && t.due(r) {
 		r = t.settleChild(b, level, id, 2*i+1)
 	}
 	w, lead := winnerOf(b.match[i]), b.leadOf(i)
-	again := t.fresh && level > sharedLevel
+	again := slots || t.fresh && level > sharedLevel
 	if again || lead <= uint64(t.now-t.base) || lw != winnerOf(l) || rw != winnerOf(r) {
 		w, lead = t.play(level, i, winnerOf(l), winnerOf(r))
 	}
@@ -150,7 +169,7 @@ func (t *tournament) enqueueLosers(e entry, step int64) {
 			k++
 		}
 		c := &t.held[0]
-		if !t.load(winnerOf(loser), c) {
+		if winnerOf(loser) == nobody || !t.load(winnerOf(loser), c) {
 			continue
 		}
 		if v := t.value(c, step); v > 0 {

@@ -221,6 +221,7 @@ func TestTournamentPicksWhatAScanPicks(t *testing.T) {
 					name := fmt.Sprintf("%s %s slots=%d seed=%d", spec.Name, kind, slots, seed)
 					w := &world{rng: rand.New(rand.NewPCG(seed, uint64(slots))), name: spec.Name, policy: spec.New(), slots: slots, node: node,
 						step: 1 + int64(seed)*1000}
+					w.policy.(*tournament).window = 1 << (2 * seed) // parks soon
 					w.walk(t, name, 400)
 				}
 			}

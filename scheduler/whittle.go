@@ -14,12 +14,12 @@ import "math"
 // with w lambda for w pi. Beside nodes with a decay such a node waits until they
 // leave a probe over, as waiting costs it nothing.
 //
-// Cost: see tournament and curveLead. In the steady state a match is due a few
-// times for each probe of its nodes; in the first steps of a new schedule with
-// decays that differ, the order of many nodes changes.
+// Cost: see tournament, parking and curveLead. In the steady state only the nodes
+// near the greatest value play; in the first steps of a new schedule with decays
+// that differ all do, and the order of many changes.
 var whittlePolicy = PolicySpec{
 	Name: "whittle", Number: 4, Estimator: "fixed", Rewards: true,
-	New: func() Policy { return &tournament{rule: curveContest{interestCurve}} },
+	New: func() Policy { return newTournament(curveContest{interestCurve}) },
 }
 
 // interestCurve is the curve of Interest.Index of the node in a slot of a page.

@@ -1,0 +1,106 @@
+package scheduler
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// A node that comes late would not be picked, one that comes early costs time.
+func TestAValueIsReachedAtTheAgeToldAndNotBefore(t *testing.T) {
+	const seed = 41
+	rng := rand.New(rand.NewPCG(seed, 1))
+	size := func(low, high float64) float64 { return math.Exp(math.Log(low) + rng.Float64()*math.Log(high/low)) }
+	for range 20_000 {
+		var k curve
+		s, c, maxAge := size(1e-6, 1e6), size(1e-12, 30), int64(0)
+		if rng.IntN(4) == 0 {
+			maxAge = int64(size(1, 1e6))
+		}
+		if rng.IntN(2) == 0 {
+			k.ephemeral(s, c, maxAge)
+		} else {
+			k.fresh(s, c)
+		}
+		level := k.at(int64(size(1, 1e9))) * (1 + rng.Float64()/10)
+		age := k.reach(level)
+		if age > 1 && age < ahead {
+			if v := k.at(age - 1); v >= level*(1-leadMargin) {
+				t.Fatalf("seed %d: %+v is %g at %d, but said to reach %g only at %d", seed, k, v, age-1, level, age)
+			}
+		}
+		if age < ahead/2 {
+			late := age + 2 + age/100_000
+			if v := k.at(late); v < level*(1-1e-9) && !(k.jumps && late >= k.full) {
+				t.Fatalf("seed %d: %+v is %g at %d, but said to reach %g at %d", seed, k, v, late, level, age)
+			}
+		} else if k.last >= level*(1+leadMargin) {
+			t.Fatalf("seed %d: %+v reaches %g", seed, k, level)
+		}
+	}
+}
+
+// steady probes the nodes of a world round after round, as crawlers do, and
+// compares every pick with the scan's. It answers in how many steps nodes were
+// parked.
+func (w *world) steady(t *testing.T, name string, steps int) (parked int) {
+	t.Helper()
+	tour := w.policy.(*tournament)
+	for range steps {
+		w.step += 1 + int64(w.rng.IntN(50)/49*w.rng.IntN(30))
+		count := 1 + w.rng.IntN(3)
+		if w.rng.IntN(1000) == 0 {
+			count = w.slots / 2
+		}
+		got, want := w.policy.Pick(nil, w.step, count, nil), scanned(w.table, w.name, w.step, count)
+		if !slices.Equal(got, want) {
+			t.Fatalf("%s: step %d: picks %v, a scan picks %v", name, w.step, got, want)
+		}
+		if tour.sure > 0 {
+			parked++
+		}
+		for _, slot := range got {
+			n := w.table.Node(slot)
+			n.Last = w.step
+			w.table.Store(slot, &n)
+			w.policy.Touch(slot)
+		}
+		if w.rng.IntN(20) == 0 {
+			w.change()
+		}
+	}
+	return parked
+}
+
+func TestParkedNodesComeBackInTime(t *testing.T) {
+	const slots = 300
+	for _, name := range []string{"whittle", "freshness"} {
+		for kind, node := range kinds {
+			for seed := range uint64(2) {
+				title := fmt.Sprintf("%s %s seed=%d", name, kind, seed)
+				w := &world{rng: rand.New(rand.NewPCG(seed, 8)), name: name, policy: policyNamed(t, name).New(), table: new(Table),
+					slots: slots, node: node, step: 1}
+				tour := w.policy.(*tournament)
+				tour.window = 16
+				w.policy.Attach(w.table)
+				for slot := range slots {
+					w.put(slot)
+				}
+				if parked := w.steady(t, title, 1500); parked < 300 && kind != "scales" && kind != "ties" {
+					t.Errorf("%s: nodes were parked in %d of 1500 steps", title, parked)
+				}
+				for slot := w.table.After(0); slot >= 0; slot = w.table.After(slot + 1) { // all are worth less
+					n := w.table.Node(slot)
+					n.Weight, n.Arrival = n.Weight/10, n.Arrival*2
+					w.table.Store(slot, &n)
+					w.policy.Touch(slot)
+				}
+				w.steady(t, title, 500)
+				w.step += 10_000
+				w.steady(t, title, 200)
+			}
+		}
+	}
+}
