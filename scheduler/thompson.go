@@ -38,7 +38,9 @@ import (
 //
 // A node that drew too low might never be probed again, and never draw again.
 // So one standard deviation of K is added each time its age doubles beyond a
-// patience of 4 times the longest age remembered.
+// patience of about 4 times the longest age remembered. About: within an octave
+// it is drawn with the rest, since the nodes of one start plan would otherwise all
+// rise in the same steps.
 //
 // Nodes of rate or weight 0 are never probed. If LEASE 0 declares probes done
 // without an observation, nothing can be learnt: such nodes rank by a guess.
@@ -50,8 +52,8 @@ import (
 //
 // Source: ours; the index is that of P2. What P2's learner gets is told at
 // lspePolicy. Cost: Learn makes at most 123 fits of five ages, 20 to 30 us; Pick is
-// that of a tournament. After the start plan many nodes change their order: a step
-// of 10^5 nodes took 12 ms then, and 1.4 ms on average over 4000 steps.
+// that of a tournament. After the start plan many nodes change their order: the first
+// step of 10^5 nodes took 29 ms then, the mean of 2000 was .55 ms (BenchmarkThompsonStep).
 var thompsonPolicy = PolicySpec{
 	Name: "thompson", Number: 11, Estimator: "fixed", Rewards: true, Memo: thompsonMemo,
 	New: func() Policy {
@@ -69,7 +71,9 @@ const (
 	onceMoreAge = 8
 	// maxK bounds what a memo may say.
 	maxK = 1e24
-	// patienceAges and leastPatience: see memoPatience.
+	// patienceAges and leastPatience: a patience is drawn around so many of the
+	// longest age, around leastPatience at least. Memos that say less than half of
+	// that were written by nobody.
 	patienceAges, leastPatience = 4, 16
 )
 
@@ -79,31 +83,41 @@ type thompson struct {
 	pcg  rand.PCG
 }
 
-// thompsonInterest is the model that ranks a node at an age. It stays the same
+// learnt is what ranks a node: some columns of its page.
+type learnt struct {
+	probes, maxAge int64
+	worth, cost    float64 // worth: Node.Worth
+	memo           []float64
+}
+
+// interest is the model that ranks the node at an age. It stays the same
 // from one age to the next but for the third probe becoming urgent and for the
 // doublings of age beyond patience; at such ages the value only rises.
-func thompsonInterest(n *Node, age int64) Interest {
-	if !(n.Worth() > 0) {
+func (l *learnt) interest(age int64) Interest {
+	if !(l.worth > 0) {
 		return Interest{Decay: 1, Cost: 1}
 	}
 	switch {
-	case n.Probes == 0:
+	case l.probes == 0:
 		return urgent(firstLook)
-	case n.Probes == 1:
+	case l.probes == 1:
 		return urgent(secondLook)
-	case n.Probes == 2 && age >= onceMoreAge:
+	case l.probes == 2 && age >= onceMoreAge:
 		return urgent(onceMore)
 	}
-	k, c := n.Worth()*n.Cost, 0.25
-	if memo := n.Memo; len(memo) >= thompsonMemo && memo[memoK] > 0 && memo[memoDecay] > 0 {
+	k, c := l.worth*l.cost, 0.25
+	if memo := l.memo; len(memo) >= thompsonMemo && memo[memoK] > 0 && memo[memoDecay] > 0 {
 		k, c = min(memo[memoK], maxK), min(memo[memoDecay], 2*gridTop)
-		if patience := max(memo[memoPatience], leastPatience); float64(age) >= patience {
+		if patience := l.patience(); float64(age) >= patience {
 			doublings := math.Ilogb(float64(age)/patience) + 1
 			k += float64(min(max(0, memo[memoDoubt]), maxK) * float64(doublings))
 		}
 	}
-	return Interest{Weight: k, Arrival: c, Decay: c, Cost: n.Cost, MaxAge: n.MaxAge}
+	return Interest{Weight: k, Arrival: c, Decay: c, Cost: l.cost, MaxAge: l.maxAge}
 }
+
+// patience is the age from which doubt is added. There must be a memo.
+func (l *learnt) patience() float64 { return max(l.memo[memoPatience], leastPatience/2) }
 
 // urgent is a model whose index is the same at every age: c is so great that
 // exp(-c) is lost beside 1.
@@ -154,5 +168,6 @@ func (p *thompson) Learn(slot int, steps int64, reward float64) {
 		doubt = -doubt
 	}
 	memo[memoK], memo[memoDecay], memo[memoDoubt] = b.k+doubt, b.c, b.doubt
-	memo[memoPatience] = patienceAges * seen.list[seen.used-1].steps
+	longest := max(patienceAges*seen.list[seen.used-1].steps, leastPatience)
+	memo[memoPatience] = longest * math.Sqrt2 * decay(float64(draws.Float64()*math.Ln2))
 }

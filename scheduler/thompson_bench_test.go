@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+	"time"
 )
 
 // BenchmarkThompsonStep is a pick and the learning of what it found, after the
-// start plan.
+// start plan. longest-ms is the longest pick of them, with -benchtime 2000x those
+// in which the order of the nodes settles.
 func BenchmarkThompsonStep(b *testing.B) {
-	for _, n := range []int{1000, 100_000} {
+	for _, n := range []int{1000, 100_000, 1_000_000} {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
 			models := scattered(n, 1)
 			table, p := new(Table), thompsonPolicy.New()
@@ -19,9 +21,12 @@ func BenchmarkThompsonStep(b *testing.B) {
 			p.Attach(table)
 			w, rng := season{noisy: true}, rand.New(rand.NewPCG(1, 1))
 			step, picks := int64(0), []int(nil)
+			var longest time.Duration
 			one := func(count int) {
 				step++
+				begin := time.Now()
 				picks = p.Pick(picks[:0], step, count, nil)
+				longest = max(longest, time.Since(begin))
 				for _, slot := range picks {
 					node := table.Node(slot)
 					Observe(table, p, fixed{}, slot, w.reward(models[slot], node.Age(step), rng), step)
@@ -31,9 +36,11 @@ func BenchmarkThompsonStep(b *testing.B) {
 				one(n / 10)
 			}
 			b.ReportAllocs()
+			longest = 0
 			for b.Loop() {
 				one(1)
 			}
+			b.ReportMetric(longest.Seconds()*1000, "longest-ms")
 		})
 	}
 }

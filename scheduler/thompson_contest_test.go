@@ -11,7 +11,8 @@ func believedScan(table *Table, step int64, count int) []int {
 	var list []candidate
 	for slot := table.After(0); slot >= 0; slot = table.After(slot + 1) {
 		n := table.Node(slot)
-		m := thompsonInterest(&n, n.Age(step))
+		l := learnt{n.Probes, n.MaxAge, n.Worth(), n.Cost, n.Memo}
+		m := l.interest(n.Age(step))
 		if c := (candidate{m.Index(n.Age(step)), slot}); c.value > 0 && !table.Hidden(slot) {
 			list = append(list, c)
 		}

@@ -237,6 +237,34 @@ func TestThompsonNeverProbesANodeThatPaysNothingForLong(t *testing.T) {
 	}
 }
 
+// Doubt that all nodes of a start plan added in the same step would reorder all of
+// them in it, again at twice the age, and so on.
+func TestThompsonSpreadsPatienceOverAnOctave(t *testing.T) {
+	const n, cells = 4000, 8
+	table, p := new(Table), thompsonPolicy.New()
+	for slot := range n {
+		Enter(table, fixed{}, slot, DefaultParams(), 0)
+	}
+	p.Attach(table)
+	var count [cells]int
+	for slot := range n {
+		for step := int64(1); step <= 2; step++ {
+			Observe(table, p, fixed{}, slot, 1, step)
+		}
+		patience := table.Node(slot).Memo[memoPatience] / leastPatience
+		cell := int(math.Floor(cells * (math.Log2(patience) + .5)))
+		if cell < 0 || cell >= cells {
+			t.Fatalf("slot %d: a patience of %g times the least", slot, patience)
+		}
+		count[cell]++
+	}
+	for cell, got := range count {
+		if got < n/cells*8/10 || got > n/cells*12/10 {
+			t.Errorf("part %d of the octave has %d of %d nodes", cell, got, n)
+		}
+	}
+}
+
 func TestThompsonLearnsAnewWhenANodeChanges(t *testing.T) {
 	for seed := uint64(21); seed <= 25; seed++ {
 		share := shareAfterChange(t, seed)
