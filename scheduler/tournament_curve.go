@@ -143,8 +143,8 @@ func (curveContest) lead(i, j *contender, vi, vj float64, step int64) int64 {
 	return curveLead(i, j, step-i.last, step-j.last, vi, vj)
 }
 
-// reach is an age below which f is below a level, within a step or so of the
-// one at which f reaches it. With k = g/c, w = 1/k + c a and
+// reach is an age below which f is below a level, but for rounding (see reacher),
+// within a step or so of the one at which f reaches it. With k = g/c, w = 1/k + c a and
 // u = -log(1 - level/top) + 1/k + log k - 1,
 //
 //	f(a) = level  when  w - log w = 1 + u.
@@ -166,12 +166,12 @@ func (k *curve) reach(level float64) int64 {
 		if k.c >= seriesY { // otherwise 1/k + log k - 1 is c^2/8, at least 0
 			u += inverse - math.Log(inverse) - 1
 		}
-		w := 1 + math.Sqrt(2*u) + 2./3*u
+		x := math.Sqrt(2*u) + 2./3*u // w - 1, of which w has too few bits where it is small
 		for range 2 {
-			far := (1 + u + math.Log(w) - w) * w / (w - 1)
-			w += far - far*far/(2*w*(w-1))
+			far := (u + (math.Log1p(x) - x)) * (1 + x) / x
+			x += far - far*far/(2*x*(1+x))
 		}
-		age = max(age, (w-inverse)/k.c)
+		age = max(age, (x-(inverse-1))/k.c)
 	}
 	reached := int64(min(age*(1-reachMargin), float64(ahead/2)))
 	if k.jumps {

@@ -10,10 +10,11 @@ import "math"
 // of those below it may reach the level.
 //
 // All nodes whose value is at least sure play, so a pick is right if it has that
-// value. The level follows the picks. When it rises, the parked nodes come a
-// little early, and those that play may stay; when it has to fall, or has risen
-// far, a sweep plays one block of 4096 nodes after another with it, one with each
-// pick. If picks fall below sure first, because nearly all nodes have changed,
+// value. Sure is a little above the level: a curve that hardly grows any more may
+// seem, by rounding, to reach it later. The level follows the picks. When it rises,
+// the parked nodes come a little early, and those that play may stay; when it has to
+// fall, or has risen far, a sweep plays one block of 4096 nodes after another with
+// it, one with each pick. If picks fall below sure first, because nearly all nodes have changed,
 // many more are asked for than before or all are leased, everybody plays again.
 type parking struct {
 	reach reacher // nil: nobody is ever parked
@@ -32,7 +33,8 @@ type parking struct {
 
 // reacher is a contest that can tell when a value is reached.
 type reacher interface {
-	// reach is an age below which the value of a node is below a level.
+	// reach is an age below which the value of a node is below a level, or above
+	// it by less than leadMargin as a share.
 	reach(c *contender, level float64) int64
 }
 
@@ -100,7 +102,7 @@ func (t *tournament) heed(value float64) {
 			t.calm = 0
 		}
 		t.level = max(t.level, t.low*(1-t.slack))
-		t.sure = t.level
+		t.sure = t.level * (1 + leadMargin)
 		t.low, t.picks = math.Inf(1), 0
 		if t.level > t.swept*(1+4*t.slack) {
 			t.sweep = 0
@@ -129,7 +131,7 @@ func (t *tournament) sweepOne() {
 		t.sweep++
 	}
 	if t.sweep >= len(blocks) {
-		t.sure, t.swept, t.sweep = t.level, t.level, -1
+		t.sure, t.swept, t.sweep = t.level*(1+leadMargin), t.level, -1
 		t.low, t.picks = math.Inf(1), 0
 	}
 }

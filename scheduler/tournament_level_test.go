@@ -13,9 +13,12 @@ func TestAValueIsReachedAtTheAgeToldAndNotBefore(t *testing.T) {
 	const seed = 41
 	rng := rand.New(rand.NewPCG(seed, 1))
 	size := func(low, high float64) float64 { return math.Exp(math.Log(low) + rng.Float64()*math.Log(high/low)) }
-	for range 20_000 {
+	for i := range 40_000 {
 		var k curve
-		s, c, maxAge := size(1e-6, 1e6), size(1e-12, 30), int64(0)
+		s, c, oldest, maxAge := size(1e-6, 1e6), size(1e-12, 30), 1e9, int64(0)
+		if i%2 == 0 { // clocks of milliseconds
+			c, oldest = size(1e-15, 1e-6), 1e13
+		}
 		if rng.IntN(4) == 0 {
 			maxAge = int64(size(1, 1e6))
 		}
@@ -24,10 +27,10 @@ func TestAValueIsReachedAtTheAgeToldAndNotBefore(t *testing.T) {
 		} else {
 			k.fresh(s, c)
 		}
-		level := k.at(int64(size(1, 1e9))) * (1 + rng.Float64()/10)
+		level := k.at(int64(size(1, oldest))) * (1 + rng.Float64()/10)
 		age := k.reach(level)
 		if age > 1 && age < ahead {
-			if v := k.at(age - 1); v >= level*(1-leadMargin) {
+			if v := k.at(age - 1); v >= level*(1+leadMargin) {
 				t.Fatalf("seed %d: %+v is %g at %d, but said to reach %g only at %d", seed, k, v, age-1, level, age)
 			}
 		}
