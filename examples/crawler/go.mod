@@ -5,7 +5,6 @@ go 1.26.0
 require (
 	github.com/mmcdole/gofeed v1.4.2
 	github.com/redis/go-redis/v9 v9.23.0
-	github.com/temoto/robotstxt v1.1.2
 	github.com/vigildb/vigil v0.0.0
 )
 

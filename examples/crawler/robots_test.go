@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -99,11 +100,68 @@ func TestRobotsAreAskedOnceInAWhileAndObeyedWhenTheyChange(t *testing.T) {
 	}
 }
 
+func TestRulesAreThoseOfTheStandard(t *testing.T) {
+	for _, tc := range []struct {
+		robots, path string
+		want         bool
+	}{
+		{"User-agent: *\nDisallow:\n\nUser-agent: other\nDisallow: /", "/feed", true},
+		{"User-agent: vigil-crawler\nDisallow:\n\nUser-agent: *\nDisallow: /", "/feed", true},
+		{"User-agent: *\nDisallow: /x\nUser-agent: Download Ninja\nDisallow: /", "/feed", true},
+		{"User-agent: *\nDisallow: /x\nUser-agent:\nDisallow: /", "/feed", true},
+		{"User-agent: vigil\nDisallow: /", "/feed", true},
+		{"User-agent: Vigil-Crawler/0.1 (any)\nDisallow: /", "/feed", false},
+		{"User-agent: other\nUser-agent: vigil-crawler\nDisallow: /", "/feed", false},
+		{"User-agent: vigil-crawler\nAllow: /x\nUser-agent: *\nDisallow: /\nUser-agent: vigil-crawler\nDisallow: /feed", "/feed", false},
+		{"User-agent: *\nSitemap: /s\nDisallow: /", "/feed", false},
+		{"User-agent: *\nDisallow: /\nAllow: /$", "/feed/", false},
+		{"User-agent: *\nDisallow: /\nAllow: /$", "/", true},
+		{"User-agent: *\nDisallow: /feed$", "/blog/feed", true},
+		{"User-agent: *\nDisallow: /feed$", "/feed", false},
+		{"User-agent: *\nDisallow: /*.xml$", "/a.xml.gz", true},
+		{"User-agent: *\nDisallow: /*a*b*c", "/xaxbxcx", false},
+		{"User-agent: *\nDisallow: /*a*b*c", "/xbxaxcx", true},
+		{"User-agent: *\nDisallow: /a*ab$", "/aab", false},
+		{"User-agent: *\nDisallow: /a*ab$", "/ab", true},
+		{"User-agent: *\nDisallow: *feed", "/feed", false},
+		{"User-agent: *\nDisallow: feed", "/feed", false},
+		{"User-agent: *\nDisallow: /feed\nAllow: /feed", "/feed", true},
+		{"User-agent: *\nDisallow: /*.xml\nAllow: /feed.x", "/feed.xml", true},
+		{"User-agent: *\nDisallow: /caf%C3%A9", "/caf%c3%a9/feed", false},
+		{"User-agent: *\nDisallow: /caf\u00e9", "/caf%C3%A9/feed", false},
+		{"User-agent: *\nDisallow: /%66eed", "/feed", false},
+		{"User-agent: *\nDisallow: /a b", "/a%20b", false},
+		{"User-agent: *\nDisallow: /a%2Fb", "/a/b", true},
+	} {
+		u, err := url.Parse("http://a.example" + tc.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, path := split(u)
+		r := readRules(rulesFor([]byte(tc.robots), "vigil-crawler"))
+		if got := r.allows(path); got != tc.want {
+			t.Errorf("%q: %s is allowed: %v, want %v", tc.robots, tc.path, got, tc.want)
+		}
+	}
+}
+
+func TestARuleThatIsCutOffDoesNotCount(t *testing.T) {
+	ctx := context.Background()
+	text := "User-agent: *\nDisallow: /other\n#"
+	text += strings.Repeat("x", maxRobots-len(text)-len("\nDisallow: /")) + "\nDisallow: /private"
+	web := &answers{map[string]func(http.ResponseWriter){"/robots.txt": says(text)}, map[string]int{}}
+	r := newRig(t, newTestClock(), web)
+	for path, want := range map[string]permission{"/feed": granted, "/other": disallowed} {
+		if got, err := r.permit(ctx, "http://a.example"+path); err != nil || got != want {
+			t.Errorf("%s: got %v, %v, want %v", path, got, err, want)
+		}
+	}
+}
+
 func TestRulesOfAnybodyAreBorne(t *testing.T) {
-	c := &Crawler{Config: DefaultConfig()}
-	for _, text := range []string{"", "\x00", ":", "User-agent", strings.Repeat("a", 3*maxRobotsLine), "User-agent:\nDisallow: /",
-		"User-agent: *\nDisallow: /" + strings.Repeat("*a", maxRobotsLine), "user-agent:*\rdisallow:\r\n\r\nallow:%zz$*$"} {
-		if r := c.rulesOf(relevant([]byte(text))); !r.group.Test("/feed") || r.delay != 0 {
+	for _, text := range []string{"", "\x00", ":", "User-agent", strings.Repeat("a", 3*longestPattern), "User-agent:\nDisallow: /",
+		"User-agent: *\nDisallow: /" + strings.Repeat("*a", longestPattern), "user-agent:*\rdisallow:\r\n\r\nallow:%zz$*$"} {
+		if r := readRules(rulesFor([]byte(text), "vigil-crawler")); !r.allows("/feed") || r.delay != 0 {
 			t.Errorf("%.40q: closes /feed or asks for a delay of %v", text, r.delay)
 		}
 	}
@@ -112,15 +170,16 @@ func TestRulesOfAnybodyAreBorne(t *testing.T) {
 func FuzzRobots(f *testing.F) {
 	f.Add([]byte("User-agent: *\nDisallow: /a*b$\nCrawl-delay: 1e3\n"))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		c := &Crawler{Config: DefaultConfig()}
-		text := relevant(body)
-		if again := relevant([]byte(text)); again != text {
-			t.Errorf("%q became %q", text, again)
+		text := rulesFor(body, "vigil-crawler")
+		r := readRules(text)
+		if got := strings.Count(text, "allow "); got < len(r.list) || r.delay < 0 {
+			t.Errorf("%q: %d rules, a delay of %v", text, len(r.list), r.delay)
 		}
-		if r := c.rulesOf(text); r.delay < 0 {
-			t.Errorf("%q: a delay of %v", text, r.delay)
-		} else {
-			r.group.Test("/a/b?c")
+		for _, one := range r.list {
+			if again := escaped(one.pattern); again != one.pattern {
+				t.Errorf("%q became %q", one.pattern, again)
+			}
 		}
+		r.allows("/a/b?c")
 	})
 }
