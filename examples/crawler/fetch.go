@@ -20,7 +20,7 @@ type verdict uint8
 const (
 	changed   verdict = iota // a feed: count what is new
 	unchanged                // 304: nothing is new
-	broken                   // 4xx or no feed: nothing is new, and its rate sinks
+	broken                   // 3xx, 4xx or no feed: nothing is new, and its rate sinks
 	busy                     // 429, 5xx: come back later
 	gone                     // 410: never come back
 )
@@ -58,7 +58,9 @@ func (c *Crawler) fetch(ctx context.Context, feed string, before state) (answer,
 	if before.Modified != "" {
 		req.Header.Set("If-Modified-Since", before.Modified)
 	}
-	resp, err := c.HTTP.Do(req)
+	client := *c.HTTP
+	client.CheckRedirect = c.follow
+	resp, err := client.Do(req)
 	if err != nil {
 		return answer{}, err
 	}

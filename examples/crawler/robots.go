@@ -15,8 +15,8 @@ import (
 
 // What robots.txt (RFC 9309) says is asked once for each host and kept in a key
 // that ends after RobotsFor, so that all workers share it: the rules for this
-// crawler, or nothing if all is allowed. The request is one like any other, with a hold of
-// its own.
+// crawler, or nothing if all is allowed. The request is one like any other, with a
+// hold of its own.
 //
 //   - 2xx: the rules hold for the feeds of the host, and its Crawl-delay takes the
 //     place of HostDelay if that is shorter.
@@ -27,6 +27,7 @@ import (
 // A feed that is disallowed is removed from the schedule (SCHED.REM), as one that
 // is gone. SCHED.FAIL would hand it out again at once, the end of its lease soon,
 // and OBSERVE would count a look that never was. Who adds it again asks anew.
+// Redirects of feeds obey too, see follow.
 
 // permission is what may be done with a feed that was handed out.
 type permission uint8
@@ -92,6 +93,40 @@ func (c *Crawler) apply(ctx context.Context, host string, r rules, path string) 
 		return postponed, err
 	}
 	return granted, nil
+}
+
+// maxRedirects is how often a feed may send the crawler elsewhere.
+const maxRedirects = 10
+
+var (
+	errRedirects = errors.New("too many redirects")
+	errRobots    = errors.New("no robots.txt of where a redirect leads")
+)
+
+// follow decides on the redirect of a feed, as http.Client asks it to. It is not
+// followed to what robots.txt closes: the redirect is the answer then, and no feed.
+// The feed is not removed, as it may lead elsewhere another time. A redirect is the
+// rest of a request, so that no host is reserved for it.
+func (c *Crawler) follow(req *http.Request, via []*http.Request) error {
+	if len(via) > maxRedirects {
+		return errRedirects
+	}
+	ctx := req.Context()
+	origin, path := split(req.URL)
+	r, ok, err := c.known(ctx, origin)
+	if !ok && err == nil {
+		r, ok, err = c.askRobots(ctx, origin)
+	}
+	switch {
+	case err != nil:
+		return err
+	case !ok:
+		return errRobots
+	case !r.allows(path):
+		c.Log.Warn("redirect to what robots.txt closes", "feed", via[0].URL.String(), "to", req.URL.String())
+		return http.ErrUseLastResponse
+	}
+	return nil
 }
 
 // askRobots asks for a robots.txt and keeps what it says. It answers false if

@@ -100,6 +100,44 @@ func TestRobotsAreAskedOnceInAWhileAndObeyedWhenTheyChange(t *testing.T) {
 	}
 }
 
+func TestRedirectsObeyRobots(t *testing.T) {
+	const closed = "User-agent: *\nDisallow: /closed"
+	for name, tc := range map[string]struct {
+		to     string
+		at     string // what the redirect leads to
+		asked  int    // how often for that
+		leased float64
+	}{
+		"open":            {"/open", "/open", 1, 0},
+		"closed":          {"/closed/feed", "/closed/feed", 0, 0},
+		"other host":      {"http://b.example/open", "/open", 1, 0},
+		"closed there":    {"http://b.example/closed/feed", "/closed/feed", 0, 0},
+		"nothing known":   {"http://broken.example/open", "/open", 0, 1},
+		"round and round": {"/feed", "/open", 0, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx := context.Background()
+			web := &answers{map[string]func(http.ResponseWriter){"/robots.txt": says(closed), "/feed": refuses(302, "Location", tc.to), tc.at: says("<rss></rss>")}, map[string]int{}}
+			r := newRig(t, newTestClock(), http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+				if req.Host == "broken.example" && req.URL.Path == "/robots.txt" {
+					w.WriteHeader(500)
+					return
+				}
+				web.ServeHTTP(w, req)
+			}))
+			if err := r.Add(ctx, []string{"http://a.example/feed"}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := r.Turn(ctx); err != nil {
+				t.Fatal(err)
+			}
+			if web.asked[tc.at] != tc.asked || r.info("nodes") != 1 || r.info("leased") != tc.leased {
+				t.Errorf("asked %d times, %v feeds, %v leased; want %d, 1, %v", web.asked[tc.at], r.info("nodes"), r.info("leased"), tc.asked, tc.leased)
+			}
+		})
+	}
+}
+
 func TestRulesAreThoseOfTheStandard(t *testing.T) {
 	for _, tc := range []struct {
 		robots, path string
