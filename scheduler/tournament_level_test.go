@@ -107,3 +107,58 @@ func TestParkedNodesComeBackInTime(t *testing.T) {
 		}
 	}
 }
+
+// A sweep takes several picks where there is more than one block of sharedLevel.
+func TestSweepsOfManyBlocksLeaveThePicksRight(t *testing.T) {
+	const seed, apart, nodes, small = 43, 10, 4 * fan * fan / 10, 1 // block small is parked whole at first
+	for _, name := range []string{"whittle", "freshness"} {
+		w := &world{rng: rand.New(rand.NewPCG(seed, 1)), name: name, policy: policyNamed(t, name).New(), table: new(Table),
+			node: kinds["uniform"], step: 1}
+		tour := w.policy.(*tournament)
+		tour.window = 16
+		w.policy.Attach(w.table)
+		weigh := func(slot int, share float64) {
+			n := w.table.Node(slot)
+			n.Weight *= share
+			w.table.Store(slot, &n)
+			w.policy.Touch(slot)
+		}
+		for i := range nodes {
+			w.put(i * apart)
+			if i*apart/(fan*fan) == small {
+				weigh(i*apart, 1./8)
+			}
+		}
+		falls, before := 0, 0.0
+		for i := range 1500 {
+			w.step++
+			got, want := w.policy.Pick(nil, w.step, 10, nil), scanned(w.table, name, w.step, 10)
+			if !slices.Equal(got, want) {
+				t.Fatalf("%s, seed %d: step %d: picks %v, a scan picks %v", name, seed, w.step, got, want)
+			}
+			if tour.sweep > 0 && tour.level < before {
+				falls++
+			}
+			before = tour.level
+			for _, slot := range got {
+				n := w.table.Node(slot)
+				n.Last = w.step
+				w.table.Store(slot, &n)
+				weigh(slot, .95) // so that the level has to fall
+			}
+			if i%200 == 100 { // pages go and come, also while a sweep is on
+				first := w.rng.IntN(nodes)
+				for k := first; k < min(first+50, nodes); k++ {
+					w.table.Remove(k * apart)
+					w.policy.Touch(k * apart)
+				}
+				for k := first; k < min(first+20, nodes); k++ {
+					w.put(k * apart)
+				}
+			}
+		}
+		if falls < 3 || tour.failed > 5 {
+			t.Errorf("%s: the level fell %d times, everybody had to play %d times", name, falls, tour.failed)
+		}
+	}
+}
