@@ -8,7 +8,7 @@ type believed struct {
 	table *tournament // whose table is read
 }
 
-// learnt reads what ranks the node in a slot of a page.
+// learntOf reads what ranks the node in a slot of a page.
 func (p *page) learntOf(i int) learnt {
 	return learnt{probes: int64(p.get(i, colProbes)), maxAge: int64(p.get(i, colMaxAge)),
 		worth: p.worth(i), cost: p.get(i, colCost), memo: p.memo(i)}
