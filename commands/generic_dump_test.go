@@ -220,6 +220,48 @@ func TestALoneNodeInAHighSlotIsRestoredInLittleRoom(t *testing.T) {
 	}
 }
 
+func TestManyPagesOfOneNodeAreRestoredInLittleRoom(t *testing.T) {
+	r := newRig(t, schedGroup(), genericGroup(), serverGroup())
+	r.call("SCHED.CREATE", "s", "SEED", "1")
+	r.call("SCHED.ADD", "s", "node-0000")
+	good := dumped(r, "s")
+	headLen := int(good[0])
+	page := good[3+headLen:]
+	binary.LittleEndian.PutUint64(page, 1<<63) // the last slot of a page
+	payload := append([]byte{byte(headLen)}, good[1:1+headLen]...)
+	for i := range 5000 {
+		named := strings.Replace(string(page), "0000", fmt.Sprintf("%04d", i), 1)
+		payload = append(payload, pages("", uint64(i), named)[1:]...)
+	}
+	r.want("+OK\r\n", "RESTORE", "many", "0", string(rdb.AppendOwn(nil, structures.KindSchedule, payload)))
+	r.want("*2\r\n$9\r\nnode-0000\r\n$9\r\nnode-0001\r\n", "SCHED.NEXT", "many", "COUNT", "2")
+	size, err := strconv.Atoi(strings.Trim(r.call("MEMORY", "USAGE", "many"), ":\r\n"))
+	if err != nil || size > 8*len(payload) {
+		t.Errorf("a payload of %d bytes takes %d, %v", len(payload), size, err)
+	}
+}
+
+// A record means what it meant when it was made, wherever the schedule was read
+// back: what a policy adds to nodes that lack it must be stored with them.
+func TestARestoredScheduleIsStoredAsItIsUsed(t *testing.T) {
+	r := newRig(t, schedGroup(), genericGroup())
+	r.call("SCHED.CREATE", "s", "SEED", "1")
+	r.call("SCHED.ADD", "s", "a", "RATE", "1", "DECAY", ".5", "b", "RATE", "2", "DECAY", ".5")
+	r.call("SCHED.NEXT", "s")
+	r.call("SCHED.OBSERVE", "s", "b", "1")
+	for _, policy := range scheduler.Policies() {
+		foreign := dumped(r, "s")
+		foreign[2] = policy.Number // in the head, behind its length and the version
+		r.call("DEL", "other")
+		r.want("+OK\r\n", "RESTORE", "other", "0", string(rdb.AppendOwn(nil, structures.KindSchedule, foreign)))
+		before := payloadOf(t, r, "other")
+		r.call("SCHED.PEEK", "other")
+		if payloadOf(t, r, "other") != before {
+			t.Errorf("%s: to PEEK changed what is stored", policy.Name)
+		}
+	}
+}
+
 func TestGapsAreClosedInOrder(t *testing.T) {
 	r := dumpRig(t)
 	r.call("SCHED.CREATE", "s", "SEED", "1")

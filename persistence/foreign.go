@@ -8,31 +8,39 @@ import (
 )
 
 // A payload that a client brings must not take memory out of proportion to its
-// length. Tables of pages are as long as the highest number of a page, which a
-// few bytes could make huge, and in good faith: what is left of ten million nodes
-// may be one in a high slot.
+// length. Tables of pages are as long as the highest number of a page, and a page
+// has room up to the last of its nodes: a few bytes could make both large, and in
+// good faith, as what is left of ten million nodes may be some in high slots.
 //
 // So numbers are kept as they are up to foreignPages, and one more for each eight
-// bytes of the payload, of which a page takes more. Beyond, the payload leaves
-// pages out, and its pages are numbered anew without gaps: their order, which
-// decides ties, stays.
-
-// foreignPages are the pages of a schedule of a million nodes, however many of
-// them are gone: 128 KiB for each table.
-const foreignPages = 1 << 14
+// bytes of the payload, of which a page takes more; and if pages are many, only
+// where they are foreignBytes long on average. Otherwise the elements are numbered
+// anew without gaps: their order, which decides ties, stays.
+const (
+	// foreignPages are the pages of a schedule of a million nodes, however many
+	// of them are gone: 128 KiB for each table.
+	foreignPages = 1 << 14
+	// foreignBytes are some 16 nodes of a page of 64, which takes 3 to 8 KiB.
+	foreignBytes = 512
+	// fewPages may be as short as they like.
+	fewPages = 1 << 10
+)
 
 // ordered is a value to which the numbers of its pages tell their order and
 // nothing else.
 type ordered interface {
 	// PageLimit is one more than the highest number that a page may have.
 	PageLimit() uint64
+	// AppendPage is SetPage, but the elements get the numbers that follow.
+	AppendPage(page []byte) error
+	// Adopt adds what a value of our own would have stored.
+	Adopt()
 }
 
 // Decode makes a value of what Dump encoded, and stores nothing: whoever has to
 // know first that payload is good Replaces with it. The payload may come from a
-// client. Only values that number their pages in order may have any, and what is
-// beyond foreignPages may get other numbers. The error tells that payload is not
-// an encoding of that kind.
+// client. Only values that number their pages in order may have any. The error
+// tells that payload is not an encoding of that kind.
 func (tx *Tx) Decode(kind structures.Kind, payload []byte) (structures.Value, error) {
 	head, pages, err := cutBytes(payload)
 	if err != nil {
@@ -42,41 +50,45 @@ func (tx *Tx) Decode(kind structures.Kind, payload []byte) (structures.Value, er
 	if err != nil {
 		return nil, err
 	}
-	limit := uint64(0)
-	if o, ok := v.(ordered); ok {
-		limit = o.PageLimit()
+	if len(pages) == 0 {
+		return v, complete(v)
 	}
-	beyond, err := lastPage(pages, limit)
+	o, ok := v.(ordered)
+	if !ok {
+		return nil, fmt.Errorf("pages: %w", structures.ErrCorrupt)
+	}
+	beyond, count, err := countPages(pages, o.PageLimit())
 	if err != nil {
 		return nil, err
 	}
-	anew := beyond > foreignPages+uint64(len(payload))/8
-	next := uint64(0)
+	size := uint64(len(payload))
+	anew := beyond > foreignPages+size/8 || count > fewPages && size < count*foreignBytes
 	err = eachPage(pages, func(id uint64, page []byte) error {
 		if anew {
-			id = next
+			return o.AppendPage(page)
 		}
-		next++
 		return v.SetPage(id, page)
 	})
 	if err != nil {
 		return nil, err
 	}
+	o.Adopt()
 	return v, complete(v)
 }
 
-// lastPage is the number of the last page, 0 if there is none. Numbers must
+// countPages counts pages and tells the number of the last. Numbers must
 // increase, as Pages visits them, and be below limit.
-func lastPage(pages []byte, limit uint64) (last uint64, err error) {
+func countPages(pages []byte, limit uint64) (last, count uint64, err error) {
 	least := uint64(0)
 	err = eachPage(pages, func(id uint64, _ []byte) error {
 		if id < least || id >= limit {
 			return fmt.Errorf("page %d: %w", id, structures.ErrCorrupt)
 		}
 		last, least = id, id+1
+		count++
 		return nil
 	})
-	return last, err
+	return last, count, err
 }
 
 // eachPage visits the pages behind a head that Dump wrote, up to the first error.

@@ -169,6 +169,27 @@ func (s *Schedule) SetPage(id uint64, page []byte) error {
 	for slot := s.table.After(first); slot >= 0 && slot < first+scheduler.PageSize; slot = s.table.After(slot + 1) {
 		s.unseat(slot)
 	}
+	return s.seatPage(page, func(i int) int { return first + i })
+}
+
+// AppendPage is SetPage, but the nodes get the slots behind all others. The
+// error wraps structures.ErrCorrupt.
+func (s *Schedule) AppendPage(page []byte) error {
+	if s.policyNum == 0 {
+		return fmt.Errorf("schedule: page: %w", structures.ErrCorrupt)
+	}
+	s.attached = false
+	return s.seatPage(page, func(int) int { return s.table.Len() })
+}
+
+// Adopt gives nodes the memos that the policy gives to new ones, which the pages
+// of another program may lack. They are part of what is stored: without them the
+// records that follow would mean another thing after each load.
+func (s *Schedule) Adopt() { s.ready() }
+
+// seatPage reads the nodes of a page. slotOf tells where one with a place in the
+// page belongs.
+func (s *Schedule) seatPage(page []byte, slotOf func(place int) int) error {
 	r := reader{buf: page}
 	used := r.fixed()
 	for i := range scheduler.PageSize {
@@ -182,12 +203,13 @@ func (s *Schedule) SetPage(id uint64, page []byte) error {
 			r.bad = true
 			break
 		}
-		s.seat(first+i, name, *n)
+		slot := slotOf(i)
+		s.seat(slot, name, *n)
 		if l.until > s.clock.now {
-			s.lease(first+i, l.until, l.step)
+			s.lease(slot, l.until, l.step)
 		}
 	}
-	return r.done(fmt.Sprintf("page %d", id))
+	return r.done("page")
 }
 
 // node reads a node whose memo, if it has one, is of a given length. The name
