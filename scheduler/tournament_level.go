@@ -24,7 +24,7 @@ type parking struct {
 
 	level, sure float64
 	swept       float64 // level of the last sweep
-	low         float64 // least value picked of late
+	low, before float64 // least values picked in this window and the one before
 	picks       int     // number of picks that low is of
 	slack       float64 // how far the level is below low, as a share
 	calm        int     // picks since the level was lowered
@@ -101,13 +101,21 @@ func (t *tournament) heed(value float64) {
 			t.slack = max(t.slack/2, leastSlack)
 			t.calm = 0
 		}
+		t.raise()
+	}
+}
+
+// raise ends a window. While values still grow from window to window, as those of
+// a new schedule do, nodes that were parked would come back at once: it waits.
+func (t *tournament) raise() {
+	if t.low < t.before*(1+4*t.slack) {
 		t.level = max(t.level, t.low*(1-t.slack))
 		t.sure = t.level * (1 + leadMargin)
-		t.low, t.picks = math.Inf(1), 0
 		if t.level > t.swept*(1+4*t.slack) {
 			t.sweep = 0
 		}
 	}
+	t.before, t.low, t.picks = t.low, math.Inf(1), 0
 }
 
 // sweepOne plays the next block of sharedLevel with the present level, and all

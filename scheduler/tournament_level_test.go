@@ -91,7 +91,7 @@ func TestParkedNodesComeBackInTime(t *testing.T) {
 				for slot := range slots {
 					w.put(slot)
 				}
-				if parked := w.steady(t, title, 1500); parked < 300 && kind != "scales" && kind != "ties" {
+				if parked := w.steady(t, title, 1500); parked < 100 && kind != "scales" && kind != "ties" {
 					t.Errorf("%s: nodes were parked in %d of 1500 steps", title, parked)
 				}
 				for slot := w.table.After(0); slot >= 0; slot = w.table.After(slot + 1) { // all are worth less
