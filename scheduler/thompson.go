@@ -48,7 +48,7 @@ import (
 // Measured: mean (and worst) share of what full knowledge earns in the first 2000
 // steps, over 40 seeds that were not used to choose the constants. Weighted Table
 // I .9989, with Poisson noise .997 (.992); lambda 2.5 with noise .978 (.957); 40
-// random nodes with two crawlers .990 (.983), with noise .976 (.967).
+// random nodes with two crawlers .990 (.983), with noise .976 (.966).
 //
 // Source: ours; the index is that of P2. What P2's learner gets is told at
 // lspePolicy. Cost: Learn makes at most 123 fits of five ages, 20 to 30 us; Pick is
