@@ -57,19 +57,15 @@ func (tx *Tx) Decode(kind structures.Kind, payload []byte) (structures.Value, er
 	if !ok {
 		return nil, fmt.Errorf("pages: %w", structures.ErrCorrupt)
 	}
-	beyond, count, err := countPages(pages, o.PageLimit())
+	last, count, err := countPages(pages, o.PageLimit())
 	if err != nil {
 		return nil, err
 	}
-	size := uint64(len(payload))
-	anew := beyond > foreignPages+size/8 || count > fewPages && size < count*foreignBytes
-	err = eachPage(pages, func(id uint64, page []byte) error {
-		if anew {
-			return o.AppendPage(page)
-		}
-		return v.SetPage(id, page)
-	})
-	if err != nil {
+	size, seat := uint64(len(payload)), v.SetPage
+	if last > foreignPages+size/8 || count > fewPages && size < count*foreignBytes {
+		seat = func(_ uint64, page []byte) error { return o.AppendPage(page) }
+	}
+	if err := eachPage(pages, seat); err != nil {
 		return nil, err
 	}
 	o.Adopt()

@@ -100,8 +100,11 @@ func (r *reader) memo() []float64 {
 	return list
 }
 
+// whole says that all was read, and nothing was wrong.
+func (r *reader) whole() bool { return !r.bad && len(r.buf) == 0 }
+
 func (r *reader) done(what string) error {
-	if r.bad || len(r.buf) > 0 {
+	if !r.whole() {
 		return fmt.Errorf("schedule: %s: %w", what, structures.ErrCorrupt)
 	}
 	return nil
@@ -169,17 +172,20 @@ func (s *Schedule) SetPage(id uint64, page []byte) error {
 	for slot := s.table.After(first); slot >= 0 && slot < first+scheduler.PageSize; slot = s.table.After(slot + 1) {
 		s.unseat(slot)
 	}
-	return s.seatPage(page, func(i int) int { return first + i })
+	if !s.seatPage(page, func(i int) int { return first + i }) {
+		return fmt.Errorf("schedule: page %d: %w", id, structures.ErrCorrupt)
+	}
+	return nil
 }
 
 // AppendPage is SetPage, but the nodes get the slots behind all others. The
 // error wraps structures.ErrCorrupt.
 func (s *Schedule) AppendPage(page []byte) error {
-	if s.policyNum == 0 {
+	s.attached = false
+	if s.policyNum == 0 || !s.seatPage(page, func(int) int { return s.table.Len() }) {
 		return fmt.Errorf("schedule: page: %w", structures.ErrCorrupt)
 	}
-	s.attached = false
-	return s.seatPage(page, func(int) int { return s.table.Len() })
+	return nil
 }
 
 // Adopt gives nodes the memos that the policy gives to new ones, which the pages
@@ -187,9 +193,9 @@ func (s *Schedule) AppendPage(page []byte) error {
 // records that follow would mean another thing after each load.
 func (s *Schedule) Adopt() { s.ready() }
 
-// seatPage reads the nodes of a page. slotOf tells where one with a place in the
-// page belongs.
-func (s *Schedule) seatPage(page []byte, slotOf func(place int) int) error {
+// seatPage reads the nodes of a page and answers whether it is one. slotOf tells
+// where one with a place in the page belongs.
+func (s *Schedule) seatPage(page []byte, slotOf func(place int) int) bool {
 	r := reader{buf: page}
 	used := r.fixed()
 	for i := range scheduler.PageSize {
@@ -209,7 +215,7 @@ func (s *Schedule) seatPage(page []byte, slotOf func(place int) int) error {
 			s.lease(slot, l.until, l.step)
 		}
 	}
-	return r.done("page")
+	return r.whole()
 }
 
 // node reads a node whose memo, if it has one, is of a given length. The name
