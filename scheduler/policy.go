@@ -56,6 +56,9 @@ type PolicySpec struct {
 	// Rewards says that the policy earns decaying interest and is judged by
 	// RewardBound; otherwise it is judged by LB3.
 	Rewards bool
+	// Either says that the policy goes by interest at nodes that have a decay and
+	// by what waits at others: it is judged by RewardBound if any has a decay.
+	Either bool
 	// Check is nil or returns why a node's parameters do not suit the policy.
 	Check func(*Params) error
 	// Memo is the length of the Memo of a node that has one.

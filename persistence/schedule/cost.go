@@ -39,20 +39,17 @@ func (s *Schedule) Snapshot() (*Snapshot, error) {
 		s.believed(n)
 	}
 	n.limit()
-	if policy.Name == greedy && slices.ContainsFunc(n.nodes, func(p scheduler.Params) bool { return p.Decay > 0 }) {
+	if policy.Either && slices.ContainsFunc(n.nodes, func(p scheduler.Params) bool { return p.Decay > 0 }) {
 		n.model = sim.Interest // which is what it goes by then
 	}
 	return n, nil
 }
 
-// greedy is the policy that goes by what waits, or by the interest in it at
-// nodes that have a decay.
-const greedy = "greedy"
-
 // told are the nodes as a policy is told of them: where items wait for ever
-// greedy is not told that interest decays, which would be another model.
+// one that goes by either is not told that interest decays, which would be another
+// model.
 func (n *Snapshot) told(p *scheduler.PolicySpec) []scheduler.Params {
-	if n.model != sim.Queues || p.Name != greedy {
+	if n.model != sim.Queues || !p.Either {
 		return n.nodes
 	}
 	nodes := slices.Clone(n.nodes)

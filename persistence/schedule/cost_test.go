@@ -301,7 +301,7 @@ func TestGreedyBesideCostsIgnoresDecays(t *testing.T) {
 		nodes[i].Decay = 0.5
 	}
 	decaying := rated(t, func(*Config) {}, nodes...)
-	spec, err := scheduler.PolicyNamed(greedy)
+	spec, err := scheduler.PolicyNamed("greedy")
 	if err != nil {
 		t.Fatal(err)
 	}
