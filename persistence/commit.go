@@ -83,31 +83,26 @@ type committer struct {
 	logged uint64  // last record that the journal log knows of
 }
 
-// commitLoop runs the committer. It ends with s.ctx, after a last sync.
-func (s *Store) commitLoop() {
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	c := committer{s: s, logged: s.journal.newest.Load()}
-	for {
-		second, done := false, false
-		select {
-		case <-s.journal.wake:
-		case <-tick.C:
-			second = true
-		case <-s.ctx.Done():
-			done = true
-		}
-		if second && s.brokenErr() != nil {
-			c.repair()
-		}
-		if err := c.round(second, done); err != nil {
-			s.durable.fail(err)
-			s.opts.Logf(LevelError, "write journal: %v", err)
-		}
-		if done {
+// commitTask makes the task that runs the committer. Its last step is a sync.
+func (s *Store) commitTask() *task {
+	c := &committer{s: s, logged: s.journal.newest.Load()}
+	return &task{name: "commit", wake: s.journal.wake, period: time.Second,
+		step: func(periodic bool) { c.step(periodic, false) },
+		last: func() {
+			c.step(false, true)
 			s.durable.close()
-			return
-		}
+		}}
+}
+
+// step moves what is due, and says so when it fails; done makes it everything.
+func (c *committer) step(second, done bool) {
+	s := c.s
+	if second && s.brokenErr() != nil {
+		c.repair()
+	}
+	if err := c.round(second, done); err != nil {
+		s.durable.fail(err)
+		s.opts.Logf(LevelError, "write journal: %v", err)
 	}
 }
 

@@ -64,35 +64,41 @@ func (m *materialiser) signal() {
 	}
 }
 
-// materialiseLoop runs passes when they are due. It ends with s.ctx.
-func (s *Store) materialiseLoop() {
-	tick := time.NewTicker(pollInterval)
-	defer tick.Stop()
-	lastLSN, lastChange := s.journal.newest.Load(), s.opts.Now()
-	for {
-		select {
-		case <-s.ctx.Done():
-			return
-		case <-s.materialiser.wake:
-		case <-tick.C:
-		}
-		if err := s.purgeFlushed(); err != nil && s.ctx.Err() == nil {
-			s.opts.Logf(LevelError, "remove flushed databases: %v", err)
-		}
-		due := s.log.bytes.Load() > s.opts.JournalBound || s.materialiser.starved.Load()
-		now := s.opts.Now()
-		if n := s.journal.newest.Load(); n != lastLSN {
-			lastLSN, lastChange = n, now
-		} else if s.opts.IdleAfter > 0 && s.log.bytes.Load() > 0 &&
-			now-lastChange >= s.opts.IdleAfter.Milliseconds() {
-			due = true
-		}
-		if !due {
-			continue
-		}
-		if err := s.Materialise(s.ctx); err != nil && s.ctx.Err() == nil {
-			s.opts.Logf(LevelError, "materialise: %v", err)
-		}
+// materialiseTask makes the task that runs passes when they are due.
+func (s *Store) materialiseTask() *task {
+	l := &lull{lsn: s.journal.newest.Load(), since: s.opts.Now()}
+	return &task{name: "materialise", wake: s.materialiser.wake, period: pollInterval,
+		step: func(bool) { s.materialiseStep(l) }}
+}
+
+// lull is since when nothing has been written.
+type lull struct {
+	lsn   uint64 // the newest record then
+	since int64  // unix ms
+}
+
+// lasts is how long nothing has been written, in milliseconds, when lsn is the
+// newest record.
+func (l *lull) lasts(lsn uint64, now int64) int64 {
+	if lsn != l.lsn {
+		l.lsn, l.since = lsn, now
+	}
+	return now - l.since
+}
+
+// materialiseStep makes a pass if one is due.
+func (s *Store) materialiseStep(l *lull) {
+	if err := s.purgeFlushed(); err != nil && s.ctx.Err() == nil {
+		s.opts.Logf(LevelError, "remove flushed databases: %v", err)
+	}
+	quiet := l.lasts(s.journal.newest.Load(), s.opts.Now())
+	size := s.log.bytes.Load()
+	idle := s.opts.IdleAfter > 0 && size > 0 && quiet >= s.opts.IdleAfter.Milliseconds()
+	if size <= s.opts.JournalBound && !s.materialiser.starved.Load() && !idle {
+		return
+	}
+	if err := s.Materialise(s.ctx); err != nil && s.ctx.Err() == nil {
+		s.opts.Logf(LevelError, "materialise: %v", err)
 	}
 }
 

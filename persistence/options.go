@@ -120,6 +120,11 @@ type Options struct {
 	// OnEvent is called under the lock of the key's shard and must not call the
 	// store; nil ignores events. key is valid only during the call.
 	OnEvent func(ev Event, db int, key []byte)
+	// Background is given each Task once, by Open, and makes its steps from then on,
+	// in any order and from any goroutines; nil is a goroutine for each, which does
+	// so when they are due. A simulation decides with it what happens when. Close
+	// makes the last steps itself, but what it waits for before may need a step.
+	Background func(Task)
 	// Decoders by kind, for all kinds that are stored but KindString.
 	Decoders map[structures.Kind]Decoder
 }

@@ -73,19 +73,8 @@ func Open(o Options) (*Store, error) {
 	if err := s.load(); err != nil {
 		return nil, fmt.Errorf("open store %s: %w", o.Dir, errors.Join(err, s.closeDisk()))
 	}
-	s.start(s.commitLoop)
-	s.start(s.materialiseLoop)
-	s.start(s.warmLoop)
+	s.startTasks()
 	return s, nil
-}
-
-// start runs a goroutine that Close waits for; it must end when s.ctx does.
-func (s *Store) start(f func()) {
-	s.work.Add(1)
-	go func() {
-		defer s.work.Done()
-		f()
-	}()
 }
 
 // load reads what must be known before the first command.

@@ -16,24 +16,48 @@ import (
 // warmKeys is how many keys are read ahead and put into a table under one lock.
 const warmKeys = 256
 
-// warmLoop fills the tables once. It ends when that is done, when memory is
-// full, or with s.ctx.
-func (s *Store) warmLoop() {
-	if err := s.warm(); err != nil && !errors.Is(err, errStopped) {
-		s.opts.Logf(LevelError, "warm up: %v", err)
+// warmTask makes the task that fills the tables once, a shard with each step. It
+// stops when that is done, or when memory is full.
+func (s *Store) warmTask() *task {
+	t := &task{name: "warm", wake: make(chan struct{}, 1)}
+	t.signal()
+	shard := 0
+	t.step = func(bool) {
+		if shard >= shardCount {
+			return
+		}
+		err := s.warmShard(shard)
+		if err != nil && !errors.Is(err, errStopped) {
+			s.opts.Logf(LevelError, "warm up: %v", err)
+		}
+		if shard++; err != nil {
+			shard = shardCount
+		}
+		if shard < shardCount {
+			t.signal()
+		}
 	}
+	return t
 }
 
 // errStopped ends the warmer early: the store closes or memory is full.
 var errStopped = errors.New("persistence: stopped")
 
+// warm fills all tables.
 func (s *Store) warm() error {
-	w := warmer{s: s}
 	for i := range s.shards {
-		for db := 0; db < len(s.mapping.phys); db++ {
-			if err := w.table(i, db); err != nil {
-				return err
-			}
+		if err := s.warmShard(i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Store) warmShard(shard int) error {
+	w := warmer{s: s}
+	for db := range len(s.mapping.phys) {
+		if err := w.table(shard, db); err != nil {
+			return err
 		}
 	}
 	return nil

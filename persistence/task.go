@@ -1,0 +1,94 @@
+package persistence
+
+import (
+	"sync"
+	"time"
+)
+
+// Task is a part of the background work, made step by step. A step is due when
+// Wake has a token, which the caller takes, and once each Period. One that is not
+// due does no harm: there is nothing to be done.
+type Task struct {
+	Name   string // "commit", "materialise", "warm"
+	Wake   <-chan struct{}
+	Period time.Duration // 0: only Wake tells
+	// Step makes one step; periodic says that a Period is over. It may wait for the
+	// disk and for steps of other tasks. After Close it does nothing.
+	Step func(periodic bool)
+}
+
+// task is a Task with its end.
+type task struct {
+	name   string
+	wake   chan struct{}
+	period time.Duration
+	step   func(periodic bool)
+	last   func() // the last step, made by Close; nil if there is nothing to be ended
+
+	mu    sync.Mutex // held during a step: the last one comes behind all others
+	ended bool       // guarded by mu
+}
+
+// signal gives the task a token.
+func (t *task) signal() {
+	select {
+	case t.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (t *task) run(periodic bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.ended {
+		t.step(periodic)
+	}
+}
+
+func (t *task) end() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.ended = true
+	if t.last != nil {
+		t.last()
+	}
+}
+
+// startTasks begins the background work.
+func (s *Store) startTasks() {
+	for _, t := range []*task{s.commitTask(), s.materialiseTask(), s.warmTask()} {
+		loop := s.loop
+		if s.opts.Background != nil {
+			loop = func(*task) { <-s.ctx.Done() }
+			s.opts.Background(Task{Name: t.name, Wake: t.wake, Period: t.period, Step: t.run})
+		}
+		s.work.Add(1)
+		// Ends with s.ctx, each by itself: a step under way may wait for the last
+		// step of another task.
+		go func() {
+			defer s.work.Done()
+			loop(t)
+			t.end()
+		}()
+	}
+}
+
+// loop makes the steps of a task when they are due.
+func (s *Store) loop(t *task) {
+	var tick <-chan time.Time
+	if t.period > 0 {
+		ticker := time.NewTicker(t.period)
+		defer ticker.Stop()
+		tick = ticker.C
+	}
+	for {
+		select {
+		case <-t.wake:
+			t.run(false)
+		case <-tick:
+			t.run(true)
+		case <-s.ctx.Done():
+			return
+		}
+	}
+}
