@@ -127,8 +127,9 @@ func (s *Store) deleteInBackground(t *table, i int, key []byte) {
 	rec.Uint(uint64(t.phys))
 	rec.Bytes(key)
 	rec.Op(opDelete, 0)
+	hash := t.slots[i].hash
 	t.erase(i)
-	s.journal.append(rec.Encoded(), 0)
+	s.noteBackground(hash, s.journal.append(rec.Encoded(), 0))
 }
 
 // sweepDisk looks at the next heads on disk whose tables are not resident and

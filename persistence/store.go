@@ -37,6 +37,7 @@ type Store struct {
 	lfu       atomic.Bool
 	sync      atomic.Int32
 	txSeed    atomic.Uint64
+	seen      seen
 	stats     counters
 
 	log     journalLog
@@ -62,6 +63,7 @@ func Open(o Options) (*Store, error) {
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.journal.wake = make(chan struct{}, 1)
 	s.durable.init()
+	s.seen.newest = make([]uint64, seenSlots)
 	s.materialiser.wake = make(chan struct{}, 1)
 	s.materialiser.pass.bound, s.materialiser.pass.parts.size = maxBatch, partPages
 	s.txSeed.Store(o.Seed)
@@ -174,6 +176,9 @@ func (s *Store) Databases() int { return len(s.mapping.phys) }
 // record on.
 func (s *Store) SetSync(p SyncPolicy) {
 	s.sync.Store(int32(p))
+	if p == SyncAlways {
+		s.seen.raise(s.journal.newest.Load())
+	}
 	s.journal.setEager(p == SyncAlways)
 }
 

@@ -40,6 +40,10 @@ type Tx struct {
 	spare   []*edit
 	err     error
 
+	always bool     // SyncAlways was in force at Lock
+	seen   uint64   // newest record of the keys met since Lock
+	met    []uint16 // classes of the keys met since the last record
+
 	hits, misses int64 // since the last call of Lookups
 }
 
@@ -53,6 +57,7 @@ func (s *Store) NewTx() *Tx {
 func (tx *Tx) Lock(set *Shards, now int64) {
 	tx.s.lock(set)
 	tx.locked, tx.now = *set, now
+	tx.meetNothing()
 	tx.clock = tx.s.clockAt(now)
 }
 
@@ -102,6 +107,7 @@ func (tx *Tx) Commit() (lsn uint64) {
 		flags, tx.mapped = chunkMapping, false
 	}
 	lsn = tx.s.journal.append(tx.rec.Encoded(), flags)
+	tx.noteChanged(lsn, flags&chunkMapping != 0)
 	if len(tx.flushed) > 0 {
 		tx.s.discard.databases(tx.flushed, lsn)
 		tx.flushed = tx.flushed[:0]
@@ -117,6 +123,9 @@ func (tx *Tx) Commit() (lsn uint64) {
 func (tx *Tx) locate(hash uint64, key []byte) (*table, int) {
 	if !tx.locked.has(hash) {
 		panic("persistence: key used without the lock of its shard")
+	}
+	if tx.always {
+		tx.meet(hash)
 	}
 	t := tx.s.table(shardOf(hash), tx.db)
 	i := t.find(hash, key)

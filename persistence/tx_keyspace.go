@@ -11,6 +11,7 @@ import (
 // DBSize is the number of keys in database db, those included whose time is
 // over but that nobody has looked at since.
 func (tx *Tx) DBSize(db int) int {
+	tx.meetAll()
 	n := 0
 	for sh := range tx.s.shards {
 		n += tx.s.sizeOf(sh, db)
@@ -184,6 +185,7 @@ func (tx *Tx) randomIn(sh int, draw func(n int) int) []byte {
 // its neighbours share 48 bits of hash. Keys whose time is over are left out.
 func (tx *Tx) Scan(cursor uint64, count int, visit func(key []byte, kind structures.Kind)) (next uint64) {
 	const cursorShift = 16 // a cursor fits the 53 bits of a double
+	tx.meetAll()
 	tx.seal()
 	from := cursor << cursorShift
 	left := max(1, count)
@@ -216,6 +218,7 @@ func (tx *Tx) Scan(cursor uint64, count int, visit func(key []byte, kind structu
 // Keys visits every key of the selected database until visit returns false.
 // Keys whose time is over are left out.
 func (tx *Tx) Keys(visit func(key []byte) bool) {
+	tx.meetAll()
 	tx.seal()
 	for sh := range tx.s.shards {
 		if tx.s.sizeOf(sh, tx.db) == 0 {

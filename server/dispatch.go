@@ -132,6 +132,7 @@ func (s *session) commit() {
 		s.serve(s.ready[i])
 	}
 	s.ready = s.ready[:0]
+	s.met = max(s.met, s.tx.Seen())
 }
 
 // invoke runs the handler. The reply is rewound if it fails, so that an error

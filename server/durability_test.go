@@ -245,3 +245,51 @@ func TestSessionHoldsRepliesBackWhileTheJournalIsBehind(t *testing.T) {
 		t.Errorf("wrote %q", e.wrote)
 	}
 }
+
+// Whatever a client is told under always outlives a crash: a reply waits for the
+// records that it tells of, whoever made them.
+func TestReaderWaitsForWhatItIsShown(t *testing.T) {
+	shown := []struct {
+		name, write, read, want string
+	}{
+		{"a value", "SET k new", "GET k", `"new"`},
+		{"a deletion", "DEL gone", "EXISTS gone", "(int) 0"},
+		{"an expiry", "PEXPIREAT k 99999999999999", "PEXPIRETIME k", "(int) 99999999999999"},
+		{"a list", "RPUSH l b", "LRANGE l 0 -1", `["a" "b"]`},
+		{"a write that is refused", "SET other v", "SETNX other w", "(int) 0"},
+		{"a number of keys", "SET one more", "DBSIZE", "(int) 6"},
+		{"a flushed database", "FLUSHDB", "GET k", "(nil)"},
+		{"an exchange of databases", "SWAPDB 0 1", "GET k", `"elsewhere"`},
+	}
+	eachDurableTransport(t, func(t *testing.T, r *rig, d *testDisk, dial func() *testClient) {
+		for _, c := range shown {
+			t.Run(c.name, func(t *testing.T) {
+				writer, reader, others := dial(), dial(), dial()
+				others.want("FLUSHALL", "OK")
+				others.want("SELECT 1", "OK")
+				others.want("SET k elsewhere", "OK")
+				others.want("SELECT 0", "OK")
+				others.want("MSET k old gone v sure v", "OK")
+				others.want("RPUSH l a", "(int) 1")
+				others.want("SET still v", "OK")
+				reader.quiet()
+				release := d.hold()
+				before, sent := r.srv.store.Stats().LSN, r.sent()
+				writer.raw(encode(strings.Fields(c.write)...))
+				r.until("the write is journalled", func() bool { return r.srv.store.Stats().LSN > before })
+				read := strings.Fields(c.read)
+				name := strings.ToLower(read[0])
+				calls := r.srv.stats.calls(name)
+				reader.raw(encode(read...))
+				r.until("the read has run", func() bool { return r.srv.stats.calls(name) > calls })
+				others.quiet()
+				if r.sent() != sent+pong {
+					t.Error("a reader was shown what a crash can undo")
+				}
+				release()
+				writer.reply()
+				reader.next(c.want)
+			})
+		}
+	})
+}

@@ -274,7 +274,7 @@ func (l *loop) settleUnsure() {
 		c.unsure = false
 		switch {
 		case l.conns[int32(c.fd)] != c:
-		case failed != nil && l.srv.store.Synced() < c.s.lsn:
+		case failed != nil && l.srv.store.Synced() < c.s.awaited():
 			c.finish(failed)
 		default:
 			c.resume()
@@ -282,7 +282,7 @@ func (l *loop) settleUnsure() {
 	}
 	if len(l.unsure) > 0 && !l.waiting {
 		l.waiting = true
-		l.waits <- l.unsure[0].s.lsn
+		l.waits <- l.unsure[0].s.awaited()
 	}
 }
 

@@ -47,6 +47,7 @@ type session struct {
 	shards persistence.Shards
 	ready  []readyKey // keys with waiting clients that the call changed
 	lsn    uint64     // of the last change made for this client, 0 if none since the last flush
+	met    uint64     // newest record that replies since the last flush may tell of
 	wrote  uint64     // the last change ever made for this client, of those flushed
 
 	out      outbox
@@ -178,7 +179,7 @@ func (s *session) run() (err error) {
 			if err := s.flush(); err != nil {
 				return err
 			}
-			if s.end.full() || s.lsn > 0 {
+			if s.end.full() || s.awaited() > 0 {
 				break
 			}
 		}
@@ -228,8 +229,8 @@ func (s *session) protocolError(bad error) {
 // resume goes on after a wake: what others wrote is sent, and a client that
 // was served, or is no longer paused, has its input run.
 func (s *session) resume() error {
-	if s.lsn > 0 {
-		if err := s.flush(); err != nil || s.lsn > 0 {
+	if s.awaited() > 0 {
+		if err := s.flush(); err != nil || s.awaited() > 0 {
 			return err
 		}
 	}
@@ -287,20 +288,28 @@ func (s *session) flush() error {
 	return err
 }
 
-// settle reports whether the client's changes are as durable as promised. If
-// not, nothing that was answered since may be sent: the session stops until it
-// is resumed.
+// awaited is the newest record that has to be as durable as promised before
+// the replies leave, 0 if there is none: the client's own, or, under appendfsync
+// always, one that it was shown the effect of.
+func (s *session) awaited() uint64 { return max(s.lsn, s.met) }
+
+// settle reports whether the client's changes, and those that it was shown, are as
+// durable as promised. If not, none of its replies may be sent: the session stops
+// until it is resumed.
 func (s *session) settle() (bool, error) {
-	if s.lsn == 0 {
+	if s.awaited() == 0 {
 		return true, nil
 	}
 	if s.srv.settings().syncAlways {
-		if ok, err := s.end.durable(s.lsn); !ok {
+		if ok, err := s.end.durable(s.awaited()); !ok {
 			if err != nil {
-				s.srv.logf(LogWarning, "a write could not be made durable, its client is dropped: %v", err)
+				s.srv.logf(LogWarning, "a write could not be made durable, its client is disconnected: %v", err)
 			}
 			return false, err
 		}
+	}
+	if s.met = 0; s.lsn == 0 {
+		return true, nil
 	}
 	s.wrote, s.lsn = max(s.wrote, s.lsn), 0
 	s.written()
