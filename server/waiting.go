@@ -31,7 +31,7 @@ type waiter struct {
 	proto  int
 	silent bool // the client wants no reply
 	expire func(*commands.Reply)
-	stop   func() // stops the timer, or the computation; nil without one; guarded by waiting.mu
+	stop   func() // stops the timer, or the computation; nil without one; guarded by waiting.mu once in a queue
 
 	mu   sync.Mutex  // held while the call is run again, or ended: one of them wins
 	done atomic.Bool // served, timed out, unblocked or cancelled
@@ -212,6 +212,15 @@ func (s *session) park(cmd *commands.Command, argv [][]byte, wait *commands.Wait
 	for _, key := range wait.Keys {
 		w.keys = append(w.keys, append([]byte(nil), key...))
 	}
+	// The timer runs before the client is seen to wait, so that whoever sees it
+	// knows that the wait will end. One that fires at once finds w.mu held until
+	// the waiter is in its queues.
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if wait.Millis > 0 {
+		d := time.Duration(wait.Millis) * time.Millisecond
+		w.stop = s.srv.clock.AfterFunc(d, func() { s.srv.timeOut(w) })
+	}
 	s.waiting = w
 	s.Set(commands.ClientBlocked)
 	s.srv.waiting.enter(w)
@@ -219,14 +228,10 @@ func (s *session) park(cmd *commands.Command, argv [][]byte, wait *commands.Wait
 		s.srv.compute(w, wait.Work, wait.Holds)
 		wait.Work = nil // what it holds goes when it has run
 	}
-	if wait.Millis > 0 {
-		d := time.Duration(wait.Millis) * time.Millisecond
-		s.srv.waiting.arm(w, s.srv.clock.AfterFunc(d, func() { s.srv.timeOut(w) }))
-	}
 }
 
-// arm keeps what stops the timer or the computation of a waiter, or stops it at
-// once if the wait has ended.
+// arm keeps what stops the computation of a waiter, or stops it at once if the
+// wait has ended.
 func (q *waiting) arm(w *waiter, stop func()) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -264,7 +269,7 @@ func (s *session) serveOne(k readyKey, w *waiter) {
 	lsn := s.tx.Commit()
 	s.lsn = max(s.lsn, lsn)
 	s.srv.waiting.finish(w)
-	w.answer(c.Reply.Encoded(), lsn)
+	w.answer(c.Reply.Encoded(), max(lsn, s.tx.Seen()))
 }
 
 // rerun runs a parked call again; ok is false if it has to wait on. A panic
