@@ -87,9 +87,6 @@ func Open(o Options) (*Server, error) {
 	srv.watchConfig()
 	srv.saves.last.Store(srv.clock.Now().Unix())
 	srv.activeExpire.Store(true)
-	if err := srv.startLoops(srv.settings().conf.IOThreads); err != nil {
-		return nil, errors.Join(err, srv.store.Close())
-	}
 	srv.cron.plan(srv)
 	return srv, nil
 }
@@ -101,6 +98,10 @@ func (srv *Server) Serve(l net.Listener) error {
 	if srv.closed {
 		srv.mu.Unlock()
 		return ErrClosed
+	}
+	if err := srv.startLoops(srv.settings().conf.IOThreads); err != nil {
+		srv.mu.Unlock()
+		return err
 	}
 	srv.listeners[l] = struct{}{}
 	srv.mu.Unlock()
