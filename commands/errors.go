@@ -43,6 +43,7 @@ const (
 	ErrNoPassSet        = WireError("ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?")
 	ErrNoProto          = WireError("NOPROTO unsupported protocol version")
 	ErrOOM              = WireError("OOM command not allowed when used memory > 'maxmemory'.")
+	ErrLoading          = WireError("LOADING Redis is loading the dataset in memory")
 	ErrMisconf          = WireError("MISCONF Errors writing to the AOF file: the store cannot be written")
 	ErrExecAbort        = WireError("EXECABORT Transaction discarded because of previous errors.")
 	ErrNestedMulti      = WireError("ERR MULTI calls can not be nested")

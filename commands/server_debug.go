@@ -16,7 +16,7 @@ func debugRows() []Command {
 		{Name: "DEBUG SET-ACTIVE-EXPIRE", Arity: 3, Flags: adminFlags, Syntax: "<0 | 1>",
 			Since: "1.0.0", Cost: "O(1)",
 			Summary: "Says whether keys are removed when they expire, or only when somebody asks.", Run: debugActiveExpire},
-		{Name: "DEBUG RELOAD", Arity: -2, Flags: adminFlags | NoMulti, Syntax: "[NOSAVE] [NOFLUSH] [MERGE]",
+		{Name: "DEBUG RELOAD", Arity: -2, Flags: adminFlags&^Loading | NoMulti, Syntax: "[NOSAVE] [NOFLUSH] [MERGE]",
 			Since: "1.0.0", Cost: "O(n) for n keys",
 			Summary: "Stores everything, forgets memory and reads back.", Run: debugReload},
 		{Name: "DEBUG OBJECT", Arity: -3, Flags: adminFlags | ReadOnly, Keys: []KeySpec{Key(2, RO)},

@@ -1,6 +1,7 @@
 package persistence
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -50,7 +51,7 @@ type replayState struct {
 const replayQueue = 16
 
 // replay reads the journal and numbers the records to come.
-func (s *Store) replay() error {
+func (s *Store) replay(ctx context.Context) error {
 	st := &replayState{s: s}
 	st.index()
 	it, err := s.db.NewIter(&pebble.IterOptions{
@@ -58,7 +59,10 @@ func (s *Store) replay() error {
 	if err != nil {
 		return fmt.Errorf("read journal: %w", err)
 	}
-	last, err := st.run(it)
+	var last uint64
+	if err = st.survey(it); err == nil {
+		last, err = st.run(ctx, it)
+	}
 	if err := errors.Join(err, it.Close()); err != nil {
 		return fmt.Errorf("replay journal: %w", err)
 	}
@@ -113,7 +117,7 @@ func (s spares) put(b []byte) {
 }
 
 // run replays all chunks and returns the number of the last record.
-func (st *replayState) run(it *pebble.Iterator) (last uint64, err error) {
+func (st *replayState) run(ctx context.Context, it *pebble.Iterator) (last uint64, err error) {
 	parts := min(runtime.GOMAXPROCS(0), 4)
 	st.spare = make(spares, 2*replayQueue) // as many as can be on their way
 	queues := make([]chan piece, parts)
@@ -138,6 +142,9 @@ func (st *replayState) run(it *pebble.Iterator) (last uint64, err error) {
 	all.applied = true
 	last = st.s.mapping.trimmed
 	for it.First(); it.Valid() && err == nil; it.Next() {
+		if err = ctx.Err(); err != nil {
+			break
+		}
 		var flags byte
 		var p piece
 		if flags, p, err = st.read(it, last+1); err != nil {
@@ -148,6 +155,7 @@ func (st *replayState) run(it *pebble.Iterator) (last uint64, err error) {
 			break
 		}
 		last += uint64(n)
+		st.s.loading.current.Store(last)
 		st.s.log.add(chunkInfo{p.first, last, int64(len(it.Value()))})
 		if flags&chunkMapping != 0 {
 			// Databases change their meaning: everything before must be done.
@@ -167,6 +175,24 @@ func (st *replayState) run(it *pebble.Iterator) (last uint64, err error) {
 	}
 	workers.Wait()
 	return last, errors.Join(append(errs, err, it.Error())...)
+}
+
+// survey tells the store how much there is to replay.
+func (st *replayState) survey(it *pebble.Iterator) error {
+	s, p := st.s, &st.s.loading
+	first := s.mapping.trimmed
+	p.first.Store(first)
+	p.current.Store(first)
+	p.end.Store(first)
+	if it.Last() && len(it.Key()) == 9 {
+		p.end.Store(binary.BigEndian.Uint64(it.Key()[1:]))
+	}
+	size, err := s.db.EstimateDiskUsage([]byte{prefixJournal}, []byte{prefixJournal + 1})
+	if err != nil {
+		return err
+	}
+	p.total.Store(int64(size))
+	return nil
 }
 
 // read checks the chunk that it stands on, which must begin with record want.

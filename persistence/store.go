@@ -40,6 +40,7 @@ type Store struct {
 	seen      seen
 	stats     counters
 
+	loading progress
 	log     journalLog
 	trimmed atomic.Uint64 // last record that was cut off the journal
 	durable durability
@@ -52,51 +53,6 @@ type Store struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	work   sync.WaitGroup
-}
-
-// Open opens or makes the store in o.Dir, replays what the journal holds beyond
-// the materialised values and starts the background work. The errors are ErrLocked,
-// ErrVersion, ErrCorrupt, or the file system's, wrapped.
-func Open(o Options) (*Store, error) {
-	o = o.withDefaults()
-	s := &Store{opts: o}
-	s.ctx, s.cancel = context.WithCancel(context.Background())
-	s.journal.wake = make(chan struct{}, 1)
-	s.durable.init()
-	s.seen.newest = make([]uint64, seenSlots)
-	s.materialiser.wake = make(chan struct{}, 1)
-	s.materialiser.pass.bound, s.materialiser.pass.parts.size = maxBatch, partPages
-	s.txSeed.Store(o.Seed)
-	s.SetMaxMemory(o.MaxMemory, o.Policy, o.Samples)
-	s.SetSync(o.Sync)
-	if err := s.openDisk(); err != nil {
-		return nil, fmt.Errorf("open store %s: %w", o.Dir, err)
-	}
-	if err := s.load(); err != nil {
-		return nil, fmt.Errorf("open store %s: %w", o.Dir, errors.Join(err, s.closeDisk()))
-	}
-	s.startTasks()
-	return s, nil
-}
-
-// load reads what must be known before the first command.
-func (s *Store) load() error {
-	if err := s.loadMeta(); err != nil {
-		return err
-	}
-	for i := range s.shards {
-		s.shards[i].tables = make([]*table, len(s.mapping.phys))
-	}
-	if err := s.loadCounts(); err != nil {
-		return err
-	}
-	if err := s.replay(); err != nil {
-		return err
-	}
-	if err := s.extend(); err != nil {
-		return err
-	}
-	return s.purgeUnmapped()
 }
 
 func (s *Store) loadMeta() error {
@@ -138,13 +94,18 @@ func (s *Store) extend() error {
 }
 
 // Close stops the background work, writes the rest of the journal and closes
-// the disk. No transaction may be under way. Values are not materialised: the
-// next Open replays the journal.
+// the disk. No transaction may be under way, nor Load. Values are not all
+// materialised: the next Open replays the journal.
 func (s *Store) Close() error {
-	s.tidy()
+	loaded := s.loading.done.Load()
+	if loaded {
+		s.tidy()
+	}
 	s.cancel()
 	s.work.Wait()
-	s.flushLog()
+	if loaded {
+		s.flushLog()
+	}
 	err := errors.Join(s.WriteError(), s.closeDisk())
 	for i := range s.shards {
 		sh := &s.shards[i]

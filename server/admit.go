@@ -28,6 +28,9 @@ func (s *session) admit(cmd *commands.Command, sub bool, argv [][]byte) error {
 	if s.subs.count() > 0 && s.Proto() == 2 && !cmd.Is(commands.Subscriber) {
 		return commands.ErrNotAllowedSubscribed(cmd)
 	}
+	if err := s.admitLoading(cmd); err != nil {
+		return err
+	}
 	if err := s.admitWrite(cmd); err != nil {
 		return err
 	}

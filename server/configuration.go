@@ -60,7 +60,7 @@ func (s *session) ConfigSet(pairs []string) error {
 	for i := 0; i+1 < len(pairs); i += 2 {
 		list = append(list, conf.Pair{Name: pairs[i], Value: pairs[i+1]})
 	}
-	if err := s.srv.config.Set(conf.Caller{Local: s.local()}, list); err != nil {
+	if err := s.srv.config.Set(conf.Caller{Local: s.local(), Loading: s.srv.loading.Load()}, list); err != nil {
 		return commands.WireError(err.Error())
 	}
 	return nil

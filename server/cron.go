@@ -61,6 +61,14 @@ func (c *cron) run(srv *Server) {
 	}
 	c.round++
 	now := srv.clock.Now()
+	if srv.loading.Load() {
+		if c.round%clientRound == 0 {
+			srv.reportLoading()
+			srv.dropIdle(now)
+			srv.dropSlow(now)
+		}
+		return
+	}
 	if srv.activeExpire.Load() && !srv.pause.active() {
 		srv.store.ExpireCycle(now.UnixMilli(), expireBudget)
 	}

@@ -54,9 +54,10 @@ func (s *session) Rewrite() {
 
 // Shutdown asks the owner of the server to close it. The client gets no reply:
 // its connection ends. With save a snapshot is written first, and the server
-// goes on if that fails, unless force is set.
+// goes on if that fails, unless force is set. While data are loaded there is
+// nothing to save.
 func (s *session) Shutdown(c *commands.Ctx, save, force bool) error {
-	if save {
+	if save && !s.srv.loading.Load() {
 		if err := s.srv.snapshot(""); err != nil {
 			s.srv.logf(LogWarning, "%v", err)
 			if !force {

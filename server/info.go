@@ -87,9 +87,12 @@ func (f *storeFigures) keys() (n int64) {
 	return n
 }
 
-// gather reads the figures anew. It locks one shard after the other, so nobody
+// gather reads the figures anew, which are all zero while data are loaded. It locks one shard after the other, so nobody
 // may call it who holds one.
 func (srv *Server) gather() storeFigures {
+	if srv.loading.Load() {
+		return storeFigures{}
+	}
 	f := storeFigures{stats: srv.store.Stats()}
 	for db := range srv.settings().limits.Databases {
 		keys, expires := srv.store.DBStats(db)

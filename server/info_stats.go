@@ -26,7 +26,7 @@ func number(on bool) int {
 // snapshots where it shows its dump.
 func infoPersistence(t *infoText) {
 	v, st := &t.srv.saves, &t.figures.stats
-	t.line("loading", 0)
+	t.line("loading", number(t.srv.loading.Load()))
 	t.line("async_loading", 0)
 	t.line("rdb_changes_since_last_save", st.LSN-min(st.LSN, v.lastLSN.Load()))
 	t.line("rdb_bgsave_in_progress", number(v.running.Load()))
@@ -56,6 +56,9 @@ func infoPersistence(t *infoText) {
 	t.line("vigil_flushed_bytes", st.FlushedBytes)
 	t.line("vigil_compacted_bytes", st.CompactedBytes)
 	t.line("vigil_read_amplification", st.ReadAmplification)
+	if t.srv.loading.Load() {
+		infoLoading(t)
+	}
 }
 
 func infoStats(t *infoText) {

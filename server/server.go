@@ -39,6 +39,7 @@ type Server struct {
 	cron     cron
 	admin    admin
 
+	loading      atomic.Bool // from Start until Load is done
 	activeExpire atomic.Bool // off only by DEBUG SET-ACTIVE-EXPIRE
 	opsPerSecond atomic.Int64
 	logLevel     atomic.Int32 // LogLevel
@@ -62,8 +63,23 @@ type Server struct {
 // ErrClosed is returned by Serve after Close.
 var ErrClosed = errors.New("server: closed")
 
-// Open opens the store and makes a server that has no listener yet.
+// Open opens the store and makes a server that has no listener yet. When it
+// returns, the server answers everything.
 func Open(o Options) (*Server, error) {
+	srv, err := Start(o)
+	if err != nil {
+		return nil, err
+	}
+	if err := srv.Load(); err != nil {
+		return nil, errors.Join(err, srv.Close())
+	}
+	return srv, nil
+}
+
+// Start is Open without reading the data: Load is to follow. Meanwhile clients
+// can be served already and are told that the server is loading, as Redis tells
+// them.
+func Start(o Options) (*Server, error) {
 	o.fill()
 	table, err := commands.NewTable(commands.All())
 	if err != nil {
@@ -74,6 +90,7 @@ func Open(o Options) (*Server, error) {
 		rand: rand.New(rand.NewPCG(o.Seed, o.Seed^0x9e3779b97f4a7c15))}
 	srv.runID = fmt.Sprintf("%016x%016x%08x", srv.rand.Uint64(), srv.rand.Uint64(), srv.rand.Uint32())
 	srv.done, srv.stop = context.WithCancel(context.Background())
+	srv.loading.Store(true)
 	srv.stats.open(table)
 	srv.configure()
 	for _, r := range srv.settings().conf.Renames {
@@ -81,7 +98,7 @@ func Open(o Options) (*Server, error) {
 			return nil, err
 		}
 	}
-	if srv.store, err = persistence.Open(srv.storeOptions()); err != nil {
+	if srv.store, err = persistence.Start(srv.storeOptions()); err != nil {
 		return nil, err
 	}
 	srv.watchConfig()

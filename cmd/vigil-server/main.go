@@ -88,7 +88,7 @@ func serve(config *conf.Config, log *slog.Logger, signals <-chan os.Signal) erro
 	for _, w := range append(config.Warnings(), warnings(set)...) {
 		log.Warn(w)
 	}
-	srv, err := server.Open(server.Options{Config: config, Log: log})
+	srv, err := server.Start(server.Options{Config: config, Log: log})
 	if err != nil {
 		return err
 	}
@@ -100,14 +100,24 @@ func serve(config *conf.Config, log *slog.Logger, signals <-chan os.Signal) erro
 		log.Info("listening on " + describe(a))
 	}
 	defer writePidFile(set.PidFile, log)()
-	log.Info("Ready to accept connections")
-	notifySupervisor(set, "READY=1", log)
-	go newMemory().watch(srv.ShutdownRequested()) // or until the process ends
-	select {
-	case s := <-signals:
-		log.Warn(fmt.Sprintf("Received %v, shutting down; a second signal forces it", s))
-	case <-srv.ShutdownRequested():
-		log.Warn("User requested shutdown...")
+	loaded := make(chan error, 1) // the outcome of Load
+	go func() { loaded <- srv.Load() }()
+	for open := true; open; {
+		select {
+		case err := <-loaded:
+			if err != nil {
+				return errors.Join(err, srv.Close())
+			}
+			log.Info("Ready to accept connections")
+			notifySupervisor(set, "READY=1", log)
+			go newMemory().watch(srv.ShutdownRequested()) // or until the process ends
+		case s := <-signals:
+			log.Warn(fmt.Sprintf("Received %v, shutting down; a second signal forces it", s))
+			open = false
+		case <-srv.ShutdownRequested():
+			log.Warn("User requested shutdown...")
+			open = false
+		}
 	}
 	notifySupervisor(set, "STOPPING=1", log)
 	go func() {

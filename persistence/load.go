@@ -1,0 +1,103 @@
+package persistence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/bits"
+	"sync/atomic"
+)
+
+// Open opens or makes the store in o.Dir, replays what the journal holds beyond
+// the materialised values and starts the background work. The errors are ErrLocked,
+// ErrVersion, ErrCorrupt, or the file system's, wrapped.
+func Open(o Options) (*Store, error) {
+	s, err := Start(o)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Load(context.Background()); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// Start is Open without the replay, for those who have something to do while it
+// lasts. Until Load has returned, the store takes nothing but what needs no key:
+// Progress, NewTx, Hash, Memory, Synced, WriteError, Throttle, SetMaxMemory and
+// SetSync.
+func Start(o Options) (*Store, error) {
+	o = o.withDefaults()
+	s := &Store{opts: o}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.journal.wake = make(chan struct{}, 1)
+	s.durable.init()
+	s.seen.newest = make([]uint64, seenSlots)
+	s.materialiser.wake = make(chan struct{}, 1)
+	s.materialiser.pass.bound, s.materialiser.pass.parts.size = maxBatch, partPages
+	s.txSeed.Store(o.Seed)
+	s.SetMaxMemory(o.MaxMemory, o.Policy, o.Samples)
+	s.SetSync(o.Sync)
+	if err := s.openDisk(); err != nil {
+		return nil, fmt.Errorf("open store %s: %w", o.Dir, err)
+	}
+	if err := s.survey(); err != nil {
+		return nil, fmt.Errorf("open store %s: %w", o.Dir, errors.Join(err, s.closeDisk()))
+	}
+	return s, nil
+}
+
+// survey reads what must be known before the replay.
+func (s *Store) survey() error {
+	if err := s.loadMeta(); err != nil {
+		return err
+	}
+	for i := range s.shards {
+		s.shards[i].tables = make([]*table, len(s.mapping.phys))
+	}
+	return s.loadCounts()
+}
+
+// Load replays the journal and starts the background work, once. After an error,
+// which may be ctx's, only Close may follow; what is on disk is as it was.
+func (s *Store) Load(ctx context.Context) error {
+	if err := s.load(ctx); err != nil {
+		return fmt.Errorf("open store %s: %w", s.opts.Dir, err)
+	}
+	s.loading.done.Store(true)
+	s.startTasks()
+	return nil
+}
+
+func (s *Store) load(ctx context.Context) error {
+	if err := s.replay(ctx); err != nil {
+		return err
+	}
+	if err := s.extend(); err != nil {
+		return err
+	}
+	return s.purgeUnmapped()
+}
+
+// progress is how far Load has got. Records are counted, as the bytes of what is
+// still to come are not known; bytes are what the journal takes on disk.
+type progress struct {
+	total               atomic.Int64  // bytes
+	first, current, end atomic.Uint64 // records
+	done                atomic.Bool
+}
+
+// Progress returns how many bytes of the journal Load has replayed, and how many
+// there are.
+func (s *Store) Progress() (loaded, total int64) {
+	p := &s.loading
+	total = p.total.Load()
+	first := p.first.Load()
+	part, whole := p.current.Load()-first, p.end.Load()-first
+	if part >= whole {
+		return total, total
+	}
+	hi, lo := bits.Mul64(uint64(total), part)
+	quotient, _ := bits.Div64(hi, lo, whole)
+	return int64(quotient), total
+}

@@ -1,0 +1,72 @@
+package server
+
+import (
+	"fmt"
+
+	"github.com/vigildb/vigil/commands"
+)
+
+// Load reads what the store holds, once. Until it returns nil, clients get
+// -LOADING for every command that needs data. The error is ErrClosed if Close
+// ended it, else the store's; only Close may follow either.
+func (srv *Server) Load() error {
+	srv.mu.Lock()
+	if srv.closed {
+		srv.mu.Unlock()
+		return ErrClosed
+	}
+	srv.workers.Add(1)
+	srv.mu.Unlock()
+	defer srv.workers.Done()
+	began := srv.clock.Now()
+	if err := srv.store.Load(srv.done); err != nil {
+		if srv.done.Err() != nil {
+			return ErrClosed
+		}
+		return err
+	}
+	srv.loading.Store(false)
+	srv.logf(LogNotice, "DB loaded from disk: %.3f seconds", srv.clock.Since(began).Seconds())
+	return nil
+}
+
+// admitLoading refuses what needs data while these are loaded. Redis lets WATCH
+// pass, but here it would have to wait for its keys.
+func (s *session) admitLoading(cmd *commands.Command) error {
+	if !s.srv.loading.Load() {
+		return nil
+	}
+	if !cmd.Is(commands.Loading) || cmd.Is(commands.Keyspace) || len(cmd.Keys) > 0 {
+		return commands.ErrLoading
+	}
+	return nil
+}
+
+// reportLoading tells the log how far Load has got. The cron calls it once a second.
+func (srv *Server) reportLoading() {
+	loaded, total := srv.store.Progress()
+	srv.logf(LogNotice, "Loading: %s of %s, %.0f%%", human(loaded), human(total), percent(loaded, total))
+}
+
+func percent(part, whole int64) float64 {
+	if whole == 0 {
+		return 100
+	}
+	return float64(part) / float64(whole) * 100
+}
+
+// infoLoading shows how far Load has got.
+func infoLoading(t *infoText) {
+	loaded, total := t.srv.store.Progress()
+	eta := int64(1)
+	if loaded > 0 {
+		elapsed := t.srv.clock.Now().UnixMilli() - t.srv.started
+		eta = int64(float64(elapsed) / 1000 * float64(total-loaded) / float64(loaded))
+	}
+	t.line("loading_start_time", t.srv.started/1000)
+	t.line("loading_total_bytes", total)
+	t.line("loading_rdb_used_mem", 0)
+	t.line("loading_loaded_bytes", loaded)
+	t.line("loading_loaded_perc", fmt.Sprintf("%.2f", percent(loaded, total)))
+	t.line("loading_eta_seconds", eta)
+}
