@@ -150,7 +150,7 @@ func restoreExpired(c *Ctx, key []byte, exists bool) error {
 func decodePayload(c *Ctx, payload []byte) (rdb.Decoded, error) {
 	limits := c.Host.Limits()
 	v, err := rdb.Decode(payload, rdb.Options{
-		MaxString: uint64(limits.MaxBulk), MaxBloom: bloomLimit(c), HashSeed: limits.HashSeed})
+		MaxString: uint64(limits.MaxBulk), MaxBloom: bloomLimit(c), HashKeys: c.Tx.HashKeys()})
 	if errors.Is(err, rdb.ErrFrame) {
 		return v, ErrPayloadFrame
 	}

@@ -42,10 +42,7 @@ func editHash(c *Ctx, key []byte) (h *structures.Hash, ch *structures.Change, ok
 
 // makeHash finds a hash to change, making it if needed.
 func makeHash(c *Ctx, key []byte) (h *structures.Hash, ch *structures.Change, err error) {
-	create := func() *structures.Hash {
-		// Secret to clients, so that nobody can choose fields that collide.
-		return structures.NewHash(uint64(c.Host.Random(math.MaxInt)))
-	}
+	create := func() *structures.Hash { return structures.NewHash(c.Tx.HashKeys()) }
 	noteNew(c, key)
 	h, ch, _, err = persistence.Edit(c.Tx, key, create)
 	if err == nil && due(c, h) {

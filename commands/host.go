@@ -28,14 +28,13 @@ type ComputeHost interface {
 // Limits are the configuration values that handlers look at, as one snapshot.
 type Limits struct {
 	Databases         int
-	MaxBulk           int64  // proto-max-bulk-len
-	HLLSparseMax      int    // hll-sparse-max-bytes
-	ListMaxListpack   int    // list-max-listpack-size
-	HashMaxEntries    int    // hash-max-listpack-entries
-	HashMaxValue      int    // hash-max-listpack-value
-	HashSeed          uint64 // seeds the hash function of new hashes
-	LFU               bool   // the eviction policy counts frequencies
-	ModuleMemoryLimit int64  // most bytes that one Bloom filter may ask for
+	MaxBulk           int64 // proto-max-bulk-len
+	HLLSparseMax      int   // hll-sparse-max-bytes
+	ListMaxListpack   int   // list-max-listpack-size
+	HashMaxEntries    int   // hash-max-listpack-entries
+	HashMaxValue      int   // hash-max-listpack-value
+	LFU               bool  // the eviction policy counts frequencies
+	ModuleMemoryLimit int64 // most bytes that one Bloom filter may ask for
 }
 
 // Events publishes keyspace events.

@@ -44,13 +44,19 @@ func newRig(t testing.TB, groups ...Group) *rig {
 	}
 	store, err := persistence.Open(persistence.Options{InMemory: true, Seed: 1, IdleAfter: -1,
 		Decoders: map[structures.Kind]persistence.Decoder{
-			structures.KindList:  func(head []byte) (structures.Value, error) { return structures.DecodeList(head) },
-			structures.KindHash:  func(head []byte) (structures.Value, error) { return structures.DecodeHash(head, 1) },
-			structures.KindBloom: func(head []byte) (structures.Value, error) { return structures.DecodeBloom(head) },
-			structures.KindSchedule: func(head []byte) (structures.Value, error) {
-				return schedule.Decode(head)
+			structures.KindList: func(head []byte, _ *structures.HashKeys) (structures.Value, error) {
+				return structures.DecodeList(head)
 			},
-			structures.KindPlace: func(head []byte) (structures.Value, error) { return placemap.Decode(head) },
+			structures.KindHash: func(head []byte, keys *structures.HashKeys) (structures.Value, error) {
+				return structures.DecodeHash(head, keys)
+			},
+			structures.KindBloom: func(head []byte, _ *structures.HashKeys) (structures.Value, error) {
+				return structures.DecodeBloom(head)
+			},
+			structures.KindSchedule: func(head []byte, keys *structures.HashKeys) (structures.Value, error) {
+				return schedule.Decode(head, keys.Fields)
+			},
+			structures.KindPlace: func(head []byte, _ *structures.HashKeys) (structures.Value, error) { return placemap.Decode(head) },
 		}})
 	if err != nil {
 		t.Fatal(err)

@@ -98,7 +98,7 @@ func schedCreate(c *Ctx) error {
 	case err != ErrNoKey:
 		return err
 	}
-	s := schedule.New()
+	s := schedule.New(c.Tx.HashKeys().Fields)
 	if err := s.Create(nil, cfg, c.Now); err != nil {
 		return schedError(err)
 	}

@@ -144,10 +144,10 @@ func (c *committer) commit(n int, mode *pebble.WriteOptions) error {
 		size += len(ch.buf) + batchEntry
 	}
 	b := s.db.NewBatchWithSize(size + batchEntry)
-	var key [9]byte
+	var key [journalKeyFixed]byte
 	for _, ch := range c.due[:n] {
-		sealChunk(ch.buf, ch.flags)
-		if err := b.Set(appendJournalKey(key[:0], ch.first), ch.buf, nil); err != nil {
+		sealChunk(ch.buf, ch.first, ch.flags)
+		if err := b.Set(appendJournalKey(key[:0], ch.index), ch.buf, nil); err != nil {
 			return errors.Join(err, b.Close())
 		}
 	}

@@ -47,7 +47,7 @@ func crashedSchedule(t *testing.T, seed uint64, policy string) (states map[uint6
 				tx.Delete([]byte("s")) // while parts of it are stored
 			}
 			if op%150 == 149 || op == 0 {
-				v, cfg := schedule.New(), schedule.DefaultConfig()
+				v, cfg := schedule.New(tx.HashKeys().Fields), schedule.DefaultConfig()
 				cfg.Policy, cfg.Seed, cfg.Probes, cfg.Explore = policy, seed, 2, .1
 				if err := v.Create(nil, cfg, now); err != nil {
 					t.Fatal(err)

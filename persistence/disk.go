@@ -95,20 +95,21 @@ func (s *Store) closeDisk() error {
 
 // loadCounts reads how many keys each shard has on disk.
 func (s *Store) loadCounts() error {
-	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: []byte{prefixCount}, UpperBound: []byte{prefixCount + 1}})
+	it, err := s.db.NewIter(&pebble.IterOptions{
+		LowerBound: appendGroup(nil, prefixCount), UpperBound: appendGroupEnd(nil, prefixCount)})
 	if err != nil {
 		return fmt.Errorf("read counts: %w", err)
 	}
 	for it.First(); it.Valid(); it.Next() {
 		k, v := it.Key(), it.Value()
-		if len(k) != 6 || len(v) != 8 {
+		if len(k) != countKeyFixed || len(v) != 8 {
 			return errors.Join(fmt.Errorf("count of %d bytes: %w", len(v), ErrCorrupt), it.Close())
 		}
-		sh := &s.shards[k[5]]
+		sh := &s.shards[k[countKeyFixed-1]]
 		if sh.counts == nil {
 			sh.counts = map[uint32]int64{}
 		}
-		sh.counts[binary.BigEndian.Uint32(k[1:])] = int64(binary.LittleEndian.Uint64(v))
+		sh.counts[binary.BigEndian.Uint32(k[groupKeyFixed:])] = int64(binary.LittleEndian.Uint64(v))
 	}
 	return it.Close()
 }

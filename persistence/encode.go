@@ -10,13 +10,14 @@ import (
 // Keys in Pebble. Integers in keys are big endian, so that they sort; those in
 // values are little endian. These numbers are on disk and never change.
 //
-//	'c' | physical database (4) | shard (1)                                     number of heads (8)
-//	'j' | first record number (8)                                               chunk of the journal
-//	'm'                                                                         meta, see meta.go
-//	'o' | physical database (4) | hash (8) | key                                head
-//	'p' | physical database (4) | hash (8) | length of key (4) | key | page (8) page
+//	'c' | group (2) | physical database (4) | shard (1)                                     number of heads (8)
+//	'j' | group (2) | number of the chunk (8)                                               chunk of the journal
+//	'm' | group (2)                                                                         meta, see meta.go
+//	'o' | group (2) | physical database (4) | hash (8) | key                                head
+//	'p' | group (2) | physical database (4) | hash (8) | length of key (4) | key | page (8) page
 //
 // Heads are apart from pages so that walking the keys does not step over them.
+// What a group has of each kind is one range.
 const (
 	prefixCount   = 'c'
 	prefixJournal = 'j'
@@ -24,20 +25,40 @@ const (
 	prefixHead    = 'o'
 	prefixPage    = 'p'
 
-	headKeyFixed = 1 + 4 + 8
+	// group is that of machines which share the data. There is one, of this
+	// machine alone.
+	group = 0
+
+	groupKeyFixed   = 1 + 2
+	countKeyFixed   = groupKeyFixed + 4 + 1
+	journalKeyFixed = groupKeyFixed + 8
+	headKeyFixed    = groupKeyFixed + 4 + 8
 )
 
-func appendCountKey(dst []byte, phys uint32, shard int) []byte {
-	return append(binary.BigEndian.AppendUint32(append(dst, prefixCount), phys), byte(shard))
+// appendGroup appends what the keys of the group with this prefix begin with.
+func appendGroup(dst []byte, prefix byte) []byte {
+	return binary.BigEndian.AppendUint16(append(dst, prefix), group)
 }
 
-func appendJournalKey(dst []byte, lsn uint64) []byte {
-	return binary.BigEndian.AppendUint64(append(dst, prefixJournal), lsn)
+// appendGroupEnd appends the lowest key behind those that begin with
+// appendGroup's bytes.
+func appendGroupEnd(dst []byte, prefix byte) []byte {
+	return binary.BigEndian.AppendUint16(append(dst, prefix), group+1)
+}
+
+func appendCountKey(dst []byte, phys uint32, shard int) []byte {
+	return append(binary.BigEndian.AppendUint32(appendGroup(dst, prefixCount), phys), byte(shard))
+}
+
+func appendMetaKey(dst []byte) []byte { return appendGroup(dst, prefixMeta) }
+
+func appendJournalKey(dst []byte, index uint64) []byte {
+	return binary.BigEndian.AppendUint64(appendGroup(dst, prefixJournal), index)
 }
 
 // appendHeadBound appends the lowest head key of a hash.
 func appendHeadBound(dst []byte, phys uint32, hash uint64) []byte {
-	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32(append(dst, prefixHead), phys), hash)
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32(appendGroup(dst, prefixHead), phys), hash)
 }
 
 func appendHeadKey(dst []byte, phys uint32, hash uint64, key []byte) []byte {
@@ -46,7 +67,7 @@ func appendHeadKey(dst []byte, phys uint32, hash uint64, key []byte) []byte {
 
 // appendPageBound appends what the keys of all pages of key begin with.
 func appendPageBound(dst []byte, phys uint32, hash uint64, key []byte) []byte {
-	dst = binary.BigEndian.AppendUint32(append(dst, prefixPage), phys)
+	dst = binary.BigEndian.AppendUint32(appendGroup(dst, prefixPage), phys)
 	dst = binary.BigEndian.AppendUint64(dst, hash)
 	dst = binary.BigEndian.AppendUint32(dst, uint32(len(key)))
 	return append(dst, key...)
@@ -60,12 +81,12 @@ func appendPageKey(dst []byte, phys uint32, hash uint64, key []byte, page uint64
 func pageID(k []byte) uint64 { return binary.BigEndian.Uint64(k[len(k)-8:]) }
 
 // appendPhysBound appends the lowest key with this prefix of a database. For
-// the database behind the last one it is the first byte after the prefix.
+// the database behind the last one it is the end of the group.
 func appendPhysBound(dst []byte, prefix byte, phys uint64) []byte {
 	if phys > 1<<32-1 {
-		return append(dst, prefix+1)
+		return appendGroupEnd(dst, prefix)
 	}
-	return binary.BigEndian.AppendUint32(append(dst, prefix), uint32(phys))
+	return binary.BigEndian.AppendUint32(appendGroup(dst, prefix), uint32(phys))
 }
 
 // splitHeadKey takes a head key apart.
@@ -73,7 +94,7 @@ func splitHeadKey(b []byte) (phys uint32, hash uint64, key []byte, err error) {
 	if len(b) < headKeyFixed || b[0] != prefixHead {
 		return 0, 0, nil, fmt.Errorf("head key of %d bytes: %w", len(b), ErrCorrupt)
 	}
-	return binary.BigEndian.Uint32(b[1:]), binary.BigEndian.Uint64(b[5:]), b[headKeyFixed:], nil
+	return binary.BigEndian.Uint32(b[groupKeyFixed:]), binary.BigEndian.Uint64(b[groupKeyFixed+4:]), b[headKeyFixed:], nil
 }
 
 // head is what the disk has of a value besides its pages.

@@ -140,7 +140,7 @@ func (s *Store) sweepDisk(w *sweeper, now int64) (expired int, err error) {
 	}
 	low := w.disk
 	if len(low) == 0 {
-		low = []byte{prefixHead}
+		low = appendGroup(nil, prefixHead)
 	}
 	due, err := s.dueOnDisk(w, low, now)
 	if err != nil {
@@ -162,7 +162,7 @@ func (s *Store) sweepDisk(w *sweeper, now int64) (expired int, err error) {
 func (s *Store) dueOnDisk(w *sweeper, low []byte, now int64) (due [][]byte, err error) {
 	s.disk.RLock()
 	defer s.disk.RUnlock()
-	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: low, UpperBound: []byte{prefixHead + 1}})
+	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: low, UpperBound: appendGroupEnd(nil, prefixHead)})
 	if err != nil {
 		return nil, err
 	}

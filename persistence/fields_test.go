@@ -12,7 +12,7 @@ import (
 
 // setField sets a field of a hash that expires at ms, never if that is 0.
 func setField(tx *Tx, key, field string, ms int64) {
-	h, ch, _, err := Edit(tx, []byte(key), func() *structures.Hash { return structures.NewHash(1) })
+	h, ch, _, err := Edit(tx, []byte(key), func() *structures.Hash { return structures.NewHash(tx.HashKeys()) })
 	if err != nil {
 		panic(err)
 	}

@@ -2,9 +2,15 @@ package persistence
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
+	"hash/crc32"
+	"strings"
 	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/structures"
 )
@@ -31,26 +37,29 @@ func TestBytesOnDiskAreFrozen(t *testing.T) {
 	var restore structures.Change
 	encodeRestore(&restore, list, 1000)
 	chunk := append(make([]byte, chunkHeader), 2, opDelete, 0)
-	sealChunk(chunk, chunkMapping)
-	m := meta{seed: 1, trimmed: 2, mapped: 3, next: 5, phys: []uint32{0, 4}}
+	sealChunk(chunk, 258, chunkMapping)
+	m := meta{secret: [16]byte{1, 15: 16}, trimmed: position{2, 1}, mapped: 3, next: 5, phys: []uint32{0, 4}}
 	for _, c := range []struct {
 		name string
 		got  []byte
 		want string
 	}{
-		{"count key", appendCountKey(nil, 3, 200), "6300000003c8"},
-		{"journal key", appendJournalKey(nil, 258), "6a0000000000000102"},
-		{"head key", appendHeadKey(nil, 3, 0x0102030405060708, []byte("key")), "6f0000000301020304050607086b6579"},
+		{"count key", appendCountKey(nil, 3, 200), "63000000000003c8"},
+		{"journal key", appendJournalKey(nil, 258), "6a00000000000000000102"},
+		{"head key", appendHeadKey(nil, 3, 0x0102030405060708, []byte("key")), "6f00000000000301020304050607086b6579"},
 		{"page key", appendPageKey(nil, 3, 0x0102030405060708, []byte("key"), 9),
-			"7000000003010203040506070800000003" + "6b6579" + "0000000000000009"},
+			"70000000000003010203040506070800000003" + "6b6579" + "0000000000000009"},
 		{"short head", append(appendHead(nil, &head{kind: kindString, short: true, lsn: 7}), 'v'), "4101070000000000000076"},
 		{"paged head with expiry", appendHead(nil, &head{kind: structures.KindList, paged: true, lsn: 7, expire: 1000}),
 			"31020700000000000000e803000000000000"},
-		{"meta", m.append(nil), "01000000" + "0100000000000000" + "0200000000000000" + "0300000000000000" +
-			"05000000" + "02000000" + "00000000" + "04000000"},
+		{"meta key", appendMetaKey(nil), "6d0000"},
+		{"end of heads", appendPhysBound(nil, prefixHead, 1<<32), "6f0001"},
+		{"meta", m.append(nil), "02000000" + "791d532b" + "0110000000" + "01000000000000000000000000000010" +
+			"0210000000" + "0200000000000000" + "0100000000000000" +
+			"0314000000" + "0300000000000000" + "05000000" + "00000000" + "04000000"},
 		{"record", rec.Encoded(), "01020103036b6579" + "02010176" + "0202017602d007" + "0302022c010170" + "0400" +
 			"050102d007" + "0600" + "0803010500" + "0104"},
-		{"chunk", chunk, "f080c3a1" + "0101" + "020400"},
+		{"chunk", chunk, "0000000000000000" + "01" + "0201000000000000" + "5c7113d2" + "0101" + "020400"},
 	} {
 		want, err := hex.DecodeString(c.want)
 		if err != nil || !bytes.Equal(c.got, want) {
@@ -64,14 +73,14 @@ func TestBytesOnDiskAreFrozen(t *testing.T) {
 
 func TestDamagedBytesAreErrors(t *testing.T) {
 	chunk := append(make([]byte, chunkHeader), 2, opDelete, 0)
-	sealChunk(chunk, 0)
+	sealChunk(chunk, 1, 0)
 	for i := range chunk {
 		bad := bytes.Clone(chunk)
 		bad[i] ^= 0x40
-		if _, _, err := openChunk(bad); err == nil {
+		if _, _, _, err := openChunk(bad); err == nil {
 			t.Errorf("chunk with byte %d changed: no error", i)
 		}
-		if _, _, err := openChunk(chunk[:i]); !errors.Is(err, ErrCorrupt) {
+		if _, _, _, err := openChunk(chunk[:i]); !errors.Is(err, ErrCorrupt) {
 			t.Errorf("chunk of %d bytes: got %v, want ErrCorrupt", i, err)
 		}
 	}
@@ -81,9 +90,16 @@ func TestDamagedBytesAreErrors(t *testing.T) {
 			t.Errorf("meta of %d bytes: no error", i)
 		}
 	}
-	m[0] = 2
+	for i := range m {
+		bad := bytes.Clone(m)
+		bad[i] ^= 0x40
+		if _, err := decodeMeta(bad); err == nil {
+			t.Errorf("meta with byte %d changed: no error", i)
+		}
+	}
+	m[0] = 3
 	if _, err := decodeMeta(m); !errors.Is(err, ErrVersion) {
-		t.Errorf("meta of format 2: got %v, want ErrVersion", err)
+		t.Errorf("meta of format 3: got %v, want ErrVersion", err)
 	}
 	h := appendHead(nil, &head{kind: kindString, short: true, expire: 5})
 	for i := range h {
@@ -147,4 +163,71 @@ func FuzzRestore(f *testing.F) {
 			tx.Delete(key)
 		})
 	})
+}
+
+// TestMetaGrowsByFields: what a later version adds is refused if a reader has to
+// know it, and passed over if not.
+func TestMetaGrowsByFields(t *testing.T) {
+	extended := func(tag byte) []byte {
+		b := appendMetaField((&meta{next: 5, phys: []uint32{4}}).append(nil), tag, []byte("later"))
+		binary.LittleEndian.PutUint32(b[4:], crc32.Checksum(b[metaFixed:], castagnoli))
+		return b
+	}
+	if _, err := decodeMeta(extended(metaHints - 1)); !errors.Is(err, ErrVersion) {
+		t.Errorf("meta with a field that matters: got %v, want ErrVersion", err)
+	}
+	if m, err := decodeMeta(extended(metaHints)); err != nil || m.next != 5 {
+		t.Errorf("meta with a hint: got %v, %v", m, err)
+	}
+}
+
+// TestKeysOfAStoreAreFrozen: keys lie on disk, and fields in pages, where these
+// functions say.
+func TestKeysOfAStoreAreFrozen(t *testing.T) {
+	k := deriveKeys([16]byte{1, 2, 3})
+	for _, c := range []struct {
+		name      string
+		got, want uint64
+	}{
+		{"hash of a key", k.hash.Sum([]byte("key")), 0x8aac3ecf1ef6f85f},
+		{"hash of a field", k.values.Fields.Sum([]byte("key")), 0x731312a1eeeb67e6},
+		{"cursor of a key", k.cursors.Hide(1), 0x1fdd5f859720},
+		{"cursor of a field", k.values.Cursors.Hide(1), 0xdedf019c46dc},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: got %#x, want %#x", c.name, c.got, c.want)
+		}
+	}
+}
+
+// TestOtherStoresAreRefusedByName: a store of format 1, and one that lost its
+// meta.
+func TestOtherStoresAreRefusedByName(t *testing.T) {
+	for _, c := range []struct {
+		key, value string
+		want       error
+		text       string
+	}{
+		{"m", "\x01\x00\x00\x00", ErrVersion, "format 1, which vigil 0.1.0 wrote"},
+		{"j\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01", "", ErrCorrupt, "no meta"},
+		{"m\x00\x00", "\x03\x00\x00\x00", ErrVersion, "format 3"},
+	} {
+		fs := vfs.NewMem()
+		db, err := pebble.Open("db", &pebble.Options{FS: fs, Logger: pebbleLog{&Store{opts: Options{}.withDefaults()}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(db.Set([]byte(c.key), []byte(c.value), pebble.Sync), db.Close()); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // the refusal changes nothing
+			s, err := Open(Options{Dir: "db", FS: fs})
+			if err == nil {
+				closeStore(t, s)
+			}
+			if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.text) {
+				t.Errorf("key %q: got %v, want %v with %q", c.key, err, c.want, c.text)
+			}
+		}
+	}
 }

@@ -18,9 +18,15 @@ import (
 type kindOf = structures.Kind
 
 var testDecoders = map[structures.Kind]Decoder{
-	structures.KindList:     func(head []byte) (structures.Value, error) { return structures.DecodeList(head) },
-	structures.KindHash:     func(head []byte) (structures.Value, error) { return structures.DecodeHash(head, 1) },
-	structures.KindSchedule: func(head []byte) (structures.Value, error) { return schedule.Decode(head) },
+	structures.KindList: func(head []byte, _ *structures.HashKeys) (structures.Value, error) {
+		return structures.DecodeList(head)
+	},
+	structures.KindHash: func(head []byte, keys *structures.HashKeys) (structures.Value, error) {
+		return structures.DecodeHash(head, keys)
+	},
+	structures.KindSchedule: func(head []byte, keys *structures.HashKeys) (structures.Value, error) {
+		return schedule.Decode(head, keys.Fields)
+	},
 }
 
 func openMemory(t testing.TB, o Options) *Store {

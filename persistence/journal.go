@@ -15,13 +15,20 @@ const chunkBytes = 64 << 10
 // filled in.
 type chunk struct {
 	buf   []byte
+	index uint64 // number of the chunk
 	first uint64 // number of the first record
 	last  uint64
 	flags byte
 }
 
-// journal gives records their numbers and gathers them in chunks. Numbers start
-// at 1 and have no gaps. Records are appended while the shards they are about
+// position is the end of a chunk of the journal.
+type position struct {
+	lsn   uint64 // its last record
+	index uint64 // its number
+}
+
+// journal gives records their numbers and gathers them in chunks. Numbers, of
+// both, start at 1 and have no gaps. Records are appended while the shards they are about
 // are locked, so that their order is the order of effects.
 type journal struct {
 	newest  atomic.Uint64 // last number given
@@ -30,6 +37,7 @@ type journal struct {
 	mu struct {
 		sync.Mutex
 		open   chunk   // being filled
+		index  uint64  // number of the last chunk begun
 		sealed []chunk // full, in order; for the committer
 		spare  [][]byte
 		eager  bool // every record wakes the committer (SyncAlways)
@@ -54,7 +62,8 @@ func (j *journal) append(rec []byte, flags byte) uint64 {
 	}
 	lsn := j.newest.Load() + 1
 	if c.buf == nil {
-		c.buf, c.first, c.flags = j.bufferLocked(size), lsn, 0
+		j.mu.index++
+		c.buf, c.index, c.first, c.flags = j.bufferLocked(size), j.mu.index, lsn, 0
 	}
 	before := len(c.buf)
 	c.buf = binary.AppendUvarint(c.buf, uint64(len(rec)))
@@ -121,13 +130,21 @@ func (j *journal) recycle(chunks []chunk) {
 	}
 }
 
-// cut ends the open chunk and returns the number of its last record: every chunk
-// is now entirely before that record or entirely behind it.
-func (j *journal) cut() uint64 {
+// cut ends the open chunk and returns its end: what is recorded from now on is
+// in chunks behind it.
+func (j *journal) cut() position {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.sealLocked()
-	return j.newest.Load()
+	return position{lsn: j.newest.Load(), index: j.mu.index}
+}
+
+// resume makes the journal go on behind a position. Nothing was recorded yet.
+func (j *journal) resume(from position) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.mu.index = from.index
+	j.newest.Store(from.lsn)
 }
 
 func (j *journal) setEager(eager bool) {

@@ -37,6 +37,7 @@ type materialiser struct {
 		flights []flight
 		newest  uint64 // last record that the batch may contain
 		bound   int    // bytes of a batch after which it is committed
+		cut     uint64 // number of the last chunk that was cut off the journal
 		parts   parts
 	}
 }
@@ -379,16 +380,16 @@ func (t *table) exorcise() {
 	}
 }
 
-// trim removes the chunks up to record last from the journal, and notes the
+// trim removes the chunks up to last from the journal, and notes the
 // databases as they are, so that no record before is needed to know them.
-func (s *Store) trim(last uint64) error {
+func (s *Store) trim(last position) error {
 	sh := &s.shards[0]
 	sh.mu.Lock()
 	m := s.mapping
 	m.phys = append([]uint32(nil), m.phys...)
 	m.mapped = s.journal.newest.Load()
 	sh.mu.Unlock()
-	if last == s.trimmed.Load() {
+	if last.lsn == s.trimmed.Load() {
 		return nil
 	}
 	if err := s.handOver(m.mapped); err != nil {
@@ -397,13 +398,14 @@ func (s *Store) trim(last uint64) error {
 	m.trimmed = last
 	b := s.db.NewBatch()
 	err := errors.Join(
-		b.DeleteRange(appendJournalKey(nil, s.trimmed.Load()+1), appendJournalKey(nil, last+1), nil),
-		b.Set([]byte{prefixMeta}, m.append(nil), nil),
+		b.DeleteRange(appendJournalKey(nil, s.materialiser.pass.cut+1), appendJournalKey(nil, last.index+1), nil),
+		b.Set(appendMetaKey(nil), m.append(nil), nil),
 		s.apply(b, pebble.Sync))
 	if err != nil {
 		return fmt.Errorf("cut journal: %w", err)
 	}
-	s.trimmed.Store(last)
-	s.log.cut(last)
+	s.materialiser.pass.cut = last.index
+	s.trimmed.Store(last.lsn)
+	s.log.cut(last.lsn)
 	return nil
 }

@@ -3,40 +3,58 @@ package persistence
 import (
 	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 )
 
 // meta is what a store knows about itself, the value of key 'm':
 //
-//	format, 1 (4) | seed of the hash (8) | trimmed (8) | mapped (8) | next physical database (4) |
-//	number of logical databases (4) | physical database of each (4)...
+//	format, 2 (4) | crc32c of what follows (4) | { tag (1) | length (4) | field }...
 //
-// trimmed is the last record that was cut off the journal; mapped the record
-// number as of which the databases are told. These numbers are on disk and never
-// change.
+//	tag  field
+//	1    secret (16)
+//	2    last record (8) and last chunk (8) that were cut off the journal
+//	3    mapped (8) | next physical database (4) | physical database (4) of each logical one
+//
+// Versions to come add fields. One that a reader has to know has a tag below
+// metaHints: a reader that does not know it refuses the store. These numbers are
+// on disk and never change.
 type meta struct {
-	seed    uint64
-	trimmed uint64
-	mapped  uint64
+	secret  [16]byte
+	trimmed position // end of what was cut off the journal
+	mapped  uint64   // record as of which the databases are told
 	next    uint32
 	phys    []uint32
 }
 
 const (
-	metaFormat = 1
-	metaFixed  = 4 + 8 + 8 + 8 + 4 + 4
+	metaFormat = 2
+	metaFixed  = 4 + 4
+
+	metaSecret    = 1
+	metaTrimmed   = 2
+	metaDatabases = 3
+	metaHints     = 128
 )
 
 func (m *meta) append(dst []byte) []byte {
+	start := len(dst)
 	dst = binary.LittleEndian.AppendUint32(dst, metaFormat)
-	dst = binary.LittleEndian.AppendUint64(dst, m.seed)
-	dst = binary.LittleEndian.AppendUint64(dst, m.trimmed)
-	dst = binary.LittleEndian.AppendUint64(dst, m.mapped)
-	dst = binary.LittleEndian.AppendUint32(dst, m.next)
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(m.phys)))
+	dst = append(dst, 0, 0, 0, 0)
+	dst = appendMetaField(dst, metaSecret, m.secret[:])
+	f := binary.LittleEndian.AppendUint64(nil, m.trimmed.lsn)
+	dst = appendMetaField(dst, metaTrimmed, binary.LittleEndian.AppendUint64(f, m.trimmed.index))
+	f = binary.LittleEndian.AppendUint64(f[:0], m.mapped)
+	f = binary.LittleEndian.AppendUint32(f, m.next)
 	for _, p := range m.phys {
-		dst = binary.LittleEndian.AppendUint32(dst, p)
+		f = binary.LittleEndian.AppendUint32(f, p)
 	}
+	dst = appendMetaField(dst, metaDatabases, f)
+	binary.LittleEndian.PutUint32(dst[start+4:], crc32.Checksum(dst[start+metaFixed:], castagnoli))
 	return dst
+}
+
+func appendMetaField(dst []byte, tag byte, field []byte) []byte {
+	return append(binary.LittleEndian.AppendUint32(append(dst, tag), uint32(len(field))), field...)
 }
 
 func decodeMeta(b []byte) (m meta, err error) {
@@ -44,27 +62,60 @@ func decodeMeta(b []byte) (m meta, err error) {
 		return meta{}, fmt.Errorf("meta of %d bytes: %w", len(b), ErrCorrupt)
 	}
 	if f := binary.LittleEndian.Uint32(b); f != metaFormat {
-		return meta{}, fmt.Errorf("meta of format %d: %w", f, ErrVersion)
+		return meta{}, fmt.Errorf("format %d, want %d: %w", f, metaFormat, ErrVersion)
 	}
-	if len(b) < metaFixed {
-		return meta{}, fmt.Errorf("meta of %d bytes: %w", len(b), ErrCorrupt)
+	if len(b) < metaFixed || binary.LittleEndian.Uint32(b[4:]) != crc32.Checksum(b[metaFixed:], castagnoli) {
+		return meta{}, fmt.Errorf("checksum of meta: %w", ErrCorrupt)
 	}
-	m.seed = binary.LittleEndian.Uint64(b[4:])
-	m.trimmed = binary.LittleEndian.Uint64(b[12:])
-	m.mapped = binary.LittleEndian.Uint64(b[20:])
-	m.next = binary.LittleEndian.Uint32(b[28:])
-	n := binary.LittleEndian.Uint32(b[32:])
-	if b = b[metaFixed:]; uint64(len(b)) != 4*uint64(n) {
-		return meta{}, fmt.Errorf("meta with %d databases: %w", n, ErrCorrupt)
-	}
-	for ; len(b) > 0; b = b[4:] {
-		p := binary.LittleEndian.Uint32(b)
-		if p >= m.next {
-			return meta{}, fmt.Errorf("database %d of %d: %w", p, m.next, ErrCorrupt)
+	known := 0
+	for b = b[metaFixed:]; len(b) > 0; {
+		if len(b) < 5 || uint64(binary.LittleEndian.Uint32(b[1:])) > uint64(len(b)-5) {
+			return meta{}, fmt.Errorf("field of meta: %w", ErrCorrupt)
 		}
-		m.phys = append(m.phys, p)
+		tag, end := b[0], 5+int(binary.LittleEndian.Uint32(b[1:]))
+		if err := m.decodeField(tag, b[5:end]); err != nil {
+			return meta{}, err
+		}
+		if tag <= metaDatabases {
+			known++
+		}
+		b = b[end:]
+	}
+	if known != metaDatabases {
+		return meta{}, fmt.Errorf("meta lacks fields: %w", ErrCorrupt)
 	}
 	return m, nil
+}
+
+func (m *meta) decodeField(tag byte, b []byte) error {
+	wrong := fmt.Errorf("field %d of meta with %d bytes: %w", tag, len(b), ErrCorrupt)
+	switch {
+	case tag == metaSecret:
+		if len(b) != len(m.secret) {
+			return wrong
+		}
+		copy(m.secret[:], b)
+	case tag == metaTrimmed:
+		if len(b) != 16 {
+			return wrong
+		}
+		m.trimmed = position{binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])}
+	case tag == metaDatabases:
+		if len(b) < 12 || len(b)%4 != 0 {
+			return wrong
+		}
+		m.mapped, m.next = binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint32(b[8:])
+		for b = b[12:]; len(b) > 0; b = b[4:] {
+			p := binary.LittleEndian.Uint32(b)
+			if p >= m.next {
+				return fmt.Errorf("database %d of %d: %w", p, m.next, ErrCorrupt)
+			}
+			m.phys = append(m.phys, p)
+		}
+	case tag < metaHints:
+		return fmt.Errorf("field %d of meta, which a newer version wrote: %w", tag, ErrVersion)
+	}
+	return nil
 }
 
 // extend gives logical databases up to n a physical one.

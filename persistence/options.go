@@ -12,8 +12,9 @@ import (
 var (
 	// ErrLocked is returned by Open when another process has the directory open.
 	ErrLocked = errors.New("persistence: directory is in use by another process")
-	// ErrVersion is returned by Open for a store that a newer version wrote.
-	ErrVersion = errors.New("persistence: store has a newer format")
+	// ErrVersion is returned by Open for a store in a format that this version
+	// does not read.
+	ErrVersion = errors.New("persistence: store has another format")
 	// ErrStuck is returned by WriteError while the disk takes the journal so
 	// slowly that 1 GiB of it waits in memory.
 	ErrStuck = errors.New("persistence: the disk does not take the journal")
@@ -88,8 +89,9 @@ const (
 )
 
 // Decoder makes a value from the head that its AppendHead wrote; pages follow
-// through SetPage. head is valid only during the call.
-type Decoder func(head []byte) (structures.Value, error)
+// through SetPage. head is valid only during the call. keys are those of the
+// store, for values that hash what clients choose.
+type Decoder func(head []byte, keys *structures.HashKeys) (structures.Value, error)
 
 // Options configure a store. The zero value of each field has a use.
 type Options struct {
@@ -113,7 +115,11 @@ type Options struct {
 
 	// Now gives unix time in milliseconds to background work; nil stands still.
 	Now func() int64
-	// Seed seeds the hash of a new store, and sampling.
+	// Secret is what the keys of a new store's hash functions come from, so it is
+	// to be drawn from a cryptographic source; zero is for tests. A store keeps
+	// the one that it was made with.
+	Secret [16]byte
+	// Seed seeds sampling.
 	Seed uint64
 	// Logf receives what an operator should know; nil discards it.
 	Logf func(level int, format string, args ...any)

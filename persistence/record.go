@@ -24,13 +24,19 @@ const (
 	opMapping  = 8 // next physical database, physical database of each logical one
 )
 
-// A chunk is a value in Pebble under the number of its first record; its other
-// records have the numbers that follow.
+// A chunk is a value in Pebble under its number. Chunks are numbered from 1
+// without gaps, and so are records: a chunk tells the number of its first.
 //
-//	crc32c of all behind it (4) | format, 1 (1) | flags (1) | { length (uvarint) | operations }...
+//	term (8) | type (1) | first record (8) | crc32c (4) | format, 1 (1) | flags (1) | { length (uvarint) | operations }...
+//
+// The checksum covers everything else. The term is 0 as long as there is one
+// machine, and the type 1; others are kept for what a group of machines has to
+// agree on besides records.
 const (
-	chunkHeader  = 6
+	chunkCRC     = 17 // where the checksum lies
+	chunkHeader  = 23
 	chunkFormat  = 1
+	chunkRecords = 1 // type
 	chunkMapping = 1 // flag: a record has opMapping
 )
 
@@ -82,23 +88,33 @@ func decodeMapping(args *structures.Args) (next uint32, phys []uint32, err error
 }
 
 // sealChunk fills in the header of a chunk whose records are complete.
-func sealChunk(b []byte, flags byte) {
-	b[4], b[5] = chunkFormat, flags
-	binary.LittleEndian.PutUint32(b, crc32.Checksum(b[4:], castagnoli))
+func sealChunk(b []byte, first uint64, flags byte) {
+	clear(b[:8])
+	b[8] = chunkRecords
+	binary.LittleEndian.PutUint64(b[9:], first)
+	b[chunkCRC+4], b[chunkCRC+5] = chunkFormat, flags
+	binary.LittleEndian.PutUint32(b[chunkCRC:], chunkChecksum(b))
+}
+
+func chunkChecksum(b []byte) uint32 {
+	return crc32.Update(crc32.Checksum(b[:chunkCRC], castagnoli), castagnoli, b[chunkCRC+4:])
 }
 
 // openChunk checks a chunk and returns its records.
-func openChunk(b []byte) (flags byte, records []byte, err error) {
+func openChunk(b []byte) (first uint64, flags byte, records []byte, err error) {
 	if len(b) < chunkHeader {
-		return 0, nil, fmt.Errorf("chunk of %d bytes: %w", len(b), ErrCorrupt)
+		return 0, 0, nil, fmt.Errorf("chunk of %d bytes: %w", len(b), ErrCorrupt)
 	}
-	if binary.LittleEndian.Uint32(b) != crc32.Checksum(b[4:], castagnoli) {
-		return 0, nil, fmt.Errorf("checksum of chunk: %w", ErrCorrupt)
+	if binary.LittleEndian.Uint32(b[chunkCRC:]) != chunkChecksum(b) {
+		return 0, 0, nil, fmt.Errorf("checksum of chunk: %w", ErrCorrupt)
 	}
-	if b[4] != chunkFormat {
-		return 0, nil, fmt.Errorf("chunk of format %d: %w", b[4], ErrVersion)
+	if f := b[chunkCRC+4]; f != chunkFormat {
+		return 0, 0, nil, fmt.Errorf("chunk of format %d: %w", f, ErrVersion)
 	}
-	return b[5], b[chunkHeader:], nil
+	if b[8] != chunkRecords {
+		return 0, 0, nil, fmt.Errorf("chunk of type %d: %w", b[8], ErrVersion)
+	}
+	return binary.LittleEndian.Uint64(b[9:]), b[chunkCRC+5], b[chunkHeader:], nil
 }
 
 // nextRecord splits the first record off the records of a chunk.

@@ -55,19 +55,19 @@ func (s *Store) replay(ctx context.Context) error {
 	st := &replayState{s: s}
 	st.index()
 	it, err := s.db.NewIter(&pebble.IterOptions{
-		LowerBound: appendJournalKey(nil, s.mapping.trimmed+1), UpperBound: []byte{prefixJournal + 1}})
+		LowerBound: appendJournalKey(nil, s.mapping.trimmed.index+1), UpperBound: appendGroupEnd(nil, prefixJournal)})
 	if err != nil {
 		return fmt.Errorf("read journal: %w", err)
 	}
-	var last uint64
+	var last position
 	if err = st.survey(it); err == nil {
 		last, err = st.run(ctx, it)
 	}
 	if err := errors.Join(err, it.Close()); err != nil {
 		return fmt.Errorf("replay journal: %w", err)
 	}
-	s.journal.newest.Store(last)
-	s.durable.handed, s.durable.synced = last, last
+	s.journal.resume(last)
+	s.durable.handed, s.durable.synced = last.lsn, last.lsn
 	for i := range s.shards {
 		s.shards[i].mu.Lock()
 		s.unlockShard(&s.shards[i])
@@ -116,8 +116,8 @@ func (s spares) put(b []byte) {
 	}
 }
 
-// run replays all chunks and returns the number of the last record.
-func (st *replayState) run(ctx context.Context, it *pebble.Iterator) (last uint64, err error) {
+// run replays all chunks and returns the end of the last.
+func (st *replayState) run(ctx context.Context, it *pebble.Iterator) (last position, err error) {
 	parts := min(runtime.GOMAXPROCS(0), 4)
 	st.spare = make(spares, 2*replayQueue) // as many as can be on their way
 	queues := make([]chan piece, parts)
@@ -147,16 +147,17 @@ func (st *replayState) run(ctx context.Context, it *pebble.Iterator) (last uint6
 		}
 		var flags byte
 		var p piece
-		if flags, p, err = st.read(it, last+1); err != nil {
+		if flags, p, err = st.read(it, last); err != nil {
 			break
 		}
 		n, err2 := countRecords(p.records)
 		if err = err2; err != nil {
 			break
 		}
-		last += uint64(n)
-		st.s.loading.current.Store(last)
-		st.s.log.add(chunkInfo{p.first, last, int64(len(it.Value()))})
+		last.lsn += uint64(n)
+		last.index++
+		st.s.loading.current.Store(last.lsn)
+		st.s.log.add(chunkInfo{p.first, last.lsn, int64(len(it.Value()))})
 		if flags&chunkMapping != 0 {
 			// Databases change their meaning: everything before must be done.
 			busy.Wait()
@@ -180,14 +181,16 @@ func (st *replayState) run(ctx context.Context, it *pebble.Iterator) (last uint6
 // survey tells the store how much there is to replay.
 func (st *replayState) survey(it *pebble.Iterator) error {
 	s, p := st.s, &st.s.loading
-	first := s.mapping.trimmed
+	first := s.mapping.trimmed.lsn
 	p.first.Store(first)
 	p.current.Store(first)
 	p.end.Store(first)
-	if it.Last() && len(it.Key()) == 9 {
-		p.end.Store(binary.BigEndian.Uint64(it.Key()[1:]))
+	if it.Last() {
+		if first, _, _, err := openChunk(it.Value()); err == nil { // else the replay tells
+			p.end.Store(first)
+		}
 	}
-	size, err := s.db.EstimateDiskUsage([]byte{prefixJournal}, []byte{prefixJournal + 1})
+	size, err := s.db.EstimateDiskUsage(appendGroup(nil, prefixJournal), appendGroupEnd(nil, prefixJournal))
 	if err != nil {
 		return err
 	}
@@ -195,17 +198,24 @@ func (st *replayState) survey(it *pebble.Iterator) error {
 	return nil
 }
 
-// read checks the chunk that it stands on, which must begin with record want.
-func (st *replayState) read(it *pebble.Iterator, want uint64) (flags byte, p piece, err error) {
-	if len(it.Key()) != 9 {
+// read checks the chunk that it stands on, which must be the one behind last.
+func (st *replayState) read(it *pebble.Iterator, last position) (flags byte, p piece, err error) {
+	if len(it.Key()) != journalKeyFixed {
 		return 0, p, fmt.Errorf("chunk key of %d bytes: %w", len(it.Key()), ErrCorrupt)
 	}
-	if p.first = binary.BigEndian.Uint64(it.Key()[1:]); p.first != want {
-		return 0, p, fmt.Errorf("chunk begins with record %d, want %d: %w", p.first, want, ErrCorrupt)
+	if i := binary.BigEndian.Uint64(it.Key()[groupKeyFixed:]); i != last.index+1 {
+		return 0, p, fmt.Errorf("chunk %d of the journal is missing, the next is %d: %w", last.index+1, i, ErrCorrupt)
 	}
-	flags, records, err := openChunk(it.Value())
-	p.records = append(st.spare.get(), records...)
-	return flags, p, err
+	first, flags, records, err := openChunk(it.Value())
+	if err != nil {
+		return 0, p, fmt.Errorf("chunk %d of the journal: %w", last.index+1, err)
+	}
+	if first != last.lsn+1 {
+		return 0, p, fmt.Errorf("chunk %d of the journal begins with record %d, want %d: %w",
+			last.index+1, first, last.lsn+1, ErrCorrupt)
+	}
+	p.first, p.records = first, append(st.spare.get(), records...)
+	return flags, p, nil
 }
 
 func countRecords(b []byte) (n int, err error) {

@@ -9,13 +9,12 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
-	"github.com/zeebo/xxh3"
 )
 
 // Store is an open keyspace. Its methods are safe for concurrent use.
 type Store struct {
 	opts Options
-	seed uint64
+	keys storeKeys
 	// db is replaced, after a failure, with disk and all shards locked: who reads
 	// it without a shard's lock holds disk for reading.
 	disk     sync.RWMutex
@@ -56,10 +55,13 @@ type Store struct {
 }
 
 func (s *Store) loadMeta() error {
-	b, closer, err := s.db.Get([]byte{prefixMeta})
+	b, closer, err := s.db.Get(appendMetaKey(nil))
 	switch {
 	case errors.Is(err, pebble.ErrNotFound):
-		s.mapping = meta{seed: s.opts.Seed}
+		if err := s.refuseOthers(); err != nil {
+			return err
+		}
+		s.mapping = meta{secret: s.opts.Secret}
 	case err != nil:
 		return fmt.Errorf("read meta: %w", err)
 	default:
@@ -68,8 +70,27 @@ func (s *Store) loadMeta() error {
 			return err
 		}
 	}
-	s.seed = s.mapping.seed
-	s.trimmed.Store(s.mapping.trimmed)
+	s.keys = deriveKeys(s.mapping.secret)
+	s.trimmed.Store(s.mapping.trimmed.lsn)
+	s.materialiser.pass.cut = s.mapping.trimmed.index
+	return nil
+}
+
+// refuseOthers returns an error if the directory without a meta of ours is not
+// that of a new store: format 1 had its meta, a number of the format first,
+// under a shorter key.
+func (s *Store) refuseOthers() error {
+	_, closer, err := s.db.Get([]byte{prefixMeta})
+	if err == nil {
+		return errors.Join(fmt.Errorf("format 1, which vigil 0.1.0 wrote, is not read by this version: "+
+			"start vigil 0.1.0 on it and copy the keys from there with DUMP and RESTORE: %w", ErrVersion), closer.Close())
+	}
+	if !errors.Is(err, pebble.ErrNotFound) {
+		return fmt.Errorf("read meta: %w", err)
+	}
+	if some, err := s.anyIn(nil, nil); err != nil || some {
+		return errors.Join(fmt.Errorf("there are keys, but no meta: %w", ErrCorrupt), err)
+	}
 	return nil
 }
 
@@ -87,7 +108,7 @@ func (s *Store) extend() error {
 		copy(more, s.shards[i].tables)
 		s.shards[i].tables = more
 	}
-	if err := s.db.Set([]byte{prefixMeta}, s.mapping.append(nil), pebble.Sync); err != nil {
+	if err := s.db.Set(appendMetaKey(nil), s.mapping.append(nil), pebble.Sync); err != nil {
 		return fmt.Errorf("write meta: %w", err)
 	}
 	return nil
@@ -127,8 +148,9 @@ func (s *Store) Close() error {
 }
 
 // Hash is the hash of a key, which chooses its shard. It is the same for the
-// whole life of a store.
-func (s *Store) Hash(key []byte) uint64 { return xxh3.HashSeed(key, s.seed) }
+// whole life of a store, and nobody without the store's secret can tell which
+// keys share a part of it.
+func (s *Store) Hash(key []byte) uint64 { return s.keys.hash.Sum(key) }
 
 // Databases is the number of logical databases, at least Options.Databases.
 func (s *Store) Databases() int { return len(s.mapping.phys) }

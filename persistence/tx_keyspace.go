@@ -187,6 +187,7 @@ func (tx *Tx) Scan(cursor uint64, count int, visit func(key []byte, kind structu
 	const cursorShift = 16 // a cursor fits the 53 bits of a double
 	tx.meetAll()
 	tx.seal()
+	cursor = tx.s.keys.cursors.Reveal(cursor)
 	from := cursor << cursorShift
 	left := max(1, count)
 	for sh := shardOf(from); sh < shardCount; sh++ {
@@ -207,7 +208,7 @@ func (tx *Tx) Scan(cursor uint64, count int, visit func(key []byte, kind structu
 				return true
 			})
 			if next != 0 {
-				return next
+				return tx.s.keys.cursors.Hide(next)
 			}
 		}
 		from = uint64(sh+1) << 56

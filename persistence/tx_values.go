@@ -221,5 +221,5 @@ func (s *Store) decode(kind structures.Kind, head []byte) (structures.Value, err
 	if d == nil {
 		return nil, fmt.Errorf("value of kind %d: %w", kind, structures.ErrUnknownChange)
 	}
-	return d(head)
+	return d(head, &s.keys.values)
 }

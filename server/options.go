@@ -2,6 +2,8 @@ package server
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/binary"
 	"fmt"
 	"log/slog"
 	"time"
@@ -23,8 +25,9 @@ type Options struct {
 	Dir string
 	// InMemory keeps the store in memory: for tests.
 	InMemory bool
-	// Clock and Seed are time and chance. Nil is the machine's clock; seed 0
-	// is drawn from the clock.
+	// Clock and Seed are time and chance. Nil is the machine's clock; seed 0 is
+	// chance that nobody can predict. With any other, even the secret of a new
+	// store follows from it: for tests.
 	Clock Clock
 	Seed  uint64
 	// Log takes the server's log; nil discards it. The directive loglevel
@@ -33,14 +36,20 @@ type Options struct {
 	// Store changes the options of the store before it is opened; nil leaves
 	// them. Tests use it to inject file systems that fail.
 	Store func(*persistence.Options)
+
+	secret [16]byte // of a new store
 }
 
 func (o *Options) fill() {
 	if o.Clock == nil {
 		o.Clock = SystemClock{}
 	}
+	binary.LittleEndian.PutUint64(o.secret[:], o.Seed)
 	if o.Seed == 0 {
-		o.Seed = uint64(o.Clock.Now().UnixNano())
+		var seed [8]byte
+		_, _ = rand.Read(seed[:]) // which never fails
+		_, _ = rand.Read(o.secret[:])
+		o.Seed = binary.LittleEndian.Uint64(seed[:])
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -73,11 +82,11 @@ func (srv *Server) storeOptions() persistence.Options {
 	o := persistence.Options{
 		Dir: set.dir, InMemory: srv.opts.InMemory, Sync: set.sync, Databases: set.limits.Databases,
 		MaxMemory: set.conf.MaxMemory, Policy: set.policy, Samples: set.conf.MaxMemorySamples,
-		IdleAfter: idleAfter, Seed: srv.opts.Seed,
+		IdleAfter: idleAfter, Seed: srv.opts.Seed, Secret: srv.opts.secret,
 		Now:      func() int64 { return srv.clock.Now().UnixMilli() },
 		OnEvent:  srv.storeEvent,
 		Logf:     func(level int, format string, args ...any) { srv.logf(storeLevels[level], format, args...) },
-		Decoders: decoders(srv.opts.Seed),
+		Decoders: decoders(),
 	}
 	if srv.opts.Store != nil {
 		srv.opts.Store(&o)
@@ -94,16 +103,18 @@ var storeLevels = [...]LogLevel{persistence.LevelDebug: LogDebug, persistence.Le
 const idleAfter = 5 * time.Second
 
 // decoders make values of stored heads, by kind.
-func decoders(seed uint64) map[structures.Kind]persistence.Decoder {
+func decoders() map[structures.Kind]persistence.Decoder {
 	return map[structures.Kind]persistence.Decoder{
-		structures.KindString: func(b []byte) (structures.Value, error) { return structures.DecodeString(b) },
-		structures.KindList:   func(b []byte) (structures.Value, error) { return structures.DecodeList(b) },
-		structures.KindHash:   func(b []byte) (structures.Value, error) { return structures.DecodeHash(b, seed) },
-		structures.KindBloom:  func(b []byte) (structures.Value, error) { return structures.DecodeBloom(b) },
-		structures.KindSchedule: func(b []byte) (structures.Value, error) {
-			return schedule.Decode(b)
+		structures.KindString: func(b []byte, _ *structures.HashKeys) (structures.Value, error) { return structures.DecodeString(b) },
+		structures.KindList:   func(b []byte, _ *structures.HashKeys) (structures.Value, error) { return structures.DecodeList(b) },
+		structures.KindHash: func(b []byte, keys *structures.HashKeys) (structures.Value, error) {
+			return structures.DecodeHash(b, keys)
 		},
-		structures.KindPlace: func(b []byte) (structures.Value, error) { return placemap.Decode(b) },
+		structures.KindBloom: func(b []byte, _ *structures.HashKeys) (structures.Value, error) { return structures.DecodeBloom(b) },
+		structures.KindSchedule: func(b []byte, keys *structures.HashKeys) (structures.Value, error) {
+			return schedule.Decode(b, keys.Fields)
+		},
+		structures.KindPlace: func(b []byte, _ *structures.HashKeys) (structures.Value, error) { return placemap.Decode(b) },
 	}
 }
 

@@ -76,7 +76,6 @@ func newSettings(c *conf.Settings, o *Options) *settings {
 		Databases: c.Databases, MaxBulk: c.ProtoMaxBulkLen,
 		HLLSparseMax: int(c.HLLSparseMaxBytes), ListMaxListpack: c.ListMaxListpackSize,
 		HashMaxEntries: int(c.HashMaxListpackEntries), HashMaxValue: int(c.HashMaxListpackValue),
-		HashSeed:          o.Seed,
 		LFU:               set.policy == persistence.PolicyAllKeysLFU || set.policy == persistence.PolicyVolatileLFU,
 		ModuleMemoryLimit: moduleMemory(c.MaxMemory),
 	}

@@ -90,7 +90,7 @@ func FuzzDecodeList(f *testing.F) {
 }
 
 func FuzzDecodeHash(f *testing.F) {
-	h := NewHash(1)
+	h := NewHash(testKeys(1))
 	h.Set(nil, []byte("field"), []byte("value"))
 	h.Set(nil, []byte("g"), bytes.Repeat([]byte{'c'}, 200))
 	h.ExpireAt(nil, []byte("g"), 1000)
@@ -98,7 +98,7 @@ func FuzzDecodeHash(f *testing.F) {
 	f.Add([]byte("\x01\x01\x00\x00\x00\x00\x00\x00\x00\x02\x02\x00"), []byte("\x80\x00\x00\x00\x00\x00\x00\x00\x04\x02\x01ab"))
 	f.Add([]byte("\x01\x01\x00\x00\x00\x00\x00\x00\x00\x02\x02\x05"), []byte("\x40\x00\x00\x00\x00\x00\x00\x00\x0c\x03\x01\x09\x00\x00\x00\x00\x00\x00\x00ab"))
 	f.Fuzz(func(t *testing.T, head, pages []byte) {
-		h, err := DecodeHash(head, 1)
+		h, err := DecodeHash(head, testKeys(1))
 		if err != nil {
 			return
 		}
@@ -117,7 +117,7 @@ func useHash(t *testing.T, h *Hash) {
 	h.SetKeepTTL(nil, []byte("g"), []byte("2"))
 	h.Delete(nil, []byte("a"))
 	checkTable(t, h)
-	again := sameAgain(t, h, func(head []byte) (Value, error) { return DecodeHash(head, 1) }).(*Hash)
+	again := sameAgain(t, h, func(head []byte) (Value, error) { return DecodeHash(head, testKeys(1)) }).(*Hash)
 	want, got := fieldsOf(h), fieldsOf(again)
 	if len(want) != h.Len() || len(got) != len(want) {
 		t.Fatalf("%d fields of %d, %d stored", len(want), h.Len(), len(got))
@@ -149,7 +149,7 @@ func FuzzApply(f *testing.F) {
 	l.PopMany(&ch, Tail, 1, nil)
 	f.Add(bytes.Clone(ch.Encoded()))
 	ch.Reset(0)
-	h := NewHash(1)
+	h := NewHash(testKeys(1))
 	h.Set(&ch, []byte("a"), []byte("b"))
 	h.SetKeepTTL(&ch, []byte("a"), []byte("b"))
 	h.ExpireAt(&ch, []byte("a"), 10)
@@ -157,7 +157,7 @@ func FuzzApply(f *testing.F) {
 	h.Delete(&ch, []byte("a"))
 	f.Add(bytes.Clone(ch.Encoded()))
 	f.Fuzz(func(t *testing.T, record []byte) {
-		l, h := NewList(), NewHash(1)
+		l, h := NewList(), NewHash(testKeys(1))
 		fuzzRecord(l, record)
 		useList(t, l)
 		fuzzRecord(h, record)

@@ -39,7 +39,7 @@ func TestSizeIsWhatTheCollectorSees(t *testing.T) {
 		}
 		hash := func() (all []Value) {
 			for range c.values {
-				h := NewHash(1)
+				h := NewHash(testKeys(1))
 				for range 2 * c.elems {
 					h.Set(nil, fmt.Append(nil, r.IntN(c.elems)), make([]byte, r.IntN(2*c.size)))
 				}
@@ -60,7 +60,7 @@ func TestSizeIsWhatTheCollectorSees(t *testing.T) {
 }
 
 func TestMemoryIsGivenBackAsCollectionsShrink(t *testing.T) {
-	l, h := NewList(), NewHash(1)
+	l, h := NewList(), NewHash(testKeys(1))
 	for i := range 20_000 {
 		l.Push(nil, Tail, fmt.Append(nil, "element", i))
 		h.Set(nil, fmt.Append(nil, "field", i), []byte("value"))

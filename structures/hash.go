@@ -17,7 +17,7 @@ import (
 // and are valid until its next change; those passed in are copied and must not
 // alias the hash. Visitors must not change the hash.
 type Hash struct {
-	seed  uint64
+	keys  *HashKeys
 	pack  []byte // the entries while table is nil
 	table *table
 	count int
@@ -37,10 +37,10 @@ type Hash struct {
 // keepExpiry stands for the expiry that a field has, if it is there.
 const keepExpiry = -1
 
-// NewHash returns an empty hash. The seed goes into the hash function of large
-// hashes; where clients choose the fields it should be secret.
-func NewHash(seed uint64) *Hash {
-	return &Hash{seed: seed, soon: math.MaxInt64, promised: -1}
+// NewHash returns an empty hash. The keys, which are the same for as long as the
+// hash is stored, decide where the fields of large hashes lie.
+func NewHash(keys *HashKeys) *Hash {
+	return &Hash{keys: keys, soon: math.MaxInt64, promised: -1}
 }
 
 // Kind returns KindHash.

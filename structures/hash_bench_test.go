@@ -9,7 +9,7 @@ import (
 // filledHash returns a hash of n fields like "field:123456" with values of
 // size bytes, and the fields.
 func filledHash(n, size int) (*Hash, [][]byte) {
-	h := NewHash(1)
+	h := NewHash(testKeys(1))
 	fields := make([][]byte, n)
 	value := make([]byte, size)
 	for i := range fields {
@@ -47,11 +47,11 @@ func BenchmarkHashInsert(b *testing.B) {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
 			_, fields := filledHash(n, 20)
 			value := []byte("01234567890123456789")
-			h := NewHash(1)
+			h := NewHash(testKeys(1))
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
 				if i%n == 0 {
-					h = NewHash(1)
+					h = NewHash(testKeys(1))
 				}
 				h.Set(nil, fields[i%n], value)
 			}
@@ -104,7 +104,7 @@ func BenchmarkHashMemory(b *testing.B) {
 
 // benchHash fills a hash without keeping its fields: 12 bytes and 20 of value.
 func benchHash(n int) *Hash {
-	h := NewHash(1)
+	h := NewHash(testKeys(1))
 	field, value := make([]byte, 0, 16), make([]byte, 20)
 	for i := range n {
 		field = fmt.Appendf(field[:0], "field:%06d", i)

@@ -11,16 +11,16 @@ import (
 // drawn in hash_entry.go.
 //
 //	head   0 | entry ...                          a small hash
-//	head   1 | seed (8 bytes, little endian) | fields (uvarint) | pages (uvarint)
+//	head   2 | fields (uvarint) | pages (uvarint)
 //	         | next expiry (uvarint, 0 for none)  a hash with pages
 //	page   entry ...                              at least one
 //
-// A page holds the fields whose xxh3 hash with that seed begins with some bits,
-// in the order of the 32 bits that follow. Its number is these bits, a bit that
+// Form 1 was that of format 1, with a seed. A page holds the fields whose hash,
+// by the store's key for fields, begins with some bits, in the order of the 32 bits that follow. Its number is these bits, a bit that
 // is set, and 0 for the rest of 64. No page's bits begin with those of another.
 const (
 	hashInHead = 0
-	hashPaged  = 1
+	hashPaged  = 2
 )
 
 // Operations in the journal. These numbers are on disk and never change.
@@ -38,7 +38,6 @@ func (h *Hash) AppendHead(dst []byte) []byte {
 		return append(append(dst, hashInHead), h.pack...)
 	}
 	dst = append(dst, hashPaged)
-	dst = binary.LittleEndian.AppendUint64(dst, h.seed)
 	dst = binary.AppendUvarint(dst, uint64(h.count))
 	dst = binary.AppendUvarint(dst, uint64(h.table.segments))
 	soon := h.soon
@@ -49,10 +48,10 @@ func (h *Hash) AppendHead(dst []byte) []byte {
 }
 
 // DecodeHash makes a hash from its head. If it has pages, SetPage must follow
-// for each of them, and it keeps the seed that it was stored with; NextExpiry
-// is right without them. Bytes are copied. A bad head gives ErrCorrupt.
-func DecodeHash(head []byte, seed uint64) (*Hash, error) {
-	h := NewHash(seed)
+// for each of them, with the keys that it was stored with; NextExpiry is right
+// without them. Bytes are copied. A bad head gives ErrCorrupt.
+func DecodeHash(head []byte, keys *HashKeys) (*Hash, error) {
+	h := NewHash(keys)
 	if len(head) == 0 {
 		return nil, fmt.Errorf("hash head of 0 bytes: %w", ErrCorrupt)
 	}
@@ -87,11 +86,6 @@ func (h *Hash) loadPacked(rest []byte) error {
 }
 
 func (h *Hash) loadPaged(rest []byte) error {
-	if len(rest) < 8 {
-		return fmt.Errorf("seed of a hash: %w", ErrCorrupt)
-	}
-	h.seed = binary.LittleEndian.Uint64(rest)
-	rest = rest[8:]
 	var numbers [3]uint64
 	for i := range numbers {
 		v, w := binary.Uvarint(rest)

@@ -8,7 +8,7 @@ import (
 )
 
 func TestHashOnDiskIsFrozen(t *testing.T) {
-	h := NewHash(0x0102030405060708)
+	h := NewHash(testKeys(0x0102030405060708))
 	h.Set(nil, []byte("f"), []byte("value"))
 	h.Set(nil, []byte(""), bytes.Repeat([]byte{'z'}, 130))
 	h.ExpireAt(nil, []byte("f"), 0x1234567890)
@@ -18,7 +18,7 @@ func TestHashOnDiskIsFrozen(t *testing.T) {
 	}
 	h.Set(nil, []byte(""), bytes.Repeat([]byte{'y'}, 6000))
 	h.Set(nil, []byte("g"), bytes.Repeat([]byte{'x'}, 6000))
-	want = "\x01\x08\x07\x06\x05\x04\x03\x02\x01\x03\x02\x90\xf1\xd9\xa2\xa3\x02"
+	want = "\x02\x03\x02\x90\xf1\xd9\xa2\xa3\x02"
 	if got := h.AppendHead(nil); string(got) != want {
 		t.Errorf("paged head: got %q, want %q", got, want)
 	}
@@ -27,8 +27,8 @@ func TestHashOnDiskIsFrozen(t *testing.T) {
 		short := bytes.ReplaceAll(bytes.ReplaceAll(page, bytes.Repeat([]byte{'y'}, 6000), []byte("YY")), bytes.Repeat([]byte{'x'}, 6000), []byte("XX"))
 		got += fmt.Sprintf("%x %q\n", id, short)
 	})
-	want = `4000000000000000 "\x00\xf0.YY"
-c000000000000000 "\x03\x05\x90xV4\x12\x00\x00\x00fvalue\x02\xf0.gXX"
+	want = `4000000000000000 "\x02\xf0.gXX\x03\x05\x90xV4\x12\x00\x00\x00fvalue"
+c000000000000000 "\x00\xf0.YY"
 `
 	if got != want {
 		t.Errorf("pages: got %s", got)
@@ -37,7 +37,7 @@ c000000000000000 "\x03\x05\x90xV4\x12\x00\x00\x00fvalue\x02\xf0.gXX"
 
 func TestHashRecordsAreFrozen(t *testing.T) {
 	var ch Change
-	h := NewHash(1)
+	h := NewHash(testKeys(1))
 	h.Set(&ch, []byte("a"), []byte("1"))
 	h.SetKeepTTL(&ch, []byte("a"), []byte("2"))
 	h.ExpireAt(&ch, []byte("a"), 200)
@@ -57,20 +57,20 @@ func TestHashRecordsAreFrozen(t *testing.T) {
 }
 
 func TestHashRefusesBadPages(t *testing.T) {
-	for _, head := range []string{"", "\x02", "\x01", "\x01\x08\x07\x06\x05\x04\x03\x02\x01\x03", "\x01\x08\x07\x06\x05\x04\x03\x02\x01\x03\x04\x00",
+	for _, head := range []string{"", "\x01", "\x02", "\x03", "\x02\x03", "\x02\x03\x04\x00", "\x01\x08\x07\x06\x05\x04\x03\x02\x01\x03\x02\x00",
 		"\x00\x02", "\x00\x02\x05ab", "\x00\x03\x00a", "\x00\x02\x00a\x02\x00a", "\x00\x03\x00\x00\x00\x00\x00\x00\x00\x00\x00a"} {
-		if _, err := DecodeHash([]byte(head), 1); !errors.Is(err, ErrCorrupt) {
+		if _, err := DecodeHash([]byte(head), testKeys(1)); !errors.Is(err, ErrCorrupt) {
 			t.Errorf("head %q: got %v", head, err)
 		}
 	}
-	h := NewHash(5)
+	h := NewHash(testKeys(5))
 	for i := range 1000 {
 		h.Set(nil, fmt.Append(nil, i), []byte("value"))
 	}
 	pages, ids := map[uint64]string{}, []uint64{}
 	h.Pages(true, func(id uint64, page []byte) { pages[id], ids = string(page), append(ids, id) })
 	empty := func() *Hash {
-		h, err := DecodeHash(h.AppendHead(nil), 99)
+		h, err := DecodeHash(h.AppendHead(nil), testKeys(5))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,13 +89,18 @@ func TestHashRefusesBadPages(t *testing.T) {
 	refused("cut off", empty(), ids[0], first[:len(first)-1])
 	refused("twice the same field", empty(), ids[0], first+first)
 	refused("too deep", empty(), ids[0]>>40, first)
+	foreign, err := DecodeHash(h.AppendHead(nil), testKeys(6))
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused("another store's keys", foreign, ids[0], first)
 	other := empty()
 	loadPages(t, other, map[uint64]string{ids[0]: first})
 	refused("given twice", other, ids[0], first)
 	if err := other.Complete(); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("missing pages: got %v", err)
 	}
-	refused("hash without pages", NewHash(1), ids[0], first)
+	refused("hash without pages", NewHash(testKeys(1)), ids[0], first)
 	// A hash of which pages are missing can still be used.
 	for i := range 1000 {
 		other.Set(nil, fmt.Append(nil, i), []byte("again"))

@@ -56,18 +56,17 @@ func (h *Hash) Live(now int64) int {
 // and returns the cursor for the next call. Cursor 0 begins, and is returned at
 // the end. A small hash is visited whole.
 //
-// A cursor is the first 48 bits of a hash: the scan goes through the fields in
+// A cursor hides the first 48 bits of a hash: the scan goes through the fields in
 // the order of their hashes. Fields that are there from the first call to the
 // last are visited at least once, however the hash grows or shrinks meanwhile,
 // and more than once only if it shrinks.
 func (h *Hash) Scan(cursor uint64, count int, now int64, visit func(field, value []byte)) (next uint64) {
-	const cursorBits = 48
 	if h.table == nil {
 		h.Each(now, func(field, value []byte, _ int64) { visit(field, value) })
 		return 0
 	}
-	cursor &= 1<<cursorBits - 1
-	from, last := cursor<<(64-cursorBits), cursor
+	last := h.keys.Cursors.Reveal(cursor)
+	from := last << (64 - cursorBits)
 	count = max(count, 1)
 	h.table.each(from, func(s *segment) bool {
 		i := 0
@@ -91,7 +90,7 @@ func (h *Hash) Scan(cursor uint64, count int, now int64, visit func(field, value
 		}
 		return true
 	})
-	return next
+	return h.keys.Cursors.Hide(next)
 }
 
 // Random returns a field that is not expired at now, each with the same chance

@@ -3,8 +3,6 @@ package structures
 import (
 	"math"
 	"unsafe"
-
-	"github.com/zeebo/xxh3"
 )
 
 // A large hash is a tree over the bits of its fields' hashes. A branch has 64
@@ -33,7 +31,7 @@ type table struct {
 }
 
 // hashOf is the place of a field in the table. Its first bits choose the page.
-func (h *Hash) hashOf(field []byte) uint64 { return xxh3.HashSeed(field, h.seed) }
+func (h *Hash) hashOf(field []byte) uint64 { return h.keys.Fields.Sum(field) }
 
 // seek returns the place of a hash: its branch, the level of that, and the
 // segment there, nil if the place is empty.

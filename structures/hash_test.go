@@ -32,7 +32,7 @@ type hashModel struct {
 }
 
 func newHashModel(t *testing.T, seed uint64, fields, sizes int) *hashModel {
-	return &hashModel{t: t, r: rand.New(rand.NewPCG(seed, 1)), hash: NewHash(7), copied: NewHash(7),
+	return &hashModel{t: t, r: rand.New(rand.NewPCG(seed, 1)), hash: NewHash(testKeys(7)), copied: NewHash(testKeys(7)),
 		want: map[string]modelField{}, pages: map[uint64]string{}, fields: fields, sizes: sizes}
 }
 
@@ -129,7 +129,7 @@ func (m *hashModel) check() {
 	m.checkValue(m.copied)
 	storePages(m.t, m.hash, m.pages)
 	m.hash.Clean()
-	h, err := DecodeHash(m.hash.AppendHead(nil), 7)
+	h, err := DecodeHash(m.hash.AppendHead(nil), testKeys(7))
 	if err != nil {
 		m.t.Fatal(err)
 	}
@@ -292,7 +292,7 @@ func TestScanVisitsFieldsThatStay(t *testing.T) {
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 2))
 	for _, plan := range []struct{ start, grow, shrink int }{{2000, 0, 0}, {100, 300, 0}, {5000, 0, 300}, {500, 40, 40}, {70, 0, 30}, {20, 50, 0}} {
-		h := NewHash(seed)
+		h := NewHash(testKeys(seed))
 		for i := range plan.start {
 			h.Set(nil, fmt.Append(nil, "start", i), []byte("v"))
 		}
@@ -342,7 +342,7 @@ func TestScanVisitsFieldsThatStay(t *testing.T) {
 }
 
 func TestScanSkipsExpiredFields(t *testing.T) {
-	h := NewHash(1)
+	h := NewHash(testKeys(1))
 	for i := range 500 {
 		h.Set(nil, fmt.Append(nil, i), nil)
 		if i%2 == 0 {
@@ -365,7 +365,7 @@ func TestScanSkipsExpiredFields(t *testing.T) {
 
 func TestRandomIsNearlyUniform(t *testing.T) {
 	for _, n := range []int{20, 1000, 30000} {
-		h, r := NewHash(3), rand.New(rand.NewPCG(1, 2))
+		h, r := NewHash(testKeys(3)), rand.New(rand.NewPCG(1, 2))
 		for i := range n {
 			h.Set(nil, fmt.Append(nil, i), []byte("some value of usual length"))
 		}
@@ -391,7 +391,7 @@ func TestRandomIsNearlyUniform(t *testing.T) {
 }
 
 func TestRandomFindsTheFieldThatIsNotExpired(t *testing.T) {
-	h, r := NewHash(3), rand.New(rand.NewPCG(1, 2))
+	h, r := NewHash(testKeys(3)), rand.New(rand.NewPCG(1, 2))
 	for i := range 5000 {
 		h.Set(nil, fmt.Append(nil, i), nil)
 		if i != 7 {
@@ -411,7 +411,7 @@ func TestRandomFindsTheFieldThatIsNotExpired(t *testing.T) {
 }
 
 func TestHashEncodingFollowsRedis(t *testing.T) {
-	h := NewHash(1)
+	h := NewHash(testKeys(1))
 	for i := range 128 {
 		h.Set(nil, fmt.Append(nil, i), make([]byte, 64))
 	}

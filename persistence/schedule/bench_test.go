@@ -59,7 +59,7 @@ func BenchmarkLoad(b *testing.B) {
 	head, pages := stored(b, n)
 	b.ReportAllocs()
 	for b.Loop() {
-		s, err := Decode(head)
+		s, err := Decode(head, testKey)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -9,7 +9,7 @@ import (
 )
 
 func TestChecksAnswerWhatTheOperationWould(t *testing.T) {
-	s := New()
+	s := New(testKey)
 	p := scheduler.DefaultParams()
 	if err := s.CheckAdd([]byte("a"), p); !errors.Is(err, ErrNotCreated) {
 		t.Errorf("CheckAdd before Create: got %v, want %v", err, ErrNotCreated)

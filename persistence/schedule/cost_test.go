@@ -18,7 +18,7 @@ func rated(t *testing.T, change func(*Config), nodes ...scheduler.Params) *Snaps
 	c := DefaultConfig()
 	c.Estimator, c.Seed = "fixed", 1
 	change(&c)
-	s := New()
+	s := New(testKey)
 	if err := s.Create(nil, c, 1); err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestCostIsSimulatedWhereItMustBe(t *testing.T) {
 func TestCostOfALearnerIsThatOfWhatItBelieves(t *testing.T) {
 	c := DefaultConfig()
 	c.Policy, c.Seed = "thompson", 1
-	s := New()
+	s := New(testKey)
 	if err := s.Create(nil, c, 1); err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func TestCostOfNothingIsNothing(t *testing.T) {
 			}
 		}
 	}
-	if _, err := New().Snapshot(); err != ErrNotCreated {
+	if _, err := New(testKey).Snapshot(); err != ErrNotCreated {
 		t.Errorf("Snapshot before Create: got %v, want %v", err, ErrNotCreated)
 	}
 }
@@ -237,7 +237,7 @@ func TestTinyParametersCountAsZero(t *testing.T) {
 func TestEstimatesAboveTheLargestRateHaveACost(t *testing.T) {
 	c := DefaultConfig()
 	c.Policy, c.Estimator, c.StepMillis, c.Seed = "adaptive", "paper", 1<<40, 1
-	s := New()
+	s := New(testKey)
 	if err := s.Create(nil, c, 1); err != nil {
 		t.Fatal(err)
 	}

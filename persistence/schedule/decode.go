@@ -112,8 +112,8 @@ func (r *reader) done(what string) error {
 
 // Decode makes a schedule from its head; SetPage adds its pages. The error
 // wraps structures.ErrCorrupt.
-func Decode(head []byte) (*Schedule, error) {
-	s, r := New(), reader{buf: head}
+func Decode(head []byte, key structures.HashKey) (*Schedule, error) {
+	s, r := New(key), reader{buf: head}
 	if v := r.byte(); v != version && !r.bad {
 		return nil, fmt.Errorf("schedule: head of version %d: %w", v, structures.ErrCorrupt)
 	}

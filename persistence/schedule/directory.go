@@ -3,9 +3,8 @@ package schedule
 import (
 	"unsafe"
 
-	"github.com/zeebo/xxh3"
-
 	"github.com/vigildb/vigil/scheduler"
+	"github.com/vigildb/vigil/structures"
 )
 
 // directory finds the slot of a name. It is extendible hashing (Fagin,
@@ -21,11 +20,11 @@ import (
 // needs the rest reads the name. Collisions go to the next entry; a removal
 // moves entries back, so there are no tombstones. An entry takes 5 to 8 bytes.
 //
-// Names of one hash share a bucket and are searched one by one. The hash is
-// seeded by the schedule's seed.
+// Names of one hash share a bucket and are searched one by one. The hash has the
+// store's key: clients choose names, and would choose such if they knew it.
 type directory struct {
 	names *names
-	seed  uint64
+	key   structures.HashKey
 	depth uint // len(dir) is 1<<depth, or 0 before the first name
 	dir   []*bucket
 	used  int
@@ -75,9 +74,9 @@ func (b *bucket) put(hash uint64, slot int) {
 	b.used++
 }
 
-func (d *directory) hash(name []byte) uint64 { return xxh3.HashSeed(name, d.seed) }
+func (d *directory) hash(name []byte) uint64 { return d.key.Sum(name) }
 
-func (d *directory) hashOf(slot int) uint64 { return xxh3.HashStringSeed(d.names.of(slot), d.seed) }
+func (d *directory) hashOf(slot int) uint64 { return d.key.SumString(d.names.of(slot)) }
 
 func (d *directory) bucket(hash uint64) *bucket { return d.dir[d.position(hash)] }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/vigildb/vigil/scheduler"
+	"github.com/vigildb/vigil/structures"
 )
 
 // register is a directory with its names, as a schedule has them.
@@ -18,7 +19,7 @@ type register struct {
 }
 
 func newRegister(seed uint64) *register {
-	r := &register{slots: directory{seed: seed}}
+	r := &register{slots: directory{key: structures.NewHashKey([16]byte{byte(seed), byte(seed >> 8)})}}
 	r.slots.names = &r.names
 	return r
 }

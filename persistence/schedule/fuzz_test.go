@@ -12,7 +12,7 @@ import (
 // sample is a schedule with nodes, leases and a history.
 func sample(t testing.TB, c Config) (*Schedule, *structures.Change) {
 	t.Helper()
-	s, ch := New(), new(structures.Change)
+	s, ch := New(testKey), new(structures.Change)
 	if err := s.Create(ch, c, 900); err != nil {
 		t.Fatal(err)
 	}
@@ -30,11 +30,11 @@ func FuzzDecodeSchedule(f *testing.F) {
 		s.Pages(true, func(id uint64, page []byte) { f.Add(head, bytes.Clone(page), uint16(id)) })
 	}
 	f.Fuzz(func(t *testing.T, head, page []byte, id uint16) {
-		s, err := Decode(head)
+		s, err := Decode(head, testKey)
 		if err != nil || s.SetPage(uint64(id), page) != nil {
 			return
 		}
-		again, err := Decode(s.AppendHead(nil))
+		again, err := Decode(s.AppendHead(nil), testKey)
 		if err != nil {
 			t.Fatalf("own head: %v", err)
 		}
@@ -58,7 +58,7 @@ func FuzzApplySchedule(f *testing.F) {
 		f.Add(bytes.Clone(ch.Encoded()))
 	}
 	f.Fuzz(func(t *testing.T, record []byte) {
-		s := New()
+		s := New(testKey)
 		for len(record) > 0 {
 			op, args, rest, err := structures.NextOp(record)
 			if err != nil {
@@ -98,16 +98,16 @@ func TestTruncatedEncodingsAreRefused(t *testing.T) {
 	s, _ := sample(t, DefaultConfig())
 	head := s.AppendHead(nil)
 	for n := range head {
-		if _, err := Decode(head[:n]); err == nil {
+		if _, err := Decode(head[:n], testKey); err == nil {
 			t.Errorf("%d bytes of the head decode", n)
 		}
 	}
-	if _, err := Decode(append(bytes.Clone(head), 0)); err == nil {
+	if _, err := Decode(append(bytes.Clone(head), 0), testKey); err == nil {
 		t.Error("a head with a byte more decodes")
 	}
 	s.Pages(true, func(id uint64, page []byte) {
 		for n := range page {
-			d, err := Decode(head)
+			d, err := Decode(head, testKey)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -116,7 +116,7 @@ func TestTruncatedEncodingsAreRefused(t *testing.T) {
 			}
 		}
 	})
-	d, _ := Decode(head)
+	d, _ := Decode(head, testKey)
 	if d.SetPage(1<<40, binary.LittleEndian.AppendUint64(nil, 0)) == nil {
 		t.Error("page 2^40 is taken")
 	}

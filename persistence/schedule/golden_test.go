@@ -14,7 +14,7 @@ import (
 func TestEncodingIsTheOneOnDisk(t *testing.T) {
 	c := DefaultConfig()
 	c.Policy, c.Seed, c.StepMillis, c.Explore = "whittle", 0x0102030405060708, 250, .125
-	s := New()
+	s := New(testKey)
 	ch := new(structures.Change)
 	if err := s.Create(ch, c, 1_700_000_000_000); err != nil {
 		t.Fatal(err)

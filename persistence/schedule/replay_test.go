@@ -87,12 +87,12 @@ func configs() []Config {
 
 func TestReplayOfRecordedChangesGivesTheSameBytes(t *testing.T) {
 	for i, c := range configs() {
-		s, ch := New(), new(structures.Change)
+		s, ch := New(testKey), new(structures.Change)
 		if err := s.Create(ch, c, 900); err != nil {
 			t.Fatal(err)
 		}
 		play(t, s, ch, rand.New(rand.NewPCG(uint64(i), 1)), 3000, func() {})
-		copied := New()
+		copied := New(testKey)
 		replay(t, copied, ch.Encoded())
 		if !bytes.Equal(encoding(s), encoding(copied)) {
 			t.Errorf("%s/%s, seed %d: replay differs", c.Policy, c.Estimator, i)
@@ -120,7 +120,7 @@ func (d *store) save(s *Schedule) {
 
 func (d *store) load(t testing.TB) *Schedule {
 	t.Helper()
-	s, err := Decode(d.head)
+	s, err := Decode(d.head, testKey)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func (d *store) load(t testing.TB) *Schedule {
 func TestDirtyPagesAddUpToTheWholeValue(t *testing.T) {
 	for i, c := range configs() {
 		rng := rand.New(rand.NewPCG(uint64(i), 2))
-		s, disk := New(), store{pages: map[uint64][]byte{}}
+		s, disk := New(testKey), store{pages: map[uint64][]byte{}}
 		if err := s.Create(nil, c, 900); err != nil {
 			t.Fatal(err)
 		}
@@ -155,7 +155,7 @@ func TestDirtyPagesAddUpToTheWholeValue(t *testing.T) {
 
 func TestALoadedScheduleGoesOnAsTheOriginal(t *testing.T) {
 	for i, c := range configs() {
-		s, disk := New(), store{pages: map[uint64][]byte{}}
+		s, disk := New(testKey), store{pages: map[uint64][]byte{}}
 		if err := s.Create(nil, c, 900); err != nil {
 			t.Fatal(err)
 		}
@@ -182,11 +182,11 @@ func TestALoadedScheduleGoesOnAsTheOriginal(t *testing.T) {
 func TestRecordsMeanTheSameWhereverTheScheduleWasLoaded(t *testing.T) {
 	for i, c := range configs() {
 		rng := rand.New(rand.NewPCG(uint64(i), 6))
-		s, ch := New(), new(structures.Change)
+		s, ch := New(testKey), new(structures.Change)
 		if err := s.Create(ch, c, 900); err != nil {
 			t.Fatal(err)
 		}
-		copied, ops := New(), 0
+		copied, ops := New(testKey), 0
 		play(t, s, ch, rand.New(rand.NewPCG(uint64(i), 7)), 1500, func() {
 			if ops++; rng.IntN(8) != 0 {
 				return
@@ -262,7 +262,7 @@ func TestPagesOfRemovedNodesAreGone(t *testing.T) {
 func TestApplyRefusesWhatDoesNotFit(t *testing.T) {
 	for name, record := range map[string]func(ch *structures.Change){
 		"unknown operation": func(ch *structures.Change) { ch.Op(99, 0) },
-		"second create":     func(ch *structures.Change) { _ = New().Create(ch, DefaultConfig(), 1) },
+		"second create":     func(ch *structures.Change) { _ = New(testKey).Create(ch, DefaultConfig(), 1) },
 		"slot not in use":   func(ch *structures.Change) { ch.Op(opRemove, 1); ch.Uint(7) },
 		"slot huge":         func(ch *structures.Change) { ch.Op(opRemove, 1); ch.Uint(1 << 63) },
 		"too few arguments": func(ch *structures.Change) { ch.Op(opObserve, 1); ch.Uint(0) },
@@ -293,7 +293,7 @@ func TestApplyRefusesWhatDoesNotFit(t *testing.T) {
 		}
 	}
 	op, args, _, _ := structures.NextOp([]byte{opRemove, 0})
-	if err := New().Apply(op, &args); err == nil {
+	if err := New(testKey).Apply(op, &args); err == nil {
 		t.Error("applied to a schedule that was not created")
 	}
 }

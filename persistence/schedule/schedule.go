@@ -41,10 +41,11 @@ type Schedule struct {
 }
 
 // New makes a schedule that has not been created: Create, Apply of a recorded
-// Create, or nothing else is possible on it.
-func New() *Schedule {
+// Create, or nothing else is possible on it. The key decides where names lie in
+// memory, and is to be secret where clients choose names.
+func New(key structures.HashKey) *Schedule {
 	s := &Schedule{leases: newLeases()}
-	s.slots.names = &s.names
+	s.slots.names, s.slots.key = &s.names, key
 	s.draws = rand.New(&s.pcg)
 	return s
 }
@@ -81,7 +82,7 @@ func (s *Schedule) configure(c Config, p scheduler.PolicySpec, e scheduler.Estim
 	s.check, s.memo = p.Check, p.Memo
 	s.policy, s.estimator = p.New(), e.New(c.Window)
 	s.attached = false
-	s.slots.seed, s.table.Probes = c.Seed, c.Probes
+	s.table.Probes = c.Probes
 }
 
 // Config is the configuration, with the names of policy and estimator filled

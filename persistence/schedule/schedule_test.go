@@ -12,9 +12,11 @@ import (
 	"github.com/vigildb/vigil/structures"
 )
 
+var testKey = structures.NewHashKey([16]byte{1})
+
 func make1(t testing.TB, change func(*Config), nodes ...string) *Schedule {
 	t.Helper()
-	s := New()
+	s := New(testKey)
 	c := DefaultConfig()
 	if change != nil {
 		change(&c)
@@ -270,9 +272,9 @@ func TestErrorsLeaveTheScheduleUnchanged(t *testing.T) {
 		"long name":             {second(s.Add(ch, long, scheduler.DefaultParams(), 1)), ErrName},
 		"no decay":              {second(lspe.Add(ch, []byte("a"), scheduler.DefaultParams(), 1)), scheduler.ErrDecay},
 		"node unknown":          {second(s.Node([]byte("x"), 1)), ErrNoNode},
-		"not created add":       {second(New().Add(ch, []byte("a"), scheduler.DefaultParams(), 1)), ErrNotCreated},
-		"not created next":      {second(New().Next(ch, 1, 1, 1, NamesOnly)), ErrNotCreated},
-		"not created observe":   {try(New().Observe(ch, nil, 1, 1)), ErrNotCreated},
+		"not created add":       {second(New(testKey).Add(ch, []byte("a"), scheduler.DefaultParams(), 1)), ErrNotCreated},
+		"not created next":      {second(New(testKey).Next(ch, 1, 1, 1, NamesOnly)), ErrNotCreated},
+		"not created observe":   {try(New(testKey).Observe(ch, nil, 1, 1)), ErrNotCreated},
 	} {
 		if !errors.Is(tc.got, tc.want) {
 			t.Errorf("%s: got %v, want %v", name, tc.got, tc.want)
@@ -307,7 +309,7 @@ func TestBadConfigurationsAreRefused(t *testing.T) {
 	} {
 		c := DefaultConfig()
 		tc.change(&c)
-		s := New()
+		s := New(testKey)
 		if err := s.Create(nil, c, 1); !errors.Is(err, tc.want) {
 			t.Errorf("%s: got %v, want %v", name, err, tc.want)
 		}

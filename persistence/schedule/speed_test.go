@@ -58,7 +58,7 @@ func loneNode(t testing.TB, policy string, id uint64) *Schedule {
 	var page []byte
 	s.Pages(true, func(_ uint64, p []byte) { page = append(page, p...) })
 	binary.LittleEndian.PutUint64(page, 1<<63)
-	far, err := Decode(head)
+	far, err := Decode(head, testKey)
 	if err != nil {
 		t.Fatal(err)
 	}

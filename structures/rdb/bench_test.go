@@ -9,7 +9,7 @@ import (
 
 // benchValues are values of n elements of 20 bytes.
 func benchValues(n int) map[string]any {
-	l, h, s := structures.NewList(), structures.NewHash(1), []byte(nil)
+	l, h, s := structures.NewList(), structures.NewHash(new(structures.HashKeys)), []byte(nil)
 	for i := range n {
 		elem := fmt.Appendf(nil, "element %012d", i)
 		l.Push(nil, structures.Tail, elem)

@@ -4,9 +4,9 @@ import "github.com/vigildb/vigil/structures"
 
 // Options bound what Decode makes.
 type Options struct {
-	MaxString uint64 // bytes of the longest string, element, field or value
-	MaxBloom  uint64 // bytes of the bits of a Bloom filter
-	HashSeed  uint64 // for structures.NewHash
+	MaxString uint64               // bytes of the longest string, element, field or value
+	MaxBloom  uint64               // bytes of the bits of a Bloom filter
+	HashKeys  *structures.HashKeys // for structures.NewHash
 }
 
 // Decoded is what a payload holds. Exactly one of Value and Bytes is meant:
@@ -105,7 +105,7 @@ func (d *decoder) list(t byte) *structures.List {
 }
 
 func (d *decoder) hash(t byte) *structures.Hash {
-	f := fields{h: structures.NewHash(d.options.HashSeed)}
+	f := fields{h: structures.NewHash(d.options.HashKeys)}
 	switch t {
 	case typeHash, typeHashTimed, typeHashTimedEarly:
 		d.hashPairs(t, &f)

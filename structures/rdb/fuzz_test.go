@@ -21,7 +21,7 @@ func FuzzDecode(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		v, err := Decode(seal(bytes.Clone(body), 0, versionNewest), Options{MaxString: 1 << 20, MaxBloom: 1 << 20, HashSeed: 3})
+		v, err := Decode(seal(bytes.Clone(body), 0, versionNewest), Options{MaxString: 1 << 20, MaxBloom: 1 << 20, HashKeys: new(structures.HashKeys)})
 		if err != nil {
 			return
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/vigildb/vigil/structures"
 )
 
-var roomy = Options{MaxString: 512 << 20, MaxBloom: 1 << 30, HashSeed: 7}
+var roomy = Options{MaxString: 512 << 20, MaxBloom: 1 << 30, HashKeys: new(structures.HashKeys)}
 
 // encode is the payload of a value; a []byte is a string.
 func encode(t testing.TB, v any) []byte {
@@ -90,7 +90,7 @@ func randomValue(r *rand.Rand) any {
 		}
 		return f
 	}
-	h, timed := structures.NewHash(1), r.IntN(2) == 0
+	h, timed := structures.NewHash(new(structures.HashKeys)), r.IntN(2) == 0
 	for range 1 + r.IntN(200) {
 		field := randomText(r)
 		h.Set(nil, field, randomText(r))
@@ -208,7 +208,7 @@ func TestBoundsHold(t *testing.T) {
 
 // What Append writes is fixed: a Redis, or a vigil of another version, reads it.
 func TestPayloadsAreFrozen(t *testing.T) {
-	l, h, timed, f := structures.NewList(), structures.NewHash(1), structures.NewHash(1), structures.NewBloom()
+	l, h, timed, f := structures.NewList(), structures.NewHash(new(structures.HashKeys)), structures.NewHash(new(structures.HashKeys)), structures.NewBloom()
 	l.Push(nil, structures.Tail, []byte("a"), []byte("-129"), nil)
 	h.Set(nil, []byte("f"), []byte("v"))
 	timed.Set(nil, []byte("f"), []byte("v"))

@@ -1,0 +1,92 @@
+package structures
+
+import (
+	"encoding/binary"
+	"unsafe"
+
+	"github.com/dchest/siphash"
+)
+
+// HashKey is the key of a hash function and of a permutation. Clients choose what
+// is hashed and see in which order it lies, so both are made to be used against
+// an adversary: the hash is SipHash-2-4 (Aumasson and Bernstein 2012), a
+// pseudorandom function, and no number of chosen inputs and seen orders makes the
+// hash of another input easier to tell than by guessing.
+type HashKey struct{ k0, k1 uint64 }
+
+// NewHashKey makes a key of 16 bytes that nobody else knows.
+func NewHashKey(b [16]byte) HashKey {
+	return HashKey{binary.LittleEndian.Uint64(b[:]), binary.LittleEndian.Uint64(b[8:])}
+}
+
+// Sum is the hash of b.
+func (k HashKey) Sum(b []byte) uint64 { return siphash.Hash(k.k0, k.k1, b) }
+
+// SumString is the hash of s.
+func (k HashKey) SumString(s string) uint64 {
+	return k.Sum(unsafe.Slice(unsafe.StringData(s), len(s))) // which does not keep it
+}
+
+// HashKeys are what the hashes of a store share.
+type HashKeys struct {
+	Fields  HashKey // where a field lies
+	Cursors HashKey // how a cursor hides it
+}
+
+const (
+	// cursorBits are the bits of a position, and of a cursor: a double holds them.
+	cursorBits = 48
+	cursorMask = 1<<cursorBits - 1
+	cursorHalf = cursorBits / 2
+	// cursorRounds is twice what Luby and Rackoff (1988) need against chosen
+	// cursors, since halves of 24 bits leave their bound little room.
+	cursorRounds = 8
+)
+
+// Hide returns the cursor that stands for a position of 48 bits: a permutation
+// that keeps 0, which begins and ends a scan, for itself. A cursor tells nothing
+// of its position but whether two are the same.
+func (k HashKey) Hide(position uint64) uint64 {
+	if position &= cursorMask; position == 0 {
+		return 0
+	}
+	if c := k.encipher(position); c != 0 {
+		return c
+	}
+	return k.encipher(0) // what maps to 0 takes the place of what 0 maps to
+}
+
+// Reveal returns the position of a cursor. What Hide never returned is a cursor
+// too, of some position: 48 bits of it count.
+func (k HashKey) Reveal(cursor uint64) uint64 {
+	if cursor &= cursorMask; cursor == 0 {
+		return 0
+	}
+	if p := k.decipher(cursor); p != 0 {
+		return p
+	}
+	return k.decipher(0)
+}
+
+// encipher is a Feistel network over two halves.
+func (k HashKey) encipher(p uint64) uint64 {
+	left, right := p>>cursorHalf, p&(1<<cursorHalf-1)
+	for round := range uint64(cursorRounds) {
+		left, right = right, left^k.round(round, right)
+	}
+	return left<<cursorHalf | right
+}
+
+func (k HashKey) decipher(c uint64) uint64 {
+	left, right := c>>cursorHalf, c&(1<<cursorHalf-1)
+	for round := uint64(cursorRounds); round > 0; round-- {
+		left, right = right^k.round(round-1, left), left
+	}
+	return left<<cursorHalf | right
+}
+
+func (k HashKey) round(n, half uint64) uint64 {
+	var b [8]byte
+	binary.LittleEndian.PutUint64(b[:], n<<cursorHalf|half)
+	return k.Sum(b[:]) >> (64 - cursorHalf)
+}
