@@ -113,6 +113,13 @@ func (t *Table) Find(name string) *Command {
 	return t.subs[name]
 }
 
+// What Rename says, in Redis's words as far as it has them.
+var (
+	errNoSuchRename = errors.New("No such command in rename-command")
+	errRenameTarget = errors.New("Target command name already exists")
+	errRenameLength = errors.New("the new name of the command is too long")
+)
+
 // Rename makes a command callable by another name only, or by none if to is
 // empty. Rows keep their names, and so do statistics and COMMAND. It fails if
 // there is no such command, if the new name belongs to another one, or if it is
@@ -122,13 +129,13 @@ func (t *Table) Rename(from, to string) error {
 	c := t.byName[from]
 	switch {
 	case c == nil:
-		return fmt.Errorf("rename-command %s: no such command", from)
+		return errNoSuchRename
 	case to == from:
 		return nil
 	case t.byName[to] != nil:
-		return fmt.Errorf("rename-command %s: there is a command %s already", from, to)
+		return errRenameTarget
 	case len(to) >= maxName:
-		return fmt.Errorf("rename-command %s: the new name is too long", from)
+		return errRenameLength
 	}
 	delete(t.byName, from)
 	if to != "" {

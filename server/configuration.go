@@ -71,7 +71,7 @@ func (s *session) ConfigRewrite() error {
 	if s.srv.config.File() == "" {
 		return commands.ErrNoConfigFile
 	}
-	if err := s.srv.config.Rewrite(nil); err != nil {
+	if err := s.srv.config.Rewrite(); err != nil {
 		s.srv.logf(LogWarning, "CONFIG REWRITE: %v", err)
 		return commands.ErrRewritingConfig(err)
 	}

@@ -95,7 +95,7 @@ func Start(o Options) (*Server, error) {
 	srv.configure()
 	for _, r := range srv.settings().conf.Renames {
 		if err := table.Rename(r.From, r.To); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("rename-command %s: %w", r.From, err)
 		}
 	}
 	if srv.store, err = persistence.Start(srv.storeOptions()); err != nil {

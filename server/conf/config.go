@@ -24,7 +24,6 @@ type Config struct {
 		sync.Mutex
 		values  []value // by row; a value is never changed in place
 		renames []Rename
-		users   [][]string
 		checks  []check
 		watches []watch
 	}
@@ -96,7 +95,7 @@ func (c *Config) Warnings() []string { return c.warnings }
 
 // buildLocked makes the Settings of the present values.
 func (c *Config) buildLocked() *Settings {
-	s := &Settings{Renames: c.mu.renames, Users: c.mu.users}
+	s := &Settings{Renames: c.mu.renames}
 	for i := range c.rows {
 		if set := c.rows[i].set; set != nil {
 			set(s, c.mu.values[i])

@@ -33,8 +33,11 @@ func TestTableIsSound(t *testing.T) {
 				}
 				names[name] = true
 			}
-			if (r.set == nil) != (r.doc == "") || (r.set == nil) != (s.title == "Known and ignored") {
-				t.Errorf("%s: a directive of %s must have both a field and a meaning, an ignored one neither", r.name, s.title)
+			if (r.effect == works) && r.set == nil || (r.doc == "") != (s.note != "") || s.note != "" && r.effect == works {
+				t.Errorf("%s: a directive that works must have a field, and any of %q a meaning", r.name, s.title)
+			}
+			if (r.effect == absent) != (r.instead != "") || r.effect == absent && r.set != nil {
+				t.Errorf("%s: a directive that is absent must say what to do instead, and set nothing", r.name)
 			}
 			v, err := r.parse(value{}, r.def, false)
 			if err != nil && r.def != "" {
@@ -64,9 +67,7 @@ func TestDefaults(t *testing.T) {
 		"loglevel":         s.LogLevel == LogNotice,
 		"supervised":       s.Supervised == SupervisedNo,
 		"tcp-keepalive":    s.TCPKeepAlive == 5*time.Minute,
-		"percentiles":      slices.Equal(s.LatencyPercentiles, []float64{50, 99, 99.9}),
 		"protected":        s.ProtectedMode && !s.EnableDebugCommand.Allows(true),
-		"acl":              !s.ACLPubSubDefault,
 	} {
 		if !ok {
 			t.Errorf("%s: wrong default in %+v", what, s)

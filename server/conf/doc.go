@@ -11,10 +11,9 @@
 //   - [Config.Settings] is one atomic load of an immutable value, so hot paths
 //     may read the configuration for every command;
 //   - CONFIG SET of several pairs happens wholly or not at all, hooks included;
-//   - every directive of Redis 7.0 to 7.4 is known. Those that mean nothing
-//     here are checked, kept and shown like the others, with a warning when a
-//     file asks for anything but the default; a misspelt name is an error that
-//     names the nearest directive;
+//   - every directive of Redis 7.0 to 7.4 is known, and its row says whether it
+//     works, has no effect, or is absent. What is absent is refused unless it has
+//     its default; a misspelt name is an error that names the nearest directive;
 //   - texts of errors are those of Redis;
 //   - CONFIG REWRITE leaves a file alone except for the lines that have to
 //     change, and replaces it atomically.

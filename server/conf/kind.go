@@ -16,7 +16,6 @@ type value struct {
 	words  []string
 	save   []SavePoint
 	limits [3]OutputLimit
-	floats []float64
 }
 
 // kind is a way of reading and writing values.

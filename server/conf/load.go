@@ -7,7 +7,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/server/resp"
@@ -45,6 +48,31 @@ func (e *LoadError) Report() string {
 		e.Line, e.File, e.Text, e.Reason)
 }
 
+// because completes the mistake. A line that is no text, as of a binary file, is
+// shown in part and in a form that a terminal bears.
+func (e *LoadError) because(err error) *LoadError {
+	const most = 200 // bytes
+	if len(e.Text) > most {
+		e.Text = e.Text[:most] + "..."
+	}
+	if strings.ContainsFunc(e.Text, func(r rune) bool { return r != '\t' && !unicode.IsPrint(r) || r == utf8.RuneError }) {
+		e.Text = strconv.QuoteToASCII(e.Text)
+	}
+	e.Reason = err.Error()
+	return e
+}
+
+// hideSecrets leaves only the name of a directive whose value is a secret.
+func (e *LoadError) hideSecrets(c *Config) {
+	end := strings.IndexAny(e.Text, " \t")
+	if end < 0 {
+		return
+	}
+	if name := strings.Trim(strings.ToLower(e.Text[:end]), `"'`); c.Sensitive(name) || name == "user" {
+		e.Text = e.Text[:end] + " (redacted)"
+	}
+}
+
 // Load makes a Config from the arguments of the program, its name left out, in
 // the way of redis-server:
 //
@@ -56,7 +84,7 @@ func (e *LoadError) Report() string {
 // later wins; "save" lines add up. Errors are *LoadError.
 func Load(args []string, stdin io.Reader) (*Config, error) {
 	c := New()
-	l := loader{c: c, read: readFile, glob: filepath.Glob, seen: make(map[int]bool)}
+	l := newLoader(c)
 	name, fromStdin, options := splitArgs(args)
 	if name != "" {
 		path, err := filepath.Abs(name)
@@ -80,7 +108,9 @@ func Load(args []string, stdin io.Reader) (*Config, error) {
 	if err := l.text(commandLine, []byte(options), 0); err != nil {
 		return nil, err
 	}
-	l.finish()
+	if err := l.finish(); err != nil {
+		return nil, err
+	}
 	return c, nil
 }
 
@@ -136,18 +166,31 @@ type loader struct {
 	read func(path string) ([]byte, error)
 	glob func(pattern string) ([]string, error)
 	seen map[int]bool // rows that were set
+	// at is where each row was set last, for what can be judged only at the end.
+	at map[int]*LoadError
+	// table tries out the renamed commands; nil until there is one.
+	table *commands.Table
 }
 
-// finish derives the settings and the warnings.
-func (l *loader) finish() {
+func newLoader(c *Config) *loader {
+	return &loader{c: c, read: readFile, glob: filepath.Glob, seen: make(map[int]bool), at: make(map[int]*LoadError)}
+}
+
+// finish derives the settings and the warnings. It refuses what is absent by
+// the last value of each directive, so that a later line can take it back.
+func (l *loader) finish() error {
 	c := l.c
 	for i := range c.rows {
-		r := &c.rows[i]
-		if (r.set == nil || r.flags&inert != 0) && l.seen[i] && c.mu.values[i].text != r.def {
+		r, v := &c.rows[i], c.mu.values[i]
+		if err := r.refusal(v); err != nil {
+			return l.at[i].because(err)
+		}
+		if r.effect == inert && v.text != r.def {
 			l.ignored(r.name)
 		}
 	}
 	c.settings.Store(c.buildLocked())
+	return nil
 }
 
 func (l *loader) file(path string, depth int) error {
@@ -165,20 +208,24 @@ func (l *loader) text(source string, text []byte, depth int) error {
 		if trimmed == "" || trimmed[0] == '#' {
 			continue
 		}
-		err := l.line(trimmed, depth)
+		at := &LoadError{File: source, Line: number + 1, Text: trimmed}
+		err := l.line(at, depth)
 		var inner *LoadError
 		if errors.As(err, &inner) {
 			return inner // from an included file
 		}
 		if err != nil {
-			return &LoadError{File: source, Line: number + 1, Text: trimmed, Reason: err.Error()}
+			return at.because(err)
 		}
 	}
 	return nil
 }
 
-func (l *loader) line(line string, depth int) error {
-	words, ok := splitWords(line)
+// line reads the line of a place. Values of secrets are removed from the place,
+// which is printed if the line is wrong.
+func (l *loader) line(at *LoadError, depth int) error {
+	words, ok := splitWords(at.Text)
+	at.hideSecrets(l.c)
 	if !ok {
 		return errors.New("Unbalanced quotes in configuration line")
 	}
@@ -187,6 +234,7 @@ func (l *loader) line(line string, depth int) error {
 	}
 	name, words := strings.ToLower(words[0]), words[1:]
 	if row, ok := l.c.index[name]; ok {
+		l.at[row] = at
 		return l.assign(row, words)
 	}
 	return l.special(name, words, depth)
@@ -218,12 +266,11 @@ func (l *loader) special(name string, words []string, depth int) error {
 	case name == "include" && len(words) == 1:
 		return l.include(words[0], depth+1)
 	case name == "rename-command" && len(words) == 2:
-		l.c.mu.renames = append(l.c.mu.renames, Rename{From: words[0], To: words[1]})
+		return l.rename(words[0], words[1])
 	case name == "user" && len(words) >= 1:
-		l.c.mu.users = append(l.c.mu.users, words)
-		l.c.warnings = append(l.c.warnings, fmt.Sprintf("user %s is not declared: vigil has the default user only, with requirepass", words[0]))
+		return errors.New(noACL)
 	case name == "loadmodule" && len(words) >= 1:
-		l.ignored("loadmodule")
+		return errors.New(noModules)
 	case name == "list-max-ziplist-entries" || name == "list-max-ziplist-value" || name == "lua-replicate-commands":
 		if len(words) != 1 {
 			return badDirective(l.c, name)
@@ -233,12 +280,31 @@ func (l *loader) special(name string, words []string, depth int) error {
 		if len(words) == 0 {
 			return errors.New("Module config specified without value")
 		}
-		l.ignored(name)
+		return errors.New(noModules)
 	case name == "sentinel":
 		return errors.New("sentinel directive while not in sentinel mode")
 	default:
 		return badDirective(l.c, name)
 	}
+	return nil
+}
+
+// noModules is what to do in place of modules and their directives.
+const noModules = "vigil loads no modules: remove the line (Bloom filters are built in)"
+
+// rename keeps a rename-command if the commands allow it.
+func (l *loader) rename(from, to string) error {
+	if l.table == nil {
+		table, err := commands.NewTable(commands.All())
+		if err != nil {
+			return err
+		}
+		l.table = table
+	}
+	if err := l.table.Rename(from, to); err != nil {
+		return err
+	}
+	l.c.mu.renames = append(l.c.mu.renames, Rename{From: from, To: to})
 	return nil
 }
 

@@ -23,14 +23,20 @@ In a file, ` + "`include path`" + ` reads another file, or all that a pattern ma
 CONFIG GET shows every directive, CONFIG SET changes those that are not marked
 *fixed*, several at once or none, and CONFIG REWRITE writes the file anew.
 Those marked *guarded* can be set only as ` + "`enable-protected-configs`" + ` allows.
-Those marked *no effect* are checked and kept, but nothing looks at them yet; a
-warning is logged when a file or an option asks for anything but the default.
+
+What cannot be had is refused. A directive that protects something or changes what
+the server is, and that vigil does not have, is marked *not there*: only its default
+is accepted, and anything else ends the start with the file and the line, and is an
+error to CONFIG SET. One marked *no effect* is checked, kept and shown, and nothing
+looks at it; a warning is logged when a file or an option asks for anything but
+the default. A name that stands nowhere here is an error.
 `)
-	all := sections()
-	for _, s := range all[:len(all)-1] {
-		fmt.Fprintf(&b, "\n## %s\n\n| directive | value | default | meaning |\n|---|---|---|---|\n", s.title)
-		for i := range s.rows {
-			b.WriteString(s.rows[i].markdown())
+	for _, s := range sections() {
+		if s.note == "" {
+			fmt.Fprintf(&b, "\n## %s\n\n| directive | value | default | meaning |\n|---|---|---|---|\n", s.title)
+			for i := range s.rows {
+				b.WriteString(s.rows[i].markdown())
+			}
 		}
 	}
 	b.WriteString(`
@@ -40,18 +46,32 @@ warning is logged when a file or an option asks for anything but the default.
 |---|---|
 | ` + "`include path`" + ` | Reads another file; a pattern may match none. |
 | ` + "`rename-command name new-name`" + ` | Renames a command; ` + "`\"\"`" + ` removes it. |
-| ` + "`user name rules ...`" + ` | Is checked for its form and kept, with a warning: there is the default user only. |
+| ` + "`user name rules ...`" + ` | *Not there*: ` + noACL + `. |
+| ` + "`loadmodule path`" + `, names with a dot | *Not there*: ` + noModules + `. |
 
-## ` + all[len(all)-1].title + `
+## Directives without effect
 
-These directives of Redis 7.0 to 7.4 mean nothing in vigil. They are checked and
-kept, CONFIG GET shows them, and a warning is logged when a file or an option
-asks for anything but the default. So it is with ` + "`loadmodule`" + ` and with directives
-of modules, which have a dot in their name.
-
+These directives of Redis 7.0 to 7.4 do nothing in vigil: they have *no effect*, but
+for those with a remark, which are *not there*.
 `)
-	for _, r := range all[len(all)-1].rows {
-		fmt.Fprintf(&b, "- `%s`\n", r.name)
+	for _, s := range sections() {
+		if s.note != "" {
+			fmt.Fprintf(&b, "\n### %s\n\n%s\n\n%s", s.title, s.note, s.list())
+		}
+	}
+	return b.String()
+}
+
+// list names the directives of a section of which nothing works.
+func (s *section) list() string {
+	var b strings.Builder
+	for i := range s.rows {
+		r := &s.rows[i]
+		fmt.Fprintf(&b, "- `%s`", r.name)
+		if r.effect == absent {
+			fmt.Fprintf(&b, ": %s.", r.instead)
+		}
+		b.WriteByte('\n')
 	}
 	return b.String()
 }
@@ -69,8 +89,11 @@ func (r *directive) markdown() string {
 	if r.flags&protected != 0 {
 		meaning += " *Guarded.*"
 	}
-	if r.flags&inert != 0 {
+	switch r.effect {
+	case inert:
 		meaning += " *No effect.*"
+	case absent:
+		meaning += " *Not there*: " + r.instead + "."
 	}
 	return fmt.Sprintf("| %s | %s | %s | %s |\n", name, r.kind.title, shownDefault(r.def), meaning)
 }

@@ -33,8 +33,8 @@ type change struct {
 //
 // Cases, in the order in which they are found: an unknown name; a directive
 // that cannot change, or not by this caller; one that is named twice, be it by
-// its alias (Redis lets the alias pass); a value that is wrong; a hook that
-// refuses.
+// its alias (Redis lets the alias pass); a value that is wrong, or asks for what
+// vigil does not have; a hook that refuses.
 func (c *Config) Set(caller Caller, pairs []Pair) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -48,6 +48,10 @@ func (c *Config) Set(caller Caller, pairs []Pair) error {
 		r := &c.rows[ch.row]
 		v, err := r.parse(oldValues[ch.row], ch.Value, false)
 		if err != nil {
+			copy(c.mu.values, oldValues)
+			return failure(r.nameLike(ch.Name), err.Error())
+		}
+		if err := r.refusal(v); err != nil {
 			copy(c.mu.values, oldValues)
 			return failure(r.nameLike(ch.Name), err.Error())
 		}
@@ -129,6 +133,15 @@ func firstChanged(rows []int, changed map[int]string) (name string, ok bool) {
 		}
 	}
 	return "", false
+}
+
+// refusal says why a value cannot be had: nil unless the directive is absent and
+// the value another than its default.
+func (r *directive) refusal(v value) error {
+	if r.effect != absent || v.text == r.def {
+		return nil
+	}
+	return errors.New(r.instead)
 }
 
 // nameLike is the name of the row, or its alias if that was used.

@@ -34,66 +34,36 @@ type Settings struct {
 	LogLevel          LogLevel
 	LogFile           string // empty: standard output
 	Databases         int
-	Hz                int
-	ShutdownTimeout   time.Duration
 	ShutdownOnSigint  ShutdownFlags
 	ShutdownOnSigterm ShutdownFlags
 
 	// Access.
 	RequirePass            string
-	ACLFile                string
-	ACLPubSubDefault       bool // new users may use all channels
-	ACLLogMaxLen           int64
 	EnableDebugCommand     Permission
 	EnableProtectedConfigs Permission
-	Renames                []Rename   // rename-command, in order
-	Users                  [][]string // words behind each "user", in order
+	Renames                []Rename // rename-command, in order
 
 	// Data on disk.
-	Dir                   string // absolute
-	DBFilename            string
-	Save                  []SavePoint
-	AppendOnly            bool
-	AppendFsync           Fsync
-	StopWritesOnSaveError bool
+	Dir         string // absolute
+	Save        []SavePoint
+	AppendOnly  bool
+	AppendFsync Fsync
 
 	// Memory.
-	MaxMemory          int64 // bytes; 0: no limit
-	MaxMemoryPolicy    Policy
-	MaxMemorySamples   int
-	LFULogFactor       int
-	LFUDecayTime       int // minutes
-	ActiveExpireEffort int // 1 to 10
-	LazyEviction       bool
-	LazyExpire         bool
-	LazyServerDel      bool
-	LazyUserDel        bool
-	LazyUserFlush      bool
+	MaxMemory        int64 // bytes; 0: no limit
+	MaxMemoryPolicy  Policy
+	MaxMemorySamples int
 
 	// Encodings of small values.
 	HashMaxListpackEntries int64
 	HashMaxListpackValue   int64
 	ListMaxListpackSize    int // elements, or -1 to -5 for 4 to 64 KiB
-	ListCompressDepth      int
-	SetMaxIntsetEntries    int64
-	SetMaxListpackEntries  int64
-	SetMaxListpackValue    int64
-	ZSetMaxListpackEntries int64
-	ZSetMaxListpackValue   int64
-	StreamNodeMaxBytes     int64
-	StreamNodeMaxEntries   int64
 	HLLSparseMaxBytes      int64
 
 	// Watching.
-	SlowlogLogSlowerThan    int64 // microseconds; 0: everything; negative: nothing
-	SlowlogMaxLen           int64
-	LatencyMonitorThreshold int64 // milliseconds; 0: off
-	LatencyTracking         bool
-	LatencyPercentiles      []float64
-	NotifyKeyspaceEvents    commands.EventClass
-	TrackingTableMaxKeys    int64
-	BusyReplyThreshold      time.Duration // of scripts; 0: never busy
-	HideUserDataFromLog     bool
+	SlowlogLogSlowerThan int64 // microseconds; 0: everything; negative: nothing
+	SlowlogMaxLen        int64
+	NotifyKeyspaceEvents commands.EventClass
 }
 
 // Rename is one rename-command; To is empty when the command is removed.

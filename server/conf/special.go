@@ -179,7 +179,6 @@ func percentiles() kind {
 				if p < 0 || p > 100 {
 					return value{}, errors.New("latency-tracking-info-percentiles parameters should sit between [0.0,100.0]")
 				}
-				v.floats = append(v.floats, p)
 				s := strings.TrimRight(strconv.FormatFloat(p, 'f', 6, 64), "0")
 				shown = append(shown, strings.TrimSuffix(s, "."))
 			}
