@@ -21,7 +21,7 @@ const (
 // small embedded database without Bloom filters.
 func (s *Store) pebbleOptions() *pebble.Options {
 	o := &pebble.Options{
-		FS:                          s.opts.FS,
+		FS:                          s.marked,
 		Lock:                        s.lockFile,
 		Logger:                      pebbleLog{s},
 		FormatMajorVersion:          pebble.FormatNewest,
@@ -38,6 +38,9 @@ func (s *Store) pebbleOptions() *pebble.Options {
 		BackgroundError: s.backgroundError,
 		FlushEnd:        func(i pebble.FlushInfo) { s.backgroundDone(i.Err) },
 		CompactionEnd:   func(i pebble.CompactionInfo) { s.backgroundDone(i.Err) },
+		DataCorruption: func(i pebble.DataCorruptionInfo) {
+			s.opts.Logf(LevelError, "%s is damaged: %v", i.Path, i.Details)
+		},
 	}
 	// What is flushed is chunks of the journal and a stretch of values. In small
 	// files these lie apart: chunks are dropped with their files when the journal
@@ -67,9 +70,12 @@ func (s *Store) openDisk() error {
 		return fmt.Errorf("%w: %w", ErrLocked, err)
 	}
 	s.lockFile = lock
+	if err = s.prepareFiles(); err != nil {
+		return errors.Join(err, lock.Close())
+	}
 	s.db, err = s.openPebble(s.pebbleOptions())
 	if err != nil {
-		return errors.Join(err, lock.Close())
+		return errors.Join(named(err), s.marked.mark.close(), lock.Close())
 	}
 	return nil
 }
@@ -90,7 +96,7 @@ func (s *Store) openPebble(o *pebble.Options) (*pebble.DB, error) {
 }
 
 func (s *Store) closeDisk() error {
-	return errors.Join(s.db.Close(), s.lockFile.Close())
+	return errors.Join(s.db.Close(), s.marked.mark.close(), s.lockFile.Close())
 }
 
 // loadCounts reads how many keys each shard has on disk.

@@ -42,7 +42,7 @@ func Start(o Options) (*Store, error) {
 		return nil, fmt.Errorf("open store %s: %w", o.Dir, err)
 	}
 	if err := s.survey(); err != nil {
-		return nil, fmt.Errorf("open store %s: %w", o.Dir, errors.Join(err, s.closeDisk()))
+		return nil, fmt.Errorf("open store %s: %w", o.Dir, errors.Join(named(err), s.closeDisk()))
 	}
 	return s, nil
 }
@@ -62,7 +62,7 @@ func (s *Store) survey() error {
 // which may be ctx's, only Close may follow; what is on disk is as it was.
 func (s *Store) Load(ctx context.Context) error {
 	if err := s.load(ctx); err != nil {
-		return fmt.Errorf("open store %s: %w", s.opts.Dir, err)
+		return fmt.Errorf("open store %s: %w", s.opts.Dir, named(err))
 	}
 	s.loading.done.Store(true)
 	s.startTasks()
@@ -73,7 +73,13 @@ func (s *Store) load(ctx context.Context) error {
 	if err := s.replay(ctx); err != nil {
 		return err
 	}
+	if s.lost != nil {
+		s.opts.Logf(LevelWarn, "%s", s.lost.report(s.journal.newest.Load()))
+	}
 	if err := s.extend(); err != nil {
+		return err
+	}
+	if err := s.complete(); err != nil {
 		return err
 	}
 	return s.purgeUnmapped()

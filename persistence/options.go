@@ -102,6 +102,9 @@ type Options struct {
 	Sync      SyncPolicy
 	Databases int // logical databases; 0 means 16. A store never shrinks
 
+	// Recover says what to do with a damaged log; the zero value refuses.
+	Recover Recovery
+
 	MaxMemory int64 // bytes for keys and values; 0 is unlimited
 	Policy    Policy
 	Samples   int // keys compared for each one evicted; 0 means 5

@@ -4,23 +4,79 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
 )
+
+// partSuffix ends the name of a snapshot that is not complete.
+const partSuffix = ".part"
 
 // Snapshot writes a copy of the store, with everything recorded before the call,
 // into dir, which must not exist. It hard-links files where it can and stops
-// nobody. Open reads it as any store.
+// nobody. Open reads it as any store. The copy is made under the name dir.part
+// and gets its own when it is complete and on the device; after an error nothing
+// is left of it, unless the disk does not even remove files.
 func (s *Store) Snapshot(dir string) error {
-	if err := s.handOver(s.journal.newest.Load()); err != nil {
-		return fmt.Errorf("snapshot %s: %w", dir, err)
+	fsys, part := s.opts.FS, dir+partSuffix
+	if _, err := fsys.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("snapshot %s: %w", dir, errors.Join(fs.ErrExist, err))
 	}
-	s.disk.RLock()
-	defer s.disk.RUnlock()
-	if err := s.db.Checkpoint(dir, pebble.WithFlushedWAL()); err != nil {
+	err := fsys.RemoveAll(part)
+	if err == nil {
+		err = s.writeSnapshot(part)
+	}
+	if err == nil {
+		err = fsys.Rename(part, dir)
+	}
+	if err != nil {
+		return fmt.Errorf("snapshot %s: %w", dir, errors.Join(err, fsys.RemoveAll(part)))
+	}
+	if err := syncDir(fsys, fsys.PathDir(dir)); err != nil {
 		return fmt.Errorf("snapshot %s: %w", dir, err)
 	}
 	return nil
+}
+
+// writeSnapshot makes a checkpoint with a mark of its own.
+func (s *Store) writeSnapshot(dir string) error {
+	if err := s.handOver(s.journal.newest.Load()); err != nil {
+		return err
+	}
+	s.disk.RLock()
+	defer s.disk.RUnlock()
+	if err := s.brokenErr(); err != nil {
+		return err
+	}
+	if err := s.db.LogData(nil, pebble.Sync); err != nil {
+		return err
+	}
+	now := s.marked.mark.state()
+	if err := s.db.Checkpoint(dir); err != nil {
+		return err
+	}
+	return markCopy(s.opts.FS, dir, now)
+}
+
+// markCopy gives a copy of a store a mark. Its logs must hold what the mark of
+// the store promised before it was copied.
+func markCopy(fsys vfs.FS, dir string, before marked) error {
+	l := &layout{fs: fsys, dir: dir, mark: marked{made: true}}
+	for _, f := range before.files {
+		if f.kind == markLog { // manifests are written anew
+			l.mark.files = append(l.mark.files, f)
+		}
+	}
+	if err := l.find(); err != nil {
+		return err
+	}
+	l.mark.files = l.files()
+	mark, err := openMark(fsys, dir, l.mark, func(int, string, ...any) {})
+	if err != nil {
+		return err
+	}
+	return mark.close()
 }
 
 // Reload writes everything to the object store, forgets all values and reads

@@ -20,6 +20,8 @@ type Store struct {
 	disk     sync.RWMutex
 	db       *pebble.DB
 	lockFile *pebble.Lock
+	marked   *markedFS // what Pebble writes through
+	lost     *loss     // what Open cut off a damaged log; nil without
 
 	pool    pool
 	shards  [shardCount]shard

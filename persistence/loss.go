@@ -1,0 +1,127 @@
+package persistence
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/batchrepr"
+	"github.com/cockroachdb/pebble/v2/record"
+
+	"github.com/vigildb/vigil/structures"
+)
+
+// loss is what is known of the records behind a damage.
+type loss struct {
+	bytes   int64  // of the logs
+	records int    // that could still be read
+	last    uint64 // highest number of these
+	keys    map[string]struct{}
+}
+
+// lossBehind reads what is behind a damage, as far as that is possible: a block
+// that cannot be read hides what is in it.
+func (l *layout) lossBehind(d *Damage) *loss {
+	lost := &loss{keys: map[string]struct{}{}}
+	for i := range l.logs {
+		e := &l.logs[i]
+		if e.name < d.File {
+			continue
+		}
+		from := int64(0)
+		if e.name == d.File {
+			from = d.Offset
+		}
+		lost.log(l, e, from)
+	}
+	return lost
+}
+
+// log adds what a log holds from the block behind an offset on.
+func (n *loss) log(l *layout, e *logExtent, from int64) {
+	f, err := l.fs.Open(l.fs.PathJoin(l.dir, e.name))
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return
+	}
+	n.bytes += max(0, min(info.Size(), max(e.end, l.mark.synced(appended{markLog, uint64(e.Num)})))-from)
+	block := (from + blockBytes - 1) / blockBytes * blockBytes
+	for block < info.Size() {
+		// A reader that starts at a block looks for the first record that begins
+		// in it. Behind the place where it stops another one starts.
+		rest := io.NewSectionReader(f, block, info.Size()-block)
+		read := n.readable(record.NewReader(rest, fileNum(pebble.WALCreateInfo{}.FileNum, uint64(e.Num))))
+		block += (read/blockBytes + 1) * blockBytes
+	}
+}
+
+// fileNum makes a number of Pebble's, whose type has no public name.
+func fileNum[T ~uint64](_ T, n uint64) T { return T(n) }
+
+// readable counts records up to the first that cannot be read, and returns where
+// that begins.
+func (n *loss) readable(r *record.Reader) (end int64) {
+	for {
+		end = r.Offset()
+		rec, err := r.Next()
+		if err != nil {
+			return end
+		}
+		b, err := io.ReadAll(rec)
+		if err != nil {
+			return end
+		}
+		n.batch(b)
+	}
+}
+
+// batch counts the journal's records in a batch.
+func (n *loss) batch(b []byte) {
+	for r := batchrepr.Read(b); ; {
+		_, key, value, ok, err := r.Next()
+		if err != nil || !ok {
+			return
+		}
+		if len(key) > 0 && key[0] == prefixJournal {
+			n.chunk(value)
+		}
+	}
+}
+
+// chunk counts the records of a chunk and the keys that they are about.
+func (n *loss) chunk(b []byte) {
+	first, _, records, err := openChunk(b)
+	for lsn := first; err == nil && len(records) > 0; lsn++ {
+		var rec []byte
+		if rec, records, err = nextRecord(records); err != nil {
+			return
+		}
+		n.records++
+		n.last = max(n.last, lsn)
+		for len(rec) > 0 {
+			var op byte
+			var args structures.Args
+			if op, args, rec, err = structures.NextOp(rec); err != nil {
+				break
+			}
+			if op == opKey {
+				n.keys[knownKey(uint32(args.Uint()), args.Bytes())] = struct{}{}
+			}
+		}
+	}
+}
+
+// report says what is lost, as far as it is known, when the last record that is
+// left has number last.
+func (n *loss) report(last uint64) string {
+	if n.last <= last {
+		return fmt.Sprintf("lost: what %d bytes of the log held behind record %d; no later record can be read in them",
+			n.bytes, last)
+	}
+	return fmt.Sprintf("lost: records %d to %d at least, in %d bytes of the log; %d of them can be read, about %d keys",
+		last+1, n.last, n.bytes, n.records, len(n.keys))
+}

@@ -1,0 +1,342 @@
+package persistence
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/record"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/wal"
+)
+
+// Pebble takes whatever does not decode for the end of a manifest, and for the
+// end of its newest log unless a later block of it proves otherwise. Therefore
+// the files are read once before Pebble does, and held against the mark.
+
+// layout is what was found in the directory of a store before it was opened.
+type layout struct {
+	fs       vfs.FS
+	dir      string
+	mark     marked
+	manifest syncedFile // the one in use, as far as it can be read
+	needed   uint64     // the oldest log that holds what is in no table
+	logs     []logExtent
+}
+
+// logExtent is how far a log can be read.
+type logExtent struct {
+	wal.LogicalLog
+	name   string
+	end    int64 // behind its last whole record
+	torn   bool  // what follows is neither a record nor the end that an orderly stop writes
+	broken error // what follows is proven to have been a record
+	last   bool
+}
+
+// inspect reads the mark, the manifest and the logs that are still needed. The
+// error is a *Damage unless the files cannot be read at all.
+func inspect(fsys vfs.FS, dir string, logf func(int, string, ...any)) (l *layout, err error) {
+	l = &layout{fs: fsys, dir: dir}
+	names, err := fsys.List(dir)
+	if err != nil {
+		return l, err
+	}
+	var worn bool
+	l.mark, worn, err = readMark(fsys, dir)
+	missing, unreadable := errors.Is(err, fs.ErrNotExist), errors.Is(err, ErrCorrupt)
+	switch {
+	case (missing || unreadable) && !holdsStore(names):
+		return l, nil // a store that is to be made, or whose making had only begun
+	case missing:
+		return l, &Damage{File: markName, Offset: -1, Reason: "is missing", Truncatable: true}
+	case unreadable:
+		return l, &Damage{File: markName, Offset: 0, Reason: "neither of its copies can be read", Truncatable: true}
+	case err != nil:
+		return l, err
+	}
+	if !l.mark.made {
+		return l, nil // nothing in it was ever confirmed to anybody
+	}
+	if worn {
+		logf(LevelWarn, "%s: one of its two copies cannot be read; the other one is used", markName)
+	}
+	return l, l.find()
+}
+
+// holdsStore reports that there are files of Pebble's in a directory.
+func holdsStore(names []string) bool {
+	for _, n := range names {
+		if _, ok := parseAppended(n); ok || strings.HasPrefix(n, "marker.") || strings.HasSuffix(n, ".sst") {
+			return true
+		}
+	}
+	return false
+}
+
+// find follows what Pebble does when it opens a database: a marker names the
+// manifest, the manifest the oldest log.
+func (l *layout) find() error {
+	names, err := l.fs.List(l.dir)
+	if err != nil {
+		return err
+	}
+	for _, marker := range []string{"marker.format-version.", "marker.manifest."} {
+		if !hasPrefix(names, marker) {
+			return &Damage{File: marker + "*", Offset: -1, Reason: "is missing"}
+		}
+	}
+	desc, err := pebble.Peek(l.dir, l.fs)
+	if err != nil {
+		return err
+	}
+	if err := l.readManifest(desc.ManifestFilename); err != nil {
+		return err
+	}
+	if err := l.readOptions(desc.OptionsFilename); err != nil {
+		return err
+	}
+	if err := l.readLogs(); err != nil {
+		return err
+	}
+	return l.compareLogs()
+}
+
+// files is what the mark would say if the device had all that can be read.
+func (l *layout) files() []syncedFile {
+	files := []syncedFile{l.manifest}
+	for _, e := range l.logs {
+		files = append(files, syncedFile{appended{markLog, uint64(e.Num)}, e.end})
+	}
+	return files
+}
+
+func hasPrefix(names []string, prefix string) bool {
+	for _, n := range names {
+		if strings.HasPrefix(n, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// readManifest finds the oldest log that is needed, and checks that the manifest
+// can be read as far as it was synced.
+func (l *layout) readManifest(path string) error {
+	name := l.fs.PathBase(path)
+	f, err := l.fs.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &Damage{File: name, Offset: -1, Reason: "is missing"}
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	rr := record.NewReader(f, 0)
+	var end int64
+	for {
+		end = rr.Offset()
+		r, err := rr.Next()
+		var edit []byte
+		if err == nil {
+			edit, err = io.ReadAll(r)
+		}
+		if errors.Is(err, io.EOF) || isInvalid(err) {
+			break
+		}
+		if err != nil {
+			return fmt.Errorf("read %s: %w", name, err)
+		}
+		if n := oldestLog(edit); n > 0 {
+			l.needed = n
+		}
+	}
+	id, _ := parseAppended(name)
+	l.manifest = syncedFile{id, end}
+	if synced := l.mark.synced(id); padded(end, manifestHeader) < synced {
+		return &Damage{File: name, Offset: end, Reason: notRecord(synced)}
+	}
+	return nil
+}
+
+func notRecord(synced int64) string {
+	return fmt.Sprintf("what follows cannot be read, though %d bytes had reached the device", synced)
+}
+
+func isInvalid(err error) bool {
+	return errors.Is(err, record.ErrZeroedChunk) || errors.Is(err, record.ErrInvalidChunk) ||
+		errors.Is(err, record.ErrUnexpectedEOF)
+}
+
+const (
+	blockBytes     = 32 << 10 // of Pebble's logs and manifests: no chunk crosses them
+	manifestHeader = 7        // of a chunk in a manifest
+	logHeader      = 19       // of a chunk in a log
+	logTrailer     = 11       // what closes a log
+)
+
+// padded is where a file that ends with a record at offset end may end as well: a
+// block with no room for another header is filled up.
+func padded(end int64, header int64) int64 {
+	if rest := blockBytes - end%blockBytes; rest < header {
+		return end + rest
+	}
+	return end
+}
+
+// readOptions checks the file of Pebble's options, which Pebble wants to read. It
+// holds nothing of the data, and need not be there.
+func (l *layout) readOptions(path string) error {
+	if path == "" {
+		return nil
+	}
+	f, err := l.fs.Open(path)
+	if err != nil {
+		return err
+	}
+	text, err := io.ReadAll(f)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	var o pebble.Options
+	o.EnsureDefaults()
+	if err := o.CheckCompatibility(l.dir, string(text)); err != nil {
+		return &Damage{File: l.fs.PathBase(path), Offset: -1, Reason: err.Error() +
+			" (the file holds none of the data: it may be moved away)"}
+	}
+	return nil
+}
+
+// The fields that an edit of the manifest may begin with.
+const (
+	editComparer = 1
+	editOldest   = 2 // oldest log needed
+)
+
+// oldestLog is the oldest log that is needed after an edit of the manifest, 0 if
+// the edit does not tell. Pebble puts it first, but for its comparer's name.
+func oldestLog(edit []byte) uint64 {
+	tag, n := binary.Uvarint(edit)
+	if n > 0 && tag == editComparer {
+		edit = edit[n:]
+		size, n := binary.Uvarint(edit)
+		if n <= 0 || size > uint64(len(edit)-n) {
+			return 0
+		}
+		edit = edit[n+int(size):]
+		tag, _ = binary.Uvarint(edit)
+	}
+	if tag != editOldest {
+		return 0
+	}
+	num, n := binary.Uvarint(edit[1:])
+	if n <= 0 {
+		return 0
+	}
+	return num
+}
+
+// readLogs reads the logs that are needed.
+func (l *layout) readLogs() error {
+	l.logs = nil
+	found, err := wal.Scan(wal.Dir{FS: l.fs, Dirname: l.dir})
+	if err != nil {
+		return err
+	}
+	for _, log := range found {
+		if uint64(log.Num) < l.needed {
+			continue
+		}
+		e, err := readLog(log)
+		if err != nil {
+			return err
+		}
+		l.logs = append(l.logs, e)
+	}
+	if n := len(l.logs); n > 0 {
+		l.logs[n-1].last = true
+	}
+	return nil
+}
+
+func readLog(log wal.LogicalLog) (e logExtent, err error) {
+	fsys, path := log.SegmentLocation(0)
+	e = logExtent{LogicalLog: log, name: fsys.PathBase(path)}
+	r := log.OpenForRead()
+	defer r.Close()
+	for {
+		_, off, err := r.NextRecord()
+		e.end = off.Physical
+		switch {
+		case err == nil:
+			continue
+		case errors.Is(err, io.EOF):
+		case errors.Is(err, record.ErrUnexpectedEOF):
+			e.torn = true
+		case isInvalid(err) || pebble.IsCorruptionError(err):
+			e.torn, e.broken = true, err
+		default:
+			return e, fmt.Errorf("read %s: %w", e.name, err)
+		}
+		return e, nil
+	}
+}
+
+// compareLogs looks for the first place in the logs where something is missing
+// that had reached the device.
+func (l *layout) compareLogs() error {
+	for _, f := range l.mark.files {
+		if f.kind == markLog && f.num >= l.needed && f.bytes > 0 && l.log(f.num) == nil {
+			return l.firstOf(&Damage{File: fmt.Sprintf("%06d.log", f.num), Offset: -1, Truncatable: true,
+				Reason: fmt.Sprintf("is missing, though %d bytes of it had reached the device", f.bytes)}, f.num)
+		}
+	}
+	return l.firstOf(nil, 0)
+}
+
+// firstOf is the first damage in a log that is there, unless the missing log num
+// comes before.
+func (l *layout) firstOf(missing *Damage, num uint64) error {
+	for i := range l.logs {
+		e := &l.logs[i]
+		if missing != nil && num < uint64(e.Num) {
+			break
+		}
+		if d := l.judge(e); d != nil {
+			return d
+		}
+	}
+	if missing != nil {
+		return missing
+	}
+	return nil
+}
+
+func (l *layout) log(num uint64) *logExtent {
+	for i := range l.logs {
+		if uint64(l.logs[i].Num) == num {
+			return &l.logs[i]
+		}
+	}
+	return nil
+}
+
+// judge tells whether a log lost something.
+func (l *layout) judge(e *logExtent) *Damage {
+	reason := ""
+	switch synced := l.mark.synced(appended{markLog, uint64(e.Num)}); {
+	case padded(e.end, logHeader)+logTrailer < synced:
+		reason = notRecord(synced)
+	case e.broken != nil:
+		reason = "what follows cannot be read, and later parts of the file prove that it had reached the device"
+	case e.torn && !e.last:
+		reason = "what follows cannot be read, though there are later logs"
+	default:
+		return nil
+	}
+	return &Damage{File: e.name, Offset: e.end, Reason: reason, Truncatable: true}
+}
