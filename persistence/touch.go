@@ -68,7 +68,7 @@ func xorshift(x uint64) uint64 {
 // Idle returns the seconds since key was last used. ok: it exists. It does not
 // count as a use. Under an LFU policy the answer is meaningless.
 func (tx *Tx) Idle(key []byte) (seconds int64, ok bool) {
-	t, i, ok := tx.find(tx.s.Hash(key), key)
+	t, i, ok := tx.find(tx.hash(key), key)
 	if !ok {
 		return 0, false
 	}
@@ -78,7 +78,7 @@ func (tx *Tx) Idle(key []byte) (seconds int64, ok bool) {
 // Frequency returns the logarithmic counter of uses of key, 0 to 255. ok: it
 // exists. It is meaningful under an LFU policy only.
 func (tx *Tx) Frequency(key []byte) (int, bool) {
-	t, i, ok := tx.find(tx.s.Hash(key), key)
+	t, i, ok := tx.find(tx.hash(key), key)
 	if !ok {
 		return 0, false
 	}
@@ -88,7 +88,7 @@ func (tx *Tx) Frequency(key []byte) (int, bool) {
 // SetIdle makes key look as if it was last used seconds ago (RESTORE IDLETIME).
 // It reports whether the key exists.
 func (tx *Tx) SetIdle(key []byte, seconds int64) bool {
-	t, i, ok := tx.find(tx.s.Hash(key), key)
+	t, i, ok := tx.find(tx.hash(key), key)
 	if ok {
 		touch := (tx.clock - uint64(seconds)) & touchMask
 		m := &t.slots[i].meta
@@ -100,7 +100,7 @@ func (tx *Tx) SetIdle(key []byte, seconds int64) bool {
 // SetFrequency sets the counter of uses, 0 to 255 (RESTORE FREQ). It reports
 // whether the key exists.
 func (tx *Tx) SetFrequency(key []byte, counter int) bool {
-	t, i, ok := tx.find(tx.s.Hash(key), key)
+	t, i, ok := tx.find(tx.hash(key), key)
 	if ok {
 		m := &t.slots[i].meta
 		*m = *m&(1<<touchShift-1) | (tx.clock|uint64(counter)&0xff)<<touchShift
@@ -111,7 +111,7 @@ func (tx *Tx) SetFrequency(key []byte, counter int) bool {
 // Touch counts as a use of key even under NoTouch. It reports whether the key
 // exists.
 func (tx *Tx) Touch(key []byte) bool {
-	t, i, ok := tx.find(tx.s.Hash(key), key)
+	t, i, ok := tx.find(tx.hash(key), key)
 	if ok {
 		tx.touch(t, i)
 	}
@@ -120,7 +120,7 @@ func (tx *Tx) Touch(key []byte) bool {
 
 // MemoryUsage estimates the bytes that key and value take. ok: the key exists.
 func (tx *Tx) MemoryUsage(key []byte) (int64, bool) {
-	t, i, ok := tx.find(tx.s.Hash(key), key)
+	t, i, ok := tx.find(tx.hash(key), key)
 	if !ok {
 		return 0, false
 	}

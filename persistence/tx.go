@@ -29,6 +29,9 @@ type Tx struct {
 	locked Shards
 	random uint64 // state of the generator behind the LFU counter
 
+	expected  []keyHash // of the keys that the call names
+	lastFound int       // in expected
+
 	rec     structures.Change // the record under construction
 	changed bool              // rec holds more than expiries
 	lastKey []byte            // key that rec's operations are about
@@ -71,6 +74,7 @@ func (tx *Tx) Unlock() {
 		tx.Commit()
 	}
 	tx.err = nil
+	tx.forgetHashes()
 	set := tx.locked
 	tx.locked = Shards{}
 	tx.s.unlock(&set)
@@ -179,7 +183,7 @@ func (tx *Tx) find(hash uint64, key []byte) (t *table, i int, ok bool) {
 
 // read is find for commands that use the value.
 func (tx *Tx) read(key []byte) (t *table, i int, ok bool) {
-	t, i, ok = tx.find(tx.s.Hash(key), key)
+	t, i, ok = tx.find(tx.hash(key), key)
 	if ok {
 		tx.hits++
 		if !tx.NoTouch {

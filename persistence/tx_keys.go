@@ -10,7 +10,7 @@ import (
 // Kind returns the type of what key holds, KindNone if it is absent. It does
 // not count as a use.
 func (tx *Tx) Kind(key []byte) structures.Kind {
-	t, i, ok := tx.find(tx.s.Hash(key), key)
+	t, i, ok := tx.find(tx.hash(key), key)
 	if !ok {
 		return structures.KindNone
 	}
@@ -26,7 +26,7 @@ func (t *table) kind(meta uint64) structures.Kind {
 
 // Delete removes key and reports whether it existed.
 func (tx *Tx) Delete(key []byte) bool {
-	t, i, ok := tx.find(tx.s.Hash(key), key)
+	t, i, ok := tx.find(tx.hash(key), key)
 	if !ok {
 		return false
 	}
@@ -45,7 +45,7 @@ func (tx *Tx) delete(t *table, i int, key []byte) {
 // ExpireAt returns the expiry of key in unix ms, 0 if it has none. ok: the key
 // exists. It does not count as a use.
 func (tx *Tx) ExpireAt(key []byte) (ms int64, ok bool) {
-	t, i, ok := tx.find(tx.s.Hash(key), key)
+	t, i, ok := tx.find(tx.hash(key), key)
 	if !ok {
 		return 0, false
 	}
@@ -55,7 +55,7 @@ func (tx *Tx) ExpireAt(key []byte) (ms int64, ok bool) {
 // SetExpire makes key go at ms, unix time greater than 0, and reports whether
 // the key exists. For a time that has come the caller deletes the key instead.
 func (tx *Tx) SetExpire(key []byte, ms int64) bool {
-	hash := tx.s.Hash(key)
+	hash := tx.hash(key)
 	t, i, ok := tx.find(hash, key)
 	if !ok {
 		return false
@@ -69,7 +69,7 @@ func (tx *Tx) SetExpire(key []byte, ms int64) bool {
 
 // Persist removes the expiry of key and reports whether it had one.
 func (tx *Tx) Persist(key []byte) bool {
-	t, i, ok := tx.find(tx.s.Hash(key), key)
+	t, i, ok := tx.find(tx.hash(key), key)
 	if !ok || t.slots[i].meta&metaTTL == 0 {
 		return false
 	}
@@ -89,7 +89,7 @@ func (tx *Tx) expireAt(t *table, i int, key []byte, ms int64) {
 // held. It does nothing if from is absent or both are the same. The shards of
 // both keys are locked.
 func (tx *Tx) Rename(from, to []byte) {
-	t, i, ok := tx.find(tx.s.Hash(from), from)
+	t, i, ok := tx.find(tx.hash(from), from)
 	if !ok || string(from) == string(to) {
 		return
 	}
@@ -101,7 +101,7 @@ func (tx *Tx) Rename(from, to []byte) {
 // Move moves key to database toDB. It reports false if key is absent or exists
 // there.
 func (tx *Tx) Move(key []byte, toDB int) bool {
-	hash := tx.s.Hash(key)
+	hash := tx.hash(key)
 	from := tx.db
 	t, _, ok := tx.find(hash, key)
 	if !ok {
@@ -158,7 +158,7 @@ func (tx *Tx) Copy(from []byte, toDB int, to []byte, replace bool) bool {
 	db := tx.db
 	defer func() { tx.db = db }()
 	tx.db = toDB
-	if _, _, exists := tx.find(tx.s.Hash(to), to); exists && !replace {
+	if _, _, exists := tx.find(tx.hash(to), to); exists && !replace {
 		return false
 	}
 	if err := tx.Restore(to, kind, Expiry(expire), payload); err != nil {
@@ -177,7 +177,7 @@ func (tx *Tx) Dump(dst, key []byte) (kind structures.Kind, payload []byte, ok bo
 }
 
 func (tx *Tx) dump(dst, key []byte) (kind structures.Kind, payload []byte, expire int64, ok bool) {
-	t, i, ok := tx.find(tx.s.Hash(key), key)
+	t, i, ok := tx.find(tx.hash(key), key)
 	if !ok {
 		return structures.KindNone, dst, 0, false
 	}

@@ -142,7 +142,7 @@ func (tx *Tx) RandomKey(draw func(n int) int) (key []byte, ok bool) {
 		if key == nil {
 			continue
 		}
-		if _, _, ok := tx.find(tx.s.Hash(key), key); ok {
+		if _, _, ok := tx.find(tx.hash(key), key); ok {
 			return key, true
 		}
 	}

@@ -47,7 +47,7 @@ func (tx *Tx) String(key []byte) (b []byte, ok bool, err error) {
 // SetString stores a string under key, whatever that held. value may alias what
 // String returned.
 func (tx *Tx) SetString(key, value []byte, e Expiry) {
-	hash := tx.s.Hash(key)
+	hash := tx.hash(key)
 	t, i := tx.locate(hash, key)
 	expire := tx.resolve(t, i, e)
 	tx.about(t, key)
@@ -80,7 +80,7 @@ func (tx *Tx) setString(t *table, i int, hash uint64, key, value []byte, expire 
 // record holds b only. The error is structures.ErrWrongType if key holds
 // something else. The caller has checked that the result is not too long.
 func (tx *Tx) PatchString(key []byte, off int, b []byte) error {
-	hash := tx.s.Hash(key)
+	hash := tx.hash(key)
 	t, i := tx.locate(hash, key)
 	if i >= 0 {
 		if o := t.object(t.slots[i].meta); o != nil && o.value != nil && o.value.Kind() != structures.KindString {

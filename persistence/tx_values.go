@@ -65,7 +65,7 @@ func View[T structures.Value](tx *Tx, key []byte) (v T, ok bool, err error) {
 // v and ch are valid until Commit, or until the key is looked up again by another
 // method: Edit of the same key hands out both anew.
 func Edit[T structures.Value](tx *Tx, key []byte, create func() T) (v T, ch *structures.Change, ok bool, err error) {
-	hash := tx.s.Hash(key)
+	hash := tx.hash(key)
 	t, i := tx.locate(hash, key)
 	if i >= 0 && t.slots[i].meta&metaTombstone == 0 {
 		o := t.object(t.slots[i].meta)
@@ -189,7 +189,7 @@ func (t *table) detach(i int) {
 // Replace stores v, whole, under key, whatever that held. e is an expiry as in
 // SetString. An Empty value deletes the key. v belongs to the store afterwards.
 func Replace(tx *Tx, key []byte, v structures.Value, e Expiry) {
-	hash := tx.s.Hash(key)
+	hash := tx.hash(key)
 	t, i := tx.locate(hash, key)
 	if v.Empty() {
 		tx.Delete(key)

@@ -71,7 +71,7 @@ func (s *session) prepare(cmd *commands.Command, argv [][]byte) {
 	if len(cmd.Keys) > 0 {
 		s.keys = cmd.AppendKeys(s.keys, argv)
 		for _, k := range s.keys {
-			s.shards.Add(s.srv.store.Hash(argv[k.Index]))
+			s.shards.Add(s.tx.Expect(argv[k.Index]))
 		}
 	}
 }

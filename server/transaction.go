@@ -64,7 +64,7 @@ func (s *session) addQueue() {
 			s.shards.AddAll()
 		}
 		for _, k := range q.cmd.AppendKeys(nil, q.argv) {
-			s.shards.Add(s.srv.store.Hash(q.argv[k.Index]))
+			s.shards.Add(s.tx.Expect(q.argv[k.Index]))
 		}
 	}
 	for _, w := range s.watched {
