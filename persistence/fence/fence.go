@@ -1,0 +1,233 @@
+// Package fence cuts a database that has met a failure of its disk off from that
+// disk, as a cluster fences a node off.
+//
+// The one idea: after a failed write nobody knows what the disk holds, and a
+// database that goes on writing makes it worse. Pebble's answer is to end the
+// process: it panics, calls Fatalf, or tries again without end, according to the
+// file, and partly in goroutines of its own where nobody can recover. A fence
+// never lets it see such a failure. The first operation that fails in the
+// directory makes the fence fall: the disk stays as it is at this moment, exactly
+// as if the process had been killed, and the database behind the fence goes on in
+// memory. Its writes and syncs succeed without effect, and tables that it writes
+// from then on are kept in memory, so that it can still be read; there is no more
+// of these than was in its memtables. Whoever owns it is told first, believes no
+// success from then on, and opens the directory anew, behind a new fence, when the
+// disk works again. What has to be right then is recovery after a crash, and that
+// is tested for other reasons.
+//
+// It also puts right an order of Pebble's that holds on most file systems only: the
+// name of a new manifest is forced to the device before a marker tells of it, and
+// an old marker is removed when the new one is there for certain.
+//
+// Failures to read are passed on, and so is everything outside of the directory:
+// a snapshot that cannot be written is no concern of the store's.
+package fence
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// ErrFallen is returned where a database behind a fallen fence has to give up
+// what it is doing: a table that was begun on the disk, or a compaction.
+var ErrFallen = errors.New("fence: cut off from the disk")
+
+// FS is a fenced directory of a file system. Its methods are safe for concurrent
+// use.
+type FS struct {
+	vfs.FS // the disk
+	dir    string
+
+	// gate is held for reading by each operation that changes the disk: once it
+	// can be locked after the fall, nothing changes it any more.
+	gate     sync.RWMutex
+	memory   *vfs.MemFS    // what is written after the fall, by base name
+	released chan struct{} // closed by Release
+
+	cause   atomic.Pointer[error] // why it has fallen
+	changes atomic.Uint64
+
+	mu struct {
+		sync.Mutex
+		told  func(error)         // is called when it falls
+		fresh []string            // tables that no manifest on the disk can mention
+		hold  bool                // removals are put off
+		held  []string            // those that were
+		stale []string            // markers to be removed when the directory is on the device
+		open  map[vfs.File]string // the names of files open for writing
+	}
+}
+
+// New fences the directory dir of inner.
+func New(inner vfs.FS, dir string) *FS {
+	f := &FS{FS: inner, dir: inner.PathJoin(dir), memory: vfs.NewMem(), released: make(chan struct{})}
+	f.mu.open = map[vfs.File]string{}
+	return f
+}
+
+// Err returns why the fence has fallen, nil while it stands.
+func (f *FS) Err() error {
+	if p := f.cause.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
+
+// Adopt names the owner, who is told when the fence falls, before the operation
+// that failed returns. If it has fallen already, the error says why.
+func (f *FS) Adopt(owner func(error)) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.mu.told = owner
+	return f.Err()
+}
+
+// Fall makes the fence fall, for a reason found elsewhere. Only the first one
+// counts.
+func (f *FS) Fall(cause error) {
+	if !f.cause.CompareAndSwap(nil, &cause) {
+		return
+	}
+	f.mu.Lock()
+	told := f.mu.told
+	f.mu.Unlock()
+	if told != nil {
+		told(cause)
+	}
+}
+
+// Drain waits until a fallen fence's last operation on the disk is over: what
+// was under way when it fell.
+func (f *FS) Drain() {
+	f.gate.Lock()
+	defer f.gate.Unlock()
+}
+
+// Release ends the wait of compactions that are held up behind a fallen fence,
+// because they would copy the disk into memory. The database is about to be
+// closed.
+func (f *FS) Release() { close(f.released) }
+
+// Changes counts the operations that have changed the disk: whoever waits for a
+// slow disk can tell it from one that hangs.
+func (f *FS) Changes() uint64 { return f.changes.Load() }
+
+// HoldRemovals puts off the removal of files, until Settle: somebody else still
+// reads them.
+func (f *FS) HoldRemovals() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.mu.hold = true
+}
+
+// Settle makes up for the removals that were put off. A file that cannot be
+// removed is found by the next opening.
+func (f *FS) Settle() {
+	f.mu.Lock()
+	held := f.mu.held
+	f.mu.held, f.mu.hold = nil, false
+	f.mu.Unlock()
+	for _, name := range held {
+		if f.Err() == nil {
+			_ = f.FS.Remove(name)
+		}
+	}
+}
+
+// Discard removes the tables that a database wrote in vain: it could not be
+// opened, and what it takes of a full disk the next attempt needs.
+func (f *FS) Discard() {
+	f.Drain()
+	f.mu.Lock()
+	fresh := f.mu.fresh
+	f.mu.fresh = nil
+	f.mu.Unlock()
+	for _, name := range fresh {
+		_ = f.FS.Remove(name)
+	}
+}
+
+// CloseFiles closes what is still open for writing in a directory, and the
+// directory: Pebble forgets some of the files that it could not write.
+func (f *FS) CloseFiles(dir string) {
+	dir = f.PathJoin(dir)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for inner, name := range f.mu.open {
+		if f.PathJoin(name) == dir || f.PathDir(name) == dir {
+			_ = inner.Close()
+			delete(f.mu.open, inner)
+		}
+	}
+}
+
+// opened remembers a file that is open for writing.
+func (f *FS) opened(inner vfs.File, name string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.mu.open[inner] = name
+}
+
+func (f *FS) closed(inner vfs.File) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.mu.open, inner)
+}
+
+// enter lets an operation through to the disk, unless the fence has fallen. If
+// it answers true, leave must be called.
+func (f *FS) enter() bool {
+	f.gate.RLock()
+	if f.cause.Load() != nil {
+		f.gate.RUnlock()
+		return false
+	}
+	return true
+}
+
+// leave ends an operation on the disk and makes the fence fall if it failed. The
+// gate stays closed until the owner knows.
+func (f *FS) leave(op, name string, err error) {
+	defer f.gate.RUnlock()
+	f.changes.Add(1)
+	if err != nil {
+		f.Fall(fmt.Errorf("%s %s: %w", op, f.PathBase(name), err))
+	}
+}
+
+// inside reports whether a file is in the directory, or is the directory.
+func (f *FS) inside(name string) bool {
+	return f.PathJoin(name) == f.dir || f.PathDir(name) == f.dir
+}
+
+// kept is the name that a file has in memory.
+func (f *FS) kept(name string) string { return "/" + f.PathBase(name) }
+
+func isTable(name string) bool { return strings.HasSuffix(name, ".sst") }
+
+// isMarker is for the files whose names tell which manifest and format count.
+func isMarker(base string) bool { return strings.HasPrefix(base, "marker.") }
+
+func isManifest(base string) bool { return strings.HasPrefix(base, "MANIFEST-") }
+
+// note remembers that a table was made, until a manifest could mention it.
+func (f *FS) note(name string) {
+	if !isTable(name) {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.mu.fresh = append(f.mu.fresh, name)
+}
+
+// mentioned forgets the tables that may be in the manifest from now on.
+func (f *FS) mentioned() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.mu.fresh = nil
+}
