@@ -10,7 +10,7 @@ PORT   ?= 6379
 FUZZTIME ?= 10s
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test race integration lint fuzz conformance conformance-redis crash bench bench-report placement-table figures docs docs-check check clean
+.PHONY: help build run test race integration lint fuzz faults conformance conformance-redis crash bench bench-report placement-table figures docs docs-check check clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,6 +39,9 @@ fuzz: ## every fuzz target for FUZZTIME (10s) each
 	  for f in $$($(GO) test -list '^Fuzz' $$p | grep ^Fuzz); do \
 	    echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $$p || exit 1; \
 	  done; done) || exit 1; done
+
+faults: ## fail every operation of a store's life on the disk, one after the other (about an hour)
+	VIGIL_FAULTS=all $(GO) test ./persistence -run DiskFaults -v -timeout 4h
 
 conformance: ## the command transcripts against vigil
 	$(GO) test ./server -run Conformance -v -count=1

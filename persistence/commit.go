@@ -22,9 +22,6 @@ type durability struct {
 	closed bool
 
 	failed atomic.Bool // err is set: every write asks
-
-	broken     atomic.Pointer[error] // what Pebble called fatal
-	background atomic.Pointer[error] // what its last flush or compaction failed with
 }
 
 func (d *durability) init() { d.moved.L = &d.mu }
@@ -81,6 +78,8 @@ type committer struct {
 	kept   []chunk // Pebble has them, the device may not
 	bytes  int     // of kept
 	logged uint64  // last record that the journal log knows of
+
+	reopening reopening
 }
 
 // commitTask makes the task that runs the committer. Its last step is a sync.
@@ -97,12 +96,14 @@ func (s *Store) commitTask() *task {
 // step moves what is due, and says so when it fails; done makes it everything.
 func (c *committer) step(second, done bool) {
 	s := c.s
-	if second && s.brokenErr() != nil {
+	if (second || done) && s.brokenErr() != nil {
 		c.repair()
 	}
 	if err := c.round(second, done); err != nil {
 		s.durable.fail(err)
-		s.opts.Logf(LevelError, "write journal: %v", err)
+		if s.brokenErr() == nil { // else it has been said
+			s.report(LevelError, "commit", fmt.Errorf("write journal: %w", err))
+		}
 	}
 }
 
@@ -114,13 +115,9 @@ func (c *committer) round(second, done bool) error {
 	force := policy == SyncAlways || done || sync || second && policy == SyncEverySecond
 	c.due = c.s.journal.take(c.due, force || hand || second)
 	for len(c.due) > 0 {
-		n, size := 0, 0
-		for n < len(c.due) && (n == 0 || size+len(c.due[n].buf) <= maxCommit) {
-			size += len(c.due[n].buf)
-			n++
-		}
+		n := batchOf(c.due)
 		mode := pebble.NoSync
-		if force && n == len(c.due) || c.bytes+size > maxUnsynced {
+		if force && n == len(c.due) || c.bytes+sizeOf(c.due[:n]) > maxUnsynced {
 			mode = pebble.Sync
 		}
 		if err := c.commit(n, mode); err != nil {
@@ -136,20 +133,42 @@ func (c *committer) round(second, done bool) error {
 	return nil
 }
 
+// batchOf returns how many of the chunks share a batch.
+func batchOf(chunks []chunk) (n int) {
+	for size := 0; n < len(chunks); n++ {
+		if size += len(chunks[n].buf); n > 0 && size > maxCommit {
+			break
+		}
+	}
+	return n
+}
+
+func sizeOf(chunks []chunk) (size int) {
+	for _, ch := range chunks {
+		size += len(ch.buf)
+	}
+	return size
+}
+
+// chunkBatch makes a batch of chunks.
+func chunkBatch(db *pebble.DB, chunks []chunk) (*pebble.Batch, error) {
+	b := db.NewBatchWithSize(sizeOf(chunks) + (len(chunks)+1)*batchEntry)
+	var key [journalKeyFixed]byte
+	for _, ch := range chunks {
+		sealChunk(ch.buf, ch.first, ch.flags)
+		if err := b.Set(appendJournalKey(key[:0], ch.index), ch.buf, nil); err != nil {
+			return nil, errors.Join(err, b.Close())
+		}
+	}
+	return b, nil
+}
+
 // commit writes the first n chunks that are due in one batch.
 func (c *committer) commit(n int, mode *pebble.WriteOptions) error {
 	s := c.s
-	size := 0
-	for _, ch := range c.due[:n] {
-		size += len(ch.buf) + batchEntry
-	}
-	b := s.db.NewBatchWithSize(size + batchEntry)
-	var key [journalKeyFixed]byte
-	for _, ch := range c.due[:n] {
-		sealChunk(ch.buf, ch.first, ch.flags)
-		if err := b.Set(appendJournalKey(key[:0], ch.index), ch.buf, nil); err != nil {
-			return errors.Join(err, b.Close())
-		}
+	b, err := chunkBatch(s.db, c.due[:n])
+	if err != nil {
+		return err
 	}
 	if err := s.apply(b, mode); err != nil {
 		return fmt.Errorf("commit %d chunks: %w", n, err)
@@ -175,10 +194,12 @@ func (c *committer) commit(n int, mode *pebble.WriteOptions) error {
 
 // sync forces what Pebble has to the device.
 func (c *committer) sync() error {
-	if err := c.s.brokenErr(); err != nil {
+	f := c.s.fence.Load()
+	if err := f.Err(); err != nil {
 		return err
 	}
-	if err := errors.Join(c.s.db.LogData(nil, pebble.Sync), c.s.brokenErr()); err != nil {
+	err := guard(f, func() error { return c.s.db.LogData(nil, pebble.Sync) })
+	if err := errors.Join(err, f.Err()); err != nil {
 		return err
 	}
 	c.s.durable.advance(0, true)
@@ -228,13 +249,6 @@ func (d *durability) fail(err error) {
 	d.setLocked(err)
 	d.mu.Unlock()
 	d.moved.Broadcast()
-}
-
-// clear forgets an error that is over.
-func (d *durability) clear() {
-	d.mu.Lock()
-	d.setLocked(nil)
-	d.mu.Unlock()
 }
 
 func (d *durability) close() {

@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"io/fs"
 	"sync/atomic"
+	"syscall"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
 	"github.com/cockroachdb/pebble/v2/sstable"
+
+	"github.com/vigildb/vigil/persistence/fence"
 )
 
 const (
@@ -19,28 +22,20 @@ const (
 
 // pebbleOptions says what we want otherwise than Pebble: its defaults are for a
 // small embedded database without Bloom filters.
-func (s *Store) pebbleOptions() *pebble.Options {
+func (s *Store) pebbleOptions(f *fence.FS) *pebble.Options {
 	o := &pebble.Options{
-		FS:                          s.marked,
-		Lock:                        s.lockFile,
-		Logger:                      pebbleLog{s},
+		FS:                          f,
+		Logger:                      pebbleLog{s, f},
 		FormatMajorVersion:          pebble.FormatNewest,
 		CacheSize:                   cacheBytes,
 		MemTableSize:                memTableBytes,
 		MemTableStopWritesThreshold: 4,
 		L0CompactionThreshold:       4,
-		L0StopWritesThreshold:       32,
+		L0StopWritesThreshold:       1000, // see pace
 		LBaseMaxBytes:               256 << 20,
 		MaxOpenFiles:                1000,
 		BytesPerSync:                1 << 20,
-	}
-	o.EventListener = &pebble.EventListener{
-		BackgroundError: s.backgroundError,
-		FlushEnd:        func(i pebble.FlushInfo) { s.backgroundDone(i.Err) },
-		CompactionEnd:   func(i pebble.CompactionInfo) { s.backgroundDone(i.Err) },
-		DataCorruption: func(i pebble.DataCorruptionInfo) {
-			s.opts.Logf(LevelError, "%s is damaged: %v", i.Path, i.Details)
-		},
+		EventListener:               s.pebbleEvents(f),
 	}
 	// What is flushed is chunks of the journal and a stretch of values. In small
 	// files these lie apart: chunks are dropped with their files when the journal
@@ -56,34 +51,47 @@ func (s *Store) pebbleOptions() *pebble.Options {
 	return o
 }
 
-// openDisk locks the directory and opens Pebble in it.
+// openDisk locks the directory and opens Pebble in it. The lock stays for the
+// life of the store, whereas Pebble is replaced after a failure: it gets none.
 func (s *Store) openDisk() error {
 	if err := s.opts.FS.MkdirAll(s.opts.Dir, 0o755); err != nil {
 		return err
 	}
 	lock, err := pebble.LockDirectory(s.opts.Dir, s.opts.FS)
 	if err != nil {
-		// A file that cannot be made at all is not locked by anybody.
-		if errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, errors.ErrUnsupported) {
-			return err
+		if locked(err) {
+			return fmt.Errorf("%w: %w", ErrLocked, err)
 		}
-		return fmt.Errorf("%w: %w", ErrLocked, err)
+		return fmt.Errorf("lock directory: %w", err)
 	}
 	s.lockFile = lock
 	if err = s.prepareFiles(); err != nil {
 		return errors.Join(err, lock.Close())
 	}
-	s.db, err = s.openPebble(s.pebbleOptions())
-	if err != nil {
+	f := fence.New(s.marked, s.opts.Dir)
+	s.fence.Store(f)
+	if s.db, err = s.openPebble(s.pebbleOptions(f), f); err != nil {
 		return errors.Join(named(err), s.marked.mark.close(), lock.Close())
 	}
 	return nil
 }
 
+// locked tells a lock that somebody holds from a lock file that cannot be made.
+func locked(err error) bool {
+	var errno syscall.Errno
+	if errors.As(err, &errno) {
+		return errno == syscall.EAGAIN || errno == syscall.EACCES && !errors.As(err, new(*fs.PathError))
+	}
+	return !errors.Is(err, fs.ErrPermission) && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errors.ErrUnsupported)
+}
+
 // openPebble opens Pebble with compactions held back until it is open, unless
 // there is much to do: it would wait for one that it starts, half a second after
 // an orderly end. From its next flush on there are as many as usual.
-func (s *Store) openPebble(o *pebble.Options) (*pebble.DB, error) {
+//
+// A failure to write makes the fence fall, and Pebble does not see it. So it is
+// open then, and is closed again.
+func (s *Store) openPebble(o *pebble.Options, f *fence.FS) (db *pebble.DB, err error) {
 	var open atomic.Bool
 	o.CompactionConcurrencyRange = func() (lower, upper int) {
 		if !open.Load() {
@@ -92,11 +100,33 @@ func (s *Store) openPebble(o *pebble.Options) (*pebble.DB, error) {
 		return 1, 2
 	}
 	defer open.Store(true)
-	return pebble.Open(s.opts.Dir, o)
+	err = guard(f, func() error {
+		db, err = pebble.Open(s.opts.Dir, o)
+		return err
+	})
+	if err == nil && f.Err() == nil {
+		return db, nil
+	}
+	if db != nil {
+		err = errors.Join(f.Err(), s.closePebble(db, f))
+	}
+	f.CloseFiles(s.opts.Dir)
+	f.Discard()
+	return nil, err
+}
+
+// closePebble closes an instance, whether its fence stands or not.
+func (s *Store) closePebble(db *pebble.DB, f *fence.FS) error {
+	if errors.Is(f.Err(), errPanicked) {
+		return nil // it may hold locks that Close waits for
+	}
+	f.Release()
+	defer f.CloseFiles(s.opts.Dir)
+	return guard(f, db.Close)
 }
 
 func (s *Store) closeDisk() error {
-	return errors.Join(s.db.Close(), s.marked.mark.close(), s.lockFile.Close())
+	return errors.Join(s.closePebble(s.db, s.fence.Load()), s.marked.mark.close(), s.lockFile.Close())
 }
 
 // loadCounts reads how many keys each shard has on disk.
@@ -125,22 +155,4 @@ func (s *Store) loadCounts() error {
 // held.
 func (s *Store) diskCount(phys uint32, shard int) int64 {
 	return s.shards[shard].counts[phys]
-}
-
-// pebbleLog passes on what Pebble has to say.
-type pebbleLog struct{ s *Store }
-
-func (l pebbleLog) Infof(format string, args ...any) {
-	l.s.opts.Logf(LevelDebug, "pebble: "+format, args...)
-}
-
-func (l pebbleLog) Errorf(format string, args ...any) {
-	l.s.opts.Logf(LevelError, "pebble: "+format, args...)
-}
-
-// Fatalf is Pebble's word for a failure to write its log or manifest. The
-// process lives on for readers: what is not durable yet is not confirmed, and
-// new writes are refused.
-func (l pebbleLog) Fatalf(format string, args ...any) {
-	l.s.fatal(fmt.Errorf("pebble: "+format, args...))
 }

@@ -6,15 +6,19 @@ import (
 	"path"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/vigildb/vigil/persistence/fence"
 )
 
-// When a write of Pebble's log or manifest fails, because the disk is full or an
-// fsync went wrong, that instance of Pebble never writes again. Reads go on. All
-// that is not on the device is still in memory: chunks are kept until they are
-// synced, and everything else is written with a sync or written again. So when the
-// disk takes writes again Pebble is opened anew and gets them once more; each is
-// an idempotent Set under its own key. A failed fsync is never simply repeated:
-// the system may have thrown the pages away and would report success.
+// When a write fails, because the disk is full or an fsync went wrong, the fence
+// before the disk falls: for the files that is as if the process had been killed,
+// and the instance of Pebble behind it goes on in memory, for readers (see package
+// fence). All that is not on the device is still in memory: chunks are kept until
+// they are synced, and everything else is written with a sync or written again. So
+// when the disk takes writes again, Pebble is opened anew, as after a crash, gets
+// the chunks once more and takes the other instance's place; each chunk is an
+// idempotent Set under its own key. A failed fsync is never simply repeated: the
+// system may have thrown the pages away and would report success.
 
 // WriteError returns why the disk cannot be written, nil if it can. Reads go on,
 // changes stay in memory and are tried again; the server refuses new ones.
@@ -25,9 +29,6 @@ func (s *Store) WriteError() error {
 	if s.journal.pending.Load() > maxStuck {
 		return ErrStuck
 	}
-	if p := s.durable.background.Load(); p != nil {
-		return *p
-	}
 	if !s.durable.failed.Load() {
 		return nil
 	}
@@ -36,49 +37,28 @@ func (s *Store) WriteError() error {
 	return s.durable.err
 }
 
-func (s *Store) brokenErr() error {
-	if p := s.durable.broken.Load(); p != nil {
-		return *p
-	}
-	return nil
-}
+// brokenErr returns why this instance of Pebble writes no more. Whoever wrote
+// something asks afterwards: behind a fallen fence every write succeeds.
+func (s *Store) brokenErr() error { return s.fence.Load().Err() }
 
 // fatal notes that this instance of Pebble will not write any more.
 func (s *Store) fatal(err error) {
-	s.durable.broken.CompareAndSwap(nil, &err)
 	s.durable.fail(err)
-	s.opts.Logf(LevelError, "%v", err)
-}
-
-// backgroundError notes an error of a flush or compaction. Pebble tries again,
-// but a writer may have to wait for it until then.
-func (s *Store) backgroundError(err error) {
-	if s.ctx.Err() != nil {
-		return
-	}
-	err = fmt.Errorf("pebble: background: %w", err)
-	s.durable.background.Store(&err)
-	s.durable.fail(err)
-	s.opts.Logf(LevelError, "%v", err)
-}
-
-// backgroundDone notes that a flush or compaction ended, well if err is nil.
-func (s *Store) backgroundDone(err error) {
-	if err == nil && s.durable.background.Swap(nil) != nil {
-		s.durable.clear()
-	}
+	s.opts.Logf(LevelError, "the disk cannot be written, changes are refused until it can: %v", err)
 }
 
 // apply commits a batch and closes it. The batch cannot be used again if that
 // fails.
 func (s *Store) apply(b *pebble.Batch, mode *pebble.WriteOptions) error {
-	if err := s.brokenErr(); err != nil {
+	f := s.fence.Load()
+	if err := f.Err(); err != nil {
 		return err
 	}
+	s.pace()
 	s.durable.mu.Lock()
 	handed := s.durable.handed
 	s.durable.mu.Unlock()
-	if err := errors.Join(b.Commit(mode), s.brokenErr()); err != nil {
+	if err := errors.Join(guard(f, func() error { return b.Commit(mode) }), f.Err()); err != nil {
 		return err
 	}
 	if mode == pebble.Sync {
@@ -87,21 +67,40 @@ func (s *Store) apply(b *pebble.Batch, mode *pebble.WriteOptions) error {
 	return b.Close()
 }
 
-// repair opens Pebble anew after a failure, if the disk takes writes, and puts
-// what it may have lost in front of what is due.
+// reopening is how attempts to get the disk back have gone.
+type reopening struct {
+	rest  int    // attempts to be left out
+	avail uint64 // bytes free at the last one
+}
+
+// reopenRest is how many seconds pass between two attempts if the disk can be
+// written, but has no room for what has to be, as long as it gets no more room.
+const reopenRest = 10
+
+// repair opens Pebble anew after a failure, if the disk takes writes.
 func (c *committer) repair() {
-	s := c.s
+	s, r := c.s, &c.reopening
+	avail := uint64(0)
+	if usage, err := s.opts.FS.GetDiskUsage(s.opts.Dir); err == nil {
+		avail = usage.AvailBytes
+	}
+	if r.rest > 0 && avail <= r.avail {
+		r.rest--
+		return
+	}
 	if err := s.probe(); err != nil {
-		s.opts.Logf(LevelWarn, "the disk still cannot be written: %v", err)
+		s.report(LevelWarn, "probe", fmt.Errorf("the disk still cannot be written: %w", err))
 		return
 	}
-	if err := s.reopen(); err != nil {
-		s.opts.Logf(LevelError, "open the disk again: %v", err)
+	if err := c.reopen(); err != nil {
+		s.report(LevelError, "reopen", fmt.Errorf("open the disk again: %w", err))
+		if avail > 0 {
+			r.rest, r.avail = reopenRest, avail
+		}
 		return
 	}
-	c.due = append(append([]chunk(nil), c.kept...), c.due...)
-	c.kept, c.bytes = nil, 0
-	s.opts.Logf(LevelInfo, "the disk can be written again")
+	r.rest = 0
+	s.opts.Logf(LevelWarn, "the disk can be written again")
 }
 
 // probeBytes is what a trial write takes: enough for Pebble to open.
@@ -121,38 +120,84 @@ func (s *Store) probe() error {
 	return errors.Join(err, f.Close(), s.opts.FS.Remove(name))
 }
 
-// reopen replaces the instance of Pebble. Nobody reads or writes meanwhile. If
-// it cannot be opened for writing it is opened for reading.
-func (s *Store) reopen() error {
+// reopen replaces the instance of Pebble. Its place is taken by one that has all
+// that this one was given; until then readers have this one, and if it fails they
+// keep it: no file that it reads is removed before. Passes of the materialiser
+// wait, since the values they write must come after the chunks.
+func (c *committer) reopen() error {
+	s := c.s
+	old := s.fence.Load()
+	old.Drain()
 	m := &s.materialiser.pass
 	m.Lock()
 	defer m.Unlock()
+	f := fence.New(s.marked, s.opts.Dir)
+	f.HoldRemovals()
+	db, err := s.openPebble(s.pebbleOptions(f), f)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(c.rewrite(db, f), s.rebase(db)); err != nil {
+		err = errors.Join(err, s.closePebble(db, f))
+		f.Discard()
+		return err
+	}
+	former := s.replace(db, f)
+	if err := f.Adopt(s.fatal); err != nil {
+		s.fatal(err)
+	} else {
+		s.durable.advance(0, true)
+	}
+	c.release()
+	if err := s.closePebble(former, old); err != nil {
+		s.opts.Logf(LevelDebug, "close the former instance: %v", err)
+	}
+	f.Settle()
+	return nil
+}
+
+// rewrite gives a new instance the chunks that the device may not have, and
+// forces them to it.
+func (c *committer) rewrite(db *pebble.DB, f *fence.FS) error {
+	return guard(f, func() error {
+		for chunks := c.kept; len(chunks) > 0; {
+			n := batchOf(chunks)
+			b, err := chunkBatch(db, chunks[:n])
+			if err == nil {
+				err = b.Commit(pebble.NoSync)
+			}
+			if err := errors.Join(err, f.Err()); err != nil {
+				return err
+			}
+			chunks = chunks[n:]
+		}
+		return errors.Join(db.LogData(nil, pebble.Sync), f.Err())
+	})
+}
+
+// rebase makes the values under way a batch of a new instance. The pass is
+// locked.
+func (s *Store) rebase(db *pebble.DB) error {
+	m := &s.materialiser.pass
+	m.parts.batch = nil
+	if m.batch == nil {
+		return nil
+	}
+	repr := append([]byte(nil), m.batch.Repr()...)
+	m.batch = db.NewBatch()
+	return m.batch.SetRepr(repr)
+}
+
+// replace puts a new instance in the place of the former one, which it returns.
+// Nobody reads meanwhile.
+func (s *Store) replace(db *pebble.DB, f *fence.FS) (former *pebble.DB) {
 	s.disk.Lock()
 	defer s.disk.Unlock()
 	var set Shards
 	set.AddAll()
 	s.lock(&set)
 	defer s.unlock(&set)
-	if err := s.db.Close(); err != nil {
-		s.opts.Logf(LevelWarn, "close the failed disk: %v", err)
-	}
-	s.durable.broken.Store(nil)
-	s.durable.background.Store(nil)
-	db, err := s.openPebble(s.pebbleOptions())
-	if err != nil {
-		s.durable.broken.Store(&err)
-		o := s.pebbleOptions()
-		o.ReadOnly = true
-		var err2 error
-		if db, err2 = s.openPebble(o); err2 != nil {
-			panic(fmt.Sprintf("persistence: the store cannot be read any more: %v", errors.Join(err, err2)))
-		}
-	}
-	s.db = db
-	if m.batch != nil {
-		repr := append([]byte(nil), m.batch.Repr()...)
-		m.batch = db.NewBatch()
-		err = errors.Join(err, m.batch.SetRepr(repr))
-	}
-	return err
+	former, s.db = s.db, db
+	s.fence.Store(f)
+	return former
 }

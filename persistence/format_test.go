@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/vigildb/vigil/persistence/fence"
 	"github.com/vigildb/vigil/structures"
 )
 
@@ -213,7 +214,8 @@ func TestOtherStoresAreRefusedByName(t *testing.T) {
 		{"m\x00\x00", "\x03\x00\x00\x00", ErrVersion, "format 3"},
 	} {
 		fs := vfs.NewMem()
-		db, err := pebble.Open("db", &pebble.Options{FS: fs, Logger: pebbleLog{&Store{opts: Options{}.withDefaults()}}})
+		quiet := pebbleLog{&Store{opts: Options{}.withDefaults()}, fence.New(fs, "db")}
+		db, err := pebble.Open("db", &pebble.Options{FS: fs, Logger: quiet})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -32,6 +32,7 @@ func Start(o Options) (*Store, error) {
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.journal.wake = make(chan struct{}, 1)
 	s.durable.init()
+	s.lag.ended = make(chan struct{}, 1)
 	s.seen.newest = make([]uint64, seenSlots)
 	s.materialiser.wake = make(chan struct{}, 1)
 	s.materialiser.pass.bound, s.materialiser.pass.parts.size = maxBatch, partPages
@@ -82,7 +83,10 @@ func (s *Store) load(ctx context.Context) error {
 	if err := s.complete(); err != nil {
 		return err
 	}
-	return s.purgeUnmapped()
+	if err := s.purgeUnmapped(); err != nil {
+		return err
+	}
+	return s.fence.Load().Adopt(s.fatal)
 }
 
 // progress is how far Load has got. Records are counted, as the bytes of what is

@@ -89,8 +89,11 @@ func (l *lull) lasts(lsn uint64, now int64) int64 {
 
 // materialiseStep makes a pass if one is due.
 func (s *Store) materialiseStep(l *lull) {
+	if s.brokenErr() != nil {
+		return
+	}
 	if err := s.purgeFlushed(); err != nil && s.ctx.Err() == nil {
-		s.opts.Logf(LevelError, "remove flushed databases: %v", err)
+		s.report(LevelError, "purge", fmt.Errorf("remove flushed databases: %w", err))
 	}
 	quiet := l.lasts(s.journal.newest.Load(), s.opts.Now())
 	size := s.log.bytes.Load()
@@ -99,7 +102,7 @@ func (s *Store) materialiseStep(l *lull) {
 		return
 	}
 	if err := s.Materialise(s.ctx); err != nil && s.ctx.Err() == nil {
-		s.opts.Logf(LevelError, "materialise: %v", err)
+		s.report(LevelError, "materialise", fmt.Errorf("materialise: %w", err))
 	}
 }
 

@@ -101,7 +101,7 @@ func (s *Store) purgeRange(r physRange) error {
 	}
 	// Pebble drops the tables only once it has a table that says so, and it would
 	// keep the deletion in its memtable until others fill that.
-	if _, err := s.db.AsyncFlush(); err != nil {
+	if _, err := s.flush(); err != nil {
 		return fmt.Errorf("purge databases: %w", err)
 	}
 	return nil

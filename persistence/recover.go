@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/vigildb/vigil/persistence/fence"
 )
 
 // prepareFiles holds the files of the store against the mark before Pebble opens
@@ -42,12 +44,14 @@ func (s *Store) prepareFiles() error {
 
 // readFormat opens the store for reading to see whether its format is ours.
 func (s *Store) readFormat() (err error) {
-	o := s.pebbleOptions()
-	o.FS, o.ReadOnly = s.opts.FS, true
-	if s.db, err = s.openPebble(o); err != nil {
+	f := fence.New(s.opts.FS, s.opts.Dir)
+	s.fence.Store(f)
+	o := s.pebbleOptions(f)
+	o.ReadOnly = true
+	if s.db, err = s.openPebble(o, f); err != nil {
 		return named(err)
 	}
-	return errors.Join(s.loadMeta(), s.db.Close())
+	return errors.Join(s.loadMeta(), s.closePebble(s.db, f))
 }
 
 // complete ends the making of a new store. Pebble begins its first log in a form
@@ -57,7 +61,12 @@ func (s *Store) complete() error {
 	if s.marked.mark.state().made {
 		return nil
 	}
-	if err := s.db.Flush(); err != nil {
+	flushed, err := s.flush()
+	if err == nil {
+		<-flushed
+		err = s.brokenErr()
+	}
+	if err != nil {
 		return fmt.Errorf("begin the log: %w", err)
 	}
 	return s.marked.mark.made()

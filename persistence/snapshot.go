@@ -46,14 +46,21 @@ func (s *Store) writeSnapshot(dir string) error {
 	}
 	s.disk.RLock()
 	defer s.disk.RUnlock()
-	if err := s.brokenErr(); err != nil {
+	f := s.fence.Load()
+	if err := f.Err(); err != nil {
 		return err
 	}
-	if err := s.db.LogData(nil, pebble.Sync); err != nil {
-		return err
-	}
-	now := s.marked.mark.state()
-	if err := s.db.Checkpoint(dir); err != nil {
+	var now marked
+	err := guard(f, func() error {
+		if err := s.db.LogData(nil, pebble.Sync); err != nil {
+			return err
+		}
+		now = s.marked.mark.state()
+		return s.db.Checkpoint(dir)
+	})
+	// Behind a fence that has fallen it may be of files that are not on the disk.
+	if err := errors.Join(err, f.Err()); err != nil {
+		f.CloseFiles(dir)
 		return err
 	}
 	return markCopy(s.opts.FS, dir, now)

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/vigildb/vigil/persistence/fence"
 )
 
 // Store is an open keyspace. Its methods are safe for concurrent use.
@@ -19,9 +21,12 @@ type Store struct {
 	// it without a shard's lock holds disk for reading.
 	disk     sync.RWMutex
 	db       *pebble.DB
+	fence    atomic.Pointer[fence.FS] // between db and the disk
 	lockFile *pebble.Lock
 	marked   *markedFS // what Pebble writes through
 	lost     *loss     // what Open cut off a damaged log; nil without
+	lag      lag
+	reports  reports
 
 	pool    pool
 	shards  [shardCount]shard
@@ -110,7 +115,9 @@ func (s *Store) extend() error {
 		copy(more, s.shards[i].tables)
 		s.shards[i].tables = more
 	}
-	if err := s.db.Set(appendMetaKey(nil), s.mapping.append(nil), pebble.Sync); err != nil {
+	b := s.db.NewBatch()
+	err := errors.Join(b.Set(appendMetaKey(nil), s.mapping.append(nil), nil), s.apply(b, pebble.Sync))
+	if err != nil {
 		return fmt.Errorf("write meta: %w", err)
 	}
 	return nil
@@ -200,6 +207,17 @@ func (s *Store) tidy() {
 	}
 }
 
+// flush makes Pebble write what it holds in memory to tables; flushed is closed
+// when it has.
+func (s *Store) flush() (flushed <-chan struct{}, err error) {
+	f := s.fence.Load()
+	err = guard(f, func() (err error) {
+		flushed, err = s.db.AsyncFlush()
+		return err
+	})
+	return flushed, errors.Join(err, f.Err())
+}
+
 // flushLog writes what Pebble holds in memory to tables, which is quicker than
 // reading its log at the next Open. A disk that does not take it is not waited
 // for: the log has everything.
@@ -207,7 +225,7 @@ func (s *Store) flushLog() {
 	if s.WriteError() != nil {
 		return
 	}
-	flushed, err := s.db.AsyncFlush()
+	flushed, err := s.flush()
 	if err != nil {
 		return
 	}

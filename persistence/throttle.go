@@ -1,6 +1,9 @@
 package persistence
 
-import "time"
+import (
+	"sync/atomic"
+	"time"
+)
 
 const (
 	// maxPending is how much of the journal may wait in memory for Pebble before
@@ -57,4 +60,42 @@ func (s *Store) memoryExcess() float64 {
 		return 0
 	}
 	return over(s.memory.Load(), bound+bound/16) * 8
+}
+
+// lag tells how far compactions are behind.
+type lag struct {
+	flushed atomic.Bool   // there may be more to compact than at the last look
+	ended   chan struct{} // capacity 1: one token says that a compaction ended
+}
+
+func (l *lag) signal() {
+	select {
+	case l.ended <- struct{}{}:
+	default:
+	}
+}
+
+const (
+	// lagBound is the number of sorted runs in level 0, each of which every read
+	// has to look into, from which writes wait for compactions.
+	lagBound = 32
+	// lagWait is how long one batch waits at most.
+	lagWait = time.Second
+)
+
+// pace lets a batch wait for compactions that lag behind. Pebble's own way waits
+// within the commit until they have caught up, which they never do on a disk
+// that has become full or unreadable.
+func (s *Store) pace() {
+	if !s.lag.flushed.Swap(false) || s.db.Metrics().Levels[0].Sublevels < lagBound {
+		return
+	}
+	s.lag.flushed.Store(true)
+	wait := time.NewTimer(lagWait)
+	defer wait.Stop()
+	select {
+	case <-s.lag.ended:
+	case <-wait.C:
+	case <-s.ctx.Done():
+	}
 }

@@ -1,0 +1,68 @@
+package persistence
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/vigildb/vigil/persistence/fence"
+)
+
+// pebbleLog passes on what an instance of Pebble has to say. Behind a fallen
+// fence that interests nobody.
+type pebbleLog struct {
+	s *Store
+	f *fence.FS
+}
+
+func (l pebbleLog) Infof(format string, args ...any) {
+	l.s.opts.Logf(LevelDebug, "pebble: "+format, args...)
+}
+
+func (l pebbleLog) Errorf(format string, args ...any) {
+	if l.f.Err() == nil {
+		l.s.report(LevelError, format, fmt.Errorf("pebble: "+format, args...))
+	}
+}
+
+// Fatalf is Pebble's word for a state that it cannot go on from. The process
+// does, without that instance.
+func (l pebbleLog) Fatalf(format string, args ...any) {
+	l.f.Fall(fmt.Errorf("pebble: "+format, args...))
+}
+
+// pebbleEvents are the events of an instance that we want to know of.
+func (s *Store) pebbleEvents(f *fence.FS) *pebble.EventListener {
+	return &pebble.EventListener{
+		// A flush or compaction that failed is tried again. It cannot have failed
+		// to write, for that the fence falls.
+		BackgroundError: func(err error) {
+			if f.Err() == nil && s.ctx.Err() == nil {
+				s.report(LevelError, "background", fmt.Errorf("pebble: background: %w", err))
+			}
+		},
+		DataCorruption: func(i pebble.DataCorruptionInfo) {
+			s.report(LevelError, i.Path, fmt.Errorf("file %s is damaged: %w", i.Path, i.Details))
+		},
+		FlushEnd:      func(pebble.FlushInfo) { s.lag.flushed.Store(true) },
+		CompactionEnd: func(pebble.CompactionInfo) { s.lag.signal() },
+	}
+}
+
+// errPanicked is in the error of an instance that panicked.
+var errPanicked = errors.New("pebble panicked")
+
+// guard makes a panic of Pebble an error and ends the use of that instance. All
+// calls go through it that change something: for all failures of the disk that we
+// know of the fence keeps Pebble from panicking, but its code has some hundred
+// places that would.
+func guard(f *fence.FS, call func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("%w: %v", errPanicked, r)
+			f.Fall(err)
+		}
+	}()
+	return call()
+}

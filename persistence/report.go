@@ -1,0 +1,45 @@
+package persistence
+
+import "sync"
+
+// reports keeps a failure that goes on from filling the log.
+type reports struct {
+	mu    sync.Mutex
+	kinds map[string]*reportKind
+}
+
+type reportKind struct {
+	next  int64 // time from which it is said again
+	muted int
+}
+
+// reportPeriod is how often a failure that goes on is logged, in milliseconds.
+const reportPeriod = 10_000
+
+// report logs an error, unless one of its kind was logged a short time ago.
+func (s *Store) report(level int, kind string, err error) {
+	now := s.opts.Now()
+	r := &s.reports
+	r.mu.Lock()
+	k := r.kinds[kind]
+	if k == nil {
+		k = &reportKind{}
+		if r.kinds == nil || len(r.kinds) > 1000 {
+			r.kinds = map[string]*reportKind{}
+		}
+		r.kinds[kind] = k
+	}
+	muted := k.muted
+	if now < k.next {
+		k.muted++
+		r.mu.Unlock()
+		return
+	}
+	k.next, k.muted = now+reportPeriod, 0
+	r.mu.Unlock()
+	if muted > 0 {
+		s.opts.Logf(level, "%v (%d more of this kind since the last)", err, muted)
+		return
+	}
+	s.opts.Logf(level, "%v", err)
+}
