@@ -17,17 +17,25 @@ import (
 // the scheduler. See docs/adr/0010-event-loops.md.
 //
 // What may block (a wait for the device under appendfsync always) is done by
-// the loop's waiter goroutine, which wakes the loop.
+// the loop's waiter goroutine, which wakes the loop. A client whose turn takes
+// long keeps the goroutine, and the loop gets another owner: see turns_linux.go.
 type loop struct {
 	srv    *Server
 	epoll  int
 	wakeup int // an eventfd that ends a sleep in epoll
 
-	conns  map[int32]*loopConn // the owner's
-	unsure []*loopConn         // wait for the journal; the owner's
-	buf    []byte              // for reads of clients that have nothing unread
+	conns    map[int32]*loopConn // the owner's
+	unsure   []*loopConn         // wait for the journal; the owner's
+	settling []*loopConn         // of these, what settleUnsure has not looked at yet; the owner's
+	resuming []*loopConn         // what resumeWoken has not looked at yet; the owner's
 
-	wrote bool // changes were settled in this round; the owner's
+	turns   atomic.Uint64 // counts beginnings and ends: odd during a turn
+	current *loopConn     // whose turn it is; the owner's
+	watched atomic.Bool   // somebody looks for turns that take long
+	stir    chan struct{} // capacity 1: a token says that turns are to be watched again
+	gone    chan struct{} // closed when the loop has ended
+
+	wrote atomic.Bool // changes were settled in this round
 
 	asleep   atomic.Bool // the owner is, or is about to be, in a blocking epoll_wait
 	patience int         // shortSleep, or 0 if the owner would sleep on the only processor
@@ -38,6 +46,7 @@ type loop struct {
 	mu     sync.Mutex
 	over   bool        // the loop has ended; guarded by mu
 	added  []*loopConn // not registered yet; guarded by mu
+	back   []*loopConn // their long turn is over; guarded by mu
 	woken  []*loopConn // to be resumed; guarded by mu
 	waited bool        // the waiter has answered; guarded by mu
 	failed error       // its answer, if it was an error; guarded by mu
@@ -49,10 +58,19 @@ type loopConn struct {
 	s  *session
 	fd int
 
-	unsent  []byte // replies that the socket did not take; the owner's
-	writing bool   // EPOLLOUT is asked for; the owner's
-	unsure  bool   // stands in l.unsure; the owner's
-	deaf    bool   // EPOLLIN is not asked for; the owner's
+	// These belong to whoever runs the session.
+	unsent  []byte // replies that the socket did not take
+	sent    int    // how much of unsent it has taken since
+	writing bool   // EPOLLOUT is asked for
+	unsure  bool   // the session waits for the journal
+	left    bool   // the session has left the server
+	err     error  // of a long turn
+
+	// These are the owner's.
+	listed bool // stands in l.unsure or l.settling
+	deaf   bool // EPOLLIN is not asked for
+	away   bool // in a long turn: the owner leaves it alone
+	heavy  bool // its last turn was long: the next begins as one
 
 	mu     sync.Mutex
 	closed bool // fd is not ours any more; guarded by mu
@@ -75,7 +93,7 @@ func newLoop(srv *Server) (*loop, error) {
 		return nil, fmt.Errorf("eventfd: %w", errno)
 	}
 	l := &loop{srv: srv, epoll: epoll, wakeup: int(wakeup), conns: map[int32]*loopConn{},
-		buf: make([]byte, loopRead), waits: make(chan uint64, 1)}
+		waits: make(chan uint64, 1), stir: make(chan struct{}, 1), gone: make(chan struct{})}
 	if runtime.GOMAXPROCS(0) > 1 {
 		l.patience = shortSleep
 	}
@@ -143,35 +161,49 @@ func (l *loop) rouse() {
 	}
 }
 
-// run serves until the server is closed and every client is gone.
+// loopOwner is what the goroutine that owns a loop has for itself.
+type loopOwner struct {
+	*loop
+	buf    []byte // for reads of clients that have nothing unread
+	events []syscall.EpollEvent
+}
+
+// run owns the loop until the server is closed and every client is gone, or
+// until a turn takes so long that the loop is given another owner.
 func (l *loop) run() {
-	defer l.free()
-	defer close(l.waits)
-	events := make([]syscall.EpollEvent, loopEvents)
+	o := &loopOwner{loop: l, buf: make([]byte, loopRead), events: make([]syscall.EpollEvent, loopEvents)}
 	for {
 		if l.takeIn(); l.ended() {
+			close(l.gone)
+			close(l.waits)
+			l.free()
 			return
 		}
-		n := l.poll(events)
-		for i := range n {
-			if fd := events[i].Fd; int(fd) == l.wakeup {
-				l.drain()
-			} else if c := l.conns[fd]; c != nil {
-				c.ready(events[i].Events)
-			}
+		if !o.resumeWoken() || !o.settleUnsure() {
+			return
 		}
-		l.resumeWoken()
-		l.settleUnsure()
-		if l.wrote {
+		if l.wrote.Load() {
 			// Once for all clients: each of them waits while one does.
-			l.wrote = false
+			l.wrote.Store(false)
 			l.srv.store.Throttle()
+		}
+		n := l.poll(o.events)
+		for i := range n {
+			if fd := o.events[i].Fd; int(fd) == l.wakeup {
+				l.drain()
+			} else if c := l.conns[fd]; c != nil && !o.ready(c, o.events[i].Events) {
+				return // the kernel reports the other events again
+			}
 		}
 	}
 }
 
 // noteWrite is what its sessions tell of writes.
-func (l *loop) noteWrite() { l.wrote = true }
+func (l *loop) noteWrite() {
+	if !l.wrote.Load() {
+		l.wrote.Store(true)
+	}
+}
 
 // ended reports that the server is closed and no client is left or coming.
 func (l *loop) ended() bool {
@@ -218,7 +250,7 @@ func (l *loop) poll(events []syscall.EpollEvent) int {
 func (l *loop) busy() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return len(l.added)+len(l.woken) > 0 || l.waited || l.srv.done.Err() != nil && len(l.conns) == 0
+	return len(l.added)+len(l.back)+len(l.woken) > 0 || l.waited || l.srv.done.Err() != nil && len(l.conns) == 0
 }
 
 func (l *loop) drain() {
@@ -229,8 +261,8 @@ func (l *loop) drain() {
 // takeIn registers the clients that came.
 func (l *loop) takeIn() {
 	l.mu.Lock()
-	added := l.added
-	l.added = nil
+	added, back := l.added, l.back
+	l.added, l.back = nil, nil
 	l.mu.Unlock()
 	for _, c := range added {
 		l.conns[int32(c.fd)] = c
@@ -238,52 +270,67 @@ func (l *loop) takeIn() {
 			c.end()
 		}
 	}
+	for _, c := range back {
+		c.takeBack()
+	}
 }
 
-// resumeWoken lets the clients go on that others have woken.
-func (l *loop) resumeWoken() {
+// resumeWoken lets the clients go on that others have woken. It reports false
+// if the loop has another owner by now.
+func (o *loopOwner) resumeWoken() bool {
+	l := o.loop
 	l.mu.Lock()
-	woken := l.woken
-	l.woken = nil
-	for _, c := range woken {
+	for _, c := range l.woken {
 		c.queued = false
 	}
+	l.resuming = append(l.resuming, l.woken...)
+	clear(l.woken)
+	l.woken = l.woken[:0]
 	l.mu.Unlock()
-	for _, c := range woken {
-		if l.conns[int32(c.fd)] == c {
-			c.resume()
+	for len(l.resuming) > 0 {
+		c := l.resuming[0]
+		l.resuming = l.resuming[1:]
+		if l.conns[int32(c.fd)] == c && !o.turn(c, resumed) {
+			return false
 		}
 	}
+	l.resuming = nil
+	return true
 }
 
 // settleUnsure looks whether the journal has come as far as clients wait for,
-// and asks to be woken when it has come further.
-func (l *loop) settleUnsure() {
+// and asks to be woken when it has come further. It reports false if the loop
+// has another owner by now.
+func (o *loopOwner) settleUnsure() bool {
+	l := o.loop
 	l.mu.Lock()
 	failed := l.failed
 	if l.waited {
 		l.waiting, l.waited, l.failed = false, false, nil
 	}
 	l.mu.Unlock()
-	if len(l.unsure) == 0 {
-		return
-	}
-	list := l.unsure
+	l.settling = append(l.settling, l.unsure...)
 	l.unsure = nil
-	for _, c := range list {
+	for len(l.settling) > 0 {
+		c := l.settling[0]
+		l.settling = l.settling[1:]
+		c.listed = false
+		if l.conns[int32(c.fd)] != c || c.away {
+			continue
+		}
 		c.unsure = false
-		switch {
-		case l.conns[int32(c.fd)] != c:
-		case failed != nil && l.srv.store.Synced() < c.s.awaited():
+		if failed != nil && l.srv.store.Synced() < c.s.awaited() {
 			c.finish(failed)
-		default:
-			c.resume()
+		} else if !o.turn(c, resumed) {
+			return false
 		}
 	}
+	l.settling = nil
 	if len(l.unsure) > 0 && !l.waiting {
 		l.waiting = true
 		l.waits <- l.unsure[0].s.awaited()
 	}
+	return true
 }
 
 // wait is the loop's waiter: it blocks for the device in the loop's place. It

@@ -5,26 +5,18 @@ import (
 	"unsafe"
 )
 
-// ready handles what the kernel reports of the client's socket.
-func (c *loopConn) ready(events uint32) {
+// ready handles what the kernel reports of a client's socket. It reports false
+// if the loop has another owner by now.
+func (o *loopOwner) ready(c *loopConn, events uint32) bool {
 	broken := events&(syscall.EPOLLHUP|syscall.EPOLLERR) != 0
-	switch {
-	case c.full() && broken:
-		c.end()
-	case c.full():
-		if err := c.push(); err != nil {
-			c.end()
-		} else if !c.full() {
-			c.resume()
-		}
-	case c.unsure && !broken:
+	if c.unsure && !c.full() && !broken {
 		// What it says next waits until it is answered: its bytes are left to
 		// the kernel, which must not report them again meanwhile.
 		c.deaf = true
 		c.listen(0)
-	default:
-		c.finish(c.read())
+		return true
 	}
+	return o.turn(c, reported)
 }
 
 // listen chooses the events that the kernel reports. A socket that cannot be
@@ -33,14 +25,14 @@ func (c *loopConn) listen(events uint32) { _ = c.l.control(syscall.EPOLL_CTL_MOD
 
 // read takes what has come and lets the session run it. A client with nothing
 // unread is read into the loop's buffer, so that idle clients hold no memory.
-func (c *loopConn) read() error {
+func (c *loopConn) read(buf []byte) error {
 	s := c.s
 	if s.unread() == 0 {
-		n, err := c.receive(c.l.buf)
+		n, err := c.receive(buf)
 		if n <= 0 {
 			return err
 		}
-		return s.feedBorrowed(c.l.buf[:n])
+		return s.feedBorrowed(buf[:n])
 	}
 	n, err := c.receive(s.space())
 	if n <= 0 {
@@ -63,22 +55,25 @@ func (c *loopConn) receive(b []byte) (int, error) {
 	return int(n), nil
 }
 
-// resume lets the session go on after a wake.
-func (c *loopConn) resume() {
-	if !c.full() {
-		c.finish(c.s.resume())
-	}
-}
-
-// finish ends the client after an error, or when it was told the last word.
+// finish does what is left to do after a turn, and ends the client after an
+// error, or when it was told the last word.
 func (c *loopConn) finish(err error) {
 	switch {
-	case err != nil, c.s.closing && !c.full() && !c.unsure:
+	case c.over(err):
 		c.end()
+		return
+	case c.unsure && !c.listed:
+		c.listed = true
+		c.l.unsure = append(c.l.unsure, c)
 	case c.deaf && !c.unsure && !c.full():
 		c.deaf = false
 		c.listen(syscall.EPOLLIN)
 	}
+}
+
+// over reports that the client has had its last turn.
+func (c *loopConn) over(err error) bool {
+	return err != nil || c.s.closing && !c.full() && !c.unsure
 }
 
 // write sends a reply; what the socket does not take is kept and sent when it
@@ -93,7 +88,7 @@ func (c *loopConn) write(b []byte) error {
 		return err
 	}
 	if n < len(b) {
-		c.unsent = append(c.unsent[:0], b[n:]...)
+		c.unsent, c.sent = append(c.unsent[:0], b[n:]...), 0
 		c.writing = true
 		// Input is left to the kernel until the client has read.
 		c.listen(syscall.EPOLLOUT)
@@ -101,9 +96,13 @@ func (c *loopConn) write(b []byte) error {
 	return nil
 }
 
+// sendSize is the most that is sent at once: a client that reads as fast as we
+// write does not keep the others waiting.
+const sendSize = 1 << 20
+
 func (c *loopConn) send(b []byte) (sent int, err error) {
-	for sent < len(b) {
-		n, _, errno := syscall.RawSyscall(syscall.SYS_WRITE, uintptr(c.fd), uintptr(unsafe.Pointer(&b[sent])), uintptr(len(b)-sent))
+	for end := min(len(b), sendSize); sent < end; {
+		n, _, errno := syscall.RawSyscall(syscall.SYS_WRITE, uintptr(c.fd), uintptr(unsafe.Pointer(&b[sent])), uintptr(end-sent))
 		switch {
 		case errno == syscall.EAGAIN:
 			return sent, nil
@@ -119,15 +118,14 @@ func (c *loopConn) send(b []byte) (sent int, err error) {
 
 // push sends what is left of earlier replies.
 func (c *loopConn) push() error {
-	n, err := c.send(c.unsent)
+	n, err := c.send(c.unsent[c.sent:])
 	if err != nil {
 		return err
 	}
-	if n < len(c.unsent) {
-		c.unsent = append(c.unsent[:0], c.unsent[n:]...)
+	if c.sent += n; c.sent < len(c.unsent) {
 		return nil
 	}
-	c.unsent, c.writing = nil, false
+	c.unsent, c.sent, c.writing = nil, 0, false
 	c.listen(syscall.EPOLLIN)
 	return nil
 }
@@ -138,14 +136,8 @@ func (c *loopConn) full() bool { return c.writing }
 // durable reports whether the journal has come so far. If not, the loop lets
 // the session go on when it has.
 func (c *loopConn) durable(lsn uint64) (bool, error) {
-	if c.l.srv.store.Synced() >= lsn {
-		return true, nil
-	}
-	if !c.unsure {
-		c.unsure = true
-		c.l.unsure = append(c.l.unsure, c)
-	}
-	return false, nil
+	c.unsure = c.l.srv.store.Synced() < lsn
+	return !c.unsure, nil
 }
 
 // wake makes the loop look at the client's outbox. Any goroutine may call it.
@@ -172,10 +164,18 @@ func (c *loopConn) hangUp() {
 // end takes the client out of the loop and closes its socket.
 func (c *loopConn) end() {
 	delete(c.l.conns, int32(c.fd))
-	c.s.leave()
+	c.leave()
 	c.mu.Lock()
 	c.closed = true
 	syscall.Close(c.fd)
 	c.mu.Unlock()
 	c.l.srv.workers.Done()
+}
+
+// leave takes the session out of the server, once.
+func (c *loopConn) leave() {
+	if !c.left {
+		c.left = true
+		c.s.leave()
+	}
 }

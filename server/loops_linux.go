@@ -30,10 +30,11 @@ func (srv *Server) startLoops(n int) error {
 			return err
 		}
 		srv.loops.all = append(srv.loops.all, l)
-		srv.workers.Add(2)
-		// Both end when the server is closed and the loop's clients are gone.
+		srv.workers.Add(3)
+		// They end when the server is closed and the loop's clients are gone.
 		go func() { defer srv.workers.Done(); l.run() }()
 		go func() { defer srv.workers.Done(); l.wait() }()
+		go func() { defer srv.workers.Done(); l.watch() }()
 	}
 	return nil
 }
