@@ -36,6 +36,7 @@ const (
 	NoMandatoryKeys
 	LocksQueue // EXEC: locks the keys of the queued calls
 	LocksKeys  // holds its keys still without reading them for the client
+	Protected  // needs the permission of a directive (enable-debug-command)
 )
 
 // flagNames are the flags that COMMAND shows, in the order of Redis.

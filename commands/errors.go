@@ -97,6 +97,7 @@ const (
 	ErrSlowlogCount     = WireError("ERR count should be greater than or equal to -1")
 	ErrMonitorInMulti   = WireError("ERR MONITOR isn't allowed for DENY BLOCKING client")
 	ErrMasterPort       = WireError("ERR Invalid master port")
+	ErrDebugNotAllowed  = WireError("ERR DEBUG command not allowed. If the enable-debug-command option is set to \"local\", you can run it from a local connection, otherwise you need to set this option in the configuration file, and then restart the server.")
 	ErrNoReplication    = WireError("ERR this server cannot be a replica: replication is not supported")
 )
 

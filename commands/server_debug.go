@@ -6,30 +6,33 @@ import (
 	"github.com/vigildb/vigil/structures/glob"
 )
 
+// debugFlags are those of DEBUG, which not everybody may use.
+const debugFlags = adminFlags | Protected
+
 func debugRows() []Command {
 	return []Command{
-		{Name: "DEBUG", Arity: -2, Flags: adminFlags, Since: "1.0.0", Cost: "Depends on the subcommand.",
+		{Name: "DEBUG", Arity: -2, Flags: debugFlags, Since: "1.0.0", Cost: "Depends on the subcommand.",
 			Summary: "Holds the commands for tests of the server."},
-		{Name: "DEBUG SLEEP", Arity: 3, Flags: adminFlags | Keyspace | LocksKeys, Syntax: "seconds",
+		{Name: "DEBUG SLEEP", Arity: 3, Flags: debugFlags | Keyspace | LocksKeys, Syntax: "seconds",
 			Since: "1.0.0", Cost: "O(1)",
 			Summary: "Keeps all keys locked for some seconds.", Run: debugSleep},
-		{Name: "DEBUG SET-ACTIVE-EXPIRE", Arity: 3, Flags: adminFlags, Syntax: "<0 | 1>",
+		{Name: "DEBUG SET-ACTIVE-EXPIRE", Arity: 3, Flags: debugFlags, Syntax: "<0 | 1>",
 			Since: "1.0.0", Cost: "O(1)",
 			Summary: "Says whether keys are removed when they expire, or only when somebody asks.", Run: debugActiveExpire},
-		{Name: "DEBUG RELOAD", Arity: -2, Flags: adminFlags&^Loading | NoMulti, Syntax: "[NOSAVE] [NOFLUSH] [MERGE]",
+		{Name: "DEBUG RELOAD", Arity: -2, Flags: debugFlags&^Loading | NoMulti, Syntax: "[NOSAVE] [NOFLUSH] [MERGE]",
 			Since: "1.0.0", Cost: "O(n) for n keys",
 			Summary: "Stores everything, forgets memory and reads back.", Run: debugReload},
-		{Name: "DEBUG OBJECT", Arity: -3, Flags: adminFlags | ReadOnly, Keys: []KeySpec{Key(2, RO)},
+		{Name: "DEBUG OBJECT", Arity: -3, Flags: debugFlags | ReadOnly, Keys: []KeySpec{Key(2, RO)},
 			Syntax: "key", Since: "1.0.0", Cost: "O(1)",
 			Summary: "Describes how a value is held.", Run: debugObject},
-		{Name: "DEBUG STRINGMATCH-LEN", Arity: 4, Flags: adminFlags, Syntax: "length pattern",
+		{Name: "DEBUG STRINGMATCH-LEN", Arity: 4, Flags: debugFlags, Syntax: "length pattern",
 			Since: "1.0.0", Cost: "O(n) for n bytes",
 			Summary: "Matches a pattern with a long string of one letter.", Run: debugStringMatch},
-		{Name: "DEBUG CHANGE-REPL-ID", Arity: 2, Flags: adminFlags, Since: "1.0.0", Cost: "O(1)",
+		{Name: "DEBUG CHANGE-REPL-ID", Arity: 2, Flags: debugFlags, Since: "1.0.0", Cost: "O(1)",
 			Summary: "Does nothing, as there is no replication.", Run: replyOK},
-		{Name: "DEBUG JMAP", Arity: 2, Flags: adminFlags, Since: "1.0.0", Cost: "O(1)",
+		{Name: "DEBUG JMAP", Arity: 2, Flags: debugFlags, Since: "1.0.0", Cost: "O(1)",
 			Summary: "Does nothing.", Run: replyOK},
-		helpRow("DEBUG", "1.0.0", adminFlags),
+		helpRow("DEBUG", "1.0.0", debugFlags),
 	}
 }
 

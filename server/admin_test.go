@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/vigildb/vigil/commands"
 )
 
 func TestShutdownAsksTheOwnerAndEndsTheConnection(t *testing.T) {
@@ -47,6 +49,37 @@ func TestShutdownGoesOnIfTheSnapshotFailsUnlessForced(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-r.srv.ShutdownRequested()
+}
+
+func TestDebugNeedsThePermissionOfItsDirective(t *testing.T) {
+	const refused = "(error) " + string(commands.ErrDebugNotAllowed)
+	for _, x := range []struct{ allowed, addr, want string }{
+		{"no", "127.0.0.1:5", refused}, {"no", "10.0.0.1:5", refused},
+		{"local", "127.0.0.1:5", "OK"}, {"local", "[::1]:5", "OK"}, {"local", "10.0.0.1:5", refused},
+		{"yes", "10.0.0.1:5", "OK"},
+	} {
+		r := newRig(t, func(o *Options) { o.Config = testConfig(t, "--enable-debug-command", x.allowed) })
+		c := r.dial()
+		r.session(c).Addr = x.addr
+		if got := c.do("DEBUG", "SLEEP", "0"); got != x.want {
+			t.Errorf("enable-debug-command %s, from %s: got %s, want %s", x.allowed, x.addr, got, x.want)
+		}
+		if x.want != refused {
+			continue
+		}
+		// What is refused is refused before its form is looked at, and dooms a transaction.
+		for _, call := range [][]string{{"DEBUG", "HELP"}, {"DEBUG", "SLEEP"}, {"DEBUG", "NOSUCH"}, {"debug", "reload"}} {
+			if got := c.do(call...); got != refused {
+				t.Errorf("%v: got %s", call, got)
+			}
+		}
+		c.want("DEBUG", "(error) ERR wrong number of arguments for 'debug' command")
+		c.want("MULTI", "OK")
+		if got := c.do("DEBUG", "SLEEP", "0"); got != refused {
+			t.Errorf("inside MULTI: got %s", got)
+		}
+		c.want("EXEC", "(error) EXECABORT Transaction discarded because of previous errors.")
+	}
 }
 
 func TestInfoOfManySectionsHasEachOnce(t *testing.T) {

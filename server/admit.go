@@ -16,6 +16,8 @@ func (s *session) admit(cmd *commands.Command, sub bool, argv [][]byte) error {
 	switch {
 	case cmd == nil:
 		return commands.ErrUnknownCommand(argv)
+	case cmd.Is(commands.Protected) && len(argv) > 1 && !s.srv.settings().conf.EnableDebugCommand.Allows(s.local()):
+		return commands.ErrDebugNotAllowed
 	case len(cmd.Subcommands()) > 0 && !sub && len(argv) > 1:
 		return commands.ErrUnknownSubcommand(cmd, argv[1])
 	case len(cmd.Subcommands()) > 0 && !sub && cmd.Run == nil, !cmd.ArityOK(len(argv)):

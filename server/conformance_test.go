@@ -200,7 +200,7 @@ type ownTarget struct {
 
 func newOwnTarget(t *testing.T, durable bool) *ownTarget {
 	o := &ownTarget{clock: newTestClock()}
-	o.opts = Options{Clock: o.clock, Seed: 1, InMemory: !durable}
+	o.opts = Options{Config: testConfig(t), Clock: o.clock, Seed: 1, InMemory: !durable}
 	if durable {
 		o.opts.Dir = t.TempDir()
 	}

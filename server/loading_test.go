@@ -11,7 +11,7 @@ import (
 func newLoadingRig(t *testing.T) *rig {
 	t.Helper()
 	r := &rig{t: t, clock: newTestClock(), log: &testLog{}}
-	srv, err := Start(Options{InMemory: true, Seed: 1, Clock: r.clock, Log: slog.New(r.log)})
+	srv, err := Start(Options{Config: testConfig(t), InMemory: true, Seed: 1, Clock: r.clock, Log: slog.New(r.log)})
 	if err != nil {
 		t.Fatalf("Start: %v", err)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/server/conf"
 )
 
 // rig is a server in memory whose time stands still.
@@ -30,7 +31,7 @@ type rig struct {
 func newRig(t testing.TB, change ...func(*Options)) *rig {
 	t.Helper()
 	r := &rig{t: t, clock: newTestClock(), log: &testLog{}}
-	o := Options{InMemory: true, Seed: 1, Clock: r.clock, Log: slog.New(r.log)}
+	o := Options{Config: testConfig(t), InMemory: true, Seed: 1, Clock: r.clock, Log: slog.New(r.log)}
 	for _, f := range change {
 		f(&o)
 	}
@@ -45,6 +46,17 @@ func newRig(t testing.TB, change ...func(*Options)) *rig {
 		}
 	})
 	return r
+}
+
+// testConfig is the configuration of most tests: the defaults, and DEBUG for
+// everybody. Arguments are those of a command line.
+func testConfig(t testing.TB, args ...string) *conf.Config {
+	t.Helper()
+	config, err := conf.Load(append([]string{"--enable-debug-command", "yes"}, args...), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return config
 }
 
 // testLog keeps what was logged.
