@@ -31,17 +31,10 @@ func (srv *Server) apply(c *conf.Settings) {
 	}
 }
 
-// watched are the directives that apply looks at.
-var watchedDirectives = []string{
-	"loglevel", "slowlog-log-slower-than", "slowlog-max-len", "appendfsync", "maxmemory", "maxmemory-policy",
-	"maxmemory-samples", "requirepass", "maxclients", "client-query-buffer-limit", "client-output-buffer-limit",
-	"timeout", "tcp-keepalive", "notify-keyspace-events", "save", "proto-max-bulk-len", "hll-sparse-max-bytes",
-	"list-max-listpack-size", "hash-max-listpack-entries", "hash-max-listpack-value",
-}
-
 // watchConfig follows CONFIG SET once the store is open.
 func (srv *Server) watchConfig() {
-	srv.config.Watch(srv.apply, watchedDirectives...)
+	srv.config.Check(srv.moveSockets, "port", "bind")
+	srv.config.Watch(srv.apply)
 }
 
 // ConfigGet lists names and values.

@@ -3,6 +3,7 @@
 package server
 
 import (
+	"net"
 	"syscall"
 	"time"
 )
@@ -15,4 +16,18 @@ func cpuTimes() (user, system time.Duration) {
 		return 0, 0
 	}
 	return time.Duration(u.Utime.Nano()), time.Duration(u.Stime.Nano())
+}
+
+// setBacklog sets the length of the queue of connections not yet accepted, which
+// the system may bound.
+func setBacklog(l net.Listener, n int) error {
+	socket, err := l.(*net.TCPListener).SyscallConn()
+	if err != nil {
+		return err
+	}
+	var failed error
+	if err := socket.Control(func(fd uintptr) { failed = syscall.Listen(int(fd), n) }); err != nil {
+		return err
+	}
+	return failed
 }

@@ -37,6 +37,7 @@ type Server struct {
 	saves    saves
 	loops    loops
 	cron     cron
+	sockets  sockets
 	admin    admin
 
 	loading      atomic.Bool // from Start until Load is done
@@ -122,6 +123,11 @@ func (srv *Server) Serve(l net.Listener) error {
 	}
 	srv.listeners[l] = struct{}{}
 	srv.mu.Unlock()
+	defer func() {
+		srv.mu.Lock()
+		delete(srv.listeners, l)
+		srv.mu.Unlock()
+	}()
 	for {
 		nc, err := l.Accept()
 		if err == nil {

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"os"
 	"time"
 
 	"github.com/vigildb/vigil/commands"
@@ -16,11 +15,7 @@ type settings struct {
 	conf   *conf.Settings
 	limits commands.Limits
 
-	dir        string
-	bind       []string
-	port       int
-	unixSocket string
-	unixPerm   os.FileMode
+	dir string
 
 	sync       persistence.SyncPolicy
 	syncAlways bool
@@ -58,8 +53,7 @@ var (
 // newSettings derives the snapshot from the configuration.
 func newSettings(c *conf.Settings, o *Options) *settings {
 	set := &settings{
-		conf: c, dir: c.Dir, bind: c.Bind, port: c.Port,
-		unixSocket: c.UnixSocket, unixPerm: os.FileMode(c.UnixSocketPerm),
+		conf: c, dir: c.Dir,
 		sync: syncs[c.AppendFsync], syncAlways: c.AppendFsync == conf.FsyncAlways,
 		policy:   policies[c.MaxMemoryPolicy],
 		password: c.RequirePass, maxClients: c.MaxClients,

@@ -43,7 +43,7 @@ func TestSignalWhileLoadingEndsTheServerAndLosesNothing(t *testing.T) {
 	dir := t.TempDir()
 	fill(t, dir, 100_000)
 	for range 3 {
-		cmd := exec.Command(binary, "--port", "0", "--dir", dir)
+		cmd := exec.Command(binary, "--port", "auto", "--dir", dir)
 		out, err := cmd.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)
@@ -93,7 +93,7 @@ func TestStoreThatCannotBeLoadedEndsTheServerWithItsName(t *testing.T) {
 	if err != nil || damaged == 0 {
 		t.Fatalf("damaged %d files: %v", damaged, err)
 	}
-	out, err := exec.Command(binary, "--port", "0", "--dir", dir).CombinedOutput()
+	out, err := exec.Command(binary, "--port", "auto", "--dir", dir).CombinedOutput()
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || exit.ExitCode() != 1 || !bytes.Contains(out, []byte("vigil-server: open store "+dir)) {
 		t.Errorf("start on a damaged store: %v\n%s", err, out)

@@ -49,7 +49,7 @@ var listening = regexp.MustCompile(`listening on (127\.0\.0\.1:\d+)`)
 // launch starts a server on any free port and waits until it is ready.
 func launch(t *testing.T, args ...string) *process {
 	t.Helper()
-	p := &process{cmd: exec.Command(binary, append([]string{"--port", "0"}, args...)...),
+	p := &process{cmd: exec.Command(binary, append([]string{"--port", "auto"}, args...)...),
 		out: &bytes.Buffer{}, done: make(chan error, 1), read: make(chan struct{})}
 	pipe, err := p.cmd.StdoutPipe()
 	if err != nil {
@@ -205,7 +205,7 @@ func TestShutdownCommandEndsTheServer(t *testing.T) {
 func TestSecondServerOnOneDirectoryIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	launch(t, "--dir", dir)
-	out, err := exec.Command(binary, "--port", "0", "--dir", dir).CombinedOutput()
+	out, err := exec.Command(binary, "--port", "auto", "--dir", dir).CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "in use") {
 		t.Errorf("second server on the same directory: %v\n%s", err, out)
 	}

@@ -178,7 +178,7 @@ func (c *Config) Check(ask func(old, new *Settings) error, names ...string) {
 }
 
 // Watch registers a hook that is told after a CONFIG SET has changed any of
-// the named directives; Settings has the new values by then. What Check says of
+// the named directives, or anything if none is named; Settings has the new values by then. What Check says of
 // its hooks holds for it too.
 func (c *Config) Watch(tell func(*Settings), names ...string) {
 	c.mu.Lock()

@@ -67,7 +67,7 @@ func (c *Config) Set(caller Caller, pairs []Pair) error {
 	}
 	c.settings.Store(next)
 	for _, w := range c.mu.watches {
-		if _, ok := firstChanged(w.rows, changed); ok {
+		if _, ok := firstChanged(w.rows, changed); ok || len(w.rows) == 0 && len(changed) > 0 {
 			w.tell(next)
 		}
 	}

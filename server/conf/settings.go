@@ -11,7 +11,7 @@ import (
 type Settings struct {
 	// Network.
 	Bind           []string // addresses; "*" and "::*" mean all, "-" in front means optional
-	Port           int      // 0: no TCP
+	Port           int      // 0: no TCP; PortAuto: any that is free
 	UnixSocket     string   // path, or empty
 	UnixSocketPerm uint32   // 0: as the umask gives
 	TCPBacklog     int
@@ -65,6 +65,9 @@ type Settings struct {
 	SlowlogMaxLen        int64
 	NotifyKeyspaceEvents commands.EventClass
 }
+
+// PortAuto is the port "auto".
+const PortAuto = -1
 
 // Rename is one rename-command; To is empty when the command is removed.
 type Rename struct{ From, To string }

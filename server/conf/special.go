@@ -132,6 +132,20 @@ func oomScores() kind {
 	}
 }
 
+// port is the number of a port, or "auto".
+func port() kind {
+	k := integer(0, 65535)
+	inner := k.parse
+	k.title += ", or `auto`"
+	k.parse = func(old value, words []string, again bool) (value, error) {
+		if len(words) == 1 && strings.EqualFold(words[0], "auto") {
+			return value{text: "auto", n: PortAuto}, nil
+		}
+		return inner(old, words, again)
+	}
+	return k
+}
+
 // addresses is up to 16 addresses to listen on.
 func addresses() kind {
 	return kind{

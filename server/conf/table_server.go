@@ -7,8 +7,8 @@ import (
 
 func networkRows() []directive {
 	return []directive{
-		{name: "port", kind: integer(0, 65535), def: "6379",
-			doc: "TCP port to listen on; 0 for any that is free. For none, give `bind \"\"`.",
+		{name: "port", kind: port(), def: "6379",
+			doc: "TCP port to listen on; 0 for none, `auto` for any that is free, which the log and INFO then name.",
 			set: func(s *Settings, v value) { s.Port = int(v.n) }},
 		{name: "bind", kind: addresses(), def: "127.0.0.1 -::1",
 			doc: "Addresses to listen on; one behind a minus sign may be missing.",

@@ -1,0 +1,210 @@
+package server
+
+import (
+	"errors"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/vigildb/vigil/server/conf"
+)
+
+// sockets are those that Listen has opened and CONFIG SET may move. A socket of
+// Serve belongs to its caller and is not among them.
+type sockets struct {
+	mu        sync.Mutex
+	listening bool     // Listen has succeeded; guarded by mu
+	tcp       []socket // guarded by mu
+}
+
+// socket is a TCP listener with the address it was opened for.
+type socket struct {
+	host string // as the directive bind has it
+	port int    // in use
+	net.Listener
+}
+
+// ErrNoListeners is returned by Listen if the configuration names nothing to
+// listen on: no port and no unix socket.
+var ErrNoListeners = errors.New("server: configured to not listen anywhere")
+
+// What CONFIG SET says when sockets cannot be moved.
+var (
+	errCannotListen = errors.New("Unable to listen on this port. Check server logs.")
+	errCannotBind   = errors.New("Failed to bind to specified addresses.")
+	errEmbedded     = errors.New("the sockets belong to the program that the server is part of")
+)
+
+// Listen opens the sockets that the configuration names (bind, port,
+// unixsocket) and serves them in the background. It answers the addresses in
+// use. Port 0 opens no TCP socket; "auto" takes any free port, the same for
+// every address. CONFIG SET of port and bind moves the sockets later.
+func (srv *Server) Listen() ([]net.Addr, error) {
+	set := srv.settings().conf
+	k := &srv.sockets
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	tcp, err := srv.openTCP(set.Bind, set.Port)
+	if err != nil {
+		return nil, err
+	}
+	var addrs []net.Addr
+	for _, s := range tcp {
+		addrs = append(addrs, s.Addr())
+	}
+	if set.UnixSocket != "" {
+		l, err := listenUnix(set.UnixSocket, os.FileMode(set.UnixSocketPerm))
+		if err != nil {
+			closeAll(tcp)
+			return nil, err
+		}
+		srv.serveBehind(l)
+		addrs = append(addrs, l.Addr())
+	}
+	if len(addrs) == 0 {
+		return nil, ErrNoListeners
+	}
+	srv.useLocked(tcp)
+	k.listening = true
+	return addrs, nil
+}
+
+// serveBehind accepts clients in the background until the listener is closed,
+// which Close does at the latest.
+func (srv *Server) serveBehind(l net.Listener) {
+	srv.workers.Add(1)
+	go func() {
+		defer srv.workers.Done()
+		defer l.Close()
+		if err := srv.Serve(l); !errors.Is(err, ErrClosed) {
+			srv.logf(LogWarning, "%v", err)
+		}
+	}()
+}
+
+// useLocked serves the sockets that are not served yet and remembers all.
+func (srv *Server) useLocked(tcp []socket) {
+	k := &srv.sockets
+	port := 0
+	for _, s := range tcp {
+		port = s.port
+		if !slices.ContainsFunc(k.tcp, func(old socket) bool { return old.Listener == s.Listener }) {
+			srv.serveBehind(s.Listener)
+		}
+	}
+	k.tcp = tcp
+	srv.port.Store(int64(port))
+}
+
+// autoTries is how often "auto" looks for a port that is free at every address.
+const autoTries = 16
+
+// openTCP opens every address at one port.
+func (srv *Server) openTCP(hosts []string, port int) (open []socket, err error) {
+	switch port {
+	case 0:
+		return nil, nil
+	case conf.PortAuto:
+		for range autoTries {
+			if open, err = srv.openAt(hosts, 0); !errors.Is(err, syscall.EADDRINUSE) {
+				break
+			}
+		}
+		return open, err
+	}
+	return srv.openAt(hosts, port)
+}
+
+// openAt opens every address, at any port that is free if port is 0: the same
+// for all.
+func (srv *Server) openAt(hosts []string, port int) ([]socket, error) {
+	var open []socket
+	for _, host := range hosts {
+		l, err := listenTCP(host, port, srv.settings().conf.TCPBacklog)
+		switch {
+		case err == nil:
+			port = l.Addr().(*net.TCPAddr).Port
+			open = append(open, socket{host, port, l})
+		case strings.HasPrefix(host, "-") && !errors.Is(err, syscall.EADDRINUSE):
+			srv.logf(LogNotice, "%s is not there and was marked optional: %v", host, err)
+		default:
+			closeAll(open)
+			return nil, err
+		}
+	}
+	return open, nil
+}
+
+func closeAll(open []socket) {
+	for _, s := range open {
+		s.Close()
+	}
+}
+
+// moveSockets is the hook of CONFIG SET port and bind. Sockets that are wanted
+// go on, new ones are opened, and only then are the others closed; clients that
+// are connected stay. If a new socket stands in the way of an old one, as
+// 0.0.0.0 and 127.0.0.1 do at one port, the old ones are closed first, and opened
+// again if that was in vain. After an error all is as it was.
+func (srv *Server) moveSockets(old, new *conf.Settings) error {
+	k := &srv.sockets
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !k.listening {
+		return errEmbedded
+	}
+	port := new.Port
+	if port == conf.PortAuto && old.Port == port {
+		port = int(srv.port.Load())
+	}
+	var kept, gone []socket
+	var missing []string
+	for _, s := range k.tcp {
+		if s.port == port && slices.Contains(new.Bind, s.host) {
+			kept = append(kept, s)
+		} else {
+			gone = append(gone, s)
+		}
+	}
+	for _, host := range new.Bind {
+		if !slices.ContainsFunc(kept, func(s socket) bool { return s.host == host }) {
+			missing = append(missing, host)
+		}
+	}
+	opened, err := srv.openTCP(missing, port)
+	if errors.Is(err, syscall.EADDRINUSE) && slices.ContainsFunc(gone, func(s socket) bool { return s.port == port }) {
+		closeAll(gone)
+		if opened, err = srv.openTCP(missing, port); err != nil {
+			kept = append(kept, srv.reopen(gone)...)
+			srv.useLocked(kept)
+		}
+	}
+	switch {
+	case err != nil:
+		srv.logf(LogWarning, "%v", err)
+		if old.Port == new.Port {
+			return errCannotBind
+		}
+		return errCannotListen
+	case len(kept)+len(opened) == 0 && port != 0 && len(new.Bind) > 0:
+		return errCannotBind // every address was optional
+	}
+	closeAll(gone)
+	srv.useLocked(append(kept, opened...))
+	return nil
+}
+
+// reopen opens sockets anew that were closed a moment ago.
+func (srv *Server) reopen(gone []socket) (open []socket) {
+	for _, s := range gone {
+		again, err := srv.openTCP([]string{s.host}, s.port)
+		if err != nil {
+			srv.logf(LogWarning, "listen again: %v", err)
+		}
+		open = append(open, again...)
+	}
+	return open
+}
