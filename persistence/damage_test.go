@@ -14,7 +14,7 @@ import (
 
 // damageStride is the distance of the bytes that are changed: the whole of every
 // file with 1, in some minutes.
-var damageStride = flag.Int("damage.stride", 997, "change every n-th byte of a store's files")
+var damageStride = flag.Int("damage.stride", 2503, "change every n-th byte of a store's files")
 
 // crashed is a store as a crash left it.
 type crashed struct {

@@ -59,10 +59,7 @@ func (s *Store) openDisk() error {
 	}
 	lock, err := pebble.LockDirectory(s.opts.Dir, s.opts.FS)
 	if err != nil {
-		if locked(err) {
-			return fmt.Errorf("%w: %w", ErrLocked, err)
-		}
-		return fmt.Errorf("lock directory: %w", err)
+		return lockError(err)
 	}
 	s.lockFile = lock
 	if err = s.prepareFiles(); err != nil {
@@ -74,6 +71,14 @@ func (s *Store) openDisk() error {
 		return errors.Join(named(err), s.marked.mark.close(), lock.Close())
 	}
 	return nil
+}
+
+// lockError is ErrLocked for a lock that somebody holds.
+func lockError(err error) error {
+	if locked(err) {
+		return fmt.Errorf("%w: %w", ErrLocked, err)
+	}
+	return fmt.Errorf("lock directory: %w", err)
 }
 
 // locked tells a lock that somebody holds from a lock file that cannot be made.

@@ -1,0 +1,268 @@
+package persistence
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/vigildb/vigil/persistence/fence"
+	"github.com/vigildb/vigil/structures"
+)
+
+func checkStore(t *testing.T, fs vfs.FS, dir string) *Report {
+	t.Helper()
+	r, err := Check(Options{FS: fs, Dir: dir, Decoders: testDecoders}, func(string, int64, int64) {})
+	if err != nil {
+		t.Fatalf("check: %v", err)
+	}
+	return r
+}
+
+// mixedStore has keys with and without pages, materialised and in the journal.
+func mixedStore(t *testing.T) *vfs.MemFS {
+	t.Helper()
+	mem := vfs.NewCrashableMem()
+	s := openMemory(t, Options{FS: mem, IdleAfter: -1})
+	write := func(from, to int) {
+		all(s, 1, func(tx *Tx) {
+			for i := from; i < to; i++ {
+				tx.Select(i % 3)
+				tx.SetString(damagedKey(i), damagedValue(i), NoExpiry)
+				l, ch, _, err := Edit(tx, fmt.Appendf(nil, "list%d", i), structures.NewList)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for range 30 {
+					l.Push(ch, structures.Tail, damagedValue(i))
+				}
+			}
+		})
+	}
+	write(0, 100)
+	materialise(t, s)
+	write(100, 120)
+	closeStore(t, s)
+	return mem
+}
+
+func TestCheckFindsASoundStoreSoundAndLeavesItAlone(t *testing.T) {
+	fs := mixedStore(t)
+	before := listing(t, fs, "db")
+	r := checkStore(t, fs, "db")
+	if !r.Sound() || r.heads() != 200 || r.Pages == 0 || r.Records == 0 || r.Tables == 0 {
+		t.Errorf("report: %+v", r)
+	}
+	if n := r.Keys[KeyClass{1, structures.KindList}]; n != 33 {
+		t.Errorf("%d lists in database 1, want 33", n)
+	}
+	if after := listing(t, fs, "db"); after != before {
+		t.Errorf("before the check:\n%s\nafter it:\n%s", before, after)
+	}
+}
+
+// listing is the names and contents of a directory.
+func listing(t *testing.T, fs vfs.FS, dir string) string {
+	t.Helper()
+	names, err := fs.List(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(names)
+	lines := make([]string, 0, len(names))
+	for _, n := range names {
+		if info, err := fs.Stat(dir + "/" + n); err == nil && !info.IsDir() {
+			lines = append(lines, fmt.Sprintf("%s %x", n, castagnoliOf(readWhole(t, fs, dir+"/"+n))))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+func castagnoliOf(b []byte) uint32 { return chunkChecksum(append(make([]byte, chunkCRC+4), b...)) }
+
+// TestCheckFindsWhatChecksumsCannot changes keys through Pebble, so that the
+// files are sound and the store is not.
+func TestCheckFindsWhatChecksumsCannot(t *testing.T) {
+	for _, c := range []struct {
+		name, want string
+		change     func(db *pebble.DB, b *pebble.Batch) error
+	}{
+		{"a missing head", "keys, but there are", func(db *pebble.DB, b *pebble.Batch) error {
+			return b.Delete(firstKey(db, prefixHead), nil)
+		}},
+		{"a missing page", "key \"list", func(db *pebble.DB, b *pebble.Batch) error {
+			return b.Delete(firstKey(db, prefixPage), nil)
+		}},
+		{"a missing chunk", "is missing", func(db *pebble.DB, b *pebble.Batch) error {
+			k := firstKey(db, prefixJournal)
+			v, closer, err := db.Get(k)
+			if err != nil {
+				return err
+			}
+			defer closer.Close()
+			next := append([]byte(nil), k...)
+			next[len(next)-1]++
+			return errors.Join(b.Set(next, v, nil), b.Delete(k, nil))
+		}},
+		{"a changed chunk", "checksum of chunk", func(db *pebble.DB, b *pebble.Batch) error {
+			k := firstKey(db, prefixJournal)
+			v, closer, err := db.Get(k)
+			if err != nil {
+				return err
+			}
+			defer closer.Close()
+			bad := append([]byte(nil), v...)
+			bad[len(bad)-1] ^= 1
+			return b.Set(k, bad, nil)
+		}},
+		{"a key in the wrong place", "not where its hash says", func(db *pebble.DB, b *pebble.Batch) error {
+			return b.Set(append(firstKey(db, prefixHead), 'x'), append(appendHead(nil, &head{kind: kindString, short: true}), 'v'), nil)
+		}},
+		{"a head of the future", "but the journal ends with", func(db *pebble.DB, b *pebble.Batch) error {
+			return b.Set(firstKey(db, prefixHead), appendHead(nil, &head{kind: kindString, short: true, lsn: 1 << 40}), nil)
+		}},
+		{"an unknown kind", "kind 99", func(db *pebble.DB, b *pebble.Batch) error {
+			return b.Set(firstKey(db, prefixHead), appendHead(nil, &head{kind: 99}), nil)
+		}},
+		{"pages of nobody", "which has no head", func(db *pebble.DB, b *pebble.Batch) error {
+			return b.Set(appendPageKey(nil, 0, 5, []byte("nobody"), 1), []byte("page"), nil)
+		}},
+		{"a changed meta", "checksum of meta", func(_ *pebble.DB, b *pebble.Batch) error {
+			return b.Set(appendMetaKey(nil), []byte{2, 0, 0, 0, 0, 0, 0, 0, 1}, nil)
+		}},
+	} {
+		fs := mixedStore(t)
+		db, err := pebble.Open("db", &pebble.Options{FS: fs, Logger: pebbleLog{&Store{opts: Options{}.withDefaults()}, fence.New(fs, "db")}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := db.NewBatch()
+		if err := errors.Join(c.change(db, b), b.Commit(pebble.Sync), db.Close()); err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		if r := checkStore(t, fs, "db"); !strings.Contains(strings.Join(r.Damage, "\n"), c.want) {
+			t.Errorf("%s: got %q, want %q", c.name, r.Damage, c.want)
+		}
+	}
+}
+
+// firstKey is a copy of the lowest key with a prefix.
+func firstKey(db *pebble.DB, prefix byte) []byte {
+	it, err := db.NewIter(&pebble.IterOptions{LowerBound: appendGroup(nil, prefix), UpperBound: appendGroupEnd(nil, prefix)})
+	if err != nil {
+		return nil
+	}
+	defer it.Close()
+	it.First()
+	return append([]byte(nil), it.Key()...)
+}
+
+// TestCheckFindsDamagedBytes changes bits all over the files: what the check
+// calls sound must be all there.
+func TestCheckFindsDamagedBytes(t *testing.T) {
+	c := crashStore(t, SyncAlways, 100)
+	for file, b := range c.files(t) {
+		found := 0
+		for i := 0; i < len(b); i += max(1, min(*damageStride, len(b)/20)) {
+			fs := c.copy()
+			bad := append([]byte(nil), b...)
+			bad[i] ^= 1 << (i % 8)
+			writeWhole(t, fs, "db/"+file, bad)
+			if r := checkStore(t, fs, "db"); !r.Sound() {
+				found++
+			} else if out, text := c.open(t, fs, Options{}); out != equal {
+				t.Errorf("%s, byte %d: the check calls it sound, but %v: %s", file, i, out, text)
+			}
+		}
+		t.Logf("%s of %d bytes: damage found %d times", file, len(b), found)
+	}
+}
+
+func TestCheckRefusesWhatIsNoStoreOrInUse(t *testing.T) {
+	fs := vfs.NewMem()
+	if err := fs.MkdirAll("empty", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Check(Options{FS: fs, Dir: "empty"}, nil); !errors.Is(err, ErrNoStore) {
+		t.Errorf("empty directory: %v", err)
+	}
+	s := openMemory(t, Options{FS: fs})
+	if _, err := Check(Options{FS: fs, Dir: "db"}, nil); !errors.Is(err, ErrLocked) {
+		t.Errorf("store in use: %v", err)
+	}
+	closeStore(t, s)
+}
+
+func TestCheckReadsASnapshotWithoutMakingALockFile(t *testing.T) {
+	fs := vfs.NewMem()
+	s := openMemory(t, Options{FS: fs})
+	all(s, 1, func(tx *Tx) { tx.SetString([]byte("k"), []byte("v"), NoExpiry) })
+	if err := s.Snapshot("copy"); err != nil {
+		t.Fatal(err)
+	}
+	before := listing(t, fs, "copy")
+	if r := checkStore(t, fs, "copy"); !r.Sound() || r.Records != 1 {
+		t.Errorf("snapshot: %+v", r)
+	}
+	if after := listing(t, fs, "copy"); after != before {
+		t.Errorf("before the check:\n%s\nafter it:\n%s", before, after)
+	}
+	closeStore(t, s)
+}
+
+func TestRestoreMakesAStoreOfASnapshot(t *testing.T) {
+	fs := mixedStore(t)
+	s := openMemory(t, Options{FS: fs, IdleAfter: -1})
+	if err := s.Snapshot("copy"); err != nil {
+		t.Fatal(err)
+	}
+	closeStore(t, s)
+	before := listing(t, fs, "copy")
+	quiet := func(string, int64, int64) {}
+	if _, err := Restore(Options{FS: fs, Dir: "db", Decoders: testDecoders}, "copy", quiet); err == nil {
+		t.Error("restored over a store")
+	}
+	if err := fs.RemoveAll("db"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Restore(Options{FS: fs, Dir: "db", Decoders: testDecoders}, "copy", quiet); err != nil {
+		t.Fatal(err)
+	}
+	s = openMemory(t, Options{FS: fs, IdleAfter: -1})
+	all(s, 1, func(tx *Tx) {
+		for i := range 120 {
+			tx.Select(i % 3)
+			if b, _, err := tx.String(damagedKey(i)); string(b) != string(damagedValue(i)) || err != nil {
+				t.Errorf("key %d: %q, %v", i, b, err)
+			}
+		}
+		tx.FlushAll()
+	})
+	materialise(t, s)
+	closeStore(t, s)
+	if after := listing(t, fs, "copy"); after != before {
+		t.Errorf("the snapshot changed from\n%s\nto\n%s", before, after)
+	}
+	if r := checkStore(t, fs, "copy"); !r.Sound() {
+		t.Errorf("snapshot after its restored copy was used: %q", r.Damage)
+	}
+}
+
+func TestRestoreRefusesADamagedSnapshot(t *testing.T) {
+	c := crashStore(t, SyncAlways, 100)
+	log := newestLog(c.files(t))
+	b := c.files(t)[log]
+	b[len(b)/2] ^= 1
+	writeWhole(t, c.fs, "db/"+log, b)
+	r, err := Restore(Options{FS: c.fs, Dir: "new", Decoders: testDecoders}, "db", func(string, int64, int64) {})
+	if !errors.Is(err, ErrDamaged) || r == nil || len(r.Damage) == 0 {
+		t.Errorf("damaged snapshot: %v, %+v", err, r)
+	}
+	if _, err := c.fs.List("new"); err == nil {
+		t.Error("something is left of the restore")
+	}
+}

@@ -1,0 +1,85 @@
+package persistence
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// ErrDamaged is returned by Restore for a snapshot that Check finds damaged.
+var ErrDamaged = errors.New("persistence: the snapshot is damaged")
+
+// Restore makes the store in o.Dir of a snapshot, or of a store that nobody has
+// open, after checking it. o.Dir must be missing or empty. Tables are hard-linked
+// where that is possible; both can be used, and removed, without the other. The
+// report is that of the check; with ErrDamaged it says why.
+func Restore(o Options, snapshot string, progress func(what string, done, total int64)) (*Report, error) {
+	o = o.withDefaults()
+	fsys, dir := o.FS, o.Dir
+	names, err := fsys.List(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return nil, fmt.Errorf("restore into %s: %w", dir, err)
+	case len(names) > 0:
+		return nil, fmt.Errorf("restore into %s: the directory is not empty: %w", dir, fs.ErrExist)
+	}
+	from := o
+	from.Dir = snapshot
+	report, err := Check(from, progress)
+	if err != nil {
+		return nil, err
+	}
+	if !report.Sound() {
+		return report, fmt.Errorf("restore %s: %w", snapshot, ErrDamaged)
+	}
+	part := strings.TrimRight(dir, "/") + partSuffix
+	err = fsys.RemoveAll(part)
+	if err == nil {
+		err = copyStore(fsys, snapshot, part)
+	}
+	if err == nil && names != nil {
+		err = fsys.Remove(dir) // a directory is not renamed onto another one everywhere
+	}
+	if err == nil {
+		err = fsys.Rename(part, dir)
+	}
+	if err != nil {
+		return report, fmt.Errorf("restore into %s: %w", dir, errors.Join(err, fsys.RemoveAll(part)))
+	}
+	return report, syncDir(fsys, fsys.PathDir(dir))
+}
+
+// copyStore copies the files of a store into a new directory. Tables never
+// change, so they are linked; logs and the manifest are written to.
+func copyStore(fsys vfs.FS, from, to string) error {
+	if err := fsys.MkdirAll(to, 0o700); err != nil {
+		return err
+	}
+	names, err := fsys.List(from)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		path := fsys.PathJoin(from, name)
+		info, err := fsys.Stat(path)
+		if err != nil {
+			return err
+		}
+		if info.IsDir() || name == "LOCK" {
+			continue
+		}
+		if strings.HasSuffix(name, ".sst") {
+			err = vfs.LinkOrCopy(fsys, path, fsys.PathJoin(to, name))
+		} else {
+			err = vfs.Copy(fsys, path, fsys.PathJoin(to, name))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return syncDir(fsys, to)
+}
