@@ -1,11 +1,14 @@
 // Command vigil-server is the server.
 //
 //	vigil-server [file] [--directive value ...]
+//	vigil-server --check --dir DIR
+//	vigil-server --restore SNAPSHOT --dir NEW
 //
 // Directives are those of redis.conf; docs/configuration.md lists them. Exit
-// status: 0 after SIGTERM, SIGINT or SHUTDOWN, with everything acknowledged on
+// status of the server: 0 after SIGTERM, SIGINT or SHUTDOWN, with everything acknowledged on
 // disk; 1 if the server could not start or could not close its store; 130 if a
-// second signal cut the end short.
+// second signal cut the end short. That of --check and --restore: 0 if all is
+// sound, 1 if there is damage, 2 if the work could not be done.
 package main
 
 import (
@@ -18,24 +21,30 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/server"
 	"github.com/vigildb/vigil/server/conf"
 )
 
 func main() {
 	if err := run(os.Args[1:], os.Stdin, os.Stdout); err != nil {
+		status := &exitStatus{1, err}
+		errors.As(err, &status)
 		var bad *conf.LoadError
 		if errors.As(err, &bad) {
 			fmt.Fprint(os.Stderr, bad.Report())
-		} else {
-			fmt.Fprintln(os.Stderr, "vigil-server:", err)
+		} else if status.err != nil {
+			fmt.Fprintln(os.Stderr, "vigil-server:", status.err)
 		}
-		os.Exit(1)
+		os.Exit(status.code)
 	}
 }
 
 const usage = `usage: vigil-server [file] [--directive value ...]
        vigil-server - (read directives from standard input)
+       vigil-server --check --dir DIR            (read a store, which nobody has open, or a snapshot)
+       vigil-server --restore SNAPSHOT --dir NEW (make a new store of a snapshot)
+       vigil-server --recover truncate ...       (start without what a damaged log holds behind the damage)
        vigil-server --version | --help
 
   vigil-server --port 6379 --dir /var/lib/vigil
@@ -55,11 +64,22 @@ func run(args []string, stdin io.Reader, stdout io.Writer) error {
 			return nil
 		}
 	}
+	mode, args, err := splitModes(args)
+	if err != nil {
+		return err
+	}
+	if mode.snapshot != "" {
+		return restore(mode.snapshot, args, stdout, os.Stderr)
+	}
 	config, err := conf.Load(args, stdin)
 	if err != nil {
 		return err
 	}
-	out, err := logFile(config.Settings().LogFile, stdout)
+	set := config.Settings()
+	if mode.check {
+		return check(set.Dir, stdout, os.Stderr)
+	}
+	out, err := logFile(set.LogFile, stdout)
 	if err != nil {
 		return err
 	}
@@ -67,7 +87,7 @@ func run(args []string, stdin io.Reader, stdout io.Writer) error {
 	// Two signals fit: one to end, one to force it.
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
-	return serve(config, log, signals)
+	return advise(serve(config, mode.recover, log, signals), set.Dir)
 }
 
 func logFile(path string, stdout io.Writer) (io.Writer, error) {
@@ -82,13 +102,14 @@ func logFile(path string, stdout io.Writer) (io.Writer, error) {
 }
 
 // serve runs the server until a signal or SHUTDOWN ends it.
-func serve(config *conf.Config, log *slog.Logger, signals <-chan os.Signal) error {
+func serve(config *conf.Config, recovery persistence.Recovery, log *slog.Logger, signals <-chan os.Signal) error {
 	log.Info(fmt.Sprintf("vigil %s is starting, PID: %d", server.Version, os.Getpid()))
 	set := config.Settings()
 	for _, w := range append(config.Warnings(), warnings(set)...) {
 		log.Warn(w)
 	}
-	srv, err := server.Start(server.Options{Config: config, Log: log})
+	srv, err := server.Start(server.Options{Config: config, Log: log,
+		Store: func(o *persistence.Options) { o.Recover = recovery }})
 	if err != nil {
 		return err
 	}

@@ -42,6 +42,8 @@ type process struct {
 	out  *bytes.Buffer
 	done chan error // the exit; one value
 	read chan struct{}
+	// ready gets the address, or is closed when the server ends before it is ready.
+	ready chan string
 }
 
 var listening = regexp.MustCompile(`listening on (127\.0\.0\.1:\d+)`)
@@ -49,8 +51,23 @@ var listening = regexp.MustCompile(`listening on (127\.0\.0\.1:\d+)`)
 // launch starts a server on any free port and waits until it is ready.
 func launch(t *testing.T, args ...string) *process {
 	t.Helper()
+	p := start(t, args...)
+	select {
+	case p.addr = <-p.ready:
+		if p.addr == "" {
+			t.Fatalf("the server ended before it was ready:\n%s", p.out)
+		}
+	case <-time.After(30 * time.Second):
+		t.Fatal("the server was not ready within 30 s")
+	}
+	return p
+}
+
+// start starts a server on any free port.
+func start(t *testing.T, args ...string) *process {
+	t.Helper()
 	p := &process{cmd: exec.Command(binary, append([]string{"--port", "auto"}, args...)...),
-		out: &bytes.Buffer{}, done: make(chan error, 1), read: make(chan struct{})}
+		out: &bytes.Buffer{}, done: make(chan error, 1), read: make(chan struct{}), ready: make(chan string, 1)}
 	pipe, err := p.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -59,21 +76,12 @@ func launch(t *testing.T, args ...string) *process {
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	ready := make(chan string, 1)
-	go p.follow(pipe, ready)
+	go p.follow(pipe, p.ready)
 	t.Cleanup(func() {
 		p.cmd.Process.Kill()
 		<-p.done
 		p.done <- nil
 	})
-	select {
-	case p.addr = <-ready:
-		if p.addr == "" {
-			t.Fatalf("the server ended before it was ready:\n%s", p.out)
-		}
-	case <-time.After(30 * time.Second):
-		t.Fatal("the server was not ready within 30 s")
-	}
 	return p
 }
 

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/server"
+)
+
+// modes are what the command line asks for beside directives: work on a store
+// offline, or a start in spite of damage.
+type modes struct {
+	check    bool
+	snapshot string // to be restored
+	recover  persistence.Recovery
+}
+
+// splitModes takes the modes out of the arguments.
+func splitModes(args []string) (m modes, rest []string, err error) {
+	for i := 0; i < len(args); i++ {
+		name, value := args[i], ""
+		if name == "--restore" || name == "--recover" {
+			if i++; i == len(args) {
+				return m, nil, fmt.Errorf("%s: what is missing behind it", name)
+			}
+			value = args[i]
+		}
+		switch name {
+		case "--check":
+			m.check = true
+		case "--restore":
+			m.snapshot = value
+		case "--recover":
+			if value != "truncate" {
+				return m, nil, fmt.Errorf("--recover %s: there is only --recover truncate", value)
+			}
+			m.recover = persistence.RecoverTruncate
+		default:
+			rest = append(rest, name)
+		}
+	}
+	if m.check && m.snapshot != "" {
+		return m, nil, errors.New("--check and --restore: one at a time; --restore checks the snapshot")
+	}
+	return m, rest, nil
+}
+
+// exitStatus is an error that ends the process with a status of its own.
+type exitStatus struct {
+	code int
+	err  error // nil: what there is to say was said
+}
+
+func (e *exitStatus) Error() string { return fmt.Sprint(e.err) }
+
+// The exit status of --check, beside 0.
+const (
+	statusDamaged = 1
+	statusNotRun  = 2
+)
+
+// check reports on the store in dir.
+func check(dir string, out, errOut io.Writer) error {
+	r, err := server.Check(dir, newProgress(errOut).show)
+	if err != nil {
+		return &exitStatus{statusNotRun, err}
+	}
+	writeReport(out, r)
+	if !r.Sound() {
+		return &exitStatus{code: statusDamaged}
+	}
+	return nil
+}
+
+// writeReport writes what a check found, in lines for people and for grep.
+func writeReport(w io.Writer, r *persistence.Report) {
+	fmt.Fprintf(w, "tables: %d, %d bytes\n", r.Tables, r.TableBytes)
+	fmt.Fprintf(w, "logs: %d, %d bytes\n", r.Logs, r.LogBytes)
+	classes := make([]persistence.KeyClass, 0, len(r.Keys))
+	for c := range r.Keys {
+		classes = append(classes, c)
+	}
+	slices.SortFunc(classes, func(a, b persistence.KeyClass) int {
+		return (a.DB-b.DB)*256 + int(a.Kind) - int(b.Kind)
+	})
+	for _, c := range classes {
+		fmt.Fprintf(w, "database %d: %d keys of type %v\n", c.DB, r.Keys[c], c.Kind)
+	}
+	if r.Flushed > 0 {
+		fmt.Fprintf(w, "flushed databases: %d keys not removed yet\n", r.Flushed)
+	}
+	fmt.Fprintf(w, "values: %d bytes, %d pages\n", r.Bytes, r.Pages)
+	fmt.Fprintf(w, "journal: %d records in %d chunks, the last is %d\n", r.Records, r.Chunks, r.Last)
+	for _, d := range r.Damage {
+		fmt.Fprintf(w, "DAMAGED: %s\n", d)
+	}
+	if r.Unlisted > 0 {
+		fmt.Fprintf(w, "DAMAGED: %d more\n", r.Unlisted)
+	}
+	if r.Sound() {
+		fmt.Fprintln(w, "sound")
+	}
+}
+
+// progress shows about once a second how far a check has got.
+type progress struct {
+	w    io.Writer
+	next time.Time
+}
+
+func newProgress(w io.Writer) *progress { return &progress{w, time.Now().Add(time.Second)} }
+
+func (p *progress) show(what string, done, total int64) {
+	now := time.Now()
+	if now.Before(p.next) {
+		return
+	}
+	p.next = now.Add(time.Second)
+	if total > 0 {
+		fmt.Fprintf(p.w, "%s: %d of %d bytes\n", what, done, total)
+		return
+	}
+	fmt.Fprintf(p.w, "%s: %d\n", what, done)
+}
+
+// advise adds to the error of a start what to do about a damaged store.
+func advise(err error, dir string) error {
+	var d *persistence.Damage
+	if !errors.As(err, &d) {
+		return err
+	}
+	text := fmt.Sprintf("  `vigil-server --check --dir %s` lists all that is damaged.\n", dir)
+	if d.Truncatable {
+		text += "  To go on without what is behind the damage, start once with --recover truncate: it keeps copies of the\n" +
+			"  files and logs what is lost.\n"
+	} else {
+		text += "  Cutting the log does not mend this (--recover truncate).\n"
+	}
+	return fmt.Errorf("%w\n%s  To go back to a snapshot: `vigil-server --restore %s/snapshots/NAME --dir NEW`", err, text, dir)
+}
