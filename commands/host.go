@@ -41,9 +41,11 @@ type Limits struct {
 type Events interface {
 	NotifyClasses() EventClass
 	Notify(class EventClass, event string, db int, key []byte)
-	// WakeDB makes every waiting client of a database look again: its keys
-	// changed all at once (SWAPDB).
-	WakeDB(db int)
+	// DoomDB tells that a database is about to lose its keys, for WATCH.
+	DoomDB(db int)
+	// WakeDB tells that a database is about to get the keys of another one
+	// (SWAPDB), for WATCH and for the clients that wait for keys.
+	WakeDB(db, other int)
 }
 
 // Transactions is MULTI and WATCH for the client of the call.

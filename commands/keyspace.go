@@ -38,7 +38,7 @@ func flushDB(c *Ctx) error {
 		return err
 	}
 	db := c.Client.DB()
-	c.Host.WakeDB(db)
+	c.Host.DoomDB(db)
 	c.Tx.Flush(db)
 	c.Reply.OK()
 	return nil
@@ -49,7 +49,7 @@ func flushAll(c *Ctx) error {
 		return err
 	}
 	for db := range c.Host.Limits().Databases {
-		c.Host.WakeDB(db)
+		c.Host.DoomDB(db)
 	}
 	c.Tx.FlushAll()
 	c.Reply.OK()
@@ -68,8 +68,8 @@ func swapDB(c *Ctx) error {
 		return ErrDBIndex
 	}
 	if a != b {
-		c.Host.WakeDB(int(a))
-		c.Host.WakeDB(int(b))
+		c.Host.WakeDB(int(a), int(b))
+		c.Host.WakeDB(int(b), int(a))
 		c.Tx.Swap(int(a), int(b))
 	}
 	c.Reply.OK()

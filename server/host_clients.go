@@ -2,7 +2,6 @@ package server
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/vigildb/vigil/commands"
@@ -125,6 +124,10 @@ func (s *session) flagLetters(v clientView) string {
 func (s *session) matching(f commands.ClientFilter) []*session {
 	var out []*session
 	now := s.srv.clock.Now().UnixMilli()
+	ids := make(map[uint64]bool, len(f.IDs))
+	for _, id := range f.IDs {
+		ids[id] = true
+	}
 	for _, o := range s.srv.clients.list() {
 		v := o.seen()
 		if o == s {
@@ -132,7 +135,7 @@ func (s *session) matching(f commands.ClientFilter) []*session {
 		}
 		switch {
 		case o != s && o.Has(commands.ClientCloseSoon), // killed, and on its way out
-			len(f.IDs) > 0 && !slices.Contains(f.IDs, o.ID),
+			len(ids) > 0 && !ids[o.ID],
 			f.Addr != "" && f.Addr != o.Addr,
 			f.LocalAddr != "" && f.LocalAddr != o.LocalAddr,
 			f.User != "" && f.User != o.Text().User,

@@ -35,29 +35,34 @@ func (srv *Server) notify(class commands.EventClass, event string, db int, key [
 	}
 }
 
-// WakeDB prepares for all keys of a database changing at once; it is called
-// before they do, with every shard locked. Who watches a key that is there, or
-// may be in a moment because another database has it, has its transaction
-// doomed; who waits for a key has its call run again at commit.
-func (s *session) WakeDB(db int) {
-	for _, k := range s.srv.watches.inDB(db) {
-		if s.anywhere([]byte(k.key)) {
-			s.srv.watches.touch(k.db, []byte(k.key))
-		}
-	}
+// DoomDB prepares for all keys of a database going at once; it is called before
+// they do, with every shard locked. Who watches a key that is there has its
+// transaction doomed.
+func (s *session) DoomDB(db int) { s.doom(db, db) }
+
+// WakeDB prepares for a database getting the keys of another one; it is called
+// before it does, with every shard locked. Who watches a key that is there, or
+// is in the other database, has its transaction doomed; who waits for a key has
+// its call run again at commit.
+func (s *session) WakeDB(db, other int) {
+	s.doom(db, other)
 	if s.srv.waiting.any() {
 		s.ready = append(s.ready, s.srv.waiting.keysOf(db)...)
+	}
+}
+
+func (s *session) doom(db, other int) {
+	for _, k := range s.srv.watches.inDB(db) {
+		key := []byte(k.key)
+		if s.holds(db, key) || other != db && s.holds(other, key) {
+			s.srv.watches.touch(db, key)
+		}
 	}
 	s.tx.Select(s.DB())
 }
 
-// anywhere reports whether any database has the key.
-func (s *session) anywhere(key []byte) bool {
-	for db := range s.srv.settings().limits.Databases {
-		s.tx.Select(db)
-		if s.tx.Kind(key) != 0 {
-			return true
-		}
-	}
-	return false
+// holds reports whether a database has the key.
+func (s *session) holds(db int, key []byte) bool {
+	s.tx.Select(db)
+	return s.tx.Kind(key) != 0
 }

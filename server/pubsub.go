@@ -12,13 +12,19 @@ import (
 // and appends to the outboxes of the subscribers; it never waits for a client.
 type pubsub struct {
 	mu     sync.RWMutex
-	topics [3]map[string][]*session // guarded by mu; by commands.ChannelKind
+	topics [3]map[string][]*subscription // guarded by mu; by commands.ChannelKind
 }
 
-// subscriptions is what one client subscribes to. Only its owner uses it, but
-// for the counters.
+// subscription is one client's to one channel or pattern. It knows its place
+// among those of the others, so that it ends at once however many there are.
+type subscription struct {
+	s  *session
+	at int // in pubsub.topics; guarded by pubsub.mu
+}
+
+// subscriptions is what one client subscribes to. Only its owner uses it.
 type subscriptions struct {
-	topics [3]map[string]struct{}
+	topics [3]map[string]*subscription
 }
 
 // count is the number of subscriptions of every kind: while it is not zero a
@@ -42,37 +48,39 @@ var (
 	messageWords     = [3]string{"message", "pmessage", "smessage"}
 )
 
-func (p *pubsub) add(s *session, kind commands.ChannelKind, name string) {
+func (p *pubsub) add(u *subscription, kind commands.ChannelKind, name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.topics[kind] == nil {
-		p.topics[kind] = map[string][]*session{}
+		p.topics[kind] = map[string][]*subscription{}
 	}
-	p.topics[kind][name] = append(p.topics[kind][name], s)
+	u.at = len(p.topics[kind][name])
+	p.topics[kind][name] = append(p.topics[kind][name], u)
 }
 
-func (p *pubsub) remove(s *session, kind commands.ChannelKind, name string) {
+// remove ends a subscription; nil is none.
+func (p *pubsub) remove(u *subscription, kind commands.ChannelKind, name string) {
+	if u == nil {
+		return
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	list := p.topics[kind][name]
-	for i, x := range list {
-		if x == s {
-			list = append(list[:i:i], list[i+1:]...)
-			break
-		}
-	}
-	if len(list) == 0 {
+	end := len(list) - 1
+	list[u.at] = list[end]
+	list[u.at].at = u.at
+	if list[end] = nil; end == 0 {
 		delete(p.topics[kind], name)
 		return
 	}
-	p.topics[kind][name] = list
+	p.topics[kind][name] = list[:end]
 }
 
 // leave ends all subscriptions of a client that goes.
 func (p *pubsub) leave(s *session) {
 	for kind, names := range s.subs.topics {
-		for name := range names {
-			p.remove(s, commands.ChannelKind(kind), name)
+		for name, u := range names {
+			p.remove(u, commands.ChannelKind(kind), name)
 		}
 		s.subs.topics[kind] = nil
 	}
@@ -83,12 +91,13 @@ func (p *pubsub) leave(s *session) {
 func (s *session) Subscribe(c *commands.Ctx, kind commands.ChannelKind, names [][]byte) {
 	defer s.keepPushed(c, c.Reply.Len())
 	for _, name := range names {
-		_, known := s.subs.topics[kind][string(name)]
+		known := s.subs.topics[kind][string(name)] != nil
+		u := &subscription{s: s}
 		if !known {
 			if s.subs.topics[kind] == nil {
-				s.subs.topics[kind] = map[string]struct{}{}
+				s.subs.topics[kind] = map[string]*subscription{}
 			}
-			s.subs.topics[kind][string(name)] = struct{}{}
+			s.subs.topics[kind][string(name)] = u
 		}
 		c.Reply.Push(3)
 		c.Reply.BulkString(subscribeWords[kind])
@@ -96,7 +105,7 @@ func (s *session) Subscribe(c *commands.Ctx, kind commands.ChannelKind, names []
 		c.Reply.Int(s.subs.shown(kind))
 		if !known {
 			s.Set(commands.ClientPubSub)
-			s.srv.pubsub.add(s, kind, string(name))
+			s.srv.pubsub.add(u, kind, string(name))
 		}
 	}
 }
@@ -109,7 +118,10 @@ func (s *session) Unsubscribe(c *commands.Ctx, kind commands.ChannelKind, names 
 		}
 	}
 	for _, name := range names {
-		s.srv.pubsub.remove(s, kind, string(name))
+		if u := s.subs.topics[kind][string(name)]; u != nil && u.s != nil {
+			s.srv.pubsub.remove(u, kind, string(name))
+			u.s = nil // it may be named twice
+		}
 	}
 	s.collectAhead(c)
 	defer s.keepPushed(c, c.Reply.Len())
@@ -162,7 +174,7 @@ func (s *session) keepPushed(c *commands.Ctx, mark int) {
 	}
 }
 
-func sortedNames(set map[string]struct{}) []string {
+func sortedNames(set map[string]*subscription) []string {
 	names := make([]string, 0, len(set))
 	for name := range set {
 		names = append(names, name)
@@ -205,8 +217,9 @@ func (p *pubsub) publish(from *session, c *commands.Ctx, kind commands.ChannelKi
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	n := 0
-	send := func(list []*session, m *message) {
-		for _, s := range list {
+	send := func(list []*subscription, m *message) {
+		for _, u := range list {
+			s := u.s
 			b := m.bytes(s.Proto())
 			if s == from && !c.InMulti {
 				s.collectAhead(c)
@@ -241,13 +254,13 @@ func (s *session) Publish(c *commands.Ctx, kind commands.ChannelKind, channel, p
 func (s *session) Channels(kind commands.ChannelKind, pattern []byte) []string {
 	p := &s.srv.pubsub
 	p.mu.RLock()
-	defer p.mu.RUnlock()
 	names := []string{}
 	for name := range p.topics[kind] {
 		if pattern == nil || glob.Match(pattern, []byte(name)) {
 			names = append(names, name)
 		}
 	}
+	p.mu.RUnlock()
 	sort.Strings(names)
 	return names
 }

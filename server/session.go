@@ -62,7 +62,7 @@ type session struct {
 	queue      []queuedCall
 	queueBytes int
 	execAt     int // where the reply of the running EXEC begins
-	watched    []watchedKey
+	watched    map[readyKey]*watchedKey
 	subs       subscriptions
 
 	lastRow  *commands.Command // of the last call with a short name and no subcommand

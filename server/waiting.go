@@ -26,6 +26,8 @@ type waiter struct {
 	cmd    *commands.Command
 	argv   [][]byte
 	keys   [][]byte // waited for; alias argv
+	also   [][]byte // all keys of the call, if there are more than it waits for; alias argv
+	places []place  // in the queues of keys; guarded by waiting.mu
 	shards persistence.Shards
 	db     int
 	proto  int
@@ -49,7 +51,7 @@ type readyKey struct {
 type waiting struct {
 	n      atomic.Int32 // parked calls; read without mu
 	mu     sync.Mutex
-	queues map[string][]*waiter // by key, of any database; guarded by mu; each in order of arrival
+	queues map[string]*queue    // by key, of any database; guarded by mu
 	by     map[*session]*waiter // guarded by mu
 }
 
@@ -62,42 +64,34 @@ func (q *waiting) wanted(db int, key []byte) bool {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for _, w := range q.queues[string(key)] {
-		if w.db == db {
+	for p := q.queues[string(key)].begin(); p != nil; p = p.next {
+		if p.w.db == db {
 			return true
 		}
 	}
 	return false
 }
 
+// enter puts a waiter into the queues of its keys; w.mu and the shards of the
+// keys are held.
 func (q *waiting) enter(w *waiter) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.queues == nil {
-		q.queues = map[string][]*waiter{}
+		q.queues = map[string]*queue{}
 		q.by = map[*session]*waiter{}
 	}
 	q.by[w.s] = w
+	w.places = make([]place, len(w.keys))
 	for i, key := range w.keys {
-		if !repeated(w.keys, i) {
-			q.queues[string(key)] = append(q.queues[string(key)], w)
-		}
+		q.breatheLocked(i)
+		q.queueLocked(key).append(&w.places[i], w)
 	}
 	q.n.Add(1)
 }
 
-// repeated reports whether keys[i] stands among the keys before it.
-func repeated(keys [][]byte, i int) bool {
-	for _, k := range keys[:i] {
-		if string(k) == string(keys[i]) {
-			return true
-		}
-	}
-	return false
-}
-
 // finish takes a waiter out of its queues. It answers false if somebody else
-// did before: the winner alone replies.
+// did before: the winner alone replies. w.mu is held.
 func (q *waiting) finish(w *waiter) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -107,8 +101,11 @@ func (q *waiting) finish(w *waiter) bool {
 	w.done.Store(true)
 	delete(q.by, w.s)
 	for i, key := range w.keys {
-		if !repeated(w.keys, i) {
-			q.dequeueLocked(string(key), w)
+		q.breatheLocked(i)
+		if line := w.places[i].line; line != nil {
+			if line.remove(&w.places[i]); line.first == nil {
+				delete(q.queues, string(key))
+			}
 		}
 	}
 	q.n.Add(-1)
@@ -116,21 +113,6 @@ func (q *waiting) finish(w *waiter) bool {
 		w.stop()
 	}
 	return true
-}
-
-func (q *waiting) dequeueLocked(key string, w *waiter) {
-	list := q.queues[key]
-	for i, x := range list {
-		if x == w {
-			list = append(list[:i:i], list[i+1:]...)
-			break
-		}
-	}
-	if len(list) == 0 {
-		delete(q.queues, key)
-		return
-	}
-	q.queues[key] = list
 }
 
 // cancel forgets a waiter whose client has left. It answers false if the wait
@@ -146,9 +128,9 @@ func (q *waiting) inLine(k readyKey) []*waiter {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	var line []*waiter
-	for _, w := range q.queues[k.key] {
-		if w.db == k.db {
-			line = append(line, w)
+	for p := q.queues[k.key].begin(); p != nil; p = p.next {
+		if p.w.db == k.db {
+			line = append(line, p.w)
 		}
 	}
 	return line
@@ -159,8 +141,13 @@ func (q *waiting) keysOf(db int) []readyKey {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	var keys []readyKey
-	for key := range q.queues {
-		keys = append(keys, readyKey{db, key})
+	for key, line := range q.queues {
+		for p := line.first; p != nil; p = p.next {
+			if p.w.db == db {
+				keys = append(keys, readyKey{db, key})
+				break
+			}
+		}
 	}
 	return keys
 }
@@ -174,7 +161,11 @@ func (q *waiting) widen(set *persistence.Shards, s *session) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	var todo []*waiter
-	add := func(key []byte) { todo = append(todo, q.queues[string(key)]...) }
+	add := func(key []byte) {
+		for p := q.queues[string(key)].begin(); p != nil; p = p.next {
+			todo = append(todo, p.w)
+		}
+	}
 	s.eachKey(add)
 	seen := map[*waiter]bool{}
 	for len(todo) > 0 {
@@ -185,22 +176,10 @@ func (q *waiting) widen(set *persistence.Shards, s *session) {
 		}
 		seen[w] = true
 		set.Union(w.shards)
-		if extra := w.argvKeys(); len(extra) > len(w.keys) {
-			for _, key := range extra {
-				add(key)
-			}
+		for _, key := range w.also {
+			add(key)
 		}
 	}
-}
-
-// argvKeys are all keys of the parked call, also those it does not wait for.
-func (w *waiter) argvKeys() [][]byte {
-	refs := w.cmd.AppendKeys(nil, w.argv)
-	keys := make([][]byte, len(refs))
-	for i, r := range refs {
-		keys[i] = w.argv[r.Index]
-	}
-	return keys
 }
 
 // park puts the call that just ran into the queues of its keys. The keys are
@@ -209,8 +188,11 @@ func (s *session) park(cmd *commands.Command, argv [][]byte, wait *commands.Wait
 	w := &waiter{s: s, cmd: cmd, shards: s.shards, db: s.DB(), proto: s.Proto(),
 		silent: s.Has(commands.ClientReplyOff | commands.ClientReplySkip), expire: wait.Expired}
 	w.argv = copyArgs(argv)
-	for _, key := range wait.Keys {
-		w.keys = append(w.keys, append([]byte(nil), key...))
+	w.keys = copyArgs(wait.Keys)
+	if len(s.keys) > len(w.keys) {
+		for _, k := range s.keys {
+			w.also = append(w.also, w.argv[k.Index])
+		}
 	}
 	// The timer runs before the client is seen to wait, so that whoever sees it
 	// knows that the wait will end. One that fires at once finds w.mu held until

@@ -1,0 +1,150 @@
+package server
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/vigildb/vigil/commands"
+)
+
+// Clients come to watch, to wait and to listen, and leave in any order: what
+// remains is what a map says.
+
+func TestWatchesForgetWhoLeavesAndNobodyElse(t *testing.T) {
+	const seed = 1
+	rng := rand.New(rand.NewPCG(seed, seed))
+	var w watches
+	sessions := make([]*session, 5)
+	held := map[*watchedKey]bool{}
+	for i := range sessions {
+		sessions[i] = &session{watched: map[readyKey]*watchedKey{}}
+	}
+	for range 2000 {
+		s, k := sessions[rng.IntN(len(sessions))], readyKey{rng.IntN(2), fmt.Sprint(rng.IntN(3))}
+		if old := s.watched[k]; old != nil {
+			w.remove(old)
+			delete(s.watched, k)
+			delete(held, old)
+		} else {
+			s.watched[k] = &watchedKey{readyKey: k, s: s}
+			w.add(s.watched[k])
+			held[s.watched[k]] = true
+		}
+		if int(w.n.Load()) != len(held) {
+			t.Fatalf("seed %d: %d watched keys are counted, want %d", seed, w.n.Load(), len(held))
+		}
+		w.touch(k.db, []byte(k.key))
+		for _, s := range sessions {
+			if got, want := s.Has(commands.ClientDirtyCAS), s.watched[k] != nil; got != want {
+				t.Fatalf("seed %d: a client is told of %v: %v, want %v", seed, k, got, want)
+			}
+			s.Clear(commands.ClientDirtyCAS)
+		}
+	}
+	for k := range held {
+		w.remove(k)
+	}
+	if len(w.keys) != 0 {
+		t.Errorf("%d keys are watched by nobody", len(w.keys))
+	}
+}
+
+func TestQueuesKeepTheOrderOfArrival(t *testing.T) {
+	const seed = 1
+	rng := rand.New(rand.NewPCG(seed, seed))
+	var q waiting
+	var line []*waiter // who waits, in order of arrival
+	for range 2000 {
+		if len(line) == 0 || rng.IntN(2) == 0 {
+			w := &waiter{s: &session{}}
+			for range 1 + rng.IntN(4) { // keys may be named twice
+				w.keys = append(w.keys, []byte(fmt.Sprint(rng.IntN(3))))
+			}
+			q.enter(w)
+			line = append(line, w)
+		} else {
+			i := rng.IntN(len(line))
+			if !q.cancel(line[i]) || q.cancel(line[i]) {
+				t.Fatalf("seed %d: a wait did not end once", seed)
+			}
+			line = append(line[:i:i], line[i+1:]...)
+		}
+		for k := range 3 {
+			var want []*waiter
+			for _, w := range line {
+				if strings.Contains(fmt.Sprintf("%s", w.keys), fmt.Sprint(k)) {
+					want = append(want, w)
+				}
+			}
+			if got := q.inLine(readyKey{0, fmt.Sprint(k)}); fmt.Sprint(got) != fmt.Sprint(want) {
+				t.Fatalf("seed %d: key %d: got %d in line, want %d, or another order", seed, k, len(got), len(want))
+			}
+		}
+	}
+	for _, w := range line {
+		q.cancel(w)
+	}
+	if len(q.queues)+len(q.by) != 0 || q.any() {
+		t.Errorf("%d queues and %d waiters are left of nobody", len(q.queues), len(q.by))
+	}
+}
+
+func TestSubscriptionsEndForWhoLeavesAndNobodyElse(t *testing.T) {
+	const seed = 1
+	rng := rand.New(rand.NewPCG(seed, seed))
+	var p pubsub
+	held := map[*subscription]bool{}
+	for range 2000 {
+		if rng.IntN(2) == 0 {
+			u := &subscription{s: &session{}}
+			p.add(u, commands.Channel, "ch")
+			held[u] = true
+		} else {
+			for u := range held { // any
+				p.remove(u, commands.Channel, "ch")
+				delete(held, u)
+				break
+			}
+		}
+		list := p.topics[commands.Channel]["ch"]
+		if len(list) != len(held) {
+			t.Fatalf("seed %d: %d subscriptions, want %d", seed, len(list), len(held))
+		}
+		for i, u := range list {
+			if !held[u] || u.at != i {
+				t.Fatalf("seed %d: the subscription at %d is of somebody who left, or thinks that it is at %d", seed, i, u.at)
+			}
+		}
+	}
+}
+
+func TestUnsubscribingTwiceInOneCall(t *testing.T) {
+	r := newRig(t)
+	c := r.dial().hello3()
+	c.do("SUBSCRIBE", "a")
+	c.send("UNSUBSCRIBE", "a", "a")
+	c.next(`>["unsubscribe" "a" (int) 0]`)
+	c.next(`>["unsubscribe" "a" (int) 0]`)
+	r.dial().want("PUBLISH a m", "(int) 0")
+}
+
+func TestFlushOfOneDatabaseDoomsNobodyElse(t *testing.T) {
+	r := newRig(t)
+	c, other := r.dial(), r.dial()
+	other.want("SELECT 1", "OK")
+	other.want("SET k v", "OK")
+	c.want("WATCH k", "OK") // which database 0 does not have
+	c.want("MULTI", "OK")
+	other.want("FLUSHALL", "OK")
+	c.want("EXEC", "[]")
+	// What SWAPDB brings is a change, and so is what it takes.
+	for range 2 {
+		c.want("WATCH k", "OK")
+		c.want("MULTI", "OK")
+		other.want("SET k v", "OK")
+		other.want("SWAPDB 0 1", "OK")
+		c.want("EXEC", "(nil array)")
+	}
+}

@@ -1,0 +1,131 @@
+package server
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/vigildb/vigil/commands"
+)
+
+// watchedKey is a key under WATCH of one client. It stands in a list with those
+// of the other clients that watch the key, so that beginning and ending to
+// watch cost the same however many keys and clients there are.
+type watchedKey struct {
+	readyKey
+	s          *session
+	expired    bool        // did not exist, or was expired, when WATCH was called
+	prev, next *watchedKey // guarded by watches.mu
+}
+
+// watches knows which clients watch which keys.
+type watches struct {
+	n    atomic.Int32 // watched keys; read without mu
+	mu   sync.Mutex
+	keys map[readyKey]*watchedKey // the first of each key; guarded by mu
+}
+
+func (w *watches) any() bool { return w.n.Load() > 0 }
+
+// touch dooms the transactions of everybody who watches the key.
+func (w *watches) touch(db int, key []byte) {
+	if !w.any() {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for k := w.keys[readyKey{db, string(key)}]; k != nil; k = k.next {
+		k.s.Set(commands.ClientDirtyCAS)
+	}
+}
+
+func (w *watches) add(k *watchedKey) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.keys == nil {
+		w.keys = map[readyKey]*watchedKey{}
+	}
+	if k.next = w.keys[k.readyKey]; k.next != nil {
+		k.next.prev = k
+	}
+	w.keys[k.readyKey] = k
+	w.n.Add(1)
+}
+
+func (w *watches) remove(k *watchedKey) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if k.next != nil {
+		k.next.prev = k.prev
+	}
+	switch {
+	case k.prev != nil:
+		k.prev.next = k.next
+	case k.next != nil:
+		w.keys[k.readyKey] = k.next
+	default:
+		delete(w.keys, k.readyKey)
+	}
+	w.n.Add(-1)
+}
+
+// inDB lists the watched keys of a database.
+func (w *watches) inDB(db int) []readyKey {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var keys []readyKey
+	for k := range w.keys {
+		if k.db == db {
+			keys = append(keys, k)
+		}
+	}
+	return keys
+}
+
+// Watch begins to watch keys; their shards are locked.
+func (s *session) Watch(c *commands.Ctx, keys [][]byte) error {
+	if s.Has(commands.ClientMulti) {
+		return commands.ErrWatchInMulti
+	}
+	if s.watched == nil {
+		s.watched = map[readyKey]*watchedKey{}
+	}
+	for _, key := range keys {
+		k := readyKey{s.DB(), string(key)}
+		if s.watched[k] != nil {
+			continue
+		}
+		w := &watchedKey{readyKey: k, s: s, expired: c.Tx.Kind(key) == 0}
+		s.watched[k] = w
+		s.srv.watches.add(w)
+	}
+	c.Reply.OK()
+	return nil
+}
+
+// Unwatch forgets all watched keys.
+func (s *session) Unwatch(*commands.Ctx) { s.unwatch() }
+
+func (s *session) unwatch() {
+	for _, w := range s.watched {
+		s.srv.watches.remove(w)
+	}
+	s.watched = nil
+	s.Clear(commands.ClientDirtyCAS)
+}
+
+// expireWatched dooms the transaction if a watched key has expired since. A
+// key that was already gone when WATCH was called does not count.
+func (s *session) expireWatched() {
+	for _, w := range s.watched {
+		if w.expired || !s.locked {
+			continue
+		}
+		s.tx.Select(w.db)
+		if s.tx.Kind([]byte(w.key)) == 0 {
+			s.Set(commands.ClientDirtyCAS)
+		}
+	}
+	if s.locked {
+		s.tx.Select(s.DB())
+	}
+}
