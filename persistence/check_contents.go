@@ -28,6 +28,7 @@ func (c *checker) contents() error {
 		{"heads", prefixHead, c.heads},
 		{"counts", prefixCount, c.counts},
 		{"pages", prefixPage, c.pages},
+		{"marks", prefixMark, c.marks},
 	} {
 		it, err := s.db.NewIter(&pebble.IterOptions{
 			LowerBound: appendGroup(nil, step.prefix), UpperBound: appendGroupEnd(nil, step.prefix)})
@@ -48,14 +49,20 @@ func (c *checker) contents() error {
 // journal checks that chunks and records are there without gaps and decode. What
 // is behind a gap cannot be checked.
 func (c *checker) journal(it *pebble.Iterator) error {
-	st := &replayState{s: c.s}
 	last := c.s.mapping.trimmed
 	for it.SeekGE(appendJournalKey(nil, last.index+1)); it.Valid(); it.Next() {
-		_, p, err := st.read(it, last)
+		chunk, err := chunkAt(it)
 		if err != nil {
 			return err
 		}
-		n, err := checkRecords(c.s, p.first, p.records)
+		records, err := chunk.open()
+		if err == nil {
+			err = chunk.follows(last)
+		}
+		if err != nil {
+			return err
+		}
+		n, err := checkRecords(c.s, chunk.first, records)
 		if err != nil {
 			return fmt.Errorf("chunk %d of the journal: %w", last.index+1, err)
 		}
@@ -65,6 +72,20 @@ func (c *checker) journal(it *pebble.Iterator) error {
 		c.progress("records", int64(c.report.Records), 0)
 	}
 	c.report.Last = last.lsn
+	return nil
+}
+
+// marks checks that the journal knows of all that they tell of.
+func (c *checker) marks(it *pebble.Iterator) error {
+	for it.First(); it.Valid(); it.Next() {
+		shard, lsn, err := decodeMark(it.Key(), it.Value())
+		switch {
+		case err != nil:
+			c.report.found("%v", err)
+		case lsn > c.report.Last:
+			c.report.found("values of shard %d hold record %d, but the journal ends with %d", shard, lsn, c.report.Last)
+		}
+	}
 	return nil
 }
 

@@ -12,6 +12,7 @@ import (
 //
 //	'c' | group (2) | physical database (4) | shard (1)                                     number of heads (8)
 //	'j' | group (2) | number of the chunk (8)                                               chunk of the journal
+//	'k' | group (2) | shard (1)                                                             mark (8), see mark.go
 //	'm' | group (2)                                                                         meta, see meta.go
 //	'o' | group (2) | physical database (4) | hash (8) | key                                head
 //	'p' | group (2) | physical database (4) | hash (8) | length of key (4) | key | page (8) page
@@ -21,6 +22,7 @@ import (
 const (
 	prefixCount   = 'c'
 	prefixJournal = 'j'
+	prefixMark    = 'k'
 	prefixMeta    = 'm'
 	prefixHead    = 'o'
 	prefixPage    = 'p'
@@ -32,6 +34,7 @@ const (
 	groupKeyFixed   = 1 + 2
 	countKeyFixed   = groupKeyFixed + 4 + 1
 	journalKeyFixed = groupKeyFixed + 8
+	markKeyFixed    = groupKeyFixed + 1
 	headKeyFixed    = groupKeyFixed + 4 + 8
 )
 
@@ -51,6 +54,10 @@ func appendCountKey(dst []byte, phys uint32, shard int) []byte {
 }
 
 func appendMetaKey(dst []byte) []byte { return appendGroup(dst, prefixMeta) }
+
+func appendMarkKey(dst []byte, shard int) []byte {
+	return append(appendGroup(dst, prefixMark), byte(shard))
+}
 
 func appendJournalKey(dst []byte, index uint64) []byte {
 	return binary.BigEndian.AppendUint64(appendGroup(dst, prefixJournal), index)

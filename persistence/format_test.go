@@ -53,6 +53,7 @@ func TestBytesOnDiskAreFrozen(t *testing.T) {
 		{"short head", append(appendHead(nil, &head{kind: kindString, short: true, lsn: 7}), 'v'), "4101070000000000000076"},
 		{"paged head with expiry", appendHead(nil, &head{kind: structures.KindList, paged: true, lsn: 7, expire: 1000}),
 			"31020700000000000000e803000000000000"},
+		{"mark key", appendMarkKey(nil, 200), "6b0000c8"},
 		{"meta key", appendMetaKey(nil), "6d0000"},
 		{"end of heads", appendPhysBound(nil, prefixHead, 1<<32), "6f0001"},
 		{"meta", m.append(nil), "02000000" + "791d532b" + "0110000000" + "01000000000000000000000000000010" +
@@ -132,14 +133,17 @@ func FuzzReplayRecord(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		s := openMemory(t, Options{IdleAfter: -1})
 		defer closeStore(t, s)
-		st := &replayState{s: s}
-		st.index()
-		r := st.replayer(0, 1)
-		r.lsn, r.limit = 1, 1<<20
+		r := s.newReplay()
+		for _, w := range r.workers {
+			w.limit = 1 << 20
+		}
 		var set Shards
 		set.AddAll()
 		s.lock(&set) // replay runs before everything else; here the store is open
-		err := r.record(b)
+		err := r.mapped(r.workers[0], b, 1)
+		if err == nil {
+			err = r.apply()
+		}
 		s.unlock(&set)
 		if err != nil {
 			return

@@ -56,7 +56,7 @@ func (s *Store) survey() error {
 	for i := range s.shards {
 		s.shards[i].tables = make([]*table, len(s.mapping.phys))
 	}
-	return s.loadCounts()
+	return errors.Join(s.loadCounts(), s.loadMarks())
 }
 
 // Load replays the journal and starts the background work, once. After an error,

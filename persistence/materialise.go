@@ -35,9 +35,10 @@ type materialiser struct {
 		sync.Mutex
 		batch   *pebble.Batch
 		flights []flight
-		newest  uint64 // last record that the batch may contain
-		bound   int    // bytes of a batch after which it is committed
-		cut     uint64 // number of the last chunk that was cut off the journal
+		marks   []shardMark // for the batch
+		newest  uint64      // last record that the batch may contain, or depend on
+		bound   int         // bytes of a batch after which it is committed
+		cut     uint64      // number of the last chunk that was cut off the journal
 		parts   parts
 	}
 }
@@ -133,6 +134,7 @@ func (s *Store) Materialise(ctx context.Context) error {
 func (s *Store) materialiseShard(ctx context.Context, i int) error {
 	sh := &s.shards[i]
 	sh.mu.Lock()
+	since := s.journal.newest.Load()
 	var tables []*table
 	for _, t := range sh.tables {
 		if t != nil && t.dirty > 0 {
@@ -169,6 +171,7 @@ func (s *Store) materialiseShard(ctx context.Context, i int) error {
 			}
 		}
 	}
+	s.mark(i, since)
 	return nil
 }
 
@@ -356,6 +359,9 @@ func (s *Store) commitBatch() error {
 		if err := m.batch.Set(appendCountKey(nil, f.t.phys, f.shard), count[:], nil); err != nil {
 			return fmt.Errorf("write count: %w", err)
 		}
+	}
+	if err := s.materialiser.writeMarks(); err != nil {
+		return err
 	}
 	repr := m.batch.Repr()
 	if err := s.apply(m.batch, pebble.Sync); err != nil {

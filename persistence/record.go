@@ -117,6 +117,9 @@ func openChunk(b []byte) (first uint64, flags byte, records []byte, err error) {
 	return binary.LittleEndian.Uint64(b[9:]), b[chunkCRC+5], b[chunkHeader:], nil
 }
 
+// chunkMaps reports that a chunk says that it maps databases. It may be damaged.
+func chunkMaps(b []byte) bool { return len(b) >= chunkHeader && b[chunkCRC+5]&chunkMapping != 0 }
+
 // nextRecord splits the first record off the records of a chunk.
 func nextRecord(b []byte) (record, rest []byte, err error) {
 	size, n := binary.Uvarint(b)

@@ -2,7 +2,6 @@ package persistence
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"runtime"
@@ -14,173 +13,101 @@ import (
 	"github.com/vigildb/vigil/structures"
 )
 
-// Replay applies the journal to what the object store has. Every record is
-// applied to each of its keys by itself: not if the head on disk was encoded after
-// it, for that contains it. A key that the disk has lost meanwhile gets its
-// operations too, to no avail, because the journal also has the deletion.
+// Replay applies the journal to what the object store has. It goes through the
+// journal in windows. Of each, several goroutines first sort out what the records
+// did to which key (window.go), by shard; then each shard is taken by one of them,
+// which applies that in order (replayer.go).
 //
-// Several goroutines read every chunk, and each applies what is in its own shards:
-// finding the keys in a chunk is cheap against putting them into tables.
-type replayer struct {
-	tx      *Tx // for its ways to store without recording
-	part    int // shards sh with sh%parts == part are ours
-	parts   int
-	state   *replayState
-	phys    uint32 // of the selected key
-	db      int    // -1: the key is not ours, or of a database that is gone
-	hash    uint64
-	key     []byte
-	t       *table
-	lsn     uint64
-	applied bool            // mapping operations are applied by this replayer
-	limit   uint64          // length that a patched string may get
-	args    structures.Args // of the operation at hand; here, so that none is allocated
-}
-
-// replayState is shared; each goroutine touches the entries of its own shards.
-type replayState struct {
-	s     *Store
-	db    map[uint32]int // logical by physical database
-	spare spares
+// What a key was before is seldom needed: most keys are first set or deleted, and
+// everything behind is in the journal too. Whether the disk has such a key must be
+// known all the same, for the counts; that is found out at the end, in the order
+// of the disk (reconcile.go). A record is passed over where the heads are known to
+// contain it, by the marks of the materialiser (mark.go).
+type replay struct {
+	s       *Store
+	db      map[uint32]int // logical by physical database
+	workers []*replayer
+	next    atomic.Int32 // shard to be taken
+	last    position     // end of what was replayed
 	// known tells for keys read from disk which records their heads contain,
-	// if those are still to come.
+	// if those are still to come. Each is for the goroutine that has the shard.
 	known [shardCount]map[string]uint64
 }
 
-// replayQueue is how many chunks are read ahead of the slowest goroutine.
-const replayQueue = 16
-
-// replay reads the journal and numbers the records to come.
-func (s *Store) replay(ctx context.Context) error {
-	st := &replayState{s: s}
-	st.index()
-	it, err := s.db.NewIter(&pebble.IterOptions{
-		LowerBound: appendJournalKey(nil, s.mapping.trimmed.index+1), UpperBound: appendGroupEnd(nil, prefixJournal)})
-	if err != nil {
-		return fmt.Errorf("read journal: %w", err)
+func (s *Store) newReplay() *replay {
+	r := &replay{s: s, last: s.mapping.trimmed}
+	r.index()
+	for range max(1, runtime.GOMAXPROCS(0)) {
+		r.workers = append(r.workers, r.worker())
 	}
-	var last position
-	if err = st.survey(it); err == nil {
-		last, err = st.run(ctx, it)
-	}
-	if err := errors.Join(err, it.Close()); err != nil {
-		return fmt.Errorf("replay journal: %w", err)
-	}
-	s.journal.resume(last)
-	s.durable.handed, s.durable.synced = last.lsn, last.lsn
-	for i := range s.shards {
-		s.shards[i].mu.Lock()
-		s.unlockShard(&s.shards[i])
-	}
-	return nil
+	return r
 }
 
 // index looks up which logical database a physical one is.
-func (st *replayState) index() {
-	st.db = make(map[uint32]int, len(st.s.mapping.phys))
-	for db, phys := range st.s.mapping.phys {
-		st.db[phys] = db
+func (r *replay) index() {
+	r.db = make(map[uint32]int, len(r.s.mapping.phys))
+	for db, phys := range r.s.mapping.phys {
+		r.db[phys] = db
 	}
 }
 
-func (st *replayState) replayer(part, parts int) *replayer {
-	tx := st.s.NewTx()
-	tx.clock = st.s.clockAt(st.s.opts.Now())
-	return &replayer{tx: tx, part: part, parts: parts, state: st, limit: maxPatched}
-}
-
-// piece is a chunk on its way to the replayers. The last of them to finish
-// gives its memory back for another chunk.
-type piece struct {
-	first   uint64
-	records []byte
-	readers *atomic.Int32 // who has not finished with it
-}
-
-// spares are buffers of chunks that were replayed.
-type spares chan []byte
-
-func (s spares) get() []byte {
-	select {
-	case b := <-s:
-		return b[:0]
-	default:
-		return nil
+// replay reads the journal and numbers the records to come.
+func (s *Store) replay(ctx context.Context) error {
+	r := s.newReplay()
+	err := r.journal(ctx)
+	if err == nil {
+		err = s.checkMarks(r.last.lsn)
 	}
-}
-
-func (s spares) put(b []byte) {
-	select {
-	case s <- b:
-	default:
+	if err == nil {
+		err = r.eachShard(func(w *replayer, sh int) error { return w.reconcile(ctx, sh) })
 	}
+	if err != nil {
+		return fmt.Errorf("replay journal: %w", err)
+	}
+	s.journal.resume(r.last)
+	s.durable.handed, s.durable.synced = r.last.lsn, r.last.lsn
+	return nil
 }
 
-// run replays all chunks and returns the end of the last.
-func (st *replayState) run(ctx context.Context, it *pebble.Iterator) (last position, err error) {
-	parts := min(runtime.GOMAXPROCS(0), 4)
-	st.spare = make(spares, 2*replayQueue) // as many as can be on their way
-	queues := make([]chan piece, parts)
-	errs := make([]error, parts)
-	var workers, busy sync.WaitGroup
-	for i := range parts {
-		queues[i] = make(chan piece, replayQueue) // bounds the chunks in memory
-		r := st.replayer(i, parts)
-		workers.Go(func() {
-			for p := range queues[i] {
-				if errs[i] == nil {
-					errs[i] = r.chunk(p.first, p.records)
-				}
-				if p.readers.Add(-1) == 0 {
-					st.spare.put(p.records)
-				}
-				busy.Done()
+// journal replays all windows.
+func (r *replay) journal(ctx context.Context) error {
+	it, err := r.s.db.NewIter(&pebble.IterOptions{
+		LowerBound: appendJournalKey(nil, r.last.index+1), UpperBound: appendGroupEnd(nil, prefixJournal)})
+	if err != nil {
+		return err
+	}
+	if err := r.survey(it); err != nil {
+		return errors.Join(err, it.Close())
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	// One window is read while the other is replayed.
+	free, full := make(chan *window, 2), make(chan *window)
+	free <- new(window)
+	free <- new(window)
+	read := make(chan error, 1) // how the reading ended
+	go func() {
+		defer close(full)
+		read <- errors.Join(readWindows(ctx, it, free, full), it.Close())
+	}()
+	for w := range full {
+		if err == nil {
+			if err = r.window(w); err != nil {
+				cancel()
 			}
-		})
+		}
+		free <- w
 	}
-	all := st.replayer(0, 1)
-	all.applied = true
-	last = st.s.mapping.trimmed
-	for it.First(); it.Valid() && err == nil; it.Next() {
-		if err = ctx.Err(); err != nil {
-			break
-		}
-		var flags byte
-		var p piece
-		if flags, p, err = st.read(it, last); err != nil {
-			break
-		}
-		n, err2 := countRecords(p.records)
-		if err = err2; err != nil {
-			break
-		}
-		last.lsn += uint64(n)
-		last.index++
-		st.s.loading.current.Store(last.lsn)
-		st.s.log.add(chunkInfo{p.first, last.lsn, int64(len(it.Value()))})
-		if flags&chunkMapping != 0 {
-			// Databases change their meaning: everything before must be done.
-			busy.Wait()
-			err = all.chunk(p.first, p.records)
-			continue
-		}
-		p.readers = new(atomic.Int32)
-		p.readers.Store(int32(parts))
-		busy.Add(parts)
-		for _, q := range queues {
-			q <- p
-		}
+	if err != nil {
+		<-read
+		return err
 	}
-	for _, q := range queues {
-		close(q)
-	}
-	workers.Wait()
-	return last, errors.Join(append(errs, err, it.Error())...)
+	return <-read
 }
 
 // survey tells the store how much there is to replay.
-func (st *replayState) survey(it *pebble.Iterator) error {
-	s, p := st.s, &st.s.loading
+func (r *replay) survey(it *pebble.Iterator) error {
+	s, p := r.s, &r.s.loading
 	first := s.mapping.trimmed.lsn
 	p.first.Store(first)
 	p.current.Store(first)
@@ -198,235 +125,138 @@ func (st *replayState) survey(it *pebble.Iterator) error {
 	return nil
 }
 
-// read checks the chunk that it stands on, which must be the one behind last.
-func (st *replayState) read(it *pebble.Iterator, last position) (flags byte, p piece, err error) {
-	if len(it.Key()) != journalKeyFixed {
-		return 0, p, fmt.Errorf("chunk key of %d bytes: %w", len(it.Key()), ErrCorrupt)
+// window replays one window.
+func (r *replay) window(w *window) error {
+	if w.mapping {
+		return r.mappings(w)
 	}
-	if i := binary.BigEndian.Uint64(it.Key()[groupKeyFixed:]); i != last.index+1 {
-		return 0, p, fmt.Errorf("chunk %d of the journal is missing, the next is %d: %w", last.index+1, i, ErrCorrupt)
+	err := r.together(func(i int, worker *replayer) error {
+		worker.forget()
+		n := len(w.chunks)
+		for c := n * i / len(r.workers); c < n*(i+1)/len(r.workers); c++ {
+			if err := worker.sort(&w.chunks[c]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	for i := 0; i < len(w.chunks) && err == nil; i++ {
+		err = r.advance(&w.chunks[i])
 	}
-	first, flags, records, err := openChunk(it.Value())
 	if err != nil {
-		return 0, p, fmt.Errorf("chunk %d of the journal: %w", last.index+1, err)
+		return err
 	}
-	if first != last.lsn+1 {
-		return 0, p, fmt.Errorf("chunk %d of the journal begins with record %d, want %d: %w",
-			last.index+1, first, last.lsn+1, ErrCorrupt)
-	}
-	p.first, p.records = first, append(st.spare.get(), records...)
-	return flags, p, nil
+	return r.apply()
 }
 
-func countRecords(b []byte) (n int, err error) {
-	for len(b) > 0 {
-		if _, b, err = nextRecord(b); err != nil {
-			return n, err
-		}
-		n++
+// advance notes that the chunk was read, which must be the next.
+func (r *replay) advance(c *windowChunk) error {
+	if err := c.follows(r.last); err != nil {
+		return err
 	}
-	return n, nil
-}
-
-func (r *replayer) chunk(first uint64, records []byte) (err error) {
-	r.lsn = first
-	for len(records) > 0 {
-		var rec []byte
-		if rec, records, err = nextRecord(records); err != nil {
-			return err
-		}
-		if err := r.record(rec); err != nil {
-			return fmt.Errorf("record %d: %w", r.lsn, err)
-		}
-		r.lsn++
-	}
+	r.last = position{c.last, c.index}
+	r.s.log.add(chunkInfo{c.first, c.last, int64(len(c.bytes))})
+	r.s.loading.current.Store(c.last)
 	return nil
 }
 
-func (r *replayer) record(rec []byte) error {
-	r.db = -1
-	for len(rec) > 0 {
-		var op byte
-		var err error
-		if op, r.args, rec, err = structures.NextOp(rec); err != nil {
+// apply does what the workers have sorted.
+func (r *replay) apply() error {
+	return r.eachShard(func(w *replayer, sh int) error {
+		w.enter(sh)
+		for _, from := range r.workers {
+			if err := w.apply(from.sorted[sh]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// mappings replays a chunk in which databases change their meaning: everything
+// before such an operation must be done.
+func (r *replay) mappings(w *window) error {
+	for _, worker := range r.workers {
+		worker.forget()
+	}
+	c, worker := &w.chunks[0], r.workers[0]
+	records, err := c.open()
+	lsn := c.first
+	for ; len(records) > 0 && err == nil; lsn++ {
+		var rec []byte
+		if rec, records, err = nextRecord(records); err == nil {
+			err = r.mapped(worker, rec, lsn)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	c.last = lsn - 1
+	if err := r.advance(c); err != nil {
+		return err
+	}
+	return r.apply()
+}
+
+// mapped sorts a record that may map databases.
+func (r *replay) mapped(w *replayer, rec []byte, lsn uint64) error {
+	for {
+		rest, err := w.record(rec, lsn)
+		if err != nil || len(rest) == 0 {
 			return err
 		}
-		switch {
-		case op == opKey:
-			err = r.about(&r.args)
-		case op == opMapping:
-			err = r.remap(&r.args)
-		case r.db >= 0:
-			err = r.apply(op, &r.args)
+		if err := r.apply(); err != nil {
+			return err
+		}
+		w.forget()
+		_, args, rest, err := structures.NextOp(rest)
+		if err == nil {
+			err = r.remap(&args, lsn)
 		}
 		if err != nil {
-			return fmt.Errorf("operation %d on %q: %w", op, r.key, err)
+			return fmt.Errorf("record %d: operation %d: %w", lsn, opMapping, err)
 		}
+		rec = rest
 	}
-	return nil
 }
 
-// about looks up the key that the operations behind are about. r.db is -1 if
-// they are not to be applied here.
-func (r *replayer) about(args *structures.Args) error {
-	phys, key := uint32(args.Uint()), args.Bytes()
-	if err := args.Done(); err != nil {
-		return err
+// together runs f for each worker at the same time.
+func (r *replay) together(f func(i int, w *replayer) error) error {
+	errs := make([]error, len(r.workers))
+	var all sync.WaitGroup
+	for i, w := range r.workers {
+		all.Go(func() { errs[i] = f(i, w) })
 	}
-	s := r.state.s
-	r.db = -1
-	hash := s.Hash(key)
-	sh := shardOf(hash)
-	if sh%r.parts != r.part {
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// eachShard runs f once for each shard, several at the same time, and brings the
+// account of memory up to date.
+func (r *replay) eachShard(f func(w *replayer, sh int) error) error {
+	r.next.Store(0)
+	return r.together(func(_ int, w *replayer) error {
+		for sh := int(r.next.Add(1)) - 1; sh < shardCount; sh = int(r.next.Add(1)) - 1 {
+			err := f(w, sh)
+			shard := &r.s.shards[sh]
+			r.s.memory.Add(shard.mem - shard.reported)
+			shard.reported = shard.mem
+			if err != nil {
+				return err
+			}
+		}
 		return nil
-	}
-	db, ok := r.state.db[phys]
-	if !ok {
-		return nil // flushed since, and the mapping tells so already
-	}
-	t := s.table(sh, db)
-	if !t.resident {
-		if done, err := r.preload(t, sh, hash, key); err != nil || done {
-			return err
-		}
-	}
-	r.t, r.hash, r.key, r.phys, r.db = t, hash, key, phys, db
-	return nil
-}
-
-// preload brings the key in from disk and reports whether its head contains
-// this record.
-func (r *replayer) preload(t *table, sh int, hash uint64, key []byte) (done bool, err error) {
-	s, known := r.state.s, r.state.known[sh]
-	if t.find(hash, key) >= 0 {
-		return known != nil && known[knownKey(t.phys, key)] >= r.lsn, nil
-	}
-	lsn, i, err := s.faultAt(t, hash, key, r.tx.fresh())
-	if err != nil || i < 0 || lsn < r.lsn {
-		return false, err
-	}
-	if known == nil {
-		known = map[string]uint64{}
-		r.state.known[sh] = known
-	}
-	known[knownKey(t.phys, key)] = lsn
-	return true, nil
-}
-
-func knownKey(phys uint32, key []byte) string {
-	return string(append(binary.BigEndian.AppendUint32(nil, phys), key...))
-}
-
-// apply does one operation to the selected key.
-func (r *replayer) apply(op byte, args *structures.Args) error {
-	t, tx := r.t, r.tx
-	i := t.find(r.hash, r.key)
-	live := i >= 0 && t.slots[i].meta&metaTombstone == 0
-	switch op {
-	case opSet:
-		value, expire := args.Bytes(), int64(0)
-		if args.Left() > 0 {
-			expire = args.Int()
-		}
-		if err := args.Done(); err != nil {
-			return err
-		}
-		tx.setString(t, i, r.hash, r.key, value, expire)
-	case opPatch:
-		off, b := args.Uint(), args.Bytes()
-		if err := args.Done(); err != nil {
-			return err
-		}
-		return r.patch(i, off, b)
-	case opRestore:
-		return r.restore(i, args)
-	case opDelete:
-		if live {
-			t.erase(i)
-		}
-	case opExpireAt, opPersist:
-		expire := int64(0)
-		if op == opExpireAt {
-			expire = args.Int()
-		}
-		if err := args.Done(); err != nil || !live {
-			return err
-		}
-		t.setExpire(i, expire)
-		t.setMeta(i, t.slots[i].meta|metaDirty)
-	default:
-		return r.change(i, live, op, args)
-	}
-	return nil
-}
-
-// change applies an operation of a type. Where the value is missing or of
-// another type, its deletion is further on in the journal.
-func (r *replayer) change(i int, live bool, op byte, args *structures.Args) error {
-	if op < structures.FirstOp {
-		return structures.ErrUnknownChange
-	}
-	if !live {
-		return nil
-	}
-	o := r.t.object(r.t.slots[i].meta)
-	if o == nil {
-		return nil
-	}
-	if err := o.value.Apply(op, args); err != nil {
-		return err
-	}
-	r.t.resized(o)
-	r.t.setMeta(i, r.t.slots[i].meta|metaDirty)
-	return nil
-}
-
-// maxPatched bounds what a damaged record can make us allocate.
-const maxPatched = 1 << 32
-
-func (r *replayer) patch(i int, off uint64, b []byte) error {
-	if off > r.limit || off+uint64(len(b)) > r.limit {
-		return fmt.Errorf("patch at %d: %w", off, ErrCorrupt)
-	}
-	if i >= 0 {
-		if o := r.t.object(r.t.slots[i].meta); o != nil && o.value != nil && o.value.Kind() != structures.KindString {
-			return nil
-		}
-	}
-	r.tx.patchString(r.t, i, r.hash, r.key, int(off), b)
-	return nil
-}
-
-func (r *replayer) restore(i int, args *structures.Args) error {
-	kind, expire, head := structures.Kind(args.Uint()), args.Int(), args.Bytes()
-	v, err := r.state.s.decode(kind, head)
-	if err != nil {
-		return err
-	}
-	for args.Left() >= 2 {
-		id, page := args.Uint(), args.Bytes()
-		if err := v.SetPage(id, page); err != nil {
-			return err
-		}
-	}
-	if err := errors.Join(args.Done(), complete(v)); err != nil {
-		return err
-	}
-	o := &object{key: append([]byte(nil), r.key...), value: v, expire: expire, whole: true}
-	i = r.tx.place(r.t, i, r.hash, o)
-	r.t.setMeta(i, r.t.slots[i].meta|metaDirty)
-	return nil
+	})
 }
 
 // remap changes which databases are which, unless meta already knew of it.
-func (r *replayer) remap(args *structures.Args) error {
+func (r *replay) remap(args *structures.Args, lsn uint64) error {
 	next, phys, err := decodeMapping(args)
-	if err != nil || !r.applied {
+	if err != nil {
 		return err
 	}
-	s := r.state.s
-	r.db = -1
-	if r.lsn <= s.mapping.mapped {
+	s := r.s
+	if lsn <= s.mapping.mapped {
 		return nil
 	}
 	if len(phys) != len(s.mapping.phys) {
@@ -450,6 +280,6 @@ func (r *replayer) remap(args *structures.Args) error {
 		}
 	}
 	s.mapping.phys, s.mapping.next = phys, max(s.mapping.next, next)
-	r.state.index()
+	r.index()
 	return nil
 }

@@ -35,6 +35,7 @@ type Store struct {
 	// mapping tells the physical databases. It is written with all shards locked
 	// and read with any.
 	mapping meta
+	marks   [shardCount]uint64 // found by Start, for the replay
 
 	memory    atomic.Int64 // bytes for keys and values
 	maxMemory atomic.Int64

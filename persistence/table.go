@@ -74,6 +74,10 @@ type table struct {
 	// lost counts the values that were dropped from memory because the disk has
 	// them.
 	lost uint64
+	// assumed: that some keys are on disk is assumed by the replay; sought counts
+	// its look-ups.
+	assumed bool
+	sought  int
 	// dropped: a flush took the table out; its memory is about to go.
 	dropped bool
 }

@@ -1,0 +1,84 @@
+package persistence
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// A mark tells of a shard up to which record the heads on disk contain what was
+// done to its keys: a replay passes these over. The materialiser writes it in the
+// batch with the last of the values that were dirty when it came to the shard, so a
+// pass that was cut short has not been for nothing. Records up to the mark may be
+// missing from the journal, later ones are all there.
+//
+// A value that a later record changed, deleted or flushed before the pass came by
+// was not written for the mark's sake: so that later record must be in Pebble
+// before the mark is.
+
+// shardMark is a mark on its way to the disk.
+type shardMark struct {
+	shard int
+	lsn   uint64 // the newest record when the pass came to the shard
+}
+
+// mark notes that the pass has written all that was dirty in a shard when lsn was
+// the newest record.
+func (s *Store) mark(shard int, lsn uint64) {
+	m := &s.materialiser.pass
+	sh := &s.shards[shard]
+	sh.mu.Lock()
+	m.newest = s.journal.newest.Load()
+	sh.mu.Unlock()
+	m.marks = append(m.marks, shardMark{shard, lsn})
+}
+
+// writeMarks adds the marks to the batch.
+func (m *materialiser) writeMarks() error {
+	var lsn [8]byte
+	for _, k := range m.pass.marks {
+		binary.LittleEndian.PutUint64(lsn[:], k.lsn)
+		if err := m.pass.batch.Set(appendMarkKey(nil, k.shard), lsn[:], nil); err != nil {
+			return fmt.Errorf("write mark: %w", err)
+		}
+	}
+	m.pass.marks = m.pass.marks[:0]
+	return nil
+}
+
+// loadMarks reads the marks of the last passes.
+func (s *Store) loadMarks() error {
+	it, err := s.db.NewIter(&pebble.IterOptions{
+		LowerBound: appendGroup(nil, prefixMark), UpperBound: appendGroupEnd(nil, prefixMark)})
+	if err != nil {
+		return fmt.Errorf("read marks: %w", err)
+	}
+	for it.First(); it.Valid(); it.Next() {
+		shard, lsn, err := decodeMark(it.Key(), it.Value())
+		if err != nil {
+			return errors.Join(err, it.Close())
+		}
+		s.marks[shard] = lsn
+	}
+	return errors.Join(it.Error(), it.Close())
+}
+
+func decodeMark(key, value []byte) (shard int, lsn uint64, err error) {
+	if len(key) != markKeyFixed || len(value) != 8 {
+		return 0, 0, fmt.Errorf("mark of %d bytes under a key of %d: %w", len(value), len(key), ErrCorrupt)
+	}
+	return int(key[markKeyFixed-1]), binary.LittleEndian.Uint64(value), nil
+}
+
+// checkMarks refuses a journal that ends with record last although a mark tells
+// of a later one.
+func (s *Store) checkMarks(last uint64) error {
+	for sh, lsn := range s.marks {
+		if lsn > last {
+			return fmt.Errorf("the journal ends with record %d, values of shard %d contain %d: %w", last, sh, lsn, ErrCorrupt)
+		}
+	}
+	return nil
+}

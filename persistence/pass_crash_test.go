@@ -1,0 +1,113 @@
+package persistence
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+)
+
+// TestCrashInAPassLeavesAPrefixOfHistory is TestCrashLeavesAPrefixOfHistory for
+// passes that are stopped anywhere, each batch of which is written at once, while
+// keys and databases change.
+func TestCrashInAPassLeavesAPrefixOfHistory(t *testing.T) {
+	crashes := 0
+	for seed := range uint64(6) {
+		crashes += runPassCrashes(t, seed)
+	}
+	t.Logf("%d crashes", crashes)
+	if crashes < 200 {
+		t.Errorf("only %d crashes", crashes)
+	}
+}
+
+func runPassCrashes(t *testing.T, seed uint64) int {
+	t.Helper()
+	r := rand.New(rand.NewPCG(seed, 12))
+	c := &crasher{mem: vfs.NewCrashableMem(), r: rand.New(rand.NewPCG(seed, 13)), every: 4}
+	m := newModel()
+	states := map[uint64]*model{0: m.clone()}
+	s := openMemory(t, Options{FS: errorfs.Wrap(c.mem, c), Databases: modelDBs, Seed: seed, IdleAfter: -1,
+		Sync: SyncPolicy(seed % 3)})
+	s.materialiser.pass.bound = 1
+	change := func() {
+		m.now += int64(r.IntN(3))
+		m.expire()
+		lsn := all(s, m.now, func(tx *Tx) {
+			for range 1 + r.IntN(4) {
+				m.step(t, r, tx)
+			}
+		})
+		if lsn == 0 {
+			return
+		}
+		states[lsn] = m.clone()
+		if r.IntN(6) == 0 {
+			if err := s.WaitDurable(lsn); err != nil {
+				t.Fatalf("WaitDurable: %v", err)
+			}
+			c.acked.Store(lsn)
+		}
+	}
+	for range 8 {
+		for range 10 {
+			change()
+		}
+		if r.IntN(3) == 0 {
+			s.SetMaxMemory(1, PolicySpill, 5)
+			s.MakeRoom()
+			s.SetMaxMemory(0, PolicySpill, 5)
+		}
+		end := shardCount
+		if r.IntN(3) > 0 {
+			end = r.IntN(shardCount)
+		}
+		passWhile(t, s, end, func() {
+			if r.IntN(8) == 0 {
+				change()
+			}
+		})
+	}
+	closeStore(t, s)
+	for i, crash := range c.crashes {
+		checkCrash(t, seed, i, crash, states)
+	}
+	return len(c.crashes)
+}
+
+// changing is a context for a pass: whenever the pass asks whether it is over, that
+// is before it takes the lock of a shard, change is called.
+type changing struct {
+	context.Context
+	change func()
+}
+
+func (c changing) Err() error {
+	c.change()
+	return c.Context.Err()
+}
+
+// passWhile makes a pass that is left behind so many shards; again and again it
+// calls change.
+func passWhile(t testing.TB, s *Store, shards int, change func()) {
+	t.Helper()
+	m := &s.materialiser.pass
+	m.Lock()
+	defer m.Unlock()
+	cut := s.journal.cut()
+	err := s.purge()
+	for i := 0; i < shards && err == nil; i++ {
+		err = s.materialiseShard(changing{t.Context(), change}, i)
+	}
+	if err == nil {
+		err = s.land()
+	}
+	if err == nil && shards == shardCount {
+		err = s.trim(cut)
+	}
+	if err != nil {
+		t.Fatalf("pass: %v", err)
+	}
+}

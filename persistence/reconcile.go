@@ -1,0 +1,195 @@
+package persistence
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// A replay does not ask the disk about a key that a record sets or deletes, but
+// assumes that the disk has it. At the end the assumptions are put right, for the
+// counts depend on them: where many keys are in question by reading all heads of
+// the table in the order of the disk, else by looking up each, in that order too.
+// One after the other costs a fiftieth of what as many look-ups here and there do.
+
+const (
+	// readAllShare is the share of a table's keys on disk from which on all are
+	// read rather than some looked up.
+	readAllShare = 16
+	// seekShare is the same for look-ups in order, which are cheaper.
+	seekShare = 8
+)
+
+// assume tells that the disk may have the key at hand, which has a slot now.
+func (w *replayer) assume() {
+	t := w.t
+	if t.resident {
+		return
+	}
+	if i := t.find(w.hash, w.key); i >= 0 {
+		t.setMeta(i, t.slots[i].meta|metaOnDisk)
+		t.assumed = true
+	}
+}
+
+// readAll makes the table at hand resident. lsn is the record at hand: of values
+// that contain it, or later ones, it is noted.
+func (w *replayer) readAll(lsn uint64) error {
+	t := w.t
+	t.doubt()
+	err := w.heads(t, func(hash uint64, key, value []byte) error {
+		h, err := decodeHead(value)
+		if err != nil {
+			return err
+		}
+		if i := t.find(hash, key); i >= 0 {
+			t.confirm(i, h.paged)
+			return nil
+		}
+		if h.lsn >= lsn {
+			w.know(key, h.lsn)
+		}
+		_, err = w.replay.s.admit(t, hash, key, &h, w.tx.fresh())
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("read heads: %w", err)
+	}
+	t.settle()
+	t.resident = true
+	return nil
+}
+
+// heads visits the heads of a table on disk, in order. key and value are valid
+// during the call.
+func (w *replayer) heads(t *table, visit func(hash uint64, key, value []byte) error) error {
+	it, err := w.replay.s.db.NewIter(tableBounds(t.phys, w.shard))
+	if err != nil {
+		return err
+	}
+	for it.First(); it.Valid() && err == nil; it.Next() {
+		var hash uint64
+		var key []byte
+		if _, hash, key, err = splitHeadKey(it.Key()); err == nil {
+			err = visit(hash, key, it.Value())
+		}
+	}
+	return errors.Join(err, it.Error(), it.Close())
+}
+
+// tableBounds are the heads of a physical database in a shard.
+func tableBounds(phys uint32, shard int) *pebble.IterOptions {
+	o := &pebble.IterOptions{LowerBound: appendHeadBound(nil, phys, uint64(shard)<<56)}
+	if shard == shardCount-1 {
+		o.UpperBound = appendPhysBound(nil, prefixHead, uint64(phys)+1)
+	} else {
+		o.UpperBound = appendHeadBound(nil, phys, uint64(shard+1)<<56)
+	}
+	return o
+}
+
+// reconcile puts the assumptions about the keys of a shard right.
+func (w *replayer) reconcile(ctx context.Context, sh int) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	w.enter(sh)
+	for _, t := range w.replay.s.shards[sh].tables {
+		if t == nil || !t.assumed {
+			continue
+		}
+		var err error
+		if int64(t.dirty)*seekShare < t.disk {
+			err = w.lookUp(t)
+		} else {
+			err = w.compare(t)
+		}
+		if err != nil {
+			return fmt.Errorf("compare with disk: %w", err)
+		}
+		t.settle()
+	}
+	return nil
+}
+
+// compare confirms slots by reading all heads of the table.
+func (w *replayer) compare(t *table) error {
+	t.doubt()
+	return w.heads(t, func(hash uint64, key, value []byte) error {
+		if i := t.find(hash, key); i >= 0 {
+			return t.confirmHead(i, value)
+		}
+		return nil
+	})
+}
+
+// lookUp confirms dirty slots one by one.
+func (w *replayer) lookUp(t *table) error {
+	t.doubt()
+	it, err := w.replay.s.db.NewIter(tableBounds(t.phys, w.shard))
+	if err != nil {
+		return err
+	}
+	for i := range t.slots {
+		sl := t.slots[i]
+		if sl.meta&metaDirty == 0 {
+			continue
+		}
+		t.scratch = appendHeadKey(t.scratch[:0], t.phys, sl.hash, t.key(sl.meta))
+		if !it.SeekGE(t.scratch) {
+			break // nothing is behind
+		}
+		if bytes.Equal(it.Key(), t.scratch) {
+			if err = t.confirmHead(i, it.Value()); err != nil {
+				break
+			}
+		}
+	}
+	return errors.Join(err, it.Error(), it.Close())
+}
+
+// doubt takes back of all dirty slots that the disk has their keys. Those that are
+// not dirty came from there.
+func (t *table) doubt() {
+	for i := range t.slots {
+		if meta := t.slots[i].meta; meta&metaDirty != 0 {
+			t.setMeta(i, meta&^(metaOnDisk|metaPaged))
+		}
+	}
+}
+
+// confirm tells that the disk has the key of slot i.
+func (t *table) confirm(i int, paged bool) {
+	meta := t.slots[i].meta&^metaPaged | metaOnDisk
+	if paged {
+		meta |= metaPaged
+	}
+	t.setMeta(i, meta)
+}
+
+func (t *table) confirmHead(i int, value []byte) error {
+	h, err := decodeHead(value)
+	if err == nil {
+		t.confirm(i, h.paged)
+	}
+	return err
+}
+
+// settle removes the tombstones of keys that the disk does not have.
+func (t *table) settle() {
+	t.assumed = false
+	if t.used == 0 {
+		return
+	}
+	for i := 0; i < len(t.slots); {
+		if meta := t.slots[i].meta; meta&(metaTombstone|metaOnDisk) == metaTombstone {
+			t.free(meta)
+			t.remove(i)
+			continue // another slot may have moved here
+		}
+		i++
+	}
+}

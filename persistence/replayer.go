@@ -1,0 +1,268 @@
+package persistence
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/vigildb/vigil/structures"
+)
+
+// replayer is one goroutine's part of a replay.
+type replayer struct {
+	replay *replay
+	tx     *Tx // for its ways to store without recording
+	sorted [shardCount][]section
+	limit  uint64          // length that a patched string may get
+	args   structures.Args // of the operation at hand; here, so that none is allocated
+	seen   uint64          // see touch
+
+	shard int
+	phys  uint32 // database of t
+	t     *table // of the section at hand; nil: of a database that is gone
+	hash  uint64
+	key   []byte
+}
+
+func (r *replay) worker() *replayer {
+	tx := r.s.NewTx()
+	tx.clock = r.s.clockAt(r.s.opts.Now())
+	return &replayer{replay: r, tx: tx, limit: maxPatched}
+}
+
+// forget drops what was sorted.
+func (w *replayer) forget() {
+	for sh := range w.sorted {
+		w.sorted[sh] = w.sorted[sh][:0]
+	}
+}
+
+// enter turns to a shard.
+func (w *replayer) enter(sh int) { w.shard, w.phys, w.t = sh, noPhys, nil }
+
+// noPhys is no physical database.
+const noPhys = 1<<32 - 1
+
+// choose makes the table of a physical database the one at hand, nil if the
+// database was flushed since: then the mapping tells so already.
+func (w *replayer) choose(phys uint32) {
+	if phys == w.phys && phys != noPhys {
+		return
+	}
+	w.phys, w.t = phys, nil
+	if db, ok := w.replay.db[phys]; ok {
+		w.t = w.replay.s.table(w.shard, db)
+	}
+}
+
+// touchAhead is how many sections are looked at before they are applied: so many
+// cache misses wait for memory at the same time instead of one after the other.
+const touchAhead = 32
+
+// apply applies sections of the shard that was entered.
+func (w *replayer) apply(list []section) error {
+	for len(list) > 0 {
+		n := min(len(list), touchAhead)
+		for i := range list[:n] {
+			if w.choose(list[i].phys); w.t != nil {
+				w.touch(list[i].hash)
+			}
+		}
+		for i := range list[:n] {
+			if err := w.section(&list[i]); err != nil {
+				return fmt.Errorf("record %d: on %q: %w", list[i].lsn, list[i].key, err)
+			}
+		}
+		list = list[n:]
+	}
+	return nil
+}
+
+// touch reads the place where a hash belongs.
+func (w *replayer) touch(hash uint64) {
+	if t := w.t; t.used > 0 {
+		w.seen += t.slots[t.home(hash)].hash
+	}
+}
+
+// section applies what a record did to a key, unless the disk's value of it
+// contains that.
+func (w *replayer) section(sec *section) error {
+	if w.choose(sec.phys); w.t == nil {
+		return nil
+	}
+	w.hash, w.key = sec.hash, sec.key
+	if done, err := w.preload(sec); err != nil || done {
+		return err
+	}
+	for rest := sec.ops; len(rest) > 0; {
+		var op byte
+		var err error
+		if op, w.args, rest, err = structures.NextOp(rest); err != nil {
+			return err
+		}
+		if err := w.operate(op, &w.args); err != nil {
+			return fmt.Errorf("operation %d: %w", op, err)
+		}
+	}
+	return nil
+}
+
+// preload brings in the value that a section changes, if it has not come yet and
+// the section does not replace it, and reports whether the disk's value contains
+// this record.
+func (w *replayer) preload(sec *section) (done bool, err error) {
+	known := w.replay.known[w.shard]
+	if w.t.resident || w.t.find(sec.hash, sec.key) >= 0 {
+		return known != nil && known[knownKey(sec.phys, sec.key)] >= sec.lsn, nil
+	}
+	if len(sec.ops) == 0 || replaces(sec.ops[0]) {
+		return false, nil
+	}
+	if w.t.sought++; w.t.sought > int(w.t.disk)/readAllShare && w.replay.s.warmRoom() {
+		if err := w.readAll(sec.lsn); err != nil {
+			return false, err
+		}
+		return w.replay.known[w.shard][knownKey(sec.phys, sec.key)] >= sec.lsn, nil
+	}
+	lsn, i, err := w.replay.s.faultAt(w.t, sec.hash, sec.key, w.tx.fresh())
+	if err != nil || i < 0 || lsn < sec.lsn {
+		return false, err
+	}
+	w.know(sec.key, lsn)
+	return true, nil
+}
+
+// replaces reports that a key's value behind an operation does not depend on that
+// before it.
+func replaces(op byte) bool { return op == opSet || op == opDelete || op == opRestore }
+
+// know notes that the disk's value of a key, which is in memory now, contains
+// records up to lsn.
+func (w *replayer) know(key []byte, lsn uint64) {
+	known := &w.replay.known[w.shard]
+	if *known == nil {
+		*known = map[string]uint64{}
+	}
+	(*known)[knownKey(w.phys, key)] = lsn
+}
+
+func knownKey(phys uint32, key []byte) string {
+	return string(append(binary.BigEndian.AppendUint32(nil, phys), key...))
+}
+
+// operate does one operation to the key at hand.
+func (w *replayer) operate(op byte, args *structures.Args) error {
+	t, tx := w.t, w.tx
+	i := t.find(w.hash, w.key)
+	live := i >= 0 && t.slots[i].meta&metaTombstone == 0
+	switch op {
+	case opSet:
+		value, expire := args.Bytes(), int64(0)
+		if args.Left() > 0 {
+			expire = args.Int()
+		}
+		if err := args.Done(); err != nil {
+			return err
+		}
+		tx.setString(t, i, w.hash, w.key, value, expire)
+		if i < 0 {
+			w.assume()
+		}
+	case opPatch:
+		off, b := args.Uint(), args.Bytes()
+		if err := args.Done(); err != nil {
+			return err
+		}
+		return w.patch(i, off, b)
+	case opRestore:
+		return w.restore(i, args)
+	case opDelete:
+		w.erase(i, live)
+	case opExpireAt, opPersist:
+		expire := int64(0)
+		if op == opExpireAt {
+			expire = args.Int()
+		}
+		if err := args.Done(); err != nil || !live {
+			return err
+		}
+		t.setExpire(i, expire)
+		t.setMeta(i, t.slots[i].meta|metaDirty)
+	default:
+		return w.change(i, live, op, args)
+	}
+	return nil
+}
+
+// erase deletes the key at slot i. One that is not in memory may be on disk.
+func (w *replayer) erase(i int, live bool) {
+	switch {
+	case live:
+		w.t.erase(i)
+	case i < 0 && !w.t.resident:
+		w.t.addTombstone(w.hash, w.key, metaDirty)
+		w.assume()
+	}
+}
+
+// change applies an operation of a type. Where the value is missing or of
+// another type, its deletion is further on in the journal.
+func (w *replayer) change(i int, live bool, op byte, args *structures.Args) error {
+	if op < structures.FirstOp {
+		return structures.ErrUnknownChange
+	}
+	if !live {
+		return nil
+	}
+	o := w.t.object(w.t.slots[i].meta)
+	if o == nil {
+		return nil
+	}
+	if err := o.value.Apply(op, args); err != nil {
+		return err
+	}
+	w.t.resized(o)
+	w.t.setMeta(i, w.t.slots[i].meta|metaDirty)
+	return nil
+}
+
+// maxPatched bounds what a damaged record can make us allocate.
+const maxPatched = 1 << 32
+
+func (w *replayer) patch(i int, off uint64, b []byte) error {
+	if off > w.limit || off+uint64(len(b)) > w.limit {
+		return fmt.Errorf("patch at %d: %w", off, ErrCorrupt)
+	}
+	if i >= 0 {
+		if o := w.t.object(w.t.slots[i].meta); o != nil && o.value != nil && o.value.Kind() != structures.KindString {
+			return nil
+		}
+	}
+	w.tx.patchString(w.t, i, w.hash, w.key, int(off), b)
+	return nil
+}
+
+func (w *replayer) restore(i int, args *structures.Args) error {
+	kind, expire, head := structures.Kind(args.Uint()), args.Int(), args.Bytes()
+	v, err := w.replay.s.decode(kind, head)
+	if err != nil {
+		return err
+	}
+	for args.Left() >= 2 {
+		id, page := args.Uint(), args.Bytes()
+		if err := v.SetPage(id, page); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(args.Done(), complete(v)); err != nil {
+		return err
+	}
+	o := &object{key: append([]byte(nil), w.key...), value: v, expire: expire, whole: true}
+	at := w.tx.place(w.t, i, w.hash, o)
+	w.t.setMeta(at, w.t.slots[at].meta|metaDirty)
+	if i < 0 {
+		w.assume()
+	}
+	return nil
+}

@@ -1,0 +1,175 @@
+package persistence
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/vigildb/vigil/structures"
+)
+
+// windowBytes is how much of the journal is replayed at a time, so much that each
+// shard has some hundred keys in it.
+const windowBytes = 16 << 20
+
+// window is a stretch of the journal: some chunks, or one that maps databases.
+type window struct {
+	buf     []byte
+	chunks  []windowChunk
+	mapping bool
+}
+
+// windowChunk is a chunk in a window.
+type windowChunk struct {
+	bytes []byte // aliases the window
+	index uint64 // its number
+	first uint64 // record, as it says itself
+	last  uint64 // record, once it was read
+}
+
+// section is what a record did to one key. The slices alias the window.
+type section struct {
+	hash uint64
+	lsn  uint64
+	key  []byte
+	ops  []byte
+	phys uint32
+}
+
+// readWindows fills windows with what it stands on, in order, until its end or
+// that of ctx.
+func readWindows(ctx context.Context, it *pebble.Iterator, free <-chan *window, full chan<- *window) error {
+	more := it.First()
+	for more {
+		w := <-free
+		var err error
+		if more, err = w.fill(it); err != nil {
+			return err
+		}
+		select {
+		case full <- w:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	return it.Error()
+}
+
+// fill reads chunks from it on and reports whether there are more. A chunk that
+// maps databases is alone.
+func (w *window) fill(it *pebble.Iterator) (more bool, err error) {
+	w.chunks, w.mapping = w.chunks[:0], false
+	if cap(w.buf) > 2*windowBytes {
+		w.buf = nil // it was for a big record
+	}
+	w.buf = w.buf[:0]
+	for more = true; more; more = it.Next() {
+		c, err := chunkAt(it)
+		if err != nil {
+			return false, err
+		}
+		v := c.bytes
+		mapping := chunkMaps(v)
+		if len(w.chunks) > 0 && (w.mapping || mapping || len(w.buf)+len(v) > cap(w.buf)) {
+			return true, nil
+		}
+		if len(v) > cap(w.buf) {
+			w.buf = make([]byte, 0, max(windowBytes, len(v)))
+		}
+		at := len(w.buf)
+		w.buf = append(w.buf, v...)
+		c.bytes, w.mapping = w.buf[at:], mapping
+		w.chunks = append(w.chunks, c)
+	}
+	return false, it.Error()
+}
+
+// chunkAt is the chunk that it stands on, whose bytes are valid until it moves.
+func chunkAt(it *pebble.Iterator) (windowChunk, error) {
+	k := it.Key()
+	if len(k) != journalKeyFixed {
+		return windowChunk{}, fmt.Errorf("chunk key of %d bytes: %w", len(k), ErrCorrupt)
+	}
+	return windowChunk{bytes: it.Value(), index: binary.BigEndian.Uint64(k[groupKeyFixed:])}, nil
+}
+
+// follows returns an error if the chunk is not the one behind last.
+func (c *windowChunk) follows(last position) error {
+	if c.index != last.index+1 {
+		return fmt.Errorf("chunk %d of the journal is missing, the next is %d: %w", last.index+1, c.index, ErrCorrupt)
+	}
+	if c.first != last.lsn+1 {
+		return fmt.Errorf("chunk %d of the journal begins with record %d, want %d: %w",
+			c.index, c.first, last.lsn+1, ErrCorrupt)
+	}
+	return nil
+}
+
+// open checks a chunk and returns its records.
+func (c *windowChunk) open() (records []byte, err error) {
+	if c.first, _, records, err = openChunk(c.bytes); err != nil {
+		return nil, fmt.Errorf("chunk %d of the journal: %w", c.index, err)
+	}
+	return records, nil
+}
+
+// sort adds the sections of a chunk to those of their shards.
+func (w *replayer) sort(c *windowChunk) error {
+	records, err := c.open()
+	if err != nil {
+		return err
+	}
+	lsn := c.first
+	for ; len(records) > 0; lsn++ {
+		var rec []byte
+		if rec, records, err = nextRecord(records); err != nil {
+			return fmt.Errorf("record %d: %w", lsn, err)
+		}
+		if rest, err := w.record(rec, lsn); err != nil {
+			return err
+		} else if len(rest) > 0 {
+			return fmt.Errorf("record %d maps databases, chunk %d does not: %w", lsn, c.index, ErrCorrupt)
+		}
+	}
+	c.last = lsn - 1
+	return nil
+}
+
+// record adds the sections of a record to those of their shards. rest begins with
+// the first operation that maps databases.
+func (w *replayer) record(rec []byte, lsn uint64) (rest []byte, err error) {
+	s := w.replay.s
+	sec := section{lsn: lsn}
+	for begin := rec; ; {
+		var op byte
+		rest = rec
+		if len(rec) > 0 {
+			if op, w.args, rec, err = structures.NextOp(rec); err != nil {
+				return nil, fmt.Errorf("record %d: %w", lsn, err)
+			}
+		}
+		if len(rest) > 0 && op != opKey && op != opMapping {
+			continue
+		}
+		if sec.key != nil {
+			sh := shardOf(sec.hash)
+			if lsn > s.marks[sh] {
+				sec.ops = begin[:len(begin)-len(rest)]
+				w.sorted[sh] = append(w.sorted[sh], sec)
+			}
+		}
+		if len(rest) == 0 || op == opMapping {
+			return rest, nil
+		}
+		sec.phys, sec.key = uint32(w.args.Uint()), w.args.Bytes()
+		if err := w.args.Done(); err != nil {
+			return nil, fmt.Errorf("record %d: %w", lsn, err)
+		}
+		sec.hash, begin = s.Hash(sec.key), rec
+	}
+}
