@@ -18,6 +18,7 @@ type Client struct {
 	db    atomic.Int32
 	proto atomic.Int32
 	flags atomic.Uint32
+	words atomic.Int64 // bytes of text
 
 	mu   sync.Mutex // guards what follows
 	text ClientText
@@ -77,4 +78,9 @@ func (c *Client) SetText(change func(*ClientText)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	change(&c.text)
+	t := &c.text
+	c.words.Store(int64(len(t.Name) + len(t.LibName) + len(t.LibVersion) + len(t.User)))
 }
+
+// TextBytes is the length of the client's strings.
+func (c *Client) TextBytes() int { return int(c.words.Load()) }

@@ -73,7 +73,6 @@ const (
 	ErrBusyKey          = WireError("BUSYKEY Target key name already exists.")
 	ErrNoConfigFile     = WireError("ERR The server is running without a config file")
 	ErrSaveInProgress   = WireError("ERR Background save already in progress")
-	ErrQueueTooLong     = WireError("ERR the transaction is too long")
 	ErrInternal         = WireError("ERR internal error")
 	ErrMaxClients       = WireError("ERR max number of clients reached")
 	ErrProtected        = WireError("DENIED the server is in protected mode: it has no password and answers only clients on its own machine. Set requirepass, or protected-mode no.")

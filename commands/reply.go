@@ -13,31 +13,33 @@ import (
 // RESP3 types fall back in RESP2 as in Redis: a map is a flat array, a set an
 // array, a double and a big number bulk strings, a boolean 0 or 1, a null the
 // null bulk string or null array, a push an array.
+//
+// The session's reply is bounded (see Bound): it asks before it becomes long, and is
+// then a row of parts, so that it is never copied to grow. If it may not become longer
+// it is lost: what was written goes, and so does what is written after that. The
+// client is closed then; the command runs to its end all the same.
 type Reply struct {
 	buf   []byte
 	proto int
+	room  int // length of buf up to which nobody is asked
+
+	parts [][]byte // what was written before buf, if that is much
+	size  int      // bytes of parts
+	more  func(size int) bool
+	lost  bool
 }
 
-// NewReply starts a reply in protocol 2 or 3, appending to buf.
-func NewReply(buf []byte, proto int) Reply { return Reply{buf: buf, proto: proto} }
+// NewReply starts a reply in protocol 2 or 3, appending to buf. It has one part
+// and grows as it likes.
+func NewReply(buf []byte, proto int) Reply {
+	return Reply{buf: buf, proto: proto, room: math.MaxInt}
+}
 
-// Encoded is what was written so far.
+// Encoded is what was written so far to a reply that is not bounded.
 func (r *Reply) Encoded() []byte { return r.buf }
 
 // Len is how much was written: a mark for Rewind.
-func (r *Reply) Len() int { return len(r.buf) }
-
-// Rewind drops what was written after the mark.
-func (r *Reply) Rewind(mark int) { r.buf = r.buf[:mark] }
-
-// Reset empties the reply; its buffer is let go of if it grew past keep bytes.
-func (r *Reply) Reset(keep int) {
-	if cap(r.buf) > keep {
-		r.buf = nil
-		return
-	}
-	r.buf = r.buf[:0]
-}
+func (r *Reply) Len() int { return r.size + len(r.buf) }
 
 // Proto is the protocol version, 2 or 3.
 func (r *Reply) Proto() int { return r.proto }
@@ -46,9 +48,17 @@ func (r *Reply) Proto() int { return r.proto }
 func (r *Reply) SetProto(version int) { r.proto = version }
 
 // Raw appends bytes that are protocol already.
-func (r *Reply) Raw(b []byte) { r.buf = append(r.buf, b...) }
+func (r *Reply) Raw(b []byte) {
+	if len(r.buf)+len(b) > r.room && !r.fits(len(b)) {
+		return
+	}
+	r.buf = append(r.buf, b...)
+}
 
 func (r *Reply) head(kind byte, n int64) {
+	if len(r.buf) > r.room && !r.fits(0) {
+		return
+	}
 	r.buf = append(r.buf, kind)
 	r.buf = strconv.AppendInt(r.buf, n, 10)
 	r.buf = append(r.buf, '\r', '\n')
@@ -76,6 +86,9 @@ func (r *Reply) Int(n int64) { r.head(':', n) }
 
 // Bulk writes a binary string.
 func (r *Reply) Bulk(b []byte) {
+	if len(r.buf)+len(b) > r.room && !r.fits(len(b)) {
+		return
+	}
 	r.head('$', int64(len(b)))
 	// With room for the line end too: a big string is copied once.
 	r.buf = slices.Grow(r.buf, len(b)+2)
@@ -85,6 +98,9 @@ func (r *Reply) Bulk(b []byte) {
 
 // BulkString writes a string.
 func (r *Reply) BulkString(s string) {
+	if len(r.buf)+len(s) > r.room && !r.fits(len(s)) {
+		return
+	}
 	r.head('$', int64(len(s)))
 	r.buf = append(r.buf, s...)
 	r.buf = append(r.buf, '\r', '\n')
@@ -180,6 +196,9 @@ func (r *Reply) Verbatim(format, s string) {
 		r.BulkString(s)
 		return
 	}
+	if len(r.buf)+len(s) > r.room && !r.fits(len(s)) {
+		return
+	}
 	r.head('=', int64(len(s)+4))
 	r.buf = append(r.buf, format...)
 	r.buf = append(r.buf, ':')
@@ -201,24 +220,4 @@ func (r *Reply) Statuses(list []string) {
 	for _, s := range list {
 		r.Status(s)
 	}
-}
-
-// ArrayLater writes an array whose length is known only behind its elements:
-// build writes them and answers how many there are.
-func (r *Reply) ArrayLater(build func() (n int)) { r.later(build, (*Reply).Array) }
-
-// MapLater is ArrayLater for pairs.
-func (r *Reply) MapLater(build func() (pairs int)) { r.later(build, (*Reply).Map) }
-
-// later moves what build wrote behind the header, which is written last.
-func (r *Reply) later(build func() int, header func(*Reply, int)) {
-	start := len(r.buf)
-	n := build()
-	end := len(r.buf)
-	header(r, n)
-	width := len(r.buf) - end
-	var head [24]byte
-	copy(head[:], r.buf[end:])
-	copy(r.buf[start+width:], r.buf[start:end])
-	copy(r.buf[start:], head[:width])
 }

@@ -77,6 +77,7 @@ func (c *cron) run(srv *Server) {
 	}
 	c.measure(srv, now)
 	srv.autosave(now)
+	srv.mindMemory()
 	if c.round%clientRound == 0 {
 		srv.dropIdle(now)
 		srv.dropSlow(now)

@@ -16,6 +16,7 @@ type clientView struct {
 	watch                  int
 	input, inputFree       int // bytes
 	args, queued, replyCap int // bytes
+	unsent                 int // bytes of replies that the client has not read
 }
 
 // look describes the session as it is. Only its owner may call it.
@@ -24,8 +25,8 @@ func (s *session) look() clientView {
 		sub:   len(s.subs.topics[commands.Channel]),
 		psub:  len(s.subs.topics[commands.Pattern]),
 		ssub:  len(s.subs.topics[commands.ShardChannel]),
-		input: len(s.in) - s.readAt, inputFree: cap(s.in) - len(s.in),
-		replyCap: cap(s.ctx.Reply.Encoded())}
+		input: s.unread(), inputFree: s.inputBytes() - s.unread(),
+		replyCap: s.ctx.Reply.Cap(), unsent: s.end.unsent()}
 	if s.Has(commands.ClientMulti) {
 		v.multi = len(s.queue)
 	}
@@ -85,9 +86,9 @@ func (s *session) line(v clientView) string {
 	if v.cmd != nil {
 		cmd = v.cmd.FullName()
 	}
-	pending := s.out.size()
+	pending := v.unsent + s.out.size()
 	list := min(pending, 1)
-	total := v.input + v.inputFree + v.args + v.queued + v.replyCap + pending
+	total := s.weight() + int64(v.args)
 	return fmt.Sprintf("id=%d addr=%s laddr=%s fd=-1 name=%s age=%d idle=%d flags=%s db=%d "+
 		"sub=%d psub=%d ssub=%d multi=%d qbuf=%d qbuf-free=%d argv-mem=%d multi-mem=%d rbs=%d rbp=%d "+
 		"obl=0 oll=%d omem=%d tot-mem=%d events=r cmd=%s user=%s redir=-1 resp=%d lib-name=%s lib-ver=%s watch=%d",
@@ -169,11 +170,7 @@ func (s *session) ClientKill(c *commands.Ctx, f commands.ClientFilter) int {
 			c.CloseAfter = true
 			continue
 		}
-		if w := s.srv.waiting.of(o); w != nil {
-			s.srv.waiting.cancel(w)
-		}
-		o.Set(commands.ClientCloseSoon)
-		o.end.hangUp()
+		s.srv.kill(o)
 	}
 	return len(victims)
 }

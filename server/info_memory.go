@@ -15,10 +15,7 @@ type memoryFigures struct {
 
 func (srv *Server) memoryFigures(f *storeFigures) memoryFigures {
 	m := memoryFigures{data: f.stats.Memory, process: residentBytes()}
-	for _, s := range srv.clients.list() {
-		v := s.seen()
-		m.clients += int64(v.input + v.inputFree + v.queued + v.replyCap + s.out.size())
-	}
+	m.clients = srv.memory.total.Load()
 	runtime.ReadMemStats(&m.go_)
 	if m.process == 0 {
 		m.process = int64(m.go_.Sys)

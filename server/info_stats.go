@@ -74,7 +74,7 @@ func infoStats(t *infoText) {
 	t.line("sync_partial_err", 0)
 	t.line("expired_keys", st.expired.Load())
 	t.line("evicted_keys", st.evicted.Load())
-	t.line("evicted_clients", 0)
+	t.line("evicted_clients", st.evictedClients.Load())
 	t.line("keyspace_hits", st.hits.Load())
 	t.line("keyspace_misses", st.misses.Load())
 	t.line("pubsub_channels", p.topicCount(commands.Channel))
@@ -89,6 +89,7 @@ func infoStats(t *infoText) {
 	t.line("tracking_total_prefixes", 0)
 	t.line("unexpected_error_replies", 0)
 	t.line("total_error_replies", st.errorReplies.Load())
+	t.line("client_query_buffer_limit_disconnections", st.queryLimitDrops.Load())
 	t.line("client_output_buffer_limit_disconnections", st.outputLimitDrops.Load())
 }
 

@@ -59,12 +59,13 @@ type loopConn struct {
 	fd int
 
 	// These belong to whoever runs the session.
-	unsent  []byte // replies that the socket did not take
-	sent    int    // how much of unsent it has taken since
-	writing bool   // EPOLLOUT is asked for
-	unsure  bool   // the session waits for the journal
-	left    bool   // the session has left the server
-	err     error  // of a long turn
+	behind [][]byte // replies that the socket did not take, in order
+	owing  int      // bytes of these; while there are any EPOLLOUT is asked for alone
+	gone   int      // bytes of the first that went and whose memory is still held
+	burst  int      // bytes sent in this turn
+	unsure bool     // the session waits for the journal
+	left   bool     // the session has left the server
+	err    error    // of a long turn
 
 	// These are the owner's.
 	listed bool // stands in l.unsure or l.settling

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"syscall"
 	"unsafe"
 )
@@ -78,31 +79,51 @@ func (c *loopConn) over(err error) bool {
 
 // write sends a reply; what the socket does not take is kept and sent when it
 // is ready again. Until then the session is not run.
-func (c *loopConn) write(b []byte) error {
-	if len(c.unsent) > 0 {
-		c.unsent = append(c.unsent, b...)
-		return nil
-	}
-	n, err := c.send(b)
-	if err != nil {
-		return err
-	}
-	if n < len(b) {
-		c.unsent, c.sent = append(c.unsent[:0], b[n:]...), 0
-		c.writing = true
+func (c *loopConn) write(b []byte) (kept bool, err error) {
+	n := 0
+	if !c.full() {
+		if n, err = c.send(b); err != nil || n == len(b) {
+			return false, err
+		}
 		// Input is left to the kernel until the client has read.
 		c.listen(syscall.EPOLLOUT)
 	}
-	return nil
+	c.behind = append(c.behind, b)
+	if n > 0 {
+		c.passed(n)
+	}
+	c.owing += len(b) - n
+	return true, nil
 }
 
-// sendSize is the most that is sent at once: a client that reads as fast as we
+// passed drops n bytes from the first of the replies that are behind. It is copied
+// each time that half of it has gone: what a client does not read holds little more
+// memory than it is long.
+func (c *loopConn) passed(n int) {
+	b := c.behind[0][n:]
+	if c.gone += n; c.gone > len(b) {
+		b, c.gone = bytes.Clone(b), 0
+	}
+	c.behind[0] = b
+}
+
+// unsent is how much of the replies the socket did not take yet.
+func (c *loopConn) unsent() int { return c.owing }
+
+// sendSize is the most that is sent in a turn: a client that reads as fast as we
 // write does not keep the others waiting.
 const sendSize = 1 << 20
 
 func (c *loopConn) send(b []byte) (sent int, err error) {
-	for end := min(len(b), sendSize); sent < end; {
-		n, _, errno := syscall.RawSyscall(syscall.SYS_WRITE, uintptr(c.fd), uintptr(unsafe.Pointer(&b[sent])), uintptr(end-sent))
+	sent, err = c.put(b[:min(len(b), sendSize-c.burst)])
+	c.burst += sent
+	return sent, err
+}
+
+// put writes what the socket takes.
+func (c *loopConn) put(b []byte) (sent int, err error) {
+	for sent < len(b) {
+		n, _, errno := syscall.RawSyscall(syscall.SYS_WRITE, uintptr(c.fd), uintptr(unsafe.Pointer(&b[sent])), uintptr(len(b)-sent))
 		switch {
 		case errno == syscall.EAGAIN:
 			return sent, nil
@@ -118,20 +139,31 @@ func (c *loopConn) send(b []byte) (sent int, err error) {
 
 // push sends what is left of earlier replies.
 func (c *loopConn) push() error {
-	n, err := c.send(c.unsent[c.sent:])
-	if err != nil {
-		return err
+	for len(c.behind) > 0 {
+		n, err := c.send(c.behind[0])
+		if err != nil {
+			return err
+		}
+		c.owing -= n
+		if n < len(c.behind[0]) {
+			c.passed(n)
+			break
+		}
+		c.behind[0] = nil
+		c.behind, c.gone = c.behind[1:], 0
 	}
-	if c.sent += n; c.sent < len(c.unsent) {
-		return nil
+	if !c.full() {
+		c.behind = nil
+		c.listen(syscall.EPOLLIN)
 	}
-	c.unsent, c.sent, c.writing = nil, 0, false
-	c.listen(syscall.EPOLLIN)
+	if c.s.sent() {
+		return errOutput
+	}
 	return nil
 }
 
 // full reports that the client has to read before it is answered further.
-func (c *loopConn) full() bool { return c.writing }
+func (c *loopConn) full() bool { return c.owing > 0 }
 
 // durable reports whether the journal has come so far. If not, the loop lets
 // the session go on when it has.

@@ -2,6 +2,7 @@ package server
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"github.com/vigildb/vigil/commands"
 )
@@ -13,6 +14,7 @@ import (
 type outbox struct {
 	mu     sync.Mutex
 	buf    []byte // guarded by mu
+	taken  []byte // what take moves behind the replies; the owner's
 	kicked bool   // guarded by mu: the owner has been told and has not taken buf yet
 	closed bool   // guarded by mu: nothing is kept any more
 
@@ -21,7 +23,11 @@ type outbox struct {
 	answered bool   // guarded by mu
 	lsn      uint64 // guarded by mu
 
-	softSince int64 // guarded by mu: unix seconds since which buf is over its soft limit
+	owed      int   // guarded by mu: bytes of replies that the owner has and the client does not
+	softSince int64 // guarded by mu: unix seconds since which both are over the soft limit
+
+	held  atomic.Int64  // memory of buf
+	total *atomic.Int64 // that of all clients, which held is part of; nil: there is none
 }
 
 // outputLimit is one class of client-output-buffer-limit, in bytes and
@@ -50,7 +56,15 @@ func (o *outbox) addLocked(b []byte, limit outputLimit, nowSeconds int64) (first
 	}
 	o.buf = append(o.buf, b...)
 	first, o.kicked = !o.kicked, true
-	size := int64(len(o.buf))
+	over = o.overLocked(limit, nowSeconds)
+	o.accountLocked()
+	return first, over
+}
+
+// overLocked compares the content and what is owed with the limits. A client that
+// is over them has its box closed.
+func (o *outbox) overLocked(limit outputLimit, nowSeconds int64) (over bool) {
+	size := int64(len(o.buf) + o.owed)
 	if limit.Hard > 0 && size > limit.Hard {
 		over = true
 	}
@@ -65,7 +79,31 @@ func (o *outbox) addLocked(b []byte, limit outputLimit, nowSeconds int64) (first
 	if over {
 		o.closed, o.buf = true, nil
 	}
-	return first, over
+	return over
+}
+
+// accountLocked counts the memory of the box.
+func (o *outbox) accountLocked() {
+	if n := int64(cap(o.buf)); n != o.held.Load() {
+		if o.total != nil {
+			o.total.Add(n - o.held.Load())
+		}
+		o.held.Store(n)
+	}
+}
+
+// owe takes note of how many bytes of replies the owner has that the client has
+// not taken: being built, or written and not read. It reports that they and the
+// content are over the client's limit.
+func (o *outbox) owe(n int, limit outputLimit, nowSeconds int64) (over bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.owed = n; o.closed {
+		return false
+	}
+	over = o.overLocked(limit, nowSeconds)
+	o.accountLocked()
+	return over
 }
 
 // overdue reports that the content has been over the soft limit for too long,
@@ -77,28 +115,37 @@ func (o *outbox) overdue(limit outputLimit, nowSeconds int64) bool {
 		return false
 	}
 	o.closed, o.buf = true, nil
+	o.accountLocked()
 	return true
 }
 
-// take moves the content behind r and empties the box. It returns the last
-// change that the content tells of, 0 if none, and whether the reply of the
-// owner's wait was in it.
-func (o *outbox) take(r *commands.Reply) (lsn uint64, answered bool) {
+// take moves the content behind r and empties the box: the owner owes its n bytes
+// from now on. It returns the last change that the content tells of, 0 if none, and
+// whether the reply of the owner's wait was in it.
+func (o *outbox) take(r *commands.Reply) (lsn uint64, n int, answered bool) {
+	lsn, answered = o.empty()
+	if n = len(o.taken); n > 0 {
+		r.Raw(o.taken) // outside of mu: the reply may have to ask for room
+	}
+	if cap(o.taken) > keepBuffer {
+		o.taken = nil
+	}
+	o.taken = o.taken[:0]
+	return lsn, n, answered
+}
+
+// empty moves the content to taken.
+func (o *outbox) empty() (lsn uint64, answered bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.kicked = false
 	lsn, answered = o.lsn, o.answered
 	o.lsn, o.answered = 0, false
-	if len(o.buf) == 0 {
-		return lsn, answered
+	if len(o.buf) > 0 {
+		o.buf, o.taken = o.taken, o.buf
+		o.owed += len(o.taken)
+		o.accountLocked()
 	}
-	r.Raw(o.buf)
-	if cap(o.buf) > keepBuffer {
-		o.buf = nil
-	} else {
-		o.buf = o.buf[:0]
-	}
-	o.softSince = 0
 	return lsn, answered
 }
 
@@ -115,6 +162,7 @@ func (o *outbox) shut() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.closed, o.buf = true, nil
+	o.accountLocked()
 }
 
 // size is the number of bytes waiting.

@@ -81,6 +81,7 @@ func (p *pubsub) leave(s *session) {
 	for kind, names := range s.subs.topics {
 		for name, u := range names {
 			p.remove(u, commands.ChannelKind(kind), name)
+			s.foot.lasting -= len(name) + subscriptionBytes
 		}
 		s.subs.topics[kind] = nil
 	}
@@ -92,12 +93,14 @@ func (s *session) Subscribe(c *commands.Ctx, kind commands.ChannelKind, names []
 	defer s.keepPushed(c, c.Reply.Len())
 	for _, name := range names {
 		known := s.subs.topics[kind][string(name)] != nil
-		u := &subscription{s: s}
+		own, u := "", &subscription{s: s}
 		if !known {
 			if s.subs.topics[kind] == nil {
 				s.subs.topics[kind] = map[string]*subscription{}
 			}
-			s.subs.topics[kind][string(name)] = u
+			own = string(name)
+			s.subs.topics[kind][own] = u
+			s.foot.lasting += len(own) + subscriptionBytes
 		}
 		c.Reply.Push(3)
 		c.Reply.BulkString(subscribeWords[kind])
@@ -105,7 +108,7 @@ func (s *session) Subscribe(c *commands.Ctx, kind commands.ChannelKind, names []
 		c.Reply.Int(s.subs.shown(kind))
 		if !known {
 			s.Set(commands.ClientPubSub)
-			s.srv.pubsub.add(u, kind, string(name))
+			s.srv.pubsub.add(u, kind, own)
 		}
 	}
 }
@@ -126,7 +129,10 @@ func (s *session) Unsubscribe(c *commands.Ctx, kind commands.ChannelKind, names 
 	s.collectAhead(c)
 	defer s.keepPushed(c, c.Reply.Len())
 	for _, name := range names {
-		delete(s.subs.topics[kind], string(name))
+		if _, known := s.subs.topics[kind][string(name)]; known {
+			delete(s.subs.topics[kind], string(name))
+			s.foot.lasting -= len(name) + subscriptionBytes
+		}
 		s.confirmUnsubscribe(c, kind, name)
 	}
 	if len(names) == 0 {
@@ -155,11 +161,10 @@ func (s *session) collectAhead(c *commands.Ctx) {
 	case s.Has(commands.ClientReplyOff | commands.ClientReplySkip):
 		// The answer is going to the outbox too, see keepPushed.
 	case c.InMulti:
-		begun := append([]byte(nil), c.Reply.Encoded()[s.execAt:]...)
-		c.Reply.Rewind(s.execAt)
-		s.collect()
-		s.execAt = c.Reply.Len()
-		c.Reply.Raw(begun)
+		came := commands.NewReply(nil, 2)
+		s.collectInto(&came)
+		c.Reply.Insert(s.execAt, came.Encoded())
+		s.execAt += came.Len()
 	default:
 		s.collect()
 	}
@@ -169,7 +174,7 @@ func (s *session) collectAhead(c *commands.Ctx) {
 // replies: confirmations and messages are none.
 func (s *session) keepPushed(c *commands.Ctx, mark int) {
 	if s.Has(commands.ClientReplyOff|commands.ClientReplySkip) && c.Reply.Len() > mark {
-		s.deliver(c.Reply.Encoded()[mark:])
+		s.deliver(c.Reply.After(mark))
 		c.Reply.Rewind(mark)
 	}
 }

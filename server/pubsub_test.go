@@ -179,6 +179,7 @@ func TestSoftLimitDropsWhoStaysOverItTooLong(t *testing.T) {
 	var p outbox
 	add(&p, 200, 0)
 	p.take(&commands.Reply{})
+	p.owe(0, limit, 50)
 	if add(&p, 200, 100) || add(&p, 1, 105) {
 		t.Error("time under the limit counted")
 	}
@@ -226,15 +227,16 @@ type handEnd struct {
 	hungUp  bool
 	unsaved bool  // the journal is not on the device
 	failed  error // nor will it be
+	stuck   int   // bytes that the client does not read
 }
 
-func (e *handEnd) write(b []byte) error {
+func (e *handEnd) write(b []byte) (kept bool, err error) {
 	e.wrote = append(e.wrote, b...)
 	e.writes++
-	return nil
+	return false, nil
 }
 
-func (e *handEnd) full() bool                   { return false }
+func (e *handEnd) unsent() int                  { return e.stuck }
 func (e *handEnd) durable(uint64) (bool, error) { return !e.unsaved && e.failed == nil, e.failed }
 func (e *handEnd) wake()                        { e.wakes++ }
 func (e *handEnd) hangUp()                      { e.hungUp = true }

@@ -26,6 +26,7 @@ type Server struct {
 	config   *conf.Config
 	current  atomic.Pointer[settings]
 	clients  clients
+	memory   clientMemory
 	pubsub   pubsub
 	waiting  waiting
 	computes computes
@@ -210,12 +211,15 @@ func (srv *Server) newSession(e endpoint) *session {
 	s.SetText(func(t *commands.ClientText) { t.User, t.LastCommand = "default", "NULL" })
 	s.ctx.Tx, s.ctx.Client, s.ctx.Table, s.ctx.Host = s.tx, &s.Client, srv.table, s
 	s.ctx.Reply = commands.NewReply(nil, 2)
+	s.ctx.Reply.Bound(s.grant)
+	s.out.total = &srv.memory.total
 	set := srv.settings()
 	s.framer.SetMaxBulk(set.limits.MaxBulk)
 	if set.password == "" {
 		s.Set(commands.ClientAuthenticated)
 	}
 	s.framer.SetAuthenticated(set.password == "")
+	s.weigh()
 	return s
 }
 

@@ -19,8 +19,9 @@ const (
 	// flushSize is how much is answered before the replies of a long pipeline
 	// are written, so that one read of commands cannot pile up any amount.
 	flushSize = 256 << 10
-	// minRead is the space offered to a read.
-	minRead = 16 << 10
+	// minStrangerRead is the space offered to a read of a client that owes a
+	// password.
+	minStrangerRead = 1 << 10
 )
 
 // session is a client as a state machine: the transport gives it bytes (feed)
@@ -38,8 +39,10 @@ type session struct {
 
 	in     []byte // received, from readAt on not consumed yet
 	readAt int
-	framer resp.Framer
-	argv   [][]byte
+	// borrowed tells that in is the transport's and not the client's own.
+	borrowed bool
+	framer   resp.Framer
+	argv     [][]byte
 
 	ctx    commands.Ctx
 	tx     *persistence.Tx
@@ -69,6 +72,8 @@ type session struct {
 	lastName [16]byte          // as it was written
 	lastSize int               // of lastName
 
+	foot footprint
+
 	lastTime  time.Time    // when the last command ended
 	lastInput atomic.Int64 // unix milliseconds of the last bytes received
 	totals    clientTotals
@@ -81,11 +86,12 @@ type session struct {
 // endpoint is the session's side of its transport. write, full and durable are
 // for the owner alone.
 type endpoint interface {
-	// write sends replies. It keeps no part of b.
-	write(b []byte) error
-	// full reports that the client has to read before more is written: the
-	// session stops, and is resumed when it has.
-	full() bool
+	// write sends replies. kept tells that the client did not take all of them: b
+	// belongs to the transport then.
+	write(b []byte) (kept bool, err error)
+	// unsent is the number of bytes that the client has to read before more is
+	// written: unless it is 0 the session stops, and is resumed when it is.
+	unsent() int
 	// durable reports whether the journal is on the device up to lsn. If it is
 	// not the session stops, and is resumed when it is.
 	durable(lsn uint64) (bool, error)
@@ -97,7 +103,10 @@ type endpoint interface {
 
 var errPanic = errors.New("panic")
 
-var errQueryBuffer = errors.New("query buffer limit reached")
+var (
+	errQueryBuffer = errors.New("query buffer limit reached")
+	errOutput      = errors.New("output buffer limit reached")
+)
 
 // space makes room for a read and returns it. The bytes not consumed yet are
 // moved to the front; the buffer grows only as bytes have really arrived.
@@ -106,12 +115,20 @@ func (s *session) space() []byte {
 		n := copy(s.in, s.in[s.readAt:])
 		s.in, s.readAt = s.in[:n], 0
 	}
-	if free := cap(s.in) - len(s.in); free < minRead/4 {
-		grown := make([]byte, len(s.in), max(minRead, 2*cap(s.in)))
+	if free := cap(s.in) - len(s.in); free < min(s.room()/4, s.framer.Need()) {
+		grown := make([]byte, len(s.in), len(s.in)+s.room())
 		copy(grown, s.in)
 		s.in = grown
 	}
 	return s.in[len(s.in):cap(s.in)]
+}
+
+// room is how much the input buffer grows at once.
+func (s *session) room() int {
+	if !s.Has(commands.ClientAuthenticated) {
+		return minStrangerRead
+	}
+	return s.framer.Room(len(s.in))
 }
 
 // unread is the number of bytes received and not consumed.
@@ -121,9 +138,9 @@ func (s *session) unread() int { return len(s.in) - s.readAt }
 // returns; what is left is copied. The session has nothing unread.
 func (s *session) feedBorrowed(b []byte) error {
 	own := s.in[:0]
-	s.in, s.readAt = b[:0], 0
+	s.in, s.readAt, s.borrowed = b[:0], 0, true
 	err := s.feed(len(b))
-	s.in, s.readAt = append(own, s.in[s.readAt:]...), 0
+	s.in, s.readAt, s.borrowed = append(own, s.in[s.readAt:]...), 0, false
 	return err
 }
 
@@ -133,7 +150,10 @@ func (s *session) feed(n int) error {
 	s.in = s.in[:len(s.in)+n]
 	s.srv.stats.inputBytes.Add(int64(n))
 	set := s.srv.settings()
-	if int64(len(s.in)-s.readAt) > set.queryBuffer {
+	// Queued calls are input that was not run yet.
+	if int64(s.unread()+s.queueBytes) > set.queryBuffer {
+		s.srv.stats.queryLimitDrops.Add(1)
+		s.srv.logf(LogWarning, "client %d is closed: its query buffer is over its limit", s.ID)
 		return errQueryBuffer
 	}
 	s.framer.SetMaxBulk(set.limits.MaxBulk)
@@ -179,19 +199,30 @@ func (s *session) run() (err error) {
 			if err := s.flush(); err != nil {
 				return err
 			}
-			if s.end.full() || s.awaited() > 0 {
+			if s.end.unsent() > 0 || s.awaited() > 0 {
 				break
 			}
 		}
 	}
 	if s.readAt == len(s.in) {
 		s.in, s.readAt = s.in[:0], 0
-		if cap(s.in) > keepBuffer {
-			s.in = nil
-			clear(s.argv[:cap(s.argv)]) // they hold the buffer
-		}
+		s.shrink()
 	}
 	return s.flush()
+}
+
+// shrink lets go of what a big command has left.
+func (s *session) shrink() {
+	if cap(s.in) > keepBuffer && !s.borrowed {
+		s.in = nil
+		clear(s.argv[:cap(s.argv)]) // they hold the buffer
+	}
+	if cap(s.argv) > keepArgs {
+		s.argv = nil
+	}
+	if cap(s.keys) > keepArgs {
+		s.keys = nil
+	}
 }
 
 // next is the call that was held back, or the next one of the input, of which
@@ -254,8 +285,11 @@ func (s *session) inputEnded() error {
 }
 
 // collect moves what others left for the client behind its replies.
-func (s *session) collect() {
-	lsn, answered := s.out.take(&s.ctx.Reply)
+func (s *session) collect() { s.collectInto(&s.ctx.Reply) }
+
+func (s *session) collectInto(r *commands.Reply) {
+	lsn, n, answered := s.out.take(r)
+	s.foot.owed += n
 	s.lsn = max(s.lsn, lsn)
 	if answered {
 		s.waiting = nil
@@ -267,6 +301,7 @@ func (s *session) collect() {
 // as durable as was promised.
 func (s *session) flush() error {
 	s.show()
+	s.weigh()
 	s.totals.publish(&s.srv.stats)
 	if ok, err := s.settle(); !ok {
 		return err
@@ -275,16 +310,37 @@ func (s *session) flush() error {
 	if ok, err := s.settle(); !ok {
 		return err
 	}
+	if s.ctx.Reply.Lost() {
+		return errOutput
+	}
 	if s.ctx.Reply.Len() == 0 {
 		return nil
 	}
 	if s.Has(commands.ClientCloseSoon) {
 		s.closing = true
 	}
-	b := s.ctx.Reply.Encoded()
-	s.srv.stats.outputBytes.Add(int64(len(b)))
-	err := s.end.write(b)
-	s.ctx.Reply.Reset(keepBuffer)
+	return s.send()
+}
+
+// send gives the replies to the transport, which takes over what the client does
+// not take yet.
+func (s *session) send() error {
+	r := &s.ctx.Reply
+	s.srv.stats.outputBytes.Add(int64(r.Len()))
+	for _, part := range r.Parts() {
+		if _, err := s.end.write(part); err != nil {
+			return err
+		}
+	}
+	kept, err := s.end.write(r.Last())
+	if kept {
+		r.Release()
+	} else {
+		r.Reset(keepBuffer)
+	}
+	if err == nil && s.sent() {
+		err = errOutput
+	}
 	return err
 }
 
@@ -330,6 +386,7 @@ func (s *session) answer(b []byte, lsn uint64) {
 }
 
 func (s *session) tell(first, over bool) {
+	s.srv.mindMemory()
 	if over {
 		s.srv.stats.outputLimitDrops.Add(1)
 		s.srv.logf(LogWarning, "client %d is dropped: its output buffer is over its limit", s.ID)
@@ -368,6 +425,7 @@ func (s *session) leave() {
 	s.srv.monitors.remove(s)
 	s.srv.pause.forget(s)
 	s.srv.clients.remove(s)
+	s.srv.memory.forget(s)
 }
 
 // mayBeSilent reports that the client is not expected to send anything.

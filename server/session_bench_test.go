@@ -8,8 +8,8 @@ import (
 // sink is an endpoint that takes every reply and keeps none.
 type sink struct{ bytes int }
 
-func (k *sink) write(b []byte) error         { k.bytes += len(b); return nil }
-func (k *sink) full() bool                   { return false }
+func (k *sink) write(b []byte) (bool, error) { k.bytes += len(b); return false, nil }
+func (k *sink) unsent() int                  { return 0 }
 func (k *sink) durable(uint64) (bool, error) { return true, nil }
 func (k *sink) wake()                        {}
 func (k *sink) hangUp()                      {}

@@ -13,10 +13,12 @@ import (
 // stats are the server's counters. Those of commands are indexed by the row's
 // id; all are read and written without a lock but the errors.
 type stats struct {
-	connections, rejectedClients, outputLimitDrops atomic.Int64
-	inputBytes, outputBytes                        atomic.Int64
-	expired, evicted, hits, misses                 atomic.Int64
-	errorReplies                                   atomic.Int64
+	connections, rejectedClients      atomic.Int64
+	outputLimitDrops, queryLimitDrops atomic.Int64
+	evictedClients                    atomic.Int64
+	inputBytes, outputBytes           atomic.Int64
+	expired, evicted, hits, misses    atomic.Int64
+	errorReplies                      atomic.Int64
 
 	table    *commands.Table
 	commands []commandStats
@@ -84,7 +86,7 @@ func (st *stats) errorCounts() []errorCount {
 
 // reset is CONFIG RESETSTAT.
 func (st *stats) reset() {
-	for _, n := range []*atomic.Int64{&st.connections, &st.rejectedClients, &st.outputLimitDrops,
+	for _, n := range []*atomic.Int64{&st.connections, &st.rejectedClients, &st.outputLimitDrops, &st.queryLimitDrops, &st.evictedClients,
 		&st.inputBytes, &st.outputBytes, &st.expired, &st.evicted, &st.hits, &st.misses, &st.errorReplies} {
 		n.Store(0)
 	}

@@ -8,18 +8,9 @@ type queuedCall struct {
 	argv [][]byte
 }
 
-// maxQueueBytes bounds what one client may queue, as its query buffer is bounded.
-const maxQueueBytes = 1 << 30
-
 func (s *session) enqueue(cmd *commands.Command, argv [][]byte) {
 	for _, a := range argv {
 		s.queueBytes += len(a) + 64
-	}
-	if s.queueBytes > maxQueueBytes {
-		s.Set(commands.ClientDirtyExec)
-		s.queue = nil
-		s.fail(cmd, commands.ErrQueueTooLong)
-		return
 	}
 	s.queue = append(s.queue, queuedCall{cmd, copyArgs(argv)})
 	s.ctx.Reply.Status("QUEUED")

@@ -26,13 +26,13 @@ func (c *conn) wake() { c.nc.SetReadDeadline(longAgo) }
 
 func (c *conn) hangUp() { c.once.Do(func() { c.nc.Close() }) }
 
-func (c *conn) write(b []byte) error {
-	_, err := c.nc.Write(b)
-	return err
+func (c *conn) write(b []byte) (kept bool, err error) {
+	_, err = c.nc.Write(b)
+	return false, err
 }
 
-// full is false: a write takes everything, or blocks.
-func (c *conn) full() bool { return false }
+// unsent is 0: a write takes everything, or blocks.
+func (c *conn) unsent() int { return 0 }
 
 // durable waits.
 func (c *conn) durable(lsn uint64) (bool, error) {

@@ -1,8 +1,11 @@
 package server
 
 import (
+	"io"
 	"syscall"
 	"time"
+
+	"github.com/vigildb/vigil/commands"
 )
 
 // Turns. The owner of a loop gives its clients turns, one after the other. Most
@@ -73,7 +76,10 @@ func (o *loopOwner) turn(c *loopConn, why turnCause) bool {
 
 // run is the session's part of a turn.
 func (c *loopConn) run(why turnCause, buf []byte) (err error) {
+	c.burst = 0
 	switch {
+	case c.s.Has(commands.ClientCloseSoon):
+		err = io.EOF // its connection is cut: what it still said is not looked at
 	case why == reported && c.full():
 		if err = c.push(); err == nil && !c.full() {
 			err = c.s.resume()

@@ -97,6 +97,7 @@ func (s *session) Watch(c *commands.Ctx, keys [][]byte) error {
 		w := &watchedKey{readyKey: k, s: s, expired: c.Tx.Kind(key) == 0}
 		s.watched[k] = w
 		s.srv.watches.add(w)
+		s.foot.lasting += len(key) + watchBytes
 	}
 	c.Reply.OK()
 	return nil
@@ -108,6 +109,7 @@ func (s *session) Unwatch(*commands.Ctx) { s.unwatch() }
 func (s *session) unwatch() {
 	for _, w := range s.watched {
 		s.srv.watches.remove(w)
+		s.foot.lasting -= len(w.key) + watchBytes
 	}
 	s.watched = nil
 	s.Clear(commands.ClientDirtyCAS)

@@ -46,8 +46,8 @@ func networkRows() []directive {
 		{name: "client-output-buffer-limit", kind: outputLimits(), def: "normal 0 0 0 slave 268435456 67108864 60 pubsub 33554432 8388608 60",
 			doc: "Replies that may wait for a client before it is disconnected.",
 			set: func(s *Settings, v value) { s.OutputLimits = v.limits }},
-		{name: "maxmemory-clients", kind: memoryOrPercent(-100, math.MaxInt64), def: "0", effect: inert,
-			doc: "Memory of all client buffers, beyond which the biggest client is disconnected; 0 for no limit.",
+		{name: "maxmemory-clients", kind: memoryOrPercent(-100, math.MaxInt64), def: "1073741824",
+			doc: "What all clients may make the server hold, beyond which those that hold most are disconnected (docs/limits.md); 0 for no limit.",
 			set: func(s *Settings, v value) { s.MaxMemoryClients = v.n }},
 	}
 }

@@ -1,0 +1,227 @@
+package server
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/vigildb/vigil/commands"
+)
+
+// config sets a directive.
+func (r *rig) config(name, value string) {
+	r.t.Helper()
+	c := r.dial()
+	if got := c.do("CONFIG", "SET", name, value); got != "OK" {
+		r.t.Fatalf("CONFIG SET %s %s: got %s", name, value, got)
+	}
+	c.nc.Close()
+}
+
+// manyGets reads one key fifty times in one command.
+func manyGets() string {
+	return encode(append([]string{"MGET"}, strings.Fields(strings.Repeat("big ", 50))...)...)
+}
+
+// evicted waits until n clients have been evicted, rounds of the cron later.
+func (r *rig) evicted(n int64) {
+	r.t.Helper()
+	r.until(fmt.Sprint(n, " clients are evicted"), func() bool {
+		r.clock.advance(cronPeriod)
+		return r.srv.stats.evictedClients.Load() >= n
+	})
+}
+
+// A client is ended while its replies are built, before they exist; what its
+// commands change is there all the same, as a whole.
+func TestRepliesThatAreBuiltCountAgainstTheOutputLimit(t *testing.T) {
+	tests := []struct{ name, input string }{
+		{"one command", manyGets() + encode("INCR", "behind")},
+		{"a transaction", encode("MULTI") + strings.Repeat(encode("GET", "big"), 50) + encode("INCR", "n") + encode("EXEC") + encode("INCR", "behind")},
+	}
+	for _, tt := range tests {
+		eachTransport(t, func(t *testing.T, r *rig, dial func() *testClient) {
+			r.dial().want("SET big "+strings.Repeat("v", 100_000), "OK")
+			r.config("client-output-buffer-limit", "normal 1mb 0 0")
+			c := dial()
+			c.raw(tt.input)
+			r.until("the client is closed", func() bool { return r.srv.stats.outputLimitDrops.Load() == 1 })
+			r.connected(1)
+			if strings.Contains(tt.input, "MULTI") {
+				r.dial().want("GET n", `"1"`)
+			}
+			r.dial().want("GET behind", "(nil)")
+		})
+	}
+}
+
+// What the client has not read counts too, with the time that it stays over the
+// soft limit.
+func TestRepliesThatAreNotReadCountAgainstTheSoftLimit(t *testing.T) {
+	r := newRig(t)
+	r.config("client-output-buffer-limit", "normal 0 1mb 5")
+	s, e := r.handSession()
+	defer s.leave()
+	e.stuck = 2 << 20
+	if err := s.feedText(encode("PING")); err != nil {
+		t.Fatalf("on passing the soft limit: %v", err)
+	}
+	r.clock.advance(4 * time.Second)
+	if e.hungUp {
+		t.Fatal("closed within the time of the soft limit")
+	}
+	e.stuck = 0
+	s.sent()
+	r.clock.advance(4 * time.Second)
+	e.stuck = 2 << 20
+	s.sent()
+	r.clock.advance(4 * time.Second)
+	if e.hungUp {
+		t.Fatal("the time before the client had read was counted")
+	}
+	r.clock.advance(4 * time.Second)
+	if !e.hungUp || r.srv.stats.outputLimitDrops.Load() != 1 {
+		t.Error("a client that read nothing for 8 s, with a soft limit of 5 s, is still there")
+	}
+}
+
+// The clients that hold most go first, and no more of them than must.
+func TestClientsThatHoldMostAreEvicted(t *testing.T) {
+	holds := map[string]func(c *testClient, n int){
+		"half a command": func(c *testClient, n int) { c.raw(fmt.Sprintf("*2\r\n$100000000\r\n%s", strings.Repeat("x", n))) },
+		"a queue": func(c *testClient, n int) {
+			c.want("MULTI", "OK")
+			c.want("ECHO "+strings.Repeat("x", n), "QUEUED")
+		},
+		"watched keys": func(c *testClient, n int) {
+			for i := 0; i < n; i += watchBytes + 1000 {
+				c.want(fmt.Sprintf("WATCH %d%s", i, strings.Repeat("k", 1000)), "OK")
+			}
+		},
+		"subscriptions": func(c *testClient, n int) {
+			for i := 0; i < n; i += subscriptionBytes + 1000 {
+				c.do("SUBSCRIBE", fmt.Sprint(i, strings.Repeat("c", 1000)))
+			}
+		},
+		"a call that waits": func(c *testClient, n int) { c.raw(encode("BLPOP", strings.Repeat("k", n), "0")) },
+		"a name":            func(c *testClient, n int) { c.want("CLIENT SETNAME "+strings.Repeat("n", n), "OK") },
+	}
+	for name, hold := range holds {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			r.config("maxmemory-clients", "4mb")
+			var all []*testClient
+			for i := range 6 {
+				c := r.dial()
+				hold(c, 500_000+i*1000)
+				all = append(all, c)
+			}
+			r.settled(3_000_000)
+			r.clock.advance(cronPeriod)
+			if n := r.srv.stats.evictedClients.Load(); n != 0 {
+				t.Fatalf("evicted with 3 of 4 MB: %d", n)
+			}
+			big := r.dial()
+			hold(big, 2_000_000)
+			r.evicted(1)
+			big.ended()
+			if n := r.srv.stats.evictedClients.Load(); n != 1 {
+				t.Errorf("evicted clients: got %d, want 1", n)
+			}
+			r.connected(len(all))
+			info := r.dial().do("INFO", "stats")
+			if !strings.Contains(info, "evicted_clients:1") {
+				t.Errorf("INFO does not tell of it: %s", info)
+			}
+		})
+	}
+}
+
+// settled waits until the clients hold so much.
+func (r *rig) settled(bytes int64) {
+	r.t.Helper()
+	r.until(fmt.Sprint(bytes, " bytes are held"), func() bool { return r.srv.memory.total.Load() >= bytes })
+}
+
+func TestClientsMayAskNotToBeEvicted(t *testing.T) {
+	r := newRig(t)
+	r.config("maxmemory-clients", "1mb")
+	big, small := r.dial(), r.dial()
+	big.want("CLIENT NO-EVICT on", "OK")
+	big.raw("*2\r\n$100000000\r\n" + strings.Repeat("x", 900_000))
+	small.raw("*2\r\n$100000000\r\n" + strings.Repeat("x", 200_000))
+	r.evicted(1)
+	small.ended()
+	r.connected(1)
+}
+
+func TestReplyOfMoreThanAllClientsMayHoldEndsItsClient(t *testing.T) {
+	eachTransport(t, func(t *testing.T, r *rig, dial func() *testClient) {
+		r.dial().want("SET big "+strings.Repeat("v", 100_000), "OK")
+		r.config("maxmemory-clients", "2mb")
+		c := dial()
+		c.raw(manyGets())
+		r.until("the client is evicted", func() bool { return r.srv.stats.evictedClients.Load() == 1 })
+		r.connected(1)
+	})
+}
+
+// Whoever has the password gets in, however many come that have not.
+func TestClientsThatOweAPasswordShareALittleMemory(t *testing.T) {
+	eachTransport(t, func(t *testing.T, r *rig, dial func() *testClient) {
+		admin := r.dial()
+		admin.want("CONFIG SET requirepass secret", "OK")
+		arg := "$16384\r\n" + strings.Repeat("x", 16384) + "\r\n"
+		n := strangerBytes/(9*16384) + 20
+		for range n {
+			dial().raw("*10\r\n" + strings.Repeat(arg, 9))
+		}
+		r.until("some have gone", func() bool {
+			r.clock.advance(cronPeriod)
+			return r.srv.stats.rejectedClients.Load() > 0 && r.srv.memory.strangers.Load() <= strangerBytes
+		})
+		late := dial()
+		late.want("AUTH secret", "OK")
+		late.want("PING", "PONG")
+		if got := r.srv.stats.rejectedClients.Load(); got < 1 || got > int64(n) {
+			t.Errorf("rejected clients: got %d of %d", got, n)
+		}
+		if s := r.srv.clients.list(); len(s) < 2 || !s[0].Has(commands.ClientAuthenticated) {
+			t.Error("a client that is known was rejected")
+		}
+	})
+}
+
+// The account returns to what connections take when everybody has gone, and a
+// client that left nothing unread holds no more than its buffers.
+func TestAccountOfClientsIsEmptyWhenTheyHaveLeft(t *testing.T) {
+	eachTransport(t, func(t *testing.T, r *rig, dial func() *testClient) {
+		for i := range 20 {
+			c := dial()
+			c.want("SET k "+strings.Repeat("v", 1+1000*i), "OK")
+			c.do("SUBSCRIBE", "a", "b", "c")
+			c.raw("*2\r\n$1000\r\n")
+			c.nc.Close()
+		}
+		r.connected(0)
+		if n := r.srv.memory.total.Load(); n != 0 {
+			t.Errorf("without clients: %d bytes are accounted", n)
+		}
+		if n := r.srv.memory.strangers.Load(); n != 0 {
+			t.Errorf("without clients: %d bytes of strangers are accounted", n)
+		}
+	})
+}
+
+func TestQueuedCallsCountAsInput(t *testing.T) {
+	r := newRig(t)
+	r.config("client-query-buffer-limit", "1mb")
+	c := r.dial()
+	c.want("MULTI", "OK")
+	c.nc.Write([]byte(strings.Repeat(encode("ECHO", strings.Repeat("x", 200_000)), 10)))
+	r.connected(0)
+	if n := r.srv.stats.queryLimitDrops.Load(); n != 1 {
+		t.Errorf("clients over their query buffer: got %d, want 1", n)
+	}
+}
