@@ -99,7 +99,12 @@ func (c *committer) step(second, done bool) {
 	if (second || done) && s.brokenErr() != nil {
 		c.repair()
 	}
-	if err := c.round(second, done); err != nil {
+	err := c.round(second, done)
+	switch {
+	case err == nil && s.seen.doubt.Load() != nil:
+		s.seen.doubt.Store(nil)
+	case err != nil:
+		c.doubtNow()
 		s.durable.fail(err)
 		if s.brokenErr() == nil { // else it has been said
 			s.report(LevelError, "commit", fmt.Errorf("write journal: %w", err))

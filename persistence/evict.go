@@ -146,7 +146,8 @@ func (t *table) spill(i int) {
 // evict deletes the key at slot i for good.
 func (s *Store) evict(t *table, db, i int) {
 	key := slices.Clone(t.key(t.slots[i].meta))
-	s.deleteInBackground(t, i, key)
+	hash := t.slots[i].hash
+	s.noteEvicted(hash, s.deleteInBackground(t, i, key))
 	s.stats.evicted.Add(1)
 	if s.opts.OnEvent != nil {
 		s.opts.OnEvent(EventEvicted, db, key)

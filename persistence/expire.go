@@ -121,15 +121,14 @@ func (s *Store) expireSlot(t *table, db, i int) {
 
 // deleteInBackground deletes the key at slot i with a record of its own. The lock
 // of the shard is held, and no transaction has the key open.
-func (s *Store) deleteInBackground(t *table, i int, key []byte) {
+func (s *Store) deleteInBackground(t *table, i int, key []byte) (lsn uint64) {
 	var rec structures.Change
 	rec.Op(opKey, 2)
 	rec.Uint(uint64(t.phys))
 	rec.Bytes(key)
 	rec.Op(opDelete, 0)
-	hash := t.slots[i].hash
 	t.erase(i)
-	s.noteBackground(hash, s.journal.append(rec.Encoded(), 0))
+	return s.journal.append(rec.Encoded(), 0)
 }
 
 // sweepDisk looks at the next heads on disk whose tables are not resident and

@@ -101,15 +101,14 @@ func (s *Store) expireFieldsOf(t *table, db int, o *object, now int64, limit int
 	rec.Uint(uint64(t.phys))
 	rec.Bytes(o.key)
 	rec.Append(fields.Encoded())
-	hash, empty := s.Hash(o.key), o.value.Empty()
-	i := t.find(hash, o.key)
+	i, empty := t.find(s.Hash(o.key), o.key), o.value.Empty()
 	if empty {
 		rec.Op(opDelete, 0)
 		t.erase(i)
 	} else {
 		t.setMeta(i, t.slots[i].meta|metaDirty)
 	}
-	s.noteBackground(hash, s.journal.append(rec.Encoded(), 0))
+	s.journal.append(rec.Encoded(), 0)
 	if s.opts.OnEvent != nil {
 		s.opts.OnEvent(EventFieldExpired, db, o.key)
 		if empty {

@@ -26,6 +26,8 @@ type seen struct {
 	// floor is the newest record that changed keys of every class: one that gave
 	// databases other contents, or was made while another policy was in force.
 	floor atomic.Uint64
+	// doubt tells more exactly while the disk cannot be written; else it is nil.
+	doubt atomic.Pointer[doubt]
 }
 
 // raise sets the floor to lsn at least.
@@ -53,8 +55,14 @@ func (tx *Tx) meetNothing() {
 // meet notes that the transaction looks at a key. The lock of its shard is held.
 func (tx *Tx) meet(hash uint64) {
 	at := seenSlot(hash)
-	tx.seen = max(tx.seen, tx.s.seen.newest[at])
 	tx.met = append(tx.met, at)
+	lsn := tx.s.seen.newest[at]
+	if lsn <= tx.seen {
+		return
+	}
+	if d := tx.s.seen.doubt.Load(); d == nil || !d.excludes(hash, lsn) {
+		tx.seen = lsn
+	}
 }
 
 // meetAll notes that the transaction looks at whole databases.
@@ -90,9 +98,9 @@ func (tx *Tx) noteChanged(lsn uint64, everything bool) {
 	tx.met = tx.met[:0]
 }
 
-// noteBackground is noteChanged for a record that background work made of one
-// key. The lock of its shard is held.
-func (s *Store) noteBackground(hash, lsn uint64) {
+// noteEvicted is noteChanged for a key that was evicted. The lock of its shard is
+// held. Of expired keys no note is taken: after a crash they are expired again.
+func (s *Store) noteEvicted(hash, lsn uint64) {
 	if SyncPolicy(s.sync.Load()) == SyncAlways {
 		s.seen.newest[seenSlot(hash)] = lsn
 	}

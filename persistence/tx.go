@@ -98,10 +98,12 @@ func (tx *Tx) Err() error { return tx.err }
 const maxKeptRecord = 64 << 10
 
 // Commit seals what changed since the last Commit into one record and returns
-// its number, or 0 if nothing changed. Edited values that became empty are
-// removed. The locks stay held.
+// its number, or 0 if nothing changed but that expired keys were found: these are
+// gone after a crash too, so nobody has to wait for their record. Edited values that
+// became empty are removed. The locks stay held.
 func (tx *Tx) Commit() (lsn uint64) {
 	tx.seal()
+	changed := tx.changed
 	tx.changed, tx.hasLast = false, false
 	if tx.rec.Len() == 0 {
 		return 0
@@ -111,13 +113,18 @@ func (tx *Tx) Commit() (lsn uint64) {
 		flags, tx.mapped = chunkMapping, false
 	}
 	lsn = tx.s.journal.append(tx.rec.Encoded(), flags)
-	tx.noteChanged(lsn, flags&chunkMapping != 0)
+	if changed {
+		tx.noteChanged(lsn, flags&chunkMapping != 0)
+	}
 	if len(tx.flushed) > 0 {
 		tx.s.discard.databases(tx.flushed, lsn)
 		tx.flushed = tx.flushed[:0]
 		tx.s.materialiser.signal()
 	}
 	tx.rec.Reset(maxKeptRecord)
+	if !changed {
+		return 0
+	}
 	return lsn
 }
 

@@ -53,6 +53,9 @@ func (s *session) call(cmd *commands.Command, argv [][]byte) {
 	s.lock(cmd)
 	err := s.invoke(cmd, argv)
 	s.commit()
+	if s.locked && err == nil {
+		err = s.meet(cmd)
+	}
 	s.release()
 	s.monitor(cmd, argv, start)
 	s.account(cmd, argv, start, err)
@@ -132,7 +135,20 @@ func (s *session) commit() {
 		s.serve(s.ready[i])
 	}
 	s.ready = s.ready[:0]
-	s.met = max(s.met, s.tx.Seen())
+}
+
+// meet notes which records the reply tells of and has to wait for. While the disk
+// cannot be written there is no telling how long that would be: what tells of
+// changes that the device lacks becomes an error.
+func (s *session) meet(cmd *commands.Command) error {
+	seen := s.tx.Seen()
+	if seen == 0 || s.waiting != nil || s.srv.store.WriteError() == nil || s.srv.store.Synced() >= seen {
+		s.met = max(s.met, seen)
+		return nil
+	}
+	s.ctx.Reply.Rewind(s.began)
+	s.fail(cmd, commands.ErrDoubtful)
+	return commands.ErrDoubtful
 }
 
 // invoke runs the handler. The reply is rewound if it fails, so that an error

@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
 )
 
@@ -130,6 +131,16 @@ func TestServedClientWaitsForTheDeviceToo(t *testing.T) {
 	})
 }
 
+// classmate is another key for which readers wait as they do for key.
+func (r *rig) classmate(key string) string {
+	for n := 0; ; n++ {
+		other := "other" + strconv.Itoa(n)
+		if r.srv.store.Hash([]byte(other))>>48 == r.srv.store.Hash([]byte(key))>>48 {
+			return other
+		}
+	}
+}
+
 // One that half closed while its reply waits for the device still gets it.
 func TestServedClientThatHalfClosedGetsItsElement(t *testing.T) {
 	eachDurableTransport(t, func(t *testing.T, r *rig, d *testDisk, dial func() *testClient) {
@@ -172,6 +183,11 @@ func TestFailedSyncAcknowledgesNothing(t *testing.T) {
 			t.Errorf("SET: got %s, want MISCONF", got)
 		}
 		reader.want("GET k", `"old"`)
+		doubtful := "(error) " + string(commands.ErrDoubtful)
+		reader.want("LRANGE q 0 -1", doubtful)
+		reader.want("DBSIZE", doubtful)
+		reader.want("PING", "PONG")
+		reader.want("EXISTS "+r.classmate("q"), "(int) 0")
 		if got := late.exec("SET k new", "PING"); !strings.Contains(got, "MISCONF") && !strings.Contains(got, "EXECABORT") {
 			t.Errorf("EXEC: got %s, want MISCONF", got)
 		}
@@ -180,6 +196,7 @@ func TestFailedSyncAcknowledgesNothing(t *testing.T) {
 		d.broken.Store(false)
 		r.until("the disk is written again", func() bool { return late.do("SET", "k", "newer") == "OK" })
 		reader.want("GET k", `"newer"`)
+		reader.want("LLEN q", "(int) 0")
 	})
 }
 
