@@ -15,6 +15,7 @@ type Host interface {
 	ConfigHost
 	AdminHost
 	SaveHost
+	SnapshotHost
 	DebugHost
 }
 
@@ -160,6 +161,16 @@ type SaveHost interface {
 	// Shutdown stops the server; it returns an error if it cannot. save asks for
 	// a snapshot first.
 	Shutdown(c *Ctx, save, force bool) error
+}
+
+// SnapshotHost keeps snapshots by name.
+type SnapshotHost interface {
+	// Snapshots lists the complete ones, the oldest first.
+	Snapshots() ([]Snapshot, error)
+	// CreateSnapshot makes one and returns its name; "" stands for one made of
+	// the time.
+	CreateSnapshot(name string) (string, error)
+	DeleteSnapshot(name string) error
 }
 
 // DebugHost is for tests.

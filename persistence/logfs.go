@@ -1,6 +1,7 @@
 package persistence
 
 import (
+	"io/fs"
 	"strconv"
 	"strings"
 
@@ -38,6 +39,12 @@ func parseAppended(name string) (id appended, ok bool) {
 		return appended{markManifest, num}, err == nil
 	}
 	return id, false
+}
+
+// MkdirAll makes directories for their owner alone: snapshots hold what the store
+// does.
+func (m *markedFS) MkdirAll(dir string, perm fs.FileMode) error {
+	return m.FS.MkdirAll(dir, perm&0o700)
 }
 
 // Create makes a file. The mark is durable first, with all that is known of the

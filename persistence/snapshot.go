@@ -30,11 +30,13 @@ func (s *Store) Snapshot(dir string) error {
 	if err == nil {
 		err = fsys.Rename(part, dir)
 	}
+	if err == nil {
+		if err = syncDir(fsys, fsys.PathDir(dir)); err != nil {
+			err = errors.Join(err, fsys.RemoveAll(dir))
+		}
+	}
 	if err != nil {
 		return fmt.Errorf("snapshot %s: %w", dir, errors.Join(err, fsys.RemoveAll(part)))
-	}
-	if err := syncDir(fsys, fsys.PathDir(dir)); err != nil {
-		return fmt.Errorf("snapshot %s: %w", dir, err)
 	}
 	return nil
 }

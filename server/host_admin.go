@@ -58,7 +58,7 @@ func (s *session) Rewrite() {
 // nothing to save.
 func (s *session) Shutdown(c *commands.Ctx, save, force bool) error {
 	if save && !s.srv.loading.Load() {
-		if err := s.srv.snapshot(""); err != nil {
+		if err := s.srv.snapshot(s.srv.snapshotTime()); err != nil {
 			s.srv.logf(LogWarning, "%v", err)
 			if !force {
 				return commands.ErrShutdownFailed

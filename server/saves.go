@@ -2,10 +2,7 @@ package server
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
-	"sort"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,110 +14,122 @@ import (
 // made in some milliseconds, of hard links, without a fork and without
 // stopping writers.
 type saves struct {
-	mu      sync.Mutex  // held while one is made
-	running atomic.Bool // shown by INFO
-	last    atomic.Int64
+	mu      sync.Mutex  // held while one is made, and while old ones are removed
+	running atomic.Bool // one is made in the background
+	began   atomic.Int64
+	took    atomic.Int64 // seconds that the last one took; -1 before the first
+	last    atomic.Int64 // unix time of the last success
+	tried   atomic.Int64 // unix time of the last attempt
 	failed  atomic.Bool
-	lastLSN atomic.Uint64 // the journal's position at the last one
+	lastLSN atomic.Uint64 // the journal's position when the last one was begun
 }
 
-// keptAutomatic is how many snapshots made by save points are kept. Those that
-// a client asked for stay until somebody removes them.
-const keptAutomatic = 2
+const (
+	// autoPrefix begins the names of snapshots made by save points.
+	autoPrefix = "auto-"
+	// saveRetry is how many seconds pass until a save point tries again after a
+	// failure, as in Redis.
+	saveRetry = 5
+)
 
-const autoPrefix = "auto-"
+// openSaves removes what the last run left unfinished.
+func (srv *Server) openSaves() {
+	v := &srv.saves
+	v.last.Store(srv.clock.Now().Unix())
+	v.took.Store(-1)
+	if err := srv.store.SweepSnapshots(srv.snapshotDir()); err != nil {
+		srv.logf(LogWarning, "remove unfinished snapshots: %v", err)
+	}
+}
 
-// snapshot makes one; prefix goes before its name, the time in UTC.
-func (srv *Server) snapshot(prefix string) error {
-	if srv.opts.InMemory {
-		srv.saves.done(srv, nil)
-		return nil
+func (srv *Server) snapshotDir() string { return filepath.Join(srv.settings().dir, "snapshots") }
+
+// snapshotTime is the name of a snapshot that gets no other: when it was made.
+func (srv *Server) snapshotTime() string {
+	return srv.clock.Now().UTC().Format("20060102T150405.000000Z")
+}
+
+// snapshot makes one, unless the store is in memory.
+func (srv *Server) snapshot(name string) error {
+	v := &srv.saves
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	began, lsn := srv.clock.Now(), srv.store.Stats().LSN
+	v.began.Store(began.Unix())
+	v.tried.Store(began.Unix())
+	var err error
+	if !srv.opts.InMemory {
+		err = srv.store.Snapshot(filepath.Join(srv.snapshotDir(), name))
 	}
-	srv.saves.mu.Lock()
-	defer srv.saves.mu.Unlock()
-	srv.saves.running.Store(true)
-	defer srv.saves.running.Store(false)
-	dir := filepath.Join(srv.settings().dir, "snapshots")
-	err := os.MkdirAll(dir, 0o755)
-	if err == nil {
-		name := prefix + srv.clock.Now().UTC().Format("20060102T150405.000000Z")
-		err = srv.store.Snapshot(filepath.Join(dir, name))
-	}
-	srv.saves.done(srv, err)
+	now := srv.clock.Now()
+	v.took.Store(int64(now.Sub(began) / time.Second))
+	v.failed.Store(err != nil)
 	if err != nil {
-		return fmt.Errorf("snapshot in %s: %w", dir, err)
+		return fmt.Errorf("save: %w", err)
 	}
+	v.last.Store(now.Unix())
+	v.lastLSN.Store(lsn)
 	return nil
 }
 
-func (v *saves) done(srv *Server, err error) {
-	v.failed.Store(err != nil)
-	if err == nil {
-		v.last.Store(srv.clock.Now().Unix())
-		v.lastLSN.Store(srv.store.Stats().LSN)
+// underWay is for how many seconds a snapshot has been in the making, -1 if none is.
+func (v *saves) underWay(now int64) int64 {
+	if !v.running.Load() {
+		return -1
 	}
+	return max(0, now-v.began.Load())
+}
+
+// saveInBackground makes a snapshot while others work, then calls done. It
+// returns false if one is under way.
+func (srv *Server) saveInBackground(name string, done func()) bool {
+	if !srv.saves.running.CompareAndSwap(false, true) {
+		return false
+	}
+	srv.workers.Add(1)
+	// Ends when the snapshot is made; Close waits for it.
+	go func() {
+		defer srv.workers.Done()
+		defer srv.saves.running.Store(false)
+		if err := srv.snapshot(name); err != nil {
+			srv.logf(LogWarning, "%v", err)
+			return
+		}
+		srv.logf(LogNotice, "snapshot %s is complete", name)
+		done()
+	}()
+	return true
 }
 
 // autosave makes a snapshot when a save point asks for one.
 func (srv *Server) autosave(now time.Time) {
-	points := srv.settings().savePoints
-	if len(points) == 0 || srv.saves.running.Load() {
+	v, points := &srv.saves, srv.settings().savePoints
+	if len(points) == 0 || v.failed.Load() && now.Unix()-v.tried.Load() < saveRetry {
 		return
 	}
-	changes := int64(srv.store.Stats().LSN - srv.saves.lastLSN.Load())
-	since := now.Unix() - srv.saves.last.Load()
+	changes := int64(srv.store.Stats().LSN - v.lastLSN.Load())
+	since := now.Unix() - v.last.Load()
 	for _, p := range points {
 		if changes >= p.Changes && since >= p.Seconds {
-			if err := srv.snapshot(autoPrefix); err != nil {
-				srv.logf(LogWarning, "%v", err)
-			}
-			srv.pruneSnapshots()
+			srv.saveInBackground(autoPrefix+srv.snapshotTime(), srv.pruneSnapshots)
 			return
 		}
 	}
 }
 
-// pruneSnapshots removes all but the newest automatic snapshots.
-func (srv *Server) pruneSnapshots() {
-	dir := filepath.Join(srv.settings().dir, "snapshots")
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return
-	}
-	var names []string
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), autoPrefix) {
-			names = append(names, e.Name())
-		}
-	}
-	sort.Strings(names)
-	for len(names) > keptAutomatic {
-		if err := os.RemoveAll(filepath.Join(dir, names[0])); err != nil {
-			srv.logf(LogWarning, "remove snapshot: %v", err)
-		}
-		names = names[1:]
-	}
-}
-
 // Save makes a snapshot; in the background it returns at once.
 func (s *session) Save(background bool) error {
+	name := s.srv.snapshotTime()
+	if background {
+		if !s.srv.saveInBackground(name, func() {}) {
+			return commands.ErrSaveInProgress
+		}
+		return nil
+	}
 	if s.srv.saves.running.Load() {
 		return commands.ErrSaveInProgress
 	}
-	if !background {
-		return s.srv.snapshot("")
-	}
-	srv := s.srv
-	srv.saves.running.Store(true)
-	srv.workers.Add(1)
-	// Ends when the snapshot is made; Close waits for it.
-	go func() {
-		defer srv.workers.Done()
-		if err := srv.snapshot(""); err != nil {
-			srv.logf(LogWarning, "%v", err)
-		}
-	}()
-	return nil
+	return s.srv.snapshot(name)
 }
 
 // LastSave is the time of the last snapshot, in unix seconds.

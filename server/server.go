@@ -104,7 +104,7 @@ func Start(o Options) (*Server, error) {
 		return nil, err
 	}
 	srv.watchConfig()
-	srv.saves.last.Store(srv.clock.Now().Unix())
+	srv.openSaves()
 	srv.activeExpire.Store(true)
 	srv.cron.plan(srv)
 	return srv, nil

@@ -44,10 +44,11 @@ type Settings struct {
 	Renames                []Rename // rename-command, in order
 
 	// Data on disk.
-	Dir         string // absolute
-	Save        []SavePoint
-	AppendOnly  bool
-	AppendFsync Fsync
+	Dir          string // absolute
+	Save         []SavePoint
+	SnapshotKeep int // automatic ones; 0: all
+	AppendOnly   bool
+	AppendFsync  Fsync
 
 	// Memory.
 	MaxMemory        int64 // bytes; 0: no limit

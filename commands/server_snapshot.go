@@ -1,0 +1,73 @@
+package commands
+
+func snapshotRows() []Command {
+	return []Command{
+		{Name: "VIGIL.SNAPSHOT", Arity: -2, Since: "0.2.0", Cost: "Depends on the subcommand.",
+			Summary: "Holds the commands about snapshots."},
+		{Name: "VIGIL.SNAPSHOT LIST", Arity: 2, Flags: Admin | NoScript | Stale, Since: "0.2.0",
+			Cost:    "O(f) for f files of all snapshots",
+			Summary: "Lists the complete snapshots, the oldest first, with time, size and whether a save point made them.",
+			Run:     snapshotList},
+		{Name: "VIGIL.SNAPSHOT CREATE", Arity: -2, Flags: Admin | NoScript | NoMulti | NoAsyncLoading, Syntax: "[name]",
+			Since: "0.2.0", Cost: "O(f) for f files of the store",
+			Summary: "Writes a snapshot and returns its name, by default the time.", Run: snapshotCreate},
+		{Name: "VIGIL.SNAPSHOT DELETE", Arity: 3, Flags: Admin | NoScript | NoMulti, Syntax: "name",
+			Since: "0.2.0", Cost: "O(f) for f files of the snapshot",
+			Summary: "Removes a snapshot.", Run: snapshotDelete},
+		helpRow("VIGIL.SNAPSHOT", "0.2.0", Admin|NoScript|Loading|Stale),
+	}
+}
+
+// Snapshot is a complete snapshot in the directory of the server.
+type Snapshot struct {
+	Name      string
+	Made      int64 // unix seconds
+	Bytes     int64 // of its files, those included that others share
+	Automatic bool  // made by a save point, and removed by snapshot-keep
+}
+
+func snapshotList(c *Ctx) error {
+	list, err := c.Host.Snapshots()
+	if err != nil {
+		return err
+	}
+	c.Reply.Array(len(list))
+	for _, s := range list {
+		c.Reply.Map(4)
+		c.Reply.BulkString("name")
+		c.Reply.BulkString(s.Name)
+		c.Reply.BulkString("time")
+		c.Reply.Int(s.Made)
+		c.Reply.BulkString("bytes")
+		c.Reply.Int(s.Bytes)
+		c.Reply.BulkString("automatic")
+		c.Reply.Bool(s.Automatic)
+	}
+	return nil
+}
+
+func snapshotCreate(c *Ctx) error {
+	name := ""
+	if c.Args.More() {
+		if name = c.Args.String(); name == "" {
+			return ErrSnapshotName
+		}
+	}
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	name, err := c.Host.CreateSnapshot(name)
+	if err != nil {
+		return err
+	}
+	c.Reply.BulkString(name)
+	return nil
+}
+
+func snapshotDelete(c *Ctx) error {
+	if err := c.Host.DeleteSnapshot(c.Args.String()); err != nil {
+		return err
+	}
+	c.Reply.OK()
+	return nil
+}
