@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -364,4 +365,31 @@ func BenchmarkHYLLUnion(b *testing.B) {
 			u.sketch.Estimate()
 		}
 	})
+}
+
+func TestUnionOfDenseStringsHasTheLargestRegisters(t *testing.T) {
+	const seed = 1
+	rng := rand.New(rand.NewPCG(seed, seed))
+	u, want := NewHYLLUnion(), make([]uint8, hyllRegisters)
+	for range 5 {
+		v, _, err := HYLLToDense(NewHYLL())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range hyllRegisters {
+			count := uint8(rng.IntN(64) * rng.IntN(2))
+			hyllDensePut(v[hyllHeader:], i, count)
+			want[i] = max(want[i], count)
+		}
+		mergeHYLL(t, u, v)
+	}
+	got, err := u.Store(nil, 3000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, count := range want {
+		if have := hyllDenseGet(got[hyllHeader:], i); have != count {
+			t.Fatalf("seed %d: register %d is %d, want %d", seed, i, have, count)
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package structures
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math/bits"
 
@@ -21,10 +22,10 @@ import (
 type HYLLUnion struct {
 	sketch *hyperloglog.Sketch
 	dense  bool
-	// over holds registers above 51, which no hash gives and no sketch takes,
-	// but which a string that was written by SET can hold. It is nil without
-	// such a string.
-	over []uint8
+	// raised holds the registers of dense strings, in Redis's order: they are
+	// merged eight at a time, which a sketch cannot do, and may be above 51, which
+	// no hash gives and no sketch takes. It is nil without such a string.
+	raised []byte
 	// encoded is the sketch's encoding, kept for its memory: its last 16384
 	// bytes are the registers.
 	encoded []byte
@@ -38,7 +39,7 @@ func NewHYLLUnion() *HYLLUnion {
 // Reset empties the union and keeps its memory.
 func (u *HYLLUnion) Reset() {
 	u.sketch.Reset()
-	u.dense, u.over = false, nil
+	u.dense, u.raised = false, nil
 }
 
 // Merge adds a HyperLogLog string. The errors are ErrNotHYLL and
@@ -60,31 +61,40 @@ func (u *HYLLUnion) Merge(value []byte) error {
 	})
 }
 
-// mergeDense adds 12288 bytes of registers, four from three bytes at a time.
+// mergeDense adds 12288 bytes of registers, eight from six bytes at a time.
 func (u *HYLLUnion) mergeDense(regs []byte) {
-	for i := 0; len(regs) >= 3; i, regs = i+4, regs[3:] {
-		w := uint32(regs[0]) | uint32(regs[1])<<8 | uint32(regs[2])<<16
-		for j := i; w != 0; j, w = j+1, w>>6 {
-			switch count := uint8(w & 63); {
-			case count > hyllQ+1:
-				u.setOver(j, count)
-			case count > 0:
-				u.sketch.InsertHash(sketchHash(j, count))
-			}
-		}
+	if u.raised == nil {
+		u.raised = make([]byte, hyllRegisters)
 	}
+	// The last six bytes are read by themselves: they have no eight behind them.
+	raised, end := u.raised, len(regs)-6
+	for i := 0; i < end; i += 6 {
+		raised = raiseEight(raised, binary.LittleEndian.Uint64(regs[i:]))
+	}
+	var last [8]byte
+	copy(last[:], regs[end:])
+	raiseEight(raised, binary.LittleEndian.Uint64(last[:]))
+}
+
+// raiseEight raises eight registers, a byte each, to those that the low 48 bits
+// of packed hold, and returns the registers behind them.
+func raiseEight(raised []byte, packed uint64) []byte {
+	const top = 0x8080808080808080
+	packed = packed&0xffffff | packed>>24&0xffffff<<32
+	packed = packed&0x00000fff00000fff | packed<<4&0x0fff00000fff0000
+	packed = packed&0x003f003f003f003f | packed<<2&0x3f003f003f003f00
+	old := binary.LittleEndian.Uint64(raised)
+	// A byte's top bit stays where old is not smaller: nothing is borrowed from
+	// the next byte, as both are below 128.
+	keep := ((old | top) - packed) & top
+	keep -= keep >> 7 // 0x7f for each byte that stays
+	binary.LittleEndian.PutUint64(raised, old&keep|packed&^keep)
+	return raised[8:]
 }
 
 // Add adds one element.
 func (u *HYLLUnion) Add(elem []byte) {
 	u.sketch.InsertHash(bits.Reverse64(murmur64A(elem, hyllSeed)))
-}
-
-func (u *HYLLUnion) setOver(i int, count uint8) {
-	if u.over == nil {
-		u.over = make([]uint8, hyllRegisters)
-	}
-	u.over[i] = max(u.over[i], count)
 }
 
 // sketchHash returns a hash that raises register i of Redis to count, 1 to 51,
@@ -97,7 +107,7 @@ func sketchHash(i int, count uint8) uint64 {
 func sketchIndex(i int) int { return int(bits.Reverse16(uint16(i)) >> (16 - hyllBits)) }
 
 // registers returns the registers in the order of the sketch, valid until the
-// next call, and without those of over.
+// next call.
 func (u *HYLLUnion) registers() ([]uint8, error) {
 	var err error
 	// The encoding is not canonical for sparse sketches; of a dense one it is
@@ -110,7 +120,7 @@ func (u *HYLLUnion) registers() ([]uint8, error) {
 		return nil, fmt.Errorf("sketch of %d bytes: %w", len(u.encoded), ErrCorrupt)
 	}
 	regs := u.encoded[len(u.encoded)-hyllRegisters:]
-	for i, count := range u.over {
+	for i, count := range u.raised {
 		at := sketchIndex(i)
 		regs[at] = max(regs[at], count)
 	}
