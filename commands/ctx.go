@@ -35,6 +35,7 @@ type Ctx struct {
 	parked *Wait
 	wait   Wait
 	holds  int // of the last MayCompute
+	later  func()
 	// CloseAfter asks the server to close the connection behind the reply.
 	CloseAfter bool
 }
@@ -102,6 +103,25 @@ func (c *Ctx) Parked() *Wait {
 	w := c.parked
 	c.parked = nil
 	return w
+}
+
+// Later has the rest of a reply written when the locks of the call are released: a
+// client that asks for much does not keep others from the same keys. write may use
+// only what the handler has copied for it. It takes no locks and cannot fail. Inside
+// MULTI, and when a parked call is run again, it runs at once.
+func (c *Ctx) Later(write func()) {
+	if c.InMulti || c.Woken != nil {
+		write()
+		return
+	}
+	c.later = write
+}
+
+// TakeLater takes what Later was given, nil if it was not called.
+func (c *Ctx) TakeLater() func() {
+	write := c.later
+	c.later = nil
+	return write
 }
 
 // List finds a list; ok is false if the key does not exist.

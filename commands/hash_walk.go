@@ -1,7 +1,9 @@
 package commands
 
 import (
+	"bytes"
 	"math"
+	"math/rand/v2"
 
 	"github.com/vigildb/vigil/structures"
 )
@@ -98,13 +100,37 @@ func replyPair(c *Ctx, name, value []byte, values bool) {
 	}
 }
 
-// drawFields answers n fields, each drawn from all of them.
+// quickDraws is how many fields are drawn under the lock of the key: a millisecond.
+const quickDraws = 1 << 12
+
+// drawFields answers n fields, each drawn from all of them. If they are many they
+// are drawn from a copy of the hash.
 func drawFields(c *Ctx, h *structures.Hash, n int, values bool) {
-	beginFields(c, n, values)
-	for range n {
-		name, value, _ := h.Random(c.Now, c.Host.Random)
-		replyPair(c, name, value, values)
+	if n <= quickDraws || n < h.Len() {
+		beginFields(c, n, values)
+		for range n {
+			name, value, _ := h.Random(c.Now, c.Host.Random)
+			replyPair(c, name, value, values)
+		}
+		return
 	}
+	type field struct{ name, value []byte }
+	fields := make([]field, 0, h.Len())
+	h.Each(c.Now, func(name, value []byte, _ int64) {
+		fields = append(fields, field{bytes.Clone(name), bytes.Clone(value)})
+	})
+	if len(fields) == 0 { // all have expired since
+		c.Reply.Array(0)
+		return
+	}
+	rng := rand.New(rand.NewPCG(drawSeed(c), 0))
+	c.Later(func() {
+		beginFields(c, n, values)
+		for range n {
+			f := &fields[rng.IntN(len(fields))]
+			replyPair(c, f.name, f.value, values)
+		}
+	})
 }
 
 // sampleFields answers n different fields, or all if there are fewer.

@@ -18,6 +18,8 @@ type rig struct {
 	ctx   Ctx
 	host  *rigHost
 	keys  []KeyRef
+
+	underLocks int // bytes of the last reply that were written under the locks
 }
 
 // rigHost is the part of a server that handlers of values need.
@@ -97,6 +99,10 @@ func (r *rig) do(argv [][]byte) []byte {
 	err := cmd.Run(c)
 	c.Tx.Commit()
 	c.Tx.Unlock()
+	r.underLocks = c.Reply.Len()
+	if write := c.TakeLater(); write != nil {
+		write()
+	}
 	if err != nil {
 		c.Reply.Rewind(0)
 		text, _ := Text(err)

@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"bytes"
 	"errors"
 
 	"github.com/vigildb/vigil/structures"
@@ -51,28 +52,38 @@ func readLCSOptions(a *Args) (o lcsOptions) {
 	return o
 }
 
+// quickLCS is how many cells of the table are filled under the locks of the keys: a
+// millisecond.
+const quickLCS = 1 << 19
+
+// replyLCS compares copies of long strings when the locks are released.
 func replyLCS(c *Ctx, a, b []byte, o lcsOptions) error {
 	limit := c.Host.Limits().MaxBulk
-	if o.length {
-		n, err := structures.LCSLen(a, b, limit)
-		if err != nil {
-			return ErrLCSMemory
-		}
-		c.Reply.Int(int64(n))
+	if !structures.LCSFits(a, b, limit) {
+		return ErrLCSMemory
+	}
+	if len(a)*len(b) <= quickLCS {
+		writeLCS(c, a, b, o)
 		return nil
+	}
+	a, b = bytes.Clone(a), bytes.Clone(b)
+	c.Later(func() { writeLCS(c, a, b, o) })
+	return nil
+}
+
+func writeLCS(c *Ctx, a, b []byte, o lcsOptions) {
+	if o.length {
+		c.Reply.Int(int64(structures.LCSLen(a, b)))
+		return
 	}
 	// A run is never longer than the shorter string.
 	minMatch := int(min(o.minMatch, int64(min(len(a), len(b)))+1))
-	common, matches, err := structures.LCS(a, b, minMatch, limit)
-	if err != nil {
-		return ErrLCSMemory
-	}
+	common, matches := structures.LCS(a, b, minMatch)
 	if !o.index {
 		c.Reply.Bulk(common)
-		return nil
+		return
 	}
 	replyMatches(c, matches, len(common), o)
-	return nil
 }
 
 // replyMatches answers where runs lie in both strings.

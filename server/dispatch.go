@@ -45,7 +45,8 @@ func (s *session) lookup(argv [][]byte) (cmd *commands.Command, sub bool) {
 	return cmd, sub
 }
 
-// call locks, runs, journals, serves who waits, unlocks and counts.
+// call locks, runs, journals, serves who waits, unlocks, writes what is left of
+// the reply, and counts.
 func (s *session) call(cmd *commands.Command, argv [][]byte) {
 	start := s.lastTime
 	s.ctx.Now = start.UnixMilli()
@@ -57,6 +58,9 @@ func (s *session) call(cmd *commands.Command, argv [][]byte) {
 		err = s.meet(cmd)
 	}
 	s.release()
+	if write := s.ctx.TakeLater(); write != nil && err == nil {
+		write()
+	}
 	s.monitor(cmd, argv, start)
 	s.account(cmd, argv, start, err)
 }

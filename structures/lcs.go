@@ -1,11 +1,5 @@
 package structures
 
-import "errors"
-
-// ErrLCSMemory is returned when the table of an LCS would be larger than
-// allowed.
-var ErrLCSMemory = errors.New("structures: strings too long for a longest common subsequence")
-
 // lcsCell is what Redis allocates for one cell of the table. The limit counts
 // such cells, so that the same strings are refused.
 const lcsCell = 4
@@ -20,30 +14,30 @@ type LCSMatch struct {
 // Len is the length of the run.
 func (m LCSMatch) Len() int { return m.AEnd - m.AStart + 1 }
 
-// LCSLen returns the length of the longest common subsequence of a and b, or
-// ErrLCSMemory if (len(a)+1)*(len(b)+1) cells of 4 bytes exceed limit bytes,
-// although it needs only one row of them.
-func LCSLen(a, b []byte, limit int64) (int, error) {
-	if err := lcsFits(a, b, limit); err != nil {
-		return 0, err
-	}
+// LCSFits reports whether the table of an LCS has no more than limit bytes:
+// (len(a)+1)*(len(b)+1) cells of 4 bytes, although it is not kept as a whole.
+func LCSFits(a, b []byte, limit int64) bool {
+	// Lengths stay below 2^32, so that the product does not overflow.
+	cells := (uint64(len(a)) + 1) * (uint64(len(b)) + 1)
+	return cells <= uint64(limit)/lcsCell
+}
+
+// LCSLen returns the length of the longest common subsequence of a and b.
+func LCSLen(a, b []byte) int {
 	if len(a) < len(b) {
 		a, b = b, a
 	}
-	return lcsRows(a, b, nil), nil
+	return lcsRows(a, b, nil)
 }
 
 // LCS returns the longest common subsequence of a and b that Redis returns, and
 // its runs, from the last to the first. Runs shorter than minMatch are left
-// out. The error is that of LCSLen.
+// out.
 //
 // The table of lengths is needed on the way back only to decide, at two bytes
 // that differ, which of two neighbours is larger. So two rows of lengths are
 // kept, and one bit for each cell: a 32nd of the memory of the full table.
-func LCS(a, b []byte, minMatch int, limit int64) (common []byte, matches []LCSMatch, err error) {
-	if err := lcsFits(a, b, limit); err != nil {
-		return nil, nil, err
-	}
+func LCS(a, b []byte, minMatch int) (common []byte, matches []LCSMatch) {
 	up := make([]uint64, (len(a)*len(b)+63)/64)
 	n := lcsRows(a, b, up)
 	common = make([]byte, n)
@@ -74,16 +68,7 @@ func LCS(a, b []byte, minMatch int, limit int64) (common []byte, matches []LCSMa
 		}
 	}
 	emit()
-	return common, matches, nil
-}
-
-func lcsFits(a, b []byte, limit int64) error {
-	// Lengths stay below 2^32, so that the product does not overflow.
-	cells := (uint64(len(a)) + 1) * (uint64(len(b)) + 1)
-	if cells > uint64(limit)/lcsCell {
-		return ErrLCSMemory
-	}
-	return nil
+	return common, matches
 }
 
 // lcsRows fills the table row by row and returns its last cell. If up is not

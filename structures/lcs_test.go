@@ -2,41 +2,37 @@ package structures
 
 import (
 	"bytes"
-	"errors"
 	"testing"
 )
 
 func TestLCSAnswersAsRedis(t *testing.T) {
-	common, matches, err := LCS([]byte("ohmytext"), []byte("mynewtext"), 0, 1<<20)
-	if err != nil || string(common) != "mytext" {
-		t.Fatalf("LCS: got %q, %v, want mytext", common, err)
+	common, matches := LCS([]byte("ohmytext"), []byte("mynewtext"), 0)
+	if string(common) != "mytext" {
+		t.Fatalf("LCS: got %q, want mytext", common)
 	}
 	want := []LCSMatch{{4, 7, 5, 8}, {2, 3, 0, 1}}
 	if len(matches) != 2 || matches[0] != want[0] || matches[1] != want[1] {
 		t.Errorf("LCS IDX: got %v, want %v", matches, want)
 	}
-	if _, matches, _ = LCS([]byte("ohmytext"), []byte("mynewtext"), 4, 1<<20); len(matches) != 1 || matches[0] != want[0] {
+	if _, matches = LCS([]byte("ohmytext"), []byte("mynewtext"), 4); len(matches) != 1 || matches[0] != want[0] {
 		t.Errorf("LCS IDX MINMATCHLEN 4: got %v, want %v", matches, want[:1])
 	}
 	for _, pair := range [][2]string{{"", ""}, {"a", ""}, {"", "a"}, {"a", "b"}} {
-		common, matches, err := LCS([]byte(pair[0]), []byte(pair[1]), 0, 1<<20)
-		if err != nil || len(common) != 0 || len(matches) != 0 {
-			t.Errorf("LCS of %q: got %q %v %v", pair, common, matches, err)
+		common, matches := LCS([]byte(pair[0]), []byte(pair[1]), 0)
+		if len(common) != 0 || len(matches) != 0 {
+			t.Errorf("LCS of %q: got %q %v", pair, common, matches)
 		}
 	}
 }
 
-func TestLCSRefusesTablesAboveLimit(t *testing.T) {
+func TestLCSFitsUpToTheLimit(t *testing.T) {
 	a, b := make([]byte, 99), make([]byte, 49)
 	// 100 * 50 cells of 4 bytes.
-	if _, _, err := LCS(a, b, 0, 20000); err != nil {
-		t.Errorf("table of just the limit: %v", err)
+	if !LCSFits(a, b, 20000) {
+		t.Error("a table of just the limit does not fit")
 	}
-	if _, _, err := LCS(a, b, 0, 19999); !errors.Is(err, ErrLCSMemory) {
-		t.Errorf("table above the limit: got %v", err)
-	}
-	if _, err := LCSLen(a, b, 19999); !errors.Is(err, ErrLCSMemory) {
-		t.Errorf("length of a table above the limit: got %v", err)
+	if LCSFits(a, b, 19999) {
+		t.Error("a table above the limit fits")
 	}
 }
 
@@ -51,9 +47,9 @@ func TestLCSIsLongestAndCommon(t *testing.T) {
 	}
 	for range 2000 {
 		a, b := word(), word()
-		common, matches, err := LCS(a, b, 0, 1<<20)
-		n, _ := LCSLen(a, b, 1<<20)
-		if err != nil || n != len(common) || n != longestCommon(a, b) {
+		common, matches := LCS(a, b, 0)
+		n := LCSLen(a, b)
+		if n != len(common) || n != longestCommon(a, b) {
 			t.Fatalf("LCS %q %q: got %q, length %d, want %d", a, b, common, n, longestCommon(a, b))
 		}
 		var back []byte
@@ -83,8 +79,6 @@ func BenchmarkLCS(b *testing.B) {
 	x, y := bytes.Repeat([]byte("abcde"), 200), bytes.Repeat([]byte("badce"), 200)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, _, err := LCS(x, y, 0, 1<<29); err != nil {
-			b.Fatal(err)
-		}
+		LCS(x, y, 0)
 	}
 }
