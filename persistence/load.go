@@ -35,7 +35,7 @@ func Start(o Options) (*Store, error) {
 	s.lag.ended = make(chan struct{}, 1)
 	s.seen.newest = make([]uint64, seenSlots)
 	s.materialiser.wake = make(chan struct{}, 1)
-	s.materialiser.pass.bound, s.materialiser.pass.parts.size = maxBatch, partPages
+	s.materialiser.pass.bound, s.materialiser.pass.parts.size = o.BatchBytes, partPages
 	s.txSeed.Store(o.Seed)
 	s.SetMaxMemory(o.MaxMemory, o.Policy, o.Samples)
 	s.SetSync(o.Sync)

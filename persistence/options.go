@@ -112,6 +112,9 @@ type Options struct {
 	// JournalBound is the size in bytes at which the materialiser starts;
 	// 0 means 256 MiB.
 	JournalBound int64
+	// BatchBytes is the size in bytes at which the materialiser commits what it has
+	// gathered; 0 means 4 MiB. Tests cut passes into small pieces with it.
+	BatchBytes int
 	// IdleAfter is how long no write must come before the materialiser runs
 	// early; 0 means 10 s, negative never.
 	IdleAfter time.Duration
@@ -153,6 +156,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.JournalBound <= 0 {
 		o.JournalBound = 256 << 20
+	}
+	if o.BatchBytes <= 0 {
+		o.BatchBytes = maxBatch
 	}
 	if o.IdleAfter == 0 {
 		o.IdleAfter = 10 * time.Second
