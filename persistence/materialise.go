@@ -404,6 +404,9 @@ func (s *Store) trim(last position) error {
 	if err := s.handOver(m.mapped); err != nil {
 		return fmt.Errorf("hand over journal: %w", err)
 	}
+	if planted == overcutJournal {
+		last = s.journal.cut()
+	}
 	m.trimmed = last
 	b := s.db.NewBatch()
 	err := errors.Join(

@@ -76,7 +76,7 @@ func (tx *Tx) meetAll() {
 // since Lock may depend on, its own records apart. Under another policy than
 // SyncAlways, where nobody waits for it, it is 0.
 func (tx *Tx) Seen() uint64 {
-	if !tx.always {
+	if !tx.always || planted == hastyReader {
 		return 0
 	}
 	return max(tx.seen, tx.s.seen.floor.Load())
