@@ -4,13 +4,15 @@ GO     ?= go
 BIN    := bin
 TOOLS  := $(GO) tool -modfile=$(CURDIR)/.ci/tools/go.mod
 # Modules of their own, so that what they need never reaches users of the package.
-MODULES := server/integration cmd/vigil-sim placement/bench examples/crawler examples/shardrouter
+MODULES := server/integration server/sim cmd/vigil-sim placement/bench examples/crawler examples/shardrouter
 each = @set -e; for m in . $(MODULES); do (set -ex; cd $$m && $(1)) || exit 1; done
 PORT   ?= 6379
 FUZZTIME ?= 10s
+SEED   ?= 0
+SEEDS  ?= 5000
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test race integration lint fuzz faults conformance conformance-redis crash bench bench-report placement-table figures docs docs-check check clean
+.PHONY: help build run test race sim mutants integration lint fuzz faults conformance conformance-redis crash bench bench-report placement-table figures docs docs-check check clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,9 +28,16 @@ run: ## build and run the server (PORT=6379, data in ./data)
 
 test: ## all tests, those of the modules with real clients included
 	$(call each,$(GO) test ./...)
+	$(MAKE) -s mutants
 
 race: ## all tests under the race detector
 	$(call each,$(GO) test -race ./...)
+
+sim: ## simulate the whole server with SEEDS (5000) seeds from SEED (0) on
+	cd server/sim && $(GO) test . -run KeepsItsPromises -timeout 0 -v -seed $(SEED) -seeds $(SEEDS)
+
+mutants: ## plant bugs, and see the simulation find them
+	cd server/sim && $(GO) test . -tags mutants -run Planted
 
 lint: ## gofmt, vet, staticcheck
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'run gofmt -w on these'; exit 1; }

@@ -1,0 +1,198 @@
+package sim
+
+import (
+	"path"
+	"sync"
+	"syscall"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+)
+
+// disk is the disk of one life of the server: a file system in memory that loses
+// what was not synced in a crash, and whose operations fail or wait if asked to.
+type disk struct {
+	mem *vfs.MemFS
+
+	mu    sync.Mutex
+	fault fault         // what fails; guarded by mu
+	held  chan struct{} // closed when syncs may go on; nil: they may; guarded by mu
+	until int           // changes of files of one kind up to the power failure, 0 for none; guarded by mu
+	files string        // that kind; guarded by mu
+	dead  *image        // the disk when the power failed; guarded by mu
+	log   uint64        // a digest of what was done to Pebble's log; guarded by mu
+}
+
+// fault is a way in which a disk fails.
+type fault int
+
+const (
+	noFault fault = iota
+	diskFull
+	badSync
+	badWrite
+	badDirectory // files cannot be made, renamed or removed
+)
+
+var faultNames = [...]string{"no fault", "full disk", "failing syncs", "failing writes", "failing directory"}
+
+// error is what an operation meets with.
+func (f fault) error(kind errorfs.OpKind) error {
+	switch kind {
+	case errorfs.OpFileSync, errorfs.OpFileSyncData, errorfs.OpFileSyncTo:
+		if f == badSync {
+			return syscall.EIO
+		}
+	case errorfs.OpFileWrite, errorfs.OpFilePreallocate:
+		if f == diskFull {
+			return syscall.ENOSPC
+		}
+		if f == badWrite {
+			return syscall.EIO
+		}
+	case errorfs.OpCreate, errorfs.OpReuseForWrite, errorfs.OpMkdirAll, errorfs.OpLink:
+		if f == diskFull {
+			return syscall.ENOSPC
+		}
+		if f == badDirectory {
+			return syscall.EIO
+		}
+	case errorfs.OpRename, errorfs.OpRemove, errorfs.OpRemoveAll:
+		if f == badDirectory {
+			return syscall.EIO
+		}
+	}
+	return nil
+}
+
+func isSync(kind errorfs.OpKind) bool {
+	return kind == errorfs.OpFileSync || kind == errorfs.OpFileSyncData || kind == errorfs.OpFileSyncTo
+}
+
+// changes reports whether power may fail before an operation. Writes are left out,
+// since Pebble cuts the same bytes into more or fewer of them: what an image loses
+// of them comes to the same. So are removals, which Pebble makes when it has time.
+func changes(kind errorfs.OpKind) bool {
+	switch kind {
+	case errorfs.OpCreate, errorfs.OpReuseForWrite, errorfs.OpLink, errorfs.OpRename:
+		return true
+	}
+	return isSync(kind)
+}
+
+// Kinds of files.
+const (
+	logFile   = "log"
+	tableFile = "table"
+	otherFile = "other"
+)
+
+func fileKind(name string) string {
+	switch path.Ext(name) {
+	case ".log":
+		return logFile
+	case ".sst":
+		return tableFile
+	}
+	return otherFile
+}
+
+// fs is the file system that the server is given.
+func (d *disk) fs() vfs.FS { return errorfs.Wrap(d.mem, d) }
+
+// MaybeError is called before each operation.
+func (d *disk) MaybeError(op errorfs.Op) error {
+	d.mu.Lock()
+	if changes(op.Kind) {
+		kind := fileKind(op.Path)
+		if kind == logFile {
+			d.log = d.log*31 + uint64(op.Kind) + 1
+		}
+		if d.until > 0 && kind == d.files {
+			if d.until--; d.until == 0 {
+				d.dead = d.imageLocked()
+			}
+		}
+	}
+	err, held := d.fault.error(op.Kind), d.held
+	d.mu.Unlock()
+	if held != nil && isSync(op.Kind) {
+		<-held
+	}
+	return err
+}
+
+// String names the disk in errors.
+func (d *disk) String() string { return "simulated disk" }
+
+// setFault makes operations fail from now on, or no more.
+func (d *disk) setFault(f fault) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.fault = f
+}
+
+// sick reports whether operations fail.
+func (d *disk) sick() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.fault != noFault
+}
+
+// digest stands for what was done to Pebble's log so far.
+func (d *disk) digest() uint64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.log
+}
+
+// holdSyncs makes syncs wait until releaseSyncs.
+func (d *disk) holdSyncs() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.held == nil {
+		d.held = make(chan struct{})
+	}
+}
+
+func (d *disk) releaseSyncs() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.held != nil {
+		close(d.held)
+		d.held = nil
+	}
+}
+
+// failPower lets the power fail before the n-th change from now on of a file of
+// one kind. Kinds are counted by themselves, since Pebble writes them from
+// different goroutines, whose order no seed decides.
+func (d *disk) failPower(n int, kind string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.until, d.files = n, kind
+}
+
+// powerless returns what the power failure left, nil if the power is on.
+func (d *disk) powerless() *image {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.dead
+}
+
+// cutPower lets the power fail now.
+func (d *disk) cutPower() *image {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.dead == nil {
+		d.dead = d.imageLocked()
+	}
+	return d.dead
+}
+
+func (d *disk) imageLocked() *image {
+	return &image{
+		synced: d.mem.CrashClone(vfs.CrashCloneCfg{}),
+		whole:  d.mem.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: anyDraw()}),
+	}
+}

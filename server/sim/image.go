@@ -1,0 +1,143 @@
+package sim
+
+import (
+	"bytes"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// image is a disk at the moment in which its power failed: what it had for sure,
+// and what it would have had with all that was not synced. What it really has lies
+// between the two, and loss says where. The choices are made here and for each file
+// by itself, as those of MemFS follow the order of a map.
+type image struct {
+	synced, whole *vfs.MemFS
+}
+
+// loss is how much of what was not synced is gone.
+type loss int
+
+const (
+	loseAll loss = iota
+	loseNothing
+	loseTails  // each file ends somewhere in what was not synced
+	loseBlocks // each block that was not synced is there or not
+)
+
+var lossNames = [...]string{"all", "nothing", "tails", "blocks"}
+
+// sector is the size in bytes of what a disk writes as a whole.
+const sector = 512
+
+// anyDraw is for MemFS where the draw decides nothing.
+func anyDraw() *rand.Rand { return rand.New(rand.NewPCG(0, 0)) }
+
+// disk makes the disk that the next life of the server finds.
+func (im *image) disk(l loss, seed uint64) (*vfs.MemFS, error) {
+	switch l {
+	case loseAll:
+		return im.synced, nil
+	case loseNothing:
+		return im.whole, nil
+	}
+	to := vfs.NewCrashableMem()
+	if err := im.mix(to, "/", l, seed); err != nil {
+		return nil, fmt.Errorf("mix what was synced and what was not: %w", err)
+	}
+	return to.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: anyDraw()}), nil
+}
+
+// mix fills a directory.
+func (im *image) mix(to *vfs.MemFS, dir string, l loss, seed uint64) error {
+	names, err := im.whole.List(dir)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		path := to.PathJoin(dir, name)
+		r := rand.New(rand.NewPCG(seed, hashOf(path)))
+		_, err := im.synced.Stat(path)
+		sure := err == nil
+		if !sure && r.IntN(2) == 0 {
+			continue // the directory was not synced
+		}
+		info, err := im.whole.Stat(path)
+		if err != nil {
+			return err
+		}
+		if info.IsDir() {
+			if err := to.MkdirAll(path, 0o700); err != nil {
+				return err
+			}
+			if err := im.mix(to, path, l, seed); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := im.file(to, path, sure, l, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func hashOf(s string) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(s)) // which never fails
+	return h.Sum64()
+}
+
+// file makes one file of its two versions.
+func (im *image) file(to *vfs.MemFS, path string, sure bool, l loss, r *rand.Rand) error {
+	var synced []byte
+	if sure {
+		b, err := im.synced.UnsafeGetFileDataBuffer(path)
+		if err != nil {
+			return err
+		}
+		synced = b
+	}
+	whole, err := im.whole.UnsafeGetFileDataBuffer(path)
+	if err != nil {
+		return err
+	}
+	f, err := to.Create(path, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	if _, err := f.Write(between(synced, whole, l, r)); err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// between draws a content between what was synced and what was written.
+func between(synced, whole []byte, l loss, r *rand.Rand) []byte {
+	if bytes.Equal(synced, whole) {
+		return whole
+	}
+	if l == loseTails {
+		same := 0
+		for same < min(len(synced), len(whole)) && synced[same] == whole[same] {
+			same++
+		}
+		end := same + r.IntN(max(1, len(whole)-same+1))
+		return append(slices.Clone(whole[:end]), synced[min(end, len(synced)):]...)
+	}
+	got := slices.Clone(synced)
+	for at := 0; at < len(whole); at += sector {
+		block := whole[at:min(at+sector, len(whole))]
+		if at+len(block) <= len(synced) && bytes.Equal(block, synced[at:at+len(block)]) || r.IntN(2) == 0 {
+			continue
+		}
+		if grow := at + len(block) - len(got); grow > 0 {
+			got = append(got, make([]byte, grow)...)
+		}
+		copy(got[at:], block)
+	}
+	return got
+}

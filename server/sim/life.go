@@ -1,0 +1,99 @@
+package sim
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"sync/atomic"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/server"
+	"github.com/vigildb/vigil/server/conf"
+)
+
+// life is the server from one start to the next crash or stop.
+type life struct {
+	srv   *server.Server
+	disk  *disk
+	clock *clock
+	tasks []*worker
+	open  bool // nobody has asked it to stop
+}
+
+// worker makes the steps of one task of the store.
+type worker struct {
+	persistence.Task
+	busy  atomic.Bool // a step is under way
+	due   bool        // that step is the periodic one
+	holds int         // the newest state when it began
+}
+
+// traits are what a simulation draws once.
+type traits struct {
+	policy       string // appendfsync at each start
+	mixed        bool   // the policy changes
+	maxMemory    string
+	journalBound int64
+	batchBytes   int
+	seed         uint64
+}
+
+func (tr *traits) config() (*conf.Config, error) {
+	c := conf.New()
+	err := c.Set(conf.Caller{Local: true}, []conf.Pair{
+		{Name: "save", Value: ""}, {Name: "appendfsync", Value: tr.policy},
+		{Name: "maxmemory", Value: tr.maxMemory}, {Name: "maxmemory-policy", Value: "spill"},
+		{Name: "client-output-buffer-limit", Value: "normal 0 0 0"},
+	})
+	return c, err
+}
+
+// begin starts the server on a disk.
+func begin(tr *traits, mem *vfs.MemFS, c *clock, f fault) (*life, error) {
+	l := &life{disk: &disk{mem: mem, fault: f}, clock: c, open: true}
+	config, err := tr.config()
+	if err != nil {
+		return nil, fmt.Errorf("configure: %w", err)
+	}
+	l.srv, err = server.Open(server.Options{Config: config, Clock: c, Seed: tr.seed,
+		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Store: func(o *persistence.Options) {
+			o.FS, o.Dir = l.disk.fs(), "data"
+			o.JournalBound, o.BatchBytes = tr.journalBound, tr.batchBytes
+			o.Background = func(t persistence.Task) { l.tasks = append(l.tasks, &worker{Task: t}) }
+		}})
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// task finds a worker by the name of its task.
+func (l *life) task(name string) *worker {
+	for _, w := range l.tasks {
+		if w.Name == name {
+			return w
+		}
+	}
+	panic("sim: the store has no task " + name)
+}
+
+// step begins a step of a task, if none is under way. It may have to wait for the
+// disk or for steps of others.
+func (w *worker) step(periodic bool, holds int) {
+	if w.busy.Swap(true) {
+		return
+	}
+	w.due, w.holds = periodic, holds
+	select {
+	case <-w.Wake:
+	default:
+	}
+	// Ends with the step, which the end of the store ends.
+	go func() {
+		w.Step(periodic)
+		w.busy.Store(false)
+	}()
+}
