@@ -10,9 +10,11 @@ PORT   ?= 6379
 FUZZTIME ?= 10s
 SEED   ?= 0
 SEEDS  ?= 5000
+COUNT  ?= 20
+PKGS   ?= ./...
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test race sim mutants integration lint fuzz faults conformance conformance-redis crash bench bench-report placement-table figures docs docs-check check clean
+.PHONY: help build run test race sim mutants stress integration lint fuzz faults conformance conformance-redis crash bench bench-report placement-table figures docs docs-check check clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,6 +40,9 @@ sim: ## simulate the whole server with SEEDS (5000) seeds from SEED (0) on
 
 mutants: ## plant bugs, and see the simulation find them
 	cd server/sim && $(GO) test . -tags mutants -run Planted
+
+stress: ## tests of PKGS (all) COUNT (20) times each with 1, 2 and 8 processors beside a busy one
+	bash .ci/stress $(COUNT) $(PKGS)
 
 lint: ## gofmt, vet, staticcheck
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'run gofmt -w on these'; exit 1; }
