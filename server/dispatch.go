@@ -54,8 +54,11 @@ func (s *session) call(cmd *commands.Command, argv [][]byte) {
 	s.lock(cmd)
 	err := s.invoke(cmd, argv)
 	s.commit()
-	if s.locked && err == nil {
-		err = s.meet(cmd)
+	if s.locked {
+		// An error tells of keys too: that there is no such key, for one.
+		if doubt := s.meet(cmd); doubt != nil {
+			err = doubt
+		}
 	}
 	s.release()
 	if write := s.ctx.TakeLater(); write != nil && err == nil {

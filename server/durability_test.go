@@ -271,6 +271,7 @@ func TestReaderWaitsForWhatItIsShown(t *testing.T) {
 	}{
 		{"a value", "SET k new", "GET k", `"new"`},
 		{"a deletion", "DEL gone", "EXISTS gone", "(int) 0"},
+		{"an error", "DEL gone", "RENAME gone other", "(error) ERR no such key"},
 		{"an expiry", "PEXPIREAT k 99999999999999", "PEXPIRETIME k", "(int) 99999999999999"},
 		{"a list", "RPUSH l b", "LRANGE l 0 -1", `["a" "b"]`},
 		{"a write that is refused", "SET other v", "SETNX other w", "(int) 0"},
