@@ -122,11 +122,11 @@ func (s *Store) openPebble(o *pebble.Options, f *fence.FS) (db *pebble.DB, err e
 
 // closePebble closes an instance, whether its fence stands or not.
 func (s *Store) closePebble(db *pebble.DB, f *fence.FS) error {
+	f.Release()
+	defer f.CloseFiles(s.opts.Dir)
 	if errors.Is(f.Err(), errPanicked) {
 		return nil // it may hold locks that Close waits for
 	}
-	f.Release()
-	defer f.CloseFiles(s.opts.Dir)
 	return guard(f, db.Close)
 }
 

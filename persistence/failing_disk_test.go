@@ -4,6 +4,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"runtime/debug"
 	"sync"
 	"syscall"
 
@@ -62,6 +63,13 @@ func (d *failingDisk) count() (ops, hits int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.ops, d.hits
+}
+
+// lasts reports that reads fail from now on.
+func (d *failingDisk) lasts() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return !d.only && d.hits > 0 && d.k >= 0
 }
 
 // opKind is what an operation does, as far as that matters to a fault.
@@ -129,7 +137,7 @@ func (d *failingDisk) openFile(kind opKind, name string, op func() (vfs.File, er
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	file := &failingFile{File: f, d: d}
-	d.open[file] = name
+	d.open[file] = name + string(debug.Stack())
 	return file, nil
 }
 

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -27,7 +29,9 @@ type life struct {
 	m      *model
 	states map[uint64]*model // after each record
 	synced uint64            // the last record that was promised
-	lost   uint64            // the first record of unknown effect: a read failed; 0 if there is none
+	mu     sync.Mutex        // guards log
+	log    []string
+	lost   uint64 // the first record of unknown effect: a read failed; 0 if there is none
 }
 
 // pump makes the steps of a store's background work: at once what is due, and
@@ -68,20 +72,48 @@ func (p *pump) second(name string) {
 	<-done
 }
 
+// logf keeps what an operator would read, for a failure of the test.
+func (l *life) logf(level int, format string, args ...any) {
+	if level >= LevelInfo {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.log = append(l.log, fmt.Sprintf(format, args...))
+	}
+}
+
 func (l *life) fatalf(format string, args ...any) {
 	l.t.Helper()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.t.Log(strings.Join(l.log, "\n"))
 	l.t.Fatalf("%s: %s", l.name, fmt.Sprintf(format, args...))
 }
 
 func (l *life) start() error {
 	l.pump = newPump()
 	s, err := Open(Options{FS: l.disk, Dir: "db", Databases: modelDBs, Decoders: testDecoders, Sync: l.policy,
-		IdleAfter: -1, Background: l.pump.run, Seed: 7})
+		IdleAfter: -1, Background: l.pump.run, Seed: 7, Logf: l.logf})
 	if err != nil {
 		return err
 	}
 	l.s = s
 	return nil
+}
+
+// unread is a test in which a transaction may differ from the model when it could
+// not read the disk. It panics then.
+type unread struct {
+	testing.TB
+	l  *life
+	tx *Tx
+}
+
+func (u unread) Fatalf(format string, args ...any) {
+	u.Helper()
+	if u.tx.Err() != nil {
+		panic("could not read")
+	}
+	u.l.fatalf(format, args...)
 }
 
 // write does a transaction of some operations, if the store takes writes.
@@ -92,11 +124,14 @@ func (l *life) write() {
 	l.m.now += int64(l.r.IntN(3))
 	l.m.expire()
 	lsn := all(l.s, l.m.now, func(tx *Tx) {
+		defer func() {
+			if tx.Err() != nil {
+				l.m = nil
+				_ = recover()
+			}
+		}()
 		for range 1 + l.r.IntN(6) {
-			l.m.step(l.t, l.r, tx)
-		}
-		if err := tx.Err(); err != nil {
-			l.m = nil
+			l.m.step(unread{l.t, l, tx}, l.r, tx)
 		}
 	})
 	if l.m == nil {
@@ -130,16 +165,21 @@ func (l *life) flush() {
 	}
 }
 
-// check compares what can be read with the model. Reads may fail while the disk
-// fails them.
+// check compares what can be read with the model. A read may fail while the disk
+// fails reads, or meet the failure of another one.
 func (l *life) check() {
 	l.t.Helper()
-	_, before := l.disk.count()
 	diff := l.m.diff(l.s)
-	if _, hits := l.disk.count(); diff != "" && (l.disk.fault != faultEIO || hits == before) {
+	l.states[l.s.journal.newest.Load()] = l.m.clone() // what is over went when it was looked at
+	if diff != "" && l.disk.fault == faultEIO {
+		if l.disk.lasts() {
+			return
+		}
+		diff = l.m.diff(l.s)
+	}
+	if diff != "" {
 		l.fatalf("%s", diff)
 	}
-	l.states[l.s.journal.newest.Load()] = l.m.clone() // what is over went when it was looked at
 }
 
 // live leads the life up to its end or until the store cannot go on with it.

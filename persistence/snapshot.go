@@ -61,7 +61,7 @@ func (s *Store) writeSnapshot(dir string) error {
 		return s.db.Checkpoint(dir)
 	})
 	// Behind a fence that has fallen it may be of files that are not on the disk.
-	if err := errors.Join(err, f.Err()); err != nil {
+	if err := errors.Join(err, f.Err(), f.SyncError(dir)); err != nil {
 		f.CloseFiles(dir)
 		return err
 	}

@@ -20,7 +20,8 @@
 // an old marker is removed when the new one is there for certain.
 //
 // Failures to read are passed on, and so is everything outside of the directory:
-// a snapshot that cannot be written is no concern of the store's.
+// a snapshot that cannot be written is no concern of the store's. Only that the sync
+// of a directory failed is to be asked for, with SyncError.
 package fence
 
 import (
@@ -59,14 +60,16 @@ type FS struct {
 		hold  bool                // removals are put off
 		held  []string            // those that were
 		stale []string            // markers to be removed when the directory is on the device
-		open  map[vfs.File]string // the names of files open for writing
+		open  map[vfs.File]string // the names of files
+
+		unsynced map[string]error // by directory elsewhere
 	}
 }
 
 // New fences the directory dir of inner.
 func New(inner vfs.FS, dir string) *FS {
 	f := &FS{FS: inner, dir: inner.PathJoin(dir), memory: vfs.NewMem(), released: make(chan struct{})}
-	f.mu.open = map[vfs.File]string{}
+	f.mu.open, f.mu.unsynced = map[vfs.File]string{}, map[string]error{}
 	return f
 }
 
@@ -152,8 +155,8 @@ func (f *FS) Discard() {
 	}
 }
 
-// CloseFiles closes what is still open for writing in a directory, and the
-// directory: Pebble forgets some of the files that it could not write.
+// CloseFiles closes what is still open in a directory, and the directory: Pebble
+// forgets some of the files that it could not read or write.
 func (f *FS) CloseFiles(dir string) {
 	dir = f.PathJoin(dir)
 	f.mu.Lock()
@@ -166,7 +169,22 @@ func (f *FS) CloseFiles(dir string) {
 	}
 }
 
-// opened remembers a file that is open for writing.
+// SyncError returns, once, why the sync of a directory elsewhere, or of one that it
+// is in, has failed.
+func (f *FS) SyncError(dir string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var errs []error
+	for name, err := range f.mu.unsynced {
+		if strings.HasPrefix(f.PathJoin(dir), f.PathJoin(name)) {
+			errs = append(errs, fmt.Errorf("sync %s: %w", name, err))
+			delete(f.mu.unsynced, name)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// opened remembers a file that is open.
 func (f *FS) opened(inner vfs.File, name string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

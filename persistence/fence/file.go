@@ -137,25 +137,44 @@ func (w *file) Close() error {
 	return nil
 }
 
-// outsider is a file elsewhere, of which is only known that it is open.
-type outsider struct {
+// follower is a file of which is only known that it is open: it is read, or it is
+// elsewhere.
+type follower struct {
 	vfs.File
 	f *FS
 }
 
-// follow remembers a file elsewhere that was opened.
+// follow remembers a file that was opened.
 func (f *FS) follow(name string) func(vfs.File, error) (vfs.File, error) {
 	return func(inner vfs.File, err error) (vfs.File, error) {
 		if err != nil {
 			return nil, err
 		}
 		f.opened(inner, name)
-		return outsider{inner, f}, nil
+		return follower{inner, f}, nil
 	}
 }
 
 // Close closes the file.
-func (o outsider) Close() error {
+func (o follower) Close() error {
 	o.f.closed(o.File)
 	return o.File.Close()
+}
+
+// visitor is a directory elsewhere. A marker's failed sync of its directory makes
+// Pebble panic; here it is kept for SyncError.
+type visitor struct {
+	vfs.File
+	f    *FS
+	name string
+}
+
+// Sync forces the directory to the device.
+func (v visitor) Sync() error {
+	if err := v.File.Sync(); err != nil {
+		v.f.mu.Lock()
+		defer v.f.mu.Unlock()
+		v.f.mu.unsynced[v.name] = err
+	}
+	return nil
 }

@@ -54,7 +54,7 @@ func (f *FS) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
 			return file, nil
 		}
 	}
-	return f.FS.Open(name, opts...)
+	return f.follow(name)(f.FS.Open(name, opts...))
 }
 
 // OpenReadWrite opens a file to be read and written. Behind a fallen fence it
@@ -76,8 +76,11 @@ func (f *FS) OpenReadWrite(name string, category vfs.DiskWriteCategory, opts ...
 // OpenDir opens a directory to be synced.
 func (f *FS) OpenDir(name string) (vfs.File, error) {
 	dir, err := f.FS.OpenDir(name)
-	if err != nil || f.PathJoin(name) != f.dir {
-		return f.follow(name)(dir, err)
+	if err != nil {
+		return nil, err
+	}
+	if f.PathJoin(name) != f.dir {
+		return f.follow(name)(visitor{dir, f, name}, nil)
 	}
 	return f.wrap(dir, name), nil
 }
