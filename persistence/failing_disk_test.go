@@ -17,13 +17,14 @@ type diskFault int
 const (
 	faultFull  diskFault = iota // ENOSPC from whatever takes room; a write may be done in part
 	faultEIO                    // EIO from everything, reads too
+	faultRead                   // EIO from reads
 	faultSync                   // EIO from syncs
 	faultAfter                  // EIO from changes, which are done nevertheless
 	faultKinds
 )
 
 func (f diskFault) String() string {
-	return [...]string{"ENOSPC", "EIO", "failed sync", "EIO after the fact"}[f]
+	return [...]string{"ENOSPC", "EIO", "failed read", "failed sync", "EIO after the fact"}[f]
 }
 
 // failingDisk is a file system of which the k-th operation fails, or all from
@@ -94,6 +95,10 @@ func (d *failingDisk) next(kind opKind) (error, bool) {
 	switch d.fault {
 	case faultFull:
 		if err = syscall.ENOSPC; kind != opGrow {
+			return nil, false
+		}
+	case faultRead:
+		if kind != opRead {
 			return nil, false
 		}
 	case faultSync:

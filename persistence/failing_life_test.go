@@ -138,9 +138,7 @@ func (l *life) write() {
 		l.lost = l.s.journal.newest.Load()
 		return
 	}
-	if lsn > 0 {
-		l.states[lsn] = l.m.clone()
-	}
+	l.states[l.s.journal.newest.Load()] = l.m.clone()
 	if l.policy == SyncAlways || l.r.IntN(6) == 0 {
 		_ = l.s.WaitDurable(lsn)
 	}
@@ -171,7 +169,7 @@ func (l *life) check() {
 	l.t.Helper()
 	diff := l.m.diff(l.s)
 	l.states[l.s.journal.newest.Load()] = l.m.clone() // what is over went when it was looked at
-	if diff != "" && l.disk.fault == faultEIO {
+	if diff != "" && (l.disk.fault == faultEIO || l.disk.fault == faultRead) {
 		if l.disk.lasts() {
 			return
 		}

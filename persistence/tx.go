@@ -89,9 +89,10 @@ func (tx *Tx) DB() int { return tx.db }
 // Now is the time given to Lock.
 func (tx *Tx) Now() int64 { return tx.now }
 
-// Err returns the first failure to read the disk since Lock. Calls that cannot
-// return errors report the key as missing then; the caller answers with an
-// error instead of the reply.
+// Err returns the first failure to read the disk since Lock or Commit. From then
+// on all keys are reported as missing and nothing changes any more: what would be
+// written in place of a value that cannot be read would destroy it. The caller
+// returns an error instead of the reply.
 func (tx *Tx) Err() error { return tx.err }
 
 // maxKeptRecord is the memory a Tx keeps for records between commands.
@@ -104,6 +105,7 @@ const maxKeptRecord = 64 << 10
 func (tx *Tx) Commit() (lsn uint64) {
 	tx.seal()
 	changed := tx.changed
+	tx.err = nil
 	tx.changed, tx.hasLast = false, false
 	if tx.rec.Len() == 0 {
 		return 0
@@ -140,6 +142,9 @@ func (tx *Tx) locate(hash uint64, key []byte) (*table, int) {
 	}
 	t := tx.s.table(shardOf(hash), tx.db)
 	i := t.find(hash, key)
+	if tx.err != nil {
+		return t, -1
+	}
 	if i < 0 {
 		if t.resident {
 			return t, -1

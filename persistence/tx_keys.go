@@ -93,6 +93,10 @@ func (tx *Tx) Rename(from, to []byte) {
 	if !ok || string(from) == string(to) {
 		return
 	}
+	if tx.locate(tx.hash(to), to); tx.err != nil {
+		return // before from is gone
+	}
+	i = t.find(tx.hash(from), from) // looking may have moved it
 	o, s, expire := tx.lift(t, i)
 	tx.delete(t, i, from)
 	tx.drop(to, tx.db, o, s, expire)
@@ -110,7 +114,7 @@ func (tx *Tx) Move(key []byte, toDB int) bool {
 	tx.db = toDB
 	_, _, exists := tx.find(hash, key)
 	tx.db = from
-	if exists {
+	if exists || tx.err != nil {
 		return false
 	}
 	i := t.find(hash, key) // looking may have moved it
@@ -158,7 +162,7 @@ func (tx *Tx) Copy(from []byte, toDB int, to []byte, replace bool) bool {
 	db := tx.db
 	defer func() { tx.db = db }()
 	tx.db = toDB
-	if _, _, exists := tx.find(tx.hash(to), to); exists && !replace {
+	if _, _, exists := tx.find(tx.hash(to), to); exists && !replace || tx.err != nil {
 		return false
 	}
 	if err := tx.Restore(to, kind, Expiry(expire), payload); err != nil {

@@ -64,6 +64,9 @@ func (tx *Tx) FlushAll() {
 
 // flush gives db a new physical database unless it has never held anything.
 func (tx *Tx) flush(db int) bool {
+	if tx.err != nil {
+		return false
+	}
 	tx.seal()
 	s, some := tx.s, false
 	old := s.mapping.phys[db]
@@ -100,7 +103,7 @@ func (tx *Tx) seal() {
 
 // Swap exchanges the contents of two databases.
 func (tx *Tx) Swap(a, b int) {
-	if a == b {
+	if a == b || tx.err != nil {
 		return
 	}
 	tx.seal()

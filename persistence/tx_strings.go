@@ -49,6 +49,9 @@ func (tx *Tx) String(key []byte) (b []byte, ok bool, err error) {
 func (tx *Tx) SetString(key, value []byte, e Expiry) {
 	hash := tx.hash(key)
 	t, i := tx.locate(hash, key)
+	if tx.err != nil {
+		return
+	}
 	expire := tx.resolve(t, i, e)
 	tx.about(t, key)
 	recordSet(&tx.rec, value, expire)
@@ -81,9 +84,12 @@ func (tx *Tx) setString(t *table, i int, hash uint64, key, value []byte, expire 
 // something else. The caller has checked that the result is not too long.
 func (tx *Tx) PatchString(key []byte, off int, b []byte) error {
 	hash := tx.hash(key)
-	t, i := tx.locate(hash, key)
-	if i >= 0 {
-		if o := t.object(t.slots[i].meta); o != nil && o.value != nil && o.value.Kind() != structures.KindString {
+	t, i, ok := tx.find(hash, key)
+	if tx.err != nil {
+		return tx.err
+	}
+	if ok {
+		if o := t.object(t.slots[i].meta); o != nil && o.value.Kind() != structures.KindString {
 			return structures.ErrWrongType
 		}
 	}
@@ -91,7 +97,11 @@ func (tx *Tx) PatchString(key []byte, off int, b []byte) error {
 	tx.rec.Op(opPatch, 2)
 	tx.rec.Uint(uint64(off))
 	tx.rec.Bytes(b)
-	tx.patchString(t, i, hash, key, off, b)
+	if ok {
+		tx.patchString(t, i, hash, key, off, b)
+	} else {
+		tx.setString(t, i, hash, key, patched(nil, off, b), 0)
+	}
 	tx.note(key)
 	return nil
 }

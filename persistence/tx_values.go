@@ -67,6 +67,9 @@ func View[T structures.Value](tx *Tx, key []byte) (v T, ok bool, err error) {
 func Edit[T structures.Value](tx *Tx, key []byte, create func() T) (v T, ch *structures.Change, ok bool, err error) {
 	hash := tx.hash(key)
 	t, i := tx.locate(hash, key)
+	if tx.err != nil {
+		return v, nil, false, tx.err
+	}
 	if i >= 0 && t.slots[i].meta&metaTombstone == 0 {
 		o := t.object(t.slots[i].meta)
 		if o == nil {
@@ -191,6 +194,9 @@ func (t *table) detach(i int) {
 func Replace(tx *Tx, key []byte, v structures.Value, e Expiry) {
 	hash := tx.hash(key)
 	t, i := tx.locate(hash, key)
+	if tx.err != nil {
+		return
+	}
 	if v.Empty() {
 		tx.Delete(key)
 		return
