@@ -33,7 +33,7 @@ func (s *Store) pebbleOptions(f *fence.FS) *pebble.Options {
 		L0CompactionThreshold:       4,
 		L0StopWritesThreshold:       1000, // see pace
 		LBaseMaxBytes:               256 << 20,
-		MaxOpenFiles:                1000,
+		MaxOpenFiles:                s.opts.OpenFiles,
 		BytesPerSync:                1 << 20,
 		EventListener:               s.pebbleEvents(f),
 	}
@@ -54,7 +54,7 @@ func (s *Store) pebbleOptions(f *fence.FS) *pebble.Options {
 // openDisk locks the directory and opens Pebble in it. The lock stays for the
 // life of the store, whereas Pebble is replaced after a failure: it gets none.
 func (s *Store) openDisk() error {
-	if err := s.opts.FS.MkdirAll(s.opts.Dir, 0o755); err != nil {
+	if err := s.opts.FS.MkdirAll(s.opts.Dir, 0o700); err != nil {
 		return err
 	}
 	lock, err := pebble.LockDirectory(s.opts.Dir, s.opts.FS)

@@ -99,6 +99,9 @@ type Options struct {
 	InMemory bool   // keep the disk in memory; Dir is ignored
 	FS       vfs.FS // for tests; nil is the operating system's
 
+	// OpenFiles is how many files the store may keep open; 0 means 1000.
+	OpenFiles int
+
 	Sync      SyncPolicy
 	Databases int // logical databases; 0 means 16. A store never shrinks
 
@@ -150,6 +153,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Databases <= 0 {
 		o.Databases = 16
+	}
+	if o.OpenFiles <= 0 {
+		o.OpenFiles = 1000
 	}
 	if o.Samples <= 0 {
 		o.Samples = 5

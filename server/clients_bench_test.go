@@ -82,7 +82,7 @@ func BenchmarkIdleClients(b *testing.B) {
 	for _, name := range []string{"memory", "socket"} {
 		b.Run(name, func(b *testing.B) {
 			r := newRig(b)
-			r.dial().want("CONFIG SET maxclients 20000", "OK")
+			r.dial().want("CONFIG SET maxclients 12000", "OK")
 			dial := r.rawDialers()[name]
 			var each int64
 			for b.Loop() {

@@ -2,6 +2,7 @@ package server
 
 import (
 	"crypto/subtle"
+	"errors"
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/server/conf"
@@ -36,7 +37,21 @@ func (srv *Server) apply(c *conf.Settings) {
 // watchConfig follows CONFIG SET once the store is open.
 func (srv *Server) watchConfig() {
 	srv.config.Check(srv.moveSockets, "port", "bind")
+	srv.config.Check(checkMaxClients, "maxclients")
+	srv.config.Check(srv.keepThrowAway, "save", "appendonly")
 	srv.config.Watch(srv.apply)
+}
+
+// errThrowAway is the answer to a CONFIG SET that asks a server in memory to keep
+// something.
+var errThrowAway = errors.New(`the server is in memory only: it was started with save "" and appendonly no`)
+
+// keepThrowAway refuses to promise what a throw-away server cannot do.
+func (srv *Server) keepThrowAway(_, new *conf.Settings) error {
+	if new.ThrowAway && srv.opts.InMemory && (new.AppendOnly || len(new.Save) > 0) {
+		return errThrowAway
+	}
+	return nil
 }
 
 // ConfigGet lists names and values.

@@ -5,6 +5,7 @@ import (
 	"runtime"
 
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/persistence"
 )
 
 // memoryFigures are what INFO memory and MEMORY STATS show.
@@ -33,7 +34,9 @@ func ratio(a, b int64) float64 {
 }
 
 // infoMemory shows as used_memory what maxmemory bounds: the bytes of keys and
-// values. What the process takes in all is used_memory_rss.
+// values. What the process takes in all is used_memory_rss. Where values spill it
+// shows the policy as noeviction, since no key is ever evicted: libraries that
+// keep jobs refuse any other.
 func infoMemory(t *infoText) {
 	m, set := t.srv.memoryFigures(&t.figures), t.srv.settings()
 	t.bytes("used_memory", m.data)
@@ -54,7 +57,12 @@ func infoMemory(t *infoText) {
 	t.line("number_of_functions", 0)
 	t.line("number_of_libraries", 0)
 	t.bytes("maxmemory", set.conf.MaxMemory)
-	t.line("maxmemory_policy", policyName(t.srv))
+	name := policyName(t.srv)
+	t.line("vigil_maxmemory_policy", name)
+	if set.policy == persistence.PolicySpill {
+		name = "noeviction"
+	}
+	t.line("maxmemory_policy", name)
 	t.line("allocator_frag_ratio", fmt.Sprintf("%.2f", ratio(int64(m.go_.HeapInuse), int64(m.go_.HeapAlloc))))
 	t.line("allocator_frag_bytes", int64(m.go_.HeapInuse)-int64(m.go_.HeapAlloc))
 	t.line("mem_fragmentation_ratio", fmt.Sprintf("%.2f", ratio(m.process, m.data)))

@@ -3,6 +3,7 @@
 package server
 
 import (
+	"math"
 	"net"
 	"syscall"
 	"time"
@@ -16,6 +17,16 @@ func cpuTimes() (user, system time.Duration) {
 		return 0, 0
 	}
 	return time.Duration(u.Utime.Nano()), time.Duration(u.Stime.Nano())
+}
+
+// openFilesLimit is how many files the process may have open. Go's runtime has
+// raised it as far as it goes.
+func openFilesLimit() uint64 {
+	var l syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l) != nil {
+		return math.MaxUint64
+	}
+	return uint64(l.Cur)
 }
 
 // setBacklog sets the length of the queue of connections not yet accepted, which

@@ -23,7 +23,8 @@ type Options struct {
 	Config *conf.Config
 	// Dir is where the store lives; it overrides the directive dir.
 	Dir string
-	// InMemory keeps the store in memory: for tests.
+	// InMemory keeps the store in memory: for tests. So does a configuration
+	// that says save "" and appendonly no, unless Dir is set.
 	InMemory bool
 	// Clock and Seed are time and chance. Nil is the machine's clock; seed 0 is
 	// chance that nobody can predict. With any other, even the secret of a new
@@ -80,7 +81,7 @@ func (srv *Server) logf(level LogLevel, format string, args ...any) {
 func (srv *Server) storeOptions() persistence.Options {
 	set := srv.settings()
 	o := persistence.Options{
-		Dir: set.dir, InMemory: srv.opts.InMemory, Sync: set.sync, Databases: set.limits.Databases,
+		Dir: set.dir, InMemory: srv.opts.InMemory, OpenFiles: filesOfStore(openFilesLimit()), Sync: set.sync, Databases: set.limits.Databases,
 		MaxMemory: set.conf.MaxMemory, Policy: set.policy, Samples: set.conf.MaxMemorySamples,
 		IdleAfter: idleAfter, Seed: srv.opts.Seed, Secret: srv.opts.secret,
 		Now:      func() int64 { return srv.clock.Now().UnixMilli() },

@@ -37,6 +37,9 @@ func (srv *Server) openSaves() {
 	v := &srv.saves
 	v.last.Store(srv.clock.Now().Unix())
 	v.took.Store(-1)
+	if srv.opts.InMemory {
+		return // the directory may be another server's
+	}
 	if err := srv.store.SweepSnapshots(srv.snapshotDir()); err != nil {
 		srv.logf(LogWarning, "remove unfinished snapshots: %v", err)
 	}
@@ -58,7 +61,9 @@ func (srv *Server) snapshot(name string) error {
 	v.began.Store(began.Unix())
 	v.tried.Store(began.Unix())
 	var err error
-	if !srv.opts.InMemory {
+	if srv.opts.InMemory {
+		srv.logf(LogNotice, "no snapshot is written: the server is in memory only")
+	} else {
 		err = srv.store.Snapshot(filepath.Join(srv.snapshotDir(), name))
 	}
 	now := srv.clock.Now()
@@ -71,6 +76,9 @@ func (srv *Server) snapshot(name string) error {
 	v.lastLSN.Store(lsn)
 	return nil
 }
+
+// Snapshot writes a snapshot, as SAVE does.
+func (srv *Server) Snapshot() error { return srv.snapshot(srv.snapshotTime()) }
 
 // underWay is for how many seconds a snapshot has been in the making, -1 if none is.
 func (v *saves) underWay(now int64) int64 {

@@ -95,6 +95,12 @@ func Start(o Options) (*Server, error) {
 	srv.loading.Store(true)
 	srv.stats.open(table)
 	srv.configure()
+	if err := srv.fitMaxClients(); err != nil {
+		return nil, err
+	}
+	if o.Dir == "" && srv.settings().conf.ThrowAway {
+		srv.opts.InMemory = true
+	}
 	for _, r := range srv.settings().conf.Renames {
 		if err := table.Rename(r.From, r.To); err != nil {
 			return nil, fmt.Errorf("rename-command %s: %w", r.From, err)

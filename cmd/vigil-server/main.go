@@ -6,8 +6,8 @@
 //
 // Directives are those of redis.conf; docs/configuration.md lists them. Exit
 // status of the server: 0 after SIGTERM, SIGINT or SHUTDOWN, with everything acknowledged on
-// disk; 1 if the server could not start or could not close its store; 130 if a
-// second signal cut the end short. That of --check and --restore: 0 if all is
+// disk; 1 if the server could not start or could not close its store, or if a
+// second SIGINT cut the end short. That of --check and --restore: 0 if all is
 // sound, 1 if there is damage, 2 if the work could not be done.
 package main
 
@@ -18,8 +18,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"os/signal"
-	"syscall"
+	"runtime/debug"
 
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/server"
@@ -27,6 +26,7 @@ import (
 )
 
 func main() {
+	restrictFiles()
 	if err := run(os.Args[1:], os.Stdin, os.Stdout); err != nil {
 		status := &exitStatus{1, err}
 		errors.As(err, &status)
@@ -57,7 +57,8 @@ func run(args []string, stdin io.Reader, stdout io.Writer) error {
 	if len(args) == 1 {
 		switch args[0] {
 		case "-v", "--version":
-			fmt.Fprintln(stdout, "vigil-server", server.Version)
+			build, _ := debug.ReadBuildInfo()
+			fmt.Fprintln(stdout, version(build))
 			return nil
 		case "-h", "--help":
 			fmt.Fprint(stdout, usage)
@@ -84,17 +85,14 @@ func run(args []string, stdin io.Reader, stdout io.Writer) error {
 		return err
 	}
 	log := slog.New(newLogHandler(out))
-	// Two signals fit: one to end, one to force it.
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
-	return advise(serve(config, mode.recover, log, signals), set.Dir)
+	return advise(serve(config, mode.recover, log, catchSignals()), set.Dir)
 }
 
 func logFile(path string, stdout io.Writer) (io.Writer, error) {
 	if path == "" {
 		return stdout, nil
 	}
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open the log: %w", err)
 	}
@@ -102,18 +100,23 @@ func logFile(path string, stdout io.Writer) (io.Writer, error) {
 }
 
 // serve runs the server until a signal or SHUTDOWN ends it.
-func serve(config *conf.Config, recovery persistence.Recovery, log *slog.Logger, signals <-chan os.Signal) error {
+func serve(config *conf.Config, recovery persistence.Recovery, log *slog.Logger, sig *signals) error {
 	log.Info(fmt.Sprintf("vigil %s is starting, PID: %d", server.Version, os.Getpid()))
 	set := config.Settings()
 	for _, w := range append(config.Warnings(), warnings(set)...) {
 		log.Warn(w)
 	}
+	opened := sig.leave(log)
 	srv, err := server.Start(server.Options{Config: config, Log: log,
 		Store: func(o *persistence.Options) { o.Recover = recovery }})
+	opened()
 	if err != nil {
 		return err
 	}
 	addrs, err := srv.Listen()
+	if errors.Is(err, server.ErrNoListeners) {
+		log.Warn("Configured to not listen anywhere, exiting.")
+	}
 	if err != nil {
 		return errors.Join(err, srv.Close())
 	}
@@ -121,37 +124,66 @@ func serve(config *conf.Config, recovery persistence.Recovery, log *slog.Logger,
 		log.Info("listening on " + describe(a))
 	}
 	defer writePidFile(set.PidFile, log)()
-	loaded := make(chan error, 1) // the outcome of Load
-	go func() { loaded <- srv.Load() }()
-	for open := true; open; {
-		select {
-		case err := <-loaded:
-			if err != nil {
-				return errors.Join(err, srv.Close())
-			}
-			log.Info("Ready to accept connections")
-			notifySupervisor(set, "READY=1", log)
-			go newMemory().watch(srv.ShutdownRequested()) // or until the process ends
-		case s := <-signals:
-			log.Warn(fmt.Sprintf("Received %v, shutting down; a second signal forces it", s))
-			open = false
-		case <-srv.ShutdownRequested():
-			log.Warn("User requested shutdown...")
-			open = false
-		}
+	if err := attend(srv, config, log, sig); err != nil {
+		return errors.Join(err, srv.Close())
 	}
 	notifySupervisor(set, "STOPPING=1", log)
-	go func() {
-		// Ends with the process: a second signal does not wait for the store.
-		<-signals
-		log.Warn("forced by a second signal")
-		os.Exit(130)
-	}()
 	if err := srv.Close(); err != nil {
 		return err
 	}
 	log.Warn("vigil is now ready to exit, bye bye...")
 	return nil
+}
+
+// attend loads the data and waits until the server is to be closed.
+func attend(srv *server.Server, config *conf.Config, log *slog.Logger, sig *signals) error {
+	loaded := make(chan error, 1) // the outcome of Load
+	go func() { loaded <- srv.Load() }()
+	for ready := false; ; {
+		how, name := conf.ShutdownFlags(0), "SHUTDOWN"
+		select {
+		case err := <-loaded:
+			if err != nil {
+				return err
+			}
+			ready = true
+			log.Info("Ready to accept connections")
+			notifySupervisor(config.Settings(), "READY=1", log)
+			go newMemory().watch(srv.ShutdownRequested()) // or until the process ends
+			continue
+		case <-sig.terminate:
+			how, name = config.Settings().ShutdownOnSigterm, "SIGTERM"
+		case <-sig.interrupt:
+			how, name = config.Settings().ShutdownOnSigint, "SIGINT"
+		case <-srv.ShutdownRequested():
+		}
+		log.Warn("Received " + name + " scheduling shutdown...")
+		sig.forget()
+		stay := make(chan struct{})
+		go sig.insist(log, stay)
+		if !ready || mayEnd(srv, how, log) {
+			return nil
+		}
+		close(stay)
+	}
+}
+
+// mayEnd writes the snapshot that shutdown-on-sigint or shutdown-on-sigterm asks
+// for. If that fails the server goes on, as Redis does, unless it is forced to end.
+func mayEnd(srv *server.Server, how conf.ShutdownFlags, log *slog.Logger) bool {
+	if how&conf.ShutdownSave == 0 {
+		return true
+	}
+	err := srv.Snapshot()
+	if err == nil {
+		return true
+	}
+	log.Warn(err.Error())
+	if how&conf.ShutdownForce != 0 {
+		return true
+	}
+	log.Warn("Errors trying to shut down the server. Check the logs for more information.")
+	return false
 }
 
 func describe(a net.Addr) string {

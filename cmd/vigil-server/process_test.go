@@ -37,13 +37,11 @@ func TestMain(m *testing.M) {
 
 // process is a running server.
 type process struct {
-	cmd  *exec.Cmd
-	addr string
-	out  *bytes.Buffer
-	done chan error // the exit; one value
-	read chan struct{}
-	// ready gets the address, or is closed when the server ends before it is ready.
-	ready chan string
+	cmd   *exec.Cmd
+	addr  string
+	out   *bytes.Buffer
+	ready chan string // the address, once it accepts connections; then closed
+	done  chan error  // the exit; one value
 }
 
 var listening = regexp.MustCompile(`listening on (127\.0\.0\.1:\d+)`)
@@ -66,8 +64,13 @@ func launch(t *testing.T, args ...string) *process {
 // start starts a server on any free port.
 func start(t *testing.T, args ...string) *process {
 	t.Helper()
-	p := &process{cmd: exec.Command(binary, append([]string{"--port", "auto"}, args...)...),
-		out: &bytes.Buffer{}, done: make(chan error, 1), read: make(chan struct{}), ready: make(chan string, 1)}
+	return startCommand(t, exec.Command(binary, append(args, "--port", "auto")...))
+}
+
+// startCommand starts a server and reads what it prints.
+func startCommand(t *testing.T, cmd *exec.Cmd) *process {
+	t.Helper()
+	p := &process{cmd: cmd, out: &bytes.Buffer{}, ready: make(chan string, 1), done: make(chan error, 1)}
 	pipe, err := p.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +79,7 @@ func start(t *testing.T, args ...string) *process {
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	go p.follow(pipe, p.ready)
+	go p.follow(pipe)
 	t.Cleanup(func() {
 		p.cmd.Process.Kill()
 		<-p.done
@@ -86,7 +89,7 @@ func start(t *testing.T, args ...string) *process {
 }
 
 // follow reads the log to its end and then collects the exit.
-func (p *process) follow(pipe io.Reader, ready chan<- string) {
+func (p *process) follow(pipe io.Reader) {
 	addr := ""
 	for lines := bufio.NewScanner(pipe); lines.Scan(); {
 		fmt.Fprintln(p.out, lines.Text())
@@ -94,11 +97,10 @@ func (p *process) follow(pipe io.Reader, ready chan<- string) {
 			addr = m[1]
 		}
 		if strings.Contains(lines.Text(), "Ready to accept connections") {
-			ready <- addr
+			p.ready <- addr
 		}
 	}
-	close(ready)
-	close(p.read)
+	close(p.ready)
 	p.done <- p.cmd.Wait()
 }
 
@@ -124,7 +126,12 @@ type client struct {
 
 func dial(t *testing.T, p *process) *client {
 	t.Helper()
-	nc, err := net.Dial("tcp", p.addr)
+	return dialAt(t, "tcp", p.addr)
+}
+
+func dialAt(t *testing.T, network, addr string) *client {
+	t.Helper()
+	nc, err := net.Dial(network, addr)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,11 +178,11 @@ func (c *client) reply() (string, error) {
 func (c *client) do(t *testing.T, line string) string {
 	t.Helper()
 	if err := c.send(line); err != nil {
-		t.Fatalf("%s: %v", line, err)
+		t.Fatalf("%.60s: %v", line, err)
 	}
 	got, err := c.reply()
 	if err != nil {
-		t.Fatalf("%s: %v", line, err)
+		t.Fatalf("%.60s: %v", line, err)
 	}
 	return got
 }

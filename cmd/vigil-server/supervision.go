@@ -17,7 +17,11 @@ func writePidFile(path string, log *slog.Logger) (remove func()) {
 	if path == "" {
 		return func() {}
 	}
-	if err := os.WriteFile(path, fmt.Appendln(nil, os.Getpid()), 0o644); err != nil {
+	err := os.WriteFile(path, fmt.Appendln(nil, os.Getpid()), 0o644)
+	if err == nil {
+		err = os.Chmod(path, 0o644) // others may read it, whatever the umask
+	}
+	if err != nil {
 		log.Warn(fmt.Sprintf("Failed to write PID file: %v", err))
 		return func() {}
 	}
@@ -53,6 +57,12 @@ func warnings(set *conf.Settings) []string {
 	}
 	if set.Supervised == conf.SupervisedUpstart {
 		w = append(w, "supervised upstart: not supported, only systemd is")
+	}
+	if set.ThrowAway {
+		w = append(w, `save "" and appendonly no: the server is in memory only, and everything is gone when it ends`)
+	}
+	if isRoot() {
+		w = append(w, "running as root: a user of its own is safer")
 	}
 	return w
 }

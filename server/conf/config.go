@@ -13,8 +13,10 @@ type Config struct {
 	rows  []directive    // in the order of the table
 	index map[string]int // row by name and alias, lower case
 	// file is the absolute path of the configuration file, or empty.
-	file     string
-	warnings []string
+	file string
+	// throwAway goes to Settings.ThrowAway.
+	throwAway bool
+	warnings  []string
 
 	settings atomic.Pointer[Settings]
 
@@ -95,7 +97,7 @@ func (c *Config) Warnings() []string { return c.warnings }
 
 // buildLocked makes the Settings of the present values.
 func (c *Config) buildLocked() *Settings {
-	s := &Settings{Renames: c.mu.renames}
+	s := &Settings{Renames: c.mu.renames, ThrowAway: c.throwAway}
 	for i := range c.rows {
 		if set := c.rows[i].set; set != nil {
 			set(s, c.mu.values[i])

@@ -141,9 +141,9 @@ func TestGuardsOfSet(t *testing.T) {
 		want   string
 	}{
 		{Caller{}, []string{"dir", dir}, "ERR CONFIG SET failed (possibly related to argument 'dir') - can't set protected config"},
-		{Caller{Local: true}, []string{"dir", dir}, ""},
-		{Caller{Local: true}, []string{"dir", dir + "/none"}, "ERR CONFIG SET failed (possibly related to argument 'dir') - No such file or directory"},
-		{Caller{Local: true, Loading: true}, []string{"dir", dir}, "LOADING Redis is loading the dataset in memory"},
+		{Caller{Local: true}, []string{"dir", dir}, "ERR CONFIG SET failed (possibly related to argument 'dir') - can't set immutable config"},
+		{Caller{}, []string{"dbfilename", "x"}, "ERR CONFIG SET failed (possibly related to argument 'dbfilename') - can't set protected config"},
+		{Caller{Local: true}, []string{"dbfilename", "x"}, ""},
 		{Caller{Loading: true}, []string{"appendonly", "yes"}, "LOADING Redis is loading the dataset in memory"},
 		{Caller{Loading: true}, []string{"maxmemory", "1"}, ""},
 		{Caller{}, []string{"logfile", "x"}, "ERR CONFIG SET failed (possibly related to argument 'logfile') - can't set immutable config"},
@@ -158,8 +158,8 @@ func TestGuardsOfSet(t *testing.T) {
 			t.Errorf("%+v %v: got %q, want %q", x.caller, x.pair, got, x.want)
 		}
 	}
-	if get(c, "dir") != dir || c.Settings().Dir != dir {
-		t.Errorf("dir is %s", get(c, "dir"))
+	if get(c, "dir") == dir || get(c, "dbfilename") != "x" {
+		t.Errorf("dir is %s, dbfilename %s", get(c, "dir"), get(c, "dbfilename"))
 	}
 }
 

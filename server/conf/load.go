@@ -189,8 +189,15 @@ func (l *loader) finish() error {
 			l.ignored(r.name)
 		}
 	}
+	c.throwAway = l.said("save", "") && l.said("appendonly", "no")
 	c.settings.Store(c.buildLocked())
 	return nil
+}
+
+// said reports whether a directive was set, and in the end to this.
+func (l *loader) said(name, text string) bool {
+	row := l.c.index[name]
+	return l.seen[row] && l.c.mu.values[row].text == text
 }
 
 func (l *loader) file(path string, depth int) error {

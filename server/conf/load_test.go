@@ -259,3 +259,47 @@ func TestQuotedWordsReadBackAsTheyWere(t *testing.T) {
 		}
 	}
 }
+
+func TestThrowAwayNeedsBothWords(t *testing.T) {
+	for text, want := range map[string]bool{
+		"": false, "save ''": false, "appendonly no": false, "save 900 1\nappendonly no": false,
+		"save ''\nappendonly yes": false, "save ''\nappendonly no": true, "save 900 1\nsave ''\nappendonly yes\nappendonly no": true,
+	} {
+		c, err := parse(text, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Set(Caller{}, pairsOf("save", "", "appendonly", "no")); err != nil {
+			t.Fatal(err)
+		}
+		if got := c.Settings().ThrowAway; got != want {
+			t.Errorf("%q: throw-away is %v, want %v", text, got, want)
+		}
+	}
+}
+
+func TestConfigurationFilesThatAreNone(t *testing.T) {
+	dir := t.TempDir()
+	big := filepath.Join(dir, "big.conf")
+	if err := os.WriteFile(big, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(big, 1<<30); err != nil {
+		t.Fatal(err)
+	}
+	loop := filepath.Join(dir, "loop.conf")
+	if err := os.WriteFile(loop, []byte("port 1\ninclude "+loop+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for file, want := range map[string]string{
+		dir:                              "Is a directory",
+		filepath.Join(dir, "none"):       "No such file or directory",
+		big:                              "longer than 16777216 bytes",
+		loop:                             "line 2: 'include " + loop + "': more than 16 files include each other",
+		filepath.Join(dir, "big.conf/x"): "Not a directory",
+	} {
+		if _, err := Load([]string{file}, nil); err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", file, err, want)
+		}
+	}
+}

@@ -88,10 +88,10 @@ func (c *Config) resolve(caller Caller, pairs []Pair) ([]change, error) {
 	for i, ch := range changes {
 		f := c.rows[ch.row].flags
 		switch {
-		case f&immutable != 0:
-			return nil, failure(ch.Name, "can't set immutable config")
 		case f&protected != 0 && !guard.Allows(caller.Local):
 			return nil, failure(ch.Name, "can't set protected config")
+		case f&immutable != 0:
+			return nil, failure(ch.Name, "can't set immutable config")
 		case f&notLoading != 0 && caller.Loading:
 			return nil, ErrLoading
 		}

@@ -48,7 +48,10 @@ type Settings struct {
 	Save         []SavePoint
 	SnapshotKeep int // automatic ones; 0: all
 	AppendOnly   bool
-	AppendFsync  Fsync
+	// ThrowAway: save "" and appendonly no were both said, in a file or on the
+	// command line, so that nothing is to be kept. CONFIG SET does not change it.
+	ThrowAway   bool
+	AppendFsync Fsync
 
 	// Memory.
 	MaxMemory        int64 // bytes; 0: no limit

@@ -110,19 +110,19 @@ func accessRows() []directive {
 
 func diskRows() []directive {
 	return []directive{
-		{name: "dir", kind: directory(), def: ".", flags: always | protected | notLoading,
-			doc: "Directory of the data.",
+		{name: "dir", kind: directory(), def: ".", flags: always | protected | immutable,
+			doc: "Directory of the data. Redis can change it for the next dump; here it holds what the server works on.",
 			set: func(s *Settings, v value) { s.Dir = v.text }},
 		{name: "dbfilename", kind: text(fileName("dbfilename", "filename", true)), def: "dump.rdb", flags: protected, effect: inert,
 			doc: "Name of the snapshot that SAVE and BGSAVE write."},
 		{name: "save", kind: savePoints(), def: "",
-			doc: "When to write snapshots by itself; durability does not need them.",
+			doc: "When to write snapshots by itself; durability does not need them. With `appendonly no`, an explicit `\"\"` makes a server in memory.",
 			set: func(s *Settings, v value) { s.Save = v.save }},
 		{name: "snapshot-keep", kind: integer(0, math.MaxInt32), def: "2",
 			doc: "How many of the snapshots made by `save` are kept; 0 for all. Those that clients made stay.",
 			set: func(s *Settings, v value) { s.SnapshotKeep = int(v.n) }},
 		{name: "appendonly", kind: yesNo(), def: "no", flags: notLoading,
-			doc: "Every write goes to the journal, be this `yes` or `no`.",
+			doc: "Every write goes to the journal, be this `yes` or `no`; only if `save \"\"` and `appendonly no` are both given, in a file or on the command line, the server is a throw-away: in memory only.",
 			set: func(s *Settings, v value) { s.AppendOnly = v.n == 1 }},
 		{name: "appendfsync", kind: oneOf("everysec", "always", "no"), def: "everysec",
 			doc: "When the journal is forced to disk: before each reply, each second, or when the system pleases.",

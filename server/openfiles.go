@@ -1,0 +1,57 @@
+package server
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/vigildb/vigil/server/conf"
+)
+
+const (
+	// reservedFiles are for listeners, the log and what is open for a moment, as
+	// in Redis.
+	reservedFiles = 32
+	// storeFiles is how many the store keeps open, and storeShare the part of
+	// the limit that it gets at most.
+	storeFiles = 1000
+	storeShare = 4
+)
+
+// filesOfStore is how many files the store may keep open.
+func filesOfStore(limit uint64) int { return int(min(storeFiles, limit/storeShare)) }
+
+// clientsFor is how many clients a limit of open files allows.
+func clientsFor(limit uint64) int64 {
+	reserved := reservedFiles + uint64(filesOfStore(limit))
+	if limit <= reserved {
+		return 0
+	}
+	return int64(min(limit-reserved, math.MaxInt64))
+}
+
+// fitMaxClients lowers maxclients to what the system allows, and says so: a
+// server that runs out of files could neither accept clients nor write.
+func (srv *Server) fitMaxClients() error {
+	limit := openFilesLimit()
+	wanted, most := int64(srv.settings().maxClients), clientsFor(limit)
+	if wanted <= most {
+		return nil
+	}
+	if most < 1 {
+		return fmt.Errorf("your current 'ulimit -n' of %d is not enough for the server to start", limit)
+	}
+	srv.logf(LogWarning, "Current maximum open files is %d. maxclients has been reduced to %d to compensate for low ulimit. "+
+		"If you need higher maxclients increase 'ulimit -n'.", limit, most)
+	err := srv.config.Set(conf.Caller{Local: true}, []conf.Pair{{Name: "maxclients", Value: strconv.FormatInt(most, 10)}})
+	srv.apply(srv.config.Settings())
+	return err
+}
+
+// checkMaxClients is the hook of CONFIG SET maxclients.
+func checkMaxClients(_, new *conf.Settings) error {
+	if most := clientsFor(openFilesLimit()); int64(new.MaxClients) > most {
+		return fmt.Errorf("The operating system is not able to handle the specified number of clients, try with %d", most)
+	}
+	return nil
+}
