@@ -92,14 +92,15 @@ func locked(err error) bool {
 
 // openPebble opens Pebble with compactions held back until it is open, unless
 // there is much to do: it would wait for one that it starts, half a second after
-// an orderly end. From its next flush on there are as many as usual.
+// an orderly end. From its next flush on there are as many as usual, until Close
+// begins, which would have to wait for them too.
 //
 // A failure to write makes the fence fall, and Pebble does not see it. So it is
 // open then, and is closed again.
 func (s *Store) openPebble(o *pebble.Options, f *fence.FS) (db *pebble.DB, err error) {
 	var open atomic.Bool
 	o.CompactionConcurrencyRange = func() (lower, upper int) {
-		if !open.Load() {
+		if !open.Load() || s.closing.Load() {
 			return 0, 1
 		}
 		return 1, 2

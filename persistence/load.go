@@ -30,6 +30,7 @@ func Start(o Options) (*Store, error) {
 	o = o.withDefaults()
 	s := &Store{opts: o}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.passes, s.stopPasses = context.WithCancel(s.ctx)
 	s.journal.wake = make(chan struct{}, 1)
 	s.durable.init()
 	s.lag.ended = make(chan struct{}, 1)

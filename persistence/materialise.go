@@ -90,10 +90,10 @@ func (l *lull) lasts(lsn uint64, now int64) int64 {
 
 // materialiseStep makes a pass if one is due.
 func (s *Store) materialiseStep(l *lull) {
-	if s.brokenErr() != nil {
+	if s.brokenErr() != nil || s.passes.Err() != nil {
 		return
 	}
-	if err := s.purgeFlushed(); err != nil && s.ctx.Err() == nil {
+	if err := s.purgeFlushed(); err != nil && s.passes.Err() == nil {
 		s.report(LevelError, "purge", fmt.Errorf("remove flushed databases: %w", err))
 	}
 	quiet := l.lasts(s.journal.newest.Load(), s.opts.Now())
@@ -102,7 +102,7 @@ func (s *Store) materialiseStep(l *lull) {
 	if size <= s.opts.JournalBound && !s.materialiser.starved.Load() && !idle {
 		return
 	}
-	if err := s.Materialise(s.ctx); err != nil && s.ctx.Err() == nil {
+	if err := s.Materialise(s.passes); err != nil && s.passes.Err() == nil {
 		s.report(LevelError, "materialise", fmt.Errorf("materialise: %w", err))
 	}
 }

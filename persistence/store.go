@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -60,6 +59,10 @@ type Store struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	work   sync.WaitGroup
+	// passes ends before ctx: Close has better use for the time.
+	passes     context.Context
+	stopPasses context.CancelFunc
+	closing    atomic.Bool
 }
 
 func (s *Store) loadMeta() error {
@@ -124,39 +127,6 @@ func (s *Store) extend() error {
 	return nil
 }
 
-// Close stops the background work, writes the rest of the journal and closes
-// the disk. No transaction may be under way, nor Load. Values are not all
-// materialised: the next Open replays the journal.
-func (s *Store) Close() error {
-	loaded := s.loading.done.Load()
-	if loaded {
-		s.tidy()
-	}
-	s.cancel()
-	s.work.Wait()
-	if loaded {
-		s.flushLog()
-	}
-	err := errors.Join(s.WriteError(), s.closeDisk())
-	for i := range s.shards {
-		sh := &s.shards[i]
-		sh.mu.Lock()
-		for _, t := range sh.tables {
-			if t != nil {
-				t.unmap()
-			}
-		}
-		sh.tables = nil
-		sh.mu.Unlock()
-	}
-	s.discard.drain(s)
-	s.pool.close()
-	if err != nil {
-		return fmt.Errorf("close store %s: %w", s.opts.Dir, err)
-	}
-	return nil
-}
-
 // Hash is the hash of a key, which chooses its shard. It is the same for the
 // whole life of a store, and nobody without the store's secret can tell which
 // keys share a part of it.
@@ -188,26 +158,6 @@ func (s *Store) SetMaxMemory(bytes int64, p Policy, samples int) {
 // strings, the tables, and estimates for other values.
 func (s *Store) Memory() int64 { return s.memory.Load() }
 
-const (
-	// tidyBudget is how long Close may take to make the next Open quick.
-	tidyBudget = 2 * time.Second
-	// tidyFrom is the journal in bytes that is not worth it.
-	tidyFrom = 4 << 20
-)
-
-// tidy empties the journal before an orderly end, as far as there is time, so
-// that the next Open has little to replay. Nothing depends on it.
-func (s *Store) tidy() {
-	if s.log.bytes.Load() < tidyFrom || s.WriteError() != nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), tidyBudget)
-	defer cancel()
-	if err := s.Materialise(ctx); err != nil {
-		s.opts.Logf(LevelDebug, "the journal is not empty at the end: %v", err)
-	}
-}
-
 // flush makes Pebble write what it holds in memory to tables; flushed is closed
 // when it has.
 func (s *Store) flush() (flushed <-chan struct{}, err error) {
@@ -217,23 +167,4 @@ func (s *Store) flush() (flushed <-chan struct{}, err error) {
 		return err
 	})
 	return flushed, errors.Join(err, f.Err())
-}
-
-// flushLog writes what Pebble holds in memory to tables, which is quicker than
-// reading its log at the next Open. A disk that does not take it is not waited
-// for: the log has everything.
-func (s *Store) flushLog() {
-	if s.WriteError() != nil {
-		return
-	}
-	flushed, err := s.flush()
-	if err != nil {
-		return
-	}
-	budget := time.NewTimer(tidyBudget)
-	defer budget.Stop()
-	select {
-	case <-flushed:
-	case <-budget.C:
-	}
 }

@@ -99,7 +99,7 @@ func (w *warmer) table(shard, db int) (err error) {
 	defer s.disk.RUnlock()
 	defer func() { err = errors.Join(err, w.close()) }()
 	for !done {
-		if w.s.ctx.Err() != nil || !w.s.warmRoom() {
+		if w.s.passes.Err() != nil || !w.s.warmRoom() {
 			return errStopped
 		}
 		if err := w.read(t, cursor, uint64(shard)<<56|(1<<56-1)); err != nil {

@@ -1,0 +1,85 @@
+package persistence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+const (
+	// tidyBudget is how long Close may materialise to make the next Open quick.
+	tidyBudget = 1500 * time.Millisecond
+	// closeBudget is when Close stops waiting for Pebble to write its tables.
+	closeBudget = 2200 * time.Millisecond
+	// tidyFrom is the journal in bytes that is not worth it.
+	tidyFrom = 4 << 20
+)
+
+// Close stops the background work, writes the rest of the journal and closes
+// the disk. No transaction may be under way, nor Load. Values are materialised as
+// far as there is time: the next Open replays the journal for the others. A pass
+// under way is stopped; what it has done counts, by its marks.
+func (s *Store) Close() error {
+	budget := time.NewTimer(closeBudget)
+	defer budget.Stop()
+	s.closing.Store(true)
+	s.stopPasses()
+	loaded := s.loading.done.Load()
+	if loaded {
+		s.tidy()
+	}
+	s.cancel()
+	s.work.Wait()
+	if loaded {
+		s.flushLog(budget.C)
+	}
+	err := errors.Join(s.WriteError(), s.closeDisk())
+	for i := range s.shards {
+		sh := &s.shards[i]
+		sh.mu.Lock()
+		for _, t := range sh.tables {
+			if t != nil {
+				t.unmap()
+			}
+		}
+		sh.tables = nil
+		sh.mu.Unlock()
+	}
+	s.discard.drain(s)
+	s.pool.close()
+	if err != nil {
+		return fmt.Errorf("close store %s: %w", s.opts.Dir, err)
+	}
+	return nil
+}
+
+// tidy empties the journal before an orderly end, as far as there is time, so
+// that the next Open has little to replay. Nothing depends on it.
+func (s *Store) tidy() {
+	if s.opts.InMemory || s.log.bytes.Load() < tidyFrom || s.WriteError() != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), tidyBudget)
+	defer cancel()
+	if err := s.Materialise(ctx); err != nil {
+		s.opts.Logf(LevelDebug, "the journal is not empty at the end: %v", err)
+	}
+}
+
+// flushLog writes what Pebble holds in memory to tables, which is quicker than
+// reading its log at the next Open. It waits no longer than until over: a disk
+// that does not take it has everything in the log.
+func (s *Store) flushLog(over <-chan time.Time) {
+	if s.WriteError() != nil {
+		return
+	}
+	flushed, err := s.flush()
+	if err != nil {
+		return
+	}
+	select {
+	case <-flushed:
+	case <-over:
+	}
+}
