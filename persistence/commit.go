@@ -316,6 +316,22 @@ func (s *Store) WaitDurable(lsn uint64) error {
 		s.journal.signal)
 }
 
+// requestHandOver asks for the journal up to lsn to be given to Pebble.
+func (s *Store) requestHandOver(lsn uint64) {
+	d := &s.durable
+	d.mu.Lock()
+	d.want = max(d.want, lsn)
+	d.mu.Unlock()
+	s.journal.signal()
+}
+
+// handedOver reports whether Pebble has the journal up to lsn, synced or not.
+func (s *Store) handedOver(lsn uint64) bool {
+	s.durable.mu.Lock()
+	defer s.durable.mu.Unlock()
+	return s.durable.handed >= lsn
+}
+
 // handOver waits until Pebble has the journal up to lsn, synced or not.
 func (s *Store) handOver(lsn uint64) error {
 	if planted == hastyValues {

@@ -18,7 +18,8 @@ import (
 //	'p' | group (2) | physical database (4) | hash (8) | length of key (4) | key | page (8) page
 //
 // Heads are apart from pages so that walking the keys does not step over them.
-// What a group has of each kind is one range.
+// What a group has of each kind is one range. The index of expiries is in
+// expire_index.go.
 const (
 	prefixCount   = 'c'
 	prefixJournal = 'j'
@@ -66,6 +67,14 @@ func appendJournalKey(dst []byte, index uint64) []byte {
 // appendHeadBound appends the lowest head key of a hash.
 func appendHeadBound(dst []byte, phys uint32, hash uint64) []byte {
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32(appendGroup(dst, prefixHead), phys), hash)
+}
+
+// appendHeadEnd appends the lowest key behind the head keys of a hash.
+func appendHeadEnd(dst []byte, phys uint32, hash uint64) []byte {
+	if hash == ^uint64(0) {
+		return appendPhysBound(dst, prefixHead, uint64(phys)+1)
+	}
+	return appendHeadBound(dst, phys, hash+1)
 }
 
 func appendHeadKey(dst []byte, phys uint32, hash uint64, key []byte) []byte {

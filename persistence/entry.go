@@ -11,6 +11,8 @@ import (
 //
 //	key length (2) | value length (2) | [expiry in unix ms (8), if metaTTL] | key | value
 //
+// The highest bit of the expiry is expiryIndexed.
+//
 // Everything else is an object. A tombstone is a record without value.
 
 // object is a value that does not fit a slab record, or is not a string.
@@ -22,8 +24,10 @@ type object struct {
 	// whole: the disk has nothing of this value yet, or pages of another one.
 	whole bool
 	parts uint16 // encoded since the value was stored whole, see parts.go
-	timed int32  // place in table.timed, counted from 1; 0: nothing of it expires
-	edit  *edit  // open edit of the transaction that holds the shard
+	// indexed is expiryIndexed.
+	indexed bool
+	timed   int32 // place in table.timed, counted from 1; 0: nothing of it expires
+	edit    *edit // open edit of the transaction that holds the shard
 }
 
 // objectOverhead is what an object costs besides its key and value: the struct,
@@ -47,7 +51,7 @@ func (t *table) parts(meta uint64) (key, value []byte, expire int64) {
 	k, v := int(*(*uint16)(p)), int(*(*uint16)(unsafe.Add(p, 2)))
 	at := 4
 	if meta&metaTTL != 0 {
-		expire = int64(binary.NativeEndian.Uint64(unsafe.Slice((*byte)(unsafe.Add(p, 4)), 8)))
+		expire = int64(binary.NativeEndian.Uint64(expiryOf(p)) &^ expiryIndexed)
 		at = 12
 	}
 	b := unsafe.Slice((*byte)(unsafe.Add(p, at)), k+v)
@@ -137,6 +141,7 @@ func (t *table) setInline(i int, key, value []byte, expire int64) {
 	if meta&(metaObject|metaTombstone) == 0 {
 		oldKey, oldValue, oldExpire := t.parts(meta)
 		oldSize := recordSize(len(oldKey), len(oldValue), oldExpire)
+		keep := t.keepsIndex(meta, expire)
 		size := recordSize(len(key), len(value), expire)
 		sameLayout := (expire != 0) == (oldExpire != 0)
 		if sameLayout && sizeClass(oldSize) == sizeClass(size) {
@@ -145,17 +150,23 @@ func (t *table) setInline(i int, key, value []byte, expire int64) {
 			b := unsafe.Slice((*byte)(p), size)
 			at := size - len(value)
 			if expire != 0 {
-				binary.NativeEndian.PutUint64(b[4:], uint64(expire))
+				binary.NativeEndian.PutUint64(b[4:], uint64(expire)|keep)
 			}
 			copy(b[at:], value)
 			return
 		}
 		loc := t.writeRecord(key, value, expire)
+		if keep != 0 {
+			t.setIndexed(loc | metaTTL)
+		}
 		t.arena.release(meta&locationMask, oldSize)
 		t.setMeta(i, meta&^(locationMask|metaTTL)|loc|ttlFlag(expire))
 		return
 	}
 	loc := t.writeRecord(key, value, expire)
+	if t.keepsIndex(meta, expire) != 0 {
+		t.setIndexed(loc | metaTTL)
+	}
 	t.free(meta)
 	t.setMeta(i, meta&^(locationMask|metaObject|metaTTL|metaTombstone)|loc|ttlFlag(expire))
 }
@@ -168,6 +179,7 @@ func (t *table) addObject(hash uint64, o *object, flags uint64) int {
 // setObject makes o the content of slot i.
 func (t *table) setObject(i int, o *object) {
 	meta := t.slots[i].meta
+	o.indexed = t.keepsIndex(meta, o.expire) != 0
 	loc := t.hold(o)
 	t.free(meta)
 	t.setMeta(i, meta&^(locationMask|metaTTL|metaTombstone)|loc|metaObject|ttlFlag(o.expire))
@@ -239,10 +251,58 @@ func (t *table) erase(i int) {
 	t.setMeta(i, loc|flags)
 }
 
+// addGhost inserts the dirty tombstone of a key that only the disk has.
+func (t *table) addGhost(hash uint64, key []byte, paged bool) {
+	flags := uint64(metaTombstone | metaOnDisk | metaDirty)
+	if paged {
+		flags |= metaPaged
+	}
+	if inline(len(key), 0) {
+		t.insert(hash, t.writeRecord(key, nil, 0)|flags)
+		return
+	}
+	t.insert(hash, t.hold(&object{key: append([]byte(nil), key...)})|metaObject|flags)
+}
+
+// expiryIndexed says of an expiry that the index has an entry at it or before,
+// once the batches under way are committed.
+const expiryIndexed = 1 << 63
+
+// expiryOf is the expiry of the record at p, if it has one.
+func expiryOf(p unsafe.Pointer) []byte { return unsafe.Slice((*byte)(unsafe.Add(p, 4)), 8) }
+
+// indexed is expiryIndexed of a slot with an expiry.
+func (t *table) indexed(meta uint64) bool {
+	if meta&metaObject != 0 {
+		return t.objects[meta&locationMask].indexed
+	}
+	return binary.NativeEndian.Uint64(expiryOf(t.arena.pool.at(meta&locationMask)))&expiryIndexed != 0
+}
+
+// setIndexed sets it.
+func (t *table) setIndexed(meta uint64) {
+	if meta&metaObject != 0 {
+		t.objects[meta&locationMask].indexed = true
+		return
+	}
+	b := expiryOf(t.arena.pool.at(meta & locationMask))
+	binary.NativeEndian.PutUint64(b, binary.NativeEndian.Uint64(b)|expiryIndexed)
+}
+
+// keepsIndex is expiryIndexed if a slot has that and still has it with another
+// expiry: one that is not earlier.
+func (t *table) keepsIndex(meta uint64, expire int64) uint64 {
+	if meta&metaTTL == 0 || expire == 0 || !t.indexed(meta) || expire < t.expire(meta) {
+		return 0
+	}
+	return expiryIndexed
+}
+
 // setExpire gives a live slot another expiry, 0 for none.
 func (t *table) setExpire(i int, expire int64) {
 	meta := t.slots[i].meta
 	if o := t.object(meta); o != nil {
+		o.indexed = t.keepsIndex(meta, expire) != 0
 		o.expire = expire
 		t.setMeta(i, meta&^metaTTL|ttlFlag(expire))
 		return

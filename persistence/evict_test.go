@@ -3,7 +3,6 @@ package persistence
 import (
 	"bytes"
 	"fmt"
-	"sync/atomic"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -114,44 +113,6 @@ func TestPoliciesDeleteWhatTheyMay(t *testing.T) {
 		if check(); left != before {
 			t.Errorf("%s: %d keys after a restart, want %d", c.name, left, before)
 		}
-		closeStore(t, s)
-	}
-}
-
-func TestExpireCycleFindsKeysInMemoryAndOnDisk(t *testing.T) {
-	const keys = 2000
-	for _, onDisk := range []bool{false, true} {
-		var events atomic.Int64
-		s := openMemory(t, Options{IdleAfter: -1, OnEvent: func(ev Event, db int, _ []byte) {
-			if ev == EventExpired && db == 1 {
-				events.Add(1)
-			}
-		}})
-		all(s, 1, func(tx *Tx) {
-			tx.Select(1)
-			for i := range keys {
-				tx.SetString(benchKey(nil, i), []byte("v"), Expiry(100+i))
-			}
-		})
-		if onDisk {
-			materialise(t, s)
-			s.SetMaxMemory(1, PolicySpill, 5)
-			for s.Stats().Spilled < keys {
-				s.MakeRoom()
-			}
-		}
-		expired := 0
-		for range 2 * keys / sweepHeads {
-			expired += s.ExpireCycle(100+keys/2-1, 1e7)
-		}
-		if expired != keys/2 || events.Load() != keys/2 {
-			t.Errorf("on disk %v: expired %d with %d events, want %d", onDisk, expired, events.Load(), keys/2)
-		}
-		all(s, 1, func(tx *Tx) {
-			if n := tx.DBSize(1); n != keys/2 {
-				t.Errorf("on disk %v: DBSize: got %d, want %d", onDisk, n, keys/2)
-			}
-		})
 		closeStore(t, s)
 	}
 }

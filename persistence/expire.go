@@ -1,20 +1,17 @@
 package persistence
 
 import (
-	"bytes"
-	"errors"
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/vigildb/vigil/structures"
 )
 
 // A key whose time is over is deleted when it is next looked at. The cycle finds
-// those that nobody looks at: it walks the tables that have such keys, a piece at
-// each call, and more slowly the disk. It also deletes fields whose time is over.
+// those that nobody looks at: it follows the index of what is on disk, and walks
+// the tables that have such keys, a piece at each call. It also deletes fields whose
+// time is over.
 
 // sweeper is where the cycle goes on.
 type sweeper struct {
@@ -23,7 +20,7 @@ type sweeper struct {
 	db     int
 	cursor uint64
 
-	disk []byte // head key to go on with; empty: start over
+	lists listSweeper
 }
 
 const (
@@ -32,19 +29,24 @@ const (
 	slotsPerMicro = 250
 	costOfExpired = 100
 	costOfLock    = 25
-	costOfHead    = 100
 	holdExpired   = 200 // keys expired in one hold of a lock
-	sweepHeads    = 200 // heads on disk looked at in one call
 )
 
 // ExpireCycle deletes keys, and fields of values in memory, whose time is over at
-// now (unix ms) and returns how many keys. It stops after about budget, or when it has seen everything once, and goes
+// now (unix ms) and returns how many keys. It stops after about budget, a quarter of
+// which is kept for what is in memory, or when it has seen everything once, and goes
 // on from there at the next call.
-func (s *Store) ExpireCycle(now int64, budget time.Duration) (expired int) {
+func (s *Store) ExpireCycle(now int64, budget time.Duration) int {
 	w := &s.sweeper
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	left := budget.Microseconds() * slotsPerMicro
+	expired, cost, err := s.sweepLists(&w.lists, now, left-left/4)
+	if err != nil && !w.lists.logged {
+		s.opts.Logf(LevelError, "expire keys on disk: %v", err)
+	}
+	w.lists.logged = err != nil
+	left -= cost
 	dbs := s.Databases()
 	for visited := 0; visited <= shardCount*dbs && left > 0; {
 		n, cost, done := s.expireSome(w, now, left)
@@ -58,13 +60,6 @@ func (s *Store) ExpireCycle(now int64, budget time.Duration) (expired int) {
 				left -= costOfLock
 			}
 		}
-	}
-	if left > costOfHead*sweepHeads {
-		n, err := s.sweepDisk(w, now)
-		if err != nil {
-			s.opts.Logf(LevelError, "expire keys on disk: %v", err)
-		}
-		expired += n
 	}
 	return expired
 }
@@ -129,87 +124,4 @@ func (s *Store) deleteInBackground(t *table, i int, key []byte) (lsn uint64) {
 	rec.Op(opDelete, 0)
 	t.erase(i)
 	return s.journal.append(rec.Encoded(), 0)
-}
-
-// sweepDisk looks at the next heads on disk whose tables are not resident and
-// expires what is due.
-func (s *Store) sweepDisk(w *sweeper, now int64) (expired int, err error) {
-	if s.stats.cold(s) == 0 {
-		return 0, nil
-	}
-	low := w.disk
-	if len(low) == 0 {
-		low = appendGroup(nil, prefixHead)
-	}
-	due, err := s.dueOnDisk(w, low, now)
-	if err != nil {
-		return 0, err
-	}
-	for _, k := range due {
-		ok, err := s.expireHead(k, now)
-		if err != nil {
-			return expired, err
-		}
-		if ok {
-			expired++
-		}
-	}
-	return expired, nil
-}
-
-// dueOnDisk returns the keys of the next heads that are due.
-func (s *Store) dueOnDisk(w *sweeper, low []byte, now int64) (due [][]byte, err error) {
-	s.disk.RLock()
-	defer s.disk.RUnlock()
-	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: low, UpperBound: appendGroupEnd(nil, prefixHead)})
-	if err != nil {
-		return nil, err
-	}
-	n := 0
-	for it.First(); it.Valid() && n < sweepHeads; it.Next() {
-		n++
-		h, err := decodeHead(it.Value())
-		if err != nil {
-			return nil, errors.Join(err, it.Close())
-		}
-		if h.expire != 0 && h.expire <= now {
-			due = append(due, bytes.Clone(it.Key()))
-		}
-	}
-	w.disk = w.disk[:0]
-	if it.Valid() {
-		w.disk = append(w.disk, it.Key()...)
-	}
-	return due, errors.Join(it.Error(), it.Close())
-}
-
-// expireHead deletes a key that the disk says is due, if it still is.
-func (s *Store) expireHead(headKey []byte, now int64) (bool, error) {
-	phys, hash, key, err := splitHeadKey(headKey)
-	if err != nil {
-		return false, err
-	}
-	sh := &s.shards[shardOf(hash)]
-	sh.mu.Lock()
-	defer s.unlockShard(sh)
-	db := slices.Index(s.mapping.phys, phys)
-	if db < 0 {
-		return false, nil // flushed meanwhile
-	}
-	t := s.table(shardOf(hash), db)
-	i := t.find(hash, key)
-	if i < 0 {
-		if t.resident {
-			return false, nil
-		}
-		if i, err = s.fault(t, hash, key, 0); err != nil || i < 0 {
-			return false, err
-		}
-	}
-	meta := t.slots[i].meta
-	if meta&metaTombstone != 0 || meta&metaTTL == 0 || t.expire(meta) > now {
-		return false, nil
-	}
-	s.expireSlot(t, db, i)
-	return true, nil
 }

@@ -46,9 +46,13 @@ func (s *Store) faultAt(t *table, hash uint64, key []byte, touch uint64) (lsn ui
 // admit puts what a head on disk tells into the table.
 func (s *Store) admit(t *table, hash uint64, key []byte, h *head, touch uint64) (int, error) {
 	if h.short && inline(len(key), len(h.payload)) {
-		return t.addInline(hash, key, h.payload, h.expire, touch|metaOnDisk), nil
+		i := t.addInline(hash, key, h.payload, h.expire, touch|metaOnDisk)
+		if h.expire != 0 {
+			t.setIndexed(t.slots[i].meta)
+		}
+		return i, nil
 	}
-	o := &object{key: append([]byte(nil), key...), expire: h.expire}
+	o := &object{key: append([]byte(nil), key...), expire: h.expire, indexed: h.expire != 0}
 	var err error
 	if h.short {
 		o.value = structures.NewString(append([]byte(nil), h.payload...))

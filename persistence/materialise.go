@@ -40,6 +40,10 @@ type materialiser struct {
 		bound   int         // bytes of a batch after which it is committed
 		cut     uint64      // number of the last chunk that was cut off the journal
 		parts   parts
+
+		now      int64        // when the batch was opened
+		expiries expiryLists  // of the heads in it
+		listed   []expiryList // those that the batch has already
 	}
 }
 
@@ -180,6 +184,7 @@ func (s *Store) materialiseShard(ctx context.Context, i int) error {
 func (s *Store) openBatch() {
 	if m := &s.materialiser.pass; m.batch == nil {
 		m.batch = s.db.NewBatchWithSize(maxBatch + holdBytes*2)
+		m.now = s.opts.Now()
 	}
 	if m := &s.materialiser.pass; m.parts.batch == nil {
 		m.parts.batch = s.db.NewBatchWithSize(maxBatch / 4)
@@ -293,6 +298,10 @@ func (s *Store) encodeValue(t *table, i int) {
 	if h.paged {
 		meta |= metaPaged
 	}
+	if h.expire != 0 && !t.indexed(meta) {
+		m.expiries.add(m.now, t.phys, hash, h.expire)
+		t.setIndexed(meta)
+	}
 	t.setMeta(i, meta)
 }
 
@@ -363,6 +372,11 @@ func (s *Store) commitBatch() error {
 	if err := s.materialiser.writeMarks(); err != nil {
 		return err
 	}
+	lists, err := m.expiries.write(s, m.batch)
+	if err != nil {
+		return err
+	}
+	m.listed = append(m.listed, lists...)
 	repr := m.batch.Repr()
 	if err := s.apply(m.batch, pebble.Sync); err != nil {
 		// A batch can be committed once only: the next attempt has a copy.
@@ -370,6 +384,8 @@ func (s *Store) commitBatch() error {
 		return errors.Join(fmt.Errorf("write values: %w", err), m.batch.SetRepr(append([]byte(nil), repr...)))
 	}
 	m.batch = nil
+	s.expiries.note(m.listed)
+	m.listed = m.listed[:0]
 	return nil
 }
 

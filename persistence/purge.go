@@ -56,7 +56,7 @@ func (s *Store) purgeFlushed() error {
 }
 
 // purge removes what flushed databases left on disk, with one range each of
-// counts, heads and pages.
+// counts, expiries, heads and pages.
 func (s *Store) purge() error {
 	s.discard.drain(s)
 	if err := s.land(); err != nil { // what is under way may be of a flushed database
@@ -75,6 +75,7 @@ func (s *Store) purge() error {
 			return err
 		}
 	}
+	s.expiries.forget(phys)
 	s.discard.purged(len(phys))
 	return nil
 }
@@ -83,7 +84,7 @@ func (s *Store) purge() error {
 // range deletions are not free.
 func (s *Store) purgeRange(r physRange) error {
 	b := s.db.NewBatch()
-	for _, prefix := range []byte{prefixCount, prefixHead, prefixPage} {
+	for _, prefix := range []byte{prefixCount, prefixExpiry, prefixHead, prefixPage} {
 		low, high := appendPhysBound(nil, prefix, r.from), appendPhysBound(nil, prefix, r.to)
 		some, err := s.anyIn(low, high)
 		if err == nil && some {

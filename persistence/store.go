@@ -54,6 +54,7 @@ type Store struct {
 
 	materialiser materialiser
 	sweeper      sweeper
+	expiries     expiryClock
 
 	// Background goroutines end when ctx does; Close waits for them.
 	ctx    context.Context

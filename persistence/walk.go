@@ -47,12 +47,8 @@ func (t *table) describe(sl slot, w *walked) *walked {
 // walkBoth merges the slots with the heads on disk. A key with a slot is what the
 // slot says; the disk adds those that have none.
 func (s *Store) walkBoth(t *table, from, to uint64, visit func(e *walked) bool) (err error) {
-	o := &pebble.IterOptions{LowerBound: appendHeadBound(nil, t.phys, from)}
-	if to == ^uint64(0) {
-		o.UpperBound = appendPhysBound(nil, prefixHead, uint64(t.phys)+1)
-	} else {
-		o.UpperBound = appendHeadBound(nil, t.phys, to+1)
-	}
+	o := &pebble.IterOptions{
+		LowerBound: appendHeadBound(nil, t.phys, from), UpperBound: appendHeadEnd(nil, t.phys, to)}
 	it, err := s.db.NewIter(o)
 	if err != nil {
 		return err

@@ -128,12 +128,8 @@ func (w *warmer) table(shard, db int) (err error) {
 // read fills w.keys with the heads that follow, opening the iterator at cursor.
 func (w *warmer) read(t *table, cursor, end uint64) error {
 	if w.it == nil {
-		o := &pebble.IterOptions{LowerBound: appendHeadBound(nil, t.phys, cursor)}
-		if end == ^uint64(0) {
-			o.UpperBound = appendPhysBound(nil, prefixHead, uint64(t.phys)+1)
-		} else {
-			o.UpperBound = appendHeadBound(nil, t.phys, end+1)
-		}
+		o := &pebble.IterOptions{
+			LowerBound: appendHeadBound(nil, t.phys, cursor), UpperBound: appendHeadEnd(nil, t.phys, end)}
 		it, err := w.s.db.NewIter(o)
 		if err != nil {
 			return err

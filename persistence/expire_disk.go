@@ -1,0 +1,286 @@
+package persistence
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/vigildb/vigil/structures"
+)
+
+// The cycle works off the lists of the index that are due. A list goes only after
+// the journal, up to what was seen meanwhile, is with Pebble: after a crash either
+// the list is there, and its entries are looked at again, or the deletions are,
+// and whatever else made its entries superfluous. The cycle does not wait for
+// that: the next one removes what this one has worked off.
+
+// listSweeper is where the cycle stands in the index. It is guarded by the
+// mutex of the sweeper.
+type listSweeper struct {
+	done   [][]byte    // keys of lists that were worked off
+	moved  expiryLists // entries of theirs that are not due
+	lsn    uint64      // what the journal must have got to before they go
+	logged bool        // the error of the last cycle was logged
+	phys   []uint32    // physical database of each logical one
+	at     int         // of phys, with which the next cycle begins
+}
+
+const (
+	costOfList  = 5000 // in slots: 20 us
+	costOfDue   = 300  // 1.2 us
+	costOfMoved = 25
+	costOfClock = 10
+	holdDue     = 64 // entries looked up in one hold of a lock
+)
+
+// sweepLists deletes keys that lists say are due, for about as long as budget
+// allows, and returns how many, and what it cost.
+func (s *Store) sweepLists(w *listSweeper, now, budget int64) (expired int, cost int64, err error) {
+	if len(w.done) > 0 {
+		if err := s.retireLists(w); err != nil || len(w.done) > 0 {
+			return 0, 0, err
+		}
+	}
+	defer func() {
+		if len(w.done) > 0 {
+			w.lsn = s.journal.newest.Load()
+			s.requestHandOver(w.lsn)
+		}
+	}()
+	sh := &s.shards[0]
+	sh.mu.Lock()
+	w.phys = append(w.phys[:0], s.mapping.phys...)
+	sh.mu.Unlock()
+	for range w.phys {
+		if cost >= budget {
+			break
+		}
+		w.at = (w.at + 1) % len(w.phys)
+		cost += costOfClock
+		due, mark := s.expiries.due(w.phys[w.at], now)
+		if !due {
+			continue
+		}
+		n, c, err := s.sweepDatabase(w, w.at, now, budget-cost, mark)
+		expired, cost = expired+n, cost+c
+		if err != nil {
+			return expired, cost, err
+		}
+	}
+	return expired, cost, nil
+}
+
+// sweepDatabase works off lists of one database. One list at a time is read:
+// nothing of Pebble's is held while keys are deleted.
+func (s *Store) sweepDatabase(w *listSweeper, db int, now, budget int64, mark uint64) (expired int, cost int64, err error) {
+	phys, from := w.phys[db], appendPhysBound(nil, prefixExpiry, uint64(w.phys[db]))
+	var entries []expiring
+	for cost < budget {
+		key, at, list, err := s.nextList(phys, from, entries[:0], now)
+		if err != nil {
+			return expired, cost, err
+		}
+		cost += costOfList
+		if key == nil {
+			s.expiries.set(phys, at, mark)
+			return expired, cost, nil
+		}
+		entries, from = list, append(append(from[:0], key...), 0)
+		n, c, err := s.sweepEntries(w, db, phys, at, now, list)
+		expired, cost = expired+n, cost+c
+		if err != nil {
+			return expired, cost, err
+		}
+		w.done = append(w.done, key)
+	}
+	return expired, cost, nil
+}
+
+// nextList reads the next list from a key on, if it is due. Else key is nil and
+// at its time, or that of no list at all.
+func (s *Store) nextList(phys uint32, from []byte, dst []expiring, now int64) (key []byte, at int64, list []expiring, err error) {
+	s.disk.RLock()
+	defer s.disk.RUnlock()
+	it, err := s.db.NewIter(&pebble.IterOptions{
+		LowerBound: from, UpperBound: appendPhysBound(nil, prefixExpiry, uint64(phys)+1)})
+	if err != nil {
+		return nil, 0, nil, fmt.Errorf("read expiries: %w", err)
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
+	if !it.First() {
+		return nil, math.MaxInt64, nil, it.Error()
+	}
+	if at, err = expiryTime(it.Key()); err != nil || at > now {
+		return nil, at, nil, err
+	}
+	v := it.Value()
+	if len(v)%expiryEntry != 0 {
+		return nil, 0, nil, fmt.Errorf("expiries of %d bytes: %w", len(v), ErrCorrupt)
+	}
+	for ; len(v) > 0; v = v[expiryEntry:] {
+		dst = append(dst, expiring{binary.LittleEndian.Uint64(v), binary.LittleEndian.Uint32(v[8:])})
+	}
+	return append([]byte(nil), it.Key()...), at, dst, nil
+}
+
+// sweepEntries deletes the keys of a list that are due, and moves on the others.
+func (s *Store) sweepEntries(w *listSweeper, db int, phys uint32, at, now int64, list []expiring) (expired int, cost int64, err error) {
+	due := list[:0]
+	for _, e := range list {
+		if expire := at + int64(e.ticks)*expiryTick; expire > now {
+			w.moved.add(now, phys, e.hash, expire)
+			cost += costOfMoved
+			continue
+		}
+		due = append(due, e)
+	}
+	for len(due) > 0 {
+		n := 1
+		for n < len(due) && n < holdDue && shardOf(due[n].hash) == shardOf(due[0].hash) {
+			n++
+		}
+		some, err := s.expireHashes(w, db, phys, now, due[:n])
+		if err != nil {
+			return expired, cost, err
+		}
+		expired, cost, due = expired+some, cost+costOfLock+int64(n)*costOfDue, due[n:]
+	}
+	return expired, cost, nil
+}
+
+// expireHashes deletes the keys with these hashes, all of one shard, whose time is
+// over.
+func (s *Store) expireHashes(w *listSweeper, db int, phys uint32, now int64, due []expiring) (expired int, err error) {
+	shard := shardOf(due[0].hash)
+	sh := &s.shards[shard]
+	sh.mu.Lock()
+	defer s.unlockShard(sh)
+	if s.mapping.phys[db] != phys {
+		if db = slices.Index(s.mapping.phys, phys); db < 0 { // else swapped meanwhile
+			return 0, nil // flushed
+		}
+	}
+	t := s.table(shard, db)
+	var it *pebble.Iterator
+	if !t.resident {
+		if it, err = s.db.NewIter(&pebble.IterOptions{
+			LowerBound: appendHeadBound(nil, phys, due[0].hash),
+			UpperBound: appendHeadEnd(nil, phys, due[len(due)-1].hash)}); err != nil {
+			return 0, fmt.Errorf("read heads: %w", err)
+		}
+		defer func() { err = errors.Join(err, it.Close()) }()
+	}
+	for i, e := range due {
+		if i > 0 && e.hash == due[i-1].hash {
+			continue
+		}
+		expired += s.expireInMemory(w, t, db, e.hash, now)
+		if it == nil {
+			continue
+		}
+		n, err := s.expireHeads(w, it, t, db, e.hash, now)
+		expired += n
+		if err != nil {
+			return expired, fmt.Errorf("expire keys on disk: %w", err)
+		}
+	}
+	return expired, nil
+}
+
+// expireInMemory deletes keys that have a slot. One that expires later by a change
+// that counts on the entry keeps one.
+func (s *Store) expireInMemory(w *listSweeper, t *table, db int, hash uint64, now int64) (expired int) {
+	for i := t.seek(hash); i < len(t.slots); {
+		meta := t.slots[i].meta
+		switch {
+		case meta != 0 && t.slots[i].hash != hash:
+			return expired
+		case meta&metaTTL == 0: // it may be empty
+			i++
+		case t.expire(meta) > now:
+			if t.indexed(meta) {
+				w.moved.add(now, t.phys, hash, t.expire(meta))
+			}
+			i++
+		default:
+			s.expireSlot(t, db, i) // another slot may be here now
+			expired++
+		}
+	}
+	return expired
+}
+
+// expireHeads deletes keys that have no slot.
+func (s *Store) expireHeads(w *listSweeper, it *pebble.Iterator, t *table, db int, hash uint64, now int64) (expired int, err error) {
+	t.scratch = appendHeadBound(t.scratch[:0], t.phys, hash)
+	for ok := it.SeekGE(t.scratch); ok; ok = it.Next() {
+		_, at, key, err := splitHeadKey(it.Key())
+		if err != nil {
+			return expired, err
+		}
+		if at != hash {
+			break
+		}
+		if t.find(hash, key) >= 0 {
+			continue
+		}
+		h, err := decodeHead(it.Value())
+		switch {
+		case err != nil:
+			return expired, err
+		case h.expire == 0:
+		case h.expire > now:
+			w.moved.add(now, t.phys, hash, h.expire)
+		default:
+			s.expireCold(t, db, hash, key, h.paged)
+			expired++
+		}
+	}
+	return expired, it.Error()
+}
+
+// expireCold deletes a key that only the disk has. Its value is not read.
+func (s *Store) expireCold(t *table, db int, hash uint64, key []byte, paged bool) {
+	var rec structures.Change
+	rec.Op(opKey, 2)
+	rec.Uint(uint64(t.phys))
+	rec.Bytes(key)
+	rec.Op(opDelete, 0)
+	t.addGhost(hash, key, paged)
+	s.journal.append(rec.Encoded(), 0)
+	s.stats.expired.Add(1)
+	if s.opts.OnEvent != nil {
+		s.opts.OnEvent(EventExpired, db, key)
+	}
+}
+
+// retireLists removes what the last cycle worked off, if the journal is far
+// enough.
+func (s *Store) retireLists(w *listSweeper) error {
+	if !s.handedOver(w.lsn) {
+		return nil
+	}
+	s.disk.RLock()
+	defer s.disk.RUnlock()
+	b := s.db.NewBatch()
+	for _, key := range w.done {
+		if err := b.Delete(key, nil); err != nil {
+			return errors.Join(err, b.Close())
+		}
+	}
+	moved := w.moved // kept for another attempt
+	written, err := moved.write(s, b)
+	if err == nil {
+		err = s.apply(b, pebble.NoSync)
+	}
+	if err != nil {
+		return fmt.Errorf("remove expiries: %w", err)
+	}
+	s.expiries.note(written)
+	w.done, w.moved = w.done[:0], expiryLists{}
+	return nil
+}

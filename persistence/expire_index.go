@@ -1,0 +1,185 @@
+package persistence
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+	"sync"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// Keys that are only on disk are found, when their time is over, by an index of
+// the heads that have an expiry. What Pebble charges for is distinct keys, so an
+// entry is not one of them: a batch of heads adds one list for each stretch of
+// time in which some of its heads expire.
+//
+//	'e' | group (2) | physical database (4) | time in unix ms (8) | sum of the value (8)
+//	    -> { hash (8) | ticks from the time of the list to the expiry (4) }...
+//
+// A stretch is at most a thirty-second of the time until then, so that a batch
+// has a few hundred lists at the most, and its time is that of its beginning.
+// When it has come, the entries move on to shorter stretches. In the shortest,
+// of one tick, its end is the time of the list, and keys that are due by then are
+// deleted. The sum tells apart what several batches have for one stretch, and makes
+// the same list the same key, however often it is written.
+//
+// An entry is a hint. It is dropped if the key is gone or will stay, and moves on if
+// the key expires later than it says. What must not be is a head on disk that expires
+// without an entry at its expiry or before. A slot whose expiry only moved to later
+// times since has one already: its record says so (see expiryIndexed), and a session
+// that is prolonged with each request costs one entry.
+const (
+	prefixExpiry   = 'e'
+	expiryKeyFixed = groupKeyFixed + 4 + 8 + 8
+	expiryTick     = 256 // ms
+	expiryEntry    = 8 + 4
+	expirySpread   = 32  // stretches until an expiry
+	expiryEntries  = 512 // of a list: it is worked off at once
+)
+
+func appendExpiryKey(dst []byte, phys uint32, at int64, sum uint64) []byte {
+	dst = binary.BigEndian.AppendUint64(appendPhysBound(dst, prefixExpiry, uint64(phys)), uint64(at))
+	return binary.BigEndian.AppendUint64(dst, sum)
+}
+
+// expiryTime is the time of the list with a key.
+func expiryTime(k []byte) (int64, error) {
+	if len(k) != expiryKeyFixed {
+		return 0, fmt.Errorf("expiry key of %d bytes: %w", len(k), ErrCorrupt)
+	}
+	return int64(binary.BigEndian.Uint64(k[groupKeyFixed+4:])), nil
+}
+
+// listTime is the time of the list for an expiry, seen at now. What is over comes
+// with the next tick: the past is not opened again.
+func listTime(now, expire int64) int64 {
+	left := uint64(max(0, expire-now))
+	if left < expirySpread*expiryTick {
+		return int64((uint64(max(expire-1, now)) + expiryTick) &^ (expiryTick - 1))
+	}
+	stretch := int64(1) << (bits.Len64(left/expirySpread) - 1)
+	return expire &^ (stretch - 1)
+}
+
+// expiryLists gathers entries until they are written.
+type expiryLists struct {
+	lists map[expiryList]*[]expiring
+	last  *[]expiring // the list of lastKey
+	key   expiryList
+}
+
+type expiryList struct {
+	phys uint32
+	at   int64
+}
+
+type expiring struct {
+	hash  uint64
+	ticks uint32
+}
+
+// add notes a key that expires.
+func (l *expiryLists) add(now int64, phys uint32, hash uint64, expire int64) {
+	key := expiryList{phys, listTime(now, expire)}
+	if l.last == nil || l.key != key {
+		if l.lists == nil {
+			l.lists = map[expiryList]*[]expiring{}
+		}
+		if l.last = l.lists[key]; l.last == nil {
+			l.last = new([]expiring)
+			l.lists[key] = l.last
+		}
+		l.key = key
+	}
+	ticks := uint64(max(0, expire-key.at)+expiryTick-1) / expiryTick
+	*l.last = append(*l.last, expiring{hash, uint32(min(ticks, math.MaxUint32))})
+}
+
+// write adds the lists to a batch and forgets them. It returns them for note.
+func (l *expiryLists) write(s *Store, b *pebble.Batch) ([]expiryList, error) {
+	if len(l.lists) == 0 {
+		return nil, nil
+	}
+	var written []expiryList
+	var key, value []byte
+	for at, list := range l.lists {
+		entries := *list
+		slices.SortFunc(entries, func(a, b expiring) int {
+			switch {
+			case a.hash < b.hash:
+				return -1
+			case a.hash > b.hash:
+				return 1
+			}
+			return int(int64(a.ticks) - int64(b.ticks))
+		})
+		for len(entries) > 0 {
+			n := min(len(entries), expiryEntries)
+			value = value[:0]
+			for _, e := range entries[:n] {
+				value = binary.LittleEndian.AppendUint64(value, e.hash)
+				value = binary.LittleEndian.AppendUint32(value, e.ticks)
+			}
+			key = appendExpiryKey(key[:0], at.phys, at.at, s.keys.hash.Sum(value))
+			if err := b.Set(key, value, nil); err != nil {
+				return nil, fmt.Errorf("write expiries: %w", err)
+			}
+			entries = entries[n:]
+		}
+		written = append(written, at)
+	}
+	*l = expiryLists{}
+	return written, nil
+}
+
+// expiryClock knows when the next list of a physical database is due.
+type expiryClock struct {
+	mu      sync.Mutex
+	next    map[uint32]int64 // guarded by mu; not known where there is none
+	changes uint64           // calls of note; guarded by mu
+}
+
+// due reports whether a list may be due; mark is for set.
+func (c *expiryClock) due(phys uint32, now int64) (due bool, mark uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	next, known := c.next[phys]
+	return !known || next <= now, c.changes
+}
+
+// set keeps when the next list is due, unless lists were written since mark.
+func (c *expiryClock) set(phys uint32, next int64, mark uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.changes != mark {
+		return
+	}
+	if c.next == nil {
+		c.next = map[uint32]int64{}
+	}
+	c.next[phys] = next
+}
+
+// note tells of lists that Pebble has now.
+func (c *expiryClock) note(written []expiryList) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.changes++
+	for _, l := range written {
+		if next, known := c.next[l.phys]; known && l.at < next {
+			c.next[l.phys] = l.at
+		}
+	}
+}
+
+// forget frees what is known of databases that are gone.
+func (c *expiryClock) forget(phys []uint32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, p := range phys {
+		delete(c.next, p)
+	}
+}
