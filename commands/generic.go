@@ -50,8 +50,8 @@ func keyRows() []Command {
 	}
 }
 
-// kindName is the name of a type as TYPE answers it and SCAN TYPE asks for it.
-func kindName(k structures.Kind) string {
+// KindName is the name of a type as TYPE answers it and SCAN TYPE asks for it.
+func KindName(k structures.Kind) string {
 	switch k {
 	case structures.KindNone:
 		return "none"
@@ -108,7 +108,7 @@ func exists(c *Ctx) error {
 }
 
 func typeOf(c *Ctx) error {
-	c.Reply.Status(kindName(lookKind(c, c.Args.Key())))
+	c.Reply.Status(KindName(lookKind(c, c.Args.Key())))
 	return nil
 }
 

@@ -99,7 +99,7 @@ func scan(c *Ctx) error {
 	}
 	scanReply(c, func() (next uint64, n int) {
 		next = c.Tx.Scan(cursor, o.count, func(key []byte, kind structures.Kind) {
-			if o.kind != nil && !strings.EqualFold(string(o.kind), kindName(kind)) || !o.wants(key) {
+			if o.kind != nil && !strings.EqualFold(string(o.kind), KindName(kind)) || !o.wants(key) {
 				return
 			}
 			c.Reply.Bulk(key)

@@ -14,7 +14,7 @@ import (
 
 // damageStride is the distance of the bytes that are changed: the whole of every
 // file with 1, in some minutes.
-var damageStride = flag.Int("damage.stride", 2503, "change every n-th byte of a store's files")
+var damageStride = flag.Int("damage.stride", 9973, "change every n-th byte of a store's files")
 
 // crashed is a store as a crash left it.
 type crashed struct {
@@ -168,7 +168,7 @@ func TestDamagedBytesAreNoticed(t *testing.T) {
 			}
 			for file, b := range c.files(t) {
 				counts := [4]int{}
-				for i := 0; i < len(b); i += max(1, min(*damageStride, len(b)/40)) {
+				for i := 0; i < len(b); i += max(1, min(*damageStride, len(b)/20)) {
 					fs := c.copy()
 					bad := append([]byte(nil), b...)
 					bad[i] ^= 1 << (i % 8)

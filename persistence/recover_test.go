@@ -173,3 +173,38 @@ func TestMarkHasRoomForManyFiles(t *testing.T) {
 		t.Errorf("%d files in %d bytes: %v", len(got.files), len(b), err)
 	}
 }
+
+// TestTornMarkStillTells cuts writes of the mark short at every byte: what is
+// read then is what was promised before or after.
+func TestTornMarkStillTells(t *testing.T) {
+	fs := vfs.NewMem()
+	if err := fs.MkdirAll("db", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	m, err := openMark(fs, "db", marked{made: true}, func(int, string, ...any) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.close()
+	log := appended{markLog, 7}
+	m.begin(log)
+	for n := int64(1); n < 20; n++ {
+		before := readWhole(t, fs, "db/"+markName)
+		m.grow(log, n)
+		after := readWhole(t, fs, "db/"+markName)
+		for cut := range len(after) {
+			if cut < len(before) && before[cut] == after[cut] {
+				continue
+			}
+			torn := append(append([]byte(nil), after[:cut]...), before[min(cut, len(before)):]...)
+			if err := fs.MkdirAll("torn", 0o700); err != nil {
+				t.Fatal(err)
+			}
+			writeWhole(t, fs, "torn/"+markName, torn)
+			got, _, err := readMark(fs, "torn")
+			if err != nil || got.synced(log) != n-1 && got.synced(log) != n {
+				t.Fatalf("write %d cut at byte %d: %d bytes of the log are promised, %v", n, cut, got.synced(log), err)
+			}
+		}
+	}
+}
