@@ -120,10 +120,10 @@ func (r *run) stringCommand(args []string) string {
 
 func (r *run) keyCommand(args []string) string {
 	key := args[1]
-	v := r.edit(key)
 	if args[0] == "MOVE" && atoi(args[2]) == r.db {
 		return "-ERR source and destination objects are the same"
 	}
+	v := r.edit(key)
 	if r.get(key) == nil {
 		switch args[0] {
 		case "PTTL":
