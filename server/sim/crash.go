@@ -4,6 +4,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
+// home is the directory of the store.
+const home = "data"
+
 // clientCount is how many connections there are.
 const clientCount = 5
 
@@ -19,12 +22,12 @@ func (s *simulation) boot(mem *vfs.MemFS) bool {
 		s.report.Faults++
 		s.note("start with %s", faultNames[f])
 	}
-	l, err := begin(&s.traits, mem, c, f)
+	l, err := begin(&s.traits, mem, c, f, home)
 	s.troubled, s.sound = f != noFault, 0
 	if err != nil && f != noFault {
 		s.note("start failed")
 		s.settle()
-		l, err = begin(&s.traits, mem, c, noFault)
+		l, err = begin(&s.traits, mem, c, noFault, home)
 		s.troubled = false
 	}
 	if err != nil {
@@ -92,6 +95,7 @@ func (s *simulation) abandon() {
 			s.forget(c)
 		}
 	}
+	s.dropPending()
 	s.life.disk.setFault(noFault)
 	s.stop()
 }
@@ -133,6 +137,7 @@ func (s *simulation) restart() {
 		s.forget(c)
 	}
 	s.admin.nc.Close()
+	s.dropPending()
 	s.settle()
 	s.boot(s.life.disk.mem)
 }

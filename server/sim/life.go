@@ -50,17 +50,17 @@ func (tr *traits) config() (*conf.Config, error) {
 	return c, err
 }
 
-// begin starts the server on a disk.
-func begin(tr *traits, mem *vfs.MemFS, c *clock, f fault) (*life, error) {
+// begin starts the server in a directory of a disk.
+func begin(tr *traits, mem *vfs.MemFS, c *clock, f fault, dir string) (*life, error) {
 	l := &life{disk: &disk{mem: mem, fault: f}, clock: c, open: true}
 	config, err := tr.config()
 	if err != nil {
 		return nil, fmt.Errorf("configure: %w", err)
 	}
-	l.srv, err = server.Open(server.Options{Config: config, Clock: c, Seed: tr.seed,
+	l.srv, err = server.Open(server.Options{Config: config, Dir: dir, Clock: c, Seed: tr.seed,
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		Store: func(o *persistence.Options) {
-			o.FS, o.Dir = l.disk.fs(), "data"
+			o.FS = l.disk.fs()
 			o.JournalBound, o.BatchBytes = tr.journalBound, tr.batchBytes
 			o.Background = func(t persistence.Task) { l.tasks = append(l.tasks, &worker{Task: t}) }
 		}})

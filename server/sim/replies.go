@@ -29,6 +29,7 @@ func (s *simulation) forget(c *client) {
 
 // harvest reads the replies that have come and compares them with the model's.
 func (s *simulation) harvest() {
+	s.saved()
 	for i, c := range s.clients {
 		for len(c.due) > 0 && c.take(c.due[0]) {
 			s.returned(c.due[0])
@@ -184,5 +185,9 @@ func (s *simulation) finish() {
 	s.inspect()
 	if s.report.Violation == "" {
 		s.restart()
+	}
+	if s.report.Violation == "" {
+		s.abandon()
+		s.restore()
 	}
 }

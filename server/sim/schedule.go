@@ -29,6 +29,7 @@ var schedule = []move{
 	{5, (*simulation).crash},
 	{5, (*simulation).restart},
 	{4, (*simulation).inspect},
+	{6, (*simulation).snapshot},
 }
 
 // step draws and makes one move.

@@ -21,6 +21,7 @@ type Report struct {
 	Calls     int      // of clients
 	Crashes   int
 	Faults    int // of the disk
+	Snapshots int // that were made and looked at
 	Histories int // judged by Porcupine
 	Unjudged  int // too long for it
 }
@@ -35,7 +36,11 @@ type simulation struct {
 	clients []*client
 	admin   *client
 	ids     int
-	calls   []*call // of all lives, in the order of sending
+	saver   *client // asked for the snapshot that is pending
+
+	pending   *snapshot
+	snapshots []*snapshot // that are there
+	calls     []*call     // of all lives, in the order of sending
 
 	model  *model
 	policy string // appendfsync now; the model's always follows it
@@ -181,5 +186,6 @@ func (r *Report) End(lines int) string {
 // add sums up what happened.
 func (r *Report) add(o *Report) {
 	r.Calls, r.Crashes, r.Faults = r.Calls+o.Calls, r.Crashes+o.Crashes, r.Faults+o.Faults
+	r.Snapshots += o.Snapshots
 	r.Histories, r.Unjudged = r.Histories+o.Histories, r.Unjudged+o.Unjudged
 }
