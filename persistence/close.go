@@ -34,7 +34,7 @@ func (s *Store) Close() error {
 	if loaded {
 		s.flushLog(budget.C)
 	}
-	err := errors.Join(s.WriteError(), s.closeDisk())
+	err := errors.Join(s.unwritten(), s.closeDisk())
 	for i := range s.shards {
 		sh := &s.shards[i]
 		sh.mu.Lock()
@@ -50,6 +50,15 @@ func (s *Store) Close() error {
 	s.pool.close()
 	if err != nil {
 		return fmt.Errorf("close store %s: %w", s.opts.Dir, err)
+	}
+	return nil
+}
+
+// unwritten returns why changes were not written at the end, and how many.
+func (s *Store) unwritten() error {
+	err := s.WriteError()
+	if lost := s.journal.newest.Load() - s.Synced(); err != nil && lost > 0 {
+		return fmt.Errorf("%d changes are lost: %w", lost, err)
 	}
 	return nil
 }
