@@ -8,6 +8,7 @@ MODULES := server/integration server/sim cmd/vigil-sim placement/bench examples/
 each = @set -e; for m in . $(MODULES); do (set -ex; cd $$m && $(1)) || exit 1; done
 PORT   ?= 6379
 FUZZTIME ?= 10s
+ROUNDS ?= 1000
 SEED   ?= 0
 SEEDS  ?= 5000
 COUNT  ?= 20
@@ -55,7 +56,12 @@ fuzz: ## every fuzz target for FUZZTIME (10s) each
 	  done; done) || exit 1; done
 
 faults: ## fail every operation of a store's life on the disk, one after the other (about an hour)
-	VIGIL_FAULTS=all $(GO) test ./persistence -run DiskFaults -v -timeout 4h
+	VIGIL_FAULTS=1 $(GO) test ./persistence -run DiskFaults -v -timeout 4h
+
+crash: ## kill -9 and power losses, ROUNDS (1000) of each for each appendfsync (half an hour)
+	$(MAKE) -s build
+	$(BIN)/vigil-crash -server $(BIN)/vigil-server -rounds $(ROUNDS)
+	VIGIL_POWER=$(ROUNDS) $(GO) test ./persistence -run PowerLoss -v -count=1 -timeout 2h
 
 conformance: ## the command transcripts against vigil
 	$(GO) test ./server -run Conformance -v -count=1
