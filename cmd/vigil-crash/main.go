@@ -1,0 +1,158 @@
+// Command vigil-crash kills a server under load, at any moment, and checks after
+// each restart what it finds against the history.
+//
+//	vigil-crash -server bin/vigil-server [-rounds 1000] [-policies always,everysec,no]
+//
+// A round starts the server on what the round before has left, checks that, writes
+// with several clients and kills the process: while it starts, runs, makes a
+// snapshot, writes values to their keys, or stops. One client writes numbered
+// transactions whose effects are known, so that the state tells how many of them
+// are there, and none in part. Others write without transactions, and move
+// elements through a list on which somebody waits. The exit status is 1 if a
+// promise was broken; the server of that round is left as it is.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"sync"
+	"time"
+)
+
+func main() {
+	binary := flag.String("server", "bin/vigil-server", "the `program` to kill")
+	rounds := flag.Int("rounds", 1000, "rounds for each policy")
+	parallel := flag.Int("parallel", 4, "servers at once")
+	policies := flag.String("policies", "always,everysec,no", "values of appendfsync")
+	seed := flag.Uint64("seed", uint64(time.Now().UnixNano()), "of all random choices but the scheduler's")
+	flag.Parse()
+	if err := run(*binary, *rounds, *parallel, strings.Split(*policies, ","), *seed); err != nil {
+		fmt.Fprintln(os.Stderr, "vigil-crash:", err)
+		os.Exit(1)
+	}
+}
+
+// tally is what the rounds of a policy came to.
+type tally struct {
+	mu         sync.Mutex
+	rounds     int
+	acked      int           // writes that were acknowledged
+	lost       int           // of these
+	oldest     time.Duration // between the oldest lost one's reply and the kill
+	violations []string
+}
+
+func (t *tally) String() string {
+	age := "-"
+	if t.lost > 0 {
+		age = t.oldest.Round(time.Millisecond).String()
+	}
+	return fmt.Sprintf("%d | %d | %d | %s | %d |", t.rounds, t.acked, t.lost, age, len(t.violations))
+}
+
+func run(binary string, rounds, parallel int, policies []string, seed uint64) error {
+	fmt.Printf("seed %d\n\n", seed)
+	fmt.Println("| fault | appendfsync | rounds | acknowledged | lost | oldest loss | violations |")
+	fmt.Println("|---|---|--:|--:|--:|--:|--:|")
+	broken := 0
+	for p, policy := range policies {
+		t := &tally{}
+		var workers sync.WaitGroup
+		for i := range parallel {
+			n := (rounds + i) / parallel
+			r := rand.New(rand.NewPCG(seed, uint64(p*parallel+i)))
+			workers.Go(func() { work(binary, policy, n, r, t) })
+		}
+		workers.Wait()
+		fmt.Printf("| kill -9 | %s | %s\n", policy, t)
+		for _, v := range t.violations {
+			fmt.Fprintln(os.Stderr, v)
+		}
+		broken += len(t.violations)
+	}
+	if broken > 0 {
+		return fmt.Errorf("%d violations", broken)
+	}
+	return nil
+}
+
+// freshRounds is after how many rounds a worker begins with an empty directory.
+const freshRounds = 50
+
+// work does rounds one after the other, in a directory of its own.
+func work(binary, policy string, rounds int, r *rand.Rand, t *tally) {
+	for done := 0; done < rounds; {
+		dir, err := os.MkdirTemp("", "vigil-crash")
+		if err != nil {
+			t.violate("make a directory: %v", err)
+			return
+		}
+		h := newHistory(policy)
+		for i := 0; i < freshRounds && done < rounds; i++ {
+			if err := round(binary, policy, dir, h, r, t); err != nil {
+				t.violate("%s: %v", dir, err)
+				return
+			}
+			done++
+		}
+		os.RemoveAll(dir)
+	}
+}
+
+func (t *tally) violate(format string, args ...any) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.violations = append(t.violations, fmt.Sprintf(format, args...))
+}
+
+// round starts the server, checks what is there, writes and kills.
+func round(binary, policy, dir string, h *history, r *rand.Rand, t *tally) error {
+	p, err := start(binary, policy, dir)
+	if err != nil {
+		return err
+	}
+	if r.IntN(20) == 0 { // while it starts; the next round checks
+		time.Sleep(time.Duration(r.IntN(60)) * time.Millisecond)
+		p.kill()
+		t.count(0, 0, 0)
+		return nil
+	}
+	c, err := p.dial()
+	if err != nil {
+		p.kill()
+		return fmt.Errorf("the server does not answer: %w\n%s", err, p.log())
+	}
+	acked, lost, oldest, err := h.check(c)
+	if err != nil {
+		p.kill()
+		return err
+	}
+	t.count(acked, lost, oldest)
+	millis := 50 + r.IntN(300)
+	if r.IntN(5) == 0 {
+		millis = 1000 + r.IntN(1000) // so that everysec has synced
+	}
+	end := time.NewTimer(time.Duration(millis) * time.Millisecond)
+	load := h.begin(p, c, r)
+	<-end.C
+	if r.IntN(6) == 0 { // while it stops
+		p.stop()
+		time.Sleep(time.Duration(r.IntN(40)) * time.Millisecond)
+	}
+	p.kill()
+	h.killed = time.Now()
+	load.Wait()
+	return h.err
+}
+
+func (t *tally) count(acked, lost int, oldest time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.rounds++
+	t.acked += acked
+	t.lost += lost
+	t.oldest = max(t.oldest, oldest)
+}

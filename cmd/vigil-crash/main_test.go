@@ -1,0 +1,89 @@
+package main
+
+import (
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func build(t *testing.T) string {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "vigil-server")
+	if out, err := exec.Command("go", "build", "-o", binary, "../vigil-server").CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	return binary
+}
+
+func TestSomeKillsBreakNoPromise(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	if err := run(build(t), 6, 3, []string{"always", "everysec", "no"}, seed); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestWhatIsMissingIsFound asks a server that has lost the last transaction, half
+// of one, and an element of the queue.
+func TestWhatIsMissingIsFound(t *testing.T) {
+	p, err := start(build(t), "always", t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.kill()
+	c, err := p.dial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := func() *history {
+		h := newHistory("always")
+		for range 3 {
+			h.model.send(c)
+		}
+		h.sent, h.done, h.killed = 3, make([]time.Time, 3), time.Now()
+		h.model.n = 0
+		var last string
+		c.w.Flush()
+		for range 3 * transactionReplies {
+			if last, err = c.reply(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if strings.HasPrefix(last, "-") {
+			t.Fatal(last)
+		}
+		return h
+	}
+	for damage, want := range map[string]string{
+		"":             "",
+		"SET n 2":      "lost 1 acknowledged",
+		"HSET h f3 x":  "field f3",
+		"DEL s1":       "s1 is",
+		"RPUSH l more": "the list is",
+		"SET lone 1":   "lone is 1",
+		"RPUSH q 1 3":  "the queue has 3 behind 1",
+	} {
+		if _, err := c.do("FLUSHALL"); err != nil {
+			t.Fatal(err)
+		}
+		h := ended()
+		if damage != "" {
+			if got, err := c.do(strings.Fields(damage)...); err != nil || strings.HasPrefix(got, "-") {
+				t.Fatalf("%s: %s, %v", damage, got, err)
+			}
+		}
+		_, _, _, err := h.check(c)
+		if !strings.Contains(errorText(err), want) || (err == nil) != (want == "") {
+			t.Errorf("after %q: %v, want %q", damage, err, want)
+		}
+	}
+}
+
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}

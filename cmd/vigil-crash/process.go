@@ -1,0 +1,117 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// process is a running server, reached by a socket in its directory.
+type process struct {
+	cmd    *exec.Cmd
+	out    bytes.Buffer
+	socket string
+}
+
+func start(binary, policy, dir string) (*process, error) {
+	p := &process{socket: filepath.Join(dir, "socket")}
+	p.cmd = exec.Command(binary, "--port", "0", "--unixsocket", p.socket, "--dir", dir,
+		"--appendfsync", policy, "--enable-debug-command", "yes", "--save", "")
+	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.out
+	return p, p.cmd.Start()
+}
+
+func (p *process) stop() { _ = p.cmd.Process.Signal(syscall.SIGTERM) }
+
+func (p *process) kill() {
+	_ = p.cmd.Process.Kill()
+	_ = p.cmd.Wait()
+}
+
+// log is what a dead server has said.
+func (p *process) log() string { return p.out.String() }
+
+// patience is how long a server may take to be ready.
+const patience = 60 * time.Second
+
+// dial connects as soon as the server takes commands.
+func (p *process) dial() (*client, error) {
+	var err error
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+		var nc net.Conn
+		if nc, err = net.Dial("unix", p.socket); err != nil {
+			continue
+		}
+		c := &client{nc: nc, r: bufio.NewReader(nc), w: bufio.NewWriter(nc)}
+		var got string
+		if got, err = c.do("GET", "n"); err == nil && !strings.HasPrefix(got, "-LOADING") {
+			return c, nil
+		}
+		nc.Close()
+	}
+	return nil, errors.Join(errors.New("not ready in time"), err)
+}
+
+// client is a connection.
+type client struct {
+	nc net.Conn
+	r  *bufio.Reader
+	w  *bufio.Writer
+}
+
+func (c *client) send(args ...string) {
+	fmt.Fprintf(c.w, "*%d\r\n", len(args))
+	for _, a := range args {
+		fmt.Fprintf(c.w, "$%d\r\n%s\r\n", len(a), a)
+	}
+}
+
+// reply reads one reply: a string as it is, an error with its '-', an array with
+// its elements parted by blanks, nothing as "(nil)".
+func (c *client) reply() (string, error) {
+	line, err := c.r.ReadString('\n')
+	if err != nil {
+		return "", err
+	}
+	line = strings.TrimRight(line, "\r\n")
+	if len(line) == 0 {
+		return "", errors.New("empty reply")
+	}
+	n, _ := strconv.Atoi(line[1:])
+	switch {
+	case line[0] == '-':
+		return line, nil
+	case (line[0] == '$' || line[0] == '*') && n < 0:
+		return "(nil)", nil
+	case line[0] == '$':
+		b := make([]byte, n+2)
+		_, err := io.ReadFull(c.r, b)
+		return string(b[:max(0, len(b)-2)]), err
+	case line[0] == '*':
+		parts := make([]string, n)
+		for i := range parts {
+			if parts[i], err = c.reply(); err != nil {
+				return "", err
+			}
+		}
+		return strings.Join(parts, " "), nil
+	}
+	return line[1:], nil
+}
+
+func (c *client) do(args ...string) (string, error) {
+	c.send(args...)
+	if err := c.w.Flush(); err != nil {
+		return "", err
+	}
+	return c.reply()
+}
