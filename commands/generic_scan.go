@@ -111,21 +111,19 @@ func scan(c *Ctx) error {
 }
 
 // scanReply writes the two parts of a scan's answer. The cursor stands first
-// but is known last, and so does the number of elements: what walk wrote is
-// moved behind them.
+// but is known last, and so does the number of elements: both are put before
+// what walk wrote.
 func scanReply(c *Ctx, walk func() (next uint64, n int)) {
 	r := &c.Reply
 	r.Array(2)
 	start := r.Len()
 	next, n := walk()
-	end := r.Len()
+	var room [64]byte
+	head := NewReply(room[:0], r.proto)
 	var digits [20]byte
-	r.Bulk(strconv.AppendUint(digits[:0], next, 10))
-	r.Array(n)
-	var head [64]byte
-	width := copy(head[:], r.buf[end:])
-	copy(r.buf[start+width:], r.buf[start:end])
-	copy(r.buf[start:], head[:width])
+	head.Bulk(strconv.AppendUint(digits[:0], next, 10))
+	head.Array(n)
+	r.Insert(start, head.buf)
 }
 
 func randomKey(c *Ctx) error {
