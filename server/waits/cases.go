@@ -1,0 +1,38 @@
+package waits
+
+// Cases lists the cases of all commands.
+func Cases() []Case {
+	var all []Case
+	for _, group := range [][]Case{connectionCases, transactionCases, pubsubCases, serverCases, genericCases,
+		stringCases, bitmapCases, listCases, hashCases, hashFieldCases, sketchCases, schedCases, placeCases} {
+		all = append(all, group...)
+	}
+	return all
+}
+
+// Sizeless says of the other commands why size does not apply to them.
+var Sizeless = map[string]string{
+	"HELLO": fixed, "SELECT": fixed, "QUIT": fixed, "RESET": "see the connection that leaves in every case",
+	"CLIENT": container, "CLIENT ID": fixed, "CLIENT GETNAME": fixed, "CLIENT INFO": fixed, "CLIENT NO-EVICT": fixed,
+	"CLIENT NO-TOUCH": fixed, "CLIENT REPLY": fixed, "CLIENT UNBLOCK": fixed, "CLIENT UNPAUSE": "it ends CLIENT PAUSE",
+	"CLIENT PAUSE": "to hold others up is what it is for", "CLIENT GETREDIR": fixed, "CLIENT TRACKINGINFO": fixed,
+	"CLIENT HELP": fixed, "MULTI": fixed, "PUBSUB": container, "PUBSUB NUMPAT": fixed, "PUBSUB HELP": fixed,
+	"TIME": fixed, "ROLE": fixed, "REPLICAOF": fixed, "SLAVEOF": fixed, "COMMAND": fixed, "COMMAND COUNT": fixed,
+	"COMMAND HELP": fixed, "CONFIG": container, "CONFIG RESETSTAT": fixed,
+	"CONFIG REWRITE": "it writes the file of the configuration", "CONFIG HELP": fixed,
+	"LASTSAVE": fixed, "SHUTDOWN": "nobody is served any more", "SLOWLOG": container, "SLOWLOG LEN": fixed,
+	"SLOWLOG HELP": fixed, "MEMORY": container, "MEMORY STATS": fixed, "MEMORY DOCTOR": fixed,
+	"MEMORY MALLOC-STATS": fixed, "MEMORY HELP": fixed, "LATENCY": container, "LATENCY LATEST": fixed,
+	"LATENCY HELP": fixed, "ACL": container, "ACL WHOAMI": fixed, "ACL HELP": fixed,
+	"DEBUG": container, "DEBUG SLEEP": "to hold others up is what it is for", "DEBUG SET-ACTIVE-EXPIRE": fixed,
+	"DEBUG RELOAD": debugging, "DEBUG OBJECT": debugging, "DEBUG STRINGMATCH-LEN": debugging,
+	"DEBUG CHANGE-REPL-ID": fixed, "DEBUG JMAP": fixed, "DEBUG HELP": fixed, "OBJECT": container, "OBJECT HELP": fixed,
+	"VIGIL.SNAPSHOT": container, "VIGIL.SNAPSHOT LIST": fixed, "VIGIL.SNAPSHOT DELETE": "it removes files",
+	"VIGIL.SNAPSHOT HELP": fixed, "WAIT": "it waits for replicas", "PFSELFTEST": fixed, "BGREWRITEAOF": "it works in the background",
+}
+
+const (
+	fixed     = "its arguments and its reply have a bounded size, and it works on nothing that grows"
+	container = "it only contains commands"
+	debugging = "it is for tests, and is refused unless it is allowed"
+)

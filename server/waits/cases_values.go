@@ -1,0 +1,108 @@
+package waits
+
+import "strconv"
+
+var listCases = []Case{
+	{Command: "LPUSH", What: "elements", Call: many(1, one, []string{"LPUSH", Key})},
+	{Command: "RPUSH", What: "elements", Call: many(1, one, []string{"RPUSH", Key})},
+	{Command: "RPUSH", What: "element", Bytes: true, Call: sized(nil, "RPUSH", Key)},
+	{Command: "LPUSHX", What: "elements", Before: call("LPUSH", Key, "x"), Call: many(1, one, []string{"LPUSHX", Key})},
+	{Command: "RPUSHX", What: "elements", Before: call("LPUSH", Key, "x"), Call: many(1, one, []string{"RPUSHX", Key})},
+	{Command: "LPOP", What: "elements", Before: aList, Call: nth("LPOP", Key, "#")},
+	{Command: "RPOP", What: "elements", Before: aList, Call: nth("RPOP", Key, "#")},
+	{Command: "LMPOP", What: "elements", Before: aList, Call: nth("LMPOP", "1", Key, "LEFT", "COUNT", "#")},
+	{Command: "LMPOP", What: "keys", Call: counted(key, []string{"LMPOP"}, "LEFT")},
+	{Command: "BLPOP", What: "keys", Call: many(1, key, []string{"BLPOP"}, "0.01")},
+	{Command: "BLPOP", What: "keys, and then leaves", Call: elsewhere(waiting)},
+	{Command: "BRPOP", What: "keys", Call: many(1, key, []string{"BRPOP"}, "0.01")},
+	{Command: "BLMPOP", What: "keys", Call: counted(key, []string{"BLMPOP", "0.01"}, "LEFT")},
+	{Command: "BLMPOP", What: "elements", Before: aList, Call: nth("BLMPOP", "0.01", "1", Key, "LEFT", "COUNT", "#")},
+	{Command: "LMOVE", What: "list", Before: aList, Call: call("LMOVE", Key, "other", "LEFT", "RIGHT")},
+	{Command: "RPOPLPUSH", What: "list", Before: aList, Call: call("RPOPLPUSH", Key, "other")},
+	{Command: "BLMOVE", What: "list", Before: aList, Call: call("BLMOVE", Key, "other", "LEFT", "RIGHT", "1")},
+	{Command: "BRPOPLPUSH", What: "list", Before: aList, Call: call("BRPOPLPUSH", Key, "other", "1")},
+	{Command: "LLEN", What: "list", Before: aList, Call: call("LLEN", Key)},
+	{Command: "LINDEX", What: "list", Before: aList, Call: nth("LINDEX", Key, "#/2")},
+	{Command: "LRANGE", What: "elements", Before: aList, Call: call("LRANGE", Key, "0", "-1")},
+	{Command: "LPOS", What: "list", Before: aList, Call: nth("LPOS", Key, "last")},
+	{Command: "LPOS", What: "elements found", Before: built(1, words("same"), "RPUSH", Key), Call: call("LPOS", Key, "same", "COUNT", "0")},
+	{Command: "LSET", What: "list", Before: aList, Call: nth("LSET", Key, "#/2", "other")},
+	{Command: "LINSERT", What: "list", Before: aList, Call: nth("LINSERT", Key, "AFTER", "last", "other")},
+	{Command: "LREM", What: "elements", Before: built(2, words("same", "other"), "RPUSH", Key), Call: call("LREM", Key, "0", "same")},
+	{Command: "LTRIM", What: "elements", Before: aList, Call: nth("LTRIM", Key, "#/2", "#/2")},
+}
+
+var hashCases = []Case{
+	{Command: "HGET", What: "hash", Before: aHash, Call: nth("HGET", Key, "last")},
+	{Command: "HMGET", What: "fields", Before: aHash, Call: many(1, one, []string{"HMGET", Key})},
+	{Command: "HGETALL", What: "fields", Before: aHash, Call: call("HGETALL", Key)},
+	{Command: "HKEYS", What: "fields", Before: aHash, Call: call("HKEYS", Key)},
+	{Command: "HVALS", What: "fields", Before: aHash, Call: call("HVALS", Key)},
+	{Command: "HLEN", What: "hash", Before: aHash, Call: call("HLEN", Key)},
+	{Command: "HEXISTS", What: "hash", Before: aHash, Call: nth("HEXISTS", Key, "last")},
+	{Command: "HSTRLEN", What: "hash", Before: aHash, Call: nth("HSTRLEN", Key, "last")},
+	{Command: "HSET", What: "fields", Call: many(2, pair, []string{"HSET", Key})},
+	{Command: "HMSET", What: "fields", Call: many(2, pair, []string{"HMSET", Key})},
+	{Command: "HSETNX", What: "value", Bytes: true, Call: sized(nil, "HSETNX", Key, "field")},
+	{Command: "HDEL", What: "fields", Before: aHash, Call: many(1, one, []string{"HDEL", Key})},
+	{Command: "HINCRBY", What: "hash", Before: aHash, Call: call("HINCRBY", Key, "counter", "1")},
+	{Command: "HINCRBYFLOAT", What: "hash", Before: aHash, Call: call("HINCRBYFLOAT", Key, "counter", "1.5")},
+	{Command: "HRANDFIELD", What: "fields", Before: aHash, Call: nth("HRANDFIELD", Key, "#", "WITHVALUES")},
+	{Command: "HRANDFIELD", What: "fields drawn", Before: aHash, Call: nth("HRANDFIELD", Key, "-#", "WITHVALUES")},
+	{Command: "HRANDFIELD", What: "of few fields, ten times as many drawn", Before: call("HSET", Key, "a", "1", "b", "2"),
+		Call: func(c *Client, n int) { c.Do("HRANDFIELD", Key, strconv.Itoa(-10*n), "WITHVALUES") }},
+	{Command: "HSCAN", What: "fields", Before: aHash, Call: call("HSCAN", Key, "0", "COUNT", "1000000000")},
+}
+
+// expiring makes a hash all fields of which expire.
+var expiring = then(aHash, counted(one, []string{"HEXPIRE", Key, "1000", "FIELDS"}))
+
+var hashFieldCases = []Case{
+	{Command: "HEXPIRE", What: "fields", Before: aHash, Call: counted(one, []string{"HEXPIRE", Key, "1000", "FIELDS"})},
+	{Command: "HEXPIRE", What: "fields that go", Before: aHash, Call: counted(one, []string{"HEXPIRE", Key, "0", "FIELDS"})},
+	{Command: "HPEXPIRE", What: "fields", Before: aHash, Call: counted(one, []string{"HPEXPIRE", Key, "1000000", "FIELDS"})},
+	{Command: "HPEXPIRE", What: "fields that expire", Before: aHash, Call: then(counted(one, []string{"HPEXPIRE", Key, "1", "FIELDS"}), call("HLEN", Key))},
+	{Command: "HEXPIREAT", What: "fields", Before: aHash, Call: counted(one, []string{"HEXPIREAT", Key, "9999999999", "FIELDS"})},
+	{Command: "HPEXPIREAT", What: "fields", Before: aHash, Call: counted(one, []string{"HPEXPIREAT", Key, "9999999999999", "FIELDS"})},
+	{Command: "HTTL", What: "fields", Before: expiring, Call: counted(one, []string{"HTTL", Key, "FIELDS"})},
+	{Command: "HPTTL", What: "fields", Before: expiring, Call: counted(one, []string{"HPTTL", Key, "FIELDS"})},
+	{Command: "HEXPIRETIME", What: "fields", Before: expiring, Call: counted(one, []string{"HEXPIRETIME", Key, "FIELDS"})},
+	{Command: "HPEXPIRETIME", What: "fields", Before: expiring, Call: counted(one, []string{"HPEXPIRETIME", Key, "FIELDS"})},
+	{Command: "HPERSIST", What: "fields", Before: expiring, Call: counted(one, []string{"HPERSIST", Key, "FIELDS"})},
+	{Command: "HGETDEL", What: "fields", Before: expiring, Call: counted(one, []string{"HGETDEL", Key, "FIELDS"})},
+	{Command: "HGETEX", What: "fields", Before: expiring, Call: counted(one, []string{"HGETEX", Key, "EX", "1000", "FIELDS"})},
+	{Command: "HSETEX", What: "fields", Before: expiring, Call: func(c *Client, n int) {
+		many(2, pair, []string{"HSETEX", Key, "EX", "1000", "FIELDS", strconv.Itoa(n)})(c, n)
+	}},
+}
+
+var sketchCases = []Case{
+	{Command: "PFADD", What: "elements", Call: many(1, one, []string{"PFADD", Key})},
+	{Command: "PFCOUNT", What: "keys", Before: someSketches, Call: many(1, key, []string{"PFCOUNT"})},
+	{Command: "PFMERGE", What: "keys", Before: someSketches, Call: many(1, key, []string{"PFMERGE", "other"})},
+	{Command: "PFMERGE", What: "a hundredth as many dense keys", Before: denseSketches,
+		Call: func(c *Client, n int) { many(1, key, []string{"PFMERGE", "other"})(c, n/100) }},
+	{Command: "PFDEBUG", What: "sketch", Before: built(1, one, "PFADD", Key), Call: call("PFDEBUG", "GETREG", Key)},
+	{Command: "BF.RESERVE", What: "capacity", Bytes: true, Call: nth("BF.RESERVE", Key, "0.01", "#")},
+	{Command: "BF.ADD", What: "filter", Before: aFilter, Call: call("BF.ADD", Key, "x")},
+	{Command: "BF.MADD", What: "items", Call: many(1, one, []string{"BF.MADD", Key})},
+	{Command: "BF.INSERT", What: "items", Call: many(1, one, []string{"BF.INSERT", Key, "ITEMS"})},
+	{Command: "BF.EXISTS", What: "filter", Before: aFilter, Call: call("BF.EXISTS", Key, "x")},
+	{Command: "BF.MEXISTS", What: "items", Before: aFilter, Call: many(1, one, []string{"BF.MEXISTS", Key})},
+	{Command: "BF.INFO", What: "filter", Before: aFilter, Call: call("BF.INFO", Key)},
+	{Command: "BF.CARD", What: "filter", Before: aFilter, Call: call("BF.CARD", Key)},
+	{Command: "BF.SCANDUMP", What: "filter", Bytes: true, Before: nth("BF.RESERVE", Key, "0.01", "#"),
+		Call: then(call("BF.SCANDUMP", Key, "0"), call("BF.SCANDUMP", Key, "1"))},
+	{Command: "BF.LOADCHUNK", What: "data", Bytes: true, Call: refused(sized(nil, "BF.LOADCHUNK", Key, "2"))},
+}
+
+// someSketches makes n HyperLogLogs of one element.
+var someSketches = pipelined(func(c *Client, i int) { c.Send("PFADD", name(i), element(i)) })
+
+// denseSketches makes n/100 that have every register written out.
+func denseSketches(c *Client, n int) {
+	built(1, one, "PFADD", Key)(c, 20_000)
+	for i := 1; i < n/100; i++ {
+		c.Do("COPY", Key, name(i))
+	}
+}

@@ -1,0 +1,47 @@
+package waits
+
+// The commands of Redis have their cases in the other files; here are those of
+// schedules and of placement maps.
+
+var schedCases = []Case{
+	{Command: "SCHED.CREATE", What: "policy", Bytes: true, Call: refused(sized(nil, "SCHED.CREATE", Key, "POLICY"))},
+	{Command: "SCHED.ADD", What: "nodes", Before: call("SCHED.CREATE", Key, "POLICY", "index"), Call: many(1, one, []string{"SCHED.ADD", Key})},
+	{Command: "SCHED.REM", What: "nodes", Before: aSchedule, Call: many(1, one, []string{"SCHED.REM", Key})},
+	{Command: "SCHED.NEXT", What: "nodes", Before: aSchedule, Call: upTo(maxProbes, nth("SCHED.NEXT", Key, "COUNT", "#"))},
+	{Command: "SCHED.PEEK", What: "nodes", Before: aSchedule, Call: upTo(maxProbes, nth("SCHED.PEEK", Key, "COUNT", "#"))},
+	{Command: "SCHED.OBSERVE", What: "nodes", Before: leased, Call: upTo(maxProbes, observe)},
+	{Command: "SCHED.FAIL", What: "nodes", Before: leased, Call: upTo(maxProbes, many(1, one, []string{"SCHED.FAIL", Key}))},
+	{Command: "SCHED.INFO", What: "nodes", Before: aSchedule, Call: call("SCHED.INFO", Key)},
+	{Command: "SCHED.NODE", What: "nodes", Before: aSchedule, Call: nth("SCHED.NODE", Key, "last")},
+	{Command: "SCHED.NODES", What: "nodes", Before: aSchedule, Call: call("SCHED.NODES", Key, "0", "COUNT", "1000000000")},
+	{Command: "SCHED.COST", What: "nodes", Before: aSchedule, Call: call("SCHED.COST", Key)},
+	{Command: "SCHED.SIMULATE", What: "nodes", Before: aSchedule, Call: call("SCHED.SIMULATE", Key, "STEPS", "1000")},
+}
+
+// leased hands out all nodes that a schedule can have, as many as one call may ask for.
+var leased = upTo(maxProbes, then(aSchedule, nth("SCHED.NEXT", Key, "COUNT", "#")))
+
+var observe = many(2, unit, []string{"SCHED.OBSERVE", Key})
+
+func unit(c *Client, i int) { one(c, i); c.Arg("1") }
+
+const (
+	maxProbes = 1 << 16 // of one SCHED.NEXT
+	maxUnits  = 1 << 16 // of a map
+)
+
+var placeCases = []Case{
+	{Command: "PLACE.CREATE", What: "strategy", Bytes: true, Call: refused(sized(nil, "PLACE.CREATE", Key, "STRATEGY"))},
+	{Command: "PLACE.SET", What: "units", Before: call("PLACE.CREATE", Key), Call: upTo(maxUnits, many(2, unit, []string{"PLACE.SET", Key}))},
+	{Command: "PLACE.DEL", What: "units", Before: aMap, Call: func(c *Client, n int) { many(1, one, []string{"PLACE.DEL", Key})(c, min(n, maxUnits)-1) }},
+	{Command: "PLACE.LOCATE", What: "objects", Before: aMap, Call: many(1, one, []string{"PLACE.LOCATE", Key})},
+	{Command: "PLACE.UNITS", What: "units", Before: aMap, Call: call("PLACE.UNITS", Key)},
+	{Command: "PLACE.INFO", What: "units", Before: aMap, Call: call("PLACE.INFO", Key)},
+	{Command: "PLACE.PREVIEW", What: "units", Before: aMap, Call: call("PLACE.PREVIEW", Key, "DEL", element(1))},
+	{Command: "PLACE.EXPORT", What: "units", Before: aMap, Call: call("PLACE.EXPORT", Key)},
+	{Command: "PLACE.IMPORT", What: "units", Before: then(aMap, exported), Call: imported},
+}
+
+func exported(c *Client, _ int) { c.Keep("PLACE.EXPORT", Key) }
+
+func imported(c *Client, _ int) { c.Do("PLACE.IMPORT", "other", string(c.text)) }

@@ -1,0 +1,101 @@
+package waits_test
+
+import (
+	"errors"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/server"
+	"github.com/vigildb/vigil/server/waits"
+)
+
+const (
+	elements = 100_000
+	bytes    = 16 << 20
+
+	// bound is what another client may wait at this size: 100 ms, and five times
+	// as much on a machine that does other things too.
+	bound = 5 * 100 * time.Millisecond
+)
+
+// serve opens a server and returns its address.
+func serve(t *testing.T) string {
+	t.Helper()
+	srv, err := server.Open(server.Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1) // the one answer of Serve
+	go func() { served <- srv.Serve(l) }()
+	t.Cleanup(func() {
+		if err := errors.Join(srv.Close(), <-served); !errors.Is(err, server.ErrClosed) {
+			t.Errorf("Serve: got %v, want %v", err, server.ErrClosed)
+		}
+	})
+	return l.Addr().String()
+}
+
+func table(t *testing.T) *commands.Table {
+	t.Helper()
+	table, err := commands.NewTable(commands.All())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+func TestEveryCommandHasACaseOrAReason(t *testing.T) {
+	table, cases := table(t), map[string]bool{}
+	for _, k := range waits.Cases() {
+		cases[k.Command] = true
+	}
+	known := map[string]bool{}
+	for _, c := range table.All() {
+		known[c.Name] = true
+		if cases[c.Name] == (waits.Sizeless[c.Name] != "") {
+			t.Errorf("%s: a case %v, a reason for none %q; want one of the two", c.Name, cases[c.Name], waits.Sizeless[c.Name])
+		}
+	}
+	for name := range cases {
+		if !known[name] {
+			t.Errorf("%s has a case and is no command", name)
+		}
+	}
+	for name := range waits.Sizeless {
+		if !known[name] {
+			t.Errorf("%s has a reason for no case and is no command", name)
+		}
+	}
+}
+
+// A machine that does other things shows waits that are none of ours: what is over
+// the bound is measured again, and a case that is too slow is so each time.
+func TestNoCommandHoldsOtherClientsUp(t *testing.T) {
+	const rounds = 4
+	addr := serve(t)
+	for _, k := range waits.Cases() {
+		n := elements
+		if k.Bytes {
+			n = bytes
+		}
+		worst := time.Duration(0)
+		for range rounds {
+			r, err := k.Measure(addr, n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if worst = max(r.Anyone, r.SameKey); worst <= bound {
+				break
+			}
+		}
+		if worst > bound {
+			t.Errorf("%s, %s: another client waited %v, want %v at the most", k.Command, k.What, worst, bound)
+		}
+	}
+}
