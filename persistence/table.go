@@ -17,6 +17,8 @@ type slot struct {
 	meta uint64 // 0: empty
 }
 
+const slotBytes = int64(unsafe.Sizeof(slot{}))
+
 // The meta word of a slot, from its lowest bit:
 //
 //	location (34) | object | dirty | onDisk | hasTTL | tombstone | paged | touch (24)
@@ -42,11 +44,12 @@ const (
 
 // table is guarded by the mutex of its shard.
 type table struct {
-	phys     uint32 // physical database
-	capacity int    // homes; slots has some more for what overflows at the end
-	used     int    // slots that are not empty
-	slots    []slot // outside the Go heap once it is big
-	mapped   []byte // the memory of slots if it is
+	phys     uint32   // physical database
+	capacity int      // homes; slots has some more for what overflows at the end
+	used     int      // slots that are not empty
+	slots    []slot   // outside the Go heap once it is big
+	mapped   []byte   // the memory of slots if it is
+	fill     []uint16 // slots of each block, see table_crowded.go; else nil
 	arena    arena
 	objects  []*object // index 0 is never used
 	freed    []uint32  // free indexes of objects
@@ -105,6 +108,9 @@ func (t *table) find(hash uint64, key []byte) int {
 	if t.used == 0 {
 		return -1
 	}
+	if t.fill != nil {
+		return t.findCrowded(hash, key)
+	}
 	for i := t.home(hash); ; i++ {
 		s := t.slots[i]
 		if s.meta == 0 || s.hash > hash {
@@ -121,6 +127,9 @@ func (t *table) seek(hash uint64) int {
 	if t.used == 0 {
 		return len(t.slots)
 	}
+	if t.fill != nil {
+		return t.seekCrowded(hash)
+	}
 	i := t.home(hash)
 	for i < len(t.slots) && (t.slots[i].meta == 0 || t.slots[i].hash < hash) {
 		i++
@@ -131,17 +140,25 @@ func (t *table) seek(hash uint64) int {
 // insert adds a slot for a key that is not in the table and returns its place.
 // Other slots may move.
 func (t *table) insert(hash, meta uint64) int {
+	if t.fill != nil {
+		return t.insertCrowded(hash, meta)
+	}
 	if t.used >= t.capacity-t.capacity/8 {
 		t.grow()
 	}
 	for {
-		i := t.home(hash)
+		home := t.home(hash)
+		i := home
 		for t.slots[i].meta != 0 && t.slots[i].hash <= hash {
 			i++
 		}
 		end := i
 		for t.slots[end].meta != 0 {
 			end++
+		}
+		if end-home > maxRun {
+			t.crowd()
+			return t.insertCrowded(hash, meta)
 		}
 		if end < len(t.slots)-1 { // the last slot stays empty: it ends every walk
 			copy(t.slots[i+1:end+1], t.slots[i:end])
@@ -158,6 +175,10 @@ func (t *table) insert(hash, meta uint64) int {
 func (t *table) remove(i int) {
 	t.count(t.slots[i].meta, -1)
 	t.used--
+	if t.fill != nil {
+		t.removeCrowded(i)
+		return
+	}
 	end := i + 1
 	for t.slots[end].meta != 0 && t.home(t.slots[end].hash) < end {
 		end++
@@ -210,14 +231,8 @@ const mappedSlots = 1024
 func (t *table) resize(capacity, spare int) {
 	old, oldMapped := t.slots, t.mapped
 	n := capacity + spare
-	t.mapped = nil
-	if n >= mappedSlots {
-		t.mapped = mapMemory(n * int(unsafe.Sizeof(slot{})))
-		t.slots = unsafe.Slice((*slot)(unsafe.Pointer(unsafe.SliceData(t.mapped))), n)
-	} else {
-		t.slots = make([]slot, n)
-	}
-	*t.mem += int64(n-len(old)) * int64(unsafe.Sizeof(slot{}))
+	t.allocate(n)
+	*t.mem += int64(n-len(old)) * slotBytes
 	t.capacity = capacity
 	next := 0
 	for _, s := range old {
@@ -228,7 +243,7 @@ func (t *table) resize(capacity, spare int) {
 		if next >= n-1 { // a cluster at the very end
 			t.unmap()
 			t.slots, t.mapped = old, oldMapped
-			*t.mem -= int64(n-len(old)) * int64(unsafe.Sizeof(slot{}))
+			*t.mem -= int64(n-len(old)) * slotBytes
 			t.resize(capacity, 2*spare)
 			return
 		}
@@ -240,6 +255,17 @@ func (t *table) resize(capacity, spare int) {
 	}
 }
 
+// allocate makes an empty array; what was there is the caller's.
+func (t *table) allocate(n int) {
+	t.mapped = nil
+	if n < mappedSlots {
+		t.slots = make([]slot, n)
+		return
+	}
+	t.mapped = mapMemory(n * int(slotBytes))
+	t.slots = unsafe.Slice((*slot)(unsafe.Pointer(unsafe.SliceData(t.mapped))), n)
+}
+
 func (t *table) unmap() {
 	if t.mapped != nil {
 		unmapMemory(t.mapped)
@@ -249,7 +275,7 @@ func (t *table) unmap() {
 
 // drop frees everything; the table must not be used any more.
 func (t *table) drop() {
-	*t.mem -= int64(len(t.slots)) * int64(unsafe.Sizeof(slot{}))
+	*t.mem -= int64(len(t.slots)) * slotBytes
 	for _, o := range t.objects {
 		if o != nil {
 			*t.mem -= int64(o.size)
@@ -257,5 +283,5 @@ func (t *table) drop() {
 	}
 	t.unmap()
 	t.arena.releaseAll()
-	t.slots, t.objects, t.freed, t.timed, t.used = nil, nil, nil, nil, 0
+	t.slots, t.fill, t.objects, t.freed, t.timed, t.used = nil, nil, nil, nil, nil, 0
 }

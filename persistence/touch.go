@@ -124,11 +124,10 @@ func (tx *Tx) MemoryUsage(key []byte) (int64, bool) {
 	if !ok {
 		return 0, false
 	}
-	const slotBytes = 16
 	meta := t.slots[i].meta
 	if o := t.object(meta); o != nil {
-		return int64(o.size + slotBytes), true
+		return int64(o.size) + slotBytes, true
 	}
 	k, v, expire := t.parts(meta)
-	return int64(classGranules(sizeClass(recordSize(len(k), len(v), expire)))*granule + slotBytes), true
+	return int64(classGranules(sizeClass(recordSize(len(k), len(v), expire)))*granule) + slotBytes, true
 }

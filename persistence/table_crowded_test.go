@@ -1,0 +1,141 @@
+package persistence
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+)
+
+// crowds are hashes that lie at one home, as no key of ours would let them.
+var crowds = map[string]func(r *rand.Rand) uint64{
+	"one hash":   func(*rand.Rand) uint64 { return 7 << 40 },
+	"neighbours": func(r *rand.Rand) uint64 { return 7<<40 + r.Uint64N(1<<24) },
+	"the end":    func(r *rand.Rand) uint64 { return 1<<56 - 1 - r.Uint64N(1<<20) },
+	"few hashes": func(r *rand.Rand) uint64 { return 7<<40 + r.Uint64N(5) },
+}
+
+// TestCrowdedTableStaysQuick puts 200,000 keys of one hash, and fewer of others, at
+// one home. In a run those would take more than a minute.
+func TestCrowdedTableStaysQuick(t *testing.T) {
+	const seed = 6
+	for name, hash := range crowds {
+		keys := 40_000
+		if name == "one hash" {
+			keys = 200_000
+		}
+		r := rand.New(rand.NewPCG(seed, 0))
+		var p pool
+		var mem int64
+		tb := newTable(0, &p, &mem, 0)
+		hashes := make([]uint64, keys)
+		began := time.Now()
+		for i := range hashes {
+			hashes[i] = hash(r)
+			key := binary.BigEndian.AppendUint64(nil, r.Uint64()<<32|uint64(i))
+			hashes[i], key = hashes[i]&^(0xff<<56), key[4:]
+			tb.addInline(hashes[i], key, nil, 0, 0)
+		}
+		for i, h := range hashes {
+			key := binary.BigEndian.AppendUint32(nil, uint32(i))
+			if at := tb.find(h, key); at < 0 || string(tb.key(tb.slots[at].meta)) != string(key) {
+				t.Fatalf("%s, seed %d: key %d is not found", name, seed, i)
+			}
+		}
+		if !tb.crowded() || len(tb.slots) > 4*keys+2*blockSlots {
+			t.Errorf("%s: crowded %v with %d slots", name, tb.crowded(), len(tb.slots))
+		}
+		for i, h := range hashes {
+			tb.erase(tb.find(h, binary.BigEndian.AppendUint32(nil, uint32(i))))
+		}
+		if took := time.Since(began); took > 30*time.Second {
+			t.Errorf("%s: took %v", name, took)
+		}
+		tb.addInline(1, []byte("k"), nil, 0, 0)
+		if tb.crowded() || tb.size() != 1 || tb.find(1, []byte("k")) < 0 {
+			t.Errorf("%s: not as usual after all is gone: crowded %v, size %d", name, tb.crowded(), tb.size())
+		}
+		tb.drop()
+		p.close()
+		if mem != 0 {
+			t.Errorf("%s: %d bytes left after drop", name, mem)
+		}
+	}
+}
+
+// TestCrowdedTableFollowsTheModel inserts and removes in waves, crosses from one
+// layout to the other, and compares order, seeks and counts with a sorted list.
+func TestCrowdedTableFollowsTheModel(t *testing.T) {
+	const seed = 7
+	for name, hash := range crowds {
+		r := rand.New(rand.NewPCG(seed, 0))
+		var p pool
+		var mem int64
+		tb := newTable(0, &p, &mem, 0)
+		var keys []uint64 // hash and number of each, as the model
+		hashes := map[uint64]uint64{}
+		next := uint64(0)
+		for wave, target := range []int{18_000, 300, 11_000, 9_000, 40, 0, 100} {
+			for len(keys) < target {
+				h := hash(r)
+				if r.IntN(3) == 0 {
+					h = r.Uint64N(1 << 56)
+				}
+				tb.addInline(h, binary.BigEndian.AppendUint64(nil, next), nil, 0, metaDirty)
+				hashes[next] = h
+				keys = append(keys, next)
+				next++
+			}
+			for len(keys) > target {
+				n := r.IntN(len(keys))
+				k := keys[n]
+				tb.erase(tb.find(hashes[k], binary.BigEndian.AppendUint64(nil, k)))
+				delete(hashes, k)
+				keys[n] = keys[len(keys)-1]
+				keys = keys[:len(keys)-1]
+			}
+			checkOrder(t, name, tb, hashes)
+			if crowded := tb.crowded(); wave == 0 && !crowded || wave > 4 && crowded {
+				t.Errorf("%s, seed %d, wave %d: crowded %v", name, seed, wave, crowded)
+			}
+		}
+		tb.drop()
+		p.close()
+	}
+}
+
+func checkOrder(t *testing.T, name string, tb *table, hashes map[uint64]uint64) {
+	t.Helper()
+	var want, got []uint64
+	for k, h := range hashes {
+		want = append(want, h)
+		if tb.find(h, binary.BigEndian.AppendUint64(nil, k)) < 0 {
+			t.Fatalf("%s: key %d is not found", name, k)
+		}
+	}
+	slices.Sort(want)
+	for _, s := range tb.slots {
+		if s.meta != 0 {
+			got = append(got, s.hash)
+		}
+	}
+	if !slices.Equal(got, want) || tb.used != len(want) || tb.dirty != len(want) {
+		t.Fatalf("%s: %d slots in another order than %d hashes; used %d, dirty %d", name, len(got), len(want), tb.used, tb.dirty)
+	}
+	for i, h := range want {
+		for _, from := range []uint64{h, h + 1} {
+			n, _ := slices.BinarySearch(want[i:], from)
+			at := tb.seek(from)
+			if n += i; n == len(want) && at != len(tb.slots) || n < len(want) && tb.slots[at].hash != want[n] {
+				t.Fatalf("%s: seek %d stands at %d", name, from, at)
+			}
+		}
+		if i > 0 && want[i-1] == h {
+			continue
+		}
+		if tb.find(h, []byte("another")) >= 0 {
+			t.Fatalf("%s: a key that is not there is found at %d", name, h)
+		}
+	}
+}
