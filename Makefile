@@ -86,7 +86,7 @@ figures: ## draw docs/figures from fixed seeds
 	$(BIN)/vigil-sim -quiet -demo table1 -seed 1 -steps 2000 -figures docs/figures -kinds svg
 	cd placement/bench && $(GO) run . -figures ../../docs/figures
 
-docs: ## regenerate docs/commands.md, docs/configuration.md, docs/compatibility.md
+docs: ## regenerate docs/commands.md, configuration.md, compatibility.md, vigil.conf, the manual page
 	$(GO) run ./cmd/vigil-docs
 
 check: ## what CI runs: build, lint, test, race

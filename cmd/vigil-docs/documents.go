@@ -8,8 +8,11 @@ import (
 	"github.com/vigildb/vigil/server/conf"
 )
 
-// document is one file of docs.
-type document struct{ name, text string }
+// document is one file, its path from the root of the repository.
+type document struct{ path, text string }
+
+// packaging is where the files for packages lie.
+const packaging = "cmd/vigil-server/packaging/"
 
 // documents makes all files from the tables and the scripts under root.
 func documents(root string) ([]document, error) {
@@ -22,9 +25,11 @@ func documents(root string) ([]document, error) {
 		return nil, err
 	}
 	return []document{
-		{"commands.md", commandPage(table)},
-		{"configuration.md", conf.Markdown()},
-		{"compatibility.md", compat},
+		{"docs/commands.md", commandPage(table)},
+		{"docs/configuration.md", conf.Markdown()},
+		{"docs/compatibility.md", compat},
+		{packaging + "vigil.conf", conf.Sample()},
+		{packaging + "vigil-server.8", manualPage()},
 	}, nil
 }
 

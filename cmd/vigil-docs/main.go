@@ -1,7 +1,7 @@
 // Command vigil-docs writes the documents that are made from tables:
 // docs/commands.md from the rows of the command table, docs/configuration.md
 // from the directives, docs/compatibility.md from the orders to leave lines out
-// in the conformance scripts. It is run in the root of the repository.
+// in the conformance scripts, vigil.conf and the manual page from the directives. It is run in the root of the repository.
 package main
 
 import (
@@ -27,12 +27,12 @@ func write(root string) error {
 		return err
 	}
 	for _, p := range pages {
-		path := filepath.Join(root, "docs", p.name)
+		path := filepath.Join(root, p.path)
 		if old, err := os.ReadFile(path); err == nil && string(old) == p.text {
 			continue
 		}
 		if err := os.WriteFile(path, []byte(p.text), 0o644); err != nil {
-			return fmt.Errorf("write %s: %w", p.name, err)
+			return fmt.Errorf("write %s: %w", p.path, err)
 		}
 		fmt.Println("wrote", path)
 	}

@@ -3,8 +3,11 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/vigildb/vigil/server/conf"
 )
 
 func TestDocumentsAreFresh(t *testing.T) {
@@ -14,13 +17,13 @@ func TestDocumentsAreFresh(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, p := range pages {
-		text, err := os.ReadFile(filepath.Join(root, "docs", p.name))
+		text, err := os.ReadFile(filepath.Join(root, p.path))
 		if err != nil {
 			t.Error(err)
 			continue
 		}
 		if string(text) != p.text {
-			t.Errorf("docs/%s is not what the tables say: run make docs", p.name)
+			t.Errorf("%s is not what the tables say: run make docs", p.path)
 		}
 	}
 }
@@ -41,6 +44,46 @@ func TestEveryGroupHasATitle(t *testing.T) {
 	for line := range strings.Lines(pages[0].text) {
 		if title, ok := strings.CutPrefix(line, "## "); ok && title[0] >= 'a' && title[0] <= 'z' {
 			t.Errorf("group %q has no title", strings.TrimSpace(title))
+		}
+	}
+}
+
+// TestManualPageIsSound checks the page by the rules of man(7) that it needs, so
+// that the test runs where no formatter is: known macros, known escapes, no line
+// of text that begins with an order.
+func TestManualPageIsSound(t *testing.T) {
+	macros := map[string]int{".TH": 5, ".SH": -1, ".SS": -1, ".TP": 0, ".PP": 0, ".br": 0, ".B": -1, ".BR": 2}
+	page := manualPage()
+	wantsTag := false
+	for i, line := range strings.Split(strings.TrimSuffix(page, "\n"), "\n") {
+		if strings.HasPrefix(line, `.\"`) {
+			continue
+		}
+		if rest := regexp.MustCompile(`\\(e|-|&|fB|fI|fR)`).ReplaceAllString(line, ""); strings.Contains(rest, `\`) {
+			t.Errorf("line %d: unknown escape: %s", i+1, line)
+		}
+		macro, arguments, _ := strings.Cut(line, " ")
+		n, known := macros[macro]
+		switch {
+		case line == "", strings.HasPrefix(line, "'"), strings.HasPrefix(line, ".") && !known:
+			t.Errorf("line %d is no text and no macro: %q", i+1, line)
+		case known && n < 0 && arguments == "", known && n == 0 && arguments != "":
+			t.Errorf("line %d: wrong number of arguments: %s", i+1, line)
+		case wantsTag && macro != ".B" && strings.HasPrefix(line, "."):
+			t.Errorf("line %d: .TP without a tag: %s", i+1, line)
+		case strings.Count(line, `\fB`)+strings.Count(line, `\fI`) > 0 && !strings.Contains(line, `\fR`):
+			t.Errorf("line %d: a font without an end: %s", i+1, line)
+		}
+		wantsTag = macro == ".TP"
+	}
+	for _, section := range []string{"NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "DIRECTIVES", "SIGNALS", "EXIT STATUS", "FILES"} {
+		if strings.Count(page, "\n.SH "+section+"\n") != 1 {
+			t.Errorf("section %s is missing or there twice", section)
+		}
+	}
+	for _, o := range options {
+		if !strings.Contains(page, conf.Roff(o.name)) {
+			t.Errorf("%s is not in the page", o.name)
 		}
 	}
 }

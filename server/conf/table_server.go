@@ -17,7 +17,7 @@ func networkRows() []directive {
 			doc: "Path of a Unix socket to listen on.",
 			set: func(s *Settings, v value) { s.UnixSocket = v.text }},
 		{name: "unixsocketperm", kind: octal(0, 0o777), def: "0", flags: immutable,
-			doc: "Permissions of the Unix socket; 0 leaves them to the umask.",
+			doc: "Permissions of the Unix socket; 0 for its owner alone.",
 			set: func(s *Settings, v value) { s.UnixSocketPerm = uint32(v.n) }},
 		{name: "tcp-backlog", kind: integer(0, math.MaxInt32), def: "511", flags: immutable,
 			doc: "Length of the queue of connections not yet accepted.",
