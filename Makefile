@@ -15,7 +15,7 @@ COUNT  ?= 20
 PKGS   ?= ./...
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test race sim mutants stress integration lint fuzz faults conformance conformance-redis crash bench bench-report placement-table figures docs docs-check check clean
+.PHONY: help build run test race sim mutants stress integration lint fuzz faults conformance conformance-redis crash bench bench-report waits placement-table figures docs docs-check check clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -79,6 +79,10 @@ placement-table: ## compare placement with its peers and write the tables into d
 bench-report: ## compare with redis-server and write docs/benchmarks.md
 	$(MAKE) -s build
 	$(GO) run ./cmd/vigil-bench -server $(BIN)/vigil-server -out docs/benchmarks.md
+
+waits: ## measure how long each command makes other clients wait, into docs/benchmarks.md
+	$(MAKE) -s build
+	$(GO) run ./cmd/vigil-bench -server $(BIN)/vigil-server -sections waits -replace -out docs/benchmarks.md
 
 figures: ## draw docs/figures from fixed seeds
 	cd cmd/vigil-sim && $(GO) build -o ../../$(BIN)/ .

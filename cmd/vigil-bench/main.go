@@ -3,6 +3,8 @@
 // redis-benchmark on the PATH, and Linux's /proc.
 //
 //	go run ./cmd/vigil-bench -server bin/vigil-server -out docs/benchmarks.md
+//
+// With -replace only the sections that are measured change in the file.
 package main
 
 import (
@@ -19,7 +21,9 @@ func main() {
 	flag.StringVar(&o.fsync, "appendfsync", "everysec", "on both sides: always, everysec, no")
 	flag.IntVar(&o.requests, "requests", 300000, "commands of a pipelined case; others take a quarter")
 	flag.IntVar(&o.rounds, "rounds", 5, "rounds of each case; medians are shown")
-	flag.StringVar(&o.sections, "sections", "throughput,unique,memory,stall", "what to measure")
+	flag.StringVar(&o.sections, "sections", "throughput,unique,memory,stall,waits", "what to measure")
+	flag.StringVar(&o.waits, "waits", "100000,1000000", "elements of the cases of section waits; bytes are 512 times as many")
+	flag.BoolVar(&o.replace, "replace", false, "replace the sections measured in the file, and keep the others")
 	flag.Parse()
 	if err := measure(&o); err != nil {
 		fmt.Fprintln(os.Stderr, "vigil-bench:", err)
@@ -30,6 +34,9 @@ func main() {
 type options struct {
 	binary, out, fsync, sections string
 	requests, rounds             int
+
+	waits   string
+	replace bool
 }
 
 func (o *options) wants(section string) bool {
@@ -49,6 +56,7 @@ func measure(o *options) error {
 		run  func(*options, *report) error
 	}{
 		{"throughput", throughput}, {"unique", uniqueKeys}, {"memory", memoryAndRestart}, {"stall", snapshotStall},
+		{"waits", otherClients},
 	} {
 		if !o.wants(s.name) {
 			continue
@@ -57,6 +65,9 @@ func measure(o *options) error {
 		if err := s.run(o, &r); err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
+	}
+	if o.replace {
+		return r.replace(o.out)
 	}
 	return r.write(o.out)
 }

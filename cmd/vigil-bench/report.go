@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 )
 
@@ -65,4 +66,30 @@ func (r *report) write(path string) error {
 		return err
 	}
 	return os.WriteFile(path, []byte(r.b.String()), 0o644)
+}
+
+// sectionMark is what a section begins with.
+const sectionMark = "\n## "
+
+// replace puts the sections of the report into the file at path, each in the place
+// of the one with its title, or at the end.
+func (r *report) replace(path string) error {
+	old, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	parts := strings.Split(strings.TrimRight(string(old), "\n"), sectionMark)
+	for _, section := range strings.Split(strings.TrimRight(r.b.String(), "\n"), sectionMark)[1:] {
+		title, _, _ := strings.Cut(section, "\n")
+		i := slices.IndexFunc(parts, func(p string) bool { return strings.HasPrefix(p, title+"\n") })
+		if i < 0 {
+			parts = append(parts, "")
+			i = len(parts) - 1
+		}
+		parts[i] = strings.TrimRight(section, "\n") + "\n"
+	}
+	for i, p := range parts {
+		parts[i] = strings.TrimRight(p, "\n") + "\n"
+	}
+	return os.WriteFile(path, []byte(strings.Join(parts, sectionMark)), 0o644)
 }

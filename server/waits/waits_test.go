@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	elements = 100_000
-	bytes    = 16 << 20
+	elements = 100_000 / slowness
+	bytes    = 16 << 20 / slowness
 
 	// bound is what another client may wait at this size: 100 ms, and five times
 	// as much on a machine that does other things too.
