@@ -65,6 +65,8 @@ const (
 	maxCommit = 512 << 10
 	// batchEntry is more than a batch adds to each chunk, and to itself.
 	batchEntry = 64
+	// logBlock is the size in bytes of a block of Pebble's log.
+	logBlock = 32 << 10
 	// maxUnsynced is how many bytes of the journal Pebble may have that the
 	// device does not: they stay in memory too, for the case that Pebble cannot
 	// write them, and are forced to the device beyond.
@@ -79,6 +81,7 @@ type committer struct {
 	bytes  int     // of kept
 	logged uint64  // last record that the journal log knows of
 
+	handed    int // bytes that Pebble was given this second
 	reopening reopening
 }
 
@@ -119,6 +122,13 @@ func (c *committer) round(second, done bool) error {
 	hand, sync := d.due()
 	force := policy == SyncAlways || done || sync || second && policy == SyncEverySecond
 	c.due = c.s.journal.take(c.due, force || hand || second)
+	if second {
+		// A block that Pebble's log has begun is in the process until it is full or
+		// synced. Under SyncNever it is synced when little came: else kill -9 would take
+		// the last writes with it for as long as there are no others.
+		force = force || c.handed+sizeOf(c.due) < logBlock
+		c.handed = -sizeOf(c.due) // which belong to this second
+	}
 	for len(c.due) > 0 {
 		n := batchOf(c.due)
 		if planted == swappedChunks && len(c.due) > 1 {
@@ -190,6 +200,7 @@ func (c *committer) commit(n int, mode *pebble.WriteOptions) error {
 		}
 	}
 	c.logged = last
+	c.handed += sizeOf(c.due[:n])
 	c.kept = append(c.kept, c.due[:n]...)
 	c.due = append(c.due[:0], c.due[n:]...)
 	s.durable.advance(last, mode == pebble.Sync)

@@ -129,3 +129,22 @@ func TestPowerLossLeavesAPrefix(t *testing.T) {
 		t.Logf("| power loss | %s | %d | %d | %d | - | 0 |", name, cuts, accepted, lost)
 	}
 }
+
+// TestLoneWritesReachTheDiskUnderNo writes little, and much with nothing behind
+// it: two seconds later a crash takes none of it away.
+func TestLoneWritesReachTheDiskUnderNo(t *testing.T) {
+	for _, size := range []int{1, 100 << 10} {
+		mem, p := vfs.NewCrashableMem(), newPump()
+		s := openMemory(t, Options{FS: mem, Sync: SyncNever, IdleAfter: -1, Background: p.run})
+		lsn := all(s, 1, func(tx *Tx) { tx.SetString([]byte("k"), make([]byte, size), NoExpiry) })
+		p.second("commit")
+		p.second("commit")
+		crashed := openMemory(t, Options{FS: mem.CrashClone(vfs.CrashCloneCfg{}), IdleAfter: -1})
+		if got := crashed.Stats().LSN; got != lsn {
+			t.Errorf("%d bytes: record %d is there two seconds later, want %d", size, got, lsn)
+		}
+		closeStore(t, crashed)
+		close(p.stop)
+		closeStore(t, s)
+	}
+}
