@@ -62,7 +62,7 @@ func (r *Report) Sound() bool { return len(r.Damage) == 0 }
 // store that a server has open, ErrNoStore, or that of the file system.
 func Check(o Options, progress func(what string, done, total int64)) (*Report, error) {
 	o = o.withDefaults()
-	c := &checker{s: &Store{opts: o}, progress: progress}
+	c := &checker{s: &Store{opts: o}, progress: progress, touched: map[uint64]struct{}{}}
 	c.s.ctx, c.s.cancel = context.WithCancel(context.Background())
 	defer c.s.cancel()
 	c.s.durable.init()
@@ -112,6 +112,10 @@ type checker struct {
 	s        *Store // of which only options, keys and disk are used
 	report   Report
 	progress func(what string, done, total int64)
+
+	touched  map[uint64]struct{} // hashes of keys that the journal is about
+	remapped bool                // the journal changes what databases there are
+	owners   expiryOwners
 }
 
 // run checks from the outside inwards: files, tables, keys. What is damaged may

@@ -25,6 +25,7 @@ func (c *checker) contents() error {
 		check  func(it *pebble.Iterator) error
 	}{
 		{"journal", prefixJournal, c.journal},
+		{"lists of heads that expire", prefixExpiry, c.expiries},
 		{"heads", prefixHead, c.heads},
 		{"counts", prefixCount, c.counts},
 		{"pages", prefixPage, c.pages},
@@ -62,7 +63,7 @@ func (c *checker) journal(it *pebble.Iterator) error {
 		if err != nil {
 			return err
 		}
-		n, err := checkRecords(c.s, chunk.first, records)
+		n, err := c.records(chunk.first, records)
 		if err != nil {
 			return fmt.Errorf("chunk %d of the journal: %w", last.index+1, err)
 		}
@@ -89,8 +90,8 @@ func (c *checker) marks(it *pebble.Iterator) error {
 	return nil
 }
 
-// checkRecords decodes the records of a chunk and the values that they hold.
-func checkRecords(s *Store, first uint64, records []byte) (n uint64, err error) {
+// records decodes the records of a chunk and the values that they hold.
+func (c *checker) records(first uint64, records []byte) (n uint64, err error) {
 	for ; len(records) > 0; n++ {
 		var rec []byte
 		if rec, records, err = nextRecord(records); err != nil {
@@ -99,8 +100,8 @@ func checkRecords(s *Store, first uint64, records []byte) (n uint64, err error) 
 		for len(rec) > 0 {
 			var op byte
 			var args structures.Args
-			if op, args, rec, err = structures.NextOp(rec); err == nil && op == opRestore {
-				err = checkRestore(s, &args)
+			if op, args, rec, err = structures.NextOp(rec); err == nil {
+				err = c.operation(op, &args)
 			}
 			if err != nil {
 				return n, fmt.Errorf("record %d: %w", first+n, err)
@@ -108,6 +109,23 @@ func checkRecords(s *Store, first uint64, records []byte) (n uint64, err error) 
 		}
 	}
 	return n, nil
+}
+
+// operation checks an operation and keeps what heads will be asked about it.
+func (c *checker) operation(op byte, args *structures.Args) error {
+	switch op {
+	case opKey:
+		_, key := args.Uint(), args.Bytes()
+		c.touched[c.s.Hash(key)] = struct{}{}
+		return args.Done()
+	case opMapping:
+		c.remapped = true
+		_, _, err := decodeMapping(args)
+		return err
+	case opRestore:
+		return checkRestore(c.s, args)
+	}
+	return nil
 }
 
 func checkRestore(s *Store, args *structures.Args) error {
@@ -151,6 +169,9 @@ func (c *checker) heads(it *pebble.Iterator) error {
 			err = fmt.Errorf("it holds record %d, but the journal ends with %d", h.lsn, r.Last)
 		case !h.short:
 			err = c.value(phys, hash, key, &h)
+		}
+		if err == nil {
+			err = c.listed(phys, hash, &h)
 		}
 		if err != nil {
 			r.found("key %.100q of database %d: %v", key, db, named(err))

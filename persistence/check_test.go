@@ -33,6 +33,7 @@ func mixedStore(t *testing.T) *vfs.MemFS {
 			for i := from; i < to; i++ {
 				tx.Select(i % 3)
 				tx.SetString(damagedKey(i), damagedValue(i), NoExpiry)
+				tx.SetString(fmt.Appendf(nil, "session%d", i), nil, Expiry(1e12+int64(i)*1e6))
 				l, ch, _, err := Edit(tx, fmt.Appendf(nil, "list%d", i), structures.NewList)
 				if err != nil {
 					t.Fatal(err)
@@ -54,7 +55,7 @@ func TestCheckFindsASoundStoreSoundAndLeavesItAlone(t *testing.T) {
 	fs := mixedStore(t)
 	before := listing(t, fs, "db")
 	r := checkStore(t, fs, "db")
-	if !r.Sound() || r.heads() != 200 || r.Pages == 0 || r.Records == 0 || r.Tables == 0 {
+	if !r.Sound() || r.heads() != 300 || r.Pages == 0 || r.Records == 0 || r.Tables == 0 {
 		t.Errorf("report: %+v", r)
 	}
 	if n := r.Keys[KeyClass{1, structures.KindList}]; n != 33 {
@@ -127,6 +128,15 @@ func TestCheckFindsWhatChecksumsCannot(t *testing.T) {
 		}},
 		{"an unknown kind", "kind 99", func(db *pebble.DB, b *pebble.Batch) error {
 			return b.Set(firstKey(db, prefixHead), appendHead(nil, &head{kind: 99}), nil)
+		}},
+		{"an expiry that no list has", "no list of heads that expire names it", func(db *pebble.DB, b *pebble.Batch) error {
+			return b.Delete(firstKey(db, prefixExpiry), nil)
+		}},
+		{"a changed list of expiries", "its sum is wrong", func(db *pebble.DB, b *pebble.Batch) error {
+			return b.Set(firstKey(db, prefixExpiry), make([]byte, expiryEntry), nil)
+		}},
+		{"a mark of the future", "hold record", func(_ *pebble.DB, b *pebble.Batch) error {
+			return b.Set(appendMarkKey(nil, 3), []byte{0, 0, 0, 0, 0, 1, 0, 0}, nil)
 		}},
 		{"pages of nobody", "which has no head", func(db *pebble.DB, b *pebble.Batch) error {
 			return b.Set(appendPageKey(nil, 0, 5, []byte("nobody"), 1), []byte("page"), nil)
