@@ -125,15 +125,6 @@ func (t *table) addInline(hash uint64, key, value []byte, expire int64, flags ui
 	return t.insert(hash, t.writeRecord(key, value, expire)|ttlFlag(expire)|flags)
 }
 
-// addTombstone inserts a tombstone for a key that has no slot. key is copied.
-func (t *table) addTombstone(hash uint64, key []byte, flags uint64) {
-	if inline(len(key), 0) {
-		t.addInline(hash, key, nil, 0, metaTombstone|flags)
-		return
-	}
-	t.addObject(hash, &object{key: append([]byte(nil), key...)}, metaTombstone|flags)
-}
-
 // setInline makes slot i a short string with the given expiry, keeping the
 // flags about its disk copy and its touch. value may alias the old record.
 func (t *table) setInline(i int, key, value []byte, expire int64) {

@@ -203,6 +203,7 @@ func (s *Store) encodeSome(shard int, t *table, cursor uint64) (next uint64, mor
 	m.parts.open = false
 	f := s.board(shard, t, cursor)
 	start, values := m.batch.Len(), 0
+	defer func() { s.stats.materialised.Add(int64(values)) }()
 	from := t.seek(cursor)
 	for i := from; i < len(t.slots); i++ {
 		meta := t.slots[i].meta
@@ -231,7 +232,6 @@ func (s *Store) encodeSome(shard int, t *table, cursor uint64) (next uint64, mor
 		}
 	}
 	t.flightHigh = uint64(shard)<<56 | (1<<56 - 1)
-	s.stats.materialised.Add(int64(values))
 	return 0, false
 }
 
@@ -245,89 +245,6 @@ func (s *Store) board(shard int, t *table, hash uint64) *flight {
 	t.inFlight, t.flightLow, t.flightHigh = true, hash, hash
 	m.flights = append(m.flights, flight{shard: shard, t: t})
 	return &m.flights[len(m.flights)-1]
-}
-
-// encodeDeletion removes the disk copy of the tombstone at slot i.
-func (s *Store) encodeDeletion(t *table, i int) {
-	meta, hash, key := t.slots[i].meta, t.slots[i].hash, t.key(t.slots[i].meta)
-	if meta&metaOnDisk != 0 {
-		t.scratch = appendHeadKey(t.scratch[:0], t.phys, hash, key)
-		_ = s.materialiser.pass.batch.Delete(t.scratch, nil) // fails only if misused
-		if meta&metaPaged != 0 {
-			s.encodeNoPages(t, hash, key)
-		}
-		t.setMeta(i, meta&^(metaDirty|metaOnDisk|metaPaged))
-		t.disk--
-		return
-	}
-	t.setMeta(i, meta&^metaDirty)
-}
-
-// encodeNoPages removes all pages of a key.
-func (s *Store) encodeNoPages(t *table, hash uint64, key []byte) {
-	low := appendPageKey(nil, t.phys, hash, key, 0)
-	high := append(appendPageKey(nil, t.phys, hash, key, ^uint64(0)), 0)
-	_ = s.materialiser.pass.batch.DeleteRange(low, high, nil)
-}
-
-// encodeValue writes the live slot i.
-func (s *Store) encodeValue(t *table, i int) {
-	meta, hash := t.slots[i].meta, t.slots[i].hash
-	m := &s.materialiser.pass
-	h := head{lsn: m.newest, paged: meta&metaPaged != 0}
-	o := t.object(meta)
-	if o == nil {
-		var key []byte
-		key, h.payload, h.expire = t.parts(meta)
-		if h.paged {
-			s.encodeNoPages(t, hash, key)
-			h.paged = false
-		}
-		h.kind, h.short = kindString, true
-		d := m.batch.SetDeferred(headKeyFixed+len(key), h.size()+len(h.payload))
-		appendHeadKey(d.Key[:0], t.phys, hash, key)
-		copy(d.Value[len(appendHead(d.Value[:0], &h)):], h.payload)
-		_ = d.Finish()
-	} else {
-		s.encodeObject(t, hash, o, &h)
-	}
-	if meta&metaOnDisk == 0 {
-		t.disk++
-	}
-	meta = meta&^(metaDirty|metaPaged) | metaOnDisk
-	if h.paged {
-		meta |= metaPaged
-	}
-	if h.expire != 0 && !t.indexed(meta) {
-		m.expiries.add(m.now, t.phys, hash, h.expire)
-		t.setIndexed(meta)
-	}
-	t.setMeta(i, meta)
-}
-
-// encodeObject writes the head of an object and those of its pages that the disk
-// does not have.
-func (s *Store) encodeObject(t *table, hash uint64, o *object, h *head) {
-	b := s.materialiser.pass.batch
-	if o.whole && h.paged {
-		s.encodeNoPages(t, hash, o.key)
-		h.paged = false
-	}
-	pageKey := appendPageKey(nil, t.phys, hash, o.key, 0)
-	o.value.Pages(o.whole, func(id uint64, page []byte) {
-		binary.BigEndian.PutUint64(pageKey[len(pageKey)-8:], id)
-		if page == nil {
-			_ = b.Delete(pageKey, nil)
-			return
-		}
-		h.paged = true
-		_ = b.Set(pageKey, page, nil)
-	})
-	h.kind, h.expire = o.value.Kind(), o.expire
-	t.scratch = appendHeadKey(t.scratch[:0], t.phys, hash, o.key)
-	_ = b.Set(t.scratch, o.value.AppendHead(appendHead(nil, h)), nil)
-	o.value.Clean()
-	o.whole, o.parts = false, 0
 }
 
 // land commits the batch and releases its flights. If it cannot, the batch

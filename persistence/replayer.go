@@ -201,8 +201,8 @@ func (w *replayer) erase(i int, live bool) {
 	case live:
 		w.t.erase(i)
 	case i < 0 && !w.t.resident:
-		w.t.addTombstone(w.hash, w.key, metaDirty)
-		w.assume()
+		w.t.addGhost(w.hash, w.key, false)
+		w.t.assumed = true
 	}
 }
 

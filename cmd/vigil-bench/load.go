@@ -28,24 +28,42 @@ func dial(port int) (*conn, error) {
 // do sends a command and returns the first line of its reply; the body of a
 // bulk string is read and dropped.
 func (c *conn) do(args ...string) (string, error) {
+	line, body, err := c.send(args)
+	if err == nil {
+		_, err = c.r.Discard(body)
+	}
+	return line, err
+}
+
+// text sends a command and returns the bulk string of its reply.
+func (c *conn) text(args ...string) (string, error) {
+	_, size, err := c.send(args)
+	if err != nil {
+		return "", err
+	}
+	body := make([]byte, size)
+	_, err = io.ReadFull(c.r, body)
+	return string(body), err
+}
+
+// send sends a command and returns the first line of its reply, and how long the
+// body behind it is.
+func (c *conn) send(args []string) (line string, body int, err error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "*%d\r\n", len(args))
 	for _, a := range args {
 		fmt.Fprintf(&b, "$%d\r\n%s\r\n", len(a), a)
 	}
 	if _, err := io.WriteString(c, b.String()); err != nil {
-		return "", err
+		return "", 0, err
 	}
-	line, err := c.r.ReadString('\n')
-	if err != nil {
-		return "", err
+	if line, err = c.r.ReadString('\n'); err != nil {
+		return "", 0, err
 	}
 	if n, err := strconv.Atoi(strings.TrimSpace(line[1:])); line[0] == '$' && err == nil && n >= 0 {
-		if _, err := c.r.Discard(n + 2); err != nil {
-			return "", err
-		}
+		body = n + 2
 	}
-	return strings.TrimSpace(line), nil
+	return strings.TrimSpace(line), body, nil
 }
 
 // run is the outcome of one run of redis-benchmark.
