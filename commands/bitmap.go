@@ -195,7 +195,9 @@ func bitop(c *Ctx) error {
 	}
 	out := structures.CombineBits(nil, op, srcs)
 	if len(out) > 0 {
-		store(c, dest, out, always, persistence.NoExpiry)
+		noteNew(c, dest)
+		c.Tx.GiveString(dest, out, persistence.NoExpiry)
+		c.Notify(EventString, "set", dest)
 	} else if c.Tx.Delete(dest) {
 		c.Notify(EventGeneric, "del", dest)
 	}

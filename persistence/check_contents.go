@@ -52,9 +52,12 @@ func (c *checker) contents() error {
 func (c *checker) journal(it *pebble.Iterator) error {
 	last := c.s.mapping.trimmed
 	for it.SeekGE(appendJournalKey(nil, last.index+1)); it.Valid(); it.Next() {
-		chunk, err := chunkAt(it)
+		chunk, ok, err := chunkAt(it)
 		if err != nil {
 			return err
+		}
+		if !ok {
+			continue
 		}
 		records, err := chunk.open()
 		if err == nil {

@@ -154,7 +154,7 @@ func (c *committer) round(second, done bool) error {
 // batchOf returns how many of the chunks share a batch.
 func batchOf(chunks []chunk) (n int) {
 	for size := 0; n < len(chunks); n++ {
-		if size += len(chunks[n].buf); n > 0 && size > maxCommit {
+		if size += chunks[n].size(); n > 0 && size > maxCommit {
 			break
 		}
 	}
@@ -163,18 +163,37 @@ func batchOf(chunks []chunk) (n int) {
 
 func sizeOf(chunks []chunk) (size int) {
 	for _, ch := range chunks {
-		size += len(ch.buf)
+		size += ch.size()
 	}
 	return size
 }
 
-// chunkBatch makes a batch of chunks.
-func chunkBatch(db *pebble.DB, chunks []chunk) (*pebble.Batch, error) {
-	b := db.NewBatchWithSize(sizeOf(chunks) + (len(chunks)+1)*batchEntry)
-	var key [journalKeyFixed]byte
+// batchSize is at least what a batch of chunks takes.
+func batchSize(chunks []chunk) int {
+	size := batchEntry
 	for _, ch := range chunks {
-		sealChunk(ch.buf, ch.first, ch.flags)
-		if err := b.Set(appendJournalKey(key[:0], ch.index), ch.buf, nil); err != nil {
+		size += len(ch.buf) + batchEntry
+	}
+	return size
+}
+
+// chunkBatch makes a batch of chunks. The pieces of big ones are written before,
+// by apply.
+func chunkBatch(db *pebble.DB, chunks []chunk, apply func(*pebble.Batch) error) (*pebble.Batch, error) {
+	b := db.NewBatchWithSize(batchSize(chunks))
+	var key [journalKeyFixed]byte
+	for i := range chunks {
+		ch := &chunks[i]
+		value := ch.buf
+		if ch.parts != nil {
+			var err error
+			if value, err = ch.writePieces(db, apply); err != nil {
+				return nil, errors.Join(err, b.Close())
+			}
+		} else {
+			sealChunk(value, ch.first, ch.flags)
+		}
+		if err := b.Set(appendJournalKey(key[:0], ch.index), value, nil); err != nil {
 			return nil, errors.Join(err, b.Close())
 		}
 	}
@@ -184,7 +203,7 @@ func chunkBatch(db *pebble.DB, chunks []chunk) (*pebble.Batch, error) {
 // commit writes the first n chunks that are due in one batch.
 func (c *committer) commit(n int, mode *pebble.WriteOptions) error {
 	s := c.s
-	b, err := chunkBatch(s.db, c.due[:n])
+	b, err := chunkBatch(s.db, c.due[:n], func(b *pebble.Batch) error { return s.apply(b, pebble.NoSync) })
 	if err != nil {
 		return err
 	}
@@ -193,16 +212,19 @@ func (c *committer) commit(n int, mode *pebble.WriteOptions) error {
 	}
 	last := c.logged
 	for _, ch := range c.due[:n] {
-		if c.bytes += len(ch.buf); ch.last > c.logged { // else it was repeated
-			s.log.add(chunkInfo{ch.first, ch.last, int64(len(ch.buf))})
-			s.journal.pending.Add(-int64(len(ch.buf) - chunkHeader))
+		size := ch.size()
+		if c.bytes += size; ch.last > c.logged { // else it was repeated
+			s.log.add(chunkInfo{ch.first, ch.last, int64(size)})
+			s.journal.written(&ch, size)
 			last = ch.last
 		}
 	}
 	c.logged = last
 	c.handed += sizeOf(c.due[:n])
 	c.kept = append(c.kept, c.due[:n]...)
-	c.due = append(c.due[:0], c.due[n:]...)
+	rest := copy(c.due, c.due[n:])
+	clear(c.due[rest:])
+	c.due = c.due[:rest]
 	s.durable.advance(last, mode == pebble.Sync)
 	c.release()
 	if s.log.bytes.Load() > s.opts.JournalBound {
@@ -229,12 +251,14 @@ func (c *committer) sync() error {
 func (c *committer) release() {
 	synced, n := c.s.Synced(), 0
 	for n < len(c.kept) && c.kept[n].last <= synced {
-		c.bytes -= len(c.kept[n].buf)
+		c.bytes -= c.kept[n].size()
 		n++
 	}
 	if n > 0 {
 		c.s.journal.recycle(c.kept[:n])
-		c.kept = append(c.kept[:0], c.kept[n:]...)
+		rest := copy(c.kept, c.kept[n:])
+		clear(c.kept[rest:]) // they refer to big values
+		c.kept = c.kept[:rest]
 	}
 }
 

@@ -26,7 +26,7 @@ func (s *Store) WriteError() error {
 	if err := s.brokenErr(); err != nil {
 		return err
 	}
-	if s.journal.pending.Load() > maxStuck {
+	if s.journal.pending.Load() > maxStuck || s.journal.big.Load() > 4*maxBig {
 		return ErrStuck
 	}
 	if !s.durable.failed.Load() {
@@ -162,7 +162,7 @@ func (c *committer) rewrite(db *pebble.DB, f *fence.FS) error {
 	return guard(f, func() error {
 		for chunks := c.kept; len(chunks) > 0; {
 			n := batchOf(chunks)
-			b, err := chunkBatch(db, chunks[:n])
+			b, err := chunkBatch(db, chunks[:n], func(b *pebble.Batch) error { return b.Commit(pebble.NoSync) })
 			if err == nil {
 				err = b.Commit(pebble.NoSync)
 			}

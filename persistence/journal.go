@@ -5,6 +5,8 @@ import (
 	"math/bits"
 	"sync"
 	"sync/atomic"
+
+	"github.com/vigildb/vigil/structures"
 )
 
 // chunkBytes is the size at which a chunk is handed on: Pebble's cost per key is
@@ -15,8 +17,10 @@ const chunkBytes = 64 << 10
 // filled in.
 type chunk struct {
 	buf   []byte
-	index uint64 // number of the chunk
-	first uint64 // number of the first record
+	parts [][]byte         // what follows buf, of a big record
+	loan  *structures.Loan // under which parts are read, nil if there is none
+	index uint64           // number of the chunk
+	first uint64           // number of the first record
 	last  uint64
 	flags byte
 }
@@ -32,7 +36,8 @@ type position struct {
 // are locked, so that their order is the order of effects.
 type journal struct {
 	newest  atomic.Uint64 // last number given
-	pending atomic.Int64  // bytes of records that are not in Pebble yet
+	pending atomic.Int64  // bytes of records that are not in Pebble yet, but for
+	big     atomic.Int64  // those of big records
 
 	mu struct {
 		sync.Mutex
@@ -124,7 +129,10 @@ func (j *journal) recycle(chunks []chunk) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, c := range chunks {
-		if cap(c.buf) <= chunkBytes && len(j.mu.spare) < spareChunks {
+		if c.loan != nil {
+			c.loan.End()
+		}
+		if c.parts == nil && cap(c.buf) <= chunkBytes && len(j.mu.spare) < spareChunks {
 			j.mu.spare = append(j.mu.spare, c.buf)
 		}
 	}

@@ -86,7 +86,7 @@ func (n *loss) batch(b []byte) {
 		if err != nil || !ok {
 			return
 		}
-		if len(key) > 0 && key[0] == prefixJournal {
+		if len(key) > 0 && key[0] == prefixJournal && !isPiece(key) {
 			n.chunk(value)
 		}
 	}
@@ -94,7 +94,12 @@ func (n *loss) batch(b []byte) {
 
 // chunk counts the records of a chunk and the keys that they are about.
 func (n *loss) chunk(b []byte) {
-	first, _, records, err := openChunk(b)
+	first, flags, records, err := openChunk(b)
+	if err == nil && flags&chunkPieces != 0 {
+		n.records++
+		n.last = max(n.last, first)
+		return // what it is about is in the pieces
+	}
 	for lsn := first; err == nil && len(records) > 0; lsn++ {
 		var rec []byte
 		if rec, records, err = nextRecord(records); err != nil {

@@ -38,6 +38,7 @@ const (
 	chunkFormat  = 1
 	chunkRecords = 1 // type
 	chunkMapping = 1 // flag: a record has opMapping
+	chunkPieces  = 2 // flag: the records are in pieces, see pieces.go
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -51,6 +52,21 @@ func recordSet(c *structures.Change, value []byte, expire int64) {
 	c.Op(opSet, 2)
 	c.Bytes(value)
 	c.Int(expire)
+}
+
+// recordSetLength is recordSet for bytes that stand elsewhere, n of them. It
+// returns the place in the record where they belong.
+func recordSetLength(c *structures.Change, n int, expire int64) (at int) {
+	if expire == 0 {
+		c.Op(opSet, 1)
+		c.Length(n)
+		return c.Len()
+	}
+	c.Op(opSet, 2)
+	c.Length(n)
+	at = c.Len()
+	c.Int(expire)
+	return at
 }
 
 func encodeRestore(c *structures.Change, v structures.Value, expire int64) {

@@ -112,7 +112,11 @@ func (r *replay) survey(it *pebble.Iterator) error {
 	p.first.Store(first)
 	p.current.Store(first)
 	p.end.Store(first)
-	if it.Last() {
+	last := it.Last()
+	for last && isPiece(it.Key()) {
+		last = it.Prev()
+	}
+	if last {
 		if first, _, _, err := openChunk(it.Value()); err == nil { // else the replay tells
 			p.end.Store(first)
 		}

@@ -15,6 +15,9 @@ const (
 	// takes memory. Beyond maxStuck [Store.WriteError] tells of it.
 	stuckDelay = 50 * time.Millisecond
 	maxStuck   = 1 << 30
+	// maxBig is how much of big records may wait before writers are slowed, and a
+	// quarter of what may wait at all. Each client waits for its own: see Heavy.
+	maxBig = 1 << 30
 )
 
 // Throttle slows writers down when the journal grows faster than it is written
@@ -25,7 +28,7 @@ const (
 // the excess. Only while the disk takes nothing at all it is up to 50 ms.
 func (s *Store) Throttle() {
 	pending := s.journal.pending.Load()
-	stuck := over(pending, maxPending)
+	stuck := max(over(pending, maxPending), over(s.journal.big.Load(), maxBig))
 	delay := time.Duration(stuck * stuck * float64(maxDelay))
 	excess := max(
 		over(s.log.bytes.Load(), s.opts.JournalBound+s.opts.JournalBound/2),

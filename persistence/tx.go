@@ -32,16 +32,20 @@ type Tx struct {
 	expected  []keyHash // of the keys that the call names
 	lastFound int       // in expected
 
-	rec     structures.Change // the record under construction
-	changed bool              // rec holds more than expiries
-	lastKey []byte            // key that rec's operations are about
-	lastDB  uint32            // and its physical database
-	hasLast bool
-	mapped  bool     // rec has opMapping
-	flushed []uint32 // physical databases that lost their name in rec
-	open    []*edit  // edits since the last Commit
-	spare   []*edit
-	err     error
+	rec      structures.Change // the record under construction
+	changed  bool              // rec holds more than expiries
+	big      []bigSet          // what rec says of big values
+	referred int               // bytes of these that are not in rec
+	loan     *structures.Loan  // of these, nil if there are none
+	heavy    bool              // the last record was a big one
+	lastKey  []byte            // key that rec's operations are about
+	lastDB   uint32            // and its physical database
+	hasLast  bool
+	mapped   bool     // rec has opMapping
+	flushed  []uint32 // physical databases that lost their name in rec
+	open     []*edit  // edits since the last Commit
+	spare    []*edit
+	err      error
 
 	always bool     // SyncAlways was in force at Lock
 	seen   uint64   // newest record of the keys met since Lock
@@ -114,7 +118,7 @@ func (tx *Tx) Commit() (lsn uint64) {
 	if tx.mapped {
 		flags, tx.mapped = chunkMapping, false
 	}
-	lsn = tx.s.journal.append(tx.rec.Encoded(), flags)
+	lsn = tx.journal(flags)
 	if changed {
 		tx.noteChanged(lsn, flags&chunkMapping != 0)
 	}

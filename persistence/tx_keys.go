@@ -36,6 +36,9 @@ func (tx *Tx) Delete(key []byte) bool {
 
 func (tx *Tx) delete(t *table, i int, key []byte) {
 	tx.about(t, key)
+	if len(tx.big) > 0 {
+		tx.supersede(t, key)
+	}
 	tx.rec.Op(opDelete, 0)
 	t.detach(i)
 	t.erase(i)
@@ -155,6 +158,9 @@ func (tx *Tx) drop(key []byte, db int, v structures.Value, s []byte, expire int6
 // Copy stores a copy of what from holds, with its expiry, under to in database
 // toDB. It reports false if from is absent, or to exists and replace is false.
 func (tx *Tx) Copy(from []byte, toDB int, to []byte, replace bool) bool {
+	if s, expire, ok := tx.longString(from); ok {
+		return tx.copyString(s, expire, toDB, to, replace)
+	}
 	kind, payload, expire, ok := tx.dump(nil, from)
 	if !ok {
 		return false
@@ -168,6 +174,32 @@ func (tx *Tx) Copy(from []byte, toDB int, to []byte, replace bool) bool {
 	if err := tx.Restore(to, kind, Expiry(expire), payload); err != nil {
 		panic(fmt.Sprintf("persistence: a value does not decode what it encoded: %v", err))
 	}
+	return true
+}
+
+// longString is the string at key if it is a big one.
+func (tx *Tx) longString(key []byte) (s *structures.String, expire int64, ok bool) {
+	t, i, ok := tx.find(tx.hash(key), key)
+	if !ok {
+		return nil, 0, false
+	}
+	o := t.object(t.slots[i].meta)
+	if o == nil {
+		return nil, 0, false
+	}
+	s, ok = o.value.(*structures.String)
+	return s, o.expire, ok && s.Len() >= bigValue
+}
+
+// copyString is Copy of a big string, which shares its bytes with the copy.
+func (tx *Tx) copyString(s *structures.String, expire int64, toDB int, to []byte, replace bool) bool {
+	db := tx.db
+	defer func() { tx.db = db }()
+	tx.db = toDB
+	if _, _, exists := tx.find(tx.hash(to), to); exists && !replace {
+		return false
+	}
+	Replace(tx, to, s.Share(), Expiry(expire))
 	return true
 }
 

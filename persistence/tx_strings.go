@@ -1,6 +1,10 @@
 package persistence
 
-import "github.com/vigildb/vigil/structures"
+import (
+	"bytes"
+
+	"github.com/vigildb/vigil/structures"
+)
 
 // Expiry is when a key that is written shall go: NoExpiry, KeepExpiry, or a
 // unix time in ms.
@@ -47,6 +51,10 @@ func (tx *Tx) String(key []byte) (b []byte, ok bool, err error) {
 // SetString stores a string under key, whatever that held. value may alias what
 // String returned.
 func (tx *Tx) SetString(key, value []byte, e Expiry) {
+	if len(value) >= bigValue {
+		tx.GiveString(key, bytes.Clone(value), e)
+		return
+	}
 	hash := tx.hash(key)
 	t, i := tx.locate(hash, key)
 	if tx.err != nil {
@@ -54,18 +62,28 @@ func (tx *Tx) SetString(key, value []byte, e Expiry) {
 	}
 	expire := tx.resolve(t, i, e)
 	tx.about(t, key)
+	if len(tx.big) > 0 {
+		tx.supersede(t, key)
+	}
 	recordSet(&tx.rec, value, expire)
 	tx.setString(t, i, hash, key, value, expire)
 	tx.note(key)
 }
 
+// GiveString is SetString for bytes that belong to the store afterwards: big ones
+// are not copied.
+func (tx *Tx) GiveString(key, value []byte, e Expiry) {
+	if len(value) < bigValue {
+		tx.SetString(key, value, e)
+		return
+	}
+	Replace(tx, key, structures.NewString(value), e)
+}
+
 // setString stores without recording.
 func (tx *Tx) setString(t *table, i int, hash uint64, key, value []byte, expire int64) {
 	if !inline(len(key), len(value)) {
-		v := structures.NewString(append([]byte(nil), value...))
-		o := &object{key: append([]byte(nil), key...), value: v, expire: expire, whole: true}
-		i = tx.place(t, i, hash, o)
-		t.setMeta(i, t.slots[i].meta|metaDirty)
+		tx.setLong(t, i, hash, key, bytes.Clone(value), expire)
 		return
 	}
 	if i < 0 {
@@ -76,6 +94,15 @@ func (tx *Tx) setString(t *table, i int, hash uint64, key, value []byte, expire 
 	t.setInline(i, key, value, expire)
 	t.setMeta(i, t.slots[i].meta|metaDirty)
 	tx.touch(t, i)
+}
+
+// setLong stores a string that does not fit a slab record, which is the store's
+// afterwards, without recording.
+func (tx *Tx) setLong(t *table, i int, hash uint64, key, value []byte, expire int64) {
+	v := structures.NewString(value)
+	o := &object{key: append([]byte(nil), key...), value: v, expire: expire, whole: true}
+	i = tx.place(t, i, hash, o)
+	t.setMeta(i, t.slots[i].meta|metaDirty)
 }
 
 // PatchString writes b into the string at key at offset off >= 0. A gap behind
@@ -109,7 +136,7 @@ func (tx *Tx) PatchString(key []byte, off int, b []byte) error {
 // patchString patches without recording.
 func (tx *Tx) patchString(t *table, i int, hash uint64, key []byte, off int, b []byte) {
 	if i < 0 || t.slots[i].meta&metaTombstone != 0 {
-		tx.setString(t, i, hash, key, patched(nil, off, b), 0)
+		tx.setPatched(t, i, hash, key, patched(nil, off, b), 0)
 		return
 	}
 	meta := t.slots[i].meta
@@ -127,7 +154,16 @@ func (tx *Tx) patchString(t *table, i int, hash uint64, key []byte, off int, b [
 		tx.touch(t, i)
 		return
 	}
-	tx.setString(t, i, hash, key, patched(old, off, b), expire)
+	tx.setPatched(t, i, hash, key, patched(old, off, b), expire)
+}
+
+// setPatched stores what patched made.
+func (tx *Tx) setPatched(t *table, i int, hash uint64, key, value []byte, expire int64) {
+	if inline(len(key), len(value)) {
+		tx.setString(t, i, hash, key, value, expire)
+		return
+	}
+	tx.setLong(t, i, hash, key, value, expire)
 }
 
 // patched returns a copy of old with b written at off.

@@ -207,11 +207,10 @@ func Replace(tx *Tx, key []byte, v structures.Value, e Expiry) {
 // replace is Replace at a slot that locate found.
 func (tx *Tx) replace(t *table, i int, hash uint64, key []byte, v structures.Value, expire int64) {
 	tx.about(t, key)
-	if s, ok := v.(*structures.String); ok {
-		recordSet(&tx.rec, s.Bytes(), expire)
-	} else {
-		encodeRestore(&tx.rec, v, expire)
+	if len(tx.big) > 0 {
+		tx.supersede(t, key)
 	}
+	tx.recordWhole(t, key, v, expire)
 	o := &object{key: append([]byte(nil), key...), value: v, expire: expire, whole: true}
 	i = tx.place(t, i, hash, o)
 	t.setMeta(i, t.slots[i].meta|metaDirty)

@@ -69,9 +69,12 @@ func (w *window) fill(it *pebble.Iterator) (more bool, err error) {
 	}
 	w.buf = w.buf[:0]
 	for more = true; more; more = it.Next() {
-		c, err := chunkAt(it)
+		c, ok, err := chunkAt(it)
 		if err != nil {
 			return false, err
+		}
+		if !ok {
+			continue
 		}
 		v := c.bytes
 		mapping := chunkMaps(v)
@@ -89,13 +92,21 @@ func (w *window) fill(it *pebble.Iterator) (more bool, err error) {
 	return false, it.Error()
 }
 
-// chunkAt is the chunk that it stands on, whose bytes are valid until it moves.
-func chunkAt(it *pebble.Iterator) (windowChunk, error) {
+// chunkAt is the chunk that it stands on, whose bytes are valid until it moves. ok
+// is false if it stands on a piece of one before.
+func chunkAt(it *pebble.Iterator) (c windowChunk, ok bool, err error) {
 	k := it.Key()
-	if len(k) != journalKeyFixed {
-		return windowChunk{}, fmt.Errorf("chunk key of %d bytes: %w", len(k), ErrCorrupt)
+	if isPiece(k) {
+		return c, false, nil
 	}
-	return windowChunk{bytes: it.Value(), index: binary.BigEndian.Uint64(k[groupKeyFixed:])}, nil
+	if len(k) != journalKeyFixed {
+		return c, false, fmt.Errorf("chunk key of %d bytes: %w", len(k), ErrCorrupt)
+	}
+	c.index = binary.BigEndian.Uint64(k[groupKeyFixed:])
+	if c.bytes, err = assemble(it, c.index); err != nil {
+		return c, false, fmt.Errorf("chunk %d of the journal: %w", c.index, err)
+	}
+	return c, true, nil
 }
 
 // follows returns an error if the chunk is not the one behind last.

@@ -320,7 +320,7 @@ func (o *loopOwner) settleUnsure() bool {
 			continue
 		}
 		c.unsure = false
-		if failed != nil && l.srv.store.Synced() < c.s.awaited() {
+		if failed != nil && c.s.undone() {
 			c.finish(failed)
 		} else if !o.turn(c, resumed) {
 			return false

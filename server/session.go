@@ -53,6 +53,8 @@ type session struct {
 	met    uint64     // newest record that replies since the last flush may tell of
 	wrote  uint64     // the last change ever made for this client, of those flushed
 
+	heavy bool // the last change was big: the client waits until it is written
+
 	out      outbox
 	waiting  *waiter
 	paused   bool     // CLIENT PAUSE holds the call back that is in held
@@ -356,20 +358,32 @@ func (s *session) settle() (bool, error) {
 	if s.awaited() == 0 {
 		return true, nil
 	}
-	if s.srv.settings().syncAlways {
-		if ok, err := s.end.durable(s.awaited()); !ok {
+	always := s.srv.settings().syncAlways
+	if always || s.heavy {
+		if ok, err := s.end.durable(s.awaited()); !ok && (always || err == nil) {
 			if err != nil {
 				s.srv.logf(LogWarning, "a write could not be made durable, its client is disconnected: %v", err)
 			}
 			return false, err
 		}
 	}
-	if s.met = 0; s.lsn == 0 {
+	s.met, s.heavy = 0, false
+	if s.lsn == 0 {
 		return true, nil
 	}
 	s.wrote, s.lsn = max(s.wrote, s.lsn), 0
 	s.written()
 	return true, nil
+}
+
+// undone reports, after the device has failed, that the client waits for a promise
+// that cannot be kept. One that waits only because its record is big goes on.
+func (s *session) undone() bool {
+	if s.srv.store.Synced() >= s.awaited() {
+		return false
+	}
+	s.heavy = false
+	return s.srv.settings().syncAlways
 }
 
 // deliver gives the client bytes from another goroutine.

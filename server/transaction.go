@@ -16,6 +16,10 @@ func (s *session) enqueue(cmd *commands.Command, argv [][]byte) {
 	s.ctx.Reply.Status("QUEUED")
 }
 
+// maxTransaction is how much a transaction may have changed for a call in it to
+// change more: all of it is one record.
+const maxTransaction = 1 << 30
+
 // Multi begins a transaction.
 func (s *session) Multi(c *commands.Ctx) error {
 	if s.Has(commands.ClientMulti) {
@@ -111,6 +115,9 @@ func (s *session) Exec(c *commands.Ctx) error {
 func (s *session) admitQueued(cmd *commands.Command) error {
 	if !s.Has(commands.ClientAuthenticated) && !cmd.Is(commands.NoAuth) && s.mustAuth() {
 		return commands.ErrNoAuth
+	}
+	if cmd.Is(commands.DenyOOM) && s.tx.RecordBytes() > maxTransaction {
+		return commands.ErrQueueTooLong
 	}
 	return nil
 }

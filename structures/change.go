@@ -3,6 +3,7 @@ package structures
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 )
 
 // Change is the tail of a journal record: methods that change a value append
@@ -40,6 +41,25 @@ func (c *Change) Bytes(b []byte) {
 	}
 	c.buf = binary.AppendUvarint(c.buf, uint64(len(b)))
 	c.buf = append(c.buf, b...)
+}
+
+// Length begins an argument of n bytes, which stand elsewhere.
+func (c *Change) Length(n int) {
+	if c != nil {
+		c.buf = binary.AppendUvarint(c.buf, uint64(n))
+	}
+}
+
+// Replace puts b in the place of the bytes recorded from one length to another.
+func (c *Change) Replace(from, to int, b ...byte) {
+	c.buf = slices.Replace(c.buf, from, to, b...)
+}
+
+// Take empties the record and returns its bytes, which belong to the caller.
+func (c *Change) Take() []byte {
+	b := c.buf
+	c.buf = nil
+	return b
 }
 
 // String appends an argument.

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"sync/atomic"
 )
 
 // String is a string that is too long for the keyspace to hold by itself.
@@ -29,6 +30,47 @@ type String struct {
 	dirty []uint64
 	// stored is the number of pages that Clean last left on disk.
 	stored int
+	// lent is set while somebody else reads the bytes.
+	lent *Loan
+}
+
+// Loan is the time for which the bytes of strings are read by somebody beside
+// their strings, which copy them meanwhile before they change. The zero value has
+// begun. Loans to one reader end in the order in which they began.
+type Loan struct{ over atomic.Bool }
+
+// End says that the bytes are not read any more. Any goroutine may call it.
+func (l *Loan) End() { l.over.Store(true) }
+
+// shared is the loan of strings that have their bytes in common: it has no end.
+var shared = new(Loan)
+
+// Lend returns the bytes, which stay as they are until l ends.
+func (s *String) Lend(l *Loan) []byte {
+	if s.lent != shared {
+		s.lent = l
+	}
+	return s.b[:len(s.b):len(s.b)]
+}
+
+// Share returns a string of the same bytes, of which nothing is stored. The first
+// to change copies them.
+func (s *String) Share() *String {
+	s.b = s.b[:len(s.b):len(s.b)]
+	s.lent = shared
+	c := NewString(s.b)
+	c.lent = shared
+	return c
+}
+
+// own gives the string bytes that nobody else reads, with room for n.
+func (s *String) own(n int) {
+	if !s.lent.over.Load() {
+		b := make([]byte, len(s.b), max(len(s.b), n))
+		copy(b, s.b)
+		s.b = b
+	}
+	s.lent = nil
 }
 
 // MaxStringLen bounds what a damaged head or record can make us allocate. A
@@ -113,6 +155,9 @@ func (s *String) Patch(ch *Change, off int, b []byte) {
 
 func (s *String) patch(off int, b []byte) {
 	old, end := len(s.b), off+len(b)
+	if s.lent != nil {
+		s.own(end)
+	}
 	if end > old {
 		// b may alias the memory that grows; append leaves the old memory as
 		// it is, so that b stays readable.

@@ -1,0 +1,169 @@
+package persistence
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/vigildb/vigil/structures"
+)
+
+// Big values. The bytes of a big string are not copied into the record that sets it,
+// nor into the chunk: these refer to the string, which copies its bytes if it is
+// changed before the journal has them (structures.Loan). So a string of 512 MiB is in
+// memory once as a value and once in the batch that writes it.
+//
+// Of the values that a transaction gives one key, one after the other, the record
+// keeps the last: the operation that set an earlier one becomes a deletion, which
+// makes those between work on nothing, and the last one says what the key is.
+
+const (
+	// bigValue is the length from which on a string is recorded by reference, and
+	// what sets a value is worth to be found again.
+	bigValue = 64 << 10
+	// bigRecord is the length from which on a record becomes a chunk as it is.
+	bigRecord = 1 << 20
+	// heavyRecord is the length from which on a client waits for its record.
+	heavyRecord = maxUnsynced
+)
+
+// bigSet is an operation of the record under construction that sets a big value.
+type bigSet struct {
+	phys     uint32
+	key      []byte
+	from, to int    // place in the record
+	at       int    // in it, where b belongs
+	b        []byte // nil if the record has it itself
+}
+
+// reference is bytes of a record that stand elsewhere.
+type reference struct {
+	at int // before which byte of the record they belong
+	b  []byte
+}
+
+// recordWhole records that the key, which the record is about, is the value v.
+func (tx *Tx) recordWhole(t *table, key []byte, v structures.Value, expire int64) {
+	from := tx.rec.Len()
+	set := bigSet{phys: t.phys, from: from}
+	s, ok := v.(*structures.String)
+	switch {
+	case !ok:
+		encodeRestore(&tx.rec, v, expire)
+	case s.Len() < bigValue:
+		recordSet(&tx.rec, s.Bytes(), expire)
+	default:
+		if tx.loan == nil {
+			tx.loan = new(structures.Loan)
+		}
+		set.b = s.Lend(tx.loan)
+		set.at = recordSetLength(&tx.rec, len(set.b), expire)
+		tx.referred += len(set.b)
+	}
+	if set.to = tx.rec.Len(); set.b != nil || set.to-from >= bigValue {
+		set.key = slices.Clone(key)
+		tx.big = append(tx.big, set)
+	}
+}
+
+// supersede drops what the record says of earlier values of a key that is about
+// to get another one, or to go.
+func (tx *Tx) supersede(t *table, key []byte) {
+	for i := range tx.big {
+		if set := &tx.big[i]; set.phys != t.phys || string(set.key) != string(key) {
+			continue
+		}
+		set := tx.big[i]
+		tx.rec.Replace(set.from, set.to, opDelete, 0)
+		gone := set.to - set.from - 2
+		tx.referred -= len(set.b)
+		tx.big = slices.Delete(tx.big, i, i+1)
+		for j := range tx.big[i:] {
+			later := &tx.big[i+j]
+			later.from -= gone
+			later.at -= gone
+			later.to -= gone
+		}
+		return
+	}
+}
+
+// references are the bytes that the record refers to. They belong to the caller.
+func (tx *Tx) references() []reference {
+	var refs []reference
+	for _, set := range tx.big {
+		if set.b != nil {
+			refs = append(refs, reference{set.at, set.b})
+		}
+	}
+	clear(tx.big)
+	tx.big, tx.referred = tx.big[:0], 0
+	return refs
+}
+
+// journal moves the record into the journal and returns its number.
+func (tx *Tx) journal(flags byte) uint64 {
+	size := tx.RecordBytes()
+	tx.heavy = size >= heavyRecord
+	if tx.referred == 0 && size < bigRecord {
+		clear(tx.big)
+		tx.big = tx.big[:0]
+		return tx.s.journal.append(tx.rec.Encoded(), flags)
+	}
+	refs, loan := tx.references(), tx.loan
+	tx.loan = nil
+	return tx.s.journal.appendBig(tx.rec.Take(), refs, loan, flags)
+}
+
+// Heavy reports that the last record was so big that its client is to wait until
+// it is written: what waits for the disk takes memory, and one client alone could
+// make it any amount.
+func (tx *Tx) Heavy() bool { return tx.heavy }
+
+// RecordBytes is the length of the record so far.
+func (tx *Tx) RecordBytes() int { return tx.rec.Len() + tx.referred }
+
+// appendBig adds a record as a chunk of its own. rec and what refs refer to
+// belong to the chunk until it is on the device, which ends the loan.
+func (j *journal) appendBig(rec []byte, refs []reference, loan *structures.Loan, flags byte) uint64 {
+	size := len(rec)
+	for _, r := range refs {
+		size += len(r.b)
+	}
+	c := chunk{buf: binary.AppendUvarint(make([]byte, chunkHeader, chunkHeader+10), uint64(size)), loan: loan, flags: flags}
+	done := 0
+	for _, r := range refs {
+		c.parts = append(c.parts, rec[done:r.at], r.b)
+		done = r.at
+	}
+	c.parts = append(c.parts, rec[done:])
+
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.sealLocked()
+	j.mu.index++
+	lsn := j.newest.Load() + 1
+	c.index, c.first, c.last = j.mu.index, lsn, lsn
+	j.mu.sealed = append(j.mu.sealed, c)
+	j.newest.Store(lsn)
+	j.big.Add(int64(c.size()))
+	j.signal()
+	return lsn
+}
+
+// written takes a chunk of a length off what Pebble does not have yet.
+func (j *journal) written(c *chunk, size int) {
+	if c.parts != nil {
+		j.big.Add(-int64(size))
+		return
+	}
+	j.pending.Add(-int64(size - chunkHeader))
+}
+
+// size is the length of the chunk in bytes.
+func (c *chunk) size() int {
+	n := len(c.buf)
+	for _, p := range c.parts {
+		n += len(p)
+	}
+	return n
+}

@@ -1,0 +1,217 @@
+package persistence
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// Of the big values that a transaction gives a key the record holds the last.
+func TestRecordHoldsTheLastBigValueOfAKey(t *testing.T) {
+	s := openMemory(t, Options{})
+	defer closeStore(t, s)
+	all(s, 1, func(tx *Tx) {
+		for i := range 50 {
+			tx.GiveString([]byte("k"), bytes.Repeat([]byte{byte(i)}, 1<<20), NoExpiry)
+			tx.PatchString([]byte("k"), 5, []byte("x"))
+			tx.Rename([]byte("k"), []byte("l"))
+			tx.Rename([]byte("l"), []byte("k"))
+		}
+		if n := tx.RecordBytes(); n > 2<<20 {
+			t.Errorf("50 values of 1 MiB under one key: a record of %d bytes", n)
+		}
+	})
+}
+
+// However big values are set, patched, copied, renamed and removed, a replay leaves
+// what there was.
+func TestReplayOfBigValuesLeavesWhatThereWas(t *testing.T) {
+	for seed := range uint64(6) {
+		r := rand.New(rand.NewPCG(seed, 7))
+		fs := vfs.NewCrashableMem()
+		o := Options{FS: fs, Dir: "db", IdleAfter: -1, Sync: SyncPolicy(seed % 3)}
+		s := openMemory(t, o)
+		want := map[string][]byte{}
+		for range 40 {
+			all(s, 1, func(tx *Tx) {
+				for range 1 + r.IntN(8) {
+					stepBig(t, r, tx, want)
+				}
+			})
+		}
+		if seed%2 == 0 {
+			if err := s.Materialise(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			all(s, 1, func(tx *Tx) { stepBig(t, r, tx, want) })
+		}
+		o.FS = onDevice(t, s, fs)
+		closeStore(t, s)
+		s = openMemory(t, o)
+		all(s, 1, func(tx *Tx) {
+			for i := range bigKeys {
+				key := fmt.Sprint("k", i)
+				got, ok, err := tx.String([]byte(key))
+				if w, there := want[key]; err != nil || ok != there || !bytes.Equal(got, w) {
+					t.Errorf("seed %d: %s after the replay: %d bytes, want %d (%v)", seed, key, len(got), len(w), err)
+				}
+			}
+		})
+		closeStore(t, s)
+	}
+}
+
+// onDevice is what is on the device when all that was changed is.
+func onDevice(t *testing.T, s *Store, fs *vfs.MemFS) vfs.FS {
+	t.Helper()
+	if err := s.WaitDurable(s.journal.newest.Load()); err != nil {
+		t.Fatal(err)
+	}
+	return fs.CrashClone(vfs.CrashCloneCfg{})
+}
+
+const bigKeys = 5
+
+// stepBig changes a key and the model of it.
+func stepBig(t *testing.T, r *rand.Rand, tx *Tx, want map[string][]byte) {
+	t.Helper()
+	k, to := fmt.Sprint("k", r.IntN(bigKeys)), fmt.Sprint("k", r.IntN(bigKeys))
+	value := bytes.Repeat([]byte{byte(r.Uint32())}, 1+r.IntN(1<<(1+r.IntN(20))))
+	held, there := want[k]
+	switch r.IntN(6) {
+	case 0, 1:
+		tx.SetString([]byte(k), value, NoExpiry)
+		want[k] = value
+	case 2:
+		off := r.IntN(len(held) + 1)
+		if err := tx.PatchString([]byte(k), off, value); err != nil {
+			t.Fatal(err)
+		}
+		want[k] = patched(held, off, value)
+	case 3:
+		if tx.Delete([]byte(k)) != there {
+			t.Fatalf("Delete %s: want %v", k, there)
+		}
+		delete(want, k)
+	case 4:
+		if tx.Rename([]byte(k), []byte(to)); there && k != to {
+			want[to] = held
+			delete(want, k)
+		}
+	case 5:
+		if k != to && tx.Copy([]byte(k), 0, []byte(to), true) {
+			want[to] = held
+		}
+	}
+}
+
+// A big record is in pieces, which go with its chunk when the journal is cut.
+func TestBigRecordsAreWrittenInPieces(t *testing.T) {
+	fs := vfs.NewCrashableMem()
+	o := Options{FS: fs, Dir: "db", IdleAfter: -1}
+	s := openMemory(t, o)
+	value := bytes.Repeat([]byte("0123456789"), 700_000)
+	lsn := all(s, 1, func(tx *Tx) {
+		tx.SetString([]byte("k"), value, NoExpiry)
+		tx.SetString([]byte("small"), []byte("v"), NoExpiry)
+	})
+	all(s, 1, func(tx *Tx) { tx.PatchString([]byte("k"), 3, []byte("later")) })
+	if err := s.WaitDurable(lsn); err != nil {
+		t.Fatal(err)
+	}
+	if n := piecesOf(t, s); n != len(value)/pieceBytes+1 {
+		t.Errorf("7 MB: got %d pieces, want %d", n, len(value)/pieceBytes+1)
+	}
+	o.FS = onDevice(t, s, fs)
+	closeStore(t, s)
+	s = openMemory(t, o)
+	defer closeStore(t, s)
+	copy(value[3:], "later")
+	all(s, 1, func(tx *Tx) {
+		if got, _, _ := tx.String([]byte("k")); !bytes.Equal(got, value) {
+			t.Error("the value is not what it was")
+		}
+	})
+	if err := s.Materialise(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if n := piecesOf(t, s); n != 0 {
+		t.Errorf("after the journal was cut: %d pieces are left", n)
+	}
+}
+
+// Pieces whose chunk did not come are passed over, also when another chunk has
+// got its number.
+func TestPiecesWithoutTheirChunkArePassedOver(t *testing.T) {
+	fs := vfs.NewMem()
+	o := Options{FS: fs, Dir: "db", IdleAfter: -1}
+	s := openMemory(t, o)
+	all(s, 1, func(tx *Tx) { tx.SetString([]byte("a"), []byte("1"), NoExpiry) })
+	for index := uint64(1); index < 4; index++ {
+		key := append(appendJournalKey(nil, index), 0, 0, 0, 0)
+		if err := s.db.Set(key, []byte("left over"), pebble.Sync); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		closeStore(t, s)
+		s = openMemory(t, o)
+		all(s, 1, func(tx *Tx) {
+			if b, _, _ := tx.String([]byte("a")); string(b) != "1" {
+				t.Errorf("after the replay: got %q, want 1", b)
+			}
+			tx.SetString([]byte("b"), []byte("2"), NoExpiry)
+		})
+	}
+	closeStore(t, s)
+}
+
+// A piece that is damaged or missing is refused.
+func TestDamagedPiecesAreRefused(t *testing.T) {
+	for _, missing := range []bool{false, true} {
+		fs := vfs.NewCrashableMem()
+		o := Options{FS: fs, Dir: "db", IdleAfter: -1}
+		s := openMemory(t, o)
+		lsn := all(s, 1, func(tx *Tx) { tx.SetString([]byte("k"), make([]byte, 3<<20), NoExpiry) })
+		if err := s.WaitDurable(lsn); err != nil {
+			t.Fatal(err)
+		}
+		key := append(appendJournalKey(nil, 1), 0, 0, 0, 1)
+		err := s.db.Delete(key, pebble.Sync)
+		if !missing {
+			err = s.db.Set(key, make([]byte, pieceBytes+4), pebble.Sync)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.FS = onDevice(t, s, fs)
+		closeStore(t, s)
+		if s, err := Open(o); err == nil {
+			s.Close()
+			t.Errorf("missing %v: the store was opened", missing)
+		}
+	}
+}
+
+func piecesOf(t *testing.T, s *Store) (n int) {
+	t.Helper()
+	it, err := s.db.NewIter(&pebble.IterOptions{
+		LowerBound: appendGroup(nil, prefixJournal), UpperBound: appendGroupEnd(nil, prefixJournal)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for it.First(); it.Valid(); it.Next() {
+		if isPiece(it.Key()) {
+			n++
+		}
+	}
+	if err := it.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
