@@ -1,0 +1,229 @@
+package persistence
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/vigildb/vigil/persistence/placemap"
+	"github.com/vigildb/vigil/persistence/schedule"
+	"github.com/vigildb/vigil/placement"
+	"github.com/vigildb/vigil/scheduler"
+	"github.com/vigildb/vigil/structures"
+)
+
+// The store in testdata/format2 was written once and is opened for ever: a version
+// that cannot read it cannot read what users have. It is written anew, which a
+// new format alone may ask for, by
+//
+//	go test ./persistence -run TestGoldenStore -golden
+var writeGolden = flag.Bool("golden", false, "write the golden store anew")
+
+const (
+	goldenDir  = "testdata/format2"
+	goldenNow  = int64(1_700_000_000_000)
+	goldenLate = int64(4_000_000_000_000)
+	goldenMany = 150
+)
+
+func openGolden(t *testing.T, dir string) *Store {
+	t.Helper()
+	o := Options{Dir: dir, IdleAfter: -1, Secret: [16]byte{3, 1, 4, 1, 5}, Now: func() int64 { return goldenNow },
+		Decoders: map[structures.Kind]Decoder{
+			structures.KindBloom: func(head []byte, _ *structures.HashKeys) (structures.Value, error) {
+				return structures.DecodeBloom(head)
+			},
+			structures.KindPlace: func(head []byte, _ *structures.HashKeys) (structures.Value, error) {
+				return placemap.Decode(head)
+			},
+		}}
+	for kind, d := range testDecoders {
+		o.Decoders[kind] = d
+	}
+	s, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// makeGolden writes keys of every kind under names that begin with prefix.
+func makeGolden(t *testing.T, tx *Tx, prefix string) {
+	t.Helper()
+	name := func(s string) []byte { return []byte(prefix + s) }
+	tx.SetString(name("short"), []byte("value"), NoExpiry)
+	tx.SetString(name("long"), bytes.Repeat([]byte("long"), 1100), Expiry(goldenLate))
+	tx.SetString(name("expiring"), []byte("soon"), Expiry(goldenLate+1))
+	tx.SetString(name("expired"), []byte("over"), Expiry(goldenNow+1000))
+	tx.SetString(append(name("k"), make([]byte, 4200)...), []byte("key"), NoExpiry)
+	hll := structures.NewHYLL()
+	for i := range 100 {
+		hll, _, _ = structures.HYLLAdd(hll, fmt.Append(nil, i), 3000, new(structures.Touched))
+	}
+	tx.SetString(name("hll"), hll, NoExpiry)
+	list, lch, _, err := Edit(tx, name("list"), structures.NewList)
+	h, ch, _, err2 := Edit(tx, name("hash"), func() *structures.Hash { return structures.NewHash(tx.HashKeys()) })
+	small, sch, _, err3 := Edit(tx, name("small"), func() *structures.Hash { return structures.NewHash(tx.HashKeys()) })
+	if err != nil || err2 != nil || err3 != nil {
+		t.Fatal(err, err2, err3)
+	}
+	for i := range goldenMany {
+		list.Push(lch, structures.Tail, fmt.Append(nil, "element-", i))
+		h.Set(ch, fmt.Append(nil, "field-", i), fmt.Append(nil, "value-", i))
+	}
+	h.ExpireAt(ch, []byte("field-7"), goldenLate)
+	h.ExpireAt(ch, []byte("field-8"), goldenNow+1000)
+	small.Set(sch, []byte("f"), []byte("v"))
+	bloom := structures.NewBloom()
+	if err := bloom.Reserve(nil, structures.BloomShape{Error: .01, Capacity: 100, Expansion: 2}, 1<<30); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 50 {
+		if _, err := bloom.Add(nil, fmt.Append(nil, i), 1<<30); err != nil {
+			t.Fatal(err)
+		}
+	}
+	Replace(tx, name("bloom"), bloom, NoExpiry)
+	sched, cfg := schedule.New(tx.HashKeys().Fields), schedule.DefaultConfig()
+	if err := sched.Create(nil, cfg, goldenNow); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 5 {
+		if _, err := sched.Add(nil, fmt.Append(nil, "node-", i), scheduler.DefaultParams(), goldenNow); err != nil {
+			t.Fatal(err)
+		}
+	}
+	Replace(tx, name("schedule"), sched, Expiry(goldenLate))
+	place, err := placemap.New(placement.Options{Seed: 7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := place.Set(nil, []placement.Unit{{Name: "a", Capacity: 1}, {Name: "b", Capacity: 2}}); err != nil {
+		t.Fatal(err)
+	}
+	Replace(tx, name("place"), place, NoExpiry)
+}
+
+// checkGolden checks them, all but small.
+func checkGolden(t *testing.T, tx *Tx, prefix string) {
+	t.Helper()
+	name := func(s string) []byte { return []byte(prefix + s) }
+	for key, want := range map[string]string{
+		string(name("short")): "value", string(name("long")): string(bytes.Repeat([]byte("long"), 1100)),
+		string(name("expiring")): "soon", string(append(name("k"), make([]byte, 4200)...)): "key",
+	} {
+		if b, ok, err := tx.String([]byte(key)); !ok || err != nil || string(b) != want {
+			t.Errorf("%.20s: got %.20q, %v, %v", key, b, ok, err)
+		}
+	}
+	for key, want := range map[string]int64{"short": 0, "long": goldenLate, "expiring": goldenLate + 1, "schedule": goldenLate} {
+		if ms, ok := tx.ExpireAt(name(key)); !ok || ms != want {
+			t.Errorf("%s%s expires at %d, %v, want %d", prefix, key, ms, ok, want)
+		}
+	}
+	hll, _, _ := tx.String(name("hll"))
+	if n, err := structures.HYLLCount(bytes.Clone(hll), new(structures.Touched)); n != 100 || err != nil {
+		t.Errorf("%shll: got %d, %v", prefix, n, err)
+	}
+	list, _, err := View[*structures.List](tx, name("list"))
+	h, _, err2 := View[*structures.Hash](tx, name("hash"))
+	bloom, _, err4 := View[*structures.Bloom](tx, name("bloom"))
+	sched, _, err5 := View[*schedule.Schedule](tx, name("schedule"))
+	place, _, err6 := View[*placemap.Map](tx, name("place"))
+	for _, err := range []error{err, err2, err4, err5, err6, tx.Err()} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if list.Len() != goldenMany || h.Live(goldenNow) != goldenMany || h.Live(goldenNow+1000) != goldenMany-1 || sched.Len() != 5 || bloom.Card() != 50 {
+		t.Errorf("%s: %d elements, %d fields, %d nodes, %d items", prefix, list.Len(), h.Live(goldenNow), sched.Len(), bloom.Card())
+	}
+	for i := range goldenMany {
+		if b, _ := list.Index(i); string(b) != fmt.Sprint("element-", i) {
+			t.Errorf("%slist: element %d is %q", prefix, i, b)
+		}
+		if b, _ := h.Get(fmt.Append(nil, "field-", i), 0); string(b) != fmt.Sprint("value-", i) {
+			t.Errorf("%shash: field %d is %q", prefix, i, b)
+		}
+		if i < 50 && !bloom.Exists(fmt.Append(nil, i)) {
+			t.Errorf("%sbloom: %d is not there", prefix, i)
+		}
+	}
+	if ms, has, _ := h.ExpiryOf([]byte("field-7")); !has || ms != goldenLate {
+		t.Errorf("%shash: field-7 expires at %d", prefix, ms)
+	}
+	if p, ok := sched.Params([]byte("node-4")); !ok || p != scheduler.DefaultParams() {
+		t.Errorf("%sschedule: node-4 has %v, %v", prefix, p, ok)
+	}
+	m := place.State().Map
+	if got := m.Name(m.Locate(m.Hash([]byte("object-1")))); m.Len() != 2 || got != goldenUnit {
+		t.Errorf("%splace: object-1 is on %q of %d units", prefix, got, m.Len())
+	}
+}
+
+const goldenUnit = "a" // of object-1
+
+func TestGoldenStore(t *testing.T) {
+	if *writeGolden {
+		if err := os.RemoveAll(goldenDir); err != nil {
+			t.Fatal(err)
+		}
+		s := openGolden(t, goldenDir)
+		all(s, goldenNow, func(tx *Tx) {
+			tx.Select(2)
+			makeGolden(t, tx, "old-")
+			tx.Swap(2, 5)
+			tx.Select(0)
+			tx.SetString([]byte("k"), []byte("v"), NoExpiry)
+		})
+		materialise(t, s)
+		all(s, goldenNow, func(tx *Tx) { // in the journal only
+			tx.Select(5)
+			makeGolden(t, tx, "new-")
+			tx.Delete([]byte("old-small"))
+			tx.Flush(7)
+		})
+		closeStore(t, s)
+		closeStore(t, openGolden(t, goldenDir)) // which removes a log that is not needed
+	}
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(goldenDir)); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // with the journal, and without
+		s := openGolden(t, filepath.Clean(dir))
+		all(s, goldenNow, func(tx *Tx) {
+			tx.Select(0)
+			if b, _, _ := tx.String([]byte("k")); string(b) != "v" {
+				t.Errorf("k: got %q", b)
+			}
+			tx.Select(5)
+			checkGolden(t, tx, "old-")
+			checkGolden(t, tx, "new-")
+			small, _, _ := View[*structures.Hash](tx, []byte("new-small"))
+			if b, ok := small.Get([]byte("f"), 0); !ok || string(b) != "v" {
+				t.Errorf("new-small: got %q", b)
+			}
+			for db, want := range map[int]int{0: 1, 2: 0, 5: 23, 7: 0} {
+				if n := tx.DBSize(db); n != want {
+					t.Errorf("database %d has %d keys, want %d", db, n, want)
+				}
+			}
+			if tx.Kind([]byte("old-small")) != structures.KindNone || tx.Kind([]byte("old-hash")) != structures.KindHash {
+				t.Error("old-small was deleted, old-hash was not")
+			}
+		})
+		checkIndex(t, s)
+		materialise(t, s)
+		checkIndex(t, s)
+		closeStore(t, s)
+	}
+	s := openGolden(t, dir)
+	if n := cycles(t, s, goldenNow+2000, 3); n != 2 {
+		t.Errorf("%d keys expired, want 2", n)
+	}
+	closeStore(t, s)
+}
