@@ -159,3 +159,32 @@ func TestSpillBelowItsFloorRefusesWrites(t *testing.T) {
 		}
 	}
 }
+
+// TestVolatileTTLEvictsWhatExpiresFirst gives key i an expiry that grows with i:
+// the keys that go are to be the first ones, but for the chance of the samples.
+func TestVolatileTTLEvictsWhatExpiresFirst(t *testing.T) {
+	const n = 1000
+	s := openMemory(t, Options{IdleAfter: -1, Seed: 1})
+	defer closeStore(t, s)
+	all(s, 1, func(tx *Tx) {
+		for i := range n {
+			tx.SetString(benchKey(nil, i), make([]byte, 100), Expiry(1e6+1000*i))
+		}
+	})
+	s.SetMaxMemory(s.Memory()*9/10, PolicyVolatileTTL, 10)
+	for s.OverMemory() {
+		s.MakeRoom()
+	}
+	gone, sum := 0, 0
+	all(s, 1, func(tx *Tx) {
+		for i := range n {
+			if tx.Kind(benchKey(nil, i)) != structures.KindString {
+				gone++
+				sum += i
+			}
+		}
+	})
+	if gone == 0 || gone > n/2 || sum/gone > n*2/5 {
+		t.Errorf("%d of %d keys went, on average number %d", gone, n, sum/max(gone, 1))
+	}
+}

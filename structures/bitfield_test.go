@@ -17,6 +17,11 @@ func TestFieldArithmeticAnswersAsRedis(t *testing.T) {
 	}{
 		{u8, 255, 1, OverflowWrap, 0, true}, {u8, 255, 1, OverflowSat, 255, true}, {u8, 255, 1, OverflowFail, 255, false},
 		{u8, 0, -1, OverflowWrap, 255, true}, {u8, 0, -1, OverflowSat, 0, true}, {u8, 100, -101, OverflowFail, 100, false},
+		// The limits themselves are no overflow.
+		{u8, 254, 1, OverflowFail, 255, true}, {u8, 0, 255, OverflowFail, 255, true}, {u8, 1, -1, OverflowFail, 0, true},
+		{i8, 126, 1, OverflowFail, 127, true}, {i8, -127, -1, OverflowFail, -128, true}, {i8, -128, 255, OverflowFail, 127, true},
+		{i64, most - 1, 1, OverflowFail, most, true}, {i64, least + 1, -1, OverflowFail, least, true},
+		{u63, 0, most, OverflowFail, most, true}, {u63, most - 1, 2, OverflowFail, most - 1, false},
 		{i8, 127, 1, OverflowWrap, -128, true}, {i8, -128, -1, OverflowWrap, 127, true},
 		{i8, 100, 100, OverflowSat, 127, true}, {i8, -100, -100, OverflowSat, -128, true},
 		{i8, -1, most, OverflowSat, 127, true}, {i8, 0, least, OverflowSat, -128, true},
@@ -39,6 +44,9 @@ func TestFieldArithmeticAnswersAsRedis(t *testing.T) {
 		ok   bool
 	}{
 		{u8, 256, OverflowWrap, 0, true}, {u8, 256, OverflowSat, 255, true}, {u8, 256, OverflowFail, 0, false},
+		{u8, 255, OverflowFail, 255, true}, {u8, 0, OverflowFail, 0, true}, {i8, 127, OverflowFail, 127, true},
+		{i8, -128, OverflowFail, -128, true}, {i64, most, OverflowFail, most, true}, {i64, least, OverflowFail, least, true},
+		{u63, most, OverflowFail, most, true},
 		// A negative number is too large for an unsigned type.
 		{u8, -1, OverflowWrap, 255, true}, {u8, -1, OverflowSat, 255, true},
 		{i8, -129, OverflowSat, -128, true}, {i8, 128, OverflowWrap, -128, true}, {i8, -129, OverflowFail, 0, false},
