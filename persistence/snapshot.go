@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -58,7 +59,7 @@ func (s *Store) writeSnapshot(dir string) error {
 			return err
 		}
 		now = s.marked.mark.state()
-		return s.db.Checkpoint(dir)
+		return checkpoint(s.opts.FS, s.db, dir)
 	})
 	// Behind a fence that has fallen it may be of files that are not on the disk.
 	if err := errors.Join(err, f.Err(), f.SyncError(dir)); err != nil {
@@ -66,6 +67,28 @@ func (s *Store) writeSnapshot(dir string) error {
 		return err
 	}
 	return markCopy(s.opts.FS, dir, now)
+}
+
+// checkpoint is Pebble's, with a manifest: of one that it has not written to since
+// it was opened Pebble copies nothing. A flush makes it write.
+func checkpoint(fsys vfs.FS, db *pebble.DB, dir string) error {
+	if err := db.Checkpoint(dir); err != nil {
+		return err
+	}
+	names, err := fsys.List(dir)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		info, err := fsys.Stat(fsys.PathJoin(dir, name))
+		if err != nil {
+			return err
+		}
+		if strings.HasPrefix(name, "MANIFEST-") && info.Size() == 0 {
+			return errors.Join(fsys.RemoveAll(dir), db.Flush(), db.Checkpoint(dir))
+		}
+	}
+	return nil
 }
 
 // markCopy gives a copy of a store a mark. Its logs must hold what the mark of
