@@ -155,6 +155,12 @@ func (d *disk) holdSyncs() {
 	}
 }
 
+func (d *disk) holding() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.held != nil
+}
+
 func (d *disk) releaseSyncs() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -80,6 +80,21 @@ func (l *life) task(name string) *worker {
 	panic("sim: the store has no task " + name)
 }
 
+// stuck reports that something waits for a sync that is held up. It may hold one of
+// Pebble's mutexes, and a bubble takes who waits for a mutex to be running: nothing
+// else that writes is begun until the sync goes on.
+func (l *life) stuck() bool {
+	if !l.disk.holding() {
+		return false
+	}
+	for _, w := range l.tasks {
+		if w.busy.Load() {
+			return true
+		}
+	}
+	return false
+}
+
 // step begins a step of a task, if none is under way. It may have to wait for the
 // disk or for steps of others.
 func (w *worker) step(periodic bool, holds int) {

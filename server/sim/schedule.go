@@ -126,7 +126,7 @@ func (s *simulation) execute(c *client, batch []*call) {
 // background makes a step of a background task.
 func (s *simulation) background(name string, periodic bool) {
 	w := s.life.task(name)
-	if w.busy.Load() {
+	if w.busy.Load() || s.life.stuck() {
 		s.note("%s is still under way", name)
 		return
 	}
@@ -187,7 +187,7 @@ func (s *simulation) configure() {
 
 // slow holds up the syncs of the disk, or lets them go on.
 func (s *simulation) slow() {
-	if s.r.IntN(2) == 0 {
+	if s.r.IntN(2) == 0 && s.pending == nil {
 		s.note("syncs wait")
 		s.life.disk.holdSyncs()
 		return

@@ -17,7 +17,7 @@ type snapshot struct {
 
 // snapshot asks for one, over a connection of its own.
 func (s *simulation) snapshot() {
-	if s.pending != nil {
+	if s.pending != nil || s.life.disk.holding() {
 		return
 	}
 	s.pending = &snapshot{name: fmt.Sprint("s", s.event), from: len(s.model.states) - 1}
