@@ -17,6 +17,26 @@ type WireError string
 
 func (e WireError) Error() string { return string(e) }
 
+// Reason is why a directive is refused, which CONFIG SET puts behind a text of its
+// own and a start behind the directive's line.
+type Reason string
+
+func (r Reason) Error() string { return string(r) }
+
+// The reasons that Redis words.
+const (
+	ErrNoSuchRename = Reason("No such command in rename-command")
+	ErrRenameTarget = Reason("Target command name already exists")
+	ErrCannotListen = Reason("Unable to listen on this port. Check server logs.")
+	ErrCannotBind   = Reason("Failed to bind to specified addresses.")
+)
+
+// ErrTooManyClients is the reason why maxclients cannot be what it was set to: the
+// system lets the process have files for most clients at most.
+func ErrTooManyClients(most int64) error {
+	return Reason(fmt.Sprintf("The operating system is not able to handle the specified number of clients, try with %d", most))
+}
+
 // Every text that a client can be told stands here, as Redis words it.
 const (
 	ErrSyntax           = WireError("ERR syntax error")

@@ -113,12 +113,7 @@ func (t *Table) Find(name string) *Command {
 	return t.subs[name]
 }
 
-// What Rename says, in Redis's words as far as it has them.
-var (
-	errNoSuchRename = errors.New("No such command in rename-command")
-	errRenameTarget = errors.New("Target command name already exists")
-	errRenameLength = errors.New("the new name of the command is too long")
-)
+var errRenameLength = errors.New("the new name of the command is too long")
 
 // Rename makes a command callable by another name only, or by none if to is
 // empty. Rows keep their names, and so do statistics and COMMAND. It fails if
@@ -129,11 +124,11 @@ func (t *Table) Rename(from, to string) error {
 	c := t.byName[from]
 	switch {
 	case c == nil:
-		return errNoSuchRename
+		return ErrNoSuchRename
 	case to == from:
 		return nil
 	case t.byName[to] != nil:
-		return errRenameTarget
+		return ErrRenameTarget
 	case len(to) >= maxName:
 		return errRenameLength
 	}

@@ -92,14 +92,14 @@ func (tx *Tx) expireAt(t *table, i int, key []byte, ms int64) {
 // held. It does nothing if from is absent or both are the same. The shards of
 // both keys are locked.
 func (tx *Tx) Rename(from, to []byte) {
-	t, i, ok := tx.find(tx.hash(from), from)
+	t, _, ok := tx.find(tx.hash(from), from)
 	if !ok || string(from) == string(to) {
 		return
 	}
 	if tx.locate(tx.hash(to), to); tx.err != nil {
 		return // before from is gone
 	}
-	i = t.find(tx.hash(from), from) // looking may have moved it
+	i := t.find(tx.hash(from), from) // looking may have moved it
 	o, s, expire := tx.lift(t, i)
 	tx.delete(t, i, from)
 	tx.drop(to, tx.db, o, s, expire)

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/server/conf"
 )
 
@@ -51,7 +52,7 @@ func (srv *Server) fitMaxClients() error {
 // checkMaxClients is the hook of CONFIG SET maxclients.
 func checkMaxClients(_, new *conf.Settings) error {
 	if most := clientsFor(openFilesLimit()); int64(new.MaxClients) > most {
-		return fmt.Errorf("The operating system is not able to handle the specified number of clients, try with %d", most)
+		return commands.ErrTooManyClients(most)
 	}
 	return nil
 }

@@ -111,10 +111,7 @@ func TestSavePointsKeepTheNewestSnapshots(t *testing.T) {
 
 // waitForSave returns when no snapshot is under way in the background.
 func (r *rig) waitForSave() {
-	for r.srv.saves.running.Load() {
-		r.srv.saves.mu.Lock()
-		r.srv.saves.mu.Unlock() //nolint:staticcheck // it is held while a snapshot is made
-	}
+	r.until("no snapshot is under way", func() bool { return !r.srv.saves.running.Load() })
 }
 
 func TestFailedSavePointWaitsBeforeItTriesAgain(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/server/conf"
 )
 
@@ -31,12 +32,8 @@ type socket struct {
 // listen on: no port and no unix socket.
 var ErrNoListeners = errors.New("server: configured to not listen anywhere")
 
-// What CONFIG SET says when sockets cannot be moved.
-var (
-	errCannotListen = errors.New("Unable to listen on this port. Check server logs.")
-	errCannotBind   = errors.New("Failed to bind to specified addresses.")
-	errEmbedded     = errors.New("the sockets belong to the program that the server is part of")
-)
+// errEmbedded is why CONFIG SET does not move the sockets of an embedded server.
+var errEmbedded = errors.New("the sockets belong to the program that the server is part of")
 
 // Listen opens the sockets that the configuration names (bind, port,
 // unixsocket) and serves them in the background. It answers the addresses in
@@ -186,11 +183,11 @@ func (srv *Server) moveSockets(old, new *conf.Settings) error {
 	case err != nil:
 		srv.logf(LogWarning, "%v", err)
 		if old.Port == new.Port {
-			return errCannotBind
+			return commands.ErrCannotBind
 		}
-		return errCannotListen
+		return commands.ErrCannotListen
 	case len(kept)+len(opened) == 0 && port != 0 && len(new.Bind) > 0:
-		return errCannotBind // every address was optional
+		return commands.ErrCannotBind // every address was optional
 	}
 	closeAll(gone)
 	srv.useLocked(append(kept, opened...))

@@ -27,7 +27,7 @@ type history struct {
 type counter struct{ acked, sent int }
 
 // queue is what went through the list q.
-type queue struct{ pushed, sentPush, popped, sentPop int }
+type queue struct{ pushed, sentPush, popped int }
 
 func newHistory(policy string) *history { return &history{policy: policy, model: newModel()} }
 
