@@ -1,6 +1,11 @@
 package persistence
 
-import "github.com/vigildb/vigil/structures"
+import (
+	"fmt"
+	"slices"
+
+	"github.com/vigildb/vigil/structures"
+)
 
 // While the disk cannot be written, a reader under SyncAlways must not be shown what
 // is only in memory, and need not miss anything else: classes of hashes are too
@@ -41,26 +46,43 @@ func (c *committer) doubtNow() {
 	}
 	d := &doubt{upTo: newest, hashes: map[uint64]struct{}{}}
 	for _, chunks := range [][]chunk{c.kept, c.due} {
-		for _, ch := range chunks {
-			d.add(s, ch.buf[chunkHeader:])
+		for i := range chunks {
+			if err := d.add(s, chunks[i].records()); err != nil {
+				// A bug of ours, which must not end the process: classes tell as well.
+				s.report(LevelError, "doubt", fmt.Errorf("chunk %d in memory: %w", chunks[i].index, err))
+				d.upTo = 0
+			}
 		}
 	}
 	s.seen.doubt.Store(d)
 }
 
-// add adds the keys of records that this process made.
-func (d *doubt) add(s *Store, records []byte) {
+// records are the bytes of a chunk behind its header. Those of a big record are
+// copied: it is in doubt seldom.
+func (c *chunk) records() []byte {
+	if c.parts == nil {
+		return c.buf[chunkHeader:]
+	}
+	b := slices.Clone(c.buf[chunkHeader:])
+	for _, p := range c.parts {
+		b = append(b, p...)
+	}
+	return b
+}
+
+// add adds the keys of records.
+func (d *doubt) add(s *Store, records []byte) error {
 	for len(records) > 0 {
 		rec, rest, err := nextRecord(records)
 		if err != nil {
-			panic("persistence: a chunk does not decode that was just made: " + err.Error())
+			return err
 		}
 		records = rest
 		for len(rec) > 0 {
 			var op byte
 			var args structures.Args
 			if op, args, rec, err = structures.NextOp(rec); err != nil {
-				panic("persistence: a record does not decode that was just made: " + err.Error())
+				return err
 			}
 			if op == opKey {
 				args.Uint()
@@ -68,4 +90,5 @@ func (d *doubt) add(s *Store, records []byte) {
 			}
 		}
 	}
+	return nil
 }

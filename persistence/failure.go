@@ -73,7 +73,7 @@ type reopening struct {
 	avail uint64 // bytes free at the last one
 }
 
-// reopenRest is how many seconds pass between two attempts if the disk can be
+// reopenRest is how many times the committer lets an attempt be if the disk can be
 // written, but has no room for what has to be, as long as it gets no more room.
 const reopenRest = 10
 
