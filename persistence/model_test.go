@@ -1,44 +1,263 @@
 package persistence
 
 import (
+	"bytes"
+	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"sync/atomic"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/vigildb/vigil/structures"
 )
+
+// model is what a store should hold: a plain map for each database. A value is
+// never changed but replaced, so that a clone needs no deep copy.
+type model struct {
+	dbs     []map[string]modelValue
+	now     int64
+	swept   int64          // time up to which fields that are over are gone
+	effects map[string]int // how often each operation changed something; shared by clones
+}
+
+type modelValue struct {
+	kind   kindOf
+	s      string
+	list   []string
+	fields map[string]modelField
+	items  map[string]bool // of a Bloom filter
+	card   uint64
+	plan   string // a schedule, as Dump encodes it
+	expire int64
+}
+
+type modelField struct {
+	value  string
+	expire int64
+}
+
+const (
+	modelDBs = 3
+	// modelKeys is so few that what one operation made the next ones meet.
+	modelKeys = 20
+)
+
+func newModel() *model {
+	m := &model{now: 1000, effects: map[string]int{}}
+	for range modelDBs {
+		m.dbs = append(m.dbs, map[string]modelValue{})
+	}
+	return m
+}
+
+func (m *model) clone() *model {
+	c := *m
+	c.dbs = nil
+	for _, db := range m.dbs {
+		c.dbs = append(c.dbs, maps.Clone(db))
+	}
+	return &c
+}
+
+// expire drops the keys that are over.
+func (m *model) expire() {
+	for _, db := range m.dbs {
+		maps.DeleteFunc(db, func(_ string, v modelValue) bool { return v.expire != 0 && v.expire <= m.now })
+	}
+}
+
+// sweep drops the fields that are over, in the store too, where a hash keeps them
+// until it is told the time.
+func (m *model) sweep(t testing.TB, tx *Tx) {
+	t.Helper()
+	if m.swept == m.now {
+		return
+	}
+	m.swept = m.now
+	for i, db := range m.dbs {
+		tx.Select(i)
+		for _, key := range slices.Sorted(maps.Keys(db)) {
+			old := db[key]
+			left := maps.Clone(old.fields)
+			maps.DeleteFunc(left, func(_ string, f modelField) bool { return f.expire != 0 && f.expire <= m.now })
+			if len(left) == len(old.fields) {
+				continue
+			}
+			h, ch, ok, err := Edit[*structures.Hash](tx, []byte(key), nil)
+			if err != nil {
+				t.Fatalf("Edit %.20s: %v", key, err)
+			}
+			if ok { // else the cycle came first
+				h.ExpireFields(ch, m.now, len(old.fields), nil)
+			}
+			m.effects["expire fields"]++
+			old.fields = left
+			if db[key] = old; len(left) == 0 {
+				delete(db, key)
+			}
+		}
+	}
+}
+
+// modelKey is the n-th key. Some are long.
+func modelKey(n int) string {
+	if n%10 == 0 {
+		return fmt.Sprintf("k%d%0*d", n, 5000, 0)
+	}
+	return fmt.Sprintf("k%d", n)
+}
+
+// trial is a random operation on a key.
+type trial struct {
+	testing.TB
+	m      *model
+	r      *rand.Rand
+	tx     *Tx
+	db     int
+	key    string
+	old    modelValue
+	exists bool
+}
+
+// put makes v the value of the key.
+func (o *trial) put(v modelValue) { o.m.dbs[o.db][o.key], o.exists = v, true }
+
+// operations do something to the transaction and to the model, and report whether
+// that changed anything.
+var operations = []struct {
+	name   string
+	weight int
+	wanted func(modelValue) bool // values that it is most often tried on; nil: any, or none
+	do     func(*trial) bool
+}{
+	{"flush all", 1, nil, (*trial).flushAll},
+	{"flush", 1, nil, (*trial).flush},
+	{"swap", 2, nil, (*trial).swap},
+	{"set", 4, nil, (*trial).set},
+	{"patch", 5, holds(structures.KindString), (*trial).patch},
+	{"delete", 4, exists, (*trial).delete},
+	{"set expiry", 4, exists, (*trial).setExpiry},
+	{"persist", 8, isTimed, (*trial).persist},
+	{"rename", 4, exists, (*trial).rename},
+	{"copy", 4, exists, (*trial).copy},
+	{"move", 5, exists, (*trial).move},
+	{"push", 4, holds(structures.KindList), (*trial).push},
+	{"pop", 8, holds(structures.KindList), (*trial).pop},
+	{"set field", 6, holds(structures.KindHash), (*trial).setField},
+	{"fill hash", 2, holds(structures.KindHash), (*trial).fillHash},
+	{"delete field", 8, holds(structures.KindHash), (*trial).deleteField},
+	{"set expiry of field", 24, holds(structures.KindHash), (*trial).expireField},
+	{"persist field", 20, hasTimedField, (*trial).persistField},
+	{"add to filter", 5, holds(structures.KindBloom), (*trial).addItem},
+	{"create schedule", 2, nil, (*trial).createPlan},
+	{"add node", 8, holds(structures.KindSchedule), (*trial).addNode},
+	{"remove node", 12, holds(structures.KindSchedule), (*trial).removeNode},
+	{"next", 8, holds(structures.KindSchedule), (*trial).next},
+	{"observe", 10, holds(structures.KindSchedule), (*trial).observe},
+}
+
+func holds(kind kindOf) func(modelValue) bool {
+	return func(v modelValue) bool { return v.kind == kind }
+}
+
+func exists(v modelValue) bool { return v.kind != structures.KindNone }
+
+func isTimed(v modelValue) bool { return v.expire != 0 }
+
+func hasTimedField(v modelValue) bool {
+	for _, f := range v.fields {
+		if f.expire != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// step does one random operation to the model and to the transaction.
+func (m *model) step(t testing.TB, r *rand.Rand, tx *Tx) {
+	t.Helper()
+	m.sweep(t, tx)
+	total := 0
+	for _, op := range operations {
+		total += op.weight
+	}
+	n, i := r.IntN(total), 0
+	for n >= operations[i].weight {
+		n -= operations[i].weight
+		i++
+	}
+	op, o := &operations[i], &trial{TB: t, m: m, r: r, tx: tx}
+	for tries := r.IntN(30); ; tries-- {
+		o.db, o.key = r.IntN(modelDBs), modelKey(r.IntN(modelKeys))
+		o.old, o.exists = m.dbs[o.db][o.key]
+		if tries <= 0 || op.wanted == nil || op.wanted(o.old) {
+			break
+		}
+	}
+	tx.Select(o.db)
+	if op.do(o) {
+		m.effects[op.name]++
+	}
+}
+
+func randomBytes(r *rand.Rand) []byte {
+	n := r.IntN(300)
+	if r.IntN(20) == 0 {
+		n = r.IntN(200000)
+	}
+	return bytes.Repeat([]byte{byte('a' + r.IntN(26))}, n)
+}
+
+// minEffects is how often each operation has to change something.
+const minEffects = 50
 
 // TestStoreIsTheModel does random transactions to a store and to maps, with
 // materialisation, eviction to disk, reloads and restarts between them.
 func TestStoreIsTheModel(t *testing.T) {
-	for seed := range uint64(5) {
-		runModel(t, seed)
+	effects := map[string]int{}
+	for seed := range uint64(10) {
+		runModel(t, seed, effects)
+	}
+	t.Logf("effects: %v", effects)
+	names := []string{"expire fields"}
+	for _, op := range operations {
+		names = append(names, op.name)
+	}
+	for _, name := range names {
+		if n := effects[name]; n < minEffects {
+			t.Errorf("%s took effect %d times, want %d", name, n, minEffects)
+		}
 	}
 }
 
-func runModel(t *testing.T, seed uint64) {
+func runModel(t *testing.T, seed uint64, effects map[string]int) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 1))
 	fs := vfs.NewMem()
 	m := newModel()
+	m.effects = effects
 	var clock atomic.Int64 // m.now for the background
 	open := func() *Store {
 		return openMemory(t, Options{FS: fs, Databases: modelDBs, Seed: seed, IdleAfter: -1,
 			Now: clock.Load})
 	}
 	s := open()
-	defer func() { closeStore(t, s) }()
 	defer func() {
 		if t.Failed() {
-			t.Logf("seed %d", seed)
+			t.Logf("seed %d", seed) // and the shards may be locked
+			return
 		}
+		closeStore(t, s)
 	}()
 	for range 300 {
 		m.now += int64(r.IntN(3))
 		clock.Store(m.now)
 		m.expire()
 		all(s, m.now, func(tx *Tx) {
-			for range 1 + r.IntN(6) {
+			for range 1 + r.IntN(8) {
 				m.step(t, r, tx)
 			}
 		})
