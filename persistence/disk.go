@@ -15,10 +15,32 @@ import (
 	"github.com/vigildb/vigil/persistence/fence"
 )
 
+// What Pebble keeps in memory follows MaxMemory as it is when the store is opened,
+// between these bounds. Up to two memtables are alive while one is flushed; more
+// only when the disk is behind. Half as much would be scarcely less memory for much
+// more work: without cgo these are of the Go heap, and let the collector rest.
 const (
-	memTableBytes = 16 << 20
-	cacheBytes    = 32 << 20
+	minMemTable, maxMemTable = 4 << 20, 16 << 20
+	minCache, maxCache       = 8 << 20, 32 << 20
 )
+
+// memTableBytes is the size of a memtable for a MaxMemory.
+func memTableBytes(maxMemory int64) int64 { return share(maxMemory, 8, minMemTable, maxMemTable) }
+
+// cacheBytes is the size of Pebble's cache of blocks for a MaxMemory.
+func cacheBytes(maxMemory int64) int64 { return share(maxMemory, 4, minCache, maxCache) }
+
+// batchBytes is the size of the materialiser's batches for a MaxMemory. A batch of
+// half a memtable would become one of its own.
+func batchBytes(maxMemory int64) int { return int(memTableBytes(maxMemory) / 4) }
+
+// share is a part of a MaxMemory between two bounds; 0 is unlimited.
+func share(maxMemory, part, least, most int64) int64 {
+	if maxMemory == 0 {
+		return most
+	}
+	return min(max(maxMemory/part, least), most)
+}
 
 // pebbleOptions says what we want otherwise than Pebble: its defaults are for a
 // small embedded database without Bloom filters.
@@ -27,8 +49,8 @@ func (s *Store) pebbleOptions(f *fence.FS) *pebble.Options {
 		FS:                          f,
 		Logger:                      pebbleLog{s, f},
 		FormatMajorVersion:          pebble.FormatNewest,
-		CacheSize:                   cacheBytes,
-		MemTableSize:                memTableBytes,
+		CacheSize:                   cacheBytes(s.opts.MaxMemory),
+		MemTableSize:                uint64(memTableBytes(s.opts.MaxMemory)),
 		MemTableStopWritesThreshold: 4,
 		L0CompactionThreshold:       4,
 		L0StopWritesThreshold:       1000, // see pace

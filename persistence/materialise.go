@@ -55,7 +55,6 @@ type flight struct {
 }
 
 const (
-	maxBatch     = 4 << 20   // bytes of a batch
 	holdValues   = 64        // values encoded in one hold of a lock
 	yieldHolds   = 8         // holds after which others get the processor
 	holdBytes    = 256 << 10 // bytes encoded in one hold
@@ -183,11 +182,11 @@ func (s *Store) materialiseShard(ctx context.Context, i int) error {
 // than a lock should be held.
 func (s *Store) openBatch() {
 	if m := &s.materialiser.pass; m.batch == nil {
-		m.batch = s.db.NewBatchWithSize(maxBatch + holdBytes*2)
+		m.batch = s.db.NewBatchWithSize(m.bound + holdBytes*2)
 		m.now = s.opts.Now()
 	}
 	if m := &s.materialiser.pass; m.parts.batch == nil {
-		m.parts.batch = s.db.NewBatchWithSize(maxBatch / 4)
+		m.parts.batch = s.db.NewBatchWithSize(1 << 20)
 	}
 }
 

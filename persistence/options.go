@@ -108,7 +108,9 @@ type Options struct {
 	// Recover says what to do with a damaged log; the zero value refuses.
 	Recover Recovery
 
-	MaxMemory int64 // bytes for keys and values; 0 is unlimited
+	// MaxMemory is the number of bytes for keys and values; 0 is unlimited. Buffers
+	// of the disk are sized by it when the store is opened.
+	MaxMemory int64
 	Policy    Policy
 	Samples   int // keys compared for each one evicted; 0 means 5
 
@@ -116,7 +118,8 @@ type Options struct {
 	// 0 means 256 MiB.
 	JournalBound int64
 	// BatchBytes is the size in bytes at which the materialiser commits what it has
-	// gathered; 0 means 4 MiB. Tests cut passes into small pieces with it.
+	// gathered; 0 means 4 MiB, or less if MaxMemory is small. Tests cut passes into
+	// small pieces with it.
 	BatchBytes int
 	// IdleAfter is how long no write must come before the materialiser runs
 	// early; 0 means 10 s, negative never.
@@ -164,7 +167,7 @@ func (o Options) withDefaults() Options {
 		o.JournalBound = 256 << 20
 	}
 	if o.BatchBytes <= 0 {
-		o.BatchBytes = maxBatch
+		o.BatchBytes = batchBytes(o.MaxMemory)
 	}
 	if o.IdleAfter == 0 {
 		o.IdleAfter = 10 * time.Second

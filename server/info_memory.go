@@ -15,7 +15,7 @@ type memoryFigures struct {
 }
 
 func (srv *Server) memoryFigures(f *storeFigures) memoryFigures {
-	m := memoryFigures{data: f.stats.Memory, process: residentBytes()}
+	m := memoryFigures{data: f.stats.Memory, process: ResidentBytes()}
 	m.clients = srv.memory.total.Load()
 	runtime.ReadMemStats(&m.go_)
 	if m.process == 0 {

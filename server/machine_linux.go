@@ -6,9 +6,9 @@ import (
 	"strconv"
 )
 
-// residentBytes is the physical memory of the process, 0 if the system does
+// ResidentBytes is the physical memory of the process, 0 if the system does
 // not say.
-func residentBytes() int64 {
+func ResidentBytes() int64 {
 	b, err := os.ReadFile("/proc/self/statm")
 	if err != nil {
 		return 0

@@ -2,8 +2,8 @@
 
 package server
 
-// residentBytes is 0: INFO then shows what the Go runtime has of the system.
-func residentBytes() int64 { return 0 }
+// ResidentBytes is 0: INFO then shows what the Go runtime has of the system.
+func ResidentBytes() int64 { return 0 }
 
 // systemBytes is 0: the memory of the machine is not known.
 func systemBytes() int64 { return 0 }

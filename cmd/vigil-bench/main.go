@@ -21,8 +21,9 @@ func main() {
 	flag.StringVar(&o.fsync, "appendfsync", "everysec", "on both sides: always, everysec, no")
 	flag.IntVar(&o.requests, "requests", 300000, "commands of a pipelined case; others take a quarter")
 	flag.IntVar(&o.keys, "keys", 5_000_000, "keys of a restart")
+	flag.IntVar(&o.data, "data", 830, "MB of data of section budget")
 	flag.IntVar(&o.rounds, "rounds", 5, "rounds of each case; medians are shown")
-	flag.StringVar(&o.sections, "sections", "throughput,unique,memory,restart,stall,waits", "what to measure")
+	flag.StringVar(&o.sections, "sections", "throughput,unique,memory,restart,stall,budget,waits", "what to measure")
 	flag.StringVar(&o.waits, "waits", "100000,1000000", "elements of the cases of section waits; bytes are 512 times as many")
 	flag.BoolVar(&o.replace, "replace", false, "replace the sections measured in the file, and keep the others")
 	flag.Parse()
@@ -34,7 +35,7 @@ func main() {
 
 type options struct {
 	binary, out, fsync, sections string
-	requests, rounds, keys       int
+	requests, rounds, keys, data int
 
 	waits   string
 	replace bool
@@ -57,7 +58,7 @@ func measure(o *options) error {
 		run  func(*options, *report) error
 	}{
 		{"throughput", throughput}, {"unique", uniqueKeys}, {"memory", memoryAndRestart}, {"restart", restarts},
-		{"stall", snapshotStall}, {"waits", otherClients},
+		{"stall", snapshotStall}, {"budget", budget}, {"waits", otherClients},
 	} {
 		if !o.wants(s.name) {
 			continue

@@ -91,13 +91,16 @@ func (p *process) cpu() float64 {
 }
 
 // rss is the resident memory in bytes.
-func (p *process) rss() int64 {
+func (p *process) rss() int64 { return p.status("VmRSS") }
+
+// status is a line of /proc/PID/status, in bytes.
+func (p *process) status(name string) int64 {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	if err != nil {
 		return 0
 	}
 	for line := range strings.Lines(string(b)) {
-		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+		if rest, ok := strings.CutPrefix(line, name+":"); ok {
 			kb, _ := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
 			return kb << 10
 		}

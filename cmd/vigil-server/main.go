@@ -149,7 +149,7 @@ func attend(srv *server.Server, config *conf.Config, log *slog.Logger, sig *sign
 			ready = true
 			log.Info("Ready to accept connections")
 			notifySupervisor(config.Settings(), "READY=1", log)
-			go newMemory().watch(srv.ShutdownRequested()) // or until the process ends
+			go newMemory(func() int64 { return config.Settings().MaxMemory }).watch(srv.ShutdownRequested()) // or until the process ends
 			continue
 		case <-sig.terminate:
 			how, name = config.Settings().ShutdownOnSigterm, "SIGTERM"
