@@ -30,11 +30,11 @@ run: ## build and run the server (PORT=6379, data in ./data)
 	$(BIN)/vigil-server --port $(PORT) --dir data
 
 test: ## all tests, those of the modules with real clients included
-	$(call each,$(GO) test ./...)
+	$(call each,$(GO) test -timeout 20m ./...)
 	$(MAKE) -s mutants
 
 race: ## all tests under the race detector
-	$(call each,$(GO) test -race ./...)
+	$(call each,$(GO) test -race -timeout 40m ./...)
 
 sim: ## simulate the whole server with SEEDS (5000) seeds from SEED (0) on
 	cd server/sim && $(GO) test . -run KeepsItsPromises -timeout 0 -v -seed $(SEED) -seeds $(SEEDS)

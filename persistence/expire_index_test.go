@@ -226,8 +226,9 @@ func TestExpiriesOfAllDistancesTakeFewLists(t *testing.T) {
 // TestListsGoBehindWhatTheySay: a list goes when the journal has the deletions, and
 // with its database.
 func TestListsGoBehindWhatTheySay(t *testing.T) {
+	var clock atomic.Int64 // now, for the background
 	now := int64(1)
-	s := openMemory(t, Options{IdleAfter: -1, Now: func() int64 { return now }})
+	s := openMemory(t, Options{IdleAfter: -1, Now: clock.Load})
 	defer closeStore(t, s)
 	fill := func() {
 		all(s, now, func(tx *Tx) {
@@ -239,6 +240,7 @@ func TestListsGoBehindWhatTheySay(t *testing.T) {
 	}
 	fill()
 	now += 2000
+	clock.Store(now)
 	cycles(t, s, now, 1)
 	w := &s.sweeper.lists
 	if len(w.done) == 0 {
@@ -266,13 +268,15 @@ func TestListsGoBehindWhatTheySay(t *testing.T) {
 // TestProlongedKeyKeepsItsEntry: a session whose expiry moves with each request
 // does not fill the index.
 func TestProlongedKeyKeepsItsEntry(t *testing.T) {
+	var clock atomic.Int64 // now, for the background
 	now := int64(1)
-	s := openMemory(t, Options{IdleAfter: -1, Now: func() int64 { return now }})
+	s := openMemory(t, Options{IdleAfter: -1, Now: clock.Load})
 	defer closeStore(t, s)
 	const month = 30 * 86400 * 1000
 	long := make([]byte, 2*maxRecord)
 	for range 500 {
 		now += 1000
+		clock.Store(now)
 		all(s, now, func(tx *Tx) {
 			tx.SetString([]byte("short"), fmt.Append(nil, now), Expiry(now+month))
 			tx.SetString([]byte("long"), long[:maxRecord+now%maxRecord], Expiry(now+month))
@@ -290,6 +294,7 @@ func TestProlongedKeyKeepsItsEntry(t *testing.T) {
 	}
 	for range 400 {
 		now += month / 300
+		clock.Store(now)
 		all(s, now, func(tx *Tx) { tx.SetExpire([]byte("short"), now+month) })
 		materialise(t, s)
 		cycles(t, s, now, 2)
