@@ -15,7 +15,7 @@ COUNT  ?= 20
 PKGS   ?= ./...
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test race sim mutants stress integration lint fuzz faults conformance conformance-redis crash bench bench-report waits placement-table figures docs docs-check check clean
+.PHONY: help build run test race sim mutants stress lint fuzz faults conformance conformance-redis crash bench bench-report waits placement-table figures docs check clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

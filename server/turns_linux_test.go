@@ -20,14 +20,9 @@ func (r *rig) stuck(key string) (free func()) {
 
 // oneLoop opens a server whose sockets are all served by one loop.
 func oneLoop(t *testing.T) (r *rig, addr string) {
-	r = newRig(t)
-	addr = r.loopback()
-	r.srv.mu.Lock()
-	defer r.srv.mu.Unlock()
-	if n := len(r.srv.loops.all); n != 1 {
-		r.t.Skipf("%d event loops", n)
-	}
-	return r, addr
+	t.Helper()
+	r = newRig(t, func(o *Options) { o.Config = testConfig(t, "--io-threads", "1") })
+	return r, r.loopback()
 }
 
 func TestLongTurnLeavesTheLoopToOthers(t *testing.T) {
