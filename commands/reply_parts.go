@@ -123,7 +123,7 @@ func (r *Reply) Release() {
 }
 
 // ArrayLater writes an array whose length is known only behind its elements:
-// build writes them and answers how many there are.
+// build writes them and returns how many there are.
 func (r *Reply) ArrayLater(build func() (n int)) {
 	start := r.Len()
 	r.insertHead(start, '*', build())

@@ -55,7 +55,7 @@ func TestQueuesKeepTheOrderOfArrival(t *testing.T) {
 	const seed = 1
 	rng := rand.New(rand.NewPCG(seed, seed))
 	var q waiting
-	var line []*waiter // who waits, in order of arrival
+	var line []*waiter // the waiting calls, in order of arrival
 	for range 2000 {
 		if len(line) == 0 || rng.IntN(2) == 0 {
 			w := &waiter{s: &session{}}

@@ -36,14 +36,14 @@ func (srv *Server) notify(class commands.EventClass, event string, db int, key [
 }
 
 // DoomDB prepares for all keys of a database going at once; it is called before
-// they do, with every shard locked. Who watches a key that is there has its
-// transaction doomed.
+// they do, with every shard locked. A client watching an existing key will have
+// its EXEC fail.
 func (s *session) DoomDB(db int) { s.doom(db, db) }
 
 // WakeDB prepares for a database getting the keys of another one; it is called
-// before it does, with every shard locked. Who watches a key that is there, or
-// is in the other database, has its transaction doomed; who waits for a key has
-// its call run again at commit.
+// before it does, with every shard locked. A client watching a key that exists
+// here or in the other database will have its EXEC fail; the calls of waiting
+// clients are run again at commit.
 func (s *session) WakeDB(db, other int) {
 	s.doom(db, other)
 	if s.srv.waiting.any() {

@@ -36,7 +36,7 @@ var ErrNoListeners = errors.New("server: configured to not listen anywhere")
 var errEmbedded = errors.New("the sockets belong to the program that the server is part of")
 
 // Listen opens the sockets that the configuration names (bind, port,
-// unixsocket) and serves them in the background. It answers the addresses in
+// unixsocket) and serves them in the background. It returns the addresses in
 // use. Port 0 opens no TCP socket; "auto" takes any free port, the same for
 // every address. CONFIG SET of port and bind moves the sockets later.
 func (srv *Server) Listen() ([]net.Addr, error) {

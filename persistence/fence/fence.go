@@ -81,7 +81,7 @@ func (f *FS) Err() error {
 	return nil
 }
 
-// Adopt names the owner, who is told when the fence falls, before the operation
+// Adopt names the owner, which is told when the fence falls, before the operation
 // that failed returns. If it has fallen already, the error says why.
 func (f *FS) Adopt(owner func(error)) error {
 	f.mu.Lock()
