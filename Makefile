@@ -4,7 +4,7 @@ GO     ?= go
 BIN    := bin
 TOOLS  := $(GO) tool -modfile=$(CURDIR)/.ci/tools/go.mod
 # Modules of their own, so that what they need never reaches users of the package.
-MODULES := server/integration server/sim cmd/vigil-sim placement/bench examples/crawler examples/shardrouter
+MODULES := server/integration server/sim cmd/vigil-sim cmd/vigil-session placement/bench examples/crawler examples/shardrouter
 each = @set -e; for m in . $(MODULES); do (set -ex; cd $$m && $(1)) || exit 1; done
 PORT   ?= 6379
 FUZZTIME ?= 10s

@@ -1,0 +1,200 @@
+package webtier
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/vigildb/vigil/cmd/vigil-session/wire"
+)
+
+const (
+	defaultBudget  = 100 * time.Millisecond
+	defaultWaiting = 4096
+
+	// expiry is what the microservice gives an answer, too.
+	expiry = 500 * time.Millisecond
+	// grace is what a command gets beyond the budget before its connection is
+	// given up, if the pool obeys contexts. The server's own timeout comes
+	// first unless the server is stuck.
+	grace = time.Second
+	// shortest is the least that BLPOP is asked to wait: 0 is forever.
+	shortest = time.Millisecond
+)
+
+// Options say what the zero value does not.
+type Options struct {
+	// Prefix and Async are the first parts of channels and lists: "ss", "async".
+	Prefix, Async string
+	// Budget is how long a page waits: 100 ms. It must be below the pool's
+	// ReadTimeout.
+	Budget time.Duration
+	// Waiting bounds the requests under way at once, 4,096, those included that
+	// their pages have given up. A page that finds no room waits for it within
+	// its budget.
+	Waiting int
+}
+
+// Client asks the microservice. It may be used by many goroutines.
+type Client struct {
+	rdb     redis.UniversalClient
+	names   wire.Names
+	budget  time.Duration
+	waiting chan struct{} // capacity Options.Waiting: one element for each request under way
+}
+
+// New returns a client on rdb. Each request that waits holds one connection of
+// rdb, so rdb should not be the pool that a page needs for anything else. Pool
+// makes options that suit.
+func New(rdb redis.UniversalClient, opts Options) *Client {
+	return &Client{
+		rdb:     rdb,
+		names:   wire.Names{Prefix: opts.Prefix, Async: opts.Async},
+		budget:  cmp.Or(opts.Budget, defaultBudget),
+		waiting: make(chan struct{}, cmp.Or(opts.Waiting, defaultWaiting)),
+	}
+}
+
+// Pool returns a copy of o for a client that waits: as many connections as
+// requests wait at once, with small buffers, since most hold one short answer;
+// no second attempt, since a page view published twice would count twice; and
+// limits of time that are obeyed while reading.
+func Pool(o *redis.Options, waiting int) *redis.Options {
+	p := *o
+	p.PoolSize = waiting
+	p.MaxRetries = -1
+	p.DialerRetries = 1
+	p.ContextTimeoutEnabled = true
+	p.ReadBufferSize = cmp.Or(o.ReadBufferSize, 4<<10)
+	p.WriteBufferSize = cmp.Or(o.WriteBufferSize, 4<<10)
+	return &p
+}
+
+// Tell publishes and goes on: nobody waits for an answer. It takes no longer
+// than the budget. ErrDegraded says that nothing will come of it.
+func (c *Client) Tell(ctx context.Context, command, session, payload string) error {
+	_, err := c.within(ctx, command, session, func(ctx context.Context, r wire.Request) ([]byte, error) {
+		return nil, c.publish(ctx, r, payload)
+	})
+	return err
+}
+
+// Ask publishes and waits for the answer, a JSON text. It takes no longer than
+// the budget, whatever the store and the microservice do, and no longer than
+// ctx. Errors:
+//   - ErrDegraded (errors.Is) if there is no answer in time, no subscriber, or
+//     the store is down; ctx's own error is wrapped beside it if ctx ended;
+//   - wire.ErrMalformed for a session or command that is empty, too long or
+//     holds a colon.
+func (c *Client) Ask(ctx context.Context, command, session, payload string) ([]byte, error) {
+	return c.within(ctx, command, session, func(ctx context.Context, r wire.Request) ([]byte, error) {
+		if err := c.publish(ctx, r, payload); err != nil {
+			return nil, err
+		}
+		return c.await(ctx, r)
+	})
+}
+
+// within runs do for a new request, and leaves it behind when time is up: a
+// command that was sent cannot be taken back, and the connection is of use
+// again only after its reply. do keeps its place among those waiting until
+// then, which bounds what a store that is stuck can pile up here.
+func (c *Client) within(ctx context.Context, command, session string,
+	do func(context.Context, wire.Request) ([]byte, error)) ([]byte, error) {
+	r := wire.Request{Command: command, Session: session, ID: rand.Text()}
+	if err := r.Check(); err != nil {
+		return nil, err
+	}
+	limited, cancel := context.WithTimeout(ctx, c.budget)
+	defer cancel()
+	select {
+	case c.waiting <- struct{}{}:
+	case <-limited.Done():
+		return nil, outOfTime(ctx, ErrBusy)
+	}
+	type result struct {
+		answer []byte
+		err    error
+	}
+	done := make(chan result, 1) // so that do can leave when nobody waits any more
+	go func() {                  // ends with its commands: Pool's options or the ReadTimeout limit them
+		defer func() { <-c.waiting }()
+		answer, err := do(limited, r)
+		done <- result{answer, err}
+	}()
+	select {
+	case got := <-done:
+		if got.err != nil && ctx.Err() != nil {
+			return nil, outOfTime(ctx, ErrNoAnswer)
+		}
+		return got.answer, got.err
+	case <-limited.Done():
+		return nil, outOfTime(ctx, ErrNoAnswer)
+	}
+}
+
+// outOfTime is err, and the error of the caller's context if that has ended.
+func outOfTime(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return fmt.Errorf("%w: %w", err, cause)
+	}
+	return err
+}
+
+// publishing is a PUBLISH that go-redis must not send again after an error: the
+// first may have been heard.
+type publishing struct{ *redis.IntCmd }
+
+func (publishing) NoRetry() bool { return true }
+
+func (c *Client) publish(ctx context.Context, r wire.Request, payload string) error {
+	cmd := redis.NewIntCmd(ctx, "publish", c.names.Channel(r), payload)
+	if err := c.rdb.Process(ctx, publishing{cmd}); err != nil {
+		return storeError(ctx, err)
+	}
+	if cmd.Val() == 0 {
+		return ErrNoSubscriber
+	}
+	return nil
+}
+
+// await takes the answer from the list of r. The server ends the wait when the
+// budget does; the context lasts longer than that, so that a page that was left
+// does not cost the pool a connection.
+func (c *Client) await(ctx context.Context, r wire.Request) ([]byte, error) {
+	if ctx.Err() != nil {
+		return nil, ErrNoAnswer
+	}
+	deadline, _ := ctx.Deadline()
+	left := max(time.Until(deadline), shortest)
+	patient, cancel := context.WithTimeout(context.WithoutCancel(ctx), left+grace)
+	defer cancel()
+	list := c.names.List(r)
+	cmd := redis.NewStringSliceCmd(patient, "blpop", list, fmt.Sprintf("%.3f", left.Seconds()))
+	err := c.rdb.Process(patient, cmd)
+	if errors.Is(err, redis.Nil) {
+		// An answer may have come since. The paper has the serving layer set
+		// the expiry as well, in case the microservice does not.
+		c.rdb.PExpire(patient, list, expiry)
+		return nil, ErrNoAnswer
+	}
+	if err != nil {
+		return nil, storeError(ctx, err)
+	}
+	if got := cmd.Val(); len(got) == 2 && got[0] == list {
+		return []byte(got[1]), nil
+	}
+	return nil, fmt.Errorf("%w: reply of another list", ErrAnswer)
+}
+
+func storeError(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ErrNoAnswer
+	}
+	return fmt.Errorf("%w: %w", ErrStore, err)
+}

@@ -1,0 +1,23 @@
+package webtier
+
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrDegraded is returned when a page has to do without its answer. The errors
+// below are cases of it, and errors.Is finds it in each of them.
+var ErrDegraded = errors.New("webtier: degraded")
+
+var (
+	// ErrNoSubscriber: no microservice hears of this session.
+	ErrNoSubscriber = fmt.Errorf("%w: no subscriber", ErrDegraded)
+	// ErrNoAnswer: the budget is used up.
+	ErrNoAnswer = fmt.Errorf("%w: no answer in time", ErrDegraded)
+	// ErrBusy: the budget was used up waiting for Options.Waiting others.
+	ErrBusy = fmt.Errorf("%w: too many requests wait", ErrDegraded)
+	// ErrStore: the store is down or refused a command; the cause is wrapped.
+	ErrStore = fmt.Errorf("%w: store failed", ErrDegraded)
+	// ErrAnswer: the answer is not what the command promises.
+	ErrAnswer = fmt.Errorf("%w: answer not understood", ErrDegraded)
+)
