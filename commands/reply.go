@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
+
+	"github.com/vigildb/vigil/structures"
 )
 
 // Reply builds the answer to a command in the client's protocol version. The
@@ -52,7 +54,7 @@ func (r *Reply) Raw(b []byte) {
 	if len(r.buf)+len(b) > r.room && !r.fits(len(b)) {
 		return
 	}
-	r.buf = append(r.buf, b...)
+	r.buf = structures.Append(r.buf, b)
 }
 
 func (r *Reply) head(kind byte, n int64) {
@@ -91,8 +93,11 @@ func (r *Reply) Bulk(b []byte) {
 	}
 	r.head('$', int64(len(b)))
 	// With room for the line end too: a big string is copied once.
-	r.buf = slices.Grow(r.buf, len(b)+2)
-	r.buf = append(r.buf, b...)
+	if len(b) < partBytes {
+		r.buf = append(slices.Grow(r.buf, len(b)+2), b...)
+	} else {
+		r.buf = structures.Append(structures.GrowTo(r.buf, len(r.buf)+len(b)+2), b)
+	}
 	r.buf = append(r.buf, '\r', '\n')
 }
 

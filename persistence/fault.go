@@ -55,7 +55,7 @@ func (s *Store) admit(t *table, hash uint64, key []byte, h *head, touch uint64) 
 	o := &object{key: append([]byte(nil), key...), expire: h.expire, indexed: h.expire != 0}
 	var err error
 	if h.short {
-		o.value = structures.NewString(append([]byte(nil), h.payload...))
+		o.value = structures.NewString(structures.Clone(h.payload))
 	} else if o.value, err = s.decode(h.kind, h.payload); err != nil {
 		return -1, err
 	}

@@ -1,8 +1,6 @@
 package persistence
 
 import (
-	"bytes"
-
 	"github.com/vigildb/vigil/structures"
 )
 
@@ -52,7 +50,7 @@ func (tx *Tx) String(key []byte) (b []byte, ok bool, err error) {
 // String returned.
 func (tx *Tx) SetString(key, value []byte, e Expiry) {
 	if len(value) >= bigValue {
-		tx.GiveString(key, bytes.Clone(value), e)
+		tx.GiveString(key, structures.Clone(value), e)
 		return
 	}
 	hash := tx.hash(key)
@@ -83,7 +81,7 @@ func (tx *Tx) GiveString(key, value []byte, e Expiry) {
 // setString stores without recording.
 func (tx *Tx) setString(t *table, i int, hash uint64, key, value []byte, expire int64) {
 	if !inline(len(key), len(value)) {
-		tx.setLong(t, i, hash, key, bytes.Clone(value), expire)
+		tx.setLong(t, i, hash, key, structures.Clone(value), expire)
 		return
 	}
 	if i < 0 {
@@ -169,7 +167,7 @@ func (tx *Tx) setPatched(t *table, i int, hash uint64, key, value []byte, expire
 // patched returns a copy of old with b written at off.
 func patched(old []byte, off int, b []byte) []byte {
 	v := make([]byte, max(len(old), off+len(b)))
-	copy(v, old)
-	copy(v[off:], b)
+	structures.Copy(v, old)
+	structures.Copy(v[off:], b)
 	return v
 }

@@ -1,9 +1,10 @@
 package server
 
 import (
-	"bytes"
 	"syscall"
 	"unsafe"
+
+	"github.com/vigildb/vigil/structures"
 )
 
 // ready handles what the kernel reports of a client's socket. It reports false
@@ -102,7 +103,7 @@ func (c *loopConn) write(b []byte) (kept bool, err error) {
 func (c *loopConn) passed(n int) {
 	b := c.behind[0][n:]
 	if c.gone += n; c.gone > len(b) {
-		b, c.gone = bytes.Clone(b), 0
+		b, c.gone = structures.Clone(b), 0
 	}
 	c.behind[0] = b
 }

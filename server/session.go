@@ -11,6 +11,7 @@ import (
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/server/resp"
+	"github.com/vigildb/vigil/structures"
 )
 
 const (
@@ -114,13 +115,11 @@ var (
 // moved to the front; the buffer grows only as bytes have really arrived.
 func (s *session) space() []byte {
 	if s.readAt > 0 {
-		n := copy(s.in, s.in[s.readAt:])
+		n := structures.Copy(s.in, s.in[s.readAt:])
 		s.in, s.readAt = s.in[:n], 0
 	}
 	if free := cap(s.in) - len(s.in); free < min(s.room()/4, s.framer.Need()) {
-		grown := make([]byte, len(s.in), len(s.in)+s.room())
-		copy(grown, s.in)
-		s.in = grown
+		s.in = structures.GrowTo(s.in, len(s.in)+s.room())
 	}
 	return s.in[len(s.in):cap(s.in)]
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/structures"
 )
 
 // Waiting clients. A call that has to wait (BLPOP on empty lists) is parked:
@@ -325,7 +326,7 @@ func copyArgs(argv [][]byte) [][]byte {
 	out := make([][]byte, len(argv))
 	for i, a := range argv {
 		at := len(buf)
-		buf = append(buf, a...)
+		buf = structures.Append(buf, a)
 		out[i] = buf[at:len(buf):len(buf)]
 	}
 	return out

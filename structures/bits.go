@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 	"math/bits"
+	"slices"
 )
 
 // Bits of a string are numbered as Redis numbers them: bit 0 is the highest bit
@@ -186,32 +187,63 @@ func CombineBits(dst []byte, op BitOperator, srcs [][]byte) []byte {
 	if len(srcs) == 0 {
 		return dst
 	}
-	base, longest := len(dst), 0
+	longest := 0
 	if op == BitNot {
 		srcs = srcs[:1]
 	}
 	for _, s := range srcs {
 		longest = max(longest, len(s))
 	}
-	dst = append(dst, srcs[0]...)
-	dst = append(dst, make([]byte, longest-len(srcs[0]))...)
+	base := len(dst)
+	dst = Grow(dst, longest)[:base+longest]
 	out := dst[base:]
-	if op == BitNot {
-		invertBits(out)
-		return dst
-	}
-	for _, s := range srcs[1:] {
-		switch op {
-		case BitAnd:
-			andBits(out, s)
-			clear(out[len(s):])
-		case BitOr:
-			orBits(out, s)
-		case BitXor:
-			xorBits(out, s)
+	first, others := srcs[0], srcs[1:]
+	for from := 0; from < longest; from += combinedBytes {
+		to := min(from+combinedBytes, longest)
+		part := out[from:to]
+		clear(part[copy(part, first[min(from, len(first)):]):])
+		if op == BitNot {
+			invertBits(part)
+		}
+		combinePart(part, from, op, others)
+		if to < longest {
+			others = reaching(others, to, op)
 		}
 	}
 	return dst
+}
+
+// combinedBytes is how much of the result is made at once: as much as stays in the
+// processor's cache while source after source comes.
+const combinedBytes = 64 << 10
+
+// combinePart combines part, the result from offset from on, with the sources.
+func combinePart(part []byte, from int, op BitOperator, srcs [][]byte) {
+	for _, s := range srcs {
+		s = s[min(from, len(s)):min(from+len(part), len(s))]
+		switch op {
+		case BitAnd:
+			andBits(part, s)
+			clear(part[len(s):])
+		case BitOr:
+			orBits(part, s)
+		case BitXor:
+			xorBits(part, s)
+		}
+	}
+}
+
+// reaching returns the sources that matter from offset from on, so that a million
+// short ones are looked at once and not for each part of a long result.
+func reaching(srcs [][]byte, from int, op BitOperator) [][]byte {
+	ended := func(s []byte) bool { return len(s) <= from }
+	switch {
+	case !slices.ContainsFunc(srcs, ended):
+		return srcs
+	case op == BitAnd:
+		return [][]byte{nil} // clears what follows
+	}
+	return slices.DeleteFunc(slices.Clone(srcs), ended)
 }
 
 func invertBits(b []byte) {

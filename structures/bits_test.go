@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 )
@@ -195,6 +196,34 @@ func BenchmarkCountBits(b *testing.B) {
 				CountBits(buf)
 			}
 		})
+	}
+}
+
+// Long results are made a part at a time: sources end before, at and behind the ends
+// of parts.
+func TestCombineBitsOfLongSourcesEqualsByteByByte(t *testing.T) {
+	r := seeded(t)
+	for range 40 {
+		srcs := make([][]byte, 1+r.IntN(5))
+		longest := 0
+		for i := range srcs {
+			srcs[i] = randomBits(r, max(r.IntN(4)*combinedBytes+r.IntN(19)-9, 0))
+			longest = max(longest, len(srcs[i]))
+		}
+		given := slices.Clone(srcs)
+		op := BitOperator(r.IntN(4))
+		if op == BitNot {
+			longest = len(srcs[0])
+		}
+		got := CombineBits(nil, op, srcs)
+		if len(got) != longest {
+			t.Fatalf("BITOP %d: got %d bytes, want %d", op, len(got), longest)
+		}
+		for i := range got {
+			if want := combineOne(op, given, i); got[i] != want {
+				t.Fatalf("BITOP %d of %d sources, byte %d of %d: got %x, want %x", op, len(srcs), i, longest, got[i], want)
+			}
+		}
 	}
 }
 

@@ -40,7 +40,7 @@ func (c *Change) Bytes(b []byte) {
 		return
 	}
 	c.buf = binary.AppendUvarint(c.buf, uint64(len(b)))
-	c.buf = append(c.buf, b...)
+	c.buf = Append(c.buf, b)
 }
 
 // Length begins an argument of n bytes, which stand elsewhere.
@@ -91,7 +91,7 @@ func (c *Change) Uint(v uint64) {
 // Append appends operations that another Change recorded.
 func (c *Change) Append(encoded []byte) {
 	if c != nil {
-		c.buf = append(c.buf, encoded...)
+		c.buf = Append(c.buf, encoded)
 	}
 }
 

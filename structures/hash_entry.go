@@ -42,8 +42,8 @@ func writeHashEntry(dst []byte, field, value []byte, expiry int64) {
 		binary.LittleEndian.PutUint64(dst[w:], uint64(expiry))
 		w += 8
 	}
-	w += copy(dst[w:], field)
-	copy(dst[w:], value)
+	w += Copy(dst[w:], field)
+	Copy(dst[w:], value)
 }
 
 // readEntry reads the entry at an offset of a buffer that this package wrote.

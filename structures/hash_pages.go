@@ -165,7 +165,7 @@ func (h *Hash) load(id uint64, page []byte) (*segment, error) {
 		rest = rest[e.size:]
 	}
 	s := &segment{prefix: prefix, depth: depth, soon: math.MaxInt64, stored: true,
-		buf: slices.Clone(page), slots: make([]slot, 0, count)}
+		buf: Clone(page), slots: make([]slot, 0, count)}
 	longest := h.longest
 	for at := 0; at < len(s.buf); {
 		e := readEntry(s.buf, at)

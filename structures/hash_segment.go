@@ -167,10 +167,10 @@ func (s *segment) compact(need, skip int, scratch *[]byte) {
 		from = *scratch
 		s.buf = s.buf[:0]
 	} else {
-		s.buf = slices.Grow([]byte(nil), total+min(total/8, segmentBytes/8)+16)
+		s.buf = GrowTo(nil, total+min(total/8, segmentBytes/8)+16)
 	}
 	if s.dead == 0 {
-		s.buf = append(s.buf, from...)
+		s.buf = Append(s.buf, from)
 		return
 	}
 	for i := range s.slots {
@@ -181,7 +181,7 @@ func (s *segment) compact(need, skip int, scratch *[]byte) {
 		s.slots[i].at = uint32(len(s.buf))
 		// An entry that was overwritten by a shorter one is copied without
 		// the rest of its former bytes.
-		s.buf = append(s.buf, from[e.at:e.at+e.size]...)
+		s.buf = Append(s.buf, from[e.at:e.at+e.size])
 	}
 	s.dead = 0
 }
@@ -207,7 +207,7 @@ func (s *segment) trim() {
 	for i := range s.slots {
 		e := readEntry(old.buf, int(s.slots[i].at))
 		s.slots[i].at = uint32(len(s.buf))
-		s.buf = append(s.buf, old.buf[e.at:e.at+e.size]...)
+		s.buf = Append(s.buf, old.buf[e.at:e.at+e.size])
 	}
 }
 
@@ -221,7 +221,8 @@ func (s *segment) adopt(tag uint32, e *entry) {
 	}
 	s.slots[i] = slot{tag: tag, at: uint32(len(s.buf))}
 	n := len(s.buf)
-	s.buf = append(s.buf, make([]byte, hashEntrySize(e.field, e.value, e.expiry))...)
+	size := hashEntrySize(e.field, e.value, e.expiry)
+	s.buf = Grow(s.buf, size)[:n+size]
 	writeHashEntry(s.buf[n:], e.field, e.value, e.expiry)
 	s.retime(0, e.expiry)
 }
@@ -230,7 +231,7 @@ func (s *segment) adopt(tag uint32, e *entry) {
 func (s *segment) appendPage(dst []byte) []byte {
 	for _, p := range s.slots {
 		e := readEntry(s.buf, int(p.at))
-		dst = append(dst, s.buf[e.at:e.at+e.size]...)
+		dst = Append(dst, s.buf[e.at:e.at+e.size])
 	}
 	return dst
 }

@@ -92,7 +92,7 @@ func writeEntry(dst []byte, elem []byte) {
 		return
 	}
 	w := uvarintLen(uint64(size))
-	copy(dst[w:], elem)
+	Copy(dst[w:], elem)
 	last := size + 2*w - 1
 	for i, v := 0, size; i < w; i, v = i+1, v>>7 {
 		x := byte(v & 0x7f)
@@ -163,7 +163,7 @@ func (n *node) makeRoom(end End, need int) {
 	if end == Head {
 		lo = ahead
 	}
-	copy(buf[lo:], n.buf[n.lo:n.hi])
+	Copy(buf[lo:], n.buf[n.lo:n.hi])
 	n.buf, n.lo, n.hi = buf, uint32(lo), uint32(lo+used)
 }
 

@@ -62,7 +62,7 @@ func (n *node) appendPage(dst []byte) []byte {
 		var elem []byte
 		elem, off = n.next(off)
 		dst = binary.AppendUvarint(dst, uint64(len(elem)))
-		dst = append(dst, elem...)
+		dst = Append(dst, elem)
 	}
 	return dst
 }

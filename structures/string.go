@@ -66,9 +66,7 @@ func (s *String) Share() *String {
 // own gives the string bytes that nobody else reads, with room for n.
 func (s *String) own(n int) {
 	if !s.lent.over.Load() {
-		b := make([]byte, len(s.b), max(len(s.b), n))
-		copy(b, s.b)
-		s.b = b
+		s.b = GrowTo(s.b[:len(s.b):len(s.b)], max(len(s.b)+1, n))
 	}
 	s.lent = nil
 }
@@ -161,10 +159,10 @@ func (s *String) patch(off int, b []byte) {
 	if end > old {
 		// b may alias the memory that grows; append leaves the old memory as
 		// it is, so that b stays readable.
-		s.b = slices.Grow(s.b, end-old)[:end]
-		clear(s.b[old:max(off, old)])
+		s.b = Grow(s.b, end-old)[:end]
+		Clear(s.b[old:max(off, old)])
 	}
-	copy(s.b[off:], b)
+	Copy(s.b[off:], b)
 	s.want = len(s.b)
 	s.touch(min(off, old), end)
 }
@@ -186,7 +184,7 @@ func (s *String) truncate(n int) {
 	}
 	s.b, s.want = s.b[:n], n
 	if cap(s.b) > 4*n+stringInline {
-		s.b = slices.Clone(s.b)
+		s.b = Clone(s.b)
 	}
 	// The last page is shorter now. It may be one that was left out as zeros
 	// before, and the last page is always stored.
@@ -304,8 +302,8 @@ func (s *String) SetPage(id uint64, page []byte) error {
 	}
 	if end := from + len(page); end > len(s.b) {
 		old := len(s.b)
-		s.b = slices.Grow(s.b, end-old)[:end]
-		clear(s.b[old:from])
+		s.b = Grow(s.b, end-old)[:end]
+		Clear(s.b[old:from])
 	}
 	copy(s.b[from:], page)
 	return nil

@@ -38,7 +38,7 @@ func Append(dst []byte, v structures.Value) ([]byte, error) {
 // and its encoding, which Decode gives back as they are.
 func AppendOwn(dst []byte, kind structures.Kind, encoded []byte) []byte {
 	from := len(dst)
-	dst = append(append(dst, typeOwn, byte(kind)), encoded...)
+	dst = structures.Append(append(dst, typeOwn, byte(kind)), encoded)
 	return seal(dst, from, versionNewest)
 }
 
@@ -102,7 +102,7 @@ func appendString(dst, s []byte) []byte {
 	if n, ok := smallInt(s); ok {
 		return appendInt(dst, n)
 	}
-	return append(appendLength(dst, uint64(len(s))), s...)
+	return structures.Append(appendLength(dst, uint64(len(s))), s)
 }
 
 func appendInt(dst []byte, n int32) []byte {
