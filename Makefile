@@ -2,6 +2,7 @@
 
 GO     ?= go
 BIN    := bin
+DIST   := dist
 TOOLS  := $(GO) tool -modfile=$(CURDIR)/.ci/tools/go.mod
 # Modules of their own, so that what they need never reaches users of the package.
 MODULES := server/integration server/sim cmd/vigil-sim cmd/vigil-session placement/bench examples/crawler examples/shardrouter
@@ -13,9 +14,10 @@ SEED   ?= 0
 SEEDS  ?= 5000
 COUNT  ?= 20
 PKGS   ?= ./...
+DEB_ARCHES ?= amd64,arm64
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test race sim mutants stress lint fuzz faults conformance conformance-redis crash bench bench-report waits placement-table figures docs check clean
+.PHONY: help build run test race sim mutants stress lint fuzz faults conformance conformance-redis crash bench bench-report waits placement-table figures docs dist deb packages check clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -93,6 +95,15 @@ figures: ## draw docs/figures from fixed seeds
 docs: ## regenerate docs/commands.md, configuration.md, compatibility.md, vigil.conf, the manual page
 	$(GO) run ./cmd/vigil-docs
 
+dist: ## static programs for Linux, macOS and Windows, with SHA256SUMS, in dist/
+	$(GO) run ./cmd/vigil-dist -out $(DIST)
+
+deb: ## Debian packages of DEB_ARCHES (amd64,arm64), in dist/
+	$(GO) run ./cmd/vigil-dist -out $(DIST) -deb $(DEB_ARCHES)
+
+packages: ## build the Debian package, install, use and purge it in a copy of this machine (as root)
+	bash .ci/packages
+
 check: ## what CI runs: build, lint, test, race
 	$(MAKE) build
 	$(MAKE) lint
@@ -100,4 +111,4 @@ check: ## what CI runs: build, lint, test, race
 	$(MAKE) race
 
 clean: ## remove what was built
-	rm -rf $(BIN)
+	rm -rf $(BIN) $(DIST)
