@@ -10,7 +10,9 @@ import (
 // world for a collection, every client waits until the last of them is through. 512 MB
 // take a tenth of a second, and several when the pages are new and the processors are
 // busy. So what may be long is copied a block at a time, between which a goroutine can
-// be stopped; make clears like that by itself.
+// be stopped; make clears like that by itself. A signal to stop hardly ever meets the
+// few instructions between two blocks: the goroutine finds out when it enters a function
+// that may need more stack, so there is a call for each block.
 
 // blockBytes is what is copied or cleared at once: the runtime's own measure when it
 // clears memory.
@@ -33,16 +35,21 @@ func copyBlocks(dst, src []byte) int {
 	if behind(dst, src[:n]) {
 		for end := n; end > 0; end -= min(end, blockBytes) {
 			from := max(end-blockBytes, 0)
-			copy(dst[from:end], src[from:end])
+			copyBlock(dst[from:end], src[from:end])
 		}
 		return n
 	}
 	for from := 0; from < n; from += blockBytes {
 		end := min(from+blockBytes, n)
-		copy(dst[from:end], src[from:end])
+		copyBlock(dst[from:end], src[from:end])
 	}
 	return n
 }
+
+// copyBlock is where a goroutine that copies can be stopped.
+//
+//go:noinline
+func copyBlock(dst, src []byte) { copy(dst, src) }
 
 // behind reports whether dst begins within src.
 func behind(dst, src []byte) bool {
@@ -53,10 +60,15 @@ func behind(dst, src []byte) bool {
 // Clear is the built-in clear for slices of any length.
 func Clear(b []byte) {
 	for ; len(b) > blockBytes; b = b[blockBytes:] {
-		clear(b[:blockBytes])
+		clearBlock(b[:blockBytes])
 	}
-	clear(b)
+	clearBlock(b)
 }
+
+// clearBlock is where a goroutine that clears can be stopped.
+//
+//go:noinline
+func clearBlock(b []byte) { clear(b) }
 
 // Clone returns a copy of b, without room behind it if b is long.
 func Clone(b []byte) []byte {
