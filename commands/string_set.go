@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"bytes"
 	"math"
 
 	"github.com/vigildb/vigil/persistence"
@@ -11,7 +12,7 @@ func stringWrites() []Command {
 	return []Command{
 		{Name: "SET", Arity: -3, Flags: Write | DenyOOM,
 			Keys:   []KeySpec{{Begin: 1, Step: 1, Flags: RW | Access | Update | VariableKeys, With: "GET", Without: OW | Update}},
-			Syntax: "key value [NX|XX] [GET] [EX seconds|PX milliseconds|EXAT unix-time-seconds|PXAT unix-time-milliseconds|KEEPTTL]",
+			Syntax: "key value [NX|XX|IFEQ comparison-value] [GET] [EX seconds|PX milliseconds|EXAT unix-time-seconds|PXAT unix-time-milliseconds|KEEPTTL]",
 			Since:  "1.0.0", Cost: "O(1)", Summary: "Stores a string under a key, whatever that held.", Run: set},
 		{Name: "SETNX", Arity: 3, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{Key(1, OW|Insert)}, Syntax: "key value",
 			Since: "1.0.0", Cost: "O(1)", Summary: "Stores a string if the key does not exist.", Run: setnx},
@@ -23,6 +24,8 @@ func stringWrites() []Command {
 			Since: "1.0.0", Cost: "O(1)", Summary: "Stores a string and answers the one that was there.", Run: getset},
 		{Name: "GETDEL", Arity: 2, Flags: Write | Fast, Keys: []KeySpec{Key(1, RW|Access|Delete)}, Syntax: "key",
 			Since: "6.2.0", Cost: "O(1)", Summary: "Answers the string at a key and deletes the key.", Run: getdel},
+		{Name: "DELIFEQ", Arity: 3, Flags: Write | Fast, Keys: []KeySpec{Key(1, RM|Access|Delete)}, Syntax: "key value",
+			Since: "9.0.0", Cost: "O(n) for n bytes compared", Summary: "Deletes a key if its string equals a value.", Run: delifeq},
 		{Name: "GETEX", Arity: -2, Flags: Write | Fast, Keys: []KeySpec{Key(1, RW|Access|Update)},
 			Syntax: "key [EX seconds|PX milliseconds|EXAT unix-time-seconds|PXAT unix-time-milliseconds|PERSIST]",
 			Since:  "6.2.0", Cost: "O(1)", Summary: "Answers the string at a key and changes when it expires.", Run: getex},
@@ -121,18 +124,20 @@ func (o *expiryOption) expiry(c *Ctx) (persistence.Expiry, error) {
 	return persistence.Expiry(v), nil
 }
 
-// condition is NX or XX of a SET.
+// condition is NX, XX or IFEQ of a SET.
 type condition uint8
 
 const (
 	always condition = iota
 	ifAbsent
 	ifPresent
+	ifEqual
 )
 
 // setOptions are the options of SET.
 type setOptions struct {
 	cond      condition
+	expected  []byte // by IFEQ
 	answerOld bool
 	ttl       expiryOption
 }
@@ -140,10 +145,12 @@ type setOptions struct {
 func (o *setOptions) read(a *Args) {
 	for a.More() {
 		switch word := a.Word(); {
-		case word == "NX" && o.cond != ifPresent:
+		case word == "NX" && (o.cond == always || o.cond == ifAbsent):
 			o.cond = ifAbsent
-		case word == "XX" && o.cond != ifAbsent:
+		case word == "XX" && (o.cond == always || o.cond == ifPresent):
 			o.cond = ifPresent
+		case word == "IFEQ" && o.cond == always: // once, unlike the others
+			o.cond, o.expected = ifEqual, a.Bytes()
 		case word == "GET":
 			o.answerOld = true
 		case !o.ttl.read(a, word, whenKeep):
@@ -168,7 +175,15 @@ func set(c *Ctx) error {
 			return err
 		}
 	}
-	done := store(c, key, value, o.cond, e)
+	done := true
+	if o.cond == ifEqual {
+		// Found equal, it is there: nothing else is to be asked.
+		o.cond = always
+		if done, err = equals(c, key, o.expected); err != nil {
+			return err
+		}
+	}
+	done = done && store(c, key, value, o.cond, e)
 	switch {
 	case o.answerOld:
 	case done:
@@ -176,6 +191,29 @@ func set(c *Ctx) error {
 	default:
 		c.Reply.Null()
 	}
+	return nil
+}
+
+// equals reports whether key holds a string and it is value. A key that is missing
+// equals nothing, not even the empty string.
+func equals(c *Ctx, key, value []byte) (bool, error) {
+	b, ok, err := c.Tx.String(key)
+	return ok && bytes.Equal(b, value), err
+}
+
+func delifeq(c *Ctx) error {
+	key, value := c.Args.Key(), c.Args.Bytes()
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	same, err := equals(c, key, value)
+	if err != nil {
+		return err
+	}
+	if same && c.Tx.Delete(key) {
+		c.Notify(EventGeneric, "del", key)
+	}
+	c.Reply.Int(oneIf(same))
 	return nil
 }
 
