@@ -22,9 +22,10 @@ DEB_ARCHES ?= amd64,arm64
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-build: ## build bin/vigil-server, bin/vigil-sim and the tools beside them
+build: ## build bin/vigil-server, bin/vigil-session, bin/vigil-sim and the tools beside them
 	CGO_ENABLED=0 $(GO) build -trimpath -o $(BIN)/ ./cmd/...
 	cd cmd/vigil-sim && CGO_ENABLED=0 $(GO) build -trimpath -o ../../$(BIN)/ .
+	cd cmd/vigil-session && CGO_ENABLED=0 $(GO) build -trimpath -o ../../$(BIN)/ .
 
 run: ## build and run the server (PORT=6379, data in ./data)
 	@mkdir -p data

@@ -158,7 +158,7 @@ func TestSessionsThatNoChannelCanNameAreRefused(t *testing.T) {
 func TestFullPoolCostsAPageItsBudgetAtMost(t *testing.T) {
 	s := start(t)
 	respond(t, s, func(context.Context, *redis.Client, wire.Request, string) {})
-	rdb := redis.NewClient(Pool(&redis.Options{Addr: s.Addr}, 2))
+	rdb := redis.NewClient(Pool(&redis.Options{Network: "unix", Addr: s.Addr}, 2))
 	defer rdb.Close()
 	web := New(rdb, Options{Budget: 50 * time.Millisecond})
 	var wg sync.WaitGroup

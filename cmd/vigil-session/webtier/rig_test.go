@@ -20,7 +20,7 @@ const patient = 30 * time.Second
 // dial returns a Client on the server, and the pool below it.
 func dial(t *testing.T, s *rig.Server, opts Options) (*Client, *redis.Client) {
 	t.Helper()
-	rdb := redis.NewClient(Pool(&redis.Options{Addr: s.Addr}, 16))
+	rdb := redis.NewClient(Pool(&redis.Options{Network: "unix", Addr: s.Addr}, 16))
 	t.Cleanup(func() { rdb.Close() })
 	return New(rdb, opts), rdb
 }

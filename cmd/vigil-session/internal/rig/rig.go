@@ -4,6 +4,8 @@ package rig
 import (
 	"errors"
 	"net"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -11,36 +13,44 @@ import (
 	"github.com/vigildb/vigil/server"
 )
 
-// Server is a vigil server on a loopback port, with everything in memory.
+// Server is a vigil server on a socket, with everything in memory. Sockets in
+// folders of their own cannot be taken by another process while the server is
+// down, as ports can.
 type Server struct {
 	Addr   string
 	srv    *server.Server
 	served chan error
 }
 
-// Start runs a server on any free port and stops it when the test ends.
+// Start runs a server and stops it when the test ends.
 func Start(t testing.TB, opts server.Options) *Server {
 	t.Helper()
-	return StartAt(t, "127.0.0.1:0", opts)
+	dir, err := os.MkdirTemp("", "vigil") // t.TempDir can be too long for a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	s := &Server{Addr: filepath.Join(dir, "s")}
+	s.Restart(t, opts)
+	t.Cleanup(func() { s.Stop(t) })
+	return s
 }
 
-// StartAt is Start on an address: that of a server that was stopped.
-func StartAt(t testing.TB, addr string, opts server.Options) *Server {
+// Restart runs a new, empty server in the place of one that was stopped.
+func (s *Server) Restart(t testing.TB, opts server.Options) {
 	t.Helper()
 	opts.InMemory = true
 	srv, err := server.Open(opts)
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := net.Listen("tcp", addr)
+	l, err := net.Listen("unix", s.Addr)
 	if err != nil {
 		srv.Close()
 		t.Fatal(err)
 	}
-	s := &Server{Addr: l.Addr().String(), srv: srv, served: make(chan error, 1)}
+	s.srv, s.served = srv, make(chan error, 1)
 	go func() { s.served <- srv.Serve(l) }()
-	t.Cleanup(func() { s.Stop(t) })
-	return s
 }
 
 // Stop ends the server and its connections. Stopping twice does no harm.
@@ -56,12 +66,13 @@ func (s *Server) Stop(t testing.TB) {
 		t.Errorf("serve: %v", err)
 	}
 	s.srv = nil
+	os.Remove(s.Addr)
 }
 
 // Client returns a client of the server that the test closes.
 func (s *Server) Client(t testing.TB) *redis.Client {
 	t.Helper()
-	c := redis.NewClient(&redis.Options{Addr: s.Addr, MaxRetries: -1})
+	c := redis.NewClient(&redis.Options{Network: "unix", Addr: s.Addr, MaxRetries: -1})
 	t.Cleanup(func() { c.Close() })
 	return c
 }
