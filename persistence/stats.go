@@ -25,6 +25,7 @@ type Stats struct {
 	Evicted       int64 // deleted to make room
 	Spilled       int64 // dropped from memory to make room
 	ColdTables    int   // tables that have keys on disk only
+	Dirty         int   // keys whose state has yet to be written under their own names
 
 	DiskBytes         uint64 // files of the store
 	CompactionDebt    uint64 // bytes that Pebble has yet to compact
@@ -35,7 +36,18 @@ type Stats struct {
 	CompactedBytes    uint64 // bytes that compactions wrote
 	MemTableBytes     uint64
 	ReadAmplification int
+	Compactions       int64
+	Levels            [7]Level // of Pebble's tree, the newest data first
 }
+
+// Level is a level of Pebble's tree.
+type Level struct {
+	Tables int64
+	Bytes  int64
+}
+
+// ShardCount is into how many parts, each with a lock of its own, the keys are divided.
+const ShardCount = shardCount
 
 // Stats returns the numbers as they are now.
 func (s *Store) Stats() Stats {
@@ -47,29 +59,35 @@ func (s *Store) Stats() Stats {
 		JournalBytes: s.log.bytes.Load(), PendingBytes: s.journal.pending.Load(), Memory: s.Memory(),
 		Materialised: s.stats.materialised.Load(), Faults: s.stats.faults.Load(),
 		Expired: s.stats.expired.Load(), ExpiredFields: s.stats.expiredFields.Load(), Evicted: s.stats.evicted.Load(), Spilled: s.stats.spilled.Load(),
-		ColdTables: s.stats.cold(s),
 		DiskBytes:  m.DiskSpaceUsage(), CompactionDebt: m.Compact.EstimatedDebt,
 		CacheHits: m.BlockCache.Hits, CacheMisses: m.BlockCache.Misses,
 		WALBytes: m.WAL.BytesWritten, MemTableBytes: m.MemTable.Size, ReadAmplification: m.ReadAmp(),
+		Compactions: m.Compact.Count,
 	}
-	for _, l := range m.Levels {
+	st.ColdTables, st.Dirty = s.stats.tables(s)
+	for i, l := range m.Levels {
+		st.Levels[i] = Level{l.TablesCount, l.TablesSize}
 		st.FlushedBytes += l.TableBytesFlushed
 		st.CompactedBytes += l.TableBytesCompacted
 	}
 	return st
 }
 
-// cold counts the tables that are not resident.
-func (c *counters) cold(s *Store) (n int) {
+// tables counts the tables that are not resident, and the dirty keys of all.
+func (c *counters) tables(s *Store) (cold, dirty int) {
 	for i := range s.shards {
 		sh := &s.shards[i]
 		sh.mu.Lock()
 		for db, phys := range s.mapping.phys {
-			if t := sh.tables[db]; t != nil && !t.resident || t == nil && sh.counts[phys] > 0 {
-				n++
+			t := sh.tables[db]
+			if t != nil && !t.resident || t == nil && sh.counts[phys] > 0 {
+				cold++
+			}
+			if t != nil {
+				dirty += t.dirty
 			}
 		}
 		sh.mu.Unlock()
 	}
-	return n
+	return cold, dirty
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/persistence"
 )
 
 // status is Redis's word for an outcome.
@@ -45,6 +46,8 @@ func infoPersistence(t *infoText) {
 	t.line("vigil_lsn", st.LSN)
 	t.line("vigil_lsn_synced", st.Synced)
 	t.line("vigil_lsn_trimmed", st.Trimmed)
+	t.line("vigil_shards", persistence.ShardCount)
+	t.line("vigil_dirty_keys", st.Dirty)
 	t.line("vigil_materialised", st.Materialised)
 	t.line("vigil_faults", st.Faults)
 	t.line("vigil_spilled", st.Spilled)
@@ -57,6 +60,10 @@ func infoPersistence(t *infoText) {
 	t.line("vigil_flushed_bytes", st.FlushedBytes)
 	t.line("vigil_compacted_bytes", st.CompactedBytes)
 	t.line("vigil_read_amplification", st.ReadAmplification)
+	t.line("vigil_compactions", st.Compactions)
+	for i, l := range st.Levels {
+		t.line(fmt.Sprintf("vigil_level_%d", i), fmt.Sprintf("tables=%d,bytes=%d", l.Tables, l.Bytes))
+	}
 	if t.srv.loading.Load() {
 		infoLoading(t)
 	}
