@@ -325,6 +325,11 @@ func ErrArity(c *Command) WireError {
 	return wiref("ERR wrong number of arguments for '%s' command", c.FullName())
 }
 
+// ErrNoPermission is the answer to a client that may not run a command.
+func ErrNoPermission(c *Command) WireError {
+	return wiref("NOPERM this user has no permissions to run the '%s' command", c.FullName())
+}
+
 // ErrUnknownCommand quotes the name and the first arguments, up to 128 bytes
 // of each kind, as Redis does.
 func ErrUnknownCommand(argv [][]byte) WireError {

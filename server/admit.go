@@ -50,6 +50,9 @@ func (s *session) admitWrite(cmd *commands.Command) error {
 		return commands.ErrOOM
 	}
 	if flags&commands.Write != 0 {
+		if s.observer {
+			return commands.ErrNoPermission(cmd)
+		}
 		if err := s.srv.store.WriteError(); err != nil {
 			return commands.ErrMisconf
 		}

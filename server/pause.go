@@ -21,7 +21,7 @@ type pause struct {
 // holds reports whether the call has to wait, and remembers whom to wake then.
 func (p *pause) holds(cmd *commands.Command, s *session) bool {
 	mode := commands.PauseMode(p.mode.Load())
-	if mode == commands.PauseNone || s.writesNothing(cmd, mode) {
+	if mode == commands.PauseNone || s.observer || s.writesNothing(cmd, mode) {
 		return false
 	}
 	p.mu.Lock()

@@ -40,6 +40,7 @@ type Server struct {
 	cron     cron
 	sockets  sockets
 	admin    admin
+	history  history
 
 	loading      atomic.Bool // from Start until Load is done
 	activeExpire atomic.Bool // off only by DEBUG SET-ACTIVE-EXPIRE
@@ -162,9 +163,26 @@ func (srv *Server) Dial() (net.Conn, error) {
 	return client, nil
 }
 
-// accept makes a session of a connection and starts its goroutine, which ends
-// when the client leaves or Close closes the connection.
+// accept lets a client in, or tells it why not. It reports whether the server
+// is open.
 func (srv *Server) accept(nc net.Conn) bool {
+	remote, _, unix := addresses(nc)
+	why := srv.refusal(remote, unix)
+	if why == "" {
+		return srv.enter(nc, func(*session) {})
+	}
+	srv.stats.rejectedClients.Add(1)
+	r := commands.NewReply(nil, 2)
+	r.Error(why)
+	nc.Write(r.Encoded())
+	nc.Close()
+	return srv.done.Err() == nil
+}
+
+// enter makes a session of a connection and starts its goroutine, which ends
+// when the client leaves or Close closes the connection. prepare sees the
+// session before anything is read. It reports whether the server is open.
+func (srv *Server) enter(nc net.Conn, prepare func(*session)) bool {
 	srv.mu.Lock()
 	if srv.closed {
 		srv.mu.Unlock()
@@ -173,21 +191,12 @@ func (srv *Server) accept(nc net.Conn) bool {
 	}
 	srv.workers.Add(1) // for the client; its transport takes it back
 	srv.mu.Unlock()
-	remote, local, unix := addresses(nc)
-	if why := srv.refusal(remote, unix); why != "" {
-		srv.stats.rejectedClients.Add(1)
-		r := commands.NewReply(nil, 2)
-		r.Error(why)
-		nc.Write(r.Encoded())
-		nc.Close()
-		srv.workers.Done()
-		return true
-	}
 	srv.stats.connections.Add(1)
 	srv.tune(nc)
 	end, start := srv.transport(nc)
 	s := srv.newSession(end)
-	s.Addr, s.LocalAddr, s.Unix = remote, local, unix
+	s.Addr, s.LocalAddr, s.Unix = addresses(nc)
+	prepare(s)
 	srv.clients.add(s)
 	if srv.done.Err() != nil {
 		end.hangUp() // Close may have looked at the clients already

@@ -64,6 +64,7 @@ type session struct {
 	closing  bool     // no more commands; close when the replies are written
 	locked   bool     // the transaction's locks are held
 	skipNext bool     // CLIENT REPLY SKIP was this very call
+	observer bool     // of DialObserver
 
 	queue      []queuedCall
 	queueBytes int

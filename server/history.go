@@ -1,0 +1,101 @@
+package server
+
+import (
+	"sync"
+	"time"
+)
+
+const (
+	// HistoryStep is the time between two samples of the history.
+	HistoryStep = 10 * time.Second
+	// historyLength is an hour of them, some 12 KB.
+	historyLength = 360
+)
+
+// Sample is what happened in one HistoryStep, and what there was at its end.
+type Sample struct {
+	Ops      float32 // commands a second
+	Micros   float32 // mean time that a command took; 0 if there was none
+	Input    float32 // bytes a second from clients
+	Output   float32 // bytes a second to clients
+	HitRatio float32 // of lookups of keys, 0 to 1; -1 if there was none
+	Memory   float32 // bytes of keys and values
+	Keys     float32
+	Clients  float32
+}
+
+// totals are the counters that samples are the differences of, and figures that
+// a sample takes as they are.
+type totals struct {
+	calls, nanos, input, output, hits, misses int64
+	memory, keys, clients                     int64
+}
+
+func (srv *Server) totals(f storeFigures) totals {
+	st := &srv.stats
+	t := totals{input: st.inputBytes.Load(), output: st.outputBytes.Load(), hits: st.hits.Load(), misses: st.misses.Load(),
+		memory: f.stats.Memory, keys: f.keys(), clients: int64(srv.clients.count())}
+	for i := range st.commands {
+		t.calls += st.commands[i].calls.Load()
+		t.nanos += st.commands[i].nanos.Load()
+	}
+	return t
+}
+
+// history is the last hour. The cron takes the samples.
+type history struct {
+	mu   sync.Mutex
+	ring [historyLength]Sample // guarded by mu
+	n    int                   // samples ever taken; guarded by mu
+	at   time.Time             // of the last sample; guarded by mu
+	last totals                // at that time; guarded by mu
+}
+
+// take adds a sample if it is time for one. After CONFIG RESETSTAT, or a halt of
+// the machine, a sample stands for what was counted since.
+func (h *history) take(now time.Time, t totals) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	gone := now.Sub(h.at)
+	if h.at.IsZero() || gone < 0 {
+		h.at, h.last = now, t
+		return
+	}
+	if gone < HistoryStep {
+		return
+	}
+	grown := func(now, then int64) float32 {
+		if now < then {
+			then = 0 // the counters were reset
+		}
+		return float32(now - then)
+	}
+	seconds := float32(gone.Seconds())
+	calls := grown(t.calls, h.last.calls)
+	s := Sample{Ops: calls / seconds, HitRatio: -1,
+		Input: grown(t.input, h.last.input) / seconds, Output: grown(t.output, h.last.output) / seconds,
+		Memory: float32(t.memory), Keys: float32(t.keys), Clients: float32(t.clients)}
+	if calls > 0 {
+		s.Micros = grown(t.nanos, h.last.nanos) / calls / 1000
+	}
+	if hits, misses := grown(t.hits, h.last.hits), grown(t.misses, h.last.misses); hits+misses > 0 {
+		s.HitRatio = hits / (hits + misses)
+	}
+	h.ring[h.n%historyLength] = s
+	h.n++
+	h.at, h.last = now, t
+}
+
+// History returns the samples of the last hour, the oldest first, and the time of
+// the newest. A server that started less than an hour ago has fewer.
+func (srv *Server) History() ([]Sample, time.Time) {
+	h := &srv.history
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	n := min(h.n, historyLength)
+	out := make([]Sample, n)
+	for i := range out {
+		out[i] = h.ring[(h.n-n+i)%historyLength]
+	}
+	return out, h.at
+}

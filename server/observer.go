@@ -1,0 +1,44 @@
+package server
+
+import (
+	"errors"
+	"net"
+
+	"github.com/vigildb/vigil/commands"
+)
+
+// What package window needs of a server beside its configuration: a client that
+// may look at everything and change nothing, whether all is well, and the last hour
+// (history.go).
+
+// DialObserver connects a client inside the process that watches the server. It
+// needs no password, is let in though maxclients are connected, is neither held
+// back by CLIENT PAUSE nor evicted, and its reads do not count as uses of keys.
+// Commands that write are refused. CLIENT LIST shows it under the name given,
+// which must suit CLIENT SETNAME.
+func (srv *Server) DialObserver(name string) (net.Conn, error) {
+	client, own := newMemConns()
+	observe := func(s *session) {
+		s.observer = true
+		s.Set(commands.ClientAuthenticated | commands.ClientNoEvict | commands.ClientNoTouch)
+		s.framer.SetAuthenticated(true)
+		s.SetText(func(t *commands.ClientText) { t.Name = name })
+		s.weigh()
+	}
+	if !srv.enter(own, observe) {
+		return nil, ErrClosed
+	}
+	return client, nil
+}
+
+// ErrLoading is returned by Health until Load is done.
+var ErrLoading = errors.New("server: loading the data")
+
+// Health returns nil if the server takes reads and writes, ErrLoading while it
+// loads, and otherwise why the disk takes no writes.
+func (srv *Server) Health() error {
+	if srv.loading.Load() {
+		return ErrLoading
+	}
+	return srv.store.WriteError()
+}

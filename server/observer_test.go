@@ -1,0 +1,102 @@
+package server
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+)
+
+func (r *rig) observe() *testClient {
+	r.t.Helper()
+	nc, err := r.srv.DialObserver("looker")
+	if err != nil {
+		r.t.Fatalf("DialObserver: %v", err)
+	}
+	return newTestClient(r.t, nc)
+}
+
+func TestObserverIsLetInWhereOthersAreNot(t *testing.T) {
+	r := newRig(t, func(o *Options) { o.Config = testConfig(t, "--requirepass", "secret", "--maxclients", "1") })
+	owner := r.dial()
+	owner.want("AUTH secret", "OK")
+	refused := r.dial()
+	refused.next("(error) ERR max number of clients reached")
+	refused.ended()
+	o := r.observe()
+	o.want("DBSIZE", "(int) 0")
+	if got := o.do("CLIENT", "LIST"); !strings.Contains(got, "name=looker") {
+		t.Errorf("CLIENT LIST: got %s, want a client of that name", got)
+	}
+	owner.want("CLIENT PAUSE 100000 ALL", "OK")
+	o.want("DBSIZE", "(int) 0")
+}
+
+func TestObserverChangesNothing(t *testing.T) {
+	r := newRig(t)
+	o := r.observe()
+	refusal := func(name string) string {
+		return "(error) NOPERM this user has no permissions to run the '" + name + "' command"
+	}
+	o.want("SET k v", refusal("set"))
+	o.want("FLUSHALL", refusal("flushall"))
+	o.want("SCHED.NEXT s", refusal("sched.next"))
+	o.want("MULTI", "OK")
+	o.want("DEL k", refusal("del"))
+	o.want("EXEC", "(error) EXECABORT Transaction discarded because of previous errors.")
+	o.want("GET k", "(nil)")
+}
+
+func TestHealthTellsOfTheDisk(t *testing.T) {
+	r := newRig(t)
+	if err := r.srv.Health(); err != nil {
+		t.Errorf("Health: got %v, want nil", err)
+	}
+	srv, err := Start(Options{InMemory: true, Config: testConfig(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer srv.Close()
+	if err := srv.Health(); !errors.Is(err, ErrLoading) {
+		t.Errorf("Health before Load: got %v, want %v", err, ErrLoading)
+	}
+}
+
+func TestHistoryIsTheLastHour(t *testing.T) {
+	r := newRig(t)
+	c := r.dial()
+	// rest lets steps pass. The cron takes a sample in the round in which a step is over.
+	rest := func(steps int) { r.clock.advance(time.Duration(steps) * HistoryStep) }
+	rest(1)
+	begun, _ := r.srv.History()
+	for range 20 {
+		c.want("GET nosuch", "(nil)")
+	}
+	c.want("SET k v", "OK")
+	rest(2)
+	all, at := r.srv.History()
+	if got := len(all) - len(begun); got != 2 {
+		t.Fatalf("%d samples in two steps, want 2", got)
+	}
+	s := all[len(begun)]
+	if s.Ops < 2 || s.Ops > 2.2 || s.HitRatio != 0 || s.Keys != 1 || s.Clients != 1 || s.Memory <= 0 || s.Input <= 0 {
+		t.Errorf("the sample of 21 commands in 10 s is %+v", s)
+	}
+	if quiet := all[len(all)-1]; quiet.Ops != 0 || quiet.HitRatio != -1 || quiet.Micros != 0 {
+		t.Errorf("the sample of a quiet step is %+v", quiet)
+	}
+	if late := r.clock.Now().Sub(at); late < 0 || late > HistoryStep {
+		t.Errorf("the newest sample is %v old", late)
+	}
+	c.want("CONFIG RESETSTAT", "OK")
+	rest(historyLength + 5)
+	all, _ = r.srv.History()
+	if len(all) != historyLength {
+		t.Errorf("%d samples after more than an hour, want %d", len(all), historyLength)
+	}
+	for _, s := range all {
+		if s.Ops < 0 || s.Input < 0 {
+			t.Fatalf("counters that were reset gave %+v", s)
+		}
+	}
+}
