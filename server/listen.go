@@ -9,9 +9,10 @@ import (
 	"strings"
 )
 
-// listenTCP opens one address in the notation of the directive bind: "*" is
-// every interface, a leading "-" allows the address to be missing.
-func listenTCP(host string, port, backlog int) (net.Listener, error) {
+// ListenTCP opens one address in the notation of the directive bind: "*" is
+// every IPv4 interface, "::*" every one of IPv6; a leading "-", which allows the
+// address to be missing, is passed over. Port 0 takes any that is free.
+func ListenTCP(host string, port, backlog int) (net.Listener, error) {
 	name, network := host, "tcp"
 	host = strings.TrimPrefix(host, "-")
 	switch host {

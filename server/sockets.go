@@ -19,6 +19,8 @@ type sockets struct {
 	mu        sync.Mutex
 	listening bool     // Listen has succeeded; guarded by mu
 	tcp       []socket // guarded by mu
+	// moveHTTP is that of OnMoveHTTP; guarded by mu.
+	moveHTTP func(old, new *conf.Settings) error
 }
 
 // socket is a TCP listener with the address it was opened for.
@@ -120,7 +122,7 @@ func (srv *Server) openTCP(hosts []string, port int) (open []socket, err error) 
 func (srv *Server) openAt(hosts []string, port int) ([]socket, error) {
 	var open []socket
 	for _, host := range hosts {
-		l, err := listenTCP(host, port, srv.settings().conf.TCPBacklog)
+		l, err := ListenTCP(host, port, srv.settings().conf.TCPBacklog)
 		switch {
 		case err == nil:
 			port = l.Addr().(*net.TCPAddr).Port
@@ -204,4 +206,26 @@ func (srv *Server) reopen(gone []socket) (open []socket) {
 		open = append(open, again...)
 	}
 	return open
+}
+
+// errNoWindow is why CONFIG SET opens no window of an embedded server.
+var errNoWindow = errors.New("the program that the server is part of has no window")
+
+// OnMoveHTTP registers what opens, moves and closes the sockets of http-port and
+// http-bind when CONFIG SET changes them; an error refuses the change. Without it
+// each such change is refused. It is to be called once, before clients are let in.
+func (srv *Server) OnMoveHTTP(move func(old, new *conf.Settings) error) {
+	srv.sockets.mu.Lock()
+	defer srv.sockets.mu.Unlock()
+	srv.sockets.moveHTTP = move
+}
+
+func (srv *Server) moveHTTP(old, new *conf.Settings) error {
+	srv.sockets.mu.Lock()
+	move := srv.sockets.moveHTTP
+	srv.sockets.mu.Unlock()
+	if move == nil {
+		return errNoWindow
+	}
+	return move(old, new)
 }

@@ -6,6 +6,8 @@ import (
 	"net"
 	"path/filepath"
 	"testing"
+
+	"github.com/vigildb/vigil/server/conf"
 )
 
 // listening is a rig whose server listens as the arguments say.
@@ -146,4 +148,19 @@ func TestEmbeddedServerDoesNotMoveSocketsOfOthers(t *testing.T) {
 	r := newRig(t)
 	r.loopback()
 	r.dial().want("CONFIG SET port 7000", "(error) ERR CONFIG SET failed (possibly related to argument 'port') - the sockets belong to the program that the server is part of")
+}
+
+func TestHTTPPortIsRefusedWithoutAWindow(t *testing.T) {
+	r := newRig(t)
+	c := r.dial()
+	c.want("CONFIG SET http-port 9121", "(error) ERR CONFIG SET failed (possibly related to argument 'http-port') - "+errNoWindow.Error())
+	var moved []int
+	r.srv.OnMoveHTTP(func(_, new *conf.Settings) error {
+		moved = append(moved, new.HTTPPort)
+		return nil
+	})
+	c.want("CONFIG SET http-port 9121", "OK")
+	if len(moved) != 1 || moved[0] != 9121 {
+		t.Errorf("moved to %v, want [9121]", moved)
+	}
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/server"
 	"github.com/vigildb/vigil/server/conf"
+	"github.com/vigildb/vigil/server/window"
 )
 
 func main() {
@@ -123,12 +124,16 @@ func serve(config *conf.Config, recovery persistence.Recovery, log *slog.Logger,
 	for _, a := range addrs {
 		log.Info("listening on " + describe(a))
 	}
-	defer writePidFile(set.PidFile, log)()
-	if err := attend(srv, config, log, sig); err != nil {
+	view, err := window.Open(srv, config, log)
+	if err != nil {
 		return errors.Join(err, srv.Close())
 	}
+	defer writePidFile(set.PidFile, log)()
+	if err := attend(srv, config, log, sig); err != nil {
+		return errors.Join(err, view.Close(), srv.Close())
+	}
 	notifySupervisor(set, "STOPPING=1", log)
-	if err := srv.Close(); err != nil {
+	if err := errors.Join(view.Close(), srv.Close()); err != nil {
 		return err
 	}
 	log.Warn("vigil is now ready to exit, bye bye...")

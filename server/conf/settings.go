@@ -19,7 +19,9 @@ type Settings struct {
 	Timeout        time.Duration // of idle clients; 0: never
 	ProtectedMode  bool
 	MaxClients     int
-	IOThreads      int // event loops; 0: half as many as processors
+	IOThreads      int      // event loops; 0: half as many as processors
+	HTTPPort       int      // of the window; 0: none; PortAuto: any that is free
+	HTTPBind       []string // in the notation of Bind
 
 	// Limits of the protocol, in bytes.
 	ProtoMaxBulkLen        int64

@@ -49,6 +49,12 @@ func networkRows() []directive {
 		{name: "maxmemory-clients", kind: memoryOrPercent(-100, math.MaxInt64), def: "1073741824",
 			doc: "What all clients may make the server hold, beyond which those that hold most are disconnected (docs/limits.md); 0 for no limit.",
 			set: func(s *Settings, v value) { s.MaxMemoryClients = v.n }},
+		{name: "http-port", kind: port(), def: "0",
+			doc: "TCP port of the window: `/metrics` for Prometheus, `/healthz` and a page for people (docs/monitoring.md); 0 for none, `auto` for any that is free, which the log then names.",
+			set: func(s *Settings, v value) { s.HTTPPort = int(v.n) }},
+		{name: "http-bind", kind: addresses(), def: "127.0.0.1",
+			doc: "Addresses of the window, in the notation of `bind`.",
+			set: func(s *Settings, v value) { s.HTTPBind = v.words }},
 	}
 }
 

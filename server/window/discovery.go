@@ -1,0 +1,181 @@
+package window
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+)
+
+const (
+	// stepTime bounds one step of the search, and stepKeys one call of it.
+	stepTime = 4 * time.Millisecond
+	stepKeys = 500
+	// stepPause is the least time between two steps, whoever asks, and passPause
+	// that between two passes.
+	stepPause = time.Second
+	passPause = 30 * time.Second
+	// maxFound bounds the schedules, and the maps, that are remembered.
+	maxFound = 64
+)
+
+// keyRef names a key.
+type keyRef struct {
+	DB  int
+	Key string
+}
+
+func (k keyRef) compare(o keyRef) int {
+	return cmp.Or(cmp.Compare(k.DB, o.DB), cmp.Compare(k.Key, o.Key))
+}
+
+// found is what a search for schedules and placement maps has brought so far.
+type found struct {
+	schedules, maps []keyRef // in order
+	Share           float64  // of the keys that the pass under way has seen
+	Done            bool     // a pass was finished: nothing is missing but what is new
+}
+
+// discovery looks for schedules and maps by SCAN. Every look at the window takes it
+// a step further, so that no look walks the keyspace; a store of millions of keys is
+// searched by and by, while somebody looks.
+type discovery struct {
+	mu     sync.Mutex
+	at     time.Time                      // of the last step; guarded by mu
+	db     int                            // where the pass is; guarded by mu
+	cursor string                         // in db; "" before the first; guarded by mu
+	seen   float64                        // keys that the pass has been asked to look at; guarded by mu
+	old    map[string]map[keyRef]struct{} // by type: of the last pass; guarded by mu
+	new    map[string]map[keyRef]struct{} // of this one; guarded by mu
+	done   bool                           // there was a whole pass; guarded by mu
+	rested bool                           // no pass is under way; guarded by mu
+}
+
+const (
+	typeSchedule = "schedule"
+	typeMap      = "placement"
+)
+
+// discover takes the search a step further and tells what it has found.
+func (w *Window) discover(f *figures) found {
+	d := &w.discovery
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	pause := stepPause
+	if d.rested {
+		pause = passPause
+	}
+	now := w.now()
+	if gone := now.Sub(d.at); (gone >= pause || gone < 0) && !f.loading() {
+		d.at, d.rested = now, false
+		d.stepLocked(w.observer, f)
+	}
+	share := 1.0
+	if !d.rested {
+		share = min(1, d.seen/max(1, f.keys()))
+	}
+	return found{d.listLocked(typeSchedule), d.listLocked(typeMap), share, d.done}
+}
+
+// stepLocked goes on until stepTime is over or the pass is at its end. After an
+// error it goes on from there at the next step.
+func (d *discovery) stepLocked(o *observer, f *figures) {
+	if d.new == nil {
+		d.new = map[string]map[keyRef]struct{}{typeSchedule: {}, typeMap: {}}
+		d.seen = 0
+	}
+	for began := time.Now(); time.Since(began) < stepTime; {
+		if d.cursor == "" || d.cursor == "0" {
+			if !d.nextLocked(f) {
+				d.old, d.new, d.done, d.rested = d.new, nil, true, true
+				return
+			}
+		}
+		kinds := []string{typeSchedule, typeMap}
+		var calls []call
+		for _, kind := range kinds {
+			calls = append(calls, call{"SCAN", d.cursor, "COUNT", strconv.Itoa(stepKeys), "TYPE", kind})
+		}
+		answers, err := o.ask(answerTime, d.db, calls...)
+		if err != nil {
+			return
+		}
+		for i, kind := range kinds {
+			parts := answers[i].list()
+			if len(parts) != 2 {
+				return // SCAN was renamed away, or refused
+			}
+			for _, key := range parts[1].list() {
+				if len(d.new[kind]) < maxFound {
+					d.new[kind][keyRef{d.db, key.String()}] = struct{}{}
+				}
+			}
+			d.cursor = parts[0].String()
+		}
+		d.seen += stepKeys
+	}
+}
+
+// nextLocked begins the next database that has keys. It reports false after the
+// last one.
+func (d *discovery) nextLocked(f *figures) bool {
+	from := d.db + 1
+	if d.cursor == "" {
+		from = 0
+	}
+	for _, db := range f.databases {
+		if db.Number >= from {
+			d.db, d.cursor = db.Number, "0"
+			return true
+		}
+	}
+	d.db, d.cursor = 0, ""
+	return false
+}
+
+// listLocked are the keys of the pass under way, and until it is finished those of
+// the last one.
+func (d *discovery) listLocked(kind string) []keyRef {
+	all := map[keyRef]struct{}{}
+	maps.Copy(all, d.old[kind])
+	maps.Copy(all, d.new[kind])
+	return slices.SortedFunc(maps.Keys(all), keyRef.compare)
+}
+
+// keyFigures is what SCHED.INFO or PLACE.INFO tells of a key.
+type keyFigures struct {
+	keyRef
+	fields map[string]answer
+}
+
+func (k keyFigures) text(name string) string    { return k.fields[name].String() }
+func (k keyFigures) number(name string) float64 { return number(k.fields[name].String()) }
+
+// describeKeys asks for the figures of keys, most at most. Keys that are gone, or
+// hold something else by now, are left out.
+func (w *Window) describeKeys(command string, keys []keyRef, most int) (all []keyFigures) {
+	keys = keys[:min(len(keys), most)]
+	for len(keys) > 0 {
+		n := 1 // calls to one database go together
+		for n < len(keys) && keys[n].DB == keys[0].DB {
+			n++
+		}
+		var calls []call
+		for _, k := range keys[:n] {
+			calls = append(calls, call{command, k.Key})
+		}
+		answers, err := w.observer.ask(answerTime, keys[0].DB, calls...)
+		if err != nil {
+			return all
+		}
+		for i, a := range answers {
+			if a.err() == nil {
+				all = append(all, keyFigures{keys[i], a.pairs()})
+			}
+		}
+		keys = keys[n:]
+	}
+	return all
+}

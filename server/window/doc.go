@@ -1,0 +1,26 @@
+// Package window shows a server to monitoring and to people, over HTTP: /metrics
+// for Prometheus under the names of redis_exporter, /healthz for load balancers,
+// and pages for a browser.
+//
+//	w, err := window.Open(srv, config, log) // obeys http-port and http-bind
+//	...
+//	err = w.Close() // before srv.Close
+//
+// The one idea: the window is a client. It asks the server over a connection
+// inside the process for INFO, SLOWLOG, SCHED.INFO and the like, so that there is
+// one source for each figure, with the limits that hold for every client. The
+// connection is an observer's ([server.Server.DialObserver]): what writes is
+// refused, whatever a page asks for.
+//
+// It promises:
+//   - no route changes data, and what clients stored is escaped;
+//   - the work for a request is bounded: no keyspace, schedule or map is walked as
+//     a whole, lists are cut with a note, figures are shared for a second by all
+//     who ask;
+//   - nobody hangs or bloats the server over HTTP: headers, connections and times
+//     are limited, and requests take turns at one connection;
+//   - nothing happens while nobody looks.
+//
+// It does not encrypt and knows one password, that of the default user: what is to
+// be reached from elsewhere stands behind a proxy that does more.
+package window

@@ -1,0 +1,176 @@
+package window
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"fmt"
+	"html/template"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/vigildb/vigil/server"
+)
+
+//go:embed templates static
+var files embed.FS
+
+const healthPath = "/healthz"
+
+// Handler is everything that the window answers, with its rules of who may ask.
+// Programs that embed the server can serve it by a server of their own.
+func (w *Window) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/metrics", w.metricsHandler())
+	mux.HandleFunc(healthPath, w.answerHealth)
+	for path, build := range map[string]func(*http.Request, *page) error{
+		"/{$}": w.overview, "/keys": w.keysPage, "/clients": w.clientsPage, "/slowlog": w.slowPage,
+		"/schedules": w.schedulesPage, "/placement": w.placementPage,
+	} {
+		name := strings.Trim(path, "/{$}")
+		if name == "" {
+			name = "overview"
+		}
+		mux.HandleFunc(path, w.show(name, pageTemplate(name), build))
+	}
+	for path, kind := range map[string]string{"/style.css": "text/css; charset=utf-8", "/refresh.js": "text/javascript; charset=utf-8",
+		"/icon.svg": "image/svg+xml"} {
+		content, err := files.ReadFile("static" + path)
+		if err != nil {
+			panic(err) // it is not embedded: a bug
+		}
+		mux.HandleFunc(path, func(rw http.ResponseWriter, r *http.Request) {
+			rw.Header().Set("Content-Type", kind)
+			rw.Header().Set("Cache-Control", "max-age=300")
+			http.ServeContent(rw, r, "", time.Time{}, bytes.NewReader(content))
+		})
+	}
+	return w.guard(mux)
+}
+
+// answerHealth tells a load balancer whether the server takes reads and writes.
+// Why it does not, in detail, only those are told who know the password.
+func (w *Window) answerHealth(rw http.ResponseWriter, r *http.Request) {
+	status, text := http.StatusOK, "ok"
+	switch err := w.srv.Health(); {
+	case err == nil:
+	case errors.Is(err, server.ErrLoading):
+		status, text = http.StatusServiceUnavailable, "loading the data"
+	default:
+		status, text = http.StatusServiceUnavailable, "writes are refused: the disk fails"
+		if w.knows(r) {
+			text += ": " + err.Error()
+		}
+	}
+	rw.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	rw.WriteHeader(status)
+	fmt.Fprintln(rw, text)
+}
+
+// page is what every page has, and in Body what is its own.
+type page struct {
+	Name, Title string
+	Version     string
+	Address     string
+	Up          string
+	At          string
+	Well        bool
+	Health      string
+	Notes       []string
+	Body        any
+	figures     *figures
+	status      int
+	Tabs        []tab
+}
+
+type tab struct {
+	Path, Title string
+	Here        bool
+}
+
+func tabs(here string) []tab {
+	// Links are relative, for proxies that serve the window under a path.
+	all := []tab{{"./", "Overview", here == "overview"}, {"keys", "Keys", here == "keys"}, {"clients", "Clients", here == "clients"},
+		{"slowlog", "Slow log", here == "slowlog"}, {"schedules", "Schedules", here == "schedules"},
+		{"placement", "Placement", here == "placement"}}
+	return all
+}
+
+// note tells of something that could not be shown, once.
+func (p *page) note(format string, args ...any) {
+	p.Notes = append(p.Notes, fmt.Sprintf(format, args...))
+}
+
+func pageTemplate(page string) *template.Template {
+	t := template.New("layout.html").Funcs(template.FuncMap{"name": name, "count": count, "size": size, "micros": micros,
+		"percent": percent, "width": width, "digits": digits})
+	return template.Must(t.ParseFS(files, "templates/layout.html", "templates/parts.html", "templates/"+page+".html"))
+}
+
+// show renders a page as a whole before it answers, so that a template that fails
+// halfway is a clean error, and a slow reader holds nothing but the bytes.
+func (w *Window) show(name string, t *template.Template, build func(*http.Request, *page) error) http.HandlerFunc {
+	return func(rw http.ResponseWriter, r *http.Request) {
+		p := &page{Name: name, Tabs: tabs(name), status: http.StatusOK, At: w.now().Format("15:04:05")}
+		for _, t := range p.Tabs {
+			if t.Here {
+				p.Title = t.Title
+			}
+		}
+		err := w.head(p)
+		if err == nil {
+			err = build(r, p)
+		}
+		if err != nil {
+			p.status, p.Body = http.StatusServiceUnavailable, nil
+			p.note("The server did not answer: %v.", err)
+		}
+		var out bytes.Buffer
+		if err := t.Execute(&out, p); err != nil {
+			w.log.Warn(fmt.Sprintf("window: page %s: %v", name, err))
+			http.Error(rw, "the page could not be made; the log says why", http.StatusInternalServerError)
+			return
+		}
+		rw.Header().Set("Content-Type", "text/html; charset=utf-8")
+		rw.Header().Set("Content-Length", strconv.Itoa(out.Len()))
+		rw.WriteHeader(p.status)
+		rw.Write(out.Bytes())
+	}
+}
+
+// head fills in what every page has.
+func (w *Window) head(p *page) error {
+	health := w.srv.Health()
+	p.Well, p.Health = health == nil, "takes reads and writes"
+	f, err := w.current()
+	if err != nil {
+		p.Well, p.Health = false, "does not answer"
+		return err
+	}
+	p.figures = f
+	switch {
+	case errors.Is(health, server.ErrLoading):
+		p.Health = "loading, " + f.info["loading_loaded_perc"] + " %"
+	case health != nil:
+		p.Health = "refuses writes: " + health.Error()
+	}
+	p.Version = f.info["vigil_version"]
+	p.Up = span(f.number("uptime_in_seconds"))
+	p.Address = "port " + f.info["tcp_port"]
+	if f.number("vigil_in_memory") == 1 {
+		p.Address += ", in memory only"
+	}
+	return nil
+}
+
+// askedKey is the key that a page was asked for, if any.
+func askedKey(r *http.Request) (k keyRef, ok bool) {
+	q := r.URL.Query()
+	db, err := strconv.Atoi(q.Get("db"))
+	if err != nil || db < 0 {
+		db = 0
+	}
+	return keyRef{db, q.Get("key")}, q.Has("key") && q.Get("key") != ""
+}

@@ -1,0 +1,236 @@
+package window
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	// sampleAge is for how long a sample is shared by all who ask.
+	sampleAge = 15 * time.Second
+	// sampleKeys is how many keys are looked at in a database, sampleStep how many
+	// in a call, and sampleDatabases in how many databases.
+	sampleKeys, sampleStep, sampleDatabases = 600, 100, 4
+	// sampleBytes bounds the names of a sample.
+	sampleBytes = 1 << 20
+	// sampleSizes is of how many keys the memory is asked.
+	sampleSizes = 300
+	// maxPrefixes is how many prefixes are shown.
+	maxPrefixes = 12
+)
+
+// sample is what some hundred keys tell of all. Keys lie in the order of a keyed
+// hash, so that the first ones of a scan are as good as any that are drawn. The
+// estimates are for all keys of the databases that were looked at.
+type sample struct {
+	Looked   int // keys
+	Whole    bool
+	Sized    bool // memory was asked for: no keys are on disk only
+	Types    []group
+	Prefixes []group
+	More     int // prefixes that are not shown
+	Sessions []group
+	Empty    bool
+}
+
+// group is an estimate of the keys that have something in common.
+type group struct {
+	Name, Note string
+	Keys       float64
+	Bytes      float64
+	Share      float64 // of the keys, or of the memory
+	sized      int
+	sizes      float64
+}
+
+// sampledKey is a key of the sample; weight is how many keys it stands for.
+type sampledKey struct {
+	keyRef
+	kind   string
+	weight float64
+}
+
+// keyTypes are the types of values, as SCAN has them, with the words for people.
+var keyTypes = []struct{ name, title string }{
+	{"string", "strings"}, {"hash", "hashes"}, {"list", "lists"}, {"MBbloom--", "Bloom filters"},
+	{typeSchedule, "schedules"}, {typeMap, "placement maps"},
+}
+
+// sessionPrefixes are the keys that the session microservice keeps for each session.
+var sessionPrefixes = []struct{ prefix, note string }{
+	{"total-pages:", "page views of a session"},
+	{"sess-page-hll:", "different pages of a session"},
+	{"activity:", "minutes in which a session was active"},
+	{"page-bloom:", "pages that a session has seen"},
+	{"notification:", "notifications that a session has seen"},
+}
+
+// sampled is the sample, some seconds old at most.
+func (w *Window) sampled(f *figures) (*sample, error) {
+	return w.sample.get(w.now(), func() (*sample, error) {
+		s := &sample{Whole: true, Empty: f.keys() == 0}
+		databases := slices.SortedFunc(slices.Values(f.databases), func(a, b database) int { return cmp.Compare(b.Keys, a.Keys) })
+		s.Whole = len(databases) <= sampleDatabases
+		var keys []sampledKey
+		for _, db := range databases[:min(len(databases), sampleDatabases)] {
+			some, whole, err := w.draw(db)
+			if err != nil {
+				return nil, err
+			}
+			s.Whole = s.Whole && whole
+			keys = append(keys, some...)
+		}
+		s.Looked = len(keys)
+		sizes := map[keyRef]float64{}
+		if f.number("vigil_cold_tables") == 0 {
+			s.Sized = true
+			sizes = w.sizes(keys)
+		}
+		s.group(keys, sizes)
+		return s, nil
+	})
+}
+
+// draw takes the first keys of a database. Each type is asked for by itself: that
+// tells the types without reading values.
+func (w *Window) draw(db database) (keys []sampledKey, whole bool, err error) {
+	cursor, size := "0", 0
+	for range sampleKeys / sampleStep {
+		var calls []call
+		for _, t := range keyTypes {
+			calls = append(calls, call{"SCAN", cursor, "COUNT", strconv.Itoa(sampleStep), "TYPE", t.name})
+		}
+		answers, err := w.observer.ask(answerTime, db.Number, calls...)
+		if err != nil {
+			return nil, false, err
+		}
+		for i, a := range answers {
+			if err := a.err(); err != nil {
+				return nil, false, err
+			}
+			parts := a.list()
+			if len(parts) != 2 {
+				return nil, false, errAnswer
+			}
+			for _, key := range parts[1].list() {
+				keys = append(keys, sampledKey{keyRef: keyRef{db.Number, key.String()}, kind: keyTypes[i].name})
+				size += len(key.Data)
+			}
+			cursor = parts[0].String()
+		}
+		if whole = cursor == "0"; whole || size > sampleBytes {
+			break
+		}
+	}
+	weight := 1.0
+	if !whole {
+		weight = db.Keys / max(1, float64(len(keys)))
+	}
+	for i := range keys {
+		keys[i].weight = weight
+	}
+	return keys, whole, nil
+}
+
+// sizes asks for the memory of keys, evenly among the databases.
+func (w *Window) sizes(keys []sampledKey) map[keyRef]float64 {
+	all := map[keyRef]float64{}
+	every := max(1, (len(keys)+sampleSizes-1)/sampleSizes)
+	for db := range slices.Values(slices.Compact(databasesOf(keys))) {
+		var calls []call
+		var asked []keyRef
+		for i, k := range keys {
+			if k.DB == db && i%every == 0 {
+				calls = append(calls, call{"MEMORY", "USAGE", k.Key})
+				asked = append(asked, k.keyRef)
+			}
+		}
+		answers, err := w.observer.ask(answerTime, db, calls...)
+		if err != nil {
+			return all
+		}
+		for i, a := range answers {
+			if a.err() == nil && a.Int() > 0 {
+				all[asked[i]] = float64(a.Int())
+			}
+		}
+	}
+	return all
+}
+
+func databasesOf(keys []sampledKey) (all []int) {
+	for _, k := range keys {
+		all = append(all, k.DB)
+	}
+	return all
+}
+
+// prefixOf is what a key's name begins with, up to the first colon.
+func prefixOf(key string) string {
+	prefix, _, ok := strings.Cut(key, ":")
+	if !ok {
+		return ""
+	}
+	return prefix + ":"
+}
+
+// group puts the keys together by type and by prefix.
+func (s *sample) group(keys []sampledKey, sizes map[keyRef]float64) {
+	types, prefixes := map[string]*group{}, map[string]*group{}
+	total := 0.0
+	for _, k := range keys {
+		total += k.weight
+		for _, in := range []struct {
+			of   map[string]*group
+			name string
+		}{{types, k.kind}, {prefixes, prefixOf(k.Key)}} {
+			g := in.of[in.name]
+			if g == nil {
+				g = &group{Name: in.name}
+				in.of[in.name] = g
+			}
+			g.Keys += k.weight
+			if size, ok := sizes[k.keyRef]; ok {
+				g.sized++
+				g.sizes += size
+			}
+		}
+	}
+	for _, t := range keyTypes {
+		if g := types[t.name]; g != nil {
+			g.Name = t.title
+			s.Types = append(s.Types, *g)
+		}
+	}
+	for _, p := range sessionPrefixes {
+		if g := prefixes[p.prefix]; g != nil {
+			g.Note = p.note
+			s.Sessions = append(s.Sessions, *g)
+		}
+	}
+	for _, g := range prefixes {
+		s.Prefixes = append(s.Prefixes, *g)
+	}
+	slices.SortFunc(s.Prefixes, func(a, b group) int { return cmp.Or(cmp.Compare(b.Keys, a.Keys), cmp.Compare(a.Name, b.Name)) })
+	s.More = max(0, len(s.Prefixes)-maxPrefixes)
+	s.Prefixes = s.Prefixes[:len(s.Prefixes)-s.More]
+	estimate(s.Types, total)
+	estimate(s.Prefixes, total)
+	estimate(s.Sessions, total)
+}
+
+// estimate makes shares, and bytes of the mean of the keys whose memory is known.
+func estimate(list []group, total float64) {
+	for i := range list {
+		g := &list[i]
+		g.Share = g.Keys / max(1, total)
+		if g.sized > 0 {
+			g.Bytes = g.Keys * g.sizes / float64(g.sized)
+		}
+		g.Keys = math.Round(g.Keys)
+	}
+}

@@ -1,0 +1,255 @@
+package window
+
+import (
+	"cmp"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+)
+
+const (
+	// maxListed is how many schedules, or maps, are listed.
+	maxListed = 32
+	// comingShown is how many of the next nodes are shown, rateNodes of how many
+	// nodes the rates are asked, and ratesShown how many of these are shown.
+	comingShown, rateNodes, ratesShown = 12, 200, 24
+	// costPatience is how long a page waits for the first cost.
+	costPatience = 250 * time.Millisecond
+)
+
+type schedulesBody struct {
+	Rows      []keyRow
+	Searching string
+	Asked     keyRef
+	Missing   string // why the asked one cannot be shown
+	Chosen    *scheduleBody
+}
+
+// keyRow is a schedule or a map in the list.
+type keyRow struct {
+	Link, Name, Policy string
+	DB                 int
+	Cells              []string
+	Here               bool
+}
+
+type scheduleBody struct {
+	Name    string
+	Facts   []fact
+	Coming  []nodeRow
+	Rates   []bar
+	RateOf  string // what the rates are of
+	Cost    *cost
+	CostAge string
+	Chart   chart
+	Verdict string
+}
+
+type nodeRow struct{ Name, Age, Index, Estimate, Probes, Items string }
+
+// keyLink is the address of a page about a key.
+func keyLink(path string, k keyRef) string {
+	return path + "?" + url.Values{"db": {strconv.Itoa(k.DB)}, "key": {k.Key}}.Encode()
+}
+
+func (w *Window) schedulesPage(r *http.Request, p *page) error {
+	found := w.discover(p.figures)
+	b := &schedulesBody{Searching: searching(found)}
+	asked, ok := askedKey(r)
+	b.Asked = asked
+	list := w.describeKeys("SCHED.INFO", found.schedules, maxListed)
+	for _, v := range list {
+		b.Rows = append(b.Rows, keyRow{Link: keyLink("schedules", v.keyRef), Name: name(v.Key), DB: v.DB, Policy: v.text("policy"),
+			Cells: []string{count(v.number("nodes")), count(v.number("leased")), count(v.number("handed-out")), count(v.number("observed"))},
+			Here:  v.keyRef == asked})
+	}
+	if !ok && len(list) == 1 {
+		asked, ok = list[0].keyRef, true
+		b.Rows[0].Here = true
+	}
+	p.Body = b
+	if !ok {
+		return nil
+	}
+	one, err := w.schedule(asked)
+	if errors.Is(err, errBusy) || errors.Is(err, errClosed) {
+		return err
+	}
+	if err != nil {
+		b.Missing = err.Error()
+		return nil
+	}
+	b.Chosen = one
+	return nil
+}
+
+// schedule describes one, without a walk over its nodes.
+func (w *Window) schedule(k keyRef) (*scheduleBody, error) {
+	answers, err := w.observer.ask(answerTime, k.DB, call{"SCHED.INFO", k.Key},
+		call{"SCHED.PEEK", k.Key, "COUNT", strconv.Itoa(comingShown), "WITHSTATS"},
+		call{"SCHED.NODES", k.Key, "0", "COUNT", strconv.Itoa(rateNodes)})
+	if err != nil {
+		return nil, err
+	}
+	if err := answers[0].err(); err != nil {
+		return nil, err
+	}
+	v := keyFigures{k, answers[0].pairs()}
+	b := &scheduleBody{Name: name(k.Key), Facts: scheduleFacts(v)}
+	var coming, some []string
+	for _, e := range answers[1].list() {
+		coming = append(coming, e.list()[0].String())
+	}
+	if parts := answers[2].list(); len(parts) == 2 {
+		for _, e := range parts[1].list() {
+			some = append(some, e.String())
+		}
+	}
+	nodes, err := w.nodes(k, append(slices.Clone(coming), some...))
+	if err != nil {
+		return nil, err
+	}
+	b.coming(answers[1].list(), nodes)
+	b.rates(some, nodes, v)
+	w.appraise(b, k, v)
+	return b, nil
+}
+
+func scheduleFacts(v keyFigures) []fact {
+	clock := "each NEXT is a step"
+	if v.text("clock") == "wall" {
+		clock = micros(v.number("step-ms")*1000) + " a step"
+	}
+	estimator := v.text("estimator")
+	if estimator == "window" {
+		estimator += " of " + v.text("window") + " items"
+	}
+	return []fact{
+		{"Policy", v.text("policy"), plural(v.number("probes"), "probe") + " a step"},
+		{"Rates", estimator, "explore " + percent(v.number("explore"))},
+		{"Nodes", count(v.number("nodes")), count(v.number("leased")) + " leased"},
+		{"Step", count(v.number("step")), clock},
+		{"Handed out", count(v.number("handed-out")), "in " + count(v.number("calls")) + " calls"},
+		{"Observed", count(v.number("observed")), count(v.number("failed")) + " failed"},
+		{"Lease", micros(v.number("lease-ms") * 1000), ""},
+	}
+}
+
+// nodes asks for the figures of nodes, each once. Those that are gone are left out.
+func (w *Window) nodes(k keyRef, names []string) (map[string]keyFigures, error) {
+	all := map[string]keyFigures{}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	var calls []call
+	for _, n := range names {
+		calls = append(calls, call{"SCHED.NODE", k.Key, n})
+	}
+	answers, err := w.observer.ask(answerTime, k.DB, calls...)
+	if err != nil {
+		return nil, err
+	}
+	for i, a := range answers {
+		if a.err() == nil {
+			all[names[i]] = keyFigures{k, a.pairs()}
+		}
+	}
+	return all, nil
+}
+
+func (b *scheduleBody) coming(list []answer, nodes map[string]keyFigures) {
+	for _, e := range list {
+		parts := e.list()
+		if len(parts) < 3 {
+			continue
+		}
+		v := nodes[parts[0].String()]
+		b.Coming = append(b.Coming, nodeRow{Name: name(parts[0].String()), Age: count(number(parts[1].String())),
+			Index: count(number(parts[2].String())), Estimate: count(v.number("estimate")), Probes: count(v.number("probes")), Items: count(v.number("items"))})
+	}
+}
+
+// rates draws the estimates of the nodes that were asked for, the highest first.
+func (b *scheduleBody) rates(names []string, nodes map[string]keyFigures, v keyFigures) {
+	type rate struct {
+		name        string
+		value, age  float64
+		probes, got float64
+	}
+	var all []rate
+	for _, n := range names {
+		if v, ok := nodes[n]; ok {
+			all = append(all, rate{n, v.number("estimate"), v.number("age"), v.number("probes"), v.number("items")})
+		}
+	}
+	slices.SortFunc(all, func(a, b rate) int { return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(a.name, b.name)) })
+	b.RateOf = "all nodes"
+	switch n := v.number("nodes"); {
+	case n > float64(len(all)):
+		b.RateOf = "the highest of " + count(float64(len(all))) + " nodes out of " + count(n)
+	case len(all) > ratesShown:
+		b.RateOf = "the highest " + strconv.Itoa(ratesShown) + " of " + count(n) + " nodes"
+	}
+	for _, r := range all[:min(len(all), ratesShown)] {
+		b.Rates = append(b.Rates, bar{Name: name(r.name), Value: count(r.value), Width: width(r.value / max(1e-300, all[0].value)),
+			Note: count(r.got) + " items in " + count(r.probes) + " probes"})
+	}
+}
+
+// appraise adds what is known of the cost, and waits a little for the first figure.
+func (w *Window) appraise(b *scheduleBody, k keyRef, v keyFigures) {
+	switch n := v.number("nodes"); {
+	case n == 0:
+		b.Verdict = "Without nodes it costs nothing."
+		return
+	case n > maxAppraised:
+		b.Verdict = "With more than " + count(maxAppraised) + " nodes the cost is not found out here; SCHED.COST does it."
+		return
+	}
+	costs, done, err := w.appraiser.look(k, w.now())
+	if len(costs) == 0 && err == nil {
+		wait := time.NewTimer(costPatience)
+		defer wait.Stop()
+		select {
+		case <-done:
+			costs, _, err = w.appraiser.look(k, w.now())
+		case <-wait.C:
+		}
+	}
+	switch {
+	case len(costs) > 0:
+		b.costs(costs, w.now())
+	case err != nil:
+		b.Verdict = "The cost is not known: " + err.Error() + "."
+	default:
+		b.Verdict = "The cost is being found out; look again in some seconds."
+	}
+}
+
+func (b *scheduleBody) costs(costs []cost, now time.Time) {
+	last := costs[len(costs)-1]
+	b.Cost, b.CostAge = &last, ago(now, last.At)
+	b.Verdict = verdict(last)
+	if len(costs) < 2 {
+		b.Chart.Empty = true // one look makes no line
+		return
+	}
+	values, bounds := make([]float64, len(costs)), make([]float64, len(costs))
+	for i, c := range costs {
+		values[i], bounds[i] = c.Value, c.Bound
+	}
+	title := "Items that wait, and the least that is possible"
+	if last.Rewards {
+		title = "Reward a step, and the most that is possible"
+	}
+	b.Chart = drawPair(title, values, bounds, digits)
+}
+
+func verdict(c cost) string {
+	if c.Rewards {
+		return "It earns " + digits(c.Value) + " a step; no policy can earn more than " + digits(c.Bound) + "."
+	}
+	return "On average " + digits(c.Value) + " items wait to be found; no policy can do with fewer than " + digits(c.Bound) + "."
+}
