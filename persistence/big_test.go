@@ -3,8 +3,10 @@ package persistence
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -64,6 +66,77 @@ func TestReplayOfBigValuesLeavesWhatThereWas(t *testing.T) {
 		})
 		closeStore(t, s)
 	}
+}
+
+// A big string is written in parts. What changes it meanwhile, or takes its place, is
+// what a later life finds, on disk and in the journal.
+func TestBigStringThatChangesWhileItIsWrittenIsFoundAgain(t *testing.T) {
+	for seed := range uint64(2) {
+		r := rand.New(rand.NewPCG(seed, 8))
+		o := Options{FS: vfs.NewMem(), IdleAfter: -1}
+		s := openMemory(t, o)
+		s.materialiser.pass.parts.size = 1
+		want := make([]byte, 2<<20)
+		for i := range want {
+			want[i] = byte(r.Uint32())
+		}
+		key := []byte("k")
+		all(s, 1, func(tx *Tx) { tx.SetString(key, want, NoExpiry) })
+		written := make(chan error, 1) // what the passes answered
+		go func() {
+			err := s.Materialise(context.Background())
+			written <- errors.Join(err, s.Materialise(context.Background()))
+		}()
+		for done := false; !done; {
+			select {
+			case err := <-written:
+				if done = true; err != nil {
+					t.Fatal(err)
+				}
+			default:
+			}
+			all(s, 1, func(tx *Tx) { want = stepLong(t, r, tx, key, want) })
+			runtime.Gosched()
+		}
+		if seed%2 == 0 {
+			materialise(t, s)
+		}
+		closeStore(t, s)
+		s = openMemory(t, o)
+		all(s, 1, func(tx *Tx) {
+			if got, _, err := tx.String(key); err != nil || !bytes.Equal(got, want) {
+				t.Errorf("seed %d: %d bytes, want %d (%v)", seed, len(got), len(want), err)
+			}
+		})
+		closeStore(t, s)
+	}
+}
+
+// stepLong changes a string of a MiB and more, now and then into another one, and
+// returns what it is then.
+func stepLong(t *testing.T, r *rand.Rand, tx *Tx, key, want []byte) []byte {
+	t.Helper()
+	switch r.IntN(40) {
+	case 0:
+		want = bytes.Repeat([]byte{byte(r.Uint32())}, 2<<20+r.IntN(100_000))
+		tx.SetString(key, want, NoExpiry)
+	case 1:
+		tx.Delete(key)
+		want = bytes.Repeat([]byte("again"), 300_000)
+		tx.SetString(key, want, NoExpiry)
+	default:
+		const page = 64 << 10
+		patch, off := make([]byte, page), page*r.IntN(len(want)/page) // zeros have no page
+		if r.IntN(2) == 0 {
+			patch, off = []byte{1}, r.IntN(len(want)+100)
+		}
+		if err := tx.PatchString(key, off, patch); err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, make([]byte, max(off+len(patch)-len(want), 0))...)
+		copy(want[off:], patch)
+	}
+	return want
 }
 
 // onDevice is what is on the device when all that was changed is.

@@ -4,11 +4,13 @@ import (
 	"encoding/binary"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/vigildb/vigil/structures"
 )
 
 // A value of very many pages is encoded in parts, with the lock of its shard
-// given back in between: a schedule of a million nodes, all of them changed, would
-// keep everybody waiting for a tenth of a second.
+// given back in between: a schedule of a million nodes, all of them changed, or a
+// string of 512 MB would keep everybody waiting for tenths of a second.
 //
 // Between the parts the value may change. What changes then is changed again
 // for the disk, and comes with a later part; later writes of a batch win. The head
@@ -22,6 +24,7 @@ type parts struct {
 	batch *pebble.Batch // pages of the part that was encoded last
 	open  bool          // a value lacks parts
 	size  int           // pages of a part
+	room  int           // bytes that the batch is to have room for, beside what it has
 }
 
 // gradual is a value that can be encoded in parts.
@@ -40,6 +43,8 @@ const (
 	// changes the value quicker than it is encoded shall not keep it from the
 	// disk. It is twice what the largest schedule has.
 	maxParts = 4096
+	// partString is the length from which a string is encoded in parts.
+	partString = 1 << 20
 )
 
 // encodePart encodes a part of the live slot i, if it holds a value for which
@@ -56,6 +61,14 @@ func (s *Store) encodePart(t *table, i int) (more bool) {
 		return false
 	}
 	m := &s.materialiser.pass
+	if str, ok := v.(*structures.String); ok {
+		if str.Len() < partString {
+			return false
+		}
+		if o.whole {
+			m.parts.room = str.Len() + str.Len()/256 // keys too
+		}
+	}
 	if o.whole {
 		if meta&metaPaged != 0 {
 			s.encodeNoPages(t, hash, o.key)
@@ -89,8 +102,18 @@ func (s *Store) encodePart(t *table, i int) (more bool) {
 // grow for it: no lock is held.
 func (s *Store) joinParts() {
 	m := &s.materialiser.pass
+	room := m.parts.room
+	m.parts.room = 0
 	if m.parts.batch.Count() == 0 {
 		return
+	}
+	if room > 0 {
+		// A batch that doubles each time that it is full would take three times as
+		// much.
+		b := s.db.NewBatchWithSize(m.batch.Len() + room)
+		_ = b.Apply(m.batch, nil)
+		_ = m.batch.Close()
+		m.batch = b
 	}
 	_ = m.batch.Apply(m.parts.batch, nil) // fails only if misused
 	m.parts.batch.Reset()

@@ -256,6 +256,42 @@ func (s *String) Pages(all bool, visit func(id uint64, page []byte)) {
 	}
 }
 
+// Taint marks every page as changed.
+func (s *String) Taint() {
+	s.stored, s.dirty = 0, s.dirty[:0]
+	s.touch(0, len(s.b))
+}
+
+// partShare is by how much a page is larger than those of which Part is told the
+// number.
+const partShare = 8
+
+// Part visits some of the changed pages as Pages does, about as many bytes as n pages
+// of 8 KiB have, and marks them as stored. It tells whether others are left.
+func (s *String) Part(n int, visit func(id uint64, page []byte)) (more bool) {
+	pages := s.pages()
+	n = max(n/partShare, 1)
+	for i := range s.dirty {
+		for ; s.dirty[i] != 0; s.dirty[i] &= s.dirty[i] - 1 {
+			id := i<<6 + bits.TrailingZeros64(s.dirty[i])
+			if id >= pages {
+				break
+			}
+			page := s.page(id, pages)
+			if page == nil && id >= s.stored {
+				continue
+			}
+			if n == 0 {
+				return true
+			}
+			n--
+			visit(uint64(id), page)
+			s.stored = max(s.stored, id+1)
+		}
+	}
+	return false
+}
+
 // page returns page id of n, or nil for one that is not stored.
 func (s *String) page(id, n int) []byte {
 	from := id << stringPageShift
