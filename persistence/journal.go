@@ -36,7 +36,7 @@ type position struct {
 // are locked, so that their order is the order of effects.
 type journal struct {
 	newest  atomic.Uint64 // last number given
-	pending atomic.Int64  // bytes of records that are not in Pebble yet, but for
+	pending atomic.Int64  // bytes of full chunks that are not in Pebble yet, but for
 	big     atomic.Int64  // those of big records
 
 	mu struct {
@@ -70,13 +70,11 @@ func (j *journal) append(rec []byte, flags byte) uint64 {
 		j.mu.index++
 		c.buf, c.index, c.first, c.flags = j.bufferLocked(size), j.mu.index, lsn, 0
 	}
-	before := len(c.buf)
 	c.buf = binary.AppendUvarint(c.buf, uint64(len(rec)))
 	c.buf = append(c.buf, rec...)
 	c.last = lsn
 	c.flags |= flags
 	j.newest.Store(lsn)
-	j.pending.Add(int64(len(c.buf) - before))
 	j.mu.Unlock()
 	if wake {
 		j.signal()
@@ -105,9 +103,17 @@ func (j *journal) bufferLocked(n int) []byte {
 
 func (j *journal) sealLocked() {
 	if j.mu.open.buf != nil {
+		j.pending.Add(int64(len(j.mu.open.buf) - chunkHeader))
 		j.mu.sealed = append(j.mu.sealed, j.mu.open)
 		j.mu.open = chunk{}
 	}
+}
+
+// backlog is the bytes of records that are not in Pebble yet, but for big ones.
+func (j *journal) backlog() int64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.pending.Load() + int64(max(0, len(j.mu.open.buf)-chunkHeader))
 }
 
 // take removes what is ready for the committer from the journal and appends it

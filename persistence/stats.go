@@ -56,7 +56,7 @@ func (s *Store) Stats() Stats {
 	s.disk.RUnlock()
 	st := Stats{
 		LSN: s.journal.newest.Load(), Synced: s.Synced(), Trimmed: s.trimmed.Load(),
-		JournalBytes: s.log.bytes.Load(), PendingBytes: s.journal.pending.Load(), Memory: s.Memory(),
+		JournalBytes: s.log.bytes.Load(), PendingBytes: s.journal.backlog(), Memory: s.Memory(),
 		Materialised: s.stats.materialised.Load(), Faults: s.stats.faults.Load(),
 		Expired: s.stats.expired.Load(), ExpiredFields: s.stats.expiredFields.Load(), Evicted: s.stats.evicted.Load(), Spilled: s.stats.spilled.Load(),
 		DiskBytes:  m.DiskSpaceUsage(), CompactionDebt: m.Compact.EstimatedDebt,

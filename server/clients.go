@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/vigildb/vigil/commands"
 )
 
 // clients is everybody who is connected.
@@ -98,10 +100,41 @@ func (srv *Server) tune(nc net.Conn) {
 type clientTotals struct {
 	commands     int64
 	hits, misses int64 // of commands that read, since the last flush
+	// Pipelines repeat their commands: these are the calls of the last one since
+	// the last flush, or since another one was called.
+	row   *commands.Command
+	calls callTotals
+}
+
+// about tells of which command the next calls are, before one runs: INFO counts
+// those that the same pipeline made before it.
+func (t *clientTotals) about(row *commands.Command, st *stats) {
+	if t.row != row {
+		t.publishCalls(st)
+		t.row = row
+	}
+}
+
+// called counts a call.
+func (t *clientTotals) called(row *commands.Command, took time.Duration, failed bool, st *stats) {
+	t.about(row, st) // EXEC has run others meanwhile
+	t.calls.calls++
+	t.calls.took += took
+	if failed {
+		t.calls.failed++
+	}
+}
+
+func (t *clientTotals) publishCalls(st *stats) {
+	if t.calls.calls > 0 {
+		st.add(t.row, t.calls)
+		t.calls = callTotals{}
+	}
 }
 
 // publish adds what was counted since the last time to the server's counters.
 func (t *clientTotals) publish(st *stats) {
+	t.publishCalls(st)
 	if t.hits > 0 {
 		st.hits.Add(t.hits)
 	}

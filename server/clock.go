@@ -28,3 +28,20 @@ func (SystemClock) AfterFunc(d time.Duration, f func()) (stop func()) {
 	t := time.AfterFunc(d, f)
 	return func() { t.Stop() }
 }
+
+// stopwatch is the time in one turn of a session. It reads the time of day once,
+// and after each command only how much has passed since: what tells the time of a
+// command is made of both when somebody asks.
+type stopwatch struct {
+	began   time.Time
+	micros  int64         // began in unix microseconds
+	elapsed time.Duration // from began to the end of the last command
+}
+
+func (w *stopwatch) start(now time.Time) { *w = stopwatch{began: now, micros: now.UnixMicro()} }
+
+// millis is the end of the last command in unix milliseconds.
+func (w *stopwatch) millis() int64 { return (w.micros + w.elapsed.Microseconds()) / 1000 }
+
+// at is the time of a moment in the turn.
+func (w *stopwatch) at(elapsed time.Duration) time.Time { return w.began.Add(elapsed) }

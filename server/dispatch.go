@@ -48,8 +48,8 @@ func (s *session) lookup(argv [][]byte) (cmd *commands.Command, sub bool) {
 // call locks, runs, journals, serves who waits, unlocks, writes what is left of
 // the reply, and counts.
 func (s *session) call(cmd *commands.Command, argv [][]byte) {
-	start := s.lastTime
-	s.ctx.Now = start.UnixMilli()
+	start := s.turn.elapsed
+	s.ctx.Now = s.turn.millis()
 	s.prepare(cmd, argv)
 	s.lock(cmd)
 	err := s.invoke(cmd, argv)
@@ -162,6 +162,7 @@ func (s *session) meet(cmd *commands.Command) error {
 // invoke runs the handler. The reply is rewound if it fails, so that an error
 // is the whole answer.
 func (s *session) invoke(cmd *commands.Command, argv [][]byte) error {
+	s.totals.about(cmd, &s.srv.stats)
 	c := &s.ctx
 	c.Command = cmd
 	first := 1
@@ -204,14 +205,15 @@ func (s *session) changed(db int, key []byte) {
 	}
 }
 
-// account counts the call and keeps it if it was slow.
-func (s *session) account(cmd *commands.Command, argv [][]byte, start time.Time, err error) {
-	took := s.srv.clock.Since(start)
-	s.lastTime = start.Add(took)
+// account counts the call, which began at start in this turn, and keeps it if it
+// was slow.
+func (s *session) account(cmd *commands.Command, argv [][]byte, start time.Duration, err error) {
+	s.turn.elapsed = s.srv.clock.Since(s.turn.began)
+	took := s.turn.elapsed - start
 	if s.waiting == nil { // else it is counted when the wait ends
-		s.srv.stats.called(cmd, took, err != nil)
+		s.totals.called(cmd, took, err != nil, &s.srv.stats)
 		if s.srv.slowlog.wants(took) && !cmd.Is(commands.SkipSlowlog) {
-			s.srv.slowlog.add(s, cmd.Shown(argv), start, took)
+			s.srv.slowlog.add(s, cmd.Shown(argv), s.turn.at(start), took)
 		}
 	}
 	s.totals.commands++

@@ -19,7 +19,7 @@ type admin struct {
 }
 
 // UnixMicros is the time of the call.
-func (s *session) UnixMicros() int64 { return s.lastTime.UnixMicro() }
+func (s *session) UnixMicros() int64 { return s.turn.at(s.turn.elapsed).UnixMicro() }
 
 // Synced reports whether all that the client wrote is on the device; with wait
 // it is forced there first.

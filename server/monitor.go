@@ -40,9 +40,9 @@ func (m *monitors) remove(s *session) {
 
 // monitor shows a call that ran to the monitors. Calls of administrators are not
 // shown, nor are secret arguments.
-func (s *session) monitor(cmd *commands.Command, argv [][]byte, start time.Time) {
+func (s *session) monitor(cmd *commands.Command, argv [][]byte, start time.Duration) {
 	if s.srv.monitors.any() && cmd.Flags&(commands.SkipMonitor|commands.Admin) == 0 {
-		s.srv.monitors.show(s, cmd.Shown(argv), start)
+		s.srv.monitors.show(s, cmd.Shown(argv), s.turn.at(start))
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
@@ -78,7 +77,7 @@ type session struct {
 
 	foot footprint
 
-	lastTime  time.Time    // when the last command ended
+	turn      stopwatch
 	lastInput atomic.Int64 // unix milliseconds of the last bytes received
 	totals    clientTotals
 
@@ -167,8 +166,8 @@ func (s *session) feed(n int) error {
 // with its stack, and costs this client alone its connection, behind the replies
 // to the calls before.
 func (s *session) run() (err error) {
-	s.lastTime = s.srv.clock.Now()
-	s.lastInput.Store(s.lastTime.UnixMilli())
+	s.turn.start(s.srv.clock.Now())
+	s.lastInput.Store(s.turn.millis())
 	defer func() {
 		if bug := recover(); bug != nil {
 			s.srv.logf(LogWarning, "panic in client %d: %v\n%s", s.ID, bug, debug.Stack())

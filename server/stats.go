@@ -37,11 +37,25 @@ func (st *stats) open(t *commands.Table) {
 
 // called counts a call that ran.
 func (st *stats) called(c *commands.Command, took time.Duration, failed bool) {
-	n := &st.commands[c.ID()]
-	n.calls.Add(1)
-	n.nanos.Add(int64(took))
+	n := callTotals{calls: 1, took: took}
 	if failed {
-		n.failed.Add(1)
+		n.failed = 1
+	}
+	st.add(c, n)
+}
+
+// callTotals are calls of one command.
+type callTotals struct {
+	calls, failed int64
+	took          time.Duration
+}
+
+func (st *stats) add(c *commands.Command, t callTotals) {
+	n := &st.commands[c.ID()]
+	n.calls.Add(t.calls)
+	n.nanos.Add(int64(t.took))
+	if t.failed > 0 {
+		n.failed.Add(t.failed)
 	}
 }
 

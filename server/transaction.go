@@ -103,7 +103,7 @@ func (s *session) Exec(c *commands.Ctx) error {
 			s.fail(q.cmd, err)
 			continue
 		}
-		start := s.lastTime
+		start := s.turn.elapsed
 		err := s.invoke(q.cmd, q.argv)
 		s.monitor(q.cmd, q.argv, start)
 		s.account(q.cmd, q.argv, start, err)
