@@ -24,8 +24,10 @@ func addressOf(key []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceD
 
 // Expect returns the hash of a key that is going to be used under the next Lock,
 // whose bytes neither move nor change until Unlock.
-func (tx *Tx) Expect(key []byte) uint64 {
-	hash := tx.s.Hash(key)
+func (tx *Tx) Expect(key []byte) uint64 { return tx.ExpectHash(key, tx.s.Hash(key)) }
+
+// ExpectHash is Expect for a key whose hash is known.
+func (tx *Tx) ExpectHash(key []byte, hash uint64) uint64 {
 	if len(tx.expected) < maxExpected {
 		tx.expected = append(tx.expected, keyHash{addressOf(key), len(key), hash})
 	}

@@ -80,8 +80,13 @@ func (s *session) prepare(cmd *commands.Command, argv [][]byte) {
 	s.keys = s.keys[:0]
 	if len(cmd.Keys) > 0 {
 		s.keys = cmd.AppendKeys(s.keys, argv)
-		for _, k := range s.keys {
-			s.shards.Add(s.tx.Expect(argv[k.Index]))
+		for i, k := range s.keys {
+			key := argv[k.Index]
+			if i == 0 && s.keyHash != 0 {
+				s.shards.Add(s.tx.ExpectHash(key, s.keyHash))
+				continue
+			}
+			s.shards.Add(s.tx.Expect(key))
 		}
 	}
 }

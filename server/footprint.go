@@ -29,7 +29,7 @@ type footprint struct {
 
 // weigh counts what the client holds now.
 func (s *session) weigh() {
-	n := int64(clientBytes + s.inputBytes() + 24*cap(s.argv) + 24*cap(s.keys) + s.ctx.Reply.Cap() +
+	n := int64(clientBytes + s.inputBytes() + 24*cap(s.args) + 24*cap(s.keys) + s.ctx.Reply.Cap() +
 		s.end.unsent() + s.queueBytes + s.foot.lasting + s.TextBytes())
 	if s.held != nil || s.waiting != nil {
 		n += s.parkedBytes()

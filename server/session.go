@@ -42,7 +42,10 @@ type session struct {
 	// borrowed tells that in is the transport's and not the client's own.
 	borrowed bool
 	framer   resp.Framer
-	argv     [][]byte
+	args     [][]byte // room for the arguments of one call
+	argv     [][]byte // of the call that runs
+	ahead    *lookahead
+	keyHash  uint64 // of the first key of the call that runs, 0 if it is not known
 
 	ctx    commands.Ctx
 	tx     *persistence.Tx
@@ -169,6 +172,7 @@ func (s *session) run() (err error) {
 	s.turn.start(s.srv.clock.Now())
 	s.lastInput.Store(s.turn.millis())
 	defer func() {
+		s.forgetAhead()
 		if bug := recover(); bug != nil {
 			s.srv.logf(LogWarning, "panic in client %d: %v\n%s", s.ID, bug, debug.Stack())
 			// What was changed is in memory: it is kept, so that the journal
@@ -216,10 +220,10 @@ func (s *session) run() (err error) {
 func (s *session) shrink() {
 	if cap(s.in) > keepBuffer && !s.borrowed {
 		s.in = nil
-		clear(s.argv[:cap(s.argv)]) // they hold the buffer
+		clear(s.args[:cap(s.args)]) // they hold the buffer
 	}
-	if cap(s.argv) > keepArgs {
-		s.argv = nil
+	if cap(s.args) > keepArgs {
+		s.args = nil
 	}
 	if cap(s.keys) > keepArgs {
 		s.keys = nil
@@ -230,16 +234,26 @@ func (s *session) shrink() {
 // it takes n bytes. ok is false if there is none.
 func (s *session) next() (argv [][]byte, n int, ok bool) {
 	if s.held != nil {
-		s.argv = append(s.argv[:0], s.held...)
+		s.args = append(s.args[:0], s.held...)
+		s.argv, s.keyHash = s.args, 0
 		return s.argv, 0, true
 	}
-	argv, n, bad := s.framer.Next(s.in[s.readAt:], s.argv[:0])
+	if s.ahead != nil {
+		if c, ok := s.ahead.pop(); ok {
+			s.argv, s.keyHash = c.argv, c.hash
+			return c.argv, c.size, true
+		}
+	}
+	s.keyHash = 0
+	rest := s.in[s.readAt:]
+	argv, n, bad := s.framer.Next(rest, s.args[:0])
 	if bad != nil {
 		s.protocolError(bad)
 		return nil, 0, false
 	}
 	if len(argv) > 0 {
-		s.argv = argv
+		s.args, s.argv = argv, argv
+		s.lookAhead(argv, rest, n)
 	}
 	return argv, n, n > 0
 }

@@ -252,3 +252,47 @@ func FuzzFramer(f *testing.F) {
 		}
 	})
 }
+
+// A framer that looks ahead and forgets what it saw finds the same commands as one
+// that does not.
+func FuzzNextArray(f *testing.F) {
+	f.Add(append(request("SET", "k", "v"), "\r\n*0\r\nECHO \"\\x41\" 'b'\r\n*1\r\nx\r\n"...), uint(1))
+	f.Add(append(request("GET", "k"), request("DEL", "a", "b")...), uint(2))
+	f.Add([]byte("*0\r\nECHO \"a\"\r\n*1\r\n$4\r\nPINGXX*2\r\n"), uint(3))
+	f.Fuzz(func(t *testing.T, input []byte, ahead uint) {
+		want, failure, left := feed(bytes.Clone(input), whole(len(input)))
+		var got []string
+		var fr Framer
+		buf := bytes.Clone(input)
+		for {
+			at, found := 0, 0
+			for uint(found) < ahead%4 {
+				_, n := fr.NextArray(buf[at:], nil)
+				if n == 0 {
+					break
+				}
+				at += n
+				found++
+			}
+			fr.Forget()
+			argv, n, err := fr.Next(buf, nil)
+			if err != nil {
+				if err.Error() != failure {
+					t.Fatalf("%q: got %q, want %q", input, err, failure)
+				}
+				break
+			}
+			buf = buf[n:]
+			if argv == nil {
+				if failure != "" || len(buf) != left {
+					t.Fatalf("%q: %d bytes are left, want %d and %q", input, len(buf), left, failure)
+				}
+				break
+			}
+			got = append(got, fmt.Sprintf("%q", argv))
+		}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Fatalf("%q: got %q, want %q", input, got, want)
+		}
+	})
+}

@@ -1,0 +1,114 @@
+package server
+
+import (
+	"sync"
+
+	"github.com/vigildb/vigil/persistence"
+)
+
+// Lookahead. The commands of a pipeline are known before they run, but the keys that
+// they name are seldom in the processor's caches, and waiting for memory is a fifth
+// of what a small command costs. So once there is a second command behind the one
+// that is about to run, some more are framed and the memory that leads to their
+// keys is asked for all at once, before the first of them runs.
+//
+// The commands that were found are those of one turn: what did not run in it, as the
+// client blocked, was paused or is to be closed, is found again in the next one.
+type lookahead struct {
+	found [aheadCalls]foundCall
+	n     int // of found
+	next  int // the first that did not run
+	args  [][]byte
+	keys  persistence.Upcoming
+}
+
+// foundCall is a command that is framed, of which size bytes are to be consumed.
+type foundCall struct {
+	argv [][]byte
+	size int
+	hash uint64 // of its first key, 0 if it has none
+}
+
+// aheadCalls is how many commands are found at once: as many as the misses that a
+// processor has under way, and those of a usual pipeline.
+const aheadCalls = 16
+
+// lookaheads are shared, as clients seldom have one at the same time.
+var lookaheads = sync.Pool{New: func() any { return new(lookahead) }}
+
+// pop returns the next command that was found.
+func (a *lookahead) pop() (c foundCall, ok bool) {
+	if a.next == a.n {
+		return c, false
+	}
+	c = a.found[a.next]
+	a.next++
+	return c, true
+}
+
+// lookAhead finds what comes behind a command that was found at the start of rest
+// and takes n bytes of it.
+func (s *session) lookAhead(argv [][]byte, rest []byte, n int) {
+	if n == len(rest) || !s.framer.Authenticated() {
+		return // the limits of what follows may be others
+	}
+	a := s.ahead
+	if a == nil {
+		a = lookaheads.Get().(*lookahead)
+		s.ahead = a
+	}
+	a.n, a.next, a.args = 0, 0, a.args[:0]
+	a.keys.Reset(s.srv.store, s.DB())
+	s.keyHash = s.expectKeys(argv)
+	for at := n; a.n < aheadCalls; at += a.found[a.n-1].size {
+		argv, size := s.framer.NextArray(rest[at:], a.args[len(a.args):])
+		if size == 0 {
+			break
+		}
+		if len(a.args)+len(argv) <= cap(a.args) {
+			a.args = a.args[:len(a.args)+len(argv)]
+		} else if len(argv) <= aheadArgs {
+			a.args = make([][]byte, 0, aheadCalls*aheadArgs) // for what follows
+		}
+		a.found[a.n] = foundCall{argv, size, s.expectKeys(argv)}
+		a.n++
+	}
+	a.keys.Prefetch()
+}
+
+// aheadArgs is for how many arguments of a command there is room on average.
+const aheadArgs = 8
+
+// expectKeys notes the first keys of a command, and returns the hash of the first.
+func (s *session) expectKeys(argv [][]byte) (hash uint64) {
+	cmd, _ := s.lookup(argv)
+	if cmd == nil || len(cmd.Keys) == 0 {
+		return 0
+	}
+	s.keys = cmd.AppendKeys(s.keys[:0], argv)
+	for i, k := range s.keys[:min(len(s.keys), aheadKeys)] {
+		if h := s.ahead.keys.Add(argv[k.Index]); i == 0 {
+			hash = h
+		}
+	}
+	return hash
+}
+
+// aheadKeys is how many keys of one command are looked for.
+const aheadKeys = 4
+
+// forgetAhead ends the lookahead with the turn.
+func (s *session) forgetAhead() {
+	a := s.ahead
+	if a == nil {
+		return
+	}
+	if a.next < a.n {
+		s.framer.Forget()
+	}
+	clear(a.found[:])
+	clear(a.args[:cap(a.args)]) // they hold the buffer
+	a.keys.Clear()
+	s.ahead, s.argv = nil, nil
+	lookaheads.Put(a)
+}
