@@ -8,6 +8,7 @@ TOOLS  := $(GO) tool -modfile=$(CURDIR)/.ci/tools/go.mod
 MODULES := server/integration server/sim cmd/vigil-sim cmd/vigil-session placement/bench examples/crawler examples/shardrouter examples/shop
 each = @set -e; for m in . $(MODULES); do (set -ex; cd $$m && $(1)) || exit 1; done
 PORT   ?= 6379
+DEMO_PORT ?= 8080
 FUZZTIME ?= 10s
 ROUNDS ?= 1000
 SEED   ?= 0
@@ -17,7 +18,7 @@ PKGS   ?= ./...
 DEB_ARCHES ?= amd64,arm64
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test race sim mutants stress lint fuzz faults conformance conformance-redis crash bench bench-report waits placement-table figures docs dist deb packages check clean
+.PHONY: help build run demo test race sim mutants stress lint fuzz faults conformance conformance-redis crash bench bench-report waits placement-table figures docs dist deb packages check clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,6 +32,12 @@ run: ## build and run the server (PORT=6379, data in ./data)
 	@mkdir -p data
 	$(MAKE) -s build
 	$(BIN)/vigil-server --port $(PORT) --dir data
+
+demo: ## the session store as a shop in the browser, on DEMO_PORT (8080), data in ./data/demo
+	@CGO_ENABLED=0 $(GO) build -trimpath -o $(BIN)/ ./cmd/vigil-server
+	@cd cmd/vigil-session && CGO_ENABLED=0 $(GO) build -trimpath -o ../../$(BIN)/ .
+	@cd examples/shop && CGO_ENABLED=0 $(GO) build -trimpath -o ../../$(BIN)/ . ./demo
+	@$(BIN)/demo -port $(DEMO_PORT) -dir data/demo
 
 test: ## all tests, those of the modules with real clients included
 	$(call each,$(GO) test -timeout 20m ./...)
