@@ -18,7 +18,7 @@ PKGS   ?= ./...
 DEB_ARCHES ?= amd64,arm64
 
 .DEFAULT_GOAL := help
-.PHONY: help build run demo test race sim mutants stress lint fuzz faults conformance conformance-redis crash bench bench-report waits placement-table figures docs dist deb packages check clean
+.PHONY: help build run demo test browser screenshots race sim mutants stress lint fuzz faults conformance conformance-redis crash bench bench-report waits placement-table figures docs dist deb packages check clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,6 +45,13 @@ test: ## all tests, those of the modules with real clients included
 
 race: ## all tests under the race detector
 	$(call each,$(GO) test -race -timeout 40m ./...)
+
+browser: ## the shop in a browser: headless Chromium, which is installed on Debian
+	bash .ci/browser
+
+screenshots: ## draw docs/images with the same browser
+	@mkdir -p docs/images
+	bash .ci/browser -run Screenshots -screenshots $(CURDIR)/docs/images
 
 sim: ## simulate the whole server with SEEDS (5000) seeds from SEED (0) on
 	cd server/sim && $(GO) test . -run KeepsItsPromises -timeout 0 -v -seed $(SEED) -seeds $(SEEDS)

@@ -1,0 +1,134 @@
+//go:build browser && linux
+
+package browser
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/vigildb/vigil/examples/shop/internal/process"
+)
+
+// demoPorts returns a port that is free, as is the one after it.
+func demoPorts(t *testing.T) int {
+	t.Helper()
+	for range 100 {
+		l, err := net.Listen("tcp", "localhost:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		port := l.Addr().(*net.TCPAddr).Port
+		next, err := net.Listen("tcp", "localhost:"+strconv.Itoa(port+1))
+		l.Close()
+		if err == nil {
+			next.Close()
+			return port
+		}
+	}
+	t.Fatal("no two ports in a row are free")
+	return 0
+}
+
+// startDemo returns when the shop is open.
+func (s *stage) startDemo(port int) *process.Process {
+	s.t.Helper()
+	p := s.start("demo", "-port", strconv.Itoa(port), "-dir", filepath.Join(s.dir, "demo"))
+	s.address = s.logged(p, regexp.MustCompile(`The shop is open: +(http://\S+)`))
+	return p
+}
+
+// children are the processes that a process has started, by their ids.
+func children(t *testing.T, p *process.Process) []int {
+	t.Helper()
+	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", p.ID()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []int
+	for _, path := range lists {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue // the thread has ended
+		}
+		for _, field := range strings.Fields(string(text)) {
+			id, err := strconv.Atoi(field)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// gone says whether none of the processes is there any more.
+func gone(ids []int) bool {
+	for _, id := range ids {
+		if syscall.Kill(id, 0) == nil {
+			return false
+		}
+	}
+	return true
+}
+
+func TestDemoOpensAndEndsCleanly(t *testing.T) {
+	s := &stage{t: t, dir: t.TempDir()}
+	port := demoPorts(t)
+	first := s.startDemo(port)
+	v := s.newVisitor()
+	v.open("/")
+	v.wantThere("#welcome", true)
+	v.signIn("robin", "a long night")
+	ids := children(t, first)
+	if len(ids) != 3 {
+		t.Fatalf("the demo has %d children, want 3", len(ids))
+	}
+	second := s.start("demo", "-port", strconv.Itoa(port), "-dir", filepath.Join(s.dir, "another"))
+	s.eventually("a demo on the same port ends", ended(second))
+	if text := second.Tail(5); !strings.Contains(text, fmt.Sprintf("port %d, for the shop, cannot be had", port)) || !strings.Contains(text, "DEMO_PORT=") {
+		t.Errorf("a demo on the same port: got %q, want to be told of DEMO_PORT", text)
+	}
+	if err := first.Stop(patience); err != nil {
+		t.Fatal(err)
+	}
+	if !gone(ids) {
+		t.Errorf("children are left: %v of %v", children(t, first), ids)
+	}
+	again := s.startDemo(port)
+	v.open("/")
+	v.want("#user", "robin")
+	ids = children(t, again)
+	again.Kill()
+	s.eventually("children end with a demo that was killed", func() bool { return gone(ids) })
+}
+
+func TestDemoEndsWithItsParts(t *testing.T) {
+	s := &stage{t: t, dir: t.TempDir()}
+	p := s.startDemo(demoPorts(t))
+	ids := children(t, p)
+	if err := syscall.Kill(ids[0], syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	s.eventually("the demo ends", ended(p))
+	if !gone(ids) || !strings.Contains(p.Tail(12), "has ended; its last words were") {
+		t.Errorf("after the end of a part: gone %v, and %q", gone(ids), p.Tail(12))
+	}
+}
+
+func ended(p *process.Process) func() bool {
+	return func() bool {
+		select {
+		case <-p.Done():
+			return true
+		default:
+			return false
+		}
+	}
+}
