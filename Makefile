@@ -18,7 +18,7 @@ PKGS   ?= ./...
 DEB_ARCHES ?= amd64,arm64
 
 .DEFAULT_GOAL := help
-.PHONY: help build run demo test browser screenshots race sim mutants stress lint fuzz faults conformance conformance-redis crash bench bench-report waits placement-table figures docs dist deb packages check clean
+.PHONY: help build run demo test browser screenshots race sim mutants stress lint fuzz faults conformance conformance-redis crash bench bench-report waits bench-sessions placement-table figures docs dist deb packages check clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -100,6 +100,10 @@ bench-report: ## compare with redis-server and write docs/benchmarks.md
 waits: ## measure how long each command makes other clients wait, into docs/benchmarks.md
 	$(MAKE) -s build
 	$(GO) run ./cmd/vigil-bench -server $(BIN)/vigil-server -sections waits -replace -out docs/benchmarks.md
+
+bench-sessions: ## put visitors on the session store, beside redis-server, into docs/session-store.md (six minutes)
+	$(MAKE) -s build
+	$(BIN)/vigil-session bench -into docs/session-store.md
 
 figures: ## draw docs/figures from fixed seeds
 	cd cmd/vigil-sim && $(GO) build -o ../../$(BIN)/ .

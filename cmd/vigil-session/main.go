@@ -24,6 +24,8 @@ import (
 	"syscall"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/vigildb/vigil/cmd/vigil-session/bench"
 )
 
 func main() {
@@ -39,10 +41,7 @@ var errUsage = errors.New("usage")
 
 // run is main with its surroundings as arguments; it returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	o, err := readOptions(args, stdout, stderr)
-	if err == nil {
-		err = o.serve(ctx, stderr)
-	}
+	err := command(ctx, args, stdout, stderr)
 	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):
 		return 0
@@ -52,6 +51,18 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	fmt.Fprintf(stderr, "vigil-session: %v\n", err)
 	return 1
+}
+
+func command(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	if len(args) > 0 && args[0] == "bench" {
+		quietClient(slog.New(slog.DiscardHandler))
+		return bench.Run(ctx, args[1:], stdout, stderr, errUsage)
+	}
+	o, err := readOptions(args, stdout, stderr)
+	if err != nil {
+		return err
+	}
+	return o.serve(ctx, stderr)
 }
 
 // clientLog passes the client library's lines on. They say what errors say

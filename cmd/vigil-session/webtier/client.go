@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -20,8 +21,8 @@ const (
 	// expiry is what the microservice gives an answer, too.
 	expiry = 500 * time.Millisecond
 	// grace is what a command gets beyond the budget before its connection is
-	// given up, if the pool obeys contexts. The server's own timeout comes
-	// first unless the server is stuck.
+	// given up, if the pool obeys contexts: a server that is slow for a moment
+	// is not to be met with a new connection for every page besides.
 	grace = time.Second
 	// shortest is the least that BLPOP is asked to wait: 0 is forever.
 	shortest = time.Millisecond
@@ -76,9 +77,9 @@ func Pool(o *redis.Options, waiting int) *redis.Options {
 }
 
 // Tell publishes and goes on: nobody waits for an answer. It takes no longer
-// than the budget. ErrDegraded says that nothing will come of it.
+// than the budget. ErrDegraded says that nothing may come of it.
 func (c *Client) Tell(ctx context.Context, command, session, payload string) error {
-	_, err := c.within(ctx, command, session, func(ctx context.Context, r wire.Request) ([]byte, error) {
+	_, err := c.within(ctx, command, session, func(ctx context.Context, r *request) ([]byte, error) {
 		return nil, c.publish(ctx, r, payload)
 	})
 	return err
@@ -92,7 +93,7 @@ func (c *Client) Tell(ctx context.Context, command, session, payload string) err
 //   - wire.ErrMalformed for a session or command that is empty, too long or
 //     holds a colon.
 func (c *Client) Ask(ctx context.Context, command, session, payload string) ([]byte, error) {
-	return c.within(ctx, command, session, func(ctx context.Context, r wire.Request) ([]byte, error) {
+	return c.within(ctx, command, session, func(ctx context.Context, r *request) ([]byte, error) {
 		if err := c.publish(ctx, r, payload); err != nil {
 			return nil, err
 		}
@@ -100,17 +101,24 @@ func (c *Client) Ask(ctx context.Context, command, session, payload string) ([]b
 	})
 }
 
+// request is one request under way.
+type request struct {
+	wire.Request
+	deadline time.Time   // when its page leaves
+	heard    atomic.Bool // by a microservice, as PUBLISH said
+}
+
 // within runs do for a new request, and leaves it behind when time is up: a
 // command that was sent cannot be taken back, and the connection is of use
 // again only after its reply. do keeps its place among those waiting until
 // then, which bounds what a store that is stuck can pile up here.
 func (c *Client) within(ctx context.Context, command, session string,
-	do func(context.Context, wire.Request) ([]byte, error)) ([]byte, error) {
-	r := wire.Request{Command: command, Session: session, ID: rand.Text()}
+	do func(context.Context, *request) ([]byte, error)) ([]byte, error) {
+	r := &request{Request: wire.Request{Command: command, Session: session, ID: rand.Text()}, deadline: time.Now().Add(c.budget)}
 	if err := r.Check(); err != nil {
 		return nil, err
 	}
-	limited, cancel := context.WithTimeout(ctx, c.budget)
+	limited, cancel := context.WithDeadline(ctx, r.deadline)
 	defer cancel()
 	select {
 	case c.waiting <- struct{}{}:
@@ -122,20 +130,22 @@ func (c *Client) within(ctx context.Context, command, session string,
 		err    error
 	}
 	done := make(chan result, 1) // so that do can leave when nobody waits any more
-	go func() {                  // ends with its commands: Pool's options or the ReadTimeout limit them
+	go func() {                  // ends with its commands: grace, or the pool's ReadTimeout, limits them
 		defer func() { <-c.waiting }()
-		answer, err := do(limited, r)
+		patient, cancel := context.WithDeadline(context.WithoutCancel(ctx), r.deadline.Add(grace))
+		defer cancel()
+		answer, err := do(patient, r)
 		done <- result{answer, err}
 	}()
 	select {
 	case got := <-done:
-		if got.err != nil && ctx.Err() != nil {
-			return nil, outOfTime(ctx, ErrNoAnswer)
-		}
 		return got.answer, got.err
 	case <-limited.Done():
+	}
+	if r.heard.Load() {
 		return nil, outOfTime(ctx, ErrNoAnswer)
 	}
+	return nil, outOfTime(ctx, fmt.Errorf("%w: not within the budget", ErrStore))
 }
 
 // outOfTime is err, and the error of the caller's context if that has ended.
@@ -152,49 +162,39 @@ type publishing struct{ *redis.IntCmd }
 
 func (publishing) NoRetry() bool { return true }
 
-func (c *Client) publish(ctx context.Context, r wire.Request, payload string) error {
-	cmd := redis.NewIntCmd(ctx, "publish", c.names.Channel(r), payload)
+func (c *Client) publish(ctx context.Context, r *request, payload string) error {
+	cmd := redis.NewIntCmd(ctx, "publish", c.names.Channel(r.Request), payload)
 	if err := c.rdb.Process(ctx, publishing{cmd}); err != nil {
-		return storeError(ctx, err)
+		return fmt.Errorf("%w: %w", ErrStore, err)
 	}
 	if cmd.Val() == 0 {
 		return ErrNoSubscriber
 	}
+	r.heard.Store(true)
 	return nil
 }
 
 // await takes the answer from the list of r. The server ends the wait when the
-// budget does; the context lasts longer than that, so that a page that was left
-// does not cost the pool a connection.
-func (c *Client) await(ctx context.Context, r wire.Request) ([]byte, error) {
-	if ctx.Err() != nil {
+// page leaves.
+func (c *Client) await(ctx context.Context, r *request) ([]byte, error) {
+	left := time.Until(r.deadline)
+	if left < shortest {
 		return nil, ErrNoAnswer
 	}
-	deadline, _ := ctx.Deadline()
-	left := max(time.Until(deadline), shortest)
-	patient, cancel := context.WithTimeout(context.WithoutCancel(ctx), left+grace)
-	defer cancel()
-	list := c.names.List(r)
-	cmd := redis.NewStringSliceCmd(patient, "blpop", list, fmt.Sprintf("%.3f", left.Seconds()))
-	err := c.rdb.Process(patient, cmd)
+	list := c.names.List(r.Request)
+	cmd := redis.NewStringSliceCmd(ctx, "blpop", list, fmt.Sprintf("%.3f", left.Seconds()))
+	err := c.rdb.Process(ctx, cmd)
 	if errors.Is(err, redis.Nil) {
 		// An answer may have come since. The paper has the serving layer set
 		// the expiry as well, in case the microservice does not.
-		c.rdb.PExpire(patient, list, expiry)
+		c.rdb.PExpire(ctx, list, expiry)
 		return nil, ErrNoAnswer
 	}
 	if err != nil {
-		return nil, storeError(ctx, err)
+		return nil, fmt.Errorf("%w: %w", ErrStore, err)
 	}
 	if got := cmd.Val(); len(got) == 2 && got[0] == list {
 		return []byte(got[1]), nil
 	}
 	return nil, fmt.Errorf("%w: reply of another list", ErrAnswer)
-}
-
-func storeError(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return ErrNoAnswer
-	}
-	return fmt.Errorf("%w: %w", ErrStore, err)
 }

@@ -106,7 +106,7 @@ func TestStuckStoreHoldsNoPageAndPilesNothingUp(t *testing.T) {
 	rdb := redis.NewClient(&redis.Options{Addr: stuck, MaxRetries: -1, ReadTimeout: time.Hour, DialTimeout: time.Hour})
 	defer rdb.Close()
 	web := New(rdb, Options{Budget: 10 * time.Millisecond, Waiting: 2})
-	for i, want := range []error{ErrNoAnswer, ErrNoAnswer, ErrBusy, ErrBusy} {
+	for i, want := range []error{ErrStore, ErrStore, ErrBusy, ErrBusy} {
 		if _, err := web.Ask(t.Context(), "pageview", "s", "/"); !errors.Is(err, want) {
 			t.Errorf("page %d: got %v, want %v", i, err, want)
 		}

@@ -12,11 +12,13 @@ var ErrDegraded = errors.New("webtier: degraded")
 var (
 	// ErrNoSubscriber: no microservice hears of this session.
 	ErrNoSubscriber = fmt.Errorf("%w: no subscriber", ErrDegraded)
-	// ErrNoAnswer: the budget is used up.
+	// ErrNoAnswer: a microservice heard of it, and the budget is used up.
 	ErrNoAnswer = fmt.Errorf("%w: no answer in time", ErrDegraded)
 	// ErrBusy: the budget was used up waiting for Options.Waiting others.
 	ErrBusy = fmt.Errorf("%w: too many requests wait", ErrDegraded)
-	// ErrStore: the store is down or refused a command; the cause is wrapped.
+	// ErrStore: the store is down, refused a command, or did not take the
+	// request within the budget; a cause is wrapped. The request may have been
+	// heard.
 	ErrStore = fmt.Errorf("%w: store failed", ErrDegraded)
 	// ErrAnswer: the answer is not what the command promises.
 	ErrAnswer = fmt.Errorf("%w: answer not understood", ErrDegraded)
