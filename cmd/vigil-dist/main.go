@@ -24,6 +24,7 @@ type program struct{ name, module, pkg string }
 // programs is what a release holds: a line each.
 var programs = []program{
 	{name: "vigil-server", module: ".", pkg: "./cmd/vigil-server"},
+	{name: "vigil-session", module: "cmd/vigil-session", pkg: "."},
 }
 
 // platforms are the targets of a release, as GOOS/GOARCH.
