@@ -4,7 +4,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"unsafe"
 
+	"github.com/vigildb/vigil/persistence/prefetch"
 	"github.com/vigildb/vigil/structures"
 )
 
@@ -15,7 +17,6 @@ type replayer struct {
 	sorted [shardCount][]section
 	limit  uint64          // length that a patched string may get
 	args   structures.Args // of the operation at hand; here, so that none is allocated
-	seen   uint64          // see touch
 
 	shard int
 	phys  uint32 // database of t
@@ -55,17 +56,22 @@ func (w *replayer) choose(phys uint32) {
 	}
 }
 
-// touchAhead is how many sections are looked at before they are applied: so many
-// cache misses wait for memory at the same time instead of one after the other.
-const touchAhead = 32
+// fetchAhead is for how many sections memory is asked for before they are applied:
+// so many cache misses wait at the same time instead of one after the other.
+const fetchAhead = 32
 
 // apply applies sections of the shard that was entered.
 func (w *replayer) apply(list []section) error {
 	for len(list) > 0 {
-		n := min(len(list), touchAhead)
+		n := min(len(list), fetchAhead)
 		for i := range list[:n] {
-			if w.choose(list[i].phys); w.t != nil {
-				w.touch(list[i].hash)
+			sec := &list[i]
+			if w.choose(sec.phys); w.t == nil {
+				continue
+			}
+			prefetch.Line(unsafe.Pointer(unsafe.SliceData(sec.ops)))
+			if w.t.used > 0 {
+				prefetch.Line(unsafe.Pointer(&w.t.slots[w.t.home(sec.hash)]))
 			}
 		}
 		for i := range list[:n] {
@@ -76,13 +82,6 @@ func (w *replayer) apply(list []section) error {
 		list = list[n:]
 	}
 	return nil
-}
-
-// touch reads the place where a hash belongs.
-func (w *replayer) touch(hash uint64) {
-	if t := w.t; t.used > 0 {
-		w.seen += t.slots[t.home(hash)].hash
-	}
 }
 
 // section applies what a record did to a key, unless the disk's value of it
