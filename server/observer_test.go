@@ -89,14 +89,34 @@ func TestHistoryIsTheLastHour(t *testing.T) {
 		t.Errorf("the newest sample is %v old", late)
 	}
 	c.want("CONFIG RESETSTAT", "OK")
-	rest(historyLength + 5)
+	rest(1)
 	all, _ = r.srv.History()
-	if len(all) != historyLength {
-		t.Errorf("%d samples after more than an hour, want %d", len(all), historyLength)
+	if s := all[len(all)-1]; s.Ops < 0 || s.Ops > 1 || s.Input < 0 {
+		t.Errorf("counters that were reset gave %+v", s)
 	}
-	for _, s := range all {
-		if s.Ops < 0 || s.Input < 0 {
-			t.Fatalf("counters that were reset gave %+v", s)
+}
+
+func TestHistoryForgetsWhatIsOlder(t *testing.T) {
+	var srv Server
+	now := time.Unix(1e9, 0)
+	const steps = historyLength + 5
+	for i := range steps + 1 {
+		srv.history.take(now, totals{calls: int64(i * i)})
+		srv.history.take(now.Add(HistoryStep-1), totals{calls: 1 << 40}) // too early
+		now = now.Add(HistoryStep)
+	}
+	all, at := srv.History()
+	if len(all) != historyLength || !at.Equal(now.Add(-HistoryStep)) {
+		t.Fatalf("%d samples up to %v, want %d up to %v", len(all), at, historyLength, now.Add(-HistoryStep))
+	}
+	for i, s := range all {
+		if n := i + steps - historyLength; s.Ops != float32(2*n+1)/10 {
+			t.Fatalf("sample %d: got %v commands a second, want %v", i, s.Ops, float32(2*n+1)/10)
 		}
+	}
+	srv.history.take(now.Add(-time.Hour), totals{}) // the clock was set back
+	srv.history.take(now.Add(-time.Hour+HistoryStep), totals{calls: 10})
+	if all, _ := srv.History(); all[historyLength-1].Ops != 1 {
+		t.Errorf("after the clock was set back: got %+v", all[historyLength-1])
 	}
 }

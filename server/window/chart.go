@@ -27,13 +27,22 @@ const (
 // draw makes a chart of values, the newest last, of which there is room for
 // length: what is missing is missing on the left. NaN is a gap.
 func draw(title string, values []float64, length int, show func(float64) string) chart {
+	return drawTo(title, values, length, show, nice)
+}
+
+// drawSizes is draw for bytes, whose round numbers are others.
+func drawSizes(title string, values []float64, length int, show func(float64) string) chart {
+	return drawTo(title, values, length, show, niceSize)
+}
+
+func drawTo(title string, values []float64, length int, show func(float64) string, round func(float64) float64) chart {
 	c := chart{Title: title}
 	low, high := extent(values)
 	if math.IsInf(low, 1) {
 		c.Empty, c.Now, c.Summary = true, "–", title+": nothing yet"
 		return c
 	}
-	top := nice(high)
+	top := round(high)
 	c.Top, c.Half = show(top), show(top/2)
 	c.Line, c.Area = path(values, length, 0, top)
 	c.Now = "–"
@@ -83,6 +92,15 @@ func nice(v float64) float64 {
 		}
 	}
 	return 10 * unit
+}
+
+// niceSize is nice in units of 1024.
+func niceSize(v float64) float64 {
+	unit := 1.0
+	for v >= 1024*unit {
+		unit *= 1024
+	}
+	return nice(v/unit) * unit
 }
 
 // path draws a line, and the area under it.

@@ -11,8 +11,8 @@ import (
 
 const (
 	// stepTime bounds one step of the search, and stepKeys one call of it.
-	stepTime = 4 * time.Millisecond
-	stepKeys = 500
+	stepTime = 10 * time.Millisecond
+	stepKeys = 1000
 	// stepPause is the least time between two steps, whoever asks, and passPause
 	// that between two passes.
 	stepPause = time.Second

@@ -12,13 +12,17 @@ import (
 )
 
 // openRig has a socket, and times that a test can wait for.
-func openRig(t *testing.T, args ...string) (r *rig, addr string) {
-	r = newRig(t, args...)
-	r.w.http.ReadHeaderTimeout, r.w.http.ReadTimeout = 100*time.Millisecond, 200*time.Millisecond
-	r.w.http.WriteTimeout, r.w.http.IdleTimeout = 300*time.Millisecond, 100*time.Millisecond
+func openRig(t *testing.T, patience time.Duration) (r *rig, addr string) {
+	t.Helper()
+	r = newRig(t)
+	r.w.http.ReadHeaderTimeout, r.w.http.ReadTimeout = patience, 2*patience
+	r.w.http.WriteTimeout, r.w.http.IdleTimeout = 3*patience, patience
 	r.must("CONFIG SET http-port auto")
 	return r, r.w.Addrs()[0].String()
 }
+
+// soon is a time that a test can wait for.
+const soon = 100 * time.Millisecond
 
 func dial(t *testing.T, addr string) net.Conn {
 	t.Helper()
@@ -45,7 +49,7 @@ func reply(t *testing.T, c net.Conn, text string) string {
 }
 
 func TestOneWhoSpeaksSlowlyLosesItsConnection(t *testing.T) {
-	_, addr := openRig(t)
+	_, addr := openRig(t, soon)
 	for _, begin := range []string{"", "GET", "GET / HTTP/1.1\r\nHost: localhost\r\nX-A: b", "POST /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\nab"} {
 		got := reply(t, dial(t, addr), begin)
 		if strings.HasPrefix(got, "HTTP/1.1 200") {
@@ -55,7 +59,7 @@ func TestOneWhoSpeaksSlowlyLosesItsConnection(t *testing.T) {
 }
 
 func TestOneWhoReadsSlowlyLosesItsConnection(t *testing.T) {
-	r, addr := openRig(t)
+	r, addr := openRig(t, soon)
 	c := dial(t, addr)
 	c.(*net.TCPConn).SetReadBuffer(1 << 10)
 	for range 400 { // far more than the system's buffers hold
@@ -67,7 +71,7 @@ func TestOneWhoReadsSlowlyLosesItsConnection(t *testing.T) {
 }
 
 func TestLongHeadersAreRefused(t *testing.T) {
-	_, addr := openRig(t)
+	_, addr := openRig(t, soon)
 	for name, text := range map[string]string{
 		"header": "GET / HTTP/1.1\r\nHost: localhost\r\nX-A: " + strings.Repeat("a", 1<<20) + "\r\n\r\n",
 		"path":   "GET /" + strings.Repeat("a", 1<<20) + " HTTP/1.1\r\nHost: localhost\r\n\r\n",
@@ -80,7 +84,7 @@ func TestLongHeadersAreRefused(t *testing.T) {
 }
 
 func TestWhatIsNoHTTPIsRefused(t *testing.T) {
-	r, addr := openRig(t)
+	r, addr := openRig(t, soon)
 	for _, text := range []string{"*1\r\n$8\r\nFLUSHALL\r\n", "FLUSHALL\r\n", "\x16\x03\x01\x02\x00\x01\x00", strings.Repeat("\x00", 4096),
 		"GET / HTTP/9.9\r\n\r\n", "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
 		"GET http://localhost/../../../etc/passwd HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"} {
@@ -94,10 +98,7 @@ func TestWhatIsNoHTTPIsRefused(t *testing.T) {
 // TestConnectionsAreLimited opens more than there may be. Those that are over wait,
 // and are served when the idle ones were closed; the Redis port is not concerned.
 func TestConnectionsAreLimited(t *testing.T) {
-	r, addr := openRig(t)
-	r.w.http.IdleTimeout = time.Minute
-	r.w.http.ReadHeaderTimeout = time.Minute
-	r.w.http.ReadTimeout = time.Minute
+	r, addr := openRig(t, time.Minute)
 	var idle []net.Conn
 	for range maxConns + 20 {
 		idle = append(idle, dial(t, addr))

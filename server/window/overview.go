@@ -97,13 +97,16 @@ func (b *overviewBody) charts(f *figures) {
 	small := func(title string, values []float64, show func(float64) string) {
 		b.Small = append(b.Small, draw(title, coarse(values, length, sparkPoints), sparkPoints, show))
 	}
-	small("Keys and values", hour(func(s server.Sample) float32 { return s.Memory }), size)
+	bytes := func(title string, values []float64, show func(float64) string) {
+		b.Small = append(b.Small, drawSizes(title, coarse(values, length, sparkPoints), sparkPoints, show))
+	}
+	bytes("Keys and values", hour(func(s server.Sample) float32 { return s.Memory }), size)
 	small("Keys", hour(func(s server.Sample) float32 { return s.Keys }), count)
 	small("Clients", hour(func(s server.Sample) float32 { return s.Clients }), count)
 	small("Lookups that hit", gaps(hour(func(s server.Sample) float32 { return s.HitRatio }), -1), percent)
 	perSecond := func(v float64) string { return size(v) + "/s" }
-	small("Received", hour(func(s server.Sample) float32 { return s.Input }), perSecond)
-	small("Sent", hour(func(s server.Sample) float32 { return s.Output }), perSecond)
+	bytes("Received", hour(func(s server.Sample) float32 { return s.Input }), perSecond)
+	bytes("Sent", hour(func(s server.Sample) float32 { return s.Output }), perSecond)
 	b.Minutes = "the last hour"
 	if n := len(f.history); n < length {
 		b.Minutes = "the last hour, of which " + span(float64(n)*server.HistoryStep.Seconds()) + " are known"

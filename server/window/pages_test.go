@@ -162,7 +162,7 @@ func TestALookDoesABoundedAmountOfWork(t *testing.T) {
 		r.get(path)
 		looks++
 	}
-	// A step of the search takes 4 ms, one call of it at the least; the sample some.
+	// A step of the search takes 10 ms, one call of it at the least; the sample some.
 	if n := r.calls("scan") - before["scan"]; n > float64(5*(2*100_000/stepKeys)) || n < 1 {
 		t.Errorf("%d looks took %v calls of SCAN", looks, n)
 	}

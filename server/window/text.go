@@ -126,7 +126,12 @@ func percent(v float64) string {
 }
 
 // ago is the time since t.
-func ago(now, t time.Time) string { return span(max(0, now.Sub(t).Seconds())) + " ago" }
+func ago(now, t time.Time) string {
+	if gone := now.Sub(t).Seconds(); gone >= 1 {
+		return span(math.Floor(gone)) + " ago"
+	}
+	return "just now"
+}
 
 // plural is a number with its noun.
 func plural(n float64, noun string) string {

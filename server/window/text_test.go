@@ -54,6 +54,14 @@ func TestScalesAreRound(t *testing.T) {
 	}
 }
 
+func TestScalesOfSizesAreRoundToo(t *testing.T) {
+	for v, want := range map[float64]float64{0: 1, 900: 1000, 1024: 1024, 3000: 4096, 1.1 * (1 << 20): 2 << 20, 5e9: 5 << 30} {
+		if got := niceSize(v); got != want {
+			t.Errorf("niceSize(%v): got %v, want %v", v, got, want)
+		}
+	}
+}
+
 func TestPathsBreakAtGaps(t *testing.T) {
 	nan := math.NaN()
 	line, area := path([]float64{0, 10, nan, 5, nan, 10}, 6, 0, 10)

@@ -101,7 +101,7 @@ func (w *Window) Close() error {
 	w.appraiser.close()
 	w.observer.close()
 	w.serving.Wait()
-	if err != nil {
+	if err != nil && !errors.Is(err, net.ErrClosed) { // the sockets are closed twice
 		return fmt.Errorf("close the window: %w", err)
 	}
 	return nil
