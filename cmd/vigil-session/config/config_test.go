@@ -211,3 +211,20 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestTheFileThatComesWithTheProgramIsTheDefault(t *testing.T) {
+	text, err := os.ReadFile("../session.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Parse(text, now)
+	if err != nil || !reflect.DeepEqual(got, Default()) {
+		t.Errorf("got  %+v, %v\nwant %+v", got, err, Default())
+	}
+	for name := range strings.FieldsSeq("wire epoch filters budget session_ttl answer_ttl featured notifications channels answers " +
+		"unique total activity pages workers queue per_session payload items name") {
+		if !strings.Contains(string(text), "\n"+name+" = ") {
+			t.Errorf("the file does not have %s", name)
+		}
+	}
+}
