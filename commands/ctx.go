@@ -32,6 +32,11 @@ type Ctx struct {
 	// Only this key and the call's later keys may be touched then.
 	Woken []byte
 
+	// Take, if set, leaves the bytes of a long argument to the handler if it can, which
+	// it reports: nobody writes to them any more but whoever they are given to, and not
+	// before the locks of the call are released.
+	Take func(arg []byte) bool
+
 	parked *Wait
 	wait   Wait
 	holds  int // of the last MayCompute

@@ -51,6 +51,7 @@ const (
 	ErrDecrOverflow     = WireError("ERR decrement would overflow")
 	ErrNaNOrInf         = WireError("ERR increment would produce NaN or Infinity")
 	ErrStringTooLong    = WireError("ERR string exceeds maximum allowed size (proto-max-bulk-len)")
+	ErrKeyTooLong       = WireError("ERR key is longer than 1 MiB")
 	ErrDBIndex          = WireError("ERR DB index is out of range")
 	ErrInvalidDBIndex   = WireError("ERR invalid DB index")
 	ErrSameObject       = WireError("ERR source and destination objects are the same")

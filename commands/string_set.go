@@ -217,13 +217,20 @@ func delifeq(c *Ctx) error {
 	return nil
 }
 
+// longArgument is the length from which on a value is taken over rather than copied.
+const longArgument = 64 << 10
+
 // store sets key if the condition holds and reports whether it did.
 func store(c *Ctx, key, value []byte, cond condition, e persistence.Expiry) bool {
 	if cond != always && (c.Tx.Kind(key) == structures.KindNone) != (cond == ifAbsent) {
 		return false
 	}
 	noteNew(c, key)
-	c.Tx.SetString(key, value, e)
+	if len(value) >= longArgument && c.Take != nil && c.Take(value) {
+		c.Tx.GiveString(key, value, e)
+	} else {
+		c.Tx.SetString(key, value, e)
+	}
 	c.Notify(EventString, "set", key)
 	if e > 0 {
 		c.Notify(EventGeneric, "expire", key)

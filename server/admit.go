@@ -2,6 +2,7 @@ package server
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
@@ -33,11 +34,32 @@ func (s *session) admit(cmd *commands.Command, sub bool, argv [][]byte) error {
 	if err := s.admitLoading(cmd); err != nil {
 		return err
 	}
+	if err := admitKeys(cmd, argv); err != nil {
+		return err
+	}
 	if err := s.admitWrite(cmd); err != nil {
 		return err
 	}
 	if s.srv.pause.holds(cmd, s) {
 		return errPaused
+	}
+	return nil
+}
+
+// maxKey is the longest key in bytes. The store copies a key into indexes, filters and
+// bounds, often and for as long as it lives: one of 512 MB took 23 GB.
+const maxKey = 1 << 20
+
+// admitKeys refuses a call that names a key which is too long.
+func admitKeys(cmd *commands.Command, argv [][]byte) error {
+	long := func(arg []byte) bool { return len(arg) > maxKey }
+	if len(cmd.Keys) == 0 || !slices.ContainsFunc(argv, long) {
+		return nil // the keys are looked for in few calls
+	}
+	for _, k := range cmd.AppendKeys(nil, argv) {
+		if long(argv[k.Index]) {
+			return commands.ErrKeyTooLong
+		}
 	}
 	return nil
 }

@@ -133,7 +133,7 @@ func (srv *Server) computeOne(c compute) {
 	}
 	took := srv.clock.Since(start)
 	if srv.slowlog.wants(took) { // before the answer: who reads that may look
-		srv.slowlog.add(c.w.s, c.w.cmd.Shown(c.w.argv), start, took)
+		srv.slowlog.add(c.w.s, abridge(c.w.cmd.Shown(c.w.argv)), start, took)
 	}
 	srv.endWaitAfter(c.w, took, err != nil, answer)
 }

@@ -60,6 +60,10 @@ func (s *session) call(cmd *commands.Command, argv [][]byte) {
 			err = doubt
 		}
 	}
+	if s.given {
+		s.abridged = abridge(cmd.Shown(argv))
+		argv = s.abridged
+	}
 	s.release()
 	if write := s.ctx.TakeLater(); write != nil && err == nil {
 		write()
@@ -218,7 +222,10 @@ func (s *session) account(cmd *commands.Command, argv [][]byte, start time.Durat
 	if s.waiting == nil { // else it is counted when the wait ends
 		s.totals.called(cmd, took, err != nil, &s.srv.stats)
 		if s.srv.slowlog.wants(took) && !cmd.Is(commands.SkipSlowlog) {
-			s.srv.slowlog.add(s, cmd.Shown(argv), s.turn.at(start), took)
+			if s.abridged == nil {
+				argv = abridge(cmd.Shown(argv))
+			}
+			s.srv.slowlog.add(s, argv, s.turn.at(start), took)
 		}
 	}
 	s.totals.commands++

@@ -274,7 +274,7 @@ func TestBuffersOfALargeArgumentAreGivenBack(t *testing.T) {
 	eachTransport(t, func(t *testing.T, r *rig, dial func() *testClient) {
 		c := dial()
 		c.do("ECHO", "x")
-		c.send("STRLEN", strings.Repeat("k", 20<<20))
+		c.send("PUBLISH", "ch", strings.Repeat("m", 20<<20))
 		c.next("(int) 0")
 		c.quiet()
 		r.session(c)

@@ -99,22 +99,27 @@ func (l *slowlog) wants(took time.Duration) bool {
 	return t >= 0 && int64(took) >= t && l.limit.Load() > 0
 }
 
-func (l *slowlog) add(s *session, argv [][]byte, start time.Time, took time.Duration) {
+// add keeps a call with its arguments as abridge has made them.
+func (l *slowlog) add(s *session, args [][]byte, start time.Time, took time.Duration) {
 	e := commands.SlowEntry{UnixSeconds: start.Unix(), Micros: took.Microseconds(),
-		Addr: s.Addr, Name: s.Text().Name}
-	for i, a := range argv {
-		if i == slowlogArgs-1 && len(argv) > slowlogArgs {
-			e.Args = append(e.Args, fmt.Appendf(nil, "... (%d more arguments)", len(argv)-i))
-			break
-		}
-		e.Args = append(e.Args, shorten(a))
-	}
+		Addr: s.Addr, Name: s.Text().Name, Args: args}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	e.ID = l.next
 	l.next++
 	l.entries = append(l.entries, e)
 	l.trimLocked()
+}
+
+// abridge copies so much of the arguments of a call as is kept of a slow one.
+func abridge(argv [][]byte) (args [][]byte) {
+	for i, a := range argv {
+		if i == slowlogArgs-1 && len(argv) > slowlogArgs {
+			return append(args, fmt.Appendf(nil, "... (%d more arguments)", len(argv)-i))
+		}
+		args = append(args, shorten(a))
+	}
+	return args
 }
 
 func shorten(a []byte) []byte {

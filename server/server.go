@@ -225,6 +225,7 @@ func (srv *Server) newSession(e endpoint) *session {
 	s.SetProto(2)
 	s.SetText(func(t *commands.ClientText) { t.User, t.LastCommand = "default", "NULL" })
 	s.ctx.Tx, s.ctx.Client, s.ctx.Table, s.ctx.Host = s.tx, &s.Client, srv.table, s
+	s.ctx.Take = s.takeArgument
 	s.ctx.Reply = commands.NewReply(nil, 2)
 	s.ctx.Reply.Bound(s.grant)
 	s.out.total = &srv.memory.total

@@ -41,11 +41,13 @@ type session struct {
 	readAt int
 	// borrowed tells that in is the transport's and not the client's own.
 	borrowed bool
+	given    bool // an argument of the running call, most of in, was left to its handler
 	framer   resp.Framer
 	args     [][]byte // room for the arguments of one call
 	argv     [][]byte // of the call that runs
 	ahead    *lookahead
-	keyHash  uint64 // of the first key of the call that runs, 0 if it is not known
+	keyHash  uint64   // of the first key of the call that runs, 0 if it is not known
+	abridged [][]byte // the arguments as the slow log keeps them, if one of them was given away
 
 	ctx    commands.Ctx
 	tx     *persistence.Tx
@@ -196,6 +198,9 @@ func (s *session) run() (err error) {
 			s.execute(argv)
 		}
 		s.readAt += n
+		if s.given {
+			s.leaveInput()
+		}
 		if s.paused {
 			break
 		}
@@ -214,6 +219,27 @@ func (s *session) run() (err error) {
 		s.shrink()
 	}
 	return s.flush()
+}
+
+// takeArgument leaves an argument of the running call to its handler if it lies in the
+// input and is most of that: a value of 512 MB is in memory once, and is not copied
+// under a lock. A monitor is shown all of it, and reads it later.
+func (s *session) takeArgument(arg []byte) bool {
+	elsewhere := s.borrowed || s.held != nil || s.ctx.InMulti || s.ctx.Woken != nil
+	if elsewhere || s.given || len(arg) < cap(s.in)-cap(s.in)/8 || s.srv.monitors.any() {
+		return false
+	}
+	s.given = true
+	return true
+}
+
+// leaveInput goes on with a new buffer, as an argument in the old one belongs to
+// somebody else.
+func (s *session) leaveInput() {
+	s.forgetAhead()
+	s.in, s.readAt, s.given = structures.Clone(s.in[s.readAt:]), 0, false
+	clear(s.args[:cap(s.args)]) // they hold the old one
+	s.argv, s.abridged = nil, nil
 }
 
 // shrink lets go of what a big command has left.

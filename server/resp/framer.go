@@ -289,11 +289,16 @@ func (f *Framer) Need() int {
 
 // Room is the space that the caller should have free in its buffer for the
 // next read, when the buffer holds held bytes of a pending command: what is
-// needed, but no more than what has arrived already, and 16 KiB at least. A
-// client that announces 512 MiB thus makes the buffer grow only as it sends,
-// and an honest one still gets there in a few doublings, without bytes beyond
-// the end of its argument.
+// needed, but no more than what has arrived already, or from 1 MiB on seven times as
+// much, and 16 KiB at least. A client that announces 512 MiB thus makes the buffer
+// grow only as it sends, and an honest one still gets there in a few steps, without
+// bytes beyond the end of its argument. What it has sent is copied by each step, and
+// the buffers before are garbage: with doublings that would be as much again.
 func (f *Framer) Room(held int) int {
-	const least = 16 << 10
-	return max(min(f.Need(), held), least)
+	const least, much = 16 << 10, 1 << 20
+	most := held
+	if held >= much {
+		most = 7 * held
+	}
+	return max(min(f.Need(), most), least)
 }

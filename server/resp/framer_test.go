@@ -177,8 +177,11 @@ func TestAnnouncedSizeIsNotAllocatedBeforeItArrives(t *testing.T) {
 	if got := f.Room(len(buf)); got != 16<<10 {
 		t.Errorf("room behind %d bytes: got %d, want 16 KiB", len(buf), got)
 	}
-	if got := f.Room(1 << 20); got != 1<<20 {
-		t.Errorf("room behind 1 MiB: got %d, want no more than has arrived", got)
+	if got := f.Room(1<<20 - 1); got != 1<<20-1 {
+		t.Errorf("room behind almost 1 MiB: got %d, want no more than has arrived", got)
+	}
+	if got := f.Room(1 << 20); got != 7<<20 {
+		t.Errorf("room behind 1 MiB: got %d, want seven times as much", got)
 	}
 	f = Framer{}
 	if _, _, err := f.Next([]byte("*2147483647\r\n$9"), nil); err != nil || f.Need() < 1 {
