@@ -16,9 +16,10 @@ SEEDS  ?= 5000
 COUNT  ?= 20
 PKGS   ?= ./...
 DEB_ARCHES ?= amd64,arm64
+SESSIONS ?= 1000000
 
 .DEFAULT_GOAL := help
-.PHONY: help build run demo test browser screenshots race sim mutants stress lint fuzz faults conformance conformance-redis crash bench bench-report waits bench-sessions placement-table figures docs dist deb packages check clean
+.PHONY: help build run demo test browser screenshots race sim mutants stress lint fuzz faults conformance conformance-redis crash bench bench-report waits sizing frameworks bench-sessions placement-table figures docs dist deb packages check clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -104,6 +105,13 @@ waits: ## measure how long each command makes other clients wait, into docs/benc
 bench-sessions: ## put visitors on the session store, beside redis-server, into docs/session-store.md (six minutes)
 	$(MAKE) -s build
 	$(BIN)/vigil-session bench -into docs/session-store.md
+
+frameworks: ## try the session stores of Node, Python, PHP and Ruby (npm; apt-get as root)
+	bash examples/frameworks/run
+
+sizing: ## measure what SESSIONS (1000000) take in memory and on disk, into docs/session-store.md
+	$(MAKE) -s build
+	$(BIN)/vigil-bench -server $(BIN)/vigil-server -sections sizing -sessions $(SESSIONS) -replace -out docs/session-store.md
 
 figures: ## draw docs/figures from fixed seeds
 	cd cmd/vigil-sim && $(GO) build -o ../../$(BIN)/ .

@@ -1,0 +1,289 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// part is what a session consists of. Its commands name the session as %, and have
+// ~ for 300 letters that no other session has, so that nothing is compressed that
+// would not be elsewhere.
+type part struct {
+	name     string
+	n        int // sessions to measure it with; 0 for a tenth of all
+	commands []string
+}
+
+const pages = "/ /about /added/tv-% /added/tv-mount-% /cart /confirm /featured/1-% /featured/2-% /search-% /sessions"
+
+// minuteOfToday stands for an epoch that is at most a day old, minuteOf2026 for that
+// of the demo of the paper, 2018-04-01.
+const (
+	minuteOfToday = 1439
+	minuteOf2026  = 4_548_000
+)
+
+var parts = []part{
+	{name: "session, a string of 300 bytes", commands: []string{"SET session:% ~ EX 86400"}},
+	{name: "Bloom filter, 10 pages", commands: []string{"BF.MADD page-bloom:% " + pages, "EXPIRE page-bloom:% 86400"}},
+	{name: "Bloom filter, 3 notifications", commands: []string{"BF.MADD notification:% a-% b c", "EXPIRE notification:% 86400"}},
+	{name: "HyperLogLog, 10 pages", commands: []string{"PFADD sess-page-hll:% " + pages, "EXPIRE sess-page-hll:% 86400"}},
+	{name: "counter", commands: []string{"SET total-pages:% 12 EX 86400"}},
+	{name: "bits, epoch today", commands: []string{"SETBIT activity:% " + strconv.Itoa(minuteOfToday) + " 1", "EXPIRE activity:% 86400"}},
+	{name: "hash of a user, 2 fields with an expiry", commands: []string{"HSET sessions:% 5f2a9c1e7b44d0a8 phone % desktop",
+		"HEXPIRE sessions:% 86400 FIELDS 2 5f2a9c1e7b44d0a8 %"}},
+	{name: "bits, epoch 2018-04-01", n: 200, commands: []string{"SETBIT activity:% " + strconv.Itoa(minuteOf2026) + " 1", "EXPIRE activity:% 86400"}},
+}
+
+// whole is a session with all parts but the last.
+func whole(n int) part {
+	p := part{name: "all of it but the last line", n: n}
+	for _, each := range parts[:len(parts)-1] {
+		p.commands = append(p.commands, each.commands...)
+	}
+	return p
+}
+
+// sizing measures what sessions take in memory and on disk.
+func sizing(o *options, r *report) error {
+	r.section("Size", fmt.Sprintf("Bytes a session, by `make sizing`: %d sessions with all their parts, the parts alone with a tenth of them. "+
+		"Memory is the growth of used_memory, of the whole also that of the process; the disk is what the directory holds after a "+
+		"BGREWRITEAOF and a stop. Redis 7.0 has no Bloom filters, and no expiry of fields.", o.sessions))
+	r.row("part", "sessions", "memory", "process", "on disk", "redis, memory")
+	r.rule(6)
+	for _, p := range append(parts[:len(parts):len(parts)], whole(o.sessions)) {
+		if p.n == 0 {
+			p.n = o.sessions / 10
+		}
+		if err := sizeOf(o, r, p); err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+	}
+	r.text("A bitmap is as long as its last bit is far from the epoch, in Redis as here: choose an epoch that is near, as `--epoch` of " +
+		"vigil-session allows, before the bits outweigh everything else. " + tightMemory)
+	return tight(o, r)
+}
+
+const tightMemory = "The same sessions with `maxmemory 256mb`, which moves what is cold to the disk:"
+
+// tight measures the process that has less memory than its sessions want.
+func tight(o *options, r *report) error {
+	return alone(o, []string{"--maxmemory", "256mb"}, func(p *process, _ string) error {
+		began := time.Now()
+		if err := write(p, whole(o.sessions)); err != nil {
+			return err
+		}
+		used, err := usedMemory(p)
+		if err != nil {
+			return err
+		}
+		r.b.WriteString("\n")
+		r.row("sessions", "written a second", "used_memory, MB", "process, MB")
+		r.rule(4)
+		r.row(strconv.Itoa(o.sessions), fmt.Sprintf("%.0f", float64(o.sessions)/time.Since(began).Seconds()),
+			strconv.FormatInt(used>>20, 10), strconv.FormatInt(p.rss()>>20, 10))
+		return nil
+	})
+}
+
+func sizeOf(o *options, r *report, s part) error {
+	var row []string
+	err := alone(o, nil, func(p *process, dir string) error {
+		before, rss, err := measured(p)
+		if err != nil {
+			return err
+		}
+		if err := write(p, s); err != nil {
+			return err
+		}
+		after, grown, err := measured(p)
+		if err != nil {
+			return err
+		}
+		inProcess := "-" // a small part drowns in the noise of buffers
+		if s.n == o.sessions {
+			inProcess = perSession(grown-rss, s.n)
+		}
+		if err := settle(p); err != nil {
+			return err
+		}
+		p.stop()
+		row = []string{s.name, strconv.Itoa(s.n), perSession(after-before, s.n), inProcess, perSession(size(dir), s.n)}
+		return p.start() // alone stops it
+	})
+	if err != nil {
+		return err
+	}
+	redis, err := redisMemory(s)
+	if err != nil {
+		return err
+	}
+	r.row(append(row, redis)...)
+	return nil
+}
+
+func perSession(bytes int64, n int) string { return strconv.FormatInt(bytes/int64(n), 10) }
+
+// alone runs f with one fresh server of ours.
+func alone(o *options, args []string, f func(p *process, dir string) error) error {
+	dir, err := os.MkdirTemp("", "vigil-bench")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	p := &process{name: "vigil", port: freePort()}
+	p.args = append([]string{o.binary, "--port", strconv.Itoa(p.port), "--dir", dir}, args...)
+	if err := p.start(); err != nil {
+		return err
+	}
+	defer p.stop()
+	return f(p, dir)
+}
+
+// redisMemory is what a redis-server uses for the part, if it has the commands.
+func redisMemory(s part) (string, error) {
+	for _, c := range s.commands {
+		if strings.HasPrefix(c, "BF.") || strings.HasPrefix(c, "HEXPIRE") {
+			return "-", nil
+		}
+	}
+	p := &process{name: "redis", port: freePort()}
+	p.args = []string{"redis-server", "--port", strconv.Itoa(p.port), "--save", "", "--appendonly", "no"}
+	if err := p.start(); err != nil {
+		return "", err
+	}
+	defer p.stop()
+	before, err := usedMemory(p)
+	if err != nil {
+		return "", err
+	}
+	if err := write(p, s); err != nil {
+		return "", err
+	}
+	after, err := usedMemory(p)
+	return perSession(after-before, s.n), err
+}
+
+// write sends the commands of n sessions, in pipelines.
+func write(p *process, s part) error {
+	c, err := dial(p.port)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	const batch = 200
+	chance := rand.New(rand.NewPCG(1, 2))
+	for first := 0; first < s.n; first += batch {
+		last := min(first+batch, s.n)
+		var b []byte
+		lines := 0
+		for i := first; i < last; i++ {
+			for _, command := range s.commands {
+				command = strings.ReplaceAll(command, "%", fmt.Sprintf("%016x", uint64(i)*0x9e3779b97f4a7c15)) // each once, in no order
+				if strings.Contains(command, "~") {
+					command = strings.Replace(command, "~", letters(chance, 300), 1)
+				}
+				words := strings.Fields(command)
+				b = fmt.Appendf(b, "*%d\r\n", len(words))
+				for _, w := range words {
+					b = fmt.Appendf(b, "$%d\r\n%s\r\n", len(w), w)
+				}
+				lines++
+			}
+		}
+		if _, err := c.Write(b); err != nil {
+			return err
+		}
+		if err := c.replies(lines); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// letters are n letters as base64 has them.
+func letters(chance *rand.Rand, n int) string {
+	const all = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = all[chance.IntN(len(all))]
+	}
+	return string(b)
+}
+
+// replies reads n replies, arrays of one level among them, and returns the first error.
+func (c *conn) replies(n int) error {
+	for n > 0 {
+		line, err := c.r.ReadString('\n')
+		if err != nil {
+			return err
+		}
+		switch line[0] {
+		case '-':
+			return fmt.Errorf("the server said %s", strings.TrimSpace(line))
+		case '*':
+			m, err := strconv.Atoi(strings.TrimSpace(line[1:]))
+			if err != nil {
+				return err
+			}
+			n += m
+		}
+		n--
+	}
+	return nil
+}
+
+func measured(p *process) (used, rss int64, err error) {
+	used, err = usedMemory(p)
+	return used, p.rss(), err
+}
+
+func usedMemory(p *process) (int64, error) {
+	n, err := infoOf(p, "memory", "used_memory")
+	return int64(n), err
+}
+
+// infoOf asks over a connection of its own.
+func infoOf(p *process, section, name string) (int, error) {
+	c, err := dial(p.port)
+	if err != nil {
+		return 0, err
+	}
+	defer c.Close()
+	text, err := c.text("INFO", section)
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(text) {
+		if value, ok := strings.CutPrefix(line, name+":"); ok {
+			return strconv.Atoi(strings.TrimSpace(value))
+		}
+	}
+	return 0, fmt.Errorf("INFO has no %s", name)
+}
+
+// settle has every key stored under its own name, and waits for that.
+func settle(p *process) error {
+	c, err := dial(p.port)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if _, err := c.do("BGREWRITEAOF"); err != nil {
+		return err
+	}
+	for end := time.Now().Add(5 * time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		n, err := infoOf(p, "persistence", "aof_rewrite_in_progress")
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return nil
+		}
+	}
+	return fmt.Errorf("keys were not stored within five minutes")
+}
