@@ -184,8 +184,8 @@ func write(p *process, s part) error {
 		for i := first; i < last; i++ {
 			for _, command := range s.commands {
 				command = strings.ReplaceAll(command, "%", fmt.Sprintf("%016x", uint64(i)*0x9e3779b97f4a7c15)) // each once, in no order
-				if strings.Contains(command, "~") {
-					command = strings.Replace(command, "~", letters(chance, 300), 1)
+				if before, after, ok := strings.Cut(command, "~"); ok {
+					command = before + letters(chance, 300) + after
 				}
 				words := strings.Fields(command)
 				b = fmt.Appendf(b, "*%d\r\n", len(words))
