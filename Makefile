@@ -47,7 +47,7 @@ test: ## all tests, those of the modules with real clients included
 race: ## all tests under the race detector
 	$(call each,$(GO) test -race -timeout 40m ./...)
 
-browser: ## the shop in a browser: headless Chromium, which is installed on Debian
+browser: ## the shop and the window in a browser: headless Chromium, which is installed on Debian
 	bash .ci/browser
 
 screenshots: ## draw docs/images with the same browser

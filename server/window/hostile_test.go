@@ -15,6 +15,9 @@ import (
 func openRig(t *testing.T, patience time.Duration) (r *rig, addr string) {
 	t.Helper()
 	r = newRig(t)
+	if h := r.w.http; h.ReadHeaderTimeout != headerTime || h.ReadTimeout != readTime || h.WriteTimeout != writeTime || h.IdleTimeout != keepAliveTime {
+		t.Fatalf("the window's own times are %v, %v, %v, %v", h.ReadHeaderTimeout, h.ReadTimeout, h.WriteTimeout, h.IdleTimeout)
+	}
 	r.w.http.ReadHeaderTimeout, r.w.http.ReadTimeout = patience, 2*patience
 	r.w.http.WriteTimeout, r.w.http.IdleTimeout = 3*patience, patience
 	r.must("CONFIG SET http-port auto")

@@ -15,9 +15,13 @@ import (
 // metricsHandler is /metrics. What a scrape gathers, nobody has to keep: the server
 // counts anyway.
 func (w *Window) metricsHandler() http.Handler {
+	return promhttp.HandlerFor(w.registry(), promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
+}
+
+func (w *Window) registry() *prometheus.Registry {
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(&collector{w: w, info: infoMetrics()})
-	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
+	return registry
 }
 
 // collector makes metrics of figures at each scrape.

@@ -201,6 +201,9 @@ func TestLabelsTakeAnyNameOfAKey(t *testing.T) {
 	if n := len(families["vigil_schedule_nodes"].GetMetric()); n != 6 {
 		t.Errorf("%d schedules have metrics, want 6: two names are alike when they are cut", n)
 	}
+	if _, err := r.w.registry().Gather(); err != nil {
+		t.Errorf("metrics that contradict each other: %v", err)
+	}
 	if got := value(families, "vigil_schedule_nodes", `"a\xffb"`); got != 0 {
 		t.Errorf("a name that is no text: got %v, want 0 nodes under its quoted form", got)
 	}
