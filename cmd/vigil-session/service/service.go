@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"hash/maphash"
@@ -88,8 +89,11 @@ func New(rdb *redis.Client, c config.Config, opts Options) *Service {
 
 // ClientOptions returns a copy of o for a service with so many workers: nothing
 // is sent twice, and a server that does not answer is given up in the end.
+// RESP2 is spoken unless o says otherwise: under RESP3 the library looks for
+// notices of the server ahead of each reply, a tenth of a worker's time.
 func ClientOptions(o *redis.Options, workers int) *redis.Options {
 	p := *o
+	p.Protocol = cmp.Or(o.Protocol, 2)
 	p.MaxRetries = -1
 	p.DialerRetries = 1
 	p.DialTimeout = 2 * time.Second

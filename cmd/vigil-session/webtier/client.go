@@ -63,10 +63,12 @@ func New(rdb redis.UniversalClient, opts Options) *Client {
 
 // Pool returns a copy of o for a client that waits: as many connections as
 // requests wait at once, with small buffers, since most hold one short answer;
-// no second attempt, since a page view published twice would count twice; and
-// limits of time that are obeyed while reading.
+// no second attempt, since a page view published twice would count twice;
+// limits of time that are obeyed while reading; and RESP2, unless o says
+// otherwise, which costs the library less.
 func Pool(o *redis.Options, waiting int) *redis.Options {
 	p := *o
+	p.Protocol = cmp.Or(o.Protocol, 2)
 	p.PoolSize = waiting
 	p.MaxRetries = -1
 	p.DialerRetries = 1
