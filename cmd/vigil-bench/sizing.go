@@ -50,7 +50,7 @@ func whole(n int) part {
 
 // sizing measures what sessions take in memory and on disk.
 func sizing(o *options, r *report) error {
-	r.section("Size", fmt.Sprintf("Bytes a session, by `make sizing`: %d sessions with all their parts, the parts alone with a tenth of them. "+
+	r.section("Size", fmt.Sprintf("Bytes a session, by `make sizing SESSIONS=%d`: so many sessions with all their parts, the parts alone with a tenth of them. "+
 		"Memory is the growth of used_memory, of the whole also that of the process; the disk is what the directory holds after a "+
 		"BGREWRITEAOF and a stop. Redis 7.0 has no Bloom filters, and no expiry of fields.", o.sessions))
 	r.row("part", "sessions", "memory", "process", "on disk", "redis, memory")
@@ -68,12 +68,16 @@ func sizing(o *options, r *report) error {
 	return tight(o, r)
 }
 
-const tightMemory = "The same sessions with `maxmemory 256mb`, which moves what is cold to the disk:"
+const tightMemory = "The same sessions with less memory than they want; `maxmemory` moves what is cold to the disk:"
+
+// tightLimit leaves a session a quarter of the memory that it wants, and the server
+// enough to work with.
+func tightLimit(sessions int) int { return max(64<<20, sessions*512) }
 
 // tight measures the process that has less memory than its sessions want.
 func tight(o *options, r *report) error {
-	return alone(o, []string{"--maxmemory", "256mb"}, func(p *process, _ string) error {
-		began := time.Now()
+	limit := tightLimit(o.sessions)
+	return alone(o, []string{"--maxmemory", strconv.Itoa(limit)}, func(p *process, _ string) error {
 		if err := write(p, whole(o.sessions)); err != nil {
 			return err
 		}
@@ -82,10 +86,9 @@ func tight(o *options, r *report) error {
 			return err
 		}
 		r.b.WriteString("\n")
-		r.row("sessions", "written a second", "used_memory, MB", "process, MB")
+		r.row("sessions", "maxmemory, MB", "used_memory, MB", "process, MB")
 		r.rule(4)
-		r.row(strconv.Itoa(o.sessions), fmt.Sprintf("%.0f", float64(o.sessions)/time.Since(began).Seconds()),
-			strconv.FormatInt(used>>20, 10), strconv.FormatInt(p.rss()>>20, 10))
+		r.row(strconv.Itoa(o.sessions), strconv.Itoa(limit>>20), strconv.FormatInt(used>>20, 10), strconv.FormatInt(p.rss()>>20, 10))
 		return nil
 	})
 }
