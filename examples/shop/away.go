@@ -54,8 +54,13 @@ func findLastWord(w http.ResponseWriter) *lastWordWriter {
 // nothing that a visitor changes would last.
 func (s *shop) storeAway(w http.ResponseWriter, r *http.Request, err error) {
 	l := findLastWord(w)
-	if l.said || errors.Is(err, context.Canceled) && r.Context().Err() != nil {
-		return // told, or the visitor left
+	if l.said {
+		return
+	}
+	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
+		l.WriteHeader(http.StatusServiceUnavailable) // to nobody: the visitor left
+		l.said = true
+		return
 	}
 	s.log.Error("the session store does not answer", "err", err)
 	h := l.Header()

@@ -59,9 +59,20 @@ func sameOrigin(next http.Handler) http.Handler {
 	return http.NewCrossOriginProtection().Handler(next)
 }
 
-func limitBody(next http.Handler) http.Handler {
+// readForm reads the form of a change, before the session is loaded: what does not
+// arrive as a whole and in time is none of its business.
+func (s *shop) readForm(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost {
+			next.ServeHTTP(w, r)
+			return
+		}
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		if err := r.ParseForm(); err != nil {
+			s.views.render(w, http.StatusBadRequest, "problem", &page{Title: "That form could not be read", Bare: true,
+				Data: "It may have been cut off on its way, or be longer than any form here. Nothing was changed."})
+			return
+		}
 		next.ServeHTTP(w, r)
 	})
 }
@@ -72,10 +83,6 @@ func newToken() string { return rand.Text() }
 // withToken runs what changes something, if the form carries the session's token.
 func (s *shop) withToken(next http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := r.ParseForm(); err != nil {
-			s.problem(w, r, http.StatusBadRequest, "That form could not be read", "It may have been cut off on its way, or be longer than any form here.")
-			return
-		}
 		want, got := s.sessions.GetString(r.Context(), keyToken), r.PostForm.Get("token")
 		if want == "" || subtle.ConstantTimeCompare([]byte(want), []byte(got)) != 1 {
 			s.problem(w, r, http.StatusForbidden, "That form is too old", "It belongs to a session that has ended. Please go back, reload the page, and try again. Nothing was changed.")

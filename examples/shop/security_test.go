@@ -1,7 +1,10 @@
 package main
 
 import (
+	"fmt"
+	"io"
 	"maps"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -166,6 +169,7 @@ func TestBadRequestsAreRefusedAndHarmless(t *testing.T) {
 		{"a notification of nobody", c.post("/group-notifications/seen", "text", "made up"), http.StatusNotFound},
 		{"a page that is not there", c.get("/product/%00%ff"), http.StatusNotFound},
 		{"an item of any bytes", c.get("/added/%00%ff%0a'\"<"), http.StatusOK},
+		{"a query that is none", c.get("/?a;b&%zz"), http.StatusOK},
 		{"a percent sign", c.get("/added/100%25"), http.StatusOK},
 		{"a folder of files", c.get("/static/../main.go"), http.StatusNotFound},
 		{"a method of its own", c.do("DELETE", "/cart", nil), http.StatusMethodNotAllowed},
@@ -173,6 +177,18 @@ func TestBadRequestsAreRefusedAndHarmless(t *testing.T) {
 		if one.answer.status != one.status {
 			t.Errorf("%s: got %d, want %d", one.what, one.answer.status, one.status)
 		}
+	}
+	cut, err := net.Dial("tcp", strings.TrimPrefix(r.address, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cut.Close()
+	fmt.Fprintf(cut, "POST /cart HTTP/1.1\r\nHost: shop\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 500\r\n\r\ntoken=")
+	if err := cut.(*net.TCPConn).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	if text, _ := io.ReadAll(cut); !strings.HasPrefix(string(text), "HTTP/1.1 400") {
+		t.Errorf("a form that is cut off: got %.40q, want 400", text)
 	}
 	for _, cookie := range []string{"", "x", strings.Repeat("y", 6000), "a:b", "../../x", "%00"} {
 		c := r.newClient()

@@ -80,7 +80,7 @@ func (s *shop) handler() http.Handler {
 	s.routes(pages)
 	site := http.NewServeMux()
 	site.Handle("GET /static/", staticFiles())
-	site.Handle("/", sameOrigin(limitBody(s.sessions.LoadAndSave(s.identify(pages)))))
+	site.Handle("/", sameOrigin(s.readForm(s.sessions.LoadAndSave(s.identify(pages)))))
 	return lastWord(s.recovered(s.hardened(site)))
 }
 

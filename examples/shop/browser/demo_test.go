@@ -39,7 +39,7 @@ func demoPorts(t *testing.T) int {
 // startDemo returns when the shop is open.
 func (s *stage) startDemo(port int) *process.Process {
 	s.t.Helper()
-	p := s.start("demo", "-port", strconv.Itoa(port), "-dir", filepath.Join(s.dir, "demo"))
+	p := s.start("demo", "-port", strconv.Itoa(port), "-dir", filepath.Join(s.dir, "demo"), "-absence", "100ms")
 	s.address = s.logged(p, regexp.MustCompile(`The shop is open: +(http://\S+)`))
 	return p
 }
@@ -109,16 +109,54 @@ func TestDemoOpensAndEndsCleanly(t *testing.T) {
 	s.eventually("children end with a demo that was killed", func() bool { return gone(ids) })
 }
 
-func TestDemoEndsWithItsParts(t *testing.T) {
+func TestDemoBringsItsPartsBack(t *testing.T) {
 	s := &stage{t: t, dir: t.TempDir()}
 	p := s.startDemo(demoPorts(t))
-	ids := children(t, p)
-	if err := syscall.Kill(ids[0], syscall.SIGKILL); err != nil {
+	v := s.newVisitor()
+	for program, name := range map[string]string{"vigil-session": "microservice", "vigil-server": "vigil", "shop": "shop"} {
+		kill(t, p, program)
+		s.logged(p, regexp.MustCompile(`(`+name+`) has ended: `))
+		s.logged(p, regexp.MustCompile(`(`+name+`) is there again`))
+		v.becomes("/", "#total-pages", true)
+	}
+	if err := p.Stop(patience); err != nil {
 		t.Fatal(err)
 	}
-	s.eventually("the demo ends", ended(p))
-	if !gone(ids) || !strings.Contains(p.Tail(12), "has ended; its last words were") {
-		t.Errorf("after the end of a part: gone %v, and %q", gone(ids), p.Tail(12))
+}
+
+// kill ends a child of the demo, as kill -9 does.
+func kill(t *testing.T, p *process.Process, program string) {
+	t.Helper()
+	for _, id := range children(t, p) {
+		name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", id))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.TrimSpace(string(name)) == program {
+			if err := syscall.Kill(id, syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			return
+		}
+	}
+	t.Fatalf("the demo has no child %s", program)
+}
+
+func TestDemoSaysWhyAPartCannotStart(t *testing.T) {
+	s := &stage{t: t, dir: t.TempDir()}
+	if err := os.WriteFile(filepath.Join(s.dir, "demo"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	port := strconv.Itoa(demoPorts(t))
+	blocked := s.start("demo", "-port", port, "-dir", filepath.Join(s.dir, "demo"))
+	s.eventually("a demo without a folder ends", ended(blocked))
+	if err := os.MkdirAll(filepath.Join(s.dir, "damaged", "vigil", "LOCK"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	damaged := s.start("demo", "-port", port, "-dir", filepath.Join(s.dir, "damaged"))
+	s.eventually("a demo on a damaged store ends", ended(damaged))
+	if got := damaged.Tail(12); !strings.Contains(got, "vigil has ended; its last words were") || !strings.Contains(got, "LOCK") {
+		t.Errorf("a demo on a damaged store: got %q, want the reason", got)
 	}
 }
 

@@ -1,6 +1,7 @@
 // Demo runs the shop as a whole: vigil, the session microservice and the shop itself,
 // whose programs lie beside its own. It prints the address, and ends all three, in the
-// reverse order, on Ctrl-C, or when one of them ends.
+// reverse order, on Ctrl-C. A program that ends before, since somebody tries out what
+// happens then, is started again after a while.
 package main
 
 import (
@@ -14,6 +15,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -34,12 +36,13 @@ const (
 func main() {
 	port := flag.Int("port", 8080, "`PORT` of the shop on localhost; vigil gets the one after it")
 	dir := flag.String("dir", filepath.Join("data", "demo"), "`DIR` for data and logs")
+	absence := flag.Duration("absence", 10*time.Second, "how long a program that was killed stays away")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	own, err := os.Executable()
 	if err == nil {
-		err = run(ctx, os.Stdout, demo{bin: filepath.Dir(own), dir: *dir, port: *port})
+		err = run(ctx, os.Stdout, demo{bin: filepath.Dir(own), dir: *dir, port: *port, absence: *absence})
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "demo:", err)
@@ -51,25 +54,27 @@ func main() {
 type demo struct {
 	bin, dir string
 	port     int
+	absence  time.Duration
 }
 
 func (d demo) address(offset int) string { return "localhost:" + strconv.Itoa(d.port+offset) }
 
 // program is one of the three.
 type program struct {
-	name  string // of the process and of its log
-	file  string // in bin
-	args  []string
-	ready func(context.Context) error // nil when it is of use
+	name    string // of the process and of its log
+	file    string // in bin
+	without string // what is to be seen without it
+	args    []string
+	ready   func(context.Context) error // nil when it is of use
 }
 
 func (d demo) programs(rdb *redis.Client) []program {
 	vigil, shop := d.address(1), d.address(0)
 	return []program{
-		{"vigil", "vigil-server", []string{"--port", strconv.Itoa(d.port + 1), "--bind", "127.0.0.1", "-::1", "--dir", filepath.Join(d.dir, "vigil")},
+		{"vigil", "vigil-server", "pages say that the store is away", []string{"--port", strconv.Itoa(d.port + 1), "--bind", "127.0.0.1", "-::1", "--dir", filepath.Join(d.dir, "vigil")},
 			func(ctx context.Context) error { return rdb.Ping(ctx).Err() }},
-		{"microservice", "vigil-session", []string{"--addr", vigil}, func(ctx context.Context) error { return listening(ctx, rdb) }},
-		{"shop", "shop", []string{"-addr", vigil, "-listen", shop}, func(ctx context.Context) error { return opened(ctx, "http://"+shop) }},
+		{"microservice", "vigil-session", "pages are marked as degraded, and go on", []string{"--addr", vigil, "--config", d.config()}, func(ctx context.Context) error { return listening(ctx, rdb) }},
+		{"shop", "shop", "there are no pages", []string{"-addr", vigil, "-listen", shop}, func(ctx context.Context) error { return opened(ctx, "http://"+shop) }},
 	}
 }
 
@@ -105,36 +110,67 @@ func run(ctx context.Context, w io.Writer, d demo) (err error) {
 	}
 	rdb := redis.NewClient(&redis.Options{Addr: d.address(1), MaxRetries: -1})
 	defer func() { err = errors.Join(err, rdb.Close()) }()
-	ended := make(chan *process.Process, 3) // one place for each program
-	var running []*process.Process
+	all := d.programs(rdb)
+	running := make([]*process.Process, len(all))
+	ended := make(chan int, len(all)) // each program ends once before it is started again
 	defer func() {
-		for i := len(running) - 1; i >= 0; i-- {
-			err = errors.Join(err, stopped(running[i]))
+		for _, p := range slices.Backward(running) {
+			err = errors.Join(err, stopped(p))
 		}
 		fmt.Fprintln(w, "\nThe shop is closed.")
 	}()
-	for _, p := range d.programs(rdb) {
-		started, err := process.Start(p.name, filepath.Join(d.dir, p.name+".log"), filepath.Join(d.bin, p.file), p.args...)
-		if err != nil {
+	begin := func(i int) (err error) {
+		p := all[i]
+		if running[i], err = process.Start(p.name, filepath.Join(d.dir, p.name+".log"), filepath.Join(d.bin, p.file), p.args...); err != nil {
 			return err
 		}
-		running = append(running, started)
-		go func() { <-started.Done(); ended <- started }() // ends with the program
-		switch err := await(ctx, started, p.ready); {
-		case errors.Is(err, context.Canceled):
-			return nil
-		case err != nil:
+		now := running[i]
+		if err := await(ctx, now, p.ready); err != nil {
 			return err
+		}
+		go func() { <-now.Done(); ended <- i }() // ends with the program
+		return nil
+	}
+	for i := range all {
+		if err := begin(i); err != nil {
+			return unlessEnding(ctx, err)
 		}
 	}
 	fmt.Fprintf(w, "\n  The shop is open:  http://%s\n  its store:         redis-cli -p %d\n  data and logs:     %s\n\n  Ctrl-C ends it.\n",
 		d.address(0), d.port+1, d.dir)
-	select {
-	case <-ctx.Done():
-		return nil
-	case p := <-ended:
-		return failure(p)
+	return unlessEnding(ctx, d.watch(ctx, w, all, ended, begin))
+}
+
+// watch starts programs again that have ended, until ctx ends or one cannot be started.
+func (d demo) watch(ctx context.Context, w io.Writer, all []program, ended <-chan int, begin func(int) error) error {
+	for {
+		var i int
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case i = <-ended:
+		}
+		fmt.Fprintf(w, "\n%s has ended: %s. It starts again in %s.\n", all[i].name, all[i].without, d.absence)
+		away := time.NewTimer(d.absence)
+		select {
+		case <-ctx.Done():
+			away.Stop()
+			return ctx.Err()
+		case <-away.C:
+		}
+		if err := begin(i); err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "%s is there again.\n", all[i].name)
 	}
+}
+
+// unlessEnding is err, unless it comes from Ctrl-C.
+func unlessEnding(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
 }
 
 // prepare says what would keep the programs from starting, in words that help.
@@ -148,7 +184,33 @@ func (d demo) prepare() error {
 			return err
 		}
 	}
-	return os.MkdirAll(filepath.Join(d.dir, "vigil"), 0o700)
+	if err := os.MkdirAll(filepath.Join(d.dir, "vigil"), 0o700); err != nil {
+		return err
+	}
+	return d.configure()
+}
+
+func (d demo) config() string { return filepath.Join(d.dir, "session.toml") }
+
+// configure writes the microservice's configuration at the first start. Minutes count
+// from that day: with the paper's epoch, each visitor would have half a megabyte of
+// zeros for the years in which nobody came.
+func (d demo) configure() error {
+	f, err := os.OpenFile(d.config(), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if errors.Is(err, os.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(f, `# The microservice of the demo reads this again when it changes.
+epoch = %q
+
+[[combo]]
+name = "hdmi-cable"
+pages = ["/added/tv", "/added/tv-mount"]
+`, time.Now().UTC().Format(time.DateOnly))
+	return errors.Join(err, f.Close())
 }
 
 // await returns when the program is of use, or says why it is not.
@@ -166,9 +228,6 @@ func await(ctx context.Context, p *process.Process, ready func(context.Context) 
 		case <-p.Done():
 			return failure(p)
 		case <-limited.Done():
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
 			return fmt.Errorf("%s is not ready after %s: %w", p.Name, startLimit, err)
 		case <-again.C:
 		}
@@ -179,8 +238,11 @@ func failure(p *process.Process) error {
 	return fmt.Errorf("%s has ended; its last words were\n%s", p.Name, p.Tail(8))
 }
 
-// stopped stops a program, unless it has ended and was told of.
+// stopped stops a program, unless it was not started or has ended.
 func stopped(p *process.Process) error {
+	if p == nil {
+		return nil
+	}
 	select {
 	case <-p.Done():
 		return nil
