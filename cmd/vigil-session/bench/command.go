@@ -22,7 +22,7 @@ type options struct {
 	seed                 uint64
 	service, vigil, into string
 	redis                string
-	out                  io.Writer
+	load                 string // load average before the run
 }
 
 // Run is the command `vigil-session bench`. Returns flag.ErrHelp after -h;
@@ -34,7 +34,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer, usage err
 	} else if err != nil {
 		return fmt.Errorf("%w: bench: %w", usage, err)
 	}
-	o.out = stdout
+	o.load = loadAverage()
 	rows, err := o.measure(ctx, stderr)
 	if err != nil {
 		return err

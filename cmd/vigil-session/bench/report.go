@@ -122,7 +122,17 @@ func report(rows []row, o options) string {
 		processor(), runtime.NumCPU(), runtime.Version(), commit, o.seed)
 	fmt.Fprintf(&b, "- `make bench-sessions`: %d rounds of %v after %v, in turn; times are medians of the rounds, the rest is added up\n",
 		o.rounds, o.length, o.warm)
+	fmt.Fprintf(&b, "- load average of the machine before the run: %s; on one that is busy with other things, waits are those of its scheduler\n", o.load)
 	return b.String()
+}
+
+// loadAverage is that of the last minute.
+func loadAverage() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "unknown"
+	}
+	return strings.Fields(string(text))[0]
 }
 
 func millis(d time.Duration) string { return fmt.Sprintf("%.2f", float64(d)/float64(time.Millisecond)) }
