@@ -73,7 +73,7 @@ fuzz: ## every fuzz target for FUZZTIME (10s) each
 	    echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $$p || exit 1; \
 	  done; done) || exit 1; done
 
-faults: ## fail every operation of a store's life on the disk, one after the other (about an hour)
+faults: ## fail every operation of a store's life on the disk, one after the other (half an hour)
 	VIGIL_FAULTS=1 $(GO) test ./persistence -run DiskFaults -v -timeout 4h
 
 crash: ## kill -9 and power losses, ROUNDS (1000) of each for each appendfsync (half an hour)
