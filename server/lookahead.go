@@ -65,10 +65,10 @@ func (s *session) lookAhead(argv [][]byte, rest []byte, n int) {
 		if size == 0 {
 			break
 		}
-		if len(a.args)+len(argv) <= cap(a.args) {
-			a.args = a.args[:len(a.args)+len(argv)]
-		} else if len(argv) <= aheadArgs {
-			a.args = make([][]byte, 0, aheadCalls*aheadArgs) // for what follows
+		if used := len(a.args) + len(argv); used <= cap(a.args) {
+			a.args = a.args[:used]
+		} else if used <= keepArgs {
+			a.args = make([][]byte, 0, max(2*used, minAheadArgs)) // for what follows
 		}
 		a.found[a.n] = foundCall{argv, size, s.expectKeys(argv)}
 		a.n++
@@ -76,8 +76,8 @@ func (s *session) lookAhead(argv [][]byte, rest []byte, n int) {
 	a.keys.Prefetch()
 }
 
-// aheadArgs is for how many arguments of a command there is room on average.
-const aheadArgs = 8
+// minAheadArgs is for how many arguments there is room at first.
+const minAheadArgs = 8 * aheadCalls
 
 // expectKeys notes the first keys of a command, and returns the hash of the first.
 func (s *session) expectKeys(argv [][]byte) (hash uint64) {

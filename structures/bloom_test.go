@@ -202,8 +202,10 @@ func TestBloomEqualsItselfThroughReplayStoreAndDump(t *testing.T) {
 	for range 20 {
 		var ch Change
 		f := NewBloom()
+		// Each layer has half the rate of the one before: a filter of single items is
+		// full before it has held them all.
 		shape := BloomShape{
-			Error: []float64{0.3, 0.01, 1e-6}[r.IntN(3)], Capacity: 1 + r.Uint64N(3000), Expansion: uint32(1 + r.IntN(3)),
+			Error: []float64{0.3, 0.01, 1e-6}[r.IntN(3)], Capacity: 20 + r.Uint64N(3000), Expansion: uint32(1 + r.IntN(3)),
 		}
 		if err := f.Reserve(&ch, shape, noLimit); err != nil {
 			t.Fatal(err)
