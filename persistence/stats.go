@@ -59,7 +59,7 @@ func (s *Store) Stats() Stats {
 		JournalBytes: s.log.bytes.Load(), PendingBytes: s.journal.backlog(), Memory: s.Memory(),
 		Materialised: s.stats.materialised.Load(), Faults: s.stats.faults.Load(),
 		Expired: s.stats.expired.Load(), ExpiredFields: s.stats.expiredFields.Load(), Evicted: s.stats.evicted.Load(), Spilled: s.stats.spilled.Load(),
-		DiskBytes:  m.DiskSpaceUsage(), CompactionDebt: m.Compact.EstimatedDebt,
+		DiskBytes: m.DiskSpaceUsage(), CompactionDebt: m.Compact.EstimatedDebt,
 		CacheHits: m.BlockCache.Hits, CacheMisses: m.BlockCache.Misses,
 		WALBytes: m.WAL.BytesWritten, MemTableBytes: m.MemTable.Size, ReadAmplification: m.ReadAmp(),
 		Compactions: m.Compact.Count,
