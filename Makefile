@@ -31,7 +31,7 @@ build: ## build bin/vigil-server, bin/vigil-session, bin/vigil-sim and the tools
 
 run: ## build and run the server (PORT=6379, data in ./data)
 	@mkdir -p data
-	$(MAKE) -s build
+	CGO_ENABLED=0 $(GO) build -trimpath -o $(BIN)/ ./cmd/vigil-server
 	$(BIN)/vigil-server --port $(PORT) --dir data
 
 demo: ## the session store as a shop in the browser, on DEMO_PORT (8080), data in ./data/demo
