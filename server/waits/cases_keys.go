@@ -81,6 +81,7 @@ var stringCases = []Case{
 	{Command: "PSETEX", What: "value", Bytes: true, Call: sized(nil, "PSETEX", Key, "100000")},
 	{Command: "GETSET", What: "value", Bytes: true, Before: text(Key), Call: call("GETSET", Key, "x")},
 	{Command: "GETDEL", What: "value", Bytes: true, Before: text(Key), Call: call("GETDEL", Key)},
+	{Command: "DELIFEQ", What: "value", Bytes: true, Before: text(Key), Call: sized(nil, "DELIFEQ", Key)},
 	{Command: "GETEX", What: "value", Bytes: true, Before: text(Key), Call: call("GETEX", Key, "EX", "100")},
 	{Command: "MSET", What: "keys", Call: many(2, keyPair, []string{"MSET"})},
 	{Command: "MSETNX", What: "keys", Call: many(2, keyPair, []string{"MSETNX"})},
