@@ -104,8 +104,14 @@ func TestClientsThatHoldMostAreEvicted(t *testing.T) {
 				c.do("SUBSCRIBE", fmt.Sprint(i, strings.Repeat("c", 1000)))
 			}
 		},
-		"a call that waits": func(c *testClient, n int) { c.raw(encode("BLPOP", strings.Repeat("k", n), "0")) },
-		"a name":            func(c *testClient, n int) { c.want("CLIENT SETNAME "+strings.Repeat("n", n), "OK") },
+		"a call that waits": func(c *testClient, n int) {
+			call := []string{"BLPOP"}
+			for ; n > 0; n -= 250_000 { // a key has 1 MiB at the most
+				call = append(call, fmt.Sprint(n, strings.Repeat("k", min(n, 250_000))))
+			}
+			c.send(append(call, "0")...)
+		},
+		"a name": func(c *testClient, n int) { c.want("CLIENT SETNAME "+strings.Repeat("n", n), "OK") },
 	}
 	for name, hold := range holds {
 		t.Run(name, func(t *testing.T) {
