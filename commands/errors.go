@@ -393,8 +393,8 @@ func ErrExecDiscarded(reason WireError) WireError {
 	return wiref("EXECABORT Transaction discarded because of: %s", strings.TrimPrefix(string(reason), "ERR "))
 }
 
-// ErrUnknownCategory quotes an ACL category that there is not.
-func ErrUnknownCategory(word []byte) WireError { return wiref("ERR Unknown category '%s'", word) }
+// ErrUnknownCategory quotes the start of an ACL category that does not exist.
+func ErrUnknownCategory(word []byte) WireError { return wiref("ERR Unknown category '%.128s'", word) }
 
 // ErrPFDebug is the answer to a PFDEBUG of an unknown kind.
 func ErrPFDebug(what string) WireError {

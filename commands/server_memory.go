@@ -158,7 +158,7 @@ func aclCat(c *Ctx) error {
 		return ErrSubcommandArity(c.Command)
 	}
 	for _, name := range categoryNames {
-		if strings.EqualFold(name, string(category)) {
+		if len(name) == len(category) && strings.EqualFold(name, string(category)) {
 			c.Reply.Strings(inCategory(c.Table, name))
 			return nil
 		}
