@@ -31,7 +31,9 @@ func pair(o *options, dir string) (ours, redis *process, err error) {
 	}
 	a, b := freePort(), freePort()
 	ours = &process{name: "vigil", port: a, args: []string{o.binary, "--port", strconv.Itoa(a),
-		"--dir", filepath.Join(dir, "ours"), "--appendfsync", o.fsync}}
+		"--dir", filepath.Join(dir, "ours"), "--appendfsync", o.fsync,
+		// Section waits has cases of 10,000 clients, and of a million subscriptions.
+		"--maxclients", "11000", "--client-output-buffer-limit", "pubsub", "0", "0", "0"}}
 	redis = &process{name: "redis", port: b, args: []string{"redis-server", "--port", strconv.Itoa(b),
 		"--dir", filepath.Join(dir, "redis"), "--save", "", "--appendonly", "yes", "--appendfsync", o.fsync}}
 	if err := errors.Join(ours.start(), redis.start()); err != nil {
