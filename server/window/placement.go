@@ -17,11 +17,9 @@ const (
 )
 
 type placementBody struct {
-	Rows      []keyRow
-	Searching string
-	Asked     keyRef
-	Missing   string
-	Chosen    *mapBody
+	keyList
+	Missing string
+	Chosen  *mapBody
 }
 
 type mapBody struct {
@@ -56,19 +54,10 @@ type unit struct {
 
 func (w *Window) placementPage(r *http.Request, p *page) error {
 	found := w.discover(p.figures)
-	b := &placementBody{Searching: searching(found)}
-	asked, ok := askedKey(r)
-	b.Asked = asked
-	list := w.describeKeys("PLACE.INFO", found.maps, maxListed)
-	for _, v := range list {
-		b.Rows = append(b.Rows, keyRow{Link: keyLink("placement", v.keyRef), Name: name(v.Key), DB: v.DB, Policy: v.text("strategy"),
-			Cells: []string{count(v.number("units")), count(v.number("copies")), count(v.number("domains")), size(v.number("bytes"))},
-			Here:  v.keyRef == asked})
-	}
-	if !ok && len(list) == 1 {
-		asked, ok = list[0].keyRef, true
-		b.Rows[0].Here = true
-	}
+	b := &placementBody{keyList: keyList{Searching: searching(found)}}
+	asked, ok := b.fill(r, "placement", "strategy", w.describeKeys("PLACE.INFO", found.maps, maxListed), func(v keyFigures) []string {
+		return []string{count(v.number("units")), count(v.number("copies")), count(v.number("domains")), size(v.number("bytes"))}
+	})
 	p.Body = b
 	if !ok {
 		return nil

@@ -21,11 +21,16 @@ const (
 )
 
 type schedulesBody struct {
+	keyList
+	Missing string // why the asked one cannot be shown
+	Chosen  *scheduleBody
+}
+
+// keyList is what a page of schedules or of maps begins with.
+type keyList struct {
 	Rows      []keyRow
 	Searching string
-	Asked     keyRef
-	Missing   string // why the asked one cannot be shown
-	Chosen    *scheduleBody
+	Asked     keyRef // zero if none was
 }
 
 // keyRow is a schedule or a map in the list.
@@ -55,21 +60,28 @@ func keyLink(path string, k keyRef) string {
 	return path + "?" + url.Values{"db": {strconv.Itoa(k.DB)}, "key": {k.Key}}.Encode()
 }
 
-func (w *Window) schedulesPage(r *http.Request, p *page) error {
-	found := w.discover(p.figures)
-	b := &schedulesBody{Searching: searching(found)}
-	asked, ok := askedKey(r)
-	b.Asked = asked
-	list := w.describeKeys("SCHED.INFO", found.schedules, maxListed)
+// fill lists keys, of which path is the page, with the policy and the cells of each.
+// It returns the one to show: that which r asks for, or the only one.
+func (l *keyList) fill(r *http.Request, path, policy string, list []keyFigures, cells func(keyFigures) []string) (shown keyRef, ok bool) {
+	shown, ok = askedKey(r)
+	l.Asked = shown
 	for _, v := range list {
-		b.Rows = append(b.Rows, keyRow{Link: keyLink("schedules", v.keyRef), Name: name(v.Key), DB: v.DB, Policy: v.text("policy"),
-			Cells: []string{count(v.number("nodes")), count(v.number("leased")), count(v.number("handed-out")), count(v.number("observed"))},
-			Here:  v.keyRef == asked})
+		l.Rows = append(l.Rows, keyRow{Link: keyLink(path, v.keyRef), Name: name(v.Key), DB: v.DB, Policy: v.text(policy),
+			Cells: cells(v), Here: v.keyRef == shown})
 	}
 	if !ok && len(list) == 1 {
-		asked, ok = list[0].keyRef, true
-		b.Rows[0].Here = true
+		shown, ok = list[0].keyRef, true
+		l.Rows[0].Here = true
 	}
+	return shown, ok
+}
+
+func (w *Window) schedulesPage(r *http.Request, p *page) error {
+	found := w.discover(p.figures)
+	b := &schedulesBody{keyList: keyList{Searching: searching(found)}}
+	asked, ok := b.fill(r, "schedules", "policy", w.describeKeys("SCHED.INFO", found.schedules, maxListed), func(v keyFigures) []string {
+		return []string{count(v.number("nodes")), count(v.number("leased")), count(v.number("handed-out")), count(v.number("observed"))}
+	})
 	p.Body = b
 	if !ok {
 		return nil
