@@ -108,7 +108,7 @@ func killInAPass(p *process) error {
 		return err
 	}
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		n, err := p.info(c, "vigil_materialised")
+		n, err := c.info("persistence", "vigil_materialised")
 		if err != nil {
 			return err
 		}
@@ -119,9 +119,9 @@ func killInAPass(p *process) error {
 	return fmt.Errorf("half of %d keys were not stored within a minute", keys)
 }
 
-// info reads a number of INFO.
-func (p *process) info(c *conn, name string) (int, error) {
-	text, err := c.text("INFO", "persistence")
+// info reads a number of a section of INFO.
+func (c *conn) info(section, name string) (int, error) {
+	text, err := c.text("INFO", section)
 	if err != nil {
 		return 0, err
 	}

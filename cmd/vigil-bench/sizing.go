@@ -257,16 +257,7 @@ func infoOf(p *process, section, name string) (int, error) {
 		return 0, err
 	}
 	defer c.Close()
-	text, err := c.text("INFO", section)
-	if err != nil {
-		return 0, err
-	}
-	for line := range strings.Lines(text) {
-		if value, ok := strings.CutPrefix(line, name+":"); ok {
-			return strconv.Atoi(strings.TrimSpace(value))
-		}
-	}
-	return 0, fmt.Errorf("INFO has no %s", name)
+	return c.info(section, name)
 }
 
 // settle has every key stored under its own name, and waits for that.
