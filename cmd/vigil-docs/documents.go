@@ -57,7 +57,7 @@ func commandPage(t *commands.Table) string {
 
 vigil %s has %d commands and %d subcommands of them. It follows Redis %s; "since"
 is the version of Redis, of RedisBloom (group bf), of vigil (groups sched and
-place) or of Valkey (DELIFEQ) that has the command first. COMMAND DOCS answers the same.
+place) or of Valkey (DELIFEQ) that has the command first. COMMAND DOCS returns the same.
 `, commands.Version, len(t.Top()), subs, commands.RedisVersion)
 	group := ""
 	for _, c := range t.All() {

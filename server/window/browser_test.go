@@ -30,7 +30,7 @@ func chromium(t *testing.T) string {
 	return ""
 }
 
-// browse opens an address, lets a time pass for the page, and answers what the
+// browse opens an address, lets a time pass for the page, and returns what the
 // browser then has, and what it logged.
 func browse(t *testing.T, address string, passes time.Duration) (dom, log string) {
 	t.Helper()

@@ -25,7 +25,7 @@ type Window struct {
 	now    func() time.Time
 	http   *http.Server
 
-	observer  *observer // answers what is quick
+	observer  *observer // for calls that are quick
 	figures   cached[*figures]
 	snapshots cached[[]snapshot]
 	sample    cached[*sample]
