@@ -84,6 +84,10 @@ func launch(t *testing.T, name string, args ...string) *program {
 	return p
 }
 
+// subscribed is in the log line of a subscription, and not in that of a failed
+// one, which reads "not subscribed".
+const subscribed = "msg=subscribed"
+
 // says waits for a line with this text and returns it.
 func (p *program) says(text string) string {
 	p.t.Helper()
@@ -148,7 +152,7 @@ func TestConfigurationIsReloadedOrRefused(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "session.toml")
 	slowConfig(t, file, "featured = [\"/a\"]\n")
 	p := launch(t, "vigil-session", "-addr", s.Addr, "-config", file)
-	p.says("subscribed")
+	p.says(subscribed)
 	web := webOn(t, s.Addr)
 	featured := func(want string) {
 		t.Helper()
@@ -181,7 +185,7 @@ func TestSIGTERMAnswersWhatWasBegun(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "session.toml")
 	slowConfig(t, file, "")
 	p := launch(t, "vigil-session", "-addr", s.Addr, "-config", file)
-	p.says("subscribed")
+	p.says(subscribed)
 	rdb := s.Client(t)
 	const views = 500
 	for i := range views {
@@ -212,7 +216,7 @@ func TestKilledServerDegradesPagesUntilItIsBack(t *testing.T) {
 	file := filepath.Join(dir, "session.toml")
 	slowConfig(t, file, "")
 	service := launch(t, "vigil-session", "-addr", socket, "-config", file)
-	service.says("subscribed")
+	service.says(subscribed)
 	web := webOn(t, socket)
 	stop, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
@@ -246,7 +250,7 @@ func TestKilledServerDegradesPagesUntilItIsBack(t *testing.T) {
 		t.Error("a dead server answered")
 	}
 	startServer()
-	service.says("subscribed")
+	service.says(subscribed)
 	for i := range answered {
 		v, err := web.PageView(t.Context(), fmt.Sprint("visitor", i), "/")
 		// One view may have been counted without its answer.
@@ -275,7 +279,7 @@ func TestHealthAndMetricsAreServed(t *testing.T) {
 	line := p.says("metrics and health")
 	_, rest, _ := strings.Cut(line, `"address":"`)
 	base, _, _ := strings.Cut(rest, `"`)
-	p.says("subscribed")
+	p.says(`"msg":"subscribed"`)
 	get := func(path string, status int) string {
 		t.Helper()
 		resp, err := http.Get(base + path)
