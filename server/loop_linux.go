@@ -20,9 +20,10 @@ import (
 // the loop's waiter goroutine, which wakes the loop. A client whose turn takes
 // long keeps the goroutine, and the loop gets another owner: see turns_linux.go.
 type loop struct {
-	srv    *Server
-	epoll  int
-	wakeup int // an eventfd that ends a sleep in epoll
+	srv     *Server
+	epoll   int
+	parking *parking // of epoll
+	wakeup  int      // an eventfd that ends a wait for events
 
 	conns    map[int32]*loopConn // the owner's
 	unsure   []*loopConn         // wait for the journal; the owner's
@@ -37,7 +38,7 @@ type loop struct {
 
 	wrote atomic.Bool // changes were settled in this round
 
-	asleep   atomic.Bool // the owner is, or is about to be, in a blocking epoll_wait
+	asleep   atomic.Bool // the owner waits for events, or is about to
 	patience int         // shortSleep, or 0 if the owner would sleep on the only processor
 
 	waits   chan uint64 // positions of the journal to wait for; one fits, the owner asks again
@@ -88,12 +89,18 @@ func newLoop(srv *Server) (*loop, error) {
 	if err != nil {
 		return nil, fmt.Errorf("epoll: %w", err)
 	}
+	parking, err := newParking(epoll)
+	if err != nil {
+		syscall.Close(epoll)
+		return nil, err
+	}
 	wakeup, _, errno := syscall.RawSyscall(syscall.SYS_EVENTFD2, 0, syscall.O_CLOEXEC|syscall.O_NONBLOCK, 0)
 	if errno != 0 {
+		parking.close()
 		syscall.Close(epoll)
 		return nil, fmt.Errorf("eventfd: %w", errno)
 	}
-	l := &loop{srv: srv, epoll: epoll, wakeup: int(wakeup), conns: map[int32]*loopConn{},
+	l := &loop{srv: srv, epoll: epoll, parking: parking, wakeup: int(wakeup), conns: map[int32]*loopConn{},
 		waits: make(chan uint64, 1), stir: make(chan struct{}, 1), gone: make(chan struct{})}
 	if runtime.GOMAXPROCS(0) > 1 {
 		l.patience = shortSleep
@@ -106,6 +113,7 @@ func newLoop(srv *Server) (*loop, error) {
 }
 
 func (l *loop) free() {
+	l.parking.close()
 	syscall.Close(l.epoll)
 	syscall.Close(l.wakeup)
 }
@@ -227,23 +235,40 @@ const shortSleep = 1
 func (l *loop) poll(events []syscall.EpollEvent) int {
 	l.asleep.Store(true)
 	defer l.asleep.Store(false)
-	millis := 0
-	if !l.busy() {
-		millis = l.patience
+	if l.busy() {
+		return l.pollFor(0, events)
 	}
-	n, _, errno := syscall.RawSyscall6(syscall.SYS_EPOLL_PWAIT, uintptr(l.epoll),
-		uintptr(unsafe.Pointer(&events[0])), uintptr(len(events)), uintptr(millis), 0, 0)
-	switch {
-	case errno != 0: // interrupted
-		return 0
-	case n > 0 || l.busy():
-		return int(n)
+	if n := l.pollFor(l.patience, events); n > 0 || l.busy() {
+		return n
 	}
-	m, err := syscall.EpollWait(l.epoll, events, -1)
-	if err != nil {
+	return l.park(events)
+}
+
+// park is the part of poll that tells the scheduler.
+func (l *loop) park(events []syscall.EpollEvent) (n int) {
+	err := l.parking.until(func() bool {
+		n = l.pollFor(0, events)
+		return n > 0 || l.busy()
+	})
+	if err == nil {
+		return n
+	}
+	// The system had no memory for it, perhaps: the thread waits in its place.
+	if n, err = syscall.EpollWait(l.epoll, events, -1); err != nil {
 		return 0 // interrupted
 	}
-	return m
+	return n
+}
+
+// pollFor waits for events for some milliseconds, without telling the scheduler.
+// It returns 0 when it is interrupted.
+func (l *loop) pollFor(millis int, events []syscall.EpollEvent) int {
+	n, _, errno := syscall.RawSyscall6(syscall.SYS_EPOLL_PWAIT, uintptr(l.epoll),
+		uintptr(unsafe.Pointer(&events[0])), uintptr(len(events)), uintptr(millis), 0, 0)
+	if errno != 0 {
+		return 0
+	}
+	return int(n)
 }
 
 // busy reports that there is something to do that is no event. It is asked
