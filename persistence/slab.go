@@ -67,9 +67,11 @@ type pool struct {
 
 	mu struct {
 		sync.Mutex
-		maps [][]byte // what to unmap in close
-		next uint32   // first page never handed out
-		free []uint32
+		maps    [][]byte // the regions, to be unmapped in close
+		next    uint32   // first page never handed out
+		touched int      // bytes of the regions that were touched ahead of their use
+		wanted  func()   // tells the task that touches; nil if there is none
+		free    []uint32
 	}
 }
 
@@ -93,13 +95,16 @@ func (p *pool) take() uint32 {
 		return page
 	}
 	if p.mu.next == 0 {
-		p.mu.next = 1
-		p.growLocked(0)
-	} else if p.mu.next%regionPages == 0 {
-		p.growLocked(int(p.mu.next / regionPages))
+		p.mu.next = 1 // page 0 is never handed out
 	}
 	page := p.mu.next
+	if region := int(page / regionPages); region >= maxRegions || p.regions[region] == nil {
+		p.growLocked(region)
+	}
 	p.mu.next++
+	if page >= regionPages-1 && int(page)*pageBytes+aheadBytes > p.mu.touched && p.mu.wanted != nil {
+		p.mu.wanted()
+	}
 	return page
 }
 

@@ -9,7 +9,7 @@ import (
 // Wake has a token, which the caller takes, and once each Period. One that is not
 // due does no harm: there is nothing to be done.
 type Task struct {
-	Name   string // "commit", "materialise", "warm"
+	Name   string // "commit", "materialise", "warm", "touch"
 	Wake   <-chan struct{}
 	Period time.Duration // 0: only Wake tells
 	// Step makes one step; periodic says that a Period is over. It may wait for the
@@ -56,7 +56,7 @@ func (t *task) end() {
 
 // startTasks begins the background work.
 func (s *Store) startTasks() {
-	for _, t := range []*task{s.commitTask(), s.materialiseTask(), s.warmTask()} {
+	for _, t := range []*task{s.commitTask(), s.materialiseTask(), s.warmTask(), s.touchTask()} {
 		loop := s.loop
 		if s.opts.Background != nil {
 			loop = func(*task) { <-s.ctx.Done() }
