@@ -148,6 +148,7 @@ func (c *loopConn) takeBack() {
 func (l *loop) watch() {
 	tick := time.NewTicker(turnPatience)
 	defer tick.Stop()
+	tick.Stop() // until the first turn
 	last, idle := uint64(0), 0
 	for {
 		select {
