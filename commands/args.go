@@ -126,15 +126,15 @@ func (a *Args) Word() string {
 // Is consumes the next argument if it is the given upper-case word.
 func (a *Args) Is(word string) bool {
 	b := a.Peek()
-	if !equalFold(b, word) {
+	if !EqualFold(b, word) {
 		return false
 	}
 	a.i++
 	return true
 }
 
-// equalFold compares with an upper-case ASCII word.
-func equalFold(b []byte, word string) bool {
+// EqualFold reports whether b is an upper-case ASCII word in any case.
+func EqualFold(b []byte, word string) bool {
 	if len(b) != len(word) {
 		return false
 	}

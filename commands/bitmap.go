@@ -5,7 +5,7 @@ import (
 	"github.com/vigildb/vigil/structures"
 )
 
-func bitmapGroup() Group {
+func BitmapGroup() Group {
 	read := []KeySpec{Key(1, RO|Access)}
 	return Group{Name: "bitmap", Commands: []Command{
 		{Name: "SETBIT", Arity: 4, Flags: Write | DenyOOM, Keys: []KeySpec{Key(1, RW|Access|Update)},
@@ -63,7 +63,7 @@ func setbit(c *Ctx) error {
 			one[0] = b[at]
 		}
 		structures.PutBit(one[:], off&7, bit)
-		noteNew(c, key)
+		c.NotifyNew(key)
 		if err := c.Tx.PatchString(key, int(at), one[:]); err != nil {
 			return err
 		}
@@ -78,7 +78,7 @@ func getbit(c *Ctx) error {
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	b, _, err := lookString(c, key)
+	b, _, err := c.ViewString(key)
 	if err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func bitcount(c *Ctx) error {
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	b, _, err := lookString(c, key)
+	b, _, err := c.ViewString(key)
 	if err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func bitpos(c *Ctx) error {
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	b, ok, err := lookString(c, key)
+	b, ok, err := c.ViewString(key)
 	switch {
 	case err != nil:
 		return err
@@ -187,7 +187,7 @@ func bitop(c *Ctx) error {
 	}
 	srcs := make([][]byte, 0, 8)
 	for _, key := range keys {
-		b, _, err := lookString(c, key)
+		b, _, err := c.ViewString(key)
 		if err != nil {
 			return err
 		}
@@ -195,7 +195,7 @@ func bitop(c *Ctx) error {
 	}
 	out := structures.CombineBits(nil, op, srcs)
 	if len(out) > 0 {
-		noteNew(c, dest)
+		c.NotifyNew(dest)
 		c.Tx.GiveString(dest, out, persistence.NoExpiry)
 		c.Notify(EventString, "set", dest)
 	} else if c.Tx.Delete(dest) {

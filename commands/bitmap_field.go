@@ -42,7 +42,7 @@ func bitfield(c *Ctx) error {
 // for all of them before the first, even if none writes in the end.
 func runFields(c *Ctx, key []byte, ops []fieldOp, size uint64, grown bool) error {
 	if grown {
-		noteNew(c, key)
+		c.NotifyNew(key)
 		if err := c.Tx.PatchString(key, int(size), nil); err != nil {
 			return err
 		}
@@ -69,7 +69,7 @@ func bitfieldRO(c *Ctx) error {
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	b, _, err := lookString(c, key)
+	b, _, err := c.ViewString(key)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ func TestBitsAreThoseOfAString(t *testing.T) {
 	const seed = 5
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
-	r := newRig(t, bitmapGroup(), stringGroup())
+	r := newRig(t, BitmapGroup(), StringGroup())
 	var model []byte
 	grow := func(n uint64) {
 		if n > uint64(len(model)) {
@@ -58,7 +58,7 @@ func TestBitsAreThoseOfAString(t *testing.T) {
 }
 
 func TestBitWritesRecordTheirBytesOnly(t *testing.T) {
-	r := newRig(t, bitmapGroup())
+	r := newRig(t, BitmapGroup())
 	r.call("SETBIT", "k", "8000000", "1") // a string of 1 MB
 	before := r.journal()
 	const writes = 100
@@ -72,7 +72,7 @@ func TestBitWritesRecordTheirBytesOnly(t *testing.T) {
 }
 
 func TestBitmapEventsAreThoseOfRedis(t *testing.T) {
-	r := newRig(t, bitmapGroup(), stringGroup())
+	r := newRig(t, BitmapGroup(), StringGroup())
 	r.host.classes = EventAll | EventNew
 	for _, step := range []struct {
 		call   string
@@ -97,7 +97,7 @@ func TestBitmapEventsAreThoseOfRedis(t *testing.T) {
 }
 
 func TestFieldAtTheLimitIsRefusedBeforeAnythingIsWritten(t *testing.T) {
-	r := newRig(t, bitmapGroup())
+	r := newRig(t, BitmapGroup())
 	r.host.limits.MaxBulk = 16
 	bad := "-" + string(ErrBitOffset) + "\r\n"
 	r.want(bad, "SETBIT", "k", "128", "1")

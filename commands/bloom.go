@@ -11,7 +11,7 @@ import (
 // The commands of RedisBloom. Its errors are its own: some begin with ERR, some
 // do not, and clients know them by their words.
 
-func bloomGroup() Group {
+func BloomGroup() Group {
 	write, read := []KeySpec{Key(1, RW|Insert)}, []KeySpec{Key(1, RO|Access)}
 	return Group{Name: "bf", Commands: []Command{
 		{Name: "BF.RESERVE", Arity: -4, Flags: Write | DenyOOM | Fast, Keys: write,
@@ -41,12 +41,17 @@ func bloomGroup() Group {
 	}}
 }
 
+// viewBloom finds a filter to read; ok is false if the key does not exist.
+func viewBloom(c *Ctx, key []byte) (f *structures.Bloom, ok bool, err error) {
+	return persistence.View[*structures.Bloom](c.Tx, key)
+}
+
 // bloomLimit is the most bytes that one filter may ask for.
 func bloomLimit(c *Ctx) uint64 { return uint64(max(c.Host.Limits().ModuleMemoryLimit, 0)) }
 
-// needBloom is Ctx.Bloom for commands to which a missing key is an error.
+// needBloom is viewBloom for commands to which a missing key is an error.
 func needBloom(c *Ctx, key []byte) (*structures.Bloom, error) {
-	f, ok, err := c.Bloom(key)
+	f, ok, err := viewBloom(c, key)
 	if err == nil && !ok {
 		err = ErrBloomNotFound
 	}
@@ -70,7 +75,7 @@ func createBloom(c *Ctx, key []byte, s structures.BloomShape) error {
 		}
 		return ErrBloomCreate
 	}
-	noteNew(c, key)
+	c.NotifyNew(key)
 	persistence.Replace(c.Tx, key, f, persistence.NoExpiry)
 	return nil
 }
@@ -81,7 +86,7 @@ func bfReserve(c *Ctx) error {
 	if err != nil {
 		return err
 	}
-	switch _, ok, err := c.Bloom(key); {
+	switch _, ok, err := viewBloom(c, key); {
 	case err != nil:
 		return err
 	case ok:
@@ -146,7 +151,7 @@ func reserveGrowth(s *structures.BloomShape, rest [][]byte) error {
 // wordAt is the index of the first argument that is the word, or -1.
 func wordAt(args [][]byte, word string) int {
 	for i, a := range args {
-		if equalFold(a, word) {
+		if EqualFold(a, word) {
 			return i
 		}
 	}

@@ -39,7 +39,7 @@ func bfMExists(c *Ctx) error {
 // anyBloom finds a filter, nil if there is none: a key that holds something
 // else has no items either.
 func anyBloom(c *Ctx, key []byte) (*structures.Bloom, error) {
-	f, ok, err := c.Bloom(key)
+	f, ok, err := viewBloom(c, key)
 	if errors.Is(err, structures.ErrWrongType) {
 		return nil, nil
 	}
@@ -54,7 +54,7 @@ func bfCard(c *Ctx) error {
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	f, ok, err := c.Bloom(key)
+	f, ok, err := viewBloom(c, key)
 	switch {
 	case err != nil:
 		return err
@@ -102,7 +102,7 @@ func bfInfo(c *Ctx) error {
 		return nil
 	}
 	for i := range fields {
-		if equalFold(word[0], fields[i].word) {
+		if EqualFold(word[0], fields[i].word) {
 			replyOneBloomField(c, &fields[i], &info)
 			return nil
 		}
@@ -164,7 +164,7 @@ func bfLoadChunk(c *Ctx) error {
 	case iter == 1:
 		f = structures.NewBloom()
 		if err = f.LoadHeader(nil, data, bloomLimit(c)); err == nil {
-			noteNew(c, key)
+			c.NotifyNew(key)
 			persistence.Replace(c.Tx, key, f, persistence.NoExpiry)
 		}
 	default:

@@ -11,7 +11,7 @@ import (
 // TestBloomDumpTravels carries a filter of several layers over as a client
 // does and compares the copies byte for byte.
 func TestBloomDumpTravels(t *testing.T) {
-	r := newRig(t, bloomGroup())
+	r := newRig(t, BloomGroup())
 	r.want("+OK\r\n", "BF.RESERVE", "from", "0.001", "50")
 	for i := range 500 {
 		r.call("BF.ADD", "from", fmt.Sprint(i))
@@ -69,7 +69,7 @@ func dumpBloom(t *testing.T, r *rig, key string) (pieces []bloomPiece) {
 }
 
 func TestFilterBeyondTheLimitIsNotMade(t *testing.T) {
-	r := newRig(t, bloomGroup(), genericGroup())
+	r := newRig(t, BloomGroup(), GenericGroup())
 	r.host.limits.ModuleMemoryLimit = 1 << 10
 	want := "-" + string(ErrBloomMemory) + "\r\n"
 	r.want(want, "BF.RESERVE", "k", "0.01", "100000")
@@ -87,7 +87,7 @@ func TestFilterBeyondTheLimitIsNotMade(t *testing.T) {
 }
 
 func TestBloomHotPathsAllocateNothing(t *testing.T) {
-	r := newRig(t, bloomGroup())
+	r := newRig(t, BloomGroup())
 	r.call("BF.RESERVE", "k", "0.001", "100000")
 	r.call("BF.ADD", "k", "item")
 	for _, args := range [][]string{{"BF.ADD", "k", "item"}, {"BF.EXISTS", "k", "item"}} {
@@ -99,7 +99,7 @@ func TestBloomHotPathsAllocateNothing(t *testing.T) {
 }
 
 func BenchmarkBloom(b *testing.B) {
-	r := newRig(b, bloomGroup())
+	r := newRig(b, BloomGroup())
 	r.call("BF.RESERVE", "k", "0.001", "1000000")
 	for _, name := range []string{"BF.ADD", "BF.EXISTS"} {
 		b.Run(name, func(b *testing.B) {

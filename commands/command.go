@@ -150,6 +150,9 @@ var categoryNames = []string{
 	"connection", "transaction", "scripting", "bloom", "sched", "place",
 }
 
+// Categories lists the ACL categories, in the order of Redis.
+func Categories() []string { return slices.Clone(categoryNames) }
+
 // groupCategories are the ACL categories that follow from a command's group.
 var groupCategories = map[string]string{
 	"generic": "keyspace", "string": "string", "bitmap": "bitmap", "list": "list", "hash": "hash",

@@ -5,7 +5,7 @@ import "math"
 // sessionFlags are those of most commands that concern the connection alone.
 const sessionFlags = NoScript | Loading | Stale
 
-func connectionGroup() Group {
+func ConnectionGroup() Group {
 	rows := []Command{
 		{Name: "PING", Arity: -1, Flags: Fast | Subscriber,
 			Syntax: "[message]", Since: "1.0.0", Cost: "O(1)",
@@ -85,14 +85,14 @@ func hello(c *Ctx) error {
 func helloOption(c *Ctx) error {
 	option := c.Args.Bytes()
 	switch {
-	case equalFold(option, "AUTH") && c.Args.Left() >= 2:
+	case EqualFold(option, "AUTH") && c.Args.Left() >= 2:
 		user, password := c.Args.Bytes(), c.Args.Bytes()
 		if ok, _ := c.Host.Password(user, password); !ok {
 			return ErrWrongPass
 		}
 		c.Host.Login(c, user)
 		return nil
-	case equalFold(option, "SETNAME") && c.Args.Left() >= 1:
+	case EqualFold(option, "SETNAME") && c.Args.Left() >= 1:
 		return setClientName(c, c.Args.Bytes())
 	}
 	return ErrHelloOption(option)
@@ -150,7 +150,7 @@ func authSecrets(argv [][]byte) []int {
 // helloSecrets are the two arguments behind AUTH.
 func helloSecrets(argv [][]byte) []int {
 	for i := 2; i+2 < len(argv); i++ {
-		if equalFold(argv[i], "AUTH") {
+		if EqualFold(argv[i], "AUTH") {
 			return []int{i + 1, i + 2}
 		}
 	}

@@ -49,7 +49,7 @@ func clientRows() []Command {
 			Summary: "Answers where invalidation messages go: -1, as keys are not tracked.", Run: clientGetRedir},
 		{Name: "CLIENT TRACKINGINFO", Arity: 2, Flags: sessionFlags, Since: "6.2.0", Cost: "O(1)",
 			Summary: "Describes the tracking of keys, which is off.", Run: clientTrackingInfo},
-		helpRow("CLIENT", "5.0.0", Loading|Stale),
+		Help("CLIENT", "5.0.0", Loading|Stale),
 	}
 }
 
@@ -77,9 +77,9 @@ func clientSetName(c *Ctx) error {
 
 func clientSetInfo(c *Ctx) error {
 	attr, value := c.Args.Bytes(), c.Args.Bytes()
-	name := equalFold(attr, "LIB-NAME")
+	name := EqualFold(attr, "LIB-NAME")
 	switch {
-	case !name && !equalFold(attr, "LIB-VER"):
+	case !name && !EqualFold(attr, "LIB-VER"):
 		return ErrUnknownOption(attr)
 	case !plainText(value):
 		return ErrBadClientInfo(attr)
@@ -124,7 +124,7 @@ func readClientType(c *Ctx, f *ClientFilter) {
 		{"NORMAL", "normal"}, {"MASTER", "master"}, {"REPLICA", "replica"},
 		{"SLAVE", "replica"}, {"PUBSUB", "pubsub"},
 	} {
-		if equalFold(word, t.word) {
+		if EqualFold(word, t.word) {
 			f.Type = t.name
 			return
 		}

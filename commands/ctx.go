@@ -2,6 +2,7 @@ package commands
 
 import (
 	"context"
+	"math"
 
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/structures"
@@ -129,19 +130,19 @@ func (c *Ctx) TakeLater() func() {
 	return write
 }
 
-// List finds a list; ok is false if the key does not exist.
-func (c *Ctx) List(key []byte) (l *structures.List, ok bool, err error) {
-	return persistence.View[*structures.List](c.Tx, key)
+// ViewString finds a string for a command that reads; ok is false if the key
+// does not exist, which is published as a miss.
+func (c *Ctx) ViewString(key []byte) (b []byte, ok bool, err error) {
+	b, ok, err = c.Tx.String(key)
+	if !ok && err == nil {
+		c.NotifyMissed(key)
+	}
+	return b, ok, err
 }
 
-// Hash finds a hash; ok is false if the key does not exist.
-func (c *Ctx) Hash(key []byte) (h *structures.Hash, ok bool, err error) {
-	return persistence.View[*structures.Hash](c.Tx, key)
-}
-
-// Bloom finds a Bloom filter; ok is false if the key does not exist.
-func (c *Ctx) Bloom(key []byte) (b *structures.Bloom, ok bool, err error) {
-	return persistence.View[*structures.Bloom](c.Tx, key)
+// RandomSeed draws the seed of a random generator.
+func (c *Ctx) RandomSeed() uint64 {
+	return uint64(c.Host.Random(math.MaxInt32))<<31 | uint64(c.Host.Random(math.MaxInt32))
 }
 
 // Notify publishes a keyspace event of the client's database, if events of the
@@ -149,5 +150,16 @@ func (c *Ctx) Bloom(key []byte) (b *structures.Bloom, ok bool, err error) {
 func (c *Ctx) Notify(class EventClass, event string, key []byte) {
 	if c.Host.NotifyClasses()&class != 0 {
 		c.Host.Notify(class, event, c.Client.DB(), key)
+	}
+}
+
+// NotifyMissed publishes that a command that reads did not find a key.
+func (c *Ctx) NotifyMissed(key []byte) { c.Notify(EventMissed, "keymiss", key) }
+
+// NotifyNew publishes that a key is new, unless it exists: handlers call it just
+// before they write. The key is looked up only if the event is asked for.
+func (c *Ctx) NotifyNew(key []byte) {
+	if c.Host.NotifyClasses()&EventNew != 0 && c.Tx.Kind(key) == structures.KindNone {
+		c.Notify(EventNew, "new", key)
 	}
 }

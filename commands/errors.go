@@ -162,10 +162,10 @@ const (
 )
 
 // ErrUnsupportedOption is EXPIRE's answer to an unknown option.
-func ErrUnsupportedOption(word []byte) WireError { return wiref("ERR Unsupported option %s", word) }
+func ErrUnsupportedOption(word []byte) WireError { return Errorf("ERR Unsupported option %s", word) }
 
 // ErrUnknownArgument is HSETEX's answer to an unknown option.
-func ErrUnknownArgument(word []byte) WireError { return wiref("ERR unknown argument: %s", word) }
+func ErrUnknownArgument(word []byte) WireError { return Errorf("ERR unknown argument: %s", word) }
 
 // What SCHED says.
 const (
@@ -192,7 +192,7 @@ func ErrSchedPolicy(name string) WireError {
 	for _, p := range scheduler.Policies() {
 		known = append(known, p.Name)
 	}
-	return wiref("ERR unknown policy '%.64s', known are: %s", name, strings.Join(known, ", "))
+	return Errorf("ERR unknown policy '%.64s', known are: %s", name, strings.Join(known, ", "))
 }
 
 // ErrSchedEstimator lists the estimators.
@@ -201,7 +201,7 @@ func ErrSchedEstimator(name string) WireError {
 	for _, e := range scheduler.Estimators() {
 		known = append(known, e.Name)
 	}
-	return wiref("ERR unknown estimator '%.64s', known are: %s", name, strings.Join(known, ", "))
+	return Errorf("ERR unknown estimator '%.64s', known are: %s", name, strings.Join(known, ", "))
 }
 
 // What a client can be told of SCHED.SIMULATE.
@@ -222,7 +222,7 @@ func ErrSchedUnsuited(e *schedule.UnsuitedError) WireError {
 	case errors.Is(e, schedule.ErrLearnsTooMuch):
 		why = "it would learn too much at once"
 	}
-	return wiref("ERR policy '%s' does not suit the nodes: %s", e.Policy, why)
+	return Errorf("ERR policy '%s' does not suit the nodes: %s", e.Policy, why)
 }
 
 // What a client can be told of computations off the locks.
@@ -260,7 +260,7 @@ func ErrPlaceStrategy(name string) WireError {
 	for _, s := range placement.Strategies() {
 		known = append(known, s.Name)
 	}
-	return wiref("ERR unknown strategy '%.64s', known are: %s", name, strings.Join(known, ", "))
+	return Errorf("ERR unknown strategy '%.64s', known are: %s", name, strings.Join(known, ", "))
 }
 
 // placeErrors words what package placement says. Handlers check decimals
@@ -310,9 +310,8 @@ const (
 	ErrBloomChunk          = WireError("ERR invalid chunk - Too big for current filter")
 )
 
-// Errorf makes an error with a text of its own; use it in this package's
-// error functions only, so that every text can be found here.
-func wiref(format string, args ...any) WireError {
+// Errorf makes an error whose text is composed. CR and LF in it become spaces.
+func Errorf(format string, args ...any) WireError {
 	return WireError(clean(fmt.Sprintf(format, args...)))
 }
 
@@ -323,12 +322,12 @@ func clean(s string) string {
 
 // ErrArity is the answer to a call with too few or too many arguments.
 func ErrArity(c *Command) WireError {
-	return wiref("ERR wrong number of arguments for '%s' command", c.FullName())
+	return Errorf("ERR wrong number of arguments for '%s' command", c.FullName())
 }
 
 // ErrNoPermission is the answer to a client that may not run a command.
 func ErrNoPermission(c *Command) WireError {
-	return wiref("NOPERM this user has no permissions to run the '%s' command", c.FullName())
+	return Errorf("NOPERM this user has no permissions to run the '%s' command", c.FullName())
 }
 
 // ErrUnknownCommand quotes the name and the first arguments, up to 128 bytes
@@ -341,71 +340,71 @@ func ErrUnknownCommand(argv [][]byte) WireError {
 		}
 		fmt.Fprintf(&b, "'%.*s' ", 128-b.Len(), a)
 	}
-	return wiref("ERR unknown command '%.128s', with args beginning with: %s", argv[0], b.String())
+	return Errorf("ERR unknown command '%.128s', with args beginning with: %s", argv[0], b.String())
 }
 
 // ErrUnknownSubcommand names the container's HELP.
 func ErrUnknownSubcommand(container *Command, word []byte) WireError {
-	return wiref("ERR unknown subcommand '%.128s'. Try %s HELP.", word, container.Name)
+	return Errorf("ERR unknown subcommand '%.128s'. Try %s HELP.", word, container.Name)
 }
 
 // ErrNotAllowedSubscribed is the answer to a command that a RESP2 client may
 // not send while it subscribes.
 func ErrNotAllowedSubscribed(c *Command) WireError {
-	return wiref("ERR Can't execute '%s': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context", c.FullName())
+	return Errorf("ERR Can't execute '%s': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context", c.FullName())
 }
 
 // ErrInvalidExpire names the command whose expiry is zero, negative or beyond
 // 64 bits.
 func ErrInvalidExpire(c *Command) WireError {
-	return wiref("ERR invalid expire time in '%s' command", c.FullName())
+	return Errorf("ERR invalid expire time in '%s' command", c.FullName())
 }
 
 // ErrSubcommandArity is the answer of a container that checks the number of
 // arguments of its subcommands itself.
 func ErrSubcommandArity(c *Command) WireError {
 	_, word := c.words()
-	return wiref("ERR unknown subcommand or wrong number of arguments for '%s'. Try %s HELP.", word, c.parent.Name)
+	return Errorf("ERR unknown subcommand or wrong number of arguments for '%s'. Try %s HELP.", word, c.parent.Name)
 }
 
 // ErrHelloOption quotes an option of HELLO that is unknown or incomplete.
 func ErrHelloOption(option []byte) WireError {
-	return wiref("ERR Syntax error in HELLO option '%s'", option)
+	return Errorf("ERR Syntax error in HELLO option '%s'", option)
 }
 
 // ErrUnknownClientType quotes a type of client that there is not.
-func ErrUnknownClientType(word []byte) WireError { return wiref("ERR Unknown client type '%s'", word) }
+func ErrUnknownClientType(word []byte) WireError { return Errorf("ERR Unknown client type '%s'", word) }
 
 // ErrNoSuchUser names a user that there is not.
-func ErrNoSuchUser(name string) WireError { return wiref("ERR No such user '%s'", name) }
+func ErrNoSuchUser(name string) WireError { return Errorf("ERR No such user '%s'", name) }
 
 // ErrUnknownOption quotes an attribute that CLIENT SETINFO does not know.
-func ErrUnknownOption(word []byte) WireError { return wiref("ERR Unrecognized option '%s'", word) }
+func ErrUnknownOption(word []byte) WireError { return Errorf("ERR Unrecognized option '%s'", word) }
 
 // ErrBadClientInfo names an attribute whose value would break CLIENT LIST.
 func ErrBadClientInfo(attr []byte) WireError {
-	return wiref("ERR %s cannot contain spaces, newlines or special characters.", attr)
+	return Errorf("ERR %s cannot contain spaces, newlines or special characters.", attr)
 }
 
 // ErrExecDiscarded is the answer of an EXEC that could not run, for the reason
 // that another command would have told.
 func ErrExecDiscarded(reason WireError) WireError {
-	return wiref("EXECABORT Transaction discarded because of: %s", strings.TrimPrefix(string(reason), "ERR "))
+	return Errorf("EXECABORT Transaction discarded because of: %s", strings.TrimPrefix(string(reason), "ERR "))
 }
 
 // ErrUnknownCategory quotes the start of an ACL category that does not exist.
-func ErrUnknownCategory(word []byte) WireError { return wiref("ERR Unknown category '%.128s'", word) }
+func ErrUnknownCategory(word []byte) WireError { return Errorf("ERR Unknown category '%.128s'", word) }
 
 // ErrPFDebug is the answer to a PFDEBUG of an unknown kind.
 func ErrPFDebug(what string) WireError {
-	return wiref("ERR Unknown PFDEBUG subcommand '%s'", what)
+	return Errorf("ERR Unknown PFDEBUG subcommand '%s'", what)
 }
 
 // ErrSelfTest says what PFSELFTEST found.
-func ErrSelfTest(what string) WireError { return wiref("ERR TESTFAILED %s", what) }
+func ErrSelfTest(what string) WireError { return Errorf("ERR TESTFAILED %s", what) }
 
 // ErrRewritingConfig tells why CONFIG REWRITE failed.
-func ErrRewritingConfig(why error) WireError { return wiref("ERR Rewriting config file: %v", why) }
+func ErrRewritingConfig(why error) WireError { return Errorf("ERR Rewriting config file: %v", why) }
 
 // Text is what the client is told of err: wire errors as they are, domain
 // errors by their meaning, all else as an internal error (known is false, and

@@ -6,7 +6,7 @@ import (
 	"github.com/vigildb/vigil/structures"
 )
 
-func genericGroup() Group {
+func GenericGroup() Group {
 	rows := append(keyRows(), scanRows()...)
 	rows = append(rows, expireRows()...)
 	rows = append(rows, objectRows()...)
@@ -50,39 +50,15 @@ func keyRows() []Command {
 	}
 }
 
-// KindName is the name of a type as TYPE answers it and SCAN TYPE asks for it.
-func KindName(k structures.Kind) string {
-	switch k {
-	case structures.KindNone:
-		return "none"
-	case structures.KindString:
-		return "string"
-	case structures.KindList:
-		return "list"
-	case structures.KindHash:
-		return "hash"
-	case structures.KindBloom:
-		return "MBbloom--" // the name under which RedisBloom registers its type
-	case structures.KindSchedule:
-		return "schedule"
-	case structures.KindPlace:
-		return "placement"
-	}
-	return "unknown"
-}
-
 // lookKind is the type of what a key holds, for a command that reads. A key
 // that is missing is published as a miss.
 func lookKind(c *Ctx, key []byte) structures.Kind {
 	kind := c.Tx.Kind(key)
 	if kind == structures.KindNone {
-		noteMissed(c, key)
+		c.NotifyMissed(key)
 	}
 	return kind
 }
-
-// noteMissed publishes that a command that reads looked for a key in vain.
-func noteMissed(c *Ctx, key []byte) { c.Notify(EventMissed, "keymiss", key) }
 
 func del(c *Ctx) error {
 	n := 0
@@ -116,7 +92,7 @@ func touch(c *Ctx) error {
 	n := 0
 	for _, key := range c.Args.Rest() {
 		if !c.Tx.Touch(key) {
-			noteMissed(c, key)
+			c.NotifyMissed(key)
 			continue
 		}
 		n++

@@ -24,7 +24,15 @@ func dumpRows() []Command {
 func dump(c *Ctx) error {
 	key := c.Args.Key()
 	payload, ok, err := dumpPayload(c, key)
-	return replyFound(c, payload, ok, err)
+	switch {
+	case err != nil:
+		return err
+	case !ok:
+		c.Reply.Null()
+	default:
+		c.Reply.Bulk(payload)
+	}
+	return nil
 }
 
 // dumpPayload is the payload of what a key holds. ok: the key exists.
@@ -150,7 +158,7 @@ func restoreExpired(c *Ctx, key []byte, exists bool) error {
 func decodePayload(c *Ctx, payload []byte) (rdb.Decoded, error) {
 	limits := c.Host.Limits()
 	v, err := rdb.Decode(payload, rdb.Options{
-		MaxString: uint64(limits.MaxBulk), MaxBloom: bloomLimit(c), HashKeys: c.Tx.HashKeys()})
+		MaxString: uint64(limits.MaxBulk), MaxBloom: uint64(max(limits.ModuleMemoryLimit, 0)), HashKeys: c.Tx.HashKeys()})
 	if errors.Is(err, rdb.ErrFrame) {
 		return v, ErrPayloadFrame
 	}

@@ -18,7 +18,7 @@ import (
 
 func dumpRig(t testing.TB) *rig {
 	t.Helper()
-	return newRig(t, stringGroup(), listGroup(), hashGroup(), hyperloglogGroup(), bloomGroup(), schedGroup(), genericGroup())
+	return newRig(t, StringGroup(), ListGroup(), HashGroup(), HyperLogLogGroup(), BloomGroup(), SchedGroup(), GenericGroup())
 }
 
 // payloadOf is what DUMP answers for a key that exists.
@@ -197,7 +197,7 @@ func TestPayloadsOfOwnTypesAreChecked(t *testing.T) {
 }
 
 func TestALoneNodeInAHighSlotIsRestoredInLittleRoom(t *testing.T) {
-	r := newRig(t, schedGroup(), genericGroup(), serverGroup())
+	r := newRig(t, SchedGroup(), GenericGroup(), ServerGroup())
 	for _, policy := range scheduler.Policies() {
 		r.call("DEL", "s", "far")
 		r.call("SCHED.CREATE", "s", "SEED", "1", "POLICY", policy.Name)
@@ -221,7 +221,7 @@ func TestALoneNodeInAHighSlotIsRestoredInLittleRoom(t *testing.T) {
 }
 
 func TestManyPagesOfOneNodeAreRestoredInLittleRoom(t *testing.T) {
-	r := newRig(t, schedGroup(), genericGroup(), serverGroup())
+	r := newRig(t, SchedGroup(), GenericGroup(), ServerGroup())
 	r.call("SCHED.CREATE", "s", "SEED", "1")
 	r.call("SCHED.ADD", "s", "node-0000")
 	good := dumped(r, "s")
@@ -244,7 +244,7 @@ func TestManyPagesOfOneNodeAreRestoredInLittleRoom(t *testing.T) {
 // A record means what it meant when it was made, wherever the schedule was read
 // back: what a policy adds to nodes that lack it must be stored with them.
 func TestARestoredScheduleIsStoredAsItIsUsed(t *testing.T) {
-	r := newRig(t, schedGroup(), genericGroup())
+	r := newRig(t, SchedGroup(), GenericGroup())
 	r.call("SCHED.CREATE", "s", "SEED", "1")
 	r.call("SCHED.ADD", "s", "a", "RATE", "1", "DECAY", ".5", "b", "RATE", "2", "DECAY", ".5")
 	r.call("SCHED.NEXT", "s")

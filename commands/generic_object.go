@@ -13,7 +13,7 @@ func objectRows() []Command {
 		{Name: "OBJECT FREQ", Arity: 3, Flags: ReadOnly, Keys: keys,
 			Syntax: "key", Since: "4.0.0", Cost: "O(1)",
 			Summary: "Answers the logarithmic counter of uses of a key, under an LFU policy.", Run: objectFreq},
-		helpRow("OBJECT", "6.2.0", Loading|Stale),
+		Help("OBJECT", "6.2.0", Loading|Stale),
 		{Name: "OBJECT IDLETIME", Arity: 3, Flags: ReadOnly, Keys: keys,
 			Syntax: "key", Since: "2.2.3", Cost: "O(1)",
 			Summary: "Answers the seconds since a key was last used.", Run: objectIdleTime},
@@ -39,52 +39,11 @@ func objectEncoding(c *Ctx) error {
 	if !ok {
 		return nil
 	}
-	name, err := encoding(c, key)
+	name, err := c.Encoding(key)
 	if err == nil {
 		c.Reply.BulkString(name)
 	}
 	return err
-}
-
-// encoding is the name of the representation that Redis would choose for what
-// a key, which exists, holds. To ask for it is not to use the key.
-func encoding(c *Ctx, key []byte) (string, error) {
-	noTouch := c.Tx.NoTouch
-	c.Tx.NoTouch = true
-	defer func() { c.Tx.NoTouch = noTouch }()
-	limits := c.Host.Limits()
-	switch c.Tx.Kind(key) {
-	case structures.KindString:
-		b, _, err := c.Tx.String(key)
-		return stringEncoding(b), err
-	case structures.KindList:
-		l, _, err := c.List(key)
-		if err != nil {
-			return "", err
-		}
-		return l.Encoding(limits.ListMaxListpack), nil
-	case structures.KindHash:
-		h, _, err := c.Hash(key)
-		if err != nil {
-			return "", err
-		}
-		return h.Encoding(limits.HashMaxEntries, limits.HashMaxValue), nil
-	}
-	return "raw", nil // what Redis answers for the types of modules
-}
-
-// maxEmbedded is the longest string that Redis keeps in one allocation with
-// its header.
-const maxEmbedded = 44
-
-func stringEncoding(b []byte) string {
-	if _, ok := ParseInt(b); ok {
-		return "int"
-	}
-	if len(b) <= maxEmbedded {
-		return "embstr"
-	}
-	return "raw"
 }
 
 func objectRefCount(c *Ctx) error {

@@ -1,7 +1,6 @@
 package commands
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/vigildb/vigil/structures"
@@ -36,7 +35,7 @@ func keys(c *Ctx) error {
 			return n
 		}
 		c.Tx.Keys(func(key []byte) bool {
-			if matches(pattern, key) {
+			if string(pattern) == "*" || glob.Match(pattern, key) { // the star fits the empty key too
 				c.Reply.Bulk(key)
 				n++
 			}
@@ -47,59 +46,22 @@ func keys(c *Ctx) error {
 	return nil
 }
 
-// matches is glob.Match with the single star that fits everything, also the
-// empty key.
-func matches(pattern, key []byte) bool {
-	return string(pattern) == "*" || glob.Match(pattern, key)
-}
-
-// scanOptions are what a client asks of SCAN and HSCAN besides the cursor.
-type scanOptions struct {
-	pattern  []byte // nil: all
-	count    int
-	kind     []byte // nil: all; SCAN only
-	noValues bool   // HSCAN only
-}
-
-// readScanOptions reads what is left of the call. TYPE is an option of SCAN
-// alone, NOVALUES of HSCAN alone.
-func readScanOptions(c *Ctx, ofHash bool) scanOptions {
-	o := scanOptions{count: 10}
-	for c.Args.More() {
-		valued := c.Args.Left() >= 2
-		switch {
-		case valued && c.Args.Is("MATCH"):
-			o.pattern = c.Args.Bytes()
-		case valued && c.Args.Is("COUNT"):
-			n := c.Args.Int()
-			if n < 1 {
-				c.Args.Syntax()
-			}
-			o.count = int(n)
-		case valued && !ofHash && c.Args.Is("TYPE"):
-			o.kind = c.Args.Bytes()
-		case ofHash && c.Args.Is("NOVALUES"):
-			o.noValues = true
-		default:
-			c.Args.Syntax()
-		}
-	}
-	return o
-}
-
-func (o *scanOptions) wants(name []byte) bool {
-	return o.pattern == nil || matches(o.pattern, name)
-}
-
 func scan(c *Ctx) error {
 	cursor := c.Args.Cursor()
-	o := readScanOptions(c, false)
+	var kind []byte // nil: of any type
+	o := c.Args.ScanOptions(func() bool {
+		if c.Args.Left() < 2 || !c.Args.Is("TYPE") {
+			return false
+		}
+		kind = c.Args.Bytes()
+		return true
+	})
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	scanReply(c, func() (next uint64, n int) {
-		next = c.Tx.Scan(cursor, o.count, func(key []byte, kind structures.Kind) {
-			if o.kind != nil && !strings.EqualFold(string(o.kind), KindName(kind)) || !o.wants(key) {
+	c.Reply.Scan(func() (next uint64, n int) {
+		next = c.Tx.Scan(cursor, o.Count, func(key []byte, k structures.Kind) {
+			if kind != nil && !strings.EqualFold(string(kind), KindName(k)) || !o.Matches(key) {
 				return
 			}
 			c.Reply.Bulk(key)
@@ -108,22 +70,6 @@ func scan(c *Ctx) error {
 		return next, n
 	})
 	return nil
-}
-
-// scanReply writes the two parts of a scan's answer. The cursor stands first
-// but is known last, and so does the number of elements: both are put before
-// what walk wrote.
-func scanReply(c *Ctx, walk func() (next uint64, n int)) {
-	r := &c.Reply
-	r.Array(2)
-	start := r.Len()
-	next, n := walk()
-	var room [64]byte
-	head := NewReply(room[:0], r.proto)
-	var digits [20]byte
-	head.Bulk(strconv.AppendUint(digits[:0], next, 10))
-	head.Array(n)
-	r.Insert(start, head.buf)
 }
 
 func randomKey(c *Ctx) error {

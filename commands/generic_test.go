@@ -6,7 +6,7 @@ import (
 )
 
 func TestTimeToLiveRoundsToNearestSecond(t *testing.T) {
-	r := newRig(t, stringGroup(), genericGroup())
+	r := newRig(t, StringGroup(), GenericGroup())
 	r.want("+OK\r\n", "SET", "k", "v")
 	for millis, secs := range map[int]int{1: 0, 499: 0, 500: 1, 1499: 1, 1500: 2} {
 		r.want(":1\r\n", "PEXPIRE", "k", fmt.Sprint(millis))
@@ -17,25 +17,25 @@ func TestTimeToLiveRoundsToNearestSecond(t *testing.T) {
 func TestConditionsOfExpiry(t *testing.T) {
 	const none, later, earlier, same = 0, 20, 5, 10
 	for _, x := range []struct {
-		when expireIf
+		when ExpiryCondition
 		old  int64
 		want bool
 	}{
 		{0, none, true}, {0, later, true},
-		{ifNone, none, true}, {ifNone, later, false},
-		{ifSome, none, false}, {ifSome, later, true},
-		{ifGreater, none, false}, {ifGreater, later, false}, {ifGreater, earlier, true}, {ifGreater, same, false},
-		{ifLess, none, true}, {ifLess, later, true}, {ifLess, earlier, false}, {ifLess, same, false},
-		{ifSome | ifLess, none, false}, {ifSome | ifGreater, earlier, true},
+		{IfNoExpiry, none, true}, {IfNoExpiry, later, false},
+		{IfExpiry, none, false}, {IfExpiry, later, true},
+		{IfLater, none, false}, {IfLater, later, false}, {IfLater, earlier, true}, {IfLater, same, false},
+		{IfEarlier, none, true}, {IfEarlier, later, true}, {IfEarlier, earlier, false}, {IfEarlier, same, false},
+		{IfExpiry | IfEarlier, none, false}, {IfExpiry | IfLater, earlier, true},
 	} {
-		if got := x.when.allows(x.old, same); got != x.want {
+		if got := x.when.Allows(x.old, same); got != x.want {
 			t.Errorf("condition %b: from %d to %d: got %v", x.when, x.old, same, got)
 		}
 	}
 }
 
 func TestGenericEventsAreThoseOfRedis(t *testing.T) {
-	r := newRig(t, stringGroup(), genericGroup())
+	r := newRig(t, StringGroup(), GenericGroup())
 	r.call("MSET", "a", "1", "b", "2")
 	r.host.classes = EventAll | EventNew | EventMissed
 	for _, x := range []struct {
@@ -67,7 +67,7 @@ func TestGenericEventsAreThoseOfRedis(t *testing.T) {
 // Every key is found by a scan, whatever else it is asked to leave out, and
 // the cursor that ends one is that which begins it.
 func TestScanVisitsEveryKey(t *testing.T) {
-	r := newRig(t, stringGroup(), genericGroup())
+	r := newRig(t, StringGroup(), GenericGroup())
 	const keys = 500
 	for i := range keys {
 		r.call("SET", fmt.Sprint("key", i), "v")
@@ -98,7 +98,7 @@ func TestScanVisitsEveryKey(t *testing.T) {
 // Whatever stands for a number of keys, fields, elements or seconds, a call
 // ends in an error or in a reply that is not much longer than what there is.
 func TestHugeNumbersAreRefusedOrHarmless(t *testing.T) {
-	r := newRig(t, append([]Group{stringGroup(), listGroup(), hashGroup(), genericGroup()},
+	r := newRig(t, append([]Group{StringGroup(), ListGroup(), HashGroup(), GenericGroup()},
 		Group{Name: "server", Commands: keyspaceRows()})...)
 	r.call("RPUSH", "l", "a", "b")
 	r.call("HSET", "h", "f", "v")

@@ -3,8 +3,8 @@ package commands
 // All lists the groups, in the order in which docs/commands.md shows them.
 func All() []Group {
 	return []Group{
-		connectionGroup(), transactionsGroup(), pubsubGroup(), serverGroup(), genericGroup(),
-		stringGroup(), bitmapGroup(), listGroup(), hashGroup(), hyperloglogGroup(), bloomGroup(),
-		schedGroup(), placeGroup(),
+		ConnectionGroup(), TransactionGroup(), PubSubGroup(), ServerGroup(), GenericGroup(),
+		StringGroup(), BitmapGroup(), ListGroup(), HashGroup(), HyperLogLogGroup(), BloomGroup(),
+		SchedGroup(), PlaceGroup(),
 	}
 }

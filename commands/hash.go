@@ -7,7 +7,7 @@ import (
 	"github.com/vigildb/vigil/structures"
 )
 
-func hashGroup() Group {
+func HashGroup() Group {
 	rows := append(hashReadRows(), hashWriteRows()...)
 	rows = append(rows, hashWalkRows()...)
 	rows = append(rows, fieldExpiryRows()...)
@@ -20,12 +20,12 @@ func hashGroup() Group {
 // openHash finds a hash to read; ok is false if the key does not exist, which
 // is published as a miss.
 func openHash(c *Ctx, key []byte) (h *structures.Hash, ok bool, err error) {
-	h, ok, err = c.Hash(key)
+	h, ok, err = persistence.View[*structures.Hash](c.Tx, key)
 	if ok && due(c, h) {
 		h, _, ok, err = editHash(c, key)
 	}
 	if !ok && err == nil {
-		noteMissed(c, key)
+		c.NotifyMissed(key)
 	}
 	return h, ok, err
 }
@@ -43,13 +43,13 @@ func editHash(c *Ctx, key []byte) (h *structures.Hash, ch *structures.Change, ok
 // makeHash finds a hash to change, making it if needed.
 func makeHash(c *Ctx, key []byte) (h *structures.Hash, ch *structures.Change, err error) {
 	create := func() *structures.Hash { return structures.NewHash(c.Tx.HashKeys()) }
-	noteNew(c, key)
+	c.NotifyNew(key)
 	h, ch, _, err = persistence.Edit(c.Tx, key, create)
 	if err == nil && due(c, h) {
 		expireFields(c, key, h, ch)
 		if h.Empty() {
 			// Gone with its expiry: this is a new hash.
-			noteNew(c, key)
+			c.NotifyNew(key)
 			h, ch, _, err = persistence.Edit(c.Tx, key, create)
 		}
 	}

@@ -60,16 +60,16 @@ type fieldExpiry struct {
 // readFieldExpiry reads the option if the next argument is one; ok tells
 // whether it is. bare is the option without a number that the command has.
 func readFieldExpiry(c *Ctx, bare string) (e fieldExpiry, ok bool) {
-	u, base := milliseconds, int64(0)
+	u, base := Milliseconds, int64(0)
 	switch {
 	case c.Args.Is(bare):
 		return fieldExpiry{bare: bare}, true
 	case c.Args.Is("EX"):
-		u, base = seconds, c.Now
+		u, base = Seconds, c.Now
 	case c.Args.Is("PX"):
 		base = c.Now
 	case c.Args.Is("EXAT"):
-		u = seconds
+		u = Seconds
 	case c.Args.Is("PXAT"):
 	default:
 		return fieldExpiry{}, false

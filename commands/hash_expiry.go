@@ -19,35 +19,35 @@ func fieldExpiryRows() []Command {
 		{Name: "HEXPIRE", Arity: -6, Flags: Write | DenyOOM | Fast, Keys: set,
 			Syntax: "key seconds" + when, Since: since, Cost: cost,
 			Summary: "Lets fields of a hash go after a number of seconds.",
-			Run:     func(c *Ctx) error { return hexpire(c, seconds, c.Now) }},
+			Run:     func(c *Ctx) error { return hexpire(c, Seconds, c.Now) }},
 		{Name: "HPEXPIRE", Arity: -6, Flags: Write | DenyOOM | Fast, Keys: set,
 			Syntax: "key milliseconds" + when, Since: since, Cost: cost,
 			Summary: "Lets fields of a hash go after a number of milliseconds.",
-			Run:     func(c *Ctx) error { return hexpire(c, milliseconds, c.Now) }},
+			Run:     func(c *Ctx) error { return hexpire(c, Milliseconds, c.Now) }},
 		{Name: "HEXPIREAT", Arity: -6, Flags: Write | DenyOOM | Fast, Keys: set,
 			Syntax: "key unix-time-seconds" + when, Since: since, Cost: cost,
 			Summary: "Lets fields of a hash go at a time in unix seconds.",
-			Run:     func(c *Ctx) error { return hexpire(c, seconds, 0) }},
+			Run:     func(c *Ctx) error { return hexpire(c, Seconds, 0) }},
 		{Name: "HPEXPIREAT", Arity: -6, Flags: Write | DenyOOM | Fast, Keys: set,
 			Syntax: "key unix-time-milliseconds" + when, Since: since, Cost: cost,
 			Summary: "Lets fields of a hash go at a time in unix milliseconds.",
-			Run:     func(c *Ctx) error { return hexpire(c, milliseconds, 0) }},
+			Run:     func(c *Ctx) error { return hexpire(c, Milliseconds, 0) }},
 		{Name: "HTTL", Arity: -5, Flags: ReadOnly | Fast, Keys: get,
 			Syntax: fields, Since: since, Cost: cost,
 			Summary: "Tells in how many seconds fields of a hash go.",
-			Run:     func(c *Ctx) error { return fieldTTL(c, seconds, c.Now) }},
+			Run:     func(c *Ctx) error { return fieldTTL(c, Seconds, c.Now) }},
 		{Name: "HPTTL", Arity: -5, Flags: ReadOnly | Fast, Keys: get,
 			Syntax: fields, Since: since, Cost: cost,
 			Summary: "Tells in how many milliseconds fields of a hash go.",
-			Run:     func(c *Ctx) error { return fieldTTL(c, milliseconds, c.Now) }},
+			Run:     func(c *Ctx) error { return fieldTTL(c, Milliseconds, c.Now) }},
 		{Name: "HEXPIRETIME", Arity: -5, Flags: ReadOnly | Fast, Keys: get,
 			Syntax: fields, Since: since, Cost: cost,
 			Summary: "Tells when fields of a hash go, in unix seconds.",
-			Run:     func(c *Ctx) error { return fieldTTL(c, seconds, 0) }},
+			Run:     func(c *Ctx) error { return fieldTTL(c, Seconds, 0) }},
 		{Name: "HPEXPIRETIME", Arity: -5, Flags: ReadOnly | Fast, Keys: get,
 			Syntax: fields, Since: since, Cost: cost,
 			Summary: "Tells when fields of a hash go, in unix milliseconds.",
-			Run:     func(c *Ctx) error { return fieldTTL(c, milliseconds, 0) }},
+			Run:     func(c *Ctx) error { return fieldTTL(c, Milliseconds, 0) }},
 		{Name: "HPERSIST", Arity: -5, Flags: Write | Fast, Keys: set,
 			Syntax: fields, Since: since, Cost: cost,
 			Summary: "Takes the expiry of fields of a hash away.", Run: hpersist},
@@ -69,7 +69,7 @@ const maxFieldExpiry = 1<<46 - 1
 
 // readDeadline reads a number of units after base and answers the time in unix
 // milliseconds.
-func readDeadline(c *Ctx, u unit, base int64) int64 {
+func readDeadline(c *Ctx, u TimeUnit, base int64) int64 {
 	n := c.Args.Int()
 	switch {
 	case c.Args.Err() != nil:
@@ -97,7 +97,7 @@ func readFields(a *Args, bad error) [][]byte {
 
 // hexpire looks at the type of the key before it reads its arguments, as Redis
 // does.
-func hexpire(c *Ctx, u unit, base int64) error {
+func hexpire(c *Ctx, u TimeUnit, base int64) error {
 	key := c.Args.Key()
 	h, ch, ok, err := editHash(c, key)
 	if err != nil {
@@ -121,9 +121,9 @@ func hexpire(c *Ctx, u unit, base int64) error {
 }
 
 // readCondition reads NX, XX, GT or LT if the next argument is one of them.
-func readCondition(a *Args) expireIf {
+func readCondition(a *Args) ExpiryCondition {
 	ahead := *a
-	f := expireIfOf(ahead.Word())
+	f := ParseExpiryCondition(ahead.Word())
 	if f != 0 {
 		a.Skip(1)
 	}
@@ -136,7 +136,7 @@ type fieldExpirer struct {
 	h                *structures.Hash
 	ch               *structures.Change
 	ms               int64
-	when             expireIf
+	when             ExpiryCondition
 	updated, deleted int
 }
 
@@ -146,7 +146,7 @@ func (x *fieldExpirer) expire(name []byte) int64 {
 	switch {
 	case !found:
 		return fieldMissing
-	case !x.when.allows(old, x.ms):
+	case !x.when.Allows(old, x.ms):
 		return fieldRefused
 	case x.ms <= x.c.Now:
 		x.h.Delete(x.ch, name)
@@ -169,7 +169,7 @@ func (x *fieldExpirer) notify(key []byte) {
 	}
 }
 
-func fieldTTL(c *Ctx, u unit, base int64) error {
+func fieldTTL(c *Ctx, u TimeUnit, base int64) error {
 	h, ok, err := openHash(c, c.Args.Key())
 	if err != nil {
 		return err
@@ -186,7 +186,7 @@ func fieldTTL(c *Ctx, u unit, base int64) error {
 }
 
 // timeLeft is the time from base until a field goes. Seconds are rounded up.
-func timeLeft(h *structures.Hash, ok bool, name []byte, u unit, base int64) int64 {
+func timeLeft(h *structures.Hash, ok bool, name []byte, u TimeUnit, base int64) int64 {
 	if !ok {
 		return fieldMissing
 	}
@@ -214,7 +214,7 @@ func hpersist(c *Ctx) error {
 	c.Reply.Array(len(fields))
 	for _, name := range fields {
 		switch {
-		case !ok || timeLeft(h, ok, name, milliseconds, 0) == fieldMissing:
+		case !ok || timeLeft(h, ok, name, Milliseconds, 0) == fieldMissing:
 			c.Reply.Int(fieldMissing)
 		case !h.Persist(ch, name):
 			c.Reply.Int(fieldStays)

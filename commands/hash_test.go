@@ -6,7 +6,7 @@ import (
 )
 
 func TestFieldTTLRoundsUp(t *testing.T) {
-	r := newRig(t, hashGroup())
+	r := newRig(t, HashGroup())
 	r.want(":1\r\n", "HSET", "h", "f", "v")
 	for millis, secs := range map[int]int{1: 1, 999: 1, 1000: 1, 1001: 2} {
 		r.want("*1\r\n:1\r\n", "HPEXPIRE", "h", fmt.Sprint(millis), "FIELDS", "1", "f")
@@ -17,7 +17,7 @@ func TestFieldTTLRoundsUp(t *testing.T) {
 // A hash whose last field expired is gone for whoever reads it, and whoever
 // writes makes a new one, without the expiry of the old.
 func TestHashGoesWithItsLastExpiredField(t *testing.T) {
-	r := newRig(t, genericGroup(), hashGroup())
+	r := newRig(t, GenericGroup(), HashGroup())
 	r.host.classes = EventAll
 	old := func() {
 		r.call("HSET", "h", "f", "v")
@@ -39,7 +39,7 @@ func TestHashGoesWithItsLastExpiredField(t *testing.T) {
 }
 
 func TestHashEventsAreThoseOfRedis(t *testing.T) {
-	r := newRig(t, hashGroup())
+	r := newRig(t, HashGroup())
 	r.host.classes = EventAll | EventNew | EventMissed
 	for _, x := range []struct {
 		call   []string
@@ -79,7 +79,7 @@ func TestHashEventsAreThoseOfRedis(t *testing.T) {
 // However many fields a hash has, a positive count answers different ones and
 // a negative one as many as it says.
 func TestHRandFieldAnswersAsManyAsAsked(t *testing.T) {
-	r := newRig(t, hashGroup())
+	r := newRig(t, HashGroup())
 	set := []string{"HSET", "h"}
 	for i := range 300 {
 		set = append(set, fmt.Sprint("field", i), "v")
@@ -117,7 +117,7 @@ func splitBulks(reply string) (out []string) {
 }
 
 func TestHashHotPathsAllocateNothing(t *testing.T) {
-	r := newRig(t, hashGroup())
+	r := newRig(t, HashGroup())
 	r.call("HSET", "h", "a", "1", "b", "2", "n", "0")
 	for _, call := range [][][]byte{argv("HSET", "h", "a", "3"), argv("HGET", "h", "b"), argv("HMGET", "h", "a", "x"),
 		argv("HINCRBY", "h", "n", "1"), argv("HGETALL", "h"), argv("HEXISTS", "h", "a"), argv("HLEN", "h")} {
@@ -131,7 +131,7 @@ func BenchmarkHash(b *testing.B) {
 	for _, call := range [][][]byte{argv("HSET", "h", "a", "some value"), argv("HGET", "h", "b"),
 		argv("HINCRBY", "h", "n", "1"), argv("HGETALL", "h")} {
 		b.Run(string(call[0]), func(b *testing.B) {
-			r := newRig(b, hashGroup())
+			r := newRig(b, HashGroup())
 			r.call("HSET", "h", "a", "1", "b", "2", "c", "3")
 			b.ReportAllocs()
 			for b.Loop() {

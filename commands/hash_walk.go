@@ -123,7 +123,7 @@ func drawFields(c *Ctx, h *structures.Hash, n int, values bool) {
 		c.Reply.Array(0)
 		return
 	}
-	rng := rand.New(rand.NewPCG(drawSeed(c), 0))
+	rng := rand.New(rand.NewPCG(c.RandomSeed(), 0))
 	c.Later(func() {
 		beginFields(c, n, values)
 		for range n {
@@ -150,27 +150,34 @@ func hscan(c *Ctx) error {
 		return err
 	}
 	if !ok {
-		scanReply(c, func() (uint64, int) { return 0, 0 })
+		c.Reply.Scan(func() (uint64, int) { return 0, 0 })
 		return nil
 	}
-	o := readScanOptions(c, true)
+	values := true
+	o := c.Args.ScanOptions(func() bool {
+		if !c.Args.Is("NOVALUES") {
+			return false
+		}
+		values = false
+		return true
+	})
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	scanFields(c, h, cursor, &o)
+	scanFields(c, h, cursor, &o, values)
 	return nil
 }
 
-// scanFields answers a step through the fields of a hash.
-func scanFields(c *Ctx, h *structures.Hash, cursor uint64, o *scanOptions) {
-	scanReply(c, func() (next uint64, n int) {
-		next = h.Scan(cursor, o.count, c.Now, func(name, value []byte) {
-			if !o.wants(name) {
+// scanFields returns some fields of a hash from the cursor on.
+func scanFields(c *Ctx, h *structures.Hash, cursor uint64, o *ScanOptions, values bool) {
+	c.Reply.Scan(func() (next uint64, n int) {
+		next = h.Scan(cursor, o.Count, c.Now, func(name, value []byte) {
+			if !o.Matches(name) {
 				return
 			}
 			c.Reply.Bulk(name)
 			n++
-			if !o.noValues {
+			if values {
 				c.Reply.Bulk(value)
 				n++
 			}

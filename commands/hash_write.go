@@ -132,7 +132,7 @@ func hincrby(c *Ctx) error {
 
 func hincrbyfloat(c *Ctx) error {
 	key, name, by := c.Args.Key(), c.Args.Bytes(), c.Args.Bytes()
-	if x, ok := parseLongDouble(by); !ok {
+	if x, ok := ParseLongDouble(by); !ok {
 		return ErrNotFloat
 	} else if x.IsInf() {
 		return ErrIncrNaNOrInf
@@ -145,7 +145,7 @@ func hincrbyfloat(c *Ctx) error {
 	if !ok {
 		value = []byte("0")
 	}
-	sum, err := addLongDouble(value, by)
+	sum, err := AddLongDouble(value, by)
 	if errors.Is(err, ErrNotFloat) {
 		return ErrHashNotFloat
 	}

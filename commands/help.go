@@ -1,8 +1,8 @@
 package commands
 
-// helpRow is the HELP subcommand of a container: one line for each
-// subcommand and one for what it does, made from the table.
-func helpRow(container, since string, flags Flag) Command {
+// Help makes the HELP subcommand of a container. Its reply, made from the table,
+// has a line for each subcommand and one for what that does.
+func Help(container, since string, flags Flag) Command {
 	return Command{Name: container + " HELP", Arity: 2, Flags: flags, Since: since, Cost: "O(1)",
 		Summary: "Lists the subcommands.", Run: help}
 }

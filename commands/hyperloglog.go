@@ -7,7 +7,7 @@ import (
 	"github.com/vigildb/vigil/structures"
 )
 
-func hyperloglogGroup() Group {
+func HyperLogLogGroup() Group {
 	return Group{Name: "hyperloglog", Commands: []Command{
 		{Name: "PFADD", Arity: -2, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{Key(1, RW|Insert)},
 			Syntax: "key [element [element ...]]", Since: "2.8.9", Cost: "O(1) for each element",
@@ -74,7 +74,7 @@ func pfadd(c *Ctx) error {
 	if changed {
 		c.Notify(EventString, "pfadd", key)
 	}
-	c.Reply.Int(oneIf(changed))
+	c.Reply.IntBool(changed)
 	return nil
 }
 
@@ -134,7 +134,7 @@ func hllAddCopy(c *Ctx, key, value []byte, ok bool, elems [][]byte) (changed boo
 // hllStore writes value, or those of its bytes that changed.
 func hllStore(c *Ctx, key, value []byte, t *structures.Touched) error {
 	if t.Whole {
-		noteNew(c, key)
+		c.NotifyNew(key)
 		c.Tx.SetString(key, value, persistence.KeepExpiry)
 		return nil
 	}
@@ -159,7 +159,7 @@ func pfcount(c *Ctx) error {
 		return err
 	}
 	if !ok {
-		c.Notify(EventMissed, "keymiss", keys[0])
+		c.NotifyMissed(keys[0])
 		c.Reply.Int(0)
 		return nil
 	}
@@ -207,7 +207,7 @@ func hllUnion(c *Ctx, keys [][]byte) (*structures.HYLLUnion, error) {
 			return nil, err
 		}
 		if !ok {
-			c.Notify(EventMissed, "keymiss", key)
+			c.NotifyMissed(key)
 			continue
 		}
 		if err := u.Merge(value); err != nil {
@@ -239,7 +239,7 @@ func pfmerge(c *Ctx) error {
 	if value, err = u.Store(value, c.Host.Limits().HLLSparseMax); err != nil {
 		return hllError(err)
 	}
-	noteNew(c, dest)
+	c.NotifyNew(dest)
 	c.Tx.SetString(dest, value, persistence.KeepExpiry)
 	c.Notify(EventString, "pfadd", dest)
 	c.Reply.OK()

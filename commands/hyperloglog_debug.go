@@ -35,18 +35,10 @@ func pfdebug(c *Ctx) error {
 		return hllError(err)
 	case "TODENSE":
 		changed, err := hllMakeDense(c, key, value)
-		c.Reply.Int(oneIf(changed))
+		c.Reply.IntBool(changed)
 		return err
 	}
 	return ErrPFDebug(what)
-}
-
-// oneIf is how a protocol without booleans answers them.
-func oneIf(v bool) int64 {
-	if v {
-		return 1
-	}
-	return 0
 }
 
 func hllMakeDense(c *Ctx, key, value []byte) (changed bool, err error) {

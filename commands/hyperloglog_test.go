@@ -15,7 +15,7 @@ func TestHyperLogLogIsThatOfItsElements(t *testing.T) {
 	const seed = 11
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
-	r := newRig(t, hyperloglogGroup(), stringGroup())
+	r := newRig(t, HyperLogLogGroup(), StringGroup())
 	r.host.limits.HLLSparseMax = 200 // dense after some dozens of elements
 	for round := range 20 {
 		key := fmt.Sprintf("h%d", round)
@@ -58,7 +58,7 @@ func TestHyperLogLogIsThatOfItsElements(t *testing.T) {
 }
 
 func TestDensePFAddRecordsFewBytes(t *testing.T) {
-	r := newRig(t, hyperloglogGroup())
+	r := newRig(t, HyperLogLogGroup())
 	r.call("PFADD", "h", "a")
 	r.call("PFDEBUG", "TODENSE", "h")
 	before := r.journal()
@@ -73,7 +73,7 @@ func TestDensePFAddRecordsFewBytes(t *testing.T) {
 
 func TestPFAddAllocatesNothing(t *testing.T) {
 	for _, form := range []string{"sparse", "dense"} {
-		r := newRig(t, hyperloglogGroup())
+		r := newRig(t, HyperLogLogGroup())
 		r.call("PFADD", "h", "a")
 		if form == "dense" {
 			r.call("PFDEBUG", "TODENSE", "h")
@@ -92,7 +92,7 @@ func TestPFAddAllocatesNothing(t *testing.T) {
 }
 
 func TestPFAddOfManyElementsIsRecordedWhole(t *testing.T) {
-	r := newRig(t, hyperloglogGroup())
+	r := newRig(t, HyperLogLogGroup())
 	r.call("PFADD", "h", "a")
 	r.call("PFDEBUG", "TODENSE", "h")
 	before := r.journal()
@@ -107,7 +107,7 @@ func TestPFAddOfManyElementsIsRecordedWhole(t *testing.T) {
 }
 
 func TestDamagedHyperLogLogIsLeftAlone(t *testing.T) {
-	r := newRig(t, hyperloglogGroup(), stringGroup())
+	r := newRig(t, HyperLogLogGroup(), StringGroup())
 	damaged := "HYLL\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x80\x00"
 	r.call("SET", "h", damaged)
 	corrupt := "-" + string(ErrCorruptHLL) + "\r\n"
@@ -120,7 +120,7 @@ func TestDamagedHyperLogLogIsLeftAlone(t *testing.T) {
 func BenchmarkPFAdd(b *testing.B) {
 	for _, form := range []string{"sparse", "dense"} {
 		b.Run(form, func(b *testing.B) {
-			r := newRig(b, hyperloglogGroup())
+			r := newRig(b, HyperLogLogGroup())
 			r.call("PFADD", "h", "a")
 			if form == "dense" {
 				r.call("PFDEBUG", "TODENSE", "h")

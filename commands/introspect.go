@@ -31,7 +31,7 @@ func introspectRows() []Command {
 		{Name: "COMMAND GETKEYSANDFLAGS", Arity: -3, Flags: flags, Category: about, Syntax: "command [arg [arg ...]]",
 			Since: "7.0.0", Cost: "O(n) for n arguments",
 			Summary: "Answers the keys of a call and what it does to them.", Run: commandGetKeysAndFlags},
-		helpRow("COMMAND", "5.0.0", flags),
+		Help("COMMAND", "5.0.0", flags),
 	}
 	rows[len(rows)-1].Category = about
 	return rows
@@ -161,7 +161,7 @@ func commandList(c *Ctx) error {
 	names := []string{}
 	switch kind {
 	case "ACLCAT":
-		names = inCategory(c.Table, strings.ToLower(value))
+		names = c.Table.InCategory(strings.ToLower(value))
 	case "PATTERN":
 		for _, cmd := range c.Table.All() {
 			if glob.MatchFold([]byte(value), []byte(cmd.FullName())) {

@@ -13,7 +13,7 @@ import (
 // the same reply.
 
 func TestManyDrawsAreWrittenOffTheLocks(t *testing.T) {
-	r := newRig(t, hashGroup())
+	r := newRig(t, HashGroup())
 	r.call("HSET", "h", "a", "1", "b", "2", "c", "3")
 	for _, inMulti := range []bool{false, true} {
 		r.ctx.InMulti = inMulti
@@ -41,7 +41,7 @@ func TestManyDrawsAreWrittenOffTheLocks(t *testing.T) {
 }
 
 func TestLongStringsAreComparedOffTheLocks(t *testing.T) {
-	r := newRig(t, stringGroup())
+	r := newRig(t, StringGroup())
 	a, b := strings.Repeat("abcde", 400), strings.Repeat("badce", 400)
 	r.call("SET", "a", a)
 	r.call("SET", "b", b)

@@ -5,7 +5,7 @@ import (
 	"github.com/vigildb/vigil/structures"
 )
 
-func listGroup() Group {
+func ListGroup() Group {
 	rows := append(listPushRows(), listPopRows()...)
 	rows = append(rows, listMoveRows()...)
 	rows = append(rows, listReadRows()...)
@@ -37,7 +37,7 @@ func listPushRows() []Command {
 
 func push(c *Ctx, end structures.End) error {
 	key, elems := c.Args.Key(), c.Args.Rest()
-	noteNew(c, key)
+	c.NotifyNew(key)
 	l, ch, _, err := persistence.Edit(c.Tx, key, structures.NewList)
 	if err != nil {
 		return err

@@ -61,7 +61,7 @@ func moveElement(c *Ctx, from, to []byte, out, in structures.End) (ok bool, err 
 		notifyPop(c, src, out, from)
 		return true, nil
 	}
-	noteNew(c, to)
+	c.NotifyNew(to)
 	dst, dstChange, _, err := persistence.Edit(c.Tx, to, structures.NewList)
 	if err != nil {
 		return false, err
@@ -97,7 +97,7 @@ func brpoplpush(c *Ctx) error {
 // the destination did, it is told so, and the element stays.
 func moveOrPark(c *Ctx, from, to []byte, out, in structures.End, millis int64) error {
 	if c.Woken != nil {
-		if _, _, err := c.List(from); errors.Is(err, structures.ErrWrongType) {
+		if _, _, err := persistence.View[*structures.List](c.Tx, from); errors.Is(err, structures.ErrWrongType) {
 			return parkMove(c, from, millis)
 		}
 	}

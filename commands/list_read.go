@@ -3,6 +3,7 @@ package commands
 import (
 	"math"
 
+	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/structures"
 )
 
@@ -28,9 +29,9 @@ func listReadRows() []Command {
 // lookList finds a list for a command that reads. A key that is missing is
 // published as a miss.
 func lookList(c *Ctx, key []byte) (l *structures.List, ok bool, err error) {
-	l, ok, err = c.List(key)
+	l, ok, err = persistence.View[*structures.List](c.Tx, key)
 	if !ok && err == nil {
-		noteMissed(c, key)
+		c.NotifyMissed(key)
 	}
 	return l, ok, err
 }

@@ -5,7 +5,7 @@ import "testing"
 // A call that waits and is run again for one key does not look at the others,
 // and goes on waiting if that key holds no list.
 func TestWokenCallLooksOnlyAtItsKey(t *testing.T) {
-	r := newRig(t, stringGroup(), listGroup())
+	r := newRig(t, StringGroup(), ListGroup())
 	r.want(":1\r\n", "RPUSH", "a", "1")
 	r.want("+OK\r\n", "SET", "s", "v")
 	for _, woken := range []string{"b", "s"} {
@@ -25,7 +25,7 @@ func TestWokenCallLooksOnlyAtItsKey(t *testing.T) {
 // Whoever waits for the source is not told that it came to hold a string; that
 // the destination holds one he is, and the element stays.
 func TestWokenMoveTellsOnlyOfTheDestination(t *testing.T) {
-	r := newRig(t, stringGroup(), listGroup())
+	r := newRig(t, StringGroup(), ListGroup())
 	r.want("+OK\r\n", "SET", "s", "v")
 	r.ctx.Woken = []byte("s")
 	r.want("", "BLMOVE", "s", "to", "LEFT", "LEFT", "0")
@@ -40,7 +40,7 @@ func TestWokenMoveTellsOnlyOfTheDestination(t *testing.T) {
 }
 
 func TestListEventsAreThoseOfRedis(t *testing.T) {
-	r := newRig(t, listGroup())
+	r := newRig(t, ListGroup())
 	r.host.classes = EventAll | EventNew | EventMissed
 	for _, x := range []struct {
 		call   []string
@@ -76,7 +76,7 @@ func TestListEventsAreThoseOfRedis(t *testing.T) {
 }
 
 func TestListHotPathsAllocateNothing(t *testing.T) {
-	r := newRig(t, listGroup())
+	r := newRig(t, ListGroup())
 	r.call("RPUSH", "l", "1", "2", "3")
 	for _, calls := range [][][]byte{argv("LPUSH", "l", "some element"), argv("LRANGE", "l", "0", "9"), argv("LPOP", "l", "1")} {
 		push, pop := argv("RPUSH", "l", "x"), argv("LPOP", "l")
@@ -100,7 +100,7 @@ func BenchmarkList(b *testing.B) {
 		{"range10", [][][]byte{argv("LRANGE", "l", "0", "9")}},
 	} {
 		b.Run(x.name, func(b *testing.B) {
-			r := newRig(b, listGroup())
+			r := newRig(b, ListGroup())
 			r.call("RPUSH", "l", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10")
 			b.ReportAllocs()
 			for b.Loop() {

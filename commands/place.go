@@ -10,7 +10,7 @@ import (
 	"github.com/vigildb/vigil/structures"
 )
 
-func placeGroup() Group {
+func PlaceGroup() Group {
 	read := []KeySpec{Key(1, RO|Access)}
 	return Group{Name: "place", Commands: []Command{
 		{Name: "PLACE.CREATE", Arity: -2, Flags: Write | DenyOOM, Keys: []KeySpec{Key(1, OW|Insert)},
@@ -42,12 +42,12 @@ func placeGroup() Group {
 
 // viewMap finds a map for reading; a missing one is an error.
 func viewMap(c *Ctx, key []byte) (*placemap.Map, error) {
-	return viewPresent[*placemap.Map](c, key)
+	return ViewExisting[*placemap.Map](c, key)
 }
 
 // editMap finds a map for changing; a missing one is an error.
 func editMap(c *Ctx, key []byte) (*placemap.Map, *structures.Change, error) {
-	return editPresent[*placemap.Map](c, key)
+	return EditExisting[*placemap.Map](c, key)
 }
 
 func placeCreate(c *Ctx) error {
@@ -72,7 +72,7 @@ func placeCreate(c *Ctx) error {
 
 // storeMap puts a whole map under a key and answers OK.
 func storeMap(c *Ctx, key []byte, m *placemap.Map, event string, e persistence.Expiry) {
-	noteNew(c, key)
+	c.NotifyNew(key)
 	persistence.Replace(c.Tx, key, m, e)
 	c.Notify(EventModule, event, key)
 	c.Reply.OK()
@@ -108,7 +108,7 @@ func readPlaceOptions(c *Ctx) placement.Options {
 		}
 	}
 	if !seeded {
-		o.Seed = drawSeed(c)
+		o.Seed = c.RandomSeed()
 	}
 	return o
 }

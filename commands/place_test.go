@@ -13,7 +13,7 @@ import (
 	"github.com/vigildb/vigil/structures/rdb"
 )
 
-func placeRig(t testing.TB) *rig { return newRig(t, placeGroup(), genericGroup(), stringGroup()) }
+func placeRig(t testing.TB) *rig { return newRig(t, PlaceGroup(), GenericGroup(), StringGroup()) }
 
 // setUnits gives a map n units, equal ones if the strategy needs it.
 func setUnits(r *rig, key string, n int, weighted bool) {
@@ -170,7 +170,7 @@ func TestMapsSurviveReloadDumpAndExport(t *testing.T) {
 }
 
 func TestMemoryUsageOfMapsIsThatOfTheirTables(t *testing.T) {
-	r := newRig(t, placeGroup(), serverGroup())
+	r := newRig(t, PlaceGroup(), ServerGroup())
 	var sizes [2]int
 	for i, n := range []int{10, 1000} {
 		key := fmt.Sprint("m", i)

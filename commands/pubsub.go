@@ -1,6 +1,6 @@
 package commands
 
-func pubsubGroup() Group {
+func PubSubGroup() Group {
 	const listen = PubSub | sessionFlags | Subscriber
 	const publish = PubSub | Loading | Stale | Fast | MayReplicate
 	const look = PubSub | Loading | Stale
@@ -46,7 +46,7 @@ func pubsubGroup() Group {
 		{Name: "PUBSUB SHARDNUMSUB", Arity: -2, Flags: look, Syntax: "[shardchannel [shardchannel ...]]",
 			Since: "7.0.0", Cost: "O(n) for n shard channels",
 			Summary: "Counts who listens to shard channels.", Run: subscribers(ShardChannel)},
-		helpRow("PUBSUB", "6.2.0", Loading|Stale),
+		Help("PUBSUB", "6.2.0", Loading|Stale),
 	}}
 }
 

@@ -179,6 +179,16 @@ func (r *Reply) Bool(v bool) {
 	}
 }
 
+// IntBool writes 1 or 0, which commands older than RESP3 return for a boolean in
+// either protocol.
+func (r *Reply) IntBool(v bool) {
+	if v {
+		r.Int(1)
+	} else {
+		r.Int(0)
+	}
+}
+
 // Double writes a floating-point number.
 func (r *Reply) Double(v float64) {
 	if r.proto != 3 {

@@ -10,7 +10,7 @@ import (
 	"github.com/vigildb/vigil/structures"
 )
 
-func schedGroup() Group {
+func SchedGroup() Group {
 	read, change := []KeySpec{Key(1, RO|Access)}, []KeySpec{Key(1, RW|Access|Update)}
 	return Group{Name: "sched", Commands: append([]Command{
 		{Name: "SCHED.CREATE", Arity: -2, Flags: Write | DenyOOM, Keys: []KeySpec{Key(1, OW|Insert)},
@@ -78,12 +78,12 @@ func schedError(err error) error {
 
 // viewSchedule finds a schedule for reading; a missing one is an error.
 func viewSchedule(c *Ctx, key []byte) (*schedule.Schedule, error) {
-	return viewPresent[*schedule.Schedule](c, key)
+	return ViewExisting[*schedule.Schedule](c, key)
 }
 
 // editSchedule finds a schedule for changing; a missing one is an error.
 func editSchedule(c *Ctx, key []byte) (*schedule.Schedule, *structures.Change, error) {
-	return editPresent[*schedule.Schedule](c, key)
+	return EditExisting[*schedule.Schedule](c, key)
 }
 
 func schedCreate(c *Ctx) error {
@@ -102,7 +102,7 @@ func schedCreate(c *Ctx) error {
 	if err := s.Create(nil, cfg, c.Now); err != nil {
 		return schedError(err)
 	}
-	noteNew(c, key)
+	c.NotifyNew(key)
 	persistence.Replace(c.Tx, key, s, persistence.NoExpiry)
 	c.Notify(EventModule, "sched.create", key)
 	c.Reply.OK()
@@ -151,7 +151,7 @@ func readSchedConfig(c *Ctx) schedule.Config {
 		}
 	}
 	if !seeded {
-		cfg.Seed = drawSeed(c)
+		cfg.Seed = c.RandomSeed()
 	}
 	return cfg
 }

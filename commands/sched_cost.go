@@ -135,7 +135,7 @@ func readPolicies(a *Args, list []scheduler.PolicySpec) []scheduler.PolicySpec {
 	}
 	for first := true; first || a.More(); first = false {
 		next := a.Peek()
-		if !first && (equalFold(next, "STEPS") || equalFold(next, "SEED") || equalFold(next, "POLICY")) {
+		if !first && (EqualFold(next, "STEPS") || EqualFold(next, "SEED") || EqualFold(next, "POLICY")) {
 			break
 		}
 		name := a.String()

@@ -15,7 +15,7 @@ import (
 
 func TestScheduleErrorsHaveWords(t *testing.T) {
 	// A domain error without words would reach the client as an internal one.
-	r := newRig(t, schedGroup())
+	r := newRig(t, SchedGroup())
 	r.call("SCHED.CREATE", "s", "SEED", "1")
 	for _, call := range []string{
 		"SCHED.NODE s x", "SCHED.OBSERVE s x 1", "SCHED.ADD s a COST 0", "SCHED.ADD s a RATE 1e16",
@@ -31,7 +31,7 @@ func TestScheduleErrorsHaveWords(t *testing.T) {
 }
 
 func TestUnknownPoliciesAndEstimatorsAreAnsweredWithTheKnown(t *testing.T) {
-	r := newRig(t, schedGroup())
+	r := newRig(t, SchedGroup())
 	var policies, estimators []string
 	for _, p := range scheduler.Policies() {
 		policies = append(policies, p.Name)
@@ -44,7 +44,7 @@ func TestUnknownPoliciesAndEstimatorsAreAnsweredWithTheKnown(t *testing.T) {
 }
 
 func TestFailedScheduleCommandsRecordNothing(t *testing.T) {
-	r := newRig(t, schedGroup())
+	r := newRig(t, SchedGroup())
 	r.call("SCHED.CREATE", "s", "SEED", "1")
 	r.call("SCHED.ADD", "s", "a", "b")
 	r.call("SCHED.NEXT", "s", "COUNT", "2")
@@ -61,7 +61,7 @@ func TestFailedScheduleCommandsRecordNothing(t *testing.T) {
 }
 
 func TestScheduleWithoutSeedDrawsOne(t *testing.T) {
-	r := newRig(t, schedGroup())
+	r := newRig(t, SchedGroup())
 	r.call("SCHED.CREATE", "s")
 	if info := r.call("SCHED.INFO", "s"); strings.Contains(info, "seed\r\n:0\r\n") {
 		t.Errorf("schedule without SEED: got seed 0 in %q", info)
@@ -69,7 +69,7 @@ func TestScheduleWithoutSeedDrawsOne(t *testing.T) {
 }
 
 func TestScheduleSurvivesReload(t *testing.T) {
-	r := newRig(t, schedGroup())
+	r := newRig(t, SchedGroup())
 	r.call("SCHED.CREATE", "s", "POLICY", "adaptive", "PROBES", "4", "SEED", "9")
 	for i := range 300 {
 		r.call("SCHED.ADD", "s", fmt.Sprint("node", i))
@@ -93,7 +93,7 @@ func TestScheduleSurvivesReload(t *testing.T) {
 func BenchmarkSchedNext(b *testing.B) {
 	for _, n := range []int{1000, 100000} {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
-			r := newRig(b, schedGroup())
+			r := newRig(b, SchedGroup())
 			r.call("SCHED.CREATE", "s", "ESTIMATOR", "fixed", "SEED", "1", "LEASE", "0")
 			for i := range n {
 				r.call("SCHED.ADD", "s", fmt.Sprint("node", i), "RATE", fmt.Sprint(1+i%97))
@@ -240,7 +240,7 @@ func TestHostilePayloadsOfSchedulesAreRefusedOrWork(t *testing.T) {
 }
 
 func TestChangesOfSchedulesArePublished(t *testing.T) {
-	r := newRig(t, schedGroup())
+	r := newRig(t, SchedGroup())
 	r.host.classes = EventAll | EventNew
 	for _, x := range []struct {
 		call   string
@@ -263,7 +263,7 @@ func TestChangesOfSchedulesArePublished(t *testing.T) {
 }
 
 func TestParametersOfSchedulesAreDocumentedAsNumbers(t *testing.T) {
-	for _, cmd := range schedGroup().Commands {
+	for _, cmd := range SchedGroup().Commands {
 		for _, a := range ParseSyntax(&cmd) {
 			switch a.Token {
 			case "RATE", "WEIGHT", "DECAY", "ARRIVAL", "COST", "EXPLORE":

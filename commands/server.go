@@ -3,7 +3,7 @@ package commands
 // adminFlags are those of most commands for administrators.
 const adminFlags = Admin | NoScript | Loading | Stale
 
-func serverGroup() Group {
+func ServerGroup() Group {
 	rows := []Command{
 		{Name: "INFO", Arity: -1, Flags: Loading | Stale | Dangerous,
 			Syntax: "[section [section ...]]", Since: "1.0.0", Cost: "O(1)",

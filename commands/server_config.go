@@ -14,7 +14,7 @@ func configRows() []Command {
 			Summary: "Sets the counters that INFO shows to zero.", Run: configResetStat},
 		{Name: "CONFIG REWRITE", Arity: 2, Flags: adminFlags, Since: "2.8.0", Cost: "O(1)",
 			Summary: "Writes the parameters into the configuration file.", Run: configRewrite},
-		helpRow("CONFIG", "5.0.0", Loading|Stale),
+		Help("CONFIG", "5.0.0", Loading|Stale),
 	}
 }
 
@@ -52,7 +52,7 @@ func configSecrets(argv [][]byte) []int {
 	for i := 2; i+1 < len(argv); i += 2 {
 		for _, name := range []string{"REQUIREPASS", "MASTERAUTH", "MASTERUSER",
 			"TLS-KEY-FILE-PASS", "TLS-CLIENT-KEY-FILE-PASS"} {
-			if equalFold(argv[i], name) {
+			if EqualFold(argv[i], name) {
 				secret = append(secret, i+1)
 			}
 		}
@@ -86,7 +86,7 @@ func slowlogRows() []Command {
 		{Name: "SLOWLOG RESET", Arity: 2, Flags: Admin | Loading | Stale, Since: "2.2.12",
 			Cost:    "O(n) for n entries",
 			Summary: "Forgets the entries.", Run: slowlogReset},
-		helpRow("SLOWLOG", "6.2.0", Loading|Stale),
+		Help("SLOWLOG", "6.2.0", Loading|Stale),
 	}
 }
 

@@ -32,7 +32,7 @@ func debugRows() []Command {
 			Summary: "Does nothing, as there is no replication.", Run: replyOK},
 		{Name: "DEBUG JMAP", Arity: 2, Flags: debugFlags, Since: "1.0.0", Cost: "O(1)",
 			Summary: "Does nothing.", Run: replyOK},
-		helpRow("DEBUG", "1.0.0", debugFlags),
+		Help("DEBUG", "1.0.0", debugFlags),
 	}
 }
 
@@ -87,7 +87,7 @@ func debugObject(c *Ctx) error {
 		return ErrNoKey
 	}
 	idle, _ := c.Tx.Idle(key)
-	how, err := encoding(c, key)
+	how, err := c.Encoding(key)
 	if err != nil {
 		return err
 	}

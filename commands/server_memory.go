@@ -21,7 +21,7 @@ func memoryRows() []Command {
 			Summary: "Shows the figures of the allocator.", Run: memoryMallocStats},
 		{Name: "MEMORY PURGE", Arity: 2, Since: "4.0.0", Cost: "Depends on the memory in use.",
 			Summary: "Gives memory that is not in use back to the system.", Run: memoryPurge},
-		helpRow("MEMORY", "4.0.0", Loading|Stale),
+		Help("MEMORY", "4.0.0", Loading|Stale),
 	}
 }
 
@@ -117,7 +117,7 @@ func latencyRows() []Command {
 		{Name: "LATENCY RESET", Arity: -2, Flags: adminFlags, Syntax: "[event [event ...]]",
 			Since: "2.8.13", Cost: "O(1)",
 			Summary: "Forgets the spikes and answers of how many events: 0.", Run: latencyReset},
-		helpRow("LATENCY", "2.8.13", Loading|Stale),
+		Help("LATENCY", "2.8.13", Loading|Stale),
 	}
 }
 
@@ -139,7 +139,7 @@ func aclRows() []Command {
 			Summary: "Answers the user of the connection.", Run: aclWhoAmI},
 		{Name: "ACL CAT", Arity: -2, Flags: sessionFlags, Syntax: "[category]", Since: "6.0.0", Cost: "O(1)",
 			Summary: "Lists the categories, or the commands of one.", Run: aclCat},
-		helpRow("ACL", "6.0.0", Loading|Stale),
+		Help("ACL", "6.0.0", Loading|Stale),
 	}
 }
 
@@ -150,31 +150,18 @@ func aclWhoAmI(c *Ctx) error {
 
 func aclCat(c *Ctx) error {
 	if !c.Args.More() {
-		c.Reply.Strings(categoryNames)
+		c.Reply.Strings(Categories())
 		return nil
 	}
 	category := c.Args.Bytes()
 	if c.Args.More() {
 		return ErrSubcommandArity(c.Command)
 	}
-	for _, name := range categoryNames {
+	for _, name := range Categories() {
 		if len(name) == len(category) && strings.EqualFold(name, string(category)) {
-			c.Reply.Strings(inCategory(c.Table, name))
+			c.Reply.Strings(c.Table.InCategory(name))
 			return nil
 		}
 	}
 	return ErrUnknownCategory(category)
-}
-
-// inCategory lists the full names of the commands of a category.
-func inCategory(t *Table, category string) []string {
-	names := []string{}
-	for _, cmd := range t.All() {
-		for _, cat := range cmd.Categories() {
-			if cat == category && len(cmd.Subcommands()) == 0 {
-				names = append(names, cmd.FullName())
-			}
-		}
-	}
-	return names
 }

@@ -14,7 +14,7 @@ func snapshotRows() []Command {
 		{Name: "VIGIL.SNAPSHOT DELETE", Arity: 3, Flags: Admin | NoScript | NoMulti, Syntax: "name",
 			Since: "0.2.0", Cost: "O(f) for f files of the snapshot",
 			Summary: "Removes a snapshot.", Run: snapshotDelete},
-		helpRow("VIGIL.SNAPSHOT", "0.2.0", Admin|NoScript|Loading|Stale),
+		Help("VIGIL.SNAPSHOT", "0.2.0", Admin|NoScript|Loading|Stale),
 	}
 }
 

@@ -5,10 +5,9 @@ import (
 	"strconv"
 
 	"github.com/vigildb/vigil/persistence"
-	"github.com/vigildb/vigil/structures"
 )
 
-func stringGroup() Group {
+func StringGroup() Group {
 	rows := make([]Command, 0, 24)
 	rows = append(rows, stringReads()...)
 	rows = append(rows, stringWrites()...)
@@ -36,24 +35,6 @@ func stringReads() []Command {
 	}
 }
 
-// lookString finds a string for a command that reads. A key that is missing is
-// published as a miss.
-func lookString(c *Ctx, key []byte) (b []byte, ok bool, err error) {
-	b, ok, err = c.Tx.String(key)
-	if !ok && err == nil {
-		c.Notify(EventMissed, "keymiss", key)
-	}
-	return b, ok, err
-}
-
-// noteNew publishes that key comes to be, if nothing is there yet: handlers
-// call it just before they write. The key is looked up only if somebody listens.
-func noteNew(c *Ctx, key []byte) {
-	if c.Host.NotifyClasses()&EventNew != 0 && c.Tx.Kind(key) == structures.KindNone {
-		c.Notify(EventNew, "new", key)
-	}
-}
-
 func get(c *Ctx) error {
 	key := c.Args.Key()
 	if err := c.Args.Done(); err != nil {
@@ -64,7 +45,7 @@ func get(c *Ctx) error {
 
 // replyString answers the string at key, or null.
 func replyString(c *Ctx, key []byte) error {
-	b, ok, err := lookString(c, key)
+	b, ok, err := c.ViewString(key)
 	return replyFound(c, b, ok, err)
 }
 
@@ -89,7 +70,7 @@ func mget(c *Ctx) error {
 	c.Reply.Array(len(keys))
 	for _, key := range keys {
 		// A key that holds another type answers null like a missing one.
-		if b, ok, err := lookString(c, key); ok && err == nil {
+		if b, ok, err := c.ViewString(key); ok && err == nil {
 			c.Reply.Bulk(b)
 		} else {
 			c.Reply.Null()
@@ -103,7 +84,7 @@ func strlen(c *Ctx) error {
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	b, _, err := lookString(c, key)
+	b, _, err := c.ViewString(key)
 	if err != nil {
 		return err
 	}
@@ -116,7 +97,7 @@ func getrange(c *Ctx) error {
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	b, _, err := lookString(c, key)
+	b, _, err := c.ViewString(key)
 	if err != nil {
 		return err
 	}
@@ -195,7 +176,7 @@ func addInteger(c *Ctx, key []byte, n int64) error {
 	}
 	v += n
 	var digits [20]byte
-	noteNew(c, key)
+	c.NotifyNew(key)
 	c.Tx.SetString(key, strconv.AppendInt(digits[:0], v, 10), persistence.KeepExpiry)
 	c.Notify(EventString, "incrby", key)
 	c.Reply.Int(v)
@@ -214,11 +195,11 @@ func incrbyfloat(c *Ctx) error {
 	if !ok {
 		b = []byte{'0'}
 	}
-	sum, err := addLongDouble(b, arg)
+	sum, err := AddLongDouble(b, arg)
 	if err != nil {
 		return err
 	}
-	noteNew(c, key)
+	c.NotifyNew(key)
 	c.Tx.SetString(key, sum, persistence.KeepExpiry)
 	c.Notify(EventString, "incrbyfloat", key)
 	c.Reply.Bulk(sum)

@@ -15,8 +15,8 @@ type lcsOptions struct {
 
 func lcs(c *Ctx) error {
 	key1, key2 := c.Args.Key(), c.Args.Key()
-	a, _, errA := lookString(c, key1)
-	b, _, errB := lookString(c, key2)
+	a, _, errA := c.ViewString(key1)
+	b, _, errB := c.ViewString(key2)
 	// The type is looked at before the options, and worded in its own way.
 	if errors.Is(errA, structures.ErrWrongType) || errors.Is(errB, structures.ErrWrongType) {
 		return ErrLCSType

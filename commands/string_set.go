@@ -213,7 +213,7 @@ func delifeq(c *Ctx) error {
 	if same && c.Tx.Delete(key) {
 		c.Notify(EventGeneric, "del", key)
 	}
-	c.Reply.Int(oneIf(same))
+	c.Reply.IntBool(same)
 	return nil
 }
 
@@ -225,7 +225,7 @@ func store(c *Ctx, key, value []byte, cond condition, e persistence.Expiry) bool
 	if cond != always && (c.Tx.Kind(key) == structures.KindNone) != (cond == ifAbsent) {
 		return false
 	}
-	noteNew(c, key)
+	c.NotifyNew(key)
 	if len(value) >= longArgument && c.Take != nil && c.Take(value) {
 		c.Tx.GiveString(key, value, e)
 	} else {
@@ -243,7 +243,7 @@ func setnx(c *Ctx) error {
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	c.Reply.Int(oneIf(store(c, key, value, ifAbsent, persistence.NoExpiry)))
+	c.Reply.IntBool(store(c, key, value, ifAbsent, persistence.NoExpiry))
 	return nil
 }
 
@@ -301,7 +301,7 @@ func getex(c *Ctx) error {
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	b, ok, err := lookString(c, key)
+	b, ok, err := c.ViewString(key)
 	if err != nil {
 		return err
 	}
@@ -384,7 +384,7 @@ func appendString(c *Ctx) error {
 	if !fits(c, int64(n), len(value)) {
 		return ErrStringTooLong
 	}
-	noteNew(c, key)
+	c.NotifyNew(key)
 	if err := c.Tx.PatchString(key, n, value); err != nil {
 		return err
 	}
@@ -413,7 +413,7 @@ func setrange(c *Ctx) error {
 	if !fits(c, off, len(value)) {
 		return ErrStringTooLong
 	}
-	noteNew(c, key)
+	c.NotifyNew(key)
 	if err := c.Tx.PatchString(key, int(off), value); err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 func TestStringHotPathsAllocateNothing(t *testing.T) {
-	r := newRig(t, stringGroup())
+	r := newRig(t, StringGroup())
 	r.call("SET", "key", strings.Repeat("v", 100))
 	r.call("SET", "n", "123456789")
 	for _, args := range [][]string{
@@ -37,7 +37,7 @@ func TestBigStringIsCopiedOnce(t *testing.T) {
 }
 
 func TestStringEventsAreThoseOfRedis(t *testing.T) {
-	r := newRig(t, stringGroup())
+	r := newRig(t, StringGroup())
 	r.host.classes = EventAll | EventNew | EventMissed
 	for _, step := range []struct {
 		call   string
@@ -71,7 +71,7 @@ func TestStringEventsAreThoseOfRedis(t *testing.T) {
 }
 
 func TestStringLengthIsLimited(t *testing.T) {
-	r := newRig(t, stringGroup())
+	r := newRig(t, StringGroup())
 	r.host.limits.MaxBulk = 10
 	r.want("+OK\r\n", "SET", "k", "12345678")
 	r.want(":10\r\n", "APPEND", "k", "90")
@@ -102,7 +102,7 @@ func TestAddLongDoubleRoundsAsX87(t *testing.T) {
 		{"1e-18", "0", "0"},
 		{"1e4000", "0", ""}, // too long to write out here, but finite
 	} {
-		got, err := addLongDouble([]byte(c.a), []byte(c.b))
+		got, err := AddLongDouble([]byte(c.a), []byte(c.b))
 		if err != nil || c.want != "" && string(got) != c.want {
 			t.Errorf("%s + %s: got %q, %v, want %q", c.a, c.b, got, err, c.want)
 		}
@@ -114,16 +114,16 @@ func TestAddLongDoubleRefusesWhatStrtoldDoes(t *testing.T) {
 		"", " 1", "1 ", "1a", "nan", "NaN", "-nan", "1e", "e1", ".", "+", "-", "--1", "1_0", "0b1", "0o7", "0x", "0x_1",
 		"1p3", "1e5000", "-1e5000", "1e-5000", "1e999999999999", "infinit", "i", strings.Repeat("1", 5120), "1\x00",
 	} {
-		if _, err := addLongDouble([]byte(s), []byte("1")); err != ErrNotFloat {
+		if _, err := AddLongDouble([]byte(s), []byte("1")); err != ErrNotFloat {
 			t.Errorf("%.20q: got %v, want %v", s, err, ErrNotFloat)
 		}
 	}
 	for _, s := range []string{"inf", "-inf", "+Infinity", "INF"} {
-		if _, err := addLongDouble([]byte(s), []byte("1")); err != ErrNaNOrInf {
+		if _, err := AddLongDouble([]byte(s), []byte("1")); err != ErrNaNOrInf {
 			t.Errorf("%q: got %v, want %v", s, err, ErrNaNOrInf)
 		}
 	}
-	if _, err := addLongDouble([]byte("1.1e4932"), []byte("1.1e4932")); err != ErrNaNOrInf {
+	if _, err := AddLongDouble([]byte("1.1e4932"), []byte("1.1e4932")); err != ErrNaNOrInf {
 		t.Errorf("sum beyond the range: got %v, want %v", err, ErrNaNOrInf)
 	}
 }
@@ -133,12 +133,12 @@ func FuzzAddLongDouble(f *testing.F) {
 		f.Add([]byte(s), []byte("1"))
 	}
 	f.Fuzz(func(t *testing.T, a, b []byte) {
-		sum, err := addLongDouble(a, b)
+		sum, err := AddLongDouble(a, b)
 		if err != nil {
 			return
 		}
 		// What is stored must be readable again, and be plain decimal.
-		if x, ok := parseLongDouble(sum); !ok || bytes.ContainsAny(sum, "eEx") && !x.IsInf() {
+		if x, ok := ParseLongDouble(sum); !ok || bytes.ContainsAny(sum, "eEx") && !x.IsInf() {
 			t.Errorf("%q + %q: sum %q cannot be read", a, b, sum)
 		}
 		if _, _, err := big.ParseFloat(string(sum), 10, 64, big.ToNearestEven); err != nil {
@@ -152,7 +152,7 @@ func BenchmarkString(b *testing.B) {
 		{"SET", "key", strings.Repeat("w", 100)}, {"GET", "key"}, {"INCR", "n"}, {"INCRBYFLOAT", "f", "0.1"},
 	} {
 		b.Run(args[0], func(b *testing.B) {
-			r := newRig(b, stringGroup())
+			r := newRig(b, StringGroup())
 			r.call("SET", "key", strings.Repeat("v", 100))
 			call := argv(args...)
 			b.ReportAllocs()

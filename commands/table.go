@@ -3,6 +3,7 @@ package commands
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 )
@@ -150,6 +151,18 @@ func (t *Table) Top() []*Command {
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].Name < out[j].Name })
 	return out
+}
+
+// InCategory lists the full names of the commands of an ACL category, without
+// containers.
+func (t *Table) InCategory(category string) []string {
+	names := []string{}
+	for _, cmd := range t.all {
+		if len(cmd.subs) == 0 && slices.Contains(cmd.Categories(), category) {
+			names = append(names, cmd.fullname)
+		}
+	}
+	return names
 }
 
 // lower copies src to dst in lower case and returns its length, or 0 if it

@@ -1,6 +1,6 @@
 package commands
 
-func transactionsGroup() Group {
+func TransactionGroup() Group {
 	return Group{Name: "transactions", Commands: []Command{
 		{Name: "MULTI", Arity: 1, Flags: sessionFlags | Fast | AllowBusy | NotQueued,
 			Since: "1.2.0", Cost: "O(1)",

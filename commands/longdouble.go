@@ -25,15 +25,15 @@ const (
 	longDoubleDigits = 17
 )
 
-// addLongDouble adds two numbers in decimal and answers the sum in decimal. It
+// AddLongDouble adds two decimal numbers and returns the sum in decimal. It
 // fails with ErrNotFloat if one cannot be read, and with ErrNaNOrInf if the sum
 // is not finite.
-func addLongDouble(a, b []byte) ([]byte, error) {
-	x, ok := parseLongDouble(a)
+func AddLongDouble(a, b []byte) ([]byte, error) {
+	x, ok := ParseLongDouble(a)
 	if !ok {
 		return nil, ErrNotFloat
 	}
-	y, ok := parseLongDouble(b)
+	y, ok := ParseLongDouble(b)
 	if !ok {
 		return nil, ErrNotFloat
 	}
@@ -47,17 +47,17 @@ func addLongDouble(a, b []byte) ([]byte, error) {
 	return appendLongDouble(nil, x), nil
 }
 
-// parseLongDouble reads what strtold reads, without surrounding spaces and
+// ParseLongDouble reads what strtold reads, without surrounding spaces and
 // without NaN: decimal and hexadecimal numbers and infinities. A number that is
 // too large, or that is not zero but too small, is refused.
-func parseLongDouble(b []byte) (x *big.Float, ok bool) {
+func ParseLongDouble(b []byte) (x *big.Float, ok bool) {
 	if len(b) == 0 || len(b) > longDoubleText {
 		return nil, false
 	}
 	x = new(big.Float).SetPrec(longDoubleBits)
 	digits := bytes.TrimLeft(b[:1], "+-")
 	digits = b[1-len(digits):]
-	if equalFold(digits, "INF") || equalFold(digits, "INFINITY") {
+	if EqualFold(digits, "INF") || EqualFold(digits, "INFINITY") {
 		return x.SetInf(b[0] == '-'), true
 	}
 	base := 10

@@ -72,7 +72,7 @@ func (k *KeySpec) of(argv [][]byte) KeyFlag {
 		return k.Flags
 	}
 	for _, a := range argv[min(k.Begin+1, len(argv)):] {
-		if equalFold(a, k.With) {
+		if EqualFold(a, k.With) {
 			return k.Flags &^ VariableKeys
 		}
 	}

@@ -1,0 +1,27 @@
+package commands
+
+import (
+	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/structures"
+)
+
+// Schedules and maps are created by a command of their own: for all others a
+// missing key is an error.
+
+// ViewExisting finds a value to read; a missing key is ErrNoKey.
+func ViewExisting[T structures.Value](c *Ctx, key []byte) (T, error) {
+	v, ok, err := persistence.View[T](c.Tx, key)
+	if err == nil && !ok {
+		err = ErrNoKey
+	}
+	return v, err
+}
+
+// EditExisting finds a value to change; a missing key is ErrNoKey.
+func EditExisting[T structures.Value](c *Ctx, key []byte) (T, *structures.Change, error) {
+	v, ch, ok, err := persistence.Edit[T](c.Tx, key, nil)
+	if err == nil && !ok {
+		err = ErrNoKey
+	}
+	return v, ch, err
+}
