@@ -1,15 +1,18 @@
-package commands
+package commands_test
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/groups"
 )
 
 // spell writes a tree in one line: name:type, (children), ? optional,
 // * multiple, + multiple token.
-func spell(args []*Argument) string {
+func spell(args []*commands.Argument) string {
 	var out []string
 	for _, a := range args {
 		s := a.Name + ":" + string(a.Type)
@@ -54,15 +57,15 @@ func TestSyntaxBecomesTheTreeThatHintsAreMadeOf(t *testing.T) {
 		{"key [field", "key:key field:string?"},
 		{"]", ""},
 	} {
-		cmd := &Command{Syntax: c.syntax, Keys: []KeySpec{Key(1, RO)}}
-		if got := spell(ParseSyntax(cmd)); got != c.want {
+		cmd := &commands.Command{Syntax: c.syntax, Keys: []commands.KeySpec{commands.Key(1, commands.RO)}}
+		if got := spell(commands.ParseSyntax(cmd)); got != c.want {
 			t.Errorf("%q: got %s, want %s", c.syntax, got, c.want)
 		}
 	}
 }
 
 func TestArgumentsHaveTheTypesThatTheirCommandsRead(t *testing.T) {
-	table, err := NewTable(All())
+	table, err := commands.NewTable(groups.All())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,24 +79,24 @@ func TestArgumentsHaveTheTypesThatTheirCommandsRead(t *testing.T) {
 		"PLACE.SET":    "key:key unit:string capacity:double domain:string=DOMAIN? unit:block(unit:string capacity:double)?*",
 	} {
 		cmd := table.Find(name)
-		if got := spell(ParseSyntax(cmd)); got != want {
+		if got := spell(commands.ParseSyntax(cmd)); got != want {
 			t.Errorf("%s: got %s, want %s", name, got, want)
 		}
 	}
 }
 
 func TestEveryRowsSyntaxParses(t *testing.T) {
-	table, err := NewTable(All())
+	table, err := commands.NewTable(groups.All())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, cmd := range table.All() {
-		args := ParseSyntax(cmd)
+		args := commands.ParseSyntax(cmd)
 		if (len(args) == 0) != (cmd.Syntax == "") {
 			t.Errorf("%s: %q parses to %s", cmd.Name, cmd.Syntax, spell(args))
 		}
 		for name := range cmd.Types {
-			if !slices.Contains(splitSyntax(cmd.Syntax), name) {
+			if !slices.Contains(commands.SplitSyntax(cmd.Syntax), name) {
 				t.Errorf("%s: has a type for %s, which is not in %q", cmd.Name, name, cmd.Syntax)
 			}
 		}
@@ -103,9 +106,9 @@ func TestEveryRowsSyntaxParses(t *testing.T) {
 	}
 }
 
-func checkTree(args []*Argument) error {
+func checkTree(args []*commands.Argument) error {
 	for _, a := range args {
-		if nested := a.Type == ArgOneOf || a.Type == ArgBlock; nested != (len(a.Args) > 0) {
+		if nested := a.Type == commands.ArgOneOf || a.Type == commands.ArgBlock; nested != (len(a.Args) > 0) {
 			return fmt.Errorf("%s of type %s has %d arguments", a.Name, a.Type, len(a.Args))
 		}
 		if err := checkTree(a.Args); err != nil {
@@ -120,7 +123,7 @@ func FuzzSyntax(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		if err := checkTree(ParseSyntax(&Command{Syntax: s})); err != nil {
+		if err := checkTree(commands.ParseSyntax(&commands.Command{Syntax: s})); err != nil {
 			t.Errorf("%q: %v", s, err)
 		}
 	})

@@ -1,12 +1,15 @@
-package commands
+package commands_test
 
 import (
 	"strings"
 	"testing"
+
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/groups"
 )
 
 func TestTableHasNoBadRows(t *testing.T) {
-	table, err := NewTable(All())
+	table, err := commands.NewTable(groups.All())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,37 +30,37 @@ func TestTableHasNoBadRows(t *testing.T) {
 }
 
 func TestBadRowsAreReported(t *testing.T) {
-	run := func(*Ctx) error { return nil }
-	good := Command{Name: "GOOD", Arity: 1, Since: "1", Cost: "O(1)", Summary: "Does.", Run: run}
+	run := func(*commands.Ctx) error { return nil }
+	good := commands.Command{Name: "GOOD", Arity: 1, Since: "1", Cost: "O(1)", Summary: "Does.", Run: run}
 	for _, c := range []struct {
 		why    string
-		change func(*Command)
+		change func(*commands.Command)
 	}{
-		{"upper case", func(c *Command) { c.Name = "Good" }},
-		{"upper case", func(c *Command) { c.Name = "" }},
-		{"both Write and ReadOnly", func(c *Command) { c.Flags = Write | ReadOnly }},
-		{"neither Write nor ReadOnly", func(c *Command) { c.Keys = []KeySpec{Key(1, RO)} }},
-		{"neither Write nor ReadOnly", func(c *Command) { c.Flags = Keyspace }},
-		{"lacks a summary", func(c *Command) { c.Summary = "" }},
-		{"lacks a summary", func(c *Command) { c.Since = "" }},
-		{"lacks a summary", func(c *Command) { c.Cost = "" }},
-		{"no arity", func(c *Command) { c.Arity = 0 }},
-		{"neither handler nor subcommands", func(c *Command) { c.Run = nil }},
-		{"before its container", func(c *Command) { c.Name = "NOSUCH SUB" }},
+		{"upper case", func(c *commands.Command) { c.Name = "Good" }},
+		{"upper case", func(c *commands.Command) { c.Name = "" }},
+		{"both Write and ReadOnly", func(c *commands.Command) { c.Flags = commands.Write | commands.ReadOnly }},
+		{"neither Write nor ReadOnly", func(c *commands.Command) { c.Keys = []commands.KeySpec{commands.Key(1, commands.RO)} }},
+		{"neither Write nor ReadOnly", func(c *commands.Command) { c.Flags = commands.Keyspace }},
+		{"lacks a summary", func(c *commands.Command) { c.Summary = "" }},
+		{"lacks a summary", func(c *commands.Command) { c.Since = "" }},
+		{"lacks a summary", func(c *commands.Command) { c.Cost = "" }},
+		{"no arity", func(c *commands.Command) { c.Arity = 0 }},
+		{"neither handler nor subcommands", func(c *commands.Command) { c.Run = nil }},
+		{"before its container", func(c *commands.Command) { c.Name = "NOSUCH SUB" }},
 	} {
 		bad := good
 		c.change(&bad)
-		if _, err := NewTable([]Group{{Name: "g", Commands: []Command{bad}}}); err == nil || !strings.Contains(err.Error(), c.why) {
+		if _, err := commands.NewTable([]commands.Group{{Name: "g", Commands: []commands.Command{bad}}}); err == nil || !strings.Contains(err.Error(), c.why) {
 			t.Errorf("%s: got %v", c.why, err)
 		}
 	}
-	if _, err := NewTable([]Group{{Name: "g", Commands: []Command{good, good}}}); err == nil {
+	if _, err := commands.NewTable([]commands.Group{{Name: "g", Commands: []commands.Command{good, good}}}); err == nil {
 		t.Error("a name declared twice is not reported")
 	}
 }
 
 func TestLookupFindsSubcommandsInAnyCaseWithoutAllocating(t *testing.T) {
-	table, err := NewTable(All())
+	table, err := commands.NewTable(groups.All())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +95,7 @@ func TestLookupFindsSubcommandsInAnyCaseWithoutAllocating(t *testing.T) {
 }
 
 func TestKeysAreFoundWhereTheRowSays(t *testing.T) {
-	table, err := NewTable(All())
+	table, err := commands.NewTable(groups.All())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +125,7 @@ func TestKeysAreFoundWhereTheRowSays(t *testing.T) {
 }
 
 func TestRenamedCommandIsFoundByItsNewNameOnly(t *testing.T) {
-	table, err := NewTable(All())
+	table, err := commands.NewTable(groups.All())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +134,7 @@ func TestRenamedCommandIsFoundByItsNewNameOnly(t *testing.T) {
 		fails    bool
 	}{
 		{"CONFIG", "Secret", false}, {"flushall", "", false}, {"get", "get", false},
-		{"nosuch", "x", true}, {"set", "get", true}, {"set", strings.Repeat("x", maxName), true}, {"flushall", "x", true},
+		{"nosuch", "x", true}, {"set", "get", true}, {"set", strings.Repeat("x", commands.MaxName), true}, {"flushall", "x", true},
 	} {
 		if err := table.Rename(r.from, r.to); (err != nil) != r.fails {
 			t.Errorf("rename %s to %q: got %v, want an error: %v", r.from, r.to, err, r.fails)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/groups"
 )
 
 // patience is how long a reply may take before a script is stuck.
@@ -296,7 +297,7 @@ func TestConformance(t *testing.T) {
 // TestEveryCommandHasALineThatSucceedsAndOneThatFails keeps the scripts
 // complete.
 func TestEveryCommandHasALineThatSucceedsAndOneThatFails(t *testing.T) {
-	table, err := commands.NewTable(commands.All())
+	table, err := commands.NewTable(groups.All())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/groups"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/server/conf"
 )
@@ -84,7 +85,7 @@ func Open(o Options) (*Server, error) {
 // them.
 func Start(o Options) (*Server, error) {
 	o.fill()
-	table, err := commands.NewTable(commands.All())
+	table, err := commands.NewTable(groups.All())
 	if err != nil {
 		return nil, fmt.Errorf("command table: %w", err)
 	}

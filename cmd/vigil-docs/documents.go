@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/groups"
 	"github.com/vigildb/vigil/server/conf"
 )
 
@@ -16,7 +17,7 @@ const packaging = "cmd/vigil-server/packaging/"
 
 // documents makes all files from the tables and the scripts under root.
 func documents(root string) ([]document, error) {
-	table, err := commands.NewTable(commands.All())
+	table, err := commands.NewTable(groups.All())
 	if err != nil {
 		return nil, fmt.Errorf("command table: %w", err)
 	}

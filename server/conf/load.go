@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/groups"
 	"github.com/vigildb/vigil/server/resp"
 )
 
@@ -302,7 +303,7 @@ const noModules = "vigil loads no modules: remove the line (Bloom filters are bu
 // rename keeps a rename-command if the commands allow it.
 func (l *loader) rename(from, to string) error {
 	if l.table == nil {
-		table, err := commands.NewTable(commands.All())
+		table, err := commands.NewTable(groups.All())
 		if err != nil {
 			return err
 		}

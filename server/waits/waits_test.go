@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/groups"
 	"github.com/vigildb/vigil/server"
 	"github.com/vigildb/vigil/server/waits"
 )
@@ -43,7 +44,7 @@ func serve(t *testing.T) string {
 
 func table(t *testing.T) *commands.Table {
 	t.Helper()
-	table, err := commands.NewTable(commands.All())
+	table, err := commands.NewTable(groups.All())
 	if err != nil {
 		t.Fatal(err)
 	}
