@@ -47,7 +47,7 @@ func (s *Store) Close() error {
 		sh.mu.Unlock()
 	}
 	s.discard.drain(s)
-	s.pool.close()
+	s.pool.Close()
 	if err != nil {
 		return fmt.Errorf("close store %s: %w", s.opts.Dir, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"unsafe"
 
+	"github.com/vigildb/vigil/persistence/slab"
 	"github.com/vigildb/vigil/structures"
 )
 
@@ -43,11 +44,11 @@ func recordSize(key, value int, expire int64) int {
 }
 
 // inline reports that a string is kept in a slab record.
-func inline(key, value int) bool { return 12+key+value <= maxRecord }
+func inline(key, value int) bool { return 12+key+value <= slab.MaxRecord }
 
 // parts splits the record of an inline slot. The slices alias the slab.
 func (t *table) parts(meta uint64) (key, value []byte, expire int64) {
-	p := t.arena.pool.at(meta & locationMask)
+	p := t.arena.At(meta & locationMask)
 	k, v := int(*(*uint16)(p)), int(*(*uint16)(unsafe.Add(p, 2)))
 	at := 4
 	if meta&metaTTL != 0 {
@@ -63,7 +64,7 @@ func (t *table) key(meta uint64) []byte {
 	if meta&metaObject != 0 {
 		return t.objects[meta&locationMask].key
 	}
-	p := t.arena.pool.at(meta & locationMask)
+	p := t.arena.At(meta & locationMask)
 	at := 4
 	if meta&metaTTL != 0 {
 		at = 12
@@ -92,7 +93,7 @@ func (t *table) object(meta uint64) *object {
 
 // writeRecord allocates and fills a record and returns its location.
 func (t *table) writeRecord(key, value []byte, expire int64) uint64 {
-	loc := t.arena.alloc(recordSize(len(key), len(value), expire))
+	loc := t.arena.Alloc(recordSize(len(key), len(value), expire))
 	t.fillRecord(loc, key, value, expire)
 	return loc
 }
@@ -100,7 +101,7 @@ func (t *table) writeRecord(key, value []byte, expire int64) uint64 {
 // fillRecord writes a record. key and value may alias what lies there if the
 // record keeps its layout.
 func (t *table) fillRecord(loc uint64, key, value []byte, expire int64) {
-	p := t.arena.pool.at(loc)
+	p := t.arena.At(loc)
 	b := unsafe.Slice((*byte)(p), recordSize(len(key), len(value), expire))
 	*(*uint16)(p), *(*uint16)(unsafe.Add(p, 2)) = uint16(len(key)), uint16(len(value))
 	at := 4
@@ -135,8 +136,8 @@ func (t *table) setInline(i int, key, value []byte, expire int64) {
 		keep := t.keepsIndex(meta, expire)
 		size := recordSize(len(key), len(value), expire)
 		sameLayout := (expire != 0) == (oldExpire != 0)
-		if sameLayout && sizeClass(oldSize) == sizeClass(size) {
-			p := t.arena.pool.at(meta & locationMask)
+		if sameLayout && slab.Class(oldSize) == slab.Class(size) {
+			p := t.arena.At(meta & locationMask)
 			*(*uint16)(unsafe.Add(p, 2)) = uint16(len(value))
 			b := unsafe.Slice((*byte)(p), size)
 			at := size - len(value)
@@ -150,7 +151,7 @@ func (t *table) setInline(i int, key, value []byte, expire int64) {
 		if keep != 0 {
 			t.setIndexed(loc | metaTTL)
 		}
-		t.arena.release(meta&locationMask, oldSize)
+		t.arena.Release(meta&locationMask, oldSize)
 		t.setMeta(i, meta&^(locationMask|metaTTL)|loc|ttlFlag(expire))
 		return
 	}
@@ -215,7 +216,7 @@ func (t *table) free(meta uint64) {
 		return
 	}
 	key, value, expire := t.parts(meta)
-	t.arena.release(at, recordSize(len(key), len(value), expire))
+	t.arena.Release(at, recordSize(len(key), len(value), expire))
 }
 
 // erase removes a live key: its slot, or, if the disk has a copy, its value,
@@ -267,7 +268,7 @@ func (t *table) indexed(meta uint64) bool {
 	if meta&metaObject != 0 {
 		return t.objects[meta&locationMask].indexed
 	}
-	return binary.NativeEndian.Uint64(expiryOf(t.arena.pool.at(meta&locationMask)))&expiryIndexed != 0
+	return binary.NativeEndian.Uint64(expiryOf(t.arena.At(meta&locationMask)))&expiryIndexed != 0
 }
 
 // setIndexed sets it.
@@ -276,7 +277,7 @@ func (t *table) setIndexed(meta uint64) {
 		t.objects[meta&locationMask].indexed = true
 		return
 	}
-	b := expiryOf(t.arena.pool.at(meta & locationMask))
+	b := expiryOf(t.arena.At(meta & locationMask))
 	binary.NativeEndian.PutUint64(b, binary.NativeEndian.Uint64(b)|expiryIndexed)
 }
 

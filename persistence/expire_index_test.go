@@ -11,6 +11,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/vigildb/vigil/persistence/slab"
 )
 
 // spillAll writes all values under their own keys and drops them from memory.
@@ -273,13 +275,13 @@ func TestProlongedKeyKeepsItsEntry(t *testing.T) {
 	s := openMemory(t, Options{IdleAfter: -1, Now: clock.Load})
 	defer closeStore(t, s)
 	const month = 30 * 86400 * 1000
-	long := make([]byte, 2*maxRecord)
+	long := make([]byte, 2*slab.MaxRecord)
 	for range 500 {
 		now += 1000
 		clock.Store(now)
 		all(s, now, func(tx *Tx) {
 			tx.SetString([]byte("short"), fmt.Append(nil, now), Expiry(now+month))
-			tx.SetString([]byte("long"), long[:maxRecord+now%maxRecord], Expiry(now+month))
+			tx.SetString([]byte("long"), long[:slab.MaxRecord+now%slab.MaxRecord], Expiry(now+month))
 			tx.SetString([]byte("list"), []byte("v"), KeepExpiry)
 			tx.SetExpire([]byte("list"), now+month)
 		})
@@ -396,7 +398,7 @@ func changeExpiries(s *Store, r *rand.Rand, now int64, want *[2]map[string]int64
 			}
 			switch k := r.IntN(10); {
 			case k < 4:
-				tx.SetString(key, make([]byte, r.IntN(2*maxRecord)), Expiry(expire))
+				tx.SetString(key, make([]byte, r.IntN(2*slab.MaxRecord)), Expiry(expire))
 				want[db][name] = expire
 			case k < 5:
 				tx.SetString(key, []byte("v"), NoExpiry)

@@ -23,7 +23,7 @@ func abandon(t testing.TB, s *Store) {
 			}
 		}
 	}
-	s.pool.close()
+	s.pool.Close()
 }
 
 // passUpTo materialises the first n shards and leaves the pass there.

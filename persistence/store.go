@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/vigildb/vigil/persistence/fence"
+	"github.com/vigildb/vigil/persistence/slab"
 )
 
 // Store is an open keyspace. Its methods are safe for concurrent use.
@@ -27,7 +28,7 @@ type Store struct {
 	lag      lag
 	reports  reports
 
-	pool    pool
+	pool    slab.Pool
 	shards  [shardCount]shard
 	journal journal
 

@@ -3,6 +3,8 @@ package persistence
 import (
 	"math/bits"
 	"unsafe"
+
+	"github.com/vigildb/vigil/persistence/slab"
 )
 
 // A table maps the keys of one database in one shard to their values. It is an
@@ -30,14 +32,14 @@ const slotBytes = int64(unsafe.Sizeof(slot{}))
 // says that the disk copy has pages. touch is the time of the last use in seconds,
 // or for the LFU policies minutes (16) and a logarithmic counter (8).
 const (
-	locationMask  = 1<<locationBits - 1
-	metaObject    = 1 << (locationBits + iota - 1)
-	metaDirty     = 1 << (locationBits + iota - 1)
-	metaOnDisk    = 1 << (locationBits + iota - 1)
-	metaTTL       = 1 << (locationBits + iota - 1)
-	metaTombstone = 1 << (locationBits + iota - 1)
-	metaPaged     = 1 << (locationBits + iota - 1)
-	touchShift    = locationBits + 6
+	locationMask  = 1<<slab.LocationBits - 1
+	metaObject    = 1 << (slab.LocationBits + iota - 1)
+	metaDirty     = 1 << (slab.LocationBits + iota - 1)
+	metaOnDisk    = 1 << (slab.LocationBits + iota - 1)
+	metaTTL       = 1 << (slab.LocationBits + iota - 1)
+	metaTombstone = 1 << (slab.LocationBits + iota - 1)
+	metaPaged     = 1 << (slab.LocationBits + iota - 1)
+	touchShift    = slab.LocationBits + 6
 	touchMask     = 1<<(64-touchShift) - 1
 	countedFlags  = metaDirty | metaOnDisk | metaTTL | metaTombstone
 )
@@ -50,7 +52,7 @@ type table struct {
 	slots    []slot   // outside the Go heap once it is big
 	mapped   []byte   // the memory of slots if it is
 	fill     []uint16 // slots of each block, see table_crowded.go; else nil
-	arena    arena
+	arena    slab.Arena
 	objects  []*object // index 0 is never used
 	freed    []uint32  // free indexes of objects
 	timed    timetable // objects of which parts expire
@@ -85,8 +87,8 @@ type table struct {
 	dropped bool
 }
 
-func newTable(phys uint32, p *pool, mem *int64, disk int64) *table {
-	return &table{phys: phys, arena: arena{pool: p, mem: mem}, mem: mem, disk: disk, resident: disk == 0}
+func newTable(phys uint32, p *slab.Pool, mem *int64, disk int64) *table {
+	return &table{phys: phys, arena: slab.NewArena(p, mem), mem: mem, disk: disk, resident: disk == 0}
 }
 
 // flying reports that a batch under way may hold the key of a hash.
@@ -251,7 +253,7 @@ func (t *table) resize(capacity, spare int) {
 		next++
 	}
 	if oldMapped != nil {
-		unmapMemory(oldMapped)
+		slab.Unmap(oldMapped)
 	}
 }
 
@@ -262,13 +264,13 @@ func (t *table) allocate(n int) {
 		t.slots = make([]slot, n)
 		return
 	}
-	t.mapped = mapMemory(n * int(slotBytes))
+	t.mapped = slab.Map(n * int(slotBytes))
 	t.slots = unsafe.Slice((*slot)(unsafe.Pointer(unsafe.SliceData(t.mapped))), n)
 }
 
 func (t *table) unmap() {
 	if t.mapped != nil {
-		unmapMemory(t.mapped)
+		slab.Unmap(t.mapped)
 		t.mapped = nil
 	}
 }
@@ -282,6 +284,6 @@ func (t *table) drop() {
 		}
 	}
 	t.unmap()
-	t.arena.releaseAll()
+	t.arena.ReleaseAll()
 	t.slots, t.fill, t.objects, t.freed, t.timed, t.used = nil, nil, nil, nil, nil, 0
 }

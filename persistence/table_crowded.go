@@ -3,6 +3,8 @@ package persistence
 import (
 	"bytes"
 	"slices"
+
+	"github.com/vigildb/vigil/persistence/slab"
 )
 
 // A table whose hashes crowd is laid out another way. With hashes by chance a slot
@@ -58,7 +60,7 @@ func (t *table) spread(all []slot) {
 		all = all[n:]
 	}
 	if old != nil {
-		unmapMemory(old)
+		slab.Unmap(old)
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/vigildb/vigil/persistence/slab"
 )
 
 // crowds are hashes that lie at one home, as no key of ours would let them.
@@ -26,7 +28,7 @@ func TestCrowdedTableStaysQuick(t *testing.T) {
 			keys = 200_000
 		}
 		r := rand.New(rand.NewPCG(seed, 0))
-		var p pool
+		var p slab.Pool
 		var mem int64
 		tb := newTable(0, &p, &mem, 0)
 		hashes := make([]uint64, keys)
@@ -57,7 +59,7 @@ func TestCrowdedTableStaysQuick(t *testing.T) {
 			t.Errorf("%s: not as usual after all is gone: crowded %v, size %d", name, tb.crowded(), tb.size())
 		}
 		tb.drop()
-		p.close()
+		p.Close()
 		if mem != 0 {
 			t.Errorf("%s: %d bytes left after drop", name, mem)
 		}
@@ -70,7 +72,7 @@ func TestCrowdedTableFollowsTheModel(t *testing.T) {
 	const seed = 7
 	for name, hash := range crowds {
 		r := rand.New(rand.NewPCG(seed, 0))
-		var p pool
+		var p slab.Pool
 		var mem int64
 		tb := newTable(0, &p, &mem, 0)
 		var keys []uint64 // hash and number of each, as the model
@@ -101,7 +103,7 @@ func TestCrowdedTableFollowsTheModel(t *testing.T) {
 			}
 		}
 		tb.drop()
-		p.close()
+		p.Close()
 	}
 }
 

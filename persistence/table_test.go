@@ -4,65 +4,9 @@ import (
 	"encoding/binary"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/vigildb/vigil/persistence/slab"
 )
-
-func TestSizeClassesFitAndWasteLittle(t *testing.T) {
-	last := -1
-	for n := 1; n <= maxRecord; n++ {
-		c := sizeClass(n)
-		size := classGranules(c) * granule
-		if size < n || c < last || c >= classCount {
-			t.Fatalf("record of %d bytes: class %d of %d bytes", n, c, size)
-		}
-		if size-n > n/8+granule {
-			t.Errorf("record of %d bytes takes %d", n, size)
-		}
-		last = c
-	}
-}
-
-// TestArenaNeverHandsOutMemoryTwice writes each record full of its own number
-// and looks for damage, while records and pages come and go.
-func TestArenaNeverHandsOutMemoryTwice(t *testing.T) {
-	const seed = 1
-	r := rand.New(rand.NewPCG(seed, 0))
-	var p pool
-	defer p.close()
-	var mem int64
-	a := arena{pool: &p, mem: &mem}
-	type record struct {
-		loc uint64
-		b   []byte
-	}
-	tb := &table{arena: a, mem: &mem}
-	var live []record
-	for i := range 200_000 {
-		if grow := r.IntN(3) < 2-i/50_000%3; grow || len(live) == 0 {
-			value := make([]byte, 8+r.IntN(1000))
-			for j := range value {
-				value[j] = byte(i)
-			}
-			binary.LittleEndian.PutUint64(value, uint64(i))
-			live = append(live, record{tb.writeRecord(nil, value, 0), value})
-			continue
-		}
-		n := r.IntN(len(live))
-		rec := live[n]
-		if _, got, _ := tb.parts(rec.loc); string(got) != string(rec.b) {
-			t.Fatalf("seed %d, step %d: record at %d was overwritten", seed, i, rec.loc)
-		}
-		tb.free(rec.loc)
-		live[n] = live[len(live)-1]
-		live = live[:len(live)-1]
-	}
-	for _, rec := range live {
-		tb.free(rec.loc)
-	}
-	if mem != 0 {
-		t.Errorf("seed %d: %d bytes left after everything was freed", seed, mem)
-	}
-	tb.arena.releaseAll()
-}
 
 // TestTableStaysInOrder inserts and removes keys with evenly spread, equal, and
 // extreme hashes and checks the order, the homes, and that every key is found.
@@ -76,7 +20,7 @@ func TestTableStaysInOrder(t *testing.T) {
 		"high":   func() uint64 { return 1<<56 - 1 - r.Uint64N(3) },
 	}
 	for name, hash := range hashes {
-		var p pool
+		var p slab.Pool
 		var mem int64
 		tb := newTable(0, &p, &mem, 0)
 		keys := map[string]uint64{}
@@ -120,6 +64,6 @@ func TestTableStaysInOrder(t *testing.T) {
 		if mem != 0 {
 			t.Errorf("%s, seed %d: %d bytes left after drop", name, seed, mem)
 		}
-		p.close()
+		p.Close()
 	}
 }

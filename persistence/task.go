@@ -54,6 +54,18 @@ func (t *task) end() {
 	}
 }
 
+// touchTask is the task that touches pages of the slabs ahead of their use.
+func (s *Store) touchTask() *task {
+	t := &task{name: "touch", wake: make(chan struct{}, 1)}
+	t.step = func(bool) {
+		if s.pool.TouchNext() {
+			t.signal() // perhaps there is more
+		}
+	}
+	s.pool.NotifyTouch(t.signal)
+	return t
+}
+
 // startTasks begins the background work.
 func (s *Store) startTasks() {
 	for _, t := range []*task{s.commitTask(), s.materialiseTask(), s.warmTask(), s.touchTask()} {

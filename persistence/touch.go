@@ -1,5 +1,7 @@
 package persistence
 
+import "github.com/vigildb/vigil/persistence/slab"
+
 // How long a key was not used, or how often it was, is 24 bits of its slot:
 // seconds, or as in Redis's LFU 16 bits of minutes at which the counter was last
 // looked at and 8 bits of a counter that grows logarithmically.
@@ -129,5 +131,5 @@ func (tx *Tx) MemoryUsage(key []byte) (int64, bool) {
 		return int64(o.size) + slotBytes, true
 	}
 	k, v, expire := t.parts(meta)
-	return int64(classGranules(sizeClass(recordSize(len(k), len(v), expire)))*granule) + slotBytes, true
+	return int64(slab.RecordBytes(recordSize(len(k), len(v), expire))) + slotBytes, true
 }

@@ -89,7 +89,7 @@ func (k *upcomingKey) record(t *table) {
 	switch {
 	case meta == 0:
 	case meta&metaObject == 0:
-		prefetch.Line(t.arena.pool.at(meta & locationMask))
+		prefetch.Line(t.arena.At(meta & locationMask))
 	default:
 		k.object = t.objects[meta&locationMask]
 		prefetch.Line(unsafe.Pointer(k.object))

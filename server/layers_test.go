@@ -41,6 +41,16 @@ const owners = `
 	github.com/prometheus:                 server/window
 `
 
+// rooms says which packages of ours some packages may import: those named and no
+// others. A package without a line here follows its floor.
+const rooms = `
+	persistence/fence:
+	persistence/prefetch:
+	persistence/slab:
+	structures/glob:
+	structures/rdb:         structures
+`
+
 // pure floors know the standard library only.
 var pure = []string{"scheduler", "placement"}
 
@@ -130,6 +140,26 @@ func TestPackagesImportOnlyLowerFloors(t *testing.T) {
 				t.Errorf("%s imports %s, but knows the standard library only", p.ImportPath, imported)
 			}
 		}
+	}
+}
+
+func TestRoomsImportOnlyWhatTheyName(t *testing.T) {
+	rule := parseRules(rooms)
+	for _, p := range listPackages(t) {
+		room := strings.TrimPrefix(p.ImportPath, module)
+		allowed, known := rule[room]
+		if !known {
+			continue
+		}
+		delete(rule, room)
+		for _, imported := range p.Imports {
+			if path, ours := strings.CutPrefix(imported, module); ours && !contains(allowed, path) {
+				t.Errorf("%s imports %s; it may import %v", room, path, allowed)
+			}
+		}
+	}
+	for room := range rule {
+		t.Errorf("there is no package %s", room)
 	}
 }
 

@@ -1,9 +1,9 @@
 //go:build !linux
 
-package persistence
+package slab
 
-// dropMemory keeps the memory: where it is not known how to give back a part
-// of a mapping, freed pages wait for reuse.
+// dropMemory keeps the memory: without a known way to give back a part of a
+// mapping, freed pages wait for reuse.
 func dropMemory([]byte) {}
 
 // adviseHuge does nothing where there is no such request.

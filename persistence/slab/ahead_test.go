@@ -1,16 +1,16 @@
-package persistence
+package slab
 
 import "testing"
 
 // takeUntil takes pages of the pool until n were handed out, counting page 0.
-func takeUntil(p *pool, n int) {
+func takeUntil(p *Pool, n int) {
 	for p.take() != uint32(n-1) {
 	}
 }
 
 func TestBigPagesAreTouchedAheadOfTheirUse(t *testing.T) {
-	var p pool
-	defer p.close()
+	var p Pool
+	defer p.Close()
 	asked := 0
 	p.mu.wanted = func() { asked++ }
 	takeUntil(&p, regionPages-1)
@@ -44,8 +44,8 @@ func TestBigPagesAreTouchedAheadOfTheirUse(t *testing.T) {
 
 // A load may be faster than the task: what is in use is touched already.
 func TestTouchingAheadSkipsWhatIsInUse(t *testing.T) {
-	var p pool
-	defer p.close()
+	var p Pool
+	defer p.Close()
 	takeUntil(&p, regionPages+5*bigPageBytes/pageBytes+1)
 	b := p.nextAhead()
 	if want := &p.mu.maps[1][5*bigPageBytes]; b == nil || &b[0] != want {
@@ -54,8 +54,8 @@ func TestTouchingAheadSkipsWhatIsInUse(t *testing.T) {
 }
 
 func TestTouchedMemoryKeepsItsContent(t *testing.T) {
-	b := mapMemory(regionBytes)
-	defer unmapMemory(b)
+	b := Map(regionBytes)
+	defer Unmap(b)
 	b[1], b[regionBytes-1] = 1, 2
 	touchMemory(b)
 	if b[0] != 0 || b[1] != 1 || b[regionBytes-1] != 2 {

@@ -1,0 +1,36 @@
+package slab
+
+import "math/bits"
+
+const (
+	// MaxRecord is the number of bytes of the largest record.
+	MaxRecord = 4096
+
+	granule    = 8
+	classCount = 56
+)
+
+// Class returns the size class of a record of n bytes, 1 <= n <= MaxRecord: every
+// granule up to 16 has its own class, above there are eight to a doubling, so
+// that at most an eighth of a record is lost to rounding. Records of one class
+// take the same room, so one may be rewritten as another in place.
+func Class(n int) int {
+	g := uint(n-1) / granule
+	if g < 16 {
+		return int(g)
+	}
+	shift := uint(bits.Len(g)) - 4
+	return int(shift*8 + g>>shift)
+}
+
+// classGranules is the size of a record of class c in granules.
+func classGranules(c int) int {
+	if c < 16 {
+		return c + 1
+	}
+	shift := c/8 - 1
+	return (c%8 + 9) << shift
+}
+
+// RecordBytes returns the bytes that a record of n bytes takes, 1 <= n <= MaxRecord.
+func RecordBytes(n int) int { return classGranules(Class(n)) * granule }
