@@ -119,8 +119,9 @@ figures: ## draw docs/figures from fixed seeds
 	$(BIN)/vigil-sim -quiet -demo table1 -seed 1 -steps 2000 -figures docs/figures -kinds svg
 	cd placement/bench && $(GO) run . -figures ../../docs/figures
 
-docs: ## regenerate docs/commands.md, configuration.md, compatibility.md, vigil.conf, the manual page
+docs: ## regenerate docs/commands.md, configuration.md, compatibility.md, vigil.conf, the manual pages
 	$(GO) run ./cmd/vigil-docs
+	cd cmd/vigil-session && $(GO) test . -run ManualPageIsFresh -update
 
 dist: ## static programs for Linux, macOS and Windows, with SHA256SUMS, in dist/
 	$(GO) run ./cmd/vigil-dist -out $(DIST)

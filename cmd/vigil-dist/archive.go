@@ -14,8 +14,11 @@ import (
 	"time"
 )
 
-// packaging holds what belongs to the server besides its program.
-const packaging = "cmd/vigil-server/packaging"
+// What belongs to the programs besides them.
+const (
+	packaging        = "cmd/vigil-server/packaging"
+	sessionPackaging = "cmd/vigil-session/packaging"
+)
 
 // entry is a file of an archive.
 type entry struct {
@@ -67,9 +70,11 @@ func contents(folder, system, arch string) ([]entry, error) {
 			return nil, err
 		}
 	}
-	others := []string{"README.md", "CHANGELOG.md", "LICENSE", packaging + "/vigil.conf", packaging + "/vigil-server.8"}
+	others := []string{"README.md", "CHANGELOG.md", "LICENSE", packaging + "/vigil.conf", packaging + "/vigil-server.8",
+		"cmd/vigil-session/session.toml", sessionPackaging + "/vigil-session.8"}
 	if system == "linux" {
-		others = append(others, packaging+"/vigil.service")
+		others = append(others, packaging+"/vigil.service",
+			sessionPackaging+"/vigil-session.service", sessionPackaging+"/vigil-session.default")
 	}
 	for _, path := range others {
 		if err := add(path, 0o644); err != nil {

@@ -38,20 +38,19 @@ func (rel *release) debianPackage(out, arch string) error {
 
 // stageDocuments compresses what Debian wants compressed.
 func (rel *release) stageDocuments(stage, arch string) error {
-	manual, err := os.ReadFile(packaging + "/vigil-server.8")
-	if err != nil {
-		return err
-	}
-	changes, err := os.ReadFile("CHANGELOG.md")
-	if err != nil {
-		return err
-	}
 	terms, err := licences("linux", arch)
 	if err != nil {
 		return err
 	}
-	for name, text := range map[string][]byte{"vigil-server.8": manual, "CHANGELOG.md": changes, "licenses": terms,
-		"changelog": rel.debianChanges()} {
+	documents := map[string][]byte{"licenses": terms, "changelog": rel.debianChanges()}
+	for _, path := range []string{packaging + "/vigil-server.8", sessionPackaging + "/vigil-session.8", "CHANGELOG.md"} {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		documents[filepath.Base(path)] = text
+	}
+	for name, text := range documents {
 		err := replaceFile(filepath.Join(stage, name+".gz"), func(w io.Writer) error { return compress(w, text) })
 		if err != nil {
 			return err

@@ -22,7 +22,8 @@ type options struct {
 	addr, glob, config, http string
 	db                       int
 	wire, epoch              string
-	filters                  bool
+	filters, version         bool
+	format, level            string
 	set                      map[string]bool // flags that were given
 	log                      *slog.Logger
 	store                    *redis.Options
@@ -35,32 +36,19 @@ const (
 )
 
 func readOptions(args []string, stdout, stderr io.Writer) (o options, err error) {
-	f := flag.NewFlagSet("vigil-session", flag.ContinueOnError)
+	f := o.flags()
 	f.SetOutput(stderr)
 	f.Usage = func() {
 		fmt.Fprintf(f.Output(), "usage: vigil-session [flags]\n       vigil-session bench [flags]\n\n"+
 			"The password may be in the URL of -addr, or in %s (and %s).\n\n", passwordVariable, userVariable)
 		f.PrintDefaults()
 	}
-	var format, level string
-	var version bool
-	f.StringVar(&o.addr, "addr", "localhost:6379", "the server: `host:port`, a path of a socket, or redis://[user:password@]host:port[/db]")
-	f.IntVar(&o.db, "db", 0, "the database, unless -addr is a URL that says it")
-	f.StringVar(&o.glob, "session-glob", "?*", "the sessions that this instance works for, as a `pattern`")
-	f.StringVar(&o.config, "config", "", "a TOML `file`, read again on SIGHUP and when it changes")
-	f.StringVar(&o.wire, "wire", "demo", "form of the answers: demo, or vigil (with `unread` beside the inverted seen); overrides the file")
-	f.StringVar(&o.epoch, "epoch", "2018-04-01", "minute 0 of activity: a `date`, in UTC unless it says otherwise; overrides the file")
-	f.BoolVar(&o.filters, "filters", true, "use Bloom filters; =false for a Redis without the module; overrides the file")
-	f.StringVar(&o.http, "http", "", "serve /metrics, /healthz and /readyz on `host:port`; a port alone is on loopback; off by default")
-	f.StringVar(&format, "log-format", "text", "text or json")
-	f.StringVar(&level, "log-level", "info", "debug, info, warn or error")
-	f.BoolVar(&version, "version", false, "print the version and end")
 	if err := f.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return o, err
 	} else if err != nil {
 		return o, fmt.Errorf("%w: %w", errUsage, err)
 	}
-	if version {
+	if o.version {
 		fmt.Fprintln(stdout, "vigil-session", buildVersion())
 		return o, flag.ErrHelp
 	}
@@ -72,7 +60,7 @@ func readOptions(args []string, stdout, stderr io.Writer) (o options, err error)
 	if o.glob == "" || strings.Contains(o.glob, ":") {
 		return o, fmt.Errorf("%w: -session-glob %q: empty, or with a colon, which no session has", errUsage, o.glob)
 	}
-	if o.log, err = logger(stderr, format, level); err != nil {
+	if o.log, err = logger(stderr, o.format, o.level); err != nil {
 		return o, fmt.Errorf("%w: %w", errUsage, err)
 	}
 	if o.store, err = storeOptions(o.addr, o.db, o.set["db"]); err != nil {
@@ -82,6 +70,23 @@ func readOptions(args []string, stdout, stderr io.Writer) (o options, err error)
 		return o, fmt.Errorf("%w: -http: %w", errUsage, err)
 	}
 	return o, nil
+}
+
+// flags are those of the microservice, which the manual page lists too.
+func (o *options) flags() *flag.FlagSet {
+	f := flag.NewFlagSet("vigil-session", flag.ContinueOnError)
+	f.StringVar(&o.addr, "addr", "localhost:6379", "the server: `host:port`, a path of a socket, or redis://[user:password@]host:port[/db]")
+	f.IntVar(&o.db, "db", 0, "the database, unless -addr is a URL that says it")
+	f.StringVar(&o.glob, "session-glob", "?*", "the sessions that this instance works for, as a `pattern`")
+	f.StringVar(&o.config, "config", "", "a TOML `file`, read again on SIGHUP and when it changes")
+	f.StringVar(&o.wire, "wire", "demo", "`form` of the answers: demo, or vigil (with unread beside the inverted seen); overrides the file")
+	f.StringVar(&o.epoch, "epoch", "2018-04-01", "minute 0 of activity: a `date`, in UTC unless it says otherwise; overrides the file")
+	f.BoolVar(&o.filters, "filters", true, "use Bloom filters; =false for a Redis without the module; overrides the file")
+	f.StringVar(&o.http, "http", "", "serve /metrics, /healthz and /readyz on `host:port`; a port alone is on loopback; off by default")
+	f.StringVar(&o.format, "log-format", "text", "`format` of the log: text or json")
+	f.StringVar(&o.level, "log-level", "info", "least `level` that is logged: debug, info, warn or error")
+	f.BoolVar(&o.version, "version", false, "print the version and end")
+	return f
 }
 
 func logger(w io.Writer, format, level string) (*slog.Logger, error) {
