@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/vigildb/vigil/persistence/schedule"
 	"github.com/vigildb/vigil/placement"
 	"github.com/vigildb/vigil/scheduler"
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/schedule"
 )
 
 // WireError is an error whose text goes to the client letter by letter. Its

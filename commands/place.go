@@ -5,9 +5,9 @@ import (
 	"strings"
 
 	"github.com/vigildb/vigil/persistence"
-	"github.com/vigildb/vigil/persistence/placemap"
 	"github.com/vigildb/vigil/placement"
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/placemap"
 )
 
 func PlaceGroup() Group {

@@ -3,8 +3,8 @@ package commands
 import (
 	"context"
 
-	"github.com/vigildb/vigil/persistence/placemap"
 	"github.com/vigildb/vigil/placement"
+	"github.com/vigildb/vigil/structures/placemap"
 )
 
 // What takes long is done off the locks, on a state that the map lends.

@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"github.com/vigildb/vigil/persistence"
-	"github.com/vigildb/vigil/persistence/placemap"
-	"github.com/vigildb/vigil/persistence/schedule"
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/placemap"
+	"github.com/vigildb/vigil/structures/schedule"
 )
 
 // rig runs handlers as the server does, without one: it locks, calls, commits

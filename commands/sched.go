@@ -5,9 +5,9 @@ import (
 	"math"
 
 	"github.com/vigildb/vigil/persistence"
-	"github.com/vigildb/vigil/persistence/schedule"
 	"github.com/vigildb/vigil/scheduler"
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/schedule"
 )
 
 func SchedGroup() Group {

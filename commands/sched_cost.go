@@ -5,8 +5,8 @@ import (
 	"errors"
 	"math"
 
-	"github.com/vigildb/vigil/persistence/schedule"
 	"github.com/vigildb/vigil/scheduler"
+	"github.com/vigildb/vigil/structures/schedule"
 )
 
 // SCHED.COST and SCHED.SIMULATE copy the schedule and work on the copy off the

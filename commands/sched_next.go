@@ -1,6 +1,6 @@
 package commands
 
-import "github.com/vigildb/vigil/persistence/schedule"
+import "github.com/vigildb/vigil/structures/schedule"
 
 // pickOptions are the options of SCHED.NEXT and SCHED.PEEK.
 type pickOptions struct {

@@ -3,9 +3,9 @@ package commands
 import (
 	"strconv"
 
-	"github.com/vigildb/vigil/persistence/schedule"
 	"github.com/vigildb/vigil/scheduler"
 	"github.com/vigildb/vigil/structures/glob"
+	"github.com/vigildb/vigil/structures/schedule"
 )
 
 // Commands that name several nodes do all or nothing: they check every node

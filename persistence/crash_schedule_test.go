@@ -11,8 +11,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
-	"github.com/vigildb/vigil/persistence/schedule"
 	"github.com/vigildb/vigil/scheduler"
+	"github.com/vigildb/vigil/structures/schedule"
 )
 
 // crashedSchedule runs random operations on a schedule of a policy, one a

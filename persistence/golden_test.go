@@ -8,11 +8,11 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/vigildb/vigil/persistence/placemap"
-	"github.com/vigildb/vigil/persistence/schedule"
 	"github.com/vigildb/vigil/placement"
 	"github.com/vigildb/vigil/scheduler"
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/placemap"
+	"github.com/vigildb/vigil/structures/schedule"
 )
 
 // The store in testdata/format2 was written once and is opened for ever: a version

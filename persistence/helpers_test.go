@@ -6,8 +6,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/vigildb/vigil/persistence/schedule"
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/schedule"
 )
 
 type kindOf = structures.Kind

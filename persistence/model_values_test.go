@@ -7,9 +7,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/vigildb/vigil/persistence/schedule"
 	"github.com/vigildb/vigil/scheduler"
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/schedule"
 )
 
 // The operations of the model on lists, hashes, Bloom filters and schedules.

@@ -16,7 +16,7 @@
 //
 // The one idea: a [Policy] keeps what it needs to answer quickly in structures
 // derived from a [Table] of nodes. Everything that must survive is in the
-// table (and is stored by package persistence/schedule); everything in a policy can be
+// table (and is stored by package structures/schedule); everything in a policy can be
 // rebuilt from it. Policies that draw get their randomness as an argument, and
 // what is recorded is the outcome, so that replay draws nothing.
 //

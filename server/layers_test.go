@@ -17,13 +17,16 @@ import (
 const module = "github.com/vigildb/vigil/"
 
 // floors says which floor may import which. A package imports only what is on
-// lower lines; its own sub-packages count as the same floor.
+// lower lines; its own sub-packages count as the same floor. Structures know
+// scheduler and placement for two values, schedules and placement maps: the policy
+// is maths, the value adds what is recorded and stored of it. Which packages of
+// structures those are is said in rooms.
 const floors = `
 	cmd:         server commands persistence structures scheduler placement
 	server:      commands persistence structures
 	commands:    persistence structures scheduler placement
 	persistence: structures scheduler placement
-	structures:
+	structures:  scheduler placement
 	scheduler:
 	placement:
 `
@@ -47,8 +50,11 @@ const rooms = `
 	persistence/fence:
 	persistence/prefetch:
 	persistence/slab:
+	structures:
 	structures/glob:
+	structures/placemap:    structures placement
 	structures/rdb:         structures
+	structures/schedule:    structures scheduler scheduler/sim
 `
 
 // pure floors know the standard library only.

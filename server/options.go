@@ -10,10 +10,10 @@ import (
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
-	"github.com/vigildb/vigil/persistence/placemap"
-	"github.com/vigildb/vigil/persistence/schedule"
 	"github.com/vigildb/vigil/server/conf"
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/placemap"
+	"github.com/vigildb/vigil/structures/schedule"
 )
 
 // Options say how a server is opened. The zero value keeps everything in the

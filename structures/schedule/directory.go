@@ -16,8 +16,8 @@ import (
 //	hash    | first `depth` bits: dir | middle 32 bits: home in bucket | last 8: tag |
 //	entry   | tag (8 bits) | slot (24 bits) |      0: free; a tag is never 0
 //
-// Entries do not hold the hash: the tag spares 254 of 255 comparisons, and who
-// needs the rest reads the name. Collisions go to the next entry; a removal
+// Entries do not hold the hash: the tag spares 254 of 255 comparisons, and a
+// lookup that needs the rest reads the name. Collisions go to the next entry; a removal
 // moves entries back, so there are no tombstones. An entry takes 5 to 8 bytes.
 //
 // Names of one hash share a bucket and are searched one by one. The hash has the

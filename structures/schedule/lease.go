@@ -12,10 +12,10 @@ type lease struct {
 
 // leases are those of a schedule: only leased nodes take memory, about 60 bytes.
 //
-// A lease is over when time has passed its end, whether anybody was told. The
+// A lease has expired when time has passed its end, noticed or not. The
 // schedule's recorded time and the time that it has seen (see clock) may differ
-// by a Peek: what was over for the Peek is over for everybody, but until the
-// record says so too it has to be stored. Those leases are kept in over.
+// by a Peek: a lease that had expired for the Peek has expired for every caller,
+// but until the record says so too it has to be stored. Those leases are kept in over.
 type leases struct {
 	list  []lease
 	spare int32           // first unused element of list, -1 if none
@@ -58,7 +58,7 @@ func (l *leases) add(slot int, until, step int64) {
 	l.up(len(l.running) - 1)
 }
 
-// drop forgets the lease of a slot and answers whether it had one.
+// drop forgets the lease of a slot and reports whether it had one.
 func (l *leases) drop(slot int) bool {
 	i, ok := l.at[int32(slot)]
 	if !ok {
@@ -95,7 +95,7 @@ func (l *leases) rest() {
 }
 
 // end takes the lease that ends first, if it ends at or before now, out of
-// the running ones. It is over but not forgotten.
+// the running ones. It has expired but is not forgotten.
 func (l *leases) end(now int64) (slot int, ok bool) {
 	if len(l.running) == 0 || l.list[l.running[0]].until > now {
 		return 0, false

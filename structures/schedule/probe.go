@@ -29,7 +29,7 @@ const (
 // hands out the nodes to probe now: up to count of them, the configured number
 // if count is 0; fewer, or none, when the policy idles or the nodes are
 // leased. A negative lease is the configured one; with a lease of 0 the probes
-// count as done. The answer is valid until the next call of Next or Peek.
+// count as done. The result is valid until the next call of Next or Peek.
 //
 // Errors: ErrNotCreated, ErrCount, ErrLease, ErrSteps.
 func (s *Schedule) Next(ch *structures.Change, count int, nowMillis, leaseMillis int64, stats Stats) ([]Pick, error) {
@@ -59,8 +59,8 @@ func (s *Schedule) Next(ch *structures.Change, count int, nowMillis, leaseMillis
 	return s.picks, nil
 }
 
-// Peek answers what Next would, with the same count and time, and changes
-// nothing. The answer is valid until the next call of Next or Peek. Errors:
+// Peek returns what Next would, with the same count and time, and changes
+// nothing. The result is valid until the next call of Next or Peek. Errors:
 // ErrNotCreated, ErrCount, ErrSteps.
 func (s *Schedule) Peek(count int, nowMillis int64, stats Stats) ([]Pick, error) {
 	if _, _, err := s.choose(count, nowMillis, stats); err != nil {

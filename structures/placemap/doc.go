@@ -10,7 +10,7 @@
 //
 // States. What a map is between two changes is a State, which many may
 // read at once. Lend gives one away for work off the locks: it stays as it is
-// until nobody holds it, and the next change is made to a copy.
+// until its last holder releases it, and the next change is made to a copy.
 //
 // It promises: an operation that returns an error has changed nothing. It does
 // not lock: a map is used by one goroutine at a time, only its States by many.

@@ -14,7 +14,7 @@ const (
 	opRemove = 17 // names
 )
 
-// Set adds units and changes those that are there, all or nothing, and answers
+// Set adds units and changes those that are there, all or nothing, and returns
 // how many are new. The errors are those of placement.Map.Set.
 func (v *Map) Set(ch *structures.Change, units []placement.Unit) (added int, err error) {
 	before := v.state.Map.Len()

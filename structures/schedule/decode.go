@@ -193,8 +193,8 @@ func (s *Schedule) AppendPage(page []byte) error {
 // records that follow would mean another thing after each load.
 func (s *Schedule) Adopt() { s.ready() }
 
-// seatPage reads the nodes of a page and answers whether it is one. slotOf tells
-// where one with a place in the page belongs.
+// seatPage reads the nodes of a page and reports whether it is one. slotOf returns
+// the slot for a place in the page.
 func (s *Schedule) seatPage(page []byte, slotOf func(place int) int) bool {
 	r := reader{buf: page}
 	used := r.fixed()

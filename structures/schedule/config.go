@@ -17,11 +17,11 @@ const (
 	maxTime = 1 << 50 // milliseconds since 1970; later times count as this
 )
 
-// Config is what is said when a schedule is created. It never changes.
+// Config holds what a schedule is created with. It never changes.
 type Config struct {
 	Policy    string  // name of a policy; "" is "index"
 	Estimator string  // name of an estimator; "" is the policy's own
-	Probes    int     // c, nodes that Next answers unless told otherwise
+	Probes    int     // c, nodes that Next returns by default
 	Window    float64 // K of the estimator `window`, in items
 	Seed      uint64  // of the policies that draw
 	// StepMillis is the length of a step of the wall clock; 0 is the step
@@ -29,7 +29,7 @@ type Config struct {
 	StepMillis  int64
 	LeaseMillis int64 // lease of a Next that names none; 0 is no lease
 	// Explore is the fraction of probes that go to nodes drawn uniformly,
-	// whatever the policy thinks of them.
+	// independently of the policy.
 	Explore float64
 }
 

@@ -224,8 +224,8 @@ func appendParamFields(dst []byte, mask uint64, p *scheduler.Params) []byte {
 }
 
 // stored is the lease of a slot if the record knows it and its end has not come
-// at the recorded time. The others are no part of the schedule: it would be
-// another one on a machine that nobody asked in between.
+// at the recorded time. The others are no part of the schedule, which would
+// otherwise differ on a machine that was not asked in between.
 func (s *Schedule) stored(slot int) (lease, bool) {
 	if len(s.leases.over) == 0 && !s.table.Hidden(slot) {
 		return lease{}, false

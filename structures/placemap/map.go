@@ -49,8 +49,8 @@ func (v *Map) Export(dst []byte) []byte {
 	return dst
 }
 
-// Version is how many changes were made to the map. Two answers of one server
-// with the same version under the same key are of the same map, unless the key
+// Version is how many changes were made to the map. Two replies of one server
+// with the same version under the same key are about the same map, unless the key
 // was deleted in between.
 func (v *Map) Version() uint64 { return v.version }
 

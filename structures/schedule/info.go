@@ -71,9 +71,9 @@ func (s *Schedule) Node(node []byte, nowMillis int64) ([]Field, error) {
 	}, nil
 }
 
-// Scan visits the names of up to count nodes from a cursor on and answers the
-// cursor to go on from; 0 begins, and 0 is answered at the end. A node that is
-// there during the whole iteration is visited exactly once: nodes keep their
+// Scan visits the names of up to count nodes starting at a cursor and returns the
+// next cursor; 0 begins, and 0 is returned at the end. A node that exists
+// during the whole iteration is visited exactly once: nodes keep their
 // slots.
 func (s *Schedule) Scan(cursor uint64, count int, visit func(node string)) uint64 {
 	if cursor >= uint64(s.table.Len()) {

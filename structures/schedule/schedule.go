@@ -35,7 +35,7 @@ type Schedule struct {
 	draws    *rand.Rand
 	chosen   []int          // scratch of Next and Peek: slots
 	node     scheduler.Node // scratch of whatever calls an interface: it would escape
-	picks    []Pick         // answer of Next and Peek
+	picks    []Pick         // result of Next and Peek
 
 	dirty []uint64 // bit p%64 of word p/64: page p changed since Clean
 }
@@ -92,7 +92,7 @@ func (s *Schedule) Config() Config { return s.config }
 // Len is the number of nodes.
 func (s *Schedule) Len() int { return s.table.Live() }
 
-// Step is the current step: that of the last Next.
+// Step is the current step, the one of the last Next.
 func (s *Schedule) Step() int64 { return s.clock.step }
 
 // Params are the parameters of a node; false and the defaults if there is no
@@ -110,8 +110,8 @@ func (s *Schedule) Params(node []byte) (scheduler.Params, bool) {
 // are equal, but not in the encoding.
 const minParam = 1e-100
 
-// Add adds a node and answers true, or gives an existing node new parameters
-// and answers false: what was learnt of it, its age and its lease stay.
+// Add adds a node and returns true, or gives an existing node new parameters
+// and returns false: what was learnt about it, its age and its lease stay.
 // Parameters below 1e-100 count as 0. Errors:
 // ErrNotCreated, ErrName, ErrFull, those of scheduler.Params.Check, and
 // scheduler.ErrDecay from policies that need one.
@@ -193,7 +193,7 @@ func (s *Schedule) seat(slot int, name []byte, n scheduler.Node) {
 	s.table.Put(slot, n)
 }
 
-// Remove forgets a node and answers whether there was one. A lease on it ends
+// Remove forgets a node and reports whether there was one. A lease on it ends
 // with it: a later Observe finds no such node.
 func (s *Schedule) Remove(ch *structures.Change, node []byte) bool {
 	slot, ok := s.slots.find(node)

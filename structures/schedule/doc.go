@@ -1,5 +1,5 @@
 // Package schedule is the value behind the SCHED commands: nodes with their
-// parameters, what probes found, who is probing now, and the clock of steps.
+// parameters, what probes found, running leases, and the clock of steps.
 //
 // The one idea: chance and time are settled before they are recorded. NEXT
 // draws with a generator seeded by the schedule's seed and the number of NEXT
@@ -33,6 +33,6 @@
 // no part of the value any more, in memory and on disk.
 //
 // It promises: an operation that returns an error has changed nothing. It does
-// not lock: even Peek uses scratch memory and may unhide nodes whose lease is
-// over, so a schedule is used by one goroutine at a time.
+// not lock: even Peek uses scratch memory and may unhide nodes whose lease has
+// expired, so a schedule is used by one goroutine at a time.
 package schedule

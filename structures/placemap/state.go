@@ -39,7 +39,7 @@ func (s *State) samplers() int { return bits.OnesCount64(s.sampled.Load()) }
 // Ready says whether k copies can be looked up without making a table first.
 func (s *State) Ready(k int) bool { return k <= 1 || s.sampled.Load()>>(k-1)&1 != 0 }
 
-// LocateCopies is that of placement.Map.
+// LocateCopies is placement.Map.LocateCopies.
 func (s *State) LocateCopies(hash uint64, k int, dst []int) ([]int, error) {
 	dst, err := s.Map.LocateCopies(hash, k, dst)
 	if err == nil && !s.Ready(k) {
