@@ -145,7 +145,7 @@ func (srv *Server) kill(s *session) {
 		srv.waiting.cancel(w)
 	}
 	s.Set(commands.ClientCloseSoon)
-	s.end.hangUp()
+	s.conn.HangUp()
 }
 
 // forget takes a client that has left out of the account.

@@ -62,7 +62,7 @@ func TestRepliesThatAreNotReadCountAgainstTheSoftLimit(t *testing.T) {
 	r := newRig(t)
 	r.config("client-output-buffer-limit", "normal 0 1mb 5")
 	s, e := r.handSession()
-	defer s.leave()
+	defer s.Leave()
 	e.stuck = 2 << 20
 	if err := s.feedText(encode("PING")); err != nil {
 		t.Fatalf("on passing the soft limit: %v", err)
@@ -72,10 +72,10 @@ func TestRepliesThatAreNotReadCountAgainstTheSoftLimit(t *testing.T) {
 		t.Fatal("closed within the time of the soft limit")
 	}
 	e.stuck = 0
-	s.sent()
+	s.Sent()
 	r.clock.advance(4 * time.Second)
 	e.stuck = 2 << 20
-	s.sent()
+	s.Sent()
 	r.clock.advance(4 * time.Second)
 	if e.hungUp {
 		t.Fatal("the time before the client had read was counted")

@@ -70,7 +70,7 @@ func (c *clients) each(visit func(*session)) {
 
 func (c *clients) hangUpAll() {
 	for _, s := range c.list() {
-		s.end.hangUp()
+		s.conn.HangUp()
 	}
 }
 

@@ -112,7 +112,7 @@ func (srv *Server) computeOne(c compute) {
 		if bug := recover(); bug != nil {
 			srv.logf(LogWarning, "panic in the call of client %d: %v\n%s", c.w.s.ID, bug, debug.Stack())
 			srv.waiting.cancel(c.w)
-			c.w.s.end.hangUp()
+			c.w.s.conn.HangUp()
 		}
 	}()
 	if c.ctx.Err() != nil {

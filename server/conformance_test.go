@@ -12,6 +12,7 @@ import (
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/groups"
+	"github.com/vigildb/vigil/server/transport"
 )
 
 // patience is how long a reply may take before a script is stuck.
@@ -245,18 +246,11 @@ func greet(t *testing.T, c *scriptClient, proto int) {
 }
 
 func (o *ownTarget) settled(c *scriptClient) bool {
-	if c.nc.(*memConn).in.waiting() {
+	if c.nc.(*transport.PipeEnd).Buffered() > 0 {
 		return true
 	}
 	s := o.srv.clients.find(c.id)
 	return s == nil || s.Has(commands.ClientBlocked) || o.srv.pause.holding(s)
-}
-
-// waiting reports content or the end: a read would not block.
-func (p *memPipe) waiting() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(p.buf) > 0 || p.closed
 }
 
 func (p *pause) holding(s *session) bool {

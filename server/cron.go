@@ -130,7 +130,7 @@ func (srv *Server) dropIdle(now time.Time) {
 		}
 		if now.UnixMilli()-s.lastInput.Load() > limit.Milliseconds() {
 			srv.logf(LogVerbose, "closing idle client %d", s.ID)
-			s.end.hangUp()
+			s.conn.HangUp()
 		}
 	}
 }

@@ -146,7 +146,7 @@ func (s *session) commit() {
 	}
 	if lsn := s.tx.Commit(); lsn > 0 {
 		s.lsn = lsn
-		s.heavy = s.heavy || s.tx.Heavy()
+		s.bigChange = s.bigChange || s.tx.Heavy()
 	}
 	for i := 0; i < len(s.ready); i++ {
 		s.serve(s.ready[i])

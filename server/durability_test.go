@@ -240,18 +240,18 @@ func TestSessionHoldsRepliesBackWhileTheJournalIsBehind(t *testing.T) {
 	r := newRig(t)
 	r.dial().want("CONFIG SET appendfsync always", "OK")
 	s, e := r.handSession()
-	defer s.leave()
+	defer s.Leave()
 	e.unsaved = true
 	if err := s.feedText(encode("SET", "k", "v") + encode("GET", "k")); err != nil || e.writes > 0 {
 		t.Fatalf("got %v, %q", err, e.wrote)
 	}
 	for range 3 {
-		if err := s.resume(); err != nil || e.writes > 0 {
+		if err := s.Resume(); err != nil || e.writes > 0 {
 			t.Fatalf("got %v, %q", err, e.wrote)
 		}
 	}
 	e.unsaved = false
-	if err := s.resume(); err != nil || string(e.wrote) != "+OK\r\n$1\r\nv\r\n" {
+	if err := s.Resume(); err != nil || string(e.wrote) != "+OK\r\n$1\r\nv\r\n" {
 		t.Fatalf("got %v, %q", err, e.wrote)
 	}
 	e.failed = errors.New("no device")

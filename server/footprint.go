@@ -30,7 +30,7 @@ type footprint struct {
 // weigh counts what the client holds now.
 func (s *session) weigh() {
 	n := int64(clientBytes + s.inputBytes() + 24*cap(s.args) + 24*cap(s.keys) + s.ctx.Reply.Cap() +
-		s.end.unsent() + s.queueBytes + s.foot.lasting + s.TextBytes())
+		s.conn.Unsent() + s.queueBytes + s.foot.lasting + s.TextBytes())
 	if s.held != nil || s.waiting != nil {
 		n += s.parkedBytes()
 	}
@@ -53,7 +53,7 @@ func (s *session) weigh() {
 // inputBytes is the memory of the client's own input buffer.
 func (s *session) inputBytes() int {
 	if s.borrowed {
-		return s.unread() // what is left of it becomes its own
+		return s.Unread() // what is left of it becomes its own
 	}
 	return cap(s.in)
 }
@@ -94,7 +94,7 @@ func (s *session) grant(size int) bool {
 		return false
 	}
 	s.weigh()
-	if s.owe(size + s.end.unsent()) {
+	if s.owe(size + s.conn.Unsent()) {
 		return false
 	}
 	limit := s.srv.memory.limit.Load()
@@ -117,12 +117,16 @@ func (s *session) owe(n int) (over bool) {
 	return over
 }
 
-// sent counts anew when the transport has got rid of replies or has taken more. It
-// reports that the client is over its limit.
-func (s *session) sent() (over bool) {
-	if rest := s.end.unsent(); rest != s.foot.owed {
+// Sent counts again after the transport has sent replies or has kept more. It
+// returns errOutput if the client is over its limit.
+func (s *session) Sent() error {
+	over := false
+	if rest := s.conn.Unsent(); rest != s.foot.owed {
 		over = s.owe(rest)
 	}
 	s.weigh()
-	return over
+	if over {
+		return errOutput
+	}
+	return nil
 }

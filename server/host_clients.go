@@ -25,8 +25,8 @@ func (s *session) look() clientView {
 		sub:   len(s.subs.topics[commands.Channel]),
 		psub:  len(s.subs.topics[commands.Pattern]),
 		ssub:  len(s.subs.topics[commands.ShardChannel]),
-		input: s.unread(), inputFree: s.inputBytes() - s.unread(),
-		replyCap: s.ctx.Reply.Cap(), unsent: s.end.unsent()}
+		input: s.Unread(), inputFree: s.inputBytes() - s.Unread(),
+		replyCap: s.ctx.Reply.Cap(), unsent: s.conn.Unsent()}
 	if s.Has(commands.ClientMulti) {
 		v.multi = len(s.queue)
 	}

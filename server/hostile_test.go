@@ -254,7 +254,7 @@ func TestPipelineThatIsNotReadDoesNotPileUp(t *testing.T) {
 	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 64<<20 {
 		t.Errorf("heap grew by %d bytes", grown)
 	}
-	s.end.hangUp()
+	s.conn.HangUp()
 	c.nc.Close()
 	<-sent
 }

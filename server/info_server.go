@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/server/transport"
 )
 
 func infoServer(t *infoText) {
@@ -20,7 +21,7 @@ func infoServer(t *infoText) {
 	t.line("os", runtime.GOOS+" "+runtime.GOARCH)
 	t.line("arch_bits", strconv.IntSize)
 	t.line("monotonic_clock", "go")
-	t.line("multiplexing_api", pollingAPI)
+	t.line("multiplexing_api", transport.PollingAPI)
 	t.line("go_version", runtime.Version())
 	t.line("gomaxprocs", runtime.GOMAXPROCS(0))
 	t.line("process_id", os.Getpid())

@@ -50,6 +50,8 @@ const rooms = `
 	persistence/fence:
 	persistence/prefetch:
 	persistence/slab:
+	server/resp:
+	server/transport:       structures
 	structures:
 	structures/glob:
 	structures/placemap:    structures placement

@@ -29,15 +29,15 @@ var pipelineEnds = []string{"", encode("QUIT") + encode("SET", "k", "late"), "*1
 // replies. Whenever the client waits for the list, another one pushes.
 func (r *rig) answers(stream string, n int) string {
 	s, e := r.handSession()
-	defer s.leave()
+	defer s.Leave()
 	for len(stream) > 0 && !s.closing {
 		n := min(n, len(stream))
 		err := s.feedText(stream[:n])
 		for err == nil && s.waiting != nil {
 			pusher, _ := r.handSession()
 			pusher.feedText(encode("RPUSH", "wait", "w") + encode("SELECT", "1") + encode("RPUSH", "wait", "w"))
-			pusher.leave()
-			err = s.resume()
+			pusher.Leave()
+			err = s.Resume()
 		}
 		if err != nil {
 			return string(e.wrote) + err.Error()
@@ -85,7 +85,7 @@ func TestNothingIsFoundAheadOfAuth(t *testing.T) {
 func TestLookaheadsHoldNothingAfterTheTurn(t *testing.T) {
 	r := newRig(t)
 	s, _ := r.handSession()
-	defer s.leave()
+	defer s.Leave()
 	s.feedText(encode("BLPOP", "l", "0") + strings.Repeat(encode("GET", "k"), 3))
 	if s.ahead != nil || s.waiting == nil {
 		t.Fatalf("lookahead %v, waiting %v", s.ahead, s.waiting)
@@ -103,7 +103,7 @@ func BenchmarkPipelineOfDistinctKeys(b *testing.B) {
 		b.Run(fmt.Sprint(keys), func(b *testing.B) {
 			r := newRig(b)
 			s, e := r.handSession()
-			defer s.leave()
+			defer s.Leave()
 			for i := range keys {
 				s.feedText(encode("SET", fmt.Sprintf("key:%012d", i), "xxx"))
 			}

@@ -5,6 +5,7 @@ import (
 	"net"
 
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/server/transport"
 )
 
 // What package window needs of a server beside its configuration: a client that
@@ -17,7 +18,7 @@ import (
 // Commands that write are refused. CLIENT LIST shows it under the name given,
 // which must suit CLIENT SETNAME.
 func (srv *Server) DialObserver(name string) (net.Conn, error) {
-	client, own := newMemConns()
+	client, own := transport.Pipe()
 	observe := func(s *session) {
 		s.observer = true
 		s.Set(commands.ClientAuthenticated | commands.ClientNoEvict | commands.ClientNoTouch)

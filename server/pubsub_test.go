@@ -196,7 +196,7 @@ func TestSubscriberThatStaysOverTheSoftLimitIsDropped(t *testing.T) {
 	r := newRig(t)
 	r.dial().do("CONFIG", "SET", "client-output-buffer-limit", "pubsub 1mb 1kb 5")
 	s, e := r.handSession()
-	defer s.leave()
+	defer s.Leave()
 	s.feedText(encode("SUBSCRIBE", "ch"))
 	r.dial().do("PUBLISH", "ch", strings.Repeat("m", 2000))
 	r.clock.advance(5 * time.Second)
@@ -219,7 +219,7 @@ func TestNormalClientsHaveTheirOwnLimit(t *testing.T) {
 	c.next(`["q" "elementelement"]`)
 }
 
-// handEnd is a transport that a test moves by hand.
+// handEnd is a connection that a test moves by hand.
 type handEnd struct {
 	wrote   []byte
 	writes  int
@@ -230,16 +230,17 @@ type handEnd struct {
 	stuck   int   // bytes that the client does not read
 }
 
-func (e *handEnd) write(b []byte) (kept bool, err error) {
+func (e *handEnd) Write(b []byte) (kept bool, err error) {
 	e.wrote = append(e.wrote, b...)
 	e.writes++
 	return false, nil
 }
 
-func (e *handEnd) unsent() int                  { return e.stuck }
-func (e *handEnd) durable(uint64) (bool, error) { return !e.unsaved && e.failed == nil, e.failed }
-func (e *handEnd) wake()                        { e.wakes++ }
-func (e *handEnd) hangUp()                      { e.hungUp = true }
+func (e *handEnd) Unsent() int                  { return e.stuck }
+func (e *handEnd) Durable(uint64) (bool, error) { return !e.unsaved && e.failed == nil, e.failed }
+func (e *handEnd) Throttle()                    {}
+func (e *handEnd) Wake()                        { e.wakes++ }
+func (e *handEnd) HangUp()                      { e.hungUp = true }
 
 // handSession makes a session for which the test is the transport, to the end
 // of it (leave).
@@ -253,8 +254,8 @@ func (r *rig) handSession() (*session, *handEnd) {
 // feedText gives the session bytes as if they had been read.
 func (s *session) feedText(b string) error {
 	for len(b) > 0 {
-		n := copy(s.space(), b)
-		if err := s.feed(n); err != nil {
+		n := copy(s.Space(), b)
+		if err := s.Feed(n); err != nil {
 			return err
 		}
 		b = b[n:]
@@ -267,13 +268,13 @@ func (s *session) feedText(b string) error {
 func TestMessagesAreWrittenTogether(t *testing.T) {
 	r := newRig(t)
 	s, e := r.handSession()
-	defer s.leave()
+	defer s.Leave()
 	s.feedText(encode("SUBSCRIBE", "ch"))
 	p := r.dial()
 	for range 1000 {
 		p.want("PUBLISH ch m", "(int) 1")
 	}
-	if err := s.resume(); err != nil {
+	if err := s.Resume(); err != nil {
 		t.Fatal(err)
 	}
 	want := "*3\r\n$9\r\nsubscribe\r\n$2\r\nch\r\n:1\r\n" + strings.Repeat(encode("message", "ch", "m"), 1000)

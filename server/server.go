@@ -13,6 +13,7 @@ import (
 	"github.com/vigildb/vigil/commands/groups"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/server/conf"
+	"github.com/vigildb/vigil/server/transport"
 )
 
 // Server is one vigil server: a store, its clients and what they share.
@@ -37,7 +38,7 @@ type Server struct {
 	slowlog  slowlog
 	stats    stats
 	saves    saves
-	loops    loops
+	loops    *transport.Loops
 	cron     cron
 	sockets  sockets
 	admin    admin
@@ -111,6 +112,7 @@ func Start(o Options) (*Server, error) {
 	if srv.store, err = persistence.Start(srv.storeOptions()); err != nil {
 		return nil, err
 	}
+	srv.loops = transport.NewLoops(transport.Host{Store: srv.store, Closed: srv.done, Workers: &srv.workers})
 	srv.watchConfig()
 	srv.openSaves()
 	srv.activeExpire.Store(true)
@@ -126,7 +128,7 @@ func (srv *Server) Serve(l net.Listener) error {
 		srv.mu.Unlock()
 		return ErrClosed
 	}
-	if err := srv.startLoops(srv.settings().conf.IOThreads); err != nil {
+	if err := srv.loops.Start(srv.settings().conf.IOThreads); err != nil {
 		srv.mu.Unlock()
 		return err
 	}
@@ -157,7 +159,7 @@ func (srv *Server) Serve(l net.Listener) error {
 
 // Dial connects a client inside the process, without a socket.
 func (srv *Server) Dial() (net.Conn, error) {
-	client, own := newMemConns()
+	client, own := transport.Pipe()
 	if !srv.accept(own) {
 		return nil, ErrClosed
 	}
@@ -194,13 +196,13 @@ func (srv *Server) enter(nc net.Conn, prepare func(*session)) bool {
 	srv.mu.Unlock()
 	srv.stats.connections.Add(1)
 	srv.tune(nc)
-	end, start := srv.transport(nc)
-	s := srv.newSession(end)
+	conn, start := srv.loops.Open(nc)
+	s := srv.newSession(conn)
 	s.Addr, s.LocalAddr, s.Unix = addresses(nc)
 	prepare(s)
 	srv.clients.add(s)
 	if srv.done.Err() != nil {
-		end.hangUp() // Close may have looked at the clients already
+		conn.HangUp() // Close may have looked at the clients already
 	}
 	start(s)
 	return true
@@ -218,8 +220,8 @@ func (srv *Server) refusal(remote string, unix bool) commands.WireError {
 	return ""
 }
 
-func (srv *Server) newSession(e endpoint) *session {
-	s := &session{srv: srv, end: e, tx: srv.store.NewTx(), written: srv.store.Throttle}
+func (srv *Server) newSession(conn transport.Conn) *session {
+	s := &session{srv: srv, conn: conn, tx: srv.store.NewTx()}
 	s.ID = srv.clients.nextID()
 	s.Created = srv.clock.Now().UnixMilli()
 	s.lastInput.Store(s.Created)
@@ -259,7 +261,7 @@ func (srv *Server) Close() error {
 	srv.stop()
 	srv.cron.stop()
 	srv.clients.hangUpAll()
-	srv.endLoops()
+	srv.loops.End()
 	srv.workers.Wait()
 	if err := srv.store.Close(); err != nil {
 		return fmt.Errorf("close store: %w", err)

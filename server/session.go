@@ -10,6 +10,7 @@ import (
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/server/resp"
+	"github.com/vigildb/vigil/server/transport"
 	"github.com/vigildb/vigil/structures"
 )
 
@@ -24,18 +25,15 @@ const (
 	minStrangerRead = 1 << 10
 )
 
-// session is a client as a state machine: the transport gives it bytes (feed)
-// and takes reply bytes away (pending). It belongs to one goroutine, the
-// transport's. What others have for it goes through its outbox, and they wake
-// it with kick. A session never waits: a client that is blocked is a session
-// whose waiting field is set, and one that is paused keeps its input unread.
+// session is a client as a state machine, a [transport.Session]: the transport
+// gives it bytes (Feed) and takes its replies (send). It belongs to one goroutine,
+// the transport's. Others put messages for it into its outbox, and wake it with
+// kick. A session never waits: a blocked client is a session whose waiting field is
+// set, and a paused one keeps its input unread.
 type session struct {
 	commands.Client
-	srv *Server
-	end endpoint
-	// written is called when changes of the client were settled: it slows the
-	// transport down if the store needs that.
-	written func()
+	srv  *Server
+	conn transport.Conn
 
 	in     []byte // received, from readAt on not consumed yet
 	readAt int
@@ -58,7 +56,7 @@ type session struct {
 	met    uint64     // newest record that replies since the last flush may tell of
 	wrote  uint64     // the last change ever made for this client, of those flushed
 
-	heavy bool // the last change was big: the client waits until it is written
+	bigChange bool // the last change was big: the client waits until it is written
 
 	out      outbox
 	waiting  *waiter
@@ -91,24 +89,6 @@ type session struct {
 	view   clientView // what other clients see; guarded by viewMu
 }
 
-// endpoint is the session's side of its transport. write, full and durable are
-// for the owner alone.
-type endpoint interface {
-	// write sends replies. kept tells that the client did not take all of them: b
-	// belongs to the transport then.
-	write(b []byte) (kept bool, err error)
-	// unsent is the number of bytes that the client has to read before more is
-	// written: unless it is 0 the session stops, and is resumed when it is.
-	unsent() int
-	// durable reports whether the journal is on the device up to lsn. If it is
-	// not the session stops, and is resumed when it is.
-	durable(lsn uint64) (bool, error)
-	// wake makes the owner look at its outbox soon. Any goroutine may call it.
-	wake()
-	// hangUp closes the connection; the owner notices. Any goroutine may call it.
-	hangUp()
-}
-
 var errPanic = errors.New("panic")
 
 var (
@@ -116,9 +96,9 @@ var (
 	errOutput      = errors.New("output buffer limit reached")
 )
 
-// space makes room for a read and returns it. The bytes not consumed yet are
+// Space makes room for a read and returns it. The bytes not consumed yet are
 // moved to the front; the buffer grows only as bytes have really arrived.
-func (s *session) space() []byte {
+func (s *session) Space() []byte {
 	if s.readAt > 0 {
 		n := structures.Copy(s.in, s.in[s.readAt:])
 		s.in, s.readAt = s.in[:n], 0
@@ -137,27 +117,27 @@ func (s *session) room() int {
 	return s.framer.Room(len(s.in))
 }
 
-// unread is the number of bytes received and not consumed.
-func (s *session) unread() int { return len(s.in) - s.readAt }
+// Unread is the number of bytes received and not consumed.
+func (s *session) Unread() int { return len(s.in) - s.readAt }
 
-// feedBorrowed runs what is complete in b, which the session may use until it
-// returns; what is left is copied. The session has nothing unread.
-func (s *session) feedBorrowed(b []byte) error {
+// FeedBorrowed runs what is complete in b, which the session may use until it
+// returns; the rest is copied. The session has nothing unread.
+func (s *session) FeedBorrowed(b []byte) error {
 	own := s.in[:0]
 	s.in, s.readAt, s.borrowed = b[:0], 0, true
-	err := s.feed(len(b))
+	err := s.Feed(len(b))
 	s.in, s.readAt, s.borrowed = append(own, s.in[s.readAt:]...), 0, false
 	return err
 }
 
-// feed takes n bytes that were read into space and runs what is complete.
-// An error ends the client without another word.
-func (s *session) feed(n int) error {
+// Feed takes n bytes that were read into Space and runs what is complete. An error
+// ends the client without another word.
+func (s *session) Feed(n int) error {
 	s.in = s.in[:len(s.in)+n]
 	s.srv.stats.inputBytes.Add(int64(n))
 	set := s.srv.settings()
 	// Queued calls are input that was not run yet.
-	if int64(s.unread()+s.queueBytes) > set.queryBuffer {
+	if int64(s.Unread()+s.queueBytes) > set.queryBuffer {
 		s.srv.stats.queryLimitDrops.Add(1)
 		s.srv.logf(LogWarning, "client %d is closed: its query buffer is over its limit", s.ID)
 		return errQueryBuffer
@@ -209,7 +189,7 @@ func (s *session) run() (err error) {
 			if err := s.flush(); err != nil {
 				return err
 			}
-			if s.end.unsent() > 0 || s.awaited() > 0 {
+			if s.conn.Unsent() > 0 || s.Awaited() > 0 {
 				break
 			}
 		}
@@ -298,26 +278,26 @@ func (s *session) protocolError(bad error) {
 	s.closing = true
 }
 
-// resume goes on after a wake: what others wrote is sent, and a client that
-// was served, or is no longer paused, has its input run.
-func (s *session) resume() error {
-	if s.awaited() > 0 {
-		if err := s.flush(); err != nil || s.awaited() > 0 {
+// Resume goes on after a wake: messages of others are sent, and a client that was
+// served, or is no longer paused, has its input run.
+func (s *session) Resume() error {
+	if s.Awaited() > 0 {
+		if err := s.flush(); err != nil || s.Awaited() > 0 {
 			return err
 		}
 	}
 	// The reply of a wait goes before those of the calls behind it.
 	s.collect()
-	if s.waiting == nil && (s.unread() > 0 || s.held != nil) {
+	if s.waiting == nil && (s.Unread() > 0 || s.held != nil) {
 		return s.run()
 	}
 	return s.flush()
 }
 
-// inputEnded is the transport's word that the client sends no more. It answers
-// io.EOF if the client is to be dropped at once. One whose wait was just served
-// is given its reply first: what was popped for it is in nobody else's hands.
-func (s *session) inputEnded() error {
+// InputEnded is called when the client sends no more. It returns io.EOF if the
+// client is to be disconnected at once. One whose wait was just served gets its
+// reply first: an element that was popped for it is nowhere else.
+func (s *session) InputEnded() error {
 	if s.waiting == nil || s.srv.waiting.cancel(s.waiting) {
 		return io.EOF
 	}
@@ -369,59 +349,59 @@ func (s *session) send() error {
 	r := &s.ctx.Reply
 	s.srv.stats.outputBytes.Add(int64(r.Len()))
 	for _, part := range r.Parts() {
-		if _, err := s.end.write(part); err != nil {
+		if _, err := s.conn.Write(part); err != nil {
 			return err
 		}
 	}
-	kept, err := s.end.write(r.Last())
+	kept, err := s.conn.Write(r.Last())
 	if kept {
 		r.Release()
 	} else {
 		r.Reset(keepBuffer)
 	}
-	if err == nil && s.sent() {
-		err = errOutput
+	if err == nil {
+		err = s.Sent()
 	}
 	return err
 }
 
-// awaited is the newest record that has to be as durable as promised before
+// Awaited is the newest record that has to be as durable as promised before
 // the replies leave, 0 if there is none: the client's own, or, under appendfsync
 // always, one that it was shown the effect of.
-func (s *session) awaited() uint64 { return max(s.lsn, s.met) }
+func (s *session) Awaited() uint64 { return max(s.lsn, s.met) }
 
 // settle reports whether the client's changes, and those that it was shown, are as
 // durable as promised. If not, none of its replies may be sent: the session stops
 // until it is resumed.
 func (s *session) settle() (bool, error) {
-	if s.awaited() == 0 {
+	if s.Awaited() == 0 {
 		return true, nil
 	}
 	always := s.srv.settings().syncAlways
-	if always || s.heavy {
-		if ok, err := s.end.durable(s.awaited()); !ok && (always || err == nil) {
+	if always || s.bigChange {
+		if ok, err := s.conn.Durable(s.Awaited()); !ok && (always || err == nil) {
 			if err != nil {
 				s.srv.logf(LogWarning, "a write could not be made durable, its client is disconnected: %v", err)
 			}
 			return false, err
 		}
 	}
-	s.met, s.heavy = 0, false
+	s.met, s.bigChange = 0, false
 	if s.lsn == 0 {
 		return true, nil
 	}
 	s.wrote, s.lsn = max(s.wrote, s.lsn), 0
-	s.written()
+	s.conn.Throttle()
 	return true, nil
 }
 
-// undone reports, after the device has failed, that the client waits for a promise
-// that cannot be kept. One that waits only because its record is big goes on.
-func (s *session) undone() bool {
-	if s.srv.store.Synced() >= s.awaited() {
+// SyncFailed reports, after the device has failed, whether the client waits for a
+// promise that cannot be kept. One that waits only because its record is big goes on.
+func (s *session) SyncFailed() bool {
+	if s.srv.store.Synced() >= s.Awaited() {
 		return false
 	}
-	s.heavy = false
+	s.bigChange = false
 	return s.srv.settings().syncAlways
 }
 
@@ -443,18 +423,18 @@ func (s *session) tell(first, over bool) {
 	if over {
 		s.srv.stats.outputLimitDrops.Add(1)
 		s.srv.logf(LogWarning, "client %d is dropped: its output buffer is over its limit", s.ID)
-		s.end.hangUp()
+		s.conn.HangUp()
 		return
 	}
 	if first {
-		s.end.wake()
+		s.conn.Wake()
 	}
 }
 
 // kick wakes the session without giving it anything.
 func (s *session) kick() {
 	if s.out.kick() {
-		s.end.wake()
+		s.conn.Wake()
 	}
 }
 
@@ -466,8 +446,14 @@ func (s *session) outputLimit() outputLimit {
 	return set.outputNormal
 }
 
-// leave takes the session out of everything that knows it.
-func (s *session) leave() {
+// Closing reports whether the session runs no more commands.
+func (s *session) Closing() bool { return s.closing }
+
+// Killed reports whether the connection is cut.
+func (s *session) Killed() bool { return s.Has(commands.ClientCloseSoon) }
+
+// Leave takes the session out of everything that knows it.
+func (s *session) Leave() {
 	if w := s.waiting; w != nil {
 		s.srv.waiting.cancel(w)
 		s.waiting = nil

@@ -5,14 +5,15 @@ import (
 	"testing"
 )
 
-// sink is an endpoint that takes every reply and keeps none.
+// sink is a connection that takes every reply and keeps none.
 type sink struct{ bytes int }
 
-func (k *sink) write(b []byte) (bool, error) { k.bytes += len(b); return false, nil }
-func (k *sink) unsent() int                  { return 0 }
-func (k *sink) durable(uint64) (bool, error) { return true, nil }
-func (k *sink) wake()                        {}
-func (k *sink) hangUp()                      {}
+func (k *sink) Write(b []byte) (bool, error) { k.bytes += len(b); return false, nil }
+func (k *sink) Unsent() int                  { return 0 }
+func (k *sink) Durable(uint64) (bool, error) { return true, nil }
+func (k *sink) Throttle()                    {}
+func (k *sink) Wake()                        {}
+func (k *sink) HangUp()                      {}
 
 // idleServer is a server in memory without listeners.
 func idleServer(tb testing.TB) *Server {
@@ -41,7 +42,7 @@ func newFeeder(srv *Server) *feeder {
 }
 
 func (f *feeder) run(tb testing.TB, b []byte) {
-	if err := f.s.feedBorrowed(b); err != nil {
+	if err := f.s.FeedBorrowed(b); err != nil {
 		tb.Fatal(err)
 	}
 }

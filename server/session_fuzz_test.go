@@ -31,7 +31,7 @@ func FuzzSession(f *testing.F) {
 			return
 		}
 		s, e := r.handSession()
-		defer s.leave()
+		defer s.Leave()
 		r.srv.setPause(commands.PauseNone, 0)
 		cut = min(max(cut, 0), len(b))
 		if s.feedText(string(b[:cut])) == nil && !s.closing {

@@ -144,18 +144,3 @@ func TestHeavyClientsComeBackToTheLoop(t *testing.T) {
 		t.Fatalf("GET: %d bytes, want %d", len(got), len(big)+2)
 	}
 }
-
-func TestSleepingWatcherIsRoused(t *testing.T) {
-	r, addr := oneLoop(t)
-	slow, other := r.dialTCP(addr), r.dialTCP(addr)
-	slow.want("PING", "PONG")
-	l := r.srv.nextLoop() // there is only one
-	for range 2 {
-		r.until("the watcher sleeps", func() bool { return !l.watched.Load() })
-		free := r.stuck("k")
-		slow.send("GET", "k")
-		other.want("PING", "PONG")
-		free()
-		slow.next("(nil)")
-	}
-}

@@ -263,7 +263,7 @@ func (s *session) rerun(k readyKey, w *waiter) (c commands.Ctx, ok bool) {
 			s.srv.logf(LogWarning, "panic in the call of client %d: %v\n%s", w.s.ID, bug, debug.Stack())
 			s.lsn = max(s.lsn, s.tx.Commit())
 			s.srv.waiting.finish(w)
-			w.s.end.hangUp()
+			w.s.conn.HangUp()
 			ok = false
 		}
 	}()

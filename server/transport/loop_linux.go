@@ -1,4 +1,4 @@
-package server
+package transport
 
 import (
 	"fmt"
@@ -16,67 +16,67 @@ import (
 // that have input, and its reads and writes never block, so they need not tell
 // the scheduler. See docs/adr/0010-event-loops.md.
 //
-// What may block (a wait for the device under appendfsync always) is done by
-// the loop's waiter goroutine, which wakes the loop. A client whose turn takes
+// What may block (a wait for the device under appendfsync always) is done by a
+// second goroutine, waitForSync, which wakes the loop. A client whose turn takes
 // long keeps the goroutine, and the loop gets another owner: see turns_linux.go.
 type loop struct {
-	srv     *Server
+	host    Host
 	epoll   int
 	parking *parking // of epoll
 	wakeup  int      // an eventfd that ends a wait for events
 
-	conns    map[int32]*loopConn // the owner's
-	unsure   []*loopConn         // wait for the journal; the owner's
-	settling []*loopConn         // of these, what settleUnsure has not looked at yet; the owner's
-	resuming []*loopConn         // what resumeWoken has not looked at yet; the owner's
+	conns        map[int32]*loopConn // the owner's
+	awaitingSync []*loopConn         // wait for the journal; the owner's
+	syncCheck    []*loopConn         // of these, the ones resumeSynced has yet to look at; the owner's
+	resuming     []*loopConn         // the ones resumeWoken has yet to look at; the owner's
 
-	turns   atomic.Uint64 // counts beginnings and ends: odd during a turn
-	current *loopConn     // whose turn it is; the owner's
-	watched atomic.Bool   // somebody looks for turns that take long
-	stir    chan struct{} // capacity 1: a token says that turns are to be watched again
-	gone    chan struct{} // closed when the loop has ended
+	turns      atomic.Uint64 // counts beginnings and ends: odd during a turn
+	current    *loopConn     // whose turn it is; the owner's
+	watched    atomic.Bool   // the watcher looks for turns that take long
+	watchAgain chan struct{} // capacity 1: a token has the watcher look again
+	finished   chan struct{} // closed when the loop has ended
 
 	wrote atomic.Bool // changes were settled in this round
 
-	asleep   atomic.Bool // the owner waits for events, or is about to
-	patience int         // shortSleep, or 0 if the owner would sleep on the only processor
+	asleep      atomic.Bool // the owner waits for events, or is about to
+	sleepMillis int         // shortSleep, or 0 if the owner would sleep on the only processor
 
-	waits   chan uint64 // positions of the journal to wait for; one fits, the owner asks again
-	waiting bool        // the waiter has a position and has not answered; the owner's
+	positions chan uint64 // of the journal, for waitForSync; one fits, the owner sends the next when it is reached
+	waiting   bool        // waitForSync has a position that is not reached yet; the owner's
 
-	mu     sync.Mutex
-	over   bool        // the loop has ended; guarded by mu
-	added  []*loopConn // not registered yet; guarded by mu
-	back   []*loopConn // their long turn is over; guarded by mu
-	woken  []*loopConn // to be resumed; guarded by mu
-	waited bool        // the waiter has answered; guarded by mu
-	failed error       // its answer, if it was an error; guarded by mu
+	mu        sync.Mutex
+	stopped   bool        // the loop has ended; guarded by mu
+	added     []*loopConn // not registered yet; guarded by mu
+	rejoining []*loopConn // their long turn is over; guarded by mu
+	woken     []*loopConn // to be resumed; guarded by mu
+	waitDone  bool        // the position is reached, or the device has failed; guarded by mu
+	waitErr   error       // how the device has failed; guarded by mu
 }
 
 // loopConn is the transport of one client of a loop.
 type loopConn struct {
 	l  *loop
-	s  *session
+	s  Session
 	fd int
 
-	// These belong to whoever runs the session.
-	behind [][]byte // replies that the socket did not take, in order
-	owing  int      // bytes of these; while there are any EPOLLOUT is asked for alone
-	gone   int      // bytes of the first that went and whose memory is still held
-	burst  int      // bytes sent in this turn
-	unsure bool     // the session waits for the journal
-	left   bool     // the session has left the server
-	err    error    // of a long turn
+	// These belong to the goroutine that runs the session.
+	unsent       [][]byte // replies that the socket did not take, in order
+	unsentBytes  int      // of these; while there are any only EPOLLOUT is asked for
+	firstSent    int      // bytes of the first that are sent and whose memory is still held
+	turnSent     int      // bytes sent in this turn
+	awaitingSync bool     // the session waits for the journal
+	left         bool     // the session has left the server
+	err          error    // of a long turn
 
 	// These are the owner's.
-	listed bool // stands in l.unsure or l.settling
-	deaf   bool // EPOLLIN is not asked for
-	away   bool // in a long turn: the owner leaves it alone
-	heavy  bool // its last turn was long: the next begins as one
+	listed       bool // is in l.awaitingSync or l.syncCheck
+	inputPaused  bool // EPOLLIN is not asked for
+	inLongTurn   bool // the owner leaves it alone
+	lastTurnLong bool // the next turn begins as a long one
 
 	mu     sync.Mutex
 	closed bool // fd is not ours any more; guarded by mu
-	queued bool // stands in l.woken; guarded by l.mu
+	queued bool // is in l.woken; guarded by l.mu
 }
 
 const (
@@ -84,7 +84,7 @@ const (
 	loopEvents = 128      // events taken from the kernel at once
 )
 
-func newLoop(srv *Server) (*loop, error) {
+func newLoop(host Host) (*loop, error) {
 	epoll, err := syscall.EpollCreate1(syscall.EPOLL_CLOEXEC)
 	if err != nil {
 		return nil, fmt.Errorf("epoll: %w", err)
@@ -100,10 +100,10 @@ func newLoop(srv *Server) (*loop, error) {
 		syscall.Close(epoll)
 		return nil, fmt.Errorf("eventfd: %w", errno)
 	}
-	l := &loop{srv: srv, epoll: epoll, parking: parking, wakeup: int(wakeup), conns: map[int32]*loopConn{},
-		waits: make(chan uint64, 1), stir: make(chan struct{}, 1), gone: make(chan struct{})}
+	l := &loop{host: host, epoll: epoll, parking: parking, wakeup: int(wakeup), conns: map[int32]*loopConn{},
+		positions: make(chan uint64, 1), watchAgain: make(chan struct{}, 1), finished: make(chan struct{})}
 	if runtime.GOMAXPROCS(0) > 1 {
-		l.patience = shortSleep
+		l.sleepMillis = shortSleep
 	}
 	if err := l.control(syscall.EPOLL_CTL_ADD, l.wakeup, syscall.EPOLLIN); err != nil {
 		l.free()
@@ -122,8 +122,8 @@ func (l *loop) control(op, fd int, events uint32) error {
 	return syscall.EpollCtl(l.epoll, op, fd, &syscall.EpollEvent{Events: events, Fd: int32(fd)})
 }
 
-// adopt takes a connection over from the runtime's poller. ok is false if it
-// is not a socket.
+// adopt takes a connection over from the runtime's poller. ok is false if it is
+// not a socket.
 func (l *loop) adopt(nc net.Conn) (c *loopConn, ok bool) {
 	sc, ok := nc.(syscall.Conn)
 	if !ok {
@@ -147,30 +147,30 @@ func (l *loop) adopt(nc net.Conn) (c *loopConn, ok bool) {
 	return &loopConn{l: l, fd: fd}, true
 }
 
-// start gives a client to the loop. If that has ended, so has the client.
+// start gives a client to the loop. If the loop has ended, so has the client.
 func (l *loop) start(c *loopConn) {
 	l.mu.Lock()
-	over := l.over
-	if !over {
+	stopped := l.stopped
+	if !stopped {
 		l.added = append(l.added, c)
 	}
 	l.mu.Unlock()
-	if over {
+	if stopped {
 		c.end()
 		return
 	}
-	l.rouse()
+	l.wake()
 }
 
-// rouse ends the owner's sleep, if it sleeps.
-func (l *loop) rouse() {
+// wake ends the owner's sleep, if it sleeps.
+func (l *loop) wake() {
 	if l.asleep.CompareAndSwap(true, false) {
 		one := uint64(1)
 		syscall.RawSyscall(syscall.SYS_WRITE, uintptr(l.wakeup), uintptr(unsafe.Pointer(&one)), 8)
 	}
 }
 
-// loopOwner is what the goroutine that owns a loop has for itself.
+// loopOwner is the part of a loop that only the goroutine which owns it uses.
 type loopOwner struct {
 	*loop
 	buf    []byte // for reads of clients that have nothing unread
@@ -182,19 +182,19 @@ type loopOwner struct {
 func (l *loop) run() {
 	o := &loopOwner{loop: l, buf: make([]byte, loopRead), events: make([]syscall.EpollEvent, loopEvents)}
 	for {
-		if l.takeIn(); l.ended() {
-			close(l.gone)
-			close(l.waits)
+		if l.admit(); l.ended() {
+			close(l.finished)
+			close(l.positions)
 			l.free()
 			return
 		}
-		if !o.resumeWoken() || !o.settleUnsure() {
+		if !o.resumeWoken() || !o.resumeSynced() {
 			return
 		}
 		if l.wrote.Load() {
-			// Once for all clients: each of them waits while one does.
+			// Once for all clients, as each of them waits while one does.
 			l.wrote.Store(false)
-			l.srv.store.Throttle()
+			l.host.Store.Throttle()
 		}
 		n := l.poll(o.events)
 		for i := range n {
@@ -207,22 +207,15 @@ func (l *loop) run() {
 	}
 }
 
-// noteWrite is what its sessions tell of writes.
-func (l *loop) noteWrite() {
-	if !l.wrote.Load() {
-		l.wrote.Store(true)
-	}
-}
-
-// ended reports that the server is closed and no client is left or coming.
+// ended reports whether the server is closed and no client is left or coming.
 func (l *loop) ended() bool {
-	if l.srv.done.Err() == nil || len(l.conns) > 0 {
+	if l.host.Closed.Err() == nil || len(l.conns) > 0 {
 		return false
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.over = len(l.added) == 0
-	return l.over
+	l.stopped = len(l.added) == 0
+	return l.stopped
 }
 
 // shortSleep is how many milliseconds the owner sleeps without telling the
@@ -231,14 +224,14 @@ func (l *loop) ended() bool {
 // the world: its signal ends the sleep.
 const shortSleep = 1
 
-// poll waits for events, unless somebody has something for the loop.
+// poll waits for events, unless there is other work for the loop.
 func (l *loop) poll(events []syscall.EpollEvent) int {
 	l.asleep.Store(true)
 	defer l.asleep.Store(false)
 	if l.busy() {
 		return l.pollFor(0, events)
 	}
-	if n := l.pollFor(l.patience, events); n > 0 || l.busy() {
+	if n := l.pollFor(l.sleepMillis, events); n > 0 || l.busy() {
 		return n
 	}
 	return l.park(events)
@@ -271,24 +264,25 @@ func (l *loop) pollFor(millis int, events []syscall.EpollEvent) int {
 	return int(n)
 }
 
-// busy reports that there is something to do that is no event. It is asked
-// after asleep was set, so that who comes later ends the sleep.
+// busy reports whether there is work that is not an event. It is asked after
+// asleep was set, so that work which comes later ends the sleep.
 func (l *loop) busy() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return len(l.added)+len(l.back)+len(l.woken) > 0 || l.waited || l.srv.done.Err() != nil && len(l.conns) == 0
+	return len(l.added)+len(l.rejoining)+len(l.woken) > 0 || l.waitDone || l.host.Closed.Err() != nil && len(l.conns) == 0
 }
 
+// drain takes the event of wake from its descriptor.
 func (l *loop) drain() {
 	var b [8]byte
 	syscall.RawSyscall(syscall.SYS_READ, uintptr(l.wakeup), uintptr(unsafe.Pointer(&b[0])), 8)
 }
 
-// takeIn registers the clients that came.
-func (l *loop) takeIn() {
+// admit registers new clients, and those whose long turn is over.
+func (l *loop) admit() {
 	l.mu.Lock()
-	added, back := l.added, l.back
-	l.added, l.back = nil, nil
+	added, rejoining := l.added, l.rejoining
+	l.added, l.rejoining = nil, nil
 	l.mu.Unlock()
 	for _, c := range added {
 		l.conns[int32(c.fd)] = c
@@ -296,13 +290,13 @@ func (l *loop) takeIn() {
 			c.end()
 		}
 	}
-	for _, c := range back {
-		c.takeBack()
+	for _, c := range rejoining {
+		c.rejoin()
 	}
 }
 
-// resumeWoken lets the clients go on that others have woken. It reports false
-// if the loop has another owner by now.
+// resumeWoken resumes the clients that others have woken. It reports false if the
+// loop has another owner by now.
 func (o *loopOwner) resumeWoken() bool {
 	l := o.loop
 	l.mu.Lock()
@@ -324,49 +318,49 @@ func (o *loopOwner) resumeWoken() bool {
 	return true
 }
 
-// settleUnsure looks whether the journal has come as far as clients wait for,
-// and asks to be woken when it has come further. It reports false if the loop
-// has another owner by now.
-func (o *loopOwner) settleUnsure() bool {
+// resumeSynced resumes the clients that wait for the journal, which find out for
+// themselves whether it has come far enough, and has waitForSync wake the loop when
+// it has come further. It reports false if the loop has another owner by now.
+func (o *loopOwner) resumeSynced() bool {
 	l := o.loop
 	l.mu.Lock()
-	failed := l.failed
-	if l.waited {
-		l.waiting, l.waited, l.failed = false, false, nil
+	failed := l.waitErr
+	if l.waitDone {
+		l.waiting, l.waitDone, l.waitErr = false, false, nil
 	}
 	l.mu.Unlock()
-	l.settling = append(l.settling, l.unsure...)
-	l.unsure = nil
-	for len(l.settling) > 0 {
-		c := l.settling[0]
-		l.settling = l.settling[1:]
+	l.syncCheck = append(l.syncCheck, l.awaitingSync...)
+	l.awaitingSync = nil
+	for len(l.syncCheck) > 0 {
+		c := l.syncCheck[0]
+		l.syncCheck = l.syncCheck[1:]
 		c.listed = false
-		if l.conns[int32(c.fd)] != c || c.away {
+		if l.conns[int32(c.fd)] != c || c.inLongTurn {
 			continue
 		}
-		c.unsure = false
-		if failed != nil && c.s.undone() {
+		c.awaitingSync = false
+		if failed != nil && c.s.SyncFailed() {
 			c.finish(failed)
 		} else if !o.turn(c, resumed) {
 			return false
 		}
 	}
-	l.settling = nil
-	if len(l.unsure) > 0 && !l.waiting {
+	l.syncCheck = nil
+	if len(l.awaitingSync) > 0 && !l.waiting {
 		l.waiting = true
-		l.waits <- l.unsure[0].s.awaited()
+		l.positions <- l.awaitingSync[0].s.Awaited()
 	}
 	return true
 }
 
-// wait is the loop's waiter: it blocks for the device in the loop's place. It
-// ends when run closes its channel.
-func (l *loop) wait() {
-	for lsn := range l.waits {
-		err := l.srv.store.WaitDurable(lsn)
+// waitForSync blocks for the device in place of the loop. It ends when run closes
+// its channel.
+func (l *loop) waitForSync() {
+	for lsn := range l.positions {
+		err := l.host.Store.WaitDurable(lsn)
 		l.mu.Lock()
-		l.waited, l.failed = true, err
+		l.waitDone, l.waitErr = true, err
 		l.mu.Unlock()
-		l.rouse()
+		l.wake()
 	}
 }

@@ -1,4 +1,4 @@
-package server
+package transport
 
 import (
 	"errors"
@@ -9,7 +9,7 @@ import (
 )
 
 func TestPipeWritesDoNotWait(t *testing.T) {
-	a, b := newMemConns()
+	a, b := Pipe()
 	defer a.Close()
 	big := make([]byte, 10<<20)
 	if n, err := a.Write(big); n != len(big) || err != nil {
@@ -18,7 +18,7 @@ func TestPipeWritesDoNotWait(t *testing.T) {
 	if n, err := io.ReadFull(b, make([]byte, len(big))); n != len(big) || err != nil {
 		t.Fatalf("Read: got %d, %v", n, err)
 	}
-	if p := b.(*memConn).in; cap(p.buf) > keepBuffer {
+	if p := b.in; cap(p.buf) > keepBuffer {
 		t.Errorf("a drained pipe keeps %d bytes", cap(p.buf))
 	}
 	for range 1000 {
@@ -26,13 +26,13 @@ func TestPipeWritesDoNotWait(t *testing.T) {
 		b.Read(make([]byte, 1))
 		b.Read(make([]byte, 1))
 	}
-	if p := b.(*memConn).in; cap(p.buf) > 1024 {
+	if p := b.in; cap(p.buf) > 1024 {
 		t.Errorf("a pipe of 2 bytes at a time takes %d bytes", cap(p.buf))
 	}
 }
 
 func TestPipeGivesTheRestBeforeItsEnd(t *testing.T) {
-	a, b := newMemConns()
+	a, b := Pipe()
 	a.Write([]byte("last"))
 	a.Close()
 	if got, err := io.ReadAll(b); string(got) != "last" || err != nil {
@@ -47,7 +47,7 @@ func TestPipeGivesTheRestBeforeItsEnd(t *testing.T) {
 }
 
 func TestPipeReadEndsAtItsDeadline(t *testing.T) {
-	a, b := newMemConns()
+	a, b := Pipe()
 	defer a.Close()
 	b.SetReadDeadline(time.Now().Add(time.Millisecond))
 	if _, err := b.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {

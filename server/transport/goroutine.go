@@ -1,0 +1,71 @@
+package transport
+
+import (
+	"errors"
+	"net"
+	"os"
+	"sync"
+	"time"
+)
+
+// goroutineConn is the transport of a client that no event loop can serve: a
+// goroutine that reads, lets the session run, and writes. It is the only one that
+// touches the session. Others wake it by ending its read with a deadline in the
+// past, so that a client costs one goroutine, whether it is idle, subscribed or
+// blocked.
+type goroutineConn struct {
+	host Host
+	nc   net.Conn
+	s    Session
+
+	once sync.Once
+}
+
+func (c *goroutineConn) Wake() { c.nc.SetReadDeadline(longAgo) }
+
+func (c *goroutineConn) HangUp() { c.once.Do(func() { c.nc.Close() }) }
+
+func (c *goroutineConn) Write(b []byte) (kept bool, err error) {
+	_, err = c.nc.Write(b)
+	return false, err
+}
+
+// Unsent is 0: a write takes everything, or blocks.
+func (c *goroutineConn) Unsent() int { return 0 }
+
+// Durable blocks.
+func (c *goroutineConn) Durable(lsn uint64) (bool, error) {
+	err := c.host.Store.WaitDurable(lsn)
+	return err == nil, err
+}
+
+func (c *goroutineConn) Throttle() { c.host.Store.Throttle() }
+
+// serve runs the client until it ends.
+func (c *goroutineConn) serve() {
+	s := c.s
+	defer func() {
+		s.Leave()
+		c.HangUp()
+	}()
+	for !s.Closing() {
+		n, err := c.nc.Read(s.Space())
+		if n > 0 {
+			if s.Feed(n) != nil {
+				return
+			}
+		}
+		switch {
+		case err == nil:
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			// The deadline is lifted before the session looks at what it was
+			// given, so that a wake that comes after the look ends the next read.
+			c.nc.SetReadDeadline(time.Time{})
+			if s.Resume() != nil {
+				return
+			}
+		case s.InputEnded() != nil:
+			return
+		}
+	}
+}

@@ -1,0 +1,134 @@
+package transport
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+// stuck is a call that lasts until a test lets it go on.
+type stuck struct{ began, end chan struct{} }
+
+func newStuck() *stuck { return &stuck{make(chan struct{}), make(chan struct{})} }
+
+func (k *stuck) call(s *lineSession, line string) {
+	if line == "stuck" {
+		k.began <- struct{}{}
+		<-k.end
+	}
+	echo(s, line)
+}
+
+func TestLongTurnLeavesTheLoopToOthers(t *testing.T) {
+	k := newStuck()
+	r := newRig(t, k.call)
+	_, slow := r.socket()
+	_, other := r.socket()
+	for range 3 { // the first long turn leaves the loop, the next begin beside it
+		slow.send("stuck\nbehind\n")
+		<-k.began
+		other.send("a\n")
+		other.want("a")
+		slow.send("later\n")
+		k.end <- struct{}{}
+		slow.want("stuck")
+		slow.want("behind")
+		slow.want("later")
+	}
+}
+
+func TestSleepingWatcherIsWoken(t *testing.T) {
+	k := newStuck()
+	r := newRig(t, k.call)
+	_, slow := r.socket()
+	_, other := r.socket()
+	slow.send("a\n")
+	slow.want("a")
+	l := r.loops.nextLoop() // there is only one
+	for range 2 {
+		until(t, "the watcher sleeps", func() bool { return !l.watched.Load() })
+		slow.send("stuck\n")
+		<-k.began
+		other.send("b\n")
+		other.want("b")
+		k.end <- struct{}{}
+		slow.want("stuck")
+	}
+}
+
+func TestWakeDuringALongTurnTakesEffectAfterIt(t *testing.T) {
+	k := newStuck()
+	r := newRig(t, k.call)
+	s, slow := r.socket()
+	_, other := r.socket()
+	slow.send("stuck\n")
+	<-k.began
+	other.send("a\n")
+	other.want("a") // the loop has another owner
+	s.conn.Wake()
+	other.send("b\n")
+	other.want("b")
+	if n := s.resumes.Load(); n != 0 {
+		t.Fatalf("resumed %d times in its own turn", n)
+	}
+	k.end <- struct{}{}
+	slow.want("stuck")
+	until(t, "the session is resumed", func() bool { return s.resumes.Load() > 0 })
+}
+
+// A client that reads nothing is not run, so that its replies do not pile up.
+func TestClientThatDoesNotReadIsNotRun(t *testing.T) {
+	const size = 16 << 20 // more than the buffers of a socket
+	big := strings.Repeat("x", size)
+	r := newRig(t, func(s *lineSession, line string) {
+		if line == "big" {
+			line = big
+		}
+		echo(s, line)
+	})
+	s, c := r.socket()
+	_, other := r.socket()
+	c.send("big\nbehind\n")
+	until(t, "the reply is made", func() bool { return s.fed.Load() == 1 })
+	s.conn.Wake()
+	other.send("a\n")
+	other.want("a")
+	if n := s.fed.Load(); n != 1 {
+		t.Errorf("%d lines were run, want 1", n)
+	}
+	c.want(big)
+	c.want("behind")
+	if s.sent.Load() == 0 {
+		t.Error("the session was not told that its replies went")
+	}
+}
+
+func TestKilledClientIsNotRun(t *testing.T) {
+	r := newRig(t, echo)
+	s, c := r.socket()
+	s.killed.Store(true)
+	c.send("a\n")
+	c.ended()
+	if n := s.fed.Load(); n != 0 {
+		t.Errorf("%d lines were run, want none", n)
+	}
+}
+
+// A session that was promised nothing goes on when the device has failed.
+func TestSyncFailureSparesClientsThatWerePromisedNothing(t *testing.T) {
+	r := newRig(t, func(s *lineSession, line string) {
+		echo(s, line)
+		if line == "write" {
+			s.lsn, s.goesOn = 1, true
+		}
+	})
+	s, c := r.socket()
+	c.send("write\n")
+	until(t, "the write has run", func() bool { return s.fed.Load() == 1 })
+	r.store.sync(0, errors.New("the device has failed"))
+	until(t, "the session is told", func() bool { return s.failed.Load() > 0 })
+	r.store.sync(1, nil)
+	c.want("write")
+	c.send("a\n")
+	c.want("a")
+}
