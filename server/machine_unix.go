@@ -4,13 +4,12 @@ package server
 
 import (
 	"math"
-	"net"
 	"syscall"
 	"time"
 )
 
-// cpuTimes are the times that the process has computed, and that the system
-// has for it.
+// cpuTimes returns the time that the process has spent computing, and that the
+// system has spent for it.
 func cpuTimes() (user, system time.Duration) {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
@@ -19,26 +18,12 @@ func cpuTimes() (user, system time.Duration) {
 	return time.Duration(u.Utime.Nano()), time.Duration(u.Stime.Nano())
 }
 
-// openFilesLimit is how many files the process may have open. Go's runtime has
-// raised it as far as it goes.
+// openFilesLimit is the number of files that the process may have open. Go's
+// runtime has raised it to the highest value that is allowed.
 func openFilesLimit() uint64 {
 	var l syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l) != nil {
 		return math.MaxUint64
 	}
 	return uint64(l.Cur)
-}
-
-// setBacklog sets the length of the queue of connections not yet accepted, which
-// the system may bound.
-func setBacklog(l net.Listener, n int) error {
-	socket, err := l.(*net.TCPListener).SyscallConn()
-	if err != nil {
-		return err
-	}
-	var failed error
-	if err := socket.Control(func(fd uintptr) { failed = syscall.Listen(int(fd), n) }); err != nil {
-		return err
-	}
-	return failed
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/server/conf"
+	"github.com/vigildb/vigil/server/transport"
 )
 
 // sockets are those that Listen has opened and CONFIG SET may move. A socket of
@@ -55,7 +56,7 @@ func (srv *Server) Listen() ([]net.Addr, error) {
 		addrs = append(addrs, s.Addr())
 	}
 	if set.UnixSocket != "" {
-		l, err := listenUnix(set.UnixSocket, os.FileMode(set.UnixSocketPerm))
+		l, err := transport.ListenUnix(set.UnixSocket, os.FileMode(set.UnixSocketPerm))
 		if err != nil {
 			closeAll(tcp)
 			return nil, err
@@ -122,7 +123,7 @@ func (srv *Server) openTCP(hosts []string, port int) (open []socket, err error) 
 func (srv *Server) openAt(hosts []string, port int) ([]socket, error) {
 	var open []socket
 	for _, host := range hosts {
-		l, err := ListenTCP(host, port, srv.settings().conf.TCPBacklog)
+		l, err := transport.ListenTCP(host, port, srv.settings().conf.TCPBacklog)
 		switch {
 		case err == nil:
 			port = l.Addr().(*net.TCPAddr).Port

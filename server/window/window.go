@@ -14,6 +14,7 @@ import (
 
 	"github.com/vigildb/vigil/server"
 	"github.com/vigildb/vigil/server/conf"
+	"github.com/vigildb/vigil/server/transport"
 )
 
 // Window serves a server's figures over HTTP. Its methods may be called from any
@@ -117,7 +118,7 @@ func openSockets(set *conf.Settings) (open []socket, err error) {
 		port = 0 // any; the first address decides for all
 	}
 	for _, host := range set.HTTPBind {
-		l, err := server.ListenTCP(host, port, set.TCPBacklog)
+		l, err := transport.ListenTCP(host, port, set.TCPBacklog)
 		if err != nil {
 			if strings.HasPrefix(host, "-") && !errors.Is(err, syscall.EADDRINUSE) {
 				continue // it may be missing

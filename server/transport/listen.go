@@ -1,4 +1,4 @@
-package server
+package transport
 
 import (
 	"fmt"
@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// ListenTCP opens one address in the notation of the directive bind: "*" is
-// every IPv4 interface, "::*" every one of IPv6; a leading "-", which allows the
-// address to be missing, is passed over. Port 0 takes any that is free.
+// ListenTCP opens one address in the notation of the directive bind: "*" is every
+// IPv4 interface, "::*" every one of IPv6; a leading "-", which allows the address to
+// be missing, is ignored. Port 0 takes any that is free.
 func ListenTCP(host string, port, backlog int) (net.Listener, error) {
 	name, network := host, "tcp"
 	host = strings.TrimPrefix(host, "-")
@@ -32,8 +32,9 @@ func ListenTCP(host string, port, backlog int) (net.Listener, error) {
 	return l, nil
 }
 
-// listenUnix opens a unix socket, in place of one that a killed server left.
-func listenUnix(path string, perm os.FileMode) (net.Listener, error) {
+// ListenUnix opens a unix socket, replacing one that a killed server has left. It
+// fails if another server uses it.
+func ListenUnix(path string, perm os.FileMode) (net.Listener, error) {
 	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSocket != 0 {
 		if c, err := net.Dial("unix", path); err == nil {
 			c.Close()
