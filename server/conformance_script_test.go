@@ -52,10 +52,10 @@ type step struct {
 	version string // the oldest Redis that knows what follows
 }
 
-// loadScripts reads all scripts, by name.
+// loadScripts reads all scripts, by the names of family and file: "lists/waiting".
 func loadScripts(t *testing.T) map[string][]step {
 	t.Helper()
-	files, err := filepath.Glob("../commands/testdata/*.txt")
+	files, err := filepath.Glob("../commands/*/testdata/*.txt")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no scripts: %v", err)
 	}
@@ -65,7 +65,8 @@ func loadScripts(t *testing.T) map[string][]step {
 		if err != nil {
 			t.Fatal(err)
 		}
-		name := strings.TrimSuffix(filepath.Base(file), ".txt")
+		family := filepath.Base(filepath.Dir(filepath.Dir(file)))
+		name := family + "/" + strings.TrimSuffix(filepath.Base(file), ".txt")
 		if scripts[name], err = parseScript(string(text)); err != nil {
 			t.Fatalf("%s:%v", file, err)
 		}

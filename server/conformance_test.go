@@ -274,7 +274,7 @@ func (o *ownTarget) restart(t *testing.T) {
 
 func (o *ownTarget) runs(*step) bool { return true }
 
-// TestConformance runs every script of commands/testdata.
+// TestConformance runs the scripts of every family of commands.
 func TestConformance(t *testing.T) {
 	for name, steps := range loadScripts(t) {
 		t.Run(name, func(t *testing.T) {

@@ -19,7 +19,7 @@ type difference struct{ script, reason, call string }
 
 // compatibility collects the wanted differences from the scripts.
 func compatibility(root string) (string, error) {
-	files, err := filepath.Glob(filepath.Join(root, "commands", "testdata", "*.txt"))
+	files, err := filepath.Glob(filepath.Join(root, "commands", "*", "testdata", "*.txt"))
 	if err != nil {
 		return "", err
 	}
@@ -33,7 +33,8 @@ func compatibility(root string) (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("read script: %w", err)
 		}
-		name := strings.TrimSuffix(filepath.Base(file), ".txt")
+		family := filepath.Base(filepath.Dir(filepath.Dir(file)))
+		name := family + "/" + strings.TrimSuffix(filepath.Base(file), ".txt")
 		found = append(found, readScript(name, string(text))...)
 	}
 	var b strings.Builder
@@ -41,7 +42,7 @@ func compatibility(root string) (string, error) {
 	b.WriteString(`
 ## Calls that Redis answers otherwise
 
-The scripts in commands/testdata pin the reply to every call they make. Those of
+The scripts in commands/*/testdata pin the reply to every call they make. Those of
 commands that a redis-server has are made of one too (make conformance-redis), and
 it answers the same, but for these calls:
 
