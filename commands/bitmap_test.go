@@ -73,7 +73,7 @@ func TestBitWritesRecordTheirBytesOnly(t *testing.T) {
 
 func TestBitmapEventsAreThoseOfRedis(t *testing.T) {
 	r := newRig(t, BitmapGroup(), StringGroup())
-	r.host.classes = EventAll | EventNew
+	r.classes = EventAll | EventNew
 	for _, step := range []struct {
 		call   string
 		events []string
@@ -98,7 +98,7 @@ func TestBitmapEventsAreThoseOfRedis(t *testing.T) {
 
 func TestFieldAtTheLimitIsRefusedBeforeAnythingIsWritten(t *testing.T) {
 	r := newRig(t, BitmapGroup())
-	r.host.limits.MaxBulk = 16
+	r.limits.MaxBulk = 16
 	bad := "-" + string(ErrBitOffset) + "\r\n"
 	r.want(bad, "SETBIT", "k", "128", "1")
 	r.want(bad, "BITFIELD", "k", "SET", "u8", "0", "1", "SET", "u8", "128", "1")

@@ -70,7 +70,7 @@ func dumpBloom(t *testing.T, r *rig, key string) (pieces []bloomPiece) {
 
 func TestFilterBeyondTheLimitIsNotMade(t *testing.T) {
 	r := newRig(t, BloomGroup(), GenericGroup())
-	r.host.limits.ModuleMemoryLimit = 1 << 10
+	r.limits.ModuleMemoryLimit = 1 << 10
 	want := "-" + string(ErrBloomMemory) + "\r\n"
 	r.want(want, "BF.RESERVE", "k", "0.01", "100000")
 	r.want(want, "BF.INSERT", "k", "CAPACITY", "100000", "ITEMS", "a")

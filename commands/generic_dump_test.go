@@ -115,7 +115,7 @@ func TestRestoreEventsAreThoseOfRedis(t *testing.T) {
 	r := dumpRig(t)
 	r.call("SET", "a", "1")
 	payload := payloadOf(t, r, "a")
-	r.host.classes = EventAll | EventNew | EventMissed
+	r.classes = EventAll | EventNew | EventMissed
 	for _, x := range []struct {
 		call   []string
 		events []string
@@ -147,7 +147,7 @@ func TestRestoreTellsHowTheKeyWasUsed(t *testing.T) {
 	r.want("+OK\r\n", "RESTORE", "c", "0", payload, "FREQ", "100") // not kept under this policy
 	r.want(":0\r\n", "OBJECT", "IDLETIME", "c")
 
-	r.host.limits.LFU = true
+	r.limits.LFU = true
 	r.store.SetMaxMemory(0, persistence.PolicyAllKeysLFU, 5)
 	r.want("+OK\r\n", "RESTORE", "d", "0", payload, "FREQ", "100")
 	r.want(":100\r\n", "OBJECT", "FREQ", "d")

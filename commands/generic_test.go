@@ -37,7 +37,7 @@ func TestConditionsOfExpiry(t *testing.T) {
 func TestGenericEventsAreThoseOfRedis(t *testing.T) {
 	r := newRig(t, StringGroup(), GenericGroup())
 	r.call("MSET", "a", "1", "b", "2")
-	r.host.classes = EventAll | EventNew | EventMissed
+	r.classes = EventAll | EventNew | EventMissed
 	for _, x := range []struct {
 		call   []string
 		events []string

@@ -18,13 +18,13 @@ func TestFieldTTLRoundsUp(t *testing.T) {
 // writes makes a new one, without the expiry of the old.
 func TestHashGoesWithItsLastExpiredField(t *testing.T) {
 	r := newRig(t, GenericGroup(), HashGroup())
-	r.host.classes = EventAll
+	r.classes = EventAll
 	old := func() {
 		r.call("HSET", "h", "f", "v")
 		r.call("EXPIRE", "h", "1000")
 		r.want("*1\r\n:1\r\n", "HPEXPIRE", "h", "5", "FIELDS", "1", "f")
 		r.ctx.Now += 5
-		r.host.events = nil
+		r.events = nil
 	}
 	old()
 	r.want("$-1\r\n", "HGET", "h", "f")
@@ -40,7 +40,7 @@ func TestHashGoesWithItsLastExpiredField(t *testing.T) {
 
 func TestHashEventsAreThoseOfRedis(t *testing.T) {
 	r := newRig(t, HashGroup())
-	r.host.classes = EventAll | EventNew | EventMissed
+	r.classes = EventAll | EventNew | EventMissed
 	for _, x := range []struct {
 		call   []string
 		events []string
@@ -96,24 +96,6 @@ func TestHRandFieldAnswersAsManyAsAsked(t *testing.T) {
 			t.Errorf("HRANDFIELD h %d: %d fields, %d different", count, len(fields), len(seen))
 		}
 	}
-}
-
-// splitBulks takes the strings out of an encoded array of strings.
-func splitBulks(reply string) (out []string) {
-	var n, size int
-	if _, err := fmt.Sscanf(reply, "*%d\r\n", &n); err != nil {
-		return nil
-	}
-	reply = reply[len(fmt.Sprintf("*%d\r\n", n)):]
-	for range n {
-		if _, err := fmt.Sscanf(reply, "$%d\r\n", &size); err != nil {
-			return nil
-		}
-		head := len(fmt.Sprintf("$%d\r\n", size))
-		out = append(out, reply[head:head+size])
-		reply = reply[head+size+2:]
-	}
-	return out
 }
 
 func TestHashHotPathsAllocateNothing(t *testing.T) {

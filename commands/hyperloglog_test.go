@@ -16,7 +16,7 @@ func TestHyperLogLogIsThatOfItsElements(t *testing.T) {
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
 	r := newRig(t, HyperLogLogGroup(), StringGroup())
-	r.host.limits.HLLSparseMax = 200 // dense after some dozens of elements
+	r.limits.HLLSparseMax = 200 // dense after some dozens of elements
 	for round := range 20 {
 		key := fmt.Sprintf("h%d", round)
 		model := structures.NewHYLL()

@@ -41,7 +41,7 @@ func TestWokenMoveTellsOnlyOfTheDestination(t *testing.T) {
 
 func TestListEventsAreThoseOfRedis(t *testing.T) {
 	r := newRig(t, ListGroup())
-	r.host.classes = EventAll | EventNew | EventMissed
+	r.classes = EventAll | EventNew | EventMissed
 	for _, x := range []struct {
 		call   []string
 		events []string

@@ -67,7 +67,7 @@ func TestFailedPlaceCommandsRecordNothing(t *testing.T) {
 	r := placeRig(t)
 	r.call("PLACE.CREATE", "m", "SEED", "1")
 	setUnits(r, "m", 5, true)
-	r.host.classes = EventAll | EventNew
+	r.classes = EventAll | EventNew
 	before, version := r.journal(), r.call("PLACE.INFO", "m")
 	for _, call := range []string{
 		"PLACE.CREATE m", "PLACE.SET m x 1 y 0", "PLACE.SET m x 1 y 1e15", "PLACE.DEL m unit-0001 x", "PLACE.DEL m unit-0001 unit-0001",
@@ -84,7 +84,7 @@ func TestFailedPlaceCommandsRecordNothing(t *testing.T) {
 
 func TestPlaceEventsTellOfChanges(t *testing.T) {
 	r := placeRig(t)
-	r.host.classes = EventAll | EventNew
+	r.classes = EventAll | EventNew
 	r.call("PLACE.CREATE", "m", "SEED", "1")
 	r.wantEvents("new m", "place.create m")
 	r.call("PLACE.SET", "m", "a", "1", "b", "1")

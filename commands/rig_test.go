@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -11,33 +12,35 @@ import (
 )
 
 // rig runs handlers as the server does, without one: it locks, calls, commits
-// and answers the reply as it goes over the wire.
+// and returns the reply as it goes over the wire.
 type rig struct {
 	t     testing.TB
 	store *persistence.Store
 	ctx   Ctx
-	host  *rigHost
-	keys  []KeyRef
 
-	underLocks int // bytes of the last reply that were written under the locks
+	limits     Limits     // what Host.Limits returns
+	classes    EventClass // of the events that are asked for
+	events     []string   // those that were published: name and key
+	underLocks int        // bytes of the last reply that were written under the locks
+
+	keys []KeyRef
 }
 
 // rigHost is the part of a server that handlers of values need.
 type rigHost struct {
 	Host
-	limits  Limits
-	classes EventClass
-	events  []string
+	r *rig
 }
 
-func (h *rigHost) Limits() *Limits           { return &h.limits }
-func (h *rigHost) Random(n int) int          { return n / 3 }
-func (h *rigHost) MayCompute(int) bool       { return true }
-func (h *rigHost) NotifyClasses() EventClass { return h.classes }
-func (h *rigHost) Notify(_ EventClass, event string, _ int, key []byte) {
-	h.events = append(h.events, event+" "+string(key))
+func (h rigHost) Limits() *Limits           { return &h.r.limits }
+func (h rigHost) Random(n int) int          { return n / 3 }
+func (h rigHost) MayCompute(int) bool       { return true }
+func (h rigHost) NotifyClasses() EventClass { return h.r.classes }
+func (h rigHost) Notify(_ EventClass, event string, _ int, key []byte) {
+	h.r.events = append(h.r.events, event+" "+string(key))
 }
 
+// newRig makes a rig with an empty store in memory, for the commands of groups.
 func newRig(t testing.TB, groups ...Group) *rig {
 	t.Helper()
 	table, err := NewTable(groups)
@@ -68,14 +71,14 @@ func newRig(t testing.TB, groups ...Group) *rig {
 			t.Error(err)
 		}
 	})
-	r := &rig{t: t, store: store, host: &rigHost{}}
-	r.host.limits = Limits{Databases: 16, MaxBulk: 512 << 20, HLLSparseMax: 3000, ModuleMemoryLimit: 1 << 30}
-	r.ctx = Ctx{Tx: store.NewTx(), Table: table, Host: r.host, Client: new(Client), Now: 1_700_000_000_000}
+	r := &rig{t: t, store: store}
+	r.limits = Limits{Databases: 16, MaxBulk: 512 << 20, HLLSparseMax: 3000, ModuleMemoryLimit: 1 << 30}
+	r.ctx = Ctx{Tx: store.NewTx(), Table: table, Host: &rigHost{r: r}, Client: new(Client), Now: 1_700_000_000_000}
 	r.ctx.Reply = NewReply(nil, 2)
 	return r
 }
 
-// do runs a call and answers its reply, valid until the next.
+// do runs a call and returns its reply, valid until the next.
 func (r *rig) do(argv [][]byte) []byte {
 	c := &r.ctx
 	cmd, sub := c.Table.Lookup(argv)
@@ -114,6 +117,7 @@ func (r *rig) do(argv [][]byte) []byte {
 // call is do for strings.
 func (r *rig) call(args ...string) string { return string(r.do(argv(args...))) }
 
+// argv makes the arguments of a call of strings.
 func argv(args ...string) [][]byte {
 	out := make([][]byte, len(args))
 	for i, a := range args {
@@ -136,11 +140,29 @@ func (r *rig) journal() int64 {
 	return s.JournalBytes + s.PendingBytes
 }
 
-// wantEvents checks and forgets the keyspace events so far.
+// wantEvents checks and then forgets the keyspace events so far.
 func (r *rig) wantEvents(events ...string) {
 	r.t.Helper()
-	if !slices.Equal(r.host.events, events) {
-		r.t.Errorf("events: got %q, want %q", r.host.events, events)
+	if !slices.Equal(r.events, events) {
+		r.t.Errorf("events: got %q, want %q", r.events, events)
 	}
-	r.host.events = r.host.events[:0]
+	r.events = r.events[:0]
+}
+
+// splitBulks takes the strings out of an encoded array of strings.
+func splitBulks(reply string) (out []string) {
+	var n, size int
+	if _, err := fmt.Sscanf(reply, "*%d\r\n", &n); err != nil {
+		return nil
+	}
+	reply = reply[len(fmt.Sprintf("*%d\r\n", n)):]
+	for range n {
+		if _, err := fmt.Sscanf(reply, "$%d\r\n", &size); err != nil {
+			return nil
+		}
+		head := len(fmt.Sprintf("$%d\r\n", size))
+		out = append(out, reply[head:head+size])
+		reply = reply[head+size+2:]
+	}
+	return out
 }

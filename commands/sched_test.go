@@ -241,7 +241,7 @@ func TestHostilePayloadsOfSchedulesAreRefusedOrWork(t *testing.T) {
 
 func TestChangesOfSchedulesArePublished(t *testing.T) {
 	r := newRig(t, SchedGroup())
-	r.host.classes = EventAll | EventNew
+	r.classes = EventAll | EventNew
 	for _, x := range []struct {
 		call   string
 		events []string
@@ -256,7 +256,7 @@ func TestChangesOfSchedulesArePublished(t *testing.T) {
 		{"SCHED.REM s a x", []string{"sched.rem s"}},
 		{"SCHED.REM s a", nil},
 	} {
-		r.host.events = nil
+		r.events = nil
 		r.call(strings.Fields(x.call)...)
 		r.wantEvents(x.events...)
 	}

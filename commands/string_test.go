@@ -38,7 +38,7 @@ func TestBigStringIsCopiedOnce(t *testing.T) {
 
 func TestStringEventsAreThoseOfRedis(t *testing.T) {
 	r := newRig(t, StringGroup())
-	r.host.classes = EventAll | EventNew | EventMissed
+	r.classes = EventAll | EventNew | EventMissed
 	for _, step := range []struct {
 		call   string
 		events []string
@@ -72,7 +72,7 @@ func TestStringEventsAreThoseOfRedis(t *testing.T) {
 
 func TestStringLengthIsLimited(t *testing.T) {
 	r := newRig(t, StringGroup())
-	r.host.limits.MaxBulk = 10
+	r.limits.MaxBulk = 10
 	r.want("+OK\r\n", "SET", "k", "12345678")
 	r.want(":10\r\n", "APPEND", "k", "90")
 	long := "-" + string(ErrStringTooLong) + "\r\n"
