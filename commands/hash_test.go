@@ -2,6 +2,7 @@ package commands
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -120,5 +121,33 @@ func BenchmarkHash(b *testing.B) {
 				r.do(call)
 			}
 		})
+	}
+}
+
+func TestManyDrawsAreWrittenOffTheLocks(t *testing.T) {
+	r := newRig(t, HashGroup())
+	r.call("HSET", "h", "a", "1", "b", "2", "c", "3")
+	for _, inMulti := range []bool{false, true} {
+		r.ctx.InMulti = inMulti
+		reply := r.call("HRANDFIELD", "h", "-10000", "WITHVALUES")
+		pairs := 0
+		for _, p := range []string{"a|1", "b|2", "c|3"} {
+			name, value, _ := strings.Cut(p, "|")
+			n := strings.Count(reply, fmt.Sprintf("$1\r\n%s\r\n$1\r\n%s\r\n", name, value))
+			if n < 2500 {
+				t.Errorf("%s was drawn %d times of 10000", name, n)
+			}
+			pairs += n
+		}
+		if !strings.HasPrefix(reply, "*20000\r\n") || pairs != 10000 {
+			t.Errorf("%d pairs of 10000: %.40q", pairs, reply)
+		}
+		if (r.underLocks == 0) == inMulti {
+			t.Errorf("in MULTI %v: %d bytes were written under the locks", inMulti, r.underLocks)
+		}
+	}
+	r.ctx.InMulti = false
+	if r.want("*2\r\n$1\r\nb\r\n$1\r\nb\r\n", "HRANDFIELD", "h", "-2"); r.underLocks == 0 {
+		t.Error("two draws copied the hash")
 	}
 }

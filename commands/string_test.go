@@ -2,9 +2,12 @@ package commands
 
 import (
 	"bytes"
+	"fmt"
 	"math/big"
 	"strings"
 	"testing"
+
+	"github.com/vigildb/vigil/structures"
 )
 
 func TestStringHotPathsAllocateNothing(t *testing.T) {
@@ -160,5 +163,21 @@ func BenchmarkString(b *testing.B) {
 				r.do(call)
 			}
 		})
+	}
+}
+
+func TestLongStringsAreComparedOffTheLocks(t *testing.T) {
+	r := newRig(t, StringGroup())
+	a, b := strings.Repeat("abcde", 400), strings.Repeat("badce", 400)
+	r.call("SET", "a", a)
+	r.call("SET", "b", b)
+	common, matches := structures.LCS([]byte(a), []byte(b), 0)
+	r.want(fmt.Sprintf("$%d\r\n%s\r\n", len(common), common), "LCS", "a", "b")
+	if r.underLocks != 0 {
+		t.Errorf("%d bytes were written under the locks", r.underLocks)
+	}
+	r.want(fmt.Sprintf(":%d\r\n", len(common)), "LCS", "a", "b", "LEN")
+	if got := r.do(argv("LCS", "a", "b", "IDX")); !bytes.Contains(got, fmt.Appendf(nil, "*%d\r\n", len(matches))) {
+		t.Errorf("LCS IDX has other matches than %d", len(matches))
 	}
 }

@@ -1,13 +1,16 @@
 // Package groups lists the families of commands. A new family is a line here.
 package groups
 
-import "github.com/vigildb/vigil/commands"
+import (
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/bits"
+)
 
 // All lists the groups, in the order in which docs/commands.md shows them.
 func All() []commands.Group {
 	return []commands.Group{
 		commands.ConnectionGroup(), commands.TransactionGroup(), commands.PubSubGroup(), commands.ServerGroup(), commands.GenericGroup(),
-		commands.StringGroup(), commands.BitmapGroup(), commands.ListGroup(), commands.HashGroup(), commands.HyperLogLogGroup(), commands.BloomGroup(),
+		commands.StringGroup(), bits.Group(), commands.ListGroup(), commands.HashGroup(), commands.HyperLogLogGroup(), commands.BloomGroup(),
 		commands.SchedGroup(), commands.PlaceGroup(),
 	}
 }

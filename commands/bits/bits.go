@@ -1,53 +1,54 @@
-package commands
+package bits
 
 import (
+	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/structures"
 )
 
-func BitmapGroup() Group {
-	read := []KeySpec{Key(1, RO|Access)}
-	return Group{Name: "bitmap", Commands: []Command{
-		{Name: "SETBIT", Arity: 4, Flags: Write | DenyOOM, Keys: []KeySpec{Key(1, RW|Access|Update)},
+func Group() commands.Group {
+	read := []commands.KeySpec{commands.Key(1, commands.RO|commands.Access)}
+	return commands.Group{Name: "bitmap", Commands: []commands.Command{
+		{Name: "SETBIT", Arity: 4, Flags: commands.Write | commands.DenyOOM, Keys: []commands.KeySpec{commands.Key(1, commands.RW|commands.Access|commands.Update)},
 			Syntax: "key offset value", Since: "2.2.0", Cost: "O(1)",
 			Summary: "Sets or clears a bit, lengthening the string if needed, and answers what it was.", Run: setbit},
-		{Name: "GETBIT", Arity: 3, Flags: ReadOnly | Fast, Keys: read, Syntax: "key offset", Since: "2.2.0",
+		{Name: "GETBIT", Arity: 3, Flags: commands.ReadOnly | commands.Fast, Keys: read, Syntax: "key offset", Since: "2.2.0",
 			Cost: "O(1)", Summary: "Answers a bit of a string, 0 behind its end.", Run: getbit},
-		{Name: "BITCOUNT", Arity: -2, Flags: ReadOnly, Keys: read, Syntax: "key [start end [BYTE|BIT]]", Since: "2.6.0",
+		{Name: "BITCOUNT", Arity: -2, Flags: commands.ReadOnly, Keys: read, Syntax: "key [start end [BYTE|BIT]]", Since: "2.6.0",
 			Cost: "O(n) for n bytes", Summary: "Counts the bits that are set in a string or a part of it.", Run: bitcount},
-		{Name: "BITPOS", Arity: -3, Flags: ReadOnly, Keys: read, Syntax: "key bit [start [end [BYTE|BIT]]]", Since: "2.8.7",
+		{Name: "BITPOS", Arity: -3, Flags: commands.ReadOnly, Keys: read, Syntax: "key bit [start [end [BYTE|BIT]]]", Since: "2.8.7",
 			Cost: "O(n) for n bytes", Summary: "Finds the first bit of a string that is 0, or that is 1.", Run: bitpos},
-		{Name: "BITOP", Arity: -4, Flags: Write | DenyOOM, Keys: []KeySpec{Key(2, OW|Update), KeyRange(3, -1, 1, RO|Access)},
+		{Name: "BITOP", Arity: -4, Flags: commands.Write | commands.DenyOOM, Keys: []commands.KeySpec{commands.Key(2, commands.OW|commands.Update), commands.KeyRange(3, -1, 1, commands.RO|commands.Access)},
 			Syntax: "AND|OR|XOR|NOT destkey key [key ...]", Since: "2.6.0", Cost: "O(n) for n bytes of the longest string",
 			Summary: "Combines strings bit by bit and stores the result.", Run: bitop},
-		{Name: "BITFIELD", Arity: -2, Flags: Write | DenyOOM, Keys: []KeySpec{Key(1, RW|Update|Access|VariableKeys)},
+		{Name: "BITFIELD", Arity: -2, Flags: commands.Write | commands.DenyOOM, Keys: []commands.KeySpec{commands.Key(1, commands.RW|commands.Update|commands.Access|commands.VariableKeys)},
 			Syntax: "key [GET type offset|[OVERFLOW WRAP|SAT|FAIL] SET type offset value|INCRBY type offset increment ...]",
 			Since:  "3.2.0", Cost: "O(1) for each operation",
 			Summary: "Reads and changes integers of any width at any bit of a string.", Run: bitfield},
-		{Name: "BITFIELD_RO", Arity: -2, Flags: ReadOnly | Fast, Keys: read,
+		{Name: "BITFIELD_RO", Arity: -2, Flags: commands.ReadOnly | commands.Fast, Keys: read,
 			Syntax: "key [GET type offset [GET type offset ...]]", Since: "6.0.0", Cost: "O(1) for each operation",
 			Summary: "Reads integers of any width at any bit of a string.", Run: bitfieldRO},
 	}}
 }
 
-// bitOffset reads the offset of a bit. Its byte must be one that a string can
+// readOffset reads the offset of a bit. Its byte must be one that a string can
 // have.
-func bitOffset(c *Ctx) uint64 {
-	off := c.Args.IntOr(ErrBitOffset)
-	if c.Args.Err() == nil && !bitFits(c, off) {
-		c.Args.Fail(ErrBitOffset)
+func readOffset(c *commands.Ctx) uint64 {
+	off := c.Args.IntOr(errOffset)
+	if c.Args.Err() == nil && !offsetFits(c, off) {
+		c.Args.Fail(errOffset)
 	}
 	return uint64(off)
 }
 
-func bitFits(c *Ctx, off int64) bool {
+func offsetFits(c *commands.Ctx, off int64) bool {
 	const widest = 8 // bytes that a field may reach beyond the byte of its offset
 	return off >= 0 && off>>3 < min(c.Host.Limits().MaxBulk, structures.MaxStringLen-widest)
 }
 
-func setbit(c *Ctx) error {
-	key, off := c.Args.Key(), bitOffset(c)
-	bit := int(c.Args.IntIn(0, 1, ErrBit))
+func setbit(c *commands.Ctx) error {
+	key, off := c.Args.Key(), readOffset(c)
+	bit := int(c.Args.IntIn(0, 1, errBit))
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
@@ -67,14 +68,14 @@ func setbit(c *Ctx) error {
 		if err := c.Tx.PatchString(key, int(at), one[:]); err != nil {
 			return err
 		}
-		c.Notify(EventString, "setbit", key)
+		c.Notify(commands.EventString, "setbit", key)
 	}
 	c.Reply.Int(int64(old))
 	return nil
 }
 
-func getbit(c *Ctx) error {
-	key, off := c.Args.Key(), bitOffset(c)
+func getbit(c *commands.Ctx) error {
+	key, off := c.Args.Key(), readOffset(c)
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
@@ -86,8 +87,8 @@ func getbit(c *Ctx) error {
 	return nil
 }
 
-// rangeUnit reads BYTE or BIT, or nothing.
-func rangeUnit(a *Args) structures.RangeUnit {
+// readUnit reads BYTE or BIT, or nothing.
+func readUnit(a *commands.Args) structures.RangeUnit {
 	if !a.More() {
 		return structures.InBytes
 	}
@@ -101,13 +102,13 @@ func rangeUnit(a *Args) structures.RangeUnit {
 	return structures.InBytes
 }
 
-func bitcount(c *Ctx) error {
+func bitcount(c *commands.Ctx) error {
 	key := c.Args.Key()
 	start, end, unit := int64(0), int64(-1), structures.InBytes
 	if n := c.Args.Left(); n == 1 || n > 3 {
-		return ErrSyntax // before anything is read
+		return commands.ErrSyntax // before anything is read
 	} else if n > 0 {
-		start, end, unit = c.Args.Int(), c.Args.Int(), rangeUnit(&c.Args)
+		start, end, unit = c.Args.Int(), c.Args.Int(), readUnit(&c.Args)
 	}
 	if err := c.Args.Done(); err != nil {
 		return err
@@ -120,12 +121,12 @@ func bitcount(c *Ctx) error {
 	return nil
 }
 
-func bitpos(c *Ctx) error {
+func bitpos(c *commands.Ctx) error {
 	key, bit := c.Args.Key(), c.Args.Int()
 	if c.Args.Err() == nil && bit != 0 && bit != 1 {
-		c.Args.Fail(ErrBitposBit)
+		c.Args.Fail(errSearchedBit)
 	}
-	r := bitSearch(&c.Args)
+	r := readSearch(&c.Args)
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
@@ -141,8 +142,8 @@ func bitpos(c *Ctx) error {
 	return nil
 }
 
-// bitSearch reads the range of BITPOS.
-func bitSearch(a *Args) (r structures.BitSearch) {
+// readSearch reads the range of BITPOS.
+func readSearch(a *commands.Args) (r structures.BitSearch) {
 	if a.Left() > 3 {
 		a.Syntax()
 	}
@@ -152,16 +153,16 @@ func bitSearch(a *Args) (r structures.BitSearch) {
 	if a.More() {
 		// The unit is looked at before the end.
 		end := a.Bytes()
-		r.HasEnd, r.Unit = true, rangeUnit(a)
+		r.HasEnd, r.Unit = true, readUnit(a)
 		var ok bool
-		if r.End, ok = ParseInt(end); !ok {
-			a.Fail(ErrNotInteger)
+		if r.End, ok = commands.ParseInt(end); !ok {
+			a.Fail(commands.ErrNotInteger)
 		}
 	}
 	return r
 }
 
-func bitOperator(a *Args) structures.BitOperator {
+func readOperator(a *commands.Args) structures.BitOperator {
 	switch a.Word() {
 	case "AND":
 		return structures.BitAnd
@@ -176,11 +177,11 @@ func bitOperator(a *Args) structures.BitOperator {
 	return structures.BitAnd
 }
 
-func bitop(c *Ctx) error {
-	op := bitOperator(&c.Args)
+func bitop(c *commands.Ctx) error {
+	op := readOperator(&c.Args)
 	dest, keys := c.Args.Key(), c.Args.Rest()
 	if op == structures.BitNot && len(keys) > 1 {
-		c.Args.Fail(ErrBitopNot)
+		c.Args.Fail(errNotOperands)
 	}
 	if err := c.Args.Done(); err != nil {
 		return err
@@ -197,9 +198,9 @@ func bitop(c *Ctx) error {
 	if len(out) > 0 {
 		c.NotifyNew(dest)
 		c.Tx.GiveString(dest, out, persistence.NoExpiry)
-		c.Notify(EventString, "set", dest)
+		c.Notify(commands.EventString, "set", dest)
 	} else if c.Tx.Delete(dest) {
-		c.Notify(EventGeneric, "del", dest)
+		c.Notify(commands.EventGeneric, "del", dest)
 	}
 	c.Reply.Int(int64(len(out)))
 	return nil

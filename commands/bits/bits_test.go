@@ -1,4 +1,4 @@
-package commands
+package bits
 
 import (
 	"fmt"
@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/commandtest"
 	"github.com/vigildb/vigil/structures"
 )
 
@@ -15,7 +17,7 @@ func TestBitsAreThoseOfAString(t *testing.T) {
 	const seed = 5
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
-	r := newRig(t, BitmapGroup(), StringGroup())
+	r := commandtest.New(t, Group(), commands.StringGroup())
 	var model []byte
 	grow := func(n uint64) {
 		if n > uint64(len(model)) {
@@ -28,7 +30,7 @@ func TestBitsAreThoseOfAString(t *testing.T) {
 			bit := rng.IntN(2)
 			grow(off>>3 + 1)
 			old := structures.PutBit(model, off, bit)
-			r.want(fmt.Sprintf(":%d\r\n", old), "SETBIT", "k", fmt.Sprint(off), fmt.Sprint(bit))
+			r.Want(fmt.Sprintf(":%d\r\n", old), "SETBIT", "k", fmt.Sprint(off), fmt.Sprint(bit))
 			continue
 		}
 		kind := structures.FieldType{Signed: rng.IntN(2) == 0, Bits: 1 + rng.IntN(63)}
@@ -45,35 +47,35 @@ func TestBitsAreThoseOfAString(t *testing.T) {
 		if !ok {
 			last = "$-1\r\n"
 		}
-		r.want(fmt.Sprintf("*2\r\n:%d\r\n%s", old, last), "BITFIELD", "k",
+		r.Want(fmt.Sprintf("*2\r\n:%d\r\n%s", old, last), "BITFIELD", "k",
 			"SET", name, fmt.Sprint(off), fmt.Sprint(value),
 			"OVERFLOW", "FAIL", "INCRBY", name, fmt.Sprint(off), fmt.Sprint(value))
 	}
 	got := fmt.Sprintf("$%d\r\n%s\r\n", len(model), model)
-	r.want(got, "GET", "k")
-	if err := r.store.Reload(); err != nil {
+	r.Want(got, "GET", "k")
+	if err := r.Store.Reload(); err != nil {
 		t.Fatal(err)
 	}
-	r.want(got, "GET", "k")
+	r.Want(got, "GET", "k")
 }
 
 func TestBitWritesRecordTheirBytesOnly(t *testing.T) {
-	r := newRig(t, BitmapGroup())
-	r.call("SETBIT", "k", "8000000", "1") // a string of 1 MB
-	before := r.journal()
+	r := commandtest.New(t, Group())
+	r.Call("SETBIT", "k", "8000000", "1") // a string of 1 MB
+	before := r.Journal()
 	const writes = 100
 	for i := range writes {
-		r.call("SETBIT", "k", fmt.Sprint(i*1000), "1")
-		r.call("BITFIELD", "k", "SET", "u32", fmt.Sprint(i*1000+77), "4000000000")
+		r.Call("SETBIT", "k", fmt.Sprint(i*1000), "1")
+		r.Call("BITFIELD", "k", "SET", "u32", fmt.Sprint(i*1000+77), "4000000000")
 	}
-	if got := r.journal() - before; got > writes*128 {
+	if got := r.Journal() - before; got > writes*128 {
 		t.Errorf("%d bits and fields: got %d bytes of journal, want at most 128 each", writes, got)
 	}
 }
 
 func TestBitmapEventsAreThoseOfRedis(t *testing.T) {
-	r := newRig(t, BitmapGroup(), StringGroup())
-	r.classes = EventAll | EventNew
+	r := commandtest.New(t, Group(), commands.StringGroup())
+	r.Classes = commands.EventAll | commands.EventNew
 	for _, step := range []struct {
 		call   string
 		events []string
@@ -91,19 +93,19 @@ func TestBitmapEventsAreThoseOfRedis(t *testing.T) {
 		{"BITOP OR r none", []string{"del r"}},
 		{"BITOP OR r none", nil},
 	} {
-		r.call(strings.Fields(step.call)...)
-		r.wantEvents(step.events...)
+		r.Call(strings.Fields(step.call)...)
+		r.WantEvents(step.events...)
 	}
 }
 
 func TestFieldAtTheLimitIsRefusedBeforeAnythingIsWritten(t *testing.T) {
-	r := newRig(t, BitmapGroup())
-	r.limits.MaxBulk = 16
-	bad := "-" + string(ErrBitOffset) + "\r\n"
-	r.want(bad, "SETBIT", "k", "128", "1")
-	r.want(bad, "BITFIELD", "k", "SET", "u8", "0", "1", "SET", "u8", "128", "1")
-	r.want(bad, "BITFIELD", "k", "SET", "i64", "#288230376151711744", "1")
-	r.want(bad, "BITFIELD", "k", "GET", "i64", "#9223372036854775807")
-	r.want(":0\r\n", "BITCOUNT", "k")
-	r.want(":0\r\n", "SETBIT", "k", "127", "1")
+	r := commandtest.New(t, Group())
+	r.Limits.MaxBulk = 16
+	bad := "-" + string(errOffset) + "\r\n"
+	r.Want(bad, "SETBIT", "k", "128", "1")
+	r.Want(bad, "BITFIELD", "k", "SET", "u8", "0", "1", "SET", "u8", "128", "1")
+	r.Want(bad, "BITFIELD", "k", "SET", "i64", "#288230376151711744", "1")
+	r.Want(bad, "BITFIELD", "k", "GET", "i64", "#9223372036854775807")
+	r.Want(":0\r\n", "BITCOUNT", "k")
+	r.Want(":0\r\n", "SETBIT", "k", "127", "1")
 }

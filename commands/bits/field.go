@@ -1,6 +1,9 @@
-package commands
+package bits
 
-import "github.com/vigildb/vigil/structures"
+import (
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/structures"
+)
 
 // fieldAction is what an operation of BITFIELD does.
 type fieldAction uint8
@@ -20,7 +23,7 @@ type fieldOp struct {
 	value  int64
 }
 
-func bitfield(c *Ctx) error {
+func bitfield(c *commands.Ctx) error {
 	key := c.Args.Key()
 	var room [8]fieldOp
 	ops, size := readFieldOps(c, room[:0])
@@ -40,7 +43,7 @@ func bitfield(c *Ctx) error {
 
 // runFields runs operations some of which write. The string is made long enough
 // for all of them before the first, even if none writes in the end.
-func runFields(c *Ctx, key []byte, ops []fieldOp, size uint64, grown bool) error {
+func runFields(c *commands.Ctx, key []byte, ops []fieldOp, size uint64, grown bool) error {
 	if grown {
 		c.NotifyNew(key)
 		if err := c.Tx.PatchString(key, int(size), nil); err != nil {
@@ -57,12 +60,12 @@ func runFields(c *Ctx, key []byte, ops []fieldOp, size uint64, grown bool) error
 		wrote = wrote || changed || grown && written
 	}
 	if wrote {
-		c.Notify(EventString, "setbit", key)
+		c.Notify(commands.EventString, "setbit", key)
 	}
 	return nil
 }
 
-func bitfieldRO(c *Ctx) error {
+func bitfieldRO(c *commands.Ctx) error {
 	key := c.Args.Key()
 	var room [8]fieldOp
 	ops, size := readFieldOps(c, room[:0])
@@ -74,13 +77,13 @@ func bitfieldRO(c *Ctx) error {
 		return err
 	}
 	if size > 0 {
-		return ErrFieldReadOnly
+		return errFieldReadOnly
 	}
 	replyFields(c, ops, b)
 	return nil
 }
 
-func replyFields(c *Ctx, ops []fieldOp, b []byte) {
+func replyFields(c *commands.Ctx, ops []fieldOp, b []byte) {
 	c.Reply.Array(len(ops))
 	for _, op := range ops {
 		c.Reply.Int(structures.GetField(b, op.kind, op.offset))
@@ -90,7 +93,7 @@ func replyFields(c *Ctx, ops []fieldOp, b []byte) {
 // runField runs one operation on the string at key, which is long enough, and
 // reports whether it wrote its field, and whether that changed a bit. Only the
 // bytes of the field are recorded.
-func runField(c *Ctx, key []byte, op *fieldOp) (written, changed bool, err error) {
+func runField(c *commands.Ctx, key []byte, op *fieldOp) (written, changed bool, err error) {
 	b, _, err := c.Tx.String(key)
 	if err != nil {
 		return false, false, err
@@ -122,7 +125,7 @@ func runField(c *Ctx, key []byte, op *fieldOp) (written, changed bool, err error
 
 // readFieldOps appends the operations of the call to dst. size is the length
 // that the string must have for those that write, 0 if none does.
-func readFieldOps(c *Ctx, dst []fieldOp) (ops []fieldOp, size uint64) {
+func readFieldOps(c *commands.Ctx, dst []fieldOp) (ops []fieldOp, size uint64) {
 	a := &c.Args
 	how := structures.OverflowWrap
 	for a.More() {
@@ -130,7 +133,7 @@ func readFieldOps(c *Ctx, dst []fieldOp) (ops []fieldOp, size uint64) {
 		values := 3
 		switch a.Word() {
 		case "OVERFLOW":
-			how = overflow(a)
+			how = readOverflow(a)
 			continue
 		case "GET":
 			op.action, values = fieldGet, 2
@@ -145,8 +148,8 @@ func readFieldOps(c *Ctx, dst []fieldOp) (ops []fieldOp, size uint64) {
 			a.Syntax()
 			return dst, size
 		}
-		op.kind = fieldType(a)
-		op.offset = fieldOffset(c, op.kind)
+		op.kind = readFieldType(a)
+		op.offset = readFieldOffset(c, op.kind)
 		if op.action != fieldGet {
 			op.value = a.Int()
 			_, to := structures.FieldBytes(op.kind, op.offset)
@@ -157,7 +160,7 @@ func readFieldOps(c *Ctx, dst []fieldOp) (ops []fieldOp, size uint64) {
 	return dst, size
 }
 
-func overflow(a *Args) structures.Overflow {
+func readOverflow(a *commands.Args) structures.Overflow {
 	switch a.Word() {
 	case "WRAP":
 		return structures.OverflowWrap
@@ -166,36 +169,36 @@ func overflow(a *Args) structures.Overflow {
 	case "FAIL":
 		return structures.OverflowFail
 	}
-	a.Fail(ErrFieldOverflow)
+	a.Fail(errFieldOverflow)
 	return structures.OverflowWrap
 }
 
-// fieldType reads i1 to i64 or u1 to u63.
-func fieldType(a *Args) structures.FieldType {
+// readFieldType reads i1 to i64 or u1 to u63.
+func readFieldType(a *commands.Args) structures.FieldType {
 	b := a.Bytes()
 	if len(b) > 1 {
-		n, ok := ParseInt(b[1:])
+		n, ok := commands.ParseInt(b[1:])
 		signed := b[0] == 'i'
 		if ok && n >= 1 && (signed && n <= 64 || b[0] == 'u' && n <= 63) {
 			return structures.FieldType{Signed: signed, Bits: int(n)}
 		}
 	}
-	a.Fail(ErrFieldType)
+	a.Fail(errFieldType)
 	return structures.FieldType{Bits: 1}
 }
 
-// fieldOffset reads an offset in bits, or with a # in front in widths of the
+// readFieldOffset reads an offset in bits, or with a # in front in widths of the
 // type.
-func fieldOffset(c *Ctx, t structures.FieldType) uint64 {
+func readFieldOffset(c *commands.Ctx, t structures.FieldType) uint64 {
 	b := c.Args.Bytes()
 	width := int64(1)
 	if len(b) > 0 && b[0] == '#' {
 		b, width = b[1:], int64(t.Bits)
 	}
-	off, ok := ParseInt(b)
+	off, ok := commands.ParseInt(b)
 	// Bounded before it is multiplied, so that it cannot come around.
-	if !ok || !bitFits(c, off) || !bitFits(c, off*width) {
-		c.Args.Fail(ErrBitOffset)
+	if !ok || !offsetFits(c, off) || !offsetFits(c, off*width) {
+		c.Args.Fail(errOffset)
 		return 0
 	}
 	return uint64(off * width)
