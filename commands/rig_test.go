@@ -166,3 +166,13 @@ func splitBulks(reply string) (out []string) {
 	}
 	return out
 }
+
+// payload returns the payload with which DUMP replies for an existing key.
+func (r *rig) payload(key string) string {
+	r.t.Helper()
+	bulks := splitBulks("*1\r\n" + r.call("DUMP", key))
+	if len(bulks) != 1 {
+		r.t.Fatalf("DUMP %s: got %d bulks", key, len(bulks))
+	}
+	return bulks[0]
+}

@@ -169,3 +169,13 @@ func SplitBulks(reply string) (out []string) {
 	}
 	return out
 }
+
+// Payload returns the payload with which DUMP replies for an existing key.
+func (r *Rig) Payload(key string) string {
+	r.T.Helper()
+	bulks := SplitBulks("*1\r\n" + r.Call("DUMP", key))
+	if len(bulks) != 1 {
+		r.T.Fatalf("DUMP %s: got %d bulks", key, len(bulks))
+	}
+	return bulks[0]
+}

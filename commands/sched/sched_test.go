@@ -1,4 +1,4 @@
-package commands
+package sched
 
 import (
 	"bytes"
@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/commandtest"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/scheduler"
 	"github.com/vigildb/vigil/structures"
@@ -15,8 +17,8 @@ import (
 
 func TestScheduleErrorsHaveWords(t *testing.T) {
 	// A domain error without words would reach the client as an internal one.
-	r := newRig(t, SchedGroup())
-	r.call("SCHED.CREATE", "s", "SEED", "1")
+	r := commandtest.New(t, commands.SchedGroup())
+	r.Call("SCHED.CREATE", "s", "SEED", "1")
 	for _, call := range []string{
 		"SCHED.NODE s x", "SCHED.OBSERVE s x 1", "SCHED.ADD s a COST 0", "SCHED.ADD s a RATE 1e16",
 		"SCHED.ADD s a MAXAGE 9223372036854775807", "SCHED.ADD s " + strings.Repeat("x", 8193),
@@ -24,14 +26,14 @@ func TestScheduleErrorsHaveWords(t *testing.T) {
 		"SCHED.CREATE t LEASE 1099511627777", "SCHED.CREATE t CLOCK WALL 1099511627777",
 		"SCHED.CREATE t EXPLORE nan", "SCHED.NEXT s COUNT 9223372036854775807",
 	} {
-		if got := r.call(strings.Fields(call)...); got[0] != '-' || got == "-"+string(ErrInternal)+"\r\n" {
+		if got := r.Call(strings.Fields(call)...); got[0] != '-' || got == "-"+string(commands.ErrInternal)+"\r\n" {
 			t.Errorf("%.60s: got %q, want an error in words", call, got)
 		}
 	}
 }
 
 func TestUnknownPoliciesAndEstimatorsAreAnsweredWithTheKnown(t *testing.T) {
-	r := newRig(t, SchedGroup())
+	r := commandtest.New(t, commands.SchedGroup())
 	var policies, estimators []string
 	for _, p := range scheduler.Policies() {
 		policies = append(policies, p.Name)
@@ -39,69 +41,69 @@ func TestUnknownPoliciesAndEstimatorsAreAnsweredWithTheKnown(t *testing.T) {
 	for _, e := range scheduler.Estimators() {
 		estimators = append(estimators, e.Name)
 	}
-	r.want("-ERR unknown policy 'best', known are: "+strings.Join(policies, ", ")+"\r\n", "SCHED.CREATE", "s", "POLICY", "best")
-	r.want("-ERR unknown estimator 'best', known are: "+strings.Join(estimators, ", ")+"\r\n", "SCHED.CREATE", "s", "ESTIMATOR", "best")
+	r.Want("-ERR unknown policy 'best', known are: "+strings.Join(policies, ", ")+"\r\n", "SCHED.CREATE", "s", "POLICY", "best")
+	r.Want("-ERR unknown estimator 'best', known are: "+strings.Join(estimators, ", ")+"\r\n", "SCHED.CREATE", "s", "ESTIMATOR", "best")
 }
 
 func TestFailedScheduleCommandsRecordNothing(t *testing.T) {
-	r := newRig(t, SchedGroup())
-	r.call("SCHED.CREATE", "s", "SEED", "1")
-	r.call("SCHED.ADD", "s", "a", "b")
-	r.call("SCHED.NEXT", "s", "COUNT", "2")
-	before := r.journal()
+	r := commandtest.New(t, commands.SchedGroup())
+	r.Call("SCHED.CREATE", "s", "SEED", "1")
+	r.Call("SCHED.ADD", "s", "a", "b")
+	r.Call("SCHED.NEXT", "s", "COUNT", "2")
+	before := r.Journal()
 	for _, call := range []string{
 		"SCHED.CREATE s", "SCHED.ADD s c d COST 0", "SCHED.OBSERVE s a 1 c 1", "SCHED.OBSERVE s a 1 a 1",
 		"SCHED.FAIL s a c", "SCHED.FAIL s b b", "SCHED.NEXT s COUNT 0", "SCHED.PEEK s", "SCHED.INFO s", "SCHED.REM s c",
 	} {
-		r.call(strings.Fields(call)...)
+		r.Call(strings.Fields(call)...)
 	}
-	if got := r.journal(); got != before {
+	if got := r.Journal(); got != before {
 		t.Errorf("refused commands: journal grew by %d bytes", got-before)
 	}
 }
 
 func TestScheduleWithoutSeedDrawsOne(t *testing.T) {
-	r := newRig(t, SchedGroup())
-	r.call("SCHED.CREATE", "s")
-	if info := r.call("SCHED.INFO", "s"); strings.Contains(info, "seed\r\n:0\r\n") {
+	r := commandtest.New(t, commands.SchedGroup())
+	r.Call("SCHED.CREATE", "s")
+	if info := r.Call("SCHED.INFO", "s"); strings.Contains(info, "seed\r\n:0\r\n") {
 		t.Errorf("schedule without SEED: got seed 0 in %q", info)
 	}
 }
 
 func TestScheduleSurvivesReload(t *testing.T) {
-	r := newRig(t, SchedGroup())
-	r.call("SCHED.CREATE", "s", "POLICY", "adaptive", "PROBES", "4", "SEED", "9")
+	r := commandtest.New(t, commands.SchedGroup())
+	r.Call("SCHED.CREATE", "s", "POLICY", "adaptive", "PROBES", "4", "SEED", "9")
 	for i := range 300 {
-		r.call("SCHED.ADD", "s", fmt.Sprint("node", i))
+		r.Call("SCHED.ADD", "s", fmt.Sprint("node", i))
 	}
 	for i := range 100 {
-		r.ctx.Now += 10
-		for _, f := range strings.Fields(r.call("SCHED.NEXT", "s")) {
+		r.Ctx.Now += 10
+		for _, f := range strings.Fields(r.Call("SCHED.NEXT", "s")) {
 			if strings.HasPrefix(f, "node") && i%3 > 0 {
-				r.call("SCHED.OBSERVE", "s", f, fmt.Sprint(len(f)+i%5))
+				r.Call("SCHED.OBSERVE", "s", f, fmt.Sprint(len(f)+i%5))
 			}
 		}
 	}
-	peek, info := r.call("SCHED.PEEK", "s", "WITHSTATS"), r.call("SCHED.INFO", "s")
-	if err := r.store.Reload(); err != nil {
+	peek, info := r.Call("SCHED.PEEK", "s", "WITHSTATS"), r.Call("SCHED.INFO", "s")
+	if err := r.Store.Reload(); err != nil {
 		t.Fatal(err)
 	}
-	r.want(peek, "SCHED.PEEK", "s", "WITHSTATS")
-	r.want(info, "SCHED.INFO", "s")
+	r.Want(peek, "SCHED.PEEK", "s", "WITHSTATS")
+	r.Want(info, "SCHED.INFO", "s")
 }
 
 func BenchmarkSchedNext(b *testing.B) {
 	for _, n := range []int{1000, 100000} {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
-			r := newRig(b, SchedGroup())
-			r.call("SCHED.CREATE", "s", "ESTIMATOR", "fixed", "SEED", "1", "LEASE", "0")
+			r := commandtest.New(b, commands.SchedGroup())
+			r.Call("SCHED.CREATE", "s", "ESTIMATOR", "fixed", "SEED", "1", "LEASE", "0")
 			for i := range n {
-				r.call("SCHED.ADD", "s", fmt.Sprint("node", i), "RATE", fmt.Sprint(1+i%97))
+				r.Call("SCHED.ADD", "s", fmt.Sprint("node", i), "RATE", fmt.Sprint(1+i%97))
 			}
-			call := argv("SCHED.NEXT", "s")
+			call := commandtest.Argv("SCHED.NEXT", "s")
 			b.ReportAllocs()
 			for b.Loop() {
-				r.do(call)
+				r.Do(call)
 			}
 		})
 	}
@@ -110,26 +112,26 @@ func BenchmarkSchedNext(b *testing.B) {
 // twins are two rigs that are given the same calls and must give the same
 // replies. One of them is disturbed.
 type twins struct {
-	*rig
-	other *rig
+	*commandtest.Rig
+	other *commandtest.Rig
 }
 
 func (w *twins) call(args ...string) string {
-	w.t.Helper()
-	want, got := w.rig.call(args...), w.other.call(args...)
+	w.T.Helper()
+	want, got := w.Rig.Call(args...), w.other.Call(args...)
 	if got != want {
-		w.t.Fatalf("%q: the disturbed schedule answers %q, want %q", args, got, want)
+		w.T.Fatalf("%q: the disturbed schedule answers %q, want %q", args, got, want)
 	}
 	return want
 }
 
-// playSchedule makes random calls on schedule s, and calls disturb in between.
+// play makes random calls on schedule s, and calls disturb in between.
 func (w *twins) playSchedule(rng *rand.Rand, calls int, disturb func()) {
 	var out []string
 	for range calls {
 		step := int64(rng.IntN(200))
-		w.rig.ctx.Now += step
-		w.other.ctx.Now += step
+		w.Rig.Ctx.Now += step
+		w.other.Ctx.Now += step
 		name := fmt.Sprint("node-", rng.IntN(150))
 		switch k := rng.IntN(20); {
 		case k < 5:
@@ -164,35 +166,35 @@ func (w *twins) playSchedule(rng *rand.Rand, calls int, disturb func()) {
 func TestSchedulesGoOnAfterReloadAndRestore(t *testing.T) {
 	for seed, spec := range scheduler.Policies() {
 		for _, clock := range [][]string{{"CLOCK", "STEP"}, {"CLOCK", "WALL", "70"}} {
-			w := twins{dumpRig(t), dumpRig(t)}
+			w := twins{schedRig(t), schedRig(t)}
 			w.call(append([]string{"SCHED.CREATE", "s", "POLICY", spec.Name, "SEED", "3", "PROBES", "2", "EXPLORE", "0.1"}, clock...)...)
 			rng := rand.New(rand.NewPCG(uint64(seed), 31))
 			w.playSchedule(rng, 800, func() {
 				if rng.IntN(2) == 0 {
-					if err := w.other.store.Reload(); err != nil {
+					if err := w.other.Store.Reload(); err != nil {
 						t.Fatal(err)
 					}
 					return
 				}
-				w.other.want("+OK\r\n", "RESTORE", "s", "0", payloadOf(t, w.other, "s"), "REPLACE")
+				w.other.Want("+OK\r\n", "RESTORE", "s", "0", w.other.Payload("s"), "REPLACE")
 			})
 			w.call("SCHED.INFO", "s")
-			if a, b := payloadOf(t, w.rig, "s"), payloadOf(t, w.other, "s"); a != b {
+			if a, b := w.Rig.Payload("s"), w.other.Payload("s"); a != b {
 				t.Errorf("%s %v, seed %d: the payloads differ", spec.Name, clock, seed)
 			}
 		}
 	}
 }
 
-// encodedSchedule is what the store has of a schedule.
-func encodedSchedule(r *rig, key string) []byte {
+// encoded is what the store has of a schedule.
+func encoded(r *commandtest.Rig, key string) []byte {
 	var set persistence.Shards
 	set.AddAll()
-	r.ctx.Tx.Lock(&set, r.ctx.Now)
-	defer r.ctx.Tx.Unlock()
-	r.ctx.Tx.Select(0)
-	_, encoded, _ := r.ctx.Tx.Dump(nil, []byte(key))
-	r.ctx.Tx.Commit()
+	r.Ctx.Tx.Lock(&set, r.Ctx.Now)
+	defer r.Ctx.Tx.Unlock()
+	r.Ctx.Tx.Select(0)
+	_, encoded, _ := r.Ctx.Tx.Dump(nil, []byte(key))
+	r.Ctx.Tx.Commit()
 	return encoded
 }
 
@@ -201,14 +203,14 @@ func encodedSchedule(r *rig, key string) []byte {
 func TestHostilePayloadsOfSchedulesAreRefusedOrWork(t *testing.T) {
 	const refused = "-ERR Bad data format\r\n"
 	for _, spec := range scheduler.Policies() {
-		r := dumpRig(t)
-		r.call("SCHED.CREATE", "s", "SEED", "1", "POLICY", spec.Name)
-		r.call("SCHED.ADD", "s", "a", "RATE", "1", "DECAY", "0.5", "ARRIVAL", "1", "b", "RATE", "1", "DECAY", "0.5", "ARRIVAL", "1")
-		r.call("SCHED.NEXT", "s")
-		r.call("SCHED.OBSERVE", "s", "a", "1")
-		r.call("SCHED.NEXT", "s")
-		encoded := encodedSchedule(r, "s")
-		r.want("+OK\r\n", "RESTORE", "t", "0", string(rdb.AppendOwn(nil, structures.KindSchedule, encoded)))
+		r := schedRig(t)
+		r.Call("SCHED.CREATE", "s", "SEED", "1", "POLICY", spec.Name)
+		r.Call("SCHED.ADD", "s", "a", "RATE", "1", "DECAY", "0.5", "ARRIVAL", "1", "b", "RATE", "1", "DECAY", "0.5", "ARRIVAL", "1")
+		r.Call("SCHED.NEXT", "s")
+		r.Call("SCHED.OBSERVE", "s", "a", "1")
+		r.Call("SCHED.NEXT", "s")
+		encoded := encoded(r, "s")
+		r.Want("+OK\r\n", "RESTORE", "t", "0", string(rdb.AppendOwn(nil, structures.KindSchedule, encoded)))
 		rng := rand.New(rand.NewPCG(1, 41))
 		worked := 0
 		for range 700 {
@@ -219,7 +221,7 @@ func TestHostilePayloadsOfSchedulesAreRefusedOrWork(t *testing.T) {
 			if rng.IntN(10) == 0 {
 				bad = bad[:rng.IntN(len(bad))]
 			}
-			got := r.call("RESTORE", "t", "0", string(rdb.AppendOwn(nil, structures.KindSchedule, bad)), "REPLACE")
+			got := r.Call("RESTORE", "t", "0", string(rdb.AppendOwn(nil, structures.KindSchedule, bad)), "REPLACE")
 			if got == refused {
 				continue
 			}
@@ -228,7 +230,7 @@ func TestHostilePayloadsOfSchedulesAreRefusedOrWork(t *testing.T) {
 			}
 			worked++
 			for _, call := range []string{"SCHED.NEXT t COUNT 3 WITHSTATS", "SCHED.OBSERVE t a 1", "SCHED.OBSERVE t b 1e15", "SCHED.PEEK t", "SCHED.INFO t", "SCHED.ADD t c DECAY 1"} {
-				if got := r.call(strings.Fields(call)...); strings.Contains(got, "nan") || strings.HasPrefix(got, "-"+string(ErrInternal)) {
+				if got := r.Call(strings.Fields(call)...); strings.Contains(got, "nan") || strings.HasPrefix(got, "-"+string(commands.ErrInternal)) {
 					t.Errorf("%s: %q: %s answers %q", spec.Name, bad, call, got)
 				}
 			}
@@ -240,8 +242,8 @@ func TestHostilePayloadsOfSchedulesAreRefusedOrWork(t *testing.T) {
 }
 
 func TestChangesOfSchedulesArePublished(t *testing.T) {
-	r := newRig(t, SchedGroup())
-	r.classes = EventAll | EventNew
+	r := commandtest.New(t, commands.SchedGroup())
+	r.Classes = commands.EventAll | commands.EventNew
 	for _, x := range []struct {
 		call   string
 		events []string
@@ -256,22 +258,22 @@ func TestChangesOfSchedulesArePublished(t *testing.T) {
 		{"SCHED.REM s a x", []string{"sched.rem s"}},
 		{"SCHED.REM s a", nil},
 	} {
-		r.events = nil
-		r.call(strings.Fields(x.call)...)
-		r.wantEvents(x.events...)
+		r.Events = nil
+		r.Call(strings.Fields(x.call)...)
+		r.WantEvents(x.events...)
 	}
 }
 
 func TestParametersOfSchedulesAreDocumentedAsNumbers(t *testing.T) {
-	for _, cmd := range SchedGroup().Commands {
-		for _, a := range ParseSyntax(&cmd) {
+	for _, cmd := range commands.SchedGroup().Commands {
+		for _, a := range commands.ParseSyntax(&cmd) {
 			switch a.Token {
 			case "RATE", "WEIGHT", "DECAY", "ARRIVAL", "COST", "EXPLORE":
-				if a.Type != ArgDouble {
+				if a.Type != commands.ArgDouble {
 					t.Errorf("%s: %s is a %s, want a double", cmd.Name, a.Token, a.Type)
 				}
 			case "PROBES", "SEED", "MAXAGE", "STEPS", "COUNT", "LEASE":
-				if a.Type != ArgInteger {
+				if a.Type != commands.ArgInteger {
 					t.Errorf("%s: %s is a %s, want an integer", cmd.Name, a.Token, a.Type)
 				}
 			}

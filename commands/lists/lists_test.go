@@ -1,23 +1,28 @@
-package commands
+package lists
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/commandtest"
+)
 
 // A call that waits and is run again for one key does not look at the others,
 // and goes on waiting if that key holds no list.
 func TestWokenCallLooksOnlyAtItsKey(t *testing.T) {
-	r := newRig(t, StringGroup(), ListGroup())
-	r.want(":1\r\n", "RPUSH", "a", "1")
-	r.want("+OK\r\n", "SET", "s", "v")
+	r := commandtest.New(t, commands.StringGroup(), commands.ListGroup())
+	r.Want(":1\r\n", "RPUSH", "a", "1")
+	r.Want("+OK\r\n", "SET", "s", "v")
 	for _, woken := range []string{"b", "s"} {
-		r.ctx.Woken = []byte(woken)
-		r.want("", "BLPOP", "a", "s", "b", "0")
-		if r.ctx.Parked() == nil {
+		r.Ctx.Woken = []byte(woken)
+		r.Want("", "BLPOP", "a", "s", "b", "0")
+		if r.Ctx.Parked() == nil {
 			t.Errorf("woken for %s: BLPOP does not go on waiting", woken)
 		}
 	}
-	r.ctx.Woken = []byte("a")
-	r.want("*2\r\n$1\r\na\r\n$1\r\n1\r\n", "BLPOP", "s", "a", "0")
-	if r.ctx.Parked() != nil {
+	r.Ctx.Woken = []byte("a")
+	r.Want("*2\r\n$1\r\na\r\n$1\r\n1\r\n", "BLPOP", "s", "a", "0")
+	if r.Ctx.Parked() != nil {
 		t.Error("BLPOP waits although it was answered")
 	}
 }
@@ -25,23 +30,23 @@ func TestWokenCallLooksOnlyAtItsKey(t *testing.T) {
 // Whoever waits for the source is not told that it came to hold a string; that
 // the destination holds one he is, and the element stays.
 func TestWokenMoveTellsOnlyOfTheDestination(t *testing.T) {
-	r := newRig(t, StringGroup(), ListGroup())
-	r.want("+OK\r\n", "SET", "s", "v")
-	r.ctx.Woken = []byte("s")
-	r.want("", "BLMOVE", "s", "to", "LEFT", "LEFT", "0")
-	if r.ctx.Parked() == nil {
+	r := commandtest.New(t, commands.StringGroup(), commands.ListGroup())
+	r.Want("+OK\r\n", "SET", "s", "v")
+	r.Ctx.Woken = []byte("s")
+	r.Want("", "BLMOVE", "s", "to", "LEFT", "LEFT", "0")
+	if r.Ctx.Parked() == nil {
 		t.Error("BLMOVE does not go on waiting for its source")
 	}
-	r.ctx.Woken = nil
-	r.want(":1\r\n", "RPUSH", "from", "x")
-	r.ctx.Woken = []byte("from")
-	r.want("-"+string(ErrWrongType)+"\r\n", "BLMOVE", "from", "s", "LEFT", "LEFT", "0")
-	r.want(":1\r\n", "LLEN", "from")
+	r.Ctx.Woken = nil
+	r.Want(":1\r\n", "RPUSH", "from", "x")
+	r.Ctx.Woken = []byte("from")
+	r.Want("-"+string(commands.ErrWrongType)+"\r\n", "BLMOVE", "from", "s", "LEFT", "LEFT", "0")
+	r.Want(":1\r\n", "LLEN", "from")
 }
 
 func TestListEventsAreThoseOfRedis(t *testing.T) {
-	r := newRig(t, ListGroup())
-	r.classes = EventAll | EventNew | EventMissed
+	r := commandtest.New(t, commands.ListGroup())
+	r.Classes = commands.EventAll | commands.EventNew | commands.EventMissed
 	for _, x := range []struct {
 		call   []string
 		events []string
@@ -67,23 +72,23 @@ func TestListEventsAreThoseOfRedis(t *testing.T) {
 		{[]string{"LRANGE", "b", "0", "-1"}, []string{"keymiss b"}},
 		{[]string{"BLMOVE", "b", "a", "LEFT", "LEFT", "0"}, nil},
 	} {
-		r.call(x.call...)
+		r.Call(x.call...)
 		if t.Failed() {
 			return
 		}
-		r.wantEvents(x.events...)
+		r.WantEvents(x.events...)
 	}
 }
 
 func TestListHotPathsAllocateNothing(t *testing.T) {
-	r := newRig(t, ListGroup())
-	r.call("RPUSH", "l", "1", "2", "3")
-	for _, calls := range [][][]byte{argv("LPUSH", "l", "some element"), argv("LRANGE", "l", "0", "9"), argv("LPOP", "l", "1")} {
-		push, pop := argv("RPUSH", "l", "x"), argv("LPOP", "l")
+	r := commandtest.New(t, commands.ListGroup())
+	r.Call("RPUSH", "l", "1", "2", "3")
+	for _, calls := range [][][]byte{commandtest.Argv("LPUSH", "l", "some element"), commandtest.Argv("LRANGE", "l", "0", "9"), commandtest.Argv("LPOP", "l", "1")} {
+		push, pop := commandtest.Argv("RPUSH", "l", "x"), commandtest.Argv("LPOP", "l")
 		if n := testing.AllocsPerRun(200, func() {
-			r.do(push)
-			r.do(calls)
-			r.do(pop)
+			r.Do(push)
+			r.Do(calls)
+			r.Do(pop)
 		}); n > 0 {
 			t.Errorf("%s: %v allocations", calls[0], n)
 		}
@@ -95,17 +100,17 @@ func BenchmarkList(b *testing.B) {
 		name  string
 		calls [][][]byte
 	}{
-		{"pushpop", [][][]byte{argv("LPUSH", "l", "some element"), argv("RPOP", "l")}},
-		{"rotate", [][][]byte{argv("LMOVE", "l", "l", "LEFT", "RIGHT")}},
-		{"range10", [][][]byte{argv("LRANGE", "l", "0", "9")}},
+		{"pushpop", [][][]byte{commandtest.Argv("LPUSH", "l", "some element"), commandtest.Argv("RPOP", "l")}},
+		{"rotate", [][][]byte{commandtest.Argv("LMOVE", "l", "l", "LEFT", "RIGHT")}},
+		{"range10", [][][]byte{commandtest.Argv("LRANGE", "l", "0", "9")}},
 	} {
 		b.Run(x.name, func(b *testing.B) {
-			r := newRig(b, ListGroup())
-			r.call("RPUSH", "l", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10")
+			r := commandtest.New(b, commands.ListGroup())
+			r.Call("RPUSH", "l", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10")
 			b.ReportAllocs()
 			for b.Loop() {
 				for _, c := range x.calls {
-					r.do(c)
+					r.Do(c)
 				}
 			}
 		})

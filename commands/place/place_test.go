@@ -1,4 +1,4 @@
-package commands
+package place
 
 import (
 	"fmt"
@@ -8,16 +8,20 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/commandtest"
 	"github.com/vigildb/vigil/placement"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/rdb"
 )
 
-func placeRig(t testing.TB) *rig { return newRig(t, PlaceGroup(), GenericGroup(), StringGroup()) }
+func newRig(t testing.TB) *commandtest.Rig {
+	return commandtest.New(t, commands.PlaceGroup(), commands.GenericGroup(), commands.StringGroup())
+}
 
 // setUnits gives a map n units, equal ones if the strategy needs it.
-func setUnits(r *rig, key string, n int, weighted bool) {
-	r.t.Helper()
+func setUnits(r *commandtest.Rig, key string, n int, weighted bool) {
+	r.T.Helper()
 	call := []string{"PLACE.SET", key}
 	for i := range n {
 		capacity := 1
@@ -26,12 +30,12 @@ func setUnits(r *rig, key string, n int, weighted bool) {
 		}
 		call = append(call, fmt.Sprintf("unit-%04d", i), fmt.Sprint(capacity))
 	}
-	r.want(fmt.Sprintf(":%d\r\n", n), call...)
+	r.Want(fmt.Sprintf(":%d\r\n", n), call...)
 }
 
 // objectsCall is a PLACE.LOCATE of n objects.
 func objectsCall(key string, n int) [][]byte {
-	call := argv("PLACE.LOCATE", key)
+	call := commandtest.Argv("PLACE.LOCATE", key)
 	for i := range n {
 		call = append(call, fmt.Appendf(nil, "object:%d", i))
 	}
@@ -40,12 +44,12 @@ func objectsCall(key string, n int) [][]byte {
 
 func TestPlaceErrorsHaveWords(t *testing.T) {
 	// A domain error without words would reach the client as an internal one.
-	r := placeRig(t)
+	r := newRig(t)
 	long := strings.Repeat("x", placement.MaxName+1)
-	r.call("PLACE.CREATE", "m", "SEED", "1")
-	r.call("PLACE.CREATE", "j", "SEED", "1", "STRATEGY", "jump")
-	r.call("PLACE.CREATE", "n", "SEED", "1", "STRATEGY", "nearest", "POINTS", "4096")
-	r.call("PLACE.SET", "j", "a", "1", "b", "1")
+	r.Call("PLACE.CREATE", "m", "SEED", "1")
+	r.Call("PLACE.CREATE", "j", "SEED", "1", "STRATEGY", "jump")
+	r.Call("PLACE.CREATE", "n", "SEED", "1", "STRATEGY", "nearest", "POINTS", "4096")
+	r.Call("PLACE.SET", "j", "a", "1", "b", "1")
 	many := "PLACE.SET n"
 	for i := range 1<<10 + 1 {
 		many += fmt.Sprintf(" u%d 1", i)
@@ -57,75 +61,75 @@ func TestPlaceErrorsHaveWords(t *testing.T) {
 		"PLACE.IMPORT k nonsense", "PLACE.CREATE k STRETCH 1e-300", "PLACE.CREATE k SLOTS 9223372036854775807", many,
 		"PLACE.CREATE k STRATEGY share STRETCH 64 POINTS 4096",
 	} {
-		if got := r.call(strings.Fields(call)...); got[0] != '-' || got == "-"+string(ErrInternal)+"\r\n" {
+		if got := r.Call(strings.Fields(call)...); got[0] != '-' || got == "-"+string(commands.ErrInternal)+"\r\n" {
 			t.Errorf("%.60s: got %.100q, want an error in words", call, got)
 		}
 	}
 }
 
 func TestFailedPlaceCommandsRecordNothing(t *testing.T) {
-	r := placeRig(t)
-	r.call("PLACE.CREATE", "m", "SEED", "1")
+	r := newRig(t)
+	r.Call("PLACE.CREATE", "m", "SEED", "1")
 	setUnits(r, "m", 5, true)
-	r.classes = EventAll | EventNew
-	before, version := r.journal(), r.call("PLACE.INFO", "m")
+	r.Classes = commands.EventAll | commands.EventNew
+	before, version := r.Journal(), r.Call("PLACE.INFO", "m")
 	for _, call := range []string{
 		"PLACE.CREATE m", "PLACE.SET m x 1 y 0", "PLACE.SET m x 1 y 1e15", "PLACE.DEL m unit-0001 x", "PLACE.DEL m unit-0001 unit-0001",
 		"PLACE.LOCATE m x", "PLACE.LOCATE m x COPIES 9", "PLACE.PREVIEW m SET x 4", "PLACE.UNITS m", "PLACE.EXPORT m", "PLACE.IMPORT m x REPLACE",
 	} {
-		r.call(strings.Fields(call)...)
+		r.Call(strings.Fields(call)...)
 	}
-	if got := r.journal(); got != before {
+	if got := r.Journal(); got != before {
 		t.Errorf("refused commands: journal grew by %d bytes", got-before)
 	}
-	r.want(version, "PLACE.INFO", "m")
-	r.wantEvents()
+	r.Want(version, "PLACE.INFO", "m")
+	r.WantEvents()
 }
 
 func TestPlaceEventsTellOfChanges(t *testing.T) {
-	r := placeRig(t)
-	r.classes = EventAll | EventNew
-	r.call("PLACE.CREATE", "m", "SEED", "1")
-	r.wantEvents("new m", "place.create m")
-	r.call("PLACE.SET", "m", "a", "1", "b", "1")
-	r.wantEvents("place.set m")
-	r.call("PLACE.DEL", "m", "a")
-	r.wantEvents("place.del m")
+	r := newRig(t)
+	r.Classes = commands.EventAll | commands.EventNew
+	r.Call("PLACE.CREATE", "m", "SEED", "1")
+	r.WantEvents("new m", "place.create m")
+	r.Call("PLACE.SET", "m", "a", "1", "b", "1")
+	r.WantEvents("place.set m")
+	r.Call("PLACE.DEL", "m", "a")
+	r.WantEvents("place.del m")
 	data := exported(r, "m")
-	r.call("PLACE.IMPORT", "m", data, "REPLACE")
-	r.wantEvents("place.import m")
-	r.call("PLACE.IMPORT", "n", data)
-	r.wantEvents("new n", "place.import n")
+	r.Call("PLACE.IMPORT", "m", data, "REPLACE")
+	r.WantEvents("place.import m")
+	r.Call("PLACE.IMPORT", "n", data)
+	r.WantEvents("new n", "place.import n")
 }
 
 func TestPlaceVersionGrowsWithEachChange(t *testing.T) {
-	r := placeRig(t)
-	r.call("PLACE.CREATE", "m", "SEED", "1")
-	r.call("PLACE.SET", "m", "a", "1", "b", "1")
-	r.call("PLACE.DEL", "m", "a")
-	r.call("PLACE.IMPORT", "m", exported(r, "m"), "REPLACE")
-	r.call("COPY", "m", "twin")
+	r := newRig(t)
+	r.Call("PLACE.CREATE", "m", "SEED", "1")
+	r.Call("PLACE.SET", "m", "a", "1", "b", "1")
+	r.Call("PLACE.DEL", "m", "a")
+	r.Call("PLACE.IMPORT", "m", exported(r, "m"), "REPLACE")
+	r.Call("COPY", "m", "twin")
 	for _, key := range []string{"m", "twin"} {
-		if info := r.call("PLACE.INFO", key); !strings.Contains(info, "version\r\n:3\r\n") {
+		if info := r.Call("PLACE.INFO", key); !strings.Contains(info, "version\r\n:3\r\n") {
 			t.Errorf("after three changes: %q", info)
 		}
 	}
 }
 
 func TestMapWithoutSeedDrawsOne(t *testing.T) {
-	r := placeRig(t)
-	r.call("PLACE.CREATE", "m")
-	if info := r.call("PLACE.INFO", "m"); strings.Contains(info, "seed\r\n$1\r\n0\r\n") {
+	r := newRig(t)
+	r.Call("PLACE.CREATE", "m")
+	if info := r.Call("PLACE.INFO", "m"); strings.Contains(info, "seed\r\n$1\r\n0\r\n") {
 		t.Errorf("map without SEED: got seed 0 in %q", info)
 	}
 }
 
 // exported is what PLACE.EXPORT answers.
-func exported(r *rig, key string) string {
-	r.t.Helper()
-	_, data, ok := strings.Cut(r.call("PLACE.EXPORT", key), "\r\n")
+func exported(r *commandtest.Rig, key string) string {
+	r.T.Helper()
+	_, data, ok := strings.Cut(r.Call("PLACE.EXPORT", key), "\r\n")
 	if !ok || len(data) < 2 {
-		r.t.Fatalf("PLACE.EXPORT %s: %q", key, data)
+		r.T.Fatalf("PLACE.EXPORT %s: %q", key, data)
 	}
 	return data[:len(data)-2]
 }
@@ -133,50 +137,50 @@ func exported(r *rig, key string) string {
 func TestMapsSurviveReloadDumpAndExport(t *testing.T) {
 	const seed = 5
 	rng := rand.New(rand.NewPCG(seed, 1))
-	r := placeRig(t)
+	r := newRig(t)
 	for _, spec := range placement.Strategies() {
-		r.call("DEL", "m", "restored", "imported", "copied")
-		r.want("+OK\r\n", "PLACE.CREATE", "m", "STRATEGY", spec.Name, "SEED", "9")
+		r.Call("DEL", "m", "restored", "imported", "copied")
+		r.Want("+OK\r\n", "PLACE.CREATE", "m", "STRATEGY", spec.Name, "SEED", "9")
 		setUnits(r, "m", 20, spec.Weighted)
 		for range 60 {
 			name := fmt.Sprintf("unit-%04d", rng.IntN(40))
 			if rng.IntN(2) == 0 {
-				r.call("PLACE.DEL", "m", name)
+				r.Call("PLACE.DEL", "m", name)
 				continue
 			}
 			capacity := 1.0
 			if spec.Weighted {
 				capacity = 1 + 99*rng.Float64()
 			}
-			r.call("PLACE.SET", "m", name, fmt.Sprint(capacity))
+			r.Call("PLACE.SET", "m", name, fmt.Sprint(capacity))
 		}
 		locate := objectsCall("m", 300)
-		units := r.call("PLACE.UNITS", "m")
-		want := string(r.do(locate))
-		r.want("+OK\r\n", "RESTORE", "restored", "0", payloadOf(t, r, "m"))
-		r.want("+OK\r\n", "PLACE.IMPORT", "imported", exported(r, "m"))
-		r.want(":1\r\n", "COPY", "m", "copied")
+		units := r.Call("PLACE.UNITS", "m")
+		want := string(r.Do(locate))
+		r.Want("+OK\r\n", "RESTORE", "restored", "0", r.Payload("m"))
+		r.Want("+OK\r\n", "PLACE.IMPORT", "imported", exported(r, "m"))
+		r.Want(":1\r\n", "COPY", "m", "copied")
 		for _, key := range []string{"m", "restored", "imported", "copied"} {
-			if err := r.store.Reload(); err != nil {
+			if err := r.Store.Reload(); err != nil {
 				t.Fatal(err)
 			}
 			locate[1] = []byte(key)
-			if got := string(r.do(locate)); got != want {
+			if got := string(r.Do(locate)); got != want {
 				t.Fatalf("%s, seed %d: %s places elsewhere: %.200q, not %.200q", spec.Name, seed, key, got, want)
 			}
-			r.want(units, "PLACE.UNITS", key)
+			r.Want(units, "PLACE.UNITS", key)
 		}
 	}
 }
 
 func TestMemoryUsageOfMapsIsThatOfTheirTables(t *testing.T) {
-	r := newRig(t, PlaceGroup(), ServerGroup())
+	r := commandtest.New(t, commands.PlaceGroup(), commands.ServerGroup())
 	var sizes [2]int
 	for i, n := range []int{10, 1000} {
 		key := fmt.Sprint("m", i)
-		r.call("PLACE.CREATE", key, "SEED", "1")
+		r.Call("PLACE.CREATE", key, "SEED", "1")
 		setUnits(r, key, n, true)
-		if _, err := fmt.Sscanf(r.call("MEMORY", "USAGE", key), ":%d", &sizes[i]); err != nil {
+		if _, err := fmt.Sscanf(r.Call("MEMORY", "USAGE", key), ":%d", &sizes[i]); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -186,15 +190,15 @@ func TestMemoryUsageOfMapsIsThatOfTheirTables(t *testing.T) {
 }
 
 func TestLocateDoesNotAllocate(t *testing.T) {
-	r := placeRig(t)
-	r.ctx.InMulti = true // tables for copies are made by the first call
+	r := newRig(t)
+	r.Ctx.InMulti = true // tables for copies are made by the first call
 	for _, spec := range placement.Strategies() {
-		r.call("PLACE.CREATE", spec.Name, "STRATEGY", spec.Name, "SEED", "1")
+		r.Call("PLACE.CREATE", spec.Name, "STRATEGY", spec.Name, "SEED", "1")
 		setUnits(r, spec.Name, 100, spec.Weighted)
 		for _, tail := range [][]string{nil, {"COPIES", "3"}} {
-			call := append(objectsCall(spec.Name, 200), argv(tail...)...)
-			r.do(call)
-			if n := testing.AllocsPerRun(5, func() { r.do(call) }); n > 2 {
+			call := append(objectsCall(spec.Name, 200), commandtest.Argv(tail...)...)
+			r.Do(call)
+			if n := testing.AllocsPerRun(5, func() { r.Do(call) }); n > 2 {
 				t.Errorf("%s %v: %v allocations for 200 objects", spec.Name, tail, n)
 			}
 		}
@@ -202,25 +206,25 @@ func TestLocateDoesNotAllocate(t *testing.T) {
 }
 
 func TestLongPreviewsAreRefusedInTransactions(t *testing.T) {
-	r := placeRig(t)
-	r.call("PLACE.CREATE", "sieve", "SEED", "1", "STRATEGY", "sieve")
-	r.call("PLACE.CREATE", "race", "SEED", "1", "STRATEGY", "rendezvous")
-	r.call("PLACE.CREATE", "ring", "SEED", "1", "STRATEGY", "nearest", "POINTS", "1100")
+	r := newRig(t)
+	r.Call("PLACE.CREATE", "sieve", "SEED", "1", "STRATEGY", "sieve")
+	r.Call("PLACE.CREATE", "race", "SEED", "1", "STRATEGY", "rendezvous")
+	r.Call("PLACE.CREATE", "ring", "SEED", "1", "STRATEGY", "nearest", "POINTS", "1100")
 	setUnits(r, "sieve", 1100, false)
 	setUnits(r, "race", 1100, false)
 	setUnits(r, "ring", 200, false)
-	wrong := func(err WireError) string { return "-" + string(err) + "\r\n" }
-	r.want(wrong(ErrPlacePairs), append(argvOf("PLACE.PREVIEW race DEL"), unitNames(1000)...)...)
-	r.ctx.InMulti = true
-	if got := r.call("PLACE.PREVIEW", "sieve", "DEL", "unit-0000"); !strings.HasSuffix(got, "$5\r\npairs\r\n*0\r\n") {
+	wrong := func(err commands.WireError) string { return "-" + string(err) + "\r\n" }
+	r.Want(wrong(commands.ErrPlacePairs), append(argvOf("PLACE.PREVIEW race DEL"), unitNames(1000)...)...)
+	r.Ctx.InMulti = true
+	if got := r.Call("PLACE.PREVIEW", "sieve", "DEL", "unit-0000"); !strings.HasSuffix(got, "$5\r\npairs\r\n*0\r\n") {
 		t.Errorf("a unit leaves 1100 of sieve: %.200q", got)
 	}
-	r.want(wrong(ErrPlacePairsMulti), append(argvOf("PLACE.PREVIEW race DEL"), unitNames(100)...)...)
-	r.want(wrong(ErrPlaceTableMulti), "PLACE.PREVIEW", "ring", "DEL", "unit-0000")
-	if got := string(r.do(objectsCall("race", 1<<16))); got != wrong(ErrPlaceStepsMulti) {
+	r.Want(wrong(commands.ErrPlacePairsMulti), append(argvOf("PLACE.PREVIEW race DEL"), unitNames(100)...)...)
+	r.Want(wrong(commands.ErrPlaceTableMulti), "PLACE.PREVIEW", "ring", "DEL", "unit-0000")
+	if got := string(r.Do(objectsCall("race", 1<<16))); got != wrong(commands.ErrPlaceStepsMulti) {
 		t.Errorf("race of 65536 objects: %.100q", got)
 	}
-	if got := string(r.do(objectsCall("race", 1000))); !strings.HasPrefix(got, "*1000\r\n$9\r\nunit-") {
+	if got := string(r.Do(objectsCall("race", 1000))); !strings.HasPrefix(got, "*1000\r\n$9\r\nunit-") {
 		t.Errorf("race of 1000 objects: %.100q", got)
 	}
 }
@@ -237,23 +241,23 @@ func unitNames(n int) (names []string) {
 // FuzzImport imports and restores anything: it is refused in words, or is a map
 // that works.
 func FuzzImport(f *testing.F) {
-	r := placeRig(f)
+	r := newRig(f)
 	for _, spec := range placement.Strategies() {
-		r.call("PLACE.CREATE", spec.Name, "STRATEGY", spec.Name, "SEED", "1")
+		r.Call("PLACE.CREATE", spec.Name, "STRATEGY", spec.Name, "SEED", "1")
 		setUnits(r, spec.Name, 9, spec.Weighted)
-		r.call("PLACE.DEL", spec.Name, "unit-0003", "unit-0007")
+		r.Call("PLACE.DEL", spec.Name, "unit-0003", "unit-0007")
 		f.Add([]byte(exported(r, spec.Name)))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r.t = t
-		r.call("DEL", "k", "copy")
+		r.T = t
+		r.Call("DEL", "k", "copy")
 		if n := len(data); n > 4 {
 			// Without the right checksum nothing gets further.
 			sum := crc32.Checksum(data[:n-4], crc32.MakeTable(crc32.Castagnoli))
 			data = append(slices.Clone(data[:n-4]), byte(sum), byte(sum>>8), byte(sum>>16), byte(sum>>24))
 		}
-		switch got := r.call("PLACE.IMPORT", "k", string(data)); got {
-		case "-" + string(ErrPlaceImport) + "\r\n":
+		switch got := r.Call("PLACE.IMPORT", "k", string(data)); got {
+		case "-" + string(commands.ErrPlaceImport) + "\r\n":
 			return
 		case "+OK\r\n":
 		default:
@@ -266,15 +270,15 @@ func FuzzImport(f *testing.F) {
 			"PLACE.INFO k", "PLACE.UNITS k", "PLACE.LOCATE k a b c", "PLACE.LOCATE k a b COPIES 2", "PLACE.PREVIEW k SET new 1",
 			"PLACE.SET k new 1", "PLACE.DEL k new", "PLACE.LOCATE k a",
 		} {
-			if got := r.call(argvOf(call)...); strings.HasPrefix(got, "-"+string(ErrInternal)) {
+			if got := r.Call(argvOf(call)...); strings.HasPrefix(got, "-"+string(commands.ErrInternal)) {
 				t.Fatalf("%s: got %q", call, got)
 			}
 		}
 		own := rdb.AppendOwn(nil, structures.KindPlace, append([]byte{byte(len(data))}, data...))
-		if got := r.call("RESTORE", "copy", "0", string(own)); got != "-"+string(ErrPayload)+"\r\n" {
+		if got := r.Call("RESTORE", "copy", "0", string(own)); got != "-ERR Bad data format\r\n" {
 			t.Fatalf("RESTORE of a head without its version: got %q", got)
 		}
-		if got := r.call("RESTORE", "copy", "0", payloadOf(t, r, "k")); got != "+OK\r\n" {
+		if got := r.Call("RESTORE", "copy", "0", r.Payload("k")); got != "+OK\r\n" {
 			t.Fatalf("RESTORE of its own DUMP: got %q", got)
 		}
 	})
@@ -283,14 +287,14 @@ func FuzzImport(f *testing.F) {
 func BenchmarkPlaceLocate(b *testing.B) {
 	for _, spec := range placement.Strategies() {
 		b.Run("strategy="+spec.Name, func(b *testing.B) {
-			r := placeRig(b)
-			r.call("PLACE.CREATE", "m", "STRATEGY", spec.Name, "SEED", "1")
+			r := newRig(b)
+			r.Call("PLACE.CREATE", "m", "STRATEGY", spec.Name, "SEED", "1")
 			setUnits(r, "m", 1000, spec.Weighted)
 			const objects = 1000
 			call := objectsCall("m", objects)
 			b.ReportAllocs()
 			for b.Loop() {
-				r.do(call)
+				r.Do(call)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*objects), "ns/object")
 		})

@@ -1,4 +1,4 @@
-package commands
+package text
 
 import (
 	"bytes"
@@ -7,20 +7,22 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/commandtest"
 	"github.com/vigildb/vigil/structures"
 )
 
 func TestStringHotPathsAllocateNothing(t *testing.T) {
-	r := newRig(t, StringGroup())
-	r.call("SET", "key", strings.Repeat("v", 100))
-	r.call("SET", "n", "123456789")
+	r := commandtest.New(t, commands.StringGroup())
+	r.Call("SET", "key", strings.Repeat("v", 100))
+	r.Call("SET", "n", "123456789")
 	for _, args := range [][]string{
 		{"SET", "key", strings.Repeat("w", 100)}, {"GET", "key"}, {"INCR", "n"}, {"MGET", "key", "n"},
 		{"SET", "key", strings.Repeat("w", 100), "EX", "100"}, {"STRLEN", "key"}, {"SETRANGE", "key", "3", "abc"},
 	} {
-		call := argv(args...)
+		call := commandtest.Argv(args...)
 		// The journal's chunks are allocated now and then.
-		if n := testing.AllocsPerRun(200, func() { r.do(call) }); n >= 1 {
+		if n := testing.AllocsPerRun(200, func() { r.Do(call) }); n >= 1 {
 			t.Errorf("%v: got %v allocations, want 0", args[0], n)
 		}
 	}
@@ -31,7 +33,7 @@ func TestBigStringIsCopiedOnce(t *testing.T) {
 	// the line end made it grow again, it would grow by a quarter.
 	b := make([]byte, 1<<20)
 	for n := 1<<20 - 40; n <= 1<<20; n++ {
-		r := NewReply(nil, 2)
+		r := commands.NewReply(nil, 2)
 		r.Bulk(b[:n])
 		if got := cap(r.Encoded()); got > 9<<17 {
 			t.Fatalf("bulk of %d: got a buffer of %d, want it to grow once", n, got)
@@ -40,8 +42,8 @@ func TestBigStringIsCopiedOnce(t *testing.T) {
 }
 
 func TestStringEventsAreThoseOfRedis(t *testing.T) {
-	r := newRig(t, StringGroup())
-	r.classes = EventAll | EventNew | EventMissed
+	r := commandtest.New(t, commands.StringGroup())
+	r.Classes = commands.EventAll | commands.EventNew | commands.EventMissed
 	for _, step := range []struct {
 		call   string
 		events []string
@@ -68,23 +70,23 @@ func TestStringEventsAreThoseOfRedis(t *testing.T) {
 		{"MSET a 1 b 2", []string{"new a", "set a", "new b", "set b"}},
 		{"MSETNX a 1 c 2", nil},
 	} {
-		r.call(strings.Fields(step.call)...)
-		r.wantEvents(step.events...)
+		r.Call(strings.Fields(step.call)...)
+		r.WantEvents(step.events...)
 	}
 }
 
 func TestStringLengthIsLimited(t *testing.T) {
-	r := newRig(t, StringGroup())
-	r.limits.MaxBulk = 10
-	r.want("+OK\r\n", "SET", "k", "12345678")
-	r.want(":10\r\n", "APPEND", "k", "90")
-	long := "-" + string(ErrStringTooLong) + "\r\n"
-	r.want(long, "APPEND", "k", "1")
-	r.want(long, "SETRANGE", "k", "10", "1")
-	r.want(long, "SETRANGE", "none", "9223372036854775807", "1")
-	r.want(":10\r\n", "SETRANGE", "k", "9223372036854775807", "")
-	r.want("$10\r\n1234567890\r\n", "GET", "k")
-	r.want("$-1\r\n", "GET", "none")
+	r := commandtest.New(t, commands.StringGroup())
+	r.Limits.MaxBulk = 10
+	r.Want("+OK\r\n", "SET", "k", "12345678")
+	r.Want(":10\r\n", "APPEND", "k", "90")
+	long := "-" + string(commands.ErrStringTooLong) + "\r\n"
+	r.Want(long, "APPEND", "k", "1")
+	r.Want(long, "SETRANGE", "k", "10", "1")
+	r.Want(long, "SETRANGE", "none", "9223372036854775807", "1")
+	r.Want(":10\r\n", "SETRANGE", "k", "9223372036854775807", "")
+	r.Want("$10\r\n1234567890\r\n", "GET", "k")
+	r.Want("$-1\r\n", "GET", "none")
 }
 
 func TestAddLongDoubleRoundsAsX87(t *testing.T) {
@@ -105,7 +107,7 @@ func TestAddLongDoubleRoundsAsX87(t *testing.T) {
 		{"1e-18", "0", "0"},
 		{"1e4000", "0", ""}, // too long to write out here, but finite
 	} {
-		got, err := AddLongDouble([]byte(c.a), []byte(c.b))
+		got, err := commands.AddLongDouble([]byte(c.a), []byte(c.b))
 		if err != nil || c.want != "" && string(got) != c.want {
 			t.Errorf("%s + %s: got %q, %v, want %q", c.a, c.b, got, err, c.want)
 		}
@@ -117,17 +119,17 @@ func TestAddLongDoubleRefusesWhatStrtoldDoes(t *testing.T) {
 		"", " 1", "1 ", "1a", "nan", "NaN", "-nan", "1e", "e1", ".", "+", "-", "--1", "1_0", "0b1", "0o7", "0x", "0x_1",
 		"1p3", "1e5000", "-1e5000", "1e-5000", "1e999999999999", "infinit", "i", strings.Repeat("1", 5120), "1\x00",
 	} {
-		if _, err := AddLongDouble([]byte(s), []byte("1")); err != ErrNotFloat {
-			t.Errorf("%.20q: got %v, want %v", s, err, ErrNotFloat)
+		if _, err := commands.AddLongDouble([]byte(s), []byte("1")); err != commands.ErrNotFloat {
+			t.Errorf("%.20q: got %v, want %v", s, err, commands.ErrNotFloat)
 		}
 	}
 	for _, s := range []string{"inf", "-inf", "+Infinity", "INF"} {
-		if _, err := AddLongDouble([]byte(s), []byte("1")); err != ErrNaNOrInf {
-			t.Errorf("%q: got %v, want %v", s, err, ErrNaNOrInf)
+		if _, err := commands.AddLongDouble([]byte(s), []byte("1")); err != commands.ErrNaNOrInf {
+			t.Errorf("%q: got %v, want %v", s, err, commands.ErrNaNOrInf)
 		}
 	}
-	if _, err := AddLongDouble([]byte("1.1e4932"), []byte("1.1e4932")); err != ErrNaNOrInf {
-		t.Errorf("sum beyond the range: got %v, want %v", err, ErrNaNOrInf)
+	if _, err := commands.AddLongDouble([]byte("1.1e4932"), []byte("1.1e4932")); err != commands.ErrNaNOrInf {
+		t.Errorf("sum beyond the range: got %v, want %v", err, commands.ErrNaNOrInf)
 	}
 }
 
@@ -136,12 +138,12 @@ func FuzzAddLongDouble(f *testing.F) {
 		f.Add([]byte(s), []byte("1"))
 	}
 	f.Fuzz(func(t *testing.T, a, b []byte) {
-		sum, err := AddLongDouble(a, b)
+		sum, err := commands.AddLongDouble(a, b)
 		if err != nil {
 			return
 		}
 		// What is stored must be readable again, and be plain decimal.
-		if x, ok := ParseLongDouble(sum); !ok || bytes.ContainsAny(sum, "eEx") && !x.IsInf() {
+		if x, ok := commands.ParseLongDouble(sum); !ok || bytes.ContainsAny(sum, "eEx") && !x.IsInf() {
 			t.Errorf("%q + %q: sum %q cannot be read", a, b, sum)
 		}
 		if _, _, err := big.ParseFloat(string(sum), 10, 64, big.ToNearestEven); err != nil {
@@ -155,29 +157,29 @@ func BenchmarkString(b *testing.B) {
 		{"SET", "key", strings.Repeat("w", 100)}, {"GET", "key"}, {"INCR", "n"}, {"INCRBYFLOAT", "f", "0.1"},
 	} {
 		b.Run(args[0], func(b *testing.B) {
-			r := newRig(b, StringGroup())
-			r.call("SET", "key", strings.Repeat("v", 100))
-			call := argv(args...)
+			r := commandtest.New(b, commands.StringGroup())
+			r.Call("SET", "key", strings.Repeat("v", 100))
+			call := commandtest.Argv(args...)
 			b.ReportAllocs()
 			for b.Loop() {
-				r.do(call)
+				r.Do(call)
 			}
 		})
 	}
 }
 
 func TestLongStringsAreComparedOffTheLocks(t *testing.T) {
-	r := newRig(t, StringGroup())
+	r := commandtest.New(t, commands.StringGroup())
 	a, b := strings.Repeat("abcde", 400), strings.Repeat("badce", 400)
-	r.call("SET", "a", a)
-	r.call("SET", "b", b)
+	r.Call("SET", "a", a)
+	r.Call("SET", "b", b)
 	common, matches := structures.LCS([]byte(a), []byte(b), 0)
-	r.want(fmt.Sprintf("$%d\r\n%s\r\n", len(common), common), "LCS", "a", "b")
-	if r.underLocks != 0 {
-		t.Errorf("%d bytes were written under the locks", r.underLocks)
+	r.Want(fmt.Sprintf("$%d\r\n%s\r\n", len(common), common), "LCS", "a", "b")
+	if r.UnderLocks != 0 {
+		t.Errorf("%d bytes were written under the locks", r.UnderLocks)
 	}
-	r.want(fmt.Sprintf(":%d\r\n", len(common)), "LCS", "a", "b", "LEN")
-	if got := r.do(argv("LCS", "a", "b", "IDX")); !bytes.Contains(got, fmt.Appendf(nil, "*%d\r\n", len(matches))) {
+	r.Want(fmt.Sprintf(":%d\r\n", len(common)), "LCS", "a", "b", "LEN")
+	if got := r.Do(commandtest.Argv("LCS", "a", "b", "IDX")); !bytes.Contains(got, fmt.Appendf(nil, "*%d\r\n", len(matches))) {
 		t.Errorf("LCS IDX has other matches than %d", len(matches))
 	}
 }

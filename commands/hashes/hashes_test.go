@@ -1,47 +1,50 @@
-package commands
+package hashes
 
 import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/commandtest"
 )
 
 func TestFieldTTLRoundsUp(t *testing.T) {
-	r := newRig(t, HashGroup())
-	r.want(":1\r\n", "HSET", "h", "f", "v")
+	r := commandtest.New(t, commands.HashGroup())
+	r.Want(":1\r\n", "HSET", "h", "f", "v")
 	for millis, secs := range map[int]int{1: 1, 999: 1, 1000: 1, 1001: 2} {
-		r.want("*1\r\n:1\r\n", "HPEXPIRE", "h", fmt.Sprint(millis), "FIELDS", "1", "f")
-		r.want(fmt.Sprintf("*1\r\n:%d\r\n", secs), "HTTL", "h", "FIELDS", "1", "f")
+		r.Want("*1\r\n:1\r\n", "HPEXPIRE", "h", fmt.Sprint(millis), "FIELDS", "1", "f")
+		r.Want(fmt.Sprintf("*1\r\n:%d\r\n", secs), "HTTL", "h", "FIELDS", "1", "f")
 	}
 }
 
 // A hash whose last field expired is gone for whoever reads it, and whoever
 // writes makes a new one, without the expiry of the old.
 func TestHashGoesWithItsLastExpiredField(t *testing.T) {
-	r := newRig(t, GenericGroup(), HashGroup())
-	r.classes = EventAll
+	r := commandtest.New(t, commands.GenericGroup(), commands.HashGroup())
+	r.Classes = commands.EventAll
 	old := func() {
-		r.call("HSET", "h", "f", "v")
-		r.call("EXPIRE", "h", "1000")
-		r.want("*1\r\n:1\r\n", "HPEXPIRE", "h", "5", "FIELDS", "1", "f")
-		r.ctx.Now += 5
-		r.events = nil
+		r.Call("HSET", "h", "f", "v")
+		r.Call("EXPIRE", "h", "1000")
+		r.Want("*1\r\n:1\r\n", "HPEXPIRE", "h", "5", "FIELDS", "1", "f")
+		r.Ctx.Now += 5
+		r.Events = nil
 	}
 	old()
-	r.want("$-1\r\n", "HGET", "h", "f")
-	r.wantEvents("hexpired h", "del h")
-	r.want(":0\r\n", "EXISTS", "h")
+	r.Want("$-1\r\n", "HGET", "h", "f")
+	r.WantEvents("hexpired h", "del h")
+	r.Want(":0\r\n", "EXISTS", "h")
 
 	old()
-	r.want(":7\r\n", "HINCRBY", "h", "f", "7")
-	r.wantEvents("hexpired h", "del h", "hincrby h")
-	r.want(":-1\r\n", "TTL", "h")
-	r.want("*1\r\n:-1\r\n", "HTTL", "h", "FIELDS", "1", "f")
+	r.Want(":7\r\n", "HINCRBY", "h", "f", "7")
+	r.WantEvents("hexpired h", "del h", "hincrby h")
+	r.Want(":-1\r\n", "TTL", "h")
+	r.Want("*1\r\n:-1\r\n", "HTTL", "h", "FIELDS", "1", "f")
 }
 
 func TestHashEventsAreThoseOfRedis(t *testing.T) {
-	r := newRig(t, HashGroup())
-	r.classes = EventAll | EventNew | EventMissed
+	r := commandtest.New(t, commands.HashGroup())
+	r.Classes = commands.EventAll | commands.EventNew | commands.EventMissed
 	for _, x := range []struct {
 		call   []string
 		events []string
@@ -72,24 +75,24 @@ func TestHashEventsAreThoseOfRedis(t *testing.T) {
 		{[]string{"HSETEX", "h", "FXX", "FIELDS", "1", "e", "5"}, nil},
 		{[]string{"HSETEX", "h", "EX", "0", "FIELDS", "1", "e", "5"}, []string{"new h", "hset h", "hdel h", "del h"}},
 	} {
-		r.call(x.call...)
-		r.wantEvents(x.events...)
+		r.Call(x.call...)
+		r.WantEvents(x.events...)
 	}
 }
 
 // However many fields a hash has, a positive count answers different ones and
 // a negative one as many as it says.
 func TestHRandFieldAnswersAsManyAsAsked(t *testing.T) {
-	r := newRig(t, HashGroup())
+	r := commandtest.New(t, commands.HashGroup())
 	set := []string{"HSET", "h"}
 	for i := range 300 {
 		set = append(set, fmt.Sprint("field", i), "v")
 	}
-	r.call(set...)
+	r.Call(set...)
 	for count, want := range map[int]int{1: 1, 10: 10, 299: 299, 300: 300, 9999: 300, -1: 1, -50: 50, -400: 400} {
-		reply := r.call("HRANDFIELD", "h", fmt.Sprint(count))
+		reply := r.Call("HRANDFIELD", "h", fmt.Sprint(count))
 		seen := map[string]bool{}
-		fields := splitBulks(reply)
+		fields := commandtest.SplitBulks(reply)
 		for _, f := range fields {
 			seen[f] = true
 		}
@@ -100,36 +103,36 @@ func TestHRandFieldAnswersAsManyAsAsked(t *testing.T) {
 }
 
 func TestHashHotPathsAllocateNothing(t *testing.T) {
-	r := newRig(t, HashGroup())
-	r.call("HSET", "h", "a", "1", "b", "2", "n", "0")
-	for _, call := range [][][]byte{argv("HSET", "h", "a", "3"), argv("HGET", "h", "b"), argv("HMGET", "h", "a", "x"),
-		argv("HINCRBY", "h", "n", "1"), argv("HGETALL", "h"), argv("HEXISTS", "h", "a"), argv("HLEN", "h")} {
-		if n := testing.AllocsPerRun(200, func() { r.do(call) }); n > 0 {
+	r := commandtest.New(t, commands.HashGroup())
+	r.Call("HSET", "h", "a", "1", "b", "2", "n", "0")
+	for _, call := range [][][]byte{commandtest.Argv("HSET", "h", "a", "3"), commandtest.Argv("HGET", "h", "b"), commandtest.Argv("HMGET", "h", "a", "x"),
+		commandtest.Argv("HINCRBY", "h", "n", "1"), commandtest.Argv("HGETALL", "h"), commandtest.Argv("HEXISTS", "h", "a"), commandtest.Argv("HLEN", "h")} {
+		if n := testing.AllocsPerRun(200, func() { r.Do(call) }); n > 0 {
 			t.Errorf("%s: %v allocations", call[0], n)
 		}
 	}
 }
 
 func BenchmarkHash(b *testing.B) {
-	for _, call := range [][][]byte{argv("HSET", "h", "a", "some value"), argv("HGET", "h", "b"),
-		argv("HINCRBY", "h", "n", "1"), argv("HGETALL", "h")} {
+	for _, call := range [][][]byte{commandtest.Argv("HSET", "h", "a", "some value"), commandtest.Argv("HGET", "h", "b"),
+		commandtest.Argv("HINCRBY", "h", "n", "1"), commandtest.Argv("HGETALL", "h")} {
 		b.Run(string(call[0]), func(b *testing.B) {
-			r := newRig(b, HashGroup())
-			r.call("HSET", "h", "a", "1", "b", "2", "c", "3")
+			r := commandtest.New(b, commands.HashGroup())
+			r.Call("HSET", "h", "a", "1", "b", "2", "c", "3")
 			b.ReportAllocs()
 			for b.Loop() {
-				r.do(call)
+				r.Do(call)
 			}
 		})
 	}
 }
 
 func TestManyDrawsAreWrittenOffTheLocks(t *testing.T) {
-	r := newRig(t, HashGroup())
-	r.call("HSET", "h", "a", "1", "b", "2", "c", "3")
+	r := commandtest.New(t, commands.HashGroup())
+	r.Call("HSET", "h", "a", "1", "b", "2", "c", "3")
 	for _, inMulti := range []bool{false, true} {
-		r.ctx.InMulti = inMulti
-		reply := r.call("HRANDFIELD", "h", "-10000", "WITHVALUES")
+		r.Ctx.InMulti = inMulti
+		reply := r.Call("HRANDFIELD", "h", "-10000", "WITHVALUES")
 		pairs := 0
 		for _, p := range []string{"a|1", "b|2", "c|3"} {
 			name, value, _ := strings.Cut(p, "|")
@@ -142,12 +145,12 @@ func TestManyDrawsAreWrittenOffTheLocks(t *testing.T) {
 		if !strings.HasPrefix(reply, "*20000\r\n") || pairs != 10000 {
 			t.Errorf("%d pairs of 10000: %.40q", pairs, reply)
 		}
-		if (r.underLocks == 0) == inMulti {
-			t.Errorf("in MULTI %v: %d bytes were written under the locks", inMulti, r.underLocks)
+		if (r.UnderLocks == 0) == inMulti {
+			t.Errorf("in MULTI %v: %d bytes were written under the locks", inMulti, r.UnderLocks)
 		}
 	}
-	r.ctx.InMulti = false
-	if r.want("*2\r\n$1\r\nb\r\n$1\r\nb\r\n", "HRANDFIELD", "h", "-2"); r.underLocks == 0 {
+	r.Ctx.InMulti = false
+	if r.Want("*2\r\n$1\r\nb\r\n$1\r\nb\r\n", "HRANDFIELD", "h", "-2"); r.UnderLocks == 0 {
 		t.Error("two draws copied the hash")
 	}
 }

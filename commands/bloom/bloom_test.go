@@ -1,4 +1,4 @@
-package commands
+package bloom
 
 import (
 	"bufio"
@@ -6,44 +6,47 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/commandtest"
 )
 
 // TestBloomDumpTravels carries a filter of several layers over as a client
 // does and compares the copies byte for byte.
 func TestBloomDumpTravels(t *testing.T) {
-	r := newRig(t, BloomGroup())
-	r.want("+OK\r\n", "BF.RESERVE", "from", "0.001", "50")
+	r := commandtest.New(t, commands.BloomGroup())
+	r.Want("+OK\r\n", "BF.RESERVE", "from", "0.001", "50")
 	for i := range 500 {
-		r.call("BF.ADD", "from", fmt.Sprint(i))
+		r.Call("BF.ADD", "from", fmt.Sprint(i))
 	}
-	pieces := dumpBloom(t, r, "from")
+	pieces := dump(t, r, "from")
 	if len(pieces) < 4 {
 		t.Fatalf("dump: got %d pieces, want a header and at least 3 layers", len(pieces))
 	}
 	for _, p := range pieces {
-		r.want("+OK\r\n", "BF.LOADCHUNK", "to", p.iter, p.data)
+		r.Want("+OK\r\n", "BF.LOADCHUNK", "to", p.iter, p.data)
 	}
-	if err := r.store.Reload(); err != nil {
+	if err := r.Store.Reload(); err != nil {
 		t.Fatal(err)
 	}
-	again := dumpBloom(t, r, "to")
+	again := dump(t, r, "to")
 	for i := range pieces {
 		if pieces[i] != again[i] {
 			t.Errorf("piece %d differs after the journey", i)
 		}
 	}
 	for i := range 500 {
-		r.want(":1\r\n", "BF.EXISTS", "to", fmt.Sprint(i))
+		r.Want(":1\r\n", "BF.EXISTS", "to", fmt.Sprint(i))
 	}
 }
 
-type bloomPiece struct{ iter, data string }
+type piece struct{ iter, data string }
 
-func dumpBloom(t *testing.T, r *rig, key string) (pieces []bloomPiece) {
+func dump(t *testing.T, r *commandtest.Rig, key string) (pieces []piece) {
 	t.Helper()
 	iter := "0"
 	for {
-		in := bufio.NewReader(strings.NewReader(r.call("BF.SCANDUMP", key, iter)))
+		in := bufio.NewReader(strings.NewReader(r.Call("BF.SCANDUMP", key, iter)))
 		line := func() string {
 			s, err := in.ReadString('\n')
 			if err != nil {
@@ -64,22 +67,22 @@ func dumpBloom(t *testing.T, r *rig, key string) (pieces []bloomPiece) {
 		if iter == ":0" || iter == "0" {
 			return pieces
 		}
-		pieces = append(pieces, bloomPiece{iter, string(data)})
+		pieces = append(pieces, piece{iter, string(data)})
 	}
 }
 
 func TestFilterBeyondTheLimitIsNotMade(t *testing.T) {
-	r := newRig(t, BloomGroup(), GenericGroup())
-	r.limits.ModuleMemoryLimit = 1 << 10
-	want := "-" + string(ErrBloomMemory) + "\r\n"
-	r.want(want, "BF.RESERVE", "k", "0.01", "100000")
-	r.want(want, "BF.INSERT", "k", "CAPACITY", "100000", "ITEMS", "a")
-	r.want(":0\r\n", "EXISTS", "k")
+	r := commandtest.New(t, commands.BloomGroup(), commands.GenericGroup())
+	r.Limits.ModuleMemoryLimit = 1 << 10
+	want := "-" + string(commands.ErrBloomMemory) + "\r\n"
+	r.Want(want, "BF.RESERVE", "k", "0.01", "100000")
+	r.Want(want, "BF.INSERT", "k", "CAPACITY", "100000", "ITEMS", "a")
+	r.Want(":0\r\n", "EXISTS", "k")
 	// A filter that cannot grow any more says so for the items that are new.
-	r.want("+OK\r\n", "BF.RESERVE", "k", "0.01", "700")
+	r.Want("+OK\r\n", "BF.RESERVE", "k", "0.01", "700")
 	var full bool
 	for i := range 2000 {
-		full = full || r.call("BF.ADD", "k", fmt.Sprint(i)) == "-"+string(ErrBloomInsert)+"\r\n"
+		full = full || r.Call("BF.ADD", "k", fmt.Sprint(i)) == "-"+string(commands.ErrBloomInsert)+"\r\n"
 	}
 	if !full {
 		t.Error("2000 items in 1 KiB: got no error")
@@ -87,23 +90,23 @@ func TestFilterBeyondTheLimitIsNotMade(t *testing.T) {
 }
 
 func TestBloomHotPathsAllocateNothing(t *testing.T) {
-	r := newRig(t, BloomGroup())
-	r.call("BF.RESERVE", "k", "0.001", "100000")
-	r.call("BF.ADD", "k", "item")
+	r := commandtest.New(t, commands.BloomGroup())
+	r.Call("BF.RESERVE", "k", "0.001", "100000")
+	r.Call("BF.ADD", "k", "item")
 	for _, args := range [][]string{{"BF.ADD", "k", "item"}, {"BF.EXISTS", "k", "item"}} {
-		call := argv(args...)
-		if n := testing.AllocsPerRun(100, func() { r.do(call) }); n >= 1 {
+		call := commandtest.Argv(args...)
+		if n := testing.AllocsPerRun(100, func() { r.Do(call) }); n >= 1 {
 			t.Errorf("%s: got %v allocations, want 0", args[0], n)
 		}
 	}
 }
 
 func BenchmarkBloom(b *testing.B) {
-	r := newRig(b, BloomGroup())
-	r.call("BF.RESERVE", "k", "0.001", "1000000")
+	r := commandtest.New(b, commands.BloomGroup())
+	r.Call("BF.RESERVE", "k", "0.001", "1000000")
 	for _, name := range []string{"BF.ADD", "BF.EXISTS"} {
 		b.Run(name, func(b *testing.B) {
-			call := argv(name, "k", "00000000")
+			call := commandtest.Argv(name, "k", "00000000")
 			item := call[2]
 			b.ReportAllocs()
 			n := 0
@@ -112,7 +115,7 @@ func BenchmarkBloom(b *testing.B) {
 				for i, x := len(item)-1, n%500000; i > 0; i, x = i-1, x/10 {
 					item[i] = byte('0' + x%10)
 				}
-				r.do(call)
+				r.Do(call)
 			}
 		})
 	}
