@@ -43,8 +43,8 @@ type compute struct {
 
 // MayCompute reports whether there is room for one more computation, which holds
 // so many bytes.
-func (s *session) MayCompute(holds int) bool {
-	q := &s.srv.computes
+func (h host) MayCompute(holds int) bool {
+	q := &h.srv.computes
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return len(q.line) < maxComputes && (q.holds == 0 || q.holds+holds <= maxComputeBytes)

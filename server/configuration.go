@@ -56,10 +56,10 @@ func (srv *Server) keepThrowAway(_, new *conf.Settings) error {
 }
 
 // ConfigGet lists names and values.
-func (s *session) ConfigGet(patterns []string) []string {
+func (h host) ConfigGet(patterns []string) []string {
 	var out []string
 	match := func(pattern, name string) bool { return glob.Match([]byte(pattern), []byte(name)) }
-	for _, p := range s.srv.config.Get(patterns, match) {
+	for _, p := range h.srv.config.Get(patterns, match) {
 		out = append(out, p.Name, p.Value)
 	}
 	return out
@@ -78,27 +78,27 @@ func (s *session) ConfigSet(pairs []string) error {
 }
 
 // ConfigRewrite writes the configuration file anew.
-func (s *session) ConfigRewrite() error {
-	if s.srv.config.File() == "" {
+func (h host) ConfigRewrite() error {
+	if h.srv.config.File() == "" {
 		return commands.ErrNoConfigFile
 	}
-	if err := s.srv.config.Rewrite(); err != nil {
-		s.srv.logf(LogWarning, "CONFIG REWRITE: %v", err)
+	if err := h.srv.config.Rewrite(); err != nil {
+		h.srv.logf(LogWarning, "CONFIG REWRITE: %v", err)
 		return commands.ErrRewritingConfig(err)
 	}
-	s.srv.logf(LogNotice, "CONFIG REWRITE executed with success")
+	h.srv.logf(LogNotice, "CONFIG REWRITE executed with success")
 	return nil
 }
 
 // ConfigResetStat sets the counters to zero.
-func (s *session) ConfigResetStat() {
-	s.srv.stats.reset()
+func (h host) ConfigResetStat() {
+	h.srv.stats.reset()
 }
 
 // Password compares in constant time, so that a reply tells nothing by when it
 // comes. There is one user, "default".
-func (s *session) Password(user, password []byte) (ok, required bool) {
-	want := s.srv.settings().password
+func (h host) Password(user, password []byte) (ok, required bool) {
+	want := h.srv.settings().password
 	if string(user) != "default" {
 		return false, want != ""
 	}

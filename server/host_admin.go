@@ -36,8 +36,8 @@ func (s *session) Synced(_ *commands.Ctx, wait bool) bool {
 
 // Rewrite stores all changed keys under their own names, in the background. A
 // second call while that goes on changes nothing.
-func (s *session) Rewrite() {
-	srv := s.srv
+func (h host) Rewrite() {
+	srv := h.srv
 	if !srv.admin.rewriting.CompareAndSwap(false, true) {
 		return
 	}
@@ -72,21 +72,21 @@ func (s *session) Shutdown(c *commands.Ctx, save, force bool) error {
 }
 
 // Sleep stops the caller, and with it whoever needs a key that it has locked.
-func (s *session) Sleep(millis int64) {
+func (h host) Sleep(millis int64) {
 	wake := make(chan struct{}) // closed by the timer
-	stop := s.srv.clock.AfterFunc(time.Duration(millis)*time.Millisecond, func() { close(wake) })
+	stop := h.srv.clock.AfterFunc(time.Duration(millis)*time.Millisecond, func() { close(wake) })
 	defer stop()
 	select {
 	case <-wake:
-	case <-s.srv.done.Done():
+	case <-h.srv.done.Done():
 	}
 }
 
 // Reload stores everything, forgets memory and reads back.
-func (s *session) Reload() error { return s.srv.store.Reload() }
+func (h host) Reload() error { return h.srv.store.Reload() }
 
 // SetActiveExpire turns the background removal of expired keys on or off.
-func (s *session) SetActiveExpire(on bool) { s.srv.activeExpire.Store(on) }
+func (h host) SetActiveExpire(on bool) { h.srv.activeExpire.Store(on) }
 
 // FreeMemory collects garbage and gives free pages back to the system.
-func (s *session) FreeMemory() { debug.FreeOSMemory() }
+func (h host) FreeMemory() { debug.FreeOSMemory() }

@@ -175,4 +175,4 @@ func (l *slowlog) Reset() {
 }
 
 // Slowlog is the server's.
-func (s *session) Slowlog() commands.Slowlog { return &s.srv.slowlog }
+func (h host) Slowlog() commands.Slowlog { return &h.srv.slowlog }

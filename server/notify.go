@@ -7,11 +7,11 @@ import (
 )
 
 // NotifyClasses are the classes of keyspace events that are published.
-func (s *session) NotifyClasses() commands.EventClass { return s.srv.settings().events }
+func (h host) NotifyClasses() commands.EventClass { return h.srv.settings().events }
 
 // Notify publishes a keyspace event of a class that is asked for.
-func (s *session) Notify(class commands.EventClass, event string, db int, key []byte) {
-	s.srv.notify(class, event, db, key)
+func (h host) Notify(class commands.EventClass, event string, db int, key []byte) {
+	h.srv.notify(class, event, db, key)
 }
 
 // notify tells the subscribers of the key's channel which event there was, and

@@ -72,7 +72,7 @@ func (s *session) writesNothing(cmd *commands.Command, mode commands.PauseMode) 
 }
 
 // ClientPause holds commands back until a time, or lets all go on.
-func (s *session) ClientPause(mode commands.PauseMode, until int64) { s.srv.setPause(mode, until) }
+func (h host) ClientPause(mode commands.PauseMode, until int64) { h.srv.setPause(mode, until) }
 
 func (srv *Server) setPause(mode commands.PauseMode, until int64) {
 	p := &srv.pause

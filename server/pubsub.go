@@ -256,8 +256,8 @@ func (s *session) Publish(c *commands.Ctx, kind commands.ChannelKind, channel, p
 }
 
 // Channels lists the channels that have subscribers.
-func (s *session) Channels(kind commands.ChannelKind, pattern []byte) []string {
-	p := &s.srv.pubsub
+func (h host) Channels(kind commands.ChannelKind, pattern []byte) []string {
+	p := &h.srv.pubsub
 	p.mu.RLock()
 	names := []string{}
 	for name := range p.topics[kind] {
@@ -272,8 +272,8 @@ func (s *session) Channels(kind commands.ChannelKind, pattern []byte) []string {
 
 // Subscribers counts who subscribes to a channel; with kind Pattern and no
 // name it counts the patterns.
-func (s *session) Subscribers(kind commands.ChannelKind, name []byte) int {
-	p := &s.srv.pubsub
+func (h host) Subscribers(kind commands.ChannelKind, name []byte) int {
+	p := &h.srv.pubsub
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	if kind == commands.Pattern && name == nil {

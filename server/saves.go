@@ -126,19 +126,19 @@ func (srv *Server) autosave(now time.Time) {
 }
 
 // Save makes a snapshot; in the background it returns at once.
-func (s *session) Save(background bool) error {
-	name := s.srv.snapshotTime()
+func (h host) Save(background bool) error {
+	name := h.srv.snapshotTime()
 	if background {
-		if !s.srv.saveInBackground(name, func() {}) {
+		if !h.srv.saveInBackground(name, func() {}) {
 			return commands.ErrSaveInProgress
 		}
 		return nil
 	}
-	if s.srv.saves.running.Load() {
+	if h.srv.saves.running.Load() {
 		return commands.ErrSaveInProgress
 	}
-	return s.srv.snapshot(name)
+	return h.srv.snapshot(name)
 }
 
 // LastSave is the time of the last snapshot, in unix seconds.
-func (s *session) LastSave() int64 { return s.srv.saves.last.Load() }
+func (h host) LastSave() int64 { return h.srv.saves.last.Load() }

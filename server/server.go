@@ -221,7 +221,7 @@ func (srv *Server) refusal(remote string, unix bool) commands.WireError {
 }
 
 func (srv *Server) newSession(conn transport.Conn) *session {
-	s := &session{srv: srv, conn: conn, tx: srv.store.NewTx()}
+	s := &session{host: host{srv}, conn: conn, tx: srv.store.NewTx()}
 	s.ID = srv.clients.nextID()
 	s.Created = srv.clock.Now().UnixMilli()
 	s.lastInput.Store(s.Created)
@@ -241,9 +241,6 @@ func (srv *Server) newSession(conn transport.Conn) *session {
 	s.weigh()
 	return s
 }
-
-// host is the server as this client's handlers see it.
-func (s *session) host() commands.Host { return s }
 
 // Close stops listening, drops the clients, ends the background work and
 // closes the store. Everything acknowledged is durable when it returns nil.

@@ -32,7 +32,7 @@ const (
 // set, and a paused one keeps its input unread.
 type session struct {
 	commands.Client
-	srv  *Server
+	host
 	conn transport.Conn
 
 	in     []byte // received, from readAt on not consumed yet

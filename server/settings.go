@@ -90,11 +90,11 @@ func moduleMemory(maxMemory int64) int64 {
 func (srv *Server) settings() *settings { return srv.current.Load() }
 
 // Limits are the values that handlers look at.
-func (s *session) Limits() *commands.Limits { return &s.srv.settings().limits }
+func (h host) Limits() *commands.Limits { return &h.srv.settings().limits }
 
 // Random draws a number from 0 to n-1.
-func (s *session) Random(n int) int {
-	s.srv.randMu.Lock()
-	defer s.srv.randMu.Unlock()
-	return s.srv.rand.IntN(n)
+func (h host) Random(n int) int {
+	h.srv.randMu.Lock()
+	defer h.srv.randMu.Unlock()
+	return h.srv.rand.IntN(n)
 }

@@ -19,8 +19,8 @@ func validSnapshotName(name string) bool {
 }
 
 // Snapshots lists the complete snapshots, the oldest first.
-func (s *session) Snapshots() ([]commands.Snapshot, error) {
-	found, err := s.srv.store.Snapshots(s.srv.snapshotDir())
+func (h host) Snapshots() ([]commands.Snapshot, error) {
+	found, err := h.srv.store.Snapshots(h.srv.snapshotDir())
 	list := make([]commands.Snapshot, len(found))
 	for i, f := range found {
 		list[i] = commands.Snapshot{Name: f.Name, Made: f.Made.Unix(), Bytes: f.Bytes,
@@ -30,8 +30,8 @@ func (s *session) Snapshots() ([]commands.Snapshot, error) {
 }
 
 // CreateSnapshot makes a snapshot; without a name it gets the time.
-func (s *session) CreateSnapshot(name string) (string, error) {
-	srv := s.srv
+func (h host) CreateSnapshot(name string) (string, error) {
+	srv := h.srv
 	switch {
 	case name == "":
 		name = srv.snapshotTime()
@@ -52,13 +52,13 @@ func (s *session) CreateSnapshot(name string) (string, error) {
 }
 
 // DeleteSnapshot removes a snapshot, an automatic one too.
-func (s *session) DeleteSnapshot(name string) error {
+func (h host) DeleteSnapshot(name string) error {
 	if !validSnapshotName(name) {
 		return commands.ErrSnapshotName
 	}
-	s.srv.saves.mu.Lock()
-	defer s.srv.saves.mu.Unlock()
-	err := s.srv.store.RemoveSnapshot(filepath.Join(s.srv.snapshotDir(), name))
+	h.srv.saves.mu.Lock()
+	defer h.srv.saves.mu.Unlock()
+	err := h.srv.store.RemoveSnapshot(filepath.Join(h.srv.snapshotDir(), name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return commands.ErrNoSnapshot
 	}

@@ -268,7 +268,7 @@ func (s *session) rerun(k readyKey, w *waiter) (c commands.Ctx, ok bool) {
 		}
 	}()
 	c.Command, c.Tx, c.Now, c.Client = w.cmd, s.tx, s.ctx.Now, &w.s.Client
-	c.Table, c.Host, c.Woken = s.srv.table, w.s.host(), []byte(k.key)
+	c.Table, c.Host, c.Woken = s.srv.table, w.s, []byte(k.key)
 	c.Reply = commands.NewReply(nil, w.proto)
 	c.Args.Reset(w.argv, 1)
 	err := w.cmd.Run(&c)
