@@ -96,9 +96,7 @@ func (srv *Server) crowded() bool {
 func (s *session) effects(cmd *commands.Command) commands.Flag {
 	flags := cmd.Flags
 	if cmd.Is(commands.LocksQueue) {
-		for i := range s.queue {
-			flags |= s.queue[i].cmd.Flags
-		}
+		flags |= s.txn.flags()
 	}
 	return flags
 }
@@ -122,7 +120,7 @@ func (s *session) reject(cmd *commands.Command, err error) {
 	}
 	text, _ := commands.Text(err)
 	if cmd != nil && cmd.Is(commands.LocksQueue) {
-		s.dropQueue()
+		s.endMulti()
 		text = commands.ErrExecDiscarded(text)
 	}
 	s.srv.stats.rejected(cmd)

@@ -19,25 +19,25 @@ func TestWatchesForgetWhoLeavesAndNobodyElse(t *testing.T) {
 	sessions := make([]*session, 5)
 	held := map[*watchedKey]bool{}
 	for i := range sessions {
-		sessions[i] = &session{watched: map[readyKey]*watchedKey{}}
+		sessions[i] = &session{txn: transaction{watched: map[readyKey]*watchedKey{}}}
 	}
 	for range 2000 {
 		s, k := sessions[rng.IntN(len(sessions))], readyKey{rng.IntN(2), fmt.Sprint(rng.IntN(3))}
-		if old := s.watched[k]; old != nil {
+		if old := s.txn.watched[k]; old != nil {
 			w.remove(old)
-			delete(s.watched, k)
+			delete(s.txn.watched, k)
 			delete(held, old)
 		} else {
-			s.watched[k] = &watchedKey{readyKey: k, s: s}
-			w.add(s.watched[k])
-			held[s.watched[k]] = true
+			s.txn.watched[k] = &watchedKey{readyKey: k, s: s}
+			w.add(s.txn.watched[k])
+			held[s.txn.watched[k]] = true
 		}
 		if int(w.n.Load()) != len(held) {
 			t.Fatalf("seed %d: %d watched keys are counted, want %d", seed, w.n.Load(), len(held))
 		}
 		w.touch(k.db, []byte(k.key))
 		for _, s := range sessions {
-			if got, want := s.Has(commands.ClientDirtyCAS), s.watched[k] != nil; got != want {
+			if got, want := s.Has(commands.ClientDirtyCAS), s.txn.watched[k] != nil; got != want {
 				t.Fatalf("seed %d: a client is told of %v: %v, want %v", seed, k, got, want)
 			}
 			s.Clear(commands.ClientDirtyCAS)

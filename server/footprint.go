@@ -30,7 +30,7 @@ type footprint struct {
 // weigh counts what the client holds now.
 func (s *session) weigh() {
 	n := int64(clientBytes + s.inputBytes() + 24*cap(s.args) + 24*cap(s.keys) + s.ctx.Reply.Cap() +
-		s.conn.Unsent() + s.queueBytes + s.foot.lasting + s.TextBytes())
+		s.conn.Unsent() + s.txn.memory() + s.foot.lasting + s.TextBytes())
 	if s.held != nil || s.waiting != nil {
 		n += s.parkedBytes()
 	}

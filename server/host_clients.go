@@ -21,14 +21,14 @@ type clientView struct {
 
 // look describes the session as it is. Only its owner may call it.
 func (s *session) look() clientView {
-	v := clientView{cmd: s.ctx.Command, multi: -1, watch: len(s.watched), queued: s.queueBytes,
+	v := clientView{cmd: s.ctx.Command, multi: -1, watch: len(s.txn.watched), queued: s.txn.queueBytes,
 		sub:   len(s.subs.topics[commands.Channel]),
 		psub:  len(s.subs.topics[commands.Pattern]),
 		ssub:  len(s.subs.topics[commands.ShardChannel]),
 		input: s.Unread(), inputFree: s.inputBytes() - s.Unread(),
 		replyCap: s.ctx.Reply.Cap(), unsent: s.conn.Unsent()}
 	if s.Has(commands.ClientMulti) {
-		v.multi = len(s.queue)
+		v.multi = len(s.txn.queue)
 	}
 	return v
 }

@@ -59,16 +59,11 @@ func (s *session) writesNothing(cmd *commands.Command, mode commands.PauseMode) 
 	if s.Has(commands.ClientMulti) && !cmd.Is(commands.LocksQueue) {
 		return true
 	}
-	effects := func(c *commands.Command) bool { return c.Flags&(commands.Write|commands.MayReplicate) != 0 }
-	if !cmd.Is(commands.LocksQueue) {
-		return !effects(cmd)
+	flags := cmd.Flags
+	if cmd.Is(commands.LocksQueue) {
+		flags = s.txn.flags()
 	}
-	for _, q := range s.queue {
-		if effects(q.cmd) {
-			return false
-		}
-	}
-	return true
+	return flags&(commands.Write|commands.MayReplicate) == 0
 }
 
 // ClientPause holds commands back until a time, or lets all go on.

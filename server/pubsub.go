@@ -163,8 +163,8 @@ func (s *session) collectAhead(c *commands.Ctx) {
 	case c.InMulti:
 		came := commands.NewReply(nil, 2)
 		s.collectInto(&came)
-		c.Reply.Insert(s.execAt, came.Encoded())
-		s.execAt += came.Len()
+		c.Reply.Insert(s.txn.replyAt, came.Encoded())
+		s.txn.replyAt += came.Len()
 	default:
 		s.collect()
 	}

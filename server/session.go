@@ -68,11 +68,8 @@ type session struct {
 	skipNext bool     // CLIENT REPLY SKIP was this very call
 	observer bool     // of DialObserver
 
-	queue      []queuedCall
-	queueBytes int
-	execAt     int // where the reply of the running EXEC begins
-	watched    map[readyKey]*watchedKey
-	subs       subscriptions
+	txn  transaction
+	subs subscriptions
 
 	lastRow  *commands.Command // of the last call with a short name and no subcommand
 	lastName [16]byte          // as it was written
@@ -137,7 +134,7 @@ func (s *session) Feed(n int) error {
 	s.srv.stats.inputBytes.Add(int64(n))
 	set := s.srv.settings()
 	// Queued calls are input that was not run yet.
-	if int64(s.Unread()+s.queueBytes) > set.queryBuffer {
+	if int64(s.Unread()+s.txn.queueBytes) > set.queryBuffer {
 		s.srv.stats.queryLimitDrops.Add(1)
 		s.srv.logf(LogWarning, "client %d is closed: its query buffer is over its limit", s.ID)
 		return errQueryBuffer

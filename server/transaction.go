@@ -2,17 +2,54 @@ package server
 
 import "github.com/vigildb/vigil/commands"
 
+// transaction is what a client has begun with MULTI and WATCH: the calls that EXEC
+// is to run, and the keys that must not have changed by then. Only the owner of the
+// session uses it.
+type transaction struct {
+	queue        []queuedCall
+	queueBytes   int // of the arguments of queue
+	watched      map[readyKey]*watchedKey
+	watchedBytes int // of watched
+	replyAt      int // where the reply of the running EXEC begins
+}
+
 // queuedCall is one call between MULTI and EXEC, with arguments of its own.
 type queuedCall struct {
 	cmd  *commands.Command
 	argv [][]byte
 }
 
-func (s *session) enqueue(cmd *commands.Command, argv [][]byte) {
+// add queues a call, copying its arguments.
+func (t *transaction) add(cmd *commands.Command, argv [][]byte) {
 	for _, a := range argv {
-		s.queueBytes += len(a) + 64
+		t.queueBytes += len(a) + 64
 	}
-	s.queue = append(s.queue, queuedCall{cmd, copyArgs(argv)})
+	t.queue = append(t.queue, queuedCall{cmd, copyArgs(argv)})
+}
+
+// flags are the flags of all queued calls together.
+func (t *transaction) flags() (all commands.Flag) {
+	for i := range t.queue {
+		all |= t.queue[i].cmd.Flags
+	}
+	return all
+}
+
+// eachKey visits the keys of the queued calls.
+func (t *transaction) eachKey(visit func(key []byte)) {
+	for _, q := range t.queue {
+		for _, k := range q.cmd.AppendKeys(nil, q.argv) {
+			visit(q.argv[k.Index])
+		}
+	}
+}
+
+// memory is the number of bytes that the transaction takes.
+func (t *transaction) memory() int { return t.queueBytes + t.watchedBytes }
+
+// enqueue adds a call to the transaction in place of running it.
+func (s *session) enqueue(cmd *commands.Command, argv [][]byte) {
+	s.txn.add(cmd, argv)
 	s.ctx.Reply.Status("QUEUED")
 }
 
@@ -30,7 +67,7 @@ func (s *session) Multi(c *commands.Ctx) error {
 	return nil
 }
 
-// Discard drops the queue and the watched keys.
+// Discard drops the queued calls and the watched keys.
 func (s *session) Discard(c *commands.Ctx) error {
 	if !s.Has(commands.ClientMulti) {
 		return commands.ErrDiscardNoMulti
@@ -40,24 +77,21 @@ func (s *session) Discard(c *commands.Ctx) error {
 	return nil
 }
 
+// endMulti ends the transaction. EXEC takes the queue first, and no longer needs
+// the watched keys once it holds their locks.
 func (s *session) endMulti() {
-	s.queue, s.queueBytes = nil, 0
+	s.txn.queue, s.txn.queueBytes = nil, 0
 	s.Clear(commands.ClientMulti | commands.ClientDirtyExec)
 	s.unwatch()
 }
 
-// addQueue collects the keys of the queued calls and of WATCH, and their
-// shards.
+// addQueue adds the shards of the keys that are queued or watched.
 func (s *session) addQueue() {
-	for _, q := range s.queue {
-		if q.cmd.Is(commands.Keyspace) {
-			s.shards.AddAll()
-		}
-		for _, k := range q.cmd.AppendKeys(nil, q.argv) {
-			s.shards.Add(s.tx.Expect(q.argv[k.Index]))
-		}
+	if s.txn.flags()&commands.Keyspace != 0 {
+		s.shards.AddAll()
 	}
-	for _, w := range s.watched {
+	s.txn.eachKey(func(key []byte) { s.shards.Add(s.tx.Expect(key)) })
+	for _, w := range s.txn.watched {
 		s.shards.Add(s.srv.store.Hash([]byte(w.key)))
 	}
 }
@@ -67,14 +101,10 @@ func (s *session) eachKey(visit func(key []byte)) {
 	for _, k := range s.keys {
 		visit(s.argv[k.Index])
 	}
-	for _, q := range s.queue {
-		for _, k := range q.cmd.AppendKeys(nil, q.argv) {
-			visit(q.argv[k.Index])
-		}
-	}
+	s.txn.eachKey(visit)
 }
 
-// Exec runs the queue as one: all keys are locked, and all changes make one
+// Exec runs the queued calls as one: all keys are locked, and all changes make one
 // journal record. A call that fails puts its error into the array and does not
 // stop the others.
 func (s *session) Exec(c *commands.Ctx) error {
@@ -84,19 +114,19 @@ func (s *session) Exec(c *commands.Ctx) error {
 	s.expireWatched()
 	switch {
 	case s.Has(commands.ClientDirtyExec):
-		s.dropQueue()
+		s.endMulti()
 		return commands.ErrExecAbort
 	case s.Has(commands.ClientDirtyCAS):
-		s.dropQueue()
+		s.endMulti()
 		c.Reply.NullArray()
 		return nil
 	}
-	queue := s.queue
-	s.dropQueue()
+	queue := s.txn.queue
+	s.endMulti()
 	exec := c.Command
 	c.InMulti = true
 	defer func() { c.InMulti, c.Command = false, exec }()
-	s.execAt = c.Reply.Len()
+	s.txn.replyAt = c.Reply.Len()
 	c.Reply.Array(len(queue))
 	for _, q := range queue {
 		if err := s.admitQueued(q.cmd); err != nil {
@@ -121,7 +151,3 @@ func (s *session) admitQueued(cmd *commands.Command) error {
 	}
 	return nil
 }
-
-// dropQueue ends the transaction. The watches go in release order: they are
-// not needed once EXEC holds the locks.
-func (s *session) dropQueue() { s.endMulti() }

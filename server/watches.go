@@ -7,9 +7,9 @@ import (
 	"github.com/vigildb/vigil/commands"
 )
 
-// watchedKey is a key under WATCH of one client. It stands in a list with those
-// of the other clients that watch the key, so that beginning and ending to
-// watch cost the same however many keys and clients there are.
+// watchedKey is a key under WATCH of one client. The watchedKeys of one key form a
+// list, so that WATCH and UNWATCH cost the same however many keys and clients there
+// are.
 type watchedKey struct {
 	readyKey
 	s          *session
@@ -26,7 +26,7 @@ type watches struct {
 
 func (w *watches) any() bool { return w.n.Load() > 0 }
 
-// touch dooms the transactions of everybody who watches the key.
+// touch has the EXEC of every client that watches the key fail.
 func (w *watches) touch(db int, key []byte) {
 	if !w.any() {
 		return
@@ -86,18 +86,19 @@ func (s *session) Watch(c *commands.Ctx, keys [][]byte) error {
 	if s.Has(commands.ClientMulti) {
 		return commands.ErrWatchInMulti
 	}
-	if s.watched == nil {
-		s.watched = map[readyKey]*watchedKey{}
+	t := &s.txn
+	if t.watched == nil {
+		t.watched = map[readyKey]*watchedKey{}
 	}
 	for _, key := range keys {
 		k := readyKey{s.DB(), string(key)}
-		if s.watched[k] != nil {
+		if t.watched[k] != nil {
 			continue
 		}
 		w := &watchedKey{readyKey: k, s: s, expired: c.Tx.Kind(key) == 0}
-		s.watched[k] = w
+		t.watched[k] = w
 		s.srv.watches.add(w)
-		s.foot.lasting += len(key) + watchBytes
+		t.watchedBytes += len(key) + watchBytes
 	}
 	c.Reply.OK()
 	return nil
@@ -107,18 +108,17 @@ func (s *session) Watch(c *commands.Ctx, keys [][]byte) error {
 func (s *session) Unwatch(*commands.Ctx) { s.unwatch() }
 
 func (s *session) unwatch() {
-	for _, w := range s.watched {
+	for _, w := range s.txn.watched {
 		s.srv.watches.remove(w)
-		s.foot.lasting -= len(w.key) + watchBytes
 	}
-	s.watched = nil
+	s.txn.watched, s.txn.watchedBytes = nil, 0
 	s.Clear(commands.ClientDirtyCAS)
 }
 
-// expireWatched dooms the transaction if a watched key has expired since. A
-// key that was already gone when WATCH was called does not count.
+// expireWatched has EXEC fail if a watched key has expired since. A key that was
+// already gone when WATCH was called does not count.
 func (s *session) expireWatched() {
-	for _, w := range s.watched {
+	for _, w := range s.txn.watched {
 		if w.expired || !s.locked {
 			continue
 		}
