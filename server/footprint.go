@@ -23,14 +23,13 @@ const (
 type footprint struct {
 	bytes    atomic.Int64 // as last counted; only the owner writes it
 	stranger int64        // of these, counted as a stranger's: it owes a password
-	lasting  int          // watched keys, subscriptions
 	owed     int          // bytes of replies that the client has not taken, as the outbox knows
 }
 
 // weigh counts what the client holds now.
 func (s *session) weigh() {
 	n := int64(clientBytes + s.inputBytes() + 24*cap(s.args) + 24*cap(s.keys) + s.ctx.Reply.Cap() +
-		s.conn.Unsent() + s.txn.memory() + s.foot.lasting + s.TextBytes())
+		s.conn.Unsent() + s.txn.memory() + s.subs.bytes + s.TextBytes())
 	if s.held != nil || s.waiting != nil {
 		n += s.parkedBytes()
 	}

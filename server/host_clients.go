@@ -22,9 +22,9 @@ type clientView struct {
 // look describes the session as it is. Only its owner may call it.
 func (s *session) look() clientView {
 	v := clientView{cmd: s.ctx.Command, multi: -1, watch: len(s.txn.watched), queued: s.txn.queueBytes,
-		sub:   len(s.subs.topics[commands.Channel]),
-		psub:  len(s.subs.topics[commands.Pattern]),
-		ssub:  len(s.subs.topics[commands.ShardChannel]),
+		sub:   s.subs.of(commands.Channel),
+		psub:  s.subs.of(commands.Pattern),
+		ssub:  s.subs.of(commands.ShardChannel),
 		input: s.Unread(), inputFree: s.inputBytes() - s.Unread(),
 		replyCap: s.ctx.Reply.Cap(), unsent: s.conn.Unsent()}
 	if s.Has(commands.ClientMulti) {
@@ -204,7 +204,7 @@ func (q *waiting) of(s *session) *waiter {
 // and its age.
 func (s *session) ResetClient(c *commands.Ctx) {
 	s.endMulti()
-	s.srv.pubsub.leave(s)
+	s.subs.end(&s.srv.pubsub)
 	s.srv.monitors.remove(s)
 	s.collect() // what was published goes before the reply
 	s.Clear(commands.ClientPubSub | commands.ClientMonitor | commands.ClientReplyOff | commands.ClientReplySkip |

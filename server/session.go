@@ -457,7 +457,7 @@ func (s *session) Leave() {
 	}
 	s.out.shut()
 	s.unwatch()
-	s.srv.pubsub.leave(s)
+	s.subs.end(&s.srv.pubsub)
 	s.srv.monitors.remove(s)
 	s.srv.pause.forget(s)
 	s.srv.clients.remove(s)

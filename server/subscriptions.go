@@ -1,0 +1,157 @@
+package server
+
+import (
+	"slices"
+
+	"github.com/vigildb/vigil/commands"
+)
+
+// subscriptions is what one client subscribes to. Only the owner of its session
+// uses it.
+type subscriptions struct {
+	topics [3]map[string]*subscription // by commands.ChannelKind
+	bytes  int                         // that they take
+}
+
+// of is the number of subscriptions of a kind.
+func (u *subscriptions) of(kind commands.ChannelKind) int { return len(u.topics[kind]) }
+
+// count is the number of subscriptions of every kind: while it is not zero a
+// RESP2 client may not send other commands.
+func (u *subscriptions) count() int {
+	return u.of(commands.Channel) + u.of(commands.Pattern) + u.of(commands.ShardChannel)
+}
+
+// shown is the count that the reply to a subscription shows: channels and
+// patterns together, shard channels by themselves.
+func (u *subscriptions) shown(kind commands.ChannelKind) int64 {
+	if kind == commands.ShardChannel {
+		return int64(u.of(kind))
+	}
+	return int64(u.of(commands.Channel) + u.of(commands.Pattern))
+}
+
+// find returns the subscription to a topic, nil if there is none.
+func (u *subscriptions) find(kind commands.ChannelKind, name []byte) *subscription {
+	return u.topics[kind][string(name)]
+}
+
+// names lists the topics of a kind in order.
+func (u *subscriptions) names(kind commands.ChannelKind) (names [][]byte) {
+	for name := range u.topics[kind] {
+		names = append(names, []byte(name))
+	}
+	slices.SortFunc(names, slices.Compare)
+	return names
+}
+
+// add takes note of a subscription.
+func (u *subscriptions) add(kind commands.ChannelKind, name string, sub *subscription) {
+	if u.topics[kind] == nil {
+		u.topics[kind] = map[string]*subscription{}
+	}
+	u.topics[kind][name] = sub
+	u.bytes += len(name) + subscriptionBytes
+}
+
+// remove forgets a subscription, if there is one.
+func (u *subscriptions) remove(kind commands.ChannelKind, name []byte) {
+	if u.find(kind, name) != nil {
+		delete(u.topics[kind], string(name))
+		u.bytes -= len(name) + subscriptionBytes
+	}
+}
+
+// end ends all subscriptions.
+func (u *subscriptions) end(p *pubsub) {
+	for kind, names := range u.topics {
+		for name, sub := range names {
+			p.remove(sub, commands.ChannelKind(kind), name)
+		}
+	}
+	*u = subscriptions{}
+}
+
+// Subscribe confirms each subscription before it takes effect, so that no
+// message can be seen before the confirmation.
+func (s *session) Subscribe(c *commands.Ctx, kind commands.ChannelKind, names [][]byte) {
+	defer s.keepPushed(c, c.Reply.Len())
+	for _, name := range names {
+		known := s.subs.find(kind, name) != nil
+		own, sub := "", &subscription{s: s}
+		if !known {
+			own = string(name)
+			s.subs.add(kind, own, sub)
+		}
+		c.Reply.Push(3)
+		c.Reply.BulkString(subscribeWords[kind])
+		c.Reply.Bulk(name)
+		c.Reply.Int(s.subs.shown(kind))
+		if !known {
+			s.Set(commands.ClientPubSub)
+			s.srv.pubsub.add(sub, kind, own)
+		}
+	}
+}
+
+// Unsubscribe confirms after the last message of the channel.
+func (s *session) Unsubscribe(c *commands.Ctx, kind commands.ChannelKind, names [][]byte) {
+	if len(names) == 0 {
+		names = s.subs.names(kind)
+	}
+	for _, name := range names {
+		if sub := s.subs.find(kind, name); sub != nil && sub.s != nil {
+			s.srv.pubsub.remove(sub, kind, string(name))
+			sub.s = nil // it may be named twice
+		}
+	}
+	s.collectAhead(c)
+	defer s.keepPushed(c, c.Reply.Len())
+	for _, name := range names {
+		s.subs.remove(kind, name)
+		s.confirmUnsubscribe(c, kind, name)
+	}
+	if len(names) == 0 {
+		s.confirmUnsubscribe(c, kind, nil)
+	}
+	if s.subs.count() == 0 {
+		s.Clear(commands.ClientPubSub)
+	}
+}
+
+// confirmUnsubscribe writes one confirmation; a nil name is null.
+func (s *session) confirmUnsubscribe(c *commands.Ctx, kind commands.ChannelKind, name []byte) {
+	c.Reply.Push(3)
+	c.Reply.BulkString(unsubscribeWords[kind])
+	if name == nil {
+		c.Reply.Null()
+	} else {
+		c.Reply.Bulk(name)
+	}
+	c.Reply.Int(s.subs.shown(kind))
+}
+
+// collectAhead writes the messages that came so far, before the reply of the call.
+// Those that come while EXEC runs go before its array.
+func (s *session) collectAhead(c *commands.Ctx) {
+	switch {
+	case s.Has(commands.ClientReplyOff | commands.ClientReplySkip):
+		// The confirmation goes to the outbox too, see keepPushed.
+	case c.InMulti:
+		came := commands.NewReply(nil, 2)
+		s.collectInto(&came)
+		c.Reply.Insert(s.txn.replyAt, came.Encoded())
+		s.txn.replyAt += came.Len()
+	default:
+		s.collect()
+	}
+}
+
+// keepPushed saves what was written since the mark if the client wants no replies:
+// confirmations and messages are not replies.
+func (s *session) keepPushed(c *commands.Ctx, mark int) {
+	if s.Has(commands.ClientReplyOff|commands.ClientReplySkip) && c.Reply.Len() > mark {
+		s.deliver(c.Reply.After(mark))
+		c.Reply.Rewind(mark)
+	}
+}
