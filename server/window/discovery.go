@@ -2,6 +2,7 @@ package window
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -153,10 +154,23 @@ type keyFigures struct {
 func (k keyFigures) text(name string) string    { return k.fields[name].String() }
 func (k keyFigures) number(name string) float64 { return number(k.fields[name].String()) }
 
-// describeKeys asks for the figures of keys, most at most. Keys that are gone, or
+// keyQuestion is which keys are described, and by which command.
+type keyQuestion struct{ command, keys string }
+
+// describeKeys returns the figures of keys, of most at most. Keys that are gone, or
 // hold something else by now, are left out.
-func (w *Window) describeKeys(command string, keys []keyRef, most int) (all []keyFigures) {
+func (w *Window) describeKeys(command string, keys []keyRef, most int) []keyFigures {
 	keys = keys[:min(len(keys), most)]
+	found, err := w.keys.get(keyQuestion{command, fmt.Sprintf("%#v", keys)}, w.now(), func() ([]keyFigures, error) {
+		return w.askKeys(command, keys)
+	})
+	if err != nil {
+		return nil
+	}
+	return found.value
+}
+
+func (w *Window) askKeys(command string, keys []keyRef) (all []keyFigures, err error) {
 	for len(keys) > 0 {
 		n := 1 // calls to one database go together
 		for n < len(keys) && keys[n].DB == keys[0].DB {
@@ -168,7 +182,7 @@ func (w *Window) describeKeys(command string, keys []keyRef, most int) (all []ke
 		}
 		answers, err := w.observer.ask(answerTime, keys[0].DB, calls...)
 		if err != nil {
-			return all
+			return nil, err
 		}
 		for i, a := range answers {
 			if a.err() == nil {
@@ -177,5 +191,5 @@ func (w *Window) describeKeys(command string, keys []keyRef, most int) (all []ke
 		}
 		keys = keys[n:]
 	}
-	return all
+	return all, nil
 }

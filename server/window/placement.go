@@ -37,6 +37,12 @@ type mapBody struct {
 // change is what a visitor asks about: it is never made.
 type change struct{ What, Unit, Capacity string }
 
+// mapQuestion is what a page of a map shows.
+type mapQuestion struct {
+	key    keyRef
+	change change
+}
+
 type preview struct {
 	Moved, Optimum string
 	Ratio          string
@@ -63,7 +69,8 @@ func (w *Window) placementPage(r *http.Request, p *page) error {
 		return nil
 	}
 	q := r.URL.Query()
-	one, err := w.placementMap(asked, change{q.Get("change"), q.Get("unit"), q.Get("capacity")})
+	question := mapQuestion{asked, change{q.Get("change"), q.Get("unit"), q.Get("capacity")}}
+	one, err := w.maps.get(question, w.now(), func() (*mapBody, error) { return w.placementMap(asked, question.change) })
 	if errors.Is(err, errBusy) || errors.Is(err, errClosed) {
 		return err
 	}
@@ -71,7 +78,8 @@ func (w *Window) placementPage(r *http.Request, p *page) error {
 		b.Missing = err.Error()
 		return nil
 	}
-	b.Chosen = one
+	p.noteAge(w.now(), one.at, one.took)
+	b.Chosen = one.value
 	return nil
 }
 

@@ -51,6 +51,7 @@ type scheduleBody struct {
 	CostAge string
 	Chart   chart
 	Verdict string
+	nodes   float64
 }
 
 type nodeRow struct{ Name, Age, Index, Estimate, Probes, Items string }
@@ -86,7 +87,7 @@ func (w *Window) schedulesPage(r *http.Request, p *page) error {
 	if !ok {
 		return nil
 	}
-	one, err := w.schedule(asked)
+	one, err := w.schedules.get(asked, w.now(), func() (*scheduleBody, error) { return w.schedule(asked) })
 	if errors.Is(err, errBusy) || errors.Is(err, errClosed) {
 		return err
 	}
@@ -94,7 +95,10 @@ func (w *Window) schedulesPage(r *http.Request, p *page) error {
 		b.Missing = err.Error()
 		return nil
 	}
-	b.Chosen = one
+	p.noteAge(w.now(), one.at, one.took)
+	shown := *one.value // which others look at as well
+	w.appraise(&shown, asked)
+	b.Chosen = &shown
 	return nil
 }
 
@@ -126,7 +130,7 @@ func (w *Window) schedule(k keyRef) (*scheduleBody, error) {
 	}
 	b.coming(answers[1].list(), nodes)
 	b.rates(some, nodes, v)
-	w.appraise(b, k, v)
+	b.nodes = v.number("nodes")
 	return b, nil
 }
 
@@ -211,8 +215,8 @@ func (b *scheduleBody) rates(names []string, nodes map[string]keyFigures, v keyF
 }
 
 // appraise adds what is known of the cost, and waits a little for the first figure.
-func (w *Window) appraise(b *scheduleBody, k keyRef, v keyFigures) {
-	switch n := v.number("nodes"); {
+func (w *Window) appraise(b *scheduleBody, k keyRef) {
+	switch n := b.nodes; {
 	case n == 0:
 		b.Verdict = "Without nodes it costs nothing."
 		return

@@ -32,6 +32,9 @@ type Window struct {
 	sample    cached[*sample]
 	discovery discovery
 	appraiser *appraiser
+	keys      *rested[keyQuestion, []keyFigures]
+	schedules *rested[keyRef, *scheduleBody]
+	maps      *rested[mapQuestion, *mapBody]
 
 	mu      sync.Mutex
 	sockets []socket       // guarded by mu
@@ -72,6 +75,7 @@ func newWindow(srv *server.Server, config *conf.Config, log *slog.Logger) *Windo
 	w.observer = newObserver(dial, names)
 	w.figures.ttl, w.snapshots.ttl, w.sample.ttl = figuresAge, snapshotsAge, sampleAge
 	w.appraiser = newAppraiser(newObserver(dial, names))
+	w.keys, w.schedules, w.maps = newRested[keyQuestion, []keyFigures](), newRested[keyRef, *scheduleBody](), newRested[mapQuestion, *mapBody]()
 	w.http = w.newServer()
 	return w
 }

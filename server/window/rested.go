@@ -1,0 +1,76 @@
+package window
+
+import (
+	"sync"
+	"time"
+)
+
+const (
+	// lookRest is for how many times as long as it took a finding is shown again, so
+	// that pages that are open take 0.5 % of a core however large what they show.
+	lookRest = 200
+	// maxFindings bounds how many findings are remembered of a kind.
+	maxFindings = 32
+)
+
+// rested remembers what was found out, the longer the longer that took: a key that
+// must be read from the disk, or a preview that is computed, holds the server up once
+// and not with every look. What is quick is found out anew each time.
+type rested[K comparable, V any] struct {
+	watch func() time.Time // measures how long it takes
+
+	mu sync.Mutex
+	of map[K]finding[V] // guarded by mu
+}
+
+type finding[V any] struct {
+	value V
+	at    time.Time     // when it was found out
+	took  time.Duration // which is what decides how long it is shown
+}
+
+func newRested[K comparable, V any]() *rested[K, V] {
+	return &rested[K, V]{watch: time.Now, of: map[K]finding[V]{}}
+}
+
+// get returns what is remembered of k, or what load finds out. Errors are not
+// remembered. Who asks meanwhile waits for the one who looks.
+func (r *rested[K, V]) get(k K, now time.Time, load func() (V, error)) (finding[V], error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if f, ok := r.of[k]; ok {
+		if age := now.Sub(f.at); age >= 0 && age < lookRest*f.took {
+			return f, nil
+		}
+	}
+	began := r.watch()
+	value, err := load()
+	if err != nil {
+		return finding[V]{}, err
+	}
+	f := finding[V]{value, now, r.watch().Sub(began)}
+	if len(r.of) >= maxFindings {
+		r.forgetLocked()
+	}
+	r.of[k] = f
+	return f, nil
+}
+
+// forgetLocked makes room for a finding in the place of the oldest.
+func (r *rested[K, V]) forgetLocked() {
+	var oldest K
+	var at time.Time
+	for k, f := range r.of {
+		if at.IsZero() || f.at.Before(at) {
+			oldest, at = k, f.at
+		}
+	}
+	delete(r.of, oldest)
+}
+
+// noteAge tells when a page shows something that it did not find out for this look.
+func (p *page) noteAge(now, at time.Time, took time.Duration) {
+	if !now.Equal(at) {
+		p.note("Details are those of %s: finding them out takes %s, and is not done with each look.", ago(now, at), micros(float64(took.Microseconds())))
+	}
+}
