@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/types"
 )
 
 func GenericGroup() Group {
@@ -84,7 +85,7 @@ func exists(c *Ctx) error {
 }
 
 func typeOf(c *Ctx) error {
-	c.Reply.Status(KindName(lookKind(c, c.Args.Key())))
+	c.Reply.Status(types.Name(lookKind(c, c.Args.Key())))
 	return nil
 }
 

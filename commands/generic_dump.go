@@ -7,6 +7,7 @@ import (
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/rdb"
+	"github.com/vigildb/vigil/structures/types"
 )
 
 func dumpRows() []Command {
@@ -37,26 +38,24 @@ func dump(c *Ctx) error {
 
 // dumpPayload is the payload of what a key holds. ok: the key exists.
 func dumpPayload(c *Ctx, key []byte) (payload []byte, ok bool, err error) {
-	switch kind := lookKind(c, key); kind {
+	kind := lookKind(c, key)
+	switch kind {
 	case structures.KindNone:
 		return nil, false, nil
 	case structures.KindString:
 		s, _, err := c.Tx.String(key)
 		return rdb.AppendString(nil, s), true, err
-	case structures.KindList, structures.KindHash, structures.KindBloom:
-		v, err := c.Tx.Value(key)
-		if err != nil {
-			return nil, true, err
-		}
-		payload, err = rdb.Append(nil, v)
-		return payload, true, err
-	default:
-		if _, err := c.Tx.Value(key); err != nil { // which counts as a use
-			return nil, true, err
-		}
-		_, encoded, ok := c.Tx.Dump(nil, key)
-		return rdb.AppendOwn(nil, kind, encoded), ok, nil
 	}
+	v, err := c.Tx.Value(key) // which counts as a use
+	if err != nil {
+		return nil, true, err
+	}
+	if t := types.Of(kind); t != nil && t.Dump != nil {
+		payload, err = t.Dump(nil, v)
+		return payload, true, err
+	}
+	_, encoded, ok := c.Tx.Dump(nil, key)
+	return rdb.AppendOwn(nil, kind, encoded), ok, nil
 }
 
 // restoreOptions are what RESTORE is told besides key and payload.

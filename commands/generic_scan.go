@@ -5,6 +5,7 @@ import (
 
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/glob"
+	"github.com/vigildb/vigil/structures/types"
 )
 
 func scanRows() []Command {
@@ -61,7 +62,7 @@ func scan(c *Ctx) error {
 	}
 	c.Reply.Scan(func() (next uint64, n int) {
 		next = c.Tx.Scan(cursor, o.Count, func(key []byte, k structures.Kind) {
-			if kind != nil && !strings.EqualFold(string(kind), KindName(k)) || !o.Matches(key) {
+			if kind != nil && !strings.EqualFold(string(kind), types.Name(k)) || !o.Matches(key) {
 				return
 			}
 			c.Reply.Bulk(key)

@@ -1,5 +1,7 @@
 package commands
 
+import "github.com/vigildb/vigil/structures/types"
+
 // Host is the server, as handlers see it. Each part is a small interface of
 // its own; package server implements them all.
 type Host interface {
@@ -28,12 +30,10 @@ type ComputeHost interface {
 
 // Limits are the configuration values that handlers look at, as one snapshot.
 type Limits struct {
+	types.Thresholds
 	Databases         int
 	MaxBulk           int64 // proto-max-bulk-len
 	HLLSparseMax      int   // hll-sparse-max-bytes
-	ListMaxListpack   int   // list-max-listpack-size
-	HashMaxEntries    int   // hash-max-listpack-entries
-	HashMaxValue      int   // hash-max-listpack-value
 	LFU               bool  // the eviction policy counts frequencies
 	ModuleMemoryLimit int64 // most bytes that one Bloom filter may ask for
 }

@@ -6,9 +6,6 @@ import (
 	"testing"
 
 	"github.com/vigildb/vigil/persistence"
-	"github.com/vigildb/vigil/structures"
-	"github.com/vigildb/vigil/structures/placemap"
-	"github.com/vigildb/vigil/structures/schedule"
 )
 
 // rig runs handlers as the server does, without one: it locks, calls, commits
@@ -47,22 +44,7 @@ func newRig(t testing.TB, groups ...Group) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store, err := persistence.Open(persistence.Options{InMemory: true, Seed: 1, IdleAfter: -1,
-		Decoders: map[structures.Kind]persistence.Decoder{
-			structures.KindList: func(head []byte, _ *structures.HashKeys) (structures.Value, error) {
-				return structures.DecodeList(head)
-			},
-			structures.KindHash: func(head []byte, keys *structures.HashKeys) (structures.Value, error) {
-				return structures.DecodeHash(head, keys)
-			},
-			structures.KindBloom: func(head []byte, _ *structures.HashKeys) (structures.Value, error) {
-				return structures.DecodeBloom(head)
-			},
-			structures.KindSchedule: func(head []byte, keys *structures.HashKeys) (structures.Value, error) {
-				return schedule.Decode(head, keys.Fields)
-			},
-			structures.KindPlace: func(head []byte, _ *structures.HashKeys) (structures.Value, error) { return placemap.Decode(head) },
-		}})
+	store, err := persistence.Open(persistence.Options{InMemory: true, Seed: 1, IdleAfter: -1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,7 @@ func setOne(s *Store, tx *Tx, key, value []byte) {
 
 func benchStore(b *testing.B, o Options) *Store {
 	b.Helper()
-	o.Dir, o.Decoders, o.IdleAfter = b.TempDir(), testDecoders, -1
+	o.Dir, o.IdleAfter = b.TempDir(), -1
 	s, err := Open(o)
 	if err != nil {
 		b.Fatal(err)
@@ -134,7 +134,7 @@ func BenchmarkMillion(b *testing.B) {
 	const n = 1_000_000
 	dir := b.TempDir()
 	open := func() *Store {
-		s, err := Open(Options{Dir: dir, Decoders: testDecoders, IdleAfter: -1, JournalBound: 1 << 30})
+		s, err := Open(Options{Dir: dir, IdleAfter: -1, JournalBound: 1 << 30})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -16,7 +16,7 @@ import (
 
 func checkStore(t *testing.T, fs vfs.FS, dir string) *Report {
 	t.Helper()
-	r, err := Check(Options{FS: fs, Dir: dir, Decoders: testDecoders}, func(string, int64, int64) {})
+	r, err := Check(Options{FS: fs, Dir: dir}, func(string, int64, int64) {})
 	if err != nil {
 		t.Fatalf("check: %v", err)
 	}
@@ -233,13 +233,13 @@ func TestRestoreMakesAStoreOfASnapshot(t *testing.T) {
 	closeStore(t, s)
 	before := listing(t, fs, "copy")
 	quiet := func(string, int64, int64) {}
-	if _, err := Restore(Options{FS: fs, Dir: "db", Decoders: testDecoders}, "copy", quiet); err == nil {
+	if _, err := Restore(Options{FS: fs, Dir: "db"}, "copy", quiet); err == nil {
 		t.Error("restored over a store")
 	}
 	if err := fs.RemoveAll("db"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Restore(Options{FS: fs, Dir: "db", Decoders: testDecoders}, "copy", quiet); err != nil {
+	if _, err := Restore(Options{FS: fs, Dir: "db"}, "copy", quiet); err != nil {
 		t.Fatal(err)
 	}
 	s = openMemory(t, Options{FS: fs, IdleAfter: -1})
@@ -268,7 +268,7 @@ func TestRestoreRefusesADamagedSnapshot(t *testing.T) {
 	b := c.files(t)[log]
 	b[len(b)/2] ^= 1
 	writeWhole(t, c.fs, "db/"+log, b)
-	r, err := Restore(Options{FS: c.fs, Dir: "new", Decoders: testDecoders}, "db", func(string, int64, int64) {})
+	r, err := Restore(Options{FS: c.fs, Dir: "new"}, "db", func(string, int64, int64) {})
 	if !errors.Is(err, ErrDamaged) || r == nil || len(r.Damage) == 0 {
 		t.Errorf("damaged snapshot: %v, %+v", err, r)
 	}

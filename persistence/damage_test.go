@@ -134,7 +134,7 @@ const (
 // open starts the store in fs and reads every key that had been confirmed.
 func (c crashed) open(t testing.TB, fs vfs.FS, o Options) (out outcome, text string) {
 	t.Helper()
-	o.FS, o.Dir, o.Decoders, o.IdleAfter = fs, "db", testDecoders, -1
+	o.FS, o.Dir, o.IdleAfter = fs, "db", -1
 	s, err := Open(o)
 	if err != nil {
 		return refused, err.Error()

@@ -92,7 +92,7 @@ func (l *life) fatalf(format string, args ...any) {
 
 func (l *life) start() error {
 	l.pump = newPump()
-	s, err := Open(Options{FS: l.disk, Dir: "db", Databases: modelDBs, Decoders: testDecoders, Sync: l.policy,
+	s, err := Open(Options{FS: l.disk, Dir: "db", Databases: modelDBs, Sync: l.policy,
 		IdleAfter: -1, Background: l.pump.run, Seed: 7, Logf: l.logf})
 	if err != nil {
 		return err

@@ -31,18 +31,7 @@ const (
 
 func openGolden(t *testing.T, dir string) *Store {
 	t.Helper()
-	o := Options{Dir: dir, IdleAfter: -1, Secret: [16]byte{3, 1, 4, 1, 5}, Now: func() int64 { return goldenNow },
-		Decoders: map[structures.Kind]Decoder{
-			structures.KindBloom: func(head []byte, _ *structures.HashKeys) (structures.Value, error) {
-				return structures.DecodeBloom(head)
-			},
-			structures.KindPlace: func(head []byte, _ *structures.HashKeys) (structures.Value, error) {
-				return placemap.Decode(head)
-			},
-		}}
-	for kind, d := range testDecoders {
-		o.Decoders[kind] = d
-	}
+	o := Options{Dir: dir, IdleAfter: -1, Secret: [16]byte{3, 1, 4, 1, 5}, Now: func() int64 { return goldenNow }}
 	s, err := Open(o)
 	if err != nil {
 		t.Fatal(err)

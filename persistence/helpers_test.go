@@ -7,32 +7,16 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/structures"
-	"github.com/vigildb/vigil/structures/schedule"
 )
 
 type kindOf = structures.Kind
-
-var testDecoders = map[structures.Kind]Decoder{
-	structures.KindList: func(head []byte, _ *structures.HashKeys) (structures.Value, error) {
-		return structures.DecodeList(head)
-	},
-	structures.KindHash: func(head []byte, keys *structures.HashKeys) (structures.Value, error) {
-		return structures.DecodeHash(head, keys)
-	},
-	structures.KindBloom: func(head []byte, _ *structures.HashKeys) (structures.Value, error) {
-		return structures.DecodeBloom(head)
-	},
-	structures.KindSchedule: func(head []byte, keys *structures.HashKeys) (structures.Value, error) {
-		return schedule.Decode(head, keys.Fields)
-	},
-}
 
 func openMemory(t testing.TB, o Options) *Store {
 	t.Helper()
 	if o.FS == nil {
 		o.FS = vfs.NewMem()
 	}
-	o.Dir, o.Decoders = "db", testDecoders
+	o.Dir = "db"
 	s, err := Open(o)
 	if err != nil {
 		t.Fatalf("open: %v", err)

@@ -117,7 +117,7 @@ func TestMarkBehindTheJournalIsDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	closeStore(t, s)
-	if _, err := Open(Options{FS: fs, Dir: "db", Decoders: testDecoders}); !errors.Is(err, ErrCorrupt) {
+	if _, err := Open(Options{FS: fs, Dir: "db"}); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("open: got %v, want ErrCorrupt", err)
 	}
 }

@@ -5,8 +5,6 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
-
-	"github.com/vigildb/vigil/structures"
 )
 
 var (
@@ -88,11 +86,6 @@ const (
 	LevelError
 )
 
-// Decoder makes a value from the head that its AppendHead wrote; pages follow
-// through SetPage. head is valid only during the call. keys are those of the
-// store, for values that hash what clients choose.
-type Decoder func(head []byte, keys *structures.HashKeys) (structures.Value, error)
-
 // Options configure a store. The zero value of each field has a use.
 type Options struct {
 	Dir      string // directory of the store; made if missing
@@ -143,8 +136,6 @@ type Options struct {
 	// so when they are due. A simulation decides with it what happens when. Close
 	// makes the last steps itself, but what it waits for before may need a step.
 	Background func(Task)
-	// Decoders by kind, for all kinds that are stored but KindString.
-	Decoders map[structures.Kind]Decoder
 }
 
 func (o Options) withDefaults() Options {

@@ -143,7 +143,7 @@ func TestRecoveryRefusesWhatTruncationCannotMend(t *testing.T) {
 		}
 		fs := c.copy()
 		writeWhole(t, fs, "db/"+file, b[:len(b)-1])
-		_, err := Open(Options{FS: fs, Dir: "db", Decoders: testDecoders, Recover: RecoverTruncate})
+		_, err := Open(Options{FS: fs, Dir: "db", Recover: RecoverTruncate})
 		if d := asDamage(err); d == nil || d.Truncatable || d.File != file {
 			t.Errorf("%s cut short: %v", file, err)
 		}

@@ -88,7 +88,7 @@ func BenchmarkRestart(b *testing.B) {
 }
 
 func benchRestart(b *testing.B, n int, finish func(s *Store)) {
-	o := Options{Dir: b.TempDir(), Decoders: testDecoders, IdleAfter: -1, JournalBound: 1 << 30}
+	o := Options{Dir: b.TempDir(), IdleAfter: -1, JournalBound: 1 << 30}
 	s, err := Open(o)
 	if err != nil {
 		b.Fatal(err)

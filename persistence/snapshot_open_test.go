@@ -25,7 +25,7 @@ func TestSnapshotAfterEachStartOpens(t *testing.T) {
 		crashed := mem.CrashClone(vfs.CrashCloneCfg{})
 		closeStore(t, s)
 		for i := range n + 1 {
-			o := Options{FS: crashed, Dir: fmt.Sprint("copy", i), Decoders: testDecoders}
+			o := Options{FS: crashed, Dir: fmt.Sprint("copy", i)}
 			c, err := Open(o)
 			if err != nil {
 				t.Fatalf("start %d, open %s: %v", n, o.Dir, err)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/types"
 )
 
 // edit is a value that a transaction may change until its Commit. Its changes
@@ -219,12 +220,9 @@ func (tx *Tx) replace(t *table, i int, hash uint64, key []byte, v structures.Val
 
 // decode makes a value from its encoding, without pages.
 func (s *Store) decode(kind structures.Kind, head []byte) (structures.Value, error) {
-	if kind == structures.KindString {
-		return structures.DecodeString(head)
-	}
-	d := s.opts.Decoders[kind]
-	if d == nil {
+	t := types.Of(kind)
+	if t == nil {
 		return nil, fmt.Errorf("value of kind %d: %w", kind, structures.ErrUnknownChange)
 	}
-	return d(head, &s.keys.values)
+	return t.Decode(head, &s.keys.values)
 }

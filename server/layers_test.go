@@ -25,7 +25,7 @@ const floors = `
 	cmd:         server commands persistence structures scheduler placement
 	server:      commands persistence structures
 	commands:    persistence structures scheduler placement
-	persistence: structures scheduler placement
+	persistence: structures
 	structures:  scheduler placement
 	scheduler:
 	placement:
@@ -47,6 +47,7 @@ const owners = `
 // rooms says which packages of ours some packages may import: those named and no
 // others. A package without a line here follows its floor.
 const rooms = `
+	persistence:            persistence/fence persistence/prefetch persistence/slab structures structures/types
 	persistence/fence:
 	persistence/prefetch:
 	persistence/slab:
@@ -57,6 +58,7 @@ const rooms = `
 	structures/placemap:    structures placement
 	structures/rdb:         structures
 	structures/schedule:    structures scheduler scheduler/sim
+	structures/types:       structures structures/placemap structures/rdb structures/schedule
 `
 
 // pure floors know the standard library only.

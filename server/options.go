@@ -11,9 +11,6 @@ import (
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/server/conf"
-	"github.com/vigildb/vigil/structures"
-	"github.com/vigildb/vigil/structures/placemap"
-	"github.com/vigildb/vigil/structures/schedule"
 )
 
 // Options say how a server is opened. The zero value keeps everything in the
@@ -84,10 +81,9 @@ func (srv *Server) storeOptions() persistence.Options {
 		Dir: set.dir, InMemory: srv.opts.InMemory, OpenFiles: filesOfStore(openFilesLimit()), Sync: set.sync, Databases: set.limits.Databases,
 		MaxMemory: set.conf.MaxMemory, Policy: set.policy, Samples: set.conf.MaxMemorySamples,
 		IdleAfter: idleAfter, Seed: srv.opts.Seed, Secret: srv.opts.secret,
-		Now:      func() int64 { return srv.clock.Now().UnixMilli() },
-		OnEvent:  srv.storeEvent,
-		Logf:     func(level int, format string, args ...any) { srv.logf(storeLevels[level], format, args...) },
-		Decoders: decoders(),
+		Now:     func() int64 { return srv.clock.Now().UnixMilli() },
+		OnEvent: srv.storeEvent,
+		Logf:    func(level int, format string, args ...any) { srv.logf(storeLevels[level], format, args...) },
 	}
 	if srv.opts.Store != nil {
 		srv.opts.Store(&o)
@@ -102,22 +98,6 @@ var storeLevels = [...]LogLevel{persistence.LevelDebug: LogDebug, persistence.Le
 // idleAfter is how long nothing must have been written before dirty objects
 // are stored under their own keys ahead of need.
 const idleAfter = 5 * time.Second
-
-// decoders make values of stored heads, by kind.
-func decoders() map[structures.Kind]persistence.Decoder {
-	return map[structures.Kind]persistence.Decoder{
-		structures.KindString: func(b []byte, _ *structures.HashKeys) (structures.Value, error) { return structures.DecodeString(b) },
-		structures.KindList:   func(b []byte, _ *structures.HashKeys) (structures.Value, error) { return structures.DecodeList(b) },
-		structures.KindHash: func(b []byte, keys *structures.HashKeys) (structures.Value, error) {
-			return structures.DecodeHash(b, keys)
-		},
-		structures.KindBloom: func(b []byte, _ *structures.HashKeys) (structures.Value, error) { return structures.DecodeBloom(b) },
-		structures.KindSchedule: func(b []byte, keys *structures.HashKeys) (structures.Value, error) {
-			return schedule.Decode(b, keys.Fields)
-		},
-		structures.KindPlace: func(b []byte, _ *structures.HashKeys) (structures.Value, error) { return placemap.Decode(b) },
-	}
-}
 
 // storeEvent hears what the store did to a key by itself: under the key's lock.
 func (srv *Server) storeEvent(ev persistence.Event, db int, key []byte) {

@@ -6,6 +6,7 @@ import (
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/server/conf"
+	"github.com/vigildb/vigil/structures/types"
 )
 
 // settings is what the configuration says in the terms of this package: one
@@ -68,8 +69,9 @@ func newSettings(c *conf.Settings, o *Options) *settings {
 	}
 	set.limits = commands.Limits{
 		Databases: c.Databases, MaxBulk: c.ProtoMaxBulkLen,
-		HLLSparseMax: int(c.HLLSparseMaxBytes), ListMaxListpack: c.ListMaxListpackSize,
-		HashMaxEntries: int(c.HashMaxListpackEntries), HashMaxValue: int(c.HashMaxListpackValue),
+		HLLSparseMax: int(c.HLLSparseMaxBytes),
+		Thresholds: types.Thresholds{ListMaxListpack: c.ListMaxListpackSize,
+			HashMaxEntries: int(c.HashMaxListpackEntries), HashMaxValue: int(c.HashMaxListpackValue)},
 		LFU:               set.policy == persistence.PolicyAllKeysLFU || set.policy == persistence.PolicyVolatileLFU,
 		ModuleMemoryLimit: moduleMemory(c.MaxMemory),
 	}

@@ -1,7 +1,7 @@
 package structures
 
 // Kind names a type of value on disk. These numbers are on disk and never
-// change; a new type takes a new number.
+// change; a new type takes a new number, and a row in package types.
 type Kind byte
 
 const (
@@ -26,7 +26,7 @@ const (
 type Value interface {
 	Kind() Kind
 	// Empty reports that the key is to be removed (a list without elements).
-	// Types that exist while empty, such as Bloom filters, answer false.
+	// Types that exist while empty, such as Bloom filters, return false.
 	Empty() bool
 	// Size estimates the memory held, in bytes. It costs O(1).
 	Size() int

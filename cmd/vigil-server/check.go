@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/server"
+	"github.com/vigildb/vigil/structures/types"
 )
 
 // modes are what the command line asks for beside directives: work on a store
@@ -89,7 +89,7 @@ func writeReport(w io.Writer, r *persistence.Report) {
 		return (a.DB-b.DB)*256 + int(a.Kind) - int(b.Kind)
 	})
 	for _, c := range classes {
-		fmt.Fprintf(w, "database %d: %d keys of type %s\n", c.DB, r.Keys[c], commands.KindName(c.Kind))
+		fmt.Fprintf(w, "database %d: %d keys of type %s\n", c.DB, r.Keys[c], types.Name(c.Kind))
 	}
 	if r.Flushed > 0 {
 		fmt.Fprintf(w, "flushed databases: %d keys not removed yet\n", r.Flushed)

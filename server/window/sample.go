@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/vigildb/vigil/structures/types"
 )
 
 const (
@@ -54,12 +56,6 @@ type sampledKey struct {
 	weight float64
 }
 
-// keyTypes are the types of values, as SCAN has them, with the words for people.
-var keyTypes = []struct{ name, title string }{
-	{"string", "strings"}, {"hash", "hashes"}, {"list", "lists"}, {"MBbloom--", "Bloom filters"},
-	{typeSchedule, "schedules"}, {typeMap, "placement maps"},
-}
-
 // sessionPrefixes are the keys that the session microservice keeps for each session.
 var sessionPrefixes = []struct{ prefix, note string }{
 	{"total-pages:", "page views of a session"},
@@ -101,8 +97,8 @@ func (w *Window) draw(db database) (keys []sampledKey, whole bool, err error) {
 	cursor, size := "0", 0
 	for range sampleKeys / sampleStep {
 		var calls []call
-		for _, t := range keyTypes {
-			calls = append(calls, call{"SCAN", cursor, "COUNT", strconv.Itoa(sampleStep), "TYPE", t.name})
+		for _, t := range types.All() {
+			calls = append(calls, call{"SCAN", cursor, "COUNT", strconv.Itoa(sampleStep), "TYPE", t.Name})
 		}
 		answers, err := w.observer.ask(answerTime, db.Number, calls...)
 		if err != nil {
@@ -117,7 +113,7 @@ func (w *Window) draw(db database) (keys []sampledKey, whole bool, err error) {
 				return nil, false, errAnswer
 			}
 			for _, key := range parts[1].list() {
-				keys = append(keys, sampledKey{keyRef: keyRef{db.Number, key.String()}, kind: keyTypes[i].name})
+				keys = append(keys, sampledKey{keyRef: keyRef{db.Number, key.String()}, kind: types.All()[i].Name})
 				size += len(key.Data)
 			}
 			cursor = parts[0].String()
@@ -180,14 +176,14 @@ func prefixOf(key string) string {
 
 // group puts the keys together by type and by prefix.
 func (s *sample) group(keys []sampledKey, sizes map[keyRef]float64) {
-	types, prefixes := map[string]*group{}, map[string]*group{}
+	byType, prefixes := map[string]*group{}, map[string]*group{}
 	total := 0.0
 	for _, k := range keys {
 		total += k.weight
 		for _, in := range []struct {
 			of   map[string]*group
 			name string
-		}{{types, k.kind}, {prefixes, prefixOf(k.Key)}} {
+		}{{byType, k.kind}, {prefixes, prefixOf(k.Key)}} {
 			g := in.of[in.name]
 			if g == nil {
 				g = &group{Name: in.name}
@@ -200,9 +196,9 @@ func (s *sample) group(keys []sampledKey, sizes map[keyRef]float64) {
 			}
 		}
 	}
-	for _, t := range keyTypes {
-		if g := types[t.name]; g != nil {
-			g.Name = t.title
+	for _, t := range types.All() {
+		if g := byType[t.Name]; g != nil {
+			g.Name = t.Plural
 			s.Types = append(s.Types, *g)
 		}
 	}

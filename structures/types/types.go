@@ -1,0 +1,111 @@
+// Package types is the one table of the types that a key can have. The store, the
+// commands about keys of any type (TYPE, SCAN, OBJECT ENCODING, DUMP, RESTORE) and
+// the pages of the window read it, and know no type by themselves.
+//
+// What a value does by itself is in [structures.Value]: its encoding, its size,
+// its pages, the replay of its changes. A row of the table has the rest: what is
+// asked before there is a value, or in the words of Redis. What only some types
+// can do, package persistence finds by interfaces of its own: values of which
+// parts expire, values that are encoded in parts, values that number their pages.
+//
+// Strings are the exception in every respect: most are no Value but bytes in a
+// slab, so the store and the commands handle KindString themselves.
+package types
+
+import (
+	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/placemap"
+	"github.com/vigildb/vigil/structures/rdb"
+	"github.com/vigildb/vigil/structures/schedule"
+)
+
+// Type is a row of the table.
+type Type struct {
+	// Kind is the type's number on disk, which never changes.
+	Kind structures.Kind
+	// Name is the reply of TYPE, and the argument of SCAN's option TYPE.
+	Name string
+	// Plural names values of the type to people.
+	Plural string
+	// Decode makes a value from the head that its AppendHead wrote; pages follow
+	// through SetPage. head is valid only during the call. keys are the store's,
+	// for values that hash what clients choose. An error wraps
+	// structures.ErrCorrupt.
+	Decode func(head []byte, keys *structures.HashKeys) (structures.Value, error)
+	// Encoding returns the reply of OBJECT ENCODING: the representation that Redis
+	// would choose with these thresholds. nil: always DefaultEncoding.
+	Encoding func(v structures.Value, t *Thresholds) string
+	// Dump appends the payload of DUMP in the form of Redis, which rdb.Decode
+	// reads. nil: Redis has no such type, and rdb.AppendOwn frames the encoding.
+	Dump func(dst []byte, v structures.Value) ([]byte, error)
+}
+
+// DefaultEncoding is what Redis returns for the types of its modules.
+const DefaultEncoding = "raw"
+
+// Thresholds are the configuration values up to which Redis would keep a value in
+// its small form. A negative limit of list-max-listpack-size is a size in steps.
+type Thresholds struct {
+	ListMaxListpack int // list-max-listpack-size
+	HashMaxEntries  int // hash-max-listpack-entries
+	HashMaxValue    int // hash-max-listpack-value
+}
+
+// table is in the order in which people are shown the types.
+var table = []Type{
+	{Kind: structures.KindString, Name: "string", Plural: "strings",
+		Decode: unkeyed(structures.DecodeString)},
+	{Kind: structures.KindHash, Name: "hash", Plural: "hashes",
+		Decode: keyed(structures.DecodeHash), Dump: rdb.Append,
+		Encoding: func(v structures.Value, t *Thresholds) string {
+			return v.(*structures.Hash).Encoding(t.HashMaxEntries, t.HashMaxValue)
+		}},
+	{Kind: structures.KindList, Name: "list", Plural: "lists",
+		Decode: unkeyed(structures.DecodeList), Dump: rdb.Append,
+		Encoding: func(v structures.Value, t *Thresholds) string {
+			return v.(*structures.List).Encoding(t.ListMaxListpack)
+		}},
+	{Kind: structures.KindBloom, Name: "MBbloom--", Plural: "Bloom filters", // as RedisBloom registers it
+		Decode: unkeyed(structures.DecodeBloom), Dump: rdb.Append},
+	{Kind: structures.KindSchedule, Name: "schedule", Plural: "schedules",
+		Decode: keyed(func(head []byte, keys *structures.HashKeys) (*schedule.Schedule, error) {
+			return schedule.Decode(head, keys.Fields)
+		})},
+	{Kind: structures.KindPlace, Name: "placement", Plural: "placement maps",
+		Decode: unkeyed(placemap.Decode)},
+}
+
+// keyed is the decode function of one type as one that any type has.
+func keyed[V structures.Value](decode func([]byte, *structures.HashKeys) (V, error)) func([]byte, *structures.HashKeys) (structures.Value, error) {
+	return func(head []byte, keys *structures.HashKeys) (structures.Value, error) { return decode(head, keys) }
+}
+
+// unkeyed is keyed for types that hash nothing.
+func unkeyed[V structures.Value](decode func([]byte) (V, error)) func([]byte, *structures.HashKeys) (structures.Value, error) {
+	return func(head []byte, _ *structures.HashKeys) (structures.Value, error) { return decode(head) }
+}
+
+// All returns the types in the order of the table, which must not be changed.
+func All() []Type { return table }
+
+// Of returns the row of a kind, nil if there is none.
+func Of(kind structures.Kind) *Type {
+	for i := range table {
+		if table[i].Kind == kind {
+			return &table[i]
+		}
+	}
+	return nil
+}
+
+// Name returns the name of a kind as TYPE replies it: "none" for KindNone, and
+// "unknown" for one that is not in the table.
+func Name(kind structures.Kind) string {
+	if kind == structures.KindNone {
+		return "none"
+	}
+	if t := Of(kind); t != nil {
+		return t.Name
+	}
+	return "unknown"
+}

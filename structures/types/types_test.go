@@ -1,0 +1,110 @@
+package types
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	"github.com/vigildb/vigil/placement"
+	"github.com/vigildb/vigil/scheduler"
+	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/placemap"
+	"github.com/vigildb/vigil/structures/rdb"
+	"github.com/vigildb/vigil/structures/schedule"
+)
+
+// samples returns a small value of each type.
+func samples(t *testing.T, keys *structures.HashKeys) map[structures.Kind]structures.Value {
+	t.Helper()
+	list, hash, filter := structures.NewList(), structures.NewHash(keys), structures.NewBloom()
+	list.Push(nil, structures.Tail, []byte("element"))
+	hash.Set(nil, []byte("field"), []byte("value"))
+	if err := filter.Reserve(nil, structures.BloomShape{Error: .01, Capacity: 10, Expansion: 2}, 1<<20); err != nil {
+		t.Fatal(err)
+	}
+	sched := schedule.New(keys.Fields)
+	if err := sched.Create(nil, schedule.DefaultConfig(), 1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sched.Add(nil, []byte("node"), scheduler.DefaultParams(), 1); err != nil {
+		t.Fatal(err)
+	}
+	place, err := placemap.New(placement.Options{Strategy: "jump"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return map[structures.Kind]structures.Value{
+		structures.KindString: structures.NewString([]byte("bytes")), structures.KindList: list, structures.KindHash: hash,
+		structures.KindBloom: filter, structures.KindSchedule: sched, structures.KindPlace: place,
+	}
+}
+
+func TestEachRowDecodesWhatItsTypeEncodes(t *testing.T) {
+	var keys structures.HashKeys
+	samples := samples(t, &keys)
+	names := map[string]bool{"none": true, "unknown": true}
+	for _, row := range All() {
+		v := samples[row.Kind]
+		if v == nil {
+			t.Fatalf("%s: there is no sample of the type", row.Name)
+		}
+		delete(samples, row.Kind)
+		if names[row.Name] || row.Plural == "" || Of(row.Kind).Name != row.Name || Name(row.Kind) != row.Name {
+			t.Errorf("%s: name or kind is there twice, or incomplete", row.Name)
+		}
+		names[row.Name] = true
+		head := v.AppendHead(nil)
+		got, err := row.Decode(head, &keys)
+		if err != nil || got.Kind() != row.Kind || v.Kind() != row.Kind || !bytes.Equal(got.AppendHead(nil), head) {
+			t.Errorf("%s: decodes to %v, error %v", row.Name, got, err)
+		}
+		if _, err := row.Decode(bytes.Repeat([]byte{0xff}, 40), &keys); !errors.Is(err, structures.ErrCorrupt) {
+			t.Errorf("%s: 40 bytes of garbage: error %v", row.Name, err)
+		}
+	}
+	for kind := range samples {
+		t.Errorf("kind %d has no row", kind)
+	}
+}
+
+// A payload in the form of Redis comes back as the same type.
+func TestDumpsInTheFormOfRedisAreRead(t *testing.T) {
+	var keys structures.HashKeys
+	samples := samples(t, &keys)
+	for _, row := range All() {
+		if row.Dump == nil {
+			continue
+		}
+		payload, err := row.Dump(nil, samples[row.Kind])
+		if err != nil {
+			t.Errorf("%s: %v", row.Name, err)
+			continue
+		}
+		v, err := rdb.Decode(payload, rdb.Options{MaxString: 1 << 20, MaxBloom: 1 << 20, HashKeys: &keys})
+		if err != nil || v.Kind != row.Kind || v.Value == nil {
+			t.Errorf("%s: read as kind %d, error %v", row.Name, v.Kind, err)
+		}
+	}
+}
+
+func TestEncodingNamesFollowTheThresholds(t *testing.T) {
+	var keys structures.HashKeys
+	samples := samples(t, &keys)
+	for kind, want := range map[structures.Kind][2]string{
+		structures.KindList: {"quicklist", "listpack"}, structures.KindHash: {"hashtable", "listpack"},
+	} {
+		encoding := Of(kind).Encoding
+		samples[structures.KindList].(*structures.List).Push(nil, structures.Tail, []byte("another"))
+		small := encoding(samples[kind], &Thresholds{ListMaxListpack: 128, HashMaxEntries: 128, HashMaxValue: 64})
+		large := encoding(samples[kind], &Thresholds{ListMaxListpack: 1, HashMaxEntries: 0, HashMaxValue: 64})
+		if large != want[0] || small != want[1] {
+			t.Errorf("kind %d: %s and %s, want %v", kind, large, small, want)
+		}
+	}
+}
+
+func TestKindsWithoutRowHaveNamesAndNoType(t *testing.T) {
+	if Name(structures.KindNone) != "none" || Name(structures.Kind(200)) != "unknown" || Of(structures.KindNone) != nil || Of(200) != nil {
+		t.Errorf("names %q and %q", Name(structures.KindNone), Name(200))
+	}
+}
