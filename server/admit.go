@@ -8,7 +8,7 @@ import (
 	"github.com/vigildb/vigil/persistence"
 )
 
-// errPaused is the answer of admit when CLIENT PAUSE holds the command back.
+// errPaused is returned by admit when CLIENT PAUSE holds the command back.
 var errPaused = errors.New("paused")
 
 // admit decides whether a call may run now, in Redis's order of checks. nil
@@ -105,15 +105,25 @@ func (s *session) effects(cmd *commands.Command) commands.Flag {
 // before a password was set stays authenticated.
 func (s *session) mustAuth() bool {
 	if s.srv.settings().password == "" {
-		s.Set(commands.ClientAuthenticated)
-		s.framer.SetAuthenticated(true)
+		s.setAuthenticated(true)
 		return false
 	}
 	return true
 }
 
-// reject answers a call that did not run; inside MULTI it dooms the transaction,
-// and EXEC itself ends it.
+// setAuthenticated tells whether the client is authenticated, which bounds what it
+// may send.
+func (s *session) setAuthenticated(yes bool) {
+	if yes {
+		s.Set(commands.ClientAuthenticated)
+	} else {
+		s.Clear(commands.ClientAuthenticated)
+	}
+	s.in.framer.SetAuthenticated(yes)
+}
+
+// reject writes the error of a call that did not run. Inside MULTI the transaction
+// will fail, and EXEC itself ends it.
 func (s *session) reject(cmd *commands.Command, err error) {
 	if s.Has(commands.ClientMulti) && (cmd == nil || !cmd.Is(commands.NotQueued)) {
 		s.Set(commands.ClientDirtyExec)

@@ -18,7 +18,7 @@ func (s *session) execute(argv [][]byte) {
 	err := s.admit(cmd, sub, argv)
 	switch {
 	case err == errPaused:
-		s.hold(argv)
+		s.in.hold(argv)
 		return
 	case err != nil:
 		s.reject(cmd, err)
@@ -60,7 +60,7 @@ func (s *session) call(cmd *commands.Command, argv [][]byte) {
 			err = doubt
 		}
 	}
-	if s.given {
+	if s.in.given {
 		s.abridged = abridge(cmd.Shown(argv))
 		argv = s.abridged
 	}
@@ -86,8 +86,8 @@ func (s *session) prepare(cmd *commands.Command, argv [][]byte) {
 		s.keys = cmd.AppendKeys(s.keys, argv)
 		for i, k := range s.keys {
 			key := argv[k.Index]
-			if i == 0 && s.keyHash != 0 {
-				s.shards.Add(s.tx.ExpectHash(key, s.keyHash))
+			if i == 0 && s.in.keyHash != 0 {
+				s.shards.Add(s.tx.ExpectHash(key, s.in.keyHash))
 				continue
 			}
 			s.shards.Add(s.tx.Expect(key))

@@ -28,9 +28,9 @@ type footprint struct {
 
 // weigh counts what the client holds now.
 func (s *session) weigh() {
-	n := int64(clientBytes + s.inputBytes() + 24*cap(s.args) + 24*cap(s.keys) + s.ctx.Reply.Cap() +
+	n := int64(clientBytes + s.in.bufferBytes() + 24*cap(s.in.args) + 24*cap(s.keys) + s.ctx.Reply.Cap() +
 		s.conn.Unsent() + s.txn.memory() + s.subs.bytes + s.TextBytes())
-	if s.held != nil || s.waiting != nil {
+	if s.in.held != nil || s.waiting != nil {
 		n += s.parkedBytes()
 	}
 	stranger := int64(0)
@@ -49,19 +49,9 @@ func (s *session) weigh() {
 	s.srv.mindMemory()
 }
 
-// inputBytes is the memory of the client's own input buffer.
-func (s *session) inputBytes() int {
-	if s.borrowed {
-		return s.Unread() // what is left of it becomes its own
-	}
-	return cap(s.in)
-}
-
 // parkedBytes is the memory of a call that waits or is held back.
 func (s *session) parkedBytes() (n int64) {
-	for _, a := range s.held {
-		n += int64(len(a)) + 24
-	}
+	n = s.in.heldBytes()
 	if s.waiting != nil {
 		for _, a := range s.waiting.argv {
 			n += int64(len(a)) + 24

@@ -25,7 +25,7 @@ func (s *session) look() clientView {
 		sub:   s.subs.of(commands.Channel),
 		psub:  s.subs.of(commands.Pattern),
 		ssub:  s.subs.of(commands.ShardChannel),
-		input: s.Unread(), inputFree: s.inputBytes() - s.Unread(),
+		input: s.in.unread(), inputFree: s.in.bufferBytes() - s.in.unread(),
 		replyCap: s.ctx.Reply.Cap(), unsent: s.conn.Unsent()}
 	if s.Has(commands.ClientMulti) {
 		v.multi = len(s.txn.queue)
@@ -72,7 +72,7 @@ func (s *session) ClientInfo(c *commands.Client) string {
 // ownView is the view of the session in the middle of its own call.
 func (s *session) ownView() clientView {
 	v := s.look()
-	for _, a := range s.argv {
+	for _, a := range s.in.argv {
 		v.args += len(a)
 	}
 	return v
@@ -210,8 +210,7 @@ func (s *session) ResetClient(c *commands.Ctx) {
 	s.Clear(commands.ClientPubSub | commands.ClientMonitor | commands.ClientReplyOff | commands.ClientReplySkip |
 		commands.ClientNoEvict | commands.ClientNoTouch)
 	if s.srv.settings().password != "" {
-		s.Clear(commands.ClientAuthenticated)
-		s.framer.SetAuthenticated(false)
+		s.setAuthenticated(false)
 	}
 	s.SetDB(0)
 	c.Tx.Select(0)
@@ -221,8 +220,7 @@ func (s *session) ResetClient(c *commands.Ctx) {
 
 // Login makes the client an authenticated one.
 func (s *session) Login(_ *commands.Ctx, user []byte) {
-	s.Set(commands.ClientAuthenticated)
-	s.framer.SetAuthenticated(true)
+	s.setAuthenticated(true)
 	s.SetText(func(t *commands.ClientText) { t.User = string(user) })
 }
 

@@ -46,22 +46,23 @@ func (a *lookahead) pop() (c foundCall, ok bool) {
 	return c, true
 }
 
-// lookAhead finds what comes behind a command that was found at the start of rest
-// and takes n bytes of it.
-func (s *session) lookAhead(argv [][]byte, rest []byte, n int) {
-	if n == len(rest) || !s.framer.Authenticated() {
+// lookAhead finds the commands behind the next one, which takes n bytes.
+func (s *session) lookAhead(argv [][]byte, n int) {
+	in := &s.in
+	rest := in.buf[in.readAt:]
+	if n == len(rest) || !in.framer.Authenticated() {
 		return // the limits of what follows may be others
 	}
-	a := s.ahead
+	a := in.ahead
 	if a == nil {
 		a = lookaheads.Get().(*lookahead)
-		s.ahead = a
+		in.ahead = a
 	}
 	a.n, a.next, a.args = 0, 0, a.args[:0]
 	a.keys.Reset(s.srv.store, s.DB())
-	s.keyHash = s.expectKeys(argv)
+	in.keyHash = s.expectKeys(argv)
 	for at := n; a.n < aheadCalls; at += a.found[a.n-1].size {
-		argv, size := s.framer.NextArray(rest[at:], a.args[len(a.args):])
+		argv, size := in.framer.NextArray(rest[at:], a.args[len(a.args):])
 		if size == 0 {
 			break
 		}
@@ -76,7 +77,7 @@ func (s *session) lookAhead(argv [][]byte, rest []byte, n int) {
 	a.keys.Prefetch()
 }
 
-// minAheadArgs is for how many arguments there is room at first.
+// minAheadArgs is the number of arguments for which there is room at first.
 const minAheadArgs = 8 * aheadCalls
 
 // expectKeys notes the first keys of a command, and returns the hash of the first.
@@ -87,28 +88,28 @@ func (s *session) expectKeys(argv [][]byte) (hash uint64) {
 	}
 	s.keys = cmd.AppendKeys(s.keys[:0], argv)
 	for i, k := range s.keys[:min(len(s.keys), aheadKeys)] {
-		if h := s.ahead.keys.Add(argv[k.Index]); i == 0 {
+		if h := s.in.ahead.keys.Add(argv[k.Index]); i == 0 {
 			hash = h
 		}
 	}
 	return hash
 }
 
-// aheadKeys is how many keys of one command are looked for.
+// aheadKeys is the number of keys of one command that are looked for.
 const aheadKeys = 4
 
 // forgetAhead ends the lookahead with the turn.
-func (s *session) forgetAhead() {
-	a := s.ahead
+func (in *input) forgetAhead() {
+	a := in.ahead
 	if a == nil {
 		return
 	}
 	if a.next < a.n {
-		s.framer.Forget()
+		in.framer.Forget()
 	}
 	clear(a.found[:])
 	clear(a.args[:cap(a.args)]) // they hold the buffer
 	a.keys.Clear()
-	s.ahead, s.argv = nil, nil
+	in.ahead, in.argv = nil, nil
 	lookaheads.Put(a)
 }

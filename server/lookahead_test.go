@@ -87,8 +87,8 @@ func TestLookaheadsHoldNothingAfterTheTurn(t *testing.T) {
 	s, _ := r.handSession()
 	defer s.Leave()
 	s.feedText(encode("BLPOP", "l", "0") + strings.Repeat(encode("GET", "k"), 3))
-	if s.ahead != nil || s.waiting == nil {
-		t.Fatalf("lookahead %v, waiting %v", s.ahead, s.waiting)
+	if s.in.ahead != nil || s.waiting == nil {
+		t.Fatalf("lookahead %v, waiting %v", s.in.ahead, s.waiting)
 	}
 	a := lookaheads.Get().(*lookahead)
 	for _, args := range a.args[:cap(a.args)] {

@@ -21,8 +21,8 @@ func (srv *Server) DialObserver(name string) (net.Conn, error) {
 	client, own := transport.Pipe()
 	observe := func(s *session) {
 		s.observer = true
-		s.Set(commands.ClientAuthenticated | commands.ClientNoEvict | commands.ClientNoTouch)
-		s.framer.SetAuthenticated(true)
+		s.setAuthenticated(true)
+		s.Set(commands.ClientNoEvict | commands.ClientNoTouch)
 		s.SetText(func(t *commands.ClientText) { t.Name = name })
 		s.weigh()
 	}

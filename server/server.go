@@ -233,11 +233,8 @@ func (srv *Server) newSession(conn transport.Conn) *session {
 	s.ctx.Reply.Bound(s.grant)
 	s.out.total = &srv.memory.total
 	set := srv.settings()
-	s.framer.SetMaxBulk(set.limits.MaxBulk)
-	if set.password == "" {
-		s.Set(commands.ClientAuthenticated)
-	}
-	s.framer.SetAuthenticated(set.password == "")
+	s.in.framer.SetMaxBulk(set.limits.MaxBulk)
+	s.setAuthenticated(set.password == "")
 	s.weigh()
 	return s
 }

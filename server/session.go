@@ -2,16 +2,13 @@ package server
 
 import (
 	"errors"
-	"io"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
-	"github.com/vigildb/vigil/server/resp"
 	"github.com/vigildb/vigil/server/transport"
-	"github.com/vigildb/vigil/structures"
 )
 
 const (
@@ -20,9 +17,6 @@ const (
 	// flushSize is how much is answered before the replies of a long pipeline
 	// are written, so that one read of commands cannot pile up any amount.
 	flushSize = 256 << 10
-	// minStrangerRead is the space offered to a read of a client that owes a
-	// password.
-	minStrangerRead = 1 << 10
 )
 
 // session is a client as a state machine, a [transport.Session]: the transport
@@ -35,16 +29,7 @@ type session struct {
 	host
 	conn transport.Conn
 
-	in     []byte // received, from readAt on not consumed yet
-	readAt int
-	// borrowed tells that in is the transport's and not the client's own.
-	borrowed bool
-	given    bool // an argument of the running call, most of in, was left to its handler
-	framer   resp.Framer
-	args     [][]byte // room for the arguments of one call
-	argv     [][]byte // of the call that runs
-	ahead    *lookahead
-	keyHash  uint64   // of the first key of the call that runs, 0 if it is not known
+	in       input
 	abridged [][]byte // the arguments as the slow log keeps them, if one of them was given away
 
 	ctx    commands.Ctx
@@ -60,13 +45,11 @@ type session struct {
 
 	out      outbox
 	waiting  *waiter
-	paused   bool     // CLIENT PAUSE holds the call back that is in held
-	held     [][]byte // a copy, as the input moves and inline arguments were unquoted
-	began    int      // where the reply of the running call begins
-	closing  bool     // no more commands; close when the replies are written
-	locked   bool     // the transaction's locks are held
-	skipNext bool     // CLIENT REPLY SKIP was this very call
-	observer bool     // of DialObserver
+	began    int  // where the reply of the running call begins
+	closing  bool // no more commands; close when the replies are written
+	locked   bool // the transaction's locks are held
+	skipNext bool // CLIENT REPLY SKIP was this very call
+	observer bool // of DialObserver
 
 	txn  transaction
 	subs subscriptions
@@ -93,56 +76,6 @@ var (
 	errOutput      = errors.New("output buffer limit reached")
 )
 
-// Space makes room for a read and returns it. The bytes not consumed yet are
-// moved to the front; the buffer grows only as bytes have really arrived.
-func (s *session) Space() []byte {
-	if s.readAt > 0 {
-		n := structures.Copy(s.in, s.in[s.readAt:])
-		s.in, s.readAt = s.in[:n], 0
-	}
-	if free := cap(s.in) - len(s.in); free < min(s.room()/4, s.framer.Need()) {
-		s.in = structures.GrowTo(s.in, len(s.in)+s.room())
-	}
-	return s.in[len(s.in):cap(s.in)]
-}
-
-// room is how much the input buffer grows at once.
-func (s *session) room() int {
-	if !s.Has(commands.ClientAuthenticated) {
-		return minStrangerRead
-	}
-	return s.framer.Room(len(s.in))
-}
-
-// Unread is the number of bytes received and not consumed.
-func (s *session) Unread() int { return len(s.in) - s.readAt }
-
-// FeedBorrowed runs what is complete in b, which the session may use until it
-// returns; the rest is copied. The session has nothing unread.
-func (s *session) FeedBorrowed(b []byte) error {
-	own := s.in[:0]
-	s.in, s.readAt, s.borrowed = b[:0], 0, true
-	err := s.Feed(len(b))
-	s.in, s.readAt, s.borrowed = append(own, s.in[s.readAt:]...), 0, false
-	return err
-}
-
-// Feed takes n bytes that were read into Space and runs what is complete. An error
-// ends the client without another word.
-func (s *session) Feed(n int) error {
-	s.in = s.in[:len(s.in)+n]
-	s.srv.stats.inputBytes.Add(int64(n))
-	set := s.srv.settings()
-	// Queued calls are input that was not run yet.
-	if int64(s.Unread()+s.txn.queueBytes) > set.queryBuffer {
-		s.srv.stats.queryLimitDrops.Add(1)
-		s.srv.logf(LogWarning, "client %d is closed: its query buffer is over its limit", s.ID)
-		return errQueryBuffer
-	}
-	s.framer.SetMaxBulk(set.limits.MaxBulk)
-	return s.run()
-}
-
 // run executes the complete commands of the input until one waits, the input
 // ends, or the client is to be closed. A panic is a bug of ours: it is logged
 // with its stack, and costs this client alone its connection, behind the replies
@@ -151,7 +84,7 @@ func (s *session) run() (err error) {
 	s.turn.start(s.srv.clock.Now())
 	s.lastInput.Store(s.turn.millis())
 	defer func() {
-		s.forgetAhead()
+		s.in.forgetAhead()
 		if bug := recover(); bug != nil {
 			s.srv.logf(LogWarning, "panic in client %d: %v\n%s", s.ID, bug, debug.Stack())
 			// What was changed is in memory: it is kept, so that the journal
@@ -171,17 +104,18 @@ func (s *session) run() (err error) {
 			break
 		}
 		if len(argv) > 0 {
-			s.paused = false
+			s.in.paused = false
 			s.execute(argv)
 		}
-		s.readAt += n
-		if s.given {
-			s.leaveInput()
+		s.in.readAt += n
+		if s.in.given {
+			s.in.renew()
+			s.abridged = nil
 		}
-		if s.paused {
+		if s.in.paused {
 			break
 		}
-		s.held = nil
+		s.in.held = nil
 		if s.ctx.Reply.Len() >= flushSize {
 			if err := s.flush(); err != nil {
 				return err
@@ -191,88 +125,13 @@ func (s *session) run() (err error) {
 			}
 		}
 	}
-	if s.readAt == len(s.in) {
-		s.in, s.readAt = s.in[:0], 0
-		s.shrink()
-	}
-	return s.flush()
-}
-
-// takeArgument leaves an argument of the running call to its handler if it lies in the
-// input and is most of that: a value of 512 MB is in memory once, and is not copied
-// under a lock. A monitor is shown all of it, and reads it later.
-func (s *session) takeArgument(arg []byte) bool {
-	elsewhere := s.borrowed || s.held != nil || s.ctx.InMulti || s.ctx.Woken != nil
-	if elsewhere || s.given || len(arg) < cap(s.in)-cap(s.in)/8 || s.srv.monitors.any() {
-		return false
-	}
-	s.given = true
-	return true
-}
-
-// leaveInput goes on with a new buffer, as an argument in the old one belongs to
-// somebody else.
-func (s *session) leaveInput() {
-	s.forgetAhead()
-	s.in, s.readAt, s.given = structures.Clone(s.in[s.readAt:]), 0, false
-	clear(s.args[:cap(s.args)]) // they hold the old one
-	s.argv, s.abridged = nil, nil
-}
-
-// shrink lets go of what a big command has left.
-func (s *session) shrink() {
-	if cap(s.in) > keepBuffer && !s.borrowed {
-		s.in = nil
-		clear(s.args[:cap(s.args)]) // they hold the buffer
-	}
-	if cap(s.args) > keepArgs {
-		s.args = nil
-	}
-	if cap(s.keys) > keepArgs {
-		s.keys = nil
-	}
-}
-
-// next is the call that was held back, or the next one of the input, of which
-// it takes n bytes. ok is false if there is none.
-func (s *session) next() (argv [][]byte, n int, ok bool) {
-	if s.held != nil {
-		s.args = append(s.args[:0], s.held...)
-		s.argv, s.keyHash = s.args, 0
-		return s.argv, 0, true
-	}
-	if s.ahead != nil {
-		if c, ok := s.ahead.pop(); ok {
-			s.argv, s.keyHash = c.argv, c.hash
-			return c.argv, c.size, true
+	if s.in.unread() == 0 {
+		s.in.shrink()
+		if cap(s.keys) > keepArgs {
+			s.keys = nil
 		}
 	}
-	s.keyHash = 0
-	rest := s.in[s.readAt:]
-	argv, n, bad := s.framer.Next(rest, s.args[:0])
-	if bad != nil {
-		s.protocolError(bad)
-		return nil, 0, false
-	}
-	if len(argv) > 0 {
-		s.args, s.argv = argv, argv
-		s.lookAhead(argv, rest, n)
-	}
-	return argv, n, n > 0
-}
-
-// hold keeps a call for the end of CLIENT PAUSE.
-func (s *session) hold(argv [][]byte) {
-	if s.paused = true; s.held == nil {
-		s.held = copyArgs(argv)
-	}
-}
-
-func (s *session) protocolError(bad error) {
-	s.ctx.Reply.Error(commands.WireError("ERR " + bad.Error()))
-	s.srv.stats.countError("ERR")
-	s.srv.logf(LogVerbose, "protocol error from client %d: %v", s.ID, bad)
-	s.closing = true
+	return s.flush()
 }
 
 // Resume goes on after a wake: messages of others are sent, and a client that was
@@ -285,20 +144,9 @@ func (s *session) Resume() error {
 	}
 	// The reply of a wait goes before those of the calls behind it.
 	s.collect()
-	if s.waiting == nil && (s.Unread() > 0 || s.held != nil) {
+	if s.waiting == nil && s.in.pending() {
 		return s.run()
 	}
-	return s.flush()
-}
-
-// InputEnded is called when the client sends no more. It returns io.EOF if the
-// client is to be disconnected at once. One whose wait was just served gets its
-// reply first: an element that was popped for it is nowhere else.
-func (s *session) InputEnded() error {
-	if s.waiting == nil || s.srv.waiting.cancel(s.waiting) {
-		return io.EOF
-	}
-	s.closing = true
 	return s.flush()
 }
 

@@ -99,7 +99,7 @@ func (s *session) addQueue() {
 // eachKey visits the keys of the call, or of the queue that EXEC runs.
 func (s *session) eachKey(visit func(key []byte)) {
 	for _, k := range s.keys {
-		visit(s.argv[k.Index])
+		visit(s.in.argv[k.Index])
 	}
 	s.txn.eachKey(visit)
 }

@@ -1,0 +1,235 @@
+package server
+
+import (
+	"io"
+
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/server/resp"
+	"github.com/vigildb/vigil/structures"
+)
+
+// minStrangerRead is the space offered to a read of a client that has yet to
+// authenticate.
+const minStrangerRead = 1 << 10
+
+// input is what a client has sent and the session has not run: bytes, and the calls
+// that are framed in them. Only the owner of the session uses it.
+type input struct {
+	buf    []byte // received, from readAt on not consumed yet
+	readAt int
+	// borrowed tells that buf is the transport's and not the client's own.
+	borrowed bool
+	given    bool // an argument of the running call, most of buf, was left to its handler
+	framer   resp.Framer
+
+	args    [][]byte // room for the arguments of one call
+	argv    [][]byte // of the call that runs
+	keyHash uint64   // of its first key, 0 if it is not known
+	ahead   *lookahead
+
+	paused bool     // CLIENT PAUSE holds back the call in held
+	held   [][]byte // a copy, as buf moves and inline arguments were unquoted
+}
+
+// unread is the number of bytes received and not consumed.
+func (in *input) unread() int { return len(in.buf) - in.readAt }
+
+// pending reports whether there may be a call to run.
+func (in *input) pending() bool { return in.unread() > 0 || in.held != nil }
+
+// space makes room for a read and returns it. The bytes not consumed yet are
+// moved to the front; the buffer grows only as bytes have really arrived.
+func (in *input) space() []byte {
+	if in.readAt > 0 {
+		n := structures.Copy(in.buf, in.buf[in.readAt:])
+		in.buf, in.readAt = in.buf[:n], 0
+	}
+	if free := cap(in.buf) - len(in.buf); free < min(in.room()/4, in.framer.Need()) {
+		in.buf = structures.GrowTo(in.buf, len(in.buf)+in.room())
+	}
+	return in.buf[len(in.buf):cap(in.buf)]
+}
+
+// room is how much the buffer grows at once.
+func (in *input) room() int {
+	if !in.framer.Authenticated() {
+		return minStrangerRead
+	}
+	return in.framer.Room(len(in.buf))
+}
+
+// append takes n bytes that were read into space.
+func (in *input) append(n int) { in.buf = in.buf[:len(in.buf)+n] }
+
+// borrow takes n bytes of b, which belongs to the transport, until giveBack. There
+// must be nothing unread.
+func (in *input) borrow(b []byte) (own []byte) {
+	own = in.buf[:0]
+	in.buf, in.readAt, in.borrowed = b[:0], 0, true
+	return own
+}
+
+// giveBack copies what is left of borrowed bytes into own.
+func (in *input) giveBack(own []byte) {
+	in.buf, in.readAt, in.borrowed = append(own, in.buf[in.readAt:]...), 0, false
+}
+
+// found returns the call that was held back, or the next one that was found ahead,
+// and how many bytes it takes. ok is false if there is neither.
+func (in *input) found() (argv [][]byte, n int, ok bool) {
+	if in.held != nil {
+		in.args = append(in.args[:0], in.held...)
+		in.argv, in.keyHash = in.args, 0
+		return in.argv, 0, true
+	}
+	if in.ahead == nil {
+		return nil, 0, false
+	}
+	c, ok := in.ahead.pop()
+	if ok {
+		in.argv, in.keyHash = c.argv, c.hash
+	}
+	return c.argv, c.size, ok
+}
+
+// frame returns the next call of the buffer and how many bytes it takes, 0 if there
+// is no whole one. A call may be empty. An error is the client's.
+func (in *input) frame() (argv [][]byte, n int, err error) {
+	in.keyHash = 0
+	argv, n, err = in.framer.Next(in.buf[in.readAt:], in.args[:0])
+	if err == nil && len(argv) > 0 {
+		in.args, in.argv = argv, argv
+	}
+	return argv, n, err
+}
+
+// hold keeps a call for the end of CLIENT PAUSE.
+func (in *input) hold(argv [][]byte) {
+	if in.paused = true; in.held == nil {
+		in.held = copyArgs(argv)
+	}
+}
+
+// give leaves an argument of the running call to its handler if it lies in the
+// buffer and is most of it, and reports whether it did: a value of 512 MB is in
+// memory once, and is not copied under a lock.
+func (in *input) give(arg []byte) bool {
+	if in.borrowed || in.held != nil || in.given || len(arg) < cap(in.buf)-cap(in.buf)/8 {
+		return false
+	}
+	in.given = true
+	return true
+}
+
+// renew goes on with a new buffer, as an argument in the old one was given away.
+func (in *input) renew() {
+	in.forgetAhead()
+	in.buf, in.readAt, in.given = structures.Clone(in.buf[in.readAt:]), 0, false
+	clear(in.args[:cap(in.args)]) // they hold the old one
+	in.argv = nil
+}
+
+// shrink empties a buffer whose content is consumed, and frees the memory that a
+// big command has left.
+func (in *input) shrink() {
+	in.buf, in.readAt = in.buf[:0], 0
+	if cap(in.buf) > keepBuffer && !in.borrowed {
+		in.buf = nil
+		clear(in.args[:cap(in.args)]) // they hold the buffer
+	}
+	if cap(in.args) > keepArgs {
+		in.args = nil
+	}
+}
+
+// bufferBytes is the memory of the client's own buffer.
+func (in *input) bufferBytes() int {
+	if in.borrowed {
+		return in.unread() // giveBack will copy it
+	}
+	return cap(in.buf)
+}
+
+// heldBytes is the memory of the call that is held back.
+func (in *input) heldBytes() (n int64) {
+	for _, a := range in.held {
+		n += int64(len(a)) + 24
+	}
+	return n
+}
+
+// Unread is the number of bytes received and not run.
+func (s *session) Unread() int { return s.in.unread() }
+
+// Space makes room for a read and returns it.
+func (s *session) Space() []byte { return s.in.space() }
+
+// FeedBorrowed runs what is complete in b, which the session may use until it
+// returns; the rest is copied. The session has nothing unread.
+func (s *session) FeedBorrowed(b []byte) error {
+	own := s.in.borrow(b)
+	err := s.Feed(len(b))
+	s.in.giveBack(own)
+	return err
+}
+
+// Feed takes n bytes that were read into Space and runs what is complete. An error
+// ends the client without another word.
+func (s *session) Feed(n int) error {
+	s.in.append(n)
+	s.srv.stats.inputBytes.Add(int64(n))
+	set := s.srv.settings()
+	// Queued calls are input that was not run yet.
+	if int64(s.in.unread()+s.txn.queueBytes) > set.queryBuffer {
+		s.srv.stats.queryLimitDrops.Add(1)
+		s.srv.logf(LogWarning, "client %d is closed: its query buffer is over its limit", s.ID)
+		return errQueryBuffer
+	}
+	s.in.framer.SetMaxBulk(set.limits.MaxBulk)
+	return s.run()
+}
+
+// next returns the next call, of which n bytes are to be consumed. ok is false if
+// there is none.
+func (s *session) next() (argv [][]byte, n int, ok bool) {
+	if argv, n, ok = s.in.found(); ok {
+		return argv, n, true
+	}
+	argv, n, err := s.in.frame()
+	if err != nil {
+		s.protocolError(err)
+		return nil, 0, false
+	}
+	if len(argv) > 0 {
+		s.lookAhead(argv, n)
+	}
+	return argv, n, n > 0
+}
+
+// takeArgument leaves an argument of the running call to its handler, see
+// input.give. A monitor is shown all of the call, and reads it later.
+func (s *session) takeArgument(arg []byte) bool {
+	if s.ctx.InMulti || s.ctx.Woken != nil || s.srv.monitors.any() {
+		return false
+	}
+	return s.in.give(arg)
+}
+
+// protocolError tells the client that it has sent no call. It is the last word.
+func (s *session) protocolError(bad error) {
+	s.ctx.Reply.Error(commands.WireError("ERR " + bad.Error()))
+	s.srv.stats.countError("ERR")
+	s.srv.logf(LogVerbose, "protocol error from client %d: %v", s.ID, bad)
+	s.closing = true
+}
+
+// InputEnded is called when the client sends no more. It returns io.EOF if the
+// client is to be disconnected at once. One whose wait was just served gets its
+// reply first: an element that was popped for it is nowhere else.
+func (s *session) InputEnded() error {
+	if s.waiting == nil || s.srv.waiting.cancel(s.waiting) {
+		return io.EOF
+	}
+	s.closing = true
+	return s.flush()
+}
