@@ -19,7 +19,7 @@ DEB_ARCHES ?= amd64,arm64
 SESSIONS ?= 1000000
 
 .DEFAULT_GOAL := help
-.PHONY: help build run demo test browser screenshots race sim mutants stress lint fuzz faults conformance conformance-redis crash bench bench-report waits sizing frameworks bench-sessions placement-table figures docs dist deb packages check clean
+.PHONY: help build run demo test browser screenshots race sim mutants stress lint fuzz faults conformance conformance-redis crash bench bench-report waits sizing window-cost frameworks bench-sessions placement-table figures docs dist deb packages check clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -112,6 +112,10 @@ frameworks: ## try the session stores of Node, Python, PHP and Ruby (npm; apt-ge
 sizing: ## measure what SESSIONS (1000000) take in memory and on disk, into docs/session-store.md
 	$(MAKE) -s build
 	$(BIN)/vigil-bench -server $(BIN)/vigil-server -sections sizing -sessions $(SESSIONS) -replace -out docs/session-store.md
+
+window-cost: ## measure what looking through the window costs, into docs/monitoring.md (three minutes)
+	$(MAKE) -s build
+	$(BIN)/vigil-bench -server $(BIN)/vigil-server -sections looking -replace -out docs/monitoring.md
 
 figures: ## draw docs/figures from fixed seeds
 	cd cmd/vigil-sim && $(GO) build -o ../../$(BIN)/ .

@@ -25,7 +25,7 @@ func main() {
 	flag.IntVar(&o.rounds, "rounds", 5, "rounds of each case; medians are shown")
 	flag.StringVar(&o.sections, "sections", "throughput,unique,memory,restart,stall,budget,waits", "what to measure")
 	flag.StringVar(&o.waits, "waits", "100000,1000000", "elements of the cases of section waits; bytes are 512 times as many")
-	flag.IntVar(&o.sessions, "sessions", 1_000_000, "sessions of section sizing, which is measured only if it is named")
+	flag.IntVar(&o.sessions, "sessions", 1_000_000, "sessions of section sizing, which like looking is measured only if it is named")
 	flag.BoolVar(&o.replace, "replace", false, "replace the sections measured in the file, and keep the others")
 	flag.Parse()
 	if err := measure(&o); err != nil {
@@ -59,7 +59,7 @@ func measure(o *options) error {
 		run  func(*options, *report) error
 	}{
 		{"throughput", throughput}, {"unique", uniqueKeys}, {"memory", memoryAndRestart}, {"restart", restarts},
-		{"stall", snapshotStall}, {"budget", budget}, {"waits", otherClients}, {"sizing", sizing},
+		{"stall", snapshotStall}, {"budget", budget}, {"waits", otherClients}, {"sizing", sizing}, {"looking", looking},
 	} {
 		if !o.wants(s.name) {
 			continue
