@@ -78,7 +78,7 @@ func (w *Window) placementPage(r *http.Request, p *page) error {
 		b.Missing = err.Error()
 		return nil
 	}
-	p.noteAge(w.now(), one.at, one.took)
+	b.Age = one.ageNote(w.now())
 	b.Chosen = one.value
 	return nil
 }

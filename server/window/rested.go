@@ -9,6 +9,9 @@ const (
 	// lookRest is for how many times as long as it took a finding is shown again, so
 	// that pages that are open take 0.5 % of a core however large what they show.
 	lookRest = 200
+	// lookShown is the age from which on a page says that it shows a finding again:
+	// twice the time after which open pages renew themselves.
+	lookShown = 10 * time.Second
 	// maxFindings bounds how many findings are remembered of a kind.
 	maxFindings = 32
 )
@@ -68,9 +71,11 @@ func (r *rested[K, V]) forgetLocked() {
 	delete(r.of, oldest)
 }
 
-// noteAge tells when a page shows something that it did not find out for this look.
-func (p *page) noteAge(now, at time.Time, took time.Duration) {
-	if !now.Equal(at) {
-		p.note("Details are those of %s: finding them out takes %s, and is not done with each look.", ago(now, at), micros(float64(took.Microseconds())))
+// ageNote tells that a page shows what was found out for another look, some time ago.
+func (f finding[V]) ageNote(now time.Time) string {
+	if now.Sub(f.at) < lookShown {
+		return ""
 	}
+	return "Details are those of " + ago(now, f.at) + ": finding them out took " + micros(float64(f.took.Microseconds())) +
+		", which is not done with each look."
 }

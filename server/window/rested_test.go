@@ -83,11 +83,13 @@ func TestPagesOfWhatTakesLongLeaveTheServerAlone(t *testing.T) {
 			t.Errorf("%s was called %v times, want %v", command, got, want)
 		}
 	}
-	_, body := r.ask(request("/schedules?key=crawl"))
-	wants(t, "a finding that is shown again", body, "Details are those of")
-	r.later(time.Hour)
-	_, body = r.ask(request("/schedules?key=crawl"))
-	if strings.Contains(body, "Details are those of") {
-		t.Error("a finding of this look is called an old one")
+	for _, c := range []struct {
+		after time.Duration
+		old   bool
+	}{{time.Hour, false}, {lookShown - time.Second, false}, {time.Second, true}, {time.Hour, false}} {
+		r.later(c.after)
+		if _, body := r.ask(request("/schedules?key=crawl")); strings.Contains(body, "Details are those of") != c.old {
+			t.Errorf("after %v more: details are said to be old: %t, want %t", c.after, !c.old, c.old)
+		}
 	}
 }

@@ -31,6 +31,7 @@ type keyList struct {
 	Rows      []keyRow
 	Searching string
 	Asked     keyRef // zero if none was
+	Age       string // of the details of the one that is shown
 }
 
 // keyRow is a schedule or a map in the list.
@@ -95,7 +96,7 @@ func (w *Window) schedulesPage(r *http.Request, p *page) error {
 		b.Missing = err.Error()
 		return nil
 	}
-	p.noteAge(w.now(), one.at, one.took)
+	b.Age = one.ageNote(w.now())
 	shown := *one.value // which others look at as well
 	w.appraise(&shown, asked)
 	b.Chosen = &shown
