@@ -54,7 +54,6 @@ const (
 	ErrKeyTooLong       = WireError("ERR key is longer than 1 MiB")
 	ErrDBIndex          = WireError("ERR DB index is out of range")
 	ErrInvalidDBIndex   = WireError("ERR invalid DB index")
-	ErrSameObject       = WireError("ERR source and destination objects are the same")
 	ErrTimeoutNotFloat  = WireError("ERR timeout is not a float or out of range")
 	ErrTimeoutNegative  = WireError("ERR timeout is negative")
 	ErrTimeoutRange     = WireError("ERR timeout is out of range")
@@ -122,17 +121,12 @@ const (
 
 // Texts of the keyspace, lists and hashes.
 const (
-	ErrExpireNXOthers    = WireError("ERR NX and XX, GT or LT options at the same time are not compatible")
-	ErrExpireGTLT        = WireError("ERR GT and LT options at the same time are not compatible")
-	ErrLFUSelected       = WireError("ERR An LFU maxmemory policy is selected, idle time not tracked. Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust.")
-	ErrLFUNotSelected    = WireError("ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust.")
 	ErrTimeoutNotInt     = WireError("ERR timeout is not an integer or out of range")
 	ErrFirstDBIndex      = WireError("ERR invalid first DB index")
 	ErrSecondDBIndex     = WireError("ERR invalid second DB index")
 	ErrValueRange        = WireError("ERR value is out of range")
 	ErrValueNotSymmetric = WireError("ERR value is out of range, value must between -9223372036854775807 and 9223372036854775807")
 	ErrInt32Range        = WireError("ERR value is out of range, value must between -2147483648 and 2147483647")
-	ErrNumLocalRange     = WireError("ERR value is out of range, value must between 0 and 1")
 	ErrRankZero          = WireError("ERR RANK can't be zero: use 1 to start from the first match, 2 from the second ... or use negative to start from the end of the list")
 	ErrLposCount         = WireError("ERR COUNT can't be negative")
 	ErrLposMaxLen        = WireError("ERR MAXLEN can't be negative")
@@ -146,16 +140,8 @@ const (
 	ErrFieldExpiry       = WireError("ERR invalid expire time, must be >= 0")
 	ErrMissingExpiry     = WireError("ERR missing expire time")
 	ErrFieldConditions   = WireError("ERR Only one of FXX or FNX arguments can be specified")
-	ErrPayload           = WireError("ERR Bad data format")
-	ErrPayloadFrame      = WireError("ERR DUMP payload version or checksum are wrong")
-	ErrRestoreTTL        = WireError("ERR Invalid TTL value, must be >= 0")
-	ErrRestoreIdle       = WireError("ERR Invalid IDLETIME value, must be >= 0")
-	ErrRestoreFrequency  = WireError("ERR Invalid FREQ value, must be >= 0 and <= 255")
 	ErrFieldExpiries     = WireError("ERR Only one of EX, PX, EXAT, PXAT or KEEPTTL arguments can be specified")
 )
-
-// ErrUnsupportedOption is EXPIRE's answer to an unknown option.
-func ErrUnsupportedOption(word []byte) WireError { return Errorf("ERR Unsupported option %s", word) }
 
 // ErrUnknownArgument is HSETEX's answer to an unknown option.
 func ErrUnknownArgument(word []byte) WireError { return Errorf("ERR unknown argument: %s", word) }

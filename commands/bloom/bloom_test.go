@@ -9,6 +9,7 @@ import (
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/commandtest"
+	"github.com/vigildb/vigil/commands/keys"
 )
 
 // TestBloomDumpTravels carries a filter of several layers over as a client
@@ -72,7 +73,7 @@ func dump(t *testing.T, r *commandtest.Rig, key string) (pieces []piece) {
 }
 
 func TestFilterBeyondTheLimitIsNotMade(t *testing.T) {
-	r := commandtest.New(t, commands.BloomGroup(), commands.GenericGroup())
+	r := commandtest.New(t, commands.BloomGroup(), keys.Group())
 	r.Limits.ModuleMemoryLimit = 1 << 10
 	want := "-" + string(commands.ErrBloomMemory) + "\r\n"
 	r.Want(want, "BF.RESERVE", "k", "0.01", "100000")

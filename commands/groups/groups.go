@@ -4,12 +4,13 @@ package groups
 import (
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/bits"
+	"github.com/vigildb/vigil/commands/keys"
 )
 
 // All lists the groups, in the order in which docs/commands.md shows them.
 func All() []commands.Group {
 	return []commands.Group{
-		commands.ConnectionGroup(), commands.TransactionGroup(), commands.PubSubGroup(), commands.ServerGroup(), commands.GenericGroup(),
+		commands.ConnectionGroup(), commands.TransactionGroup(), commands.PubSubGroup(), commands.ServerGroup(), keys.Group(),
 		commands.StringGroup(), bits.Group(), commands.ListGroup(), commands.HashGroup(), commands.HyperLogLogGroup(), commands.BloomGroup(),
 		commands.SchedGroup(), commands.PlaceGroup(),
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/commandtest"
+	"github.com/vigildb/vigil/commands/keys"
 )
 
 func TestFieldTTLRoundsUp(t *testing.T) {
@@ -21,7 +22,7 @@ func TestFieldTTLRoundsUp(t *testing.T) {
 // A hash whose last field expired is gone for whoever reads it, and whoever
 // writes makes a new one, without the expiry of the old.
 func TestHashGoesWithItsLastExpiredField(t *testing.T) {
-	r := commandtest.New(t, commands.GenericGroup(), commands.HashGroup())
+	r := commandtest.New(t, keys.Group(), commands.HashGroup())
 	r.Classes = commands.EventAll
 	old := func() {
 		r.Call("HSET", "h", "f", "v")

@@ -10,13 +10,14 @@ import (
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/commandtest"
+	"github.com/vigildb/vigil/commands/keys"
 	"github.com/vigildb/vigil/placement"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/rdb"
 )
 
 func newRig(t testing.TB) *commandtest.Rig {
-	return commandtest.New(t, commands.PlaceGroup(), commands.GenericGroup(), commands.StringGroup())
+	return commandtest.New(t, commands.PlaceGroup(), keys.Group(), commands.StringGroup())
 }
 
 // setUnits gives a map n units, equal ones if the strategy needs it.

@@ -1,32 +1,35 @@
-package commands
+package keys
 
 import (
 	"fmt"
 	"testing"
+
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/commandtest"
 )
 
 func TestTimeToLiveRoundsToNearestSecond(t *testing.T) {
-	r := newRig(t, StringGroup(), GenericGroup())
-	r.want("+OK\r\n", "SET", "k", "v")
+	r := commandtest.New(t, commands.StringGroup(), Group())
+	r.Want("+OK\r\n", "SET", "k", "v")
 	for millis, secs := range map[int]int{1: 0, 499: 0, 500: 1, 1499: 1, 1500: 2} {
-		r.want(":1\r\n", "PEXPIRE", "k", fmt.Sprint(millis))
-		r.want(fmt.Sprintf(":%d\r\n", secs), "TTL", "k")
+		r.Want(":1\r\n", "PEXPIRE", "k", fmt.Sprint(millis))
+		r.Want(fmt.Sprintf(":%d\r\n", secs), "TTL", "k")
 	}
 }
 
 func TestConditionsOfExpiry(t *testing.T) {
 	const none, later, earlier, same = 0, 20, 5, 10
 	for _, x := range []struct {
-		when ExpiryCondition
+		when commands.ExpiryCondition
 		old  int64
 		want bool
 	}{
 		{0, none, true}, {0, later, true},
-		{IfNoExpiry, none, true}, {IfNoExpiry, later, false},
-		{IfExpiry, none, false}, {IfExpiry, later, true},
-		{IfLater, none, false}, {IfLater, later, false}, {IfLater, earlier, true}, {IfLater, same, false},
-		{IfEarlier, none, true}, {IfEarlier, later, true}, {IfEarlier, earlier, false}, {IfEarlier, same, false},
-		{IfExpiry | IfEarlier, none, false}, {IfExpiry | IfLater, earlier, true},
+		{commands.IfNoExpiry, none, true}, {commands.IfNoExpiry, later, false},
+		{commands.IfExpiry, none, false}, {commands.IfExpiry, later, true},
+		{commands.IfLater, none, false}, {commands.IfLater, later, false}, {commands.IfLater, earlier, true}, {commands.IfLater, same, false},
+		{commands.IfEarlier, none, true}, {commands.IfEarlier, later, true}, {commands.IfEarlier, earlier, false}, {commands.IfEarlier, same, false},
+		{commands.IfExpiry | commands.IfEarlier, none, false}, {commands.IfExpiry | commands.IfLater, earlier, true},
 	} {
 		if got := x.when.Allows(x.old, same); got != x.want {
 			t.Errorf("condition %b: from %d to %d: got %v", x.when, x.old, same, got)
@@ -35,9 +38,9 @@ func TestConditionsOfExpiry(t *testing.T) {
 }
 
 func TestGenericEventsAreThoseOfRedis(t *testing.T) {
-	r := newRig(t, StringGroup(), GenericGroup())
-	r.call("MSET", "a", "1", "b", "2")
-	r.classes = EventAll | EventNew | EventMissed
+	r := commandtest.New(t, commands.StringGroup(), Group())
+	r.Call("MSET", "a", "1", "b", "2")
+	r.Classes = commands.EventAll | commands.EventNew | commands.EventMissed
 	for _, x := range []struct {
 		call   []string
 		events []string
@@ -59,28 +62,28 @@ func TestGenericEventsAreThoseOfRedis(t *testing.T) {
 		{[]string{"EXPIRE", "c", "10"}, nil},
 		{[]string{"UNLINK", "b", "nosuch"}, []string{"del b"}},
 	} {
-		r.call(x.call...)
-		r.wantEvents(x.events...)
+		r.Call(x.call...)
+		r.WantEvents(x.events...)
 	}
 }
 
 // Every key is found by a scan, whatever else it is asked to leave out, and
 // the cursor that ends one is that which begins it.
 func TestScanVisitsEveryKey(t *testing.T) {
-	r := newRig(t, StringGroup(), GenericGroup())
+	r := commandtest.New(t, commands.StringGroup(), Group())
 	const keys = 500
 	for i := range keys {
-		r.call("SET", fmt.Sprint("key", i), "v")
+		r.Call("SET", fmt.Sprint("key", i), "v")
 	}
 	seen := map[string]bool{}
 	for cursor, calls := "0", 0; ; calls++ {
-		reply := r.call("SCAN", cursor, "COUNT", "7", "MATCH", "key*", "TYPE", "string")
+		reply := r.Call("SCAN", cursor, "COUNT", "7", "MATCH", "key*", "TYPE", "string")
 		var size int
 		if _, err := fmt.Sscanf(reply, "*2\r\n$%d\r\n%s\r\n", &size, &cursor); err != nil {
 			t.Fatalf("reply %q: %v", reply, err)
 		}
 		head := len(fmt.Sprintf("*2\r\n$%d\r\n%s\r\n", size, cursor))
-		for _, key := range splitBulks(reply[head:]) {
+		for _, key := range commandtest.SplitBulks(reply[head:]) {
 			seen[key] = true
 		}
 		if cursor == "0" {
@@ -98,9 +101,9 @@ func TestScanVisitsEveryKey(t *testing.T) {
 // Whatever stands for a number of keys, fields, elements or seconds, a call
 // ends in an error or in a reply that is not much longer than what there is.
 func TestHugeNumbersAreRefusedOrHarmless(t *testing.T) {
-	r := newRig(t, StringGroup(), ListGroup(), HashGroup(), GenericGroup())
-	r.call("RPUSH", "l", "a", "b")
-	r.call("HSET", "h", "f", "v")
+	r := commandtest.New(t, commands.StringGroup(), commands.ListGroup(), commands.HashGroup(), Group())
+	r.Call("RPUSH", "l", "a", "b")
+	r.Call("HSET", "h", "f", "v")
 	for _, n := range []string{"9223372036854775807", "-9223372036854775808", "-9223372036854775807",
 		"9223372036854775808", "4611686018427387904", "-1", "0", ""} {
 		for _, call := range [][]string{
@@ -115,10 +118,10 @@ func TestHugeNumbersAreRefusedOrHarmless(t *testing.T) {
 			{"HGETDEL", "h", "FIELDS", n, "nosuch"}, {"MOVE", "l", n}, {"COPY", "l", "m", "DB", n},
 			{"WAIT", n, n},
 		} {
-			if size := len(r.call(call...)); size > 1000 {
+			if size := len(r.Call(call...)); size > 1000 {
 				t.Errorf("%v: reply of %d bytes", call, size)
 			}
-			r.ctx.Parked()
+			r.Ctx.Parked()
 		}
 	}
 }

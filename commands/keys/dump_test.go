@@ -1,4 +1,4 @@
-package commands
+package keys
 
 import (
 	"fmt"
@@ -7,17 +7,19 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/commandtest"
 	"github.com/vigildb/vigil/persistence"
 )
 
-func dumpRig(t testing.TB) *rig {
+func dumpRig(t testing.TB) *commandtest.Rig {
 	t.Helper()
-	return newRig(t, StringGroup(), ListGroup(), HashGroup(), HyperLogLogGroup(), BloomGroup(), SchedGroup(), GenericGroup())
+	return commandtest.New(t, commands.StringGroup(), commands.ListGroup(), commands.HashGroup(), commands.HyperLogLogGroup(), commands.BloomGroup(), commands.SchedGroup(), Group())
 }
 
 // fill makes key a value of a random type and size, and returns the calls that
 // show it whole, without the key.
-func fill(r *rig, rng *rand.Rand, key string) (show [][]string) {
+func fill(r *commandtest.Rig, rng *rand.Rand, key string) (show [][]string) {
 	word := func() string {
 		switch rng.IntN(4) {
 		case 0:
@@ -30,18 +32,18 @@ func fill(r *rig, rng *rand.Rand, key string) (show [][]string) {
 	size := []int{1, 10, 400}[rng.IntN(3)]
 	switch rng.IntN(6) {
 	case 0:
-		r.call("SET", key, word())
+		r.Call("SET", key, word())
 		return [][]string{{"GET"}}
 	case 1:
 		for range size {
-			r.call("RPUSH", key, word(), word())
+			r.Call("RPUSH", key, word(), word())
 		}
 		return [][]string{{"LRANGE", "0", "-1"}}
 	case 2:
 		for i := range size {
-			r.call("HSET", key, fmt.Sprint("f", i), word())
+			r.Call("HSET", key, fmt.Sprint("f", i), word())
 			if rng.IntN(3) == 0 {
-				r.call("HPEXPIREAT", key, fmt.Sprint(r.ctx.Now+1+rng.Int64N(1e9)), "FIELDS", "1", fmt.Sprint("f", i))
+				r.Call("HPEXPIREAT", key, fmt.Sprint(r.Ctx.Now+1+rng.Int64N(1e9)), "FIELDS", "1", fmt.Sprint("f", i))
 			}
 		}
 		show = [][]string{{"HGETALL"}}
@@ -51,22 +53,22 @@ func fill(r *rig, rng *rand.Rand, key string) (show [][]string) {
 		return show
 	case 3:
 		for range size {
-			r.call("PFADD", key, word())
+			r.Call("PFADD", key, word())
 		}
 		return [][]string{{"PFCOUNT"}, {"GET"}}
 	case 4:
-		r.call("BF.RESERVE", key, "0.01", "5")
+		r.Call("BF.RESERVE", key, "0.01", "5")
 		for range size {
-			r.call("BF.ADD", key, word())
+			r.Call("BF.ADD", key, word())
 		}
 		show = [][]string{{"BF.INFO"}, {"BF.SCANDUMP", "0"}, {"BF.SCANDUMP", "1"}}
 		return append(show, [][]string{{"BF.SCANDUMP", "9"}, {"BF.SCANDUMP", "33"}}...)
 	default:
-		r.call("SCHED.CREATE", key, "SEED", "7")
+		r.Call("SCHED.CREATE", key, "SEED", "7")
 		for i := range size {
-			r.call("SCHED.ADD", key, fmt.Sprint("node", i))
+			r.Call("SCHED.ADD", key, fmt.Sprint("node", i))
 		}
-		r.call("SCHED.NEXT", key, "COUNT", "3")
+		r.Call("SCHED.NEXT", key, "COUNT", "3")
 		return [][]string{{"SCHED.INFO"}, {"SCHED.NODE", "node0"}, {"SCHED.PEEK", "COUNT", "5"}}
 	}
 }
@@ -76,16 +78,16 @@ func TestEveryTypeIsDumpedAndRestored(t *testing.T) {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	r := dumpRig(t)
 	for i := range 60 {
-		r.call("DEL", "from")
+		r.Call("DEL", "from")
 		show := fill(r, rng, "from")
-		kind := r.call("TYPE", "from")
-		r.call("PEXPIRE", "from", "100000")
-		r.want("+OK\r\n", "RESTORE", "to", "5000", r.payload("from"), "REPLACE")
-		r.want(kind, "TYPE", "to")
-		r.want(":5000\r\n", "PTTL", "to")
+		kind := r.Call("TYPE", "from")
+		r.Call("PEXPIRE", "from", "100000")
+		r.Want("+OK\r\n", "RESTORE", "to", "5000", r.Payload("from"), "REPLACE")
+		r.Want(kind, "TYPE", "to")
+		r.Want(":5000\r\n", "PTTL", "to")
 		for _, call := range show {
 			args := func(key string) []string { return slices.Insert(slices.Clone(call), 1, key) }
-			got, want := strings.Fields(r.call(args("to")...)), strings.Fields(r.call(args("from")...))
+			got, want := strings.Fields(r.Call(args("to")...)), strings.Fields(r.Call(args("from")...))
 			slices.Sort(got) // a hash has no order
 			slices.Sort(want)
 			if !slices.Equal(got, want) {
@@ -97,9 +99,9 @@ func TestEveryTypeIsDumpedAndRestored(t *testing.T) {
 
 func TestRestoreEventsAreThoseOfRedis(t *testing.T) {
 	r := dumpRig(t)
-	r.call("SET", "a", "1")
-	payload := r.payload("a")
-	r.classes = EventAll | EventNew | EventMissed
+	r.Call("SET", "a", "1")
+	payload := r.Payload("a")
+	r.Classes = commands.EventAll | commands.EventNew | commands.EventMissed
 	for _, x := range []struct {
 		call   []string
 		events []string
@@ -113,26 +115,26 @@ func TestRestoreEventsAreThoseOfRedis(t *testing.T) {
 		{[]string{"RESTORE", "b", "1", payload, "REPLACE", "ABSTTL"}, []string{"del b"}},
 		{[]string{"RESTORE", "b", "1", payload, "ABSTTL"}, nil},
 	} {
-		r.call(x.call...)
-		r.wantEvents(x.events...)
+		r.Call(x.call...)
+		r.WantEvents(x.events...)
 	}
 }
 
 func TestRestoreTellsHowTheKeyWasUsed(t *testing.T) {
 	r := dumpRig(t)
-	r.call("SET", "a", "1")
-	payload := r.payload("a")
-	r.want("+OK\r\n", "RESTORE", "b", "0", payload, "IDLETIME", "1000")
-	r.want(":1000\r\n", "OBJECT", "IDLETIME", "b")
-	r.want("+OK\r\n", "RESTORE", "b", "0", payload, "REPLACE")
-	r.want(":0\r\n", "OBJECT", "IDLETIME", "b")
-	r.want("+OK\r\n", "RESTORE", "b", "0", payload, "REPLACE", "IDLETIME", "9223372036854775807")
-	r.want(fmt.Sprintf(":%d\r\n", maxIdle), "OBJECT", "IDLETIME", "b")
-	r.want("+OK\r\n", "RESTORE", "c", "0", payload, "FREQ", "100") // not kept under this policy
-	r.want(":0\r\n", "OBJECT", "IDLETIME", "c")
+	r.Call("SET", "a", "1")
+	payload := r.Payload("a")
+	r.Want("+OK\r\n", "RESTORE", "b", "0", payload, "IDLETIME", "1000")
+	r.Want(":1000\r\n", "OBJECT", "IDLETIME", "b")
+	r.Want("+OK\r\n", "RESTORE", "b", "0", payload, "REPLACE")
+	r.Want(":0\r\n", "OBJECT", "IDLETIME", "b")
+	r.Want("+OK\r\n", "RESTORE", "b", "0", payload, "REPLACE", "IDLETIME", "9223372036854775807")
+	r.Want(fmt.Sprintf(":%d\r\n", maxIdle), "OBJECT", "IDLETIME", "b")
+	r.Want("+OK\r\n", "RESTORE", "c", "0", payload, "FREQ", "100") // not kept under this policy
+	r.Want(":0\r\n", "OBJECT", "IDLETIME", "c")
 
-	r.limits.LFU = true
-	r.store.SetMaxMemory(0, persistence.PolicyAllKeysLFU, 5)
-	r.want("+OK\r\n", "RESTORE", "d", "0", payload, "FREQ", "100")
-	r.want(":100\r\n", "OBJECT", "FREQ", "d")
+	r.Limits.LFU = true
+	r.Store.SetMaxMemory(0, persistence.PolicyAllKeysLFU, 5)
+	r.Want("+OK\r\n", "RESTORE", "d", "0", payload, "FREQ", "100")
+	r.Want(":100\r\n", "OBJECT", "FREQ", "d")
 }

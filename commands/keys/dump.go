@@ -1,28 +1,29 @@
-package commands
+package keys
 
 import (
 	"errors"
 	"math"
 
+	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/rdb"
 	"github.com/vigildb/vigil/structures/types"
 )
 
-func dumpRows() []Command {
-	return []Command{
-		{Name: "DUMP", Arity: 2, Flags: ReadOnly, Keys: []KeySpec{Key(1, RO|Access)},
+func dumpRows() []commands.Command {
+	return []commands.Command{
+		{Name: "DUMP", Arity: 2, Flags: commands.ReadOnly, Keys: []commands.KeySpec{commands.Key(1, commands.RO|commands.Access)},
 			Syntax: "key", Since: "2.6.0", Cost: "O(n) for n bytes",
 			Summary: "Answers what a key holds as bytes that RESTORE takes, here or in Redis.", Run: dump},
-		{Name: "RESTORE", Arity: -4, Flags: Write | DenyOOM | Dangerous, Keys: []KeySpec{Key(1, OW|Update)},
+		{Name: "RESTORE", Arity: -4, Flags: commands.Write | commands.DenyOOM | commands.Dangerous, Keys: []commands.KeySpec{commands.Key(1, commands.OW|commands.Update)},
 			Syntax: "key ttl serialized-value [REPLACE] [ABSTTL] [IDLETIME seconds] [FREQ frequency]",
 			Since:  "2.6.0", Cost: "O(n) for n bytes",
 			Summary: "Makes a key of what DUMP answered, here or in Redis.", Run: restore},
 	}
 }
 
-func dump(c *Ctx) error {
+func dump(c *commands.Ctx) error {
 	key := c.Args.Key()
 	payload, ok, err := dumpPayload(c, key)
 	switch {
@@ -37,7 +38,7 @@ func dump(c *Ctx) error {
 }
 
 // dumpPayload is the payload of what a key holds. ok: the key exists.
-func dumpPayload(c *Ctx, key []byte) (payload []byte, ok bool, err error) {
+func dumpPayload(c *commands.Ctx, key []byte) (payload []byte, ok bool, err error) {
 	kind := lookKind(c, key)
 	switch kind {
 	case structures.KindNone:
@@ -69,7 +70,7 @@ const maxIdle = 1<<23 - 1
 
 // readRestoreOptions reads up to the end of the call. IDLETIME and FREQ exclude
 // each other.
-func readRestoreOptions(c *Ctx) restoreOptions {
+func readRestoreOptions(c *commands.Ctx) restoreOptions {
 	o := restoreOptions{idle: -1, frequency: -1}
 	for c.Args.More() {
 		switch {
@@ -79,11 +80,11 @@ func readRestoreOptions(c *Ctx) restoreOptions {
 			o.absolute = true
 		case c.Args.Left() >= 2 && o.frequency < 0 && c.Args.Is("IDLETIME"):
 			if o.idle = c.Args.Int(); o.idle < 0 {
-				c.Args.Fail(ErrRestoreIdle)
+				c.Args.Fail(errRestoreIdle)
 			}
 		case c.Args.Left() >= 2 && o.idle < 0 && c.Args.Is("FREQ"):
 			if o.frequency = c.Args.Int(); o.frequency < 0 || o.frequency > 255 {
-				c.Args.Fail(ErrRestoreFrequency)
+				c.Args.Fail(errRestoreFrequency)
 			}
 		default:
 			c.Args.Syntax()
@@ -92,7 +93,7 @@ func readRestoreOptions(c *Ctx) restoreOptions {
 	return o
 }
 
-func restore(c *Ctx) error {
+func restore(c *commands.Ctx) error {
 	key, ttl, payload := c.Args.Key(), c.Args.Bytes(), c.Args.Bytes()
 	o := readRestoreOptions(c)
 	if err := c.Args.Done(); err != nil {
@@ -100,7 +101,7 @@ func restore(c *Ctx) error {
 	}
 	exists := c.Tx.Kind(key) != structures.KindNone
 	if exists && !o.replace {
-		return ErrBusyKey
+		return commands.ErrBusyKey
 	}
 	expiry, err := restoreExpiry(c, ttl, o.absolute)
 	if err != nil {
@@ -119,53 +120,53 @@ func restore(c *Ctx) error {
 	} else if !limits.LFU && o.idle >= 0 {
 		c.Tx.SetIdle(key, min(o.idle, maxIdle))
 	}
-	c.Notify(EventNew, "new", key) // also if it replaces a key
-	c.Notify(EventGeneric, "restore", key)
+	c.Notify(commands.EventNew, "new", key) // also if it replaces a key
+	c.Notify(commands.EventGeneric, "restore", key)
 	c.Reply.OK()
 	return nil
 }
 
 // restoreExpiry is the time that ttl milliseconds stand for, from now or, if
 // absolute, from 1970; 0 is none.
-func restoreExpiry(c *Ctx, ttl []byte, absolute bool) (persistence.Expiry, error) {
-	ms, ok := ParseInt(ttl)
+func restoreExpiry(c *commands.Ctx, ttl []byte, absolute bool) (persistence.Expiry, error) {
+	ms, ok := commands.ParseInt(ttl)
 	switch {
 	case !ok:
-		return 0, ErrNotInteger
+		return 0, commands.ErrNotInteger
 	case ms < 0:
-		return 0, ErrRestoreTTL
+		return 0, errRestoreTTL
 	case ms == 0 || absolute:
 		return persistence.Expiry(ms), nil
 	case ms > math.MaxInt64-c.Now:
-		return 0, ErrInvalidExpire(c.Command)
+		return 0, commands.ErrInvalidExpire(c.Command)
 	}
 	return persistence.Expiry(c.Now + ms), nil
 }
 
 // restoreExpired is what happens to a key that would go at once: it is not
 // made, and what it replaces is gone.
-func restoreExpired(c *Ctx, key []byte, exists bool) error {
+func restoreExpired(c *commands.Ctx, key []byte, exists bool) error {
 	if exists {
 		c.Tx.Delete(key)
-		c.Notify(EventGeneric, "del", key)
+		c.Notify(commands.EventGeneric, "del", key)
 	}
 	c.Reply.OK()
 	return nil
 }
 
 // decodePayload takes a payload apart, whole, before anything is changed.
-func decodePayload(c *Ctx, payload []byte) (rdb.Decoded, error) {
+func decodePayload(c *commands.Ctx, payload []byte) (rdb.Decoded, error) {
 	limits := c.Host.Limits()
 	v, err := rdb.Decode(payload, rdb.Options{
 		MaxString: uint64(limits.MaxBulk), MaxBloom: uint64(max(limits.ModuleMemoryLimit, 0)), HashKeys: c.Tx.HashKeys()})
 	if errors.Is(err, rdb.ErrFrame) {
-		return v, ErrPayloadFrame
+		return v, errPayloadFrame
 	}
 	if err == nil && v.Value == nil && v.Kind != structures.KindString {
 		v.Value, err = c.Tx.Decode(v.Kind, v.Bytes)
 	}
 	if err != nil {
-		return v, ErrPayload
+		return v, errPayload
 	}
 	return v, nil
 }

@@ -1,13 +1,17 @@
-package commands
+package keys
 
-import "math"
+import (
+	"math"
 
-func waitRows() []Command {
-	return []Command{
-		{Name: "WAIT", Arity: 3, Flags: NoScript | Blocking, Category: "connection",
+	"github.com/vigildb/vigil/commands"
+)
+
+func waitRows() []commands.Command {
+	return []commands.Command{
+		{Name: "WAIT", Arity: 3, Flags: commands.NoScript | commands.Blocking, Category: "connection",
 			Syntax: "numreplicas timeout", Since: "3.0.0", Cost: "O(1)",
 			Summary: "Waits until replicas have what the client wrote, and answers how many do.", Run: wait},
-		{Name: "WAITAOF", Arity: 4, Flags: NoScript | Blocking, Category: "connection",
+		{Name: "WAITAOF", Arity: 4, Flags: commands.NoScript | commands.Blocking, Category: "connection",
 			Syntax: "numlocal numreplicas timeout", Since: "7.2.0", Cost: "O(1)",
 			Summary: "Waits until what the client wrote is on the device, here and on replicas.", Run: waitAOF},
 	}
@@ -16,8 +20,8 @@ func waitRows() []Command {
 // There are no replicas: a client that waits for some waits until its time is
 // over, as it does with a Redis that lost its replicas.
 
-func wait(c *Ctx) error {
-	replicas, millis := c.Args.Int(), timeoutMillis(c)
+func wait(c *commands.Ctx) error {
+	replicas, millis := c.Args.Int(), readTimeout(c)
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
@@ -25,15 +29,15 @@ func wait(c *Ctx) error {
 		c.Reply.Int(0)
 		return nil
 	}
-	return c.Park(nil, millis, func(r *Reply) { r.Int(0) })
+	return c.Park(nil, millis, func(r *commands.Reply) { r.Int(0) })
 }
 
-func waitAOF(c *Ctx) error {
+func waitAOF(c *commands.Ctx) error {
 	local := c.Args.Int()
 	if local < 0 || local > 1 {
-		c.Args.Fail(ErrNumLocalRange)
+		c.Args.Fail(errNumLocalRange)
 	}
-	replicas, millis := c.Args.IntIn(0, math.MaxInt64, ErrMustBePositive), timeoutMillis(c)
+	replicas, millis := c.Args.IntIn(0, math.MaxInt64, commands.ErrMustBePositive), readTimeout(c)
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
@@ -41,7 +45,7 @@ func waitAOF(c *Ctx) error {
 	if c.Host.Synced(c, local > 0 && !c.InMulti) {
 		synced = 1
 	}
-	answer := func(r *Reply) {
+	answer := func(r *commands.Reply) {
 		r.Array(2)
 		r.Int(synced)
 		r.Int(0)
@@ -53,14 +57,14 @@ func waitAOF(c *Ctx) error {
 	return nil
 }
 
-// timeoutMillis reads a timeout in whole milliseconds, 0 for no end.
-func timeoutMillis(c *Ctx) int64 {
-	v := c.Args.IntOr(ErrTimeoutNotInt)
+// readTimeout reads a timeout in whole milliseconds, 0 for no end.
+func readTimeout(c *commands.Ctx) int64 {
+	v := c.Args.IntOr(commands.ErrTimeoutNotInt)
 	if v < 0 {
-		c.Args.Fail(ErrTimeoutNegative)
+		c.Args.Fail(commands.ErrTimeoutNegative)
 	}
 	if v > math.MaxInt64-c.Now {
-		c.Args.Fail(ErrTimeoutRange)
+		c.Args.Fail(commands.ErrTimeoutRange)
 	}
 	return v
 }

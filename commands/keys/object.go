@@ -1,23 +1,26 @@
-package commands
+package keys
 
-import "github.com/vigildb/vigil/structures"
+import (
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/structures"
+)
 
-func objectRows() []Command {
-	keys := []KeySpec{Key(2, RO)}
-	return []Command{
+func objectRows() []commands.Command {
+	keys := []commands.KeySpec{commands.Key(2, commands.RO)}
+	return []commands.Command{
 		{Name: "OBJECT", Arity: -2, Since: "2.2.3", Cost: "Depends on the subcommand.",
 			Summary: "A container for commands that look at how a key is stored."},
-		{Name: "OBJECT ENCODING", Arity: 3, Flags: ReadOnly, Keys: keys,
+		{Name: "OBJECT ENCODING", Arity: 3, Flags: commands.ReadOnly, Keys: keys,
 			Syntax: "key", Since: "2.2.3", Cost: "O(1)",
 			Summary: "Names the representation that Redis would choose for what the key holds.", Run: objectEncoding},
-		{Name: "OBJECT FREQ", Arity: 3, Flags: ReadOnly, Keys: keys,
+		{Name: "OBJECT FREQ", Arity: 3, Flags: commands.ReadOnly, Keys: keys,
 			Syntax: "key", Since: "4.0.0", Cost: "O(1)",
 			Summary: "Answers the logarithmic counter of uses of a key, under an LFU policy.", Run: objectFreq},
-		Help("OBJECT", "6.2.0", Loading|Stale),
-		{Name: "OBJECT IDLETIME", Arity: 3, Flags: ReadOnly, Keys: keys,
+		commands.Help("OBJECT", "6.2.0", commands.Loading|commands.Stale),
+		{Name: "OBJECT IDLETIME", Arity: 3, Flags: commands.ReadOnly, Keys: keys,
 			Syntax: "key", Since: "2.2.3", Cost: "O(1)",
 			Summary: "Answers the seconds since a key was last used.", Run: objectIdleTime},
-		{Name: "OBJECT REFCOUNT", Arity: 3, Flags: ReadOnly, Keys: keys,
+		{Name: "OBJECT REFCOUNT", Arity: 3, Flags: commands.ReadOnly, Keys: keys,
 			Syntax: "key", Since: "2.2.3", Cost: "O(1)",
 			Summary: "Answers 1 for a key that exists: values are never shared.", Run: objectRefCount},
 	}
@@ -25,7 +28,7 @@ func objectRows() []Command {
 
 // objectKey reads the key of the call. If it does not exist, the null reply is
 // written and ok is false. To look at a key in this way is not to use it.
-func objectKey(c *Ctx) (key []byte, ok bool) {
+func objectKey(c *commands.Ctx) (key []byte, ok bool) {
 	key = c.Args.Key()
 	if c.Tx.Kind(key) == structures.KindNone {
 		c.Reply.Null()
@@ -34,7 +37,7 @@ func objectKey(c *Ctx) (key []byte, ok bool) {
 	return key, true
 }
 
-func objectEncoding(c *Ctx) error {
+func objectEncoding(c *commands.Ctx) error {
 	key, ok := objectKey(c)
 	if !ok {
 		return nil
@@ -46,33 +49,33 @@ func objectEncoding(c *Ctx) error {
 	return err
 }
 
-func objectRefCount(c *Ctx) error {
+func objectRefCount(c *commands.Ctx) error {
 	if _, ok := objectKey(c); ok {
 		c.Reply.Int(1)
 	}
 	return nil
 }
 
-func objectIdleTime(c *Ctx) error {
+func objectIdleTime(c *commands.Ctx) error {
 	key, ok := objectKey(c)
 	if !ok {
 		return nil
 	}
 	if c.Host.Limits().LFU {
-		return ErrLFUSelected
+		return errLFUSelected
 	}
 	idle, _ := c.Tx.Idle(key)
 	c.Reply.Int(idle)
 	return nil
 }
 
-func objectFreq(c *Ctx) error {
+func objectFreq(c *commands.Ctx) error {
 	key, ok := objectKey(c)
 	if !ok {
 		return nil
 	}
 	if !c.Host.Limits().LFU {
-		return ErrLFUNotSelected
+		return errLFUNotSelected
 	}
 	n, _ := c.Tx.Frequency(key)
 	c.Reply.Int(int64(n))

@@ -1,29 +1,30 @@
-package commands
+package keys
 
 import (
 	"strings"
 
+	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/glob"
 	"github.com/vigildb/vigil/structures/types"
 )
 
-func scanRows() []Command {
-	return []Command{
-		{Name: "KEYS", Arity: 2, Flags: ReadOnly | Keyspace | Dangerous,
+func scanRows() []commands.Command {
+	return []commands.Command{
+		{Name: "KEYS", Arity: 2, Flags: commands.ReadOnly | commands.Keyspace | commands.Dangerous,
 			Syntax: "pattern", Since: "1.0.0", Cost: "O(n) for n keys in the database",
 			Summary: "Lists the keys that match a pattern.", Run: keys},
-		{Name: "SCAN", Arity: -2, Flags: ReadOnly | Keyspace,
+		{Name: "SCAN", Arity: -2, Flags: commands.ReadOnly | commands.Keyspace,
 			Syntax: "cursor [MATCH pattern] [COUNT count] [TYPE type]", Since: "2.8.0",
 			Cost:    "O(1) for each call, O(n) for all keys",
 			Summary: "Goes through the keys of the database, some with each call.", Run: scan},
-		{Name: "RANDOMKEY", Arity: 1, Flags: ReadOnly | Keyspace,
+		{Name: "RANDOMKEY", Arity: 1, Flags: commands.ReadOnly | commands.Keyspace,
 			Since: "1.0.0", Cost: "O(1)",
 			Summary: "Draws one of the keys of the database.", Run: randomKey},
 	}
 }
 
-func keys(c *Ctx) error {
+func keys(c *commands.Ctx) error {
 	pattern := c.Args.Bytes()
 	c.Reply.ArrayLater(func() int {
 		n := 0
@@ -47,7 +48,7 @@ func keys(c *Ctx) error {
 	return nil
 }
 
-func scan(c *Ctx) error {
+func scan(c *commands.Ctx) error {
 	cursor := c.Args.Cursor()
 	var kind []byte // nil: of any type
 	o := c.Args.ScanOptions(func() bool {
@@ -73,7 +74,7 @@ func scan(c *Ctx) error {
 	return nil
 }
 
-func randomKey(c *Ctx) error {
+func randomKey(c *commands.Ctx) error {
 	key, ok := c.Tx.RandomKey(c.Host.Random)
 	if !ok {
 		c.Reply.Null()

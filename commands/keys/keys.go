@@ -1,51 +1,52 @@
-package commands
+package keys
 
 import (
 	"math"
 
+	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/types"
 )
 
-func GenericGroup() Group {
+func Group() commands.Group {
 	rows := append(keyRows(), scanRows()...)
 	rows = append(rows, expireRows()...)
 	rows = append(rows, objectRows()...)
 	rows = append(rows, dumpRows()...)
-	return Group{Name: "generic", Commands: append(rows, waitRows()...)}
+	return commands.Group{Name: "generic", Commands: append(rows, waitRows()...)}
 }
 
-func keyRows() []Command {
-	return []Command{
-		{Name: "DEL", Arity: -2, Flags: Write, Keys: []KeySpec{KeyRange(1, -1, 1, RM|Delete)},
+func keyRows() []commands.Command {
+	return []commands.Command{
+		{Name: "DEL", Arity: -2, Flags: commands.Write, Keys: []commands.KeySpec{commands.KeyRange(1, -1, 1, commands.RM|commands.Delete)},
 			Syntax: "key [key ...]", Since: "1.0.0", Cost: "O(n) for n keys",
 			Summary: "Removes keys and answers how many there were.", Run: del},
-		{Name: "UNLINK", Arity: -2, Flags: Write | Fast, Keys: []KeySpec{KeyRange(1, -1, 1, RM|Delete)},
+		{Name: "UNLINK", Arity: -2, Flags: commands.Write | commands.Fast, Keys: []commands.KeySpec{commands.KeyRange(1, -1, 1, commands.RM|commands.Delete)},
 			Syntax: "key [key ...]", Since: "4.0.0", Cost: "O(n) for n keys; memory is reclaimed later",
 			Summary: "Removes keys and leaves their memory to the collector.", Run: del},
-		{Name: "EXISTS", Arity: -2, Flags: ReadOnly | Fast, Keys: []KeySpec{KeyRange(1, -1, 1, RO)},
+		{Name: "EXISTS", Arity: -2, Flags: commands.ReadOnly | commands.Fast, Keys: []commands.KeySpec{commands.KeyRange(1, -1, 1, commands.RO)},
 			Syntax: "key [key ...]", Since: "1.0.0", Cost: "O(n) for n keys",
 			Summary: "Counts which of the keys exist; a key named twice counts twice.", Run: exists},
-		{Name: "TYPE", Arity: 2, Flags: ReadOnly | Fast, Keys: []KeySpec{Key(1, RO)},
+		{Name: "TYPE", Arity: 2, Flags: commands.ReadOnly | commands.Fast, Keys: []commands.KeySpec{commands.Key(1, commands.RO)},
 			Syntax: "key", Since: "1.0.0", Cost: "O(1)",
 			Summary: "Names the type of what a key holds.", Run: typeOf},
-		{Name: "TOUCH", Arity: -2, Flags: ReadOnly | Fast, Keys: []KeySpec{KeyRange(1, -1, 1, RO)},
+		{Name: "TOUCH", Arity: -2, Flags: commands.ReadOnly | commands.Fast, Keys: []commands.KeySpec{commands.KeyRange(1, -1, 1, commands.RO)},
 			Syntax: "key [key ...]", Since: "3.2.1", Cost: "O(n) for n keys",
 			Summary: "Marks keys as used now and counts which of them exist.", Run: touch},
-		{Name: "RENAME", Arity: 3, Flags: Write,
-			Keys:   []KeySpec{Key(1, RW|Access|Delete), Key(2, OW|Update)},
+		{Name: "RENAME", Arity: 3, Flags: commands.Write,
+			Keys:   []commands.KeySpec{commands.Key(1, commands.RW|commands.Access|commands.Delete), commands.Key(2, commands.OW|commands.Update)},
 			Syntax: "key newkey", Since: "1.0.0", Cost: "O(1)",
 			Summary: "Gives a key another name, replacing what had that name.", Run: rename},
-		{Name: "RENAMENX", Arity: 3, Flags: Write | Fast,
-			Keys:   []KeySpec{Key(1, RW|Access|Delete), Key(2, OW|Insert)},
+		{Name: "RENAMENX", Arity: 3, Flags: commands.Write | commands.Fast,
+			Keys:   []commands.KeySpec{commands.Key(1, commands.RW|commands.Access|commands.Delete), commands.Key(2, commands.OW|commands.Insert)},
 			Syntax: "key newkey", Since: "1.0.0", Cost: "O(1)",
 			Summary: "Gives a key another name unless that is taken.", Run: renameNX},
-		{Name: "COPY", Arity: -3, Flags: Write | DenyOOM,
-			Keys:   []KeySpec{Key(1, RO|Access), Key(2, OW|Update)},
+		{Name: "COPY", Arity: -3, Flags: commands.Write | commands.DenyOOM,
+			Keys:   []commands.KeySpec{commands.Key(1, commands.RO|commands.Access), commands.Key(2, commands.OW|commands.Update)},
 			Syntax: "source destination [DB destination-db] [REPLACE]", Since: "6.2.0",
 			Cost:    "O(n) for n elements, O(1) for strings",
 			Summary: "Copies what a key holds, with its expiry, to another key.", Run: copyKey},
-		{Name: "MOVE", Arity: 3, Flags: Write | Fast, Keys: []KeySpec{Key(1, RW|Access|Update)},
+		{Name: "MOVE", Arity: 3, Flags: commands.Write | commands.Fast, Keys: []commands.KeySpec{commands.Key(1, commands.RW|commands.Access|commands.Update)},
 			Syntax: "key db", Since: "1.0.0", Cost: "O(1)",
 			Summary: "Moves a key to another database unless it exists there.", Run: move},
 	}
@@ -53,7 +54,7 @@ func keyRows() []Command {
 
 // lookKind is the type of what a key holds, for a command that reads. A key
 // that is missing is published as a miss.
-func lookKind(c *Ctx, key []byte) structures.Kind {
+func lookKind(c *commands.Ctx, key []byte) structures.Kind {
 	kind := c.Tx.Kind(key)
 	if kind == structures.KindNone {
 		c.NotifyMissed(key)
@@ -61,11 +62,11 @@ func lookKind(c *Ctx, key []byte) structures.Kind {
 	return kind
 }
 
-func del(c *Ctx) error {
+func del(c *commands.Ctx) error {
 	n := 0
 	for _, key := range c.Args.Rest() {
 		if c.Tx.Delete(key) {
-			c.Notify(EventGeneric, "del", key)
+			c.Notify(commands.EventGeneric, "del", key)
 			n++
 		}
 	}
@@ -73,7 +74,7 @@ func del(c *Ctx) error {
 	return nil
 }
 
-func exists(c *Ctx) error {
+func exists(c *commands.Ctx) error {
 	n := 0
 	for _, key := range c.Args.Rest() {
 		if lookKind(c, key) != structures.KindNone {
@@ -84,12 +85,12 @@ func exists(c *Ctx) error {
 	return nil
 }
 
-func typeOf(c *Ctx) error {
+func typeOf(c *commands.Ctx) error {
 	c.Reply.Status(types.Name(lookKind(c, c.Args.Key())))
 	return nil
 }
 
-func touch(c *Ctx) error {
+func touch(c *commands.Ctx) error {
 	n := 0
 	for _, key := range c.Args.Rest() {
 		if !c.Tx.Touch(key) {
@@ -102,20 +103,20 @@ func touch(c *Ctx) error {
 	return nil
 }
 
-func rename(c *Ctx) error {
+func rename(c *commands.Ctx) error {
 	from, to := c.Args.Key(), c.Args.Key()
 	if c.Tx.Kind(from) == structures.KindNone {
-		return ErrNoKey
+		return commands.ErrNoKey
 	}
 	renameTo(c, from, to)
 	c.Reply.OK()
 	return nil
 }
 
-func renameNX(c *Ctx) error {
+func renameNX(c *commands.Ctx) error {
 	from, to := c.Args.Key(), c.Args.Key()
 	if c.Tx.Kind(from) == structures.KindNone {
-		return ErrNoKey
+		return commands.ErrNoKey
 	}
 	if c.Tx.Kind(to) != structures.KindNone {
 		c.Reply.Int(0)
@@ -128,17 +129,17 @@ func renameNX(c *Ctx) error {
 
 // renameTo gives from, which exists, the name to. To its own name nothing
 // happens.
-func renameTo(c *Ctx, from, to []byte) {
+func renameTo(c *commands.Ctx, from, to []byte) {
 	if string(from) == string(to) {
 		return
 	}
 	c.Tx.Rename(from, to)
-	c.Notify(EventNew, "new", to)
-	c.Notify(EventGeneric, "rename_from", from)
-	c.Notify(EventGeneric, "rename_to", to)
+	c.Notify(commands.EventNew, "new", to)
+	c.Notify(commands.EventGeneric, "rename_from", from)
+	c.Notify(commands.EventGeneric, "rename_to", to)
 }
 
-func copyKey(c *Ctx) error {
+func copyKey(c *commands.Ctx) error {
 	from, to := c.Args.Key(), c.Args.Key()
 	db, replace := c.Client.DB(), false
 	for c.Args.More() {
@@ -146,7 +147,7 @@ func copyKey(c *Ctx) error {
 		case c.Args.Is("REPLACE"):
 			replace = true
 		case c.Args.Left() >= 2 && c.Args.Is("DB"):
-			db = database(c)
+			db = readDB(c)
 		default:
 			c.Args.Syntax()
 		}
@@ -155,52 +156,52 @@ func copyKey(c *Ctx) error {
 		return err
 	}
 	if db == c.Client.DB() && string(from) == string(to) {
-		return ErrSameObject
+		return errSameObject
 	}
 	if lookKind(c, from) == structures.KindNone || !c.Tx.Copy(from, db, to, replace) {
 		c.Reply.Int(0)
 		return nil
 	}
-	notifyIn(c, db, EventNew, "new", to)
-	notifyIn(c, db, EventGeneric, "copy_to", to)
+	notifyIn(c, db, commands.EventNew, "new", to)
+	notifyIn(c, db, commands.EventGeneric, "copy_to", to)
 	c.Reply.Int(1)
 	return nil
 }
 
-func move(c *Ctx) error {
-	key, db := c.Args.Key(), database(c)
+func move(c *commands.Ctx) error {
+	key, db := c.Args.Key(), readDB(c)
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
 	if db == c.Client.DB() {
-		return ErrSameObject
+		return errSameObject
 	}
 	if !c.Tx.Move(key, db) {
 		c.Reply.Int(0)
 		return nil
 	}
-	notifyIn(c, db, EventNew, "new", key)
-	c.Notify(EventGeneric, "move_from", key)
-	notifyIn(c, db, EventGeneric, "move_to", key)
+	notifyIn(c, db, commands.EventNew, "new", key)
+	c.Notify(commands.EventGeneric, "move_from", key)
+	notifyIn(c, db, commands.EventGeneric, "move_to", key)
 	c.Reply.Int(1)
 	return nil
 }
 
 // notifyIn publishes an event of another database than the client's.
-func notifyIn(c *Ctx, db int, class EventClass, event string, key []byte) {
+func notifyIn(c *commands.Ctx, db int, class commands.EventClass, event string, key []byte) {
 	if c.Host.NotifyClasses()&class != 0 {
 		c.Host.Notify(class, event, db, key)
 	}
 }
 
 // database reads the number of a database.
-func database(c *Ctx) int {
+func readDB(c *commands.Ctx) int {
 	db := c.Args.Int()
 	if db < math.MinInt32 || db > math.MaxInt32 {
-		c.Args.Fail(ErrInt32Range)
+		c.Args.Fail(commands.ErrInt32Range)
 	}
 	if db < 0 || db >= int64(c.Host.Limits().Databases) {
-		c.Args.Fail(ErrDBIndex)
+		c.Args.Fail(commands.ErrDBIndex)
 	}
 	return int(db)
 }

@@ -1,0 +1,23 @@
+package keys
+
+import "github.com/vigildb/vigil/commands"
+
+// Errors that only this family returns, word for word as clients see them.
+const (
+	errSameObject       = commands.WireError("ERR source and destination objects are the same")
+	errExpireNXOthers   = commands.WireError("ERR NX and XX, GT or LT options at the same time are not compatible")
+	errExpireGTLT       = commands.WireError("ERR GT and LT options at the same time are not compatible")
+	errLFUSelected      = commands.WireError("ERR An LFU maxmemory policy is selected, idle time not tracked. Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust.")
+	errLFUNotSelected   = commands.WireError("ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust.")
+	errNumLocalRange    = commands.WireError("ERR value is out of range, value must between 0 and 1")
+	errPayload          = commands.WireError("ERR Bad data format")
+	errPayloadFrame     = commands.WireError("ERR DUMP payload version or checksum are wrong")
+	errRestoreTTL       = commands.WireError("ERR Invalid TTL value, must be >= 0")
+	errRestoreIdle      = commands.WireError("ERR Invalid IDLETIME value, must be >= 0")
+	errRestoreFrequency = commands.WireError("ERR Invalid FREQ value, must be >= 0 and <= 255")
+)
+
+// errUnsupportedOption is EXPIRE's answer to an unknown option.
+func errUnsupportedOption(word []byte) commands.WireError {
+	return commands.Errorf("ERR Unsupported option %s", word)
+}

@@ -1,0 +1,144 @@
+package keys
+
+import (
+	"math"
+
+	"github.com/vigildb/vigil/commands"
+)
+
+func expireRows() []commands.Command {
+	set := []commands.KeySpec{commands.Key(1, commands.RW|commands.Update)}
+	get := []commands.KeySpec{commands.Key(1, commands.RO|commands.Access)}
+	const when = " [NX | XX | GT | LT]"
+	return []commands.Command{
+		{Name: "EXPIRE", Arity: -3, Flags: commands.Write | commands.Fast, Keys: set,
+			Syntax: "key seconds" + when, Since: "1.0.0", Cost: "O(1)",
+			Summary: "Lets a key go after a number of seconds.",
+			Run:     func(c *commands.Ctx) error { return expire(c, commands.Seconds, c.Now) }},
+		{Name: "PEXPIRE", Arity: -3, Flags: commands.Write | commands.Fast, Keys: set,
+			Syntax: "key milliseconds" + when, Since: "2.6.0", Cost: "O(1)",
+			Summary: "Lets a key go after a number of milliseconds.",
+			Run:     func(c *commands.Ctx) error { return expire(c, commands.Milliseconds, c.Now) }},
+		{Name: "EXPIREAT", Arity: -3, Flags: commands.Write | commands.Fast, Keys: set,
+			Syntax: "key unix-time-seconds" + when, Since: "1.2.0", Cost: "O(1)",
+			Summary: "Lets a key go at a time in unix seconds.",
+			Run:     func(c *commands.Ctx) error { return expire(c, commands.Seconds, 0) }},
+		{Name: "PEXPIREAT", Arity: -3, Flags: commands.Write | commands.Fast, Keys: set,
+			Syntax: "key unix-time-milliseconds" + when, Since: "2.6.0", Cost: "O(1)",
+			Summary: "Lets a key go at a time in unix milliseconds.",
+			Run:     func(c *commands.Ctx) error { return expire(c, commands.Milliseconds, 0) }},
+		{Name: "EXPIRETIME", Arity: 2, Flags: commands.ReadOnly | commands.Fast, Keys: get,
+			Syntax: "key", Since: "7.0.0", Cost: "O(1)",
+			Summary: "Tells when a key goes, in unix seconds.",
+			Run:     func(c *commands.Ctx) error { return timeToLive(c, commands.Seconds, 0) }},
+		{Name: "PEXPIRETIME", Arity: 2, Flags: commands.ReadOnly | commands.Fast, Keys: get,
+			Syntax: "key", Since: "7.0.0", Cost: "O(1)",
+			Summary: "Tells when a key goes, in unix milliseconds.",
+			Run:     func(c *commands.Ctx) error { return timeToLive(c, commands.Milliseconds, 0) }},
+		{Name: "TTL", Arity: 2, Flags: commands.ReadOnly | commands.Fast, Keys: get,
+			Syntax: "key", Since: "1.0.0", Cost: "O(1)",
+			Summary: "Tells in how many seconds a key goes.",
+			Run:     func(c *commands.Ctx) error { return timeToLive(c, commands.Seconds, c.Now) }},
+		{Name: "PTTL", Arity: 2, Flags: commands.ReadOnly | commands.Fast, Keys: get,
+			Syntax: "key", Since: "2.6.0", Cost: "O(1)",
+			Summary: "Tells in how many milliseconds a key goes.",
+			Run:     func(c *commands.Ctx) error { return timeToLive(c, commands.Milliseconds, c.Now) }},
+		{Name: "PERSIST", Arity: 2, Flags: commands.Write | commands.Fast, Keys: set,
+			Syntax: "key", Since: "2.2.0", Cost: "O(1)",
+			Summary: "Takes the expiry of a key away.", Run: persist},
+	}
+}
+
+// readConditions reads the options of EXPIRE.
+func readConditions(c *commands.Ctx) (f commands.ExpiryCondition, err error) {
+	for c.Args.More() {
+		raw := c.Args.Peek()
+		one := commands.ParseExpiryCondition(c.Args.Word())
+		if one == 0 {
+			return 0, errUnsupportedOption(raw)
+		}
+		f |= one
+	}
+	switch {
+	case f&commands.IfNoExpiry != 0 && f != commands.IfNoExpiry:
+		return 0, errExpireNXOthers
+	case f&(commands.IfLater|commands.IfEarlier) == commands.IfLater|commands.IfEarlier:
+		return 0, errExpireGTLT
+	}
+	return f, nil
+}
+
+// deadline turns n units after base into unix milliseconds. Negative times are
+// long past, not errors.
+func deadline(c *commands.Ctx, n int64, u commands.TimeUnit, base int64) (ms int64, err error) {
+	if n > math.MaxInt64/int64(u) || n < math.MinInt64/int64(u) {
+		return 0, commands.ErrInvalidExpire(c.Command)
+	}
+	ms = n * int64(u)
+	if ms > math.MaxInt64-base {
+		return 0, commands.ErrInvalidExpire(c.Command)
+	}
+	return ms + base, nil
+}
+
+func expire(c *commands.Ctx, u commands.TimeUnit, base int64) error {
+	key, number := c.Args.Key(), c.Args.Bytes()
+	f, err := readConditions(c)
+	if err != nil {
+		return err
+	}
+	n, ok := commands.ParseInt(number)
+	if !ok {
+		return commands.ErrNotInteger
+	}
+	ms, err := deadline(c, n, u, base)
+	if err != nil {
+		return err
+	}
+	old, ok := c.Tx.ExpireAt(key)
+	switch {
+	case !ok || !f.Allows(old, ms):
+		c.Reply.Int(0)
+		return nil
+	case ms <= c.Now:
+		c.Tx.Delete(key)
+		c.Notify(commands.EventGeneric, "del", key)
+	default:
+		c.Tx.SetExpire(key, ms)
+		c.Notify(commands.EventGeneric, "expire", key)
+	}
+	c.Reply.Int(1)
+	return nil
+}
+
+// timeToLive answers -2 for a key that does not exist, -1 for one that stays,
+// and else its time to live from base on, rounded to the nearest unit.
+func timeToLive(c *commands.Ctx, u commands.TimeUnit, base int64) error {
+	key := c.Args.Key()
+	ms, ok := c.Tx.ExpireAt(key)
+	switch {
+	case !ok:
+		c.NotifyMissed(key)
+		c.Reply.Int(-2)
+	case ms == 0:
+		c.Reply.Int(-1)
+	default:
+		left := max(ms-base, 0)
+		if u == commands.Seconds {
+			left = left/1000 + (left%1000+500)/1000
+		}
+		c.Reply.Int(left)
+	}
+	return nil
+}
+
+func persist(c *commands.Ctx) error {
+	key := c.Args.Key()
+	if !c.Tx.Persist(key) {
+		c.Reply.Int(0)
+		return nil
+	}
+	c.Notify(commands.EventGeneric, "persist", key)
+	c.Reply.Int(1)
+	return nil
+}
