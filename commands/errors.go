@@ -75,10 +75,6 @@ const (
 	ErrNoSuchClient     = WireError("ERR No such client")
 	ErrUnblocked        = WireError("UNBLOCKED client unblocked via CLIENT UNBLOCK")
 	ErrBadClientName    = WireError("ERR Client names cannot contain spaces, newlines or special characters.")
-	ErrInvalidHLL       = WireError("WRONGTYPE Key is not a valid HyperLogLog string value.")
-	ErrCorruptHLL       = WireError("INVALIDOBJ Corrupted HLL object detected")
-	ErrNoHLLKey         = WireError("ERR The specified key does not exist")
-	ErrHLLNotSparse     = WireError("ERR HLL encoding is not sparse")
 	ErrLCSType          = WireError("ERR The specified keys must contain string values")
 	ErrLCSLenAndIndex   = WireError("ERR If you want both the length and indexes, please just use IDX.")
 	ErrLCSMemory        = WireError("ERR Insufficient memory, transient memory for LCS exceeds proto-max-bulk-len")
@@ -373,14 +369,6 @@ func ErrExecDiscarded(reason WireError) WireError {
 
 // ErrUnknownCategory quotes the start of an ACL category that does not exist.
 func ErrUnknownCategory(word []byte) WireError { return Errorf("ERR Unknown category '%.128s'", word) }
-
-// ErrPFDebug is the answer to a PFDEBUG of an unknown kind.
-func ErrPFDebug(what string) WireError {
-	return Errorf("ERR Unknown PFDEBUG subcommand '%s'", what)
-}
-
-// ErrSelfTest says what PFSELFTEST found.
-func ErrSelfTest(what string) WireError { return Errorf("ERR TESTFAILED %s", what) }
 
 // ErrRewritingConfig tells why CONFIG REWRITE failed.
 func ErrRewritingConfig(why error) WireError { return Errorf("ERR Rewriting config file: %v", why) }

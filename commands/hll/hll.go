@@ -1,97 +1,98 @@
-package commands
+package hll
 
 import (
 	"errors"
 
+	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/structures"
 )
 
-func HyperLogLogGroup() Group {
-	return Group{Name: "hyperloglog", Commands: []Command{
-		{Name: "PFADD", Arity: -2, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{Key(1, RW|Insert)},
+func Group() commands.Group {
+	return commands.Group{Name: "hyperloglog", Commands: []commands.Command{
+		{Name: "PFADD", Arity: -2, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: []commands.KeySpec{commands.Key(1, commands.RW|commands.Insert)},
 			Syntax: "key [element [element ...]]", Since: "2.8.9", Cost: "O(1) for each element",
 			Summary: "Adds elements to a HyperLogLog, making it if needed.", Run: pfadd},
-		{Name: "PFCOUNT", Arity: -2, Flags: ReadOnly | MayReplicate, Keys: []KeySpec{KeyRange(1, -1, 1, RW|Access)},
+		{Name: "PFCOUNT", Arity: -2, Flags: commands.ReadOnly | commands.MayReplicate, Keys: []commands.KeySpec{commands.KeyRange(1, -1, 1, commands.RW|commands.Access)},
 			Syntax: "key [key ...]", Since: "2.8.9", Cost: "O(n) for n keys; O(1) for one key whose count is cached",
 			Summary: "Estimates how many elements a HyperLogLog, or the union of several, has.", Run: pfcount},
-		{Name: "PFMERGE", Arity: -2, Flags: Write | DenyOOM,
-			Keys:   []KeySpec{Key(1, RW|Access|Insert), KeyRange(2, -1, 1, RO|Access)},
+		{Name: "PFMERGE", Arity: -2, Flags: commands.Write | commands.DenyOOM,
+			Keys:   []commands.KeySpec{commands.Key(1, commands.RW|commands.Access|commands.Insert), commands.KeyRange(2, -1, 1, commands.RO|commands.Access)},
 			Syntax: "destkey [sourcekey [sourcekey ...]]", Since: "2.8.9", Cost: "O(n) for n keys",
 			Summary: "Adds the elements of several HyperLogLogs to one.", Run: pfmerge},
-		{Name: "PFDEBUG", Arity: 3, Flags: Write | DenyOOM | Admin, Keys: []KeySpec{Key(2, RW|Access)},
+		{Name: "PFDEBUG", Arity: 3, Flags: commands.Write | commands.DenyOOM | commands.Admin, Keys: []commands.KeySpec{commands.Key(2, commands.RW|commands.Access)},
 			Syntax: "GETREG|DECODE|ENCODING|TODENSE key", Since: "2.8.9", Cost: "O(1)",
 			Summary: "Shows how a HyperLogLog is stored.", Run: pfdebug},
-		{Name: "PFSELFTEST", Arity: 1, Flags: Admin, Since: "2.8.9", Cost: "O(1)",
+		{Name: "PFSELFTEST", Arity: 1, Flags: commands.Admin, Since: "2.8.9", Cost: "O(1)",
 			Summary: "Tests the HyperLogLog code.", Run: pfselftest},
 	}}
 }
 
-// hllError words what the structures say of a string.
-func hllError(err error) error {
+// wireError words what the structures say of a string.
+func wireError(err error) error {
 	switch {
 	case errors.Is(err, structures.ErrNotHYLL):
-		return ErrInvalidHLL
+		return errInvalid
 	case errors.Is(err, structures.ErrHYLLCorrupt):
-		return ErrCorruptHLL
+		return errCorrupt
 	case errors.Is(err, structures.ErrHYLLDense):
-		return ErrHLLNotSparse
+		return errNotSparse
 	}
 	return err
 }
 
-// hllString finds the HyperLogLog at key.
-func hllString(c *Ctx, key []byte) (value []byte, ok bool, err error) {
+// view finds the HyperLogLog at key.
+func view(c *commands.Ctx, key []byte) (value []byte, ok bool, err error) {
 	value, ok, err = c.Tx.String(key)
 	if err == nil && ok {
-		err = hllError(structures.CheckHYLL(value))
+		err = wireError(structures.CheckHYLL(value))
 	}
 	return value, ok, err
 }
 
-// hllPatches bounds the number of elements of one PFADD that are recorded one
+// maxPatches bounds the number of elements of one PFADD that are recorded one
 // by one: an element changes three bytes of 12304, with ten of overhead.
-const hllPatches = 500
+const maxPatches = 500
 
-func pfadd(c *Ctx) error {
+func pfadd(c *commands.Ctx) error {
 	key, elems := c.Args.Key(), c.Args.Rest()
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	value, ok, err := hllString(c, key)
+	value, ok, err := view(c, key)
 	if err != nil {
 		return err
 	}
 	var changed bool
-	if dense := ok && value[hllEncodingAt] == hllDense; dense && len(elems) <= hllPatches {
-		changed, err = hllAddDense(c, key, elems)
+	if dense := ok && value[encodingAt] == denseEncoding; dense && len(elems) <= maxPatches {
+		changed, err = addDense(c, key, elems)
 	} else {
-		changed, err = hllAddCopy(c, key, value, ok, elems)
+		changed, err = addCopy(c, key, value, ok, elems)
 	}
 	if err != nil {
 		return err
 	}
 	if changed {
-		c.Notify(EventString, "pfadd", key)
+		c.Notify(commands.EventString, "pfadd", key)
 	}
 	c.Reply.IntBool(changed)
 	return nil
 }
 
-// hllRoom is the room for a copy of a sparse string on the stack: what
+// sparseRoom is the room for a copy of a sparse string on the stack: what
 // hll-sparse-max-bytes allows by default.
-const hllRoom = 3000
+const sparseRoom = 3000
 
 // Where the encoding of a HyperLogLog stands, and what a dense one has there.
 const (
-	hllEncodingAt = 4
-	hllDense      = 0
+	encodingAt    = 4
+	denseEncoding = 0
 )
 
-// hllAddDense adds to a dense HyperLogLog in its place: the bytes that an
+// addDense adds to a dense HyperLogLog in its place: the bytes that an
 // element changes are written into the store's own memory and handed to
 // PatchString at once, so that 12 KiB are neither copied nor recorded.
-func hllAddDense(c *Ctx, key []byte, elems [][]byte) (changed bool, err error) {
+func addDense(c *commands.Ctx, key []byte, elems [][]byte) (changed bool, err error) {
 	for _, elem := range elems {
 		value, _, err := c.Tx.String(key)
 		if err != nil {
@@ -99,7 +100,7 @@ func hllAddDense(c *Ctx, key []byte, elems [][]byte) (changed bool, err error) {
 		}
 		var t structures.Touched
 		if _, _, err = structures.HYLLAdd(value, elem, 0, &t); err != nil {
-			return changed, hllError(err)
+			return changed, wireError(err)
 		}
 		for _, r := range t.Ranges() {
 			changed = true
@@ -111,11 +112,11 @@ func hllAddDense(c *Ctx, key []byte, elems [][]byte) (changed bool, err error) {
 	return changed, nil
 }
 
-// hllAddCopy adds to a copy of value, or to a new HyperLogLog if ok is false,
+// addCopy adds to a copy of value, or to a new HyperLogLog if ok is false,
 // and stores what came of it.
-func hllAddCopy(c *Ctx, key, value []byte, ok bool, elems [][]byte) (changed bool, err error) {
+func addCopy(c *commands.Ctx, key, value []byte, ok bool, elems [][]byte) (changed bool, err error) {
 	var t structures.Touched
-	var room [hllRoom]byte
+	var room [sparseRoom]byte
 	if ok {
 		value = append(room[:0], value...)
 	} else {
@@ -125,14 +126,14 @@ func hllAddCopy(c *Ctx, key, value []byte, ok bool, elems [][]byte) (changed boo
 	sparseMax := c.Host.Limits().HLLSparseMax
 	for _, elem := range elems {
 		if value, _, err = structures.HYLLAdd(value, elem, sparseMax, &t); err != nil {
-			return false, hllError(err)
+			return false, wireError(err)
 		}
 	}
-	return t.Any(), hllStore(c, key, value, &t)
+	return t.Any(), store(c, key, value, &t)
 }
 
-// hllStore writes value, or those of its bytes that changed.
-func hllStore(c *Ctx, key, value []byte, t *structures.Touched) error {
+// store writes value, or those of its bytes that changed.
+func store(c *commands.Ctx, key, value []byte, t *structures.Touched) error {
 	if t.Whole {
 		c.NotifyNew(key)
 		c.Tx.SetString(key, value, persistence.KeepExpiry)
@@ -146,15 +147,15 @@ func hllStore(c *Ctx, key, value []byte, t *structures.Touched) error {
 	return nil
 }
 
-func pfcount(c *Ctx) error {
+func pfcount(c *commands.Ctx) error {
 	keys := c.Args.Rest()
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
 	if len(keys) > 1 {
-		return pfcountUnion(c, keys)
+		return countUnion(c, keys)
 	}
-	value, ok, err := hllString(c, keys[0])
+	value, ok, err := view(c, keys[0])
 	if err != nil {
 		return err
 	}
@@ -165,7 +166,7 @@ func pfcount(c *Ctx) error {
 	}
 	n, cached := structures.HYLLCached(value)
 	if !cached {
-		if n, err = hllCount(c, keys[0], value); err != nil {
+		if n, err = count(c, keys[0], value); err != nil {
 			return err
 		}
 	}
@@ -173,20 +174,20 @@ func pfcount(c *Ctx) error {
 	return nil
 }
 
-// hllCount counts and keeps the count in the string, as Redis does: the next
+// count counts and keeps the count in the string, as Redis does: the next
 // PFCOUNT finds it, and dumps carry it.
-func hllCount(c *Ctx, key, value []byte) (uint64, error) {
+func count(c *commands.Ctx, key, value []byte) (uint64, error) {
 	value = append([]byte(nil), value...)
 	var t structures.Touched
 	n, err := structures.HYLLCount(value, &t)
 	if err != nil {
-		return 0, hllError(err)
+		return 0, wireError(err)
 	}
-	return n, hllStore(c, key, value, &t)
+	return n, store(c, key, value, &t)
 }
 
-func pfcountUnion(c *Ctx, keys [][]byte) error {
-	u, err := hllUnion(c, keys)
+func countUnion(c *commands.Ctx, keys [][]byte) error {
+	u, err := union(c, keys)
 	if err != nil {
 		return err
 	}
@@ -198,11 +199,11 @@ func pfcountUnion(c *Ctx, keys [][]byte) error {
 	return nil
 }
 
-// hllUnion is the union of the HyperLogLogs at keys; missing ones are empty.
-func hllUnion(c *Ctx, keys [][]byte) (*structures.HYLLUnion, error) {
+// union is the union of the HyperLogLogs at keys; missing ones are empty.
+func union(c *commands.Ctx, keys [][]byte) (*structures.HYLLUnion, error) {
 	u := structures.NewHYLLUnion()
 	for _, key := range keys {
-		value, ok, err := hllString(c, key)
+		value, ok, err := view(c, key)
 		if err != nil {
 			return nil, err
 		}
@@ -211,19 +212,19 @@ func hllUnion(c *Ctx, keys [][]byte) (*structures.HYLLUnion, error) {
 			continue
 		}
 		if err := u.Merge(value); err != nil {
-			return nil, hllError(err)
+			return nil, wireError(err)
 		}
 	}
 	return u, nil
 }
 
-func pfmerge(c *Ctx) error {
+func pfmerge(c *commands.Ctx) error {
 	keys := c.Args.Rest()
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
 	dest := keys[0]
-	u, err := hllUnion(c, keys)
+	u, err := union(c, keys)
 	if err != nil {
 		return err
 	}
@@ -237,11 +238,11 @@ func pfmerge(c *Ctx) error {
 		value = nil
 	}
 	if value, err = u.Store(value, c.Host.Limits().HLLSparseMax); err != nil {
-		return hllError(err)
+		return wireError(err)
 	}
 	c.NotifyNew(dest)
 	c.Tx.SetString(dest, value, persistence.KeepExpiry)
-	c.Notify(EventString, "pfadd", dest)
+	c.Notify(commands.EventString, "pfadd", dest)
 	c.Reply.OK()
 	return nil
 }

@@ -1,10 +1,12 @@
-package commands
+package hll
 
 import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
 
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/commandtest"
 	"github.com/vigildb/vigil/structures"
 )
 
@@ -15,12 +17,12 @@ func TestHyperLogLogIsThatOfItsElements(t *testing.T) {
 	const seed = 11
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
-	r := newRig(t, HyperLogLogGroup(), StringGroup())
-	r.limits.HLLSparseMax = 200 // dense after some dozens of elements
+	r := commandtest.New(t, Group(), commands.StringGroup())
+	r.Limits.HLLSparseMax = 200 // dense after some dozens of elements
 	for round := range 20 {
 		key := fmt.Sprintf("h%d", round)
 		model := structures.NewHYLL()
-		r.call("PFADD", key)
+		r.Call("PFADD", key)
 		for range 1 + rng.IntN(40) {
 			if rng.IntN(4) == 0 {
 				var touched structures.Touched
@@ -28,7 +30,7 @@ func TestHyperLogLogIsThatOfItsElements(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				r.want(fmt.Sprintf(":%d\r\n", n), "PFCOUNT", key)
+				r.Want(fmt.Sprintf(":%d\r\n", n), "PFCOUNT", key)
 				continue
 			}
 			call := []string{"PFADD", key}
@@ -46,44 +48,44 @@ func TestHyperLogLogIsThatOfItsElements(t *testing.T) {
 					changed = 1
 				}
 			}
-			r.want(fmt.Sprintf(":%d\r\n", changed), call...)
+			r.Want(fmt.Sprintf(":%d\r\n", changed), call...)
 		}
 		got := fmt.Sprintf("$%d\r\n%s\r\n", len(model), model)
-		r.want(got, "GET", key)
-		if err := r.store.Reload(); err != nil {
+		r.Want(got, "GET", key)
+		if err := r.Store.Reload(); err != nil {
 			t.Fatal(err)
 		}
-		r.want(got, "GET", key)
+		r.Want(got, "GET", key)
 	}
 }
 
 func TestDensePFAddRecordsFewBytes(t *testing.T) {
-	r := newRig(t, HyperLogLogGroup())
-	r.call("PFADD", "h", "a")
-	r.call("PFDEBUG", "TODENSE", "h")
-	before := r.journal()
+	r := commandtest.New(t, Group())
+	r.Call("PFADD", "h", "a")
+	r.Call("PFDEBUG", "TODENSE", "h")
+	before := r.Journal()
 	const adds = 100
 	for i := range adds {
-		r.call("PFADD", "h", fmt.Sprint("element ", i))
+		r.Call("PFADD", "h", fmt.Sprint("element ", i))
 	}
-	if got := r.journal() - before; got > adds*64 {
+	if got := r.Journal() - before; got > adds*64 {
 		t.Errorf("%d elements: got %d bytes of journal, want at most 64 each", adds, got)
 	}
 }
 
 func TestPFAddAllocatesNothing(t *testing.T) {
 	for _, form := range []string{"sparse", "dense"} {
-		r := newRig(t, HyperLogLogGroup())
-		r.call("PFADD", "h", "a")
+		r := commandtest.New(t, Group())
+		r.Call("PFADD", "h", "a")
 		if form == "dense" {
-			r.call("PFDEBUG", "TODENSE", "h")
+			r.Call("PFDEBUG", "TODENSE", "h")
 		}
-		call := argv("PFADD", "h", "element 000")
+		call := commandtest.Argv("PFADD", "h", "element 000")
 		n := 0
 		allocs := testing.AllocsPerRun(500, func() {
 			n++
 			call[2][8], call[2][9], call[2][10] = byte('0'+n/100), byte('0'+n/10%10), byte('0'+n%10)
-			r.do(call)
+			r.Do(call)
 		})
 		if allocs >= 1 {
 			t.Errorf("PFADD to a %s HyperLogLog: got %v allocations, want 0", form, allocs)
@@ -92,40 +94,40 @@ func TestPFAddAllocatesNothing(t *testing.T) {
 }
 
 func TestPFAddOfManyElementsIsRecordedWhole(t *testing.T) {
-	r := newRig(t, HyperLogLogGroup())
-	r.call("PFADD", "h", "a")
-	r.call("PFDEBUG", "TODENSE", "h")
-	before := r.journal()
+	r := commandtest.New(t, Group())
+	r.Call("PFADD", "h", "a")
+	r.Call("PFDEBUG", "TODENSE", "h")
+	before := r.Journal()
 	call := []string{"PFADD", "h"}
-	for i := range 10 * hllPatches {
+	for i := range 10 * maxPatches {
 		call = append(call, fmt.Sprint(i))
 	}
-	r.want(":1\r\n", call...)
-	if got := r.journal() - before; got > 13<<10 {
-		t.Errorf("%d elements: got %d bytes of journal, want those of one string", 10*hllPatches, got)
+	r.Want(":1\r\n", call...)
+	if got := r.Journal() - before; got > 13<<10 {
+		t.Errorf("%d elements: got %d bytes of journal, want those of one string", 10*maxPatches, got)
 	}
 }
 
 func TestDamagedHyperLogLogIsLeftAlone(t *testing.T) {
-	r := newRig(t, HyperLogLogGroup(), StringGroup())
+	r := commandtest.New(t, Group(), commands.StringGroup())
 	damaged := "HYLL\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x80\x00"
-	r.call("SET", "h", damaged)
-	corrupt := "-" + string(ErrCorruptHLL) + "\r\n"
-	r.want(corrupt, "PFADD", "h", "a", "b", "c")
-	r.want(corrupt, "PFCOUNT", "h")
-	r.want(corrupt, "PFMERGE", "h")
-	r.want(fmt.Sprintf("$%d\r\n%s\r\n", len(damaged), damaged), "GET", "h")
+	r.Call("SET", "h", damaged)
+	corrupt := "-" + string(errCorrupt) + "\r\n"
+	r.Want(corrupt, "PFADD", "h", "a", "b", "c")
+	r.Want(corrupt, "PFCOUNT", "h")
+	r.Want(corrupt, "PFMERGE", "h")
+	r.Want(fmt.Sprintf("$%d\r\n%s\r\n", len(damaged), damaged), "GET", "h")
 }
 
 func BenchmarkPFAdd(b *testing.B) {
 	for _, form := range []string{"sparse", "dense"} {
 		b.Run(form, func(b *testing.B) {
-			r := newRig(b, HyperLogLogGroup())
-			r.call("PFADD", "h", "a")
+			r := commandtest.New(b, Group())
+			r.Call("PFADD", "h", "a")
 			if form == "dense" {
-				r.call("PFDEBUG", "TODENSE", "h")
+				r.Call("PFDEBUG", "TODENSE", "h")
 			}
-			call := argv("PFADD", "h", "element 0000000")
+			call := commandtest.Argv("PFADD", "h", "element 0000000")
 			elem := call[2]
 			b.ReportAllocs()
 			n := 0
@@ -138,7 +140,7 @@ func BenchmarkPFAdd(b *testing.B) {
 				for i, x := len(elem)-1, n; i > len(elem)-8; i, x = i-1, x/10 {
 					elem[i] = byte('0' + x%10)
 				}
-				r.do(call)
+				r.Do(call)
 			}
 		})
 	}

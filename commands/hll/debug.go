@@ -1,4 +1,4 @@
-package commands
+package hll
 
 import (
 	"encoding/binary"
@@ -6,45 +6,46 @@ import (
 	"math"
 	"strings"
 
+	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/structures"
 )
 
-func pfdebug(c *Ctx) error {
+func pfdebug(c *commands.Ctx) error {
 	what, key := c.Args.String(), c.Args.Key()
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	value, ok, err := hllString(c, key)
+	value, ok, err := view(c, key)
 	if err != nil {
 		return err
 	}
 	if !ok {
-		return ErrNoHLLKey
+		return errNoKey
 	}
 	switch strings.ToUpper(what) {
 	case "GETREG":
-		return pfGetReg(c, key, value)
+		return replyRegisters(c, key, value)
 	case "DECODE":
 		text, err := structures.HYLLDecode(value)
 		c.Reply.BulkString(text)
-		return hllError(err)
+		return wireError(err)
 	case "ENCODING":
 		name, err := structures.HYLLEncoding(value)
 		c.Reply.Status(name)
-		return hllError(err)
+		return wireError(err)
 	case "TODENSE":
-		changed, err := hllMakeDense(c, key, value)
+		changed, err := makeDense(c, key, value)
 		c.Reply.IntBool(changed)
 		return err
 	}
-	return ErrPFDebug(what)
+	return errDebug(what)
 }
 
-func hllMakeDense(c *Ctx, key, value []byte) (changed bool, err error) {
+func makeDense(c *commands.Ctx, key, value []byte) (changed bool, err error) {
 	dense, changed, err := structures.HYLLToDense(value)
 	if err != nil {
-		return false, hllError(err)
+		return false, wireError(err)
 	}
 	if changed {
 		c.Tx.SetString(key, dense, persistence.KeepExpiry)
@@ -52,13 +53,13 @@ func hllMakeDense(c *Ctx, key, value []byte) (changed bool, err error) {
 	return changed, nil
 }
 
-// pfGetReg answers all registers. It leaves the value dense, as Redis does.
-func pfGetReg(c *Ctx, key, value []byte) error {
+// replyRegisters answers all registers. It leaves the value dense, as Redis does.
+func replyRegisters(c *commands.Ctx, key, value []byte) error {
 	regs, err := structures.HYLLRegisters(value)
 	if err != nil {
-		return hllError(err)
+		return wireError(err)
 	}
-	if _, err := hllMakeDense(c, key, value); err != nil {
+	if _, err := makeDense(c, key, value); err != nil {
 		return err
 	}
 	c.Reply.Array(len(regs))
@@ -73,12 +74,12 @@ const (
 	// selfTestSigmas is how many standard errors an estimate may be off; less
 	// than one run in ten million fails by chance.
 	selfTestSigmas = 6
-	hllRegisters   = 16384
+	registers      = 16384
 )
 
 // pfselftest adds elements to a sparse and to a dense HyperLogLog and compares
 // their counts with each other and with the truth, at powers of ten.
-func pfselftest(c *Ctx) error {
+func pfselftest(c *commands.Ctx) error {
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
@@ -111,7 +112,7 @@ func selfTestAdd(sparse, dense *[]byte, elem []byte, sparseMax int) error {
 	*sparse, _, errS = structures.HYLLAdd(*sparse, elem, sparseMax, &t)
 	*dense, _, errD = structures.HYLLAdd(*dense, elem, sparseMax, &t)
 	if err := errors.Join(errS, errD); err != nil {
-		return ErrSelfTest(err.Error())
+		return errSelfTest(err.Error())
 	}
 	return nil
 }
@@ -121,11 +122,11 @@ func selfTestCompare(sparse, dense []byte, truth int) error {
 	a, errA := structures.HYLLCount(append([]byte(nil), sparse...), &t)
 	b, errB := structures.HYLLCount(append([]byte(nil), dense...), &t)
 	if errA != nil || errB != nil || a != b {
-		return ErrSelfTest("dense/sparse disagree")
+		return errSelfTest("dense/sparse disagree")
 	}
-	allowed := math.Ceil(1.04 / math.Sqrt(hllRegisters) * selfTestSigmas * float64(truth))
+	allowed := math.Ceil(1.04 / math.Sqrt(registers) * selfTestSigmas * float64(truth))
 	if math.Abs(float64(a)-float64(truth)) > allowed {
-		return ErrSelfTest("Too big error.")
+		return errSelfTest("Too big error.")
 	}
 	return nil
 }

@@ -1,0 +1,8 @@
+// Package hll has the commands about HyperLogLogs, which are strings of a form
+// that structures knows.
+//
+// A command is a row and a handler in one of these files, and calls that
+// succeed and fail in a transcript of testdata. Errors that only these commands
+// return are in errors.go. The package imports commands and no other family:
+// what two families need belongs into commands.
+package hll
