@@ -6,6 +6,7 @@ import (
 	"github.com/vigildb/vigil/commands/bits"
 	"github.com/vigildb/vigil/commands/hll"
 	"github.com/vigildb/vigil/commands/keys"
+	"github.com/vigildb/vigil/commands/place"
 )
 
 // All lists the groups, in the order in which docs/commands.md shows them.
@@ -13,6 +14,6 @@ func All() []commands.Group {
 	return []commands.Group{
 		commands.ConnectionGroup(), commands.TransactionGroup(), commands.PubSubGroup(), commands.ServerGroup(), keys.Group(),
 		commands.StringGroup(), bits.Group(), commands.ListGroup(), commands.HashGroup(), hll.Group(), commands.BloomGroup(),
-		commands.SchedGroup(), commands.PlaceGroup(),
+		commands.SchedGroup(), place.Group(),
 	}
 }

@@ -17,7 +17,7 @@ import (
 )
 
 func newRig(t testing.TB) *commandtest.Rig {
-	return commandtest.New(t, commands.PlaceGroup(), keys.Group(), commands.StringGroup())
+	return commandtest.New(t, Group(), keys.Group(), commands.StringGroup())
 }
 
 // setUnits gives a map n units, equal ones if the strategy needs it.
@@ -175,7 +175,7 @@ func TestMapsSurviveReloadDumpAndExport(t *testing.T) {
 }
 
 func TestMemoryUsageOfMapsIsThatOfTheirTables(t *testing.T) {
-	r := commandtest.New(t, commands.PlaceGroup(), commands.ServerGroup())
+	r := commandtest.New(t, Group(), commands.ServerGroup())
 	var sizes [2]int
 	for i, n := range []int{10, 1000} {
 		key := fmt.Sprint("m", i)
@@ -215,14 +215,14 @@ func TestLongPreviewsAreRefusedInTransactions(t *testing.T) {
 	setUnits(r, "race", 1100, false)
 	setUnits(r, "ring", 200, false)
 	wrong := func(err commands.WireError) string { return "-" + string(err) + "\r\n" }
-	r.Want(wrong(commands.ErrPlacePairs), append(argvOf("PLACE.PREVIEW race DEL"), unitNames(1000)...)...)
+	r.Want(wrong(errPairs), append(argvOf("PLACE.PREVIEW race DEL"), unitNames(1000)...)...)
 	r.Ctx.InMulti = true
 	if got := r.Call("PLACE.PREVIEW", "sieve", "DEL", "unit-0000"); !strings.HasSuffix(got, "$5\r\npairs\r\n*0\r\n") {
 		t.Errorf("a unit leaves 1100 of sieve: %.200q", got)
 	}
-	r.Want(wrong(commands.ErrPlacePairsMulti), append(argvOf("PLACE.PREVIEW race DEL"), unitNames(100)...)...)
-	r.Want(wrong(commands.ErrPlaceTableMulti), "PLACE.PREVIEW", "ring", "DEL", "unit-0000")
-	if got := string(r.Do(objectsCall("race", 1<<16))); got != wrong(commands.ErrPlaceStepsMulti) {
+	r.Want(wrong(errPairsMulti), append(argvOf("PLACE.PREVIEW race DEL"), unitNames(100)...)...)
+	r.Want(wrong(errTableMulti), "PLACE.PREVIEW", "ring", "DEL", "unit-0000")
+	if got := string(r.Do(objectsCall("race", 1<<16))); got != wrong(errStepsMulti) {
 		t.Errorf("race of 65536 objects: %.100q", got)
 	}
 	if got := string(r.Do(objectsCall("race", 1000))); !strings.HasPrefix(got, "*1000\r\n$9\r\nunit-") {
@@ -258,7 +258,7 @@ func FuzzImport(f *testing.F) {
 			data = append(slices.Clone(data[:n-4]), byte(sum), byte(sum>>8), byte(sum>>16), byte(sum>>24))
 		}
 		switch got := r.Call("PLACE.IMPORT", "k", string(data)); got {
-		case "-" + string(commands.ErrPlaceImport) + "\r\n":
+		case "-" + string(errImport) + "\r\n":
 			return
 		case "+OK\r\n":
 		default:

@@ -1,8 +1,9 @@
-package commands
+package place
 
 import (
 	"context"
 
+	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/placement"
 	"github.com/vigildb/vigil/structures/placemap"
 )
@@ -25,7 +26,7 @@ const (
 // readObjects reads objects, and COPIES, which is an option if it is the last
 // word but one and an object stands before it. So a caller whose objects may
 // have any name ends with COPIES. 0: not given.
-func readObjects(a *Args) (objects [][]byte, copies int) {
+func readObjects(a *commands.Args) (objects [][]byte, copies int) {
 	n := a.Left()
 	if n < 3 {
 		return a.Rest(), 0
@@ -37,7 +38,7 @@ func readObjects(a *Args) (objects [][]byte, copies int) {
 	return a.Rest(), 0
 }
 
-// placeLocate answers an array with an entry for each object:
+// locate answers an array with an entry for each object:
 //
 //	one copy, which is the default       the name of its unit
 //	several copies                       an array of names, different units in different domains
@@ -45,13 +46,13 @@ func readObjects(a *Args) (objects [][]byte, copies int) {
 //
 // COPIES says how many, or else what PLACE.CREATE was told. With twochoice an object goes
 // to the unit with less load, which the caller knows, and is looked for on both.
-func placeLocate(c *Ctx) error {
+func locate(c *commands.Ctx) error {
 	key := c.Args.Key()
 	objects, copies := readObjects(&c.Args)
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	v, err := viewMap(c, key)
+	v, err := view(c, key)
 	if err != nil {
 		return err
 	}
@@ -60,7 +61,7 @@ func placeLocate(c *Ctx) error {
 		copies = m.Options().Copies
 	}
 	if m.Len() == 0 {
-		return ErrPlaceEmpty
+		return errEmpty
 	}
 	s := v.ForCopies(copies)
 	steps := s.Steps(copies) * len(objects)
@@ -71,7 +72,7 @@ func placeLocate(c *Ctx) error {
 }
 
 // locateNow looks up under the locks and allocates nothing.
-func locateNow(c *Ctx, s *placemap.State, objects [][]byte, copies int, buf []int) error {
+func locateNow(c *commands.Ctx, s *placemap.State, objects [][]byte, copies int, buf []int) error {
 	if err := checkCopies(s, copies, buf); err != nil {
 		return err
 	}
@@ -86,7 +87,7 @@ func locateNow(c *Ctx, s *placemap.State, objects [][]byte, copies int, buf []in
 // checkCopies makes the table for copies, or tells why there can be none.
 func checkCopies(s *placemap.State, copies int, buf []int) error {
 	_, err := places(s, 0, copies, buf)
-	return placeError(err)
+	return wireError(err)
 }
 
 // places appends the units of an object: its copies, or the units that it may
@@ -99,7 +100,7 @@ func places(s *placemap.State, hash uint64, copies int, dst []int) ([]int, error
 }
 
 // replyPlaces answers a name, or an array of names if there are several.
-func replyPlaces(r *Reply, m *placement.Map, slots []int) {
+func replyPlaces(r *commands.Reply, m *placement.Map, slots []int) {
 	if len(slots) > 1 {
 		r.Array(len(slots))
 	}
@@ -109,9 +110,9 @@ func replyPlaces(r *Reply, m *placement.Map, slots []int) {
 }
 
 // locateSlowly looks up off the locks.
-func locateSlowly(c *Ctx, v *placemap.Map, objects [][]byte, copies, steps int) error {
+func locateSlowly(c *commands.Ctx, v *placemap.Map, objects [][]byte, copies, steps int) error {
 	if c.InMulti && steps > maxStepsMulti {
-		return ErrPlaceStepsMulti
+		return errStepsMulti
 	}
 	if err := c.MayCompute(0); err != nil {
 		return err
@@ -121,7 +122,7 @@ func locateSlowly(c *Ctx, v *placemap.Map, objects [][]byte, copies, steps int) 
 	for i, object := range objects {
 		hashes[i] = s.Map.Hash(object)
 	}
-	return c.Compute(func(ctx context.Context) (func(*Reply), error) {
+	return c.Compute(func(ctx context.Context) (func(*commands.Reply), error) {
 		if err := checkCopies(s, copies, nil); err != nil {
 			return nil, err
 		}
@@ -132,7 +133,7 @@ func locateSlowly(c *Ctx, v *placemap.Map, objects [][]byte, copies, steps int) 
 			}
 			slots, _ = places(s, hash, copies, slots)
 		}
-		return func(r *Reply) {
+		return func(r *commands.Reply) {
 			width := len(slots) / len(hashes)
 			r.Array(len(hashes))
 			for ; len(slots) > 0; slots = slots[width:] {

@@ -1,19 +1,20 @@
-package commands
+package place
 
 import (
+	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/placement"
 )
 
 // readUnits reads units up to the end of the call. The word DOMAIN behind a
 // capacity is always the option: a unit of that name stands first, or behind a
 // unit with a domain.
-func readUnits(a *Args) []placement.Unit {
+func readUnits(a *commands.Args) []placement.Unit {
 	units := make([]placement.Unit, 0, a.Left()/2)
 	for first := true; first || a.More(); first = false {
 		u := placement.Unit{Name: a.String(), Capacity: readCapacity(a)}
 		if a.Is("DOMAIN") {
 			if u.Domain = a.String(); u.Domain == "" {
-				a.Fail(ErrPlaceName)
+				a.Fail(errName)
 			}
 		}
 		units = append(units, u)
@@ -21,17 +22,17 @@ func readUnits(a *Args) []placement.Unit {
 	return units
 }
 
-func readCapacity(a *Args) float64 {
+func readCapacity(a *commands.Args) float64 {
 	b := a.Bytes()
-	v, ok := ParseFloat(b)
+	v, ok := commands.ParseFloat(b)
 	if !ok || !(v >= placement.MinDecimal && v <= placement.MaxDecimal) {
-		a.Fail(ErrPlaceCapacity) // a missing argument has failed before
+		a.Fail(errCapacity) // a missing argument has failed before
 	}
 	return v
 }
 
 // readUnitNames reads names up to the end of the call.
-func readUnitNames(a *Args) []string {
+func readUnitNames(a *commands.Args) []string {
 	names := make([]string, 0, a.Left())
 	for first := true; first || a.More(); first = false {
 		names = append(names, a.String())
@@ -39,47 +40,47 @@ func readUnitNames(a *Args) []string {
 	return names
 }
 
-func placeSet(c *Ctx) error {
+func set(c *commands.Ctx) error {
 	key, units := c.Args.Key(), readUnits(&c.Args)
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	m, ch, err := editMap(c, key)
+	m, ch, err := edit(c, key)
 	if err != nil {
 		return err
 	}
 	added, err := m.Set(ch, units)
 	if err != nil {
-		return placeError(err)
+		return wireError(err)
 	}
-	c.Notify(EventModule, "place.set", key)
+	c.Notify(commands.EventModule, "place.set", key)
 	c.Reply.Int(int64(added))
 	return nil
 }
 
-func placeDel(c *Ctx) error {
+func del(c *commands.Ctx) error {
 	key, names := c.Args.Key(), readUnitNames(&c.Args)
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	m, ch, err := editMap(c, key)
+	m, ch, err := edit(c, key)
 	if err != nil {
 		return err
 	}
 	if err := m.Remove(ch, names); err != nil {
-		return placeError(err)
+		return wireError(err)
 	}
-	c.Notify(EventModule, "place.del", key)
+	c.Notify(commands.EventModule, "place.del", key)
 	c.Reply.Int(int64(len(names)))
 	return nil
 }
 
-func placeUnits(c *Ctx) error {
+func listUnits(c *commands.Ctx) error {
 	key := c.Args.Key()
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	m, err := viewMap(c, key)
+	m, err := view(c, key)
 	if err != nil {
 		return err
 	}

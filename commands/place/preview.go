@@ -1,9 +1,10 @@
-package commands
+package place
 
 import (
 	"context"
 	"math"
 
+	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/placement"
 )
 
@@ -23,7 +24,7 @@ type mapChange struct {
 	remove []string
 }
 
-func readMapChange(a *Args) (ch mapChange) {
+func readMapChange(a *commands.Args) (ch mapChange) {
 	switch a.Word() {
 	case "SET":
 		ch.set = readUnits(a)
@@ -38,18 +39,18 @@ func readMapChange(a *Args) (ch mapChange) {
 func (ch *mapChange) preview(m *placement.Map) (placement.Preview, error) {
 	if ch.remove != nil {
 		p, err := m.PreviewRemove(ch.remove...)
-		return p, placeError(err)
+		return p, wireError(err)
 	}
 	p, err := m.PreviewSet(ch.set...)
-	return p, placeError(err)
+	return p, wireError(err)
 }
 
-func placePreview(c *Ctx) error {
+func preview(c *commands.Ctx) error {
 	key, change := c.Args.Key(), readMapChange(&c.Args)
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	v, err := viewMap(c, key)
+	v, err := view(c, key)
 	if err != nil {
 		return err
 	}
@@ -63,23 +64,23 @@ func placePreview(c *Ctx) error {
 		}
 		return err
 	case pairs > maxPairs:
-		return ErrPlacePairs
+		return errPairs
 	case c.InMulti && pairs > maxPairsMulti:
-		return ErrPlacePairsMulti
+		return errPairsMulti
 	case c.InMulti && s.Map.Bytes() > maxTableMulti:
-		return ErrPlaceTableMulti
+		return errTableMulti
 	}
 	if err := c.MayCompute(s.Map.Bytes()); err != nil {
 		return err
 	}
 	s = v.Lend()
-	return c.Compute(func(context.Context) (func(*Reply), error) {
+	return c.Compute(func(context.Context) (func(*commands.Reply), error) {
 		p, err := change.preview(s.Map)
-		return func(r *Reply) { replyPreview(r, &p) }, err
+		return func(r *commands.Reply) { replyPreview(r, &p) }, err
 	})
 }
 
-func replyPreview(r *Reply, p *placement.Preview) {
+func replyPreview(r *commands.Reply, p *placement.Preview) {
 	r.Map(4)
 	r.BulkString("moved")
 	r.Double(p.Moved)
