@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/vigildb/vigil/scheduler"
 	"github.com/vigildb/vigil/structures"
-	"github.com/vigildb/vigil/structures/schedule"
 )
 
 // WireError is an error whose text goes to the client letter by letter. Its
@@ -142,62 +140,10 @@ const (
 func ErrUnknownArgument(word []byte) WireError { return Errorf("ERR unknown argument: %s", word) }
 
 // What SCHED says.
-const (
-	ErrSchedNode    = WireError("ERR no such node")
-	ErrSchedLease   = WireError("ERR node is not leased")
-	ErrSchedItems   = WireError("ERR items must be a number from 0 to 1e15")
-	ErrSchedName    = WireError("ERR node name is longer than 8192 bytes")
-	ErrSchedFull    = WireError("ERR schedule has too many nodes")
-	ErrSchedSteps   = WireError("ERR schedule has no steps left")
-	ErrSchedCount   = WireError("ERR number of probes must be from 1 to 65536")
-	ErrSchedWindow  = WireError("ERR K must be greater than 0 and at most 1e15")
-	ErrSchedNumber  = WireError("ERR parameter must be a number from 0 to 1e15")
-	ErrSchedCost    = WireError("ERR cost must be from 1e-15 to 1e15")
-	ErrSchedMaxAge  = WireError("ERR maximal age is out of range")
-	ErrSchedDecay   = WireError("ERR the policy needs a DECAY greater than 0")
-	ErrSchedMillis  = WireError("ERR milliseconds are out of range")
-	ErrSchedExplore = WireError("ERR explored fraction must be from 0 to 1")
-	ErrSchedTwice   = WireError("ERR a node is named twice")
-)
-
-// ErrSchedPolicy lists the policies.
-func ErrSchedPolicy(name string) WireError {
-	var known []string
-	for _, p := range scheduler.Policies() {
-		known = append(known, p.Name)
-	}
-	return Errorf("ERR unknown policy '%.64s', known are: %s", name, strings.Join(known, ", "))
-}
-
-// ErrSchedEstimator lists the estimators.
-func ErrSchedEstimator(name string) WireError {
-	var known []string
-	for _, e := range scheduler.Estimators() {
-		known = append(known, e.Name)
-	}
-	return Errorf("ERR unknown estimator '%.64s', known are: %s", name, strings.Join(known, ", "))
-}
+const ()
 
 // What a client can be told of SCHED.SIMULATE.
-const (
-	ErrSchedStepCount  = WireError("ERR STEPS must be from 1 to 1000000000")
-	ErrSchedWork       = WireError("ERR simulation is too long: steps times probes times policies may be 1000000000 at most")
-	ErrSchedWorkMulti  = WireError("ERR simulation is too long inside a transaction: steps times probes times policies may be 10000 at most")
-	ErrSchedNodesMulti = WireError("ERR schedule has more than 1000 nodes: too many to compute inside a transaction")
-)
-
-// ErrSchedUnsuited says why a policy cannot be simulated on the nodes of a
-// schedule.
-func ErrSchedUnsuited(e *schedule.UnsuitedError) WireError {
-	why := "of a parameter"
-	switch {
-	case errors.Is(e, scheduler.ErrDecay):
-		why = "it needs a DECAY greater than 0"
-	case errors.Is(e, schedule.ErrLearnsTooMuch):
-		why = "it would learn too much at once"
-	}
-	return Errorf("ERR policy '%s' does not suit the nodes: %s", e.Policy, why)
-}
+const ()
 
 // What a client can be told of computations off the locks.
 const (

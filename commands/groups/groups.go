@@ -7,6 +7,7 @@ import (
 	"github.com/vigildb/vigil/commands/hll"
 	"github.com/vigildb/vigil/commands/keys"
 	"github.com/vigildb/vigil/commands/place"
+	"github.com/vigildb/vigil/commands/sched"
 )
 
 // All lists the groups, in the order in which docs/commands.md shows them.
@@ -14,6 +15,6 @@ func All() []commands.Group {
 	return []commands.Group{
 		commands.ConnectionGroup(), commands.TransactionGroup(), commands.PubSubGroup(), commands.ServerGroup(), keys.Group(),
 		commands.StringGroup(), bits.Group(), commands.ListGroup(), commands.HashGroup(), hll.Group(), commands.BloomGroup(),
-		commands.SchedGroup(), place.Group(),
+		sched.Group(), place.Group(),
 	}
 }

@@ -10,12 +10,13 @@ import (
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/commandtest"
 	"github.com/vigildb/vigil/commands/hll"
+	"github.com/vigildb/vigil/commands/sched"
 	"github.com/vigildb/vigil/persistence"
 )
 
 func dumpRig(t testing.TB) *commandtest.Rig {
 	t.Helper()
-	return commandtest.New(t, commands.StringGroup(), commands.ListGroup(), commands.HashGroup(), hll.Group(), commands.BloomGroup(), commands.SchedGroup(), Group())
+	return commandtest.New(t, commands.StringGroup(), commands.ListGroup(), commands.HashGroup(), hll.Group(), commands.BloomGroup(), sched.Group(), Group())
 }
 
 // fill makes key a value of a random type and size, and returns the calls that

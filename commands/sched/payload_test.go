@@ -19,7 +19,7 @@ import (
 // schedRig has what schedules are dumped, restored and compared with.
 func schedRig(t testing.TB) *commandtest.Rig {
 	t.Helper()
-	return commandtest.New(t, commands.SchedGroup(), keys.Group(), commands.StringGroup())
+	return commandtest.New(t, Group(), keys.Group(), commands.StringGroup())
 }
 
 // pages is an encoding as Tx.Dump makes it: a head, and one page.
@@ -66,7 +66,7 @@ func TestPayloadsOfOwnTypesAreChecked(t *testing.T) {
 }
 
 func TestALoneNodeInAHighSlotIsRestoredInLittleRoom(t *testing.T) {
-	r := commandtest.New(t, commands.SchedGroup(), keys.Group(), commands.ServerGroup())
+	r := commandtest.New(t, Group(), keys.Group(), commands.ServerGroup())
 	for _, policy := range scheduler.Policies() {
 		r.Call("DEL", "s", "far")
 		r.Call("SCHED.CREATE", "s", "SEED", "1", "POLICY", policy.Name)
@@ -90,7 +90,7 @@ func TestALoneNodeInAHighSlotIsRestoredInLittleRoom(t *testing.T) {
 }
 
 func TestManyPagesOfOneNodeAreRestoredInLittleRoom(t *testing.T) {
-	r := commandtest.New(t, commands.SchedGroup(), keys.Group(), commands.ServerGroup())
+	r := commandtest.New(t, Group(), keys.Group(), commands.ServerGroup())
 	r.Call("SCHED.CREATE", "s", "SEED", "1")
 	r.Call("SCHED.ADD", "s", "node-0000")
 	good := dumped(r, "s")
@@ -113,7 +113,7 @@ func TestManyPagesOfOneNodeAreRestoredInLittleRoom(t *testing.T) {
 // A record means what it meant when it was made, wherever the schedule was read
 // back: what a policy adds to nodes that lack it must be stored with them.
 func TestARestoredScheduleIsStoredAsItIsUsed(t *testing.T) {
-	r := commandtest.New(t, commands.SchedGroup(), keys.Group())
+	r := commandtest.New(t, Group(), keys.Group())
 	r.Call("SCHED.CREATE", "s", "SEED", "1")
 	r.Call("SCHED.ADD", "s", "a", "RATE", "1", "DECAY", ".5", "b", "RATE", "2", "DECAY", ".5")
 	r.Call("SCHED.NEXT", "s")

@@ -17,7 +17,7 @@ import (
 
 func TestScheduleErrorsHaveWords(t *testing.T) {
 	// A domain error without words would reach the client as an internal one.
-	r := commandtest.New(t, commands.SchedGroup())
+	r := commandtest.New(t, Group())
 	r.Call("SCHED.CREATE", "s", "SEED", "1")
 	for _, call := range []string{
 		"SCHED.NODE s x", "SCHED.OBSERVE s x 1", "SCHED.ADD s a COST 0", "SCHED.ADD s a RATE 1e16",
@@ -33,7 +33,7 @@ func TestScheduleErrorsHaveWords(t *testing.T) {
 }
 
 func TestUnknownPoliciesAndEstimatorsAreAnsweredWithTheKnown(t *testing.T) {
-	r := commandtest.New(t, commands.SchedGroup())
+	r := commandtest.New(t, Group())
 	var policies, estimators []string
 	for _, p := range scheduler.Policies() {
 		policies = append(policies, p.Name)
@@ -46,7 +46,7 @@ func TestUnknownPoliciesAndEstimatorsAreAnsweredWithTheKnown(t *testing.T) {
 }
 
 func TestFailedScheduleCommandsRecordNothing(t *testing.T) {
-	r := commandtest.New(t, commands.SchedGroup())
+	r := commandtest.New(t, Group())
 	r.Call("SCHED.CREATE", "s", "SEED", "1")
 	r.Call("SCHED.ADD", "s", "a", "b")
 	r.Call("SCHED.NEXT", "s", "COUNT", "2")
@@ -63,7 +63,7 @@ func TestFailedScheduleCommandsRecordNothing(t *testing.T) {
 }
 
 func TestScheduleWithoutSeedDrawsOne(t *testing.T) {
-	r := commandtest.New(t, commands.SchedGroup())
+	r := commandtest.New(t, Group())
 	r.Call("SCHED.CREATE", "s")
 	if info := r.Call("SCHED.INFO", "s"); strings.Contains(info, "seed\r\n:0\r\n") {
 		t.Errorf("schedule without SEED: got seed 0 in %q", info)
@@ -71,7 +71,7 @@ func TestScheduleWithoutSeedDrawsOne(t *testing.T) {
 }
 
 func TestScheduleSurvivesReload(t *testing.T) {
-	r := commandtest.New(t, commands.SchedGroup())
+	r := commandtest.New(t, Group())
 	r.Call("SCHED.CREATE", "s", "POLICY", "adaptive", "PROBES", "4", "SEED", "9")
 	for i := range 300 {
 		r.Call("SCHED.ADD", "s", fmt.Sprint("node", i))
@@ -95,7 +95,7 @@ func TestScheduleSurvivesReload(t *testing.T) {
 func BenchmarkSchedNext(b *testing.B) {
 	for _, n := range []int{1000, 100000} {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
-			r := commandtest.New(b, commands.SchedGroup())
+			r := commandtest.New(b, Group())
 			r.Call("SCHED.CREATE", "s", "ESTIMATOR", "fixed", "SEED", "1", "LEASE", "0")
 			for i := range n {
 				r.Call("SCHED.ADD", "s", fmt.Sprint("node", i), "RATE", fmt.Sprint(1+i%97))
@@ -242,7 +242,7 @@ func TestHostilePayloadsOfSchedulesAreRefusedOrWork(t *testing.T) {
 }
 
 func TestChangesOfSchedulesArePublished(t *testing.T) {
-	r := commandtest.New(t, commands.SchedGroup())
+	r := commandtest.New(t, Group())
 	r.Classes = commands.EventAll | commands.EventNew
 	for _, x := range []struct {
 		call   string
@@ -265,7 +265,7 @@ func TestChangesOfSchedulesArePublished(t *testing.T) {
 }
 
 func TestParametersOfSchedulesAreDocumentedAsNumbers(t *testing.T) {
-	for _, cmd := range commands.SchedGroup().Commands {
+	for _, cmd := range Group().Commands {
 		for _, a := range commands.ParseSyntax(&cmd) {
 			switch a.Token {
 			case "RATE", "WEIGHT", "DECAY", "ARRIVAL", "COST", "EXPLORE":

@@ -1,10 +1,11 @@
-package commands
+package sched
 
 import (
 	"context"
 	"errors"
 	"math"
 
+	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/scheduler"
 	"github.com/vigildb/vigil/structures/schedule"
 )
@@ -13,47 +14,47 @@ import (
 // locks (Ctx.Compute). Inside MULTI they hold up everybody, and may do less.
 
 const (
-	maxSchedSteps = 1_000_000_000
-	// maxSchedWork bounds probes that are simulated: minutes of one processor.
-	maxSchedWork = 1e9
-	// maxSchedWorkMulti and maxSchedNodesMulti keep a transaction below some
+	maxSteps = 1_000_000_000
+	// maxWork bounds probes that are simulated: minutes of one processor.
+	maxWork = 1e9
+	// maxWorkMulti and maxNodesMulti keep a transaction below some
 	// tenths of a second.
-	maxSchedWorkMulti  = 1e4
-	maxSchedNodesMulti = 1000
+	maxWorkMulti  = 1e4
+	maxNodesMulti = 1000
 	// maxCostProbes bounds what SCHED.COST simulates: seconds, half a minute for
 	// 10^6 nodes of a policy whose steps are slow.
 	maxCostProbes = 1_000_000
 )
 
-func costRows(read []KeySpec) []Command {
-	return []Command{
-		{Name: "SCHED.COST", Arity: 2, Flags: ReadOnly | Blocking, Keys: read, Syntax: "key", Since: "0.1.0",
+func costRows(read []commands.KeySpec) []commands.Command {
+	return []commands.Command{
+		{Name: "SCHED.COST", Arity: 2, Flags: commands.ReadOnly | commands.Blocking, Keys: read, Syntax: "key", Since: "0.1.0",
 			Cost:    "O(n) for n nodes, beside other commands; more where the cost is simulated",
-			Summary: "Answers what a schedule's policy costs or earns a step, and what no policy betters.", Run: schedCost},
-		{Name: "SCHED.SIMULATE", Arity: -4, Flags: ReadOnly | Blocking, Keys: read,
+			Summary: "Answers what a schedule's policy costs or earns a step, and what no policy betters.", Run: computeCost},
+		{Name: "SCHED.SIMULATE", Arity: -4, Flags: commands.ReadOnly | commands.Blocking, Keys: read,
 			Syntax: "key STEPS steps [SEED seed] [POLICY policy [policy ...]]", Since: "0.1.0",
 			Cost:    "O(n + steps log n) for n nodes and each policy, beside other commands",
-			Summary: "Plays policies on the rates of a schedule and answers what each costs or earns a step.", Run: schedSimulate},
+			Summary: "Plays policies on the rates of a schedule and answers what each costs or earns a step.", Run: simulate},
 	}
 }
 
 // snapshot copies a schedule, if the server has room for a computation.
-func snapshot(c *Ctx, key []byte) (*schedule.Snapshot, error) {
-	s, err := viewSchedule(c, key)
+func snapshot(c *commands.Ctx, key []byte) (*schedule.Snapshot, error) {
+	s, err := view(c, key)
 	if err != nil {
 		return nil, err
 	}
-	if c.InMulti && s.Len() > maxSchedNodesMulti {
-		return nil, ErrSchedNodesMulti
+	if c.InMulti && s.Len() > maxNodesMulti {
+		return nil, errNodesMulti
 	}
 	if err := c.MayCompute(s.SnapshotBytes()); err != nil {
 		return nil, err
 	}
 	n, err := s.Snapshot()
-	return n, schedError(err)
+	return n, wireError(err)
 }
 
-func schedCost(c *Ctx) error {
+func computeCost(c *commands.Ctx) error {
 	key := c.Args.Key()
 	if err := c.Args.Done(); err != nil {
 		return err
@@ -64,16 +65,16 @@ func schedCost(c *Ctx) error {
 	}
 	probes := int64(maxCostProbes)
 	if c.InMulti {
-		probes = maxSchedWorkMulti
+		probes = maxWorkMulti
 	}
-	return c.Compute(func(ctx context.Context) (func(*Reply), error) {
+	return c.Compute(func(ctx context.Context) (func(*commands.Reply), error) {
 		cost, err := n.Cost(ctx, probes)
-		return func(r *Reply) { replyCost(r, cost) }, err
+		return func(r *commands.Reply) { replyCost(r, cost) }, err
 	})
 }
 
 // replyCost answers what a policy costs, or earns, beside the bounds.
-func replyCost(r *Reply, c schedule.Cost) {
+func replyCost(r *commands.Reply, c schedule.Cost) {
 	figure := func(name string, v float64) {
 		r.BulkString(name)
 		r.Double(v)
@@ -107,13 +108,13 @@ type simulation struct {
 	policies []scheduler.PolicySpec // none: all that suit
 }
 
-func readSimulation(a *Args) (m simulation) {
+func readSimulation(a *commands.Args) (m simulation) {
 	for a.More() {
 		switch a.Word() {
 		case "STEPS":
-			m.steps = a.IntIn(1, maxSchedSteps, ErrSchedStepCount)
+			m.steps = a.IntIn(1, maxSteps, errStepCount)
 		case "SEED":
-			m.seed = uint64(a.IntIn(0, math.MaxInt64, ErrMustBePositive))
+			m.seed = uint64(a.IntIn(0, math.MaxInt64, commands.ErrMustBePositive))
 		case "POLICY":
 			m.policies = readPolicies(a, m.policies)
 		default:
@@ -128,20 +129,20 @@ func readSimulation(a *Args) (m simulation) {
 
 // readPolicies reads one or more names, up to the next option, and adds them to
 // a list. A policy is taken once.
-func readPolicies(a *Args, list []scheduler.PolicySpec) []scheduler.PolicySpec {
+func readPolicies(a *commands.Args, list []scheduler.PolicySpec) []scheduler.PolicySpec {
 	seen := map[string]bool{}
 	for _, p := range list {
 		seen[p.Name] = true
 	}
 	for first := true; first || a.More(); first = false {
 		next := a.Peek()
-		if !first && (EqualFold(next, "STEPS") || EqualFold(next, "SEED") || EqualFold(next, "POLICY")) {
+		if !first && (commands.EqualFold(next, "STEPS") || commands.EqualFold(next, "SEED") || commands.EqualFold(next, "POLICY")) {
 			break
 		}
 		name := a.String()
 		p, err := scheduler.PolicyNamed(name)
 		if err != nil {
-			a.Fail(ErrSchedPolicy(name))
+			a.Fail(errPolicy(name))
 			break
 		}
 		if !seen[p.Name] {
@@ -152,7 +153,7 @@ func readPolicies(a *Args, list []scheduler.PolicySpec) []scheduler.PolicySpec {
 	return list
 }
 
-func schedSimulate(c *Ctx) error {
+func simulate(c *commands.Ctx) error {
 	key := c.Args.Key()
 	m := readSimulation(&c.Args)
 	if err := c.Args.Done(); err != nil {
@@ -167,22 +168,22 @@ func schedSimulate(c *Ctx) error {
 		policies = len(n.Policies())
 	}
 	switch work := n.Work(policies, m.steps); {
-	case c.InMulti && work > maxSchedWorkMulti:
-		return ErrSchedWorkMulti
-	case work > maxSchedWork:
-		return ErrSchedWork
+	case c.InMulti && work > maxWorkMulti:
+		return errWorkMulti
+	case work > maxWork:
+		return errWork
 	}
-	return c.Compute(func(ctx context.Context) (func(*Reply), error) { return m.run(ctx, n) })
+	return c.Compute(func(ctx context.Context) (func(*commands.Reply), error) { return m.run(ctx, n) })
 }
 
 // run plays the policies. One that was asked for and does not suit the nodes is
 // an error.
-func (m *simulation) run(ctx context.Context, n *schedule.Snapshot) (func(*Reply), error) {
+func (m *simulation) run(ctx context.Context, n *schedule.Snapshot) (func(*commands.Reply), error) {
 	costs, err := n.Simulate(ctx, m.policies, m.steps, m.seed)
 	if unsuited, ok := errors.AsType[*schedule.UnsuitedError](err); ok {
-		return nil, ErrSchedUnsuited(unsuited)
+		return nil, errUnsuited(unsuited)
 	}
-	return func(r *Reply) {
+	return func(r *commands.Reply) {
 		r.Array(len(costs))
 		for _, cost := range costs {
 			replyCost(r, cost)

@@ -1,8 +1,9 @@
-package commands
+package sched
 
 import (
 	"strconv"
 
+	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/scheduler"
 	"github.com/vigildb/vigil/structures/glob"
 	"github.com/vigildb/vigil/structures/schedule"
@@ -11,11 +12,11 @@ import (
 // Commands that name several nodes do all or nothing: they check every node
 // before they change the first.
 
-// schedNumber reads a parameter of a node.
-func schedNumber(a *Args) float64 {
+// readNumber reads a parameter of a node.
+func readNumber(a *commands.Args) float64 {
 	v := a.Float()
 	if scheduler.CheckNumber(v) != nil {
-		a.Fail(ErrSchedNumber)
+		a.Fail(errNumber)
 	}
 	return v
 }
@@ -23,7 +24,7 @@ func schedNumber(a *Args) float64 {
 // readNode reads a node of SCHED.ADD and the options behind it, which change
 // the parameters that it has. An option's word is taken as a node only in first
 // place. s may be nil.
-func readNode(a *Args, s *schedule.Schedule) (node []byte, p scheduler.Params) {
+func readNode(a *commands.Args, s *schedule.Schedule) (node []byte, p scheduler.Params) {
 	node = a.Bytes()
 	p = scheduler.DefaultParams()
 	if s != nil {
@@ -32,29 +33,29 @@ func readNode(a *Args, s *schedule.Schedule) (node []byte, p scheduler.Params) {
 	for {
 		switch {
 		case a.Is("RATE"):
-			p.Rate = schedNumber(a)
+			p.Rate = readNumber(a)
 		case a.Is("WEIGHT"):
-			p.Weight = schedNumber(a)
+			p.Weight = readNumber(a)
 		case a.Is("DECAY"):
-			p.Decay = schedNumber(a)
+			p.Decay = readNumber(a)
 		case a.Is("ARRIVAL"):
-			p.Arrival = schedNumber(a)
+			p.Arrival = readNumber(a)
 		case a.Is("COST"):
-			p.Cost = schedNumber(a)
+			p.Cost = readNumber(a)
 		case a.Is("MAXAGE"):
-			p.MaxAge = a.IntIn(0, scheduler.MaxStep, ErrSchedMaxAge)
+			p.MaxAge = a.IntIn(0, scheduler.MaxStep, errMaxAge)
 		default:
 			return node, p
 		}
 	}
 }
 
-func schedAdd(c *Ctx) error {
+func add(c *commands.Ctx) error {
 	key := c.Args.Key()
-	s, ch, err := editSchedule(c, key)
+	s, ch, err := edit(c, key)
 	begin := c.Args
 	if err := checkNodes(&c.Args, s, err); err != nil {
-		return schedError(err)
+		return wireError(err)
 	}
 	c.Args = begin
 	added := 0
@@ -62,13 +63,13 @@ func schedAdd(c *Ctx) error {
 		node, p := readNode(&c.Args, s)
 		created, err := s.Add(ch, node, p, c.Now)
 		if err != nil {
-			return schedError(err)
+			return wireError(err)
 		}
 		if created {
 			added++
 		}
 	}
-	c.Notify(EventModule, "sched.add", key)
+	c.Notify(commands.EventModule, "sched.add", key)
 	c.Reply.Int(int64(added))
 	return nil
 }
@@ -76,7 +77,7 @@ func schedAdd(c *Ctx) error {
 // checkNodes reads the nodes of a SCHED.ADD and returns the first error that
 // they have: of the arguments, then err, which finding the schedule gave, then
 // of what the schedule says of a node.
-func checkNodes(a *Args, s *schedule.Schedule, err error) error {
+func checkNodes(a *commands.Args, s *schedule.Schedule, err error) error {
 	added := 0
 	for a.More() {
 		node, p := readNode(a, s)
@@ -99,13 +100,13 @@ func checkNodes(a *Args, s *schedule.Schedule, err error) error {
 	return err
 }
 
-func schedRem(c *Ctx) error {
+func remove(c *commands.Ctx) error {
 	key, nodes := c.Args.Key(), c.Args.Rest()
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	s, ch, err := editSchedule(c, key)
-	if err == ErrNoKey {
+	s, ch, err := edit(c, key)
+	if err == commands.ErrNoKey {
 		c.Reply.Int(0)
 		return nil
 	}
@@ -119,7 +120,7 @@ func schedRem(c *Ctx) error {
 		}
 	}
 	if removed > 0 {
-		c.Notify(EventModule, "sched.rem", key)
+		c.Notify(commands.EventModule, "sched.rem", key)
 	}
 	c.Reply.Int(int64(removed))
 	return nil
@@ -134,30 +135,30 @@ func checkLeases(s *schedule.Schedule, args [][]byte, step int, now int64) error
 	}
 	for i := 0; i < len(args); i += step {
 		if err := s.CheckLease(args[i], now); err != nil {
-			return schedError(err)
+			return wireError(err)
 		}
 		if seen == nil {
 			continue
 		}
 		if seen[string(args[i])] {
-			return ErrSchedTwice
+			return errTwice
 		}
 		seen[string(args[i])] = true
 	}
 	return nil
 }
 
-func schedObserve(c *Ctx) error {
+func observe(c *commands.Ctx) error {
 	key, pairs := c.Args.Key(), c.Args.Rest()
 	if len(pairs)%2 != 0 {
-		return ErrArity(c.Command)
+		return commands.ErrArity(c.Command)
 	}
 	for i := 1; i < len(pairs); i += 2 {
-		if v, ok := ParseFloat(pairs[i]); !ok || scheduler.CheckNumber(v) != nil {
-			return ErrSchedItems
+		if v, ok := commands.ParseFloat(pairs[i]); !ok || scheduler.CheckNumber(v) != nil {
+			return errItems
 		}
 	}
-	s, ch, err := editSchedule(c, key)
+	s, ch, err := edit(c, key)
 	if err != nil {
 		return err
 	}
@@ -165,22 +166,22 @@ func schedObserve(c *Ctx) error {
 		return err
 	}
 	for i := 0; i < len(pairs); i += 2 {
-		items, _ := ParseFloat(pairs[i+1])
+		items, _ := commands.ParseFloat(pairs[i+1])
 		if err := s.Observe(ch, pairs[i], items, c.Now); err != nil {
-			return schedError(err)
+			return wireError(err)
 		}
 	}
-	c.Notify(EventModule, "sched.observe", key)
+	c.Notify(commands.EventModule, "sched.observe", key)
 	c.Reply.Int(int64(len(pairs) / 2))
 	return nil
 }
 
-func schedFail(c *Ctx) error {
+func fail(c *commands.Ctx) error {
 	key, nodes := c.Args.Key(), c.Args.Rest()
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	s, ch, err := editSchedule(c, key)
+	s, ch, err := edit(c, key)
 	if err != nil {
 		return err
 	}
@@ -189,33 +190,33 @@ func schedFail(c *Ctx) error {
 	}
 	for _, node := range nodes {
 		if err := s.Fail(ch, node, c.Now); err != nil {
-			return schedError(err)
+			return wireError(err)
 		}
 	}
-	c.Notify(EventModule, "sched.fail", key)
+	c.Notify(commands.EventModule, "sched.fail", key)
 	c.Reply.Int(int64(len(nodes)))
 	return nil
 }
 
-func schedNode(c *Ctx) error {
+func nodeInfo(c *commands.Ctx) error {
 	key, node := c.Args.Key(), c.Args.Bytes()
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	s, err := viewSchedule(c, key)
+	s, err := view(c, key)
 	if err != nil {
 		return err
 	}
 	fields, err := s.Node(node, c.Now)
 	if err != nil {
-		return schedError(err)
+		return wireError(err)
 	}
-	replyFieldsOf(c, fields)
+	replyFields(c, fields)
 	return nil
 }
 
-// replyFieldsOf answers the lines of SCHED.INFO or SCHED.NODE.
-func replyFieldsOf(c *Ctx, fields []schedule.Field) {
+// replyFields answers the lines of SCHED.INFO or SCHED.NODE.
+func replyFields(c *commands.Ctx, fields []schedule.Field) {
 	c.Reply.Map(len(fields))
 	for _, f := range fields {
 		c.Reply.BulkString(f.Name)
@@ -233,7 +234,7 @@ func replyFieldsOf(c *Ctx, fields []schedule.Field) {
 // defaultScan is the COUNT of a SCHED.NODES that says none, as of Redis's SCAN.
 const defaultScan = 10
 
-func readNodesOptions(a *Args) (count int64, pattern []byte) {
+func readNodesOptions(a *commands.Args) (count int64, pattern []byte) {
 	count = defaultScan
 	for a.More() {
 		switch a.Word() {
@@ -250,13 +251,13 @@ func readNodesOptions(a *Args) (count int64, pattern []byte) {
 	return count, pattern
 }
 
-func schedNodes(c *Ctx) error {
+func scan(c *commands.Ctx) error {
 	key, cursor := c.Args.Key(), c.Args.Cursor()
 	count, pattern := readNodesOptions(&c.Args)
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	s, err := viewSchedule(c, key)
+	s, err := view(c, key)
 	if err != nil {
 		return err
 	}

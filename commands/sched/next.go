@@ -1,6 +1,9 @@
-package commands
+package sched
 
-import "github.com/vigildb/vigil/structures/schedule"
+import (
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/structures/schedule"
+)
 
 // pickOptions are the options of SCHED.NEXT and SCHED.PEEK.
 type pickOptions struct {
@@ -17,14 +20,14 @@ const (
 	forPeek
 )
 
-func readPickOptions(a *Args, f nextOrPeek) pickOptions {
+func readPickOptions(a *commands.Args, f nextOrPeek) pickOptions {
 	o := pickOptions{lease: -1}
 	for a.More() {
 		switch word := a.Word(); {
 		case word == "COUNT":
-			o.count = int(a.IntIn(1, schedule.MaxCount, ErrSchedCount))
+			o.count = int(a.IntIn(1, schedule.MaxCount, errCount))
 		case word == "LEASE" && f == forNext:
-			o.lease = a.IntIn(0, schedule.MaxMillis, ErrSchedMillis)
+			o.lease = a.IntIn(0, schedule.MaxMillis, errMillis)
 		case word == "WITHSTATS":
 			o.stats = schedule.WithStats
 		default:
@@ -34,36 +37,36 @@ func readPickOptions(a *Args, f nextOrPeek) pickOptions {
 	return o
 }
 
-func schedNext(c *Ctx) error {
+func next(c *commands.Ctx) error {
 	key, o := c.Args.Key(), readPickOptions(&c.Args, forNext)
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	s, ch, err := editSchedule(c, key)
+	s, ch, err := edit(c, key)
 	if err != nil {
 		return err
 	}
 	picks, err := s.Next(ch, o.count, c.Now, o.lease, o.stats)
 	if err != nil {
-		return schedError(err)
+		return wireError(err)
 	}
-	c.Notify(EventModule, "sched.next", key)
+	c.Notify(commands.EventModule, "sched.next", key)
 	replyPicks(c, picks, o.stats)
 	return nil
 }
 
-func schedPeek(c *Ctx) error {
+func peek(c *commands.Ctx) error {
 	key, o := c.Args.Key(), readPickOptions(&c.Args, forPeek)
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	s, err := viewSchedule(c, key)
+	s, err := view(c, key)
 	if err != nil {
 		return err
 	}
 	picks, err := s.Peek(o.count, c.Now, o.stats)
 	if err != nil {
-		return schedError(err)
+		return wireError(err)
 	}
 	replyPicks(c, picks, o.stats)
 	return nil
@@ -71,7 +74,7 @@ func schedPeek(c *Ctx) error {
 
 // replyPicks answers the names of nodes, or with stats [name, age, index] of
 // each.
-func replyPicks(c *Ctx, picks []schedule.Pick, stats schedule.Stats) {
+func replyPicks(c *commands.Ctx, picks []schedule.Pick, stats schedule.Stats) {
 	c.Reply.Array(len(picks))
 	for _, p := range picks {
 		if stats == schedule.NamesOnly {
@@ -85,15 +88,15 @@ func replyPicks(c *Ctx, picks []schedule.Pick, stats schedule.Stats) {
 	}
 }
 
-func schedInfo(c *Ctx) error {
+func info(c *commands.Ctx) error {
 	key := c.Args.Key()
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	s, err := viewSchedule(c, key)
+	s, err := view(c, key)
 	if err != nil {
 		return err
 	}
-	replyFieldsOf(c, s.Info(c.Now))
+	replyFields(c, s.Info(c.Now))
 	return nil
 }

@@ -1,0 +1,170 @@
+package sched
+
+import (
+	"errors"
+	"math"
+
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/scheduler"
+	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/schedule"
+)
+
+func Group() commands.Group {
+	read, change := []commands.KeySpec{commands.Key(1, commands.RO|commands.Access)}, []commands.KeySpec{commands.Key(1, commands.RW|commands.Access|commands.Update)}
+	return commands.Group{Name: "sched", Commands: append([]commands.Command{
+		{Name: "SCHED.CREATE", Arity: -2, Flags: commands.Write | commands.DenyOOM, Keys: []commands.KeySpec{commands.Key(1, commands.OW|commands.Insert)},
+			Syntax: "key [POLICY policy] [PROBES probes] [ESTIMATOR estimator [K items]] [SEED seed] [CLOCK STEP|WALL milliseconds] [LEASE milliseconds] [EXPLORE fraction]",
+			Since:  "0.1.0", Cost: "O(1)", Summary: "Makes a schedule that decides which of its nodes to probe next.", Run: create},
+		{Name: "SCHED.ADD", Arity: -3, Flags: commands.Write | commands.DenyOOM, Keys: []commands.KeySpec{commands.Key(1, commands.RW|commands.Insert)},
+			Syntax: "key node [RATE rate] [WEIGHT weight] [DECAY decay] [ARRIVAL rate] [COST cost] [MAXAGE steps] [node ...]",
+			Since:  "0.1.0", Cost: "O(log n) for each node",
+			Summary: "Adds nodes to a schedule, or gives its nodes other parameters.", Run: add},
+		{Name: "SCHED.REM", Arity: -3, Flags: commands.Write, Keys: []commands.KeySpec{commands.Key(1, commands.RW|commands.Delete)}, Syntax: "key node [node ...]",
+			Since: "0.1.0", Cost: "O(log n) for each node", Summary: "Removes nodes from a schedule.", Run: remove},
+		{Name: "SCHED.NEXT", Arity: -2, Flags: commands.Write, Keys: change,
+			Syntax: "key [COUNT count] [LEASE milliseconds] [WITHSTATS]", Since: "0.1.0", Cost: "O(log n) for each node answered",
+			Summary: "Advances a schedule by a step and hands out the nodes to probe now.", Run: next},
+		{Name: "SCHED.PEEK", Arity: -2, Flags: commands.ReadOnly, Keys: read, Syntax: "key [COUNT count] [WITHSTATS]",
+			Since: "0.1.0", Cost: "O(log n) for each node answered",
+			Summary: "Answers what SCHED.NEXT would and changes nothing.", Run: peek},
+		{Name: "SCHED.OBSERVE", Arity: -4, Flags: commands.Write, Keys: change, Syntax: "key node items [node items ...]",
+			Since: "0.1.0", Cost: "O(log n) for each node",
+			Summary: "Tells what the probes of nodes found and ends their leases.", Run: observe},
+		{Name: "SCHED.FAIL", Arity: -3, Flags: commands.Write, Keys: change, Syntax: "key node [node ...]", Since: "0.1.0",
+			Cost: "O(log n) for each node", Summary: "Tells that probes did not happen: nodes are as before they were handed out.", Run: fail},
+		{Name: "SCHED.INFO", Arity: 2, Flags: commands.ReadOnly | commands.Fast, Keys: read, Syntax: "key", Since: "0.1.0", Cost: "O(1)",
+			Summary: "Describes a schedule.", Run: info},
+		{Name: "SCHED.NODE", Arity: 3, Flags: commands.ReadOnly | commands.Fast, Keys: read, Syntax: "key node", Since: "0.1.0", Cost: "O(1)",
+			Summary: "Describes a node of a schedule.", Run: nodeInfo},
+		{Name: "SCHED.NODES", Arity: -3, Flags: commands.ReadOnly, Keys: read, Syntax: "key cursor [MATCH pattern] [COUNT count]",
+			Since: "0.1.0", Cost: "O(1) for each call, O(n) for all n nodes",
+			Summary: "Iterates over the nodes of a schedule.", Run: scan},
+	}, costRows(read)...)}
+}
+
+// wireError words what package schedule says.
+func wireError(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, schedule.ErrNoNode):
+		return errNode
+	case errors.Is(err, schedule.ErrNotLeased):
+		return errLease
+	case errors.Is(err, schedule.ErrItems):
+		return errItems
+	case errors.Is(err, schedule.ErrName):
+		return errName
+	case errors.Is(err, schedule.ErrFull):
+		return errFull
+	case errors.Is(err, schedule.ErrSteps):
+		return errSteps
+	case errors.Is(err, schedule.ErrCount):
+		return errCount
+	case errors.Is(err, schedule.ErrWindow):
+		return errWindow
+	case errors.Is(err, scheduler.ErrNumber):
+		return errNumber
+	case errors.Is(err, scheduler.ErrCost):
+		return errCost
+	case errors.Is(err, scheduler.ErrMaxAge):
+		return errMaxAge
+	case errors.Is(err, scheduler.ErrDecay):
+		return errDecay
+	}
+	return err
+}
+
+// view finds a schedule for reading; a missing one is an error.
+func view(c *commands.Ctx, key []byte) (*schedule.Schedule, error) {
+	return commands.ViewExisting[*schedule.Schedule](c, key)
+}
+
+// edit finds a schedule for changing; a missing one is an error.
+func edit(c *commands.Ctx, key []byte) (*schedule.Schedule, *structures.Change, error) {
+	return commands.EditExisting[*schedule.Schedule](c, key)
+}
+
+func create(c *commands.Ctx) error {
+	key := c.Args.Key()
+	cfg := readConfig(c)
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	switch _, err := view(c, key); {
+	case err == nil:
+		return commands.ErrBusyKey
+	case err != commands.ErrNoKey:
+		return err
+	}
+	s := schedule.New(c.Tx.HashKeys().Fields)
+	if err := s.Create(nil, cfg, c.Now); err != nil {
+		return wireError(err)
+	}
+	c.NotifyNew(key)
+	persistence.Replace(c.Tx, key, s, persistence.NoExpiry)
+	c.Notify(commands.EventModule, "sched.create", key)
+	c.Reply.OK()
+	return nil
+}
+
+// readConfig reads the options of SCHED.CREATE. Without SEED the seed is
+// drawn: two schedules shall not draw alike.
+func readConfig(c *commands.Ctx) schedule.Config {
+	a, cfg, seeded := &c.Args, schedule.DefaultConfig(), false
+	cfg.Policy = ""
+	for a.More() {
+		switch a.Word() {
+		case "POLICY":
+			name := a.String()
+			if spec, err := scheduler.PolicyNamed(name); err != nil {
+				a.Fail(errPolicy(name))
+			} else {
+				cfg.Policy = spec.Name
+			}
+		case "ESTIMATOR":
+			cfg.Estimator = a.String()
+			if _, err := scheduler.EstimatorNamed(cfg.Estimator); err != nil {
+				a.Fail(errEstimator(cfg.Estimator))
+			}
+			if a.Is("K") {
+				if cfg.Window = a.Float(); !(cfg.Window > 0 && cfg.Window <= scheduler.MaxNumber) {
+					a.Fail(errWindow)
+				}
+			}
+		case "PROBES":
+			cfg.Probes = int(a.IntIn(1, schedule.MaxCount, errCount))
+		case "SEED":
+			cfg.Seed, seeded = uint64(a.IntIn(0, math.MaxInt64, commands.ErrMustBePositive)), true
+		case "CLOCK":
+			cfg.StepMillis = readClock(a)
+		case "LEASE":
+			cfg.LeaseMillis = a.IntIn(0, schedule.MaxMillis, errMillis)
+		case "EXPLORE":
+			cfg.Explore = a.Float()
+			if !(cfg.Explore >= 0 && cfg.Explore <= 1) {
+				a.Fail(errExplore)
+			}
+		default:
+			a.Syntax()
+		}
+	}
+	if !seeded {
+		cfg.Seed = c.RandomSeed()
+	}
+	return cfg
+}
+
+// readClock reads STEP, or WALL and the milliseconds of a step.
+func readClock(a *commands.Args) (stepMillis int64) {
+	switch a.Word() {
+	case "STEP":
+		return 0
+	case "WALL":
+		return a.IntIn(1, schedule.MaxMillis, errMillis)
+	}
+	a.Syntax()
+	return 0
+}
