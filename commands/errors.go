@@ -154,32 +154,7 @@ const (
 const ()
 
 // What RedisBloom says, with and without ERR.
-const (
-	ErrBloomNotFound       = WireError("ERR not found")
-	ErrBloomExists         = WireError("ERR item exists")
-	ErrBloomMemory         = WireError("ERR Insufficient memory to create filter")
-	ErrBloomCreate         = WireError("ERR could not create filter")
-	ErrBloomFull           = WireError("ERR non scaling filter is full")
-	ErrBloomInsert         = WireError("ERR problem inserting into filter")
-	ErrBloomRate           = WireError("ERR bad error rate")
-	ErrBloomRateRange      = WireError("ERR error rate must be in the range (0.000000, 1.000000)")
-	ErrBloomCapacity       = WireError("ERR bad capacity")
-	ErrBloomCapacityRange  = WireError("ERR capacity must be in the range [1, 1073741824]")
-	ErrBloomExpansion      = WireError("ERR bad expansion")
-	ErrBloomNoExpansion    = WireError("ERR no expansion")
-	ErrBloomExpansionRange = WireError("ERR expansion must be in the range [0, 32768]")
-	ErrBloomFixedExpands   = WireError("Nonscaling filters cannot expand")
-	ErrBloomBadRate        = WireError("Bad error rate")
-	ErrBloomBadCapacity    = WireError("Bad capacity")
-	ErrBloomBadExpansion   = WireError("Bad expansion")
-	ErrBloomArgument       = WireError("Unknown argument received")
-	ErrBloomInfo           = WireError("Invalid information value")
-	ErrBloomScanIterator   = WireError("Second argument must be numeric")
-	ErrBloomLoadIterator   = WireError("ERR Second argument must be numeric")
-	ErrBloomBadData        = WireError("ERR received bad data")
-	ErrBloomOffset         = WireError("ERR invalid offset - no link found")
-	ErrBloomChunk          = WireError("ERR invalid chunk - Too big for current filter")
-)
+const ()
 
 // Errorf makes an error whose text is composed. CR and LF in it become spaces.
 func Errorf(format string, args ...any) WireError {

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/commandtest"
 	"github.com/vigildb/vigil/commands/keys"
 )
@@ -15,7 +14,7 @@ import (
 // TestBloomDumpTravels carries a filter of several layers over as a client
 // does and compares the copies byte for byte.
 func TestBloomDumpTravels(t *testing.T) {
-	r := commandtest.New(t, commands.BloomGroup())
+	r := commandtest.New(t, Group())
 	r.Want("+OK\r\n", "BF.RESERVE", "from", "0.001", "50")
 	for i := range 500 {
 		r.Call("BF.ADD", "from", fmt.Sprint(i))
@@ -73,9 +72,9 @@ func dump(t *testing.T, r *commandtest.Rig, key string) (pieces []piece) {
 }
 
 func TestFilterBeyondTheLimitIsNotMade(t *testing.T) {
-	r := commandtest.New(t, commands.BloomGroup(), keys.Group())
+	r := commandtest.New(t, Group(), keys.Group())
 	r.Limits.ModuleMemoryLimit = 1 << 10
-	want := "-" + string(commands.ErrBloomMemory) + "\r\n"
+	want := "-" + string(errMemory) + "\r\n"
 	r.Want(want, "BF.RESERVE", "k", "0.01", "100000")
 	r.Want(want, "BF.INSERT", "k", "CAPACITY", "100000", "ITEMS", "a")
 	r.Want(":0\r\n", "EXISTS", "k")
@@ -83,7 +82,7 @@ func TestFilterBeyondTheLimitIsNotMade(t *testing.T) {
 	r.Want("+OK\r\n", "BF.RESERVE", "k", "0.01", "700")
 	var full bool
 	for i := range 2000 {
-		full = full || r.Call("BF.ADD", "k", fmt.Sprint(i)) == "-"+string(commands.ErrBloomInsert)+"\r\n"
+		full = full || r.Call("BF.ADD", "k", fmt.Sprint(i)) == "-"+string(errInsert)+"\r\n"
 	}
 	if !full {
 		t.Error("2000 items in 1 KiB: got no error")
@@ -91,7 +90,7 @@ func TestFilterBeyondTheLimitIsNotMade(t *testing.T) {
 }
 
 func TestBloomHotPathsAllocateNothing(t *testing.T) {
-	r := commandtest.New(t, commands.BloomGroup())
+	r := commandtest.New(t, Group())
 	r.Call("BF.RESERVE", "k", "0.001", "100000")
 	r.Call("BF.ADD", "k", "item")
 	for _, args := range [][]string{{"BF.ADD", "k", "item"}, {"BF.EXISTS", "k", "item"}} {
@@ -103,7 +102,7 @@ func TestBloomHotPathsAllocateNothing(t *testing.T) {
 }
 
 func BenchmarkBloom(b *testing.B) {
-	r := commandtest.New(b, commands.BloomGroup())
+	r := commandtest.New(b, Group())
 	r.Call("BF.RESERVE", "k", "0.001", "1000000")
 	for _, name := range []string{"BF.ADD", "BF.EXISTS"} {
 		b.Run(name, func(b *testing.B) {

@@ -4,6 +4,7 @@ package groups
 import (
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/bits"
+	"github.com/vigildb/vigil/commands/bloom"
 	"github.com/vigildb/vigil/commands/hll"
 	"github.com/vigildb/vigil/commands/keys"
 	"github.com/vigildb/vigil/commands/place"
@@ -14,7 +15,7 @@ import (
 func All() []commands.Group {
 	return []commands.Group{
 		commands.ConnectionGroup(), commands.TransactionGroup(), commands.PubSubGroup(), commands.ServerGroup(), keys.Group(),
-		commands.StringGroup(), bits.Group(), commands.ListGroup(), commands.HashGroup(), hll.Group(), commands.BloomGroup(),
+		commands.StringGroup(), bits.Group(), commands.ListGroup(), commands.HashGroup(), hll.Group(), bloom.Group(),
 		sched.Group(), place.Group(),
 	}
 }

@@ -1,18 +1,19 @@
-package commands
+package bloom
 
 import (
 	"errors"
 
+	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/structures"
 )
 
-func bfExists(c *Ctx) error {
+func exists(c *commands.Ctx) error {
 	key, item := c.Args.Key(), c.Args.Bytes()
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	f, err := anyBloom(c, key)
+	f, err := viewAny(c, key)
 	if err != nil {
 		return err
 	}
@@ -20,12 +21,12 @@ func bfExists(c *Ctx) error {
 	return nil
 }
 
-func bfMExists(c *Ctx) error {
+func mexists(c *commands.Ctx) error {
 	key, items := c.Args.Key(), c.Args.Rest()
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	f, err := anyBloom(c, key)
+	f, err := viewAny(c, key)
 	if err != nil {
 		return err
 	}
@@ -36,10 +37,10 @@ func bfMExists(c *Ctx) error {
 	return nil
 }
 
-// anyBloom finds a filter, nil if there is none: a key that holds something
+// viewAny finds a filter, nil if there is none: a key that holds something
 // else has no items either.
-func anyBloom(c *Ctx, key []byte) (*structures.Bloom, error) {
-	f, ok, err := viewBloom(c, key)
+func viewAny(c *commands.Ctx, key []byte) (*structures.Bloom, error) {
+	f, ok, err := view(c, key)
 	if errors.Is(err, structures.ErrWrongType) {
 		return nil, nil
 	}
@@ -49,12 +50,12 @@ func anyBloom(c *Ctx, key []byte) (*structures.Bloom, error) {
 	return f, nil
 }
 
-func bfCard(c *Ctx) error {
+func card(c *commands.Ctx) error {
 	key := c.Args.Key()
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	f, ok, err := viewBloom(c, key)
+	f, ok, err := view(c, key)
 	switch {
 	case err != nil:
 		return err
@@ -66,14 +67,14 @@ func bfCard(c *Ctx) error {
 	return nil
 }
 
-// bloomField is a line of BF.INFO.
-type bloomField struct {
+// infoField is a line of BF.INFO.
+type infoField struct {
 	word, name string
 	value      func(*structures.BloomInfo) uint64
 }
 
-func bloomFields() []bloomField {
-	return []bloomField{
+func infoFields() []infoField {
+	return []infoField{
 		{"CAPACITY", "Capacity", func(i *structures.BloomInfo) uint64 { return i.Capacity }},
 		{"SIZE", "Size", func(i *structures.BloomInfo) uint64 { return i.Bytes }},
 		{"FILTERS", "Number of filters", func(i *structures.BloomInfo) uint64 { return uint64(i.Layers) }},
@@ -82,47 +83,47 @@ func bloomFields() []bloomField {
 	}
 }
 
-func bfInfo(c *Ctx) error {
+func info(c *commands.Ctx) error {
 	key := c.Args.Key()
 	if c.Args.Left() > 1 {
-		return ErrArity(c.Command)
+		return commands.ErrArity(c.Command)
 	}
 	word := c.Args.Rest()
-	f, err := needBloom(c, key)
+	f, err := viewExisting(c, key)
 	if err != nil {
 		return err
 	}
-	info, fields := f.Info(), bloomFields()
+	info, fields := f.Info(), infoFields()
 	if len(word) == 0 {
 		c.Reply.Map(len(fields))
 		for i := range fields {
 			c.Reply.Status(fields[i].name)
-			replyBloomField(c, &fields[i], &info)
+			replyField(c, &fields[i], &info)
 		}
 		return nil
 	}
 	for i := range fields {
-		if EqualFold(word[0], fields[i].word) {
-			replyOneBloomField(c, &fields[i], &info)
+		if commands.EqualFold(word[0], fields[i].word) {
+			replyOneField(c, &fields[i], &info)
 			return nil
 		}
 	}
-	return ErrBloomInfo
+	return errInfo
 }
 
-// replyOneBloomField answers a value alone: its name is beside it only where
+// replyOneField answers a value alone: its name is beside it only where
 // there are maps.
-func replyOneBloomField(c *Ctx, f *bloomField, info *structures.BloomInfo) {
+func replyOneField(c *commands.Ctx, f *infoField, info *structures.BloomInfo) {
 	if c.Reply.Proto() == 3 {
 		c.Reply.Map(1)
 		c.Reply.Status(f.name)
 	} else {
 		c.Reply.Array(1)
 	}
-	replyBloomField(c, f, info)
+	replyField(c, f, info)
 }
 
-func replyBloomField(c *Ctx, f *bloomField, info *structures.BloomInfo) {
+func replyField(c *commands.Ctx, f *infoField, info *structures.BloomInfo) {
 	if info.Fixed && f.word == "EXPANSION" {
 		c.Reply.Null()
 		return
@@ -130,18 +131,18 @@ func replyBloomField(c *Ctx, f *bloomField, info *structures.BloomInfo) {
 	c.Reply.Int(int64(f.value(info)))
 }
 
-func bfScanDump(c *Ctx) error {
+func scanDump(c *commands.Ctx) error {
 	key, arg := c.Args.Key(), c.Args.Bytes()
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	f, err := needBloom(c, key)
+	f, err := viewExisting(c, key)
 	if err != nil {
 		return err
 	}
-	iter, ok := ParseInt(arg)
+	iter, ok := commands.ParseInt(arg)
 	if !ok {
-		return ErrBloomScanIterator
+		return errScanIterator
 	}
 	next, data := f.DumpChunk(nil, iter)
 	c.Reply.Array(2)
@@ -150,8 +151,8 @@ func bfScanDump(c *Ctx) error {
 	return nil
 }
 
-func bfLoadChunk(c *Ctx) error {
-	key, iter, data := c.Args.Key(), c.Args.IntOr(ErrBloomLoadIterator), c.Args.Bytes()
+func loadChunk(c *commands.Ctx) error {
+	key, iter, data := c.Args.Key(), c.Args.IntOr(errLoadIterator), c.Args.Bytes()
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
@@ -163,12 +164,12 @@ func bfLoadChunk(c *Ctx) error {
 		err = f.LoadChunk(ch, iter, data)
 	case iter == 1:
 		f = structures.NewBloom()
-		if err = f.LoadHeader(nil, data, bloomLimit(c)); err == nil {
+		if err = f.LoadHeader(nil, data, memoryLimit(c)); err == nil {
 			c.NotifyNew(key)
 			persistence.Replace(c.Tx, key, f, persistence.NoExpiry)
 		}
 	default:
-		return ErrBloomNotFound
+		return errNotFound
 	}
 	c.Reply.OK()
 	return loadError(err)
@@ -180,9 +181,9 @@ func loadError(err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, structures.ErrBloomNoLayer):
-		return ErrBloomOffset
+		return errOffset
 	case errors.Is(err, structures.ErrBloomChunkTooBig):
-		return ErrBloomChunk
+		return errChunk
 	}
-	return ErrBloomBadData
+	return errBadData
 }

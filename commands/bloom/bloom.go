@@ -1,0 +1,296 @@
+package bloom
+
+import (
+	"errors"
+	"math"
+
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/structures"
+)
+
+// The commands of RedisBloom. Its errors are its own: some begin with ERR, some
+// do not, and clients know them by their words.
+
+func Group() commands.Group {
+	write, read := []commands.KeySpec{commands.Key(1, commands.RW|commands.Insert)}, []commands.KeySpec{commands.Key(1, commands.RO|commands.Access)}
+	return commands.Group{Name: "bf", Commands: []commands.Command{
+		{Name: "BF.RESERVE", Arity: -4, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: write,
+			Syntax: "key error_rate capacity [EXPANSION expansion] [NONSCALING]", Since: "1.0.0", Cost: "O(1)",
+			Summary: "Makes an empty Bloom filter.", Run: reserve},
+		{Name: "BF.ADD", Arity: 3, Flags: commands.Write | commands.DenyOOM, Keys: write, Syntax: "key item", Since: "1.0.0",
+			Cost: "O(k) for k hashes", Summary: "Adds an item to a Bloom filter, making it if needed.", Run: add},
+		{Name: "BF.MADD", Arity: -3, Flags: commands.Write | commands.DenyOOM, Keys: write, Syntax: "key item [item ...]", Since: "1.0.0",
+			Cost: "O(k*n) for k hashes and n items", Summary: "Adds items to a Bloom filter, making it if needed.", Run: madd},
+		{Name: "BF.INSERT", Arity: -4, Flags: commands.Write | commands.DenyOOM, Keys: write,
+			Syntax: "key [CAPACITY capacity] [ERROR error] [EXPANSION expansion] [NOCREATE] [NONSCALING] ITEMS item [item ...]",
+			Since:  "1.0.0", Cost: "O(k*n) for k hashes and n items",
+			Summary: "Adds items to a Bloom filter and says how to make it if needed.", Run: insert},
+		{Name: "BF.EXISTS", Arity: 3, Flags: commands.ReadOnly | commands.Fast, Keys: read, Syntax: "key item", Since: "1.0.0",
+			Cost: "O(k) for k hashes", Summary: "Tells whether an item may be in a Bloom filter.", Run: exists},
+		{Name: "BF.MEXISTS", Arity: -3, Flags: commands.ReadOnly | commands.Fast, Keys: read, Syntax: "key item [item ...]", Since: "1.0.0",
+			Cost: "O(k*n) for k hashes and n items", Summary: "Tells which items may be in a Bloom filter.", Run: mexists},
+		{Name: "BF.INFO", Arity: -2, Flags: commands.ReadOnly | commands.Fast, Keys: read,
+			Syntax: "key [CAPACITY|SIZE|FILTERS|ITEMS|EXPANSION]", Since: "1.0.0", Cost: "O(1)",
+			Summary: "Describes a Bloom filter.", Run: info},
+		{Name: "BF.CARD", Arity: 2, Flags: commands.ReadOnly | commands.Fast, Keys: read, Syntax: "key", Since: "2.4.4", Cost: "O(1)",
+			Summary: "Answers how many items a Bloom filter took.", Run: card},
+		{Name: "BF.SCANDUMP", Arity: 3, Flags: commands.ReadOnly, Keys: read, Syntax: "key iterator", Since: "1.0.0",
+			Cost: "O(n) for n bytes", Summary: "Answers the next piece of a Bloom filter's dump.", Run: scanDump},
+		{Name: "BF.LOADCHUNK", Arity: 4, Flags: commands.Write | commands.DenyOOM, Keys: write, Syntax: "key iterator data", Since: "1.0.0",
+			Cost: "O(n) for n bytes", Summary: "Restores a piece of a Bloom filter's dump.", Run: loadChunk},
+	}}
+}
+
+// view finds a filter to read; ok is false if the key does not exist.
+func view(c *commands.Ctx, key []byte) (f *structures.Bloom, ok bool, err error) {
+	return persistence.View[*structures.Bloom](c.Tx, key)
+}
+
+// memoryLimit is the most bytes that one filter may ask for.
+func memoryLimit(c *commands.Ctx) uint64 { return uint64(max(c.Host.Limits().ModuleMemoryLimit, 0)) }
+
+// viewExisting is view for commands to which a missing key is an error.
+func viewExisting(c *commands.Ctx, key []byte) (*structures.Bloom, error) {
+	f, ok, err := view(c, key)
+	if err == nil && !ok {
+		err = errNotFound
+	}
+	return f, err
+}
+
+func defaultShape() structures.BloomShape {
+	return structures.BloomShape{
+		Error:     structures.BloomDefaultError,
+		Capacity:  structures.BloomDefaultCapacity,
+		Expansion: structures.BloomDefaultExpansion,
+	}
+}
+
+// create stores a new filter under a key that does not exist.
+func create(c *commands.Ctx, key []byte, s structures.BloomShape) error {
+	f := structures.NewBloom()
+	if err := f.Reserve(nil, s, memoryLimit(c)); err != nil {
+		if errors.Is(err, structures.ErrBloomMemory) {
+			return errMemory
+		}
+		return errCreate
+	}
+	c.NotifyNew(key)
+	persistence.Replace(c.Tx, key, f, persistence.NoExpiry)
+	return nil
+}
+
+func reserve(c *commands.Ctx) error {
+	key := c.Args.Key()
+	s, err := reserveShape(c)
+	if err != nil {
+		return err
+	}
+	switch _, ok, err := view(c, key); {
+	case err != nil:
+		return err
+	case ok:
+		return errExists
+	}
+	if err := create(c, key, s); err != nil {
+		return err
+	}
+	c.Reply.OK()
+	return nil
+}
+
+// reserveShape reads the arguments of BF.RESERVE behind the key. The options are
+// looked for in whatever order they stand, and other words are passed over.
+func reserveShape(c *commands.Ctx) (s structures.BloomShape, err error) {
+	s = defaultShape()
+	if c.Args.Left() > 5 {
+		return s, commands.ErrArity(c.Command)
+	}
+	rate, ok := commands.ParseFloat(c.Args.Bytes())
+	if !ok {
+		return s, errRate
+	}
+	if !(rate > 0 && rate < 1) {
+		return s, errRateRange
+	}
+	capacity, ok := commands.ParseInt(c.Args.Bytes())
+	if !ok {
+		return s, errCapacity
+	}
+	if capacity < 1 || capacity > structures.BloomMaxCapacity {
+		return s, errCapacityRange
+	}
+	s.Error, s.Capacity = rate, uint64(capacity)
+	err = reserveGrowth(&s, c.Args.Rest())
+	return s, err
+}
+
+// reserveGrowth reads EXPANSION and NONSCALING.
+func reserveGrowth(s *structures.BloomShape, rest [][]byte) error {
+	s.Fixed = wordAt(rest, "NONSCALING") >= 0
+	i := wordAt(rest, "EXPANSION")
+	if i < 0 {
+		return nil
+	}
+	if i+1 == len(rest) {
+		return errNoExpansion
+	}
+	n, ok := commands.ParseInt(rest[i+1])
+	switch {
+	case !ok:
+		return errExpansion
+	case n != 0 && s.Fixed:
+		return errFixedExpands
+	case n < 0 || n > structures.BloomMaxExpansion:
+		return errExpansionRange
+	}
+	s.Expansion = uint32(n)
+	return nil
+}
+
+// wordAt is the index of the first argument that is the word, or -1.
+func wordAt(args [][]byte, word string) int {
+	for i, a := range args {
+		if commands.EqualFold(a, word) {
+			return i
+		}
+	}
+	return -1
+}
+
+func add(c *commands.Ctx) error {
+	key, item := c.Args.Key(), c.Args.Bytes()
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	s := defaultShape()
+	f, ch, err := edit(c, key, &s)
+	if err != nil {
+		return err
+	}
+	return addItem(c, f, ch, item)
+}
+
+func madd(c *commands.Ctx) error {
+	key, items := c.Args.Key(), c.Args.Rest()
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	s := defaultShape()
+	return addItems(c, key, items, &s)
+}
+
+// edit finds a filter for changing. One that is missing is made in shape
+// s; if that is nil it is an error.
+func edit(c *commands.Ctx, key []byte, s *structures.BloomShape) (*structures.Bloom, *structures.Change, error) {
+	f, ch, ok, err := persistence.Edit[*structures.Bloom](c.Tx, key, nil)
+	if err != nil || ok {
+		return f, ch, err
+	}
+	if s == nil {
+		return nil, nil, errNotFound
+	}
+	if err := create(c, key, *s); err != nil {
+		return nil, nil, err
+	}
+	f, ch, _, err = persistence.Edit[*structures.Bloom](c.Tx, key, nil)
+	return f, ch, err
+}
+
+// addItem adds an item and answers whether it was new.
+func addItem(c *commands.Ctx, f *structures.Bloom, ch *structures.Change, item []byte) error {
+	added, err := f.Add(ch, item, memoryLimit(c))
+	switch {
+	case errors.Is(err, structures.ErrBloomFull):
+		return errFull
+	case err != nil:
+		return errInsert
+	}
+	c.Reply.Bool(added)
+	return nil
+}
+
+// addItems adds items. An item that finds no room has its error in the
+// array of answers; if the filter is full, the array ends with it.
+func addItems(c *commands.Ctx, key []byte, items [][]byte, s *structures.BloomShape) error {
+	f, ch, err := edit(c, key, s)
+	if err != nil {
+		return err
+	}
+	c.Reply.ArrayLater(func() int {
+		for i, item := range items {
+			switch err := addItem(c, f, ch, item); err {
+			case nil:
+			case errFull:
+				c.Reply.Error(errFull)
+				return i + 1
+			default:
+				c.Reply.Error(errInsert)
+			}
+		}
+		return len(items)
+	})
+	return nil
+}
+
+func insert(c *commands.Ctx) error {
+	key := c.Args.Key()
+	s := insertShape(c)
+	items := c.Args.Rest()
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	if len(items) == 0 {
+		return commands.ErrArity(c.Command)
+	}
+	return addItems(c, key, items, s)
+}
+
+// insertShape reads the options of BF.INSERT and the word ITEMS behind them. It
+// is nil if no filter shall be made.
+func insertShape(c *commands.Ctx) *structures.BloomShape {
+	s, create := defaultShape(), true
+	for c.Args.More() && !c.Args.Is("ITEMS") {
+		switch c.Args.Word() {
+		case "ERROR":
+			s.Error = readRate(c)
+		case "EXPANSION":
+			s.Expansion = uint32(readInt(c, 0, structures.BloomMaxExpansion, errBadExpansion))
+		case "CAPACITY":
+			s.Capacity = uint64(readInt(c, 1, structures.BloomMaxCapacity, errBadCapacity))
+		case "NOCREATE":
+			create = false
+		case "NONSCALING":
+			s.Fixed = true
+		default:
+			c.Args.Fail(errArgument)
+		}
+	}
+	if !create {
+		return nil
+	}
+	return &s
+}
+
+// readRate reads the error rate of BF.INSERT.
+func readRate(c *commands.Ctx) float64 {
+	if !c.Args.More() {
+		c.Args.Fail(commands.ErrArity(c.Command))
+		return 0
+	}
+	v, ok := commands.ParseFloat(c.Args.Bytes())
+	if !ok || !(v > 0 && v < 1) {
+		c.Args.Fail(errBadRate)
+		return math.NaN()
+	}
+	return v
+}
+
+// readInt reads a number of BF.INSERT.
+func readInt(c *commands.Ctx, lo, hi int64, bad error) int64 {
+	if !c.Args.More() {
+		c.Args.Fail(commands.ErrArity(c.Command))
+	}
+	return c.Args.IntIn(lo, hi, bad)
+}
