@@ -75,8 +75,6 @@ const (
 	ErrLCSType          = WireError("ERR The specified keys must contain string values")
 	ErrLCSLenAndIndex   = WireError("ERR If you want both the length and indexes, please just use IDX.")
 	ErrLCSMemory        = WireError("ERR Insufficient memory, transient memory for LCS exceeds proto-max-bulk-len")
-	ErrHashNotInteger   = WireError("ERR hash value is not an integer")
-	ErrHashNotFloat     = WireError("ERR hash value is not a float")
 	ErrBusyKey          = WireError("BUSYKEY Target key name already exists.")
 	ErrNoConfigFile     = WireError("ERR The server is running without a config file")
 	ErrSaveInProgress   = WireError("ERR Background save already in progress")
@@ -117,27 +115,13 @@ const (
 	ErrTimeoutNotInt     = WireError("ERR timeout is not an integer or out of range")
 	ErrFirstDBIndex      = WireError("ERR invalid first DB index")
 	ErrSecondDBIndex     = WireError("ERR invalid second DB index")
-	ErrValueRange        = WireError("ERR value is out of range")
 	ErrValueNotSymmetric = WireError("ERR value is out of range, value must between -9223372036854775807 and 9223372036854775807")
 	ErrInt32Range        = WireError("ERR value is out of range, value must between -2147483648 and 2147483647")
 	ErrRankZero          = WireError("ERR RANK can't be zero: use 1 to start from the first match, 2 from the second ... or use negative to start from the end of the list")
 	ErrLposCount         = WireError("ERR COUNT can't be negative")
 	ErrLposMaxLen        = WireError("ERR MAXLEN can't be negative")
 	ErrPopCount          = WireError("ERR count should be greater than 0")
-	ErrIncrNaNOrInf      = WireError("ERR value is NaN or Infinity")
-	ErrFieldsMissing     = WireError("ERR Mandatory argument FIELDS is missing or not at the right position")
-	ErrNumFields         = WireError("ERR Number of fields must be a positive integer")
-	ErrNumFieldsZero     = WireError("ERR Parameter `numFields` should be greater than 0")
-	ErrNumFieldsMatch    = WireError("ERR The `numfields` parameter must match the number of arguments")
-	ErrNumFieldsInvalid  = WireError("ERR invalid number of fields")
-	ErrFieldExpiry       = WireError("ERR invalid expire time, must be >= 0")
-	ErrMissingExpiry     = WireError("ERR missing expire time")
-	ErrFieldConditions   = WireError("ERR Only one of FXX or FNX arguments can be specified")
-	ErrFieldExpiries     = WireError("ERR Only one of EX, PX, EXAT, PXAT or KEEPTTL arguments can be specified")
 )
-
-// ErrUnknownArgument is HSETEX's answer to an unknown option.
-func ErrUnknownArgument(word []byte) WireError { return Errorf("ERR unknown argument: %s", word) }
 
 // What SCHED says.
 const ()

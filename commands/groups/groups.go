@@ -5,6 +5,7 @@ import (
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/bits"
 	"github.com/vigildb/vigil/commands/bloom"
+	"github.com/vigildb/vigil/commands/hashes"
 	"github.com/vigildb/vigil/commands/hll"
 	"github.com/vigildb/vigil/commands/keys"
 	"github.com/vigildb/vigil/commands/place"
@@ -15,7 +16,7 @@ import (
 func All() []commands.Group {
 	return []commands.Group{
 		commands.ConnectionGroup(), commands.TransactionGroup(), commands.PubSubGroup(), commands.ServerGroup(), keys.Group(),
-		commands.StringGroup(), bits.Group(), commands.ListGroup(), commands.HashGroup(), hll.Group(), bloom.Group(),
+		commands.StringGroup(), bits.Group(), commands.ListGroup(), hashes.Group(), hll.Group(), bloom.Group(),
 		sched.Group(), place.Group(),
 	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 func TestFieldTTLRoundsUp(t *testing.T) {
-	r := commandtest.New(t, commands.HashGroup())
+	r := commandtest.New(t, Group())
 	r.Want(":1\r\n", "HSET", "h", "f", "v")
 	for millis, secs := range map[int]int{1: 1, 999: 1, 1000: 1, 1001: 2} {
 		r.Want("*1\r\n:1\r\n", "HPEXPIRE", "h", fmt.Sprint(millis), "FIELDS", "1", "f")
@@ -22,7 +22,7 @@ func TestFieldTTLRoundsUp(t *testing.T) {
 // A hash whose last field expired is gone for whoever reads it, and whoever
 // writes makes a new one, without the expiry of the old.
 func TestHashGoesWithItsLastExpiredField(t *testing.T) {
-	r := commandtest.New(t, keys.Group(), commands.HashGroup())
+	r := commandtest.New(t, keys.Group(), Group())
 	r.Classes = commands.EventAll
 	old := func() {
 		r.Call("HSET", "h", "f", "v")
@@ -44,7 +44,7 @@ func TestHashGoesWithItsLastExpiredField(t *testing.T) {
 }
 
 func TestHashEventsAreThoseOfRedis(t *testing.T) {
-	r := commandtest.New(t, commands.HashGroup())
+	r := commandtest.New(t, Group())
 	r.Classes = commands.EventAll | commands.EventNew | commands.EventMissed
 	for _, x := range []struct {
 		call   []string
@@ -84,7 +84,7 @@ func TestHashEventsAreThoseOfRedis(t *testing.T) {
 // However many fields a hash has, a positive count answers different ones and
 // a negative one as many as it says.
 func TestHRandFieldAnswersAsManyAsAsked(t *testing.T) {
-	r := commandtest.New(t, commands.HashGroup())
+	r := commandtest.New(t, Group())
 	set := []string{"HSET", "h"}
 	for i := range 300 {
 		set = append(set, fmt.Sprint("field", i), "v")
@@ -104,7 +104,7 @@ func TestHRandFieldAnswersAsManyAsAsked(t *testing.T) {
 }
 
 func TestHashHotPathsAllocateNothing(t *testing.T) {
-	r := commandtest.New(t, commands.HashGroup())
+	r := commandtest.New(t, Group())
 	r.Call("HSET", "h", "a", "1", "b", "2", "n", "0")
 	for _, call := range [][][]byte{commandtest.Argv("HSET", "h", "a", "3"), commandtest.Argv("HGET", "h", "b"), commandtest.Argv("HMGET", "h", "a", "x"),
 		commandtest.Argv("HINCRBY", "h", "n", "1"), commandtest.Argv("HGETALL", "h"), commandtest.Argv("HEXISTS", "h", "a"), commandtest.Argv("HLEN", "h")} {
@@ -118,7 +118,7 @@ func BenchmarkHash(b *testing.B) {
 	for _, call := range [][][]byte{commandtest.Argv("HSET", "h", "a", "some value"), commandtest.Argv("HGET", "h", "b"),
 		commandtest.Argv("HINCRBY", "h", "n", "1"), commandtest.Argv("HGETALL", "h")} {
 		b.Run(string(call[0]), func(b *testing.B) {
-			r := commandtest.New(b, commands.HashGroup())
+			r := commandtest.New(b, Group())
 			r.Call("HSET", "h", "a", "1", "b", "2", "c", "3")
 			b.ReportAllocs()
 			for b.Loop() {
@@ -129,7 +129,7 @@ func BenchmarkHash(b *testing.B) {
 }
 
 func TestManyDrawsAreWrittenOffTheLocks(t *testing.T) {
-	r := commandtest.New(t, commands.HashGroup())
+	r := commandtest.New(t, Group())
 	r.Call("HSET", "h", "a", "1", "b", "2", "c", "3")
 	for _, inMulti := range []bool{false, true} {
 		r.Ctx.InMulti = inMulti

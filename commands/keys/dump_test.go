@@ -10,6 +10,7 @@ import (
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/bloom"
 	"github.com/vigildb/vigil/commands/commandtest"
+	"github.com/vigildb/vigil/commands/hashes"
 	"github.com/vigildb/vigil/commands/hll"
 	"github.com/vigildb/vigil/commands/sched"
 	"github.com/vigildb/vigil/persistence"
@@ -17,7 +18,7 @@ import (
 
 func dumpRig(t testing.TB) *commandtest.Rig {
 	t.Helper()
-	return commandtest.New(t, commands.StringGroup(), commands.ListGroup(), commands.HashGroup(), hll.Group(), bloom.Group(), sched.Group(), Group())
+	return commandtest.New(t, commands.StringGroup(), commands.ListGroup(), hashes.Group(), hll.Group(), bloom.Group(), sched.Group(), Group())
 }
 
 // fill makes key a value of a random type and size, and returns the calls that

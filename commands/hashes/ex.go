@@ -1,37 +1,38 @@
-package commands
+package hashes
 
 import (
 	"math"
 
+	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/structures"
 )
 
-func fieldExRows() []Command {
+func fieldExRows() []commands.Command {
 	const (
 		expiry = "EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds"
 		cost   = "O(n) for n fields"
 	)
-	return []Command{
-		{Name: "HGETDEL", Arity: -5, Flags: Write | Fast, Keys: []KeySpec{Key(1, RW|Access|Delete)},
+	return []commands.Command{
+		{Name: "HGETDEL", Arity: -5, Flags: commands.Write | commands.Fast, Keys: []commands.KeySpec{commands.Key(1, commands.RW|commands.Access|commands.Delete)},
 			Syntax: "key FIELDS numfields field [field ...]", Since: "8.0.0", Cost: cost,
 			Summary: "Answers the values of fields and removes the fields.", Run: hgetdel},
-		{Name: "HGETEX", Arity: -5, Flags: Write | Fast, Keys: []KeySpec{Key(1, RW|Access|Update)},
+		{Name: "HGETEX", Arity: -5, Flags: commands.Write | commands.Fast, Keys: []commands.KeySpec{commands.Key(1, commands.RW|commands.Access|commands.Update)},
 			Syntax: "key [" + expiry + " | PERSIST] FIELDS numfields field [field ...]", Since: "8.0.0", Cost: cost,
 			Summary: "Answers the values of fields and changes when they expire.", Run: hgetex},
-		{Name: "HSETEX", Arity: -6, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{Key(1, RW|Update)},
+		{Name: "HSETEX", Arity: -6, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: []commands.KeySpec{commands.Key(1, commands.RW|commands.Update)},
 			Syntax: "key [FNX | FXX] [" + expiry + " | KEEPTTL] FIELDS numfields field value [field value ...]",
 			Since:  "8.0.0", Cost: cost,
 			Summary: "Sets fields and when they expire, if none or all of them are there.", Run: hsetex},
 	}
 }
 
-func hgetdel(c *Ctx) error {
+func hgetdel(c *commands.Ctx) error {
 	key := c.Args.Key()
-	h, ch, ok, err := editHash(c, key)
+	h, ch, ok, err := edit(c, key)
 	if err != nil {
 		return err
 	}
-	fields := readFields(&c.Args, ErrNumFields)
+	fields := readFields(&c.Args, errNumFields)
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
@@ -44,7 +45,7 @@ func hgetdel(c *Ctx) error {
 		}
 	}
 	if deleted {
-		c.Notify(EventHash, "hdel", key)
+		c.Notify(commands.EventHash, "hdel", key)
 		notifyEmptied(c, h, key)
 	}
 	return nil
@@ -59,37 +60,37 @@ type fieldExpiry struct {
 
 // readFieldExpiry reads the option if the next argument is one; ok tells
 // whether it is. bare is the option without a number that the command has.
-func readFieldExpiry(c *Ctx, bare string) (e fieldExpiry, ok bool) {
-	u, base := Milliseconds, int64(0)
+func readFieldExpiry(c *commands.Ctx, bare string) (e fieldExpiry, ok bool) {
+	u, base := commands.Milliseconds, int64(0)
 	switch {
 	case c.Args.Is(bare):
 		return fieldExpiry{bare: bare}, true
 	case c.Args.Is("EX"):
-		u, base = Seconds, c.Now
+		u, base = commands.Seconds, c.Now
 	case c.Args.Is("PX"):
 		base = c.Now
 	case c.Args.Is("EXAT"):
-		u = Seconds
+		u = commands.Seconds
 	case c.Args.Is("PXAT"):
 	default:
 		return fieldExpiry{}, false
 	}
 	if !c.Args.More() {
-		c.Args.Fail(ErrMissingExpiry)
+		c.Args.Fail(errMissingExpiry)
 	}
 	return fieldExpiry{set: true, ms: readDeadline(c, u, base)}, true
 }
 
 // hgetex looks at the type of the key before it reads its arguments, as Redis
 // does.
-func hgetex(c *Ctx) error {
+func hgetex(c *commands.Ctx) error {
 	key := c.Args.Key()
-	h, ch, ok, err := editHash(c, key)
+	h, ch, ok, err := edit(c, key)
 	if err != nil {
 		return err
 	}
 	e, _ := readFieldExpiry(c, "PERSIST")
-	fields := readFields(&c.Args, ErrNumFields)
+	fields := readFields(&c.Args, errNumFields)
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
@@ -107,7 +108,7 @@ func hgetex(c *Ctx) error {
 		}
 	}
 	if persisted {
-		c.Notify(EventHash, "hpersist", key)
+		c.Notify(commands.EventHash, "hpersist", key)
 	}
 	x.notify(key)
 	return nil
@@ -129,20 +130,20 @@ type fieldSetting struct {
 	pairs  [][]byte
 }
 
-func readFieldSetting(c *Ctx) (s fieldSetting) {
+func readFieldSetting(c *commands.Ctx) (s fieldSetting) {
 	a := &c.Args
 	expiring := false
 	for a.Err() == nil {
 		if e, ok := readFieldExpiry(c, "KEEPTTL"); ok {
 			if expiring {
-				return s.fail(a, ErrFieldExpiries)
+				return s.fail(a, errFieldExpiries)
 			}
 			s.expiry, expiring = e, true
 			continue
 		}
 		raw := a.Peek()
 		if raw == nil {
-			return s.fail(a, ErrFieldsMissing)
+			return s.fail(a, errFieldsMissing)
 		}
 		switch a.Word() {
 		case "FIELDS":
@@ -153,46 +154,46 @@ func readFieldSetting(c *Ctx) (s fieldSetting) {
 		case "FXX":
 			s.only(a, setOld)
 		default:
-			return s.fail(a, ErrUnknownArgument(raw))
+			return s.fail(a, errUnknownArgument(raw))
 		}
 	}
 	return s
 }
 
-func (s *fieldSetting) only(a *Args, when setWhen) {
+func (s *fieldSetting) only(a *commands.Args, when setWhen) {
 	if s.when != setAlways {
-		a.Fail(ErrFieldConditions)
+		a.Fail(errFieldConditions)
 	}
 	s.when = when
 }
 
-func (s fieldSetting) fail(a *Args, err error) fieldSetting {
+func (s fieldSetting) fail(a *commands.Args, err error) fieldSetting {
 	a.Fail(err)
 	return s
 }
 
 // readPairs reads the number of fields, and the fields and values, which end
 // the call.
-func readPairs(c *Ctx) [][]byte {
+func readPairs(c *commands.Ctx) [][]byte {
 	a := &c.Args
 	if a.Left() < 3 {
-		a.Fail(ErrArity(c.Command))
+		a.Fail(commands.ErrArity(c.Command))
 	}
-	n := a.IntIn(1, math.MaxInt32, ErrNumFieldsInvalid)
+	n := a.IntIn(1, math.MaxInt32, errNumFieldsInvalid)
 	if a.Err() == nil && 2*n != int64(a.Left()) {
-		a.Fail(ErrArity(c.Command))
+		a.Fail(commands.ErrArity(c.Command))
 	}
 	return a.Rest()
 }
 
-func hsetex(c *Ctx) error {
+func hsetex(c *commands.Ctx) error {
 	key := c.Args.Key()
 	s := readFieldSetting(c)
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
 	if s.when == setOld {
-		_, _, ok, err := editHash(c, key)
+		_, _, ok, err := edit(c, key)
 		if err != nil {
 			return err
 		}
@@ -201,7 +202,7 @@ func hsetex(c *Ctx) error {
 			return nil
 		}
 	}
-	h, ch, err := makeHash(c, key)
+	h, ch, err := editOrCreate(c, key)
 	if err != nil {
 		return err
 	}
@@ -214,7 +215,7 @@ func hsetex(c *Ctx) error {
 	return nil
 }
 
-func (s *fieldSetting) allowed(c *Ctx, h *structures.Hash) bool {
+func (s *fieldSetting) allowed(c *commands.Ctx, h *structures.Hash) bool {
 	if s.when == setAlways {
 		return true
 	}
@@ -228,7 +229,7 @@ func (s *fieldSetting) allowed(c *Ctx, h *structures.Hash) bool {
 
 // apply sets the fields. If the time at which they are to go has come they are
 // deleted instead, which leaves the same hash.
-func (s *fieldSetting) apply(c *Ctx, key []byte, h *structures.Hash, ch *structures.Change) {
+func (s *fieldSetting) apply(c *commands.Ctx, key []byte, h *structures.Hash, ch *structures.Change) {
 	x := fieldExpirer{c: c, h: h, ch: ch, ms: s.expiry.ms}
 	past := s.expiry.set && s.expiry.ms <= c.Now
 	for i := 0; i < len(s.pairs); i += 2 {
@@ -246,6 +247,6 @@ func (s *fieldSetting) apply(c *Ctx, key []byte, h *structures.Hash, ch *structu
 			h.Set(ch, name, value)
 		}
 	}
-	c.Notify(EventHash, "hset", key)
+	c.Notify(commands.EventHash, "hset", key)
 	x.notify(key)
 }

@@ -1,28 +1,29 @@
-package commands
+package hashes
 
 import (
 	"math"
 
+	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/structures"
 )
 
-func HashGroup() Group {
-	rows := append(hashReadRows(), hashWriteRows()...)
-	rows = append(rows, hashWalkRows()...)
+func Group() commands.Group {
+	rows := append(readRows(), writeRows()...)
+	rows = append(rows, walkRows()...)
 	rows = append(rows, fieldExpiryRows()...)
-	return Group{Name: "hash", Commands: append(rows, fieldExRows()...)}
+	return commands.Group{Name: "hash", Commands: append(rows, fieldExRows()...)}
 }
 
 // Fields whose time is over are deleted by the next command that opens their
 // hash, whether it reads or writes: handlers never see one.
 
-// openHash finds a hash to read; ok is false if the key does not exist, which
+// view finds a hash to read; ok is false if the key does not exist, which
 // is published as a miss.
-func openHash(c *Ctx, key []byte) (h *structures.Hash, ok bool, err error) {
+func view(c *commands.Ctx, key []byte) (h *structures.Hash, ok bool, err error) {
 	h, ok, err = persistence.View[*structures.Hash](c.Tx, key)
 	if ok && due(c, h) {
-		h, _, ok, err = editHash(c, key)
+		h, _, ok, err = edit(c, key)
 	}
 	if !ok && err == nil {
 		c.NotifyMissed(key)
@@ -30,8 +31,8 @@ func openHash(c *Ctx, key []byte) (h *structures.Hash, ok bool, err error) {
 	return h, ok, err
 }
 
-// editHash finds a hash to change; ok is false if the key does not exist.
-func editHash(c *Ctx, key []byte) (h *structures.Hash, ch *structures.Change, ok bool, err error) {
+// edit finds a hash to change; ok is false if the key does not exist.
+func edit(c *commands.Ctx, key []byte) (h *structures.Hash, ch *structures.Change, ok bool, err error) {
 	h, ch, ok, err = persistence.Edit[*structures.Hash](c.Tx, key, nil)
 	if ok && due(c, h) {
 		expireFields(c, key, h, ch)
@@ -40,8 +41,8 @@ func editHash(c *Ctx, key []byte) (h *structures.Hash, ch *structures.Change, ok
 	return h, ch, ok, err
 }
 
-// makeHash finds a hash to change, making it if needed.
-func makeHash(c *Ctx, key []byte) (h *structures.Hash, ch *structures.Change, err error) {
+// editOrCreate finds a hash to change, making it if needed.
+func editOrCreate(c *commands.Ctx, key []byte) (h *structures.Hash, ch *structures.Change, err error) {
 	create := func() *structures.Hash { return structures.NewHash(c.Tx.HashKeys()) }
 	c.NotifyNew(key)
 	h, ch, _, err = persistence.Edit(c.Tx, key, create)
@@ -57,24 +58,24 @@ func makeHash(c *Ctx, key []byte) (h *structures.Hash, ch *structures.Change, er
 }
 
 // due reports that fields of the hash can have expired.
-func due(c *Ctx, h *structures.Hash) bool {
+func due(c *commands.Ctx, h *structures.Hash) bool {
 	soon, some := h.NextExpiry()
 	return some && soon <= c.Now
 }
 
 // expireFields deletes the fields whose time is over. A hash that is left
 // empty is removed when its key is looked up next, or at the end of the call.
-func expireFields(c *Ctx, key []byte, h *structures.Hash, ch *structures.Change) {
+func expireFields(c *commands.Ctx, key []byte, h *structures.Hash, ch *structures.Change) {
 	if h.ExpireFields(ch, c.Now, math.MaxInt, nil) == 0 {
 		return
 	}
-	c.Notify(EventHash, "hexpired", key)
+	c.Notify(commands.EventHash, "hexpired", key)
 	notifyEmptied(c, h, key)
 }
 
 // notifyEmptied publishes that a hash is gone, if its last field is.
-func notifyEmptied(c *Ctx, h *structures.Hash, key []byte) {
+func notifyEmptied(c *commands.Ctx, h *structures.Hash, key []byte) {
 	if h.Empty() {
-		c.Notify(EventGeneric, "del", key)
+		c.Notify(commands.EventGeneric, "del", key)
 	}
 }

@@ -1,54 +1,55 @@
-package commands
+package hashes
 
 import (
 	"math"
 
+	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/structures"
 )
 
-func fieldExpiryRows() []Command {
-	set := []KeySpec{Key(1, RW|Update)}
-	get := []KeySpec{Key(1, RO|Access)}
+func fieldExpiryRows() []commands.Command {
+	set := []commands.KeySpec{commands.Key(1, commands.RW|commands.Update)}
+	get := []commands.KeySpec{commands.Key(1, commands.RO|commands.Access)}
 	const (
 		when   = " [NX | XX | GT | LT] FIELDS numfields field [field ...]"
 		fields = "key FIELDS numfields field [field ...]"
 		cost   = "O(n) for n fields"
 		since  = "7.4.0"
 	)
-	return []Command{
-		{Name: "HEXPIRE", Arity: -6, Flags: Write | DenyOOM | Fast, Keys: set,
+	return []commands.Command{
+		{Name: "HEXPIRE", Arity: -6, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: set,
 			Syntax: "key seconds" + when, Since: since, Cost: cost,
 			Summary: "Lets fields of a hash go after a number of seconds.",
-			Run:     func(c *Ctx) error { return hexpire(c, Seconds, c.Now) }},
-		{Name: "HPEXPIRE", Arity: -6, Flags: Write | DenyOOM | Fast, Keys: set,
+			Run:     func(c *commands.Ctx) error { return hexpire(c, commands.Seconds, c.Now) }},
+		{Name: "HPEXPIRE", Arity: -6, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: set,
 			Syntax: "key milliseconds" + when, Since: since, Cost: cost,
 			Summary: "Lets fields of a hash go after a number of milliseconds.",
-			Run:     func(c *Ctx) error { return hexpire(c, Milliseconds, c.Now) }},
-		{Name: "HEXPIREAT", Arity: -6, Flags: Write | DenyOOM | Fast, Keys: set,
+			Run:     func(c *commands.Ctx) error { return hexpire(c, commands.Milliseconds, c.Now) }},
+		{Name: "HEXPIREAT", Arity: -6, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: set,
 			Syntax: "key unix-time-seconds" + when, Since: since, Cost: cost,
 			Summary: "Lets fields of a hash go at a time in unix seconds.",
-			Run:     func(c *Ctx) error { return hexpire(c, Seconds, 0) }},
-		{Name: "HPEXPIREAT", Arity: -6, Flags: Write | DenyOOM | Fast, Keys: set,
+			Run:     func(c *commands.Ctx) error { return hexpire(c, commands.Seconds, 0) }},
+		{Name: "HPEXPIREAT", Arity: -6, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: set,
 			Syntax: "key unix-time-milliseconds" + when, Since: since, Cost: cost,
 			Summary: "Lets fields of a hash go at a time in unix milliseconds.",
-			Run:     func(c *Ctx) error { return hexpire(c, Milliseconds, 0) }},
-		{Name: "HTTL", Arity: -5, Flags: ReadOnly | Fast, Keys: get,
+			Run:     func(c *commands.Ctx) error { return hexpire(c, commands.Milliseconds, 0) }},
+		{Name: "HTTL", Arity: -5, Flags: commands.ReadOnly | commands.Fast, Keys: get,
 			Syntax: fields, Since: since, Cost: cost,
 			Summary: "Tells in how many seconds fields of a hash go.",
-			Run:     func(c *Ctx) error { return fieldTTL(c, Seconds, c.Now) }},
-		{Name: "HPTTL", Arity: -5, Flags: ReadOnly | Fast, Keys: get,
+			Run:     func(c *commands.Ctx) error { return fieldTTL(c, commands.Seconds, c.Now) }},
+		{Name: "HPTTL", Arity: -5, Flags: commands.ReadOnly | commands.Fast, Keys: get,
 			Syntax: fields, Since: since, Cost: cost,
 			Summary: "Tells in how many milliseconds fields of a hash go.",
-			Run:     func(c *Ctx) error { return fieldTTL(c, Milliseconds, c.Now) }},
-		{Name: "HEXPIRETIME", Arity: -5, Flags: ReadOnly | Fast, Keys: get,
+			Run:     func(c *commands.Ctx) error { return fieldTTL(c, commands.Milliseconds, c.Now) }},
+		{Name: "HEXPIRETIME", Arity: -5, Flags: commands.ReadOnly | commands.Fast, Keys: get,
 			Syntax: fields, Since: since, Cost: cost,
 			Summary: "Tells when fields of a hash go, in unix seconds.",
-			Run:     func(c *Ctx) error { return fieldTTL(c, Seconds, 0) }},
-		{Name: "HPEXPIRETIME", Arity: -5, Flags: ReadOnly | Fast, Keys: get,
+			Run:     func(c *commands.Ctx) error { return fieldTTL(c, commands.Seconds, 0) }},
+		{Name: "HPEXPIRETIME", Arity: -5, Flags: commands.ReadOnly | commands.Fast, Keys: get,
 			Syntax: fields, Since: since, Cost: cost,
 			Summary: "Tells when fields of a hash go, in unix milliseconds.",
-			Run:     func(c *Ctx) error { return fieldTTL(c, Milliseconds, 0) }},
-		{Name: "HPERSIST", Arity: -5, Flags: Write | Fast, Keys: set,
+			Run:     func(c *commands.Ctx) error { return fieldTTL(c, commands.Milliseconds, 0) }},
+		{Name: "HPERSIST", Arity: -5, Flags: commands.Write | commands.Fast, Keys: set,
 			Syntax: fields, Since: since, Cost: cost,
 			Summary: "Takes the expiry of fields of a hash away.", Run: hpersist},
 	}
@@ -69,42 +70,42 @@ const maxFieldExpiry = 1<<46 - 1
 
 // readDeadline reads a number of units after base and answers the time in unix
 // milliseconds.
-func readDeadline(c *Ctx, u TimeUnit, base int64) int64 {
+func readDeadline(c *commands.Ctx, u commands.TimeUnit, base int64) int64 {
 	n := c.Args.Int()
 	switch {
 	case c.Args.Err() != nil:
 		return 0
 	case n < 0:
-		c.Args.Fail(ErrFieldExpiry)
+		c.Args.Fail(errFieldExpiry)
 	case n > maxFieldExpiry/int64(u), n*int64(u) > maxFieldExpiry-base:
-		c.Args.Fail(ErrInvalidExpire(c.Command))
+		c.Args.Fail(commands.ErrInvalidExpire(c.Command))
 	}
 	return n*int64(u) + base
 }
 
 // readFields reads FIELDS, the number of fields and the fields, which end the
 // call. bad is the answer to what is no number of fields.
-func readFields(a *Args, bad error) [][]byte {
+func readFields(a *commands.Args, bad error) [][]byte {
 	if a.Err() == nil && !a.Is("FIELDS") {
-		a.Fail(ErrFieldsMissing)
+		a.Fail(errFieldsMissing)
 	}
 	n := a.IntIn(1, math.MaxInt64, bad)
 	if a.Err() == nil && n != int64(a.Left()) {
-		a.Fail(ErrNumFieldsMatch)
+		a.Fail(errNumFieldsMatch)
 	}
 	return a.Rest()
 }
 
 // hexpire looks at the type of the key before it reads its arguments, as Redis
 // does.
-func hexpire(c *Ctx, u TimeUnit, base int64) error {
+func hexpire(c *commands.Ctx, u commands.TimeUnit, base int64) error {
 	key := c.Args.Key()
-	h, ch, ok, err := editHash(c, key)
+	h, ch, ok, err := edit(c, key)
 	if err != nil {
 		return err
 	}
 	x := fieldExpirer{c: c, h: h, ch: ch, ms: readDeadline(c, u, base), when: readCondition(&c.Args)}
-	fields := readFields(&c.Args, ErrNumFieldsZero)
+	fields := readFields(&c.Args, errNumFieldsZero)
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
@@ -121,9 +122,9 @@ func hexpire(c *Ctx, u TimeUnit, base int64) error {
 }
 
 // readCondition reads NX, XX, GT or LT if the next argument is one of them.
-func readCondition(a *Args) ExpiryCondition {
+func readCondition(a *commands.Args) commands.ExpiryCondition {
 	ahead := *a
-	f := ParseExpiryCondition(ahead.Word())
+	f := commands.ParseExpiryCondition(ahead.Word())
 	if f != 0 {
 		a.Skip(1)
 	}
@@ -132,11 +133,11 @@ func readCondition(a *Args) ExpiryCondition {
 
 // fieldExpirer gives fields of one hash the same expiry.
 type fieldExpirer struct {
-	c                *Ctx
+	c                *commands.Ctx
 	h                *structures.Hash
 	ch               *structures.Change
 	ms               int64
-	when             ExpiryCondition
+	when             commands.ExpiryCondition
 	updated, deleted int
 }
 
@@ -160,21 +161,21 @@ func (x *fieldExpirer) expire(name []byte) int64 {
 
 func (x *fieldExpirer) notify(key []byte) {
 	if x.deleted > 0 {
-		x.c.Notify(EventHash, "hdel", key)
+		x.c.Notify(commands.EventHash, "hdel", key)
 	} else if x.updated > 0 {
-		x.c.Notify(EventHash, "hexpire", key)
+		x.c.Notify(commands.EventHash, "hexpire", key)
 	}
 	if x.deleted > 0 {
 		notifyEmptied(x.c, x.h, key)
 	}
 }
 
-func fieldTTL(c *Ctx, u TimeUnit, base int64) error {
-	h, ok, err := openHash(c, c.Args.Key())
+func fieldTTL(c *commands.Ctx, u commands.TimeUnit, base int64) error {
+	h, ok, err := view(c, c.Args.Key())
 	if err != nil {
 		return err
 	}
-	fields := readFields(&c.Args, ErrNumFields)
+	fields := readFields(&c.Args, errNumFields)
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
@@ -186,7 +187,7 @@ func fieldTTL(c *Ctx, u TimeUnit, base int64) error {
 }
 
 // timeLeft is the time from base until a field goes. Seconds are rounded up.
-func timeLeft(h *structures.Hash, ok bool, name []byte, u TimeUnit, base int64) int64 {
+func timeLeft(h *structures.Hash, ok bool, name []byte, u commands.TimeUnit, base int64) int64 {
 	if !ok {
 		return fieldMissing
 	}
@@ -200,13 +201,13 @@ func timeLeft(h *structures.Hash, ok bool, name []byte, u TimeUnit, base int64) 
 	return (ms - base + int64(u) - 1) / int64(u)
 }
 
-func hpersist(c *Ctx) error {
+func hpersist(c *commands.Ctx) error {
 	key := c.Args.Key()
-	h, ch, ok, err := editHash(c, key)
+	h, ch, ok, err := edit(c, key)
 	if err != nil {
 		return err
 	}
-	fields := readFields(&c.Args, ErrNumFields)
+	fields := readFields(&c.Args, errNumFields)
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
@@ -214,7 +215,7 @@ func hpersist(c *Ctx) error {
 	c.Reply.Array(len(fields))
 	for _, name := range fields {
 		switch {
-		case !ok || timeLeft(h, ok, name, Milliseconds, 0) == fieldMissing:
+		case !ok || timeLeft(h, ok, name, commands.Milliseconds, 0) == fieldMissing:
 			c.Reply.Int(fieldMissing)
 		case !h.Persist(ch, name):
 			c.Reply.Int(fieldStays)
@@ -224,7 +225,7 @@ func hpersist(c *Ctx) error {
 		}
 	}
 	if changed {
-		c.Notify(EventHash, "hpersist", key)
+		c.Notify(commands.EventHash, "hpersist", key)
 	}
 	return nil
 }

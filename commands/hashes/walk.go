@@ -1,20 +1,21 @@
-package commands
+package hashes
 
 import (
 	"bytes"
 	"math"
 	"math/rand/v2"
 
+	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/structures"
 )
 
-func hashWalkRows() []Command {
-	keys := []KeySpec{Key(1, RO|Access)}
-	return []Command{
-		{Name: "HRANDFIELD", Arity: -2, Flags: ReadOnly, Keys: keys,
+func walkRows() []commands.Command {
+	keys := []commands.KeySpec{commands.Key(1, commands.RO|commands.Access)}
+	return []commands.Command{
+		{Name: "HRANDFIELD", Arity: -2, Flags: commands.ReadOnly, Keys: keys,
 			Syntax: "key [count [WITHVALUES]]", Since: "6.2.0", Cost: "O(n) for n fields answered",
 			Summary: "Draws fields of a hash: different ones, or with a negative count any.", Run: hrandfield},
-		{Name: "HSCAN", Arity: -3, Flags: ReadOnly, Keys: keys,
+		{Name: "HSCAN", Arity: -3, Flags: commands.ReadOnly, Keys: keys,
 			Syntax: "key cursor [MATCH pattern] [COUNT count] [NOVALUES]", Since: "2.8.0",
 			Cost:    "O(1) for each call, O(n) for all fields",
 			Summary: "Goes through the fields of a hash, some with each call.", Run: hscan},
@@ -27,19 +28,19 @@ const maxDraws = 1 << 24
 
 // readDraw reads the number of fields to draw, and whether their values are
 // asked for.
-func readDraw(a *Args) (n int64, values bool) {
+func readDraw(a *commands.Args) (n int64, values bool) {
 	n = a.Int()
 	if n == math.MinInt64 {
-		a.Fail(ErrValueNotSymmetric)
+		a.Fail(commands.ErrValueNotSymmetric)
 	}
 	values = a.Is("WITHVALUES")
 	if values && a.Left() == 0 && (n < -math.MaxInt64/2 || n > math.MaxInt64/2) {
-		a.Fail(ErrValueRange)
+		a.Fail(errValueRange)
 	}
 	return n, values
 }
 
-func hrandfield(c *Ctx) error {
+func hrandfield(c *commands.Ctx) error {
 	key := c.Args.Key()
 	if !c.Args.More() {
 		return randomField(c, key)
@@ -48,14 +49,14 @@ func hrandfield(c *Ctx) error {
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	h, ok, err := openHash(c, key)
+	h, ok, err := view(c, key)
 	switch {
 	case err != nil:
 		return err
 	case !ok || n == 0:
 		c.Reply.Array(0)
 	case n < -maxDraws:
-		return ErrValueRange
+		return errValueRange
 	case n < 0:
 		drawFields(c, h, int(-n), values)
 	default:
@@ -64,8 +65,8 @@ func hrandfield(c *Ctx) error {
 	return nil
 }
 
-func randomField(c *Ctx, key []byte) error {
-	h, ok, err := openHash(c, key)
+func randomField(c *commands.Ctx, key []byte) error {
+	h, ok, err := view(c, key)
 	if err != nil {
 		return err
 	}
@@ -83,14 +84,14 @@ func randomField(c *Ctx, key []byte) error {
 
 // beginFields begins an array of n fields. With values it is flat in RESP2, and
 // an array of pairs in RESP3.
-func beginFields(c *Ctx, n int, values bool) {
+func beginFields(c *commands.Ctx, n int, values bool) {
 	if values && c.Reply.Proto() != 3 {
 		n *= 2
 	}
 	c.Reply.Array(n)
 }
 
-func replyPair(c *Ctx, name, value []byte, values bool) {
+func replyPair(c *commands.Ctx, name, value []byte, values bool) {
 	if values && c.Reply.Proto() == 3 {
 		c.Reply.Array(2)
 	}
@@ -105,7 +106,7 @@ const quickDraws = 1 << 12
 
 // drawFields answers n fields, each drawn from all of them. If they are many they
 // are drawn from a copy of the hash.
-func drawFields(c *Ctx, h *structures.Hash, n int, values bool) {
+func drawFields(c *commands.Ctx, h *structures.Hash, n int, values bool) {
 	if n <= quickDraws || n < h.Len() {
 		beginFields(c, n, values)
 		for range n {
@@ -134,18 +135,18 @@ func drawFields(c *Ctx, h *structures.Hash, n int, values bool) {
 }
 
 // sampleFields answers n different fields, or all if there are fewer.
-func sampleFields(c *Ctx, h *structures.Hash, n int, values bool) {
+func sampleFields(c *commands.Ctx, h *structures.Hash, n int, values bool) {
 	beginFields(c, min(n, h.Live(c.Now)), values)
 	h.Sample(c.Now, n, c.Host.Random, func(name, value []byte) { replyPair(c, name, value, values) })
 }
 
 // hscan reads its options only if there is a hash, as Redis does.
-func hscan(c *Ctx) error {
+func hscan(c *commands.Ctx) error {
 	key, cursor := c.Args.Key(), c.Args.Cursor()
 	if err := c.Args.Err(); err != nil {
 		return err
 	}
-	h, ok, err := openHash(c, key)
+	h, ok, err := view(c, key)
 	if err != nil {
 		return err
 	}
@@ -169,7 +170,7 @@ func hscan(c *Ctx) error {
 }
 
 // scanFields returns some fields of a hash from the cursor on.
-func scanFields(c *Ctx, h *structures.Hash, cursor uint64, o *ScanOptions, values bool) {
+func scanFields(c *commands.Ctx, h *structures.Hash, cursor uint64, o *commands.ScanOptions, values bool) {
 	c.Reply.Scan(func() (next uint64, n int) {
 		next = h.Scan(cursor, o.Count, c.Now, func(name, value []byte) {
 			if !o.Matches(name) {

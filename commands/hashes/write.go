@@ -1,36 +1,38 @@
-package commands
+package hashes
 
 import (
 	"errors"
 	"strconv"
+
+	"github.com/vigildb/vigil/commands"
 )
 
-func hashWriteRows() []Command {
-	update := []KeySpec{Key(1, RW|Update)}
-	add := []KeySpec{Key(1, RW|Access|Update)}
-	return []Command{
-		{Name: "HSET", Arity: -4, Flags: Write | DenyOOM | Fast, Keys: update,
+func writeRows() []commands.Command {
+	update := []commands.KeySpec{commands.Key(1, commands.RW|commands.Update)}
+	add := []commands.KeySpec{commands.Key(1, commands.RW|commands.Access|commands.Update)}
+	return []commands.Command{
+		{Name: "HSET", Arity: -4, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: update,
 			Syntax: "key field value [field value ...]", Since: "2.0.0", Cost: "O(n) for n fields",
 			Summary: "Sets fields of a hash and counts the new ones.", Run: hset},
-		{Name: "HMSET", Arity: -4, Flags: Write | DenyOOM | Fast, Keys: update,
+		{Name: "HMSET", Arity: -4, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: update,
 			Syntax: "key field value [field value ...]", Since: "2.0.0", Cost: "O(n) for n fields",
 			Summary: "Sets fields of a hash; HSET tells more.", Run: hmset},
-		{Name: "HSETNX", Arity: 4, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{Key(1, RW|Insert)},
+		{Name: "HSETNX", Arity: 4, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: []commands.KeySpec{commands.Key(1, commands.RW|commands.Insert)},
 			Syntax: "key field value", Since: "2.0.0", Cost: "O(1)",
 			Summary: "Sets a field unless the hash has it.", Run: hsetnx},
-		{Name: "HDEL", Arity: -3, Flags: Write | Fast, Keys: []KeySpec{Key(1, RW|Delete)},
+		{Name: "HDEL", Arity: -3, Flags: commands.Write | commands.Fast, Keys: []commands.KeySpec{commands.Key(1, commands.RW|commands.Delete)},
 			Syntax: "key field [field ...]", Since: "2.0.0", Cost: "O(n) for n fields",
 			Summary: "Removes fields of a hash and answers how many there were.", Run: hdel},
-		{Name: "HINCRBY", Arity: 4, Flags: Write | DenyOOM | Fast, Keys: add,
+		{Name: "HINCRBY", Arity: 4, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: add,
 			Syntax: "key field increment", Since: "2.0.0", Cost: "O(1)",
 			Summary: "Adds an integer to a field.", Run: hincrby},
-		{Name: "HINCRBYFLOAT", Arity: 4, Flags: Write | DenyOOM | Fast, Keys: add,
-			Syntax: "key field increment", Types: Types{"increment": ArgDouble}, Since: "2.6.0", Cost: "O(1)",
+		{Name: "HINCRBYFLOAT", Arity: 4, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: add,
+			Syntax: "key field increment", Types: commands.Types{"increment": commands.ArgDouble}, Since: "2.6.0", Cost: "O(1)",
 			Summary: "Adds a number to a field.", Run: hincrbyfloat},
 	}
 }
 
-func hset(c *Ctx) error {
+func hset(c *commands.Ctx) error {
 	created, err := setFields(c)
 	if err != nil {
 		return err
@@ -39,7 +41,7 @@ func hset(c *Ctx) error {
 	return nil
 }
 
-func hmset(c *Ctx) error {
+func hmset(c *commands.Ctx) error {
 	if _, err := setFields(c); err != nil {
 		return err
 	}
@@ -48,12 +50,12 @@ func hmset(c *Ctx) error {
 }
 
 // setFields sets the pairs of the call and counts the fields that are new.
-func setFields(c *Ctx) (created int, err error) {
+func setFields(c *commands.Ctx) (created int, err error) {
 	key, pairs := c.Args.Key(), c.Args.Rest()
 	if len(pairs)%2 != 0 {
-		return 0, ErrArity(c.Command)
+		return 0, commands.ErrArity(c.Command)
 	}
-	h, ch, err := makeHash(c, key)
+	h, ch, err := editOrCreate(c, key)
 	if err != nil {
 		return 0, err
 	}
@@ -62,13 +64,13 @@ func setFields(c *Ctx) (created int, err error) {
 			created++
 		}
 	}
-	c.Notify(EventHash, "hset", key)
+	c.Notify(commands.EventHash, "hset", key)
 	return created, nil
 }
 
-func hsetnx(c *Ctx) error {
+func hsetnx(c *commands.Ctx) error {
 	key, name, value := c.Args.Key(), c.Args.Bytes(), c.Args.Bytes()
-	h, ch, err := makeHash(c, key)
+	h, ch, err := editOrCreate(c, key)
 	if err != nil {
 		return err
 	}
@@ -77,14 +79,14 @@ func hsetnx(c *Ctx) error {
 		return nil
 	}
 	h.Set(ch, name, value)
-	c.Notify(EventHash, "hset", key)
+	c.Notify(commands.EventHash, "hset", key)
 	c.Reply.Int(1)
 	return nil
 }
 
-func hdel(c *Ctx) error {
+func hdel(c *commands.Ctx) error {
 	key, fields := c.Args.Key(), c.Args.Rest()
-	h, ch, ok, err := editHash(c, key)
+	h, ch, ok, err := edit(c, key)
 	if err != nil {
 		return err
 	}
@@ -97,47 +99,47 @@ func hdel(c *Ctx) error {
 		}
 	}
 	if n > 0 {
-		c.Notify(EventHash, "hdel", key)
+		c.Notify(commands.EventHash, "hdel", key)
 		notifyEmptied(c, h, key)
 	}
 	c.Reply.Int(int64(n))
 	return nil
 }
 
-func hincrby(c *Ctx) error {
+func hincrby(c *commands.Ctx) error {
 	key, name, by := c.Args.Key(), c.Args.Bytes(), c.Args.Int()
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	h, ch, err := makeHash(c, key)
+	h, ch, err := editOrCreate(c, key)
 	if err != nil {
 		return err
 	}
 	var n int64
 	if value, ok := h.Get(name, c.Now); ok {
-		if n, ok = ParseInt(value); !ok {
-			return ErrHashNotInteger
+		if n, ok = commands.ParseInt(value); !ok {
+			return errNotInteger
 		}
 	}
 	sum := n + by
 	if (sum > n) != (by > 0) && by != 0 {
-		return ErrOverflow
+		return commands.ErrOverflow
 	}
 	var digits [20]byte
 	h.SetKeepTTL(ch, name, strconv.AppendInt(digits[:0], sum, 10))
-	c.Notify(EventHash, "hincrby", key)
+	c.Notify(commands.EventHash, "hincrby", key)
 	c.Reply.Int(sum)
 	return nil
 }
 
-func hincrbyfloat(c *Ctx) error {
+func hincrbyfloat(c *commands.Ctx) error {
 	key, name, by := c.Args.Key(), c.Args.Bytes(), c.Args.Bytes()
-	if x, ok := ParseLongDouble(by); !ok {
-		return ErrNotFloat
+	if x, ok := commands.ParseLongDouble(by); !ok {
+		return commands.ErrNotFloat
 	} else if x.IsInf() {
-		return ErrIncrNaNOrInf
+		return errIncrNaNOrInf
 	}
-	h, ch, err := makeHash(c, key)
+	h, ch, err := editOrCreate(c, key)
 	if err != nil {
 		return err
 	}
@@ -145,15 +147,15 @@ func hincrbyfloat(c *Ctx) error {
 	if !ok {
 		value = []byte("0")
 	}
-	sum, err := AddLongDouble(value, by)
-	if errors.Is(err, ErrNotFloat) {
-		return ErrHashNotFloat
+	sum, err := commands.AddLongDouble(value, by)
+	if errors.Is(err, commands.ErrNotFloat) {
+		return errNotFloat
 	}
 	if err != nil {
 		return err
 	}
 	h.SetKeepTTL(ch, name, sum)
-	c.Notify(EventHash, "hincrbyfloat", key)
+	c.Notify(commands.EventHash, "hincrbyfloat", key)
 	c.Reply.Bulk(sum)
 	return nil
 }

@@ -1,33 +1,36 @@
-package commands
+package hashes
 
-import "github.com/vigildb/vigil/structures"
+import (
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/structures"
+)
 
-func hashReadRows() []Command {
-	look := []KeySpec{Key(1, RO|Access)}
-	meta := []KeySpec{Key(1, RO)}
-	return []Command{
-		{Name: "HGET", Arity: 3, Flags: ReadOnly | Fast, Keys: look,
+func readRows() []commands.Command {
+	look := []commands.KeySpec{commands.Key(1, commands.RO|commands.Access)}
+	meta := []commands.KeySpec{commands.Key(1, commands.RO)}
+	return []commands.Command{
+		{Name: "HGET", Arity: 3, Flags: commands.ReadOnly | commands.Fast, Keys: look,
 			Syntax: "key field", Since: "2.0.0", Cost: "O(1)",
 			Summary: "Answers the value of a field.", Run: hget},
-		{Name: "HMGET", Arity: -3, Flags: ReadOnly | Fast, Keys: look,
+		{Name: "HMGET", Arity: -3, Flags: commands.ReadOnly | commands.Fast, Keys: look,
 			Syntax: "key field [field ...]", Since: "2.0.0", Cost: "O(n) for n fields",
 			Summary: "Answers the values of several fields.", Run: hmget},
-		{Name: "HGETALL", Arity: 2, Flags: ReadOnly, Keys: look,
+		{Name: "HGETALL", Arity: 2, Flags: commands.ReadOnly, Keys: look,
 			Syntax: "key", Since: "2.0.0", Cost: "O(n) for n fields of the hash",
 			Summary: "Answers all fields and their values.", Run: hgetall},
-		{Name: "HKEYS", Arity: 2, Flags: ReadOnly, Keys: look,
+		{Name: "HKEYS", Arity: 2, Flags: commands.ReadOnly, Keys: look,
 			Syntax: "key", Since: "2.0.0", Cost: "O(n) for n fields of the hash",
 			Summary: "Answers all fields.", Run: hkeys},
-		{Name: "HVALS", Arity: 2, Flags: ReadOnly, Keys: look,
+		{Name: "HVALS", Arity: 2, Flags: commands.ReadOnly, Keys: look,
 			Syntax: "key", Since: "2.0.0", Cost: "O(n) for n fields of the hash",
 			Summary: "Answers all values.", Run: hvals},
-		{Name: "HLEN", Arity: 2, Flags: ReadOnly | Fast, Keys: meta,
+		{Name: "HLEN", Arity: 2, Flags: commands.ReadOnly | commands.Fast, Keys: meta,
 			Syntax: "key", Since: "2.0.0", Cost: "O(1)",
 			Summary: "Counts the fields of a hash.", Run: hlen},
-		{Name: "HEXISTS", Arity: 3, Flags: ReadOnly | Fast, Keys: meta,
+		{Name: "HEXISTS", Arity: 3, Flags: commands.ReadOnly | commands.Fast, Keys: meta,
 			Syntax: "key field", Since: "2.0.0", Cost: "O(1)",
 			Summary: "Tells whether a hash has a field.", Run: hexists},
-		{Name: "HSTRLEN", Arity: 3, Flags: ReadOnly | Fast, Keys: meta,
+		{Name: "HSTRLEN", Arity: 3, Flags: commands.ReadOnly | commands.Fast, Keys: meta,
 			Syntax: "key field", Since: "3.2.0", Cost: "O(1)",
 			Summary: "Answers the length of a field's value.", Run: hstrlen},
 	}
@@ -35,8 +38,8 @@ func hashReadRows() []Command {
 
 // field reads the value of a field; ok is false if there is no such key or
 // field.
-func field(c *Ctx, key, name []byte) (value []byte, ok bool, err error) {
-	h, ok, err := openHash(c, key)
+func field(c *commands.Ctx, key, name []byte) (value []byte, ok bool, err error) {
+	h, ok, err := view(c, key)
 	if !ok || err != nil {
 		return nil, false, err
 	}
@@ -44,7 +47,7 @@ func field(c *Ctx, key, name []byte) (value []byte, ok bool, err error) {
 	return value, ok, nil
 }
 
-func hget(c *Ctx) error {
+func hget(c *commands.Ctx) error {
 	value, ok, err := field(c, c.Args.Key(), c.Args.Bytes())
 	if err != nil {
 		return err
@@ -57,7 +60,7 @@ func hget(c *Ctx) error {
 	return nil
 }
 
-func hexists(c *Ctx) error {
+func hexists(c *commands.Ctx) error {
 	_, ok, err := field(c, c.Args.Key(), c.Args.Bytes())
 	if err != nil {
 		return err
@@ -70,7 +73,7 @@ func hexists(c *Ctx) error {
 	return nil
 }
 
-func hstrlen(c *Ctx) error {
+func hstrlen(c *commands.Ctx) error {
 	value, _, err := field(c, c.Args.Key(), c.Args.Bytes())
 	if err != nil {
 		return err
@@ -79,9 +82,9 @@ func hstrlen(c *Ctx) error {
 	return nil
 }
 
-func hmget(c *Ctx) error {
+func hmget(c *commands.Ctx) error {
 	key, fields := c.Args.Key(), c.Args.Rest()
-	h, ok, err := openHash(c, key)
+	h, ok, err := view(c, key)
 	if err != nil {
 		return err
 	}
@@ -94,7 +97,7 @@ func hmget(c *Ctx) error {
 
 // replyField answers the value of a field, or null if there is no hash or no
 // such field.
-func replyField(c *Ctx, h *structures.Hash, ok bool, name []byte) (found bool) {
+func replyField(c *commands.Ctx, h *structures.Hash, ok bool, name []byte) (found bool) {
 	if ok {
 		if value, found := h.Get(name, c.Now); found {
 			c.Reply.Bulk(value)
@@ -105,8 +108,8 @@ func replyField(c *Ctx, h *structures.Hash, ok bool, name []byte) (found bool) {
 	return false
 }
 
-func hlen(c *Ctx) error {
-	h, ok, err := openHash(c, c.Args.Key())
+func hlen(c *commands.Ctx) error {
+	h, ok, err := view(c, c.Args.Key())
 	if err != nil {
 		return err
 	}
@@ -118,25 +121,25 @@ func hlen(c *Ctx) error {
 	return nil
 }
 
-func hgetall(c *Ctx) error {
-	return wholeHash(c, (*Reply).Map, func(name, value []byte) {
+func hgetall(c *commands.Ctx) error {
+	return wholeHash(c, (*commands.Reply).Map, func(name, value []byte) {
 		c.Reply.Bulk(name)
 		c.Reply.Bulk(value)
 	})
 }
 
-func hkeys(c *Ctx) error {
-	return wholeHash(c, (*Reply).Array, func(name, _ []byte) { c.Reply.Bulk(name) })
+func hkeys(c *commands.Ctx) error {
+	return wholeHash(c, (*commands.Reply).Array, func(name, _ []byte) { c.Reply.Bulk(name) })
 }
 
-func hvals(c *Ctx) error {
-	return wholeHash(c, (*Reply).Array, func(_, value []byte) { c.Reply.Bulk(value) })
+func hvals(c *commands.Ctx) error {
+	return wholeHash(c, (*commands.Reply).Array, func(_, value []byte) { c.Reply.Bulk(value) })
 }
 
 // wholeHash answers with something of each field; a missing key is an empty
 // hash.
-func wholeHash(c *Ctx, begin func(*Reply, int), write func(name, value []byte)) error {
-	h, ok, err := openHash(c, c.Args.Key())
+func wholeHash(c *commands.Ctx, begin func(*commands.Reply, int), write func(name, value []byte)) error {
+	h, ok, err := view(c, c.Args.Key())
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,9 @@
+// Package hashes has the commands about hashes and about the expiry of single
+// fields. Handlers find a hash by view and edit, which remove its expired
+// fields first.
+//
+// A command is a row and a handler in one of these files, and calls that
+// succeed and fail in a transcript of testdata. Errors that only these commands
+// return are in errors.go. The package imports commands and no other family:
+// what two families need belongs into commands.
+package hashes

@@ -1,0 +1,25 @@
+package hashes
+
+import "github.com/vigildb/vigil/commands"
+
+// Errors that only this family returns, word for word as clients see them.
+const (
+	errNotInteger       = commands.WireError("ERR hash value is not an integer")
+	errNotFloat         = commands.WireError("ERR hash value is not a float")
+	errValueRange       = commands.WireError("ERR value is out of range")
+	errIncrNaNOrInf     = commands.WireError("ERR value is NaN or Infinity")
+	errFieldsMissing    = commands.WireError("ERR Mandatory argument FIELDS is missing or not at the right position")
+	errNumFields        = commands.WireError("ERR Number of fields must be a positive integer")
+	errNumFieldsZero    = commands.WireError("ERR Parameter `numFields` should be greater than 0")
+	errNumFieldsMatch   = commands.WireError("ERR The `numfields` parameter must match the number of arguments")
+	errNumFieldsInvalid = commands.WireError("ERR invalid number of fields")
+	errFieldExpiry      = commands.WireError("ERR invalid expire time, must be >= 0")
+	errMissingExpiry    = commands.WireError("ERR missing expire time")
+	errFieldConditions  = commands.WireError("ERR Only one of FXX or FNX arguments can be specified")
+	errFieldExpiries    = commands.WireError("ERR Only one of EX, PX, EXAT, PXAT or KEEPTTL arguments can be specified")
+)
+
+// errUnknownArgument is HSETEX's answer to an unknown option.
+func errUnknownArgument(word []byte) commands.WireError {
+	return commands.Errorf("ERR unknown argument: %s", word)
+}
