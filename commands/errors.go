@@ -41,7 +41,6 @@ const (
 	ErrNotFloat         = WireError("ERR value is not a valid float")
 	ErrWrongType        = WireError("WRONGTYPE Operation against a key holding the wrong kind of value")
 	ErrNoKey            = WireError("ERR no such key")
-	ErrIndexRange       = WireError("ERR index out of range")
 	ErrOffsetRange      = WireError("ERR offset is out of range")
 	ErrMustBePositive   = WireError("ERR value is out of range, must be positive")
 	ErrOverflow         = WireError("ERR increment or decrement would overflow")
@@ -88,7 +87,6 @@ const (
 	ErrProtected        = WireError("DENIED the server is in protected mode: it has no password and answers only clients on its own machine. Set requirepass, or protected-mode no.")
 	ErrNumkeysNegative  = WireError("ERR Number of keys can't be negative")
 	ErrNumkeysTooMany   = WireError("ERR Number of keys can't be greater than number of args")
-	ErrNumkeys          = WireError("ERR numkeys should be greater than 0")
 	ErrCountNegative    = WireError("ERR value is out of range, must be positive")
 	ErrNoKeyArgs        = WireError("ERR The command has no key arguments")
 	ErrInvalidCommand   = WireError("ERR Invalid command specified")
@@ -117,10 +115,6 @@ const (
 	ErrSecondDBIndex     = WireError("ERR invalid second DB index")
 	ErrValueNotSymmetric = WireError("ERR value is out of range, value must between -9223372036854775807 and 9223372036854775807")
 	ErrInt32Range        = WireError("ERR value is out of range, value must between -2147483648 and 2147483647")
-	ErrRankZero          = WireError("ERR RANK can't be zero: use 1 to start from the first match, 2 from the second ... or use negative to start from the end of the list")
-	ErrLposCount         = WireError("ERR COUNT can't be negative")
-	ErrLposMaxLen        = WireError("ERR MAXLEN can't be negative")
-	ErrPopCount          = WireError("ERR count should be greater than 0")
 )
 
 // What SCHED says.

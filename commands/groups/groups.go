@@ -8,6 +8,7 @@ import (
 	"github.com/vigildb/vigil/commands/hashes"
 	"github.com/vigildb/vigil/commands/hll"
 	"github.com/vigildb/vigil/commands/keys"
+	"github.com/vigildb/vigil/commands/lists"
 	"github.com/vigildb/vigil/commands/place"
 	"github.com/vigildb/vigil/commands/sched"
 )
@@ -16,7 +17,7 @@ import (
 func All() []commands.Group {
 	return []commands.Group{
 		commands.ConnectionGroup(), commands.TransactionGroup(), commands.PubSubGroup(), commands.ServerGroup(), keys.Group(),
-		commands.StringGroup(), bits.Group(), commands.ListGroup(), hashes.Group(), hll.Group(), bloom.Group(),
+		commands.StringGroup(), bits.Group(), lists.Group(), hashes.Group(), hll.Group(), bloom.Group(),
 		sched.Group(), place.Group(),
 	}
 }

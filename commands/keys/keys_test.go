@@ -7,6 +7,7 @@ import (
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/commandtest"
 	"github.com/vigildb/vigil/commands/hashes"
+	"github.com/vigildb/vigil/commands/lists"
 )
 
 func TestTimeToLiveRoundsToNearestSecond(t *testing.T) {
@@ -102,7 +103,7 @@ func TestScanVisitsEveryKey(t *testing.T) {
 // Whatever stands for a number of keys, fields, elements or seconds, a call
 // ends in an error or in a reply that is not much longer than what there is.
 func TestHugeNumbersAreRefusedOrHarmless(t *testing.T) {
-	r := commandtest.New(t, commands.StringGroup(), commands.ListGroup(), hashes.Group(), Group())
+	r := commandtest.New(t, commands.StringGroup(), lists.Group(), hashes.Group(), Group())
 	r.Call("RPUSH", "l", "a", "b")
 	r.Call("HSET", "h", "f", "v")
 	for _, n := range []string{"9223372036854775807", "-9223372036854775808", "-9223372036854775807",

@@ -10,7 +10,7 @@ import (
 // A call that waits and is run again for one key does not look at the others,
 // and goes on waiting if that key holds no list.
 func TestWokenCallLooksOnlyAtItsKey(t *testing.T) {
-	r := commandtest.New(t, commands.StringGroup(), commands.ListGroup())
+	r := commandtest.New(t, commands.StringGroup(), Group())
 	r.Want(":1\r\n", "RPUSH", "a", "1")
 	r.Want("+OK\r\n", "SET", "s", "v")
 	for _, woken := range []string{"b", "s"} {
@@ -30,7 +30,7 @@ func TestWokenCallLooksOnlyAtItsKey(t *testing.T) {
 // Whoever waits for the source is not told that it came to hold a string; that
 // the destination holds one he is, and the element stays.
 func TestWokenMoveTellsOnlyOfTheDestination(t *testing.T) {
-	r := commandtest.New(t, commands.StringGroup(), commands.ListGroup())
+	r := commandtest.New(t, commands.StringGroup(), Group())
 	r.Want("+OK\r\n", "SET", "s", "v")
 	r.Ctx.Woken = []byte("s")
 	r.Want("", "BLMOVE", "s", "to", "LEFT", "LEFT", "0")
@@ -45,7 +45,7 @@ func TestWokenMoveTellsOnlyOfTheDestination(t *testing.T) {
 }
 
 func TestListEventsAreThoseOfRedis(t *testing.T) {
-	r := commandtest.New(t, commands.ListGroup())
+	r := commandtest.New(t, Group())
 	r.Classes = commands.EventAll | commands.EventNew | commands.EventMissed
 	for _, x := range []struct {
 		call   []string
@@ -81,7 +81,7 @@ func TestListEventsAreThoseOfRedis(t *testing.T) {
 }
 
 func TestListHotPathsAllocateNothing(t *testing.T) {
-	r := commandtest.New(t, commands.ListGroup())
+	r := commandtest.New(t, Group())
 	r.Call("RPUSH", "l", "1", "2", "3")
 	for _, calls := range [][][]byte{commandtest.Argv("LPUSH", "l", "some element"), commandtest.Argv("LRANGE", "l", "0", "9"), commandtest.Argv("LPOP", "l", "1")} {
 		push, pop := commandtest.Argv("RPUSH", "l", "x"), commandtest.Argv("LPOP", "l")
@@ -105,7 +105,7 @@ func BenchmarkList(b *testing.B) {
 		{"range10", [][][]byte{commandtest.Argv("LRANGE", "l", "0", "9")}},
 	} {
 		b.Run(x.name, func(b *testing.B) {
-			r := commandtest.New(b, commands.ListGroup())
+			r := commandtest.New(b, Group())
 			r.Call("RPUSH", "l", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10")
 			b.ReportAllocs()
 			for b.Loop() {

@@ -1,44 +1,45 @@
-package commands
+package lists
 
 import (
 	"errors"
 
+	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/structures"
 )
 
-func listMoveRows() []Command {
-	keys := []KeySpec{Key(1, RW|Access|Delete), Key(2, RW|Insert)}
-	return []Command{
-		{Name: "LMOVE", Arity: 5, Flags: Write | DenyOOM, Keys: keys,
+func moveRows() []commands.Command {
+	keys := []commands.KeySpec{commands.Key(1, commands.RW|commands.Access|commands.Delete), commands.Key(2, commands.RW|commands.Insert)}
+	return []commands.Command{
+		{Name: "LMOVE", Arity: 5, Flags: commands.Write | commands.DenyOOM, Keys: keys,
 			Syntax: "source destination LEFT|RIGHT LEFT|RIGHT", Since: "6.2.0", Cost: "O(1)",
 			Summary: "Takes an element from an end of a list and puts it at an end of another.", Run: lmove},
-		{Name: "RPOPLPUSH", Arity: 3, Flags: Write | DenyOOM, Keys: keys,
+		{Name: "RPOPLPUSH", Arity: 3, Flags: commands.Write | commands.DenyOOM, Keys: keys,
 			Syntax: "source destination", Since: "1.2.0", Cost: "O(1)",
 			Summary: "Takes the tail of a list and puts it at the head of another.", Run: rpoplpush},
-		{Name: "BLMOVE", Arity: 6, Flags: Write | DenyOOM | NoScript | Blocking, Keys: keys,
-			Syntax: "source destination LEFT|RIGHT LEFT|RIGHT timeout", Types: Types{"timeout": ArgDouble}, Since: "6.2.0", Cost: "O(1)",
+		{Name: "BLMOVE", Arity: 6, Flags: commands.Write | commands.DenyOOM | commands.NoScript | commands.Blocking, Keys: keys,
+			Syntax: "source destination LEFT|RIGHT LEFT|RIGHT timeout", Types: commands.Types{"timeout": commands.ArgDouble}, Since: "6.2.0", Cost: "O(1)",
 			Summary: "Does as LMOVE, waiting for an element if needed.", Run: blmove},
-		{Name: "BRPOPLPUSH", Arity: 4, Flags: Write | DenyOOM | NoScript | Blocking, Keys: keys,
-			Syntax: "source destination timeout", Types: Types{"timeout": ArgDouble}, Since: "2.2.0", Cost: "O(1)",
+		{Name: "BRPOPLPUSH", Arity: 4, Flags: commands.Write | commands.DenyOOM | commands.NoScript | commands.Blocking, Keys: keys,
+			Syntax: "source destination timeout", Types: commands.Types{"timeout": commands.ArgDouble}, Since: "2.2.0", Cost: "O(1)",
 			Summary: "Does as RPOPLPUSH, waiting for an element if needed.", Run: brpoplpush},
 	}
 }
 
-func lmove(c *Ctx) error {
+func lmove(c *commands.Ctx) error {
 	from, to := c.Args.Key(), c.Args.Key()
-	out, in := endOf(&c.Args), endOf(&c.Args)
+	out, in := readEnd(&c.Args), readEnd(&c.Args)
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
 	return moveOrNull(c, from, to, out, in)
 }
 
-func rpoplpush(c *Ctx) error {
+func rpoplpush(c *commands.Ctx) error {
 	return moveOrNull(c, c.Args.Key(), c.Args.Key(), structures.Tail, structures.Head)
 }
 
-func moveOrNull(c *Ctx, from, to []byte, out, in structures.End) error {
+func moveOrNull(c *commands.Ctx, from, to []byte, out, in structures.End) error {
 	ok, err := moveElement(c, from, to, out, in)
 	if err == nil && !ok {
 		c.Reply.Null()
@@ -49,15 +50,15 @@ func moveOrNull(c *Ctx, from, to []byte, out, in structures.End) error {
 // moveElement pops from one list, pushes to the other and answers the element.
 // ok is false if from does not exist; to is not looked at then. Nothing is
 // popped if to holds something else than a list.
-func moveElement(c *Ctx, from, to []byte, out, in structures.End) (ok bool, err error) {
-	src, srcChange, ok, err := editList(c, from)
+func moveElement(c *commands.Ctx, from, to []byte, out, in structures.End) (ok bool, err error) {
+	src, srcChange, ok, err := edit(c, from)
 	if err != nil || !ok {
 		return false, err
 	}
 	if string(from) == string(to) {
 		elem, _ := src.Rotate(srcChange, out, in)
 		c.Reply.Bulk(elem)
-		c.Notify(EventList, pushEvent(in), to)
+		c.Notify(commands.EventList, pushEvent(in), to)
 		notifyPop(c, src, out, from)
 		return true, nil
 	}
@@ -69,14 +70,14 @@ func moveElement(c *Ctx, from, to []byte, out, in structures.End) (ok bool, err 
 	elem, _ := src.Pop(srcChange, out)
 	c.Reply.Bulk(elem)
 	dst.Push(dstChange, in, elem)
-	c.Notify(EventList, pushEvent(in), to)
+	c.Notify(commands.EventList, pushEvent(in), to)
 	notifyPop(c, src, out, from)
 	return true, nil
 }
 
-func blmove(c *Ctx) error {
+func blmove(c *commands.Ctx) error {
 	from, to := c.Args.Key(), c.Args.Key()
-	out, in := endOf(&c.Args), endOf(&c.Args)
+	out, in := readEnd(&c.Args), readEnd(&c.Args)
 	timeout := c.Args.Timeout()
 	if err := c.Args.Done(); err != nil {
 		return err
@@ -84,7 +85,7 @@ func blmove(c *Ctx) error {
 	return moveOrPark(c, from, to, out, in, timeout)
 }
 
-func brpoplpush(c *Ctx) error {
+func brpoplpush(c *commands.Ctx) error {
 	from, to, timeout := c.Args.Key(), c.Args.Key(), c.Args.Timeout()
 	if err := c.Args.Done(); err != nil {
 		return err
@@ -95,7 +96,7 @@ func brpoplpush(c *Ctx) error {
 // moveOrPark moves an element or waits for one. A client that waits already
 // goes on waiting if the source came to hold something else than a list; if
 // the destination did, it is told so, and the element stays.
-func moveOrPark(c *Ctx, from, to []byte, out, in structures.End, millis int64) error {
+func moveOrPark(c *commands.Ctx, from, to []byte, out, in structures.End, millis int64) error {
 	if c.Woken != nil {
 		if _, _, err := persistence.View[*structures.List](c.Tx, from); errors.Is(err, structures.ErrWrongType) {
 			return parkMove(c, from, millis)
@@ -111,10 +112,10 @@ func moveOrPark(c *Ctx, from, to []byte, out, in structures.End, millis int64) e
 // parkMove waits for the source. When the time is over Redis answers a null
 // array, though the reply would be a string; but inside MULTI, where nothing
 // waits, a null string.
-func parkMove(c *Ctx, from []byte, millis int64) error {
+func parkMove(c *commands.Ctx, from []byte, millis int64) error {
 	if c.InMulti {
 		c.Reply.Null()
 		return nil
 	}
-	return c.Park([][]byte{from}, millis, (*Reply).NullArray)
+	return c.Park([][]byte{from}, millis, (*commands.Reply).NullArray)
 }

@@ -1,34 +1,35 @@
-package commands
+package lists
 
 import (
 	"math"
 
+	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/structures"
 )
 
-func listReadRows() []Command {
-	keys := []KeySpec{Key(1, RO|Access)}
-	return []Command{
-		{Name: "LLEN", Arity: 2, Flags: ReadOnly | Fast, Keys: []KeySpec{Key(1, RO)},
+func readRows() []commands.Command {
+	keys := []commands.KeySpec{commands.Key(1, commands.RO|commands.Access)}
+	return []commands.Command{
+		{Name: "LLEN", Arity: 2, Flags: commands.ReadOnly | commands.Fast, Keys: []commands.KeySpec{commands.Key(1, commands.RO)},
 			Syntax: "key", Since: "1.0.0", Cost: "O(1)",
 			Summary: "Counts the elements of a list.", Run: llen},
-		{Name: "LINDEX", Arity: 3, Flags: ReadOnly, Keys: keys,
+		{Name: "LINDEX", Arity: 3, Flags: commands.ReadOnly, Keys: keys,
 			Syntax: "key index", Since: "1.0.0", Cost: "O(n) for n nodes between the element and the nearer end",
 			Summary: "Answers an element of a list by its index.", Run: lindex},
-		{Name: "LRANGE", Arity: 4, Flags: ReadOnly, Keys: keys,
+		{Name: "LRANGE", Arity: 4, Flags: commands.ReadOnly, Keys: keys,
 			Syntax: "key start stop", Since: "1.0.0", Cost: "O(s+n) for n elements s nodes from the nearer end",
 			Summary: "Answers the elements of a list between two indexes, both included.", Run: lrange},
-		{Name: "LPOS", Arity: -3, Flags: ReadOnly, Keys: keys,
+		{Name: "LPOS", Arity: -3, Flags: commands.ReadOnly, Keys: keys,
 			Syntax: "key element [RANK rank] [COUNT num-matches] [MAXLEN len]", Since: "6.0.6",
 			Cost:    "O(n) for n elements compared",
 			Summary: "Finds the indexes of elements that equal a given one.", Run: lpos},
 	}
 }
 
-// lookList finds a list for a command that reads. A key that is missing is
+// view finds a list for a command that reads. A key that is missing is
 // published as a miss.
-func lookList(c *Ctx, key []byte) (l *structures.List, ok bool, err error) {
+func view(c *commands.Ctx, key []byte) (l *structures.List, ok bool, err error) {
 	l, ok, err = persistence.View[*structures.List](c.Tx, key)
 	if !ok && err == nil {
 		c.NotifyMissed(key)
@@ -36,8 +37,8 @@ func lookList(c *Ctx, key []byte) (l *structures.List, ok bool, err error) {
 	return l, ok, err
 }
 
-func llen(c *Ctx) error {
-	l, ok, err := lookList(c, c.Args.Key())
+func llen(c *commands.Ctx) error {
+	l, ok, err := view(c, c.Args.Key())
 	if err != nil {
 		return err
 	}
@@ -50,8 +51,8 @@ func llen(c *Ctx) error {
 }
 
 // lindex reads the index only if there is a list, as Redis does.
-func lindex(c *Ctx) error {
-	l, ok, err := lookList(c, c.Args.Key())
+func lindex(c *commands.Ctx) error {
+	l, ok, err := view(c, c.Args.Key())
 	if err != nil {
 		return err
 	}
@@ -72,12 +73,12 @@ func lindex(c *Ctx) error {
 	return nil
 }
 
-func lrange(c *Ctx) error {
+func lrange(c *commands.Ctx) error {
 	key, start, stop := c.Args.Key(), c.Args.Int(), c.Args.Int()
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	l, ok, err := lookList(c, key)
+	l, ok, err := view(c, key)
 	if err != nil {
 		return err
 	}
@@ -97,23 +98,23 @@ type search struct {
 	counted            bool // COUNT was given: the answer is an array
 }
 
-func readSearch(a *Args) search {
+func readSearch(a *commands.Args) search {
 	s := search{rank: 1, count: 1}
 	for a.More() {
 		valued := a.Left() >= 2
 		switch {
 		case valued && a.Is("RANK"):
-			s.rank = int(a.IntOr(ErrNotInteger))
+			s.rank = int(a.IntOr(commands.ErrNotInteger))
 			if s.rank == 0 {
-				a.Fail(ErrRankZero)
+				a.Fail(errRankZero)
 			}
 			if s.rank == math.MinInt {
-				a.Fail(ErrValueNotSymmetric) // its negative is no rank
+				a.Fail(commands.ErrValueNotSymmetric) // its negative is no rank
 			}
 		case valued && a.Is("COUNT"):
-			s.count, s.counted = int(a.IntIn(0, math.MaxInt, ErrLposCount)), true
+			s.count, s.counted = int(a.IntIn(0, math.MaxInt, errPosCount)), true
 		case valued && a.Is("MAXLEN"):
-			s.limit = int(a.IntIn(0, math.MaxInt, ErrLposMaxLen))
+			s.limit = int(a.IntIn(0, math.MaxInt, errPosMaxLen))
 		default:
 			a.Syntax()
 		}
@@ -121,13 +122,13 @@ func readSearch(a *Args) search {
 	return s
 }
 
-func lpos(c *Ctx) error {
+func lpos(c *commands.Ctx) error {
 	key, elem := c.Args.Key(), c.Args.Bytes()
 	s := readSearch(&c.Args)
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	l, ok, err := lookList(c, key)
+	l, ok, err := view(c, key)
 	if err != nil {
 		return err
 	}

@@ -1,40 +1,41 @@
-package commands
+package lists
 
 import (
 	"errors"
 	"math"
 
+	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/structures"
 )
 
-func listPopRows() []Command {
-	one := []KeySpec{Key(1, RW|Access|Delete)}
-	many := []KeySpec{KeyRange(1, -2, 1, RW|Access|Delete)}
-	return []Command{
-		{Name: "LPOP", Arity: -2, Flags: Write | Fast, Keys: one,
+func popRows() []commands.Command {
+	one := []commands.KeySpec{commands.Key(1, commands.RW|commands.Access|commands.Delete)}
+	many := []commands.KeySpec{commands.KeyRange(1, -2, 1, commands.RW|commands.Access|commands.Delete)}
+	return []commands.Command{
+		{Name: "LPOP", Arity: -2, Flags: commands.Write | commands.Fast, Keys: one,
 			Syntax: "key [count]", Since: "1.0.0", Cost: "O(n) for n elements answered",
 			Summary: "Takes elements from the head of a list.",
-			Run:     func(c *Ctx) error { return pop(c, structures.Head) }},
-		{Name: "RPOP", Arity: -2, Flags: Write | Fast, Keys: one,
+			Run:     func(c *commands.Ctx) error { return pop(c, structures.Head) }},
+		{Name: "RPOP", Arity: -2, Flags: commands.Write | commands.Fast, Keys: one,
 			Syntax: "key [count]", Since: "1.0.0", Cost: "O(n) for n elements answered",
 			Summary: "Takes elements from the tail of a list.",
-			Run:     func(c *Ctx) error { return pop(c, structures.Tail) }},
-		{Name: "LMPOP", Arity: -4, Flags: Write | MovableKeys,
-			Keys:   []KeySpec{KeyCount(1, RW|Access|Delete)},
+			Run:     func(c *commands.Ctx) error { return pop(c, structures.Tail) }},
+		{Name: "LMPOP", Arity: -4, Flags: commands.Write | commands.MovableKeys,
+			Keys:   []commands.KeySpec{commands.KeyCount(1, commands.RW|commands.Access|commands.Delete)},
 			Syntax: "numkeys key [key ...] LEFT|RIGHT [COUNT count]", Since: "7.0.0",
 			Cost:    "O(n+m) for n keys and m elements answered",
 			Summary: "Takes elements from the first list of several that has any.", Run: mpop},
-		{Name: "BLPOP", Arity: -3, Flags: Write | NoScript | Blocking, Keys: many,
-			Syntax: "key [key ...] timeout", Types: Types{"timeout": ArgDouble}, Since: "2.0.0", Cost: "O(n) for n keys",
+		{Name: "BLPOP", Arity: -3, Flags: commands.Write | commands.NoScript | commands.Blocking, Keys: many,
+			Syntax: "key [key ...] timeout", Types: commands.Types{"timeout": commands.ArgDouble}, Since: "2.0.0", Cost: "O(n) for n keys",
 			Summary: "Takes the head of the first list that has any, waiting for one if needed.",
-			Run:     func(c *Ctx) error { return blockingPop(c, structures.Head) }},
-		{Name: "BRPOP", Arity: -3, Flags: Write | NoScript | Blocking, Keys: many,
-			Syntax: "key [key ...] timeout", Types: Types{"timeout": ArgDouble}, Since: "2.0.0", Cost: "O(n) for n keys",
+			Run:     func(c *commands.Ctx) error { return blockingPop(c, structures.Head) }},
+		{Name: "BRPOP", Arity: -3, Flags: commands.Write | commands.NoScript | commands.Blocking, Keys: many,
+			Syntax: "key [key ...] timeout", Types: commands.Types{"timeout": commands.ArgDouble}, Since: "2.0.0", Cost: "O(n) for n keys",
 			Summary: "Takes the tail of the first list that has any, waiting for one if needed.",
-			Run:     func(c *Ctx) error { return blockingPop(c, structures.Tail) }},
-		{Name: "BLMPOP", Arity: -5, Flags: Write | Blocking | MovableKeys,
-			Keys:   []KeySpec{KeyCount(2, RW|Access|Delete)},
-			Syntax: "timeout numkeys key [key ...] LEFT|RIGHT [COUNT count]", Types: Types{"timeout": ArgDouble}, Since: "7.0.0",
+			Run:     func(c *commands.Ctx) error { return blockingPop(c, structures.Tail) }},
+		{Name: "BLMPOP", Arity: -5, Flags: commands.Write | commands.Blocking | commands.MovableKeys,
+			Keys:   []commands.KeySpec{commands.KeyCount(2, commands.RW|commands.Access|commands.Delete)},
+			Syntax: "timeout numkeys key [key ...] LEFT|RIGHT [COUNT count]", Types: commands.Types{"timeout": commands.ArgDouble}, Since: "7.0.0",
 			Cost:    "O(n+m) for n keys and m elements answered",
 			Summary: "Takes elements from the first list of several that has any, waiting for one if needed.",
 			Run:     blockingMPop},
@@ -43,24 +44,24 @@ func listPopRows() []Command {
 
 // readPopCount reads the count of LPOP if there is one; without it a single
 // element is asked for.
-func readPopCount(c *Ctx) (count int, single bool) {
+func readPopCount(c *commands.Ctx) (count int, single bool) {
 	switch c.Args.Left() {
 	case 0:
 		return 1, true
 	case 1:
-		return int(c.Args.IntIn(0, math.MaxInt, ErrMustBePositive)), false
+		return int(c.Args.IntIn(0, math.MaxInt, commands.ErrMustBePositive)), false
 	}
-	c.Args.Fail(ErrArity(c.Command))
+	c.Args.Fail(commands.ErrArity(c.Command))
 	return 0, false
 }
 
-func pop(c *Ctx, end structures.End) error {
+func pop(c *commands.Ctx, end structures.End) error {
 	key := c.Args.Key()
 	count, single := readPopCount(c)
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	l, ch, ok, err := editList(c, key)
+	l, ch, ok, err := edit(c, key)
 	switch {
 	case err != nil:
 		return err
@@ -83,16 +84,16 @@ func pop(c *Ctx, end structures.End) error {
 }
 
 // replyPopped pops up to count elements and answers them in an array.
-func replyPopped(c *Ctx, l *structures.List, ch *structures.Change, end structures.End, count int) {
+func replyPopped(c *commands.Ctx, l *structures.List, ch *structures.Change, end structures.End, count int) {
 	c.Reply.Array(min(count, l.Len()))
 	l.PopMany(ch, end, count, c.Reply.Bulk)
 }
 
 // takeOne pops one element of the first list that has any and answers it with
 // its key; ok is false if there was none.
-func takeOne(c *Ctx, keys [][]byte, end structures.End) (ok bool, err error) {
+func takeOne(c *commands.Ctx, keys [][]byte, end structures.End) (ok bool, err error) {
 	for _, key := range keys {
-		l, ch, ok, err := editList(c, key)
+		l, ch, ok, err := edit(c, key)
 		if err != nil {
 			return false, err
 		}
@@ -110,9 +111,9 @@ func takeOne(c *Ctx, keys [][]byte, end structures.End) (ok bool, err error) {
 
 // takeMany pops up to count elements of the first list that has any and
 // answers them with its key; ok is false if there was none.
-func takeMany(c *Ctx, keys [][]byte, end structures.End, count int) (ok bool, err error) {
+func takeMany(c *commands.Ctx, keys [][]byte, end structures.End, count int) (ok bool, err error) {
 	for _, key := range keys {
-		l, ch, ok, err := editList(c, key)
+		l, ch, ok, err := edit(c, key)
 		if err != nil {
 			return false, err
 		}
@@ -134,25 +135,25 @@ type multiPop struct {
 	count int
 }
 
-func readMultiPop(a *Args) multiPop {
-	n := a.IntIn(1, math.MaxInt, ErrNumkeys)
+func readMultiPop(a *commands.Args) multiPop {
+	n := a.IntIn(1, math.MaxInt, errNumkeys)
 	m := multiPop{count: 1}
 	if n > int64(a.Left()) {
 		n = int64(a.Left()) // and no word LEFT or RIGHT is left
 	}
 	m.keys = a.Take(int(n))
-	m.end = endOf(a)
+	m.end = readEnd(a)
 	for counted := false; a.More(); counted = true {
 		if counted || a.Left() < 2 || !a.Is("COUNT") {
 			a.Syntax()
 			break
 		}
-		m.count = int(a.IntIn(1, math.MaxInt, ErrPopCount))
+		m.count = int(a.IntIn(1, math.MaxInt, errPopCount))
 	}
 	return m
 }
 
-func mpop(c *Ctx) error {
+func mpop(c *commands.Ctx) error {
 	m := readMultiPop(&c.Args)
 	if err := c.Args.Done(); err != nil {
 		return err
@@ -164,7 +165,7 @@ func mpop(c *Ctx) error {
 	return err
 }
 
-func blockingPop(c *Ctx, end structures.End) error {
+func blockingPop(c *commands.Ctx, end structures.End) error {
 	keys, timeout := c.Args.AllBut(1), c.Args.Timeout()
 	if err := c.Args.Done(); err != nil {
 		return err
@@ -172,7 +173,7 @@ func blockingPop(c *Ctx, end structures.End) error {
 	return retry(c, keys, timeout, func(keys [][]byte) (bool, error) { return takeOne(c, keys, end) })
 }
 
-func blockingMPop(c *Ctx) error {
+func blockingMPop(c *commands.Ctx) error {
 	// The timeout stands first but is looked at last.
 	timeout := c.Args
 	c.Args.Skip(1)
@@ -190,7 +191,7 @@ func blockingMPop(c *Ctx) error {
 // retry tries to take from the keys, and waits for them if there is nothing to
 // take. A client that waits already looks only at the key that changed, and
 // goes on waiting if that came to hold something else than a list.
-func retry(c *Ctx, keys [][]byte, millis int64, take func(keys [][]byte) (bool, error)) error {
+func retry(c *commands.Ctx, keys [][]byte, millis int64, take func(keys [][]byte) (bool, error)) error {
 	try := keys
 	if c.Woken != nil {
 		try = [][]byte{c.Woken}
@@ -199,5 +200,5 @@ func retry(c *Ctx, keys [][]byte, millis int64, take func(keys [][]byte) (bool, 
 	if ok || err != nil && !(c.Woken != nil && errors.Is(err, structures.ErrWrongType)) {
 		return err
 	}
-	return c.Park(keys, millis, (*Reply).NullArray)
+	return c.Park(keys, millis, (*commands.Reply).NullArray)
 }

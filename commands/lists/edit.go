@@ -1,48 +1,51 @@
-package commands
+package lists
 
-import "github.com/vigildb/vigil/structures"
+import (
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/structures"
+)
 
-func listEditRows() []Command {
-	return []Command{
-		{Name: "LSET", Arity: 4, Flags: Write | DenyOOM, Keys: []KeySpec{Key(1, RW|Update)},
+func editRows() []commands.Command {
+	return []commands.Command{
+		{Name: "LSET", Arity: 4, Flags: commands.Write | commands.DenyOOM, Keys: []commands.KeySpec{commands.Key(1, commands.RW|commands.Update)},
 			Syntax: "key index element", Since: "1.0.0", Cost: "O(n) for n nodes between the element and the nearer end",
 			Summary: "Replaces an element of a list by its index.", Run: lset},
-		{Name: "LINSERT", Arity: 5, Flags: Write | DenyOOM, Keys: []KeySpec{Key(1, RW|Insert)},
+		{Name: "LINSERT", Arity: 5, Flags: commands.Write | commands.DenyOOM, Keys: []commands.KeySpec{commands.Key(1, commands.RW|commands.Insert)},
 			Syntax: "key BEFORE|AFTER pivot element", Since: "2.2.0", Cost: "O(n) for n elements before the pivot",
 			Summary: "Puts an element next to the first one that equals the pivot.", Run: linsert},
-		{Name: "LREM", Arity: 4, Flags: Write, Keys: []KeySpec{Key(1, RW|Delete)},
+		{Name: "LREM", Arity: 4, Flags: commands.Write, Keys: []commands.KeySpec{commands.Key(1, commands.RW|commands.Delete)},
 			Syntax: "key count element", Since: "1.0.0", Cost: "O(n) for n elements of the list",
 			Summary: "Removes elements that equal a given one: the first, the last, or all.", Run: lrem},
-		{Name: "LTRIM", Arity: 4, Flags: Write, Keys: []KeySpec{Key(1, RW|Delete)},
+		{Name: "LTRIM", Arity: 4, Flags: commands.Write, Keys: []commands.KeySpec{commands.Key(1, commands.RW|commands.Delete)},
 			Syntax: "key start stop", Since: "1.0.0", Cost: "O(n) for n nodes removed",
 			Summary: "Keeps the elements between two indexes, both included, and removes the others.", Run: ltrim},
 	}
 }
 
 // lset reads the index only if there is a list, as Redis does.
-func lset(c *Ctx) error {
+func lset(c *commands.Ctx) error {
 	key := c.Args.Key()
-	l, ch, ok, err := editList(c, key)
+	l, ch, ok, err := edit(c, key)
 	if err != nil {
 		return err
 	}
 	if !ok {
-		return ErrNoKey
+		return commands.ErrNoKey
 	}
 	i, elem := c.Args.Int(), c.Args.Bytes()
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
 	if !l.Set(ch, int(i), elem) {
-		return ErrIndexRange
+		return errIndexRange
 	}
-	c.Notify(EventList, "lset", key)
+	c.Notify(commands.EventList, "lset", key)
 	c.Reply.OK()
 	return nil
 }
 
-// sideOf reads BEFORE or AFTER.
-func sideOf(a *Args) structures.Side {
+// readSide reads BEFORE or AFTER.
+func readSide(a *commands.Args) structures.Side {
 	switch a.Word() {
 	case "BEFORE":
 		return structures.Before
@@ -53,13 +56,13 @@ func sideOf(a *Args) structures.Side {
 	return structures.Before
 }
 
-func linsert(c *Ctx) error {
-	key, side := c.Args.Key(), sideOf(&c.Args)
+func linsert(c *commands.Ctx) error {
+	key, side := c.Args.Key(), readSide(&c.Args)
 	pivot, elem := c.Args.Bytes(), c.Args.Bytes()
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	l, ch, ok, err := editList(c, key)
+	l, ch, ok, err := edit(c, key)
 	if err != nil {
 		return err
 	}
@@ -72,17 +75,17 @@ func linsert(c *Ctx) error {
 		c.Reply.Int(-1)
 		return nil
 	}
-	c.Notify(EventList, "linsert", key)
+	c.Notify(commands.EventList, "linsert", key)
 	c.Reply.Int(int64(n))
 	return nil
 }
 
-func lrem(c *Ctx) error {
+func lrem(c *commands.Ctx) error {
 	key, count, elem := c.Args.Key(), c.Args.Int(), c.Args.Bytes()
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	l, ch, ok, err := editList(c, key)
+	l, ch, ok, err := edit(c, key)
 	if err != nil {
 		return err
 	}
@@ -98,12 +101,12 @@ func lrem(c *Ctx) error {
 }
 
 // ltrim publishes its event even if it removed nothing, as Redis does.
-func ltrim(c *Ctx) error {
+func ltrim(c *commands.Ctx) error {
 	key, start, stop := c.Args.Key(), c.Args.Int(), c.Args.Int()
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	l, ch, ok, err := editList(c, key)
+	l, ch, ok, err := edit(c, key)
 	if err != nil {
 		return err
 	}

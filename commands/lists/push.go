@@ -1,0 +1,107 @@
+package lists
+
+import (
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/structures"
+)
+
+func Group() commands.Group {
+	rows := append(pushRows(), popRows()...)
+	rows = append(rows, moveRows()...)
+	rows = append(rows, readRows()...)
+	return commands.Group{Name: "list", Commands: append(rows, editRows()...)}
+}
+
+func pushRows() []commands.Command {
+	keys := []commands.KeySpec{commands.Key(1, commands.RW|commands.Insert)}
+	const cost = "O(n) for n elements"
+	return []commands.Command{
+		{Name: "LPUSH", Arity: -3, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: keys,
+			Syntax: "key element [element ...]", Since: "1.0.0", Cost: cost,
+			Summary: "Puts elements at the head of a list, making it if needed.",
+			Run:     func(c *commands.Ctx) error { return push(c, structures.Head) }},
+		{Name: "RPUSH", Arity: -3, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: keys,
+			Syntax: "key element [element ...]", Since: "1.0.0", Cost: cost,
+			Summary: "Puts elements at the tail of a list, making it if needed.",
+			Run:     func(c *commands.Ctx) error { return push(c, structures.Tail) }},
+		{Name: "LPUSHX", Arity: -3, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: keys,
+			Syntax: "key element [element ...]", Since: "2.2.0", Cost: cost,
+			Summary: "Puts elements at the head of a list that exists.",
+			Run:     func(c *commands.Ctx) error { return pushExisting(c, structures.Head) }},
+		{Name: "RPUSHX", Arity: -3, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: keys,
+			Syntax: "key element [element ...]", Since: "2.2.0", Cost: cost,
+			Summary: "Puts elements at the tail of a list that exists.",
+			Run:     func(c *commands.Ctx) error { return pushExisting(c, structures.Tail) }},
+	}
+}
+
+func push(c *commands.Ctx, end structures.End) error {
+	key, elems := c.Args.Key(), c.Args.Rest()
+	c.NotifyNew(key)
+	l, ch, _, err := persistence.Edit(c.Tx, key, structures.NewList)
+	if err != nil {
+		return err
+	}
+	l.Push(ch, end, elems...)
+	c.Notify(commands.EventList, pushEvent(end), key)
+	c.Reply.Int(int64(l.Len()))
+	return nil
+}
+
+func pushExisting(c *commands.Ctx, end structures.End) error {
+	key, elems := c.Args.Key(), c.Args.Rest()
+	l, ch, ok, err := edit(c, key)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		c.Reply.Int(0)
+		return nil
+	}
+	l.Push(ch, end, elems...)
+	c.Notify(commands.EventList, pushEvent(end), key)
+	c.Reply.Int(int64(l.Len()))
+	return nil
+}
+
+// edit finds a list to change; ok is false if the key does not exist.
+func edit(c *commands.Ctx, key []byte) (l *structures.List, ch *structures.Change, ok bool, err error) {
+	return persistence.Edit[*structures.List](c.Tx, key, nil)
+}
+
+func pushEvent(end structures.End) string {
+	if end == structures.Head {
+		return "lpush"
+	}
+	return "rpush"
+}
+
+// notifyPop publishes that elements were popped, and that the key is gone if
+// they were the last.
+func notifyPop(c *commands.Ctx, l *structures.List, end structures.End, key []byte) {
+	event := "rpop"
+	if end == structures.Head {
+		event = "lpop"
+	}
+	notifyTaken(c, l, event, key)
+}
+
+func notifyTaken(c *commands.Ctx, l *structures.List, event string, key []byte) {
+	c.Notify(commands.EventList, event, key)
+	if l.Empty() {
+		c.Notify(commands.EventGeneric, "del", key)
+	}
+}
+
+// readEnd reads LEFT or RIGHT.
+func readEnd(a *commands.Args) structures.End {
+	switch a.Word() {
+	case "LEFT":
+		return structures.Head
+	case "RIGHT":
+		return structures.Tail
+	}
+	a.Syntax()
+	return structures.Head
+}
