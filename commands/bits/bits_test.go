@@ -8,6 +8,7 @@ import (
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/commandtest"
+	"github.com/vigildb/vigil/commands/text"
 	"github.com/vigildb/vigil/structures"
 )
 
@@ -17,7 +18,7 @@ func TestBitsAreThoseOfAString(t *testing.T) {
 	const seed = 5
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
-	r := commandtest.New(t, Group(), commands.StringGroup())
+	r := commandtest.New(t, Group(), text.Group())
 	var model []byte
 	grow := func(n uint64) {
 		if n > uint64(len(model)) {
@@ -74,7 +75,7 @@ func TestBitWritesRecordTheirBytesOnly(t *testing.T) {
 }
 
 func TestBitmapEventsAreThoseOfRedis(t *testing.T) {
-	r := commandtest.New(t, Group(), commands.StringGroup())
+	r := commandtest.New(t, Group(), text.Group())
 	r.Classes = commands.EventAll | commands.EventNew
 	for _, step := range []struct {
 		call   string

@@ -11,13 +11,14 @@ import (
 	"github.com/vigildb/vigil/commands/lists"
 	"github.com/vigildb/vigil/commands/place"
 	"github.com/vigildb/vigil/commands/sched"
+	"github.com/vigildb/vigil/commands/text"
 )
 
 // All lists the groups, in the order in which docs/commands.md shows them.
 func All() []commands.Group {
 	return []commands.Group{
 		commands.ConnectionGroup(), commands.TransactionGroup(), commands.PubSubGroup(), commands.ServerGroup(), keys.Group(),
-		commands.StringGroup(), bits.Group(), lists.Group(), hashes.Group(), hll.Group(), bloom.Group(),
+		text.Group(), bits.Group(), lists.Group(), hashes.Group(), hll.Group(), bloom.Group(),
 		sched.Group(), place.Group(),
 	}
 }

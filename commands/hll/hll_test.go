@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/commandtest"
+	"github.com/vigildb/vigil/commands/text"
 	"github.com/vigildb/vigil/structures"
 )
 
@@ -17,7 +17,7 @@ func TestHyperLogLogIsThatOfItsElements(t *testing.T) {
 	const seed = 11
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
-	r := commandtest.New(t, Group(), commands.StringGroup())
+	r := commandtest.New(t, Group(), text.Group())
 	r.Limits.HLLSparseMax = 200 // dense after some dozens of elements
 	for round := range 20 {
 		key := fmt.Sprintf("h%d", round)
@@ -109,7 +109,7 @@ func TestPFAddOfManyElementsIsRecordedWhole(t *testing.T) {
 }
 
 func TestDamagedHyperLogLogIsLeftAlone(t *testing.T) {
-	r := commandtest.New(t, Group(), commands.StringGroup())
+	r := commandtest.New(t, Group(), text.Group())
 	damaged := "HYLL\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x80\x00"
 	r.Call("SET", "h", damaged)
 	corrupt := "-" + string(errCorrupt) + "\r\n"

@@ -14,12 +14,13 @@ import (
 	"github.com/vigildb/vigil/commands/hll"
 	"github.com/vigildb/vigil/commands/lists"
 	"github.com/vigildb/vigil/commands/sched"
+	"github.com/vigildb/vigil/commands/text"
 	"github.com/vigildb/vigil/persistence"
 )
 
 func dumpRig(t testing.TB) *commandtest.Rig {
 	t.Helper()
-	return commandtest.New(t, commands.StringGroup(), lists.Group(), hashes.Group(), hll.Group(), bloom.Group(), sched.Group(), Group())
+	return commandtest.New(t, text.Group(), lists.Group(), hashes.Group(), hll.Group(), bloom.Group(), sched.Group(), Group())
 }
 
 // fill makes key a value of a random type and size, and returns the calls that

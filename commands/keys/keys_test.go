@@ -8,10 +8,11 @@ import (
 	"github.com/vigildb/vigil/commands/commandtest"
 	"github.com/vigildb/vigil/commands/hashes"
 	"github.com/vigildb/vigil/commands/lists"
+	"github.com/vigildb/vigil/commands/text"
 )
 
 func TestTimeToLiveRoundsToNearestSecond(t *testing.T) {
-	r := commandtest.New(t, commands.StringGroup(), Group())
+	r := commandtest.New(t, text.Group(), Group())
 	r.Want("+OK\r\n", "SET", "k", "v")
 	for millis, secs := range map[int]int{1: 0, 499: 0, 500: 1, 1499: 1, 1500: 2} {
 		r.Want(":1\r\n", "PEXPIRE", "k", fmt.Sprint(millis))
@@ -40,7 +41,7 @@ func TestConditionsOfExpiry(t *testing.T) {
 }
 
 func TestGenericEventsAreThoseOfRedis(t *testing.T) {
-	r := commandtest.New(t, commands.StringGroup(), Group())
+	r := commandtest.New(t, text.Group(), Group())
 	r.Call("MSET", "a", "1", "b", "2")
 	r.Classes = commands.EventAll | commands.EventNew | commands.EventMissed
 	for _, x := range []struct {
@@ -72,7 +73,7 @@ func TestGenericEventsAreThoseOfRedis(t *testing.T) {
 // Every key is found by a scan, whatever else it is asked to leave out, and
 // the cursor that ends one is that which begins it.
 func TestScanVisitsEveryKey(t *testing.T) {
-	r := commandtest.New(t, commands.StringGroup(), Group())
+	r := commandtest.New(t, text.Group(), Group())
 	const keys = 500
 	for i := range keys {
 		r.Call("SET", fmt.Sprint("key", i), "v")
@@ -103,7 +104,7 @@ func TestScanVisitsEveryKey(t *testing.T) {
 // Whatever stands for a number of keys, fields, elements or seconds, a call
 // ends in an error or in a reply that is not much longer than what there is.
 func TestHugeNumbersAreRefusedOrHarmless(t *testing.T) {
-	r := commandtest.New(t, commands.StringGroup(), lists.Group(), hashes.Group(), Group())
+	r := commandtest.New(t, text.Group(), lists.Group(), hashes.Group(), Group())
 	r.Call("RPUSH", "l", "a", "b")
 	r.Call("HSET", "h", "f", "v")
 	for _, n := range []string{"9223372036854775807", "-9223372036854775808", "-9223372036854775807",

@@ -5,12 +5,13 @@ import (
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/commandtest"
+	"github.com/vigildb/vigil/commands/text"
 )
 
 // A call that waits and is run again for one key does not look at the others,
 // and goes on waiting if that key holds no list.
 func TestWokenCallLooksOnlyAtItsKey(t *testing.T) {
-	r := commandtest.New(t, commands.StringGroup(), Group())
+	r := commandtest.New(t, text.Group(), Group())
 	r.Want(":1\r\n", "RPUSH", "a", "1")
 	r.Want("+OK\r\n", "SET", "s", "v")
 	for _, woken := range []string{"b", "s"} {
@@ -30,7 +31,7 @@ func TestWokenCallLooksOnlyAtItsKey(t *testing.T) {
 // Whoever waits for the source is not told that it came to hold a string; that
 // the destination holds one he is, and the element stays.
 func TestWokenMoveTellsOnlyOfTheDestination(t *testing.T) {
-	r := commandtest.New(t, commands.StringGroup(), Group())
+	r := commandtest.New(t, text.Group(), Group())
 	r.Want("+OK\r\n", "SET", "s", "v")
 	r.Ctx.Woken = []byte("s")
 	r.Want("", "BLMOVE", "s", "to", "LEFT", "LEFT", "0")

@@ -11,13 +11,14 @@ import (
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/commandtest"
 	"github.com/vigildb/vigil/commands/keys"
+	"github.com/vigildb/vigil/commands/text"
 	"github.com/vigildb/vigil/placement"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/rdb"
 )
 
 func newRig(t testing.TB) *commandtest.Rig {
-	return commandtest.New(t, Group(), keys.Group(), commands.StringGroup())
+	return commandtest.New(t, Group(), keys.Group(), text.Group())
 }
 
 // setUnits gives a map n units, equal ones if the strategy needs it.

@@ -11,6 +11,7 @@ import (
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/commandtest"
 	"github.com/vigildb/vigil/commands/keys"
+	"github.com/vigildb/vigil/commands/text"
 	"github.com/vigildb/vigil/scheduler"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/rdb"
@@ -19,7 +20,7 @@ import (
 // schedRig has what schedules are dumped, restored and compared with.
 func schedRig(t testing.TB) *commandtest.Rig {
 	t.Helper()
-	return commandtest.New(t, Group(), keys.Group(), commands.StringGroup())
+	return commandtest.New(t, Group(), keys.Group(), text.Group())
 }
 
 // pages is an encoding as Tx.Dump makes it: a head, and one page.

@@ -13,7 +13,7 @@ import (
 )
 
 func TestStringHotPathsAllocateNothing(t *testing.T) {
-	r := commandtest.New(t, commands.StringGroup())
+	r := commandtest.New(t, Group())
 	r.Call("SET", "key", strings.Repeat("v", 100))
 	r.Call("SET", "n", "123456789")
 	for _, args := range [][]string{
@@ -42,7 +42,7 @@ func TestBigStringIsCopiedOnce(t *testing.T) {
 }
 
 func TestStringEventsAreThoseOfRedis(t *testing.T) {
-	r := commandtest.New(t, commands.StringGroup())
+	r := commandtest.New(t, Group())
 	r.Classes = commands.EventAll | commands.EventNew | commands.EventMissed
 	for _, step := range []struct {
 		call   string
@@ -76,11 +76,11 @@ func TestStringEventsAreThoseOfRedis(t *testing.T) {
 }
 
 func TestStringLengthIsLimited(t *testing.T) {
-	r := commandtest.New(t, commands.StringGroup())
+	r := commandtest.New(t, Group())
 	r.Limits.MaxBulk = 10
 	r.Want("+OK\r\n", "SET", "k", "12345678")
 	r.Want(":10\r\n", "APPEND", "k", "90")
-	long := "-" + string(commands.ErrStringTooLong) + "\r\n"
+	long := "-" + string(errTooLong) + "\r\n"
 	r.Want(long, "APPEND", "k", "1")
 	r.Want(long, "SETRANGE", "k", "10", "1")
 	r.Want(long, "SETRANGE", "none", "9223372036854775807", "1")
@@ -157,7 +157,7 @@ func BenchmarkString(b *testing.B) {
 		{"SET", "key", strings.Repeat("w", 100)}, {"GET", "key"}, {"INCR", "n"}, {"INCRBYFLOAT", "f", "0.1"},
 	} {
 		b.Run(args[0], func(b *testing.B) {
-			r := commandtest.New(b, commands.StringGroup())
+			r := commandtest.New(b, Group())
 			r.Call("SET", "key", strings.Repeat("v", 100))
 			call := commandtest.Argv(args...)
 			b.ReportAllocs()
@@ -169,7 +169,7 @@ func BenchmarkString(b *testing.B) {
 }
 
 func TestLongStringsAreComparedOffTheLocks(t *testing.T) {
-	r := commandtest.New(t, commands.StringGroup())
+	r := commandtest.New(t, Group())
 	a, b := strings.Repeat("abcde", 400), strings.Repeat("badce", 400)
 	r.Call("SET", "a", a)
 	r.Call("SET", "b", b)

@@ -1,43 +1,44 @@
-package commands
+package text
 
 import (
 	"bytes"
 	"math"
 
+	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/structures"
 )
 
-func stringWrites() []Command {
-	return []Command{
-		{Name: "SET", Arity: -3, Flags: Write | DenyOOM,
-			Keys:   []KeySpec{{Begin: 1, Step: 1, Flags: RW | Access | Update | VariableKeys, With: "GET", Without: OW | Update}},
+func writeRows() []commands.Command {
+	return []commands.Command{
+		{Name: "SET", Arity: -3, Flags: commands.Write | commands.DenyOOM,
+			Keys:   []commands.KeySpec{{Begin: 1, Step: 1, Flags: commands.RW | commands.Access | commands.Update | commands.VariableKeys, With: "GET", Without: commands.OW | commands.Update}},
 			Syntax: "key value [NX|XX|IFEQ comparison-value] [GET] [EX seconds|PX milliseconds|EXAT unix-time-seconds|PXAT unix-time-milliseconds|KEEPTTL]",
 			Since:  "1.0.0", Cost: "O(1)", Summary: "Stores a string under a key, whatever that held.", Run: set},
-		{Name: "SETNX", Arity: 3, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{Key(1, OW|Insert)}, Syntax: "key value",
+		{Name: "SETNX", Arity: 3, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: []commands.KeySpec{commands.Key(1, commands.OW|commands.Insert)}, Syntax: "key value",
 			Since: "1.0.0", Cost: "O(1)", Summary: "Stores a string if the key does not exist.", Run: setnx},
-		{Name: "SETEX", Arity: 4, Flags: Write | DenyOOM, Keys: []KeySpec{Key(1, OW|Update)}, Syntax: "key seconds value",
+		{Name: "SETEX", Arity: 4, Flags: commands.Write | commands.DenyOOM, Keys: []commands.KeySpec{commands.Key(1, commands.OW|commands.Update)}, Syntax: "key seconds value",
 			Since: "2.0.0", Cost: "O(1)", Summary: "Stores a string for a number of seconds.", Run: setex},
-		{Name: "PSETEX", Arity: 4, Flags: Write | DenyOOM, Keys: []KeySpec{Key(1, OW|Update)}, Syntax: "key milliseconds value",
+		{Name: "PSETEX", Arity: 4, Flags: commands.Write | commands.DenyOOM, Keys: []commands.KeySpec{commands.Key(1, commands.OW|commands.Update)}, Syntax: "key milliseconds value",
 			Since: "2.6.0", Cost: "O(1)", Summary: "Stores a string for a number of milliseconds.", Run: psetex},
-		{Name: "GETSET", Arity: 3, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{Key(1, RW|Access|Update)}, Syntax: "key value",
+		{Name: "GETSET", Arity: 3, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: []commands.KeySpec{commands.Key(1, commands.RW|commands.Access|commands.Update)}, Syntax: "key value",
 			Since: "1.0.0", Cost: "O(1)", Summary: "Stores a string and answers the one that was there.", Run: getset},
-		{Name: "GETDEL", Arity: 2, Flags: Write | Fast, Keys: []KeySpec{Key(1, RW|Access|Delete)}, Syntax: "key",
+		{Name: "GETDEL", Arity: 2, Flags: commands.Write | commands.Fast, Keys: []commands.KeySpec{commands.Key(1, commands.RW|commands.Access|commands.Delete)}, Syntax: "key",
 			Since: "6.2.0", Cost: "O(1)", Summary: "Answers the string at a key and deletes the key.", Run: getdel},
-		{Name: "DELIFEQ", Arity: 3, Flags: Write | Fast, Keys: []KeySpec{Key(1, RM|Access|Delete)}, Syntax: "key value",
+		{Name: "DELIFEQ", Arity: 3, Flags: commands.Write | commands.Fast, Keys: []commands.KeySpec{commands.Key(1, commands.RM|commands.Access|commands.Delete)}, Syntax: "key value",
 			Since: "9.0.0", Cost: "O(n) for n bytes compared", Summary: "Deletes a key if its string equals a value.", Run: delifeq},
-		{Name: "GETEX", Arity: -2, Flags: Write | Fast, Keys: []KeySpec{Key(1, RW|Access|Update)},
+		{Name: "GETEX", Arity: -2, Flags: commands.Write | commands.Fast, Keys: []commands.KeySpec{commands.Key(1, commands.RW|commands.Access|commands.Update)},
 			Syntax: "key [EX seconds|PX milliseconds|EXAT unix-time-seconds|PXAT unix-time-milliseconds|PERSIST]",
 			Since:  "6.2.0", Cost: "O(1)", Summary: "Answers the string at a key and changes when it expires.", Run: getex},
-		{Name: "MSET", Arity: -3, Flags: Write | DenyOOM, Keys: []KeySpec{KeyRange(1, -1, 2, OW|Update)},
+		{Name: "MSET", Arity: -3, Flags: commands.Write | commands.DenyOOM, Keys: []commands.KeySpec{commands.KeyRange(1, -1, 2, commands.OW|commands.Update)},
 			Syntax: "key value [key value ...]", Since: "1.0.1", Cost: "O(n) for n keys",
 			Summary: "Stores strings under several keys at once.", Run: mset},
-		{Name: "MSETNX", Arity: -3, Flags: Write | DenyOOM, Keys: []KeySpec{KeyRange(1, -1, 2, OW|Insert)},
+		{Name: "MSETNX", Arity: -3, Flags: commands.Write | commands.DenyOOM, Keys: []commands.KeySpec{commands.KeyRange(1, -1, 2, commands.OW|commands.Insert)},
 			Syntax: "key value [key value ...]", Since: "1.0.1", Cost: "O(n) for n keys",
 			Summary: "Stores strings under several keys if none of them exists.", Run: msetnx},
-		{Name: "APPEND", Arity: 3, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{Key(1, RW|Insert)}, Syntax: "key value",
+		{Name: "APPEND", Arity: 3, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: []commands.KeySpec{commands.Key(1, commands.RW|commands.Insert)}, Syntax: "key value",
 			Since: "2.0.0", Cost: "O(n) for n bytes appended", Summary: "Appends to a string, making it if needed.", Run: appendString},
-		{Name: "SETRANGE", Arity: 4, Flags: Write | DenyOOM, Keys: []KeySpec{Key(1, RW|Update)}, Syntax: "key offset value",
+		{Name: "SETRANGE", Arity: 4, Flags: commands.Write | commands.DenyOOM, Keys: []commands.KeySpec{commands.Key(1, commands.RW|commands.Update)}, Syntax: "key offset value",
 			Since: "2.2.0", Cost: "O(n) for n bytes written, and for zeros that fill a gap",
 			Summary: "Overwrites a part of a string, lengthening it if needed.", Run: setrange},
 	}
@@ -66,7 +67,7 @@ type expiryOption struct {
 
 // read takes the option that begins with word; false if it is none that allowed
 // has, or contradicts an earlier one.
-func (o *expiryOption) read(a *Args, word string, keep when) bool {
+func (o *expiryOption) read(a *commands.Args, word string, keep when) bool {
 	var w when
 	switch word {
 	case "EX":
@@ -95,29 +96,29 @@ func (o *expiryOption) read(a *Args, word string, keep when) bool {
 }
 
 // expiry is what the option asks for.
-func (o *expiryOption) expiry(c *Ctx) (persistence.Expiry, error) {
+func (o *expiryOption) expiry(c *commands.Ctx) (persistence.Expiry, error) {
 	switch o.when {
 	case whenUnsaid, whenPersist:
 		return persistence.NoExpiry, nil
 	case whenKeep:
 		return persistence.KeepExpiry, nil
 	}
-	v, ok := ParseInt(o.number)
+	v, ok := commands.ParseInt(o.number)
 	if !ok {
-		return 0, ErrNotInteger
+		return 0, commands.ErrNotInteger
 	}
 	if v <= 0 {
-		return 0, ErrInvalidExpire(c.Command)
+		return 0, commands.ErrInvalidExpire(c.Command)
 	}
 	if o.when == whenEX || o.when == whenEXAT {
 		if v > math.MaxInt64/1000 {
-			return 0, ErrInvalidExpire(c.Command)
+			return 0, commands.ErrInvalidExpire(c.Command)
 		}
 		v *= 1000
 	}
 	if o.when == whenEX || o.when == whenPX {
 		if v > math.MaxInt64-c.Now {
-			return 0, ErrInvalidExpire(c.Command)
+			return 0, commands.ErrInvalidExpire(c.Command)
 		}
 		v += c.Now
 	}
@@ -142,7 +143,7 @@ type setOptions struct {
 	ttl       expiryOption
 }
 
-func (o *setOptions) read(a *Args) {
+func (o *setOptions) read(a *commands.Args) {
 	for a.More() {
 		switch word := a.Word(); {
 		case word == "NX" && (o.cond == always || o.cond == ifAbsent):
@@ -159,7 +160,7 @@ func (o *setOptions) read(a *Args) {
 	}
 }
 
-func set(c *Ctx) error {
+func set(c *commands.Ctx) error {
 	key, value := c.Args.Key(), c.Args.Bytes()
 	var o setOptions
 	o.read(&c.Args)
@@ -196,12 +197,12 @@ func set(c *Ctx) error {
 
 // equals reports whether key holds a string and it is value. A key that is missing
 // equals nothing, not even the empty string.
-func equals(c *Ctx, key, value []byte) (bool, error) {
+func equals(c *commands.Ctx, key, value []byte) (bool, error) {
 	b, ok, err := c.Tx.String(key)
 	return ok && bytes.Equal(b, value), err
 }
 
-func delifeq(c *Ctx) error {
+func delifeq(c *commands.Ctx) error {
 	key, value := c.Args.Key(), c.Args.Bytes()
 	if err := c.Args.Done(); err != nil {
 		return err
@@ -211,7 +212,7 @@ func delifeq(c *Ctx) error {
 		return err
 	}
 	if same && c.Tx.Delete(key) {
-		c.Notify(EventGeneric, "del", key)
+		c.Notify(commands.EventGeneric, "del", key)
 	}
 	c.Reply.IntBool(same)
 	return nil
@@ -221,7 +222,7 @@ func delifeq(c *Ctx) error {
 const longArgument = 64 << 10
 
 // store sets key if the condition holds and reports whether it did.
-func store(c *Ctx, key, value []byte, cond condition, e persistence.Expiry) bool {
+func store(c *commands.Ctx, key, value []byte, cond condition, e persistence.Expiry) bool {
 	if cond != always && (c.Tx.Kind(key) == structures.KindNone) != (cond == ifAbsent) {
 		return false
 	}
@@ -231,14 +232,14 @@ func store(c *Ctx, key, value []byte, cond condition, e persistence.Expiry) bool
 	} else {
 		c.Tx.SetString(key, value, e)
 	}
-	c.Notify(EventString, "set", key)
+	c.Notify(commands.EventString, "set", key)
 	if e > 0 {
-		c.Notify(EventGeneric, "expire", key)
+		c.Notify(commands.EventGeneric, "expire", key)
 	}
 	return true
 }
 
-func setnx(c *Ctx) error {
+func setnx(c *commands.Ctx) error {
 	key, value := c.Args.Key(), c.Args.Bytes()
 	if err := c.Args.Done(); err != nil {
 		return err
@@ -247,10 +248,10 @@ func setnx(c *Ctx) error {
 	return nil
 }
 
-func setex(c *Ctx) error  { return setFor(c, whenEX) }
-func psetex(c *Ctx) error { return setFor(c, whenPX) }
+func setex(c *commands.Ctx) error  { return setFor(c, whenEX) }
+func psetex(c *commands.Ctx) error { return setFor(c, whenPX) }
 
-func setFor(c *Ctx, unit when) error {
+func setFor(c *commands.Ctx, unit when) error {
 	key, ttl, value := c.Args.Key(), expiryOption{unit, c.Args.Bytes()}, c.Args.Bytes()
 	if err := c.Args.Done(); err != nil {
 		return err
@@ -264,7 +265,7 @@ func setFor(c *Ctx, unit when) error {
 	return nil
 }
 
-func getset(c *Ctx) error {
+func getset(c *commands.Ctx) error {
 	key, value := c.Args.Key(), c.Args.Bytes()
 	if err := c.Args.Done(); err != nil {
 		return err
@@ -276,7 +277,7 @@ func getset(c *Ctx) error {
 	return nil
 }
 
-func getdel(c *Ctx) error {
+func getdel(c *commands.Ctx) error {
 	key := c.Args.Key()
 	if err := c.Args.Done(); err != nil {
 		return err
@@ -285,12 +286,12 @@ func getdel(c *Ctx) error {
 		return err
 	}
 	if c.Tx.Delete(key) {
-		c.Notify(EventGeneric, "del", key)
+		c.Notify(commands.EventGeneric, "del", key)
 	}
 	return nil
 }
 
-func getex(c *Ctx) error {
+func getex(c *commands.Ctx) error {
 	key := c.Args.Key()
 	var ttl expiryOption
 	for c.Args.More() {
@@ -319,25 +320,25 @@ func getex(c *Ctx) error {
 }
 
 // changeExpiry does what GETEX asks for to a key that exists.
-func changeExpiry(c *Ctx, key []byte, w when, e persistence.Expiry) {
+func changeExpiry(c *commands.Ctx, key []byte, w when, e persistence.Expiry) {
 	switch {
 	case w == whenPersist:
 		if c.Tx.Persist(key) {
-			c.Notify(EventGeneric, "persist", key)
+			c.Notify(commands.EventGeneric, "persist", key)
 		}
 	case e > 0 && int64(e) <= c.Now: // EXAT and PXAT of a time that has come
 		c.Tx.Delete(key)
-		c.Notify(EventGeneric, "del", key)
+		c.Notify(commands.EventGeneric, "del", key)
 	case e > 0:
 		c.Tx.SetExpire(key, int64(e))
-		c.Notify(EventGeneric, "expire", key)
+		c.Notify(commands.EventGeneric, "expire", key)
 	}
 }
 
-func mset(c *Ctx) error {
+func mset(c *commands.Ctx) error {
 	pairs := c.Args.Rest()
 	if len(pairs)%2 != 0 {
-		return ErrArity(c.Command)
+		return commands.ErrArity(c.Command)
 	}
 	for i := 0; i < len(pairs); i += 2 {
 		store(c, pairs[i], pairs[i+1], always, persistence.NoExpiry)
@@ -346,10 +347,10 @@ func mset(c *Ctx) error {
 	return nil
 }
 
-func msetnx(c *Ctx) error {
+func msetnx(c *commands.Ctx) error {
 	pairs := c.Args.Rest()
 	if len(pairs)%2 != 0 {
-		return ErrArity(c.Command)
+		return commands.ErrArity(c.Command)
 	}
 	for i := 0; i < len(pairs); i += 2 {
 		if c.Tx.Kind(pairs[i]) != structures.KindNone {
@@ -366,12 +367,12 @@ func msetnx(c *Ctx) error {
 
 // fits reports whether n bytes at offset off, neither negative, make a string
 // that is not too long.
-func fits(c *Ctx, off int64, n int) bool {
+func fits(c *commands.Ctx, off int64, n int) bool {
 	limit := min(c.Host.Limits().MaxBulk, structures.MaxStringLen)
 	return off <= limit && int64(n) <= limit-off
 }
 
-func appendString(c *Ctx) error {
+func appendString(c *commands.Ctx) error {
 	key, value := c.Args.Key(), c.Args.Bytes()
 	if err := c.Args.Done(); err != nil {
 		return err
@@ -382,21 +383,21 @@ func appendString(c *Ctx) error {
 	}
 	n := len(old)
 	if !fits(c, int64(n), len(value)) {
-		return ErrStringTooLong
+		return errTooLong
 	}
 	c.NotifyNew(key)
 	if err := c.Tx.PatchString(key, n, value); err != nil {
 		return err
 	}
-	c.Notify(EventString, "append", key)
+	c.Notify(commands.EventString, "append", key)
 	c.Reply.Int(int64(n + len(value)))
 	return nil
 }
 
-func setrange(c *Ctx) error {
+func setrange(c *commands.Ctx) error {
 	key, off, value := c.Args.Key(), c.Args.Int(), c.Args.Bytes()
 	if c.Args.Err() == nil && off < 0 {
-		c.Args.Fail(ErrOffsetRange)
+		c.Args.Fail(errOffsetRange)
 	}
 	if err := c.Args.Done(); err != nil {
 		return err
@@ -411,13 +412,13 @@ func setrange(c *Ctx) error {
 		return nil
 	}
 	if !fits(c, off, len(value)) {
-		return ErrStringTooLong
+		return errTooLong
 	}
 	c.NotifyNew(key)
 	if err := c.Tx.PatchString(key, int(off), value); err != nil {
 		return err
 	}
-	c.Notify(EventString, "setrange", key)
+	c.Notify(commands.EventString, "setrange", key)
 	c.Reply.Int(max(n, off+int64(len(value))))
 	return nil
 }

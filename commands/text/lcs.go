@@ -1,9 +1,10 @@
-package commands
+package text
 
 import (
 	"bytes"
 	"errors"
 
+	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/structures"
 )
 
@@ -13,13 +14,13 @@ type lcsOptions struct {
 	minMatch                  int64
 }
 
-func lcs(c *Ctx) error {
+func lcs(c *commands.Ctx) error {
 	key1, key2 := c.Args.Key(), c.Args.Key()
 	a, _, errA := c.ViewString(key1)
 	b, _, errB := c.ViewString(key2)
 	// The type is looked at before the options, and worded in its own way.
 	if errors.Is(errA, structures.ErrWrongType) || errors.Is(errB, structures.ErrWrongType) {
-		return ErrLCSType
+		return errLCSType
 	}
 	if err := errors.Join(errA, errB); err != nil {
 		return err
@@ -31,7 +32,7 @@ func lcs(c *Ctx) error {
 	return replyLCS(c, a, b, o)
 }
 
-func readLCSOptions(a *Args) (o lcsOptions) {
+func readLCSOptions(a *commands.Args) (o lcsOptions) {
 	for a.More() {
 		switch a.Word() {
 		case "LEN":
@@ -47,7 +48,7 @@ func readLCSOptions(a *Args) (o lcsOptions) {
 		}
 	}
 	if o.length && o.index {
-		a.Fail(ErrLCSLenAndIndex)
+		a.Fail(errLCSLenAndIndex)
 	}
 	return o
 }
@@ -57,10 +58,10 @@ func readLCSOptions(a *Args) (o lcsOptions) {
 const quickLCS = 1 << 19
 
 // replyLCS compares copies of long strings when the locks are released.
-func replyLCS(c *Ctx, a, b []byte, o lcsOptions) error {
+func replyLCS(c *commands.Ctx, a, b []byte, o lcsOptions) error {
 	limit := c.Host.Limits().MaxBulk
 	if !structures.LCSFits(a, b, limit) {
-		return ErrLCSMemory
+		return errLCSMemory
 	}
 	if len(a)*len(b) <= quickLCS {
 		writeLCS(c, a, b, o)
@@ -71,7 +72,7 @@ func replyLCS(c *Ctx, a, b []byte, o lcsOptions) error {
 	return nil
 }
 
-func writeLCS(c *Ctx, a, b []byte, o lcsOptions) {
+func writeLCS(c *commands.Ctx, a, b []byte, o lcsOptions) {
 	if o.length {
 		c.Reply.Int(int64(structures.LCSLen(a, b)))
 		return
@@ -87,7 +88,7 @@ func writeLCS(c *Ctx, a, b []byte, o lcsOptions) {
 }
 
 // replyMatches answers where runs lie in both strings.
-func replyMatches(c *Ctx, matches []structures.LCSMatch, length int, o lcsOptions) {
+func replyMatches(c *commands.Ctx, matches []structures.LCSMatch, length int, o lcsOptions) {
 	c.Reply.Map(2)
 	c.Reply.BulkString("matches")
 	c.Reply.Array(len(matches))

@@ -1,41 +1,42 @@
-package commands
+package text
 
 import (
 	"math"
 	"strconv"
 
+	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
 )
 
-func StringGroup() Group {
-	rows := make([]Command, 0, 24)
-	rows = append(rows, stringReads()...)
-	rows = append(rows, stringWrites()...)
-	rows = append(rows, stringNumbers()...)
-	return Group{Name: "string", Commands: rows}
+func Group() commands.Group {
+	rows := make([]commands.Command, 0, 24)
+	rows = append(rows, readRows()...)
+	rows = append(rows, writeRows()...)
+	rows = append(rows, numberRows()...)
+	return commands.Group{Name: "string", Commands: rows}
 }
 
-func stringReads() []Command {
-	read := []KeySpec{Key(1, RO|Access)}
-	return []Command{
-		{Name: "GET", Arity: 2, Flags: ReadOnly | Fast, Keys: read, Syntax: "key", Since: "1.0.0",
+func readRows() []commands.Command {
+	read := []commands.KeySpec{commands.Key(1, commands.RO|commands.Access)}
+	return []commands.Command{
+		{Name: "GET", Arity: 2, Flags: commands.ReadOnly | commands.Fast, Keys: read, Syntax: "key", Since: "1.0.0",
 			Cost: "O(1)", Summary: "Answers the string at a key.", Run: get},
-		{Name: "MGET", Arity: -2, Flags: ReadOnly | Fast, Keys: []KeySpec{KeyRange(1, -1, 1, RO|Access)},
+		{Name: "MGET", Arity: -2, Flags: commands.ReadOnly | commands.Fast, Keys: []commands.KeySpec{commands.KeyRange(1, -1, 1, commands.RO|commands.Access)},
 			Syntax: "key [key ...]", Since: "1.0.0", Cost: "O(n) for n keys",
 			Summary: "Answers the strings at several keys, null for a key that holds none.", Run: mget},
-		{Name: "STRLEN", Arity: 2, Flags: ReadOnly | Fast, Keys: []KeySpec{Key(1, RO)}, Syntax: "key", Since: "2.2.0",
+		{Name: "STRLEN", Arity: 2, Flags: commands.ReadOnly | commands.Fast, Keys: []commands.KeySpec{commands.Key(1, commands.RO)}, Syntax: "key", Since: "2.2.0",
 			Cost: "O(1)", Summary: "Answers the length of a string in bytes.", Run: strlen},
-		{Name: "GETRANGE", Arity: 4, Flags: ReadOnly, Keys: read, Syntax: "key start end", Since: "2.4.0",
+		{Name: "GETRANGE", Arity: 4, Flags: commands.ReadOnly, Keys: read, Syntax: "key start end", Since: "2.4.0",
 			Cost: "O(n) for n bytes answered", Summary: "Answers a part of a string.", Run: getrange},
-		{Name: "SUBSTR", Arity: 4, Flags: ReadOnly, Keys: read, Syntax: "key start end", Since: "1.0.0",
+		{Name: "SUBSTR", Arity: 4, Flags: commands.ReadOnly, Keys: read, Syntax: "key start end", Since: "1.0.0",
 			Cost: "O(n) for n bytes answered", Summary: "Answers a part of a string: the old name of GETRANGE.", Run: getrange},
-		{Name: "LCS", Arity: -3, Flags: ReadOnly, Keys: []KeySpec{KeyRange(1, 2, 1, RO|Access)},
+		{Name: "LCS", Arity: -3, Flags: commands.ReadOnly, Keys: []commands.KeySpec{commands.KeyRange(1, 2, 1, commands.RO|commands.Access)},
 			Syntax: "key1 key2 [LEN] [IDX] [MINMATCHLEN min-match-len] [WITHMATCHLEN]", Since: "7.0.0",
 			Cost: "O(n*m) for strings of n and m bytes", Summary: "Finds the longest common subsequence of two strings.", Run: lcs},
 	}
 }
 
-func get(c *Ctx) error {
+func get(c *commands.Ctx) error {
 	key := c.Args.Key()
 	if err := c.Args.Done(); err != nil {
 		return err
@@ -44,13 +45,13 @@ func get(c *Ctx) error {
 }
 
 // replyString answers the string at key, or null.
-func replyString(c *Ctx, key []byte) error {
+func replyString(c *commands.Ctx, key []byte) error {
 	b, ok, err := c.ViewString(key)
 	return replyFound(c, b, ok, err)
 }
 
 // replyFound answers b, or null if it was not found; or it returns err.
-func replyFound(c *Ctx, b []byte, ok bool, err error) error {
+func replyFound(c *commands.Ctx, b []byte, ok bool, err error) error {
 	switch {
 	case err != nil:
 		return err
@@ -62,7 +63,7 @@ func replyFound(c *Ctx, b []byte, ok bool, err error) error {
 	return nil
 }
 
-func mget(c *Ctx) error {
+func mget(c *commands.Ctx) error {
 	keys := c.Args.Rest()
 	if err := c.Args.Done(); err != nil {
 		return err
@@ -79,7 +80,7 @@ func mget(c *Ctx) error {
 	return nil
 }
 
-func strlen(c *Ctx) error {
+func strlen(c *commands.Ctx) error {
 	key := c.Args.Key()
 	if err := c.Args.Done(); err != nil {
 		return err
@@ -92,7 +93,7 @@ func strlen(c *Ctx) error {
 	return nil
 }
 
-func getrange(c *Ctx) error {
+func getrange(c *commands.Ctx) error {
 	key, start, end := c.Args.Key(), c.Args.Int(), c.Args.Int()
 	if err := c.Args.Done(); err != nil {
 		return err
@@ -125,39 +126,39 @@ func substring(b []byte, start, end int64) []byte {
 	return b[start : end+1]
 }
 
-func stringNumbers() []Command {
-	change := []KeySpec{Key(1, RW|Access|Update)}
-	return []Command{
-		{Name: "INCR", Arity: 2, Flags: Write | DenyOOM | Fast, Keys: change, Syntax: "key", Since: "1.0.0",
+func numberRows() []commands.Command {
+	change := []commands.KeySpec{commands.Key(1, commands.RW|commands.Access|commands.Update)}
+	return []commands.Command{
+		{Name: "INCR", Arity: 2, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: change, Syntax: "key", Since: "1.0.0",
 			Cost: "O(1)", Summary: "Adds 1 to the integer at a key, 0 if there is none.", Run: incr},
-		{Name: "DECR", Arity: 2, Flags: Write | DenyOOM | Fast, Keys: change, Syntax: "key", Since: "1.0.0",
+		{Name: "DECR", Arity: 2, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: change, Syntax: "key", Since: "1.0.0",
 			Cost: "O(1)", Summary: "Subtracts 1 from the integer at a key, 0 if there is none.", Run: decr},
-		{Name: "INCRBY", Arity: 3, Flags: Write | DenyOOM | Fast, Keys: change, Syntax: "key increment", Since: "1.0.0",
+		{Name: "INCRBY", Arity: 3, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: change, Syntax: "key increment", Since: "1.0.0",
 			Cost: "O(1)", Summary: "Adds to the integer at a key, 0 if there is none.", Run: incrby},
-		{Name: "DECRBY", Arity: 3, Flags: Write | DenyOOM | Fast, Keys: change, Syntax: "key decrement", Since: "1.0.0",
+		{Name: "DECRBY", Arity: 3, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: change, Syntax: "key decrement", Since: "1.0.0",
 			Cost: "O(1)", Summary: "Subtracts from the integer at a key, 0 if there is none.", Run: decrby},
-		{Name: "INCRBYFLOAT", Arity: 3, Flags: Write | DenyOOM | Fast, Keys: change, Syntax: "key increment", Types: Types{"increment": ArgDouble}, Since: "2.6.0",
+		{Name: "INCRBYFLOAT", Arity: 3, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: change, Syntax: "key increment", Types: commands.Types{"increment": commands.ArgDouble}, Since: "2.6.0",
 			Cost: "O(1)", Summary: "Adds to the number at a key, 0 if there is none.", Run: incrbyfloat},
 	}
 }
 
-func incr(c *Ctx) error { return addInteger(c, c.Args.Key(), 1) }
-func decr(c *Ctx) error { return addInteger(c, c.Args.Key(), -1) }
+func incr(c *commands.Ctx) error { return addInteger(c, c.Args.Key(), 1) }
+func decr(c *commands.Ctx) error { return addInteger(c, c.Args.Key(), -1) }
 
-func incrby(c *Ctx) error {
+func incrby(c *commands.Ctx) error {
 	key, n := c.Args.Key(), c.Args.Int()
 	return addInteger(c, key, n)
 }
 
-func decrby(c *Ctx) error {
+func decrby(c *commands.Ctx) error {
 	key, n := c.Args.Key(), c.Args.Int()
 	if n == math.MinInt64 {
-		c.Args.Fail(ErrDecrOverflow)
+		c.Args.Fail(errDecrOverflow)
 	}
 	return addInteger(c, key, -n)
 }
 
-func addInteger(c *Ctx, key []byte, n int64) error {
+func addInteger(c *commands.Ctx, key []byte, n int64) error {
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
@@ -167,23 +168,23 @@ func addInteger(c *Ctx, key []byte, n int64) error {
 	}
 	var v int64
 	if ok {
-		if v, ok = ParseInt(b); !ok {
-			return ErrNotInteger
+		if v, ok = commands.ParseInt(b); !ok {
+			return commands.ErrNotInteger
 		}
 	}
 	if n > 0 && v > math.MaxInt64-n || n < 0 && v < math.MinInt64-n {
-		return ErrOverflow
+		return commands.ErrOverflow
 	}
 	v += n
 	var digits [20]byte
 	c.NotifyNew(key)
 	c.Tx.SetString(key, strconv.AppendInt(digits[:0], v, 10), persistence.KeepExpiry)
-	c.Notify(EventString, "incrby", key)
+	c.Notify(commands.EventString, "incrby", key)
 	c.Reply.Int(v)
 	return nil
 }
 
-func incrbyfloat(c *Ctx) error {
+func incrbyfloat(c *commands.Ctx) error {
 	key, arg := c.Args.Key(), c.Args.Bytes()
 	if err := c.Args.Done(); err != nil {
 		return err
@@ -195,13 +196,13 @@ func incrbyfloat(c *Ctx) error {
 	if !ok {
 		b = []byte{'0'}
 	}
-	sum, err := AddLongDouble(b, arg)
+	sum, err := commands.AddLongDouble(b, arg)
 	if err != nil {
 		return err
 	}
 	c.NotifyNew(key)
 	c.Tx.SetString(key, sum, persistence.KeepExpiry)
-	c.Notify(EventString, "incrbyfloat", key)
+	c.Notify(commands.EventString, "incrbyfloat", key)
 	c.Reply.Bulk(sum)
 	return nil
 }
