@@ -35,17 +35,39 @@ func (s *session) execute(argv [][]byte) {
 // lookup finds the row of a call. Pipelines repeat their commands, so the name
 // is compared with the last one before the table is asked.
 func (s *session) lookup(argv [][]byte) (cmd *commands.Command, sub bool) {
-	if string(s.lastName[:s.lastSize]) == string(argv[0]) {
-		return s.lastRow, false
+	if cmd = s.row.find(argv[0]); cmd != nil {
+		return cmd, false
 	}
 	cmd, sub = s.srv.table.Lookup(argv)
-	if cmd != nil && len(cmd.Subcommands()) == 0 && cmd.Parent() == nil && len(argv[0]) <= len(s.lastName) {
-		s.lastRow, s.lastSize = cmd, copy(s.lastName[:], argv[0])
+	if cmd != nil && len(cmd.Subcommands()) == 0 && cmd.Parent() == nil {
+		s.row.keep(argv[0], cmd)
 	}
 	return cmd, sub
 }
 
-// call locks, runs, journals, serves who waits, unlocks, writes what is left of
+// rowCache is the row of the last call with a short name and no subcommand.
+type rowCache struct {
+	row  *commands.Command
+	name [16]byte // as the client wrote it
+	size int      // of name
+}
+
+// find returns the row if it is that of the name, else nil.
+func (r *rowCache) find(name []byte) *commands.Command {
+	if string(r.name[:r.size]) == string(name) {
+		return r.row
+	}
+	return nil
+}
+
+// keep remembers a row, unless its name is long.
+func (r *rowCache) keep(name []byte, row *commands.Command) {
+	if len(name) <= len(r.name) {
+		r.row, r.size = row, copy(r.name[:], name)
+	}
+}
+
+// call locks, runs, journals, serves waiting clients, unlocks, writes the rest of
 // the reply, and counts.
 func (s *session) call(cmd *commands.Command, argv [][]byte) {
 	start := s.turn.elapsed
@@ -145,8 +167,8 @@ func (s *session) commit() {
 		return
 	}
 	if lsn := s.tx.Commit(); lsn > 0 {
-		s.lsn = lsn
-		s.bigChange = s.bigChange || s.tx.Heavy()
+		s.dur.change(lsn)
+		s.dur.big = s.dur.big || s.tx.Heavy()
 	}
 	for i := 0; i < len(s.ready); i++ {
 		s.serve(s.ready[i])
@@ -160,7 +182,7 @@ func (s *session) commit() {
 func (s *session) meet(cmd *commands.Command) error {
 	seen := s.tx.Seen()
 	if seen == 0 || s.waiting != nil || s.srv.store.WriteError() == nil || s.srv.store.Synced() >= seen {
-		s.met = max(s.met, seen)
+		s.dur.read(seen)
 		return nil
 	}
 	s.ctx.Reply.Rewind(s.began)
@@ -168,8 +190,8 @@ func (s *session) meet(cmd *commands.Command) error {
 	return commands.ErrDoubtful
 }
 
-// invoke runs the handler. The reply is rewound if it fails, so that an error
-// is the whole answer.
+// invoke runs the handler. The reply is rewound if it fails, so that an error is the
+// whole reply.
 func (s *session) invoke(cmd *commands.Command, argv [][]byte) error {
 	s.totals.about(cmd, &s.srv.stats)
 	c := &s.ctx

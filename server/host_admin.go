@@ -24,7 +24,7 @@ func (s *session) UnixMicros() int64 { return s.turn.at(s.turn.elapsed).UnixMicr
 // Synced reports whether all that the client wrote is on the device; with wait
 // it is forced there first.
 func (s *session) Synced(_ *commands.Ctx, wait bool) bool {
-	lsn := max(s.wrote, s.lsn)
+	lsn := s.dur.last()
 	if wait {
 		if err := s.srv.store.WaitDurable(lsn); err != nil {
 			s.srv.logf(LogWarning, "WAITAOF: %v", err)

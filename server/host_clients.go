@@ -1,62 +1,10 @@
 package server
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/vigildb/vigil/commands"
 )
-
-// clientView is what other clients can see of a session beyond its flags. The
-// owner publishes it when it writes replies, that is once a batch of commands.
-type clientView struct {
-	cmd                    *commands.Command // the last that ran; nil: none yet
-	sub, psub, ssub        int
-	multi                  int // queued calls, -1 outside MULTI
-	watch                  int
-	input, inputFree       int // bytes
-	args, queued, replyCap int // bytes
-	unsent                 int // bytes of replies that the client has not read
-}
-
-// look describes the session as it is. Only its owner may call it.
-func (s *session) look() clientView {
-	v := clientView{cmd: s.ctx.Command, multi: -1, watch: len(s.txn.watched), queued: s.txn.queueBytes,
-		sub:   s.subs.of(commands.Channel),
-		psub:  s.subs.of(commands.Pattern),
-		ssub:  s.subs.of(commands.ShardChannel),
-		input: s.in.unread(), inputFree: s.in.bufferBytes() - s.in.unread(),
-		replyCap: s.ctx.Reply.Cap(), unsent: s.conn.Unsent()}
-	if s.Has(commands.ClientMulti) {
-		v.multi = len(s.txn.queue)
-	}
-	return v
-}
-
-// show publishes the view if it is a new one.
-func (s *session) show() {
-	if v := s.look(); v != s.shown {
-		s.shown = v
-		s.viewMu.Lock()
-		s.view = v
-		s.viewMu.Unlock()
-	}
-}
-
-// seen is the view last published.
-func (s *session) seen() clientView {
-	s.viewMu.Lock()
-	defer s.viewMu.Unlock()
-	return s.view
-}
-
-// clientType is the class of client that TYPE filters and output limits know.
-func (v *clientView) clientType() string {
-	if v.sub+v.psub+v.ssub > 0 {
-		return "pubsub"
-	}
-	return "normal"
-}
 
 // ClientInfo describes a client in one line of CLIENT LIST.
 func (s *session) ClientInfo(c *commands.Client) string {
@@ -64,61 +12,9 @@ func (s *session) ClientInfo(c *commands.Client) string {
 		return s.line(s.ownView())
 	}
 	if other := s.srv.clients.find(c.ID); other != nil {
-		return other.line(other.seen())
+		return other.line(other.view.load())
 	}
 	return ""
-}
-
-// ownView is the view of the session in the middle of its own call.
-func (s *session) ownView() clientView {
-	v := s.look()
-	for _, a := range s.in.argv {
-		v.args += len(a)
-	}
-	return v
-}
-
-// line writes the fields in the order of Redis 7.0, and behind them those that
-// came later.
-func (s *session) line(v clientView) string {
-	text, now := s.Text(), s.srv.clock.Now().UnixMilli()
-	cmd := "NULL"
-	if v.cmd != nil {
-		cmd = v.cmd.FullName()
-	}
-	pending := v.unsent + s.out.size()
-	list := min(pending, 1)
-	total := s.weight() + int64(v.args)
-	return fmt.Sprintf("id=%d addr=%s laddr=%s fd=-1 name=%s age=%d idle=%d flags=%s db=%d "+
-		"sub=%d psub=%d ssub=%d multi=%d qbuf=%d qbuf-free=%d argv-mem=%d multi-mem=%d rbs=%d rbp=%d "+
-		"obl=0 oll=%d omem=%d tot-mem=%d events=r cmd=%s user=%s redir=-1 resp=%d lib-name=%s lib-ver=%s watch=%d",
-		s.ID, s.Addr, s.LocalAddr, text.Name, (now-s.Created)/1000, (now-s.lastInput.Load())/1000,
-		s.flagLetters(v), s.DB(), v.sub, v.psub, v.ssub, v.multi, v.input, v.inputFree, v.args, v.queued,
-		v.replyCap, v.replyCap, list, pending, total, cmd, text.User, s.Proto(),
-		text.LibName, text.LibVersion, v.watch)
-}
-
-// flagLetters are the client's states as CLIENT LIST spells them.
-func (s *session) flagLetters(v clientView) string {
-	var b strings.Builder
-	add := func(on bool, letter byte) {
-		if on {
-			b.WriteByte(letter)
-		}
-	}
-	add(s.Has(commands.ClientMonitor), 'O')
-	add(v.clientType() == "pubsub", 'P')
-	add(s.Has(commands.ClientMulti), 'x')
-	add(s.Has(commands.ClientBlocked), 'b')
-	add(s.Has(commands.ClientDirtyCAS), 'd')
-	add(s.Has(commands.ClientCloseSoon), 'c')
-	add(s.Unix, 'U')
-	add(s.Has(commands.ClientNoEvict), 'e')
-	add(s.Has(commands.ClientNoTouch), 'T')
-	if b.Len() == 0 {
-		return "N"
-	}
-	return b.String()
 }
 
 // matching lists the clients that a filter chooses, oldest first.
@@ -130,7 +26,7 @@ func (s *session) matching(f commands.ClientFilter) []*session {
 		ids[id] = true
 	}
 	for _, o := range s.srv.clients.list() {
-		v := o.seen()
+		v := o.view.load()
 		if o == s {
 			v = s.look()
 		}

@@ -43,7 +43,7 @@ func infoServer(t *infoText) {
 func infoClients(t *infoText) {
 	var largestIn, largestOut, pubsub, watching int
 	for _, s := range t.srv.clients.list() {
-		v := s.seen()
+		v := s.view.load()
 		largestIn = max(largestIn, v.input+v.inputFree)
 		largestOut = max(largestOut, s.out.size())
 		if v.clientType() == "pubsub" {

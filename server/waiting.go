@@ -91,8 +91,8 @@ func (q *waiting) enter(w *waiter) {
 	q.n.Add(1)
 }
 
-// finish takes a waiter out of its queues. It answers false if somebody else
-// did before: the winner alone replies. w.mu is held.
+// finish takes a waiter out of its queues. It returns false if that was done before:
+// the first alone replies. w.mu is held.
 func (q *waiting) finish(w *waiter) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -116,15 +116,15 @@ func (q *waiting) finish(w *waiter) bool {
 	return true
 }
 
-// cancel forgets a waiter whose client has left. It answers false if the wait
-// had ended before.
+// cancel forgets a waiter whose client has left. It returns false if the wait had
+// ended before.
 func (q *waiting) cancel(w *waiter) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return q.finish(w)
 }
 
-// inLine lists who waits for a key, in order of arrival.
+// inLine lists the calls that wait for a key, in order of arrival.
 func (q *waiting) inLine(k readyKey) []*waiter {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -225,8 +225,8 @@ func (q *waiting) arm(w *waiter, stop func()) {
 	w.stop = stop
 }
 
-// serve runs the calls that wait for a key again, as far as it goes round. The
-// locks of the command that changed the key are held.
+// serve runs the calls that wait for a key again, until the key is gone. The locks
+// of the command that changed the key are held.
 func (s *session) serve(k readyKey) {
 	for _, w := range s.srv.waiting.inLine(k) {
 		s.tx.Select(k.db)
@@ -250,7 +250,7 @@ func (s *session) serveOne(k readyKey, w *waiter) {
 		return
 	}
 	lsn := s.tx.Commit()
-	s.lsn = max(s.lsn, lsn)
+	s.dur.change(lsn)
 	s.srv.waiting.finish(w)
 	w.answer(c.Reply.Encoded(), max(lsn, s.tx.Seen()))
 }
@@ -261,7 +261,7 @@ func (s *session) rerun(k readyKey, w *waiter) (c commands.Ctx, ok bool) {
 	defer func() {
 		if bug := recover(); bug != nil {
 			s.srv.logf(LogWarning, "panic in the call of client %d: %v\n%s", w.s.ID, bug, debug.Stack())
-			s.lsn = max(s.lsn, s.tx.Commit())
+			s.dur.change(s.tx.Commit())
 			s.srv.waiting.finish(w)
 			w.s.conn.HangUp()
 			ok = false
@@ -296,8 +296,8 @@ func (w *waiter) answer(reply []byte, lsn uint64) {
 // timeOut ends a wait whose time is over.
 func (srv *Server) timeOut(w *waiter) { srv.endWait(w, w.expire) }
 
-// endWait ends a wait with a reply that is no result. It answers false if the
-// wait had ended before.
+// endWait ends a wait with a reply that is no result. It returns false if the wait
+// had ended before.
 func (srv *Server) endWait(w *waiter, write func(*commands.Reply)) bool {
 	return srv.endWaitAfter(w, 0, false, write)
 }

@@ -1,0 +1,70 @@
+package server
+
+// durability is the records of the journal that the replies of a client wait for.
+// Only the owner of the session uses it.
+type durability struct {
+	changed uint64 // the last change made for the client, 0 if none since the last flush
+	seen    uint64 // newest record that replies since the last flush may tell of
+	flushed uint64 // the last change ever made for the client, of those flushed
+	big     bool   // the last change was big: the client waits until it is written
+}
+
+// change takes note of a change made for the client, 0 for none.
+func (d *durability) change(lsn uint64) { d.changed = max(d.changed, lsn) }
+
+// read takes note of a record that a reply may tell of.
+func (d *durability) read(lsn uint64) { d.seen = max(d.seen, lsn) }
+
+// awaited is the newest record since the last flush, 0 if there is none.
+func (d *durability) awaited() uint64 { return max(d.changed, d.seen) }
+
+// last is the last change ever made for the client.
+func (d *durability) last() uint64 { return max(d.changed, d.flushed) }
+
+// flush is called when the replies may leave. It reports whether they tell of
+// changes of the client.
+func (d *durability) flush() (changes bool) {
+	d.seen, d.big = 0, false
+	if d.changed == 0 {
+		return false
+	}
+	d.flushed, d.changed = d.last(), 0
+	return true
+}
+
+// Awaited is the newest record that has to be as durable as promised before the
+// replies leave, 0 if there is none: the client's own, or, under appendfsync always,
+// one that it was shown the effect of.
+func (s *session) Awaited() uint64 { return s.dur.awaited() }
+
+// settle reports whether the client's changes, and those that it was shown, are as
+// durable as promised. If not, none of its replies may be sent: the session stops
+// until it is resumed.
+func (s *session) settle() (bool, error) {
+	if s.dur.awaited() == 0 {
+		return true, nil
+	}
+	always := s.srv.settings().syncAlways
+	if always || s.dur.big {
+		if ok, err := s.conn.Durable(s.dur.awaited()); !ok && (always || err == nil) {
+			if err != nil {
+				s.srv.logf(LogWarning, "a write could not be made durable, its client is disconnected: %v", err)
+			}
+			return false, err
+		}
+	}
+	if s.dur.flush() {
+		s.conn.Throttle()
+	}
+	return true, nil
+}
+
+// SyncFailed reports, after the device has failed, whether the client waits for a
+// promise that cannot be kept. One that waits only because its record is big goes on.
+func (s *session) SyncFailed() bool {
+	if s.srv.store.Synced() >= s.dur.awaited() {
+		return false
+	}
+	s.dur.big = false
+	return s.srv.settings().syncAlways
+}

@@ -1,0 +1,109 @@
+package server
+
+import "github.com/vigildb/vigil/commands"
+
+// collect moves the messages of others for the client behind its replies.
+func (s *session) collect() { s.collectInto(&s.ctx.Reply) }
+
+// collectInto moves them into r. With the reply of its wait the client is blocked no
+// more.
+func (s *session) collectInto(r *commands.Reply) {
+	lsn, n, answered := s.out.take(r)
+	s.foot.owed += n
+	s.dur.change(lsn)
+	if answered {
+		s.waiting = nil
+		s.Clear(commands.ClientBlocked)
+	}
+}
+
+// flush hands the replies to the transport, once the changes made so far are
+// as durable as was promised.
+func (s *session) flush() error {
+	s.view.publish(s.look())
+	s.weigh()
+	s.totals.publish(&s.srv.stats)
+	if ok, err := s.settle(); !ok {
+		return err
+	}
+	s.collect()
+	if ok, err := s.settle(); !ok {
+		return err
+	}
+	if s.ctx.Reply.Lost() {
+		return errOutput
+	}
+	if s.ctx.Reply.Len() == 0 {
+		return nil
+	}
+	if s.Has(commands.ClientCloseSoon) {
+		s.closing = true
+	}
+	return s.send()
+}
+
+// send gives the replies to the transport, which keeps what the client does not read
+// yet.
+func (s *session) send() error {
+	r := &s.ctx.Reply
+	s.srv.stats.outputBytes.Add(int64(r.Len()))
+	for _, part := range r.Parts() {
+		if _, err := s.conn.Write(part); err != nil {
+			return err
+		}
+	}
+	kept, err := s.conn.Write(r.Last())
+	if kept {
+		r.Release()
+	} else {
+		r.Reset(keepBuffer)
+	}
+	if err == nil {
+		err = s.Sent()
+	}
+	return err
+}
+
+// deliver gives the client bytes from another goroutine.
+func (s *session) deliver(b []byte) {
+	first, over := s.out.add(b, s.outputLimit(), s.srv.clock.Now().Unix())
+	s.tell(first, over)
+}
+
+// answer gives the client the reply of its wait, which tells of the change lsn: the
+// owner of the session sees to it that this is durable before the client is told.
+func (s *session) answer(b []byte, lsn uint64) {
+	first, over := s.out.answer(b, lsn, s.outputLimit(), s.srv.clock.Now().Unix())
+	s.tell(first, over)
+}
+
+// tell wakes the owner after something was put into the outbox first, and
+// disconnects a client that is over its limit.
+func (s *session) tell(first, over bool) {
+	s.srv.mindMemory()
+	if over {
+		s.srv.stats.outputLimitDrops.Add(1)
+		s.srv.logf(LogWarning, "client %d is dropped: its output buffer is over its limit", s.ID)
+		s.conn.HangUp()
+		return
+	}
+	if first {
+		s.conn.Wake()
+	}
+}
+
+// kick wakes the session without giving it anything.
+func (s *session) kick() {
+	if s.out.kick() {
+		s.conn.Wake()
+	}
+}
+
+// outputLimit is the limit of the client's class.
+func (s *session) outputLimit() outputLimit {
+	set := s.srv.settings()
+	if s.Has(commands.ClientPubSub | commands.ClientMonitor) {
+		return set.outputPubSub
+	}
+	return set.outputNormal
+}
