@@ -236,7 +236,7 @@ func BenchmarkSustained(b *testing.B) {
 			slow++
 		}
 		if i%1000 == 0 {
-			biggest = max(biggest, s.log.bytes.Load())
+			biggest = max(biggest, s.log.Bytes())
 		}
 	}
 	b.ReportMetric(float64(worst.Microseconds())/1000, "worst-ms")

@@ -1,9 +1,9 @@
 package persistence
 
 import (
-	"encoding/binary"
 	"slices"
 
+	"github.com/vigildb/vigil/persistence/journal"
 	"github.com/vigildb/vigil/structures"
 )
 
@@ -23,7 +23,7 @@ const (
 	// bigRecord is the length from which on a record becomes a chunk as it is.
 	bigRecord = 1 << 20
 	// heavyRecord is the length from which on a client waits for its record.
-	heavyRecord = maxUnsynced
+	heavyRecord = journal.MaxUnsynced
 )
 
 // bigSet is an operation of the record under construction that sets a big value.
@@ -33,12 +33,6 @@ type bigSet struct {
 	from, to int    // place in the record
 	at       int    // in it, where b belongs
 	b        []byte // nil if the record has it itself
-}
-
-// reference is bytes of a record that stand elsewhere.
-type reference struct {
-	at int // before which byte of the record they belong
-	b  []byte
 }
 
 // recordWhole records that the key, which the record is about, is the value v.
@@ -88,11 +82,11 @@ func (tx *Tx) supersede(t *table, key []byte) {
 }
 
 // references are the bytes that the record refers to. They belong to the caller.
-func (tx *Tx) references() []reference {
-	var refs []reference
+func (tx *Tx) references() []journal.Reference {
+	var refs []journal.Reference
 	for _, set := range tx.big {
 		if set.b != nil {
-			refs = append(refs, reference{set.at, set.b})
+			refs = append(refs, journal.Reference{At: set.at, Bytes: set.b})
 		}
 	}
 	clear(tx.big)
@@ -107,11 +101,11 @@ func (tx *Tx) journal(flags byte) uint64 {
 	if tx.referred == 0 && size < bigRecord {
 		clear(tx.big)
 		tx.big = tx.big[:0]
-		return tx.s.journal.append(tx.rec.Encoded(), flags)
+		return tx.s.journal.Append(tx.rec.Encoded(), flags)
 	}
 	refs, loan := tx.references(), tx.loan
 	tx.loan = nil
-	return tx.s.journal.appendBig(tx.rec.Take(), refs, loan, flags)
+	return tx.s.journal.AppendBig(tx.rec.Take(), refs, loan, flags)
 }
 
 // Heavy reports that the last record was so big that its client is to wait until
@@ -121,49 +115,3 @@ func (tx *Tx) Heavy() bool { return tx.heavy }
 
 // RecordBytes is the length of the record so far.
 func (tx *Tx) RecordBytes() int { return tx.rec.Len() + tx.referred }
-
-// appendBig adds a record as a chunk of its own. rec and what refs refer to
-// belong to the chunk until it is on the device, which ends the loan.
-func (j *journal) appendBig(rec []byte, refs []reference, loan *structures.Loan, flags byte) uint64 {
-	size := len(rec)
-	for _, r := range refs {
-		size += len(r.b)
-	}
-	c := chunk{buf: binary.AppendUvarint(make([]byte, chunkHeader, chunkHeader+10), uint64(size)), loan: loan, flags: flags}
-	done := 0
-	for _, r := range refs {
-		c.parts = append(c.parts, rec[done:r.at], r.b)
-		done = r.at
-	}
-	c.parts = append(c.parts, rec[done:])
-
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.sealLocked()
-	j.mu.index++
-	lsn := j.newest.Load() + 1
-	c.index, c.first, c.last = j.mu.index, lsn, lsn
-	j.mu.sealed = append(j.mu.sealed, c)
-	j.newest.Store(lsn)
-	j.big.Add(int64(c.size()))
-	j.signal()
-	return lsn
-}
-
-// written takes a chunk of a length off what Pebble does not have yet.
-func (j *journal) written(c *chunk, size int) {
-	if c.parts != nil {
-		j.big.Add(-int64(size))
-		return
-	}
-	j.pending.Add(-int64(size - chunkHeader))
-}
-
-// size is the length of the chunk in bytes.
-func (c *chunk) size() int {
-	n := len(c.buf)
-	for _, p := range c.parts {
-		n += len(p)
-	}
-	return n
-}

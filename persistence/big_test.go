@@ -142,7 +142,7 @@ func stepLong(t *testing.T, r *rand.Rand, tx *Tx, key, want []byte) []byte {
 // onDevice is what is on the device when all that was changed is.
 func onDevice(t *testing.T, s *Store, fs *vfs.MemFS) vfs.FS {
 	t.Helper()
-	if err := s.WaitDurable(s.journal.newest.Load()); err != nil {
+	if err := s.WaitDurable(s.journal.Newest()); err != nil {
 		t.Fatal(err)
 	}
 	return fs.CrashClone(vfs.CrashCloneCfg{})

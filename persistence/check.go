@@ -65,7 +65,7 @@ func Check(o Options, progress func(what string, done, total int64)) (*Report, e
 	c := &checker{s: &Store{opts: o}, progress: progress, touched: map[uint64]struct{}{}}
 	c.s.ctx, c.s.cancel = context.WithCancel(context.Background())
 	defer c.s.cancel()
-	c.s.durable.init()
+	c.s.durable.Init()
 	c.report.Keys = map[KeyClass]int64{}
 	names, err := o.FS.List(o.Dir)
 	if err == nil && !holdsStore(names) && !hasPrefix(names, markName) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/vigildb/vigil/persistence/journal"
 	"github.com/vigildb/vigil/structures"
 )
 
@@ -51,7 +52,7 @@ func (c *checker) contents() error {
 // is behind a gap cannot be checked.
 func (c *checker) journal(it *pebble.Iterator) error {
 	last := c.s.mapping.trimmed
-	for it.SeekGE(appendJournalKey(nil, last.index+1)); it.Valid(); it.Next() {
+	for it.SeekGE(appendJournalKey(nil, last.Index+1)); it.Valid(); it.Next() {
 		chunk, ok, err := chunkAt(it)
 		if err != nil {
 			return err
@@ -68,14 +69,14 @@ func (c *checker) journal(it *pebble.Iterator) error {
 		}
 		n, err := c.records(chunk.first, records)
 		if err != nil {
-			return fmt.Errorf("chunk %d of the journal: %w", last.index+1, err)
+			return fmt.Errorf("chunk %d of the journal: %w", last.Index+1, err)
 		}
-		last = position{last.lsn + n, last.index + 1}
+		last = journal.Position{LSN: last.LSN + n, Index: last.Index + 1}
 		c.report.Chunks++
 		c.report.Records += n
 		c.progress("records", int64(c.report.Records), 0)
 	}
-	c.report.Last = last.lsn
+	c.report.Last = last.LSN
 	return nil
 }
 

@@ -57,7 +57,7 @@ func (s *Store) Close() error {
 // unwritten returns why changes were not written at the end, and how many.
 func (s *Store) unwritten() error {
 	err := s.WriteError()
-	if lost := s.journal.newest.Load() - s.Synced(); err != nil && lost > 0 {
+	if lost := s.journal.Newest() - s.Synced(); err != nil && lost > 0 {
 		return fmt.Errorf("%d changes are lost: %w", lost, err)
 	}
 	return nil
@@ -66,7 +66,7 @@ func (s *Store) unwritten() error {
 // tidy empties the journal before an orderly end, as far as there is time, so
 // that the next Open has little to replay. Nothing depends on it.
 func (s *Store) tidy() {
-	if s.opts.InMemory || s.log.bytes.Load() < tidyFrom || s.WriteError() != nil {
+	if s.opts.InMemory || s.log.Bytes() < tidyFrom || s.WriteError() != nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), tidyBudget)

@@ -76,7 +76,7 @@ func runCrashes(t *testing.T, seed uint64) {
 				m.step(t, r, tx)
 			}
 		})
-		states[s.journal.newest.Load()] = m.clone() // a record of expired keys has no number for us
+		states[s.journal.Newest()] = m.clone() // a record of expired keys has no number for us
 		switch r.IntN(12) {
 		case 0:
 			materialise(t, s)

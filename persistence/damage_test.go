@@ -66,7 +66,7 @@ func crashStore(t testing.TB, policy SyncPolicy, percent int) crashed {
 		t.Fatalf("handOver: %v", err)
 	}
 	if policy == SyncAlways {
-		durable(s.journal.newest.Load())
+		durable(s.journal.Newest())
 		acked = n
 	}
 	clone := mem.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: percent, RNG: rand.New(rand.NewPCG(uint64(percent), 1))})

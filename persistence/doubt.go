@@ -2,8 +2,8 @@ package persistence
 
 import (
 	"fmt"
-	"slices"
 
+	"github.com/vigildb/vigil/persistence/journal"
 	"github.com/vigildb/vigil/structures"
 )
 
@@ -36,38 +36,25 @@ func (c *committer) doubtNow() {
 		return
 	}
 	newest := s.Synced()
-	for _, chunks := range [][]chunk{c.kept, c.due} {
+	for _, chunks := range [][]journal.Chunk{c.kept, c.due} {
 		if n := len(chunks); n > 0 {
-			newest = max(newest, chunks[n-1].last)
+			newest = max(newest, chunks[n-1].Last)
 		}
 	}
 	if d := s.seen.doubt.Load(); d != nil && d.upTo == newest {
 		return
 	}
 	d := &doubt{upTo: newest, hashes: map[uint64]struct{}{}}
-	for _, chunks := range [][]chunk{c.kept, c.due} {
+	for _, chunks := range [][]journal.Chunk{c.kept, c.due} {
 		for i := range chunks {
-			if err := d.add(s, chunks[i].records()); err != nil {
+			if err := d.add(s, chunks[i].Records()); err != nil {
 				// A bug of ours, which must not end the process: classes tell as well.
-				s.report(LevelError, "doubt", fmt.Errorf("chunk %d in memory: %w", chunks[i].index, err))
+				s.report(LevelError, "doubt", fmt.Errorf("chunk %d in memory: %w", chunks[i].Index, err))
 				d.upTo = 0
 			}
 		}
 	}
 	s.seen.doubt.Store(d)
-}
-
-// records are the bytes of a chunk behind its header. Those of a big record are
-// copied: it is in doubt seldom.
-func (c *chunk) records() []byte {
-	if c.parts == nil {
-		return c.buf[chunkHeader:]
-	}
-	b := slices.Clone(c.buf[chunkHeader:])
-	for _, p := range c.parts {
-		b = append(b, p...)
-	}
-	return b
 }
 
 // add adds the keys of records.

@@ -123,5 +123,5 @@ func (s *Store) deleteInBackground(t *table, i int, key []byte) (lsn uint64) {
 	rec.Bytes(key)
 	rec.Op(opDelete, 0)
 	t.erase(i)
-	return s.journal.append(rec.Encoded(), 0)
+	return s.journal.Append(rec.Encoded(), 0)
 }

@@ -47,7 +47,7 @@ func (s *Store) sweepLists(w *listSweeper, now, budget int64) (expired int, cost
 	}
 	defer func() {
 		if len(w.done) > 0 {
-			w.lsn = s.journal.newest.Load()
+			w.lsn = s.journal.Newest()
 			s.requestHandOver(w.lsn)
 		}
 	}()
@@ -251,7 +251,7 @@ func (s *Store) expireCold(t *table, db int, hash uint64, key []byte, paged bool
 	rec.Bytes(key)
 	rec.Op(opDelete, 0)
 	t.addGhost(hash, key, paged)
-	s.journal.append(rec.Encoded(), 0)
+	s.journal.Append(rec.Encoded(), 0)
 	s.stats.expired.Add(1)
 	if s.opts.OnEvent != nil {
 		s.opts.OnEvent(EventExpired, db, key)

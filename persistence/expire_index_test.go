@@ -34,7 +34,7 @@ func cycles(t testing.TB, s *Store, now int64, n int) (expired int) {
 	t.Helper()
 	for range n {
 		expired += s.ExpireCycle(now, 25*time.Millisecond)
-		if err := s.handOver(s.journal.newest.Load()); err != nil {
+		if err := s.handOver(s.journal.Newest()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -370,7 +370,7 @@ func TestExpiriesFollowTheModel(t *testing.T) {
 // afterCrash opens a store again as a loss of power leaves it.
 func afterCrash(t *testing.T, s *Store, mem **vfs.MemFS, open func(vfs.FS) *Store) *Store {
 	t.Helper()
-	if err := s.WaitDurable(s.journal.newest.Load()); err != nil {
+	if err := s.WaitDurable(s.journal.Newest()); err != nil {
 		t.Fatal(err)
 	}
 	after := (*mem).CrashClone(vfs.CrashCloneCfg{})

@@ -136,10 +136,10 @@ func (l *life) write() {
 		}
 	})
 	if l.m == nil {
-		l.lost = l.s.journal.newest.Load()
+		l.lost = l.s.journal.Newest()
 		return
 	}
-	l.states[l.s.journal.newest.Load()] = l.m.clone()
+	l.states[l.s.journal.Newest()] = l.m.clone()
 	if l.policy == SyncAlways || l.r.IntN(6) == 0 {
 		_ = l.s.WaitDurable(lsn)
 	}
@@ -169,7 +169,7 @@ func (l *life) flush() {
 func (l *life) check() {
 	l.t.Helper()
 	diff := l.m.diff(l.s)
-	l.states[l.s.journal.newest.Load()] = l.m.clone() // what is over went when it was looked at
+	l.states[l.s.journal.Newest()] = l.m.clone() // what is over went when it was looked at
 	if diff != "" && (l.disk.fault == faultEIO || l.disk.fault == faultRead) {
 		if l.disk.lasts() {
 			return
@@ -294,7 +294,7 @@ func survive(t *testing.T, policy SyncPolicy, fault diskFault, k int, only bool)
 		l.fatalf("close: %v", err)
 	}
 	if l.m != nil && err == nil {
-		l.synced = max(l.synced, l.s.journal.newest.Load())
+		l.synced = max(l.synced, l.s.journal.Newest())
 	}
 	l.disk.heal()
 	for _, name := range l.disk.open {

@@ -26,15 +26,10 @@ func (s *Store) WriteError() error {
 	if err := s.brokenErr(); err != nil {
 		return err
 	}
-	if s.journal.pending.Load() > maxStuck || s.journal.big.Load() > 4*maxBig {
+	if s.journal.Pending() > maxStuck || s.journal.PendingBig() > 4*maxBig {
 		return ErrStuck
 	}
-	if !s.durable.failed.Load() {
-		return nil
-	}
-	s.durable.mu.Lock()
-	defer s.durable.mu.Unlock()
-	return s.durable.err
+	return s.durable.Err()
 }
 
 // brokenErr returns why this instance of Pebble writes no more. Whoever wrote
@@ -43,7 +38,7 @@ func (s *Store) brokenErr() error { return s.fence.Load().Err() }
 
 // fatal notes that this instance of Pebble will not write any more.
 func (s *Store) fatal(err error) {
-	s.durable.fail(err)
+	s.durable.Fail(err)
 	s.opts.Logf(LevelError, "the disk cannot be written, changes are refused until it can: %v", err)
 }
 
@@ -55,14 +50,12 @@ func (s *Store) apply(b *pebble.Batch, mode *pebble.WriteOptions) error {
 		return err
 	}
 	s.pace()
-	s.durable.mu.Lock()
-	handed := s.durable.handed
-	s.durable.mu.Unlock()
+	handed := s.durable.HandedOver()
 	if err := errors.Join(guard(f, func() error { return b.Commit(mode) }), f.Err()); err != nil {
 		return err
 	}
 	if mode == pebble.Sync {
-		s.durable.synchronised(handed)
+		s.durable.Synchronised(handed)
 	}
 	return b.Close()
 }
@@ -146,7 +139,7 @@ func (c *committer) reopen() error {
 	if err := f.Adopt(s.fatal); err != nil {
 		s.fatal(err)
 	} else {
-		s.durable.advance(0, true)
+		s.durable.Advance(0, true)
 	}
 	c.release()
 	if err := s.closePebble(former, old); err != nil {

@@ -108,7 +108,7 @@ func (s *Store) expireFieldsOf(t *table, db int, o *object, now int64, limit int
 	} else {
 		t.setMeta(i, t.slots[i].meta|metaDirty)
 	}
-	s.journal.append(rec.Encoded(), 0)
+	s.journal.Append(rec.Encoded(), 0)
 	if s.opts.OnEvent != nil {
 		s.opts.OnEvent(EventFieldExpired, db, o.key)
 		if empty {

@@ -101,7 +101,7 @@ func TestKeptExpiredKeyLooksAbsentAndStays(t *testing.T) {
 	all(s, 1, func(tx *Tx) { tx.SetString(key, []byte("v"), 10) })
 	tx := s.NewTx()
 	look := func(keep bool) (records uint64) {
-		before := s.journal.newest.Load()
+		before := s.journal.Newest()
 		var set Shards
 		set.AddAll()
 		tx.Lock(&set, 10)
@@ -116,7 +116,7 @@ func TestKeptExpiredKeyLooksAbsentAndStays(t *testing.T) {
 		if lsn := tx.Commit(); lsn != 0 {
 			t.Errorf("keep %v: record %d is one to wait for", keep, lsn)
 		}
-		return s.journal.newest.Load() - before
+		return s.journal.Newest() - before
 	}
 	if n := look(true); n != 0 || s.Stats().Expired != 0 {
 		t.Errorf("a kept key was deleted, by %d records", n)

@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/persistence/fence"
+	"github.com/vigildb/vigil/persistence/journal"
 	"github.com/vigildb/vigil/structures"
 )
 
@@ -39,7 +40,7 @@ func TestBytesOnDiskAreFrozen(t *testing.T) {
 	encodeRestore(&restore, list, 1000)
 	chunk := append(make([]byte, chunkHeader), 2, opDelete, 0)
 	sealChunk(chunk, 258, chunkMapping)
-	m := meta{secret: [16]byte{1, 15: 16}, trimmed: position{2, 1}, mapped: 3, next: 5, phys: []uint32{0, 4}}
+	m := meta{secret: [16]byte{1, 15: 16}, trimmed: journal.Position{LSN: 2, Index: 1}, mapped: 3, next: 5, phys: []uint32{0, 4}}
 	for _, c := range []struct {
 		name string
 		got  []byte

@@ -38,10 +38,10 @@ func all(s *Store, now int64, f func(tx *Tx)) uint64 {
 	set.AddAll()
 	tx := s.NewTx()
 	tx.Lock(&set, now)
-	before := s.journal.newest.Load()
+	before := s.journal.Newest()
 	f(tx)
 	tx.Commit()
-	lsn := s.journal.newest.Load()
+	lsn := s.journal.Newest()
 	tx.Unlock()
 	if lsn == before {
 		return 0

@@ -31,8 +31,8 @@ func Start(o Options) (*Store, error) {
 	s := &Store{opts: o}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.passes, s.stopPasses = context.WithCancel(s.ctx)
-	s.journal.wake = make(chan struct{}, 1)
-	s.durable.init()
+	s.journal.Init()
+	s.durable.Init()
 	s.lag.ended = make(chan struct{}, 1)
 	s.seen.newest = make([]uint64, seenSlots)
 	s.materialiser.wake = make(chan struct{}, 1)
@@ -76,7 +76,7 @@ func (s *Store) load(ctx context.Context) error {
 		return err
 	}
 	if s.lost != nil {
-		s.opts.Logf(LevelWarn, "%s", s.lost.report(s.journal.newest.Load()))
+		s.opts.Logf(LevelWarn, "%s", s.lost.report(s.journal.Newest()))
 	}
 	if err := s.extend(); err != nil {
 		return err

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/vigildb/vigil/persistence/journal"
 )
 
 // The materialiser writes changed values under their own keys, each once however
@@ -71,7 +73,7 @@ func (m *materialiser) signal() {
 
 // materialiseTask makes the task that runs passes when they are due.
 func (s *Store) materialiseTask() *task {
-	l := &lull{lsn: s.journal.newest.Load(), since: s.opts.Now()}
+	l := &lull{lsn: s.journal.Newest(), since: s.opts.Now()}
 	return &task{name: "materialise", wake: s.materialiser.wake, period: pollInterval,
 		step: func(bool) { s.materialiseStep(l) }}
 }
@@ -99,8 +101,8 @@ func (s *Store) materialiseStep(l *lull) {
 	if err := s.purgeFlushed(); err != nil && s.passes.Err() == nil {
 		s.report(LevelError, "purge", fmt.Errorf("remove flushed databases: %w", err))
 	}
-	quiet := l.lasts(s.journal.newest.Load(), s.opts.Now())
-	size := s.log.bytes.Load()
+	quiet := l.lasts(s.journal.Newest(), s.opts.Now())
+	size := s.log.Bytes()
 	idle := s.opts.IdleAfter > 0 && size > 0 && quiet >= s.opts.IdleAfter.Milliseconds()
 	if size <= s.opts.JournalBound && !s.materialiser.starved.Load() && !idle {
 		return
@@ -120,7 +122,7 @@ func (s *Store) Materialise(ctx context.Context) error {
 	if err := s.purge(); err != nil {
 		return err
 	}
-	last := s.journal.cut()
+	last := s.journal.Cut()
 	for i := range s.shards {
 		if err := s.materialiseShard(ctx, i); err != nil {
 			return errors.Join(err, s.land())
@@ -137,7 +139,7 @@ func (s *Store) Materialise(ctx context.Context) error {
 func (s *Store) materialiseShard(ctx context.Context, i int) error {
 	sh := &s.shards[i]
 	sh.mu.Lock()
-	since := s.journal.newest.Load()
+	since := s.journal.Newest()
 	var tables []*table
 	for _, t := range sh.tables {
 		if t != nil && t.dirty > 0 {
@@ -198,7 +200,7 @@ func (s *Store) encodeSome(shard int, t *table, cursor uint64) (next uint64, mor
 		return 0, false
 	}
 	m := &s.materialiser.pass
-	m.newest = s.journal.newest.Load()
+	m.newest = s.journal.Newest()
 	m.parts.open = false
 	f := s.board(shard, t, cursor)
 	start, values := m.batch.Len(), 0
@@ -323,33 +325,33 @@ func (t *table) exorcise() {
 
 // trim removes the chunks up to last from the journal, and notes the
 // databases as they are, so that no record before is needed to know them.
-func (s *Store) trim(last position) error {
+func (s *Store) trim(last journal.Position) error {
 	sh := &s.shards[0]
 	sh.mu.Lock()
 	m := s.mapping
 	m.phys = append([]uint32(nil), m.phys...)
-	m.mapped = s.journal.newest.Load()
+	m.mapped = s.journal.Newest()
 	sh.mu.Unlock()
-	if last.lsn == s.trimmed.Load() {
+	if last.LSN == s.trimmed.Load() {
 		return nil
 	}
 	if err := s.handOver(m.mapped); err != nil {
 		return fmt.Errorf("hand over journal: %w", err)
 	}
 	if planted == overcutJournal {
-		last = s.journal.cut()
+		last = s.journal.Cut()
 	}
 	m.trimmed = last
 	b := s.db.NewBatch()
 	err := errors.Join(
-		b.DeleteRange(appendJournalKey(nil, s.materialiser.pass.cut+1), appendJournalKey(nil, last.index+1), nil),
+		b.DeleteRange(appendJournalKey(nil, s.materialiser.pass.cut+1), appendJournalKey(nil, last.Index+1), nil),
 		b.Set(appendMetaKey(nil), m.append(nil), nil),
 		s.apply(b, pebble.Sync))
 	if err != nil {
 		return fmt.Errorf("cut journal: %w", err)
 	}
-	s.materialiser.pass.cut = last.index
-	s.trimmed.Store(last.lsn)
-	s.log.cut(last.lsn)
+	s.materialiser.pass.cut = last.Index
+	s.trimmed.Store(last.LSN)
+	s.log.Cut(last.LSN)
 	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+
+	"github.com/vigildb/vigil/persistence/journal"
 )
 
 // meta is what a store knows about itself, the value of key 'm':
@@ -20,8 +22,8 @@ import (
 // on disk and never change.
 type meta struct {
 	secret  [16]byte
-	trimmed position // end of what was cut off the journal
-	mapped  uint64   // record as of which the databases are told
+	trimmed journal.Position // end of what was cut off the journal
+	mapped  uint64           // record as of which the databases are told
 	next    uint32
 	phys    []uint32
 }
@@ -41,8 +43,8 @@ func (m *meta) append(dst []byte) []byte {
 	dst = binary.LittleEndian.AppendUint32(dst, metaFormat)
 	dst = append(dst, 0, 0, 0, 0)
 	dst = appendMetaField(dst, metaSecret, m.secret[:])
-	f := binary.LittleEndian.AppendUint64(nil, m.trimmed.lsn)
-	dst = appendMetaField(dst, metaTrimmed, binary.LittleEndian.AppendUint64(f, m.trimmed.index))
+	f := binary.LittleEndian.AppendUint64(nil, m.trimmed.LSN)
+	dst = appendMetaField(dst, metaTrimmed, binary.LittleEndian.AppendUint64(f, m.trimmed.Index))
 	f = binary.LittleEndian.AppendUint64(f[:0], m.mapped)
 	f = binary.LittleEndian.AppendUint32(f, m.next)
 	for _, p := range m.phys {
@@ -99,7 +101,7 @@ func (m *meta) decodeField(tag byte, b []byte) error {
 		if len(b) != 16 {
 			return wrong
 		}
-		m.trimmed = position{binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])}
+		m.trimmed = journal.Position{LSN: binary.LittleEndian.Uint64(b), Index: binary.LittleEndian.Uint64(b[8:])}
 	case tag == metaDatabases:
 		if len(b) < 12 || len(b)%4 != 0 {
 			return wrong

@@ -40,7 +40,7 @@ func runPassCrashes(t *testing.T, seed uint64) int {
 				m.step(t, r, tx)
 			}
 		})
-		states[s.journal.newest.Load()] = m.clone() // of expired keys there are records without a number
+		states[s.journal.Newest()] = m.clone() // of expired keys there are records without a number
 		if lsn == 0 {
 			return
 		}
@@ -96,7 +96,7 @@ func passWhile(t testing.TB, s *Store, shards int, change func()) {
 	m := &s.materialiser.pass
 	m.Lock()
 	defer m.Unlock()
-	cut := s.journal.cut()
+	cut := s.journal.Cut()
 	err := s.purge()
 	for i := 0; i < shards && err == nil; i++ {
 		err = s.materialiseShard(changing{t.Context(), change}, i)

@@ -7,6 +7,8 @@ import (
 	"hash/crc32"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/vigildb/vigil/persistence/journal"
 )
 
 // A chunk of a big record is written in pieces, since Pebble makes several copies of
@@ -31,9 +33,9 @@ const (
 
 // writePieces writes the pieces of a chunk and returns the value of its key. apply
 // commits a batch.
-func (c *chunk) writePieces(db *pebble.DB, apply func(*pebble.Batch) error) (head []byte, err error) {
-	size := c.size() - chunkHeader
-	from := append([][]byte{c.buf[chunkHeader:]}, c.parts...)
+func writePieces(c *journal.Chunk, db *pebble.DB, apply func(*pebble.Batch) error) (head []byte, err error) {
+	size := c.Size() - chunkHeader
+	from := c.Parts()
 	for id := 0; size > 0; {
 		b := db.NewBatchWithSize(min(size, pieceBatch*pieceBytes) + pieceBatch*batchEntry)
 		for range pieceBatch {
@@ -42,7 +44,7 @@ func (c *chunk) writePieces(db *pebble.DB, apply func(*pebble.Batch) error) (hea
 				break
 			}
 			d := b.SetDeferred(pieceKeyFixed, 4+n)
-			binary.BigEndian.AppendUint32(appendJournalKey(d.Key[:0], c.index), uint32(id))
+			binary.BigEndian.AppendUint32(appendJournalKey(d.Key[:0], c.Index), uint32(id))
 			from = fill(d.Value[4:], from)
 			binary.LittleEndian.PutUint32(d.Value, crc32.Checksum(d.Value[4:], castagnoli))
 			if err := d.Finish(); err != nil {
@@ -55,8 +57,8 @@ func (c *chunk) writePieces(db *pebble.DB, apply func(*pebble.Batch) error) (hea
 			return nil, err
 		}
 	}
-	head = binary.LittleEndian.AppendUint64(make([]byte, chunkHeader, chunkHeader+8), uint64(c.size()-chunkHeader))
-	sealChunk(head, c.first, c.flags|chunkPieces)
+	head = binary.LittleEndian.AppendUint64(make([]byte, chunkHeader, chunkHeader+8), uint64(c.Size()-chunkHeader))
+	sealChunk(head, c.First, c.Flags|chunkPieces)
 	return head, nil
 }
 

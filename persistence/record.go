@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/crc32"
 
+	"github.com/vigildb/vigil/persistence/journal"
 	"github.com/vigildb/vigil/structures"
 )
 
@@ -33,8 +34,8 @@ const (
 // machine, and the type 1; others are kept for what a group of machines has to
 // agree on besides records.
 const (
-	chunkCRC     = 17 // where the checksum lies
-	chunkHeader  = 23
+	chunkCRC     = 17                  // where the checksum lies
+	chunkHeader  = journal.HeaderBytes // 23
 	chunkFormat  = 1
 	chunkRecords = 1 // type
 	chunkMapping = 1 // flag: a record has opMapping

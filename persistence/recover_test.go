@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/vigildb/vigil/persistence/journal"
 )
 
 // recovered starts a damaged store with RecoverTruncate, and returns how many of
@@ -173,7 +175,7 @@ func FuzzOldestLog(f *testing.F) {
 }
 
 func FuzzDecodeMeta(f *testing.F) {
-	m := meta{secret: [16]byte{1}, trimmed: position{2, 1}, mapped: 3, next: 5, phys: []uint32{0, 4}}
+	m := meta{secret: [16]byte{1}, trimmed: journal.Position{LSN: 2, Index: 1}, mapped: 3, next: 5, phys: []uint32{0, 4}}
 	f.Add(m.append(nil))
 	f.Fuzz(func(_ *testing.T, b []byte) { _, _ = decodeMeta(b) })
 }

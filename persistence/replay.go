@@ -10,6 +10,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/vigildb/vigil/persistence/journal"
 	"github.com/vigildb/vigil/structures"
 )
 
@@ -27,8 +28,8 @@ type replay struct {
 	s       *Store
 	db      map[uint32]int // logical by physical database
 	workers []*replayer
-	next    atomic.Int32 // shard to be taken
-	last    position     // end of what was replayed
+	next    atomic.Int32     // shard to be taken
+	last    journal.Position // end of what was replayed
 	// known tells for keys read from disk which records their heads contain,
 	// if those are still to come. Each is for the goroutine that has the shard.
 	known [shardCount]map[string]uint64
@@ -56,7 +57,7 @@ func (s *Store) replay(ctx context.Context) error {
 	r := s.newReplay()
 	err := r.journal(ctx)
 	if err == nil {
-		err = s.checkMarks(r.last.lsn)
+		err = s.checkMarks(r.last.LSN)
 	}
 	if err == nil {
 		err = r.eachShard(func(w *replayer, sh int) error { return w.reconcile(ctx, sh) })
@@ -64,15 +65,15 @@ func (s *Store) replay(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("replay journal: %w", err)
 	}
-	s.journal.resume(r.last)
-	s.durable.handed, s.durable.synced = r.last.lsn, r.last.lsn
+	s.journal.Resume(r.last)
+	s.durable.Resume(r.last.LSN)
 	return nil
 }
 
 // journal replays all windows.
 func (r *replay) journal(ctx context.Context) error {
 	it, err := r.s.db.NewIter(&pebble.IterOptions{
-		LowerBound: appendJournalKey(nil, r.last.index+1), UpperBound: appendGroupEnd(nil, prefixJournal)})
+		LowerBound: appendJournalKey(nil, r.last.Index+1), UpperBound: appendGroupEnd(nil, prefixJournal)})
 	if err != nil {
 		return err
 	}
@@ -108,7 +109,7 @@ func (r *replay) journal(ctx context.Context) error {
 // survey tells the store how much there is to replay.
 func (r *replay) survey(it *pebble.Iterator) error {
 	s, p := r.s, &r.s.loading
-	first := s.mapping.trimmed.lsn
+	first := s.mapping.trimmed.LSN
 	p.first.Store(first)
 	p.current.Store(first)
 	p.end.Store(first)
@@ -158,8 +159,8 @@ func (r *replay) advance(c *windowChunk) error {
 	if err := c.follows(r.last); err != nil {
 		return err
 	}
-	r.last = position{c.last, c.index}
-	r.s.log.add(chunkInfo{c.first, c.last, int64(len(c.bytes))})
+	r.last = journal.Position{LSN: c.last, Index: c.index}
+	r.s.log.Add(c.last, int64(len(c.bytes)))
 	r.s.loading.current.Store(c.last)
 	return nil
 }

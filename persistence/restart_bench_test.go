@@ -32,7 +32,7 @@ func passUpTo(t testing.TB, s *Store, n int) {
 	m := &s.materialiser.pass
 	m.Lock()
 	defer m.Unlock()
-	s.journal.cut()
+	s.journal.Cut()
 	for i := range n {
 		if err := s.materialiseShard(t.Context(), i); err != nil {
 			t.Fatalf("materialise shard %d: %v", i, err)
@@ -94,7 +94,7 @@ func benchRestart(b *testing.B, n int, finish func(s *Store)) {
 		b.Fatal(err)
 	}
 	setSmall(s, n)
-	if err := s.WaitDurable(s.journal.newest.Load()); err != nil {
+	if err := s.WaitDurable(s.journal.Newest()); err != nil {
 		b.Fatal(err)
 	}
 	began := time.Now()

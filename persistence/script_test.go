@@ -156,10 +156,7 @@ func (s *script) materialise() {
 // commit gives Pebble what is recorded, without the sync that ends a second.
 func (s *script) commit() {
 	s.store.SetSync(SyncNever)
-	d := &s.store.durable
-	d.mu.Lock()
-	d.want = s.store.journal.newest.Load()
-	d.mu.Unlock()
+	s.store.durable.Request(s.store.journal.Newest())
 	s.tasks["commit"].Step(false)
 }
 

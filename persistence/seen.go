@@ -68,7 +68,7 @@ func (tx *Tx) meet(hash uint64) {
 // meetAll notes that the transaction looks at whole databases.
 func (tx *Tx) meetAll() {
 	if tx.always {
-		tx.seen = tx.s.journal.newest.Load()
+		tx.seen = tx.s.journal.Newest()
 	}
 }
 

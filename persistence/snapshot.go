@@ -44,7 +44,7 @@ func (s *Store) Snapshot(dir string) error {
 
 // writeSnapshot makes a checkpoint with a mark of its own.
 func (s *Store) writeSnapshot(dir string) error {
-	if err := s.handOver(s.journal.newest.Load()); err != nil {
+	if err := s.handOver(s.journal.Newest()); err != nil {
 		return err
 	}
 	s.disk.RLock()

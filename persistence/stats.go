@@ -55,8 +55,8 @@ func (s *Store) Stats() Stats {
 	m := s.db.Metrics()
 	s.disk.RUnlock()
 	st := Stats{
-		LSN: s.journal.newest.Load(), Synced: s.Synced(), Trimmed: s.trimmed.Load(),
-		JournalBytes: s.log.bytes.Load(), PendingBytes: s.journal.backlog(), Memory: s.Memory(),
+		LSN: s.journal.Newest(), Synced: s.Synced(), Trimmed: s.trimmed.Load(),
+		JournalBytes: s.log.Bytes(), PendingBytes: s.journal.Backlog(), Memory: s.Memory(),
 		Materialised: s.stats.materialised.Load(), Faults: s.stats.faults.Load(),
 		Expired: s.stats.expired.Load(), ExpiredFields: s.stats.expiredFields.Load(), Evicted: s.stats.evicted.Load(), Spilled: s.stats.spilled.Load(),
 		DiskBytes: m.DiskSpaceUsage(), CompactionDebt: m.Compact.EstimatedDebt,

@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/vigildb/vigil/persistence/fence"
+	"github.com/vigildb/vigil/persistence/journal"
 	"github.com/vigildb/vigil/persistence/slab"
 )
 
@@ -30,7 +31,7 @@ type Store struct {
 
 	pool    slab.Pool
 	shards  [shardCount]shard
-	journal journal
+	journal journal.Journal
 
 	// mapping tells the physical databases. It is written with all shards locked
 	// and read with any.
@@ -48,9 +49,9 @@ type Store struct {
 	stats     counters
 
 	loading progress
-	log     journalLog
+	log     journal.Log
 	trimmed atomic.Uint64 // last record that was cut off the journal
-	durable durability
+	durable journal.Durability
 	discard discarded
 
 	materialiser materialiser
@@ -84,8 +85,8 @@ func (s *Store) loadMeta() error {
 		}
 	}
 	s.keys = deriveKeys(s.mapping.secret)
-	s.trimmed.Store(s.mapping.trimmed.lsn)
-	s.materialiser.pass.cut = s.mapping.trimmed.index
+	s.trimmed.Store(s.mapping.trimmed.LSN)
+	s.materialiser.pass.cut = s.mapping.trimmed.Index
 	return nil
 }
 
@@ -115,7 +116,7 @@ func (s *Store) extend() error {
 		return nil
 	}
 	s.mapping.extend(s.opts.Databases)
-	s.mapping.mapped = s.journal.newest.Load()
+	s.mapping.mapped = s.journal.Newest()
 	for i := range s.shards {
 		more := make([]*table, len(s.mapping.phys))
 		copy(more, s.shards[i].tables)
@@ -142,9 +143,9 @@ func (s *Store) Databases() int { return len(s.mapping.phys) }
 func (s *Store) SetSync(p SyncPolicy) {
 	s.sync.Store(int32(p))
 	if p == SyncAlways {
-		s.seen.raise(s.journal.newest.Load())
+		s.seen.raise(s.journal.Newest())
 	}
-	s.journal.setEager(p == SyncAlways)
+	s.journal.SetEager(p == SyncAlways)
 }
 
 // SetMaxMemory changes the bound on memory in bytes (0 is none), what happens

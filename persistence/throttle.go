@@ -27,18 +27,18 @@ const (
 // milliseconds else: the bounds are reached gently, because the delay grows with
 // the excess. Only while the disk takes nothing at all it is up to 50 ms.
 func (s *Store) Throttle() {
-	pending := s.journal.pending.Load()
-	stuck := max(over(pending, maxPending), over(s.journal.big.Load(), maxBig))
+	pending := s.journal.Pending()
+	stuck := max(over(pending, maxPending), over(s.journal.PendingBig(), maxBig))
 	delay := time.Duration(stuck * stuck * float64(maxDelay))
 	excess := max(
-		over(s.log.bytes.Load(), s.opts.JournalBound+s.opts.JournalBound/2),
+		over(s.log.Bytes(), s.opts.JournalBound+s.opts.JournalBound/2),
 		s.memoryExcess())
 	delay = max(min(delay, stuckDelay), time.Duration(min(1, excess)*float64(maxDelay)))
 	if delay == 0 {
 		return
 	}
 	if pending > maxPending {
-		s.journal.signal()
+		s.journal.Signal()
 	} else {
 		s.materialiser.signal()
 	}

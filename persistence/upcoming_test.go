@@ -26,7 +26,7 @@ func TestUpcomingKeysMayBeAnything(t *testing.T) {
 	s = openMemory(t, Options{FS: mem, IdleAfter: -1})
 	defer closeStore(t, s)
 	look := func(step string) {
-		before := s.journal.newest.Load()
+		before := s.journal.Newest()
 		var u Upcoming
 		for db := range 3 {
 			u.Reset(s, db)
@@ -42,7 +42,7 @@ func TestUpcomingKeysMayBeAnything(t *testing.T) {
 			u.Prefetch()
 			u.Clear()
 		}
-		if after := s.journal.newest.Load(); after != before {
+		if after := s.journal.Newest(); after != before {
 			t.Errorf("%s: record %d became %d", step, before, after)
 		}
 	}

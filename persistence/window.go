@@ -7,6 +7,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/vigildb/vigil/persistence/journal"
 	"github.com/vigildb/vigil/structures"
 )
 
@@ -110,13 +111,13 @@ func chunkAt(it *pebble.Iterator) (c windowChunk, ok bool, err error) {
 }
 
 // follows returns an error if the chunk is not the one behind last.
-func (c *windowChunk) follows(last position) error {
-	if c.index != last.index+1 {
-		return fmt.Errorf("chunk %d of the journal is missing, the next is %d: %w", last.index+1, c.index, ErrCorrupt)
+func (c *windowChunk) follows(last journal.Position) error {
+	if c.index != last.Index+1 {
+		return fmt.Errorf("chunk %d of the journal is missing, the next is %d: %w", last.Index+1, c.index, ErrCorrupt)
 	}
-	if c.first != last.lsn+1 {
+	if c.first != last.LSN+1 {
 		return fmt.Errorf("chunk %d of the journal begins with record %d, want %d: %w",
-			c.index, c.first, last.lsn+1, ErrCorrupt)
+			c.index, c.first, last.LSN+1, ErrCorrupt)
 	}
 	return nil
 }

@@ -47,8 +47,9 @@ const owners = `
 // rooms says which packages of ours some packages may import: those named and no
 // others. A package without a line here follows its floor.
 const rooms = `
-	persistence:            persistence/fence persistence/prefetch persistence/slab structures structures/types
+	persistence:            persistence/fence persistence/journal persistence/prefetch persistence/slab structures structures/types
 	persistence/fence:
+	persistence/journal:    structures
 	persistence/prefetch:
 	persistence/slab:
 	server/resp:

@@ -1,0 +1,68 @@
+package journal
+
+import (
+	"slices"
+
+	"github.com/vigildb/vigil/structures"
+)
+
+const (
+	// HeaderBytes are free at the front of a chunk, for its header.
+	HeaderBytes = 23
+
+	// chunkBytes is the size at which a chunk is handed on: Pebble's cost per key
+	// is spread over some hundred records, and a group commit is still small.
+	chunkBytes = 64 << 10
+)
+
+// Chunk is a sequence of records, each behind its length as a uvarint. A big record
+// is a chunk of its own, of which some bytes stand elsewhere.
+type Chunk struct {
+	Index uint64 // number of the chunk
+	First uint64 // number of the first record
+	Last  uint64
+	Flags byte
+
+	buf   []byte           // room for the header, records
+	parts [][]byte         // what follows buf, of a big record
+	loan  *structures.Loan // under which parts are read, nil if there is none
+}
+
+// Position is the end of a chunk of the journal.
+type Position struct {
+	LSN   uint64 // its last record
+	Index uint64 // its number
+}
+
+// Reference is bytes of a record that stand elsewhere.
+type Reference struct {
+	At    int // before which byte of the record they belong
+	Bytes []byte
+}
+
+// Size returns the length of the chunk in bytes, header included.
+func (c *Chunk) Size() int {
+	n := len(c.buf)
+	for _, p := range c.parts {
+		n += len(p)
+	}
+	return n
+}
+
+// Big reports that the chunk holds one big record, so that Bytes has not all of it.
+func (c *Chunk) Big() bool { return c.parts != nil }
+
+// Bytes returns a chunk that is not big, its header first. The caller may fill in
+// the header.
+func (c *Chunk) Bytes() []byte { return c.buf }
+
+// Parts returns the bytes behind the header, one part after the other.
+func (c *Chunk) Parts() [][]byte { return append([][]byte{c.buf[HeaderBytes:]}, c.parts...) }
+
+// Records returns the bytes behind the header, copied if the chunk is big.
+func (c *Chunk) Records() []byte {
+	if c.parts == nil {
+		return c.buf[HeaderBytes:]
+	}
+	return slices.Concat(c.Parts()...)
+}

@@ -1,0 +1,159 @@
+package journal
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// Durability is how far records have got: handed over to the caller's storage, or
+// synced, on the device. Init must be called before anything else.
+type Durability struct {
+	mu     sync.Mutex
+	moved  sync.Cond // broadcast when anything below changes
+	handed uint64    // last record that was handed over
+	synced uint64    // last record that is on the device
+	want   uint64    // up to which records are awaited, handed over
+	force  uint64    // up to which records are awaited, synced
+	err    error     // why the last attempt failed
+	closed error     // why none will come, nil as long as some may
+
+	failed atomic.Bool // err is set: read by every write
+}
+
+// Init makes the zero value ready for use.
+func (d *Durability) Init() { d.moved.L = &d.mu }
+
+// Advance tells that records up to handed were handed over, with synced that all
+// those handed over are on the device. It ends a failure.
+func (d *Durability) Advance(handed uint64, synced bool) {
+	d.mu.Lock()
+	d.handed = max(d.handed, handed)
+	if synced {
+		d.synced = d.handed
+	}
+	d.setLocked(nil)
+	d.mu.Unlock()
+	d.moved.Broadcast()
+}
+
+// Synchronised tells that a write is on the device, with all before it, that began
+// when records up to handed had been handed over.
+func (d *Durability) Synchronised(handed uint64) {
+	d.mu.Lock()
+	d.synced = max(d.synced, handed)
+	d.mu.Unlock()
+	d.moved.Broadcast()
+}
+
+func (d *Durability) setLocked(err error) {
+	d.err = err
+	d.failed.Store(err != nil)
+}
+
+// Fail tells that an attempt to hand over or to sync failed: waiting goroutines get
+// the error.
+func (d *Durability) Fail(err error) {
+	d.mu.Lock()
+	d.setLocked(err)
+	d.mu.Unlock()
+	d.moved.Broadcast()
+}
+
+// Close tells that no record will be handed over any more: waiting goroutines get
+// the error.
+func (d *Durability) Close(err error) {
+	d.mu.Lock()
+	d.closed = err
+	d.mu.Unlock()
+	d.moved.Broadcast()
+}
+
+// Due reports whether records are awaited that were not handed over, or synced.
+func (d *Durability) Due() (hand, sync bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.want > d.handed, d.force > d.synced
+}
+
+// Unsynced reports whether records were handed over that are not on the device.
+func (d *Durability) Unsynced() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.synced < d.handed
+}
+
+// await waits until reached returns true; ask is called first, then wake. It returns
+// the error of an attempt that failed, or Close's.
+func (d *Durability) await(ask func(), reached func() bool, wake func()) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if reached() {
+		return nil
+	}
+	ask()
+	wake()
+	for !reached() {
+		if d.err != nil {
+			return d.err
+		}
+		if d.closed != nil {
+			return d.closed
+		}
+		d.moved.Wait()
+	}
+	return nil
+}
+
+// WaitSynced waits until records up to lsn are on the device. If they are not yet,
+// it calls wake, which must not call d. It returns the error of an attempt that
+// failed, or Close's.
+func (d *Durability) WaitSynced(lsn uint64, wake func()) error {
+	return d.await(
+		func() { d.force = max(d.force, lsn) },
+		func() bool { return d.synced >= lsn },
+		wake)
+}
+
+// WaitHandedOver is WaitSynced for records that are handed over, synced or not.
+func (d *Durability) WaitHandedOver(lsn uint64, wake func()) error {
+	return d.await(
+		func() { d.want = max(d.want, lsn) },
+		func() bool { return d.handed >= lsn },
+		wake)
+}
+
+// Request has Due report that records up to lsn are awaited, and does not wait.
+func (d *Durability) Request(lsn uint64) {
+	d.mu.Lock()
+	d.want = max(d.want, lsn)
+	d.mu.Unlock()
+}
+
+// HandedOver returns the number of the last record that was handed over.
+func (d *Durability) HandedOver() uint64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.handed
+}
+
+// Synced returns the number of the last record that is on the device.
+func (d *Durability) Synced() uint64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.synced
+}
+
+// Resume tells, before anything else happens, that records up to lsn are on the
+// device.
+func (d *Durability) Resume(lsn uint64) { d.handed, d.synced = lsn, lsn }
+
+// Err returns why the last attempt failed, nil if it did not. Without a failure it
+// takes no lock.
+func (d *Durability) Err() error {
+	if !d.failed.Load() {
+		return nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.err
+}

@@ -1,0 +1,87 @@
+package journal
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+)
+
+func newDurability() *Durability {
+	d := new(Durability)
+	d.Init()
+	return d
+}
+
+func TestWaitingEndsWithTheAwaitedRecord(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDurability()
+		woken, synced, handed := 0, make(chan error, 1), make(chan error, 1)
+		go func() { synced <- d.WaitSynced(5, func() { woken++ }) }()
+		synctest.Wait()
+		go func() { handed <- d.WaitHandedOver(7, func() { woken++ }) }()
+		synctest.Wait()
+		if hand, sync := d.Due(); !hand || !sync || woken != 2 {
+			t.Errorf("due %v and %v, woken %d times", hand, sync, woken)
+		}
+		d.Advance(6, true)
+		synctest.Wait()
+		if len(synced) != 1 || len(handed) != 0 || d.Synced() != 6 || d.Unsynced() {
+			t.Errorf("with 6 on the device: %d and %d ended, synced %d", len(synced), len(handed), d.Synced())
+		}
+		d.Advance(7, false)
+		synctest.Wait()
+		if len(handed) != 1 || d.HandedOver() != 7 || d.Synced() != 6 || !d.Unsynced() {
+			t.Errorf("with 7 handed over: %d ended, handed over %d, synced %d", len(handed), d.HandedOver(), d.Synced())
+		}
+		if err := errors.Join(<-synced, <-handed, d.WaitSynced(6, nil)); err != nil {
+			t.Error(err)
+		}
+		d.Advance(9, false)
+		if d.Synchronised(8); d.Synced() != 8 {
+			t.Errorf("synced %d, want 8", d.Synced())
+		}
+		if d.Advance(0, true); d.Synced() != 9 {
+			t.Errorf("after a sync of all: %d, want 9", d.Synced())
+		}
+	})
+}
+
+func TestWaitingEndsWithAFailureOrTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		broken, closed := errors.New("broken"), errors.New("closed")
+		d := newDurability()
+		got := make(chan error, 1)
+		wait := func() { got <- d.WaitSynced(1, func() {}) }
+		go wait()
+		synctest.Wait()
+		d.Fail(broken)
+		if err := <-got; err != broken || d.Err() != broken {
+			t.Errorf("got %v and %v", err, d.Err())
+		}
+		d.Advance(0, false)
+		if d.Err() != nil {
+			t.Errorf("after a success: %v", d.Err())
+		}
+		go wait()
+		synctest.Wait()
+		d.Close(closed)
+		if err := <-got; err != closed {
+			t.Errorf("got %v at the end", err)
+		}
+	})
+}
+
+func TestLogForgetsWhatIsCut(t *testing.T) {
+	var l Log
+	l.Add(3, 10)
+	l.Add(5, 20)
+	l.Add(9, 40)
+	l.Cut(5)
+	if l.Bytes() != 40 {
+		t.Errorf("%d bytes, want 40", l.Bytes())
+	}
+	l.Cut(8) // within a chunk
+	if l.Bytes() != 40 {
+		t.Errorf("%d bytes after a cut within a chunk, want 40", l.Bytes())
+	}
+}

@@ -1,0 +1,208 @@
+package journal
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"sync"
+	"sync/atomic"
+
+	"github.com/vigildb/vigil/structures"
+)
+
+// Journal gives records their numbers and gathers them in chunks. Records are
+// appended while what they are about is locked, so that their order is the order
+// of effects. Init must be called before anything else.
+type Journal struct {
+	newest  atomic.Uint64 // last number given
+	pending atomic.Int64  // see Pending
+	big     atomic.Int64  // see PendingBig
+
+	mu struct {
+		sync.Mutex
+		open   Chunk    // being filled
+		index  uint64   // number of the last chunk begun
+		sealed []Chunk  // full, in order, not taken yet
+		spare  [][]byte // buffers for reuse
+		eager  bool     // see SetEager
+	}
+
+	wake chan struct{} // see Wake
+}
+
+const (
+	// MaxUnsynced is how many bytes of chunks the caller may keep before it gives
+	// them back by Recycle.
+	MaxUnsynced = 4 << 20
+	// spareChunks is how many buffers are kept for reuse: as many as come back at
+	// once.
+	spareChunks = MaxUnsynced/chunkBytes + 16
+)
+
+// Init makes the zero value an empty journal.
+func (j *Journal) Init() { j.wake = make(chan struct{}, 1) }
+
+// Wake has a token, the only one, when there is work for the goroutine that takes
+// chunks: a full chunk, under SetEager any record, or after Signal.
+func (j *Journal) Wake() chan struct{} { return j.wake }
+
+// Newest returns the number of the last record, 0 if there is none.
+func (j *Journal) Newest() uint64 { return j.newest.Load() }
+
+// Pending returns the bytes of full chunks without Written, big ones apart.
+func (j *Journal) Pending() int64 { return j.pending.Load() }
+
+// PendingBig is Pending of big chunks.
+func (j *Journal) PendingBig() int64 { return j.big.Load() }
+
+// Append adds a copy of a record, and flags to those of its chunk, and returns the
+// record's number.
+func (j *Journal) Append(rec []byte, flags byte) uint64 {
+	size := uvarintLen(uint64(len(rec))) + len(rec)
+	j.mu.Lock()
+	c := &j.mu.open
+	wake := j.mu.eager
+	if len(c.buf) > HeaderBytes && len(c.buf)+size > chunkBytes {
+		j.sealLocked()
+		wake = true
+	}
+	lsn := j.newest.Load() + 1
+	if c.buf == nil {
+		j.mu.index++
+		c.buf, c.Index, c.First, c.Flags = j.bufferLocked(size), j.mu.index, lsn, 0
+	}
+	c.buf = binary.AppendUvarint(c.buf, uint64(len(rec)))
+	c.buf = append(c.buf, rec...)
+	c.Last = lsn
+	c.Flags |= flags
+	j.newest.Store(lsn)
+	j.mu.Unlock()
+	if wake {
+		j.Signal()
+	}
+	return lsn
+}
+
+func uvarintLen(v uint64) int { return max(1, (bits.Len64(v)+6)/7) }
+
+// Signal puts a token into Wake.
+func (j *Journal) Signal() {
+	select {
+	case j.wake <- struct{}{}:
+	default:
+	}
+}
+
+// bufferLocked returns an empty chunk with room for a record of n bytes.
+func (j *Journal) bufferLocked(n int) []byte {
+	if k := len(j.mu.spare); k > 0 && n+HeaderBytes <= chunkBytes {
+		b := j.mu.spare[k-1]
+		j.mu.spare = j.mu.spare[:k-1]
+		return b[:HeaderBytes]
+	}
+	return make([]byte, HeaderBytes, max(chunkBytes, n+HeaderBytes))
+}
+
+func (j *Journal) sealLocked() {
+	if j.mu.open.buf != nil {
+		j.pending.Add(int64(len(j.mu.open.buf) - HeaderBytes))
+		j.mu.sealed = append(j.mu.sealed, j.mu.open)
+		j.mu.open = Chunk{}
+	}
+}
+
+// Backlog is Pending with the chunk that is not full yet.
+func (j *Journal) Backlog() int64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.pending.Load() + int64(max(0, len(j.mu.open.buf)-HeaderBytes))
+}
+
+// Take removes the full chunks from the journal, with partial the open one too, and
+// appends them to dst. They belong to the caller until Recycle.
+func (j *Journal) Take(dst []Chunk, partial bool) []Chunk {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if partial {
+		j.sealLocked()
+	}
+	dst = append(dst, j.mu.sealed...)
+	clear(j.mu.sealed)
+	j.mu.sealed = j.mu.sealed[:0]
+	return dst
+}
+
+// Recycle takes back the buffers of chunks that are on the device.
+func (j *Journal) Recycle(chunks []Chunk) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, c := range chunks {
+		if c.loan != nil {
+			c.loan.End()
+		}
+		if c.parts == nil && cap(c.buf) <= chunkBytes && len(j.mu.spare) < spareChunks {
+			j.mu.spare = append(j.mu.spare, c.buf)
+		}
+	}
+}
+
+// Cut ends the open chunk and returns its end: later records are in chunks behind
+// it.
+func (j *Journal) Cut() Position {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.sealLocked()
+	return Position{LSN: j.newest.Load(), Index: j.mu.index}
+}
+
+// Resume makes the journal go on behind a position. Nothing was recorded yet.
+func (j *Journal) Resume(from Position) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.mu.index = from.Index
+	j.newest.Store(from.LSN)
+}
+
+// SetEager says whether every record puts a token into Wake, and puts one there.
+func (j *Journal) SetEager(eager bool) {
+	j.mu.Lock()
+	j.mu.eager = eager
+	j.mu.Unlock()
+	j.Signal()
+}
+
+// AppendBig adds a record as a chunk of its own and returns its number. rec and the
+// bytes of refs belong to the chunk until Recycle, which ends the loan.
+func (j *Journal) AppendBig(rec []byte, refs []Reference, loan *structures.Loan, flags byte) uint64 {
+	size := len(rec)
+	for _, r := range refs {
+		size += len(r.Bytes)
+	}
+	c := Chunk{buf: binary.AppendUvarint(make([]byte, HeaderBytes, HeaderBytes+10), uint64(size)), loan: loan, Flags: flags}
+	done := 0
+	for _, r := range refs {
+		c.parts = append(c.parts, rec[done:r.At], r.Bytes)
+		done = r.At
+	}
+	c.parts = append(c.parts, rec[done:])
+
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.sealLocked()
+	j.mu.index++
+	lsn := j.newest.Load() + 1
+	c.Index, c.First, c.Last = j.mu.index, lsn, lsn
+	j.mu.sealed = append(j.mu.sealed, c)
+	j.newest.Store(lsn)
+	j.big.Add(int64(c.Size()))
+	j.Signal()
+	return lsn
+}
+
+// Written takes a chunk, which is size bytes long, off what is pending.
+func (j *Journal) Written(c *Chunk, size int) {
+	if c.parts != nil {
+		j.big.Add(-int64(size))
+		return
+	}
+	j.pending.Add(-int64(size - HeaderBytes))
+}
