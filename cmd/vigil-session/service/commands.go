@@ -209,13 +209,19 @@ func (s *settings) texts(payload string, configured []string) ([]string, error) 
 	return texts, nil
 }
 
-// pathname is the path in a path or URL, as it is written there.
+// pathWritten makes a path of what a URL cannot hold as Node.js's url.parse does, so
+// that the demo's microservice and this one find the same pages in a filter.
+var pathWritten = strings.NewReplacer(" ", "%20", "\t", "%09", "\n", "%0A", "\r", "%0D", "\\", "/")
+
+// pathname is the path in a path or URL, as it is written there but for white space and
+// backslashes.
 func pathname(page string) (string, error) {
+	page = strings.TrimSpace(page)
 	if strings.HasPrefix(page, "/") {
 		if end := strings.IndexAny(page, "?#"); end >= 0 {
 			page = page[:end]
 		}
-		return page, nil
+		return pathWritten.Replace(page), nil
 	}
 	u, err := url.Parse(page)
 	if err != nil {

@@ -205,8 +205,9 @@ func TestAnswerThatNobodyTakesExpires(t *testing.T) {
 
 func TestPathnameIsTheDemos(t *testing.T) {
 	for page, want := range map[string]string{
-		"/": "/", "/added/tv": "/added/tv", "/a?b=/c": "/a", "/a#b": "/a", "/a%20b?c": "/a%20b", "/a b": "/a b", "//x/y": "//x/y",
+		"/": "/", "/added/tv": "/added/tv", "/a?b=/c": "/a", "/a#b": "/a", "/a%20b?c": "/a%20b", "/a b": "/a%20b", "//x/y": "//x/y",
 		"http://h": "/", "http://h/": "/", "http://h:80/p/q?x#y": "/p/q", "https://h?x": "/", "p/q": "p/q", "/?": "/", "/%zz": "/%zz",
+		"/a\tb\nc\rd": "/a%09b%0Ac%0Dd", " /a \n": "/a", "/a\\b?c\\d": "/a/b", "http://h/a b": "/a%20b", "/a|b{c}^`\"<>'ü;": "/a|b{c}^`\"<>'ü;",
 	} {
 		if got, err := pathname(page); got != want || err != nil {
 			t.Errorf("%q: got %q, %v; want %q", page, got, err, want)
