@@ -23,7 +23,13 @@
 // [SyncEverySecond] all but the last second.
 //
 // It does not know of clients, replies or commands, and reads neither clock nor
-// global randomness: both arrive through [Options] and [Tx.Lock].
+// global randomness: both arrive through [Options] and [Tx.Lock]. It knows no type
+// of value but strings: the others it reaches through structures.Value and the
+// table in package structures/types.
+//
+// What needs neither keys nor Pebble is in packages of its own: journal (numbers,
+// chunks, waiting for the device), slab (records outside the Go heap), prefetch.
+// Package fence lies between Pebble and the file system.
 //
 // Order of locks: shards by rising index, then the journal, then the page pool.
 // Pebble is read under a shard's lock (fault-in) and written under none.
