@@ -173,6 +173,14 @@ type SnapshotHost interface {
 	DeleteSnapshot(name string) error
 }
 
+// Snapshot is a complete snapshot in the directory of the server.
+type Snapshot struct {
+	Name      string
+	Made      int64 // unix seconds
+	Bytes     int64 // of its files, those included that others share
+	Automatic bool  // made by a save point, and removed by snapshot-keep
+}
+
 // DebugHost is for tests.
 type DebugHost interface {
 	// Sleep stops the goroutine of the call for a while (DEBUG SLEEP).

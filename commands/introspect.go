@@ -6,7 +6,9 @@ import (
 	"github.com/vigildb/vigil/structures/glob"
 )
 
-func introspectRows() []Command {
+// IntrospectionRows are COMMAND and its subcommands, which belong to the group
+// of the server.
+func IntrospectionRows() []Command {
 	const flags = Loading | Stale
 	const about = "connection" // the category, as in Redis
 	rows := []Command{

@@ -25,7 +25,7 @@ func ServerGroup() Group {
 			Syntax: "<host port | NO ONE>", Since: "1.0.0", Cost: "O(1)",
 			Summary: "Is the old name of REPLICAOF.", Run: replicaOf},
 	}
-	for _, more := range [][]Command{introspectRows(), configRows(), saveRows(), snapshotRows(), slowlogRows(),
+	for _, more := range [][]Command{IntrospectionRows(), configRows(), saveRows(), snapshotRows(), slowlogRows(),
 		memoryRows(), latencyRows(), aclRows(), debugRows(), keyspaceRows()} {
 		rows = append(rows, more...)
 	}

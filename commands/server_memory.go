@@ -132,12 +132,13 @@ func latencyReset(c *Ctx) error {
 }
 
 func aclRows() []Command {
+	const flags = NoScript | Loading | Stale
 	return []Command{
 		{Name: "ACL", Arity: -2, Since: "6.0.0", Cost: "Depends on the subcommand.",
 			Summary: "Holds the commands about users; there is one, named default."},
-		{Name: "ACL WHOAMI", Arity: 2, Flags: sessionFlags, Since: "6.0.0", Cost: "O(1)",
+		{Name: "ACL WHOAMI", Arity: 2, Flags: flags, Since: "6.0.0", Cost: "O(1)",
 			Summary: "Answers the user of the connection.", Run: aclWhoAmI},
-		{Name: "ACL CAT", Arity: -2, Flags: sessionFlags, Syntax: "[category]", Since: "6.0.0", Cost: "O(1)",
+		{Name: "ACL CAT", Arity: -2, Flags: flags, Syntax: "[category]", Since: "6.0.0", Cost: "O(1)",
 			Summary: "Lists the categories, or the commands of one.", Run: aclCat},
 		Help("ACL", "6.0.0", Loading|Stale),
 	}

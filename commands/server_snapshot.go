@@ -18,14 +18,6 @@ func snapshotRows() []Command {
 	}
 }
 
-// Snapshot is a complete snapshot in the directory of the server.
-type Snapshot struct {
-	Name      string
-	Made      int64 // unix seconds
-	Bytes     int64 // of its files, those included that others share
-	Automatic bool  // made by a save point, and removed by snapshot-keep
-}
-
 func snapshotList(c *Ctx) error {
 	list, err := c.Host.Snapshots()
 	if err != nil {

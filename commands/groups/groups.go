@@ -10,6 +10,7 @@ import (
 	"github.com/vigildb/vigil/commands/keys"
 	"github.com/vigildb/vigil/commands/lists"
 	"github.com/vigildb/vigil/commands/place"
+	"github.com/vigildb/vigil/commands/pubsub"
 	"github.com/vigildb/vigil/commands/sched"
 	"github.com/vigildb/vigil/commands/text"
 )
@@ -17,7 +18,7 @@ import (
 // All lists the groups, in the order in which docs/commands.md shows them.
 func All() []commands.Group {
 	return []commands.Group{
-		commands.ConnectionGroup(), commands.TransactionGroup(), commands.PubSubGroup(), commands.ServerGroup(), keys.Group(),
+		commands.ConnectionGroup(), commands.TransactionGroup(), pubsub.Group(), commands.ServerGroup(), keys.Group(),
 		text.Group(), bits.Group(), lists.Group(), hashes.Group(), hll.Group(), bloom.Group(),
 		sched.Group(), place.Group(),
 	}

@@ -1,93 +1,95 @@
-package commands
+package pubsub
 
-func PubSubGroup() Group {
-	const listen = PubSub | sessionFlags | Subscriber
-	const publish = PubSub | Loading | Stale | Fast | MayReplicate
-	const look = PubSub | Loading | Stale
-	shard := []KeySpec{KeyRange(1, -1, 1, NotKey)}
-	return Group{Name: "pubsub", Commands: []Command{
+import "github.com/vigildb/vigil/commands"
+
+func Group() commands.Group {
+	const listen = commands.PubSub | commands.NoScript | commands.Loading | commands.Stale | commands.Subscriber
+	const publish = commands.PubSub | commands.Loading | commands.Stale | commands.Fast | commands.MayReplicate
+	const look = commands.PubSub | commands.Loading | commands.Stale
+	shard := []commands.KeySpec{commands.KeyRange(1, -1, 1, commands.NotKey)}
+	return commands.Group{Name: "pubsub", Commands: []commands.Command{
 		{Name: "SUBSCRIBE", Arity: -2, Flags: listen, Syntax: "channel [channel ...]",
 			Since: "2.0.0", Cost: "O(n) for n channels",
-			Summary: "Listens to channels.", Run: subscribe(Channel)},
+			Summary: "Listens to channels.", Run: subscribe(commands.Channel)},
 		{Name: "UNSUBSCRIBE", Arity: -1, Flags: listen, Syntax: "[channel [channel ...]]",
 			Since: "2.0.0", Cost: "O(n) for n subscribers of a channel",
-			Summary: "Stops listening to channels, or to all.", Run: unsubscribe(Channel)},
+			Summary: "Stops listening to channels, or to all.", Run: unsubscribe(commands.Channel)},
 		{Name: "PSUBSCRIBE", Arity: -2, Flags: listen, Syntax: "pattern [pattern ...]",
 			Since: "2.0.0", Cost: "O(n) for n patterns",
-			Summary: "Listens to the channels that match patterns.", Run: subscribe(Pattern)},
+			Summary: "Listens to the channels that match patterns.", Run: subscribe(commands.Pattern)},
 		{Name: "PUNSUBSCRIBE", Arity: -1, Flags: listen, Syntax: "[pattern [pattern ...]]",
 			Since: "2.0.0", Cost: "O(n) for n subscribers of a pattern",
-			Summary: "Stops listening to patterns, or to all.", Run: unsubscribe(Pattern)},
+			Summary: "Stops listening to patterns, or to all.", Run: unsubscribe(commands.Pattern)},
 		{Name: "SSUBSCRIBE", Arity: -2, Flags: listen, Keys: shard, Syntax: "shardchannel [shardchannel ...]",
 			Since: "7.0.0", Cost: "O(n) for n channels",
-			Summary: "Listens to shard channels.", Run: subscribe(ShardChannel)},
+			Summary: "Listens to shard channels.", Run: subscribe(commands.ShardChannel)},
 		{Name: "SUNSUBSCRIBE", Arity: -1, Flags: listen, Keys: shard, Syntax: "[shardchannel [shardchannel ...]]",
 			Since: "7.0.0", Cost: "O(n) for n subscribers of a channel",
-			Summary: "Stops listening to shard channels, or to all.", Run: unsubscribe(ShardChannel)},
+			Summary: "Stops listening to shard channels, or to all.", Run: unsubscribe(commands.ShardChannel)},
 		{Name: "PUBLISH", Arity: 3, Flags: publish, Syntax: "channel message",
 			Since: "2.0.0", Cost: "O(n+m) for n subscribers of the channel and m patterns in all",
-			Summary: "Sends a message to those who listen to a channel.", Run: publishTo(Channel)},
-		{Name: "SPUBLISH", Arity: 3, Flags: publish, Keys: []KeySpec{Key(1, NotKey)}, Syntax: "shardchannel message",
+			Summary: "Sends a message to those who listen to a channel.", Run: publishTo(commands.Channel)},
+		{Name: "SPUBLISH", Arity: 3, Flags: publish, Keys: []commands.KeySpec{commands.Key(1, commands.NotKey)}, Syntax: "shardchannel message",
 			Since: "7.0.0", Cost: "O(n) for n subscribers of the channel",
-			Summary: "Sends a message to those who listen to a shard channel.", Run: publishTo(ShardChannel)},
+			Summary: "Sends a message to those who listen to a shard channel.", Run: publishTo(commands.ShardChannel)},
 		{Name: "PUBSUB", Arity: -2, Since: "2.8.0", Cost: "Depends on the subcommand.",
 			Summary: "Holds the commands that look at channels and patterns."},
 		{Name: "PUBSUB CHANNELS", Arity: -2, Flags: look, Syntax: "[pattern]",
 			Since: "2.8.0", Cost: "O(n) for n channels",
-			Summary: "Lists the channels that somebody listens to.", Run: channels(Channel)},
+			Summary: "Lists the channels that somebody listens to.", Run: channels(commands.Channel)},
 		{Name: "PUBSUB NUMSUB", Arity: -2, Flags: look, Syntax: "[channel [channel ...]]",
 			Since: "2.8.0", Cost: "O(n) for n channels",
-			Summary: "Counts who listens to channels, not counting patterns.", Run: subscribers(Channel)},
+			Summary: "Counts who listens to channels, not counting patterns.", Run: subscribers(commands.Channel)},
 		{Name: "PUBSUB NUMPAT", Arity: 2, Flags: look, Since: "2.8.0", Cost: "O(1)",
 			Summary: "Counts the patterns that somebody listens to.", Run: patterns},
 		{Name: "PUBSUB SHARDCHANNELS", Arity: -2, Flags: look, Syntax: "[pattern]",
 			Since: "7.0.0", Cost: "O(n) for n shard channels",
-			Summary: "Lists the shard channels that somebody listens to.", Run: channels(ShardChannel)},
+			Summary: "Lists the shard channels that somebody listens to.", Run: channels(commands.ShardChannel)},
 		{Name: "PUBSUB SHARDNUMSUB", Arity: -2, Flags: look, Syntax: "[shardchannel [shardchannel ...]]",
 			Since: "7.0.0", Cost: "O(n) for n shard channels",
-			Summary: "Counts who listens to shard channels.", Run: subscribers(ShardChannel)},
-		Help("PUBSUB", "6.2.0", Loading|Stale),
+			Summary: "Counts who listens to shard channels.", Run: subscribers(commands.ShardChannel)},
+		commands.Help("PUBSUB", "6.2.0", commands.Loading|commands.Stale),
 	}}
 }
 
-func subscribe(kind ChannelKind) func(*Ctx) error {
-	return func(c *Ctx) error {
+func subscribe(kind commands.ChannelKind) func(*commands.Ctx) error {
+	return func(c *commands.Ctx) error {
 		c.Host.Subscribe(c, kind, c.Args.Rest())
 		return nil
 	}
 }
 
-func unsubscribe(kind ChannelKind) func(*Ctx) error {
-	return func(c *Ctx) error {
+func unsubscribe(kind commands.ChannelKind) func(*commands.Ctx) error {
+	return func(c *commands.Ctx) error {
 		c.Host.Unsubscribe(c, kind, c.Args.Rest())
 		return nil
 	}
 }
 
-func publishTo(kind ChannelKind) func(*Ctx) error {
-	return func(c *Ctx) error {
+func publishTo(kind commands.ChannelKind) func(*commands.Ctx) error {
+	return func(c *commands.Ctx) error {
 		channel, message := c.Args.Bytes(), c.Args.Bytes()
 		c.Reply.Int(int64(c.Host.Publish(c, kind, channel, message)))
 		return nil
 	}
 }
 
-func channels(kind ChannelKind) func(*Ctx) error {
-	return func(c *Ctx) error {
+func channels(kind commands.ChannelKind) func(*commands.Ctx) error {
+	return func(c *commands.Ctx) error {
 		var pattern []byte
 		if c.Args.More() {
 			pattern = c.Args.Bytes()
 		}
 		if c.Args.More() {
-			return ErrSubcommandArity(c.Command)
+			return commands.ErrSubcommandArity(c.Command)
 		}
 		c.Reply.Strings(c.Host.Channels(kind, pattern))
 		return nil
 	}
 }
 
-func subscribers(kind ChannelKind) func(*Ctx) error {
-	return func(c *Ctx) error {
+func subscribers(kind commands.ChannelKind) func(*commands.Ctx) error {
+	return func(c *commands.Ctx) error {
 		names := c.Args.Rest()
 		c.Reply.Array(2 * len(names))
 		for _, name := range names {
@@ -98,7 +100,7 @@ func subscribers(kind ChannelKind) func(*Ctx) error {
 	}
 }
 
-func patterns(c *Ctx) error {
-	c.Reply.Int(int64(c.Host.Subscribers(Pattern, nil)))
+func patterns(c *commands.Ctx) error {
+	c.Reply.Int(int64(c.Host.Subscribers(commands.Pattern, nil)))
 	return nil
 }
