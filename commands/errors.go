@@ -53,8 +53,6 @@ const (
 	ErrCursor           = WireError("ERR invalid cursor")
 	ErrNoAuth           = WireError("NOAUTH Authentication required.")
 	ErrWrongPass        = WireError("WRONGPASS invalid username-password pair or user is disabled.")
-	ErrNoPassSet        = WireError("ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?")
-	ErrNoProto          = WireError("NOPROTO unsupported protocol version")
 	ErrOOM              = WireError("OOM command not allowed when used memory > 'maxmemory'.")
 	ErrLoading          = WireError("LOADING Redis is loading the dataset in memory")
 	ErrMisconf          = WireError("MISCONF Errors writing to the AOF file: the store cannot be written")
@@ -65,9 +63,7 @@ const (
 	ErrDiscardNoMulti   = WireError("ERR DISCARD without MULTI")
 	ErrWatchInMulti     = WireError("ERR WATCH inside MULTI is not allowed")
 	ErrNotInMulti       = WireError("ERR Command not allowed inside a transaction")
-	ErrNoSuchClient     = WireError("ERR No such client")
 	ErrUnblocked        = WireError("UNBLOCKED client unblocked via CLIENT UNBLOCK")
-	ErrBadClientName    = WireError("ERR Client names cannot contain spaces, newlines or special characters.")
 	ErrBusyKey          = WireError("BUSYKEY Target key name already exists.")
 	ErrNoConfigFile     = WireError("ERR The server is running without a config file")
 	ErrSaveInProgress   = WireError("ERR Background save already in progress")
@@ -86,13 +82,6 @@ const (
 	ErrInvalidCommand   = WireError("ERR Invalid command specified")
 	ErrInvalidArgNumber = WireError("ERR Invalid number of arguments specified for command")
 	ErrInvalidArguments = WireError("ERR Invalid arguments specified for command")
-	ErrProtoNotInteger  = WireError("ERR Protocol version is not an integer or out of range")
-	ErrHelloNoAuth      = WireError("NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time")
-	ErrInvalidClientID  = WireError("ERR Invalid client ID")
-	ErrClientIDRange    = WireError("ERR client-id should be greater than 0")
-	ErrMaxAge           = WireError("ERR maxage is not an integer or out of range")
-	ErrUnblockReason    = WireError("ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR")
-	ErrPauseMode        = WireError("ERR CLIENT PAUSE mode must be WRITE or ALL")
 	ErrNoShutdown       = WireError("ERR No shutdown in progress.")
 	ErrShutdownFailed   = WireError("ERR Errors trying to SHUTDOWN. Check logs.")
 	ErrSlowlogCount     = WireError("ERR count should be greater than or equal to -1")
@@ -105,10 +94,10 @@ const (
 // Texts of the keyspace, lists and hashes.
 const (
 	ErrTimeoutNotInt     = WireError("ERR timeout is not an integer or out of range")
+	ErrInt32Range        = WireError("ERR value is out of range, value must between -2147483648 and 2147483647")
 	ErrFirstDBIndex      = WireError("ERR invalid first DB index")
 	ErrSecondDBIndex     = WireError("ERR invalid second DB index")
 	ErrValueNotSymmetric = WireError("ERR value is out of range, value must between -9223372036854775807 and 9223372036854775807")
-	ErrInt32Range        = WireError("ERR value is out of range, value must between -2147483648 and 2147483647")
 )
 
 // What SCHED says.
@@ -183,25 +172,6 @@ func ErrInvalidExpire(c *Command) WireError {
 func ErrSubcommandArity(c *Command) WireError {
 	_, word := c.words()
 	return Errorf("ERR unknown subcommand or wrong number of arguments for '%s'. Try %s HELP.", word, c.parent.Name)
-}
-
-// ErrHelloOption quotes an option of HELLO that is unknown or incomplete.
-func ErrHelloOption(option []byte) WireError {
-	return Errorf("ERR Syntax error in HELLO option '%s'", option)
-}
-
-// ErrUnknownClientType quotes a type of client that there is not.
-func ErrUnknownClientType(word []byte) WireError { return Errorf("ERR Unknown client type '%s'", word) }
-
-// ErrNoSuchUser names a user that there is not.
-func ErrNoSuchUser(name string) WireError { return Errorf("ERR No such user '%s'", name) }
-
-// ErrUnknownOption quotes an attribute that CLIENT SETINFO does not know.
-func ErrUnknownOption(word []byte) WireError { return Errorf("ERR Unrecognized option '%s'", word) }
-
-// ErrBadClientInfo names an attribute whose value would break CLIENT LIST.
-func ErrBadClientInfo(attr []byte) WireError {
-	return Errorf("ERR %s cannot contain spaces, newlines or special characters.", attr)
 }
 
 // ErrExecDiscarded is the answer of an EXEC that could not run, for the reason

@@ -5,6 +5,7 @@ import (
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/bits"
 	"github.com/vigildb/vigil/commands/bloom"
+	"github.com/vigildb/vigil/commands/conn"
 	"github.com/vigildb/vigil/commands/hashes"
 	"github.com/vigildb/vigil/commands/hll"
 	"github.com/vigildb/vigil/commands/keys"
@@ -18,7 +19,7 @@ import (
 // All lists the groups, in the order in which docs/commands.md shows them.
 func All() []commands.Group {
 	return []commands.Group{
-		commands.ConnectionGroup(), commands.TransactionGroup(), pubsub.Group(), commands.ServerGroup(), keys.Group(),
+		conn.Group(), conn.TransactionGroup(), pubsub.Group(), commands.ServerGroup(), keys.Group(),
 		text.Group(), bits.Group(), lists.Group(), hashes.Group(), hll.Group(), bloom.Group(),
 		sched.Group(), place.Group(),
 	}

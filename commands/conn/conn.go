@@ -1,40 +1,44 @@
-package commands
+package conn
 
-import "math"
+import (
+	"math"
+
+	"github.com/vigildb/vigil/commands"
+)
 
 // sessionFlags are those of most commands that concern the connection alone.
-const sessionFlags = NoScript | Loading | Stale
+const sessionFlags = commands.NoScript | commands.Loading | commands.Stale
 
-func ConnectionGroup() Group {
-	rows := []Command{
-		{Name: "PING", Arity: -1, Flags: Fast | Subscriber,
+func Group() commands.Group {
+	rows := []commands.Command{
+		{Name: "PING", Arity: -1, Flags: commands.Fast | commands.Subscriber,
 			Syntax: "[message]", Since: "1.0.0", Cost: "O(1)",
 			Summary: "Answers PONG, or the message.", Run: ping},
-		{Name: "ECHO", Arity: 2, Flags: Loading | Stale | Fast,
+		{Name: "ECHO", Arity: 2, Flags: commands.Loading | commands.Stale | commands.Fast,
 			Syntax: "message", Since: "1.0.0", Cost: "O(1)",
 			Summary: "Answers the message.", Run: echo},
-		{Name: "HELLO", Arity: -1, Flags: sessionFlags | Fast | NoAuth | AllowBusy,
+		{Name: "HELLO", Arity: -1, Flags: sessionFlags | commands.Fast | commands.NoAuth | commands.AllowBusy,
 			Syntax: "[protover [AUTH username password] [SETNAME clientname]]", Since: "6.0.0", Cost: "O(1)",
 			Summary: "Chooses the protocol version and says what the server is.", Secrets: helloSecrets, Run: hello},
-		{Name: "AUTH", Arity: -2, Flags: sessionFlags | Fast | NoAuth | AllowBusy,
+		{Name: "AUTH", Arity: -2, Flags: sessionFlags | commands.Fast | commands.NoAuth | commands.AllowBusy,
 			Syntax: "[username] password", Since: "1.0.0", Cost: "O(1)",
 			Summary: "Authenticates the connection.", Secrets: authSecrets, Run: auth},
-		{Name: "SELECT", Arity: 2, Flags: Loading | Stale | Fast,
+		{Name: "SELECT", Arity: 2, Flags: commands.Loading | commands.Stale | commands.Fast,
 			Syntax: "index", Since: "1.0.0", Cost: "O(1)",
 			Summary: "Chooses the database of the connection.", Run: selectDB},
-		{Name: "QUIT", Arity: -1, Flags: sessionFlags | Fast | NoAuth | AllowBusy | NotQueued | Subscriber,
+		{Name: "QUIT", Arity: -1, Flags: sessionFlags | commands.Fast | commands.NoAuth | commands.AllowBusy | commands.NotQueued | commands.Subscriber,
 			Since: "1.0.0", Cost: "O(1)",
 			Summary: "Closes the connection behind the reply.", Run: quit},
-		{Name: "RESET", Arity: 1, Flags: sessionFlags | Fast | NoAuth | AllowBusy | NotQueued | Subscriber,
+		{Name: "RESET", Arity: 1, Flags: sessionFlags | commands.Fast | commands.NoAuth | commands.AllowBusy | commands.NotQueued | commands.Subscriber,
 			Since: "6.2.0", Cost: "O(1)",
 			Summary: "Puts the connection into the state of a new one.", Run: reset},
 	}
-	return Group{Name: "connection", Commands: append(rows, clientRows()...)}
+	return commands.Group{Name: "connection", Commands: append(rows, clientRows()...)}
 }
 
-func ping(c *Ctx) error {
+func ping(c *commands.Ctx) error {
 	if c.Args.Left() > 1 {
-		return ErrArity(c.Command)
+		return commands.ErrArity(c.Command)
 	}
 	message := c.Args.Peek()
 	switch {
@@ -50,22 +54,22 @@ func ping(c *Ctx) error {
 	return nil
 }
 
-func echo(c *Ctx) error {
+func echo(c *commands.Ctx) error {
 	c.Reply.Bulk(c.Args.Bytes())
 	return nil
 }
 
 // hello changes nothing but the name and the user until all options are read:
 // the version holds from its own reply on.
-func hello(c *Ctx) error {
+func hello(c *commands.Ctx) error {
 	version := c.Client.Proto()
 	if c.Args.More() {
-		version = int(c.Args.IntOr(ErrProtoNotInteger))
+		version = int(c.Args.IntOr(errProtoNotInteger))
 		if err := c.Args.Err(); err != nil {
 			return err
 		}
 		if version != 2 && version != 3 {
-			return ErrNoProto
+			return errNoProto
 		}
 	}
 	for c.Args.More() {
@@ -73,8 +77,8 @@ func hello(c *Ctx) error {
 			return err
 		}
 	}
-	if _, required := c.Host.Password(nil, nil); required && !c.Client.Has(ClientAuthenticated) {
-		return ErrHelloNoAuth
+	if _, required := c.Host.Password(nil, nil); required && !c.Client.Has(commands.ClientAuthenticated) {
+		return errHelloNoAuth
 	}
 	c.Client.SetProto(version)
 	c.Reply.SetProto(version)
@@ -82,30 +86,30 @@ func hello(c *Ctx) error {
 	return nil
 }
 
-func helloOption(c *Ctx) error {
+func helloOption(c *commands.Ctx) error {
 	option := c.Args.Bytes()
 	switch {
-	case EqualFold(option, "AUTH") && c.Args.Left() >= 2:
+	case commands.EqualFold(option, "AUTH") && c.Args.Left() >= 2:
 		user, password := c.Args.Bytes(), c.Args.Bytes()
 		if ok, _ := c.Host.Password(user, password); !ok {
-			return ErrWrongPass
+			return commands.ErrWrongPass
 		}
 		c.Host.Login(c, user)
 		return nil
-	case EqualFold(option, "SETNAME") && c.Args.Left() >= 1:
+	case commands.EqualFold(option, "SETNAME") && c.Args.Left() >= 1:
 		return setClientName(c, c.Args.Bytes())
 	}
-	return ErrHelloOption(option)
+	return errHelloOption(option)
 }
 
-func writeHello(c *Ctx) {
+func writeHello(c *commands.Ctx) {
 	c.Reply.Map(7)
 	text := func(name, value string) {
 		c.Reply.BulkString(name)
 		c.Reply.BulkString(value)
 	}
 	text("server", "redis")
-	text("version", RedisVersion)
+	text("version", commands.RedisVersion)
 	c.Reply.BulkString("proto")
 	c.Reply.Int(int64(c.Client.Proto()))
 	c.Reply.BulkString("id")
@@ -116,9 +120,9 @@ func writeHello(c *Ctx) {
 	c.Reply.Array(0)
 }
 
-func auth(c *Ctx) error {
+func auth(c *commands.Ctx) error {
 	if c.Args.Left() > 2 {
-		return ErrSyntax
+		return commands.ErrSyntax
 	}
 	user := []byte("default")
 	alone := c.Args.Left() == 1
@@ -128,9 +132,9 @@ func auth(c *Ctx) error {
 	ok, required := c.Host.Password(user, c.Args.Bytes())
 	switch {
 	case alone && !required:
-		return ErrNoPassSet
+		return errNoPassSet
 	case !ok:
-		return ErrWrongPass
+		return commands.ErrWrongPass
 	}
 	c.Host.Login(c, user)
 	c.Reply.OK()
@@ -150,23 +154,23 @@ func authSecrets(argv [][]byte) []int {
 // helloSecrets are the two arguments behind AUTH.
 func helloSecrets(argv [][]byte) []int {
 	for i := 2; i+2 < len(argv); i++ {
-		if EqualFold(argv[i], "AUTH") {
+		if commands.EqualFold(argv[i], "AUTH") {
 			return []int{i + 1, i + 2}
 		}
 	}
 	return nil
 }
 
-func selectDB(c *Ctx) error {
+func selectDB(c *commands.Ctx) error {
 	db := c.Args.Int()
 	if db < math.MinInt32 || db > math.MaxInt32 {
-		c.Args.Fail(ErrInt32Range)
+		c.Args.Fail(commands.ErrInt32Range)
 	}
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
 	if db < 0 || db >= int64(c.Host.Limits().Databases) {
-		return ErrDBIndex
+		return commands.ErrDBIndex
 	}
 	c.Client.SetDB(int(db))
 	c.Tx.Select(int(db))
@@ -174,13 +178,13 @@ func selectDB(c *Ctx) error {
 	return nil
 }
 
-func quit(c *Ctx) error {
+func quit(c *commands.Ctx) error {
 	c.CloseAfter = true
 	c.Reply.OK()
 	return nil
 }
 
-func reset(c *Ctx) error {
+func reset(c *commands.Ctx) error {
 	c.Host.ResetClient(c)
 	c.Reply.SetProto(c.Client.Proto())
 	c.Reply.Status("RESET")
@@ -198,10 +202,10 @@ func plainText(b []byte) bool {
 }
 
 // setClientName gives the client a name; an empty one takes it away.
-func setClientName(c *Ctx, name []byte) error {
+func setClientName(c *commands.Ctx, name []byte) error {
 	if !plainText(name) {
-		return ErrBadClientName
+		return errBadClientName
 	}
-	c.Client.SetText(func(t *ClientText) { t.Name = string(name) })
+	c.Client.SetText(func(t *commands.ClientText) { t.Name = string(name) })
 	return nil
 }

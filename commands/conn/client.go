@@ -1,9 +1,13 @@
-package commands
+package conn
 
-import "math"
+import (
+	"math"
 
-func clientRows() []Command {
-	return []Command{
+	"github.com/vigildb/vigil/commands"
+)
+
+func clientRows() []commands.Command {
+	return []commands.Command{
 		{Name: "CLIENT", Arity: -2, Since: "2.4.0", Cost: "Depends on the subcommand.",
 			Summary: "Holds the commands about client connections."},
 		{Name: "CLIENT ID", Arity: 2, Flags: sessionFlags, Since: "5.0.0", Cost: "O(1)",
@@ -18,16 +22,16 @@ func clientRows() []Command {
 			Summary: "Tells which client library the connection uses.", Run: clientSetInfo},
 		{Name: "CLIENT INFO", Arity: 2, Flags: sessionFlags, Since: "6.2.0", Cost: "O(1)",
 			Summary: "Describes the connection in the manner of CLIENT LIST.", Run: clientInfo},
-		{Name: "CLIENT LIST", Arity: -2, Flags: sessionFlags | Admin,
+		{Name: "CLIENT LIST", Arity: -2, Flags: sessionFlags | commands.Admin,
 			Syntax: "[TYPE <NORMAL | MASTER | REPLICA | PUBSUB>] [ID client-id [client-id ...]]",
 			Since:  "2.4.0", Cost: "O(n) for n connections",
 			Summary: "Describes the connections, one a line.", Run: clientList},
-		{Name: "CLIENT KILL", Arity: -3, Flags: sessionFlags | Admin,
+		{Name: "CLIENT KILL", Arity: -3, Flags: sessionFlags | commands.Admin,
 			Syntax: "<ip:port | <[ID client-id] | [TYPE <NORMAL | MASTER | SLAVE | REPLICA | PUBSUB>] | " +
 				"[USER username] | [ADDR ip:port] | [LADDR ip:port] | [SKIPME yes/no] | [MAXAGE maxage]>>",
 			Since: "2.4.0", Cost: "O(n) for n connections",
 			Summary: "Closes connections.", Run: clientKill},
-		{Name: "CLIENT NO-EVICT", Arity: 3, Flags: sessionFlags | Admin,
+		{Name: "CLIENT NO-EVICT", Arity: 3, Flags: sessionFlags | commands.Admin,
 			Syntax: "<ON | OFF>", Since: "7.0.0", Cost: "O(1)",
 			Summary: "Keeps the connection when clients are closed for want of memory.", Run: clientNoEvict},
 		{Name: "CLIENT NO-TOUCH", Arity: 3, Flags: sessionFlags,
@@ -36,29 +40,29 @@ func clientRows() []Command {
 		{Name: "CLIENT REPLY", Arity: 3, Flags: sessionFlags,
 			Syntax: "<ON | OFF | SKIP>", Since: "3.2.0", Cost: "O(1)",
 			Summary: "Says whether the connection wants replies.", Run: clientReply},
-		{Name: "CLIENT UNBLOCK", Arity: -3, Flags: sessionFlags | Admin,
+		{Name: "CLIENT UNBLOCK", Arity: -3, Flags: sessionFlags | commands.Admin,
 			Syntax: "client-id [TIMEOUT | ERROR]", Since: "5.0.0", Cost: "O(log n) for n connections",
 			Summary: "Ends the wait of a blocked client.", Run: clientUnblock},
-		{Name: "CLIENT PAUSE", Arity: -3, Flags: sessionFlags | Admin,
+		{Name: "CLIENT PAUSE", Arity: -3, Flags: sessionFlags | commands.Admin,
 			Syntax: "timeout [WRITE | ALL]", Since: "2.9.50", Cost: "O(1)",
 			Summary: "Holds commands back for some time.", Run: clientPause},
-		{Name: "CLIENT UNPAUSE", Arity: 2, Flags: sessionFlags | Admin, Since: "6.2.0",
+		{Name: "CLIENT UNPAUSE", Arity: 2, Flags: sessionFlags | commands.Admin, Since: "6.2.0",
 			Cost:    "O(n) for n paused connections",
 			Summary: "Lets paused connections go on.", Run: clientUnpause},
 		{Name: "CLIENT GETREDIR", Arity: 2, Flags: sessionFlags, Since: "6.0.0", Cost: "O(1)",
 			Summary: "Answers where invalidation messages go: -1, as keys are not tracked.", Run: clientGetRedir},
 		{Name: "CLIENT TRACKINGINFO", Arity: 2, Flags: sessionFlags, Since: "6.2.0", Cost: "O(1)",
 			Summary: "Describes the tracking of keys, which is off.", Run: clientTrackingInfo},
-		Help("CLIENT", "5.0.0", Loading|Stale),
+		commands.Help("CLIENT", "5.0.0", commands.Loading|commands.Stale),
 	}
 }
 
-func clientID(c *Ctx) error {
+func clientID(c *commands.Ctx) error {
 	c.Reply.Int(int64(c.Client.ID))
 	return nil
 }
 
-func clientGetName(c *Ctx) error {
+func clientGetName(c *commands.Ctx) error {
 	if name := c.Client.Text().Name; name != "" {
 		c.Reply.BulkString(name)
 		return nil
@@ -67,7 +71,7 @@ func clientGetName(c *Ctx) error {
 	return nil
 }
 
-func clientSetName(c *Ctx) error {
+func clientSetName(c *commands.Ctx) error {
 	if err := setClientName(c, c.Args.Bytes()); err != nil {
 		return err
 	}
@@ -75,16 +79,16 @@ func clientSetName(c *Ctx) error {
 	return nil
 }
 
-func clientSetInfo(c *Ctx) error {
+func clientSetInfo(c *commands.Ctx) error {
 	attr, value := c.Args.Bytes(), c.Args.Bytes()
-	name := EqualFold(attr, "LIB-NAME")
+	name := commands.EqualFold(attr, "LIB-NAME")
 	switch {
-	case !name && !EqualFold(attr, "LIB-VER"):
-		return ErrUnknownOption(attr)
+	case !name && !commands.EqualFold(attr, "LIB-VER"):
+		return errUnknownOption(attr)
 	case !plainText(value):
-		return ErrBadClientInfo(attr)
+		return errBadClientInfo(attr)
 	}
-	c.Client.SetText(func(t *ClientText) {
+	c.Client.SetText(func(t *commands.ClientText) {
 		if name {
 			t.LibName = string(value)
 		} else {
@@ -95,19 +99,19 @@ func clientSetInfo(c *Ctx) error {
 	return nil
 }
 
-func clientInfo(c *Ctx) error {
+func clientInfo(c *commands.Ctx) error {
 	c.Reply.Verbatim("txt", c.Host.ClientInfo(c.Client)+"\n")
 	return nil
 }
 
-func clientList(c *Ctx) error {
-	var f ClientFilter
+func clientList(c *commands.Ctx) error {
+	var f commands.ClientFilter
 	switch {
 	case c.Args.Left() == 2 && c.Args.Is("TYPE"):
 		readClientType(c, &f)
 	case c.Args.Left() >= 2 && c.Args.Is("ID"):
 		for c.Args.More() {
-			f.IDs = append(f.IDs, uint64(c.Args.IntOr(ErrInvalidClientID)))
+			f.IDs = append(f.IDs, uint64(c.Args.IntOr(errInvalidClientID)))
 		}
 	}
 	if err := c.Args.Done(); err != nil {
@@ -118,31 +122,31 @@ func clientList(c *Ctx) error {
 }
 
 // readClientType reads a type of client; "slave" is the old word for a replica.
-func readClientType(c *Ctx, f *ClientFilter) {
+func readClientType(c *commands.Ctx, f *commands.ClientFilter) {
 	word := c.Args.Bytes()
 	for _, t := range []struct{ word, name string }{
 		{"NORMAL", "normal"}, {"MASTER", "master"}, {"REPLICA", "replica"},
 		{"SLAVE", "replica"}, {"PUBSUB", "pubsub"},
 	} {
-		if EqualFold(word, t.word) {
+		if commands.EqualFold(word, t.word) {
 			f.Type = t.name
 			return
 		}
 	}
-	c.Args.Fail(ErrUnknownClientType(word))
+	c.Args.Fail(errUnknownClientType(word))
 }
 
 // clientKill has two forms: one address, which may be the caller's own, or
 // pairs of filters, which spare the caller unless SKIPME says no.
-func clientKill(c *Ctx) error {
+func clientKill(c *commands.Ctx) error {
 	if c.Args.Left() == 1 {
-		if c.Host.ClientKill(c, ClientFilter{Addr: c.Args.String()}) == 0 {
-			return ErrNoSuchClient
+		if c.Host.ClientKill(c, commands.ClientFilter{Addr: c.Args.String()}) == 0 {
+			return errNoSuchClient
 		}
 		c.Reply.OK()
 		return nil
 	}
-	f := ClientFilter{SkipMe: true}
+	f := commands.ClientFilter{SkipMe: true}
 	for c.Args.More() {
 		readKillFilter(c, &f)
 	}
@@ -153,7 +157,7 @@ func clientKill(c *Ctx) error {
 	return nil
 }
 
-func readKillFilter(c *Ctx, f *ClientFilter) {
+func readKillFilter(c *commands.Ctx, f *commands.ClientFilter) {
 	word := c.Args.Word()
 	if !c.Args.More() {
 		c.Args.Syntax()
@@ -161,7 +165,7 @@ func readKillFilter(c *Ctx, f *ClientFilter) {
 	}
 	switch word {
 	case "ID":
-		f.IDs = []uint64{uint64(c.Args.IntIn(1, math.MaxInt64, ErrClientIDRange))}
+		f.IDs = []uint64{uint64(c.Args.IntIn(1, math.MaxInt64, errClientIDRange))}
 	case "TYPE":
 		readClientType(c, f)
 	case "ADDR":
@@ -170,19 +174,19 @@ func readKillFilter(c *Ctx, f *ClientFilter) {
 		f.LocalAddr = c.Args.String()
 	case "USER":
 		if f.User = c.Args.String(); f.User != "default" {
-			c.Args.Fail(ErrNoSuchUser(f.User))
+			c.Args.Fail(errNoSuchUser(f.User))
 		}
 	case "SKIPME":
 		f.SkipMe = readChoice(c, "YES", "NO")
 	case "MAXAGE":
-		f.MinAgeSeconds = c.Args.IntIn(1, math.MaxInt64/1000, ErrMaxAge)
+		f.MinAgeSeconds = c.Args.IntIn(1, math.MaxInt64/1000, errMaxAge)
 	default:
 		c.Args.Syntax()
 	}
 }
 
 // readChoice reads one of two words and reports whether it is the first.
-func readChoice(c *Ctx, yes, no string) bool {
+func readChoice(c *commands.Ctx, yes, no string) bool {
 	if c.Args.Is(yes) {
 		return true
 	}
@@ -192,11 +196,11 @@ func readChoice(c *Ctx, yes, no string) bool {
 	return false
 }
 
-func clientNoEvict(c *Ctx) error { return setClientFlag(c, ClientNoEvict) }
+func clientNoEvict(c *commands.Ctx) error { return setClientFlag(c, commands.ClientNoEvict) }
 
-func clientNoTouch(c *Ctx) error { return setClientFlag(c, ClientNoTouch) }
+func clientNoTouch(c *commands.Ctx) error { return setClientFlag(c, commands.ClientNoTouch) }
 
-func setClientFlag(c *Ctx, f ClientFlag) error {
+func setClientFlag(c *commands.Ctx, f commands.ClientFlag) error {
 	on := readChoice(c, "ON", "OFF")
 	if err := c.Args.Done(); err != nil {
 		return err
@@ -212,24 +216,24 @@ func setClientFlag(c *Ctx, f ClientFlag) error {
 
 // clientReply answers only ON: the others ask for silence from their own
 // reply on.
-func clientReply(c *Ctx) error {
+func clientReply(c *commands.Ctx) error {
 	switch c.Args.Word() {
 	case "ON":
-		c.Client.Clear(ClientReplyOff | ClientReplySkip)
+		c.Client.Clear(commands.ClientReplyOff | commands.ClientReplySkip)
 		c.Reply.OK()
 	case "OFF":
-		c.Client.Set(ClientReplyOff)
+		c.Client.Set(commands.ClientReplyOff)
 	case "SKIP":
-		if !c.Client.Has(ClientReplyOff) {
+		if !c.Client.Has(commands.ClientReplyOff) {
 			c.Host.SkipReply(c)
 		}
 	default:
-		return ErrSyntax
+		return commands.ErrSyntax
 	}
 	return nil
 }
 
-func clientUnblock(c *Ctx) error {
+func clientUnblock(c *commands.Ctx) error {
 	id := c.Args.Bytes()
 	withError := false
 	if c.Args.More() {
@@ -238,12 +242,12 @@ func clientUnblock(c *Ctx) error {
 		case "ERROR":
 			withError = true
 		default:
-			return ErrUnblockReason
+			return errUnblockReason
 		}
 	}
-	n, ok := ParseInt(id)
+	n, ok := commands.ParseInt(id)
 	if !ok {
-		return ErrNotInteger
+		return commands.ErrNotInteger
 	}
 	if err := c.Args.Done(); err != nil {
 		return err
@@ -256,47 +260,47 @@ func clientUnblock(c *Ctx) error {
 	return nil
 }
 
-func clientPause(c *Ctx) error {
+func clientPause(c *commands.Ctx) error {
 	timeout := c.Args.Bytes()
-	mode := PauseAll
+	mode := commands.PauseAll
 	if c.Args.More() {
 		switch c.Args.Word() {
 		case "ALL":
 		case "WRITE":
-			mode = PauseWrite
+			mode = commands.PauseWrite
 		default:
-			return ErrPauseMode
+			return errPauseMode
 		}
 	}
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	millis, ok := ParseInt(timeout)
+	millis, ok := commands.ParseInt(timeout)
 	switch {
 	case !ok:
-		return ErrTimeoutNotInt
+		return commands.ErrTimeoutNotInt
 	case millis < 0:
-		return ErrTimeoutNegative
+		return commands.ErrTimeoutNegative
 	case millis > math.MaxInt64-c.Now:
-		return ErrTimeoutRange
+		return commands.ErrTimeoutRange
 	}
 	c.Host.ClientPause(mode, c.Now+millis)
 	c.Reply.OK()
 	return nil
 }
 
-func clientUnpause(c *Ctx) error {
-	c.Host.ClientPause(PauseNone, 0)
+func clientUnpause(c *commands.Ctx) error {
+	c.Host.ClientPause(commands.PauseNone, 0)
 	c.Reply.OK()
 	return nil
 }
 
-func clientGetRedir(c *Ctx) error {
+func clientGetRedir(c *commands.Ctx) error {
 	c.Reply.Int(-1)
 	return nil
 }
 
-func clientTrackingInfo(c *Ctx) error {
+func clientTrackingInfo(c *commands.Ctx) error {
 	c.Reply.Map(3)
 	c.Reply.BulkString("flags")
 	c.Reply.Set(1)

@@ -1,0 +1,43 @@
+package conn
+
+import "github.com/vigildb/vigil/commands"
+
+// Errors that only this family returns, word for word as clients see them.
+const (
+	errNoPassSet       = commands.WireError("ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?")
+	errNoProto         = commands.WireError("NOPROTO unsupported protocol version")
+	errNoSuchClient    = commands.WireError("ERR No such client")
+	errBadClientName   = commands.WireError("ERR Client names cannot contain spaces, newlines or special characters.")
+	errProtoNotInteger = commands.WireError("ERR Protocol version is not an integer or out of range")
+	errHelloNoAuth     = commands.WireError("NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time")
+	errInvalidClientID = commands.WireError("ERR Invalid client ID")
+	errClientIDRange   = commands.WireError("ERR client-id should be greater than 0")
+	errMaxAge          = commands.WireError("ERR maxage is not an integer or out of range")
+	errUnblockReason   = commands.WireError("ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR")
+	errPauseMode       = commands.WireError("ERR CLIENT PAUSE mode must be WRITE or ALL")
+)
+
+// errHelloOption quotes an option of HELLO that is unknown or incomplete.
+func errHelloOption(option []byte) commands.WireError {
+	return commands.Errorf("ERR Syntax error in HELLO option '%s'", option)
+}
+
+// errUnknownClientType quotes a type of client that there is not.
+func errUnknownClientType(word []byte) commands.WireError {
+	return commands.Errorf("ERR Unknown client type '%s'", word)
+}
+
+// errNoSuchUser names a user that there is not.
+func errNoSuchUser(name string) commands.WireError {
+	return commands.Errorf("ERR No such user '%s'", name)
+}
+
+// errUnknownOption quotes an attribute that CLIENT SETINFO does not know.
+func errUnknownOption(word []byte) commands.WireError {
+	return commands.Errorf("ERR Unrecognized option '%s'", word)
+}
+
+// errBadClientInfo names an attribute whose value would break CLIENT LIST.
+func errBadClientInfo(attr []byte) commands.WireError {
+	return commands.Errorf("ERR %s cannot contain spaces, newlines or special characters.", attr)
+}

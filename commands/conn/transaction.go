@@ -1,0 +1,37 @@
+package conn
+
+import "github.com/vigildb/vigil/commands"
+
+func TransactionGroup() commands.Group {
+	return commands.Group{Name: "transactions", Commands: []commands.Command{
+		{Name: "MULTI", Arity: 1, Flags: sessionFlags | commands.Fast | commands.AllowBusy | commands.NotQueued,
+			Since: "1.2.0", Cost: "O(1)",
+			Summary: "Begins a transaction: the calls that follow are queued.", Run: multi},
+		{Name: "EXEC", Arity: 1, Flags: sessionFlags | commands.SkipSlowlog | commands.NotQueued | commands.LocksQueue,
+			Since: "1.2.0", Cost: "That of the queued calls.",
+			Summary: "Runs the queued calls as one.", Run: exec},
+		{Name: "DISCARD", Arity: 1, Flags: sessionFlags | commands.Fast | commands.AllowBusy | commands.NotQueued,
+			Since: "2.0.0", Cost: "O(n) for n queued calls",
+			Summary: "Drops the queued calls and ends the transaction.", Run: discard},
+		{Name: "WATCH", Arity: -2, Flags: sessionFlags | commands.Fast | commands.AllowBusy | commands.NotQueued | commands.LocksKeys,
+			Keys: []commands.KeySpec{commands.KeyRange(1, -1, 1, commands.RO)}, Syntax: "key [key ...]", Since: "2.2.0", Cost: "O(1) for each key",
+			Summary: "Makes the next EXEC fail if one of the keys changes before it.", Run: watch},
+		{Name: "UNWATCH", Arity: 1, Flags: sessionFlags | commands.Fast | commands.AllowBusy,
+			Since: "2.2.0", Cost: "O(1)",
+			Summary: "Forgets the watched keys.", Run: unwatch},
+	}}
+}
+
+func multi(c *commands.Ctx) error { return c.Host.Multi(c) }
+
+func exec(c *commands.Ctx) error { return c.Host.Exec(c) }
+
+func discard(c *commands.Ctx) error { return c.Host.Discard(c) }
+
+func watch(c *commands.Ctx) error { return c.Host.Watch(c, c.Args.Rest()) }
+
+func unwatch(c *commands.Ctx) error {
+	c.Host.Unwatch(c)
+	c.Reply.OK()
+	return nil
+}
