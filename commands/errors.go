@@ -82,21 +82,14 @@ const (
 	ErrInvalidCommand   = WireError("ERR Invalid command specified")
 	ErrInvalidArgNumber = WireError("ERR Invalid number of arguments specified for command")
 	ErrInvalidArguments = WireError("ERR Invalid arguments specified for command")
-	ErrNoShutdown       = WireError("ERR No shutdown in progress.")
 	ErrShutdownFailed   = WireError("ERR Errors trying to SHUTDOWN. Check logs.")
-	ErrSlowlogCount     = WireError("ERR count should be greater than or equal to -1")
-	ErrMonitorInMulti   = WireError("ERR MONITOR isn't allowed for DENY BLOCKING client")
-	ErrMasterPort       = WireError("ERR Invalid master port")
 	ErrDebugNotAllowed  = WireError("ERR DEBUG command not allowed. If the enable-debug-command option is set to \"local\", you can run it from a local connection, otherwise you need to set this option in the configuration file, and then restart the server.")
-	ErrNoReplication    = WireError("ERR this server cannot be a replica: replication is not supported")
 )
 
 // Texts of the keyspace, lists and hashes.
 const (
 	ErrTimeoutNotInt     = WireError("ERR timeout is not an integer or out of range")
 	ErrInt32Range        = WireError("ERR value is out of range, value must between -2147483648 and 2147483647")
-	ErrFirstDBIndex      = WireError("ERR invalid first DB index")
-	ErrSecondDBIndex     = WireError("ERR invalid second DB index")
 	ErrValueNotSymmetric = WireError("ERR value is out of range, value must between -9223372036854775807 and 9223372036854775807")
 )
 
@@ -179,9 +172,6 @@ func ErrSubcommandArity(c *Command) WireError {
 func ErrExecDiscarded(reason WireError) WireError {
 	return Errorf("EXECABORT Transaction discarded because of: %s", strings.TrimPrefix(string(reason), "ERR "))
 }
-
-// ErrUnknownCategory quotes the start of an ACL category that does not exist.
-func ErrUnknownCategory(word []byte) WireError { return Errorf("ERR Unknown category '%.128s'", word) }
 
 // ErrRewritingConfig tells why CONFIG REWRITE failed.
 func ErrRewritingConfig(why error) WireError { return Errorf("ERR Rewriting config file: %v", why) }

@@ -128,6 +128,38 @@ func TestTheServerDoesWithoutItsWindow(t *testing.T) {
 	}
 }
 
+// familyOf is the family of commands that a package is, "" if it is none.
+func familyOf(path string) string {
+	family, ok := strings.CutPrefix(path, module+"commands/")
+	if !ok || family == "groups" || family == "commandtest" {
+		return ""
+	}
+	return family
+}
+
+// TestFamiliesOfCommandsKnowNothingOfEachOther keeps what two families need in package
+// commands, and every list of families but one out of the program. Only tests may
+// import more.
+func TestFamiliesOfCommandsKnowNothingOfEachOther(t *testing.T) {
+	families := 0
+	for _, p := range listPackages(t) {
+		if familyOf(p.ImportPath) != "" {
+			families++
+		}
+		for _, imported := range p.Imports {
+			switch {
+			case familyOf(imported) != "" && p.ImportPath != module+"commands/groups":
+				t.Errorf("%s imports %s, which commands/groups alone may do", p.ImportPath, imported)
+			case imported == module+"commands/commandtest":
+				t.Errorf("%s imports %s, which is for tests", p.ImportPath, imported)
+			}
+		}
+	}
+	if families == 0 {
+		t.Error("no family was found")
+	}
+}
+
 func TestPackagesImportOnlyLowerFloors(t *testing.T) {
 	allowed, owner := parseRules(floors), parseRules(owners)
 	for _, p := range listPackages(t) {

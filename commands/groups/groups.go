@@ -3,6 +3,7 @@ package groups
 
 import (
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/admin"
 	"github.com/vigildb/vigil/commands/bits"
 	"github.com/vigildb/vigil/commands/bloom"
 	"github.com/vigildb/vigil/commands/conn"
@@ -19,7 +20,7 @@ import (
 // All lists the groups, in the order in which docs/commands.md shows them.
 func All() []commands.Group {
 	return []commands.Group{
-		conn.Group(), conn.TransactionGroup(), pubsub.Group(), commands.ServerGroup(), keys.Group(),
+		conn.Group(), conn.TransactionGroup(), pubsub.Group(), admin.Group(), keys.Group(),
 		text.Group(), bits.Group(), lists.Group(), hashes.Group(), hll.Group(), bloom.Group(),
 		sched.Group(), place.Group(),
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/admin"
 	"github.com/vigildb/vigil/commands/commandtest"
 	"github.com/vigildb/vigil/commands/keys"
 	"github.com/vigildb/vigil/commands/text"
@@ -176,7 +177,7 @@ func TestMapsSurviveReloadDumpAndExport(t *testing.T) {
 }
 
 func TestMemoryUsageOfMapsIsThatOfTheirTables(t *testing.T) {
-	r := commandtest.New(t, Group(), commands.ServerGroup())
+	r := commandtest.New(t, Group(), admin.Group())
 	var sizes [2]int
 	for i, n := range []int{10, 1000} {
 		key := fmt.Sprint("m", i)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/admin"
 	"github.com/vigildb/vigil/commands/commandtest"
 	"github.com/vigildb/vigil/commands/keys"
 	"github.com/vigildb/vigil/commands/text"
@@ -67,7 +68,7 @@ func TestPayloadsOfOwnTypesAreChecked(t *testing.T) {
 }
 
 func TestALoneNodeInAHighSlotIsRestoredInLittleRoom(t *testing.T) {
-	r := commandtest.New(t, Group(), keys.Group(), commands.ServerGroup())
+	r := commandtest.New(t, Group(), keys.Group(), admin.Group())
 	for _, policy := range scheduler.Policies() {
 		r.Call("DEL", "s", "far")
 		r.Call("SCHED.CREATE", "s", "SEED", "1", "POLICY", policy.Name)
@@ -91,7 +92,7 @@ func TestALoneNodeInAHighSlotIsRestoredInLittleRoom(t *testing.T) {
 }
 
 func TestManyPagesOfOneNodeAreRestoredInLittleRoom(t *testing.T) {
-	r := commandtest.New(t, Group(), keys.Group(), commands.ServerGroup())
+	r := commandtest.New(t, Group(), keys.Group(), admin.Group())
 	r.Call("SCHED.CREATE", "s", "SEED", "1")
 	r.Call("SCHED.ADD", "s", "node-0000")
 	good := dumped(r, "s")

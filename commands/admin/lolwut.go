@@ -1,6 +1,10 @@
-package commands
+package admin
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/vigildb/vigil/commands"
+)
 
 const (
 	cityWidth  = 64
@@ -10,7 +14,7 @@ const (
 
 // lolwut draws houses under stars. In some window a light is on: somebody keeps
 // vigil.
-func lolwut(c *Ctx) error {
+func lolwut(c *commands.Ctx) error {
 	if c.Args.Is("VERSION") {
 		c.Args.Int()
 		for c.Args.More() {
@@ -30,7 +34,7 @@ func lolwut(c *Ctx) error {
 	for _, row := range grid {
 		text = append(append(text, row...), '\n')
 	}
-	text = fmt.Appendf(text, "\nvigil %s, in the manner of Redis ver. %s\n", Version, RedisVersion)
+	text = fmt.Appendf(text, "\nvigil %s, in the manner of Redis ver. %s\n", commands.Version, commands.RedisVersion)
 	c.Reply.Verbatim("txt", string(text))
 	return nil
 }

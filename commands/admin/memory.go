@@ -1,16 +1,18 @@
-package commands
+package admin
 
 import (
 	"fmt"
 	"math"
 	"strings"
+
+	"github.com/vigildb/vigil/commands"
 )
 
-func memoryRows() []Command {
-	return []Command{
+func memoryRows() []commands.Command {
+	return []commands.Command{
 		{Name: "MEMORY", Arity: -2, Since: "4.0.0", Cost: "Depends on the subcommand.",
 			Summary: "Holds the commands about memory."},
-		{Name: "MEMORY USAGE", Arity: -3, Flags: ReadOnly, Keys: []KeySpec{Key(2, RO)},
+		{Name: "MEMORY USAGE", Arity: -3, Flags: commands.ReadOnly, Keys: []commands.KeySpec{commands.Key(2, commands.RO)},
 			Syntax: "key [SAMPLES count]", Since: "4.0.0", Cost: "O(1)",
 			Summary: "Estimates the bytes that a key and its value take.", Run: memoryUsage},
 		{Name: "MEMORY STATS", Arity: 2, Since: "4.0.0", Cost: "O(1)",
@@ -21,18 +23,18 @@ func memoryRows() []Command {
 			Summary: "Shows the figures of the allocator.", Run: memoryMallocStats},
 		{Name: "MEMORY PURGE", Arity: 2, Since: "4.0.0", Cost: "Depends on the memory in use.",
 			Summary: "Gives memory that is not in use back to the system.", Run: memoryPurge},
-		Help("MEMORY", "4.0.0", Loading|Stale),
+		commands.Help("MEMORY", "4.0.0", commands.Loading|commands.Stale),
 	}
 }
 
 // memoryUsage reads SAMPLES for its errors only: sizes are kept, not sampled.
-func memoryUsage(c *Ctx) error {
+func memoryUsage(c *commands.Ctx) error {
 	key := c.Args.Key()
 	for c.Args.More() {
 		if c.Args.Word() != "SAMPLES" || !c.Args.More() {
-			return ErrSyntax
+			return commands.ErrSyntax
 		}
-		c.Args.IntIn(math.MinInt64, math.MaxInt64, ErrNotInteger)
+		c.Args.IntIn(math.MinInt64, math.MaxInt64, commands.ErrNotInteger)
 		if last := c.Args.All()[len(c.Args.All())-c.Args.Left()-1]; len(last) > 0 && last[0] == '-' {
 			c.Args.Syntax()
 		}
@@ -48,7 +50,7 @@ func memoryUsage(c *Ctx) error {
 	return nil
 }
 
-func memoryStats(c *Ctx) error {
+func memoryStats(c *commands.Ctx) error {
 	figures := c.Host.Memory()
 	c.Reply.Map(len(figures))
 	for _, f := range figures {
@@ -70,8 +72,8 @@ const (
 	tinyStore  = 64 << 20
 )
 
-func memoryDoctor(c *Ctx) error {
-	figures := map[string]MemoryFigure{}
+func memoryDoctor(c *commands.Ctx) error {
+	figures := map[string]commands.MemoryFigure{}
 	for _, f := range c.Host.Memory() {
 		figures[f.Name] = f
 	}
@@ -87,7 +89,7 @@ func memoryDoctor(c *Ctx) error {
 	return nil
 }
 
-func memoryMallocStats(c *Ctx) error {
+func memoryMallocStats(c *commands.Ctx) error {
 	var b strings.Builder
 	for _, f := range c.Host.Memory() {
 		if f.Ratio != 0 {
@@ -100,14 +102,14 @@ func memoryMallocStats(c *Ctx) error {
 	return nil
 }
 
-func memoryPurge(c *Ctx) error {
+func memoryPurge(c *commands.Ctx) error {
 	c.Host.FreeMemory()
 	c.Reply.OK()
 	return nil
 }
 
-func latencyRows() []Command {
-	return []Command{
+func latencyRows() []commands.Command {
+	return []commands.Command{
 		{Name: "LATENCY", Arity: -2, Since: "2.8.13", Cost: "Depends on the subcommand.",
 			Summary: "Holds the commands about latency spikes, which vigil does not record."},
 		{Name: "LATENCY LATEST", Arity: 2, Flags: adminFlags, Since: "2.8.13", Cost: "O(1)",
@@ -117,52 +119,52 @@ func latencyRows() []Command {
 		{Name: "LATENCY RESET", Arity: -2, Flags: adminFlags, Syntax: "[event [event ...]]",
 			Since: "2.8.13", Cost: "O(1)",
 			Summary: "Forgets the spikes and answers of how many events: 0.", Run: latencyReset},
-		Help("LATENCY", "2.8.13", Loading|Stale),
+		commands.Help("LATENCY", "2.8.13", commands.Loading|commands.Stale),
 	}
 }
 
-func emptyArray(c *Ctx) error {
+func emptyArray(c *commands.Ctx) error {
 	c.Reply.Array(0)
 	return nil
 }
 
-func latencyReset(c *Ctx) error {
+func latencyReset(c *commands.Ctx) error {
 	c.Reply.Int(0)
 	return nil
 }
 
-func aclRows() []Command {
-	const flags = NoScript | Loading | Stale
-	return []Command{
+func aclRows() []commands.Command {
+	const flags = commands.NoScript | commands.Loading | commands.Stale
+	return []commands.Command{
 		{Name: "ACL", Arity: -2, Since: "6.0.0", Cost: "Depends on the subcommand.",
 			Summary: "Holds the commands about users; there is one, named default."},
 		{Name: "ACL WHOAMI", Arity: 2, Flags: flags, Since: "6.0.0", Cost: "O(1)",
 			Summary: "Answers the user of the connection.", Run: aclWhoAmI},
 		{Name: "ACL CAT", Arity: -2, Flags: flags, Syntax: "[category]", Since: "6.0.0", Cost: "O(1)",
 			Summary: "Lists the categories, or the commands of one.", Run: aclCat},
-		Help("ACL", "6.0.0", Loading|Stale),
+		commands.Help("ACL", "6.0.0", commands.Loading|commands.Stale),
 	}
 }
 
-func aclWhoAmI(c *Ctx) error {
+func aclWhoAmI(c *commands.Ctx) error {
 	c.Reply.BulkString(c.Client.Text().User)
 	return nil
 }
 
-func aclCat(c *Ctx) error {
+func aclCat(c *commands.Ctx) error {
 	if !c.Args.More() {
-		c.Reply.Strings(Categories())
+		c.Reply.Strings(commands.Categories())
 		return nil
 	}
 	category := c.Args.Bytes()
 	if c.Args.More() {
-		return ErrSubcommandArity(c.Command)
+		return commands.ErrSubcommandArity(c.Command)
 	}
-	for _, name := range Categories() {
+	for _, name := range commands.Categories() {
 		if len(name) == len(category) && strings.EqualFold(name, string(category)) {
 			c.Reply.Strings(c.Table.InCategory(name))
 			return nil
 		}
 	}
-	return ErrUnknownCategory(category)
+	return errUnknownCategory(category)
 }

@@ -1,25 +1,27 @@
-package commands
+package admin
 
-func saveRows() []Command {
-	return []Command{
-		{Name: "SAVE", Arity: 1, Flags: Admin | NoScript | NoMulti | NoAsyncLoading, Since: "1.0.0",
+import "github.com/vigildb/vigil/commands"
+
+func saveRows() []commands.Command {
+	return []commands.Command{
+		{Name: "SAVE", Arity: 1, Flags: commands.Admin | commands.NoScript | commands.NoMulti | commands.NoAsyncLoading, Since: "1.0.0",
 			Cost:    "O(f) for f files of the store",
 			Summary: "Writes a snapshot: a checkpoint of the store, made of hard links.", Run: save},
-		{Name: "BGSAVE", Arity: -1, Flags: Admin | NoScript | NoAsyncLoading, Syntax: "[SCHEDULE]",
+		{Name: "BGSAVE", Arity: -1, Flags: commands.Admin | commands.NoScript | commands.NoAsyncLoading, Syntax: "[SCHEDULE]",
 			Since: "1.0.0", Cost: "O(1)",
 			Summary: "Writes a snapshot in the background.", Run: bgsave},
-		{Name: "LASTSAVE", Arity: 1, Flags: Loading | Stale | Fast | Dangerous, Category: "admin",
+		{Name: "LASTSAVE", Arity: 1, Flags: commands.Loading | commands.Stale | commands.Fast | commands.Dangerous, Category: "admin",
 			Since: "1.0.0", Cost: "O(1)",
 			Summary: "Answers the unix time of the last snapshot.", Run: lastSave},
-		{Name: "BGREWRITEAOF", Arity: 1, Flags: Admin | NoScript | NoAsyncLoading, Since: "1.0.0", Cost: "O(1)",
+		{Name: "BGREWRITEAOF", Arity: 1, Flags: commands.Admin | commands.NoScript | commands.NoAsyncLoading, Since: "1.0.0", Cost: "O(1)",
 			Summary: "Stores all changed keys in the background, which shortens the journal.", Run: bgRewrite},
-		{Name: "SHUTDOWN", Arity: -1, Flags: adminFlags | NoMulti | AllowBusy,
+		{Name: "SHUTDOWN", Arity: -1, Flags: adminFlags | commands.NoMulti | commands.AllowBusy,
 			Syntax: "[NOSAVE | SAVE] [NOW] [FORCE] [ABORT]", Since: "1.0.0", Cost: "O(1)",
 			Summary: "Stops the server; nothing acknowledged is lost, with SAVE or without.", Run: shutdown},
 	}
 }
 
-func save(c *Ctx) error {
+func save(c *commands.Ctx) error {
 	if err := c.Host.Save(false); err != nil {
 		return err
 	}
@@ -27,7 +29,7 @@ func save(c *Ctx) error {
 	return nil
 }
 
-func bgsave(c *Ctx) error {
+func bgsave(c *commands.Ctx) error {
 	c.Args.Is("SCHEDULE")
 	if err := c.Args.Done(); err != nil {
 		return err
@@ -39,19 +41,19 @@ func bgsave(c *Ctx) error {
 	return nil
 }
 
-func lastSave(c *Ctx) error {
+func lastSave(c *commands.Ctx) error {
 	c.Reply.Int(c.Host.LastSave())
 	return nil
 }
 
-func bgRewrite(c *Ctx) error {
+func bgRewrite(c *commands.Ctx) error {
 	c.Host.Rewrite()
 	c.Reply.Status("Background append only file rewriting started")
 	return nil
 }
 
 // shutdown answers only if the server goes on.
-func shutdown(c *Ctx) error {
+func shutdown(c *commands.Ctx) error {
 	var save, nosave, force, now, abort bool
 	for c.Args.More() {
 		switch c.Args.Word() {
@@ -66,14 +68,14 @@ func shutdown(c *Ctx) error {
 		case "ABORT":
 			abort = true
 		default:
-			return ErrSyntax
+			return commands.ErrSyntax
 		}
 	}
 	if save && nosave || abort && (save || nosave || now || force) {
-		return ErrSyntax
+		return commands.ErrSyntax
 	}
 	if abort {
-		return ErrNoShutdown
+		return errNoShutdown
 	}
 	return c.Host.Shutdown(c, save, force)
 }

@@ -1,38 +1,40 @@
-package commands
+package admin
+
+import "github.com/vigildb/vigil/commands"
 
 // adminFlags are those of most commands for administrators.
-const adminFlags = Admin | NoScript | Loading | Stale
+const adminFlags = commands.Admin | commands.NoScript | commands.Loading | commands.Stale
 
-func ServerGroup() Group {
-	rows := []Command{
-		{Name: "INFO", Arity: -1, Flags: Loading | Stale | Dangerous,
+func Group() commands.Group {
+	rows := []commands.Command{
+		{Name: "INFO", Arity: -1, Flags: commands.Loading | commands.Stale | commands.Dangerous,
 			Syntax: "[section [section ...]]", Since: "1.0.0", Cost: "O(1)",
 			Summary: "Describes the server in sections of name:value lines.", Run: info},
-		{Name: "TIME", Arity: 1, Flags: Loading | Stale | Fast, Since: "2.6.0", Cost: "O(1)",
+		{Name: "TIME", Arity: 1, Flags: commands.Loading | commands.Stale | commands.Fast, Since: "2.6.0", Cost: "O(1)",
 			Summary: "Answers the server's time: unix seconds and microseconds.", Run: timeNow},
-		{Name: "ROLE", Arity: 1, Flags: NoScript | Loading | Stale | Fast | Dangerous, Category: "admin",
+		{Name: "ROLE", Arity: 1, Flags: commands.NoScript | commands.Loading | commands.Stale | commands.Fast | commands.Dangerous, Category: "admin",
 			Since: "2.8.12", Cost: "O(1)",
 			Summary: "Answers the role in replication: a master without replicas.", Run: role},
 		{Name: "MONITOR", Arity: 1, Flags: adminFlags, Since: "1.0.0", Cost: "O(1)",
 			Summary: "Shows every command that the server runs.", Run: monitor},
-		{Name: "LOLWUT", Arity: -1, Flags: ReadOnly | Fast, Syntax: "[VERSION version]", Since: "5.0.0",
+		{Name: "LOLWUT", Arity: -1, Flags: commands.ReadOnly | commands.Fast, Syntax: "[VERSION version]", Since: "5.0.0",
 			Cost:    "O(1)",
 			Summary: "Draws a city at night, another one each time, and names the version.", Run: lolwut},
-		{Name: "REPLICAOF", Arity: 3, Flags: Admin | NoScript | Stale | NoAsyncLoading,
+		{Name: "REPLICAOF", Arity: 3, Flags: commands.Admin | commands.NoScript | commands.Stale | commands.NoAsyncLoading,
 			Syntax: "<host port | NO ONE>", Since: "5.0.0", Cost: "O(1)",
 			Summary: "Accepts NO ONE: the server is a master, and cannot be a replica.", Run: replicaOf},
-		{Name: "SLAVEOF", Arity: 3, Flags: Admin | NoScript | Stale | NoAsyncLoading,
+		{Name: "SLAVEOF", Arity: 3, Flags: commands.Admin | commands.NoScript | commands.Stale | commands.NoAsyncLoading,
 			Syntax: "<host port | NO ONE>", Since: "1.0.0", Cost: "O(1)",
 			Summary: "Is the old name of REPLICAOF.", Run: replicaOf},
 	}
-	for _, more := range [][]Command{IntrospectionRows(), configRows(), saveRows(), snapshotRows(), slowlogRows(),
+	for _, more := range [][]commands.Command{commands.IntrospectionRows(), configRows(), saveRows(), snapshotRows(), slowlogRows(),
 		memoryRows(), latencyRows(), aclRows(), debugRows(), keyspaceRows()} {
 		rows = append(rows, more...)
 	}
-	return Group{Name: "server", Commands: rows}
+	return commands.Group{Name: "server", Commands: rows}
 }
 
-func info(c *Ctx) error {
+func info(c *commands.Ctx) error {
 	var sections []string
 	for c.Args.More() {
 		sections = append(sections, c.Args.String())
@@ -41,7 +43,7 @@ func info(c *Ctx) error {
 	return nil
 }
 
-func timeNow(c *Ctx) error {
+func timeNow(c *commands.Ctx) error {
 	micros := c.Host.UnixMicros()
 	c.Reply.Array(2)
 	c.Reply.BulkInt(micros / 1e6)
@@ -49,7 +51,7 @@ func timeNow(c *Ctx) error {
 	return nil
 }
 
-func role(c *Ctx) error {
+func role(c *commands.Ctx) error {
 	c.Reply.Array(3)
 	c.Reply.BulkString("master")
 	c.Reply.Int(0)
@@ -57,22 +59,22 @@ func role(c *Ctx) error {
 	return nil
 }
 
-func monitor(c *Ctx) error {
+func monitor(c *commands.Ctx) error {
 	if c.InMulti {
-		return ErrMonitorInMulti
+		return errMonitorInMulti
 	}
 	c.Host.Monitor(c)
 	return nil
 }
 
-func replicaOf(c *Ctx) error {
+func replicaOf(c *commands.Ctx) error {
 	if c.Args.Is("NO") && c.Args.Is("ONE") {
 		c.Reply.OK()
 		return nil
 	}
 	all := c.Args.All()
-	if port, ok := ParseInt(all[2]); !ok || port < 0 || port > 65535 {
-		return ErrMasterPort
+	if port, ok := commands.ParseInt(all[2]); !ok || port < 0 || port > 65535 {
+		return errMasterPort
 	}
-	return ErrNoReplication
+	return errNoReplication
 }

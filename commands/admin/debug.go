@@ -1,28 +1,29 @@
-package commands
+package admin
 
 import (
 	"fmt"
 
+	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/structures/glob"
 )
 
 // debugFlags are those of DEBUG, which not everybody may use.
-const debugFlags = adminFlags | Protected
+const debugFlags = adminFlags | commands.Protected
 
-func debugRows() []Command {
-	return []Command{
+func debugRows() []commands.Command {
+	return []commands.Command{
 		{Name: "DEBUG", Arity: -2, Flags: debugFlags, Since: "1.0.0", Cost: "Depends on the subcommand.",
 			Summary: "Holds the commands for tests of the server."},
-		{Name: "DEBUG SLEEP", Arity: 3, Flags: debugFlags | Keyspace | LocksKeys, Syntax: "seconds",
+		{Name: "DEBUG SLEEP", Arity: 3, Flags: debugFlags | commands.Keyspace | commands.LocksKeys, Syntax: "seconds",
 			Since: "1.0.0", Cost: "O(1)",
 			Summary: "Keeps all keys locked for some seconds.", Run: debugSleep},
 		{Name: "DEBUG SET-ACTIVE-EXPIRE", Arity: 3, Flags: debugFlags, Syntax: "<0 | 1>",
 			Since: "1.0.0", Cost: "O(1)",
 			Summary: "Says whether keys are removed when they expire, or only when somebody asks.", Run: debugActiveExpire},
-		{Name: "DEBUG RELOAD", Arity: -2, Flags: debugFlags&^Loading | NoMulti, Syntax: "[NOSAVE] [NOFLUSH] [MERGE]",
+		{Name: "DEBUG RELOAD", Arity: -2, Flags: debugFlags&^commands.Loading | commands.NoMulti, Syntax: "[NOSAVE] [NOFLUSH] [MERGE]",
 			Since: "1.0.0", Cost: "O(n) for n keys",
 			Summary: "Stores everything, forgets memory and reads back.", Run: debugReload},
-		{Name: "DEBUG OBJECT", Arity: -3, Flags: debugFlags | ReadOnly, Keys: []KeySpec{Key(2, RO)},
+		{Name: "DEBUG OBJECT", Arity: -3, Flags: debugFlags | commands.ReadOnly, Keys: []commands.KeySpec{commands.Key(2, commands.RO)},
 			Syntax: "key", Since: "1.0.0", Cost: "O(1)",
 			Summary: "Describes how a value is held.", Run: debugObject},
 		{Name: "DEBUG STRINGMATCH-LEN", Arity: 4, Flags: debugFlags, Syntax: "length pattern",
@@ -32,16 +33,16 @@ func debugRows() []Command {
 			Summary: "Does nothing, as there is no replication.", Run: replyOK},
 		{Name: "DEBUG JMAP", Arity: 2, Flags: debugFlags, Since: "1.0.0", Cost: "O(1)",
 			Summary: "Does nothing.", Run: replyOK},
-		Help("DEBUG", "1.0.0", debugFlags),
+		commands.Help("DEBUG", "1.0.0", debugFlags),
 	}
 }
 
-func replyOK(c *Ctx) error {
+func replyOK(c *commands.Ctx) error {
 	c.Reply.OK()
 	return nil
 }
 
-func debugSleep(c *Ctx) error {
+func debugSleep(c *commands.Ctx) error {
 	millis := c.Args.Float() * 1000
 	if err := c.Args.Done(); err != nil {
 		return err
@@ -53,7 +54,7 @@ func debugSleep(c *Ctx) error {
 	return nil
 }
 
-func debugActiveExpire(c *Ctx) error {
+func debugActiveExpire(c *commands.Ctx) error {
 	on := c.Args.Int()
 	if err := c.Args.Done(); err != nil {
 		return err
@@ -65,12 +66,12 @@ func debugActiveExpire(c *Ctx) error {
 
 // debugReload is for values read back from the disk. NOSAVE and MERGE, which
 // ask Redis to keep to an older dump, make no sense here: nothing is lost.
-func debugReload(c *Ctx) error {
+func debugReload(c *commands.Ctx) error {
 	for c.Args.More() {
 		switch c.Args.Word() {
 		case "NOSAVE", "NOFLUSH", "MERGE":
 		default:
-			return ErrSyntax
+			return commands.ErrSyntax
 		}
 	}
 	if err := c.Host.Reload(); err != nil {
@@ -80,11 +81,11 @@ func debugReload(c *Ctx) error {
 	return nil
 }
 
-func debugObject(c *Ctx) error {
+func debugObject(c *commands.Ctx) error {
 	key := c.Args.Key()
 	size, ok := c.Tx.MemoryUsage(key)
 	if !ok {
-		return ErrNoKey
+		return commands.ErrNoKey
 	}
 	idle, _ := c.Tx.Idle(key)
 	how, err := c.Encoding(key)
@@ -99,8 +100,8 @@ func debugObject(c *Ctx) error {
 // maxMatchLength bounds what one call may ask for.
 const maxMatchLength = 64 << 20
 
-func debugStringMatch(c *Ctx) error {
-	length := c.Args.IntIn(0, maxMatchLength, ErrNotInteger)
+func debugStringMatch(c *commands.Ctx) error {
+	length := c.Args.IntIn(0, maxMatchLength, commands.ErrNotInteger)
 	pattern := c.Args.Bytes()
 	if err := c.Args.Done(); err != nil {
 		return err

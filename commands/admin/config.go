@@ -1,7 +1,9 @@
-package commands
+package admin
 
-func configRows() []Command {
-	return []Command{
+import "github.com/vigildb/vigil/commands"
+
+func configRows() []commands.Command {
+	return []commands.Command{
 		{Name: "CONFIG", Arity: -2, Since: "2.0.0", Cost: "Depends on the subcommand.",
 			Summary: "Holds the commands about the configuration."},
 		{Name: "CONFIG GET", Arity: -3, Flags: adminFlags, Syntax: "parameter [parameter ...]",
@@ -14,11 +16,11 @@ func configRows() []Command {
 			Summary: "Sets the counters that INFO shows to zero.", Run: configResetStat},
 		{Name: "CONFIG REWRITE", Arity: 2, Flags: adminFlags, Since: "2.8.0", Cost: "O(1)",
 			Summary: "Writes the parameters into the configuration file.", Run: configRewrite},
-		Help("CONFIG", "5.0.0", Loading|Stale),
+		commands.Help("CONFIG", "5.0.0", commands.Loading|commands.Stale),
 	}
 }
 
-func configGet(c *Ctx) error {
+func configGet(c *commands.Ctx) error {
 	var patterns []string
 	for c.Args.More() {
 		patterns = append(patterns, c.Args.String())
@@ -31,9 +33,9 @@ func configGet(c *Ctx) error {
 	return nil
 }
 
-func configSet(c *Ctx) error {
+func configSet(c *commands.Ctx) error {
 	if c.Args.Left()%2 != 0 {
-		return ErrSyntax
+		return commands.ErrSyntax
 	}
 	var pairs []string
 	for c.Args.More() {
@@ -52,7 +54,7 @@ func configSecrets(argv [][]byte) []int {
 	for i := 2; i+1 < len(argv); i += 2 {
 		for _, name := range []string{"REQUIREPASS", "MASTERAUTH", "MASTERUSER",
 			"TLS-KEY-FILE-PASS", "TLS-CLIENT-KEY-FILE-PASS"} {
-			if EqualFold(argv[i], name) {
+			if commands.EqualFold(argv[i], name) {
 				secret = append(secret, i+1)
 			}
 		}
@@ -60,13 +62,13 @@ func configSecrets(argv [][]byte) []int {
 	return secret
 }
 
-func configResetStat(c *Ctx) error {
+func configResetStat(c *commands.Ctx) error {
 	c.Host.ConfigResetStat()
 	c.Reply.OK()
 	return nil
 }
 
-func configRewrite(c *Ctx) error {
+func configRewrite(c *commands.Ctx) error {
 	if err := c.Host.ConfigRewrite(); err != nil {
 		return err
 	}
@@ -74,26 +76,26 @@ func configRewrite(c *Ctx) error {
 	return nil
 }
 
-func slowlogRows() []Command {
-	return []Command{
+func slowlogRows() []commands.Command {
+	return []commands.Command{
 		{Name: "SLOWLOG", Arity: -2, Since: "2.2.12", Cost: "Depends on the subcommand.",
 			Summary: "Holds the commands about the log of slow commands."},
-		{Name: "SLOWLOG GET", Arity: -2, Flags: Admin | Loading | Stale, Syntax: "[count]",
+		{Name: "SLOWLOG GET", Arity: -2, Flags: commands.Admin | commands.Loading | commands.Stale, Syntax: "[count]",
 			Since: "2.2.12", Cost: "O(n) for n entries",
 			Summary: "Answers the newest entries: 10, or as many as said, -1 for all.", Run: slowlogGet},
-		{Name: "SLOWLOG LEN", Arity: 2, Flags: Admin | Loading | Stale, Since: "2.2.12", Cost: "O(1)",
+		{Name: "SLOWLOG LEN", Arity: 2, Flags: commands.Admin | commands.Loading | commands.Stale, Since: "2.2.12", Cost: "O(1)",
 			Summary: "Counts the entries.", Run: slowlogLen},
-		{Name: "SLOWLOG RESET", Arity: 2, Flags: Admin | Loading | Stale, Since: "2.2.12",
+		{Name: "SLOWLOG RESET", Arity: 2, Flags: commands.Admin | commands.Loading | commands.Stale, Since: "2.2.12",
 			Cost:    "O(n) for n entries",
 			Summary: "Forgets the entries.", Run: slowlogReset},
-		Help("SLOWLOG", "6.2.0", Loading|Stale),
+		commands.Help("SLOWLOG", "6.2.0", commands.Loading|commands.Stale),
 	}
 }
 
-func slowlogGet(c *Ctx) error {
+func slowlogGet(c *commands.Ctx) error {
 	count := int64(10)
 	if c.Args.More() {
-		count = c.Args.IntIn(-1, 1<<62, ErrSlowlogCount)
+		count = c.Args.IntIn(-1, 1<<62, errSlowlogCount)
 	}
 	if err := c.Args.Done(); err != nil {
 		return err
@@ -119,12 +121,12 @@ func slowlogGet(c *Ctx) error {
 	return nil
 }
 
-func slowlogLen(c *Ctx) error {
+func slowlogLen(c *commands.Ctx) error {
 	c.Reply.Int(int64(c.Host.Slowlog().Len()))
 	return nil
 }
 
-func slowlogReset(c *Ctx) error {
+func slowlogReset(c *commands.Ctx) error {
 	c.Host.Slowlog().Reset()
 	c.Reply.OK()
 	return nil

@@ -1,24 +1,26 @@
-package commands
+package admin
+
+import "github.com/vigildb/vigil/commands"
 
 // keyspaceRows are the commands of group "server" that work on whole databases.
-func keyspaceRows() []Command {
-	return []Command{
-		{Name: "DBSIZE", Arity: 1, Flags: ReadOnly | Fast | Keyspace, Category: "keyspace",
+func keyspaceRows() []commands.Command {
+	return []commands.Command{
+		{Name: "DBSIZE", Arity: 1, Flags: commands.ReadOnly | commands.Fast | commands.Keyspace, Category: "keyspace",
 			Since: "1.0.0", Cost: "O(1)",
 			Summary: "Counts the keys of the database.", Run: dbSize},
-		{Name: "FLUSHDB", Arity: -1, Flags: Write | Keyspace | Dangerous, Category: "keyspace",
+		{Name: "FLUSHDB", Arity: -1, Flags: commands.Write | commands.Keyspace | commands.Dangerous, Category: "keyspace",
 			Syntax: "[ASYNC | SYNC]", Since: "1.0.0", Cost: "O(1); memory and disk are reclaimed later",
 			Summary: "Removes all keys of the database.", Run: flushDB},
-		{Name: "FLUSHALL", Arity: -1, Flags: Write | Keyspace | Dangerous, Category: "keyspace",
+		{Name: "FLUSHALL", Arity: -1, Flags: commands.Write | commands.Keyspace | commands.Dangerous, Category: "keyspace",
 			Syntax: "[ASYNC | SYNC]", Since: "1.0.0", Cost: "O(1); memory and disk are reclaimed later",
 			Summary: "Removes all keys of all databases.", Run: flushAll},
-		{Name: "SWAPDB", Arity: 3, Flags: Write | Fast | Keyspace | Dangerous, Category: "keyspace",
+		{Name: "SWAPDB", Arity: 3, Flags: commands.Write | commands.Fast | commands.Keyspace | commands.Dangerous, Category: "keyspace",
 			Syntax: "index1 index2", Since: "4.0.0", Cost: "O(n) for n clients that watch or wait for keys of either",
 			Summary: "Exchanges the contents of two databases.", Run: swapDB},
 	}
 }
 
-func dbSize(c *Ctx) error {
+func dbSize(c *commands.Ctx) error {
 	c.Reply.Int(int64(c.Tx.DBSize(c.Client.DB())))
 	return nil
 }
@@ -26,14 +28,14 @@ func dbSize(c *Ctx) error {
 // readFlushMode reads ASYNC or SYNC. Either way the keys are gone at once and
 // their room is given back in the background, so that there is nothing to
 // choose.
-func readFlushMode(c *Ctx) error {
+func readFlushMode(c *commands.Ctx) error {
 	if c.Args.Left() > 1 || c.Args.More() && !c.Args.Is("ASYNC") && !c.Args.Is("SYNC") {
-		return ErrSyntax
+		return commands.ErrSyntax
 	}
 	return nil
 }
 
-func flushDB(c *Ctx) error {
+func flushDB(c *commands.Ctx) error {
 	if err := readFlushMode(c); err != nil {
 		return err
 	}
@@ -44,7 +46,7 @@ func flushDB(c *Ctx) error {
 	return nil
 }
 
-func flushAll(c *Ctx) error {
+func flushAll(c *commands.Ctx) error {
 	if err := readFlushMode(c); err != nil {
 		return err
 	}
@@ -56,16 +58,16 @@ func flushAll(c *Ctx) error {
 	return nil
 }
 
-func swapDB(c *Ctx) error {
+func swapDB(c *commands.Ctx) error {
 	const least, most = -1 << 31, 1<<31 - 1
-	a := c.Args.IntIn(least, most, ErrFirstDBIndex)
-	b := c.Args.IntIn(least, most, ErrSecondDBIndex)
+	a := c.Args.IntIn(least, most, errFirstDBIndex)
+	b := c.Args.IntIn(least, most, errSecondDBIndex)
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
 	n := int64(c.Host.Limits().Databases)
 	if a < 0 || a >= n || b < 0 || b >= n {
-		return ErrDBIndex
+		return commands.ErrDBIndex
 	}
 	if a != b {
 		c.Host.WakeDB(int(a), int(b))

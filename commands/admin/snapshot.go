@@ -1,24 +1,26 @@
-package commands
+package admin
 
-func snapshotRows() []Command {
-	return []Command{
+import "github.com/vigildb/vigil/commands"
+
+func snapshotRows() []commands.Command {
+	return []commands.Command{
 		{Name: "VIGIL.SNAPSHOT", Arity: -2, Since: "0.2.0", Cost: "Depends on the subcommand.",
 			Summary: "Holds the commands about snapshots."},
-		{Name: "VIGIL.SNAPSHOT LIST", Arity: 2, Flags: Admin | NoScript | Stale, Since: "0.2.0",
+		{Name: "VIGIL.SNAPSHOT LIST", Arity: 2, Flags: commands.Admin | commands.NoScript | commands.Stale, Since: "0.2.0",
 			Cost:    "O(f) for f files of all snapshots",
 			Summary: "Lists the complete snapshots, the oldest first, with time, size and whether a save point made them.",
 			Run:     snapshotList},
-		{Name: "VIGIL.SNAPSHOT CREATE", Arity: -2, Flags: Admin | NoScript | NoMulti | NoAsyncLoading, Syntax: "[name]",
+		{Name: "VIGIL.SNAPSHOT CREATE", Arity: -2, Flags: commands.Admin | commands.NoScript | commands.NoMulti | commands.NoAsyncLoading, Syntax: "[name]",
 			Since: "0.2.0", Cost: "O(f) for f files of the store",
 			Summary: "Writes a snapshot and returns its name, by default the time.", Run: snapshotCreate},
-		{Name: "VIGIL.SNAPSHOT DELETE", Arity: 3, Flags: Admin | NoScript | NoMulti, Syntax: "name",
+		{Name: "VIGIL.SNAPSHOT DELETE", Arity: 3, Flags: commands.Admin | commands.NoScript | commands.NoMulti, Syntax: "name",
 			Since: "0.2.0", Cost: "O(f) for f files of the snapshot",
 			Summary: "Removes a snapshot.", Run: snapshotDelete},
-		Help("VIGIL.SNAPSHOT", "0.2.0", Admin|NoScript|Loading|Stale),
+		commands.Help("VIGIL.SNAPSHOT", "0.2.0", commands.Admin|commands.NoScript|commands.Loading|commands.Stale),
 	}
 }
 
-func snapshotList(c *Ctx) error {
+func snapshotList(c *commands.Ctx) error {
 	list, err := c.Host.Snapshots()
 	if err != nil {
 		return err
@@ -38,11 +40,11 @@ func snapshotList(c *Ctx) error {
 	return nil
 }
 
-func snapshotCreate(c *Ctx) error {
+func snapshotCreate(c *commands.Ctx) error {
 	name := ""
 	if c.Args.More() {
 		if name = c.Args.String(); name == "" {
-			return ErrSnapshotName
+			return commands.ErrSnapshotName
 		}
 	}
 	if err := c.Args.Done(); err != nil {
@@ -56,7 +58,7 @@ func snapshotCreate(c *Ctx) error {
 	return nil
 }
 
-func snapshotDelete(c *Ctx) error {
+func snapshotDelete(c *commands.Ctx) error {
 	if err := c.Host.DeleteSnapshot(c.Args.String()); err != nil {
 		return err
 	}

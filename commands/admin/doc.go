@@ -1,0 +1,9 @@
+// Package admin has the commands for those who run a server: INFO, CONFIG,
+// SLOWLOG, MEMORY, snapshots, DEBUG, and those on whole databases. Redis calls
+// the group server.
+//
+// A command is a row and a handler in one of these files, and calls that
+// succeed and fail in a transcript of testdata. Errors that only these commands
+// return are in errors.go. The package imports commands and no other family:
+// what two families need belongs into commands.
+package admin

@@ -1,0 +1,19 @@
+package admin
+
+import "github.com/vigildb/vigil/commands"
+
+// Errors that only this family returns, word for word as clients see them.
+const (
+	errNoShutdown     = commands.WireError("ERR No shutdown in progress.")
+	errSlowlogCount   = commands.WireError("ERR count should be greater than or equal to -1")
+	errMonitorInMulti = commands.WireError("ERR MONITOR isn't allowed for DENY BLOCKING client")
+	errMasterPort     = commands.WireError("ERR Invalid master port")
+	errNoReplication  = commands.WireError("ERR this server cannot be a replica: replication is not supported")
+	errFirstDBIndex   = commands.WireError("ERR invalid first DB index")
+	errSecondDBIndex  = commands.WireError("ERR invalid second DB index")
+)
+
+// errUnknownCategory quotes the start of an ACL category that does not exist.
+func errUnknownCategory(word []byte) commands.WireError {
+	return commands.Errorf("ERR Unknown category '%.128s'", word)
+}
