@@ -7,10 +7,10 @@ import (
 
 // Args reads the arguments of a call in order. It keeps its first error, which
 // Done returns, so that a handler reads everything and checks once. After an
-// error every method answers its zero value.
+// error every method returns its zero value.
 //
 // The bytes that Args gives out alias the client's input buffer: they are
-// valid until the handler returns, and are copied by whoever keeps them.
+// valid until the handler returns, and a handler that keeps them copies them.
 type Args struct {
 	argv [][]byte
 	i    int
@@ -202,7 +202,7 @@ func (a *Args) Cursor() uint64 {
 	return v
 }
 
-// Timeout reads a number of seconds, fractions allowed, and answers
+// Timeout reads a number of seconds, fractions allowed, and returns
 // milliseconds, rounded up; 0 means to wait for ever.
 func (a *Args) Timeout() int64 {
 	b := a.Bytes()

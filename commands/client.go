@@ -35,11 +35,11 @@ const (
 	ClientNoEvict
 	ClientNoTouch
 	ClientReplyOff  // CLIENT REPLY OFF
-	ClientReplySkip // CLIENT REPLY SKIP: the next command is not answered
+	ClientReplySkip // CLIENT REPLY SKIP: the next command gets no reply
 	ClientMonitor
 	ClientMulti
 	ClientDirtyExec // a queued command failed: EXEC aborts
-	ClientDirtyCAS  // a watched key changed: EXEC answers null
+	ClientDirtyCAS  // a watched key changed: EXEC returns null
 	ClientBlocked
 	ClientPubSub // has subscriptions
 	ClientCloseSoon

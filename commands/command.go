@@ -67,7 +67,7 @@ type Command struct {
 	// Category is the ACL category in place of that of the group, or "".
 	Category string
 
-	// Secrets, if set, answers the indexes of the arguments that MONITOR and the
+	// Secrets, if set, returns the indexes of the arguments that MONITOR and the
 	// slow log must not show.
 	Secrets func(argv [][]byte) []int
 

@@ -8,7 +8,7 @@ import (
 	"github.com/vigildb/vigil/structures"
 )
 
-// Ctx is one call of a command: what a handler reads, works on and answers.
+// Ctx is one call of a command: what a handler reads, works on and replies to.
 // The server makes one for each client and uses it again for every call.
 type Ctx struct {
 	Command *Command
@@ -34,7 +34,7 @@ type Ctx struct {
 	Woken []byte
 
 	// Take, if set, leaves the bytes of a long argument to the handler if it can, which
-	// it reports: nobody writes to them any more but whoever they are given to, and not
+	// it reports: only the new owner writes to them, and not
 	// before the locks of the call are released.
 	Take func(arg []byte) bool
 
@@ -57,7 +57,7 @@ type Wait struct {
 
 // Work is the part of a call that takes long and needs no lock. It reads only
 // what the handler has copied for it, and returns soon after ctx has ended: the
-// client has left, or the server is being closed. The answer writes the reply.
+// client has left, or the server is being closed. The function answer writes the reply.
 type Work func(ctx context.Context) (answer func(*Reply), err error)
 
 // Park makes the client wait until one of the keys changes, and then runs the
@@ -84,11 +84,11 @@ func (c *Ctx) MayCompute(holds int) error {
 	return nil
 }
 
-// Compute answers the call with what work finds. The client waits, the locks of
+// Compute replies with what work finds. The client waits, the locks of
 // the call are released, and a worker of the server runs work when it is its
 // turn. CLIENT UNBLOCK ends the wait with an error.
 //
-// Inside MULTI work runs at once, while the locks are held and nobody else is
+// Inside MULTI work runs at once, while the locks are held and no other client is
 // served: handlers bound what they ask for by InMulti.
 func (c *Ctx) Compute(work Work) error {
 	if c.InMulti {

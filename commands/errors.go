@@ -120,12 +120,12 @@ func clean(s string) string {
 	return strings.NewReplacer("\r", " ", "\n", " ").Replace(s)
 }
 
-// ErrArity is the answer to a call with too few or too many arguments.
+// ErrArity is the error of a call with too few or too many arguments.
 func ErrArity(c *Command) WireError {
 	return Errorf("ERR wrong number of arguments for '%s' command", c.FullName())
 }
 
-// ErrNoPermission is the answer to a client that may not run a command.
+// ErrNoPermission is the error of a client that may not run a command.
 func ErrNoPermission(c *Command) WireError {
 	return Errorf("NOPERM this user has no permissions to run the '%s' command", c.FullName())
 }
@@ -148,7 +148,7 @@ func ErrUnknownSubcommand(container *Command, word []byte) WireError {
 	return Errorf("ERR unknown subcommand '%.128s'. Try %s HELP.", word, container.Name)
 }
 
-// ErrNotAllowedSubscribed is the answer to a command that a RESP2 client may
+// ErrNotAllowedSubscribed is the error of a command that a RESP2 client may
 // not send while it subscribes.
 func ErrNotAllowedSubscribed(c *Command) WireError {
 	return Errorf("ERR Can't execute '%s': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context", c.FullName())
@@ -160,14 +160,14 @@ func ErrInvalidExpire(c *Command) WireError {
 	return Errorf("ERR invalid expire time in '%s' command", c.FullName())
 }
 
-// ErrSubcommandArity is the answer of a container that checks the number of
+// ErrSubcommandArity is the error of a container that checks the number of
 // arguments of its subcommands itself.
 func ErrSubcommandArity(c *Command) WireError {
 	_, word := c.words()
 	return Errorf("ERR unknown subcommand or wrong number of arguments for '%s'. Try %s HELP.", word, c.parent.Name)
 }
 
-// ErrExecDiscarded is the answer of an EXEC that could not run, for the reason
+// ErrExecDiscarded is the error of an EXEC that could not run, for the reason
 // that another command would have told.
 func ErrExecDiscarded(reason WireError) WireError {
 	return Errorf("EXECABORT Transaction discarded because of: %s", strings.TrimPrefix(string(reason), "ERR "))

@@ -16,7 +16,7 @@ const (
 	EventExpired                         // x
 	EventEvicted                         // e
 	EventStream                          // t
-	EventMissed                          // m: a key was looked up in vain
+	EventMissed                          // m: a key that was looked up is missing
 	EventModule                          // d: types that Redis has as modules
 	EventNew                             // n: a key came to be
 	eventClassesEnd

@@ -72,7 +72,7 @@ type PubSubHost interface {
 	Subscribe(c *Ctx, kind ChannelKind, names [][]byte)
 	// Unsubscribe leaves the named channels, or all if there are none.
 	Unsubscribe(c *Ctx, kind ChannelKind, names [][]byte)
-	// Publish delivers a message and answers how many clients got it.
+	// Publish delivers a message and returns how many clients got it.
 	Publish(c *Ctx, kind ChannelKind, channel, message []byte) int
 	// Channels lists channels with subscribers that match a pattern (nil: all).
 	Channels(kind ChannelKind, pattern []byte) []string

@@ -124,7 +124,7 @@ func (p *syntaxParser) peek() string {
 }
 
 // choices reads sequences between bars up to the closing bracket. One sequence
-// is answered as it is, several as one choice.
+// is returned as it is, several as one choice.
 func (p *syntaxParser) choices(end string, top bool) []*Argument {
 	var all [][]*Argument
 	for {
@@ -240,7 +240,7 @@ func (p *syntaxParser) optional(seq []*Argument) []*Argument {
 	return append(seq, a)
 }
 
-// repeats answers how many arguments at the end of seq inner spells again, or 0.
+// repeats returns how many arguments at the end of seq inner spells again, or 0.
 func repeats(seq, inner []*Argument) int {
 	want := block(inner).text
 	for n := 1; n <= len(seq); n++ {

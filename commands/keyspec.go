@@ -10,7 +10,7 @@ const (
 	RW                               // reads and changes it
 	OW                               // overwrites it
 	RM                               // removes the key
-	Access                           // answers data of the value
+	Access                           // returns data of the value
 	Update                           // changes data of the value
 	Insert                           // adds data
 	Delete                           // removes data

@@ -8,8 +8,8 @@ import (
 	"github.com/vigildb/vigil/structures"
 )
 
-// Reply builds the answer to a command in the client's protocol version. The
-// server rewinds it when a handler returns an error, so that nobody ever sees
+// Reply builds the reply to a command in the client's protocol version. The
+// server rewinds it when a handler returns an error, so that no client ever sees
 // half an array.
 //
 // RESP3 types fall back in RESP2 as in Redis: a map is a flat array, a set an
@@ -23,7 +23,7 @@ import (
 type Reply struct {
 	buf   []byte
 	proto int
-	room  int // length of buf up to which nobody is asked
+	room  int // length of buf up to which more is not asked
 
 	parts [][]byte // what was written before buf, if that is much
 	size  int      // bytes of parts

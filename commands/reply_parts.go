@@ -114,7 +114,7 @@ func (r *Reply) Reset(keep int) {
 	r.buf = r.buf[:0]
 }
 
-// Release empties the reply and leaves its memory to whoever has taken it.
+// Release empties the reply and leaves its memory to the code that has taken it.
 func (r *Reply) Release() {
 	r.buf, r.parts, r.size = nil, nil, 0
 	if r.more != nil && !r.lost {

@@ -101,7 +101,7 @@ func reserve(c *commands.Ctx) error {
 }
 
 // reserveShape reads the arguments of BF.RESERVE behind the key. The options are
-// looked for in whatever order they stand, and other words are passed over.
+// looked for in any order, and other words are ignored.
 func reserveShape(c *commands.Ctx) (s structures.BloomShape, err error) {
 	s = defaultShape()
 	if c.Args.Left() > 5 {
@@ -198,7 +198,7 @@ func edit(c *commands.Ctx, key []byte, s *structures.BloomShape) (*structures.Bl
 	return f, ch, err
 }
 
-// addItem adds an item and answers whether it was new.
+// addItem adds an item and returns whether it was new.
 func addItem(c *commands.Ctx, f *structures.Bloom, ch *structures.Change, item []byte) error {
 	added, err := f.Add(ch, item, memoryLimit(c))
 	switch {
@@ -212,7 +212,7 @@ func addItem(c *commands.Ctx, f *structures.Bloom, ch *structures.Change, item [
 }
 
 // addItems adds items. An item that finds no room has its error in the
-// array of answers; if the filter is full, the array ends with it.
+// array of replies; if the filter is full, the array ends with it.
 func addItems(c *commands.Ctx, key []byte, items [][]byte, s *structures.BloomShape) error {
 	f, ch, err := edit(c, key, s)
 	if err != nil {
@@ -248,7 +248,7 @@ func insert(c *commands.Ctx) error {
 }
 
 // insertShape reads the options of BF.INSERT and the word ITEMS behind them. It
-// is nil if no filter shall be made.
+// is nil if no filter is to be made.
 func insertShape(c *commands.Ctx) *structures.BloomShape {
 	s, create := defaultShape(), true
 	for c.Args.More() && !c.Args.Is("ITEMS") {

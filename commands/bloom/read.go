@@ -111,7 +111,7 @@ func info(c *commands.Ctx) error {
 	return errInfo
 }
 
-// replyOneField answers a value alone: its name is beside it only where
+// replyOneField writes a value alone: its name is beside it only where
 // there are maps.
 func replyOneField(c *commands.Ctx, f *infoField, info *structures.BloomInfo) {
 	if c.Reply.Proto() == 3 {

@@ -214,7 +214,7 @@ func setClientFlag(c *commands.Ctx, f commands.ClientFlag) error {
 	return nil
 }
 
-// clientReply answers only ON: the others ask for silence from their own
+// clientReply replies only to ON: the others ask for silence from their own
 // reply on.
 func clientReply(c *commands.Ctx) error {
 	switch c.Args.Word() {

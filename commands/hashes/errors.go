@@ -19,7 +19,7 @@ const (
 	errFieldExpiries    = commands.WireError("ERR Only one of EX, PX, EXAT, PXAT or KEEPTTL arguments can be specified")
 )
 
-// errUnknownArgument is HSETEX's answer to an unknown option.
+// errUnknownArgument is HSETEX's error for an unknown option.
 func errUnknownArgument(word []byte) commands.WireError {
 	return commands.Errorf("ERR unknown argument: %s", word)
 }

@@ -55,7 +55,7 @@ func fieldExpiryRows() []commands.Command {
 	}
 }
 
-// The answers for one field. These are Redis's numbers.
+// The replies for one field. These are Redis's numbers.
 const (
 	fieldMissing  = -2
 	fieldStays    = -1 // it has no expiry
@@ -68,7 +68,7 @@ const (
 // 48 bits, and two of these in reserve.
 const maxFieldExpiry = 1<<46 - 1
 
-// readDeadline reads a number of units after base and answers the time in unix
+// readDeadline reads a number of units after base and returns the time in unix
 // milliseconds.
 func readDeadline(c *commands.Ctx, u commands.TimeUnit, base int64) int64 {
 	n := c.Args.Int()
@@ -84,7 +84,7 @@ func readDeadline(c *commands.Ctx, u commands.TimeUnit, base int64) int64 {
 }
 
 // readFields reads FIELDS, the number of fields and the fields, which end the
-// call. bad is the answer to what is no number of fields.
+// call. bad is the error for what is no number of fields.
 func readFields(a *commands.Args, bad error) [][]byte {
 	if a.Err() == nil && !a.Is("FIELDS") {
 		a.Fail(errFieldsMissing)

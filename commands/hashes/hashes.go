@@ -15,7 +15,7 @@ func Group() commands.Group {
 	return commands.Group{Name: "hash", Commands: append(rows, fieldExRows()...)}
 }
 
-// Fields whose time is over are deleted by the next command that opens their
+// Expired fields are deleted by the next command that opens their
 // hash, whether it reads or writes: handlers never see one.
 
 // view finds a hash to read; ok is false if the key does not exist, which
@@ -63,7 +63,7 @@ func due(c *commands.Ctx, h *structures.Hash) bool {
 	return some && soon <= c.Now
 }
 
-// expireFields deletes the fields whose time is over. A hash that is left
+// expireFields deletes the expired fields. A hash that is left
 // empty is removed when its key is looked up next, or at the end of the call.
 func expireFields(c *commands.Ctx, key []byte, h *structures.Hash, ch *structures.Change) {
 	if h.ExpireFields(ch, c.Now, math.MaxInt, nil) == 0 {

@@ -19,8 +19,8 @@ func TestFieldTTLRoundsUp(t *testing.T) {
 	}
 }
 
-// A hash whose last field expired is gone for whoever reads it, and whoever
-// writes makes a new one, without the expiry of the old.
+// A hash whose last field expired is gone for commands that read it, and a command
+// that writes makes a new one, without the expiry of the old.
 func TestHashGoesWithItsLastExpiredField(t *testing.T) {
 	r := commandtest.New(t, keys.Group(), Group())
 	r.Classes = commands.EventAll

@@ -95,7 +95,7 @@ func hmget(c *commands.Ctx) error {
 	return nil
 }
 
-// replyField answers the value of a field, or null if there is no hash or no
+// replyField writes the value of a field, or null if there is no hash or no
 // such field.
 func replyField(c *commands.Ctx, h *structures.Hash, ok bool, name []byte) (found bool) {
 	if ok {
@@ -136,7 +136,7 @@ func hvals(c *commands.Ctx) error {
 	return wholeHash(c, (*commands.Reply).Array, func(_, value []byte) { c.Reply.Bulk(value) })
 }
 
-// wholeHash answers with something of each field; a missing key is an empty
+// wholeHash replies with a part of each field; a missing key is an empty
 // hash.
 func wholeHash(c *commands.Ctx, begin func(*commands.Reply, int), write func(name, value []byte)) error {
 	h, ok, err := view(c, c.Args.Key())

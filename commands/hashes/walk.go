@@ -22,7 +22,7 @@ func walkRows() []commands.Command {
 	}
 }
 
-// maxDraws bounds the fields that a negative count asks for: the answer would
+// maxDraws bounds the fields that a negative count asks for: the reply would
 // grow without end, whatever the size of the hash.
 const maxDraws = 1 << 24
 
@@ -104,7 +104,7 @@ func replyPair(c *commands.Ctx, name, value []byte, values bool) {
 // quickDraws is how many fields are drawn under the lock of the key: a millisecond.
 const quickDraws = 1 << 12
 
-// drawFields answers n fields, each drawn from all of them. If they are many they
+// drawFields writes n fields, each drawn from all of them. If they are many they
 // are drawn from a copy of the hash.
 func drawFields(c *commands.Ctx, h *structures.Hash, n int, values bool) {
 	if n <= quickDraws || n < h.Len() {
@@ -134,7 +134,7 @@ func drawFields(c *commands.Ctx, h *structures.Hash, n int, values bool) {
 	})
 }
 
-// sampleFields answers n different fields, or all if there are fewer.
+// sampleFields writes n different fields, or all if there are fewer.
 func sampleFields(c *commands.Ctx, h *structures.Hash, n int, values bool) {
 	beginFields(c, min(n, h.Live(c.Now)), values)
 	h.Sample(c.Now, n, c.Host.Random, func(name, value []byte) { replyPair(c, name, value, values) })

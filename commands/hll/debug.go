@@ -53,7 +53,7 @@ func makeDense(c *commands.Ctx, key, value []byte) (changed bool, err error) {
 	return changed, nil
 }
 
-// replyRegisters answers all registers. It leaves the value dense, as Redis does.
+// replyRegisters writes all registers. It leaves the value dense, as Redis does.
 func replyRegisters(c *commands.Ctx, key, value []byte) error {
 	regs, err := structures.HYLLRegisters(value)
 	if err != nil {

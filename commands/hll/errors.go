@@ -10,7 +10,7 @@ const (
 	errNotSparse = commands.WireError("ERR HLL encoding is not sparse")
 )
 
-// errDebug is the answer to a PFDEBUG of an unknown kind.
+// errDebug is the error of a PFDEBUG of an unknown kind.
 func errDebug(what string) commands.WireError {
 	return commands.Errorf("ERR Unknown PFDEBUG subcommand '%s'", what)
 }

@@ -171,7 +171,7 @@ func decodePayload(c *commands.Ctx, payload []byte) (rdb.Decoded, error) {
 	return v, nil
 }
 
-// storeDecoded puts a value under key, whatever that held.
+// storeDecoded stores a value under key, replacing any existing value.
 func storeDecoded(tx *persistence.Tx, key []byte, v rdb.Decoded, expiry persistence.Expiry) {
 	if v.Kind == structures.KindString {
 		tx.SetString(key, v.Bytes, expiry)

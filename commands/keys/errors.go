@@ -17,7 +17,7 @@ const (
 	errRestoreFrequency = commands.WireError("ERR Invalid FREQ value, must be >= 0 and <= 255")
 )
 
-// errUnsupportedOption is EXPIRE's answer to an unknown option.
+// errUnsupportedOption is EXPIRE's error for an unknown option.
 func errUnsupportedOption(word []byte) commands.WireError {
 	return commands.Errorf("ERR Unsupported option %s", word)
 }

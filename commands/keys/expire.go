@@ -111,7 +111,7 @@ func expire(c *commands.Ctx, u commands.TimeUnit, base int64) error {
 	return nil
 }
 
-// timeToLive answers -2 for a key that does not exist, -1 for one that stays,
+// timeToLive returns -2 for a key that does not exist, -1 for one that stays,
 // and else its time to live from base on, rounded to the nearest unit.
 func timeToLive(c *commands.Ctx, u commands.TimeUnit, base int64) error {
 	key := c.Args.Key()

@@ -9,7 +9,7 @@ import (
 )
 
 // A call that waits and is run again for one key does not look at the others,
-// and goes on waiting if that key holds no list.
+// and continues to wait if that key holds no list.
 func TestWokenCallLooksOnlyAtItsKey(t *testing.T) {
 	r := commandtest.New(t, text.Group(), Group())
 	r.Want(":1\r\n", "RPUSH", "a", "1")
@@ -28,8 +28,8 @@ func TestWokenCallLooksOnlyAtItsKey(t *testing.T) {
 	}
 }
 
-// Whoever waits for the source is not told that it came to hold a string; that
-// the destination holds one he is, and the element stays.
+// A client waiting for the source is not told that it came to hold a string. It is
+// told that the destination holds one, and the element stays.
 func TestWokenMoveTellsOnlyOfTheDestination(t *testing.T) {
 	r := commandtest.New(t, text.Group(), Group())
 	r.Want("+OK\r\n", "SET", "s", "v")

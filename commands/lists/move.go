@@ -47,7 +47,7 @@ func moveOrNull(c *commands.Ctx, from, to []byte, out, in structures.End) error 
 	return err
 }
 
-// moveElement pops from one list, pushes to the other and answers the element.
+// moveElement pops from one list, pushes to the other and returns the element.
 // ok is false if from does not exist; to is not looked at then. Nothing is
 // popped if to holds something else than a list.
 func moveElement(c *commands.Ctx, from, to []byte, out, in structures.End) (ok bool, err error) {
@@ -94,7 +94,7 @@ func brpoplpush(c *commands.Ctx) error {
 }
 
 // moveOrPark moves an element or waits for one. A client that waits already
-// goes on waiting if the source came to hold something else than a list; if
+// continues to wait if the source came to hold something else than a list; if
 // the destination did, it is told so, and the element stays.
 func moveOrPark(c *commands.Ctx, from, to []byte, out, in structures.End, millis int64) error {
 	if c.Woken != nil {
@@ -109,7 +109,7 @@ func moveOrPark(c *commands.Ctx, from, to []byte, out, in structures.End, millis
 	return parkMove(c, from, millis)
 }
 
-// parkMove waits for the source. When the time is over Redis answers a null
+// parkMove waits for the source. After the timeout Redis returns a null
 // array, though the reply would be a string; but inside MULTI, where nothing
 // waits, a null string.
 func parkMove(c *commands.Ctx, from []byte, millis int64) error {

@@ -83,13 +83,13 @@ func pop(c *commands.Ctx, end structures.End) error {
 	return nil
 }
 
-// replyPopped pops up to count elements and answers them in an array.
+// replyPopped pops up to count elements and returns them in an array.
 func replyPopped(c *commands.Ctx, l *structures.List, ch *structures.Change, end structures.End, count int) {
 	c.Reply.Array(min(count, l.Len()))
 	l.PopMany(ch, end, count, c.Reply.Bulk)
 }
 
-// takeOne pops one element of the first list that has any and answers it with
+// takeOne pops one element of the first list that has any and returns it with
 // its key; ok is false if there was none.
 func takeOne(c *commands.Ctx, keys [][]byte, end structures.End) (ok bool, err error) {
 	for _, key := range keys {
@@ -110,7 +110,7 @@ func takeOne(c *commands.Ctx, keys [][]byte, end structures.End) (ok bool, err e
 }
 
 // takeMany pops up to count elements of the first list that has any and
-// answers them with its key; ok is false if there was none.
+// returns them with its key; ok is false if there was none.
 func takeMany(c *commands.Ctx, keys [][]byte, end structures.End, count int) (ok bool, err error) {
 	for _, key := range keys {
 		l, ch, ok, err := edit(c, key)
@@ -190,7 +190,7 @@ func blockingMPop(c *commands.Ctx) error {
 
 // retry tries to take from the keys, and waits for them if there is nothing to
 // take. A client that waits already looks only at the key that changed, and
-// goes on waiting if that came to hold something else than a list.
+// continues to wait if that came to hold something else than a list.
 func retry(c *commands.Ctx, keys [][]byte, millis int64, take func(keys [][]byte) (bool, error)) error {
 	try := keys
 	if c.Woken != nil {

@@ -95,7 +95,7 @@ func lrange(c *commands.Ctx) error {
 // search is the options of LPOS.
 type search struct {
 	rank, count, limit int
-	counted            bool // COUNT was given: the answer is an array
+	counted            bool // COUNT was given: the reply is an array
 }
 
 func readSearch(a *commands.Args) search {

@@ -71,7 +71,7 @@ func create(c *commands.Ctx) error {
 	return nil
 }
 
-// store puts a whole map under a key and answers OK.
+// store stores a map under a key and replies OK.
 func store(c *commands.Ctx, key []byte, m *placemap.Map, event string, e persistence.Expiry) {
 	c.NotifyNew(key)
 	persistence.Replace(c.Tx, key, m, e)
@@ -80,7 +80,7 @@ func store(c *commands.Ctx, key []byte, m *placemap.Map, event string, e persist
 }
 
 // readOptions reads the options of PLACE.CREATE. Without SEED the seed is
-// drawn: two maps shall not place alike.
+// drawn: no two maps are to place alike.
 func readOptions(c *commands.Ctx) placement.Options {
 	a, o, seeded := &c.Args, placement.Options{}, false
 	for a.More() {

@@ -38,7 +38,7 @@ func readObjects(a *commands.Args) (objects [][]byte, copies int) {
 	return a.Rest(), 0
 }
 
-// locate answers an array with an entry for each object:
+// locate returns an array with an entry for each object:
 //
 //	one copy, which is the default       the name of its unit
 //	several copies                       an array of names, different units in different domains
@@ -99,7 +99,7 @@ func places(s *placemap.State, hash uint64, copies int, dst []int) ([]int, error
 	return s.Map.Choices(hash, dst), nil
 }
 
-// replyPlaces answers a name, or an array of names if there are several.
+// replyPlaces writes a name, or an array of names if there are several.
 func replyPlaces(r *commands.Reply, m *placement.Map, slots []int) {
 	if len(slots) > 1 {
 		r.Array(len(slots))

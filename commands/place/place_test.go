@@ -127,7 +127,7 @@ func TestMapWithoutSeedDrawsOne(t *testing.T) {
 	}
 }
 
-// exported is what PLACE.EXPORT answers.
+// exported is what PLACE.EXPORT returns.
 func exported(r *commandtest.Rig, key string) string {
 	r.T.Helper()
 	_, data, ok := strings.Cut(r.Call("PLACE.EXPORT", key), "\r\n")

@@ -73,7 +73,7 @@ func computeCost(c *commands.Ctx) error {
 	})
 }
 
-// replyCost answers what a policy costs, or earns, beside the bounds.
+// replyCost writes what a policy costs, or earns, beside the bounds.
 func replyCost(r *commands.Reply, c schedule.Cost) {
 	figure := func(name string, v float64) {
 		r.BulkString(name)

@@ -111,7 +111,7 @@ func create(c *commands.Ctx) error {
 }
 
 // readConfig reads the options of SCHED.CREATE. Without SEED the seed is
-// drawn: two schedules shall not draw alike.
+// drawn: no two schedules are to draw alike.
 func readConfig(c *commands.Ctx) schedule.Config {
 	a, cfg, seeded := &c.Args, schedule.DefaultConfig(), false
 	cfg.Policy = ""

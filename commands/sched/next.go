@@ -72,7 +72,7 @@ func peek(c *commands.Ctx) error {
 	return nil
 }
 
-// replyPicks answers the names of nodes, or with stats [name, age, index] of
+// replyPicks writes the names of nodes, or with stats [name, age, index] of
 // each.
 func replyPicks(c *commands.Ctx, picks []schedule.Pick, stats schedule.Stats) {
 	c.Reply.Array(len(picks))

@@ -215,7 +215,7 @@ func nodeInfo(c *commands.Ctx) error {
 	return nil
 }
 
-// replyFields answers the lines of SCHED.INFO or SCHED.NODE.
+// replyFields writes the lines of SCHED.INFO or SCHED.NODE.
 func replyFields(c *commands.Ctx, fields []schedule.Field) {
 	c.Reply.Map(len(fields))
 	for _, f := range fields {

@@ -87,7 +87,7 @@ func writeLCS(c *commands.Ctx, a, b []byte, o lcsOptions) {
 	replyMatches(c, matches, len(common), o)
 }
 
-// replyMatches answers where runs lie in both strings.
+// replyMatches writes where runs lie in both strings.
 func replyMatches(c *commands.Ctx, matches []structures.LCSMatch, length int, o lcsOptions) {
 	c.Reply.Map(2)
 	c.Reply.BulkString("matches")

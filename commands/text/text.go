@@ -44,13 +44,13 @@ func get(c *commands.Ctx) error {
 	return replyString(c, key)
 }
 
-// replyString answers the string at key, or null.
+// replyString writes the string at key, or null.
 func replyString(c *commands.Ctx, key []byte) error {
 	b, ok, err := c.ViewString(key)
 	return replyFound(c, b, ok, err)
 }
 
-// replyFound answers b, or null if it was not found; or it returns err.
+// replyFound writes b, or null if it was not found; or it returns err.
 func replyFound(c *commands.Ctx, b []byte, ok bool, err error) error {
 	switch {
 	case err != nil:
@@ -70,7 +70,7 @@ func mget(c *commands.Ctx) error {
 	}
 	c.Reply.Array(len(keys))
 	for _, key := range keys {
-		// A key that holds another type answers null like a missing one.
+		// A key that holds another type returns null like a missing one.
 		if b, ok, err := c.ViewString(key); ok && err == nil {
 			c.Reply.Bulk(b)
 		} else {
