@@ -176,6 +176,10 @@ func ErrExecDiscarded(reason WireError) WireError {
 // ErrRewritingConfig tells why CONFIG REWRITE failed.
 func ErrRewritingConfig(why error) WireError { return Errorf("ERR Rewriting config file: %v", why) }
 
+// ErrProtocol tells a client that its input is no command, before it is
+// disconnected.
+func ErrProtocol(bad error) WireError { return WireError("ERR " + bad.Error()) }
+
 // Text is what the client is told of err: wire errors as they are, domain
 // errors by their meaning, all else as an internal error (known is false, and
 // the caller logs it).

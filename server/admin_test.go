@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/server/conf"
 )
 
 func TestShutdownAsksTheOwnerAndEndsTheConnection(t *testing.T) {
@@ -167,4 +168,24 @@ func (c *scriptClient) call(t *testing.T, call string) *node {
 		t.Fatalf("%s: %v", call, err)
 	}
 	return got
+}
+
+func TestRewriteThatFailsTellsWhyOnce(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "gone")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "vigil.conf")
+	if err := os.WriteFile(file, []byte("port 0\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	config, err := conf.Load([]string{file}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newRig(t, func(o *Options) { o.Config = config })
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	r.dial().want("CONFIG REWRITE", "(error) ERR Rewriting config file: No such file or directory")
 }

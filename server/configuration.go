@@ -84,7 +84,7 @@ func (h host) ConfigRewrite() error {
 	}
 	if err := h.srv.config.Rewrite(); err != nil {
 		h.srv.logf(LogWarning, "CONFIG REWRITE: %v", err)
-		return commands.ErrRewritingConfig(err)
+		return err
 	}
 	h.srv.logf(LogNotice, "CONFIG REWRITE executed with success")
 	return nil

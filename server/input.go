@@ -217,7 +217,7 @@ func (s *session) takeArgument(arg []byte) bool {
 
 // protocolError tells the client that it has sent no call. It is the last word.
 func (s *session) protocolError(bad error) {
-	s.ctx.Reply.Error(commands.WireError("ERR " + bad.Error()))
+	s.ctx.Reply.Error(commands.ErrProtocol(bad))
 	s.srv.stats.countError("ERR")
 	s.srv.logf(LogVerbose, "protocol error from client %d: %v", s.ID, bad)
 	s.closing = true

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/vigildb/vigil/commands"
 )
 
 // The word DIR stands for the directory of the test.
@@ -122,7 +124,7 @@ func TestRewriteMakesAFileThatIsGone(t *testing.T) {
 }
 
 func TestRewriteWithoutFileFails(t *testing.T) {
-	if err := New().Rewrite(); err != ErrNoFile {
+	if err := New().Rewrite(); err != commands.ErrNoConfigFile {
 		t.Errorf("got %v", err)
 	}
 	c := New()

@@ -5,13 +5,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/vigildb/vigil/commands"
 )
 
-// ErrLoading is returned by Set for a directive that cannot change while data
-// is loaded. The client is told what every command is told then.
-var ErrLoading = errors.New("LOADING Redis is loading the dataset in memory")
-
-// Caller is what Set has to know of whoever asks.
+// Caller is what Set has to know about the client that asks.
 type Caller struct {
 	Local   bool // the client is on this machine
 	Loading bool // data is being loaded
@@ -93,7 +91,7 @@ func (c *Config) resolve(caller Caller, pairs []Pair) ([]change, error) {
 		case f&immutable != 0:
 			return nil, failure(ch.Name, "can't set immutable config")
 		case f&notLoading != 0 && caller.Loading:
-			return nil, ErrLoading
+			return nil, commands.ErrLoading
 		}
 		for _, before := range changes[:i] {
 			if before.row == ch.row {
