@@ -136,11 +136,14 @@ deb: ## Debian packages of DEB_ARCHES (amd64,arm64), in dist/
 packages: ## build the Debian package, install, use and purge it in a copy of this machine (as root)
 	bash .ci/packages
 
-check: ## what CI runs: build, lint, test, race
+check: ## what CI runs, as root: build, lint, test, race, conformance-redis, browser, packages
 	$(MAKE) build
 	$(MAKE) lint
 	$(MAKE) test
 	$(MAKE) race
+	$(MAKE) conformance-redis
+	$(MAKE) browser
+	$(MAKE) packages
 
 clean: ## remove what was built
 	rm -rf $(BIN) $(DIST)
