@@ -33,6 +33,21 @@ func TestPageViewsAreCounted(t *testing.T) {
 	s.ask(wire.PageViewed, "other", "/", viewed(false, 1, "0,0,0,0,0", 1, false))
 }
 
+// TestFilterDecidesWhetherAPageWasSeen takes filter and HyperLogLog away in turn: the
+// other would say the opposite.
+func TestFilterDecidesWhetherAPageWasSeen(t *testing.T) {
+	s := perform(t, testConfig(), Options{})
+	s.ask(wire.PageViewed, "s", "/", viewed(false, 1, "0,0,0,0,0", 1, false))
+	if err := s.rdb.Del(t.Context(), "page-bloom:s").Err(); err != nil {
+		t.Fatal(err)
+	}
+	s.ask(wire.PageViewed, "s", "/", viewed(true, 2, "0,0,0,0,0", 1, false))
+	if err := s.rdb.Del(t.Context(), "sess-page-hll:s").Err(); err != nil {
+		t.Fatal(err)
+	}
+	s.ask(wire.PageViewed, "s", "/", viewed(true, 3, "0,0,0,0,0", 1, true))
+}
+
 func TestPageViewLeavesTheDemosKeys(t *testing.T) {
 	s := perform(t, testConfig(), Options{})
 	s.ask(wire.PageViewed, "s", "/a", viewed(false, 1, "0,0,0,0,0", 1, false))

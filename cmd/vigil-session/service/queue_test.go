@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+	"testing/synctest"
 
 	"github.com/vigildb/vigil/cmd/vigil-session/wire"
 )
@@ -34,6 +35,33 @@ func TestFloodDelaysOthersByOneRequest(t *testing.T) {
 			t.Errorf("place %d: got %s, want %s", i, batch[i].Session, want)
 		}
 	}
+}
+
+// TestRequestThatFillsTheQueueWakesItsWorker has a worker wait for the only request
+// that there is room for.
+func TestRequestThatFillsTheQueueWakesItsWorker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(1, 1)
+		taken := make(chan int, 1) // the one answer
+		go func() {
+			batch, _ := q.take(nil, 1, true)
+			taken <- len(batch)
+		}()
+		synctest.Wait()
+		if err := q.push(of("s", "r")); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		select {
+		case n := <-taken:
+			if n != 1 {
+				t.Errorf("got %d requests, want 1", n)
+			}
+		default:
+			t.Error("the worker still waits")
+			q.close()
+		}
+	})
 }
 
 func TestQueueKeepsTheOrderOfEachSessionAndItsBounds(t *testing.T) {

@@ -313,11 +313,25 @@ func TestReloadTakesEffectAndKeepsWhatNeedsARestart(t *testing.T) {
 		t.Errorf("kept %q, want nothing", kept)
 	}
 	s.ask(wire.Combo, "s", "1", `"[]"`)
+	c.Limits.PerSession = 3
+	s.service.Reload(c)
+	if got := s.service.queues[0].perSession; got != 3 {
+		t.Errorf("%d may wait of a session, want 3", got)
+	}
 	c.Names.Channels, c.Limits.Workers, c.Limits.Queue = "other", 9, 9999
 	if kept := s.service.Reload(c); !slices.Equal(kept, []string{"names", "limits.workers", "limits.queue"}) {
 		t.Errorf("kept %q", kept)
 	}
 	s.ask(wire.Combo, "s", "1", `"[]"`) // on the old channel
+}
+
+// TestClientSendsNothingTwice: a MULTI that was sent again would count a page twice.
+func TestClientSendsNothingTwice(t *testing.T) {
+	for _, retries := range []int{0, 3} {
+		if got := ClientOptions(&redis.Options{MaxRetries: retries}, 4).MaxRetries; got != -1 {
+			t.Errorf("of %d retries %d are left, want -1, which is none", retries, got)
+		}
+	}
 }
 
 func TestBackoffGrowsToItsBound(t *testing.T) {
