@@ -32,6 +32,9 @@ type Type struct {
 	// for values that hash what clients choose. An error wraps
 	// structures.ErrCorrupt.
 	Decode func(head []byte, keys *structures.HashKeys) (structures.Value, error)
+	// Compact returns an empty value to load small ones into, which rest as bytes.
+	// nil: values of the type never do.
+	Compact func(keys *structures.HashKeys) structures.Compact
 	// Encoding returns the reply of OBJECT ENCODING: the representation that Redis
 	// would choose with these thresholds. nil: always DefaultEncoding.
 	Encoding func(v structures.Value, t *Thresholds) string
@@ -57,16 +60,19 @@ var table = []Type{
 		Decode: unkeyed(structures.DecodeString)},
 	{Kind: structures.KindHash, Name: "hash", Plural: "hashes",
 		Decode: keyed(structures.DecodeHash), Dump: rdb.Append,
+		Compact: func(keys *structures.HashKeys) structures.Compact { return structures.NewHash(keys) },
 		Encoding: func(v structures.Value, t *Thresholds) string {
 			return v.(*structures.Hash).Encoding(t.HashMaxEntries, t.HashMaxValue)
 		}},
 	{Kind: structures.KindList, Name: "list", Plural: "lists",
 		Decode: unkeyed(structures.DecodeList), Dump: rdb.Append,
+		Compact: func(*structures.HashKeys) structures.Compact { return structures.NewList() },
 		Encoding: func(v structures.Value, t *Thresholds) string {
 			return v.(*structures.List).Encoding(t.ListMaxListpack)
 		}},
 	{Kind: structures.KindBloom, Name: "MBbloom--", Plural: "Bloom filters", // as RedisBloom registers it
-		Decode: unkeyed(structures.DecodeBloom), Dump: rdb.Append},
+		Decode: unkeyed(structures.DecodeBloom), Dump: rdb.Append,
+		Compact: func(*structures.HashKeys) structures.Compact { return structures.NewBloom() }},
 	{Kind: structures.KindSchedule, Name: "schedule", Plural: "schedules",
 		Decode: keyed(func(head []byte, keys *structures.HashKeys) (*schedule.Schedule, error) {
 			return schedule.Decode(head, keys.Fields)

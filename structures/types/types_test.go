@@ -108,3 +108,17 @@ func TestKindsWithoutRowHaveNamesAndNoType(t *testing.T) {
 		t.Errorf("names %q and %q", Name(structures.KindNone), Name(200))
 	}
 }
+
+// The store makes an empty value of the kind that a record names.
+func TestTypesWhoseValuesRestSayHowToMakeOne(t *testing.T) {
+	var keys structures.HashKeys
+	for kind, v := range samples(t, &keys) {
+		_, can := v.(structures.Compact)
+		empty := Of(kind).Compact
+		if can != (empty != nil) {
+			t.Errorf("kind %d: values can rest: %v, row: %v", kind, can, empty != nil)
+		} else if can && empty(&keys).Kind() != kind {
+			t.Errorf("kind %d: makes a value of kind %d", kind, empty(&keys).Kind())
+		}
+	}
+}

@@ -1,0 +1,118 @@
+package structures
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+// Compact is a value that a store can keep as a short run of bytes instead, as
+// long as nobody works on it. These bytes are in memory only and may change from
+// version to version; they hold all that Value has but its pages on disk.
+type Compact interface {
+	Value
+	// IsCompact reports whether the value is one of up to about limit bytes that
+	// can be appended: it has no pages, and no parts that expire. It costs O(1).
+	IsCompact(limit int) bool
+	// AppendCompact appends the value, for which IsCompact is true, to dst.
+	AppendCompact(dst []byte) []byte
+	// LoadCompact makes the receiver, whatever it was, the value that
+	// AppendCompact appended. Its memory is used again. b is copied.
+	LoadCompact(b []byte)
+}
+
+// IsCompact reports whether the hash is small and no field has an expiry.
+func (h *Hash) IsCompact(limit int) bool {
+	return h.table == nil && h.timed == 0 && len(h.pack) <= limit
+}
+
+// AppendCompact appends a small hash:
+//
+//	fields | longest | peak << 1 | tagged (uvarints) | entry ...
+func (h *Hash) AppendCompact(dst []byte) []byte {
+	peak := uint64(h.peak) << 1
+	if h.tagged {
+		peak |= 1
+	}
+	dst = binary.AppendUvarint(dst, uint64(h.count))
+	dst = binary.AppendUvarint(dst, uint64(h.longest))
+	dst = binary.AppendUvarint(dst, peak)
+	return append(dst, h.pack...)
+}
+
+// LoadCompact makes h the hash that AppendCompact appended.
+func (h *Hash) LoadCompact(b []byte) {
+	var numbers [3]uint64
+	for i := range numbers {
+		v, n := binary.Uvarint(b)
+		numbers[i], b = v, b[n:]
+	}
+	*h = Hash{
+		keys: h.keys, pack: append(h.pack[:0], b...), gone: h.gone[:0], soon: math.MaxInt64, promised: -1,
+		count: int(numbers[0]), longest: uint32(numbers[1]), peak: uint32(numbers[2] >> 1), tagged: numbers[2]&1 != 0,
+	}
+}
+
+// IsCompact reports whether the list is one small node.
+func (l *List) IsCompact(limit int) bool { return l.nodes == 1 && l.node(0).used() <= limit }
+
+// AppendCompact appends a list of one node:
+//
+//	elements (uvarint) | entry of a node ...
+func (l *List) AppendCompact(dst []byte) []byte {
+	n := l.node(0)
+	dst = binary.AppendUvarint(dst, uint64(n.count))
+	return append(dst, n.buf[n.lo:n.hi]...)
+}
+
+// LoadCompact makes l the list that AppendCompact appended.
+func (l *List) LoadCompact(b []byte) {
+	count, w := binary.Uvarint(b)
+	b = b[w:]
+	if len(l.array) != 1 {
+		l.array = make([]node, 1)
+	}
+	n := &l.array[0]
+	if len(n.buf) < len(b)+firstRoom {
+		n.buf = make([]byte, grownRoom(len(n.buf), len(b)+firstRoom))
+	}
+	// Room at both ends: which of them is pushed to is not known.
+	lo := (len(n.buf) - len(b)) / 2
+	copy(n.buf[lo:], b)
+	*n = node{buf: n.buf, lo: uint32(lo), hi: uint32(lo + len(b)), count: uint32(count), id: idMiddle, dirty: true}
+	*l = List{array: l.array, nodes: 1, len: int(count), memory: nodeSize + len(n.buf), gone: l.gone[:0], promised: -1}
+}
+
+// IsCompact reports whether the filter has few bits.
+func (f *Bloom) IsCompact(limit int) bool {
+	return f.inline() && bloomHeaderLen+len(f.layers)*bloomLayerLen+int(f.bytes) <= limit
+}
+
+// AppendCompact appends a filter of few bits as its head.
+func (f *Bloom) AppendCompact(dst []byte) []byte { return f.AppendHead(dst) }
+
+// LoadCompact makes f the filter that AppendCompact appended.
+func (f *Bloom) LoadCompact(b []byte) {
+	n := int(binary.LittleEndian.Uint32(b[8:]))
+	layers := f.layers[:0]
+	if n > cap(layers) {
+		layers = make([]bloomLayer, n)
+	}
+	*f = Bloom{
+		layers: layers[:n], items: binary.LittleEndian.Uint64(b),
+		options: binary.LittleEndian.Uint32(b[12:]), growth: binary.LittleEndian.Uint32(b[16:]),
+	}
+	rest := b[bloomHeaderLen+n*bloomLayerLen:]
+	for i := range f.layers {
+		l := &f.layers[i]
+		was := *l
+		*l, _ = parseBloomLayer(b[bloomHeaderLen+i*bloomLayerLen:])
+		if len(was.pages) == 1 && was.exists(0) && len(was.pages[0].BitSet().Words()) == l.pageBytes(0)/8 {
+			l.pages, l.changed = was.pages, was.changed
+		}
+		l.write(0, rest[:l.bytes])
+		clear(l.changed)
+		f.bytes += l.bytes
+		f.held += l.pageBytes(0)
+		rest = rest[l.bytes:]
+	}
+}
