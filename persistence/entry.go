@@ -10,11 +10,12 @@ import (
 
 // A short string is a record in a slab:
 //
-//	key length (2) | value length (2) | [expiry in unix ms (8), if metaTTL] | key | value
+//	key length (2), with recordCompact | value length (2) | [expiry in unix ms (8), if metaTTL] | key | value
 //
 // The highest bit of the expiry is expiryIndexed.
 //
-// Everything else is an object. A tombstone is a record without value.
+// Small values of other types are records too, see compact.go. Everything else is
+// an object. A tombstone is a record without value.
 
 // object is a value that does not fit a slab record, or is not a string.
 type object struct {
@@ -29,6 +30,13 @@ type object struct {
 	indexed bool
 	timed   int32 // place in table.timed, counted from 1; 0: nothing of it expires
 	edit    *edit // open edit of the transaction that holds the shard
+
+	// record is where the value rested when the transaction began, 0 if it did
+	// not; key lies there then. changed: the record is not what the object is.
+	record     uint64
+	recordSize uint16
+	changed    bool
+	loose      bool // stands in Tx.loose
 }
 
 // objectOverhead is what an object costs besides its key and value: the struct,
@@ -49,7 +57,7 @@ func inline(key, value int) bool { return 12+key+value <= slab.MaxRecord }
 // parts splits the record of an inline slot. The slices alias the slab.
 func (t *table) parts(meta uint64) (key, value []byte, expire int64) {
 	p := t.arena.At(meta & locationMask)
-	k, v := int(*(*uint16)(p)), int(*(*uint16)(unsafe.Add(p, 2)))
+	k, v := int(*(*uint16)(p)&keyLengthMask), int(*(*uint16)(unsafe.Add(p, 2)))
 	at := 4
 	if meta&metaTTL != 0 {
 		expire = int64(binary.NativeEndian.Uint64(expiryOf(p)) &^ expiryIndexed)
@@ -69,7 +77,7 @@ func (t *table) key(meta uint64) []byte {
 	if meta&metaTTL != 0 {
 		at = 12
 	}
-	return unsafe.Slice((*byte)(unsafe.Add(p, at)), int(*(*uint16)(p)))
+	return unsafe.Slice((*byte)(unsafe.Add(p, at)), int(*(*uint16)(p)&keyLengthMask))
 }
 
 // expire returns the expiry of a slot in unix ms, 0 if it has none.
@@ -138,7 +146,7 @@ func (t *table) setInline(i int, key, value []byte, expire int64) {
 		sameLayout := (expire != 0) == (oldExpire != 0)
 		if sameLayout && slab.Class(oldSize) == slab.Class(size) {
 			p := t.arena.At(meta & locationMask)
-			*(*uint16)(unsafe.Add(p, 2)) = uint16(len(value))
+			*(*uint16)(p), *(*uint16)(unsafe.Add(p, 2)) = uint16(len(key)), uint16(len(value))
 			b := unsafe.Slice((*byte)(p), size)
 			at := size - len(value)
 			if expire != 0 {
@@ -184,6 +192,11 @@ func (t *table) hold(o *object) uint64 {
 	}
 	*t.mem += int64(o.size)
 	t.schedule(o)
+	return t.put(o)
+}
+
+// put gives an object an index, without accounting for it.
+func (t *table) put(o *object) uint64 {
 	if n := len(t.freed); n > 0 {
 		at := t.freed[n-1]
 		t.freed = t.freed[:n-1]
@@ -209,8 +222,12 @@ func (t *table) resized(o *object) {
 func (t *table) free(meta uint64) {
 	at := meta & locationMask
 	if meta&metaObject != 0 {
-		*t.mem -= int64(t.objects[at].size)
-		t.unschedule(t.objects[at])
+		o := t.objects[at]
+		*t.mem -= int64(o.size)
+		t.unschedule(o)
+		if o.record != 0 {
+			t.arena.Release(o.record, int(o.recordSize))
+		}
 		t.objects[at] = nil
 		t.freed = append(t.freed, uint32(at))
 		return
@@ -295,10 +312,14 @@ func (t *table) setExpire(i int, expire int64) {
 	meta := t.slots[i].meta
 	if o := t.object(meta); o != nil {
 		o.indexed = t.keepsIndex(meta, expire) != 0
-		o.expire = expire
+		o.expire, o.changed = expire, true
 		t.setMeta(i, meta&^metaTTL|ttlFlag(expire))
 		return
 	}
+	compact := t.isCompact(meta)
 	key, value, _ := t.parts(meta)
 	t.setInline(i, key, value, expire)
+	if compact {
+		t.markCompact(t.slots[i].meta & locationMask)
+	}
 }

@@ -70,7 +70,26 @@ func (s *Store) admit(t *table, hash uint64, key []byte, h *head, touch uint64) 
 		return -1, err
 	}
 	o.value.Clean()
+	if i, ok := s.admitCompact(t, hash, o, flags); ok {
+		return i, nil
+	}
 	return t.addObject(hash, o, flags), nil
+}
+
+// admitCompact puts an object that was read from the disk into the table as a
+// record, if its value is small.
+func (s *Store) admitCompact(t *table, hash uint64, o *object, flags uint64) (i int, ok bool) {
+	b, small := t.appendCompact(o, maxCompact)
+	if !small || flags&metaPaged != 0 {
+		return 0, false
+	}
+	i = t.addInline(hash, o.key, b, o.expire, flags)
+	t.markCompact(t.slots[i].meta & locationMask)
+	if o.indexed {
+		t.setIndexed(t.slots[i].meta)
+	}
+	s.keepCompact(o)
+	return i, true
 }
 
 // complete asks a value that has been given all its pages whether they were all

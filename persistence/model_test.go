@@ -261,6 +261,7 @@ func runModel(t *testing.T, seed uint64, effects map[string]int) {
 				m.step(t, r, tx)
 			}
 		})
+		checkAccounts(t, s)
 		switch r.IntN(30) {
 		case 0, 1, 2:
 			materialise(t, s)

@@ -94,6 +94,7 @@ func (w *replayer) section(sec *section) error {
 	if done, err := w.preload(sec); err != nil || done {
 		return err
 	}
+	defer w.tx.compact()
 	for rest := sec.ops; len(rest) > 0; {
 		var op byte
 		var err error
@@ -214,14 +215,16 @@ func (w *replayer) change(i int, live bool, op byte, args *structures.Args) erro
 	if !live {
 		return nil
 	}
-	o := w.t.object(w.t.slots[i].meta)
+	o := w.tx.object(w.t, i, w.hash)
 	if o == nil {
 		return nil
 	}
+	o.changed = true
 	if err := o.value.Apply(op, args); err != nil {
 		return err
 	}
 	w.t.resized(o)
+	w.tx.loosen(w.t, o, w.hash, w.t.slots[i].meta&locationMask, compactAgain)
 	w.t.setMeta(i, w.t.slots[i].meta|metaDirty)
 	return nil
 }
@@ -233,10 +236,8 @@ func (w *replayer) patch(i int, off uint64, b []byte) error {
 	if off > w.limit || off+uint64(len(b)) > w.limit {
 		return fmt.Errorf("patch at %d: %w", off, ErrCorrupt)
 	}
-	if i >= 0 {
-		if o := w.t.object(w.t.slots[i].meta); o != nil && o.value != nil && o.value.Kind() != structures.KindString {
-			return nil
-		}
+	if i >= 0 && w.t.slots[i].meta&metaTombstone == 0 && w.t.kind(w.t.slots[i].meta) != structures.KindString {
+		return nil
 	}
 	w.tx.patchString(w.t, i, w.hash, w.key, int(off), b)
 	return nil

@@ -12,6 +12,7 @@ import (
 	"github.com/vigildb/vigil/persistence/fence"
 	"github.com/vigildb/vigil/persistence/journal"
 	"github.com/vigildb/vigil/persistence/slab"
+	"github.com/vigildb/vigil/structures"
 )
 
 // Store is an open keyspace. Its methods are safe for concurrent use.
@@ -29,9 +30,11 @@ type Store struct {
 	lag      lag
 	reports  reports
 
-	pool    slab.Pool
-	shards  [shardCount]shard
-	journal journal.Journal
+	pool slab.Pool
+	// compacts keeps, by kind, objects for the records that become some.
+	compacts [structures.KindPlace + 1]sync.Pool
+	shards   [shardCount]shard
+	journal  journal.Journal
 
 	// mapping tells the physical databases. It is written with all shards locked
 	// and read with any.

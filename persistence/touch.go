@@ -128,6 +128,9 @@ func (tx *Tx) MemoryUsage(key []byte) (int64, bool) {
 	}
 	meta := t.slots[i].meta
 	if o := t.object(meta); o != nil {
+		if o.record != 0 {
+			return int64(slab.RecordBytes(int(o.recordSize))) + slotBytes, true
+		}
 		return int64(o.size) + slotBytes, true
 	}
 	k, v, expire := t.parts(meta)

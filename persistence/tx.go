@@ -45,6 +45,7 @@ type Tx struct {
 	flushed  []uint32 // physical databases that lost their name in rec
 	open     []*edit  // edits since the last Commit
 	spare    []*edit
+	loose    []looseObject // values that may rest as records when this ends
 	err      error
 
 	always bool     // SyncAlways was in force at Lock
@@ -77,6 +78,7 @@ func (tx *Tx) Unlock() {
 	if tx.rec.Len() > 0 {
 		tx.Commit()
 	}
+	tx.compact()
 	tx.err = nil
 	tx.forgetHashes()
 	set := tx.locked
@@ -198,8 +200,11 @@ func (tx *Tx) find(hash uint64, key []byte) (t *table, i int, ok bool) {
 }
 
 // read is find for commands that use the value.
-func (tx *Tx) read(key []byte) (t *table, i int, ok bool) {
-	t, i, ok = tx.find(tx.hash(key), key)
+func (tx *Tx) read(key []byte) (t *table, i int, ok bool) { return tx.readAt(tx.hash(key), key) }
+
+// readAt is read of a key whose hash is known.
+func (tx *Tx) readAt(hash uint64, key []byte) (t *table, i int, ok bool) {
+	t, i, ok = tx.find(hash, key)
 	if ok {
 		tx.hits++
 		if !tx.NoTouch {

@@ -21,6 +21,10 @@ func (t *table) kind(meta uint64) structures.Kind {
 	if o := t.object(meta); o != nil {
 		return o.value.Kind()
 	}
+	if t.isCompact(meta) {
+		_, value, _ := t.parts(meta)
+		return structures.Kind(value[0])
+	}
 	return structures.KindString
 }
 
@@ -139,6 +143,9 @@ func (tx *Tx) lift(t *table, i int) (v structures.Value, s []byte, expire int64)
 		return o.value, nil, expire
 	}
 	_, b, _ := t.parts(meta)
+	if t.isCompact(meta) {
+		return tx.s.loadCompact(b).value, nil, expire
+	}
 	return nil, append([]byte{}, b...), expire
 }
 
@@ -221,7 +228,12 @@ func (tx *Tx) dump(dst, key []byte) (kind structures.Kind, payload []byte, expir
 	o := t.object(meta)
 	if o == nil {
 		_, b, expire := t.parts(meta)
-		return structures.KindString, append(dst, b...), expire, true
+		if !t.isCompact(meta) {
+			return structures.KindString, append(dst, b...), expire, true
+		}
+		o = tx.s.loadCompact(b)
+		defer tx.s.keepCompact(o)
+		o.expire = expire
 	}
 	if s, ok := o.value.(*structures.String); ok {
 		return structures.KindString, append(dst, s.Bytes()...), o.expire, true

@@ -99,6 +99,7 @@ func (tx *Tx) seal() {
 		tx.close(e)
 	}
 	tx.open = tx.open[:0]
+	tx.compact()
 }
 
 // Swap exchanges the contents of two databases.

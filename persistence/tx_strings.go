@@ -36,6 +36,9 @@ func (tx *Tx) String(key []byte) (b []byte, ok bool, err error) {
 	}
 	meta := t.slots[i].meta
 	if meta&metaObject == 0 {
+		if t.isCompact(meta) {
+			return nil, false, structures.ErrWrongType
+		}
 		_, b, _ = t.parts(meta)
 		return b, true, nil
 	}
@@ -113,10 +116,8 @@ func (tx *Tx) PatchString(key []byte, off int, b []byte) error {
 	if tx.err != nil {
 		return tx.err
 	}
-	if ok {
-		if o := t.object(t.slots[i].meta); o != nil && o.value.Kind() != structures.KindString {
-			return structures.ErrWrongType
-		}
+	if ok && t.kind(t.slots[i].meta) != structures.KindString {
+		return structures.ErrWrongType
 	}
 	tx.about(t, key)
 	tx.rec.Op(opPatch, 2)

@@ -29,11 +29,12 @@ func (e *edit) recorded() bool { return e.ch.Len() > 0 }
 // Value returns what key holds if it is not a string: nil if it is absent,
 // ErrWrongType if it is a string. The value must not be changed.
 func (tx *Tx) Value(key []byte) (structures.Value, error) {
-	t, i, ok := tx.read(key)
+	hash := tx.hash(key)
+	t, i, ok := tx.readAt(hash, key)
 	if !ok {
 		return nil, nil
 	}
-	o := t.object(t.slots[i].meta)
+	o := tx.object(t, i, hash)
 	if o == nil || o.value.Kind() == structures.KindString {
 		return nil, structures.ErrWrongType
 	}
@@ -72,7 +73,7 @@ func Edit[T structures.Value](tx *Tx, key []byte, create func() T) (v T, ch *str
 		return v, nil, false, tx.err
 	}
 	if i >= 0 && t.slots[i].meta&metaTombstone == 0 {
-		o := t.object(t.slots[i].meta)
+		o := tx.object(t, i, hash)
 		if o == nil {
 			return v, nil, false, structures.ErrWrongType
 		}
@@ -98,12 +99,14 @@ func Edit[T structures.Value](tx *Tx, key []byte, create func() T) (v T, ch *str
 // at a new slot if i is negative. It does not mark the slot dirty.
 func (tx *Tx) place(t *table, i int, hash uint64, o *object) int {
 	if i < 0 {
-		return t.addObject(hash, o, tx.fresh())
+		i = t.addObject(hash, o, tx.fresh())
+	} else {
+		t.detach(i)
+		t.setObject(i, o)
+		m := &t.slots[i].meta
+		*m = *m&(1<<touchShift-1) | tx.fresh()
 	}
-	t.detach(i)
-	t.setObject(i, o)
-	m := &t.slots[i].meta
-	*m = *m&(1<<touchShift-1) | tx.fresh()
+	tx.loosen(t, o, hash, t.slots[i].meta&locationMask, maxCompact)
 	return i
 }
 
@@ -159,6 +162,7 @@ func (tx *Tx) settle(e *edit) (removed bool) {
 		tx.OnChange(e.db, o.key)
 	}
 	e.t.resized(o)
+	o.changed = true
 	if o.value.Empty() {
 		tx.rec.Op(opDelete, 0)
 		e.t.detach(i)
@@ -166,6 +170,7 @@ func (tx *Tx) settle(e *edit) (removed bool) {
 		return true
 	}
 	e.t.setMeta(i, e.t.slots[i].meta|metaDirty)
+	tx.loosen(e.t, o, e.hash, e.t.slots[i].meta&locationMask, compactAgain)
 	return false
 }
 

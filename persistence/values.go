@@ -33,7 +33,12 @@ func (s *Store) encodeValue(t *table, i int) {
 	m := &s.materialiser.pass
 	h := head{lsn: m.newest, paged: meta&metaPaged != 0}
 	o := t.object(meta)
-	if o == nil {
+	switch {
+	case o != nil:
+		s.encodeObject(t, hash, o, &h)
+	case t.isCompact(meta):
+		s.encodeCompact(t, meta, hash, &h)
+	default:
 		var key []byte
 		key, h.payload, h.expire = t.parts(meta)
 		if h.paged {
@@ -45,8 +50,6 @@ func (s *Store) encodeValue(t *table, i int) {
 		appendHeadKey(d.Key[:0], t.phys, hash, key)
 		copy(d.Value[len(appendHead(d.Value[:0], &h)):], h.payload)
 		_ = d.Finish()
-	} else {
-		s.encodeObject(t, hash, o, &h)
 	}
 	if meta&metaOnDisk == 0 {
 		t.disk++
@@ -60,6 +63,15 @@ func (s *Store) encodeValue(t *table, i int) {
 		t.setIndexed(meta)
 	}
 	t.setMeta(i, meta)
+}
+
+// encodeCompact writes the head of a value that is a record. It has no pages.
+func (s *Store) encodeCompact(t *table, meta, hash uint64, h *head) {
+	key, value, expire := t.parts(meta)
+	o := s.loadCompact(value)
+	o.key, o.expire, o.whole = key, expire, true
+	s.encodeObject(t, hash, o, h)
+	s.keepCompact(o)
 }
 
 // encodeObject writes the head of an object and those of its pages that the disk
