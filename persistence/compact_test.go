@@ -34,7 +34,8 @@ func checkAccounts(t testing.TB, s *Store) {
 	}
 }
 
-// recount returns the bytes that a shard accounts for, and those that it has.
+// recount returns the bytes that a shard accounts for, and those that it has. It
+// looks that the cycle comes as soon as a key expires.
 func recount(t testing.TB, s *Store, shard int) (account, counted int64) {
 	t.Helper()
 	sh := &s.shards[shard]
@@ -48,6 +49,9 @@ func recount(t testing.TB, s *Store, shard int) (account, counted int64) {
 		for _, sl := range tb.slots {
 			if sl.meta == 0 {
 				continue
+			}
+			if e := tb.expire(sl.meta); e != 0 && e < tb.nextExpiry {
+				t.Fatalf("%.20q expires at %d, and the cycle comes at %d", tb.key(sl.meta), e, tb.nextExpiry)
 			}
 			if o := tb.object(sl.meta); o != nil {
 				if o.record != 0 || o.loose || o.edit != nil {

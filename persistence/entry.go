@@ -121,17 +121,21 @@ func (t *table) fillRecord(loc uint64, key, value []byte, expire int64) {
 	copy(b[at+len(key):], value)
 }
 
-// ttlFlag is the meta bit for an expiry.
-func ttlFlag(expire int64) uint64 {
-	if expire != 0 {
-		return metaTTL
+// ttlBit returns the meta bit for an expiry that a key gets.
+func (t *table) ttlBit(expire int64) uint64 {
+	if expire == 0 {
+		return 0
 	}
-	return 0
+	if expire < t.newExpiry {
+		t.newExpiry = expire
+		t.nextExpiry = min(t.nextExpiry, expire)
+	}
+	return metaTTL
 }
 
 // addInline inserts a short string under a key that has no slot.
 func (t *table) addInline(hash uint64, key, value []byte, expire int64, flags uint64) int {
-	return t.insert(hash, t.writeRecord(key, value, expire)|ttlFlag(expire)|flags)
+	return t.insert(hash, t.writeRecord(key, value, expire)|t.ttlBit(expire)|flags)
 }
 
 // setInline makes slot i a short string with the given expiry, keeping the
@@ -150,6 +154,7 @@ func (t *table) setInline(i int, key, value []byte, expire int64) {
 			b := unsafe.Slice((*byte)(p), size)
 			at := size - len(value)
 			if expire != 0 {
+				t.ttlBit(expire)
 				binary.NativeEndian.PutUint64(b[4:], uint64(expire)|keep)
 			}
 			copy(b[at:], value)
@@ -160,7 +165,7 @@ func (t *table) setInline(i int, key, value []byte, expire int64) {
 			t.setIndexed(loc | metaTTL)
 		}
 		t.arena.Release(meta&locationMask, oldSize)
-		t.setMeta(i, meta&^(locationMask|metaTTL)|loc|ttlFlag(expire))
+		t.setMeta(i, meta&^(locationMask|metaTTL)|loc|t.ttlBit(expire))
 		return
 	}
 	loc := t.writeRecord(key, value, expire)
@@ -168,12 +173,12 @@ func (t *table) setInline(i int, key, value []byte, expire int64) {
 		t.setIndexed(loc | metaTTL)
 	}
 	t.free(meta)
-	t.setMeta(i, meta&^(locationMask|metaObject|metaTTL|metaTombstone)|loc|ttlFlag(expire))
+	t.setMeta(i, meta&^(locationMask|metaObject|metaTTL|metaTombstone)|loc|t.ttlBit(expire))
 }
 
 // addObject inserts an object under a key that has no slot. key is kept.
 func (t *table) addObject(hash uint64, o *object, flags uint64) int {
-	return t.insert(hash, t.hold(o)|metaObject|ttlFlag(o.expire)|flags)
+	return t.insert(hash, t.hold(o)|metaObject|t.ttlBit(o.expire)|flags)
 }
 
 // setObject makes o the content of slot i.
@@ -182,7 +187,7 @@ func (t *table) setObject(i int, o *object) {
 	o.indexed = t.keepsIndex(meta, o.expire) != 0
 	loc := t.hold(o)
 	t.free(meta)
-	t.setMeta(i, meta&^(locationMask|metaTTL|metaTombstone)|loc|metaObject|ttlFlag(o.expire))
+	t.setMeta(i, meta&^(locationMask|metaTTL|metaTombstone)|loc|metaObject|t.ttlBit(o.expire))
 }
 
 func (t *table) hold(o *object) uint64 {
@@ -313,7 +318,7 @@ func (t *table) setExpire(i int, expire int64) {
 	if o := t.object(meta); o != nil {
 		o.indexed = t.keepsIndex(meta, expire) != 0
 		o.expire, o.changed = expire, true
-		t.setMeta(i, meta&^metaTTL|ttlFlag(expire))
+		t.setMeta(i, meta&^metaTTL|t.ttlBit(expire))
 		return
 	}
 	compact := t.isCompact(meta)

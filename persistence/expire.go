@@ -1,6 +1,7 @@
 package persistence
 
 import (
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -19,6 +20,8 @@ type sweeper struct {
 	shard  int
 	db     int
 	cursor uint64
+	walked *table // that the cursor is in, and has been since its start; else nil
+	next   int64  // the first expiry of the keys walked over
 
 	lists listSweeper
 }
@@ -79,6 +82,13 @@ func (s *Store) expireSome(w *sweeper, now, left int64) (expired int, cost int64
 	if t.ttls == 0 {
 		return 0, 1, true
 	}
+	if w.cursor == 0 {
+		if t.nextExpiry > now {
+			return 0, 1, true
+		}
+		w.walked, w.next = t, math.MaxInt64
+		t.newExpiry = math.MaxInt64
+	}
 	limit := min(left, holdSlots)
 	for i := t.seek(max(w.cursor, uint64(w.shard)<<56)); i < len(t.slots); {
 		if cost >= limit || expired >= holdExpired {
@@ -89,7 +99,12 @@ func (s *Store) expireSome(w *sweeper, now, left int64) (expired int, cost int64
 		}
 		cost++
 		meta := t.slots[i].meta
-		if meta&metaTTL == 0 || t.expire(meta) > now {
+		if meta&metaTTL == 0 {
+			i++
+			continue
+		}
+		if expire := t.expire(meta); expire > now {
+			w.next = min(w.next, expire)
 			i++
 			continue
 		}
@@ -99,6 +114,10 @@ func (s *Store) expireSome(w *sweeper, now, left int64) (expired int, cost int64
 			i++
 		}
 	}
+	if w.walked == t { // no flush or swap came between
+		t.nextExpiry = min(w.next, t.newExpiry)
+	}
+	w.walked = nil
 	return expired, cost + expiredCost(expired), true
 }
 

@@ -1,6 +1,7 @@
 package persistence
 
 import (
+	"math"
 	"math/bits"
 	"unsafe"
 
@@ -68,6 +69,10 @@ type table struct {
 	dirty    int   // slots to be written
 	ttls     int   // live slots with an expiry
 
+	// No key expires before nextExpiry, and none that was given its expiry since
+	// the cycle began to walk the table before newExpiry, which is not earlier.
+	nextExpiry, newExpiry int64
+
 	// flight: slots with a hash in [flightLow, flightHigh] belong to a batch that
 	// is not committed yet and must stay in memory.
 	flightLow, flightHigh uint64
@@ -88,7 +93,8 @@ type table struct {
 }
 
 func newTable(phys uint32, p *slab.Pool, mem *int64, disk int64) *table {
-	return &table{phys: phys, arena: slab.NewArena(p, mem), mem: mem, disk: disk, resident: disk == 0}
+	return &table{phys: phys, arena: slab.NewArena(p, mem), mem: mem, disk: disk, resident: disk == 0,
+		nextExpiry: math.MaxInt64, newExpiry: math.MaxInt64}
 }
 
 // flying reports that a batch under way may hold the key of a hash.
