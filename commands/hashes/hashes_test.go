@@ -103,17 +103,6 @@ func TestHRandFieldAnswersAsManyAsAsked(t *testing.T) {
 	}
 }
 
-func TestHashHotPathsAllocateNothing(t *testing.T) {
-	r := commandtest.New(t, Group())
-	r.Call("HSET", "h", "a", "1", "b", "2", "n", "0")
-	for _, call := range [][][]byte{commandtest.Argv("HSET", "h", "a", "3"), commandtest.Argv("HGET", "h", "b"), commandtest.Argv("HMGET", "h", "a", "x"),
-		commandtest.Argv("HINCRBY", "h", "n", "1"), commandtest.Argv("HGETALL", "h"), commandtest.Argv("HEXISTS", "h", "a"), commandtest.Argv("HLEN", "h")} {
-		if n := testing.AllocsPerRun(200, func() { r.Do(call) }); n > 0 {
-			t.Errorf("%s: %v allocations", call[0], n)
-		}
-	}
-}
-
 func BenchmarkHash(b *testing.B) {
 	for _, call := range [][][]byte{commandtest.Argv("HSET", "h", "a", "some value"), commandtest.Argv("HGET", "h", "b"),
 		commandtest.Argv("HINCRBY", "h", "n", "1"), commandtest.Argv("HGETALL", "h")} {

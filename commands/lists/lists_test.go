@@ -81,21 +81,6 @@ func TestListEventsAreThoseOfRedis(t *testing.T) {
 	}
 }
 
-func TestListHotPathsAllocateNothing(t *testing.T) {
-	r := commandtest.New(t, Group())
-	r.Call("RPUSH", "l", "1", "2", "3")
-	for _, calls := range [][][]byte{commandtest.Argv("LPUSH", "l", "some element"), commandtest.Argv("LRANGE", "l", "0", "9"), commandtest.Argv("LPOP", "l", "1")} {
-		push, pop := commandtest.Argv("RPUSH", "l", "x"), commandtest.Argv("LPOP", "l")
-		if n := testing.AllocsPerRun(200, func() {
-			r.Do(push)
-			r.Do(calls)
-			r.Do(pop)
-		}); n > 0 {
-			t.Errorf("%s: %v allocations", calls[0], n)
-		}
-	}
-}
-
 func BenchmarkList(b *testing.B) {
 	for _, x := range []struct {
 		name  string
