@@ -19,7 +19,7 @@ DEB_ARCHES ?= amd64,arm64
 SESSIONS ?= 1000000
 
 .DEFAULT_GOAL := help
-.PHONY: help build run demo test browser screenshots race sim mutants stress lint fuzz faults conformance conformance-redis crash bench bench-report waits sizing window-cost frameworks bench-sessions placement-table figures docs dist deb packages check clean
+.PHONY: help build run demo test browser screenshots race sim mutants stress lint fuzz faults conformance conformance-redis crash bench bench-report values waits sizing window-cost frameworks bench-sessions placement-table figures docs dist deb packages check clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -97,6 +97,10 @@ placement-table: ## compare placement with its peers and write the tables into d
 bench-report: ## compare with redis-server and write docs/benchmarks.md
 	$(MAKE) -s build
 	$(GO) run ./cmd/vigil-bench -server $(BIN)/vigil-server -out docs/benchmarks.md
+
+values: ## measure what small values take in memory, beside redis-server, into docs/benchmarks.md (eight minutes)
+	$(MAKE) -s build
+	$(GO) run ./cmd/vigil-bench -server $(BIN)/vigil-server -sections values -replace -out docs/benchmarks.md
 
 waits: ## measure how long each command makes other clients wait, into docs/benchmarks.md
 	$(MAKE) -s build

@@ -16,6 +16,7 @@ type part struct {
 	name     string
 	n        int // sessions to measure it with; 0 for a tenth of all
 	commands []string
+	ours     bool // redis-server does not have these commands
 }
 
 const pages = "/ /about /added/tv-% /added/tv-mount-% /cart /confirm /featured/1-% /featured/2-% /search-% /sessions"
