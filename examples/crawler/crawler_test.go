@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -205,13 +206,38 @@ func TestStoppedWorkerGivesItsFeedsBack(t *testing.T) {
 // answers serves what a test says, by path, and counts requests. Other paths, as
 // that of robots.txt, are not there.
 type answers struct {
+	mu    sync.Mutex // workers ask at the same time
 	give  map[string]func(http.ResponseWriter)
 	asked map[string]int
 }
 
+// set changes what is served at a path.
+func (a *answers) set(path string, give func(http.ResponseWriter)) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.give[path] = give
+}
+
+// times returns how often a path was asked for.
+func (a *answers) times(path string) int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.asked[path]
+}
+
+// ask counts a request and returns what it is to be given, nil if nothing is there.
+func (a *answers) ask(path string) func(http.ResponseWriter) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.asked == nil {
+		a.asked = map[string]int{}
+	}
+	a.asked[path]++
+	return a.give[path]
+}
+
 func (a *answers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	a.asked[r.URL.Path]++
-	if give := a.give[r.URL.Path]; give != nil {
+	if give := a.ask(r.URL.Path); give != nil {
 		give(w)
 		return
 	}
@@ -250,7 +276,7 @@ func TestAnswersThatAreNoFeed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx := context.Background()
-			web := &answers{map[string]func(http.ResponseWriter){"/": tc.give}, map[string]int{}}
+			web := &answers{give: map[string]func(http.ResponseWriter){"/": tc.give}}
 			r := newRig(t, newTestClock(), web)
 			r.MaxBody = 1000
 			if err := r.Add(ctx, []string{"http://a.example/"}); err != nil {
@@ -260,9 +286,9 @@ func TestAnswersThatAreNoFeed(t *testing.T) {
 				t.Fatal(err)
 			}
 			hold := r.Redis.PTTL(ctx, r.holdKey("a.example")).Val()
-			if r.info("leased") != tc.leased || r.info("nodes") != tc.nodes || hold != tc.hold || web.asked["/"] != 1 {
+			if r.info("leased") != tc.leased || r.info("nodes") != tc.nodes || hold != tc.hold || web.times("/") != 1 {
 				t.Errorf("%v leased, %v feeds, held for %v, asked %d times; want %v, %v, %v, once",
-					r.info("leased"), r.info("nodes"), hold, web.asked["/"], tc.leased, tc.nodes, tc.hold)
+					r.info("leased"), r.info("nodes"), hold, web.times("/"), tc.leased, tc.nodes, tc.hold)
 			}
 		})
 	}
@@ -270,7 +296,7 @@ func TestAnswersThatAreNoFeed(t *testing.T) {
 
 func TestHostThatKeepsFailingIsLeftAloneForLongerAndLonger(t *testing.T) {
 	ctx := context.Background()
-	web := &answers{map[string]func(http.ResponseWriter){"/": func(w http.ResponseWriter) { w.WriteHeader(502) }}, map[string]int{}}
+	web := &answers{give: map[string]func(http.ResponseWriter){"/": func(w http.ResponseWriter) { w.WriteHeader(502) }}}
 	r := newRig(t, newTestClock(), web)
 	if err := r.Add(ctx, []string{"http://a.example/"}); err != nil {
 		t.Fatal(err)
@@ -279,7 +305,7 @@ func TestHostThatKeepsFailingIsLeftAloneForLongerAndLonger(t *testing.T) {
 		r.tick(ctx, []*Crawler{r.Crawler})
 	}
 	// After 1, 2, 4, ... 512 minutes, each up to a lease late.
-	if got := web.asked["/"]; got < 9 || got > 11 {
+	if got := web.times("/"); got < 9 || got > 11 {
 		t.Errorf("asked %d times in a day, want about 10", got)
 	}
 }

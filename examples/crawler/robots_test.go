@@ -52,7 +52,7 @@ func TestRobotsDecideWhatBecomesOfAFeed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx := context.Background()
-			web := &answers{map[string]func(http.ResponseWriter){"/robots.txt": tc.robots, "/feed": says("<rss></rss>")}, map[string]int{}}
+			web := &answers{give: map[string]func(http.ResponseWriter){"/robots.txt": tc.robots, "/feed": says("<rss></rss>")}}
 			r := newRig(t, newTestClock(), web)
 			if err := r.Add(ctx, []string{"http://a.example/feed?page=1"}); err != nil {
 				t.Fatal(err)
@@ -61,9 +61,9 @@ func TestRobotsDecideWhatBecomesOfAFeed(t *testing.T) {
 				t.Fatal(err)
 			}
 			hold := r.Redis.PTTL(ctx, r.holdKey("a.example")).Val()
-			if web.asked["/feed"] != tc.asked || r.info("nodes") != tc.nodes || r.info("leased") != tc.leased || hold != tc.hold {
+			if web.times("/feed") != tc.asked || r.info("nodes") != tc.nodes || r.info("leased") != tc.leased || hold != tc.hold {
 				t.Errorf("asked %d times, %v feeds, %v leased, held for %v; want %d, %v, %v, %v",
-					web.asked["/feed"], r.info("nodes"), r.info("leased"), hold, tc.asked, tc.nodes, tc.leased, tc.hold)
+					web.times("/feed"), r.info("nodes"), r.info("leased"), hold, tc.asked, tc.nodes, tc.leased, tc.hold)
 			}
 		})
 	}
@@ -71,7 +71,7 @@ func TestRobotsDecideWhatBecomesOfAFeed(t *testing.T) {
 
 func TestRobotsAreAskedOnceInAWhileAndObeyedWhenTheyChange(t *testing.T) {
 	ctx := context.Background()
-	web := &answers{map[string]func(http.ResponseWriter){"/a": says("<rss></rss>"), "/b": says("<rss></rss>")}, map[string]int{}}
+	web := &answers{give: map[string]func(http.ResponseWriter){"/a": says("<rss></rss>"), "/b": says("<rss></rss>")}}
 	r := newRig(t, newTestClock(), web)
 	if err := r.Add(ctx, []string{"http://a.example/a", "http://a.example/b", "http://b.example/a"}); err != nil {
 		t.Fatal(err)
@@ -83,19 +83,19 @@ func TestRobotsAreAskedOnceInAWhileAndObeyedWhenTheyChange(t *testing.T) {
 	for range 50 {
 		r.tick(ctx, crew)
 	}
-	if got := web.asked["/robots.txt"]; got != 2 {
+	if got := web.times("/robots.txt"); got != 2 {
 		t.Errorf("asked %d times for the rules of two hosts", got)
 	}
-	before := web.asked["/b"]
-	web.give["/robots.txt"] = says("User-agent: Vigil-Crawler\nDisallow: /b")
+	before := web.times("/b")
+	web.set("/robots.txt", says("User-agent: Vigil-Crawler\nDisallow: /b"))
 	for range 30 {
 		r.tick(ctx, crew)
 	}
-	if got := web.asked["/robots.txt"]; got != 4 || r.info("nodes") != 2 {
+	if got := web.times("/robots.txt"); got != 4 || r.info("nodes") != 2 {
 		t.Errorf("an hour later: asked %d times, %v feeds left; want 4, 2", got, r.info("nodes"))
 	}
 	// Within the ten minutes that are left of the hour.
-	if got := web.asked["/b"] - before; got > 11 {
+	if got := web.times("/b") - before; got > 11 {
 		t.Errorf("/b was asked %d times after it was closed", got)
 	}
 }
@@ -117,7 +117,7 @@ func TestRedirectsObeyRobots(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx := context.Background()
-			web := &answers{map[string]func(http.ResponseWriter){"/robots.txt": says(closed), "/feed": refuses(302, "Location", tc.to), tc.at: says("<rss></rss>")}, map[string]int{}}
+			web := &answers{give: map[string]func(http.ResponseWriter){"/robots.txt": says(closed), "/feed": refuses(302, "Location", tc.to), tc.at: says("<rss></rss>")}}
 			r := newRig(t, newTestClock(), http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 				if req.Host == "broken.example" && req.URL.Path == "/robots.txt" {
 					w.WriteHeader(500)
@@ -131,8 +131,8 @@ func TestRedirectsObeyRobots(t *testing.T) {
 			if _, err := r.Turn(ctx); err != nil {
 				t.Fatal(err)
 			}
-			if web.asked[tc.at] != tc.asked || r.info("nodes") != 1 || r.info("leased") != tc.leased {
-				t.Errorf("asked %d times, %v feeds, %v leased; want %d, 1, %v", web.asked[tc.at], r.info("nodes"), r.info("leased"), tc.asked, tc.leased)
+			if web.times(tc.at) != tc.asked || r.info("nodes") != 1 || r.info("leased") != tc.leased {
+				t.Errorf("asked %d times, %v feeds, %v leased; want %d, 1, %v", web.times(tc.at), r.info("nodes"), r.info("leased"), tc.asked, tc.leased)
 			}
 		})
 	}
@@ -187,7 +187,7 @@ func TestARuleThatIsCutOffDoesNotCount(t *testing.T) {
 	ctx := context.Background()
 	text := "User-agent: *\nDisallow: /other\n#"
 	text += strings.Repeat("x", maxRobots-len(text)-len("\nDisallow: /")) + "\nDisallow: /private"
-	web := &answers{map[string]func(http.ResponseWriter){"/robots.txt": says(text)}, map[string]int{}}
+	web := &answers{give: map[string]func(http.ResponseWriter){"/robots.txt": says(text)}}
 	r := newRig(t, newTestClock(), web)
 	for path, want := range map[string]permission{"/feed": granted, "/other": disallowed} {
 		if got, err := r.permit(ctx, "http://a.example"+path); err != nil || got != want {
