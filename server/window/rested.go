@@ -37,7 +37,7 @@ func newRested[K comparable, V any]() *rested[K, V] {
 }
 
 // get returns what is remembered of k, or what load finds out. Errors are not
-// remembered. Who asks meanwhile waits for the one who looks.
+// remembered. A caller that comes meanwhile waits for the one that looks.
 func (r *rested[K, V]) get(k K, now time.Time, load func() (V, error)) (finding[V], error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
