@@ -17,6 +17,19 @@ func ViewExisting[T structures.Value](c *Ctx, key []byte) (T, error) {
 	return v, err
 }
 
+// CheckAbsent returns nil if key is absent, for a command that creates a value. Of a
+// value of this type the error is ErrBusyKey, of another one that of View.
+func CheckAbsent[T structures.Value](c *Ctx, key []byte) error {
+	switch _, err := ViewExisting[T](c, key); err {
+	case nil:
+		return ErrBusyKey
+	case ErrNoKey:
+		return nil
+	default:
+		return err
+	}
+}
+
 // EditExisting finds a value to change; a missing key is ErrNoKey.
 func EditExisting[T structures.Value](c *Ctx, key []byte) (T, *structures.Change, error) {
 	v, ch, ok, err := persistence.Edit[T](c.Tx, key, nil)

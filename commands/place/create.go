@@ -57,10 +57,7 @@ func create(c *commands.Ctx) error {
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	switch _, err := view(c, key); {
-	case err == nil:
-		return commands.ErrBusyKey
-	case err != commands.ErrNoKey:
+	if err := commands.CheckAbsent[*placemap.Map](c, key); err != nil {
 		return err
 	}
 	m, err := placemap.New(o)
