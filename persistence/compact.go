@@ -151,9 +151,10 @@ func (t *table) rewrite(o *object, b []byte) (loc uint64) {
 	if o.record != 0 && slab.Class(size) == slab.Class(int(o.recordSize)) {
 		// The key lies in the record, and moves if the key's expiry came or went.
 		loc = o.record
-		p := t.arena.At(loc)
-		copy(unsafe.Slice((*byte)(p), size)[size-len(b)-len(o.key):], o.key)
-		t.fillRecord(loc, unsafe.Slice((*byte)(unsafe.Add(p, size-len(b)-len(o.key))), len(o.key)), b, o.expire)
+		at := size - len(b) - len(o.key)
+		key := unsafe.Slice((*byte)(unsafe.Add(t.arena.At(loc), at)), len(o.key))
+		copy(key, o.key)
+		t.fillRecord(loc, key, b, o.expire)
 	} else {
 		loc = t.writeRecord(o.key, b, o.expire)
 		if o.record != 0 {

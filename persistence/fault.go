@@ -83,11 +83,7 @@ func (s *Store) admitCompact(t *table, hash uint64, o *object, flags uint64) (i 
 	if !small || flags&metaPaged != 0 {
 		return 0, false
 	}
-	i = t.addInline(hash, o.key, b, o.expire, flags)
-	t.markCompact(t.slots[i].meta & locationMask)
-	if o.indexed {
-		t.setIndexed(t.slots[i].meta)
-	}
+	i = t.insert(hash, t.rewrite(o, b)|t.ttlBit(o.expire)|flags)
 	s.keepCompact(o)
 	return i, true
 }
