@@ -119,8 +119,6 @@ type ConnectionHost interface {
 	ResetClient(c *Ctx)
 	// Login makes the client an authenticated one.
 	Login(c *Ctx, user []byte)
-	// Subscribed reports whether the client listens to channels.
-	Subscribed(c *Ctx) bool
 	// SkipReply leaves the next command without a reply.
 	SkipReply(c *Ctx)
 }

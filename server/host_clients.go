@@ -120,9 +120,6 @@ func (s *session) Login(_ *commands.Ctx, user []byte) {
 	s.SetText(func(t *commands.ClientText) { t.User = string(user) })
 }
 
-// Subscribed reports whether the client listens to channels.
-func (s *session) Subscribed(*commands.Ctx) bool { return s.subs.count() > 0 }
-
 // SkipReply leaves the next command without a reply.
 func (s *session) SkipReply(*commands.Ctx) {
 	s.Set(commands.ClientReplySkip)

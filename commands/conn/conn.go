@@ -42,7 +42,7 @@ func ping(c *commands.Ctx) error {
 	}
 	message := c.Args.Peek()
 	switch {
-	case c.Host.Subscribed(c) && c.Client.Proto() == 2:
+	case c.Client.Has(commands.ClientPubSub) && c.Client.Proto() == 2:
 		c.Reply.Array(2)
 		c.Reply.BulkString("pong")
 		c.Reply.Bulk(message)
