@@ -16,7 +16,7 @@
 // reply when the handler fails. It never locks, never waits, and reads no
 // clock: a handler that has to wait calls [Ctx.Park] and is run again.
 //
-// What handlers need from the floor above (other clients, pub/sub,
-// configuration) is declared here as small interfaces that package server
-// implements.
+// What handlers need from the server is declared as small interfaces that package
+// server implements: [Host] here, for all families, and others beside the handlers
+// of the one family that uses them.
 package commands

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/pubsub"
 )
 
 // Clients come to watch, to wait and to listen, and leave in any order: what
@@ -94,21 +95,21 @@ func TestQueuesKeepTheOrderOfArrival(t *testing.T) {
 func TestSubscriptionsEndForWhoLeavesAndNobodyElse(t *testing.T) {
 	const seed = 1
 	rng := rand.New(rand.NewPCG(seed, seed))
-	var p pubsub
+	var p broker
 	held := map[*subscription]bool{}
 	for range 2000 {
 		if rng.IntN(2) == 0 {
 			u := &subscription{s: &session{}}
-			p.add(u, commands.Channel, "ch")
+			p.add(u, pubsub.Channel, "ch")
 			held[u] = true
 		} else {
 			for u := range held { // any
-				p.remove(u, commands.Channel, "ch")
+				p.remove(u, pubsub.Channel, "ch")
 				delete(held, u)
 				break
 			}
 		}
-		list := p.topics[commands.Channel]["ch"]
+		list := p.topics[pubsub.Channel]["ch"]
 		if len(list) != len(held) {
 			t.Fatalf("seed %d: %d subscriptions, want %d", seed, len(list), len(held))
 		}

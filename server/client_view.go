@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/pubsub"
 )
 
 // clientView is what other clients can see of a session beyond its flags. The
@@ -23,9 +24,9 @@ type clientView struct {
 // look describes the session as it is. Only its owner may call it.
 func (s *session) look() clientView {
 	v := clientView{cmd: s.ctx.Command, multi: -1, watch: len(s.txn.watched), queued: s.txn.queueBytes,
-		sub:   s.subs.of(commands.Channel),
-		psub:  s.subs.of(commands.Pattern),
-		ssub:  s.subs.of(commands.ShardChannel),
+		sub:   s.subs.of(pubsub.Channel),
+		psub:  s.subs.of(pubsub.Pattern),
+		ssub:  s.subs.of(pubsub.ShardChannel),
 		input: s.in.unread(), inputFree: s.in.bufferBytes() - s.in.unread(),
 		replyCap: s.ctx.Reply.Cap(), unsent: s.conn.Unsent()}
 	if s.Has(commands.ClientMulti) {

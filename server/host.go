@@ -1,11 +1,32 @@
 package server
 
-import "github.com/vigildb/vigil/commands"
+import (
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/admin"
+	"github.com/vigildb/vigil/commands/conn"
+	"github.com/vigildb/vigil/commands/keys"
+	"github.com/vigildb/vigil/commands/pubsub"
+)
 
-// host is the part of [commands.Host] that is the same for every client: the
+// host is what handlers ask of the server and what is the same for every client: the
 // configuration, snapshots, keyspace events and what administrators ask for. A
 // session has one and adds what depends on the client: its transaction, its
 // subscriptions, its connection.
 type host struct{ srv *Server }
 
-var _ commands.Host = (*session)(nil)
+// A session is the host of its calls. Families declare what they need of it beside
+// their handlers.
+var (
+	_ commands.Host     = (*session)(nil)
+	_ admin.Config      = (*session)(nil)
+	_ admin.Databases   = (*session)(nil)
+	_ admin.Debug       = (*session)(nil)
+	_ admin.Saves       = (*session)(nil)
+	_ admin.Snapshots   = (*session)(nil)
+	_ admin.Statistics  = (*session)(nil)
+	_ conn.Clients      = (*session)(nil)
+	_ conn.Connection   = (*session)(nil)
+	_ conn.Transactions = (*session)(nil)
+	_ keys.Durability   = (*session)(nil)
+	_ pubsub.Broker     = (*session)(nil)
+)

@@ -9,8 +9,8 @@ import (
 	"github.com/vigildb/vigil/commands"
 )
 
-// admin is what the commands for administrators keep.
-type admin struct {
+// adminState is what the commands for administrators keep.
+type adminState struct {
 	rewriting  atomic.Bool  // BGREWRITEAOF is under way
 	peakMemory atomic.Int64 // most bytes of keys and values that were seen
 

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/conn"
 )
 
 // ClientInfo describes a client in one line of CLIENT LIST.
@@ -18,7 +19,7 @@ func (s *session) ClientInfo(c *commands.Client) string {
 }
 
 // matching lists the clients that a filter chooses, oldest first.
-func (s *session) matching(f commands.ClientFilter) []*session {
+func (s *session) matching(f conn.ClientFilter) []*session {
 	var out []*session
 	now := s.srv.clock.Now().UnixMilli()
 	ids := make(map[uint64]bool, len(f.IDs))
@@ -47,7 +48,7 @@ func (s *session) matching(f commands.ClientFilter) []*session {
 }
 
 // ClientList describes the clients that a filter chooses, a line each.
-func (s *session) ClientList(_ *commands.Ctx, f commands.ClientFilter) string {
+func (s *session) ClientList(_ *commands.Ctx, f conn.ClientFilter) string {
 	var b strings.Builder
 	for _, o := range s.matching(f) {
 		b.WriteString(s.ClientInfo(&o.Client))
@@ -59,7 +60,7 @@ func (s *session) ClientList(_ *commands.Ctx, f commands.ClientFilter) string {
 // ClientKill closes the clients that a filter chooses and counts them. A wait
 // of theirs ends first, so that nothing is popped for somebody who is gone; the
 // caller itself still gets its reply.
-func (s *session) ClientKill(c *commands.Ctx, f commands.ClientFilter) int {
+func (s *session) ClientKill(c *commands.Ctx, f conn.ClientFilter) int {
 	victims := s.matching(f)
 	for _, o := range victims {
 		if o == s {
@@ -100,7 +101,7 @@ func (q *waiting) of(s *session) *waiter {
 // and its age.
 func (s *session) ResetClient(c *commands.Ctx) {
 	s.endMulti()
-	s.subs.end(&s.srv.pubsub)
+	s.subs.end(&s.srv.broker)
 	s.srv.monitors.remove(s)
 	s.collect() // what was published goes before the reply
 	s.Clear(commands.ClientPubSub | commands.ClientMonitor | commands.ClientReplyOff | commands.ClientReplySkip |

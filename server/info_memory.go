@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"runtime"
 
-	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/admin"
 	"github.com/vigildb/vigil/persistence"
 )
 
@@ -91,7 +91,7 @@ func policyName(srv *Server) string {
 }
 
 // Memory is MEMORY STATS.
-func (s *session) Memory() []commands.MemoryFigure {
+func (s *session) Memory() []admin.MemoryFigure {
 	f := s.figures()
 	m := s.srv.memoryFigures(&f)
 	keys := f.keys()
@@ -99,7 +99,7 @@ func (s *session) Memory() []commands.MemoryFigure {
 	if keys > 0 {
 		perKey = m.data / keys
 	}
-	return []commands.MemoryFigure{
+	return []admin.MemoryFigure{
 		{Name: "peak.allocated", Value: m.peak},
 		{Name: "total.allocated", Value: m.data},
 		{Name: "startup.allocated"},

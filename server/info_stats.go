@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/pubsub"
 	"github.com/vigildb/vigil/persistence"
 )
 
@@ -70,7 +70,7 @@ func infoPersistence(t *infoText) {
 }
 
 func infoStats(t *infoText) {
-	st, p := &t.srv.stats, &t.srv.pubsub
+	st, p := &t.srv.stats, &t.srv.broker
 	t.line("total_connections_received", st.connections.Load())
 	t.line("total_commands_processed", st.processed())
 	t.line("instantaneous_ops_per_sec", t.srv.opsPerSecond.Load())
@@ -85,9 +85,9 @@ func infoStats(t *infoText) {
 	t.line("evicted_clients", st.evictedClients.Load())
 	t.line("keyspace_hits", st.hits.Load())
 	t.line("keyspace_misses", st.misses.Load())
-	t.line("pubsub_channels", p.topicCount(commands.Channel))
-	t.line("pubsub_patterns", p.topicCount(commands.Pattern))
-	t.line("pubsubshard_channels", p.topicCount(commands.ShardChannel))
+	t.line("pubsub_channels", p.topicCount(pubsub.Channel))
+	t.line("pubsub_patterns", p.topicCount(pubsub.Pattern))
+	t.line("pubsubshard_channels", p.topicCount(pubsub.ShardChannel))
 	t.line("latest_fork_usec", 0)
 	t.line("total_forks", 0)
 	t.line("migrate_cached_sockets", 0)
@@ -102,7 +102,7 @@ func infoStats(t *infoText) {
 }
 
 // topicCount is the number of topics of a kind that have subscribers.
-func (p *pubsub) topicCount(kind commands.ChannelKind) int {
+func (p *broker) topicCount(kind pubsub.Kind) int {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	return len(p.topics[kind])

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/admin"
 )
 
 // monitors are the clients that asked for MONITOR.
@@ -85,8 +86,8 @@ type slowlog struct {
 	limit     atomic.Int64
 
 	mu      sync.Mutex
-	next    int64                // guarded by mu
-	entries []commands.SlowEntry // newest last; guarded by mu
+	next    int64             // guarded by mu
+	entries []admin.SlowEntry // newest last; guarded by mu
 }
 
 const (
@@ -101,7 +102,7 @@ func (l *slowlog) wants(took time.Duration) bool {
 
 // add keeps a call with its arguments as abridge has made them.
 func (l *slowlog) add(s *session, args [][]byte, start time.Time, took time.Duration) {
-	e := commands.SlowEntry{UnixSeconds: start.Unix(), Micros: took.Microseconds(),
+	e := admin.SlowEntry{UnixSeconds: start.Unix(), Micros: took.Microseconds(),
 		Addr: s.Addr, Name: s.Text().Name, Args: args}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -147,13 +148,13 @@ func (l *slowlog) setLimit(n int64) {
 }
 
 // Entries are the newest n, newest first; n < 0 means all.
-func (l *slowlog) Entries(n int) []commands.SlowEntry {
+func (l *slowlog) Entries(n int) []admin.SlowEntry {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if n < 0 || n > len(l.entries) {
 		n = len(l.entries)
 	}
-	out := make([]commands.SlowEntry, 0, n)
+	out := make([]admin.SlowEntry, 0, n)
 	for i := range n {
 		out = append(out, l.entries[len(l.entries)-1-i])
 	}
@@ -175,4 +176,4 @@ func (l *slowlog) Reset() {
 }
 
 // Slowlog is the server's.
-func (h host) Slowlog() commands.Slowlog { return &h.srv.slowlog }
+func (h host) Slowlog() admin.Slowlog { return &h.srv.slowlog }

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/pubsub"
 )
 
 // NotifyClasses are the classes of keyspace events that are published.
@@ -25,7 +26,7 @@ func (srv *Server) notify(class commands.EventClass, event string, db int, key [
 	send := func(prefix, name, payload []byte) {
 		channel := strconv.AppendInt(prefix, int64(db), 10)
 		channel = append(append(channel, "__:"...), name...)
-		srv.pubsub.publish(nil, nil, commands.Channel, channel, payload)
+		srv.broker.publish(nil, nil, pubsub.Channel, channel, payload)
 	}
 	if classes&commands.EventKeyspace != 0 {
 		send([]byte("__keyspace@"), key, []byte(event))

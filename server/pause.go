@@ -5,12 +5,13 @@ import (
 	"sync/atomic"
 
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/conn"
 )
 
 // pause is CLIENT PAUSE: until a time, commands of some or all clients are
 // held back. The bytes of a command that is held stay in its client's input.
 type pause struct {
-	mode atomic.Int32 // commands.PauseMode; read without mu
+	mode atomic.Int32 // conn.PauseMode; read without mu
 
 	mu    sync.Mutex
 	until int64                 // unix milliseconds; guarded by mu
@@ -20,13 +21,13 @@ type pause struct {
 
 // holds reports whether the call has to wait, and remembers whom to wake then.
 func (p *pause) holds(cmd *commands.Command, s *session) bool {
-	mode := commands.PauseMode(p.mode.Load())
-	if mode == commands.PauseNone || s.observer || s.writesNothing(cmd, mode) {
+	mode := conn.PauseMode(p.mode.Load())
+	if mode == conn.PauseNone || s.observer || s.writesNothing(cmd, mode) {
 		return false
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.mode.Load() == int32(commands.PauseNone) {
+	if p.mode.Load() == int32(conn.PauseNone) {
 		return false
 	}
 	if p.held == nil {
@@ -52,8 +53,8 @@ func (p *pause) count() int {
 
 // writesNothing reports that a pause of writes lets the call through: neither
 // it nor, for EXEC, any queued call has effects.
-func (s *session) writesNothing(cmd *commands.Command, mode commands.PauseMode) bool {
-	if mode == commands.PauseAll {
+func (s *session) writesNothing(cmd *commands.Command, mode conn.PauseMode) bool {
+	if mode == conn.PauseAll {
 		return false
 	}
 	if s.Has(commands.ClientMulti) && !cmd.Is(commands.LocksQueue) {
@@ -67,9 +68,9 @@ func (s *session) writesNothing(cmd *commands.Command, mode commands.PauseMode) 
 }
 
 // ClientPause holds commands back until a time, or lets all go on.
-func (h host) ClientPause(mode commands.PauseMode, until int64) { h.srv.setPause(mode, until) }
+func (h host) ClientPause(mode conn.PauseMode, until int64) { h.srv.setPause(mode, until) }
 
-func (srv *Server) setPause(mode commands.PauseMode, until int64) {
+func (srv *Server) setPause(mode conn.PauseMode, until int64) {
 	p := &srv.pause
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -77,13 +78,13 @@ func (srv *Server) setPause(mode commands.PauseMode, until int64) {
 		p.stop()
 		p.stop = nil
 	}
-	if mode == commands.PauseNone {
+	if mode == conn.PauseNone {
 		p.endLocked()
 		return
 	}
 	// The stricter mode and the later end hold until both are over.
 	if now := srv.clock.Now().UnixMilli(); p.mode.Load() != 0 && p.until > now {
-		mode, until = max(mode, commands.PauseMode(p.mode.Load())), max(until, p.until)
+		mode, until = max(mode, conn.PauseMode(p.mode.Load())), max(until, p.until)
 	}
 	p.until = until
 	p.mode.Store(int32(mode))
@@ -101,7 +102,7 @@ func (srv *Server) endPause(until int64) {
 }
 
 func (p *pause) endLocked() {
-	p.mode.Store(int32(commands.PauseNone))
+	p.mode.Store(int32(conn.PauseNone))
 	p.until = 0
 	for s := range p.held {
 		s.kick()
@@ -111,4 +112,4 @@ func (p *pause) endLocked() {
 
 // active reports whether commands are held back, for background work that has
 // to stand still too (expiry, eviction).
-func (p *pause) active() bool { return p.mode.Load() != int32(commands.PauseNone) }
+func (p *pause) active() bool { return p.mode.Load() != int32(conn.PauseNone) }

@@ -5,14 +5,15 @@ import (
 	"sync"
 
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/pubsub"
 	"github.com/vigildb/vigil/structures/glob"
 )
 
-// pubsub knows the subscribers of every channel and pattern. Publishing takes the lock for reading
+// broker knows the subscribers of every channel and pattern. Publishing takes the lock for reading
 // and appends to the outboxes of the subscribers; it never waits for a client.
-type pubsub struct {
+type broker struct {
 	mu     sync.RWMutex
-	topics [3]map[string][]*subscription // guarded by mu; by commands.ChannelKind
+	topics [3]map[string][]*subscription // guarded by mu; by pubsub.Kind
 }
 
 // subscription is the subscription of one client to one channel or pattern. It knows
@@ -20,7 +21,7 @@ type pubsub struct {
 // are.
 type subscription struct {
 	s  *session
-	at int // in pubsub.topics; guarded by pubsub.mu
+	at int // in broker.topics; guarded by broker.mu
 }
 
 var (
@@ -29,7 +30,7 @@ var (
 	messageWords     = [3]string{"message", "pmessage", "smessage"}
 )
 
-func (p *pubsub) add(u *subscription, kind commands.ChannelKind, name string) {
+func (p *broker) add(u *subscription, kind pubsub.Kind, name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.topics[kind] == nil {
@@ -40,7 +41,7 @@ func (p *pubsub) add(u *subscription, kind commands.ChannelKind, name string) {
 }
 
 // remove ends a subscription; nil is none.
-func (p *pubsub) remove(u *subscription, kind commands.ChannelKind, name string) {
+func (p *broker) remove(u *subscription, kind pubsub.Kind, name string) {
 	if u == nil {
 		return
 	}
@@ -59,7 +60,7 @@ func (p *pubsub) remove(u *subscription, kind commands.ChannelKind, name string)
 
 // message is one published message, encoded at most once for each protocol.
 type message struct {
-	kind             commands.ChannelKind
+	kind             pubsub.Kind
 	pattern          string
 	channel, payload []byte
 	encoded          [2][]byte
@@ -69,7 +70,7 @@ func (m *message) bytes(proto int) []byte {
 	b := &m.encoded[proto-2]
 	if *b == nil {
 		r := commands.NewReply(nil, proto)
-		if m.kind == commands.Pattern {
+		if m.kind == pubsub.Pattern {
 			r.Push(4)
 			r.BulkString(messageWords[m.kind])
 			r.BulkString(m.pattern)
@@ -87,7 +88,7 @@ func (m *message) bytes(proto int) []byte {
 // publish delivers to the channel's subscribers, then to the matching
 // patterns', and returns how many deliveries there were. from is the client that
 // publishes, or nil: its own copy goes before its reply.
-func (p *pubsub) publish(from *session, c *commands.Ctx, kind commands.ChannelKind, channel, payload []byte) int {
+func (p *broker) publish(from *session, c *commands.Ctx, kind pubsub.Kind, channel, payload []byte) int {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	n := 0
@@ -107,26 +108,26 @@ func (p *pubsub) publish(from *session, c *commands.Ctx, kind commands.ChannelKi
 	if list := p.topics[kind][string(channel)]; len(list) > 0 {
 		send(list, &message{kind: kind, channel: channel, payload: payload})
 	}
-	if kind != commands.Channel {
+	if kind != pubsub.Channel {
 		return n
 	}
-	for pattern, list := range p.topics[commands.Pattern] {
+	for pattern, list := range p.topics[pubsub.Pattern] {
 		if glob.Match([]byte(pattern), channel) {
-			send(list, &message{kind: commands.Pattern, pattern: pattern, channel: channel, payload: payload})
+			send(list, &message{kind: pubsub.Pattern, pattern: pattern, channel: channel, payload: payload})
 		}
 	}
 	return n
 }
 
 // Publish delivers a message.
-func (s *session) Publish(c *commands.Ctx, kind commands.ChannelKind, channel, payload []byte) int {
+func (s *session) Publish(c *commands.Ctx, kind pubsub.Kind, channel, payload []byte) int {
 	defer s.keepPushed(c, c.Reply.Len())
-	return s.srv.pubsub.publish(s, c, kind, channel, payload)
+	return s.srv.broker.publish(s, c, kind, channel, payload)
 }
 
 // Channels lists the channels that have subscribers.
-func (h host) Channels(kind commands.ChannelKind, pattern []byte) []string {
-	p := &h.srv.pubsub
+func (h host) Channels(kind pubsub.Kind, pattern []byte) []string {
+	p := &h.srv.broker
 	p.mu.RLock()
 	names := []string{}
 	for name := range p.topics[kind] {
@@ -141,11 +142,11 @@ func (h host) Channels(kind commands.ChannelKind, pattern []byte) []string {
 
 // Subscribers counts the subscribers of a channel; with kind Pattern and no name it
 // counts the patterns.
-func (h host) Subscribers(kind commands.ChannelKind, name []byte) int {
-	p := &h.srv.pubsub
+func (h host) Subscribers(kind pubsub.Kind, name []byte) int {
+	p := &h.srv.broker
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	if kind == commands.Pattern && name == nil {
+	if kind == pubsub.Pattern && name == nil {
 		return len(p.topics[kind])
 	}
 	return len(p.topics[kind][string(name)])

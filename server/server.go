@@ -29,7 +29,7 @@ type Server struct {
 	current  atomic.Pointer[settings]
 	clients  clients
 	memory   clientMemory
-	pubsub   pubsub
+	broker   broker
 	waiting  waiting
 	computes computes
 	watches  watches
@@ -41,7 +41,7 @@ type Server struct {
 	loops    *transport.Loops
 	cron     cron
 	sockets  sockets
-	admin    admin
+	admin    adminState
 	history  history
 
 	loading      atomic.Bool // from Start until Load is done

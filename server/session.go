@@ -151,7 +151,7 @@ func (s *session) Leave() {
 	}
 	s.out.shut()
 	s.unwatch()
-	s.subs.end(&s.srv.pubsub)
+	s.subs.end(&s.srv.broker)
 	s.srv.monitors.remove(s)
 	s.srv.pause.forget(s)
 	s.srv.clients.remove(s)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/conn"
 )
 
 // FuzzSession gives a client's bytes to a session, cut in two. No handler
@@ -32,7 +33,7 @@ func FuzzSession(f *testing.F) {
 		}
 		s, e := r.handSession()
 		defer s.Leave()
-		r.srv.setPause(commands.PauseNone, 0)
+		r.srv.setPause(conn.PauseNone, 0)
 		cut = min(max(cut, 0), len(b))
 		if s.feedText(string(b[:cut])) == nil && !s.closing {
 			s.feedText(string(b[cut:]))

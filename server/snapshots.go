@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/admin"
 )
 
 // snapshotName is what clients may call a snapshot: a plain file name, on every
@@ -19,11 +20,11 @@ func validSnapshotName(name string) bool {
 }
 
 // Snapshots lists the complete snapshots, the oldest first.
-func (h host) Snapshots() ([]commands.Snapshot, error) {
+func (h host) Snapshots() ([]admin.Snapshot, error) {
 	found, err := h.srv.store.Snapshots(h.srv.snapshotDir())
-	list := make([]commands.Snapshot, len(found))
+	list := make([]admin.Snapshot, len(found))
 	for i, f := range found {
-		list[i] = commands.Snapshot{Name: f.Name, Made: f.Made.Unix(), Bytes: f.Bytes,
+		list[i] = admin.Snapshot{Name: f.Name, Made: f.Made.Unix(), Bytes: f.Bytes,
 			Automatic: strings.HasPrefix(f.Name, autoPrefix)}
 	}
 	return list, err

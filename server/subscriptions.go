@@ -4,40 +4,41 @@ import (
 	"slices"
 
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/pubsub"
 )
 
 // subscriptions is what one client subscribes to. Only the owner of its session
 // uses it.
 type subscriptions struct {
-	topics [3]map[string]*subscription // by commands.ChannelKind
+	topics [3]map[string]*subscription // by pubsub.Kind
 	bytes  int                         // that they take
 }
 
 // of is the number of subscriptions of a kind.
-func (u *subscriptions) of(kind commands.ChannelKind) int { return len(u.topics[kind]) }
+func (u *subscriptions) of(kind pubsub.Kind) int { return len(u.topics[kind]) }
 
 // count is the number of subscriptions of every kind: while it is not zero a
 // RESP2 client may not send other commands.
 func (u *subscriptions) count() int {
-	return u.of(commands.Channel) + u.of(commands.Pattern) + u.of(commands.ShardChannel)
+	return u.of(pubsub.Channel) + u.of(pubsub.Pattern) + u.of(pubsub.ShardChannel)
 }
 
 // shown is the count that the reply to a subscription shows: channels and
 // patterns together, shard channels by themselves.
-func (u *subscriptions) shown(kind commands.ChannelKind) int64 {
-	if kind == commands.ShardChannel {
+func (u *subscriptions) shown(kind pubsub.Kind) int64 {
+	if kind == pubsub.ShardChannel {
 		return int64(u.of(kind))
 	}
-	return int64(u.of(commands.Channel) + u.of(commands.Pattern))
+	return int64(u.of(pubsub.Channel) + u.of(pubsub.Pattern))
 }
 
 // find returns the subscription to a topic, nil if there is none.
-func (u *subscriptions) find(kind commands.ChannelKind, name []byte) *subscription {
+func (u *subscriptions) find(kind pubsub.Kind, name []byte) *subscription {
 	return u.topics[kind][string(name)]
 }
 
 // names lists the topics of a kind in order.
-func (u *subscriptions) names(kind commands.ChannelKind) (names [][]byte) {
+func (u *subscriptions) names(kind pubsub.Kind) (names [][]byte) {
 	for name := range u.topics[kind] {
 		names = append(names, []byte(name))
 	}
@@ -46,7 +47,7 @@ func (u *subscriptions) names(kind commands.ChannelKind) (names [][]byte) {
 }
 
 // add takes note of a subscription.
-func (u *subscriptions) add(kind commands.ChannelKind, name string, sub *subscription) {
+func (u *subscriptions) add(kind pubsub.Kind, name string, sub *subscription) {
 	if u.topics[kind] == nil {
 		u.topics[kind] = map[string]*subscription{}
 	}
@@ -55,7 +56,7 @@ func (u *subscriptions) add(kind commands.ChannelKind, name string, sub *subscri
 }
 
 // remove forgets a subscription, if there is one.
-func (u *subscriptions) remove(kind commands.ChannelKind, name []byte) {
+func (u *subscriptions) remove(kind pubsub.Kind, name []byte) {
 	if u.find(kind, name) != nil {
 		delete(u.topics[kind], string(name))
 		u.bytes -= len(name) + subscriptionBytes
@@ -63,10 +64,10 @@ func (u *subscriptions) remove(kind commands.ChannelKind, name []byte) {
 }
 
 // end ends all subscriptions.
-func (u *subscriptions) end(p *pubsub) {
+func (u *subscriptions) end(p *broker) {
 	for kind, names := range u.topics {
 		for name, sub := range names {
-			p.remove(sub, commands.ChannelKind(kind), name)
+			p.remove(sub, pubsub.Kind(kind), name)
 		}
 	}
 	*u = subscriptions{}
@@ -74,7 +75,7 @@ func (u *subscriptions) end(p *pubsub) {
 
 // Subscribe confirms each subscription before it takes effect, so that no
 // message can be seen before the confirmation.
-func (s *session) Subscribe(c *commands.Ctx, kind commands.ChannelKind, names [][]byte) {
+func (s *session) Subscribe(c *commands.Ctx, kind pubsub.Kind, names [][]byte) {
 	defer s.keepPushed(c, c.Reply.Len())
 	for _, name := range names {
 		known := s.subs.find(kind, name) != nil
@@ -89,19 +90,19 @@ func (s *session) Subscribe(c *commands.Ctx, kind commands.ChannelKind, names []
 		c.Reply.Int(s.subs.shown(kind))
 		if !known {
 			s.Set(commands.ClientPubSub)
-			s.srv.pubsub.add(sub, kind, own)
+			s.srv.broker.add(sub, kind, own)
 		}
 	}
 }
 
 // Unsubscribe confirms after the last message of the channel.
-func (s *session) Unsubscribe(c *commands.Ctx, kind commands.ChannelKind, names [][]byte) {
+func (s *session) Unsubscribe(c *commands.Ctx, kind pubsub.Kind, names [][]byte) {
 	if len(names) == 0 {
 		names = s.subs.names(kind)
 	}
 	for _, name := range names {
 		if sub := s.subs.find(kind, name); sub != nil && sub.s != nil {
-			s.srv.pubsub.remove(sub, kind, string(name))
+			s.srv.broker.remove(sub, kind, string(name))
 			sub.s = nil // it may be named twice
 		}
 	}
@@ -120,7 +121,7 @@ func (s *session) Unsubscribe(c *commands.Ctx, kind commands.ChannelKind, names 
 }
 
 // confirmUnsubscribe writes one confirmation; a nil name is null.
-func (s *session) confirmUnsubscribe(c *commands.Ctx, kind commands.ChannelKind, name []byte) {
+func (s *session) confirmUnsubscribe(c *commands.Ctx, kind pubsub.Kind, name []byte) {
 	c.Reply.Push(3)
 	c.Reply.BulkString(unsubscribeWords[kind])
 	if name == nil {

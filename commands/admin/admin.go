@@ -5,6 +5,18 @@ import "github.com/vigildb/vigil/commands"
 // adminFlags are those of most commands for administrators.
 const adminFlags = commands.Admin | commands.NoScript | commands.Loading | commands.Stale
 
+// Statistics is what the server knows of itself.
+type Statistics interface {
+	// Info is the text of INFO; no sections means the default ones.
+	Info(c *commands.Ctx, sections []string) string
+	Memory() []MemoryFigure
+	Slowlog() Slowlog
+	// Monitor shows the client every command from now on.
+	Monitor(c *commands.Ctx)
+	// UnixMicros is the time of the call.
+	UnixMicros() int64
+}
+
 func Group() commands.Group {
 	rows := []commands.Command{
 		{Name: "INFO", Arity: -1, Flags: commands.Loading | commands.Stale | commands.Dangerous,
@@ -39,12 +51,12 @@ func info(c *commands.Ctx) error {
 	for c.Args.More() {
 		sections = append(sections, c.Args.String())
 	}
-	c.Reply.Verbatim("txt", c.Host.Info(c, sections))
+	c.Reply.Verbatim("txt", c.Host.(Statistics).Info(c, sections))
 	return nil
 }
 
 func timeNow(c *commands.Ctx) error {
-	micros := c.Host.UnixMicros()
+	micros := c.Host.(Statistics).UnixMicros()
 	c.Reply.Array(2)
 	c.Reply.BulkInt(micros / 1e6)
 	c.Reply.BulkInt(micros % 1e6)
@@ -63,7 +75,7 @@ func monitor(c *commands.Ctx) error {
 	if c.InMulti {
 		return errMonitorInMulti
 	}
-	c.Host.Monitor(c)
+	c.Host.(Statistics).Monitor(c)
 	return nil
 }
 

@@ -2,6 +2,14 @@ package admin
 
 import "github.com/vigildb/vigil/commands"
 
+// Config is the configuration of the server.
+type Config interface {
+	ConfigGet(patterns []string) []string // names and values
+	ConfigSet(pairs []string) error
+	ConfigRewrite() error
+	ConfigResetStat()
+}
+
 func configRows() []commands.Command {
 	return []commands.Command{
 		{Name: "CONFIG", Arity: -2, Since: "2.0.0", Cost: "Depends on the subcommand.",
@@ -25,7 +33,7 @@ func configGet(c *commands.Ctx) error {
 	for c.Args.More() {
 		patterns = append(patterns, c.Args.String())
 	}
-	found := c.Host.ConfigGet(patterns)
+	found := c.Host.(Config).ConfigGet(patterns)
 	c.Reply.Map(len(found) / 2)
 	for _, s := range found {
 		c.Reply.BulkString(s)
@@ -41,7 +49,7 @@ func configSet(c *commands.Ctx) error {
 	for c.Args.More() {
 		pairs = append(pairs, c.Args.String())
 	}
-	if err := c.Host.ConfigSet(pairs); err != nil {
+	if err := c.Host.(Config).ConfigSet(pairs); err != nil {
 		return err
 	}
 	c.Reply.OK()
@@ -63,17 +71,31 @@ func configSecrets(argv [][]byte) []int {
 }
 
 func configResetStat(c *commands.Ctx) error {
-	c.Host.ConfigResetStat()
+	c.Host.(Config).ConfigResetStat()
 	c.Reply.OK()
 	return nil
 }
 
 func configRewrite(c *commands.Ctx) error {
-	if err := c.Host.ConfigRewrite(); err != nil {
+	if err := c.Host.(Config).ConfigRewrite(); err != nil {
 		return err
 	}
 	c.Reply.OK()
 	return nil
+}
+
+// Slowlog is the list of slow commands, newest first.
+type Slowlog interface {
+	Entries(n int) []SlowEntry
+	Len() int
+	Reset()
+}
+
+// SlowEntry is one slow command.
+type SlowEntry struct {
+	ID, UnixSeconds, Micros int64
+	Args                    [][]byte
+	Addr, Name              string
 }
 
 func slowlogRows() []commands.Command {
@@ -100,7 +122,7 @@ func slowlogGet(c *commands.Ctx) error {
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	log := c.Host.Slowlog()
+	log := c.Host.(Statistics).Slowlog()
 	if n := int64(log.Len()); count < 0 || count > n {
 		count = n
 	}
@@ -122,12 +144,12 @@ func slowlogGet(c *commands.Ctx) error {
 }
 
 func slowlogLen(c *commands.Ctx) error {
-	c.Reply.Int(int64(c.Host.Slowlog().Len()))
+	c.Reply.Int(int64(c.Host.(Statistics).Slowlog().Len()))
 	return nil
 }
 
 func slowlogReset(c *commands.Ctx) error {
-	c.Host.Slowlog().Reset()
+	c.Host.(Statistics).Slowlog().Reset()
 	c.Reply.OK()
 	return nil
 }

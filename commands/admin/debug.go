@@ -7,6 +7,17 @@ import (
 	"github.com/vigildb/vigil/structures/glob"
 )
 
+// Debug is for tests, and for administrators who look at memory.
+type Debug interface {
+	// Sleep stops the goroutine of the call for a while.
+	Sleep(millis int64)
+	// Reload writes all, forgets memory and reads back.
+	Reload() error
+	SetActiveExpire(on bool)
+	// FreeMemory gives memory that is not in use back to the system.
+	FreeMemory()
+}
+
 // debugFlags are those of DEBUG, which not everybody may use.
 const debugFlags = adminFlags | commands.Protected
 
@@ -48,7 +59,7 @@ func debugSleep(c *commands.Ctx) error {
 		return err
 	}
 	if millis > 0 {
-		c.Host.Sleep(int64(millis))
+		c.Host.(Debug).Sleep(int64(millis))
 	}
 	c.Reply.OK()
 	return nil
@@ -59,7 +70,7 @@ func debugActiveExpire(c *commands.Ctx) error {
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	c.Host.SetActiveExpire(on != 0)
+	c.Host.(Debug).SetActiveExpire(on != 0)
 	c.Reply.OK()
 	return nil
 }
@@ -74,7 +85,7 @@ func debugReload(c *commands.Ctx) error {
 			return commands.ErrSyntax
 		}
 	}
-	if err := c.Host.Reload(); err != nil {
+	if err := c.Host.(Debug).Reload(); err != nil {
 		return err
 	}
 	c.Reply.OK()

@@ -2,6 +2,15 @@ package admin
 
 import "github.com/vigildb/vigil/commands"
 
+// Databases is what the server does for clients when whole databases change.
+type Databases interface {
+	// DoomDB tells that a database is about to lose its keys, for WATCH.
+	DoomDB(db int)
+	// WakeDB tells that a database is about to get the keys of another one
+	// (SWAPDB), for WATCH and for the clients that wait for keys.
+	WakeDB(db, other int)
+}
+
 // keyspaceRows are the commands of group "server" that work on whole databases.
 func keyspaceRows() []commands.Command {
 	return []commands.Command{
@@ -40,7 +49,7 @@ func flushDB(c *commands.Ctx) error {
 		return err
 	}
 	db := c.Client.DB()
-	c.Host.DoomDB(db)
+	c.Host.(Databases).DoomDB(db)
 	c.Tx.Flush(db)
 	c.Reply.OK()
 	return nil
@@ -51,7 +60,7 @@ func flushAll(c *commands.Ctx) error {
 		return err
 	}
 	for db := range c.Host.Limits().Databases {
-		c.Host.DoomDB(db)
+		c.Host.(Databases).DoomDB(db)
 	}
 	c.Tx.FlushAll()
 	c.Reply.OK()
@@ -70,8 +79,8 @@ func swapDB(c *commands.Ctx) error {
 		return commands.ErrDBIndex
 	}
 	if a != b {
-		c.Host.WakeDB(int(a), int(b))
-		c.Host.WakeDB(int(b), int(a))
+		c.Host.(Databases).WakeDB(int(a), int(b))
+		c.Host.(Databases).WakeDB(int(b), int(a))
 		c.Tx.Swap(int(a), int(b))
 	}
 	c.Reply.OK()

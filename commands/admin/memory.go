@@ -8,6 +8,13 @@ import (
 	"github.com/vigildb/vigil/commands"
 )
 
+// MemoryFigure is one line of MEMORY STATS.
+type MemoryFigure struct {
+	Name  string
+	Value int64   // unless Ratio is set
+	Ratio float64 // not zero: the figure is a ratio or a percentage
+}
+
 func memoryRows() []commands.Command {
 	return []commands.Command{
 		{Name: "MEMORY", Arity: -2, Since: "4.0.0", Cost: "Depends on the subcommand.",
@@ -51,7 +58,7 @@ func memoryUsage(c *commands.Ctx) error {
 }
 
 func memoryStats(c *commands.Ctx) error {
-	figures := c.Host.Memory()
+	figures := c.Host.(Statistics).Memory()
 	c.Reply.Map(len(figures))
 	for _, f := range figures {
 		c.Reply.BulkString(f.Name)
@@ -73,8 +80,8 @@ const (
 )
 
 func memoryDoctor(c *commands.Ctx) error {
-	figures := map[string]commands.MemoryFigure{}
-	for _, f := range c.Host.Memory() {
+	figures := map[string]MemoryFigure{}
+	for _, f := range c.Host.(Statistics).Memory() {
 		figures[f.Name] = f
 	}
 	used, ratio := figures["total.allocated"].Value, figures["fragmentation"].Ratio
@@ -91,7 +98,7 @@ func memoryDoctor(c *commands.Ctx) error {
 
 func memoryMallocStats(c *commands.Ctx) error {
 	var b strings.Builder
-	for _, f := range c.Host.Memory() {
+	for _, f := range c.Host.(Statistics).Memory() {
 		if f.Ratio != 0 {
 			fmt.Fprintf(&b, "%s: %.4g\n", f.Name, f.Ratio)
 		} else {
@@ -103,7 +110,7 @@ func memoryMallocStats(c *commands.Ctx) error {
 }
 
 func memoryPurge(c *commands.Ctx) error {
-	c.Host.FreeMemory()
+	c.Host.(Debug).FreeMemory()
 	c.Reply.OK()
 	return nil
 }

@@ -2,6 +2,19 @@ package admin
 
 import "github.com/vigildb/vigil/commands"
 
+// Saves writes what the server holds, and stops the server.
+type Saves interface {
+	// Save writes a snapshot; in the background it returns at once.
+	Save(background bool) error
+	LastSave() int64 // unix seconds
+	// Rewrite stores all keys under their own names in the background, so that
+	// the journal behind them can be removed.
+	Rewrite()
+	// Shutdown stops the server; it returns an error if it cannot. save asks for
+	// a snapshot first.
+	Shutdown(c *commands.Ctx, save, force bool) error
+}
+
 func saveRows() []commands.Command {
 	return []commands.Command{
 		{Name: "SAVE", Arity: 1, Flags: commands.Admin | commands.NoScript | commands.NoMulti | commands.NoAsyncLoading, Since: "1.0.0",
@@ -22,7 +35,7 @@ func saveRows() []commands.Command {
 }
 
 func save(c *commands.Ctx) error {
-	if err := c.Host.Save(false); err != nil {
+	if err := c.Host.(Saves).Save(false); err != nil {
 		return err
 	}
 	c.Reply.OK()
@@ -34,7 +47,7 @@ func bgsave(c *commands.Ctx) error {
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	if err := c.Host.Save(true); err != nil {
+	if err := c.Host.(Saves).Save(true); err != nil {
 		return err
 	}
 	c.Reply.Status("Background saving started")
@@ -42,12 +55,12 @@ func bgsave(c *commands.Ctx) error {
 }
 
 func lastSave(c *commands.Ctx) error {
-	c.Reply.Int(c.Host.LastSave())
+	c.Reply.Int(c.Host.(Saves).LastSave())
 	return nil
 }
 
 func bgRewrite(c *commands.Ctx) error {
-	c.Host.Rewrite()
+	c.Host.(Saves).Rewrite()
 	c.Reply.Status("Background append only file rewriting started")
 	return nil
 }
@@ -77,5 +90,5 @@ func shutdown(c *commands.Ctx) error {
 	if abort {
 		return errNoShutdown
 	}
-	return c.Host.Shutdown(c, save, force)
+	return c.Host.(Saves).Shutdown(c, save, force)
 }

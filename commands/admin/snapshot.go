@@ -2,6 +2,24 @@ package admin
 
 import "github.com/vigildb/vigil/commands"
 
+// Snapshots keeps snapshots by name.
+type Snapshots interface {
+	// Snapshots lists the complete ones, the oldest first.
+	Snapshots() ([]Snapshot, error)
+	// CreateSnapshot makes one and returns its name; "" asks for a name made of
+	// the time.
+	CreateSnapshot(name string) (string, error)
+	DeleteSnapshot(name string) error
+}
+
+// Snapshot is a complete snapshot in the directory of the server.
+type Snapshot struct {
+	Name      string
+	Made      int64 // unix seconds
+	Bytes     int64 // of its files, those included that others share
+	Automatic bool  // made by a save point, and removed by snapshot-keep
+}
+
 func snapshotRows() []commands.Command {
 	return []commands.Command{
 		{Name: "VIGIL.SNAPSHOT", Arity: -2, Since: "0.2.0", Cost: "Depends on the subcommand.",
@@ -21,7 +39,7 @@ func snapshotRows() []commands.Command {
 }
 
 func snapshotList(c *commands.Ctx) error {
-	list, err := c.Host.Snapshots()
+	list, err := c.Host.(Snapshots).Snapshots()
 	if err != nil {
 		return err
 	}
@@ -50,7 +68,7 @@ func snapshotCreate(c *commands.Ctx) error {
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	name, err := c.Host.CreateSnapshot(name)
+	name, err := c.Host.(Snapshots).CreateSnapshot(name)
 	if err != nil {
 		return err
 	}
@@ -59,7 +77,7 @@ func snapshotCreate(c *commands.Ctx) error {
 }
 
 func snapshotDelete(c *commands.Ctx) error {
-	if err := c.Host.DeleteSnapshot(c.Args.String()); err != nil {
+	if err := c.Host.(Snapshots).DeleteSnapshot(c.Args.String()); err != nil {
 		return err
 	}
 	c.Reply.OK()

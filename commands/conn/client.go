@@ -6,6 +6,38 @@ import (
 	"github.com/vigildb/vigil/commands"
 )
 
+// Clients is what a client asks about all clients, or does to others.
+type Clients interface {
+	ClientInfo(c *commands.Client) string // a line of CLIENT LIST, without newline
+	ClientList(c *commands.Ctx, f ClientFilter) string
+	ClientKill(c *commands.Ctx, f ClientFilter) int
+	// ClientUnblock ends a client's wait with its timeout reply or an error;
+	// false if it was not waiting.
+	ClientUnblock(id uint64, withError bool) bool
+	// ClientPause holds commands back until a time in unix milliseconds;
+	// PauseNone ends it.
+	ClientPause(mode PauseMode, until int64)
+}
+
+// ClientFilter chooses clients for CLIENT LIST and CLIENT KILL. The zero value
+// chooses all.
+type ClientFilter struct {
+	IDs             []uint64
+	Addr, LocalAddr string
+	User, Type      string // Type: normal, master, replica, pubsub
+	SkipMe          bool
+	MinAgeSeconds   int64
+}
+
+// PauseMode says which commands CLIENT PAUSE holds back.
+type PauseMode int
+
+const (
+	PauseNone PauseMode = iota
+	PauseWrite
+	PauseAll
+)
+
 func clientRows() []commands.Command {
 	return []commands.Command{
 		{Name: "CLIENT", Arity: -2, Since: "2.4.0", Cost: "Depends on the subcommand.",
@@ -100,12 +132,12 @@ func clientSetInfo(c *commands.Ctx) error {
 }
 
 func clientInfo(c *commands.Ctx) error {
-	c.Reply.Verbatim("txt", c.Host.ClientInfo(c.Client)+"\n")
+	c.Reply.Verbatim("txt", c.Host.(Clients).ClientInfo(c.Client)+"\n")
 	return nil
 }
 
 func clientList(c *commands.Ctx) error {
-	var f commands.ClientFilter
+	var f ClientFilter
 	switch {
 	case c.Args.Left() == 2 && c.Args.Is("TYPE"):
 		readClientType(c, &f)
@@ -117,12 +149,12 @@ func clientList(c *commands.Ctx) error {
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	c.Reply.Verbatim("txt", c.Host.ClientList(c, f))
+	c.Reply.Verbatim("txt", c.Host.(Clients).ClientList(c, f))
 	return nil
 }
 
 // readClientType reads a type of client; "slave" is the old word for a replica.
-func readClientType(c *commands.Ctx, f *commands.ClientFilter) {
+func readClientType(c *commands.Ctx, f *ClientFilter) {
 	word := c.Args.Bytes()
 	for _, t := range []struct{ word, name string }{
 		{"NORMAL", "normal"}, {"MASTER", "master"}, {"REPLICA", "replica"},
@@ -140,24 +172,24 @@ func readClientType(c *commands.Ctx, f *commands.ClientFilter) {
 // pairs of filters, which spare the caller unless SKIPME says no.
 func clientKill(c *commands.Ctx) error {
 	if c.Args.Left() == 1 {
-		if c.Host.ClientKill(c, commands.ClientFilter{Addr: c.Args.String()}) == 0 {
+		if c.Host.(Clients).ClientKill(c, ClientFilter{Addr: c.Args.String()}) == 0 {
 			return errNoSuchClient
 		}
 		c.Reply.OK()
 		return nil
 	}
-	f := commands.ClientFilter{SkipMe: true}
+	f := ClientFilter{SkipMe: true}
 	for c.Args.More() {
 		readKillFilter(c, &f)
 	}
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	c.Reply.Int(int64(c.Host.ClientKill(c, f)))
+	c.Reply.Int(int64(c.Host.(Clients).ClientKill(c, f)))
 	return nil
 }
 
-func readKillFilter(c *commands.Ctx, f *commands.ClientFilter) {
+func readKillFilter(c *commands.Ctx, f *ClientFilter) {
 	word := c.Args.Word()
 	if !c.Args.More() {
 		c.Args.Syntax()
@@ -225,7 +257,7 @@ func clientReply(c *commands.Ctx) error {
 		c.Client.Set(commands.ClientReplyOff)
 	case "SKIP":
 		if !c.Client.Has(commands.ClientReplyOff) {
-			c.Host.SkipReply(c)
+			c.Host.(Connection).SkipReply(c)
 		}
 	default:
 		return commands.ErrSyntax
@@ -253,7 +285,7 @@ func clientUnblock(c *commands.Ctx) error {
 		return err
 	}
 	var unblocked int64
-	if c.Host.ClientUnblock(uint64(n), withError) {
+	if c.Host.(Clients).ClientUnblock(uint64(n), withError) {
 		unblocked = 1
 	}
 	c.Reply.Int(unblocked)
@@ -262,12 +294,12 @@ func clientUnblock(c *commands.Ctx) error {
 
 func clientPause(c *commands.Ctx) error {
 	timeout := c.Args.Bytes()
-	mode := commands.PauseAll
+	mode := PauseAll
 	if c.Args.More() {
 		switch c.Args.Word() {
 		case "ALL":
 		case "WRITE":
-			mode = commands.PauseWrite
+			mode = PauseWrite
 		default:
 			return errPauseMode
 		}
@@ -284,13 +316,13 @@ func clientPause(c *commands.Ctx) error {
 	case millis > math.MaxInt64-c.Now:
 		return commands.ErrTimeoutRange
 	}
-	c.Host.ClientPause(mode, c.Now+millis)
+	c.Host.(Clients).ClientPause(mode, c.Now+millis)
 	c.Reply.OK()
 	return nil
 }
 
 func clientUnpause(c *commands.Ctx) error {
-	c.Host.ClientPause(commands.PauseNone, 0)
+	c.Host.(Clients).ClientPause(PauseNone, 0)
 	c.Reply.OK()
 	return nil
 }

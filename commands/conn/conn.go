@@ -9,6 +9,19 @@ import (
 // sessionFlags are those of most commands that concern the connection alone.
 const sessionFlags = commands.NoScript | commands.Loading | commands.Stale
 
+// Connection is what the client of the call does to its own connection.
+type Connection interface {
+	// Password reports whether user and password fit, and whether a password
+	// is asked for at all.
+	Password(user, password []byte) (ok, required bool)
+	// Login makes the client an authenticated one.
+	Login(c *commands.Ctx, user []byte)
+	// ResetClient puts the client into the state of a new one.
+	ResetClient(c *commands.Ctx)
+	// SkipReply leaves the next command without a reply.
+	SkipReply(c *commands.Ctx)
+}
+
 func Group() commands.Group {
 	rows := []commands.Command{
 		{Name: "PING", Arity: -1, Flags: commands.Fast | commands.Subscriber,
@@ -77,7 +90,7 @@ func hello(c *commands.Ctx) error {
 			return err
 		}
 	}
-	if _, required := c.Host.Password(nil, nil); required && !c.Client.Has(commands.ClientAuthenticated) {
+	if _, required := c.Host.(Connection).Password(nil, nil); required && !c.Client.Has(commands.ClientAuthenticated) {
 		return errHelloNoAuth
 	}
 	c.Client.SetProto(version)
@@ -91,10 +104,10 @@ func helloOption(c *commands.Ctx) error {
 	switch {
 	case commands.EqualFold(option, "AUTH") && c.Args.Left() >= 2:
 		user, password := c.Args.Bytes(), c.Args.Bytes()
-		if ok, _ := c.Host.Password(user, password); !ok {
+		if ok, _ := c.Host.(Connection).Password(user, password); !ok {
 			return commands.ErrWrongPass
 		}
-		c.Host.Login(c, user)
+		c.Host.(Connection).Login(c, user)
 		return nil
 	case commands.EqualFold(option, "SETNAME") && c.Args.Left() >= 1:
 		return setClientName(c, c.Args.Bytes())
@@ -129,14 +142,14 @@ func auth(c *commands.Ctx) error {
 	if !alone {
 		user = c.Args.Bytes()
 	}
-	ok, required := c.Host.Password(user, c.Args.Bytes())
+	ok, required := c.Host.(Connection).Password(user, c.Args.Bytes())
 	switch {
 	case alone && !required:
 		return errNoPassSet
 	case !ok:
 		return commands.ErrWrongPass
 	}
-	c.Host.Login(c, user)
+	c.Host.(Connection).Login(c, user)
 	c.Reply.OK()
 	return nil
 }
@@ -185,7 +198,7 @@ func quit(c *commands.Ctx) error {
 }
 
 func reset(c *commands.Ctx) error {
-	c.Host.ResetClient(c)
+	c.Host.(Connection).ResetClient(c)
 	c.Reply.SetProto(c.Client.Proto())
 	c.Reply.Status("RESET")
 	return nil

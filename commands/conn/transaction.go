@@ -2,6 +2,15 @@ package conn
 
 import "github.com/vigildb/vigil/commands"
 
+// Transactions is MULTI and WATCH for the client of the call.
+type Transactions interface {
+	Multi(c *commands.Ctx) error
+	Exec(c *commands.Ctx) error
+	Discard(c *commands.Ctx) error
+	Watch(c *commands.Ctx, keys [][]byte) error
+	Unwatch(c *commands.Ctx)
+}
+
 func TransactionGroup() commands.Group {
 	return commands.Group{Name: "transactions", Commands: []commands.Command{
 		{Name: "MULTI", Arity: 1, Flags: sessionFlags | commands.Fast | commands.AllowBusy | commands.NotQueued,
@@ -22,16 +31,16 @@ func TransactionGroup() commands.Group {
 	}}
 }
 
-func multi(c *commands.Ctx) error { return c.Host.Multi(c) }
+func multi(c *commands.Ctx) error { return c.Host.(Transactions).Multi(c) }
 
-func exec(c *commands.Ctx) error { return c.Host.Exec(c) }
+func exec(c *commands.Ctx) error { return c.Host.(Transactions).Exec(c) }
 
-func discard(c *commands.Ctx) error { return c.Host.Discard(c) }
+func discard(c *commands.Ctx) error { return c.Host.(Transactions).Discard(c) }
 
-func watch(c *commands.Ctx) error { return c.Host.Watch(c, c.Args.Rest()) }
+func watch(c *commands.Ctx) error { return c.Host.(Transactions).Watch(c, c.Args.Rest()) }
 
 func unwatch(c *commands.Ctx) error {
-	c.Host.Unwatch(c)
+	c.Host.(Transactions).Unwatch(c)
 	c.Reply.OK()
 	return nil
 }

@@ -6,6 +6,13 @@ import (
 	"github.com/vigildb/vigil/commands"
 )
 
+// Durability is how far the writes of the client of the call are on the device.
+type Durability interface {
+	// Synced reports whether all that the client wrote is on the device. With
+	// wait it is forced there first; false then means that this failed.
+	Synced(c *commands.Ctx, wait bool) bool
+}
+
 func waitRows() []commands.Command {
 	return []commands.Command{
 		{Name: "WAIT", Arity: 3, Flags: commands.NoScript | commands.Blocking, Category: "connection",
@@ -42,7 +49,7 @@ func waitAOF(c *commands.Ctx) error {
 		return err
 	}
 	synced := int64(0)
-	if c.Host.Synced(c, local > 0 && !c.InMulti) {
+	if c.Host.(Durability).Synced(c, local > 0 && !c.InMulti) {
 		synced = 1
 	}
 	answer := func(r *commands.Reply) {

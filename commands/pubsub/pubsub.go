@@ -2,6 +2,29 @@ package pubsub
 
 import "github.com/vigildb/vigil/commands"
 
+// Kind tells plain channels, patterns and shard channels apart.
+type Kind int
+
+const (
+	Channel Kind = iota
+	Pattern
+	ShardChannel
+)
+
+// Broker is what the server does for these commands.
+type Broker interface {
+	Subscribe(c *commands.Ctx, kind Kind, names [][]byte)
+	// Unsubscribe leaves the named channels, or all if there are none.
+	Unsubscribe(c *commands.Ctx, kind Kind, names [][]byte)
+	// Publish delivers a message and returns how many clients got it.
+	Publish(c *commands.Ctx, kind Kind, channel, message []byte) int
+	// Channels lists channels with subscribers that match a pattern (nil: all).
+	Channels(kind Kind, pattern []byte) []string
+	// Subscribers counts the subscribers of a channel, or with kind Pattern
+	// and no name the patterns.
+	Subscribers(kind Kind, name []byte) int
+}
+
 func Group() commands.Group {
 	const listen = commands.PubSub | commands.NoScript | commands.Loading | commands.Stale | commands.Subscriber
 	const publish = commands.PubSub | commands.Loading | commands.Stale | commands.Fast | commands.MayReplicate
@@ -10,71 +33,71 @@ func Group() commands.Group {
 	return commands.Group{Name: "pubsub", Commands: []commands.Command{
 		{Name: "SUBSCRIBE", Arity: -2, Flags: listen, Syntax: "channel [channel ...]",
 			Since: "2.0.0", Cost: "O(n) for n channels",
-			Summary: "Listens to channels.", Run: subscribe(commands.Channel)},
+			Summary: "Listens to channels.", Run: subscribe(Channel)},
 		{Name: "UNSUBSCRIBE", Arity: -1, Flags: listen, Syntax: "[channel [channel ...]]",
 			Since: "2.0.0", Cost: "O(n) for n subscribers of a channel",
-			Summary: "Stops listening to channels, or to all.", Run: unsubscribe(commands.Channel)},
+			Summary: "Stops listening to channels, or to all.", Run: unsubscribe(Channel)},
 		{Name: "PSUBSCRIBE", Arity: -2, Flags: listen, Syntax: "pattern [pattern ...]",
 			Since: "2.0.0", Cost: "O(n) for n patterns",
-			Summary: "Listens to the channels that match patterns.", Run: subscribe(commands.Pattern)},
+			Summary: "Listens to the channels that match patterns.", Run: subscribe(Pattern)},
 		{Name: "PUNSUBSCRIBE", Arity: -1, Flags: listen, Syntax: "[pattern [pattern ...]]",
 			Since: "2.0.0", Cost: "O(n) for n subscribers of a pattern",
-			Summary: "Stops listening to patterns, or to all.", Run: unsubscribe(commands.Pattern)},
+			Summary: "Stops listening to patterns, or to all.", Run: unsubscribe(Pattern)},
 		{Name: "SSUBSCRIBE", Arity: -2, Flags: listen, Keys: shard, Syntax: "shardchannel [shardchannel ...]",
 			Since: "7.0.0", Cost: "O(n) for n channels",
-			Summary: "Listens to shard channels.", Run: subscribe(commands.ShardChannel)},
+			Summary: "Listens to shard channels.", Run: subscribe(ShardChannel)},
 		{Name: "SUNSUBSCRIBE", Arity: -1, Flags: listen, Keys: shard, Syntax: "[shardchannel [shardchannel ...]]",
 			Since: "7.0.0", Cost: "O(n) for n subscribers of a channel",
-			Summary: "Stops listening to shard channels, or to all.", Run: unsubscribe(commands.ShardChannel)},
+			Summary: "Stops listening to shard channels, or to all.", Run: unsubscribe(ShardChannel)},
 		{Name: "PUBLISH", Arity: 3, Flags: publish, Syntax: "channel message",
 			Since: "2.0.0", Cost: "O(n+m) for n subscribers of the channel and m patterns in all",
-			Summary: "Sends a message to those who listen to a channel.", Run: publishTo(commands.Channel)},
+			Summary: "Sends a message to those who listen to a channel.", Run: publishTo(Channel)},
 		{Name: "SPUBLISH", Arity: 3, Flags: publish, Keys: []commands.KeySpec{commands.Key(1, commands.NotKey)}, Syntax: "shardchannel message",
 			Since: "7.0.0", Cost: "O(n) for n subscribers of the channel",
-			Summary: "Sends a message to those who listen to a shard channel.", Run: publishTo(commands.ShardChannel)},
+			Summary: "Sends a message to those who listen to a shard channel.", Run: publishTo(ShardChannel)},
 		{Name: "PUBSUB", Arity: -2, Since: "2.8.0", Cost: "Depends on the subcommand.",
 			Summary: "Holds the commands that look at channels and patterns."},
 		{Name: "PUBSUB CHANNELS", Arity: -2, Flags: look, Syntax: "[pattern]",
 			Since: "2.8.0", Cost: "O(n) for n channels",
-			Summary: "Lists the channels that somebody listens to.", Run: channels(commands.Channel)},
+			Summary: "Lists the channels that somebody listens to.", Run: channels(Channel)},
 		{Name: "PUBSUB NUMSUB", Arity: -2, Flags: look, Syntax: "[channel [channel ...]]",
 			Since: "2.8.0", Cost: "O(n) for n channels",
-			Summary: "Counts who listens to channels, not counting patterns.", Run: subscribers(commands.Channel)},
+			Summary: "Counts who listens to channels, not counting patterns.", Run: subscribers(Channel)},
 		{Name: "PUBSUB NUMPAT", Arity: 2, Flags: look, Since: "2.8.0", Cost: "O(1)",
 			Summary: "Counts the patterns that somebody listens to.", Run: patterns},
 		{Name: "PUBSUB SHARDCHANNELS", Arity: -2, Flags: look, Syntax: "[pattern]",
 			Since: "7.0.0", Cost: "O(n) for n shard channels",
-			Summary: "Lists the shard channels that somebody listens to.", Run: channels(commands.ShardChannel)},
+			Summary: "Lists the shard channels that somebody listens to.", Run: channels(ShardChannel)},
 		{Name: "PUBSUB SHARDNUMSUB", Arity: -2, Flags: look, Syntax: "[shardchannel [shardchannel ...]]",
 			Since: "7.0.0", Cost: "O(n) for n shard channels",
-			Summary: "Counts who listens to shard channels.", Run: subscribers(commands.ShardChannel)},
+			Summary: "Counts who listens to shard channels.", Run: subscribers(ShardChannel)},
 		commands.Help("PUBSUB", "6.2.0", commands.Loading|commands.Stale),
 	}}
 }
 
-func subscribe(kind commands.ChannelKind) func(*commands.Ctx) error {
+func subscribe(kind Kind) func(*commands.Ctx) error {
 	return func(c *commands.Ctx) error {
-		c.Host.Subscribe(c, kind, c.Args.Rest())
+		c.Host.(Broker).Subscribe(c, kind, c.Args.Rest())
 		return nil
 	}
 }
 
-func unsubscribe(kind commands.ChannelKind) func(*commands.Ctx) error {
+func unsubscribe(kind Kind) func(*commands.Ctx) error {
 	return func(c *commands.Ctx) error {
-		c.Host.Unsubscribe(c, kind, c.Args.Rest())
+		c.Host.(Broker).Unsubscribe(c, kind, c.Args.Rest())
 		return nil
 	}
 }
 
-func publishTo(kind commands.ChannelKind) func(*commands.Ctx) error {
+func publishTo(kind Kind) func(*commands.Ctx) error {
 	return func(c *commands.Ctx) error {
 		channel, message := c.Args.Bytes(), c.Args.Bytes()
-		c.Reply.Int(int64(c.Host.Publish(c, kind, channel, message)))
+		c.Reply.Int(int64(c.Host.(Broker).Publish(c, kind, channel, message)))
 		return nil
 	}
 }
 
-func channels(kind commands.ChannelKind) func(*commands.Ctx) error {
+func channels(kind Kind) func(*commands.Ctx) error {
 	return func(c *commands.Ctx) error {
 		var pattern []byte
 		if c.Args.More() {
@@ -83,24 +106,24 @@ func channels(kind commands.ChannelKind) func(*commands.Ctx) error {
 		if c.Args.More() {
 			return commands.ErrSubcommandArity(c.Command)
 		}
-		c.Reply.Strings(c.Host.Channels(kind, pattern))
+		c.Reply.Strings(c.Host.(Broker).Channels(kind, pattern))
 		return nil
 	}
 }
 
-func subscribers(kind commands.ChannelKind) func(*commands.Ctx) error {
+func subscribers(kind Kind) func(*commands.Ctx) error {
 	return func(c *commands.Ctx) error {
 		names := c.Args.Rest()
 		c.Reply.Array(2 * len(names))
 		for _, name := range names {
 			c.Reply.Bulk(name)
-			c.Reply.Int(int64(c.Host.Subscribers(kind, name)))
+			c.Reply.Int(int64(c.Host.(Broker).Subscribers(kind, name)))
 		}
 		return nil
 	}
 }
 
 func patterns(c *commands.Ctx) error {
-	c.Reply.Int(int64(c.Host.Subscribers(commands.Pattern, nil)))
+	c.Reply.Int(int64(c.Host.(Broker).Subscribers(Pattern, nil)))
 	return nil
 }
