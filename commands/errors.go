@@ -56,7 +56,7 @@ const (
 	ErrOOM              = WireError("OOM command not allowed when used memory > 'maxmemory'.")
 	ErrLoading          = WireError("LOADING Redis is loading the dataset in memory")
 	ErrMisconf          = WireError("MISCONF Errors writing to the AOF file: the store cannot be written")
-	ErrDoubtful         = WireError("MISCONF The newest changes of what this command reads are not on the disk yet, which cannot be written")
+	ErrDoubtful         = WireError("MISCONF This command reads keys whose latest changes are not on disk yet, and the disk cannot be written")
 	ErrExecAbort        = WireError("EXECABORT Transaction discarded because of previous errors.")
 	ErrNestedMulti      = WireError("ERR MULTI calls can not be nested")
 	ErrExecNoMulti      = WireError("ERR EXEC without MULTI")
@@ -70,11 +70,11 @@ const (
 	ErrSnapshotName     = WireError("ERR invalid snapshot name: letters, digits, '-', '_' and '.', beginning with a letter or digit and not with 'auto-'")
 	ErrNoSnapshot       = WireError("ERR no such snapshot")
 	ErrSnapshotExists   = WireError("ERR a snapshot with this name exists")
-	ErrSnapshotMemory   = WireError("ERR no snapshots: the data are kept in memory only")
+	ErrSnapshotMemory   = WireError("ERR snapshots are not available: data is kept in memory only")
 	ErrQueueTooLong     = WireError("ERR the transaction is too long")
 	ErrInternal         = WireError("ERR internal error")
 	ErrMaxClients       = WireError("ERR max number of clients reached")
-	ErrProtected        = WireError("DENIED the server is in protected mode: it has no password and answers only clients on its own machine. Set requirepass, or protected-mode no.")
+	ErrProtected        = WireError("DENIED the server is in protected mode: it has no password and accepts only clients on the same machine. Set requirepass, or set protected-mode to no.")
 	ErrNumkeysNegative  = WireError("ERR Number of keys can't be negative")
 	ErrNumkeysTooMany   = WireError("ERR Number of keys can't be greater than number of args")
 	ErrCountNegative    = WireError("ERR value is out of range, must be positive")
@@ -101,7 +101,7 @@ const ()
 
 // What a client can be told of computations off the locks.
 const (
-	ErrComputeFull = WireError("ERR too many computations wait already, try again later")
+	ErrComputeFull = WireError("ERR too many computations are waiting, try again later")
 )
 
 // What a client can be told of placement maps.

@@ -104,7 +104,7 @@ func TestTooManyComputationsAreRefused(t *testing.T) {
 		defer q.mu.Unlock()
 		return len(q.line) == maxComputes
 	})
-	c.want("SCHED.COST s", "(error) ERR too many computations wait already, try again later")
+	c.want("SCHED.COST s", "(error) ERR too many computations are waiting, try again later")
 	c.want("PING", "PONG")
 }
 
@@ -159,7 +159,7 @@ func TestComputationsHoldBoundedMemory(t *testing.T) {
 		q.holds += more
 	}
 	hold(maxComputeBytes)
-	c.want("SCHED.COST s", "(error) ERR too many computations wait already, try again later")
+	c.want("SCHED.COST s", "(error) ERR too many computations are waiting, try again later")
 	hold(-maxComputeBytes)
 	c.want("CLIENT KILL TYPE normal SKIPME yes", "(int) 1")
 	r.computing(0)

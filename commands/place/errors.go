@@ -15,11 +15,11 @@ const (
 	errLast       = commands.WireError("ERR the last unit cannot be removed")
 	errName       = commands.WireError("ERR the name of a unit or domain must have 1 to 512 bytes")
 	errCapacity   = commands.WireError("ERR capacity must be a number from 1e-9 to 1e15")
-	errRatio      = commands.WireError("ERR capacity is too far from those of the other units")
+	errRatio      = commands.WireError("ERR capacity differs too much from the capacities of the other units")
 	errUniform    = commands.WireError("ERR the strategy needs equal capacities")
 	errLimit      = commands.WireError("ERR the map would have more units, or a larger table, than its strategy allows")
 	errEmpty      = commands.WireError("ERR the map has no units")
-	errCopies     = commands.WireError("ERR more copies than units in different domains")
+	errCopies     = commands.WireError("ERR the map has fewer units in different domains than COPIES asks for")
 	errCopyCount  = commands.WireError("ERR COPIES must be from 1 to 64")
 	errStretch    = commands.WireError("ERR STRETCH must be from 2^-16 to 64")
 	errPoints     = commands.WireError("ERR POINTS must be from 1 to 4096")
@@ -29,7 +29,7 @@ const (
 	errPairs      = commands.WireError("ERR the preview is too long: the change could have more than 1048576 pairs of units")
 	errPairsMulti = commands.WireError("ERR the preview is too long inside a transaction: the change could have more than 65536 pairs of units")
 	errTableMulti = commands.WireError("ERR the map is too large to compute with inside a transaction")
-	errStepsMulti = commands.WireError("ERR too many objects to race between the units inside a transaction")
+	errStepsMulti = commands.WireError("ERR too many objects for the number of units inside a transaction")
 )
 
 // errStrategy lists the strategies.
@@ -38,7 +38,7 @@ func errStrategy(name string) commands.WireError {
 	for _, s := range placement.Strategies() {
 		known = append(known, s.Name)
 	}
-	return commands.Errorf("ERR unknown strategy '%.64s', known are: %s", name, strings.Join(known, ", "))
+	return commands.Errorf("ERR unknown strategy '%.64s', available: %s", name, strings.Join(known, ", "))
 }
 
 // wireErrors words what package placement says. Handlers check decimals

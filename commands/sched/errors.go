@@ -21,14 +21,14 @@ const (
 	errWindow     = commands.WireError("ERR K must be greater than 0 and at most 1e15")
 	errNumber     = commands.WireError("ERR parameter must be a number from 0 to 1e15")
 	errCost       = commands.WireError("ERR cost must be from 1e-15 to 1e15")
-	errMaxAge     = commands.WireError("ERR maximal age is out of range")
+	errMaxAge     = commands.WireError("ERR maximum age is out of range")
 	errDecay      = commands.WireError("ERR the policy needs a DECAY greater than 0")
 	errMillis     = commands.WireError("ERR milliseconds are out of range")
 	errExplore    = commands.WireError("ERR explored fraction must be from 0 to 1")
 	errTwice      = commands.WireError("ERR a node is named twice")
 	errStepCount  = commands.WireError("ERR STEPS must be from 1 to 1000000000")
-	errWork       = commands.WireError("ERR simulation is too long: steps times probes times policies may be 1000000000 at most")
-	errWorkMulti  = commands.WireError("ERR simulation is too long inside a transaction: steps times probes times policies may be 10000 at most")
+	errWork       = commands.WireError("ERR simulation is too long: steps times probes times policies must be at most 1000000000")
+	errWorkMulti  = commands.WireError("ERR simulation is too long inside a transaction: steps times probes times policies must be at most 10000")
 	errNodesMulti = commands.WireError("ERR schedule has more than 1000 nodes: too many to compute inside a transaction")
 )
 
@@ -38,7 +38,7 @@ func errPolicy(name string) commands.WireError {
 	for _, p := range scheduler.Policies() {
 		known = append(known, p.Name)
 	}
-	return commands.Errorf("ERR unknown policy '%.64s', known are: %s", name, strings.Join(known, ", "))
+	return commands.Errorf("ERR unknown policy '%.64s', available: %s", name, strings.Join(known, ", "))
 }
 
 // errEstimator lists the estimators.
@@ -47,7 +47,7 @@ func errEstimator(name string) commands.WireError {
 	for _, e := range scheduler.Estimators() {
 		known = append(known, e.Name)
 	}
-	return commands.Errorf("ERR unknown estimator '%.64s', known are: %s", name, strings.Join(known, ", "))
+	return commands.Errorf("ERR unknown estimator '%.64s', available: %s", name, strings.Join(known, ", "))
 }
 
 // errUnsuited says why a policy cannot be simulated on the nodes of a
@@ -58,7 +58,7 @@ func errUnsuited(e *schedule.UnsuitedError) commands.WireError {
 	case errors.Is(e, scheduler.ErrDecay):
 		why = "it needs a DECAY greater than 0"
 	case errors.Is(e, schedule.ErrLearnsTooMuch):
-		why = "it would learn too much at once"
+		why = "it would have to learn too much at once"
 	}
 	return commands.Errorf("ERR policy '%s' does not suit the nodes: %s", e.Policy, why)
 }

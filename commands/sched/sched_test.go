@@ -41,8 +41,8 @@ func TestUnknownPoliciesAndEstimatorsAreAnsweredWithTheKnown(t *testing.T) {
 	for _, e := range scheduler.Estimators() {
 		estimators = append(estimators, e.Name)
 	}
-	r.Want("-ERR unknown policy 'best', known are: "+strings.Join(policies, ", ")+"\r\n", "SCHED.CREATE", "s", "POLICY", "best")
-	r.Want("-ERR unknown estimator 'best', known are: "+strings.Join(estimators, ", ")+"\r\n", "SCHED.CREATE", "s", "ESTIMATOR", "best")
+	r.Want("-ERR unknown policy 'best', available: "+strings.Join(policies, ", ")+"\r\n", "SCHED.CREATE", "s", "POLICY", "best")
+	r.Want("-ERR unknown estimator 'best', available: "+strings.Join(estimators, ", ")+"\r\n", "SCHED.CREATE", "s", "ESTIMATOR", "best")
 }
 
 func TestFailedScheduleCommandsRecordNothing(t *testing.T) {
