@@ -17,7 +17,7 @@ var demos embed.FS
 func demo(name string) ([]node, error) {
 	text, err := demos.ReadFile("testdata/" + name + ".csv")
 	if err != nil || name == "observations" {
-		return nil, fmt.Errorf("unknown demo %q, known are %s", name, strings.Join(demoNames(), ", "))
+		return nil, fmt.Errorf("unknown demo %q, available: %s", name, strings.Join(demoNames(), ", "))
 	}
 	return readNodes(bytes.NewReader(text))
 }

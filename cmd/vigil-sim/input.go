@@ -89,7 +89,7 @@ func header(record, known []string) (columns []string, err error) {
 			found = found || k == c
 		}
 		if !found {
-			return nil, fmt.Errorf("unknown column %q, known are %s", c, strings.Join(known, ","))
+			return nil, fmt.Errorf("unknown column %q, available: %s", c, strings.Join(known, ","))
 		}
 		columns = append(columns, c)
 	}

@@ -142,7 +142,7 @@ func (o *options) check() error {
 	case o.change.PermuteAt < 0, !(o.change.Drift >= 0), !(o.change.Revert >= 0 && o.change.Revert < 1):
 		return bad("-change-at and -drift must be at least 0, -revert from 0 to less than 1")
 	case formats[o.format] == nil:
-		return bad("unknown format %q, known are text, csv, json", o.format)
+		return bad("unknown format %q, available: text, csv, json", o.format)
 	}
 	if o.warm < 0 {
 		o.warm = o.steps / 4

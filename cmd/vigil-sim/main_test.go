@@ -142,7 +142,7 @@ func TestBadInputIsToldByItsLine(t *testing.T) {
 		{"negative", "a,1\nb,-1\n", `line 2: rate is "-1"`},
 		{"nan", "a,nan\nb,1\n", `line 1: rate is "nan"`},
 		{"twice", "a,1\n\nb,1\na,2\n", `line 4: node "a" was on line 1`},
-		{"column", "name,speed\na,1\n", `line 1: unknown column "speed", known are name,rate`},
+		{"column", "name,speed\na,1\n", `line 1: unknown column "speed", available: name,rate`},
 		{"fields", "a,1,1,1,1,1,1,1\n", "line 1: 8 fields"},
 		{"cost", "a,1,1,0,1,0\n", "line 1: node \"a\": scheduler: cost"},
 		{"no name", "a,1\n,2\n", "line 2: a node has no name"},

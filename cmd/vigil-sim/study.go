@@ -175,7 +175,7 @@ func modelOf(name string, nodes []node) (sim.Model, error) {
 		}
 		return sim.Interest, nil
 	}
-	return 0, fmt.Errorf("unknown model %q, known are auto, queues, interest, freshness", name)
+	return 0, fmt.Errorf("unknown model %q, available: auto, queues, interest, freshness", name)
 }
 
 func itemsOf(name string) (sim.Items, error) {
@@ -184,5 +184,5 @@ func itemsOf(name string) (sim.Items, error) {
 			return sim.Items(items), nil
 		}
 	}
-	return 0, fmt.Errorf("unknown items %q, known are mean, bernoulli, poisson", name)
+	return 0, fmt.Errorf("unknown items %q, available: mean, bernoulli, poisson", name)
 }
