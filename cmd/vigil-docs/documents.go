@@ -56,9 +56,9 @@ func commandPage(t *commands.Table) string {
 
 <!-- Made from the table in package commands: make docs -->
 
-vigil %s has %d commands and %d subcommands of them. It follows Redis %s; "since"
-is the version of Redis, of RedisBloom (group bf), of vigil (groups sched and
-place) or of Valkey (DELIFEQ) that has the command first. COMMAND DOCS returns the same.
+vigil %s has %d commands with %d subcommands. It follows Redis %s. The column "since" names
+the first version with the command: of Redis, RedisBloom (group bf), vigil (groups sched and
+place) or Valkey (DELIFEQ). COMMAND DOCS returns the same texts.
 `, commands.Version, len(t.Top()), subs, commands.RedisVersion)
 	group := ""
 	for _, c := range t.All() {

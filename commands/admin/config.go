@@ -13,15 +13,15 @@ type Config interface {
 func configRows() []commands.Command {
 	return []commands.Command{
 		{Name: "CONFIG", Arity: -2, Since: "2.0.0", Cost: "Depends on the subcommand.",
-			Summary: "Holds the commands about the configuration."},
+			Summary: "Groups the commands about the configuration."},
 		{Name: "CONFIG GET", Arity: -3, Flags: adminFlags, Syntax: "parameter [parameter ...]",
 			Since: "2.0.0", Cost: "O(n) for n parameters",
-			Summary: "Answers the parameters whose names match patterns.", Run: configGet},
+			Summary: "Returns the parameters whose names match any of the patterns.", Run: configGet},
 		{Name: "CONFIG SET", Arity: -4, Flags: adminFlags, Syntax: "parameter value [parameter value ...]",
 			Since: "2.0.0", Cost: "O(n) for n parameters",
-			Summary: "Changes parameters, all or none.", Secrets: configSecrets, Run: configSet},
+			Summary: "Changes parameters: either all of them or none.", Secrets: configSecrets, Run: configSet},
 		{Name: "CONFIG RESETSTAT", Arity: 2, Flags: adminFlags, Since: "2.0.0", Cost: "O(1)",
-			Summary: "Sets the counters that INFO shows to zero.", Run: configResetStat},
+			Summary: "Resets the counters that INFO shows.", Run: configResetStat},
 		{Name: "CONFIG REWRITE", Arity: 2, Flags: adminFlags, Since: "2.8.0", Cost: "O(1)",
 			Summary: "Writes the parameters into the configuration file.", Run: configRewrite},
 		commands.Help("CONFIG", "5.0.0", commands.Loading|commands.Stale),
@@ -101,15 +101,15 @@ type SlowEntry struct {
 func slowlogRows() []commands.Command {
 	return []commands.Command{
 		{Name: "SLOWLOG", Arity: -2, Since: "2.2.12", Cost: "Depends on the subcommand.",
-			Summary: "Holds the commands about the log of slow commands."},
+			Summary: "Groups the commands about the log of slow commands."},
 		{Name: "SLOWLOG GET", Arity: -2, Flags: commands.Admin | commands.Loading | commands.Stale, Syntax: "[count]",
 			Since: "2.2.12", Cost: "O(n) for n entries",
-			Summary: "Answers the newest entries: 10, or as many as said, -1 for all.", Run: slowlogGet},
+			Summary: "Returns the newest entries of the slow log: 10 unless a count is given, -1 for all.", Run: slowlogGet},
 		{Name: "SLOWLOG LEN", Arity: 2, Flags: commands.Admin | commands.Loading | commands.Stale, Since: "2.2.12", Cost: "O(1)",
-			Summary: "Counts the entries.", Run: slowlogLen},
+			Summary: "Returns the number of entries in the slow log.", Run: slowlogLen},
 		{Name: "SLOWLOG RESET", Arity: 2, Flags: commands.Admin | commands.Loading | commands.Stale, Since: "2.2.12",
 			Cost:    "O(n) for n entries",
-			Summary: "Forgets the entries.", Run: slowlogReset},
+			Summary: "Removes all entries from the slow log.", Run: slowlogReset},
 		commands.Help("SLOWLOG", "6.2.0", commands.Loading|commands.Stale),
 	}
 }

@@ -16,15 +16,15 @@ func keyspaceRows() []commands.Command {
 	return []commands.Command{
 		{Name: "DBSIZE", Arity: 1, Flags: commands.ReadOnly | commands.Fast | commands.Keyspace, Category: "keyspace",
 			Since: "1.0.0", Cost: "O(1)",
-			Summary: "Counts the keys of the database.", Run: dbSize},
+			Summary: "Returns the number of keys in the database.", Run: dbSize},
 		{Name: "FLUSHDB", Arity: -1, Flags: commands.Write | commands.Keyspace | commands.Dangerous, Category: "keyspace",
 			Syntax: "[ASYNC | SYNC]", Since: "1.0.0", Cost: "O(1); memory and disk are reclaimed later",
-			Summary: "Removes all keys of the database.", Run: flushDB},
+			Summary: "Removes all keys from the database.", Run: flushDB},
 		{Name: "FLUSHALL", Arity: -1, Flags: commands.Write | commands.Keyspace | commands.Dangerous, Category: "keyspace",
 			Syntax: "[ASYNC | SYNC]", Since: "1.0.0", Cost: "O(1); memory and disk are reclaimed later",
-			Summary: "Removes all keys of all databases.", Run: flushAll},
+			Summary: "Removes all keys from all databases.", Run: flushAll},
 		{Name: "SWAPDB", Arity: 3, Flags: commands.Write | commands.Fast | commands.Keyspace | commands.Dangerous, Category: "keyspace",
-			Syntax: "index1 index2", Since: "4.0.0", Cost: "O(n) for n clients that watch or wait for keys of either",
+			Syntax: "index1 index2", Since: "4.0.0", Cost: "O(n) for n clients that watch keys of either database or wait for them",
 			Summary: "Exchanges the contents of two databases.", Run: swapDB},
 	}
 }

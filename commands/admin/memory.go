@@ -18,18 +18,18 @@ type MemoryFigure struct {
 func memoryRows() []commands.Command {
 	return []commands.Command{
 		{Name: "MEMORY", Arity: -2, Since: "4.0.0", Cost: "Depends on the subcommand.",
-			Summary: "Holds the commands about memory."},
+			Summary: "Groups the commands about memory."},
 		{Name: "MEMORY USAGE", Arity: -3, Flags: commands.ReadOnly, Keys: []commands.KeySpec{commands.Key(2, commands.RO)},
 			Syntax: "key [SAMPLES count]", Since: "4.0.0", Cost: "O(1)",
 			Summary: "Estimates the bytes that a key and its value take.", Run: memoryUsage},
 		{Name: "MEMORY STATS", Arity: 2, Since: "4.0.0", Cost: "O(1)",
-			Summary: "Answers what the memory is used for.", Run: memoryStats},
+			Summary: "Returns what the memory is used for.", Run: memoryStats},
 		{Name: "MEMORY DOCTOR", Arity: 2, Since: "4.0.0", Cost: "O(1)",
-			Summary: "Says in words whether the memory is in order.", Run: memoryDoctor},
+			Summary: "Describes problems of memory use, if there are any.", Run: memoryDoctor},
 		{Name: "MEMORY MALLOC-STATS", Arity: 2, Since: "4.0.0", Cost: "O(1)",
-			Summary: "Shows the figures of the allocator.", Run: memoryMallocStats},
+			Summary: "Returns the statistics of the memory allocator.", Run: memoryMallocStats},
 		{Name: "MEMORY PURGE", Arity: 2, Since: "4.0.0", Cost: "Depends on the memory in use.",
-			Summary: "Gives memory that is not in use back to the system.", Run: memoryPurge},
+			Summary: "Returns unused memory to the operating system.", Run: memoryPurge},
 		commands.Help("MEMORY", "4.0.0", commands.Loading|commands.Stale),
 	}
 }
@@ -118,14 +118,14 @@ func memoryPurge(c *commands.Ctx) error {
 func latencyRows() []commands.Command {
 	return []commands.Command{
 		{Name: "LATENCY", Arity: -2, Since: "2.8.13", Cost: "Depends on the subcommand.",
-			Summary: "Holds the commands about latency spikes, which vigil does not record."},
+			Summary: "Groups the commands about latency spikes, which vigil does not record."},
 		{Name: "LATENCY LATEST", Arity: 2, Flags: adminFlags, Since: "2.8.13", Cost: "O(1)",
-			Summary: "Lists the latest spikes: none.", Run: emptyArray},
+			Summary: "Returns the latest latency spikes: always an empty list.", Run: emptyArray},
 		{Name: "LATENCY HISTORY", Arity: 3, Flags: adminFlags, Syntax: "event", Since: "2.8.13", Cost: "O(1)",
-			Summary: "Lists the spikes of an event: none.", Run: emptyArray},
+			Summary: "Returns the latency spikes of an event: always an empty list.", Run: emptyArray},
 		{Name: "LATENCY RESET", Arity: -2, Flags: adminFlags, Syntax: "[event [event ...]]",
 			Since: "2.8.13", Cost: "O(1)",
-			Summary: "Forgets the spikes and answers of how many events: 0.", Run: latencyReset},
+			Summary: "Clears the latency spikes and returns the number of events cleared: always 0.", Run: latencyReset},
 		commands.Help("LATENCY", "2.8.13", commands.Loading|commands.Stale),
 	}
 }
@@ -144,11 +144,11 @@ func aclRows() []commands.Command {
 	const flags = commands.NoScript | commands.Loading | commands.Stale
 	return []commands.Command{
 		{Name: "ACL", Arity: -2, Since: "6.0.0", Cost: "Depends on the subcommand.",
-			Summary: "Holds the commands about users; there is one, named default."},
+			Summary: "Groups the commands about users; the only user is named default."},
 		{Name: "ACL WHOAMI", Arity: 2, Flags: flags, Since: "6.0.0", Cost: "O(1)",
-			Summary: "Answers the user of the connection.", Run: aclWhoAmI},
+			Summary: "Returns the user name of the connection.", Run: aclWhoAmI},
 		{Name: "ACL CAT", Arity: -2, Flags: flags, Syntax: "[category]", Since: "6.0.0", Cost: "O(1)",
-			Summary: "Lists the categories, or the commands of one.", Run: aclCat},
+			Summary: "Lists the command categories, or the commands in one category.", Run: aclCat},
 		commands.Help("ACL", "6.0.0", commands.Loading|commands.Stale),
 	}
 }

@@ -25,12 +25,12 @@ func saveRows() []commands.Command {
 			Summary: "Writes a snapshot in the background.", Run: bgsave},
 		{Name: "LASTSAVE", Arity: 1, Flags: commands.Loading | commands.Stale | commands.Fast | commands.Dangerous, Category: "admin",
 			Since: "1.0.0", Cost: "O(1)",
-			Summary: "Answers the unix time of the last snapshot.", Run: lastSave},
+			Summary: "Returns the Unix time of the last snapshot.", Run: lastSave},
 		{Name: "BGREWRITEAOF", Arity: 1, Flags: commands.Admin | commands.NoScript | commands.NoAsyncLoading, Since: "1.0.0", Cost: "O(1)",
-			Summary: "Stores all changed keys in the background, which shortens the journal.", Run: bgRewrite},
+			Summary: "Stores all changed keys in the background, so that the journal can be shortened.", Run: bgRewrite},
 		{Name: "SHUTDOWN", Arity: -1, Flags: adminFlags | commands.NoMulti | commands.AllowBusy,
 			Syntax: "[NOSAVE | SAVE] [NOW] [FORCE] [ABORT]", Since: "1.0.0", Cost: "O(1)",
-			Summary: "Stops the server; nothing acknowledged is lost, with SAVE or without.", Run: shutdown},
+			Summary: "Stops the server. Acknowledged writes are kept with or without SAVE.", Run: shutdown},
 	}
 }
 

@@ -23,14 +23,14 @@ type Snapshot struct {
 func snapshotRows() []commands.Command {
 	return []commands.Command{
 		{Name: "VIGIL.SNAPSHOT", Arity: -2, Since: "0.2.0", Cost: "Depends on the subcommand.",
-			Summary: "Holds the commands about snapshots."},
+			Summary: "Groups the commands about snapshots."},
 		{Name: "VIGIL.SNAPSHOT LIST", Arity: 2, Flags: commands.Admin | commands.NoScript | commands.Stale, Since: "0.2.0",
 			Cost:    "O(f) for f files of all snapshots",
-			Summary: "Lists the complete snapshots, the oldest first, with time, size and whether a save point made them.",
+			Summary: "Lists the complete snapshots, oldest first: name, time, size, and whether a save point made it.",
 			Run:     snapshotList},
 		{Name: "VIGIL.SNAPSHOT CREATE", Arity: -2, Flags: commands.Admin | commands.NoScript | commands.NoMulti | commands.NoAsyncLoading, Syntax: "[name]",
 			Since: "0.2.0", Cost: "O(f) for f files of the store",
-			Summary: "Writes a snapshot and returns its name, by default the time.", Run: snapshotCreate},
+			Summary: "Writes a snapshot and returns its name, which by default is the current time.", Run: snapshotCreate},
 		{Name: "VIGIL.SNAPSHOT DELETE", Arity: 3, Flags: commands.Admin | commands.NoScript | commands.NoMulti, Syntax: "name",
 			Since: "0.2.0", Cost: "O(f) for f files of the snapshot",
 			Summary: "Removes a snapshot.", Run: snapshotDelete},

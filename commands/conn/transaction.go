@@ -15,19 +15,19 @@ func TransactionGroup() commands.Group {
 	return commands.Group{Name: "transactions", Commands: []commands.Command{
 		{Name: "MULTI", Arity: 1, Flags: sessionFlags | commands.Fast | commands.AllowBusy | commands.NotQueued,
 			Since: "1.2.0", Cost: "O(1)",
-			Summary: "Begins a transaction: the calls that follow are queued.", Run: multi},
+			Summary: "Starts a transaction: the commands that follow are queued.", Run: multi},
 		{Name: "EXEC", Arity: 1, Flags: sessionFlags | commands.SkipSlowlog | commands.NotQueued | commands.LocksQueue,
-			Since: "1.2.0", Cost: "That of the queued calls.",
-			Summary: "Runs the queued calls as one.", Run: exec},
+			Since: "1.2.0", Cost: "The sum of the queued commands.",
+			Summary: "Runs the queued commands as one transaction.", Run: exec},
 		{Name: "DISCARD", Arity: 1, Flags: sessionFlags | commands.Fast | commands.AllowBusy | commands.NotQueued,
-			Since: "2.0.0", Cost: "O(n) for n queued calls",
-			Summary: "Drops the queued calls and ends the transaction.", Run: discard},
+			Since: "2.0.0", Cost: "O(n) for n queued commands",
+			Summary: "Discards the queued commands and ends the transaction.", Run: discard},
 		{Name: "WATCH", Arity: -2, Flags: sessionFlags | commands.Fast | commands.AllowBusy | commands.NotQueued | commands.LocksKeys,
 			Keys: []commands.KeySpec{commands.KeyRange(1, -1, 1, commands.RO)}, Syntax: "key [key ...]", Since: "2.2.0", Cost: "O(1) for each key",
-			Summary: "Makes the next EXEC fail if one of the keys changes before it.", Run: watch},
+			Summary: "Watches keys: the next EXEC fails if any of them changes before it.", Run: watch},
 		{Name: "UNWATCH", Arity: 1, Flags: sessionFlags | commands.Fast | commands.AllowBusy,
 			Since: "2.2.0", Cost: "O(1)",
-			Summary: "Forgets the watched keys.", Run: unwatch},
+			Summary: "Stops watching all keys.", Run: unwatch},
 	}}
 }
 

@@ -15,14 +15,14 @@ func fieldExRows() []commands.Command {
 	return []commands.Command{
 		{Name: "HGETDEL", Arity: -5, Flags: commands.Write | commands.Fast, Keys: []commands.KeySpec{commands.Key(1, commands.RW|commands.Access|commands.Delete)},
 			Syntax: "key FIELDS numfields field [field ...]", Since: "8.0.0", Cost: cost,
-			Summary: "Answers the values of fields and removes the fields.", Run: hgetdel},
+			Summary: "Returns the values of fields and removes the fields.", Run: hgetdel},
 		{Name: "HGETEX", Arity: -5, Flags: commands.Write | commands.Fast, Keys: []commands.KeySpec{commands.Key(1, commands.RW|commands.Access|commands.Update)},
 			Syntax: "key [" + expiry + " | PERSIST] FIELDS numfields field [field ...]", Since: "8.0.0", Cost: cost,
-			Summary: "Answers the values of fields and changes when they expire.", Run: hgetex},
+			Summary: "Returns the values of fields and changes the expiry of the fields.", Run: hgetex},
 		{Name: "HSETEX", Arity: -6, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: []commands.KeySpec{commands.Key(1, commands.RW|commands.Update)},
 			Syntax: "key [FNX | FXX] [" + expiry + " | KEEPTTL] FIELDS numfields field value [field value ...]",
 			Since:  "8.0.0", Cost: cost,
-			Summary: "Sets fields and when they expire, if none or all of them are there.", Run: hsetex},
+			Summary: "Sets fields and their expiry, on request only if all of them exist or none does.", Run: hsetex},
 	}
 }
 

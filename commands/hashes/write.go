@@ -13,22 +13,22 @@ func writeRows() []commands.Command {
 	return []commands.Command{
 		{Name: "HSET", Arity: -4, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: update,
 			Syntax: "key field value [field value ...]", Since: "2.0.0", Cost: "O(n) for n fields",
-			Summary: "Sets fields of a hash and counts the new ones.", Run: hset},
+			Summary: "Sets fields of a hash and returns the number of new ones.", Run: hset},
 		{Name: "HMSET", Arity: -4, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: update,
 			Syntax: "key field value [field value ...]", Since: "2.0.0", Cost: "O(n) for n fields",
-			Summary: "Sets fields of a hash; HSET tells more.", Run: hmset},
+			Summary: "Sets fields of a hash. HSET also returns the number of new ones.", Run: hmset},
 		{Name: "HSETNX", Arity: 4, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: []commands.KeySpec{commands.Key(1, commands.RW|commands.Insert)},
 			Syntax: "key field value", Since: "2.0.0", Cost: "O(1)",
-			Summary: "Sets a field unless the hash has it.", Run: hsetnx},
+			Summary: "Sets a field if the hash does not have it.", Run: hsetnx},
 		{Name: "HDEL", Arity: -3, Flags: commands.Write | commands.Fast, Keys: []commands.KeySpec{commands.Key(1, commands.RW|commands.Delete)},
 			Syntax: "key field [field ...]", Since: "2.0.0", Cost: "O(n) for n fields",
-			Summary: "Removes fields of a hash and answers how many there were.", Run: hdel},
+			Summary: "Removes fields from a hash and returns the number removed.", Run: hdel},
 		{Name: "HINCRBY", Arity: 4, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: add,
 			Syntax: "key field increment", Since: "2.0.0", Cost: "O(1)",
-			Summary: "Adds an integer to a field.", Run: hincrby},
+			Summary: "Adds an integer to a field. A missing field counts as 0.", Run: hincrby},
 		{Name: "HINCRBYFLOAT", Arity: 4, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: add,
 			Syntax: "key field increment", Types: commands.Types{"increment": commands.ArgDouble}, Since: "2.6.0", Cost: "O(1)",
-			Summary: "Adds a number to a field.", Run: hincrbyfloat},
+			Summary: "Adds a floating-point number to a field. A missing field counts as 0.", Run: hincrbyfloat},
 	}
 }
 

@@ -12,19 +12,19 @@ func Group() commands.Group {
 	return commands.Group{Name: "hyperloglog", Commands: []commands.Command{
 		{Name: "PFADD", Arity: -2, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: []commands.KeySpec{commands.Key(1, commands.RW|commands.Insert)},
 			Syntax: "key [element [element ...]]", Since: "2.8.9", Cost: "O(1) for each element",
-			Summary: "Adds elements to a HyperLogLog, making it if needed.", Run: pfadd},
+			Summary: "Adds elements to a HyperLogLog, creating it if needed.", Run: pfadd},
 		{Name: "PFCOUNT", Arity: -2, Flags: commands.ReadOnly | commands.MayReplicate, Keys: []commands.KeySpec{commands.KeyRange(1, -1, 1, commands.RW|commands.Access)},
 			Syntax: "key [key ...]", Since: "2.8.9", Cost: "O(n) for n keys; O(1) for one key whose count is cached",
-			Summary: "Estimates how many elements a HyperLogLog, or the union of several, has.", Run: pfcount},
+			Summary: "Estimates the number of distinct elements of a HyperLogLog, or of the union of several.", Run: pfcount},
 		{Name: "PFMERGE", Arity: -2, Flags: commands.Write | commands.DenyOOM,
 			Keys:   []commands.KeySpec{commands.Key(1, commands.RW|commands.Access|commands.Insert), commands.KeyRange(2, -1, 1, commands.RO|commands.Access)},
 			Syntax: "destkey [sourcekey [sourcekey ...]]", Since: "2.8.9", Cost: "O(n) for n keys",
-			Summary: "Adds the elements of several HyperLogLogs to one.", Run: pfmerge},
+			Summary: "Merges several HyperLogLogs into one.", Run: pfmerge},
 		{Name: "PFDEBUG", Arity: 3, Flags: commands.Write | commands.DenyOOM | commands.Admin, Keys: []commands.KeySpec{commands.Key(2, commands.RW|commands.Access)},
 			Syntax: "GETREG|DECODE|ENCODING|TODENSE key", Since: "2.8.9", Cost: "O(1)",
-			Summary: "Shows how a HyperLogLog is stored.", Run: pfdebug},
+			Summary: "Returns details of how a HyperLogLog is stored.", Run: pfdebug},
 		{Name: "PFSELFTEST", Arity: 1, Flags: commands.Admin, Since: "2.8.9", Cost: "O(1)",
-			Summary: "Tests the HyperLogLog code.", Run: pfselftest},
+			Summary: "Runs a self-test of the HyperLogLog code.", Run: pfselftest},
 	}}
 }
 

@@ -15,11 +15,11 @@ func dumpRows() []commands.Command {
 	return []commands.Command{
 		{Name: "DUMP", Arity: 2, Flags: commands.ReadOnly, Keys: []commands.KeySpec{commands.Key(1, commands.RO|commands.Access)},
 			Syntax: "key", Since: "2.6.0", Cost: "O(n) for n bytes",
-			Summary: "Answers what a key holds as bytes that RESTORE takes, here or in Redis.", Run: dump},
+			Summary: "Returns the value of a key in the serialized form that RESTORE takes, here and in Redis.", Run: dump},
 		{Name: "RESTORE", Arity: -4, Flags: commands.Write | commands.DenyOOM | commands.Dangerous, Keys: []commands.KeySpec{commands.Key(1, commands.OW|commands.Update)},
 			Syntax: "key ttl serialized-value [REPLACE] [ABSTTL] [IDLETIME seconds] [FREQ frequency]",
 			Since:  "2.6.0", Cost: "O(n) for n bytes",
-			Summary: "Makes a key of what DUMP answered, here or in Redis.", Run: restore},
+			Summary: "Creates a key from the output of DUMP, made here or by Redis.", Run: restore},
 	}
 }
 

@@ -9,20 +9,20 @@ func objectRows() []commands.Command {
 	keys := []commands.KeySpec{commands.Key(2, commands.RO)}
 	return []commands.Command{
 		{Name: "OBJECT", Arity: -2, Since: "2.2.3", Cost: "Depends on the subcommand.",
-			Summary: "A container for commands that look at how a key is stored."},
+			Summary: "Groups the commands that inspect how a key is stored."},
 		{Name: "OBJECT ENCODING", Arity: 3, Flags: commands.ReadOnly, Keys: keys,
 			Syntax: "key", Since: "2.2.3", Cost: "O(1)",
-			Summary: "Names the representation that Redis would choose for what the key holds.", Run: objectEncoding},
+			Summary: "Returns the encoding that Redis would use for the value of a key.", Run: objectEncoding},
 		{Name: "OBJECT FREQ", Arity: 3, Flags: commands.ReadOnly, Keys: keys,
 			Syntax: "key", Since: "4.0.0", Cost: "O(1)",
-			Summary: "Answers the logarithmic counter of uses of a key, under an LFU policy.", Run: objectFreq},
+			Summary: "Returns the logarithmic access counter of a key, under an LFU policy.", Run: objectFreq},
 		commands.Help("OBJECT", "6.2.0", commands.Loading|commands.Stale),
 		{Name: "OBJECT IDLETIME", Arity: 3, Flags: commands.ReadOnly, Keys: keys,
 			Syntax: "key", Since: "2.2.3", Cost: "O(1)",
-			Summary: "Answers the seconds since a key was last used.", Run: objectIdleTime},
+			Summary: "Returns the number of seconds since a key was last used.", Run: objectIdleTime},
 		{Name: "OBJECT REFCOUNT", Arity: 3, Flags: commands.ReadOnly, Keys: keys,
 			Syntax: "key", Since: "2.2.3", Cost: "O(1)",
-			Summary: "Answers 1 for a key that exists: values are never shared.", Run: objectRefCount},
+			Summary: "Returns 1 for a key that exists: values are never shared.", Run: objectRefCount},
 	}
 }
 

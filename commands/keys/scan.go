@@ -17,10 +17,10 @@ func scanRows() []commands.Command {
 		{Name: "SCAN", Arity: -2, Flags: commands.ReadOnly | commands.Keyspace,
 			Syntax: "cursor [MATCH pattern] [COUNT count] [TYPE type]", Since: "2.8.0",
 			Cost:    "O(1) for each call, O(n) for all keys",
-			Summary: "Goes through the keys of the database, some with each call.", Run: scan},
+			Summary: "Iterates over the keys of the database.", Run: scan},
 		{Name: "RANDOMKEY", Arity: 1, Flags: commands.ReadOnly | commands.Keyspace,
 			Since: "1.0.0", Cost: "O(1)",
-			Summary: "Draws one of the keys of the database.", Run: randomKey},
+			Summary: "Returns a random key of the database.", Run: randomKey},
 	}
 }
 

@@ -17,10 +17,10 @@ func waitRows() []commands.Command {
 	return []commands.Command{
 		{Name: "WAIT", Arity: 3, Flags: commands.NoScript | commands.Blocking, Category: "connection",
 			Syntax: "numreplicas timeout", Since: "3.0.0", Cost: "O(1)",
-			Summary: "Waits until replicas have what the client wrote, and answers how many do.", Run: wait},
+			Summary: "Waits until replicas have the client's writes, and returns how many have them.", Run: wait},
 		{Name: "WAITAOF", Arity: 4, Flags: commands.NoScript | commands.Blocking, Category: "connection",
 			Syntax: "numlocal numreplicas timeout", Since: "7.2.0", Cost: "O(1)",
-			Summary: "Waits until what the client wrote is on the device, here and on replicas.", Run: waitAOF},
+			Summary: "Waits until the client's writes are on the device, here and on replicas.", Run: waitAOF},
 	}
 }
 

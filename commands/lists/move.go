@@ -13,16 +13,16 @@ func moveRows() []commands.Command {
 	return []commands.Command{
 		{Name: "LMOVE", Arity: 5, Flags: commands.Write | commands.DenyOOM, Keys: keys,
 			Syntax: "source destination LEFT|RIGHT LEFT|RIGHT", Since: "6.2.0", Cost: "O(1)",
-			Summary: "Takes an element from an end of a list and puts it at an end of another.", Run: lmove},
+			Summary: "Removes an element from an end of a list, puts it at an end of another and returns it.", Run: lmove},
 		{Name: "RPOPLPUSH", Arity: 3, Flags: commands.Write | commands.DenyOOM, Keys: keys,
 			Syntax: "source destination", Since: "1.2.0", Cost: "O(1)",
-			Summary: "Takes the tail of a list and puts it at the head of another.", Run: rpoplpush},
+			Summary: "Removes the last element of a list, puts it at the head of another and returns it.", Run: rpoplpush},
 		{Name: "BLMOVE", Arity: 6, Flags: commands.Write | commands.DenyOOM | commands.NoScript | commands.Blocking, Keys: keys,
 			Syntax: "source destination LEFT|RIGHT LEFT|RIGHT timeout", Types: commands.Types{"timeout": commands.ArgDouble}, Since: "6.2.0", Cost: "O(1)",
-			Summary: "Does as LMOVE, waiting for an element if needed.", Run: blmove},
+			Summary: "Does the same as LMOVE, waiting for an element if needed.", Run: blmove},
 		{Name: "BRPOPLPUSH", Arity: 4, Flags: commands.Write | commands.DenyOOM | commands.NoScript | commands.Blocking, Keys: keys,
 			Syntax: "source destination timeout", Types: commands.Types{"timeout": commands.ArgDouble}, Since: "2.2.0", Cost: "O(1)",
-			Summary: "Does as RPOPLPUSH, waiting for an element if needed.", Run: brpoplpush},
+			Summary: "Does the same as RPOPLPUSH, waiting for an element if needed.", Run: brpoplpush},
 	}
 }
 

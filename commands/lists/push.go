@@ -19,19 +19,19 @@ func pushRows() []commands.Command {
 	return []commands.Command{
 		{Name: "LPUSH", Arity: -3, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: keys,
 			Syntax: "key element [element ...]", Since: "1.0.0", Cost: cost,
-			Summary: "Puts elements at the head of a list, making it if needed.",
+			Summary: "Puts elements at the head of a list, creating it if needed.",
 			Run:     func(c *commands.Ctx) error { return push(c, structures.Head) }},
 		{Name: "RPUSH", Arity: -3, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: keys,
 			Syntax: "key element [element ...]", Since: "1.0.0", Cost: cost,
-			Summary: "Puts elements at the tail of a list, making it if needed.",
+			Summary: "Puts elements at the tail of a list, creating it if needed.",
 			Run:     func(c *commands.Ctx) error { return push(c, structures.Tail) }},
 		{Name: "LPUSHX", Arity: -3, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: keys,
 			Syntax: "key element [element ...]", Since: "2.2.0", Cost: cost,
-			Summary: "Puts elements at the head of a list that exists.",
+			Summary: "Puts elements at the head of a list if the list exists.",
 			Run:     func(c *commands.Ctx) error { return pushExisting(c, structures.Head) }},
 		{Name: "RPUSHX", Arity: -3, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: keys,
 			Syntax: "key element [element ...]", Since: "2.2.0", Cost: cost,
-			Summary: "Puts elements at the tail of a list that exists.",
+			Summary: "Puts elements at the tail of a list if the list exists.",
 			Run:     func(c *commands.Ctx) error { return pushExisting(c, structures.Tail) }},
 	}
 }

@@ -13,17 +13,17 @@ func readRows() []commands.Command {
 	return []commands.Command{
 		{Name: "LLEN", Arity: 2, Flags: commands.ReadOnly | commands.Fast, Keys: []commands.KeySpec{commands.Key(1, commands.RO)},
 			Syntax: "key", Since: "1.0.0", Cost: "O(1)",
-			Summary: "Counts the elements of a list.", Run: llen},
+			Summary: "Returns the number of elements of a list.", Run: llen},
 		{Name: "LINDEX", Arity: 3, Flags: commands.ReadOnly, Keys: keys,
 			Syntax: "key index", Since: "1.0.0", Cost: "O(n) for n nodes between the element and the nearer end",
-			Summary: "Answers an element of a list by its index.", Run: lindex},
+			Summary: "Returns an element of a list by its index.", Run: lindex},
 		{Name: "LRANGE", Arity: 4, Flags: commands.ReadOnly, Keys: keys,
 			Syntax: "key start stop", Since: "1.0.0", Cost: "O(s+n) for n elements s nodes from the nearer end",
-			Summary: "Answers the elements of a list between two indexes, both included.", Run: lrange},
+			Summary: "Returns the elements of a list between two indexes, both included.", Run: lrange},
 		{Name: "LPOS", Arity: -3, Flags: commands.ReadOnly, Keys: keys,
 			Syntax: "key element [RANK rank] [COUNT num-matches] [MAXLEN len]", Since: "6.0.6",
 			Cost:    "O(n) for n elements compared",
-			Summary: "Finds the indexes of elements that equal a given one.", Run: lpos},
+			Summary: "Returns the indexes of the elements that equal a given one.", Run: lpos},
 	}
 }
 

@@ -29,12 +29,12 @@ const (
 func costRows(read []commands.KeySpec) []commands.Command {
 	return []commands.Command{
 		{Name: "SCHED.COST", Arity: 2, Flags: commands.ReadOnly | commands.Blocking, Keys: read, Syntax: "key", Since: "0.1.0",
-			Cost:    "O(n) for n nodes, beside other commands; more where the cost is simulated",
-			Summary: "Answers what a schedule's policy costs or earns a step, and what no policy betters.", Run: computeCost},
+			Cost:    "O(n) for n nodes, more if the cost is simulated; without blocking other commands",
+			Summary: "Returns the cost or reward per step of a schedule's policy, and a bound that no policy can beat.", Run: computeCost},
 		{Name: "SCHED.SIMULATE", Arity: -4, Flags: commands.ReadOnly | commands.Blocking, Keys: read,
 			Syntax: "key STEPS steps [SEED seed] [POLICY policy [policy ...]]", Since: "0.1.0",
-			Cost:    "O(n + steps log n) for n nodes and each policy, beside other commands",
-			Summary: "Plays policies on the rates of a schedule and answers what each costs or earns a step.", Run: simulate},
+			Cost:    "O(n + steps log n) for n nodes and each policy, without blocking other commands",
+			Summary: "Simulates policies on the rates of a schedule and returns the cost or reward per step of each.", Run: simulate},
 	}
 }
 

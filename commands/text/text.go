@@ -20,16 +20,16 @@ func readRows() []commands.Command {
 	read := []commands.KeySpec{commands.Key(1, commands.RO|commands.Access)}
 	return []commands.Command{
 		{Name: "GET", Arity: 2, Flags: commands.ReadOnly | commands.Fast, Keys: read, Syntax: "key", Since: "1.0.0",
-			Cost: "O(1)", Summary: "Answers the string at a key.", Run: get},
+			Cost: "O(1)", Summary: "Returns the string at a key.", Run: get},
 		{Name: "MGET", Arity: -2, Flags: commands.ReadOnly | commands.Fast, Keys: []commands.KeySpec{commands.KeyRange(1, -1, 1, commands.RO|commands.Access)},
 			Syntax: "key [key ...]", Since: "1.0.0", Cost: "O(n) for n keys",
-			Summary: "Answers the strings at several keys, null for a key that holds none.", Run: mget},
+			Summary: "Returns the strings at several keys, null for a key without a string.", Run: mget},
 		{Name: "STRLEN", Arity: 2, Flags: commands.ReadOnly | commands.Fast, Keys: []commands.KeySpec{commands.Key(1, commands.RO)}, Syntax: "key", Since: "2.2.0",
-			Cost: "O(1)", Summary: "Answers the length of a string in bytes.", Run: strlen},
+			Cost: "O(1)", Summary: "Returns the length of a string in bytes.", Run: strlen},
 		{Name: "GETRANGE", Arity: 4, Flags: commands.ReadOnly, Keys: read, Syntax: "key start end", Since: "2.4.0",
-			Cost: "O(n) for n bytes answered", Summary: "Answers a part of a string.", Run: getrange},
+			Cost: "O(n) for n bytes returned", Summary: "Returns a part of a string.", Run: getrange},
 		{Name: "SUBSTR", Arity: 4, Flags: commands.ReadOnly, Keys: read, Syntax: "key start end", Since: "1.0.0",
-			Cost: "O(n) for n bytes answered", Summary: "Answers a part of a string: the old name of GETRANGE.", Run: getrange},
+			Cost: "O(n) for n bytes returned", Summary: "Returns a part of a string. Old name of GETRANGE.", Run: getrange},
 		{Name: "LCS", Arity: -3, Flags: commands.ReadOnly, Keys: []commands.KeySpec{commands.KeyRange(1, 2, 1, commands.RO|commands.Access)},
 			Syntax: "key1 key2 [LEN] [IDX] [MINMATCHLEN min-match-len] [WITHMATCHLEN]", Since: "7.0.0",
 			Cost: "O(n*m) for strings of n and m bytes", Summary: "Finds the longest common subsequence of two strings.", Run: lcs},
@@ -130,15 +130,15 @@ func numberRows() []commands.Command {
 	change := []commands.KeySpec{commands.Key(1, commands.RW|commands.Access|commands.Update)}
 	return []commands.Command{
 		{Name: "INCR", Arity: 2, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: change, Syntax: "key", Since: "1.0.0",
-			Cost: "O(1)", Summary: "Adds 1 to the integer at a key, 0 if there is none.", Run: incr},
+			Cost: "O(1)", Summary: "Adds 1 to the integer at a key. A missing key counts as 0.", Run: incr},
 		{Name: "DECR", Arity: 2, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: change, Syntax: "key", Since: "1.0.0",
-			Cost: "O(1)", Summary: "Subtracts 1 from the integer at a key, 0 if there is none.", Run: decr},
+			Cost: "O(1)", Summary: "Subtracts 1 from the integer at a key. A missing key counts as 0.", Run: decr},
 		{Name: "INCRBY", Arity: 3, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: change, Syntax: "key increment", Since: "1.0.0",
-			Cost: "O(1)", Summary: "Adds to the integer at a key, 0 if there is none.", Run: incrby},
+			Cost: "O(1)", Summary: "Adds a number to the integer at a key. A missing key counts as 0.", Run: incrby},
 		{Name: "DECRBY", Arity: 3, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: change, Syntax: "key decrement", Since: "1.0.0",
-			Cost: "O(1)", Summary: "Subtracts from the integer at a key, 0 if there is none.", Run: decrby},
+			Cost: "O(1)", Summary: "Subtracts a number from the integer at a key. A missing key counts as 0.", Run: decrby},
 		{Name: "INCRBYFLOAT", Arity: 3, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: change, Syntax: "key increment", Types: commands.Types{"increment": commands.ArgDouble}, Since: "2.6.0",
-			Cost: "O(1)", Summary: "Adds to the number at a key, 0 if there is none.", Run: incrbyfloat},
+			Cost: "O(1)", Summary: "Adds a floating-point number to the number at a key. A missing key counts as 0.", Run: incrbyfloat},
 	}
 }
 
