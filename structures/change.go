@@ -196,6 +196,9 @@ func (a *Args) Int() int64 {
 	return int64(u>>1) ^ -int64(u&1)
 }
 
+// Err returns the first error.
+func (a *Args) Err() error { return a.err }
+
 // Done returns the first error, or one if arguments are left over.
 func (a *Args) Done() error {
 	if a.err == nil && a.left > 0 {

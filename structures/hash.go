@@ -52,6 +52,9 @@ func (h *Hash) Empty() bool { return h.count == 0 }
 // Len is the number of fields, expired ones that were not deleted included.
 func (h *Hash) Len() int { return h.count }
 
+// Longest is the length of the longest field or value since the hash is in memory.
+func (h *Hash) Longest() int { return int(h.longest) }
+
 // Size estimates the memory held, in bytes.
 func (h *Hash) Size() int {
 	size := int(unsafe.Sizeof(*h)) + cap(h.pack) + cap(h.gone)*8

@@ -36,6 +36,11 @@ func (h *Hash) Each(now int64, visit func(field, value []byte, expiry int64)) {
 	})
 }
 
+// EachField visits all fields, expired ones included, until visit returns false.
+func (h *Hash) EachField(visit func(field []byte) bool) {
+	h.walk(func(e entry) bool { return visit(e.field) })
+}
+
 // Live is the number of fields that are not expired at now. It costs O(1)
 // unless fields can be expired, and then a walk.
 func (h *Hash) Live(now int64) int {

@@ -1,0 +1,150 @@
+package set
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/vigildb/vigil/structures"
+)
+
+// Integers and other members never meet, so that every operation on sets is one on
+// their integers and one on the others.
+
+// Intersect visits the members that all sets have, until visit returns false. It
+// costs as much as the smallest set has members of either sort, times the number of
+// sets. There is at least one set.
+func Intersect(sets []*Set, visit func(member []byte) bool) {
+	if intersectInts(sets, visit) {
+		intersectRest(sets, visit)
+	}
+}
+
+// intersectInts leaps from a member of one set to the first in another that is not
+// less, and so on in turn: what only one set has is passed over in long steps.
+// It returns false if visit did.
+func intersectInts(sets []*Set, visit func(member []byte) bool) bool {
+	cursors := make([]cursor, len(sets))
+	for i, s := range sets {
+		cursors[i].s = &s.ints
+	}
+	slices.SortFunc(cursors, func(a, b cursor) int { return cmp.Compare(a.s.count, b.s.count) })
+	least := &cursors[0]
+	for least.ok() {
+		v := least.value()
+		met := true
+		for i := range cursors[1:] {
+			c := &cursors[1+i]
+			if c.seek(v); !c.ok() {
+				return true
+			}
+			if w := c.value(); w > v {
+				least.seek(w)
+				met = false
+				break
+			}
+		}
+		if !met {
+			continue
+		}
+		if !visit(sets[0].spell(v)) {
+			return false
+		}
+		least.next()
+	}
+	return true
+}
+
+// intersectRest looks each of the fewest members up in the other sets.
+func intersectRest(sets []*Set, visit func(member []byte) bool) {
+	sorted := slices.Clone(sets)
+	slices.SortStableFunc(sorted, func(a, b *Set) int { return cmp.Compare(a.rest.Len(), b.rest.Len()) })
+	sorted[0].rest.EachField(func(member []byte) bool {
+		for _, other := range sorted[1:] {
+			if _, found := other.rest.Get(member, 0); !found {
+				return true
+			}
+		}
+		return visit(member)
+	})
+}
+
+// Union returns a new set of the members that any of the sets has.
+func Union(sets []*Set, keys *structures.HashKeys) *Set {
+	all := New(keys)
+	for _, s := range sets {
+		s.Each(func(member []byte) bool {
+			all.Add(nil, member)
+			return true
+		})
+	}
+	return all
+}
+
+// Subtract visits the members of a set that none of the others has, until visit
+// returns false.
+func Subtract(s *Set, others []*Set, keys *structures.HashKeys, visit func(member []byte) bool) {
+	total := 0
+	for _, other := range others {
+		total += other.Len()
+	}
+	if len(others) > 1 && total < s.Len()*(len(others)-1) {
+		// Less to gather than to look up in each.
+		others = []*Set{Union(others, keys)}
+	}
+	s.Each(func(member []byte) bool {
+		for _, other := range others {
+			if other.Has(member) {
+				return true
+			}
+		}
+		return visit(member)
+	})
+}
+
+// cursor stands on a member of the integers, or behind the last one. The zero value
+// with s stands on the first.
+type cursor struct {
+	s    *integers
+	k, i int // run, place in it
+}
+
+// seek returns a cursor on the first integer that is not less than v.
+func (s *integers) seek(v int64) cursor {
+	c := cursor{s: s}
+	if c.ok() {
+		c.k = s.locate(v)
+		c.seek(v)
+	}
+	return c
+}
+
+func (c *cursor) ok() bool { return c.k < len(c.s.runs) }
+
+func (c *cursor) value() int64 { return c.s.runs[c.k].at(c.i) }
+
+// next goes to the next integer.
+func (c *cursor) next() {
+	if c.i++; c.i >= c.s.runs[c.k].len() {
+		c.k, c.i = c.k+1, 0
+	}
+}
+
+// seek goes to the first integer from here on that is not less than v.
+func (c *cursor) seek(v int64) {
+	if !c.ok() {
+		return
+	}
+	if c.s.runs[c.k].last() < v {
+		// Behind this run: in that of v, which may end before it, or first in the next.
+		k := c.s.locate(v)
+		if k == c.k {
+			k++
+		}
+		if c.k, c.i = k, 0; !c.ok() {
+			return
+		}
+	}
+	if c.i, _ = c.s.runs[c.k].findFrom(c.i, v); c.i >= c.s.runs[c.k].len() {
+		c.k, c.i = c.k+1, 0
+	}
+}
