@@ -7,7 +7,7 @@
 // changed without a journal record, and the record, applied to the value as it
 // was before, gives the value as it is after (see [Value.Apply]).
 //
-// Values with a model of their own are in packages beside: schedule and placemap.
+// Values with a model of their own are in packages beside: stream, schedule and placemap.
 // Package types has the table of all types, package rdb their form in Redis.
 //
 // It promises pure data: no locks, no input or output, no clock and no chance.

@@ -11,7 +11,7 @@ const (
 	KindHash     Kind = 3
 	KindSet      Kind = 4 // reserved
 	KindZSet     Kind = 5 // reserved
-	KindStream   Kind = 6 // reserved
+	KindStream   Kind = 6
 	KindBloom    Kind = 16
 	KindSchedule Kind = 32
 	KindPlace    Kind = 33

@@ -17,6 +17,7 @@ import (
 	"github.com/vigildb/vigil/structures/placemap"
 	"github.com/vigildb/vigil/structures/rdb"
 	"github.com/vigildb/vigil/structures/schedule"
+	"github.com/vigildb/vigil/structures/stream"
 )
 
 // Type is a row of the table.
@@ -70,6 +71,10 @@ var table = []Type{
 		Encoding: func(v structures.Value, t *Thresholds) string {
 			return v.(*structures.List).Encoding(t.ListMaxListpack)
 		}},
+	{Kind: structures.KindStream, Name: "stream", Plural: "streams",
+		Decode:   unkeyed(stream.Decode),
+		Compact:  func(*structures.HashKeys) structures.Compact { return stream.New() },
+		Encoding: func(structures.Value, *Thresholds) string { return "stream" }},
 	{Kind: structures.KindBloom, Name: "MBbloom--", Plural: "Bloom filters", // as RedisBloom registers it
 		Decode: unkeyed(structures.DecodeBloom), Dump: rdb.Append,
 		Compact: func(*structures.HashKeys) structures.Compact { return structures.NewBloom() }},

@@ -11,6 +11,7 @@ import (
 	"github.com/vigildb/vigil/structures/placemap"
 	"github.com/vigildb/vigil/structures/rdb"
 	"github.com/vigildb/vigil/structures/schedule"
+	"github.com/vigildb/vigil/structures/stream"
 )
 
 // samples returns a small value of each type.
@@ -33,9 +34,12 @@ func samples(t *testing.T, keys *structures.HashKeys) map[structures.Kind]struct
 	if err != nil {
 		t.Fatal(err)
 	}
+	entries := stream.New()
+	entries.Add(nil, stream.ID{Ms: 1}, [][]byte{[]byte("field"), []byte("value")}, stream.PageLimits{})
 	return map[structures.Kind]structures.Value{
 		structures.KindString: structures.NewString([]byte("bytes")), structures.KindList: list, structures.KindHash: hash,
 		structures.KindBloom: filter, structures.KindSchedule: sched, structures.KindPlace: place,
+		structures.KindStream: entries,
 	}
 }
 

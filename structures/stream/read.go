@@ -1,0 +1,76 @@
+package stream
+
+// Each visits the entries from one ID to another, both included, until visit
+// returns false.
+func (s *Stream) Each(from, to ID, visit func(e *Entry) bool) {
+	for i := s.seek(from); i < len(s.pages) && !to.Less(s.pages[i].floor()); i++ {
+		if !s.pages[i].walk(from, to, visit) {
+			return
+		}
+	}
+}
+
+// Backward is Each from the greatest ID to the least.
+func (s *Stream) Backward(from, to ID, visit func(e *Entry) bool) {
+	for i := min(s.seek(to), len(s.pages)-1); i >= 0 && !s.pages[i].last.Less(from); i-- {
+		if !s.pages[i].walkBack(from, to, visit) {
+			return
+		}
+	}
+}
+
+// floor is an ID that no entry of the page is before.
+func (p *page) floor() ID { return p.span.base }
+
+// Range is entries that stay as they are while the stream changes.
+type Range struct {
+	spans    []span
+	from, to ID
+	back     bool
+}
+
+// Lend returns the entries from one ID to another, in reverse order if back is
+// set. If they are more than count, only the first count have to be visited, and
+// some behind them may be left out.
+func (s *Stream) Lend(from, to ID, count int, back bool) *Range {
+	r := &Range{from: from, to: to, back: back}
+	held := 0
+	lend := func(p *page) (enough bool) {
+		p.lent = true
+		v := p.span
+		v.buf = v.buf[:len(v.buf):len(v.buf)]
+		r.spans = append(r.spans, v)
+		// Of the first page some entries may be outside of the range.
+		if len(r.spans) > 1 {
+			held += p.live
+		}
+		return held >= count
+	}
+	if back {
+		for i := min(s.seek(to), len(s.pages)-1); i >= 0 && !s.pages[i].last.Less(from); i-- {
+			if lend(s.pages[i]) {
+				break
+			}
+		}
+		return r
+	}
+	for i := s.seek(from); i < len(s.pages) && !to.Less(s.pages[i].floor()); i++ {
+		if lend(s.pages[i]) {
+			break
+		}
+	}
+	return r
+}
+
+// Each visits the entries, until visit returns false.
+func (r *Range) Each(visit func(e *Entry) bool) {
+	for i := range r.spans {
+		walk := r.spans[i].walk
+		if r.back {
+			walk = r.spans[i].walkBack
+		}
+		if !walk(r.from, r.to, visit) {
+			return
+		}
+	}
+}

@@ -1,0 +1,572 @@
+package stream
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/vigildb/vigil/structures"
+)
+
+// dump is all that can be seen of a stream.
+func dump(s *Stream) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d last %v deleted %v added %d first %v\n", s.Len(), s.Last(), s.MaxDeleted(), s.Added(), s.First())
+	s.Each(ID{}, MaxID, func(e *Entry) bool {
+		fmt.Fprintln(&b, line(e))
+		return true
+	})
+	for _, g := range s.Groups() {
+		lag, ok := g.Lag()
+		fmt.Fprintf(&b, "group %s last %v read %d pending %d lag %d %v\n", g.Name(), g.Last(), g.Read(), g.Pending(), lag, ok)
+		for _, c := range g.Consumers() {
+			fmt.Fprintf(&b, " %s seen %d active %d pending %d\n", c.Name(), c.Seen(), c.Active(), c.Pending())
+			g.EachPendingOf(c, ID{}, MaxID, func(p Pending) bool {
+				fmt.Fprintf(&b, "  %v\n", p.ID)
+				return true
+			})
+		}
+		g.EachPending(ID{}, MaxID, func(p Pending) bool {
+			fmt.Fprintf(&b, " %v %s %d %d\n", p.ID, p.Consumer.Name(), p.Time, p.Deliveries)
+			return true
+		})
+	}
+	return b.String()
+}
+
+func line(e *Entry) string {
+	var b strings.Builder
+	fmt.Fprint(&b, e.ID)
+	e.Each(func(field, value []byte) { fmt.Fprintf(&b, " %q=%q", field, value) })
+	return b.String()
+}
+
+// replay applies what was recorded.
+func replay(t *testing.T, s *Stream, record []byte) {
+	t.Helper()
+	for len(record) > 0 {
+		op, args, rest, err := structures.NextOp(record)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Apply(op, &args); err != nil {
+			t.Fatalf("operation %d: %v", op, err)
+		}
+		record = rest
+	}
+}
+
+// disk is what was stored of a stream.
+type disk struct {
+	head  []byte
+	pages map[uint64]string
+}
+
+// store writes what changed, in parts of n pages if n is not 0.
+func (d *disk) store(s *Stream, n int) {
+	write := func(id uint64, page []byte) {
+		if page == nil {
+			delete(d.pages, id)
+			return
+		}
+		d.pages[id] = string(page)
+	}
+	for n > 0 && s.Part(n, write) {
+	}
+	s.Pages(false, write)
+	d.head = s.AppendHead(nil)
+	s.Clean()
+}
+
+func (d *disk) load(t *testing.T) *Stream {
+	t.Helper()
+	s, err := Decode(d.head)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, page := range d.pages {
+		if err := s.SetPage(id, []byte(page)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Complete(); err != nil {
+		t.Fatal(err)
+	}
+	s.Clean()
+	return s
+}
+
+// entryModel, pendingModel and groupModel are the obvious ways to keep a stream.
+type entryModel struct {
+	id   ID
+	line string
+}
+
+type pendingModel struct {
+	consumer   string
+	time       int64
+	deliveries int64
+}
+
+type groupModel struct {
+	last      ID
+	pending   map[ID]pendingModel
+	consumers map[string]bool
+}
+
+type model struct {
+	t          *testing.T
+	rng        *rand.Rand
+	s          *Stream
+	ch         structures.Change
+	entries    []entryModel
+	last       ID
+	maxDeleted ID
+	added      uint64
+	groups     map[string]*groupModel
+	now        int64
+	done       map[string]int // operations that changed something
+}
+
+func (m *model) has(id ID) bool {
+	return slices.ContainsFunc(m.entries, func(e entryModel) bool { return e.id == id })
+}
+
+// someID is mostly that of an entry.
+func (m *model) someID() ID {
+	if len(m.entries) == 0 || m.rng.IntN(8) == 0 {
+		return ID{uint64(m.rng.IntN(int(m.last.Ms + 2))), uint64(m.rng.IntN(3))}
+	}
+	return m.entries[m.rng.IntN(len(m.entries))].id
+}
+
+func (m *model) add() {
+	id := m.last
+	switch m.rng.IntN(12) {
+	case 0:
+		id.Ms, id.Seq = id.Ms+uint64(m.rng.IntN(1<<20)), 0
+	case 1, 2, 3:
+		id.Ms, id.Seq = id.Ms+1, uint64(m.rng.IntN(300))
+	case 4:
+		id.Seq -= min(id.Seq, 1) // too small
+	default:
+		id.Seq += 1 + uint64(m.rng.IntN(2))
+	}
+	n := 1 + m.rng.IntN(3)
+	if m.rng.IntN(3) > 0 {
+		n = 2
+	}
+	var pairs [][]byte
+	text := id.String()
+	for k := range n {
+		field, value := []byte{'a' + byte(k)}, make([]byte, m.rng.IntN(12))
+		if m.rng.IntN(20) == 0 {
+			field = []byte("another")
+			value = make([]byte, m.rng.IntN(400))
+		}
+		pairs = append(pairs, field, value)
+		text += fmt.Sprintf(" %q=%q", field, value)
+	}
+	ok := m.s.Add(&m.ch, id, pairs, PageLimits{Bytes: 700, Entries: 30})
+	if ok != m.last.Less(id) {
+		m.t.Fatalf("Add %v behind %v: %v", id, m.last, ok)
+	}
+	if ok {
+		m.entries = append(m.entries, entryModel{id, text})
+		m.last = id
+		m.added++
+		m.done["add"]++
+	}
+}
+
+func (m *model) delete() {
+	var ids []ID
+	for range 1 + m.rng.IntN(5) {
+		ids = append(ids, m.someID())
+	}
+	if m.rng.IntN(10) == 0 && len(m.entries) > 0 { // many in a row
+		from := m.rng.IntN(len(m.entries))
+		for _, e := range m.entries[from:min(from+60, len(m.entries))] {
+			ids = append(ids, e.id)
+		}
+	}
+	want := 0
+	for _, id := range ids {
+		before := len(m.entries)
+		m.entries = slices.DeleteFunc(m.entries, func(e entryModel) bool { return e.id == id })
+		if len(m.entries) < before {
+			want++
+			if m.maxDeleted.Less(id) {
+				m.maxDeleted = id
+			}
+		}
+	}
+	if got := m.s.Delete(&m.ch, ids); got != want {
+		m.t.Fatalf("Delete: got %d, want %d", got, want)
+	}
+	m.done["delete"] += want
+}
+
+func (m *model) trim() {
+	tr := Trim{ByID: m.rng.IntN(2) == 0, Min: m.someID(), Len: m.rng.IntN(200), Pages: m.rng.IntN(2) == 0}
+	if m.rng.IntN(3) == 0 {
+		tr.Limit = 1 + m.rng.IntN(40)
+	}
+	if m.rng.IntN(20) == 0 {
+		tr.Len, tr.Min = 0, MaxID
+	}
+	most := max(0, len(m.entries)-tr.Len)
+	if tr.ByID {
+		most = 0
+		for most < len(m.entries) && m.entries[most].id.Less(tr.Min) {
+			most++
+		}
+	}
+	got := m.s.Trim(&m.ch, tr)
+	if got > most || tr.Limit > 0 && got > tr.Limit || !tr.Pages && tr.Limit == 0 && got != most {
+		m.t.Fatalf("Trim %+v of %d: got %d, want %d", tr, len(m.entries), got, most)
+	}
+	m.entries = m.entries[got:]
+	m.done["trim"] += got
+}
+
+func (m *model) setID() {
+	last := m.last
+	last.Ms += uint64(m.rng.IntN(3))
+	m.s.SetID(&m.ch, last, m.added+1, m.maxDeleted)
+	m.last = last
+	m.added++
+	m.done["setid"]++
+}
+
+func (m *model) group() (name string, g *groupModel) {
+	name = string('A' + byte(m.rng.IntN(4)))
+	return name, m.groups[name]
+}
+
+func (m *model) changeGroup() {
+	name, g := m.group()
+	switch {
+	case g == nil:
+		last := ID{}
+		if m.rng.IntN(2) == 0 {
+			last = m.someID()
+		}
+		if m.s.CreateGroup(&m.ch, []byte(name), last, Unknown) == nil || m.s.CreateGroup(nil, []byte(name), last, 0) != nil {
+			m.t.Fatalf("CreateGroup %s", name)
+		}
+		m.groups[name] = &groupModel{last, map[ID]pendingModel{}, map[string]bool{}}
+		m.done["group"]++
+	case m.rng.IntN(12) == 0:
+		if !m.s.DestroyGroup(&m.ch, []byte(name)) {
+			m.t.Fatalf("DestroyGroup %s", name)
+		}
+		delete(m.groups, name)
+		m.done["destroy"]++
+	case m.rng.IntN(4) == 0:
+		g.last = m.someID()
+		m.s.Group([]byte(name)).SetID(&m.ch, g.last, 0)
+		m.done["groupset"]++
+	}
+}
+
+// consumer returns a consumer, which is made if it is missing.
+func (m *model) consumer(name string, g *groupModel) *Consumer {
+	who := fmt.Sprint("c", m.rng.IntN(1+m.rng.IntN(90)))
+	group := m.s.Group([]byte(name))
+	c := group.CreateConsumer(&m.ch, []byte(who), m.now)
+	if (c == nil) != g.consumers[who] {
+		m.t.Fatalf("CreateConsumer %s", who)
+	}
+	g.consumers[who] = true
+	if c == nil {
+		c = group.Consumer([]byte(who))
+	}
+	return c
+}
+
+func (m *model) deliver() {
+	name, g := m.group()
+	if g == nil {
+		return
+	}
+	c, count, noAck := m.consumer(name, g), m.rng.IntN(40), m.rng.IntN(6) == 0
+	var want, got []string
+	for _, e := range m.entries {
+		if g.last.Less(e.id) && len(want) < count {
+			want = append(want, e.line)
+			g.last = e.id
+			if !noAck {
+				g.pending[e.id] = pendingModel{c.Name(), m.now, 1}
+			}
+		}
+	}
+	n := m.s.Group([]byte(name)).Deliver(&m.ch, c, count, m.now, noAck, func(e *Entry) { got = append(got, line(e)) })
+	if n != len(want) || !slices.Equal(got, want) {
+		m.t.Fatalf("Deliver to %s: got %d %q, want %q", c.Name(), n, got, want)
+	}
+	m.done["deliver"] += n
+}
+
+// ordered lists the pending entries of a consumer behind an ID.
+func (g *groupModel) ordered(consumer string, after ID) (ids []ID) {
+	for id, p := range g.pending {
+		if p.consumer == consumer && after.Less(id) {
+			ids = append(ids, id)
+		}
+	}
+	slices.SortFunc(ids, ID.Compare)
+	return ids
+}
+
+func (m *model) redeliver() {
+	name, g := m.group()
+	if g == nil {
+		return
+	}
+	c, count, after := m.consumer(name, g), m.rng.IntN(10), ID{}
+	if m.rng.IntN(2) == 0 {
+		after = m.someID()
+	}
+	ids := g.ordered(c.Name(), after)
+	ids = ids[:min(len(ids), count)]
+	var got []ID
+	m.s.Group([]byte(name)).Redeliver(&m.ch, c, after, count, m.now, func(id ID, e *Entry) {
+		got = append(got, id)
+		if (e != nil) != m.has(id) {
+			m.t.Fatalf("Redeliver %v: entry %v", id, e)
+		}
+	})
+	if !slices.Equal(got, ids) {
+		m.t.Fatalf("Redeliver: got %v, want %v", got, ids)
+	}
+	for _, id := range ids {
+		if p := g.pending[id]; m.has(id) {
+			g.pending[id] = pendingModel{p.consumer, m.now, p.deliveries + 1}
+			m.done["redeliver"]++
+		}
+	}
+}
+
+func (m *model) ack() {
+	name, g := m.group()
+	if g == nil {
+		return
+	}
+	var ids []ID
+	want := 0
+	for id := range g.pending {
+		if ids = append(ids, id); len(ids) > m.rng.IntN(40) {
+			break
+		}
+	}
+	slices.SortFunc(ids, ID.Compare) // a map's order is no seed's
+	ids = append(ids, m.someID())
+	for _, id := range ids {
+		if _, ok := g.pending[id]; ok {
+			want++
+		}
+		delete(g.pending, id)
+	}
+	if got := m.s.Group([]byte(name)).Ack(&m.ch, ids); got != want {
+		m.t.Fatalf("Ack: got %d, want %d", got, want)
+	}
+	m.done["ack"] += want
+}
+
+func (m *model) claim() {
+	name, g := m.group()
+	if g == nil {
+		return
+	}
+	c := m.consumer(name, g)
+	var entries []Pending
+	for range m.rng.IntN(6) {
+		p := Pending{ID: m.someID(), Time: m.now - int64(m.rng.IntN(100)), Deliveries: int64(m.rng.IntN(9))}
+		entries = append(entries, p)
+		g.pending[p.ID] = pendingModel{c.Name(), p.Time, p.Deliveries}
+	}
+	m.s.Group([]byte(name)).Claim(&m.ch, c, m.now, entries)
+	m.done["claim"] += len(entries)
+}
+
+func (m *model) deleteConsumer() {
+	name, g := m.group()
+	if g == nil {
+		return
+	}
+	c := m.consumer(name, g)
+	want := g.ordered(c.Name(), ID{})
+	if g.pending[ID{}].consumer == c.Name() {
+		want = append(want, ID{})
+	}
+	if got, ok := m.s.Group([]byte(name)).DeleteConsumer(&m.ch, []byte(c.Name())); got != len(want) || !ok {
+		m.t.Fatalf("DeleteConsumer: got %d %v, want %d", got, ok, len(want))
+	}
+	for _, id := range want {
+		delete(g.pending, id)
+	}
+	delete(g.consumers, c.Name())
+	m.done["delconsumer"]++
+}
+
+// check compares the stream with the model.
+func (m *model) check() {
+	m.t.Helper()
+	s := m.s
+	if s.Len() != len(m.entries) || s.Last() != m.last || s.MaxDeleted() != m.maxDeleted || s.Added() != m.added {
+		m.t.Fatalf("%d entries, last %v, deleted %v, added %d; want %d, %v, %v, %d", s.Len(), s.Last(), s.MaxDeleted(), s.Added(),
+			len(m.entries), m.last, m.maxDeleted, m.added)
+	}
+	from, to := m.someID(), m.someID()
+	var want, got, back, lent []string
+	for _, e := range m.entries {
+		if !e.id.Less(from) && !to.Less(e.id) {
+			want = append(want, e.line)
+		}
+	}
+	s.Each(from, to, func(e *Entry) bool { got = append(got, line(e)); return true })
+	s.Backward(from, to, func(e *Entry) bool { back = append(back, line(e)); return true })
+	count := m.rng.IntN(50)
+	s.Lend(from, to, count, true).Each(func(e *Entry) bool { lent = append(lent, line(e)); return len(lent) < count })
+	slices.Reverse(back)
+	if !slices.Equal(got, want) || !slices.Equal(back, want) {
+		m.t.Fatalf("from %v to %v: got %q, backward %q, want %q", from, to, got, back, want)
+	}
+	slices.Reverse(lent)
+	if len(lent) < min(count, len(want)) || count > 0 && !slices.Equal(lent, want[len(want)-len(lent):]) {
+		m.t.Fatalf("lent %d from %v to %v: got %q, want the last of %q", count, from, to, lent, want)
+	}
+	m.checkGroups()
+	memory := 0
+	for _, p := range s.every() {
+		switch p := p.(type) {
+		case *page:
+			memory += p.memory()
+			if p.live == 0 {
+				m.t.Fatal("page without entries")
+			}
+		case *pendingPage:
+			memory += p.memory()
+			if len(p.records) == 0 || len(p.records) > pageRecords {
+				m.t.Fatalf("page of %d records", len(p.records))
+			}
+		case *Group:
+			memory += p.fixedMemory()
+			for _, c := range p.consumers {
+				memory += c.memory()
+			}
+		}
+	}
+	if memory != s.memory {
+		m.t.Fatalf("memory %d, counted %d", s.memory, memory)
+	}
+}
+
+func (m *model) checkGroups() {
+	m.t.Helper()
+	if m.s.GroupCount() != len(m.groups) {
+		m.t.Fatalf("%d groups, want %d", m.s.GroupCount(), len(m.groups))
+	}
+	for name, g := range m.groups {
+		group := m.s.Group([]byte(name))
+		if group.Last() != g.last || group.Pending() != len(g.pending) || group.ConsumerCount() != len(g.consumers) {
+			m.t.Fatalf("group %s: last %v, %d pending, %d consumers; want %v, %d, %d", name,
+				group.Last(), group.Pending(), group.ConsumerCount(), g.last, len(g.pending), len(g.consumers))
+		}
+		if lag, ok := group.Lag(); ok && (lag < 0 || lag > int64(m.added)) {
+			m.t.Fatalf("group %s: lag %d of %d", name, lag, m.added)
+		}
+		group.EachPending(ID{}, MaxID, func(p Pending) bool {
+			if want := g.pending[p.ID]; want != (pendingModel{p.Consumer.Name(), p.Time, p.Deliveries}) {
+				m.t.Fatalf("group %s: %v is %v, want %v", name, p.ID, p, want)
+			}
+			return true
+		})
+		for _, c := range group.Consumers() {
+			n := 0
+			group.EachPendingOf(c, ID{}, MaxID, func(p Pending) bool {
+				if n++; p.Consumer != c {
+					m.t.Fatalf("%v is of %s, not %s", p.ID, p.Consumer.Name(), c.Name())
+				}
+				return true
+			})
+			if n != c.Pending() {
+				m.t.Fatalf("%s has %d pending entries, counts %d", c.Name(), n, c.Pending())
+			}
+		}
+	}
+}
+
+// Random operations give what a simple model gives; what they recorded, replayed on
+// the stream as it was, and what is read back from its pages give the same stream.
+func TestStreamEqualsItsModel(t *testing.T) {
+	done := map[string]int{}
+	for seed := range uint64(8) {
+		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
+			m := &model{t: t, rng: rand.New(rand.NewPCG(seed, 1)), s: New(), groups: map[string]*groupModel{}, now: 1000, done: done}
+			m.run(3000)
+		})
+	}
+	for _, name := range []string{"add", "delete", "trim", "setid", "group", "destroy", "groupset", "deliver", "redeliver", "ack", "claim", "delconsumer", "compact"} {
+		if done[name] < 50 {
+			t.Errorf("%s took effect %d times", name, done[name])
+		}
+	}
+}
+
+func (m *model) run(steps int) {
+	twin, d := New(), &disk{pages: map[uint64]string{}}
+	d.store(m.s, 0)
+	ops := []func(){m.add, m.add, m.add, m.add, m.add, m.add, m.add, m.add, m.add, m.add, m.add, m.add, m.delete, m.trim, m.setID,
+		m.changeGroup, m.changeGroup, m.deliver, m.deliver, m.deliver, m.redeliver, m.ack, m.ack, m.claim, m.deleteConsumer}
+	rare := []int{13, 14, 24}
+	for range steps {
+		m.now++
+		k := m.rng.IntN(len(ops))
+		if slices.Contains(rare, k) && m.rng.IntN(4) > 0 {
+			k = 0
+		}
+		ops[k]()
+		if m.rng.IntN(20) > 0 {
+			continue
+		}
+		m.check()
+		replay(m.t, twin, m.ch.Take())
+		want := dump(m.s)
+		if got := dump(twin); got != want {
+			m.t.Fatalf("replayed:\n%s\nwant\n%s", got, want)
+		}
+		if m.rng.IntN(2) == 0 {
+			d.store(m.s, m.rng.IntN(8))
+			read := d.load(m.t)
+			if got := dump(read); got != want {
+				m.t.Fatalf("read back:\n%s\nwant\n%s", got, want)
+			}
+			whole := &disk{read.AppendHead(nil), map[uint64]string{}}
+			read.Pages(true, func(id uint64, page []byte) { whole.pages[id] = string(page) })
+			if len(whole.pages) != len(d.pages) {
+				m.t.Fatalf("%d pages on disk, %d are needed", len(d.pages), len(whole.pages))
+			}
+			if m.rng.IntN(4) == 0 {
+				m.s = read
+				read.Taint()
+				d = &disk{pages: map[uint64]string{}}
+				d.store(read, 1+m.rng.IntN(8))
+				if got := dump(d.load(m.t)); got != want {
+					m.t.Fatalf("stored anew:\n%s\nwant\n%s", got, want)
+				}
+			}
+		}
+		if m.s.IsCompact(1024) {
+			small := twin // whatever it was
+			small.LoadCompact(m.s.AppendCompact(nil))
+			if got := dump(small); got != want {
+				m.t.Fatalf("made compact:\n%s\nwant\n%s", got, want)
+			}
+			m.done["compact"]++
+		}
+	}
+}

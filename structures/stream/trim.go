@@ -1,0 +1,133 @@
+package stream
+
+import "github.com/vigildb/vigil/structures"
+
+// Trim says which entries XTRIM removes, from the first one on.
+type Trim struct {
+	// ByID: those before Min. Else those by which the stream is longer than Len.
+	ByID bool
+	Min  ID
+	Len  int
+	// Pages removes only whole pages, and so may leave some.
+	Pages bool
+	// Limit is the number of entries to remove at most, by whole pages; 0 is no limit.
+	Limit int
+}
+
+// Trim removes entries from the beginning and returns how many. It records nothing
+// if it removes none.
+func (s *Stream) Trim(ch *structures.Change, t Trim) (removed int) {
+	if !t.ByID && s.len <= t.Len {
+		return 0
+	}
+	kept, all := s.keep(t)
+	if !all && (len(s.pages) == 0 || !s.First().Less(kept)) {
+		return 0
+	}
+	if all {
+		ch.Op(opTrim, 0)
+	} else {
+		ch.Op(opTrim, 2)
+		recordID(ch, kept)
+	}
+	return s.trim(kept, all)
+}
+
+// keep returns the first ID that is kept; all is true if none is.
+func (s *Stream) keep(t Trim) (kept ID, all bool) {
+	left := s.len // entries from page i on
+	for i, p := range s.pages {
+		if !t.ByID && left <= t.Len {
+			return p.first(), false
+		}
+		if t.Limit > 0 && s.len-left+p.live > t.Limit {
+			return p.first(), false
+		}
+		whole := left-p.live >= t.Len
+		if t.ByID {
+			whole = p.last.Less(t.Min)
+		}
+		switch {
+		case whole:
+			left -= p.live
+			continue
+		case t.Pages:
+			return p.first(), false
+		case t.ByID:
+			return t.Min, false
+		}
+		return s.pages[i].nth(left - t.Len), false
+	}
+	return ID{}, len(s.pages) > 0
+}
+
+// nth returns the ID of entry n of those that are not deleted, from 0.
+func (p *page) nth(n int) (id ID) {
+	p.walk(ID{}, MaxID, func(e *Entry) bool {
+		id = e.ID
+		n--
+		return n >= 0
+	})
+	return id
+}
+
+// trim removes all entries before an ID, or all.
+func (s *Stream) trim(kept ID, all bool) (removed int) {
+	before := s.len
+	n := len(s.pages)
+	if !all {
+		n = s.seek(kept)
+	}
+	for i, p := range s.pages[:n] {
+		s.len -= p.live
+		s.memory -= p.memory()
+		s.drop(p)
+		s.pages[i] = nil
+	}
+	s.pages = s.pages[n:]
+	if len(s.pages) == 0 {
+		s.pages = nil
+		return before - s.len
+	}
+	p := s.pages[0]
+	// A page of which the last entries are deleted may have none left.
+	if live := p.liveFrom(kept); live == 0 {
+		s.len -= p.live
+		s.memory -= p.memory()
+		s.drop(p)
+		s.pages = s.pages[1:]
+	} else if live < p.live {
+		s.memory -= p.memory()
+		s.len -= p.live - live
+		p.eraseBefore(kept)
+		s.memory += p.memory()
+		s.touch(p)
+	}
+	return before - s.len
+}
+
+// liveFrom counts the entries from an ID on that are not deleted.
+func (p *page) liveFrom(id ID) (n int) {
+	p.walk(id, MaxID, func(*Entry) bool {
+		n++
+		return true
+	})
+	return n
+}
+
+// eraseBefore marks the entries before an ID as deleted. One from it on is left.
+func (p *page) eraseBefore(id ID) {
+	p.own()
+	var e Entry
+	for {
+		end := p.read(&e, p.from, p.base)
+		if !e.ID.Less(id) && !e.deleted {
+			return
+		}
+		if !e.deleted {
+			p.buf[p.from] |= flagDeleted
+			p.live--
+		}
+		p.from, p.base = end, e.ID
+	}
+}
