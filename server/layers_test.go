@@ -60,6 +60,7 @@ const rooms = `
 	structures/rdb:         structures
 	structures/schedule:    structures scheduler scheduler/sim
 	structures/types:       structures structures/placemap structures/rdb structures/schedule
+	structures/zset:        structures
 `
 
 // pure floors know the standard library only.

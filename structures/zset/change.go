@@ -1,0 +1,347 @@
+package zset
+
+import (
+	"math"
+	"slices"
+)
+
+// What is in this file changes leaves: it keeps them within their bounds, and tells
+// the index and the branches.
+
+// mark says what is known of the page with the number of a leaf.
+type mark byte
+
+const (
+	markStored  mark = 1 << iota // it was on disk at the last Clean
+	markChanged                  // it is in s.changed
+)
+
+// newLeaf returns an empty leaf with a free number.
+func (s *Set) newLeaf() *leaf {
+	l := &leaf{}
+	s.number(l)
+	s.live++
+	s.memory += l.memory()
+	return l
+}
+
+// number gives a leaf a free number. Of those in s.free some are not: they were given
+// up, and may have come into use again since.
+func (s *Set) number(l *leaf) {
+	for n := len(s.free); n > 0; n = len(s.free) {
+		num := s.free[n-1]
+		s.free = s.free[:n-1]
+		if int(num) < len(s.leaves) && s.leaves[num] == nil {
+			l.num = num
+			s.leaves[num] = l
+			s.touch(num)
+			return
+		}
+	}
+	l.num = uint32(len(s.leaves))
+	s.leaves = append(s.leaves, l)
+	if len(s.marks) < len(s.leaves) {
+		s.marks = append(s.marks, 0)
+	}
+	s.touch(l.num)
+}
+
+// touch notes that the page with a number is not what it was.
+func (s *Set) touch(num uint32) {
+	if s.marks[num]&markChanged == 0 {
+		s.marks[num] |= markChanged
+		s.changed = append(s.changed, num)
+	}
+}
+
+// sparse is by how much the largest number of a leaf may exceed twice their number.
+const sparse = 64
+
+// drop lets go of an empty leaf that is out of line. If numbers have become sparse,
+// leaves with the largest get some that are free.
+func (s *Set) drop(l *leaf) {
+	s.memory -= l.memory()
+	s.live--
+	s.vacate(l.num)
+	for len(s.leaves) > 2*s.live+sparse {
+		last := s.leaves[len(s.leaves)-1]
+		old := last.num
+		s.leaves[old] = nil
+		s.number(last)
+		s.reindex(last, 0, last.len(), old)
+		s.vacate(old)
+	}
+}
+
+// vacate makes a number a free one. Free numbers above those of all leaves are
+// given up.
+func (s *Set) vacate(num uint32) {
+	s.leaves[num] = nil
+	s.touch(num)
+	s.free = append(s.free, num)
+	n := len(s.leaves)
+	for n > 0 && s.leaves[n-1] == nil {
+		n--
+	}
+	if s.leaves = s.leaves[:n]; cap(s.leaves) > 4*n+sparse {
+		s.leaves, s.free = slices.Clone(s.leaves), s.vacant()
+	}
+}
+
+// vacant lists the numbers below the largest that are free.
+func (s *Set) vacant() (free []uint32) {
+	for num, l := range s.leaves {
+		if l == nil {
+			free = append(free, uint32(num))
+		}
+	}
+	return free
+}
+
+// reindex has the index know that entries of a leaf, which came from another one,
+// are there.
+func (s *Set) reindex(l *leaf, from, to int, old uint32) {
+	if s.index == nil {
+		return
+	}
+	for i := from; i < to; i++ {
+		_, member := l.entry(i)
+		s.index.move(s.hashOf(member), old, l.num)
+	}
+}
+
+// resized keeps the account of memory around a change of a leaf.
+func (s *Set) resized(l *leaf, before int) { s.memory += l.memory() - before }
+
+// insert adds a member that is not in the set.
+func (s *Set) insert(b uint64, member []byte, hash uint32) {
+	s.count++
+	s.peak = max(s.peak, uint32(min(s.count, math.MaxUint32)))
+	s.longest = max(s.longest, uint32(len(member)))
+	s.place(b, member, hash)
+}
+
+// place puts an entry into the leaf where it belongs.
+func (s *Set) place(b uint64, member []byte, hash uint32) {
+	if s.only == nil && s.root == nil {
+		s.only = s.newLeaf()
+		s.fill(s.only, 0, b, member, hash)
+		return
+	}
+	bound := Bound{by: byBoth, order: orderOf(b), member: member}
+	l, i, _ := s.seek(&bound)
+	if need := entrySize(member); need > leafBytes || l.big() {
+		s.placeAside(l, i, b, member, hash)
+		return
+	}
+	ascending := i == l.len() && next(l) == nil
+	s.fill(l, i, b, member, hash)
+	s.settle(l)
+	if len(l.buf) > leafBytes {
+		s.split(l, ascending)
+	}
+}
+
+// fill makes an entry the one with index i of a leaf that has room.
+func (s *Set) fill(l *leaf, i int, b uint64, member []byte, hash uint32) {
+	before := l.memory()
+	l.insert(i, b, member, tagOf(hash))
+	s.resized(l, before)
+	s.touch(l.num)
+	if s.index != nil {
+		s.index.put(hash, l.num)
+	}
+}
+
+// placeAside puts an entry next to index i of a leaf, one of which is so big that it
+// has a leaf of its own.
+func (s *Set) placeAside(l *leaf, i int, b uint64, member []byte, hash uint32) {
+	need := entrySize(member)
+	if n := next(l); i == l.len() && n != nil && len(n.buf)+need <= leafBytes {
+		s.fill(n, 0, b, member, hash)
+		s.settle(n)
+		return
+	}
+	if s.index == nil {
+		s.makeIndex()
+		hash = s.hashOf(member)
+	}
+	if i > 0 && i < l.len() {
+		s.splitAt(l, i, true)
+	}
+	own := s.newLeaf()
+	s.fill(own, 0, b, member, hash)
+	s.joinLine(own, l, i > 0)
+}
+
+// makeIndex makes the index of a set that has one leaf and is to get others.
+func (s *Set) makeIndex() {
+	s.index = newIndex(0)
+	l := s.only
+	for i, slot := range l.slots {
+		_, member := l.entry(i)
+		hash := s.hashOf(member)
+		l.slots[i] = slot&^0xffff | slotTag(hash)
+		s.index.put(hash, l.num)
+	}
+}
+
+func slotTag(hash uint32) slot { return slot(tagOf(hash)) }
+
+// split makes leaves of a size of one that has grown too large. If it grew at the
+// end of the set, most stays: others will follow there.
+func (s *Set) split(l *leaf, ascending bool) {
+	if s.index == nil {
+		s.makeIndex()
+	}
+	at := 1
+	half := len(l.buf) / 2
+	if ascending {
+		half = len(l.buf) - len(l.buf)/16
+	}
+	for at+1 < l.len() && l.offset(at) < half {
+		at++
+	}
+	// What remains is the larger part, so that few members move.
+	tail := len(l.buf)-l.offset(at) <= l.offset(at)
+	other := s.splitAt(l, at, tail)
+	for _, part := range [2]*leaf{l, other} {
+		if part.big() && part.len() > 1 {
+			s.split(part, false)
+		}
+	}
+}
+
+// splitAt moves the entries from index i on, or those before it, to a new leaf,
+// which it returns.
+func (s *Set) splitAt(l *leaf, i int, tail bool) *leaf {
+	other := s.newLeaf()
+	before := l.memory() + other.memory()
+	if tail {
+		other.take(l, i, l.len())
+		l.cut(i, l.len())
+	} else {
+		other.take(l, 0, i)
+		l.cut(0, i)
+	}
+	s.memory += l.memory() + other.memory() - before
+	s.touch(l.num)
+	s.reindex(other, 0, other.len(), l.num)
+	s.settle(l)
+	s.joinLine(other, l, tail)
+	return other
+}
+
+// take removes entry i of a leaf.
+func (s *Set) take(l *leaf, i int, hash uint32) {
+	s.count--
+	s.unplace(l, i, hash)
+}
+
+func (s *Set) unplace(l *leaf, i int, hash uint32) {
+	if s.index != nil {
+		s.index.remove(hash, l.num)
+	}
+	s.cut(l, i, i+1)
+}
+
+// cut removes entries that the index does not have any more from a leaf, and the
+// leaf if it is empty or a neighbour has room for what it has.
+func (s *Set) cut(l *leaf, from, to int) {
+	before := l.memory()
+	l.cut(from, to)
+	s.resized(l, before)
+	s.touch(l.num)
+	if l.len() == 0 {
+		s.leave(l)
+		return
+	}
+	s.settle(l)
+	if s.root == nil || len(l.buf) >= sparseBytes {
+		return
+	}
+	n := l.up
+	i := n.placeOfLeaf(l)
+	if i > 0 && s.join(n.leaves[i-1], l) {
+		return
+	}
+	if i+1 < n.len() {
+		s.join(l, n.leaves[i+1])
+	}
+}
+
+// leave takes an empty leaf out. A set of one leaf does without its index.
+func (s *Set) leave(l *leaf) {
+	s.leaveLine(l)
+	s.drop(l)
+	if s.root == nil && s.index != nil {
+		s.index = nil
+		if s.only != nil {
+			for i := range s.only.slots {
+				s.only.slots[i] &^= 0xffff
+			}
+		}
+	}
+}
+
+// join makes one leaf of two neighbours if they have little, which it reports. The
+// smaller one moves.
+func (s *Set) join(left, right *leaf) bool {
+	if len(left.buf)+len(right.buf) > joinedBytes {
+		return false
+	}
+	before := left.memory() + right.memory()
+	kept, gone := left, right
+	n, moved := left.len(), right.len()
+	if moved > n {
+		kept, gone = right, left
+		joined := leaf{}
+		joined.take(left, 0, n)
+		joined.take(right, 0, moved)
+		right.buf, right.slots = joined.buf, joined.slots
+		n, moved = 0, n
+	} else {
+		left.take(right, 0, moved)
+	}
+	s.reindex(kept, n, n+moved, gone.num)
+	gone.cut(0, gone.len())
+	s.memory += left.memory() + right.memory() - before
+	s.touch(kept.num)
+	s.settle(kept)
+	s.leave(gone)
+	return true
+}
+
+// move gives entry i of a leaf another score: in its place if it stays between its
+// neighbours.
+func (s *Set) move(l *leaf, i int, b uint64, member []byte, hash uint32) {
+	if s.stays(l, i, b, member) {
+		l.setScore(i, b)
+		s.touch(l.num)
+		if i == 0 {
+			s.settle(l)
+		}
+		return
+	}
+	s.unplace(l, i, hash)
+	if s.index == nil {
+		hash = 0
+	}
+	s.place(b, member, hash)
+}
+
+// stays reports whether entry i of a leaf would be in order with another score. At
+// the ends of a leaf it may not go to where the neighbour begins, unless there is none.
+func (s *Set) stays(l *leaf, i int, b uint64, member []byte) bool {
+	bound := Bound{by: byBoth, order: orderOf(b), member: member}
+	old := l.order(i)
+	switch {
+	case i > 0 && !bound.after(l, i-1):
+		return false
+	case i == 0 && bound.order < old && previous(l) != nil:
+		return false
+	case i+1 < l.len():
+		return !bound.after(l, i+1)
+	}
+	return bound.order <= old || next(l) == nil
+}

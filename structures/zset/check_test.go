@@ -1,0 +1,108 @@
+package zset
+
+import "testing"
+
+// check checks what ties leaves, branches and index together.
+func check(t *testing.T, s *Set) {
+	t.Helper()
+	memory, count, leaves := 0, 0, 0
+	var last *leaf
+	for l := s.firstLeaf(); l != nil; l = next(l) {
+		if last != nil && (previous(l) != last || compare(last, last.len()-1, l, 0) >= 0) {
+			t.Fatalf("leaf %d is not behind leaf %d", l.num, last.num)
+		}
+		if s.leaves[l.num] != l || l.len() == 0 || l.big() && l.len() > 1 {
+			t.Fatalf("leaf %d of %d entries and %d bytes", l.num, l.len(), len(l.buf))
+		}
+		at := 0
+		for i, slot := range l.slots {
+			if int(slot>>16) != at || i > 0 && compare(l, i-1, l, i) >= 0 {
+				t.Fatalf("leaf %d: entry %d at %d, want %d", l.num, i, slot>>16, at)
+			}
+			_, member, size := readEntry(l.buf, at)
+			at += size
+			tag := uint16(0)
+			if s.root != nil {
+				hash := s.hashOf(member)
+				tag = tagOf(hash)
+				if s.index.section(hash).entry(hash, l.num) < 0 {
+					t.Fatalf("leaf %d: entry %d is not in the index", l.num, i)
+				}
+			}
+			if uint16(slot) != tag {
+				t.Fatalf("leaf %d: entry %d has tag %x, want %x", l.num, i, uint16(slot), tag)
+			}
+		}
+		memory += l.memory()
+		count += l.len()
+		leaves++
+		last = l
+	}
+	if last != s.lastLeaf() || count != s.count || leaves != s.live || len(s.leaves) > 2*s.live+sparse && s.live > 0 {
+		t.Fatalf("%d leaves of %d with %d members, said to be %d with %d", leaves, len(s.leaves), count, s.live, s.count)
+	}
+	if s.root != nil {
+		memory += checkBranch(t, s.root)
+		checkIndex(t, s.index, s.count)
+		if s.root.len() < 2 || s.only != nil || s.root.up != nil {
+			t.Fatalf("root with %d children", s.root.len())
+		}
+	} else if s.index != nil || leaves > 1 {
+		t.Fatal("an index without a root")
+	}
+	if memory != s.memory {
+		t.Fatalf("%d bytes, counted %d", memory, s.memory)
+	}
+}
+
+func checkBranch(t *testing.T, n *branch) (memory int) {
+	t.Helper()
+	memory = branchSize
+	for i := range n.len() {
+		count, first := uint32(0), n.leftmost(i).order(0)
+		if n.leaves != nil {
+			count = uint32(n.leaves[i].len())
+			if n.leaves[i].up != n {
+				t.Fatal("a leaf with another parent")
+			}
+		} else {
+			count = n.below[i].total()
+			memory += checkBranch(t, n.below[i])
+			if n.below[i].up != n {
+				t.Fatal("a branch with another parent")
+			}
+		}
+		if count != n.counts[i] || first != n.firsts[i] {
+			t.Fatalf("child %d with %d entries from %x on, said to be %d from %x", i, count, first, n.counts[i], n.firsts[i])
+		}
+	}
+	return memory
+}
+
+func checkIndex(t *testing.T, x *index, count int) {
+	t.Helper()
+	used, memory := 0, 0
+	for i, s := range x.sections {
+		if i > 0 && s == x.sections[i-1] {
+			continue
+		}
+		n := 0
+		for _, e := range s.slots {
+			if e == 0 {
+				continue
+			}
+			n++
+			if x.section(uint32(e>>32)) != s {
+				t.Fatalf("hash %x is in another section", e>>32)
+			}
+		}
+		if n != s.used {
+			t.Fatalf("section of %d, said to be %d", n, s.used)
+		}
+		used += n
+		memory += sectionSize + len(s.slots)*8
+	}
+	if used != count || memory != x.memory {
+		t.Fatalf("index of %d and %d bytes, want %d and %d", used, memory, count, x.memory)
+	}
+}

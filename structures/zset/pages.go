@@ -1,0 +1,307 @@
+package zset
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/vigildb/vigil/structures"
+)
+
+// Bytes on disk. These numbers are on disk and never change.
+//
+//	head   0 | entry ...                                a set without pages
+//	head   1 | members (uvarint) | pages (uvarint)      a set with pages
+//	page   entry ...                                    at least one
+//
+// A page is a leaf, numbered as that is. Entries of a page are in order, and all of
+// a page are before or behind all of another one; the numbers say nothing of it.
+const (
+	inHead = 0
+	paged  = 1
+)
+
+// errLargePage refuses pages in which offsets would not fit.
+var errLargePage = fmt.Errorf("sorted set page of several entries over %d bytes: %w", leafBytes, structures.ErrCorrupt)
+
+// inHead reports whether the set is stored without pages: it is a leaf of a size that
+// is rewritten at every change, but costs one key instead of two.
+func (s *Set) inHead() bool {
+	return s.root == nil && (s.only == nil || !s.only.big())
+}
+
+// AppendHead appends the encoding of the head to dst.
+func (s *Set) AppendHead(dst []byte) []byte {
+	if !s.inHead() {
+		dst = binary.AppendUvarint(append(dst, paged), uint64(s.count))
+		return binary.AppendUvarint(dst, uint64(s.live))
+	}
+	dst = append(dst, inHead)
+	if s.only != nil {
+		dst = append(dst, s.only.buf...)
+	}
+	return dst
+}
+
+// Decode makes a set from its head. If it has pages, SetPage must follow for each of
+// them, and then Complete. Bytes are copied. A bad head gives ErrCorrupt.
+func Decode(head []byte, keys *structures.HashKeys) (*Set, error) {
+	s := New(keys)
+	if len(head) == 0 {
+		return nil, fmt.Errorf("sorted set head of 0 bytes: %w", structures.ErrCorrupt)
+	}
+	switch head[0] {
+	case inHead:
+		if len(head) == 1 {
+			return s, nil
+		}
+		if len(head)-1 > leafBytes {
+			return nil, errLargePage
+		}
+		l := &leaf{}
+		if err := l.load(head[1:]); err != nil {
+			return nil, err
+		}
+		s.loading = []*leaf{l}
+		return s, s.adopt()
+	case paged:
+		count, w := binary.Uvarint(head[1:])
+		if w <= 0 || count > math.MaxUint32 {
+			return nil, fmt.Errorf("number of members: %w", structures.ErrCorrupt)
+		}
+		pages, v := binary.Uvarint(head[1+w:])
+		if v <= 0 || 1+w+v != len(head) || pages > count || pages == 0 {
+			return nil, fmt.Errorf("number of sorted set pages: %w", structures.ErrCorrupt)
+		}
+		s.promised, s.promisedPages = int(count), int(pages)
+		return s, nil
+	}
+	return nil, fmt.Errorf("sorted set head of form %d: %w", head[0], structures.ErrCorrupt)
+}
+
+// SetPage takes a stored page, in any order. A bad page or one for a set without
+// pages gives ErrCorrupt, and the set is not to be used.
+func (s *Set) SetPage(id uint64, page []byte) error {
+	if s.promised < 0 {
+		return fmt.Errorf("page %d of a sorted set without pages: %w", id, structures.ErrCorrupt)
+	}
+	if len(page) == 0 || id > math.MaxUint32/2 {
+		return fmt.Errorf("sorted set page %d of %d bytes: %w", id, len(page), structures.ErrCorrupt)
+	}
+	l := &leaf{num: uint32(id)}
+	if err := l.load(page); err != nil {
+		return fmt.Errorf("sorted set page %d: %w", id, err)
+	}
+	s.loading = append(s.loading, l)
+	return nil
+}
+
+// Complete makes the set of the pages that it was given. It is to be called once
+// after the last SetPage. Pages that are missing, that overlap, or that name a member
+// twice give ErrCorrupt.
+func (s *Set) Complete() error {
+	if s.promised < 0 {
+		return nil
+	}
+	if len(s.loading) != s.promisedPages {
+		return fmt.Errorf("sorted set of %d pages has %d: %w", s.promisedPages, len(s.loading), structures.ErrCorrupt)
+	}
+	if err := s.adopt(); err != nil {
+		return err
+	}
+	if s.count != s.promised {
+		return fmt.Errorf("sorted set of %d members has %d: %w", s.promised, s.count, structures.ErrCorrupt)
+	}
+	for _, l := range s.leaves {
+		if l != nil {
+			s.marks[l.num] = markStored
+		}
+	}
+	s.changed, s.promised = nil, -1
+	return nil
+}
+
+// adopt makes the set of the leaves that were loaded.
+func (s *Set) adopt() error {
+	line := s.loading
+	s.loading = nil
+	slices.SortFunc(line, func(a, b *leaf) int { return compare(a, 0, b, 0) })
+	if err := s.enlist(line); err != nil {
+		return err
+	}
+	for n, l := range line {
+		if n > 0 && compare(line[n-1], line[n-1].len()-1, l, 0) >= 0 {
+			return fmt.Errorf("sorted set pages %d and %d overlap: %w", line[n-1].num, l.num, structures.ErrCorrupt)
+		}
+		for i := 1; i < l.len(); i++ {
+			if compare(l, i-1, l, i) >= 0 {
+				return fmt.Errorf("sorted set page %d is not in order: %w", l.num, structures.ErrCorrupt)
+			}
+		}
+	}
+	return s.build(line)
+}
+
+// enlist notes the numbers of leaves, which must be there once each, and not further
+// apart than this package makes them.
+func (s *Set) enlist(line []*leaf) error {
+	largest := 0
+	for _, l := range line {
+		largest = max(largest, int(l.num))
+	}
+	if largest >= 2*len(line)+sparse {
+		return fmt.Errorf("sorted set page %d of %d: %w", largest, len(line), structures.ErrCorrupt)
+	}
+	s.leaves, s.marks = make([]*leaf, largest+1), make([]mark, largest+1)
+	s.live = len(line)
+	for _, l := range line {
+		if s.leaves[l.num] != nil {
+			return fmt.Errorf("sorted set page %d given twice: %w", l.num, structures.ErrCorrupt)
+		}
+		s.leaves[l.num] = l
+		s.memory += l.memory()
+		s.touch(l.num)
+	}
+	s.free = s.vacant()
+	return nil
+}
+
+// compare orders entry i of a leaf and entry j of another.
+func compare(a *leaf, i int, b *leaf, j int) int {
+	scoreA, memberA := a.entry(i)
+	scoreB, memberB := b.entry(j)
+	if c := cmp.Compare(orderOf(scoreA), orderOf(scoreB)); c != 0 {
+		return c
+	}
+	return bytes.Compare(memberA, memberB)
+}
+
+// build makes the branches and the index over leaves in order that are enlisted. A
+// member that is there twice gives ErrCorrupt.
+func (s *Set) build(line []*leaf) error {
+	for _, l := range line {
+		s.count += l.len()
+		for i := range l.slots {
+			_, member := l.entry(i)
+			s.longest = max(s.longest, uint32(len(member)))
+		}
+	}
+	s.peak = uint32(s.count)
+	s.line(line)
+	if s.root == nil {
+		return line[0].distinct()
+	}
+	s.index = newIndex(s.count)
+	for _, l := range line {
+		for i, slot := range l.slots {
+			_, member := l.entry(i)
+			hash := s.hashOf(member)
+			if twin, _ := s.find(hash, member); twin != nil {
+				return errTwice
+			}
+			l.slots[i] = slot | slotTag(hash)
+			s.index.put(hash, l.num)
+		}
+	}
+	return nil
+}
+
+// errTwice refuses a set with a member that has two scores.
+var errTwice = fmt.Errorf("member of a sorted set given twice: %w", structures.ErrCorrupt)
+
+// distinct returns an error if a leaf has a member twice.
+func (l *leaf) distinct() error {
+	for i := range l.slots {
+		if _, member := l.entry(i); l.find(member) != i {
+			return errTwice
+		}
+	}
+	return nil
+}
+
+// Pages visits changed or all pages, see structures.Value.
+func (s *Set) Pages(all bool, visit func(id uint64, page []byte)) {
+	stay := !s.inHead()
+	if all {
+		for num, l := range s.leaves {
+			if l != nil && stay {
+				visit(uint64(num), l.buf)
+			}
+		}
+		return
+	}
+	if !stay {
+		for num, m := range s.marks {
+			if m&markStored != 0 {
+				visit(uint64(num), nil)
+			}
+		}
+		return
+	}
+	slices.Sort(s.changed)
+	for _, num := range s.changed {
+		s.visit(num, visit)
+	}
+}
+
+// visit visits a page that changed. A leaf may have come and gone since Clean.
+func (s *Set) visit(num uint32, visit func(id uint64, page []byte)) {
+	if int(num) < len(s.leaves) && s.leaves[num] != nil {
+		visit(uint64(num), s.leaves[num].buf)
+	} else if s.marks[num]&markStored != 0 {
+		visit(uint64(num), nil)
+	}
+}
+
+// Clean marks every page as stored. The leaf of a set that is stored in its head stays
+// marked: it has no page.
+func (s *Set) Clean() {
+	s.promised = -1
+	s.changed = nil
+	s.marks = s.marks[:len(s.leaves)]
+	if cap(s.marks) > 4*len(s.marks)+sparse {
+		s.marks = slices.Clone(s.marks)
+	}
+	stay := !s.inHead()
+	for num, l := range s.leaves {
+		s.marks[num] = 0
+		if l == nil {
+			continue
+		}
+		if stay {
+			s.marks[num] = markStored
+		} else {
+			s.touch(l.num)
+		}
+	}
+}
+
+// Taint marks every page as changed.
+func (s *Set) Taint() {
+	for _, l := range s.leaves {
+		if l != nil {
+			s.touch(l.num)
+		}
+	}
+}
+
+// Part visits up to n of the pages that changed since Clean, as Pages does, marks them
+// as stored, and tells whether there are others.
+func (s *Set) Part(n int, visit func(id uint64, page []byte)) (more bool) {
+	if s.inHead() {
+		return false
+	}
+	for ; n > 0 && len(s.changed) > 0; n-- {
+		num := s.changed[len(s.changed)-1]
+		s.changed = s.changed[:len(s.changed)-1]
+		s.visit(num, visit)
+		s.marks[num] = 0
+		if int(num) < len(s.leaves) && s.leaves[num] != nil {
+			s.marks[num] = markStored
+		}
+	}
+	return len(s.changed) > 0
+}

@@ -1,0 +1,147 @@
+package zset
+
+import "github.com/vigildb/vigil/structures"
+
+// End is an end of a sorted set.
+type End byte
+
+const (
+	Least    End = 0
+	Greatest End = 1
+)
+
+// Before returns the number of members that a bound is behind: the rank of the
+// first one that it is not behind.
+func (s *Set) Before(b Bound) int {
+	if s.count == 0 {
+		return 0
+	}
+	_, _, rank := s.seek(&b)
+	return rank
+}
+
+// Between returns the rank of the first member between two bounds, and how many
+// there are.
+func (s *Set) Between(from, to Bound) (rank, count int) {
+	rank = s.Before(from)
+	return rank, max(s.Before(to)-rank, 0)
+}
+
+// Range visits members in order from a rank on: count of them at most, until visit
+// returns false.
+func (s *Set) Range(rank, count int, visit func(member []byte, score float64) bool) {
+	count = min(count, s.count-rank)
+	if count <= 0 {
+		return
+	}
+	for l, i := s.at(rank); ; l, i = next(l), 0 {
+		for ; i < l.len(); i++ {
+			b, member := l.entry(i)
+			if !visit(member, scoreOf(b)) {
+				return
+			}
+			if count--; count == 0 {
+				return
+			}
+		}
+	}
+}
+
+// Reverse visits members from a rank on downwards: count of them at most, until visit
+// returns false.
+func (s *Set) Reverse(rank, count int, visit func(member []byte, score float64) bool) {
+	count = min(count, rank+1)
+	if count <= 0 {
+		return
+	}
+	l, i := s.at(rank)
+	for {
+		for ; i >= 0; i-- {
+			b, member := l.entry(i)
+			if !visit(member, scoreOf(b)) {
+				return
+			}
+			if count--; count == 0 {
+				return
+			}
+		}
+		l = previous(l)
+		i = l.len() - 1
+	}
+}
+
+// Pop removes up to count members at an end and visits each, the outermost first. It
+// records one operation, or none if there is nothing to remove.
+func (s *Set) Pop(ch *structures.Change, end End, count int, visit func(member []byte, score float64)) {
+	count = min(count, s.count)
+	if count <= 0 {
+		return
+	}
+	ch.Op(opPopLeast+byte(end), 1)
+	ch.Uint(uint64(count))
+	s.pop(end, count, visit)
+}
+
+func (s *Set) pop(end End, count int, visit func(member []byte, score float64)) {
+	if visit != nil {
+		each := func(member []byte, score float64) bool {
+			visit(member, score)
+			return true
+		}
+		if end == Least {
+			s.Range(0, count, each)
+		} else {
+			s.Reverse(s.count-1, count, each)
+		}
+	}
+	if end == Least {
+		s.removeRange(0, count)
+	} else {
+		s.removeRange(s.count-count, count)
+	}
+}
+
+// RemoveRange removes up to count members from a rank on and returns how many there
+// were. It records one operation, or none if there were none.
+func (s *Set) RemoveRange(ch *structures.Change, rank, count int) int {
+	count = min(count, s.count-rank)
+	if count <= 0 {
+		return 0
+	}
+	ch.Op(opRemoveRange, 2)
+	ch.Uint(uint64(rank))
+	ch.Uint(uint64(count))
+	s.removeRange(rank, count)
+	return count
+}
+
+func (s *Set) removeRange(rank, count int) {
+	if count == s.count {
+		s.clear()
+		return
+	}
+	s.count -= count
+	for count > 0 {
+		l, i := s.at(rank)
+		n := min(count, l.len()-i)
+		if s.index != nil {
+			for j := i; j < i+n; j++ {
+				_, member := l.entry(j)
+				s.index.remove(s.hashOf(member), l.num)
+			}
+		}
+		s.cut(l, i, i+n)
+		count -= n
+	}
+}
+
+// clear removes all members.
+func (s *Set) clear() {
+	for _, l := range s.leaves {
+		if l != nil {
+			s.touch(l.num)
+		}
+	}
+	s.root, s.only, s.index, s.count = nil, nil, nil, 0
+	s.leaves, s.free, s.live, s.memory = nil, nil, 0, 0
+}

@@ -1,0 +1,63 @@
+package zset
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Scan visits about count members (at least one), and returns the cursor for the next
+// call. Cursor 0 begins, and is returned at the end. A set of one leaf is visited
+// whole.
+//
+// A cursor hides the hash of the next member: the scan goes through the members in the
+// order of their hashes. Members that are there from the first call to the last are
+// visited at least once, however the set grows or shrinks meanwhile.
+func (s *Set) Scan(cursor uint64, count int, visit func(member []byte, score float64)) (next uint64) {
+	if s.index == nil {
+		s.Range(0, s.count, func(member []byte, score float64) bool {
+			visit(member, score)
+			return true
+		})
+		return 0
+	}
+	const unused = 16 // bits of a position that hashes leave
+	from := s.keys.Cursors.Reveal(cursor) >> unused
+	count = max(count, 1)
+	var batch []uint64
+	for from < 1<<32 {
+		sec := s.index.section(uint32(from))
+		batch = batch[:0]
+		for _, e := range sec.slots {
+			if e != 0 && e>>32 >= from {
+				batch = append(batch, e)
+			}
+		}
+		slices.SortFunc(batch, func(a, b uint64) int { return cmp.Compare(a, b) })
+		for i, e := range batch {
+			twin := i > 0 && batch[i-1]>>32 == e>>32 // must be visited with the one before
+			if count <= 0 && !twin {
+				return s.keys.Cursors.Hide(e >> 32 << unused)
+			}
+			if i == 0 || batch[i-1] != e { // the same place has all of that hash
+				count -= s.visitHash(uint32(e>>32), uint32(e)-1, visit)
+			}
+		}
+		from = (from>>(32-sec.depth) + 1) << (32 - sec.depth)
+	}
+	return 0
+}
+
+// visitHash visits the members with a hash in a leaf and returns how many there are.
+func (s *Set) visitHash(hash, num uint32, visit func(member []byte, score float64)) (n int) {
+	l := s.leaves[num]
+	for i, slot := range l.slots {
+		if uint16(slot) != tagOf(hash) {
+			continue
+		}
+		if b, member := l.entry(i); s.hashOf(member) == hash {
+			visit(member, scoreOf(b))
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,291 @@
+package zset
+
+import "slices"
+
+// What is in this file keeps the leaves in order below their branches. It knows
+// nothing of members' index, but that a leaf that changes its entries has it told.
+
+// ends returns the first or the last leaf, nil if there is none.
+func (s *Set) firstLeaf() *leaf {
+	if s.root != nil {
+		return s.root.leftmost(0)
+	}
+	return s.only
+}
+
+func (s *Set) lastLeaf() *leaf {
+	if s.root != nil {
+		return s.root.rightmost(s.root.len() - 1)
+	}
+	return s.only
+}
+
+// next returns the leaf behind another, nil behind the last.
+func next(l *leaf) *leaf {
+	n := l.up
+	if n == nil {
+		return nil
+	}
+	i := n.placeOfLeaf(l)
+	for i+1 == n.len() {
+		if n.up == nil {
+			return nil
+		}
+		i = n.up.placeOf(n)
+		n = n.up
+	}
+	return n.leftmost(i + 1)
+}
+
+// previous returns the leaf before another, nil before the first.
+func previous(l *leaf) *leaf {
+	n := l.up
+	if n == nil {
+		return nil
+	}
+	i := n.placeOfLeaf(l)
+	for i == 0 {
+		if n.up == nil {
+			return nil
+		}
+		i = n.up.placeOf(n)
+		n = n.up
+	}
+	return n.rightmost(i - 1)
+}
+
+// seek returns the place of the first entry that a bound is not behind: a leaf and an
+// index in it, which may be behind its last entry, and the number of entries before.
+// The set must not be empty.
+func (s *Set) seek(b *Bound) (l *leaf, i, rank int) {
+	l = s.only
+	for n := s.root; n != nil; {
+		// The last child whose first entry is before the bound.
+		lo, hi := 0, n.len()-1
+		for lo < hi {
+			mid := (lo + hi + 1) / 2
+			if b.afterChild(n, mid) {
+				lo = mid
+			} else {
+				hi = mid - 1
+			}
+		}
+		for _, c := range n.counts[:lo] {
+			rank += int(c)
+		}
+		if n.leaves != nil {
+			l = n.leaves[lo]
+			break
+		}
+		n = n.below[lo]
+	}
+	lo, hi := 0, l.len()
+	for lo < hi {
+		mid := (lo + hi) / 2
+		if b.after(l, mid) {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return l, lo, rank + lo
+}
+
+// at returns the place of the entry with a rank, which must be there.
+func (s *Set) at(rank int) (l *leaf, i int) {
+	l = s.only
+	for n := s.root; n != nil; {
+		i := 0
+		for ; rank >= int(n.counts[i]); i++ {
+			rank -= int(n.counts[i])
+		}
+		if n.leaves != nil {
+			l = n.leaves[i]
+			break
+		}
+		n = n.below[i]
+	}
+	return l, rank
+}
+
+// rankOf returns the number of entries before entry i of a leaf.
+func (s *Set) rankOf(l *leaf, i int) int {
+	n := l.up
+	if n == nil {
+		return i
+	}
+	place := n.placeOfLeaf(l)
+	for {
+		for _, c := range n.counts[:place] {
+			i += int(c)
+		}
+		if n.up == nil {
+			return i
+		}
+		place = n.up.placeOf(n)
+		n = n.up
+	}
+}
+
+// settle brings what the branches know of a leaf up to date, after its entries
+// have changed. The leaf is not empty.
+func (s *Set) settle(l *leaf) {
+	n := l.up
+	if n == nil {
+		return
+	}
+	i := n.placeOfLeaf(l)
+	more := uint32(l.len()) - n.counts[i] // modulo 2^32
+	first := l.order(0)
+	for {
+		n.counts[i] += more
+		n.firsts[i] = first
+		if n.up == nil {
+			return
+		}
+		first = n.firsts[0]
+		i = n.up.placeOf(n)
+		n = n.up
+	}
+}
+
+// joinLine puts a leaf that is not empty next to another: behind it, or before it.
+func (s *Set) joinLine(l, neighbour *leaf, behind bool) {
+	n := neighbour.up
+	if n == nil {
+		n = s.newBranch(true)
+		n.insert(0, child{leaf: neighbour})
+		s.root, s.only = n, nil
+	}
+	i := n.placeOfLeaf(neighbour)
+	if behind {
+		i++
+	}
+	s.addChild(n, i, child{leaf: l})
+}
+
+func (s *Set) newBranch(leaves bool) *branch {
+	s.memory += branchSize
+	return newBranch(leaves)
+}
+
+// addChild makes a child the one with index i of a branch, which is split if it is
+// full.
+func (s *Set) addChild(n *branch, i int, c child) {
+	if n.len() == fan {
+		right := s.splitBranch(n, i)
+		if i > n.len() {
+			n, i = right, i-n.len()
+		}
+	}
+	n.insert(i, c)
+	n.refresh()
+}
+
+// splitBranch moves the last children of a branch to a new one behind it, which it
+// returns: half of them, or few if the next child comes at the end, since others
+// will follow it there.
+func (s *Set) splitBranch(n *branch, next int) *branch {
+	from := fan / 2
+	if next == fan {
+		from = fan - fan/16
+	}
+	right := s.newBranch(n.leaves != nil)
+	right.take(n, from)
+	up := n.up
+	if up == nil {
+		up = s.newBranch(false)
+		up.insert(0, child{below: n})
+		s.root = up
+	}
+	n.refresh()
+	s.addChild(up, up.placeOf(n)+1, child{below: right})
+	return right
+}
+
+// leaveLine takes a leaf out of its branch.
+func (s *Set) leaveLine(l *leaf) {
+	n := l.up
+	l.up = nil
+	if n == nil {
+		s.only = nil
+		return
+	}
+	i := n.placeOfLeaf(l)
+	n.cut(i, i+1)
+	s.thinBranch(n)
+}
+
+// thinBranch joins a branch that has lost a child with a neighbour if both have few,
+// and takes it out if it has none.
+func (s *Set) thinBranch(n *branch) {
+	for ; n.up != nil; n = n.up {
+		n.up.tidy(n, s)
+	}
+	// The root: one child of its own makes the child the root.
+	for s.root.len() == 1 && s.root.leaves == nil {
+		s.root = s.root.below[0]
+		s.root.up = nil
+		s.memory -= branchSize
+	}
+	switch {
+	case s.root.len() == 0:
+		s.root = nil
+		s.memory -= branchSize
+	case s.root.len() == 1:
+		s.only = s.root.leaves[0]
+		s.only.up, s.root = nil, nil
+		s.memory -= branchSize
+	}
+}
+
+// tidy brings what a branch knows of a child up to date, and does without the child
+// if its neighbour has room for what it has.
+func (n *branch) tidy(c *branch, s *Set) {
+	i := n.placeOf(c)
+	if c.len() == 0 {
+		n.cut(i, i+1)
+		s.memory -= branchSize
+		return
+	}
+	n.counts[i], n.firsts[i] = c.total(), c.firsts[0]
+	if c.len() >= fan/4 {
+		return
+	}
+	left := max(i-1, 0)
+	if left+1 >= n.len() || n.below[left].len()+n.below[left+1].len() > fan*3/4 {
+		return
+	}
+	n.below[left].take(n.below[left+1], 0)
+	n.counts[left] += n.counts[left+1]
+	n.cut(left+1, left+2)
+	s.memory -= branchSize
+}
+
+// line makes the branches over leaves that are in order, none of which is empty.
+func (s *Set) line(leaves []*leaf) {
+	if len(leaves) == 0 {
+		return
+	}
+	if len(leaves) == 1 {
+		s.only = leaves[0]
+		return
+	}
+	const filled = fan * 7 / 8
+	level := make([]child, len(leaves))
+	for i, l := range leaves {
+		level[i] = child{leaf: l}
+	}
+	for len(level) > 1 {
+		var up []child
+		for part := range slices.Chunk(level, filled) {
+			n := s.newBranch(part[0].leaf != nil)
+			for i, c := range part {
+				n.insert(i, c)
+			}
+			up = append(up, child{below: n})
+		}
+		level = up
+	}
+	s.root = level[0].below
+}
