@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// compatibilityHead is written by hand: what is not to be found in the scripts.
+// compatibilityHead is the part that is written by hand, which the scripts cannot tell.
 //
 //go:embed compatibility.md
 var compatibilityHead string
 
-// difference is a call that a script does not make of a real Redis.
+// difference is a call that a script does not make to a real Redis.
 type difference struct{ script, reason, call string }
 
-// compatibility collects the wanted differences from the scripts.
+// compatibility collects the intended differences from the scripts.
 func compatibility(root string) (string, error) {
 	files, err := filepath.Glob(filepath.Join(root, "commands", "*", "testdata", "*.txt"))
 	if err != nil {
@@ -40,11 +40,11 @@ func compatibility(root string) (string, error) {
 	var b strings.Builder
 	b.WriteString(compatibilityHead)
 	b.WriteString(`
-## Calls that Redis answers otherwise
+## Calls with other replies in Redis
 
-The scripts in commands/*/testdata pin the reply to every call they make. Those of
-commands that a redis-server has are made of one too (make conformance-redis), and
-it answers the same, but for these calls:
+The scripts in commands/*/testdata fix the reply to every call they make. The calls
+that redis-server supports are also made to a real one (make conformance-redis), which
+returns the same replies except for these calls:
 
 | script | call | why |
 |---|---|---|
@@ -55,7 +55,7 @@ it answers the same, but for these calls:
 	return b.String(), nil
 }
 
-// readScript finds the calls marked to be left out.
+// readScript finds the calls that are marked to be skipped.
 func readScript(name, text string) (found []difference) {
 	reason := ""
 	for line := range strings.Lines(text) {

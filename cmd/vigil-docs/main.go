@@ -1,7 +1,8 @@
 // Command vigil-docs writes the documents that are made from tables:
-// docs/commands.md from the rows of the command table, docs/configuration.md
-// from the directives, docs/compatibility.md from the orders to leave lines out
-// in the conformance scripts, vigil.conf and the manual page from the directives. It is run in the root of the repository.
+// docs/commands.md and the counts in README.md from the rows of the command table;
+// docs/configuration.md, vigil.conf and the manual page from the directives;
+// docs/compatibility.md from the lines of the conformance scripts that are skipped for
+// Redis. It is run in the root of the repository.
 package main
 
 import (
@@ -20,7 +21,7 @@ func main() {
 	}
 }
 
-// write makes every document and stores those that are new.
+// write makes every document and stores those that have changed.
 func write(root string) error {
 	pages, err := documents(root)
 	if err != nil {

@@ -58,7 +58,7 @@ func TestWhatIsNotThereIsNotPassedOver(t *testing.T) {
 		{[]string{"--user", "default", "on", ">geheim"}, "", "set requirepass"},
 		{[]string{"--aclfile", "/etc/users.acl"}, "", "set requirepass"},
 		{[]string{"--tls-port", "6380", "--port", "0"}, "", "vigil does not encrypt connections"},
-		{[]string{"--loadmodule", "/x.so"}, "", "vigil loads no modules"},
+		{[]string{"--loadmodule", "/x.so"}, "", "vigil does not load modules"},
 		{[]string{"--replicaof", "localhost", "1"}, "", "vigil has no replication"},
 		{[]string{"--cluster-enabled", "yes"}, "", "vigil has no cluster mode"},
 		{[]string{"--masterauth", "geheim"}, "", "vigil has no replication"},

@@ -298,7 +298,7 @@ func (l *loader) special(name string, words []string, depth int) error {
 }
 
 // noModules is what to do in place of modules and their directives.
-const noModules = "vigil loads no modules: remove the line (Bloom filters are built in)"
+const noModules = "vigil does not load modules: remove the line (Bloom filters are built in)"
 
 // rename keeps a rename-command if the commands allow it.
 func (l *loader) rename(from, to string) error {
@@ -317,7 +317,7 @@ func (l *loader) rename(from, to string) error {
 }
 
 func (l *loader) ignored(name string) {
-	l.c.warnings = append(l.c.warnings, fmt.Sprintf("directive '%s' has no meaning in vigil and is ignored", name))
+	l.c.warnings = append(l.c.warnings, fmt.Sprintf("directive '%s' has no effect in vigil and is ignored", name))
 }
 
 // include reads a file, or those that a pattern matches: none is fine then.
@@ -344,7 +344,7 @@ func (l *loader) include(path string, depth int) error {
 func badDirective(c *Config, name string) error {
 	const reason = "Bad directive or wrong number of arguments"
 	if near := c.nearest(name); near != "" && near != name {
-		return fmt.Errorf("%s: there is no '%s', did you mean '%s'?", reason, name, near)
+		return fmt.Errorf("%s: unknown directive '%s', did you mean '%s'?", reason, name, near)
 	}
 	return errors.New(reason)
 }

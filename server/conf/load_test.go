@@ -73,7 +73,7 @@ func TestFileSetsDirectives(t *testing.T) {
 		}
 	}
 	want := []string{
-		"directive 'active-defrag-cycle-max' has no meaning in vigil and is ignored",
+		"directive 'active-defrag-cycle-max' has no effect in vigil and is ignored",
 	}
 	if !slices.Equal(c.Warnings(), want) {
 		t.Errorf("warnings: got %q, want %q", c.Warnings(), want)
@@ -90,9 +90,9 @@ func TestMistakesNameFileLineAndReason(t *testing.T) {
 		{"port 70000", "vigil.conf, line 1: 'port 70000': argument must be between 0 and 65535 inclusive"},
 		{"port", "vigil.conf, line 1: 'port': wrong number of arguments"},
 		{"port 1 2", "vigil.conf, line 1: 'port 1 2': wrong number of arguments"},
-		{"\n\nprot 7000", "vigil.conf, line 3: 'prot 7000': Bad directive or wrong number of arguments: there is no 'prot', did you mean 'port'?"},
-		{"maxmemory-polcy x", "vigil.conf, line 1: 'maxmemory-polcy x': Bad directive or wrong number of arguments: there is no 'maxmemory-polcy', did you mean 'maxmemory-policy'?"},
-		{"append-only yes", "vigil.conf, line 1: 'append-only yes': Bad directive or wrong number of arguments: there is no 'append-only', did you mean 'appendonly'?"},
+		{"\n\nprot 7000", "vigil.conf, line 3: 'prot 7000': Bad directive or wrong number of arguments: unknown directive 'prot', did you mean 'port'?"},
+		{"maxmemory-polcy x", "vigil.conf, line 1: 'maxmemory-polcy x': Bad directive or wrong number of arguments: unknown directive 'maxmemory-polcy', did you mean 'maxmemory-policy'?"},
+		{"append-only yes", "vigil.conf, line 1: 'append-only yes': Bad directive or wrong number of arguments: unknown directive 'append-only', did you mean 'appendonly'?"},
 		{"qwertyuiopasdf 1", "vigil.conf, line 1: 'qwertyuiopasdf 1': Bad directive or wrong number of arguments"},
 		{"include", "vigil.conf, line 1: 'include': Bad directive or wrong number of arguments"},
 		{"logfile \"x", "vigil.conf, line 1: 'logfile \"x': Unbalanced quotes in configuration line"},
@@ -207,7 +207,7 @@ func TestCommandLineMistakes(t *testing.T) {
 	for _, x := range []struct{ args, want string }{
 		{"--port", "the command line, line 1: 'port': wrong number of arguments"},
 		{"--timeout 1 --port x", "the command line, line 2: 'port \"x\"': argument couldn't be parsed into an integer"},
-		{"-port 1", "the command line, line 1: '\"-port\" \"1\"': Bad directive or wrong number of arguments: there is no '-port', did you mean 'port'?"},
+		{"-port 1", "the command line, line 1: '\"-port\" \"1\"': Bad directive or wrong number of arguments: unknown directive '-port', did you mean 'port'?"},
 		{"/none/such.conf", "/none/such.conf: No such file or directory"},
 	} {
 		args, _ := splitWords(x.args)

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// Manual is the part of the manual page about directives, in the macros of man.
+// Manual is the part of the manual page about directives, in roff's man macros.
 func Manual() string {
 	var b strings.Builder
 	for _, s := range sections() {
 		fmt.Fprintf(&b, ".SS %s\n", Roff(s.title))
 		if s.note != "" {
-			fmt.Fprintf(&b, "%s\nThese are known and have no effect:\n", Roff(s.note))
+			fmt.Fprintf(&b, "%s\nThese directives are accepted and have no effect:\n", Roff(s.note))
 		}
 		var quiet []string
 		for i := range s.rows {
@@ -33,8 +33,8 @@ func Manual() string {
 	return b.String()
 }
 
-// Roff escapes a text for a manual page: nothing in it is an order to the
-// formatter, and a hyphen is one that can be copied into a shell.
+// Roff escapes a text for a manual page, so that nothing in it is taken for a request
+// of the formatter and hyphens can be copied into a shell.
 func Roff(text string) string {
 	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
 	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "'") {

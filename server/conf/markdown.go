@@ -10,26 +10,26 @@ func Markdown() string {
 	var b strings.Builder
 	b.WriteString(`# Configuration
 
-<!-- Made from the table in server/conf. To make it anew: go test ./server/conf -run Documentation -update -->
+<!-- Made from the table in server/conf. To update it: make docs -->
 
 vigil reads the configuration files of Redis and takes the same options:
 
     vigil-server /etc/vigil.conf --port 7000 --save '' --loglevel warning
 
-A first argument without a dash is the file, ` + "`-`" + ` reads standard input too, and
-` + "`--name value ...`" + ` sets a directive. What comes later wins; only ` + "`save`" + ` lines add up.
-In a file, ` + "`include path`" + ` reads another file, or all that a pattern matches.
+A first argument without a dash is the configuration file, ` + "`-`" + ` also reads standard input, and
+` + "`--name value ...`" + ` sets a directive. Later settings override earlier ones; only ` + "`save`" + ` lines
+add up. In a file, ` + "`include path`" + ` reads another file, or every file that matches a pattern.
 
-CONFIG GET shows every directive, CONFIG SET changes those that are not marked
-*fixed*, several at once or none, and CONFIG REWRITE writes the file anew.
-Those marked *guarded* can be set only as ` + "`enable-protected-configs`" + ` allows.
+CONFIG GET shows every directive. CONFIG SET changes directives that are not marked
+*fixed*: either all that one call names or none. CONFIG REWRITE updates the file.
+Directives marked *protected* can be set only if ` + "`enable-protected-configs`" + ` allows it.
 
-What cannot be had is refused. A directive that protects something or changes what
-the server is, and that vigil does not have, is marked *not there*: only its default
-is accepted, and anything else ends the start with the file and the line, and is an
-error to CONFIG SET. One marked *no effect* is checked, kept and shown, and nothing
-looks at it; a warning is logged when a file or an option asks for anything but
-the default. A name that stands nowhere here is an error.
+vigil refuses what it cannot do. A directive marked *not supported* would protect
+something or change what the server is, and vigil does not have it: only the default
+is accepted. With any other value the server does not start and reports the file and the
+line, and CONFIG SET returns an error. A directive marked *no effect* is checked, stored
+and shown, but otherwise ignored; a warning is logged if a file or an option sets it to
+anything but the default. A name that is not listed here is an error.
 `)
 	for _, s := range sections() {
 		if s.note == "" {
@@ -44,15 +44,15 @@ the default. A name that stands nowhere here is an error.
 
 | line | meaning |
 |---|---|
-| ` + "`include path`" + ` | Reads another file; a pattern may match none. |
+| ` + "`include path`" + ` | Reads another file; a pattern may match no file. |
 | ` + "`rename-command name new-name`" + ` | Renames a command; ` + "`\"\"`" + ` removes it. |
-| ` + "`user name rules ...`" + ` | *Not there*: ` + noACL + `. |
-| ` + "`loadmodule path`" + `, names with a dot | *Not there*: ` + noModules + `. |
+| ` + "`user name rules ...`" + ` | *Not supported*: ` + noACL + `. |
+| ` + "`loadmodule path`" + `, names with a dot | *Not supported*: ` + noModules + `. |
 
 ## Directives without effect
 
-These directives of Redis 7.0 to 7.4 do nothing in vigil: they have *no effect*, but
-for those with a remark, which are *not there*.
+These directives of Redis 7.0 to 7.4 do nothing in vigil. Those with a remark are
+*not supported*, the others have *no effect*.
 `)
 	for _, s := range sections() {
 		if s.note != "" {
@@ -62,7 +62,7 @@ for those with a remark, which are *not there*.
 	return b.String()
 }
 
-// list names the directives of a section of which nothing works.
+// list names the directives of a section in which nothing works.
 func (s *section) list() string {
 	var b strings.Builder
 	for i := range s.rows {
@@ -76,7 +76,7 @@ func (s *section) list() string {
 	return b.String()
 }
 
-// markdown is the directive's line of the table.
+// markdown is the directive's line in the table.
 func (r *directive) markdown() string {
 	name := "`" + r.name + "`"
 	if r.alias != "" {
@@ -87,13 +87,13 @@ func (r *directive) markdown() string {
 		meaning += " *Fixed.*"
 	}
 	if r.flags&protected != 0 {
-		meaning += " *Guarded.*"
+		meaning += " *Protected.*"
 	}
 	switch r.effect {
 	case inert:
 		meaning += " *No effect.*"
 	case absent:
-		meaning += " *Not there*: " + r.instead + "."
+		meaning += " *Not supported*: " + r.instead + "."
 	}
 	return fmt.Sprintf("| %s | %s | %s | %s |\n", name, r.kind.title, shownDefault(r.def), meaning)
 }

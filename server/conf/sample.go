@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Sample is vigil.conf: every directive of the table with what it does and its
-// default, as a comment. Prose has a blank behind the #, a directive has none.
+// Sample is vigil.conf: every directive of the table with its description and its
+// default, commented out. Prose has a blank after the #, a directive has none.
 func Sample() string {
 	var b strings.Builder
 	b.WriteString(`# vigil.conf: every directive, with its default. Made from the table in server/conf
@@ -14,9 +14,9 @@ func Sample() string {
 #
 #     vigil-server /etc/vigil/vigil.conf --port 7000
 #
-# A directive counts when the # in front of it is removed. What comes later wins, and
-# the command line comes last. Sizes have the units k, m, g (1000) or kb, mb, gb (1024).
-# Values with blanks stand in quotes. Other files are read, and commands renamed, by
+# Remove the # in front of a directive to set it. Later settings override earlier ones, and
+# the command line comes last. Sizes take the units k, m, g (1000) or kb, mb, gb (1024).
+# Values with blanks need quotes. These lines read other files and rename commands:
 #
 #     include /etc/vigil/conf.d/*.conf
 #     rename-command FLUSHALL ""
@@ -25,7 +25,7 @@ func Sample() string {
 		fmt.Fprintf(&b, "\n\n######## %s ########\n", s.title)
 		if s.note != "" {
 			b.WriteString("\n")
-			b.WriteString(comment(s.note + " These lines are known and have no effect."))
+			b.WriteString(comment(s.note + " These lines are accepted and have no effect."))
 		}
 		for i := range s.rows {
 			b.WriteString(s.rows[i].sample(s.note != ""))
@@ -34,15 +34,15 @@ func Sample() string {
 	return b.String()
 }
 
-// sample is the part of vigil.conf about one directive; brief if its section has
-// said already that nothing works.
+// sample is the part of vigil.conf about one directive. It is brief if the note of
+// its section says already that nothing works.
 func (r *directive) sample(brief bool) string {
 	v, err := r.parse(value{}, r.def, false)
 	if err != nil {
-		v = value{text: r.def} // "." is gone
+		v = value{text: r.def} // the working directory was removed
 	}
 	if r.name == "dir" {
-		v.text = r.def // and not the directory of whoever makes the file
+		v.text = r.def // not the directory in which the file is generated
 	}
 	var b strings.Builder
 	if !brief || r.effect == absent {
@@ -54,7 +54,7 @@ func (r *directive) sample(brief bool) string {
 	return b.String()
 }
 
-// remarks are what there is to say of a directive, in sentences.
+// remarks describes a directive in sentences.
 func (r *directive) remarks() string {
 	var all []string
 	if r.doc != "" {
@@ -76,7 +76,7 @@ func (r *directive) remarks() string {
 	case inert:
 		all = append(all, "No effect.")
 	case absent:
-		all = append(all, "Not there, and refused unless it has its default: "+r.instead+".")
+		all = append(all, "Not supported, and refused unless it has its default: "+r.instead+".")
 	}
 	return strings.ReplaceAll(strings.Join(all, " "), "`", "")
 }

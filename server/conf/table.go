@@ -6,7 +6,7 @@ type flags uint8
 const (
 	immutable  flags = 1 << iota // only in files and on the command line
 	protected                    // CONFIG SET needs enable-protected-configs
-	sensitive                    // the value is a secret
+	sensitive                    // the value is secret
 	hidden                       // CONFIG GET shows it only under its full name
 	notLoading                   // CONFIG SET is refused while data is loaded
 	always                       // CONFIG REWRITE writes it even at its default
@@ -18,12 +18,12 @@ type effect uint8
 const (
 	// works: it does what its row says.
 	works effect = iota
-	// inert: it is checked, kept and shown, and nothing looks at it. Whoever sets
-	// it is not less safe by that, and no client sees other data.
+	// inert: it is checked, stored and shown, and otherwise ignored. Ignoring it
+	// makes nothing less safe and changes no data that clients see.
 	inert
 	// absent: it protects something, or changes what the server is, and vigil
-	// does not have it. Only its default is accepted: a server that started all
-	// the same would not be what its owner takes it for.
+	// does not have it. Only its default is accepted: a server that started
+	// anyway would not be what its administrator believes it to be.
 	absent
 )
 
@@ -35,7 +35,7 @@ type directive struct {
 	flags       flags
 	effect      effect
 	doc         string
-	// instead says what to do in place of a directive that is absent.
+	// instead tells the user what to do in place of a directive that is absent.
 	instead string
 	// set copies the value to its field. A directive that works has it.
 	set func(*Settings, value)
@@ -44,7 +44,7 @@ type directive struct {
 // section is a part of the table with its heading in the documentation.
 type section struct {
 	title string
-	// note says why nothing of the section works here; empty for others.
+	// note says why nothing in the section works here; empty for other sections.
 	note string
 	rows []directive
 }
@@ -58,11 +58,11 @@ func sections() []section {
 		{"Data on disk", "", diskRows()},
 		{"Memory", "", memoryRows()},
 		{"Encodings", "", encodingsRows()},
-		{"Watching", "", watchingRows()},
-		{"Replication", "There are no replicas.", replicationRows()},
-		{"Cluster mode", "There is no cluster mode.", clusterRows()},
+		{"Monitoring", "", watchingRows()},
+		{"Replication", "vigil has no replication.", replicationRows()},
+		{"Cluster mode", "vigil has no cluster mode.", clusterRows()},
 		{"Encryption", "Connections are not encrypted.", tlsRows()},
-		{"Files of Redis", "There is neither an append only file nor an RDB file.", journalRows()},
-		{"Insides of Redis", "vigil works in another way, or need not be told.", engineRows()},
+		{"Files of Redis", "vigil writes neither an append-only file nor an RDB file.", journalRows()},
+		{"Internals of Redis", "vigil works differently, or needs no setting.", engineRows()},
 	}
 }

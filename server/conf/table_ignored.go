@@ -3,14 +3,14 @@ package conf
 import "math"
 
 // The rows of this file do nothing in vigil. They are checked and shown, so that
-// files and tools made for Redis work. A row that is absent may have its default
-// only: somebody who asks for anything else relies on what is not there.
+// files and tools made for Redis work. A directive that is absent accepts only its
+// default: with any other value the user relies on something that vigil lacks.
 
 // What to do in place of a directive that is absent.
 const (
 	noReplicas = "vigil has no replication: remove the line, and back up with snapshots"
-	noCluster  = "vigil has no cluster mode: remove the line, and spread keys from the clients (see PLACE.LOCATE)"
-	noTLS      = "vigil does not encrypt connections: remove the line, and put a proxy in front that does"
+	noCluster  = "vigil has no cluster mode: remove the line, and distribute keys in the clients (see PLACE.LOCATE)"
+	noTLS      = "vigil does not encrypt connections: remove the line, and use a TLS proxy"
 )
 
 // replicationRows are those of replication.
@@ -104,7 +104,7 @@ func journalRows() []directive {
 		{name: "aof-rewrite-incremental-fsync", kind: yesNo(), def: "yes", effect: inert},
 		{name: "no-appendfsync-on-rewrite", kind: yesNo(), def: "no", effect: inert},
 		{name: "rdb-save-incremental-fsync", kind: yesNo(), def: "yes", effect: inert},
-		{name: "aof-load-truncated", kind: yesNo(), def: "yes", effect: absent, instead: "the torn end of a journal holds nothing that was promised, and is always left out; remove the line"},
+		{name: "aof-load-truncated", kind: yesNo(), def: "yes", effect: absent, instead: "an incomplete record at the end of the journal was never acknowledged and is always dropped; remove the line"},
 		{name: "aof-use-rdb-preamble", kind: yesNo(), def: "yes", effect: inert},
 		{name: "aof-timestamp-enabled", kind: yesNo(), def: "no", effect: inert},
 		{name: "aof-disable-auto-gc", kind: yesNo(), def: "no", flags: hidden, effect: inert},
@@ -129,7 +129,7 @@ func engineRows() []directive {
 		{name: "dynamic-hz", kind: yesNo(), def: "yes", effect: inert},
 		{name: "jemalloc-bg-thread", kind: yesNo(), def: "yes", effect: inert},
 		{name: "activedefrag", kind: kind{title: "`no`", parse: noActiveDefrag, lines: plain}, def: "no", effect: inert},
-		{name: "syslog-enabled", kind: yesNo(), def: "no", flags: immutable, effect: absent, instead: "vigil logs to a file or to standard output: set logfile, or let a supervisor send on what is printed"},
+		{name: "syslog-enabled", kind: yesNo(), def: "no", flags: immutable, effect: absent, instead: "vigil logs to a file or to standard output: set logfile, or let a supervisor forward the output"},
 		{name: "crash-log-enabled", kind: yesNo(), def: "yes", effect: inert},
 		{name: "crash-memcheck-enabled", kind: yesNo(), def: "yes", effect: inert},
 		{name: "use-exit-on-panic", kind: yesNo(), def: "no", flags: hidden, effect: inert},
@@ -153,10 +153,10 @@ func engineRows() []directive {
 		{name: "active-defrag-threshold-upper", kind: integer(0, 1000), def: "100", effect: inert},
 		{name: "maxmemory-eviction-tenacity", kind: integer(0, 100), def: "10", effect: inert},
 		{name: "watchdog-period", kind: integer(0, math.MaxInt32), def: "0", flags: hidden, effect: inert},
-		{name: "socket-mark-id", kind: integer(0, math.MaxUint32), def: "0", flags: immutable, effect: absent, instead: "vigil does not mark its sockets: let the firewall tell them by their port"},
+		{name: "socket-mark-id", kind: integer(0, math.MaxUint32), def: "0", flags: immutable, effect: absent, instead: "vigil does not mark its sockets: match their port in the firewall instead"},
 		{name: "max-new-connections-per-cycle", kind: integer(1, 1000), def: "10", effect: inert},
 		{name: "max-new-tls-connections-per-cycle", kind: integer(1, 1000), def: "1", effect: inert},
-		{name: "client-default-resp", kind: integer(2, 3), def: "2", flags: immutable | hidden, effect: absent, instead: "clients begin with RESP2 and choose by HELLO: remove the line"},
+		{name: "client-default-resp", kind: integer(2, 3), def: "2", flags: immutable | hidden, effect: absent, instead: "clients start with RESP2 and change it with HELLO: remove the line"},
 		{name: "active-defrag-max-scan-fields", kind: integer(1, math.MaxInt64), def: "1000", effect: inert},
 		{name: "active-defrag-ignore-bytes", kind: memory(1, math.MaxInt64), def: "104857600", effect: inert},
 		{name: "oom-score-adj-values", kind: oomScores(), def: "0 200 800", effect: inert},
