@@ -2,6 +2,9 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/vigildb/vigil/commands"
@@ -25,13 +28,35 @@ func documents(root string) ([]document, error) {
 	if err != nil {
 		return nil, err
 	}
+	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
+	if err != nil {
+		return nil, err
+	}
+	counted, err := countCommands(string(readme), table)
+	if err != nil {
+		return nil, err
+	}
 	return []document{
+		{"README.md", counted},
 		{"docs/commands.md", commandPage(table)},
 		{"docs/configuration.md", conf.Markdown()},
 		{"docs/compatibility.md", compat},
 		{packaging + "vigil.conf", conf.Sample()},
 		{packaging + "vigil-server.8", manualPage()},
 	}, nil
+}
+
+// countText is how README.md says how many commands there are.
+var countText = regexp.MustCompile(`\d+ commands with \d+ subcommands`)
+
+// countCommands puts the numbers of commands and subcommands into a text, which has to
+// mention them once.
+func countCommands(text string, t *commands.Table) (string, error) {
+	if n := len(countText.FindAllString(text, -1)); n != 1 {
+		return "", fmt.Errorf("README.md says %d times how many commands there are, want once", n)
+	}
+	top := len(t.Top())
+	return countText.ReplaceAllString(text, fmt.Sprintf("%d commands with %d subcommands", top, len(t.All())-top)), nil
 }
 
 // groupTitles are the headings of the groups; a group that is not here shows
@@ -46,12 +71,7 @@ var groupTitles = map[string]string{
 // commandPage lists the commands by group, in the order of the table.
 func commandPage(t *commands.Table) string {
 	var b strings.Builder
-	subs := 0
-	for _, c := range t.All() {
-		if c.Parent() != nil {
-			subs++
-		}
-	}
+	top := len(t.Top())
 	fmt.Fprintf(&b, `# Commands
 
 <!-- Made from the table in package commands: make docs -->
@@ -59,7 +79,7 @@ func commandPage(t *commands.Table) string {
 vigil %s has %d commands with %d subcommands. It follows Redis %s. The column "since" names
 the first version with the command: of Redis, RedisBloom (group bf), vigil (groups sched and
 place) or Valkey (DELIFEQ). COMMAND DOCS returns the same texts.
-`, commands.Version, len(t.Top()), subs, commands.RedisVersion)
+`, commands.Version, top, len(t.All())-top, commands.RedisVersion)
 	group := ""
 	for _, c := range t.All() {
 		if c.GroupName() != group {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/server/conf"
 )
 
@@ -28,7 +29,27 @@ func TestDocumentsAreFresh(t *testing.T) {
 	}
 }
 
-func TestScriptsAreReadForWhatIsLeftOut(t *testing.T) {
+func TestCommandsAreCountedOnce(t *testing.T) {
+	table, err := commands.NewTable([]commands.Group{{Name: "g", Commands: []commands.Command{
+		{Name: "A", Arity: -2, Since: "1.0.0", Cost: "O(1)", Summary: "Groups."},
+		{Name: "A B", Arity: 2, Since: "1.0.0", Cost: "O(1)", Summary: "Does.", Run: func(*commands.Ctx) error { return nil }},
+		{Name: "C", Arity: 1, Since: "1.0.0", Cost: "O(1)", Summary: "Does.", Run: func(*commands.Ctx) error { return nil }},
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := countCommands("x 9 commands with 99 subcommands y", table)
+	if want := "x 2 commands with 1 subcommands y"; got != want || err != nil {
+		t.Errorf("got %q, %v, want %q", got, err, want)
+	}
+	for _, text := range []string{"", "9 commands", "9 commands with 9 subcommands, 8 commands with 8 subcommands"} {
+		if _, err := countCommands(text, table); err == nil {
+			t.Errorf("%q: no error", text)
+		}
+	}
+}
+
+func TestScriptsAreReadForSkippedCalls(t *testing.T) {
 	const script = "# a > b\n> GET k\n\"v\"\n# redis: skip (because)\n2> SET a|b c\n2< OK\n> PING\nPONG\n"
 	found := readScript("s", script)
 	if len(found) != 1 || found[0] != (difference{"s", "because", "SET a|b c"}) {
@@ -41,7 +62,7 @@ func TestEveryGroupHasATitle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for line := range strings.Lines(pages[0].text) {
+	for line := range strings.Lines(pages[1].text) {
 		if title, ok := strings.CutPrefix(line, "## "); ok && title[0] >= 'a' && title[0] <= 'z' {
 			t.Errorf("group %q has no title", strings.TrimSpace(title))
 		}
