@@ -57,9 +57,11 @@ const rooms = `
 	structures:
 	structures/glob:
 	structures/placemap:    structures placement
-	structures/rdb:         structures
+	structures/rdb:         structures structures/set
 	structures/schedule:    structures scheduler scheduler/sim
-	structures/types:       structures structures/placemap structures/rdb structures/schedule
+	structures/set:         structures
+	structures/stream:      structures
+	structures/types:       structures structures/placemap structures/rdb structures/schedule structures/set structures/stream
 	structures/zset:        structures
 `
 

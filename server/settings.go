@@ -71,7 +71,8 @@ func newSettings(c *conf.Settings, o *Options) *settings {
 		Databases: c.Databases, MaxBulk: c.ProtoMaxBulkLen,
 		HLLSparseMax: int(c.HLLSparseMaxBytes),
 		Thresholds: types.Thresholds{ListMaxListpack: c.ListMaxListpackSize,
-			HashMaxEntries: int(c.HashMaxListpackEntries), HashMaxValue: int(c.HashMaxListpackValue)},
+			HashMaxEntries: int(c.HashMaxListpackEntries), HashMaxValue: int(c.HashMaxListpackValue),
+			SetMaxInts: int(c.SetMaxIntsetEntries), SetMaxEntries: int(c.SetMaxListpackEntries), SetMaxValue: int(c.SetMaxListpackValue)},
 		LFU:               set.policy == persistence.PolicyAllKeysLFU || set.policy == persistence.PolicyVolatileLFU,
 		ModuleMemoryLimit: moduleMemory(c.MaxMemory),
 	}

@@ -9,7 +9,7 @@ const (
 	KindString   Kind = 1
 	KindList     Kind = 2
 	KindHash     Kind = 3
-	KindSet      Kind = 4 // reserved
+	KindSet      Kind = 4
 	KindZSet     Kind = 5 // reserved
 	KindStream   Kind = 6
 	KindBloom    Kind = 16

@@ -63,6 +63,9 @@ type Settings struct {
 	// Encodings of small values.
 	HashMaxListpackEntries int64
 	HashMaxListpackValue   int64
+	SetMaxIntsetEntries    int64
+	SetMaxListpackEntries  int64
+	SetMaxListpackValue    int64
 	ListMaxListpackSize    int // elements, or -1 to -5 for 4 to 64 KiB
 	HLLSparseMaxBytes      int64
 

@@ -1,19 +1,22 @@
 package rdb
 
-import "github.com/vigildb/vigil/structures"
+import (
+	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/set"
+)
 
 // Options bound what Decode makes.
 type Options struct {
 	MaxString uint64               // bytes of the longest string, element, field or value
 	MaxBloom  uint64               // bytes of the bits of a Bloom filter
-	HashKeys  *structures.HashKeys // for structures.NewHash
+	HashKeys  *structures.HashKeys // for structures.NewHash and set.New
 }
 
 // Decoded is what a payload holds. Exactly one of Value and Bytes is meant:
 //
-//	KindList, KindHash, KindBloom  Value, which is not empty
-//	KindString                     Bytes: the string
-//	other kinds                    Bytes: the encoding that AppendOwn was given, not looked at
+//	KindList, KindHash, KindSet, KindBloom  Value, which is not empty
+//	KindString                              Bytes: the string
+//	other kinds                             Bytes: the encoding that AppendOwn was given, not looked at
 type Decoded struct {
 	Kind  structures.Kind
 	Value structures.Value
@@ -22,7 +25,7 @@ type Decoded struct {
 
 // Decode takes a payload apart. The errors are ErrFrame and
 // structures.ErrCorrupt; the latter stands also for types that are not known,
-// for lists and hashes without elements, and for what is over the bounds of o.
+// for lists, hashes and sets without elements, and for what is over the bounds of o.
 func Decode(payload []byte, o Options) (Decoded, error) {
 	body, err := open(payload)
 	if err != nil {
@@ -55,6 +58,8 @@ func (d *decoder) value() Decoded {
 	case typeHash, typeHashZipmap, typeHashZiplist, typeHashListpack,
 		typeHashTimedEarly, typeHashListpackEarly, typeHashTimed, typeHashListpackTimed:
 		return Decoded{Kind: structures.KindHash, Value: d.hash(t)}
+	case typeSet, typeSetIntset, typeSetListpack:
+		return Decoded{Kind: structures.KindSet, Value: d.set(t)}
 	case typeModule:
 		return Decoded{Kind: structures.KindBloom, Value: d.bloom()}
 	case typeOwn:
@@ -102,6 +107,32 @@ func (d *decoder) list(t byte) *structures.List {
 		}
 	}
 	return l
+}
+
+func (d *decoder) set(t byte) *set.Set {
+	s := set.New(d.options.HashKeys)
+	add := func(member []byte) error {
+		if !s.Add(nil, member) {
+			return damaged("member %.20q given twice", member)
+		}
+		return nil
+	}
+	if t == typeSet {
+		for n := d.length(); n > 0 && d.err == nil; n-- {
+			if member := d.string(&d.room); d.err == nil {
+				d.err = add(member)
+			}
+		}
+		return s
+	}
+	walk := walker(walkListpack)
+	if t == typeSetIntset {
+		walk = walkIntset
+	}
+	if b := d.string(&d.room); d.err == nil {
+		d.err = walk(b, add)
+	}
+	return s
 }
 
 func (d *decoder) hash(t byte) *structures.Hash {

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"strings"
 	"testing"
@@ -30,6 +31,16 @@ func packListpack(elems ...string) string {
 	b := binary.LittleEndian.AppendUint32(nil, uint32(7+len(body)))
 	b = binary.LittleEndian.AppendUint16(b, uint16(len(elems)))
 	return string(b) + string(body) + "\xff"
+}
+
+// packIntset makes an intset of integers of some bytes.
+func packIntset(width int, ints ...int64) string {
+	b := binary.LittleEndian.AppendUint32(nil, uint32(width))
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(ints)))
+	for _, v := range ints {
+		b = append(b, binary.LittleEndian.AppendUint64(nil, uint64(v))[:width]...)
+	}
+	return string(b)
 }
 
 // packZiplist makes a ziplist of elements, heads included.
@@ -73,6 +84,11 @@ func forms() map[string]string {
 		"\x0e\x03" + text1(ziplist) + text1(packZiplist()) + text1(packZiplist("\x01z")): "2  " + ziplistElems + `"z" `,
 		"\x12\x03\x02" + text1(listpack) + "\x01\x03one\x02" + text1(packListpack()):     "2  " + listpackElems + `"one" `,
 		"\x04\x02\x01f\x01v\x00\x00":                                                         `3  map[:""@0 f:"v"@0]`,
+		"\x02\x03\x01a\xc0\x7b\x00":                                                          `4  map[:true 123:true a:true]`,
+		"\x0b" + text1(packIntset(2, -32768, 7)):                                             `4  map[-32768:true 7:true]`,
+		"\x0b" + text1(packIntset(4, -70000, 7)):                                             `4  map[-70000:true 7:true]`,
+		"\x0b" + text1(packIntset(8, math.MinInt64, math.MaxInt64)):                          `4  map[-9223372036854775808:true 9223372036854775807:true]`,
+		"\x14" + text1(packListpack("\x81a", "\x01")):                                        `4  map[1:true a:true]`,
 		"\x09" + text1("\x02\x01f\x01\x02v..\x01g\x00\x00\xff"):                              `3  map[f:"v"@0 g:""@0]`,
 		"\x0d" + text1(packZiplist("\x01f", "\x01v", "\xf2", "\xf3")):                        `3  map[1:"2"@0 f:"v"@0]`,
 		"\x10" + text1(packListpack("\x81f", "\x81v", "\x01", "\x02")):                       `3  map[1:"2"@0 f:"v"@0]`,
@@ -133,7 +149,15 @@ func TestDamagedValuesAreRefused(t *testing.T) {
 	for what, body := range map[string]string{
 		"no type":                        "",
 		"unknown type":                   "\x08\x01a",
-		"set":                            "\x02\x01\x01a",
+		"set without members":            "\x02\x00",
+		"member twice":                   "\x02\x02\x01a\x01a",
+		"member twice in a listpack":     "\x14" + text1(packListpack("\x81a", "\x01", "\x811")),
+		"intset without members":         "\x0b" + text1(packIntset(2)),
+		"intset out of order":            "\x0b" + text1(packIntset(2, 2, 1)),
+		"intset, twice the same":         "\x0b" + text1(packIntset(4, 2, 2)),
+		"intset of another width":        "\x0b" + text1(packIntset(3, 1)),
+		"intset, wrong count":            "\x0b" + text1(patch(packIntset(2, 1, 2), 4, "\x01")),
+		"intset, too short":              "\x0b" + text1("\x02\x00\x00\x00"),
 		"list without elements":          "\x01\x00",
 		"hash without fields":            "\x04\x00",
 		"quicklist of nothing":           "\x12\x00",

@@ -76,6 +76,32 @@ func walkListpack(b []byte, visit func(elem []byte) error) error {
 	return nil
 }
 
+// walkIntset visits the elements of an intset, spelt as text:
+//
+//	bytes of an integer (4): 2, 4 or 8 | integers (4) | integer..., little endian, ascending
+func walkIntset(b []byte, visit func(elem []byte) error) error {
+	if len(b) < 8 {
+		return damaged("intset of %d bytes", len(b))
+	}
+	width, count := binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint32(b[4:])
+	rest := b[8:]
+	if width != 2 && width != 4 && width != 8 || uint64(width)*uint64(count) != uint64(len(rest)) {
+		return damaged("intset of %d integers of %d bytes in %d", count, width, len(rest))
+	}
+	var room [20]byte
+	for last := int64(0); len(rest) > 0; rest = rest[width:] {
+		v := signed(rest[:width])
+		if len(rest) < len(b)-8 && v <= last {
+			return damaged("intset with %d behind %d", v, last)
+		}
+		last = v
+		if err := visit(strconv.AppendInt(room[:0], v, 10)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // numberEntry reads an element that is a number of n bytes behind its first one,
 // in either form.
 func numberEntry(b []byte, n int) (entry, bool) {

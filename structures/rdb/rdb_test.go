@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/set"
 )
 
 var roomy = Options{MaxString: 512 << 20, MaxBloom: 1 << 30, HashKeys: new(structures.HashKeys)}
@@ -42,6 +43,10 @@ func describe(v Decoded) string {
 		fields := map[string]string{} // fmt prints maps in order
 		v.Each(0, func(f, value []byte, expiry int64) { fields[string(f)] = fmt.Sprintf("%q@%d", value, expiry) })
 		b = fmt.Append(b, fields)
+	case *set.Set:
+		members := map[string]bool{}
+		v.Each(func(member []byte) bool { members[string(member)] = true; return true })
+		b = fmt.Append(b, members)
 	case *structures.Bloom:
 		for at, piece := v.DumpChunk(nil, 0); at != 0; at, piece = v.DumpChunk(nil, at) {
 			b = fmt.Appendf(b, "%x ", piece)
@@ -68,11 +73,17 @@ func randomText(r *rand.Rand) []byte {
 	return b
 }
 
-// randomValue makes a string, a list, a hash or a Bloom filter.
+// randomValue makes a string, a list, a hash, a set or a Bloom filter.
 func randomValue(r *rand.Rand) any {
-	switch r.IntN(5) {
+	switch r.IntN(6) {
 	case 0:
 		return randomText(r)
+	case 3:
+		s := set.New(new(structures.HashKeys))
+		for range 1 + r.IntN(200) {
+			s.Add(nil, randomText(r))
+		}
+		return s
 	case 1:
 		l := structures.NewList()
 		for range 1 + r.IntN(200) {

@@ -4,14 +4,17 @@ package rdb
 const (
 	typeString         = 0
 	typeList           = 1
+	typeSet            = 2
 	typeHash           = 4
 	typeModule         = 7
 	typeHashZipmap     = 9
 	typeListZiplist    = 10
+	typeSetIntset      = 11
 	typeHashZiplist    = 13
 	typeListQuicklist  = 14 // of ziplists
 	typeHashListpack   = 16
 	typeListQuicklist2 = 18 // of listpacks and plain elements
+	typeSetListpack    = 20
 	// With expiries of fields: absolute as in release candidates of Redis 7.4,
 	// or behind a time before which no field expires.
 	typeHashTimedEarly    = 22

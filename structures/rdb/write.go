@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/set"
 )
 
 // AppendString appends the payload of a string to dst.
@@ -16,7 +17,7 @@ func AppendString(dst, s []byte) []byte {
 	return seal(dst, from, versionPlain)
 }
 
-// Append appends the payload of a list, a hash or a Bloom filter to dst. Fields
+// Append appends the payload of a list, a hash, a set or a Bloom filter to dst. Fields
 // that are expired but not deleted are dumped too, and expire where they are
 // restored. A value of another type is an error.
 func Append(dst []byte, v structures.Value) ([]byte, error) {
@@ -26,6 +27,8 @@ func Append(dst []byte, v structures.Value) ([]byte, error) {
 		dst = appendList(dst, v)
 	case *structures.Hash:
 		dst, version = appendHash(dst, v)
+	case *set.Set:
+		dst = appendSet(dst, v)
 	case *structures.Bloom:
 		dst = appendBloom(dst, v)
 	default:
@@ -45,6 +48,16 @@ func AppendOwn(dst []byte, kind structures.Kind, encoded []byte) []byte {
 func appendList(dst []byte, l *structures.List) []byte {
 	dst = appendLength(append(dst, typeList), uint64(l.Len()))
 	l.Range(0, -1, func(elem []byte) { dst = appendString(dst, elem) })
+	return dst
+}
+
+// appendSet writes the one form that every version reads, of integers too.
+func appendSet(dst []byte, s *set.Set) []byte {
+	dst = appendLength(append(dst, typeSet), uint64(s.Len()))
+	s.Each(func(member []byte) bool {
+		dst = appendString(dst, member)
+		return true
+	})
 	return dst
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/vigildb/vigil/structures/placemap"
 	"github.com/vigildb/vigil/structures/rdb"
 	"github.com/vigildb/vigil/structures/schedule"
+	"github.com/vigildb/vigil/structures/set"
 	"github.com/vigildb/vigil/structures/stream"
 )
 
@@ -53,6 +54,9 @@ type Thresholds struct {
 	ListMaxListpack int // list-max-listpack-size
 	HashMaxEntries  int // hash-max-listpack-entries
 	HashMaxValue    int // hash-max-listpack-value
+	SetMaxInts      int // set-max-intset-entries
+	SetMaxEntries   int // set-max-listpack-entries
+	SetMaxValue     int // set-max-listpack-value
 }
 
 // table is in the order in which people are shown the types.
@@ -70,6 +74,12 @@ var table = []Type{
 		Compact: func(*structures.HashKeys) structures.Compact { return structures.NewList() },
 		Encoding: func(v structures.Value, t *Thresholds) string {
 			return v.(*structures.List).Encoding(t.ListMaxListpack)
+		}},
+	{Kind: structures.KindSet, Name: "set", Plural: "sets",
+		Decode: keyed(set.Decode), Dump: rdb.Append,
+		Compact: func(keys *structures.HashKeys) structures.Compact { return set.New(keys) },
+		Encoding: func(v structures.Value, t *Thresholds) string {
+			return v.(*set.Set).Encoding(t.SetMaxInts, t.SetMaxEntries, t.SetMaxValue)
 		}},
 	{Kind: structures.KindStream, Name: "stream", Plural: "streams",
 		Decode:   unkeyed(stream.Decode),

@@ -11,6 +11,7 @@ import (
 	"github.com/vigildb/vigil/structures/placemap"
 	"github.com/vigildb/vigil/structures/rdb"
 	"github.com/vigildb/vigil/structures/schedule"
+	"github.com/vigildb/vigil/structures/set"
 	"github.com/vigildb/vigil/structures/stream"
 )
 
@@ -18,6 +19,8 @@ import (
 func samples(t *testing.T, keys *structures.HashKeys) map[structures.Kind]structures.Value {
 	t.Helper()
 	list, hash, filter := structures.NewList(), structures.NewHash(keys), structures.NewBloom()
+	members := set.New(keys)
+	members.Add(nil, []byte("1"))
 	list.Push(nil, structures.Tail, []byte("element"))
 	hash.Set(nil, []byte("field"), []byte("value"))
 	if err := filter.Reserve(nil, structures.BloomShape{Error: .01, Capacity: 10, Expansion: 2}, 1<<20); err != nil {
@@ -38,7 +41,7 @@ func samples(t *testing.T, keys *structures.HashKeys) map[structures.Kind]struct
 	entries.Add(nil, stream.ID{Ms: 1}, [][]byte{[]byte("field"), []byte("value")}, stream.PageLimits{})
 	return map[structures.Kind]structures.Value{
 		structures.KindString: structures.NewString([]byte("bytes")), structures.KindList: list, structures.KindHash: hash,
-		structures.KindBloom: filter, structures.KindSchedule: sched, structures.KindPlace: place,
+		structures.KindSet: members, structures.KindBloom: filter, structures.KindSchedule: sched, structures.KindPlace: place,
 		structures.KindStream: entries,
 	}
 }
@@ -96,10 +99,11 @@ func TestEncodingNamesFollowTheThresholds(t *testing.T) {
 	samples := samples(t, &keys)
 	for kind, want := range map[structures.Kind][2]string{
 		structures.KindList: {"quicklist", "listpack"}, structures.KindHash: {"hashtable", "listpack"},
+		structures.KindSet: {"hashtable", "intset"},
 	} {
 		encoding := Of(kind).Encoding
 		samples[structures.KindList].(*structures.List).Push(nil, structures.Tail, []byte("another"))
-		small := encoding(samples[kind], &Thresholds{ListMaxListpack: 128, HashMaxEntries: 128, HashMaxValue: 64})
+		small := encoding(samples[kind], &Thresholds{ListMaxListpack: 128, HashMaxEntries: 128, HashMaxValue: 64, SetMaxInts: 512})
 		large := encoding(samples[kind], &Thresholds{ListMaxListpack: 1, HashMaxEntries: 0, HashMaxValue: 64})
 		if large != want[0] || small != want[1] {
 			t.Errorf("kind %d: %s and %s, want %v", kind, large, small, want)
