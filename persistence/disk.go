@@ -132,6 +132,7 @@ func (s *Store) openPebble(o *pebble.Options, f *fence.FS) (db *pebble.DB, err e
 		db, err = pebble.Open(s.opts.Dir, o)
 		return err
 	})
+	f.Opened()
 	if err == nil && f.Err() == nil {
 		return db, nil
 	}

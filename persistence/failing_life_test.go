@@ -175,6 +175,7 @@ func (l *life) check() {
 			return
 		}
 		diff = l.m.diff(l.s)
+		l.states[l.s.journal.Newest()] = l.m.clone()
 	}
 	if diff != "" {
 		l.fatalf("%s", diff)

@@ -48,6 +48,7 @@ type FS struct {
 	// can be locked after the fall, nothing changes it any more.
 	gate     sync.RWMutex
 	memory   *vfs.MemFS    // what is written after the fall, by base name
+	opened   atomic.Bool   // see Opened
 	released chan struct{} // closed by Release
 
 	cause   atomic.Pointer[error] // why it has fallen
@@ -111,8 +112,12 @@ func (f *FS) Drain() {
 	defer f.gate.Unlock()
 }
 
-// Release ends the wait of compactions that are held up behind a fallen fence,
-// because they would copy the disk into memory. The database is about to be
+// Opened holds compactions up behind a fallen fence from now on: they would copy the
+// disk into memory, and one that fails is begun again at once. Before that they fail,
+// since a database that is being opened waits for them.
+func (f *FS) Opened() { f.opened.Store(true) }
+
+// Release ends the wait of compactions that are held up. The database is about to be
 // closed.
 func (f *FS) Release() { close(f.released) }
 
@@ -184,8 +189,8 @@ func (f *FS) SyncError(dir string) error {
 	return errors.Join(errs...)
 }
 
-// opened remembers a file that is open.
-func (f *FS) opened(inner vfs.File, name string) {
+// remember notes a file that is open.
+func (f *FS) remember(inner vfs.File, name string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.mu.open[inner] = name

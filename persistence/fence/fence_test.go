@@ -120,6 +120,10 @@ func TestBehindAFallenFenceTablesAreKeptInMemory(t *testing.T) {
 	if _, err := disk.Stat("db/000003.sst"); err == nil {
 		t.Error("the table is on the disk")
 	}
+	if _, err := f.Create("db/000004.sst", "pebble-compaction"); !errors.Is(err, ErrFallen) {
+		t.Errorf("a compaction got %v from a database that is being opened", err)
+	}
+	f.Opened()
 	waiting := make(chan error)
 	go func() { // ends with Release
 		_, err := f.Create("db/000004.sst", "pebble-compaction")

@@ -21,7 +21,7 @@ type file struct {
 func (f *FS) wrap(inner vfs.File, name string) *file {
 	w := &file{File: inner, f: f, name: name, table: isTable(name), manifest: isManifest(f.PathBase(name))}
 	w.dir = f.PathJoin(name) == f.dir
-	f.opened(inner, name)
+	f.remember(inner, name)
 	return w
 }
 
@@ -150,7 +150,7 @@ func (f *FS) follow(name string) func(vfs.File, error) (vfs.File, error) {
 		if err != nil {
 			return nil, err
 		}
-		f.opened(inner, name)
+		f.remember(inner, name)
 		return follower{inner, f}, nil
 	}
 }

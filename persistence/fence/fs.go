@@ -9,7 +9,7 @@ import (
 )
 
 // Create makes a file. Behind a fallen fence it is made in memory, but for the
-// tables of a compaction, whose maker waits for Release.
+// tables of a compaction, whose maker waits for Release (see Opened).
 func (f *FS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
 	if !f.inside(name) {
 		return f.follow(name)(f.FS.Create(name, category))
@@ -25,7 +25,9 @@ func (f *FS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, erro
 		}
 	}
 	if isTable(name) && category == "pebble-compaction" {
-		<-f.released
+		if f.opened.Load() {
+			<-f.released
+		}
 		return nil, ErrFallen
 	}
 	return f.memory.Create(f.kept(name), category)
