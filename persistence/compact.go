@@ -26,6 +26,8 @@ const (
 	// compactAgain bounds that of an object that was too large once. A value that
 	// grows and shrinks around a bound would be copied each time.
 	compactAgain = maxCompact / 2
+	// maxSpare bounds the memory of a deleted value that is kept for another one.
+	maxSpare = 2 * maxCompact
 )
 
 // looseObject is an object that may become a record when the transaction ends.
@@ -69,6 +71,22 @@ func (s *Store) keepCompact(o *object) {
 	s.compacts[kind].Put(o)
 }
 
+// creations has, by kind, the operation that makes an empty value of the types whose
+// values are all created so.
+var creations = func() (ops [structures.KindPlace + 1][]byte) {
+	for _, t := range types.All() {
+		if t.Compact == nil {
+			continue
+		}
+		if v, ok := t.Compact(nil).(structures.Reusable); ok {
+			var c structures.Change
+			encodeRestore(&c, v, 0)
+			ops[t.Kind] = c.Take()
+		}
+	}
+	return ops
+}()
+
 // object returns the object of a live slot, which is made of its record if that is
 // one of a value that is no string. nil: it is a short string.
 func (tx *Tx) object(t *table, i int, hash uint64) *object {
@@ -104,9 +122,11 @@ func (tx *Tx) loosen(t *table, o *object, hash, at uint64, limit int) {
 func (tx *Tx) compact() {
 	for k := range tx.loose {
 		l := &tx.loose[k]
+		l.o.loose = false
 		if l.at < uint64(len(l.t.objects)) && l.t.objects[l.at] == l.o {
-			l.o.loose = false
 			tx.s.compactObject(l.t, l.t.find(l.hash, l.o.key), l.o, l.limit)
+		} else if !l.o.lifted && l.o.value.Size() <= maxSpare {
+			tx.s.keepCompact(l.o) // deleted: a queue is made and emptied all the time
 		}
 	}
 	clear(tx.loose)

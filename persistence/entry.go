@@ -37,6 +37,7 @@ type object struct {
 	recordSize uint16
 	changed    bool
 	loose      bool // stands in Tx.loose
+	lifted     bool // its value became another object's
 }
 
 // objectOverhead is what an object costs besides its key and value: the struct,

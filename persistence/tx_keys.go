@@ -140,6 +140,7 @@ func (tx *Tx) lift(t *table, i int) (v structures.Value, s []byte, expire int64)
 		if o.edit != nil {
 			tx.settle(o.edit)
 		}
+		o.lifted = true
 		return o.value, nil, expire
 	}
 	_, b, _ := t.parts(meta)

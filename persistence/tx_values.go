@@ -89,10 +89,23 @@ func Edit[T structures.Value](tx *Tx, key []byte, create func() T) (v T, ch *str
 	if create == nil {
 		return v, nil, false, nil
 	}
-	v = create()
-	o := &object{key: append([]byte(nil), key...), value: v, whole: true}
+	o := newObject(tx.s, create)
+	o.key, o.whole = append([]byte(nil), key...), true
 	tx.place(t, i, hash, o)
-	return v, tx.begin(t, o, hash, true), true, nil
+	return o.value.(T), tx.begin(t, o, hash, true), true, nil
+}
+
+// newObject returns an object with the value that create makes, or with one like it
+// whose memory is used again.
+func newObject[T structures.Value](s *Store, create func() T) *object {
+	var none T
+	if r, ok := any(none).(structures.Reusable); ok {
+		if o, ok := s.compacts[r.Kind()].Get().(*object); ok {
+			o.value.(structures.Reusable).Reset()
+			return o
+		}
+	}
+	return &object{value: create()}
 }
 
 // place puts an object at slot i, a tombstone or something to be replaced, or
@@ -126,7 +139,11 @@ func (tx *Tx) begin(t *table, o *object, hash uint64, fresh bool) *structures.Ch
 	if fresh {
 		// The new value as it is before its first change; what is recorded
 		// comes behind it.
-		encodeRestore(&e.created, o.value, 0)
+		if op := creations[o.value.Kind()]; op != nil {
+			e.created.Append(op)
+		} else {
+			encodeRestore(&e.created, o.value, 0)
+		}
 	}
 	return &e.ch
 }

@@ -20,6 +20,19 @@ type Compact interface {
 	LoadCompact(b []byte)
 }
 
+// Reusable is a Compact that has one form when it is created, the empty one, so
+// that the memory of another one can be used again.
+type Reusable interface {
+	Compact
+	// Reset makes the receiver, whatever it was, an empty value.
+	Reset()
+}
+
+// Reset makes h an empty hash.
+func (h *Hash) Reset() {
+	*h = Hash{keys: h.keys, pack: h.pack[:0], gone: h.gone[:0], soon: math.MaxInt64, promised: -1}
+}
+
 // IsCompact reports whether the hash is small and no field has an expiry.
 func (h *Hash) IsCompact(limit int) bool {
 	return h.table == nil && h.timed == 0 && len(h.pack) <= limit
@@ -46,10 +59,21 @@ func (h *Hash) LoadCompact(b []byte) {
 		v, n := binary.Uvarint(b)
 		numbers[i], b = v, b[n:]
 	}
-	*h = Hash{
-		keys: h.keys, pack: append(h.pack[:0], b...), gone: h.gone[:0], soon: math.MaxInt64, promised: -1,
-		count: int(numbers[0]), longest: uint32(numbers[1]), peak: uint32(numbers[2] >> 1), tagged: numbers[2]&1 != 0,
+	h.Reset()
+	h.pack = append(h.pack, b...)
+	h.count, h.longest = int(numbers[0]), uint32(numbers[1])
+	h.peak, h.tagged = uint32(numbers[2]>>1), numbers[2]&1 != 0
+}
+
+// Reset makes l an empty list. A buffer of it becomes that of the first node.
+func (l *List) Reset() {
+	array, spare := l.array, l.spare
+	if len(array) != 1 {
+		array = nil
+	} else if spare == nil {
+		spare = array[0].buf
 	}
+	*l = List{array: array, spare: spare, memory: len(array)*nodeSize + len(spare), gone: l.gone[:0], promised: -1}
 }
 
 // IsCompact reports whether the list is one small node.
@@ -72,6 +96,9 @@ func (l *List) LoadCompact(b []byte) {
 		l.array = make([]node, 1)
 	}
 	n := &l.array[0]
+	if n.buf == nil {
+		n.buf = l.spare
+	}
 	if len(n.buf) < len(b)+firstRoom {
 		n.buf = make([]byte, grownRoom(len(n.buf), len(b)+firstRoom))
 	}

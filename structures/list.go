@@ -38,7 +38,7 @@ type List struct {
 	nodes  int
 	len    int
 	memory int    // of array, buffers and spare
-	spare  []byte // buffer of a node that was drained, for the next node
+	spare  []byte // buffer of a node that was drained, for the next full or lone one
 	gone   []uint64
 	// promised is the length that the head of a paged list declares, -1 if
 	// there is none to check.

@@ -55,10 +55,14 @@ func (l *List) newBuffer(need int) []byte {
 	} else if need > nodeBytes/8 {
 		size = need
 	}
-	if size == nodeBytes && l.spare != nil {
+	if len(l.spare) >= size {
 		buf := l.spare
 		l.spare = nil
 		return buf
+	}
+	if l.nodes <= 1 && l.spare != nil { // too small a buffer that Reset left
+		l.memory -= len(l.spare)
+		l.spare = nil
 	}
 	l.memory += size
 	return make([]byte, size)
@@ -107,7 +111,7 @@ func (l *List) closeNode(i int) {
 	if n.stored {
 		l.gone = append(l.gone, n.id)
 	}
-	if len(n.buf) == nodeBytes && l.spare == nil && l.nodes > 2 {
+	if l.spare == nil && (l.nodes == 1 || l.nodes > 2 && len(n.buf) == nodeBytes) {
 		l.spare = n.buf
 	} else {
 		l.memory -= len(n.buf)

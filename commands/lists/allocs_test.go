@@ -24,3 +24,16 @@ func TestListHotPathsAllocateNothing(t *testing.T) {
 		}
 	}
 }
+
+// A queue that is filled and emptied all the time must not cost the collector a value
+// each time: all that is allocated is the key.
+func TestQueuesThatAreMadeAndEmptiedUseTheSameMemory(t *testing.T) {
+	r := commandtest.New(t, Group())
+	push, pop := commandtest.Argv("RPUSH", "l", "some element"), commandtest.Argv("LPOP", "l")
+	if n := testing.AllocsPerRun(200, func() {
+		r.Do(push)
+		r.Do(pop)
+	}); n > 1 {
+		t.Errorf("%v allocations", n)
+	}
+}
