@@ -57,11 +57,11 @@ const rooms = `
 	structures:
 	structures/glob:
 	structures/placemap:    structures placement
-	structures/rdb:         structures structures/set
+	structures/rdb:         structures structures/set structures/zset
 	structures/schedule:    structures scheduler scheduler/sim
 	structures/set:         structures
 	structures/stream:      structures
-	structures/types:       structures structures/placemap structures/rdb structures/schedule structures/set structures/stream
+	structures/types:       structures structures/placemap structures/rdb structures/schedule structures/set structures/stream structures/zset
 	structures/zset:        structures
 `
 

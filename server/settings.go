@@ -72,7 +72,8 @@ func newSettings(c *conf.Settings, o *Options) *settings {
 		HLLSparseMax: int(c.HLLSparseMaxBytes),
 		Thresholds: types.Thresholds{ListMaxListpack: c.ListMaxListpackSize,
 			HashMaxEntries: int(c.HashMaxListpackEntries), HashMaxValue: int(c.HashMaxListpackValue),
-			SetMaxInts: int(c.SetMaxIntsetEntries), SetMaxEntries: int(c.SetMaxListpackEntries), SetMaxValue: int(c.SetMaxListpackValue)},
+			SetMaxInts: int(c.SetMaxIntsetEntries), SetMaxEntries: int(c.SetMaxListpackEntries), SetMaxValue: int(c.SetMaxListpackValue),
+			ZSetMaxEntries: int(c.ZSetMaxListpackEntries), ZSetMaxValue: int(c.ZSetMaxListpackValue)},
 		LFU:               set.policy == persistence.PolicyAllKeysLFU || set.policy == persistence.PolicyVolatileLFU,
 		ModuleMemoryLimit: moduleMemory(c.MaxMemory),
 	}

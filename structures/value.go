@@ -10,7 +10,7 @@ const (
 	KindList     Kind = 2
 	KindHash     Kind = 3
 	KindSet      Kind = 4
-	KindZSet     Kind = 5 // reserved
+	KindZSet     Kind = 5
 	KindStream   Kind = 6
 	KindBloom    Kind = 16
 	KindSchedule Kind = 32

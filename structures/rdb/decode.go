@@ -14,9 +14,9 @@ type Options struct {
 
 // Decoded is what a payload holds. Exactly one of Value and Bytes is meant:
 //
-//	KindList, KindHash, KindSet, KindBloom  Value, which is not empty
-//	KindString                              Bytes: the string
-//	other kinds                             Bytes: the encoding that AppendOwn was given, not looked at
+//	KindList, KindHash, KindSet, KindZSet, KindBloom  Value, which is not empty
+//	KindString                                        Bytes: the string
+//	other kinds                                       Bytes: the encoding that AppendOwn was given, not looked at
 type Decoded struct {
 	Kind  structures.Kind
 	Value structures.Value
@@ -60,6 +60,8 @@ func (d *decoder) value() Decoded {
 		return Decoded{Kind: structures.KindHash, Value: d.hash(t)}
 	case typeSet, typeSetIntset, typeSetListpack:
 		return Decoded{Kind: structures.KindSet, Value: d.set(t)}
+	case typeZSet, typeZSetBinary, typeZSetZiplist, typeZSetListpack:
+		return Decoded{Kind: structures.KindZSet, Value: d.zset(t)}
 	case typeModule:
 		return Decoded{Kind: structures.KindBloom, Value: d.bloom()}
 	case typeOwn:

@@ -12,6 +12,7 @@ import (
 
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/set"
+	"github.com/vigildb/vigil/structures/zset"
 )
 
 var roomy = Options{MaxString: 512 << 20, MaxBloom: 1 << 30, HashKeys: new(structures.HashKeys)}
@@ -47,6 +48,11 @@ func describe(v Decoded) string {
 		members := map[string]bool{}
 		v.Each(func(member []byte) bool { members[string(member)] = true; return true })
 		b = fmt.Append(b, members)
+	case *zset.Set:
+		v.Range(0, v.Len(), func(member []byte, score float64) bool {
+			b = fmt.Appendf(b, "%q@%v ", member, score)
+			return true
+		})
 	case *structures.Bloom:
 		for at, piece := v.DumpChunk(nil, 0); at != 0; at, piece = v.DumpChunk(nil, at) {
 			b = fmt.Appendf(b, "%x ", piece)
@@ -73,9 +79,13 @@ func randomText(r *rand.Rand) []byte {
 	return b
 }
 
-// randomValue makes a string, a list, a hash, a set or a Bloom filter.
+func randomScore(r *rand.Rand) float64 {
+	return []float64{0, math.Copysign(0, -1), 1, -1.5, math.Inf(1), math.Inf(-1), r.NormFloat64(), float64(r.IntN(1000))}[r.IntN(8)]
+}
+
+// randomValue makes a string, a list, a hash, a set, a sorted set or a Bloom filter.
 func randomValue(r *rand.Rand) any {
-	switch r.IntN(6) {
+	switch r.IntN(7) {
 	case 0:
 		return randomText(r)
 	case 3:
@@ -100,6 +110,12 @@ func randomValue(r *rand.Rand) any {
 			f.Add(nil, randomText(r), math.MaxUint64) // a full filter stays as it is
 		}
 		return f
+	case 4:
+		s := zset.New(new(structures.HashKeys))
+		for range 1 + r.IntN(200) {
+			s.Add(nil, randomText(r), randomScore(r), 0)
+		}
+		return s
 	}
 	h, timed := structures.NewHash(new(structures.HashKeys)), r.IntN(2) == 0
 	for range 1 + r.IntN(200) {

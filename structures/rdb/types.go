@@ -5,14 +5,18 @@ const (
 	typeString         = 0
 	typeList           = 1
 	typeSet            = 2
+	typeZSet           = 3 // scores in decimal
 	typeHash           = 4
+	typeZSetBinary     = 5
 	typeModule         = 7
 	typeHashZipmap     = 9
 	typeListZiplist    = 10
 	typeSetIntset      = 11
+	typeZSetZiplist    = 12
 	typeHashZiplist    = 13
 	typeListQuicklist  = 14 // of ziplists
 	typeHashListpack   = 16
+	typeZSetListpack   = 17
 	typeListQuicklist2 = 18 // of listpacks and plain elements
 	typeSetListpack    = 20
 	// With expiries of fields: absolute as in release candidates of Redis 7.4,

@@ -8,6 +8,7 @@ import (
 
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/set"
+	"github.com/vigildb/vigil/structures/zset"
 )
 
 // AppendString appends the payload of a string to dst.
@@ -17,7 +18,7 @@ func AppendString(dst, s []byte) []byte {
 	return seal(dst, from, versionPlain)
 }
 
-// Append appends the payload of a list, a hash, a set or a Bloom filter to dst. Fields
+// Append appends the payload of a list, a hash, a set, a sorted set or a Bloom filter to dst. Fields
 // that are expired but not deleted are dumped too, and expire where they are
 // restored. A value of another type is an error.
 func Append(dst []byte, v structures.Value) ([]byte, error) {
@@ -29,6 +30,8 @@ func Append(dst []byte, v structures.Value) ([]byte, error) {
 		dst, version = appendHash(dst, v)
 	case *set.Set:
 		dst = appendSet(dst, v)
+	case *zset.Set:
+		dst = appendZSet(dst, v)
 	case *structures.Bloom:
 		dst = appendBloom(dst, v)
 	default:

@@ -19,6 +19,7 @@ import (
 	"github.com/vigildb/vigil/structures/schedule"
 	"github.com/vigildb/vigil/structures/set"
 	"github.com/vigildb/vigil/structures/stream"
+	"github.com/vigildb/vigil/structures/zset"
 )
 
 // Type is a row of the table.
@@ -57,6 +58,8 @@ type Thresholds struct {
 	SetMaxInts      int // set-max-intset-entries
 	SetMaxEntries   int // set-max-listpack-entries
 	SetMaxValue     int // set-max-listpack-value
+	ZSetMaxEntries  int // zset-max-listpack-entries
+	ZSetMaxValue    int // zset-max-listpack-value
 }
 
 // table is in the order in which people are shown the types.
@@ -85,6 +88,12 @@ var table = []Type{
 		Decode:   unkeyed(stream.Decode),
 		Compact:  func(*structures.HashKeys) structures.Compact { return stream.New() },
 		Encoding: func(structures.Value, *Thresholds) string { return "stream" }},
+	{Kind: structures.KindZSet, Name: "zset", Plural: "sorted sets",
+		Decode: keyed(zset.Decode), Dump: rdb.Append,
+		Compact: func(keys *structures.HashKeys) structures.Compact { return zset.New(keys) },
+		Encoding: func(v structures.Value, t *Thresholds) string {
+			return v.(*zset.Set).Encoding(t.ZSetMaxEntries, t.ZSetMaxValue)
+		}},
 	{Kind: structures.KindBloom, Name: "MBbloom--", Plural: "Bloom filters", // as RedisBloom registers it
 		Decode: unkeyed(structures.DecodeBloom), Dump: rdb.Append,
 		Compact: func(*structures.HashKeys) structures.Compact { return structures.NewBloom() }},

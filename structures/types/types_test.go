@@ -13,6 +13,7 @@ import (
 	"github.com/vigildb/vigil/structures/schedule"
 	"github.com/vigildb/vigil/structures/set"
 	"github.com/vigildb/vigil/structures/stream"
+	"github.com/vigildb/vigil/structures/zset"
 )
 
 // samples returns a small value of each type.
@@ -39,10 +40,12 @@ func samples(t *testing.T, keys *structures.HashKeys) map[structures.Kind]struct
 	}
 	entries := stream.New()
 	entries.Add(nil, stream.ID{Ms: 1}, [][]byte{[]byte("field"), []byte("value")}, stream.PageLimits{})
+	sorted := zset.New(keys)
+	sorted.Add(nil, []byte("member"), 1, 0)
 	return map[structures.Kind]structures.Value{
 		structures.KindString: structures.NewString([]byte("bytes")), structures.KindList: list, structures.KindHash: hash,
 		structures.KindSet: members, structures.KindBloom: filter, structures.KindSchedule: sched, structures.KindPlace: place,
-		structures.KindStream: entries,
+		structures.KindStream: entries, structures.KindZSet: sorted,
 	}
 }
 
@@ -99,12 +102,12 @@ func TestEncodingNamesFollowTheThresholds(t *testing.T) {
 	samples := samples(t, &keys)
 	for kind, want := range map[structures.Kind][2]string{
 		structures.KindList: {"quicklist", "listpack"}, structures.KindHash: {"hashtable", "listpack"},
-		structures.KindSet: {"hashtable", "intset"},
+		structures.KindZSet: {"skiplist", "listpack"}, structures.KindSet: {"hashtable", "intset"},
 	} {
 		encoding := Of(kind).Encoding
 		samples[structures.KindList].(*structures.List).Push(nil, structures.Tail, []byte("another"))
-		small := encoding(samples[kind], &Thresholds{ListMaxListpack: 128, HashMaxEntries: 128, HashMaxValue: 64, SetMaxInts: 512})
-		large := encoding(samples[kind], &Thresholds{ListMaxListpack: 1, HashMaxEntries: 0, HashMaxValue: 64})
+		small := encoding(samples[kind], &Thresholds{ListMaxListpack: 128, HashMaxEntries: 128, HashMaxValue: 64, SetMaxInts: 512, ZSetMaxEntries: 128, ZSetMaxValue: 64})
+		large := encoding(samples[kind], &Thresholds{ListMaxListpack: 1, HashMaxEntries: 0, HashMaxValue: 64, ZSetMaxEntries: 128, ZSetMaxValue: 5})
 		if large != want[0] || small != want[1] {
 			t.Errorf("kind %d: %s and %s, want %v", kind, large, small, want)
 		}

@@ -1,0 +1,132 @@
+package rdb
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"strconv"
+	"unsafe"
+
+	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/zset"
+)
+
+// Lengths that stand for a score in place of the length of its decimal form.
+const (
+	scoreNaN      = 253
+	scoreInfinite = 254
+	scoreLeast    = 255 // minus infinity
+)
+
+// appendZSet writes
+//
+//	5 | members | for each, the greatest first: member | score (8, little endian)
+func appendZSet(dst []byte, s *zset.Set) []byte {
+	dst = appendLength(append(dst, typeZSetBinary), uint64(s.Len()))
+	s.Reverse(s.Len()-1, s.Len(), func(member []byte, score float64) bool {
+		dst = binary.LittleEndian.AppendUint64(appendString(dst, member), math.Float64bits(score))
+		return true
+	})
+	return dst
+}
+
+// zset reads a sorted set in any of its forms.
+func (d *decoder) zset(t byte) structures.Value {
+	var m members
+	switch t {
+	case typeZSet, typeZSetBinary:
+		for n := d.length(); n > 0 && d.err == nil; n-- {
+			member, score := d.string(&d.room), 0.0
+			if t == typeZSetBinary {
+				score = math.Float64frombits(d.fixed(8))
+			} else {
+				score = d.decimalScore()
+			}
+			if d.err == nil {
+				d.err = m.put(member, score)
+			}
+		}
+	default:
+		walk := walker(walkListpack)
+		if t == typeZSetZiplist {
+			walk = walkZiplist
+		}
+		b := d.string(&d.room)
+		if d.err == nil {
+			d.err = walk(b, m.add)
+		}
+		if d.err == nil && m.half {
+			d.fail("member without score")
+		}
+	}
+	if d.err != nil {
+		return nil
+	}
+	s, err := zset.Build(d.options.HashKeys, m.entries)
+	if err != nil {
+		d.err = err
+		return nil
+	}
+	return s
+}
+
+// decimalScore reads a score in the form of old versions.
+func (d *decoder) decimalScore() float64 {
+	switch n := d.byte(); n {
+	case scoreNaN:
+		return math.NaN()
+	case scoreInfinite:
+		return math.Inf(1)
+	case scoreLeast:
+		return math.Inf(-1)
+	default:
+		score, ok := parseScore(d.take(uint64(n)))
+		if !ok {
+			d.fail("score of %d bytes", n)
+		}
+		return score
+	}
+}
+
+func parseScore(b []byte) (score float64, ok bool) {
+	if bytes.IndexByte(b, '_') >= 0 {
+		return 0, false
+	}
+	score, err := strconv.ParseFloat(unsafe.String(unsafe.SliceData(b), len(b)), 64)
+	return score, err == nil
+}
+
+// members gathers the entries of a sorted set.
+type members struct {
+	entries []zset.Entry
+	member  []byte // of the entry whose score comes next, if half is set
+	half    bool
+	text    []byte // the members: each is a part of it
+}
+
+// add takes the next string of a packed sorted set: a member or its score.
+func (m *members) add(elem []byte) error {
+	if !m.half {
+		m.member, m.half = append(m.member[:0], elem...), true
+		return nil
+	}
+	m.half = false
+	score, ok := parseScore(elem)
+	if !ok {
+		return damaged("score %.20q", elem)
+	}
+	return m.put(m.member, score)
+}
+
+func (m *members) put(member []byte, score float64) error {
+	if math.IsNaN(score) {
+		return damaged("score that is no number")
+	}
+	if cap(m.text)-len(m.text) < len(member) {
+		m.text = make([]byte, 0, max(len(member), min(2*cap(m.text), 64<<10), 64))
+	}
+	at := len(m.text)
+	m.text = structures.Append(m.text, member)
+	m.entries = append(m.entries, zset.Entry{Member: m.text[at:len(m.text):len(m.text)], Score: score})
+	return nil
+}
