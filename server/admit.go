@@ -82,9 +82,9 @@ func (s *session) admitWrite(cmd *commands.Command) error {
 	return nil
 }
 
-// crowded makes room in memory by the policy, and reports that there is none
-// and that nothing could be removed. Where values spill, what left memory does
-// not help a limit that can hold nothing.
+// crowded frees memory by the policy, and reports whether memory is still over
+// its limit and nothing could be removed. If values spill, spilling cannot help
+// a limit that is too low to hold anything.
 func (srv *Server) crowded() bool {
 	before := srv.store.Memory()
 	srv.store.MakeRoom()
@@ -92,7 +92,7 @@ func (srv *Server) crowded() bool {
 		(srv.store.Memory() >= before || srv.settings().policy == persistence.PolicySpill)
 }
 
-// effects are the flags of a call, for EXEC those of all that it runs.
+// effects are the flags of a call; the flags of EXEC are those of all queued calls together.
 func (s *session) effects(cmd *commands.Command) commands.Flag {
 	flags := cmd.Flags
 	if cmd.Is(commands.LocksQueue) {
@@ -111,8 +111,8 @@ func (s *session) mustAuth() bool {
 	return true
 }
 
-// setAuthenticated tells whether the client is authenticated, which bounds what it
-// may send.
+// setAuthenticated records whether the client is authenticated, which limits what
+// it may send.
 func (s *session) setAuthenticated(yes bool) {
 	if yes {
 		s.Set(commands.ClientAuthenticated)

@@ -9,23 +9,24 @@ import (
 	"github.com/vigildb/vigil/commands"
 )
 
-// clientMemory is the account of what clients make the server hold, and the
-// bound on it (maxmemory-clients). Beyond the bound the clients that hold most are
-// evicted, as in Redis. Clients that owe a password share a small bound of their own:
-// whoever has it must be able to get in.
+// clientMemory counts the memory that clients use, and limits it (maxmemory-clients).
+// Above the limit the clients that use most are evicted, as in Redis. Unauthenticated
+// clients share a small limit of their own, so that they cannot keep clients with the
+// password out.
 type clientMemory struct {
 	total     atomic.Int64 // of all clients, outboxes included
-	strangers atomic.Int64 // of clients that owe a password, beyond clientBytes each
+	unauth    atomic.Int64 // of unauthenticated clients, beyond clientBytes each
 	limit     atomic.Int64 // of total; 0: none
 	planned   atomic.Bool  // an eviction is about to run
-	vain      atomic.Bool  // the last one found nobody to evict
+	fruitless atomic.Bool  // the last one found no client to evict
 	mu        sync.Mutex   // held during an eviction
 }
 
 const (
-	// strangerBytes is what the clients that owe a password may hold in all.
-	strangerBytes = 16 << 20
-	// leastClientMemory is the lowest bound: below nobody could talk to the server.
+	// unauthBytes is the limit for all unauthenticated clients together.
+	unauthBytes = 16 << 20
+	// leastClientMemory is the lowest limit: with less no client could use the
+	// server.
 	leastClientMemory = 128 << 10
 )
 
@@ -41,40 +42,41 @@ func clientMemoryLimit(configured, maxMemory int64) int64 {
 	return max(limit, leastClientMemory)
 }
 
-// over reports that somebody is to be evicted.
+// over reports whether a client has to be evicted.
 func (m *clientMemory) over() bool {
 	limit := m.limit.Load()
-	return limit > 0 && m.total.Load() > limit || m.strangers.Load() > strangerBytes
+	return limit > 0 && m.total.Load() > limit || m.unauth.Load() > unauthBytes
 }
 
-// mindMemory plans an eviction if one is due. It runs apart, without locks. After
-// one that found nobody, because those evicted are still leaving or may not be
-// evicted, the next has time.
+// mindMemory schedules an eviction if one is due. It runs in a goroutine of its
+// own, without locks. After an eviction that found no client, because the evicted
+// ones are still leaving or the others may not be evicted, the next one is not
+// urgent.
 func (srv *Server) mindMemory() {
 	m := &srv.memory
 	if !m.over() || !m.planned.CompareAndSwap(false, true) {
 		return
 	}
 	wait := time.Duration(0)
-	if m.vain.Load() {
+	if m.fruitless.Load() {
 		wait = cronPeriod
 	}
 	srv.clock.AfterFunc(wait, srv.evictClients)
 }
 
-// evictClients closes the clients that hold most until the others are within the
-// bounds.
+// evictClients closes the clients that use most memory until the others are
+// within the limits.
 func (srv *Server) evictClients() {
 	m := &srv.memory
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.planned.Store(false)
 	if !m.over() || srv.done.Err() != nil {
-		m.vain.Store(false)
+		m.fruitless.Store(false)
 		return
 	}
 	all := srv.clients.list()
-	n := evictLargest(all, strangerBytes, func(s *session) (weight int64, may bool) {
+	n := evictLargest(all, unauthBytes, func(s *session) (weight int64, may bool) {
 		may = !s.Has(commands.ClientAuthenticated)
 		if may {
 			weight = s.weight() - clientBytes
@@ -86,11 +88,12 @@ func (srv *Server) evictClients() {
 			return s.weight(), !s.Has(commands.ClientNoEvict)
 		}, func(s *session) { srv.evict(s, "clients hold more than maxmemory-clients") })
 	}
-	m.vain.Store(n == 0)
+	m.fruitless.Store(n == 0)
 }
 
-// evictLargest ends clients, those of the largest weight first and of equals the
-// newest, until the weight of the others is at most limit. It returns how many.
+// evictLargest closes clients, the largest first and the newest of equally large
+// ones, until the weight of the others is at most limit. It returns the number
+// closed.
 func evictLargest(all []*session, limit int64, weigh func(*session) (weight int64, may bool), end func(*session)) (n int) {
 	type candidate struct {
 		s      *session
@@ -131,15 +134,15 @@ func (srv *Server) evict(s *session, why string) {
 	srv.kill(s)
 }
 
-// refuse closes a client that has not given its password.
+// refuse closes an unauthenticated client.
 func (srv *Server) refuse(s *session) {
 	srv.stats.rejectedClients.Add(1)
 	srv.logf(LogVerbose, "client %d is closed: clients hold too much before their AUTH", s.ID)
 	srv.kill(s)
 }
 
-// kill closes a client that runs, or may run, elsewhere. Its wait ends first, so
-// that nothing is popped for somebody who is gone.
+// kill closes a client that another goroutine may be running. Its wait ends
+// first, so that no element is popped for a client that has left.
 func (srv *Server) kill(s *session) {
 	if w := srv.waiting.of(s); w != nil {
 		srv.waiting.cancel(w)
@@ -148,9 +151,9 @@ func (srv *Server) kill(s *session) {
 	s.conn.HangUp()
 }
 
-// forget takes a client that has left out of the account.
+// forget stops counting a client that has left.
 func (m *clientMemory) forget(s *session) {
 	m.total.Add(-s.foot.bytes.Swap(0))
-	m.strangers.Add(-s.foot.stranger)
-	s.foot.stranger = 0
+	m.unauth.Add(-s.foot.unauth)
+	s.foot.unauth = 0
 }

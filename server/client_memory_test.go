@@ -179,13 +179,13 @@ func TestClientsThatOweAPasswordShareALittleMemory(t *testing.T) {
 		admin := r.dial()
 		admin.want("CONFIG SET requirepass secret", "OK")
 		arg := "$16384\r\n" + strings.Repeat("x", 16384) + "\r\n"
-		n := strangerBytes/(9*16384) + 20
+		n := unauthBytes/(9*16384) + 20
 		for range n {
 			dial().raw("*10\r\n" + strings.Repeat(arg, 9))
 		}
 		r.until("some have gone", func() bool {
 			r.clock.advance(cronPeriod)
-			return r.srv.stats.rejectedClients.Load() > 0 && r.srv.memory.strangers.Load() <= strangerBytes
+			return r.srv.stats.rejectedClients.Load() > 0 && r.srv.memory.unauth.Load() <= unauthBytes
 		})
 		late := dial()
 		late.want("AUTH secret", "OK")
@@ -214,8 +214,8 @@ func TestAccountOfClientsIsEmptyWhenTheyHaveLeft(t *testing.T) {
 		if n := r.srv.memory.total.Load(); n != 0 {
 			t.Errorf("without clients: %d bytes are accounted", n)
 		}
-		if n := r.srv.memory.strangers.Load(); n != 0 {
-			t.Errorf("without clients: %d bytes of strangers are accounted", n)
+		if n := r.srv.memory.unauth.Load(); n != 0 {
+			t.Errorf("without clients: %d bytes of unauthenticated clients are counted", n)
 		}
 	})
 }

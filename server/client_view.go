@@ -12,7 +12,7 @@ import (
 // clientView is what other clients can see of a session beyond its flags. The
 // owner publishes it when it writes replies, that is once a batch of commands.
 type clientView struct {
-	cmd                    *commands.Command // the last that ran; nil: none yet
+	cmd                    *commands.Command // the last command; nil: none yet
 	sub, psub, ssub        int
 	multi                  int // queued calls, -1 outside MULTI
 	watch                  int
@@ -79,8 +79,8 @@ func (s *session) ownView() clientView {
 	return v
 }
 
-// line writes the fields in the order of Redis 7.0, and behind them those that
-// came later.
+// line writes the fields in the order of Redis 7.0, followed by the fields of
+// later versions.
 func (s *session) line(v clientView) string {
 	text, now := s.Text(), s.srv.clock.Now().UnixMilli()
 	cmd := "NULL"

@@ -10,7 +10,7 @@ import (
 	"github.com/vigildb/vigil/commands"
 )
 
-// clients is everybody who is connected.
+// clients is the set of connected clients.
 type clients struct {
 	last atomic.Uint64 // the last id given
 
@@ -106,8 +106,8 @@ type clientTotals struct {
 	calls callTotals
 }
 
-// about tells of which command the next calls are, before one runs: INFO counts
-// those that the same pipeline made before it.
+// about notes the command of the next calls before the first of them runs, so
+// that INFO in a pipeline counts the calls before it.
 func (t *clientTotals) about(row *commands.Command, st *stats) {
 	if t.row != row {
 		t.publishCalls(st)
@@ -132,7 +132,7 @@ func (t *clientTotals) publishCalls(st *stats) {
 	}
 }
 
-// publish adds what was counted since the last time to the server's counters.
+// publish adds what was counted since the last flush to the server's counters.
 func (t *clientTotals) publish(st *stats) {
 	t.publishCalls(st)
 	if t.hits > 0 {

@@ -3,7 +3,7 @@ package server
 import "time"
 
 // Clock is where the server takes its time from. Everything below the server
-// is told the time; only a Clock reads it.
+// gets the time as an argument; only a Clock reads it.
 type Clock interface {
 	Now() time.Time
 	// Since is the time that has passed since t, a result of Now. It costs
@@ -29,9 +29,9 @@ func (SystemClock) AfterFunc(d time.Duration, f func()) (stop func()) {
 	return func() { t.Stop() }
 }
 
-// stopwatch is the time in one turn of a session. It reads the time of day once,
-// and after each command only how much has passed since: what tells the time of a
-// command is made of both when somebody asks.
+// stopwatch is the time within one turn of a session. It reads the time of day
+// once, and after each command only the time passed since; the time of a command
+// is computed from both when it is needed.
 type stopwatch struct {
 	began   time.Time
 	micros  int64         // began in unix microseconds

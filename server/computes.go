@@ -21,8 +21,8 @@ import (
 // maxComputes is how many computations may wait for a worker.
 const maxComputes = 16
 
-// maxComputeBytes is what the computations that run and wait may hold together,
-// beyond one of any size.
+// maxComputeBytes is what running and waiting computations may hold together. A
+// single one may hold more.
 const maxComputeBytes = 256 << 20
 
 // computes is the work that waits for a worker.
@@ -82,8 +82,8 @@ func (srv *Server) computeAll() {
 	}
 }
 
-// next takes the work that has waited longest. ok is false if there is none:
-// the worker is no longer counted then.
+// next takes the work that has waited longest. If there is none, ok is false
+// and the worker is no longer counted.
 func (q *computes) next() (c compute, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -98,15 +98,15 @@ func (q *computes) next() (c compute, ok bool) {
 	return c, true
 }
 
-// done takes note that a computation is over.
+// done records the end of a computation.
 func (q *computes) done(holds int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.holds -= holds
 }
 
-// computeOne works, and ends the wait with the result. A panic costs the client
-// that waits its connection.
+// computeOne runs the work, and ends the wait with the result. A panic
+// disconnects the waiting client only.
 func (srv *Server) computeOne(c compute) {
 	defer func() {
 		if bug := recover(); bug != nil {
@@ -116,7 +116,7 @@ func (srv *Server) computeOne(c compute) {
 		}
 	}()
 	if c.ctx.Err() != nil {
-		return // nobody waits for it
+		return // its client has left
 	}
 	start := srv.clock.Now()
 	answer, err := c.work(c.ctx)
@@ -132,7 +132,7 @@ func (srv *Server) computeOne(c compute) {
 		answer = func(r *commands.Reply) { r.Error(text) }
 	}
 	took := srv.clock.Since(start)
-	if srv.slowlog.wants(took) { // before the answer: who reads that may look
+	if srv.slowlog.wants(took) { // before the reply: its client may look at the log next
 		srv.slowlog.add(c.w.s, abridge(c.w.cmd.Shown(c.w.argv)), start, took)
 	}
 	srv.endWaitAfter(c.w, took, err != nil, answer)

@@ -43,11 +43,11 @@ func (srv *Server) watchConfig() {
 	srv.config.Watch(srv.apply)
 }
 
-// errThrowAway is the answer to a CONFIG SET that asks a server in memory to keep
+// errThrowAway is the error of a CONFIG SET that asks an in-memory server to keep
 // something.
 var errThrowAway = errors.New(`the server is in memory only: it was started with save "" and appendonly no`)
 
-// keepThrowAway refuses to promise what a throw-away server cannot do.
+// keepThrowAway refuses settings that an in-memory server cannot honor.
 func (srv *Server) keepThrowAway(_, new *conf.Settings) error {
 	if new.ThrowAway && srv.opts.InMemory && (new.AppendOnly || len(new.Save) > 0) {
 		return errThrowAway
@@ -77,7 +77,7 @@ func (s *session) ConfigSet(pairs []string) error {
 	return nil
 }
 
-// ConfigRewrite writes the configuration file anew.
+// ConfigRewrite rewrites the configuration file.
 func (h host) ConfigRewrite() error {
 	if h.srv.config.File() == "" {
 		return commands.ErrNoConfigFile
@@ -95,8 +95,8 @@ func (h host) ConfigResetStat() {
 	h.srv.stats.reset()
 }
 
-// Password compares in constant time, so that a reply tells nothing by when it
-// comes. There is one user, "default".
+// Password compares in constant time, so that the timing of a reply reveals
+// nothing. There is one user, "default".
 func (h host) Password(user, password []byte) (ok, required bool) {
 	want := h.srv.settings().password
 	if string(user) != "default" {

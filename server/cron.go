@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	// cronPeriod is how often the background work looks around, as hz 10.
+	// cronPeriod is the time between rounds of background work, as with hz 10.
 	cronPeriod = 100 * time.Millisecond
 	// expireBudget is how long one round of active expiry may take: a quarter
 	// of one core at the most.
@@ -15,8 +15,8 @@ const (
 	clientRound = 10
 )
 
-// cron is the background work, a round every cronPeriod. Each round plans the
-// next, so that a slow one is not followed by a crowd.
+// cron is the background work, a round every cronPeriod. Each round schedules
+// the next, so that rounds do not pile up after a slow one.
 type cron struct {
 	mu      sync.Mutex
 	stopped bool   // guarded by mu
@@ -41,7 +41,7 @@ func (c *cron) plan(srv *Server) {
 	})
 }
 
-// stop plans no more rounds and waits for the one that runs.
+// stop schedules no more rounds and waits for the one that is running.
 func (c *cron) stop() {
 	c.mu.Lock()
 	c.stopped = true
@@ -88,8 +88,9 @@ func (c *cron) run(srv *Server) {
 // roomRounds bounds how long one round makes room.
 const roomRounds = 1000
 
-// makeRoom brings memory under its limit when nobody writes: CONFIG SET may
-// have lowered it. It stops when nothing more can go.
+// makeRoom brings memory under its limit even if no client writes, because
+// CONFIG SET may have lowered the limit. It stops when nothing more can be
+// removed.
 func (srv *Server) makeRoom() {
 	limit := srv.settings().conf.MaxMemory
 	for range roomRounds {
@@ -136,7 +137,7 @@ func (srv *Server) dropIdle(now time.Time) {
 }
 
 // dropSlow closes clients whose outboxes have been over their soft limit for
-// too long, though nothing more is put into them.
+// too long, even if nothing more is added to them.
 func (srv *Server) dropSlow(now time.Time) {
 	srv.clients.each(func(s *session) {
 		if s.out.overdue(s.outputLimit(), now.Unix()) {
@@ -150,7 +151,7 @@ func (srv *Server) millisUntil(unix int64) time.Duration {
 	return max(0, time.Duration(unix-srv.clock.Now().UnixMilli())*time.Millisecond)
 }
 
-// waitABit pauses an accept loop that failed for want of a resource.
+// waitABit pauses an accept loop that failed for lack of a resource.
 func (srv *Server) waitABit() {
 	wake := make(chan struct{}) // closed by the timer
 	stop := srv.clock.AfterFunc(50*time.Millisecond, func() { close(wake) })

@@ -52,7 +52,7 @@ type rowCache struct {
 	size int      // of name
 }
 
-// find returns the row if it is that of the name, else nil.
+// find returns the row if it has that name, else nil.
 func (r *rowCache) find(name []byte) *commands.Command {
 	if string(r.name[:r.size]) == string(name) {
 		return r.row
@@ -60,7 +60,7 @@ func (r *rowCache) find(name []byte) *commands.Command {
 	return nil
 }
 
-// keep remembers a row, unless its name is long.
+// keep stores a row, unless its name is long.
 func (r *rowCache) keep(name []byte, row *commands.Command) {
 	if len(name) <= len(r.name) {
 		r.row, r.size = row, copy(r.name[:], name)
@@ -77,7 +77,8 @@ func (s *session) call(cmd *commands.Command, argv [][]byte) {
 	err := s.invoke(cmd, argv)
 	s.commit()
 	if s.locked {
-		// An error tells of keys too: that there is no such key, for one.
+		// An error depends on keys too, for example when it says that there is
+		// no such key.
 		if doubt := s.meet(cmd); doubt != nil {
 			err = doubt
 		}
@@ -118,9 +119,9 @@ func (s *session) prepare(cmd *commands.Command, argv [][]byte) {
 }
 
 // lock takes the shards of the call. If clients wait for one of its keys, the
-// shards that they need are taken too, so that they are served before anybody
-// else can see the key: the set is widened before, and checked again once
-// nobody can begin to wait for these keys any more.
+// shards that they need are locked too, so that they are served before any
+// other client can see the key. The set is extended first, and checked again
+// once no client can start to wait for these keys.
 func (s *session) lock(cmd *commands.Command) {
 	if s.shards.Empty() {
 		s.tx.OnChange = nil
@@ -153,7 +154,7 @@ func (s *session) lock(cmd *commands.Command) {
 	}
 }
 
-// release gives the locks back.
+// release unlocks the shards.
 func (s *session) release() {
 	if s.locked {
 		s.locked = false
@@ -176,9 +177,9 @@ func (s *session) commit() {
 	s.ready = s.ready[:0]
 }
 
-// meet notes which records the reply tells of and has to wait for. While the disk
-// cannot be written there is no telling how long that would be: what tells of
-// changes that the device lacks becomes an error.
+// meet notes the records that the reply depends on and has to wait for. While the
+// disk cannot be written, that wait could be endless: a reply that depends on
+// changes that are not on the device becomes an error.
 func (s *session) meet(cmd *commands.Command) error {
 	seen := s.tx.Seen()
 	if seen == 0 || s.waiting != nil || s.srv.store.WriteError() == nil || s.srv.store.Synced() >= seen {
@@ -228,7 +229,7 @@ func (s *session) fail(cmd *commands.Command, err error) {
 	s.ctx.Reply.Error(text)
 }
 
-// changed is the transaction's word that a key was changed, under its lock.
+// changed is called by the transaction when a key was changed, under its lock.
 func (s *session) changed(db int, key []byte) {
 	s.srv.watches.touch(db, key)
 	if s.srv.waiting.wanted(db, key) {

@@ -7,13 +7,13 @@
 //	err = srv.Serve(listener) // until srv.Close()
 //
 // The one idea: a client is a state machine ([session]) that is fed with bytes
-// and never waits. It belongs to one goroutine; whatever other clients have
-// for it lies in its outbox. A command that has to wait is parked and run again
-// when its keys change, so that thousands of waiting clients cost no goroutine
-// of their own and a client that leaves is noticed at once.
+// and never waits. It belongs to one goroutine; what other clients send it
+// waits in its outbox. A command that has to wait is parked and run again when
+// its keys change, so that thousands of waiting clients cost no goroutine of
+// their own and a client that leaves is noticed at once.
 //
-// It promises Redis's order: what a client can observe is as if one command
-// ran at a time, and a client that waits for a key is served before anybody
-// else sees what it waited for. It does not know what commands do: that is
-// package commands; nor how data are kept: that is package persistence.
+// It promises Redis's order: what a client can observe is as if one command ran
+// at a time, and a waiting client is served before any other client else sees
+// what it waited for. It does not know what commands do: that is package
+// commands; nor how data is stored: that is package persistence.
 package server

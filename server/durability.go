@@ -4,15 +4,15 @@ package server
 // Only the owner of the session uses it.
 type durability struct {
 	changed uint64 // the last change made for the client, 0 if none since the last flush
-	seen    uint64 // newest record that replies since the last flush may tell of
+	seen    uint64 // newest record that replies since the last flush may depend on
 	flushed uint64 // the last change ever made for the client, of those flushed
 	big     bool   // the last change was big: the client waits until it is written
 }
 
-// change takes note of a change made for the client, 0 for none.
+// change records a change made for the client, 0 for none.
 func (d *durability) change(lsn uint64) { d.changed = max(d.changed, lsn) }
 
-// read takes note of a record that a reply may tell of.
+// read records that a reply may depend on a record of the journal.
 func (d *durability) read(lsn uint64) { d.seen = max(d.seen, lsn) }
 
 // awaited is the newest record since the last flush, 0 if there is none.
@@ -32,14 +32,14 @@ func (d *durability) flush() (changes bool) {
 	return true
 }
 
-// Awaited is the newest record that has to be as durable as promised before the
-// replies leave, 0 if there is none: the client's own, or, under appendfsync always,
-// one that it was shown the effect of.
+// Awaited is the newest record that has to be durable before the replies are sent, 0
+// if there is none: a record of the client's own changes or, with appendfsync
+// always, one whose effect the replies show.
 func (s *session) Awaited() uint64 { return s.dur.awaited() }
 
-// settle reports whether the client's changes, and those that it was shown, are as
-// durable as promised. If not, none of its replies may be sent: the session stops
-// until it is resumed.
+// settle reports whether the client's changes, and the changes that its replies
+// show, are as durable as appendfsync demands. If not, none of its replies may be
+// sent, and the session stops until it is resumed.
 func (s *session) settle() (bool, error) {
 	if s.dur.awaited() == 0 {
 		return true, nil
@@ -59,8 +59,9 @@ func (s *session) settle() (bool, error) {
 	return true, nil
 }
 
-// SyncFailed reports, after the device has failed, whether the client waits for a
-// promise that cannot be kept. One that waits only because its record is big goes on.
+// SyncFailed reports, after the device has failed, whether the client waits for
+// durability that cannot be reached. A client that waits only because its record is
+// big continues.
 func (s *session) SyncFailed() bool {
 	if s.srv.store.Synced() >= s.dur.awaited() {
 		return false

@@ -6,14 +6,14 @@ import (
 	"github.com/vigildb/vigil/commands"
 )
 
-// What a client makes the server hold: input that is not a whole command yet,
-// queued calls, replies that are built or that it has not read, names, watched keys,
-// subscriptions. It is counted by capacity, once for each turn of reading and
-// writing and not for each command; the bytes that others have for it are counted by
-// its outbox. See docs/limits.md.
+// The memory that a client uses: input that is not a complete command yet, queued
+// calls, replies that are being built or that it has not read, names, watched keys,
+// subscriptions. It is measured by capacity, once for each turn of reading and
+// writing and not for each command. Messages from other clients are counted by the
+// outbox. See docs/limits.md.
 
 const (
-	// clientBytes is what a connected client takes that has said nothing.
+	// clientBytes is the memory of a connected client that has sent nothing.
 	clientBytes = 2304
 	// keepArgs is the number of arguments for which an idle client keeps room.
 	keepArgs = 1024
@@ -21,31 +21,31 @@ const (
 
 // footprint is the part of a client's memory that its owner counts.
 type footprint struct {
-	bytes    atomic.Int64 // as last counted; only the owner writes it
-	stranger int64        // of these, counted as a stranger's: it owes a password
-	owed     int          // bytes of replies that the client has not taken, as the outbox knows
+	bytes  atomic.Int64 // as last counted; only the owner writes it
+	unauth int64        // part of bytes, counted for an unauthenticated client
+	unread int          // bytes of replies that the client has not read, as the outbox counts them
 }
 
-// weigh counts what the client holds now.
+// weigh measures the memory that the client uses now.
 func (s *session) weigh() {
 	n := int64(clientBytes + s.in.bufferBytes() + 24*cap(s.in.args) + 24*cap(s.keys) + s.ctx.Reply.Cap() +
 		s.conn.Unsent() + s.txn.memory() + s.subs.bytes + s.TextBytes())
 	if s.in.held != nil || s.waiting != nil {
 		n += s.parkedBytes()
 	}
-	stranger := int64(0)
+	unauth := int64(0)
 	if !s.Has(commands.ClientAuthenticated) {
-		stranger = n - clientBytes
+		unauth = n - clientBytes
 	}
 	old := s.foot.bytes.Load()
-	if n == old && stranger == s.foot.stranger {
+	if n == old && unauth == s.foot.unauth {
 		return
 	}
 	m := &s.srv.memory
 	m.total.Add(n - old)
-	m.strangers.Add(stranger - s.foot.stranger)
+	m.unauth.Add(unauth - s.foot.unauth)
 	s.foot.bytes.Store(n)
-	s.foot.stranger = stranger
+	s.foot.unauth = unauth
 	s.srv.mindMemory()
 }
 
@@ -62,28 +62,28 @@ func (s *session) parkedBytes() (n int64) {
 }
 
 const (
-	// waitBytes is what one key of a blocked call takes beside its argument.
+	// waitBytes is the memory of one key of a blocked call, without its
+	// argument.
 	waitBytes = 160
-	// watchBytes is what a watched key takes beside its name.
+	// watchBytes is the memory of a watched key, without its name.
 	watchBytes = 240
-	// subscriptionBytes is what a subscription takes beside its name.
+	// subscriptionBytes is the memory of a subscription, without its name.
 	subscriptionBytes = 360
 )
 
-// weight is what closing the client would give back.
+// weight is the memory that closing the client would free.
 func (s *session) weight() int64 { return s.foot.bytes.Load() + s.out.held.Load() }
 
-// grant is where replies are accounted while they are built: a command that
-// answers with gigabytes, or a transaction of many that answer with megabytes, ends
-// its client before they exist. The reply asks for room, part by part, before it
-// becomes as long as size.
+// grant counts replies while they are built: a command with a reply of gigabytes,
+// or a transaction of many with replies of megabytes, ends its client before all of
+// it exists. The reply asks for room, part by part, before it reaches size bytes.
 func (s *session) grant(size int) bool {
 	if s.Has(commands.ClientCloseSoon) {
-		s.closing = true // evicted, or killed: nobody will read it
+		s.closing = true // evicted or killed: no client will read it
 		return false
 	}
 	s.weigh()
-	if s.owe(size + s.conn.Unsent()) {
+	if s.setUnread(size + s.conn.Unsent()) {
 		return false
 	}
 	limit := s.srv.memory.limit.Load()
@@ -95,11 +95,11 @@ func (s *session) grant(size int) bool {
 	return true
 }
 
-// owe tells the outbox how many bytes of replies there are beside it, and
-// reports that the client is over its limit, which ends it.
-func (s *session) owe(n int) (over bool) {
-	s.foot.owed = n
-	if over = s.out.owe(n, s.outputLimit(), s.srv.clock.Now().Unix()); over {
+// owe tells the outbox how many bytes of replies wait outside it, and reports
+// whether the client is over its limit and has to be disconnected.
+func (s *session) setUnread(n int) (over bool) {
+	s.foot.unread = n
+	if over = s.out.setUnread(n, s.outputLimit(), s.srv.clock.Now().Unix()); over {
 		s.closing = true
 		s.tell(false, true)
 	}
@@ -110,8 +110,8 @@ func (s *session) owe(n int) (over bool) {
 // returns errOutput if the client is over its limit.
 func (s *session) Sent() error {
 	over := false
-	if rest := s.conn.Unsent(); rest != s.foot.owed {
-		over = s.owe(rest)
+	if rest := s.conn.Unsent(); rest != s.foot.unread {
+		over = s.setUnread(rest)
 	}
 	s.weigh()
 	if over {

@@ -51,8 +51,8 @@ type history struct {
 	last totals                // at that time; guarded by mu
 }
 
-// take adds a sample if it is time for one. After CONFIG RESETSTAT, or a halt of
-// the machine, a sample stands for what was counted since.
+// take adds a sample if it is time for one. After CONFIG RESETSTAT, or a suspend
+// of the machine, a sample covers what was counted since.
 func (h *history) take(now time.Time, t totals) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -35,7 +35,7 @@ func (s *session) Synced(_ *commands.Ctx, wait bool) bool {
 }
 
 // Rewrite stores all changed keys under their own names, in the background. A
-// second call while that goes on changes nothing.
+// second call during that time has no effect.
 func (h host) Rewrite() {
 	srv := h.srv
 	if !srv.admin.rewriting.CompareAndSwap(false, true) {
@@ -53,8 +53,8 @@ func (h host) Rewrite() {
 }
 
 // Shutdown asks the owner of the server to close it. The client gets no reply:
-// its connection ends. With save a snapshot is written first, and the server
-// goes on if that fails, unless force is set. While data are loaded there is
+// its connection ends. With save a snapshot is written first; if that fails,
+// the server keeps running unless force is set. While data is loaded there is
 // nothing to save.
 func (s *session) Shutdown(c *commands.Ctx, save, force bool) error {
 	if save && !s.srv.loading.Load() {
@@ -65,13 +65,14 @@ func (s *session) Shutdown(c *commands.Ctx, save, force bool) error {
 			}
 		}
 	}
-	s.srv.logf(LogNotice, "client %d asked for the end of the server", s.ID)
+	s.srv.logf(LogNotice, "client %d requested a shutdown", s.ID)
 	c.CloseAfter = true
 	s.srv.downOnce.Do(func() { close(s.srv.shutdown) })
 	return nil
 }
 
-// Sleep stops the caller, and with it whoever needs a key that it has locked.
+// Sleep stops the caller, and with it every client that needs a key that the
+// caller has locked.
 func (h host) Sleep(millis int64) {
 	wake := make(chan struct{}) // closed by the timer
 	stop := h.srv.clock.AfterFunc(time.Duration(millis)*time.Millisecond, func() { close(wake) })

@@ -57,8 +57,8 @@ func (s *session) ClientList(_ *commands.Ctx, f conn.ClientFilter) string {
 	return b.String()
 }
 
-// ClientKill closes the clients that a filter chooses and counts them. A wait
-// of theirs ends first, so that nothing is popped for somebody who is gone; the
+// ClientKill closes the clients that a filter chooses and counts them. Their
+// waits end first, so that no element is popped for a client that has left. The
 // caller itself still gets its reply.
 func (s *session) ClientKill(c *commands.Ctx, f conn.ClientFilter) int {
 	victims := s.matching(f)
@@ -97,7 +97,7 @@ func (q *waiting) of(s *session) *waiter {
 	return q.by[s]
 }
 
-// ResetClient puts the client into the state of a new one, but for its number
+// ResetClient puts the client into the state of a new one, except for its ID
 // and its age.
 func (s *session) ResetClient(c *commands.Ctx) {
 	s.endMulti()

@@ -52,7 +52,7 @@ type infoText struct {
 
 func (t *infoText) line(name string, value any) { fmt.Fprintf(&t.b, "%s:%v\r\n", name, value) }
 
-// bytes writes a number of bytes, and again for people.
+// bytes writes a number of bytes, and a second line in a readable unit.
 func (t *infoText) bytes(name string, n int64) {
 	t.line(name, n)
 	t.line(name+"_human", human(n))
@@ -87,8 +87,8 @@ func (f *storeFigures) keys() (n int64) {
 	return n
 }
 
-// gather reads the figures anew, which are all zero while data are loaded. It locks one shard after the other, so nobody
-// may call it who holds one.
+// gather refreshes the figures, which are all zero while data is loaded. It locks one shard after
+// the other, so the caller must not hold any.
 func (srv *Server) gather() storeFigures {
 	if srv.loading.Load() {
 		return storeFigures{}
@@ -125,7 +125,7 @@ func (srv *Server) notePeak(memory int64) {
 	}
 }
 
-// Info writes the sections asked for; names that are not known are passed over.
+// Info writes the requested sections; unknown names are ignored.
 func (s *session) Info(_ *commands.Ctx, sections []string) string {
 	wanted := map[string]bool{}
 	for _, name := range sections {

@@ -67,7 +67,7 @@ func infoClients(t *infoText) {
 	t.line("total_blocking_keys", t.srv.waiting.keyCount())
 }
 
-// timed counts the waits that end by themselves.
+// timed counts the waits that have a timeout.
 func (q *waiting) timed() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -80,7 +80,7 @@ func (q *waiting) timed() int {
 	return n
 }
 
-// keyCount is the number of keys that somebody waits for.
+// keyCount is the number of keys that have waiting clients.
 func (q *waiting) keyCount() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()

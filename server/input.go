@@ -8,18 +8,18 @@ import (
 	"github.com/vigildb/vigil/structures"
 )
 
-// minStrangerRead is the space offered to a read of a client that has yet to
+// minUnauthRead is the space offered to a read of a client that has yet to
 // authenticate.
-const minStrangerRead = 1 << 10
+const minUnauthRead = 1 << 10
 
 // input is what a client has sent and the session has not run: bytes, and the calls
 // that are framed in them. Only the owner of the session uses it.
 type input struct {
 	buf    []byte // received, from readAt on not consumed yet
 	readAt int
-	// borrowed tells that buf is the transport's and not the client's own.
+	// borrowed is set while buf belongs to the transport and not to the client.
 	borrowed bool
-	given    bool // an argument of the running call, most of buf, was left to its handler
+	given    bool // an argument of the running call, most of buf, was handed over to its handler
 	framer   resp.Framer
 
 	args    [][]byte // room for the arguments of one call
@@ -53,7 +53,7 @@ func (in *input) space() []byte {
 // room is how much the buffer grows at once.
 func (in *input) room() int {
 	if !in.framer.Authenticated() {
-		return minStrangerRead
+		return minUnauthRead
 	}
 	return in.framer.Room(len(in.buf))
 }
@@ -74,8 +74,8 @@ func (in *input) giveBack(own []byte) {
 	in.buf, in.readAt, in.borrowed = append(own, in.buf[in.readAt:]...), 0, false
 }
 
-// found returns the call that was held back, or the next one that was found ahead,
-// and how many bytes it takes. ok is false if there is neither.
+// found returns the call that was held back, or the next one that the lookahead
+// found, and its length in bytes. ok is false if there is neither.
 func (in *input) found() (argv [][]byte, n int, ok bool) {
 	if in.held != nil {
 		in.args = append(in.args[:0], in.held...)
@@ -92,8 +92,8 @@ func (in *input) found() (argv [][]byte, n int, ok bool) {
 	return c.argv, c.size, ok
 }
 
-// frame returns the next call of the buffer and how many bytes it takes, 0 if there
-// is no whole one. A call may be empty. An error is the client's.
+// frame returns the next call of the buffer and its length in bytes, 0 if it is
+// incomplete. A call may be empty. An error is a protocol error of the client.
 func (in *input) frame() (argv [][]byte, n int, err error) {
 	in.keyHash = 0
 	argv, n, err = in.framer.Next(in.buf[in.readAt:], in.args[:0])
@@ -103,16 +103,16 @@ func (in *input) frame() (argv [][]byte, n int, err error) {
 	return argv, n, err
 }
 
-// hold keeps a call for the end of CLIENT PAUSE.
+// hold keeps a call until the end of CLIENT PAUSE.
 func (in *input) hold(argv [][]byte) {
 	if in.paused = true; in.held == nil {
 		in.held = copyArgs(argv)
 	}
 }
 
-// give leaves an argument of the running call to its handler if it lies in the
-// buffer and is most of it, and reports whether it did: a value of 512 MB is in
-// memory once, and is not copied under a lock.
+// give hands an argument of the running call over to its handler if it is most
+// of the buffer, and reports whether it did: a value of 512 MB is in memory
+// only once, and is not copied under a lock.
 func (in *input) give(arg []byte) bool {
 	if in.borrowed || in.held != nil || in.given || len(arg) < cap(in.buf)-cap(in.buf)/8 {
 		return false
@@ -121,7 +121,7 @@ func (in *input) give(arg []byte) bool {
 	return true
 }
 
-// renew goes on with a new buffer, as an argument in the old one was given away.
+// renew starts a new buffer, because an argument in the old one was handed over.
 func (in *input) renew() {
 	in.forgetAhead()
 	in.buf, in.readAt, in.given = structures.Clone(in.buf[in.readAt:]), 0, false
@@ -130,7 +130,7 @@ func (in *input) renew() {
 }
 
 // shrink empties a buffer whose content is consumed, and frees the memory that a
-// big command has left.
+// big command needed.
 func (in *input) shrink() {
 	in.buf, in.readAt = in.buf[:0], 0
 	if cap(in.buf) > keepBuffer && !in.borrowed {
@@ -173,8 +173,8 @@ func (s *session) FeedBorrowed(b []byte) error {
 	return err
 }
 
-// Feed takes n bytes that were read into Space and runs what is complete. An error
-// ends the client without another word.
+// Feed takes n bytes that were read into Space and runs what is complete. After an
+// error the client is disconnected without a reply.
 func (s *session) Feed(n int) error {
 	s.in.append(n)
 	s.srv.stats.inputBytes.Add(int64(n))
@@ -182,7 +182,7 @@ func (s *session) Feed(n int) error {
 	// Queued calls are input that was not run yet.
 	if int64(s.in.unread()+s.txn.queueBytes) > set.queryBuffer {
 		s.srv.stats.queryLimitDrops.Add(1)
-		s.srv.logf(LogWarning, "client %d is closed: its query buffer is over its limit", s.ID)
+		s.srv.logf(LogWarning, "closing client %d: query buffer over its limit", s.ID)
 		return errQueryBuffer
 	}
 	s.in.framer.SetMaxBulk(set.limits.MaxBulk)
@@ -206,8 +206,9 @@ func (s *session) next() (argv [][]byte, n int, ok bool) {
 	return argv, n, n > 0
 }
 
-// takeArgument leaves an argument of the running call to its handler, see
-// input.give. A monitor is shown all of the call, and reads it later.
+// takeArgument hands an argument of the running call over to its handler, see
+// input.give. It does not while there are monitors, which read the whole call
+// later.
 func (s *session) takeArgument(arg []byte) bool {
 	if s.ctx.InMulti || s.ctx.Woken != nil || s.srv.monitors.any() {
 		return false
@@ -215,7 +216,7 @@ func (s *session) takeArgument(arg []byte) bool {
 	return s.in.give(arg)
 }
 
-// protocolError tells the client that it has sent no call. It is the last word.
+// protocolError sends a protocol error, after which the client is disconnected.
 func (s *session) protocolError(bad error) {
 	s.ctx.Reply.Error(commands.ErrProtocol(bad))
 	s.srv.stats.countError("ERR")
@@ -224,8 +225,9 @@ func (s *session) protocolError(bad error) {
 }
 
 // InputEnded is called when the client sends no more. It returns io.EOF if the
-// client is to be disconnected at once. One whose wait was just served gets its
-// reply first: an element that was popped for it is nowhere else.
+// client is to be disconnected at once. A client whose wait was just served
+// gets its reply first, because an element that was popped for it would be lost
+// otherwise.
 func (s *session) InputEnded() error {
 	if s.waiting == nil || s.srv.waiting.cancel(s.waiting) {
 		return io.EOF

@@ -30,8 +30,8 @@ func (srv *Server) Load() error {
 	return nil
 }
 
-// admitLoading refuses what needs data while these are loaded. Redis lets WATCH
-// pass, but here it would have to wait for its keys.
+// admitLoading refuses commands that need data while the data is loaded. Redis
+// allows WATCH, but here it would have to wait for its keys.
 func (s *session) admitLoading(cmd *commands.Command) error {
 	if !s.srv.loading.Load() {
 		return nil
@@ -42,7 +42,7 @@ func (s *session) admitLoading(cmd *commands.Command) error {
 	return nil
 }
 
-// reportLoading tells the log how far Load has got. The cron calls it once a second.
+// reportLoading logs the progress of Load. The cron calls it once a second.
 func (srv *Server) reportLoading() {
 	loaded, total := srv.store.Progress()
 	srv.logf(LogNotice, "Loading: %s of %s, %.0f%%", human(loaded), human(total), percent(loaded, total))
@@ -55,7 +55,7 @@ func percent(part, whole int64) float64 {
 	return float64(part) / float64(whole) * 100
 }
 
-// infoLoading shows how far Load has got.
+// infoLoading shows the progress of Load.
 func infoLoading(t *infoText) {
 	loaded, total := t.srv.store.Progress()
 	eta := int64(1)

@@ -6,14 +6,14 @@ import (
 	"github.com/vigildb/vigil/persistence"
 )
 
-// Lookahead. The commands of a pipeline are known before they run, but the keys that
-// they name are seldom in the processor's caches, and waiting for memory is a fifth
-// of what a small command costs. So once there is a second command behind the one
-// that is about to run, some more are framed and the memory that leads to their
-// keys is asked for all at once, before the first of them runs.
+// Lookahead. The commands of a pipeline are known before they run, but their keys
+// are rarely in the processor's caches, and waiting for memory is a fifth of the
+// cost of a small command. So if more commands follow the one that is about to run,
+// some of them are framed and the memory of their keys is prefetched, all at once,
+// before the first of them runs.
 //
-// The commands that were found are those of one turn: what did not run in it, as the
-// client blocked, was paused or is to be closed, is found again in the next one.
+// The lookahead lasts for one turn: commands that did not run in it, because the
+// client blocked, was paused or is being closed, are found again in the next one.
 type lookahead struct {
 	found [aheadCalls]foundCall
 	n     int // of found
@@ -29,11 +29,12 @@ type foundCall struct {
 	hash uint64 // of its first key, 0 if it has none
 }
 
-// aheadCalls is how many commands are found at once: as many as the misses that a
-// processor has under way, and those of a usual pipeline.
+// aheadCalls is the number of commands found at once: about as many as the cache
+// misses that a processor handles in parallel, and as the commands of a usual
+// pipeline.
 const aheadCalls = 16
 
-// lookaheads are shared, as clients seldom have one at the same time.
+// lookaheads are pooled, because few clients need one at the same time.
 var lookaheads = sync.Pool{New: func() any { return new(lookahead) }}
 
 // pop returns the next command that was found.
@@ -46,12 +47,12 @@ func (a *lookahead) pop() (c foundCall, ok bool) {
 	return c, true
 }
 
-// lookAhead finds the commands behind the next one, which takes n bytes.
+// lookAhead finds the commands after the next one, which is n bytes long.
 func (s *session) lookAhead(argv [][]byte, n int) {
 	in := &s.in
 	rest := in.buf[in.readAt:]
 	if n == len(rest) || !in.framer.Authenticated() {
-		return // the limits of what follows may be others
+		return // it may change the limits of what follows
 	}
 	a := in.ahead
 	if a == nil {
@@ -77,7 +78,7 @@ func (s *session) lookAhead(argv [][]byte, n int) {
 	a.keys.Prefetch()
 }
 
-// minAheadArgs is the number of arguments for which there is room at first.
+// minAheadArgs is the initial capacity for arguments.
 const minAheadArgs = 8 * aheadCalls
 
 // expectKeys notes the first keys of a command, and returns the hash of the first.
@@ -98,7 +99,7 @@ func (s *session) expectKeys(argv [][]byte) (hash uint64) {
 // aheadKeys is the number of keys of one command that are looked for.
 const aheadKeys = 4
 
-// forgetAhead ends the lookahead with the turn.
+// forgetAhead ends the lookahead at the end of the turn.
 func (in *input) forgetAhead() {
 	a := in.ahead
 	if a == nil {

@@ -6,8 +6,7 @@ import (
 	"strconv"
 )
 
-// ResidentBytes is the physical memory of the process, 0 if the system does
-// not say.
+// ResidentBytes is the physical memory of the process, 0 if it is unknown.
 func ResidentBytes() int64 {
 	b, err := os.ReadFile("/proc/self/statm")
 	if err != nil {
@@ -21,8 +20,7 @@ func ResidentBytes() int64 {
 	return pages * int64(os.Getpagesize())
 }
 
-// systemBytes is the physical memory of the machine, 0 if the system does not
-// say.
+// systemBytes is the physical memory of the machine, 0 if it is unknown.
 func systemBytes() int64 {
 	b, err := os.ReadFile("/proc/meminfo")
 	if err != nil {

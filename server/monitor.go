@@ -80,7 +80,7 @@ func (s *session) Monitor(c *commands.Ctx) {
 	s.srv.monitors.add(s)
 }
 
-// slowlog keeps the slowest commands of late.
+// slowlog keeps the latest slow commands.
 type slowlog struct {
 	threshold atomic.Int64 // nanoseconds; negative: keep nothing
 	limit     atomic.Int64
@@ -112,7 +112,7 @@ func (l *slowlog) add(s *session, args [][]byte, start time.Time, took time.Dura
 	l.trimLocked()
 }
 
-// abridge copies so much of the arguments of a call as is kept of a slow one.
+// abridge copies the part of a call's arguments that the slow log keeps.
 func abridge(argv [][]byte) (args [][]byte) {
 	for i, a := range argv {
 		if i == slowlogArgs-1 && len(argv) > slowlogArgs {
@@ -175,5 +175,5 @@ func (l *slowlog) Reset() {
 	l.entries = nil
 }
 
-// Slowlog is the server's.
+// Slowlog returns the slow log of the server.
 func (h host) Slowlog() admin.Slowlog { return &h.srv.slowlog }

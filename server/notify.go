@@ -15,9 +15,8 @@ func (h host) Notify(class commands.EventClass, event string, db int, key []byte
 	h.srv.notify(class, event, db, key)
 }
 
-// notify tells the subscribers of the key's channel which event there was, and
-// those of the event's channel which key it was. It may be called under the
-// locks of the store.
+// notify publishes the event to the key's channel, and the key to the event's
+// channel. It may be called under the locks of the store.
 func (srv *Server) notify(class commands.EventClass, event string, db int, key []byte) {
 	classes := srv.settings().events
 	if classes&class == 0 {
@@ -36,23 +35,23 @@ func (srv *Server) notify(class commands.EventClass, event string, db int, key [
 	}
 }
 
-// DoomDB prepares for all keys of a database going at once; it is called before
-// they do, with every shard locked. A client watching an existing key will have
-// its EXEC fail.
-func (s *session) DoomDB(db int) { s.doom(db, db) }
+// InvalidateDB is called before all keys of a database are removed at once,
+// with every shard locked. A client watching an existing key will have its EXEC
+// fail.
+func (s *session) InvalidateDB(db int) { s.touchDB(db, db) }
 
-// WakeDB prepares for a database getting the keys of another one; it is called
-// before it does, with every shard locked. A client watching a key that exists
-// here or in the other database will have its EXEC fail; the calls of waiting
-// clients are run again at commit.
+// WakeDB is called before a database gets the keys of another one, with every
+// shard locked. A client watching a key that exists here or in the other
+// database will have its EXEC fail; the calls of waiting clients are run again
+// at commit.
 func (s *session) WakeDB(db, other int) {
-	s.doom(db, other)
+	s.touchDB(db, other)
 	if s.srv.waiting.any() {
 		s.ready = append(s.ready, s.srv.waiting.keysOf(db)...)
 	}
 }
 
-func (s *session) doom(db, other int) {
+func (s *session) touchDB(db, other int) {
 	for _, k := range s.srv.watches.inDB(db) {
 		key := []byte(k.key)
 		if s.holds(db, key) || other != db && s.holds(other, key) {

@@ -8,13 +8,13 @@ import (
 	"github.com/vigildb/vigil/server/transport"
 )
 
-// What package window needs of a server beside its configuration: a client that
-// may look at everything and change nothing, whether all is well, and the last hour
-// (history.go).
+// What package window needs of a server besides its configuration: a client that
+// may read everything and change nothing, the health of the server, and the last
+// hour (history.go).
 
 // DialObserver connects a client inside the process that watches the server. It
-// needs no password, is let in though maxclients are connected, is neither held
-// back by CLIENT PAUSE nor evicted, and its reads do not count as uses of keys.
+// needs no password, does not count against maxclients, is neither held back by
+// CLIENT PAUSE nor evicted, and its reads do not count as uses of keys.
 // Commands that write are refused. CLIENT LIST shows it under the name given,
 // which must suit CLIENT SETNAME.
 func (srv *Server) DialObserver(name string) (net.Conn, error) {
@@ -35,8 +35,8 @@ func (srv *Server) DialObserver(name string) (net.Conn, error) {
 // ErrLoading is returned by Health until Load is done.
 var ErrLoading = errors.New("server: loading the data")
 
-// Health returns nil if the server takes reads and writes, ErrLoading while it
-// loads, and otherwise why the disk takes no writes.
+// Health returns nil if the server accepts reads and writes, ErrLoading while
+// it loads, and otherwise the reason why the disk cannot be written.
 func (srv *Server) Health() error {
 	if srv.loading.Load() {
 		return ErrLoading

@@ -10,19 +10,19 @@ import (
 )
 
 const (
-	// reservedFiles are for listeners, the log and what is open for a moment, as
-	// in Redis.
+	// reservedFiles are for listeners, the log and files that are open for a
+	// moment, as in Redis.
 	reservedFiles = 32
-	// storeFiles is how many the store keeps open, and storeShare the part of
-	// the limit that it gets at most.
+	// storeFiles is the number of files that the store keeps open, and
+	// storeShare its maximum share of the limit.
 	storeFiles = 1000
 	storeShare = 4
 )
 
-// filesOfStore is how many files the store may keep open.
+// filesOfStore is the number of files that the store may keep open.
 func filesOfStore(limit uint64) int { return int(min(storeFiles, limit/storeShare)) }
 
-// clientsFor is how many clients a limit of open files allows.
+// clientsFor is the number of clients that a limit of open files allows.
 func clientsFor(limit uint64) int64 {
 	reserved := reservedFiles + uint64(filesOfStore(limit))
 	if limit <= reserved {
@@ -31,7 +31,7 @@ func clientsFor(limit uint64) int64 {
 	return int64(min(limit-reserved, math.MaxInt64))
 }
 
-// fitMaxClients lowers maxclients to what the system allows, and says so: a
+// fitMaxClients lowers maxclients to what the system allows, and logs it: a
 // server that runs out of files could neither accept clients nor write.
 func (srv *Server) fitMaxClients() error {
 	limit := openFilesLimit()

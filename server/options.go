@@ -20,16 +20,17 @@ type Options struct {
 	Config *conf.Config
 	// Dir is where the store lives; it overrides the directive dir.
 	Dir string
-	// InMemory keeps the store in memory: for tests. So does a configuration
-	// that says save "" and appendonly no, unless Dir is set.
+	// InMemory keeps the store in memory, for tests. So does a configuration
+	// with save "" and appendonly no, unless Dir is set.
 	InMemory bool
-	// Clock and Seed are time and chance. Nil is the machine's clock; seed 0 is
-	// chance that nobody can predict. With any other, even the secret of a new
-	// store follows from it: for tests.
+	// Clock and Seed determine time and random numbers. A nil Clock is the
+	// machine's clock; with seed 0 random numbers are unpredictable. With any
+	// other seed everything follows from it, even the secret of a new store:
+	// for tests.
 	Clock Clock
 	Seed  uint64
-	// Log takes the server's log; nil discards it. The directive loglevel
-	// decides what is worth logging.
+	// Log receives the server's log; nil discards it. The directive loglevel
+	// sets the minimum level.
 	Log *slog.Logger
 	// Store changes the options of the store before it is opened; nil leaves
 	// them. Tests use it to inject file systems that fail.
@@ -66,7 +67,8 @@ const (
 
 var slogLevels = [4]slog.Level{slog.LevelDebug, slog.LevelDebug + 2, slog.LevelInfo, slog.LevelWarn}
 
-// logf writes to the log if the level is worth it. The text is built only then.
+// logf writes to the log if the level is logged. The text is formatted only
+// then.
 func (srv *Server) logf(level LogLevel, format string, args ...any) {
 	if level < LogLevel(srv.logLevel.Load()) {
 		return
@@ -95,11 +97,12 @@ func (srv *Server) storeOptions() persistence.Options {
 var storeLevels = [...]LogLevel{persistence.LevelDebug: LogDebug, persistence.LevelInfo: LogVerbose,
 	persistence.LevelWarn: LogWarning, persistence.LevelError: LogWarning}
 
-// idleAfter is how long nothing must have been written before dirty objects
-// are stored under their own keys ahead of need.
+// idleAfter is how long a store has to be without writes before its dirty
+// objects are stored under their own keys early.
 const idleAfter = 5 * time.Second
 
-// storeEvent hears what the store did to a key by itself: under the key's lock.
+// storeEvent is called, under the key's lock, when the store itself has removed
+// a key.
 func (srv *Server) storeEvent(ev persistence.Event, db int, key []byte) {
 	srv.watches.touch(db, key)
 	switch ev {

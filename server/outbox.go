@@ -10,39 +10,41 @@ import (
 // outbox holds what others write to a client: published messages, MONITOR
 // lines, the reply of a wait that was served. The client's own goroutine takes
 // it and writes it, many messages in one system call. Its size is bounded: a
-// reader that falls behind by more than its limit is dropped, and hurts nobody.
+// client that falls behind by more than its limit is disconnected, and no other
+// client is affected.
 type outbox struct {
 	mu     sync.Mutex
 	buf    []byte // guarded by mu
-	taken  []byte // what take moves behind the replies; the owner's
-	kicked bool   // guarded by mu: the owner has been told and has not taken buf yet
+	taken  []byte // what take appends to the replies; used by the owner only
+	kicked bool   // guarded by mu: the owner has been woken and has not taken buf yet
 	closed bool   // guarded by mu: nothing is kept any more
 
 	// answered is set when the reply of the owner's wait is in the box, and lsn
-	// is the last change that the content tells of.
+	// is the last change that the content depends on.
 	answered bool   // guarded by mu
 	lsn      uint64 // guarded by mu
 
-	owed      int   // guarded by mu: bytes of replies that the owner has and the client does not
+	unread    int   // guarded by mu: bytes of replies that the owner has and the client has not read
 	softSince int64 // guarded by mu: unix seconds since which both are over the soft limit
 
 	held  atomic.Int64  // memory of buf
-	total *atomic.Int64 // that of all clients, which held is part of; nil: there is none
+	total *atomic.Int64 // memory of all clients, which includes held; nil: not counted
 }
 
 // outputLimit is one class of client-output-buffer-limit, in bytes and
 // seconds; zero means no limit.
 type outputLimit struct{ Hard, Soft, SoftSeconds int64 }
 
-// add appends b. first reports that the owner has to be told; over that the
-// client exceeds its limit and is to be closed.
+// add appends b. first reports that the owner has to be woken; over reports
+// that the client exceeds its limit and has to be disconnected.
 func (o *outbox) add(b []byte, limit outputLimit, nowSeconds int64) (first, over bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.addLocked(b, limit, nowSeconds)
 }
 
-// answer is add for the reply of the owner's wait, which tells of the change lsn.
+// answer is add for the reply of the owner's wait, which depends on the change
+// lsn.
 func (o *outbox) answer(b []byte, lsn uint64, limit outputLimit, nowSeconds int64) (first, over bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -61,10 +63,10 @@ func (o *outbox) addLocked(b []byte, limit outputLimit, nowSeconds int64) (first
 	return first, over
 }
 
-// overLocked compares the content and what is owed with the limits. A client that
-// is over them has its box closed.
+// overLocked compares the content and the unread replies with the limits. The box
+// of a client over its limit is closed.
 func (o *outbox) overLocked(limit outputLimit, nowSeconds int64) (over bool) {
-	size := int64(len(o.buf) + o.owed)
+	size := int64(len(o.buf) + o.unread)
 	if limit.Hard > 0 && size > limit.Hard {
 		over = true
 	}
@@ -92,13 +94,13 @@ func (o *outbox) accountLocked() {
 	}
 }
 
-// owe takes note of how many bytes of replies the owner has that the client has
-// not taken: being built, or written and not read. It reports that they and the
-// content are over the client's limit.
-func (o *outbox) owe(n int, limit outputLimit, nowSeconds int64) (over bool) {
+// setUnread records how many bytes of replies the owner has that the client has
+// not read: being built, or written and not sent. It reports whether they and
+// the content are over the client's limit.
+func (o *outbox) setUnread(n int, limit outputLimit, nowSeconds int64) (over bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.owed = n; o.closed {
+	if o.unread = n; o.closed {
 		return false
 	}
 	over = o.overLocked(limit, nowSeconds)
@@ -106,8 +108,9 @@ func (o *outbox) owe(n int, limit outputLimit, nowSeconds int64) (over bool) {
 	return over
 }
 
-// overdue reports that the content has been over the soft limit for too long,
-// and drops it then. It finds out of clients for which nothing more comes.
+// overdue reports whether the content has been over the soft limit for too
+// long, and drops it then. It is for clients to which nothing more is sent,
+// where add would not notice.
 func (o *outbox) overdue(limit outputLimit, nowSeconds int64) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -119,9 +122,9 @@ func (o *outbox) overdue(limit outputLimit, nowSeconds int64) bool {
 	return true
 }
 
-// take moves the content behind r and empties the box: the owner owes its n bytes
-// from now on. It returns the last change that the content tells of, 0 if none, and
-// whether the reply of the owner's wait was in it.
+// take appends the content to r and empties the box: its n bytes are unread replies
+// of the owner from now on. It returns the last change that the content depends on,
+// 0 if none, and whether it held the reply of the owner's wait.
 func (o *outbox) take(r *commands.Reply) (lsn uint64, n int, answered bool) {
 	lsn, answered = o.empty()
 	if n = len(o.taken); n > 0 {
@@ -143,13 +146,14 @@ func (o *outbox) empty() (lsn uint64, answered bool) {
 	o.lsn, o.answered = 0, false
 	if len(o.buf) > 0 {
 		o.buf, o.taken = o.taken, o.buf
-		o.owed += len(o.taken)
+		o.unread += len(o.taken)
 		o.accountLocked()
 	}
 	return lsn, answered
 }
 
-// kick asks for the owner's attention without adding anything; first as in add.
+// kick marks the box as needing the owner's attention without adding anything;
+// first as in add.
 func (o *outbox) kick() (first bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -157,7 +161,7 @@ func (o *outbox) kick() (first bool) {
 	return first && !o.closed
 }
 
-// shut drops the content and everything that comes.
+// shut drops the content and everything added later.
 func (o *outbox) shut() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

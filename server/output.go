@@ -2,14 +2,14 @@ package server
 
 import "github.com/vigildb/vigil/commands"
 
-// collect moves the messages of others for the client behind its replies.
+// collect appends the messages for the client from others to its replies.
 func (s *session) collect() { s.collectInto(&s.ctx.Reply) }
 
-// collectInto moves them into r. With the reply of its wait the client is blocked no
-// more.
+// collectInto appends them to r. If they include the reply of its wait, the client
+// is no longer blocked.
 func (s *session) collectInto(r *commands.Reply) {
 	lsn, n, answered := s.out.take(r)
-	s.foot.owed += n
+	s.foot.unread += n
 	s.dur.change(lsn)
 	if answered {
 		s.waiting = nil
@@ -17,8 +17,8 @@ func (s *session) collectInto(r *commands.Reply) {
 	}
 }
 
-// flush hands the replies to the transport, once the changes made so far are
-// as durable as was promised.
+// flush hands the replies to the transport, once the changes made so far are as
+// durable as appendfsync demands.
 func (s *session) flush() error {
 	s.view.publish(s.look())
 	s.weigh()
@@ -42,8 +42,8 @@ func (s *session) flush() error {
 	return s.send()
 }
 
-// send gives the replies to the transport, which keeps what the client does not read
-// yet.
+// send gives the replies to the transport, which keeps the part that the client has
+// not read yet.
 func (s *session) send() error {
 	r := &s.ctx.Reply
 	s.srv.stats.outputBytes.Add(int64(r.Len()))
@@ -70,20 +70,20 @@ func (s *session) deliver(b []byte) {
 	s.tell(first, over)
 }
 
-// answer gives the client the reply of its wait, which tells of the change lsn: the
-// owner of the session sees to it that this is durable before the client is told.
+// answer gives the client the reply of its wait, which depends on the change lsn:
+// the owner of the session sends it only when that change is durable.
 func (s *session) answer(b []byte, lsn uint64) {
 	first, over := s.out.answer(b, lsn, s.outputLimit(), s.srv.clock.Now().Unix())
 	s.tell(first, over)
 }
 
-// tell wakes the owner after something was put into the outbox first, and
-// disconnects a client that is over its limit.
+// tell wakes the owner if it has to be woken after something was added to the
+// outbox, and disconnects a client that is over its limit.
 func (s *session) tell(first, over bool) {
 	s.srv.mindMemory()
 	if over {
 		s.srv.stats.outputLimitDrops.Add(1)
-		s.srv.logf(LogWarning, "client %d is dropped: its output buffer is over its limit", s.ID)
+		s.srv.logf(LogWarning, "closing client %d: output buffer over its limit", s.ID)
 		s.conn.HangUp()
 		return
 	}

@@ -19,7 +19,8 @@ type pause struct {
 	stop  func()                // the timer's; guarded by mu
 }
 
-// holds reports whether the call has to wait, and remembers whom to wake then.
+// holds reports whether the call has to wait, and registers the session to be
+// woken later.
 func (p *pause) holds(cmd *commands.Command, s *session) bool {
 	mode := conn.PauseMode(p.mode.Load())
 	if mode == conn.PauseNone || s.observer || s.writesNothing(cmd, mode) {
@@ -37,7 +38,7 @@ func (p *pause) holds(cmd *commands.Command, s *session) bool {
 	return true
 }
 
-// forget takes out a client that leaves.
+// forget removes a client that leaves.
 func (p *pause) forget(s *session) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -67,7 +68,7 @@ func (s *session) writesNothing(cmd *commands.Command, mode conn.PauseMode) bool
 	return flags&(commands.Write|commands.MayReplicate) == 0
 }
 
-// ClientPause holds commands back until a time, or lets all go on.
+// ClientPause holds commands back until a time, or ends the pause.
 func (h host) ClientPause(mode conn.PauseMode, until int64) { h.srv.setPause(mode, until) }
 
 func (srv *Server) setPause(mode conn.PauseMode, until int64) {
@@ -82,7 +83,7 @@ func (srv *Server) setPause(mode conn.PauseMode, until int64) {
 		p.endLocked()
 		return
 	}
-	// The stricter mode and the later end hold until both are over.
+	// The stricter mode and the later end apply until both pauses are over.
 	if now := srv.clock.Now().UnixMilli(); p.mode.Load() != 0 && p.until > now {
 		mode, until = max(mode, conn.PauseMode(p.mode.Load())), max(until, p.until)
 	}
@@ -111,5 +112,5 @@ func (p *pause) endLocked() {
 }
 
 // active reports whether commands are held back, for background work that has
-// to stand still too (expiry, eviction).
+// to pause too (expiry, eviction).
 func (p *pause) active() bool { return p.mode.Load() != int32(conn.PauseNone) }

@@ -179,7 +179,7 @@ func TestSoftLimitDropsWhoStaysOverItTooLong(t *testing.T) {
 	var p outbox
 	add(&p, 200, 0)
 	p.take(&commands.Reply{})
-	p.owe(0, limit, 50)
+	p.setUnread(0, limit, 50)
 	if add(&p, 200, 100) || add(&p, 1, 105) {
 		t.Error("time under the limit counted")
 	}

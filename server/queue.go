@@ -1,11 +1,11 @@
 package server
 
-// queue is the clients that wait for a key, in order of arrival. It is a list of
-// places that belong to their waiters, so that a client leaves it at once,
-// wherever it stands. Its methods want waiting.mu.
+// queue is the clients that wait for a key, in order of arrival. It is a linked
+// list of places that belong to their waiters, so that removing a client takes
+// constant time. Its methods need waiting.mu.
 type queue struct{ first, last *place }
 
-// place is where a waiter stands in the queue of one of its keys.
+// place is the position of a waiter in the queue of one of its keys.
 type place struct {
 	w          *waiter
 	line       *queue // nil: in none, as the waiter names the key twice
@@ -20,8 +20,8 @@ func (l *queue) begin() *place {
 	return l.first
 }
 
-// append puts a waiter at the end, unless it stands there already: the keys of
-// one waiter are entered in a row.
+// append puts a waiter at the end, unless it is there already: the keys of one
+// waiter are entered one after the other.
 func (l *queue) append(p *place, w *waiter) {
 	if l.last != nil && l.last.w == w {
 		return
@@ -59,10 +59,11 @@ func (q *waiting) queueLocked(key []byte) *queue {
 	return line
 }
 
-// breatheLocked lets others have q.mu every thousand keys of a waiter. A waiter
-// that has not entered all its queues is not served, as the shards of its keys
-// are locked; one that has not left all of them is done, which who finds it sees.
-func (q *waiting) breatheLocked(i int) {
+// yieldLocked releases q.mu for a moment after every thousand keys of a waiter. A
+// waiter that has not entered all its queues cannot be served meanwhile, because
+// the shards of its keys are locked; one that has not left all of them is marked
+// as done.
+func (q *waiting) yieldLocked(i int) {
 	if i%1000 == 999 {
 		q.mu.Unlock()
 		q.mu.Lock()

@@ -10,9 +10,9 @@ import (
 	"github.com/vigildb/vigil/commands"
 )
 
-// saves are the snapshots: checkpoints of the store in <dir>/snapshots. One is
-// made in some milliseconds, of hard links, without a fork and without
-// stopping writers.
+// saves are the snapshots: checkpoints of the store in <dir>/snapshots. Making
+// one takes some milliseconds: it consists of hard links, needs no fork and
+// does not stop writers.
 type saves struct {
 	mu      sync.Mutex  // held while one is made, and while old ones are removed
 	running atomic.Bool // one is made in the background
@@ -32,7 +32,7 @@ const (
 	saveRetry = 5
 )
 
-// openSaves removes what the last run left unfinished.
+// openSaves removes unfinished snapshots of the last run.
 func (srv *Server) openSaves() {
 	v := &srv.saves
 	v.last.Store(srv.clock.Now().Unix())
@@ -47,7 +47,8 @@ func (srv *Server) openSaves() {
 
 func (srv *Server) snapshotDir() string { return filepath.Join(srv.settings().dir, "snapshots") }
 
-// snapshotTime is the name of a snapshot that gets no other: when it was made.
+// snapshotTime is the default name of a snapshot: the time at which it was
+// made.
 func (srv *Server) snapshotTime() string {
 	return srv.clock.Now().UTC().Format("20060102T150405.000000Z")
 }
@@ -62,7 +63,7 @@ func (srv *Server) snapshot(name string) error {
 	v.tried.Store(began.Unix())
 	var err error
 	if srv.opts.InMemory {
-		srv.logf(LogNotice, "no snapshot is written: the server is in memory only")
+		srv.logf(LogNotice, "no snapshot written: data is kept in memory only")
 	} else {
 		err = srv.store.Snapshot(filepath.Join(srv.snapshotDir(), name))
 	}
@@ -80,7 +81,8 @@ func (srv *Server) snapshot(name string) error {
 // Snapshot writes a snapshot, as SAVE does.
 func (srv *Server) Snapshot() error { return srv.snapshot(srv.snapshotTime()) }
 
-// underWay is for how many seconds a snapshot has been in the making, -1 if none is.
+// underWay is for how many seconds the running snapshot has been in progress, -1 if
+// there is none.
 func (v *saves) underWay(now int64) int64 {
 	if !v.running.Load() {
 		return -1
@@ -88,8 +90,8 @@ func (v *saves) underWay(now int64) int64 {
 	return max(0, now-v.began.Load())
 }
 
-// saveInBackground makes a snapshot while others work, then calls done. It
-// returns false if one is under way.
+// saveInBackground makes a snapshot in the background, then calls done. It
+// returns false if one is in progress.
 func (srv *Server) saveInBackground(name string, done func()) bool {
 	if !srv.saves.running.CompareAndSwap(false, true) {
 		return false

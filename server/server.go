@@ -61,7 +61,7 @@ type Server struct {
 	done    context.Context
 	workers sync.WaitGroup // clients and background work; waited for by Close
 
-	shutdown chan struct{} // closed by SHUTDOWN: whoever owns the server is to close it
+	shutdown chan struct{} // closed by SHUTDOWN: the owner of the server has to close it
 	downOnce sync.Once
 }
 
@@ -69,7 +69,7 @@ type Server struct {
 var ErrClosed = errors.New("server: closed")
 
 // Open opens the store and makes a server that has no listener yet. When it
-// returns, the server answers everything.
+// returns, all data is loaded.
 func Open(o Options) (*Server, error) {
 	srv, err := Start(o)
 	if err != nil {
@@ -81,9 +81,8 @@ func Open(o Options) (*Server, error) {
 	return srv, nil
 }
 
-// Start is Open without reading the data: Load is to follow. Meanwhile clients
-// can be served already and are told that the server is loading, as Redis tells
-// them.
+// Start is Open without reading the data: call Load next. Clients can connect
+// meanwhile, and get -LOADING errors as from Redis.
 func Start(o Options) (*Server, error) {
 	o.fill()
 	table, err := commands.NewTable(groups.All())
@@ -166,8 +165,8 @@ func (srv *Server) Dial() (net.Conn, error) {
 	return client, nil
 }
 
-// accept lets a client in, or tells it why not. It reports whether the server
-// is open.
+// accept admits a client, or sends it the reason why not. It reports whether
+// the server is open.
 func (srv *Server) accept(nc net.Conn) bool {
 	remote, _, unix := addresses(nc)
 	why := srv.refusal(remote, unix)
@@ -192,7 +191,7 @@ func (srv *Server) enter(nc net.Conn, prepare func(*session)) bool {
 		nc.Close()
 		return false
 	}
-	srv.workers.Add(1) // for the client; its transport takes it back
+	srv.workers.Add(1) // for the client; its transport calls Done
 	srv.mu.Unlock()
 	srv.stats.connections.Add(1)
 	srv.tune(nc)
@@ -202,13 +201,13 @@ func (srv *Server) enter(nc net.Conn, prepare func(*session)) bool {
 	prepare(s)
 	srv.clients.add(s)
 	if srv.done.Err() != nil {
-		conn.HangUp() // Close may have looked at the clients already
+		conn.HangUp() // Close may have visited the clients already
 	}
 	start(s)
 	return true
 }
 
-// refusal says why a client is not let in, or nothing if it is.
+// refusal is the reason why a client is not admitted, empty if it is.
 func (srv *Server) refusal(remote string, unix bool) commands.WireError {
 	set := srv.settings()
 	switch {
@@ -239,7 +238,7 @@ func (srv *Server) newSession(conn transport.Conn) *session {
 	return s
 }
 
-// Close stops listening, drops the clients, ends the background work and
+// Close stops listening, disconnects the clients, ends the background work and
 // closes the store. Everything acknowledged is durable when it returns nil.
 func (srv *Server) Close() error {
 	srv.mu.Lock()
@@ -263,6 +262,6 @@ func (srv *Server) Close() error {
 	return nil
 }
 
-// ShutdownRequested is closed when a client has asked for SHUTDOWN: the owner
-// of the server is to call Close and to end.
+// ShutdownRequested is closed when a client has sent SHUTDOWN: the owner of the
+// server has to call Close.
 func (srv *Server) ShutdownRequested() <-chan struct{} { return srv.shutdown }

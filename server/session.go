@@ -13,16 +13,16 @@ import (
 const (
 	// keepBuffer is the most memory that an idle client's buffers keep.
 	keepBuffer = 64 << 10
-	// flushSize is the size of replies after which those of a long pipeline are
-	// written, so that one read of commands cannot pile up any amount.
+	// flushSize is the size at which the replies of a long pipeline are
+	// written, so that one read of commands cannot pile up an unlimited amount.
 	flushSize = 256 << 10
 )
 
 // session is a client as a state machine, a [transport.Session]: the transport
 // gives it bytes (Feed) and takes its replies (send). It belongs to one goroutine,
-// the transport's. Others put messages for it into its outbox, and wake it with
-// kick. A session never waits: a blocked client is a session whose waiting field is
-// set, and a paused one keeps its input unread.
+// the transport's. Other goroutines put messages for it into its outbox, and wake
+// it with kick. A session never waits: a blocked client is a session whose waiting
+// field is set, and a paused one keeps its input unread.
 type session struct {
 	commands.Client
 	host
@@ -44,7 +44,7 @@ type session struct {
 	locked   bool       // the locks of tx are held
 	ready    []readyKey // keys with waiting clients that the call changed
 	began    int        // where the reply of the running call begins
-	abridged [][]byte   // the arguments as the slow log keeps them, if one of them was given away
+	abridged [][]byte   // the arguments as the slow log keeps them, if one of them was handed over
 
 	waiting  *waiter // the call that is parked
 	closing  bool    // no more commands; close when the replies are written
@@ -64,9 +64,9 @@ var (
 )
 
 // run executes the complete commands of the input until one waits, the input
-// ends, or the client is to be closed. A panic is a bug of ours: it is logged
-// with its stack, and costs this client alone its connection, behind the replies
-// to the calls before.
+// ends, or the client is to be closed. A panic is a bug in vigil: it is logged
+// with its stack, and only this client is disconnected, after the replies to
+// earlier calls.
 func (s *session) run() (err error) {
 	s.turn.start(s.srv.clock.Now())
 	s.lastInput.Store(s.turn.millis())
@@ -121,15 +121,15 @@ func (s *session) run() (err error) {
 	return s.flush()
 }
 
-// Resume goes on after a wake: messages of others are sent, and a client that was
-// served, or is no longer paused, has its input run.
+// Resume continues after a wake: messages from others are sent, and the input of
+// a client that was served, or is no longer paused, is run.
 func (s *session) Resume() error {
 	if s.Awaited() > 0 {
 		if err := s.flush(); err != nil || s.Awaited() > 0 {
 			return err
 		}
 	}
-	// The reply of a wait goes before those of the calls behind it.
+	// The reply of a wait goes before the replies to later calls.
 	s.collect()
 	if s.waiting == nil && s.in.pending() {
 		return s.run()
@@ -143,7 +143,7 @@ func (s *session) Closing() bool { return s.closing }
 // Killed reports whether the connection is cut.
 func (s *session) Killed() bool { return s.Has(commands.ClientCloseSoon) }
 
-// Leave takes the session out of everything that knows it.
+// Leave removes the session from the server.
 func (s *session) Leave() {
 	if w := s.waiting; w != nil {
 		s.srv.waiting.cancel(w)

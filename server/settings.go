@@ -9,9 +9,9 @@ import (
 	"github.com/vigildb/vigil/structures/types"
 )
 
-// settings is what the configuration says in the terms of this package: one
-// immutable snapshot that every command looks at, replaced as a whole when the
-// configuration changes.
+// settings is the configuration in the terms of this package: an immutable
+// snapshot that every command reads, replaced as a whole when the configuration
+// changes.
 type settings struct {
 	conf   *conf.Settings
 	limits commands.Limits
@@ -33,7 +33,7 @@ type settings struct {
 	savePoints   []conf.SavePoint
 }
 
-// minQueryBuffer is the least that a client may have unread: one pipeline.
+// minQueryBuffer is the lowest limit of unread input: one pipeline.
 const minQueryBuffer = 1 << 20
 
 // policies and syncs translate the configuration's names to the store's.
@@ -80,8 +80,8 @@ func newSettings(c *conf.Settings, o *Options) *settings {
 	return set
 }
 
-// defaultModuleMemory is the most that one command may make a Bloom filter
-// allocate when there is no memory limit to go by.
+// defaultModuleMemory limits the allocation of a Bloom filter by one command if
+// there is no memory limit.
 const defaultModuleMemory = 1 << 30
 
 func moduleMemory(maxMemory int64) int64 {

@@ -11,8 +11,8 @@ import (
 	"github.com/vigildb/vigil/commands/admin"
 )
 
-// snapshotName is what clients may call a snapshot: a plain file name, on every
-// system, that is not one of an unfinished snapshot.
+// snapshotName matches the names that clients may give to snapshots: plain file
+// names on every system, except for those of unfinished snapshots.
 var snapshotName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$`)
 
 func validSnapshotName(name string) bool {
@@ -66,8 +66,8 @@ func (h host) DeleteSnapshot(name string) error {
 	return err
 }
 
-// pruneSnapshots removes automatic snapshots but the newest, as snapshot-keep
-// says.
+// pruneSnapshots removes all but the newest automatic snapshots, as
+// snapshot-keep demands.
 func (srv *Server) pruneSnapshots() {
 	keep := srv.settings().conf.SnapshotKeep
 	if keep == 0 {

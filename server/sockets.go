@@ -20,7 +20,7 @@ type sockets struct {
 	mu        sync.Mutex
 	listening bool     // Listen has succeeded; guarded by mu
 	tcp       []socket // guarded by mu
-	// moveHTTP is that of OnMoveHTTP; guarded by mu.
+	// moveHTTP is the function passed to OnMoveHTTP; guarded by mu.
 	moveHTTP func(old, new *conf.Settings) error
 }
 
@@ -35,7 +35,8 @@ type socket struct {
 // listen on: no port and no unix socket.
 var ErrNoListeners = errors.New("server: configured to not listen anywhere")
 
-// errEmbedded is why CONFIG SET does not move the sockets of an embedded server.
+// errEmbedded is the reason why CONFIG SET does not move the sockets of an
+// embedded server.
 var errEmbedded = errors.New("the sockets belong to the program that the server is part of")
 
 // Listen opens the sockets that the configuration names (bind, port,
@@ -99,7 +100,8 @@ func (srv *Server) useLocked(tcp []socket) {
 	srv.port.Store(int64(port))
 }
 
-// autoTries is how often "auto" looks for a port that is free at every address.
+// autoTries is the number of attempts of "auto" to find a port that is free at
+// every address.
 const autoTries = 16
 
 // openTCP opens every address at one port.
@@ -129,7 +131,7 @@ func (srv *Server) openAt(hosts []string, port int) ([]socket, error) {
 			port = l.Addr().(*net.TCPAddr).Port
 			open = append(open, socket{host, port, l})
 		case strings.HasPrefix(host, "-") && !errors.Is(err, syscall.EADDRINUSE):
-			srv.logf(LogNotice, "%s is not there and was marked optional: %v", host, err)
+			srv.logf(LogNotice, "skipping optional address %s: %v", host, err)
 		default:
 			closeAll(open)
 			return nil, err
@@ -144,11 +146,11 @@ func closeAll(open []socket) {
 	}
 }
 
-// moveSockets is the hook of CONFIG SET port and bind. Sockets that are wanted
-// go on, new ones are opened, and only then are the others closed; clients that
-// are connected stay. If a new socket stands in the way of an old one, as
-// 0.0.0.0 and 127.0.0.1 do at one port, the old ones are closed first, and opened
-// again if that was in vain. After an error all is as it was.
+// moveSockets is the hook of CONFIG SET port and bind. Sockets that are still
+// needed are kept, new ones are opened, and only then are the others closed;
+// connected clients stay. If a new socket conflicts with an old one, as 0.0.0.0
+// and 127.0.0.1 do at one port, the old ones are closed first, and reopened if
+// that did not help. After an error everything is as it was before.
 func (srv *Server) moveSockets(old, new *conf.Settings) error {
 	k := &srv.sockets
 	k.mu.Lock()
@@ -197,7 +199,7 @@ func (srv *Server) moveSockets(old, new *conf.Settings) error {
 	return nil
 }
 
-// reopen opens sockets anew that were closed a moment ago.
+// reopen opens sockets again that were closed a moment ago.
 func (srv *Server) reopen(gone []socket) (open []socket) {
 	for _, s := range gone {
 		again, err := srv.openTCP([]string{s.host}, s.port)
@@ -209,12 +211,13 @@ func (srv *Server) reopen(gone []socket) (open []socket) {
 	return open
 }
 
-// errNoWindow is why CONFIG SET opens no window of an embedded server.
+// errNoWindow is the reason why CONFIG SET opens no window of an embedded
+// server.
 var errNoWindow = errors.New("the program that the server is part of has no window")
 
 // OnMoveHTTP registers what opens, moves and closes the sockets of http-port and
 // http-bind when CONFIG SET changes them; an error refuses the change. Without it
-// each such change is refused. It is to be called once, before clients are let in.
+// each such change is refused. Call it once, before clients are admitted.
 func (srv *Server) OnMoveHTTP(move func(old, new *conf.Settings) error) {
 	srv.sockets.mu.Lock()
 	defer srv.sockets.mu.Unlock()

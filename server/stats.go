@@ -10,8 +10,8 @@ import (
 	"github.com/vigildb/vigil/commands"
 )
 
-// stats are the server's counters. Those of commands are indexed by the row's
-// id; all are read and written without a lock but the errors.
+// stats are the server's counters. Counters of commands are indexed by the
+// row's id; all but the errors are read and written without a lock.
 type stats struct {
 	connections, rejectedClients      atomic.Int64
 	outputLimitDrops, queryLimitDrops atomic.Int64
@@ -66,8 +66,8 @@ func (st *stats) rejected(c *commands.Command) {
 	}
 }
 
-// maxErrorKinds bounds the first words that are told apart, as scripts and
-// users can make up their own.
+// maxErrorKinds limits the number of first words counted separately, because
+// scripts and users can invent their own.
 const maxErrorKinds = 128
 
 // countError counts an error reply by its first word.

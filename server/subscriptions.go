@@ -24,7 +24,7 @@ func (u *subscriptions) count() int {
 }
 
 // shown is the count that the reply to a subscription shows: channels and
-// patterns together, shard channels by themselves.
+// patterns together, shard channels separately.
 func (u *subscriptions) shown(kind pubsub.Kind) int64 {
 	if kind == pubsub.ShardChannel {
 		return int64(u.of(kind))
@@ -46,7 +46,7 @@ func (u *subscriptions) names(kind pubsub.Kind) (names [][]byte) {
 	return names
 }
 
-// add takes note of a subscription.
+// add records a subscription.
 func (u *subscriptions) add(kind pubsub.Kind, name string, sub *subscription) {
 	if u.topics[kind] == nil {
 		u.topics[kind] = map[string]*subscription{}
@@ -55,7 +55,7 @@ func (u *subscriptions) add(kind pubsub.Kind, name string, sub *subscription) {
 	u.bytes += len(name) + subscriptionBytes
 }
 
-// remove forgets a subscription, if there is one.
+// remove removes a subscription, if there is one.
 func (u *subscriptions) remove(kind pubsub.Kind, name []byte) {
 	if u.find(kind, name) != nil {
 		delete(u.topics[kind], string(name))

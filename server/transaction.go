@@ -53,8 +53,8 @@ func (s *session) enqueue(cmd *commands.Command, argv [][]byte) {
 	s.ctx.Reply.Status("QUEUED")
 }
 
-// maxTransaction is how much a transaction may have changed for a call in it to
-// change more: all of it is one record.
+// maxTransaction limits the changes of a transaction, which make one record:
+// beyond it calls that would change more are refused.
 const maxTransaction = 1 << 30
 
 // Multi begins a transaction.

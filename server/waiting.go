@@ -12,12 +12,13 @@ import (
 )
 
 // Waiting clients. A call that has to wait (BLPOP on empty lists) is parked:
-// its arguments are copied into a waiter, which stands in the queue of each of
-// its keys. Nobody sleeps for it. When a command has changed one of these keys,
-// the server runs the parked calls again, first come first served, while the
-// changer's locks are still held: an element that is pushed for a waiting
-// client is never seen by anybody else. A client that leaves takes its waiter
-// out of the queues first, so no element is popped for somebody who is gone.
+// its arguments are copied into a waiter, which is in the queue of each of its
+// keys. No goroutine waits for it. When a command has changed one of these
+// keys, the server runs the parked calls again, first come first served, while
+// the changer's locks are still held: an element that is pushed for a waiting
+// client is never seen by any other. The waiter of a client that leaves is
+// removed from the queues first, so no element is popped for a client that has
+// left.
 //
 // Lock order: shards of the store, then waiter.mu, then waiting.mu, then outbox.mu.
 
@@ -58,7 +59,7 @@ type waiting struct {
 
 func (q *waiting) any() bool { return q.n.Load() > 0 }
 
-// wanted reports whether anybody waits for the key.
+// wanted reports whether a client waits for the key.
 func (q *waiting) wanted(db int, key []byte) bool {
 	if !q.any() {
 		return false
@@ -85,7 +86,7 @@ func (q *waiting) enter(w *waiter) {
 	q.by[w.s] = w
 	w.places = make([]place, len(w.keys))
 	for i, key := range w.keys {
-		q.breatheLocked(i)
+		q.yieldLocked(i)
 		q.queueLocked(key).append(&w.places[i], w)
 	}
 	q.n.Add(1)
@@ -102,7 +103,7 @@ func (q *waiting) finish(w *waiter) bool {
 	w.done.Store(true)
 	delete(q.by, w.s)
 	for i, key := range w.keys {
-		q.breatheLocked(i)
+		q.yieldLocked(i)
 		if line := w.places[i].line; line != nil {
 			if line.remove(&w.places[i]); line.first == nil {
 				delete(q.queues, string(key))
@@ -116,7 +117,7 @@ func (q *waiting) finish(w *waiter) bool {
 	return true
 }
 
-// cancel forgets a waiter whose client has left. It returns false if the wait had
+// cancel removes a waiter whose client has left. It returns false if the wait had
 // ended before.
 func (q *waiting) cancel(w *waiter) bool {
 	w.mu.Lock()
@@ -137,7 +138,7 @@ func (q *waiting) inLine(k readyKey) []*waiter {
 	return line
 }
 
-// keysOf lists the keys of a database for which somebody waits.
+// keysOf lists the keys of a database that have waiting clients.
 func (q *waiting) keysOf(db int) []readyKey {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -154,7 +155,8 @@ func (q *waiting) keysOf(db int) []readyKey {
 }
 
 // widen adds the shards that serving the waiters of the call's keys can need:
-// those of all their keys, and of the keys of whoever waits for these in turn.
+// those of all their keys, and of the keys of clients that wait for these in
+// turn.
 func (q *waiting) widen(set *persistence.Shards, s *session) {
 	if !q.any() {
 		return
@@ -184,7 +186,7 @@ func (q *waiting) widen(set *persistence.Shards, s *session) {
 }
 
 // park puts the call that just ran into the queues of its keys. The keys are
-// still locked, so nothing can have come in between.
+// still locked, so nothing can have changed in between.
 func (s *session) park(cmd *commands.Command, argv [][]byte, wait *commands.Wait) {
 	w := &waiter{s: s, cmd: cmd, shards: s.shards, db: s.DB(), proto: s.Proto(),
 		silent: s.Has(commands.ClientReplyOff | commands.ClientReplySkip), expire: wait.Expired}
@@ -195,9 +197,9 @@ func (s *session) park(cmd *commands.Command, argv [][]byte, wait *commands.Wait
 			w.also = append(w.also, w.argv[k.Index])
 		}
 	}
-	// The timer runs before the client is seen to wait, so that whoever sees it
-	// knows that the wait will end. One that fires at once finds w.mu held until
-	// the waiter is in its queues.
+	// The timer is started before others can see that the client waits, so that
+	// every visible wait has an end. A timer that fires at once finds w.mu held
+	// until the waiter is in its queues.
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if wait.Millis > 0 {
@@ -209,7 +211,7 @@ func (s *session) park(cmd *commands.Command, argv [][]byte, wait *commands.Wait
 	s.srv.waiting.enter(w)
 	if wait.Work != nil {
 		s.srv.compute(w, wait.Work, wait.Holds)
-		wait.Work = nil // what it holds goes when it has run
+		wait.Work = nil // so that its memory is freed when it has run
 	}
 }
 
@@ -255,8 +257,8 @@ func (s *session) serveOne(k readyKey, w *waiter) {
 	w.answer(c.Reply.Encoded(), max(lsn, s.tx.Seen()))
 }
 
-// rerun runs a parked call again; ok is false if it has to wait on. A panic
-// costs the client that waits its connection, not the one that runs.
+// rerun runs a parked call again; ok is false if it has to keep waiting. A
+// panic disconnects the waiting client, not the one whose command runs.
 func (s *session) rerun(k readyKey, w *waiter) (c commands.Ctx, ok bool) {
 	defer func() {
 		if bug := recover(); bug != nil {
@@ -293,7 +295,7 @@ func (w *waiter) answer(reply []byte, lsn uint64) {
 	w.s.answer(reply, lsn)
 }
 
-// timeOut ends a wait whose time is over.
+// timeOut ends a wait that has timed out.
 func (srv *Server) timeOut(w *waiter) { srv.endWait(w, w.expire) }
 
 // endWait ends a wait with a reply that is no result. It returns false if the wait

@@ -104,7 +104,7 @@ func (s *session) Watch(c *commands.Ctx, keys [][]byte) error {
 	return nil
 }
 
-// Unwatch forgets all watched keys.
+// Unwatch stops watching all keys.
 func (s *session) Unwatch(*commands.Ctx) { s.unwatch() }
 
 func (s *session) unwatch() {

@@ -4,9 +4,9 @@ import "github.com/vigildb/vigil/commands"
 
 // Databases is what the server does for clients when whole databases change.
 type Databases interface {
-	// DoomDB tells that a database is about to lose its keys, for WATCH.
-	DoomDB(db int)
-	// WakeDB tells that a database is about to get the keys of another one
+	// InvalidateDB is called before a database loses its keys, for WATCH.
+	InvalidateDB(db int)
+	// WakeDB is called before a database gets the keys of another one
 	// (SWAPDB), for WATCH and for the clients that wait for keys.
 	WakeDB(db, other int)
 }
@@ -49,7 +49,7 @@ func flushDB(c *commands.Ctx) error {
 		return err
 	}
 	db := c.Client.DB()
-	c.Host.(Databases).DoomDB(db)
+	c.Host.(Databases).InvalidateDB(db)
 	c.Tx.Flush(db)
 	c.Reply.OK()
 	return nil
@@ -60,7 +60,7 @@ func flushAll(c *commands.Ctx) error {
 		return err
 	}
 	for db := range c.Host.Limits().Databases {
-		c.Host.(Databases).DoomDB(db)
+		c.Host.(Databases).InvalidateDB(db)
 	}
 	c.Tx.FlushAll()
 	c.Reply.OK()
