@@ -18,8 +18,8 @@ type Args struct {
 	word [32]byte
 }
 
-// Reset points the reader at a call; its next argument is the first behind the
-// command's name.
+// Reset points the reader at a call; its next argument is the first one after
+// the command's name.
 func (a *Args) Reset(argv [][]byte, first int) { a.argv, a.i, a.err = argv, first, nil }
 
 // All is the whole call, the name included.
@@ -39,17 +39,17 @@ func (a *Args) Done() error {
 	return a.err
 }
 
-// Err returns the first error and does not mind arguments that are left.
+// Err returns the first error. Unlike Done it allows arguments to be left over.
 func (a *Args) Err() error { return a.err }
 
-// Fail keeps err unless there was one before.
+// Fail records err unless there is an earlier error.
 func (a *Args) Fail(err error) {
 	if a.err == nil {
 		a.err = err
 	}
 }
 
-// Syntax keeps a syntax error.
+// Syntax records a syntax error.
 func (a *Args) Syntax() { a.Fail(ErrSyntax) }
 
 // Bytes reads the next argument; if there is none, that is a syntax error.
@@ -79,7 +79,7 @@ func (a *Args) Peek() []byte {
 	return a.argv[a.i]
 }
 
-// Skip passes over n arguments.
+// Skip skips n arguments.
 func (a *Args) Skip(n int) { a.i += n }
 
 // Rest takes all arguments that are left.
@@ -92,7 +92,7 @@ func (a *Args) Rest() [][]byte {
 	return rest
 }
 
-// AllBut takes the arguments that are left but the last n.
+// AllBut takes the remaining arguments except for the last n.
 func (a *Args) AllBut(n int) [][]byte { return a.Take(a.Left() - n) }
 
 // Take takes the next n arguments; too few left is a syntax error.
@@ -203,7 +203,7 @@ func (a *Args) Cursor() uint64 {
 }
 
 // Timeout reads a number of seconds, fractions allowed, and returns
-// milliseconds, rounded up; 0 means to wait for ever.
+// milliseconds, rounded up; 0 means to wait forever.
 func (a *Args) Timeout() int64 {
 	b := a.Bytes()
 	if a.err != nil {

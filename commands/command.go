@@ -18,7 +18,7 @@ const (
 	PubSub                        // publish and subscribe
 	NoScript                      // not from scripts
 	Blocking                      // may park its client
-	Loading                       // allowed while data are loaded
+	Loading                       // allowed while data is loaded
 	Stale                         // allowed on a stale replica
 	Fast                          // O(1) or O(log n); category @fast, else @slow
 	NoAuth                        // allowed before authentication
@@ -28,9 +28,9 @@ const (
 	Keyspace                      // works on all keys: every shard is locked
 	Dangerous                     // category @dangerous
 	SkipMonitor                   // not shown to MONITOR
-	SkipSlowlog                   // not kept by SLOWLOG, as it waits on purpose
+	SkipSlowlog                   // not kept by SLOWLOG, because it waits on purpose
 	AllowBusy                     // allowed while a script runs for too long
-	MovableKeys                   // the keys cannot be told from positions alone
+	MovableKeys                   // the keys do not follow from positions alone
 	MayReplicate                  // has effects to replicate without writing keys
 	NoAsyncLoading
 	NoMandatoryKeys
@@ -59,12 +59,12 @@ type Command struct {
 	Keys  []KeySpec // in order; empty for a command without keys
 
 	Syntax  string // arguments after the name, as redis-cli shows them
-	Types   Types  // of arguments whose names say another type elsewhere
+	Types   Types  // of arguments whose names stand for another type elsewhere
 	Since   string // the version of Redis (or of the module, or of vigil) that has it
 	Cost    string // complexity
 	Summary string // one sentence
 
-	// Category is the ACL category in place of that of the group, or "".
+	// Category replaces the ACL category of the group, unless it is "".
 	Category string
 
 	// Secrets, if set, returns the indexes of the arguments that MONITOR and the
@@ -162,7 +162,7 @@ var groupCategories = map[string]string{
 }
 
 // Categories lists the ACL categories of the command, derived from its flags
-// and group. A container has those of its flags alone.
+// and group. A container has only the categories of its flags.
 func (c *Command) Categories() []string {
 	has := map[string]bool{
 		"read":      c.Is(ReadOnly) && c.group != "scripting",

@@ -42,27 +42,28 @@ type Ctx struct {
 	wait   Wait
 	holds  int // of the last MayCompute
 	later  func()
-	// CloseAfter asks the server to close the connection behind the reply.
+	// CloseAfter asks the server to close the connection after the reply.
 	CloseAfter bool
 }
 
 // Wait is what a parked call waits for.
 type Wait struct {
 	Keys    [][]byte           // any of them
-	Millis  int64              // 0: for ever
+	Millis  int64              // 0: forever
 	Expired func(reply *Reply) // writes the reply of a wait that ended without a result
 	Work    Work               // set by Compute: the call waits for its end, not for keys
 	Holds   int                // bytes that Work holds
 }
 
-// Work is the part of a call that takes long and needs no lock. It reads only
-// what the handler has copied for it, and returns soon after ctx has ended: the
-// client has left, or the server is being closed. The function answer writes the reply.
-type Work func(ctx context.Context) (answer func(*Reply), err error)
+// Work is the part of a call that takes long and needs no lock. It reads only what the
+// handler has copied for it, and returns soon after ctx has ended: the client has left,
+// or the server is being closed. The function reply writes the reply.
+type Work func(ctx context.Context) (reply func(*Reply), err error)
 
 // Park makes the client wait until one of the keys changes, and then runs the
 // command again. After millis milliseconds (0: never) expired writes the reply.
-// Inside MULTI nothing waits: the reply is that of a wait that has ended.
+// Inside MULTI nothing waits: the reply is the one of a wait that has timed
+// out.
 func (c *Ctx) Park(keys [][]byte, millis int64, expired func(*Reply)) error {
 	if c.InMulti {
 		expired(&c.Reply)
@@ -73,9 +74,9 @@ func (c *Ctx) Park(keys [][]byte, millis int64, expired func(*Reply)) error {
 	return nil
 }
 
-// MayCompute returns ErrComputeFull if so many computations wait already, or
-// hold so much memory, that Compute is not to be called with work that holds so
-// many bytes. Handlers ask before they copy anything.
+// MayCompute returns ErrComputeFull if there is no room for another
+// computation, which would hold so many bytes. Handlers ask before they copy
+// anything for Compute.
 func (c *Ctx) MayCompute(holds int) error {
 	if !c.InMulti && !c.Host.MayCompute(holds) {
 		return ErrComputeFull
@@ -84,19 +85,19 @@ func (c *Ctx) MayCompute(holds int) error {
 	return nil
 }
 
-// Compute replies with what work finds. The client waits, the locks of
-// the call are released, and a worker of the server runs work when it is its
-// turn. CLIENT UNBLOCK ends the wait with an error.
+// Compute replies with the result of work. The client waits, the locks of the
+// call are released, and a worker of the server runs work when its turn has
+// come. CLIENT UNBLOCK ends the wait with an error.
 //
 // Inside MULTI work runs at once, while the locks are held and no other client is
-// served: handlers bound what they ask for by InMulti.
+// served: handlers accept less work if InMulti is set.
 func (c *Ctx) Compute(work Work) error {
 	if c.InMulti {
-		answer, err := work(context.Background())
+		reply, err := work(context.Background())
 		if err != nil {
 			return err
 		}
-		answer(&c.Reply)
+		reply(&c.Reply)
 		return nil
 	}
 	c.wait = Wait{Work: work, Holds: c.holds, Expired: func(r *Reply) { r.Error(ErrUnblocked) }}
@@ -157,7 +158,7 @@ func (c *Ctx) Notify(class EventClass, event string, key []byte) {
 func (c *Ctx) NotifyMissed(key []byte) { c.Notify(EventMissed, "keymiss", key) }
 
 // NotifyNew publishes that a key is new, unless it exists: handlers call it just
-// before they write. The key is looked up only if the event is asked for.
+// before they write. The key is looked up only if the event is published.
 func (c *Ctx) NotifyNew(key []byte) {
 	if c.Host.NotifyClasses()&EventNew != 0 && c.Tx.Kind(key) == structures.KindNone {
 		c.Notify(EventNew, "new", key)

@@ -8,19 +8,19 @@ import (
 	"github.com/vigildb/vigil/structures"
 )
 
-// WireError is an error whose text goes to the client letter by letter. Its
-// first word is the code that clients look at.
+// WireError is an error whose text is sent to the client unchanged. Its first
+// word is the code that clients look at.
 type WireError string
 
 func (e WireError) Error() string { return string(e) }
 
-// Reason is why a directive is refused, which CONFIG SET puts behind a text of its
-// own and a start behind the directive's line.
+// Reason is why a directive is refused. CONFIG SET appends it to a text of its
+// own; at the start it follows the line of the directive.
 type Reason string
 
 func (r Reason) Error() string { return string(r) }
 
-// The reasons that Redis words.
+// Reasons with Redis's wording.
 const (
 	ErrNoSuchRename = Reason("No such command in rename-command")
 	ErrRenameTarget = Reason("Target command name already exists")
@@ -34,7 +34,7 @@ func ErrTooManyClients(most int64) error {
 	return Reason(fmt.Sprintf("The operating system is not able to handle the specified number of clients, try with %d", most))
 }
 
-// Every text that a client can be told stands here, as Redis words it.
+// Errors that several families or the server return, with Redis's wording.
 const (
 	ErrSyntax           = WireError("ERR syntax error")
 	ErrNotInteger       = WireError("ERR value is not an integer or out of range")
@@ -96,15 +96,15 @@ const (
 // What SCHED says.
 const ()
 
-// What a client can be told of SCHED.SIMULATE.
+// Errors of SCHED.SIMULATE.
 const ()
 
-// What a client can be told of computations off the locks.
+// Errors of computations without locks.
 const (
 	ErrComputeFull = WireError("ERR too many computations are waiting, try again later")
 )
 
-// What a client can be told of placement maps.
+// Errors of placement maps.
 const ()
 
 // What RedisBloom says, with and without ERR.
@@ -168,21 +168,21 @@ func ErrSubcommandArity(c *Command) WireError {
 }
 
 // ErrExecDiscarded is the error of an EXEC that could not run, for the reason
-// that another command would have told.
+// of another command.
 func ErrExecDiscarded(reason WireError) WireError {
 	return Errorf("EXECABORT Transaction discarded because of: %s", strings.TrimPrefix(string(reason), "ERR "))
 }
 
-// ErrRewritingConfig tells why CONFIG REWRITE failed.
+// ErrRewritingConfig is the error of a CONFIG REWRITE that failed.
 func ErrRewritingConfig(why error) WireError { return Errorf("ERR Rewriting config file: %v", why) }
 
-// ErrProtocol tells a client that its input is no command, before it is
-// disconnected.
+// ErrProtocol is the error for input that is not a command, after which the
+// client is disconnected.
 func ErrProtocol(bad error) WireError { return WireError("ERR " + bad.Error()) }
 
-// Text is what the client is told of err: wire errors as they are, domain
-// errors by their meaning, all else as an internal error (known is false, and
-// the caller logs it).
+// Text is what the client gets for err: wire errors as they are, domain errors
+// by their meaning, all else as an internal error (known is false, and the
+// caller logs it).
 func Text(err error) (text WireError, known bool) {
 	var w WireError
 	switch {

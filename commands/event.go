@@ -22,7 +22,7 @@ const (
 	eventClassesEnd
 )
 
-// EventAll is what the letter A stands for: all classes but m and n.
+// EventAll is the meaning of the letter A: all classes except m and n.
 const EventAll = EventGeneric | EventString | EventList | EventSet | EventHash | EventZSet |
 	EventExpired | EventEvicted | EventStream | EventModule
 
@@ -55,8 +55,8 @@ next:
 	return classes, true
 }
 
-// String is what CONFIG GET shows. Like Redis it forgets n beside A, so that
-// the text is not always what was set.
+// String is what CONFIG GET shows. Like Redis it omits n after A, so that the
+// text is not always what was set.
 func (e EventClass) String() string {
 	var b []byte
 	all := e&EventAll == EventAll

@@ -18,7 +18,7 @@ func ViewExisting[T structures.Value](c *Ctx, key []byte) (T, error) {
 }
 
 // CheckAbsent returns nil if key is absent, for a command that creates a value. Of a
-// value of this type the error is ErrBusyKey, of another one that of View.
+// value of this type the error is ErrBusyKey, of another type the error of View.
 func CheckAbsent[T structures.Value](c *Ctx, key []byte) error {
 	switch _, err := ViewExisting[T](c, key); err {
 	case nil:

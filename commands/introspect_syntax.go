@@ -10,11 +10,11 @@ import (
 //	key value [NX | XX] [EX seconds | PX milliseconds] [field [field ...]]
 //
 // of words in capitals that stand for themselves (tokens), names of arguments,
-// brackets around what may be left out, angle brackets around a choice that
-// has to be made, bars between the choices, and dots behind what may be
-// repeated. COMMAND DOCS shows it as a tree, from which clients make hints.
+// brackets around what may be left out, angle brackets around a choice that has
+// to be made, bars between the choices, and dots after what may be repeated.
+// COMMAND DOCS shows it as a tree, from which clients make hints.
 
-// ArgType is the type of an argument, in Redis's words.
+// ArgType is the type of an argument, with Redis's names.
 type ArgType string
 
 const (
@@ -29,7 +29,8 @@ const (
 	ArgBlock    ArgType = "block"
 )
 
-// Types are those of arguments that their names do not tell, see typeOfName.
+// Types are the types of arguments that do not follow from their names, see
+// typeOfName.
 type Types map[string]ArgType
 
 // Argument is a node of the tree.
@@ -112,7 +113,7 @@ type syntaxParser struct {
 	at    int
 	specs int // key specs of the command
 	types Types
-	keys  int // keys met so far
+	keys  int // keys so far
 	dots  bool
 }
 
@@ -162,7 +163,7 @@ func block(seq []*Argument) *Argument {
 	if len(seq) == 1 {
 		return seq[0]
 	}
-	seq = slices.Clone(seq) // the caller goes on with its own
+	seq = slices.Clone(seq) // the caller keeps using its own
 	b := &Argument{Type: ArgBlock, Name: seq[0].Name, Args: seq}
 	var texts []string
 	for _, a := range seq {
@@ -181,7 +182,7 @@ func block(seq []*Argument) *Argument {
 }
 
 // sequence reads arguments up to a bar or the closing bracket. At the top of
-// the line a token takes the one argument behind it; inside brackets it stands
+// the line a token takes the one argument after it; inside brackets it stands
 // for the bracket.
 func (p *syntaxParser) sequence(end string, top bool) []*Argument {
 	p.dots = false
@@ -217,7 +218,7 @@ func (p *syntaxParser) sequence(end string, top bool) []*Argument {
 // plain reports an argument that a token before it can take.
 func plain(a *Argument) bool { return !a.Optional && a.Type != ArgToken && a.Token == "" }
 
-// optional reads a bracket behind seq: "x [x ...]" says that x may be repeated,
+// optional reads a bracket after seq: "x [x ...]" says that x may be repeated,
 // everything else that it may be left out.
 func (p *syntaxParser) optional(seq []*Argument) []*Argument {
 	keys := p.keys
@@ -300,8 +301,8 @@ func (p *syntaxParser) typeOf(name string) ArgType {
 	return typeOfName(name)
 }
 
-// typeOfName tells the type of an argument from its name: rows name their
-// arguments by these words.
+// typeOfName derives the type of an argument from its name: rows use these
+// words as names.
 func typeOfName(name string) ArgType {
 	switch name {
 	case "key", "newkey", "source", "destination", "destkey", "sourcekey", "key1", "key2":

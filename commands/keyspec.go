@@ -44,9 +44,9 @@ func (f KeyFlag) Names() []string {
 type KeySpec struct {
 	Flags KeyFlag
 
-	// Begin is the index of the first candidate (the name is 0). With a
-	// Keyword the search for that word starts there instead, from the end
-	// backwards if Begin is negative, and keys begin behind the word.
+	// Begin is the index of the first candidate (the name is 0). With a Keyword
+	// the search for that word starts there instead, from the end backwards if
+	// Begin is negative, and keys begin after the word.
 	Begin   int
 	Keyword string
 
@@ -56,7 +56,7 @@ type KeySpec struct {
 	Last, Step, Limit int
 
 	// Numbered: Begin is the index of the number of keys, and the keys follow
-	// FirstAfter places behind it.
+	// FirstAfter places after it.
 	Numbered   bool
 	FirstAfter int
 
@@ -91,7 +91,7 @@ func KeyRange(first, last, step int, f KeyFlag) KeySpec {
 	return KeySpec{Flags: f, Begin: first, Last: last, Step: step}
 }
 
-// KeyCount is a number of keys at index i and the keys behind it.
+// KeyCount is a number of keys at index i and the keys after it.
 func KeyCount(i int, f KeyFlag) KeySpec {
 	return KeySpec{Flags: f, Begin: i, Numbered: true, FirstAfter: 1, Step: 1}
 }

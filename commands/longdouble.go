@@ -20,7 +20,7 @@ const (
 	longDoubleMinExp = -16444
 	// longDoubleText is the longest number that is read.
 	longDoubleText = 5*1024 - 1
-	// longDoubleDigits is the number of digits behind the point that are
+	// longDoubleDigits is the number of digits after the point that are
 	// printed, before zeros at the end are cut.
 	longDoubleDigits = 17
 )
@@ -90,7 +90,7 @@ func decimal(b []byte) bool {
 	return true
 }
 
-// appendLongDouble appends x with 17 digits behind the point, without the zeros
+// appendLongDouble appends x with 17 digits after the point, without the zeros
 // at its end and without an exponent.
 func appendLongDouble(dst []byte, x *big.Float) []byte {
 	mark := len(dst)

@@ -18,8 +18,8 @@ import (
 //
 // The session's reply is bounded (see Bound): it asks before it becomes long, and is
 // then a row of parts, so that it is never copied to grow. If it may not become longer
-// it is lost: what was written goes, and so does what is written after that. The
-// client is closed then; the command runs to its end all the same.
+// it is lost: what was written is dropped, and so is what is written later. The client
+// is then disconnected; the command still runs to its end.
 type Reply struct {
 	buf   []byte
 	proto int
@@ -32,7 +32,7 @@ type Reply struct {
 }
 
 // NewReply starts a reply in protocol 2 or 3, appending to buf. It has one part
-// and grows as it likes.
+// and no limit.
 func NewReply(buf []byte, proto int) Reply {
 	return Reply{buf: buf, proto: proto, room: math.MaxInt}
 }

@@ -9,8 +9,8 @@ import (
 // partBytes is the length at which a bounded reply begins another part.
 const partBytes = 256 << 10
 
-// Bound has more asked whether the reply may have size bytes, each time that a
-// part is full. If it may not, it is lost.
+// Bound sets a function more that is asked, each time that a part is full,
+// whether the reply may have size bytes. If it may not, the reply is lost.
 func (r *Reply) Bound(more func(size int) bool) { r.more, r.room = more, partBytes }
 
 // fits makes room for n bytes. It reports false if the reply is lost.
@@ -40,14 +40,14 @@ func (r *Reply) lose() {
 	r.lost, r.room = true, -1
 }
 
-// Lost reports that the reply grew too long for its client and was given up.
+// Lost reports whether the reply grew too long for its client and was dropped.
 func (r *Reply) Lost() bool { return r.lost }
 
 // Cap is the memory that the reply holds in bytes.
 func (r *Reply) Cap() int { return r.size + cap(r.buf) }
 
-// Parts are what was written, in order, but for the last part, which Last is.
-// They are not changed any more unless the reply is rewound.
+// Parts is what was written, in order, except for the last part, which Last
+// returns. They are not changed any more unless the reply is rewound.
 func (r *Reply) Parts() [][]byte { return r.parts }
 
 // Last is the part that is being written. Reset uses its memory again.
@@ -94,7 +94,7 @@ func (r *Reply) Insert(mark int, b []byte) {
 	}
 }
 
-// within is fits for bytes that go elsewhere than to the end.
+// within is fits for bytes that are inserted before the end.
 func (r *Reply) within(n int) bool {
 	if r.lost || r.Len()+n > r.room && r.more != nil && !r.more(r.Len()+n) {
 		if !r.lost {
@@ -105,7 +105,7 @@ func (r *Reply) within(n int) bool {
 	return true
 }
 
-// Reset empties the reply; its buffer is let go of if it grew past keep bytes.
+// Reset empties the reply; its buffer is dropped if it grew beyond keep bytes.
 func (r *Reply) Reset(keep int) {
 	if cap(r.buf) > keep || r.parts != nil {
 		r.Release()
@@ -122,7 +122,7 @@ func (r *Reply) Release() {
 	}
 }
 
-// ArrayLater writes an array whose length is known only behind its elements:
+// ArrayLater writes an array whose length is known only after its elements:
 // build writes them and returns how many there are.
 func (r *Reply) ArrayLater(build func() (n int)) {
 	start := r.Len()

@@ -35,7 +35,7 @@ func (a *Args) ScanOptions(other func() bool) ScanOptions {
 	return o
 }
 
-// Matches reports whether a name is to be returned. A single star fits every
+// Matches reports whether a name is to be returned. A single star matches every
 // name, the empty one included.
 func (o *ScanOptions) Matches(name []byte) bool {
 	return o.Pattern == nil || string(o.Pattern) == "*" || glob.Match(o.Pattern, name)

@@ -2,10 +2,10 @@ package admin
 
 import "github.com/vigildb/vigil/commands"
 
-// adminFlags are those of most commands for administrators.
+// adminFlags are the flags of most administrative commands.
 const adminFlags = commands.Admin | commands.NoScript | commands.Loading | commands.Stale
 
-// Statistics is what the server knows of itself.
+// Statistics is what the server reports about itself.
 type Statistics interface {
 	// Info is the text of INFO; no sections means the default ones.
 	Info(c *commands.Ctx, sections []string) string

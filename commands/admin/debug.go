@@ -11,14 +11,15 @@ import (
 type Debug interface {
 	// Sleep stops the goroutine of the call for a while.
 	Sleep(millis int64)
-	// Reload writes all, forgets memory and reads back.
+	// Reload writes everything to disk, empties the memory and reads the data
+	// back.
 	Reload() error
 	SetActiveExpire(on bool)
-	// FreeMemory gives memory that is not in use back to the system.
+	// FreeMemory returns unused memory to the system.
 	FreeMemory()
 }
 
-// debugFlags are those of DEBUG, which not everybody may use.
+// debugFlags are the flags of DEBUG, which not every client may use.
 const debugFlags = adminFlags | commands.Protected
 
 func debugRows() []commands.Command {
@@ -75,8 +76,9 @@ func debugActiveExpire(c *commands.Ctx) error {
 	return nil
 }
 
-// debugReload is for values read back from the disk. NOSAVE and MERGE, which
-// ask Redis to keep to an older dump, make no sense here: nothing is lost.
+// debugReload is for testing values that were read back from disk. NOSAVE and
+// MERGE, which make Redis use an older dump, have no effect here: nothing is
+// lost.
 func debugReload(c *commands.Ctx) error {
 	for c.Args.More() {
 		switch c.Args.Word() {

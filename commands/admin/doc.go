@@ -1,6 +1,6 @@
-// Package admin has the commands for those who run a server: INFO, CONFIG,
-// SLOWLOG, MEMORY, snapshots, DEBUG, and those on whole databases. Redis calls
-// the group server.
+// Package admin has the administrative commands: INFO, CONFIG, SLOWLOG, MEMORY,
+// snapshots, DEBUG, and the commands on whole databases. Redis calls the group
+// server.
 //
 // A command is a row and a handler in one of these files, and calls that
 // succeed and fail in a transcript of testdata. Errors that only these commands

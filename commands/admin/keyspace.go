@@ -34,9 +34,8 @@ func dbSize(c *commands.Ctx) error {
 	return nil
 }
 
-// readFlushMode reads ASYNC or SYNC. Either way the keys are gone at once and
-// their room is given back in the background, so that there is nothing to
-// choose.
+// readFlushMode reads ASYNC or SYNC. Both do the same: the keys are removed at
+// once and their memory is freed in the background.
 func readFlushMode(c *commands.Ctx) error {
 	if c.Args.Left() > 1 || c.Args.More() && !c.Args.Is("ASYNC") && !c.Args.Is("SYNC") {
 		return commands.ErrSyntax

@@ -34,7 +34,8 @@ func memoryRows() []commands.Command {
 	}
 }
 
-// memoryUsage reads SAMPLES for its errors only: sizes are kept, not sampled.
+// memoryUsage reads SAMPLES only to report errors: sizes are stored, not
+// sampled.
 func memoryUsage(c *commands.Ctx) error {
 	key := c.Args.Key()
 	for c.Args.More() {

@@ -2,13 +2,13 @@ package admin
 
 import "github.com/vigildb/vigil/commands"
 
-// Saves writes what the server holds, and stops the server.
+// Saves makes snapshots, stores changed keys, and stops the server.
 type Saves interface {
 	// Save writes a snapshot; in the background it returns at once.
 	Save(background bool) error
 	LastSave() int64 // unix seconds
 	// Rewrite stores all keys under their own names in the background, so that
-	// the journal behind them can be removed.
+	// the journal that they replace can be removed.
 	Rewrite()
 	// Shutdown stops the server; it returns an error if it cannot. save asks for
 	// a snapshot first.
@@ -65,7 +65,7 @@ func bgRewrite(c *commands.Ctx) error {
 	return nil
 }
 
-// shutdown answers only if the server goes on.
+// shutdown writes a reply only if the server keeps running.
 func shutdown(c *commands.Ctx) error {
 	var save, nosave, force, now, abort bool
 	for c.Args.More() {

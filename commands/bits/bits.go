@@ -137,7 +137,7 @@ func bitpos(c *commands.Ctx) error {
 	case ok:
 		c.Reply.Int(structures.FindBit(b, int(bit), r))
 	default:
-		c.Reply.Int(-bit) // a missing key is zeros without end
+		c.Reply.Int(-bit) // a missing key counts as endless zeros
 	}
 	return nil
 }

@@ -196,7 +196,7 @@ func readFieldOffset(c *commands.Ctx, t structures.FieldType) uint64 {
 		b, width = b[1:], int64(t.Bits)
 	}
 	off, ok := commands.ParseInt(b)
-	// Bounded before it is multiplied, so that it cannot come around.
+	// Checked before it is multiplied, so that it cannot overflow.
 	if !ok || !offsetFits(c, off) || !offsetFits(c, off*width) {
 		c.Args.Fail(errOffset)
 		return 0

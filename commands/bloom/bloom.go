@@ -9,8 +9,8 @@ import (
 	"github.com/vigildb/vigil/structures"
 )
 
-// The commands of RedisBloom. Its errors are its own: some begin with ERR, some
-// do not, and clients know them by their words.
+// The commands of RedisBloom. Some of its errors begin with ERR and some do
+// not; clients recognize them by their text.
 
 func Group() commands.Group {
 	write, read := []commands.KeySpec{commands.Key(1, commands.RW|commands.Insert)}, []commands.KeySpec{commands.Key(1, commands.RO|commands.Access)}
@@ -100,8 +100,8 @@ func reserve(c *commands.Ctx) error {
 	return nil
 }
 
-// reserveShape reads the arguments of BF.RESERVE behind the key. The options are
-// looked for in any order, and other words are ignored.
+// reserveShape reads the arguments of BF.RESERVE after the key. Options may come
+// in any order, and other words are ignored.
 func reserveShape(c *commands.Ctx) (s structures.BloomShape, err error) {
 	s = defaultShape()
 	if c.Args.Left() > 5 {
@@ -247,7 +247,7 @@ func insert(c *commands.Ctx) error {
 	return addItems(c, key, items, s)
 }
 
-// insertShape reads the options of BF.INSERT and the word ITEMS behind them. It
+// insertShape reads the options of BF.INSERT and the word ITEMS after them. It
 // is nil if no filter is to be made.
 func insertShape(c *commands.Ctx) *structures.BloomShape {
 	s, create := defaultShape(), true

@@ -1,5 +1,5 @@
 // Package bloom has the commands of RedisBloom. Some of its errors begin with
-// ERR and some do not; clients know them by their words.
+// ERR and some do not; clients recognize them by their text.
 //
 // A command is a row and a handler in one of these files, and calls that
 // succeed and fail in a transcript of testdata. Errors that only these commands

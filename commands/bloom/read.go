@@ -111,8 +111,8 @@ func info(c *commands.Ctx) error {
 	return errInfo
 }
 
-// replyOneField writes a value alone: its name is beside it only where
-// there are maps.
+// replyOneField writes a value alone, or with its name if the protocol has
+// maps.
 func replyOneField(c *commands.Ctx, f *infoField, info *structures.BloomInfo) {
 	if c.Reply.Proto() == 3 {
 		c.Reply.Map(1)
@@ -175,7 +175,7 @@ func loadChunk(c *commands.Ctx) error {
 	return loadError(err)
 }
 
-// loadError words why a piece of a dump cannot be taken.
+// loadError is the error text for a part of a dump that cannot be loaded.
 func loadError(err error) error {
 	switch {
 	case err == nil:

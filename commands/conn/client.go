@@ -246,8 +246,7 @@ func setClientFlag(c *commands.Ctx, f commands.ClientFlag) error {
 	return nil
 }
 
-// clientReply replies only to ON: the others ask for silence from their own
-// reply on.
+// clientReply replies only to ON: OFF and SKIP suppress their own reply too.
 func clientReply(c *commands.Ctx) error {
 	switch c.Args.Word() {
 	case "ON":

@@ -6,7 +6,7 @@ import (
 	"github.com/vigildb/vigil/commands"
 )
 
-// sessionFlags are those of most commands that concern the connection alone.
+// sessionFlags are the flags of most commands about the connection itself.
 const sessionFlags = commands.NoScript | commands.Loading | commands.Stale
 
 // Connection is what the client of the call does to its own connection.
@@ -164,7 +164,7 @@ func authSecrets(argv [][]byte) []int {
 	return secret
 }
 
-// helloSecrets are the two arguments behind AUTH.
+// helloSecrets are the two arguments after AUTH.
 func helloSecrets(argv [][]byte) []int {
 	for i := 2; i+2 < len(argv); i++ {
 		if commands.EqualFold(argv[i], "AUTH") {

@@ -51,14 +51,15 @@ func hgetdel(c *commands.Ctx) error {
 	return nil
 }
 
-// fieldExpiry is the option of HGETEX and HSETEX that says when fields go.
+// fieldExpiry is the option of HGETEX and HSETEX that sets the expiry of
+// fields.
 type fieldExpiry struct {
 	set  bool   // to ms
 	ms   int64  // unix time
 	bare string // PERSIST or KEEPTTL
 }
 
-// readFieldExpiry reads the option if the next argument is one; ok tells
+// readFieldExpiry reads the option if the next argument is one; ok reports
 // whether it is. bare is the option without a number that the command has.
 func readFieldExpiry(c *commands.Ctx, bare string) (e fieldExpiry, ok bool) {
 	u, base := commands.Milliseconds, int64(0)
@@ -123,7 +124,7 @@ const (
 	setOld            // FXX: all of them
 )
 
-// fieldSetting is the arguments of HSETEX behind the key.
+// fieldSetting is the arguments of HSETEX after the key.
 type fieldSetting struct {
 	when   setWhen
 	expiry fieldExpiry

@@ -28,7 +28,7 @@ func Group() commands.Group {
 	}}
 }
 
-// wireError words what the structures say of a string.
+// wireError translates an error of package structures.
 func wireError(err error) error {
 	switch {
 	case errors.Is(err, structures.ErrNotHYLL):
@@ -132,7 +132,7 @@ func addCopy(c *commands.Ctx, key, value []byte, ok bool, elems [][]byte) (chang
 	return t.Any(), store(c, key, value, &t)
 }
 
-// store writes value, or those of its bytes that changed.
+// store writes value, or only its bytes that changed.
 func store(c *commands.Ctx, key, value []byte, t *structures.Touched) error {
 	if t.Whole {
 		c.NotifyNew(key)

@@ -59,13 +59,13 @@ func dumpPayload(c *commands.Ctx, key []byte) (payload []byte, ok bool, err erro
 	return rdb.AppendOwn(nil, kind, encoded), ok, nil
 }
 
-// restoreOptions are what RESTORE is told besides key and payload.
+// restoreOptions are the arguments of RESTORE besides key and payload.
 type restoreOptions struct {
 	replace, absolute bool
 	idle, frequency   int64 // seconds, and a counter; -1: not given
 }
 
-// maxIdle is half of the seconds that Redis's clock of uses can tell apart.
+// maxIdle is half of the seconds that Redis's access clock can distinguish.
 const maxIdle = 1<<23 - 1
 
 // readRestoreOptions reads up to the end of the call. IDLETIME and FREQ exclude
@@ -126,8 +126,8 @@ func restore(c *commands.Ctx) error {
 	return nil
 }
 
-// restoreExpiry is the time that ttl milliseconds stand for, from now or, if
-// absolute, from 1970; 0 is none.
+// restoreExpiry is the time in ttl milliseconds from now or, if absolute, from
+// 1970; 0 is none.
 func restoreExpiry(c *commands.Ctx, ttl []byte, absolute bool) (persistence.Expiry, error) {
 	ms, ok := commands.ParseInt(ttl)
 	switch {

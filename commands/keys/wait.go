@@ -24,8 +24,8 @@ func waitRows() []commands.Command {
 	}
 }
 
-// There are no replicas: a client that waits for some waits until its time is
-// over, as it does with a Redis that lost its replicas.
+// There are no replicas: a client that waits for some waits until its timeout,
+// as it does with a Redis that lost its replicas.
 
 func wait(c *commands.Ctx) error {
 	replicas, millis := c.Args.Int(), readTimeout(c)

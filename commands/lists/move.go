@@ -95,7 +95,7 @@ func brpoplpush(c *commands.Ctx) error {
 
 // moveOrPark moves an element or waits for one. A client that waits already
 // continues to wait if the source came to hold something else than a list; if
-// the destination did, it is told so, and the element stays.
+// the destination did, it gets an error, and the element stays.
 func moveOrPark(c *commands.Ctx, from, to []byte, out, in structures.End, millis int64) error {
 	if c.Woken != nil {
 		if _, _, err := persistence.View[*structures.List](c.Tx, from); errors.Is(err, structures.ErrWrongType) {

@@ -170,7 +170,7 @@ func exportMap(c *commands.Ctx) error {
 }
 
 // importMap replaces with REPLACE only, as RESTORE does, and only a map. The
-// key keeps its expiry: what it stands for is the same.
+// key keeps its expiry, because it is still the same map.
 func importMap(c *commands.Ctx) error {
 	key, data := c.Args.Key(), c.Args.Bytes()
 	replace := c.Args.More() && c.Args.Is("REPLACE")

@@ -41,8 +41,9 @@ func errStrategy(name string) commands.WireError {
 	return commands.Errorf("ERR unknown strategy '%.64s', available: %s", name, strings.Join(known, ", "))
 }
 
-// wireErrors words what package placement says. Handlers check decimals
-// themselves, so ErrCapacity tells of a capacity beside others.
+// wireErrors translates the errors of package placement. Handlers check
+// decimals themselves, so ErrCapacity is about a capacity relative to the
+// others.
 var wireErrors = [...]struct{ err, text error }{
 	{placement.ErrUnit, errUnit}, {placement.ErrDuplicate, errTwice}, {placement.ErrLast, errLast},
 	{placement.ErrName, errName}, {placement.ErrCapacity, errRatio}, {placement.ErrUniform, errUniform},

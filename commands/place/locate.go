@@ -44,8 +44,9 @@ func readObjects(a *commands.Args) (objects [][]byte, copies int) {
 //	several copies                       an array of names, different units in different domains
 //	one copy, and strategy twochoice     an array of two names, perhaps the same one
 //
-// COPIES says how many, or else what PLACE.CREATE was told. With twochoice an object goes
-// to the unit with less load, which the caller knows, and is looked for on both.
+// COPIES is their number, by default the one given to PLACE.CREATE. With twochoice an
+// object goes to the unit with less load, which the caller knows, and is looked for on
+// both.
 func locate(c *commands.Ctx) error {
 	key := c.Args.Key()
 	objects, copies := readObjects(&c.Args)
@@ -84,7 +85,8 @@ func locateNow(c *commands.Ctx, s *placemap.State, objects [][]byte, copies int,
 	return nil
 }
 
-// checkCopies makes the table for copies, or tells why there can be none.
+// checkCopies builds the table for copies, or returns the reason why there
+// cannot be one.
 func checkCopies(s *placemap.State, copies int, buf []int) error {
 	_, err := places(s, 0, copies, buf)
 	return wireError(err)

@@ -5,9 +5,9 @@ import (
 	"github.com/vigildb/vigil/placement"
 )
 
-// readUnits reads units up to the end of the call. The word DOMAIN behind a
-// capacity is always the option: a unit of that name stands first, or behind a
-// unit with a domain.
+// readUnits reads units up to the end of the call. The word DOMAIN after a
+// capacity is always the option: a unit of that name must come first, or after
+// a unit with a domain.
 func readUnits(a *commands.Args) []placement.Unit {
 	units := make([]placement.Unit, 0, a.Left()/2)
 	for first := true; first || a.More(); first = false {

@@ -2,7 +2,7 @@ package pubsub
 
 import "github.com/vigildb/vigil/commands"
 
-// Kind tells plain channels, patterns and shard channels apart.
+// Kind distinguishes plain channels, patterns and shard channels.
 type Kind int
 
 const (

@@ -10,8 +10,9 @@ import (
 	"github.com/vigildb/vigil/structures/schedule"
 )
 
-// SCHED.COST and SCHED.SIMULATE copy the schedule and work on the copy off the
-// locks (Ctx.Compute). Inside MULTI they hold up everybody, and may do less.
+// SCHED.COST and SCHED.SIMULATE copy the schedule and work on the copy without
+// locks (Ctx.Compute). Inside MULTI they block other clients, so their limits
+// are lower.
 
 const (
 	maxSteps = 1_000_000_000
@@ -73,7 +74,7 @@ func computeCost(c *commands.Ctx) error {
 	})
 }
 
-// replyCost writes what a policy costs, or earns, beside the bounds.
+// replyCost writes the cost or reward of a policy, and the bounds.
 func replyCost(r *commands.Reply, c schedule.Cost) {
 	figure := func(name string, v float64) {
 		r.BulkString(name)

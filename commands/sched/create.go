@@ -44,7 +44,7 @@ func Group() commands.Group {
 	}, costRows(read)...)}
 }
 
-// wireError words what package schedule says.
+// wireError translates the errors of package schedule.
 func wireError(err error) error {
 	switch {
 	case err == nil:
@@ -108,7 +108,7 @@ func create(c *commands.Ctx) error {
 }
 
 // readConfig reads the options of SCHED.CREATE. Without SEED the seed is
-// drawn: no two schedules are to draw alike.
+// random, so that no two schedules make the same random choices.
 func readConfig(c *commands.Ctx) schedule.Config {
 	a, cfg, seeded := &c.Args, schedule.DefaultConfig(), false
 	cfg.Policy = ""

@@ -12,7 +12,7 @@ type pickOptions struct {
 	stats schedule.Stats
 }
 
-// nextOrPeek says whose options are read.
+// nextOrPeek selects the command whose options are read.
 type nextOrPeek uint8
 
 const (

@@ -21,8 +21,8 @@ func readNumber(a *commands.Args) float64 {
 	return v
 }
 
-// readNode reads a node of SCHED.ADD and the options behind it, which change
-// the parameters that it has. An option's word is taken as a node only in first
+// readNode reads a node of SCHED.ADD and the options after it, which change the
+// parameters that it has. An option's word is taken as a node only in first
 // place. s may be nil.
 func readNode(a *commands.Args, s *schedule.Schedule) (node []byte, p scheduler.Params) {
 	node = a.Bytes()

@@ -18,7 +18,7 @@ func lcs(c *commands.Ctx) error {
 	key1, key2 := c.Args.Key(), c.Args.Key()
 	a, _, errA := c.ViewString(key1)
 	b, _, errB := c.ViewString(key2)
-	// The type is looked at before the options, and worded in its own way.
+	// The type is checked before the options, and has an error text of its own.
 	if errors.Is(errA, structures.ErrWrongType) || errors.Is(errB, structures.ErrWrongType) {
 		return errLCSType
 	}

@@ -178,7 +178,7 @@ func set(c *commands.Ctx) error {
 	}
 	done := true
 	if o.cond == ifEqual {
-		// Found equal, it is there: nothing else is to be asked.
+		// It exists, because its string was equal.
 		o.cond = always
 		if done, err = equals(c, key, o.expected); err != nil {
 			return err
