@@ -37,7 +37,7 @@ type check struct {
 	ask  func(old, new *Settings) error
 }
 
-// watch is a hook that is told of a change.
+// watch is a hook that is called after a change.
 type watch struct {
 	rows []int
 	tell func(*Settings)
@@ -62,7 +62,7 @@ func New() *Config {
 		}
 		v, err := r.parse(value{}, r.def, false)
 		if err != nil {
-			// "." is gone, or a row of the table is wrong, which a test finds.
+			// The working directory was removed, or a row of the table is wrong, which a test finds.
 			v = value{text: r.def}
 		}
 		r.def = v.text
@@ -125,10 +125,10 @@ func (c *Config) Sensitive(name string) bool {
 	return ok && c.rows[row].flags&sensitive != 0
 }
 
-// Get answers CONFIG GET: the directives that any of the patterns names, each
-// once, aliases under their own name. A pattern without *, ? and [ is a name,
-// which is answered as it was written; only so are hidden directives found.
-// match tells whether a glob pattern matches; it gets both in lower case.
+// Get returns the directives that match any of the patterns, each once, aliases
+// under their own names. A pattern without *, ? and [ is a name, which is
+// returned as it was written; hidden directives are found only in this way.
+// match reports whether a glob pattern matches; it gets both in lower case.
 func (c *Config) Get(patterns []string, match func(pattern, name string) bool) []Pair {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -165,12 +165,12 @@ func (c *Config) Get(patterns []string, match func(pattern, name string) bool) [
 }
 
 // Check registers a hook that is asked before a CONFIG SET that changes any of
-// the named directives takes effect, once for each CONFIG SET. It does what
-// the change needs (listen on another port, say) and returns nil, or refuses;
-// the text of its error is told to the client. If a later hook refuses, the
-// hook is called again with old and new exchanged, to undo; errors of that
-// call are dropped. Settings still returns the old values while it runs. It
-// must not call Get, Set or Rewrite, which would wait for it.
+// the named directives takes effect, once for each CONFIG SET. It does what the
+// change needs (listen on another port, say) and returns nil, or refuses; the
+// text of its error is sent to the client. If a later hook refuses, the hook is
+// called again with old and new exchanged, to undo; errors of that call are
+// dropped. Settings still returns the old values while it runs. It must not
+// call Get, Set or Rewrite, which would wait for it.
 //
 // Check panics if a name is unknown: that is a bug of the caller.
 func (c *Config) Check(ask func(old, new *Settings) error, names ...string) {
@@ -179,9 +179,9 @@ func (c *Config) Check(ask func(old, new *Settings) error, names ...string) {
 	c.mu.checks = append(c.mu.checks, check{c.rowsOf(names), ask})
 }
 
-// Watch registers a hook that is told after a CONFIG SET has changed any of
-// the named directives, or anything if none is named; Settings has the new values by then. What Check says of
-// its hooks holds for it too.
+// Watch registers a hook that is called after a CONFIG SET has changed any of the named directives,
+// or anything if none is named; Settings has the new values by then. The rules for hooks of Check
+// apply to it too.
 func (c *Config) Watch(tell func(*Settings), names ...string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -14,7 +14,7 @@
 //   - every directive of Redis 7.0 to 7.4 is known, and its row says whether it
 //     works, has no effect, or is absent. What is absent is refused unless it has
 //     its default; a misspelt name is an error that names the nearest directive;
-//   - texts of errors are those of Redis;
+//   - error texts are the same as in Redis;
 //   - CONFIG REWRITE leaves a file alone except for the lines that have to
 //     change, and replaces it atomically.
 //

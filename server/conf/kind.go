@@ -24,16 +24,16 @@ type kind struct {
 	title string
 	// many is true if the value is several words on a line of a file.
 	many bool
-	// parse reads the words behind the name. old is the value so far, which
-	// some kinds add to; again tells that the same file or command line has
-	// set the directive before.
+	// parse reads the words after the name. old is the value so far, which some
+	// kinds add to; again reports that the same file or command line has set
+	// the directive before.
 	parse func(old value, words []string, again bool) (value, error)
 	// lines are the values to write in a file, one for each line. If nil, the
 	// text is written as one quoted word.
 	lines func(v value) []string
 }
 
-// errWordCount is what Redis says to too many or too few words.
+// errWordCount is Redis's error for too many or too few words.
 var errWordCount = errors.New("wrong number of arguments")
 
 // single makes a kind of values that are one word.
@@ -180,9 +180,9 @@ func errNotListed(names []string) error {
 	return errors.New("argument(s) must be one of the following: " + strings.Join(names, ", "))
 }
 
-// flagsOf is any number of words of a list. The first means none of the
-// others; n has a bit for each of these, beginning with 1. Of two words that
-// exclude each other the check complains.
+// flagsOf is any number of words of a list. The first means none of the others;
+// n has a bit for each of these, beginning with 1. check returns an error for
+// words that exclude each other.
 func flagsOf(check func(bits int64) error, names ...string) kind {
 	return kind{
 		title: "any of `" + strings.Join(names, "`, `") + "`", many: true, lines: plain,

@@ -63,7 +63,8 @@ func (e *LoadError) because(err error) *LoadError {
 	return e
 }
 
-// hideSecrets leaves only the name of a directive whose value is a secret.
+// hideSecrets removes everything but the name of a directive whose value is
+// secret.
 func (e *LoadError) hideSecrets(c *Config) {
 	end := strings.IndexAny(e.Text, " \t")
 	if end < 0 {
@@ -161,7 +162,7 @@ func splitArgs(args []string) (file string, fromStdin bool, options string) {
 	return file, fromStdin, strings.TrimPrefix(b.String(), "\n")
 }
 
-// loader reads text into a Config that nobody else has seen yet.
+// loader reads text into a Config that is not shared yet.
 type loader struct {
 	c    *Config
 	read func(path string) ([]byte, error)
@@ -195,7 +196,8 @@ func (l *loader) finish() error {
 	return nil
 }
 
-// said reports whether a directive was set, and in the end to this.
+// said reports whether a directive was set explicitly, with this as its last
+// value.
 func (l *loader) said(name, text string) bool {
 	row := l.c.index[name]
 	return l.seen[row] && l.c.mu.values[row].text == text

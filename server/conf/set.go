@@ -15,7 +15,7 @@ type Caller struct {
 	Loading bool // data is being loaded
 }
 
-// failure is an error in Redis's words, with the code in front.
+// failure is an error with Redis's text, with the code in front.
 func failure(name, reason string) error {
 	return fmt.Errorf("ERR CONFIG SET failed (possibly related to argument '%s') - %s", name, reason)
 }
@@ -26,8 +26,8 @@ type change struct {
 	Pair
 }
 
-// Set does CONFIG SET: all pairs take effect, or none. The text of its error
-// is what the client is told, code included.
+// Set does CONFIG SET: all pairs take effect, or none. The text of its error is
+// what the client gets, code included.
 //
 // Cases, in the order in which they are found: an unknown name; a directive
 // that cannot change, or not by this caller; one that is named twice, be it by
@@ -116,7 +116,7 @@ func (c *Config) askLocked(old, next *Settings, changed map[int]string) error {
 		}
 		for _, agreed := range slices.Backward(c.mu.checks[:i]) {
 			if _, ok := firstChanged(agreed.rows, changed); ok {
-				_ = agreed.ask(next, old) // it held before, and there is nobody to tell
+				_ = agreed.ask(next, old) // it was accepted before, and there is no way to report an error
 			}
 		}
 		return failure(name, err.Error())
@@ -133,8 +133,8 @@ func firstChanged(rows []int, changed map[int]string) (name string, ok bool) {
 	return "", false
 }
 
-// refusal says why a value cannot be had: nil unless the directive is absent and
-// the value another than its default.
+// refusal is the reason why a value is refused: nil unless the directive is
+// absent and the value is not its default.
 func (r *directive) refusal(v value) error {
 	if r.effect != absent || v.text == r.def {
 		return nil

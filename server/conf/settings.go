@@ -50,8 +50,9 @@ type Settings struct {
 	Save         []SavePoint
 	SnapshotKeep int // automatic ones; 0: all
 	AppendOnly   bool
-	// ThrowAway: save "" and appendonly no were both said, in a file or on the
-	// command line, so that nothing is to be kept. CONFIG SET does not change it.
+	// ThrowAway: save "" and appendonly no were both given, in a file or on the
+	// command line, so that data is kept in memory only. CONFIG SET does not
+	// change it.
 	ThrowAway   bool
 	AppendFsync Fsync
 
@@ -143,7 +144,7 @@ const (
 	LogNothing
 )
 
-// Permission is who may use a guarded command or directive.
+// Permission is which clients may use a protected command or directive.
 type Permission uint8
 
 const (
@@ -152,12 +153,13 @@ const (
 	LocalOnly
 )
 
-// Allows tells whether a client may, given whether it is on this machine.
+// Allows reports whether a client has the permission, given whether it is on
+// this machine.
 func (p Permission) Allows(local bool) bool {
 	return p == Anyone || p == LocalOnly && local
 }
 
-// Supervised is the supervisor that is told when the server is ready.
+// Supervised is the supervisor that is notified when the server is ready.
 type Supervised uint8
 
 const (

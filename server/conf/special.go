@@ -252,7 +252,7 @@ func directory() kind {
 }
 
 // systemText is the bare text of an error of the operating system, with a
-// capital letter as the C library words it.
+// capital letter as in the C library.
 func systemText(err error) error {
 	var number syscall.Errno
 	if !errors.As(err, &number) {

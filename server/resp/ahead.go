@@ -1,9 +1,9 @@
 package resp
 
-// NextArray is Next for commands that may have to be found once more, as they are
-// looked at before those in front of them have run: it takes nothing but a complete
-// array with arguments at the start of buf, and changes nothing that a later Next
-// would see. n is 0 for everything else.
+// NextArray is Next for commands that may have to be found again, because they are
+// framed before the commands in front of them have run: it accepts only a complete
+// array with arguments at the start of buf, and does not affect a later Next. n is
+// 0 for everything else.
 func (f *Framer) NextArray(buf []byte, args [][]byte) (argv [][]byte, n int) {
 	if len(buf) == 0 || buf[0] != '*' || f.err != nil {
 		return nil, 0
@@ -24,11 +24,11 @@ func (f *Framer) NextArray(buf []byte, args [][]byte) (argv [][]byte, n int) {
 	return argv, size
 }
 
-// Forget has the next call look at its buffer anew: it starts elsewhere than the
-// last call said.
+// Forget makes the next call scan its buffer from the start, because the buffer
+// does not continue where the last call stopped.
 func (f *Framer) Forget() {
 	*f = Framer{limit: f.limit, unauth: f.unauth}
 }
 
-// Authenticated reports what SetAuthenticated was told.
+// Authenticated reports what SetAuthenticated has set.
 func (f *Framer) Authenticated() bool { return !f.unauth }

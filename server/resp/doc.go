@@ -7,20 +7,20 @@
 // endless counts and short reads never reach it.
 //
 // It promises: no input or output, no allocation for a command when the
-// caller's slice is reused, no byte looked at twice however the input is cut
-// into reads, and the answers of Redis 7.0 to malformed input, word for word
-// (see the table in the test). Bytes that arrived before a protocol error
-// still give their commands.
+// caller's slice is reused, no byte scanned twice however the input is cut into
+// reads, and the replies of Redis 7.0 to malformed input, word for word (see
+// the table in the test). Commands that arrived before a protocol error are
+// still returned.
 //
 // It does not hold the bytes: the caller owns the buffer, and the arguments
 // point into it. Nor does it enforce client-query-buffer-limit, which is a
-// comparison of the buffer's length; [Framer.Room] tells how far to grow it.
+// comparison of the buffer's length; [Framer.Room] returns how far to grow it.
 //
 // Known differences from Redis 7.0, all in input that no client sends:
-//   - Redis looks for the end of a line with strchr and so waits for ever, or
-//     for 64 KiB, once a line has a zero byte in it. Here a zero byte is an
+//   - Redis looks for the end of a line with strchr and so waits forever, or
+//     for 64 KiB, if a line has a zero byte in it. Here a zero byte is an
 //     ordinary character: an argument may hold it, a length may not.
-//   - A line of more than 64 KiB that arrives whole passes Redis if it comes
-//     in one read. Here it fails always, so that the answer does not depend
-//     on how the network cut the stream.
+//   - A line of more than 64 KiB that arrives whole passes Redis if it comes in
+//     one read. Here it always fails, so that the reply does not depend on how
+//     the network cut the stream.
 package resp

@@ -16,14 +16,14 @@ const (
 
 	maxArgs = math.MaxInt32
 
-	// What a client may send before it has given its password: enough for
-	// AUTH and HELLO, too little to fill memory.
+	// What a client may send before it has authenticated: enough for AUTH and
+	// HELLO, too little to fill memory.
 	maxUnauthArgs = 10
 	maxUnauthBulk = 16 << 10
 )
 
 // ProtocolError is input after which the connection cannot be understood any
-// more. The client is told "ERR " and the text, and then disconnected.
+// more. The client gets "ERR " and the text, and is disconnected.
 type ProtocolError struct {
 	text string
 }
@@ -40,7 +40,8 @@ type Framer struct {
 	// pos is the offset, from the start of the command, of the first byte not
 	// yet understood. Everything before it was proven good.
 	pos int
-	// seen is how far behind pos the end of a line was looked for in vain.
+	// seen is the number of bytes after pos that were searched for the end of a
+	// line without finding it.
 	seen int
 	// count is the number of arguments of the array, 0 before its header is
 	// read, and left how many of them are still to come.
@@ -54,7 +55,7 @@ type Framer struct {
 
 	// limit is the longest argument; 0 means DefaultMaxBulk.
 	limit  int
-	unauth bool // the client owes a password
+	unauth bool // the client has not authenticated yet
 	err    *ProtocolError
 }
 
@@ -65,15 +66,14 @@ func (f *Framer) SetMaxBulk(n int64) {
 	f.limit = int(min(max(n, 0), math.MaxInt/2))
 }
 
-// SetAuthenticated tells whether the client has given its password, if one is
-// wanted. Until then a command may have 10 arguments of 16 KiB. It is to be
-// called between two calls of Next, so that commands behind AUTH in one
-// packet are judged by its outcome.
+// SetAuthenticated sets whether the client has authenticated, if it has to.
+// Until then a command may have 10 arguments of 16 KiB. Call it between two
+// calls of Next, so that it applies to commands that follow AUTH in one packet.
 func (f *Framer) SetAuthenticated(yes bool) { f.unauth = !yes }
 
 // Next finds the first command in buf, which starts where the last call
 // stopped: n bytes further, or, when n was 0, at the same bytes as before with
-// more behind them.
+// more after them.
 //
 // Cases:
 //   - A command: argv holds its arguments, one at least, appended to args[:0].
@@ -122,9 +122,9 @@ func (f *Framer) Next(buf []byte, args [][]byte) (argv [][]byte, n int, err erro
 	return argv, n, nil
 }
 
-// decode has redcon split a frame that array has proven complete. Both
-// disagreeing would be a bug; the connection then ends rather than losing its
-// place.
+// decode lets redcon split a frame that array has proven complete. If the two
+// disagree, that is a bug: the connection is closed rather than losing its
+// position in the stream.
 func (f *Framer) decode(frame []byte, args [][]byte) [][]byte {
 	complete, argv, _, rest, err := redcon.ReadNextCommand(frame, args)
 	if err != nil || !complete || len(rest) != 0 {
@@ -137,8 +137,8 @@ func (f *Framer) decode(frame []byte, args [][]byte) [][]byte {
 func (f *Framer) fail(text string) { f.err = &ProtocolError{text: text} }
 
 // array reads the array at the start of b as far as it goes. It returns its
-// size, or 0 if it is incomplete or wrong (f.err). f.count tells the number of
-// arguments; an array that Redis ignores has none.
+// size, or 0 if it is incomplete or wrong (f.err). f.count is the number of
+// arguments, 0 for an array that Redis ignores.
 func (f *Framer) array(b []byte) int {
 	if f.count == 0 {
 		if !f.countLine(b) {
@@ -215,9 +215,8 @@ func (f *Framer) bulkLine(b []byte) bool {
 	return true
 }
 
-// line finds the CR of the line at f.pos, behind which one more byte must be
-// there (which becomes LF). If the line gets longer than MaxLine, tooBig is
-// the error.
+// line finds the CR of the line at f.pos, which one more byte must follow (it
+// becomes LF). If the line gets longer than MaxLine, tooBig is the error.
 func (f *Framer) line(b []byte, tooBig string) (end int, ok bool) {
 	rest := b[f.pos:]
 	i := f.seen
@@ -269,7 +268,7 @@ func (f *Framer) maxBulk() int {
 	return f.limit
 }
 
-// Need is the least number of bytes that must arrive before Next can return
+// Need is the minimum number of bytes that must arrive before Next can return
 // the command whose start it has seen: the rest of the argument being read and
 // six bytes for each that follows. It is 1 if nothing is known, never less.
 func (f *Framer) Need() int {
@@ -287,13 +286,13 @@ func (f *Framer) Need() int {
 	return max(need-(f.held-f.pos), 1)
 }
 
-// Room is the space that the caller should have free in its buffer for the
-// next read, when the buffer holds held bytes of a pending command: what is
-// needed, but no more than what has arrived already, or from 1 MiB on seven times as
-// much, and 16 KiB at least. A client that announces 512 MiB thus makes the buffer
-// grow only as it sends, and an honest one still gets there in a few steps, without
-// bytes beyond the end of its argument. What it has sent is copied by each step, and
-// the buffers before are garbage: with doublings that would be as much again.
+// Room is the space that the caller should have free in its buffer for the next
+// read, when the buffer holds held bytes of a pending command: what is needed, but
+// no more than what has arrived already, or from 1 MiB on seven times as much, and
+// 16 KiB at least. A client that announces 512 MiB thus makes the buffer grow only
+// as it sends, and an honest one still gets there in a few steps, without bytes
+// beyond the end of its argument. Each step copies what the client has sent, and the
+// old buffers are garbage: with doublings that would be as much again.
 func (f *Framer) Room(held int) int {
 	const least, much = 16 << 10, 1 << 20
 	most := held

@@ -41,10 +41,10 @@ func (f *Framer) inline(b []byte, args [][]byte) (size int, argv [][]byte) {
 //   - blanks (space, \t, \n, \v, \f, \r) separate words; of these \v and \f only
 //     in front of a word, inside it they are part of it;
 //   - in double quotes \n \r \t \b \a and \xHH are the usual bytes, and any other
-//     character behind a backslash is itself;
+//     character after a backslash stands for itself;
 //   - in single quotes only \' is an escape;
-//   - quotes may begin inside a word, and what is quoted ends it: behind the
-//     closing quote there must be a blank or the end.
+//   - quotes may begin inside a word, and the closing quote ends the word: a
+//     blank or the end must follow it.
 func SplitWords(line []byte, words [][]byte) ([][]byte, bool) {
 	i := 0
 	for {
@@ -71,9 +71,9 @@ func SplitWords(line []byte, words [][]byte) ([][]byte, bool) {
 	}
 }
 
-// unquote copies the quoted text whose opening quote is at i to out. It
-// returns the offsets behind the closing quote and behind the copy, or false
-// if the quote is not closed or is followed by anything but a blank.
+// unquote copies the quoted text whose opening quote is at i to out. It returns
+// the offsets after the closing quote and after the copy, or false if the quote
+// is not closed or is followed by anything but a blank.
 func unquote(line []byte, i, out int) (next, end int, ok bool) {
 	quote := line[i]
 	for i++; i < len(line); i++ {

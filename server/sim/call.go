@@ -21,7 +21,7 @@ type call struct {
 	known  bool   // the model has executed it
 	want   string // the reply that the model gave
 	always bool   // it was executed under appendfsync always
-	tells  int    // the newest state that the reply tells of
+	tells  int    // the newest state that the reply shows
 	endDB  int    // selected afterwards
 }
 

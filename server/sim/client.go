@@ -12,11 +12,11 @@ import (
 
 // client is one connection, and what was called over it.
 type client struct {
-	id   int
-	nc   net.Conn
-	db   int     // selected
-	due  []*call // sent, not returned
-	deaf bool    // it does not read its replies any more
+	id      int
+	nc      net.Conn
+	db      int     // selected
+	due     []*call // sent, not returned
+	stalled bool    // it no longer reads its replies
 
 	mu    sync.Mutex
 	buf   []byte // received and not read yet; guarded by mu
@@ -70,7 +70,7 @@ func (c *client) replies(n int) []redcon.RESP {
 	return out
 }
 
-// unread is the number of bytes that nobody has asked for.
+// unread is the number of bytes that the client has not read.
 func (c *client) unread() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -82,7 +82,7 @@ func (c *client) take(k *call) bool {
 	if k.got != "" {
 		return true
 	}
-	if c.deaf {
+	if c.stalled {
 		return false
 	}
 	replies := c.replies(k.replies())

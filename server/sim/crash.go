@@ -45,7 +45,8 @@ func (s *simulation) boot(mem *vfs.MemFS) bool {
 	return s.compare()
 }
 
-// compare finds the state that the server has come back with, and goes on from it.
+// compare finds the state in which the server has come back, and continues from
+// it.
 func (s *simulation) compare() bool {
 	found, ok := s.read()
 	if !ok {
@@ -100,8 +101,8 @@ func (s *simulation) abandon() {
 	s.stop()
 }
 
-// stop closes the server while the background work goes on. It reports whether
-// everything is on the disk.
+// stop closes the server while the background work continues. It reports
+// whether everything is on the disk.
 func (s *simulation) stop() bool {
 	l := s.life
 	l.open = false

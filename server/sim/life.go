@@ -19,7 +19,7 @@ type life struct {
 	disk  *disk
 	clock *clock
 	tasks []*worker
-	open  bool // nobody has asked it to stop
+	open  bool // it has not been asked to stop
 }
 
 // worker makes the steps of one task of the store.

@@ -10,7 +10,7 @@ type model struct {
 	states  []*state      // [0] is what the server found when it was opened
 	newest  map[place]int // the state in which a key was changed last
 	always  bool          // appendfsync is always
-	sure    int           // no crash goes back behind this state
+	sure    int           // no crash goes back to an earlier state
 	waiters []*waiter     // in order of arrival
 }
 
@@ -19,7 +19,7 @@ type waiter struct {
 	call  *call
 	db    int
 	keys  []string
-	until int64 // unix ms, 0 for ever
+	until int64 // unix ms, 0 for never
 }
 
 func newModel(s *state, now int64) *model {
@@ -33,8 +33,8 @@ func (m *model) begin(db int) *run {
 	return &run{state: m.last().clone(), db: db, now: m.now}
 }
 
-// commit ends a record and tells the call how far the journal must be before its
-// reply may leave: as far as it has changed anything that the reply tells of.
+// commit ends a record and notes how far the journal must be durable before the
+// reply may be sent: up to the last change that the reply shows.
 func (m *model) commit(r *run, c *call) {
 	c.always = m.always
 	if len(r.changed) > 0 {

@@ -35,7 +35,7 @@ func (s *simulation) harvest() {
 			s.returned(c.due[0])
 			c.due = c.due[1:]
 		}
-		if n := c.unread(); n > 0 && len(c.due) == 0 && !c.deaf {
+		if n := c.unread(); n > 0 && len(c.due) == 0 && !c.stalled {
 			s.violate("client %d got %d bytes that it did not ask for", c.id, n)
 		}
 		if c.gone() && s.life.open {
@@ -49,7 +49,7 @@ func (s *simulation) harvest() {
 	}
 }
 
-// returned judges a reply, and holds the server to what it told.
+// returned checks a reply, and notes what it has shown.
 func (s *simulation) returned(k *call) {
 	s.note("call %d: %s", k.number, short(k.got))
 	if k.ended = s.event; k.outcome == refused {
@@ -177,7 +177,7 @@ func (s *simulation) finish() {
 	}
 	for _, c := range s.clients {
 		for _, k := range c.due {
-			if k.known && !c.deaf {
+			if k.known && !c.stalled {
 				s.violate("%v has no reply", k)
 			}
 		}

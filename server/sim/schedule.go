@@ -55,7 +55,7 @@ const maxPipeline = 4 << 10
 func (s *simulation) send() {
 	var idle []*client
 	for _, c := range s.clients {
-		if len(c.due) == 0 && !c.deaf {
+		if len(c.due) == 0 && !c.stalled {
 			idle = append(idle, c)
 		}
 	}
@@ -98,7 +98,7 @@ func (s *simulation) send() {
 	s.settle()
 	s.execute(c, batch)
 	if s.r.IntN(40) == 0 {
-		c.deaf = true
+		c.stalled = true
 		s.note("client %d reads no more", c.id)
 	}
 	s.look()
@@ -157,8 +157,8 @@ func (s *simulation) pass() {
 // leave lets a client go, with or without its replies.
 func (s *simulation) leave() {
 	i := s.r.IntN(len(s.clients))
-	if deaf := slices.IndexFunc(s.clients, func(c *client) bool { return c.deaf }); deaf >= 0 {
-		i = deaf
+	if stalled := slices.IndexFunc(s.clients, func(c *client) bool { return c.stalled }); stalled >= 0 {
+		i = stalled
 	}
 	c := s.clients[i]
 	if len(c.due) > 1 && s.model.waits(c) {

@@ -15,7 +15,7 @@ import (
 // Report is what became of a simulation.
 type Report struct {
 	Seed      uint64
-	Violation string   // what was promised and not kept; empty if nothing
+	Violation string   // the promise that was broken; empty if none
 	Trace     []string // what happened, in order
 	Digest    uint64   // of the trace and of the disk's log: the same for the same seed
 	Calls     int      // of clients
@@ -114,7 +114,7 @@ func (s *simulation) note(format string, args ...any) {
 	fmt.Fprintln(s.digest, line)
 }
 
-// violate notes that a promise was not kept. The first counts.
+// violate records that a promise was broken. Only the first is kept.
 func (s *simulation) violate(format string, args ...any) {
 	if s.report.Violation == "" {
 		s.report.Violation = fmt.Sprintf(format, args...)

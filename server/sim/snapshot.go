@@ -8,7 +8,7 @@ import (
 
 // snapshot is one that the server has made or is making: it must hold everything
 // that was recorded before it was asked for, and nothing of what came after it
-// was said to be there. Once it is said to be there no crash removes it.
+// was reported to exist. Once it was reported no crash removes it.
 type snapshot struct {
 	name string
 	from int      // the newest state when it was asked for

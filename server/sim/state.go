@@ -27,8 +27,8 @@ type place struct {
 	key string
 }
 
-// state is what the server should hold at one moment. Keys whose time is over may
-// still be in it.
+// state is what the server should hold at one moment. Expired keys may still be
+// in it.
 type state struct {
 	dbs [databases]map[string]*value
 }
@@ -49,7 +49,7 @@ func (s *state) clone() *state {
 	return c
 }
 
-// at is the state without the keys whose time is over.
+// at is the state without the expired keys.
 func (s *state) at(now int64) *state {
 	c := s.clone()
 	for _, db := range c.dbs {
@@ -67,7 +67,7 @@ func (s *state) equal(t *state) bool {
 	return true
 }
 
-// difference tells of a key that the two do not agree on.
+// difference describes a key on which the two do not agree.
 func (s *state) difference(t *state) string {
 	for i := range s.dbs {
 		keys := map[string]bool{}

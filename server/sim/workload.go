@@ -63,7 +63,7 @@ func (w *workload) draw(waits bool) *call {
 }
 
 // fill gives a transaction its commands: at most one list, as the order in which
-// those who wait for two of them are served is nobody's business.
+// clients waiting for two of them are served is not checked.
 func (w *workload) fill(c *call, family string) {
 	turned := false
 	for range 2 + w.r.IntN(4) {
@@ -87,7 +87,7 @@ func (w *workload) one(lines ...string) []string {
 	return strings.Fields(lines[w.r.IntN(len(lines))])
 }
 
-// value is one that nobody else writes.
+// value is one that is written only once.
 func (w *workload) value() string {
 	v := "v" + strconv.Itoa(w.calls) + "." + strconv.Itoa(w.r.IntN(1000))
 	if w.r.IntN(1000) < w.big {

@@ -9,7 +9,7 @@
 // only as a [Store]. Neither waits for the other: a session that has to wait for
 // its client to read, or for the device, returns, and the transport resumes it.
 //
-// Anything may be changed here without a look at commands. What must stay: one
-// owner for a session, no call that blocks on a loop, and nothing of a loop
-// touched by a turn that no longer owns it.
+// Anything here may be changed without regard to commands. These rules must
+// hold: a session has one owner, no call blocks a loop, and a turn that no
+// longer owns a loop touches nothing of it.
 package transport

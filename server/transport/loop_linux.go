@@ -13,8 +13,8 @@ import (
 // loop is an event loop: one goroutine that serves many sockets. With a
 // goroutine for each client, most of a short command's cost is the runtime's
 // waking and parking of threads; a loop asks the kernel once for all sockets
-// that have input, and its reads and writes never block, so they need not tell
-// the scheduler. See docs/adr/0010-event-loops.md.
+// that have input, and its reads and writes never block, so that the scheduler
+// is not involved. See docs/adr/0010-event-loops.md.
 //
 // What may block (a wait for the device under appendfsync always) is done by a
 // second goroutine, waitForSync, which wakes the loop. A client whose turn takes

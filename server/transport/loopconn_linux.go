@@ -112,7 +112,7 @@ func (c *loopConn) dropSent(n int) {
 func (c *loopConn) Unsent() int { return c.unsentBytes }
 
 // maxTurnSend is the most that is sent in a turn, so that a client that reads as
-// fast as we write does not keep the others waiting.
+// fast as the loop writes does not keep the others waiting.
 const maxTurnSend = 1 << 20
 
 func (c *loopConn) send(b []byte) (sent int, err error) {

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// pipeBuffer is one direction of an in-process connection: a buffer without bound
-// on which reads wait and writes do not, so that a client may write a long
-// pipeline before it reads the first reply, as on a socket.
+// pipeBuffer is one direction of an in-process connection: an unbounded buffer on
+// which reads wait and writes do not, so that a client may write a long pipeline
+// before it reads the first reply, as on a socket.
 type pipeBuffer struct {
 	mu       sync.Mutex
 	ready    *sync.Cond  // content, end or deadline; guarded by mu

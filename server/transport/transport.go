@@ -7,7 +7,7 @@ import (
 
 // Session is a client as its transport sees it: a state machine that is given
 // bytes and hands replies to its [Conn]. Only the owner calls it. After an error
-// the transport closes the connection without another word.
+// the transport closes the connection without sending anything else.
 type Session interface {
 	Input
 	Progress
@@ -26,18 +26,19 @@ type Input interface {
 	// FeedBorrowed runs what is complete in b, and copies the rest: b is the
 	// transport's again when it returns. Unread must be 0.
 	FeedBorrowed(b []byte) error
-	// InputEnded tells the session that its client sends no more. It returns
-	// io.EOF if the connection is to be closed at once, and nil if a reply is
-	// still to be sent.
+	// InputEnded notifies the session that its client will send no more. It
+	// returns io.EOF if the connection is to be closed at once, and nil if a
+	// reply is still to be sent.
 	InputEnded() error
 }
 
-// Progress is how a session that has stopped goes on, and how it ends.
+// Progress is how a session that has stopped continues, and how it ends.
 type Progress interface {
-	// Resume goes on after Wake, or when what the session stopped for is over.
+	// Resume continues after Wake, or when the session no longer has a reason
+	// to stop.
 	Resume() error
-	// Sent tells the session that Unsent has become less. It returns an error if
-	// the client is over its limit all the same.
+	// Sent notifies the session that Unsent has decreased. It returns an error
+	// if the client is still over its limit.
 	Sent() error
 	// Closing reports that the session runs no more commands: the connection is
 	// closed when its replies are sent.
@@ -53,8 +54,9 @@ type Progress interface {
 type Durability interface {
 	// Awaited is the position of the journal that the session waits for.
 	Awaited() uint64
-	// SyncFailed tells a session that waits that the device has failed. It
-	// reports whether this ends the client: one that was promised nothing goes on.
+	// SyncFailed notifies a waiting session that the device has failed. It reports
+	// whether the client has to be disconnected: a client without unmet durability
+	// continues.
 	SyncFailed() bool
 }
 
@@ -63,7 +65,7 @@ type Durability interface {
 type Conn interface {
 	Output
 	Pacing
-	// Wake has the owner call Resume soon. Any goroutine may call it.
+	// Wake makes the owner call Resume soon. Any goroutine may call it.
 	Wake()
 	// HangUp closes the connection, which the owner notices. Any goroutine may
 	// call it.
@@ -72,8 +74,8 @@ type Conn interface {
 
 // Output takes replies.
 type Output interface {
-	// Write sends replies. kept reports that the client did not take all of them:
-	// b belongs to the transport then.
+	// Write sends replies. kept reports that the client has not read all of them
+	// yet: b belongs to the transport then.
 	Write(b []byte) (kept bool, err error)
 	// Unsent is the number of bytes that the client has to read before more is
 	// written: unless it is 0 the session stops, and is resumed when it is.

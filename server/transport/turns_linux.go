@@ -7,21 +7,20 @@ import (
 )
 
 // Turns. The owner of a loop gives its clients turns, one after the other. Most
-// take microseconds. One that takes long (a call that works on a million
-// elements, a reply of megabytes, a key that is read from a slow disk) must not
-// hold the others up, and there is no telling beforehand which calls these are. So
-// a watcher looks at the clock, as the Go runtime does for system calls. When a
-// turn lasts longer than turnLimit, the watcher gives the loop another owner, a new
-// goroutine. The old one finishes the turn, gives the client back to the loop, and
-// ends.
+// take microseconds. One that takes long (a call that works on a million elements,
+// a reply of megabytes, a key that is read from a slow disk) must not hold the
+// others up, and it is not known beforehand which calls these are. So a watcher
+// looks at the clock, as the Go runtime does for system calls. When a turn lasts
+// longer than turnLimit, the watcher gives the loop another owner, a new goroutine.
+// The old one finishes the turn, gives the client back to the loop, and ends.
 //
 // One atomic counter decides which of them owns the loop: the goroutine that ends a
 // turn and the watcher both try to make it even, and one succeeds. A client in a
 // long turn is taken out of epoll and left alone; messages and input for it wait in
 // its session and in the kernel.
 //
-// A client that had a long turn is likely to have another. Its next ones begin
-// as long turns, beside the loop, until one is short.
+// A client that had a long turn is likely to have another. Its next turns begin
+// as long turns, outside the loop, until one is short.
 
 const (
 	// turnLimit is how long a turn may keep the loop. The watcher notices within
@@ -94,7 +93,7 @@ func (c *loopConn) run(why turnCause, buf []byte) (err error) {
 	return err
 }
 
-// longTurn is a turn beside the loop, with a buffer of its own.
+// longTurn is a turn outside the loop, with a buffer of its own.
 func (c *loopConn) longTurn(why turnCause) {
 	began := time.Now()
 	err := c.run(why, make([]byte, loopRead))
@@ -105,8 +104,8 @@ func (c *loopConn) longTurn(why turnCause) {
 // beginLongTurn takes a client out of the loop for a long turn.
 func (c *loopConn) beginLongTurn() {
 	c.inLongTurn, c.lastTurnLong = true, true
-	// A socket that is hung up would be reported whatever is asked for. If it
-	// cannot be taken out, the reports are ignored.
+	// A socket that is hung up would be reported regardless of the events asked
+	// for. If it cannot be removed, the reports are ignored.
 	_ = c.l.control(syscall.EPOLL_CTL_DEL, c.fd, 0)
 }
 
@@ -120,7 +119,7 @@ func (c *loopConn) endLongTurn(err error) {
 	l.wake()
 }
 
-// rejoin goes on with a client after a long turn. It is resumed, as a wake during
+// rejoin continues a client after a long turn. It is resumed, as a wake during
 // the turn had no effect.
 func (c *loopConn) rejoin() {
 	c.inLongTurn = false
@@ -175,7 +174,7 @@ func (l *loop) watch() {
 	}
 }
 
-// wakeWatcher has turns watched again.
+// wakeWatcher makes the watcher watch turns again.
 func (l *loop) wakeWatcher() {
 	if l.watched.CompareAndSwap(false, true) {
 		l.watchAgain <- struct{}{}
@@ -183,7 +182,7 @@ func (l *loop) wakeWatcher() {
 }
 
 // changeOwner starts a new owner. The old one is in the turn of a client, and keeps
-// nothing but that.
+// only that client.
 func (l *loop) changeOwner() {
 	l.current.beginLongTurn()
 	l.host.Workers.Add(1)

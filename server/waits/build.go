@@ -56,7 +56,7 @@ func many(width int, e each, head []string, tail ...string) func(*Client, int) {
 	}
 }
 
-// replies is many for a call that is answered once for each element.
+// replies is many for a call with one reply for each element.
 func replies(e each, head ...string) func(*Client, int) {
 	return func(c *Client, n int) {
 		c.Array(len(head) + n)
@@ -70,7 +70,7 @@ func replies(e each, head ...string) func(*Client, int) {
 	}
 }
 
-// leaving is a call without arguments that is answered once for each element.
+// leaving is a call without arguments with one reply for each element.
 func leaving(word string) func(*Client, int) {
 	return func(c *Client, n int) {
 		c.Send(word)

@@ -12,7 +12,7 @@ import (
 )
 
 // Client is a connection whose calls are made one after the other. Its methods
-// keep the first error, which Err returns: what comes behind does nothing.
+// keep the first error, which Err returns: later calls do nothing.
 type Client struct {
 	addr string
 	nc   net.Conn

@@ -12,7 +12,7 @@ const (
 	maxAppraised = 20_000
 	// appraisePause is the least time between two costs of a schedule. After one
 	// that took long it is restTimes that, so that looking takes little of the
-	// machine whatever the schedules.
+	// machine regardless of the schedules.
 	appraisePause = 10 * time.Second
 	restTimes     = 400
 	// maxCosts is how many costs of a schedule are kept, and maxSeries of how many
@@ -21,7 +21,7 @@ const (
 	maxSeries = 32
 )
 
-// cost is what a schedule's policy cost or earned at a time, beside the bound.
+// cost is the cost or reward of a schedule's policy at a time, and the bound.
 type cost struct {
 	At           time.Time
 	Policy       string
@@ -31,7 +31,7 @@ type cost struct {
 	Ratio        float64
 }
 
-// series are the costs of a schedule while somebody looked.
+// series are the costs of a schedule while its page was viewed.
 type series struct {
 	looked time.Time // last
 	due    time.Time // of the next cost
@@ -39,8 +39,9 @@ type series struct {
 	err    error     // of the last try
 }
 
-// appraiser finds out what schedules cost, one after the other and beside the
-// requests: the answer may take seconds. It works while somebody looks.
+// appraiser determines the costs of schedules, one after the other and outside
+// requests, because each may take seconds. It works only while pages are
+// viewed.
 type appraiser struct {
 	observer *observer
 
@@ -48,7 +49,7 @@ type appraiser struct {
 	busy    bool               // guarded by mu
 	closed  bool               // guarded by mu
 	of      map[keyRef]*series // guarded by mu
-	workers sync.WaitGroup     // the one that is busy; it ends with its answer, or close
+	workers sync.WaitGroup     // the one that is busy; it ends with its result, or with close
 }
 
 func newAppraiser(o *observer) *appraiser {

@@ -30,7 +30,7 @@ func draw(title string, values []float64, length int, show func(float64) string)
 	return drawTo(title, values, length, show, nice)
 }
 
-// drawSizes is draw for bytes, whose round numbers are others.
+// drawSizes is draw for bytes, which have other round numbers.
 func drawSizes(title string, values []float64, length int, show func(float64) string) chart {
 	return drawTo(title, values, length, show, niceSize)
 }

@@ -14,8 +14,8 @@ const (
 	// stepTime bounds one step of the search, and stepKeys one call of it.
 	stepTime = 10 * time.Millisecond
 	stepKeys = 1000
-	// stepPause is the least time between two steps, whoever asks, and passPause
-	// that between two passes.
+	// stepPause is the minimum time between two steps, regardless of requests,
+	// and passPause that between two passes.
 	stepPause = time.Second
 	passPause = 30 * time.Second
 	// maxFound bounds the schedules, and the maps, that are remembered.
@@ -41,7 +41,7 @@ type found struct {
 
 // discovery looks for schedules and maps by SCAN. Every look at the window takes it
 // a step further, so that no look walks the keyspace; a store of millions of keys is
-// searched by and by, while somebody looks.
+// searched step by step, while pages are viewed.
 type discovery struct {
 	mu     sync.Mutex
 	at     time.Time                      // of the last step; guarded by mu
@@ -59,7 +59,7 @@ const (
 	typeMap      = "placement"
 )
 
-// discover takes the search a step further and tells what it has found.
+// discover continues the search by a step and returns what it has found.
 func (w *Window) discover(f *figures) found {
 	d := &w.discovery
 	d.mu.Lock()
@@ -80,8 +80,8 @@ func (w *Window) discover(f *figures) found {
 	return found{d.listLocked(typeSchedule), d.listLocked(typeMap), share, d.done}
 }
 
-// stepLocked goes on until stepTime is over or the pass is at its end. After an
-// error it goes on from there at the next step.
+// stepLocked continues until stepTime is over or the pass is at its end. After
+// an error the next step continues from there.
 func (d *discovery) stepLocked(o *observer, f *figures) {
 	if d.new == nil {
 		d.new = map[string]map[keyRef]struct{}{typeSchedule: {}, typeMap: {}}
@@ -145,7 +145,7 @@ func (d *discovery) listLocked(kind string) []keyRef {
 	return slices.SortedFunc(maps.Keys(all), keyRef.compare)
 }
 
-// keyFigures is what SCHED.INFO or PLACE.INFO tells of a key.
+// keyFigures is the reply of SCHED.INFO or PLACE.INFO for a key.
 type keyFigures struct {
 	keyRef
 	fields map[string]answer

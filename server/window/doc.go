@@ -10,17 +10,18 @@
 // inside the process for INFO, SLOWLOG, SCHED.INFO and the like, so that there is
 // one source for each figure, with the limits that hold for every client. The
 // connection is an observer's ([server.Server.DialObserver]): what writes is
-// refused, whatever a page asks for.
+// refused, regardless of what a page requests.
 //
 // It promises:
 //   - no route changes data, and what clients stored is escaped;
 //   - the work for a request is bounded: no keyspace, schedule or map is walked as
 //     a whole, lists are cut with a note, figures are shared for a second by all
 //     who ask;
-//   - nobody hangs or bloats the server over HTTP: headers, connections and times
-//     are limited, and requests take turns at one connection;
-//   - nothing happens while nobody looks.
+//   - HTTP clients cannot block the server or fill its memory: headers,
+//     connections and times are limited, and requests take turns at one
+//     connection;
+//   - nothing happens while no page is viewed.
 //
-// It does not encrypt and knows one password, that of the default user: what is to
-// be reached from elsewhere stands behind a proxy that does more.
+// It does not encrypt, and its only password is the default user's: for access
+// from other machines, use a proxy that does more.
 package window

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// figuresAge is for how long figures are shared by all who ask.
+	// figuresAge is for how long requests share the same figures.
 	figuresAge = time.Second
 	// snapshotsAge is longer, as snapshots are found by looking at files.
 	snapshotsAge = 30 * time.Second
@@ -20,7 +20,7 @@ const (
 	maxClientList = 2000
 )
 
-// figures is what the server told of itself at one moment.
+// figures is what the server reported about itself at one moment.
 type figures struct {
 	at        time.Time
 	info      map[string]string

@@ -65,8 +65,8 @@ func isLocalName(hostPort string) bool {
 }
 
 // knows reports whether the request has the password of the default user, or none
-// is asked for. It compares digests, so that the time tells neither the password
-// nor its length.
+// is asked for. It compares digests, so that the timing reveals neither the
+// password nor its length.
 func (w *Window) knows(r *http.Request) bool {
 	want := w.config.Settings().RequirePass
 	if want == "" {

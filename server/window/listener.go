@@ -28,7 +28,8 @@ func (w *Window) newServer() *http.Server {
 	}
 }
 
-// logWriter takes what net/http has to complain of, which anybody can provoke.
+// logWriter receives the errors that net/http logs, which any client can
+// provoke.
 type logWriter struct{ w *Window }
 
 func (l logWriter) Write(b []byte) (int, error) {
@@ -43,7 +44,7 @@ type limitedListener struct {
 }
 
 // Accept waits for a connection and a slot. The slot comes second, so that a
-// closed listener is noticed whatever connections are open.
+// closed listener is noticed regardless of open connections.
 func (l *limitedListener) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
 	if err != nil {

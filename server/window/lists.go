@@ -46,7 +46,7 @@ type clientRow struct {
 // maxClientRows is how many clients are shown.
 const maxClientRows = 50
 
-// clientFlags are the letters of CLIENT LIST in words.
+// clientFlags describes the flag letters of CLIENT LIST.
 var clientFlags = map[rune]string{'O': "monitor", 'P': "subscribed", 'x': "in MULTI", 'b': "waiting", 'd': "watched keys changed",
 	'c': "closing", 'U': "Unix socket", 'e': "not evicted", 'T': "no touch"}
 

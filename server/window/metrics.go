@@ -12,7 +12,7 @@ import (
 	"github.com/vigildb/vigil/server/conf"
 )
 
-// metricsHandler is /metrics. What a scrape gathers, nobody has to keep: the server
+// metricsHandler is /metrics. Nothing has to be kept between scrapes: the server
 // counts anyway.
 func (w *Window) metricsHandler() http.Handler {
 	return promhttp.HandlerFor(w.registry(), promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})

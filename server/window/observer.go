@@ -16,36 +16,36 @@ import (
 )
 
 const (
-	// answerTime is how long the server may take to answer what is quick.
+	// answerTime is how long the server may take to reply to a quick command.
 	answerTime = 2 * time.Second
 	// maxAnswer bounds the replies to one batch of calls.
 	maxAnswer = 16 << 20
 )
 
-// errAnswer is returned when replies are longer than maxAnswer: somebody has keys
-// of megabytes.
+// errAnswer is returned when replies are longer than maxAnswer: there are keys of
+// megabytes.
 var errAnswer = errors.New("the answer is too long to be shown")
 
-// errBusy is returned for a moment after an answer did not come in time, so that
-// those who waited for their turn need not wait for the same once more.
+// errBusy is returned for a moment after a reply was late, so that waiting
+// requests do not all wait for the same timeout in turn.
 var errBusy = errors.New("the server did not answer in time; try again")
 
 // busyTime is that moment.
 const busyTime = time.Second
 
 // observer is a connection to the server, which is opened when it is first used.
-// Those who ask take turns.
+// Requests take turns.
 type observer struct {
 	dial  func() (net.Conn, error)
 	names map[string]string // what rename-command made of a name
 
-	mu   sync.Mutex // held while somebody asks
+	mu   sync.Mutex // held during a request
 	nc   net.Conn   // nil: not connected; guarded by mu
 	db   int        // selected; guarded by mu
-	busy time.Time  // when the server last failed to answer in time; guarded by mu
+	busy time.Time  // when the server was last too slow; guarded by mu
 
 	ending sync.Mutex
-	open   net.Conn // nc, for close, which waits for nobody; guarded by ending
+	open   net.Conn // nc, for close, which does not wait; guarded by ending
 	closed bool     // guarded by ending
 }
 
@@ -99,7 +99,7 @@ func (a answer) pairs() map[string]answer {
 }
 
 // ask sends calls to a database and returns a reply for each. A connection that
-// was lost while nobody asked (CLIENT KILL, timeout) is opened anew, once.
+// was lost between requests (CLIENT KILL, timeout) is reopened, once.
 func (o *observer) ask(patience time.Duration, db int, calls ...call) ([]answer, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -161,7 +161,7 @@ func (o *observer) tryLocked(patience time.Duration, db int, calls []call) (answ
 }
 
 // appendCall writes a call under the name that the command has now. One that was
-// renamed away is answered as unknown, like to any client.
+// renamed is unknown, as to any client.
 func (o *observer) appendCall(out []byte, c call) []byte {
 	out = redcon.AppendArray(out, len(c))
 	for i, arg := range c {

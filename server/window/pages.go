@@ -19,8 +19,8 @@ var files embed.FS
 
 const healthPath = "/healthz"
 
-// Handler is everything that the window answers, with its rules of who may ask.
-// Programs that embed the server can serve it by a server of their own.
+// Handler serves all requests to the window, with its access rules. Programs
+// that embed the server can serve it by a server of their own.
 func (w *Window) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/metrics", w.metricsHandler())
@@ -50,8 +50,8 @@ func (w *Window) Handler() http.Handler {
 	return w.guard(mux)
 }
 
-// answerHealth tells a load balancer whether the server takes reads and writes.
-// Why it does not, in detail, only those are told who know the password.
+// answerHealth reports to a load balancer whether the server accepts reads and
+// writes. The detailed reason is shown only to requests with the password.
 func (w *Window) answerHealth(rw http.ResponseWriter, r *http.Request) {
 	status, text := http.StatusOK, "ok"
 	switch err := w.srv.Health(); {
@@ -98,7 +98,7 @@ func tabs(here string) []tab {
 	return all
 }
 
-// note tells of something that could not be shown, once.
+// note adds a message about something that could not be shown, once.
 func (p *page) note(format string, args ...any) {
 	p.Notes = append(p.Notes, fmt.Sprintf(format, args...))
 }
@@ -109,7 +109,7 @@ func pageTemplate(page string) *template.Template {
 	return template.Must(t.ParseFS(files, "templates/layout.html", "templates/parts.html", "templates/"+page+".html"))
 }
 
-// show renders a page as a whole before it answers, so that a template that fails
+// show renders the whole page before it replies, so that a template that fails
 // halfway is a clean error, and a slow reader holds nothing but the bytes.
 func (w *Window) show(name string, t *template.Template, build func(*http.Request, *page) error) http.HandlerFunc {
 	return func(rw http.ResponseWriter, r *http.Request) {

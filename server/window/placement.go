@@ -145,7 +145,7 @@ func (w *Window) units(k keyRef) (map[string]*unit, error) {
 	return units, nil
 }
 
-// preview asks what the change would move. What the server refuses is told as it
+// preview asks what the change would move. An error of the server is shown as it
 // says it.
 func (w *Window) preview(b *mapBody, units map[string]*unit, n int) error {
 	c := b.Change

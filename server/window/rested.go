@@ -18,7 +18,7 @@ const (
 
 // rested remembers what was found out, the longer the longer that took: a key that
 // must be read from the disk, or a preview that is computed, holds the server up once
-// and not with every look. What is quick is found out anew each time.
+// and not with every look. What is quick is determined each time.
 type rested[K comparable, V any] struct {
 	watch func() time.Time // measures how long it takes
 
@@ -71,7 +71,7 @@ func (r *rested[K, V]) forgetLocked() {
 	delete(r.of, oldest)
 }
 
-// ageNote tells that a page shows what was found out for another look, some time ago.
+// ageNote says that a page shows a result determined for an earlier request.
 func (f finding[V]) ageNote(now time.Time) string {
 	if now.Sub(f.at) < lookShown {
 		return ""

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// sampleAge is for how long a sample is shared by all who ask.
+	// sampleAge is for how long requests share the same sample.
 	sampleAge = 15 * time.Second
 	// sampleKeys is how many keys are looked at in a database, sampleStep how many
 	// in a call, and sampleDatabases in how many databases.
@@ -25,9 +25,10 @@ const (
 	maxPrefixes = 12
 )
 
-// sample is what some hundred keys tell of all. Keys lie in the order of a keyed
-// hash, so that the first ones of a scan are as good as any that are drawn. The
-// estimates are for all keys of the databases that were looked at.
+// sample is an estimate for all keys from some hundred of them. Keys lie in the
+// order of a keyed hash, so that the first ones of a scan are as good as any
+// that are drawn. The estimates are for all keys of the databases that were
+// looked at.
 type sample struct {
 	Looked   int // keys
 	Whole    bool
@@ -91,8 +92,8 @@ func (w *Window) sampled(f *figures) (*sample, error) {
 	})
 }
 
-// draw takes the first keys of a database. Each type is asked for by itself: that
-// tells the types without reading values.
+// draw takes the first keys of a database. Each type is requested separately,
+// which gives the types without reading values.
 func (w *Window) draw(db database) (keys []sampledKey, whole bool, err error) {
 	cursor, size := "0", 0
 	for range sampleKeys / sampleStep {

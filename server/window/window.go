@@ -54,7 +54,7 @@ var errClosed = errors.New("window: closed")
 
 // Open makes the window of a server and opens the sockets that http-port and
 // http-bind name: none if the port is 0. CONFIG SET of either moves them later.
-// The server may still be loading, which /healthz then tells.
+// The server may still be loading, which /healthz then reports.
 func Open(srv *server.Server, config *conf.Config, log *slog.Logger) (*Window, error) {
 	w := newWindow(srv, config, log)
 	sockets, err := openSockets(config.Settings())
@@ -189,8 +189,8 @@ func (w *Window) move(old, new *conf.Settings) error {
 	return err
 }
 
-// cached is a value that is gathered anew when it is older than ttl. Who asks
-// meanwhile waits for the one who gathers.
+// cached is a value that is refreshed when it is older than ttl. Requests that
+// come meanwhile wait for the one that refreshes it.
 type cached[T any] struct {
 	ttl time.Duration
 

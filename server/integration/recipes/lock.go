@@ -9,7 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// ErrLocked is returned when somebody else has the lock.
+// ErrLocked is returned when another client has the lock.
 var ErrLocked = errors.New("locked")
 
 // Lock takes a lock for ttl at most. It cannot leak: a process that dies loses it

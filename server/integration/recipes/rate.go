@@ -9,8 +9,8 @@ import (
 )
 
 // Allow counts a call and reports whether it is among the first limit of its window.
-// The window begins with its first call and ends by itself: NX keeps later
-// calls from moving its end.
+// The window begins with its first call and expires: NX keeps later calls from
+// moving its end.
 func Allow(ctx context.Context, rdb *redis.Client, caller string, limit int64, window time.Duration) (bool, error) {
 	var n *redis.IntCmd
 	_, err := rdb.TxPipelined(ctx, func(p redis.Pipeliner) error {
