@@ -129,6 +129,16 @@ func (r *Reply) ArrayLater(build func() (n int)) {
 	r.insertHead(start, '*', build())
 }
 
+// SetLater is ArrayLater for a set.
+func (r *Reply) SetLater(build func() (n int)) {
+	start := r.Len()
+	if n := build(); r.proto == 3 {
+		r.insertHead(start, '~', n)
+	} else {
+		r.insertHead(start, '*', n)
+	}
+}
+
 // MapLater is ArrayLater for pairs.
 func (r *Reply) MapLater(build func() (pairs int)) {
 	start := r.Len()

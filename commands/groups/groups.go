@@ -14,6 +14,7 @@ import (
 	"github.com/vigildb/vigil/commands/place"
 	"github.com/vigildb/vigil/commands/pubsub"
 	"github.com/vigildb/vigil/commands/sched"
+	"github.com/vigildb/vigil/commands/sets"
 	"github.com/vigildb/vigil/commands/text"
 )
 
@@ -21,7 +22,7 @@ import (
 func All() []commands.Group {
 	return []commands.Group{
 		conn.Group(), conn.TransactionGroup(), pubsub.Group(), admin.Group(), keys.Group(),
-		text.Group(), bits.Group(), lists.Group(), hashes.Group(), hll.Group(), bloom.Group(),
+		text.Group(), bits.Group(), lists.Group(), hashes.Group(), sets.Group(), hll.Group(), bloom.Group(),
 		sched.Group(), place.Group(),
 	}
 }

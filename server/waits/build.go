@@ -29,6 +29,15 @@ func key(c *Client, i int)     { c.Arg(name(i)) }
 func pair(c *Client, i int)    { c.Arg(element(i)); c.Arg("value:" + strconv.Itoa(i)) }
 func keyPair(c *Client, i int) { c.Arg(name(i)); c.Arg("value:" + strconv.Itoa(i)) }
 
+// mixed makes every second element an integer.
+func mixed(c *Client, i int) {
+	if i%2 == 0 {
+		c.Arg(strconv.Itoa(i))
+	} else {
+		one(c, i)
+	}
+}
+
 // words repeats the same arguments.
 func words(list ...string) each {
 	return func(c *Client, _ int) {
@@ -142,6 +151,8 @@ func elsewhere(f func(*Client, int)) func(*Client, int) {
 var (
 	aList     = built(1, one, "RPUSH", Key)
 	aHash     = built(2, pair, "HSET", Key)
+	aSet      = built(1, mixed, "SADD", Key)
+	twoSets   = then(aSet, built(1, mixed, "SADD", "other"))
 	someKeys  = built(2, keyPair, "MSET")
 	aSchedule = then(call("SCHED.CREATE", Key, "POLICY", "index"),
 		built(3, func(c *Client, i int) { one(c, i); c.Arg("RATE"); c.Arg("0.5") }, "SCHED.ADD", Key))

@@ -14,9 +14,24 @@ import (
 // costs as much as the smallest set has members of either sort, times the number of
 // sets. There is at least one set.
 func Intersect(sets []*Set, visit func(member []byte) bool) {
+	sets = distinct(sets)
 	if intersectInts(sets, visit) {
 		intersectRest(sets, visit)
 	}
+}
+
+// distinct leaves sets out that were there before: a call may name the same key a
+// hundred thousand times.
+func distinct(sets []*Set) []*Set {
+	seen := make(map[*Set]bool, len(sets))
+	kept := make([]*Set, 0, len(sets))
+	for _, s := range sets {
+		if !seen[s] {
+			seen[s] = true
+			kept = append(kept, s)
+		}
+	}
+	return kept
 }
 
 // intersectInts leaps from a member of one set to the first in another that is not
@@ -68,10 +83,20 @@ func intersectRest(sets []*Set, visit func(member []byte) bool) {
 	})
 }
 
+// Collect returns a new set of what each visits.
+func Collect(keys *structures.HashKeys, each func(visit func(member []byte) bool)) *Set {
+	all := New(keys)
+	each(func(member []byte) bool {
+		all.Add(nil, member)
+		return true
+	})
+	return all
+}
+
 // Union returns a new set of the members that any of the sets has.
 func Union(sets []*Set, keys *structures.HashKeys) *Set {
 	all := New(keys)
-	for _, s := range sets {
+	for _, s := range distinct(sets) {
 		s.Each(func(member []byte) bool {
 			all.Add(nil, member)
 			return true
@@ -83,6 +108,7 @@ func Union(sets []*Set, keys *structures.HashKeys) *Set {
 // Subtract visits the members of a set that none of the others has, until visit
 // returns false.
 func Subtract(s *Set, others []*Set, keys *structures.HashKeys, visit func(member []byte) bool) {
+	others = distinct(others)
 	total := 0
 	for _, other := range others {
 		total += other.Len()

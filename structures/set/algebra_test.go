@@ -17,6 +17,10 @@ func TestAlgebraEqualsThatOfMaps(t *testing.T) {
 		sets := make([]*Set, 1+r.IntN(4))
 		span, share := 1+r.IntN(9000), r.IntN(3)
 		for i := range sets {
+			if i > 0 && r.IntN(5) == 0 {
+				sets[i] = sets[r.IntN(i)]
+				continue
+			}
 			sets[i] = New(testKeys(1))
 			for range []int{0, 3, 100, 6000}[r.IntN(4)] {
 				if n := r.IntN(span); share == 0 || share == 1 && n%2 == 0 {

@@ -1,0 +1,120 @@
+package sets
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/commandtest"
+	"github.com/vigildb/vigil/commands/keys"
+)
+
+func TestSetEventsAreThoseOfRedis(t *testing.T) {
+	r := commandtest.New(t, keys.Group(), Group())
+	r.Classes = commands.EventAll | commands.EventNew | commands.EventMissed
+	for _, x := range []struct {
+		call   string
+		events []string
+	}{
+		{"SADD s a b c 1 2", []string{"new s", "sadd s"}},
+		{"SADD s a", nil},
+		{"SREM s x", nil},
+		{"SREM s a", []string{"srem s"}},
+		{"SMOVE s t x", nil},
+		{"SMOVE s t b", []string{"srem s", "new t", "sadd t"}},
+		{"SMOVE s s c", nil},
+		{"SADD s b", []string{"sadd s"}},
+		{"SMOVE s t b", []string{"srem s"}},
+		{"SPOP s", []string{"spop s"}},
+		{"SPOP s 0", nil},
+		{"SPOP s 1", []string{"spop s"}},
+		{"SADD s 7", []string{"sadd s"}},
+		{"SPOP s 10", []string{"spop s", "del s"}},
+		{"SADD s 7", []string{"new s", "sadd s"}},
+		{"SPOP s", []string{"spop s", "del s"}},
+		{"SPOP s", nil},
+		{"SMOVE t s b", []string{"srem t", "del t", "new s", "sadd s"}},
+		{"SREM s b", []string{"srem s", "del s"}},
+		{"SADD a 1 2", []string{"new a", "sadd a"}},
+		{"SADD b 2 3", []string{"new b", "sadd b"}},
+		{"SINTERSTORE d a b", []string{"new d", "sinterstore d"}},
+		{"SUNIONSTORE d a b", []string{"sunionstore d"}},
+		{"SDIFFSTORE d a b", []string{"sdiffstore d"}},
+		{"SDIFFSTORE d a a", []string{"del d"}},
+		{"SINTERSTORE d a nosuch", []string{"keymiss nosuch"}},
+		{"SISMEMBER nosuch 1", []string{"keymiss nosuch"}},
+		{"SMEMBERS nosuch", []string{"keymiss nosuch"}},
+		{"SRANDMEMBER nosuch", []string{"keymiss nosuch"}},
+		{"SINTERCARD 2 a nosuch", []string{"keymiss nosuch"}},
+	} {
+		r.Call(strings.Fields(x.call)...)
+		r.WantEvents(x.events...)
+	}
+}
+
+// What changes nothing writes nothing.
+func TestCallsThatChangeNothingAreNotRecorded(t *testing.T) {
+	r := commandtest.New(t, Group())
+	r.Call("SADD", "s", "a", "1")
+	before := r.Journal()
+	for _, call := range []string{"SADD s a 1", "SREM s b 2", "SMOVE s t b", "SMOVE s s a", "SPOP s 0", "SPOP t", "SINTERSTORE t s nosuch", "SRANDMEMBER s 5"} {
+		r.Call(strings.Fields(call)...)
+		if now := r.Journal(); now != before {
+			t.Errorf("%s: recorded %d bytes", call, now-before)
+		}
+	}
+}
+
+// A negative count of many is written in parts, after the locks of the key.
+func TestManyDrawsAreWrittenOffTheLock(t *testing.T) {
+	r := commandtest.New(t, Group())
+	r.Call("SADD", "s", "a", "b", "1")
+	drawn := commandtest.SplitBulks(r.Call("SRANDMEMBER", "s", fmt.Sprint(-3*quickDraws)))
+	slices.Sort(drawn)
+	if got := slices.Compact(drawn); r.UnderLocks != 0 || !slices.Equal(got, []string{"1", "a", "b"}) {
+		t.Errorf("drew %q, %d bytes under the locks", got, r.UnderLocks)
+	}
+	r.Call("SRANDMEMBER", "s", "-3")
+	if r.UnderLocks == 0 {
+		t.Error("a few draws were put off")
+	}
+	r.Want("-"+string(errValueRange)+"\r\n", "SRANDMEMBER", "s", fmt.Sprint(-maxDraws-1))
+}
+
+// Each member is returned once by SPOP, whatever the counts, and by SSCAN, however large
+// the set.
+func TestEveryMemberIsPoppedOnce(t *testing.T) {
+	r := commandtest.New(t, keys.Group(), Group())
+	want := []string{}
+	for i := range 3000 {
+		member := fmt.Sprint(i * 1000)
+		if i%3 == 0 {
+			member = fmt.Sprint("word", i)
+		}
+		want = append(want, member)
+		r.Call("SADD", "s", member)
+	}
+	slices.Sort(want)
+	scanned, cursor := []string{}, "0"
+	for first := true; first || cursor != "0"; first = false {
+		reply := r.Call("SSCAN", "s", cursor, "COUNT", "100")
+		at := strings.Index(reply[4:], "*") + 4
+		cursor = commandtest.SplitBulks("*1\r\n" + reply[4:at])[0]
+		scanned = append(scanned, commandtest.SplitBulks(reply[at:])...)
+	}
+	slices.Sort(scanned)
+	if !slices.Equal(scanned, want) {
+		t.Errorf("SSCAN returned %d members, want %d", len(scanned), len(want))
+	}
+	popped := []string{}
+	for n := 0; r.Call("EXISTS", "s") == ":1\r\n"; n += 7 {
+		popped = append(popped, commandtest.SplitBulks("*1\r\n"+r.Call("SPOP", "s"))...)
+		popped = append(popped, commandtest.SplitBulks(r.Call("SPOP", "s", fmt.Sprint(n)))...)
+	}
+	slices.Sort(popped)
+	if !slices.Equal(popped, want) {
+		t.Errorf("SPOP returned %d members, want %d", len(popped), len(want))
+	}
+}
