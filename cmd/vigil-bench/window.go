@@ -27,7 +27,7 @@ var looks = []struct {
 	paths []string // asked for every lookEvery
 }{
 	{"`http-port 0`", nil},
-	{"a window, nobody looks", nil},
+	{"a window, not used", nil},
 	{"a page open at `/`", []string{"/"}},
 	{"a page open at `/schedules`, and a scrape of `/metrics`", []string{"/schedules", "/metrics"}},
 }
