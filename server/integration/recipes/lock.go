@@ -12,8 +12,9 @@ import (
 // ErrLocked is returned when another client has the lock.
 var ErrLocked = errors.New("locked")
 
-// Lock takes a lock for ttl at most. It cannot leak: a process that dies loses it
-// in time. release gives back only the own one, and says whether it still was.
+// Lock takes a lock for ttl at most. It cannot leak: the lock of a process that
+// dies expires. release unlocks only the caller's own lock, and reports whether
+// it still held it.
 func Lock(ctx context.Context, rdb *redis.Client, name string, ttl time.Duration) (release func(context.Context) (bool, error), err error) {
 	token := rand.Text()
 	err = rdb.SetArgs(ctx, "lock:"+name, token, redis.SetArgs{Mode: "NX", TTL: ttl}).Err()

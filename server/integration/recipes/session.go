@@ -8,24 +8,24 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Load reads a session and lets it live for another ttl.
+// Load reads a session and renews its lifetime to ttl.
 func Load(ctx context.Context, rdb *redis.Client, id string, ttl time.Duration) (string, error) {
 	return rdb.GetEx(ctx, "session:"+id, ttl).Result() // redis.Nil: there is none, or no longer
 }
 
-// SignIn notes a session of a user. The field ends when the session does.
+// SignIn records a session of a user. The field expires with the session.
 func SignIn(ctx context.Context, rdb *redis.Client, user, id, device string, ttl time.Duration) error {
 	ends := &redis.HSetEXOptions{ExpirationType: redis.HSetEXExpirationPX, ExpirationVal: ttl.Milliseconds()}
 	return rdb.HSetEXWithArgs(ctx, "sessions:"+user, ends, id, device).Err()
 }
 
-// Renew lets the field live as long as the session that Load renewed.
+// Renew renews the field along with the session that Load renewed.
 func Renew(ctx context.Context, rdb *redis.Client, user, id string, ttl time.Duration) error {
 	return rdb.HPExpire(ctx, "sessions:"+user, ttl, id).Err()
 }
 
-// SignOutEverywhere ends all sessions of a user, with a sign-in that comes at the
-// same time either among them or after it.
+// SignOutEverywhere ends all sessions of a user. A concurrent sign-in is either
+// ended too or comes after it.
 func SignOutEverywhere(ctx context.Context, rdb *redis.Client, user string) error {
 	return retry(ctx, rdb, "sessions:"+user, func(tx *redis.Tx) error {
 		ids, err := tx.HKeys(ctx, "sessions:"+user).Result()
@@ -46,10 +46,10 @@ func SignOutEverywhere(ctx context.Context, rdb *redis.Client, user string) erro
 // ErrTooManySessions is returned when a user has as many sessions as allowed.
 var ErrTooManySessions = errors.New("too many sessions")
 
-// SignInWithin is SignIn, for users that may have limit sessions at a time.
+// SignInWithin is SignIn for users with at most limit sessions at a time.
 func SignInWithin(ctx context.Context, rdb *redis.Client, limit int, user, id, device string, ttl time.Duration) error {
 	return retry(ctx, rdb, "sessions:"+user, func(tx *redis.Tx) error {
-		ids, err := tx.HKeys(ctx, "sessions:"+user).Result() // HLEN counts what is over and not yet removed
+		ids, err := tx.HKeys(ctx, "sessions:"+user).Result() // HLEN would count expired fields too
 		if err != nil {
 			return err
 		}
@@ -65,7 +65,7 @@ func SignInWithin(ctx context.Context, rdb *redis.Client, limit int, user, id, d
 	})
 }
 
-// retry runs f with key watched, again for as long as others change it meanwhile.
+// retry runs f with key watched, and repeats it while others change the key.
 func retry(ctx context.Context, rdb *redis.Client, key string, f func(tx *redis.Tx) error) error {
 	for {
 		err := rdb.Watch(ctx, f, key)
@@ -75,8 +75,8 @@ func retry(ctx context.Context, rdb *redis.Client, key string, f func(tx *redis.
 	}
 }
 
-// Forget removes what is kept of a visitor's session, and of the user's list the
-// session itself.
+// Forget removes everything stored about a visitor's session, and the session
+// from the user's list.
 func Forget(ctx context.Context, rdb *redis.Client, user, id string) error {
 	keys := []string{"session:" + id, "page-bloom:" + id, "notification:" + id,
 		"sess-page-hll:" + id, "total-pages:" + id, "activity:" + id}

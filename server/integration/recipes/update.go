@@ -7,8 +7,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Update changes a session that other requests may change too, as often as it
-// takes. The expiry stays. SET IFEQ stores only if nobody did meanwhile.
+// Update changes a session that other requests may change too, and retries as
+// often as needed. The expiry stays. SET IFEQ stores only if the session has
+// not changed meanwhile.
 func Update(ctx context.Context, rdb *redis.Client, id string, change func(old string) string) error {
 	for {
 		old, err := rdb.Get(ctx, "session:"+id).Result()
