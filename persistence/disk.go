@@ -15,31 +15,25 @@ import (
 	"github.com/vigildb/vigil/persistence/fence"
 )
 
-// What Pebble keeps in memory follows MaxMemory as it is when the store is opened,
-// between these bounds. Up to two memtables are alive while one is flushed; more
-// only when the disk is behind. Half as much would be scarcely less memory for much
-// more work: without cgo these are of the Go heap, and let the collector rest.
 const (
-	minMemTable, maxMemTable = 4 << 20, 16 << 20
-	minCache, maxCache       = 8 << 20, 32 << 20
+	// memTableBytes is the size of Pebble's memtables. Usually two of them are in
+	// memory, and more only while the disk is behind. With 16 MiB, writing 1M hashes
+	// of five fields takes up to 8 % less CPU, but the process is 50 MB larger.
+	memTableBytes = 4 << 20
+	// batchBytes is the size of the materialiser's batches. A batch of half a memtable
+	// would become one of its own.
+	batchBytes = memTableBytes / 4
+
+	minCache, maxCache = 8 << 20, 32 << 20
 )
 
-// memTableBytes is the size of a memtable for a MaxMemory.
-func memTableBytes(maxMemory int64) int64 { return share(maxMemory, 8, minMemTable, maxMemTable) }
-
-// cacheBytes is the size of Pebble's cache of blocks for a MaxMemory.
-func cacheBytes(maxMemory int64) int64 { return share(maxMemory, 4, minCache, maxCache) }
-
-// batchBytes is the size of the materialiser's batches for a MaxMemory. A batch of
-// half a memtable would become one of its own.
-func batchBytes(maxMemory int64) int { return int(memTableBytes(maxMemory) / 4) }
-
-// share is a part of a MaxMemory between two bounds; 0 is unlimited.
-func share(maxMemory, part, least, most int64) int64 {
+// cacheBytes returns the size of Pebble's cache of blocks for a MaxMemory (0: unlimited),
+// as it is when the store is opened. Only what is read from the disk fills it.
+func cacheBytes(maxMemory int64) int64 {
 	if maxMemory == 0 {
-		return most
+		return maxCache
 	}
-	return min(max(maxMemory/part, least), most)
+	return min(max(maxMemory/4, minCache), maxCache)
 }
 
 // pebbleOptions says what we want otherwise than Pebble: its defaults are for a
@@ -50,7 +44,7 @@ func (s *Store) pebbleOptions(f *fence.FS) *pebble.Options {
 		Logger:                      pebbleLog{s, f},
 		FormatMajorVersion:          pebble.FormatNewest,
 		CacheSize:                   cacheBytes(s.opts.MaxMemory),
-		MemTableSize:                uint64(memTableBytes(s.opts.MaxMemory)),
+		MemTableSize:                memTableBytes,
 		MemTableStopWritesThreshold: 4,
 		L0CompactionThreshold:       4,
 		L0StopWritesThreshold:       1000, // see pace

@@ -158,7 +158,7 @@ func (o Options) withDefaults() Options {
 		o.JournalBound = 256 << 20
 	}
 	if o.BatchBytes <= 0 {
-		o.BatchBytes = batchBytes(o.MaxMemory)
+		o.BatchBytes = batchBytes
 	}
 	if o.IdleAfter == 0 {
 		o.IdleAfter = 10 * time.Second

@@ -16,9 +16,11 @@ const (
 	// over. For a process that is over its budget it is tightOver, and one more for
 	// each roundBytes in use, as those are what a collection costs.
 	burstOver, tightOver, roundBytes = 10, 2, 256 << 20
-	// worthReleasing is how many bytes the heap must hold, in use or free, for a
-	// collection out of turn.
-	worthReleasing = 128 << 20
+	// worthReleasing is how many bytes, and worthPart which part of the heap in use,
+	// a collection out of turn must promise: it costs what is in use.
+	worthReleasing, worthPart = 16 << 20, 4
+	// busyBytes is by how much the heap grows in a round while a burst goes on.
+	busyBytes = 1 << 20
 )
 
 const (
@@ -54,8 +56,9 @@ type memory struct {
 	resident  func() int64 // what the process takes; 0 if that is not known
 
 	collections uint64 // at the last look
-	rounds      int    // without a collection
-	quiet       bool   // collected, and nothing has been since
+	held        int64  // at the last look
+	rounds      int    // without a collection and, unless memory is short, without a burst
+	least       int64  // what the heap held after the last collection, free bytes left out
 	percent     int    // as it was set; 0: it is not ours to set
 	samples     []metrics.Sample
 }
@@ -90,28 +93,34 @@ func (m *memory) read() heap {
 	return h
 }
 
-// look adapts the collector, and collects once when no collection has been for
-// some rounds: whoever needed memory does not any more.
+// look adapts the collector, and collects when no collection has been for some rounds
+// and enough can be given back: a burst of work is over, or its garbage was too little
+// for a collection of its own.
 func (m *memory) look() (released bool) {
 	h, bound, resident := m.read(), m.maxMemory(), m.resident()
 	budget := bound + bound/4 + fixedMemory
 	tight := bound > 0 && resident > budget
 	m.adapt(percentFor(bound, budget, resident, h))
 	if h.collections != m.collections {
-		m.collections, m.rounds, m.quiet = h.collections, 0, false
+		m.collections, m.held, m.rounds, m.least = h.collections, h.held, 0, h.live
+		return false
+	}
+	grown := h.held - m.held
+	m.held = h.held
+	wait := burstOver
+	if tight {
+		wait = min(tightOver+int(h.live/roundBytes), burstOver)
+	} else if grown >= busyBytes {
+		m.rounds = 0
 		return false
 	}
 	m.rounds++
-	switch {
-	case m.quiet:
-		return false
-	case tight && m.rounds >= min(tightOver+int(h.live/roundBytes), burstOver):
-	case h.held >= worthReleasing && m.rounds >= burstOver:
-	default:
+	if m.rounds < wait || h.held-m.least < max(worthReleasing, h.live/worthPart) {
 		return false
 	}
 	debug.FreeOSMemory()
-	m.collections, m.quiet = m.read().collections, true
+	h = m.read()
+	m.collections, m.held, m.rounds, m.least = h.collections, h.held, 0, h.held
 	return true
 }
 

@@ -2,37 +2,57 @@ package main
 
 import (
 	"runtime"
+	"runtime/debug"
 	"testing"
 )
 
+// quietMemory returns a memory that has seen the last collection, with a heap in which
+// nothing is to be given back.
+func quietMemory(t *testing.T, maxMemory, resident int64) *memory {
+	t.Helper()
+	percent := debug.SetGCPercent(-1) // no collections but those of look
+	t.Cleanup(func() { debug.SetGCPercent(percent) })
+	m := newMemory(func() int64 { return maxMemory })
+	m.percent = 0 // and none are set
+	m.resident = func() int64 { return resident }
+	debug.FreeOSMemory()
+	m.look()
+	m.least = m.read().held
+	return m
+}
+
 func TestMemoryIsReleasedOnceAfterABurst(t *testing.T) {
-	m := newMemory(func() int64 { return 0 })
-	big := make([]byte, 2*worthReleasing)
-	big[0] = 1
-	runtime.GC()
-	for range burstOver {
+	m := quietMemory(t, 0, 0)
+	for burst := range 2 {
+		big := make([]byte, 3*worthReleasing) // too little for a collection, with a larger heap
+		big[0] = 1
 		if m.look() {
-			t.Error("released while collections were going on")
+			t.Fatalf("burst %d: released at once", burst)
 		}
-	}
-	runtime.KeepAlive(big)
-	big = nil
-	if !m.look() {
-		t.Error("not released when nothing had been collected for some rounds")
-	}
-	for range 2 * burstOver {
-		if m.look() {
-			t.Error("released twice")
+		runtime.KeepAlive(big)
+		big = nil
+		for range burstOver - 1 {
+			if m.look() {
+				t.Fatalf("burst %d: released while it may go on", burst)
+			}
+		}
+		if !m.look() {
+			t.Fatalf("burst %d: not released %d rounds after it", burst, burstOver)
+		}
+		for range 2 * burstOver {
+			if m.look() {
+				t.Errorf("burst %d: released twice", burst)
+			}
 		}
 	}
 }
 
 func TestMemoryIsReleasedSoonerBeyondTheBudget(t *testing.T) {
-	m := newMemory(func() int64 { return 64 << 20 })
-	m.percent = 0 // leave the test's own collector alone
-	m.resident = func() int64 { return 300 << 20 }
-	runtime.GC()
-	m.look()
+	m := quietMemory(t, 64<<20, 300<<20)
+	big := make([]byte, 3*worthReleasing)
+	big[0] = 1
+	runtime.KeepAlive(big)
+	m.rounds = 0
 	for range tightOver - 1 {
 		if m.look() {
 			t.Error("released at once")
