@@ -222,3 +222,12 @@ func (a *Args) Timeout() int64 {
 	}
 	return 0
 }
+
+// TimeoutMillis reads a number of milliseconds; 0 means to wait for ever.
+func (a *Args) TimeoutMillis() int64 {
+	v := a.IntOr(ErrTimeoutNotInt)
+	if a.err == nil && v < 0 {
+		a.err = ErrTimeoutNegative
+	}
+	return v
+}

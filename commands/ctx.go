@@ -53,6 +53,13 @@ type Wait struct {
 	Expired func(reply *Reply) // writes the reply of a wait that ended without a result
 	Work    Work               // set by Compute: the call waits for its end, not for keys
 	Holds   int                // bytes that Work holds
+
+	// Rivals, if not empty, names the calls that compete for the same things, as
+	// the consumers of a group do: if there is nothing for one of them, the others
+	// behind it are not run again.
+	Rivals string
+	// Removed has the call run again also when one of the keys is removed.
+	Removed bool
 }
 
 // Work is the part of a call that takes long and needs no lock. It reads only what the
@@ -65,11 +72,16 @@ type Work func(ctx context.Context) (reply func(*Reply), err error)
 // Inside MULTI nothing waits: the reply is the one of a wait that has timed
 // out.
 func (c *Ctx) Park(keys [][]byte, millis int64, expired func(*Reply)) error {
+	return c.ParkFor(Wait{Keys: keys, Millis: millis, Expired: expired})
+}
+
+// ParkFor is Park for a wait that is described in full.
+func (c *Ctx) ParkFor(w Wait) error {
 	if c.InMulti {
-		expired(&c.Reply)
+		w.Expired(&c.Reply)
 		return nil
 	}
-	c.wait = Wait{Keys: keys, Millis: millis, Expired: expired}
+	c.wait = w
 	c.parked = &c.wait
 	return nil
 }

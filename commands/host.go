@@ -1,6 +1,9 @@
 package commands
 
-import "github.com/vigildb/vigil/structures/types"
+import (
+	"github.com/vigildb/vigil/structures/stream"
+	"github.com/vigildb/vigil/structures/types"
+)
 
 // Host is what the handlers of every family ask of the server. What only one
 // family needs is an interface beside its handlers, which the host of a server
@@ -22,8 +25,9 @@ type Host interface {
 type Limits struct {
 	types.Thresholds
 	Databases         int
-	MaxBulk           int64 // proto-max-bulk-len
-	HLLSparseMax      int   // hll-sparse-max-bytes
-	LFU               bool  // the eviction policy counts frequencies
-	ModuleMemoryLimit int64 // most bytes that one Bloom filter may ask for
+	MaxBulk           int64             // proto-max-bulk-len
+	HLLSparseMax      int               // hll-sparse-max-bytes
+	LFU               bool              // the eviction policy counts frequencies
+	ModuleMemoryLimit int64             // most bytes that one Bloom filter may ask for
+	StreamNode        stream.PageLimits // stream-node-max-bytes and -entries
 }

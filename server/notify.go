@@ -37,8 +37,8 @@ func (srv *Server) notify(class commands.EventClass, event string, db int, key [
 
 // InvalidateDB is called before all keys of a database are removed at once,
 // with every shard locked. A client watching an existing key will have its EXEC
-// fail.
-func (s *session) InvalidateDB(db int) { s.touchDB(db, db) }
+// fail; the calls that wait for a key to be removed are run again at commit.
+func (s *session) InvalidateDB(db int) { s.WakeDB(db, db) }
 
 // WakeDB is called before a database gets the keys of another one, with every
 // shard locked. A client watching a key that exists here or in the other

@@ -24,18 +24,20 @@ import (
 
 // waiter is one parked call.
 type waiter struct {
-	s      *session
-	cmd    *commands.Command
-	argv   [][]byte
-	keys   [][]byte // waited for; alias argv
-	also   [][]byte // all keys of the call, if there are more than it waits for; alias argv
-	places []place  // in the queues of keys; guarded by waiting.mu
-	shards persistence.Shards
-	db     int
-	proto  int
-	silent bool // the client wants no reply
-	expire func(*commands.Reply)
-	stop   func() // stops the timer, or the computation; nil without one; guarded by waiting.mu once in a queue
+	s       *session
+	cmd     *commands.Command
+	argv    [][]byte
+	keys    [][]byte // waited for; alias argv
+	also    [][]byte // all keys of the call, if there are more than it waits for; alias argv
+	places  []place  // in the queues of keys; guarded by waiting.mu
+	shards  persistence.Shards
+	db      int
+	proto   int
+	silent  bool   // the client wants no reply
+	rivals  string // see commands.Wait
+	removed bool   // likewise
+	expire  func(*commands.Reply)
+	stop    func() // stops the timer, or the computation; nil without one; guarded by waiting.mu once in a queue
 
 	mu   sync.Mutex  // held while the call is run again, or ended: one of them wins
 	done atomic.Bool // served, timed out, unblocked or cancelled
@@ -189,7 +191,8 @@ func (q *waiting) widen(set *persistence.Shards, s *session) {
 // still locked, so nothing can have changed in between.
 func (s *session) park(cmd *commands.Command, argv [][]byte, wait *commands.Wait) {
 	w := &waiter{s: s, cmd: cmd, shards: s.shards, db: s.DB(), proto: s.Proto(),
-		silent: s.Has(commands.ClientReplyOff | commands.ClientReplySkip), expire: wait.Expired}
+		silent: s.Has(commands.ClientReplyOff | commands.ClientReplySkip), expire: wait.Expired,
+		rivals: wait.Rivals, removed: wait.Removed}
 	w.argv = copyArgs(argv)
 	w.keys = copyArgs(wait.Keys)
 	if len(s.keys) > len(w.keys) {
@@ -227,34 +230,46 @@ func (q *waiting) arm(w *waiter, stop func()) {
 	w.stop = stop
 }
 
-// serve runs the calls that wait for a key again, until the key is gone. The locks
-// of the command that changed the key are held.
+// serve runs the calls that wait for a key again: while the key is there all, and
+// then those that want to know that it is gone. The locks of the command that changed
+// the key are held.
 func (s *session) serve(k readyKey) {
+	var idle map[string]bool // rivals for whom there is nothing
 	for _, w := range s.srv.waiting.inLine(k) {
-		s.tx.Select(k.db)
-		if s.tx.Kind([]byte(k.key)) == 0 {
-			break
+		if w.rivals != "" && idle[w.rivals] {
+			continue
 		}
-		s.serveOne(k, w)
+		s.tx.Select(k.db)
+		if !w.removed && s.tx.Kind([]byte(k.key)) == 0 {
+			continue
+		}
+		if !s.serveOne(k, w) && w.rivals != "" {
+			if idle == nil {
+				idle = map[string]bool{}
+			}
+			idle[w.rivals] = true
+		}
 	}
 	s.tx.Select(s.DB())
 }
 
-// serveOne runs one parked call again. If it finds nothing it stays in line.
-func (s *session) serveOne(k readyKey, w *waiter) {
+// serveOne runs one parked call again. If it finds nothing it stays in line, and
+// served is false.
+func (s *session) serveOne(k readyKey, w *waiter) (served bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.isDone() {
-		return
+		return true
 	}
 	c, ok := s.rerun(k, w)
-	if !ok {
-		return
-	}
-	lsn := s.tx.Commit()
+	lsn := s.tx.Commit() // also of a call that looked at a value and waits on
 	s.dur.change(lsn)
+	if !ok {
+		return false
+	}
 	s.srv.waiting.finish(w)
 	w.answer(c.Reply.Encoded(), max(lsn, s.tx.Seen()))
+	return true
 }
 
 // rerun runs a parked call again; ok is false if it has to keep waiting. A

@@ -63,7 +63,7 @@ func countCommands(text string, t *commands.Table) (string, error) {
 // its own name.
 var groupTitles = map[string]string{
 	"connection": "Connections", "transactions": "Transactions", "pubsub": "Messages", "server": "Server",
-	"generic": "Keys", "string": "Strings", "bitmap": "Bits", "list": "Lists", "hash": "Hashes", "set": "Sets",
+	"generic": "Keys", "string": "Strings", "bitmap": "Bits", "list": "Lists", "hash": "Hashes", "set": "Sets", "stream": "Streams",
 	"hyperloglog": "HyperLogLogs", "bf": "Bloom filters", "sched": "Schedules",
 	"place": "Placement maps",
 }

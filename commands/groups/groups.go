@@ -15,6 +15,7 @@ import (
 	"github.com/vigildb/vigil/commands/pubsub"
 	"github.com/vigildb/vigil/commands/sched"
 	"github.com/vigildb/vigil/commands/sets"
+	"github.com/vigildb/vigil/commands/streams"
 	"github.com/vigildb/vigil/commands/text"
 )
 
@@ -22,7 +23,7 @@ import (
 func All() []commands.Group {
 	return []commands.Group{
 		conn.Group(), conn.TransactionGroup(), pubsub.Group(), admin.Group(), keys.Group(),
-		text.Group(), bits.Group(), lists.Group(), hashes.Group(), sets.Group(), hll.Group(), bloom.Group(),
+		text.Group(), bits.Group(), lists.Group(), hashes.Group(), sets.Group(), streams.Group(), hll.Group(), bloom.Group(),
 		sched.Group(), place.Group(),
 	}
 }

@@ -71,6 +71,8 @@ type Settings struct {
 	ZSetMaxListpackValue   int64
 	ListMaxListpackSize    int // elements, or -1 to -5 for 4 to 64 KiB
 	HLLSparseMaxBytes      int64
+	StreamNodeMaxBytes     int64
+	StreamNodeMaxEntries   int64
 
 	// Watching.
 	SlowlogLogSlowerThan int64 // microseconds; 0: everything; negative: nothing

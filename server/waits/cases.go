@@ -4,7 +4,7 @@ package waits
 func Cases() []Case {
 	var all []Case
 	for _, group := range [][]Case{connectionCases, transactionCases, pubsubCases, serverCases, genericCases,
-		stringCases, bitmapCases, listCases, hashCases, hashFieldCases, setCases, sketchCases, schedCases, placeCases} {
+		stringCases, bitmapCases, listCases, hashCases, hashFieldCases, streamCases, setCases, sketchCases, schedCases, placeCases} {
 		all = append(all, group...)
 	}
 	return all
@@ -28,7 +28,8 @@ var Sizeless = map[string]string{
 	"DEBUG RELOAD": debugging, "DEBUG OBJECT": debugging, "DEBUG STRINGMATCH-LEN": debugging,
 	"DEBUG CHANGE-REPL-ID": fixed, "DEBUG JMAP": fixed, "DEBUG HELP": fixed, "OBJECT": container, "OBJECT HELP": fixed,
 	"VIGIL.SNAPSHOT": container, "VIGIL.SNAPSHOT LIST": fixed, "VIGIL.SNAPSHOT DELETE": "it removes files",
-	"VIGIL.SNAPSHOT HELP": fixed, "WAIT": "it waits for replicas", "PFSELFTEST": fixed, "BGREWRITEAOF": "it works in the background",
+	"VIGIL.SNAPSHOT HELP": fixed, "WAIT": "it waits for replicas", "PFSELFTEST": fixed, "XGROUP": container, "XGROUP HELP": fixed,
+	"XINFO": container, "XINFO HELP": fixed, "BGREWRITEAOF": "it works in the background",
 }
 
 const (

@@ -22,6 +22,12 @@ func (s *Stream) Backward(from, to ID, visit func(e *Entry) bool) {
 // floor is an ID that no entry of the page is before.
 func (p *page) floor() ID { return p.span.base }
 
+// Spanned is the number of pages that have the entries from one ID to another, and
+// one more at most: so much has to be read for them.
+func (s *Stream) Spanned(from, to ID) int {
+	return max(0, min(s.seek(to)+1, len(s.pages))-s.seek(from))
+}
+
 // Range is entries that stay as they are while the stream changes.
 type Range struct {
 	spans    []span
@@ -73,4 +79,26 @@ func (r *Range) Each(visit func(e *Entry) bool) {
 			return
 		}
 	}
+}
+
+// HasFrom reports whether there is an entry from an ID on.
+func (s *Stream) HasFrom(id ID) bool {
+	return s.len > 0 && !s.Newest().Less(id)
+}
+
+// Newest returns the ID of the last entry, 0-0 if there is none.
+func (s *Stream) Newest() (id ID) {
+	n := len(s.pages)
+	if n == 0 {
+		return ID{}
+	}
+	p := s.pages[n-1]
+	if p.live == p.count {
+		return p.last
+	}
+	p.walkBack(ID{}, MaxID, func(e *Entry) bool {
+		id = e.ID
+		return false
+	})
+	return id
 }

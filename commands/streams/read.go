@@ -1,0 +1,324 @@
+package streams
+
+import (
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/stream"
+)
+
+func readRows() []commands.Command {
+	named := func(from int) []commands.KeySpec {
+		return []commands.KeySpec{{Flags: commands.RO | commands.Access, Begin: from, Keyword: "STREAMS", Last: -1, Step: 1, Limit: 2}}
+	}
+	types := commands.Types{"milliseconds": commands.ArgInteger}
+	return []commands.Command{
+		{Name: "XREAD", Arity: -4, Flags: commands.ReadOnly | commands.Blocking | commands.MovableKeys, Keys: named(1),
+			Syntax: "[COUNT count] [BLOCK milliseconds] STREAMS key [key ...] id [id ...]", Types: types, Since: "5.0.0",
+			Cost:    "O(log n) for each stream of n entries, and O(m) for m entries returned",
+			Summary: "Returns the entries of streams behind given IDs, waiting for one if needed.", Run: xread},
+		{Name: "XREADGROUP", Arity: -7, Flags: commands.Write | commands.Blocking | commands.MovableKeys, Keys: named(4),
+			Syntax: "GROUP group consumer [COUNT count] [BLOCK milliseconds] [NOACK] STREAMS key [key ...] id [id ...]", Types: types, Since: "5.0.0",
+			Cost:    "O(log n) for each stream of n entries, and O(m) for m entries returned",
+			Summary: "Gives a consumer of a group entries that are new to the group, waiting for one if needed, or again those that it has not acknowledged.",
+			Run:     xreadgroup},
+	}
+}
+
+// reading is the arguments of XREAD and XREADGROUP.
+type reading struct {
+	group, consumer []byte // nil: XREAD
+	count           int
+	noAck           bool
+	block           bool
+	millis          int64 // of block; 0: for ever
+	keys, ids       [][]byte
+	idsAt           int // index of the first ID among all arguments
+}
+
+func readReading(c *commands.Ctx, grouped bool) (r reading, err error) {
+	a := &c.Args
+	r.count = math.MaxInt
+	for a.More() && r.keys == nil {
+		valued := a.Left() >= 2
+		switch {
+		case valued && a.Is("BLOCK"):
+			r.block, r.millis = true, a.TimeoutMillis()
+		case valued && a.Is("COUNT"):
+			if r.count = readCount(a); r.count == 0 {
+				r.count = math.MaxInt
+			}
+		case valued && a.Is("STREAMS"):
+			if a.Left()%2 != 0 {
+				return r, errUnbalanced(c)
+			}
+			r.keys = a.Take(a.Left() / 2)
+			r.idsAt = len(a.All()) - a.Left()
+			r.ids = a.Rest()
+		case a.Left() >= 3 && a.Is("GROUP"):
+			if !grouped {
+				return r, errGroupOfXREAD
+			}
+			r.group, r.consumer = a.Bytes(), a.Bytes()
+		case a.Is("NOACK"):
+			if !grouped {
+				return r, errNoAckOfXREAD
+			}
+			r.noAck = true
+		default:
+			a.Syntax()
+		}
+	}
+	switch {
+	case a.Err() != nil:
+		return r, a.Err()
+	case r.keys == nil:
+		return r, commands.ErrSyntax
+	case grouped && r.group == nil:
+		return r, errNoGroupOption
+	}
+	return r, nil
+}
+
+// looksAt reports whether a call looks at a key: one that waits already only at the
+// key that changed.
+func looksAt(c *commands.Ctx, key []byte) bool {
+	return c.Woken == nil || string(c.Woken) == string(key)
+}
+
+func xread(c *commands.Ctx) error {
+	r, err := readReading(c, false)
+	if err != nil {
+		return err
+	}
+	var list []entries
+	for i, key := range r.keys {
+		if !looksAt(c, key) {
+			continue
+		}
+		s, ok, err := view(c, key)
+		switch {
+		case err != nil && c.Woken != nil && errors.Is(err, structures.ErrWrongType):
+			continue // it may become a stream again
+		case err != nil:
+			return err
+		}
+		after, err := r.after(c, i, s)
+		if err != nil {
+			return err
+		}
+		from, more := after.Next()
+		if ok && more && s.HasFrom(from) {
+			list = append(list, entries{key: key, s: s, from: from, to: stream.MaxID, count: r.count})
+		}
+	}
+	if len(list) > 0 {
+		replyEntries(c, list, func(list []entries) {
+			replyStreams(&c.Reply, len(list), func(i int) {
+				c.Reply.Bulk(list[i].key)
+				list[i].write(&c.Reply)
+			})
+		})
+		return nil
+	}
+	return r.wait(c, commands.Wait{})
+}
+
+// after returns the ID behind which XREAD reads stream i; s is nil if it does not
+// exist. What depends on the time of the call, $, is put into the call as an ID, in
+// case that it is run again.
+func (r *reading) after(c *commands.Ctx, i int, s *stream.Stream) (id stream.ID, err error) {
+	b := r.ids[i]
+	word := byte(0)
+	if len(b) == 1 {
+		word = b[0]
+	}
+	switch word {
+	case '>':
+		return id, errNewOfXREAD
+	case '$':
+		if s != nil {
+			id = s.Last()
+		}
+		if r.block && !c.InMulti {
+			c.Args.All()[r.idsAt+i] = id.Append(nil)
+		}
+		return id, nil
+	case '+':
+		if s != nil {
+			id, _ = s.Newest().Prev()
+		}
+		return id, nil
+	}
+	id, ok := parseID(b, 0)
+	if !ok {
+		return id, errID
+	}
+	return id, nil
+}
+
+// replyStreams writes what n streams have: pairs of a key and an array.
+func replyStreams(r *commands.Reply, n int, write func(i int)) {
+	if r.Proto() == 3 {
+		r.Map(n)
+	} else {
+		r.Array(n)
+	}
+	for i := range n {
+		if r.Proto() != 3 {
+			r.Array(2)
+		}
+		write(i)
+	}
+}
+
+// wait has the client wait for one of the streams, if it asked for that.
+func (r *reading) wait(c *commands.Ctx, w commands.Wait) error {
+	if !r.block {
+		c.Reply.NullArray()
+		return nil
+	}
+	w.Keys, w.Millis, w.Expired = r.keys, r.millis, (*commands.Reply).NullArray
+	return c.ParkFor(w)
+}
+
+// groupRead is a stream of XREADGROUP.
+type groupRead struct {
+	key   []byte
+	s     *stream.Stream
+	ch    *structures.Change
+	group *stream.Group
+	fresh bool // >: what is new to the group
+	after stream.ID
+}
+
+func xreadgroup(c *commands.Ctx) error {
+	r, err := readReading(c, true)
+	if err != nil {
+		return err
+	}
+	reads, err := r.find(c)
+	if err != nil {
+		return err
+	}
+	served := reads[:0]
+	for _, g := range reads {
+		ready := !g.fresh || g.hasNew()
+		// A call that waits again has changed nothing.
+		if ready || c.Woken == nil {
+			r.see(c, &g)
+		}
+		if ready {
+			served = append(served, g)
+		}
+	}
+	if len(served) == 0 {
+		return r.wait(c, commands.Wait{Rivals: string(r.group), Removed: true})
+	}
+	r.serve(c, served)
+	return nil
+}
+
+// find looks up the groups, all of which must exist.
+func (r *reading) find(c *commands.Ctx) (reads []groupRead, err error) {
+	for i, key := range r.keys {
+		if !looksAt(c, key) {
+			continue
+		}
+		g := groupRead{key: key}
+		var ok bool
+		g.s, g.ch, ok, err = edit(c, key)
+		switch {
+		case c.Woken != nil && (errors.Is(err, structures.ErrWrongType) || err == nil && !ok):
+			return nil, errKeyGone
+		case err != nil:
+			return nil, err
+		case ok:
+			g.group = g.s.Group(r.group)
+		}
+		switch {
+		case g.group == nil && c.Woken != nil:
+			return nil, errGroupGone
+		case g.group == nil:
+			return nil, errNoGroupToRead(key, r.group)
+		}
+		b := r.ids[i]
+		switch {
+		case len(b) == 1 && b[0] == '>':
+			g.fresh = true
+		case len(b) == 1 && (b[0] == '$' || b[0] == '+'):
+			return nil, errMeaningless(b)
+		default:
+			if g.after, ok = parseID(b, 0); !ok {
+				return nil, errID
+			}
+			// Redis takes the greatest ID for >.
+			g.fresh = g.after == stream.MaxID
+		}
+		reads = append(reads, g)
+	}
+	return reads, nil
+}
+
+// hasNew reports whether there is an entry that is new to the group.
+func (g *groupRead) hasNew() bool {
+	from, ok := g.group.Last().Next()
+	return ok && g.s.HasFrom(from)
+}
+
+// see notes that the consumer asked, and creates it if it is missing.
+func (r *reading) see(c *commands.Ctx, g *groupRead) {
+	if consumer := g.group.Consumer(r.consumer); consumer != nil {
+		consumer.See(c.Now)
+		return
+	}
+	createConsumer(c, g.key, g.group, g.ch, r.consumer)
+}
+
+// serve gives the consumer what the streams have for it and writes it.
+func (r *reading) serve(c *commands.Ctx, reads []groupRead) {
+	if slices.ContainsFunc(reads, func(g groupRead) bool { return !g.fresh }) {
+		replyStreams(&c.Reply, len(reads), func(i int) {
+			g := &reads[i]
+			c.Reply.Bulk(g.key)
+			consumer := g.group.Consumer(r.consumer)
+			if g.fresh {
+				c.Reply.ArrayLater(func() int {
+					return g.group.Deliver(g.ch, consumer, r.count, c.Now, r.noAck, func(e *stream.Entry) { replyEntry(&c.Reply, e) })
+				})
+				return
+			}
+			c.Reply.ArrayLater(func() int { return r.again(c, g, consumer) })
+		})
+		return
+	}
+	list := make([]entries, 0, len(reads))
+	for i := range reads {
+		g := &reads[i]
+		from, _ := g.group.Last().Next()
+		g.group.Deliver(g.ch, g.group.Consumer(r.consumer), r.count, c.Now, r.noAck, nil)
+		list = append(list, entries{key: g.key, s: g.s, from: from, to: g.group.Last(), count: r.count})
+	}
+	replyEntries(c, list, func(list []entries) {
+		replyStreams(&c.Reply, len(list), func(i int) {
+			c.Reply.Bulk(list[i].key)
+			list[i].write(&c.Reply)
+		})
+	})
+}
+
+// again writes what the consumer was given before and has not acknowledged.
+func (r *reading) again(c *commands.Ctx, g *groupRead, consumer *stream.Consumer) int {
+	return g.group.Redeliver(g.ch, consumer, g.after, r.count, c.Now, func(id stream.ID, e *stream.Entry) {
+		if e != nil {
+			replyEntry(&c.Reply, e)
+			return
+		}
+		c.Reply.Array(2)
+		replyID(&c.Reply, id)
+		c.Reply.NullArray()
+	})
+}
