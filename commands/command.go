@@ -58,13 +58,17 @@ type Command struct {
 	Flags Flag
 	Keys  []KeySpec // in order; empty for a command without keys
 
+	// Patterns, if set, reports whether a call works on keys that its arguments do
+	// not name, such as those that SORT makes of elements: every shard is locked.
+	Patterns func(argv [][]byte) bool
+
 	Syntax  string // arguments after the name, as redis-cli shows them
 	Types   Types  // of arguments whose names stand for another type elsewhere
 	Since   string // the version of Redis (or of the module, or of vigil) that has it
 	Cost    string // complexity
 	Summary string // one sentence
 
-	// Category replaces the ACL category of the group, unless it is "".
+	// Category replaces the ACL category of the group by others, unless it is "".
 	Category string
 
 	// Secrets, if set, returns the indexes of the arguments that MONITOR and the
@@ -90,6 +94,11 @@ type Group struct {
 
 // Is reports whether the command has all flags of f.
 func (c *Command) Is(f Flag) bool { return c.Flags&f == f }
+
+// Everywhere reports whether a call may work on any key, so that every shard is locked.
+func (c *Command) Everywhere(argv [][]byte) bool {
+	return c.Is(Keyspace) || c.Patterns != nil && c.Patterns(argv)
+}
 
 // FullName is the lower-case name as statistics and errors show it:
 // "get", "client|list".
@@ -175,7 +184,9 @@ func (c *Command) Categories() []string {
 		"slow":      !c.Is(Fast),
 	}
 	if c.Run != nil {
-		has[cmp.Or(c.Category, groupCategories[c.group])] = true
+		for _, category := range strings.Fields(cmp.Or(c.Category, groupCategories[c.group])) {
+			has[category] = true
+		}
 	}
 	var out []string
 	for _, name := range categoryNames {

@@ -106,6 +106,12 @@ func (k *KeySpec) describe(r *Reply) {
 	r.BulkString("flags")
 	r.Statuses(k.Flags.Names())
 	r.BulkString("begin_search")
+	if k.Find != nil {
+		figures(r, "unknown", 0)
+		r.BulkString("find_keys")
+		figures(r, "unknown", 0)
+		return
+	}
 	if k.Keyword != "" {
 		figures(r, "keyword", 2)
 		r.BulkString("keyword")

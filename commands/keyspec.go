@@ -60,6 +60,10 @@ type KeySpec struct {
 	Numbered   bool
 	FirstAfter int
 
+	// Find, if set, returns the indexes of the keys in a way of its own: they stand
+	// where no other rule finds them, or in values. COMMAND calls it unknown.
+	Find func(argv [][]byte) []int
+
 	// With names an option (SET's GET) without which the call's flags are
 	// Without: what COMMAND GETKEYSANDFLAGS shows of a spec with VariableKeys.
 	With    string
@@ -112,6 +116,12 @@ func (c *Command) AppendKeys(dst []KeyRef, argv [][]byte) []KeyRef {
 }
 
 func (k *KeySpec) append(dst []KeyRef, argv [][]byte) []KeyRef {
+	if k.Find != nil {
+		for _, i := range k.Find(argv) {
+			dst = append(dst, KeyRef{Index: i, Flags: k.Flags})
+		}
+		return dst
+	}
 	first := k.Begin
 	if k.Keyword != "" {
 		if first = k.find(argv); first < 0 {
@@ -166,7 +176,7 @@ func (k *KeySpec) find(argv [][]byte) int {
 // range of the first spec, widened by the later ones that continue it.
 func (c *Command) Positions() (first, last, step int) {
 	for i, k := range c.Keys {
-		if k.Keyword != "" || k.Numbered {
+		if k.Keyword != "" || k.Numbered || k.Find != nil {
 			continue
 		}
 		l := k.Last

@@ -99,7 +99,7 @@ func (s *session) call(cmd *commands.Command, argv [][]byte) {
 func (s *session) prepare(cmd *commands.Command, argv [][]byte) {
 	s.shards = persistence.Shards{}
 	switch {
-	case cmd.Is(commands.Keyspace):
+	case cmd.Everywhere(argv):
 		s.shards.AddAll()
 	case cmd.Is(commands.LocksQueue):
 		s.addQueue()

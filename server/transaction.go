@@ -87,8 +87,11 @@ func (s *session) endMulti() {
 
 // addQueue adds the shards of the keys that are queued or watched.
 func (s *session) addQueue() {
-	if s.txn.flags()&commands.Keyspace != 0 {
-		s.shards.AddAll()
+	for _, q := range s.txn.queue {
+		if q.cmd.Everywhere(q.argv) {
+			s.shards.AddAll()
+			break
+		}
 	}
 	s.txn.eachKey(func(key []byte) { s.shards.Add(s.tx.Expect(key)) })
 	for _, w := range s.txn.watched {

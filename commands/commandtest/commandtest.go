@@ -73,7 +73,7 @@ func (r *Rig) Do(argv [][]byte) []byte {
 	c.Args.Reset(argv, first)
 	c.Reply.Rewind(0)
 	var set persistence.Shards
-	if cmd.Is(commands.Keyspace) {
+	if cmd.Everywhere(argv) {
 		set.AddAll()
 	}
 	r.keys = cmd.AppendKeys(r.keys[:0], argv)

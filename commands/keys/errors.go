@@ -10,6 +10,7 @@ const (
 	errLFUSelected      = commands.WireError("ERR An LFU maxmemory policy is selected, idle time not tracked. Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust.")
 	errLFUNotSelected   = commands.WireError("ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust.")
 	errNumLocalRange    = commands.WireError("ERR value is out of range, value must between 0 and 1")
+	errNotWeights       = commands.WireError("ERR One or more scores can't be converted into double")
 	errPayload          = commands.WireError("ERR Bad data format")
 	errPayloadFrame     = commands.WireError("ERR DUMP payload version or checksum are wrong")
 	errRestoreTTL       = commands.WireError("ERR Invalid TTL value, must be >= 0")

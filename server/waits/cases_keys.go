@@ -5,7 +5,14 @@ import (
 	"strings"
 )
 
+// numbers writes integers in an order that is none.
+func numbers(c *Client, i int) { c.Arg(strconv.Itoa(i * 7919 % 1_000_003)) }
+
 var genericCases = []Case{
+	{Command: "SORT", What: "numbers", Before: built(1, numbers, "RPUSH", Key), Call: call("SORT", Key)},
+	{Command: "SORT", What: "numbers to store", Before: built(1, numbers, "RPUSH", Key), Call: call("SORT", Key, "STORE", "other")},
+	{Command: "SORT_RO", What: "words", Before: aSet, Call: call("SORT_RO", Key, "ALPHA")},
+	{Command: "SORT_RO", What: "numbers by keys, ten found", Before: built(1, numbers, "RPUSH", Key), Call: call("SORT_RO", Key, "BY", "*", "LIMIT", "0", "10", "GET", "other_*")},
 	{Command: "DEL", What: "keys", Before: someKeys, Call: many(1, key, []string{"DEL"})},
 	{Command: "DEL", What: "list", Before: aList, Call: call("DEL", Key)},
 	{Command: "DEL", What: "schedule", Before: aSchedule, Call: call("DEL", Key)},

@@ -1,0 +1,196 @@
+package keys
+
+import (
+	"bytes"
+
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/structures"
+)
+
+func sortRows() []commands.Command {
+	source := commands.Key(1, commands.RO|commands.Access)
+	named := commands.KeySpec{Flags: commands.RO | commands.Access, Find: func([][]byte) []int { return nil }}
+	stored := commands.KeySpec{Flags: commands.OW | commands.Update, Find: sortDestination}
+	const syntax = "key [BY pattern] [LIMIT offset count] [GET pattern [GET pattern ...]] [ASC|DESC] [ALPHA]"
+	const cost = "O(n + m log(m)) for n elements of which m are returned, O(n) if they are not sorted"
+	return []commands.Command{
+		{Name: "SORT", Arity: -2, Flags: commands.Write | commands.DenyOOM | commands.MovableKeys | commands.Dangerous,
+			Keys: []commands.KeySpec{source, named, stored}, Patterns: sortsByPattern, Category: "set sortedset list",
+			Syntax: syntax + " [STORE destination]", Since: "1.0.0", Cost: cost,
+			Summary: "Sorts the elements of a list, a set or a sorted set, and returns or stores them.", Run: sortAndStore},
+		{Name: "SORT_RO", Arity: -2, Flags: commands.ReadOnly | commands.MovableKeys | commands.Dangerous,
+			Keys: []commands.KeySpec{source, named}, Patterns: sortsByPattern, Category: "set sortedset list",
+			Syntax: syntax, Since: "7.0.0", Cost: cost,
+			Summary: "Sorts the elements of a list, a set or a sorted set, and returns them.", Run: sortReadOnly},
+	}
+}
+
+// eachSortArgument visits the arguments of BY, GET and STORE. It must see them where
+// readSortOptions does: what is locked depends on it.
+func eachSortArgument(argv [][]byte, visit func(option string, i int)) {
+	for i := 2; i < len(argv); i++ {
+		if commands.EqualFold(argv[i], "LIMIT") {
+			i += 2
+			continue
+		}
+		for _, option := range []string{"BY", "GET", "STORE"} {
+			if commands.EqualFold(argv[i], option) && i+1 < len(argv) {
+				i++
+				visit(option, i)
+				break
+			}
+		}
+	}
+}
+
+// sortDestination finds the argument of STORE, the last if it is given more than once.
+func sortDestination(argv [][]byte) (at []int) {
+	eachSortArgument(argv, func(option string, i int) {
+		if option == "STORE" {
+			at = []int{i}
+		}
+	})
+	return at
+}
+
+// sortsByPattern reports whether the call reads keys that elements name.
+func sortsByPattern(argv [][]byte) (reads bool) {
+	eachSortArgument(argv, func(option string, i int) {
+		reads = reads || option != "STORE" && bytes.IndexByte(argv[i], '*') >= 0
+	})
+	return reads
+}
+
+// sortOptions are the options of SORT.
+type sortOptions struct {
+	by          *pattern // nil: elements are compared themselves
+	unsorted    bool     // BY was given a constant: elements keep their order
+	alpha, desc bool
+	limited     bool
+	offset      int64
+	count       int64 // negative: all
+	get         []pattern
+	destination []byte // nil: the elements are returned
+}
+
+func readSortOptions(a *commands.Args, mayStore bool) (o sortOptions) {
+	for a.More() {
+		left := a.Left()
+		switch {
+		case a.Is("ASC"):
+			o.desc = false
+		case a.Is("DESC"):
+			o.desc = true
+		case a.Is("ALPHA"):
+			o.alpha = true
+		case left > 2 && a.Is("LIMIT"):
+			o.limited, o.offset, o.count = true, a.Int(), a.Int()
+		case mayStore && left > 1 && a.Is("STORE"):
+			o.destination = a.Key()
+		case left > 1 && a.Is("BY"):
+			by := newPattern(a.Bytes())
+			o.by, o.unsorted = &by, o.unsorted || !by.named
+		case left > 1 && a.Is("GET"):
+			o.get = append(o.get, newPattern(a.Bytes()))
+		default:
+			a.Syntax()
+		}
+	}
+	return o
+}
+
+// window is which of n elements are asked for: count of them from one on.
+func (o *sortOptions) window(n int) (from, count int) {
+	if !o.limited {
+		return 0, n
+	}
+	from = int(min(max(o.offset, 0), int64(n)))
+	count = n - from
+	if o.count >= 0 {
+		count = int(min(o.count, int64(count)))
+	}
+	return from, count
+}
+
+// reads reports whether other keys are read for what is returned.
+func (o *sortOptions) reads() bool {
+	for i := range o.get {
+		if o.get[i].named {
+			return true
+		}
+	}
+	return false
+}
+
+func sortAndStore(c *commands.Ctx) error { return sortElements(c, true) }
+func sortReadOnly(c *commands.Ctx) error { return sortElements(c, false) }
+
+// quickSort is how many elements are sorted under the lock of their key at most, if
+// that is not needed: half a millisecond.
+const quickSort = 1 << 12
+
+func sortElements(c *commands.Ctx, mayStore bool) error {
+	key := c.Args.Key()
+	o := readSortOptions(&c.Args, mayStore)
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	elems, err := gather(c, key, &o)
+	if err != nil {
+		return err
+	}
+	if err := weigh(c, elems, &o); err != nil {
+		return err
+	}
+	switch {
+	case o.destination != nil:
+		storeSorted(c, ordered(elems, &o), &o)
+	case len(elems) <= quickSort || o.reads():
+		replySorted(c, ordered(elems, &o), &o)
+	default:
+		c.Later(func() { replySorted(c, ordered(elems, &o), &o) })
+	}
+	return nil
+}
+
+// output visits what is returned of the elements: ok is false for a key or field that
+// GET does not find.
+func (o *sortOptions) output(c *commands.Ctx, elems []sortable, visit func(value []byte, ok bool)) {
+	for i := range elems {
+		if len(o.get) == 0 {
+			visit(elems[i].elem, true)
+		}
+		for j := range o.get {
+			visit(o.get[j].value(c, elems[i].elem))
+		}
+	}
+}
+
+func replySorted(c *commands.Ctx, elems []sortable, o *sortOptions) {
+	c.Reply.Array(len(elems) * max(len(o.get), 1))
+	o.output(c, elems, func(value []byte, ok bool) {
+		if ok {
+			c.Reply.Bulk(value)
+		} else {
+			c.Reply.Null()
+		}
+	})
+}
+
+// storeSorted makes a list of what would be returned, with empty strings for what is
+// not there. An empty result removes the destination.
+func storeSorted(c *commands.Ctx, elems []sortable, o *sortOptions) {
+	l := structures.NewList()
+	o.output(c, elems, func(value []byte, _ bool) { l.Push(nil, structures.Tail, value) })
+	n := l.Len()
+	switch {
+	case n > 0:
+		c.NotifyNew(o.destination)
+		persistence.Replace(c.Tx, o.destination, l, persistence.NoExpiry)
+		c.Notify(commands.EventList, "sortstore", o.destination)
+	case c.Tx.Delete(o.destination):
+		c.Notify(commands.EventGeneric, "del", o.destination)
+	}
+	c.Reply.Int(int64(n))
+}
