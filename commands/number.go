@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"bytes"
 	"math"
 	"strconv"
 	"unsafe"
@@ -67,23 +68,58 @@ func ParseFloat(b []byte) (v float64, ok bool) {
 	return v, err == nil && !math.IsNaN(v)
 }
 
-// AppendFloat appends the shortest decimal that reads back as v, with inf,
-// -inf and nan as Redis spells them, and integers without a fraction.
+// AppendFloat appends the shortest decimal that reads back as v, as Redis from 7.2 on
+// writes numbers: integers of up to 62 bits without exponent, -0 with its sign, and
+// others with an exponent if more than six places are behind the point and four before
+// it, or zeros.
 func AppendFloat(dst []byte, v float64) []byte {
 	switch {
+	case math.IsNaN(v):
+		return append(dst, "nan"...)
 	case math.IsInf(v, 1):
 		return append(dst, "inf"...)
 	case math.IsInf(v, -1):
 		return append(dst, "-inf"...)
-	case math.IsNaN(v):
-		return append(dst, "nan"...)
-	case v == math.Trunc(v) && math.Abs(v) < 1e17:
+	case v == 0 && math.Signbit(v):
+		return append(dst, "-0"...)
+	case v == math.Trunc(v) && math.Abs(v) <= math.MaxInt64/2:
 		return strconv.AppendInt(dst, int64(v), 10)
 	}
-	mark := len(dst)
-	dst = strconv.AppendFloat(dst, v, 'g', -1, 64)
-	if exp := math.Abs(v); exp < 1e-4 || exp >= 1e17 {
-		return dst
+	if v < 0 {
+		dst, v = append(dst, '-'), -v
 	}
-	return strconv.AppendFloat(dst[:mark], v, 'f', -1, 64)
+	var room [32]byte
+	digits, exp := shortest(room[:0], v)
+	last := exp - len(digits) + 1 // the power of ten of the last digit
+	switch {
+	case last >= 0 && exp < len(digits)+7:
+		return append(append(dst, digits...), "0000000"[:last]...)
+	case last < 0 && (last > -7 || -4 < exp && exp < 4) && exp >= 0:
+		dst = append(append(dst, digits[:exp+1]...), '.')
+		return append(dst, digits[exp+1:]...)
+	case last < 0 && (last > -7 || exp > -4) && exp < 0:
+		dst = append(append(dst, "0."...), "0000000"[:-exp-1]...)
+		return append(dst, digits...)
+	}
+	dst = append(dst, digits[0])
+	if len(digits) > 1 {
+		dst = append(append(dst, '.'), digits[1:]...)
+	}
+	dst = append(dst, 'e')
+	if exp > 0 {
+		dst = append(dst, '+')
+	}
+	return strconv.AppendInt(dst, int64(exp), 10)
+}
+
+// shortest returns the digits of the shortest decimal that reads back as v, which is
+// above 0, and the power of ten of the first.
+func shortest(dst []byte, v float64) (digits []byte, exp int) {
+	b := strconv.AppendFloat(dst, v, 'e', -1, 64) // 1.234e-05
+	mantissa, power, _ := bytes.Cut(b, []byte{'e'})
+	exp, _ = strconv.Atoi(string(power))
+	if len(mantissa) > 1 {
+		mantissa = append(mantissa[:1], mantissa[2:]...)
+	}
+	return mantissa, exp
 }
