@@ -1,7 +1,6 @@
 package lists
 
 import (
-	"errors"
 	"math"
 
 	"github.com/vigildb/vigil/commands"
@@ -170,7 +169,7 @@ func blockingPop(c *commands.Ctx, end structures.End) error {
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	return retry(c, keys, timeout, func(keys [][]byte) (bool, error) { return takeOne(c, keys, end) })
+	return c.TakeOrWait(keys, timeout, func(keys [][]byte) (bool, error) { return takeOne(c, keys, end) })
 }
 
 func blockingMPop(c *commands.Ctx) error {
@@ -185,20 +184,5 @@ func blockingMPop(c *commands.Ctx) error {
 	if err := timeout.Err(); err != nil {
 		return err
 	}
-	return retry(c, m.keys, millis, func(keys [][]byte) (bool, error) { return takeMany(c, keys, m.end, m.count) })
-}
-
-// retry tries to take from the keys, and waits for them if there is nothing to
-// take. A client that waits already looks only at the key that changed, and
-// continues to wait if that came to hold something else than a list.
-func retry(c *commands.Ctx, keys [][]byte, millis int64, take func(keys [][]byte) (bool, error)) error {
-	try := keys
-	if c.Woken != nil {
-		try = [][]byte{c.Woken}
-	}
-	ok, err := take(try)
-	if ok || err != nil && !(c.Woken != nil && errors.Is(err, structures.ErrWrongType)) {
-		return err
-	}
-	return c.Park(keys, millis, (*commands.Reply).NullArray)
+	return c.TakeOrWait(m.keys, millis, func(keys [][]byte) (bool, error) { return takeMany(c, keys, m.end, m.count) })
 }
