@@ -17,13 +17,14 @@ import (
 	"github.com/vigildb/vigil/commands/sets"
 	"github.com/vigildb/vigil/commands/streams"
 	"github.com/vigildb/vigil/commands/text"
+	"github.com/vigildb/vigil/commands/zsets"
 )
 
 // All lists the groups, in the order in which docs/commands.md shows them.
 func All() []commands.Group {
 	return []commands.Group{
 		conn.Group(), conn.TransactionGroup(), pubsub.Group(), admin.Group(), keys.Group(),
-		text.Group(), bits.Group(), lists.Group(), hashes.Group(), sets.Group(), streams.Group(), hll.Group(), bloom.Group(),
+		text.Group(), bits.Group(), lists.Group(), hashes.Group(), sets.Group(), zsets.Group(), streams.Group(), hll.Group(), bloom.Group(),
 		sched.Group(), place.Group(),
 	}
 }

@@ -14,6 +14,16 @@ type Entry struct {
 	Score  float64
 }
 
+// Sort puts entries into the order of a sorted set.
+func Sort(entries []Entry) {
+	slices.SortFunc(entries, func(a, b Entry) int {
+		if c := cmp.Compare(orderOf(scoreBits(a.Score)), orderOf(scoreBits(b.Score))); c != 0 {
+			return c
+		}
+		return bytes.Compare(a.Member, b.Member)
+	})
+}
+
 // Build makes a set of entries at once, which is several times as quick as adding one
 // after the other. It sorts the entries; the bytes are copied. A member that is there
 // twice gives ErrCorrupt.
@@ -22,12 +32,7 @@ func Build(keys *structures.HashKeys, entries []Entry) (*Set, error) {
 	if len(entries) == 0 {
 		return s, nil
 	}
-	slices.SortFunc(entries, func(a, b Entry) int {
-		if c := cmp.Compare(orderOf(scoreBits(a.Score)), orderOf(scoreBits(b.Score))); c != 0 {
-			return c
-		}
-		return bytes.Compare(a.Member, b.Member)
-	})
+	Sort(entries)
 	const filled = leafBytes * 15 / 16
 	var line []*leaf
 	for len(entries) > 0 {
