@@ -83,6 +83,8 @@ func diffKey(tx *Tx, key string, want modelValue) string {
 		return diffList(tx, k, want.list)
 	case structures.KindHash:
 		return diffHash(tx, k, want.fields)
+	case structures.KindSet:
+		return diffSet(tx, k, want.members)
 	case structures.KindBloom:
 		return diffBloom(tx, k, want)
 	}

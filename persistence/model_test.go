@@ -29,9 +29,11 @@ type modelValue struct {
 	list   []string
 	fields map[string]modelField
 	items  map[string]bool // of a Bloom filter
-	card   uint64
-	plan   string // a schedule, as Dump encodes it
-	expire int64
+	// members are those of a set.
+	members map[string]bool
+	card    uint64
+	plan    string // a schedule, as Dump encodes it
+	expire  int64
 }
 
 type modelField struct {
@@ -151,6 +153,10 @@ var operations = []struct {
 	{"delete field", 8, holds(structures.KindHash), (*trial).deleteField},
 	{"set expiry of field", 24, holds(structures.KindHash), (*trial).expireField},
 	{"persist field", 20, hasTimedField, (*trial).persistField},
+	{"add member", 6, holds(structures.KindSet), (*trial).addMember},
+	{"fill set", 3, holds(structures.KindSet), (*trial).fillSet},
+	{"remove member", 16, holds(structures.KindSet), (*trial).removeMember},
+	{"pop members", 6, holds(structures.KindSet), (*trial).popMembers},
 	{"add to filter", 5, holds(structures.KindBloom), (*trial).addItem},
 	{"create schedule", 2, nil, (*trial).createPlan},
 	{"add node", 8, holds(structures.KindSchedule), (*trial).addNode},
@@ -218,7 +224,7 @@ const minEffects = 50
 // materialisation, eviction to disk, reloads and restarts between them.
 func TestStoreIsTheModel(t *testing.T) {
 	effects := map[string]int{}
-	for seed := range uint64(10) {
+	for seed := range uint64(14) {
 		runModel(t, seed, effects)
 	}
 	t.Logf("effects: %v", effects)
