@@ -30,7 +30,7 @@ type Reusable interface {
 
 // Reset makes h an empty hash.
 func (h *Hash) Reset() {
-	*h = Hash{keys: h.keys, pack: h.pack[:0], gone: h.gone[:0], soon: math.MaxInt64, promised: -1}
+	*h = Hash{keys: h.keys, pack: h.pack[:0], removed: h.removed[:0], nextExpiry: math.MaxInt64, declared: -1}
 }
 
 // IsCompact reports whether the hash is small and no field has an expiry.
@@ -73,7 +73,7 @@ func (l *List) Reset() {
 	} else if spare == nil {
 		spare = array[0].buf
 	}
-	*l = List{array: array, spare: spare, memory: len(array)*nodeSize + len(spare), gone: l.gone[:0], promised: -1}
+	*l = List{array: array, spare: spare, memory: len(array)*nodeSize + len(spare), removed: l.removed[:0], declared: -1}
 }
 
 // IsCompact reports whether the list is one small node.
@@ -106,7 +106,7 @@ func (l *List) LoadCompact(b []byte) {
 	lo := (len(n.buf) - len(b)) / 2
 	copy(n.buf[lo:], b)
 	*n = node{buf: n.buf, lo: uint32(lo), hi: uint32(lo + len(b)), count: uint32(count), id: idMiddle, dirty: true}
-	*l = List{array: l.array, nodes: 1, len: int(count), memory: nodeSize + len(n.buf), gone: l.gone[:0], promised: -1}
+	*l = List{array: l.array, nodes: 1, len: int(count), memory: nodeSize + len(n.buf), removed: l.removed[:0], declared: -1}
 }
 
 // IsCompact reports whether the filter has few bits.

@@ -17,16 +17,16 @@ import (
 // and are valid until its next change; those passed in are copied and must not
 // alias the hash. Visitors must not change the hash.
 type Hash struct {
-	keys  *HashKeys
-	pack  []byte // the entries while table is nil
-	table *table
-	count int
-	timed int      // fields with an expiry
-	soon  int64    // no field expires before; MaxInt64 if none has an expiry
-	gone  []uint64 // pages that were on disk at the last Clean and have no segment now
-	// promised is the count that the head of a paged hash declares, -1 if
+	keys       *HashKeys
+	pack       []byte // the entries while table is nil
+	table      *table
+	count      int
+	timed      int      // fields with an expiry
+	nextExpiry int64    // no field expires before; MaxInt64 if none has an expiry
+	removed    []uint64 // pages that were on disk at the last Clean and have no segment now
+	// declared is the count that the head of a paged hash declares, -1 if
 	// there is none to check.
-	promised int
+	declared int
 	// longest is the length of the longest field or value, peak the count, and
 	// tagged whether any field had an expiry, since the hash is in memory:
 	// Redis does not go back to a smaller encoding either.
@@ -40,7 +40,7 @@ const keepExpiry = -1
 // NewHash returns an empty hash. The keys, which are the same for as long as the
 // hash is stored, decide where the fields of large hashes lie.
 func NewHash(keys *HashKeys) *Hash {
-	return &Hash{keys: keys, soon: math.MaxInt64, promised: -1}
+	return &Hash{keys: keys, nextExpiry: math.MaxInt64, declared: -1}
 }
 
 // Kind returns KindHash.
@@ -57,7 +57,7 @@ func (h *Hash) Longest() int { return int(h.longest) }
 
 // Size estimates the memory held, in bytes.
 func (h *Hash) Size() int {
-	size := int(unsafe.Sizeof(*h)) + cap(h.pack) + cap(h.gone)*8
+	size := int(unsafe.Sizeof(*h)) + cap(h.pack) + cap(h.removed)*8
 	if t := h.table; t != nil {
 		size += int(unsafe.Sizeof(*t)) + t.memory + cap(t.scratch)
 	}
@@ -77,7 +77,7 @@ func (h *Hash) find(field []byte) (entry, bool) {
 // gives false; with now 0 no field is taken as expired.
 func (h *Hash) Get(field []byte, now int64) ([]byte, bool) {
 	e, found := h.find(field)
-	if !found || e.gone(now) {
+	if !found || e.expired(now) {
 		return nil, false
 	}
 	return e.value, true
@@ -132,9 +132,9 @@ func (h *Hash) retime(was, expiry int64) {
 	if expiry != 0 {
 		h.timed++
 		h.tagged = true
-		h.soon = min(h.soon, expiry)
+		h.nextExpiry = min(h.nextExpiry, expiry)
 	} else if h.timed == 0 {
-		h.soon = math.MaxInt64
+		h.nextExpiry = math.MaxInt64
 	}
 }
 
@@ -158,7 +158,7 @@ func (h *Hash) repack() {
 	pack := make([]byte, 0, h.table.live)
 	h.table.each(0, func(s *segment) bool {
 		if s.stored {
-			h.gone = append(h.gone, s.id())
+			h.removed = append(h.removed, s.id())
 		}
 		pack = s.appendPage(pack)
 		return true

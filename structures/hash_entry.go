@@ -18,8 +18,8 @@ type entry struct {
 	at, size     int   // where it lies in the buffer
 }
 
-// gone reports that the field is expired at a time. At time 0 none is.
-func (e *entry) gone(now int64) bool { return e.expiry != 0 && e.expiry <= now }
+// expired reports whether the field is expired at a time. At time 0 no field is.
+func (e *entry) expired(now int64) bool { return e.expiry != 0 && e.expiry <= now }
 
 // hashEntrySize is the size of an entry.
 func hashEntrySize(field, value []byte, expiry int64) int {

@@ -51,7 +51,7 @@ func (h *Hash) ExpiryOf(field []byte) (ms int64, has, found bool) {
 // field has an expiry. The time may be early, after an expiry was taken away;
 // ExpireFields at that time makes it exact.
 func (h *Hash) NextExpiry() (ms int64, ok bool) {
-	return h.soon, h.soon != math.MaxInt64
+	return h.nextExpiry, h.nextExpiry != math.MaxInt64
 }
 
 // ExpireFields deletes up to limit fields that are expired at now and passes
@@ -59,7 +59,7 @@ func (h *Hash) NextExpiry() (ms int64, ok bool) {
 // limit means that none is left. Each is recorded as deleted. The field passed
 // is valid only during the call.
 func (h *Hash) ExpireFields(ch *Change, now int64, limit int, visit func(field []byte)) int {
-	if h.soon > now || limit <= 0 {
+	if h.nextExpiry > now || limit <= 0 {
 		return 0
 	}
 	removed := 0
@@ -71,16 +71,16 @@ func (h *Hash) ExpireFields(ch *Change, now int64, limit int, visit func(field [
 		}
 		removed++
 	}
-	soon := int64(math.MaxInt64)
+	nextExpiry := int64(math.MaxInt64)
 	if h.table == nil {
-		soon = h.expirePacked(now, limit, expire)
+		nextExpiry = h.expirePacked(now, limit, expire)
 	} else {
 		h.table.each(0, func(s *segment) bool {
 			before := removed
-			if s.soon <= now {
+			if s.nextExpiry <= now {
 				h.expireSegment(s, now, limit-removed, expire)
 			}
-			soon = min(soon, s.soon)
+			nextExpiry = min(nextExpiry, s.nextExpiry)
 			if removed > before {
 				h.settle(s)
 			}
@@ -90,10 +90,10 @@ func (h *Hash) ExpireFields(ch *Change, now int64, limit int, visit func(field [
 	h.count -= removed
 	h.timed -= removed
 	if removed < limit {
-		h.soon = soon
+		h.nextExpiry = nextExpiry
 	}
 	if h.timed == 0 {
-		h.soon = math.MaxInt64
+		h.nextExpiry = math.MaxInt64
 	}
 	h.repack()
 	return removed
@@ -102,39 +102,39 @@ func (h *Hash) ExpireFields(ch *Change, now int64, limit int, visit func(field [
 // expirePacked deletes up to limit expired fields of a small hash, and returns
 // the earliest expiry of the others.
 func (h *Hash) expirePacked(now int64, limit int, expire func(e *entry)) int64 {
-	soon := int64(math.MaxInt64)
+	nextExpiry := int64(math.MaxInt64)
 	for at := 0; at < len(h.pack); {
 		e := readEntry(h.pack, at)
-		if e.gone(now) && limit > 0 {
+		if e.expired(now) && limit > 0 {
 			expire(&e)
 			h.packResize(at, e.size, 0)
 			limit--
 			continue
 		}
 		if e.expiry != 0 {
-			soon = min(soon, e.expiry)
+			nextExpiry = min(nextExpiry, e.expiry)
 		}
 		at += e.size
 	}
-	return soon
+	return nextExpiry
 }
 
 // expireSegment deletes up to limit expired fields of a segment, whose bound
 // on the next expiry becomes exact.
 func (h *Hash) expireSegment(s *segment, now int64, limit int, expire func(e *entry)) {
-	soon := int64(math.MaxInt64)
+	nextExpiry := int64(math.MaxInt64)
 	for i := 0; i < len(s.slots); {
 		e := readEntry(s.buf, int(s.slots[i].at))
-		if e.gone(now) && limit > 0 {
+		if e.expired(now) && limit > 0 {
 			expire(&e)
 			h.table.take(s, i, &e)
 			limit--
 			continue
 		}
 		if e.expiry != 0 {
-			soon = min(soon, e.expiry)
+			nextExpiry = min(nextExpiry, e.expiry)
 		}
 		i++
 	}
-	s.soon = soon
+	s.nextExpiry = nextExpiry
 }

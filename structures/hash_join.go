@@ -43,7 +43,7 @@ func (h *Hash) removeSegment(s *segment) {
 // retire takes a segment out of the account and notes that its page is gone.
 func (h *Hash) retire(s *segment) {
 	if s.stored {
-		h.gone = append(h.gone, s.id())
+		h.removed = append(h.removed, s.id())
 	}
 	h.table.drop(s)
 }
@@ -75,7 +75,7 @@ func (h *Hash) join(s *segment) *segment {
 			first, second = other, s
 		}
 	}
-	to := &segment{depth: s.depth - 1, prefix: s.prefix &^ bit, soon: math.MaxInt64, dirty: true}
+	to := &segment{depth: s.depth - 1, prefix: s.prefix &^ bit, nextExpiry: math.MaxInt64, dirty: true}
 	if first == second {
 		to.reserve(len(first.slots), first.live())
 	} else {

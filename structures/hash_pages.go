@@ -40,11 +40,11 @@ func (h *Hash) AppendHead(dst []byte) []byte {
 	dst = append(dst, hashPaged)
 	dst = binary.AppendUvarint(dst, uint64(h.count))
 	dst = binary.AppendUvarint(dst, uint64(h.table.segments))
-	soon := h.soon
-	if soon == math.MaxInt64 {
-		soon = 0
+	nextExpiry := h.nextExpiry
+	if nextExpiry == math.MaxInt64 {
+		nextExpiry = 0
 	}
-	return binary.AppendUvarint(dst, uint64(soon))
+	return binary.AppendUvarint(dst, uint64(nextExpiry))
 }
 
 // DecodeHash makes a hash from its head. If it has pages, SetPage must follow
@@ -97,9 +97,9 @@ func (h *Hash) loadPaged(rest []byte) error {
 	if len(rest) > 0 || numbers[1] > numbers[0] || numbers[0] > 1<<48 {
 		return fmt.Errorf("hash of %d fields in %d pages: %w", numbers[0], numbers[1], ErrCorrupt)
 	}
-	h.promised = int(numbers[0])
+	h.declared = int(numbers[0])
 	if numbers[2] != 0 {
-		h.soon = int64(numbers[2])
+		h.nextExpiry = int64(numbers[2])
 	}
 	h.table = &table{}
 	return nil
@@ -109,7 +109,7 @@ func (h *Hash) loadPaged(rest []byte) error {
 // another, or one for a hash without pages gives ErrCorrupt, and the hash is
 // not to be used.
 func (h *Hash) SetPage(id uint64, page []byte) error {
-	if h.promised < 0 {
+	if h.declared < 0 {
 		return fmt.Errorf("page %x of a hash without pages: %w", id, ErrCorrupt)
 	}
 	s, err := h.load(id, page)
@@ -142,7 +142,7 @@ func (h *Hash) SetPage(id uint64, page []byte) error {
 	h.peak = uint32(min(uint64(h.count), math.MaxUint32))
 	h.timed += s.timed
 	h.tagged = h.tagged || s.timed > 0
-	h.soon = min(h.soon, s.soon)
+	h.nextExpiry = min(h.nextExpiry, s.nextExpiry)
 	return nil
 }
 
@@ -164,7 +164,7 @@ func (h *Hash) load(id uint64, page []byte) (*segment, error) {
 		}
 		rest = rest[e.size:]
 	}
-	s := &segment{prefix: prefix, depth: depth, soon: math.MaxInt64, stored: true,
+	s := &segment{prefix: prefix, depth: depth, nextExpiry: math.MaxInt64, stored: true,
 		buf: Clone(page), slots: make([]slot, 0, count)}
 	longest := h.longest
 	for at := 0; at < len(s.buf); {
@@ -194,28 +194,28 @@ func (h *Hash) load(id uint64, page []byte) (*segment, error) {
 // Complete reports an error if pages are missing: the fields are not as many
 // as the head declared. To be asked once after the last SetPage.
 func (h *Hash) Complete() error {
-	if h.promised >= 0 && h.promised != h.count {
-		return fmt.Errorf("hash of %d fields has %d: %w", h.promised, h.count, ErrCorrupt)
+	if h.declared >= 0 && h.declared != h.count {
+		return fmt.Errorf("hash of %d fields has %d: %w", h.declared, h.count, ErrCorrupt)
 	}
 	return nil
 }
 
 // Pages visits changed or all pages, see Value.
 func (h *Hash) Pages(all bool, visit func(id uint64, page []byte)) {
-	var gone []uint64
+	var removed []uint64
 	if !all {
-		gone = slices.Clone(h.gone)
-		slices.Sort(gone)
-		gone = slices.Compact(gone)
+		removed = slices.Clone(h.removed)
+		slices.Sort(removed)
+		removed = slices.Compact(removed)
 	}
 	if h.table != nil {
 		var buf []byte
 		h.table.each(0, func(s *segment) bool {
-			for len(gone) > 0 && gone[0] <= s.id() {
-				if gone[0] != s.id() {
-					visit(gone[0], nil)
+			for len(removed) > 0 && removed[0] <= s.id() {
+				if removed[0] != s.id() {
+					visit(removed[0], nil)
 				}
-				gone = gone[1:]
+				removed = removed[1:]
 			}
 			if all || s.dirty {
 				buf = s.appendPage(buf[:0])
@@ -224,14 +224,14 @@ func (h *Hash) Pages(all bool, visit func(id uint64, page []byte)) {
 			return true
 		})
 	}
-	for _, id := range gone {
+	for _, id := range removed {
 		visit(id, nil)
 	}
 }
 
 // Clean marks every page as stored.
 func (h *Hash) Clean() {
-	h.gone, h.promised = nil, -1
+	h.removed, h.declared = nil, -1
 	if h.table == nil {
 		return
 	}

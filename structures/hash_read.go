@@ -29,7 +29,7 @@ func (h *Hash) walk(visit func(e entry) bool) {
 // arrived, a larger one in no order that means anything.
 func (h *Hash) Each(now int64, visit func(field, value []byte, expiry int64)) {
 	h.walk(func(e entry) bool {
-		if !e.gone(now) {
+		if !e.expired(now) {
 			visit(e.field, e.value, e.expiry)
 		}
 		return true
@@ -44,12 +44,12 @@ func (h *Hash) EachField(visit func(field []byte) bool) {
 // Live is the number of fields that are not expired at now. It costs O(1)
 // unless fields can be expired, and then a walk.
 func (h *Hash) Live(now int64) int {
-	if h.soon > now {
+	if h.nextExpiry > now {
 		return h.count
 	}
 	n := 0
 	h.walk(func(e entry) bool {
-		if !e.gone(now) {
+		if !e.expired(now) {
 			n++
 		}
 		return true
@@ -87,7 +87,7 @@ func (h *Hash) Scan(cursor uint64, count int, now int64, visit func(field, value
 				return false
 			}
 			e := readEntry(s.buf, int(p.at))
-			if !e.gone(now) {
+			if !e.expired(now) {
 				visit(e.field, e.value)
 			}
 			last = max(last, at)
@@ -109,13 +109,13 @@ func (h *Hash) Random(now int64, draw func(n int) int) (field, value []byte, ok 
 		if h.count == 0 {
 			return nil, nil, false
 		}
-		if e, found := h.draw(draw); found && !e.gone(now) {
+		if e, found := h.draw(draw); found && !e.expired(now) {
 			return e.field, e.value, true
 		}
 	}
 	seen := 0
 	h.walk(func(e entry) bool {
-		if e.gone(now) {
+		if e.expired(now) {
 			return true
 		}
 		if seen++; draw(seen) == 0 {
@@ -197,7 +197,7 @@ func (h *Hash) Sample(now int64, count int, draw func(n int) int, visit func(fie
 	// Knuth, The Art of Computer Programming 2, 3.4.2, algorithm S.
 	left, need := live-len(taken), count-len(taken)
 	h.walk(func(e entry) bool {
-		if _, twice := taken[string(e.field)]; twice || e.gone(now) {
+		if _, twice := taken[string(e.field)]; twice || e.expired(now) {
 			return true
 		}
 		if need > 0 && draw(left) < need {

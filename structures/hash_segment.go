@@ -15,16 +15,16 @@ import (
 // A segment with a branch below it stands for that branch only, see
 // hash_table.go.
 type segment struct {
-	prefix uint64 // first bits of the hash, the others 0
-	depth  uint8  // how many bits
-	dirty  bool   // changed since Clean
-	stored bool   // its page was on disk at the last Clean
-	slots  []slot
-	buf    []byte
-	dead   int   // bytes of buf that no slot's entry uses
-	timed  int   // fields with an expiry
-	soon   int64 // no field expires before; MaxInt64 if none can
-	below  *branch
+	prefix     uint64 // first bits of the hash, the others 0
+	depth      uint8  // how many bits
+	dirty      bool   // changed since Clean
+	stored     bool   // its page was on disk at the last Clean
+	slots      []slot
+	buf        []byte
+	dead       int   // bytes of buf that no slot's entry uses
+	timed      int   // fields with an expiry
+	nextExpiry int64 // no field expires before; MaxInt64 if none can
+	below      *branch
 }
 
 // slot is the place of one field: the 32 bits of its hash that follow the
@@ -125,9 +125,9 @@ func (s *segment) retime(was, expiry int64) {
 	}
 	if expiry != 0 {
 		s.timed++
-		s.soon = min(s.soon, expiry)
+		s.nextExpiry = min(s.nextExpiry, expiry)
 	} else if s.timed == 0 {
-		s.soon = math.MaxInt64
+		s.nextExpiry = math.MaxInt64
 	}
 }
 

@@ -133,7 +133,7 @@ func (t *table) newSegment(b *branch, level int, hash uint64) *segment {
 	for depth > least && b.empty(hash, depth-1, level) {
 		depth--
 	}
-	s := &segment{depth: depth, prefix: hash &^ (math.MaxUint64 >> depth), soon: math.MaxInt64, dirty: true}
+	s := &segment{depth: depth, prefix: hash &^ (math.MaxUint64 >> depth), nextExpiry: math.MaxInt64, dirty: true}
 	b.fill(hash, depth, level, s)
 	t.memory += segmentSize
 	t.segments++
@@ -156,7 +156,7 @@ func (b *branch) empty(prefix uint64, depth uint8, level int) bool {
 func (h *Hash) split(b *branch, level int, s *segment) {
 	t := h.table
 	if s.stored {
-		h.gone = append(h.gone, s.id())
+		h.removed = append(h.removed, s.id())
 	}
 	if int(s.depth) == branchBits*(level+1) {
 		below := &segment{below: new(branch)}
@@ -179,7 +179,7 @@ func (h *Hash) split(b *branch, level int, s *segment) {
 // descend makes the half of s whose next bit is given from slots of s, with
 // size bytes of entries.
 func (h *Hash) descend(s *segment, bit uint64, slots []slot, size int) *segment {
-	to := &segment{depth: s.depth + 1, prefix: s.prefix | bit<<(63-s.depth), soon: math.MaxInt64, dirty: true}
+	to := &segment{depth: s.depth + 1, prefix: s.prefix | bit<<(63-s.depth), nextExpiry: math.MaxInt64, dirty: true}
 	to.reserve(len(slots), size)
 	h.move(to, s, slots)
 	return to

@@ -104,14 +104,14 @@ func (m *hashModel) expire() {
 	if n == limit {
 		return
 	}
-	soon := int64(math.MaxInt64)
+	nextExpiry := int64(math.MaxInt64)
 	for _, v := range m.want {
 		if v.expiry != 0 {
-			soon = min(soon, v.expiry)
+			nextExpiry = min(nextExpiry, v.expiry)
 		}
 	}
-	if next, ok := m.hash.NextExpiry(); next > soon || ok != (soon != math.MaxInt64) {
-		m.t.Fatalf("NextExpiry: got %d, want at most %d", next, soon)
+	if next, ok := m.hash.NextExpiry(); next > nextExpiry || ok != (nextExpiry != math.MaxInt64) {
+		m.t.Fatalf("NextExpiry: got %d, want at most %d", next, nextExpiry)
 	}
 }
 
@@ -199,16 +199,16 @@ func (m *hashModel) checkValue(h *Hash) {
 // accounts of memory and expiries.
 func checkTable(t *testing.T, h *Hash) {
 	t.Helper()
-	timed, soon := 0, int64(math.MaxInt64)
+	timed, nextExpiry := 0, int64(math.MaxInt64)
 	h.walk(func(e entry) bool {
 		if e.expiry != 0 {
 			timed++
-			soon = min(soon, e.expiry)
+			nextExpiry = min(nextExpiry, e.expiry)
 		}
 		return true
 	})
-	if h.timed != timed || h.soon > soon || timed == 0 && h.soon != math.MaxInt64 {
-		t.Fatalf("%d timed from %d, counted %d from %d", h.timed, h.soon, timed, soon)
+	if h.timed != timed || h.nextExpiry > nextExpiry || timed == 0 && h.nextExpiry != math.MaxInt64 {
+		t.Fatalf("%d timed from %d, counted %d from %d", h.timed, h.nextExpiry, timed, nextExpiry)
 	}
 	if h.table == nil {
 		return
@@ -241,7 +241,7 @@ func checkSegment(t *testing.T, h *Hash, s *segment) {
 	if len(s.slots) == 0 || s.full() {
 		t.Fatalf("segment %x has %d fields in %d bytes", s.id(), len(s.slots), s.live())
 	}
-	used, soon, timed := 0, int64(math.MaxInt64), 0
+	used, nextExpiry, timed := 0, int64(math.MaxInt64), 0
 	for i, p := range s.slots {
 		e := readEntry(s.buf, int(p.at))
 		used += e.size
@@ -252,12 +252,12 @@ func checkSegment(t *testing.T, h *Hash, s *segment) {
 			t.Fatalf("segment %x out of order at %d", s.id(), i)
 		}
 		if e.expiry != 0 {
-			soon = min(soon, e.expiry)
+			nextExpiry = min(nextExpiry, e.expiry)
 			timed++
 		}
 	}
-	if used != s.live() || s.soon > soon || s.timed != timed {
-		t.Fatalf("segment %x: live %d, counted %d; soon %d, counted %d", s.id(), s.live(), used, s.soon, soon)
+	if used != s.live() || s.nextExpiry > nextExpiry || s.timed != timed {
+		t.Fatalf("segment %x: live %d, counted %d; nextExpiry %d, counted %d", s.id(), s.live(), used, s.nextExpiry, nextExpiry)
 	}
 }
 
@@ -436,7 +436,7 @@ func TestHashEncodingFollowsRedis(t *testing.T) {
 func TestFieldsWithNearlyEqualHashesShareASegment(t *testing.T) {
 	// Entries with chosen hashes cannot be had through the hash function:
 	// the deepest segments are tested by themselves.
-	s := &segment{depth: maxDepth, soon: math.MaxInt64}
+	s := &segment{depth: maxDepth, nextExpiry: math.MaxInt64}
 	for i := range uint32(2000) {
 		var field [4]byte
 		binary.LittleEndian.PutUint32(field[:], i)

@@ -33,20 +33,20 @@ const (
 // alias the list and are valid until its next change; elements passed in are
 // copied and must not alias the list.
 type List struct {
-	array  []node // nodes are array[first : first+nodes]
-	first  int
-	nodes  int
-	len    int
-	memory int    // of array, buffers and spare
-	spare  []byte // buffer of a node that was drained, for the next full or lone one
-	gone   []uint64
-	// promised is the length that the head of a paged list declares, -1 if
+	array   []node // nodes are array[first : first+nodes]
+	first   int
+	nodes   int
+	len     int
+	memory  int    // of array, buffers and spare
+	spare   []byte // buffer of a node that was drained, for the next full or lone one
+	removed []uint64
+	// declared is the length that the head of a paged list declares, -1 if
 	// there is none to check.
-	promised int
+	declared int
 }
 
 // NewList returns an empty list.
-func NewList() *List { return &List{promised: -1} }
+func NewList() *List { return &List{declared: -1} }
 
 // Kind returns KindList.
 func (l *List) Kind() Kind { return KindList }
@@ -59,7 +59,7 @@ func (l *List) Len() int { return l.len }
 
 // Size estimates the memory held, in bytes.
 func (l *List) Size() int {
-	return int(unsafe.Sizeof(*l)) + l.memory + cap(l.gone)*8
+	return int(unsafe.Sizeof(*l)) + l.memory + cap(l.removed)*8
 }
 
 // Push adds elements at an end, one after the other: pushed at the head, the

@@ -109,7 +109,7 @@ func (l *List) makePlaces(front bool) {
 func (l *List) closeNode(i int) {
 	n := l.node(i)
 	if n.stored {
-		l.gone = append(l.gone, n.id)
+		l.removed = append(l.removed, n.id)
 	}
 	if l.spare == nil && (l.nodes == 1 || l.nodes > 2 && len(n.buf) == nodeBytes) {
 		l.spare = n.buf
@@ -204,7 +204,7 @@ func (l *List) setID(i int, id uint64) {
 		return
 	}
 	if n.stored {
-		l.gone = append(l.gone, n.id)
+		l.removed = append(l.removed, n.id)
 	}
 	n.id, n.stored, n.dirty = id, false, true
 }

@@ -92,7 +92,7 @@ func DecodeList(head []byte) (*List, error) {
 		if v <= 0 || 1+w+v != len(head) || pages > size {
 			return nil, fmt.Errorf("number of list pages: %w", ErrCorrupt)
 		}
-		l.promised = int(size)
+		l.declared = int(size)
 		return l, nil
 	}
 	return nil, fmt.Errorf("list head of form %d: %w", head[0], ErrCorrupt)
@@ -101,7 +101,7 @@ func DecodeList(head []byte) (*List, error) {
 // SetPage takes a stored page, in any order. A bad page, a page that was
 // given already, or one for a list without pages gives ErrCorrupt.
 func (l *List) SetPage(id uint64, page []byte) error {
-	if l.promised < 0 {
+	if l.declared < 0 {
 		return fmt.Errorf("page %d of a list without pages: %w", id, ErrCorrupt)
 	}
 	at := l.nodes
@@ -121,8 +121,8 @@ func (l *List) SetPage(id uint64, page []byte) error {
 // Complete reports an error if pages are missing: the elements are not as many
 // as the head declared. To be asked once after the last SetPage.
 func (l *List) Complete() error {
-	if l.promised >= 0 && l.promised != l.len {
-		return fmt.Errorf("list of %d elements has %d: %w", l.promised, l.len, ErrCorrupt)
+	if l.declared >= 0 && l.declared != l.len {
+		return fmt.Errorf("list of %d elements has %d: %w", l.declared, l.len, ErrCorrupt)
 	}
 	return nil
 }
@@ -166,22 +166,22 @@ func nextStored(b []byte) (elem, rest []byte, err error) {
 // Pages visits changed or all pages, see Value.
 func (l *List) Pages(all bool, visit func(id uint64, page []byte)) {
 	paged := !l.inHead()
-	var gone []uint64
+	var removed []uint64
 	if !all {
-		gone = slices.Clone(l.gone)
-		slices.Sort(gone)
-		gone = slices.Compact(gone)
+		removed = slices.Clone(l.removed)
+		slices.Sort(removed)
+		removed = slices.Compact(removed)
 	}
 	var buf []byte
 	for i := range l.nodes {
 		n := l.node(i)
-		for len(gone) > 0 && gone[0] < n.id {
-			visit(gone[0], nil)
-			gone = gone[1:]
+		for len(removed) > 0 && removed[0] < n.id {
+			visit(removed[0], nil)
+			removed = removed[1:]
 		}
-		replaced := len(gone) > 0 && gone[0] == n.id
+		replaced := len(removed) > 0 && removed[0] == n.id
 		if replaced {
-			gone = gone[1:]
+			removed = removed[1:]
 		}
 		switch {
 		case paged && (all || n.dirty || !n.stored):
@@ -191,7 +191,7 @@ func (l *List) Pages(all bool, visit func(id uint64, page []byte)) {
 			visit(n.id, nil)
 		}
 	}
-	for _, id := range gone {
+	for _, id := range removed {
 		visit(id, nil)
 	}
 }
@@ -203,8 +203,8 @@ func (l *List) Clean() {
 		n := l.node(i)
 		n.dirty, n.stored = false, paged
 	}
-	l.gone = nil
-	l.promised = -1
+	l.removed = nil
+	l.declared = -1
 }
 
 // Apply replays an operation. One that does not fit the list, such as an index
