@@ -56,7 +56,7 @@ const (
 	ErrOOM              = WireError("OOM command not allowed when used memory > 'maxmemory'.")
 	ErrLoading          = WireError("LOADING Redis is loading the dataset in memory")
 	ErrMisconf          = WireError("MISCONF Errors writing to the AOF file: the store cannot be written")
-	ErrDoubtful         = WireError("MISCONF This command reads keys whose latest changes are not on disk yet, and the disk cannot be written")
+	ErrUnsynced         = WireError("MISCONF This command reads keys whose latest changes are not on disk yet, and the disk cannot be written")
 	ErrExecAbort        = WireError("EXECABORT Transaction discarded because of previous errors.")
 	ErrNestedMulti      = WireError("ERR MULTI calls can not be nested")
 	ErrExecNoMulti      = WireError("ERR EXEC without MULTI")

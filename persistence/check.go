@@ -87,7 +87,7 @@ func Check(o Options, progress func(what string, done, total int64)) (*Report, e
 }
 
 // lockToRead locks a store without making a file. Where there is no lock file, as
-// in a snapshot, or it cannot be written, nobody has the store open.
+// in a snapshot, or it cannot be written, no process has the store open.
 func lockToRead(fsys vfs.FS, dir string) (*pebble.Lock, error) {
 	if _, err := fsys.Stat(fsys.PathJoin(dir, "LOCK")); err == nil {
 		lock, err := pebble.LockDirectory(dir, fsys)

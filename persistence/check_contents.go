@@ -49,7 +49,7 @@ func (c *checker) contents() error {
 }
 
 // journal checks that chunks and records are there without gaps and decode. What
-// is behind a gap cannot be checked.
+// follows a gap cannot be checked.
 func (c *checker) journal(it *pebble.Iterator) error {
 	last := c.s.mapping.trimmed
 	for it.SeekGE(appendJournalKey(nil, last.Index+1)); it.Valid(); it.Next() {
@@ -80,7 +80,7 @@ func (c *checker) journal(it *pebble.Iterator) error {
 	return nil
 }
 
-// marks checks that the journal knows of all that they tell of.
+// marks checks that the journal has all the records that the marks refer to.
 func (c *checker) marks(it *pebble.Iterator) error {
 	for it.First(); it.Valid(); it.Next() {
 		shard, lsn, err := decodeMark(it.Key(), it.Value())

@@ -12,8 +12,8 @@ import (
 
 const (
 	// syncPeriod is how often the journal is forced to the device under
-	// SyncEverySecond: half of what is promised, so that the sync itself, and a
-	// processor that others keep busy, have the other half.
+	// SyncEverySecond: half of what is guaranteed, so that the sync itself, and
+	// a processor that others keep busy, have the other half.
 	syncPeriod = time.Second / 2
 	// maxCommit is the size in bytes up to which chunks share a batch.
 	maxCommit = 512 << 10
@@ -33,7 +33,7 @@ type committer struct {
 	due    []journal.Chunk // taken from the journal, Pebble does not have them
 	kept   []journal.Chunk // Pebble has them, the device may not
 	bytes  int             // of kept
-	logged uint64          // last record that the journal log knows of
+	logged uint64          // last record in the journal log
 
 	handed    int // bytes that Pebble was given this period
 	reopening reopening
@@ -58,12 +58,12 @@ func (c *committer) step(periodic, done bool) {
 	}
 	err := c.round(periodic, done)
 	switch {
-	case err == nil && s.seen.doubt.Load() != nil:
-		s.seen.doubt.Store(nil)
+	case err == nil && s.seen.unsynced.Load() != nil:
+		s.seen.unsynced.Store(nil)
 	case err != nil:
-		c.doubtNow()
+		c.findUnsynced()
 		s.durable.Fail(err)
-		if s.brokenErr() == nil { // else it has been said
+		if s.brokenErr() == nil { // else it was logged already
 			s.report(LevelError, "commit", fmt.Errorf("write journal: %w", err))
 		}
 	}

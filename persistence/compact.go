@@ -64,7 +64,7 @@ func (s *Store) loadCompact(value []byte) *object {
 	return o
 }
 
-// keepCompact keeps the memory of an object that nobody uses any more.
+// keepCompact keeps the memory of an unused object.
 func (s *Store) keepCompact(o *object) {
 	kind, value := o.value.Kind(), o.value
 	*o = object{value: value}

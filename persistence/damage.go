@@ -38,11 +38,11 @@ const (
 	// RecoverNever refuses to open the store.
 	RecoverNever Recovery = iota
 	// RecoverTruncate puts the damaged files aside, cuts the log where the damage
-	// begins, reports through Options.Logf what that loses, and goes on.
+	// begins, reports through Options.Logf what is lost, and continues.
 	RecoverTruncate
 )
 
-// asDamage is the damage that err tells of, nil if it is another error.
+// asDamage is the damage that err describes, nil if it is another error.
 func asDamage(err error) *Damage {
 	var d *Damage
 	if errors.As(err, &d) {

@@ -2,7 +2,7 @@ package persistence
 
 import "sync"
 
-// discarded holds what a flush left behind for the background to free.
+// discarded holds what a flush has left for the background to free.
 type discarded struct {
 	mu struct {
 		sync.Mutex
@@ -39,7 +39,7 @@ func (d *discarded) flushed() (phys []uint32, lsn uint64) {
 	return d.mu.phys, d.mu.lsn
 }
 
-// purged tells that the first n of them are gone from disk.
+// purged records that the first n of them are removed from disk.
 func (d *discarded) purged(n int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -36,8 +36,8 @@ func cacheBytes(maxMemory int64) int64 {
 	return min(max(maxMemory/4, minCache), maxCache)
 }
 
-// pebbleOptions says what we want otherwise than Pebble: its defaults are for a
-// small embedded database without Bloom filters.
+// pebbleOptions are the options that differ from Pebble's defaults, which are
+// for a small embedded database without Bloom filters.
 func (s *Store) pebbleOptions(f *fence.FS) *pebble.Options {
 	o := &pebble.Options{
 		FS:                          f,
@@ -89,7 +89,7 @@ func (s *Store) openDisk() error {
 	return nil
 }
 
-// lockError is ErrLocked for a lock that somebody holds.
+// lockError is ErrLocked for a lock that another process holds.
 func lockError(err error) error {
 	if locked(err) {
 		return fmt.Errorf("%w: %w", ErrLocked, err)
@@ -97,7 +97,8 @@ func lockError(err error) error {
 	return fmt.Errorf("lock directory: %w", err)
 }
 
-// locked tells a lock that somebody holds from a lock file that cannot be made.
+// locked distinguishes a lock that another process holds from a lock file that
+// cannot be created.
 func locked(err error) bool {
 	var errno syscall.Errno
 	if errors.As(err, &errno) {

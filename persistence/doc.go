@@ -29,7 +29,7 @@
 //
 // What needs neither keys nor Pebble is in packages of its own: journal (numbers,
 // chunks, waiting for the device), slab (records outside the Go heap), prefetch.
-// Package fence lies between Pebble and the file system.
+// Package fence is between Pebble and the file system.
 //
 // Order of locks: shards by rising index, then the journal, then the page pool.
 // Pebble is read under a shard's lock (fault-in) and written under none.

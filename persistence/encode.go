@@ -44,7 +44,7 @@ func appendGroup(dst []byte, prefix byte) []byte {
 	return binary.BigEndian.AppendUint16(append(dst, prefix), group)
 }
 
-// appendGroupEnd appends the lowest key behind those that begin with
+// appendGroupEnd appends the lowest key after those that begin with
 // appendGroup's bytes.
 func appendGroupEnd(dst []byte, prefix byte) []byte {
 	return binary.BigEndian.AppendUint16(append(dst, prefix), group+1)
@@ -69,7 +69,7 @@ func appendHeadBound(dst []byte, phys uint32, hash uint64) []byte {
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32(appendGroup(dst, prefixHead), phys), hash)
 }
 
-// appendHeadEnd appends the lowest key behind the head keys of a hash.
+// appendHeadEnd appends the lowest key after the head keys of a hash.
 func appendHeadEnd(dst []byte, phys uint32, hash uint64) []byte {
 	if hash == ^uint64(0) {
 		return appendPhysBound(dst, prefixHead, uint64(phys)+1)
@@ -97,7 +97,7 @@ func appendPageKey(dst []byte, phys uint32, hash uint64, key []byte, page uint64
 func pageID(k []byte) uint64 { return binary.BigEndian.Uint64(k[len(k)-8:]) }
 
 // appendPhysBound appends the lowest key with this prefix of a database. For
-// the database behind the last one it is the end of the group.
+// the database after the last one it is the end of the group.
 func appendPhysBound(dst []byte, prefix byte, phys uint64) []byte {
 	if phys > 1<<32-1 {
 		return appendGroupEnd(dst, prefix)

@@ -2,13 +2,14 @@ package persistence
 
 import "slices"
 
-// spillFloor is the least memory that PolicySpill can work with: what is being
-// changed, and what the materialiser has under way, must fit.
+// spillFloor is the minimum memory that PolicySpill can work with: values that
+// are being changed or materialised must fit.
 const spillFloor = 1 << 20
 
-// OverMemory reports that commands that need memory are to be refused: keys and
-// values take more than MaxMemory and the policy does not spill, or it does and
-// MaxMemory is below 1 MiB, which can hold nothing. Call MakeRoom first.
+// OverMemory reports whether commands that need memory have to be refused: keys
+// and values take more than MaxMemory and the policy does not spill, or it does
+// and MaxMemory is below 1 MiB, which is too little to hold anything. Call
+// MakeRoom first.
 func (s *Store) OverMemory() bool {
 	bound := s.maxMemory.Load()
 	if Policy(s.policy.Load()) == PolicySpill {
@@ -18,12 +19,15 @@ func (s *Store) OverMemory() bool {
 }
 
 const (
-	// evictPerCall bounds the keys that one call of MakeRoom removes, so that a
-	// client does not pay for a bound that was just lowered.
+	// evictPerCall limits the keys that one call of MakeRoom removes, so that
+	// one command does not have to remove everything after the limit was
+	// lowered.
 	evictPerCall = 512
-	// evictMisses is after how many shards without a candidate it gives up.
+	// evictMisses is the number of shards without a candidate after which it
+	// gives up.
 	evictMisses = 2 * shardCount
-	// evictLooks is at how many neighbouring slots it looks for candidates.
+	// evictLooks is the number of neighbouring slots in which it looks for
+	// candidates.
 	evictLooks = 128
 )
 
@@ -84,7 +88,8 @@ func (e *evictor) shard(i int, random uint64) bool {
 			continue
 		}
 		at, found := int(random>>28%uint64(len(t.slots))), int32(0)
-		// Neighbours in a table are neighbours by hash, that is, by chance.
+		// Neighbours in a table are neighbours by hash, so they are a random
+		// sample.
 		for n := 0; n < min(len(t.slots), evictLooks) && found < e.s.samples.Load(); n++ {
 			if at++; at >= len(t.slots) {
 				at = 0
@@ -111,7 +116,8 @@ func (e *evictor) shard(i int, random uint64) bool {
 	return true
 }
 
-// score tells how gladly a slot is given up; ok is false if it must stay.
+// score is the eviction score of a slot: higher goes first. ok is false if it
+// must stay.
 func (e *evictor) score(t *table, i int, random uint64) (score uint64, ok bool) {
 	sl := t.slots[i]
 	switch {
@@ -143,7 +149,7 @@ func (t *table) spill(i int) {
 	t.lost++
 }
 
-// evict deletes the key at slot i for good.
+// evict deletes the key at slot i, also on disk.
 func (s *Store) evict(t *table, db, i int) {
 	key := slices.Clone(t.key(t.slots[i].meta))
 	hash := t.slots[i].hash

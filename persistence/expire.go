@@ -9,12 +9,11 @@ import (
 	"github.com/vigildb/vigil/structures"
 )
 
-// A key whose time is over is deleted when it is next looked at. The cycle finds
-// those that nobody looks at: it follows the index of what is on disk, and walks
-// the tables that have such keys, a piece at each call. It also deletes fields whose
-// time is over.
+// An expired key is deleted when it is next used. The cycle finds expired keys that
+// are not used: it follows the index of what is on disk, and walks the tables that
+// have keys with an expiry, a part at each call. It also deletes expired fields.
 
-// sweeper is where the cycle goes on.
+// sweeper is the position at which the cycle continues.
 type sweeper struct {
 	mu     sync.Mutex // one cycle at a time; guards all below
 	shard  int
@@ -35,10 +34,10 @@ const (
 	holdExpired   = 200 // keys expired in one hold of a lock
 )
 
-// ExpireCycle deletes keys, and fields of values in memory, whose time is over at
-// now (unix ms) and returns how many keys. It stops after about budget, a quarter of
-// which is kept for what is in memory, or when it has seen everything once, and goes
-// on from there at the next call.
+// ExpireCycle deletes keys, and fields of values in memory, that have expired at now
+// (unix ms) and returns the number of keys. It stops after about budget, a quarter
+// of which is reserved for what is in memory, or when it has visited everything
+// once, and continues from there at the next call.
 func (s *Store) ExpireCycle(now int64, budget time.Duration) int {
 	w := &s.sweeper
 	w.mu.Lock()
@@ -67,7 +66,7 @@ func (s *Store) ExpireCycle(now int64, budget time.Duration) int {
 	return expired
 }
 
-// expireSome goes on in the table that w stands at.
+// expireSome continues in the table at w.
 func (s *Store) expireSome(w *sweeper, now, left int64) (expired int, cost int64, done bool) {
 	sh := &s.shards[w.shard]
 	sh.mu.Lock()
@@ -123,7 +122,7 @@ func (s *Store) expireSome(w *sweeper, now, left int64) (expired int, cost int64
 
 func expiredCost(n int) int64 { return int64(n) * costOfExpired }
 
-// expireSlot deletes the key at slot i, whose time is over.
+// expireSlot deletes the expired key at slot i.
 func (s *Store) expireSlot(t *table, db, i int) {
 	key := slices.Clone(t.key(t.slots[i].meta))
 	s.deleteInBackground(t, i, key)

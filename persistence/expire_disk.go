@@ -12,13 +12,13 @@ import (
 	"github.com/vigildb/vigil/structures"
 )
 
-// The cycle works off the lists of the index that are due. A list goes only after
-// the journal, up to what was seen meanwhile, is with Pebble: after a crash either
-// the list is there, and its entries are looked at again, or the deletions are,
-// and whatever else made its entries superfluous. The cycle does not wait for
-// that: the next one removes what this one has worked off.
+// The cycle processes the lists of the index that are due. A list is removed only
+// after the journal, up to what was seen meanwhile, is in Pebble: after a crash
+// either the list exists, and its entries are processed again, or the journal has
+// the deletions and everything else that made its entries obsolete. The cycle does
+// not wait for that: the next one removes the lists that this one has processed.
 
-// listSweeper is where the cycle stands in the index. It is guarded by the
+// listSweeper is the position of the cycle in the index. It is guarded by the
 // mutex of the sweeper.
 type listSweeper struct {
 	done   [][]byte    // keys of lists that were worked off
@@ -37,8 +37,8 @@ const (
 	holdDue     = 64 // entries looked up in one hold of a lock
 )
 
-// sweepLists deletes keys that lists say are due, for about as long as budget
-// allows, and returns how many, and what it cost.
+// sweepLists deletes keys that are due according to the lists, within about the
+// budget, and returns their number and the cost.
 func (s *Store) sweepLists(w *listSweeper, now, budget int64) (expired int, cost int64, err error) {
 	if len(w.done) > 0 {
 		if err := s.retireLists(w); err != nil || len(w.done) > 0 {
@@ -74,8 +74,8 @@ func (s *Store) sweepLists(w *listSweeper, now, budget int64) (expired int, cost
 	return expired, cost, nil
 }
 
-// sweepDatabase works off lists of one database. One list at a time is read:
-// nothing of Pebble's is held while keys are deleted.
+// sweepDatabase processes lists of one database. It reads one list at a time,
+// and holds nothing of Pebble while keys are deleted.
 func (s *Store) sweepDatabase(w *listSweeper, db int, now, budget int64, mark uint64) (expired int, cost int64, err error) {
 	phys, from := w.phys[db], appendPhysBound(nil, prefixExpiry, uint64(w.phys[db]))
 	var entries []expiring
@@ -100,8 +100,8 @@ func (s *Store) sweepDatabase(w *listSweeper, db int, now, budget int64, mark ui
 	return expired, cost, nil
 }
 
-// nextList reads the next list from a key on, if it is due. Else key is nil and
-// at its time, or that of no list at all.
+// nextList reads the next list from a key on, if it is due. Otherwise key is
+// nil and at is the time of the list, or the one that stands for no list.
 func (s *Store) nextList(phys uint32, from []byte, dst []expiring, now int64) (key []byte, at int64, list []expiring, err error) {
 	s.disk.RLock()
 	defer s.disk.RUnlock()
@@ -127,7 +127,8 @@ func (s *Store) nextList(phys uint32, from []byte, dst []expiring, now int64) (k
 	return append([]byte(nil), it.Key()...), at, dst, nil
 }
 
-// sweepEntries deletes the keys of a list that are due, and moves on the others.
+// sweepEntries deletes the keys of a list that are due, and reschedules the
+// others.
 func (s *Store) sweepEntries(w *listSweeper, db int, phys uint32, at, now int64, list []expiring) (expired int, cost int64, err error) {
 	due := list[:0]
 	for _, e := range list {
@@ -152,8 +153,7 @@ func (s *Store) sweepEntries(w *listSweeper, db int, phys uint32, at, now int64,
 	return expired, cost, nil
 }
 
-// expireHashes deletes the keys with these hashes, all of one shard, whose time is
-// over.
+// expireHashes deletes the expired keys with these hashes, all of one shard.
 func (s *Store) expireHashes(w *listSweeper, db int, phys uint32, now int64, due []expiring) (expired int, err error) {
 	shard := shardOf(due[0].hash)
 	sh := &s.shards[shard]
@@ -258,8 +258,8 @@ func (s *Store) expireCold(t *table, db int, hash uint64, key []byte, paged bool
 	}
 }
 
-// retireLists removes what the last cycle worked off, if the journal is far
-// enough.
+// retireLists removes the lists that the last cycle has processed, if the
+// journal is far enough.
 func (s *Store) retireLists(w *listSweeper) error {
 	if !s.handedOver(w.lsn) {
 		return nil

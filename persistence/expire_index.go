@@ -11,20 +11,20 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// Keys that are only on disk are found, when their time is over, by an index of
-// the heads that have an expiry. What Pebble charges for is distinct keys, so an
-// entry is not one of them: a batch of heads adds one list for each stretch of
-// time in which some of its heads expire.
+// Expired keys that are only on disk are found by an index of the heads that
+// have an expiry. What Pebble charges for is distinct keys, so an entry is not
+// one of them: a batch of heads adds one list for each stretch of time in which
+// some of its heads expire.
 //
 //	'e' | group (2) | physical database (4) | time in unix ms (8) | sum of the value (8)
 //	    -> { hash (8) | ticks from the time of the list to the expiry (4) }...
 //
-// A stretch is at most a thirty-second of the time until then, so that a batch
-// has a few hundred lists at the most, and its time is that of its beginning.
-// When it has come, the entries move on to shorter stretches. In the shortest,
-// of one tick, its end is the time of the list, and keys that are due by then are
-// deleted. The sum tells apart what several batches have for one stretch, and makes
-// the same list the same key, however often it is written.
+// A stretch is at most a thirty-second of the time until then, so that a batch has
+// a few hundred lists at the most, and its time is that of its beginning. When it
+// has come, the entries move on to shorter stretches. In the shortest, of one tick,
+// its end is the time of the list, and keys that are due by then are deleted. The
+// sum distinguishes the lists of several batches for one stretch, and gives the
+// same list the same key however often it is written.
 //
 // An entry is a hint. It is dropped if the key is gone or will stay, and moves on if
 // the key expires later than it says. What must not be is a head on disk that expires
@@ -53,8 +53,8 @@ func expiryTime(k []byte) (int64, error) {
 	return int64(binary.BigEndian.Uint64(k[groupKeyFixed+4:])), nil
 }
 
-// listTime is the time of the list for an expiry, seen at now. What is over comes
-// with the next tick: the past is not opened again.
+// listTime is the time of the list for an expiry, seen at now. Times in the past
+// go to the next tick: a past list is not opened again.
 func listTime(now, expire int64) int64 {
 	left := uint64(max(0, expire-now))
 	if left < expirySpread*expiryTick {
@@ -163,7 +163,7 @@ func (c *expiryClock) set(phys uint32, next int64, mark uint64) {
 	c.next[phys] = next
 }
 
-// note tells of lists that Pebble has now.
+// note is called for lists that are now in Pebble.
 func (c *expiryClock) note(written []expiryList) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -175,7 +175,7 @@ func (c *expiryClock) note(written []expiryList) {
 	}
 }
 
-// forget frees what is known of databases that are gone.
+// forget frees the clocks of removed databases.
 func (c *expiryClock) forget(phys []uint32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

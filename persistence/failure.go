@@ -10,18 +10,18 @@ import (
 	"github.com/vigildb/vigil/persistence/fence"
 )
 
-// When a write fails, because the disk is full or an fsync went wrong, the fence
-// before the disk falls: for the files that is as if the process had been killed,
-// and the instance of Pebble behind it goes on in memory, for readers (see package
-// fence). All that is not on the device is still in memory: chunks are kept until
-// they are synced, and everything else is written with a sync or written again. So
-// when the disk takes writes again, Pebble is opened anew, as after a crash, gets
-// the chunks once more and takes the other instance's place; each chunk is an
-// idempotent Set under its own key. A failed fsync is never simply repeated: the
-// system may have thrown the pages away and would report success.
+// When a write fails, because the disk is full or an fsync failed, the fence
+// falls: for the files this is as if the process had been killed, and the instance
+// of Pebble behind the fence continues in memory, for readers (see package fence).
+// All that is not on the device is still in memory: chunks are kept until they are
+// synced, and everything else is written with a sync or written again. So when the
+// disk can be written again, Pebble is reopened as after a crash, gets the chunks
+// again and replaces the old instance; each chunk is an idempotent Set under its
+// own key. A failed fsync is never simply repeated: the system may have thrown the
+// pages away and would report success.
 
-// WriteError returns why the disk cannot be written, nil if it can. Reads go on,
-// changes stay in memory and are tried again; the server refuses new ones.
+// WriteError returns why the disk cannot be written, nil if it can. Reads
+// continue, changes stay in memory and are retried; the server refuses new ones.
 func (s *Store) WriteError() error {
 	if err := s.brokenErr(); err != nil {
 		return err
@@ -32,11 +32,11 @@ func (s *Store) WriteError() error {
 	return s.durable.Err()
 }
 
-// brokenErr returns why this instance of Pebble writes no more. Whoever wrote
-// something asks afterwards: behind a fallen fence every write succeeds.
+// brokenErr returns why this instance of Pebble no longer writes. Callers check
+// it after a write, because behind a fallen fence every write succeeds.
 func (s *Store) brokenErr() error { return s.fence.Load().Err() }
 
-// fatal notes that this instance of Pebble will not write any more.
+// fatal records that this instance of Pebble will not write any more.
 func (s *Store) fatal(err error) {
 	s.durable.Fail(err)
 	s.opts.Logf(LevelError, "the disk cannot be written, changes are refused until it can: %v", err)
@@ -60,17 +60,17 @@ func (s *Store) apply(b *pebble.Batch, mode *pebble.WriteOptions) error {
 	return b.Close()
 }
 
-// reopening is how attempts to get the disk back have gone.
+// reopening is the state of the attempts to reopen the disk.
 type reopening struct {
 	rest  int    // attempts to be left out
 	avail uint64 // bytes free at the last one
 }
 
-// reopenRest is how many times the committer lets an attempt be if the disk can be
-// written, but has no room for what has to be, as long as it gets no more room.
+// reopenRest is how many attempts the committer skips if the disk can be written
+// but does not have enough room, as long as its room does not grow.
 const reopenRest = 10
 
-// repair opens Pebble anew after a failure, if the disk takes writes.
+// repair reopens Pebble after a failure, if the disk can be written.
 func (c *committer) repair() {
 	s, r := c.s, &c.reopening
 	avail := uint64(0)
@@ -96,7 +96,7 @@ func (c *committer) repair() {
 	s.opts.Logf(LevelWarn, "the disk can be written again")
 }
 
-// probeBytes is what a trial write takes: enough for Pebble to open.
+// probeBytes is the size of a trial write: enough for Pebble to open.
 const probeBytes = 1 << 20
 
 // probe writes and syncs a file next to the store's.
@@ -113,10 +113,10 @@ func (s *Store) probe() error {
 	return errors.Join(err, f.Close(), s.opts.FS.Remove(name))
 }
 
-// reopen replaces the instance of Pebble. Its place is taken by one that has all
-// that this one was given; until then readers have this one, and if it fails they
-// keep it: no file that it reads is removed before. Passes of the materialiser
-// wait, since the values they write must come after the chunks.
+// reopen replaces the instance of Pebble. The new instance has everything that
+// this one was given; until it is complete, or if it fails, readers use this one:
+// none of its files are removed before. Passes of the materialiser wait, since
+// the values they write must come after the chunks.
 func (c *committer) reopen() error {
 	s := c.s
 	old := s.fence.Load()
@@ -181,8 +181,8 @@ func (s *Store) rebase(db *pebble.DB) error {
 	return m.batch.SetRepr(repr)
 }
 
-// replace puts a new instance in the place of the former one, which it returns.
-// Nobody reads meanwhile.
+// replace replaces the instance by a new one, and returns the former. There are
+// no readers meanwhile.
 func (s *Store) replace(db *pebble.DB, f *fence.FS) (former *pebble.DB) {
 	s.disk.Lock()
 	defer s.disk.Unlock()

@@ -43,7 +43,7 @@ func (s *Store) faultAt(t *table, hash uint64, key []byte, touch uint64) (lsn ui
 	return h.lsn, i, nil
 }
 
-// admit puts what a head on disk tells into the table.
+// admit puts the information of a head on disk into the table.
 func (s *Store) admit(t *table, hash uint64, key []byte, h *head, touch uint64) (int, error) {
 	if h.short && inline(len(key), len(h.payload)) {
 		i := t.addInline(hash, key, h.payload, h.expire, touch|metaOnDisk)
@@ -89,7 +89,7 @@ func (s *Store) admitCompact(t *table, hash uint64, o *object, flags uint64) (i 
 }
 
 // complete asks a value that has been given all its pages whether they were all
-// it needs, if it is of a type that can tell.
+// it needs, if its type provides that.
 func complete(v structures.Value) error {
 	if c, ok := v.(interface{ Complete() error }); ok {
 		return c.Complete()

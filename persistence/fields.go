@@ -6,7 +6,7 @@ import (
 	"github.com/vigildb/vigil/structures"
 )
 
-// timedValue is a value whose parts expire by themselves, as a hash's fields do.
+// timedValue is a value whose parts can expire, as a hash's fields do.
 // NextExpiry returns a time (unix ms) before which no part does; ok is false if
 // none ever will. ExpireFields deletes up to limit parts that are over at now,
 // recording that in ch, and returns how many.
@@ -81,7 +81,7 @@ func (s *Store) expireFields(t *table, db int, now int64, limit int) (expired in
 		n := s.expireFieldsOf(t, db, o, now, limit-expired)
 		expired += n
 		if n == 0 && len(t.timed) > 0 && t.timed[0].o == o && t.timed[0].next <= now {
-			break // a value that cannot tell better
+			break // a value without that information
 		}
 	}
 	s.stats.expiredFields.Add(int64(expired))

@@ -14,33 +14,33 @@ import (
 //
 // So numbers are kept as they are up to foreignPages, and one more for each eight
 // bytes of the payload, of which a page takes more; and if pages are many, only
-// where they are foreignBytes long on average. Otherwise the elements are numbered
-// anew without gaps: their order, which decides ties, stays.
+// where they are foreignBytes long on average. Otherwise the elements are
+// renumbered without gaps: their order, which decides ties, stays.
 const (
 	// foreignPages are the pages of a schedule of a million nodes, however many
 	// of them are gone: 128 KiB for each table.
 	foreignPages = 1 << 14
 	// foreignBytes are some 16 nodes of a page of 64, which takes 3 to 8 KiB.
 	foreignBytes = 512
-	// fewPages may be as short as they like.
+	// fewPages is the number of pages up to which their lengths do not matter.
 	fewPages = 1 << 10
 )
 
-// ordered is a value to which the numbers of its pages tell their order and
-// nothing else.
+// ordered is a value that uses the numbers of its pages only for their order.
 type ordered interface {
 	// PageLimit is one more than the highest number that a page may have.
 	PageLimit() uint64
 	// AppendPage is SetPage, but the elements get the numbers that follow.
 	AppendPage(page []byte) error
-	// Adopt adds what a value of our own would have stored.
+	// Adopt adds what a value made by this package would have stored.
 	Adopt()
 }
 
-// Decode makes a value of what Dump encoded, and stores nothing: whoever has to
-// know first that payload is good Replaces with it. The payload may come from a
-// client. Only values that number their pages in order may have any. The error
-// tells that payload is not an encoding of that kind.
+// Decode makes a value from the encoding that Dump returned, and stores
+// nothing: callers that have to validate the payload first store the result
+// with Replace. The payload may come from a client. Only values that number
+// their pages in order may have pages. The error means that payload is not an
+// encoding of that kind.
 func (tx *Tx) Decode(kind structures.Kind, payload []byte) (structures.Value, error) {
 	head, pages, err := cutBytes(payload)
 	if err != nil {
@@ -72,7 +72,7 @@ func (tx *Tx) Decode(kind structures.Kind, payload []byte) (structures.Value, er
 	return v, complete(v)
 }
 
-// countPages counts pages and tells the number of the last. Numbers must
+// countPages counts pages and returns the number of the last. Numbers must
 // increase, as Pages visits them, and be below limit.
 func countPages(pages []byte, limit uint64) (last, count uint64, err error) {
 	least := uint64(0)
@@ -87,7 +87,7 @@ func countPages(pages []byte, limit uint64) (last, count uint64, err error) {
 	return last, count, err
 }
 
-// eachPage visits the pages behind a head that Dump wrote, up to the first error.
+// eachPage visits the pages after a head that Dump wrote, up to the first error.
 func eachPage(b []byte, visit func(id uint64, page []byte) error) error {
 	for len(b) > 0 {
 		id, n := binary.Uvarint(b)

@@ -22,10 +22,10 @@ func Open(o Options) (*Store, error) {
 	return s, nil
 }
 
-// Start is Open without the replay, for those who have something to do while it
-// lasts. Until Load has returned, the store takes nothing but what needs no key:
-// Progress, NewTx, Hash, Memory, Synced, WriteError, Throttle, SetMaxMemory and
-// SetSync.
+// Start is Open without the replay, for callers that have something to do while
+// it lasts. Until Load has returned, the store takes nothing but what needs no
+// key: Progress, NewTx, Hash, Memory, Synced, WriteError, Throttle, SetMaxMemory
+// and SetSync.
 func Start(o Options) (*Store, error) {
 	o = o.withDefaults()
 	s := &Store{opts: o}

@@ -11,16 +11,16 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// The sync mark tells damage from a torn tail. A log that a crash cut short and
-// one that lost bytes which were on the device long ago look the same: both end
-// in something that is no record. Therefore each time that the device confirms a
-// log or a manifest, the file SYNCED is told how long that file was: what is
-// shorter, or does not decode up to there, is damaged.
+// The sync mark distinguishes damage from a torn tail. A log that a crash cut
+// short and one that lost bytes which were on the device long ago look the same:
+// both end in something that is no record. Therefore each time that the device
+// confirms a log or a manifest, the file SYNCED is told how long that file was:
+// what is shorter, or does not decode up to there, is damaged.
 //
-// It is written after the sync and before anybody learns of it, and not synced
-// itself but when a file is begun: it never promises what is not on the device,
-// after the end of the process it is exact, and after a power failure it is as
-// old as the system's write-back.
+// It is written after the sync and before any reply depends on it, and is
+// itself synced only when a file is started: it never claims what is not on the
+// device, after the end of the process it is exact, and after a power failure
+// it is as old as the system's write-back.
 //
 // The file has two slots of 4096 bytes, written in turn, so that one is whole
 // whenever the machine stops. The slot with the higher generation counts:
@@ -176,7 +176,7 @@ func syncDir(fsys vfs.FS, dir string) error {
 }
 
 // writeLocked writes the older slot. A failure leaves the newer one as it is:
-// the mark then promises less than it could.
+// the mark then claims less than it could.
 func (m *syncMark) writeLocked() error {
 	m.now.generation++
 	m.buf = m.now.append(m.buf[:0])
@@ -220,8 +220,8 @@ func (m *syncMark) grow(id appended, bytes int64) {
 	}
 }
 
-// forget notes that a file is gone. It is not written at once: files that
-// nobody needs are not looked for.
+// forget notes that a file is gone. It is not written at once: unneeded files
+// are not looked for.
 func (m *syncMark) forget(id appended) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -248,7 +248,7 @@ func (m *syncMark) made() error {
 	return errors.Join(m.writeLocked(), m.writeLocked(), m.file.Sync())
 }
 
-// state is what the mark promises now.
+// state is what the mark claims now.
 func (m *syncMark) state() marked {
 	m.mu.Lock()
 	defer m.mu.Unlock()

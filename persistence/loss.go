@@ -11,7 +11,7 @@ import (
 	"github.com/vigildb/vigil/structures"
 )
 
-// loss is what is known of the records behind a damage.
+// loss is what is known about the records after a damage.
 type loss struct {
 	bytes   int64  // of the logs
 	records int    // that could still be read
@@ -19,8 +19,8 @@ type loss struct {
 	keys    map[string]struct{}
 }
 
-// lossBehind reads what is behind a damage, as far as that is possible: a block
-// that cannot be read hides what is in it.
+// lossBehind reads what follows a damage, as far as possible: a block that
+// cannot be read hides what is in it.
 func (l *layout) lossBehind(d *Damage) *loss {
 	lost := &loss{keys: map[string]struct{}{}}
 	for i := range l.logs {
@@ -37,7 +37,7 @@ func (l *layout) lossBehind(d *Damage) *loss {
 	return lost
 }
 
-// log adds what a log holds from the block behind an offset on.
+// log adds the contents of a log from the block after an offset.
 func (n *loss) log(l *layout, e *logExtent, from int64) {
 	f, err := l.fs.Open(l.fs.PathJoin(l.dir, e.name))
 	if err != nil {

@@ -72,8 +72,8 @@ func decodeMark(key, value []byte) (shard int, lsn uint64, err error) {
 	return int(key[markKeyFixed-1]), binary.LittleEndian.Uint64(value), nil
 }
 
-// checkMarks refuses a journal that ends with record last although a mark tells
-// of a later one.
+// checkMarks refuses a journal that ends with record last although a mark
+// refers of a later one.
 func (s *Store) checkMarks(last uint64) error {
 	for sh, lsn := range s.marks {
 		if lsn > last {

@@ -152,8 +152,8 @@ func (s *Store) materialiseShard(ctx context.Context, i int) error {
 		for holds := 1; more; holds++ {
 			if holds%yieldHolds == 0 {
 				// Else the scheduler takes the processor away after 10 ms, likely
-				// within a hold, and everybody waits for this shard until it is
-				// given back: SETs of others took up to 70 ms, now 30.
+				// within a hold, and all clients wait for this shard until it is
+				// released: SETs of others took up to 70 ms, now 30.
 				runtime.Gosched()
 			}
 			if s.materialiser.pass.parts.open {

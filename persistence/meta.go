@@ -23,7 +23,7 @@ import (
 type meta struct {
 	secret  [16]byte
 	trimmed journal.Position // end of what was cut off the journal
-	mapped  uint64           // record as of which the databases are told
+	mapped  uint64           // record as of which the mapping of databases is stored
 	next    uint32
 	phys    []uint32
 }

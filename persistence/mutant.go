@@ -9,7 +9,7 @@ const (
 	noMutant       mutant = iota
 	skippedSync           // WaitDurable confirms what is not on the device
 	swappedChunks         // two chunks stand in the journal in the wrong order
-	hastyReader           // a reply does not wait for the records that it tells of
+	hastyReader           // a reply does not wait for the records that it depends on
 	hastyValues           // values are written before the journal that made them
-	overcutJournal        // the journal is cut behind what is written
+	overcutJournal        // the journal is trimmed beyond what is written
 )

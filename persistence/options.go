@@ -31,7 +31,7 @@ const (
 	// most the last second.
 	SyncEverySecond SyncPolicy = iota
 	// SyncAlways forces it as soon as possible, many writers' records at once.
-	// [Store.WaitDurable] tells when.
+	// [Store.WaitDurable] waits for it.
 	SyncAlways
 	// SyncNever leaves it to the operating system.
 	SyncNever
@@ -63,7 +63,8 @@ func (p Policy) lfu() bool { return p == PolicyAllKeysLFU || p == PolicyVolatile
 // volatile reports that only keys with an expiry may go.
 func (p Policy) volatile() bool { return p >= PolicyVolatileLRU }
 
-// Event tells why a key went, or changed, without a command that asks for it.
+// Event is the reason why a key was removed, or changed, without a command that
+// asks for it.
 type Event int
 
 const (

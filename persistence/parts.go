@@ -8,14 +8,14 @@ import (
 	"github.com/vigildb/vigil/structures"
 )
 
-// A value of very many pages is encoded in parts, with the lock of its shard
-// given back in between: a schedule of a million nodes, all of them changed, or a
-// string of 512 MB would keep everybody waiting for tenths of a second.
+// A value of very many pages is encoded in parts, and the lock of its shard is
+// released in between: a schedule of a million nodes, all of them changed, or a
+// string of 512 MB would block other clients for tenths of a second.
 //
-// Between the parts the value may change. What changes then is changed again
-// for the disk, and comes with a later part; later writes of a batch win. The head
-// comes with the last part and says up to which record the pages are. So the
-// batch must not be committed before: parts.open says that.
+// Between the parts the value may change. What changes then is changed again for
+// the disk, and comes with a later part; later writes of a batch win. The head
+// comes with the last part and says up to which record the pages are. So the batch
+// must not be committed before; parts.open says so.
 //
 // The key may also be deleted or get another value in between. From the first part
 // on its slot says that the disk has the key, with pages: so it becomes a
@@ -32,23 +32,23 @@ type gradual interface {
 	// Taint marks every page as changed.
 	Taint()
 	// Part visits up to n of the changed pages as Pages does, marks them as
-	// stored, and tells whether others are left.
+	// stored, and reports whether others are left.
 	Part(n int, visit func(id uint64, page []byte)) (more bool)
 }
 
 const (
 	// partPages is the number of pages encoded in one hold: about a millisecond.
 	partPages = 128
-	// maxParts is after how many parts the rest is encoded at once: whoever
-	// changes the value quicker than it is encoded shall not keep it from the
-	// disk. It is twice what the largest schedule has.
+	// maxParts is the number of parts after which the rest is encoded at once:
+	// changes that are faster than the encoding must not keep the value from
+	// the disk. It is twice the number of the largest schedule.
 	maxParts = 4096
 	// partString is the length from which a string is encoded in parts.
 	partString = 1 << 20
 )
 
 // encodePart encodes a part of the live slot i, if it holds a value for which
-// that is worth while, and tells whether parts are left. After the last one
+// that is worthwhile, and reports whether parts are left. After the last one
 // the rest of the value, its head above all, is to be encoded as usual.
 func (s *Store) encodePart(t *table, i int) (more bool) {
 	meta, hash := t.slots[i].meta, t.slots[i].hash

@@ -10,7 +10,7 @@ import (
 )
 
 // pebbleLog passes on what an instance of Pebble has to say. Behind a fallen
-// fence that interests nobody.
+// fence that does not matter.
 type pebbleLog struct {
 	s *Store
 	f *fence.FS
@@ -32,7 +32,7 @@ func (l pebbleLog) Fatalf(format string, args ...any) {
 	l.f.Fall(fmt.Errorf("pebble: "+format, args...))
 }
 
-// pebbleEvents are the events of an instance that we want to know of.
+// pebbleEvents handles the events of an instance that the store needs.
 func (s *Store) pebbleEvents(f *fence.FS) *pebble.EventListener {
 	return &pebble.EventListener{
 		// A flush or compaction that failed is tried again. It cannot have failed

@@ -74,7 +74,7 @@ func fill(dst []byte, parts [][]byte) (rest [][]byte) {
 	return parts
 }
 
-// isPiece reports whether a key of the journal is that of a piece.
+// isPiece reports whether a key of the journal belongs to a piece.
 func isPiece(key []byte) bool { return len(key) == pieceKeyFixed }
 
 // assemble makes the chunk that it stands on whole if it is in pieces. it stands

@@ -23,7 +23,7 @@ const (
 	seekShare = 8
 )
 
-// assume tells that the disk may have the key at hand, which has a slot now.
+// assume records that the disk may have the current key, which has a slot now.
 func (w *replayer) assume() {
 	t := w.t
 	if t.resident {
@@ -39,7 +39,7 @@ func (w *replayer) assume() {
 // that contain it, or later ones, it is noted.
 func (w *replayer) readAll(lsn uint64) error {
 	t := w.t
-	t.doubt()
+	t.clearOnDisk()
 	err := w.heads(t, func(hash uint64, key, value []byte) error {
 		h, err := decodeHead(value)
 		if err != nil {
@@ -117,7 +117,7 @@ func (w *replayer) reconcile(ctx context.Context, sh int) error {
 
 // compare confirms slots by reading all heads of the table.
 func (w *replayer) compare(t *table) error {
-	t.doubt()
+	t.clearOnDisk()
 	return w.heads(t, func(hash uint64, key, value []byte) error {
 		if i := t.find(hash, key); i >= 0 {
 			return t.confirmHead(i, value)
@@ -128,7 +128,7 @@ func (w *replayer) compare(t *table) error {
 
 // lookUp confirms dirty slots one by one.
 func (w *replayer) lookUp(t *table) error {
-	t.doubt()
+	t.clearOnDisk()
 	it, err := w.replay.s.db.NewIter(tableBounds(t.phys, w.shard))
 	if err != nil {
 		return err
@@ -140,7 +140,7 @@ func (w *replayer) lookUp(t *table) error {
 		}
 		t.scratch = appendHeadKey(t.scratch[:0], t.phys, sl.hash, t.key(sl.meta))
 		if !it.SeekGE(t.scratch) {
-			break // nothing is behind
+			break // nothing follows
 		}
 		if bytes.Equal(it.Key(), t.scratch) {
 			if err = t.confirmHead(i, it.Value()); err != nil {
@@ -151,9 +151,9 @@ func (w *replayer) lookUp(t *table) error {
 	return errors.Join(err, it.Error(), it.Close())
 }
 
-// doubt takes back of all dirty slots that the disk has their keys. Those that are
-// not dirty came from there.
-func (t *table) doubt() {
+// clearOnDisk marks the keys of all dirty slots as not on disk. Slots that are not dirty
+// were read from there.
+func (t *table) clearOnDisk() {
 	for i := range t.slots {
 		if meta := t.slots[i].meta; meta&metaDirty != 0 {
 			t.setMeta(i, meta&^(metaOnDisk|metaPaged))
@@ -161,7 +161,7 @@ func (t *table) doubt() {
 	}
 }
 
-// confirm tells that the disk has the key of slot i.
+// confirm records that the disk has the key of slot i.
 func (t *table) confirm(i int, paged bool) {
 	meta := t.slots[i].meta&^metaPaged | metaOnDisk
 	if paged {

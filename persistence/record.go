@@ -10,7 +10,7 @@ import (
 )
 
 // A record is what one command, or one MULTI, changed: operations as described
-// at structures.Change. opKey names the key that the operations behind it are
+// at structures.Change. opKey names the key that the operations after it are
 // about. An operation depends on its key's state before it and on nothing else.
 // Codes from 16 belong to the type of the value. These numbers are on disk and
 // never change.
@@ -26,7 +26,7 @@ const (
 )
 
 // A chunk is a value in Pebble under its number. Chunks are numbered from 1
-// without gaps, and so are records: a chunk tells the number of its first.
+// without gaps, and so are records: a chunk has the number of its first.
 //
 //	term (8) | type (1) | first record (8) | crc32c (4) | format, 1 (1) | flags (1) | { length (uvarint) | operations }...
 //

@@ -55,8 +55,8 @@ func (s *Store) readFormat() (err error) {
 }
 
 // complete ends the making of a new store. Pebble begins its first log in a form
-// that does not tell damage from a torn tail, so another one is begun before
-// the first record.
+// that does not distinguish damage from a torn tail, so another one is started
+// before the first record.
 func (s *Store) complete() error {
 	if s.marked.mark.state().made {
 		return nil
@@ -72,7 +72,7 @@ func (s *Store) complete() error {
 	return s.marked.mark.made()
 }
 
-// stillNeeded is the mark without the files that Pebble has left behind.
+// stillNeeded is the mark without the files that Pebble no longer needs.
 func (l *layout) stillNeeded() marked {
 	m := l.mark
 	m.files = nil
@@ -104,7 +104,7 @@ func (s *Store) cutLog(l *layout, d *Damage) error {
 	return nil
 }
 
-// putAside copies the damaged file, the logs behind it and the mark into a new
+// putAside copies the damaged file, the logs after it and the mark into a new
 // directory and returns its path.
 func (s *Store) putAside(l *layout, d *Damage) (string, error) {
 	fsys := l.fs
@@ -134,7 +134,7 @@ func (s *Store) putAside(l *layout, d *Damage) (string, error) {
 	return aside, errors.Join(syncDir(fsys, aside), syncDir(fsys, l.dir))
 }
 
-// truncate removes what is behind the damage. Later logs go first, newest first:
+// truncate removes what follows the damage. Later logs go first, newest first:
 // if it is cut short, what is left is damaged in the same place.
 func (l *layout) truncate(d *Damage) error {
 	keep := 0
@@ -164,8 +164,8 @@ func (l *layout) truncate(d *Damage) error {
 	return syncDir(l.fs, l.dir)
 }
 
-// shorten cuts a log behind its last whole record. The name changes hands at
-// once, so that the log is never shorter than that.
+// shorten truncates a log after its last complete record. The name changes
+// hands at once, so that the log is never shorter than that.
 func (l *layout) shorten(e *logExtent) error {
 	name := l.fs.PathJoin(l.dir, e.name)
 	temp := l.fs.PathJoin(l.dir, fmt.Sprintf("%06d.dbtmp", uint64(e.Num))) // Pebble removes left ones

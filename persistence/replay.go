@@ -19,19 +19,19 @@ import (
 // did to which key (window.go), by shard; then each shard is taken by one of them,
 // which applies that in order (replayer.go).
 //
-// What a key was before is seldom needed: most keys are first set or deleted, and
-// everything behind is in the journal too. Whether the disk has such a key must be
-// known all the same, for the counts; that is found out at the end, in the order
-// of the disk (reconcile.go). A record is passed over where the heads are known to
-// contain it, by the marks of the materialiser (mark.go).
+// The earlier state of a key is rarely needed: most keys are first set or deleted,
+// and everything behind is in the journal too. Whether the disk has such a key
+// must be known all the same, for the counts; that is found out at the end, in the
+// order of the disk (reconcile.go). A record is passed over where the heads are
+// known to contain it, by the marks of the materialiser (mark.go).
 type replay struct {
 	s       *Store
 	db      map[uint32]int // logical by physical database
 	workers []*replayer
 	next    atomic.Int32     // shard to be taken
 	last    journal.Position // end of what was replayed
-	// known tells for keys read from disk which records their heads contain,
-	// if those are still to come. Each is for the goroutine that has the shard.
+	// known has for keys read from disk which records their heads contain, if
+	// those are still to come. Each is for the goroutine that has the shard.
 	known [shardCount]map[string]uint64
 }
 
@@ -106,7 +106,7 @@ func (r *replay) journal(ctx context.Context) error {
 	return <-read
 }
 
-// survey tells the store how much there is to replay.
+// survey determines how much there is to replay.
 func (r *replay) survey(it *pebble.Iterator) error {
 	s, p := r.s, &r.s.loading
 	first := s.mapping.trimmed.LSN
@@ -118,7 +118,7 @@ func (r *replay) survey(it *pebble.Iterator) error {
 		last = it.Prev()
 	}
 	if last {
-		if first, _, _, err := openChunk(it.Value()); err == nil { // else the replay tells
+		if first, _, _, err := openChunk(it.Value()); err == nil { // else the replay reports it
 			p.end.Store(first)
 		}
 	}

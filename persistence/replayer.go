@@ -45,7 +45,7 @@ func (w *replayer) enter(sh int) { w.shard, w.phys, w.t = sh, noPhys, nil }
 const noPhys = 1<<32 - 1
 
 // choose makes the table of a physical database the one at hand, nil if the
-// database was flushed since: then the mapping tells so already.
+// database was flushed since: then the mapping has it already.
 func (w *replayer) choose(phys uint32) {
 	if phys == w.phys && phys != noPhys {
 		return

@@ -2,18 +2,19 @@ package persistence
 
 import "sync"
 
-// reports keeps a failure that goes on from filling the log.
+// reports keeps a lasting failure from filling the log.
 type reports struct {
 	mu    sync.Mutex
 	kinds map[string]*reportKind
 }
 
 type reportKind struct {
-	next  int64 // time from which it is said again
+	next  int64 // time from which it is logged again
 	muted int
 }
 
-// reportPeriod is how often a failure that goes on is logged, in milliseconds.
+// reportPeriod is the time between log messages about a lasting failure, in
+// milliseconds.
 const reportPeriod = 10_000
 
 // report logs an error, unless one of its kind was logged a short time ago.

@@ -12,10 +12,11 @@ import (
 // ErrDamaged is returned by Restore for a snapshot that Check finds damaged.
 var ErrDamaged = errors.New("persistence: the snapshot is damaged")
 
-// Restore makes the store in o.Dir of a snapshot, or of a store that nobody has
-// open, after checking it. o.Dir must be missing or empty. Tables are hard-linked
-// where that is possible; both can be used, and removed, without the other. The
-// report is that of the check; with ErrDamaged it says why.
+// Restore creates the store in o.Dir from a snapshot, or from a store that no
+// process has open, after checking it. o.Dir must be missing or empty. Tables are
+// hard-linked where that is possible; both can be used, and removed, without the
+// other. The report is the result of the check; with ErrDamaged it gives the
+// reason.
 func Restore(o Options, snapshot string, progress func(what string, done, total int64)) (*Report, error) {
 	o = o.withDefaults()
 	fsys, dir := o.FS, o.Dir

@@ -2,17 +2,19 @@ package persistence
 
 import "sync/atomic"
 
-// Under SyncAlways a reply must not tell of anything that a crash can undo: the
-// reply of a read waits for the newest record of the keys that it met, as that of
-// a write waits for its own. Absent keys count, for their deletion is a record
-// too, and so do keys that a command looked at and left alone.
+// Under SyncAlways a reply must not show anything that a crash can undo: the
+// reply of a read waits for the newest record of the keys that it has read, as
+// the reply of a write waits for its own record. Absent keys count, because their
+// deletion is a record too, and so do keys that a command read and did not
+// change.
 //
-// The newest record is not kept for each key but for each of seenSlots classes of
-// hashes: two keys of one class wait for each other's records, which are on their
-// way to the device anyhow. A class lies within one shard, whose lock guards it.
+// The newest record is not stored for each key but for each of seenSlots classes
+// of hashes: two keys of one class wait for each other's records, which are being
+// written to the device anyway. A class belongs to one shard, whose lock guards
+// it.
 
-// seenSlots is the number of classes: 512 KiB, so few that they stay in cache and
-// so many that keys seldom meet.
+// seenSlots is the number of classes: 512 KiB, few enough to stay in cache and
+// many enough that two keys are rarely in the same class.
 const (
 	seenBits  = 16
 	seenSlots = 1 << seenBits
@@ -20,14 +22,15 @@ const (
 
 func seenSlot(hash uint64) uint16 { return uint16(hash >> (64 - seenBits)) }
 
-// seen tells for each class the newest record that changed a key of it.
+// seen has for each class the newest record that changed a key of it.
 type seen struct {
 	newest []uint64 // by class; each guarded by the lock of its shard
-	// floor is the newest record that changed keys of every class: one that gave
-	// databases other contents, or was made while another policy was in force.
+	// floor is the newest record that changed keys of every class: one that
+	// remapped databases, or was written under another policy.
 	floor atomic.Uint64
-	// doubt tells more exactly while the disk cannot be written; else it is nil.
-	doubt atomic.Pointer[doubt]
+	// unsynced is more precise while the disk cannot be written; otherwise it is
+	// nil.
+	unsynced atomic.Pointer[unsyncedKeys]
 }
 
 // raise sets the floor to lsn at least.
@@ -40,10 +43,11 @@ func (n *seen) raise(lsn uint64) {
 	}
 }
 
-// keptMet is how many classes a transaction keeps room for between commands.
+// keptMet is the number of classes for which a transaction keeps room between
+// commands.
 const keptMet = 1 << 10
 
-// meetNothing begins with Lock.
+// meetNothing is called by Lock.
 func (tx *Tx) meetNothing() {
 	tx.always = SyncPolicy(tx.s.sync.Load()) == SyncAlways
 	tx.seen = 0
@@ -52,7 +56,7 @@ func (tx *Tx) meetNothing() {
 	}
 }
 
-// meet notes that the transaction looks at a key. The lock of its shard is held.
+// meet notes that the transaction reads a key. The lock of its shard is held.
 func (tx *Tx) meet(hash uint64) {
 	at := seenSlot(hash)
 	tx.met = append(tx.met, at)
@@ -60,21 +64,21 @@ func (tx *Tx) meet(hash uint64) {
 	if lsn <= tx.seen {
 		return
 	}
-	if d := tx.s.seen.doubt.Load(); d == nil || !d.excludes(hash, lsn) {
+	if d := tx.s.seen.unsynced.Load(); d == nil || !d.excludes(hash, lsn) {
 		tx.seen = lsn
 	}
 }
 
-// meetAll notes that the transaction looks at whole databases.
+// meetAll notes that the transaction reads whole databases.
 func (tx *Tx) meetAll() {
 	if tx.always {
 		tx.seen = tx.s.journal.Newest()
 	}
 }
 
-// Seen is the number of the newest record that what the transaction has looked at
-// since Lock may depend on, its own records apart. Under another policy than
-// SyncAlways, where nobody waits for it, it is 0.
+// Seen is the number of the newest record on which the keys that the transaction
+// has read since Lock may depend, its own records not counted. Under other
+// policies than SyncAlways, where no reply waits for it, it is 0.
 func (tx *Tx) Seen() uint64 {
 	if !tx.always || planted == hastyReader {
 		return 0
@@ -82,9 +86,10 @@ func (tx *Tx) Seen() uint64 {
 	return max(tx.seen, tx.s.seen.floor.Load())
 }
 
-// noteChanged tells that record lsn changed keys that the transaction met since
-// the record before. The policy is asked after the record has its number: if it
-// changes to SyncAlways later, SetSync raises the floor above that number.
+// noteChanged notes that record lsn changed keys that the transaction has read
+// since the previous record. The policy is asked after the record has its
+// number: if it changes to SyncAlways later, SetSync raises the floor above
+// that number.
 func (tx *Tx) noteChanged(lsn uint64, everything bool) {
 	switch {
 	case SyncPolicy(tx.s.sync.Load()) != SyncAlways:
@@ -99,7 +104,7 @@ func (tx *Tx) noteChanged(lsn uint64, everything bool) {
 }
 
 // noteEvicted is noteChanged for a key that was evicted. The lock of its shard is
-// held. Of expired keys no note is taken: after a crash they are expired again.
+// held. Expired keys need no note: after a crash they are expired again.
 func (s *Store) noteEvicted(hash, lsn uint64) {
 	if SyncPolicy(s.sync.Load()) == SyncAlways {
 		s.seen.newest[seenSlot(hash)] = lsn

@@ -15,10 +15,10 @@ import (
 const partSuffix = ".part"
 
 // Snapshot writes a copy of the store, with everything recorded before the call,
-// into dir, which must not exist. It hard-links files where it can and stops
-// nobody. Open reads it as any store. The copy is made under the name dir.part
-// and gets its own when it is complete and on the device; after an error nothing
-// is left of it, unless the disk does not even remove files.
+// into dir, which must not exist. It hard-links files where it can and blocks no
+// client. Open can open it like any store. The copy is made under the name
+// dir.part and gets its own when it is complete and on the device; after an
+// error it is removed, unless the disk cannot even remove files.
 func (s *Store) Snapshot(dir string) error {
 	fsys, part := s.opts.FS, dir+partSuffix
 	if _, err := fsys.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
@@ -91,12 +91,12 @@ func checkpoint(fsys vfs.FS, db *pebble.DB, dir string) error {
 	return nil
 }
 
-// markCopy gives a copy of a store a mark. Its logs must hold what the mark of
-// the store promised before it was copied.
+// markCopy gives a copy of a store a mark. Its logs must contain what the mark
+// of the store recorded before it was copied.
 func markCopy(fsys vfs.FS, dir string, before marked) error {
 	l := &layout{fs: fsys, dir: dir, mark: marked{made: true}}
 	for _, f := range before.files {
-		if f.kind == markLog { // manifests are written anew
+		if f.kind == markLog { // manifests are rewritten
 			l.mark.files = append(l.mark.files, f)
 		}
 	}
@@ -111,8 +111,8 @@ func markCopy(fsys vfs.FS, dir string, before marked) error {
 	return mark.close()
 }
 
-// Reload writes everything to the object store, forgets all values and reads
-// back from disk what memory has room for.
+// Reload writes everything to the object store, drops all values and reads back
+// from disk what memory has room for.
 func (s *Store) Reload() error {
 	ctx := context.Background()
 	if err := s.Materialise(ctx); err != nil {

@@ -36,7 +36,7 @@ type Store struct {
 	shards   [shardCount]shard
 	journal  journal.Journal
 
-	// mapping tells the physical databases. It is written with all shards locked
+	// mapping holds the physical databases. It is written with all shards locked
 	// and read with any.
 	mapping meta
 	marks   [shardCount]uint64 // found by Start, for the replay

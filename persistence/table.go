@@ -78,8 +78,8 @@ type table struct {
 	flightLow, flightHigh uint64
 	inFlight              bool
 
-	// epoch changes when the disk may change under the table: who reads the disk
-	// without the lock compares it before and after.
+	// epoch changes when the disk may change under the table: code that reads
+	// the disk without the lock compares it before and after.
 	epoch uint64
 	// lost counts the values that were dropped from memory because the disk has
 	// them.

@@ -29,7 +29,7 @@ const (
 // crowded reports that the table is laid out in blocks.
 func (t *table) crowded() bool { return t.fill != nil }
 
-// crowd gives the table blocks.
+// crowd divides the table into blocks.
 func (t *table) crowd() {
 	all := t.gather()
 	slices.SortStableFunc(all, func(a, b slot) int { return t.compare(a, b.hash, t.key(b.meta)) })
@@ -122,7 +122,7 @@ func (t *table) findCrowded(hash uint64, key []byte) int {
 	return -1
 }
 
-// notNil tells the empty key from no key.
+// notNil distinguishes the empty key from no key.
 func notNil(key []byte) []byte {
 	if key == nil {
 		return []byte{}

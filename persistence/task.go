@@ -11,7 +11,7 @@ import (
 type Task struct {
 	Name   string // "commit", "materialise", "warm", "touch"
 	Wake   <-chan struct{}
-	Period time.Duration // 0: only Wake tells
+	Period time.Duration // 0: only when woken
 	// Step makes one step; periodic says that a Period is over. It may wait for the
 	// disk and for steps of other tasks. After Close it does nothing.
 	Step func(periodic bool)
@@ -25,7 +25,7 @@ type task struct {
 	step   func(periodic bool)
 	last   func() // the last step, made by Close; nil if there is nothing to be ended
 
-	mu    sync.Mutex // held during a step: the last one comes behind all others
+	mu    sync.Mutex // held during a step: the last one follows all others
 	ended bool       // guarded by mu
 }
 
@@ -75,8 +75,8 @@ func (s *Store) startTasks() {
 			s.opts.Background(Task{Name: t.name, Wake: t.wake, Period: t.period, Step: t.run})
 		}
 		s.work.Add(1)
-		// Ends with s.ctx, each by itself: a step under way may wait for the last
-		// step of another task.
+		// Each ends with s.ctx, independently: a running step may wait for the
+		// last step of another task.
 		go func() {
 			defer s.work.Done()
 			loop(t)

@@ -12,7 +12,7 @@ const (
 	// maxDelay is how long one call waits when a bound is exceeded twofold.
 	maxDelay = 5 * time.Millisecond
 	// stuckDelay is the longest wait, for a disk that hangs: what waits for it
-	// takes memory. Beyond maxStuck [Store.WriteError] tells of it.
+	// takes memory. Beyond maxStuck [Store.WriteError] returns it.
 	stuckDelay = 50 * time.Millisecond
 	maxStuck   = 1 << 30
 	// maxBig is how much of big records may wait before writers are slowed, and a
@@ -23,9 +23,9 @@ const (
 // Throttle slows writers down when the journal grows faster than it is written
 // or materialised, or when memory cannot be freed as fast as it fills. The
 // server calls it after writes, without locks; one call may stand for the writes
-// of many clients. It costs nothing while all is well, and takes a few
-// milliseconds else: the bounds are reached gently, because the delay grows with
-// the excess. Only while the disk takes nothing at all it is up to 50 ms.
+// of many clients. It costs nothing below the limits, and otherwise waits a few
+// milliseconds: the delay grows with the excess, so that writers slow down
+// gradually. Only while the disk accepts nothing at all is it up to 50 ms.
 func (s *Store) Throttle() {
 	pending := s.journal.Pending()
 	stuck := max(over(pending, maxPending), over(s.journal.PendingBig(), maxBig))
@@ -65,7 +65,7 @@ func (s *Store) memoryExcess() float64 {
 	return over(s.memory.Load(), bound+bound/16) * 8
 }
 
-// lag tells how far compactions are behind.
+// lag is how far compactions are behind.
 type lag struct {
 	flushed atomic.Bool   // there may be more to compact than at the last look
 	ended   chan struct{} // capacity 1: one token says that a compaction ended
@@ -86,9 +86,9 @@ const (
 	lagWait = time.Second
 )
 
-// pace lets a batch wait for compactions that lag behind. Pebble's own way waits
-// within the commit until they have caught up, which they never do on a disk
-// that has become full or unreadable.
+// pace makes a batch wait for compactions that lag behind. Pebble's own way
+// waits within the commit until they have caught up, which they never do on a
+// disk that has become full or unreadable.
 func (s *Store) pace() {
 	if !s.lag.flushed.Swap(false) || s.db.Metrics().Levels[0].Sublevels < lagBound {
 		return

@@ -68,7 +68,7 @@ func xorshift(x uint64) uint64 {
 }
 
 // Idle returns the seconds since key was last used. ok: it exists. It does not
-// count as a use. Under an LFU policy the answer is meaningless.
+// count as a use. Under an LFU policy the result is meaningless.
 func (tx *Tx) Idle(key []byte) (seconds int64, ok bool) {
 	t, i, ok := tx.find(tx.hash(key), key)
 	if !ok {

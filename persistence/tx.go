@@ -5,21 +5,21 @@ import (
 )
 
 // Tx reads and changes keys whose shards it holds. A client has one and uses it
-// for ever:
+// for all its commands:
 //
 //	tx.Lock(&shards, now); tx.Select(db); ...; lsn := tx.Commit(); tx.Unlock()
 //
-// Looking at a key whose time is over deletes it, so readers commit too. A Tx is
-// not safe for concurrent use. Touching a key whose shard is not locked panics.
+// Reading an expired key deletes it, so readers commit too. A Tx is not safe for
+// concurrent use. Touching a key whose shard is not locked panics.
 type Tx struct {
 	// OnChange, if set, is called for each key that changes, under the locks.
 	// key is valid only during the call.
 	OnChange func(db int, key []byte)
 	// NoTouch keeps reads from refreshing the time of last use.
 	NoTouch bool
-	// KeepExpired makes keys whose time is over look absent without deleting
-	// them, for commands that only read while nothing may change (CLIENT PAUSE).
-	// Under it no key may be made.
+	// KeepExpired makes expired keys look absent without deleting them, for
+	// commands that only read while nothing may change (CLIENT PAUSE). Under it
+	// no key may be made.
 	KeepExpired bool
 
 	s      *Store
@@ -49,8 +49,8 @@ type Tx struct {
 	err      error
 
 	always bool     // SyncAlways was in force at Lock
-	seen   uint64   // newest record of the keys met since Lock
-	met    []uint16 // classes of the keys met since the last record
+	seen   uint64   // newest record of the keys read since Lock
+	met    []uint16 // classes of the keys read since the last record
 
 	hits, misses int64 // since the last call of Lookups
 }
@@ -60,7 +60,7 @@ func (s *Store) NewTx() *Tx {
 	return &Tx{s: s, random: s.txSeed.Add(0x9e3779b97f4a7c15) | 1}
 }
 
-// Lock takes the shards in set. now, unix time in ms, decides every question of
+// Lock locks the shards in set. now, unix time in ms, is the time for every
 // expiry until Unlock.
 func (tx *Tx) Lock(set *Shards, now int64) {
 	tx.s.lock(set)
@@ -96,18 +96,18 @@ func (tx *Tx) DB() int { return tx.db }
 func (tx *Tx) Now() int64 { return tx.now }
 
 // Err returns the first failure to read the disk since Lock or Commit. From then
-// on all keys are reported as missing and nothing changes any more: what would be
-// written in place of a value that cannot be read would destroy it. The caller
-// returns an error instead of the reply.
+// on all keys are reported as missing and nothing changes any more: a write in
+// place of a value that cannot be read would destroy it. The caller returns an
+// error instead of the reply.
 func (tx *Tx) Err() error { return tx.err }
 
 // maxKeptRecord is the memory a Tx keeps for records between commands.
 const maxKeptRecord = 64 << 10
 
-// Commit seals what changed since the last Commit into one record and returns
-// its number, or 0 if nothing changed but that expired keys were found: these are
-// gone after a crash too, so nobody has to wait for their record. Edited values that
-// became empty are removed. The locks stay held.
+// Commit seals what changed since the last Commit into one record and returns its
+// number, or 0 if the only changes are the deletions of expired keys: these are
+// expired after a crash too, so no reply has to wait for the record. Edited values
+// that became empty are removed. The locks stay held.
 func (tx *Tx) Commit() (lsn uint64) {
 	tx.seal()
 	changed := tx.changed
@@ -137,8 +137,8 @@ func (tx *Tx) Commit() (lsn uint64) {
 }
 
 // locate returns the table of key and its slot: a live key, a tombstone, or -1
-// if there is nothing in memory or on disk. A key whose time is over is deleted
-// first, an edited value that became empty likewise.
+// if there is nothing in memory or on disk. An expired key is deleted first,
+// and so is an edited value that became empty.
 func (tx *Tx) locate(hash uint64, key []byte) (*table, int) {
 	if !tx.locked.has(hash) {
 		panic("persistence: key used without the lock of its shard")
@@ -216,16 +216,16 @@ func (tx *Tx) readAt(hash uint64, key []byte) (t *table, i int, ok bool) {
 	return t, i, ok
 }
 
-// Lookups is how many values were found since the last call, and how many
-// looked for in vain.
+// Lookups is the number of values found since the last call, and the number not
+// found.
 func (tx *Tx) Lookups() (hits, misses int64) {
 	hits, misses = tx.hits, tx.misses
 	tx.hits, tx.misses = 0, 0
 	return hits, misses
 }
 
-// expired deletes the key at slot i, whose time is over, and returns its slot
-// after that: a tombstone or -1.
+// expired deletes the expired key at slot i, and returns its slot after that: a
+// tombstone or -1.
 func (tx *Tx) expired(t *table, i int, hash uint64, key []byte) int {
 	if o := t.object(t.slots[i].meta); o != nil && o.edit != nil {
 		tx.settle(o.edit)
@@ -260,7 +260,7 @@ func (tx *Tx) about(t *table, key []byte) {
 	tx.lastDB, tx.hasLast = t.phys, true
 }
 
-// note tells that the caller changed key.
+// note records that the caller changed key.
 func (tx *Tx) note(key []byte) {
 	tx.changed = true
 	if tx.OnChange != nil {

@@ -59,8 +59,9 @@ func (tx *Tx) ExpireAt(key []byte) (ms int64, ok bool) {
 	return t.expire(t.slots[i].meta), true
 }
 
-// SetExpire makes key go at ms, unix time greater than 0, and reports whether
-// the key exists. For a time that has come the caller deletes the key instead.
+// SetExpire makes key expire at ms, unix time greater than 0, and reports
+// whether the key exists. For a time in the past the caller deletes the key
+// instead.
 func (tx *Tx) SetExpire(key []byte, ms int64) bool {
 	hash := tx.hash(key)
 	t, i, ok := tx.find(hash, key)
@@ -92,9 +93,9 @@ func (tx *Tx) expireAt(t *table, i int, key []byte, ms int64) {
 	tx.note(key)
 }
 
-// Rename gives what from holds, with its expiry, the name to, whatever that
-// held. It does nothing if from is absent or both are the same. The shards of
-// both keys are locked.
+// Rename moves the value and the expiry of from to the key to, replacing any
+// existing value. It does nothing if from is absent or both are the same. The
+// shards of both keys are locked.
 func (tx *Tx) Rename(from, to []byte) {
 	t, _, ok := tx.find(tx.hash(from), from)
 	if !ok || string(from) == string(to) {
@@ -163,7 +164,7 @@ func (tx *Tx) drop(key []byte, db int, v structures.Value, s []byte, expire int6
 	Replace(tx, key, v, e)
 }
 
-// Copy stores a copy of what from holds, with its expiry, under to in database
+// Copy stores a copy of the value and the expiry of from under to in database
 // toDB. It reports false if from is absent, or to exists and replace is false.
 func (tx *Tx) Copy(from []byte, toDB int, to []byte, replace bool) bool {
 	if s, expire, ok := tx.longString(from); ok {
@@ -248,8 +249,9 @@ func (tx *Tx) dump(dst, key []byte) (kind structures.Kind, payload []byte, expir
 	return o.value.Kind(), dst, o.expire, true
 }
 
-// Restore stores what Dump encoded under key, whatever that held. The error
-// tells that payload is not an encoding of that kind; nothing changes then.
+// Restore stores a value that Dump encoded under key, replacing any existing
+// value. The error means that payload is not an encoding of that kind; nothing
+// changes then.
 func (tx *Tx) Restore(key []byte, kind structures.Kind, e Expiry, payload []byte) error {
 	if kind == structures.KindString {
 		tx.SetString(key, payload, e)

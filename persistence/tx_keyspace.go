@@ -6,10 +6,10 @@ import (
 	"github.com/vigildb/vigil/structures"
 )
 
-// The methods of this file are for the holder of all shards.
+// The methods of this file need the locks of all shards.
 
-// DBSize is the number of keys in database db, those included whose time is
-// over but that nobody has looked at since.
+// DBSize is the number of keys in database db, including expired keys that were
+// not used since.
 func (tx *Tx) DBSize(db int) int {
 	tx.meetAll()
 	n := 0
@@ -183,10 +183,10 @@ func (tx *Tx) randomIn(sh int, draw func(n int) int) []byte {
 	return nil
 }
 
-// Scan visits about count keys of the selected database and returns the cursor
-// to go on with; 0 starts and means that all were visited. A key that is there
+// Scan visits about count keys of the selected database and returns the next
+// cursor; 0 starts a scan and means that all were visited. A key that exists
 // from the first call to the last is visited at least once, and only once unless
-// its neighbours share 48 bits of hash. Keys whose time is over are left out.
+// its neighbours share 48 bits of hash. Expired keys are skipped.
 func (tx *Tx) Scan(cursor uint64, count int, visit func(key []byte, kind structures.Kind)) (next uint64) {
 	const cursorShift = 16 // a cursor fits the 53 bits of a double
 	tx.meetAll()
@@ -221,7 +221,7 @@ func (tx *Tx) Scan(cursor uint64, count int, visit func(key []byte, kind structu
 }
 
 // Keys visits every key of the selected database until visit returns false.
-// Keys whose time is over are left out.
+// Expired keys are skipped.
 func (tx *Tx) Keys(visit func(key []byte) bool) {
 	tx.meetAll()
 	tx.seal()

@@ -4,14 +4,14 @@ import (
 	"github.com/vigildb/vigil/structures"
 )
 
-// Expiry is when a key that is written shall go: NoExpiry, KeepExpiry, or a
-// unix time in ms.
+// Expiry is when a key that is written expires: NoExpiry, KeepExpiry, or a unix
+// time in ms.
 type Expiry int64
 
 const (
-	// NoExpiry lets the key stay.
+	// NoExpiry means that the key does not expire.
 	NoExpiry Expiry = 0
-	// KeepExpiry leaves it as it was; a new key stays.
+	// KeepExpiry keeps the expiry of the key; a new key has none.
 	KeepExpiry Expiry = -1
 )
 
@@ -49,8 +49,8 @@ func (tx *Tx) String(key []byte) (b []byte, ok bool, err error) {
 	return s.Bytes(), true, nil
 }
 
-// SetString stores a string under key, whatever that held. value may alias what
-// String returned.
+// SetString stores a string under key, replacing any existing value. value may
+// alias what String returned.
 func (tx *Tx) SetString(key, value []byte, e Expiry) {
 	if len(value) >= bigValue {
 		tx.GiveString(key, structures.Clone(value), e)
@@ -106,7 +106,7 @@ func (tx *Tx) setLong(t *table, i int, hash uint64, key, value []byte, expire in
 	t.setMeta(i, t.slots[i].meta|metaDirty)
 }
 
-// PatchString writes b into the string at key at offset off >= 0. A gap behind
+// PatchString writes b into the string at key at offset off >= 0. A gap after
 // the end is filled with zeros; an absent key counts as the empty string. The
 // record holds b only. The error is structures.ErrWrongType if key holds
 // something else. The caller has checked that the result is not too long.

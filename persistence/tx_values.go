@@ -9,9 +9,9 @@ import (
 
 // edit is a value that a transaction may change until its Commit. Its changes
 // gather in ch and move into the record when the key is looked up again or the
-// transaction commits: the record then tells of each key in the order of what
-// was done to it, and of different keys in any order, which is the same thing,
-// for an operation depends on its own key only.
+// transaction commits: the record then has the operations of each key in their
+// order, and different keys in any order, which is equivalent, because an
+// operation depends only on its own key.
 type edit struct {
 	t    *table
 	o    *object
@@ -26,7 +26,7 @@ type edit struct {
 
 func (e *edit) recorded() bool { return e.ch.Len() > 0 }
 
-// Value returns what key holds if it is not a string: nil if it is absent,
+// Value returns the value of key if it is not a string: nil if it is absent,
 // ErrWrongType if it is a string. The value must not be changed.
 func (tx *Tx) Value(key []byte) (structures.Value, error) {
 	hash := tx.hash(key)
@@ -65,7 +65,7 @@ func View[T structures.Value](tx *Tx, key []byte) (v T, ok bool, err error) {
 //	holds another type      structures.ErrWrongType
 //
 // v and ch are valid until Commit, or until the key is looked up again by another
-// method: Edit of the same key hands out both anew.
+// method: Edit of the same key returns both again.
 func Edit[T structures.Value](tx *Tx, key []byte, create func() T) (v T, ch *structures.Change, ok bool, err error) {
 	hash := tx.hash(key)
 	t, i := tx.locate(hash, key)
@@ -96,7 +96,7 @@ func Edit[T structures.Value](tx *Tx, key []byte, create func() T) (v T, ch *str
 }
 
 // newObject returns an object with the value that create makes, or with one like it
-// whose memory is used again.
+// whose memory is reused.
 func newObject[T structures.Value](s *Store, create func() T) *object {
 	var none T
 	if r, ok := any(none).(structures.Reusable); ok {
@@ -138,7 +138,7 @@ func (tx *Tx) begin(t *table, o *object, hash uint64, fresh bool) *structures.Ch
 	tx.open = append(tx.open, e)
 	if fresh {
 		// The new value as it is before its first change; what is recorded
-		// comes behind it.
+		// follows it.
 		if op := creations[o.value.Kind()]; op != nil {
 			e.created.Append(op)
 		} else {
@@ -212,8 +212,9 @@ func (t *table) detach(i int) {
 	}
 }
 
-// Replace stores v, whole, under key, whatever that held. e is an expiry as in
-// SetString. An Empty value deletes the key. v belongs to the store afterwards.
+// Replace stores v, as a whole, under key, replacing any existing value. e is
+// an expiry as in SetString. An Empty value deletes the key. v belongs to the
+// store afterwards.
 func Replace(tx *Tx, key []byte, v structures.Value, e Expiry) {
 	hash := tx.hash(key)
 	t, i := tx.locate(hash, key)

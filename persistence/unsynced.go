@@ -7,20 +7,20 @@ import (
 	"github.com/vigildb/vigil/structures"
 )
 
-// While the disk cannot be written, a reader under SyncAlways must not be shown what
-// is only in memory, and need not miss anything else: classes of hashes are too
-// coarse for that, as nobody knows how long it lasts. All records that the device
-// lacks are still in memory then, so the keys that they changed can be told.
+// While the disk cannot be written, a read under SyncAlways must not return what is
+// only in memory, but should return everything else: classes of hashes are too
+// coarse for that, because the failure may last long. All records that are not on
+// the device are still in memory then, so the keys that they changed are known.
 
-// doubt is the keys of which the device lacks records.
-type doubt struct {
+// unsyncedKeys is the set of keys that have records which are not on the device.
+type unsyncedKeys struct {
 	upTo   uint64              // last record that was looked at
 	hashes map[uint64]struct{} // of the keys
 }
 
-// excludes reports that the device has the newest record lsn of a key's class as
-// far as that key is concerned.
-func (d *doubt) excludes(hash, lsn uint64) bool {
+// excludes reports whether no unsynced record up to lsn, the newest of the key's class,
+// changed the key. It is false if lsn is newer than the records that were looked at.
+func (d *unsyncedKeys) excludes(hash, lsn uint64) bool {
 	if lsn > d.upTo {
 		return false
 	}
@@ -28,9 +28,9 @@ func (d *doubt) excludes(hash, lsn uint64) bool {
 	return !in
 }
 
-// doubtNow gathers the keys in doubt after a failure under SyncAlways: under other
-// policies nobody asks.
-func (c *committer) doubtNow() {
+// findUnsynced gathers the unsynced keys after a failure under SyncAlways: they are
+// not needed under other policies.
+func (c *committer) findUnsynced() {
 	s := c.s
 	if SyncPolicy(s.sync.Load()) != SyncAlways {
 		return
@@ -41,24 +41,25 @@ func (c *committer) doubtNow() {
 			newest = max(newest, chunks[n-1].Last)
 		}
 	}
-	if d := s.seen.doubt.Load(); d != nil && d.upTo == newest {
+	if d := s.seen.unsynced.Load(); d != nil && d.upTo == newest {
 		return
 	}
-	d := &doubt{upTo: newest, hashes: map[uint64]struct{}{}}
+	d := &unsyncedKeys{upTo: newest, hashes: map[uint64]struct{}{}}
 	for _, chunks := range [][]journal.Chunk{c.kept, c.due} {
 		for i := range chunks {
 			if err := d.add(s, chunks[i].Records()); err != nil {
-				// A bug of ours, which must not end the process: classes tell as well.
-				s.report(LevelError, "doubt", fmt.Errorf("chunk %d in memory: %w", chunks[i].Index, err))
+				// A bug, which must not end the process: the classes are correct too,
+				// only coarser.
+				s.report(LevelError, "unsynced keys", fmt.Errorf("chunk %d in memory: %w", chunks[i].Index, err))
 				d.upTo = 0
 			}
 		}
 	}
-	s.seen.doubt.Store(d)
+	s.seen.unsynced.Store(d)
 }
 
 // add adds the keys of records.
-func (d *doubt) add(s *Store, records []byte) error {
+func (d *unsyncedKeys) add(s *Store, records []byte) error {
 	for len(records) > 0 {
 		rec, rest, err := nextRecord(records)
 		if err != nil {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The keys in doubt are told whatever their records are like: small, many in a
+// The unsynced keys are told whatever their records are like: small, many in a
 // chunk, of several databases, or so big that they are written in pieces.
 func TestDoubtKnowsTheKeysOfAllRecords(t *testing.T) {
 	s := openMemory(t, Options{Sync: SyncAlways, IdleAfter: -1, Background: func(Task) {}}) // nothing is written
@@ -25,16 +25,16 @@ func TestDoubtKnowsTheKeysOfAllRecords(t *testing.T) {
 	note(0, "big", 3*bigRecord)
 	note(1, "behind", 1)
 	c := &committer{s: s, due: s.journal.Take(nil, true)}
-	c.doubtNow()
-	d, newest := s.seen.doubt.Load(), s.journal.Newest()
+	c.findUnsynced()
+	d, newest := s.seen.unsynced.Load(), s.journal.Newest()
 	for _, key := range changed {
 		if d.excludes(s.Hash([]byte(key)), newest) {
-			t.Fatalf("%s is not in doubt", key)
+			t.Fatalf("%s is not unsynced", key)
 		}
 	}
 	if other := s.Hash([]byte("other")); !d.excludes(other, newest) || d.excludes(other, newest+1) {
-		t.Error("a key that no record changed is in doubt, or one that a later record may have changed is not")
+		t.Error("a key that no record changed is unsynced, or one that a later record may have changed is not")
 	}
-	s.seen.doubt.Store(nil)
+	s.seen.unsynced.Store(nil)
 	c.step(false, true) // write the chunks, for Close
 }

@@ -7,10 +7,10 @@ import (
 	"github.com/vigildb/vigil/structures"
 )
 
-// Upcoming are keys that commands are about to use. Prefetch has their slots and
-// then what these refer to brought into the cache, all at once: each step asks for
-// the memory of every key before the next one looks at what came. It takes a lock only
-// if it is free, and finds nothing out that the commands rely on.
+// Upcoming is a set of keys that commands are about to use. Prefetch brings their
+// slots and then what these refer to into the cache, all at once: each step prefetches
+// the memory of every key before the next step uses it. It takes a lock only if it is
+// free, and commands do not depend on its results.
 type Upcoming struct {
 	s    *Store
 	db   int
@@ -26,7 +26,7 @@ type upcomingKey struct {
 // Reset makes the set empty, for keys of a database.
 func (u *Upcoming) Reset(s *Store, db int) { u.s, u.db, u.keys, u.last = s, db, u.keys[:0], nil }
 
-// Clear lets go of the store and its objects.
+// Clear drops the references to the store and its objects.
 func (u *Upcoming) Clear() {
 	u.s, u.last = nil, nil
 	clear(u.keys[:cap(u.keys)])
@@ -42,10 +42,10 @@ func (u *Upcoming) Add(key []byte) (hash uint64) {
 	return hash
 }
 
-// Prefetch asks for the memory of the keys.
+// Prefetch prefetches the memory of the keys.
 func (u *Upcoming) Prefetch() {
 	if len(u.keys) < 2 {
-		return // the command itself is there as soon
+		return // the command itself would be as fast
 	}
 	for i := range u.keys {
 		u.look(&u.keys[i], (*upcomingKey).slot)
@@ -66,7 +66,7 @@ func (u *Upcoming) Prefetch() {
 	}
 }
 
-// look calls f with the table of a key if it can be had at once.
+// look calls f with the table of a key if its lock is free.
 func (u *Upcoming) look(k *upcomingKey, f func(*upcomingKey, *table)) {
 	sh := &u.s.shards[shardOf(k.hash)]
 	if !sh.mu.TryLock() {
@@ -103,7 +103,7 @@ func (k *upcomingKey) contents(*table) {
 	}
 }
 
-// valueAddress is where the struct of a value lies.
+// valueAddress is the address of the struct of a value.
 func valueAddress(v structures.Value) unsafe.Pointer {
 	return (*[2]unsafe.Pointer)(unsafe.Pointer(&v))[1]
 }

@@ -14,9 +14,10 @@ import (
 	"github.com/cockroachdb/pebble/v2/wal"
 )
 
-// Pebble takes whatever does not decode for the end of a manifest, and for the
-// end of its newest log unless a later block of it proves otherwise. Therefore
-// the files are read once before Pebble does, and held against the mark.
+// Pebble takes anything that does not decode for the end of a manifest, and for
+// the end of its newest log unless a later block of it proves otherwise.
+// Therefore the files are read once before Pebble does, and held against the
+// mark.
 
 // layout is what was found in the directory of a store before it was opened.
 type layout struct {
@@ -32,7 +33,7 @@ type layout struct {
 type logExtent struct {
 	wal.LogicalLog
 	name   string
-	end    int64 // behind its last whole record
+	end    int64 // after its last complete record
 	torn   bool  // what follows is neither a record nor the end that an orderly stop writes
 	broken error // what follows is proven to have been a record
 	last   bool
@@ -60,7 +61,7 @@ func inspect(fsys vfs.FS, dir string, logf func(int, string, ...any)) (l *layout
 		return l, err
 	}
 	if !l.mark.made {
-		return l, nil // nothing in it was ever confirmed to anybody
+		return l, nil // nothing in it was ever acknowledged
 	}
 	if worn {
 		logf(LevelWarn, "%s: one of its two copies cannot be read; the other one is used", markName)
@@ -325,7 +326,7 @@ func (l *layout) log(num uint64) *logExtent {
 	return nil
 }
 
-// judge tells whether a log lost something.
+// judge reports whether a log has lost something.
 func (l *layout) judge(e *logExtent) *Damage {
 	reason := ""
 	switch synced := l.mark.synced(appended{markLog, uint64(e.Num)}); {

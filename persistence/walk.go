@@ -10,7 +10,7 @@ import (
 	"github.com/vigildb/vigil/structures"
 )
 
-// walked is a key that a walk meets, valid during the call.
+// walked is a key that a walk visits, valid during the call.
 type walked struct {
 	hash   uint64
 	key    []byte

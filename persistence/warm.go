@@ -9,9 +9,9 @@ import (
 
 // After Open the tables of what was materialised are empty; keys come in as they
 // are asked for. The warmer brings in the rest, table by table in the order of the
-// disk, while memory allows, so that soon no command waits for the disk. The disk
-// is read under no lock; what was read counts only if the table's epoch tells that
-// nothing was written meanwhile.
+// disk, as far as memory allows, so that commands soon need not wait for the disk.
+// The disk is read under no lock; what was read counts only if the table's epoch
+// tells that nothing was written meanwhile.
 
 // warmKeys is how many keys are read ahead and put into a table under one lock.
 const warmKeys = 256
@@ -63,7 +63,7 @@ func (s *Store) warmShard(shard int) error {
 	return nil
 }
 
-// warmRoom reports whether memory has room for what nobody asked for.
+// warmRoom reports whether memory has room for values that were not requested.
 func (s *Store) warmRoom() bool {
 	bound := s.maxMemory.Load()
 	return bound == 0 || s.memory.Load() < bound-bound/8

@@ -39,8 +39,8 @@ type section struct {
 	phys uint32
 }
 
-// readWindows fills windows with what it stands on, in order, until its end or
-// that of ctx.
+// readWindows fills windows from the iterator, in order, until the iterator or
+// ctx ends.
 func readWindows(ctx context.Context, it *pebble.Iterator, free <-chan *window, full chan<- *window) error {
 	more := it.First()
 	for more {
@@ -93,8 +93,8 @@ func (w *window) fill(it *pebble.Iterator) (more bool, err error) {
 	return false, it.Error()
 }
 
-// chunkAt is the chunk that it stands on, whose bytes are valid until it moves. ok
-// is false if it stands on a piece of one before.
+// chunkAt is the chunk at the iterator, whose bytes are valid until it moves. ok
+// is false if the iterator is at a piece of an earlier chunk.
 func chunkAt(it *pebble.Iterator) (c windowChunk, ok bool, err error) {
 	k := it.Key()
 	if isPiece(k) {
@@ -110,7 +110,7 @@ func chunkAt(it *pebble.Iterator) (c windowChunk, ok bool, err error) {
 	return c, true, nil
 }
 
-// follows returns an error if the chunk is not the one behind last.
+// follows returns an error if the chunk is not the one after last.
 func (c *windowChunk) follows(last journal.Position) error {
 	if c.index != last.Index+1 {
 		return fmt.Errorf("chunk %d of the journal is missing, the next is %d: %w", last.Index+1, c.index, ErrCorrupt)

@@ -79,8 +79,8 @@ func (s *session) call(cmd *commands.Command, argv [][]byte) {
 	if s.locked {
 		// An error depends on keys too, for example when it says that there is
 		// no such key.
-		if doubt := s.meet(cmd); doubt != nil {
-			err = doubt
+		if unsynced := s.meet(cmd); unsynced != nil {
+			err = unsynced
 		}
 	}
 	if s.in.given {
@@ -187,8 +187,8 @@ func (s *session) meet(cmd *commands.Command) error {
 		return nil
 	}
 	s.ctx.Reply.Rewind(s.began)
-	s.fail(cmd, commands.ErrDoubtful)
-	return commands.ErrDoubtful
+	s.fail(cmd, commands.ErrUnsynced)
+	return commands.ErrUnsynced
 }
 
 // invoke runs the handler. The reply is rewound if it fails, so that an error is the

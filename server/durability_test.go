@@ -183,9 +183,9 @@ func TestFailedSyncAcknowledgesNothing(t *testing.T) {
 			t.Errorf("SET: got %s, want MISCONF", got)
 		}
 		reader.want("GET k", `"old"`)
-		doubtful := "(error) " + string(commands.ErrDoubtful)
-		reader.want("LRANGE q 0 -1", doubtful)
-		reader.want("DBSIZE", doubtful)
+		unsynced := "(error) " + string(commands.ErrUnsynced)
+		reader.want("LRANGE q 0 -1", unsynced)
+		reader.want("DBSIZE", unsynced)
 		reader.want("PING", "PONG")
 		reader.want("EXISTS "+r.classmate("q"), "(int) 0")
 		if got := late.exec("SET k new", "PING"); !strings.Contains(got, "MISCONF") && !strings.Contains(got, "EXECABORT") {

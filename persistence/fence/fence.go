@@ -1,27 +1,26 @@
-// Package fence cuts a database that has met a failure of its disk off from that
+// Package fence disconnects a database from its disk after a failure of that
 // disk, as a cluster fences a node off.
 //
-// The one idea: after a failed write nobody knows what the disk holds, and a
-// database that goes on writing makes it worse. Pebble's answer is to end the
-// process: it panics, calls Fatalf, or tries again without end, according to the
-// file, and partly in goroutines of its own where nobody can recover. A fence
-// never lets it see such a failure. The first operation that fails in the
-// directory makes the fence fall: the disk stays as it is at this moment, exactly
-// as if the process had been killed, and the database behind the fence goes on in
-// memory. Its writes and syncs succeed without effect, and tables that it writes
-// from then on are kept in memory, so that it can still be read; there is no more
-// of these than was in its memtables. Whoever owns it is told first, believes no
-// success from then on, and opens the directory anew, behind a new fence, when the
-// disk works again. What has to be right then is recovery after a crash, and that
-// is tested for other reasons.
+// The one idea: after a failed write the contents of the disk are unknown, and a
+// database that continues to write makes it worse. Pebble reacts by ending the
+// process: depending on the file it panics, calls Fatalf, or retries endlessly,
+// partly in goroutines of its own where a panic cannot be recovered. A fence hides
+// such failures from it. The first operation that fails in the directory makes the
+// fence fall: the disk stays as it is at this moment, exactly as if the process
+// had been killed, and the database behind the fence continues in memory. Its
+// writes and syncs succeed without effect, and tables that it writes from then on
+// are kept in memory, so that it can still be read; these are not larger than its
+// memtables were. The owner is notified first, trusts no success from then on, and
+// reopens the directory, behind a new fence, when the disk works again. This
+// relies only on recovery after a crash, which has to work and is tested anyway.
 //
-// It also puts right an order of Pebble's that holds on most file systems only: the
-// name of a new manifest is forced to the device before a marker tells of it, and
-// an old marker is removed when the new one is there for certain.
+// It also corrects an order of operations in Pebble that is safe only on most file
+// systems: the name of a new manifest is synced to the device before a marker
+// refers to it, and an old marker is removed only when the new one is durable.
 //
-// Failures to read are passed on, and so is everything outside of the directory:
-// a snapshot that cannot be written is no concern of the store's. Only that the sync
-// of a directory failed is to be asked for, with SyncError.
+// Failures to read are passed on, and so is everything outside of the directory: a
+// snapshot that cannot be written is no concern of the store's. Only the failed sync
+// of a directory has to be asked for, with SyncError.
 package fence
 
 import (
@@ -34,8 +33,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// ErrFallen is returned where a database behind a fallen fence has to give up
-// what it is doing: a table that was begun on the disk, or a compaction.
+// ErrFallen is returned if a database behind a fallen fence has to give up what
+// it is doing: a table that was begun on the disk, or a compaction.
 var ErrFallen = errors.New("fence: cut off from the disk")
 
 // FS is a fenced directory of a file system. Its methods are safe for concurrent
@@ -82,8 +81,8 @@ func (f *FS) Err() error {
 	return nil
 }
 
-// Adopt names the owner, which is told when the fence falls, before the operation
-// that failed returns. If it has fallen already, the error says why.
+// Adopt sets the owner, which is notified when the fence falls, before the
+// operation that failed returns. If it has fallen already, the error says why.
 func (f *FS) Adopt(owner func(error)) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -112,7 +111,7 @@ func (f *FS) Drain() {
 	defer f.gate.Unlock()
 }
 
-// Opened holds compactions up behind a fallen fence from now on: they would copy the
+// Opened blocks compactions behind a fallen fence from now on: they would copy the
 // disk into memory, and one that fails is begun again at once. Before that they fail,
 // since a database that is being opened waits for them.
 func (f *FS) Opened() { f.opened.Store(true) }
@@ -121,20 +120,20 @@ func (f *FS) Opened() { f.opened.Store(true) }
 // closed.
 func (f *FS) Release() { close(f.released) }
 
-// Changes counts the operations that have changed the disk: whoever waits for a
-// slow disk can tell it from one that hangs.
+// Changes counts the operations that have changed the disk, which distinguishes
+// a slow disk from one that hangs.
 func (f *FS) Changes() uint64 { return f.changes.Load() }
 
-// HoldRemovals puts off the removal of files, until Settle: somebody else still
-// reads them.
+// HoldRemovals postpones the removal of files until Settle: another instance
+// still reads them.
 func (f *FS) HoldRemovals() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.mu.hold = true
 }
 
-// Settle makes up for the removals that were put off. A file that cannot be
-// removed is found by the next opening.
+// Settle performs the postponed removals. A file that cannot be removed is
+// found by the next opening.
 func (f *FS) Settle() {
 	f.mu.Lock()
 	held := f.mu.held
@@ -147,7 +146,7 @@ func (f *FS) Settle() {
 	}
 }
 
-// Discard removes the tables that a database wrote in vain: it could not be
+// Discard removes the tables of a database that is discarded: it could not be
 // opened, and what it takes of a full disk the next attempt needs.
 func (f *FS) Discard() {
 	f.Drain()
@@ -203,7 +202,7 @@ func (f *FS) closed(inner vfs.File) {
 }
 
 // enter lets an operation through to the disk, unless the fence has fallen. If
-// it answers true, leave must be called.
+// it returns true, leave must be called.
 func (f *FS) enter() bool {
 	f.gate.RLock()
 	if f.cause.Load() != nil {
@@ -233,7 +232,8 @@ func (f *FS) kept(name string) string { return "/" + f.PathBase(name) }
 
 func isTable(name string) bool { return strings.HasSuffix(name, ".sst") }
 
-// isMarker is for the files whose names tell which manifest and format count.
+// isMarker is for the files whose names say which manifest and format are
+// current.
 func isMarker(base string) bool { return strings.HasPrefix(base, "marker.") }
 
 func isManifest(base string) bool { return strings.HasPrefix(base, "MANIFEST-") }

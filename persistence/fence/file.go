@@ -122,7 +122,7 @@ func (w *file) Preallocate(offset, length int64) error {
 }
 
 // Close closes the file, behind a fallen fence too, so that descriptors do not
-// leak. An error may be that of a write before.
+// leak. An error may come from an earlier write.
 func (w *file) Close() error {
 	w.f.closed(w.File)
 	standing := w.f.enter()

@@ -159,7 +159,7 @@ func (f *FS) mayRemove(name string) bool {
 	return f.Err() == nil
 }
 
-// listed tells that the directory is on the device.
+// listed records that the directory is on the device.
 func (f *FS) listed() {
 	f.mu.Lock()
 	stale := f.mu.stale
@@ -179,13 +179,13 @@ func (f *FS) syncDir() error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// Lock does nothing: whoever opens one database after another in the directory
-// holds its lock all the time.
+// Lock does nothing: the owner, which opens one database after another in the
+// directory, holds its lock all the time.
 func (f *FS) Lock(string) (io.Closer, error) { return nobody{}, nil }
 
 type nobody struct{}
 
 func (nobody) Close() error { return nil }
 
-// Unwrap returns the file system behind.
+// Unwrap returns the underlying file system.
 func (f *FS) Unwrap() vfs.FS { return f.FS }

@@ -15,7 +15,7 @@ const (
 	chunkBytes = 64 << 10
 )
 
-// Chunk is a sequence of records, each behind its length as a uvarint. A big record
+// Chunk is a sequence of records, each after its length as a uvarint. A big record
 // is a chunk of its own, of which some bytes stand elsewhere.
 type Chunk struct {
 	Index uint64 // number of the chunk
@@ -56,10 +56,10 @@ func (c *Chunk) Big() bool { return c.parts != nil }
 // the header.
 func (c *Chunk) Bytes() []byte { return c.buf }
 
-// Parts returns the bytes behind the header, one part after the other.
+// Parts returns the bytes after the header, one part after the other.
 func (c *Chunk) Parts() [][]byte { return append([][]byte{c.buf[HeaderBytes:]}, c.parts...) }
 
-// Records returns the bytes behind the header, copied if the chunk is big.
+// Records returns the bytes after the header, copied if the chunk is big.
 func (c *Chunk) Records() []byte {
 	if c.parts == nil {
 		return c.buf[HeaderBytes:]

@@ -23,8 +23,8 @@ type Durability struct {
 // Init makes the zero value ready for use.
 func (d *Durability) Init() { d.moved.L = &d.mu }
 
-// Advance tells that records up to handed were handed over, with synced that all
-// those handed over are on the device. It ends a failure.
+// Advance records that the records up to handed were handed over, with synced
+// that all those handed over are on the device. It ends a failure.
 func (d *Durability) Advance(handed uint64, synced bool) {
 	d.mu.Lock()
 	d.handed = max(d.handed, handed)
@@ -36,8 +36,8 @@ func (d *Durability) Advance(handed uint64, synced bool) {
 	d.moved.Broadcast()
 }
 
-// Synchronised tells that a write is on the device, with all before it, that began
-// when records up to handed had been handed over.
+// Synchronised records that a write is on the device, with all before it, that
+// began when records up to handed had been handed over.
 func (d *Durability) Synchronised(handed uint64) {
 	d.mu.Lock()
 	d.synced = max(d.synced, handed)
@@ -50,8 +50,8 @@ func (d *Durability) setLocked(err error) {
 	d.failed.Store(err != nil)
 }
 
-// Fail tells that an attempt to hand over or to sync failed: waiting goroutines get
-// the error.
+// Fail records that an attempt to hand over or to sync failed: waiting goroutines
+// get the error.
 func (d *Durability) Fail(err error) {
 	d.mu.Lock()
 	d.setLocked(err)
@@ -59,8 +59,8 @@ func (d *Durability) Fail(err error) {
 	d.moved.Broadcast()
 }
 
-// Close tells that no record will be handed over any more: waiting goroutines get
-// the error.
+// Close records that no record will be handed over any more: waiting goroutines
+// get the error.
 func (d *Durability) Close(err error) {
 	d.mu.Lock()
 	d.closed = err
@@ -143,8 +143,8 @@ func (d *Durability) Synced() uint64 {
 	return d.synced
 }
 
-// Resume tells, before anything else happens, that records up to lsn are on the
-// device.
+// Resume records, before anything else happens, that records up to lsn are on
+// the device.
 func (d *Durability) Resume(lsn uint64) { d.handed, d.synced = lsn, lsn }
 
 // Err returns why the last attempt failed, nil if it did not. Without a failure it

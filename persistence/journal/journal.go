@@ -145,7 +145,7 @@ func (j *Journal) Recycle(chunks []Chunk) {
 	}
 }
 
-// Cut ends the open chunk and returns its end: later records are in chunks behind
+// Cut ends the open chunk and returns its end: later records are in chunks after
 // it.
 func (j *Journal) Cut() Position {
 	j.mu.Lock()
@@ -154,7 +154,7 @@ func (j *Journal) Cut() Position {
 	return Position{LSN: j.newest.Load(), Index: j.mu.index}
 }
 
-// Resume makes the journal go on behind a position. Nothing was recorded yet.
+// Resume makes the journal continue after a position. Nothing was recorded yet.
 func (j *Journal) Resume(from Position) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -1,7 +1,7 @@
 //go:build amd64 || arm64
 
-// Package prefetch asks the processor for memory that will be read soon. It never
-// faults, reads nothing that a program can see, and is free to do nothing.
+// Package prefetch makes the processor load memory that will be read soon. It
+// never faults, reads nothing that a program can see, and is free to do nothing.
 package prefetch
 
 import "unsafe"

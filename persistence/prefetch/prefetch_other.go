@@ -1,8 +1,8 @@
 //go:build !amd64 && !arm64
 
-// Package prefetch asks the processor for memory that will be read soon. It never
-// faults, reads nothing that a program can see, and is free to do nothing: on this
-// architecture it does nothing.
+// Package prefetch makes the processor load memory that will be read soon. It
+// never faults, reads nothing that a program can see, and is free to do nothing:
+// on this architecture it does nothing.
 package prefetch
 
 import "unsafe"

@@ -2,7 +2,7 @@ package slab
 
 import "syscall"
 
-// dropMemory tells the system that the content of b is not needed: its memory
+// dropMemory informs the system that the content of b is not needed: its memory
 // is reclaimed, and the next touch finds zeros.
 func dropMemory(b []byte) { _ = syscall.Madvise(b, syscall.MADV_DONTNEED) }
 

@@ -98,7 +98,7 @@ func (a *Arena) Release(loc uint64, n int) {
 	}
 }
 
-// ReleaseAll frees every record. Its cost is that of giving back pages, however
+// ReleaseAll frees every record. It costs as much as freeing the pages, however
 // many records they hold. The arena may be used again.
 func (a *Arena) ReleaseAll() {
 	for _, p := range a.pages {

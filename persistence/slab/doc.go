@@ -4,7 +4,7 @@
 // The one idea: memory is asked of the system in big regions, which are cut into
 // pages of 32 KiB, and each page into records of one size class. A [Pool] has the
 // regions and hands out pages; an [Arena] allocates the records of one table from
-// pages of its own, so that dropping the table gives back pages and not records.
+// pages of its own, so that dropping the table frees pages and not records.
 //
 // A record is named by its location, the number of its first 8-byte granule
 // counted over all regions: [LocationBits] bits name 128 GiB. Location 0 is never

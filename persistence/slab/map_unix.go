@@ -21,5 +21,5 @@ func Map(n int) []byte {
 	return b
 }
 
-// Unmap gives back what Map returned; no part of it may be used any more.
+// Unmap frees the result of Map; no part of it may be used any more.
 func Unmap(b []byte) { _ = syscall.Munmap(b) }

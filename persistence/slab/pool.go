@@ -30,7 +30,7 @@ type Pool struct {
 		next    uint32   // first page never handed out
 		touched int      // bytes of the regions touched ahead of their use
 		wanted  func()   // see NotifyTouch; nil if nothing touches pages
-		free    []uint32 // pages that were given back
+		free    []uint32 // pages that were freed
 	}
 }
 
