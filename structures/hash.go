@@ -34,8 +34,11 @@ type Hash struct {
 	tagged        bool
 }
 
-// keepExpiry stands for the expiry that a field has, if it is there.
-const keepExpiry = -1
+// In place of an expiry.
+const (
+	keepExpiry = -1 // the expiry that the field has, none if it is new
+	onlyNew    = -2 // none, and a field that is there stays as it is
+)
 
 // NewHash returns an empty hash. The keys, which are the same for as long as the
 // hash is stored, decide where the fields of large hashes lie.
@@ -102,7 +105,18 @@ func (h *Hash) SetKeepTTL(ch *Change, field, value []byte) (created bool) {
 	return h.put(field, value, keepExpiry)
 }
 
-// put sets a field with an expiry (0 for none) or keepExpiry.
+// SetNew sets a field that is missing, without expiry, and reports whether it was. A
+// field that is there, expired or not, stays as it is, which is not recorded.
+func (h *Hash) SetNew(ch *Change, field, value []byte) (created bool) {
+	if created = h.put(field, value, onlyNew); created {
+		ch.Op(opHashSet, 2)
+		ch.Bytes(field)
+		ch.Bytes(value)
+	}
+	return created
+}
+
+// put sets a field with an expiry (0 for none), keepExpiry or onlyNew.
 func (h *Hash) put(field, value []byte, expiry int64) (created bool) {
 	var was int64
 	if h.table == nil {
@@ -115,7 +129,7 @@ func (h *Hash) put(field, value []byte, expiry int64) (created bool) {
 		h.peak = max(h.peak, uint32(min(uint64(h.count), math.MaxUint32)))
 	}
 	h.longest = max(h.longest, uint32(len(field)), uint32(len(value)))
-	if expiry != keepExpiry {
+	if expiry >= 0 {
 		h.retime(was, expiry)
 	}
 	if h.table == nil && (h.count > packFields || len(h.pack) > packBytes) {

@@ -44,6 +44,8 @@ func (h *Hash) packPut(field, value []byte, expiry int64) (was int64, created bo
 	if !found {
 		expiry = max(expiry, 0)
 		e.at = len(h.pack)
+	} else if expiry == onlyNew {
+		return e.expiry, false
 	} else if expiry == keepExpiry {
 		expiry = e.expiry
 	}

@@ -96,6 +96,8 @@ func (s *segment) put(tag uint32, field, value []byte, expiry int64, scratch *[]
 	i, e, found := s.find(tag, field)
 	if !found {
 		expiry = max(expiry, 0)
+	} else if expiry == onlyNew {
+		return e.expiry, false
 	} else if expiry == keepExpiry {
 		expiry = e.expiry
 	}

@@ -69,18 +69,15 @@ func intersectInts(sets []*Set, visit func(member []byte) bool) bool {
 	return true
 }
 
-// intersectRest looks each of the fewest members up in the other sets.
+// intersectRest looks for each of the fewest members in the other sets.
 func intersectRest(sets []*Set, visit func(member []byte) bool) {
 	sorted := slices.Clone(sets)
 	slices.SortStableFunc(sorted, func(a, b *Set) int { return cmp.Compare(a.rest.Len(), b.rest.Len()) })
-	sorted[0].rest.EachField(func(member []byte) bool {
-		for _, other := range sorted[1:] {
-			if _, found := other.rest.Get(member, 0); !found {
-				return true
-			}
-		}
-		return visit(member)
-	})
+	others := make([]*structures.Hash, 0, len(sorted))
+	for _, other := range sorted[1:] {
+		others = append(others, other.rest)
+	}
+	sorted[0].rest.EachShared(others, visit)
 }
 
 // Collect returns a new set of what each visits.

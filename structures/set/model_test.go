@@ -226,9 +226,9 @@ func TestSetEqualsMap(t *testing.T) {
 		member      func(r *rand.Rand) string
 	}{
 		"few":     {3000, 1, func(r *rand.Rand) string { return fmt.Sprint(r.IntN(40)) }},
-		"dense":   {30_000, 3, func(r *rand.Rand) string { return fmt.Sprint(r.IntN(20_000) - 10_000) }},
-		"wide":    {12_000, 5, wide},
-		"outlier": {12_000, 4, func(r *rand.Rand) string { return fmt.Sprint(r.Int64N(6000) << (r.IntN(8) / 7 * 50)) }},
+		"dense":   {30_000, 2, func(r *rand.Rand) string { return fmt.Sprint(r.IntN(20_000) - 10_000) }},
+		"wide":    {12_000, 3, wide},
+		"outlier": {12_000, 2, func(r *rand.Rand) string { return fmt.Sprint(r.Int64N(6000) << (r.IntN(8) / 7 * 50)) }},
 		"words":   {8000, 0, word},
 		"both": {8000, 1, func(r *rand.Rand) string {
 			if r.IntN(2) == 0 {

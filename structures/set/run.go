@@ -86,15 +86,32 @@ func write(data []byte, shift uint8, i int, offset uint64) {
 func (r *run) at(i int) int64 { return int64(uint64(r.base) + r.offset(i)) }
 
 // find returns the place of v, or where it belongs.
-func (r *run) find(v int64) (i int, found bool) { return r.findFrom(0, v) }
-
-// findFrom is find among the members from lo on, of which those before are less.
-func (r *run) findFrom(lo int, v int64) (i int, found bool) {
+func (r *run) find(v int64) (i int, found bool) {
 	if v < r.base {
-		return lo, false
+		return 0, false
+	}
+	return r.search(0, r.len(), distance(r.base, v))
+}
+
+// findFrom is find from a place on, before which all are less. It looks at that place
+// first and then further and further away: callers go through the run.
+func (r *run) findFrom(from int, v int64) (i int, found bool) {
+	if v < r.base {
+		return from, false
 	}
 	want, n := distance(r.base, v), r.len()
-	hi := n
+	to, step := from, 1
+	for to < n && r.offset(to) < want {
+		from = to + 1
+		to += step
+		step *= 2
+	}
+	return r.search(from, min(to+1, n), want)
+}
+
+// search finds a distance between two places, or where it belongs there.
+func (r *run) search(lo, hi int, want uint64) (i int, found bool) {
+	end := hi
 	for lo < hi {
 		mid := int(uint(lo+hi) / 2)
 		if r.offset(mid) < want {
@@ -103,7 +120,7 @@ func (r *run) findFrom(lo int, v int64) (i int, found bool) {
 			hi = mid
 		}
 	}
-	return lo, lo < n && r.offset(lo) == want
+	return lo, lo < end && r.offset(lo) == want
 }
 
 // span is the base and the shift that the run has once v is a member.

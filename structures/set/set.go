@@ -59,15 +59,14 @@ func (s *Set) Has(member []byte) bool {
 // Add makes member one of the set, and reports whether it is new. One that is there
 // is not recorded.
 func (s *Set) Add(ch *structures.Change, member []byte) bool {
-	v, isInt := parse(member)
-	switch {
-	case isInt && !s.ints.add(v):
+	added := false
+	if v, ok := parse(member); ok {
+		added = s.ints.add(v)
+	} else {
+		added = s.rest.SetNew(nil, member, nil)
+	}
+	if !added {
 		return false
-	case !isInt:
-		if _, found := s.rest.Get(member, 0); found {
-			return false
-		}
-		s.rest.Set(nil, member, nil)
 	}
 	ch.Op(opAdd, 1)
 	ch.Bytes(member)
