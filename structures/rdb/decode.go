@@ -15,6 +15,7 @@ type Options struct {
 // Decoded is what a payload holds. Exactly one of Value and Bytes is meant:
 //
 //	KindList, KindHash, KindSet, KindZSet, KindBloom  Value, which is not empty
+//	KindStream                                        Value
 //	KindString                                        Bytes: the string
 //	other kinds                                       Bytes: the encoding that AppendOwn was given, not looked at
 type Decoded struct {
@@ -62,6 +63,8 @@ func (d *decoder) value() Decoded {
 		return Decoded{Kind: structures.KindSet, Value: d.set(t)}
 	case typeZSet, typeZSetBinary, typeZSetZiplist, typeZSetListpack:
 		return Decoded{Kind: structures.KindZSet, Value: d.zset(t)}
+	case typeStream1, typeStream2, typeStream3:
+		return Decoded{Kind: structures.KindStream, Value: d.stream(t)}
 	case typeModule:
 		return Decoded{Kind: structures.KindBloom, Value: d.bloom()}
 	case typeOwn:

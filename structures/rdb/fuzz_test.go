@@ -14,6 +14,9 @@ func FuzzDecode(f *testing.F) {
 	for body := range forms() {
 		f.Add([]byte(body))
 	}
+	for body := range streamForms() {
+		f.Add([]byte(body))
+	}
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 30 {
 		if b := encode(f, randomValue(r)); len(b) < 4096 {

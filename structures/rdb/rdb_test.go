@@ -12,6 +12,7 @@ import (
 
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/set"
+	"github.com/vigildb/vigil/structures/stream"
 	"github.com/vigildb/vigil/structures/zset"
 )
 
@@ -53,6 +54,8 @@ func describe(v Decoded) string {
 			b = fmt.Appendf(b, "%q@%v ", member, score)
 			return true
 		})
+	case *stream.Stream:
+		b = append(b, describeStream(v)...)
 	case *structures.Bloom:
 		for at, piece := v.DumpChunk(nil, 0); at != 0; at, piece = v.DumpChunk(nil, at) {
 			b = fmt.Appendf(b, "%x ", piece)
@@ -83,9 +86,9 @@ func randomScore(r *rand.Rand) float64 {
 	return []float64{0, math.Copysign(0, -1), 1, -1.5, math.Inf(1), math.Inf(-1), r.NormFloat64(), float64(r.IntN(1000))}[r.IntN(8)]
 }
 
-// randomValue makes a string, a list, a hash, a set, a sorted set or a Bloom filter.
+// randomValue makes a string, a list, a hash, a set, a sorted set, a stream or a Bloom filter.
 func randomValue(r *rand.Rand) any {
-	switch r.IntN(7) {
+	switch r.IntN(8) {
 	case 0:
 		return randomText(r)
 	case 3:
@@ -110,6 +113,8 @@ func randomValue(r *rand.Rand) any {
 			f.Add(nil, randomText(r), math.MaxUint64) // a full filter stays as it is
 		}
 		return f
+	case 7:
+		return randomStream(r)
 	case 4:
 		s := zset.New(new(structures.HashKeys))
 		for range 1 + r.IntN(200) {

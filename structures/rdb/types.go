@@ -15,10 +15,13 @@ const (
 	typeZSetZiplist    = 12
 	typeHashZiplist    = 13
 	typeListQuicklist  = 14 // of ziplists
+	typeStream1        = 15 // Redis 5; 19 and 21 have more of it
 	typeHashListpack   = 16
 	typeZSetListpack   = 17
 	typeListQuicklist2 = 18 // of listpacks and plain elements
+	typeStream2        = 19 // Redis 7.0
 	typeSetListpack    = 20
+	typeStream3        = 21 // Redis 7.2
 	// With expiries of fields: absolute as in release candidates of Redis 7.4,
 	// or behind a time before which no field expires.
 	typeHashTimedEarly    = 22

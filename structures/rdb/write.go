@@ -8,6 +8,7 @@ import (
 
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/set"
+	"github.com/vigildb/vigil/structures/stream"
 	"github.com/vigildb/vigil/structures/zset"
 )
 
@@ -32,6 +33,8 @@ func Append(dst []byte, v structures.Value) ([]byte, error) {
 		dst = appendSet(dst, v)
 	case *zset.Set:
 		dst = appendZSet(dst, v)
+	case *stream.Stream:
+		dst = appendStream(dst, v)
 	case *structures.Bloom:
 		dst = appendBloom(dst, v)
 	default:

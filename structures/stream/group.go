@@ -306,3 +306,7 @@ func (g *Group) DeleteConsumer(ch *structures.Change, name []byte) (forgotten in
 // See notes that a consumer asked for something. That is no change: it is stored
 // with the next change of the consumer, and a restart may forget it.
 func (c *Consumer) See(now int64) { c.seen = now }
+
+// SetTimes sets when a consumer of a stream that is read from elsewhere was seen and
+// active. It is not recorded.
+func (c *Consumer) SetTimes(seen, active int64) { c.seen, c.active = seen, active }

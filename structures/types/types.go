@@ -85,7 +85,7 @@ var table = []Type{
 			return v.(*set.Set).Encoding(t.SetMaxInts, t.SetMaxEntries, t.SetMaxValue)
 		}},
 	{Kind: structures.KindStream, Name: "stream", Plural: "streams",
-		Decode:   unkeyed(stream.Decode),
+		Decode: unkeyed(stream.Decode), Dump: rdb.Append,
 		Compact:  func(*structures.HashKeys) structures.Compact { return stream.New() },
 		Encoding: func(structures.Value, *Thresholds) string { return "stream" }},
 	{Kind: structures.KindZSet, Name: "zset", Plural: "sorted sets",

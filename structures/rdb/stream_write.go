@@ -1,0 +1,155 @@
+package rdb
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/vigildb/vigil/structures/stream"
+)
+
+// A stream in a payload. All numbers are lengths unless they have a size; IDs of 16
+// bytes are big endian, times of 8 little endian and in unix ms.
+//
+//	type | nodes | node... | entries | last ID (2)
+//	     [ | first ID (2) | greatest deleted ID (2) | entries ever ]     since 19
+//	     | groups | group...
+//	node     ID (string of 16) | listpack (string)
+//	group    name | last ID (2) [ | entries read ]                       since 19
+//	         | pending | for each: ID (16), time (8), deliveries
+//	         | consumers | for each: name, seen (8) [, active (8)]       since 21
+//	                       pending | for each: ID (16)
+//
+// A node's listpack has first what its entries have in common, and then them:
+//
+//	entries | deleted | fields | field... | 0
+//	flags | ms - ms of the node | sequence - that of the node [ | fields ] | field, value, ... or value...
+//	      | elements before this one of the entry
+const (
+	// A node that has so much is full, as Redis has it.
+	nodeEntries = 100
+	nodeBytes   = 4096
+
+	entryDeleted = 1
+	entrySame    = 2 // fields of the node
+)
+
+// streamNode is a node that is being written.
+type streamNode struct {
+	first   stream.ID
+	names   [][]byte
+	entries int
+	body    listpack // the entries
+}
+
+// add appends an entry. The first one decides on the fields of the node.
+func (n *streamNode) add(e *stream.Entry) {
+	same := true
+	if n.entries == 0 {
+		n.first = e.ID
+		e.Each(func(field, _ []byte) { n.names = append(n.names, slices.Clone(field)) })
+	} else {
+		i := 0
+		e.Each(func(field, _ []byte) {
+			same = same && i < len(n.names) && string(n.names[i]) == string(field)
+			i++
+		})
+		same = same && i == len(n.names)
+	}
+	l, before := &n.body, n.body.count
+	flags := int64(0)
+	if same {
+		flags = entrySame
+	}
+	l.int(flags)
+	l.int(int64(e.ID.Ms - n.first.Ms))
+	l.int(int64(e.ID.Seq - n.first.Seq))
+	if !same {
+		l.int(int64(e.Len()))
+	}
+	e.Each(func(field, value []byte) {
+		if !same {
+			l.bytes(field)
+		}
+		l.bytes(value)
+	})
+	l.int(int64(l.count - before))
+	n.entries++
+}
+
+// appendTo appends the node to dst.
+func (n *streamNode) appendTo(dst []byte) []byte {
+	var l listpack
+	l.int(int64(n.entries))
+	l.int(0)
+	l.int(int64(len(n.names)))
+	for _, name := range n.names {
+		l.bytes(name)
+	}
+	l.int(0)
+	l.b = append(l.b, n.body.b...)
+	l.count += n.body.count
+	dst = appendRawID(append(dst, 16), n.first)
+	dst = appendLength(dst, uint64(l.size()))
+	return l.appendTo(dst)
+}
+
+func appendRawID(dst []byte, id stream.ID) []byte {
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(dst, id.Ms), id.Seq)
+}
+
+func appendLengthID(dst []byte, id stream.ID) []byte {
+	return appendLength(appendLength(dst, id.Ms), id.Seq)
+}
+
+// appendStream writes a stream in the form of Redis 7.0, which has no time at which a
+// consumer was active.
+func appendStream(dst []byte, s *stream.Stream) []byte {
+	var nodes []byte
+	var n streamNode
+	count := uint64(0)
+	finish := func() {
+		if n.entries > 0 {
+			nodes = n.appendTo(nodes)
+			count++
+		}
+		n = streamNode{}
+	}
+	s.Each(stream.ID{}, stream.MaxID, func(e *stream.Entry) bool {
+		if n.entries == nodeEntries || len(n.body.b) >= nodeBytes {
+			finish()
+		}
+		n.add(e)
+		return true
+	})
+	finish()
+	dst = append(appendLength(append(dst, typeStream2), count), nodes...)
+	dst = appendLengthID(appendLength(dst, uint64(s.Len())), s.Last())
+	dst = appendLengthID(appendLengthID(dst, s.First()), s.MaxDeleted())
+	dst = appendLength(dst, s.Added())
+	dst = appendLength(dst, uint64(s.GroupCount()))
+	for _, g := range s.Groups() {
+		dst = appendGroup(dst, g)
+	}
+	return dst
+}
+
+func appendGroup(dst []byte, g *stream.Group) []byte {
+	dst = appendLengthID(appendString(dst, []byte(g.Name())), g.Last())
+	dst = appendLength(dst, uint64(g.Read()))
+	dst = appendLength(dst, uint64(g.Pending()))
+	g.EachPending(stream.ID{}, stream.MaxID, func(p stream.Pending) bool {
+		dst = binary.LittleEndian.AppendUint64(appendRawID(dst, p.ID), uint64(p.Time))
+		dst = appendLength(dst, uint64(p.Deliveries))
+		return true
+	})
+	dst = appendLength(dst, uint64(g.ConsumerCount()))
+	for _, c := range g.Consumers() {
+		dst = binary.LittleEndian.AppendUint64(appendString(dst, []byte(c.Name())), uint64(c.Seen()))
+		dst = appendLength(dst, uint64(c.Pending()))
+		g.EachPendingOf(c, stream.ID{}, stream.MaxID, func(p stream.Pending) bool {
+			dst = appendRawID(dst, p.ID)
+			return true
+		})
+	}
+	return dst
+}
