@@ -7,6 +7,7 @@ import (
 	"github.com/vigildb/vigil/commands/bits"
 	"github.com/vigildb/vigil/commands/bloom"
 	"github.com/vigildb/vigil/commands/conn"
+	"github.com/vigildb/vigil/commands/geo"
 	"github.com/vigildb/vigil/commands/hashes"
 	"github.com/vigildb/vigil/commands/hll"
 	"github.com/vigildb/vigil/commands/keys"
@@ -24,7 +25,7 @@ import (
 func All() []commands.Group {
 	return []commands.Group{
 		conn.Group(), conn.TransactionGroup(), pubsub.Group(), admin.Group(), keys.Group(),
-		text.Group(), bits.Group(), lists.Group(), hashes.Group(), sets.Group(), zsets.Group(), streams.Group(), hll.Group(), bloom.Group(),
+		text.Group(), bits.Group(), lists.Group(), hashes.Group(), sets.Group(), zsets.Group(), geo.Group(), streams.Group(), hll.Group(), bloom.Group(),
 		sched.Group(), place.Group(),
 	}
 }

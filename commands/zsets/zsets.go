@@ -53,7 +53,7 @@ func store(c *commands.Ctx, key []byte, s *zset.Set, event string) {
 	switch {
 	case n > 0:
 		c.NotifyNew(key)
-		persistence.Replace(c.Tx, key, s, 0)
+		persistence.Replace(c.Tx, key, s, persistence.NoExpiry)
 		c.Notify(commands.EventZSet, event, key)
 	case c.Tx.Delete(key):
 		c.Notify(commands.EventGeneric, "del", key)

@@ -1,0 +1,120 @@
+package geo
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/commandtest"
+	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/zset"
+)
+
+func TestScoresAreThoseOfRedis(t *testing.T) {
+	for score, p := range map[float64]point{
+		3479099956230698: {13.361389, 38.115556}, 3479447370796909: {15.087269, 37.502669}, 0: {-180, -85.05112878},
+	} {
+		if got := scoreOf(p); got != score {
+			t.Errorf("%v: got %.0f, want %.0f", p, got, score)
+		}
+		if back := pointOf(score); math.Abs(back.lon-p.lon) > 1e-5 || math.Abs(back.lat-p.lat) > 1e-5 {
+			t.Errorf("%v comes back as %v", p, back)
+		}
+	}
+}
+
+func TestAScoreStaysTheSameThroughItsPoint(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 100_000 {
+		score := float64(r.Uint64() >> 12)
+		if got := scoreOf(pointOf(score)); got != score {
+			t.Fatalf("%.0f comes back as %.0f", score, got)
+		}
+	}
+}
+
+// Every member in the area is found, and no other, wherever on earth the area is.
+func TestSearchFindsWhatIsInTheArea(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 0))
+	found, missed := 0, 0
+	for range 300 {
+		q := search{area: area{centre: point{r.Float64()*360 - 180, r.Float64()*160 - 80}, unit: 1}}
+		reach := math.Exp(r.Float64() * math.Log(3e6)) // to 3000 km
+		q.radius, q.box = reach, r.IntN(2) == 0
+		q.width, q.height = 2*reach*r.Float64(), 2*reach*r.Float64()
+		q.set = zset.New(new(structures.HashKeys))
+		degrees := 2 * reach / 111_000
+		var want []string
+		for i := range 200 {
+			p := point{q.centre.lon + (r.Float64()*2-1)*degrees/math.Cos(radians(q.centre.lat)), q.centre.lat + (r.Float64()*2-1)*degrees}
+			p.lon = math.Remainder(p.lon, 360)
+			if !p.valid() {
+				continue
+			}
+			name := fmt.Sprint("m", i)
+			q.set.Add(nil, []byte(name), scoreOf(p), 0)
+			if _, ok := q.within(pointOf(scoreOf(p))); ok {
+				want = append(want, name)
+			}
+		}
+		var got []string
+		for _, h := range q.find() {
+			got = append(got, string(h.member))
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		if slices.Equal(got, want) {
+			found += len(got)
+			continue
+		}
+		missed++
+		t.Errorf("%+v: found %d of %d", q.area, len(got), len(want))
+	}
+	if found == 0 || missed > 0 {
+		t.Errorf("%d members were found, and %d searches were wrong", found, missed)
+	}
+}
+
+func TestGeoEventsAreThoseOfRedis(t *testing.T) {
+	r := commandtest.New(t, Group())
+	r.Classes = commands.EventAll | commands.EventNew | commands.EventMissed
+	for _, x := range []struct {
+		call   string
+		events []string
+	}{
+		{"GEOADD g 1 1 a 2 2 b", []string{"new g", "zadd g"}},
+		{"GEOADD g 1 1 a", nil},
+		{"GEOADD g XX 3 3 a", []string{"zadd g"}},
+		{"GEOADD nosuch XX 3 3 a", nil},
+		{"GEOSEARCHSTORE to g FROMLONLAT 3 3 BYRADIUS 1000 km", []string{"new to", "geosearchstore to"}},
+		{"GEORADIUS g 3 3 1000 km STORE to", []string{"georadiusstore to"}},
+		{"GEORADIUS g 50 50 1 km STORE to", []string{"del to"}},
+		{"GEORADIUS g 50 50 1 km STORE to", nil},
+		{"GEOPOS nosuch a", []string{"keymiss nosuch"}},
+	} {
+		if reply := r.Call(strings.Fields(x.call)...); strings.HasPrefix(reply, "-") {
+			t.Fatalf("%s: %s", x.call, reply)
+		}
+		if r.WantEvents(x.events...); t.Failed() {
+			t.Fatal(x.call)
+		}
+	}
+}
+
+func BenchmarkSearch(b *testing.B) {
+	r, rng := commandtest.New(b, Group()), rand.New(rand.NewPCG(1, 2))
+	for i := range 10_000 {
+		r.Call("GEOADD", "g", fmt.Sprint(rng.Float64()*10), fmt.Sprint(rng.Float64()*10), fmt.Sprint("member", i))
+	}
+	call := commandtest.Argv("GEOSEARCH", "g", "FROMLONLAT", "5", "5", "BYRADIUS", "50", "km")
+	b.ReportAllocs()
+	for b.Loop() {
+		r.Do(call)
+	}
+}
