@@ -131,7 +131,7 @@ type Args struct {
 }
 
 // NextOp splits the first operation off b: its code, its arguments, and the
-// bytes behind it. The arguments alias b.
+// bytes after it. The arguments alias b.
 func NextOp(b []byte) (op byte, args Args, rest []byte, err error) {
 	if len(b) < 2 {
 		return 0, Args{}, nil, fmt.Errorf("operation of %d bytes: %w", len(b), ErrCorrupt)

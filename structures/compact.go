@@ -15,7 +15,7 @@ type Compact interface {
 	IsCompact(limit int) bool
 	// AppendCompact appends the value, for which IsCompact is true, to dst.
 	AppendCompact(dst []byte) []byte
-	// LoadCompact makes the receiver, whatever it was, the value that
+	// LoadCompact makes the receiver, regardless of its content, the value that
 	// AppendCompact appended. Its memory is used again. b is copied.
 	LoadCompact(b []byte)
 }
@@ -24,7 +24,7 @@ type Compact interface {
 // that the memory of another one can be used again.
 type Reusable interface {
 	Compact
-	// Reset makes the receiver, whatever it was, an empty value.
+	// Reset makes the receiver, regardless of its content, an empty value.
 	Reset()
 }
 
@@ -65,7 +65,8 @@ func (h *Hash) LoadCompact(b []byte) {
 	h.peak, h.tagged = uint32(numbers[2]>>1), numbers[2]&1 != 0
 }
 
-// Reset makes l an empty list. A buffer of it becomes that of the first node.
+// Reset makes l an empty list. One of its buffers becomes the buffer of the
+// first node.
 func (l *List) Reset() {
 	array, spare := l.array, l.spare
 	if len(array) != 1 {

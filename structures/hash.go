@@ -11,7 +11,7 @@ import (
 //
 // A small hash is one buffer (hash_packed.go); a larger one is a tree of
 // segments in the order of the fields' hashes (hash_table.go), which are its
-// pages on disk. A hash changes from one to the other by itself.
+// pages on disk. A hash converts from one to the other automatically.
 //
 // Fields and values that methods return or pass to a visitor alias the hash
 // and are valid until its next change; those passed in are copied and must not
@@ -213,10 +213,9 @@ func (h *Hash) Delete(ch *Change, field []byte) bool {
 	return true
 }
 
-// Encoding is the answer to OBJECT ENCODING: "listpack", or "listpackex" if a
-// field has or had an expiry, if Redis 7.4 with these
-// hash-max-listpack-entries and -value would keep the hash in a listpack, and
-// otherwise "hashtable".
+// Encoding is the reply of OBJECT ENCODING: "listpack", or "listpackex" if a
+// field has or had an expiry, if Redis 7.4 with these hash-max-listpack-entries
+// and -value would keep the hash in a listpack, and otherwise "hashtable".
 func (h *Hash) Encoding(maxEntries, maxValue int) string {
 	switch {
 	case int(h.peak) > maxEntries || int(h.longest) > maxValue:

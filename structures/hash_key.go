@@ -11,10 +11,10 @@ import (
 // is hashed and see in which order it lies, so both are made to be used against
 // an adversary: the hash is SipHash-2-4 (Aumasson and Bernstein 2012), a
 // pseudorandom function, and no number of chosen inputs and seen orders makes the
-// hash of another input easier to tell than by guessing.
+// hash of another input easier to find than by guessing.
 type HashKey struct{ k0, k1 uint64 }
 
-// NewHashKey makes a key of 16 bytes that nobody else knows.
+// NewHashKey makes a key of 16 secret bytes.
 func NewHashKey(b [16]byte) HashKey {
 	return HashKey{binary.LittleEndian.Uint64(b[:]), binary.LittleEndian.Uint64(b[8:])}
 }
@@ -44,8 +44,8 @@ const (
 )
 
 // Hide returns the cursor that stands for a position of 48 bits: a permutation
-// that keeps 0, which begins and ends a scan, for itself. A cursor tells nothing
-// of its position but whether two are the same.
+// that keeps 0, which begins and ends a scan, for itself. A cursor reveals
+// nothing of its position but whether two are the same.
 func (k HashKey) Hide(position uint64) uint64 {
 	if position &= cursorMask; position == 0 {
 		return 0

@@ -158,9 +158,9 @@ func (s *segment) add(need, skip int, scratch *[]byte) uint32 {
 }
 
 // compact gathers the entries at the beginning of the buffer, so that need
-// bytes are free behind them. It uses the same buffer if that is going to
-// last for a while and there is a scratch buffer, and else one that is an
-// eighth larger than needed.
+// bytes are free after them. It uses the same buffer if that is going to last
+// for a while and there is a scratch buffer, and else one that is an eighth
+// larger than needed.
 func (s *segment) compact(need, skip int, scratch *[]byte) {
 	from, total := s.buf, s.live()+need
 	lasting := s.dead > 0 && total <= cap(from)-cap(from)/16

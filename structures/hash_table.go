@@ -70,7 +70,7 @@ func (b *branch) fill(prefix uint64, depth uint8, level int, s *segment) {
 	}
 }
 
-// after returns the first hash behind the place of a hash, 0 if that was the
+// after returns the first hash after the place of a hash, 0 if that was the
 // last place.
 func after(hash uint64, level int, s *segment) uint64 {
 	if s != nil {

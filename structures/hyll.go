@@ -16,8 +16,8 @@ import (
 //
 // There are 16384 registers of 6 bits. Dense, register i lies in bits 6i to
 // 6i+5 of the 12288 bytes, counted from the lowest bit of each byte. Sparse,
-// they are runs: see hyll_sparse.go. Source of the algorithm: Flajolet,
-// Fusy, Gandouet and Meunier 2007; the estimate is that of Ertl 2017.
+// they are runs: see hyll_sparse.go. Source of the algorithm: Flajolet, Fusy,
+// Gandouet and Meunier 2007; the estimator is from Ertl 2017.
 
 var (
 	// ErrNotHYLL is returned for a string that does not have the header, or is
@@ -77,7 +77,7 @@ func (t *Touched) add(off, end int) {
 	if t.Whole {
 		return
 	}
-	// Ranges that meet become one, which can then meet another.
+	// Adjacent ranges become one, which can then be adjacent to another.
 	for i := 0; i < t.n; {
 		r := t.ranges[i]
 		if end < r.Off || off > r.End {

@@ -13,7 +13,7 @@ import (
 //	estimate = alpha * m*m / z,  alpha = 1/(2 ln 2)
 //
 // It needs no table of biases and is good over the whole range. PFCOUNT must
-// answer Redis's number to the last unit, so every product is rounded by a
+// return Redis's number to the last unit, so every product is rounded by a
 // conversion: a compiler may otherwise fuse it with the sum that follows.
 
 const hyllAlpha = 0.721347520444481703680

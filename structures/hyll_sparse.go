@@ -93,7 +93,7 @@ func hyllDensify(v []byte) ([]byte, error) {
 // hyllSparseRaise sets register index of a sparse string to count if that is
 // more. The string becomes dense if count does not fit a run, or if it would
 // grow beyond sparseMax bytes. Only the runs up to the register are read: damage
-// behind it is found by the next count.
+// after it is found by the next count.
 func hyllSparseRaise(v []byte, index int, count uint8, sparseMax int, t *Touched) ([]byte, bool, error) {
 	if count > hyllValueMax {
 		return hyllRaiseAsDense(v, index, count, t)

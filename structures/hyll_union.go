@@ -66,7 +66,8 @@ func (u *HYLLUnion) mergeDense(regs []byte) {
 	if u.raised == nil {
 		u.raised = make([]byte, hyllRegisters)
 	}
-	// The last six bytes are read by themselves: they have no eight behind them.
+	// The last six bytes are read separately, because there are no eight bytes
+	// left.
 	raised, end := u.raised, len(regs)-6
 	for i := 0; i < end; i += 6 {
 		raised = raiseEight(raised, binary.LittleEndian.Uint64(regs[i:]))
@@ -77,7 +78,7 @@ func (u *HYLLUnion) mergeDense(regs []byte) {
 }
 
 // raiseEight raises eight registers, a byte each, to those that the low 48 bits
-// of packed hold, and returns the registers behind them.
+// of packed hold, and returns the registers after them.
 func raiseEight(raised []byte, packed uint64) []byte {
 	const top = 0x8080808080808080
 	packed = packed&0xffffff | packed>>24&0xffffff<<32
@@ -138,11 +139,12 @@ func (u *HYLLUnion) Count() (uint64, error) {
 	return h.estimate(), nil
 }
 
-// Store raises the registers of dest to those of the union and returns the new
-// string; dest is nil for a key that does not exist and may be changed in place
-// otherwise. dest itself must have been merged before. The result is dense if
-// any merged string was; otherwise it is sparse as long as it fits sparseMax
-// bytes, and its runs are those that adding the registers in order gives.
+// Store raises the registers of dest to the registers of the union and returns
+// the new string; dest is nil for a key that does not exist and may be changed
+// in place otherwise. dest itself must have been merged before. The result is
+// dense if any merged string was; otherwise it is sparse as long as it fits
+// sparseMax bytes, and its runs are those that adding the registers in order
+// gives.
 func (u *HYLLUnion) Store(dest []byte, sparseMax int) ([]byte, error) {
 	regs, err := u.registers()
 	if err != nil {

@@ -109,7 +109,7 @@ func (l *List) insertAt(at, off int, elem []byte) {
 }
 
 // split moves the entries of node at from offset off on, which is within it,
-// into a new node behind it.
+// into a new node after it.
 func (l *List) split(at, off int) {
 	next := l.openNode(at+1, int(l.node(at).hi)-off, Tail)
 	n := l.node(at)

@@ -39,7 +39,7 @@ func entrySize(n int) int { return n + 2*uvarintLen(uint64(n)) }
 
 func (n *node) used() int { return int(n.hi - n.lo) }
 
-// next returns the element at offset at, and the offset behind its entry.
+// next returns the element at offset at, and the offset after its entry.
 func (n *node) next(at int) (elem []byte, end int) {
 	size, w := int(n.buf[at]), 1
 	if size >= 0x80 {

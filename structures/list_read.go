@@ -129,11 +129,11 @@ func (l *List) forward(visit func(elem []byte) bool) {
 	}
 }
 
-// Encoding is the answer to OBJECT ENCODING: "listpack" if Redis 7.2 with this
+// Encoding is the reply of OBJECT ENCODING: "listpack" if Redis 7.2 with this
 // list-max-listpack-size would keep the list in one listpack, otherwise
 // "quicklist". A positive limit counts elements, in at most 8 KiB; -1 to -5
 // stand for 4 to 64 KiB. Redis keeps a quicklist until it shrinks to half of
-// the limit; here the answer depends on the elements alone.
+// the limit; here the reply depends only on the elements.
 func (l *List) Encoding(limit int) string {
 	// Redis's cap on a listpack that is bounded by a count of elements.
 	room := 8 << 10
@@ -161,7 +161,7 @@ func (l *List) Encoding(limit int) string {
 }
 
 // listpackSize is the size of an entry of Redis's listpack: integers in
-// canonical form are stored in binary, strings behind a length, and either is
+// canonical form are stored in binary, strings after a length, and either is
 // followed by its size.
 func listpackSize(elem []byte) int {
 	size := len(elem)

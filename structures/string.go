@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 )
 
-// String is a string that is too long for the keyspace to hold by itself.
+// String is a string that is too long for a record of the keyspace.
 //
 // Its bytes are contiguous in memory, because every command on strings wants
 // them so. On disk they are pages, so that a SETBIT in a bitmap of 100 MB
@@ -19,8 +19,7 @@ import (
 //	page i: bytes [65536*i, 65536*(i+1)) of a longer string; the last is short
 //
 // A page of zeros that is not the last is not stored: bitmaps and SETRANGE far
-// behind the end leave many of them. These numbers are on disk and never
-// change.
+// after the end leave many of them. These numbers are on disk and never change.
 type String struct {
 	b []byte
 	// want is the length in the head. It differs from len(b) only while the
@@ -30,11 +29,11 @@ type String struct {
 	dirty []uint64
 	// stored is the number of pages that Clean last left on disk.
 	stored int
-	// lent is set while somebody else reads the bytes.
+	// lent is set while another goroutine reads the bytes.
 	lent *Loan
 }
 
-// Loan is the time for which the bytes of strings are read by somebody beside
+// Loan is the time for which the bytes of strings are read by a goroutine besides
 // their strings, which copy them meanwhile before they change. The zero value has
 // begun. Loans to one reader end in the order in which they began.
 type Loan struct{ over atomic.Bool }
@@ -63,7 +62,7 @@ func (s *String) Share() *String {
 	return c
 }
 
-// own gives the string bytes that nobody else reads, with room for n.
+// own gives the string bytes that no other goroutine reads, with room for n.
 func (s *String) own(n int) {
 	if !s.lent.over.Load() {
 		s.b = GrowTo(s.b[:len(s.b):len(s.b)], max(len(s.b)+1, n))
@@ -127,7 +126,7 @@ func DecodeString(head []byte) (*String, error) {
 // Kind is KindString.
 func (s *String) Kind() Kind { return KindString }
 
-// Empty answers false: a key may hold a string of no bytes.
+// Empty returns false: a key may hold a string of no bytes.
 func (s *String) Empty() bool { return false }
 
 // Size estimates the memory held.
@@ -141,9 +140,9 @@ func (s *String) Len() int { return len(s.b) }
 // Patch before anything else happens.
 func (s *String) Bytes() []byte { return s.b }
 
-// Patch writes b at offset off, which must not be negative. A gap behind the
-// end is filled with zeros. No bytes at an offset behind the end lengthen the
-// string to off. b may be a part of the string itself.
+// Patch writes b at offset off, which must not be negative. A gap after the end
+// is filled with zeros. No bytes at an offset after the end lengthen the string
+// to off. b may be a part of the string itself.
 func (s *String) Patch(ch *Change, off int, b []byte) {
 	ch.Op(opStringPatch, 2)
 	ch.Uint(uint64(off))
@@ -267,7 +266,7 @@ func (s *String) Taint() {
 const partShare = 8
 
 // Part visits some of the changed pages as Pages does, about as many bytes as n pages
-// of 8 KiB have, and marks them as stored. It tells whether others are left.
+// of 8 KiB have, and marks them as stored. It reports whether others are left.
 func (s *String) Part(n int, visit func(id uint64, page []byte)) (more bool) {
 	pages := s.pages()
 	n = max(n/partShare, 1)

@@ -2,10 +2,10 @@
 // of KEYS, SCAN, PSUBSCRIBE and CONFIG GET.
 //
 // The one idea: after a star has been matched, no earlier star ever needs to be
-// tried again. If what follows the later star fits nowhere in the rest of the
-// text, it cannot fit in a shorter rest either. So one remembered position is
-// enough, and the work is bounded by the length of the pattern times the
-// length of the text, whatever the pattern.
+// tried again. If what follows the later star matches nowhere in the rest of
+// the text, it cannot fit in a shorter rest either. So one remembered position
+// is enough, and the work is bounded by the length of the pattern times the
+// length of the text, for any pattern.
 //
 // A pattern is bytes, not characters:
 //

@@ -1,9 +1,9 @@
 package glob
 
-// Match reports whether the whole of text fits pattern.
+// Match reports whether the whole of text matches pattern.
 //
-// An empty text fits only the empty pattern, as in Redis: the single star that
-// lists every key, also the empty one, is a case of its own for callers.
+// An empty text matches only the empty pattern, as in Redis: the single star
+// that lists every key, also the empty one, is a case of its own for callers.
 func Match(pattern, text []byte) bool { return match(pattern, text, exact) }
 
 // MatchFold is Match with ASCII letters compared without case. An escaped byte
@@ -35,7 +35,7 @@ func match(p, s []byte, how letters) bool {
 		return len(p) == 0
 	}
 	i, j := 0, 0
-	// After a star: where the pattern goes on behind it, and the first byte of
+	// After a star: where the pattern continues after it, and the first byte of
 	// the text that the star has not yet swallowed.
 	star, mark := -1, 0
 	for j < len(s) {

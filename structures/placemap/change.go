@@ -15,7 +15,7 @@ const (
 )
 
 // Set adds units and changes those that are there, all or nothing, and returns
-// how many are new. The errors are those of placement.Map.Set.
+// how many are new. It returns the errors of placement.Map.Set.
 func (v *Map) Set(ch *structures.Change, units []placement.Unit) (added int, err error) {
 	before := v.state.Map.Len()
 	if err := v.set(units); err != nil {
@@ -34,7 +34,7 @@ func (v *Map) set(units []placement.Unit) error {
 	return v.change(func(m *placement.Map) error { return m.Set(units...) })
 }
 
-// Remove takes units away, all or nothing. The errors are those of
+// Remove removes units, all or none. It returns the errors of
 // placement.Map.Remove.
 func (v *Map) Remove(ch *structures.Change, names []string) error {
 	if err := v.remove(names); err != nil {

@@ -1,5 +1,5 @@
-// Package placemap is the value behind the PLACE commands: a placement map
-// under a key.
+// Package placemap is the value of the PLACE commands: a placement map under a
+// key.
 //
 // The one idea: a map is a function of its history, and the history is what is
 // recorded. Set and Remove record what the caller asked for, some tens of bytes

@@ -10,14 +10,14 @@ import (
 // Map is a value of KindPlace.
 type Map struct {
 	state   *State
-	lent    bool   // somebody may hold state: it is not to be changed
+	lent    bool   // state may be shared: it must not be changed
 	version uint64 // changes so far
 	text    int    // bytes of the names of units and domains
 	table   int    // bytes of the strategy's table
 	buffer  [placement.MaxCopies]int
 }
 
-// New makes a map without units; the errors are those of placement.NewMap.
+// New makes a map without units. It returns the errors of placement.NewMap.
 func New(o placement.Options) (*Map, error) {
 	m, err := placement.NewMap(o)
 	if err != nil {

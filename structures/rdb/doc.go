@@ -1,11 +1,11 @@
-// Package rdb puts one value into the bytes that DUMP answers, and takes it out
+// Package rdb encodes one value as the bytes that DUMP returns, and decodes it
 // of the bytes that RESTORE is given. It does no I/O and knows nothing of keys.
 //
 // A payload is the form that a value has in Redis's RDB files, in a frame:
 //
 //	type (1) | value | version of RDB (2) | CRC-64 of all before it (8)
 //
-// Both numbers are little endian. The CRC is that of Jones (polynomial
+// Both numbers are little endian. The CRC is the one by Jones (polynomial
 // 0xad93d23594c935a9, reflected, from 0, not inverted).
 //
 // Written is the simplest form that the oldest Redis knows which has the value

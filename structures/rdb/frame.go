@@ -13,7 +13,8 @@ var ErrFrame = errors.New("rdb: wrong version or checksum")
 const (
 	// versionPlain is the version of Redis 7.0, written for what it can read.
 	versionPlain = 10
-	// versionNewest is that of Redis 7.4, the first with expiries of fields.
+	// versionNewest is the version of Redis 7.4, the first with expiries of
+	// fields.
 	versionNewest = 12
 
 	footerLen = 2 + 8
@@ -22,7 +23,7 @@ const (
 // jones is the polynomial 0xad93d23594c935a9 with its bits in reverse.
 var jones = crc64.MakeTable(0x95ac9329ac4bc9b5)
 
-// checksum is the CRC-64 of Redis. Package crc64 inverts before and behind,
+// checksum is the CRC-64 of Redis. Package crc64 inverts before and after,
 // which Redis does not.
 func checksum(b []byte) uint64 { return ^crc64.Update(^uint64(0), jones, b) }
 

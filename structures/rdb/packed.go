@@ -30,7 +30,7 @@ func signed(b []byte) int64 {
 }
 
 // entry is what the first bytes of an element say: a number, or that size bytes
-// of text follow behind head bytes.
+// of text follow head bytes.
 type entry struct {
 	number     int64
 	isNumber   bool
@@ -102,7 +102,7 @@ func walkIntset(b []byte, visit func(elem []byte) error) error {
 	return nil
 }
 
-// numberEntry reads an element that is a number of n bytes behind its first one,
+// numberEntry reads an element that is a number of n bytes after its first one,
 // in either form.
 func numberEntry(b []byte, n int) (entry, bool) {
 	if len(b) <= n {
@@ -144,7 +144,8 @@ func listpackEntry(b []byte) (e entry, ok bool) {
 }
 
 // backLength is the number of bytes in which a listpack writes a length. The
-// bounds are those of Redis: some lengths take a byte more than they need.
+// bounds are the same as in Redis: some lengths take a byte more than they
+// need.
 func backLength(n int) int {
 	switch {
 	case n <= 1<<7-1:

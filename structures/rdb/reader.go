@@ -9,7 +9,7 @@ import (
 )
 
 // reader takes a value apart. It keeps its first error, after which every
-// method answers its zero value.
+// method returns its zero value.
 type reader struct {
 	b   []byte
 	max uint64 // bytes of the longest string

@@ -23,7 +23,7 @@ const (
 	typeSetListpack    = 20
 	typeStream3        = 21 // Redis 7.2
 	// With expiries of fields: absolute as in release candidates of Redis 7.4,
-	// or behind a time before which no field expires.
+	// or after a time before which no field expires.
 	typeHashTimedEarly    = 22
 	typeHashListpackEarly = 23
 	typeHashTimed         = 24

@@ -44,7 +44,7 @@ func Append(dst []byte, v structures.Value) ([]byte, error) {
 }
 
 // AppendOwn appends the payload of a value that Redis has no type for: its kind
-// and its encoding, which Decode gives back as they are.
+// and its encoding, which Decode returns unchanged.
 func AppendOwn(dst []byte, kind structures.Kind, encoded []byte) []byte {
 	from := len(dst)
 	dst = structures.Append(append(dst, typeOwn, byte(kind)), encoded)

@@ -37,7 +37,7 @@ func walkZiplist(b []byte, visit func(elem []byte) error) error {
 	return nil
 }
 
-// ziplistLength reads a length of 1 byte, or of 4 behind a byte 254, as ziplists
+// ziplistLength reads a length of 1 byte, or of 4 after a byte 254, as ziplists
 // and zipmaps have it. w is the number of bytes read.
 func ziplistLength(b []byte) (n uint64, w int, ok bool) {
 	switch {

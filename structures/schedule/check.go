@@ -12,8 +12,8 @@ func (s *Schedule) CheckAdd(node []byte, p scheduler.Params) error {
 	return s.checkNode(node, &p)
 }
 
-// CheckLease returns the error that Observe or Fail of a node would, whatever
-// was found: nil if its lease is running.
+// CheckLease returns the error that Observe or Fail of a node would return,
+// regardless of was found: nil if its lease is running.
 func (s *Schedule) CheckLease(node []byte, nowMillis int64) error {
 	_, _, err := s.held(node, nowMillis)
 	return err

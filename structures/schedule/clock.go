@@ -24,7 +24,7 @@ func (c *clock) at(nowMillis int64) int64 {
 	return c.seen
 }
 
-// set records a time that at answered, here or on the machine replayed from.
+// set records a time that at returned, here or on the machine replayed from.
 func (c *clock) set(now int64) {
 	c.now = max(c.now, now)
 	c.seen = max(c.seen, c.now)

@@ -33,7 +33,7 @@ type Config struct {
 	Explore float64
 }
 
-// DefaultConfig is what a schedule has when nothing is said.
+// DefaultConfig is the default configuration of a schedule.
 func DefaultConfig() Config {
 	return Config{Policy: "index", Probes: 1, Window: scheduler.DefaultWindow, LeaseMillis: DefaultLeaseMillis}
 }

@@ -45,9 +45,8 @@ func (s *Schedule) Snapshot() (*Snapshot, error) {
 	return n, nil
 }
 
-// told are the nodes as a policy is told of them: where items wait for ever
-// one that goes by either is not told that interest decays, which would be another
-// model.
+// told are the nodes as a policy gets them: where items wait forever a policy for
+// either is not given the decay of interest, which would be another model.
 func (n *Snapshot) told(p *scheduler.PolicySpec) []scheduler.Params {
 	if n.model != sim.Queues || !p.Either {
 		return n.nodes
@@ -59,7 +58,7 @@ func (n *Snapshot) told(p *scheduler.PolicySpec) []scheduler.Params {
 	return nodes
 }
 
-// limit brings what was learnt into the range of what can be told: estimates
+// limit brings learnt values into the range that parameters can have: estimates
 // of items that came all at once may exceed it, and restored ones be below.
 func (n *Snapshot) limit() {
 	for i := range n.nodes {
@@ -108,7 +107,8 @@ const (
 	BySimulation = "simulated" // over some steps of a seeded simulation
 )
 
-// Cost says what a policy costs at known rates, beside what no policy betters.
+// Cost is the cost of a policy at known rates, and a bound that no policy can
+// beat.
 type Cost struct {
 	Policy string
 	// Rewards: Value is the mean reward of a step and Bound is from above.
@@ -120,9 +120,9 @@ type Cost struct {
 	Steps   int64 // of the period, or that were measured; 0 for a formula
 	// LB1 is Theorem 1's bound, 0 for rewards. Bound is LB3, or RewardBound.
 	LB1, Bound float64
-	// Ratio is Value/Bound: at least 1 for costs, at most 1 for rewards, but for
-	// the chance in what Simulate measures. 0 if the bound is 0: no node is ever
-	// probed.
+	// Ratio is Value/Bound: at least 1 for costs, at most 1 for rewards, except
+	// for the chance in what Simulate measures. 0 if the bound is 0: no node is
+	// ever probed.
 	Ratio float64
 }
 
@@ -203,8 +203,8 @@ func (n *Snapshot) worths() []float64 {
 	return worths
 }
 
-// simulated plays a policy that is told the present estimates. Those that are
-// made to learn rates do so with their own estimator.
+// simulated runs a policy with the present estimates. Those that are made to
+// learn rates do so with their own estimator.
 func (n *Snapshot) simulated(ctx context.Context, p scheduler.PolicySpec, steps, warm int64, seed uint64) (Cost, error) {
 	est := "fixed"
 	if p.Name == "adaptive" {
@@ -220,7 +220,7 @@ func (n *Snapshot) simulated(ctx context.Context, p scheduler.PolicySpec, steps,
 	return Cost{Policy: p.Name, Value: out.Value, Method: BySimulation, Steps: steps}, err
 }
 
-// judged sets a cost beside the bounds.
+// judged compares a cost with the bounds.
 func (n *Snapshot) judged(c Cost, b sim.Bounds) Cost {
 	c.Rewards, c.LB1, c.Bound = n.model.Rewards(), b.LB1, b.Best()
 	if c.Bound > 0 {
@@ -265,7 +265,7 @@ func (n *Snapshot) suits(p *scheduler.PolicySpec) error {
 	return nil
 }
 
-// Policies are those of the same model as the schedule's own, its own first.
+// Policies are all with the same model as the schedule's own, its own first.
 func (n *Snapshot) Policies() []scheduler.PolicySpec {
 	list := []scheduler.PolicySpec{n.policy}
 	for _, p := range scheduler.Policies() {
@@ -301,7 +301,7 @@ func (n *Snapshot) suited(ctx context.Context, named []scheduler.PolicySpec) (li
 // none is given, for steps that are measured, after a quarter as many that are
 // not, and judges all by the model of the schedule's own. It returns an
 // UnsuitedError, or the error of ctx if that ends first. The same seed gives the
-// same answer.
+// same result.
 func (n *Snapshot) Simulate(ctx context.Context, policies []scheduler.PolicySpec, steps int64, seed uint64) ([]Cost, error) {
 	policies, err := n.suited(ctx, policies)
 	if err != nil {

@@ -178,7 +178,7 @@ func (s *Schedule) SetPage(id uint64, page []byte) error {
 	return nil
 }
 
-// AppendPage is SetPage, but the nodes get the slots behind all others. The
+// AppendPage is SetPage, but the nodes get the slots after all others. The
 // error wraps structures.ErrCorrupt.
 func (s *Schedule) AppendPage(page []byte) error {
 	s.attached = false

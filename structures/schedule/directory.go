@@ -11,7 +11,7 @@ import (
 // Nievergelt, Pippenger and Strong 1979): the first bits of a name's hash choose
 // a bucket through dir, and a bucket that is full is split in two by one bit
 // more. Buckets are small hash tables, so no insertion ever moves more than
-// maxEntries names, whatever their number: about half a millisecond.
+// maxEntries names, regardless of their number: about half a millisecond.
 //
 //	hash    | first `depth` bits: dir | middle 32 bits: home in bucket | last 8: tag |
 //	entry   | tag (8 bits) | slot (24 bits) |      0: free; a tag is never 0
@@ -41,8 +41,8 @@ const (
 	minEntries = 8
 	// maxEntries is where a bucket is split rather than grown.
 	maxEntries = 4096
-	// maxDepth bounds the splits, which names of one hash would go on for ever:
-	// 2^24 names need 2^13 buckets. A bucket of that depth grows.
+	// maxDepth limits the splits, which would never end for names of the same
+	// hash: 2^24 names need 2^13 buckets. A bucket of that depth grows.
 	maxDepth    = 15
 	slotBits    = 24
 	bucketBytes = int(unsafe.Sizeof(bucket{}))

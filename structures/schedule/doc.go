@@ -1,4 +1,4 @@
-// Package schedule is the value behind the SCHED commands: nodes with their
+// Package schedule is the value of the SCHED commands: nodes with their
 // parameters, what probes found, running leases, and the clock of steps.
 //
 // The one idea: chance and time are settled before they are recorded. NEXT
@@ -10,10 +10,10 @@
 // neither recorded nor stored.
 //
 // Leases. A node that NEXT hands out is hidden until OBSERVE, FAIL or the end
-// of its lease. Its age starts anew only with OBSERVE, from the step of the
-// NEXT: after FAIL, or when the lease ends because the worker is gone, its age
-// is what it would have been. A NEXT with a lease of 0 takes the probe as done:
-// the age starts anew at once, nothing is learnt, and OBSERVE is refused.
+// of its lease. Its age restarts only with OBSERVE, from the step of the NEXT:
+// after FAIL, or when the lease ends because the worker is gone, its age is
+// what it would have been. A NEXT with a lease of 0 takes the probe as done:
+// the age restarts at once, nothing is learnt, and OBSERVE is refused.
 //
 // Clocks. With the step clock every NEXT is one step. With the wall clock step
 // 1 begins when the schedule is created and a step lasts StepMillis, so that

@@ -41,7 +41,7 @@ import (
 //	10 estimate   11 count    12 exposure  13 up       14 down
 //	15 lease end, step of the lease        16 memo count, memo
 //
-// Policy and estimator numbers are those of package scheduler. All these
+// Policy and estimator numbers are defined in package scheduler. All these
 // numbers are on disk and never change.
 const version = 1
 
@@ -133,7 +133,7 @@ func (s *Schedule) Taint() {
 }
 
 // Part visits up to n of the pages that changed since Clean, as Pages does,
-// marks them as stored, and tells whether there are others.
+// marks them as stored, and reports whether there are others.
 func (s *Schedule) Part(n int, visit func(id uint64, page []byte)) (more bool) {
 	var buf []byte
 	for w := range s.dirty {

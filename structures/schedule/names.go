@@ -26,7 +26,7 @@ type names struct {
 type namePage struct {
 	text []byte
 	ends [scheduler.PageSize]uint16
-	// wide takes the place of ends when text is longer than they can tell.
+	// wide replaces ends when text is too long for them.
 	wide *[scheduler.PageSize]uint32
 }
 
@@ -100,7 +100,7 @@ func (n *names) drop(slot int) {
 	n.bytes += p.bytes()
 }
 
-// shift moves the ends of slot i and of those behind it.
+// shift moves the ends of slot i and of the slots after it.
 func (p *namePage) shift(i, by int) {
 	if p.wide == nil && len(p.text) > math.MaxUint16 {
 		p.wide = new([scheduler.PageSize]uint32)

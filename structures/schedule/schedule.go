@@ -105,9 +105,9 @@ func (s *Schedule) Params(node []byte) (scheduler.Params, bool) {
 	return s.table.Node(slot).Params, true
 }
 
-// minParam is the least parameter that is told from 0. Below, quotients such as
-// weight times arrival over decay would overflow. -0 becomes 0 with them: they
-// are equal, but not in the encoding.
+// minParam is the lowest parameter that is distinguished from 0. Below,
+// quotients such as weight times arrival over decay would overflow. -0 becomes
+// 0 with them: they are equal, but not in the encoding.
 const minParam = 1e-100
 
 // Add adds a node and returns true, or gives an existing node new parameters
@@ -219,7 +219,7 @@ func (s *Schedule) unseat(slot int) {
 	s.slots.remove(slot)
 	s.names.drop(slot)
 	s.table.Remove(slot)
-	// Pages of names go when those of the table do.
+	// Pages of names are removed with the pages of the table.
 	id := slot / scheduler.PageSize
 	if next := s.table.After(id * scheduler.PageSize); next < 0 || next/scheduler.PageSize != id {
 		s.names.release(id)

@@ -1,6 +1,6 @@
 // Package types is the one table of the types that a key can have. The store, the
 // commands about keys of any type (TYPE, SCAN, OBJECT ENCODING, DUMP, RESTORE) and
-// the pages of the window read it, and know no type by themselves.
+// the pages of the window read it, and know no types themselves.
 //
 // What a value does by itself is in [structures.Value]: its encoding, its size,
 // its pages, the replay of its changes. A row of the table has the rest: what is
