@@ -92,8 +92,8 @@ func benchmark(p *process, n, pipeline int, args []string) (run, error) {
 	return run{perSecond: number(1), p99: number(6), cpuMicros: (p.cpu() - before) / float64(n) * 1e6}, nil
 }
 
-// probe asks the server for a key over and over until stop is closed, and
-// sends the longest time that an answer took.
+// probe asks the server for a key over and over until stop is closed, and sends
+// the longest time that a reply took.
 func probe(p *process, stop <-chan struct{}, longest chan<- time.Duration) {
 	var worst time.Duration
 	defer func() { longest <- worst }()

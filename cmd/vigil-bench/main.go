@@ -1,6 +1,6 @@
-// Command vigil-bench measures vigil beside redis-server, in turn and in one
-// run, and writes the figures as a table. It needs redis-server and
-// redis-benchmark on the PATH, and Linux's /proc.
+// Command vigil-bench compares vigil with redis-server, in turn and in one run,
+// and writes the figures as a table. It needs redis-server and redis-benchmark
+// on the PATH, and Linux's /proc.
 //
 //	go run ./cmd/vigil-bench -server bin/vigil-server -out docs/benchmarks.md
 //

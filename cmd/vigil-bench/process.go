@@ -51,7 +51,7 @@ func freePort() int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// start runs the server and waits until it answers.
+// start runs the server and waits until it replies.
 func (p *process) start() error {
 	p.cmd = exec.Command(p.args[0], p.args[1:]...)
 	if err := p.cmd.Start(); err != nil {

@@ -93,7 +93,7 @@ func throughput(o *options, r *report) error {
 }
 
 // uniqueKeys writes 3M keys that are all new, which a store that writes late
-// cannot put off for ever, and watches for stalls and for the journal's size.
+// cannot postpone forever, and watches for stalls and for the journal's size.
 func uniqueKeys(o *options, r *report) error {
 	return withPair(o, func(ours, redis *process, dir string) error {
 		c := benchCase{"SET of new keys, P=16", 16, []string{"-t", "set", "-r", "1000000000", "-d", "100"}}

@@ -6,10 +6,10 @@
 // A round starts the server on what the round before has left, checks that, writes
 // with several clients and kills the process: while it starts, runs, makes a
 // snapshot, writes values to their keys, or stops. One client writes numbered
-// transactions whose effects are known, so that the state tells how many of them
+// transactions whose effects are known, so that the state shows how many of them
 // are there, and none in part. Others write without transactions, and move
-// elements through a list on which somebody waits. The exit status is 1 if a
-// promise was broken; the server of that round is left as it is.
+// elements through a list on which a client waits. The exit status is 1 if a
+// guarantee was broken; the server of that round is left as it is.
 package main
 
 import (

@@ -37,13 +37,13 @@ func (p *process) kill() {
 	_ = p.cmd.Wait()
 }
 
-// log is what a dead server has said.
+// log is the output of a dead server.
 func (p *process) log() string { return p.out.String() }
 
 // patience is how long a server may take to be ready.
 const patience = 60 * time.Second
 
-// dial connects as soon as the server takes commands.
+// dial connects as soon as the server accepts commands.
 func (p *process) dial() (*client, error) {
 	var err error
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {

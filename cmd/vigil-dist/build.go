@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// environment is that of go for a target. Without cgo the programs need nothing
-// of the system that they run on.
+// environment is the environment of go for a target. Without cgo the programs
+// need nothing of the system that they run on.
 func environment(system, arch string) []string {
 	return append(os.Environ(), "CGO_ENABLED=0", "GOOS="+system, "GOARCH="+arch, "GOFLAGS=-trimpath")
 }

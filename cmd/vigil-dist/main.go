@@ -6,7 +6,7 @@
 //	vigil-dist [-out dist] -deb amd64,arm64
 //
 // What it makes depends on the commit and on the version of Go alone: paths are
-// trimmed, and every time in a file is that of the commit. Programs carry
+// trimmed, and every time in a file is the time of the commit. Programs carry
 // version and commit, and say so when the work tree was not clean.
 package main
 

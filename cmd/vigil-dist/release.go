@@ -49,7 +49,7 @@ func versionAt(commit string, date time.Time, tags []string) string {
 }
 
 // output runs a command and returns what it printed, without the white space
-// around it. The error has what it said.
+// around it. The error includes its output.
 func output(c *exec.Cmd) (string, error) {
 	out, err := c.Output()
 	var exit *exec.ExitError

@@ -53,12 +53,12 @@ func splitModes(args []string) (m modes, rest []string, err error) {
 // exitStatus is an error that ends the process with a status of its own.
 type exitStatus struct {
 	code int
-	err  error // nil: what there is to say was said
+	err  error // nil: already reported
 }
 
 func (e *exitStatus) Error() string { return fmt.Sprint(e.err) }
 
-// The exit status of --check, beside 0.
+// The exit status of --check, other than 0.
 const (
 	statusDamaged = 1
 	statusNotRun  = 2

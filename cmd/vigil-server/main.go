@@ -4,11 +4,11 @@
 //	vigil-server --check --dir DIR
 //	vigil-server --restore SNAPSHOT --dir NEW
 //
-// Directives are those of redis.conf; docs/configuration.md lists them. Exit
-// status of the server: 0 after SIGTERM, SIGINT or SHUTDOWN, with everything acknowledged on
-// disk; 1 if the server could not start or could not close its store, or if a
-// second SIGINT cut the end short. That of --check and --restore: 0 if all is
-// sound, 1 if there is damage, 2 if the work could not be done.
+// Directives are the same as in redis.conf; docs/configuration.md lists them. Exit status of
+// the server: 0 after SIGTERM, SIGINT or SHUTDOWN, with everything acknowledged on disk; 1
+// if the server could not start or could not close its store, or if a second SIGINT cut the
+// end short. That of --check and --restore: 0 if all is sound, 1 if there is damage, 2 if
+// the work could not be done.
 package main
 
 import (
@@ -174,7 +174,8 @@ func attend(srv *server.Server, config *conf.Config, log *slog.Logger, sig *sign
 }
 
 // mayEnd writes the snapshot that shutdown-on-sigint or shutdown-on-sigterm asks
-// for. If that fails the server goes on, as Redis does, unless it is forced to end.
+// for. If that fails the server keeps running, as Redis does, unless it is forced
+// to end.
 func mayEnd(srv *server.Server, how conf.ShutdownFlags, log *slog.Logger) bool {
 	if how&conf.ShutdownSave == 0 {
 		return true

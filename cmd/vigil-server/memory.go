@@ -17,15 +17,15 @@ const (
 	// each roundBytes in use, as those are what a collection costs.
 	burstOver, tightOver, roundBytes = 10, 2, 256 << 20
 	// worthReleasing is how many bytes, and worthPart which part of the heap in use,
-	// a collection out of turn must promise: it costs what is in use.
+	// an extra collection must free: its cost is proportional to the memory in use.
 	worthReleasing, worthPart = 16 << 20, 4
-	// busyBytes is by how much the heap grows in a round while a burst goes on.
+	// busyBytes is the growth of the heap in a round during a burst.
 	busyBytes = 1 << 20
 )
 
 const (
-	// fixedMemory is what the process may take beside maxmemory and a quarter: the
-	// program, Pebble's buffers, the journal's, garbage.
+	// fixedMemory is what the process may take in addition to maxmemory and a
+	// quarter: the program, Pebble's buffers, the journal's, garbage.
 	fixedMemory = 64 << 20
 	// usualPercent and leastPercent bound how far the heap grows between two
 	// collections. The least bounds what the collector costs, however short memory is:
@@ -39,8 +39,8 @@ const (
 	worthSetting = 10
 )
 
-// memory makes the process follow maxmemory, and gives back what a burst of work
-// has left.
+// memory makes the process follow maxmemory, and returns to the system what a
+// burst of work has left.
 //
 // Keys and values are counted by the store. Beside them there is garbage, up to as
 // much as the heap that is in use. With a maxmemory the collector runs earlier when
@@ -77,7 +77,7 @@ func newMemory(maxMemory func() int64) *memory {
 	return m
 }
 
-// heap is what the Go runtime tells.
+// heap is what the Go runtime reports.
 type heap struct {
 	collections uint64
 	live        int64 // found by the last collection

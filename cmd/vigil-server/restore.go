@@ -17,7 +17,7 @@ func restore(snapshot string, args []string, out, errOut io.Writer) error {
 	if len(args) != 2 || args[0] != "--dir" {
 		return &exitStatus{statusNotRun, errors.New("--restore SNAPSHOT wants --dir NEW, and nothing else")}
 	}
-	dir, err := filepath.Abs(args[1]) // what the server is told need not be where it starts
+	dir, err := filepath.Abs(args[1]) // the server may start in another directory
 	if err != nil {
 		return &exitStatus{statusNotRun, err}
 	}

@@ -28,7 +28,7 @@ func catchSignals() *signals {
 
 // leave ends the process at once at the first signal, until what it returns is
 // called: before the store is open there is nothing to close, and a disk that
-// hangs must not make the server deaf.
+// hangs must not keep the server from receiving signals.
 func (s *signals) leave(log *slog.Logger) (opened func()) {
 	open, ended := make(chan struct{}), make(chan struct{})
 	go func() {

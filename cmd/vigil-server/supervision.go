@@ -10,16 +10,16 @@ import (
 )
 
 // writePidFile writes the number of the process to the file that the
-// configuration names, if any, and answers how to remove it again. As with
-// Redis a file that cannot be written is worth a warning, not the server: the
-// stock redis.conf names one that only root can write.
+// configuration names, if any, and returns how to remove it. As with Redis a
+// file that cannot be written is worth a warning, not the server: the stock
+// redis.conf names one that only root can write.
 func writePidFile(path string, log *slog.Logger) (remove func()) {
 	if path == "" {
 		return func() {}
 	}
 	err := os.WriteFile(path, fmt.Appendln(nil, os.Getpid()), 0o644)
 	if err == nil {
-		err = os.Chmod(path, 0o644) // others may read it, whatever the umask
+		err = os.Chmod(path, 0o644) // others may read it, regardless of the umask
 	}
 	if err != nil {
 		log.Warn(fmt.Sprintf("Failed to write PID file: %v", err))
@@ -32,8 +32,8 @@ func writePidFile(path string, log *slog.Logger) (remove func()) {
 	}
 }
 
-// notifySupervisor tells systemd that the state has changed ("READY=1"), if the
-// configuration wants it and systemd started the process as Type=notify.
+// notifySupervisor notifies systemd that the state has changed ("READY=1"), if
+// the configuration wants it and systemd started the process as Type=notify.
 func notifySupervisor(set *conf.Settings, state string, log *slog.Logger) {
 	path := os.Getenv("NOTIFY_SOCKET")
 	if path == "" || set.Supervised != conf.SupervisedSystemd && set.Supervised != conf.SupervisedAuto {

@@ -72,7 +72,7 @@ func readOptions(args []string, stdout, stderr io.Writer) (o options, err error)
 	return o, nil
 }
 
-// flags are those of the microservice, which the manual page lists too.
+// flags are the flags of the microservice, which the manual page lists too.
 func (o *options) flags() *flag.FlagSet {
 	f := flag.NewFlagSet("vigil-session", flag.ContinueOnError)
 	f.StringVar(&o.addr, "addr", "localhost:6379", "the server: `host:port`, a path of a socket, or redis://[user:password@]host:port[/db]")

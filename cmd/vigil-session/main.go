@@ -66,7 +66,7 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 }
 
 // clientLog passes the client library's lines on. They say what errors say
-// anyway, so they are for those who look for trouble.
+// anyway, so they are for troubleshooting.
 type clientLog struct{ log *slog.Logger }
 
 func (l clientLog) Printf(ctx context.Context, format string, v ...any) {

@@ -97,7 +97,7 @@ func header(record, known []string) (columns []string, err error) {
 }
 
 // readNodes reads name,rate[,weight,decay,arrival,cost,max-age]. Empty fields are
-// as if nothing was said.
+// as if nothing was given.
 func readNodes(r io.Reader) (nodes []node, err error) {
 	seen := map[string]int{}
 	err = lines(r, nodeColumns, func(line int, field map[string]string) error {
@@ -147,7 +147,7 @@ type observation struct {
 
 var observationColumns = []string{"name", "time", "items"}
 
-// readObservations reads name,time,items, in any order, and answers nodes with
+// readObservations reads name,time,items, in any order, and returns nodes with
 // estimated rates, by name. A step is as long as step units of time. What the
 // first probe of a node found gathered for an unknown time and does not count.
 func readObservations(r io.Reader, e scheduler.EstimatorSpec, window, step float64) (nodes []node, err error) {

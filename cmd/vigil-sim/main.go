@@ -1,5 +1,5 @@
 // Command vigil-sim plays scheduling policies on nodes with known rates, prints
-// what each costs beside what no policy betters, and draws it.
+// the cost of each and a bound that no policy can beat, and draws figures.
 //
 //	vigil-sim nodes.csv                    name,rate[,weight,decay,arrival,cost,max-age]
 //	vigil-sim -observations probes.csv     name,time,items: rates are estimated first
@@ -53,7 +53,7 @@ type options struct {
 // errUsage is returned for flags that make no sense.
 var errUsage = errors.New("usage")
 
-// run is main with its surroundings as arguments; it answers the exit code.
+// run is main with its environment as arguments; it returns the exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	o, err := readOptions(args, stderr)
 	if errors.Is(err, flag.ErrHelp) {

@@ -43,7 +43,7 @@ func (s *study) truth() []scheduler.Params {
 }
 
 // trialOf is a trial of one policy. With an estimator, and where rates change,
-// the policy is not told the rates.
+// the policy does not know the rates.
 func (s *study) trialOf(p scheduler.PolicySpec) sim.Trial {
 	t := s.trial
 	t.Policy, t.Model = p, s.model
@@ -57,7 +57,7 @@ func (s *study) trialOf(p scheduler.PolicySpec) sim.Trial {
 			t.Told[i] = known
 		}
 	}
-	// Who has to learn starts with new nodes.
+	// Policies that have to learn start with new nodes.
 	t.Steady = t.Estimator.Name == "fixed" && p.Memo <= 1
 	return t
 }

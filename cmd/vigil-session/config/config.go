@@ -28,7 +28,7 @@ type Config struct {
 
 	Budget     Duration `toml:"budget"`      // how long a page waits for its answer
 	SessionTTL Duration `toml:"session_ttl"` // of a session's keys, renewed by each page view; 0 is forever
-	AnswerTTL  Duration `toml:"answer_ttl"`  // of answers that nobody takes
+	AnswerTTL  Duration `toml:"answer_ttl"`  // of answers that no page takes
 
 	Names  Names  `toml:"names"`
 	Keys   Keys   `toml:"keys"`

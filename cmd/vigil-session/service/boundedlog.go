@@ -10,8 +10,8 @@ import (
 // linesPerSecond is how many warnings of a kind are worth reading.
 const linesPerSecond = 1
 
-// boundedLog logs warnings about requests: whatever clients send, it writes few
-// lines of each kind, and says how many it left out.
+// boundedLog logs warnings about requests: regardless of what clients send, it
+// writes few lines of each kind, and says how many it left out.
 type boundedLog struct {
 	log   *slog.Logger
 	mu    sync.Mutex // guards kinds

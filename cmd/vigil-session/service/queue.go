@@ -12,7 +12,7 @@ var (
 
 // queue holds what waits for one worker. Sessions take turns, so that one that
 // floods the queue delays the others by one request at most; within a session
-// the order is that of arrival.
+// the order is the order of arrival.
 type queue struct {
 	mu      sync.Mutex // guards what follows
 	filled  sync.Cond  // there is something to take, or the queue is closed

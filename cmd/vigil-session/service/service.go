@@ -17,7 +17,7 @@ import (
 	"github.com/vigildb/vigil/cmd/vigil-session/wire"
 )
 
-// alwaysDone is the command whose work counts even when nobody waits for the
+// alwaysDone is the command whose work counts even if no page waits for the
 // answer any more.
 const alwaysDone = wire.PageViewed
 
@@ -88,7 +88,7 @@ func New(rdb *redis.Client, c config.Config, opts Options) *Service {
 }
 
 // ClientOptions returns a copy of o for a service with so many workers: nothing
-// is sent twice, and a server that does not answer is given up in the end.
+// is sent twice, and a server that does not reply is abandoned in the end.
 // RESP2 is spoken unless o says otherwise: under RESP3 the library looks for
 // notices of the server ahead of each reply, a tenth of a worker's time.
 func ClientOptions(o *redis.Options, workers int) *redis.Options {

@@ -107,8 +107,8 @@ func (s *Service) subscription(ctx context.Context) error {
 }
 
 // watch asks a quiet subscription whether it lives, and closes it if it does
-// not. When ctx ends it unsubscribes: the reply comes behind everything that
-// was published before.
+// not. When ctx ends it unsubscribes: the reply comes after everything that was
+// published before.
 func (s *Service) watch(ctx context.Context, sub *redis.PubSub, patterns []string, heard, ended <-chan struct{}) {
 	tick := time.NewTicker(quiet)
 	defer tick.Stop()
@@ -139,7 +139,8 @@ func (s *Service) watch(ctx context.Context, sub *redis.PubSub, patterns []strin
 }
 
 // checkFilters returns ErrNoFilters if the server knows no BF commands though
-// the configuration wants them. A server that does not tell is believed to.
+// the configuration wants them. A server that does not report them is assumed
+// to.
 func (s *Service) checkFilters(ctx context.Context, set *settings) error {
 	ctx, cancel := context.WithTimeout(ctx, quiet)
 	defer cancel()

@@ -9,7 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// batchSize bounds a pipeline. Requests behind it wait for one round trip more,
+// batchSize limits a pipeline. Requests beyond it wait for one more round trip,
 // which by then is a small part of what their work takes.
 const batchSize = 64
 
@@ -145,8 +145,8 @@ func (j job) replies() ([]any, error) {
 	return all, nil
 }
 
-// answer puts an answer into the pipeline: on the list of its request, where
-// it expires if nobody takes it. Both happen or neither.
+// answer puts an answer into the pipeline: on the list of its request, where it
+// expires if no page takes it. Both happen or neither.
 func (s *settings) answer(ctx context.Context, pipe redis.Pipeliner, r reply) *redis.Cmd {
 	list := s.names.List(r.Request)
 	pipe.Do(ctx, "multi")
@@ -155,7 +155,7 @@ func (s *settings) answer(ctx context.Context, pipe redis.Pipeliner, r reply) *r
 	return pipe.Do(ctx, "exec")
 }
 
-// expired says whether the page of m has gone without its answer.
+// expired reports whether the page of m was served without its answer.
 func (s *settings) expired(m message, now time.Time) bool {
 	return now.Sub(m.heard) > s.Budget.Duration
 }

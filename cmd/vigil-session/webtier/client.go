@@ -18,7 +18,7 @@ const (
 	defaultBudget  = 100 * time.Millisecond
 	defaultWaiting = 4096
 
-	// expiry is what the microservice gives an answer, too.
+	// expiry is also the expiry that the microservice gives to an answer.
 	expiry = 500 * time.Millisecond
 	// grace is what a command gets beyond the budget before its connection is
 	// given up, if the pool obeys contexts: a server that is slow for a moment
@@ -78,7 +78,7 @@ func Pool(o *redis.Options, waiting int) *redis.Options {
 	return &p
 }
 
-// Tell publishes and goes on: nobody waits for an answer. It takes no longer
+// Tell publishes and returns without waiting for an answer. It takes no longer
 // than the budget. ErrDegraded says that nothing may come of it.
 func (c *Client) Tell(ctx context.Context, command, session, payload string) error {
 	_, err := c.within(ctx, command, session, func(ctx context.Context, r *request) ([]byte, error) {
@@ -88,7 +88,7 @@ func (c *Client) Tell(ctx context.Context, command, session, payload string) err
 }
 
 // Ask publishes and waits for the answer, a JSON text. It takes no longer than
-// the budget, whatever the store and the microservice do, and no longer than
+// the budget, regardless of the store and the microservice, and no longer than
 // ctx. Errors:
 //   - ErrDegraded (errors.Is) if there is no answer in time, no subscriber, or
 //     the store is down; ctx's own error is wrapped beside it if ctx ended;
@@ -107,10 +107,10 @@ func (c *Client) Ask(ctx context.Context, command, session, payload string) ([]b
 type request struct {
 	wire.Request
 	deadline time.Time   // when its page leaves
-	heard    atomic.Bool // by a microservice, as PUBLISH said
+	heard    atomic.Bool // by a microservice, as PUBLISH reported
 }
 
-// within runs do for a new request, and leaves it behind when time is up: a
+// within runs do for a new request, and abandons it when the time is up: a
 // command that was sent cannot be taken back, and the connection is of use
 // again only after its reply. do keeps its place among those waiting until
 // then, which bounds what a store that is stuck can pile up here.
@@ -131,7 +131,7 @@ func (c *Client) within(ctx context.Context, command, session string,
 		answer []byte
 		err    error
 	}
-	done := make(chan result, 1) // so that do can leave when nobody waits any more
+	done := make(chan result, 1) // so that do can end when its result is no longer awaited
 	go func() {                  // ends with its commands: grace, or the pool's ReadTimeout, limits them
 		defer func() { <-c.waiting }()
 		patient, cancel := context.WithDeadline(context.WithoutCancel(ctx), r.deadline.Add(grace))

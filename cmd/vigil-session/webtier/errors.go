@@ -20,6 +20,6 @@ var (
 	// request within the budget; a cause is wrapped. The request may have been
 	// heard.
 	ErrStore = fmt.Errorf("%w: store failed", ErrDegraded)
-	// ErrAnswer: the answer is not what the command promises.
+	// ErrAnswer: the answer does not have the form of the command's answers.
 	ErrAnswer = fmt.Errorf("%w: answer not understood", ErrDegraded)
 )
