@@ -38,7 +38,7 @@ func mixedStore(t *testing.T) *vfs.MemFS {
 				if err != nil {
 					t.Fatal(err)
 				}
-				for range 30 {
+				for range 90 { // several pages
 					l.Push(ch, structures.Tail, damagedValue(i))
 				}
 			}

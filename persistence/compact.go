@@ -20,8 +20,8 @@ import (
 const (
 	recordCompact = 1 << 15
 	keyLengthMask = recordCompact - 1
-	// maxCompact bounds the value of a record: it is copied twice for each
-	// command that uses it.
+	// maxCompact bounds the value that becomes a record when the transaction ends: it
+	// is copied twice for each command that uses it. See recent.go for larger ones.
 	maxCompact = 1024
 	// compactAgain bounds that of an object that was too large once. A value that
 	// grows and shrinks around a bound would be copied each time.
@@ -111,7 +111,8 @@ func (tx *Tx) loosen(t *table, o *object, hash, at uint64, limit int) {
 	if o.loose {
 		return
 	}
-	if c, ok := o.value.(structures.Compact); ok && (limit == maxCompact || c.IsCompact(limit)) {
+	c, ok := o.value.(structures.Compact)
+	if ok && (limit == maxCompact || c.IsCompact(limit) || !o.recent && c.IsCompact(maxRecent/2)) {
 		o.loose = true
 		tx.loose = append(tx.loose, looseObject{t, o, hash, at, limit})
 	}
@@ -124,7 +125,10 @@ func (tx *Tx) compact() {
 		l := &tx.loose[k]
 		l.o.loose = false
 		if l.at < uint64(len(l.t.objects)) && l.t.objects[l.at] == l.o {
-			tx.s.compactObject(l.t, l.t.find(l.hash, l.o.key), l.o, l.limit)
+			if !tx.s.compactObject(l.t, l.t.find(l.hash, l.o.key), l.o, l.limit) && !l.o.recent &&
+				l.o.value.(structures.Compact).IsCompact(maxRecent) {
+				tx.s.linger(recentObject{t: l.t, o: l.o, hash: l.hash, at: l.at})
+			}
 		} else if !l.o.lifted && l.o.value.Size() <= maxSpare {
 			tx.s.keepCompact(l.o) // deleted: a queue is made and emptied all the time
 		}
@@ -133,8 +137,9 @@ func (tx *Tx) compact() {
 	tx.loose = tx.loose[:0]
 }
 
-// compactObject makes a record of the object at slot i if its value is small.
-func (s *Store) compactObject(t *table, i int, o *object, limit int) {
+// compactObject makes a record of the object at slot i if its value is small, which it
+// reports.
+func (s *Store) compactObject(t *table, i int, o *object, limit int) bool {
 	meta := t.slots[i].meta
 	at := meta & locationMask
 	loc := o.record
@@ -142,7 +147,7 @@ func (s *Store) compactObject(t *table, i int, o *object, limit int) {
 		b, small := t.appendCompact(o, limit)
 		if !small {
 			t.unrecord(o)
-			return
+			return false
 		}
 		loc = t.rewrite(o, b)
 	}
@@ -151,6 +156,7 @@ func (s *Store) compactObject(t *table, i int, o *object, limit int) {
 	t.freed = append(t.freed, uint32(at))
 	t.slots[i].meta = meta&^(locationMask|metaObject) | loc
 	s.keepCompact(o)
+	return true
 }
 
 // appendCompact returns the value of a record for an object, in t.scratch. small is

@@ -295,7 +295,7 @@ func TestKeyOfAGrownRecordIsItsOwn(t *testing.T) {
 		}
 	}
 	for i := range keys {
-		for n := range 12 { // the records that become free are those of the next key
+		for n := range 85 { // the records that become free are those of the next key
 			all(s, 1, func(tx *Tx) { compactKinds["list"].grow(tx, keys[i], n) })
 		}
 	}

@@ -67,7 +67,7 @@ func runCrashes(t *testing.T, seed uint64) {
 	m := newModel()
 	states := map[uint64]*model{0: m.clone()}
 	policy := SyncPolicy(seed % 3)
-	s := openMemory(t, Options{FS: fs, Databases: modelDBs, Seed: seed, IdleAfter: -1, Sync: policy})
+	s := openMemory(t, Options{FS: fs, Databases: modelDBs, Seed: seed, IdleAfter: -1, Sync: policy, RecentBytes: 1 + int(seed%2)<<12})
 	for range 150 {
 		m.now += int64(r.IntN(3))
 		m.expire()

@@ -38,6 +38,7 @@ type object struct {
 	changed    bool
 	loose      bool // stands in Tx.loose
 	lifted     bool // its value became another object's
+	recent     bool // stands in shard.recent
 }
 
 // objectOverhead is what an object costs besides its key and value: the struct,

@@ -79,8 +79,8 @@ func (s *Store) admit(t *table, hash uint64, key []byte, h *head, touch uint64) 
 // admitCompact puts an object that was read from the disk into the table as a
 // record, if its value is small.
 func (s *Store) admitCompact(t *table, hash uint64, o *object, flags uint64) (i int, ok bool) {
-	b, small := t.appendCompact(o, maxCompact)
-	if !small || flags&metaPaged != 0 {
+	b, small := t.appendCompact(o, maxRecent)
+	if !small {
 		return 0, false
 	}
 	i = t.insert(hash, t.rewrite(o, b)|t.ttlBit(o.expire)|flags)

@@ -247,7 +247,7 @@ func runModel(t *testing.T, seed uint64, effects map[string]int) {
 	m.effects = effects
 	var clock atomic.Int64 // m.now for the background
 	open := func() *Store {
-		return openMemory(t, Options{FS: fs, Databases: modelDBs, Seed: seed, IdleAfter: -1,
+		return openMemory(t, Options{FS: fs, Databases: modelDBs, Seed: seed, IdleAfter: -1, RecentBytes: []int{1, 4 << 10, 0}[seed%3],
 			Now: clock.Load})
 	}
 	s := open()

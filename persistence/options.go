@@ -112,9 +112,12 @@ type Options struct {
 	// 0 means 256 MiB.
 	JournalBound int64
 	// BatchBytes is the size in bytes at which the materialiser commits what it has
-	// gathered; 0 means 4 MiB, or less if MaxMemory is small. Tests cut passes into
-	// small pieces with it.
+	// gathered; 0 means 1 MiB. Tests cut passes into small pieces with it.
 	BatchBytes int
+	// RecentBytes is what the values of some kilobytes that were changed last may take
+	// as objects, in bytes for each of the 256 shards; 0 means 16 KiB. The others are
+	// packed. Tests have more of them packed.
+	RecentBytes int
 	// IdleAfter is how long no write must come before the materialiser runs
 	// early; 0 means 10 s, negative never.
 	IdleAfter time.Duration
@@ -160,6 +163,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.BatchBytes <= 0 {
 		o.BatchBytes = batchBytes
+	}
+	if o.RecentBytes <= 0 {
+		o.RecentBytes = recentBytes
 	}
 	if o.IdleAfter == 0 {
 		o.IdleAfter = 10 * time.Second

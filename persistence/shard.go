@@ -15,9 +15,10 @@ type shard struct {
 	// All below is guarded by mu.
 	tables   []*table         // by logical database; nil before the first use
 	counts   map[uint32]int64 // keys on disk by physical database, as found at Open
-	mem      int64            // bytes of the tables
-	reported int64            // what of mem is in Store.memory
-	_        [64]byte         // shards are locked by different cores: no shared line
+	recent   recent
+	mem      int64    // bytes of the tables
+	reported int64    // what of mem is in Store.memory
+	_        [64]byte // shards are locked by different cores: no shared line
 }
 
 func shardOf(hash uint64) int { return int(hash >> 56) }

@@ -65,7 +65,7 @@ func (s *Store) encodeValue(t *table, i int) {
 	t.setMeta(i, meta)
 }
 
-// encodeCompact writes the head of a value that is a record. It has no pages.
+// encodeCompact writes a value that is a record, whole.
 func (s *Store) encodeCompact(t *table, meta, hash uint64, h *head) {
 	key, value, expire := t.parts(meta)
 	o := s.loadCompact(value)

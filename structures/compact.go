@@ -5,13 +5,13 @@ import (
 	"math"
 )
 
-// Compact is a value that a store can keep as a short run of bytes instead, as
-// long as nobody works on it. These bytes are in memory only and may change from
+// Compact is a value that a store can keep as a run of bytes instead, as long as
+// nobody works on it. These bytes are in memory only and may change from
 // version to version; they hold all that Value has but its pages on disk.
 type Compact interface {
 	Value
-	// IsCompact reports whether the value is one of up to about limit bytes that
-	// can be appended: it has no pages, and no parts that expire. It costs O(1).
+	// IsCompact reports whether the value is one of up to about limit bytes, at most
+	// some kilobytes, that can be appended and has no parts that expire. It costs O(1).
 	IsCompact(limit int) bool
 	// AppendCompact appends the value, for which IsCompact is true, to dst.
 	AppendCompact(dst []byte) []byte
@@ -33,9 +33,19 @@ func (h *Hash) Reset() {
 	*h = Hash{keys: h.keys, pack: h.pack[:0], removed: h.removed[:0], nextExpiry: math.MaxInt64, declared: -1}
 }
 
+// compactFields bounds the fields of a compact hash: it is searched from the front when
+// it is loaded, until it is changed.
+const compactFields = 256
+
 // IsCompact reports whether the hash is small and no field has an expiry.
 func (h *Hash) IsCompact(limit int) bool {
-	return h.table == nil && h.timed == 0 && len(h.pack) <= limit
+	if h.timed > 0 {
+		return false
+	}
+	if h.table == nil {
+		return len(h.pack) <= limit
+	}
+	return h.table.live <= limit && h.count <= compactFields
 }
 
 // AppendCompact appends a small hash:
@@ -49,7 +59,14 @@ func (h *Hash) AppendCompact(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(h.count))
 	dst = binary.AppendUvarint(dst, uint64(h.longest))
 	dst = binary.AppendUvarint(dst, peak)
-	return append(dst, h.pack...)
+	if h.table == nil {
+		return append(dst, h.pack...)
+	}
+	h.table.each(0, func(s *segment) bool {
+		dst = s.appendPage(dst)
+		return true
+	})
+	return dst
 }
 
 // LoadCompact makes h the hash that AppendCompact appended.

@@ -36,7 +36,7 @@ const (
 
 // headBytes bounds a list that is stored in its head: it is rewritten whole
 // at every change, but costs one key instead of two.
-const headBytes = 4096
+const headBytes = nodeBytes
 
 // inHead reports whether the list is stored without pages.
 func (l *List) inHead() bool {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
 	"time"
@@ -118,6 +119,7 @@ func (m *memory) look() (released bool) {
 	if m.rounds < wait || h.held-m.least < max(worthReleasing, h.live/worthPart) {
 		return false
 	}
+	runtime.GC() // a pool gives things back at the second collection
 	debug.FreeOSMemory()
 	h = m.read()
 	m.collections, m.held, m.rounds, m.least = h.collections, h.held, 0, h.held

@@ -3,18 +3,26 @@ package slab
 import "math/bits"
 
 const (
-	// MaxRecord is the number of bytes of the largest record.
-	MaxRecord = 4096
+	// MaxRecord is the number of bytes of the largest record: a quarter of a page.
+	MaxRecord = largestRoom / 4 * granule
 
-	granule    = 8
-	classCount = 56
+	granule = 8
+	// Up to evenRecord bytes the classes are evenly spread, above it they divide a
+	// page: of a page that holds few records, much would be lost otherwise.
+	evenRecord, evenClasses = 4096, 56
+	classCount              = evenClasses + 4
+	largestRoom             = pageGranules - headerBytes/granule
 )
 
 // Class returns the size class of a record of n bytes, 1 <= n <= MaxRecord: every
 // granule up to 16 has its own class, above there are eight to a doubling, so
-// that at most an eighth of a record is lost to rounding. Records of one class
-// take the same room, so one may be rewritten as another in place.
+// that at most an eighth of a record is lost to rounding, and a quarter of one that is
+// larger than 4 KiB. Records of one class take the same room, so one may be
+// rewritten as another in place.
 func Class(n int) int {
+	if n > evenRecord {
+		return evenClasses + 7 - largestRoom/((n+granule-1)/granule)
+	}
 	g := uint(n-1) / granule
 	if g < 16 {
 		return int(g)
@@ -27,6 +35,9 @@ func Class(n int) int {
 func classGranules(c int) int {
 	if c < 16 {
 		return c + 1
+	}
+	if c >= evenClasses {
+		return largestRoom / (evenClasses + 7 - c)
 	}
 	shift := c/8 - 1
 	return (c%8 + 9) << shift
