@@ -33,6 +33,7 @@ type modelValue struct {
 	members map[string]bool
 	card    uint64
 	plan    string // a schedule, as Dump encodes it
+	log     string // a stream, as describeStream shows it
 	expire  int64
 }
 
@@ -157,6 +158,10 @@ var operations = []struct {
 	{"fill set", 3, holds(structures.KindSet), (*trial).fillSet},
 	{"remove member", 16, holds(structures.KindSet), (*trial).removeMember},
 	{"pop members", 6, holds(structures.KindSet), (*trial).popMembers},
+	{"add entries", 5, holds(structures.KindStream), (*trial).addEntries},
+	{"remove entries", 6, holds(structures.KindStream), (*trial).removeEntries},
+	{"deliver", 8, holds(structures.KindStream), (*trial).deliver},
+	{"acknowledge", 5, holds(structures.KindStream), (*trial).acknowledge},
 	{"add to filter", 5, holds(structures.KindBloom), (*trial).addItem},
 	{"create schedule", 2, nil, (*trial).createPlan},
 	{"add node", 8, holds(structures.KindSchedule), (*trial).addNode},
@@ -224,7 +229,7 @@ const minEffects = 50
 // materialisation, eviction to disk, reloads and restarts between them.
 func TestStoreIsTheModel(t *testing.T) {
 	effects := map[string]int{}
-	for seed := range uint64(14) {
+	for seed := range uint64(16) {
 		runModel(t, seed, effects)
 	}
 	t.Logf("effects: %v", effects)

@@ -1,0 +1,104 @@
+package persistence
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/stream"
+)
+
+// The store in testdata/format2-streams is as that in format2, and has streams. It is
+// written anew, which a new format alone may ask for, by
+//
+//	go test ./persistence -run TestGoldenStreams -golden
+const goldenStreams = "testdata/format2-streams"
+
+// goldenStream makes one of the streams: a small one, one with pages, an empty one, and
+// one with groups.
+func goldenStream(name string, s *stream.Stream, ch *structures.Change) {
+	entries := map[string]int{"small": 5, "paged": goldenMany, "empty": 2, "grouped": 300}[name]
+	for i := range uint64(entries) {
+		pairs := [][]byte{[]byte("field"), fmt.Append(nil, "value-", i)}
+		if i%7 == 0 {
+			pairs = append(pairs, []byte("another"), nil)
+		}
+		s.Add(ch, stream.ID{Ms: 1000 + i/3, Seq: i}, pairs, stream.PageLimits{Bytes: 4096, Entries: 100})
+	}
+	s.Delete(ch, []stream.ID{{Ms: 1000, Seq: 1}})
+	if name == "empty" {
+		s.Trim(ch, stream.Trim{})
+		s.SetID(ch, stream.ID{Ms: 9000, Seq: 1}, 70, stream.ID{Ms: 8000})
+	}
+	if name != "grouped" {
+		return
+	}
+	s.Trim(ch, stream.Trim{Len: 250})
+	s.CreateGroup(ch, []byte("unread"), s.Last(), 300)
+	s.CreateGroup(ch, []byte("gone"), s.Last(), 300)
+	s.DestroyGroup(ch, []byte("gone"))
+	g := s.CreateGroup(ch, []byte("readers"), stream.ID{}, stream.Unknown)
+	for i := range 70 {
+		c := g.CreateConsumer(ch, fmt.Append(nil, "reader-", i), int64(5000+i))
+		g.Deliver(ch, c, 3, int64(6000+i), i%10 == 0, nil)
+	}
+	g.Redeliver(ch, g.Consumer([]byte("reader-1")), stream.ID{}, 2, 7000, func(stream.ID, *stream.Entry) {})
+	g.Ack(ch, []stream.ID{{Ms: 1030, Seq: 90}, {Ms: 1030, Seq: 91}})
+	g.Claim(ch, g.Consumer([]byte("reader-2")), 8000, []stream.Pending{{ID: stream.ID{Ms: 1040, Seq: 120}, Time: 7500, Deliveries: 4}})
+	g.DeleteConsumer(ch, []byte("reader-3"))
+}
+
+var goldenStreamNames = []string{"small", "paged", "empty", "grouped"}
+
+func makeGoldenStreams(t *testing.T, tx *Tx, prefix string) {
+	t.Helper()
+	for _, name := range goldenStreamNames {
+		s, ch, _, err := Edit(tx, []byte(prefix+name), stream.New)
+		if err != nil {
+			t.Fatal(err)
+		}
+		goldenStream(name, s, ch)
+	}
+}
+
+func TestGoldenStreams(t *testing.T) {
+	if *writeGolden {
+		if err := os.RemoveAll(goldenStreams); err != nil {
+			t.Fatal(err)
+		}
+		s := openGolden(t, goldenStreams)
+		all(s, goldenNow, func(tx *Tx) {
+			tx.Select(0)
+			makeGoldenStreams(t, tx, "old-")
+		})
+		materialise(t, s)
+		all(s, goldenNow, func(tx *Tx) { // in the journal only
+			tx.Select(0)
+			makeGoldenStreams(t, tx, "new-")
+		})
+		closeStore(t, s)
+		closeStore(t, openGolden(t, goldenStreams)) // which removes a log that is not needed
+	}
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(goldenStreams)); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // with the journal, and without
+		s := openGolden(t, dir)
+		all(s, goldenNow, func(tx *Tx) {
+			tx.Select(0)
+			for _, prefix := range []string{"old-", "new-"} {
+				for _, name := range goldenStreamNames {
+					want := stream.New()
+					goldenStream(name, want, nil)
+					if diff := diffStream(tx, []byte(prefix+name), describeStream(want)); diff != "" {
+						t.Errorf("%s%s: %s", prefix, name, diff)
+					}
+				}
+			}
+		})
+		materialise(t, s)
+		closeStore(t, s)
+	}
+}
