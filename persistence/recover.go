@@ -91,7 +91,7 @@ func (s *Store) cutLog(l *layout, d *Damage) error {
 	if err != nil {
 		return fmt.Errorf("put what is damaged aside: %w", err)
 	}
-	s.opts.Logf(LevelWarn, "%v; going on without it, as told; copies are in %s", d, aside)
+	s.opts.Logf(LevelWarn, "%v; continuing without it, as requested; copies are in %s", d, aside)
 	if d.File == markName {
 		// The logs are taken as they are.
 		l.mark = marked{made: true}

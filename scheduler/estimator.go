@@ -52,7 +52,7 @@ func EstimatorNamed(name string) (EstimatorSpec, error) {
 		}
 		names = append(names, e.Name)
 	}
-	return EstimatorSpec{}, fmt.Errorf("%w: known are %s", ErrEstimator, strings.Join(names, ", "))
+	return EstimatorSpec{}, fmt.Errorf("%w; available: %s", ErrEstimator, strings.Join(names, ", "))
 }
 
 // EstimatorNumbered finds an estimator by its number on disk, or returns

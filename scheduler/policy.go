@@ -106,7 +106,7 @@ func PolicyNamed(name string) (PolicySpec, error) {
 		}
 		names = append(names, p.Name)
 	}
-	return PolicySpec{}, fmt.Errorf("%w: known are %s", ErrPolicy, strings.Join(names, ", "))
+	return PolicySpec{}, fmt.Errorf("%w; available: %s", ErrPolicy, strings.Join(names, ", "))
 }
 
 // PolicyNumbered finds a policy by its number on disk, or returns ErrPolicy.
