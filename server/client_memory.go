@@ -130,7 +130,7 @@ func evictLargest(all []*session, limit int64, weigh func(*session) (weight int6
 // evict closes a client and counts it.
 func (srv *Server) evict(s *session, why string) {
 	srv.stats.evictedClients.Add(1)
-	srv.logf(LogNotice, "client %d is evicted, it holds %d bytes: %s", s.ID, s.weight(), why)
+	srv.logf(LogNotice, "evicting client %d, which uses %d bytes: %s", s.ID, s.weight(), why)
 	srv.kill(s)
 }
 

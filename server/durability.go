@@ -48,7 +48,7 @@ func (s *session) settle() (bool, error) {
 	if always || s.dur.big {
 		if ok, err := s.conn.Durable(s.dur.awaited()); !ok && (always || err == nil) {
 			if err != nil {
-				s.srv.logf(LogWarning, "a write could not be made durable, its client is disconnected: %v", err)
+				s.srv.logf(LogWarning, "disconnecting a client whose write could not be made durable: %v", err)
 			}
 			return false, err
 		}

@@ -143,7 +143,7 @@ func (c *Client) size(kind byte) (int, error) {
 		return 0, err
 	}
 	if line[0] != kind {
-		return 0, fmt.Errorf("answered %q", line)
+		return 0, fmt.Errorf("got the reply %q", line)
 	}
 	return strconv.Atoi(string(line[1 : len(line)-2]))
 }
@@ -157,7 +157,7 @@ func (c *Client) skip() error {
 		}
 		switch line[0] {
 		case '-':
-			err = fmt.Errorf("answered %.200q", line)
+			err = fmt.Errorf("got the reply %.200q", line)
 		case '$', '=':
 			n := 0
 			if n, err = strconv.Atoi(string(line[1 : len(line)-2])); err == nil && n >= 0 {

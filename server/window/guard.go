@@ -26,13 +26,13 @@ func (w *Window) guard(next http.Handler) http.Handler {
 		switch {
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
 			h.Set("Allow", "GET, HEAD")
-			http.Error(rw, "the window is for looking: GET and HEAD only", http.StatusMethodNotAllowed)
+			http.Error(rw, "the window is read-only: use GET or HEAD", http.StatusMethodNotAllowed)
 		case !w.mayEnter(r):
-			http.Error(rw, "protected mode: without requirepass the window is for this machine only, under the name "+
-				"localhost or its loopback address; set a password, or protected-mode no", http.StatusForbidden)
+			http.Error(rw, "protected mode: without requirepass the window is open only to this machine, under the name "+
+				"localhost or its loopback address; set requirepass, or set protected-mode to no", http.StatusForbidden)
 		case !w.knows(r) && r.URL.Path != healthPath:
 			h.Set("WWW-Authenticate", `Basic realm="vigil", charset="UTF-8"`)
-			http.Error(rw, "the user is default, the password that of requirepass", http.StatusUnauthorized)
+			http.Error(rw, "use the user name default and the password of requirepass", http.StatusUnauthorized)
 		default:
 			next.ServeHTTP(rw, r)
 		}

@@ -59,7 +59,7 @@ func (w *Window) clientsPage(_ *http.Request, p *page) error {
 		{"Subscribed", count(n("pubsub_clients")), count(n("pubsub_channels")) + " channels, " + count(n("pubsub_patterns")) + " patterns"},
 		{"Memory", size(n("mem_clients_normal")), "of their buffers"},
 		{"Refused", count(n("rejected_connections")), count(n("evicted_clients")) + " evicted"},
-		{"Let in so far", count(n("total_connections_received")), ""},
+		{"Accepted so far", count(n("total_connections_received")), ""},
 	}}
 	clients, err := w.listClients(f)
 	if err != nil {
@@ -95,7 +95,7 @@ func (w *Window) slowPage(_ *http.Request, p *page) error {
 	case t < 0:
 		b.Threshold = "It is off: slowlog-log-slower-than is negative."
 	case t == 0:
-		b.Threshold = "Every command is kept: slowlog-log-slower-than is 0."
+		b.Threshold = "Every command is logged: slowlog-log-slower-than is 0."
 	default:
 		b.Threshold = "Commands that took " + micros(float64(t)) + " or more (slowlog-log-slower-than)."
 	}

@@ -55,15 +55,15 @@ var (
 	descInstance = describe("redis_instance_info", "What the server is.", "role", "redis_version", "redis_build_id", "redis_mode", "os",
 		"maxmemory_policy", "tcp_port", "run_id", "process_id", "master_replid")
 	descCalls      = describe("redis_commands_total", "Calls of a command.", "cmd")
-	descDuration   = describe("redis_commands_duration_seconds_total", "Time that a command took in all.", "cmd")
+	descDuration   = describe("redis_commands_duration_seconds_total", "Total time that a command took.", "cmd")
 	descRejected   = describe("redis_commands_rejected_calls_total", "Calls of a command that did not run.", "cmd")
 	descFailed     = describe("redis_commands_failed_calls_total", "Calls of a command that ended with an error.", "cmd")
-	descErrors     = describe("redis_errors_total", "Error replies by their first word.", "err")
+	descErrors     = describe("redis_errors_total", "Error replies by first word.", "err")
 	descKeys       = describe("redis_db_keys", "Keys of a database.", "db")
-	descExpiring   = describe("redis_db_keys_expiring", "Keys of a database that expire.", "db")
+	descExpiring   = describe("redis_db_keys_expiring", "Keys of a database with an expiry.", "db")
 	descTTL        = describe("redis_db_avg_ttl_seconds", "Mean time to live: not measured.", "db")
 	descSlowLen    = describe("redis_slowlog_length", "Entries in the slow log.")
-	descSlowID     = describe("redis_slowlog_last_id", "Number of the newest entry in the slow log.")
+	descSlowID     = describe("redis_slowlog_last_id", "ID of the newest entry in the slow log.")
 	descSlowLast   = describe("redis_last_slow_execution_duration_seconds", "Time that the newest entry in the slow log took.")
 	descMaxClients = describe("redis_config_maxclients", "The directive maxclients.")
 	descMaxMemory  = describe("redis_config_maxmemory", "The directive maxmemory.")
@@ -72,7 +72,7 @@ var (
 	descOvercome   = describe("redis_config_client_output_buffer_limit_overcome_seconds", "Seconds that a client may be over its soft limit.", "class", "limit")
 
 	descVigil      = describe("vigil_info", "What the server is.", "version", "go_version", "appendfsync", "maxmemory_policy")
-	descHealthy    = describe("vigil_healthy", "1 if /healthz answers 200.")
+	descHealthy    = describe("vigil_healthy", "1 if /healthz returns 200.")
 	descLevelCount = describe("vigil_level_tables", "Tables in a level of Pebble.", "level")
 	descLevelBytes = describe("vigil_level_bytes", "Bytes in a level of Pebble.", "level")
 	descSnapshots  = describe("vigil_snapshots", "Snapshots that are kept.")
@@ -81,13 +81,13 @@ var (
 	descConns      = describe("vigil_window_connections", "Connections over HTTP.")
 
 	descNodes     = describe("vigil_schedule_nodes", "Nodes of a schedule.", "db", "key", "policy")
-	descLeased    = describe("vigil_schedule_leased_nodes", "Nodes of a schedule that are handed out.", "db", "key", "policy")
-	descHanded    = describe("vigil_schedule_handed_out_total", "Nodes that a schedule handed out.", "db", "key", "policy")
-	descObserved  = describe("vigil_schedule_observed_total", "Probes that a schedule was told of.", "db", "key", "policy")
+	descLeased    = describe("vigil_schedule_leased_nodes", "Nodes of a schedule that are leased.", "db", "key", "policy")
+	descHanded    = describe("vigil_schedule_handed_out_total", "Nodes that a schedule has leased.", "db", "key", "policy")
+	descObserved  = describe("vigil_schedule_observed_total", "Probes reported to a schedule.", "db", "key", "policy")
 	descLost      = describe("vigil_schedule_failed_total", "Probes that did not happen.", "db", "key", "policy")
 	descUnits     = describe("vigil_placement_units", "Units of a placement map.", "db", "key", "strategy")
-	descVersion   = describe("vigil_placement_version", "Changes that a placement map has seen.", "db", "key", "strategy")
-	descFound     = describe("vigil_discovered_keys", "Schedules and placement maps that were found so far.", "type")
+	descVersion   = describe("vigil_placement_version", "Changes of a placement map.", "db", "key", "strategy")
+	descFound     = describe("vigil_discovered_keys", "Schedules and placement maps found so far.", "type")
 	allWithLabels = []*prometheus.Desc{descUp, descScrape, descError, descStart, descInstance, descCalls, descDuration, descRejected,
 		descFailed, descErrors, descKeys, descExpiring, descTTL, descSlowLen, descSlowID, descSlowLast, descMaxClients, descMaxMemory,
 		descIOThreads, descOutput, descOvercome, descVigil, descHealthy, descLevelCount, descLevelBytes, descSnapshots, descNewest,

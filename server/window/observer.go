@@ -24,11 +24,11 @@ const (
 
 // errAnswer is returned when replies are longer than maxAnswer: there are keys of
 // megabytes.
-var errAnswer = errors.New("the answer is too long to be shown")
+var errAnswer = errors.New("the reply is too long to be shown")
 
 // errBusy is returned for a moment after a reply was late, so that waiting
 // requests do not all wait for the same timeout in turn.
-var errBusy = errors.New("the server did not answer in time; try again")
+var errBusy = errors.New("the server did not reply in time; try again")
 
 // busyTime is that moment.
 const busyTime = time.Second

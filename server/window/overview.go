@@ -147,7 +147,7 @@ func (b *overviewBody) store(f *figures) {
 		{"A restart would replay", size(n("aof_current_size")), ""},
 		{"Not handed to Pebble yet", size(n("aof_buffer_length")), ""},
 		{"Keys to be written", count(n("vigil_dirty_keys")), "under their own names"},
-		{"Keys read from disk", count(n("vigil_faults")), "because commands wanted them"},
+		{"Keys read from disk", count(n("vigil_faults")), "because commands needed them"},
 	}
 	cache := n("vigil_block_cache_hits") + n("vigil_block_cache_misses")
 	b.Pebble = []fact{

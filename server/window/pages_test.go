@@ -264,7 +264,7 @@ func TestClientsAndSlowLogAreCut(t *testing.T) {
 		r.do("SET", fmt.Sprint("key-", i), strings.Repeat("v", 1000))
 	}
 	page := r.get("/slowlog")
-	wants(t, "slow log", page, "Every command is kept", fmt.Sprintf("The newest %d of ", slowShown))
+	wants(t, "slow log", page, "Every command is logged", fmt.Sprintf("The newest %d of ", slowShown))
 	if n := strings.Count(page, "<code>"); n != slowShown {
 		t.Errorf("%d entries are shown, want %d", n, slowShown)
 	}
