@@ -72,7 +72,7 @@ func (p *process) ready() error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%s did not answer within a minute", p.name)
+	return fmt.Errorf("%s did not respond within a minute", p.name)
 }
 
 func (p *process) stop() {

@@ -123,7 +123,7 @@ func round(binary, policy, dir string, h *history, r *rand.Rand, t *tally) error
 	c, err := p.dial()
 	if err != nil {
 		p.kill()
-		return fmt.Errorf("the server does not answer: %w\n%s", err, p.log())
+		return fmt.Errorf("the server does not respond: %w\n%s", err, p.log())
 	}
 	acked, lost, oldest, err := h.check(c)
 	if err != nil {

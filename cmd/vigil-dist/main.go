@@ -31,7 +31,7 @@ var programs = []program{
 const platforms = "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64,windows/arm64"
 
 func main() {
-	out := flag.String("out", "dist", "the `folder` that takes what is made")
+	out := flag.String("out", "dist", "the output `folder`")
 	targets := flag.String("targets", platforms, "systems to make archives for, as `GOOS/GOARCH`, with commas")
 	deb := flag.String("deb", "", "make Debian packages of these `architectures`, with commas, in place of archives")
 	flag.Parse()

@@ -21,7 +21,7 @@ type release struct {
 func currentRelease() (*release, error) {
 	line, err := output(exec.Command("git", "log", "-1", "--format=%H %ct"))
 	if err != nil {
-		return nil, fmt.Errorf("a release is made from a git clone: %w", err)
+		return nil, fmt.Errorf("a release needs a git clone: %w", err)
 	}
 	commit, stamp, _ := strings.Cut(line, " ")
 	seconds, err := strconv.ParseInt(stamp, 10, 64)

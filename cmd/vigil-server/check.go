@@ -26,7 +26,7 @@ func splitModes(args []string) (m modes, rest []string, err error) {
 		name, value := args[i], ""
 		if name == "--restore" || name == "--recover" {
 			if i++; i == len(args) {
-				return m, nil, fmt.Errorf("%s: what is missing behind it", name)
+				return m, nil, fmt.Errorf("%s: missing argument", name)
 			}
 			value = args[i]
 		}

@@ -43,15 +43,15 @@ func main() {
 
 const usage = `usage: vigil-server [file] [--directive value ...]
        vigil-server - (read directives from standard input)
-       vigil-server --check --dir DIR            (read a store, which nobody has open, or a snapshot)
-       vigil-server --restore SNAPSHOT --dir NEW (make a new store of a snapshot)
-       vigil-server --recover truncate ...       (start without what a damaged log holds behind the damage)
+       vigil-server --check --dir DIR            (check a snapshot, or a store that no server has open)
+       vigil-server --restore SNAPSHOT --dir NEW (create a new store from a snapshot)
+       vigil-server --recover truncate ...       (start without the damaged part of a log)
        vigil-server --version | --help
 
   vigil-server --port 6379 --dir /var/lib/vigil
   vigil-server /etc/vigil.conf --appendfsync always
 
-Directives are those of redis.conf.
+Directives are the same as in redis.conf.
 `
 
 func run(args []string, stdin io.Reader, stdout io.Writer) error {

@@ -15,7 +15,7 @@ import (
 // left of the store then.
 func restore(snapshot string, args []string, out, errOut io.Writer) error {
 	if len(args) != 2 || args[0] != "--dir" {
-		return &exitStatus{statusNotRun, errors.New("--restore SNAPSHOT wants --dir NEW, and nothing else")}
+		return &exitStatus{statusNotRun, errors.New("--restore SNAPSHOT needs --dir NEW, and no other option")}
 	}
 	dir, err := filepath.Abs(args[1]) // the server may start in another directory
 	if err != nil {

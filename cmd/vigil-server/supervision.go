@@ -59,10 +59,10 @@ func warnings(set *conf.Settings) []string {
 		w = append(w, "supervised upstart: not supported, only systemd is")
 	}
 	if set.ThrowAway {
-		w = append(w, `save "" and appendonly no: the server is in memory only, and everything is gone when it ends`)
+		w = append(w, `save "" and appendonly no: data is in memory only and is lost when the server ends`)
 	}
 	if isRoot() {
-		w = append(w, "running as root: a user of its own is safer")
+		w = append(w, "running as root: a separate user is safer")
 	}
 	return w
 }

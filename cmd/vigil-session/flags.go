@@ -53,7 +53,7 @@ func readOptions(args []string, stdout, stderr io.Writer) (o options, err error)
 		return o, flag.ErrHelp
 	}
 	if f.NArg() > 0 {
-		return o, fmt.Errorf("%w: %q is no flag", errUsage, f.Arg(0))
+		return o, fmt.Errorf("%w: unexpected argument %q", errUsage, f.Arg(0))
 	}
 	o.set = map[string]bool{}
 	f.Visit(func(f *flag.Flag) { o.set[f.Name] = true })
@@ -76,16 +76,16 @@ func readOptions(args []string, stdout, stderr io.Writer) (o options, err error)
 func (o *options) flags() *flag.FlagSet {
 	f := flag.NewFlagSet("vigil-session", flag.ContinueOnError)
 	f.StringVar(&o.addr, "addr", "localhost:6379", "the server: `host:port`, a path of a socket, or redis://[user:password@]host:port[/db]")
-	f.IntVar(&o.db, "db", 0, "the database, unless -addr is a URL that says it")
-	f.StringVar(&o.glob, "session-glob", "?*", "the sessions that this instance works for, as a `pattern`")
+	f.IntVar(&o.db, "db", 0, "the database, unless -addr is a URL that includes it")
+	f.StringVar(&o.glob, "session-glob", "?*", "the sessions that this instance serves, as a `pattern`")
 	f.StringVar(&o.config, "config", "", "a TOML `file`, read again on SIGHUP and when it changes")
-	f.StringVar(&o.wire, "wire", "demo", "`form` of the answers: demo, or vigil (with unread beside the inverted seen); overrides the file")
-	f.StringVar(&o.epoch, "epoch", "2018-04-01", "minute 0 of activity: a `date`, in UTC unless it says otherwise; overrides the file")
+	f.StringVar(&o.wire, "wire", "demo", "`form` of the answers: demo, or vigil (with unread in addition to the inverted seen); overrides the file")
+	f.StringVar(&o.epoch, "epoch", "2018-04-01", "minute 0 of activity: a `date`, in UTC unless it has a zone; overrides the file")
 	f.BoolVar(&o.filters, "filters", true, "use Bloom filters; =false for a Redis without the module; overrides the file")
 	f.StringVar(&o.http, "http", "", "serve /metrics, /healthz and /readyz on `host:port`; a port alone is on loopback; off by default")
 	f.StringVar(&o.format, "log-format", "text", "`format` of the log: text or json")
-	f.StringVar(&o.level, "log-level", "info", "least `level` that is logged: debug, info, warn or error")
-	f.BoolVar(&o.version, "version", false, "print the version and end")
+	f.StringVar(&o.level, "log-level", "info", "minimum `level` of log messages: debug, info, warn or error")
+	f.BoolVar(&o.version, "version", false, "print the version and exit")
 	return f
 }
 

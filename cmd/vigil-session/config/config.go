@@ -130,9 +130,9 @@ func (c Config) checkTimes() error {
 	case c.Budget.Duration <= 0:
 		return errors.New("budget must be more than 0")
 	case c.AnswerTTL.Duration < time.Millisecond:
-		return errors.New("answer_ttl must be 1ms at least")
+		return errors.New("answer_ttl must be at least 1ms")
 	case c.SessionTTL.Duration != 0 && c.SessionTTL.Duration < time.Second:
-		return errors.New("session_ttl must be 1s at least, or 0 for ever")
+		return errors.New("session_ttl must be at least 1s, or 0 for no end")
 	}
 	return nil
 }
