@@ -85,7 +85,7 @@ func writeWaits(o *options, r *report, rows []waitsRow) {
 	}
 	if len(rows) > waitsShown {
 		w := rows[waitsShown]
-		r.text(fmt.Sprintf("The other %d made nobody wait longer than %.0f ms.", len(rows)-waitsShown, millis(w.worst())))
+		r.text(fmt.Sprintf("The other %d made no client wait longer than %.0f ms.", len(rows)-waitsShown, millis(w.worst())))
 	}
 }
 
