@@ -140,35 +140,41 @@ func sortElements(c *commands.Ctx, mayStore bool) error {
 	if err != nil {
 		return err
 	}
-	if err := weigh(c, elems, &o); err != nil {
+	if err := elems.weigh(c, &o); err != nil {
 		return err
+	}
+	reply := func() {
+		elems.order(&o)
+		replySorted(c, elems, &o)
 	}
 	switch {
 	case o.destination != nil:
-		storeSorted(c, ordered(elems, &o), &o)
-	case len(elems) <= quickSort || o.reads():
-		replySorted(c, ordered(elems, &o), &o)
+		elems.order(&o)
+		storeSorted(c, elems, &o)
+	case len(elems.all) <= quickSort || o.reads():
+		reply()
 	default:
-		c.Later(func() { replySorted(c, ordered(elems, &o), &o) })
+		c.Later(reply)
 	}
 	return nil
 }
 
 // output visits what is returned of the elements: ok is false for a key or field that
 // GET does not find.
-func (o *sortOptions) output(c *commands.Ctx, elems []sortable, visit func(value []byte, ok bool)) {
-	for i := range elems {
+func (o *sortOptions) output(c *commands.Ctx, elems *elements, visit func(value []byte, ok bool)) {
+	for _, s := range elems.all {
+		elem := elems.bytes(s.elem)
 		if len(o.get) == 0 {
-			visit(elems[i].elem, true)
+			visit(elem, true)
 		}
 		for j := range o.get {
-			visit(o.get[j].value(c, elems[i].elem))
+			visit(o.get[j].value(c, elem))
 		}
 	}
 }
 
-func replySorted(c *commands.Ctx, elems []sortable, o *sortOptions) {
-	c.Reply.Array(len(elems) * max(len(o.get), 1))
+func replySorted(c *commands.Ctx, elems *elements, o *sortOptions) {
+	c.Reply.Array(len(elems.all) * max(len(o.get), 1))
 	o.output(c, elems, func(value []byte, ok bool) {
 		if ok {
 			c.Reply.Bulk(value)
@@ -180,7 +186,7 @@ func replySorted(c *commands.Ctx, elems []sortable, o *sortOptions) {
 
 // storeSorted makes a list of what would be returned, with empty strings for what is
 // not there. An empty result removes the destination.
-func storeSorted(c *commands.Ctx, elems []sortable, o *sortOptions) {
+func storeSorted(c *commands.Ctx, elems *elements, o *sortOptions) {
 	l := structures.NewList()
 	o.output(c, elems, func(value []byte, _ bool) { l.Push(nil, structures.Tail, value) })
 	n := l.Len()

@@ -2,7 +2,6 @@ package keys
 
 import (
 	"bytes"
-	"cmp"
 	"slices"
 
 	"github.com/vigildb/vigil/commands"
@@ -11,86 +10,96 @@ import (
 	"github.com/vigildb/vigil/structures/zset"
 )
 
-// sortable is an element, and what decides where it belongs. Both are copies.
-type sortable struct {
-	elem   []byte
-	text   []byte // with ALPHA, nil if the key that BY names is not there
-	weight float64
+// elements are copies of what is sorted, and of the texts that it is compared by, in
+// one buffer. Without pointers they are sorted and collected in little time.
+type elements struct {
+	buf []byte
+	all []sortable
 }
 
-// elements gathers copies of elements in one buffer.
-type elements struct {
-	buf  []byte
-	ends []int
+// sortable is an element, and what decides where it belongs.
+type sortable struct {
+	elem, text span    // text: with ALPHA, nowhere if what BY names is not there
+	weight     float64 // without ALPHA
+}
+
+// span is a part of the buffer.
+type span struct{ from, to int }
+
+var nowhere = span{-1, -1}
+
+func (e *elements) bytes(s span) []byte { return e.buf[s.from:s.to:s.to] }
+
+// keep copies bytes to the buffer.
+func (e *elements) keep(b []byte) span {
+	from := len(e.buf)
+	e.buf = structures.Append(e.buf, b)
+	return span{from, len(e.buf)}
 }
 
 func (e *elements) add(elem []byte) {
-	e.buf = structures.Append(e.buf, elem)
-	e.ends = append(e.ends, len(e.buf))
+	s := e.keep(elem)
+	e.all = append(e.all, sortable{elem: s, text: s})
 }
 
-func (e *elements) all() []sortable {
-	out, from := make([]sortable, len(e.ends)), 0
-	for i, end := range e.ends {
-		out[i].elem = e.buf[from:end:end]
-		from = end
-	}
-	return out
+// expect makes room for n elements.
+func (e *elements) expect(n int) {
+	const usual = 8 // bytes
+	e.all, e.buf = make([]sortable, 0, n), make([]byte, 0, n*usual)
 }
 
 // gather copies the elements of a key, in their own order or, if they are not to be
 // sorted, in the order asked for; of lists and sorted sets then only those that are
 // asked for.
-func gather(c *commands.Ctx, key []byte, o *sortOptions) ([]sortable, error) {
+func gather(c *commands.Ctx, key []byte, o *sortOptions) (e *elements, err error) {
 	v, err := c.Tx.Value(key)
 	if err != nil {
 		return nil, err
 	}
-	var e elements
+	e = &elements{}
 	switch v := v.(type) {
 	case nil:
 		c.NotifyMissed(key)
 	case *structures.List:
-		gatherList(&e, v, o)
+		e.addList(v, o)
 	case *zset.Set:
-		gatherSorted(&e, v, o)
+		e.addSorted(v, o)
 	case *set.Set:
 		if o.unsorted && o.destination != nil {
 			// What a set's own order is nobody knows: it does not decide what a key holds.
 			o.unsorted, o.alpha, o.by = false, true, nil
 		}
+		e.expect(v.Len())
 		v.Each(func(member []byte) bool { e.add(member); return true })
 	default:
 		return nil, structures.ErrWrongType
 	}
-	return e.all(), nil
+	return e, nil
 }
 
-func gatherList(e *elements, l *structures.List, o *sortOptions) {
+func (e *elements) addList(l *structures.List, o *sortOptions) {
 	n := l.Len()
-	if !o.unsorted {
-		l.Range(0, -1, e.add)
-		return
+	from, count := 0, n
+	if o.unsorted {
+		from, count = o.window(n)
+		o.limited = false
 	}
-	from, count := o.window(n)
-	o.limited = false
-	if !o.desc {
+	e.expect(count)
+	if o.unsorted && o.desc {
+		l.Range(n-from-count, n-from-1, e.add)
+		slices.Reverse(e.all)
+	} else {
 		l.Range(from, from+count-1, e.add)
-		return
-	}
-	var backwards [][]byte
-	l.Range(n-from-count, n-from-1, func(elem []byte) { backwards = append(backwards, elem) })
-	for _, elem := range slices.Backward(backwards) {
-		e.add(elem)
 	}
 }
 
-func gatherSorted(e *elements, s *zset.Set, o *sortOptions) {
+func (e *elements) addSorted(s *zset.Set, o *sortOptions) {
 	from, count := 0, s.Len()
 	if o.unsorted {
 		from, count = o.window(s.Len())
 		o.limited = false
 	}
+	e.expect(count)
 	add := func(member []byte, _ float64) bool { e.add(member); return true }
 	if o.unsorted && o.desc {
 		s.Reverse(s.Len()-1-from, count, add)
@@ -100,23 +109,22 @@ func gatherSorted(e *elements, s *zset.Set, o *sortOptions) {
 }
 
 // weigh finds what the elements are compared by.
-func weigh(c *commands.Ctx, elems []sortable, o *sortOptions) error {
-	if o.unsorted {
+func (e *elements) weigh(c *commands.Ctx, o *sortOptions) error {
+	if o.unsorted || o.alpha && o.by == nil {
 		return nil
 	}
-	for i := range elems {
-		e := &elems[i]
-		value, ok := e.elem, true
+	for i := range e.all {
+		s := &e.all[i]
+		value, ok := e.bytes(s.elem), true
 		if o.by != nil {
-			if value, ok = o.by.value(c, e.elem); !ok {
+			if value, ok = o.by.value(c, value); !ok {
+				s.text = nowhere
 				continue
 			}
 		}
 		if o.alpha {
-			if e.text = value; o.by != nil {
-				e.text = append([]byte{}, value...)
-			}
-		} else if e.weight, ok = parseWeight(value); !ok {
+			s.text = e.keep(value)
+		} else if s.weight, ok = parseWeight(value); !ok {
 			return errNotWeights
 		}
 	}
@@ -129,38 +137,76 @@ func parseWeight(b []byte) (float64, bool) {
 	if len(b) == 0 {
 		return 0, true
 	}
+	if n, ok := commands.ParseInt(b); ok {
+		return float64(n), true
+	}
 	return commands.ParseFloat(bytes.TrimLeft(b, " \t\n\v\f\r"))
 }
 
-// compare orders two elements. Those of the same weight are in the order of bytes, those
-// whose texts are equal have none.
-func (o *sortOptions) compare(a, b sortable) int {
-	order := 0
-	if !o.alpha {
-		order = cmp.Or(cmp.Compare(a.weight, b.weight), bytes.Compare(a.elem, b.elem))
-	} else if (a.text == nil) != (b.text == nil) {
-		order = 1
-		if a.text == nil {
-			order = -1
-		}
-	} else {
-		order = bytes.Compare(a.text, b.text)
+// byWeight orders those of the same weight by their bytes, so that the result depends
+// on nothing else.
+func (e *elements) byWeight(a, b sortable) int {
+	switch {
+	case a.weight < b.weight:
+		return -1
+	case a.weight > b.weight:
+		return 1
 	}
-	if o.desc {
-		return -order
-	}
-	return order
+	return bytes.Compare(e.bytes(a.elem), e.bytes(b.elem))
 }
 
-// ordered sorts the elements, if that is asked for, and returns those within the limit.
-func ordered(elems []sortable, o *sortOptions) []sortable {
+// byText orders those without a text before the others. Those whose texts are equal have
+// no order.
+func (e *elements) byText(a, b sortable) int {
+	switch {
+	case a.text == nowhere && b.text == nowhere:
+		return 0
+	case a.text == nowhere:
+		return -1
+	case b.text == nowhere:
+		return 1
+	}
+	return bytes.Compare(e.bytes(a.text), e.bytes(b.text))
+}
+
+// order sorts the elements, if that is asked for, and drops those beyond the limit.
+func (e *elements) order(o *sortOptions) {
+	from, count := o.window(len(e.all))
+	compare := e.byWeight
+	if o.alpha {
+		compare = e.byText
+	}
+	if o.desc {
+		ascending := compare
+		compare = func(a, b sortable) int { return ascending(b, a) }
+	}
 	switch {
 	case o.unsorted:
 	case o.alpha && o.by != nil: // equal texts do not make equal elements, which keep their order
-		slices.SortStableFunc(elems, o.compare)
+		slices.SortStableFunc(e.all, compare)
 	default:
-		slices.SortFunc(elems, o.compare)
+		e.all = least(e.all, from+count, compare)
 	}
-	from, count := o.window(len(elems))
-	return elems[from : from+count]
+	e.all = e.all[from : from+count]
+}
+
+// least returns at least the n least elements, sorted. If they are few, most of the others
+// are compared once.
+func least(all []sortable, n int, compare func(a, b sortable) int) []sortable {
+	room := 2*n + 64
+	if room < len(all) {
+		kept, worst := all[:0], -1 // worst is the place of the greatest of the n least so far
+		for _, s := range all {
+			if worst >= 0 && compare(s, kept[worst]) >= 0 {
+				continue
+			}
+			if kept = append(kept, s); len(kept) == room {
+				slices.SortFunc(kept, compare)
+				kept, worst = kept[:max(n, 1)], max(n, 1)-1
+			}
+		}
+		all = kept
+	}
+	slices.SortFunc(all, compare)
+	return all
 }
