@@ -15,6 +15,8 @@ var kept = []part{
 	{name: "HyperLogLog of 100 elements", commands: []string{"PFADD %" + numbered(100)}},
 	{name: "hash of 200 fields", n: 25, commands: []string{"HSET %" + fields(200)}},
 	{name: "Bloom filter of 100 items", ours: true, commands: []string{"BF.RESERVE % 0.01 100", "BF.MADD %" + numbered(100)}},
+	{name: "set of 10 words", commands: []string{"SADD %" + numbered(10)}},
+	{name: "set of 10 integers", commands: []string{"SADD % 1 2 3 500 600 70000 80000 90000 100000 1700000000"}},
 }
 
 func numbered(n int) string {

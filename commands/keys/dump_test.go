@@ -14,13 +14,14 @@ import (
 	"github.com/vigildb/vigil/commands/hll"
 	"github.com/vigildb/vigil/commands/lists"
 	"github.com/vigildb/vigil/commands/sched"
+	"github.com/vigildb/vigil/commands/sets"
 	"github.com/vigildb/vigil/commands/text"
 	"github.com/vigildb/vigil/persistence"
 )
 
 func dumpRig(t testing.TB) *commandtest.Rig {
 	t.Helper()
-	return commandtest.New(t, text.Group(), lists.Group(), hashes.Group(), hll.Group(), bloom.Group(), sched.Group(), Group())
+	return commandtest.New(t, text.Group(), lists.Group(), hashes.Group(), sets.Group(), hll.Group(), bloom.Group(), sched.Group(), Group())
 }
 
 // fill makes key a value of a random type and size, and returns the calls that
@@ -36,7 +37,12 @@ func fill(r *commandtest.Rig, rng *rand.Rand, key string) (show [][]string) {
 		return fmt.Sprint("w", rng.IntN(1000))
 	}
 	size := []int{1, 10, 400}[rng.IntN(3)]
-	switch rng.IntN(6) {
+	switch rng.IntN(7) {
+	case 6:
+		for range size {
+			r.Call("SADD", key, word(), word())
+		}
+		return [][]string{{"SMEMBERS"}}
 	case 0:
 		r.Call("SET", key, word())
 		return [][]string{{"GET"}}
