@@ -33,7 +33,7 @@ type Config struct {
 	RobotsFor time.Duration // how long a robots.txt is believed
 	Patience  time.Duration // how long a worker waits for a host
 	Backoff   time.Duration // how long a host is left alone after an error; doubles
-	MaxHold   time.Duration // the longest that a host is left alone, whatever it asks
+	MaxHold   time.Duration // the longest pause for a host, regardless of what it asks for
 	Timeout   time.Duration // of a request with its body
 	MaxBody   int64         // bytes of a body, decompressed
 	UserAgent string
@@ -66,7 +66,7 @@ type Crawler struct {
 type Turn struct {
 	Handed     int // feeds that SCHED.NEXT handed out
 	Asked      int // of those, feeds whose host answered
-	New        int // items that nobody had seen
+	New        int // items that were not known
 	Postponed  int // feeds left leased
 	Disallowed int // feeds that robots.txt closes: they were removed
 }

@@ -52,7 +52,7 @@ func (c *crash) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 }
 
 // campaign polls a site with several workers, of which two crash on the way,
-// until all items are found, and answers the mean waiting time in steps.
+// until all items are found, and returns the mean waiting time in steps.
 func campaign(t *testing.T, policy string) (wait, bound float64) {
 	ctx, clock := context.Background(), newTestClock()
 	site := NewSite(feeds, time.Minute, seed, clock)
@@ -110,7 +110,7 @@ func campaign(t *testing.T, policy string) (wait, bound float64) {
 	return r.judge(site, begin.Add(settled*r.Step)), scheduler.LB3(site.Rates(), workers)/sumOf(site.Rates()) - .5
 }
 
-// judge checks that each item was published once, and answers how many steps
+// judge checks that each item was published once, and returns how many steps
 // items that appeared from a time on waited.
 func (r *rig) judge(site *Site, from time.Time) float64 {
 	r.t.Helper()

@@ -14,7 +14,7 @@ import (
 	"github.com/mmcdole/gofeed"
 )
 
-// verdict is what an answer means for the schedule.
+// verdict is what a response means for the schedule.
 type verdict uint8
 
 const (
@@ -25,7 +25,7 @@ const (
 	gone                     // 410: never come back
 )
 
-// answer is what a host said.
+// answer is the response of a host.
 type answer struct {
 	verdict        verdict
 	items          []Item

@@ -8,13 +8,13 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// A hold is a key with the name of a host and an end: while it exists no worker
-// sends a request there. It is made before each request, for HostDelay or the
-// host's Crawl-delay, and after a request to come back later, for as long as was asked. It ends by
-// itself, so a worker that crashes holds up nobody.
+// A hold is a key with the name of a host and an end: while it exists no worker sends a request
+// there. It is made before each request, for HostDelay or the host's Crawl-delay, and after a
+// request to come back later, for as long as was asked. It ends by itself, so a worker that
+// crashes delays no other.
 
 // reserve takes a host for one request, and holds it for a delay after that. It
-// waits up to Patience, and answers false if the host is held for longer.
+// waits up to Patience, and returns false if the host is held for longer.
 func (c *Crawler) reserve(ctx context.Context, host string, delay time.Duration) (bool, error) {
 	for left := c.Patience; ; {
 		ok, err := c.Redis.SetNX(ctx, c.holdKey(host), 1, delay).Result()

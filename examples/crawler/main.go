@@ -11,7 +11,7 @@
 //
 // It asks politely: robots.txt obeyed (Disallow, Allow, Crawl-delay), conditional
 // requests, one request to a host in -host-delay, Retry-After and 429 and 503
-// honoured, time and size limits, a User-Agent that says who asks.
+// honoured, time and size limits, a User-Agent that identifies the crawler.
 package main
 
 import (

@@ -48,7 +48,7 @@ type Found struct {
 	Item
 }
 
-// record writes a look down and answers how many items were new. It returns
+// record writes a look down and returns how many items were new. It returns
 // errOvertaken without having changed anything. If the lease ended meanwhile the
 // items count, but the schedule does not learn from them.
 func (c *Crawler) record(ctx context.Context, feed string, before state, got answer) (found int, err error) {
@@ -88,7 +88,7 @@ func (c *Crawler) record(ctx context.Context, feed string, before state, got ans
 	return found, nil
 }
 
-// compare answers the items that are not known yet and the known ids that left
+// compare returns the items that are not known yet and the known ids that left
 // the feed.
 func (c *Crawler) compare(ctx context.Context, tx *redis.Tx, feed string, got answer) (fresh []Item, left []string, err error) {
 	if got.verdict != changed {

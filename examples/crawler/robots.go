@@ -26,8 +26,8 @@ import (
 //
 // A feed that is disallowed is removed from the schedule (SCHED.REM), as one that
 // is gone. SCHED.FAIL would hand it out again at once, the end of its lease soon,
-// and OBSERVE would count a look that never was. Who adds it again asks anew.
-// Redirects of feeds obey too, see follow.
+// and OBSERVE would count a look that never was. If it is added again, it is
+// asked again. Redirects of feeds obey too, see follow.
 
 // permission is what may be done with a feed that was handed out.
 type permission uint8

@@ -26,7 +26,7 @@ type rule struct {
 // address that anybody uses.
 const longestPattern = 4096
 
-// rulesFor answers the lines of a robots.txt that hold for a crawler: those of all
+// rulesFor returns the lines of a robots.txt that hold for a crawler: those of all
 // groups with its name, in any case, or if there are none those for all crawlers.
 // Lines that make no sense are left out. A group with a name that is no name is
 // nobody's, but it is one: its rules are not those of the group before.

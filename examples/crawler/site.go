@@ -122,7 +122,7 @@ func (s *Site) grow(f *siteFeed) {
 	}
 }
 
-// ServeHTTP answers a feed, 304 if it is as the client knows it, or a request to
+// ServeHTTP serves a feed, 304 if it is as the client knows it, or a request to
 // come later.
 func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
@@ -176,7 +176,7 @@ func (s *Site) robots() string {
 	return text
 }
 
-// visit notes a request and answers the pause that it is asked for.
+// visit notes a request and returns the pause that it is asked for.
 func (s *Site) visit(r *http.Request) time.Duration {
 	s.requests++
 	now := s.clock.Now()
@@ -199,7 +199,7 @@ func (s *Site) visit(r *http.Request) time.Duration {
 		return 0
 	}
 	pause := busyPause * s.step
-	h.until = now.Add(pause).Truncate(time.Second) // as dates are told
+	h.until = now.Add(pause).Truncate(time.Second) // the precision of HTTP dates
 	return pause
 }
 

@@ -10,7 +10,7 @@
 // # How keys move without being lost
 //
 // A change has a phase in which both maps are known, now and next. While it
-// lasts nobody writes to a key's old place any more:
+// lasts no client writes to a key's old place any more:
 //
 //   - A write to a key that changes its place moves the key first, then writes
 //     at the new place.

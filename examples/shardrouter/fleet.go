@@ -36,7 +36,7 @@ func startFleet(names ...string) (*fleet, error) {
 	return f, nil
 }
 
-// sizes answers how many keys each server has.
+// sizes returns how many keys each server has.
 func (f *fleet) sizes(ctx context.Context) (map[string]int, error) {
 	out := map[string]int{}
 	for name, c := range f.clients {

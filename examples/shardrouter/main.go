@@ -21,7 +21,7 @@ func main() {
 	}
 }
 
-// run tells the whole story.
+// run prints the whole story.
 func run(ctx context.Context, w io.Writer, keys int) (err error) {
 	f, err := startFleet("ash", "birch", "cedar", "dogwood")
 	if err != nil {
@@ -58,7 +58,7 @@ func run(ctx context.Context, w io.Writer, keys int) (err error) {
 	return s.change(ctx, next, p)
 }
 
-// story is what run tells.
+// story is what run prints.
 type story struct {
 	w      io.Writer
 	fleet  *fleet

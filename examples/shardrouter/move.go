@@ -20,7 +20,7 @@ const (
 // errGone says that a key is not at its old place.
 var errGone = errors.New("shardrouter: the key is not at its old place")
 
-// rebalance moves all keys to where a map wants them and answers how many this
+// rebalance moves all keys to where a map wants them and returns how many this
 // call has moved; writers may have moved some too. After an error the phase lasts:
 // no key is lost, and resume goes on.
 func (r *router) rebalance(ctx context.Context, next *placement.Map) (int, error) {
@@ -113,7 +113,7 @@ func (r *router) moveAll(ctx context.Context, from *redis.Client, next *placemen
 	return errors.Join(failures[:]...)
 }
 
-// move moves one key, if it is still at its old place, and answers whether this
+// move moves one key, if it is still at its old place, and returns whether this
 // call has taken it from there. Others may move the same key at once: then one
 // of them restores it, and the rest find it touched or there.
 func move(ctx context.Context, from, to *redis.Client, key string) (bool, error) {
@@ -138,7 +138,7 @@ func move(ctx context.Context, from, to *redis.Client, key string) (bool, error)
 	return false, err
 }
 
-// dump answers a key's value and remaining time, 0 for one without.
+// dump returns a key's value and remaining time, 0 for one without.
 func dump(ctx context.Context, c *redis.Client, key string) (payload string, ttl time.Duration, err error) {
 	var value *redis.StringCmd
 	var left *redis.DurationCmd

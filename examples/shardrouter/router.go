@@ -45,7 +45,7 @@ func (r *router) check(m *placement.Map) error {
 
 func unitOf(m *placement.Map, key string) string { return m.Name(m.Locate(m.Hash([]byte(key)))) }
 
-// places answers where a key is, and where it is going: the same server unless
+// places returns where a key is, and where it is going: the same server unless
 // the key is to move.
 func (r *router) places(key string) (from, to *redis.Client) {
 	from = r.shards[unitOf(r.now, key)]
@@ -55,7 +55,7 @@ func (r *router) places(key string) (from, to *redis.Client) {
 	return from, r.shards[unitOf(r.next, key)]
 }
 
-// get answers redis.Nil for a missing key.
+// get returns redis.Nil for a missing key.
 func (r *router) get(ctx context.Context, key string) (string, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

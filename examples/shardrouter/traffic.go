@@ -45,7 +45,7 @@ func startTraffic(ctx context.Context, r *router, loaded int, counts map[string]
 	return t
 }
 
-// finish ends the clients and answers the wrong answers they got.
+// finish ends the clients and returns the wrong answers they got.
 func (t *traffic) finish() error {
 	close(t.stop)
 	t.clients.Wait()

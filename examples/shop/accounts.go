@@ -66,7 +66,7 @@ func (a *accounts) check(ctx context.Context, name, password string) (fresh bool
 		if fresh, err = a.claim(ctx, name, password); err != nil || fresh {
 			return fresh, err
 		}
-		hash, err = a.rdb.Get(ctx, accountKey(name)).Bytes() // somebody was faster
+		hash, err = a.rdb.Get(ctx, accountKey(name)).Bytes() // another request was faster
 	}
 	if err != nil {
 		return false, err
@@ -93,9 +93,9 @@ type limit struct {
 	window time.Duration
 }
 
-// limitsFor are those of a sign-in. The first stops guessing; the second, guessing
+// limitsFor returns the limits of a sign-in. The first stops guessing; the second, guessing
 // by many names; the third, guessing from many addresses, and is wide, since
-// whoever reaches it locks the owner of the name out.
+// otherwise anyone who reaches it could lock the owner of the name out.
 func limitsFor(name, address string) []limit {
 	return []limit{
 		{"shop:tries:" + address + ":" + name, 5, time.Minute},

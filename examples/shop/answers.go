@@ -14,7 +14,7 @@ import (
 // pageViewed is the command that a page on the non-critical path publishes.
 const pageViewed = "pageview"
 
-// answers are what the microservice said for one page.
+// answers are the microservice's answers for one page.
 type answers struct {
 	View     *webtier.PageView // nil without an answer
 	Awaited  bool              // the page waited: it is on the critical path
@@ -69,13 +69,13 @@ func (s *shop) tell(r *http.Request) answers {
 	return answers{Degraded: s.degraded(err)}
 }
 
-// counts says whether the request is a page view: somebody looks at the page. A
-// browser that fetches ahead says so.
+// counts reports whether the request is a page view by a visitor. A browser
+// that fetches ahead says so.
 func counts(r *http.Request) bool {
 	return r.Method == http.MethodGet && !strings.Contains(r.Header.Get("Sec-Purpose"), "prefetch")
 }
 
-// degraded says whether a question stayed without an answer, and logs what is not
+// degraded reports whether a question got no answer, and logs what is not
 // explained by a microservice that is slow or away.
 func (s *shop) degraded(err error) bool {
 	if err != nil && !errors.Is(err, webtier.ErrDegraded) {

@@ -50,7 +50,7 @@ func findLastWord(w http.ResponseWriter) *lastWordWriter {
 	}
 }
 
-// storeAway answers while vigil cannot be reached: without it there is no session, and
+// storeAway replies while vigil cannot be reached: without it there is no session, and
 // nothing that a visitor changes would last.
 func (s *shop) storeAway(w http.ResponseWriter, r *http.Request, err error) {
 	l := findLastWord(w)

@@ -12,8 +12,8 @@ import (
 // index knows the sessions of each user: a hash for each, with a field for each
 // session, named by the session's id and ending by itself when the session has been
 // idle for too long. It decides who is signed in: a session whose field is gone is
-// not, whatever its own data say. So a request that was under way while its session
-// was ended cannot bring it back by saving its data.
+// not, regardless of its own data. So a request that was under way while its
+// session was ended cannot bring it back by saving its data.
 type index struct{ rdb *redis.Client }
 
 // signedIn is one session of a user.
@@ -40,7 +40,7 @@ func (x index) add(ctx context.Context, user string, s signedIn) error {
 	}, s.ID, string(text)).Err()
 }
 
-// touch renews the time of a session, and tells whether it is signed in.
+// touch renews the time of a session, and reports whether it is signed in.
 func (x index) touch(ctx context.Context, user, id string) (bool, error) {
 	if id == "" {
 		return false, nil

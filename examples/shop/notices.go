@@ -72,7 +72,7 @@ func (s *shop) groupNotifications(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// markSeen takes texts of the list only: whatever else is sent would fill the
+// markSeen accepts only texts of the list: anything else would fill the
 // visitor's filter.
 func (s *shop) markSeen(w http.ResponseWriter, r *http.Request) {
 	ctx := r.Context()

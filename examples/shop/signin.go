@@ -27,8 +27,8 @@ func (s *shop) showSignIn(w http.ResponseWriter, r *http.Request, status int, a 
 	})
 }
 
-// signIn lets a user in, under a new session: whoever knew the old one's cookie,
-// or planted it, has nothing of the new one.
+// signIn signs a user in, under a new session: anyone who knew the old one's
+// cookie, or planted it, has nothing of the new one.
 func (s *shop) signIn(w http.ResponseWriter, r *http.Request) {
 	ctx, name := r.Context(), canonical(r.PostForm.Get("name"))
 	limits := limitsFor(name, s.visitorAddress(r))

@@ -194,7 +194,7 @@ func (d demo) config() string { return filepath.Join(d.dir, "session.toml") }
 
 // configure writes the microservice's configuration at the first start. Minutes count
 // from that day: with the paper's epoch, each visitor would have half a megabyte of
-// zeros for the years in which nobody came.
+// zeros for the years without visits.
 func (d demo) configure() error {
 	f, err := os.OpenFile(d.config(), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if errors.Is(err, os.ErrExist) {
