@@ -16,7 +16,7 @@ import (
 )
 
 // crashedSchedule runs random operations on a schedule of a policy, one a
-// record, and answers what it was after each and the crashes on the way.
+// record, and returns what it was after each and the crashes on the way.
 func crashedSchedule(t *testing.T, seed uint64, policy string) (states map[uint64][]byte, crashes []crash) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 51))

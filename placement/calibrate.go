@@ -13,7 +13,7 @@ type lot struct {
 	copies    int       // for these domains, the first among them or not
 }
 
-// calibrate answers weights such that each domain has a copy with its wanted
+// calibrate returns weights such that each domain has a copy with its wanted
 // probability, multiples of the smallest possible one up to 2^52.
 //
 // Model: the first copy is in domain d with probability c_d. The others arrive at
@@ -50,7 +50,7 @@ func (l *lot) calibrate() []Capacity {
 	return out
 }
 
-// bundle answers a lot in which neighbours are one domain as long as it
+// bundle returns a lot in which neighbours are one domain as long as it
 // has copies of few objects, and in which of its domains each one is. What
 // others see of domains, how many are there by t, is then nearly the same.
 func (l *lot) bundle() (small lot, of []int) {
@@ -70,7 +70,7 @@ func (l *lot) bundle() (small lot, of []int) {
 	return small, of
 }
 
-// solve answers the weights that give the targets.
+// solve returns the weights that give the targets.
 func (l *lot) solve() []float64 {
 	v, gains := slices.Clone(l.target), make([]gain, len(l.target))
 	for range calibrationRounds {
@@ -124,7 +124,7 @@ const (
 	gainGrowth = 1.25
 )
 
-// step answers the factor of a weight whose odds are to grow by a ratio.
+// step returns the factor of a weight whose odds are to grow by a ratio.
 func (g *gain) step(ratio float64) float64 {
 	up, was := ratio >= 1, *g > 0
 	size := max(*g, -*g)
@@ -150,10 +150,10 @@ func odds(p float64) float64 {
 	return p / (1 - p)
 }
 
-// arrived answers the probability to be there by t.
+// arrived returns the probability to be there by t.
 func arrived(v, t float64) float64 { return min(float64(v*t), 1) }
 
-// inclusion answers the probability of a copy of each domain for weights v.
+// inclusion returns the probability of a copy of each domain for weights v.
 func (l *lot) inclusion(v []float64) []float64 {
 	n, k := len(v), l.copies
 	longest, from := expectedTime(v, k)*gridStep, 0.0
@@ -220,7 +220,7 @@ func advance(from, to []float64, p, first float64) {
 	}
 }
 
-// fewer answers the chance of fewer than k domains that are there in two groups,
+// fewer returns the chance of fewer than k domains that are there in two groups,
 // one of which has the first copy, or none.
 func (l *lot) fewer(exactly, atMost []float64) float64 {
 	k := l.copies
@@ -232,7 +232,7 @@ func (l *lot) fewer(exactly, atMost []float64) float64 {
 	return sum
 }
 
-// expectedTime answers t with k arrivals expected by t, by bisection.
+// expectedTime returns t with k arrivals expected by t, by bisection.
 func expectedTime(p []float64, k int) float64 {
 	expected := func(t float64) float64 {
 		sum := 0.0

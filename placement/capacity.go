@@ -28,18 +28,18 @@ const (
 // decimalOK says whether a capacity may be stated: finite, not NaN, in range.
 func decimalOK(c float64) bool { return c >= MinDecimal && c <= MaxDecimal }
 
-// chooseScale answers s for the first capacities of a map.
+// chooseScale returns s for the first capacities of a map.
 func chooseScale(smallest, largest float64) int {
 	return max(firstBits-exponent(largest), 21-exponent(smallest))
 }
 
-// exponent answers e with 2^(e-1) <= c < 2^e, exactly.
+// exponent returns e with 2^(e-1) <= c < 2^e, exactly.
 func exponent(c float64) int {
 	_, e := math.Frexp(c)
 	return e
 }
 
-// quantise answers a decimal in multiples of 2^-s. ErrCapacity if it is out of
+// quantise returns a decimal in multiples of 2^-s. ErrCapacity if it is out of
 // range, or so small that rounding would change it by more than 2^-21.
 // Multiplying by a power of two and rounding are exact on every machine.
 func quantise(c float64, s int) (Capacity, error) {

@@ -168,7 +168,7 @@ func (m *Map) newRace(s *sampler, weights []Capacity) race {
 }
 
 // groupDomains numbers the domains by their first slot, fills in the domain of
-// each slot, and answers the capacities of the domains.
+// each slot, and returns the capacities of the domains.
 func (m *Map) groupDomains(domains []int32) []Capacity {
 	var totals []Capacity
 	byName := map[string]int32{}
@@ -189,7 +189,7 @@ func (m *Map) groupDomains(domains []int32) []Capacity {
 	return totals
 }
 
-// Domains answers how many copies of an object there can be.
+// Domains returns how many copies of an object there can be.
 func (m *Map) Domains() int { return len(m.groupDomains(make([]int32, len(m.slots)))) }
 
 // nearlyAll is the share from which a domain gets a copy of everything: its
@@ -197,7 +197,7 @@ func (m *Map) Domains() int { return len(m.groupDomains(make([]int32, len(m.slot
 // the 1 % that the shares of copies may be off.
 const nearlyAll = 1 << 10
 
-// domainWeights answers the weight of each domain in the race, which of them
+// domainWeights returns the weight of each domain in the race, which of them
 // have a copy of everything, and how many copies are left for the others.
 func domainWeights(totals []Capacity, k int) (weights []Capacity, always []bool, spare int) {
 	weights, always, spare = make([]Capacity, len(totals)), make([]bool, len(totals)), k

@@ -34,7 +34,7 @@ func inclusions(t testing.TB, m *Map, k, objects int) []float64 {
 	return counts
 }
 
-// wanted answers the trimmed share of copies of each of some capacities, by
+// wanted returns the trimmed share of copies of each of some capacities, by
 // the definition: in floating point, one copy after another.
 func wanted(capacities []float64, k int) []float64 {
 	out := make([]float64, len(capacities))
@@ -309,7 +309,7 @@ func TestLocateCopiesDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// copyMoves answers the share of copies that leave their unit in a change, and
+// copyMoves returns the share of copies that leave their unit in a change, and
 // the optimum: what the trimmed shares of copies of shrinking units lose.
 func copyMoves(t *testing.T, m *Map, k int, change func(*Map) error) (moved, optimum float64) {
 	t.Helper()

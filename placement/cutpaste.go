@@ -78,7 +78,7 @@ func (q cut) of(d uint64) uint64 {
 	return d*q.whole + hi + 1
 }
 
-// newCut answers the cut of a number y >= 2. With Y = y(y-1) and r the rest of
+// newCut returns the cut of a number y >= 2. With Y = y(y-1) and r the rest of
 // 2^64 by Y, part is the largest integer below r 2^64 / Y. For d < y <= 2^16
 // the error d of d part is below 2^64/Y, the distance of d r/Y to the next
 // integer, so that the floor plus one is the ceiling. Y divides 2^64 for y = 2

@@ -63,7 +63,7 @@ func appendText[T string | []byte](dst []byte, text T) []byte {
 	return append(dst, text...)
 }
 
-// Decode answers the map that AppendBinary encoded, the only encoding of it.
+// Decode returns the map that AppendBinary encoded, the only encoding of it.
 // ErrCorrupt for anything else. It never panics, and holds at most the tables
 // that options may ask for, and for each byte those of a unit.
 func Decode(b []byte) (*Map, error) {
@@ -131,7 +131,7 @@ func (m *Map) restore(p plan, state []byte) error {
 	return m.strategy.DecodeState(state)
 }
 
-// Clone answers an independent copy.
+// Clone returns an independent copy.
 func (m *Map) Clone() *Map {
 	c := &Map{opts: m.opts, spec: m.spec, strategy: m.strategy.Clone(), names: map[string]int{}}
 	c.adopt(plan{slots: append([]slot(nil), m.slots...), scale: m.scale})

@@ -89,7 +89,7 @@ func join(from, to side, points float64) *joint {
 	return j
 }
 
-// ownerAt answers the owner of a point, -1 for a free one, and where that ends.
+// ownerAt returns the owner of a point, -1 for a free one, and where that ends.
 // No span ends at the point or before it.
 func ownerAt(s []span, at uint64) (unit int32, end uint64) {
 	switch {
@@ -230,7 +230,7 @@ func (j *joint) visit(yield func(from, to int, share Fraction)) {
 	}
 }
 
-// pair visits one pair and answers the cells that remain.
+// pair visits one pair and returns the cells that remain.
 func (j *joint) pair(a, b int, cells []cell, yield func(from, to int, share Fraction)) []cell {
 	direct := 0.0
 	if len(cells) > 0 && int(cells[0].to) == b {

@@ -28,7 +28,7 @@ func exactMoves(a, b side, points int64, visit func(from, to int, share *big.Rat
 		}
 	}
 	free := new(big.Rat).Sub(one, used)
-	// place answers where k draws and the fall-back put an object.
+	// place returns where k draws and the fall-back put an object.
 	place := func(s side, n, k int) []*big.Rat {
 		out := make([]*big.Rat, n)
 		miss := new(big.Rat).Set(one)

@@ -118,7 +118,7 @@ func turns(size int, quotas []int) []int32 {
 	return order
 }
 
-// nextPrime answers the least prime not below n, and 3 at least.
+// nextPrime returns the least prime not below n, and 3 at least.
 func nextPrime(n int) int {
 	for n = max(n, 3) | 1; ; n += 2 {
 		prime := true

@@ -57,19 +57,19 @@ func NewMap(opts Options) (*Map, error) {
 	return &Map{opts: opts, spec: spec, strategy: spec.New(opts), names: map[string]int{}}, nil
 }
 
-// Options answers the completed options.
+// Options returns the completed options.
 func (m *Map) Options() Options { return m.opts }
 
-// Len answers the number of units.
+// Len returns the number of units.
 func (m *Map) Len() int { return len(m.names) }
 
-// Bytes answers the memory held by the strategy, in bytes.
+// Bytes returns the memory held by the strategy, in bytes.
 func (m *Map) Bytes() int { return m.strategy.Bytes() }
 
-// Hash answers the hash of an object's key, with the map's seed.
+// Hash returns the hash of an object's key, with the map's seed.
 func (m *Map) Hash(key []byte) uint64 { return Hash(key, m.opts.Seed) }
 
-// Locate answers the slot of a hash, -1 for a map without units.
+// Locate returns the slot of a hash, -1 for a map without units.
 func (m *Map) Locate(hash uint64) int { return m.strategy.Locate(hash) }
 
 // Choices appends the slots where an object may be: two for twochoice, which
@@ -85,7 +85,7 @@ func (m *Map) Choices(hash uint64, dst []int) []int {
 	return append(dst, m.Locate(hash))
 }
 
-// Name answers the name of the unit in a slot, "" for a free one.
+// Name returns the name of the unit in a slot, "" for a free one.
 func (m *Map) Name(slot int) string {
 	if slot < 0 || slot >= len(m.slots) {
 		return ""
@@ -93,7 +93,7 @@ func (m *Map) Name(slot int) string {
 	return m.slots[slot].name
 }
 
-// Units answers the units by slot, with their expected shares. Those of nearest
+// Units returns the units by slot, with their expected shares. Those of nearest
 // and share are what they approximate; those of slots and maglev are what units
 // have, in whole parts of the table.
 func (m *Map) Units() []Unit {
@@ -113,7 +113,7 @@ type tabled interface {
 	owners() []uint16 // unit by part; meaningless without units
 }
 
-// shares answers the expected shares by slot.
+// shares returns the expected shares by slot.
 func (m *Map) shares() []float64 {
 	out := make([]float64, len(m.slots))
 	if t, ok := m.strategy.(tabled); ok && len(m.names) > 0 {
@@ -133,7 +133,7 @@ func (m *Map) shares() []float64 {
 	return out
 }
 
-// Unit answers a unit by name, and whether there is one.
+// Unit returns a unit by name, and whether there is one.
 func (m *Map) Unit(name string) (Unit, bool) {
 	i, ok := m.names[name]
 	if !ok {
@@ -179,7 +179,7 @@ type plan struct {
 	scale int
 }
 
-// planSet answers the slots after Set and what it tells the strategy.
+// planSet returns the slots after Set and what it tells the strategy.
 func (m *Map) planSet(units []Unit) (plan, []Change, error) {
 	p := plan{slots: slices.Clone(m.slots), scale: m.scale}
 	if len(m.names) == 0 && len(units) > 0 {
@@ -222,7 +222,7 @@ func (m *Map) planSet(units []Unit) (plan, []Change, error) {
 	return p, changes, err
 }
 
-// scaleOf answers the scale that the first units choose.
+// scaleOf returns the scale that the first units choose.
 func scaleOf(units []Unit) int {
 	least, most := MaxDecimal, MinDecimal
 	for _, u := range units {
@@ -233,7 +233,7 @@ func scaleOf(units []Unit) int {
 	return chooseScale(min(least, most), most)
 }
 
-// setChanges answers the changes of capacities in the order of Batcher:
+// setChanges returns the changes of capacities in the order of Batcher:
 // lowered ones, raised ones, new units. A strategy for equal units is told
 // capacity 1, whatever all have.
 func (m *Map) setChanges(p plan, changed []int) ([]Change, error) {
@@ -287,7 +287,7 @@ func (m *Map) equalChanges(p plan, changed []int) ([]Change, error) {
 	return out, nil
 }
 
-// planRemove answers the slots after Remove and what it tells the strategy.
+// planRemove returns the slots after Remove and what it tells the strategy.
 func (m *Map) planRemove(names []string) (plan, []Change, error) {
 	p := plan{slots: slices.Clone(m.slots), scale: m.scale}
 	var out []Change
@@ -337,7 +337,7 @@ func (m *Map) adopt(p plan) {
 	}
 }
 
-// changed answers a strategy after changes, all or nothing: a strategy that
+// changed returns a strategy after changes, all or nothing: a strategy that
 // takes one at a time is changed in a copy, so that none is half done.
 func changed(s Strategy, changes []Change) (Strategy, error) {
 	if len(changes) == 0 {

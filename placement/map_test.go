@@ -35,7 +35,7 @@ func manyUnits(weighted bool, n int) []Unit {
 	return units
 }
 
-// encoded answers a map's bytes.
+// encoded returns a map's bytes.
 func encoded(t testing.TB, m *Map) []byte {
 	t.Helper()
 	b, err := m.AppendBinary(nil)

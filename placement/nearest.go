@@ -110,7 +110,7 @@ func (n *nearest) Apply(changes []Change) error {
 	return nil
 }
 
-// count answers the points of all units, and whether there may be so many.
+// count returns the points of all units, and whether there may be so many.
 // A unit may have 512 on average, three times the default, so that capacities
 // may grow; a map of any size 2^17, which is below 4 MiB. So an encoded map of
 // few bytes cannot ask for a big table.
@@ -124,7 +124,7 @@ func (n *nearest) count(r *roster, ref Capacity) (int, bool) {
 	return total, true
 }
 
-// pointsOf answers how many points a capacity gets, at most maxRing+1.
+// pointsOf returns how many points a capacity gets, at most maxRing+1.
 func (n *nearest) pointsOf(c, ref Capacity) int {
 	hi, lo := bits.Mul64(uint64(c), uint64(n.points))
 	lo, carry := bits.Add64(lo, uint64(ref)/2, 0)
@@ -160,7 +160,7 @@ func (n *nearest) merge(next roster, ref Capacity, total int) {
 	n.index = newBucketIndex(len(ring), func(i int) uint64 { return ring[i].at })
 }
 
-// kept answers the points of units whose capacity is the same as before.
+// kept returns the points of units whose capacity is the same as before.
 func (n *nearest) kept(next *roster, ref Capacity) []ringPoint {
 	if n.reference != ref {
 		return nil
@@ -209,7 +209,7 @@ func (n *nearest) DecodeState(state []byte) error {
 	return nil
 }
 
-// arcs answers the ring as a partition of the hashes: the last hash of each
+// arcs returns the ring as a partition of the hashes: the last hash of each
 // arc, and its unit. The arc around hash 0 is in two pieces.
 func (n *nearest) arcs() (ends []uint64, units []int32) {
 	ring, last := n.ring, len(n.ring)-1

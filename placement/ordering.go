@@ -14,7 +14,7 @@ type ordering struct {
 	order []int32
 }
 
-// apply answers the ordering after changes, in their order.
+// apply returns the ordering after changes, in their order.
 func (o *ordering) apply(changes []Change) (ordering, error) {
 	r, err := o.applyEqual(changes)
 	if err != nil {
@@ -48,7 +48,7 @@ func (o *ordering) AppendState(dst []byte) []byte {
 	return dst
 }
 
-// decodeOrder answers the numbering that AppendState wrote for these units.
+// decodeOrder returns the numbering that AppendState wrote for these units.
 func (o *ordering) decodeOrder(state []byte) ([]int32, error) {
 	if len(state) == 0 {
 		return slices.Clone(o.units), nil

@@ -30,12 +30,12 @@ func overlay(endA, endB func(int) uint64, visit func(a, b int, share Fraction)) 
 	}
 }
 
-// width answers the share of the hashes from..to, both included.
+// width returns the share of the hashes from..to, both included.
 func width(from, to uint64) Fraction {
 	return Fraction((float64(to-from) + 1) / (1 << 64))
 }
 
-// equalEnd answers the last hash of the i-th of n equal arcs, those with
+// equalEnd returns the last hash of the i-th of n equal arcs, those with
 // floor(n h / 2^64) = i.
 func equalEnd(i, n int) uint64 {
 	if i == n-1 {

@@ -34,7 +34,7 @@ type mover interface {
 	Moved(to Strategy) Fraction
 }
 
-// summed answers the strategy if it adds up what a change of so many units
+// summed returns the strategy if it adds up what a change of so many units
 // moves, because listing the pairs would take long; nil if it does not.
 func (m *Map) summed(changed int) mover {
 	if t, ok := m.strategy.(mover); ok && m.pairs(changed) > maxSummedPairs {
@@ -43,7 +43,7 @@ func (m *Map) summed(changed int) mover {
 	return nil
 }
 
-// PreviewPairs answers how many pairs of units a preview of a change of so many
+// PreviewPairs returns how many pairs of units a preview of a change of so many
 // units looks at, about: it is what the preview costs.
 func (m *Map) PreviewPairs(changed int) int {
 	if m.summed(changed) != nil {
@@ -142,7 +142,7 @@ func capacitiesOf(slots []slot) []Capacity {
 	return out
 }
 
-// optimum answers the sum of (c_i - c'_i) over i with c_i > c'_i, c and c' the
+// optimum returns the sum of (c_i - c'_i) over i with c_i > c'_i, c and c' the
 // shares of two lists of capacities. The differences are taken exactly, as
 // numerators over the product of both totals.
 func optimum(from, to []Capacity) float64 {

@@ -180,7 +180,7 @@ func TestCompetitiveRatioOverRandomChanges(t *testing.T) {
 	})
 }
 
-// randomStep changes one unit and answers the preview.
+// randomStep changes one unit and returns the preview.
 func randomStep(r *rand.Rand, m *Map, i int) (Preview, error) {
 	if r.IntN(3) == 0 {
 		name := m.Units()[r.IntN(m.Len())].Name

@@ -10,7 +10,7 @@ type rangeSet struct {
 	hint  int // words before it are empty
 }
 
-// newRangeSet answers the empty set with room for 0 .. n-1.
+// newRangeSet returns the empty set with room for 0 .. n-1.
 func newRangeSet(n int) rangeSet {
 	return rangeSet{words: make([]uint64, (n+63)/64)}
 }
@@ -26,7 +26,7 @@ func (s *rangeSet) add(r uint32) {
 
 func (s *rangeSet) remove(r uint32) { s.words[r/64] &^= 1 << (r % 64) }
 
-// takeLeast removes and answers the least member. The caller knows that the
+// takeLeast removes and returns the least member. The caller knows that the
 // set is not empty: it counts the free measure.
 func (s *rangeSet) takeLeast() uint32 {
 	for s.words[s.hint] == 0 {
@@ -42,7 +42,7 @@ func (s *rangeSet) clone() rangeSet {
 	return rangeSet{words: append([]uint64(nil), s.words...), hint: s.hint}
 }
 
-// ceilLog2 answers the least e with 2^e >= n, for n >= 1.
+// ceilLog2 returns the least e with 2^e >= n, for n >= 1.
 func ceilLog2(n int) int { return bits.Len64(uint64(n - 1)) }
 
 // mergeRanges merges two ascending lists into one; it may reuse a.

@@ -147,7 +147,7 @@ func (r *rendezvous) Moves(to Strategy, visit func(from, to int, share Fraction)
 	}
 }
 
-// racers answers the units of both maps by quotient, rates scaled to sum to 1.
+// racers returns the units of both maps by quotient, rates scaled to sum to 1.
 func (r *rendezvous) racers(t *rendezvous) []racer {
 	units := slices.Concat(r.units, t.units)
 	slices.Sort(units)

@@ -24,7 +24,7 @@ func newBucketIndex(n int, boundary func(int) uint64) bucketIndex {
 	return x
 }
 
-// start answers where to begin the search for the first boundary >= hash.
+// start returns where to begin the search for the first boundary >= hash.
 func (x *bucketIndex) start(hash uint64) int { return int(x.first[hash>>x.shift]) }
 
 func (x *bucketIndex) bytes() int { return 4 * cap(x.first) }

@@ -11,14 +11,14 @@ type roster struct {
 	total Capacity
 }
 
-// find answers the place of a unit, and whether it is there.
+// find returns the place of a unit, and whether it is there.
 func (r *roster) find(unit int) (int, bool) {
 	return slices.BinarySearch(r.units, int32(unit))
 }
 
 func (r *roster) bytes() int { return 4*cap(r.units) + 8*cap(r.caps) }
 
-// capacity answers a unit's capacity, 0 for one that is not there.
+// capacity returns a unit's capacity, 0 for one that is not there.
 func (r *roster) capacity(unit int) Capacity {
 	if i, ok := r.find(unit); ok {
 		return r.caps[i]
@@ -26,7 +26,7 @@ func (r *roster) capacity(unit int) Capacity {
 	return 0
 }
 
-// apply answers the roster after changes: ErrUnit for removing an unknown unit
+// apply returns the roster after changes: ErrUnit for removing an unknown unit
 // and for a number that no unit can have, ErrDuplicate, ErrCapacity.
 func (r *roster) apply(changes []Change) (roster, error) {
 	sorted := slices.SortedStableFunc(slices.Values(changes), func(a, b Change) int { return a.Unit - b.Unit })

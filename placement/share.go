@@ -94,7 +94,7 @@ func (s *share) Locate(hash uint64) int {
 	return s.amongAll(hash)
 }
 
-// frame answers the frame of a point of the ring.
+// frame returns the frame of a point of the ring.
 func (s *share) frame(x uint64) int {
 	f := s.index.start(x)
 	for s.ends[f] < x {
@@ -115,7 +115,7 @@ func (s *share) amongAll(hash uint64) int {
 	return int(s.units[best])
 }
 
-// strongest answers which key attracts the hash most, the last of equals. The
+// strongest returns which key attracts the hash most, the last of equals. The
 // number of the key takes the lower bits of the value, so that the best is a
 // maximum without a branch: one that is taken at random costs more than the
 // rest of a round. One product is mixture enough to choose evenly among mixed
@@ -148,13 +148,13 @@ func attraction(hash, key uint64) uint64 {
 	return (x ^ x>>32) * pi4
 }
 
-// keyOf answers the key of a piece of a unit's arc and its circle.
+// keyOf returns the key of a piece of a unit's arc and its circle.
 func (s *share) keyOf(unit int32, piece, circle int) uint64 {
 	k := Mix(s.opts.Seed + (uint64(unit)+1)*pi6)
 	return Mix(Mix(k+(uint64(piece)+1)*pieceStream) + (uint64(circle)+1)*circleStream)
 }
 
-// stretch answers s in units of 2^-16.
+// stretch returns s in units of 2^-16.
 func (s *share) stretch(n int) uint64 {
 	if s.opts.Stretch > 0 {
 		return max(uint64(s.opts.Stretch*stretchUnit), 1)

@@ -37,7 +37,7 @@ type jointFrames struct {
 	onlyS, onlyT map[int32]float64 // P(a, free) and P(free, b) of one try, by unit
 }
 
-// free answers the share of points without cover in both maps.
+// free returns the share of points without cover in both maps.
 func (j *jointFrames) free() float64 {
 	var f float64
 	overlay(func(i int) uint64 { return j.s.ends[i] }, func(i int) uint64 { return j.t.ends[i] },
@@ -49,7 +49,7 @@ func (j *jointFrames) free() float64 {
 	return f
 }
 
-// cover answers the numbers of the arcs that cover a frame.
+// cover returns the numbers of the arcs that cover a frame.
 func (s *share) cover(f int) []int32 { return s.members[s.first[f]:s.first[f+1]] }
 
 // frame visits the moves of objects whose point lies in frame a here and b
@@ -156,7 +156,7 @@ func (j *jointFrames) later(repeat float64, put func(from, to int32, share float
 	}
 }
 
-// marginal answers the chance to end at each unit with some tries left.
+// marginal returns the chance to end at each unit with some tries left.
 func (s *share) marginal(tries int) []float64 {
 	out := make([]float64, len(s.units))
 	uncovered := 0.0

@@ -195,7 +195,7 @@ func enoughRounds(rounds int, c, total Capacity) bool {
 	return hi > 0 || lo >= uint64(total)
 }
 
-// amounts answers what each unit of the roster shall have, in ranges.
+// amounts returns how much each unit of the roster is to have, in ranges.
 func (s *sieve) amounts() []amount {
 	full := uint64(1)<<s.log - 1<<(s.log-s.q)
 	out := make([]amount, len(s.roster.units))
@@ -319,7 +319,7 @@ func (s *sieve) grow(unit int, a amount) {
 	h.amount = a
 }
 
-// take answers a free range: one released in this Apply, else the lowest.
+// take returns a free range: one released in this Apply, else the lowest.
 func (s *sieve) take() uint32 {
 	if k := len(s.released); k > 0 {
 		r := s.released[k-1]

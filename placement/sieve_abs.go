@@ -157,7 +157,7 @@ func (t *sieveAbs) exactly(p uint64, l *level, e uint32) bool {
 	return e&fillMax != 0 // a full range; a free one has no fill
 }
 
-// hit answers the owner of a point, -1 if it is free.
+// hit returns the owner of a point, -1 if it is free.
 func (t *sieveAbs) hit(p uint64, j int) int {
 	l := &t.levels[j&63]
 	e := t.table[l.offset+int64(p>>(l.width&63))]

@@ -45,7 +45,7 @@ func (t *sieveAbs) Apply(changes []Change) error {
 	return nil
 }
 
-// weight answers the capacity of a unit, 0 if it is not there.
+// weight returns the capacity of a unit, 0 if it is not there.
 func (t *sieveAbs) weight(unit int) uint64 {
 	if unit < 0 || unit >= len(t.units) {
 		return 0
@@ -53,7 +53,7 @@ func (t *sieveAbs) weight(unit int) uint64 {
 	return t.units[unit].weight
 }
 
-// checkChanges answers the error that a batch deserves, before any of it is
+// checkChanges returns the error that a batch deserves, before any of it is
 // done: ErrUnit, ErrCapacity, ErrDuplicate.
 func checkChanges(changes []Change, total uint64, weight func(int) uint64) error {
 	var seen map[int]bool
@@ -138,7 +138,7 @@ func (t *sieveAbs) release(r uint32) {
 	t.released = append(t.released, r)
 }
 
-// take answers a free range: one released in this Apply, else the lowest.
+// take returns a free range: one released in this Apply, else the lowest.
 func (t *sieveAbs) take() uint32 {
 	var r uint32
 	if k := len(t.released); k > 0 {
@@ -208,7 +208,7 @@ func (t *sieveAbs) segmentOf(r uint32) *segment {
 	return &t.segments[i]
 }
 
-// startOf answers the lowest point of a range.
+// startOf returns the lowest point of a range.
 func (t *sieveAbs) startOf(r uint32) uint64 {
 	s := t.segmentOf(r)
 	return s.start + uint64(r-s.first)<<s.width

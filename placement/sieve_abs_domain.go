@@ -227,7 +227,7 @@ func (t *sieveAbs) cut(top int) {
 	}
 }
 
-// cutUnit takes from a unit what lies at limit and above, and answers how much
+// cutUnit takes from a unit what lies at limit and above, and returns how much
 // that is. Of a range wider than the domain to come, the lowest, the part
 // below stays.
 func (t *sieveAbs) cutUnit(unit int, limit uint64) (above uint64) {

@@ -167,7 +167,7 @@ func (t *sieveAbs) weights() (sum uint64) {
 	return sum
 }
 
-// decodeSegments reads the layout and answers how many ranges it has.
+// decodeSegments reads the layout and returns how many ranges it has.
 func (t *sieveAbs) decodeSegments(b []byte) (rest []byte, ranges uint64, ok bool) {
 	if len(b) < 2 || b[0] > 63 || b[1] == 0 || int(b[1]) > int(b[0])+1 || len(b) < 2+int(b[1]) {
 		return nil, 0, false
@@ -219,7 +219,7 @@ func (t *sieveAbs) Moves(to Strategy, visit func(from, to int, share Fraction)) 
 	}
 }
 
-// Moved answers the sum of all Moves in O(ranges).
+// Moved returns the sum of all Moves in O(ranges).
 func (t *sieveAbs) Moved(to Strategy) Fraction {
 	if j := t.join(to); j != nil {
 		return j.moved()

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// newAbs answers a table of the given capacities, units 0, 1, ...
+// newAbs returns a table of the given capacities, units 0, 1, ...
 func newAbs(t testing.TB, capacities ...Capacity) *sieveAbs {
 	t.Helper()
 	s := new(sieveAbs)

@@ -157,7 +157,7 @@ func (s *sieve) Moves(to Strategy, visit func(from, to int, share Fraction)) {
 	}
 }
 
-// Moved answers the sum of all Moves in O(n').
+// Moved returns the sum of all Moves in O(n').
 func (s *sieve) Moved(to Strategy) Fraction {
 	if j := s.join(to); j != nil {
 		return j.moved()
@@ -195,12 +195,12 @@ func (s *sieve) side() side {
 	return d
 }
 
-// float answers an amount in ranges.
+// float returns an amount in ranges.
 func (a amount) float() float64 {
 	return float64(a.whole) + (float64(a.fill)+float64(a.rest)/(1<<63)/2)/sieveFull
 }
 
-// points answers the part of an amount below one range in points, 2^width to a
+// points returns the part of an amount below one range in points, 2^width to a
 // range.
 func (a amount) points(width int) uint64 {
 	if width <= sieveFill {

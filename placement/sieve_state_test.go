@@ -15,7 +15,7 @@ func sieves() map[string]func() Strategy {
 	}
 }
 
-// withHistory answers a strategy that has seen joins and leaves, and units
+// withHistory returns a strategy that has seen joins and leaves, and units
 // 0, 2, 4, ... of capacities 1, 3, 5, ...
 func withHistory(t testing.TB, s Strategy, units int) Strategy {
 	t.Helper()

@@ -21,7 +21,7 @@ func sieveOf(t testing.TB, levels int, capacities ...Capacity) *sieve {
 	return s
 }
 
-// rat answers an amount in ranges, exactly.
+// rat returns an amount in ranges, exactly.
 func (a amount) rat() *big.Rat {
 	n := new(big.Int).SetUint64(a.whole)
 	n.Lsh(n, sieveFill).Add(n, new(big.Int).SetUint64(a.fill))

@@ -66,7 +66,7 @@ func (s *slots) Apply(changes []Change) error {
 	return nil
 }
 
-// reassign answers the owners for other units: surplus slots go to those that
+// reassign returns the owners for other units: surplus slots go to those that
 // lack some.
 func (s *slots) reassign(next *roster) []uint16 {
 	owner := slices.Clone(s.owner)
@@ -105,7 +105,7 @@ func (s *slots) reassign(next *roster) []uint16 {
 	return owner
 }
 
-// Slot answers the slot of a hash.
+// Slot returns the slot of a hash.
 func (s *slots) Slot(hash uint64) int { return int(scale(hash, uint64(len(s.owner)))) }
 
 func (s *slots) owners() []uint16 { return s.owner }

@@ -10,7 +10,7 @@ type Fraction float64
 //
 // Locate may run concurrently with Locate, and with nothing else.
 type Strategy interface {
-	// Locate answers the unit of a hash, -1 if there are no units. It
+	// Locate returns the unit of a hash, -1 if there are no units. It
 	// neither allocates nor computes with floating point.
 	Locate(hash uint64) int
 
@@ -22,10 +22,10 @@ type Strategy interface {
 	// may be removed: Locate then answers -1.
 	Remove(unit int) error
 
-	// Clone answers a deep copy.
+	// Clone returns a deep copy.
 	Clone() Strategy
 
-	// Bytes answers the memory held, in bytes.
+	// Bytes returns the memory held, in bytes.
 	Bytes() int
 
 	// AppendState appends what cannot be derived from options, units and
@@ -93,7 +93,7 @@ func Strategies() []Spec {
 	}
 }
 
-// Lookup answers the strategy of a name; ErrStrategy if there is none.
+// Lookup returns the strategy of a name; ErrStrategy if there is none.
 func Lookup(name string) (Spec, error) {
 	for _, s := range Strategies() {
 		if s.Name == name {

@@ -31,7 +31,7 @@ func specTwoChoice() Spec {
 		New:     func(Options) Strategy { return &twochoice{} }}
 }
 
-// Choices answers the two units of a hash, which may be the same one, and -1
+// Choices returns the two units of a hash, which may be the same one, and -1
 // twice without units.
 func (t *twochoice) Choices(hash uint64) (first, second int) {
 	return t.Locate(hash), t.Locate(Mix(hash + secondChoice))

@@ -90,7 +90,7 @@ func (p *page) load(i int, n *Node) {
 	n.Up, n.Down, n.Memo = v[colUp], v[colDown], p.memo(i)
 }
 
-// store writes a node into a slot and answers how many bytes the page grew.
+// store writes a node into a slot and returns how many bytes the page grew.
 func (p *page) store(i int, n *Node) (grown int) {
 	v, mask := n.columns(), p.mask
 	for c := range v {
@@ -124,7 +124,7 @@ func (p *page) memo(i int) []float64 {
 	return p.row(i)[bits.OnesCount32(p.mask):]
 }
 
-// setMemo gives a slot a memo of n zeros and answers how many bytes the page
+// setMemo gives a slot a memo of n zeros and returns how many bytes the page
 // grew.
 func (p *page) setMemo(i, n int) (grown int) {
 	before := 8 * cap(p.cells)

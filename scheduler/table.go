@@ -121,7 +121,7 @@ func (t *Table) MemoOf(slot int) []float64 {
 	return p.memo(i)
 }
 
-// SetMemo gives the node in a slot a Memo of n zeros, and answers it as MemoOf
+// SetMemo gives the node in a slot a Memo of n zeros, and returns it as MemoOf
 // does.
 func (t *Table) SetMemo(slot, n int) []float64 {
 	p, i := t.find(slot)

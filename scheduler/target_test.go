@@ -35,7 +35,7 @@ func (w *truth) change(step int64, rate func(i int) float64) {
 	}
 }
 
-// collect empties the queue of a node and answers what was in it.
+// collect empties the queue of a node and returns what was in it.
 func (w *truth) collect(slot int, step int64) float64 {
 	mean := w.base[slot] + float64(w.rates[slot]*float64(step-w.since[slot]))
 	w.base[slot], w.since[slot] = 0, step

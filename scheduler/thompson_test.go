@@ -27,7 +27,7 @@ func (w *season) reward(m Interest, age int64, draws *rand.Rand) float64 {
 	return sum
 }
 
-// play runs a policy and answers the expected interest collected in each step.
+// play runs a policy and returns the expected interest collected in each step.
 func (w *season) play(t testing.TB, policy string, steps int64, seed uint64) []float64 {
 	t.Helper()
 	spec, draws := policyNamed(t, policy), rand.New(rand.NewPCG(seed, 77))

@@ -192,7 +192,7 @@ func (t *tournament) enter(p *page, i, slot int, c *contender) {
 	t.rule.enter(p, i, c)
 }
 
-// load reads the node in a slot and answers whether it takes part.
+// load reads the node in a slot and returns whether it takes part.
 func (t *tournament) load(slot int, c *contender) bool {
 	c.slot, c.asOf, c.plays = slot, 0, false
 	p, i := t.table.find(slot)

@@ -25,7 +25,7 @@ func (t *tournament) Pick(dst []int, step int64, count int, _ Source) []int {
 }
 
 // best appends up to count nodes that play, and are above all that are parked,
-// and answers the value of the last.
+// and returns the value of the last.
 func (t *tournament) best(dst []int, step int64, count int) ([]int, float64) {
 	top := len(t.levels) - 1
 	if top < 0 {

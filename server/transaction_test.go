@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// queue sends calls between MULTI and EXEC and answers what EXEC does.
+// queue sends calls between MULTI and EXEC and returns what EXEC does.
 func (c *testClient) exec(calls ...string) string {
 	c.t.Helper()
 	b := encode("MULTI")

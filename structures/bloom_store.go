@@ -66,7 +66,7 @@ func DecodeBloom(head []byte) (*Bloom, error) {
 // Kind is KindBloom.
 func (f *Bloom) Kind() Kind { return KindBloom }
 
-// Empty answers false: a filter without items is still a filter.
+// Empty returns false: a filter without items is still a filter.
 func (f *Bloom) Empty() bool { return false }
 
 // Size estimates the memory held.

@@ -12,7 +12,7 @@ import (
 )
 
 // writeUntilKilled pipelines numbered transactions until the server is gone,
-// and answers the number of the last one that was acknowledged. Transaction i
+// and returns the number of the last one that was acknowledged. Transaction i
 // sets a and b to i and appends i to a list: any state in between shows.
 func writeUntilKilled(c *client, acked chan<- int) {
 	last := 0

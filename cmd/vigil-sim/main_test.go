@@ -26,7 +26,7 @@ func program(t *testing.T, stdin string, args ...string) (code int, stdout, stde
 	return code, out.String(), errs.String()
 }
 
-// tableOf runs the program with -format csv and answers the table by policy and
+// tableOf runs the program with -format csv and returns the table by policy and
 // column.
 func tableOf(t *testing.T, stdin string, args ...string) map[string]map[string]float64 {
 	t.Helper()

@@ -111,7 +111,7 @@ func drawShares() (*plot.Plot, error) {
 	return p, nil
 }
 
-// loadsOf answers share over capacity of each unit, exact but for the peer.
+// loadsOf returns share over capacity of each unit, exact but for the peer.
 func loadsOf(name string, weights []int) ([]float64, error) {
 	sum := 0
 	for _, w := range weights {
@@ -200,7 +200,7 @@ func drawMoves() (*plot.Plot, error) {
 	return p, nil
 }
 
-// ratiosOf answers moved over optimum of joins, leaves and doubled capacities,
+// ratiosOf returns moved over optimum of joins, leaves and doubled capacities,
 // the last 0 where all capacities are equal.
 func ratiosOf(spec placement.Spec) ([3]float64, error) {
 	weights := mixedWeights(figureUnits)

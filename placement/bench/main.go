@@ -130,7 +130,7 @@ func facts() []string {
 	}
 }
 
-// processor answers what the system calls it, where there is such a file.
+// processor returns what the system calls it, where there is such a file.
 func processor() string {
 	info, err := os.ReadFile("/proc/cpuinfo")
 	if err == nil {

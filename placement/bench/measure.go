@@ -64,7 +64,7 @@ func measure(c candidate, weights []int, e effort) (row, error) {
 	return r, r.sample(t, weights, e)
 }
 
-// heap answers the bytes in use.
+// heap returns the bytes in use.
 func heap() int {
 	var m runtime.MemStats
 	runtime.GC()
@@ -99,7 +99,7 @@ func lookKeys(locate func(*key) int, keys []key, from, count int) int {
 	return sum
 }
 
-// time answers nanoseconds a lookup: those of the fastest round. Each round has
+// time returns nanoseconds a lookup: those of the fastest round. Each round has
 // other objects: of the same ones the processor would learn the branches.
 func (e effort) time(look func(from, count int)) float64 {
 	from := 0
@@ -144,7 +144,7 @@ func (r *row) exact(s placement.Strategy, weights []int) error {
 	return err
 }
 
-// sharesOf answers the shares of n units: what each would give to a unit n that
+// sharesOf returns the shares of n units: what each would give to a unit n that
 // is alone.
 func sharesOf(s placement.Strategy, name string, n int) ([]float64, error) {
 	spec, err := placement.Lookup(name)
@@ -174,7 +174,7 @@ func joining(weights []int) int {
 	return weights[0]
 }
 
-// changesOf answers the joins and leaves that are measured.
+// changesOf returns the joins and leaves that are measured.
 func changesOf(weights []int) (joins, leaves []placement.Change) {
 	n := len(weights)
 	mean := joining(weights)
@@ -191,7 +191,7 @@ func changesOf(weights []int) (joins, leaves []placement.Change) {
 	return joins, leaves
 }
 
-// ratio answers what some changes move, each by itself, over the optimum.
+// ratio returns what some changes move, each by itself, over the optimum.
 func ratio(s placement.Strategy, weights []int, changes []placement.Change) (float64, error) {
 	var moved, optimum float64
 	for _, c := range changes {

@@ -40,7 +40,7 @@ func (r *row) sample(t *table, weights []int, e effort) error {
 	return nil
 }
 
-// places answers the units of the first objects.
+// places returns the units of the first objects.
 func (t *table) places(count int) []int32 {
 	out := make([]int32, count)
 	for i := range out {

@@ -68,7 +68,7 @@ func anyUnit(r *rand.Rand, name string) placement.Unit {
 	return placement.Unit{Name: name, Capacity: 1 + 99*r.Float64()}
 }
 
-// anyChange changes one unit and answers the preview of that.
+// anyChange changes one unit and returns the preview of that.
 func anyChange(r *rand.Rand, m *placement.Map, i int) (placement.Preview, error) {
 	if r.IntN(3) == 0 {
 		name := m.Units()[r.IntN(m.Len())].Name

@@ -133,7 +133,7 @@ func (w *world) setRate(i int, rate float64, step int64) {
 	w.rates[i] = rate
 }
 
-// probe empties a node and answers what was found, and what was expected to be
+// probe empties a node and returns what was found, and what was expected to be
 // earned. Under Interest a changed rate counts for the whole age: interest is
 // soon forgotten.
 func (w *world) probe(i int, step int64) (found, earned float64) {
