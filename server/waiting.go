@@ -168,6 +168,10 @@ func (q *waiting) widen(set *persistence.Shards, s *session) {
 	var todo []*waiter
 	add := func(key []byte) {
 		for p := q.queues[string(key)].begin(); p != nil; p = p.next {
+			if len(p.w.also) == 0 { // thousands may wait for one key
+				set.Union(p.w.shards)
+				continue
+			}
 			todo = append(todo, p.w)
 		}
 	}
