@@ -85,6 +85,8 @@ func diffKey(tx *Tx, key string, want modelValue) string {
 		return diffHash(tx, k, want.fields)
 	case structures.KindSet:
 		return diffSet(tx, k, want.members)
+	case structures.KindZSet:
+		return diffZSet(tx, k, want.scores)
 	case structures.KindStream:
 		return diffStream(tx, k, want.log)
 	case structures.KindBloom:

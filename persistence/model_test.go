@@ -31,6 +31,7 @@ type modelValue struct {
 	items  map[string]bool // of a Bloom filter
 	// members are those of a set.
 	members map[string]bool
+	scores  map[string]float64 // of a sorted set
 	card    uint64
 	plan    string // a schedule, as Dump encodes it
 	log     string // a stream, as describeStream shows it
@@ -158,6 +159,10 @@ var operations = []struct {
 	{"fill set", 3, holds(structures.KindSet), (*trial).fillSet},
 	{"remove member", 16, holds(structures.KindSet), (*trial).removeMember},
 	{"pop members", 6, holds(structures.KindSet), (*trial).popMembers},
+	{"add score", 6, holds(structures.KindZSet), (*trial).addScore},
+	{"fill sorted set", 3, holds(structures.KindZSet), (*trial).fillZSet},
+	{"remove score", 32, holds(structures.KindZSet), (*trial).removeScore},
+	{"remove most members", 6, holds(structures.KindZSet), (*trial).removeMost},
 	{"add entries", 5, holds(structures.KindStream), (*trial).addEntries},
 	{"remove entries", 6, holds(structures.KindStream), (*trial).removeEntries},
 	{"deliver", 8, holds(structures.KindStream), (*trial).deliver},
@@ -229,7 +234,7 @@ const minEffects = 50
 // materialisation, eviction to disk, reloads and restarts between them.
 func TestStoreIsTheModel(t *testing.T) {
 	effects := map[string]int{}
-	for seed := range uint64(16) {
+	for seed := range uint64(20) {
 		runModel(t, seed, effects)
 	}
 	t.Logf("effects: %v", effects)

@@ -1,0 +1,96 @@
+package persistence
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"testing"
+
+	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/zset"
+)
+
+// The store in testdata/format2-zsets is as that in format2, and has sorted sets. It is
+// written anew, which a new format alone may ask for, by
+//
+//	go test ./persistence -run TestGoldenSortedSets -golden
+const goldenZSets = "testdata/format2-zsets"
+
+// goldenScores are the members of each sorted set: one in its head, the others in pages,
+// of which one member fills its own.
+func goldenScores() map[string]map[string]float64 {
+	small, paged, large := map[string]float64{}, map[string]float64{}, map[string]float64{}
+	for i, score := range []float64{0, math.Copysign(0, -1), 1.5, -2, math.Inf(1), math.Inf(-1), 1e300} {
+		small[fmt.Sprint("member-", i)] = score
+	}
+	for i := range 1500 {
+		paged[fmt.Sprint("member-", i)] = float64(i * 7919 % 1500)
+	}
+	for i := range 20 {
+		large[fmt.Sprintf("%0*d", 1+i*200, i)] = float64(i)
+	}
+	return map[string]map[string]float64{"small": small, "paged": paged, "large": large}
+}
+
+func makeGoldenZSets(t *testing.T, tx *Tx, prefix string) {
+	t.Helper()
+	for name, scores := range goldenScores() {
+		s, ch, _, err := Edit(tx, []byte(prefix+name), func() *zset.Set { return zset.New(tx.HashKeys()) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, end := range []zset.End{zset.Least, zset.Greatest} {
+			score := math.Inf(int(end)*2 - 1)
+			s.Add(ch, []byte("gone"), score, 0)
+			s.Add(ch, []byte("gone too"), score, 0)
+			s.Pop(ch, end, 1, nil)
+			s.RemoveRange(ch, 0, 1)
+		}
+		for member, score := range scores {
+			s.Add(ch, []byte(member), score-1, 0)
+			s.Add(ch, []byte(member), score, 0)
+		}
+		s.Add(ch, []byte("gone"), 1, 0)
+		s.Remove(ch, []byte("gone"))
+	}
+}
+
+func TestGoldenSortedSets(t *testing.T) {
+	if *writeGolden {
+		if err := os.RemoveAll(goldenZSets); err != nil {
+			t.Fatal(err)
+		}
+		s := openGolden(t, goldenZSets)
+		all(s, goldenNow, func(tx *Tx) {
+			tx.Select(0)
+			makeGoldenZSets(t, tx, "old-")
+		})
+		materialise(t, s)
+		all(s, goldenNow, func(tx *Tx) { // in the journal only
+			tx.Select(0)
+			makeGoldenZSets(t, tx, "new-")
+		})
+		closeStore(t, s)
+		closeStore(t, openGolden(t, goldenZSets)) // which removes a log that is not needed
+	}
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(goldenZSets)); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // with the journal, and without
+		s := openGolden(t, dir)
+		all(s, goldenNow, func(tx *Tx) {
+			tx.Select(0)
+			for _, prefix := range []string{"old-", "new-"} {
+				for name, scores := range goldenScores() {
+					key := []byte(prefix + name)
+					if diff := diffZSet(tx, key, scores); diff != "" || tx.Kind(key) != structures.KindZSet {
+						t.Errorf("%s%s: %s", prefix, name, diff)
+					}
+				}
+			}
+		})
+		materialise(t, s)
+		closeStore(t, s)
+	}
+}
