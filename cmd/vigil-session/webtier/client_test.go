@@ -96,6 +96,39 @@ func TestLateAnswerIsGivenToNobodyAndExpires(t *testing.T) {
 	}
 }
 
+// TestListOfAMissedAnswerIsGivenAnExpiry: an answer may come between the end of the
+// wait and the expiry, from a microservice that sets none.
+func TestListOfAMissedAnswerIsGivenAnExpiry(t *testing.T) {
+	lists := make(chan string, 2)
+	silent := script(t, func(c net.Conn, got []byte) bool {
+		words := strings.Split(string(got), "\r\n")
+		reply := strings.Repeat("-ERR unknown command\r\n", bytes.Count(got, []byte("*")))
+		switch {
+		case len(words) > 6 && words[2] == "publish":
+			reply = ":1\r\n"
+		case len(words) > 6 && words[2] == "blpop":
+			lists <- words[4]
+			reply = "*-1\r\n"
+		case len(words) > 6 && words[2] == "pexpire":
+			lists <- words[4] + " " + words[6]
+			reply = ":1\r\n"
+		}
+		_, err := c.Write([]byte(reply))
+		return err == nil
+	})
+	rdb := redis.NewClient(Pool(&redis.Options{Addr: silent}, 1))
+	defer rdb.Close()
+	if _, err := New(rdb, Options{Budget: patient}).Ask(t.Context(), "pageview", "s", "/"); !errors.Is(err, ErrNoAnswer) {
+		t.Errorf("got %v, want ErrNoAnswer", err)
+	}
+	if len(lists) != 2 {
+		t.Fatalf("%d commands about the list, want BLPOP and PEXPIRE", len(lists))
+	}
+	if waited, expires := <-lists, <-lists; expires != waited+" 500" {
+		t.Errorf("waited for %q, and gave an expiry to %q", waited, expires)
+	}
+}
+
 func TestPageDegradesWhenTheStoreIsDown(t *testing.T) {
 	s := start(t)
 	web, _ := dial(t, s, Options{Budget: patient})
