@@ -57,7 +57,7 @@ const rooms = `
 	structures:
 	structures/glob:
 	structures/placemap:    structures placement
-	structures/rdb:         structures structures/set structures/zset
+	structures/rdb:         structures structures/set structures/stream structures/zset
 	structures/schedule:    structures scheduler scheduler/sim
 	structures/set:         structures
 	structures/stream:      structures
