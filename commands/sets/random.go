@@ -19,7 +19,7 @@ func randomRows() []commands.Command {
 		{Name: "SRANDMEMBER", Arity: -2, Flags: commands.ReadOnly,
 			Keys:   []commands.KeySpec{commands.Key(1, commands.RO|commands.Access)},
 			Syntax: "key [count]", Since: "1.0.0", Cost: "O(n) for n members returned",
-			Summary: "Returns random members of a set: different ones, or any if the count is negative.", Run: srandmember},
+			Summary: "Returns random members of a set: distinct ones, or with repeats if the count is negative.", Run: srandmember},
 	}
 }
 

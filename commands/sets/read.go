@@ -14,7 +14,7 @@ func readRows() []commands.Command {
 			Summary: "Reports whether a set has a member.", Run: sismember},
 		{Name: "SMISMEMBER", Arity: -3, Flags: commands.ReadOnly | commands.Fast, Keys: meta,
 			Syntax: "key member [member ...]", Since: "6.2.0", Cost: "O(n) for n members",
-			Summary: "Reports of several members whether a set has them.", Run: smismember},
+			Summary: "Reports for each of several members whether a set has it.", Run: smismember},
 		{Name: "SCARD", Arity: 2, Flags: commands.ReadOnly | commands.Fast, Keys: meta,
 			Syntax: "key", Since: "1.0.0", Cost: "O(1)",
 			Summary: "Returns the number of members of a set.", Run: scard},
@@ -24,7 +24,7 @@ func readRows() []commands.Command {
 		{Name: "SSCAN", Arity: -3, Flags: commands.ReadOnly, Keys: look,
 			Syntax: "key cursor [MATCH pattern] [COUNT count]", Since: "2.8.0",
 			Cost:    "O(1) for each call, O(n) for all members",
-			Summary: "Iterates over the members of a set, some with each call.", Run: sscan},
+			Summary: "Iterates over the members of a set.", Run: sscan},
 	}
 }
 

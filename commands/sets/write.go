@@ -17,7 +17,7 @@ func writeRows() []commands.Command {
 		{Name: "SREM", Arity: -3, Flags: commands.Write | commands.Fast,
 			Keys:   []commands.KeySpec{commands.Key(1, commands.RW|commands.Delete)},
 			Syntax: "key member [member ...]", Since: "1.0.0", Cost: "O(n) for n members",
-			Summary: "Removes members from a set and returns how many there were.", Run: srem},
+			Summary: "Removes members from a set and returns the number removed.", Run: srem},
 		{Name: "SMOVE", Arity: 4, Flags: commands.Write | commands.Fast,
 			Keys: []commands.KeySpec{commands.Key(1, commands.RW|commands.Access|commands.Delete),
 				commands.Key(2, commands.RW|commands.Insert)},

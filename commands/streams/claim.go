@@ -16,13 +16,13 @@ func claimRows() []commands.Command {
 				"[FORCE] [JUSTID] [LASTID lastid]",
 			Types: commands.Types{"min-idle-time": commands.ArgString, "unix-time-milliseconds": commands.ArgUnixTime}, Since: "5.0.0",
 			Cost:    "O(log n) for each ID and n pending entries",
-			Summary: "Gives pending entries to another consumer.", Run: xclaim},
+			Summary: "Assigns pending entries to another consumer.", Run: xclaim},
 		{Name: "XAUTOCLAIM", Arity: -6, Flags: commands.Write | commands.Fast,
 			Keys:   []commands.KeySpec{commands.Key(1, commands.RW|commands.Delete)},
 			Syntax: "key group consumer min-idle-time start [COUNT count] [JUSTID]",
 			Types:  commands.Types{"min-idle-time": commands.ArgString, "start": commands.ArgString}, Since: "6.2.0",
 			Cost:    "O(1) if COUNT is small",
-			Summary: "Gives the pending entries that are idle for some time to another consumer.", Run: xautoclaim},
+			Summary: "Assigns pending entries that have been idle for some time to another consumer.", Run: xautoclaim},
 	}
 }
 

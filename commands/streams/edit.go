@@ -15,7 +15,7 @@ func editRows() []commands.Command {
 			Keys:   []commands.KeySpec{commands.Key(1, commands.RW|commands.Update)},
 			Syntax: "key last-id [ENTRIESADDED entries-added] [MAXDELETEDID max-deleted-id]",
 			Types:  commands.Types{"entries-added": commands.ArgInteger}, Since: "5.0.0", Cost: "O(1)",
-			Summary: "Sets the last ID of a stream, and what it counts of entries that were there before.", Run: xsetid},
+			Summary: "Sets the last ID of a stream, and its counters of earlier entries.", Run: xsetid},
 	}
 }
 

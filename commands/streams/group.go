@@ -10,13 +10,13 @@ func groupRows() []commands.Command {
 	keys := func(f commands.KeyFlag) []commands.KeySpec { return []commands.KeySpec{commands.Key(2, commands.RW|f)} }
 	return []commands.Command{
 		{Name: "XGROUP", Arity: -2, Since: "5.0.0", Cost: "Depends on subcommand.",
-			Summary: "A container for commands about consumer groups."},
+			Summary: "Groups the commands about consumer groups."},
 		{Name: "XGROUP CREATE", Arity: -5, Flags: commands.Write | commands.DenyOOM, Keys: keys(commands.Insert),
 			Syntax: "key group <id | $> [MKSTREAM] [ENTRIESREAD entries-read]", Types: groupTypes, Since: "5.0.0", Cost: "O(1)",
-			Summary: "Creates a consumer group, to which entries behind an ID are new.", Run: xgroupCreate},
+			Summary: "Creates a consumer group, which starts after a given ID.", Run: xgroupCreate},
 		{Name: "XGROUP SETID", Arity: -5, Flags: commands.Write, Keys: keys(commands.Update),
 			Syntax: "key group <id | $> [ENTRIESREAD entries-read]", Types: groupTypes, Since: "5.0.0", Cost: "O(1)",
-			Summary: "Sets the ID behind which entries are new to a group.", Run: xgroupSetID},
+			Summary: "Sets the ID after which a group continues.", Run: xgroupSetID},
 		{Name: "XGROUP DESTROY", Arity: 4, Flags: commands.Write, Keys: keys(commands.Delete),
 			Syntax: "key group", Since: "5.0.0", Cost: "O(n) for n pending entries of the group",
 			Summary: "Removes a consumer group.", Run: xgroupDestroy},
@@ -25,7 +25,7 @@ func groupRows() []commands.Command {
 			Summary: "Creates a consumer of a group.", Run: xgroupCreateConsumer},
 		{Name: "XGROUP DELCONSUMER", Arity: 5, Flags: commands.Write, Keys: keys(commands.Delete),
 			Syntax: "key group consumer", Since: "5.0.0", Cost: "O(n) for n pending entries of the consumer",
-			Summary: "Removes a consumer of a group, and forgets what was delivered to it.", Run: xgroupDelConsumer},
+			Summary: "Removes a consumer of a group, together with its pending entries.", Run: xgroupDelConsumer},
 		commands.Help("XGROUP", "5.0.0", commands.Loading|commands.Stale),
 	}
 }

@@ -11,16 +11,16 @@ func infoRows() []commands.Command {
 	keys := []commands.KeySpec{commands.Key(2, commands.RO|commands.Access)}
 	return []commands.Command{
 		{Name: "XINFO", Arity: -2, Since: "5.0.0", Cost: "Depends on subcommand.",
-			Summary: "A container for commands that describe streams."},
+			Summary: "Groups the commands that describe streams."},
 		{Name: "XINFO STREAM", Arity: -3, Flags: commands.ReadOnly, Keys: keys,
 			Syntax: "key [FULL [COUNT count]]", Since: "5.0.0", Cost: "O(1), with FULL O(n) for n entries, groups and consumers shown",
-			Summary: "Describes a stream.", Run: xinfoStream},
+			Summary: "Returns information about a stream.", Run: xinfoStream},
 		{Name: "XINFO GROUPS", Arity: 3, Flags: commands.ReadOnly, Keys: keys,
 			Syntax: "key", Since: "5.0.0", Cost: "O(n) for n groups",
-			Summary: "Describes the consumer groups of a stream.", Run: xinfoGroups},
+			Summary: "Returns information about the consumer groups of a stream.", Run: xinfoGroups},
 		{Name: "XINFO CONSUMERS", Arity: 4, Flags: commands.ReadOnly, Keys: keys,
 			Syntax: "key group", Since: "5.0.0", Cost: "O(n) for n consumers",
-			Summary: "Describes the consumers of a group.", Run: xinfoConsumers},
+			Summary: "Returns information about the consumers of a group.", Run: xinfoConsumers},
 		commands.Help("XINFO", "5.0.0", commands.Loading|commands.Stale),
 	}
 }

@@ -16,7 +16,7 @@ func pendingRows() []commands.Command {
 			Syntax: "key group [[IDLE min-idle-time] start end count [consumer]]",
 			Types:  commands.Types{"start": commands.ArgString, "end": commands.ArgString, "min-idle-time": commands.ArgInteger}, Since: "5.0.0",
 			Cost:    "O(n) for n consumers, or for n entries returned or passed over as they are not idle",
-			Summary: "Lists the entries that were delivered to consumers of a group and not acknowledged.", Run: xpending},
+			Summary: "Returns the entries that were delivered to consumers of a group and not acknowledged.", Run: xpending},
 	}
 }
 

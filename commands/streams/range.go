@@ -22,7 +22,7 @@ func rangeRows() []commands.Command {
 			Run:     func(c *commands.Ctx) error { return xrange(c, true) }},
 		{Name: "XLEN", Arity: 2, Flags: commands.ReadOnly | commands.Fast, Keys: []commands.KeySpec{commands.Key(1, commands.RO)},
 			Syntax: "key", Since: "5.0.0", Cost: "O(1)",
-			Summary: "Counts the entries of a stream.", Run: xlen},
+			Summary: "Returns the number of entries of a stream.", Run: xlen},
 	}
 }
 

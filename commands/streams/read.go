@@ -19,11 +19,11 @@ func readRows() []commands.Command {
 		{Name: "XREAD", Arity: -4, Flags: commands.ReadOnly | commands.Blocking | commands.MovableKeys, Keys: named(1),
 			Syntax: "[COUNT count] [BLOCK milliseconds] STREAMS key [key ...] id [id ...]", Types: types, Since: "5.0.0",
 			Cost:    "O(log n) for each stream of n entries, and O(m) for m entries returned",
-			Summary: "Returns the entries of streams behind given IDs, waiting for one if needed.", Run: xread},
+			Summary: "Returns the entries of streams after given IDs, waiting for one if needed.", Run: xread},
 		{Name: "XREADGROUP", Arity: -7, Flags: commands.Write | commands.Blocking | commands.MovableKeys, Keys: named(4),
 			Syntax: "GROUP group consumer [COUNT count] [BLOCK milliseconds] [NOACK] STREAMS key [key ...] id [id ...]", Types: types, Since: "5.0.0",
 			Cost:    "O(log n) for each stream of n entries, and O(m) for m entries returned",
-			Summary: "Gives a consumer of a group entries that are new to the group, waiting for one if needed, or again those that it has not acknowledged.",
+			Summary: "Delivers new entries of a group to a consumer, waiting for one if needed, or returns the consumer's pending entries again.",
 			Run:     xreadgroup},
 	}
 }

@@ -10,7 +10,7 @@ func addRows() []commands.Command {
 		{Name: "ZADD", Arity: -4, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: []commands.KeySpec{commands.Key(1, commands.RW|commands.Update)},
 			Syntax: "key [NX|XX] [GT|LT] [CH] [INCR] score member [score member ...]", Types: commands.Types{"score": commands.ArgDouble}, Since: "1.2.0",
 			Cost:    "O(n*log(m)) for n members, and m in the sorted set",
-			Summary: "Adds members to a sorted set, or gives them other scores.", Run: zadd},
+			Summary: "Adds members to a sorted set, or updates their scores.", Run: zadd},
 		{Name: "ZINCRBY", Arity: 4, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: []commands.KeySpec{commands.Key(1, commands.RW|commands.Access|commands.Update)},
 			Syntax: "key increment member", Since: "1.2.0", Cost: "O(log(n)) for n members of the sorted set",
 			Summary: "Adds a number to the score of a member, adding the member if needed.", Run: zincrby},
