@@ -3,29 +3,39 @@ package zset
 import (
 	"encoding/binary"
 	"math"
-	"math/bits"
 )
 
 // IsCompact reports whether the set is one small leaf.
 func (s *Set) IsCompact(limit int) bool { return s.only != nil && len(s.only.buf) <= limit }
 
-// AppendCompact appends a set of one leaf. Most scores are small integers, of whose
-// bits the last bytes are zero and left out:
+// scoreLengths are the lengths that a score has in a record, by its code. Most scores
+// are small integers, of whose bits all but the first are zero.
+var scoreLengths = [4]int{2, 3, 4, scoreSize}
+
+// scoreCode is the code of the shortest length for the bits of a score.
+func scoreCode(score uint64) int {
+	code := 0
+	for score<<(8*scoreLengths[code]) != 0 { // 64 is 0
+		code++
+	}
+	return code
+}
+
+// AppendCompact appends a set of one leaf, without the zero bytes at the end of scores:
 //
 //	longest | peak (uvarints) | for each entry:
-//	length of member << 4 | bytes of score (uvarint) | score | member
+//	length of member << 2 | code of the score's length (uvarint) | score | member
 func (s *Set) AppendCompact(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(s.longest))
 	dst = binary.AppendUvarint(dst, uint64(s.peak))
 	for i := range s.only.slots {
 		b, member := s.only.entry(i)
 		score := math.Float64bits(scoreOf(b))
-		n := scoreSize - bits.TrailingZeros64(score)/8
-		dst = binary.AppendUvarint(dst, uint64(len(member))<<4|uint64(n))
-		for shift := 56; n > 0; n-- {
-			dst = append(dst, byte(score>>shift))
-			shift -= 8
-		}
+		code := scoreCode(score)
+		dst = binary.AppendUvarint(dst, uint64(len(member))<<2|uint64(code))
+		var bits [scoreSize]byte
+		binary.BigEndian.PutUint64(bits[:], score)
+		dst = append(dst, bits[:scoreLengths[code]]...)
 		dst = append(dst, member...)
 	}
 	return dst
@@ -44,12 +54,10 @@ func (s *Set) LoadCompact(b []byte) {
 	l.buf, l.slots = l.buf[:0], l.slots[:0]
 	for len(b) > 0 {
 		head, w := binary.Uvarint(b)
-		n, size := int(head&15), int(head>>4)
-		score := uint64(0)
-		for _, x := range b[w : w+n] {
-			score = score<<8 | uint64(x)
-		}
-		score <<= (scoreSize - n) * 8 // 64 if n is 0, of a score that is 0 anyway
+		n, size := scoreLengths[head&3], int(head>>2)
+		var bits [scoreSize]byte
+		copy(bits[:], b[w:w+n])
+		score := binary.BigEndian.Uint64(bits[:])
 		member := b[w+n : w+n+size]
 		l.slots = append(l.slots, slot(len(l.buf))<<16)
 		l.buf = binary.BigEndian.AppendUint64(l.buf, scoreBits(math.Float64frombits(score)))
