@@ -75,7 +75,14 @@ func (d *disk) store(s *Stream, n int) {
 	}
 	for n > 0 && s.Part(n, write) {
 	}
-	s.Pages(false, write)
+	before := uint64(0)
+	s.Pages(false, func(id uint64, page []byte) {
+		if id <= before {
+			panic(fmt.Sprintf("page %x behind page %x", id, before))
+		}
+		before = id
+		write(id, page)
+	})
 	d.head = s.AppendHead(nil)
 	s.Clean()
 }
