@@ -231,10 +231,13 @@ func TestEncodingNamesAreThoseOfRedis(t *testing.T) {
 	shrunk.Remove(nil, []byte("9"))
 	words := add(New(testKeys(1)), "a", "1")
 	words.Remove(nil, []byte("a"))
+	later := add(New(testKeys(1)), "a")
+	later.Remove(nil, []byte("a"))
 	for name, c := range map[string]struct {
 		set  *Set
 		want string
 	}{
+		"many integers after a word":     {many(later, 6), "hashtable"},
 		"integers":                       {many(New(testKeys(1)), 9), "intset"},
 		"many integers":                  {many(New(testKeys(1)), 10), "hashtable"},
 		"integers that were many":        {shrunk, "hashtable"},
