@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/vigildb/vigil/structures"
@@ -133,6 +134,20 @@ func TestSetRefusesBadPages(t *testing.T) {
 	}
 	if err := New(testKeys(1)).SetPage(1, []byte(one+"\x01a")); !errors.Is(err, structures.ErrCorrupt) {
 		t.Errorf("page for a set in its head: got %v", err)
+	}
+}
+
+// A leaf that was stored in the head gets a page when the set gets a second leaf, though
+// its own entries are the same.
+func TestTheLeafOfAHeadGetsAPage(t *testing.T) {
+	s := New(testKeys(1))
+	s.Add(nil, []byte("small"), 1, 0)
+	s.Clean()
+	s.Add(nil, bytes.Repeat([]byte{'b'}, 3000), 2, 0)
+	var ids []uint64
+	s.Pages(false, func(id uint64, page []byte) { ids = append(ids, id) })
+	if !slices.Equal(ids, []uint64{0, 1}) {
+		t.Errorf("pages %v were written, want 0 and 1", ids)
 	}
 }
 
