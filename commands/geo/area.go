@@ -95,7 +95,7 @@ func (a *area) cells() []cell {
 		c = cellOf(a.centre, c.level-1, maxLat)
 	}
 	low, high := c.southWest(), c.northEast()
-	var cells []cell
+	cells := make([]cell, 0, len(around))
 	for _, step := range around {
 		// A neighbour on a side that the centre's cell has to spare is not needed.
 		if c.level >= 2 && (step[0] < 0 && low.lon < southWest.lon || step[0] > 0 && high.lon > northEast.lon ||

@@ -266,8 +266,10 @@ func (q *search) find() []hit {
 	}
 	for _, c := range q.cells() {
 		from, to := c.scores()
-		rank, count := q.set.Between(zset.BeforeScore(from), zset.BeforeScore(to))
-		q.set.Range(rank, count, func(member []byte, score float64) bool {
+		q.set.From(zset.BeforeScore(from), func(member []byte, score float64) bool {
+			if score >= to {
+				return false
+			}
 			p := pointOf(score)
 			if meters, ok := q.within(p); ok {
 				found = append(found, hit{member, score, p, meters})

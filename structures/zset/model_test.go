@@ -288,6 +288,14 @@ func (m *model) compare() {
 		bound := m.score()
 		before := sort.Search(len(all), func(i int) bool { return m.want[all[i]] >= bound })
 		upTo := sort.Search(len(all), func(i int) bool { return m.want[all[i]] > bound })
+		m.set.From(BeforeScore(bound), func(member []byte, _ float64) bool {
+			if all[before] != string(member) {
+				m.Fatalf("from %v: got %.20q, want %.20q", bound, member, all[before])
+			}
+			before++
+			return before < upTo
+		})
+		before = sort.Search(len(all), func(i int) bool { return m.want[all[i]] >= bound })
 		if from, count := m.set.Between(BeforeScore(bound), AfterScore(bound)); from != before && len(all) > 0 || count != upTo-before {
 			m.Fatalf("score %v: got %d and %d, want %d and %d", bound, from, count, before, upTo-before)
 		}

@@ -34,7 +34,23 @@ func (s *Set) Range(rank, count int, visit func(member []byte, score float64) bo
 	if count <= 0 {
 		return
 	}
-	for l, i := s.at(rank); ; l, i = next(l), 0 {
+	l, i := s.at(rank)
+	walk(l, i, count, visit)
+}
+
+// From visits members in order from a bound on until visit returns false.
+func (s *Set) From(b Bound, visit func(member []byte, score float64) bool) {
+	if s.count == 0 {
+		return
+	}
+	l, i, _ := s.seek(&b)
+	walk(l, i, s.count, visit)
+}
+
+// walk visits entries from entry i of a leaf on: count of them at most, until visit
+// returns false.
+func walk(l *leaf, i, count int, visit func(member []byte, score float64) bool) {
+	for ; l != nil; l, i = next(l), 0 {
 		for ; i < l.len(); i++ {
 			b, member := l.entry(i)
 			if !visit(member, scoreOf(b)) {
