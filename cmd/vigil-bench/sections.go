@@ -27,6 +27,11 @@ var cases = []benchCase{
 	{"MSET of 10, P=1", 1, []string{"-t", "mset", "-r", "1000000"}},
 	{"PFADD, P=16", 16, []string{"-r", "100000", "pfadd", "hll:__rand_int__", "item:__rand_int__"}},
 	{"BITFIELD, P=16", 16, []string{"-r", "100000", "bitfield", "bf:__rand_int__", "set", "u1", "#1500", "1", "get", "u8", "0"}},
+	{"ZADD, P=16", 16, []string{"-r", "1000000", "zadd", "board", "__rand_int__", "player:__rand_int__"}},
+	{"ZINCRBY, P=16", 16, []string{"-r", "1000000", "zincrby", "board", "1", "player:__rand_int__"}},
+	{"ZRANGE 100, P=16", 16, []string{"zrange", "board", "0", "99"}},
+	{"ZPOPMIN, P=16", 16, []string{"zpopmin", "board"}},
+	{"GEOADD, P=16", 16, []string{"-r", "1000000", "geoadd", "map", "13.__rand_int__", "37.__rand_int__", "place:__rand_int__"}},
 	{"SET EX, P=16", 16, []string{"-r", "100000", "set", "s:__rand_int__", "session", "ex", "1800"}},
 }
 

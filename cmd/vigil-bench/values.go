@@ -17,12 +17,21 @@ var kept = []part{
 	{name: "Bloom filter of 100 items", ours: true, commands: []string{"BF.RESERVE % 0.01 100", "BF.MADD %" + numbered(100)}},
 	{name: "set of 10 words", commands: []string{"SADD %" + numbered(10)}},
 	{name: "set of 10 integers", commands: []string{"SADD % 1 2 3 500 600 70000 80000 90000 100000 1700000000"}},
+	{name: "sorted set of 10", commands: []string{"ZADD %" + scored(10)}},
 }
 
 func numbered(n int) string {
 	var b strings.Builder
 	for i := range n {
 		fmt.Fprintf(&b, " item%d", i)
+	}
+	return b.String()
+}
+
+func scored(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, " %d player%d", i*37, i)
 	}
 	return b.String()
 }
