@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
@@ -26,9 +27,13 @@ func searchRows() []commands.Command {
 		where   = " FROMMEMBER member|FROMLONLAT longitude latitude BYRADIUS radius M|KM|FT|MI|BYBOX width height M|KM|FT|MI "
 		limited = "[ASC|DESC] [COUNT count [ANY]] "
 	)
-	types := commands.Types{"longitude": commands.ArgDouble, "latitude": commands.ArgDouble, "radius": commands.ArgDouble,
-		"width": commands.ArgDouble, "height": commands.ArgDouble}
 	row := func(name string, arity int, flags commands.Flag, keys []commands.KeySpec, syntax, since, summary string, f form) commands.Command {
+		types := commands.Types{}
+		for _, name := range []string{"longitude", "latitude", "radius", "width", "height"} {
+			if strings.Contains(syntax, name) {
+				types[name] = commands.ArgDouble
+			}
+		}
 		return commands.Command{Name: name, Arity: arity, Flags: flags, Keys: keys, Syntax: syntax, Types: types, Since: since, Cost: cost,
 			Summary: summary, Run: func(c *commands.Ctx) error { return run(c, f) }}
 	}
