@@ -2,28 +2,53 @@ package structures
 
 import "bytes"
 
+// Fields lie in the order of their hashes in every hash of a store. Where one lies in a
+// table says where to look in the others, so that hashes are compared without hashing
+// a field.
+
 // EachShared visits the fields that all others have too, expired ones included, until
 // visit returns false. All hashes are of one store.
-//
-// Fields lie in the order of their hashes everywhere: where one lies in a table says
-// where to look in the others, and none is hashed.
 func (h *Hash) EachShared(others []*Hash, visit func(field []byte) bool) {
-	if h.table == nil {
-		h.walk(func(e entry) bool {
-			for _, other := range others {
-				if _, found := other.find(e.field); !found {
-					return true
-				}
+	h.eachNear(func(n near, field []byte) bool {
+		for _, other := range others {
+			if !other.hasNear(n, field) {
+				return true
 			}
-			return visit(e.field)
-		})
+		}
+		return visit(field)
+	})
+}
+
+// EachMissing visits the fields that none of the others has, expired ones included, until
+// visit returns false. All hashes are of one store.
+func (h *Hash) EachMissing(others []*Hash, visit func(field []byte) bool) {
+	h.eachNear(func(n near, field []byte) bool {
+		for _, other := range others {
+			if other.hasNear(n, field) {
+				return true
+			}
+		}
+		return visit(field)
+	})
+}
+
+// near is what is known of the hash of a field: the first depth + 32 bits. The others
+// are 0.
+type near struct {
+	hash  uint64
+	depth uint8
+}
+
+// eachNear visits all fields, until visit returns false.
+func (h *Hash) eachNear(visit func(n near, field []byte) bool) {
+	if h.table == nil {
+		h.walk(func(e entry) bool { return visit(near{h.hashOf(e.field), 32}, e.field) })
 		return
 	}
 	h.table.each(0, func(s *segment) bool {
 		for _, p := range s.slots {
 			e := readEntry(s.buf, int(p.at))
-			hash := s.prefix | uint64(p.tag)<<32>>s.depth
-			if allHaveNear(others, hash, s.depth, e.field) && !visit(e.field) {
+			if !visit(near{s.prefix | uint64(p.tag)<<32>>s.depth, s.depth}, e.field) {
 				return false
 			}
 		}
@@ -31,29 +56,19 @@ func (h *Hash) EachShared(others []*Hash, visit func(field []byte) bool) {
 	})
 }
 
-func allHaveNear(hashes []*Hash, hash uint64, depth uint8, field []byte) bool {
-	for _, h := range hashes {
-		if !h.hasNear(hash, depth, field) {
-			return false
-		}
-	}
-	return true
-}
-
-// hasNear reports whether a field is there of whose hash the first depth + 32 bits are
-// known; the others are 0.
-func (h *Hash) hasNear(hash uint64, depth uint8, field []byte) bool {
+// hasNear reports whether a field is there.
+func (h *Hash) hasNear(n near, field []byte) bool {
 	if h.table == nil {
 		_, found := h.packFind(field)
 		return found
 	}
-	_, _, s := h.table.seek(hash) // which needs maxDepth bits
+	_, _, s := h.table.seek(n.hash) // which needs maxDepth bits
 	if s == nil {
 		return false
 	}
-	first, unknown := s.tag(hash), uint32(0)
-	if s.depth > depth {
-		unknown = 1<<(s.depth-depth) - 1
+	first, unknown := s.tag(n.hash), uint32(0)
+	if s.depth > n.depth {
+		unknown = 1<<(s.depth-n.depth) - 1
 	}
 	for i := s.lower(first); i < len(s.slots) && s.slots[i].tag-first <= unknown; i++ {
 		if e := readEntry(s.buf, int(s.slots[i].at)); bytes.Equal(e.field, field) {

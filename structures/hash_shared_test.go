@@ -33,6 +33,28 @@ func TestSharedFieldsAreThoseThatAllHave(t *testing.T) {
 			}
 		}
 		shared += len(want)
+		alone := 0
+		hashes[0].EachMissing(hashes[1:], func(field []byte) bool {
+			for _, h := range hashes[1:] {
+				if _, has := h.Get(field, 0); has {
+					t.Fatalf("%q is in another", field)
+				}
+			}
+			alone++
+			return true
+		})
+		for f := range fieldsOf(hashes[0]) {
+			for i, h := range hashes[1:] {
+				if _, has := h.Get([]byte(f), 0); has {
+					break
+				} else if i == len(hashes)-2 {
+					alone--
+				}
+			}
+		}
+		if alone != 0 {
+			t.Fatalf("%d fields too many that are in no other", alone)
+		}
 		limit, n := len(want)/2, 0
 		hashes[0].EachShared(hashes[1:], func([]byte) bool { n++; return n < limit })
 		if limit > 0 && n != limit {

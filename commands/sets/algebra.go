@@ -133,11 +133,7 @@ func sunion(c *commands.Ctx) error {
 	if err != nil {
 		return err
 	}
-	if len(sets) == 1 {
-		replyMembers(c, sets[0])
-		return nil
-	}
-	replyMembers(c, set.Union(sets, c.Tx.HashKeys()))
+	replyVisited(c, func(visit func([]byte) bool) { set.Unite(sets, c.Tx.HashKeys(), visit) })
 	return nil
 }
 

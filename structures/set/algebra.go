@@ -73,11 +73,16 @@ func intersectInts(sets []*Set, visit func(member []byte) bool) bool {
 func intersectRest(sets []*Set, visit func(member []byte) bool) {
 	sorted := slices.Clone(sets)
 	slices.SortStableFunc(sorted, func(a, b *Set) int { return cmp.Compare(a.rest.Len(), b.rest.Len()) })
-	others := make([]*structures.Hash, 0, len(sorted))
-	for _, other := range sorted[1:] {
-		others = append(others, other.rest)
+	sorted[0].rest.EachShared(rests(sorted[1:]), visit)
+}
+
+// rests are the members of sets that are no integers.
+func rests(sets []*Set) []*structures.Hash {
+	hashes := make([]*structures.Hash, 0, len(sets))
+	for _, s := range sets {
+		hashes = append(hashes, s.rest)
 	}
-	sorted[0].rest.EachShared(others, visit)
+	return hashes
 }
 
 // Collect returns a new set of what each visits.
@@ -102,6 +107,27 @@ func Union(sets []*Set, keys *structures.HashKeys) *Set {
 	return all
 }
 
+// fewSets is up to how many sets are united without a set of what was visited.
+const fewSets = 16
+
+// Unite visits the members that any of the sets has, each once.
+func Unite(sets []*Set, keys *structures.HashKeys, visit func(member []byte) bool) {
+	sets = distinct(sets)
+	if len(sets) > fewSets {
+		sets = []*Set{Union(sets, keys)}
+	}
+	for i, s := range sets {
+		more := true
+		Subtract(s, sets[:i], keys, func(member []byte) bool {
+			more = visit(member)
+			return more
+		})
+		if !more {
+			return
+		}
+	}
+}
+
 // Subtract visits the members of a set that none of the others has, until visit
 // returns false.
 func Subtract(s *Set, others []*Set, keys *structures.HashKeys, visit func(member []byte) bool) {
@@ -114,14 +140,30 @@ func Subtract(s *Set, others []*Set, keys *structures.HashKeys, visit func(membe
 		// Less to gather than to look up in each.
 		others = []*Set{Union(others, keys)}
 	}
-	s.Each(func(member []byte) bool {
-		for _, other := range others {
-			if other.Has(member) {
-				return true
-			}
+	if s.eachIntMissing(others, visit) {
+		s.rest.EachMissing(rests(others), visit)
+	}
+}
+
+// eachIntMissing visits the integers that none of the others has. It returns false if
+// visit did.
+func (s *Set) eachIntMissing(others []*Set, visit func(member []byte) bool) bool {
+	cursors := make([]cursor, len(others))
+	for i, other := range others {
+		cursors[i].s = &other.ints
+	}
+	for c := (cursor{s: &s.ints}); c.ok(); c.next() {
+		v, found := c.value(), false
+		for i := range cursors {
+			o := &cursors[i]
+			o.seek(v)
+			found = found || o.ok() && o.value() == v
 		}
-		return visit(member)
-	})
+		if !found && !visit(s.spell(v)) {
+			return false
+		}
+	}
+	return true
 }
 
 // cursor stands on a member of the integers, or behind the last one. The zero value
