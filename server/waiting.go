@@ -234,11 +234,11 @@ func (q *waiting) arm(w *waiter, stop func()) {
 	w.stop = stop
 }
 
-// serve runs the calls that wait for a key again: while the key is there all, and
-// then those that want to know that it is gone. The locks of the command that changed
-// the key are held.
+// serve runs the calls that wait for a key again. If the key is gone, only those that
+// also wait for its removal are run. The locks of the command that changed the key
+// are held.
 func (s *session) serve(k readyKey) {
-	var idle map[string]bool // rivals for whom there is nothing
+	var idle map[string]bool // rivals that there is nothing for
 	for _, w := range s.srv.waiting.inLine(k) {
 		if w.rivals != "" && idle[w.rivals] {
 			continue

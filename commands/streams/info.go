@@ -52,7 +52,7 @@ func (i info) id(name string, id stream.ID) {
 	replyID(i.r, id)
 }
 
-// known writes a number, or null if nobody knows it.
+// known writes a number, or null if it is not known.
 func (i info) known(name string, n int64, ok bool) {
 	i.r.BulkString(name)
 	if ok {

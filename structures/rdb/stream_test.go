@@ -141,7 +141,7 @@ func TestPendingEntriesNeedOneConsumerEach(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, body := range map[string]string{
-		"of nobody":      "\x02" + pending(1) + pending(2) + "\x01" + consumer("a", id(2)),
+		"of none":        "\x02" + pending(1) + pending(2) + "\x01" + consumer("a", id(2)),
 		"of two":         "\x01" + pending(1) + "\x02" + consumer("a", id(1)) + consumer("b", id(1)),
 		"unknown":        "\x01" + pending(1) + "\x01" + consumer("a", id(3)),
 		"out of order":   "\x02" + pending(2) + pending(1) + "\x01" + consumer("a", id(1), id(2)),

@@ -7,8 +7,8 @@ import (
 )
 
 // Operations in the journal. These numbers are on disk and never change. An ID is
-// two arguments; times are unix milliseconds; a number of entries read is -1 where
-// nobody knows it.
+// two arguments; times are unix milliseconds; a number of entries read is -1 if it
+// is not known.
 const (
 	opAdd            = 16 // ID, field, value, ...: in the last page
 	opAddPage        = 17 // ID, field, value, ...: in a page of its own

@@ -11,8 +11,8 @@
 // records.
 //
 // It promises what package structures promises: a method that changes the stream
-// records the change, and neither clock nor chance is used. Whoever calls brings
-// IDs and times.
+// records the change, and neither clock nor chance is used: IDs and times are
+// arguments.
 //
 // It does not know the syntax of commands: which ID an entry gets, and what is
 // replied, is the business of package commands/streams.

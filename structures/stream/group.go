@@ -8,7 +8,8 @@ import (
 	"github.com/vigildb/vigil/structures"
 )
 
-// Group is a consumer group: what of a stream was delivered to whom.
+// Group is a consumer group: how far it has read a stream, and which entries were
+// delivered to its consumers and not acknowledged.
 type Group struct {
 	leaf
 	s      *Stream
@@ -30,7 +31,7 @@ type Group struct {
 	promised *groupPromise // of the page of a group until the stream is complete
 }
 
-// Unknown is the number of entries that a group has read, where nobody knows it.
+// Unknown stands for a number of entries read that is not known.
 const Unknown = -1
 
 // Never is the time at which a consumer that was given nothing was active.
@@ -59,7 +60,7 @@ func (g *Group) Name() string { return g.name }
 // Last returns the ID behind which entries are new to the group.
 func (g *Group) Last() ID { return g.last }
 
-// Read returns how many entries the group has read, Unknown if nobody knows.
+// Read returns how many entries the group has read, or Unknown.
 func (g *Group) Read() int64 { return g.read }
 
 // Pending is the number of entries that were delivered and not acknowledged.
@@ -175,7 +176,8 @@ func (g *Group) SetID(ch *structures.Change, last ID, read int64) {
 	g.s.touch(g)
 }
 
-// Lag returns how many entries are new to the group; ok is false if nobody knows.
+// Lag returns how many entries are new to the group; ok is false if it is not
+// known, as deleted entries make it uncertain.
 func (g *Group) Lag() (n int64, ok bool) {
 	s := g.s
 	first := s.First()
