@@ -24,8 +24,8 @@ type addition struct {
 	pairs   [][]byte
 }
 
-func readAddition(a *commands.Args) addition {
-	var add addition
+func readAddition(a *commands.Args, rule zset.Rule) addition {
+	add := addition{rule: rule}
 	for {
 		switch {
 		case a.Is("NX"):
@@ -63,10 +63,15 @@ func (add *addition) check(a *commands.Args) {
 	}
 }
 
-// zadd reads all scores before it adds a member.
-func zadd(c *commands.Ctx) error {
+func zadd(c *commands.Ctx) error { return addPairs(c, 0) }
+
+// zincrby is ZADD with INCR, which takes the options of ZADD for such.
+func zincrby(c *commands.Ctx) error { return addPairs(c, zset.Increment) }
+
+// addPairs reads all scores before it adds a member.
+func addPairs(c *commands.Ctx, rule zset.Rule) error {
 	key := c.Args.Key()
-	add := readAddition(&c.Args)
+	add := readAddition(&c.Args, rule)
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
@@ -85,15 +90,6 @@ func zadd(c *commands.Ctx) error {
 		}
 	}
 	return addMembers(c, key, &add, scores)
-}
-
-func zincrby(c *commands.Ctx) error {
-	key, by := c.Args.Key(), c.Args.Float()
-	add := addition{rule: zset.Increment, pairs: [][]byte{nil, c.Args.Bytes()}}
-	if err := c.Args.Done(); err != nil {
-		return err
-	}
-	return addMembers(c, key, &add, []float64{by})
 }
 
 // addMembers adds the members of pairs. With INCR the reply is the score of the one
