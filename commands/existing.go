@@ -5,6 +5,16 @@ import (
 	"github.com/vigildb/vigil/structures"
 )
 
+// View finds a value for a command that reads; ok is false if the key does not exist,
+// which is published as a miss.
+func View[T structures.Value](c *Ctx, key []byte) (v T, ok bool, err error) {
+	v, ok, err = persistence.View[T](c.Tx, key)
+	if !ok && err == nil {
+		c.NotifyMissed(key)
+	}
+	return v, ok, err
+}
+
 // Schedules and maps are created by a command of their own: for all others a
 // missing key is an error.
 

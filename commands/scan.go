@@ -35,6 +35,31 @@ func (a *Args) ScanOptions(other func() bool) ScanOptions {
 	return o
 }
 
+// ScanValue runs HSCAN, SSCAN and ZSCAN. The options are read only if view finds a value,
+// as in Redis; other reads those that only the calling command has. walk writes what
+// matches from the cursor on, and returns the next cursor and the number of replies.
+func ScanValue[T any](c *Ctx, view func(c *Ctx, key []byte) (T, bool, error), other func() bool,
+	walk func(v T, cursor uint64, o *ScanOptions) (next uint64, n int)) error {
+	key, cursor := c.Args.Key(), c.Args.Cursor()
+	if err := c.Args.Err(); err != nil {
+		return err
+	}
+	v, ok, err := view(c, key)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		c.Reply.Scan(func() (uint64, int) { return 0, 0 })
+		return nil
+	}
+	o := c.Args.ScanOptions(other)
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	c.Reply.Scan(func() (uint64, int) { return walk(v, cursor, &o) })
+	return nil
+}
+
 // Matches reports whether a name is to be returned. A single star matches every
 // name, the empty one included.
 func (o *ScanOptions) Matches(name []byte) bool {

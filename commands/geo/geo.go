@@ -35,10 +35,7 @@ func placeRows() []commands.Command {
 // view finds a sorted set to read, nil if there is none. A key that is missing is
 // published as a miss.
 func view(c *commands.Ctx, key []byte) (*zset.Set, error) {
-	s, ok, err := persistence.View[*zset.Set](c.Tx, key)
-	if !ok && err == nil {
-		c.NotifyMissed(key)
-	}
+	s, _, err := commands.View[*zset.Set](c, key)
 	return s, err
 }
 

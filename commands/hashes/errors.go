@@ -6,7 +6,6 @@ import "github.com/vigildb/vigil/commands"
 const (
 	errNotInteger       = commands.WireError("ERR hash value is not an integer")
 	errNotFloat         = commands.WireError("ERR hash value is not a float")
-	errValueRange       = commands.WireError("ERR value is out of range")
 	errIncrNaNOrInf     = commands.WireError("ERR value is NaN or Infinity")
 	errFieldsMissing    = commands.WireError("ERR Mandatory argument FIELDS is missing or not at the right position")
 	errNumFields        = commands.WireError("ERR Number of fields must be a positive integer")

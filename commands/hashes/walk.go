@@ -2,7 +2,6 @@ package hashes
 
 import (
 	"bytes"
-	"math"
 	"math/rand/v2"
 
 	"github.com/vigildb/vigil/commands"
@@ -22,47 +21,20 @@ func walkRows() []commands.Command {
 	}
 }
 
-// maxDraws bounds the fields that a negative count asks for: the reply would
-// grow without end, whatever the size of the hash.
-const maxDraws = 1 << 24
-
-// readDraw reads the number of fields to draw, and whether their values are
-// asked for.
-func readDraw(a *commands.Args) (n int64, values bool) {
-	n = a.Int()
-	if n == math.MinInt64 {
-		a.Fail(commands.ErrValueNotSymmetric)
-	}
-	values = a.Is("WITHVALUES")
-	if values && a.Left() == 0 && (n < -math.MaxInt64/2 || n > math.MaxInt64/2) {
-		a.Fail(errValueRange)
-	}
-	return n, values
-}
-
 func hrandfield(c *commands.Ctx) error {
 	key := c.Args.Key()
 	if !c.Args.More() {
 		return randomField(c, key)
 	}
-	n, values := readDraw(&c.Args)
+	n, values := c.Args.DrawCount("WITHVALUES")
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
 	h, ok, err := view(c, key)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case !ok || n == 0:
-		c.Reply.Array(0)
-	case n < -maxDraws:
-		return errValueRange
-	case n < 0:
-		drawFields(c, h, int(-n), values)
-	default:
-		sampleFields(c, h, int(min(n, math.MaxInt32)), values)
 	}
-	return nil
+	return c.Draw(n, ok, func(n int) { drawFields(c, h, n, values) }, func(n int) { sampleFields(c, h, n, values) })
 }
 
 func randomField(c *commands.Ctx, key []byte) error {
@@ -140,38 +112,16 @@ func sampleFields(c *commands.Ctx, h *structures.Hash, n int, values bool) {
 	h.Sample(c.Now, n, c.Host.Random, func(name, value []byte) { replyPair(c, name, value, values) })
 }
 
-// hscan reads its options only if there is a hash, as Redis does.
 func hscan(c *commands.Ctx) error {
-	key, cursor := c.Args.Key(), c.Args.Cursor()
-	if err := c.Args.Err(); err != nil {
-		return err
-	}
-	h, ok, err := view(c, key)
-	if err != nil {
-		return err
-	}
-	if !ok {
-		c.Reply.Scan(func() (uint64, int) { return 0, 0 })
-		return nil
-	}
 	values := true
-	o := c.Args.ScanOptions(func() bool {
+	noValues := func() bool {
 		if !c.Args.Is("NOVALUES") {
 			return false
 		}
 		values = false
 		return true
-	})
-	if err := c.Args.Done(); err != nil {
-		return err
 	}
-	scanFields(c, h, cursor, &o, values)
-	return nil
-}
-
-// scanFields returns some fields of a hash from the cursor on.
-func scanFields(c *commands.Ctx, h *structures.Hash, cursor uint64, o *commands.ScanOptions, values bool) {
-	c.Reply.Scan(func() (next uint64, n int) {
+	return commands.ScanValue(c, view, noValues, func(h *structures.Hash, cursor uint64, o *commands.ScanOptions) (next uint64, n int) {
 		next = h.Scan(cursor, o.Count, c.Now, func(name, value []byte) {
 			if !o.Matches(name) {
 				return

@@ -23,7 +23,8 @@ func popRows() []commands.Command {
 			Keys:   []commands.KeySpec{commands.KeyCount(1, commands.RW|commands.Access|commands.Delete)},
 			Syntax: "numkeys key [key ...] LEFT|RIGHT [COUNT count]", Since: "7.0.0",
 			Cost:    "O(n+m) for n keys and m elements returned",
-			Summary: "Removes elements from the first list that is not empty and returns them.", Run: mpop},
+			Summary: "Removes elements from the first list that is not empty and returns them.",
+			Run:     func(c *commands.Ctx) error { return mpop(c, false) }},
 		{Name: "BLPOP", Arity: -3, Flags: commands.Write | commands.NoScript | commands.Blocking, Keys: many,
 			Syntax: "key [key ...] timeout", Types: commands.Types{"timeout": commands.ArgDouble}, Since: "2.0.0", Cost: "O(n) for n keys",
 			Summary: "Removes and returns the first element of the first list that is not empty, waiting for one if needed.",
@@ -37,7 +38,7 @@ func popRows() []commands.Command {
 			Syntax: "timeout numkeys key [key ...] LEFT|RIGHT [COUNT count]", Types: commands.Types{"timeout": commands.ArgDouble}, Since: "7.0.0",
 			Cost:    "O(n+m) for n keys and m elements returned",
 			Summary: "Removes elements from the first list that is not empty and returns them, waiting for one if needed.",
-			Run:     blockingMPop},
+			Run:     func(c *commands.Ctx) error { return mpop(c, true) }},
 	}
 }
 
@@ -127,41 +128,10 @@ func takeMany(c *commands.Ctx, keys [][]byte, end structures.End, count int) (ok
 	return false, nil
 }
 
-// multiPop is the arguments of LMPOP from the number of keys on.
-type multiPop struct {
-	keys  [][]byte
-	end   structures.End
-	count int
-}
-
-func readMultiPop(a *commands.Args) multiPop {
-	n := a.IntIn(1, math.MaxInt, errNumkeys)
-	m := multiPop{count: 1}
-	if n > int64(a.Left()) {
-		n = int64(a.Left()) // and no word LEFT or RIGHT is left
-	}
-	m.keys = a.Take(int(n))
-	m.end = readEnd(a)
-	for counted := false; a.More(); counted = true {
-		if counted || a.Left() < 2 || !a.Is("COUNT") {
-			a.Syntax()
-			break
-		}
-		m.count = int(a.IntIn(1, math.MaxInt, errPopCount))
-	}
-	return m
-}
-
-func mpop(c *commands.Ctx) error {
-	m := readMultiPop(&c.Args)
-	if err := c.Args.Done(); err != nil {
-		return err
-	}
-	ok, err := takeMany(c, m.keys, m.end, m.count)
-	if err == nil && !ok {
-		c.Reply.NullArray()
-	}
-	return err
+func mpop(c *commands.Ctx, blocking bool) error {
+	return commands.MultiPop(c, blocking, readEnd, func(keys [][]byte, end structures.End, count int) (bool, error) {
+		return takeMany(c, keys, end, count)
+	})
 }
 
 func blockingPop(c *commands.Ctx, end structures.End) error {
@@ -170,19 +140,4 @@ func blockingPop(c *commands.Ctx, end structures.End) error {
 		return err
 	}
 	return c.TakeOrWait(keys, timeout, func(keys [][]byte) (bool, error) { return takeOne(c, keys, end) })
-}
-
-func blockingMPop(c *commands.Ctx) error {
-	// The timeout stands first but is looked at last.
-	timeout := c.Args
-	c.Args.Skip(1)
-	m := readMultiPop(&c.Args)
-	if err := c.Args.Done(); err != nil {
-		return err
-	}
-	millis := timeout.Timeout()
-	if err := timeout.Err(); err != nil {
-		return err
-	}
-	return c.TakeOrWait(m.keys, millis, func(keys [][]byte) (bool, error) { return takeMany(c, keys, m.end, m.count) })
 }

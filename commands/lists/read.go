@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/vigildb/vigil/commands"
-	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/structures"
 )
 
@@ -30,11 +29,7 @@ func readRows() []commands.Command {
 // view finds a list for a command that reads. A key that is missing is
 // published as a miss.
 func view(c *commands.Ctx, key []byte) (l *structures.List, ok bool, err error) {
-	l, ok, err = persistence.View[*structures.List](c.Tx, key)
-	if !ok && err == nil {
-		c.NotifyMissed(key)
-	}
-	return l, ok, err
+	return commands.View[*structures.List](c, key)
 }
 
 func llen(c *commands.Ctx) error {

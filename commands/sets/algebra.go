@@ -101,7 +101,7 @@ func sinterstore(c *commands.Ctx) error {
 }
 
 func sintercard(c *commands.Ctx) error {
-	n := c.Args.IntIn(1, math.MaxInt64, errNumkeys)
+	n := c.Args.IntIn(1, math.MaxInt64, commands.ErrNumkeys)
 	if c.Args.Err() == nil && n > int64(c.Args.Left()) {
 		c.Args.Fail(commands.ErrNumkeysTooMany)
 	}
@@ -110,7 +110,7 @@ func sintercard(c *commands.Ctx) error {
 		if c.Args.Left() < 2 || !c.Args.Is("LIMIT") {
 			c.Args.Syntax()
 		}
-		limit = c.Args.IntIn(0, math.MaxInt64, errLimit)
+		limit = c.Args.IntIn(0, math.MaxInt64, commands.ErrLimitNegative)
 	}
 	if err := c.Args.Done(); err != nil {
 		return err

@@ -79,42 +79,26 @@ func popSome(c *commands.Ctx, s *set.Set, ch *structures.Change, n int) {
 	}
 }
 
-const (
-	// maxDraws bounds the members that a negative count asks for: the reply would
-	// grow without end, whatever the size of the set.
-	maxDraws = 1 << 24
-	// quickDraws is how many members are drawn under the lock of the key: a
-	// millisecond.
-	quickDraws = 1 << 12
-)
+// quickDraws is how many members are drawn under the lock of the key: a millisecond.
+const quickDraws = 1 << 12
 
 func srandmember(c *commands.Ctx) error {
 	key := c.Args.Key()
 	if !c.Args.More() {
 		return randomMember(c, key)
 	}
-	n := c.Args.Int()
-	if n == math.MinInt64 {
-		c.Args.Fail(commands.ErrValueNotSymmetric)
-	}
+	n, _ := c.Args.DrawCount("")
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
 	s, ok, err := view(c, key)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case !ok || n == 0:
-		c.Reply.Array(0)
-	case n < -maxDraws:
-		return errValueRange
-	case n < 0:
-		drawMembers(c, s, int(-n))
-	default:
-		c.Reply.Array(int(min(n, int64(s.Len()))))
-		s.Sample(int(min(n, math.MaxInt)), c.Host.Random, c.Reply.Bulk)
 	}
-	return nil
+	return c.Draw(n, ok, func(n int) { drawMembers(c, s, n) }, func(n int) {
+		c.Reply.Array(min(n, s.Len()))
+		s.Sample(n, c.Host.Random, c.Reply.Bulk)
+	})
 }
 
 func randomMember(c *commands.Ctx, key []byte) error {

@@ -77,37 +77,15 @@ func smembers(c *commands.Ctx) error {
 	return nil
 }
 
-// sscan reads its options only if there is a set, as Redis does.
 func sscan(c *commands.Ctx) error {
-	key, cursor := c.Args.Key(), c.Args.Cursor()
-	if err := c.Args.Err(); err != nil {
-		return err
-	}
-	s, ok, err := view(c, key)
-	if err != nil {
-		return err
-	}
-	if !ok {
-		c.Reply.Scan(func() (uint64, int) { return 0, 0 })
-		return nil
-	}
-	o := c.Args.ScanOptions(func() bool { return false })
-	if err := c.Args.Done(); err != nil {
-		return err
-	}
-	scanMembers(c, s, cursor, &o)
-	return nil
-}
-
-// scanMembers returns some members of a set from the cursor on.
-func scanMembers(c *commands.Ctx, s *set.Set, cursor uint64, o *commands.ScanOptions) {
-	c.Reply.Scan(func() (next uint64, n int) {
-		next = s.Scan(cursor, o.Count, func(member []byte) {
-			if o.Matches(member) {
-				c.Reply.Bulk(member)
-				n++
-			}
+	return commands.ScanValue(c, view, func() bool { return false },
+		func(s *set.Set, cursor uint64, o *commands.ScanOptions) (next uint64, n int) {
+			next = s.Scan(cursor, o.Count, func(member []byte) {
+				if o.Matches(member) {
+					c.Reply.Bulk(member)
+					n++
+				}
+			})
+			return next, n
 		})
-		return next, n
-	})
 }

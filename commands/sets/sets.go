@@ -17,11 +17,7 @@ func Group() commands.Group {
 // view finds a set to read; ok is false if the key does not exist, which is
 // published as a miss.
 func view(c *commands.Ctx, key []byte) (s *set.Set, ok bool, err error) {
-	s, ok, err = persistence.View[*set.Set](c.Tx, key)
-	if !ok && err == nil {
-		c.NotifyMissed(key)
-	}
-	return s, ok, err
+	return commands.View[*set.Set](c, key)
 }
 
 // edit finds a set to change; ok is false if the key does not exist.

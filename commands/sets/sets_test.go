@@ -80,7 +80,7 @@ func TestManyDrawsAreWrittenOffTheLock(t *testing.T) {
 	if r.UnderLocks == 0 {
 		t.Error("a few draws were put off")
 	}
-	r.Want("-"+string(errValueRange)+"\r\n", "SRANDMEMBER", "s", fmt.Sprint(-maxDraws-1))
+	r.Want("-"+string(commands.ErrValueRange)+"\r\n", "SRANDMEMBER", "s", fmt.Sprint(-commands.MaxDraws-1))
 }
 
 // Each member is returned once by SPOP, whatever the counts, and by SSCAN, however large

@@ -26,11 +26,7 @@ func edit(c *commands.Ctx, key []byte) (s *stream.Stream, ch *structures.Change,
 // view finds a stream for a command that reads. A key that is missing is published
 // as a miss.
 func view(c *commands.Ctx, key []byte) (s *stream.Stream, ok bool, err error) {
-	s, ok, err = persistence.View[*stream.Stream](c.Tx, key)
-	if !ok && err == nil {
-		c.NotifyMissed(key)
-	}
-	return s, ok, err
+	return commands.View[*stream.Stream](c, key)
 }
 
 // fewPages is how many pages of entries are at most written under the locks.

@@ -174,7 +174,7 @@ func zintercard(c *commands.Ctx) error {
 			c.Args.Syntax()
 			break
 		}
-		limit = c.Args.IntIn(0, math.MaxInt64, errLimitNegative)
+		limit = c.Args.IntIn(0, math.MaxInt64, commands.ErrLimitNegative)
 	}
 	if err := c.Args.Done(); err != nil {
 		return err

@@ -13,10 +13,6 @@ const (
 	errLimitOfRanks    = commands.WireError("ERR syntax error, LIMIT is only supported in combination with either BYSCORE or BYLEX")
 	errScoresOfMembers = commands.WireError("ERR syntax error, WITHSCORES not supported in combination with BYLEX")
 	errWeight          = commands.WireError("ERR weight value is not a float")
-	errLimitNegative   = commands.WireError("ERR LIMIT can't be negative")
-	errNumkeys         = commands.WireError("ERR numkeys should be greater than 0")
-	errPopCount        = commands.WireError("ERR count should be greater than 0")
-	errValueRange      = commands.WireError("ERR value is out of range")
 )
 
 // errNoInput is the error of a combination of no keys.

@@ -24,7 +24,8 @@ func popRows() []commands.Command {
 			Run:     func(c *commands.Ctx) error { return pop(c, zset.Greatest) }},
 		{Name: "ZMPOP", Arity: -4, Flags: commands.Write | commands.MovableKeys, Keys: []commands.KeySpec{commands.KeyCount(1, key)},
 			Syntax: "numkeys key [key ...] MIN|MAX [COUNT count]", Since: "7.0.0", Cost: "O(k)+" + cost,
-			Summary: "Removes members from the first sorted set that is not empty and returns them.", Run: mpop},
+			Summary: "Removes members from the first sorted set that is not empty and returns them.",
+			Run:     func(c *commands.Ctx) error { return mpop(c, false) }},
 		{Name: "BZPOPMIN", Arity: -3, Flags: commands.Write | commands.NoScript | commands.Blocking | commands.Fast, Keys: many,
 			Syntax: "key [key ...] timeout", Types: timeout, Since: "5.0.0", Cost: "O(log(n)) for n members of the sorted set",
 			Summary: "Removes and returns the member with the lowest score of the first sorted set that is not empty, waiting for one if needed.",
@@ -36,7 +37,7 @@ func popRows() []commands.Command {
 		{Name: "BZMPOP", Arity: -5, Flags: commands.Write | commands.Blocking | commands.MovableKeys, Keys: []commands.KeySpec{commands.KeyCount(2, key)},
 			Syntax: "timeout numkeys key [key ...] MIN|MAX [COUNT count]", Types: timeout, Since: "7.0.0", Cost: "O(k)+" + cost,
 			Summary: "Removes members from the first sorted set that is not empty and returns them, waiting for one if needed.",
-			Run:     blockingMPop},
+			Run:     func(c *commands.Ctx) error { return mpop(c, true) }},
 	}
 }
 
@@ -129,57 +130,33 @@ func takeOne(c *commands.Ctx, keys [][]byte, end zset.End) (taken bool, err erro
 
 // takeMany pops up to count members of the first set that has any and replies with
 // them behind its key; taken is false if there was none.
-func takeMany(c *commands.Ctx, m *multiPop, keys [][]byte) (taken bool, err error) {
+func takeMany(c *commands.Ctx, keys [][]byte, end zset.End, count int) (taken bool, err error) {
 	key, s, ch, ok, err := firstOf(c, keys)
 	if !ok || err != nil {
 		return false, err
 	}
 	c.Reply.Array(2)
 	c.Reply.Bulk(key)
-	c.Reply.Array(min(m.count, s.Len()))
-	takeFrom(c, s, ch, m.end, key, m.count, paired)
+	c.Reply.Array(min(count, s.Len()))
+	takeFrom(c, s, ch, end, key, count, paired)
 	return true, nil
 }
 
-// multiPop is the arguments of ZMPOP from the number of keys on.
-type multiPop struct {
-	keys  [][]byte
-	end   zset.End
-	count int
-}
-
-func readMultiPop(a *commands.Args) multiPop {
-	n := a.IntIn(1, math.MaxInt, errNumkeys)
-	m := multiPop{count: 1}
-	m.keys = a.Take(int(min(n, int64(a.Left())))) // if too many, no word MIN or MAX is left
+func readEnd(a *commands.Args) zset.End {
 	switch a.Word() {
 	case "MIN":
-		m.end = zset.Least
+		return zset.Least
 	case "MAX":
-		m.end = zset.Greatest
-	default:
-		a.Syntax()
+		return zset.Greatest
 	}
-	for counted := false; a.More(); counted = true {
-		if counted || a.Left() < 2 || !a.Is("COUNT") {
-			a.Syntax()
-			break
-		}
-		m.count = int(a.IntIn(1, math.MaxInt, errPopCount))
-	}
-	return m
+	a.Syntax()
+	return zset.Least
 }
 
-func mpop(c *commands.Ctx) error {
-	m := readMultiPop(&c.Args)
-	if err := c.Args.Done(); err != nil {
-		return err
-	}
-	taken, err := takeMany(c, &m, m.keys)
-	if err == nil && !taken {
-		c.Reply.NullArray()
-	}
-	return err
+func mpop(c *commands.Ctx, blocking bool) error {
+	return commands.MultiPop(c, blocking, readEnd, func(keys [][]byte, end zset.End, count int) (bool, error) {
+		return takeMany(c, keys, end, count)
+	})
 }
 
 func blockingPop(c *commands.Ctx, end zset.End) error {
@@ -188,19 +165,4 @@ func blockingPop(c *commands.Ctx, end zset.End) error {
 		return err
 	}
 	return c.TakeOrWait(keys, timeout, func(keys [][]byte) (bool, error) { return takeOne(c, keys, end) })
-}
-
-func blockingMPop(c *commands.Ctx) error {
-	// The timeout stands first but is looked at last.
-	timeout := c.Args
-	c.Args.Skip(1)
-	m := readMultiPop(&c.Args)
-	if err := c.Args.Done(); err != nil {
-		return err
-	}
-	millis := timeout.Timeout()
-	if err := timeout.Err(); err != nil {
-		return err
-	}
-	return c.TakeOrWait(m.keys, millis, func(keys [][]byte) (bool, error) { return takeMany(c, &m, keys) })
 }

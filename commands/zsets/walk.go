@@ -2,7 +2,6 @@ package zsets
 
 import (
 	"bytes"
-	"math"
 	"math/rand/v2"
 
 	"github.com/vigildb/vigil/commands"
@@ -22,40 +21,20 @@ func walkRows() []commands.Command {
 	}
 }
 
-// maxDraws bounds the members that a negative count asks for: the reply would grow
-// without end, whatever the size of the set.
-const maxDraws = 1 << 24
-
 func zrandmember(c *commands.Ctx) error {
 	key := c.Args.Key()
 	if !c.Args.More() {
 		return randomMember(c, key)
 	}
-	n := c.Args.Int()
-	if n == math.MinInt64 {
-		c.Args.Fail(commands.ErrValueNotSymmetric)
-	}
-	scores := c.Args.Is("WITHSCORES")
-	if scores && c.Args.Left() == 0 && (n < -math.MaxInt64/2 || n > math.MaxInt64/2) {
-		c.Args.Fail(errValueRange)
-	}
+	n, scores := c.Args.DrawCount("WITHSCORES")
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
 	s, ok, err := view(c, key)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case !ok || n == 0:
-		c.Reply.Array(0)
-	case n < -maxDraws:
-		return errValueRange
-	case n < 0:
-		drawMembers(c, s, int(-n), scores)
-	default:
-		sampleMembers(c, s, int(min(n, math.MaxInt32)), scores)
 	}
-	return nil
+	return c.Draw(n, ok, func(n int) { drawMembers(c, s, n, scores) }, func(n int) { sampleMembers(c, s, n, scores) })
 }
 
 func randomMember(c *commands.Ctx, key []byte) error {
@@ -137,34 +116,17 @@ func sampleMembers(c *commands.Ctx, s *zset.Set, n int, scores bool) {
 	}
 }
 
-// zscan reads its options only if there is a set, as Redis does.
 func zscan(c *commands.Ctx) error {
-	key, cursor := c.Args.Key(), c.Args.Cursor()
-	if err := c.Args.Err(); err != nil {
-		return err
-	}
-	s, ok, err := view(c, key)
-	if err != nil {
-		return err
-	}
-	if !ok {
-		c.Reply.Scan(func() (uint64, int) { return 0, 0 })
-		return nil
-	}
-	o := c.Args.ScanOptions(func() bool { return false })
-	if err := c.Args.Done(); err != nil {
-		return err
-	}
-	c.Reply.Scan(func() (next uint64, n int) {
-		var room [40]byte
-		next = s.Scan(cursor, o.Count, func(member []byte, score float64) {
-			if o.Matches(member) {
-				c.Reply.Bulk(member)
-				c.Reply.Bulk(commands.AppendFloat(room[:0], score))
-				n += 2
-			}
+	return commands.ScanValue(c, view, func() bool { return false },
+		func(s *zset.Set, cursor uint64, o *commands.ScanOptions) (next uint64, n int) {
+			var room [40]byte
+			next = s.Scan(cursor, o.Count, func(member []byte, score float64) {
+				if o.Matches(member) {
+					c.Reply.Bulk(member)
+					c.Reply.Bulk(commands.AppendFloat(room[:0], score))
+					n += 2
+				}
+			})
+			return next, n
 		})
-		return next, n
-	})
-	return nil
 }

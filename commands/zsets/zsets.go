@@ -18,11 +18,7 @@ func Group() commands.Group {
 
 // view finds a sorted set to read. A key that is missing is published as a miss.
 func view(c *commands.Ctx, key []byte) (s *zset.Set, ok bool, err error) {
-	s, ok, err = persistence.View[*zset.Set](c.Tx, key)
-	if !ok && err == nil {
-		c.NotifyMissed(key)
-	}
-	return s, ok, err
+	return commands.View[*zset.Set](c, key)
 }
 
 // edit finds a sorted set to change; ok is false if the key does not exist.
