@@ -2,7 +2,6 @@ package persistence
 
 import (
 	"fmt"
-	"os"
 	"testing"
 
 	"github.com/vigildb/vigil/structures"
@@ -47,45 +46,17 @@ func makeGoldenSets(t *testing.T, tx *Tx, prefix string) {
 	}
 }
 
-func TestGoldenSets(t *testing.T) {
-	if *writeGolden {
-		if err := os.RemoveAll(goldenSets); err != nil {
-			t.Fatal(err)
+func TestGoldenSets(t *testing.T) { testGolden(t, goldenSets, makeGoldenSets, checkGoldenSets) }
+
+func checkGoldenSets(t *testing.T, tx *Tx, prefix string) {
+	t.Helper()
+	for name, members := range goldenMembers {
+		key, want := []byte(prefix+name), map[string]bool{}
+		for _, member := range members {
+			want[member] = true
 		}
-		s := openGolden(t, goldenSets)
-		all(s, goldenNow, func(tx *Tx) {
-			tx.Select(0)
-			makeGoldenSets(t, tx, "old-")
-		})
-		materialise(t, s)
-		all(s, goldenNow, func(tx *Tx) { // in the journal only
-			tx.Select(0)
-			makeGoldenSets(t, tx, "new-")
-		})
-		closeStore(t, s)
-		closeStore(t, openGolden(t, goldenSets)) // which removes a log that is not needed
-	}
-	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS(goldenSets)); err != nil {
-		t.Fatal(err)
-	}
-	for range 2 { // with the journal, and without
-		s := openGolden(t, dir)
-		all(s, goldenNow, func(tx *Tx) {
-			tx.Select(0)
-			for _, prefix := range []string{"old-", "new-"} {
-				for name, members := range goldenMembers {
-					want := map[string]bool{}
-					for _, member := range members {
-						want[member] = true
-					}
-					if diff := diffSet(tx, []byte(prefix+name), want); diff != "" || tx.Kind([]byte(prefix+name)) != structures.KindSet {
-						t.Errorf("%s%s: %s", prefix, name, diff)
-					}
-				}
-			}
-		})
-		materialise(t, s)
-		closeStore(t, s)
+		if diff := diffSet(tx, key, want); diff != "" || tx.Kind(key) != structures.KindSet {
+			t.Errorf("%s: %s", key, diff)
+		}
 	}
 }

@@ -2,7 +2,6 @@ package persistence
 
 import (
 	"fmt"
-	"os"
 	"testing"
 
 	"github.com/vigildb/vigil/structures"
@@ -63,42 +62,16 @@ func makeGoldenStreams(t *testing.T, tx *Tx, prefix string) {
 }
 
 func TestGoldenStreams(t *testing.T) {
-	if *writeGolden {
-		if err := os.RemoveAll(goldenStreams); err != nil {
-			t.Fatal(err)
+	testGolden(t, goldenStreams, makeGoldenStreams, checkGoldenStreams)
+}
+
+func checkGoldenStreams(t *testing.T, tx *Tx, prefix string) {
+	t.Helper()
+	for _, name := range goldenStreamNames {
+		key, want := []byte(prefix+name), stream.New()
+		goldenStream(name, want, nil)
+		if diff := diffStream(tx, key, describeStream(want)); diff != "" {
+			t.Errorf("%s: %s", key, diff)
 		}
-		s := openGolden(t, goldenStreams)
-		all(s, goldenNow, func(tx *Tx) {
-			tx.Select(0)
-			makeGoldenStreams(t, tx, "old-")
-		})
-		materialise(t, s)
-		all(s, goldenNow, func(tx *Tx) { // in the journal only
-			tx.Select(0)
-			makeGoldenStreams(t, tx, "new-")
-		})
-		closeStore(t, s)
-		closeStore(t, openGolden(t, goldenStreams)) // which removes a log that is not needed
-	}
-	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS(goldenStreams)); err != nil {
-		t.Fatal(err)
-	}
-	for range 2 { // with the journal, and without
-		s := openGolden(t, dir)
-		all(s, goldenNow, func(tx *Tx) {
-			tx.Select(0)
-			for _, prefix := range []string{"old-", "new-"} {
-				for _, name := range goldenStreamNames {
-					want := stream.New()
-					goldenStream(name, want, nil)
-					if diff := diffStream(tx, []byte(prefix+name), describeStream(want)); diff != "" {
-						t.Errorf("%s%s: %s", prefix, name, diff)
-					}
-				}
-			}
-		})
-		materialise(t, s)
-		closeStore(t, s)
 	}
 }

@@ -216,3 +216,42 @@ func TestGoldenStore(t *testing.T) {
 	}
 	closeStore(t, s)
 }
+
+// testGolden opens a copy of the store in dir twice, with its journal and without, and has
+// check look at the keys with either prefix. With -golden it first writes the store
+// anew: values of make are under "old-" in the object store, under "new-" in the journal.
+func testGolden(t *testing.T, dir string, make, check func(t *testing.T, tx *Tx, prefix string)) {
+	t.Helper()
+	if *writeGolden {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+		s := openGolden(t, dir)
+		goldenKeys(t, s, "old-", make)
+		materialise(t, s)
+		goldenKeys(t, s, "new-", make)
+		closeStore(t, s)
+		closeStore(t, openGolden(t, dir)) // which removes a log that is not needed
+	}
+	opened := t.TempDir()
+	if err := os.CopyFS(opened, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		s := openGolden(t, opened)
+		for _, prefix := range []string{"old-", "new-"} {
+			goldenKeys(t, s, prefix, check)
+		}
+		materialise(t, s)
+		closeStore(t, s)
+	}
+}
+
+// goldenKeys calls f in a transaction on database 0.
+func goldenKeys(t *testing.T, s *Store, prefix string, f func(t *testing.T, tx *Tx, prefix string)) {
+	t.Helper()
+	all(s, goldenNow, func(tx *Tx) {
+		tx.Select(0)
+		f(t, tx, prefix)
+	})
+}

@@ -3,7 +3,6 @@ package persistence
 import (
 	"fmt"
 	"math"
-	"os"
 	"testing"
 
 	"github.com/vigildb/vigil/structures"
@@ -56,41 +55,15 @@ func makeGoldenZSets(t *testing.T, tx *Tx, prefix string) {
 }
 
 func TestGoldenSortedSets(t *testing.T) {
-	if *writeGolden {
-		if err := os.RemoveAll(goldenZSets); err != nil {
-			t.Fatal(err)
+	testGolden(t, goldenZSets, makeGoldenZSets, checkGoldenZSets)
+}
+
+func checkGoldenZSets(t *testing.T, tx *Tx, prefix string) {
+	t.Helper()
+	for name, scores := range goldenScores() {
+		key := []byte(prefix + name)
+		if diff := diffZSet(tx, key, scores); diff != "" || tx.Kind(key) != structures.KindZSet {
+			t.Errorf("%s: %s", key, diff)
 		}
-		s := openGolden(t, goldenZSets)
-		all(s, goldenNow, func(tx *Tx) {
-			tx.Select(0)
-			makeGoldenZSets(t, tx, "old-")
-		})
-		materialise(t, s)
-		all(s, goldenNow, func(tx *Tx) { // in the journal only
-			tx.Select(0)
-			makeGoldenZSets(t, tx, "new-")
-		})
-		closeStore(t, s)
-		closeStore(t, openGolden(t, goldenZSets)) // which removes a log that is not needed
-	}
-	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS(goldenZSets)); err != nil {
-		t.Fatal(err)
-	}
-	for range 2 { // with the journal, and without
-		s := openGolden(t, dir)
-		all(s, goldenNow, func(tx *Tx) {
-			tx.Select(0)
-			for _, prefix := range []string{"old-", "new-"} {
-				for name, scores := range goldenScores() {
-					key := []byte(prefix + name)
-					if diff := diffZSet(tx, key, scores); diff != "" || tx.Kind(key) != structures.KindZSet {
-						t.Errorf("%s%s: %s", prefix, name, diff)
-					}
-				}
-			}
-		})
-		materialise(t, s)
-		closeStore(t, s)
 	}
 }
