@@ -5,11 +5,12 @@ import (
 
 	"github.com/vigildb/vigil/persistence/journal"
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/text"
 )
 
 // Big values. The bytes of a big string are not copied into the record that sets it,
 // nor into the chunk: these refer to the string, which copies its bytes if it is
-// changed before the journal has them (structures.Loan). So a string of 512 MiB is in
+// changed before the journal has them (text.Loan). So a string of 512 MiB is in
 // memory once as a value and once in the batch that writes it.
 //
 // Of the values that a transaction gives one key, one after the other, the record
@@ -39,7 +40,7 @@ type bigSet struct {
 func (tx *Tx) recordWhole(t *table, key []byte, v structures.Value, expire int64) {
 	from := tx.rec.Len()
 	set := bigSet{phys: t.phys, from: from}
-	s, ok := v.(*structures.String)
+	s, ok := v.(*text.String)
 	switch {
 	case !ok:
 		encodeRestore(&tx.rec, v, expire)
@@ -47,7 +48,7 @@ func (tx *Tx) recordWhole(t *table, key []byte, v structures.Value, expire int64
 		recordSet(&tx.rec, s.Bytes(), expire)
 	default:
 		if tx.loan == nil {
-			tx.loan = new(structures.Loan)
+			tx.loan = new(text.Loan)
 		}
 		set.b = s.Lend(tx.loan)
 		set.at = recordSetLength(&tx.rec, len(set.b), expire)

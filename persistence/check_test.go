@@ -12,6 +12,7 @@ import (
 
 	"github.com/vigildb/vigil/persistence/fence"
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/list"
 )
 
 func checkStore(t *testing.T, fs vfs.FS, dir string) *Report {
@@ -34,12 +35,12 @@ func mixedStore(t *testing.T) *vfs.MemFS {
 				tx.Select(i % 3)
 				tx.SetString(damagedKey(i), damagedValue(i), NoExpiry)
 				tx.SetString(fmt.Appendf(nil, "session%d", i), nil, Expiry(1e12+int64(i)*1e6))
-				l, ch, _, err := Edit(tx, fmt.Appendf(nil, "list%d", i), structures.NewList)
+				l, ch, _, err := Edit(tx, fmt.Appendf(nil, "list%d", i), list.New)
 				if err != nil {
 					t.Fatal(err)
 				}
 				for range 90 { // several pages
-					l.Push(ch, structures.Tail, damagedValue(i))
+					l.Push(ch, list.Tail, damagedValue(i))
 				}
 			}
 		})

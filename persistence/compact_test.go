@@ -11,6 +11,8 @@ import (
 
 	"github.com/vigildb/vigil/persistence/slab"
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/hash"
+	"github.com/vigildb/vigil/structures/list"
 )
 
 // checkAccounts recounts the memory of every shard, and looks that no value stays an
@@ -93,22 +95,22 @@ var compactKinds = map[string]struct {
 }{
 	"hash": {
 		func(tx *Tx, key string, n int) {
-			h, ch, _, _ := Edit(tx, []byte(key), func() *structures.Hash { return structures.NewHash(tx.HashKeys()) })
+			h, ch, _, _ := Edit(tx, []byte(key), func() *hash.Hash { return hash.New(tx.HashKeys()) })
 			h.Set(ch, fmt.Append(nil, n), bytes.Repeat([]byte{'v'}, 100))
 		},
 		func(tx *Tx, key string, n int) {
-			h, ch, _, _ := Edit[*structures.Hash](tx, []byte(key), nil)
+			h, ch, _, _ := Edit[*hash.Hash](tx, []byte(key), nil)
 			h.Delete(ch, fmt.Append(nil, n))
 		},
 	},
 	"list": {
 		func(tx *Tx, key string, _ int) {
-			l, ch, _, _ := Edit(tx, []byte(key), structures.NewList)
-			l.Push(ch, structures.Tail, bytes.Repeat([]byte{'v'}, 100))
+			l, ch, _, _ := Edit(tx, []byte(key), list.New)
+			l.Push(ch, list.Tail, bytes.Repeat([]byte{'v'}, 100))
 		},
 		func(tx *Tx, key string, _ int) {
-			l, ch, _, _ := Edit[*structures.List](tx, []byte(key), nil)
-			l.Pop(ch, structures.Tail)
+			l, ch, _, _ := Edit[*list.List](tx, []byte(key), nil)
+			l.Pop(ch, list.Tail)
 		},
 	},
 }
@@ -160,8 +162,8 @@ func TestReadingLeavesTheRecordWhereItIs(t *testing.T) {
 	all(s, 1, func(tx *Tx) { compactKinds["hash"].grow(tx, "key", 7) })
 	_, before := slotOf(t, s, "key")
 	all(s, 1, func(tx *Tx) {
-		h, ok, err := View[*structures.Hash](tx, key)
-		again, _, _ := View[*structures.Hash](tx, key)
+		h, ok, err := View[*hash.Hash](tx, key)
+		again, _, _ := View[*hash.Hash](tx, key)
 		if !ok || err != nil || h != again || h.Len() != 1 {
 			t.Fatalf("View: %v, %v", ok, err)
 		}
@@ -179,7 +181,7 @@ func TestReadingLeavesTheRecordWhereItIs(t *testing.T) {
 	var set Shards
 	set.AddAll()
 	tx.Lock(&set, 1)
-	if _, ok, _ := View[*structures.Hash](tx, key); !ok {
+	if _, ok, _ := View[*hash.Hash](tx, key); !ok {
 		t.Error("the value is gone")
 	}
 	tx.Unlock() // without a Commit, as there is nothing to be recorded
@@ -193,7 +195,7 @@ func TestReadingLeavesTheRecordWhereItIs(t *testing.T) {
 		if err := tx.PatchString(key, 0, key); err != structures.ErrWrongType {
 			t.Errorf("PatchString: %v", err)
 		}
-		if _, _, _, err := Edit[*structures.List](tx, key, nil); err != structures.ErrWrongType {
+		if _, _, _, err := Edit[*list.List](tx, key, nil); err != structures.ErrWrongType {
 			t.Errorf("Edit as a list: %v", err)
 		}
 	})
@@ -224,10 +226,10 @@ func TestValuesInUseCanBeReplacedMovedAndTimed(t *testing.T) {
 				all(s, 1, func(tx *Tx) { grow(tx, "key", 0); grow(tx, "other", 0) })
 				checkAccounts(t, s)
 				all(s, 1, func(tx *Tx) {
-					_, _, _ = View[*structures.List](tx, key)
-					_, _, _ = View[*structures.List](tx, other)
+					_, _, _ = View[*list.List](tx, key)
+					_, _, _ = View[*list.List](tx, other)
 					do(tx)
-					if _, _, err := View[*structures.List](tx, key); err == nil {
+					if _, _, err := View[*list.List](tx, key); err == nil {
 						grow(tx, "key", 0)
 					}
 				})
@@ -251,7 +253,7 @@ func TestPagesOfBeforeAreGoneWhenARecordGrows(t *testing.T) {
 	key := []byte("key")
 	fill := func(from, to int, value string) {
 		all(s, 1, func(tx *Tx) {
-			h, ch, _, _ := Edit(tx, key, func() *structures.Hash { return structures.NewHash(tx.HashKeys()) })
+			h, ch, _, _ := Edit(tx, key, func() *hash.Hash { return hash.New(tx.HashKeys()) })
 			for i := from; i < to; i++ {
 				h.Set(ch, fmt.Append(nil, i), []byte(value))
 			}
@@ -261,7 +263,7 @@ func TestPagesOfBeforeAreGoneWhenARecordGrows(t *testing.T) {
 	fill(0, paged, "old")
 	materialise(t, s)
 	all(s, 1, func(tx *Tx) {
-		h, ch, _, _ := Edit[*structures.Hash](tx, key, nil)
+		h, ch, _, _ := Edit[*hash.Hash](tx, key, nil)
 		for i := 3; i < paged; i++ {
 			h.Delete(ch, fmt.Append(nil, i))
 		}
@@ -275,7 +277,7 @@ func TestPagesOfBeforeAreGoneWhenARecordGrows(t *testing.T) {
 	s = openMemory(t, Options{FS: fs, IdleAfter: -1})
 	defer closeStore(t, s)
 	all(s, 1, func(tx *Tx) {
-		h, ok, err := View[*structures.Hash](tx, key)
+		h, ok, err := View[*hash.Hash](tx, key)
 		switch {
 		case !ok || err != nil || tx.Err() != nil:
 			t.Errorf("%v, %v, %v", ok, err, tx.Err())

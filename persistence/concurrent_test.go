@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/list"
 )
 
 // TestClientsAndBackgroundAgree lets clients move units between counters in
@@ -81,13 +82,13 @@ func moveUnits(t *testing.T, s *Store, seed uint64, rounds, counters int, now *a
 			tx.SetString(b, append(to[:len(to):len(to)], 0), NoExpiry)
 		}
 		tx.Select(1)
-		l, ch, _, err := Edit(tx, own, structures.NewList)
+		l, ch, _, err := Edit(tx, own, list.New)
 		if err != nil {
 			t.Errorf("Edit: %v", err)
 		} else {
-			l.Push(ch, structures.Tail, fmt.Appendf(nil, "%d", i))
+			l.Push(ch, list.Tail, fmt.Appendf(nil, "%d", i))
 			if l.Len() > 3 {
-				l.Pop(ch, structures.Head)
+				l.Pop(ch, list.Head)
 			}
 			if last, _ := l.Index(l.Len() - 1); string(last) != fmt.Sprint(i) {
 				t.Errorf("own list ends with %s, want %d", last, i)

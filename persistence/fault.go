@@ -7,6 +7,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/text"
 )
 
 // fault reads a key that has no slot from the disk into its table and returns
@@ -55,7 +56,7 @@ func (s *Store) admit(t *table, hash uint64, key []byte, h *head, touch uint64) 
 	o := &object{key: append([]byte(nil), key...), expire: h.expire, indexed: h.expire != 0}
 	var err error
 	if h.short {
-		o.value = structures.NewString(structures.Clone(h.payload))
+		o.value = text.New(structures.Clone(h.payload))
 	} else if o.value, err = s.decode(h.kind, h.payload); err != nil {
 		return -1, err
 	}

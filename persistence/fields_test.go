@@ -8,11 +8,12 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/hash"
 )
 
 // setField sets a field of a hash that expires at ms, never if that is 0.
 func setField(tx *Tx, key, field string, ms int64) {
-	h, ch, _, err := Edit(tx, []byte(key), func() *structures.Hash { return structures.NewHash(tx.HashKeys()) })
+	h, ch, _, err := Edit(tx, []byte(key), func() *hash.Hash { return hash.New(tx.HashKeys()) })
 	if err != nil {
 		panic(err)
 	}
@@ -47,7 +48,7 @@ func TestExpireCycleDeletesFieldsThatNobodyLooksAt(t *testing.T) {
 			tx.Select(2)
 			n := 0
 			tx.Keys(func(key []byte) bool {
-				h, _, _ := View[*structures.Hash](tx, slices.Clone(key))
+				h, _, _ := View[*hash.Hash](tx, slices.Clone(key))
 				n += h.Len()
 				return true
 			})

@@ -15,6 +15,7 @@ import (
 	"github.com/vigildb/vigil/persistence/fence"
 	"github.com/vigildb/vigil/persistence/journal"
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/list"
 )
 
 // TestBytesOnDiskAreFrozen pins every layout: a failure means that stores
@@ -34,10 +35,10 @@ func TestBytesOnDiskAreFrozen(t *testing.T) {
 	rec.Int(1000)
 	rec.Op(opPersist, 0)
 	recordMapping(&rec, 5, []uint32{0, 4})
-	list := structures.NewList()
-	list.Push(nil, structures.Tail, []byte("e"))
+	l := list.New()
+	l.Push(nil, list.Tail, []byte("e"))
 	var restore structures.Change
-	encodeRestore(&restore, list, 1000)
+	encodeRestore(&restore, l, 1000)
 	chunk := append(make([]byte, chunkHeader), 2, opDelete, 0)
 	sealChunk(chunk, 258, chunkMapping)
 	m := meta{secret: [16]byte{1, 15: 16}, trimmed: journal.Position{LSN: 2, Index: 1}, mapped: 3, next: 5, phys: []uint32{0, 4}}
@@ -124,10 +125,10 @@ func FuzzReplayRecord(f *testing.F) {
 	rec.Uint(3)
 	rec.Bytes([]byte("p"))
 	rec.Op(opDelete, 0)
-	list := structures.NewList()
-	list.Push(nil, structures.Tail, []byte("e"))
-	encodeRestore(&rec, list, 0)
-	list.Push(&rec, structures.Head, []byte("e"))
+	l := list.New()
+	l.Push(nil, list.Tail, []byte("e"))
+	encodeRestore(&rec, l, 0)
+	l.Push(&rec, list.Head, []byte("e"))
 	recordMapping(&rec, 20, []uint32{0, 4})
 	f.Add(rec.Encoded())
 	f.Add([]byte{opKey, 2, 0, 0, opPatch, 2, 8, 255, 255, 255, 255, 0, 0, 0, 0, 0})

@@ -11,6 +11,10 @@ import (
 	"github.com/vigildb/vigil/placement"
 	"github.com/vigildb/vigil/scheduler"
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/bloom"
+	"github.com/vigildb/vigil/structures/hash"
+	"github.com/vigildb/vigil/structures/hyll"
+	"github.com/vigildb/vigil/structures/list"
 	"github.com/vigildb/vigil/structures/placemap"
 	"github.com/vigildb/vigil/structures/schedule"
 )
@@ -48,34 +52,34 @@ func makeGolden(t *testing.T, tx *Tx, prefix string) {
 	tx.SetString(name("expiring"), []byte("soon"), Expiry(goldenLate+1))
 	tx.SetString(name("expired"), []byte("over"), Expiry(goldenNow+1000))
 	tx.SetString(append(name("k"), make([]byte, 4200)...), []byte("key"), NoExpiry)
-	hll := structures.NewHYLL()
+	hll := hyll.New()
 	for i := range 100 {
-		hll, _, _ = structures.HYLLAdd(hll, fmt.Append(nil, i), 3000, new(structures.Touched))
+		hll, _, _ = hyll.Add(hll, fmt.Append(nil, i), 3000, new(hyll.Touched))
 	}
 	tx.SetString(name("hll"), hll, NoExpiry)
-	list, lch, _, err := Edit(tx, name("list"), structures.NewList)
-	h, ch, _, err2 := Edit(tx, name("hash"), func() *structures.Hash { return structures.NewHash(tx.HashKeys()) })
-	small, sch, _, err3 := Edit(tx, name("small"), func() *structures.Hash { return structures.NewHash(tx.HashKeys()) })
+	elements, lch, _, err := Edit(tx, name("list"), list.New)
+	h, ch, _, err2 := Edit(tx, name("hash"), func() *hash.Hash { return hash.New(tx.HashKeys()) })
+	small, sch, _, err3 := Edit(tx, name("small"), func() *hash.Hash { return hash.New(tx.HashKeys()) })
 	if err != nil || err2 != nil || err3 != nil {
 		t.Fatal(err, err2, err3)
 	}
 	for i := range goldenMany {
-		list.Push(lch, structures.Tail, fmt.Append(nil, "element-", i))
+		elements.Push(lch, list.Tail, fmt.Append(nil, "element-", i))
 		h.Set(ch, fmt.Append(nil, "field-", i), fmt.Append(nil, "value-", i))
 	}
 	h.ExpireAt(ch, []byte("field-7"), goldenLate)
 	h.ExpireAt(ch, []byte("field-8"), goldenNow+1000)
 	small.Set(sch, []byte("f"), []byte("v"))
-	bloom := structures.NewBloom()
-	if err := bloom.Reserve(nil, structures.BloomShape{Error: .01, Capacity: 100, Expansion: 2}, 1<<30); err != nil {
+	filter := bloom.New()
+	if err := filter.Reserve(nil, bloom.Shape{Error: .01, Capacity: 100, Expansion: 2}, 1<<30); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 50 {
-		if _, err := bloom.Add(nil, fmt.Append(nil, i), 1<<30); err != nil {
+		if _, err := filter.Add(nil, fmt.Append(nil, i), 1<<30); err != nil {
 			t.Fatal(err)
 		}
 	}
-	Replace(tx, name("bloom"), bloom, NoExpiry)
+	Replace(tx, name("bloom"), filter, NoExpiry)
 	sched, cfg := schedule.New(tx.HashKeys().Fields), schedule.DefaultConfig()
 	if err := sched.Create(nil, cfg, goldenNow); err != nil {
 		t.Fatal(err)
@@ -114,12 +118,12 @@ func checkGolden(t *testing.T, tx *Tx, prefix string) {
 		}
 	}
 	hll, _, _ := tx.String(name("hll"))
-	if n, err := structures.HYLLCount(bytes.Clone(hll), new(structures.Touched)); n != 100 || err != nil {
+	if n, err := hyll.Count(bytes.Clone(hll), new(hyll.Touched)); n != 100 || err != nil {
 		t.Errorf("%shll: got %d, %v", prefix, n, err)
 	}
-	list, _, err := View[*structures.List](tx, name("list"))
-	h, _, err2 := View[*structures.Hash](tx, name("hash"))
-	bloom, _, err4 := View[*structures.Bloom](tx, name("bloom"))
+	list, _, err := View[*list.List](tx, name("list"))
+	h, _, err2 := View[*hash.Hash](tx, name("hash"))
+	bloom, _, err4 := View[*bloom.Filter](tx, name("bloom"))
 	sched, _, err5 := View[*schedule.Schedule](tx, name("schedule"))
 	place, _, err6 := View[*placemap.Map](tx, name("place"))
 	for _, err := range []error{err, err2, err4, err5, err6, tx.Err()} {
@@ -192,7 +196,7 @@ func TestGoldenStore(t *testing.T) {
 			tx.Select(5)
 			checkGolden(t, tx, "old-")
 			checkGolden(t, tx, "new-")
-			small, _, _ := View[*structures.Hash](tx, []byte("new-small"))
+			small, _, _ := View[*hash.Hash](tx, []byte("new-small"))
 			if b, ok := small.Get([]byte("f"), 0); !ok || string(b) != "v" {
 				t.Errorf("new-small: got %q", b)
 			}

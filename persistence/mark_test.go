@@ -8,24 +8,24 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/list"
 )
 
 func pushOne(t *testing.T, s *Store, key, elem string) {
 	t.Helper()
 	all(s, 1, func(tx *Tx) {
-		l, ch, _, err := Edit(tx, []byte(key), structures.NewList)
+		l, ch, _, err := Edit(tx, []byte(key), list.New)
 		if err != nil {
 			t.Fatal(err)
 		}
-		l.Push(ch, structures.Tail, []byte(elem))
+		l.Push(ch, list.Tail, []byte(elem))
 	})
 }
 
 func listOf(t *testing.T, s *Store, key string) (elems []string) {
 	t.Helper()
 	all(s, 1, func(tx *Tx) {
-		l, ok, err := View[*structures.List](tx, []byte(key))
+		l, ok, err := View[*list.List](tx, []byte(key))
 		if err != nil || !ok {
 			t.Fatalf("read %s: %v, %v", key, ok, err)
 		}

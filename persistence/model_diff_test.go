@@ -5,6 +5,9 @@ import (
 	"testing"
 
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/bloom"
+	"github.com/vigildb/vigil/structures/hash"
+	"github.com/vigildb/vigil/structures/list"
 )
 
 // check compares the whole store with the model.
@@ -99,7 +102,7 @@ func diffKey(tx *Tx, key string, want modelValue) string {
 }
 
 func diffList(tx *Tx, key []byte, want []string) string {
-	l, ok, err := View[*structures.List](tx, key)
+	l, ok, err := View[*list.List](tx, key)
 	if !ok || err != nil || l.Len() != len(want) {
 		return fmt.Sprintf("list: got %v, %v, want length %d", ok, err, len(want))
 	}
@@ -112,7 +115,7 @@ func diffList(tx *Tx, key []byte, want []string) string {
 }
 
 func diffHash(tx *Tx, key []byte, want map[string]modelField) string {
-	h, ok, err := View[*structures.Hash](tx, key)
+	h, ok, err := View[*hash.Hash](tx, key)
 	if !ok || err != nil || h.Len() != len(want) {
 		return fmt.Sprintf("hash: got %v, %v, want %d fields", ok, err, len(want))
 	}
@@ -127,7 +130,7 @@ func diffHash(tx *Tx, key []byte, want map[string]modelField) string {
 }
 
 func diffBloom(tx *Tx, key []byte, want modelValue) string {
-	f, ok, err := View[*structures.Bloom](tx, key)
+	f, ok, err := View[*bloom.Filter](tx, key)
 	if !ok || err != nil || f.Card() != want.card {
 		return fmt.Sprintf("filter: got %v, %v, want %d items", ok, err, want.card)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/hash"
 )
 
 // model is what a store should hold: a plain map for each database. A value is
@@ -90,7 +91,7 @@ func (m *model) sweep(t testing.TB, tx *Tx) {
 			if len(left) == len(old.fields) {
 				continue
 			}
-			h, ch, ok, err := Edit[*structures.Hash](tx, []byte(key), nil)
+			h, ch, ok, err := Edit[*hash.Hash](tx, []byte(key), nil)
 			if err != nil {
 				t.Fatalf("Edit %.20s: %v", key, err)
 			}

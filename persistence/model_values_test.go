@@ -9,6 +9,9 @@ import (
 
 	"github.com/vigildb/vigil/scheduler"
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/bloom"
+	"github.com/vigildb/vigil/structures/hash"
+	"github.com/vigildb/vigil/structures/list"
 	"github.com/vigildb/vigil/structures/schedule"
 )
 
@@ -30,14 +33,14 @@ func editTrial[T structures.Value](o *trial, kind kindOf, create func() T) (v T,
 }
 
 func (o *trial) push() bool {
-	l, ch, ok := editTrial(o, structures.KindList, structures.NewList)
+	l, ch, ok := editTrial(o, structures.KindList, list.New)
 	if !ok {
 		return false
 	}
 	o.old.list = slices.Clone(o.old.list)
 	for range 1 + o.r.IntN(5) {
 		e := randomBytes(o.r)
-		l.Push(ch, structures.Tail, e)
+		l.Push(ch, list.Tail, e)
 		o.old.list = append(o.old.list, string(e))
 	}
 	o.put(o.old)
@@ -45,7 +48,7 @@ func (o *trial) push() bool {
 }
 
 func (o *trial) pop() bool {
-	l, ch, ok := editTrial[*structures.List](o, structures.KindList, nil)
+	l, ch, ok := editTrial[*list.List](o, structures.KindList, nil)
 	if !ok {
 		return false
 	}
@@ -53,7 +56,7 @@ func (o *trial) pop() bool {
 		if len(o.old.list) == 0 {
 			break
 		}
-		if e, _ := l.Pop(ch, structures.Head); string(e) != o.old.list[0] {
+		if e, _ := l.Pop(ch, list.Head); string(e) != o.old.list[0] {
 			o.Fatalf("Pop %.20s: got %.20q, want %.20q", o.key, e, o.old.list[0])
 		}
 		o.old.list = o.old.list[1:]
@@ -64,7 +67,7 @@ func (o *trial) pop() bool {
 	return true
 }
 
-func (o *trial) newHash() *structures.Hash { return structures.NewHash(o.tx.HashKeys()) }
+func (o *trial) newHash() *hash.Hash { return hash.New(o.tx.HashKeys()) }
 
 func (o *trial) setField() bool {
 	h, ch, ok := editTrial(o, structures.KindHash, o.newHash)
@@ -79,7 +82,7 @@ func (o *trial) setField() bool {
 func (o *trial) field() string { return fmt.Sprintf("f%d", o.r.IntN(8)) }
 
 // storeField sets a field, and sometimes leaves its expiry as it is.
-func (o *trial) storeField(h *structures.Hash, ch *structures.Change, name string, value []byte) {
+func (o *trial) storeField(h *hash.Hash, ch *structures.Change, name string, value []byte) {
 	o.Helper()
 	was, had := o.old.fields[name]
 	f, set := modelField{value: string(value)}, h.Set
@@ -114,7 +117,7 @@ func (o *trial) fillHash() bool {
 }
 
 func (o *trial) deleteField() bool {
-	h, ch, ok := editTrial[*structures.Hash](o, structures.KindHash, nil)
+	h, ch, ok := editTrial[*hash.Hash](o, structures.KindHash, nil)
 	if !ok {
 		return false
 	}
@@ -135,7 +138,7 @@ func (o *trial) deleteField() bool {
 }
 
 func (o *trial) expireField() bool {
-	h, ch, ok := editTrial[*structures.Hash](o, structures.KindHash, nil)
+	h, ch, ok := editTrial[*hash.Hash](o, structures.KindHash, nil)
 	if !ok {
 		return false
 	}
@@ -151,7 +154,7 @@ func (o *trial) expireField() bool {
 }
 
 func (o *trial) persistField() bool {
-	h, ch, ok := editTrial[*structures.Hash](o, structures.KindHash, nil)
+	h, ch, ok := editTrial[*hash.Hash](o, structures.KindHash, nil)
 	if !ok {
 		return false
 	}
@@ -174,12 +177,12 @@ func (o *trial) persistField() bool {
 
 // addItem adds an item to a filter, a small one that grows or one with pages.
 func (o *trial) addItem() bool {
-	f, ch, ok := editTrial(o, structures.KindBloom, structures.NewBloom)
+	f, ch, ok := editTrial(o, structures.KindBloom, bloom.New)
 	if !ok {
 		return false
 	}
 	if !o.exists {
-		shape := structures.BloomShape{Error: 1e-6, Capacity: 4, Expansion: 2}
+		shape := bloom.Shape{Error: 1e-6, Capacity: 4, Expansion: 2}
 		if o.r.IntN(2) == 0 {
 			shape.Capacity = 3000
 		}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
-	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/text"
 )
 
 // A value of very many pages is encoded in parts, and the lock of its shard is
@@ -61,7 +61,7 @@ func (s *Store) encodePart(t *table, i int) (more bool) {
 		return false
 	}
 	m := &s.materialiser.pass
-	if str, ok := v.(*structures.String); ok {
+	if str, ok := v.(*text.String); ok {
 		if str.Len() < partString {
 			return false
 		}

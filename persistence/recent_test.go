@@ -7,7 +7,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/hash"
 )
 
 // recentStore is a store with values of some kilobytes in one shard, of which about
@@ -40,7 +40,7 @@ func (r *recentStore) open() {
 // change gives fields to the hash at a key.
 func (r *recentStore) change(i, fields int) {
 	all(r.Store, 1, func(tx *Tx) {
-		h, ch, _, err := Edit(tx, []byte(r.keys[i]), func() *structures.Hash { return structures.NewHash(tx.HashKeys()) })
+		h, ch, _, err := Edit(tx, []byte(r.keys[i]), func() *hash.Hash { return hash.New(tx.HashKeys()) })
 		if err != nil {
 			r.t.Fatal(err)
 		}
@@ -54,7 +54,7 @@ func (r *recentStore) change(i, fields int) {
 func (r *recentStore) check(key string, i, fields int) {
 	r.t.Helper()
 	all(r.Store, 2, func(tx *Tx) {
-		h, ok, err := View[*structures.Hash](tx, []byte(key))
+		h, ok, err := View[*hash.Hash](tx, []byte(key))
 		if !ok || err != nil || h.Len() != fields {
 			r.t.Fatalf("%s: %v, %v", key, ok, err)
 		}
@@ -116,16 +116,16 @@ func TestValuesThatWaitToBePackedMayChangeInAnyWay(t *testing.T) {
 			tx.SetString(key, []byte("string"), NoExpiry)
 		},
 		"timed": func(tx *Tx, key []byte) {
-			h, ch, _, _ := Edit[*structures.Hash](tx, key, nil)
+			h, ch, _, _ := Edit[*hash.Hash](tx, key, nil)
 			h.ExpireAt(ch, []byte("field1"), 1e12)
 		},
 		"large": func(tx *Tx, key []byte) {
-			h, ch, _, _ := Edit[*structures.Hash](tx, key, nil)
+			h, ch, _, _ := Edit[*hash.Hash](tx, key, nil)
 			h.Set(ch, []byte("large"), make([]byte, 2*maxRecent))
 		},
 		"made anew": func(tx *Tx, key []byte) {
 			tx.Delete(key)
-			h, ch, _, _ := Edit(tx, key, func() *structures.Hash { return structures.NewHash(tx.HashKeys()) })
+			h, ch, _, _ := Edit(tx, key, func() *hash.Hash { return hash.New(tx.HashKeys()) })
 			h.Set(ch, []byte("field"), make([]byte, maxRecent/2))
 		},
 	} {

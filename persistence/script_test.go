@@ -16,6 +16,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/list"
 )
 
 // TestScripts runs the lives of stores in testdata/*.txt. A line "> a; b" is one
@@ -189,18 +190,18 @@ func (s *script) operate(tx *Tx, words []string) {
 	case "del":
 		tx.Delete(key(1))
 	case "push":
-		l, ch, _, err := Edit(tx, key(1), structures.NewList)
+		l, ch, _, err := Edit(tx, key(1), list.New)
 		if err != nil {
 			s.t.Fatal(err)
 		}
 		for _, e := range words[2:] {
-			l.Push(ch, structures.Tail, []byte(e))
+			l.Push(ch, list.Tail, []byte(e))
 		}
 	case "pop":
-		if l, ch, ok, err := Edit[*structures.List](tx, key(1), nil); err != nil {
+		if l, ch, ok, err := Edit[*list.List](tx, key(1), nil); err != nil {
 			s.t.Fatal(err)
 		} else if ok {
-			l.Pop(ch, structures.Head)
+			l.Pop(ch, list.Head)
 		}
 	case "expire":
 		tx.SetExpire(key(1), int64(s.number(words[2])))
@@ -237,7 +238,7 @@ func (s *script) keys() string {
 func (s *script) value(tx *Tx, key []byte) string {
 	text := ""
 	if tx.Kind(key) == structures.KindList {
-		l, _, err := View[*structures.List](tx, key)
+		l, _, err := View[*list.List](tx, key)
 		if err != nil {
 			s.t.Fatal(err)
 		}

@@ -2,6 +2,7 @@ package persistence
 
 import (
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/text"
 )
 
 // Tx reads and changes keys whose shards it holds. A client has one and uses it
@@ -36,7 +37,7 @@ type Tx struct {
 	changed  bool              // rec holds more than expiries
 	big      []bigSet          // what rec says of big values
 	referred int               // bytes of these that are not in rec
-	loan     *structures.Loan  // of these, nil if there are none
+	loan     *text.Loan        // of these, nil if there are none
 	heavy    bool              // the last record was a big one
 	lastKey  []byte            // key that rec's operations are about
 	lastDB   uint32            // and its physical database

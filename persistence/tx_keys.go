@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/text"
 )
 
 // Kind returns the type of what key holds, KindNone if it is absent. It does
@@ -187,7 +188,7 @@ func (tx *Tx) Copy(from []byte, toDB int, to []byte, replace bool) bool {
 }
 
 // longString is the string at key if it is a big one.
-func (tx *Tx) longString(key []byte) (s *structures.String, expire int64, ok bool) {
+func (tx *Tx) longString(key []byte) (s *text.String, expire int64, ok bool) {
 	t, i, ok := tx.find(tx.hash(key), key)
 	if !ok {
 		return nil, 0, false
@@ -196,12 +197,12 @@ func (tx *Tx) longString(key []byte) (s *structures.String, expire int64, ok boo
 	if o == nil {
 		return nil, 0, false
 	}
-	s, ok = o.value.(*structures.String)
+	s, ok = o.value.(*text.String)
 	return s, o.expire, ok && s.Len() >= bigValue
 }
 
 // copyString is Copy of a big string, which shares its bytes with the copy.
-func (tx *Tx) copyString(s *structures.String, expire int64, toDB int, to []byte, replace bool) bool {
+func (tx *Tx) copyString(s *text.String, expire int64, toDB int, to []byte, replace bool) bool {
 	db := tx.db
 	defer func() { tx.db = db }()
 	tx.db = toDB
@@ -237,7 +238,7 @@ func (tx *Tx) dump(dst, key []byte) (kind structures.Kind, payload []byte, expir
 		defer tx.s.keepCompact(o)
 		o.expire = expire
 	}
-	if s, ok := o.value.(*structures.String); ok {
+	if s, ok := o.value.(*text.String); ok {
 		return structures.KindString, append(dst, s.Bytes()...), o.expire, true
 	}
 	head := o.value.AppendHead(nil)

@@ -2,6 +2,7 @@ package persistence
 
 import (
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/text"
 )
 
 // Expiry is when a key that is written expires: NoExpiry, KeepExpiry, or a unix
@@ -42,7 +43,7 @@ func (tx *Tx) String(key []byte) (b []byte, ok bool, err error) {
 		_, b, _ = t.parts(meta)
 		return b, true, nil
 	}
-	s, ok := t.object(meta).value.(*structures.String)
+	s, ok := t.object(meta).value.(*text.String)
 	if !ok {
 		return nil, false, structures.ErrWrongType
 	}
@@ -78,7 +79,7 @@ func (tx *Tx) GiveString(key, value []byte, e Expiry) {
 		tx.SetString(key, value, e)
 		return
 	}
-	Replace(tx, key, structures.NewString(value), e)
+	Replace(tx, key, text.New(value), e)
 }
 
 // setString stores without recording.
@@ -100,7 +101,7 @@ func (tx *Tx) setString(t *table, i int, hash uint64, key, value []byte, expire 
 // setLong stores a string that does not fit a slab record, which is the store's
 // afterwards, without recording.
 func (tx *Tx) setLong(t *table, i int, hash uint64, key, value []byte, expire int64) {
-	v := structures.NewString(value)
+	v := text.New(value)
 	o := &object{key: append([]byte(nil), key...), value: v, expire: expire, whole: true}
 	i = tx.place(t, i, hash, o)
 	t.setMeta(i, t.slots[i].meta|metaDirty)
@@ -140,7 +141,7 @@ func (tx *Tx) patchString(t *table, i int, hash uint64, key []byte, off int, b [
 	}
 	meta := t.slots[i].meta
 	if o := t.object(meta); o != nil {
-		o.value.(*structures.String).Patch(nil, off, b)
+		o.value.(*text.String).Patch(nil, off, b)
 		t.resized(o)
 		t.setMeta(i, meta|metaDirty)
 		tx.touch(t, i)

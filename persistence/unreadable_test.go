@@ -6,16 +6,18 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/list"
+	"github.com/vigildb/vigil/structures/text"
 )
 
 // TestWhatCannotBeReadIsNotOverwritten changes keys that are only on disk while
 // the disk cannot be read: nothing may take their place as if they were missing.
 func TestWhatCannotBeReadIsNotOverwritten(t *testing.T) {
-	list := func(tx *Tx, key string, create func() *structures.List, elems ...string) error {
+	push := func(tx *Tx, key string, create func() *list.List, elems ...string) error {
 		l, ch, ok, err := Edit(tx, []byte(key), create)
 		if ok && err == nil {
 			for _, e := range elems {
-				l.Push(ch, structures.Tail, []byte(e))
+				l.Push(ch, list.Tail, []byte(e))
 			}
 		}
 		return err
@@ -23,9 +25,9 @@ func TestWhatCannotBeReadIsNotOverwritten(t *testing.T) {
 	for name, change := range map[string]func(tx *Tx){
 		"set":   func(tx *Tx) { tx.SetString([]byte("s"), []byte("new"), NoExpiry) },
 		"patch": func(tx *Tx) { _ = tx.PatchString([]byte("s"), 1, []byte("new")) },
-		"push":  func(tx *Tx) { _ = list(tx, "l", structures.NewList, "new") },
+		"push":  func(tx *Tx) { _ = push(tx, "l", list.New, "new") },
 		"replace": func(tx *Tx) {
-			Replace(tx, []byte("l"), structures.Value(structures.NewString([]byte("new"))), NoExpiry)
+			Replace(tx, []byte("l"), structures.Value(text.New([]byte("new"))), NoExpiry)
 		},
 		"delete":     func(tx *Tx) { tx.Delete([]byte("l")) },
 		"expire":     func(tx *Tx) { tx.SetExpire([]byte("s"), 2) },
@@ -39,7 +41,7 @@ func TestWhatCannotBeReadIsNotOverwritten(t *testing.T) {
 		s := openMemory(t, Options{FS: disk, Databases: 2, IdleAfter: -1})
 		all(s, 1, func(tx *Tx) {
 			tx.SetString([]byte("s"), []byte("old"), NoExpiry)
-			if err := list(tx, "l", structures.NewList, "a", "b"); err != nil {
+			if err := push(tx, "l", list.New, "a", "b"); err != nil {
 				t.Fatal(err)
 			}
 			tx.Select(1)
@@ -70,7 +72,7 @@ func TestWhatCannotBeReadIsNotOverwritten(t *testing.T) {
 		check := func() {
 			t.Helper()
 			all(s, 3, func(tx *Tx) {
-				l, ok, err := View[*structures.List](tx, []byte("l"))
+				l, ok, err := View[*list.List](tx, []byte("l"))
 				if !ok || err != nil || l.Len() != 2 {
 					t.Errorf("%s: the list is %v, %v", name, ok, err)
 				}

@@ -47,21 +47,27 @@ const owners = `
 // rooms says which packages of ours some packages may import: those named and no
 // others. A package without a line here follows its floor.
 const rooms = `
-	persistence:            persistence/fence persistence/journal persistence/prefetch persistence/slab structures structures/types
+	persistence:            persistence/fence persistence/journal persistence/prefetch persistence/slab structures structures/text structures/types
 	persistence/fence:
-	persistence/journal:    structures
+	persistence/journal:    structures structures/text
 	persistence/prefetch:
 	persistence/slab:
 	server/resp:
 	server/transport:       structures
 	structures:
+	structures/bits:        structures
+	structures/bloom:       structures
 	structures/glob:
+	structures/hash:        structures
+	structures/hyll:        structures
+	structures/list:        structures
 	structures/placemap:    structures placement
-	structures/rdb:         structures structures/set structures/stream structures/zset
+	structures/rdb:         structures structures/bloom structures/hash structures/list structures/set structures/stream structures/zset
 	structures/schedule:    structures scheduler scheduler/sim
-	structures/set:         structures
+	structures/set:         structures structures/hash
 	structures/stream:      structures
-	structures/types:       structures structures/placemap structures/rdb structures/schedule structures/set structures/stream structures/zset
+	structures/text:        structures
+	structures/types:       structures structures/bloom structures/hash structures/list structures/placemap structures/rdb structures/schedule structures/set structures/stream structures/text structures/zset
 	structures/zset:        structures
 `
 

@@ -1,6 +1,7 @@
 package structures
 
 import (
+	"encoding/binary"
 	"slices"
 	"unsafe"
 )
@@ -117,4 +118,19 @@ func appendBlocks(dst, src []byte) []byte {
 	dst = Grow(dst, len(src))[:n+len(src)]
 	copyBlocks(dst[n:], src)
 	return dst
+}
+
+// Zeros reports whether b holds zeros only.
+func Zeros(b []byte) bool {
+	for ; len(b) >= 8; b = b[8:] {
+		if binary.LittleEndian.Uint64(b) != 0 {
+			return false
+		}
+	}
+	for _, x := range b {
+		if x != 0 {
+			return false
+		}
+	}
+	return true
 }

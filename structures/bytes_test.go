@@ -2,6 +2,7 @@ package structures
 
 import (
 	"bytes"
+	"math/rand/v2"
 	"testing"
 )
 
@@ -9,9 +10,10 @@ import (
 var blockLengths = []int{0, 1, blockBytes - 1, blockBytes, blockBytes + 1, 2 * blockBytes, 3*blockBytes + 5}
 
 func TestLongBytesAreCopiedWhole(t *testing.T) {
-	r := seeded(t)
+	r := rand.NewChaCha8([32]byte{})
 	for _, n := range blockLengths {
-		src := randomBits(r, n)
+		src := make([]byte, n)
+		r.Read(src)
 		if got := Clone(src); !bytes.Equal(got, src) || n > 0 && &got[0] == &src[0] {
 			t.Errorf("Clone of %d bytes: differs or is the same memory", n)
 		}
@@ -34,7 +36,7 @@ func TestLongBytesAreCopiedWhole(t *testing.T) {
 			t.Errorf("Copy of %d bytes into %d: got %d", n, n/2, got)
 		}
 		Clear(src[:n/2])
-		if !zeros(src[:n/2]) {
+		if !Zeros(src[:n/2]) {
 			t.Errorf("Clear of %d bytes leaves some", n/2)
 		}
 	}
@@ -42,11 +44,12 @@ func TestLongBytesAreCopiedWhole(t *testing.T) {
 
 // Copy is used where a slice moves within itself.
 func TestCopyOfOverlappingBytesIsThatOfCopy(t *testing.T) {
-	r := seeded(t)
+	r := rand.NewChaCha8([32]byte{})
 	for _, shift := range []int{0, 1, blockBytes - 1, blockBytes, blockBytes + 3} {
 		n := 3*blockBytes + 11
 		for _, up := range []bool{true, false} {
-			b := randomBits(r, n+shift)
+			b := make([]byte, n+shift)
+			r.Read(b)
 			want := bytes.Clone(b)
 			from, to := 0, shift
 			if !up {

@@ -34,10 +34,10 @@ type HashKeys struct {
 }
 
 const (
-	// cursorBits are the bits of a position, and of a cursor: a double holds them.
-	cursorBits = 48
-	cursorMask = 1<<cursorBits - 1
-	cursorHalf = cursorBits / 2
+	// CursorBits are the bits of a position, and of a cursor: a double holds them.
+	CursorBits = 48
+	cursorMask = 1<<CursorBits - 1
+	cursorHalf = CursorBits / 2
 	// cursorRounds is twice what Luby and Rackoff (1988) need against chosen
 	// cursors, since halves of 24 bits leave their bound little room.
 	cursorRounds = 8

@@ -5,11 +5,6 @@ import (
 	"testing"
 )
 
-// testKeys are keys that differ by n.
-func testKeys(n uint64) *HashKeys {
-	return &HashKeys{Fields: HashKey{n, 1}, Cursors: HashKey{n, 2}}
-}
-
 // TestHashIsSipHash compares with the vectors in appendix A of the paper.
 func TestHashIsSipHash(t *testing.T) {
 	var key [16]byte
@@ -33,7 +28,7 @@ func TestCursorsStandForOnePositionEach(t *testing.T) {
 		seen := map[uint64]bool{}
 		positions := []uint64{0, 1, cursorMask, k.decipher(0), k.encipher(0)}
 		for range 1000 {
-			positions = append(positions, r.Uint64N(1<<cursorBits))
+			positions = append(positions, r.Uint64N(1<<CursorBits))
 		}
 		for _, p := range positions {
 			c := k.Hide(p)
@@ -62,7 +57,7 @@ func TestCursorsStandForOnePositionEach(t *testing.T) {
 func TestCursorsTellNothingOfTheirPositions(t *testing.T) {
 	const n = 20000
 	k := HashKey{1, 2}
-	var flips [cursorBits]int
+	var flips [CursorBits]int
 	rises := 0
 	for p := uint64(1); p <= n; p++ {
 		a, b := k.Hide(p<<20), k.Hide((p+1)<<20)

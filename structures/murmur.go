@@ -12,8 +12,8 @@ const (
 	murmurMul32 = 0x5bd1e995
 )
 
-// murmur64A is MurmurHash64A, words read little endian on every machine.
-func murmur64A(b []byte, seed uint64) uint64 {
+// Murmur64A is MurmurHash64A, words read little endian on every machine.
+func Murmur64A(b []byte, seed uint64) uint64 {
 	h := seed ^ uint64(len(b))*murmurMul64
 	for ; len(b) >= 8; b = b[8:] {
 		k := binary.LittleEndian.Uint64(b) * murmurMul64
@@ -31,8 +31,8 @@ func murmur64A(b []byte, seed uint64) uint64 {
 	return h ^ h>>47
 }
 
-// murmur32 is MurmurHash2 of 32 bits, words read little endian.
-func murmur32(b []byte, seed uint32) uint32 {
+// Murmur32 is MurmurHash2 of 32 bits, words read little endian.
+func Murmur32(b []byte, seed uint32) uint32 {
 	h := seed ^ uint32(len(b))
 	for ; len(b) >= 4; b = b[4:] {
 		k := binary.LittleEndian.Uint32(b) * murmurMul32

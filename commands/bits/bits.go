@@ -3,7 +3,8 @@ package bits
 import (
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
-	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/bits"
+	"github.com/vigildb/vigil/structures/text"
 )
 
 func Group() commands.Group {
@@ -43,7 +44,7 @@ func readOffset(c *commands.Ctx) uint64 {
 
 func offsetFits(c *commands.Ctx, off int64) bool {
 	const widest = 8 // bytes that a field may reach beyond the byte of its offset
-	return off >= 0 && off>>3 < min(c.Host.Limits().MaxBulk, structures.MaxStringLen-widest)
+	return off >= 0 && off>>3 < min(c.Host.Limits().MaxBulk, text.MaxStringLen-widest)
 }
 
 func setbit(c *commands.Ctx) error {
@@ -57,13 +58,13 @@ func setbit(c *commands.Ctx) error {
 		return err
 	}
 	at := off >> 3
-	old := structures.BitAt(b, off)
+	old := bits.At(b, off)
 	if at >= uint64(len(b)) || old != bit {
 		var one [1]byte
 		if at < uint64(len(b)) {
 			one[0] = b[at]
 		}
-		structures.PutBit(one[:], off&7, bit)
+		bits.Put(one[:], off&7, bit)
 		c.NotifyNew(key)
 		if err := c.Tx.PatchString(key, int(at), one[:]); err != nil {
 			return err
@@ -83,28 +84,28 @@ func getbit(c *commands.Ctx) error {
 	if err != nil {
 		return err
 	}
-	c.Reply.Int(int64(structures.BitAt(b, off)))
+	c.Reply.Int(int64(bits.At(b, off)))
 	return nil
 }
 
 // readUnit reads BYTE or BIT, or nothing.
-func readUnit(a *commands.Args) structures.RangeUnit {
+func readUnit(a *commands.Args) bits.RangeUnit {
 	if !a.More() {
-		return structures.InBytes
+		return bits.InBytes
 	}
 	switch a.Word() {
 	case "BIT":
-		return structures.InBits
+		return bits.InBits
 	case "BYTE":
 	default:
 		a.Syntax()
 	}
-	return structures.InBytes
+	return bits.InBytes
 }
 
 func bitcount(c *commands.Ctx) error {
 	key := c.Args.Key()
-	start, end, unit := int64(0), int64(-1), structures.InBytes
+	start, end, unit := int64(0), int64(-1), bits.InBytes
 	if n := c.Args.Left(); n == 1 || n > 3 {
 		return commands.ErrSyntax // before anything is read
 	} else if n > 0 {
@@ -117,7 +118,7 @@ func bitcount(c *commands.Ctx) error {
 	if err != nil {
 		return err
 	}
-	c.Reply.Int(structures.CountBitsIn(b, start, end, unit))
+	c.Reply.Int(bits.Count(b, start, end, unit))
 	return nil
 }
 
@@ -135,7 +136,7 @@ func bitpos(c *commands.Ctx) error {
 	case err != nil:
 		return err
 	case ok:
-		c.Reply.Int(structures.FindBit(b, int(bit), r))
+		c.Reply.Int(bits.Find(b, int(bit), r))
 	default:
 		c.Reply.Int(-bit) // a missing key counts as endless zeros
 	}
@@ -143,7 +144,7 @@ func bitpos(c *commands.Ctx) error {
 }
 
 // readSearch reads the range of BITPOS.
-func readSearch(a *commands.Args) (r structures.BitSearch) {
+func readSearch(a *commands.Args) (r bits.Search) {
 	if a.Left() > 3 {
 		a.Syntax()
 	}
@@ -162,25 +163,25 @@ func readSearch(a *commands.Args) (r structures.BitSearch) {
 	return r
 }
 
-func readOperator(a *commands.Args) structures.BitOperator {
+func readOperator(a *commands.Args) bits.Operator {
 	switch a.Word() {
 	case "AND":
-		return structures.BitAnd
+		return bits.And
 	case "OR":
-		return structures.BitOr
+		return bits.Or
 	case "XOR":
-		return structures.BitXor
+		return bits.Xor
 	case "NOT":
-		return structures.BitNot
+		return bits.Not
 	}
 	a.Syntax()
-	return structures.BitAnd
+	return bits.And
 }
 
 func bitop(c *commands.Ctx) error {
 	op := readOperator(&c.Args)
 	dest, keys := c.Args.Key(), c.Args.Rest()
-	if op == structures.BitNot && len(keys) > 1 {
+	if op == bits.Not && len(keys) > 1 {
 		c.Args.Fail(errNotOperands)
 	}
 	if err := c.Args.Done(); err != nil {
@@ -194,7 +195,7 @@ func bitop(c *commands.Ctx) error {
 		}
 		srcs = append(srcs, b)
 	}
-	out := structures.CombineBits(nil, op, srcs)
+	out := bits.Combine(nil, op, srcs)
 	if len(out) > 0 {
 		c.NotifyNew(dest)
 		c.Tx.GiveString(dest, out, persistence.NoExpiry)

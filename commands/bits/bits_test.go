@@ -9,7 +9,7 @@ import (
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/commandtest"
 	"github.com/vigildb/vigil/commands/text"
-	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/bits"
 )
 
 // TestBitsAreThoseOfAString writes at random through SETBIT and BITFIELD and
@@ -30,20 +30,20 @@ func TestBitsAreThoseOfAString(t *testing.T) {
 		if rng.IntN(2) == 0 {
 			bit := rng.IntN(2)
 			grow(off>>3 + 1)
-			old := structures.PutBit(model, off, bit)
+			old := bits.Put(model, off, bit)
 			r.Want(fmt.Sprintf(":%d\r\n", old), "SETBIT", "k", fmt.Sprint(off), fmt.Sprint(bit))
 			continue
 		}
-		kind := structures.FieldType{Signed: rng.IntN(2) == 0, Bits: 1 + rng.IntN(63)}
+		kind := bits.FieldType{Signed: rng.IntN(2) == 0, Bits: 1 + rng.IntN(63)}
 		name := fmt.Sprintf("u%d", kind.Bits)
 		if kind.Signed {
 			name = "i" + name[1:]
 		}
 		value := int64(rng.Uint64()) >> rng.IntN(64)
-		_, size := structures.FieldBytes(kind, off)
+		_, size := bits.FieldBytes(kind, off)
 		grow(size)
-		old, _ := structures.SetField(model, kind, off, value, structures.OverflowWrap)
-		sum, ok := structures.IncrField(model, kind, off, value, structures.OverflowFail)
+		old, _ := bits.SetField(model, kind, off, value, bits.OverflowWrap)
+		sum, ok := bits.IncrField(model, kind, off, value, bits.OverflowFail)
 		last := fmt.Sprintf(":%d\r\n", sum)
 		if !ok {
 			last = "$-1\r\n"

@@ -2,7 +2,7 @@ package bits
 
 import (
 	"github.com/vigildb/vigil/commands"
-	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/bits"
 )
 
 // fieldAction is what an operation of BITFIELD does.
@@ -17,8 +17,8 @@ const (
 // fieldOp is one operation of a BITFIELD.
 type fieldOp struct {
 	action fieldAction
-	how    structures.Overflow
-	kind   structures.FieldType
+	how    bits.Overflow
+	kind   bits.FieldType
 	offset uint64
 	value  int64
 }
@@ -86,7 +86,7 @@ func bitfieldRO(c *commands.Ctx) error {
 func replyFields(c *commands.Ctx, ops []fieldOp, b []byte) {
 	c.Reply.Array(len(ops))
 	for _, op := range ops {
-		c.Reply.Int(structures.GetField(b, op.kind, op.offset))
+		c.Reply.Int(bits.GetField(b, op.kind, op.offset))
 	}
 }
 
@@ -99,18 +99,18 @@ func runField(c *commands.Ctx, key []byte, op *fieldOp) (written, changed bool, 
 		return false, false, err
 	}
 	if op.action == fieldGet {
-		c.Reply.Int(structures.GetField(b, op.kind, op.offset))
+		c.Reply.Int(bits.GetField(b, op.kind, op.offset))
 		return false, false, nil
 	}
-	from, to := structures.FieldBytes(op.kind, op.offset)
+	from, to := bits.FieldBytes(op.kind, op.offset)
 	var field [9]byte
 	n := copy(field[:], b[from:to])
 	var answer int64
 	var ok bool
 	if op.action == fieldSet {
-		answer, ok = structures.SetField(field[:n], op.kind, op.offset&7, op.value, op.how)
+		answer, ok = bits.SetField(field[:n], op.kind, op.offset&7, op.value, op.how)
 	} else {
-		answer, ok = structures.IncrField(field[:n], op.kind, op.offset&7, op.value, op.how)
+		answer, ok = bits.IncrField(field[:n], op.kind, op.offset&7, op.value, op.how)
 	}
 	if !ok {
 		c.Reply.Null()
@@ -127,7 +127,7 @@ func runField(c *commands.Ctx, key []byte, op *fieldOp) (written, changed bool, 
 // that the string must have for those that write, 0 if none does.
 func readFieldOps(c *commands.Ctx, dst []fieldOp) (ops []fieldOp, size uint64) {
 	a := &c.Args
-	how := structures.OverflowWrap
+	how := bits.OverflowWrap
 	for a.More() {
 		op := fieldOp{how: how}
 		values := 3
@@ -152,7 +152,7 @@ func readFieldOps(c *commands.Ctx, dst []fieldOp) (ops []fieldOp, size uint64) {
 		op.offset = readFieldOffset(c, op.kind)
 		if op.action != fieldGet {
 			op.value = a.Int()
-			_, to := structures.FieldBytes(op.kind, op.offset)
+			_, to := bits.FieldBytes(op.kind, op.offset)
 			size = max(size, to)
 		}
 		dst = append(dst, op)
@@ -160,36 +160,36 @@ func readFieldOps(c *commands.Ctx, dst []fieldOp) (ops []fieldOp, size uint64) {
 	return dst, size
 }
 
-func readOverflow(a *commands.Args) structures.Overflow {
+func readOverflow(a *commands.Args) bits.Overflow {
 	switch a.Word() {
 	case "WRAP":
-		return structures.OverflowWrap
+		return bits.OverflowWrap
 	case "SAT":
-		return structures.OverflowSat
+		return bits.OverflowSat
 	case "FAIL":
-		return structures.OverflowFail
+		return bits.OverflowFail
 	}
 	a.Fail(errFieldOverflow)
-	return structures.OverflowWrap
+	return bits.OverflowWrap
 }
 
 // readFieldType reads i1 to i64 or u1 to u63.
-func readFieldType(a *commands.Args) structures.FieldType {
+func readFieldType(a *commands.Args) bits.FieldType {
 	b := a.Bytes()
 	if len(b) > 1 {
 		n, ok := commands.ParseInt(b[1:])
 		signed := b[0] == 'i'
 		if ok && n >= 1 && (signed && n <= 64 || b[0] == 'u' && n <= 63) {
-			return structures.FieldType{Signed: signed, Bits: int(n)}
+			return bits.FieldType{Signed: signed, Bits: int(n)}
 		}
 	}
 	a.Fail(errFieldType)
-	return structures.FieldType{Bits: 1}
+	return bits.FieldType{Bits: 1}
 }
 
 // readFieldOffset reads an offset in bits, or with a # in front in widths of the
 // type.
-func readFieldOffset(c *commands.Ctx, t structures.FieldType) uint64 {
+func readFieldOffset(c *commands.Ctx, t bits.FieldType) uint64 {
 	b := c.Args.Bytes()
 	width := int64(1)
 	if len(b) > 0 && b[0] == '#' {

@@ -7,6 +7,7 @@ import (
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/bloom"
 )
 
 // The commands of RedisBloom. Some of its errors begin with ERR and some do
@@ -43,15 +44,15 @@ func Group() commands.Group {
 }
 
 // view finds a filter to read; ok is false if the key does not exist.
-func view(c *commands.Ctx, key []byte) (f *structures.Bloom, ok bool, err error) {
-	return persistence.View[*structures.Bloom](c.Tx, key)
+func view(c *commands.Ctx, key []byte) (f *bloom.Filter, ok bool, err error) {
+	return persistence.View[*bloom.Filter](c.Tx, key)
 }
 
 // memoryLimit is the most bytes that one filter may ask for.
 func memoryLimit(c *commands.Ctx) uint64 { return uint64(max(c.Host.Limits().ModuleMemoryLimit, 0)) }
 
 // viewExisting is view for commands to which a missing key is an error.
-func viewExisting(c *commands.Ctx, key []byte) (*structures.Bloom, error) {
+func viewExisting(c *commands.Ctx, key []byte) (*bloom.Filter, error) {
 	f, ok, err := view(c, key)
 	if err == nil && !ok {
 		err = errNotFound
@@ -59,19 +60,19 @@ func viewExisting(c *commands.Ctx, key []byte) (*structures.Bloom, error) {
 	return f, err
 }
 
-func defaultShape() structures.BloomShape {
-	return structures.BloomShape{
-		Error:     structures.BloomDefaultError,
-		Capacity:  structures.BloomDefaultCapacity,
-		Expansion: structures.BloomDefaultExpansion,
+func defaultShape() bloom.Shape {
+	return bloom.Shape{
+		Error:     bloom.DefaultError,
+		Capacity:  bloom.DefaultCapacity,
+		Expansion: bloom.DefaultExpansion,
 	}
 }
 
 // create stores a new filter under a key that does not exist.
-func create(c *commands.Ctx, key []byte, s structures.BloomShape) error {
-	f := structures.NewBloom()
+func create(c *commands.Ctx, key []byte, s bloom.Shape) error {
+	f := bloom.New()
 	if err := f.Reserve(nil, s, memoryLimit(c)); err != nil {
-		if errors.Is(err, structures.ErrBloomMemory) {
+		if errors.Is(err, bloom.ErrMemory) {
 			return errMemory
 		}
 		return errCreate
@@ -102,7 +103,7 @@ func reserve(c *commands.Ctx) error {
 
 // reserveShape reads the arguments of BF.RESERVE after the key. Options may come
 // in any order, and other words are ignored.
-func reserveShape(c *commands.Ctx) (s structures.BloomShape, err error) {
+func reserveShape(c *commands.Ctx) (s bloom.Shape, err error) {
 	s = defaultShape()
 	if c.Args.Left() > 5 {
 		return s, commands.ErrArity(c.Command)
@@ -118,7 +119,7 @@ func reserveShape(c *commands.Ctx) (s structures.BloomShape, err error) {
 	if !ok {
 		return s, errCapacity
 	}
-	if capacity < 1 || capacity > structures.BloomMaxCapacity {
+	if capacity < 1 || capacity > bloom.MaxCapacity {
 		return s, errCapacityRange
 	}
 	s.Error, s.Capacity = rate, uint64(capacity)
@@ -127,7 +128,7 @@ func reserveShape(c *commands.Ctx) (s structures.BloomShape, err error) {
 }
 
 // reserveGrowth reads EXPANSION and NONSCALING.
-func reserveGrowth(s *structures.BloomShape, rest [][]byte) error {
+func reserveGrowth(s *bloom.Shape, rest [][]byte) error {
 	s.Fixed = wordAt(rest, "NONSCALING") >= 0
 	i := wordAt(rest, "EXPANSION")
 	if i < 0 {
@@ -142,7 +143,7 @@ func reserveGrowth(s *structures.BloomShape, rest [][]byte) error {
 		return errExpansion
 	case n != 0 && s.Fixed:
 		return errFixedExpands
-	case n < 0 || n > structures.BloomMaxExpansion:
+	case n < 0 || n > bloom.MaxExpansion:
 		return errExpansionRange
 	}
 	s.Expansion = uint32(n)
@@ -183,8 +184,8 @@ func madd(c *commands.Ctx) error {
 
 // edit finds a filter for changing. One that is missing is made in shape
 // s; if that is nil it is an error.
-func edit(c *commands.Ctx, key []byte, s *structures.BloomShape) (*structures.Bloom, *structures.Change, error) {
-	f, ch, ok, err := persistence.Edit[*structures.Bloom](c.Tx, key, nil)
+func edit(c *commands.Ctx, key []byte, s *bloom.Shape) (*bloom.Filter, *structures.Change, error) {
+	f, ch, ok, err := persistence.Edit[*bloom.Filter](c.Tx, key, nil)
 	if err != nil || ok {
 		return f, ch, err
 	}
@@ -194,15 +195,15 @@ func edit(c *commands.Ctx, key []byte, s *structures.BloomShape) (*structures.Bl
 	if err := create(c, key, *s); err != nil {
 		return nil, nil, err
 	}
-	f, ch, _, err = persistence.Edit[*structures.Bloom](c.Tx, key, nil)
+	f, ch, _, err = persistence.Edit[*bloom.Filter](c.Tx, key, nil)
 	return f, ch, err
 }
 
 // addItem adds an item and returns whether it was new.
-func addItem(c *commands.Ctx, f *structures.Bloom, ch *structures.Change, item []byte) error {
+func addItem(c *commands.Ctx, f *bloom.Filter, ch *structures.Change, item []byte) error {
 	added, err := f.Add(ch, item, memoryLimit(c))
 	switch {
-	case errors.Is(err, structures.ErrBloomFull):
+	case errors.Is(err, bloom.ErrFull):
 		return errFull
 	case err != nil:
 		return errInsert
@@ -213,7 +214,7 @@ func addItem(c *commands.Ctx, f *structures.Bloom, ch *structures.Change, item [
 
 // addItems adds items. An item that finds no room has its error in the
 // array of replies; if the filter is full, the array ends with it.
-func addItems(c *commands.Ctx, key []byte, items [][]byte, s *structures.BloomShape) error {
+func addItems(c *commands.Ctx, key []byte, items [][]byte, s *bloom.Shape) error {
 	f, ch, err := edit(c, key, s)
 	if err != nil {
 		return err
@@ -249,16 +250,16 @@ func insert(c *commands.Ctx) error {
 
 // insertShape reads the options of BF.INSERT and the word ITEMS after them. It
 // is nil if no filter is to be made.
-func insertShape(c *commands.Ctx) *structures.BloomShape {
+func insertShape(c *commands.Ctx) *bloom.Shape {
 	s, create := defaultShape(), true
 	for c.Args.More() && !c.Args.Is("ITEMS") {
 		switch c.Args.Word() {
 		case "ERROR":
 			s.Error = readRate(c)
 		case "EXPANSION":
-			s.Expansion = uint32(readInt(c, 0, structures.BloomMaxExpansion, errBadExpansion))
+			s.Expansion = uint32(readInt(c, 0, bloom.MaxExpansion, errBadExpansion))
 		case "CAPACITY":
-			s.Capacity = uint64(readInt(c, 1, structures.BloomMaxCapacity, errBadCapacity))
+			s.Capacity = uint64(readInt(c, 1, bloom.MaxCapacity, errBadCapacity))
 		case "NOCREATE":
 			create = false
 		case "NONSCALING":

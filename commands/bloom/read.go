@@ -6,6 +6,7 @@ import (
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/bloom"
 )
 
 func exists(c *commands.Ctx) error {
@@ -39,7 +40,7 @@ func mexists(c *commands.Ctx) error {
 
 // viewAny finds a filter, nil if there is none: a key that holds something
 // else has no items either.
-func viewAny(c *commands.Ctx, key []byte) (*structures.Bloom, error) {
+func viewAny(c *commands.Ctx, key []byte) (*bloom.Filter, error) {
 	f, ok, err := view(c, key)
 	if errors.Is(err, structures.ErrWrongType) {
 		return nil, nil
@@ -70,16 +71,16 @@ func card(c *commands.Ctx) error {
 // infoField is a line of BF.INFO.
 type infoField struct {
 	word, name string
-	value      func(*structures.BloomInfo) uint64
+	value      func(*bloom.Info) uint64
 }
 
 func infoFields() []infoField {
 	return []infoField{
-		{"CAPACITY", "Capacity", func(i *structures.BloomInfo) uint64 { return i.Capacity }},
-		{"SIZE", "Size", func(i *structures.BloomInfo) uint64 { return i.Bytes }},
-		{"FILTERS", "Number of filters", func(i *structures.BloomInfo) uint64 { return uint64(i.Layers) }},
-		{"ITEMS", "Number of items inserted", func(i *structures.BloomInfo) uint64 { return i.Items }},
-		{"EXPANSION", "Expansion rate", func(i *structures.BloomInfo) uint64 { return uint64(i.Expansion) }},
+		{"CAPACITY", "Capacity", func(i *bloom.Info) uint64 { return i.Capacity }},
+		{"SIZE", "Size", func(i *bloom.Info) uint64 { return i.Bytes }},
+		{"FILTERS", "Number of filters", func(i *bloom.Info) uint64 { return uint64(i.Layers) }},
+		{"ITEMS", "Number of items inserted", func(i *bloom.Info) uint64 { return i.Items }},
+		{"EXPANSION", "Expansion rate", func(i *bloom.Info) uint64 { return uint64(i.Expansion) }},
 	}
 }
 
@@ -113,7 +114,7 @@ func info(c *commands.Ctx) error {
 
 // replyOneField writes a value alone, or with its name if the protocol has
 // maps.
-func replyOneField(c *commands.Ctx, f *infoField, info *structures.BloomInfo) {
+func replyOneField(c *commands.Ctx, f *infoField, info *bloom.Info) {
 	if c.Reply.Proto() == 3 {
 		c.Reply.Map(1)
 		c.Reply.Status(f.name)
@@ -123,7 +124,7 @@ func replyOneField(c *commands.Ctx, f *infoField, info *structures.BloomInfo) {
 	replyField(c, f, info)
 }
 
-func replyField(c *commands.Ctx, f *infoField, info *structures.BloomInfo) {
+func replyField(c *commands.Ctx, f *infoField, info *bloom.Info) {
 	if info.Fixed && f.word == "EXPANSION" {
 		c.Reply.Null()
 		return
@@ -156,14 +157,14 @@ func loadChunk(c *commands.Ctx) error {
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	f, ch, ok, err := persistence.Edit[*structures.Bloom](c.Tx, key, nil)
+	f, ch, ok, err := persistence.Edit[*bloom.Filter](c.Tx, key, nil)
 	switch {
 	case err != nil:
 		return err
 	case ok:
 		err = f.LoadChunk(ch, iter, data)
 	case iter == 1:
-		f = structures.NewBloom()
+		f = bloom.New()
 		if err = f.LoadHeader(nil, data, memoryLimit(c)); err == nil {
 			c.NotifyNew(key)
 			persistence.Replace(c.Tx, key, f, persistence.NoExpiry)
@@ -180,9 +181,9 @@ func loadError(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, structures.ErrBloomNoLayer):
+	case errors.Is(err, bloom.ErrNoLayer):
 		return errOffset
-	case errors.Is(err, structures.ErrBloomChunkTooBig):
+	case errors.Is(err, bloom.ErrChunkTooBig):
 		return errChunk
 	}
 	return errBadData

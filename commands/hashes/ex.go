@@ -5,6 +5,7 @@ import (
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/hash"
 )
 
 func fieldExRows() []commands.Command {
@@ -216,7 +217,7 @@ func hsetex(c *commands.Ctx) error {
 	return nil
 }
 
-func (s *fieldSetting) allowed(c *commands.Ctx, h *structures.Hash) bool {
+func (s *fieldSetting) allowed(c *commands.Ctx, h *hash.Hash) bool {
 	if s.when == setAlways {
 		return true
 	}
@@ -230,7 +231,7 @@ func (s *fieldSetting) allowed(c *commands.Ctx, h *structures.Hash) bool {
 
 // apply sets the fields. If the time at which they are to go has come they are
 // deleted instead, which leaves the same hash.
-func (s *fieldSetting) apply(c *commands.Ctx, key []byte, h *structures.Hash, ch *structures.Change) {
+func (s *fieldSetting) apply(c *commands.Ctx, key []byte, h *hash.Hash, ch *structures.Change) {
 	x := fieldExpirer{c: c, h: h, ch: ch, ms: s.expiry.ms}
 	past := s.expiry.set && s.expiry.ms <= c.Now
 	for i := 0; i < len(s.pairs); i += 2 {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/hash"
 )
 
 func fieldExpiryRows() []commands.Command {
@@ -134,7 +135,7 @@ func readCondition(a *commands.Args) commands.ExpiryCondition {
 // fieldExpirer gives fields of one hash the same expiry.
 type fieldExpirer struct {
 	c                *commands.Ctx
-	h                *structures.Hash
+	h                *hash.Hash
 	ch               *structures.Change
 	ms               int64
 	when             commands.ExpiryCondition
@@ -187,7 +188,7 @@ func fieldTTL(c *commands.Ctx, u commands.TimeUnit, base int64) error {
 }
 
 // timeLeft is the time from base until a field goes. Seconds are rounded up.
-func timeLeft(h *structures.Hash, ok bool, name []byte, u commands.TimeUnit, base int64) int64 {
+func timeLeft(h *hash.Hash, ok bool, name []byte, u commands.TimeUnit, base int64) int64 {
 	if !ok {
 		return fieldMissing
 	}

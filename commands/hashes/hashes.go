@@ -6,6 +6,7 @@ import (
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/hash"
 )
 
 func Group() commands.Group {
@@ -20,8 +21,8 @@ func Group() commands.Group {
 
 // view finds a hash to read; ok is false if the key does not exist, which
 // is published as a miss.
-func view(c *commands.Ctx, key []byte) (h *structures.Hash, ok bool, err error) {
-	h, ok, err = persistence.View[*structures.Hash](c.Tx, key)
+func view(c *commands.Ctx, key []byte) (h *hash.Hash, ok bool, err error) {
+	h, ok, err = persistence.View[*hash.Hash](c.Tx, key)
 	if ok && due(c, h) {
 		h, _, ok, err = edit(c, key)
 	}
@@ -32,8 +33,8 @@ func view(c *commands.Ctx, key []byte) (h *structures.Hash, ok bool, err error) 
 }
 
 // edit finds a hash to change; ok is false if the key does not exist.
-func edit(c *commands.Ctx, key []byte) (h *structures.Hash, ch *structures.Change, ok bool, err error) {
-	h, ch, ok, err = persistence.Edit[*structures.Hash](c.Tx, key, nil)
+func edit(c *commands.Ctx, key []byte) (h *hash.Hash, ch *structures.Change, ok bool, err error) {
+	h, ch, ok, err = persistence.Edit[*hash.Hash](c.Tx, key, nil)
 	if ok && due(c, h) {
 		expireFields(c, key, h, ch)
 		ok = !h.Empty()
@@ -42,8 +43,8 @@ func edit(c *commands.Ctx, key []byte) (h *structures.Hash, ch *structures.Chang
 }
 
 // editOrCreate finds a hash to change, making it if needed.
-func editOrCreate(c *commands.Ctx, key []byte) (h *structures.Hash, ch *structures.Change, err error) {
-	create := func() *structures.Hash { return structures.NewHash(c.Tx.HashKeys()) }
+func editOrCreate(c *commands.Ctx, key []byte) (h *hash.Hash, ch *structures.Change, err error) {
+	create := func() *hash.Hash { return hash.New(c.Tx.HashKeys()) }
 	c.NotifyNew(key)
 	h, ch, _, err = persistence.Edit(c.Tx, key, create)
 	if err == nil && due(c, h) {
@@ -58,14 +59,14 @@ func editOrCreate(c *commands.Ctx, key []byte) (h *structures.Hash, ch *structur
 }
 
 // due reports that fields of the hash can have expired.
-func due(c *commands.Ctx, h *structures.Hash) bool {
+func due(c *commands.Ctx, h *hash.Hash) bool {
 	soon, some := h.NextExpiry()
 	return some && soon <= c.Now
 }
 
 // expireFields deletes the expired fields. A hash that is left
 // empty is removed when its key is looked up next, or at the end of the call.
-func expireFields(c *commands.Ctx, key []byte, h *structures.Hash, ch *structures.Change) {
+func expireFields(c *commands.Ctx, key []byte, h *hash.Hash, ch *structures.Change) {
 	if h.ExpireFields(ch, c.Now, math.MaxInt, nil) == 0 {
 		return
 	}
@@ -74,7 +75,7 @@ func expireFields(c *commands.Ctx, key []byte, h *structures.Hash, ch *structure
 }
 
 // notifyEmptied publishes that a hash is gone, if its last field is.
-func notifyEmptied(c *commands.Ctx, h *structures.Hash, key []byte) {
+func notifyEmptied(c *commands.Ctx, h *hash.Hash, key []byte) {
 	if h.Empty() {
 		c.Notify(commands.EventGeneric, "del", key)
 	}

@@ -2,7 +2,7 @@ package hashes
 
 import (
 	"github.com/vigildb/vigil/commands"
-	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/hash"
 )
 
 func readRows() []commands.Command {
@@ -97,7 +97,7 @@ func hmget(c *commands.Ctx) error {
 
 // replyField writes the value of a field, or null if there is no hash or no
 // such field.
-func replyField(c *commands.Ctx, h *structures.Hash, ok bool, name []byte) (found bool) {
+func replyField(c *commands.Ctx, h *hash.Hash, ok bool, name []byte) (found bool) {
 	if ok {
 		if value, found := h.Get(name, c.Now); found {
 			c.Reply.Bulk(value)

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/vigildb/vigil/commands"
-	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/hash"
 )
 
 func walkRows() []commands.Command {
@@ -78,7 +78,7 @@ const quickDraws = 1 << 12
 
 // drawFields writes n fields, each drawn from all of them. If they are many they
 // are drawn from a copy of the hash.
-func drawFields(c *commands.Ctx, h *structures.Hash, n int, values bool) {
+func drawFields(c *commands.Ctx, h *hash.Hash, n int, values bool) {
 	if n <= quickDraws || n < h.Len() {
 		beginFields(c, n, values)
 		for range n {
@@ -107,7 +107,7 @@ func drawFields(c *commands.Ctx, h *structures.Hash, n int, values bool) {
 }
 
 // sampleFields writes n different fields, or all if there are fewer.
-func sampleFields(c *commands.Ctx, h *structures.Hash, n int, values bool) {
+func sampleFields(c *commands.Ctx, h *hash.Hash, n int, values bool) {
 	beginFields(c, min(n, h.Live(c.Now)), values)
 	h.Sample(c.Now, n, c.Host.Random, func(name, value []byte) { replyPair(c, name, value, values) })
 }
@@ -121,7 +121,7 @@ func hscan(c *commands.Ctx) error {
 		values = false
 		return true
 	}
-	return commands.ScanValue(c, view, noValues, func(h *structures.Hash, cursor uint64, o *commands.ScanOptions) (next uint64, n int) {
+	return commands.ScanValue(c, view, noValues, func(h *hash.Hash, cursor uint64, o *commands.ScanOptions) (next uint64, n int) {
 		next = h.Scan(cursor, o.Count, c.Now, func(name, value []byte) {
 			if !o.Matches(name) {
 				return

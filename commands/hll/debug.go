@@ -8,7 +8,7 @@ import (
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
-	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/hyll"
 )
 
 func pfdebug(c *commands.Ctx) error {
@@ -27,11 +27,11 @@ func pfdebug(c *commands.Ctx) error {
 	case "GETREG":
 		return replyRegisters(c, key, value)
 	case "DECODE":
-		text, err := structures.HYLLDecode(value)
+		text, err := hyll.Decode(value)
 		c.Reply.BulkString(text)
 		return wireError(err)
 	case "ENCODING":
-		name, err := structures.HYLLEncoding(value)
+		name, err := hyll.Encoding(value)
 		c.Reply.Status(name)
 		return wireError(err)
 	case "TODENSE":
@@ -43,7 +43,7 @@ func pfdebug(c *commands.Ctx) error {
 }
 
 func makeDense(c *commands.Ctx, key, value []byte) (changed bool, err error) {
-	dense, changed, err := structures.HYLLToDense(value)
+	dense, changed, err := hyll.ToDense(value)
 	if err != nil {
 		return false, wireError(err)
 	}
@@ -55,7 +55,7 @@ func makeDense(c *commands.Ctx, key, value []byte) (changed bool, err error) {
 
 // replyRegisters writes all registers. It leaves the value dense, as Redis does.
 func replyRegisters(c *commands.Ctx, key, value []byte) error {
-	regs, err := structures.HYLLRegisters(value)
+	regs, err := hyll.Registers(value)
 	if err != nil {
 		return wireError(err)
 	}
@@ -83,8 +83,8 @@ func pfselftest(c *commands.Ctx) error {
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	sparse := structures.NewHYLL()
-	dense, _, err := structures.HYLLToDense(structures.NewHYLL())
+	sparse := hyll.New()
+	dense, _, err := hyll.ToDense(hyll.New())
 	if err != nil {
 		return err
 	}
@@ -107,10 +107,10 @@ func pfselftest(c *commands.Ctx) error {
 }
 
 func selfTestAdd(sparse, dense *[]byte, elem []byte, sparseMax int) error {
-	var t structures.Touched
+	var t hyll.Touched
 	var errS, errD error
-	*sparse, _, errS = structures.HYLLAdd(*sparse, elem, sparseMax, &t)
-	*dense, _, errD = structures.HYLLAdd(*dense, elem, sparseMax, &t)
+	*sparse, _, errS = hyll.Add(*sparse, elem, sparseMax, &t)
+	*dense, _, errD = hyll.Add(*dense, elem, sparseMax, &t)
 	if err := errors.Join(errS, errD); err != nil {
 		return errSelfTest(err.Error())
 	}
@@ -118,9 +118,9 @@ func selfTestAdd(sparse, dense *[]byte, elem []byte, sparseMax int) error {
 }
 
 func selfTestCompare(sparse, dense []byte, truth int) error {
-	var t structures.Touched
-	a, errA := structures.HYLLCount(append([]byte(nil), sparse...), &t)
-	b, errB := structures.HYLLCount(append([]byte(nil), dense...), &t)
+	var t hyll.Touched
+	a, errA := hyll.Count(append([]byte(nil), sparse...), &t)
+	b, errB := hyll.Count(append([]byte(nil), dense...), &t)
 	if errA != nil || errB != nil || a != b {
 		return errSelfTest("dense/sparse disagree")
 	}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
-	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/hyll"
 )
 
 func Group() commands.Group {
@@ -31,11 +31,11 @@ func Group() commands.Group {
 // wireError translates an error of package structures.
 func wireError(err error) error {
 	switch {
-	case errors.Is(err, structures.ErrNotHYLL):
+	case errors.Is(err, hyll.ErrNotHYLL):
 		return errInvalid
-	case errors.Is(err, structures.ErrHYLLCorrupt):
+	case errors.Is(err, hyll.ErrCorrupt):
 		return errCorrupt
-	case errors.Is(err, structures.ErrHYLLDense):
+	case errors.Is(err, hyll.ErrDense):
 		return errNotSparse
 	}
 	return err
@@ -45,7 +45,7 @@ func wireError(err error) error {
 func view(c *commands.Ctx, key []byte) (value []byte, ok bool, err error) {
 	value, ok, err = c.Tx.String(key)
 	if err == nil && ok {
-		err = wireError(structures.CheckHYLL(value))
+		err = wireError(hyll.Check(value))
 	}
 	return value, ok, err
 }
@@ -98,8 +98,8 @@ func addDense(c *commands.Ctx, key []byte, elems [][]byte) (changed bool, err er
 		if err != nil {
 			return changed, err
 		}
-		var t structures.Touched
-		if _, _, err = structures.HYLLAdd(value, elem, 0, &t); err != nil {
+		var t hyll.Touched
+		if _, _, err = hyll.Add(value, elem, 0, &t); err != nil {
 			return changed, wireError(err)
 		}
 		for _, r := range t.Ranges() {
@@ -115,17 +115,17 @@ func addDense(c *commands.Ctx, key []byte, elems [][]byte) (changed bool, err er
 // addCopy adds to a copy of value, or to a new HyperLogLog if ok is false,
 // and stores what came of it.
 func addCopy(c *commands.Ctx, key, value []byte, ok bool, elems [][]byte) (changed bool, err error) {
-	var t structures.Touched
+	var t hyll.Touched
 	var room [sparseRoom]byte
 	if ok {
 		value = append(room[:0], value...)
 	} else {
-		value = structures.NewHYLL()
+		value = hyll.New()
 		t.Whole = true
 	}
 	sparseMax := c.Host.Limits().HLLSparseMax
 	for _, elem := range elems {
-		if value, _, err = structures.HYLLAdd(value, elem, sparseMax, &t); err != nil {
+		if value, _, err = hyll.Add(value, elem, sparseMax, &t); err != nil {
 			return false, wireError(err)
 		}
 	}
@@ -133,7 +133,7 @@ func addCopy(c *commands.Ctx, key, value []byte, ok bool, elems [][]byte) (chang
 }
 
 // store writes value, or only its bytes that changed.
-func store(c *commands.Ctx, key, value []byte, t *structures.Touched) error {
+func store(c *commands.Ctx, key, value []byte, t *hyll.Touched) error {
 	if t.Whole {
 		c.NotifyNew(key)
 		c.Tx.SetString(key, value, persistence.KeepExpiry)
@@ -164,7 +164,7 @@ func pfcount(c *commands.Ctx) error {
 		c.Reply.Int(0)
 		return nil
 	}
-	n, cached := structures.HYLLCached(value)
+	n, cached := hyll.Cached(value)
 	if !cached {
 		if n, err = count(c, keys[0], value); err != nil {
 			return err
@@ -178,8 +178,8 @@ func pfcount(c *commands.Ctx) error {
 // PFCOUNT finds it, and dumps carry it.
 func count(c *commands.Ctx, key, value []byte) (uint64, error) {
 	value = append([]byte(nil), value...)
-	var t structures.Touched
-	n, err := structures.HYLLCount(value, &t)
+	var t hyll.Touched
+	n, err := hyll.Count(value, &t)
 	if err != nil {
 		return 0, wireError(err)
 	}
@@ -200,8 +200,8 @@ func countUnion(c *commands.Ctx, keys [][]byte) error {
 }
 
 // union is the union of the HyperLogLogs at keys; missing ones are empty.
-func union(c *commands.Ctx, keys [][]byte) (*structures.HYLLUnion, error) {
-	u := structures.NewHYLLUnion()
+func union(c *commands.Ctx, keys [][]byte) (*hyll.Union, error) {
+	u := hyll.NewUnion()
 	for _, key := range keys {
 		value, ok, err := view(c, key)
 		if err != nil {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/vigildb/vigil/commands/commandtest"
 	"github.com/vigildb/vigil/commands/text"
-	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/hyll"
 )
 
 // TestHyperLogLogIsThatOfItsElements adds at random through PFADD, which
@@ -21,12 +21,12 @@ func TestHyperLogLogIsThatOfItsElements(t *testing.T) {
 	r.Limits.HLLSparseMax = 200 // dense after some dozens of elements
 	for round := range 20 {
 		key := fmt.Sprintf("h%d", round)
-		model := structures.NewHYLL()
+		model := hyll.New()
 		r.Call("PFADD", key)
 		for range 1 + rng.IntN(40) {
 			if rng.IntN(4) == 0 {
-				var touched structures.Touched
-				n, err := structures.HYLLCount(model, &touched)
+				var touched hyll.Touched
+				n, err := hyll.Count(model, &touched)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -38,10 +38,10 @@ func TestHyperLogLogIsThatOfItsElements(t *testing.T) {
 			for range rng.IntN(20) {
 				elem := fmt.Sprint(rng.IntN(500))
 				call = append(call, elem)
-				var touched structures.Touched
+				var touched hyll.Touched
 				var one bool
 				var err error
-				if model, one, err = structures.HYLLAdd(model, []byte(elem), 200, &touched); err != nil {
+				if model, one, err = hyll.Add(model, []byte(elem), 200, &touched); err != nil {
 					t.Fatal(err)
 				}
 				if one {

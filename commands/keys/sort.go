@@ -5,7 +5,7 @@ import (
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
-	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/list"
 )
 
 func sortRows() []commands.Command {
@@ -187,8 +187,8 @@ func replySorted(c *commands.Ctx, elems *elements, o *sortOptions) {
 // storeSorted makes a list of what would be returned, with empty strings for what is
 // not there. An empty result removes the destination.
 func storeSorted(c *commands.Ctx, elems *elements, o *sortOptions) {
-	l := structures.NewList()
-	o.output(c, elems, func(value []byte, _ bool) { l.Push(nil, structures.Tail, value) })
+	l := list.New()
+	o.output(c, elems, func(value []byte, _ bool) { l.Push(nil, list.Tail, value) })
 	n := l.Len()
 	switch {
 	case n > 0:

@@ -6,6 +6,7 @@ import (
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/list"
 	"github.com/vigildb/vigil/structures/set"
 	"github.com/vigildb/vigil/structures/zset"
 )
@@ -60,7 +61,7 @@ func gather(c *commands.Ctx, key []byte, o *sortOptions) (e *elements, err error
 	switch v := v.(type) {
 	case nil:
 		c.NotifyMissed(key)
-	case *structures.List:
+	case *list.List:
 		e.addList(v, o)
 	case *zset.Set:
 		e.addSorted(v, o)
@@ -77,7 +78,7 @@ func gather(c *commands.Ctx, key []byte, o *sortOptions) (e *elements, err error
 	return e, nil
 }
 
-func (e *elements) addList(l *structures.List, o *sortOptions) {
+func (e *elements) addList(l *list.List, o *sortOptions) {
 	n := l.Len()
 	from, count := 0, n
 	if o.unsorted {

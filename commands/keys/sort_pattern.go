@@ -6,6 +6,7 @@ import (
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/hash"
 )
 
 // pattern is the argument of BY or GET:
@@ -45,8 +46,8 @@ func (p *pattern) value(c *commands.Ctx, elem []byte) (b []byte, ok bool) {
 	case kind == structures.KindString && p.field == nil:
 		b, ok, _ = c.Tx.String(p.key)
 	case kind == structures.KindHash && p.field != nil:
-		var h *structures.Hash
-		if h, ok, _ = persistence.View[*structures.Hash](c.Tx, p.key); ok {
+		var h *hash.Hash
+		if h, ok, _ = persistence.View[*hash.Hash](c.Tx, p.key); ok {
 			b, ok = h.Get(p.field, c.Now)
 		}
 	}

@@ -2,7 +2,7 @@ package lists
 
 import (
 	"github.com/vigildb/vigil/commands"
-	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/list"
 )
 
 func editRows() []commands.Command {
@@ -45,15 +45,15 @@ func lset(c *commands.Ctx) error {
 }
 
 // readSide reads BEFORE or AFTER.
-func readSide(a *commands.Args) structures.Side {
+func readSide(a *commands.Args) list.Side {
 	switch a.Word() {
 	case "BEFORE":
-		return structures.Before
+		return list.Before
 	case "AFTER":
-		return structures.After
+		return list.After
 	}
 	a.Syntax()
-	return structures.Before
+	return list.Before
 }
 
 func linsert(c *commands.Ctx) error {

@@ -6,6 +6,7 @@ import (
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/list"
 )
 
 func moveRows() []commands.Command {
@@ -36,10 +37,10 @@ func lmove(c *commands.Ctx) error {
 }
 
 func rpoplpush(c *commands.Ctx) error {
-	return moveOrNull(c, c.Args.Key(), c.Args.Key(), structures.Tail, structures.Head)
+	return moveOrNull(c, c.Args.Key(), c.Args.Key(), list.Tail, list.Head)
 }
 
-func moveOrNull(c *commands.Ctx, from, to []byte, out, in structures.End) error {
+func moveOrNull(c *commands.Ctx, from, to []byte, out, in list.End) error {
 	ok, err := moveElement(c, from, to, out, in)
 	if err == nil && !ok {
 		c.Reply.Null()
@@ -50,7 +51,7 @@ func moveOrNull(c *commands.Ctx, from, to []byte, out, in structures.End) error 
 // moveElement pops from one list, pushes to the other and returns the element.
 // ok is false if from does not exist; to is not looked at then. Nothing is
 // popped if to holds something else than a list.
-func moveElement(c *commands.Ctx, from, to []byte, out, in structures.End) (ok bool, err error) {
+func moveElement(c *commands.Ctx, from, to []byte, out, in list.End) (ok bool, err error) {
 	src, srcChange, ok, err := edit(c, from)
 	if err != nil || !ok {
 		return false, err
@@ -63,7 +64,7 @@ func moveElement(c *commands.Ctx, from, to []byte, out, in structures.End) (ok b
 		return true, nil
 	}
 	c.NotifyNew(to)
-	dst, dstChange, _, err := persistence.Edit(c.Tx, to, structures.NewList)
+	dst, dstChange, _, err := persistence.Edit(c.Tx, to, list.New)
 	if err != nil {
 		return false, err
 	}
@@ -90,15 +91,15 @@ func brpoplpush(c *commands.Ctx) error {
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	return moveOrPark(c, from, to, structures.Tail, structures.Head, timeout)
+	return moveOrPark(c, from, to, list.Tail, list.Head, timeout)
 }
 
 // moveOrPark moves an element or waits for one. A client that waits already
 // continues to wait if the source came to hold something else than a list; if
 // the destination did, it gets an error, and the element stays.
-func moveOrPark(c *commands.Ctx, from, to []byte, out, in structures.End, millis int64) error {
+func moveOrPark(c *commands.Ctx, from, to []byte, out, in list.End, millis int64) error {
 	if c.Woken != nil {
-		if _, _, err := persistence.View[*structures.List](c.Tx, from); errors.Is(err, structures.ErrWrongType) {
+		if _, _, err := persistence.View[*list.List](c.Tx, from); errors.Is(err, structures.ErrWrongType) {
 			return parkMove(c, from, millis)
 		}
 	}

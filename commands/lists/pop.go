@@ -5,6 +5,7 @@ import (
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/list"
 )
 
 func popRows() []commands.Command {
@@ -14,11 +15,11 @@ func popRows() []commands.Command {
 		{Name: "LPOP", Arity: -2, Flags: commands.Write | commands.Fast, Keys: one,
 			Syntax: "key [count]", Since: "1.0.0", Cost: "O(n) for n elements returned",
 			Summary: "Removes elements from the head of a list and returns them.",
-			Run:     func(c *commands.Ctx) error { return pop(c, structures.Head) }},
+			Run:     func(c *commands.Ctx) error { return pop(c, list.Head) }},
 		{Name: "RPOP", Arity: -2, Flags: commands.Write | commands.Fast, Keys: one,
 			Syntax: "key [count]", Since: "1.0.0", Cost: "O(n) for n elements returned",
 			Summary: "Removes elements from the tail of a list and returns them.",
-			Run:     func(c *commands.Ctx) error { return pop(c, structures.Tail) }},
+			Run:     func(c *commands.Ctx) error { return pop(c, list.Tail) }},
 		{Name: "LMPOP", Arity: -4, Flags: commands.Write | commands.MovableKeys,
 			Keys:   []commands.KeySpec{commands.KeyCount(1, commands.RW|commands.Access|commands.Delete)},
 			Syntax: "numkeys key [key ...] LEFT|RIGHT [COUNT count]", Since: "7.0.0",
@@ -28,11 +29,11 @@ func popRows() []commands.Command {
 		{Name: "BLPOP", Arity: -3, Flags: commands.Write | commands.NoScript | commands.Blocking, Keys: many,
 			Syntax: "key [key ...] timeout", Types: commands.Types{"timeout": commands.ArgDouble}, Since: "2.0.0", Cost: "O(n) for n keys",
 			Summary: "Removes and returns the first element of the first list that is not empty, waiting for one if needed.",
-			Run:     func(c *commands.Ctx) error { return blockingPop(c, structures.Head) }},
+			Run:     func(c *commands.Ctx) error { return blockingPop(c, list.Head) }},
 		{Name: "BRPOP", Arity: -3, Flags: commands.Write | commands.NoScript | commands.Blocking, Keys: many,
 			Syntax: "key [key ...] timeout", Types: commands.Types{"timeout": commands.ArgDouble}, Since: "2.0.0", Cost: "O(n) for n keys",
 			Summary: "Removes and returns the last element of the first list that is not empty, waiting for one if needed.",
-			Run:     func(c *commands.Ctx) error { return blockingPop(c, structures.Tail) }},
+			Run:     func(c *commands.Ctx) error { return blockingPop(c, list.Tail) }},
 		{Name: "BLMPOP", Arity: -5, Flags: commands.Write | commands.Blocking | commands.MovableKeys,
 			Keys:   []commands.KeySpec{commands.KeyCount(2, commands.RW|commands.Access|commands.Delete)},
 			Syntax: "timeout numkeys key [key ...] LEFT|RIGHT [COUNT count]", Types: commands.Types{"timeout": commands.ArgDouble}, Since: "7.0.0",
@@ -55,7 +56,7 @@ func readPopCount(c *commands.Ctx) (count int, single bool) {
 	return 0, false
 }
 
-func pop(c *commands.Ctx, end structures.End) error {
+func pop(c *commands.Ctx, end list.End) error {
 	key := c.Args.Key()
 	count, single := readPopCount(c)
 	if err := c.Args.Done(); err != nil {
@@ -84,14 +85,14 @@ func pop(c *commands.Ctx, end structures.End) error {
 }
 
 // replyPopped pops up to count elements and returns them in an array.
-func replyPopped(c *commands.Ctx, l *structures.List, ch *structures.Change, end structures.End, count int) {
+func replyPopped(c *commands.Ctx, l *list.List, ch *structures.Change, end list.End, count int) {
 	c.Reply.Array(min(count, l.Len()))
 	l.PopMany(ch, end, count, c.Reply.Bulk)
 }
 
 // takeOne pops one element of the first list that has any and returns it with
 // its key; ok is false if there was none.
-func takeOne(c *commands.Ctx, keys [][]byte, end structures.End) (ok bool, err error) {
+func takeOne(c *commands.Ctx, keys [][]byte, end list.End) (ok bool, err error) {
 	for _, key := range keys {
 		l, ch, ok, err := edit(c, key)
 		if err != nil {
@@ -111,7 +112,7 @@ func takeOne(c *commands.Ctx, keys [][]byte, end structures.End) (ok bool, err e
 
 // takeMany pops up to count elements of the first list that has any and
 // returns them with its key; ok is false if there was none.
-func takeMany(c *commands.Ctx, keys [][]byte, end structures.End, count int) (ok bool, err error) {
+func takeMany(c *commands.Ctx, keys [][]byte, end list.End, count int) (ok bool, err error) {
 	for _, key := range keys {
 		l, ch, ok, err := edit(c, key)
 		if err != nil {
@@ -129,12 +130,12 @@ func takeMany(c *commands.Ctx, keys [][]byte, end structures.End, count int) (ok
 }
 
 func mpop(c *commands.Ctx, blocking bool) error {
-	return commands.MultiPop(c, blocking, readEnd, func(keys [][]byte, end structures.End, count int) (bool, error) {
+	return commands.MultiPop(c, blocking, readEnd, func(keys [][]byte, end list.End, count int) (bool, error) {
 		return takeMany(c, keys, end, count)
 	})
 }
 
-func blockingPop(c *commands.Ctx, end structures.End) error {
+func blockingPop(c *commands.Ctx, end list.End) error {
 	keys, timeout := c.Args.AllBut(1), c.Args.Timeout()
 	if err := c.Args.Done(); err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/list"
 )
 
 func Group() commands.Group {
@@ -20,26 +21,26 @@ func pushRows() []commands.Command {
 		{Name: "LPUSH", Arity: -3, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: keys,
 			Syntax: "key element [element ...]", Since: "1.0.0", Cost: cost,
 			Summary: "Puts elements at the head of a list, creating it if needed.",
-			Run:     func(c *commands.Ctx) error { return push(c, structures.Head) }},
+			Run:     func(c *commands.Ctx) error { return push(c, list.Head) }},
 		{Name: "RPUSH", Arity: -3, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: keys,
 			Syntax: "key element [element ...]", Since: "1.0.0", Cost: cost,
 			Summary: "Puts elements at the tail of a list, creating it if needed.",
-			Run:     func(c *commands.Ctx) error { return push(c, structures.Tail) }},
+			Run:     func(c *commands.Ctx) error { return push(c, list.Tail) }},
 		{Name: "LPUSHX", Arity: -3, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: keys,
 			Syntax: "key element [element ...]", Since: "2.2.0", Cost: cost,
 			Summary: "Puts elements at the head of a list if the list exists.",
-			Run:     func(c *commands.Ctx) error { return pushExisting(c, structures.Head) }},
+			Run:     func(c *commands.Ctx) error { return pushExisting(c, list.Head) }},
 		{Name: "RPUSHX", Arity: -3, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: keys,
 			Syntax: "key element [element ...]", Since: "2.2.0", Cost: cost,
 			Summary: "Puts elements at the tail of a list if the list exists.",
-			Run:     func(c *commands.Ctx) error { return pushExisting(c, structures.Tail) }},
+			Run:     func(c *commands.Ctx) error { return pushExisting(c, list.Tail) }},
 	}
 }
 
-func push(c *commands.Ctx, end structures.End) error {
+func push(c *commands.Ctx, end list.End) error {
 	key, elems := c.Args.Key(), c.Args.Rest()
 	c.NotifyNew(key)
-	l, ch, _, err := persistence.Edit(c.Tx, key, structures.NewList)
+	l, ch, _, err := persistence.Edit(c.Tx, key, list.New)
 	if err != nil {
 		return err
 	}
@@ -49,7 +50,7 @@ func push(c *commands.Ctx, end structures.End) error {
 	return nil
 }
 
-func pushExisting(c *commands.Ctx, end structures.End) error {
+func pushExisting(c *commands.Ctx, end list.End) error {
 	key, elems := c.Args.Key(), c.Args.Rest()
 	l, ch, ok, err := edit(c, key)
 	if err != nil {
@@ -66,12 +67,12 @@ func pushExisting(c *commands.Ctx, end structures.End) error {
 }
 
 // edit finds a list to change; ok is false if the key does not exist.
-func edit(c *commands.Ctx, key []byte) (l *structures.List, ch *structures.Change, ok bool, err error) {
-	return persistence.Edit[*structures.List](c.Tx, key, nil)
+func edit(c *commands.Ctx, key []byte) (l *list.List, ch *structures.Change, ok bool, err error) {
+	return persistence.Edit[*list.List](c.Tx, key, nil)
 }
 
-func pushEvent(end structures.End) string {
-	if end == structures.Head {
+func pushEvent(end list.End) string {
+	if end == list.Head {
 		return "lpush"
 	}
 	return "rpush"
@@ -79,15 +80,15 @@ func pushEvent(end structures.End) string {
 
 // notifyPop publishes that elements were popped, and that the key is gone if
 // they were the last.
-func notifyPop(c *commands.Ctx, l *structures.List, end structures.End, key []byte) {
+func notifyPop(c *commands.Ctx, l *list.List, end list.End, key []byte) {
 	event := "rpop"
-	if end == structures.Head {
+	if end == list.Head {
 		event = "lpop"
 	}
 	notifyTaken(c, l, event, key)
 }
 
-func notifyTaken(c *commands.Ctx, l *structures.List, event string, key []byte) {
+func notifyTaken(c *commands.Ctx, l *list.List, event string, key []byte) {
 	c.Notify(commands.EventList, event, key)
 	if l.Empty() {
 		c.Notify(commands.EventGeneric, "del", key)
@@ -95,13 +96,13 @@ func notifyTaken(c *commands.Ctx, l *structures.List, event string, key []byte) 
 }
 
 // readEnd reads LEFT or RIGHT.
-func readEnd(a *commands.Args) structures.End {
+func readEnd(a *commands.Args) list.End {
 	switch a.Word() {
 	case "LEFT":
-		return structures.Head
+		return list.Head
 	case "RIGHT":
-		return structures.Tail
+		return list.Tail
 	}
 	a.Syntax()
-	return structures.Head
+	return list.Head
 }

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/vigildb/vigil/commands"
-	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/list"
 )
 
 func readRows() []commands.Command {
@@ -28,8 +28,8 @@ func readRows() []commands.Command {
 
 // view finds a list for a command that reads. A key that is missing is
 // published as a miss.
-func view(c *commands.Ctx, key []byte) (l *structures.List, ok bool, err error) {
-	return commands.View[*structures.List](c, key)
+func view(c *commands.Ctx, key []byte) (l *list.List, ok bool, err error) {
+	return commands.View[*list.List](c, key)
 }
 
 func llen(c *commands.Ctx) error {

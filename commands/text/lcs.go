@@ -6,6 +6,7 @@ import (
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/text"
 )
 
 // lcsOptions are the options of LCS.
@@ -60,7 +61,7 @@ const quickLCS = 1 << 19
 // replyLCS compares copies of long strings when the locks are released.
 func replyLCS(c *commands.Ctx, a, b []byte, o lcsOptions) error {
 	limit := c.Host.Limits().MaxBulk
-	if !structures.LCSFits(a, b, limit) {
+	if !text.LCSFits(a, b, limit) {
 		return errLCSMemory
 	}
 	if len(a)*len(b) <= quickLCS {
@@ -74,12 +75,12 @@ func replyLCS(c *commands.Ctx, a, b []byte, o lcsOptions) error {
 
 func writeLCS(c *commands.Ctx, a, b []byte, o lcsOptions) {
 	if o.length {
-		c.Reply.Int(int64(structures.LCSLen(a, b)))
+		c.Reply.Int(int64(text.LCSLen(a, b)))
 		return
 	}
 	// A run is never longer than the shorter string.
 	minMatch := int(min(o.minMatch, int64(min(len(a), len(b)))+1))
-	common, matches := structures.LCS(a, b, minMatch)
+	common, matches := text.LCS(a, b, minMatch)
 	if !o.index {
 		c.Reply.Bulk(common)
 		return
@@ -88,7 +89,7 @@ func writeLCS(c *commands.Ctx, a, b []byte, o lcsOptions) {
 }
 
 // replyMatches writes where runs lie in both strings.
-func replyMatches(c *commands.Ctx, matches []structures.LCSMatch, length int, o lcsOptions) {
+func replyMatches(c *commands.Ctx, matches []text.LCSMatch, length int, o lcsOptions) {
 	c.Reply.Map(2)
 	c.Reply.BulkString("matches")
 	c.Reply.Array(len(matches))

@@ -7,6 +7,7 @@ import (
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/text"
 )
 
 func writeRows() []commands.Command {
@@ -368,7 +369,7 @@ func msetnx(c *commands.Ctx) error {
 // fits reports whether n bytes at offset off, neither negative, make a string
 // that is not too long.
 func fits(c *commands.Ctx, off int64, n int) bool {
-	limit := min(c.Host.Limits().MaxBulk, structures.MaxStringLen)
+	limit := min(c.Host.Limits().MaxBulk, text.MaxStringLen)
 	return off <= limit && int64(n) <= limit-off
 }
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/commandtest"
-	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/text"
 )
 
 func TestStringHotPathsAllocateNothing(t *testing.T) {
@@ -173,7 +173,7 @@ func TestLongStringsAreComparedOffTheLocks(t *testing.T) {
 	a, b := strings.Repeat("abcde", 400), strings.Repeat("badce", 400)
 	r.Call("SET", "a", a)
 	r.Call("SET", "b", b)
-	common, matches := structures.LCS([]byte(a), []byte(b), 0)
+	common, matches := text.LCS([]byte(a), []byte(b), 0)
 	r.Want(fmt.Sprintf("$%d\r\n%s\r\n", len(common), common), "LCS", "a", "b")
 	if r.UnderLocks != 0 {
 		t.Errorf("%d bytes were written under the locks", r.UnderLocks)

@@ -3,7 +3,7 @@ package journal
 import (
 	"slices"
 
-	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/text"
 )
 
 const (
@@ -23,9 +23,9 @@ type Chunk struct {
 	Last  uint64
 	Flags byte
 
-	buf   []byte           // room for the header, records
-	parts [][]byte         // what follows buf, of a big record
-	loan  *structures.Loan // under which parts are read, nil if there is none
+	buf   []byte     // room for the header, records
+	parts [][]byte   // what follows buf, of a big record
+	loan  *text.Loan // under which parts are read, nil if there is none
 }
 
 // Position is the end of a chunk of the journal.

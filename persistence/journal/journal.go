@@ -6,7 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/text"
 )
 
 // Journal gives records their numbers and gathers them in chunks. Records are
@@ -172,7 +172,7 @@ func (j *Journal) SetEager(eager bool) {
 
 // AppendBig adds a record as a chunk of its own and returns its number. rec and the
 // bytes of refs belong to the chunk until Recycle, which ends the loan.
-func (j *Journal) AppendBig(rec []byte, refs []Reference, loan *structures.Loan, flags byte) uint64 {
+func (j *Journal) AppendBig(rec []byte, refs []Reference, loan *text.Loan, flags byte) uint64 {
 	size := len(rec)
 	for _, r := range refs {
 		size += len(r.Bytes)

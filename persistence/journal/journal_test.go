@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/text"
 )
 
 func newJournal() *Journal {
@@ -44,7 +44,7 @@ func TestRecordsAndChunksComeOutInOrder(t *testing.T) {
 		switch n := r.IntN(20); {
 		case n == 0:
 			refs := []Reference{{At: 0, Bytes: []byte("in front ")}, {At: len(rec) / 2, Bytes: []byte(" within ")}}
-			loan := new(structures.Loan)
+			loan := new(text.Loan)
 			lent++
 			half := len(rec) / 2
 			want = append(want, []byte("in front "+string(rec[:half])+" within "+string(rec[half:])))

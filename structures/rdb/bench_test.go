@@ -5,14 +5,16 @@ import (
 	"testing"
 
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/hash"
+	"github.com/vigildb/vigil/structures/list"
 )
 
 // benchValues are values of n elements of 20 bytes.
 func benchValues(n int) map[string]any {
-	l, h, s := structures.NewList(), structures.NewHash(new(structures.HashKeys)), []byte(nil)
+	l, h, s := list.New(), hash.New(new(structures.HashKeys)), []byte(nil)
 	for i := range n {
 		elem := fmt.Appendf(nil, "element %012d", i)
-		l.Push(nil, structures.Tail, elem)
+		l.Push(nil, list.Tail, elem)
 		h.Set(nil, elem, elem)
 		s = append(s, elem...)
 	}

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 
-	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/bloom"
 )
 
 // A Bloom filter is written as RedisBloom writes it:
@@ -44,7 +44,7 @@ const (
 
 func appendUnsigned(dst []byte, v uint64) []byte { return appendLength(append(dst, moduleUnsigned), v) }
 
-func appendBloom(dst []byte, f *structures.Bloom) []byte {
+func appendBloom(dst []byte, f *bloom.Filter) []byte {
 	at, head := f.DumpChunk(nil, 0)
 	dst = appendLength(append(dst, typeModule), bloomModule)
 	dst = appendUnsigned(dst, binary.LittleEndian.Uint64(head[headItems:]))
@@ -68,7 +68,7 @@ func appendBloom(dst []byte, f *structures.Bloom) []byte {
 
 // appendBits writes the n bytes of a layer that begin at an iterator of the
 // filter's dump: in LZF if that is shorter, as it is for a layer with room left.
-func appendBits(dst []byte, f *structures.Bloom, at int64, n uint64) []byte {
+func appendBits(dst []byte, f *bloom.Filter, at int64, n uint64) []byte {
 	var packed, chunk []byte
 	end := at + int64(n)
 	for i := at; i < end && uint64(len(packed)) < n; {
@@ -87,7 +87,7 @@ func appendBits(dst []byte, f *structures.Bloom, at int64, n uint64) []byte {
 }
 
 // bloom reads the value of a module, which must be RedisBloom.
-func (d *decoder) bloom() *structures.Bloom {
+func (d *decoder) bloom() *bloom.Filter {
 	if module := d.length(); module != bloomModule {
 		d.fail("module %#x", module)
 	}
@@ -104,7 +104,7 @@ func (d *decoder) bloom() *structures.Bloom {
 		head, t = d.bloomLayer(head, total)
 		layerTexts, total = append(layerTexts, t), total+t.size
 	}
-	f := structures.NewBloom()
+	f := bloom.New()
 	if d.tag(moduleEnd); d.err != nil {
 		return f
 	}
@@ -149,7 +149,7 @@ func (d *decoder) bloomLayer(head []byte, total uint64) (_ []byte, bits text) {
 // and LZF is expanded as far as one needs it: a large filter with few items takes
 // as little memory as before it was dumped.
 type bitLoader struct {
-	f    *structures.Bloom
+	f    *bloom.Filter
 	at   int64 // where the next part begins, as an iterator of the filter's dump
 	sent int   // bytes of the buffer that are set already
 }

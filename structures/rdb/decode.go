@@ -2,6 +2,8 @@ package rdb
 
 import (
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/hash"
+	"github.com/vigildb/vigil/structures/list"
 	"github.com/vigildb/vigil/structures/set"
 )
 
@@ -9,7 +11,7 @@ import (
 type Options struct {
 	MaxString uint64               // bytes of the longest string, element, field or value
 	MaxBloom  uint64               // bytes of the bits of a Bloom filter
-	HashKeys  *structures.HashKeys // for structures.NewHash and set.New
+	HashKeys  *structures.HashKeys // for hash.New and set.New
 }
 
 // Decoded is what a payload holds. Exactly one of Value and Bytes is meant:
@@ -79,10 +81,10 @@ func (d *decoder) value() Decoded {
 	}
 }
 
-func (d *decoder) list(t byte) *structures.List {
-	l := structures.NewList()
+func (d *decoder) list(t byte) *list.List {
+	l := list.New()
 	push := func(elem []byte) error {
-		l.Push(nil, structures.Tail, elem)
+		l.Push(nil, list.Tail, elem)
 		return nil
 	}
 	nodes := uint64(1)
@@ -140,8 +142,8 @@ func (d *decoder) set(t byte) *set.Set {
 	return s
 }
 
-func (d *decoder) hash(t byte) *structures.Hash {
-	f := fields{h: structures.NewHash(d.options.HashKeys)}
+func (d *decoder) hash(t byte) *hash.Hash {
+	f := fields{h: hash.New(d.options.HashKeys)}
 	switch t {
 	case typeHash, typeHashTimed, typeHashTimedEarly:
 		d.hashPairs(t, &f)

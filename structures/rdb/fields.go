@@ -3,12 +3,12 @@ package rdb
 import (
 	"strconv"
 
-	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/hash"
 )
 
 // fields gathers the strings of a packed hash into fields of it.
 type fields struct {
-	h     *structures.Hash
+	h     *hash.Hash
 	timed bool // an expiry follows each value
 	n     int  // strings of the field that is not complete
 	// Copies, for the strings are valid only while they are visited.

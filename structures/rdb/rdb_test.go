@@ -11,6 +11,9 @@ import (
 	"testing"
 
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/bloom"
+	"github.com/vigildb/vigil/structures/hash"
+	"github.com/vigildb/vigil/structures/list"
 	"github.com/vigildb/vigil/structures/set"
 	"github.com/vigildb/vigil/structures/stream"
 	"github.com/vigildb/vigil/structures/zset"
@@ -39,9 +42,9 @@ func encode(t testing.TB, v any) []byte {
 func describe(v Decoded) string {
 	var b []byte
 	switch v := v.Value.(type) {
-	case *structures.List:
+	case *list.List:
 		v.Range(0, -1, func(elem []byte) { b = fmt.Appendf(b, "%q ", elem) })
-	case *structures.Hash:
+	case *hash.Hash:
 		fields := map[string]string{} // fmt prints maps in order
 		v.Each(0, func(f, value []byte, expiry int64) { fields[string(f)] = fmt.Sprintf("%q@%d", value, expiry) })
 		b = fmt.Append(b, fields)
@@ -56,7 +59,7 @@ func describe(v Decoded) string {
 		})
 	case *stream.Stream:
 		b = append(b, describeStream(v)...)
-	case *structures.Bloom:
+	case *bloom.Filter:
 		for at, piece := v.DumpChunk(nil, 0); at != 0; at, piece = v.DumpChunk(nil, at) {
 			b = fmt.Appendf(b, "%x ", piece)
 		}
@@ -98,14 +101,14 @@ func randomValue(r *rand.Rand) any {
 		}
 		return s
 	case 1:
-		l := structures.NewList()
+		l := list.New()
 		for range 1 + r.IntN(200) {
-			l.Push(nil, structures.Tail, randomText(r))
+			l.Push(nil, list.Tail, randomText(r))
 		}
 		return l
 	case 2:
-		f := structures.NewBloom()
-		shape := structures.BloomShape{Error: 0.01, Capacity: 1 + uint64(r.IntN(5000)), Expansion: uint32(r.IntN(3))}
+		f := bloom.New()
+		shape := bloom.Shape{Error: 0.01, Capacity: 1 + uint64(r.IntN(5000)), Expansion: uint32(r.IntN(3))}
 		if f.Reserve(nil, shape, math.MaxUint64) != nil {
 			panic("a shape that cannot be")
 		}
@@ -122,7 +125,7 @@ func randomValue(r *rand.Rand) any {
 		}
 		return s
 	}
-	h, timed := structures.NewHash(new(structures.HashKeys)), r.IntN(2) == 0
+	h, timed := hash.New(new(structures.HashKeys)), r.IntN(2) == 0
 	for range 1 + r.IntN(200) {
 		field := randomText(r)
 		h.Set(nil, field, randomText(r))
@@ -229,8 +232,8 @@ func TestBoundsHold(t *testing.T) {
 			t.Errorf("%q without bound: %v", body, err)
 		}
 	}
-	f := structures.NewBloom()
-	if err := f.Reserve(nil, structures.BloomShape{Error: 0.01, Capacity: 1000, Expansion: 2}, 1<<20); err != nil {
+	f := bloom.New()
+	if err := f.Reserve(nil, bloom.Shape{Error: 0.01, Capacity: 1000, Expansion: 2}, 1<<20); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Decode(encode(t, f), small); !errors.Is(err, structures.ErrCorrupt) {
@@ -240,13 +243,13 @@ func TestBoundsHold(t *testing.T) {
 
 // What Append writes is fixed: a Redis, or a vigil of another version, reads it.
 func TestPayloadsAreFrozen(t *testing.T) {
-	l, h, timed, f := structures.NewList(), structures.NewHash(new(structures.HashKeys)), structures.NewHash(new(structures.HashKeys)), structures.NewBloom()
-	l.Push(nil, structures.Tail, []byte("a"), []byte("-129"), nil)
+	l, h, timed, f := list.New(), hash.New(new(structures.HashKeys)), hash.New(new(structures.HashKeys)), bloom.New()
+	l.Push(nil, list.Tail, []byte("a"), []byte("-129"), nil)
 	h.Set(nil, []byte("f"), []byte("v"))
 	timed.Set(nil, []byte("f"), []byte("v"))
 	timed.Set(nil, []byte("g"), []byte("w"))
 	timed.ExpireAt(nil, []byte("g"), 1000)
-	if err := f.Reserve(nil, structures.BloomShape{Error: 0.01, Capacity: 10, Expansion: 2}, 1<<20); err != nil {
+	if err := f.Reserve(nil, bloom.Shape{Error: 0.01, Capacity: 10, Expansion: 2}, 1<<20); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := f.Add(nil, []byte("item"), 1<<20); err != nil {
@@ -290,8 +293,8 @@ func TestBloomModuleIsNamedAsRedisBloomDoes(t *testing.T) {
 // A filter with a large reservation and few items is a short payload and takes
 // little memory where it is restored.
 func TestSparseBloomFilterStaysSmall(t *testing.T) {
-	f := structures.NewBloom()
-	if err := f.Reserve(nil, structures.BloomShape{Error: 0.01, Capacity: 30 << 20, Expansion: 2}, 1<<30); err != nil {
+	f := bloom.New()
+	if err := f.Reserve(nil, bloom.Shape{Error: 0.01, Capacity: 30 << 20, Expansion: 2}, 1<<30); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 5 {
@@ -312,7 +315,7 @@ func TestSparseBloomFilterStaysSmall(t *testing.T) {
 		t.Errorf("takes %d bytes, took %d", got, want)
 	}
 	for i := range 5 {
-		if !v.Value.(*structures.Bloom).Exists(binary.AppendUvarint(nil, uint64(i))) {
+		if !v.Value.(*bloom.Filter).Exists(binary.AppendUvarint(nil, uint64(i))) {
 			t.Errorf("item %d is gone", i)
 		}
 	}

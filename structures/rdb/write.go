@@ -7,6 +7,9 @@ import (
 	"strconv"
 
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/bloom"
+	"github.com/vigildb/vigil/structures/hash"
+	"github.com/vigildb/vigil/structures/list"
 	"github.com/vigildb/vigil/structures/set"
 	"github.com/vigildb/vigil/structures/stream"
 	"github.com/vigildb/vigil/structures/zset"
@@ -25,9 +28,9 @@ func AppendString(dst, s []byte) []byte {
 func Append(dst []byte, v structures.Value) ([]byte, error) {
 	from, version := len(dst), uint16(versionPlain)
 	switch v := v.(type) {
-	case *structures.List:
+	case *list.List:
 		dst = appendList(dst, v)
-	case *structures.Hash:
+	case *hash.Hash:
 		dst, version = appendHash(dst, v)
 	case *set.Set:
 		dst = appendSet(dst, v)
@@ -35,7 +38,7 @@ func Append(dst []byte, v structures.Value) ([]byte, error) {
 		dst = appendZSet(dst, v)
 	case *stream.Stream:
 		dst = appendStream(dst, v)
-	case *structures.Bloom:
+	case *bloom.Filter:
 		dst = appendBloom(dst, v)
 	default:
 		return dst, fmt.Errorf("rdb: no form for a value of kind %d", v.Kind())
@@ -51,7 +54,7 @@ func AppendOwn(dst []byte, kind structures.Kind, encoded []byte) []byte {
 	return seal(dst, from, versionNewest)
 }
 
-func appendList(dst []byte, l *structures.List) []byte {
+func appendList(dst []byte, l *list.List) []byte {
 	dst = appendLength(append(dst, typeList), uint64(l.Len()))
 	l.Range(0, -1, func(elem []byte) { dst = appendString(dst, elem) })
 	return dst
@@ -71,7 +74,7 @@ func appendSet(dst []byte, s *set.Set) []byte {
 //
 //	4 | fields | for each: field | value
 //	24 | least expiry in unix ms (8) | fields | for each: 0, or expiry - least + 1 | field | value
-func appendHash(dst []byte, h *structures.Hash) ([]byte, uint16) {
+func appendHash(dst []byte, h *hash.Hash) ([]byte, uint16) {
 	least := int64(math.MaxInt64)
 	h.Each(0, func(_, _ []byte, expiry int64) {
 		if expiry != 0 {

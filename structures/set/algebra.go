@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/hash"
 )
 
 // Integers and other members never meet, so that every operation on sets is one on
@@ -77,8 +78,8 @@ func intersectRest(sets []*Set, visit func(member []byte) bool) {
 }
 
 // rests are the members of sets that are no integers.
-func rests(sets []*Set) []*structures.Hash {
-	hashes := make([]*structures.Hash, 0, len(sets))
+func rests(sets []*Set) []*hash.Hash {
+	hashes := make([]*hash.Hash, 0, len(sets))
 	for _, s := range sets {
 		hashes = append(hashes, s.rest)
 	}

@@ -7,7 +7,7 @@
 // as a whole when the first word comes to a million numbers.
 //
 //	integers  sorted runs of packed distances, 1 to 8 bytes a member (run.go, integers.go)
-//	others    structures.Hash: one buffer, or a tree of pages
+//	others    hash.Hash: one buffer, or a tree of pages
 //
 // It promises what package structures does: no locks, no clock, no chance of its own.
 package set

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/hash"
 )
 
 // Bytes on disk. These numbers are on disk and never change.
@@ -79,7 +80,7 @@ func Decode(head []byte, keys *structures.HashKeys) (*Set, error) {
 		rest = rest[w:]
 	}
 	var err error
-	s.rest, err = structures.DecodeHash(rest, keys)
+	s.rest, err = hash.Decode(rest, keys)
 	if err != nil {
 		return nil, fmt.Errorf("members of a set: %w", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/hash"
 )
 
 // Set is a set of byte strings.
@@ -15,7 +16,7 @@ import (
 // Visitors must not change the set.
 type Set struct {
 	ints integers
-	rest *structures.Hash // every other member is a field without value
+	rest *hash.Hash // every other member is a field without value
 	text [maxDigits + 1]byte
 	// promised are the integers and their pages that the head declared, -1 if there
 	// is none to check.
@@ -29,7 +30,7 @@ type Set struct {
 // New returns an empty set. The keys, which are the same for as long as the set is
 // stored, decide where members lie that are no integers.
 func New(keys *structures.HashKeys) *Set {
-	return &Set{rest: structures.NewHash(keys), promised: -1}
+	return &Set{rest: hash.New(keys), promised: -1}
 }
 
 // Kind returns KindSet.

@@ -14,11 +14,15 @@ package types
 
 import (
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/bloom"
+	"github.com/vigildb/vigil/structures/hash"
+	"github.com/vigildb/vigil/structures/list"
 	"github.com/vigildb/vigil/structures/placemap"
 	"github.com/vigildb/vigil/structures/rdb"
 	"github.com/vigildb/vigil/structures/schedule"
 	"github.com/vigildb/vigil/structures/set"
 	"github.com/vigildb/vigil/structures/stream"
+	"github.com/vigildb/vigil/structures/text"
 	"github.com/vigildb/vigil/structures/zset"
 )
 
@@ -65,18 +69,18 @@ type Thresholds struct {
 // table is in the order in which people are shown the types.
 var table = []Type{
 	{Kind: structures.KindString, Name: "string", Plural: "strings",
-		Decode: unkeyed(structures.DecodeString)},
+		Decode: unkeyed(text.Decode)},
 	{Kind: structures.KindHash, Name: "hash", Plural: "hashes",
-		Decode: keyed(structures.DecodeHash), Dump: rdb.Append,
-		Compact: func(keys *structures.HashKeys) structures.Compact { return structures.NewHash(keys) },
+		Decode: keyed(hash.Decode), Dump: rdb.Append,
+		Compact: func(keys *structures.HashKeys) structures.Compact { return hash.New(keys) },
 		Encoding: func(v structures.Value, t *Thresholds) string {
-			return v.(*structures.Hash).Encoding(t.HashMaxEntries, t.HashMaxValue)
+			return v.(*hash.Hash).Encoding(t.HashMaxEntries, t.HashMaxValue)
 		}},
 	{Kind: structures.KindList, Name: "list", Plural: "lists",
-		Decode: unkeyed(structures.DecodeList), Dump: rdb.Append,
-		Compact: func(*structures.HashKeys) structures.Compact { return structures.NewList() },
+		Decode: unkeyed(list.Decode), Dump: rdb.Append,
+		Compact: func(*structures.HashKeys) structures.Compact { return list.New() },
 		Encoding: func(v structures.Value, t *Thresholds) string {
-			return v.(*structures.List).Encoding(t.ListMaxListpack)
+			return v.(*list.List).Encoding(t.ListMaxListpack)
 		}},
 	{Kind: structures.KindSet, Name: "set", Plural: "sets",
 		Decode: keyed(set.Decode), Dump: rdb.Append,
@@ -95,8 +99,8 @@ var table = []Type{
 			return v.(*zset.Set).Encoding(t.ZSetMaxEntries, t.ZSetMaxValue)
 		}},
 	{Kind: structures.KindBloom, Name: "MBbloom--", Plural: "Bloom filters", // as RedisBloom registers it
-		Decode: unkeyed(structures.DecodeBloom), Dump: rdb.Append,
-		Compact: func(*structures.HashKeys) structures.Compact { return structures.NewBloom() }},
+		Decode: unkeyed(bloom.Decode), Dump: rdb.Append,
+		Compact: func(*structures.HashKeys) structures.Compact { return bloom.New() }},
 	{Kind: structures.KindSchedule, Name: "schedule", Plural: "schedules",
 		Decode: keyed(func(head []byte, keys *structures.HashKeys) (*schedule.Schedule, error) {
 			return schedule.Decode(head, keys.Fields)

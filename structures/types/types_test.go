@@ -8,23 +8,27 @@ import (
 	"github.com/vigildb/vigil/placement"
 	"github.com/vigildb/vigil/scheduler"
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/bloom"
+	"github.com/vigildb/vigil/structures/hash"
+	"github.com/vigildb/vigil/structures/list"
 	"github.com/vigildb/vigil/structures/placemap"
 	"github.com/vigildb/vigil/structures/rdb"
 	"github.com/vigildb/vigil/structures/schedule"
 	"github.com/vigildb/vigil/structures/set"
 	"github.com/vigildb/vigil/structures/stream"
+	"github.com/vigildb/vigil/structures/text"
 	"github.com/vigildb/vigil/structures/zset"
 )
 
 // samples returns a small value of each type.
 func samples(t *testing.T, keys *structures.HashKeys) map[structures.Kind]structures.Value {
 	t.Helper()
-	list, hash, filter := structures.NewList(), structures.NewHash(keys), structures.NewBloom()
+	elements, fields, filter := list.New(), hash.New(keys), bloom.New()
 	members := set.New(keys)
 	members.Add(nil, []byte("1"))
-	list.Push(nil, structures.Tail, []byte("element"))
-	hash.Set(nil, []byte("field"), []byte("value"))
-	if err := filter.Reserve(nil, structures.BloomShape{Error: .01, Capacity: 10, Expansion: 2}, 1<<20); err != nil {
+	elements.Push(nil, list.Tail, []byte("element"))
+	fields.Set(nil, []byte("field"), []byte("value"))
+	if err := filter.Reserve(nil, bloom.Shape{Error: .01, Capacity: 10, Expansion: 2}, 1<<20); err != nil {
 		t.Fatal(err)
 	}
 	sched := schedule.New(keys.Fields)
@@ -43,7 +47,7 @@ func samples(t *testing.T, keys *structures.HashKeys) map[structures.Kind]struct
 	sorted := zset.New(keys)
 	sorted.Add(nil, []byte("member"), 1, 0)
 	return map[structures.Kind]structures.Value{
-		structures.KindString: structures.NewString([]byte("bytes")), structures.KindList: list, structures.KindHash: hash,
+		structures.KindString: text.New([]byte("bytes")), structures.KindList: elements, structures.KindHash: fields,
 		structures.KindSet: members, structures.KindBloom: filter, structures.KindSchedule: sched, structures.KindPlace: place,
 		structures.KindStream: entries, structures.KindZSet: sorted,
 	}
@@ -105,7 +109,7 @@ func TestEncodingNamesFollowTheThresholds(t *testing.T) {
 		structures.KindZSet: {"skiplist", "listpack"}, structures.KindSet: {"hashtable", "intset"},
 	} {
 		encoding := Of(kind).Encoding
-		samples[structures.KindList].(*structures.List).Push(nil, structures.Tail, []byte("another"))
+		samples[structures.KindList].(*list.List).Push(nil, list.Tail, []byte("another"))
 		small := encoding(samples[kind], &Thresholds{ListMaxListpack: 128, HashMaxEntries: 128, HashMaxValue: 64, SetMaxInts: 512, ZSetMaxEntries: 128, ZSetMaxValue: 64})
 		large := encoding(samples[kind], &Thresholds{ListMaxListpack: 1, HashMaxEntries: 0, HashMaxValue: 64, ZSetMaxEntries: 128, ZSetMaxValue: 5})
 		if large != want[0] || small != want[1] {

@@ -1,0 +1,52 @@
+package bloom
+
+import (
+	"math"
+	"math/big"
+)
+
+// logRounded returns the natural logarithm of x, 0 < x < 1, rounded to nearest.
+//
+// The size of a Bloom layer follows from a logarithm, and its header carries
+// the quotient in full. math.Log may be one unit off, and differently so on
+// different processors, while the C libraries under RedisBloom round correctly
+// but for very rare cases. A record of BF.RESERVE must give the same filter on
+// every machine, so the last bit matters.
+//
+// With x = f * 2^k and f in [1/sqrt 2, sqrt 2),
+//
+//	ln x = k ln 2 + 2 artanh((f-1)/(f+1)),  artanh s = s + s^3/3 + s^5/5 + ...
+//
+// where |s| < 0.172. logTerms terms leave less than 2^-140.
+func logRounded(x float64) float64 {
+	f, k := math.Frexp(x)
+	if f < math.Sqrt2/2 {
+		f, k = f*2, k-1
+	}
+	ln2 := artanh(big.NewFloat(1), big.NewFloat(3)) // ln 2 = 2 artanh 1/3
+	num := new(big.Float).SetPrec(logPrec).Sub(big.NewFloat(f), big.NewFloat(1))
+	den := new(big.Float).SetPrec(logPrec).Add(big.NewFloat(f), big.NewFloat(1))
+	sum := ln2.Mul(ln2, big.NewFloat(float64(k)))
+	sum.Add(sum, artanh(num, den))
+	y, _ := sum.Mul(sum, big.NewFloat(2)).Float64()
+	return y
+}
+
+const (
+	logPrec = 192 // far more bits than are needed to round the 53 of a float64
+	// logTerms is for s = 1/3, the slower series: 9^-60 is below 2^-190.
+	logTerms = 60
+)
+
+// artanh returns artanh(num/den) for quotients of at most 1/3.
+func artanh(num, den *big.Float) *big.Float {
+	power := new(big.Float).SetPrec(logPrec).Quo(num, den)
+	square := new(big.Float).SetPrec(logPrec).Mul(power, power)
+	sum := new(big.Float).SetPrec(logPrec).Set(power)
+	term := new(big.Float).SetPrec(logPrec)
+	for i := 1; i < logTerms; i++ {
+		power.Mul(power, square)
+		sum.Add(sum, term.Quo(power, big.NewFloat(float64(2*i+1))))
+	}
+	return sum
+}

@@ -1,0 +1,74 @@
+package hash
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/structurestest"
+)
+
+func useHash(t *testing.T, h *Hash) {
+	t.Helper()
+	h.Set(nil, []byte("field"), make([]byte, 5000))
+	h.ExpireAt(nil, []byte("g"), 2000)
+	h.SetKeepTTL(nil, []byte("g"), []byte("2"))
+	h.Delete(nil, []byte("a"))
+	checkTable(t, h)
+	again := structurestest.Again(t, h, func(head []byte) (*Hash, error) { return Decode(head, structurestest.Keys(1)) })
+	want, got := fieldsOf(h), fieldsOf(again)
+	if len(want) != h.Len() || len(got) != len(want) {
+		t.Fatalf("%d fields of %d, %d stored", len(want), h.Len(), len(got))
+	}
+	for field, v := range want {
+		if got[field] != v {
+			t.Fatalf("field %q: got %v, want %v", field, got[field], v)
+		}
+	}
+	for cursor, first := uint64(0), true; first || cursor != 0; first = false {
+		cursor = h.Scan(cursor, 1, 0, func(field, _ []byte) { delete(want, string(field)) })
+	}
+	if len(want) != 0 {
+		t.Fatalf("scan missed %d fields", len(want))
+	}
+	h.Random(1500, func(n int) int { return n / 2 })
+	h.ExpireFields(nil, 1500, 3, nil)
+	checkTable(t, h)
+}
+
+func FuzzDecodeHash(f *testing.F) {
+	h := New(structurestest.Keys(1))
+	h.Set(nil, []byte("field"), []byte("value"))
+	h.Set(nil, []byte("g"), bytes.Repeat([]byte{'c'}, 200))
+	h.ExpireAt(nil, []byte("g"), 1000)
+	f.Add(h.AppendHead(nil), []byte{})
+	f.Add([]byte("\x01\x01\x00\x00\x00\x00\x00\x00\x00\x02\x02\x00"), []byte("\x80\x00\x00\x00\x00\x00\x00\x00\x04\x02\x01ab"))
+	f.Add([]byte("\x01\x01\x00\x00\x00\x00\x00\x00\x00\x02\x02\x05"), []byte("\x40\x00\x00\x00\x00\x00\x00\x00\x0c\x03\x01\x09\x00\x00\x00\x00\x00\x00\x00ab"))
+	f.Fuzz(func(t *testing.T, head, pages []byte) {
+		h, err := Decode(head, structurestest.Keys(1))
+		if err != nil {
+			return
+		}
+		structurestest.FuzzPages(h, pages)
+		if size := h.Size(); size > 10_000+(len(head)+len(pages))*1000 {
+			t.Fatalf("%d bytes of memory for %d of input", size, len(head)+len(pages))
+		}
+		useHash(t, h)
+	})
+}
+
+func FuzzApply(f *testing.F) {
+	var ch structures.Change
+	h := New(structurestest.Keys(1))
+	h.Set(&ch, []byte("a"), []byte("b"))
+	h.SetKeepTTL(&ch, []byte("a"), []byte("b"))
+	h.ExpireAt(&ch, []byte("a"), 10)
+	h.Persist(&ch, []byte("a"))
+	h.Delete(&ch, []byte("a"))
+	f.Add(ch.Encoded())
+	f.Fuzz(func(t *testing.T, record []byte) {
+		h := New(structurestest.Keys(1))
+		_ = structurestest.Apply(h, record) // what stands before the damage stays
+		useHash(t, h)
+	})
+}

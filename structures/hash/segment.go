@@ -1,0 +1,241 @@
+package hash
+
+import (
+	"bytes"
+	"math"
+	"slices"
+	"unsafe"
+
+	"github.com/vigildb/vigil/structures"
+)
+
+// segment holds the fields whose hash begins with one prefix: entries in one
+// buffer, and slots in the order of the hash that say where each entry is.
+// Hashes are evenly spread, so that the place of a hash among n slots is
+// guessed to within about the root of n and the slots need no gaps.
+//
+// A segment with a branch below it stands for that branch only, see
+// table.go.
+type segment struct {
+	prefix     uint64 // first bits of the hash, the others 0
+	depth      uint8  // how many bits
+	dirty      bool   // changed since Clean
+	stored     bool   // its page was on disk at the last Clean
+	slots      []slot
+	buf        []byte
+	dead       int   // bytes of buf that no slot's entry uses
+	timed      int   // fields with an expiry
+	nextExpiry int64 // no field expires before; MaxInt64 if none can
+	below      *branch
+}
+
+// slot is the place of one field: the 32 bits of its hash that follow the
+// segment's prefix, and the offset of its entry.
+type slot struct {
+	tag uint32
+	at  uint32
+}
+
+const (
+	slotSize    = int(unsafe.Sizeof(slot{}))
+	segmentSize = int(unsafe.Sizeof(segment{}))
+	// A segment is split when its entries pass segmentBytes or there are
+	// more than segmentFields of them, so that pages are of 4 to 8 KiB.
+	segmentBytes  = 8192
+	segmentFields = 512
+	// Neighbours join when together they have at most joinedBytes: far less
+	// than what splits them again.
+	joinedBytes = segmentBytes / 4
+)
+
+// id is the number of the segment's page: the prefix, a bit that is set, and
+// bits that are not. It grows with the hashes, and prefixes of different depth
+// have different numbers.
+func (s *segment) id() uint64 { return s.prefix | 1<<(63-s.depth) }
+
+// tag is the tag of a hash that has the segment's prefix.
+func (s *segment) tag(hash uint64) uint32 { return uint32(hash << s.depth >> 32) }
+
+// live is the number of bytes of entries.
+func (s *segment) live() int { return len(s.buf) - s.dead }
+
+func (s *segment) memory() int { return segmentSize + cap(s.slots)*slotSize + cap(s.buf) }
+
+func (s *segment) full() bool {
+	return len(s.slots) > 1 && s.depth < maxDepth &&
+		(s.live() > segmentBytes || len(s.slots) > segmentFields)
+}
+
+// lower returns the first slot whose tag is not less than tag.
+func (s *segment) lower(tag uint32) int {
+	n := len(s.slots)
+	i := int(uint64(tag) * uint64(n) >> 32)
+	if i < n && s.slots[i].tag < tag {
+		for i++; i < n && s.slots[i].tag < tag; i++ {
+		}
+		return i
+	}
+	for i > 0 && s.slots[i-1].tag >= tag {
+		i--
+	}
+	return i
+}
+
+// find returns the slot of a field and its entry, or the slot before which it
+// belongs.
+func (s *segment) find(tag uint32, field []byte) (i int, e entry, found bool) {
+	for i = s.lower(tag); i < len(s.slots) && s.slots[i].tag == tag; i++ {
+		e = readEntry(s.buf, int(s.slots[i].at))
+		if bytes.Equal(e.field, field) {
+			return i, e, true
+		}
+	}
+	return i, entry{}, false
+}
+
+// put sets a field, and returns the expiry that it had (0 for none).
+func (s *segment) put(tag uint32, field, value []byte, expiry int64, scratch *[]byte) (was int64, created bool) {
+	i, e, found := s.find(tag, field)
+	if !found {
+		expiry = max(expiry, 0)
+	} else if expiry == onlyNew {
+		return e.expiry, false
+	} else if expiry == keepExpiry {
+		expiry = e.expiry
+	}
+	s.dirty = true
+	s.retime(e.expiry, expiry)
+	need := hashEntrySize(field, value, expiry)
+	switch {
+	case found && need <= e.size:
+		s.dead += e.size - need
+	case found:
+		s.dead += e.size
+		s.slots[i].at = s.add(need, i, scratch)
+	default:
+		at := s.add(need, -1, scratch)
+		s.openSlot(i)
+		s.slots[i] = slot{tag: tag, at: at}
+	}
+	writeHashEntry(s.buf[s.slots[i].at:], field, value, expiry)
+	s.trim()
+	return e.expiry, !found
+}
+
+// retime accounts for a field's new expiry.
+func (s *segment) retime(was, expiry int64) {
+	if was != 0 {
+		s.timed--
+	}
+	if expiry != 0 {
+		s.timed++
+		s.nextExpiry = min(s.nextExpiry, expiry)
+	} else if s.timed == 0 {
+		s.nextExpiry = math.MaxInt64
+	}
+}
+
+// openSlot makes place for slot i. Slots grow by an eighth: a segment is
+// small, and its fields are many.
+func (s *segment) openSlot(i int) {
+	n := len(s.slots)
+	if n == cap(s.slots) {
+		grown := slices.Grow([]slot(nil), n+n/8+4)[:n]
+		copy(grown, s.slots)
+		s.slots = grown
+	}
+	s.slots = s.slots[:n+1]
+	copy(s.slots[i+1:], s.slots[i:n])
+}
+
+// add makes the buffer need bytes longer and returns where they begin. Slot
+// skip, if not negative, has an entry that is not needed any more.
+func (s *segment) add(need, skip int, scratch *[]byte) uint32 {
+	if len(s.buf)+need > cap(s.buf) {
+		s.compact(need, skip, scratch)
+	}
+	at := len(s.buf)
+	s.buf = s.buf[:at+need]
+	return uint32(at)
+}
+
+// compact gathers the entries at the beginning of the buffer, so that need
+// bytes are free after them. It uses the same buffer if that is going to last
+// for a while and there is a scratch buffer, and else one that is an eighth
+// larger than needed.
+func (s *segment) compact(need, skip int, scratch *[]byte) {
+	from, total := s.buf, s.live()+need
+	lasting := s.dead > 0 && total <= cap(from)-cap(from)/16
+	if lasting && scratch != nil && cap(from) <= 2*segmentBytes {
+		*scratch = append((*scratch)[:0], from...)
+		from = *scratch
+		s.buf = s.buf[:0]
+	} else {
+		s.buf = structures.GrowTo(nil, total+min(total/8, segmentBytes/8)+16)
+	}
+	if s.dead == 0 {
+		s.buf = structures.Append(s.buf, from)
+		return
+	}
+	for i := range s.slots {
+		if i == skip {
+			continue
+		}
+		e := readEntry(from, int(s.slots[i].at))
+		s.slots[i].at = uint32(len(s.buf))
+		// An entry that was overwritten by a shorter one is copied without
+		// the rest of its former bytes.
+		s.buf = structures.Append(s.buf, from[e.at:e.at+e.size])
+	}
+	s.dead = 0
+}
+
+// remove deletes slot i, whose entry is e.
+func (s *segment) remove(i int, e *entry) {
+	s.dead += e.size
+	s.slots = append(s.slots[:i], s.slots[i+1:]...)
+	s.dirty = true
+	s.retime(e.expiry, 0)
+	s.trim()
+}
+
+// trim gives the segment buffers of the size that it needs, if more than half
+// of the old one is dead.
+func (s *segment) trim() {
+	if s.dead <= 256 || s.live() >= s.dead {
+		return
+	}
+	old := *s
+	s.buf, s.dead = make([]byte, 0, old.live()), 0
+	s.slots = slices.Clone(old.slots)
+	for i := range s.slots {
+		e := readEntry(old.buf, int(s.slots[i].at))
+		s.slots[i].at = uint32(len(s.buf))
+		s.buf = structures.Append(s.buf, old.buf[e.at:e.at+e.size])
+	}
+}
+
+// adopt adds an entry of another segment. Entries come in the order of their
+// hashes there; only where tags were equal can they be out of order here.
+func (s *segment) adopt(tag uint32, e *entry) {
+	i := len(s.slots)
+	s.slots = append(s.slots, slot{})
+	for ; i > 0 && s.slots[i-1].tag > tag; i-- {
+		s.slots[i] = s.slots[i-1]
+	}
+	s.slots[i] = slot{tag: tag, at: uint32(len(s.buf))}
+	n := len(s.buf)
+	size := hashEntrySize(e.field, e.value, e.expiry)
+	s.buf = structures.Grow(s.buf, size)[:n+size]
+	writeHashEntry(s.buf[n:], e.field, e.value, e.expiry)
+	s.retime(0, e.expiry)
+}
+
+// appendPage appends the segment's page: its entries in the order of hashes.
+func (s *segment) appendPage(dst []byte) []byte {
+	for _, p := range s.slots {
+		e := readEntry(s.buf, int(p.at))
+		dst = structures.Append(dst, s.buf[e.at:e.at+e.size])
+	}
+	return dst
+}

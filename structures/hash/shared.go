@@ -1,0 +1,79 @@
+package hash
+
+import "bytes"
+
+// Fields lie in the order of their hashes in every hash of a store. Where one lies in a
+// table says where to look in the others, so that hashes are compared without hashing
+// a field.
+
+// EachShared visits the fields that all others have too, expired ones included, until
+// visit returns false. All hashes are of one store.
+func (h *Hash) EachShared(others []*Hash, visit func(field []byte) bool) {
+	h.eachNear(func(n near, field []byte) bool {
+		for _, other := range others {
+			if !other.hasNear(n, field) {
+				return true
+			}
+		}
+		return visit(field)
+	})
+}
+
+// EachMissing visits the fields that none of the others has, expired ones included, until
+// visit returns false. All hashes are of one store.
+func (h *Hash) EachMissing(others []*Hash, visit func(field []byte) bool) {
+	h.eachNear(func(n near, field []byte) bool {
+		for _, other := range others {
+			if other.hasNear(n, field) {
+				return true
+			}
+		}
+		return visit(field)
+	})
+}
+
+// near is what is known of the hash of a field: the first depth + 32 bits. The others
+// are 0.
+type near struct {
+	hash  uint64
+	depth uint8
+}
+
+// eachNear visits all fields, until visit returns false.
+func (h *Hash) eachNear(visit func(n near, field []byte) bool) {
+	if h.table == nil {
+		h.walk(func(e entry) bool { return visit(near{h.hashOf(e.field), 32}, e.field) })
+		return
+	}
+	h.table.each(0, func(s *segment) bool {
+		for _, p := range s.slots {
+			e := readEntry(s.buf, int(p.at))
+			if !visit(near{s.prefix | uint64(p.tag)<<32>>s.depth, s.depth}, e.field) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// hasNear reports whether a field is there.
+func (h *Hash) hasNear(n near, field []byte) bool {
+	if h.table == nil {
+		_, found := h.packFind(field)
+		return found
+	}
+	_, _, s := h.table.seek(n.hash) // which needs maxDepth bits
+	if s == nil {
+		return false
+	}
+	first, unknown := s.tag(n.hash), uint32(0)
+	if s.depth > n.depth {
+		unknown = 1<<(s.depth-n.depth) - 1
+	}
+	for i := s.lower(first); i < len(s.slots) && s.slots[i].tag-first <= unknown; i++ {
+		if e := readEntry(s.buf, int(s.slots[i].at)); bytes.Equal(e.field, field) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,271 @@
+package list
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/vigildb/vigil/structures"
+)
+
+// Bytes on disk. These numbers are on disk and never change.
+//
+//	entry  length (uvarint) | bytes
+//	head   0 | entry ...                              a list without pages
+//	head   1 | length (uvarint) | pages (uvarint)     a list with pages
+//	page   entry ...                                  at least one
+//
+// A page is a node. Pages in the order of their numbers are the list from
+// head to tail; the numbers are apart so that a new node finds one between two
+// others.
+const (
+	listInHead = 0
+	listPaged  = 1
+)
+
+// Operations in the journal. These numbers are on disk and never change.
+const (
+	opListPushHead = 16 // elem ...
+	opListPushTail = 17 // elem ...
+	opListPopHead  = 18 // [count], 1 if absent
+	opListPopTail  = 19 // [count], 1 if absent
+	opListSet      = 20 // index, elem
+	opListInsert   = 21 // index that the element will have, elem
+	opListRemove   = 22 // count as in LREM, elem
+	opListTrim     = 23 // first index kept, number kept
+)
+
+// headBytes bounds a list that is stored in its head: it is rewritten whole
+// at every change, but costs one key instead of two.
+const headBytes = nodeBytes
+
+// inHead reports whether the list is stored without pages.
+func (l *List) inHead() bool {
+	return l.nodes == 0 || l.nodes == 1 && l.node(0).used() <= headBytes
+}
+
+// AppendHead appends the encoding of the head to dst.
+func (l *List) AppendHead(dst []byte) []byte {
+	if !l.inHead() {
+		dst = append(dst, listPaged)
+		dst = binary.AppendUvarint(dst, uint64(l.len))
+		return binary.AppendUvarint(dst, uint64(l.nodes))
+	}
+	dst = append(dst, listInHead)
+	if l.nodes > 0 {
+		dst = l.node(0).appendPage(dst)
+	}
+	return dst
+}
+
+func (n *node) appendPage(dst []byte) []byte {
+	for off := int(n.lo); off < int(n.hi); {
+		var elem []byte
+		elem, off = n.next(off)
+		dst = binary.AppendUvarint(dst, uint64(len(elem)))
+		dst = structures.Append(dst, elem)
+	}
+	return dst
+}
+
+// Decode makes a list from its head. If it has pages, SetPage must follow
+// for each of them. Bytes are copied. A bad head gives ErrCorrupt.
+func Decode(head []byte) (*List, error) {
+	l := New()
+	if len(head) == 0 {
+		return nil, fmt.Errorf("list head of 0 bytes: %w", structures.ErrCorrupt)
+	}
+	switch head[0] {
+	case listInHead:
+		if len(head) == 1 {
+			return l, nil
+		}
+		if err := l.load(0, idMiddle, head[1:]); err != nil {
+			return nil, err
+		}
+		return l, nil
+	case listPaged:
+		size, w := binary.Uvarint(head[1:])
+		if w <= 0 || size > 1<<48 {
+			return nil, fmt.Errorf("list length: %w", structures.ErrCorrupt)
+		}
+		pages, v := binary.Uvarint(head[1+w:])
+		if v <= 0 || 1+w+v != len(head) || pages > size {
+			return nil, fmt.Errorf("number of list pages: %w", structures.ErrCorrupt)
+		}
+		l.declared = int(size)
+		return l, nil
+	}
+	return nil, fmt.Errorf("list head of form %d: %w", head[0], structures.ErrCorrupt)
+}
+
+// SetPage takes a stored page, in any order. A bad page, a page that was
+// given already, or one for a list without pages gives ErrCorrupt.
+func (l *List) SetPage(id uint64, page []byte) error {
+	if l.declared < 0 {
+		return fmt.Errorf("page %d of a list without pages: %w", id, structures.ErrCorrupt)
+	}
+	at := l.nodes
+	for at > 0 && l.node(at-1).id >= id {
+		at--
+	}
+	if at < l.nodes && l.node(at).id == id {
+		return fmt.Errorf("list page %d given twice: %w", id, structures.ErrCorrupt)
+	}
+	if err := l.load(at, id, page); err != nil {
+		return fmt.Errorf("list page %d: %w", id, err)
+	}
+	l.node(at).stored = true
+	return nil
+}
+
+// Complete reports an error if pages are missing: the elements are not as many
+// as the head declared. To be asked once after the last SetPage.
+func (l *List) Complete() error {
+	if l.declared >= 0 && l.declared != l.len {
+		return fmt.Errorf("list of %d elements has %d: %w", l.declared, l.len, structures.ErrCorrupt)
+	}
+	return nil
+}
+
+// load makes node at from the entries of a page.
+func (l *List) load(at int, id uint64, page []byte) error {
+	size, count := 0, 0
+	for rest := page; len(rest) > 0; count++ {
+		elem, behind, err := nextStored(rest)
+		if err != nil {
+			return err
+		}
+		size += entrySize(len(elem))
+		rest = behind
+	}
+	if count == 0 || uint64(size) > math.MaxUint32 {
+		return fmt.Errorf("page of %d elements, %d bytes: %w", count, size, structures.ErrCorrupt)
+	}
+	l.openPlace(at)
+	n := l.node(at)
+	*n = node{buf: make([]byte, size), id: id}
+	for rest := page; len(rest) > 0; {
+		var elem []byte
+		elem, rest, _ = nextStored(rest)
+		n.push(Tail, elem)
+	}
+	n.dirty = false
+	l.memory += size
+	l.len += count
+	return nil
+}
+
+func nextStored(b []byte) (elem, rest []byte, err error) {
+	size, w := binary.Uvarint(b)
+	if w <= 0 || size > uint64(len(b)-w) {
+		return nil, nil, fmt.Errorf("length of a list element: %w", structures.ErrCorrupt)
+	}
+	return b[w : w+int(size)], b[w+int(size):], nil
+}
+
+// Pages visits changed or all pages, see Value.
+func (l *List) Pages(all bool, visit func(id uint64, page []byte)) {
+	paged := !l.inHead()
+	var removed []uint64
+	if !all {
+		removed = slices.Clone(l.removed)
+		slices.Sort(removed)
+		removed = slices.Compact(removed)
+	}
+	var buf []byte
+	for i := range l.nodes {
+		n := l.node(i)
+		for len(removed) > 0 && removed[0] < n.id {
+			visit(removed[0], nil)
+			removed = removed[1:]
+		}
+		replaced := len(removed) > 0 && removed[0] == n.id
+		if replaced {
+			removed = removed[1:]
+		}
+		switch {
+		case paged && (all || n.dirty || !n.stored):
+			buf = n.appendPage(buf[:0])
+			visit(n.id, buf)
+		case !paged && !all && (n.stored || replaced):
+			visit(n.id, nil)
+		}
+	}
+	for _, id := range removed {
+		visit(id, nil)
+	}
+}
+
+// Clean marks every page as stored.
+func (l *List) Clean() {
+	paged := !l.inHead()
+	for i := range l.nodes {
+		n := l.node(i)
+		n.dirty, n.stored = false, paged
+	}
+	l.removed = nil
+	l.declared = -1
+}
+
+// Apply replays an operation. One that does not fit the list, such as an index
+// out of range, gives ErrCorrupt and changes nothing; pops and removals of what
+// is not there do nothing.
+func (l *List) Apply(op byte, args *structures.Args) error {
+	switch op {
+	case opListPushHead, opListPushTail:
+		for args.Left() > 0 {
+			elem := args.Bytes()
+			if args.Err() != nil {
+				break
+			}
+			l.push(End(op-opListPushHead), elem)
+		}
+		return args.Done()
+	case opListPopHead, opListPopTail:
+		count := uint64(1)
+		if args.Left() > 0 {
+			count = args.Uint()
+		}
+		if err := args.Done(); err != nil {
+			return err
+		}
+		for ; count > 0 && l.len > 0; count-- {
+			l.pop(End(op - opListPopHead))
+		}
+		return nil
+	case opListSet, opListInsert, opListRemove:
+		return l.applyElement(op, args)
+	case opListTrim:
+		from, count := args.Uint(), args.Uint()
+		if err := args.Done(); err != nil {
+			return err
+		}
+		size := uint64(l.len)
+		if from > size || count > size-from {
+			return fmt.Errorf("trim of %d elements to %d from %d: %w", l.len, count, from, structures.ErrCorrupt)
+		}
+		l.trim(int(from), int(count))
+		return nil
+	}
+	return fmt.Errorf("list operation %d: %w", op, structures.ErrUnknownChange)
+}
+
+// applyElement replays the operations with a number and an element.
+func (l *List) applyElement(op byte, args *structures.Args) error {
+	i, elem := int(args.Int()), args.Bytes()
+	if err := args.Done(); err != nil {
+		return err
+	}
+	switch {
+	case op == opListRemove:
+		l.Remove(nil, i, elem)
+	case op == opListSet && i >= 0 && l.Set(nil, i, elem):
+	case op == opListInsert && i >= 0 && i <= l.len:
+		l.insertIndex(i, elem)
+	default:
+		return fmt.Errorf("list operation %d at %d of %d: %w", op, i, l.len, structures.ErrCorrupt)
+	}
+	return nil
+}

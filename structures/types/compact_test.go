@@ -1,0 +1,165 @@
+package types
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/bloom"
+	"github.com/vigildb/vigil/structures/hash"
+	"github.com/vigildb/vigil/structures/list"
+	"github.com/vigildb/vigil/structures/structurestest"
+)
+
+// state is all that a value tells of itself, and for a hash the name of its encoding.
+func state(v structures.Value) string {
+	out := structurestest.State(v)
+	switch v := v.(type) {
+	case *hash.Hash:
+		out += fmt.Sprint(v.Len(), v.Encoding(128, 64), v.Encoding(3, 1000))
+	case *list.List:
+		out += fmt.Sprint(v.Len())
+	}
+	return out
+}
+
+// compacted are a kind's empty value and a random change of one.
+var compacted = map[string]struct {
+	empty  func() structures.Compact
+	change func(r *rand.Rand, v structures.Compact, ch *structures.Change)
+}{
+	"hash": {
+		func() structures.Compact { return hash.New(&structures.HashKeys{}) },
+		func(r *rand.Rand, v structures.Compact, ch *structures.Change) {
+			h, field := v.(*hash.Hash), fmt.Append(nil, "field", r.IntN(20))
+			switch r.IntN(4) {
+			case 0:
+				h.Delete(ch, field)
+			default:
+				h.Set(ch, field, bytes.Repeat([]byte{'v'}, r.IntN(r.IntN(300)+1)))
+			}
+		},
+	},
+	"list": {
+		func() structures.Compact { return list.New() },
+		func(r *rand.Rand, v structures.Compact, ch *structures.Change) {
+			l, elem := v.(*list.List), bytes.Repeat([]byte{byte(r.Int())}, r.IntN(r.IntN(200)+1))
+			switch r.IntN(6) {
+			case 0:
+				l.Pop(ch, list.End(r.IntN(2)))
+			case 1:
+				l.Set(ch, r.IntN(l.Len()+1), elem)
+			case 2:
+				l.Insert(ch, list.Before, elem, []byte("new"))
+			default:
+				l.Push(ch, list.End(r.IntN(2)), elem)
+			}
+		},
+	},
+	"bloom": {
+		func() structures.Compact { return bloom.New() },
+		func(r *rand.Rand, v structures.Compact, ch *structures.Change) {
+			f := v.(*bloom.Filter)
+			if f.Info().Layers == 0 {
+				shape := bloom.Shape{Error: 0.01, Capacity: uint64(1 + r.IntN(1000)), Expansion: 2}
+				if err := f.Reserve(ch, shape, 1<<20); err != nil {
+					panic(err)
+				}
+			}
+			if _, err := f.Add(ch, fmt.Append(nil, r.IntN(1000)), 1<<20); err != nil {
+				panic(err)
+			}
+		},
+	},
+}
+
+// A value that was compacted and loaded again, into one that was something else
+// before, is the value: it says the same of itself, and the same changes have the
+// same results.
+func TestCompactValueIsTheValue(t *testing.T) {
+	for name, kind := range compacted {
+		t.Run(name, func(t *testing.T) {
+			seed := rand.Uint64()
+			t.Logf("seed %d", seed)
+			r := rand.New(rand.NewPCG(seed, 0))
+			other := kind.empty() // loaded again and again
+			small, large := 0, 0
+			for range 300 {
+				v := kind.empty()
+				var ch structures.Change
+				for range 1 + r.IntN(60) {
+					kind.change(r, v, &ch)
+					if !v.IsCompact(1024) {
+						large++
+						continue
+					}
+					small++
+					b := v.AppendCompact([]byte("x"))
+					if b[0] != 'x' || len(b) > 1024+32 {
+						t.Fatalf("appended %d bytes", len(b))
+					}
+					other.LoadCompact(b[1:])
+					if got, want := state(other), state(v); got != want {
+						t.Fatalf("loaded\n%s, want\n%s", got, want)
+					}
+					// The same change of both.
+					seed := r.Uint64()
+					kind.change(rand.New(rand.NewPCG(seed, 1)), v, &ch)
+					kind.change(rand.New(rand.NewPCG(seed, 1)), other, &ch)
+					if got, want := state(other), state(v); got != want {
+						t.Fatalf("after a change\n%s, want\n%s", got, want)
+					}
+				}
+			}
+			if small == 0 || large == 0 {
+				t.Errorf("%d were small and %d large", small, large)
+			}
+		})
+	}
+}
+
+func TestValuesThatDoNotFitAreNotCompacted(t *testing.T) {
+	var ch structures.Change
+	timed, large, paged := hash.New(&structures.HashKeys{}), hash.New(&structures.HashKeys{}), hash.New(&structures.HashKeys{})
+	timed.Set(&ch, []byte("f"), []byte("v"))
+	timed.ExpireAt(&ch, []byte("f"), 1000)
+	large.Set(&ch, []byte("f"), make([]byte, 1025))
+	for i := range 1000 {
+		paged.Set(&ch, fmt.Append(nil, i), []byte("v"))
+	}
+	long := list.New()
+	for range 10 {
+		long.Push(&ch, list.Tail, make([]byte, 1000))
+	}
+	wide := bloom.New()
+	if err := wide.Reserve(&ch, bloom.Shape{Error: 0.01, Capacity: 10_000, Expansion: 2}, 1<<20); err != nil {
+		t.Fatal(err)
+	}
+	for name, v := range map[string]structures.Compact{"timed": timed, "large": large, "paged": paged, "list": long, "no list": list.New(), "filter": wide} {
+		if v.IsCompact(1024) {
+			t.Errorf("%s is said to be small", name)
+		}
+	}
+}
+
+func TestLoadingACompactValueAllocatesNothing(t *testing.T) {
+	for name, kind := range compacted {
+		r, v := rand.New(rand.NewPCG(1, 2)), kind.empty()
+		var ch structures.Change
+		for kind.change(r, v, &ch); v.Empty() || !v.IsCompact(1024); kind.change(r, v, &ch) {
+			v = kind.empty()
+		}
+		b := v.AppendCompact(nil)
+		other, dst := kind.empty(), slices.Clone(b)
+		other.LoadCompact(b)
+		if n := testing.AllocsPerRun(100, func() {
+			other.LoadCompact(b)
+			dst = other.AppendCompact(dst[:0])
+		}); n != 0 {
+			t.Errorf("%s: %.0f allocations", name, n)
+		}
+	}
+}

@@ -1,0 +1,18 @@
+package structures
+
+import "math/bits"
+
+// UvarintLen is the length of v as an uvarint.
+func UvarintLen(v uint64) int { return (bits.Len64(v|1) + 6) / 7 }
+
+// ReadUvarint reads the uvarint that b begins with, and its length. b is not checked.
+func ReadUvarint(b []byte) (v, w int) {
+	for shift := 0; ; shift += 7 {
+		x := b[w]
+		w++
+		v |= int(x&0x7f) << shift
+		if x < 0x80 {
+			return v, w
+		}
+	}
+}
