@@ -60,6 +60,9 @@ type Wait struct {
 	Rivals string
 	// Removed has the call run again also when one of the keys is removed.
 	Removed bool
+	// Again has the call run again after so many ms even if no key has changed by
+	// then; 0: only when one changes.
+	Again int64
 }
 
 // Work is the part of a call that takes long and needs no lock. It reads only what the

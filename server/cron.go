@@ -75,6 +75,7 @@ func (c *cron) run(srv *Server) {
 	if !srv.pause.active() {
 		srv.makeRoom()
 	}
+	srv.serveRemoved()
 	c.measure(srv, now)
 	srv.autosave(now)
 	srv.mindMemory()

@@ -118,32 +118,18 @@ func (s *session) prepare(cmd *commands.Command, argv [][]byte) {
 	}
 }
 
-// lock takes the shards of the call. If clients wait for one of its keys, the
-// shards that they need are locked too, so that they are served before any
-// other client can see the key. The set is extended first, and checked again
-// once no client can start to wait for these keys.
+// lock takes the shards of the call.
 func (s *session) lock(cmd *commands.Command) {
 	if s.shards.Empty() {
 		s.tx.OnChange = nil
 		return
 	}
 	w := &s.srv.waiting
-	writes := cmd.Is(commands.Write) || cmd.Is(commands.LocksQueue)
-	for {
-		if writes && w.any() {
-			w.widen(&s.shards, s)
-		}
+	if cmd.Is(commands.Write) || cmd.Is(commands.LocksQueue) {
+		s.lockToServe()
+	} else {
 		s.tx.Lock(&s.shards, s.ctx.Now)
 		s.locked = true
-		if !writes || !w.any() {
-			break
-		}
-		need := s.shards
-		if w.widen(&need, s); s.shards.Contains(need) {
-			break
-		}
-		s.release()
-		s.shards = need
 	}
 	s.tx.Select(s.DB())
 	s.tx.NoTouch = s.Has(commands.ClientNoTouch)
@@ -151,6 +137,30 @@ func (s *session) lock(cmd *commands.Command) {
 	s.tx.OnChange = nil
 	if w.any() || s.srv.watches.any() {
 		s.tx.OnChange = s.changed
+	}
+}
+
+// lockToServe takes the shards of a call that may change its keys. If clients wait
+// for one of them, the shards that they need are locked too, so that they are served
+// before any other client can see the key. The set is extended first, and checked
+// again once no client can start to wait for these keys.
+func (s *session) lockToServe() {
+	w := &s.srv.waiting
+	for {
+		if w.any() {
+			w.widen(&s.shards, s)
+		}
+		s.tx.Lock(&s.shards, s.ctx.Now)
+		s.locked = true
+		if !w.any() {
+			return
+		}
+		need := s.shards
+		if w.widen(&need, s); s.shards.Contains(need) {
+			return
+		}
+		s.release()
+		s.shards = need
 	}
 }
 

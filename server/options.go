@@ -105,6 +105,9 @@ const idleAfter = 5 * time.Second
 // a key.
 func (srv *Server) storeEvent(ev persistence.Event, db int, key []byte) {
 	srv.watches.touch(db, key)
+	if ev != persistence.EventFieldExpired {
+		srv.attendant.removed(&srv.waiting, db, key)
+	}
 	switch ev {
 	case persistence.EventExpired:
 		srv.stats.expired.Add(1)

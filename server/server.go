@@ -25,24 +25,25 @@ type Server struct {
 	started int64 // unix milliseconds
 	runID   string
 
-	config   *conf.Config
-	current  atomic.Pointer[settings]
-	clients  clients
-	memory   clientMemory
-	broker   broker
-	waiting  waiting
-	computes computes
-	watches  watches
-	monitors monitors
-	pause    pause
-	slowlog  slowlog
-	stats    stats
-	saves    saves
-	loops    *transport.Loops
-	cron     cron
-	sockets  sockets
-	admin    adminState
-	history  history
+	config    *conf.Config
+	current   atomic.Pointer[settings]
+	clients   clients
+	memory    clientMemory
+	broker    broker
+	waiting   waiting
+	attendant attendant
+	computes  computes
+	watches   watches
+	monitors  monitors
+	pause     pause
+	slowlog   slowlog
+	stats     stats
+	saves     saves
+	loops     *transport.Loops
+	cron      cron
+	sockets   sockets
+	admin     adminState
+	history   history
 
 	loading      atomic.Bool // from Start until Load is done
 	activeExpire atomic.Bool // off only by DEBUG SET-ACTIVE-EXPIRE
@@ -256,6 +257,7 @@ func (srv *Server) Close() error {
 	srv.clients.hangUpAll()
 	srv.loops.End()
 	srv.workers.Wait()
+	srv.attendant.stop()
 	if err := srv.store.Close(); err != nil {
 		return fmt.Errorf("close store: %w", err)
 	}

@@ -38,6 +38,7 @@ type waiter struct {
 	removed bool   // likewise
 	expire  func(*commands.Reply)
 	stop    func() // stops the timer, or the computation; nil without one; guarded by waiting.mu once in a queue
+	again   func() // stops the timer that runs the call again; nil without one; guarded by waiting.mu
 
 	mu   sync.Mutex  // held while the call is run again, or ended: one of them wins
 	done atomic.Bool // served, timed out, unblocked or cancelled
@@ -115,6 +116,9 @@ func (q *waiting) finish(w *waiter) bool {
 	q.n.Add(-1)
 	if w.stop != nil {
 		w.stop()
+	}
+	if w.again != nil {
+		w.again()
 	}
 	return true
 }
@@ -216,6 +220,7 @@ func (s *session) park(cmd *commands.Command, argv [][]byte, wait *commands.Wait
 	s.waiting = w
 	s.Set(commands.ClientBlocked)
 	s.srv.waiting.enter(w)
+	s.srv.remind(w, wait.Again)
 	if wait.Work != nil {
 		s.srv.compute(w, wait.Work, wait.Holds)
 		wait.Work = nil // so that its memory is freed when it has run
@@ -293,8 +298,11 @@ func (s *session) rerun(k readyKey, w *waiter) (c commands.Ctx, ok bool) {
 	c.Reply = commands.NewReply(nil, w.proto)
 	c.Args.Reset(w.argv, 1)
 	err := w.cmd.Run(&c)
-	if err == nil && c.Parked() != nil {
-		return c, false
+	if err == nil {
+		if wait := c.Parked(); wait != nil {
+			s.srv.remind(w, wait.Again)
+			return c, false
+		}
 	}
 	if err != nil {
 		text, _ := commands.Text(err)
