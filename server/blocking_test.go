@@ -336,3 +336,55 @@ func TestWaitIsCountedOnce(t *testing.T) {
 		t.Errorf("calls after two waits: got %d, want 2", got)
 	}
 }
+
+// A key that the store removes by itself, as it expired, ends the waits for a group
+// of it.
+func TestExpiryInTheBackgroundEndsTheWaitForAGroup(t *testing.T) {
+	r := newRig(t)
+	c, d, p := r.dial(), r.dial(), r.dial()
+	p.want("XGROUP CREATE s g $ MKSTREAM", "OK")
+	p.want("XGROUP CREATE other g $ MKSTREAM", "OK")
+	p.want("PEXPIRE s 50", "(int) 1")
+	c.send("XREADGROUP", "GROUP", "g", "c", "BLOCK", "0", "STREAMS", "other", "s", ">", ">")
+	d.send("XREAD", "BLOCK", "0", "STREAMS", "s", "$")
+	r.blocked(2)
+	r.clock.advance(500 * time.Millisecond)
+	c.next("(error) UNBLOCKED the stream key no longer exists")
+	r.blocked(1) // an XREAD waits for a stream that may come
+	p.want("XADD s 1-1 f v", `"1-1"`)
+	d.next(`[["s" [["1-1" ["f" "v"]]]]]`)
+}
+
+// A client that leaves, or that waits no more, is not looked at again.
+func TestAWaitForIdleEntriesEndsWithItsClient(t *testing.T) {
+	r := newRig(t)
+	c, p := r.dial(), r.dial()
+	p.want("XADD s 1-1 f v", `"1-1"`)
+	p.want("XGROUP CREATE s g 0", "OK")
+	p.want("XREADGROUP GROUP g a STREAMS s >", `[["s" [["1-1" ["f" "v"]]]]]`)
+	c.send("XREADGROUP", "GROUP", "g", "c", "BLOCK", "0", "CLAIM", "5000", "STREAMS", "s", ">")
+	r.blocked(1)
+	c.nc.Close()
+	r.blocked(0)
+	r.clock.advance(20 * time.Second)
+	p.want("XPENDING s g", `[(int) 1 "1-1" "1-1" [["a" "1"]]]`)
+}
+
+// While writes are paused, a client that waits for idle entries is not served.
+func TestPauseHoldsTheWaitForIdleEntries(t *testing.T) {
+	r := newRig(t)
+	c, p := r.dial(), r.dial()
+	p.want("XADD s 1-1 f v", `"1-1"`)
+	p.want("XGROUP CREATE s g 0", "OK")
+	p.want("XREADGROUP GROUP g a STREAMS s >", `[["s" [["1-1" ["f" "v"]]]]]`)
+	c.send("XREADGROUP", "GROUP", "g", "c", "BLOCK", "0", "CLAIM", "50", "STREAMS", "s", ">")
+	r.blocked(1)
+	p.want("CLIENT PAUSE 10000 WRITE", "OK")
+	r.clock.advance(time.Second)
+	r.blocked(1)
+	p.want("XPENDING s g", `[(int) 1 "1-1" "1-1" [["a" "1"]]]`)
+	p.want("CLIENT UNPAUSE", "OK")
+	r.clock.advance(time.Second)
+	p.want("XPENDING s g", `[(int) 1 "1-1" "1-1" [["c" "1"]]]`)
+	r.blocked(0)
+}

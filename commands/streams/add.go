@@ -13,13 +13,13 @@ func addRows() []commands.Command {
 	return []commands.Command{
 		{Name: "XADD", Arity: -5, Flags: commands.Write | commands.DenyOOM | commands.Fast,
 			Keys:   []commands.KeySpec{commands.Key(1, commands.RW|commands.Update)},
-			Syntax: "key [NOMKSTREAM] [<MAXLEN | MINID> [= | ~] threshold [LIMIT count]] <* | id> field value [field value ...]",
+			Syntax: "key [NOMKSTREAM] [KEEPREF | DELREF | ACKED] [<MAXLEN | MINID> [= | ~] threshold [LIMIT count]] <* | id> field value [field value ...]",
 			Types:  commands.Types{"threshold": commands.ArgString}, Since: "5.0.0",
 			Cost:    "O(1), and O(n) for n entries trimmed",
 			Summary: "Adds an entry to a stream, creating it if needed.", Run: xadd},
 		{Name: "XTRIM", Arity: -4, Flags: commands.Write,
 			Keys:   []commands.KeySpec{commands.Key(1, commands.RW|commands.Delete)},
-			Syntax: "key <MAXLEN | MINID> [= | ~] threshold [LIMIT count]",
+			Syntax: "key <MAXLEN | MINID> [= | ~] threshold [LIMIT count] [KEEPREF | DELREF | ACKED]",
 			Types:  commands.Types{"threshold": commands.ArgString}, Since: "5.0.0",
 			Cost:    "O(n) for n entries trimmed",
 			Summary: "Removes entries from the beginning of a stream.", Run: xtrim},
@@ -31,6 +31,7 @@ type trimming struct {
 	stream.Trim
 	given   bool
 	limited bool // LIMIT was given
+	refs    bool // References was given
 }
 
 // read reads the value of MAXLEN or MINID.
@@ -59,6 +60,8 @@ func (t *trimming) read(a *commands.Args, byID bool) {
 // option reads an option about trimming, if one is next, and reports whether it is.
 func (t *trimming) option(a *commands.Args) bool {
 	switch {
+	case !t.refs && readReferences(a, &t.References):
+		t.refs = true
 	case a.Left() < 2:
 		return false
 	case a.Is("MAXLEN"):

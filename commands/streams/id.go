@@ -106,6 +106,19 @@ func replyID(r *commands.Reply, id stream.ID) {
 // replyEntry writes an entry: its ID, and its fields and values.
 func replyEntry(r *commands.Reply, e *stream.Entry) {
 	r.Array(2)
+	replyContent(r, e)
+}
+
+// replyDelivery is replyEntry with the ms since an entry was delivered before, and
+// how often it was.
+func replyDelivery(r *commands.Reply, e *stream.Entry, idle, deliveries int64) {
+	r.Array(4)
+	replyContent(r, e)
+	r.Int(idle)
+	r.Int(deliveries)
+}
+
+func replyContent(r *commands.Reply, e *stream.Entry) {
 	replyID(r, e.ID)
 	r.Array(2 * e.Len())
 	e.Each(func(field, value []byte) {

@@ -14,16 +14,16 @@ func readRows() []commands.Command {
 	named := func(from int) []commands.KeySpec {
 		return []commands.KeySpec{{Flags: commands.RO | commands.Access, Begin: from, Keyword: "STREAMS", Last: -1, Step: 1, Limit: 2}}
 	}
-	types := commands.Types{"milliseconds": commands.ArgInteger}
+	types := commands.Types{"milliseconds": commands.ArgInteger, "min-idle-time": commands.ArgInteger}
 	return []commands.Command{
 		{Name: "XREAD", Arity: -4, Flags: commands.ReadOnly | commands.Blocking | commands.MovableKeys, Keys: named(1),
 			Syntax: "[COUNT count] [BLOCK milliseconds] STREAMS key [key ...] id [id ...]", Types: types, Since: "5.0.0",
 			Cost:    "O(log n) for each stream of n entries, and O(m) for m entries returned",
 			Summary: "Returns the entries of streams after given IDs, waiting for one if needed.", Run: xread},
 		{Name: "XREADGROUP", Arity: -7, Flags: commands.Write | commands.Blocking | commands.MovableKeys, Keys: named(4),
-			Syntax: "GROUP group consumer [COUNT count] [BLOCK milliseconds] [NOACK] STREAMS key [key ...] id [id ...]", Types: types, Since: "5.0.0",
+			Syntax: "GROUP group consumer [COUNT count] [BLOCK milliseconds] [CLAIM min-idle-time] [NOACK] STREAMS key [key ...] id [id ...]", Types: types, Since: "5.0.0",
 			Cost:    "O(log n) for each stream of n entries, and O(m) for m entries returned",
-			Summary: "Delivers new entries of a group to a consumer, waiting for one if needed, or returns the consumer's pending entries again.",
+			Summary: "Delivers new and abandoned entries of a group to a consumer, waiting for one if needed, or returns the consumer's pending entries again.",
 			Run:     xreadgroup},
 	}
 }
@@ -33,6 +33,8 @@ type reading struct {
 	group, consumer []byte // nil: XREAD
 	count           int
 	noAck           bool
+	claim           bool
+	minIdle         int64 // ms for which a pending entry must not have been delivered, to be claimed
 	block           bool
 	millis          int64 // of block; 0: for ever
 	keys, ids       [][]byte
@@ -63,6 +65,11 @@ func readReading(c *commands.Ctx, grouped bool) (r reading, err error) {
 				return r, errGroupOfXREAD
 			}
 			r.group, r.consumer = a.Bytes(), a.Bytes()
+		case valued && a.Is("CLAIM"):
+			if !grouped {
+				return r, errClaimOfXREAD
+			}
+			r.claim, r.minIdle = true, readClaim(a)
 		case a.Is("NOACK"):
 			if !grouped {
 				return r, errNoAckOfXREAD
@@ -193,6 +200,7 @@ type groupRead struct {
 	group *stream.Group
 	fresh bool // >: what is new to the group
 	after stream.ID
+	idle  []stream.Pending // to be claimed
 }
 
 func xreadgroup(c *commands.Ctx) error {
@@ -206,7 +214,10 @@ func xreadgroup(c *commands.Ctx) error {
 	}
 	served := reads[:0]
 	for _, g := range reads {
-		ready := !g.fresh || g.hasNew()
+		if r.claim && g.fresh {
+			g.findIdle(c.Now-r.minIdle, r.count)
+		}
+		ready := !g.fresh || len(g.idle) > 0 || g.hasNew()
 		// A call that waits again has changed nothing.
 		if ready || c.Woken == nil {
 			r.see(c, &g)
@@ -216,7 +227,7 @@ func xreadgroup(c *commands.Ctx) error {
 		}
 	}
 	if len(served) == 0 {
-		return r.wait(c, commands.Wait{Rivals: string(r.group), Removed: true})
+		return r.wait(c, r.groupWait(c, reads))
 	}
 	r.serve(c, served)
 	return nil
@@ -280,18 +291,20 @@ func (r *reading) see(c *commands.Ctx, g *groupRead) {
 
 // serve gives the consumer what the streams have for it and writes it.
 func (r *reading) serve(c *commands.Ctx, reads []groupRead) {
-	if slices.ContainsFunc(reads, func(g groupRead) bool { return !g.fresh }) {
+	if r.claim || slices.ContainsFunc(reads, func(g groupRead) bool { return !g.fresh }) {
 		replyStreams(&c.Reply, len(reads), func(i int) {
 			g := &reads[i]
 			c.Reply.Bulk(g.key)
 			consumer := g.group.Consumer(r.consumer)
-			if g.fresh {
-				c.Reply.ArrayLater(func() int {
-					return g.group.Deliver(g.ch, consumer, r.count, c.Now, r.noAck, func(e *stream.Entry) { replyEntry(&c.Reply, e) })
-				})
-				return
-			}
-			c.Reply.ArrayLater(func() int { return r.again(c, g, consumer) })
+			c.Reply.ArrayLater(func() int {
+				switch {
+				case !g.fresh:
+					return r.again(c, g, consumer)
+				case r.claim:
+					return r.claimed(c, g, consumer)
+				}
+				return g.group.Deliver(g.ch, consumer, r.count, c.Now, r.noAck, func(e *stream.Entry) { replyEntry(&c.Reply, e) })
+			})
 		})
 		return
 	}

@@ -75,6 +75,14 @@ var streamCases = []Case{
 		Call: call("XREADGROUP", "GROUP", "g", "c", "NOACK", "STREAMS", Key, ">")},
 	{Command: "XREADGROUP", What: "history", Before: pendingGroup, Call: call("XREADGROUP", "GROUP", "g", "c", "STREAMS", Key, "0")},
 	{Command: "XREADGROUP", What: "consumers", Before: manyConsumers, Call: call("XREADGROUP", "GROUP", "g", "new", "STREAMS", Key, ">")},
+	{Command: "XREADGROUP", What: "pending entries to claim", Before: pendingGroup,
+		Call: call("XREADGROUP", "GROUP", "g", "d", "CLAIM", "0", "STREAMS", Key, ">")},
+	{Command: "XREADGROUP", What: "pending entries to claim one of", Before: pendingGroup,
+		Call: call("XREADGROUP", "GROUP", "g", "d", "CLAIM", "0", "COUNT", "1", "STREAMS", Key, ">")},
+	{Command: "XADD", What: "pending entries", Before: pendingGroup, Call: call("XADD", Key, "MAXLEN", "=", "1", "ACKED", "*", "f", "v")},
+	{Command: "XTRIM", What: "pending entries", Before: pendingGroup, Call: call("XTRIM", Key, "MAXLEN", "0", "DELREF")},
+	{Command: "XDELEX", What: "pending entries", Before: pendingGroup, Call: numbered([]string{"XDELEX", Key, "DELREF", "IDS"})},
+	{Command: "XACKDEL", What: "pending entries", Before: pendingGroup, Call: numbered([]string{"XACKDEL", Key, "g", "IDS"})},
 	{Command: "XACK", What: "entries", Before: pendingGroup, Call: many(1, id, []string{"XACK", Key, "g"})},
 	{Command: "XPENDING", What: "entries", Before: pendingGroup, Call: nth("XPENDING", Key, "g", "-", "+", "#")},
 	{Command: "XPENDING", What: "consumers", Before: manyConsumers, Call: call("XPENDING", Key, "g")},
@@ -107,4 +115,9 @@ func keysAndIDs(head ...string) func(*Client, int) {
 		}
 		c.Receive(1)
 	}
+}
+
+// numbered is a call about all entries, before which it gives their number.
+func numbered(head []string) func(*Client, int) {
+	return func(c *Client, n int) { many(1, id, append(head[:len(head):len(head)], strconv.Itoa(n)))(c, n) }
 }

@@ -106,7 +106,7 @@ func (g *Group) Redeliver(ch *structures.Change, c *Consumer, after ID, count in
 
 // deliverAgain notes that an entry that is there was delivered once more.
 func (g *Group) deliverAgain(p *pendingPage, r *record, now int64) {
-	r.time = now
+	r.time, p.oldest = now, 0
 	r.deliveries = clampDeliveries(int64(r.deliveries) + 1)
 	g.s.touch(p)
 }

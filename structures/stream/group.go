@@ -289,7 +289,7 @@ func (g *Group) DeleteConsumer(ch *structures.Change, name []byte) (forgotten in
 			g.s.drop(p)
 			continue
 		}
-		p.records = slices.Clone(p.records)
+		p.records, p.oldest = slices.Clone(p.records), 0
 		g.s.memory += p.memory()
 		g.s.touch(p)
 	}

@@ -196,6 +196,7 @@ func (m *model) checkGroups() {
 			}
 			return true
 		})
+		m.checkClaimable(group, g)
 		for _, c := range group.Consumers() {
 			n := 0
 			group.EachPendingOf(c, ID{}, MaxID, func(p Pending) bool {

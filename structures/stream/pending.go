@@ -34,6 +34,7 @@ const (
 type pendingPage struct {
 	leaf
 	records []record
+	oldest  int64 // what since returned; 0: unknown
 }
 
 const pendingPageSize = int(unsafe.Sizeof(pendingPage{})) + 8
@@ -41,6 +42,17 @@ const pendingPageSize = int(unsafe.Sizeof(pendingPage{})) + 8
 func (p *pendingPage) memory() int { return pendingPageSize + cap(p.records)*recordSize }
 func (p *pendingPage) first() ID   { return p.records[0].id }
 func (p *pendingPage) last() ID    { return p.records[len(p.records)-1].id }
+
+// since returns the time of the delivery that is the longest ago.
+func (p *pendingPage) since() int64 {
+	if p.oldest == 0 {
+		p.oldest = p.records[0].time
+		for i := range p.records {
+			p.oldest = min(p.oldest, p.records[i].time)
+		}
+	}
+	return p.oldest
+}
 
 // find returns where the record of an entry is, or would be.
 func (p *pendingPage) find(id ID) (at int, ok bool) {
@@ -161,6 +173,7 @@ func (g *Group) split(i int) *pendingPage {
 	half := len(p.records) / 2
 	q.records = slices.Clone(p.records[half:])
 	p.records = slices.Clone(p.records[:half])
+	p.oldest = 0
 	g.s.memory += p.memory() + q.memory()
 	g.list(p)
 	g.list(q)
@@ -216,6 +229,7 @@ func (g *Group) tighten(i int) {
 			g.unlist(b)
 			g.s.memory -= a.memory()
 			a.records = append(a.records, b.records...)
+			a.oldest = 0
 			g.s.memory += a.memory()
 			g.removePage(k + 1)
 			g.list(a)
@@ -233,6 +247,7 @@ func (g *Group) tighten(i int) {
 // own notes that a consumer has one more record in a page.
 func (g *Group) own(p *pendingPage, c *Consumer) {
 	c.pending++
+	p.oldest = 0
 	g.enter(p, c)
 	g.s.touch(p)
 }
@@ -269,6 +284,7 @@ func (g *Group) leave(p *pendingPage, c *Consumer) {
 func (g *Group) disown(p *pendingPage, number uint32) {
 	c := g.byNumber[number]
 	c.pending--
+	p.oldest = 0
 	if p.count(number, 2) == 1 {
 		g.leave(p, c)
 	}

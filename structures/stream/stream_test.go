@@ -224,6 +224,10 @@ func (m *model) trim() {
 	if m.rng.IntN(20) == 0 {
 		tr.Len, tr.Min = 0, MaxID
 	}
+	if tr.References = References(m.rng.IntN(3)); tr.References == OnlyAcked && len(m.groups) > 0 {
+		m.trimAcked(tr)
+		return
+	}
 	most := max(0, len(m.entries)-tr.Len)
 	if tr.ByID {
 		most = 0
@@ -234,6 +238,11 @@ func (m *model) trim() {
 	got := m.s.Trim(&m.ch, tr)
 	if got > most || tr.Limit > 0 && got > tr.Limit || !tr.Pages && tr.Limit == 0 && got != most {
 		m.t.Fatalf("Trim %+v of %d: got %d, want %d", tr, len(m.entries), got, most)
+	}
+	if tr.References == DropReferences {
+		for _, e := range m.entries[:got] {
+			m.done["unreferenced"] += m.forget(e.id)
+		}
 	}
 	m.entries = m.entries[got:]
 	m.done["trim"] += got
@@ -311,7 +320,8 @@ func TestStreamEqualsItsModel(t *testing.T) {
 			m.run(3000, seed%4 == 0) // every fourth has no groups, so that it may be small
 		})
 	}
-	for _, name := range []string{"add", "delete", "trim", "setid", "group", "destroy", "groupset", "deliver", "redeliver", "ack", "claim", "delconsumer", "compact"} {
+	for _, name := range []string{"add", "delete", "trim", "setid", "group", "destroy", "groupset", "deliver", "redeliver", "ack", "claim", "delconsumer", "compact",
+		"trimacked", "unreferenced", "forget", "claimable"} {
 		if done[name] < 50 {
 			t.Errorf("%s took effect %d times", name, done[name])
 		}
@@ -322,7 +332,7 @@ func (m *model) run(steps int, plain bool) {
 	twin, d := New(), &disk{pages: map[uint64]string{}}
 	d.store(m.s, 0)
 	ops := []func(){m.add, m.add, m.add, m.add, m.add, m.add, m.add, m.add, m.add, m.add, m.add, m.add, m.delete, m.trim, m.setID,
-		m.changeGroup, m.changeGroup, m.deliver, m.deliver, m.deliver, m.redeliver, m.ack, m.ack, m.claim, m.deleteConsumer}
+		m.changeGroup, m.changeGroup, m.deliver, m.deliver, m.deliver, m.redeliver, m.ack, m.ack, m.claim, m.deleteConsumer, m.forgetSome}
 	rare := []int{13, 14, 24}
 	if plain {
 		ops, rare = append(ops[:15], m.delete, m.trim), []int{14}
@@ -334,6 +344,7 @@ func (m *model) run(steps int, plain bool) {
 			k = 0
 		}
 		ops[k]()
+		m.checkOldest()
 		if m.rng.IntN(20) > 0 {
 			continue
 		}

@@ -12,6 +12,9 @@ type Trim struct {
 	Pages bool
 	// Limit is the number of entries to remove at most, by whole pages; 0 is no limit.
 	Limit int
+	// References says what becomes of pending entries; those that it keeps may leave
+	// the stream longer.
+	References References
 }
 
 // Trim removes entries from the beginning and returns how many. It records nothing
@@ -20,9 +23,15 @@ func (s *Stream) Trim(ch *structures.Change, t Trim) (removed int) {
 	if !t.ByID && s.len <= t.Len {
 		return 0
 	}
+	if t.References == OnlyAcked && len(s.groups) > 0 {
+		return s.trimAcked(ch, t)
+	}
 	kept, all := s.keep(t)
 	if !all && (len(s.pages) == 0 || !s.First().Less(kept)) {
 		return 0
+	}
+	if t.References == DropReferences {
+		s.forgetBefore(ch, kept, all)
 	}
 	if all {
 		ch.Op(opTrim, 0)

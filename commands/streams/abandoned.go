@@ -1,0 +1,82 @@
+package streams
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/structures/stream"
+)
+
+// CLAIM of XREADGROUP: entries that were delivered and not acknowledged for some
+// time come before new ones, those that were delivered the longest ago first.
+
+// readClaim reads the time for which an entry must have been idle.
+func readClaim(a *commands.Args) int64 {
+	n := a.IntOr(errReadClaim)
+	if n < 0 {
+		a.Fail(errReadClaimSign)
+	}
+	return n
+}
+
+// findIdle looks for up to count entries that were delivered at the unix ms until
+// or before. Those that the stream does not have any more are no longer pending
+// then.
+func (g *groupRead) findIdle(until int64, count int) {
+	for {
+		list := g.group.Claimable(until, count)
+		g.idle = list[:0:0]
+		var gone []stream.ID
+		for _, p := range list {
+			if g.s.Has(p.ID) {
+				g.idle = append(g.idle, p)
+			} else {
+				gone = append(gone, p.ID)
+			}
+		}
+		if g.group.Ack(g.ch, gone) == 0 || len(list) < count {
+			return
+		}
+	}
+}
+
+// claimed writes the idle entries, which the consumer gets, and then new ones.
+func (r *reading) claimed(c *commands.Ctx, g *groupRead, consumer *stream.Consumer) int {
+	var e stream.Entry
+	taken := make([]stream.Pending, 0, len(g.idle))
+	for _, p := range g.idle {
+		g.s.Get(&e, p.ID)
+		replyDelivery(&c.Reply, &e, max(c.Now-p.Time, 0), p.Deliveries)
+		taken = append(taken, stream.Pending{ID: p.ID, Time: c.Now, Deliveries: p.Deliveries + 1})
+	}
+	g.group.Claim(g.ch, consumer, c.Now, taken)
+	return len(taken) + g.group.Deliver(g.ch, consumer, r.count-len(taken), c.Now, r.noAck,
+		func(e *stream.Entry) { replyDelivery(&c.Reply, e, 0, 0) })
+}
+
+// The call of a client that waits for entries to be idle is run again when the first
+// of them is, and whenever a change of the stream brings the first client in line
+// entries to wait for. As that client may leave, the others look themselves after
+// the time that they ask for, but not more often than once in lookMillis.
+const (
+	lookMillis = 1000
+	longMillis = 24 * 3600 * 1000
+)
+
+// groupWait describes how a consumer waits.
+func (r *reading) groupWait(c *commands.Ctx, reads []groupRead) commands.Wait {
+	w := commands.Wait{Rivals: string(r.group), Removed: true}
+	if !r.claim {
+		return w
+	}
+	w.Rivals += "\x00" + strconv.FormatInt(r.minIdle, 10)
+	idle := min(r.minIdle, math.MaxInt64/2)
+	w.Again = min(max(idle, lookMillis), longMillis)
+	for i := range reads {
+		if oldest, ok := reads[i].group.Oldest(); ok {
+			w.Again = max(1, min(w.Again, idle-(c.Now-oldest)))
+		}
+	}
+	return w
+}
