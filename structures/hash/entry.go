@@ -48,6 +48,16 @@ func writeHashEntry(dst []byte, field, value []byte, expiry int64) {
 	structures.Copy(dst[w:], value)
 }
 
+// readField reads no more than the field of the entry at an offset of a buffer that this
+// package wrote. The usual entry has one byte for each length, and no expiry.
+func readField(buf []byte, at int) []byte {
+	head := int(buf[at])
+	if head&1|(head|int(buf[at+1]))&0x80 == 0 {
+		return buf[at+2 : at+2+head>>1]
+	}
+	return readEntry(buf, at).field
+}
+
 // readEntry reads the entry at an offset of a buffer that this package wrote.
 func readEntry(buf []byte, at int) entry {
 	head, w := int(buf[at]), at+1

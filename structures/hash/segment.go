@@ -85,9 +85,8 @@ func (s *segment) lower(tag uint32) int {
 // belongs.
 func (s *segment) find(tag uint32, field []byte) (i int, e entry, found bool) {
 	for i = s.lower(tag); i < len(s.slots) && s.slots[i].tag == tag; i++ {
-		e = readEntry(s.buf, int(s.slots[i].at))
-		if bytes.Equal(e.field, field) {
-			return i, e, true
+		if at := int(s.slots[i].at); bytes.Equal(readField(s.buf, at), field) {
+			return i, readEntry(s.buf, at), true
 		}
 	}
 	return i, entry{}, false

@@ -47,8 +47,7 @@ func (h *Hash) eachNear(visit func(n near, field []byte) bool) {
 	}
 	h.table.each(0, func(s *segment) bool {
 		for _, p := range s.slots {
-			e := readEntry(s.buf, int(p.at))
-			if !visit(near{s.prefix | uint64(p.tag)<<32>>s.depth, s.depth}, e.field) {
+			if !visit(near{s.prefix | uint64(p.tag)<<32>>s.depth, s.depth}, readField(s.buf, int(p.at))) {
 				return false
 			}
 		}
@@ -71,7 +70,7 @@ func (h *Hash) hasNear(n near, field []byte) bool {
 		unknown = 1<<(s.depth-n.depth) - 1
 	}
 	for i := s.lower(first); i < len(s.slots) && s.slots[i].tag-first <= unknown; i++ {
-		if e := readEntry(s.buf, int(s.slots[i].at)); bytes.Equal(e.field, field) {
+		if bytes.Equal(readField(s.buf, int(s.slots[i].at)), field) {
 			return true
 		}
 	}
