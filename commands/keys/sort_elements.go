@@ -185,14 +185,21 @@ func (e *elements) order(o *sortOptions) {
 	case o.unsorted:
 	case o.alpha && o.by != nil: // equal texts do not make equal elements, which keep their order
 		slices.SortStableFunc(e.all, compare)
+	case o.alpha:
+		e.all = least(e.all, from+count, compare)
+		slices.SortFunc(e.all, compare)
 	default:
 		e.all = least(e.all, from+count, compare)
+		e.sortByWeight()
+		if o.desc {
+			slices.Reverse(e.all)
+		}
 	}
 	e.all = e.all[from : from+count]
 }
 
-// least returns at least the n least elements, sorted. If they are few, most of the others
-// are compared once.
+// least returns at least the n least elements. If they are few, most of the others are
+// compared once.
 func least(all []sortable, n int, compare func(a, b sortable) int) []sortable {
 	room := 2*n + 64
 	if room < len(all) {
@@ -208,6 +215,5 @@ func least(all []sortable, n int, compare func(a, b sortable) int) []sortable {
 		}
 		all = kept
 	}
-	slices.SortFunc(all, compare)
 	return all
 }
