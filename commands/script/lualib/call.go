@@ -3,7 +3,6 @@ package lualib
 import (
 	"fmt"
 	"math"
-	"strings"
 
 	lua "github.com/yuin/gopher-lua"
 )
@@ -13,7 +12,7 @@ import (
 // a wrong type and do not return then.
 type call struct {
 	L *lua.LState
-	m Meter
+	h *host
 }
 
 // none says whether there is no argument n, which is not the same as nil to some functions.
@@ -111,14 +110,14 @@ func (c call) pushNumber(f float64) int { return c.push(lua.LNumber(f)) }
 
 // step ends the script if the meter says so after n units of work.
 func (c call) step(n int) {
-	if err := c.m.Step(n); err != nil {
+	if err := c.h.m.Step(n); err != nil {
 		c.raise(err.Error())
 	}
 }
 
 // take ends the script if so many bytes are too many. Call it before allocating them.
 func (c call) take(bytes int) {
-	if err := c.m.Take(bytes); err != nil {
+	if err := c.h.m.Take(bytes); err != nil {
 		c.raise(err.Error())
 	}
 }
@@ -134,15 +133,28 @@ func (c call) errorf(format string, args ...any) { c.raise(fmt.Sprintf(format, a
 // where returns the place "source:line: " of the function at a level of the stack, where 0
 // is the running one. Functions in Go have no place.
 func (c call) where(level int) string {
-	d, ok := c.L.GetStack(level)
+	L := c.L
+	for i := len(c.h.callers) - 1; i >= 0 && c.h.callers[i].inner == L; i-- {
+		n := 0
+		for _, ok := L.GetStack(n); ok && n <= level; _, ok = L.GetStack(n) {
+			n++
+		}
+		if n > level {
+			break
+		}
+		L, level = c.h.callers[i].outer, level-n
+	}
+	d, ok := L.GetStack(level)
 	if !ok {
 		return ""
 	}
-	if _, err := c.L.GetInfo("Sl", d, lua.LNil); err != nil || d.What == "G" || d.CurrentLine <= 0 {
+	if _, err := L.GetInfo("Sl", d, lua.LNil); err != nil || d.What == "G" || d.CurrentLine <= 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s:%d: ", d.Source, d.CurrentLine)
+	return place(d.Source, d.CurrentLine)
 }
+
+func place(source string, line int) string { return fmt.Sprintf("%s:%d: ", source, line) }
 
 // argError raises the error of a bad argument n.
 func (c call) argError(n int, text string) {
@@ -170,14 +182,16 @@ func (c call) name() (name string, method bool) {
 	if !ok {
 		return "?", false
 	}
-	if _, err := c.L.GetInfo("n", d, lua.LNil); err != nil {
+	if _, err := c.L.GetInfo("n", d, lua.LNil); err != nil || !marked(d.Name) {
 		return "?", false
 	}
-	if rest, ok := strings.CutPrefix(d.Name, methodMark); ok {
-		return rest, true
+	if name = d.Name[1:]; name == "" || name[0] == '(' {
+		name = "?"
 	}
-	if d.Name == "" || d.Name[0] == '(' || d.Name[0] == '<' || d.Name == "main chunk" {
-		return "?", false
-	}
-	return d.Name, false
+	return name, d.Name[0] == methodMark
+}
+
+// marked says whether a name of a function comes from an instruction that calls.
+func marked(name string) bool {
+	return name != "" && (name[0] == callMark || name[0] == methodMark || name[0] == tailMark)
 }

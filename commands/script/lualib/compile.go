@@ -6,11 +6,12 @@ import (
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
+	"github.com/yuin/gopher-lua/ast"
 	"github.com/yuin/gopher-lua/parse"
 )
 
 // Compile compiles a script, whose name stands before the line in errors. The result can
-// be shared by any number of states, each of which makes its own function of it.
+// be shared by any number of states: Function makes a function of it for each.
 //
 // An error has Lua's form, "name:line: text near 'token'", but not always Lua's text. It is
 // returned for what is not Lua and for what is nested more deeply than Lua allows, before
@@ -19,40 +20,121 @@ func Compile(source, name string, m Meter) (*lua.FunctionProto, error) {
 	if err := m.Take(len(source) * compiledSize); err != nil {
 		return nil, err
 	}
+	if line := tooDeep(source); line > 0 {
+		return nil, fmt.Errorf("%s:%d: chunk has too many syntax levels", name, line)
+	}
 	chunk, err := parse.Parse(strings.NewReader(source), name)
 	if err != nil {
 		return nil, syntaxError(err, name)
 	}
-	proto, err := lua.Compile(chunk, name)
+	r := rewriter{}
+	r.block(chunk)
+	if r.foreign > 0 {
+		return nil, fmt.Errorf("%s:%d: syntax error near 'goto'", name, r.foreign)
+	}
+	proto, err := lua.Compile(withConcat(chunk), name)
 	if err != nil {
 		return nil, syntaxError(err, name)
 	}
+	markCalls(proto)
 	return proto, nil
 }
 
-// Function returns a function of a state, with the state's globals, which runs what was
-// compiled.
+// withConcat returns a chunk that takes the function that joins and returns the script as
+// a function, where that is a variable of the function around it.
+func withConcat(chunk []ast.Stmt) []ast.Stmt {
+	last := 1
+	if len(chunk) > 0 {
+		last = chunk[len(chunk)-1].LastLine()
+	}
+	take := &ast.LocalAssignStmt{Names: []string{concatName}, Exprs: []ast.Expr{&ast.Comma3Expr{}}}
+	script := &ast.FunctionExpr{ParList: &ast.ParList{HasVargs: true}, Stmts: chunk}
+	give := &ast.ReturnStmt{Exprs: []ast.Expr{script}}
+	for _, n := range []ast.PositionHolder{take, take.Exprs[0], script, give} {
+		n.SetLine(1)
+		n.SetLastLine(last)
+	}
+	return []ast.Stmt{take, give}
+}
+
+// Function returns a function of a state that Open has prepared, with the state's globals,
+// which runs what was compiled.
 func Function(L *lua.LState, proto *lua.FunctionProto) *lua.LFunction {
-	return L.NewFunctionFromProto(proto)
+	L.Push(L.NewFunctionFromProto(proto))
+	L.Push(L.G.Registry.RawGetString(concatName))
+	L.Call(1, 1)
+	f := L.Get(-1).(*lua.LFunction)
+	L.Pop(1)
+	return f
 }
 
 // compiledSize is what a byte of source takes at most while it is compiled: a token of two
 // bytes can become a node of the tree, an instruction and the line of that.
 const compiledSize = 64
 
-// methodMark stands before the names of calls of methods in what is compiled, so that
-// errors do not count self among the arguments.
-const methodMark = ":"
+// A mark stands before the name of each call in what is compiled: calls that Go makes have
+// none, errors do not count self among the arguments of methods, and a function that is
+// called in place of the one that returns its results cannot yield.
+const (
+	callMark   = '='
+	methodMark = ':'
+	tailMark   = '!'
+)
+
+// markCalls marks the names of the calls of a function and of those inside it.
+func markCalls(proto *lua.FunctionProto) {
+	for i := range proto.DbgCalls {
+		c := &proto.DbgCalls[i]
+		code := &proto.Code[c.Pc]
+		mark := callMark
+		switch {
+		case isMethod(proto.Code, c.Pc):
+			mark = methodMark
+		case int(*code>>opcodeShift) != lua.OP_TAILCALL:
+		case c.Name == "yield": // a call as others: what it returns is returned after it
+			*code = *code&(1<<opcodeShift-1) | uint32(lua.OP_CALL)<<opcodeShift
+		default:
+			mark = tailMark
+		}
+		c.Name = string(mark) + c.Name
+	}
+	for _, inner := range proto.FunctionPrototypes {
+		markCalls(inner)
+	}
+}
+
+// Where gopher-lua has the operation and the first register in an instruction.
+const (
+	opcodeShift   = 26
+	registerShift = 18
+)
+
+// isMethod says whether the function that the instruction at pc calls was looked up with
+// the instruction for methods: its register was set last by that.
+func isMethod(code []uint32, pc int) bool {
+	a := code[pc] >> registerShift & 0xff
+	for pc--; pc >= 0; pc-- {
+		if code[pc]>>registerShift&0xff != a {
+			continue
+		}
+		switch op := int(code[pc] >> opcodeShift); op {
+		case lua.OP_JMP, lua.OP_EQ, lua.OP_LT, lua.OP_LE, lua.OP_TEST, lua.OP_NOP:
+			continue // A is no register here
+		default:
+			return op == lua.OP_SELF
+		}
+	}
+	return false
+}
 
 // syntaxError gives an error of the parser or compiler Lua's form.
 func syntaxError(err error, name string) error {
 	var p *parse.Error
 	if errors.As(err, &p) {
-		token := p.Token
 		if p.Pos.Line == parse.EOF {
 			return fmt.Errorf("%s: %s near '<eof>'", name, p.Message)
 		}
-		return fmt.Errorf("%s:%d: %s near '%s'", name, p.Pos.Line, p.Message, token)
+		return fmt.Errorf("%s:%d: %s near '%s'", name, p.Pos.Line, p.Message, p.Token)
 	}
 	var c *lua.CompileError
 	if errors.As(err, &c) {

@@ -1,6 +1,10 @@
 package lualib
 
-import lua "github.com/yuin/gopher-lua"
+import (
+	"sync"
+
+	lua "github.com/yuin/gopher-lua"
+)
 
 // A Meter bounds what a script uses. Its errors last, as doc.go says.
 type Meter interface {
@@ -19,25 +23,47 @@ type function func(c call) int
 // A library is the functions of a table by their names.
 type library map[string]function
 
+// maxList is how many elements a list has at most; those behind it are slow to find and do
+// not count for the length. An assignment to an element makes all before it, in one
+// instruction: this bounds what that takes to 256 MiB.
+const maxList = 1 << 24
+
+// boundLists sets gopher-lua's bound, which is one for all states.
+var boundLists = sync.OnceFunc(func() { lua.MaxArrayIndex = maxList })
+
 // Open installs the libraries as globals of a new state, each function bound to m.
 func Open(L *lua.LState, m Meter) {
-	for name, lib := range libraries() {
-		L.SetGlobal(name, newLibrary(L, m, lib))
+	boundLists()
+	h := &host{m: m}
+	h.random.seed(firstSeed)
+	for name, f := range baseLibrary() {
+		L.SetGlobal(name, h.newFunction(L, f))
 	}
+	L.SetGlobal("_G", L.G.Global)
+	L.SetGlobal("_VERSION", lua.LString(lua.LuaVersion))
+	h.openConcat(L)
+	h.openIterators(L)
+	for name, lib := range map[string]library{
+		"table": tableLibrary(), "bit": bitLibrary(),
+		"struct": structLibrary(),
+	} {
+		L.SetGlobal(name, h.newLibrary(L, lib))
+	}
+	L.SetGlobal("cjson", h.newJSON(L, &h.json))
+	L.SetGlobal("cmsgpack", h.newMsgpack(L))
+	h.openCoroutine(L)
+	h.openString(L)
+	h.openMath(L)
 }
 
-func libraries() map[string]library {
-	return map[string]library{"bit": bitLibrary()}
-}
-
-func newLibrary(L *lua.LState, m Meter, lib library) *lua.LTable {
+func (h *host) newLibrary(L *lua.LState, lib library) *lua.LTable {
 	t := L.CreateTable(0, len(lib))
 	for name, f := range lib {
-		t.RawSetString(name, newFunction(L, m, f))
+		t.RawSetString(name, h.newFunction(L, f))
 	}
 	return t
 }
 
-func newFunction(L *lua.LState, m Meter, f function) *lua.LFunction {
-	return L.NewFunction(func(L *lua.LState) int { return f(call{L, m}) })
+func (h *host) newFunction(L *lua.LState, f function) *lua.LFunction {
+	return L.NewFunction(func(L *lua.LState) int { return f(call{L, h}) })
 }

@@ -34,7 +34,10 @@ func run(t *testing.T, source string) string {
 
 func runIn(t *testing.T, m Meter, source string) string {
 	t.Helper()
-	L := lua.NewState(lua.Options{SkipOpenLibs: true})
+	L := lua.NewState(lua.Options{
+		SkipOpenLibs: true, MinimizeStackMemory: true, CallStackSize: 16000,
+		RegistrySize: 4 << 10, RegistryMaxSize: 256 << 10, RegistryGrowStep: 4 << 10,
+	})
 	defer L.Close()
 	Open(L, m)
 	proto, err := Compile(source, "user_script", m)

@@ -59,7 +59,7 @@ const spaces = " \t\n\v\f\r"
 // parseNumber reads a number as Lua does where it needs one and has a string: what C's
 // strtod reads, or a hexadecimal integer, with spaces around.
 func parseNumber(s string) (float64, bool) {
-	s = strings.Trim(s, spaces)
+	s = strings.Trim(cString(s), spaces)
 	f, n := strtod(s)
 	return f, n > 0 && n == len(s)
 }
