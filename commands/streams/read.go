@@ -14,14 +14,15 @@ func readRows() []commands.Command {
 	named := func(from int) []commands.KeySpec {
 		return []commands.KeySpec{{Flags: commands.RO | commands.Access, Begin: from, Keyword: "STREAMS", Last: -1, Step: 1, Limit: 2}}
 	}
-	types := commands.Types{"milliseconds": commands.ArgInteger, "min-idle-time": commands.ArgInteger}
+	types := commands.Types{"milliseconds": commands.ArgInteger}
 	return []commands.Command{
 		{Name: "XREAD", Arity: -4, Flags: commands.ReadOnly | commands.Blocking | commands.MovableKeys, Keys: named(1),
 			Syntax: "[COUNT count] [BLOCK milliseconds] STREAMS key [key ...] id [id ...]", Types: types, Since: "5.0.0",
 			Cost:    "O(log n) for each stream of n entries, and O(m) for m entries returned",
 			Summary: "Returns the entries of streams after given IDs, waiting for one if needed.", Run: xread},
 		{Name: "XREADGROUP", Arity: -7, Flags: commands.Write | commands.Blocking | commands.MovableKeys, Keys: named(4),
-			Syntax: "GROUP group consumer [COUNT count] [BLOCK milliseconds] [CLAIM min-idle-time] [NOACK] STREAMS key [key ...] id [id ...]", Types: types, Since: "5.0.0",
+			Syntax: "GROUP group consumer [COUNT count] [BLOCK milliseconds] [CLAIM min-idle-time] [NOACK] STREAMS key [key ...] id [id ...]",
+			Types:  commands.Types{"milliseconds": commands.ArgInteger, "min-idle-time": commands.ArgInteger}, Since: "5.0.0",
 			Cost:    "O(log n) for each stream of n entries, and O(m) for m entries returned",
 			Summary: "Delivers new and abandoned entries of a group to a consumer, waiting for one if needed, or returns the consumer's pending entries again.",
 			Run:     xreadgroup},

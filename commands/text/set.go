@@ -1,7 +1,6 @@
 package text
 
 import (
-	"bytes"
 	"math"
 
 	"github.com/vigildb/vigil/commands"
@@ -14,7 +13,7 @@ func writeRows() []commands.Command {
 	return []commands.Command{
 		{Name: "SET", Arity: -3, Flags: commands.Write | commands.DenyOOM,
 			Keys:   []commands.KeySpec{{Begin: 1, Step: 1, Flags: commands.RW | commands.Access | commands.Update | commands.VariableKeys, With: "GET", Without: commands.OW | commands.Update}},
-			Syntax: "key value [NX|XX|IFEQ comparison-value] [GET] [EX seconds|PX milliseconds|EXAT unix-time-seconds|PXAT unix-time-milliseconds|KEEPTTL]",
+			Syntax: "key value [NX|XX|IFEQ value|IFNE value|IFDEQ digest|IFDNE digest] [GET] [EX seconds|PX milliseconds|EXAT unix-time-seconds|PXAT unix-time-milliseconds|KEEPTTL]",
 			Since:  "1.0.0", Cost: "O(1)", Summary: "Stores a string under a key, replacing any existing value.", Run: set},
 		{Name: "SETNX", Arity: 3, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: []commands.KeySpec{commands.Key(1, commands.OW|commands.Insert)}, Syntax: "key value",
 			Since: "1.0.0", Cost: "O(1)", Summary: "Stores a string if the key does not exist.", Run: setnx},
@@ -26,17 +25,9 @@ func writeRows() []commands.Command {
 			Since: "1.0.0", Cost: "O(1)", Summary: "Stores a string and returns the previous one.", Run: getset},
 		{Name: "GETDEL", Arity: 2, Flags: commands.Write | commands.Fast, Keys: []commands.KeySpec{commands.Key(1, commands.RW|commands.Access|commands.Delete)}, Syntax: "key",
 			Since: "6.2.0", Cost: "O(1)", Summary: "Returns the string at a key and deletes the key.", Run: getdel},
-		{Name: "DELIFEQ", Arity: 3, Flags: commands.Write | commands.Fast, Keys: []commands.KeySpec{commands.Key(1, commands.RM|commands.Access|commands.Delete)}, Syntax: "key value",
-			Since: "9.0.0", Cost: "O(n) for n bytes compared", Summary: "Deletes a key if its string equals a value.", Run: delifeq},
 		{Name: "GETEX", Arity: -2, Flags: commands.Write | commands.Fast, Keys: []commands.KeySpec{commands.Key(1, commands.RW|commands.Access|commands.Update)},
 			Syntax: "key [EX seconds|PX milliseconds|EXAT unix-time-seconds|PXAT unix-time-milliseconds|PERSIST]",
 			Since:  "6.2.0", Cost: "O(1)", Summary: "Returns the string at a key and changes its expiry.", Run: getex},
-		{Name: "MSET", Arity: -3, Flags: commands.Write | commands.DenyOOM, Keys: []commands.KeySpec{commands.KeyRange(1, -1, 2, commands.OW|commands.Update)},
-			Syntax: "key value [key value ...]", Since: "1.0.1", Cost: "O(n) for n keys",
-			Summary: "Stores strings under several keys at once.", Run: mset},
-		{Name: "MSETNX", Arity: -3, Flags: commands.Write | commands.DenyOOM, Keys: []commands.KeySpec{commands.KeyRange(1, -1, 2, commands.OW|commands.Insert)},
-			Syntax: "key value [key value ...]", Since: "1.0.1", Cost: "O(n) for n keys",
-			Summary: "Stores strings under several keys if none of them exists.", Run: msetnx},
 		{Name: "APPEND", Arity: 3, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: []commands.KeySpec{commands.Key(1, commands.RW|commands.Insert)}, Syntax: "key value",
 			Since: "2.0.0", Cost: "O(n) for n bytes appended", Summary: "Appends to a string, creating it if needed.", Run: appendString},
 		{Name: "SETRANGE", Arity: 4, Flags: commands.Write | commands.DenyOOM, Keys: []commands.KeySpec{commands.Key(1, commands.RW|commands.Update)}, Syntax: "key offset value",
@@ -126,20 +117,10 @@ func (o *expiryOption) expiry(c *commands.Ctx) (persistence.Expiry, error) {
 	return persistence.Expiry(v), nil
 }
 
-// condition is NX, XX or IFEQ of a SET.
-type condition uint8
-
-const (
-	always condition = iota
-	ifAbsent
-	ifPresent
-	ifEqual
-)
-
 // setOptions are the options of SET.
 type setOptions struct {
 	cond      condition
-	expected  []byte // by IFEQ
+	compare   comparison
 	answerOld bool
 	ttl       expiryOption
 }
@@ -151,8 +132,8 @@ func (o *setOptions) read(a *commands.Args) {
 			o.cond = ifAbsent
 		case word == "XX" && (o.cond == always || o.cond == ifPresent):
 			o.cond = ifPresent
-		case word == "IFEQ" && o.cond == always: // once, unlike the others
-			o.cond, o.expected = ifEqual, a.Bytes()
+		case o.cond == always && o.compare.read(a, word): // once, unlike the others
+			o.cond = ifCompares
 		case word == "GET":
 			o.answerOld = true
 		case !o.ttl.read(a, word, whenKeep):
@@ -178,10 +159,9 @@ func set(c *commands.Ctx) error {
 		}
 	}
 	done := true
-	if o.cond == ifEqual {
-		// It exists, because its string was equal.
+	if o.cond == ifCompares {
 		o.cond = always
-		if done, err = equals(c, key, o.expected); err != nil {
+		if done, err = o.compare.holds(c, key); err != nil {
 			return err
 		}
 	}
@@ -193,29 +173,6 @@ func set(c *commands.Ctx) error {
 	default:
 		c.Reply.Null()
 	}
-	return nil
-}
-
-// equals reports whether key holds a string and it is value. A key that is missing
-// equals nothing, not even the empty string.
-func equals(c *commands.Ctx, key, value []byte) (bool, error) {
-	b, ok, err := c.Tx.String(key)
-	return ok && bytes.Equal(b, value), err
-}
-
-func delifeq(c *commands.Ctx) error {
-	key, value := c.Args.Key(), c.Args.Bytes()
-	if err := c.Args.Done(); err != nil {
-		return err
-	}
-	same, err := equals(c, key, value)
-	if err != nil {
-		return err
-	}
-	if same && c.Tx.Delete(key) {
-		c.Notify(commands.EventGeneric, "del", key)
-	}
-	c.Reply.IntBool(same)
 	return nil
 }
 
@@ -334,36 +291,6 @@ func changeExpiry(c *commands.Ctx, key []byte, w when, e persistence.Expiry) {
 		c.Tx.SetExpire(key, int64(e))
 		c.Notify(commands.EventGeneric, "expire", key)
 	}
-}
-
-func mset(c *commands.Ctx) error {
-	pairs := c.Args.Rest()
-	if len(pairs)%2 != 0 {
-		return commands.ErrArity(c.Command)
-	}
-	for i := 0; i < len(pairs); i += 2 {
-		store(c, pairs[i], pairs[i+1], always, persistence.NoExpiry)
-	}
-	c.Reply.OK()
-	return nil
-}
-
-func msetnx(c *commands.Ctx) error {
-	pairs := c.Args.Rest()
-	if len(pairs)%2 != 0 {
-		return commands.ErrArity(c.Command)
-	}
-	for i := 0; i < len(pairs); i += 2 {
-		if c.Tx.Kind(pairs[i]) != structures.KindNone {
-			c.Reply.Int(0)
-			return nil
-		}
-	}
-	for i := 0; i < len(pairs); i += 2 {
-		store(c, pairs[i], pairs[i+1], always, persistence.NoExpiry)
-	}
-	c.Reply.Int(1)
-	return nil
 }
 
 // fits reports whether n bytes at offset off, neither negative, make a string

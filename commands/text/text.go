@@ -12,6 +12,8 @@ func Group() commands.Group {
 	rows := make([]commands.Command, 0, 24)
 	rows = append(rows, readRows()...)
 	rows = append(rows, writeRows()...)
+	rows = append(rows, multiRows()...)
+	rows = append(rows, compareRows()...)
 	rows = append(rows, numberRows()...)
 	return commands.Group{Name: "string", Commands: rows}
 }
