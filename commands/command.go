@@ -67,6 +67,7 @@ type Command struct {
 	Since   string // the version of Redis (or of the module, or of vigil) that has it
 	Cost    string // complexity
 	Summary string // one sentence
+	Tips    string // what proxies and clients are told of calls, in Redis's words, separated by spaces
 
 	// Category replaces the ACL category of the group by others, unless it is "".
 	Category string

@@ -12,18 +12,18 @@ func IntrospectionRows() []Command {
 	const flags = Loading | Stale
 	const about = "connection" // the category, as in Redis
 	rows := []Command{
-		{Name: "COMMAND", Arity: -1, Flags: flags, Category: about, Since: "2.8.13",
+		{Name: "COMMAND", Arity: -1, Tips: "nondeterministic_output_order", Flags: flags, Category: about, Since: "2.8.13",
 			Cost:    "O(n) for n commands",
 			Summary: "Returns arity, flags, keys and categories of all commands.", Run: command},
 		{Name: "COMMAND COUNT", Arity: 2, Flags: flags, Category: about, Since: "2.8.13", Cost: "O(1)",
 			Summary: "Returns the number of commands, subcommands not included.", Run: commandCount},
-		{Name: "COMMAND INFO", Arity: -2, Flags: flags, Category: about, Syntax: "[command-name [command-name ...]]",
+		{Name: "COMMAND INFO", Arity: -2, Tips: "nondeterministic_output_order", Flags: flags, Category: about, Syntax: "[command-name [command-name ...]]",
 			Since: "2.8.13", Cost: "O(n) for n commands",
 			Summary: "Returns arity, flags, keys and categories of some commands, or of all.", Run: commandInfo},
-		{Name: "COMMAND DOCS", Arity: -2, Flags: flags, Category: about, Syntax: "[command-name [command-name ...]]",
+		{Name: "COMMAND DOCS", Arity: -2, Tips: "nondeterministic_output_order", Flags: flags, Category: about, Syntax: "[command-name [command-name ...]]",
 			Since: "7.0.0", Cost: "O(n) for n commands",
 			Summary: "Returns the documentation of some commands, or of all: summary, version, group, complexity, arguments.", Run: commandDocs},
-		{Name: "COMMAND LIST", Arity: -2, Flags: flags, Category: about,
+		{Name: "COMMAND LIST", Arity: -2, Tips: "nondeterministic_output_order", Flags: flags, Category: about,
 			Syntax: "[FILTERBY <MODULE module-name | ACLCAT category | PATTERN pattern>]",
 			Since:  "7.0.0", Cost: "O(n) for n commands",
 			Summary: "Lists the names of the commands.", Run: commandList},
@@ -84,7 +84,11 @@ func describe(r *Reply, cmd *Command) {
 	for _, name := range categories {
 		r.Status("@" + name)
 	}
-	r.Set(0) // tips for proxies
+	tips := strings.Fields(cmd.Tips)
+	r.Set(len(tips))
+	for _, tip := range tips {
+		r.BulkString(tip)
+	}
 	r.Set(len(cmd.Keys))
 	for i := range cmd.Keys {
 		cmd.Keys[i].describe(r)

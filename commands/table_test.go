@@ -1,6 +1,7 @@
 package commands_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,6 +23,12 @@ func TestTableHasNoBadRows(t *testing.T) {
 		}
 		if len(c.Keys) > 0 && c.Keys[0].Begin == 0 {
 			t.Errorf("%s: the name is no key", c.Name)
+		}
+		for _, tip := range strings.Fields(c.Tips) {
+			if name, _, _ := strings.Cut(tip, ":"); !slices.Contains(
+				[]string{"nondeterministic_output", "nondeterministic_output_order", "request_policy", "response_policy"}, name) {
+				t.Errorf("%s: unknown tip %q", c.Name, tip)
+			}
 		}
 		if c.Syntax == "" && c.Run != nil && c.Arity > len(strings.Fields(c.Name)) {
 			t.Errorf("%s takes arguments but has no syntax", c.Name)

@@ -19,10 +19,10 @@ type Statistics interface {
 
 func Group() commands.Group {
 	rows := []commands.Command{
-		{Name: "INFO", Arity: -1, Flags: commands.Loading | commands.Stale | commands.Dangerous,
+		{Name: "INFO", Arity: -1, Tips: "nondeterministic_output request_policy:all_shards response_policy:special", Flags: commands.Loading | commands.Stale | commands.Dangerous,
 			Syntax: "[section [section ...]]", Since: "1.0.0", Cost: "O(1)",
 			Summary: "Returns information about the server as sections of name:value lines.", Run: info},
-		{Name: "TIME", Arity: 1, Flags: commands.Loading | commands.Stale | commands.Fast, Since: "2.6.0", Cost: "O(1)",
+		{Name: "TIME", Arity: 1, Tips: "nondeterministic_output", Flags: commands.Loading | commands.Stale | commands.Fast, Since: "2.6.0", Cost: "O(1)",
 			Summary: "Returns the server's time: Unix seconds and microseconds.", Run: timeNow},
 		{Name: "ROLE", Arity: 1, Flags: commands.NoScript | commands.Loading | commands.Stale | commands.Fast | commands.Dangerous, Category: "admin",
 			Since: "2.8.12", Cost: "O(1)",

@@ -14,13 +14,13 @@ type Databases interface {
 // keyspaceRows are the commands of group "server" that work on whole databases.
 func keyspaceRows() []commands.Command {
 	return []commands.Command{
-		{Name: "DBSIZE", Arity: 1, Flags: commands.ReadOnly | commands.Fast | commands.Keyspace, Category: "keyspace",
+		{Name: "DBSIZE", Arity: 1, Tips: "request_policy:all_shards response_policy:agg_sum", Flags: commands.ReadOnly | commands.Fast | commands.Keyspace, Category: "keyspace",
 			Since: "1.0.0", Cost: "O(1)",
 			Summary: "Returns the number of keys in the database.", Run: dbSize},
-		{Name: "FLUSHDB", Arity: -1, Flags: commands.Write | commands.Keyspace | commands.Dangerous, Category: "keyspace",
+		{Name: "FLUSHDB", Arity: -1, Tips: "request_policy:all_shards response_policy:all_succeeded", Flags: commands.Write | commands.Keyspace | commands.Dangerous, Category: "keyspace",
 			Syntax: "[ASYNC | SYNC]", Since: "1.0.0", Cost: "O(1); memory and disk are reclaimed later",
 			Summary: "Removes all keys from the database.", Run: flushDB},
-		{Name: "FLUSHALL", Arity: -1, Flags: commands.Write | commands.Keyspace | commands.Dangerous, Category: "keyspace",
+		{Name: "FLUSHALL", Arity: -1, Tips: "request_policy:all_shards response_policy:all_succeeded", Flags: commands.Write | commands.Keyspace | commands.Dangerous, Category: "keyspace",
 			Syntax: "[ASYNC | SYNC]", Since: "1.0.0", Cost: "O(1); memory and disk are reclaimed later",
 			Summary: "Removes all keys from all databases.", Run: flushAll},
 		{Name: "SWAPDB", Arity: 3, Flags: commands.Write | commands.Fast | commands.Keyspace | commands.Dangerous, Category: "keyspace",

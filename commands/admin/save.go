@@ -23,7 +23,7 @@ func saveRows() []commands.Command {
 		{Name: "BGSAVE", Arity: -1, Flags: commands.Admin | commands.NoScript | commands.NoAsyncLoading, Syntax: "[SCHEDULE]",
 			Since: "1.0.0", Cost: "O(1)",
 			Summary: "Writes a snapshot in the background.", Run: bgsave},
-		{Name: "LASTSAVE", Arity: 1, Flags: commands.Loading | commands.Stale | commands.Fast | commands.Dangerous, Category: "admin",
+		{Name: "LASTSAVE", Arity: 1, Tips: "nondeterministic_output", Flags: commands.Loading | commands.Stale | commands.Fast | commands.Dangerous, Category: "admin",
 			Since: "1.0.0", Cost: "O(1)",
 			Summary: "Returns the Unix time of the last snapshot.", Run: lastSave},
 		{Name: "BGREWRITEAOF", Arity: 1, Flags: commands.Admin | commands.NoScript | commands.NoAsyncLoading, Since: "1.0.0", Cost: "O(1)",

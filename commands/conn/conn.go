@@ -24,7 +24,7 @@ type Connection interface {
 
 func Group() commands.Group {
 	rows := []commands.Command{
-		{Name: "PING", Arity: -1, Flags: commands.Fast | commands.Subscriber,
+		{Name: "PING", Arity: -1, Tips: "request_policy:all_shards response_policy:all_succeeded", Flags: commands.Fast | commands.Subscriber,
 			Syntax: "[message]", Since: "1.0.0", Cost: "O(1)",
 			Summary: "Returns PONG, or the message if one is given.", Run: ping},
 		{Name: "ECHO", Arity: 2, Flags: commands.Loading | commands.Stale | commands.Fast,

@@ -11,10 +11,10 @@ import (
 func walkRows() []commands.Command {
 	keys := []commands.KeySpec{commands.Key(1, commands.RO|commands.Access)}
 	return []commands.Command{
-		{Name: "HRANDFIELD", Arity: -2, Flags: commands.ReadOnly, Keys: keys,
+		{Name: "HRANDFIELD", Arity: -2, Tips: "nondeterministic_output", Flags: commands.ReadOnly, Keys: keys,
 			Syntax: "key [count [WITHVALUES]]", Since: "6.2.0", Cost: "O(n) for n fields returned",
 			Summary: "Returns random fields of a hash: distinct ones, or with repeats if the count is negative.", Run: hrandfield},
-		{Name: "HSCAN", Arity: -3, Flags: commands.ReadOnly, Keys: keys,
+		{Name: "HSCAN", Arity: -3, Tips: "nondeterministic_output", Flags: commands.ReadOnly, Keys: keys,
 			Syntax: "key cursor [MATCH pattern] [COUNT count] [NOVALUES]", Since: "2.8.0",
 			Cost:    "O(1) for each call, O(n) for all fields",
 			Summary: "Iterates over the fields of a hash.", Run: hscan},

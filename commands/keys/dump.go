@@ -13,7 +13,7 @@ import (
 
 func dumpRows() []commands.Command {
 	return []commands.Command{
-		{Name: "DUMP", Arity: 2, Flags: commands.ReadOnly, Keys: []commands.KeySpec{commands.Key(1, commands.RO|commands.Access)},
+		{Name: "DUMP", Arity: 2, Tips: "nondeterministic_output", Flags: commands.ReadOnly, Keys: []commands.KeySpec{commands.Key(1, commands.RO|commands.Access)},
 			Syntax: "key", Since: "2.6.0", Cost: "O(n) for n bytes",
 			Summary: "Returns the value of a key in the serialized form that RESTORE takes, here and in Redis.", Run: dump},
 		{Name: "RESTORE", Arity: -4, Flags: commands.Write | commands.DenyOOM | commands.Dangerous, Keys: []commands.KeySpec{commands.Key(1, commands.OW|commands.Update)},

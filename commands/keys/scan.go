@@ -11,14 +11,14 @@ import (
 
 func scanRows() []commands.Command {
 	return []commands.Command{
-		{Name: "KEYS", Arity: 2, Flags: commands.ReadOnly | commands.Keyspace | commands.Dangerous,
+		{Name: "KEYS", Arity: 2, Tips: "request_policy:all_shards nondeterministic_output_order", Flags: commands.ReadOnly | commands.Keyspace | commands.Dangerous,
 			Syntax: "pattern", Since: "1.0.0", Cost: "O(n) for n keys in the database",
 			Summary: "Lists the keys that match a pattern.", Run: keys},
-		{Name: "SCAN", Arity: -2, Flags: commands.ReadOnly | commands.Keyspace,
+		{Name: "SCAN", Arity: -2, Tips: "nondeterministic_output request_policy:special response_policy:special", Flags: commands.ReadOnly | commands.Keyspace,
 			Syntax: "cursor [MATCH pattern] [COUNT count] [TYPE type]", Since: "2.8.0",
 			Cost:    "O(1) for each call, O(n) for all keys",
 			Summary: "Iterates over the keys of the database.", Run: scan},
-		{Name: "RANDOMKEY", Arity: 1, Flags: commands.ReadOnly | commands.Keyspace,
+		{Name: "RANDOMKEY", Arity: 1, Tips: "request_policy:all_shards response_policy:special nondeterministic_output", Flags: commands.ReadOnly | commands.Keyspace,
 			Since: "1.0.0", Cost: "O(1)",
 			Summary: "Returns a random key of the database.", Run: randomKey},
 	}

@@ -14,7 +14,7 @@ func algebraRows() []commands.Command {
 		return []commands.KeySpec{commands.Key(1, destination|commands.Update), commands.KeyRange(2, -1, 1, commands.RO|commands.Access)}
 	}
 	return []commands.Command{
-		{Name: "SINTER", Arity: -2, Flags: commands.ReadOnly, Keys: read,
+		{Name: "SINTER", Arity: -2, Tips: "nondeterministic_output_order", Flags: commands.ReadOnly, Keys: read,
 			Syntax: "key [key ...]", Since: "1.0.0", Cost: "O(n m) for n members of the smallest of m sets",
 			Summary: "Returns the members that all of several sets have.", Run: sinter},
 		{Name: "SINTERCARD", Arity: -3, Flags: commands.ReadOnly | commands.MovableKeys,
@@ -24,13 +24,13 @@ func algebraRows() []commands.Command {
 		{Name: "SINTERSTORE", Arity: -3, Flags: commands.Write | commands.DenyOOM, Keys: store(commands.RW),
 			Syntax: "destination key [key ...]", Since: "1.0.0", Cost: "O(n m) for n members of the smallest of m sets",
 			Summary: "Stores the members that all of several sets have.", Run: sinterstore},
-		{Name: "SUNION", Arity: -2, Flags: commands.ReadOnly, Keys: read,
+		{Name: "SUNION", Arity: -2, Tips: "nondeterministic_output_order", Flags: commands.ReadOnly, Keys: read,
 			Syntax: "key [key ...]", Since: "1.0.0", Cost: "O(n) for n members of all sets",
 			Summary: "Returns the members that any of several sets has.", Run: sunion},
 		{Name: "SUNIONSTORE", Arity: -3, Flags: commands.Write | commands.DenyOOM, Keys: store(commands.OW),
 			Syntax: "destination key [key ...]", Since: "1.0.0", Cost: "O(n) for n members of all sets",
 			Summary: "Stores the members that any of several sets has.", Run: sunionstore},
-		{Name: "SDIFF", Arity: -2, Flags: commands.ReadOnly, Keys: read,
+		{Name: "SDIFF", Arity: -2, Tips: "nondeterministic_output_order", Flags: commands.ReadOnly, Keys: read,
 			Syntax: "key [key ...]", Since: "1.0.0", Cost: "O(n) for n members of all sets",
 			Summary: "Returns the members of a set that none of the others has.", Run: sdiff},
 		{Name: "SDIFFSTORE", Arity: -3, Flags: commands.Write | commands.DenyOOM, Keys: store(commands.OW),

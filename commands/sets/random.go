@@ -12,11 +12,11 @@ import (
 
 func randomRows() []commands.Command {
 	return []commands.Command{
-		{Name: "SPOP", Arity: -2, Flags: commands.Write | commands.Fast,
+		{Name: "SPOP", Arity: -2, Tips: "nondeterministic_output", Flags: commands.Write | commands.Fast,
 			Keys:   []commands.KeySpec{commands.Key(1, commands.RW|commands.Access|commands.Delete)},
 			Syntax: "key [count]", Since: "1.0.0", Cost: "O(n) for n members returned",
 			Summary: "Removes random members from a set and returns them.", Run: spop},
-		{Name: "SRANDMEMBER", Arity: -2, Flags: commands.ReadOnly,
+		{Name: "SRANDMEMBER", Arity: -2, Tips: "nondeterministic_output", Flags: commands.ReadOnly,
 			Keys:   []commands.KeySpec{commands.Key(1, commands.RO|commands.Access)},
 			Syntax: "key [count]", Since: "1.0.0", Cost: "O(n) for n members returned",
 			Summary: "Returns random members of a set: distinct ones, or with repeats if the count is negative.", Run: srandmember},

@@ -11,13 +11,13 @@ import (
 
 func addRows() []commands.Command {
 	return []commands.Command{
-		{Name: "XADD", Arity: -5, Flags: commands.Write | commands.DenyOOM | commands.Fast,
+		{Name: "XADD", Arity: -5, Tips: "nondeterministic_output", Flags: commands.Write | commands.DenyOOM | commands.Fast,
 			Keys:   []commands.KeySpec{commands.Key(1, commands.RW|commands.Update)},
 			Syntax: "key [NOMKSTREAM] [KEEPREF | DELREF | ACKED] [<MAXLEN | MINID> [= | ~] threshold [LIMIT count]] <* | id> field value [field value ...]",
 			Types:  commands.Types{"threshold": commands.ArgString}, Since: "5.0.0",
 			Cost:    "O(1), and O(n) for n entries trimmed",
 			Summary: "Adds an entry to a stream, creating it if needed.", Run: xadd},
-		{Name: "XTRIM", Arity: -4, Flags: commands.Write,
+		{Name: "XTRIM", Arity: -4, Tips: "nondeterministic_output", Flags: commands.Write,
 			Keys:   []commands.KeySpec{commands.Key(1, commands.RW|commands.Delete)},
 			Syntax: "key <MAXLEN | MINID> [= | ~] threshold [LIMIT count] [KEEPREF | DELREF | ACKED]",
 			Types:  commands.Types{"threshold": commands.ArgString}, Since: "5.0.0",

@@ -10,14 +10,14 @@ import (
 
 func claimRows() []commands.Command {
 	return []commands.Command{
-		{Name: "XCLAIM", Arity: -6, Flags: commands.Write | commands.Fast,
+		{Name: "XCLAIM", Arity: -6, Tips: "nondeterministic_output", Flags: commands.Write | commands.Fast,
 			Keys: []commands.KeySpec{commands.Key(1, commands.RW|commands.Update)},
 			Syntax: "key group consumer min-idle-time id [id ...] [IDLE ms] [TIME unix-time-milliseconds] [RETRYCOUNT count] " +
 				"[FORCE] [JUSTID] [LASTID lastid]",
 			Types: commands.Types{"min-idle-time": commands.ArgString, "unix-time-milliseconds": commands.ArgUnixTime}, Since: "5.0.0",
 			Cost:    "O(log n) for each ID and n pending entries",
 			Summary: "Assigns pending entries to another consumer.", Run: xclaim},
-		{Name: "XAUTOCLAIM", Arity: -6, Flags: commands.Write | commands.Fast,
+		{Name: "XAUTOCLAIM", Arity: -6, Tips: "nondeterministic_output", Flags: commands.Write | commands.Fast,
 			Keys:   []commands.KeySpec{commands.Key(1, commands.RW|commands.Delete)},
 			Syntax: "key group consumer min-idle-time start [COUNT count] [JUSTID]",
 			Types:  commands.Types{"min-idle-time": commands.ArgString, "start": commands.ArgString}, Since: "6.2.0",

@@ -18,7 +18,7 @@ func infoRows() []commands.Command {
 		{Name: "XINFO GROUPS", Arity: 3, Flags: commands.ReadOnly, Keys: keys,
 			Syntax: "key", Since: "5.0.0", Cost: "O(n) for n groups",
 			Summary: "Returns information about the consumer groups of a stream.", Run: xinfoGroups},
-		{Name: "XINFO CONSUMERS", Arity: 4, Flags: commands.ReadOnly, Keys: keys,
+		{Name: "XINFO CONSUMERS", Arity: 4, Tips: "nondeterministic_output", Flags: commands.ReadOnly, Keys: keys,
 			Syntax: "key group", Since: "5.0.0", Cost: "O(n) for n consumers",
 			Summary: "Returns information about the consumers of a group.", Run: xinfoConsumers},
 		commands.Help("XINFO", "5.0.0", commands.Loading|commands.Stale),

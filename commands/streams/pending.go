@@ -11,7 +11,7 @@ func pendingRows() []commands.Command {
 			Keys:   []commands.KeySpec{commands.Key(1, commands.RW|commands.Update)},
 			Syntax: "key group id [id ...]", Since: "5.0.0", Cost: "O(log n) for each ID and n pending entries",
 			Summary: "Acknowledges entries: they are no longer pending.", Run: xack},
-		{Name: "XPENDING", Arity: -3, Flags: commands.ReadOnly,
+		{Name: "XPENDING", Arity: -3, Tips: "nondeterministic_output", Flags: commands.ReadOnly,
 			Keys:   []commands.KeySpec{commands.Key(1, commands.RO|commands.Access)},
 			Syntax: "key group [[IDLE min-idle-time] start end count [consumer]]",
 			Types:  commands.Types{"start": commands.ArgString, "end": commands.ArgString, "min-idle-time": commands.ArgInteger}, Since: "5.0.0",

@@ -23,7 +23,7 @@ func readRows() []commands.Command {
 	return []commands.Command{
 		{Name: "GET", Arity: 2, Flags: commands.ReadOnly | commands.Fast, Keys: read, Syntax: "key", Since: "1.0.0",
 			Cost: "O(1)", Summary: "Returns the string at a key.", Run: get},
-		{Name: "MGET", Arity: -2, Flags: commands.ReadOnly | commands.Fast, Keys: []commands.KeySpec{commands.KeyRange(1, -1, 1, commands.RO|commands.Access)},
+		{Name: "MGET", Arity: -2, Tips: "request_policy:multi_shard", Flags: commands.ReadOnly | commands.Fast, Keys: []commands.KeySpec{commands.KeyRange(1, -1, 1, commands.RO|commands.Access)},
 			Syntax: "key [key ...]", Since: "1.0.0", Cost: "O(n) for n keys",
 			Summary: "Returns the strings at several keys, null for a key without a string.", Run: mget},
 		{Name: "STRLEN", Arity: 2, Flags: commands.ReadOnly | commands.Fast, Keys: []commands.KeySpec{commands.Key(1, commands.RO)}, Syntax: "key", Since: "2.2.0",

@@ -11,10 +11,10 @@ import (
 func walkRows() []commands.Command {
 	keys := []commands.KeySpec{commands.Key(1, commands.RO|commands.Access)}
 	return []commands.Command{
-		{Name: "ZRANDMEMBER", Arity: -2, Flags: commands.ReadOnly, Keys: keys,
+		{Name: "ZRANDMEMBER", Arity: -2, Tips: "nondeterministic_output", Flags: commands.ReadOnly, Keys: keys,
 			Syntax: "key [count [WITHSCORES]]", Since: "6.2.0", Cost: "O(m*log(n)) for n members of the sorted set and m returned",
 			Summary: "Returns random members of a sorted set: distinct ones, or with repeats if the count is negative.", Run: zrandmember},
-		{Name: "ZSCAN", Arity: -3, Flags: commands.ReadOnly, Keys: keys,
+		{Name: "ZSCAN", Arity: -3, Tips: "nondeterministic_output", Flags: commands.ReadOnly, Keys: keys,
 			Syntax: "key cursor [MATCH pattern] [COUNT count]", Since: "2.8.0",
 			Cost:    "O(1) for each call, O(n) for all members",
 			Summary: "Iterates over the members of a sorted set and their scores.", Run: zscan},
