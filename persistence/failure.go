@@ -188,7 +188,7 @@ func (s *Store) replace(db *pebble.DB, f *fence.FS) (former *pebble.DB) {
 	defer s.disk.Unlock()
 	var set Shards
 	set.AddAll()
-	s.lock(&set)
+	s.lock(&set, true)
 	defer s.unlock(&set)
 	former, s.db = s.db, db
 	s.fence.Store(f)

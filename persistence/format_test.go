@@ -141,7 +141,7 @@ func FuzzReplayRecord(f *testing.F) {
 		}
 		var set Shards
 		set.AddAll()
-		s.lock(&set) // replay runs before everything else; here the store is open
+		s.lock(&set, true) // replay runs before everything else; here the store is open
 		err := r.mapped(r.workers[0], b, 1)
 		if err == nil {
 			err = r.apply()

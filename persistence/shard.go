@@ -3,6 +3,7 @@ package persistence
 import (
 	"math/bits"
 	"sync"
+	"sync/atomic"
 )
 
 // shardCount is fixed: the top 8 bits of a key's hash choose its shard, and
@@ -12,6 +13,10 @@ const shardCount = 256
 // shard is a stripe of the keyspace of all databases.
 type shard struct {
 	mu sync.Mutex
+	// long is set while a long transaction has the shard or is about to take it, and
+	// queue is the number of others that wait for mu regardless; see long.go.
+	long  atomic.Bool
+	queue atomic.Int32
 	// All below is guarded by mu.
 	tables   []*table         // by logical database; nil before the first use
 	counts   map[uint32]int64 // keys on disk by physical database, as found at Open
@@ -57,16 +62,6 @@ func (s *Shards) Contains(o Shards) bool {
 func (s Shards) Empty() bool { return s == Shards{} }
 
 func (s *Shards) has(hash uint64) bool { return s[hash>>62]&(1<<(hash>>56&63)) != 0 }
-
-// lock takes the shards in index order, which is what keeps two transactions
-// from waiting for each other.
-func (s *Store) lock(set *Shards) {
-	for w, word := range set {
-		for ; word != 0; word &= word - 1 {
-			s.shards[w<<6|bits.TrailingZeros64(word)].mu.Lock()
-		}
-	}
-}
 
 func (s *Store) unlock(set *Shards) {
 	var delta int64

@@ -122,7 +122,7 @@ func (s *Store) Reload() error {
 	set.AddAll()
 	m := &s.materialiser.pass
 	m.Lock()
-	s.lock(&set)
+	s.lock(&set, true)
 	err := s.forgetLocked()
 	s.unlock(&set)
 	m.Unlock()

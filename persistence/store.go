@@ -34,6 +34,7 @@ type Store struct {
 	// compacts keeps, by kind, objects for the records that become some.
 	compacts [structures.KindPlace + 1]sync.Pool
 	shards   [shardCount]shard
+	long     long
 	journal  journal.Journal
 
 	// mapping holds the physical databases. It is written with all shards locked

@@ -28,6 +28,7 @@ type Tx struct {
 	now    int64
 	clock  uint64 // touch of a key used now
 	locked Shards
+	long   bool   // see LockLong
 	random uint64 // state of the generator behind the LFU counter
 
 	expected  []keyHash // of the keys that the call names
@@ -62,10 +63,20 @@ func (s *Store) NewTx() *Tx {
 }
 
 // Lock locks the shards in set. now, unix time in ms, is the time for every
-// expiry until Unlock.
-func (tx *Tx) Lock(set *Shards, now int64) {
-	tx.s.lock(set)
-	tx.locked, tx.now = *set, now
+// expiry until Unlock. It returns false, and nothing is locked, if a long transaction
+// has one of the shards and is overdue.
+func (tx *Tx) Lock(set *Shards, now int64) bool {
+	if !tx.s.lock(set, false) {
+		return false
+	}
+	tx.locked = *set
+	tx.startAt(now)
+	return true
+}
+
+// startAt prepares for reading and writing at a time.
+func (tx *Tx) startAt(now int64) {
+	tx.now = now
 	tx.meetNothing()
 	tx.clock = tx.s.clockAt(now)
 }
@@ -84,6 +95,10 @@ func (tx *Tx) Unlock() {
 	tx.forgetHashes()
 	set := tx.locked
 	tx.locked = Shards{}
+	if tx.long {
+		tx.endLong(&set)
+		return
+	}
 	tx.s.unlock(&set)
 }
 
