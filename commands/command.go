@@ -34,9 +34,10 @@ const (
 	MayReplicate                  // has effects to replicate without writing keys
 	NoAsyncLoading
 	NoMandatoryKeys
-	LocksQueue // EXEC: locks the keys of the queued calls
-	LocksKeys  // holds its keys still without reading them for the client
-	Protected  // needs the permission of a directive (enable-debug-command)
+	LocksQueue  // EXEC: locks the keys of the queued calls
+	LocksKeys   // holds its keys still without reading them for the client
+	RunsScripts // runs a script, which calls other commands
+	Protected   // needs the permission of a directive (enable-debug-command)
 )
 
 // flagNames are the flags that COMMAND shows, in the order of Redis.

@@ -29,6 +29,8 @@ type Ctx struct {
 
 	// InMulti is set while EXEC runs: nothing may park.
 	InMulti bool
+	// InScript is set while a script runs, as InMulti is then.
+	InScript bool
 	// Woken is the key that changed when a parked call is run again, else nil.
 	// Only this key and the call's later keys may be touched then.
 	Woken []byte

@@ -184,14 +184,23 @@ func ErrRewritingConfig(why error) WireError { return Errorf("ERR Rewriting conf
 // client is disconnected.
 func ErrProtocol(bad error) WireError { return WireError("ERR " + bad.Error()) }
 
+// Counted is an error of a call inside another one, which becomes the error of that too.
+// It was counted for the inner call.
+type Counted WireError
+
+func (e Counted) Error() string { return string(e) }
+
 // Text is what the client gets for err: wire errors as they are, domain errors
 // by their meaning, all else as an internal error (known is false, and the
 // caller logs it).
 func Text(err error) (text WireError, known bool) {
 	var w WireError
+	var counted Counted
 	switch {
 	case errors.As(err, &w):
 		return w, true
+	case errors.As(err, &counted):
+		return WireError(counted), true
 	case errors.Is(err, structures.ErrWrongType):
 		return ErrWrongType, true
 	}

@@ -205,6 +205,17 @@ func (r *Reply) Double(v float64) {
 	r.buf = append(r.buf, '\r', '\n')
 }
 
+// BigNumber writes an integer of any length, which is on one line.
+func (r *Reply) BigNumber(digits string) {
+	if r.proto != 3 {
+		r.BulkString(digits)
+		return
+	}
+	r.buf = append(r.buf, '(')
+	r.buf = append(r.buf, digits...)
+	r.buf = append(r.buf, '\r', '\n')
+}
+
 // Verbatim writes text with a three-letter format ("txt", "mkd").
 func (r *Reply) Verbatim(format, s string) {
 	if r.proto != 3 {

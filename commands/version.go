@@ -1,5 +1,7 @@
 package commands
 
+import "strings"
+
 const (
 	// Version is vigil's own.
 	Version = "0.1.0"
@@ -7,3 +9,12 @@ const (
 	// follows. Clients choose their features by it.
 	RedisVersion = "7.4.0"
 )
+
+// RedisVersionNumber is RedisVersion with a byte for each part: 0x070400.
+func RedisVersionNumber() (n int) {
+	for part := range strings.SplitSeq(RedisVersion, ".") {
+		v, _ := ParseInt([]byte(part))
+		n = n<<8 | int(v)
+	}
+	return n
+}

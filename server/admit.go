@@ -34,6 +34,9 @@ func (s *session) admit(cmd *commands.Command, sub bool, argv [][]byte) error {
 	if err := s.admitLoading(cmd); err != nil {
 		return err
 	}
+	if err := s.admitBusy(cmd); err != nil {
+		return err
+	}
 	if err := admitKeys(cmd, argv); err != nil {
 		return err
 	}

@@ -92,7 +92,10 @@ func (srv *Server) attend(k readyKey) {
 	s.keys = append(s.keys[:0], commands.KeyRef{})
 	s.shards = persistence.Shards{}
 	s.shards.Add(s.tx.Expect(s.in.argv[0]))
-	s.lockToServe()
+	if s.locked = s.lockToServe(); !s.locked { // a script has run for too long
+		srv.clock.AfterFunc(cronPeriod, func() { srv.attend(k) })
+		return
+	}
 	defer s.release()
 	s.tx.OnChange = s.changed
 	s.ready = append(s.ready[:0], k)

@@ -322,10 +322,10 @@ func TestEveryCommandHasALineThatSucceedsAndOneThatFails(t *testing.T) {
 	}
 }
 
-// needsAProcess reports commands that cannot succeed here: the server would end,
-// or has no configuration file.
+// needsAProcess reports commands that cannot succeed here: the server would end, has no
+// configuration file, or runs no script.
 func needsAProcess(c *commands.Command) bool {
-	return c.Name == "SHUTDOWN" || c.Name == "CONFIG REWRITE"
+	return c.Name == "SHUTDOWN" || c.Name == "CONFIG REWRITE" || c.Name == "SCRIPT KILL"
 }
 
 // replyTo finds the reply to the call of step i; nil if nobody reads it.

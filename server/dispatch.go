@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"time"
 
 	"github.com/vigildb/vigil/commands"
@@ -73,7 +74,10 @@ func (s *session) call(cmd *commands.Command, argv [][]byte) {
 	start := s.turn.elapsed
 	s.ctx.Now = s.turn.millis()
 	s.prepare(cmd, argv)
-	s.lock(cmd)
+	if err := s.lock(cmd); err != nil {
+		s.reject(cmd, err)
+		return
+	}
 	err := s.invoke(cmd, argv)
 	s.commit()
 	if s.locked {
@@ -118,57 +122,75 @@ func (s *session) prepare(cmd *commands.Command, argv [][]byte) {
 	}
 }
 
-// lock takes the shards of the call.
-func (s *session) lock(cmd *commands.Command) {
+// lock takes the shards of the call. It returns a BUSY error if a script has one of
+// them for too long.
+func (s *session) lock(cmd *commands.Command) error {
+	if s.effects(cmd)&commands.RunsScripts != 0 {
+		return s.lockLong(cmd)
+	}
 	if s.shards.Empty() {
 		s.tx.OnChange = nil
-		return
+		return nil
 	}
 	w := &s.srv.waiting
 	if cmd.Is(commands.Write) || cmd.Is(commands.LocksQueue) {
-		s.lockToServe()
+		s.locked = s.lockToServe()
 	} else {
-		s.tx.Lock(&s.shards, s.ctx.Now)
-		s.locked = true
+		s.locked = s.tx.Lock(&s.shards, s.ctx.Now)
 	}
-	s.tx.Select(s.DB())
-	s.tx.NoTouch = s.Has(commands.ClientNoTouch)
-	s.tx.KeepExpired = s.srv.pause.active() && s.effects(cmd)&commands.Write == 0
+	if !s.locked {
+		return s.srv.busyError()
+	}
+	s.beginTx(cmd)
 	s.tx.OnChange = nil
 	if w.any() || s.srv.watches.any() {
 		s.tx.OnChange = s.changed
 	}
+	return nil
 }
 
 // lockToServe takes the shards of a call that may change its keys. If clients wait
 // for one of them, the shards that they need are locked too, so that they are served
 // before any other client can see the key. The set is extended first, and checked
-// again once no client can start to wait for these keys.
-func (s *session) lockToServe() {
+// again once no client can start to wait for these keys. It returns false if a script
+// has one of the shards for too long.
+func (s *session) lockToServe() bool {
 	w := &s.srv.waiting
 	for {
 		if w.any() {
-			w.widen(&s.shards, s)
+			w.widen(&s.shards, s.eachKey)
 		}
-		s.tx.Lock(&s.shards, s.ctx.Now)
-		s.locked = true
+		if !s.tx.Lock(&s.shards, s.ctx.Now) {
+			return false
+		}
 		if !w.any() {
-			return
+			return true
 		}
 		need := s.shards
-		if w.widen(&need, s); s.shards.Contains(need) {
-			return
+		if w.widen(&need, s.eachKey); s.shards.Contains(need) {
+			return true
 		}
-		s.release()
+		s.tx.Unlock()
 		s.shards = need
 	}
 }
 
-// release unlocks the shards.
+// beginTx tells the transaction, which holds its locks, what the call wants.
+func (s *session) beginTx(cmd *commands.Command) {
+	s.tx.Select(s.DB())
+	s.tx.NoTouch = s.Has(commands.ClientNoTouch)
+	s.tx.KeepExpired = s.srv.pause.active() && s.effects(cmd)&(commands.Write|commands.MayReplicate) == 0
+}
+
+// release unlocks the shards, and leaves the gate of scripts.
 func (s *session) release() {
 	if s.locked {
 		s.locked = false
 		s.tx.Unlock()
+	}
+	if s.script.inside {
+		s.script.inside = false
+		s.srv.leaveGate()
 	}
 }
 
@@ -235,7 +257,10 @@ func (s *session) fail(cmd *commands.Command, err error) {
 	if !known {
 		s.srv.logf(LogWarning, "%s failed: %v", cmd.FullName(), err)
 	}
-	s.srv.stats.countError(string(text))
+	var counted commands.Counted
+	if !errors.As(err, &counted) {
+		s.srv.stats.countError(string(text))
+	}
 	s.ctx.Reply.Error(text)
 }
 

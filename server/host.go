@@ -6,6 +6,7 @@ import (
 	"github.com/vigildb/vigil/commands/conn"
 	"github.com/vigildb/vigil/commands/keys"
 	"github.com/vigildb/vigil/commands/pubsub"
+	"github.com/vigildb/vigil/commands/script"
 )
 
 // host is what handlers ask of the server and what is the same for every client: the
@@ -29,4 +30,5 @@ var (
 	_ conn.Transactions = (*session)(nil)
 	_ keys.Durability   = (*session)(nil)
 	_ pubsub.Broker     = (*session)(nil)
+	_ script.Runner     = (*session)(nil)
 )

@@ -18,8 +18,13 @@ type adminState struct {
 	figures storeFigures // as last gathered; guarded by mu
 }
 
-// UnixMicros is the time of the call.
-func (s *session) UnixMicros() int64 { return s.turn.at(s.turn.elapsed).UnixMicro() }
+// UnixMicros is the time of the call, for a script the time at which it began.
+func (s *session) UnixMicros() int64 {
+	if s.script.inside {
+		return s.turn.at(s.script.began).UnixMicro()
+	}
+	return s.turn.at(s.turn.elapsed).UnixMicro()
+}
 
 // Synced reports whether all that the client wrote is on the device; with wait
 // it is forced there first.

@@ -43,16 +43,20 @@ func (m *monitors) remove(s *session) {
 // shown, nor are secret arguments.
 func (s *session) monitor(cmd *commands.Command, argv [][]byte, start time.Duration) {
 	if s.srv.monitors.any() && cmd.Flags&(commands.SkipMonitor|commands.Admin) == 0 {
-		s.srv.monitors.show(s, cmd.Shown(argv), s.turn.at(start))
+		s.srv.monitors.show(s, cmd.Shown(argv), s.turn.at(start), s.address())
 	}
 }
 
-// show sends a call to every monitor.
-func (m *monitors) show(s *session, argv [][]byte, now time.Time) {
-	from := s.Addr
+// address is the client as monitors see it.
+func (s *session) address() string {
 	if s.Unix {
-		from = "unix:" + s.LocalAddr
+		return "unix:" + s.LocalAddr
 	}
+	return s.Addr
+}
+
+// show sends a call to every monitor, with the client it is from, or "lua".
+func (m *monitors) show(s *session, argv [][]byte, now time.Time, from string) {
 	line := fmt.Appendf(nil, "+%d.%06d [%d %s]", now.Unix(), now.Nanosecond()/1000, s.DB(), from)
 	for _, a := range argv {
 		line = append(line, ' ')

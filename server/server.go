@@ -33,6 +33,7 @@ type Server struct {
 	waiting   waiting
 	attendant attendant
 	computes  computes
+	scripts   scripts
 	watches   watches
 	monitors  monitors
 	pause     pause
@@ -97,6 +98,7 @@ func Start(o Options) (*Server, error) {
 	srv.done, srv.stop = context.WithCancel(context.Background())
 	srv.loading.Store(true)
 	srv.stats.open(table)
+	srv.scripts.open()
 	srv.configure()
 	if err := srv.fitMaxClients(); err != nil {
 		return nil, err

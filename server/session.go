@@ -28,13 +28,14 @@ type session struct {
 	host
 	conn transport.Conn
 
-	in   input
-	txn  transaction
-	subs subscriptions
-	dur  durability
-	out  outbox
-	foot footprint
-	view publishedView
+	in     input
+	txn    transaction
+	subs   subscriptions
+	dur    durability
+	script scripting
+	out    outbox
+	foot   footprint
+	view   publishedView
 
 	ctx      commands.Ctx
 	tx       *persistence.Tx

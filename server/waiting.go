@@ -160,10 +160,13 @@ func (q *waiting) keysOf(db int) []readyKey {
 	return keys
 }
 
+// eachKey visits the keys of a call.
+type eachKey func(visit func(key []byte))
+
 // widen adds the shards that serving the waiters of the call's keys can need:
 // those of all their keys, and of the keys of clients that wait for these in
 // turn.
-func (q *waiting) widen(set *persistence.Shards, s *session) {
+func (q *waiting) widen(set *persistence.Shards, keys eachKey) {
 	if !q.any() {
 		return
 	}
@@ -179,7 +182,7 @@ func (q *waiting) widen(set *persistence.Shards, s *session) {
 			todo = append(todo, p.w)
 		}
 	}
-	s.eachKey(add)
+	keys(add)
 	seen := map[*waiter]bool{}
 	for len(todo) > 0 {
 		w := todo[len(todo)-1]

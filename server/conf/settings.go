@@ -78,6 +78,8 @@ type Settings struct {
 	SlowlogLogSlowerThan int64 // microseconds; 0: everything; negative: nothing
 	SlowlogMaxLen        int64
 	NotifyKeyspaceEvents commands.EventClass
+	BusyReplyThreshold   int64 // milliseconds; 0: never
+	LuaMemoryLimit       int64
 }
 
 // PortAuto is the port "auto".

@@ -4,7 +4,7 @@ package waits
 func Cases() []Case {
 	var all []Case
 	for _, group := range [][]Case{connectionCases, transactionCases, pubsubCases, serverCases, genericCases,
-		stringCases, bitmapCases, listCases, hashCases, hashFieldCases, streamCases, setCases, zsetCases, geoCases, sketchCases, schedCases, placeCases} {
+		stringCases, bitmapCases, listCases, hashCases, hashFieldCases, streamCases, setCases, zsetCases, geoCases, sketchCases, schedCases, placeCases, scriptCases} {
 		all = append(all, group...)
 	}
 	return all
@@ -30,6 +30,8 @@ var Sizeless = map[string]string{
 	"VIGIL.SNAPSHOT": container, "VIGIL.SNAPSHOT LIST": fixed, "VIGIL.SNAPSHOT DELETE": "it removes files",
 	"VIGIL.SNAPSHOT HELP": fixed, "WAIT": "it waits for replicas", "PFSELFTEST": fixed, "XGROUP": container, "XGROUP HELP": fixed,
 	"XINFO": container, "XINFO HELP": fixed, "BGREWRITEAOF": "it works in the background",
+	"EVALSHA": "as EVAL", "EVALSHA_RO": "as EVAL_RO", "SCRIPT": container, "SCRIPT FLUSH": "it drops a table",
+	"SCRIPT KILL": fixed, "SCRIPT DEBUG": fixed, "SCRIPT HELP": fixed,
 }
 
 const (

@@ -1,0 +1,277 @@
+package lua
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	glua "github.com/yuin/gopher-lua"
+
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/script/lualib"
+)
+
+// Server is what a running script asks of the server.
+type Server interface {
+	// Call runs a command in a version of the protocol and returns its reply in that,
+	// errors included. The reply is valid until the next call.
+	Call(argv [][]byte, proto int) (reply []byte)
+	// Allowed reports whether the user of the script may run a command. known is false
+	// if there is no such command.
+	Allowed(argv [][]byte) (allowed, known bool)
+	// Log writes a line with a level of Redis, 0 to 3.
+	Log(level int, text string)
+}
+
+// Run is one run of a script or a function.
+type Run struct {
+	Server     Server
+	Keys, Args [][]byte
+	Reply      *commands.Reply
+	Memory     int64 // bytes that the script may use
+
+	usage
+	name     string      // the digest of the script, or the name of the function
+	argv     [][]byte    // the call, for FUNCTION STATS
+	function bool        // it is a function's
+	proto    int         // chosen by redis.setresp
+	written  atomic.Bool // it has called a command that writes
+}
+
+// Engine runs scripts, one at a time. Scripts and SCRIPT KILL come from different
+// goroutines; what only the runner uses is not guarded.
+type Engine struct {
+	scripts scripts
+	guard   guard
+	current atomic.Pointer[Run] // nil if none runs
+
+	// Used by the runner only.
+	state *state // nil until the first script
+	made  int    // states, so that functions of scripts know theirs
+	call  argBuffer
+	drand drand
+}
+
+// New returns an engine without scripts.
+func New() *Engine {
+	e := &Engine{guard: guard{Context: context.Background()}, drand: drandStart}
+	e.scripts.init()
+	return e
+}
+
+// state is a state of gopher-lua with the libraries, whose globals are read-only.
+type state struct {
+	*glua.LState
+	number  int
+	globals *glua.LTable // behind the protection
+	view    *glua.LTable // what scripts see of them
+	failed  *glua.LFunction
+	protected
+}
+
+// Options of states: deep recursion ends with an error of Lua.
+var stateOptions = glua.Options{
+	SkipOpenLibs: true, MinimizeStackMemory: true,
+	CallStackSize: 16000, RegistrySize: 4 << 10, RegistryMaxSize: 256 << 10, RegistryGrowStep: 4 << 10,
+}
+
+func (e *Engine) newState() *state {
+	e.made++
+	s := &state{LState: glua.NewState(stateOptions), number: e.made}
+	s.SetContext(&e.guard)
+	for _, open := range []glua.LGFunction{glua.OpenBase, glua.OpenTable, glua.OpenString, glua.OpenMath, glua.OpenCoroutine} {
+		s.Push(s.NewFunction(open))
+		s.Call(0, 0)
+	}
+	lualib.Open(s.LState, &e.guard)
+	openRedis(s, e)
+	s.failed = s.NewFunction(placeError)
+	s.protect()
+	return s
+}
+
+// RunScript runs a script. The error, if any, is the reply.
+func (e *Engine) RunScript(script *Script, r *Run) error {
+	r.name = script.name
+	e.begin(r)
+	defer e.finish()
+	s := e.state
+	fn := script.in(s)
+	s.globals.RawSetString("KEYS", stringTable(s.LState, r.Keys))
+	s.globals.RawSetString("ARGV", stringTable(s.LState, r.Args))
+	s.Push(fn)
+	return e.execute(s, 0)
+}
+
+// execute calls the function on the stack with so many arguments, and writes its result
+// as the reply.
+func (e *Engine) execute(s *state, args int) error {
+	r := e.current.Load()
+	err := s.PCall(args, 1, s.failed)
+	if why := e.guard.Err(); why != nil {
+		where := ""
+		if err != nil {
+			where = placeOf(err)
+		}
+		e.state = nil
+		return commands.Errorf("ERR %s script: %s%s", why, r.name, where)
+	}
+	if err != nil {
+		return e.failure(err, r)
+	}
+	v := s.Get(-1)
+	s.Pop(1)
+	w := replyWriter{reply: r.Reply, proto: r.proto}
+	w.write(v, 0)
+	return nil
+}
+
+func (e *Engine) begin(r *Run) {
+	if e.state == nil {
+		e.state = e.newState()
+	}
+	r.limit = r.Memory
+	e.guard.run = r
+	r.proto = 2
+	e.current.Store(r)
+}
+
+func (e *Engine) finish() {
+	e.current.Store(nil)
+	e.guard.run = nil
+	if s := e.state; s != nil {
+		s.SetTop(0)
+		s.reset()
+		s.globals.RawSetString("KEYS", glua.LNil)
+		s.globals.RawSetString("ARGV", glua.LNil)
+	}
+}
+
+// failure is the reply to a script that failed: the error, the script and the place.
+func (e *Engine) failure(err error, r *Run) error {
+	api, ok := err.(*glua.ApiError)
+	if !ok {
+		return commands.Errorf("ERR %s", err)
+	}
+	t, ok := api.Object.(*glua.LTable)
+	if !ok {
+		return commands.Errorf("ERR Error running script %s, %.100s", r.name, api.Object)
+	}
+	text := commands.Errorf("%s%s", glua.LVAsString(t.RawGetString("err")), place(t, r.name))
+	if t.RawGetString("ignore_error_stats_update") == glua.LTrue {
+		return commands.Counted(text)
+	}
+	return text
+}
+
+// place is the end of an error's text: which script and line it is from.
+func place(t *glua.LTable, name string) string {
+	source, line := t.RawGetString("source"), t.RawGetString("line")
+	if !glua.LVCanConvToString(source) || !glua.LVCanConvToString(line) {
+		return ""
+	}
+	return fmt.Sprintf(" script: %s, on %s:%s.", name, source, line)
+}
+
+// placeOf is the place of an error that ended the script from outside.
+func placeOf(err error) string {
+	if api, ok := err.(*glua.ApiError); ok {
+		if t, ok := api.Object.(*glua.LTable); ok {
+			if line := t.RawGetString("line"); line != glua.LNil {
+				return fmt.Sprintf(", on %s:%s.", t.RawGetString("source"), line)
+			}
+		}
+	}
+	return "."
+}
+
+// placeError is called where an error is raised: it makes a table of the error and adds
+// the place to it.
+func placeError(L *glua.LState) int {
+	t, ok := L.Get(1).(*glua.LTable)
+	if !ok {
+		t = L.NewTable()
+		t.RawSetString("err", glua.LString("ERR "+glua.LVAsString(L.ToStringMeta(L.Get(1)))))
+	}
+	for level := 1; level <= 2; level++ { // the function that failed may be one in Go
+		if source, line, ok := splitWhere(L.Where(level)); ok {
+			t.RawSetString("source", glua.LString("@"+source))
+			t.RawSetString("line", glua.LNumber(line))
+			break
+		}
+	}
+	L.Push(t)
+	return 1
+}
+
+// splitWhere reads "source:line:".
+func splitWhere(where string) (source string, line int, ok bool) {
+	where = strings.TrimRight(where, ": ")
+	at := strings.LastIndexByte(where, ':')
+	if at < 0 {
+		return "", 0, false
+	}
+	line, err := strconv.Atoi(where[at+1:])
+	return where[:at], line, err == nil
+}
+
+// stringTable makes an array of strings.
+func stringTable(L *glua.LState, list [][]byte) *glua.LTable {
+	t := L.CreateTable(len(list), 0)
+	for _, b := range list {
+		t.Append(glua.LString(b))
+	}
+	return t
+}
+
+// Shutdown is the reason of scripts that end because the server does.
+const Shutdown = errShutdown
+
+// End has the running script end, for a reason.
+func (e *Engine) End(why string) {
+	if r := e.current.Load(); r != nil {
+		r.end(why)
+	}
+}
+
+// Watch ends the running script if it uses too much memory.
+func (e *Engine) Watch() {
+	if r := e.current.Load(); r != nil {
+		r.look(0)
+	}
+}
+
+// Wrote notes that the running script writes: it cannot be killed any more.
+func (e *Engine) Wrote() {
+	if r := e.current.Load(); r != nil {
+		r.written.Store(true)
+	}
+}
+
+// RunsFunction reports whether what runs is a function.
+func (e *Engine) RunsFunction() bool {
+	r := e.current.Load()
+	return r != nil && r.function
+}
+
+// Kill ends the running script, or function if that is what is asked for.
+func (e *Engine) Kill(function bool) error {
+	r := e.current.Load()
+	switch {
+	case r == nil:
+		return ErrNotBusy
+	case r.written.Load():
+		return ErrUnkillable
+	case function && !r.function:
+		return ErrBusyScript
+	case !function && r.function:
+		return ErrBusyFunction
+	case function:
+		r.end(errFunctionKill)
+	default:
+		r.end(errKilled)
+	}
+	return nil
+}

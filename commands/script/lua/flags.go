@@ -1,0 +1,79 @@
+package lua
+
+import (
+	"strings"
+
+	"github.com/vigildb/vigil/commands"
+)
+
+// Flags are what the first line of a script says of it, or what register_function says of
+// a function.
+type Flags struct {
+	Declared bool // there is such a line
+	NoWrites bool
+	AllowOOM bool
+	names    []string // as FUNCTION LIST shows them
+}
+
+const (
+	errShebang       = commands.WireError("ERR Invalid script shebang")
+	errShebangEngine = commands.WireError("ERR Invalid engine in script shebang")
+	errCacheFull     = commands.WireError("ERR the scripts of SCRIPT LOAD take more than 128 MiB")
+)
+
+// flagNames are the flags that there are. Those of clusters and replicas have no effect.
+var flagNames = []string{"no-writes", "allow-oom", "allow-stale", "no-cluster", "allow-cross-slot-keys"}
+
+// add adds a flag; it returns false if there is no such flag.
+func (f *Flags) add(name string) bool {
+	for _, known := range flagNames {
+		if known == name {
+			f.names = append(f.names, name)
+			f.NoWrites = f.NoWrites || name == "no-writes"
+			f.AllowOOM = f.AllowOOM || name == "allow-oom"
+			return true
+		}
+	}
+	return false
+}
+
+// parseShebang reads "#!lua flags=a,b".
+func parseShebang(head string) (f Flags, err error) {
+	f.Declared = true
+	words := strings.Fields(head)
+	if len(words) == 0 {
+		return f, errShebangEngine
+	}
+	if words[0] != "#!lua" {
+		return f, commands.Errorf("ERR Unexpected engine in script shebang: %s", words[0])
+	}
+	for _, word := range words[1:] {
+		list, ok := strings.CutPrefix(word, "flags=")
+		if !ok {
+			return f, commands.Errorf("ERR Unknown lua shebang option: %s", word)
+		}
+		for name := range strings.SplitSeq(list, ",") {
+			if name != "" && !f.add(name) {
+				return f, commands.Errorf("ERR Unexpected flag in script shebang: %s", name)
+			}
+		}
+	}
+	return f, nil
+}
+
+// Admit returns an error if a script with these flags may not run. Scripts without a
+// declaration are not refused: the commands that they call are.
+func (f Flags) Admit(readOnly, memoryFull bool, diskError error) error {
+	if !f.Declared || f.NoWrites {
+		return nil
+	}
+	switch {
+	case diskError != nil:
+		return commands.ErrMisconf
+	case readOnly:
+		return errWriteInRO
+	case memoryFull && !f.AllowOOM:
+		return errScriptOOM
+	}
+	return nil
+}

@@ -1,0 +1,190 @@
+package server
+
+import (
+	"time"
+
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/script/lua"
+)
+
+// scripting is the part of a session that runs a script.
+type scripting struct {
+	inside  bool          // the gate
+	began   time.Duration // of the call, in this turn
+	crowded bool          // memory was full when the call began
+	written bool          // a command that writes was called
+	limits  struct{ readOnly, allowOOM bool }
+}
+
+// lockLong is lock for a call that runs scripts. These may touch more keys than the call
+// declares; reach locks them.
+func (s *session) lockLong(cmd *commands.Command) error {
+	s.script.crowded = s.srv.crowded()
+	if err := s.srv.enterGate(); err != nil {
+		return err
+	}
+	s.script.inside, s.script.began = true, s.turn.elapsed
+	w := &s.srv.waiting
+	w.widen(&s.shards, s.eachKey)
+	s.tx.LockLong(&s.shards, s.ctx.Now)
+	s.locked = true
+	s.extend(s.eachKey)
+	s.beginTx(cmd)
+	s.tx.OnChange = s.changed // of keys that clients may begin to wait for
+	return nil
+}
+
+// extend locks the shards that serving the clients that wait for keys can need. The keys
+// are locked, so that no others begin to wait for them.
+func (s *session) extend(keys eachKey) {
+	w := &s.srv.waiting
+	for w.any() {
+		need := s.shards
+		if w.widen(&need, keys); s.shards.Contains(need) {
+			return
+		}
+		s.tx.Extend(&need)
+		s.shards = need
+	}
+}
+
+// reach locks what a command of a script needs.
+func (s *session) reach(cmd *commands.Command, argv [][]byte) {
+	need := s.shards
+	if cmd.Everywhere(argv) {
+		need.AddAll()
+	}
+	s.keys = cmd.AppendKeys(s.keys[:0], argv)
+	for _, k := range s.keys {
+		need.Add(s.srv.store.Hash(argv[k.Index]))
+	}
+	if !s.shards.Contains(need) {
+		s.tx.Extend(&need)
+		s.shards = need
+	}
+	if s.srv.waiting.any() && cmd.Is(commands.Write) {
+		s.extend(func(visit func(key []byte)) {
+			for _, k := range s.keys {
+				visit(argv[k.Index])
+			}
+		})
+	}
+}
+
+// RunScript runs a script inside the call.
+func (s *session) RunScript(c *commands.Ctx, flags lua.Flags, readOnly bool, run func(*lua.Run) error) error {
+	if err := flags.Admit(readOnly, s.script.crowded, s.srv.store.WriteError()); err != nil {
+		return err
+	}
+	s.showScript(c)
+	x := &s.script
+	x.written = false
+	x.limits.readOnly = readOnly || flags.Declared && flags.NoWrites
+	x.limits.allowOOM = flags.Declared && flags.AllowOOM
+	inMulti, cmd, args, db := c.InMulti, c.Command, c.Args, s.DB()
+	c.InMulti, c.InScript = true, true
+	reply := c.Reply
+	defer func() {
+		c.InMulti, c.InScript, c.Command, c.Args = inMulti, false, cmd, args
+		s.SetDB(db)
+		s.tx.Select(db)
+	}()
+	r := &lua.Run{Server: (*scriptServer)(s), Reply: &reply, Memory: s.srv.settings().conf.LuaMemoryLimit}
+	c.Reply = commands.NewReply(nil, 2)
+	err := func() error {
+		defer func() { c.Reply = reply }()
+		return run(r)
+	}()
+	return err
+}
+
+// showScript shows the call to monitors, before the commands that it calls.
+func (s *session) showScript(c *commands.Ctx) {
+	if s.srv.monitors.any() {
+		s.srv.monitors.show(s, c.Args.All(), s.turn.at(s.turn.elapsed), s.address())
+	}
+}
+
+// scriptServer is a session as its script knows it.
+type scriptServer session
+
+// Call runs a command of a script.
+func (x *scriptServer) Call(argv [][]byte, proto int) []byte {
+	s := (*session)(x)
+	reply := &s.ctx.Reply
+	reply.Reset(keepBuffer)
+	reply.SetProto(proto)
+	cmd, sub := s.lookup(argv)
+	if err := s.admitScripted(cmd, sub, argv); err != nil {
+		s.refuse(cmd, err)
+		return reply.Encoded()
+	}
+	start := s.turn.elapsed
+	s.reach(cmd, argv)
+	err := s.invoke(cmd, argv)
+	s.tx.Select(s.DB())
+	if s.srv.monitors.any() && cmd.Flags&(commands.SkipMonitor|commands.Admin) == 0 {
+		s.srv.monitors.show(s, cmd.Shown(argv), s.turn.at(start), "lua")
+	}
+	s.account(cmd, argv, start, err)
+	return reply.Encoded()
+}
+
+// Allowed reports whether the user may run a command.
+func (x *scriptServer) Allowed(argv [][]byte) (allowed, known bool) {
+	s := (*session)(x)
+	cmd, _ := s.lookup(argv)
+	return cmd != nil, cmd != nil
+}
+
+// Log writes a line of a script to the server's log.
+func (x *scriptServer) Log(level int, text string) {
+	x.srv.logf(LogLevel(level), "%s", text)
+}
+
+// admitScripted decides whether a script may call a command.
+func (s *session) admitScripted(cmd *commands.Command, sub bool, argv [][]byte) error {
+	x := &s.script
+	writes := false
+	if cmd != nil {
+		writes = cmd.Is(commands.Write)
+	}
+	switch {
+	case cmd == nil:
+		return errScriptUnknown
+	case len(cmd.Subcommands()) > 0 && !sub && len(argv) > 1:
+		return errScriptUnknown
+	case len(cmd.Subcommands()) > 0 && !sub && cmd.Run == nil, !cmd.ArityOK(len(argv)):
+		return errScriptArity
+	case cmd.Is(commands.NoScript):
+		return errScriptDenied
+	case x.limits.readOnly && cmd.Flags&(commands.Write|commands.MayReplicate) != 0:
+		return errScriptReadOnly
+	}
+	if err := admitKeys(cmd, argv); err != nil {
+		return err
+	}
+	switch {
+	case writes && s.observer:
+		return commands.ErrNoPermission(cmd)
+	case writes && !x.written && s.srv.store.WriteError() != nil:
+		return commands.ErrMisconf
+	case cmd.Is(commands.DenyOOM) && !x.written && x.crowded && !x.limits.allowOOM:
+		return commands.ErrOOM
+	case cmd.Is(commands.DenyOOM) && s.tx.RecordBytes() > maxTransaction:
+		return commands.ErrQueueTooLong
+	}
+	if writes {
+		x.written = true
+		s.srv.scripts.engine.Wrote()
+	}
+	return nil
+}
+
+// refuse writes the error of a call of a script that did not run.
+func (s *session) refuse(cmd *commands.Command, err error) {
+	text, _ := commands.Text(err)
+	s.srv.stats.rejected(cmd)
+	s.srv.stats.countError(string(text))
+	s.ctx.Reply.Error(text)
+}

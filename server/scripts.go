@@ -1,0 +1,127 @@
+package server
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/script/lua"
+)
+
+// Scripts run in the turn of their client, one at a time: a call that runs one enters a
+// gate before it locks anything. While a script has run for too long, every other call is
+// refused with a BUSY error, and so are those that wait for the gate or for keys that the
+// script holds (persistence/long.go). A timer looks every few milliseconds while scripts
+// are in use, so that a script that is over in microseconds pays for no clock.
+
+// scriptWatch is how often a running script is looked at. It bounds how long scripts go on
+// that take memory.
+const scriptWatch = 2 * time.Millisecond
+
+// scripts is the scripts of a server.
+type scripts struct {
+	engine *lua.Engine
+	busy   atomic.Bool // the running script has run for too long
+
+	mu      sync.Mutex
+	free    sync.Cond // the gate is free, or the script is busy; its L is &mu
+	running bool      // a call is inside the gate; guarded by mu
+	waits   int       // for free; guarded by mu
+	run     uint64    // number of the call; guarded by mu
+	watched bool      // the timer runs; guarded by mu
+
+	// Used by the timer only.
+	seen      uint64 // call that it saw last
+	seenSince time.Time
+
+	reply commands.Reply // of the command that the script calls; used inside the gate
+}
+
+func (q *scripts) open() {
+	q.engine = lua.New()
+	q.free.L = &q.mu
+}
+
+// enterGate waits until no other script runs. It returns a BUSY error if that takes too
+// long.
+func (srv *Server) enterGate() error {
+	q := &srv.scripts
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for q.running {
+		if q.busy.Load() {
+			return srv.busyError()
+		}
+		q.waits++
+		q.free.Wait()
+		q.waits--
+	}
+	q.running = true
+	q.run++
+	if !q.watched {
+		q.watched = true
+		srv.clock.AfterFunc(scriptWatch, srv.watchScripts)
+	}
+	return nil
+}
+
+func (srv *Server) leaveGate() {
+	q := &srv.scripts
+	q.mu.Lock()
+	q.running = false
+	q.busy.Store(false)
+	if q.waits > 0 {
+		q.free.Signal()
+	}
+	q.mu.Unlock()
+}
+
+// busyError is the error of a call that a long script keeps from running.
+func (srv *Server) busyError() error {
+	if srv.scripts.engine.RunsFunction() {
+		return lua.ErrBusyFunction
+	}
+	return lua.ErrBusyScript
+}
+
+// watchScripts looks at the running script, and once more later if scripts are in use.
+func (srv *Server) watchScripts() {
+	q := &srv.scripts
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.seen == q.run && !q.running || srv.done.Err() != nil {
+		q.watched = false
+		q.engine.End(lua.Shutdown)
+		return
+	}
+	switch now := srv.clock.Now(); {
+	case q.seen != q.run:
+		q.seen, q.seenSince = q.run, now
+	case q.running:
+		q.engine.Watch()
+		limit := time.Duration(srv.settings().conf.BusyReplyThreshold) * time.Millisecond
+		if limit > 0 && now.Sub(q.seenSince) >= limit && !q.busy.Load() {
+			q.busy.Store(true)
+			srv.logf(LogWarning, "Slow script detected: still in execution after %d milliseconds. You can try killing the script using the SCRIPT KILL or FUNCTION KILL command.",
+				now.Sub(q.seenSince).Milliseconds())
+			srv.store.Overdue()
+			q.free.Broadcast()
+		}
+	}
+	srv.clock.AfterFunc(scriptWatch, srv.watchScripts)
+}
+
+// Engine returns the engine of the server.
+func (h host) Engine() *lua.Engine { return h.srv.scripts.engine }
+
+// KillScript ends the script that runs.
+func (h host) KillScript(function bool) error { return h.srv.scripts.engine.Kill(function) }
+
+// admitBusy refuses calls while a script has run for too long.
+func (s *session) admitBusy(cmd *commands.Command) error {
+	if !s.srv.scripts.busy.Load() || cmd.Is(commands.AllowBusy) {
+		return nil
+	}
+	return s.srv.busyError()
+}
