@@ -98,7 +98,7 @@ func watchingRows() []directive {
 		{name: "busy-reply-threshold", alias: "lua-time-limit", kind: integer(0, math.MaxInt64), def: "5000",
 			doc: "Milliseconds after which other clients get BUSY errors while a script runs; 0 for never.",
 			set: func(s *Settings, v value) { s.BusyReplyThreshold = v.n }},
-		{name: "lua-memory-limit", kind: memory(1<<20, math.MaxInt64), def: "256mb",
+		{name: "lua-memory-limit", kind: memory(1<<20, math.MaxInt64), def: "268435456",
 			doc: "Memory that a script may use before it is ended with an error.",
 			set: func(s *Settings, v value) { s.LuaMemoryLimit = v.n }},
 		{name: "hide-user-data-from-log", kind: yesNo(), def: "no", effect: absent, instead: "the log names the key when a value cannot be read: restrict access to the log file",
