@@ -21,5 +21,7 @@
 // further. A loop of functions of this package without an instruction between (sort with
 // a function of this package to compare) ends because each of them asks the Meter.
 //
-// Differences from Redis that remain are listed in docs/compatibility.md.
+// What a script returned from redis-server is recorded in testdata and compared in each
+// test run; make conformance-redis compares with a server, generated scripts too.
+// Differences that remain are listed in docs/compatibility.md.
 package lualib

@@ -23,10 +23,10 @@ type function func(c call) int
 // A library is the functions of a table by their names.
 type library map[string]function
 
-// maxList is how many elements a list has at most; those behind it are slow to find and do
-// not count for the length. An assignment to an element makes all before it, in one
-// instruction: this bounds what that takes to 256 MiB.
-const maxList = 1 << 24
+// maxList bounds the elements of a list: those from there on do not count for its length.
+// An assignment to an element makes all before it, in one instruction, which takes 64 MiB
+// and a fraction of a second at this bound.
+const maxList = 1 << 22
 
 // boundLists sets gopher-lua's bound, which is one for all states.
 var boundLists = sync.OnceFunc(func() { lua.MaxArrayIndex = maxList })

@@ -141,6 +141,7 @@ func structSize(c call) int {
 
 func structPack(c call) int {
 	l, out := newLayout(c), &buffer{c: c}
+	c.L.Push(lua.LNil) // a missing argument is nil to C's code
 	arg := 2
 	for total := 0; l.fmt != ""; {
 		opt, size := l.next()
