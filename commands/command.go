@@ -59,6 +59,10 @@ type Command struct {
 	Flags Flag
 	Keys  []KeySpec // in order; empty for a command without keys
 
+	// Channels says which arguments name channels that the client's user must be
+	// allowed to use.
+	Channels Channels
+
 	// Patterns, if set, reports whether a call works on keys that its arguments do
 	// not name, such as those that SORT makes of elements: every shard is locked.
 	Patterns func(argv [][]byte) bool
@@ -87,6 +91,16 @@ type Command struct {
 	fullname string     // lower case, "client|list"
 	parent   *Command
 }
+
+// Channels says which arguments of a command name channels.
+type Channels uint8
+
+const (
+	NoChannels   Channels = iota
+	FirstChannel          // the first one
+	AllChannels           // all of them
+	AllPatterns           // all of them, and they are patterns
+)
 
 // Group is the commands of one file, under the group name that COMMAND DOCS shows.
 type Group struct {

@@ -200,11 +200,7 @@ func callKeys(c *Ctx) (argv [][]byte, keys []KeyRef, err error) {
 	case !cmd.ArityOK(len(argv)):
 		return nil, nil, ErrInvalidArgNumber
 	}
-	for i := range cmd.Keys {
-		k := cmd.Keys[i]
-		k.Flags = k.of(argv)
-		keys = k.append(keys, argv)
-	}
+	keys = cmd.AppendAccess(nil, argv)
 	if len(keys) == 0 && !cmd.Is(NoMandatoryKeys) {
 		return nil, nil, ErrInvalidArguments
 	}

@@ -64,23 +64,8 @@ type KeySpec struct {
 	// where no other rule finds them, or in values. COMMAND calls it unknown.
 	Find func(argv [][]byte) []int
 
-	// With names an option (SET's GET) without which the call's flags are
-	// Without: what COMMAND GETKEYSANDFLAGS shows of a spec with VariableKeys.
-	With    string
-	Without KeyFlag
-}
-
-// of is what a call does to the keys of the spec.
-func (k *KeySpec) of(argv [][]byte) KeyFlag {
-	if k.With == "" {
-		return k.Flags
-	}
-	for _, a := range argv[min(k.Begin+1, len(argv)):] {
-		if EqualFold(a, k.With) {
-			return k.Flags &^ VariableKeys
-		}
-	}
-	return k.Without
+	// Vary, if set, returns what a call does to the keys. Flags has VariableKeys then.
+	Vary func(argv [][]byte) KeyFlag
 }
 
 // Key is the one key at index i.
@@ -111,6 +96,22 @@ type KeyRef struct {
 func (c *Command) AppendKeys(dst []KeyRef, argv [][]byte) []KeyRef {
 	for i := range c.Keys {
 		dst = c.Keys[i].append(dst, argv)
+	}
+	return dst
+}
+
+// AppendAccess is AppendKeys with the flags of this very call, where these depend
+// on its arguments.
+func (c *Command) AppendAccess(dst []KeyRef, argv [][]byte) []KeyRef {
+	for i := range c.Keys {
+		from := len(dst)
+		dst = c.Keys[i].append(dst, argv)
+		if vary := c.Keys[i].Vary; vary != nil {
+			flags := vary(argv)
+			for j := range dst[from:] {
+				dst[from+j].Flags = flags
+			}
+		}
 	}
 	return dst
 }

@@ -22,7 +22,7 @@ func Group() commands.Group {
 		{Name: "BITOP", Arity: -4, Flags: commands.Write | commands.DenyOOM, Keys: []commands.KeySpec{commands.Key(2, commands.OW|commands.Update), commands.KeyRange(3, -1, 1, commands.RO|commands.Access)},
 			Syntax: "AND|OR|XOR|NOT destkey key [key ...]", Since: "2.6.0", Cost: "O(n) for n bytes of the longest string",
 			Summary: "Combines strings bit by bit and stores the result.", Run: bitop},
-		{Name: "BITFIELD", Arity: -2, Flags: commands.Write | commands.DenyOOM, Keys: []commands.KeySpec{commands.Key(1, commands.RW|commands.Update|commands.Access|commands.VariableKeys)},
+		{Name: "BITFIELD", Arity: -2, Flags: commands.Write | commands.DenyOOM, Keys: []commands.KeySpec{{Begin: 1, Step: 1, Flags: commands.RW | commands.Update | commands.Access | commands.VariableKeys, Vary: bitfieldAccess}},
 			Syntax: "key [GET type offset|[OVERFLOW WRAP|SAT|FAIL] SET type offset value|INCRBY type offset increment ...]",
 			Since:  "3.2.0", Cost: "O(1) for each operation",
 			Summary: "Reads and changes integers of any width at any bit of a string.", Run: bitfield},
@@ -30,6 +30,21 @@ func Group() commands.Group {
 			Syntax: "key [GET type offset [GET type offset ...]]", Since: "6.0.0", Cost: "O(1) for each operation",
 			Summary: "Reads integers of any width at any bit of a string.", Run: bitfieldRO},
 	}}
+}
+
+// bitfieldAccess is what a BITFIELD does to its key: one that only gets changes nothing.
+func bitfieldAccess(argv [][]byte) commands.KeyFlag {
+	for i := 2; i < len(argv); i++ {
+		switch {
+		case commands.EqualFold(argv[i], "GET") && i+2 < len(argv):
+			i += 2
+		case commands.EqualFold(argv[i], "OVERFLOW") && i+1 < len(argv):
+			i++
+		default:
+			return commands.RW | commands.Access | commands.Update
+		}
+	}
+	return commands.RO | commands.Access
 }
 
 // readOffset reads the offset of a bit. Its byte must be one that a string can

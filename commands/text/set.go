@@ -9,10 +9,21 @@ import (
 	"github.com/vigildb/vigil/structures/text"
 )
 
+// setAccess is what a SET does to its key. With GET, or with a condition on the value,
+// it tells the client something of the old one.
+func setAccess(argv [][]byte) commands.KeyFlag {
+	for _, a := range argv[min(3, len(argv)):] {
+		if commands.EqualFold(a, "GET") || len(a) > 2 && commands.EqualFold(a[:2], "IF") {
+			return commands.RW | commands.Access | commands.Update
+		}
+	}
+	return commands.OW | commands.Update
+}
+
 func writeRows() []commands.Command {
 	return []commands.Command{
 		{Name: "SET", Arity: -3, Flags: commands.Write | commands.DenyOOM,
-			Keys:   []commands.KeySpec{{Begin: 1, Step: 1, Flags: commands.RW | commands.Access | commands.Update | commands.VariableKeys, With: "GET", Without: commands.OW | commands.Update}},
+			Keys:   []commands.KeySpec{{Begin: 1, Step: 1, Flags: commands.RW | commands.Access | commands.Update | commands.VariableKeys, Vary: setAccess}},
 			Syntax: "key value [NX|XX|IFEQ value|IFNE value|IFDEQ digest|IFDNE digest] [GET] [EX seconds|PX milliseconds|EXAT unix-time-seconds|PXAT unix-time-milliseconds|KEEPTTL]",
 			Since:  "1.0.0", Cost: "O(1)", Summary: "Stores a string under a key, replacing any existing value.", Run: set},
 		{Name: "SETNX", Arity: 3, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: []commands.KeySpec{commands.Key(1, commands.OW|commands.Insert)}, Syntax: "key value",
