@@ -129,11 +129,6 @@ func ErrArity(c *Command) WireError {
 	return Errorf("ERR wrong number of arguments for '%s' command", c.FullName())
 }
 
-// ErrNoPermission is the error of a client that may not run a command.
-func ErrNoPermission(c *Command) WireError {
-	return Errorf("NOPERM this user has no permissions to run the '%s' command", c.FullName())
-}
-
 // ErrUnknownCommand quotes the name and the first arguments, up to 128 bytes
 // of each kind, as Redis does.
 func ErrUnknownCommand(argv [][]byte) WireError {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/acl"
 	"github.com/vigildb/vigil/persistence"
 )
 
@@ -27,6 +28,9 @@ func (s *session) admit(cmd *commands.Command, sub bool, argv [][]byte) error {
 		return commands.ErrNoAuth
 	case cmd.Is(commands.NoMulti) && s.Has(commands.ClientMulti):
 		return commands.ErrNotInMulti
+	}
+	if err := s.permit(cmd, argv, acl.TopLevel); err != nil {
+		return err
 	}
 	if s.subs.count() > 0 && s.Proto() == 2 && !cmd.Is(commands.Subscriber) {
 		return commands.ErrNotAllowedSubscribed(cmd)
@@ -75,9 +79,6 @@ func (s *session) admitWrite(cmd *commands.Command) error {
 		return commands.ErrOOM
 	}
 	if flags&commands.Write != 0 {
-		if s.observer {
-			return commands.ErrNoPermission(cmd)
-		}
 		if err := s.srv.store.WriteError(); err != nil {
 			return commands.ErrMisconf
 		}
@@ -107,7 +108,7 @@ func (s *session) effects(cmd *commands.Command) commands.Flag {
 // mustAuth reports whether clients have to authenticate. A client that came
 // before a password was set stays authenticated.
 func (s *session) mustAuth() bool {
-	if s.srv.settings().password == "" {
+	if s.Open() {
 		s.setAuthenticated(true)
 		return false
 	}

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"crypto/subtle"
 	"errors"
 
 	"github.com/vigildb/vigil/commands"
@@ -40,6 +39,7 @@ func (srv *Server) watchConfig() {
 	srv.config.Check(srv.moveHTTP, "http-port", "http-bind")
 	srv.config.Check(checkMaxClients, "maxclients")
 	srv.config.Check(srv.keepThrowAway, "save", "appendonly")
+	srv.config.Watch(func(c *conf.Settings) { srv.users.SetPassword(c.RequirePass) }, "requirepass")
 	srv.config.Watch(srv.apply)
 }
 
@@ -93,19 +93,7 @@ func (h host) ConfigRewrite() error {
 // ConfigResetStat sets the counters to zero.
 func (h host) ConfigResetStat() {
 	h.srv.stats.reset()
-}
-
-// Password compares in constant time, so that the timing of a reply reveals
-// nothing. There is one user, "default".
-func (h host) Password(user, password []byte) (ok, required bool) {
-	want := h.srv.settings().password
-	if string(user) != "default" {
-		return false, want != ""
-	}
-	if want == "" {
-		return true, false
-	}
-	return subtle.ConstantTimeCompare(password, []byte(want)) == 1, true
+	h.srv.refusals.ResetCounts()
 }
 
 // local reports whether the client is on this machine, which some directives

@@ -322,10 +322,13 @@ func TestEveryCommandHasALineThatSucceedsAndOneThatFails(t *testing.T) {
 	}
 }
 
-// needsAProcess reports commands that cannot succeed here: the server would end, has no
-// configuration file, or runs no script.
+// processOnly are commands that cannot succeed here: the server would end, has no
+// configuration file and no file of users, or runs no script.
+var processOnly = map[string]bool{"SHUTDOWN": true, "CONFIG REWRITE": true, "ACL LOAD": true, "ACL SAVE": true, "SCRIPT KILL": true}
+
+// needsAProcess reports whether a command is one of them.
 func needsAProcess(c *commands.Command) bool {
-	return c.Name == "SHUTDOWN" || c.Name == "CONFIG REWRITE" || c.Name == "SCRIPT KILL"
+	return processOnly[c.Name]
 }
 
 // replyTo finds the reply to the call of step i; nil if nobody reads it.

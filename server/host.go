@@ -2,6 +2,7 @@ package server
 
 import (
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/acl"
 	"github.com/vigildb/vigil/commands/admin"
 	"github.com/vigildb/vigil/commands/conn"
 	"github.com/vigildb/vigil/commands/keys"
@@ -19,6 +20,8 @@ type host struct{ srv *Server }
 // their handlers.
 var (
 	_ commands.Host     = (*session)(nil)
+	_ acl.Access        = (*session)(nil)
+	_ acl.Files         = (*session)(nil)
 	_ admin.Config      = (*session)(nil)
 	_ admin.Databases   = (*session)(nil)
 	_ admin.Debug       = (*session)(nil)
@@ -27,7 +30,9 @@ var (
 	_ admin.Statistics  = (*session)(nil)
 	_ conn.Clients      = (*session)(nil)
 	_ conn.Connection   = (*session)(nil)
+	_ conn.Login        = (*session)(nil)
 	_ conn.Transactions = (*session)(nil)
+	_ keys.Access       = (*session)(nil)
 	_ keys.Durability   = (*session)(nil)
 	_ pubsub.Broker     = (*session)(nil)
 	_ script.Runner     = (*session)(nil)

@@ -106,19 +106,12 @@ func (s *session) ResetClient(c *commands.Ctx) {
 	s.collect() // what was published goes before the reply
 	s.Clear(commands.ClientPubSub | commands.ClientMonitor | commands.ClientReplyOff | commands.ClientReplySkip |
 		commands.ClientNoEvict | commands.ClientNoTouch)
-	if s.srv.settings().password != "" {
-		s.setAuthenticated(false)
-	}
+	s.become(s.srv.users.Default())
+	s.setAuthenticated(s.Open())
 	s.SetDB(0)
 	c.Tx.Select(0)
 	s.SetProto(2)
-	s.SetText(func(t *commands.ClientText) { t.Name, t.User = "", "default" })
-}
-
-// Login makes the client an authenticated one.
-func (s *session) Login(_ *commands.Ctx, user []byte) {
-	s.setAuthenticated(true)
-	s.SetText(func(t *commands.ClientText) { t.User = string(user) })
+	s.SetText(func(t *commands.ClientText) { t.Name = "" })
 }
 
 // SkipReply leaves the next command without a reply.

@@ -97,6 +97,9 @@ func infoStats(t *infoText) {
 	t.line("tracking_total_prefixes", 0)
 	t.line("unexpected_error_replies", 0)
 	t.line("total_error_replies", st.errorReplies.Load())
+	for _, x := range refusalFields {
+		t.line(x.name, t.srv.refusals.Count(x.reason))
+	}
 	t.line("client_query_buffer_limit_disconnections", st.queryLimitDrops.Load())
 	t.line("client_output_buffer_limit_disconnections", st.outputLimitDrops.Load())
 }

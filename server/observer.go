@@ -21,6 +21,7 @@ func (srv *Server) DialObserver(name string) (net.Conn, error) {
 	client, own := transport.Pipe()
 	observe := func(s *session) {
 		s.observer = true
+		s.become(srv.watcher)
 		s.setAuthenticated(true)
 		s.Set(commands.ClientNoEvict | commands.ClientNoTouch)
 		s.SetText(func(t *commands.ClientText) { t.Name = name })

@@ -36,7 +36,7 @@ func TestObserverChangesNothing(t *testing.T) {
 	r := newRig(t)
 	o := r.observe()
 	refusal := func(name string) string {
-		return "(error) NOPERM this user has no permissions to run the '" + name + "' command"
+		return "(error) NOPERM User observer has no permissions to run the '" + name + "' command"
 	}
 	o.want("SET k v", refusal("set"))
 	o.want("FLUSHALL", refusal("flushall"))

@@ -37,12 +37,14 @@ type Options struct {
 	Store func(*persistence.Options)
 
 	secret [16]byte // of a new store
+	fixed  bool     // Seed was given
 }
 
 func (o *Options) fill() {
 	if o.Clock == nil {
 		o.Clock = SystemClock{}
 	}
+	o.fixed = o.Seed != 0
 	binary.LittleEndian.PutUint64(o.secret[:], o.Seed)
 	if o.Seed == 0 {
 		var seed [8]byte

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/acl"
 	"github.com/vigildb/vigil/commands/script/lua"
 )
 
@@ -133,8 +134,11 @@ func (x *scriptServer) Call(argv [][]byte, proto int) []byte {
 // Allowed reports whether the user may run a command.
 func (x *scriptServer) Allowed(argv [][]byte) (allowed, known bool) {
 	s := (*session)(x)
-	cmd, _ := s.lookup(argv)
-	return cmd != nil, cmd != nil
+	cmd, sub := s.lookup(argv)
+	if cmd == nil || len(cmd.Subcommands()) > 0 && !sub && len(argv) > 1 {
+		return false, false
+	}
+	return s.user.Load().Rules().Check(cmd, argv) == nil, true
 }
 
 // Log writes a line of a script to the server's log.
@@ -158,15 +162,17 @@ func (s *session) admitScripted(cmd *commands.Command, sub bool, argv [][]byte) 
 		return errScriptArity
 	case cmd.Is(commands.NoScript):
 		return errScriptDenied
-	case x.limits.readOnly && cmd.Flags&(commands.Write|commands.MayReplicate) != 0:
+	}
+	if err := s.permit(cmd, argv, acl.InScript); err != nil {
+		return err
+	}
+	if x.limits.readOnly && cmd.Flags&(commands.Write|commands.MayReplicate) != 0 {
 		return errScriptReadOnly
 	}
 	if err := admitKeys(cmd, argv); err != nil {
 		return err
 	}
 	switch {
-	case writes && s.observer:
-		return commands.ErrNoPermission(cmd)
 	case writes && !x.written && s.srv.store.WriteError() != nil:
 		return commands.ErrMisconf
 	case cmd.Is(commands.DenyOOM) && !x.written && x.crowded && !x.limits.allowOOM:

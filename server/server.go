@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/acl"
 	"github.com/vigildb/vigil/commands/groups"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/server/conf"
@@ -28,6 +29,9 @@ type Server struct {
 	config    *conf.Config
 	current   atomic.Pointer[settings]
 	clients   clients
+	users     *acl.Users
+	watcher   *acl.User // of observers
+	refusals  acl.Log
 	memory    clientMemory
 	broker    broker
 	waiting   waiting
@@ -100,6 +104,9 @@ func Start(o Options) (*Server, error) {
 	srv.stats.open(table)
 	srv.scripts.open()
 	srv.configure()
+	if err := srv.openUsers(); err != nil {
+		return nil, err
+	}
 	if err := srv.fitMaxClients(); err != nil {
 		return nil, err
 	}
@@ -216,7 +223,7 @@ func (srv *Server) refusal(remote string, unix bool) commands.WireError {
 	switch {
 	case srv.clients.count() >= set.maxClients:
 		return commands.ErrMaxClients
-	case set.conf.ProtectedMode && set.password == "" && !unix && !isLoopback(remote):
+	case set.conf.ProtectedMode && srv.users.Default().Rules().NoPass() && !unix && !isLoopback(remote):
 		return commands.ErrProtected
 	}
 	return ""
@@ -228,7 +235,8 @@ func (srv *Server) newSession(conn transport.Conn) *session {
 	s.Created = srv.clock.Now().UnixMilli()
 	s.lastInput.Store(s.Created)
 	s.SetProto(2)
-	s.SetText(func(t *commands.ClientText) { t.User, t.LastCommand = "default", "NULL" })
+	s.SetText(func(t *commands.ClientText) { t.LastCommand = "NULL" })
+	s.become(srv.users.Default())
 	s.ctx.Tx, s.ctx.Client, s.ctx.Table, s.ctx.Host = s.tx, &s.Client, srv.table, s
 	s.ctx.Take = s.takeArgument
 	s.ctx.Reply = commands.NewReply(nil, 2)
@@ -236,7 +244,7 @@ func (srv *Server) newSession(conn transport.Conn) *session {
 	s.out.total = &srv.memory.total
 	set := srv.settings()
 	s.in.framer.SetMaxBulk(set.limits.MaxBulk)
-	s.setAuthenticated(set.password == "")
+	s.setAuthenticated(s.Open())
 	s.weigh()
 	return s
 }

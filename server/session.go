@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/acl"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/server/transport"
 )
@@ -27,6 +28,7 @@ type session struct {
 	commands.Client
 	host
 	conn transport.Conn
+	user atomic.Pointer[acl.User] // only the owner changes it
 
 	in     input
 	txn    transaction

@@ -23,7 +23,6 @@ type settings struct {
 	syncAlways bool
 	policy     persistence.Policy
 
-	password     string
 	maxClients   int
 	queryBuffer  int64 // most bytes of input that one client may have unread
 	outputNormal outputLimit
@@ -57,8 +56,7 @@ func newSettings(c *conf.Settings, o *Options) *settings {
 	set := &settings{
 		conf: c, dir: c.Dir,
 		sync: syncs[c.AppendFsync], syncAlways: c.AppendFsync == conf.FsyncAlways,
-		policy:   policies[c.MaxMemoryPolicy],
-		password: c.RequirePass, maxClients: c.MaxClients,
+		policy: policies[c.MaxMemoryPolicy], maxClients: c.MaxClients,
 		queryBuffer:  max(c.ClientQueryBufferLimit, minQueryBuffer),
 		outputNormal: outputLimit(c.OutputLimits[conf.NormalClient]),
 		outputPubSub: outputLimit(c.OutputLimits[conf.PubSubClient]),

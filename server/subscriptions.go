@@ -91,6 +91,9 @@ func (s *session) Subscribe(c *commands.Ctx, kind pubsub.Kind, names [][]byte) {
 		if !known {
 			s.Set(commands.ClientPubSub)
 			s.srv.broker.add(sub, kind, own)
+			if !s.mayReceive(kind, own) {
+				c.CloseAfter = true // the user has lost the channel since the call was admitted
+			}
 		}
 	}
 }

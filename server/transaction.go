@@ -1,6 +1,9 @@
 package server
 
-import "github.com/vigildb/vigil/commands"
+import (
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/acl"
+)
 
 // transaction is what a client has begun with MULTI and WATCH: the calls that EXEC
 // is to run, and the keys that must not have changed by then. Only the owner of the
@@ -132,7 +135,7 @@ func (s *session) Exec(c *commands.Ctx) error {
 	s.txn.replyAt = c.Reply.Len()
 	c.Reply.Array(len(queue))
 	for _, q := range queue {
-		if err := s.admitQueued(q.cmd); err != nil {
+		if err := s.admitQueued(q.cmd, q.argv); err != nil {
 			s.fail(q.cmd, err)
 			continue
 		}
@@ -145,9 +148,12 @@ func (s *session) Exec(c *commands.Ctx) error {
 }
 
 // admitQueued checks again what may have changed since the call was queued.
-func (s *session) admitQueued(cmd *commands.Command) error {
+func (s *session) admitQueued(cmd *commands.Command, argv [][]byte) error {
 	if !s.Has(commands.ClientAuthenticated) && !cmd.Is(commands.NoAuth) && s.mustAuth() {
 		return commands.ErrNoAuth
+	}
+	if d := s.denied(cmd, argv, acl.InMulti, s.look()); d != nil {
+		return acl.ErrNoPermissionAnymore(d)
 	}
 	if cmd.Is(commands.DenyOOM) && s.tx.RecordBytes() > maxTransaction {
 		return commands.ErrQueueTooLong

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/acl"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/structures"
 )
@@ -300,7 +301,13 @@ func (s *session) rerun(k readyKey, w *waiter) (c commands.Ctx, ok bool) {
 	c.Table, c.Host, c.Woken = s.srv.table, w.s, []byte(k.key)
 	c.Reply = commands.NewReply(nil, w.proto)
 	c.Args.Reset(w.argv, 1)
-	err := w.cmd.Run(&c)
+	var err error
+	// The user's rules may have changed since the client waits.
+	if d := w.s.denied(w.cmd, w.argv, acl.TopLevel, w.s.view.load()); d != nil {
+		err = acl.ErrNoPermission(w.s.user.Load(), w.cmd, d)
+	} else {
+		err = w.cmd.Run(&c)
+	}
 	if err == nil {
 		if wait := c.Parked(); wait != nil {
 			s.srv.remind(w, wait.Again)

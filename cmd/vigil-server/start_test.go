@@ -42,8 +42,8 @@ func TestVersionHasTheFormOfRedis(t *testing.T) {
 // that vigil does not have, by every source of directives.
 func TestWhatIsNotThereIsNotPassedOver(t *testing.T) {
 	dir := t.TempDir()
-	inner, outer := filepath.Join(dir, "users.conf"), filepath.Join(dir, "v.conf")
-	for path, text := range map[string]string{inner: "\n\nuser default on >geheim ~* +@all\n", outer: "port 0\ninclude " + inner + "\n"} {
+	inner, outer, users := filepath.Join(dir, "users.conf"), filepath.Join(dir, "v.conf"), filepath.Join(dir, "users.acl")
+	for path, text := range map[string]string{users: "user default on >geheim ~* &* +@all\nuser bob on geheim\n", inner: "\n\nuser default on geheim ~* +@all\n", outer: "port 0\ninclude " + inner + "\n"} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -54,9 +54,13 @@ func TestWhatIsNotThereIsNotPassedOver(t *testing.T) {
 		want  string
 	}{
 		{[]string{outer}, "", "at line 3 of " + inner},
-		{[]string{"-"}, "port 0\nuser default on >geheim\n", "at line 2 of standard input"},
-		{[]string{"--user", "default", "on", ">geheim"}, "", "set requirepass"},
-		{[]string{"--aclfile", "/etc/users.acl"}, "", "set requirepass"},
+		{[]string{"-"}, "port 0\nuser default on #geheim\n", "at line 2 of standard input"},
+		{[]string{"-"}, "user alice on >geheim +nosuch\n", "Error in user declaration 'alice': Error in ACL SETUSER modifier '+nosuch': Unknown command or category name in ACL"},
+		{[]string{"-"}, "user alice on\nuser alice off\n", "Duplicate user found. A user can only be defined once in config files"},
+		{[]string{"--user", "default", "on", ">geheim", "(+get"}, "", "Unmatched parenthesis in selector definition."},
+		{[]string{"--user", "default", "on", ">geheim", "--aclfile", users}, "", "declare them in one of the two"},
+		{[]string{"--aclfile", "/nosuch/users.acl"}, "", "No such file or directory"},
+		{[]string{"--aclfile", users}, "", users + ":2: Syntax error."},
 		{[]string{"--tls-port", "6380", "--port", "0"}, "", "vigil does not encrypt connections"},
 		{[]string{"--loadmodule", "/x.so"}, "", "vigil does not load modules"},
 		{[]string{"--replicaof", "localhost", "1"}, "", "vigil has no replication"},

@@ -12,8 +12,3 @@ const (
 	errFirstDBIndex   = commands.WireError("ERR invalid first DB index")
 	errSecondDBIndex  = commands.WireError("ERR invalid second DB index")
 )
-
-// errUnknownCategory quotes the start of an ACL category that does not exist.
-func errUnknownCategory(word []byte) commands.WireError {
-	return commands.Errorf("ERR Unknown category '%.128s'", word)
-}

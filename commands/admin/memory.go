@@ -140,39 +140,3 @@ func latencyReset(c *commands.Ctx) error {
 	c.Reply.Int(0)
 	return nil
 }
-
-func aclRows() []commands.Command {
-	const flags = commands.NoScript | commands.Loading | commands.Stale
-	return []commands.Command{
-		{Name: "ACL", Arity: -2, Since: "6.0.0", Cost: "Depends on the subcommand.",
-			Summary: "Groups the commands about users; the only user is named default."},
-		{Name: "ACL WHOAMI", Arity: 2, Flags: flags, Since: "6.0.0", Cost: "O(1)",
-			Summary: "Returns the user name of the connection.", Run: aclWhoAmI},
-		{Name: "ACL CAT", Arity: -2, Flags: flags, Syntax: "[category]", Since: "6.0.0", Cost: "O(1)",
-			Summary: "Lists the command categories, or the commands in one category.", Run: aclCat},
-		commands.Help("ACL", "6.0.0", commands.Loading|commands.Stale),
-	}
-}
-
-func aclWhoAmI(c *commands.Ctx) error {
-	c.Reply.BulkString(c.Client.Text().User)
-	return nil
-}
-
-func aclCat(c *commands.Ctx) error {
-	if !c.Args.More() {
-		c.Reply.Strings(commands.Categories())
-		return nil
-	}
-	category := c.Args.Bytes()
-	if c.Args.More() {
-		return commands.ErrSubcommandArity(c.Command)
-	}
-	for _, name := range commands.Categories() {
-		if len(name) == len(category) && strings.EqualFold(name, string(category)) {
-			c.Reply.Strings(c.Table.InCategory(name))
-			return nil
-		}
-	}
-	return errUnknownCategory(category)
-}

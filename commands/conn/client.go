@@ -205,7 +205,7 @@ func readKillFilter(c *commands.Ctx, f *ClientFilter) {
 	case "LADDR":
 		f.LocalAddr = c.Args.String()
 	case "USER":
-		if f.User = c.Args.String(); f.User != "default" {
+		if f.User = c.Args.String(); !c.Host.(Login).HasUser(f.User) {
 			c.Args.Fail(errNoSuchUser(f.User))
 		}
 	case "SKIPME":

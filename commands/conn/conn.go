@@ -11,15 +11,22 @@ const sessionFlags = commands.NoScript | commands.Loading | commands.Stale
 
 // Connection is what the client of the call does to its own connection.
 type Connection interface {
-	// Password reports whether user and password fit, and whether a password
-	// is asked for at all.
-	Password(user, password []byte) (ok, required bool)
-	// Login makes the client an authenticated one.
-	Login(c *commands.Ctx, user []byte)
 	// ResetClient puts the client into the state of a new one.
 	ResetClient(c *commands.Ctx)
 	// SkipReply leaves the next command without a reply.
 	SkipReply(c *commands.Ctx)
+}
+
+// Login is how clients become users.
+type Login interface {
+	// Open reports whether clients are the default user without a password.
+	Open() bool
+	// AnyPassword reports whether every password of the default user is right.
+	AnyPassword() bool
+	// Authenticate makes the client another user, or returns ErrWrongPass.
+	Authenticate(c *commands.Ctx, user, password []byte) error
+	// HasUser reports whether there is a user of that name.
+	HasUser(name string) bool
 }
 
 func Group() commands.Group {
@@ -90,7 +97,7 @@ func hello(c *commands.Ctx) error {
 			return err
 		}
 	}
-	if _, required := c.Host.(Connection).Password(nil, nil); required && !c.Client.Has(commands.ClientAuthenticated) {
+	if !c.Client.Has(commands.ClientAuthenticated) && !c.Host.(Login).Open() {
 		return errHelloNoAuth
 	}
 	c.Client.SetProto(version)
@@ -104,11 +111,7 @@ func helloOption(c *commands.Ctx) error {
 	switch {
 	case commands.EqualFold(option, "AUTH") && c.Args.Left() >= 2:
 		user, password := c.Args.Bytes(), c.Args.Bytes()
-		if ok, _ := c.Host.(Connection).Password(user, password); !ok {
-			return commands.ErrWrongPass
-		}
-		c.Host.(Connection).Login(c, user)
-		return nil
+		return c.Host.(Login).Authenticate(c, user, password)
 	case commands.EqualFold(option, "SETNAME") && c.Args.Left() >= 1:
 		return setClientName(c, c.Args.Bytes())
 	}
@@ -137,19 +140,15 @@ func auth(c *commands.Ctx) error {
 	if c.Args.Left() > 2 {
 		return commands.ErrSyntax
 	}
-	user := []byte("default")
-	alone := c.Args.Left() == 1
-	if !alone {
+	user, server := []byte("default"), c.Host.(Login)
+	if c.Args.Left() == 2 {
 		user = c.Args.Bytes()
-	}
-	ok, required := c.Host.(Connection).Password(user, c.Args.Bytes())
-	switch {
-	case alone && !required:
+	} else if server.AnyPassword() {
 		return errNoPassSet
-	case !ok:
-		return commands.ErrWrongPass
 	}
-	c.Host.(Connection).Login(c, user)
+	if err := server.Authenticate(c, user, c.Args.Bytes()); err != nil {
+		return err
+	}
 	c.Reply.OK()
 	return nil
 }

@@ -3,6 +3,7 @@ package groups
 
 import (
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/acl"
 	"github.com/vigildb/vigil/commands/admin"
 	"github.com/vigildb/vigil/commands/bits"
 	"github.com/vigildb/vigil/commands/bloom"
@@ -25,7 +26,7 @@ import (
 // All lists the groups, in the order in which docs/commands.md shows them.
 func All() []commands.Group {
 	return []commands.Group{
-		conn.Group(), conn.TransactionGroup(), pubsub.Group(), script.Group(), admin.Group(), keys.Group(),
+		conn.Group(), conn.TransactionGroup(), pubsub.Group(), script.Group(), admin.Group(), acl.Group(), keys.Group(),
 		text.Group(), bits.Group(), lists.Group(), hashes.Group(), sets.Group(), zsets.Group(), geo.Group(), streams.Group(), hll.Group(), bloom.Group(),
 		sched.Group(), place.Group(),
 	}

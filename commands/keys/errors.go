@@ -11,6 +11,8 @@ const (
 	errLFUNotSelected   = commands.WireError("ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust.")
 	errNumLocalRange    = commands.WireError("ERR value is out of range, value must between 0 and 1")
 	errNotWeights       = commands.WireError("ERR One or more scores can't be converted into double")
+	errSortBy           = commands.WireError("ERR BY option of SORT denied due to insufficient ACL permissions.")
+	errSortGet          = commands.WireError("ERR GET option of SORT denied due to insufficient ACL permissions.")
 	errPayload          = commands.WireError("ERR Bad data format")
 	errPayloadFrame     = commands.WireError("ERR DUMP payload version or checksum are wrong")
 	errRestoreTTL       = commands.WireError("ERR Invalid TTL value, must be >= 0")

@@ -74,7 +74,16 @@ type sortOptions struct {
 	destination []byte // nil: the elements are returned
 }
 
-func readSortOptions(a *commands.Args, mayStore bool) (o sortOptions) {
+// Access is what the server knows about the user of a call.
+type Access interface {
+	// ReadsAll reports whether the user may read every key.
+	ReadsAll(c *commands.Ctx) bool
+}
+
+// readSortOptions reads the options. Keys that elements name are read only for a user
+// who may read all.
+func readSortOptions(c *commands.Ctx, mayStore bool) (o sortOptions) {
+	a := &c.Args
 	for a.More() {
 		left := a.Left()
 		switch {
@@ -91,8 +100,14 @@ func readSortOptions(a *commands.Args, mayStore bool) (o sortOptions) {
 		case left > 1 && a.Is("BY"):
 			by := newPattern(a.Bytes())
 			o.by, o.unsorted = &by, o.unsorted || !by.named
+			if by.named && !c.Host.(Access).ReadsAll(c) {
+				a.Fail(errSortBy)
+			}
 		case left > 1 && a.Is("GET"):
 			o.get = append(o.get, newPattern(a.Bytes()))
+			if !c.Host.(Access).ReadsAll(c) {
+				a.Fail(errSortGet)
+			}
 		default:
 			a.Syntax()
 		}
@@ -132,7 +147,7 @@ const quickSort = 1 << 12
 
 func sortElements(c *commands.Ctx, mayStore bool) error {
 	key := c.Args.Key()
-	o := readSortOptions(&c.Args, mayStore)
+	o := readSortOptions(c, mayStore)
 	if err := c.Args.Done(); err != nil {
 		return err
 	}

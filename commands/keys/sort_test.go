@@ -19,8 +19,15 @@ import (
 
 func sortRig(t testing.TB) *commandtest.Rig {
 	t.Helper()
-	return commandtest.New(t, text.Group(), lists.Group(), hashes.Group(), Group())
+	r := commandtest.New(t, text.Group(), lists.Group(), hashes.Group(), Group())
+	r.Ctx.Host = reader{r.Ctx.Host}
+	return r
 }
+
+// reader is a server all of whose users may read all keys.
+type reader struct{ commands.Host }
+
+func (reader) ReadsAll(*commands.Ctx) bool { return true }
 
 // Whatever the words of a call are: what it stores to and reads is locked.
 func TestSortLocksTheKeysThatItsOptionsName(t *testing.T) {
@@ -34,10 +41,10 @@ func TestSortLocksTheKeysThatItsOptionsName(t *testing.T) {
 		for range r.IntN(8) {
 			argv = append(argv, []byte(words[r.IntN(len(words))]))
 		}
-		var a commands.Args
-		a.Reset(argv, 2)
-		o := readSortOptions(&a, true)
-		if a.Done() != nil {
+		c := commands.Ctx{Host: reader{}}
+		c.Args.Reset(argv, 2)
+		o := readSortOptions(&c, true)
+		if c.Args.Done() != nil {
 			continue
 		}
 		at := sortDestination(argv)

@@ -26,8 +26,11 @@ type Config struct {
 		sync.Mutex
 		values  []value // by row; a value is never changed in place
 		renames []Rename
-		checks  []check
-		watches []watch
+		users   []UserLine
+		// describe, if set, returns the user lines of a rewritten file.
+		describe func() []string
+		checks   []check
+		watches  []watch
 	}
 }
 
@@ -97,7 +100,7 @@ func (c *Config) Warnings() []string { return c.warnings }
 
 // buildLocked makes the Settings of the present values.
 func (c *Config) buildLocked() *Settings {
-	s := &Settings{Renames: c.mu.renames, ThrowAway: c.throwAway}
+	s := &Settings{Renames: c.mu.renames, Users: c.mu.users, ThrowAway: c.throwAway}
 	for i := range c.rows {
 		if set := c.rows[i].set; set != nil {
 			set(s, c.mu.values[i])

@@ -116,8 +116,8 @@ func Load(args []string, stdin io.Reader) (*Config, error) {
 	return c, nil
 }
 
-// readFile reads a file of sensible size.
-func readFile(path string) ([]byte, error) {
+// ReadFile reads a file of at most 16 MiB. The text of an error is the system's.
+func ReadFile(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, systemText(err)
@@ -175,7 +175,7 @@ type loader struct {
 }
 
 func newLoader(c *Config) *loader {
-	return &loader{c: c, read: readFile, glob: filepath.Glob, seen: make(map[int]bool), at: make(map[int]*LoadError)}
+	return &loader{c: c, read: ReadFile, glob: filepath.Glob, seen: make(map[int]bool), at: make(map[int]*LoadError)}
 }
 
 // finish derives the settings and the warnings. It refuses what is absent by
@@ -247,7 +247,7 @@ func (l *loader) line(at *LoadError, depth int) error {
 		l.at[row] = at
 		return l.assign(row, words)
 	}
-	return l.special(name, words, depth)
+	return l.special(at, name, words, depth)
 }
 
 // assign sets a directive of the table.
@@ -271,14 +271,14 @@ func (l *loader) assign(row int, words []string) error {
 }
 
 // special does the lines that are not directives of the table.
-func (l *loader) special(name string, words []string, depth int) error {
+func (l *loader) special(at *LoadError, name string, words []string, depth int) error {
 	switch {
 	case name == "include" && len(words) == 1:
 		return l.include(words[0], depth+1)
 	case name == "rename-command" && len(words) == 2:
 		return l.rename(words[0], words[1])
 	case name == "user" && len(words) >= 1:
-		return errors.New(noACL)
+		l.c.mu.users = append(l.c.mu.users, UserLine{Words: words, at: at})
 	case name == "loadmodule" && len(words) >= 1:
 		return errors.New(noModules)
 	case name == "list-max-ziplist-entries" || name == "list-max-ziplist-value" || name == "lua-replicate-commands":

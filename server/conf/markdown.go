@@ -46,7 +46,7 @@ anything but the default. A name that is not listed here is an error.
 |---|---|
 | ` + "`include path`" + ` | Reads another file; a pattern may match no file. |
 | ` + "`rename-command name new-name`" + ` | Renames a command; ` + "`\"\"`" + ` removes it. |
-| ` + "`user name rules ...`" + ` | *Not supported*: ` + noACL + `. |
+| ` + "`user name rules ...`" + ` | Declares a user (docs/compatibility.md); with ` + "`aclfile`" + ` there must be none. |
 | ` + "`loadmodule path`" + `, names with a dot | *Not supported*: ` + noModules + `. |
 
 ## Directives without effect

@@ -34,11 +34,11 @@ func (c *Config) Rewrite() error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	old, err := readFile(c.file)
+	old, err := ReadFile(c.file)
 	if err != nil && !missing(c.file) {
 		return commands.ErrRewritingConfig(err)
 	}
-	if err := replaceFile(c.file, c.rewrittenLocked(old)); err != nil {
+	if err := ReplaceFile(c.file, c.rewrittenLocked(old)); err != nil {
 		return commands.ErrRewritingConfig(systemText(err))
 	}
 	return nil
@@ -75,6 +75,7 @@ func (c *Config) rewrittenLocked(old []byte) []byte {
 			p.replace(i, r.name, want)
 		}
 	}
+	p.replace(userRow, "user", c.userLinesLocked())
 	var b bytes.Buffer
 	for _, lines := range p.lines {
 		for _, line := range lines {
@@ -113,6 +114,8 @@ func (c *Config) readPage(text []byte) *page {
 		row, known := c.index[name]
 		switch {
 		case known:
+		case name == "user":
+			row = userRow
 		case name == "include" || name == "rename-command":
 			continue
 		default:
@@ -180,9 +183,9 @@ func (p *page) replace(row int, name string, values []string) {
 	p.lines = append(p.lines, lines)
 }
 
-// replaceFile replaces a file at once, keeping its permissions. A new one is for
+// ReplaceFile replaces a file at once, keeping its permissions. A new one is for
 // its owner only: it may hold a password.
-func replaceFile(path string, text []byte) error {
+func ReplaceFile(path string, text []byte) error {
 	mode := fs.FileMode(0o600)
 	if info, err := os.Stat(path); err == nil {
 		mode = info.Mode().Perm()

@@ -41,6 +41,10 @@ type Settings struct {
 
 	// Access.
 	RequirePass            string
+	ACLFile                string
+	ACLResetChannels       bool // acl-pubsub-default
+	ACLLogMaxLen           int
+	Users                  []UserLine // user lines, in order
 	EnableDebugCommand     Permission
 	EnableProtectedConfigs Permission
 	Renames                []Rename // rename-command, in order

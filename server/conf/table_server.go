@@ -91,20 +91,20 @@ func processRows() []directive {
 	}
 }
 
-// noACL is what to do in place of users and their rules.
-const noACL = "vigil has the default user only: set requirepass, and remove the users"
-
 func accessRows() []directive {
 	return []directive{
 		{name: "requirepass", kind: text(), def: "", flags: sensitive,
-			doc: "Password of the default user; empty for none.",
+			doc: "Password of the default user; empty for none. A `user default` line comes after it.",
 			set: func(s *Settings, v value) { s.RequirePass = v.text }},
-		{name: "aclfile", kind: text(), def: "", flags: immutable, effect: absent, instead: noACL,
-			doc: "File that defines users, instead of `user` lines."},
-		{name: "acl-pubsub-default", kind: oneOf("allchannels", "resetchannels"), def: "resetchannels", effect: inert,
-			doc: "Channels that a new user may use."},
-		{name: "acllog-max-len", kind: integer(0, math.MaxInt64), def: "128", effect: inert,
-			doc: "Entries that ACL LOG keeps."},
+		{name: "aclfile", kind: text(), def: "", flags: immutable,
+			doc: "File that defines users, instead of `user` lines; a relative path begins at `dir`. ACL LOAD and ACL SAVE read and write it. If it has no line for the default user, `requirepass` holds.",
+			set: func(s *Settings, v value) { s.ACLFile = v.text }},
+		{name: "acl-pubsub-default", kind: oneOf("allchannels", "resetchannels"), def: "resetchannels",
+			doc: "Channels that a new user, or a new selector, may use.",
+			set: func(s *Settings, v value) { s.ACLResetChannels = v.n == 1 }},
+		{name: "acllog-max-len", kind: integer(0, math.MaxInt32), def: "128",
+			doc: "Entries that ACL LOG keeps.",
+			set: func(s *Settings, v value) { s.ACLLogMaxLen = int(v.n) }},
 		{name: "enable-debug-command", kind: oneOf("no", "yes", "local"), def: "no", flags: immutable,
 			doc: "Which clients may use DEBUG.",
 			set: func(s *Settings, v value) { s.EnableDebugCommand = Permission(v.n) }},

@@ -24,6 +24,7 @@ var Sizeless = map[string]string{
 	"SLOWLOG HELP": fixed, "MEMORY": container, "MEMORY STATS": fixed, "MEMORY DOCTOR": fixed,
 	"MEMORY MALLOC-STATS": fixed, "MEMORY HELP": fixed, "LATENCY": container, "LATENCY LATEST": fixed,
 	"LATENCY HELP": fixed, "ACL": container, "ACL WHOAMI": fixed, "ACL HELP": fixed,
+	"ACL GENPASS": fixed, "ACL LOAD": "it reads a file that an administrator has written", "ACL SAVE": "it writes a file",
 	"DEBUG": container, "DEBUG SLEEP": "to hold others up is what it is for", "DEBUG SET-ACTIVE-EXPIRE": fixed,
 	"DEBUG RELOAD": debugging, "DEBUG OBJECT": debugging, "DEBUG STRINGMATCH-LEN": debugging,
 	"DEBUG CHANGE-REPL-ID": fixed, "DEBUG JMAP": fixed, "DEBUG HELP": fixed, "OBJECT": container, "OBJECT HELP": fixed,

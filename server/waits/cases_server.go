@@ -83,6 +83,14 @@ var serverCases = []Case{
 	{Command: "LATENCY HISTORY", What: "event", Bytes: true, Call: refused(sized(nil, "LATENCY", "HISTORY"))},
 	{Command: "LATENCY RESET", What: "events", Call: many(1, key, []string{"LATENCY", "RESET"})},
 	{Command: "ACL CAT", What: "category", Bytes: true, Call: refused(sized(nil, "ACL", "CAT"))},
+	{Command: "ACL SETUSER", What: "rules", Call: refused(many(1, words("+get"), []string{"ACL", "SETUSER", Key, "on"}))},
+	{Command: "ACL SETUSER", What: "rule", Bytes: true, Call: refused(sized(nil, "ACL", "SETUSER", Key))},
+	{Command: "ACL DELUSER", What: "names", Call: many(1, key, []string{"ACL", "DELUSER"})},
+	{Command: "ACL GETUSER", What: "name", Bytes: true, Call: refused(sized(nil, "ACL", "GETUSER"))},
+	{Command: "ACL DRYRUN", What: "arguments", Call: many(1, key, []string{"ACL", "DRYRUN", "default", "DEL"})},
+	{Command: "ACL LIST", What: "patterns", Before: aUser, Call: then(call("ACL", "LIST"), noUser)},
+	{Command: "ACL USERS", What: "patterns", Before: aUser, Call: then(call("ACL", "USERS"), noUser)},
+	{Command: "ACL LOG", What: "count", Bytes: true, Call: refused(sized(nil, "ACL", "LOG"))},
 	{Command: "DBSIZE", What: "keys", Before: someKeys, Call: call("DBSIZE")},
 	{Command: "FLUSHDB", What: "keys", Before: someKeys, Call: call("FLUSHDB")},
 	{Command: "FLUSHDB", What: "watched keys", Before: then(someKeys, many(1, key, []string{"WATCH"})), Call: call("FLUSHDB")},
@@ -91,6 +99,15 @@ var serverCases = []Case{
 	{Command: "SWAPDB", What: "keys", Before: someKeys, Call: call("SWAPDB", "0", "1")},
 	{Command: "SWAPDB", What: "keys waited for", Before: elsewhere(waiting), Call: call("SWAPDB", "0", "1")},
 }
+
+// aUser makes a user with n channels, or as many as there may be.
+func aUser(c *Client, n int) {
+	channel := func(c *Client, i int) { c.Arg("&" + element(i)) }
+	many(1, channel, []string{"ACL", "SETUSER", Key})(c, min(n, 10000))
+}
+
+// noUser removes the user of aUser.
+var noUser = call("ACL", "DELUSER", Key)
 
 // waiting waits for n keys and does not read the reply.
 func waiting(c *Client, n int) {

@@ -1,0 +1,189 @@
+package acl
+
+import "github.com/vigildb/vigil/commands"
+
+// Reason is why a call is refused. A greater one says more about it: that the
+// command is allowed but not its channels.
+type Reason uint8
+
+const (
+	DeniedCommand Reason = iota
+	DeniedKey
+	DeniedAuth // no such user, wrong password, or disabled
+	DeniedChannel
+)
+
+// reasonWords are the reasons as ACL LOG shows them.
+var reasonWords = [...]string{"command", "key", "auth", "channel"}
+
+// Denial says what a user may not do.
+type Denial struct {
+	Reason Reason
+	Index  int // of the argument that names the key or the channel; 0 for the command
+}
+
+// Check returns nil if the rules allow a call, else what they do not allow. Of
+// several selectors the one counts that came furthest.
+func (r *Rules) Check(cmd *commands.Command, argv [][]byte) *Denial {
+	if r.everything {
+		return nil
+	}
+	var room [8]commands.KeyRef
+	call := call{cmd: cmd, argv: argv, keys: room[:0]}
+	worst := Denial{}
+	for i := range r.selectors {
+		d, ok := r.selectors[i].check(&call)
+		if ok {
+			return nil
+		}
+		if d.Reason > worst.Reason || d.Reason == worst.Reason && d.Index > worst.Index {
+			worst = d
+		}
+	}
+	return &worst
+}
+
+// ReadsAll reports whether a selector that allows the call may read every key.
+func (r *Rules) ReadsAll(cmd *commands.Command, argv [][]byte) bool {
+	if r.everything {
+		return true
+	}
+	call := call{cmd: cmd, argv: argv}
+	for i := range r.selectors {
+		s := &r.selectors[i]
+		if _, ok := s.check(&call); ok && s.readsAll() {
+			return true
+		}
+	}
+	return false
+}
+
+// MayReceive reports whether the rules allow a subscription to a channel, or to a
+// pattern, which must be one of theirs word for word.
+func (r *Rules) MayReceive(name []byte, isPattern bool) bool {
+	for i := range r.selectors {
+		if r.selectors[i].mayUse(name, isPattern) {
+			return true
+		}
+	}
+	return false
+}
+
+// call is a call that selectors look at, with its keys once one has asked for them.
+type call struct {
+	cmd   *commands.Command
+	argv  [][]byte
+	keys  []commands.KeyRef
+	found bool // keys are those of the call
+}
+
+func (c *call) findKeys() []commands.KeyRef {
+	if !c.found {
+		c.keys, c.found = c.cmd.AppendAccess(c.keys, c.argv), true
+	}
+	return c.keys
+}
+
+func (s *selector) check(c *call) (d Denial, ok bool) {
+	if !s.allCommands && !c.cmd.Is(commands.NoAuth) && !s.allows(c.cmd, c.argv) {
+		return Denial{}, false
+	}
+	if !s.allKeys && len(c.cmd.Keys) > 0 {
+		for _, k := range c.findKeys() {
+			if k.Flags&commands.NotKey == 0 && !s.mayTouch(c.argv[k.Index], needed(k.Flags)) {
+				return Denial{DeniedKey, k.Index}, false
+			}
+		}
+	}
+	if !s.allChannels && c.cmd.Channels != commands.NoChannels {
+		names := c.argv[1:]
+		if c.cmd.Channels == commands.FirstChannel {
+			names = names[:min(1, len(names))]
+		}
+		for i, name := range names {
+			if !s.mayUse(name, c.cmd.Channels == commands.AllPatterns) {
+				return Denial{DeniedChannel, i + 1}, false
+			}
+		}
+	}
+	return Denial{}, true
+}
+
+// allows reports whether the command is allowed, perhaps with this first argument only.
+func (s *selector) allows(cmd *commands.Command, argv [][]byte) bool {
+	if s.allowed.has(cmd.ID()) {
+		return true
+	}
+	if len(s.firstArgs) == 0 || len(argv) < 2 {
+		return false
+	}
+	for _, word := range s.firstArgs[cmd.ID()] {
+		if equalFold(argv[1], word) {
+			return true
+		}
+	}
+	return false
+}
+
+// needed translates what a command does to a key.
+func needed(f commands.KeyFlag) (need permission) {
+	if f&commands.Access != 0 {
+		need |= readKeys
+	}
+	if f&(commands.Insert|commands.Delete|commands.Update) != 0 {
+		need |= writeKeys
+	}
+	return need
+}
+
+// mayTouch reports whether a pattern matches the key that grants all of need.
+func (s *selector) mayTouch(key []byte, need permission) bool {
+	for i := range s.keys {
+		if p := &s.keys[i]; p.may&need == need && p.matches(key) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *selector) readsAll() bool {
+	if s.allKeys {
+		return true
+	}
+	for i := range s.keys {
+		if p := &s.keys[i]; p.may&readKeys != 0 && p.text == "*" {
+			return true
+		}
+	}
+	return false
+}
+
+// mayUse reports whether the selector allows a channel, or a pattern of channels.
+func (s *selector) mayUse(name []byte, isPattern bool) bool {
+	if s.allChannels {
+		return true
+	}
+	for i := range s.channels {
+		p := &s.channels[i]
+		if isPattern && p.text == string(name) || !isPattern && p.matches(name) {
+			return true
+		}
+	}
+	return false
+}
+
+// equalFold compares with a word in lower case.
+func equalFold(b []byte, word string) bool {
+	if len(b) != len(word) {
+		return false
+	}
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		if c != word[i] {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,152 @@
+package server
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"slices"
+
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/acl"
+	"github.com/vigildb/vigil/commands/pubsub"
+)
+
+// What clients may do. Each has a user whose rules are asked for every call: when it is
+// received, again when EXEC runs it, when a script makes it, and when a blocked call is
+// run again. Rules are replaced as a whole by other goroutines at any time; a call is
+// judged by those that it finds.
+
+// permit returns nil if the client may make a call, else the error of a call that is
+// refused at a place.
+func (s *session) permit(cmd *commands.Command, argv [][]byte, where acl.Context) error {
+	if s.user.Load().Rules().Everything() {
+		return nil
+	}
+	if where == acl.TopLevel && s.Has(commands.ClientMulti) {
+		where = acl.InMulti
+	}
+	d := s.denied(cmd, argv, where, s.look())
+	switch {
+	case d == nil:
+		return nil
+	case where == acl.InScript:
+		return acl.ErrNoPermissionInScript(s.user.Load(), cmd, d)
+	}
+	return acl.ErrNoPermission(s.user.Load(), cmd, d)
+}
+
+// denied returns what the client may not do of a call, nil if it may make it, and
+// records a refusal with what others see of the client.
+func (s *session) denied(cmd *commands.Command, argv [][]byte, where acl.Context, v clientView) *acl.Denial {
+	u := s.user.Load()
+	d := u.Rules().Check(cmd, argv)
+	if d == nil {
+		return nil
+	}
+	object := cmd.FullName()
+	if d.Reason != acl.DeniedCommand {
+		object = string(argv[d.Index])
+	}
+	v.cmd = cmd
+	s.refused(acl.Refusal{Reason: d.Reason, Context: where, Object: object, User: u.Name()}, v)
+	return d
+}
+
+// refused records a refusal in ACL LOG.
+func (s *session) refused(r acl.Refusal, v clientView) {
+	r.Client = s.line(v)
+	s.srv.refusals.Add(r, s.srv.clock.Now().UnixMilli(), s.srv.settings().conf.ACLLogMaxLen)
+}
+
+// become gives the client another user.
+func (s *session) become(u *acl.User) {
+	s.user.Store(u)
+	s.SetText(func(t *commands.ClientText) { t.User = u.Name() })
+}
+
+// Authenticate makes the client another user if the password is right.
+func (s *session) Authenticate(c *commands.Ctx, name, password []byte) error {
+	u := s.srv.users.Authenticate(name, password)
+	if u == nil {
+		where := acl.TopLevel
+		if s.Has(commands.ClientMulti) || c.InMulti {
+			where = acl.InMulti
+		}
+		s.refused(acl.Refusal{Reason: acl.DeniedAuth, Context: where, Object: string(c.Args.All()[0]), User: string(name)}, s.look())
+		return commands.ErrWrongPass
+	}
+	s.become(u)
+	s.setAuthenticated(true)
+	return nil
+}
+
+// Open reports whether clients are the default user without a password.
+func (h host) Open() bool { return h.srv.users.Default().Rules().Open() }
+
+// AnyPassword reports whether every password of the default user is right.
+func (h host) AnyPassword() bool { return h.srv.users.Default().Rules().NoPass() }
+
+// HasUser reports whether there is a user of that name.
+func (h host) HasUser(name string) bool { return h.srv.users.Find(name) != nil }
+
+// ReadsAll reports whether the client may read every key with the call.
+func (s *session) ReadsAll(c *commands.Ctx) bool {
+	return s.user.Load().Rules().ReadsAll(c.Command, c.Args.All())
+}
+
+// mayReceive reports whether the client's user may subscribe to a topic.
+func (s *session) mayReceive(kind pubsub.Kind, name string) bool {
+	r := s.user.Load().Rules()
+	return r.Everything() || r.MayReceive([]byte(name), kind == pubsub.Pattern)
+}
+
+// Revoke disconnects the clients of deleted users, and subscribers that may no longer
+// receive what they subscribe to. The caller itself still gets its reply.
+func (s *session) Revoke(c *commands.Ctx, deleted []*acl.User) {
+	lost := s.srv.broker.lost()
+	for _, o := range s.srv.clients.list() {
+		switch {
+		case !lost[o] && !slices.Contains(deleted, o.user.Load()):
+		case o == s:
+			c.CloseAfter = true
+		default:
+			s.srv.kill(o)
+		}
+	}
+}
+
+// lost are the subscribers that may not receive what they subscribe to.
+func (p *broker) lost() map[*session]bool {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	lost := map[*session]bool{}
+	for kind, topics := range p.topics {
+		for name, list := range topics {
+			for _, u := range list {
+				if !u.s.mayReceive(pubsub.Kind(kind), name) {
+					lost[u.s] = true
+				}
+			}
+		}
+	}
+	return lost
+}
+
+// Users are all users.
+func (h host) Users() *acl.Users { return h.srv.users }
+
+// AccessLog is the log of refused calls.
+func (h host) AccessLog() *acl.Log { return &h.srv.refusals }
+
+// RandomHex returns n unpredictable hexadecimal digits, or what follows from the seed
+// of a test.
+func (h host) RandomHex(n int) string {
+	b := make([]byte, (n+1)/2)
+	if h.srv.opts.fixed {
+		for i := range b {
+			b[i] = byte(h.Random(256))
+		}
+	} else {
+		_, _ = rand.Read(b) // which never fails
+	}
+	return hex.EncodeToString(b)[:n]
+}

@@ -1,0 +1,104 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/acl"
+	"github.com/vigildb/vigil/server/conf"
+)
+
+// watcherRules are those of observers: they see everything and change nothing.
+var watcherRules = []string{"on", "~*", "&*", "+@all", "-@write"}
+
+// refusalFields are the counters of refused calls in INFO.
+var refusalFields = []struct {
+	name   string
+	reason acl.Reason
+}{
+	{"acl_access_denied_auth", acl.DeniedAuth}, {"acl_access_denied_cmd", acl.DeniedCommand},
+	{"acl_access_denied_key", acl.DeniedKey}, {"acl_access_denied_channel", acl.DeniedChannel},
+}
+
+var errUsersTwice = errors.New("users are declared in the configuration file and there is an aclfile too: declare them in one of the two")
+
+// openUsers makes the users that the configuration declares. Nothing is served if any of
+// them is wrong.
+func (srv *Server) openUsers() error {
+	set := srv.settings().conf
+	srv.users = acl.NewUsers(srv.table, func() bool { return !srv.settings().conf.ACLResetChannels })
+	var err error
+	if srv.watcher, err = srv.users.Unlisted("observer", watcherRules); err != nil {
+		return fmt.Errorf("rules of observers: %w", err)
+	}
+	srv.users.SetPassword(set.RequirePass)
+	if set.ACLFile != "" && len(set.Users) > 0 {
+		return set.Users[0].Mistake(errUsersTwice)
+	}
+	seen := map[string]bool{}
+	for i := range set.Users {
+		line := &set.Users[i]
+		if err := srv.users.Declare(line.Words, seen); err != nil {
+			return line.Mistake(fmt.Errorf("Error in user declaration '%s': %w", line.Words[0], err))
+		}
+	}
+	if set.ACLFile != "" {
+		if _, err := srv.loadUsers(); err != nil {
+			return fmt.Errorf("users are not loaded: %w", err)
+		}
+	}
+	srv.config.DescribeUsers(srv.userLines)
+	return nil
+}
+
+// userLines are the users for CONFIG REWRITE: none if they have a file of their own.
+func (srv *Server) userLines() []string {
+	set := srv.settings().conf
+	if set.ACLFile != "" {
+		return nil
+	}
+	return srv.users.LinesBeside(set.RequirePass)
+}
+
+// usersPath is where the users' file is.
+func (srv *Server) usersPath() string {
+	file := srv.settings().conf.ACLFile
+	if filepath.IsAbs(file) {
+		return file
+	}
+	return filepath.Join(srv.settings().dir, file)
+}
+
+// loadUsers replaces all users by those of the file, and returns those who are no more.
+func (srv *Server) loadUsers() (deleted []*acl.User, err error) {
+	set := srv.settings().conf
+	text, err := conf.ReadFile(srv.usersPath())
+	if err != nil {
+		return nil, fmt.Errorf("Error loading ACLs, opening file '%s': %w", set.ACLFile, err)
+	}
+	return srv.users.Load(set.ACLFile, text, set.RequirePass)
+}
+
+// UsersFile is the directive aclfile.
+func (h host) UsersFile() string { return h.srv.settings().conf.ACLFile }
+
+// LoadUsers reads the file. If it returns an error nothing has changed.
+func (s *session) LoadUsers(c *commands.Ctx) error {
+	deleted, err := s.srv.loadUsers()
+	if err != nil {
+		return err
+	}
+	s.Revoke(c, deleted)
+	return nil
+}
+
+// SaveUsers replaces the file.
+func (h host) SaveUsers() error {
+	if err := conf.ReplaceFile(h.srv.usersPath(), h.srv.users.File()); err != nil {
+		h.srv.logf(LogWarning, "ACL SAVE: %v", err)
+		return err
+	}
+	return nil
+}
