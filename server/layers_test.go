@@ -42,6 +42,7 @@ const owners = `
 	net/http:                              server/window cmd
 	html/template:                         server/window
 	github.com/prometheus:                 server/window
+	github.com/youmark/pkcs8:              server/certs
 `
 
 // rooms says which packages of ours some packages may import: those named and no
@@ -52,6 +53,7 @@ const rooms = `
 	persistence/journal:    structures structures/text
 	persistence/prefetch:
 	persistence/slab:
+	server/certs:
 	server/resp:
 	server/transport:       structures
 	structures:
