@@ -23,7 +23,7 @@ type goroutineConn struct {
 
 func (c *goroutineConn) Wake() { c.nc.SetReadDeadline(longAgo) }
 
-func (c *goroutineConn) HangUp() { c.once.Do(func() { c.nc.Close() }) }
+func (c *goroutineConn) HangUp() { c.once.Do(func() { cut(c.nc) }) }
 
 func (c *goroutineConn) Write(b []byte) (kept bool, err error) {
 	_, err = c.nc.Write(b)
@@ -46,6 +46,7 @@ func (c *goroutineConn) serve() {
 	s := c.s
 	defer func() {
 		s.Leave()
+		c.nc.Close()
 		c.HangUp()
 	}()
 	for !s.Closing() {

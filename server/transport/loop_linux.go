@@ -55,9 +55,10 @@ type loop struct {
 
 // loopConn is the transport of one client of a loop.
 type loopConn struct {
-	l  *loop
-	s  Session
-	fd int
+	l   *loop
+	s   Session
+	fd  int
+	tls *loopTLS // nil: the connection is not encrypted
 
 	// These belong to the goroutine that runs the session.
 	unsent       [][]byte // replies that the socket did not take, in order
@@ -288,6 +289,8 @@ func (l *loop) admit() {
 		l.conns[int32(c.fd)] = c
 		if err := l.control(syscall.EPOLL_CTL_ADD, c.fd, syscall.EPOLLIN); err != nil {
 			c.end()
+		} else if c.tls != nil {
+			l.resuming = append(l.resuming, c)
 		}
 	}
 	for _, c := range rejoining {

@@ -28,23 +28,33 @@ func (c *loopConn) listen(events uint32) { _ = c.l.control(syscall.EPOLL_CTL_MOD
 // read receives input and lets the session run it. A client with nothing
 // unread is read into the loop's buffer, so that idle clients hold no memory.
 func (c *loopConn) read(buf []byte) error {
+	if c.tls != nil {
+		return c.readTLS(buf)
+	}
+	_, err := c.readOnce(buf)
+	return err
+}
+
+// readOnce is one read; n is what it received.
+func (c *loopConn) readOnce(buf []byte) (n int, err error) {
 	s := c.s
 	if s.Unread() == 0 {
-		n, err := c.receive(buf)
-		if n <= 0 {
-			return err
+		if n, err = c.receive(buf); n > 0 {
+			err = s.FeedBorrowed(buf[:n])
 		}
-		return s.FeedBorrowed(buf[:n])
+		return n, err
 	}
-	n, err := c.receive(s.Space())
-	if n <= 0 {
-		return err
+	if n, err = c.receive(s.Space()); n > 0 {
+		err = s.Feed(n)
 	}
-	return s.Feed(n)
+	return n, err
 }
 
 // receive reads without blocking; 0 and nil mean that there is nothing to read.
 func (c *loopConn) receive(b []byte) (int, error) {
+	if c.tls != nil {
+		return c.tls.receive(b)
+	}
 	n, _, errno := syscall.RawSyscall(syscall.SYS_READ, uintptr(c.fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)))
 	switch {
 	case errno == syscall.EAGAIN || errno == syscall.EINTR:
@@ -71,6 +81,9 @@ func (c *loopConn) finish(err error) {
 		c.inputPaused = false
 		c.listen(syscall.EPOLLIN)
 	}
+	if c.mayReadOn() {
+		c.Wake()
+	}
 }
 
 // isOver reports whether the client has had its last turn, which ended with err.
@@ -83,11 +96,14 @@ func (c *loopConn) isOver(err error) bool {
 func (c *loopConn) Write(b []byte) (kept bool, err error) {
 	n := 0
 	if !c.outputFull() {
-		if n, err = c.send(b); err != nil || n == len(b) {
+		if n, err = c.send(b); err != nil || n == len(b) && !c.outputFull() {
 			return false, err
 		}
 		// Input is left to the kernel until the client has read.
 		c.listen(syscall.EPOLLOUT)
+		if n == len(b) {
+			return false, nil // encrypted, and not sent
+		}
 	}
 	c.unsent = append(c.unsent, b)
 	if n > 0 {
@@ -109,7 +125,12 @@ func (c *loopConn) dropSent(n int) {
 }
 
 // Unsent is the number of bytes that the socket did not take yet.
-func (c *loopConn) Unsent() int { return c.unsentBytes }
+func (c *loopConn) Unsent() int {
+	if c.tls != nil {
+		return c.unsentBytes + len(c.tls.out)
+	}
+	return c.unsentBytes
+}
 
 // maxTurnSend is the most that is sent in a turn, so that a client that reads as
 // fast as the loop writes does not keep the others waiting.
@@ -121,8 +142,16 @@ func (c *loopConn) send(b []byte) (sent int, err error) {
 	return sent, err
 }
 
-// put writes as much as the socket takes.
+// put sends as much as the socket takes.
 func (c *loopConn) put(b []byte) (sent int, err error) {
+	if c.tls != nil {
+		return c.tls.put(b)
+	}
+	return c.putRaw(b)
+}
+
+// putRaw writes as much as the socket takes.
+func (c *loopConn) putRaw(b []byte) (sent int, err error) {
 	for sent < len(b) {
 		n, _, errno := syscall.RawSyscall(syscall.SYS_WRITE, uintptr(c.fd), uintptr(unsafe.Pointer(&b[sent])), uintptr(len(b)-sent))
 		switch {
@@ -140,6 +169,11 @@ func (c *loopConn) put(b []byte) (sent int, err error) {
 
 // push sends what is left of earlier replies.
 func (c *loopConn) push() error {
+	if c.tls != nil {
+		if err := c.tls.flush(); err != nil {
+			return err
+		}
+	}
 	for len(c.unsent) > 0 {
 		n, err := c.send(c.unsent[0])
 		if err != nil {
@@ -161,7 +195,9 @@ func (c *loopConn) push() error {
 }
 
 // outputFull reports whether the client has to read before more is written.
-func (c *loopConn) outputFull() bool { return c.unsentBytes > 0 }
+func (c *loopConn) outputFull() bool {
+	return c.unsentBytes > 0 || c.tls != nil && len(c.tls.out) > 0
+}
 
 // Durable reports whether the device has the journal up to lsn. If not, the loop
 // resumes the session when it has.
@@ -202,6 +238,9 @@ func (c *loopConn) HangUp() {
 func (c *loopConn) end() {
 	delete(c.l.conns, int32(c.fd))
 	c.leave()
+	if c.tls != nil {
+		c.tls.close()
+	}
 	c.mu.Lock()
 	c.closed = true
 	syscall.Close(c.fd)

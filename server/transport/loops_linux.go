@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"crypto/tls"
 	"net"
 	"runtime"
 	"sync"
@@ -65,7 +66,12 @@ func (p *Loops) openSocket(nc net.Conn) (conn Conn, start func(Session), ok bool
 	if l == nil {
 		return nil, nil, false
 	}
-	c, ok := l.adopt(nc)
+	var c *loopConn
+	if secure, encrypted := nc.(*tls.Conn); encrypted {
+		c, ok = l.adoptTLS(secure)
+	} else {
+		c, ok = l.adopt(nc)
+	}
 	if !ok {
 		return nil, nil, false
 	}

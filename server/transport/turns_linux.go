@@ -80,17 +80,25 @@ func (c *loopConn) run(why turnCause, buf []byte) (err error) {
 		err = io.EOF // its connection is cut: input that is left is not run
 	case why == reported && c.outputFull():
 		if err = c.push(); err == nil && !c.outputFull() {
-			err = c.s.Resume()
+			err = c.resume(buf)
 		}
 	case why == reported:
 		err = c.read(buf)
 	case !c.outputFull():
-		err = c.s.Resume()
+		err = c.resume(buf)
 	}
 	if c.isOver(err) {
 		c.leave() // which takes long if it watched or subscribed to much
 	}
 	return err
+}
+
+// resume continues a session that has stopped.
+func (c *loopConn) resume(buf []byte) error {
+	if err := c.s.Resume(); err != nil || !c.mayReadOn() {
+		return err
+	}
+	return c.readTLS(buf)
 }
 
 // longTurn is a turn outside the loop, with a buffer of its own.
