@@ -79,7 +79,7 @@ func (srv *Server) evictClients() {
 	n := evictLargest(all, unauthBytes, func(s *session) (weight int64, may bool) {
 		may = !s.Has(commands.ClientAuthenticated)
 		if may {
-			weight = s.weight() - clientBytes
+			weight = s.weight() - clientBytes - s.foot.tls
 		}
 		return weight, may
 	}, srv.refuse)

@@ -35,7 +35,8 @@ func (srv *Server) apply(c *conf.Settings) {
 
 // watchConfig follows CONFIG SET once the store is open.
 func (srv *Server) watchConfig() {
-	srv.config.Check(srv.moveSockets, "port", "bind")
+	srv.config.Check(srv.changeTLS, tlsDirectives...)
+	srv.config.Check(srv.moveSockets, "port", "tls-port", "bind")
 	srv.config.Check(srv.moveHTTP, "http-port", "http-bind")
 	srv.config.Check(checkMaxClients, "maxclients")
 	srv.config.Check(srv.keepThrowAway, "save", "appendonly")

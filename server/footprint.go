@@ -15,6 +15,8 @@ import (
 const (
 	// clientBytes is the memory of a connected client that has sent nothing.
 	clientBytes = 2304
+	// tlsBytes is what TLS adds to that: keys, and room for a record.
+	tlsBytes = 20 << 10
 	// keepArgs is the number of arguments for which an idle client keeps room.
 	keepArgs = 1024
 )
@@ -23,19 +25,20 @@ const (
 type footprint struct {
 	bytes  atomic.Int64 // as last counted; only the owner writes it
 	unauth int64        // part of bytes, counted for an unauthenticated client
+	tls    int64        // part of bytes: tlsBytes or 0
 	unread int          // bytes of replies that the client has not read, as the outbox counts them
 }
 
 // weigh measures the memory that the client uses now.
 func (s *session) weigh() {
-	n := int64(clientBytes + s.in.bufferBytes() + 24*cap(s.in.args) + 24*cap(s.keys) + s.ctx.Reply.Cap() +
-		s.conn.Unsent() + s.txn.memory() + s.subs.bytes + s.TextBytes())
+	n := int64(clientBytes+s.in.bufferBytes()+24*cap(s.in.args)+24*cap(s.keys)+s.ctx.Reply.Cap()+
+		s.conn.Unsent()+s.txn.memory()+s.subs.bytes+s.TextBytes()) + s.foot.tls
 	if s.in.held != nil || s.waiting != nil {
 		n += s.parkedBytes()
 	}
 	unauth := int64(0)
 	if !s.Has(commands.ClientAuthenticated) {
-		unauth = n - clientBytes
+		unauth = n - clientBytes - s.foot.tls
 	}
 	old := s.foot.bytes.Load()
 	if n == old && unauth == s.foot.unauth {

@@ -27,7 +27,7 @@ func infoServer(t *infoText) {
 	t.line("process_id", os.Getpid())
 	t.line("process_supervised", "no")
 	t.line("run_id", t.srv.runID)
-	t.line("tcp_port", t.srv.port.Load())
+	t.line("tcp_port", t.srv.port())
 	t.line("server_time_usec", now.UnixMicro())
 	t.line("uptime_in_seconds", up)
 	t.line("uptime_in_days", up/86400)
@@ -38,6 +38,7 @@ func infoServer(t *infoText) {
 	t.line("executable", executable)
 	t.line("config_file", t.srv.config.File())
 	t.line("io_threads_active", 0)
+	infoListeners(t)
 }
 
 func infoClients(t *infoText) {

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -47,6 +48,7 @@ type Server struct {
 	loops     *transport.Loops
 	cron      cron
 	sockets   sockets
+	secure    secure
 	admin     adminState
 	history   history
 
@@ -54,7 +56,6 @@ type Server struct {
 	activeExpire atomic.Bool // off only by DEBUG SET-ACTIVE-EXPIRE
 	opsPerSecond atomic.Int64
 	logLevel     atomic.Int32 // LogLevel
-	port         atomic.Int64 // in use; 0 without TCP
 
 	randMu sync.Mutex
 	rand   *rand.Rand // guarded by randMu
@@ -122,6 +123,10 @@ func Start(o Options) (*Server, error) {
 		return nil, err
 	}
 	srv.loops = transport.NewLoops(transport.Host{Store: srv.store, Closed: srv.done, Workers: &srv.workers})
+	srv.sockets.plain.serve, srv.sockets.secure.serve = srv.Serve, srv.ServeTLS
+	if err := srv.openTLS(); err != nil {
+		return nil, errors.Join(err, srv.store.Close())
+	}
 	srv.watchConfig()
 	srv.openSaves()
 	srv.activeExpire.Store(true)
@@ -132,6 +137,11 @@ func Start(o Options) (*Server, error) {
 // Serve accepts clients until the listener fails or the server is closed,
 // which it reports as ErrClosed. It may be called for several listeners.
 func (srv *Server) Serve(l net.Listener) error {
+	return srv.serve(l, func(nc net.Conn) { srv.accept(nc) })
+}
+
+// serve accepts connections and passes them on.
+func (srv *Server) serve(l net.Listener, admit func(net.Conn)) error {
 	srv.mu.Lock()
 	if srv.closed {
 		srv.mu.Unlock()
@@ -151,7 +161,7 @@ func (srv *Server) Serve(l net.Listener) error {
 	for {
 		nc, err := l.Accept()
 		if err == nil {
-			srv.accept(nc)
+			admit(nc)
 			continue
 		}
 		if srv.done.Err() != nil || errors.Is(err, net.ErrClosed) {
@@ -208,6 +218,10 @@ func (srv *Server) enter(nc net.Conn, prepare func(*session)) bool {
 	conn, start := srv.loops.Open(nc)
 	s := srv.newSession(conn)
 	s.Addr, s.LocalAddr, s.Unix = addresses(nc)
+	if _, encrypted := nc.(*tls.Conn); encrypted {
+		s.foot.tls = tlsBytes
+		s.weigh()
+	}
 	prepare(s)
 	srv.clients.add(s)
 	if srv.done.Err() != nil {
@@ -221,7 +235,7 @@ func (srv *Server) enter(nc net.Conn, prepare func(*session)) bool {
 func (srv *Server) refusal(remote string, unix bool) commands.WireError {
 	set := srv.settings()
 	switch {
-	case srv.clients.count() >= set.maxClients:
+	case srv.clients.count()+srv.secure.handshakes.Count() >= set.maxClients:
 		return commands.ErrMaxClients
 	case set.conf.ProtectedMode && srv.users.Default().Rules().NoPass() && !unix && !isLoopback(remote):
 		return commands.ErrProtected
@@ -264,6 +278,7 @@ func (srv *Server) Close() error {
 	srv.mu.Unlock()
 	srv.stop()
 	srv.cron.stop()
+	srv.secure.handshakes.Close()
 	srv.clients.hangUpAll()
 	srv.loops.End()
 	srv.workers.Wait()

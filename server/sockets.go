@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/vigildb/vigil/commands"
@@ -18,10 +19,18 @@ import (
 // Serve belongs to its caller and is not among them.
 type sockets struct {
 	mu        sync.Mutex
-	listening bool     // Listen has succeeded; guarded by mu
-	tcp       []socket // guarded by mu
+	listening bool // Listen has succeeded; guarded by mu
+	plain     family
+	secure    family
 	// moveHTTP is the function passed to OnMoveHTTP; guarded by mu.
 	moveHTTP func(old, new *conf.Settings) error
+}
+
+// family is the sockets of one port directive.
+type family struct {
+	serve func(net.Listener) error
+	open  []socket     // guarded by sockets.mu
+	port  atomic.Int64 // in use; 0 without one
 }
 
 // socket is a TCP listener with the address it was opened for.
@@ -39,10 +48,11 @@ var ErrNoListeners = errors.New("server: configured to not listen anywhere")
 // embedded server.
 var errEmbedded = errors.New("the sockets belong to the program that the server is part of")
 
-// Listen opens the sockets that the configuration names (bind, port,
+// Listen opens the sockets that the configuration names (bind, port, tls-port,
 // unixsocket) and serves them in the background. It returns the addresses in
-// use. Port 0 opens no TCP socket; "auto" takes any free port, the same for
-// every address. CONFIG SET of port and bind moves the sockets later.
+// use, the encrypted ones after the plain ones. Port 0 opens no TCP socket; "auto"
+// takes any free port, the same for every address. CONFIG SET of port, tls-port and
+// bind moves the sockets later.
 func (srv *Server) Listen() ([]net.Addr, error) {
 	set := srv.settings().conf
 	k := &srv.sockets
@@ -52,52 +62,57 @@ func (srv *Server) Listen() ([]net.Addr, error) {
 	if err != nil {
 		return nil, err
 	}
+	secure, err := srv.openTCP(set.Bind, set.TLSPort)
+	if err != nil {
+		closeAll(tcp)
+		return nil, err
+	}
 	var addrs []net.Addr
-	for _, s := range tcp {
+	for _, s := range slices.Concat(tcp, secure) {
 		addrs = append(addrs, s.Addr())
 	}
 	if set.UnixSocket != "" {
 		l, err := transport.ListenUnix(set.UnixSocket, os.FileMode(set.UnixSocketPerm))
 		if err != nil {
-			closeAll(tcp)
+			closeAll(slices.Concat(tcp, secure))
 			return nil, err
 		}
-		srv.serveBehind(l)
+		srv.serveBehind(l, srv.Serve)
 		addrs = append(addrs, l.Addr())
 	}
 	if len(addrs) == 0 {
 		return nil, ErrNoListeners
 	}
-	srv.useLocked(tcp)
+	srv.useLocked(&k.plain, tcp)
+	srv.useLocked(&k.secure, secure)
 	k.listening = true
 	return addrs, nil
 }
 
 // serveBehind accepts clients in the background until the listener is closed,
 // which Close does at the latest.
-func (srv *Server) serveBehind(l net.Listener) {
+func (srv *Server) serveBehind(l net.Listener, serve func(net.Listener) error) {
 	srv.workers.Add(1)
 	go func() {
 		defer srv.workers.Done()
 		defer l.Close()
-		if err := srv.Serve(l); !errors.Is(err, ErrClosed) {
+		if err := serve(l); !errors.Is(err, ErrClosed) {
 			srv.logf(LogWarning, "%v", err)
 		}
 	}()
 }
 
 // useLocked serves the sockets that are not served yet and remembers all.
-func (srv *Server) useLocked(tcp []socket) {
-	k := &srv.sockets
+func (srv *Server) useLocked(f *family, tcp []socket) {
 	port := 0
 	for _, s := range tcp {
 		port = s.port
-		if !slices.ContainsFunc(k.tcp, func(old socket) bool { return old.Listener == s.Listener }) {
-			srv.serveBehind(s.Listener)
+		if !slices.ContainsFunc(f.open, func(old socket) bool { return old.Listener == s.Listener }) {
+			srv.serveBehind(s.Listener, f.serve)
 		}
 	}
-	k.tcp = tcp
-	srv.port.Store(int64(port))
+	f.open = tcp
+	f.port.Store(int64(port))
 }
 
 // autoTries is the number of attempts of "auto" to find a port that is free at
@@ -146,11 +161,8 @@ func closeAll(open []socket) {
 	}
 }
 
-// moveSockets is the hook of CONFIG SET port and bind. Sockets that are still
-// needed are kept, new ones are opened, and only then are the others closed;
-// connected clients stay. If a new socket conflicts with an old one, as 0.0.0.0
-// and 127.0.0.1 do at one port, the old ones are closed first, and reopened if
-// that did not help. After an error everything is as it was before.
+// moveSockets is the hook of CONFIG SET port, tls-port and bind. After an error
+// everything is as it was before.
 func (srv *Server) moveSockets(old, new *conf.Settings) error {
 	k := &srv.sockets
 	k.mu.Lock()
@@ -158,20 +170,36 @@ func (srv *Server) moveSockets(old, new *conf.Settings) error {
 	if !k.listening {
 		return errEmbedded
 	}
-	port := new.Port
-	if port == conf.PortAuto && old.Port == port {
-		port = int(srv.port.Load())
+	was := int(k.plain.port.Load())
+	if err := srv.moveLocked(&k.plain, old.Port, new.Port, new.Bind); err != nil {
+		return err
+	}
+	err := srv.moveLocked(&k.secure, old.TLSPort, new.TLSPort, new.Bind)
+	if err != nil {
+		_ = srv.moveLocked(&k.plain, new.Port, was, old.Bind) // which were open a moment ago
+	}
+	return err
+}
+
+// moveLocked moves the sockets of a family. Those that are still needed are kept,
+// new ones are opened, and only then are the others closed; connected clients stay.
+// If a new socket conflicts with an old one, as 0.0.0.0 and 127.0.0.1 do at one
+// port, the old ones are closed first, and reopened if that did not help.
+func (srv *Server) moveLocked(f *family, oldPort, newPort int, bind []string) error {
+	port := newPort
+	if port == conf.PortAuto && oldPort == port {
+		port = int(f.port.Load())
 	}
 	var kept, gone []socket
 	var missing []string
-	for _, s := range k.tcp {
-		if s.port == port && slices.Contains(new.Bind, s.host) {
+	for _, s := range f.open {
+		if s.port == port && slices.Contains(bind, s.host) {
 			kept = append(kept, s)
 		} else {
 			gone = append(gone, s)
 		}
 	}
-	for _, host := range new.Bind {
+	for _, host := range bind {
 		if !slices.ContainsFunc(kept, func(s socket) bool { return s.host == host }) {
 			missing = append(missing, host)
 		}
@@ -180,22 +208,21 @@ func (srv *Server) moveSockets(old, new *conf.Settings) error {
 	if errors.Is(err, syscall.EADDRINUSE) && slices.ContainsFunc(gone, func(s socket) bool { return s.port == port }) {
 		closeAll(gone)
 		if opened, err = srv.openTCP(missing, port); err != nil {
-			kept = append(kept, srv.reopen(gone)...)
-			srv.useLocked(kept)
+			srv.useLocked(f, append(kept, srv.reopen(gone)...))
 		}
 	}
 	switch {
 	case err != nil:
 		srv.logf(LogWarning, "%v", err)
-		if old.Port == new.Port {
+		if oldPort == newPort {
 			return commands.ErrCannotBind
 		}
 		return commands.ErrCannotListen
-	case len(kept)+len(opened) == 0 && port != 0 && len(new.Bind) > 0:
+	case len(kept)+len(opened) == 0 && port != 0 && len(bind) > 0:
 		return commands.ErrCannotBind // every address was optional
 	}
 	closeAll(gone)
-	srv.useLocked(append(kept, opened...))
+	srv.useLocked(f, append(kept, opened...))
 	return nil
 }
 

@@ -156,6 +156,9 @@ func attend(srv *server.Server, config *conf.Config, log *slog.Logger, sig *sign
 			notifySupervisor(config.Settings(), "READY=1", log)
 			go newMemory(func() int64 { return config.Settings().MaxMemory }).watch(srv.ShutdownRequested()) // or until the process ends
 			continue
+		case <-sig.reload:
+			reload(srv, config, log)
+			continue
 		case <-sig.terminate:
 			how, name = config.Settings().ShutdownOnSigterm, "SIGTERM"
 		case <-sig.interrupt:
@@ -171,6 +174,18 @@ func attend(srv *server.Server, config *conf.Config, log *slog.Logger, sig *sign
 		}
 		close(stay)
 	}
+}
+
+// reload reads the certificates again, without which SIGHUP means nothing.
+func reload(srv *server.Server, config *conf.Config, log *slog.Logger) {
+	if config.Settings().TLSPort == 0 {
+		return
+	}
+	if err := srv.ReloadTLS(); err != nil {
+		log.Warn(err.Error())
+		return
+	}
+	log.Info("Certificates were read again")
 }
 
 // mayEnd writes the snapshot that shutdown-on-sigint or shutdown-on-sigterm asks

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// signals are those that mean something to the server. The rest: SIGHUP and
-// SIGPIPE are ignored, as Redis ignores them; Go's runtime takes SIGXFSZ, so that
+// signals are those that mean something to the server. The rest: SIGPIPE is
+// ignored, as Redis ignores it; Go's runtime takes SIGXFSZ, so that
 // a write beyond the limit of file sizes fails with EFBIG, and SIGUSR1 and SIGUSR2,
 // which would end a Redis, without effect.
 type signals struct {
@@ -16,11 +16,14 @@ type signals struct {
 	// the first was looked at, says nothing new. Each has a channel of its own,
 	// so that a burst of one cannot hide the other.
 	terminate, interrupt chan os.Signal
+	// reload has the certificates read again.
+	reload chan os.Signal
 }
 
 func catchSignals() *signals {
-	s := &signals{terminate: make(chan os.Signal, 1), interrupt: make(chan os.Signal, 1)}
-	signal.Ignore(syscall.SIGHUP, syscall.SIGPIPE)
+	s := &signals{terminate: make(chan os.Signal, 1), interrupt: make(chan os.Signal, 1), reload: make(chan os.Signal, 1)}
+	signal.Ignore(syscall.SIGPIPE)
+	signal.Notify(s.reload, syscall.SIGHUP)
 	signal.Notify(s.terminate, syscall.SIGTERM)
 	signal.Notify(s.interrupt, syscall.SIGINT)
 	return s

@@ -61,7 +61,7 @@ func TestWhatIsNotThereIsNotPassedOver(t *testing.T) {
 		{[]string{"--user", "default", "on", ">geheim", "--aclfile", users}, "", "declare them in one of the two"},
 		{[]string{"--aclfile", "/nosuch/users.acl"}, "", "No such file or directory"},
 		{[]string{"--aclfile", users}, "", users + ":2: Syntax error."},
-		{[]string{"--tls-port", "6380", "--port", "0"}, "", "vigil does not encrypt connections"},
+		{[]string{"--tls-port", "6380", "--port", "0"}, "", "failed to configure TLS: no tls-cert-file configured"},
 		{[]string{"--loadmodule", "/x.so"}, "", "vigil does not load modules"},
 		{[]string{"--replicaof", "localhost", "1"}, "", "vigil has no replication"},
 		{[]string{"--cluster-enabled", "yes"}, "", "vigil has no cluster mode"},

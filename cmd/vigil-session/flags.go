@@ -75,7 +75,7 @@ func readOptions(args []string, stdout, stderr io.Writer) (o options, err error)
 // flags are the flags of the microservice, which the manual page lists too.
 func (o *options) flags() *flag.FlagSet {
 	f := flag.NewFlagSet("vigil-session", flag.ContinueOnError)
-	f.StringVar(&o.addr, "addr", "localhost:6379", "the server: `host:port`, a path of a socket, or redis://[user:password@]host:port[/db]")
+	f.StringVar(&o.addr, "addr", "localhost:6379", "the server: `host:port`, a path of a socket, or redis[s]://[user:password@]host:port[/db]; rediss is TLS")
 	f.IntVar(&o.db, "db", 0, "the database, unless -addr is a URL that includes it")
 	f.StringVar(&o.glob, "session-glob", "?*", "the sessions that this instance serves, as a `pattern`")
 	f.StringVar(&o.config, "config", "", "a TOML `file`, read again on SIGHUP and when it changes")

@@ -112,8 +112,8 @@ func TestMistakesNameFileLineAndReason(t *testing.T) {
 	}
 	for _, x := range []struct{ text, line, reason string }{
 		{"user", "1: 'user'", "Bad directive or wrong number of arguments"},
-		{"tls-port 6380", "1: 'tls-port 6380'", noTLS},
-		{"tls-cert-file x", "1: 'tls-cert-file x'", noTLS},
+		{"tls-dh-params-file x", "1: 'tls-dh-params-file x'", noDH},
+		{"tls-key-file-pass a b", "1: 'tls-key-file-pass (redacted)'", "wrong number of arguments"},
 		{"loadmodule /x.so a", "1: 'loadmodule /x.so a'", noModules},
 		{"bf.initial_size 1", "1: 'bf.initial_size 1'", noModules},
 		{"slaveof a 1", "1: 'slaveof a 1'", noReplicas},

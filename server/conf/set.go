@@ -53,7 +53,7 @@ func (c *Config) Set(caller Caller, pairs []Pair) error {
 			copy(c.mu.values, oldValues)
 			return failure(r.nameLike(ch.Name), err.Error())
 		}
-		if v.text != oldValues[ch.row].text || v.n != oldValues[ch.row].n {
+		if v.text != oldValues[ch.row].text || v.n != oldValues[ch.row].n || r.flags&rereads != 0 {
 			changed[ch.row] = r.nameLike(ch.Name)
 		}
 		c.mu.values[ch.row] = v

@@ -23,6 +23,19 @@ type Settings struct {
 	HTTPPort       int      // of the window; 0: none; PortAuto: any that is free
 	HTTPBind       []string // in the notation of Bind
 
+	// Encryption.
+	TLSPort           int // 0: none; PortAuto: any that is free
+	TLSCertFile       string
+	TLSKeyFile        string
+	TLSKeyFilePass    string
+	TLSCACertFile     string
+	TLSCACertDir      string
+	TLSAuthClients    TLSAuth
+	TLSProtocols      string
+	TLSCiphers        string
+	TLSCipherSuites   string
+	TLSSessionCaching bool
+
 	// Limits of the protocol, in bytes.
 	ProtoMaxBulkLen        int64
 	ClientQueryBufferLimit int64
@@ -88,6 +101,15 @@ type Settings struct {
 
 // PortAuto is the port "auto".
 const PortAuto = -1
+
+// TLSAuth says which clients need a certificate.
+type TLSAuth int
+
+const (
+	TLSAuthNo TLSAuth = iota
+	TLSAuthYes
+	TLSAuthOptional
+)
 
 // Rename is one rename-command; To is empty when the command is removed.
 type Rename struct{ From, To string }

@@ -9,6 +9,7 @@ const (
 	sensitive                    // the value is secret
 	hidden                       // CONFIG GET shows it only under its full name
 	notLoading                   // CONFIG SET is refused while data is loaded
+	rereads                      // the value names what may have changed: to set it again is a change
 	always                       // CONFIG REWRITE writes it even at its default
 )
 
@@ -53,6 +54,7 @@ type section struct {
 func sections() []section {
 	return []section{
 		{"Network", "", networkRows()},
+		{"Encryption", "", tlsRows()},
 		{"Process", "", processRows()},
 		{"Access", "", accessRows()},
 		{"Data on disk", "", diskRows()},
@@ -61,7 +63,6 @@ func sections() []section {
 		{"Monitoring", "", watchingRows()},
 		{"Replication", "vigil has no replication.", replicationRows()},
 		{"Cluster mode", "vigil has no cluster mode.", clusterRows()},
-		{"Encryption", "Connections are not encrypted.", tlsRows()},
 		{"Files of Redis", "vigil writes neither an append-only file nor an RDB file.", journalRows()},
 		{"Internals of Redis", "vigil works differently, or needs no setting.", engineRows()},
 	}

@@ -10,7 +10,6 @@ import "math"
 const (
 	noReplicas = "vigil has no replication: remove the line, and back up with snapshots"
 	noCluster  = "vigil has no cluster mode: remove the line, and distribute keys in the clients (see PLACE.LOCATE)"
-	noTLS      = "vigil does not encrypt connections: remove the line, and use a TLS proxy"
 )
 
 // replicationRows are those of replication.
@@ -66,32 +65,6 @@ func clusterRows() []directive {
 		{name: "cluster-node-timeout", kind: integer(0, math.MaxInt64), def: "15000", effect: inert},
 		{name: "cluster-ping-interval", kind: integer(0, math.MaxInt64), def: "0", flags: hidden, effect: inert},
 		{name: "cluster-link-sendbuf-limit", kind: memory(0, math.MaxInt64), def: "0", effect: inert},
-	}
-}
-
-// tlsRows are those of encrypted connections.
-func tlsRows() []directive {
-	return []directive{
-		{name: "tls-port", kind: integer(0, 65535), def: "0", effect: absent, instead: noTLS},
-		{name: "tls-session-cache-size", kind: integer(0, math.MaxInt32), def: "20480", effect: inert},
-		{name: "tls-session-cache-timeout", kind: integer(0, math.MaxInt32), def: "300", effect: inert},
-		{name: "tls-cluster", kind: yesNo(), def: "no", effect: absent, instead: noTLS},
-		{name: "tls-replication", kind: yesNo(), def: "no", effect: absent, instead: noTLS},
-		{name: "tls-auth-clients", kind: oneOf("no", "yes", "optional"), def: "yes", effect: absent, instead: noTLS},
-		{name: "tls-prefer-server-ciphers", kind: yesNo(), def: "no", effect: absent, instead: noTLS},
-		{name: "tls-session-caching", kind: yesNo(), def: "yes", effect: inert},
-		{name: "tls-cert-file", kind: text(), def: "", effect: absent, instead: noTLS},
-		{name: "tls-key-file", kind: text(), def: "", effect: absent, instead: noTLS},
-		{name: "tls-key-file-pass", kind: text(), def: "", flags: sensitive, effect: absent, instead: noTLS},
-		{name: "tls-client-cert-file", kind: text(), def: "", effect: absent, instead: noTLS},
-		{name: "tls-client-key-file", kind: text(), def: "", effect: absent, instead: noTLS},
-		{name: "tls-client-key-file-pass", kind: text(), def: "", flags: sensitive, effect: absent, instead: noTLS},
-		{name: "tls-dh-params-file", kind: text(), def: "", effect: absent, instead: noTLS},
-		{name: "tls-ca-cert-file", kind: text(), def: "", effect: absent, instead: noTLS},
-		{name: "tls-ca-cert-dir", kind: text(), def: "", effect: absent, instead: noTLS},
-		{name: "tls-protocols", kind: text(), def: "", effect: absent, instead: noTLS},
-		{name: "tls-ciphers", kind: text(), def: "", effect: absent, instead: noTLS},
-		{name: "tls-ciphersuites", kind: text(), def: "", effect: absent, instead: noTLS},
 	}
 }
 

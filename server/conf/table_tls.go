@@ -1,0 +1,62 @@
+package conf
+
+import "math"
+
+// What to do in place of a directive of TLS that is absent.
+const noDH = "Go's TLS has no Diffie-Hellman of finite fields, only elliptic curves: remove the line"
+
+func tlsRows() []directive {
+	return []directive{
+		{name: "tls-port", kind: port(), def: "0",
+			doc: "TCP port for encrypted connections, at the addresses of `bind`; 0 for none, `auto` for any free port. With `port 0` every TCP connection is encrypted.",
+			set: func(s *Settings, v value) { s.TLSPort = int(v.n) }},
+		{name: "tls-cert-file", kind: text(), def: "", flags: rereads,
+			doc: "PEM file with the certificate of the server, followed by those between it and its authority. Setting it again, even to the same path, reads the files again, and so does SIGHUP; new connections use them. If they cannot be used nothing changes, and the reason is returned and logged.",
+			set: func(s *Settings, v value) { s.TLSCertFile = v.text }},
+		{name: "tls-key-file", kind: text(), def: "", flags: rereads,
+			doc: "PEM file with the private key of that certificate.",
+			set: func(s *Settings, v value) { s.TLSKeyFile = v.text }},
+		{name: "tls-key-file-pass", kind: text(), def: "", flags: sensitive,
+			doc: "Passphrase of the key, if it is encrypted.",
+			set: func(s *Settings, v value) { s.TLSKeyFilePass = v.text }},
+		{name: "tls-ca-cert-file", kind: text(), def: "", flags: rereads,
+			doc: "PEM file with the authorities that certificates of clients are checked with.",
+			set: func(s *Settings, v value) { s.TLSCACertFile = v.text }},
+		{name: "tls-ca-cert-dir", kind: text(), def: "", flags: rereads,
+			doc: "Directory with such files. Unlike for Redis their names do not matter: every file with a certificate counts.",
+			set: func(s *Settings, v value) { s.TLSCACertDir = v.text }},
+		{name: "tls-auth-clients", kind: oneOf("no", "yes", "optional"), def: "yes",
+			doc: "Whether clients need a certificate; with `optional` they may have none, but not a wrong one. `yes` and `optional` need one of the two directives above.",
+			set: func(s *Settings, v value) { s.TLSAuthClients = TLSAuth(v.n) }},
+		{name: "tls-protocols", kind: text(), def: "",
+			doc: "Versions that are allowed, of `TLSv1 TLSv1.1 TLSv1.2 TLSv1.3`, in quotes, without gaps; empty for 1.2 and 1.3.",
+			set: func(s *Settings, v value) { s.TLSProtocols = v.text }},
+		{name: "tls-ciphers", kind: text(), def: "",
+			doc: "Ciphers of TLS 1.2 and before: names of OpenSSL or of the RFCs with colons between, `DEFAULT` or empty. Only those of Go's TLS, which have forward secrecy; expressions as `HIGH:!aNULL` are refused.",
+			set: func(s *Settings, v value) { s.TLSCiphers = v.text }},
+		{name: "tls-ciphersuites", kind: text(), def: "",
+			doc: "Ciphers of TLS 1.3. Go always offers all three: the value must name all of them or be empty.",
+			set: func(s *Settings, v value) { s.TLSCipherSuites = v.text }},
+		{name: "tls-prefer-server-ciphers", kind: yesNo(), def: "no", effect: inert,
+			doc: "Whose order of ciphers counts. Go always chooses: the best that both have, by what both machines compute fast."},
+		{name: "tls-session-caching", kind: yesNo(), def: "yes",
+			doc: "Allow clients to resume sessions, which saves most of a handshake. Sessions are in tickets that clients keep, so that the server holds nothing.",
+			set: func(s *Settings, v value) { s.TLSSessionCaching = v.n == 1 }},
+		{name: "tls-session-cache-size", kind: integer(0, math.MaxInt32), def: "20480", effect: inert,
+			doc: "Number of sessions that the server keeps; it keeps none."},
+		{name: "tls-session-cache-timeout", kind: integer(0, math.MaxInt32), def: "300", effect: inert,
+			doc: "Seconds that a session can be resumed. Go's tickets last at most seven days, or until the certificates are read again."},
+		{name: "tls-dh-params-file", kind: text(), def: "", effect: absent, instead: noDH,
+			doc: "Parameters of Diffie-Hellman."},
+		{name: "tls-client-cert-file", kind: text(), def: "", effect: inert,
+			doc: "Certificate for connections that the server itself makes; it makes none."},
+		{name: "tls-client-key-file", kind: text(), def: "", effect: inert,
+			doc: "Key of that certificate."},
+		{name: "tls-client-key-file-pass", kind: text(), def: "", flags: sensitive, effect: inert,
+			doc: "Passphrase of that key."},
+		{name: "tls-replication", kind: yesNo(), def: "no", effect: absent, instead: noReplicas,
+			doc: "Encrypt replication."},
+		{name: "tls-cluster", kind: yesNo(), def: "no", effect: absent, instead: noCluster,
+			doc: "Encrypt the cluster bus."},
+	}
+}

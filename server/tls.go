@@ -1,0 +1,178 @@
+package server
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/vigildb/vigil/server/certs"
+	"github.com/vigildb/vigil/server/conf"
+	"github.com/vigildb/vigil/server/transport"
+)
+
+// secure is what encrypted connections share (ADR 0037).
+type secure struct {
+	handshakes *transport.Handshakes
+	config     atomic.Pointer[tls.Config] // of new connections; nil without tls-port
+
+	mu sync.Mutex
+	// undo is what a change replaced, for the case that another hook refuses it;
+	// guarded by mu.
+	undo struct {
+		settings *conf.Settings
+		config   *tls.Config
+	}
+}
+
+// tlsDirectives are those whose change makes the server read certificates.
+var tlsDirectives = []string{"tls-port", "tls-cert-file", "tls-key-file", "tls-key-file-pass", "tls-ca-cert-file",
+	"tls-ca-cert-dir", "tls-auth-clients", "tls-protocols", "tls-ciphers", "tls-ciphersuites", "tls-session-caching"}
+
+// tlsClients translates the configuration's names to those of certs.
+var tlsClients = map[conf.TLSAuth]certs.ClientAuth{conf.TLSAuthNo: certs.NoClients, conf.TLSAuthYes: certs.EveryClient,
+	conf.TLSAuthOptional: certs.OptionalClients}
+
+// tlsConfig reads the files that the configuration names; nil without tls-port.
+func (srv *Server) tlsConfig(set *conf.Settings) (*tls.Config, error) {
+	if set.TLSPort == 0 {
+		return nil, nil
+	}
+	c, err := certs.Options{CertFile: set.TLSCertFile, KeyFile: set.TLSKeyFile, KeyPass: set.TLSKeyFilePass,
+		CAFile: set.TLSCACertFile, CADir: set.TLSCACertDir, Clients: tlsClients[set.TLSAuthClients],
+		Protocols: set.TLSProtocols, Ciphers: set.TLSCiphers, CipherSuites: set.TLSCipherSuites,
+		Tickets: set.TLSSessionCaching}.Config()
+	if err != nil {
+		return nil, err
+	}
+	c.Time = srv.clock.Now
+	if end := c.Certificates[0].Leaf.NotAfter; srv.clock.Now().After(end) {
+		srv.logf(LogWarning, "the certificate %s has expired on %s: clients will refuse it", set.TLSCertFile, end.Format(time.DateOnly))
+	}
+	return c, nil
+}
+
+// openTLS reads the certificates when the server starts.
+func (srv *Server) openTLS() error {
+	srv.secure.handshakes = transport.NewHandshakes()
+	c, err := srv.tlsConfig(srv.settings().conf)
+	if err != nil {
+		return fmt.Errorf("failed to configure TLS: %w", err)
+	}
+	srv.secure.config.Store(c)
+	return nil
+}
+
+// changeTLS is the hook of CONFIG SET. Clients that are connected keep what they
+// have.
+func (srv *Server) changeTLS(_, new *conf.Settings) error {
+	k := &srv.secure
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.undo.settings == new {
+		k.config.Store(k.undo.config)
+		return nil
+	}
+	c, err := srv.tlsConfig(new)
+	if err != nil {
+		srv.logf(LogWarning, "TLS is not changed: %v", err)
+		return fmt.Errorf("Unable to update TLS configuration: %w", err)
+	}
+	k.undo.settings, k.undo.config = srv.settings().conf, k.config.Load()
+	k.config.Store(c)
+	return nil
+}
+
+// ReloadTLS reads the certificates again; new connections use them. After an error
+// everything is as it was before. Without tls-port it does nothing.
+func (srv *Server) ReloadTLS() error {
+	k := &srv.secure
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	c, err := srv.tlsConfig(srv.config.Settings())
+	if err != nil {
+		return fmt.Errorf("TLS is not changed: %w", err)
+	}
+	k.config.Store(c)
+	return nil
+}
+
+// errNoTLS is the end of a listener that was to be encrypted.
+var errNoTLS = errors.New("server: no tls-port is configured, so that there are no certificates")
+
+// ServeTLS is Serve for encrypted connections, with the certificates of the
+// configuration.
+func (srv *Server) ServeTLS(l net.Listener) error {
+	if srv.secure.config.Load() == nil {
+		return errNoTLS
+	}
+	return srv.serve(l, srv.acceptTLS)
+}
+
+// acceptTLS begins the handshake of a client. One that is not admitted is cut
+// without a word, as nothing can be said before the handshake.
+func (srv *Server) acceptTLS(nc net.Conn) {
+	config := srv.secure.config.Load()
+	srv.mu.Lock()
+	if srv.closed || config == nil {
+		srv.mu.Unlock()
+		nc.Close()
+		return
+	}
+	srv.workers.Add(1) // for the handshake
+	srv.mu.Unlock()
+	if srv.clients.count()+srv.secure.handshakes.Count() >= srv.settings().maxClients {
+		srv.stats.rejectedClients.Add(1)
+		nc.Close()
+		srv.workers.Done()
+		return
+	}
+	srv.tune(nc)
+	err := srv.secure.handshakes.Begin(nc, config, func(encrypted net.Conn, err error) {
+		defer srv.workers.Done()
+		if err != nil {
+			srv.logf(LogVerbose, "Error accepting a client connection: %v (addr=%s laddr=%s)", err, nc.RemoteAddr(), nc.LocalAddr())
+			return
+		}
+		srv.accept(encrypted)
+	})
+	if err != nil {
+		srv.workers.Done()
+	}
+}
+
+// port is the TCP port that INFO shows: the plain one, or else the encrypted one.
+func (srv *Server) port() int64 {
+	if p := srv.sockets.plain.port.Load(); p != 0 {
+		return p
+	}
+	return srv.sockets.secure.port.Load()
+}
+
+// infoListeners shows the sockets, a line for each kind.
+func infoListeners(t *infoText) {
+	k := &t.srv.sockets
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	n := 0
+	for _, x := range []struct {
+		name string
+		f    *family
+	}{{"tcp", &k.plain}, {"tls", &k.secure}} {
+		if len(x.f.open) == 0 {
+			continue
+		}
+		text := "name=" + x.name
+		for _, s := range x.f.open {
+			text += ",bind=" + s.host
+		}
+		t.line(fmt.Sprintf("listener%d", n), fmt.Sprintf("%s,port=%d", text, x.f.port.Load()))
+		n++
+	}
+	if path := t.srv.settings().conf.UnixSocket; path != "" && k.listening {
+		t.line(fmt.Sprintf("listener%d", n), "name=unix,bind="+path)
+	}
+}
