@@ -120,6 +120,7 @@ func (t *clientTotals) called(row *commands.Command, took time.Duration, failed 
 	t.about(row, st) // EXEC has run others meanwhile
 	t.calls.calls++
 	t.calls.took += took
+	st.took(row, took)
 	if failed {
 		t.calls.failed++
 	}

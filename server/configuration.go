@@ -27,6 +27,8 @@ func (srv *Server) apply(c *conf.Settings) {
 	srv.logLevel.Store(int32(c.LogLevel))
 	srv.slowlog.threshold.Store(c.SlowlogLogSlowerThan * 1000)
 	srv.slowlog.setLimit(c.SlowlogMaxLen)
+	srv.latency.threshold.Store(c.LatencyThreshold)
+	srv.stats.untracked.Store(!c.LatencyTracking)
 	if srv.store != nil {
 		srv.store.SetSync(set.sync)
 		srv.store.SetMaxMemory(c.MaxMemory, set.policy, c.MaxMemorySamples)

@@ -70,10 +70,10 @@ func (c *cron) run(srv *Server) {
 		return
 	}
 	if srv.activeExpire.Load() && !srv.pause.active() {
-		srv.store.ExpireCycle(now.UnixMilli(), expireBudget)
+		srv.latency.watch(srv.clock, "expire-cycle", func() { srv.store.ExpireCycle(now.UnixMilli(), expireBudget) })
 	}
 	if !srv.pause.active() {
-		srv.makeRoom()
+		srv.latency.watch(srv.clock, "eviction-cycle", srv.makeRoom)
 	}
 	srv.serveRemoved()
 	c.measure(srv, now)

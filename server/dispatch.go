@@ -279,6 +279,9 @@ func (s *session) account(cmd *commands.Command, argv [][]byte, start time.Durat
 	took := s.turn.elapsed - start
 	if s.waiting == nil { // else it is counted when the wait ends
 		s.totals.called(cmd, took, err != nil, &s.srv.stats)
+		if s.srv.latency.wants(took) {
+			s.srv.latency.add(commandEvent(cmd), s.turn.at(start), took)
+		}
 		if s.srv.slowlog.wants(took) && !cmd.Is(commands.SkipSlowlog) {
 			if s.abridged == nil {
 				argv = abridge(cmd.Shown(argv))

@@ -25,6 +25,7 @@ var (
 	_ admin.Config      = (*session)(nil)
 	_ admin.Databases   = (*session)(nil)
 	_ admin.Debug       = (*session)(nil)
+	_ admin.Latency     = (*session)(nil)
 	_ admin.Saves       = (*session)(nil)
 	_ admin.Snapshots   = (*session)(nil)
 	_ admin.Statistics  = (*session)(nil)

@@ -37,7 +37,7 @@ func infoSections() []infoSection {
 		{"modules", true, func(*infoText) {}},
 		{"commandstats", false, infoCommandStats},
 		{"errorstats", true, infoErrorStats},
-		{"latencystats", false, func(*infoText) {}},
+		{"latencystats", false, infoLatencyStats},
 		{"cluster", true, func(t *infoText) { t.line("cluster_enabled", 0) }},
 		{"keyspace", true, infoKeyspace},
 	}

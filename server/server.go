@@ -43,6 +43,7 @@ type Server struct {
 	monitors  monitors
 	pause     pause
 	slowlog   slowlog
+	latency   latency
 	stats     stats
 	saves     saves
 	loops     *transport.Loops

@@ -20,8 +20,10 @@ type stats struct {
 	expired, evicted, hits, misses    atomic.Int64
 	errorReplies                      atomic.Int64
 
-	table    *commands.Table
-	commands []commandStats
+	table      *commands.Table
+	commands   []commandStats
+	histograms []atomic.Pointer[histogram] // by the row's id; nil until the first call
+	untracked  atomic.Bool                 // by latency-tracking no
 
 	mu     sync.Mutex
 	errors map[string]int64 // by first word; guarded by mu
@@ -32,7 +34,23 @@ type commandStats struct{ calls, nanos, rejected, failed atomic.Int64 }
 func (st *stats) open(t *commands.Table) {
 	st.table = t
 	st.commands = make([]commandStats, len(t.All()))
+	st.histograms = make([]atomic.Pointer[histogram], len(t.All()))
 	st.errors = map[string]int64{}
+}
+
+// took adds the time of a call to the histogram of its command.
+func (st *stats) took(c *commands.Command, took time.Duration) {
+	if st.untracked.Load() {
+		return
+	}
+	h := st.histograms[c.ID()].Load()
+	if h == nil {
+		st.histograms[c.ID()].CompareAndSwap(nil, new(histogram))
+		h = st.histograms[c.ID()].Load()
+	}
+	if h != nil { // else CONFIG RESETSTAT came between
+		h.add(took)
+	}
 }
 
 // called counts a call that ran.
@@ -42,6 +60,7 @@ func (st *stats) called(c *commands.Command, took time.Duration, failed bool) {
 		n.failed = 1
 	}
 	st.add(c, n)
+	st.took(c, took)
 }
 
 // callTotals are calls of one command.
@@ -110,6 +129,7 @@ func (st *stats) reset() {
 		c.nanos.Store(0)
 		c.rejected.Store(0)
 		c.failed.Store(0)
+		st.histograms[i].Store(nil)
 	}
 	st.mu.Lock()
 	defer st.mu.Unlock()

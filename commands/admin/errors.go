@@ -12,3 +12,7 @@ const (
 	errFirstDBIndex   = commands.WireError("ERR invalid first DB index")
 	errSecondDBIndex  = commands.WireError("ERR invalid second DB index")
 )
+
+func errNoSamples(event string) error {
+	return commands.Errorf("ERR No samples available for event '%s'", event)
+}

@@ -115,28 +115,3 @@ func memoryPurge(c *commands.Ctx) error {
 	c.Reply.OK()
 	return nil
 }
-
-func latencyRows() []commands.Command {
-	return []commands.Command{
-		{Name: "LATENCY", Arity: -2, Since: "2.8.13", Cost: "Depends on the subcommand.",
-			Summary: "Groups the commands about latency spikes, which vigil does not record."},
-		{Name: "LATENCY LATEST", Arity: 2, Tips: "nondeterministic_output request_policy:all_nodes response_policy:special", Flags: adminFlags, Since: "2.8.13", Cost: "O(1)",
-			Summary: "Returns the latest latency spikes: always an empty list.", Run: emptyArray},
-		{Name: "LATENCY HISTORY", Arity: 3, Tips: "nondeterministic_output request_policy:all_nodes response_policy:special", Flags: adminFlags, Syntax: "event", Since: "2.8.13", Cost: "O(1)",
-			Summary: "Returns the latency spikes of an event: always an empty list.", Run: emptyArray},
-		{Name: "LATENCY RESET", Arity: -2, Tips: "request_policy:all_nodes response_policy:agg_sum", Flags: adminFlags, Syntax: "[event [event ...]]",
-			Since: "2.8.13", Cost: "O(1)",
-			Summary: "Clears the latency spikes and returns the number of events cleared: always 0.", Run: latencyReset},
-		commands.Help("LATENCY", "2.8.13", commands.Loading|commands.Stale),
-	}
-}
-
-func emptyArray(c *commands.Ctx) error {
-	c.Reply.Array(0)
-	return nil
-}
-
-func latencyReset(c *commands.Ctx) error {
-	c.Reply.Int(0)
-	return nil
-}

@@ -31,7 +31,7 @@ func TestNothingThatWorksIsUnread(t *testing.T) {
 		}
 	}
 	probe := value{text: "x", n: 1, words: []string{"x"}, save: []SavePoint{{1, 1}},
-		limits: [3]OutputLimit{{1, 1, 1}, {1, 1, 1}, {1, 1, 1}}}
+		limits: [3]OutputLimit{{1, 1, 1}, {1, 1, 1}, {1, 1, 1}}, numbers: []float64{1}}
 	for _, s := range sections() {
 		for _, r := range s.rows {
 			if r.effect != works {

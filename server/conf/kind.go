@@ -11,11 +11,12 @@ import (
 // value is a directive's value. Text is what CONFIG GET shows and determines
 // the rest.
 type value struct {
-	text   string
-	n      int64 // of numbers; 1 for yes; the place in the list or the bits of an enumeration
-	words  []string
-	save   []SavePoint
-	limits [3]OutputLimit
+	text    string
+	n       int64 // of numbers; 1 for yes; the place in the list or the bits of an enumeration
+	words   []string
+	save    []SavePoint
+	limits  [3]OutputLimit
+	numbers []float64
 }
 
 // kind is a way of reading and writing values.

@@ -94,6 +94,9 @@ type Settings struct {
 	// Watching.
 	SlowlogLogSlowerThan int64 // microseconds; 0: everything; negative: nothing
 	SlowlogMaxLen        int64
+	LatencyThreshold     int64     // ms; 0: LATENCY records nothing
+	LatencyTracking      bool      // keep a histogram for each command
+	LatencyPercentiles   []float64 // of INFO latencystats, as given
 	NotifyKeyspaceEvents commands.EventClass
 	BusyReplyThreshold   int64 // milliseconds; 0: never
 	LuaMemoryLimit       int64

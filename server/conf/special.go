@@ -195,6 +195,7 @@ func percentiles() kind {
 				}
 				s := strings.TrimRight(strconv.FormatFloat(p, 'f', 6, 64), "0")
 				shown = append(shown, strings.TrimSuffix(s, "."))
+				v.numbers = append(v.numbers, p)
 			}
 			v.text = strings.Join(shown, " ")
 			return v, nil

@@ -22,7 +22,7 @@ var Sizeless = map[string]string{
 	"CONFIG REWRITE": "it writes the file of the configuration", "CONFIG HELP": fixed,
 	"LASTSAVE": fixed, "SHUTDOWN": "nobody is served any more", "SLOWLOG": container, "SLOWLOG LEN": fixed,
 	"SLOWLOG HELP": fixed, "MEMORY": container, "MEMORY STATS": fixed, "MEMORY DOCTOR": fixed,
-	"MEMORY MALLOC-STATS": fixed, "MEMORY HELP": fixed, "LATENCY": container, "LATENCY LATEST": fixed,
+	"MEMORY MALLOC-STATS": fixed, "MEMORY HELP": fixed, "LATENCY": container, "LATENCY LATEST": fixed, "LATENCY DOCTOR": fixed,
 	"LATENCY HELP": fixed, "ACL": container, "ACL WHOAMI": fixed, "ACL HELP": fixed,
 	"ACL GENPASS": fixed, "ACL LOAD": "it reads a file that an administrator has written", "ACL SAVE": "it writes a file",
 	"DEBUG": container, "DEBUG SLEEP": "to hold others up is what it is for", "DEBUG SET-ACTIVE-EXPIRE": fixed,

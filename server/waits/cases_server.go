@@ -81,6 +81,8 @@ var serverCases = []Case{
 	{Command: "MEMORY USAGE", What: "list", Before: aList, Call: call("MEMORY", "USAGE", Key, "SAMPLES", "0")},
 	{Command: "MEMORY PURGE", What: "keys", Before: someKeys, Call: call("MEMORY", "PURGE")},
 	{Command: "LATENCY HISTORY", What: "event", Bytes: true, Call: refused(sized(nil, "LATENCY", "HISTORY"))},
+	{Command: "LATENCY GRAPH", What: "event", Bytes: true, Call: refused(sized(nil, "LATENCY", "GRAPH"))},
+	{Command: "LATENCY HISTOGRAM", What: "commands", Call: many(1, key, []string{"LATENCY", "HISTOGRAM"})},
 	{Command: "LATENCY RESET", What: "events", Call: many(1, key, []string{"LATENCY", "RESET"})},
 	{Command: "ACL CAT", What: "category", Bytes: true, Call: refused(sized(nil, "ACL", "CAT"))},
 	{Command: "ACL SETUSER", What: "rules", Call: refused(many(1, words("+get"), []string{"ACL", "SETUSER", Key, "on"}))},
