@@ -178,6 +178,7 @@ func (s *session) FeedBorrowed(b []byte) error {
 func (s *session) Feed(n int) error {
 	s.in.append(n)
 	s.srv.stats.inputBytes.Add(int64(n))
+	s.srv.stats.reads.Add(1)
 	set := s.srv.settings()
 	// Queued calls are input that was not run yet.
 	if int64(s.in.unread()+s.txn.queueBytes) > set.queryBuffer {

@@ -47,6 +47,7 @@ func (s *session) flush() error {
 func (s *session) send() error {
 	r := &s.ctx.Reply
 	s.srv.stats.outputBytes.Add(int64(r.Len()))
+	s.srv.stats.writes.Add(1)
 	for _, part := range r.Parts() {
 		if _, err := s.conn.Write(part); err != nil {
 			return err

@@ -21,6 +21,7 @@ type saves struct {
 	last    atomic.Int64 // unix time of the last success
 	tried   atomic.Int64 // unix time of the last attempt
 	failed  atomic.Bool
+	saves   atomic.Int64  // snapshots made
 	lastLSN atomic.Uint64 // the journal's position when the last one was begun
 }
 
@@ -74,6 +75,7 @@ func (srv *Server) snapshot(name string) error {
 		return fmt.Errorf("save: %w", err)
 	}
 	v.last.Store(now.Unix())
+	v.saves.Add(1)
 	v.lastLSN.Store(lsn)
 	return nil
 }

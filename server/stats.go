@@ -17,6 +17,7 @@ type stats struct {
 	outputLimitDrops, queryLimitDrops atomic.Int64
 	evictedClients                    atomic.Int64
 	inputBytes, outputBytes           atomic.Int64
+	reads, writes                     atomic.Int64 // of clients: turns with input, and with replies
 	expired, evicted, hits, misses    atomic.Int64
 	errorReplies                      atomic.Int64
 
@@ -120,7 +121,7 @@ func (st *stats) errorCounts() []errorCount {
 // reset is CONFIG RESETSTAT.
 func (st *stats) reset() {
 	for _, n := range []*atomic.Int64{&st.connections, &st.rejectedClients, &st.outputLimitDrops, &st.queryLimitDrops, &st.evictedClients,
-		&st.inputBytes, &st.outputBytes, &st.expired, &st.evicted, &st.hits, &st.misses, &st.errorReplies} {
+		&st.inputBytes, &st.outputBytes, &st.reads, &st.writes, &st.expired, &st.evicted, &st.hits, &st.misses, &st.errorReplies} {
 		n.Store(0)
 	}
 	for i := range st.commands {
