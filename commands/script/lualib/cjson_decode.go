@@ -108,11 +108,19 @@ func (d *jsonDecoder) descend(room int) {
 	d.c.take(tableSize)
 }
 
+// few is room for a few entries, or for none: gopher-lua's own tables have room for 32.
+func few(some bool) int {
+	if some {
+		return 4
+	}
+	return 0
+}
+
 func (d *jsonDecoder) object() lua.LValue {
 	d.descend(3)
 	d.used += 2
-	table := d.c.L.NewTable()
 	t := d.next()
+	table := d.c.L.CreateTable(0, few(t.kind != jsonObjectEnd))
 	for t.kind != jsonObjectEnd {
 		if t.kind != jsonString {
 			d.expected("object key string", t)
@@ -141,8 +149,8 @@ func (d *jsonDecoder) object() lua.LValue {
 func (d *jsonDecoder) list() lua.LValue {
 	d.descend(2)
 	d.used++
-	table := d.c.L.NewTable()
 	t := d.next()
+	table := d.c.L.CreateTable(few(t.kind != jsonListEnd), 0)
 	for i := 1; t.kind != jsonListEnd; i++ {
 		v := d.value(t)
 		if i&(i-1) == 0 {

@@ -87,17 +87,18 @@ func (d *msgpackDecoder) long(kind byte) lua.LValue {
 	return nil
 }
 
-func (d *msgpackDecoder) descend() *lua.LTable {
+// descend enters an array or map and returns its table, with room for a few of its entries.
+func (d *msgpackDecoder) descend(list, entries int) *lua.LTable {
 	if d.depth++; d.depth > maxUnpacked {
 		d.c.raise("Too many nested arrays and maps in input.")
 	}
 	d.c.take(tableSize)
-	return d.c.L.NewTable()
+	return d.c.L.CreateTable(min(list, 8), min(entries, 8))
 }
 
 // array reads n elements. Memory is taken as they come, whatever n says.
 func (d *msgpackDecoder) array(n int) lua.LValue {
-	t := d.descend()
+	t := d.descend(n, 0)
 	for i := 1; i <= n; i++ {
 		if i&(i-1) == 0 {
 			d.c.take(i * valueSize) // it doubles
@@ -109,7 +110,7 @@ func (d *msgpackDecoder) array(n int) lua.LValue {
 }
 
 func (d *msgpackDecoder) mapping(n int) lua.LValue {
-	t := d.descend()
+	t := d.descend(0, n)
 	for range n {
 		key := d.value()
 		v := d.value()

@@ -3,6 +3,7 @@ package lualib
 import (
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
@@ -23,7 +24,10 @@ func Compile(source, name string, m Meter) (*lua.FunctionProto, error) {
 	if line := tooDeep(source); line > 0 {
 		return nil, fmt.Errorf("%s:%d: chunk has too many syntax levels", name, line)
 	}
-	chunk, err := parse.Parse(strings.NewReader(source), name)
+	chunk, err := parse.Parse(meteredReader{strings.NewReader(source), m}, name)
+	if over := m.Step(1); over != nil {
+		return nil, over
+	}
 	if err != nil {
 		return nil, syntaxError(err, name)
 	}
@@ -38,6 +42,19 @@ func Compile(source, name string, m Meter) (*lua.FunctionProto, error) {
 	}
 	markCalls(proto)
 	return proto, nil
+}
+
+// A meteredReader ends when the meter fails, because the parser ignores other errors.
+type meteredReader struct {
+	io.Reader
+	m Meter
+}
+
+func (r meteredReader) Read(b []byte) (int, error) {
+	if r.m.Step(len(b)) != nil {
+		return 0, io.EOF
+	}
+	return r.Reader.Read(b)
 }
 
 // withConcat returns a chunk that takes the function that joins and returns the script as

@@ -24,9 +24,9 @@ type function func(c call) int
 type library map[string]function
 
 // maxList bounds the elements of a list: those from there on do not count for its length.
-// An assignment to an element makes all before it, in one instruction, which takes 64 MiB
+// An assignment to an element makes all before it, in one instruction, which takes 32 MiB
 // and a fraction of a second at this bound.
-const maxList = 1 << 22
+const maxList = 1 << 21
 
 // boundLists sets gopher-lua's bound, which is one for all states.
 var boundLists = sync.OnceFunc(func() { lua.MaxArrayIndex = maxList })
