@@ -99,7 +99,6 @@ func (c call) resume(th *lua.LState, args []lua.LValue) (results []lua.LValue, f
 	if lua.LVAsBool(results[0]) {
 		return results[1:], nil
 	}
-	th.Dead = true
 	return nil, results[1]
 }
 

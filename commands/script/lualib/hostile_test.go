@@ -2,6 +2,7 @@ package lualib
 
 import (
 	"context"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -195,5 +196,18 @@ func TestLongSourcesAreNotTooDeep(t *testing.T) {
 		if got := runWithin(t, time.Minute, 1<<30, source); got != "ended" {
 			t.Errorf("%.60s...: %.200s", source, got)
 		}
+	}
+}
+
+// TestStacksStartNoGoroutines: gopher-lua derives a context for a new stack, which starts a
+// goroutine until the context of the state is done.
+func TestStacksStartNoGoroutines(t *testing.T) {
+	before := runtime.NumGoroutine()
+	script := "for i = 1, 100 do pcall(error) coroutine.wrap(function() coroutine.yield() end)() end"
+	if got := runWithin(t, time.Minute, 1<<30, script); got != "ended" {
+		t.Fatal(got)
+	}
+	if after := runtime.NumGoroutine(); after > before+10 {
+		t.Errorf("%d goroutines, %d before", after, before)
 	}
 }
