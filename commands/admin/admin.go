@@ -40,7 +40,7 @@ func Group() commands.Group {
 			Summary: "Old name of REPLICAOF.", Run: replicaOf},
 	}
 	for _, more := range [][]commands.Command{commands.IntrospectionRows(), configRows(), saveRows(), snapshotRows(), slowlogRows(),
-		memoryRows(), latencyRows(), debugRows(), keyspaceRows()} {
+		memoryRows(), latencyRows(), moduleRows(), debugRows(), keyspaceRows()} {
 		rows = append(rows, more...)
 	}
 	return commands.Group{Name: "server", Commands: rows}

@@ -23,7 +23,7 @@ var Sizeless = map[string]string{
 	"LASTSAVE": fixed, "SHUTDOWN": "nobody is served any more", "SLOWLOG": container, "SLOWLOG LEN": fixed,
 	"SLOWLOG HELP": fixed, "MEMORY": container, "MEMORY STATS": fixed, "MEMORY DOCTOR": fixed,
 	"MEMORY MALLOC-STATS": fixed, "MEMORY HELP": fixed, "LATENCY": container, "LATENCY LATEST": fixed, "LATENCY DOCTOR": fixed,
-	"LATENCY HELP": fixed, "ACL": container, "ACL WHOAMI": fixed, "ACL HELP": fixed,
+	"LATENCY HELP": fixed, "MODULE": container, "MODULE LIST": fixed, "MODULE HELP": fixed, "ACL": container, "ACL WHOAMI": fixed, "ACL HELP": fixed,
 	"ACL GENPASS": fixed, "ACL LOAD": "it reads a file that an administrator has written", "ACL SAVE": "it writes a file",
 	"DEBUG": container, "DEBUG SLEEP": "to hold others up is what it is for", "DEBUG SET-ACTIVE-EXPIRE": fixed,
 	"DEBUG RELOAD": debugging, "DEBUG OBJECT": debugging, "DEBUG STRINGMATCH-LEN": debugging,
