@@ -79,7 +79,9 @@ type evictor struct {
 // shard removes one key of a shard and reports whether it found one.
 func (e *evictor) shard(i int, random uint64) bool {
 	sh := &e.s.shards[i]
-	sh.mu.Lock()
+	if !sh.lockFree() {
+		return false
+	}
 	defer e.s.unlockShard(sh)
 	var best *table
 	bestSlot, bestScore, bestDB := 0, uint64(0), 0

@@ -69,7 +69,9 @@ func (s *Store) ExpireCycle(now int64, budget time.Duration) int {
 // expireSome continues in the table at w.
 func (s *Store) expireSome(w *sweeper, now, left int64) (expired int, cost int64, done bool) {
 	sh := &s.shards[w.shard]
-	sh.mu.Lock()
+	if !sh.lockFree() {
+		return 0, 1, true
+	}
 	defer s.unlockShard(sh)
 	t := sh.tables[w.db]
 	if t == nil || t.ttls == 0 && len(t.timed) == 0 {

@@ -119,6 +119,21 @@ func (sh *shard) await() bool {
 	return true
 }
 
+// lockFree locks a shard for background work, which leaves shards of a long transaction
+// for another time.
+func (sh *shard) lockFree() bool { return sh.mu.TryLock() || sh.await() }
+
+// lockShard locks a shard for a look at it. It returns false if a long transaction has it
+// and is overdue.
+func (s *Store) lockShard(sh *shard) bool {
+	for !sh.lockFree() {
+		if !s.long.wait(false) {
+			return false
+		}
+	}
+	return true
+}
+
 // lockLong locks a shard for the long transaction, after those that wait for it. From
 // the moment that long is set no others begin to.
 func (sh *shard) lockLong() {

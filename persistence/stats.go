@@ -77,7 +77,9 @@ func (s *Store) Stats() Stats {
 func (c *counters) tables(s *Store) (cold, dirty int) {
 	for i := range s.shards {
 		sh := &s.shards[i]
-		sh.mu.Lock()
+		if !s.lockShard(sh) {
+			continue
+		}
 		for db, phys := range s.mapping.phys {
 			t := sh.tables[db]
 			if t != nil && !t.resident || t == nil && sh.counts[phys] > 0 {

@@ -32,7 +32,9 @@ func (s *Store) sizeOf(sh, db int) int {
 func (s *Store) DBStats(db int) (keys, expires int) {
 	for i := range s.shards {
 		sh := &s.shards[i]
-		sh.mu.Lock()
+		if !s.lockShard(sh) {
+			continue
+		}
 		keys += s.sizeOf(i, db)
 		if t := sh.tables[db]; t != nil {
 			expires += t.ttls

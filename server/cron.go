@@ -82,7 +82,7 @@ func (c *cron) run(srv *Server) {
 	if c.round%clientRound == 0 {
 		srv.dropIdle(now)
 		srv.dropSlow(now)
-		srv.history.take(now, srv.totals(srv.gather()))
+		srv.history.take(now, srv.totals(srv.lately()))
 	}
 }
 

@@ -105,6 +105,17 @@ func (srv *Server) gather() storeFigures {
 	return f
 }
 
+// lately is gather for the cron, which does not wait for scripts: while one runs the
+// figures are those gathered last.
+func (srv *Server) lately() storeFigures {
+	if !srv.scripts.engine.Running() {
+		return srv.gather()
+	}
+	srv.admin.mu.Lock()
+	defer srv.admin.mu.Unlock()
+	return srv.admin.figures
+}
+
 // figures are the store's numbers for a call: inside EXEC, which holds shards,
 // those gathered last, which are at most a second old.
 func (s *session) figures() storeFigures {

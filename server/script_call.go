@@ -1,6 +1,8 @@
 package server
 
 import (
+	"fmt"
+	"runtime/debug"
 	"time"
 
 	"github.com/vigildb/vigil/commands"
@@ -14,6 +16,7 @@ type scripting struct {
 	began   time.Duration // of the call, in this turn
 	crowded bool          // memory was full when the call began
 	written bool          // a command that writes was called
+	bug     any           // a panic of a command
 	limits  struct{ readOnly, allowOOM bool }
 }
 
@@ -82,6 +85,7 @@ func (s *session) RunScript(c *commands.Ctx, flags lua.Flags, readOnly bool, run
 	x.written = false
 	x.limits.readOnly = readOnly || flags.Declared && flags.NoWrites
 	x.limits.allowOOM = flags.Declared && flags.AllowOOM
+	x.bug = nil
 	inMulti, cmd, args, db := c.InMulti, c.Command, c.Args, s.DB()
 	c.InMulti, c.InScript = true, true
 	reply := c.Reply
@@ -92,10 +96,14 @@ func (s *session) RunScript(c *commands.Ctx, flags lua.Flags, readOnly bool, run
 	}()
 	r := &lua.Run{Server: (*scriptServer)(s), Reply: &reply, Memory: s.srv.settings().conf.LuaMemoryLimit}
 	c.Reply = commands.NewReply(nil, 2)
+	c.Reply.Bound(func(size int) bool { return int64(size) <= r.Memory/2 })
 	err := func() error {
 		defer func() { c.Reply = reply }()
 		return run(r)
 	}()
+	if x.bug != nil {
+		panic(x.bug) // the interpreter has made an error of it
+	}
 	return err
 }
 
@@ -118,17 +126,36 @@ func (x *scriptServer) Call(argv [][]byte, proto int) []byte {
 	cmd, sub := s.lookup(argv)
 	if err := s.admitScripted(cmd, sub, argv); err != nil {
 		s.refuse(cmd, err)
-		return reply.Encoded()
+		return reply.Last()
 	}
 	start := s.turn.elapsed
 	s.reach(cmd, argv)
-	err := s.invoke(cmd, argv)
+	err := x.invoke(cmd, argv)
 	s.tx.Select(s.DB())
 	if s.srv.monitors.any() && cmd.Flags&(commands.SkipMonitor|commands.Admin) == 0 {
 		s.srv.monitors.show(s, cmd.Shown(argv), s.turn.at(start), "lua")
 	}
 	s.account(cmd, argv, start, err)
-	return reply.Encoded()
+	switch {
+	case reply.Lost():
+		s.srv.scripts.engine.End(lua.NoMemory)
+		return []byte("-" + lua.NoMemory + "\r\n")
+	case reply.Parts() != nil:
+		return reply.After(0)
+	}
+	return reply.Last()
+}
+
+// invoke runs the handler. A panic ends the whole call, and not only the script.
+func (x *scriptServer) invoke(cmd *commands.Command, argv [][]byte) error {
+	defer func() {
+		if bug := recover(); bug != nil {
+			x.script.bug = fmt.Sprintf("%v\n%s", bug, debug.Stack())
+			x.srv.scripts.engine.End("internal error")
+			panic(bug)
+		}
+	}()
+	return (*session)(x).invoke(cmd, argv)
 }
 
 // Allowed reports whether the user may run a command.

@@ -13,6 +13,7 @@ import (
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/acl"
 	"github.com/vigildb/vigil/commands/groups"
+	"github.com/vigildb/vigil/commands/script/lua"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/server/conf"
 	"github.com/vigildb/vigil/server/transport"
@@ -278,6 +279,7 @@ func (srv *Server) Close() error {
 	}
 	srv.mu.Unlock()
 	srv.stop()
+	srv.scripts.engine.End(lua.Shutdown)
 	srv.cron.stop()
 	srv.secure.handshakes.Close()
 	srv.clients.hangUpAll()

@@ -51,12 +51,11 @@ type Engine struct {
 	state *state // nil until the first script
 	made  int    // states, so that functions of scripts know theirs
 	call  argBuffer
-	drand drand
 }
 
 // New returns an engine without scripts.
 func New() *Engine {
-	e := &Engine{guard: guard{Context: context.Background()}, drand: drandStart}
+	e := &Engine{guard: guard{Context: context.Background()}}
 	e.scripts.init()
 	return e
 }
@@ -81,10 +80,6 @@ func (e *Engine) newState() *state {
 	e.made++
 	s := &state{LState: glua.NewState(stateOptions), number: e.made}
 	s.SetContext(&e.guard)
-	for _, open := range []glua.LGFunction{glua.OpenBase, glua.OpenTable, glua.OpenString, glua.OpenMath, glua.OpenCoroutine} {
-		s.Push(s.NewFunction(open))
-		s.Call(0, 0)
-	}
 	lualib.Open(s.LState, &e.guard)
 	openRedis(s, e)
 	s.failed = s.NewFunction(placeError)
@@ -156,6 +151,10 @@ func (e *Engine) failure(err error, r *Run) error {
 		return commands.Errorf("ERR %s", err)
 	}
 	t, ok := api.Object.(*glua.LTable)
+	if !ok && api.Type == glua.ApiErrorPanic { // there were too many calls to add the place
+		e.state = nil
+		return commands.Errorf("ERR user_script: stack overflow script: %s", r.name)
+	}
 	if !ok {
 		return commands.Errorf("ERR Error running script %s, %.100s", r.name, api.Object)
 	}
@@ -226,8 +225,11 @@ func stringTable(L *glua.LState, list [][]byte) *glua.LTable {
 	return t
 }
 
-// Shutdown is the reason of scripts that end because the server does.
-const Shutdown = errShutdown
+// Reasons to end scripts: the server is closed; the reply to a command is too long.
+const (
+	Shutdown = errShutdown
+	NoMemory = errMemory
+)
 
 // End has the running script end, for a reason.
 func (e *Engine) End(why string) {
@@ -275,3 +277,6 @@ func (e *Engine) Kill(function bool) error {
 	}
 	return nil
 }
+
+// Running reports whether a script or function runs.
+func (e *Engine) Running() bool { return e.current.Load() != nil }

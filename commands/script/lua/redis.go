@@ -32,7 +32,6 @@ func openRedis(s *state, e *Engine) {
 	}
 	t.RawSetString("REDIS_VERSION", glua.LString(commands.RedisVersion))
 	s.SetGlobal("redis", t)
-	openRandom(s, e)
 }
 
 // argBuffer holds the arguments of one call of a command.
