@@ -200,7 +200,7 @@ func (c *checker) value(phys uint32, hash uint64, key []byte, h *head) error {
 		return err
 	}
 	if h.paged {
-		if err := c.s.readPages(phys, hash, key, v); err != nil {
+		if err := c.s.readPages(phys, hash, key, v, 0); err != nil {
 			return err
 		}
 	}

@@ -181,7 +181,7 @@ func (c *committer) commit(n int, mode *pebble.WriteOptions) error {
 	c.due = c.due[:rest]
 	s.durable.Advance(last, mode == pebble.Sync)
 	c.release()
-	if s.log.Bytes() > s.opts.JournalBound {
+	if s.log.Bytes() > s.journalBound() {
 		s.materialiser.signal()
 	}
 	return nil

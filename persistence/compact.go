@@ -92,7 +92,11 @@ var creations = func() (ops [structures.KindPlace + 1][]byte) {
 func (tx *Tx) object(t *table, i int, hash uint64) *object {
 	meta := t.slots[i].meta
 	if !t.isCompact(meta) {
-		return t.object(meta)
+		o := t.object(meta)
+		if o != nil && o.pager != nil {
+			o.pager.use(tx)
+		}
+		return o
 	}
 	key, value, expire := t.parts(meta)
 	o := tx.s.loadCompact(value)
@@ -121,6 +125,9 @@ func (tx *Tx) loosen(t *table, o *object, hash, at uint64, limit int) {
 // compact makes records of the objects that this transaction used, as far as they
 // are small. Values that it handed out are not valid afterwards.
 func (tx *Tx) compact() {
+	if len(tx.paged) > 0 {
+		tx.settlePages()
+	}
 	for k := range tx.loose {
 		l := &tx.loose[k]
 		l.o.loose = false
@@ -152,6 +159,7 @@ func (s *Store) compactObject(t *table, i int, o *object, limit int) bool {
 		loc = t.rewrite(o, b)
 	}
 	*t.mem -= int64(o.size)
+	o.unpage()
 	t.objects[at] = nil
 	t.freed = append(t.freed, uint32(at))
 	t.slots[i].meta = meta&^(locationMask|metaObject) | loc

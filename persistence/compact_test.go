@@ -21,6 +21,7 @@ import (
 func checkAccounts(t testing.TB, s *Store) {
 	t.Helper()
 	s.discard.drain(s)
+	defer checkLarge(t, s)
 	for n := range s.shards {
 		var account, counted int64
 		for limit := time.After(10 * time.Second); ; runtime.Gosched() {
@@ -33,6 +34,29 @@ func checkAccounts(t testing.TB, s *Store) {
 			default:
 			}
 		}
+	}
+}
+
+// checkLarge checks the account of large values.
+func checkLarge(t testing.TB, s *Store) {
+	t.Helper()
+	var counted int64
+	for n := range s.shards {
+		s.shards[n].mu.Lock()
+		for _, tb := range s.shards[n].tables {
+			if tb == nil {
+				continue
+			}
+			for _, o := range tb.objects {
+				if o != nil && o.pager != nil {
+					counted += int64(o.size)
+				}
+			}
+		}
+		s.shards[n].mu.Unlock()
+	}
+	if large := s.large.Load(); large != counted {
+		t.Fatalf("accounts for %d bytes of large values, and has %d", large, counted)
 	}
 }
 

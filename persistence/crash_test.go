@@ -54,6 +54,7 @@ func (c *crasher) String() string { return "crasher" }
 // what a restart finds is the state after one of its transactions, none older
 // than the last that was confirmed as durable.
 func TestCrashLeavesAPrefixOfHistory(t *testing.T) {
+	indexPages(t)
 	for seed := range uint64(4) {
 		runCrashes(t, seed)
 	}
@@ -67,7 +68,8 @@ func runCrashes(t *testing.T, seed uint64) {
 	m := newModel()
 	states := map[uint64]*model{0: m.clone()}
 	policy := SyncPolicy(seed % 3)
-	s := openMemory(t, Options{FS: fs, Databases: modelDBs, Seed: seed, IdleAfter: -1, Sync: policy, RecentBytes: 1 + int(seed%2)<<12})
+	s := openMemory(t, Options{FS: fs, Databases: modelDBs, Seed: seed, IdleAfter: -1, Sync: policy, RecentBytes: 1 + int(seed%2)<<12,
+		LargeBytes: pagedLarge(seed), MaxMemory: pagedLimit(seed)})
 	for range 150 {
 		m.now += int64(r.IntN(3))
 		m.expire()
@@ -88,7 +90,9 @@ func runCrashes(t *testing.T, seed uint64) {
 		case 5:
 			s.SetMaxMemory(1, PolicySpill, 5)
 			s.MakeRoom()
-			s.SetMaxMemory(0, PolicySpill, 5)
+			s.SetMaxMemory(pagedLimit(seed), PolicySpill, 5)
+		case 6, 7, 8:
+			shedEverything(s)
 		}
 	}
 	closeStore(t, s)
@@ -100,7 +104,7 @@ func runCrashes(t *testing.T, seed uint64) {
 
 func checkCrash(t *testing.T, seed uint64, i int, c crash, states map[uint64]*model) {
 	t.Helper()
-	s := openMemory(t, Options{FS: c.fs, Databases: modelDBs, Seed: seed, IdleAfter: -1})
+	s := openMemory(t, Options{FS: c.fs, Databases: modelDBs, Seed: seed, IdleAfter: -1, LargeBytes: pagedLarge(seed), MaxMemory: pagedLimit(seed)})
 	lsn := s.Stats().LSN
 	if lsn < c.acked {
 		t.Fatalf("seed %d, crash %d: record %d is the last, but %d was confirmed", seed, i, lsn, c.acked)
@@ -115,7 +119,7 @@ func checkCrash(t *testing.T, seed uint64, i int, c crash, states map[uint64]*mo
 	// The store must work on, and survive another restart with the journal cut.
 	materialise(t, s)
 	closeStore(t, s)
-	s = openMemory(t, Options{FS: c.fs, Databases: modelDBs, Seed: seed, IdleAfter: -1})
+	s = openMemory(t, Options{FS: c.fs, Databases: modelDBs, Seed: seed, IdleAfter: -1, LargeBytes: pagedLarge(seed), MaxMemory: pagedLimit(seed)})
 	if diff := m.clone().diff(s); diff != "" {
 		t.Fatalf("seed %d, crash %d at record %d, materialised: %s", seed, i, lsn, diff)
 	}

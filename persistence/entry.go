@@ -28,8 +28,9 @@ type object struct {
 	parts uint16 // encoded since the value was stored whole, see parts.go
 	// indexed is expiryIndexed.
 	indexed bool
-	timed   int32 // place in table.timed, counted from 1; 0: nothing of it expires
-	edit    *edit // open edit of the transaction that holds the shard
+	pager   *pager // of a large value, else nil
+	timed   int32  // place in table.timed, counted from 1; 0: nothing of it expires
+	edit    *edit  // open edit of the transaction that holds the shard
 
 	// record is where the value rested when the transaction began, 0 if it did
 	// not; key lies there then. changed: the record is not what the object is.
@@ -198,6 +199,9 @@ func (t *table) hold(o *object) uint64 {
 		o.size += o.value.Size()
 	}
 	*t.mem += int64(o.size)
+	if o.pager != nil {
+		o.pager.account()
+	}
 	t.schedule(o)
 	return t.put(o)
 }
@@ -222,6 +226,9 @@ func (t *table) resized(o *object) {
 	size := len(o.key) + objectOverhead + o.value.Size()
 	*t.mem += int64(size - o.size)
 	o.size = size
+	if o.pager != nil {
+		o.pager.account()
+	}
 	t.schedule(o)
 }
 
@@ -232,6 +239,7 @@ func (t *table) free(meta uint64) {
 		o := t.objects[at]
 		*t.mem -= int64(o.size)
 		t.unschedule(o)
+		o.unpage()
 		if o.record != 0 {
 			t.arena.Release(o.record, int(o.recordSize))
 		}

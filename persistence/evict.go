@@ -38,7 +38,15 @@ const (
 func (s *Store) MakeRoom() {
 	bound := s.maxMemory.Load()
 	policy := Policy(s.policy.Load())
-	if bound == 0 || policy == PolicyNoEviction || s.memory.Load() <= bound {
+	if bound == 0 || policy == PolicyNoEviction {
+		return
+	}
+	if policy == PolicySpill {
+		if want := s.excess(bound); want > 0 && !s.materialiser.pressed.Load() {
+			s.shedPages(want)
+		}
+	}
+	if s.memory.Load() <= bound {
 		return
 	}
 	if policy == PolicySpill && s.materialiser.starved.Load() {
@@ -56,6 +64,7 @@ func (s *Store) MakeRoom() {
 			}
 			if misses++; misses > evictMisses {
 				if policy == PolicySpill { // what is dirty can go once it is written
+					s.shedPages(s.memory.Load() - bound)
 					s.materialiser.starved.Store(true)
 					s.materialiser.signal()
 				}
@@ -110,6 +119,13 @@ func (e *evictor) shard(i int, random uint64) bool {
 		return false
 	}
 	if e.policy == PolicySpill {
+		if o := best.object(best.slots[bestSlot].meta); o != nil && o.pager != nil {
+			for range 2 { // the first time around pages may all have been used
+				if freed, _ := o.pager.shed(shedBytes); freed > 0 {
+					return true
+				}
+			}
+		}
 		best.spill(bestSlot)
 		e.s.stats.spilled.Add(1)
 		return true

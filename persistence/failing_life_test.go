@@ -93,7 +93,7 @@ func (l *life) fatalf(format string, args ...any) {
 func (l *life) start() error {
 	l.pump = newPump()
 	s, err := Open(Options{FS: l.disk, Dir: "db", Databases: modelDBs, Sync: l.policy,
-		IdleAfter: -1, RecentBytes: 2 << 10, Background: l.pump.run, Seed: 7, Logf: l.logf})
+		IdleAfter: -1, RecentBytes: 2 << 10, LargeBytes: 1, MaxMemory: pagedLimit(1), Background: l.pump.run, Seed: 7, Logf: l.logf})
 	if err != nil {
 		return err
 	}
@@ -153,7 +153,7 @@ func (l *life) cold() {
 		for range 8 {
 			l.s.MakeRoom()
 		}
-		l.s.SetMaxMemory(0, PolicySpill, 5)
+		l.s.SetMaxMemory(pagedLimit(1), PolicySpill, 5)
 	}
 }
 
@@ -192,6 +192,8 @@ func (l *life) live() {
 			l.flush()
 		case 7:
 			l.cold()
+		case 10, 13, 15, 21:
+			shedEverything(l.s)
 		case 12:
 			_ = l.s.Snapshot(fmt.Sprintf("snapshot-%d", step))
 		case 20:
@@ -312,6 +314,7 @@ func survive(t *testing.T, policy SyncPolicy, fault diskFault, k int, only bool)
 // operation in each of some lives; with VIGIL_FAULTS=n every n-th operation, each
 // in a life of its own.
 func TestDiskFaultsLoseNothing(t *testing.T) {
+	indexPages(t)
 	stride, err := strconv.Atoi(os.Getenv("VIGIL_FAULTS"))
 	sample := err != nil || stride < 1
 	seed := uint64(time.Now().UnixNano())

@@ -63,7 +63,10 @@ func (s *Store) admit(t *table, hash uint64, key []byte, h *head, touch uint64) 
 	flags := touch | metaOnDisk
 	if h.paged {
 		flags |= metaPaged
-		if err := s.readPages(t.phys, hash, key, o.value); err != nil {
+		if s.exceeds(o.value) {
+			return s.admitIndex(t, hash, o, flags)
+		}
+		if err := s.readPages(t.phys, hash, key, o.value, 0); err != nil {
 			return -1, err
 		}
 	}
@@ -74,6 +77,36 @@ func (s *Store) admit(t *table, hash uint64, key []byte, h *head, touch uint64) 
 	if i, ok := s.admitCompact(t, hash, o, flags); ok {
 		return i, nil
 	}
+	i := t.addObject(hash, o, flags)
+	s.enlarge(t, o, hash)
+	return i, nil
+}
+
+// exceeds reports that a value whose head says what its pages are takes more than there
+// is room for, so that they are to be read when they are needed.
+func (s *Store) exceeds(v structures.Value) bool {
+	bound := s.spillBound()
+	p, ok := v.(structures.Paged)
+	if !ok || bound == 0 {
+		return false
+	}
+	pages, bytes := p.Away()
+	return pages > 0 && (bytes >= largePart(bound)/2 || s.large.Load()+bytes > largePart(bound) ||
+		s.memory.Load()+bytes > bound-bound/8)
+}
+
+// admitIndex puts a value into the table whose pages are read when they are needed, but
+// those that its type needs at once.
+func (s *Store) admitIndex(t *table, hash uint64, o *object, flags uint64) (i int, err error) {
+	s.attach(t, o, hash)
+	if r, ok := o.value.(interface{ ResidentFrom() uint64 }); ok {
+		err = s.readPages(t.phys, hash, o.key, o.value, r.ResidentFrom())
+	}
+	if err = errors.Join(err, complete(o.value)); err != nil {
+		o.unpage()
+		return -1, err
+	}
+	o.value.Clean()
 	return t.addObject(hash, o, flags), nil
 }
 
@@ -98,9 +131,9 @@ func complete(v structures.Value) error {
 	return nil
 }
 
-// readPages hands a value the pages that the disk has of it.
-func (s *Store) readPages(phys uint32, hash uint64, key []byte, v structures.Value) error {
-	lower := appendPageKey(nil, phys, hash, key, 0)
+// readPages hands a value the pages that the disk has of it, from a number on.
+func (s *Store) readPages(phys uint32, hash uint64, key []byte, v structures.Value, from uint64) error {
+	lower := appendPageKey(nil, phys, hash, key, from)
 	upper := appendPageBound(nil, phys, hash, key)
 	upper = append(upper, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff)
 	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})

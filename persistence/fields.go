@@ -92,6 +92,9 @@ func (s *Store) expireFields(t *table, db int, now int64, limit int) (expired in
 // the key with it if nothing is left.
 func (s *Store) expireFieldsOf(t *table, db int, o *object, now int64, limit int) int {
 	var rec, fields structures.Change
+	if o.pager != nil {
+		o.pager.failed = false
+	}
 	n := o.value.(timedValue).ExpireFields(&fields, now, limit, nil)
 	t.resized(o)
 	if n == 0 {

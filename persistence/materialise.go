@@ -32,6 +32,8 @@ type materialiser struct {
 	wake chan struct{} // capacity 1: one token says that something may be due
 	// starved: memory is short and nothing clean was found to be dropped.
 	starved atomic.Bool
+	// pressed: changed pages of large values are to be written, to leave memory.
+	pressed atomic.Bool
 
 	pass struct { // held for a whole pass
 		sync.Mutex
@@ -104,12 +106,22 @@ func (s *Store) materialiseStep(l *lull) {
 	quiet := l.lasts(s.journal.Newest(), s.opts.Now())
 	size := s.log.Bytes()
 	idle := s.opts.IdleAfter > 0 && size > 0 && quiet >= s.opts.IdleAfter.Milliseconds()
-	if size <= s.opts.JournalBound && !s.materialiser.starved.Load() && !idle {
+	if size <= s.journalBound() && !s.materialiser.starved.Load() && !s.materialiser.pressed.Load() && !idle {
 		return
 	}
 	if err := s.Materialise(s.passes); err != nil && s.passes.Err() == nil {
 		s.report(LevelError, "materialise", fmt.Errorf("materialise: %w", err))
 	}
+}
+
+// journalBound is the size of the journal from which on a pass is due. While values may
+// be larger than memory what is to be written of them, which cannot leave it, is
+// to be a small part.
+func (s *Store) journalBound() int64 {
+	if bound := s.spillBound(); s.crowding(bound) {
+		return min(s.opts.JournalBound, bound/8)
+	}
+	return s.opts.JournalBound
 }
 
 // Materialise writes every change made before the call under its own key and
@@ -267,6 +279,7 @@ func (s *Store) land() error {
 	}
 	m.flights = m.flights[:0]
 	s.materialiser.starved.Store(false)
+	s.materialiser.pressed.Store(false)
 	return nil
 }
 

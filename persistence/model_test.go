@@ -234,12 +234,13 @@ const minEffects = 50
 // TestStoreIsTheModel does random transactions to a store and to maps, with
 // materialisation, eviction to disk, reloads and restarts between them.
 func TestStoreIsTheModel(t *testing.T) {
+	indexPages(t)
 	effects := map[string]int{}
 	for seed := range uint64(20) {
 		runModel(t, seed, effects)
 	}
 	t.Logf("effects: %v", effects)
-	names := []string{"expire fields"}
+	names := []string{"expire fields", "read a page"}
 	for _, op := range operations {
 		names = append(names, op.name)
 	}
@@ -259,7 +260,7 @@ func runModel(t *testing.T, seed uint64, effects map[string]int) {
 	var clock atomic.Int64 // m.now for the background
 	open := func() *Store {
 		return openMemory(t, Options{FS: fs, Databases: modelDBs, Seed: seed, IdleAfter: -1, RecentBytes: []int{1, 4 << 10, 0}[seed%3],
-			Now: clock.Load})
+			LargeBytes: pagedLarge(seed), MaxMemory: pagedLimit(seed), Now: clock.Load})
 	}
 	s := open()
 	defer func() {
@@ -283,9 +284,11 @@ func runModel(t *testing.T, seed uint64, effects map[string]int) {
 		case 0, 1, 2:
 			materialise(t, s)
 		case 3, 4, 5:
+			shedEverything(s)
+		case 26, 27, 28:
 			s.SetMaxMemory(1, PolicySpill, 5)
 			s.MakeRoom()
-			s.SetMaxMemory(0, PolicySpill, 5)
+			s.SetMaxMemory(pagedLimit(seed), PolicySpill, 5)
 		case 6:
 			if err := s.Reload(); err != nil {
 				t.Fatalf("reload: %v", err)
@@ -300,4 +303,5 @@ func runModel(t *testing.T, seed uint64, effects map[string]int) {
 		}
 	}
 	m.check(t, s)
+	effects["read a page"] += int(s.Stats().PageReads)
 }

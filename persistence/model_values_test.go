@@ -1,6 +1,7 @@
 package persistence
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"maps"
@@ -79,7 +80,12 @@ func (o *trial) setField() bool {
 }
 
 // field is one of the few that most operations choose from.
-func (o *trial) field() string { return fmt.Sprintf("f%d", o.r.IntN(8)) }
+func (o *trial) field() string {
+	if o.r.IntN(4) == 0 {
+		return fmt.Sprintf("f%d", o.r.IntN(150))
+	}
+	return fmt.Sprintf("f%d", o.r.IntN(8))
+}
 
 // storeField sets a field, and sometimes leaves its expiry as it is.
 func (o *trial) storeField(h *hash.Hash, ch *structures.Change, name string, value []byte) {
@@ -104,14 +110,15 @@ func (o *trial) putField(name string, f modelField) {
 	o.put(o.old)
 }
 
-// fillHash sets so many fields that the hash has pages.
+// fillHash sets so many fields that the hash has pages, often more than one.
 func (o *trial) fillHash() bool {
 	h, ch, ok := editTrial(o, structures.KindHash, o.newHash)
 	if !ok {
 		return false
 	}
+	size := 1 + o.r.IntN(300)
 	for i := range 150 {
-		o.storeField(h, ch, fmt.Sprintf("f%d", i), []byte{byte(i)})
+		o.storeField(h, ch, fmt.Sprintf("f%d", i), bytes.Repeat([]byte{byte(i)}, size))
 	}
 	return true
 }

@@ -118,6 +118,9 @@ type Options struct {
 	// as objects, in bytes for each of the 256 shards; 0 means 16 KiB. The others are
 	// packed. Tests have more of them packed.
 	RecentBytes int
+	// LargeBytes is the size in bytes from which on a value's pages leave memory one by
+	// one; 0 means 1 MiB. Tests have small values do so.
+	LargeBytes int
 	// IdleAfter is how long no write must come before the materialiser runs
 	// early; 0 means 10 s, negative never.
 	IdleAfter time.Duration
@@ -166,6 +169,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.RecentBytes <= 0 {
 		o.RecentBytes = recentBytes
+	}
+	if o.LargeBytes <= 0 {
+		o.LargeBytes = largeBytes
 	}
 	if o.IdleAfter == 0 {
 		o.IdleAfter = 10 * time.Second

@@ -5,6 +5,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/text"
 )
 
@@ -58,6 +59,9 @@ func (s *Store) encodePart(t *table, i int) (more bool) {
 	}
 	v, ok := o.value.(gradual)
 	if !ok {
+		return false
+	}
+	if _, ok := v.(structures.Paged); ok && o.pager == nil {
 		return false
 	}
 	m := &s.materialiser.pass

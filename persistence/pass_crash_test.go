@@ -13,6 +13,7 @@ import (
 // passes that are stopped anywhere, each batch of which is written at once, while
 // keys and databases change.
 func TestCrashInAPassLeavesAPrefixOfHistory(t *testing.T) {
+	indexPages(t)
 	crashes := 0
 	for seed := range uint64(6) {
 		crashes += runPassCrashes(t, seed)
@@ -30,7 +31,7 @@ func runPassCrashes(t *testing.T, seed uint64) int {
 	m := newModel()
 	states := map[uint64]*model{0: m.clone()}
 	s := openMemory(t, Options{FS: errorfs.Wrap(c.mem, c), Databases: modelDBs, Seed: seed, IdleAfter: -1,
-		Sync: SyncPolicy(seed % 3)})
+		Sync: SyncPolicy(seed % 3), LargeBytes: pagedLarge(seed), MaxMemory: pagedLimit(seed)})
 	s.materialiser.pass.bound = 1
 	change := func() {
 		m.now += int64(r.IntN(3))
@@ -58,7 +59,7 @@ func runPassCrashes(t *testing.T, seed uint64) int {
 		if r.IntN(3) == 0 {
 			s.SetMaxMemory(1, PolicySpill, 5)
 			s.MakeRoom()
-			s.SetMaxMemory(0, PolicySpill, 5)
+			s.SetMaxMemory(pagedLimit(seed), PolicySpill, 5)
 		}
 		end := shardCount
 		if r.IntN(3) > 0 {
@@ -67,6 +68,9 @@ func runPassCrashes(t *testing.T, seed uint64) int {
 		passWhile(t, s, end, func() {
 			if r.IntN(8) == 0 {
 				change()
+			}
+			if r.IntN(8) == 0 {
+				shedEverything(s)
 			}
 		})
 	}

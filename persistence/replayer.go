@@ -220,10 +220,11 @@ func (w *replayer) change(i int, live bool, op byte, args *structures.Args) erro
 		return nil
 	}
 	o.changed = true
-	if err := o.value.Apply(op, args); err != nil {
+	if err := errors.Join(o.value.Apply(op, args), w.tx.err); err != nil {
 		return err
 	}
 	w.t.resized(o)
+	w.tx.s.enlarge(w.t, o, w.hash)
 	w.tx.loosen(w.t, o, w.hash, w.t.slots[i].meta&locationMask, compactAgain)
 	w.t.setMeta(i, w.t.slots[i].meta|metaDirty)
 	return nil
@@ -260,6 +261,7 @@ func (w *replayer) restore(i int, args *structures.Args) error {
 	}
 	o := &object{key: append([]byte(nil), w.key...), value: v, expire: expire, whole: true}
 	at := w.tx.place(w.t, i, w.hash, o)
+	w.tx.s.enlarge(w.t, o, w.hash)
 	w.t.setMeta(at, w.t.slots[at].meta|metaDirty)
 	if i < 0 {
 		w.assume()

@@ -4,7 +4,7 @@ import "sync/atomic"
 
 // counters only grow.
 type counters struct {
-	faults, expired, expiredFields, evicted, spilled, materialised atomic.Int64
+	faults, expired, expiredFields, evicted, spilled, materialised, pageReads atomic.Int64
 }
 
 // Stats are numbers for INFO.
@@ -19,6 +19,7 @@ type Stats struct {
 
 	Materialised int64 // values written under their own keys
 	Faults       int64 // keys read from disk because a command wanted them
+	PageReads    int64 // pages of large values read from disk
 	Expired      int64
 	// ExpiredFields went by ExpireCycle, not because a command found them.
 	ExpiredFields int64
@@ -57,7 +58,7 @@ func (s *Store) Stats() Stats {
 	st := Stats{
 		LSN: s.journal.Newest(), Synced: s.Synced(), Trimmed: s.trimmed.Load(),
 		JournalBytes: s.log.Bytes(), PendingBytes: s.journal.Backlog(), Memory: s.Memory(),
-		Materialised: s.stats.materialised.Load(), Faults: s.stats.faults.Load(),
+		Materialised: s.stats.materialised.Load(), Faults: s.stats.faults.Load(), PageReads: s.stats.pageReads.Load(),
 		Expired: s.stats.expired.Load(), ExpiredFields: s.stats.expiredFields.Load(), Evicted: s.stats.evicted.Load(), Spilled: s.stats.spilled.Load(),
 		DiskBytes: m.DiskSpaceUsage(), CompactionDebt: m.Compact.EstimatedDebt,
 		CacheHits: m.BlockCache.Hits, CacheMisses: m.BlockCache.Misses,

@@ -43,6 +43,8 @@ type Store struct {
 	marks   [shardCount]uint64 // found by Start, for the replay
 
 	memory    atomic.Int64 // bytes for keys and values
+	large     atomic.Int64 // of these, of values with a pager
+	paging    paging
 	maxMemory atomic.Int64
 	policy    atomic.Int32
 	samples   atomic.Int32

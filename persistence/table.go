@@ -287,6 +287,7 @@ func (t *table) drop() {
 	for _, o := range t.objects {
 		if o != nil {
 			*t.mem -= int64(o.size)
+			o.unpage()
 		}
 	}
 	t.unmap()

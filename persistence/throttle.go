@@ -33,7 +33,8 @@ func (s *Store) Throttle() {
 	excess := max(
 		over(s.log.Bytes(), s.opts.JournalBound+s.opts.JournalBound/2),
 		s.memoryExcess())
-	delay = max(min(delay, stuckDelay), time.Duration(min(1, excess)*float64(maxDelay)))
+	delay = max(min(delay, stuckDelay), time.Duration(min(1, excess)*float64(maxDelay)),
+		time.Duration(min(1, s.largeExcess())*float64(stuckDelay)))
 	if delay == 0 {
 		return
 	}
@@ -63,6 +64,17 @@ func (s *Store) memoryExcess() float64 {
 		return 0
 	}
 	return over(s.memory.Load(), bound+bound/16) * 8
+}
+
+// largeExcess is how much more memory than wanted large values take, as a part of an
+// eighth of what is wanted. One change of an element takes a page of memory until that is
+// written, so that writers have to be slowed to what the disk takes.
+func (s *Store) largeExcess() float64 {
+	bound := s.spillBound()
+	if bound < spillFloor {
+		return 0
+	}
+	return over(s.large.Load(), largePart(bound)+bound/16) * 8
 }
 
 // lag is how far compactions are behind.

@@ -47,6 +47,7 @@ type Tx struct {
 	flushed  []uint32 // physical databases that lost their name in rec
 	open     []*edit  // edits since the last Commit
 	spare    []*edit
+	paged    []*pager      // large values that this uses
 	loose    []looseObject // values that may rest as records when this ends
 	err      error
 

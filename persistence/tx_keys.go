@@ -106,6 +106,9 @@ func (tx *Tx) Rename(from, to []byte) {
 		return // before from is gone
 	}
 	i := t.find(tx.hash(from), from) // looking may have moved it
+	if !tx.gather(t.object(t.slots[i].meta)) {
+		return
+	}
 	o, s, expire := tx.lift(t, i)
 	tx.delete(t, i, from)
 	tx.drop(to, tx.db, o, s, expire)
@@ -127,6 +130,9 @@ func (tx *Tx) Move(key []byte, toDB int) bool {
 		return false
 	}
 	i := t.find(hash, key) // looking may have moved it
+	if !tx.gather(t.object(t.slots[i].meta)) {
+		return false
+	}
 	o, s, expire := tx.lift(t, i)
 	tx.delete(t, i, key)
 	tx.drop(key, toDB, o, s, expire)
@@ -172,7 +178,7 @@ func (tx *Tx) Copy(from []byte, toDB int, to []byte, replace bool) bool {
 		return tx.copyString(s, expire, toDB, to, replace)
 	}
 	kind, payload, expire, ok := tx.dump(nil, from)
-	if !ok {
+	if !ok || tx.err != nil {
 		return false
 	}
 	db := tx.db
@@ -237,6 +243,9 @@ func (tx *Tx) dump(dst, key []byte) (kind structures.Kind, payload []byte, expir
 		o = tx.s.loadCompact(b)
 		defer tx.s.keepCompact(o)
 		o.expire = expire
+	}
+	if o.pager != nil {
+		o.pager.use(tx)
 	}
 	if s, ok := o.value.(*text.String); ok {
 		return structures.KindString, append(dst, s.Bytes()...), o.expire, true

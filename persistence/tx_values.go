@@ -186,6 +186,7 @@ func (tx *Tx) settle(e *edit) (removed bool) {
 		e.t.erase(i)
 		return true
 	}
+	tx.s.enlarge(e.t, o, e.hash)
 	e.t.setMeta(i, e.t.slots[i].meta|metaDirty)
 	tx.loosen(e.t, o, e.hash, e.t.slots[i].meta&locationMask, compactAgain)
 	return false
@@ -237,6 +238,7 @@ func (tx *Tx) replace(t *table, i int, hash uint64, key []byte, v structures.Val
 	tx.recordWhole(t, key, v, expire)
 	o := &object{key: append([]byte(nil), key...), value: v, expire: expire, whole: true}
 	i = tx.place(t, i, hash, o)
+	tx.s.enlarge(t, o, hash)
 	t.setMeta(i, t.slots[i].meta|metaDirty)
 	tx.note(key)
 }

@@ -94,6 +94,7 @@ const roomRounds = 1000
 // removed.
 func (srv *Server) makeRoom() {
 	limit := srv.settings().conf.MaxMemory
+	srv.store.MakeRoom() // large values have a limit of their own
 	for range roomRounds {
 		before := srv.store.Memory()
 		if limit == 0 || before <= limit {

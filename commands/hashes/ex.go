@@ -37,6 +37,9 @@ func hgetdel(c *commands.Ctx) error {
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
+	if err := ready(c, h, 1, fields...); err != nil {
+		return err
+	}
 	deleted := false
 	c.Reply.Array(len(fields))
 	for _, name := range fields {
@@ -94,6 +97,9 @@ func hgetex(c *commands.Ctx) error {
 	e, _ := readFieldExpiry(c, "PERSIST")
 	fields := readFields(&c.Args, errNumFields)
 	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	if err := ready(c, h, 1, fields...); err != nil {
 		return err
 	}
 	x := fieldExpirer{c: c, h: h, ch: ch, ms: e.ms}
@@ -206,6 +212,9 @@ func hsetex(c *commands.Ctx) error {
 	}
 	h, ch, err := editOrCreate(c, key)
 	if err != nil {
+		return err
+	}
+	if err := ready(c, h, 2, s.pairs...); err != nil {
 		return err
 	}
 	if !s.allowed(c, h) {

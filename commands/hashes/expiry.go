@@ -110,6 +110,9 @@ func hexpire(c *commands.Ctx, u commands.TimeUnit, base int64) error {
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
+	if err := ready(c, h, 1, fields...); err != nil {
+		return err
+	}
 	c.Reply.Array(len(fields))
 	for _, name := range fields {
 		if !ok {
@@ -210,6 +213,9 @@ func hpersist(c *commands.Ctx) error {
 	}
 	fields := readFields(&c.Args, errNumFields)
 	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	if err := ready(c, h, 1, fields...); err != nil {
 		return err
 	}
 	changed := false

@@ -58,6 +58,15 @@ func editOrCreate(c *commands.Ctx, key []byte) (h *hash.Hash, ch *structures.Cha
 	return h, ch, err
 }
 
+// ready reads the pages of fields, one in each step of names, so that what is done to
+// them does not fail half way.
+func ready(c *commands.Ctx, h *hash.Hash, step int, names ...[]byte) error {
+	if h == nil || h.Ready(step, names...) {
+		return nil
+	}
+	return c.Tx.Err()
+}
+
 // due reports that fields of the hash can have expired.
 func due(c *commands.Ctx, h *hash.Hash) bool {
 	soon, some := h.NextExpiry()

@@ -59,6 +59,9 @@ func setFields(c *commands.Ctx) (created int, err error) {
 	if err != nil {
 		return 0, err
 	}
+	if err := ready(c, h, 2, pairs...); err != nil {
+		return 0, err
+	}
 	for i := 0; i < len(pairs); i += 2 {
 		if h.Set(ch, pairs[i], pairs[i+1]) {
 			created++
@@ -72,6 +75,9 @@ func hsetnx(c *commands.Ctx) error {
 	key, name, value := c.Args.Key(), c.Args.Bytes(), c.Args.Bytes()
 	h, ch, err := editOrCreate(c, key)
 	if err != nil {
+		return err
+	}
+	if err := ready(c, h, 1, name); err != nil {
 		return err
 	}
 	if _, ok := h.Get(name, c.Now); ok {
@@ -88,6 +94,9 @@ func hdel(c *commands.Ctx) error {
 	key, fields := c.Args.Key(), c.Args.Rest()
 	h, ch, ok, err := edit(c, key)
 	if err != nil {
+		return err
+	}
+	if err := ready(c, h, 1, fields...); err != nil {
 		return err
 	}
 	n := 0
@@ -113,6 +122,9 @@ func hincrby(c *commands.Ctx) error {
 	}
 	h, ch, err := editOrCreate(c, key)
 	if err != nil {
+		return err
+	}
+	if err := ready(c, h, 1, name); err != nil {
 		return err
 	}
 	var n int64
@@ -141,6 +153,9 @@ func hincrbyfloat(c *commands.Ctx) error {
 	}
 	h, ch, err := editOrCreate(c, key)
 	if err != nil {
+		return err
+	}
+	if err := ready(c, h, 1, name); err != nil {
 		return err
 	}
 	value, ok := h.Get(name, c.Now)

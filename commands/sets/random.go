@@ -46,7 +46,9 @@ func spop(c *commands.Ctx) error {
 		c.Tx.Delete(key)
 		c.Notify(commands.EventGeneric, "del", key)
 	default:
-		popSome(c, s, ch, int(n))
+		if err := popSome(c, s, ch, int(n)); err != nil {
+			return err
+		}
 		notifyRemoved(c, "spop", s, key)
 	}
 	return nil
@@ -62,6 +64,9 @@ func popOne(c *commands.Ctx, key []byte) error {
 		return nil
 	}
 	member, _ := s.Random(c.Host.Random)
+	if err := c.Tx.Err(); err != nil {
+		return err
+	}
 	c.Reply.Bulk(member)
 	s.Remove(ch, member)
 	notifyRemoved(c, "spop", s, key)
@@ -69,14 +74,19 @@ func popOne(c *commands.Ctx, key []byte) error {
 }
 
 // popSome removes n members of a set that has more.
-func popSome(c *commands.Ctx, s *set.Set, ch *structures.Change, n int) {
+func popSome(c *commands.Ctx, s *set.Set, ch *structures.Change, n int) error {
 	drawn := make([][]byte, 0, n)
 	s.Sample(n, c.Host.Random, func(member []byte) { drawn = append(drawn, bytes.Clone(member)) })
+	s.Ready(drawn...)
+	if err := c.Tx.Err(); err != nil {
+		return err
+	}
 	c.Reply.Set(len(drawn))
 	for _, member := range drawn {
 		c.Reply.Bulk(member)
 		s.Remove(ch, member)
 	}
+	return nil
 }
 
 // quickDraws is how many members are drawn under the lock of the key: a millisecond.

@@ -32,6 +32,9 @@ func sadd(c *commands.Ctx) error {
 	if err != nil {
 		return err
 	}
+	if !s.Ready(members...) {
+		return c.Tx.Err()
+	}
 	n := 0
 	for _, member := range members {
 		if s.Add(ch, member) {
@@ -53,6 +56,9 @@ func srem(c *commands.Ctx) error {
 	}
 	n := 0
 	if ok {
+		if !s.Ready(members...) {
+			return c.Tx.Err()
+		}
 		for _, member := range members {
 			if s.Remove(ch, member) {
 				n++
@@ -77,8 +83,12 @@ func smove(c *commands.Ctx) error {
 		c.Reply.Int(0)
 		return nil
 	}
-	if _, _, err := persistence.View[*set.Set](c.Tx, to); err != nil {
+	held, exists, err := persistence.View[*set.Set](c.Tx, to)
+	if err != nil {
 		return err
+	}
+	if !src.Ready(member) || exists && !held.Ready(member) {
+		return c.Tx.Err()
 	}
 	if bytes.Equal(from, to) {
 		c.Reply.IntBool(src.Has(member))

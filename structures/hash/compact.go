@@ -22,7 +22,7 @@ func (h *Hash) IsCompact(limit int) bool {
 	if h.table == nil {
 		return len(h.pack) <= limit
 	}
-	return h.table.live <= limit && h.count <= compactFields
+	return h.table.live <= limit && h.count <= compactFields && h.table.away == 0
 }
 
 // AppendCompact appends a small hash:

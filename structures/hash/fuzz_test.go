@@ -2,6 +2,8 @@ package hash
 
 import (
 	"bytes"
+	"encoding/binary"
+	"fmt"
 	"testing"
 
 	"github.com/vigildb/vigil/structures"
@@ -42,6 +44,20 @@ func FuzzDecodeHash(f *testing.F) {
 	h.Set(nil, []byte("g"), bytes.Repeat([]byte{'c'}, 200))
 	h.ExpireAt(nil, []byte("g"), 1000)
 	f.Add(h.AppendHead(nil), []byte{})
+	defer SetIndexedPages(SetIndexedPages(0))
+	for i := range 70 {
+		h.Set(nil, fmt.Append(nil, "many ", i), nil)
+	}
+	h.Delete(nil, []byte("g"))
+	for i := 20; i < 70; i++ { // a page of less than 256 bytes
+		h.Delete(nil, fmt.Append(nil, "many ", i))
+	}
+	var page []byte
+	h.Pages(true, func(id uint64, b []byte) {
+		page = append(append(binary.BigEndian.AppendUint64(page, id), byte(len(b))), b...)
+	})
+	f.Add(h.AppendHead(nil), page)
+	f.Add(h.AppendHead(nil), []byte{})
 	f.Add([]byte("\x01\x01\x00\x00\x00\x00\x00\x00\x00\x02\x02\x00"), []byte("\x80\x00\x00\x00\x00\x00\x00\x00\x04\x02\x01ab"))
 	f.Add([]byte("\x01\x01\x00\x00\x00\x00\x00\x00\x00\x02\x02\x05"), []byte("\x40\x00\x00\x00\x00\x00\x00\x00\x0c\x03\x01\x09\x00\x00\x00\x00\x00\x00\x00ab"))
 	f.Fuzz(func(t *testing.T, head, pages []byte) {
@@ -50,6 +66,16 @@ func FuzzDecodeHash(f *testing.F) {
 			return
 		}
 		structurestest.FuzzPages(h, pages)
+		if n, _ := h.Away(); n > 0 {
+			if h.Complete() == nil {
+				t.Fatalf("complete without %d pages", n)
+			}
+			h.Get([]byte("field"), 0)
+			h.Set(nil, []byte("field"), []byte("value"))
+			h.Random(0, func(int) int { return 0 })
+			h.Scan(0, 10, 0, func(_, _ []byte) {})
+			return
+		}
 		if size := h.Size(); size > 10_000+(len(head)+len(pages))*1000 {
 			t.Fatalf("%d bytes of memory for %d of input", size, len(head)+len(pages))
 		}

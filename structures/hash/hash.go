@@ -34,6 +34,10 @@ type Hash struct {
 	// Redis does not go back to a smaller encoding either.
 	longest, peak uint32
 	tagged        bool
+
+	pager structures.Pager // of the pages that are away
+	hand  uint64           // hash at which Shed goes on
+	part  uint64           // hash at which Part goes on
 }
 
 // In place of an expiry.
@@ -74,7 +78,7 @@ func (h *Hash) find(field []byte) (entry, bool) {
 	if h.table == nil {
 		return h.packFind(field)
 	}
-	_, _, e, found := h.table.find(h.hashOf(field), field)
+	_, _, e, found := h.tableFind(field)
 	return e, found
 }
 
@@ -92,6 +96,9 @@ func (h *Hash) Get(field []byte, now int64) ([]byte, bool) {
 // field that is expired but not deleted counts as old: callers that must not
 // see it delete it first.
 func (h *Hash) Set(ch *structures.Change, field, value []byte) (created bool) {
+	if !h.Whole() && !h.Ready(1, field) {
+		return false
+	}
 	ch.Op(opHashSet, 2)
 	ch.Bytes(field)
 	ch.Bytes(value)
@@ -101,6 +108,9 @@ func (h *Hash) Set(ch *structures.Change, field, value []byte) (created bool) {
 // SetKeepTTL sets a field and leaves its expiry as it is, as HINCRBY does; a
 // new field has none.
 func (h *Hash) SetKeepTTL(ch *structures.Change, field, value []byte) (created bool) {
+	if !h.Whole() && !h.Ready(1, field) {
+		return false
+	}
 	ch.Op(opHashSetKeep, 2)
 	ch.Bytes(field)
 	ch.Bytes(value)
@@ -168,7 +178,7 @@ func (h *Hash) unpack() {
 // repack makes a small hash of a table that has shrunk to a quarter of what
 // would make it a table again.
 func (h *Hash) repack() {
-	if h.table == nil || h.count > packFields/4 || h.table.live > packBytes/4 {
+	if h.table == nil || h.count > packFields/4 || h.table.live > packBytes/4 || h.table.away > 0 {
 		return
 	}
 	pack := make([]byte, 0, h.table.live)
@@ -194,7 +204,7 @@ func (h *Hash) Delete(ch *structures.Change, field []byte) bool {
 	if h.table == nil {
 		e, found = h.packFind(field)
 	} else {
-		s, i, e, found = h.table.find(h.hashOf(field), field)
+		s, i, e, found = h.tableFind(field)
 	}
 	if !found {
 		return false

@@ -4,6 +4,9 @@ import "math"
 
 // take removes slot i, whose entry is e, from a segment.
 func (t *table) take(s *segment, i int, e *entry) {
+	if !s.dirty {
+		t.changed++
+	}
 	memory, live := s.memory(), s.live()
 	s.remove(i, e)
 	t.memory += s.memory() - memory
@@ -68,7 +71,7 @@ func (h *Hash) join(s *segment) *segment {
 	if !b.empty(s.prefix^bit, s.depth, level) {
 		at, _ := span(s.prefix^bit, s.depth, level)
 		other := b[at]
-		if other == nil || other.below != nil || other.depth != s.depth || s.live()+other.live() > joinedBytes {
+		if other == nil || other.below != nil || other.away || other.depth != s.depth || s.live()+other.live() > joinedBytes {
 			return nil
 		}
 		if second = other; other.prefix < s.prefix {

@@ -15,6 +15,10 @@ import (
 //	head   0 | entry ...                          a small hash
 //	head   2 | fields (uvarint) | pages (uvarint)
 //	         | next expiry (uvarint, 0 for none)  a hash with pages
+//	head   3 | as 2 | for each page, in the order of their numbers:
+//	         number - the one before | fields | bytes
+//	         | fields with an expiry [| if there are any: a time before
+//	         which none expires] (uvarints)       a hash with many pages
 //	page   entry ...                              at least one
 //
 // Form 1 was that of format 1, with a seed. A page holds the fields whose hash,
@@ -23,6 +27,7 @@ import (
 const (
 	hashInHead = 0
 	hashPaged  = 2
+	hashIndex  = 3
 )
 
 // Operations in the journal. These numbers are on disk and never change.
@@ -39,19 +44,27 @@ func (h *Hash) AppendHead(dst []byte) []byte {
 	if h.table == nil {
 		return append(append(dst, hashInHead), h.pack...)
 	}
-	dst = append(dst, hashPaged)
+	form := byte(hashPaged)
+	if h.table.segments > indexedPages || h.table.away > 0 {
+		form = hashIndex
+	}
+	dst = append(dst, form)
 	dst = binary.AppendUvarint(dst, uint64(h.count))
 	dst = binary.AppendUvarint(dst, uint64(h.table.segments))
 	nextExpiry := h.nextExpiry
 	if nextExpiry == math.MaxInt64 {
 		nextExpiry = 0
 	}
-	return binary.AppendUvarint(dst, uint64(nextExpiry))
+	dst = binary.AppendUvarint(dst, uint64(nextExpiry))
+	if form == hashIndex {
+		dst = h.table.appendIndex(dst)
+	}
+	return dst
 }
 
 // Decode makes a hash from its head. If it has pages, SetPage must follow
 // for each of them, with the keys that it was stored with; NextExpiry is right
-// without them. Bytes are copied. A bad head gives ErrCorrupt.
+// without them. Bytes are copied. A bad head gives structures.ErrCorrupt.
 func Decode(head []byte, keys *structures.HashKeys) (*Hash, error) {
 	h := New(keys)
 	if len(head) == 0 {
@@ -63,8 +76,8 @@ func Decode(head []byte, keys *structures.HashKeys) (*Hash, error) {
 			return nil, err
 		}
 		return h, nil
-	case hashPaged:
-		if err := h.loadPaged(head[1:]); err != nil {
+	case hashPaged, hashIndex:
+		if err := h.loadPaged(head[0], head[1:]); err != nil {
 			return nil, err
 		}
 		return h, nil
@@ -87,7 +100,7 @@ func (h *Hash) loadPacked(rest []byte) error {
 	return nil
 }
 
-func (h *Hash) loadPaged(rest []byte) error {
+func (h *Hash) loadPaged(form byte, rest []byte) error {
 	var numbers [3]uint64
 	for i := range numbers {
 		v, w := binary.Uvarint(rest)
@@ -96,7 +109,7 @@ func (h *Hash) loadPaged(rest []byte) error {
 		}
 		numbers[i], rest = v, rest[w:]
 	}
-	if len(rest) > 0 || numbers[1] > numbers[0] || numbers[0] > 1<<48 {
+	if form == hashPaged && len(rest) > 0 || numbers[1] > numbers[0] || numbers[0] > 1<<48 {
 		return fmt.Errorf("hash of %d fields in %d pages: %w", numbers[0], numbers[1], structures.ErrCorrupt)
 	}
 	h.declared = int(numbers[0])
@@ -104,21 +117,32 @@ func (h *Hash) loadPaged(rest []byte) error {
 		h.nextExpiry = int64(numbers[2])
 	}
 	h.table = &table{}
+	if form == hashIndex {
+		return h.loadIndex(rest, numbers[1])
+	}
 	return nil
 }
 
 // SetPage takes a stored page, in any order. A bad page, one that overlaps
-// another, or one for a hash without pages gives ErrCorrupt, and the hash is
+// another, or one for a hash without pages gives structures.ErrCorrupt, and the hash is
 // not to be used.
 func (h *Hash) SetPage(id uint64, page []byte) error {
 	if h.declared < 0 {
 		return fmt.Errorf("page %x of a hash without pages: %w", id, structures.ErrCorrupt)
 	}
+	if h.table.away > 0 {
+		return h.supply(id, page)
+	}
 	s, err := h.load(id, page)
 	if err != nil {
 		return fmt.Errorf("hash page %x: %w", id, err)
 	}
-	t := h.table
+	return h.hang(s)
+}
+
+// hang puts a segment that was loaded, or is away, into its place.
+func (h *Hash) hang(s *segment) error {
+	t, id := h.table, s.id()
 	level := levelOf(s.depth)
 	b := &t.root
 	for l := range level {
@@ -140,7 +164,7 @@ func (h *Hash) SetPage(id uint64, page []byte) error {
 	t.memory += s.memory()
 	t.live += s.live()
 	t.segments++
-	h.count += len(s.slots)
+	h.count += s.len()
 	h.peak = uint32(min(uint64(h.count), math.MaxUint32))
 	h.timed += s.timed
 	h.tagged = h.tagged || s.timed > 0
@@ -150,13 +174,8 @@ func (h *Hash) SetPage(id uint64, page []byte) error {
 
 // load makes a segment of a page.
 func (h *Hash) load(id uint64, page []byte) (*segment, error) {
-	prefix := id & (id - 1)
-	depth := uint8(0)
-	for id<<depth<<1 != 0 {
-		depth++
-	}
-	if id == 0 || depth > maxDepth || len(page) == 0 || uint64(len(page)) > math.MaxUint32 {
-		return nil, fmt.Errorf("%d bytes at depth %d: %w", len(page), depth, structures.ErrCorrupt)
+	if len(page) == 0 || uint64(len(page)) > math.MaxUint32 {
+		return nil, fmt.Errorf("%d bytes: %w", len(page), structures.ErrCorrupt)
 	}
 	count := 0
 	for rest := page; len(rest) > 0; count++ {
@@ -166,14 +185,16 @@ func (h *Hash) load(id uint64, page []byte) (*segment, error) {
 		}
 		rest = rest[e.size:]
 	}
-	s := &segment{prefix: prefix, depth: depth, nextExpiry: math.MaxInt64, stored: true,
-		buf: structures.Clone(page), slots: make([]slot, 0, count)}
+	s := &segment{nextExpiry: math.MaxInt64, stored: true, buf: structures.Clone(page), slots: make([]slot, 0, count)}
+	if err := s.number(id); err != nil {
+		return nil, err
+	}
 	longest := h.longest
 	for at := 0; at < len(s.buf); {
 		e := readEntry(s.buf, at)
 		hash := h.hashOf(e.field)
 		tag := s.tag(hash)
-		if hash&^(math.MaxUint64>>depth) != prefix {
+		if hash&^(math.MaxUint64>>s.depth) != s.prefix {
 			return nil, fmt.Errorf("field of another page: %w", structures.ErrCorrupt)
 		}
 		if n := len(s.slots); n > 0 && s.slots[n-1].tag > tag {
@@ -193,11 +214,24 @@ func (h *Hash) load(id uint64, page []byte) (*segment, error) {
 	return s, nil
 }
 
+// number gives a segment the place that the number of its page stands for.
+func (s *segment) number(id uint64) error {
+	for s.prefix = id & (id - 1); id<<s.depth<<1 != 0; s.depth++ {
+	}
+	if id == 0 || s.depth > maxDepth {
+		return fmt.Errorf("page %x at depth %d: %w", id, s.depth, structures.ErrCorrupt)
+	}
+	return nil
+}
+
 // Complete reports an error if pages are missing: the fields are not as many
 // as the head declared. To be asked once after the last SetPage.
 func (h *Hash) Complete() error {
 	if h.declared >= 0 && h.declared != h.count {
 		return fmt.Errorf("hash of %d fields has %d: %w", h.declared, h.count, structures.ErrCorrupt)
+	}
+	if !h.Whole() && h.pager == nil {
+		return fmt.Errorf("hash lacks %d pages: %w", h.table.away, structures.ErrCorrupt)
 	}
 	return nil
 }
@@ -219,6 +253,12 @@ func (h *Hash) Pages(all bool, visit func(id uint64, page []byte)) {
 				}
 				removed = removed[1:]
 			}
+			if s.away {
+				return !all || h.pager != nil && h.pager.ReadPage(s.id(), func(page []byte) error {
+					visit(s.id(), page)
+					return nil
+				})
+			}
 			if all || s.dirty {
 				buf = s.appendPage(buf[:0])
 				visit(s.id(), buf)
@@ -233,10 +273,11 @@ func (h *Hash) Pages(all bool, visit func(id uint64, page []byte)) {
 
 // Clean marks every page as stored.
 func (h *Hash) Clean() {
-	h.removed, h.declared = nil, -1
+	h.removed, h.declared, h.part = nil, -1, 0
 	if h.table == nil {
 		return
 	}
+	h.table.changed = 0
 	h.table.each(0, func(s *segment) bool {
 		s.dirty, s.stored = false, true
 		return true
@@ -251,6 +292,9 @@ func (h *Hash) Apply(op byte, args *structures.Args) error {
 		field, value := args.Bytes(), args.Bytes()
 		if err := args.Done(); err != nil {
 			return err
+		}
+		if !h.Whole() && !h.Ready(1, field) {
+			return nil // the pager says so
 		}
 		expiry := int64(0)
 		if op == opHashSetKeep {

@@ -15,7 +15,7 @@ func (h *Hash) walk(visit func(e entry) bool) {
 		}
 		return
 	}
-	h.table.each(0, func(s *segment) bool {
+	h.each(0, func(s *segment) bool {
 		for _, p := range s.slots {
 			e := readEntry(s.buf, int(p.at))
 			if !visit(e) {
@@ -75,7 +75,7 @@ func (h *Hash) Scan(cursor uint64, count int, now int64, visit func(field, value
 	last := h.keys.Cursors.Reveal(cursor)
 	from := last << (64 - structures.CursorBits)
 	count = max(count, 1)
-	h.table.each(from, func(s *segment) bool {
+	h.each(from, func(s *segment) bool {
 		i := 0
 		if from > s.prefix {
 			i = s.lower(s.tag(from))
@@ -108,7 +108,7 @@ func (h *Hash) Random(now int64, draw func(n int) int) (field, value []byte, ok 
 	// a walk finds one of the others.
 	const attempts = 64
 	for range attempts {
-		if h.count == 0 {
+		if h.count == 0 || h.unread() {
 			return nil, nil, false
 		}
 		if e, found := h.draw(draw); found && !e.expired(now) {
@@ -146,7 +146,7 @@ func (h *Hash) draw(draw func(n int) int) (e entry, found bool) {
 		return entry{}, false
 	}
 	limit := uint64(draw(1<<bits)) * uint64(h.count) >> (bits - 2)
-	if uint64(len(s.slots))<<s.depth < limit {
+	if uint64(s.len())<<s.depth < limit || !h.present(s) {
 		return entry{}, false
 	}
 	return readEntry(s.buf, int(s.slots[draw(len(s.slots))].at)), true
@@ -165,11 +165,14 @@ func (h *Hash) nth(n int) (found entry, ok bool) {
 		return found, ok
 	}
 	h.table.each(0, func(s *segment) bool {
-		if n < len(s.slots) {
-			found, ok = readEntry(s.buf, int(s.slots[n].at)), true
+		if n < s.len() {
+			if ok = h.present(s); ok {
+				found = readEntry(s.buf, int(s.slots[n].at))
+			}
+			return false
 		}
-		n -= len(s.slots)
-		return !ok
+		n -= s.len()
+		return true
 	})
 	return found, ok
 }

@@ -45,7 +45,7 @@ func (h *Hash) eachNear(visit func(n near, field []byte) bool) {
 		h.walk(func(e entry) bool { return visit(near{h.hashOf(e.field), 32}, e.field) })
 		return
 	}
-	h.table.each(0, func(s *segment) bool {
+	h.each(0, func(s *segment) bool {
 		for _, p := range s.slots {
 			if !visit(near{s.prefix | uint64(p.tag)<<32>>s.depth, s.depth}, readField(s.buf, int(p.at))) {
 				return false
@@ -62,7 +62,7 @@ func (h *Hash) hasNear(n near, field []byte) bool {
 		return found
 	}
 	_, _, s := h.table.seek(n.hash) // which needs maxDepth bits
-	if s == nil {
+	if s == nil || !h.present(s) {
 		return false
 	}
 	first, unknown := s.tag(n.hash), uint32(0)

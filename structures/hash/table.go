@@ -27,6 +27,8 @@ type table struct {
 	memory   int // of segments and branches, without root
 	live     int // bytes of entries
 	segments int
+	away     int // segments that are on disk only
+	changed  int // times that one which was stored changed, since Clean
 	scratch  []byte
 }
 
@@ -93,8 +95,10 @@ func (t *table) each(hash uint64, visit func(s *segment) bool) {
 	}
 }
 
-func (t *table) find(hash uint64, field []byte) (s *segment, i int, e entry, found bool) {
-	if _, _, s = t.seek(hash); s == nil {
+// tableFind returns the segment of a field, its slot there and its entry.
+func (h *Hash) tableFind(field []byte) (s *segment, i int, e entry, found bool) {
+	hash := h.hashOf(field)
+	if _, _, s = h.table.seek(hash); s == nil || !h.present(s) {
 		return nil, 0, entry{}, false
 	}
 	i, e, found = s.find(s.tag(hash), field)
@@ -107,15 +111,20 @@ func (h *Hash) tablePut(field, value []byte, expiry int64) (was int64, created b
 	b, level, s := t.seek(hash)
 	if s == nil {
 		s = t.newSegment(b, level, hash)
+	} else if !h.present(s) {
+		return 0, false
 	}
 	scratch := &t.scratch
 	if t.segments < 4 {
 		scratch = nil
 	}
-	memory, live := s.memory(), s.live()
+	memory, live, dirty := s.memory(), s.live(), s.dirty
 	was, created = s.put(s.tag(hash), field, value, expiry, scratch)
 	t.memory += s.memory() - memory
 	t.live += s.live() - live
+	if !dirty && s.dirty {
+		t.changed++
+	}
 	if s.full() {
 		h.split(b, level, s)
 	}
@@ -155,6 +164,7 @@ func (b *branch) empty(prefix uint64, depth uint8, level int) bool {
 // without fields leaves its places empty.
 func (h *Hash) split(b *branch, level int, s *segment) {
 	t := h.table
+	t.changed++
 	if s.stored {
 		h.removed = append(h.removed, s.id())
 	}

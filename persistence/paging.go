@@ -1,0 +1,282 @@
+package persistence
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/vigildb/vigil/structures"
+)
+
+// A large value can be larger than memory. Its object stays, with what the value knows
+// of each page, and pages leave memory one by one: those that the disk has as they are,
+// and that nothing used for a while. A method of the value that needs one reads it,
+// under the lock of the shard. ADR 0040 has the reasons.
+
+// largeBytes is the default of Options.LargeBytes.
+const largeBytes = 1 << 20
+
+// paging is what the store knows of its large values.
+type paging struct {
+	mu     sync.Mutex
+	pagers []*pager
+	next   int
+}
+
+// pager reads the pages of one large value. It is guarded by the mutex of the shard.
+type pager struct {
+	s    *Store
+	t    *table
+	o    *object
+	hash uint64
+	size int // what Store.large has of the value
+	gone bool
+
+	tx     *Tx // the transaction under way that uses the value, nil if there is none
+	failed bool
+}
+
+// enlarge gives an object a pager if its value is large and can have pages on disk only.
+func (s *Store) enlarge(t *table, o *object, hash uint64) {
+	if o.pager != nil || o.size < s.opts.LargeBytes {
+		return
+	}
+	if _, ok := o.value.(structures.Paged); ok {
+		s.attach(t, o, hash)
+	}
+}
+
+// attach gives an object a pager.
+func (s *Store) attach(t *table, o *object, hash uint64) {
+	p := &pager{s: s, t: t, o: o, hash: hash}
+	o.pager = p
+	o.value.(structures.Paged).SetPager(p)
+	p.account()
+	s.paging.mu.Lock()
+	s.paging.pagers = append(s.paging.pagers, p)
+	s.paging.mu.Unlock()
+}
+
+// account brings Store.large up to date with the size of the object.
+func (p *pager) account() {
+	p.s.large.Add(int64(p.o.size - p.size))
+	p.size = p.o.size
+	if bound := p.s.spillBound(); p.s.crowding(bound) && int64(p.o.value.(structures.Paged).Changed()) > bound/changedPart {
+		p.s.press()
+	}
+}
+
+// changedPart is the part of MaxMemory that changed pages of a large value may take
+// before they are written. They are in memory three times then: as they are, in a batch,
+// and in what Pebble is about to write.
+const changedPart = 16
+
+// crowding reports that large values take so much that their pages have to leave memory
+// soon.
+func (s *Store) crowding(bound int64) bool {
+	return bound > 0 && s.large.Load() > largePart(bound)/2
+}
+
+// press has changed pages of large values written.
+func (s *Store) press() {
+	if !s.materialiser.pressed.Swap(true) {
+		s.materialiser.signal()
+	}
+}
+
+// unpage takes the pager away from an object that goes, or whose value becomes
+// another object's. All pages of such a value are in memory.
+func (o *object) unpage() {
+	p := o.pager
+	if p == nil {
+		return
+	}
+	p.s.large.Add(-int64(p.size))
+	p.size, p.gone, o.pager = 0, true, nil
+	o.value.(structures.Paged).SetPager(nil)
+}
+
+// use makes tx the one that fails if a page cannot be read.
+func (p *pager) use(tx *Tx) {
+	if p.tx != tx {
+		p.tx = tx
+		tx.paged = append(tx.paged, p)
+	}
+}
+
+// settlePages accounts for pages that came in.
+func (tx *Tx) settlePages() {
+	for _, p := range tx.paged {
+		p.tx = nil
+		if !p.gone {
+			p.t.resized(p.o)
+		}
+	}
+	clear(tx.paged)
+	tx.paged = tx.paged[:0]
+}
+
+// gather brings all pages of an object in, and reports whether it could.
+func (tx *Tx) gather(o *object) bool {
+	if o == nil || o.pager == nil {
+		return true
+	}
+	o.pager.use(tx)
+	return o.value.(structures.Paged).Gather()
+}
+
+// ReadPage implements structures.Pager.
+func (p *pager) ReadPage(id uint64, use func(page []byte) error) bool {
+	if p.Failed() {
+		return false
+	}
+	b, closer, err := p.s.db.Get(appendPageKey(nil, p.t.phys, p.hash, p.o.key, id))
+	if err == nil {
+		err = errors.Join(use(b), closer.Close())
+	}
+	if err == nil {
+		p.s.stats.pageReads.Add(1)
+		return true
+	}
+	err = fmt.Errorf("page %x of key %.100q: %w", id, p.o.key, err)
+	if p.tx != nil {
+		p.tx.fail(err)
+		return false
+	}
+	p.failed = true
+	p.s.report(LevelError, "page", err)
+	return false
+}
+
+// Failed implements structures.Pager.
+func (p *pager) Failed() bool {
+	if p.tx != nil {
+		return p.tx.err != nil
+	}
+	return p.failed
+}
+
+// Room implements structures.Pager. Pages that a walk reads stay in memory if a good
+// part of it is free: else a walk over a large value would drive out everything.
+func (p *pager) Room() bool {
+	bound := p.s.spillBound()
+	return bound == 0 || p.s.memory.Load()+p.grown() < bound-bound/8 && p.s.large.Load()+p.grown() < largePart(bound)-bound/8
+}
+
+// Tight implements structures.Pager.
+func (p *pager) Tight() bool {
+	bound := p.s.spillBound()
+	return bound > 0 && p.maySpill() &&
+		(p.s.memory.Load()+p.grown() > bound+bound/8 || p.s.large.Load()+p.grown() > largePart(bound)+bound/8)
+}
+
+// grown is by how much the value grew since it was accounted for.
+func (p *pager) grown() int64 {
+	return int64(len(p.o.key) + objectOverhead + p.o.value.Size() - p.o.size)
+}
+
+// maySpill reports that pages that did not change are on disk. Those of a batch under
+// way are not yet.
+func (p *pager) maySpill() bool {
+	if p.o.whole || p.t.dropped || p.t.flying(p.hash) {
+		return false
+	}
+	i := p.t.find(p.hash, p.o.key)
+	return i >= 0 && p.t.slots[i].meta&(metaOnDisk|metaPaged|metaTombstone) == metaOnDisk|metaPaged
+}
+
+// spillBound is MaxMemory if values spill, 0 if they do not.
+func (s *Store) spillBound() int64 {
+	if Policy(s.policy.Load()) != PolicySpill {
+		return 0
+	}
+	return s.maxMemory.Load()
+}
+
+// largePart is how much of the bound large values may take: their pages are on the Go
+// heap, and the garbage of pages that come and go takes as much again.
+func largePart(bound int64) int64 { return bound / 2 }
+
+// excess is how many bytes of large values are to leave memory.
+func (s *Store) excess(bound int64) int64 {
+	large := s.large.Load()
+	return max(large-largePart(bound), min(s.memory.Load()-bound, large-largePart(bound)/2))
+}
+
+// shedBytes is how many bytes of one value leave memory under one lock.
+const shedBytes = 1 << 20
+
+// shedPages has pages of large values leave memory that take more of it than they may,
+// of one value after the other.
+func (s *Store) shedPages(want int64) {
+	freed, changed := int64(0), int64(0)
+	for tries := s.paging.len(); tries > 0 && freed < want; {
+		p := s.paging.turn()
+		if p == nil {
+			break
+		}
+		f, c := s.shed(p, int(min(want-freed, shedBytes)))
+		freed, changed = freed+int64(f), changed+int64(c)
+		if f == 0 {
+			tries--
+		}
+	}
+	if freed < want || changed > freed/2 {
+		// What changed can leave once it is written. Written early, it is not so much
+		// that a batch of it takes long, or much memory.
+		s.press()
+	}
+}
+
+// shed has pages of a value leave memory.
+func (s *Store) shed(p *pager, bytes int) (freed, changed int) {
+	sh := &s.shards[shardOf(p.hash)]
+	sh.mu.Lock()
+	defer s.unlockShard(sh)
+	if p.gone || p.t.dropped {
+		s.paging.remove(p)
+		return 0, 0
+	}
+	return p.shed(bytes)
+}
+
+// shed has pages leave memory if the disk has them.
+func (p *pager) shed(bytes int) (freed, changed int) {
+	if !p.maySpill() {
+		return 0, 0
+	}
+	freed, changed = p.o.value.(structures.Paged).Shed(bytes)
+	p.t.resized(p.o)
+	return freed, changed
+}
+
+// turn returns the large value whose turn it is to shed pages, nil if there is none.
+func (g *paging) turn() *pager {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.pagers) == 0 {
+		return nil
+	}
+	g.next = (g.next + 1) % len(g.pagers)
+	return g.pagers[g.next]
+}
+
+func (g *paging) len() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.pagers)
+}
+
+// remove forgets a pager of a value that is gone.
+func (g *paging) remove(p *pager) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for i, other := range g.pagers {
+		if other == p {
+			last := len(g.pagers) - 1
+			g.pagers[i], g.pagers[last] = g.pagers[last], nil
+			g.pagers = g.pagers[:last]
+			return
+		}
+	}
+}

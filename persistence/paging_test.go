@@ -1,0 +1,194 @@
+package persistence
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/hash"
+)
+
+// In stores with an odd seed every value that can have pages on disk only has them
+// there whenever shedEverything is called, and there is room for hardly any.
+
+func pagedLarge(seed uint64) int { return max(1, int(1-seed%2)<<20) }
+
+func pagedLimit(seed uint64) int64 { return int64(seed%2) << 16 }
+
+// indexPages has the heads of values of a few pages say what these are.
+func indexPages(t *testing.T) {
+	was := hash.SetIndexedPages(2)
+	t.Cleanup(func() { hash.SetIndexedPages(was) })
+}
+
+// shedEverything has all pages leave memory that the disk has.
+func shedEverything(s *Store) {
+	s.paging.mu.Lock()
+	pagers := append([]*pager(nil), s.paging.pagers...)
+	s.paging.mu.Unlock()
+	for _, p := range pagers {
+		for range 3 {
+			s.shed(p, 1<<30)
+		}
+	}
+}
+
+// pagedHash makes a store on a failing disk with a hash of which no page is in memory.
+func pagedHash(t *testing.T) (*Store, *failingDisk) {
+	t.Helper()
+	indexPages(t)
+	disk := newFailingDisk(vfs.NewMem(), faultRead, -1, false)
+	s := openMemory(t, Options{FS: disk, Databases: 2, IdleAfter: -1, LargeBytes: 1})
+	all(s, 1, func(tx *Tx) {
+		h, ch, _, err := Edit(tx, []byte("h"), func() *hash.Hash { return hash.New(tx.HashKeys()) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 400 {
+			h.Set(ch, fmt.Append(nil, i), bytes.Repeat([]byte{byte(i)}, 200))
+		}
+		h.ExpireAt(ch, []byte("7"), 1<<40)
+	})
+	materialise(t, s)
+	flushed, err := s.flush() // else it is read from Pebble's memory
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-flushed
+	shedEverything(s)
+	return s, disk
+}
+
+// pagesAway is the number of pages of the hash that are on disk only.
+func pagesAway(t *testing.T, s *Store) (away int) {
+	t.Helper()
+	all(s, 1, func(tx *Tx) {
+		v, err := tx.Value([]byte("h"))
+		if err != nil || v == nil {
+			t.Fatalf("no hash: %v", err)
+		}
+		away, _ = v.(structures.Paged).Away()
+	})
+	return away
+}
+
+func TestOneElementReadsOnePage(t *testing.T) {
+	s, _ := pagedHash(t)
+	defer closeStore(t, s)
+	before, reads := pagesAway(t, s), s.Stats().PageReads
+	all(s, 1, func(tx *Tx) {
+		h, ch, _, _ := Edit[*hash.Hash](tx, []byte("h"), nil)
+		if v, ok := h.Get([]byte("11"), 1); !ok || v[0] != 11 {
+			t.Errorf("got %.5q, %v", v, ok)
+		}
+		h.Set(ch, []byte("11"), []byte("new"))
+		if n := h.Len(); n != 400 {
+			t.Errorf("length %d", n)
+		}
+	})
+	if n := s.Stats().PageReads - reads; n != 1 || pagesAway(t, s) != before-1 || before < 10 {
+		t.Errorf("%d pages were read, %d of %d are away", n, pagesAway(t, s), before)
+	}
+	checkAccounts(t, s)
+}
+
+func TestUnreadablePageFailsTheCommandAndChangesNothing(t *testing.T) {
+	edit := func(f func(h *hash.Hash, ch *structures.Change)) func(tx *Tx) {
+		return func(tx *Tx) {
+			if h, ch, ok, err := Edit[*hash.Hash](tx, []byte("h"), nil); ok && err == nil {
+				f(h, ch)
+			}
+		}
+	}
+	for name, change := range map[string]func(tx *Tx){
+		"set": edit(func(h *hash.Hash, ch *structures.Change) { h.Set(ch, []byte("3"), []byte("new")) }),
+		"set a new one": edit(func(h *hash.Hash, ch *structures.Change) {
+			h.SetKeepTTL(ch, []byte("some new field"), []byte("new"))
+		}),
+		"delete":  edit(func(h *hash.Hash, ch *structures.Change) { h.Delete(ch, []byte("3")) }),
+		"expire":  edit(func(h *hash.Hash, ch *structures.Change) { h.ExpireAt(ch, []byte("3"), 9) }),
+		"persist": edit(func(h *hash.Hash, ch *structures.Change) { h.Persist(ch, []byte("7")) }),
+		"fields expire": edit(func(h *hash.Hash, ch *structures.Change) {
+			h.ExpireFields(ch, 1<<41, 1000, nil)
+		}),
+		"rename": func(tx *Tx) { tx.Rename([]byte("h"), []byte("other")) },
+		"copy":   func(tx *Tx) { tx.Copy([]byte("h"), 0, []byte("other"), true) },
+		"move":   func(tx *Tx) { tx.Move([]byte("h"), 1) },
+		"read, then write": edit(func(h *hash.Hash, ch *structures.Change) {
+			h.Each(1, func(_, _ []byte, _ int64) {})
+			h.Set(ch, []byte("3"), []byte("new"))
+		}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, disk := pagedHash(t)
+			disk.arm(1)
+			var failed error
+			if lsn := all(s, 1, func(tx *Tx) { change(tx); failed = tx.Err() }); lsn > 0 || failed == nil {
+				t.Errorf("record %d, error %v; want no record, and an error", lsn, failed)
+			}
+			disk.heal()
+			for range 2 {
+				all(s, 1, func(tx *Tx) {
+					h, ok, err := View[*hash.Hash](tx, []byte("h"))
+					if !ok || err != nil || h.Len() != 400 || tx.Kind([]byte("other")) != structures.KindNone {
+						t.Fatalf("%v, %v, other %v", ok, err, tx.Kind([]byte("other")))
+					}
+					for i := range 400 {
+						if v, ok := h.Get(fmt.Append(nil, i), 1); !ok || len(v) != 200 || v[0] != byte(i) {
+							t.Fatalf("field %d: %.5q, %v", i, v, ok)
+						}
+					}
+					if ms, has, _ := h.ExpiryOf([]byte("7")); !has || ms != 1<<40 {
+						t.Errorf("expiry %d", ms)
+					}
+				})
+				closeStore(t, s)
+				s = openMemory(t, Options{FS: disk, Databases: 2, IdleAfter: -1, MaxMemory: 1 << 16})
+			}
+			closeStore(t, s)
+		})
+	}
+}
+
+// A value several times as large as memory is written and read within its bound.
+func TestLargeValueKeepsToTheBound(t *testing.T) {
+	const bound = 2 << 20
+	s := openMemory(t, Options{MaxMemory: bound, LargeBytes: 64 << 10, IdleAfter: -1})
+	defer closeStore(t, s)
+	r := rand.New(rand.NewPCG(1, 2))
+	most := int64(0)
+	for i := range 400 {
+		all(s, 1, func(tx *Tx) {
+			h, ch, _, err := Edit(tx, []byte("h"), func() *hash.Hash { return hash.New(tx.HashKeys()) })
+			if err != nil {
+				t.Fatal(err)
+			}
+			for j := range 100 {
+				h.Set(ch, fmt.Append(nil, i*100+j), bytes.Repeat([]byte{byte(i)}, 100))
+			}
+			for range 20 {
+				n := r.IntN(100 * (i + 1))
+				if v, ok := h.Get(fmt.Append(nil, n), 1); !ok || v[0] != byte(n/100) {
+					t.Fatalf("field %d: %.5q, %v", n, v, ok)
+				}
+			}
+		})
+		s.MakeRoom()
+		if s.materialiser.pressed.Load() || s.materialiser.starved.Load() {
+			materialise(t, s)
+			s.MakeRoom()
+		}
+		most = max(most, s.Memory())
+	}
+	if most > bound+bound/8 {
+		t.Errorf("up to %d bytes in memory, want %d", most, bound)
+	}
+	if n := pagesAway(t, s); n < 200 {
+		t.Errorf("%d pages are away", n)
+	}
+	checkAccounts(t, s)
+}

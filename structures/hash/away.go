@@ -1,0 +1,309 @@
+package hash
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/vigildb/vigil/structures"
+)
+
+// Segments of a large hash can be away: on disk only. Such a segment has no slots and no
+// buffer. It keeps the number of its fields, their bytes, as dead ones with the sign
+// turned round, and what it knows of expiries.
+
+// indexedPages is the number of pages from which on the head of a value has what it
+// knows of each of them, so that they need not be read to find out. It is a variable for tests.
+var indexedPages = 64
+
+// SetIndexedPages changes, for tests, from how many pages on heads have an index, and
+// returns the number that it was.
+func SetIndexedPages(n int) (was int) {
+	was, indexedPages = indexedPages, n
+	return was
+}
+
+// maxAway bounds the fields of a segment that can be away.
+const maxAway = math.MaxUint16
+
+// len is the number of fields of a segment.
+func (s *segment) len() int {
+	if s.away {
+		return int(s.fields)
+	}
+	return len(s.slots)
+}
+
+// SetPager says where pages are read that are away.
+func (h *Hash) SetPager(p structures.Pager) { h.pager = p }
+
+// Away is the number of pages that are on disk only, and their bytes.
+func (h *Hash) Away() (pages int, bytes int64) {
+	if h.Whole() {
+		return 0, 0
+	}
+	h.table.each(0, func(s *segment) bool {
+		if s.away {
+			bytes += int64(s.live())
+		}
+		return true
+	})
+	return h.table.away, bytes
+}
+
+// Whole reports that no page is away.
+func (h *Hash) Whole() bool { return h.table == nil || h.table.away == 0 }
+
+// present makes sure that a segment is in memory, which fails if it cannot be read.
+func (h *Hash) present(s *segment) bool { return s.used || h.touch(s) }
+
+// touch is present for a segment that was not used since Shed came by.
+func (h *Hash) touch(s *segment) bool {
+	if !s.away {
+		s.used = true
+		return true
+	}
+	if h.pager != nil && h.pager.Tight() {
+		h.Shed(s.live())
+	}
+	return h.fetch(s)
+}
+
+// fetch reads a segment that is away.
+func (h *Hash) fetch(s *segment) bool {
+	c, ok := h.peek(s)
+	if !ok {
+		return false
+	}
+	t := h.table
+	t.memory -= s.memory()
+	s.slots, s.buf, s.dead = c.slots, c.buf, 0
+	s.away, s.used = false, true
+	t.memory += s.memory()
+	t.away--
+	return true
+}
+
+// peek returns a copy of a segment that is away.
+func (h *Hash) peek(s *segment) (c *segment, ok bool) {
+	if h.pager == nil {
+		return nil, false
+	}
+	ok = h.pager.ReadPage(s.id(), func(page []byte) (err error) {
+		if c, err = h.load(s.id(), page); err == nil {
+			err = s.matches(c)
+		}
+		return err
+	})
+	return c, ok
+}
+
+// matches returns an error if a page is not the one that the index describes.
+func (s *segment) matches(c *segment) error {
+	if len(c.slots) != s.len() || c.live() != s.live() || c.timed != s.timed || c.nextExpiry < s.nextExpiry {
+		return fmt.Errorf("hash page %x of %d fields in %d bytes, %d of them timed, has %d in %d, %d timed: %w",
+			s.id(), s.len(), s.live(), s.timed, len(c.slots), c.live(), c.timed, structures.ErrCorrupt)
+	}
+	return nil
+}
+
+// unread reports that a page could not be read for the command under way.
+func (h *Hash) unread() bool {
+	return !h.Whole() && h.pager != nil && h.pager.Failed()
+}
+
+// each visits the segments as the table does, with their fields. Those that are away
+// stay so, unless memory has room. It ends early if one of them cannot be read.
+func (h *Hash) each(hash uint64, visit func(s *segment) bool) {
+	if h.table.away == 0 {
+		h.table.each(hash, visit)
+		return
+	}
+	keep := h.pager != nil && h.pager.Room()
+	h.table.each(hash, func(s *segment) bool {
+		if s.away && !keep {
+			c, ok := h.peek(s)
+			return ok && visit(c)
+		}
+		return h.present(s) && visit(s)
+	})
+}
+
+// Ready makes sure that the pages of fields, of which there is one in each step of
+// names, are in memory: what is done to these fields then does not fail half way. It
+// reports false if one of the pages cannot be read.
+func (h *Hash) Ready(step int, names ...[]byte) bool {
+	if h.Whole() {
+		return true
+	}
+	for i := 0; i < len(names); i += step {
+		if _, _, s := h.table.seek(h.hashOf(names[i])); s != nil && s.away && !h.fetch(s) {
+			return false
+		}
+	}
+	return true
+}
+
+// Changed is about how many bytes of pages changed since Clean.
+func (h *Hash) Changed() int {
+	if h.table == nil {
+		return 0
+	}
+	return h.table.changed * segmentBytes
+}
+
+// Gather reads every page that is away and reports whether it could.
+func (h *Hash) Gather() bool {
+	ok := true
+	if !h.Whole() {
+		h.table.each(0, func(s *segment) bool {
+			ok = !s.away || h.fetch(s)
+			return ok
+		})
+	}
+	return ok && h.Whole()
+}
+
+// shedLooks bounds how many segments one call of Shed looks at for each that it is to
+// let go of.
+const shedLooks = 64
+
+// Shed lets go of pages, see structures.Paged. It goes round over the hashes of fields.
+func (h *Hash) Shed(bytes int) (freed, changed int) {
+	t := h.table
+	if t == nil || t.segments == 1 {
+		return 0, 0
+	}
+	looks := min(shedLooks*(1+bytes/segmentBytes), 2*t.segments)
+	for ; looks > 0 && freed < bytes; looks-- {
+		_, level, s := t.seek(h.hand)
+		h.hand = after(h.hand, level, s)
+		switch {
+		case s == nil || s.away:
+		case s.dirty || !s.stored:
+			changed += s.memory()
+		case s.used:
+			s.used = false
+		case len(s.slots) <= maxAway:
+			before := s.memory()
+			s.fields, s.dead = uint16(len(s.slots)), -s.live()
+			s.slots, s.buf, s.away = nil, nil, true
+			t.memory -= before - s.memory()
+			t.away++
+			freed += before - s.memory()
+		}
+	}
+	return freed, changed
+}
+
+// appendIndex appends what the head of a large hash has of each page.
+func (t *table) appendIndex(dst []byte) []byte {
+	before := uint64(0)
+	t.each(0, func(s *segment) bool {
+		dst = binary.AppendUvarint(dst, s.id()-before)
+		before = s.id()
+		dst = binary.AppendUvarint(dst, uint64(s.len()))
+		dst = binary.AppendUvarint(dst, uint64(s.live()))
+		dst = binary.AppendUvarint(dst, uint64(s.timed))
+		if s.timed > 0 {
+			dst = binary.AppendUvarint(dst, uint64(s.nextExpiry))
+		}
+		return true
+	})
+	return dst
+}
+
+// loadIndex makes the segments of an index, all of them away.
+func (h *Hash) loadIndex(rest []byte, pages uint64) error {
+	id, fields := uint64(0), uint64(0)
+	next := func() (v uint64) {
+		v, w := binary.Uvarint(rest)
+		if w <= 0 {
+			rest = nil
+			return 0
+		}
+		rest = rest[w:]
+		return v
+	}
+	for ; pages > 0 && len(rest) > 0; pages-- {
+		id += next()
+		n, live, timed := next(), next(), next()
+		if n == 0 || n > maxAway || live < 2*n || live > math.MaxUint32 || timed > n {
+			return fmt.Errorf("hash page %x of %d fields, %d bytes: %w", id, n, live, structures.ErrCorrupt)
+		}
+		s := &segment{nextExpiry: math.MaxInt64, stored: true, away: true,
+			fields: uint16(n), dead: -int(live), timed: int(timed)}
+		if timed > 0 {
+			s.nextExpiry = int64(next() & math.MaxInt64)
+		}
+		if err := s.number(id); err != nil {
+			return err
+		}
+		if err := h.hang(s); err != nil {
+			return err
+		}
+		h.table.away++
+		fields += n
+	}
+	if pages > 0 || len(rest) > 0 || fields != uint64(h.declared) {
+		return fmt.Errorf("index of a hash of %d fields has %d: %w", h.declared, fields, structures.ErrCorrupt)
+	}
+	return nil
+}
+
+// supply takes the page of a segment that is away.
+func (h *Hash) supply(id uint64, page []byte) error {
+	_, _, s := h.table.seek(id & (id - 1))
+	if s == nil || !s.away || s.id() != id {
+		return fmt.Errorf("hash page %x is not in the index or was given twice: %w", id, structures.ErrCorrupt)
+	}
+	c, err := h.load(id, page)
+	if err == nil {
+		err = s.matches(c)
+	}
+	if err != nil {
+		return fmt.Errorf("hash page %x: %w", id, err)
+	}
+	h.table.memory -= s.memory()
+	s.slots, s.buf, s.dead, s.away = c.slots, c.buf, 0, false
+	h.table.memory += s.memory()
+	h.table.away--
+	return nil
+}
+
+// Taint marks every page as changed. None is away: all that are have been stored as
+// they are.
+func (h *Hash) Taint() {
+	if h.table != nil {
+		h.table.each(0, func(s *segment) bool {
+			s.dirty = s.dirty || !s.away
+			return true
+		})
+	}
+}
+
+// Part visits up to n of the pages that changed since Clean, marks them as stored, and
+// reports whether there may be others. Pages that are gone are visited by Pages.
+func (h *Hash) Part(n int, visit func(id uint64, page []byte)) (more bool) {
+	if h.table == nil {
+		return false
+	}
+	from := h.part
+	h.part = 0
+	var buf []byte
+	h.table.each(from, func(s *segment) bool {
+		if !s.dirty {
+			return true
+		}
+		if n == 0 {
+			h.part = s.prefix
+			return false
+		}
+		n--
+		buf = s.appendPage(buf[:0])
+		visit(s.id(), buf)
+		s.dirty, s.stored = false, true
+		return true
+	})
+	return h.part != 0
+}

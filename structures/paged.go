@@ -1,0 +1,37 @@
+package structures
+
+// Pager reads the pages of one value that are on disk only.
+type Pager interface {
+	// ReadPage calls use with a page as it was stored, whose bytes are valid only during
+	// the call. It reports false if the page cannot be read or use returns an error. The
+	// pager keeps the reason, and the command under way fails with it.
+	ReadPage(id uint64, use func(page []byte) error) bool
+	// Failed reports that a page could not be read for the command under way.
+	Failed() bool
+	// Room reports whether memory has room for pages that a walk over a value reads.
+	Room() bool
+	// Tight reports that memory is exceeded by far and that pages of the value which
+	// did not change can leave it.
+	Tight() bool
+}
+
+// Paged is a value that can have some of its pages on disk only. It knows of these what
+// it needs to find elements, and how many they are, and its head has that too if there
+// are many. A method that needs such a page reads it. If that fails it returns what it
+// would return for an element that is missing, and changes and records nothing.
+type Paged interface {
+	Value
+	// SetPager says where pages are read; nil if all are in memory.
+	SetPager(p Pager)
+	// Away is the number of pages that are on disk only, and their bytes.
+	Away() (pages int, bytes int64)
+	// Shed lets go of about so many bytes of pages that are stored as they are: not
+	// of those used since it came by last. It returns how many bytes that were, and how
+	// many are in pages that it passed over because they changed.
+	Shed(bytes int) (freed, changed int)
+	// Changed is about how many bytes of pages changed since Clean, and cannot leave
+	// memory before they are stored.
+	Changed() int
+	// Gather reads every page that is away and reports whether it could.
+	Gather() bool
+}

@@ -1,0 +1,297 @@
+package structures_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/hash"
+	"github.com/vigildb/vigil/structures/set"
+)
+
+// pagedDisk is a disk for one value, and its pager.
+type pagedDisk struct {
+	head   []byte
+	pages  map[uint64][]byte
+	broken bool // no page can be read
+	failed bool // one was to be
+	reads  int
+	room   bool
+	tight  bool
+}
+
+var errBroken = errors.New("broken")
+
+func (d *pagedDisk) ReadPage(id uint64, use func([]byte) error) bool {
+	d.reads++
+	page, ok := d.pages[id]
+	if d.broken || !ok || use(slices.Clone(page)) != nil {
+		d.failed = true
+		return false
+	}
+	return true
+}
+
+func (d *pagedDisk) Failed() bool { return d.failed }
+func (d *pagedDisk) Room() bool   { return d.room }
+func (d *pagedDisk) Tight() bool  { return d.tight }
+
+// store writes what changed, in parts or at once.
+func (d *pagedDisk) store(t testing.TB, v structures.Paged, r *rand.Rand) {
+	t.Helper()
+	put := func(id uint64, page []byte) {
+		if page == nil {
+			delete(d.pages, id)
+		} else {
+			d.pages[id] = slices.Clone(page)
+		}
+	}
+	if g, ok := v.(interface {
+		Part(int, func(uint64, []byte)) bool
+	}); ok && r.IntN(2) == 0 {
+		for g.Part(1+r.IntN(3), put) {
+		}
+	}
+	v.Pages(false, put)
+	d.head = v.AppendHead(nil)
+	v.Clean()
+	all := 0
+	v.Pages(true, func(id uint64, page []byte) {
+		if all++; string(d.pages[id]) != string(page) {
+			t.Fatalf("page %x on disk differs from the value's", id)
+		}
+	})
+	if all != len(d.pages) && !d.failed {
+		t.Fatalf("%d pages on disk, %d of the value", len(d.pages), all)
+	}
+}
+
+// pagedModel is a value, what it should hold, and how it is told.
+type pagedModel interface {
+	decode(head []byte) (structures.Paged, error)
+	change(t testing.TB, r *rand.Rand, v structures.Paged, ch *structures.Change)
+	check(t testing.TB, r *rand.Rand, v structures.Paged)
+	create() structures.Paged
+}
+
+// TestPagesComeAndGo works on values of which pages leave memory all the time, and
+// which are made anew from their head.
+func TestPagesComeAndGo(t *testing.T) {
+	defer hash.SetIndexedPages(hash.SetIndexedPages(2))
+	for name, create := range map[string]func() pagedModel{
+		"hash": func() pagedModel { return &hashModel{fields: map[string]string{}} },
+		"set":  func() pagedModel { return &setModel{members: map[string]bool{}} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			seed := uint64(time.Now().UnixNano())
+			t.Logf("seed %d", seed)
+			r := rand.New(rand.NewPCG(seed, 1))
+			for range 4 {
+				pagedLife(t, r, create())
+			}
+		})
+	}
+}
+
+func pagedLife(t *testing.T, r *rand.Rand, m pagedModel) {
+	d := &pagedDisk{pages: map[uint64][]byte{}}
+	v, twin := m.create(), m.create()
+	v.SetPager(d)
+	away, shed := 0, 0
+	for step := range 1500 {
+		var ch structures.Change
+		d.room, d.tight = r.IntN(2) == 0, r.IntN(4) == 0
+		m.change(t, r, v, &ch)
+		for b := ch.Encoded(); len(b) > 0; {
+			var op byte
+			var args structures.Args
+			var err error
+			if op, args, b, err = structures.NextOp(b); err == nil {
+				err = twin.Apply(op, &args)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		switch r.IntN(12) {
+		case 0, 1:
+			d.store(t, v, r)
+		case 2:
+			d.store(t, v, r)
+			again, err := m.decode(d.head)
+			if err != nil {
+				t.Fatal(err)
+			}
+			again.SetPager(d)
+			if n, _ := again.Away(); n < len(d.pages) {
+				for id, page := range d.pages {
+					if from, ok := again.(interface{ ResidentFrom() uint64 }); n == 0 || ok && id >= from.ResidentFrom() {
+						err = errors.Join(err, again.SetPage(id, page))
+					}
+				}
+			}
+			if err = errors.Join(err, again.(interface{ Complete() error }).Complete()); err != nil {
+				t.Fatal(err)
+			}
+			again.Clean()
+			v = again
+		case 3:
+			if r.IntN(4) == 0 && !v.Gather() {
+				t.Fatal("not gathered")
+			}
+		default:
+			freed, _ := v.Shed(r.IntN(64 << 10))
+			shed += freed
+		}
+		if n, _ := v.Away(); n > 0 {
+			away++
+		}
+		if step%10 == 0 {
+			m.check(t, r, v)
+			m.check(t, r, twin)
+		}
+		if d.failed {
+			t.Fatal("a page is missing")
+		}
+	}
+	if away < 300 || shed == 0 {
+		t.Errorf("pages were away in %d steps only, %d bytes left memory", away, shed)
+	}
+	// With a disk that cannot be read a change is made or not, and recorded if it is.
+	before := d.head
+	for range 100 {
+		d.store(t, v, r)
+		for v.SetPager(d); ; {
+			if f, _ := v.Shed(1 << 30); f == 0 {
+				break
+			}
+		}
+		before = d.head
+		var ch structures.Change
+		d.broken, d.failed = true, false
+		v.Shed(1 << 30)
+		n, _ := v.Away()
+		m.change(t, r, v, &ch)
+		failed := d.failed
+		d.broken, d.failed = false, false
+		if failed && (n == 0 || ch.Len() > 0) {
+			t.Fatalf("%d pages away: a change that failed recorded %d bytes", n, ch.Len())
+		}
+		if failed && string(v.AppendHead(nil)) != string(before) {
+			t.Fatal("a change that failed changed the head")
+		}
+		for b := ch.Encoded(); len(b) > 0; {
+			var op byte
+			var args structures.Args
+			op, args, b, _ = structures.NextOp(b)
+			_ = twin.Apply(op, &args)
+		}
+	}
+}
+
+type hashModel struct{ fields map[string]string }
+
+var pagedKeys structures.HashKeys
+
+func (m *hashModel) create() structures.Paged { return hash.New(&pagedKeys) }
+func (m *hashModel) decode(head []byte) (structures.Paged, error) {
+	return hash.Decode(head, &pagedKeys)
+}
+
+func (m *hashModel) change(t testing.TB, r *rand.Rand, v structures.Paged, ch *structures.Change) {
+	h := v.(*hash.Hash)
+	name := fmt.Sprint("field-", r.IntN(600))
+	before := ch.Len()
+	switch r.IntN(6) {
+	case 0:
+		if h.Delete(ch, []byte(name)) {
+			delete(m.fields, name)
+		}
+	case 1:
+		h.ExpireAt(ch, []byte(name), 1<<40)
+	case 2:
+		if field, _, ok := h.Random(0, r.IntN); ok {
+			if _, there := m.fields[string(field)]; !there {
+				t.Fatalf("random field %q is not there", field)
+			}
+		}
+	default:
+		value := fmt.Sprintf("%0*d", r.IntN(600), r.IntN(100))
+		h.SetKeepTTL(ch, []byte(name), []byte(value))
+		if ch.Len() > before {
+			m.fields[name] = value
+		}
+	}
+}
+
+func (m *hashModel) check(t testing.TB, r *rand.Rand, v structures.Paged) {
+	t.Helper()
+	h := v.(*hash.Hash)
+	got := map[string]string{}
+	switch r.IntN(3) {
+	case 0:
+		h.Each(0, func(field, value []byte, _ int64) { got[string(field)] = string(value) })
+	case 1:
+		for cursor, first := uint64(0), true; first || cursor != 0; first = false {
+			cursor = h.Scan(cursor, 10, 0, func(field, value []byte) { got[string(field)] = string(value) })
+		}
+	default:
+		for name := range m.fields {
+			value, _ := h.Get([]byte(name), 0)
+			got[name] = string(value)
+		}
+	}
+	if !maps.Equal(got, m.fields) || h.Len() != len(m.fields) {
+		t.Fatalf("got %d fields, length %d, want %d", len(got), h.Len(), len(m.fields))
+	}
+}
+
+type setModel struct{ members map[string]bool }
+
+func (m *setModel) create() structures.Paged { return set.New(&pagedKeys) }
+func (m *setModel) decode(head []byte) (structures.Paged, error) {
+	return set.Decode(head, &pagedKeys)
+}
+
+func (m *setModel) change(t testing.TB, r *rand.Rand, v structures.Paged, ch *structures.Change) {
+	s := v.(*set.Set)
+	member := fmt.Sprint(r.IntN(4000) * 1000003)
+	if r.IntN(4) > 0 {
+		member = fmt.Sprintf("member-%0300d", r.IntN(400))
+	}
+	if r.IntN(3) == 0 {
+		if s.Remove(ch, []byte(member)) {
+			delete(m.members, member)
+		}
+		return
+	}
+	if s.Add(ch, []byte(member)) {
+		m.members[member] = true
+	}
+}
+
+func (m *setModel) check(t testing.TB, r *rand.Rand, v structures.Paged) {
+	t.Helper()
+	s := v.(*set.Set)
+	got := map[string]bool{}
+	switch r.IntN(3) {
+	case 0:
+		s.Each(func(member []byte) bool { got[string(member)] = true; return true })
+	case 1:
+		set.Intersect([]*set.Set{s}, func(member []byte) bool { got[string(member)] = true; return true })
+	default:
+		for member := range m.members {
+			if s.Has([]byte(member)) {
+				got[member] = true
+			}
+		}
+	}
+	if !maps.Equal(got, m.members) || s.Len() != len(m.members) {
+		t.Fatalf("got %d members, length %d, want %d", len(got), s.Len(), len(m.members))
+	}
+}
