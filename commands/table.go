@@ -153,12 +153,11 @@ func (t *Table) Top() []*Command {
 	return out
 }
 
-// InCategory lists the full names of the commands of an ACL category, without
-// containers.
+// InCategory lists the full names of the commands of an ACL category.
 func (t *Table) InCategory(category string) []string {
 	names := []string{}
 	for _, cmd := range t.all {
-		if len(cmd.subs) == 0 && slices.Contains(cmd.Categories(), category) {
+		if slices.Contains(cmd.Categories(), category) {
 			names = append(names, cmd.fullname)
 		}
 	}
