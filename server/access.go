@@ -18,13 +18,21 @@ import (
 // permit returns nil if the client may make a call, else the error of a call that is
 // refused at a place.
 func (s *session) permit(cmd *commands.Command, argv [][]byte, where acl.Context) error {
-	if s.user.Load().Rules().Everything() {
+	if s.unrestricted() {
 		return nil
 	}
+	return s.judge(cmd, argv, where)
+}
+
+// unrestricted reports whether the client may make every call. The compiler inlines it.
+func (s *session) unrestricted() bool { return s.user.Load().Rules().Everything() }
+
+// judge is permit for a user who may not do everything.
+func (s *session) judge(cmd *commands.Command, argv [][]byte, where acl.Context) error {
 	if where == acl.TopLevel && s.Has(commands.ClientMulti) {
 		where = acl.InMulti
 	}
-	d := s.denied(cmd, argv, where, s.look())
+	d := s.denied(cmd, argv, where, s.look)
 	switch {
 	case d == nil:
 		return nil
@@ -35,8 +43,8 @@ func (s *session) permit(cmd *commands.Command, argv [][]byte, where acl.Context
 }
 
 // denied returns what the client may not do of a call, nil if it may make it, and
-// records a refusal with what others see of the client.
-func (s *session) denied(cmd *commands.Command, argv [][]byte, where acl.Context, v clientView) *acl.Denial {
+// records a refusal with what look sees of the client.
+func (s *session) denied(cmd *commands.Command, argv [][]byte, where acl.Context, look func() clientView) *acl.Denial {
 	u := s.user.Load()
 	d := u.Rules().Check(cmd, argv)
 	if d == nil {
@@ -46,6 +54,7 @@ func (s *session) denied(cmd *commands.Command, argv [][]byte, where acl.Context
 	if d.Reason != acl.DeniedCommand {
 		object = string(argv[d.Index])
 	}
+	v := look()
 	v.cmd = cmd
 	s.refused(acl.Refusal{Reason: d.Reason, Context: where, Object: object, User: u.Name()}, v)
 	return d

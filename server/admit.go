@@ -29,8 +29,10 @@ func (s *session) admit(cmd *commands.Command, sub bool, argv [][]byte) error {
 	case cmd.Is(commands.NoMulti) && s.Has(commands.ClientMulti):
 		return commands.ErrNotInMulti
 	}
-	if err := s.permit(cmd, argv, acl.TopLevel); err != nil {
-		return err
+	if !s.unrestricted() {
+		if err := s.judge(cmd, argv, acl.TopLevel); err != nil {
+			return err
+		}
 	}
 	if s.subs.count() > 0 && s.Proto() == 2 && !cmd.Is(commands.Subscriber) {
 		return commands.ErrNotAllowedSubscribed(cmd)

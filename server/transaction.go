@@ -152,7 +152,7 @@ func (s *session) admitQueued(cmd *commands.Command, argv [][]byte) error {
 	if !s.Has(commands.ClientAuthenticated) && !cmd.Is(commands.NoAuth) && s.mustAuth() {
 		return commands.ErrNoAuth
 	}
-	if d := s.denied(cmd, argv, acl.InMulti, s.look()); d != nil {
+	if d := s.denied(cmd, argv, acl.InMulti, s.look); d != nil {
 		return acl.ErrNoPermissionAnymore(d)
 	}
 	if cmd.Is(commands.DenyOOM) && s.tx.RecordBytes() > maxTransaction {

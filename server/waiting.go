@@ -303,7 +303,7 @@ func (s *session) rerun(k readyKey, w *waiter) (c commands.Ctx, ok bool) {
 	c.Args.Reset(w.argv, 1)
 	var err error
 	// The user's rules may have changed since the client waits.
-	if d := w.s.denied(w.cmd, w.argv, acl.TopLevel, w.s.view.load()); d != nil {
+	if d := w.s.denied(w.cmd, w.argv, acl.TopLevel, w.s.view.load); d != nil {
 		err = acl.ErrNoPermission(w.s.user.Load(), w.cmd, d)
 	} else {
 		err = w.cmd.Run(&c)

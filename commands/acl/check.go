@@ -29,10 +29,10 @@ func (r *Rules) Check(cmd *commands.Command, argv [][]byte) *Denial {
 		return nil
 	}
 	var room [8]commands.KeyRef
-	call := call{cmd: cmd, argv: argv, keys: room[:0]}
+	keys := keyCache{keys: room[:0]}
 	worst := Denial{}
 	for i := range r.selectors {
-		d, ok := r.selectors[i].check(&call)
+		d, ok := r.selectors[i].check(cmd, argv, &keys)
 		if ok {
 			return nil
 		}
@@ -40,7 +40,8 @@ func (r *Rules) Check(cmd *commands.Command, argv [][]byte) *Denial {
 			worst = d
 		}
 	}
-	return &worst
+	d := worst // a copy, so that a call that is allowed allocates nothing
+	return &d
 }
 
 // ReadsAll reports whether a selector that allows the call may read every key.
@@ -48,10 +49,10 @@ func (r *Rules) ReadsAll(cmd *commands.Command, argv [][]byte) bool {
 	if r.everything {
 		return true
 	}
-	call := call{cmd: cmd, argv: argv}
+	var keys keyCache
 	for i := range r.selectors {
 		s := &r.selectors[i]
-		if _, ok := s.check(&call); ok && s.readsAll() {
+		if _, ok := s.check(cmd, argv, &keys); ok && s.readsAll() {
 			return true
 		}
 	}
@@ -69,39 +70,34 @@ func (r *Rules) MayReceive(name []byte, isPattern bool) bool {
 	return false
 }
 
-// call is a call that selectors look at, with its keys once one has asked for them.
-type call struct {
-	cmd   *commands.Command
-	argv  [][]byte
+// keyCache is the keys of a call, once a selector has asked for them. It is no part of a
+// struct with the arguments, so that the compiler leaves it on the stack.
+type keyCache struct {
 	keys  []commands.KeyRef
-	found bool // keys are those of the call
+	found bool
 }
 
-func (c *call) findKeys() []commands.KeyRef {
-	if !c.found {
-		c.keys, c.found = c.cmd.AppendAccess(c.keys, c.argv), true
-	}
-	return c.keys
-}
-
-func (s *selector) check(c *call) (d Denial, ok bool) {
-	if !s.allCommands && !c.cmd.Is(commands.NoAuth) && !s.allows(c.cmd, c.argv) {
+func (s *selector) check(cmd *commands.Command, argv [][]byte, keys *keyCache) (d Denial, ok bool) {
+	if !s.allCommands && !cmd.Is(commands.NoAuth) && !s.allows(cmd, argv) {
 		return Denial{}, false
 	}
-	if !s.allKeys && len(c.cmd.Keys) > 0 {
-		for _, k := range c.findKeys() {
-			if k.Flags&commands.NotKey == 0 && !s.mayTouch(c.argv[k.Index], needed(k.Flags)) {
+	if !s.allKeys && len(cmd.Keys) > 0 {
+		if !keys.found {
+			keys.keys, keys.found = cmd.AppendAccess(keys.keys, argv), true
+		}
+		for _, k := range keys.keys {
+			if k.Flags&commands.NotKey == 0 && !s.mayTouch(argv[k.Index], needed(k.Flags)) {
 				return Denial{DeniedKey, k.Index}, false
 			}
 		}
 	}
-	if !s.allChannels && c.cmd.Channels != commands.NoChannels {
-		names := c.argv[1:]
-		if c.cmd.Channels == commands.FirstChannel {
+	if !s.allChannels && cmd.Channels != commands.NoChannels {
+		names := argv[1:]
+		if cmd.Channels == commands.FirstChannel {
 			names = names[:min(1, len(names))]
 		}
 		for i, name := range names {
-			if !s.mayUse(name, c.cmd.Channels == commands.AllPatterns) {
+			if !s.mayUse(name, cmd.Channels == commands.AllPatterns) {
 				return Denial{DeniedChannel, i + 1}, false
 			}
 		}
