@@ -1,6 +1,7 @@
 package hash
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -85,7 +86,11 @@ func Decode(head []byte, keys *structures.HashKeys) (*Hash, error) {
 	return nil, fmt.Errorf("hash head of form %d: %w", head[0], structures.ErrCorrupt)
 }
 
-func (h *Hash) loadPacked(rest []byte) error {
+// loadPacked reads a hash without pages. It stays packed although it may have more fields
+// than a packed one comes to have (see LoadCompact): what lies in the head is no page
+// that the disk has.
+func (h *Hash) loadPacked(entries []byte) error {
+	rest := entries
 	h.pack = make([]byte, 0, min(len(rest), packBytes))
 	for len(rest) > 0 {
 		e, err := parseEntry(rest)
@@ -96,6 +101,9 @@ func (h *Hash) loadPacked(rest []byte) error {
 			return fmt.Errorf("hash field given twice: %w", structures.ErrCorrupt)
 		}
 		rest = rest[e.size:]
+	}
+	if h.table != nil {
+		h.pack, h.table = bytes.Clone(entries), nil
 	}
 	return nil
 }

@@ -147,6 +147,11 @@ func Again[V structures.Value](t testing.TB, v V, decode func(head []byte) (V, e
 		t.Fatal(err)
 	}
 	shelf.Load(t, again)
+	if c, ok := any(again).(interface{ Complete() error }); ok {
+		if err := c.Complete(); err != nil {
+			t.Fatal(err)
+		}
+	}
 	return again
 }
 
