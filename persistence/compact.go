@@ -98,15 +98,23 @@ func (tx *Tx) object(t *table, i int, hash uint64) *object {
 		}
 		return o
 	}
+	o, at := tx.s.lift(t, i)
+	tx.loosen(t, o, hash, at, maxCompact)
+	return o
+}
+
+// lift makes the record at slot i an object, and returns its index.
+func (s *Store) lift(t *table, i int) (o *object, at uint64) {
+	meta := t.slots[i].meta
 	key, value, expire := t.parts(meta)
-	o := tx.s.loadCompact(value)
+	o = s.loadCompact(value)
 	o.key, o.expire, o.whole = key, expire, true
 	o.indexed = expire != 0 && t.indexed(meta)
 	o.record, o.recordSize = meta&locationMask, uint16(recordSize(len(key), len(value), expire))
-	at := t.put(o)
+	o.hasAlarm()
+	at = t.put(o)
 	t.slots[i].meta = meta&^locationMask | metaObject | at
-	tx.loosen(t, o, hash, at, maxCompact)
-	return o
+	return o, at
 }
 
 // loosen has an object looked at when the transaction ends, if it may become a
@@ -157,7 +165,9 @@ func (s *Store) compactObject(t *table, i int, o *object, limit int) bool {
 			return false
 		}
 		loc = t.rewrite(o, b)
+		t.setAlarm(o, t.slots[i].hash)
 	}
+	t.unschedule(o)
 	*t.mem -= int64(o.size)
 	o.unpage()
 	t.objects[at] = nil

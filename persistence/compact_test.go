@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 
@@ -87,10 +88,24 @@ func recount(t testing.TB, s *Store, shard int) (account, counted int64) {
 				continue
 			}
 			key, value, expire := tb.parts(sl.meta)
+			if tb.isCompact(sl.meta) && !rings(s, tb, sl.hash, value) {
+				t.Fatalf("parts of %.20q expire, and no alarm goes off", key)
+			}
 			counted += int64(slab.RecordBytes(recordSize(len(key), len(value), expire)))
 		}
 	}
 	return sh.mem, counted
+}
+
+// rings reports whether there is an alarm for the record of a value of which parts
+// expire, or none is needed.
+func rings(s *Store, tb *table, hash uint64, record []byte) bool {
+	v, ok := s.loadCompact(record).value.(timedValue)
+	if !ok {
+		return true
+	}
+	next, ok := v.NextExpiry()
+	return !ok || slices.ContainsFunc(tb.alarms.heap, func(a alarm) bool { return a.hash == hash && a.at <= next })
 }
 
 // slotOf returns the table of a key and the meta word of its slot.

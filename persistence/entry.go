@@ -30,6 +30,7 @@ type object struct {
 	indexed bool
 	pager   *pager // of a large value, else nil
 	timed   int32  // place in table.timed, counted from 1; 0: nothing of it expires
+	alarm   int64  // when the alarm of its record goes off, 0 if there is none
 	edit    *edit  // open edit of the transaction that holds the shard
 
 	// record is where the value rested when the transaction began, 0 if it did

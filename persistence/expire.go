@@ -74,7 +74,7 @@ func (s *Store) expireSome(w *sweeper, now, left int64) (expired int, cost int64
 	}
 	defer s.unlockShard(sh)
 	t := sh.tables[w.db]
-	if t == nil || t.ttls == 0 && len(t.timed) == 0 {
+	if t == nil || t.ttls == 0 && len(t.timed) == 0 && t.alarms.Len() == 0 {
 		return 0, 1, true
 	}
 	if n := s.expireFields(t, w.db, now, holdExpired); n > 0 {

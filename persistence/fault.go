@@ -117,6 +117,7 @@ func (s *Store) admitCompact(t *table, hash uint64, o *object, flags uint64) (i 
 	if !small {
 		return 0, false
 	}
+	t.setAlarm(o, hash)
 	i = t.insert(hash, t.rewrite(o, b)|t.ttlBit(o.expire)|flags)
 	s.keepCompact(o)
 	return i, true

@@ -84,6 +84,7 @@ func (s *Store) expireFields(t *table, db int, now int64, limit int) (expired in
 			break // a value without that information
 		}
 	}
+	expired += s.soundAlarms(t, db, now, limit-expired)
 	s.stats.expiredFields.Add(int64(expired))
 	return expired
 }

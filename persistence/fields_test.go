@@ -9,6 +9,7 @@ import (
 
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/hash"
+	"github.com/vigildb/vigil/structures/list"
 )
 
 // setField sets a field of a hash that expires at ms, never if that is 0.
@@ -86,13 +87,101 @@ func TestExpireCycleDeletesFieldsThatNobodyLooksAt(t *testing.T) {
 		}
 		tx.Delete([]byte("later"))
 	})
+	s.ExpireCycle(1000, 1e8) // the alarm of what is deleted goes off
 	for i := range s.shards {
 		for _, tb := range s.shards[i].tables {
-			if tb != nil && len(tb.timed) != 0 {
-				t.Errorf("shard %d still has %d timed values", i, len(tb.timed))
+			if tb != nil && len(tb.timed)+tb.alarms.Len() != 0 {
+				t.Errorf("shard %d still has %d timed values and %d alarms", i, len(tb.timed), tb.alarms.Len())
 			}
 		}
 	}
+}
+
+// fieldOf calls change with the hash at a key.
+func fieldOf(tx *Tx, key string, change func(h *hash.Hash, ch *structures.Change)) {
+	h, ch, _, err := Edit[*hash.Hash](tx, []byte(key), nil)
+	if err != nil {
+		panic(err)
+	}
+	change(h, ch)
+}
+
+func TestSmallHashWithFieldsThatExpireRestsAsARecord(t *testing.T) {
+	s := openMemory(t, Options{IdleAfter: -1})
+	defer closeStore(t, s)
+	const key = "h"
+	fields := func(now int64) (n int) {
+		all(s, now, func(tx *Tx) {
+			if h, ok, _ := View[*hash.Hash](tx, []byte(key)); ok {
+				n = h.Len()
+			}
+		})
+		checkAccounts(t, s)
+		return n
+	}
+	expect := func(now int64, want int) {
+		t.Helper()
+		s.ExpireCycle(now, 1e8)
+		if got := fields(now); got != want {
+			t.Errorf("at %d: %d fields, want %d", now, got, want)
+		}
+		if !rests(t, s, key) {
+			t.Errorf("at %d it is an object", now)
+		}
+	}
+	all(s, 1, func(tx *Tx) {
+		setField(tx, key, "stays", 0)
+		setField(tx, key, "first", 100)
+		setField(tx, key, "second", 200)
+	})
+	expect(99, 3)
+	all(s, 99, func(tx *Tx) { // later, earlier, and then never
+		fieldOf(tx, key, func(h *hash.Hash, ch *structures.Change) { h.ExpireAt(ch, []byte("first"), 300) })
+	})
+	expect(150, 3)
+	all(s, 150, func(tx *Tx) {
+		fieldOf(tx, key, func(h *hash.Hash, ch *structures.Change) { h.ExpireAt(ch, []byte("first"), 160) })
+	})
+	expect(160, 2)
+	all(s, 160, func(tx *Tx) {
+		fieldOf(tx, key, func(h *hash.Hash, ch *structures.Change) { h.Persist(ch, []byte("second")) })
+	})
+	expect(1000, 2)
+	all(s, 1000, func(tx *Tx) {
+		setField(tx, key, "third", 2000)
+		tx.Rename([]byte(key), []byte("other"))
+		tx.Rename([]byte("other"), []byte(key))
+	})
+	expect(1999, 3)
+	expect(2000, 2)
+}
+
+// A client that makes and deletes small hashes for hours leaves their alarms behind.
+func TestAlarmsOfDeletedHashesDoNotPileUp(t *testing.T) {
+	s := openMemory(t, Options{IdleAfter: -1})
+	defer closeStore(t, s)
+	all(s, 1, func(tx *Tx) { setField(tx, "kept", "f", 5000) })
+	for i := range 5000 {
+		all(s, 1, func(tx *Tx) { setField(tx, fmt.Sprint("h", i%10), "f", int64(100_000-i)) })
+		all(s, 1, func(tx *Tx) { tx.Delete(fmt.Append(nil, "h", i%10)) })
+	}
+	for i := range s.shards {
+		for _, tb := range s.shards[i].tables {
+			if tb != nil && tb.alarms.Len() > leastAlarms {
+				t.Errorf("shard %d has %d alarms", i, tb.alarms.Len())
+			}
+		}
+	}
+	all(s, 1, func(tx *Tx) { // the alarm of h0 finds a list
+		l, ch, _, _ := Edit(tx, []byte("h0"), list.New)
+		l.Push(ch, list.Tail, []byte("element"))
+	})
+	s.ExpireCycle(100_000, 1e8)
+	all(s, 100_000, func(tx *Tx) {
+		if n := tx.DBSize(0); n != 1 {
+			t.Errorf("%d keys are left, want the list", n)
+		}
+	})
 }
 
 func TestKeptExpiredKeyLooksAbsentAndStays(t *testing.T) {

@@ -57,6 +57,7 @@ type table struct {
 	objects  []*object // index 0 is never used
 	freed    []uint32  // free indexes of objects
 	timed    timetable // objects of which parts expire
+	alarms   alarms    // records of which parts expire
 
 	mem     *int64 // the shard's account of bytes
 	scratch []byte // for keys of the disk
@@ -292,5 +293,5 @@ func (t *table) drop() {
 	}
 	t.unmap()
 	t.arena.ReleaseAll()
-	t.slots, t.fill, t.objects, t.freed, t.timed, t.used = nil, nil, nil, nil, nil, 0
+	t.slots, t.fill, t.objects, t.freed, t.timed, t.alarms, t.used = nil, nil, nil, nil, nil, alarms{}, 0
 }

@@ -6,7 +6,7 @@ package structures
 type Compact interface {
 	Value
 	// IsCompact reports whether the value is one of up to about limit bytes, at most
-	// some kilobytes, that can be appended and has no parts that expire. It costs O(1).
+	// some kilobytes, that can be appended. It costs O(1).
 	IsCompact(limit int) bool
 	// AppendCompact appends the value, for which IsCompact is true, to dst.
 	AppendCompact(dst []byte) []byte

@@ -14,11 +14,8 @@ func (h *Hash) Reset() {
 // it is loaded, until it is changed.
 const compactFields = 256
 
-// IsCompact reports whether the hash is small and no field has an expiry.
+// IsCompact reports whether the hash is small.
 func (h *Hash) IsCompact(limit int) bool {
-	if h.timed > 0 {
-		return false
-	}
 	if h.table == nil {
 		return len(h.pack) <= limit
 	}
@@ -28,6 +25,10 @@ func (h *Hash) IsCompact(limit int) bool {
 // AppendCompact appends a small hash:
 //
 //	fields | longest | peak << 1 | tagged (uvarints) | entry ...
+//
+// and, if a field had an expiry (tagged), before the entries
+//
+//	fields with an expiry | next expiry, if there are any (uvarints)
 func (h *Hash) AppendCompact(dst []byte) []byte {
 	peak := uint64(h.peak) << 1
 	if h.tagged {
@@ -36,6 +37,12 @@ func (h *Hash) AppendCompact(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(h.count))
 	dst = binary.AppendUvarint(dst, uint64(h.longest))
 	dst = binary.AppendUvarint(dst, peak)
+	if h.tagged {
+		dst = binary.AppendUvarint(dst, uint64(h.timed))
+	}
+	if h.timed > 0 {
+		dst = binary.AppendUvarint(dst, uint64(h.nextExpiry))
+	}
 	if h.table == nil {
 		return append(dst, h.pack...)
 	}
@@ -54,7 +61,15 @@ func (h *Hash) LoadCompact(b []byte) {
 		numbers[i], b = v, b[n:]
 	}
 	h.Reset()
-	h.pack = append(h.pack, b...)
 	h.count, h.longest = int(numbers[0]), uint32(numbers[1])
 	h.peak, h.tagged = uint32(numbers[2]>>1), numbers[2]&1 != 0
+	if h.tagged {
+		timed, n := binary.Uvarint(b)
+		h.timed, b = int(timed), b[n:]
+	}
+	if h.timed > 0 {
+		next, n := binary.Uvarint(b)
+		h.nextExpiry, b = int64(next), b[n:]
+	}
+	h.pack = append(h.pack, b...)
 }
