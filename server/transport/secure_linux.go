@@ -66,12 +66,8 @@ func (l *loop) adoptTLS(conn *tls.Conn) (*loopConn, bool) {
 
 // Read reads from the socket, for crypto/tls.
 func (t *loopTLS) Read(b []byte) (int, error) {
-	if t.drained || len(t.out) > 0 {
+	if t.drained || len(t.out) > 0 || t.budget <= 0 {
 		return 0, errAgain // epoll reports what is left
-	}
-	if t.budget <= 0 {
-		t.more = true
-		return 0, errAgain
 	}
 	for {
 		n, _, errno := syscall.RawSyscall(syscall.SYS_READ, uintptr(t.c.fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)))

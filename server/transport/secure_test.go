@@ -70,7 +70,9 @@ func TestTLSOnBothTransports(t *testing.T) {
 	for _, loops := range []bool{true, false} {
 		r := newRig(t, echo)
 		if !loops {
-			r.loops = NewLoops(r.loops.host) // not started: a goroutine serves
+			started := r.loops
+			defer func() { r.loops = started }() // to be ended
+			r.loops = NewLoops(started.host)     // not started: a goroutine serves
 		}
 		s, c := r.secure()
 		c.send("a\nb\n")
@@ -135,7 +137,7 @@ func TestSilentHandshakesMakeRoom(t *testing.T) {
 	h := NewHandshakes()
 	defer h.Close()
 	h.slots = make(chan struct{}, 2)
-	h.grace = 0
+	h.time, h.grace = time.Hour, 0
 	config := testTLS(t)
 	ended := make(chan error, 10)
 	for range 6 {
@@ -190,5 +192,52 @@ func TestHandshakesEnd(t *testing.T) {
 	own, _ = dialled(t)
 	if err := h.Begin(own, config, report); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("after Close: %v", err)
+	}
+}
+
+// recorder keeps what a client receives.
+type recorder struct {
+	net.Conn
+	received []byte
+}
+
+func (r *recorder) Read(b []byte) (int, error) {
+	n, err := r.Conn.Read(b)
+	r.received = append(r.received, b[:n]...)
+	return n, err
+}
+
+func TestLastRecordSaysGoodbye(t *testing.T) {
+	for _, loops := range []bool{true, false} {
+		r := newRig(t, echo)
+		if !loops {
+			started := r.loops
+			defer func() { r.loops = started }()
+			r.loops = NewLoops(started.host)
+		}
+		own, other := dialled(t)
+		h := NewHandshakes()
+		opened := make(chan net.Conn, 1)
+		if err := h.Begin(own, testTLS(t), func(nc net.Conn, err error) { opened <- nc }); err != nil {
+			t.Fatal(err)
+		}
+		// In TLS 1.2 anybody can read of which kind a record is.
+		seen := &recorder{Conn: other}
+		mine := tls.Client(seen, &tls.Config{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS12})
+		if err := mine.Handshake(); err != nil {
+			t.Fatal(err)
+		}
+		_, c := r.open(<-opened, mine)
+		c.send("bye\n")
+		c.want("bye")
+		c.ended()
+		kind := byte(0) // 21 is an alert
+		for rest := seen.received; len(rest) >= 5; {
+			kind = rest[0]
+			rest = rest[5+int(rest[3])<<8+int(rest[4]):]
+		}
+		if kind != 21 {
+			t.Errorf("loops %v: the last record is of kind %d, want an alert", loops, kind)
+		}
 	}
 }
