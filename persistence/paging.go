@@ -233,7 +233,7 @@ func (s *Store) shed(p *pager, bytes int) (freed, changed int) {
 	sh := &s.shards[shardOf(p.hash)]
 	sh.mu.Lock()
 	defer s.unlockShard(sh)
-	if p.gone || p.t.dropped {
+	if p.t.dropped || p.gone { // in this order: a table is dropped under no lock
 		s.paging.remove(p)
 		return 0, 0
 	}
