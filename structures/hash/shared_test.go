@@ -15,7 +15,7 @@ func TestSharedFieldsAreThoseThatAllHave(t *testing.T) {
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
 	shared := 0
-	for range 60 {
+	for round := 0; round < 60 || shared < 10_000; round++ { // fewer would be no trial
 		hashes := make([]*Hash, 2+r.IntN(2))
 		for i := range hashes {
 			hashes[i] = New(structurestest.Keys(seed))
@@ -74,9 +74,6 @@ func TestSharedFieldsAreThoseThatAllHave(t *testing.T) {
 		if len(want) > 0 {
 			t.Fatalf("%d of %d shared fields were missed", len(want), n)
 		}
-	}
-	if shared < 10_000 {
-		t.Errorf("%d shared fields: too few for a trial", shared)
 	}
 }
 

@@ -13,7 +13,7 @@ func TestAlgebraEqualsThatOfMaps(t *testing.T) {
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
 	common := 0
-	for range 100 {
+	for round := 0; round < 100 || common < 1000; round++ { // fewer would be no trial
 		sets := make([]*Set, 1+r.IntN(4)+r.IntN(10)/9*20)
 		span, share := 1+r.IntN(9000), r.IntN(3)
 		for i := range sets {
@@ -58,9 +58,6 @@ func TestAlgebraEqualsThatOfMaps(t *testing.T) {
 		check("union", union, func(visit func([]byte) bool) { Unite(sets, testKeys(1), visit) })
 		check("intersection", inter, func(visit func([]byte) bool) { Intersect(sets, visit) })
 		check("difference", diff, func(visit func([]byte) bool) { Subtract(sets[0], sets[1:], testKeys(1), visit) })
-	}
-	if common < 1000 {
-		t.Errorf("%d members in intersections: too few for a trial", common)
 	}
 }
 
