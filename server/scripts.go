@@ -34,8 +34,6 @@ type scripts struct {
 	// Used by the timer only.
 	seen      uint64 // call that it saw last
 	seenSince time.Time
-
-	reply commands.Reply // of the command that the script calls; used inside the gate
 }
 
 func (q *scripts) open() {

@@ -79,6 +79,7 @@ func (srv *Server) changeTLS(_, new *conf.Settings) error {
 	c, err := srv.tlsConfig(new)
 	if err != nil {
 		srv.logf(LogWarning, "TLS is not changed: %v", err)
+		//lint:ignore ST1005 the text is Redis's
 		return fmt.Errorf("Unable to update TLS configuration: %w", err)
 	}
 	k.undo.settings, k.undo.config = srv.settings().conf, k.config.Load()

@@ -41,6 +41,7 @@ func (srv *Server) openUsers() error {
 	for i := range set.Users {
 		line := &set.Users[i]
 		if err := srv.users.Declare(line.Words, seen); err != nil {
+			//lint:ignore ST1005 the text is Redis's
 			return line.Mistake(fmt.Errorf("Error in user declaration '%s': %w", line.Words[0], err))
 		}
 	}
@@ -76,6 +77,7 @@ func (srv *Server) loadUsers() (deleted []*acl.User, err error) {
 	set := srv.settings().conf
 	text, err := conf.ReadFile(srv.usersPath())
 	if err != nil {
+		//lint:ignore ST1005 the text is Redis's
 		return nil, fmt.Errorf("Error loading ACLs, opening file '%s': %w", set.ACLFile, err)
 	}
 	return srv.users.Load(set.ACLFile, text, set.RequirePass)

@@ -25,8 +25,6 @@ type pagedDisk struct {
 	tight  bool
 }
 
-var errBroken = errors.New("broken")
-
 func (d *pagedDisk) ReadPage(id uint64, use func([]byte) error) bool {
 	d.reads++
 	page, ok := d.pages[id]
@@ -163,7 +161,6 @@ func pagedLife(t *testing.T, r *rand.Rand, m pagedModel) {
 		t.Errorf("pages were away in %d steps only, %d bytes left memory", away, shed)
 	}
 	// With a disk that cannot be read a change is made or not, and recorded if it is.
-	before := d.head
 	for range 100 {
 		d.store(t, v, r)
 		for v.SetPager(d); ; {
@@ -171,7 +168,7 @@ func pagedLife(t *testing.T, r *rand.Rand, m pagedModel) {
 				break
 			}
 		}
-		before = d.head
+		before := d.head
 		var ch structures.Change
 		d.broken, d.failed = true, false
 		v.Shed(1 << 30)

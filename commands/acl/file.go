@@ -1,3 +1,5 @@
+//lint:file-ignore ST1005 the texts of bad lines are Redis's
+
 package acl
 
 import (

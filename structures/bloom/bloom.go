@@ -57,7 +57,7 @@ const (
 	entriesBits = 2 // entries was given as the logarithm of bits
 	force64     = 4 // 64-bit hashes
 	noScaling   = 8
-	options     = noRound | entriesBits | force64 | noScaling
+	allOptions  = noRound | entriesBits | force64 | noScaling
 )
 
 const (
@@ -287,7 +287,7 @@ func (f *Filter) Apply(op byte, args *structures.Args) error {
 		if err := args.Done(); err != nil {
 			return fmt.Errorf("reserve Bloom filter: %w", err)
 		}
-		if options > options || growth > math.MaxUint32 {
+		if options > allOptions || growth > math.MaxUint32 {
 			return fmt.Errorf("reserve Bloom filter: %w", structures.ErrCorrupt)
 		}
 		return replay("reserve", f.reserve(rate, capacity, uint32(options), uint32(growth), maxBytes))
@@ -314,7 +314,7 @@ func (f *Filter) Apply(op byte, args *structures.Args) error {
 		}
 		return replay("load chunk of", f.load(int64(pos), data))
 	}
-	return fmt.Errorf("Bloom filter operation %d: %w", op, structures.ErrUnknownChange)
+	return fmt.Errorf("operation %d of a Bloom filter: %w", op, structures.ErrUnknownChange)
 }
 
 // replay makes an error that only a damaged record can give into one.

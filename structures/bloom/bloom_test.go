@@ -326,6 +326,22 @@ func TestLoadChunkRefusals(t *testing.T) {
 	}
 }
 
+func TestReserveOfADamagedRecordIsRefused(t *testing.T) {
+	for name, r := range map[string]struct{ options, growth uint64 }{
+		"unknown option": {allOptions + 1, 2}, "large option": {1 << 40, 2}, "large expansion": {0, 1 << 40},
+	} {
+		var ch structures.Change
+		ch.Op(opBloomReserve, 4)
+		ch.Uint(math.Float64bits(.01))
+		ch.Uint(100)
+		ch.Uint(r.options)
+		ch.Uint(r.growth)
+		if err := structurestest.Apply(New(), ch.Encoded()); !errors.Is(err, structures.ErrCorrupt) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
 func TestLoadHeaderRefusals(t *testing.T) {
 	good := reserved(t, 0.01, 100, 2).appendHeader(nil)
 	if err := New().LoadHeader(nil, good, noLimit); err != nil {

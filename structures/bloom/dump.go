@@ -123,7 +123,7 @@ func parseBloomHeader(b []byte) (*Filter, error) {
 		growth:  binary.LittleEndian.Uint32(b[16:]),
 	}
 	n := (len(b) - headerLen) / layerLen
-	if n == 0 || n > maxLayers || uint32(n) != binary.LittleEndian.Uint32(b[8:]) || f.options&^options != 0 {
+	if n == 0 || n > maxLayers || uint32(n) != binary.LittleEndian.Uint32(b[8:]) || f.options&^allOptions != 0 {
 		return nil, fmt.Errorf("header of %d layers, options %#x: %w", n, f.options, ErrBadData)
 	}
 	f.layers = make([]layer, n)

@@ -34,7 +34,6 @@ type Run struct {
 
 	usage
 	name     string      // the digest of the script, or the name of the function
-	argv     [][]byte    // the call, for FUNCTION STATS
 	function bool        // it is a function's
 	proto    int         // chosen by redis.setresp
 	written  atomic.Bool // it has called a command that writes
