@@ -63,7 +63,7 @@ func countCommands(text string, t *commands.Table) (string, error) {
 // its own name.
 var groupTitles = map[string]string{
 	"connection": "Connections", "transactions": "Transactions", "pubsub": "Messages", "server": "Server",
-	"generic": "Keys", "string": "Strings", "bitmap": "Bits", "list": "Lists", "hash": "Hashes", "set": "Sets", "stream": "Streams", "sorted-set": "Sorted sets", "geo": "Geography",
+	"generic": "Keys", "string": "Strings", "bitmap": "Bits", "list": "Lists", "hash": "Hashes", "set": "Sets", "stream": "Streams", "sorted-set": "Sorted sets", "geo": "Geography", "scripting": "Scripts",
 	"hyperloglog": "HyperLogLogs", "bf": "Bloom filters", "sched": "Schedules",
 	"place": "Placement maps",
 }
