@@ -31,6 +31,7 @@ type pager struct {
 	hash uint64
 	size int // what Store.large has of the value
 	gone bool
+	at   int // place in paging.pagers; guarded by paging.mu
 
 	tx     *Tx // the transaction under way that uses the value, nil if there is none
 	failed bool
@@ -52,9 +53,7 @@ func (s *Store) attach(t *table, o *object, hash uint64) {
 	o.pager = p
 	o.value.(structures.Paged).SetPager(p)
 	p.account()
-	s.paging.mu.Lock()
-	s.paging.pagers = append(s.paging.pagers, p)
-	s.paging.mu.Unlock()
+	s.paging.add(p)
 }
 
 // account brings Store.large up to date with the size of the object.
@@ -93,6 +92,7 @@ func (o *object) unpage() {
 	}
 	p.s.large.Add(-int64(p.size))
 	p.size, p.gone, o.pager = 0, true, nil
+	p.s.paging.remove(p)
 	o.value.(structures.Paged).SetPager(nil)
 }
 
@@ -234,7 +234,6 @@ func (s *Store) shed(p *pager, bytes int) (freed, changed int) {
 	sh.mu.Lock()
 	defer s.unlockShard(sh)
 	if p.t.dropped || p.gone { // in this order: a table is dropped under no lock
-		s.paging.remove(p)
 		return 0, 0
 	}
 	return p.shed(bytes)
@@ -267,16 +266,21 @@ func (g *paging) len() int {
 	return len(g.pagers)
 }
 
-// remove forgets a pager of a value that is gone.
+// add has the pages of a value leave memory in turn with those of others.
+func (g *paging) add(p *pager) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	p.at = len(g.pagers)
+	g.pagers = append(g.pagers, p)
+}
+
+// remove forgets a value that is gone.
 func (g *paging) remove(p *pager) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for i, other := range g.pagers {
-		if other == p {
-			last := len(g.pagers) - 1
-			g.pagers[i], g.pagers[last] = g.pagers[last], nil
-			g.pagers = g.pagers[:last]
-			return
-		}
-	}
+	last := len(g.pagers) - 1
+	moved := g.pagers[last]
+	g.pagers[p.at], moved.at = moved, p.at
+	g.pagers[last] = nil
+	g.pagers = g.pagers[:last]
 }

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -94,6 +96,34 @@ func TestOneElementReadsOnePage(t *testing.T) {
 		t.Errorf("%d pages were read, %d of %d are away", n, pagesAway(t, s), before)
 	}
 	checkAccounts(t, s)
+}
+
+// Its values and their memory would be kept for ever.
+func TestLargeValuesThatAreGoneAreForgotten(t *testing.T) {
+	for name, remove := range map[string]func(tx *Tx){
+		"deleted":  func(tx *Tx) { tx.Delete([]byte("h")) },
+		"replaced": func(tx *Tx) { tx.SetString([]byte("h"), []byte("string"), NoExpiry) },
+		"flushed":  func(tx *Tx) { tx.FlushAll() },
+	} {
+		s, _ := pagedHash(t)
+		all(s, 1, func(tx *Tx) {
+			tx.Rename([]byte("h"), []byte("other"))
+			tx.Rename([]byte("other"), []byte("h"))
+		})
+		if n := s.paging.len(); n != 1 {
+			t.Errorf("%d values are known, want the hash", n)
+		}
+		all(s, 1, remove)
+		s.discard.drain(s)
+		for limit := time.After(10 * time.Second); s.paging.len() > 0; runtime.Gosched() {
+			select {
+			case <-limit:
+				t.Fatalf("%s: %d values are known", name, s.paging.len())
+			default:
+			}
+		}
+		closeStore(t, s)
+	}
 }
 
 func TestUnreadablePageFailsTheCommandAndChangesNothing(t *testing.T) {
