@@ -1,6 +1,8 @@
 package persistence
 
 import (
+	"slices"
+
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/text"
 )
@@ -152,6 +154,13 @@ func (tx *Tx) patchString(t *table, i int, hash uint64, key []byte, off int, b [
 		copy(old[off:], b)
 		t.setMeta(i, meta|metaDirty)
 		tx.touch(t, i)
+		return
+	}
+	if end := off + len(b); inline(len(key), end) { // bits set one by one, an element added to a sketch
+		t.scratch = slices.Grow(t.scratch[:0], end)[:end]
+		clear(t.scratch[copy(t.scratch, old):])
+		copy(t.scratch[off:], b)
+		tx.setString(t, i, hash, key, t.scratch, expire)
 		return
 	}
 	tx.setPatched(t, i, hash, key, patched(old, off, b), expire)
