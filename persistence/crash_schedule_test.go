@@ -21,7 +21,7 @@ func crashedSchedule(t *testing.T, seed uint64, policy string) (states map[uint6
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 51))
 	c := &crasher{mem: vfs.NewCrashableMem(), r: rand.New(rand.NewPCG(seed, 52)), every: 1 << 30}
-	s := openMemory(t, Options{FS: errorfs.Wrap(c.mem, c), Seed: seed, IdleAfter: -1, Sync: SyncPolicy(seed % 3)})
+	s := openMemory(t, Options{FS: errorfs.Wrap(reusable{c.mem}, c), Seed: seed, IdleAfter: -1, Sync: SyncPolicy(seed % 3)})
 	c.mu.Lock()
 	c.every = 2 // from here on: a store that is being made is another matter
 	c.mu.Unlock()

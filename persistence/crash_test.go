@@ -64,7 +64,7 @@ func runCrashes(t *testing.T, seed uint64) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 2))
 	c := &crasher{mem: vfs.NewCrashableMem(), r: rand.New(rand.NewPCG(seed, 3)), every: 12}
-	fs := errorfs.Wrap(c.mem, c)
+	fs := errorfs.Wrap(reusable{c.mem}, c)
 	m := newModel()
 	states := map[uint64]*model{0: m.clone()}
 	policy := SyncPolicy(seed % 3)

@@ -30,7 +30,7 @@ func runPassCrashes(t *testing.T, seed uint64) int {
 	c := &crasher{mem: vfs.NewCrashableMem(), r: rand.New(rand.NewPCG(seed, 13)), every: 4}
 	m := newModel()
 	states := map[uint64]*model{0: m.clone()}
-	s := openMemory(t, Options{FS: errorfs.Wrap(c.mem, c), Databases: modelDBs, Seed: seed, IdleAfter: -1,
+	s := openMemory(t, Options{FS: errorfs.Wrap(reusable{c.mem}, c), Databases: modelDBs, Seed: seed, IdleAfter: -1,
 		Sync: SyncPolicy(seed % 3), LargeBytes: pagedLarge(seed), MaxMemory: pagedLimit(seed)})
 	s.materialiser.pass.bound = 1
 	change := func() {

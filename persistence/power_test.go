@@ -65,7 +65,7 @@ func cutPower(t *testing.T, policy SyncPolicy, seed uint64) (cuts, accepted, los
 	l := &life{t: t, r: rand.New(rand.NewPCG(seed, 12)), mem: mem, policy: policy, m: newModel()}
 	l.name = fmt.Sprintf("policy %d, seed %d", policy, seed)
 	l.states = map[uint64]*model{0: l.m.clone()}
-	l.disk = newFailingDisk(errorfs.Wrap(mem, c), faultFull, -1, false)
+	l.disk = newFailingDisk(errorfs.Wrap(reusable{mem}, c), faultFull, -1, false)
 	if err := l.start(); err != nil {
 		l.fatalf("open: %v", err)
 	}
