@@ -144,9 +144,9 @@ func TestUsersMayDoWhatTheTableSays(t *testing.T) {
 	runAccessCases(t, r.srv.Dial)
 }
 
-// TestUsersTableRedis runs the table against a real Redis. It does nothing without
+// TestConformanceRedisOfUsers runs the table against a real Redis. It does nothing without
 // VIGIL_REDIS_ADDR.
-func TestUsersTableRedis(t *testing.T) {
+func TestConformanceRedisOfUsers(t *testing.T) {
 	addr := os.Getenv("VIGIL_REDIS_ADDR")
 	if addr == "" {
 		return
