@@ -105,7 +105,7 @@ func (us *Users) Authenticate(name, password []byte) *User {
 	return u
 }
 
-// Set applies rules to a user, who is made if needed: all rules or none.
+// Set applies rules to a user, creating it if needed: all rules or none.
 func (us *Users) Set(name string, rules []string) error {
 	us.mu.Lock()
 	defer us.mu.Unlock()

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/structurestest"
 )
 
 func testKeys(n byte) *structures.HashKeys {
@@ -56,20 +57,6 @@ func checkIntegers(t testing.TB, s *integers) {
 	}
 	if count != s.count || memory != s.memory || count > 0 && s.bounds[0] != math.MinInt64 || len(s.bounds) != len(s.runs) {
 		t.Fatalf("%d integers in %d bytes, counted %d in %d", s.count, s.memory, count, memory)
-	}
-}
-
-func replay(t testing.TB, s *Set, record []byte) {
-	t.Helper()
-	for len(record) > 0 {
-		op, args, rest, err := structures.NextOp(record)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Apply(op, &args); err != nil {
-			t.Fatal(err)
-		}
-		record = rest
 	}
 }
 
@@ -126,7 +113,7 @@ func (m *model) step(growing bool) {
 func (m *model) check() {
 	m.t.Helper()
 	m.checkValue(m.set)
-	replay(m.t, m.copied, m.ch.Encoded())
+	structurestest.Replay(m.t, m.copied, m.ch.Encoded())
 	m.ch.Reset(1 << 20)
 	m.checkValue(m.copied)
 	m.store()

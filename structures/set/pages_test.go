@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/structurestest"
 )
 
 func TestSetOnDiskIsFrozen(t *testing.T) {
@@ -61,7 +62,7 @@ func TestSetRecordsAreFrozen(t *testing.T) {
 	if got, want := string(ch.Encoded()), "\x10\x01\x01a\x10\x01\x0217\x11\x01\x0217\x11\x01\x01a"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	replay(t, s, []byte("\x10\x03\x01a\x011\x01a\x11\x02\x01a\x01b"))
+	structurestest.Replay(t, s, []byte("\x10\x03\x01a\x011\x01a\x11\x02\x01a\x01b"))
 	if got := members(t, s); !maps.Equal(got, map[string]bool{"1": true}) {
 		t.Errorf("operations on several members: got %v", got)
 	}

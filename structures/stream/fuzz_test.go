@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/structurestest"
 )
 
 // seedStream is a stream with something of everything.
@@ -119,7 +120,7 @@ func TestRecordedOperationsGiveTheSameStream(t *testing.T) {
 	var ch structures.Change
 	s := seedStream(&ch)
 	twin := New()
-	replay(t, twin, ch.Take())
+	structurestest.Replay(t, twin, ch.Take())
 	if got, want := dump(twin), dump(s); got != want {
 		t.Fatalf("replayed:\n%s\nwant\n%s", got, want)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/structurestest"
 )
 
 // dump is all that can be seen of a stream.
@@ -41,21 +42,6 @@ func line(e *Entry) string {
 	fmt.Fprint(&b, e.ID)
 	e.Each(func(field, value []byte) { fmt.Fprintf(&b, " %q=%q", field, value) })
 	return b.String()
-}
-
-// replay applies what was recorded.
-func replay(t *testing.T, s *Stream, record []byte) {
-	t.Helper()
-	for len(record) > 0 {
-		op, args, rest, err := structures.NextOp(record)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Apply(op, &args); err != nil {
-			t.Fatalf("operation %d: %v", op, err)
-		}
-		record = rest
-	}
 }
 
 // disk is what was stored of a stream.
@@ -349,7 +335,7 @@ func (m *model) run(steps int, plain bool) {
 			continue
 		}
 		m.check()
-		replay(m.t, twin, m.ch.Take())
+		structurestest.Replay(m.t, twin, m.ch.Take())
 		want := dump(m.s)
 		if got := dump(twin); got != want {
 			m.t.Fatalf("replayed:\n%s\nwant\n%s", got, want)
