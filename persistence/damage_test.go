@@ -233,3 +233,62 @@ func TestTornTailsAreNoDamage(t *testing.T) {
 		}
 	}
 }
+
+// TestConfirmedPartsOfATornRecordAreNoDamage cuts a log inside a record of several
+// blocks, as a crash does while the record is written. The device had confirmed the
+// first blocks of it, with the record before.
+func TestConfirmedPartsOfATornRecordAreNoDamage(t *testing.T) {
+	mem := vfs.NewCrashableMem()
+	s := openMemory(t, Options{FS: mem, Sync: SyncAlways, IdleAfter: -1})
+	small := all(s, 1, func(tx *Tx) { tx.SetString([]byte("small"), []byte("v"), NoExpiry) })
+	big := all(s, 1, func(tx *Tx) { tx.SetString([]byte("big"), incompressible(5*blockBytes/2), NoExpiry) })
+	if err := s.WaitDurable(big); err != nil {
+		t.Fatal(err)
+	}
+	c := crashed{fs: mem.CrashClone(vfs.CrashCloneCfg{})}
+	closeStore(t, s)
+	mark, _, err := readMark(c.fs, "db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := newestLog(c.files(t))
+	log := readWhole(t, c.fs, "db/"+name)
+	for _, test := range []struct {
+		name        string
+		cut, synced int
+		damaged     bool
+	}{
+		{"one block", blockBytes, blockBytes, false},
+		{"two blocks", 2 * blockBytes, 2 * blockBytes, false},
+		{"one block, and half of another that was not confirmed", 3 * blockBytes / 2, blockBytes, false},
+		{"one block of two that were confirmed", blockBytes, 2 * blockBytes, true},
+		{"half a block of one that was confirmed", blockBytes / 2, blockBytes, true},
+	} {
+		fs := c.copy()
+		writeWhole(t, fs, "db/"+name, log[:test.cut])
+		m := mark
+		m.files = []syncedFile{{logNamed(t, name), int64(test.synced)}}
+		writeWhole(t, fs, "db/"+markName, m.append(nil))
+		s, err := Open(Options{FS: fs, Dir: "db", IdleAfter: -1})
+		if damage := (*Damage)(nil); errors.As(err, &damage) != test.damaged || err != nil && !test.damaged {
+			t.Errorf("%s: %v", test.name, err)
+		}
+		if err != nil {
+			continue
+		}
+		if got := s.Stats().LSN; got != small {
+			t.Errorf("%s: record %d is the last, want %d", test.name, got, small)
+		}
+		closeStore(t, s)
+	}
+}
+
+// incompressible is n bytes that take as many in a log.
+func incompressible(n int) []byte {
+	b := make([]byte, n)
+	r := rand.New(rand.NewPCG(1, uint64(n)))
+	for i := range b {
+		b[i] = byte(r.Uint32())
+	}
+	return b
+}

@@ -34,6 +34,7 @@ type logExtent struct {
 	wal.LogicalLog
 	name   string
 	end    int64 // after its last complete record
+	chunks int64 // after the last chunk that can be read, of a record that may lack others
 	torn   bool  // what follows is neither a record nor the end that an orderly stop writes
 	broken error // what follows is proven to have been a record
 	last   bool
@@ -272,10 +273,12 @@ func readLog(log wal.LogicalLog) (e logExtent, err error) {
 	for {
 		_, off, err := r.NextRecord()
 		e.end = off.Physical
+		e.chunks = e.end
 		switch {
 		case err == nil:
 			continue
 		case errors.Is(err, io.EOF):
+			return e, nil
 		case errors.Is(err, record.ErrUnexpectedEOF):
 			e.torn = true
 		case isInvalid(err) || pebble.IsCorruptionError(err):
@@ -283,8 +286,39 @@ func readLog(log wal.LogicalLog) (e logExtent, err error) {
 		default:
 			return e, fmt.Errorf("read %s: %w", e.name, err)
 		}
-		return e, nil
+		return e, e.findChunks(fsys, path)
 	}
+}
+
+// findChunks finds how far the chunks of a torn record go. The device confirms what a
+// log holds by then, and that may end between two chunks: a crash that takes the later
+// ones away leaves a log which is as long as the mark says, and less to read.
+func (e *logExtent) findChunks(fsys vfs.FS, path string) error {
+	f, err := fsys.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	r := numbered(record.NewReader, f, uint64(e.Num))
+	var b [4096]byte
+	for {
+		chunks, err := r.Next()
+		if err != nil {
+			return nil // readLog has judged it
+		}
+		for err == nil {
+			e.chunks = max(e.chunks, r.Offset())
+			_, err = chunks.Read(b[:])
+		}
+		if !errors.Is(err, io.EOF) {
+			return nil
+		}
+	}
+}
+
+// numbered makes a reader of a log: the type of its number has a name only inside Pebble.
+func numbered[N ~uint64](reader func(io.Reader, N) *record.Reader, r io.Reader, num uint64) *record.Reader {
+	return reader(r, N(num))
 }
 
 // compareLogs looks for the first place in the logs where something is missing
@@ -330,7 +364,7 @@ func (l *layout) log(num uint64) *logExtent {
 func (l *layout) judge(e *logExtent) *Damage {
 	reason := ""
 	switch synced := l.mark.synced(appended{markLog, uint64(e.Num)}); {
-	case padded(e.end, logHeader)+logTrailer < synced:
+	case padded(e.chunks, logHeader)+logTrailer < synced:
 		reason = notRecord(synced)
 	case e.broken != nil:
 		reason = "what follows cannot be read, and later parts of the file prove that it had reached the device"
