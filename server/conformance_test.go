@@ -326,9 +326,9 @@ func TestEveryCommandHasALineThatSucceedsAndOneThatFails(t *testing.T) {
 // configuration file and no file of users, runs no script, or no call takes long.
 var processOnly = map[string]bool{"SHUTDOWN": true, "LATENCY GRAPH": true, "CONFIG REWRITE": true, "ACL LOAD": true, "ACL SAVE": true, "SCRIPT KILL": true}
 
-// needsAProcess reports whether a command is one of them.
+// needsAProcess reports whether a command is one of them, or needs cluster mode.
 func needsAProcess(c *commands.Command) bool {
-	return processOnly[c.Name]
+	return processOnly[c.Name] || c.GroupName() == "cluster"
 }
 
 // replyTo finds the reply to the call of step i; nil if nobody reads it.

@@ -69,9 +69,9 @@ func newSettings(c *conf.Settings, o *Options) *settings {
 	set.limits = commands.Limits{
 		Databases: c.Databases, MaxBulk: c.ProtoMaxBulkLen,
 		HLLSparseMax: int(c.HLLSparseMaxBytes),
-		Thresholds: types.Thresholds{ListMaxListpack: c.ListMaxListpackSize,
+		Thresholds: types.Thresholds{
 			HashMaxEntries: int(c.HashMaxListpackEntries), HashMaxValue: int(c.HashMaxListpackValue),
-			SetMaxInts: int(c.SetMaxIntsetEntries), SetMaxEntries: int(c.SetMaxListpackEntries), SetMaxValue: int(c.SetMaxListpackValue),
+			SetMaxInts:     int(c.SetMaxIntsetEntries),
 			ZSetMaxEntries: int(c.ZSetMaxListpackEntries), ZSetMaxValue: int(c.ZSetMaxListpackValue)},
 		LFU:               set.policy == persistence.PolicyAllKeysLFU || set.policy == persistence.PolicyVolatileLFU,
 		ModuleMemoryLimit: moduleMemory(c.MaxMemory),

@@ -7,6 +7,7 @@ import (
 	"github.com/vigildb/vigil/commands/admin"
 	"github.com/vigildb/vigil/commands/bits"
 	"github.com/vigildb/vigil/commands/bloom"
+	"github.com/vigildb/vigil/commands/cluster"
 	"github.com/vigildb/vigil/commands/conn"
 	"github.com/vigildb/vigil/commands/geo"
 	"github.com/vigildb/vigil/commands/hashes"
@@ -26,7 +27,7 @@ import (
 // All lists the groups, in the order in which docs/commands.md shows them.
 func All() []commands.Group {
 	return []commands.Group{
-		conn.Group(), conn.TransactionGroup(), pubsub.Group(), script.Group(), admin.Group(), acl.Group(), keys.Group(),
+		conn.Group(), conn.TransactionGroup(), pubsub.Group(), script.Group(), admin.Group(), acl.Group(), cluster.Group(), keys.Group(),
 		text.Group(), bits.Group(), lists.Group(), hashes.Group(), sets.Group(), zsets.Group(), geo.Group(), streams.Group(), hll.Group(), bloom.Group(),
 		sched.Group(), place.Group(),
 	}

@@ -12,7 +12,7 @@ func objectRows() []commands.Command {
 			Summary: "Groups the commands that inspect how a key is stored."},
 		{Name: "OBJECT ENCODING", Arity: 3, Tips: "nondeterministic_output", Flags: commands.ReadOnly, Keys: keys,
 			Syntax: "key", Since: "2.2.3", Cost: "O(1)",
-			Summary: "Returns the encoding that Redis would use for the value of a key.", Run: objectEncoding},
+			Summary: "Returns the encoding that Redis 7.0 would use for the value of a key.", Run: objectEncoding},
 		{Name: "OBJECT FREQ", Arity: 3, Tips: "nondeterministic_output", Flags: commands.ReadOnly, Keys: keys,
 			Syntax: "key", Since: "4.0.0", Cost: "O(1)",
 			Summary: "Returns the logarithmic access counter of a key, under an LFU policy.", Run: objectFreq},

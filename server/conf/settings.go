@@ -82,11 +82,8 @@ type Settings struct {
 	HashMaxListpackEntries int64
 	HashMaxListpackValue   int64
 	SetMaxIntsetEntries    int64
-	SetMaxListpackEntries  int64
-	SetMaxListpackValue    int64
 	ZSetMaxListpackEntries int64
 	ZSetMaxListpackValue   int64
-	ListMaxListpackSize    int // elements, or -1 to -5 for 4 to 64 KiB
 	HLLSparseMaxBytes      int64
 	StreamNodeMaxBytes     int64
 	StreamNodeMaxEntries   int64

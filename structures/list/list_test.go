@@ -350,23 +350,3 @@ func TestNumbersOfNodesStayInOrderWhenTheyRunOut(t *testing.T) {
 		t.Fatalf("Len: got %d, want 141", l.Len())
 	}
 }
-
-func TestListEncodingFollowsRedis(t *testing.T) {
-	l := New()
-	for range 128 {
-		l.Push(nil, Tail, []byte("12345678901234567890123456789012345678901234567890123456789"))
-	}
-	if got := l.Encoding(-2); got != "listpack" {
-		t.Errorf("7.8 KiB: got %s", got)
-	}
-	if got := l.Encoding(127); got != "quicklist" {
-		t.Errorf("128 elements, limit 127: got %s", got)
-	}
-	l.Push(nil, Tail, make([]byte, 400))
-	if got := l.Encoding(-2); got != "quicklist" {
-		t.Errorf("8.2 KiB: got %s", got)
-	}
-	if got := l.Encoding(-5); got != "listpack" {
-		t.Errorf("8.2 KiB, limit 64 KiB: got %s", got)
-	}
-}

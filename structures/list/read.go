@@ -3,9 +3,6 @@ package list
 import (
 	"bytes"
 	"math"
-	"strconv"
-
-	"github.com/vigildb/vigil/structures"
 )
 
 // Span turns the indexes of a Redis range, both included and negative ones
@@ -129,79 +126,4 @@ func (l *List) forward(visit func(elem []byte) bool) {
 			}
 		}
 	}
-}
-
-// Encoding is the reply of OBJECT ENCODING: "listpack" if Redis 7.2 with this
-// list-max-listpack-size would keep the list in one listpack, otherwise
-// "quicklist". A positive limit counts elements, in at most 8 KiB; -1 to -5
-// stand for 4 to 64 KiB. Redis keeps a quicklist until it shrinks to half of
-// the limit; here the reply depends only on the elements.
-func (l *List) Encoding(limit int) string {
-	// Redis's cap on a listpack that is bounded by a count of elements.
-	room := 8 << 10
-	switch {
-	case limit < 0:
-		room = 4 << 10 << (min(-limit, 5) - 1)
-	case l.len > max(limit, 1):
-		return "quicklist"
-	}
-	// A number of 20 digits is stored in 9 bytes, so that a listpack may be a
-	// third of its elements.
-	if l.len*2 > room || l.memory > 8*room+4*nodeBytes {
-		return "quicklist"
-	}
-	const header = 7
-	room -= header
-	l.forward(func(elem []byte) bool {
-		room -= listpackSize(elem)
-		return room >= 0
-	})
-	if room < 0 {
-		return "quicklist"
-	}
-	return "listpack"
-}
-
-// listpackSize is the size of an entry of Redis's listpack: integers in
-// canonical form are stored in binary, strings after a length, and either is
-// followed by its size.
-func listpackSize(elem []byte) int {
-	size := len(elem)
-	switch {
-	case size < 64:
-		size++
-	case size < 4096:
-		size += 2
-	default:
-		size += 5
-	}
-	if v, ok := canonicalInt(elem); ok {
-		switch {
-		case v >= 0 && v <= 127:
-			size = 1
-		case v >= -4096 && v <= 4095:
-			size = 2
-		case v >= math.MinInt16 && v <= math.MaxInt16:
-			size = 3
-		case v >= -1<<23 && v < 1<<23:
-			size = 4
-		case v >= math.MinInt32 && v <= math.MaxInt32:
-			size = 5
-		default:
-			size = 9
-		}
-	}
-	return size + structures.UvarintLen(uint64(size))
-}
-
-// canonicalInt parses a decimal integer that is written as it would be printed.
-func canonicalInt(b []byte) (int64, bool) {
-	if len(b) == 0 || len(b) > 20 {
-		return 0, false
-	}
-	v, err := strconv.ParseInt(string(b), 10, 64)
-	if err != nil || b[0] == '+' || (b[0] == '0' && len(b) > 1) || (b[0] == '-' && (b[1] == '0')) {
-		return 0, false
-	}
-	return v, true
 }

@@ -103,14 +103,11 @@ func (s *Set) Remove(ch *structures.Change, member []byte) bool {
 	return removed
 }
 
-// Encoding is the answer to OBJECT ENCODING: how Redis 7.4 would keep the set with
-// these set-max-intset-entries, set-max-listpack-entries and set-max-listpack-value.
-func (s *Set) Encoding(maxInts, maxEntries, maxValue int) string {
-	switch {
-	case int(s.peakInts) > maxInts || int(s.peakMixed) > maxEntries || s.peakMixed > 0 && s.rest.Longest() > maxValue:
+// Encoding is the reply of OBJECT ENCODING: how Redis 7.0 would keep the set with this
+// set-max-intset-entries.
+func (s *Set) Encoding(maxInts int) string {
+	if int(s.peakInts) > maxInts || s.peakMixed > 0 {
 		return "hashtable"
-	case s.peakMixed > 0:
-		return "listpack"
 	}
 	return "intset"
 }

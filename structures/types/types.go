@@ -54,16 +54,13 @@ type Type struct {
 const DefaultEncoding = "raw"
 
 // Thresholds are the configuration values up to which Redis would keep a value in
-// its small form. A negative limit of list-max-listpack-size is a size in steps.
+// its small form.
 type Thresholds struct {
-	ListMaxListpack int // list-max-listpack-size
-	HashMaxEntries  int // hash-max-listpack-entries
-	HashMaxValue    int // hash-max-listpack-value
-	SetMaxInts      int // set-max-intset-entries
-	SetMaxEntries   int // set-max-listpack-entries
-	SetMaxValue     int // set-max-listpack-value
-	ZSetMaxEntries  int // zset-max-listpack-entries
-	ZSetMaxValue    int // zset-max-listpack-value
+	HashMaxEntries int // hash-max-listpack-entries
+	HashMaxValue   int // hash-max-listpack-value
+	SetMaxInts     int // set-max-intset-entries
+	ZSetMaxEntries int // zset-max-listpack-entries
+	ZSetMaxValue   int // zset-max-listpack-value
 }
 
 // table is in the order in which people are shown the types.
@@ -78,15 +75,13 @@ var table = []Type{
 		}},
 	{Kind: structures.KindList, Name: "list", Plural: "lists",
 		Decode: unkeyed(list.Decode), Dump: rdb.Append,
-		Compact: func(*structures.HashKeys) structures.Compact { return list.New() },
-		Encoding: func(v structures.Value, t *Thresholds) string {
-			return v.(*list.List).Encoding(t.ListMaxListpack)
-		}},
+		Compact:  func(*structures.HashKeys) structures.Compact { return list.New() },
+		Encoding: func(structures.Value, *Thresholds) string { return "quicklist" }},
 	{Kind: structures.KindSet, Name: "set", Plural: "sets",
 		Decode: keyed(set.Decode), Dump: rdb.Append,
 		Compact: func(keys *structures.HashKeys) structures.Compact { return set.New(keys) },
 		Encoding: func(v structures.Value, t *Thresholds) string {
-			return v.(*set.Set).Encoding(t.SetMaxInts, t.SetMaxEntries, t.SetMaxValue)
+			return v.(*set.Set).Encoding(t.SetMaxInts)
 		}},
 	{Kind: structures.KindStream, Name: "stream", Plural: "streams",
 		Decode: unkeyed(stream.Decode), Dump: rdb.Append,

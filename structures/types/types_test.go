@@ -105,13 +105,12 @@ func TestEncodingNamesFollowTheThresholds(t *testing.T) {
 	var keys structures.HashKeys
 	samples := samples(t, &keys)
 	for kind, want := range map[structures.Kind][2]string{
-		structures.KindList: {"quicklist", "listpack"}, structures.KindHash: {"hashtable", "listpack"},
+		structures.KindList: {"quicklist", "quicklist"}, structures.KindHash: {"hashtable", "listpack"},
 		structures.KindZSet: {"skiplist", "listpack"}, structures.KindSet: {"hashtable", "intset"},
 	} {
 		encoding := Of(kind).Encoding
-		samples[structures.KindList].(*list.List).Push(nil, list.Tail, []byte("another"))
-		small := encoding(samples[kind], &Thresholds{ListMaxListpack: 128, HashMaxEntries: 128, HashMaxValue: 64, SetMaxInts: 512, ZSetMaxEntries: 128, ZSetMaxValue: 64})
-		large := encoding(samples[kind], &Thresholds{ListMaxListpack: 1, HashMaxEntries: 0, HashMaxValue: 64, ZSetMaxEntries: 128, ZSetMaxValue: 5})
+		small := encoding(samples[kind], &Thresholds{HashMaxEntries: 128, HashMaxValue: 64, SetMaxInts: 512, ZSetMaxEntries: 128, ZSetMaxValue: 64})
+		large := encoding(samples[kind], &Thresholds{HashMaxEntries: 0, HashMaxValue: 64, ZSetMaxEntries: 128, ZSetMaxValue: 5})
 		if large != want[0] || small != want[1] {
 			t.Errorf("kind %d: %s and %s, want %v", kind, large, small, want)
 		}
