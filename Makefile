@@ -5,7 +5,7 @@ BIN    := bin
 DIST   := dist
 TOOLS  := $(GO) tool -modfile=$(CURDIR)/.ci/tools/go.mod
 # Modules of their own, so that what they need never reaches users of the package.
-MODULES := server/integration server/sim cmd/vigil-sim cmd/vigil-session placement/bench examples/crawler examples/shardrouter examples/shop
+MODULES := server/integration server/sim cmd/vigil-sim cmd/vigil-session placement/bench examples/crawler examples/shardrouter examples/leaderboard examples/jobqueue examples/shop
 each = @set -e; for m in . $(MODULES); do (set -ex; cd $$m && $(1)) || exit 1; done
 PORT   ?= 6379
 DEMO_PORT ?= 8080
