@@ -161,9 +161,8 @@ func ErrInvalidExpire(c *Command) WireError {
 
 // ErrSubcommandArity is the error of a container that checks the number of
 // arguments of its subcommands itself.
-func ErrSubcommandArity(c *Command) WireError {
-	_, word := c.words()
-	return Errorf("ERR unknown subcommand or wrong number of arguments for '%s'. Try %s HELP.", word, c.parent.Name)
+func ErrSubcommandArity(c *Ctx) WireError {
+	return Errorf("ERR unknown subcommand or wrong number of arguments for '%.128s'. Try %s HELP.", c.Args.All()[1], c.Command.parent.Name)
 }
 
 // ErrExecDiscarded is the error of an EXEC that could not run, for the reason

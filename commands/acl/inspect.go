@@ -14,7 +14,7 @@ func cat(c *commands.Ctx) error {
 	}
 	category := c.Args.Bytes()
 	if c.Args.More() {
-		return commands.ErrSubcommandArity(c.Command)
+		return commands.ErrSubcommandArity(c)
 	}
 	for _, name := range commands.Categories() {
 		if equalFold(category, name) {
@@ -88,7 +88,7 @@ func genPass(c *commands.Ctx) error {
 		bits = c.Args.Int()
 	}
 	if c.Args.More() {
-		return commands.ErrSubcommandArity(c.Command)
+		return commands.ErrSubcommandArity(c)
 	}
 	if err := c.Args.Err(); err != nil {
 		return err
@@ -125,7 +125,7 @@ func showLog(c *commands.Ctx) error {
 	l := c.Host.(Access).AccessLog()
 	n := int64(10)
 	if c.Args.Left() > 1 {
-		return commands.ErrSubcommandArity(c.Command)
+		return commands.ErrSubcommandArity(c)
 	}
 	if c.Args.More() {
 		if strings.EqualFold(string(c.Args.Peek()), "reset") {

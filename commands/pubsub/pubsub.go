@@ -104,7 +104,7 @@ func channels(kind Kind) func(*commands.Ctx) error {
 			pattern = c.Args.Bytes()
 		}
 		if c.Args.More() {
-			return commands.ErrSubcommandArity(c.Command)
+			return commands.ErrSubcommandArity(c)
 		}
 		c.Reply.Strings(c.Host.(Broker).Channels(kind, pattern))
 		return nil

@@ -49,7 +49,7 @@ func readGroupOptions(c *commands.Ctx, create bool) groupOptions {
 				a.Fail(errEntriesRead)
 			}
 		default:
-			a.Fail(commands.ErrSubcommandArity(c.Command))
+			a.Fail(commands.ErrSubcommandArity(c))
 		}
 	}
 	return o

@@ -121,7 +121,7 @@ const defaultShown = 10
 // readFull reads the options of XINFO STREAM. count is of FULL, 0 without it.
 func readFull(c *commands.Ctx) (count int) {
 	a := &c.Args
-	bad := commands.ErrSubcommandArity(c.Command)
+	bad := commands.ErrSubcommandArity(c)
 	if !a.More() {
 		return 0
 	}
