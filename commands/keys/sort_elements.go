@@ -66,7 +66,7 @@ func gather(c *commands.Ctx, key []byte, o *sortOptions) (e *elements, err error
 	case *zset.Set:
 		e.addSorted(v, o)
 	case *set.Set:
-		if o.unsorted && o.destination != nil {
+		if o.unsorted && (o.destination != nil || c.InScript) {
 			// What a set's own order is nobody knows: it does not decide what a key holds.
 			o.unsorted, o.alpha, o.by = false, true, nil
 		}
