@@ -3,6 +3,7 @@ package rdb
 import (
 	"bytes"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/vigildb/vigil/structures"
@@ -74,6 +75,34 @@ func FuzzLZF(f *testing.F) {
 		}
 		if (err == nil) != (wantErr == nil) || err == nil && !bytes.Equal(append(got, rest...), want) {
 			t.Fatalf("%q drained: got %v, %v, want %v", b, append(got, rest...), err, wantErr)
+		}
+	})
+}
+
+// FuzzEachLibrary reads bodies in a good frame. What is accepted must be dumped and come
+// back the same, and no source is longer than allowed.
+func FuzzEachLibrary(f *testing.F) {
+	f.Add([]byte("\xf5\x01a\xf5\xc0\x05\xf5\xc3\x04\x0a\x00a\xe0\x00"))
+	f.Add([]byte("\xf6\x01a\x03LUA\x00\x01x"))
+	f.Add([]byte("\xf5\x81\xff\xff\xff\xff\xff\xff\xff\xffx"))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		const longest = 1 << 10
+		read := func(payload []byte) (sources []string, err error) {
+			err = EachLibrary(payload, longest, func(source string) error {
+				if len(source) > longest {
+					t.Errorf("a source of %d bytes", len(source))
+				}
+				sources = append(sources, source)
+				return nil
+			})
+			return sources, err
+		}
+		sources, err := read(seal(bytes.Clone(body), 0, versionPlain))
+		if err != nil {
+			return
+		}
+		if again, err := read(AppendLibraries(nil, sources)); err != nil || !slices.Equal(again, sources) {
+			t.Fatalf("%q came back as %q, %v", sources, again, err)
 		}
 	})
 }
