@@ -31,6 +31,7 @@ func (c *checker) contents() error {
 		{"counts", prefixCount, c.counts},
 		{"pages", prefixPage, c.pages},
 		{"marks", prefixMark, c.marks},
+		{"libraries", prefixLibrary, c.libraries},
 	} {
 		it, err := s.db.NewIter(&pebble.IterOptions{
 			LowerBound: appendGroup(nil, step.prefix), UpperBound: appendGroupEnd(nil, step.prefix)})
@@ -94,6 +95,17 @@ func (c *checker) marks(it *pebble.Iterator) error {
 	return nil
 }
 
+// libraries checks the sources of libraries.
+func (c *checker) libraries(it *pebble.Iterator) error {
+	for it.First(); it.Valid(); it.Next() {
+		if _, _, err := decodeLibrary(it.Key(), it.Value()); err != nil {
+			c.report.found("%v", err)
+		}
+		c.report.Libraries++
+	}
+	return nil
+}
+
 // records decodes the records of a chunk and the values that they hold.
 func (c *checker) records(first uint64, records []byte) (n uint64, err error) {
 	for ; len(records) > 0; n++ {
@@ -126,6 +138,8 @@ func (c *checker) operation(op byte, args *structures.Args) error {
 		c.remapped = true
 		_, _, err := decodeMapping(args)
 		return err
+	case opLibrary:
+		return (&libraries{sources: map[string]string{}, changed: map[string]struct{}{}}).operate(args)
 	case opRestore:
 		return checkRestore(c.s, args)
 	}

@@ -24,6 +24,7 @@ const (
 	prefixCount   = 'c'
 	prefixJournal = 'j'
 	prefixMark    = 'k'
+	prefixLibrary = 'l'
 	prefixMeta    = 'm'
 	prefixHead    = 'o'
 	prefixPage    = 'p'

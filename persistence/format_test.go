@@ -40,7 +40,7 @@ func TestBytesOnDiskAreFrozen(t *testing.T) {
 	var restore structures.Change
 	encodeRestore(&restore, l, 1000)
 	chunk := append(make([]byte, chunkHeader), 2, opDelete, 0)
-	sealChunk(chunk, 258, chunkMapping)
+	sealChunk(chunk, 258, chunkApart)
 	m := meta{secret: [16]byte{1, 15: 16}, trimmed: journal.Position{LSN: 2, Index: 1}, mapped: 3, next: 5, phys: []uint32{0, 4}}
 	for _, c := range []struct {
 		name string
@@ -142,7 +142,7 @@ func FuzzReplayRecord(f *testing.F) {
 		var set Shards
 		set.AddAll()
 		s.lock(&set, true) // replay runs before everything else; here the store is open
-		err := r.mapped(r.workers[0], b, 1)
+		err := r.recordApart(r.workers[0], b, 1)
 		if err == nil {
 			err = r.apply()
 		}

@@ -58,7 +58,7 @@ func (s *Store) survey() error {
 	for i := range s.shards {
 		s.shards[i].tables = make([]*table, len(s.mapping.phys))
 	}
-	return errors.Join(s.loadCounts(), s.loadMarks())
+	return errors.Join(s.loadCounts(), s.loadMarks(), s.loadLibraries())
 }
 
 // Load replays the journal and starts the background work, once. After an error,

@@ -336,35 +336,42 @@ func (t *table) exorcise() {
 	}
 }
 
-// trim removes the chunks up to last from the journal, and notes the
-// databases as they are, so that no record before is needed to know them.
+// trim removes the chunks up to last from the journal, and notes the databases and the
+// libraries as they are, so that no record before is needed to know them.
 func (s *Store) trim(last journal.Position) error {
-	sh := &s.shards[0]
-	sh.mu.Lock()
-	m := s.mapping
-	m.phys = append([]uint32(nil), m.phys...)
-	m.mapped = s.journal.Newest()
-	sh.mu.Unlock()
 	if last.LSN == s.trimmed.Load() {
 		return nil
 	}
-	if err := s.handOver(m.mapped); err != nil {
-		return fmt.Errorf("hand over journal: %w", err)
-	}
+	libraries := s.takeChanged() // before the newest record is looked up, which has to be in Pebble
 	if planted == overcutJournal {
 		last = s.journal.Cut()
 	}
-	m.trimmed = last
-	b := s.db.NewBatch()
-	err := errors.Join(
-		b.DeleteRange(appendJournalKey(nil, s.materialiser.pass.cut+1), appendJournalKey(nil, last.Index+1), nil),
-		b.Set(appendMetaKey(nil), m.append(nil), nil),
-		s.apply(b, pebble.Sync))
-	if err != nil {
+	if err := s.cut(last, libraries); err != nil {
+		s.keepChanged(libraries)
 		return fmt.Errorf("cut journal: %w", err)
 	}
 	s.materialiser.pass.cut = last.Index
 	s.trimmed.Store(last.LSN)
 	s.log.Cut(last.LSN)
 	return nil
+}
+
+// cut writes that the journal begins behind last.
+func (s *Store) cut(last journal.Position, libraries []changedLibrary) error {
+	sh := &s.shards[0]
+	sh.mu.Lock()
+	m := s.mapping
+	m.phys = append([]uint32(nil), m.phys...)
+	m.mapped = s.journal.Newest()
+	sh.mu.Unlock()
+	if err := s.handOver(m.mapped); err != nil {
+		return fmt.Errorf("hand over: %w", err)
+	}
+	m.trimmed = last
+	b := s.db.NewBatch()
+	return errors.Join(
+		b.DeleteRange(appendJournalKey(nil, s.materialiser.pass.cut+1), appendJournalKey(nil, last.Index+1), nil),
+		b.Set(appendMetaKey(nil), m.append(nil), nil),
+		writeChanged(b, libraries),
+		s.apply(b, pebble.Sync))
 }

@@ -2,6 +2,7 @@ package persistence
 
 import (
 	"fmt"
+	"maps"
 	"testing"
 
 	"github.com/vigildb/vigil/structures"
@@ -27,6 +28,9 @@ func (m *model) diff(s *Store) (diff string) {
 				diff = fmt.Sprintf("database %d: %s", i, diff)
 				return
 			}
+		}
+		if got := tx.s.libraries.sources; !maps.Equal(got, m.libraries) {
+			diff = fmt.Sprintf("libraries: got %q, want %q", got, m.libraries)
 		}
 		if tx.Err() != nil {
 			diff = tx.Err().Error()

@@ -1,6 +1,10 @@
 package persistence
 
-import "github.com/vigildb/vigil/structures"
+import (
+	"fmt"
+
+	"github.com/vigildb/vigil/structures"
+)
 
 // The operations of the model on strings, on keys of any type and on databases.
 
@@ -25,6 +29,30 @@ func (o *trial) swap() bool {
 	o.tx.Swap(o.db, other)
 	dbs[o.db], dbs[other] = dbs[other], dbs[o.db]
 	return o.db != other && len(dbs[o.db])+len(dbs[other]) > 0
+}
+
+func (o *trial) library() string { return string(rune('a' + o.r.IntN(4))) }
+
+func (o *trial) setLibrary() bool {
+	name, source := o.library(), fmt.Sprint(o.r.IntN(1000))
+	o.tx.SetLibrary(name, source)
+	o.m.libraries[name] = source
+	return true
+}
+
+func (o *trial) deleteLibrary() bool {
+	name := o.library()
+	o.tx.DeleteLibrary(name)
+	_, ok := o.m.libraries[name]
+	delete(o.m.libraries, name)
+	return ok
+}
+
+func (o *trial) deleteLibraries() bool {
+	n := len(o.m.libraries)
+	o.tx.DeleteLibraries()
+	clear(o.m.libraries)
+	return n > 0
 }
 
 func (o *trial) set() bool {

@@ -18,10 +18,11 @@ import (
 // model is what a store should hold: a plain map for each database. A value is
 // never changed but replaced, so that a clone needs no deep copy.
 type model struct {
-	dbs     []map[string]modelValue
-	now     int64
-	swept   int64          // time up to which fields that are over are gone
-	effects map[string]int // how often each operation changed something; shared by clones
+	dbs       []map[string]modelValue
+	libraries map[string]string
+	now       int64
+	swept     int64          // time up to which fields that are over are gone
+	effects   map[string]int // how often each operation changed something; shared by clones
 }
 
 type modelValue struct {
@@ -51,7 +52,7 @@ const (
 )
 
 func newModel() *model {
-	m := &model{now: 1000, effects: map[string]int{}}
+	m := &model{libraries: map[string]string{}, now: 1000, effects: map[string]int{}}
 	for range modelDBs {
 		m.dbs = append(m.dbs, map[string]modelValue{})
 	}
@@ -60,7 +61,7 @@ func newModel() *model {
 
 func (m *model) clone() *model {
 	c := *m
-	c.dbs = nil
+	c.dbs, c.libraries = nil, maps.Clone(m.libraries)
 	for _, db := range m.dbs {
 		c.dbs = append(c.dbs, maps.Clone(db))
 	}
@@ -141,6 +142,9 @@ var operations = []struct {
 	{"flush all", 1, nil, (*trial).flushAll},
 	{"flush", 1, nil, (*trial).flush},
 	{"swap", 2, nil, (*trial).swap},
+	{"set library", 2, nil, (*trial).setLibrary},
+	{"delete library", 3, nil, (*trial).deleteLibrary},
+	{"delete libraries", 1, nil, (*trial).deleteLibraries},
 	{"set", 4, nil, (*trial).set},
 	{"patch", 5, holds(structures.KindString), (*trial).patch},
 	{"delete", 4, exists, (*trial).delete},

@@ -23,6 +23,7 @@ const (
 	opPersist  = 6 // the expiry is gone
 	opRestore  = 7 // kind, expiry (0 none), head [, page id, page]...: the key is this value
 	opMapping  = 8 // next physical database, physical database of each logical one
+	opLibrary  = 9 // name, source: the library is this; name: it is gone; nothing: all are
 )
 
 // A chunk is a value in Pebble under its number. Chunks are numbered from 1
@@ -38,7 +39,7 @@ const (
 	chunkHeader  = journal.HeaderBytes // 23
 	chunkFormat  = 1
 	chunkRecords = 1 // type
-	chunkMapping = 1 // flag: a record has opMapping
+	chunkApart   = 1 // flag: a record has an operation that is about no key
 	chunkPieces  = 2 // flag: the records are in pieces, see pieces.go
 )
 
@@ -134,8 +135,12 @@ func openChunk(b []byte) (first uint64, flags byte, records []byte, err error) {
 	return binary.LittleEndian.Uint64(b[9:]), b[chunkCRC+5], b[chunkHeader:], nil
 }
 
-// chunkMaps reports that a chunk says that it maps databases. It may be damaged.
-func chunkMaps(b []byte) bool { return len(b) >= chunkHeader && b[chunkCRC+5]&chunkMapping != 0 }
+// apart reports that an operation is about no key. It is replayed when everything
+// before it is done.
+func apart(op byte) bool { return op == opMapping || op == opLibrary }
+
+// chunkIsApart reports that a chunk says that it has such operations. It may be damaged.
+func chunkIsApart(b []byte) bool { return len(b) >= chunkHeader && b[chunkCRC+5]&chunkApart != 0 }
 
 // nextRecord splits the first record off the records of a chunk.
 func nextRecord(b []byte) (record, rest []byte, err error) {

@@ -132,8 +132,8 @@ func (r *replay) survey(it *pebble.Iterator) error {
 
 // window replays one window.
 func (r *replay) window(w *window) error {
-	if w.mapping {
-		return r.mappings(w)
+	if w.apart {
+		return r.apart(w)
 	}
 	err := r.together(func(i int, worker *replayer) error {
 		worker.forget()
@@ -178,9 +178,9 @@ func (r *replay) apply() error {
 	})
 }
 
-// mappings replays a chunk in which databases change their meaning: everything
-// before such an operation must be done.
-func (r *replay) mappings(w *window) error {
+// apart replays a chunk with operations that are about no key: everything before such an
+// operation must be done.
+func (r *replay) apart(w *window) error {
 	for _, worker := range r.workers {
 		worker.forget()
 	}
@@ -190,7 +190,7 @@ func (r *replay) mappings(w *window) error {
 	for ; len(records) > 0 && err == nil; lsn++ {
 		var rec []byte
 		if rec, records, err = nextRecord(records); err == nil {
-			err = r.mapped(worker, rec, lsn)
+			err = r.recordApart(worker, rec, lsn)
 		}
 	}
 	if err != nil {
@@ -203,8 +203,8 @@ func (r *replay) mappings(w *window) error {
 	return r.apply()
 }
 
-// mapped sorts a record that may map databases.
-func (r *replay) mapped(w *replayer, rec []byte, lsn uint64) error {
+// recordApart sorts a record that may have such operations.
+func (r *replay) recordApart(w *replayer, rec []byte, lsn uint64) error {
 	for {
 		rest, err := w.record(rec, lsn)
 		if err != nil || len(rest) == 0 {
@@ -214,12 +214,16 @@ func (r *replay) mapped(w *replayer, rec []byte, lsn uint64) error {
 			return err
 		}
 		w.forget()
-		_, args, rest, err := structures.NextOp(rest)
-		if err == nil {
+		op, args, rest, err := structures.NextOp(rest)
+		switch {
+		case err != nil:
+		case op == opMapping:
 			err = r.remap(&args, lsn)
+		default:
+			err = r.s.libraries.operate(&args)
 		}
 		if err != nil {
-			return fmt.Errorf("record %d: operation %d: %w", lsn, opMapping, err)
+			return fmt.Errorf("record %d: operation %d: %w", lsn, op, err)
 		}
 		rec = rest
 	}

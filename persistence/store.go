@@ -39,8 +39,9 @@ type Store struct {
 
 	// mapping holds the physical databases. It is written with all shards locked
 	// and read with any.
-	mapping meta
-	marks   [shardCount]uint64 // found by Start, for the replay
+	mapping   meta
+	libraries libraries
+	marks     [shardCount]uint64 // found by Start, for the replay
 
 	memory    atomic.Int64 // bytes for keys and values
 	large     atomic.Int64 // of these, of values with a pager

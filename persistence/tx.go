@@ -43,7 +43,7 @@ type Tx struct {
 	lastKey  []byte            // key that rec's operations are about
 	lastDB   uint32            // and its physical database
 	hasLast  bool
-	mapped   bool     // rec has opMapping
+	apart    bool     // rec has an operation that is about no key
 	flushed  []uint32 // physical databases that lost their name in rec
 	open     []*edit  // edits since the last Commit
 	spare    []*edit
@@ -134,12 +134,12 @@ func (tx *Tx) Commit() (lsn uint64) {
 		return 0
 	}
 	flags := byte(0)
-	if tx.mapped {
-		flags, tx.mapped = chunkMapping, false
+	if tx.apart {
+		flags, tx.apart = chunkApart, false
 	}
 	lsn = tx.journal(flags)
 	if changed {
-		tx.noteChanged(lsn, flags&chunkMapping != 0)
+		tx.noteChanged(lsn, flags&chunkApart != 0)
 	}
 	if len(tx.flushed) > 0 {
 		tx.s.discard.databases(tx.flushed, lsn)

@@ -123,7 +123,7 @@ func (tx *Tx) Swap(a, b int) {
 func (tx *Tx) remap() {
 	recordMapping(&tx.rec, tx.s.mapping.next, tx.s.mapping.phys)
 	tx.hasLast = false
-	tx.mapped, tx.changed = true, true
+	tx.apart, tx.changed = true, true
 }
 
 // RandomKey returns a key of the selected database, each with about the same

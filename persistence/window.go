@@ -15,11 +15,12 @@ import (
 // shard has some hundred keys in it.
 const windowBytes = 16 << 20
 
-// window is a stretch of the journal: some chunks, or one that maps databases.
+// window is a stretch of the journal: some chunks, or one with operations that are about
+// no key.
 type window struct {
-	buf     []byte
-	chunks  []windowChunk
-	mapping bool
+	buf    []byte
+	chunks []windowChunk
+	apart  bool
 }
 
 // windowChunk is a chunk in a window.
@@ -61,10 +62,10 @@ func readWindows(ctx context.Context, it *pebble.Iterator, free <-chan *window, 
 	return it.Error()
 }
 
-// fill reads chunks from it on and reports whether there are more. A chunk that
-// maps databases is alone.
+// fill reads chunks from it on and reports whether there are more. A chunk with
+// operations that are about no key is alone.
 func (w *window) fill(it *pebble.Iterator) (more bool, err error) {
-	w.chunks, w.mapping = w.chunks[:0], false
+	w.chunks, w.apart = w.chunks[:0], false
 	if cap(w.buf) > 2*windowBytes {
 		w.buf = nil // it was for a big record
 	}
@@ -78,8 +79,8 @@ func (w *window) fill(it *pebble.Iterator) (more bool, err error) {
 			continue
 		}
 		v := c.bytes
-		mapping := chunkMaps(v)
-		if len(w.chunks) > 0 && (w.mapping || mapping || len(w.buf)+len(v) > cap(w.buf)) {
+		apart := chunkIsApart(v)
+		if len(w.chunks) > 0 && (w.apart || apart || len(w.buf)+len(v) > cap(w.buf)) {
 			return true, nil
 		}
 		if len(v) > cap(w.buf) {
@@ -87,7 +88,7 @@ func (w *window) fill(it *pebble.Iterator) (more bool, err error) {
 		}
 		at := len(w.buf)
 		w.buf = append(w.buf, v...)
-		c.bytes, w.mapping = w.buf[at:], mapping
+		c.bytes, w.apart = w.buf[at:], apart
 		w.chunks = append(w.chunks, c)
 	}
 	return false, it.Error()
@@ -145,7 +146,7 @@ func (w *replayer) sort(c *windowChunk) error {
 		if rest, err := w.record(rec, lsn); err != nil {
 			return err
 		} else if len(rest) > 0 {
-			return fmt.Errorf("record %d maps databases, chunk %d does not: %w", lsn, c.index, ErrCorrupt)
+			return fmt.Errorf("record %d has an operation about no key, which chunk %d does not tell: %w", lsn, c.index, ErrCorrupt)
 		}
 	}
 	c.last = lsn - 1
@@ -153,7 +154,7 @@ func (w *replayer) sort(c *windowChunk) error {
 }
 
 // record adds the sections of a record to those of their shards. rest begins with
-// the first operation that maps databases.
+// the first operation that is about no key.
 func (w *replayer) record(rec []byte, lsn uint64) (rest []byte, err error) {
 	s := w.replay.s
 	sec := section{lsn: lsn}
@@ -165,7 +166,7 @@ func (w *replayer) record(rec []byte, lsn uint64) (rest []byte, err error) {
 				return nil, fmt.Errorf("record %d: %w", lsn, err)
 			}
 		}
-		if len(rest) > 0 && op != opKey && op != opMapping {
+		if len(rest) > 0 && op != opKey && !apart(op) {
 			continue
 		}
 		if sec.key != nil {
@@ -175,7 +176,7 @@ func (w *replayer) record(rec []byte, lsn uint64) (rest []byte, err error) {
 				w.sorted[sh] = append(w.sorted[sh], sec)
 			}
 		}
-		if len(rest) == 0 || op == opMapping {
+		if len(rest) == 0 || apart(op) {
 			return rest, nil
 		}
 		sec.phys, sec.key = uint32(w.args.Uint()), w.args.Bytes()

@@ -1,0 +1,106 @@
+package persistence
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+func wantLibraries(t *testing.T, s *Store, when string, want map[string]string) {
+	t.Helper()
+	if got := s.Libraries(); !maps.Equal(got, want) {
+		t.Errorf("%s: got %q, want %q", when, got, want)
+	}
+}
+
+func TestLibrariesLast(t *testing.T) {
+	fs := vfs.NewMem()
+	o := Options{FS: fs, IdleAfter: -1}
+	s := openMemory(t, o)
+	reopen := func(when string, want map[string]string) {
+		t.Helper()
+		wantLibraries(t, s, when, want)
+		closeStore(t, s)
+		s = openMemory(t, o)
+		wantLibraries(t, s, when+", reopened", want)
+		materialise(t, s)
+		closeStore(t, s)
+		s = openMemory(t, o)
+		wantLibraries(t, s, when+", materialised", want)
+	}
+	all(s, 1, func(tx *Tx) {
+		tx.SetString([]byte("k"), []byte("1"), NoExpiry)
+		tx.SetLibrary("a", "one")
+		tx.SetString([]byte("k"), []byte("2"), NoExpiry) // the operation in between is not about k
+		tx.SetLibrary("b", "two")
+	})
+	reopen("set", map[string]string{"a": "one", "b": "two"})
+	all(s, 1, func(tx *Tx) {
+		if v, _, err := tx.String([]byte("k")); string(v) != "2" || err != nil {
+			t.Errorf("k: got %q, %v", v, err)
+		}
+		tx.DeleteLibrary("a")
+		tx.SetLibrary("c", strings.Repeat("x", bigRecord)) // a record in pieces
+		tx.FlushAll()
+	})
+	reopen("deleted", map[string]string{"b": "two", "c": strings.Repeat("x", bigRecord)})
+	all(s, 1, func(tx *Tx) {
+		tx.DeleteLibraries()
+		tx.SetLibrary("b", "three")
+	})
+	reopen("flushed", map[string]string{"b": "three"})
+	all(s, 1, func(tx *Tx) { tx.DeleteLibraries() })
+	reopen("empty", map[string]string{})
+	if lsn := all(s, 1, func(tx *Tx) { tx.DeleteLibraries() }); lsn != 0 {
+		t.Errorf("deleting nothing made record %d", lsn)
+	}
+	closeStore(t, s)
+}
+
+func TestLibrariesAreInSnapshots(t *testing.T) {
+	fs := vfs.NewMem()
+	s := openMemory(t, Options{FS: fs, IdleAfter: -1})
+	all(s, 1, func(tx *Tx) { tx.SetLibrary("a", "one") })
+	materialise(t, s)
+	all(s, 1, func(tx *Tx) { tx.SetLibrary("b", "two") })
+	if err := s.Snapshot("copy"); err != nil {
+		t.Fatal(err)
+	}
+	all(s, 1, func(tx *Tx) { tx.DeleteLibraries() })
+	closeStore(t, s)
+	if r := checkStore(t, fs, "copy"); !r.Sound() || r.Libraries != 1 {
+		t.Errorf("check of the snapshot: %+v", r)
+	}
+	s, err := Open(Options{FS: fs, Dir: "copy", IdleAfter: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantLibraries(t, s, "snapshot", map[string]string{"a": "one", "b": "two"})
+	closeStore(t, s)
+}
+
+// TestDamagedLibraryIsFound changes each byte of a library in the object store.
+func TestDamagedLibraryIsFound(t *testing.T) {
+	for i := range len(appendLibrary(nil, "a", "one")) {
+		fs := vfs.NewMem()
+		s := openMemory(t, Options{FS: fs, IdleAfter: -1})
+		all(s, 1, func(tx *Tx) { tx.SetLibrary("a", "one") })
+		materialise(t, s)
+		b := appendLibrary(nil, "a", "one")
+		b[i] ^= 1
+		if err := s.db.Set(appendLibraryKey(nil, "a"), b, pebble.Sync); err != nil {
+			t.Fatal(err)
+		}
+		closeStore(t, s)
+		if r := checkStore(t, fs, "db"); r.Sound() || !strings.Contains(fmt.Sprint(r.Damage), `library "a"`) {
+			t.Errorf("byte %d: check found %q", i, r.Damage)
+		}
+		if _, err := Open(Options{FS: fs, Dir: "db", IdleAfter: -1}); err == nil || !strings.Contains(err.Error(), `library "a"`) {
+			t.Errorf("byte %d: Open: %v", i, err)
+		}
+	}
+}
