@@ -324,7 +324,7 @@ func TestEveryCommandHasALineThatSucceedsAndOneThatFails(t *testing.T) {
 
 // processOnly are commands that cannot succeed here: the server would end, has no
 // configuration file and no file of users, runs no script, or no call takes long.
-var processOnly = map[string]bool{"SHUTDOWN": true, "LATENCY GRAPH": true, "CONFIG REWRITE": true, "ACL LOAD": true, "ACL SAVE": true, "SCRIPT KILL": true}
+var processOnly = map[string]bool{"SHUTDOWN": true, "LATENCY GRAPH": true, "CONFIG REWRITE": true, "ACL LOAD": true, "ACL SAVE": true, "SCRIPT KILL": true, "FUNCTION KILL": true}
 
 // needsAProcess reports whether a command is one of them, or needs cluster mode.
 func needsAProcess(c *commands.Command) bool {

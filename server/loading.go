@@ -25,6 +25,7 @@ func (srv *Server) Load() error {
 		}
 		return err
 	}
+	srv.loadLibraries()
 	srv.loading.Store(false)
 	srv.logf(LogNotice, "DB loaded from disk: %.3f seconds", srv.clock.Since(began).Seconds())
 	return nil

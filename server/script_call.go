@@ -94,7 +94,7 @@ func (s *session) RunScript(c *commands.Ctx, flags lua.Flags, readOnly bool, run
 		s.SetDB(db)
 		s.tx.Select(db)
 	}()
-	r := &lua.Run{Server: (*scriptServer)(s), Reply: &reply, Memory: s.srv.settings().conf.LuaMemoryLimit}
+	r := &lua.Run{Server: (*scriptServer)(s), Reply: &reply, Memory: s.srv.settings().conf.LuaMemoryLimit, Command: c.Args.All(), Began: c.Now}
 	c.Reply = commands.NewReply(nil, 2)
 	c.Reply.Bound(func(size int) bool { return int64(size) <= r.Memory/2 })
 	err := func() error {
@@ -172,6 +172,9 @@ func (x *scriptServer) Allowed(argv [][]byte) (allowed, known bool) {
 func (x *scriptServer) Log(level int, text string) {
 	x.srv.logf(LogLevel(level), "%s", text)
 }
+
+// Failed counts an error inside of the reply.
+func (x *scriptServer) Failed(err commands.WireError) { x.srv.stats.countError(string(err)) }
 
 // admitScripted decides whether a script may call a command.
 func (s *session) admitScripted(cmd *commands.Command, sub bool, argv [][]byte) error {

@@ -97,7 +97,7 @@ func (srv *Server) watchScripts() {
 	case q.seen != q.run:
 		q.seen, q.seenSince = q.run, now
 	case q.running:
-		q.engine.Watch()
+		q.engine.Watch(now)
 		limit := time.Duration(srv.settings().conf.BusyReplyThreshold) * time.Millisecond
 		if limit > 0 && now.Sub(q.seenSince) >= limit && !q.busy.Load() {
 			q.busy.Store(true)
@@ -115,6 +115,19 @@ func (h host) Engine() *lua.Engine { return h.srv.scripts.engine }
 
 // KillScript ends the script that runs.
 func (h host) KillScript(function bool) error { return h.srv.scripts.engine.Kill(function) }
+
+// ShowRunning calls show with the script that runs, which does not end meanwhile, or with
+// nil if there is none.
+func (h host) ShowRunning(show func(*lua.Run)) {
+	q := &h.srv.scripts
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if r := q.engine.Current(); q.running && r != nil {
+		show(r)
+		return
+	}
+	show(nil)
+}
 
 // admitBusy refuses calls while a script has run for too long.
 func (s *session) admitBusy(cmd *commands.Command) error {

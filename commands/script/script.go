@@ -14,6 +14,12 @@ type Runner interface {
 	RunScript(c *commands.Ctx, flags lua.Flags, readOnly bool, run func(*lua.Run) error) error
 	// KillScript ends the script that runs.
 	KillScript(function bool) error
+	// ChangeLibraries puts what change returns in the place of the libraries, durably
+	// and inside the gate of scripts. memory is how much a library may use.
+	ChangeLibraries(change func(now *lua.Libraries, memory int64) (*lua.Libraries, error)) error
+	// ShowRunning calls show with the script that runs, which does not end meanwhile, or
+	// with nil.
+	ShowRunning(show func(*lua.Run))
 }
 
 // Group is the commands of scripts.
@@ -28,7 +34,7 @@ func Group() commands.Group {
 	keys := func(f commands.KeyFlag) []commands.KeySpec { return []commands.KeySpec{commands.KeyCount(2, f)} }
 	update := keys(commands.RW | commands.Access | commands.Update)
 	read := keys(commands.RO | commands.Access)
-	return commands.Group{Name: "scripting", Commands: []commands.Command{
+	return commands.Group{Name: "scripting", Commands: append([]commands.Command{
 		{Name: "EVAL", Arity: -3, Flags: writes, Keys: update, Syntax: "script numkeys [key [key ...]] [arg [arg ...]]", Since: "2.6.0", Cost: cost,
 			Summary: "Runs a Lua script.", Run: func(c *commands.Ctx) error { return eval(c, false) }},
 		{Name: "EVALSHA", Arity: -3, Flags: writes, Keys: update, Syntax: "sha1 numkeys [key [key ...]] [arg [arg ...]]", Since: "2.6.0", Cost: cost,
@@ -37,6 +43,10 @@ func Group() commands.Group {
 			Summary: "Runs a Lua script that does not write.", Run: func(c *commands.Ctx) error { return eval(c, true) }},
 		{Name: "EVALSHA_RO", Arity: -3, Flags: reads, Keys: read, Syntax: "sha1 numkeys [key [key ...]] [arg [arg ...]]", Since: "7.0.0", Cost: cost,
 			Summary: "Runs a Lua script that does not write and that was sent before.", Run: func(c *commands.Ctx) error { return evalSHA(c, true) }},
+		{Name: "FCALL", Arity: -3, Flags: writes, Keys: update, Syntax: "function numkeys [key [key ...]] [arg [arg ...]]", Since: "7.0.0", Cost: "Depends on the function that is executed.",
+			Summary: "Runs a function.", Run: func(c *commands.Ctx) error { return fcall(c, false) }},
+		{Name: "FCALL_RO", Arity: -3, Flags: reads, Keys: read, Syntax: "function numkeys [key [key ...]] [arg [arg ...]]", Since: "7.0.0", Cost: "Depends on the function that is executed.",
+			Summary: "Runs a function that does not write.", Run: func(c *commands.Ctx) error { return fcall(c, true) }},
 		{Name: "SCRIPT", Arity: -2, Since: "2.6.0", Cost: "Depends on the subcommand.", Summary: "A container for commands about scripts."},
 		{Name: "SCRIPT LOAD", Arity: 3, Flags: manage | commands.Stale, Syntax: "script", Since: "2.6.0", Cost: "O(n) for n bytes of script",
 			Summary: "Keeps a script for EVALSHA without running it.", Run: load},
@@ -49,12 +59,12 @@ func Group() commands.Group {
 		{Name: "SCRIPT DEBUG", Arity: 3, Flags: manage, Syntax: "YES | SYNC | NO", Since: "3.2.0", Cost: "O(1)",
 			Summary: "Turns the debugger of scripts off; there is none.", Run: debug},
 		commands.Help("SCRIPT", "5.0.0", commands.Loading|commands.Stale),
-	}}
+	}, functionRows()...)}
 }
 
 // numbered reads the number of keys, the keys and the arguments.
-func numbered(a *commands.Args) (keys, args [][]byte, err error) {
-	n := a.Int()
+func numbered(a *commands.Args, bad error) (keys, args [][]byte, err error) {
+	n := a.IntOr(bad)
 	if err := a.Err(); err != nil {
 		return nil, nil, err
 	}
@@ -70,7 +80,7 @@ func numbered(a *commands.Args) (keys, args [][]byte, err error) {
 
 func eval(c *commands.Ctx, readOnly bool) error {
 	source := c.Args.Bytes()
-	keys, args, err := numbered(&c.Args)
+	keys, args, err := numbered(&c.Args, commands.ErrNotInteger)
 	if err != nil {
 		return err
 	}
@@ -86,7 +96,7 @@ func evalSHA(c *commands.Ctx, readOnly bool) error {
 	if !ok {
 		return errNoScript
 	}
-	keys, args, err := numbered(&c.Args)
+	keys, args, err := numbered(&c.Args, commands.ErrNotInteger)
 	if err != nil {
 		return err
 	}

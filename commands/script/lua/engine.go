@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	glua "github.com/yuin/gopher-lua"
 
@@ -23,6 +24,8 @@ type Server interface {
 	Allowed(argv [][]byte) (allowed, known bool)
 	// Log writes a line with a level of Redis, 0 to 3.
 	Log(level int, text string)
+	// Failed counts an error inside of the reply.
+	Failed(err commands.WireError)
 }
 
 // Run is one run of a script or a function.
@@ -32,9 +35,17 @@ type Run struct {
 	Reply      *commands.Reply
 	Memory     int64 // bytes that the script may use
 
+	// Command is the call that runs it and Began when that came, in unix ms: what
+	// FUNCTION STATS shows of a function.
+	Command [][]byte
+	Began   int64
+
 	usage
 	name     string      // the digest of the script, or the name of the function
 	function bool        // it is a function's
+	loads    bool        // a library is loaded for the first time
+	seen     time.Time   // when it was first looked at; used by Watch only
+	loading  *loading    // what registers functions now, or nil; used by the runner only
 	proto    int         // chosen by redis.setresp
 	written  atomic.Bool // it has called a command that writes
 }
@@ -42,9 +53,10 @@ type Run struct {
 // Engine runs scripts, one at a time. Scripts and SCRIPT KILL come from different
 // goroutines; what only the runner uses is not guarded.
 type Engine struct {
-	scripts scripts
-	guard   guard
-	current atomic.Pointer[Run] // nil if none runs
+	scripts   scripts
+	libraries atomic.Pointer[Libraries]
+	guard     guard
+	current   atomic.Pointer[Run] // nil if none runs
 
 	// Used by the runner only.
 	state *state // nil until the first script
@@ -56,16 +68,21 @@ type Engine struct {
 func New() *Engine {
 	e := &Engine{guard: guard{Context: context.Background()}}
 	e.scripts.init()
+	e.libraries.Store(NewLibraries())
 	return e
 }
 
 // state is a state of gopher-lua with the libraries, whose globals are read-only.
 type state struct {
 	*glua.LState
-	number  int
-	globals *glua.LTable // behind the protection
-	view    *glua.LTable // what scripts see of them
-	failed  *glua.LFunction
+	number    int
+	view      *glua.LTable // what scripts see as their globals
+	index     *glua.LTable // its metatable
+	globals   *glua.LTable // what is behind it for scripts of EVAL
+	functions *glua.LTable // for functions
+	loading   *glua.LTable // for libraries that register theirs
+	used      *glua.LTable // which of them it is now
+	failed    *glua.LFunction
 	protected
 }
 
@@ -93,6 +110,7 @@ func (e *Engine) RunScript(script *Script, r *Run) error {
 	defer e.finish()
 	s := e.state
 	fn := script.in(s)
+	s.use(s.globals)
 	s.globals.RawSetString("KEYS", stringTable(s.LState, r.Keys))
 	s.globals.RawSetString("ARGV", stringTable(s.LState, r.Args))
 	s.Push(fn)
@@ -117,7 +135,12 @@ func (e *Engine) execute(s *state, args int) error {
 	}
 	v := s.Get(-1)
 	s.Pop(1)
-	w := replyWriter{reply: r.Reply, proto: r.proto}
+	if t, ok := v.(*glua.LTable); ok {
+		if err := errorOf(t); err != nil {
+			return err
+		}
+	}
+	w := replyWriter{reply: r.Reply, proto: r.proto, server: r.Server}
 	w.write(v, 0)
 	return nil
 }
@@ -237,12 +260,29 @@ func (e *Engine) End(why string) {
 	}
 }
 
-// Watch ends the running script if it uses too much memory.
-func (e *Engine) Watch() {
-	if r := e.current.Load(); r != nil {
-		r.look(0)
+// loadTimeout is how long a library may take to register its functions, from the first
+// time that it is looked at, as in Redis.
+const loadTimeout = 500 * time.Millisecond
+
+// Watch ends the running script if it uses too much memory, and a library that is loaded
+// if it takes too long. It is called every few milliseconds.
+func (e *Engine) Watch(now time.Time) {
+	r := e.current.Load()
+	if r == nil {
+		return
+	}
+	r.look(0)
+	switch {
+	case !r.loads:
+	case r.seen.IsZero():
+		r.seen = now
+	case now.Sub(r.seen) >= loadTimeout:
+		r.end(errLoadTimeout)
 	}
 }
+
+// Current returns what runs, or nil.
+func (e *Engine) Current() *Run { return e.current.Load() }
 
 // Wrote notes that the running script writes: it cannot be killed any more.
 func (e *Engine) Wrote() {
@@ -276,6 +316,10 @@ func (e *Engine) Kill(function bool) error {
 	}
 	return nil
 }
+
+// Function is the name of the function that runs; ok is false for scripts, and while a
+// library is loaded.
+func (r *Run) Function() (name string, ok bool) { return r.name, r.function && !r.loads }
 
 // Running reports whether a script or function runs.
 func (e *Engine) Running() bool { return e.current.Load() != nil }

@@ -19,6 +19,14 @@ const (
 	errCommand     = "Invalid command passed to redis.acl_check_cmd()"
 	errStackLimit  = "reached lua stack limit"
 
+	errName            = "Library names can only contain letters, numbers, or underscores(_) and must be at least one character long"
+	errRegisterOutside = "redis.register_function can only be called on FUNCTION LOAD command"
+	errRegisterCount   = "wrong number of arguments to redis.register_function"
+	errRegisterTable   = "calling redis.register_function with a single argument is only applicable to Lua table (representing named arguments)."
+	errRegisterTwice   = "Function already exists in the library"
+	errRegisterSize    = "the functions of the library have more than 1 MiB of names and descriptions"
+
+	errLoadTimeout  = "FUNCTION LOAD timeout"
 	errKilled       = "Script killed by user with SCRIPT KILL..."
 	errFunctionKill = "Script killed by user with FUNCTION KILL..."
 	errShutdown     = "Script ended because the server is being shut down"
@@ -34,6 +42,17 @@ const (
 	// runs for longer than busy-reply-threshold.
 	ErrBusyScript   = commands.WireError("BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.")
 	ErrBusyFunction = commands.WireError("BUSY Redis is busy running a script. You can only call FUNCTION KILL or SHUTDOWN NOSAVE.")
+
+	// ErrNoFunction is returned by FCALL.
+	ErrNoFunction = commands.WireError("ERR Function not found")
+
+	errNoMetadata     = commands.WireError("ERR Missing library metadata")
+	errMetadata       = commands.WireError("ERR Invalid library metadata")
+	errNamedTwice     = commands.WireError("ERR Invalid metadata value, name argument was given multiple times")
+	errUnnamed        = commands.WireError("ERR Library name was not given")
+	errNoFunctions    = commands.WireError("ERR No functions registered")
+	errLibraryTooLong = commands.WireError("ERR library is longer than 1 MiB")
+	errLibraries      = commands.WireError("ERR the libraries of functions take more than 32 MiB")
 
 	errWriteInRO = commands.WireError("ERR Can not execute a script with write flag using *_ro command.")
 	errScriptOOM = commands.WireError("OOM allow-oom flag is not set on the script, can not run it when used memory > 'maxmemory'")

@@ -1,6 +1,7 @@
 package lua
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/vigildb/vigil/commands"
@@ -24,10 +25,16 @@ const (
 // flagNames are the flags that there are. Those of clusters and replicas have no effect.
 var flagNames = []string{"no-writes", "allow-oom", "allow-stale", "no-cluster", "allow-cross-slot-keys"}
 
+// Names returns the flags as FUNCTION LIST shows them.
+func (f *Flags) Names() []string { return f.names }
+
 // add adds a flag; it returns false if there is no such flag.
 func (f *Flags) add(name string) bool {
 	for _, known := range flagNames {
 		if known == name {
+			if slices.Contains(f.names, name) {
+				return true
+			}
 			f.names = append(f.names, name)
 			f.NoWrites = f.NoWrites || name == "no-writes"
 			f.AllowOOM = f.AllowOOM || name == "allow-oom"

@@ -51,14 +51,56 @@ func (s *state) protect() {
 		s.hide(view, lib, refuse, shown)
 		s.globals.RawSetString(name, view)
 	}
-	view := s.NewTable()
-	s.hide(view, s.globals, refuse, shown)
+	s.view = s.NewTable()
+	s.hide(s.view, s.globals, refuse, shown)
+	s.index, s.used = s.view.Metatable.(*glua.LTable), s.globals
 	missing := s.NewTable()
 	missing.RawSetString("__index", s.NewFunction(missingGlobal))
 	s.globals.Metatable = missing
-	s.globals.RawSetString("_G", view)
-	s.view = view
+	s.globals.RawSetString("_G", s.view)
+	s.globalsOfFunctions(refuse, shown)
 	s.reset()
+}
+
+// ofScripts are the functions of redis that functions do not have, and ofLibraries what
+// there is of it while a library is loaded.
+var (
+	ofScripts   = []string{"breakpoint", "debug", "replicate_commands"}
+	ofLibraries = []string{"register_function", "log", "LOG_DEBUG", "LOG_VERBOSE", "LOG_NOTICE", "LOG_WARNING", "REDIS_VERSION", "REDIS_VERSION_NUM"}
+)
+
+// globalsOfFunctions makes the globals of functions and those of libraries.
+func (s *state) globalsOfFunctions(refuse *glua.LFunction, shown *glua.LTable) {
+	scripts, _ := s.behind(s.globals.RawGetString("redis"))
+	functions, libraries := s.NewTable(), s.NewTable()
+	scripts.ForEach(functions.RawSet)
+	for _, name := range ofScripts {
+		functions.RawSetString(name, glua.LNil)
+	}
+	for _, name := range ofLibraries {
+		libraries.RawSetString(name, scripts.RawGetString(name))
+	}
+	scripts.RawSetString("register_function", glua.LNil)
+	functions.RawSetString("register_function", glua.LNil)
+	libraries.Metatable = s.globals.Metatable
+
+	s.functions, s.loading = s.NewTable(), s.NewTable()
+	s.globals.ForEach(s.functions.RawSet)
+	for globals, redis := range map[*glua.LTable]*glua.LTable{s.functions: functions, s.loading: libraries} {
+		globals.Metatable = s.globals.Metatable
+		view := s.NewTable()
+		s.hide(view, redis, refuse, shown)
+		globals.RawSetString("redis", view)
+	}
+}
+
+// use lets scripts see other globals.
+func (s *state) use(globals *glua.LTable) {
+	if s.used != globals {
+		s.index.RawSetString("__index", globals)
+		s.protected[s.view] = globals
+		s.used = globals
+	}
 }
 
 // reset gives the state its environment again, which setfenv can change.

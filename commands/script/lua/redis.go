@@ -19,7 +19,7 @@ func openRedis(s *state, e *Engine) {
 		"call": e.redisCall, "pcall": e.redisPcall, "log": e.redisLog, "setresp": e.redisSetResp,
 		"acl_check_cmd": e.redisAllowed, "set_repl": e.redisSetRepl, "replicate_commands": redisTrue,
 		"error_reply": redisErrorReply, "status_reply": redisStatusReply, "sha1hex": redisSHA1,
-		"breakpoint": redisFalse, "debug": redisNothing,
+		"breakpoint": redisFalse, "debug": redisNothing, "register_function": e.redisRegister,
 	} {
 		t.RawSetString(name, s.NewFunction(fn))
 	}

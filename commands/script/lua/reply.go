@@ -13,8 +13,9 @@ const maxReplyDepth = 1000
 
 // replyWriter writes the value that a script returns as its reply.
 type replyWriter struct {
-	reply *commands.Reply
-	proto int // chosen by redis.setresp
+	reply  *commands.Reply
+	proto  int // chosen by redis.setresp
+	server Server
 }
 
 // write writes a value. Tables with a field of a certain name are types that Lua does not
@@ -62,8 +63,12 @@ func (w *replyWriter) writeArray(t *glua.LTable, depth int) {
 
 // writeTyped writes a table that stands for another type; it returns false if t does not.
 func (w *replyWriter) writeTyped(t *glua.LTable, depth int) bool {
-	if text, ok := t.RawGetString("err").(glua.LString); ok {
-		w.reply.Error(commands.WireError(oneLine(string(text))))
+	if err := errorOf(t); err != nil {
+		text, _ := commands.Text(err)
+		if _, counted := err.(commands.Counted); !counted {
+			w.server.Failed(text)
+		}
+		w.reply.Error(text)
 		return true
 	}
 	if text, ok := t.RawGetString("ok").(glua.LString); ok {
@@ -95,6 +100,18 @@ func (w *replyWriter) writeTyped(t *glua.LTable, depth int) bool {
 		return true
 	}
 	return false
+}
+
+// errorOf returns the error that a table stands for, or nil.
+func errorOf(t *glua.LTable) error {
+	text, ok := t.RawGetString("err").(glua.LString)
+	switch {
+	case !ok:
+		return nil
+	case t.RawGetString("ignore_error_stats_update") == glua.LTrue:
+		return commands.Counted(oneLine(string(text)))
+	}
+	return commands.WireError(oneLine(string(text)))
 }
 
 // writePairs writes the keys of a table, and its values if asked.

@@ -17,8 +17,8 @@ const (
 	// maxEvaluated is how many scripts that were only sent by EVAL are kept, as in Redis.
 	// Those of SCRIPT LOAD are kept until SCRIPT FLUSH.
 	maxEvaluated = 500
-	// maxSource is the length in bytes of the longest script or library.
-	maxSource = 1 << 20
+	// MaxSource is the length in bytes of the longest script or library.
+	MaxSource = 1 << 20
 	// maxLoaded bounds the bytes of source that SCRIPT LOAD keeps.
 	maxLoaded = 128 << 20
 )
@@ -160,7 +160,7 @@ func (e *Engine) Cached() (scripts, bytes int) {
 // compile compiles a source. A first line with "#!" is not Lua; its line end stays, so
 // that lines keep their numbers.
 func (e *Engine) compile(d Digest, source []byte) (*Script, error) {
-	if len(source) > maxSource {
+	if len(source) > MaxSource {
 		return nil, errTooLong
 	}
 	s := &Script{name: d.String(), size: len(source)}

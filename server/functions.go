@@ -1,0 +1,60 @@
+package server
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/vigildb/vigil/commands/script/lua"
+)
+
+// ChangeLibraries puts what change returns in the place of the libraries of functions, in
+// the store and in the engine. The call is inside the gate of scripts, so that there is
+// one change at a time.
+func (s *session) ChangeLibraries(change func(now *lua.Libraries, memory int64) (*lua.Libraries, error)) error {
+	e := s.srv.scripts.engine
+	now := e.Libraries()
+	next, err := change(now, s.srv.settings().conf.LuaMemoryLimit)
+	if err != nil {
+		return err
+	}
+	need := s.shards
+	need.AddLibraries()
+	s.tx.Extend(&need)
+	s.shards = need
+	if err := s.tx.Err(); err != nil {
+		return err
+	}
+	s.keepLibraries(now, next)
+	e.SetLibraries(next)
+	return nil
+}
+
+// keepLibraries changes the libraries of the store.
+func (s *session) keepLibraries(now, next *lua.Libraries) {
+	if n, _ := next.Len(); n == 0 {
+		s.tx.DeleteLibraries()
+		return
+	}
+	for _, lib := range now.Sorted() {
+		if next.Get(lib.Name) == nil {
+			s.tx.DeleteLibrary(lib.Name)
+		}
+	}
+	for _, lib := range next.Sorted() {
+		if old := now.Get(lib.Name); old == nil || old.Code != lib.Code {
+			s.tx.SetLibrary(lib.Name, lib.Code)
+		}
+	}
+}
+
+// loadLibraries gives the libraries of the store to the engine. One that cannot be loaded
+// stays in the store.
+func (srv *Server) loadLibraries() {
+	e, sources, set := srv.scripts.engine, srv.store.Libraries(), lua.NewLibraries()
+	for _, name := range slices.Sorted(maps.Keys(sources)) {
+		if _, err := e.AddLibrary(set, sources[name], false, srv.settings().conf.LuaMemoryLimit); err != nil {
+			srv.logf(LogWarning, "Library %s was not loaded: %v", name, err)
+		}
+	}
+	e.SetLibraries(set)
+}
