@@ -156,6 +156,9 @@ func (r *Reply) Set(n int) {
 	r.head('*', int64(n))
 }
 
+// Attribute begins n pairs that describe the reply behind them. Only RESP3 has them.
+func (r *Reply) Attribute(n int) { r.head('|', int64(n)) }
+
 // Push begins an out-of-band message of n replies.
 func (r *Reply) Push(n int) {
 	if r.proto == 3 {

@@ -2,6 +2,7 @@ package server
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -21,6 +22,8 @@ type cron struct {
 	mu      sync.Mutex
 	stopped bool   // guarded by mu
 	cancel  func() // the timer of the next round; guarded by mu
+
+	paused atomic.Bool // by DEBUG PAUSE-CRON
 
 	running sync.Mutex // held during a round; it guards what follows
 	round   int64
@@ -56,7 +59,7 @@ func (c *cron) stop() {
 func (c *cron) run(srv *Server) {
 	c.running.Lock()
 	defer c.running.Unlock()
-	if srv.done.Err() != nil {
+	if srv.done.Err() != nil || c.paused.Load() {
 		return
 	}
 	c.round++

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/admin"
 )
 
 // adminState is what the commands for administrators keep.
@@ -91,8 +92,17 @@ func (h host) Sleep(millis int64) {
 // Reload stores everything, forgets memory and reads back.
 func (h host) Reload() error { return h.srv.store.Reload() }
 
-// SetActiveExpire turns the background removal of expired keys on or off.
-func (h host) SetActiveExpire(on bool) { h.srv.activeExpire.Store(on) }
+// Switch turns a part of the server on or off, for tests.
+func (h host) Switch(part admin.DebugSwitch, on bool) {
+	switch part {
+	case admin.ActiveExpire:
+		h.srv.activeExpire.Store(on)
+	case admin.Cron:
+		h.srv.cron.paused.Store(!on)
+	case admin.DebugInScripts:
+		h.srv.scripts.debug.Store(on)
+	}
+}
 
 // FreeMemory collects garbage and gives free pages back to the system.
 func (h host) FreeMemory() { debug.FreeOSMemory() }

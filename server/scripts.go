@@ -23,6 +23,7 @@ const scriptWatch = 2 * time.Millisecond
 type scripts struct {
 	engine *lua.Engine
 	busy   atomic.Bool // the running script has run for too long
+	debug  atomic.Bool // scripts may call some of DEBUG, for tests
 
 	mu      sync.Mutex
 	free    sync.Cond // the gate is free, or the script is busy; its L is &mu

@@ -321,6 +321,9 @@ func (s *session) rerun(k readyKey, w *waiter) (c commands.Ctx, ok bool) {
 		c.Reply.Error(text)
 	}
 	s.srv.stats.called(w.cmd, 0, err != nil)
+	if l := &s.srv.slowlog; l.wants(0) && !w.cmd.Is(commands.SkipSlowlog) {
+		l.add(w.s, abridge(w.cmd.Shown(w.argv)), s.turn.at(s.turn.elapsed), 0)
+	}
 	return c, true
 }
 

@@ -1,7 +1,9 @@
 package admin
 
 import (
+	"bytes"
 	"fmt"
+	"strings"
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/structures/glob"
@@ -14,10 +16,20 @@ type Debug interface {
 	// Reload writes everything to disk, empties the memory and reads the data
 	// back.
 	Reload() error
-	SetActiveExpire(on bool)
+	// Switch turns a part of the server on or off.
+	Switch(part DebugSwitch, on bool)
 	// FreeMemory returns unused memory to the system.
 	FreeMemory()
 }
+
+// DebugSwitch is something that tests turn on or off.
+type DebugSwitch int
+
+const (
+	ActiveExpire   DebugSwitch = iota // the background removal of expired keys; at first on
+	Cron                              // all periodic work in the background; at first on
+	DebugInScripts                    // scripts may call DEBUG; at first off
+)
 
 // debugFlags are the flags of DEBUG, which not every client may use.
 const debugFlags = adminFlags | commands.Protected
@@ -31,7 +43,28 @@ func debugRows() []commands.Command {
 			Summary: "Locks all keys for a number of seconds.", Run: debugSleep},
 		{Name: "DEBUG SET-ACTIVE-EXPIRE", Arity: 3, Flags: debugFlags, Syntax: "<0 | 1>",
 			Since: "1.0.0", Cost: "O(1)",
-			Summary: "Turns the background removal of expired keys on or off.", Run: debugActiveExpire},
+			Summary: "Turns the background removal of expired keys on or off.", Run: debugSwitch(ActiveExpire, 1)},
+		{Name: "DEBUG PAUSE-CRON", Arity: 3, Flags: debugFlags, Syntax: "<0 | 1>",
+			Since: "1.0.0", Cost: "O(1)",
+			Summary: "Pauses the periodic work in the background, or resumes it.", Run: debugSwitch(Cron, 0)},
+		{Name: "DEBUG SET-DISABLE-DENY-SCRIPTS", Arity: 3, Flags: debugFlags, Syntax: "<0 | 1>",
+			Since: "1.0.0", Cost: "O(1)",
+			Summary: "Sets whether scripts may call those DEBUG commands that touch no keys.", Run: debugSwitch(DebugInScripts, 1)},
+		{Name: "DEBUG LOADAOF", Arity: 2, Flags: debugFlags&^commands.Loading | commands.NoMulti, Since: "1.0.0", Cost: "O(n) for n keys",
+			Summary: "Does the same as DEBUG RELOAD.", Run: debugReload},
+		{Name: "DEBUG DIGEST", Arity: 2, Flags: debugFlags | commands.ReadOnly | commands.Keyspace, Since: "1.0.0", Cost: "O(n) for n bytes",
+			Summary: "Returns a sum of all data, which is the same in Redis.", Run: debugDigest},
+		{Name: "DEBUG DIGEST-VALUE", Arity: -2, Flags: debugFlags | commands.ReadOnly, Keys: []commands.KeySpec{commands.KeyRange(2, -1, 1, commands.RO)},
+			Syntax: "[key [key ...]]", Since: "1.0.0", Cost: "O(n) for n bytes",
+			Summary: "Returns a sum of each value, which is the same in Redis.", Run: debugDigestValue},
+		{Name: "DEBUG PROTOCOL", Arity: 3, Flags: debugFlags,
+			Syntax: "<string | integer | double | bignum | null | array | set | map | attrib | push | verbatim | true | false>",
+			Since:  "1.0.0", Cost: "O(1)",
+			Summary: "Returns an example of a type of reply.", Run: debugProtocol},
+		{Name: "DEBUG ERROR", Arity: 3, Flags: debugFlags, Syntax: "message", Since: "1.0.0", Cost: "O(1)",
+			Summary: "Returns an error with this text.", Run: debugError},
+		{Name: "DEBUG QUICKLIST-PACKED-THRESHOLD", Arity: 3, Flags: debugFlags, Syntax: "size", Since: "1.0.0", Cost: "O(1)",
+			Summary: "Does nothing: lists keep long elements as they keep short ones.", Run: debugPackedThreshold},
 		{Name: "DEBUG RELOAD", Arity: -2, Flags: debugFlags&^commands.Loading | commands.NoMulti, Syntax: "[NOSAVE] [NOFLUSH] [MERGE]",
 			Since: "1.0.0", Cost: "O(n) for n keys",
 			Summary: "Writes everything to disk, empties the memory and reads the data back.", Run: debugReload},
@@ -66,12 +99,31 @@ func debugSleep(c *commands.Ctx) error {
 	return nil
 }
 
-func debugActiveExpire(c *commands.Ctx) error {
-	on := c.Args.Int()
-	if err := c.Args.Done(); err != nil {
-		return err
+// debugSwitch returns a handler for a switch of which an argument of when means on. As
+// in Redis, only 0 and 1 stand for themselves and any other integer for 1.
+func debugSwitch(part DebugSwitch, when int64) func(c *commands.Ctx) error {
+	return func(c *commands.Ctx) error {
+		given := min(max(c.Args.Int(), 0), 1)
+		if err := c.Args.Done(); err != nil {
+			return err
+		}
+		c.Host.(Debug).Switch(part, given == when)
+		c.Reply.OK()
+		return nil
 	}
-	c.Host.(Debug).SetActiveExpire(on != 0)
+}
+
+// debugError replies with the text as an error, on one line.
+func debugError(c *commands.Ctx) error {
+	return commands.WireError(strings.NewReplacer("\r", " ", "\n", " ").Replace(c.Args.String()))
+}
+
+// debugPackedThreshold reads a number of bytes, of which "1b" is one.
+func debugPackedThreshold(c *commands.Ctx) error {
+	size := bytes.TrimRight(c.Args.Bytes(), "bB")
+	if n, ok := commands.ParseInt(size); !ok || n < 0 || n >= 1<<32 {
+		return errPackedLimit
+	}
 	c.Reply.OK()
 	return nil
 }

@@ -211,7 +211,9 @@ func readKillFilter(c *commands.Ctx, f *ClientFilter) {
 	case "SKIPME":
 		f.SkipMe = readChoice(c, "YES", "NO")
 	case "MAXAGE":
-		f.MinAgeSeconds = c.Args.IntIn(1, math.MaxInt64/1000, errMaxAge)
+		if f.MinAgeSeconds = c.Args.IntOr(errMaxAge); f.MinAgeSeconds <= 0 {
+			c.Args.Fail(errMaxAgeRange)
+		}
 	default:
 		c.Args.Syntax()
 	}

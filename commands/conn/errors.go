@@ -13,6 +13,7 @@ const (
 	errInvalidClientID = commands.WireError("ERR Invalid client ID")
 	errClientIDRange   = commands.WireError("ERR client-id should be greater than 0")
 	errMaxAge          = commands.WireError("ERR maxage is not an integer or out of range")
+	errMaxAgeRange     = commands.WireError("ERR maxage should be greater than 0")
 	errUnblockReason   = commands.WireError("ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR")
 	errPauseMode       = commands.WireError("ERR CLIENT PAUSE mode must be WRITE or ALL")
 )
