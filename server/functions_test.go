@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -135,5 +136,40 @@ func TestErrorsOfScriptsAreCountedOnce(t *testing.T) {
 		if got, want := c.do("INFO", "errorstats"), fmt.Sprintf("%q", "# Errorstats\r\n"+want+"\r\n"); got != want {
 			t.Errorf("%s: got %s, want %s", script, got, want)
 		}
+	}
+}
+
+func TestLibraryThatKeepsMuchBeginsAnew(t *testing.T) {
+	r := newRig(t)
+	r.config("lua-memory-limit", "16mb")
+	c := r.dial()
+	code := "#!lua name=lib\nlocal kept = {} redis.register_function('keep', function() kept[#kept+1] = string.rep('x', 2^20) .. #kept return #kept end)"
+	if got := c.do("FUNCTION", "LOAD", "REPLACE", code); got != `"lib"` {
+		t.Fatal(got)
+	}
+	last := 0
+	r.until("the library begins anew", func() bool {
+		var n int
+		if _, err := fmt.Sscanf(c.do("FCALL", "keep", "0"), "(int) %d", &n); err != nil || n != 1 && n != last+1 {
+			t.Fatalf("after %d came %d, %v", last, n, err)
+		}
+		runtime.GC()
+		r.clock.advance(scriptWatch)
+		again := n <= last
+		last = n
+		return again
+	})
+}
+
+func TestMemoryOfAScriptIsGivenBackOnce(t *testing.T) {
+	r := newRig(t)
+	c := r.dial()
+	c.eval("return #string.rep('x', 100000)", "(int) 100000")
+	if r.srv.scripts.engine.TookMuch() {
+		t.Error("a small script took much")
+	}
+	c.eval("local t = {} for i = 1, 100 do t[i] = string.rep('x', 2^20) .. i end return #t", "(int) 100")
+	if !r.srv.scripts.engine.TookMuch() || r.srv.scripts.engine.TookMuch() {
+		t.Error("a large script took nothing, or twice")
 	}
 }

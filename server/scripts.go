@@ -1,6 +1,7 @@
 package server
 
 import (
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,6 +25,7 @@ type scripts struct {
 	engine *lua.Engine
 	busy   atomic.Bool // the running script has run for too long
 	debug  atomic.Bool // scripts may call some of DEBUG, for tests
+	giving atomic.Bool // memory is given back
 
 	mu      sync.Mutex
 	free    sync.Cond // the gate is free, or the script is busy; its L is &mu
@@ -89,16 +91,20 @@ func (srv *Server) watchScripts() {
 	q := &srv.scripts
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	now := srv.clock.Now()
+	q.engine.Watch(now, srv.settings().conf.LuaMemoryLimit)
+	if (!q.running || q.seen != q.run) && q.engine.TookMuch() {
+		srv.giveBack()
+	}
 	if q.seen == q.run && !q.running || srv.done.Err() != nil {
 		q.watched = false
 		q.engine.End(lua.Shutdown)
 		return
 	}
-	switch now := srv.clock.Now(); {
+	switch {
 	case q.seen != q.run:
 		q.seen, q.seenSince = q.run, now
 	case q.running:
-		q.engine.Watch(now)
 		limit := time.Duration(srv.settings().conf.BusyReplyThreshold) * time.Millisecond
 		if limit > 0 && now.Sub(q.seenSince) >= limit && !q.busy.Load() {
 			q.busy.Store(true)
@@ -109,6 +115,18 @@ func (srv *Server) watchScripts() {
 		}
 	}
 	srv.clock.AfterFunc(scriptWatch, srv.watchScripts)
+}
+
+// giveBack gives memory back to the operating system which a script has used that is over.
+// Go itself does so in the course of minutes, and collects garbage only when there is twice
+// as much.
+func (srv *Server) giveBack() {
+	if q := &srv.scripts; q.giving.CompareAndSwap(false, true) {
+		srv.clock.AfterFunc(0, func() {
+			debug.FreeOSMemory()
+			q.giving.Store(false)
+		})
+	}
 }
 
 // Engine returns the engine of the server.

@@ -57,6 +57,8 @@ type Engine struct {
 	libraries atomic.Pointer[Libraries]
 	guard     guard
 	current   atomic.Pointer[Run] // nil if none runs
+	wear      wear
+	heavy     atomic.Bool // a script has used much memory since TookMuch
 
 	// Used by the runner only.
 	state *state // nil until the first script
@@ -148,6 +150,7 @@ func (e *Engine) execute(s *state, args int) error {
 func (e *Engine) begin(r *Run) {
 	if e.state == nil {
 		e.state = e.newState()
+		e.wear.renew()
 	}
 	r.limit = r.Memory
 	e.guard.run = r
@@ -156,8 +159,15 @@ func (e *Engine) begin(r *Run) {
 }
 
 func (e *Engine) finish() {
+	if e.guard.run.grew.Load() {
+		e.heavy.Store(true)
+	}
 	e.current.Store(nil)
 	e.guard.run = nil
+	if e.wear.out.Load() {
+		e.state = nil
+		e.heavy.Store(true)
+	}
 	if s := e.state; s != nil {
 		s.SetTop(0)
 		s.reset()
@@ -265,8 +275,10 @@ func (e *Engine) End(why string) {
 const loadTimeout = 500 * time.Millisecond
 
 // Watch ends the running script if it uses too much memory, and a library that is loaded
-// if it takes too long. It is called every few milliseconds.
-func (e *Engine) Watch(now time.Time) {
+// if it takes too long. It is called every few milliseconds while scripts are in use.
+// memory is what libraries may keep.
+func (e *Engine) Watch(now time.Time, memory int64) {
+	e.wear.look(memory)
 	r := e.current.Load()
 	if r == nil {
 		return
@@ -280,6 +292,9 @@ func (e *Engine) Watch(now time.Time) {
 		r.end(errLoadTimeout)
 	}
 }
+
+// TookMuch reports whether scripts that are over have used much memory since the last call.
+func (e *Engine) TookMuch() bool { return e.heavy.Load() && e.heavy.Swap(false) }
 
 // Current returns what runs, or nil.
 func (e *Engine) Current() *Run { return e.current.Load() }

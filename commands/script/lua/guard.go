@@ -23,6 +23,7 @@ type usage struct {
 	reason atomic.Pointer[error] // why the script has to end; nil if it need not
 	limit  int64                 // bytes that it may use
 	taken  int64                 // since the heap was last looked at; used by the runner
+	grew   atomic.Bool           // the heap has grown by muchMemory
 
 	mu      sync.Mutex
 	base    int64 // bytes of the heap at the first look, 0 before; guarded by mu
@@ -101,6 +102,9 @@ func (u *usage) look(more int64) {
 	if u.base == 0 {
 		u.base, u.allowed = heap, heap+u.limit
 	}
+	if heap+more > u.base+muchMemory {
+		u.grew.Store(true)
+	}
 	if heap+more <= u.allowed {
 		return
 	}
@@ -113,8 +117,13 @@ func (u *usage) look(more int64) {
 }
 
 // heapBytes is the memory of objects on the heap, with garbage.
-func heapBytes() int64 {
-	sample := [1]metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+func heapBytes() int64 { return metric("/memory/classes/heap/objects:bytes") }
+
+// liveBytes is the memory of the objects that the last collection of garbage left.
+func liveBytes() int64 { return metric("/gc/heap/live:bytes") }
+
+func metric(name string) int64 {
+	sample := [1]metrics.Sample{{Name: name}}
 	metrics.Read(sample[:])
 	return int64(sample[0].Value.Uint64())
 }
