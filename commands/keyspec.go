@@ -61,7 +61,8 @@ type KeySpec struct {
 	FirstAfter int
 
 	// Find, if set, returns the indexes of the keys in a way of its own: they stand
-	// where no other rule finds them, or in values. COMMAND calls it unknown.
+	// where no other rule finds them, or in values. COMMAND shows the Keyword, and calls
+	// a spec without one unknown.
 	Find func(argv [][]byte) []int
 
 	// Vary, if set, returns what a call does to the keys. Flags has VariableKeys then.

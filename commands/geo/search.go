@@ -14,11 +14,11 @@ import (
 func searchRows() []commands.Command {
 	read := commands.Key(1, commands.RO|commands.Access)
 	one := []commands.KeySpec{read}
-	stores := []commands.KeySpec{read,
-		{Flags: commands.OW | commands.Update, Begin: 6, Keyword: "STORE", Step: 1},
-		{Flags: commands.OW | commands.Update, Begin: 6, Keyword: "STOREDIST", Step: 1}}
-	memberStores := slices.Clone(stores)
-	memberStores[1].Begin, memberStores[2].Begin = 5, 5
+	stores, memberStores := []commands.KeySpec{read}, []commands.KeySpec{read}
+	for _, word := range []string{"STORE", "STOREDIST"} {
+		stores = append(stores, destination(6, word))
+		memberStores = append(memberStores, destination(5, word))
+	}
 	const (
 		cost    = "O(n+log(m)) for n members in the cells around the area, and m in the sorted set"
 		unit    = " M|KM|FT|MI "
@@ -56,6 +56,24 @@ func searchRows() []commands.Command {
 		row("GEORADIUSBYMEMBER_RO", -5, commands.ReadOnly, one, "key member radius"+unit+shown, "3.2.10",
 			"Returns the members within a circle around one of them.", form{fixed: true, member: true}),
 	}
+}
+
+// destination is the key behind an option of the older forms, which stand from index
+// begin on. Of several options, of either kind, the last one counts.
+func destination(begin int, word string) commands.KeySpec {
+	return commands.KeySpec{Flags: commands.OW | commands.Update, Begin: begin, Keyword: word, Step: 1, Find: func(argv [][]byte) []int {
+		last := 0
+		for i := begin; i < len(argv)-1; i++ {
+			if name := argv[i]; strings.EqualFold(string(name), "STORE") || strings.EqualFold(string(name), "STOREDIST") {
+				i++ // a key may be called like an option
+				last = i
+			}
+		}
+		if last == 0 || !strings.EqualFold(string(argv[last-1]), word) {
+			return nil
+		}
+		return []int{last}
+	}}
 }
 
 // form says which search a command is.
