@@ -99,3 +99,21 @@ func TestStoreThatCannotBeLoadedEndsTheServerWithItsName(t *testing.T) {
 		t.Errorf("start on a damaged store: %v\n%s", err, out)
 	}
 }
+
+// TestPortsOpenWithTheData: a program that starts an empty server, and uses it as soon as
+// it can connect, gets no -LOADING. On a busy machine the server may have lost its
+// patience, but not each time.
+func TestPortsOpenWithTheData(t *testing.T) {
+	var out string
+	for range 10 {
+		p := launch(t, "--dir", t.TempDir())
+		p.signal(t, syscall.SIGTERM)
+		p.wait()
+		out = p.out.String()
+		loaded, listens := strings.Index(out, "DB loaded from disk"), strings.Index(out, "listening on")
+		if loaded >= 0 && loaded < listens {
+			return
+		}
+	}
+	t.Errorf("clients could connect before the data was there:\n%s", out)
+}

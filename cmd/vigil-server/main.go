@@ -19,6 +19,7 @@ import (
 	"net"
 	"os"
 	"runtime/debug"
+	"time"
 
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/server"
@@ -114,6 +115,8 @@ func serve(config *conf.Config, recovery persistence.Recovery, log *slog.Logger,
 	if err != nil {
 		return err
 	}
+	data := load(srv)
+	data.wait(patience)
 	addrs, err := srv.Listen()
 	if errors.Is(err, server.ErrNoListeners) {
 		log.Warn("Configured to not listen anywhere, exiting.")
@@ -129,7 +132,7 @@ func serve(config *conf.Config, recovery persistence.Recovery, log *slog.Logger,
 		return errors.Join(err, srv.Close())
 	}
 	defer writePidFile(set.PidFile, log)()
-	if err := attend(srv, config, log, sig); err != nil {
+	if err := attend(srv, data, config, log, sig); err != nil {
 		return errors.Join(err, view.Close(), srv.Close())
 	}
 	notifySupervisor(set, "STOPPING=1", log)
@@ -140,18 +143,46 @@ func serve(config *conf.Config, recovery persistence.Recovery, log *slog.Logger,
 	return nil
 }
 
-// attend loads the data and waits until the server is to be closed.
-func attend(srv *server.Server, config *conf.Config, log *slog.Logger, sig *signals) error {
-	loaded := make(chan error, 1) // the outcome of Load
-	go func() { loaded <- srv.Load() }()
+// patience is how long ports stay closed at most while the data is loaded. What is
+// little is there by then: programs that start a server, and use it as soon as they can
+// connect, get no -LOADING from an empty one, as they get none from Redis.
+const patience = 100 * time.Millisecond
+
+// loading is the data on its way into the server.
+type loading struct {
+	done chan struct{} // closed when err is known
+	err  error
+}
+
+// load begins to load the data. Closing the server ends it.
+func load(srv *server.Server) *loading {
+	l := &loading{done: make(chan struct{})}
+	go func() {
+		defer close(l.done)
+		l.err = srv.Load()
+	}()
+	return l
+}
+
+// wait waits for the data, or until d has passed.
+func (l *loading) wait(d time.Duration) {
+	select {
+	case <-l.done:
+	case <-time.After(d):
+	}
+}
+
+// attend waits for the data, and then until the server is to be closed.
+func attend(srv *server.Server, data *loading, config *conf.Config, log *slog.Logger, sig *signals) error {
+	loaded := data.done
 	for ready := false; ; {
 		how, name := conf.ShutdownFlags(0), "SHUTDOWN"
 		select {
-		case err := <-loaded:
-			if err != nil {
-				return err
+		case <-loaded:
+			if data.err != nil {
+				return data.err
 			}
-			ready = true
+			ready, loaded = true, nil
 			log.Info("Ready to accept connections")
 			notifySupervisor(config.Settings(), "READY=1", log)
 			go newMemory(func() int64 { return config.Settings().MaxMemory }).watch(srv.ShutdownRequested()) // or until the process ends
