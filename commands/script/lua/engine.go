@@ -85,6 +85,8 @@ type state struct {
 	loading   *glua.LTable // for libraries that register theirs
 	used      *glua.LTable // which of them it is now
 	failed    *glua.LFunction
+	// keys and args are KEYS and ARGV of every script: it cannot keep them.
+	keys, args *glua.LTable
 	protected
 }
 
@@ -113,8 +115,8 @@ func (e *Engine) RunScript(script *Script, r *Run) error {
 	s := e.state
 	fn := script.in(s)
 	s.use(s.globals)
-	s.globals.RawSetString("KEYS", stringTable(s.LState, r.Keys))
-	s.globals.RawSetString("ARGV", stringTable(s.LState, r.Args))
+	s.setStrings(s.keys, r.Keys)
+	s.setStrings(s.args, r.Args)
 	s.Push(fn)
 	return e.execute(s, 0)
 }
@@ -171,8 +173,8 @@ func (e *Engine) finish() {
 	if s := e.state; s != nil {
 		s.SetTop(0)
 		s.reset()
-		s.globals.RawSetString("KEYS", glua.LNil)
-		s.globals.RawSetString("ARGV", glua.LNil)
+		s.setStrings(s.keys, nil)
+		s.setStrings(s.args, nil)
 	}
 }
 
@@ -248,13 +250,15 @@ func splitWhere(where string) (source string, line int, ok bool) {
 	return where[:at], line, err == nil
 }
 
-// stringTable makes an array of strings.
-func stringTable(L *glua.LState, list [][]byte) *glua.LTable {
-	t := L.CreateTable(len(list), 0)
-	for _, b := range list {
+// setStrings makes a table an array of strings, whatever it was before.
+func (s *state) setStrings(t *glua.LTable, list [][]byte) {
+	*t = glua.LTable{Metatable: glua.LNil}
+	for i, b := range list {
+		if i == 0 {
+			*t = *s.CreateTable(len(list), 0)
+		}
 		t.Append(glua.LString(b))
 	}
-	return t
 }
 
 // Reasons to end scripts: the server is closed; the reply to a command is too long.

@@ -38,7 +38,6 @@ func (e *Engine) AddLibrary(set *Libraries, code string, replace bool, memory in
 	if lib.proto, err = lualib.Compile(text, "user_function", unbounded{}); err != nil {
 		return "", commands.Errorf("ERR Error compiling function: %s", err)
 	}
-	lib.proto.IsVarArg &^= glua.VarArgNeedsArg
 	if err := e.load(lib, memory); err != nil {
 		return "", err
 	}
@@ -106,8 +105,11 @@ func (e *Engine) RunFunction(f *Function, r *Run) error {
 	}
 	s.use(s.functions)
 	s.Push(f.fn)
-	s.Push(stringTable(s.LState, r.Keys))
-	s.Push(stringTable(s.LState, r.Args))
+	for _, list := range [][][]byte{r.Keys, r.Args} { // tables of their own, which a library may keep
+		t := s.NewTable()
+		s.setStrings(t, list)
+		s.Push(t)
+	}
 	return e.execute(s, 2)
 }
 

@@ -59,6 +59,9 @@ func (s *state) protect() {
 	s.globals.Metatable = missing
 	s.globals.RawSetString("_G", s.view)
 	s.globalsOfFunctions(refuse, shown)
+	s.keys, s.args = s.NewTable(), s.NewTable()
+	s.globals.RawSetString("KEYS", s.keys)
+	s.globals.RawSetString("ARGV", s.args)
 	s.reset()
 }
 

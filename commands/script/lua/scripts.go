@@ -180,8 +180,6 @@ func (e *Engine) compile(d Digest, source []byte) (*Script, error) {
 	if err != nil {
 		return nil, commands.Errorf("ERR Error compiling script (new function): %s", err)
 	}
-	// gopher-lua would make the table arg of Lua 5.0 for each run, which a script cannot see.
-	proto.IsVarArg &^= glua.VarArgNeedsArg
 	s.proto = proto
 	return s, nil
 }

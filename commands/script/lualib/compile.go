@@ -36,10 +36,12 @@ func Compile(source, name string, m Meter) (*lua.FunctionProto, error) {
 	if r.foreign > 0 {
 		return nil, fmt.Errorf("%s:%d: syntax error near 'goto'", name, r.foreign)
 	}
-	proto, err := lua.Compile(withConcat(chunk), name)
+	proto, err := lua.Compile(withConcat(chunk, strings.Contains(source, "...")), name)
 	if err != nil {
 		return nil, syntaxError(err, name)
 	}
+	// gopher-lua would make the table arg of Lua 5.0 for each run of the script, 2 KB.
+	proto.FunctionPrototypes[0].IsVarArg &^= lua.VarArgNeedsArg
 	markCalls(proto)
 	return proto, nil
 }
@@ -58,14 +60,15 @@ func (r meteredReader) Read(b []byte) (int, error) {
 }
 
 // withConcat returns a chunk that takes the function that joins and returns the script as
-// a function, where that is a variable of the function around it.
-func withConcat(chunk []ast.Stmt) []ast.Stmt {
+// a function, where that is a variable of the function around it. varargs says that the
+// script may use its arguments.
+func withConcat(chunk []ast.Stmt, varargs bool) []ast.Stmt {
 	last := 1
 	if len(chunk) > 0 {
 		last = chunk[len(chunk)-1].LastLine()
 	}
 	take := &ast.LocalAssignStmt{Names: []string{concatName}, Exprs: []ast.Expr{&ast.Comma3Expr{}}}
-	script := &ast.FunctionExpr{ParList: &ast.ParList{HasVargs: true}, Stmts: chunk}
+	script := &ast.FunctionExpr{ParList: &ast.ParList{HasVargs: varargs}, Stmts: chunk}
 	give := &ast.ReturnStmt{Exprs: []ast.Expr{script}}
 	for _, n := range []ast.PositionHolder{take, take.Exprs[0], script, give} {
 		n.SetLine(1)
