@@ -28,6 +28,7 @@ type Limits struct {
 	MaxBulk           int64             // proto-max-bulk-len
 	HLLSparseMax      int               // hll-sparse-max-bytes
 	LFU               bool              // the eviction policy counts frequencies
+	SharesInts        bool              // Redis would share small integers between keys
 	ModuleMemoryLimit int64             // most bytes that one Bloom filter may ask for
 	StreamNode        stream.PageLimits // stream-node-max-bytes and -entries
 }

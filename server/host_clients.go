@@ -82,12 +82,11 @@ func (s *session) ClientUnblock(id uint64, withError bool) bool {
 	if w == nil {
 		return false
 	}
-	reply := w.expire
-	if withError {
-		s.srv.stats.countError(string(commands.ErrUnblocked))
-		reply = func(r *commands.Reply) { r.Error(commands.ErrUnblocked) }
+	if !withError {
+		return s.srv.endWait(w, w.expire)
 	}
-	return s.srv.endWait(w, reply)
+	s.srv.stats.countError(string(commands.ErrUnblocked))
+	return s.srv.endWaitAfter(w, 0, true, func(r *commands.Reply) { r.Error(commands.ErrUnblocked) })
 }
 
 // of finds the wait of a client, or nil.

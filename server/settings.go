@@ -73,6 +73,7 @@ func newSettings(c *conf.Settings, o *Options) *settings {
 			HashMaxEntries: int(c.HashMaxListpackEntries), HashMaxValue: int(c.HashMaxListpackValue),
 			SetMaxInts:     int(c.SetMaxIntsetEntries),
 			ZSetMaxEntries: int(c.ZSetMaxListpackEntries), ZSetMaxValue: int(c.ZSetMaxListpackValue)},
+		SharesInts:        c.MaxMemory == 0 || !agedPolicy(set.policy),
 		LFU:               set.policy == persistence.PolicyAllKeysLFU || set.policy == persistence.PolicyVolatileLFU,
 		ModuleMemoryLimit: moduleMemory(c.MaxMemory),
 		StreamNode:        stream.PageLimits{Bytes: int(c.StreamNodeMaxBytes), Entries: int(c.StreamNodeMaxEntries)},
@@ -101,4 +102,13 @@ func (h host) Random(n int) int {
 	h.srv.randMu.Lock()
 	defer h.srv.randMu.Unlock()
 	return h.srv.rand.IntN(n)
+}
+
+// agedPolicy reports whether a policy of eviction asks when keys were used.
+func agedPolicy(p persistence.Policy) bool {
+	switch p {
+	case persistence.PolicyAllKeysLRU, persistence.PolicyVolatileLRU, persistence.PolicyAllKeysLFU, persistence.PolicyVolatileLFU:
+		return true
+	}
+	return false
 }

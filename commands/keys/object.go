@@ -1,6 +1,8 @@
 package keys
 
 import (
+	"math"
+
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/structures"
 )
@@ -22,7 +24,7 @@ func objectRows() []commands.Command {
 			Summary: "Returns the number of seconds since a key was last used.", Run: objectIdleTime},
 		{Name: "OBJECT REFCOUNT", Arity: 3, Tips: "nondeterministic_output", Flags: commands.ReadOnly, Keys: keys,
 			Syntax: "key", Since: "2.2.3", Cost: "O(1)",
-			Summary: "Returns 1 for a key that exists: values are never shared.", Run: objectRefCount},
+			Summary: "Returns the number of references to the value of a key that Redis would have.", Run: objectRefCount},
 	}
 }
 
@@ -49,10 +51,29 @@ func objectEncoding(c *commands.Ctx) error {
 	return err
 }
 
+// Redis keeps strings that spell integers below sharedInts once for all keys, unless its
+// policy of eviction asks of each key when it was used.
+const (
+	sharedInts = 10000
+	shared     = math.MaxInt32
+)
+
 func objectRefCount(c *commands.Ctx) error {
-	if _, ok := objectKey(c); ok {
-		c.Reply.Int(1)
+	key, ok := objectKey(c)
+	if !ok {
+		return nil
 	}
+	count := int64(1)
+	if c.Tx.Kind(key) == structures.KindString && c.Host.Limits().SharesInts {
+		b, _, err := c.Tx.String(key)
+		if err != nil {
+			return err
+		}
+		if n, ok := commands.ParseInt(b); ok && n >= 0 && n < sharedInts {
+			count = shared
+		}
+	}
+	c.Reply.Int(count)
 	return nil
 }
 
