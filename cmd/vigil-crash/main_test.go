@@ -62,6 +62,12 @@ func TestWhatIsMissingIsFound(t *testing.T) {
 		"HSET h f3 x":  "field f3",
 		"DEL s1":       "s1 is",
 		"RPUSH l more": "the list is",
+		"SREM set m7":  "SMEMBERS set is",
+		"ZADD z 1 m2":  "ZRANGE z",
+		"XDEL x 2-1":   "XRANGE x",
+		"XACK x g 1-1": "XPENDING x",
+		"HDEL e calls": "HGET e calls",
+		"SET elast 1":  "GET elast",
 		"SET lone 1":   "lone is 1",
 		"RPUSH q 1 3":  "the queue has 3 behind 1",
 	} {

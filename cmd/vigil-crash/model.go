@@ -9,16 +9,19 @@ import (
 )
 
 // model is the state after the first n transactions: transaction i changes a
-// string, which is written whole, in part or with an expiry, a list, a hash and
-// the counter n.
+// string, which is written whole, in part or with an expiry, a list, a hash, a set, a
+// sorted set, a stream with a group, a counter by a script, and the counter n.
 type model struct {
 	n       int
 	strings map[string]string
 	list    []string
 	hash    map[string]string
+	members members
 }
 
-func newModel() model { return model{strings: map[string]string{}, hash: map[string]string{}} }
+func newModel() model {
+	return model{strings: map[string]string{}, hash: map[string]string{}, members: newMembers()}
+}
 
 // stringKeys is how many strings there are, hashFields how many fields, listLen
 // the most that the list holds.
@@ -43,11 +46,12 @@ func commands(i int) [][]string {
 		change = []string{"DEL", key}
 	}
 	return [][]string{{"MULTI"}, change, {"RPUSH", "l", text, text}, {"LTRIM", "l", strconv.Itoa(-listLen), "-1"},
-		{"HSET", "h", "f" + strconv.Itoa(i%hashFields), text}, {"INCR", "n"}, {"EXEC"}}
+		{"HSET", "h", "f" + strconv.Itoa(i%hashFields), text}, memberCommand(i), scored(i), {"XADD", "x", "MAXLEN", strconv.Itoa(listLen), text + "-1", "f", text},
+		groupCommand(i), {"EVAL", script, "1", "e", text}, {"INCR", "n"}, {"EXEC"}}
 }
 
 // transactionReplies is how many replies a transaction has.
-const transactionReplies = 7
+const transactionReplies = 12
 
 // send sends the next transaction, which the model of the caller does not follow
 // but for its number.
@@ -83,6 +87,7 @@ func (m *model) step() {
 			m.hash[args[2]] = args[3]
 		}
 	}
+	m.members.step(m.n)
 }
 
 // compare reads everything.
@@ -109,5 +114,5 @@ func (m *model) compare(c *client) error {
 	if got, err := c.do("HLEN", "h"); err != nil || got != strconv.Itoa(len(m.hash)) {
 		return fmt.Errorf("the hash has %s fields (%v), want %d", got, err, len(m.hash))
 	}
-	return nil
+	return m.members.compare(c)
 }
