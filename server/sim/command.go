@@ -68,6 +68,14 @@ func (r *run) do(args []string) string {
 		return r.listCommand(args)
 	case "HSET", "HGET", "HDEL", "HINCRBY", "HLEN":
 		return r.hashCommand(args)
+	case "SADD", "SREM", "SISMEMBER", "SCARD", "SMOVE":
+		return r.setCommand(args)
+	case "ZADD", "ZINCRBY", "ZREM", "ZSCORE", "ZRANGE", "ZPOPMIN":
+		return r.zsetCommand(args)
+	case "XADD", "XLEN", "XRANGE", "XTRIM":
+		return r.streamCommand(args)
+	case "EVAL":
+		return r.script(args)
 	case "DEL", "EXISTS", "PEXPIRE", "PTTL", "PERSIST", "RENAME", "MOVE":
 		return r.keyCommand(args)
 	}

@@ -112,7 +112,18 @@ func (s *simulation) read() (*state, bool) {
 			switch reply := replies[2*i+1]; key[0] {
 			case 'q', 'p':
 				v.list = words(reply)
-			case 'h':
+			case 'a', 'b':
+				v.hash = map[string]string{}
+				for _, member := range words(reply) {
+					v.hash[member] = ""
+				}
+			case 'x':
+				v.list = []string{}
+				reply.ForEach(func(e redcon.RESP) bool {
+					v.list = append(v.list, entryText(e))
+					return true
+				})
+			case 'h', 'z':
 				v.hash = map[string]string{}
 				for f := range slices.Chunk(words(reply), 2) {
 					v.hash[f[0]] = f[1]
@@ -133,8 +144,28 @@ func whole(key string) []string {
 		return []string{"LRANGE", key, "0", "-1"}
 	case 'h':
 		return []string{"HGETALL", key}
+	case 'a', 'b':
+		return []string{"SMEMBERS", key}
+	case 'z':
+		return []string{"ZRANGE", key, "0", "-1", "WITHSCORES"}
+	case 'x':
+		return []string{"XRANGE", key, "-", "+"}
 	}
 	return []string{"GET", key}
+}
+
+// entryText is an entry of a stream, of one field: ID and value.
+func entryText(e redcon.RESP) string {
+	var parts []string
+	e.ForEach(func(p redcon.RESP) bool {
+		if p.Type == redcon.Array {
+			parts = append(parts, words(p)[1])
+		} else {
+			parts = append(parts, string(p.Data))
+		}
+		return true
+	})
+	return strings.Join(parts, " ")
 }
 
 func words(r redcon.RESP) (out []string) {

@@ -8,12 +8,15 @@ import (
 
 // workload draws calls. Keys come in families, and a call stays in one, so that
 // the checker can look at each by itself: r and s are strings, n counts, q and p
-// are lists, h is a hash. t expires, and f fills memory and chunks.
+// are lists, h is a hash, a and b are sets, z is a sorted set and x a stream. t expires,
+// and f fills memory and chunks.
 type workload struct {
 	r     *rand.Rand
 	big   int  // in a thousand of values that are of some 10 KB
 	whole bool // FLUSHDB and SWAPDB too
 	calls int
+
+	entries int // of streams, so that IDs rise
 }
 
 const (
@@ -25,6 +28,10 @@ const (
 func (c *call) family() (n int, linear bool) {
 	for _, args := range c.commands {
 		if args[0] == "SELECT" {
+			continue
+		}
+		if args[0] == "EVAL" {
+			n, linear = int(args[3][1]-'0'), true
 			continue
 		}
 		if args[0] == "FLUSHDB" || args[0] == "SWAPDB" || strings.ContainsAny(args[1][:1], "tf") {
@@ -54,8 +61,10 @@ func (w *workload) draw(waits bool) *call {
 		c.commands = [][]string{{"SELECT", strconv.Itoa(w.r.IntN(databases))}}
 	case n == 34 && w.whole && !waits:
 		c.commands = [][]string{w.one("FLUSHDB", "SWAPDB 0 1", "SWAPDB 1 0")}
-	case n < 50:
+	case n < 46:
 		c.commands = [][]string{w.list("q"+family, "p"+family)}
+	case n < 60:
+		c.commands = [][]string{w.ordered(family)}
 	default:
 		c.commands = [][]string{w.plain(family)}
 	}
@@ -67,7 +76,11 @@ func (w *workload) draw(waits bool) *call {
 func (w *workload) fill(c *call, family string) {
 	turned := false
 	for range 2 + w.r.IntN(4) {
-		switch w.r.IntN(8) {
+		switch w.r.IntN(10) {
+		case 8, 9: // a script would be refused by itself in a transaction
+			if args := w.ordered(family); args[0] != "EVAL" {
+				c.commands = append(c.commands, args)
+			}
 		case 0:
 			c.commands = append(c.commands, w.list("q"+family, ""))
 		case 1:
