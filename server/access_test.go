@@ -72,6 +72,26 @@ func TestChangesOfUsersDisconnect(t *testing.T) {
 	})
 }
 
+func TestPatternsOfSubscribersAreComparedWordForWord(t *testing.T) {
+	r := newRig(t)
+	admin := r.dial()
+	admin.want("ACL SETUSER u on nopass &news.* +@all", "OK")
+	c := r.as("u")
+	c.do("PSUBSCRIBE", "news.*")
+	admin.want("ACL SETUSER u &n*", "OK")
+	c.want("PING", `["pong" ""]`)
+	admin.want("ACL SETUSER u resetchannels &n*", "OK")
+	c.ended()
+}
+
+func TestResetMakesTheClientTheDefaultUser(t *testing.T) {
+	r := newRig(t)
+	r.dial().want("ACL SETUSER u on nopass +@all", "OK")
+	c := r.as("u")
+	c.want("RESET", "RESET")
+	c.want("ACL WHOAMI", `"default"`)
+}
+
 func TestAUserMayDeleteItself(t *testing.T) {
 	r := newRig(t)
 	r.dial().want("ACL SETUSER u on nopass +@all", "OK")
