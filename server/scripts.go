@@ -20,6 +20,10 @@ import (
 // that take memory.
 const scriptWatch = 2 * time.Millisecond
 
+// scriptGrace is how long a script may have run when the server is closed. One that is cut
+// has done half of its work, and a transaction around it goes on without the rest.
+const scriptGrace = 500 * time.Millisecond
+
 // scripts is the scripts of a server.
 type scripts struct {
 	engine *lua.Engine
@@ -96,15 +100,17 @@ func (srv *Server) watchScripts() {
 	if (!q.running || q.seen != q.run) && q.engine.TookMuch() {
 		srv.giveBack()
 	}
-	if q.seen == q.run && !q.running || srv.done.Err() != nil {
+	if !q.running && (q.seen == q.run || srv.done.Err() != nil) {
 		q.watched = false
-		q.engine.End(lua.Shutdown)
 		return
 	}
 	switch {
 	case q.seen != q.run:
 		q.seen, q.seenSince = q.run, now
 	case q.running:
+		if srv.done.Err() != nil && now.Sub(q.seenSince) >= scriptGrace {
+			q.engine.End(lua.Shutdown)
+		}
 		limit := time.Duration(srv.settings().conf.BusyReplyThreshold) * time.Millisecond
 		if limit > 0 && now.Sub(q.seenSince) >= limit && !q.busy.Load() {
 			q.busy.Store(true)

@@ -139,3 +139,36 @@ func TestScriptThatTakesTooMuchMemoryEnds(t *testing.T) {
 		c.eval("return 1", "(int) 1")
 	}
 }
+
+// A script that is cut does half of its work, and the transaction around it goes on.
+func TestScriptsThatRunWhenTheServerIsClosedEnd(t *testing.T) {
+	dir := t.TempDir()
+	onDisk := func(o *Options) { o.InMemory, o.Dir = false, dir }
+	r := newRig(t, onDisk)
+	c := r.dial()
+	c.send("MULTI")
+	c.send("EVAL", "redis.call('SET', 'a', 1) for i = 1, 20000 do redis.call('PING') end redis.call('SET', 'b', 1)", "0")
+	c.send("SET", "c", "1")
+	c.send("EXEC")
+	r.until("the script writes", func() bool { return r.srv.scripts.engine.Running() })
+	if err := r.srv.Close(); err != nil {
+		t.Fatal(err)
+	}
+	newRig(t, onDisk).dial().want("MGET a b c", `["1" "1" "1"]`)
+}
+
+func TestEndlessScriptsAreCutSoonAfterTheServerIsClosed(t *testing.T) {
+	r := newRig(t)
+	c := r.dial()
+	c.send("EVAL", "redis.call('SET', 'a', 1) while true do end", "0")
+	r.until("the script runs", func() bool { return r.srv.scripts.engine.Running() })
+	closed := make(chan error, 1)
+	go func() { closed <- r.srv.Close() }()
+	r.until("the server is closed", func() bool {
+		r.clock.advance(scriptWatch)
+		return len(closed) > 0
+	})
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+}

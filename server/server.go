@@ -279,7 +279,9 @@ func (srv *Server) Close() error {
 	}
 	srv.mu.Unlock()
 	srv.stop()
-	srv.scripts.engine.End(lua.Shutdown)
+	if srv.scripts.busy.Load() {
+		srv.scripts.engine.End(lua.Shutdown)
+	}
 	srv.cron.stop()
 	srv.secure.handshakes.Close()
 	srv.clients.hangUpAll()
