@@ -100,6 +100,10 @@ func (u *usage) look(more int64) {
 	defer u.mu.Unlock()
 	heap := heapBytes()
 	if u.base == 0 {
+		if heap-liveBytes() > u.limit/2 { // else the script could use as much more when that is collected
+			runtime.GC()
+			heap = heapBytes()
+		}
 		u.base, u.allowed = heap, heap+u.limit
 	}
 	if heap+more > u.base+muchMemory {
