@@ -61,12 +61,15 @@ func (h host) Rewrite() {
 // Shutdown asks the owner of the server to close it. The client gets no reply:
 // its connection ends. With save a snapshot is written first; if that fails,
 // the server keeps running unless force is set. While data is loaded there is
-// nothing to save.
-func (s *session) Shutdown(c *commands.Ctx, save, force bool) error {
-	if save && !s.srv.loading.Load() {
+// nothing to save. While a script runs for too long, only a call with NOSAVE ends it.
+func (s *session) Shutdown(c *commands.Ctx, o admin.ShutdownOptions) error {
+	if !o.NoSave && s.srv.scripts.busy.Load() {
+		return s.srv.busyError()
+	}
+	if o.Save && !s.srv.loading.Load() {
 		if err := s.srv.snapshot(s.srv.snapshotTime()); err != nil {
 			s.srv.logf(LogWarning, "%v", err)
-			if !force {
+			if !o.Force {
 				return commands.ErrShutdownFailed
 			}
 		}

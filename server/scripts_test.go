@@ -62,6 +62,12 @@ func TestScriptThatHasWrittenIsNotKilled(t *testing.T) {
 	if got := other.do("SCRIPT", "KILL"); !strings.HasPrefix(got, "(error) UNKILLABLE ") {
 		t.Errorf("SCRIPT KILL: got %s", got)
 	}
+	const busy = "(error) BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE."
+	other.want("SHUTDOWN", busy)
+	other.want("SHUTDOWN SAVE NOW FORCE", busy)
+	other.send("SHUTDOWN", "NOSAVE")
+	other.ended()
+	<-r.srv.ShutdownRequested()
 	// The end of the server ends it.
 }
 

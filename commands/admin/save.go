@@ -10,9 +10,8 @@ type Saves interface {
 	// Rewrite stores all keys under their own names in the background, so that
 	// the journal that they replace can be removed.
 	Rewrite()
-	// Shutdown stops the server; it returns an error if it cannot. save asks for
-	// a snapshot first.
-	Shutdown(c *commands.Ctx, save, force bool) error
+	// Shutdown stops the server; it returns an error if it cannot.
+	Shutdown(c *commands.Ctx, o ShutdownOptions) error
 }
 
 func saveRows() []commands.Command {
@@ -66,6 +65,10 @@ func bgRewrite(c *commands.Ctx) error {
 }
 
 // shutdown writes a reply only if the server keeps running.
+// ShutdownOptions are the arguments of SHUTDOWN. Save asks for a snapshot first, which Force
+// does without if it fails.
+type ShutdownOptions struct{ Save, NoSave, Force bool }
+
 func shutdown(c *commands.Ctx) error {
 	var save, nosave, force, now, abort bool
 	for c.Args.More() {
@@ -90,5 +93,5 @@ func shutdown(c *commands.Ctx) error {
 	if abort {
 		return errNoShutdown
 	}
-	return c.Host.(Saves).Shutdown(c, save, force)
+	return c.Host.(Saves).Shutdown(c, ShutdownOptions{Save: save, NoSave: nosave, Force: force})
 }
