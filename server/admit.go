@@ -49,7 +49,7 @@ func (s *session) admit(cmd *commands.Command, sub bool, argv [][]byte) error {
 	if err := s.admitWrite(cmd); err != nil {
 		return err
 	}
-	if s.srv.pause.holds(cmd, s) {
+	if s.srv.pause.holds(cmd, argv, s) {
 		return errPaused
 	}
 	return nil

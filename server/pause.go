@@ -6,6 +6,7 @@ import (
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/conn"
+	"github.com/vigildb/vigil/commands/script"
 )
 
 // pause is CLIENT PAUSE: until a time, commands of some or all clients are
@@ -21,9 +22,9 @@ type pause struct {
 
 // holds reports whether the call has to wait, and registers the session to be
 // woken later.
-func (p *pause) holds(cmd *commands.Command, s *session) bool {
+func (p *pause) holds(cmd *commands.Command, argv [][]byte, s *session) bool {
 	mode := conn.PauseMode(p.mode.Load())
-	if mode == conn.PauseNone || s.observer || s.writesNothing(cmd, mode) {
+	if mode == conn.PauseNone || s.observer || s.writesNothing(cmd, argv, mode) {
 		return false
 	}
 	p.mu.Lock()
@@ -54,18 +55,28 @@ func (p *pause) count() int {
 
 // writesNothing reports that a pause of writes lets the call through: neither
 // it nor, for EXEC, any queued call has effects.
-func (s *session) writesNothing(cmd *commands.Command, mode conn.PauseMode) bool {
+func (s *session) writesNothing(cmd *commands.Command, argv [][]byte, mode conn.PauseMode) bool {
 	if mode == conn.PauseAll {
 		return false
 	}
 	if s.Has(commands.ClientMulti) && !cmd.Is(commands.LocksQueue) {
 		return true
 	}
-	flags := cmd.Flags
-	if cmd.Is(commands.LocksQueue) {
-		flags = s.txn.flags()
+	if !cmd.Is(commands.LocksQueue) {
+		return s.quiet(cmd, argv)
 	}
-	return flags&(commands.Write|commands.MayReplicate) == 0
+	for _, q := range s.txn.queue {
+		if !s.quiet(q.cmd, q.argv) {
+			return false
+		}
+	}
+	return true
+}
+
+// quiet reports whether a call has no effects.
+func (s *session) quiet(cmd *commands.Command, argv [][]byte) bool {
+	return cmd.Flags&(commands.Write|commands.MayReplicate) == 0 ||
+		cmd.Is(commands.RunsScripts) && script.Quiet(s.srv.scripts.engine, cmd, argv)
 }
 
 // ClientPause holds commands back until a time, or ends the pause.

@@ -1,6 +1,7 @@
 package lua
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
@@ -43,6 +44,22 @@ func (f *Flags) add(name string) bool {
 	}
 	return false
 }
+
+// SourceFlags returns what the first line of a source declares: nothing if it is wrong.
+func SourceFlags(source []byte) Flags {
+	head, _, ok := bytes.Cut(source[:min(len(source), maxShebang)], []byte("\n"))
+	if !ok || !bytes.HasPrefix(head, []byte("#!")) {
+		return Flags{}
+	}
+	f, err := parseShebang(string(head))
+	if err != nil {
+		return Flags{}
+	}
+	return f
+}
+
+// maxShebang is the longest first line that SourceFlags reads.
+const maxShebang = 1 << 10
 
 // parseShebang reads "#!lua flags=a,b".
 func parseShebang(head string) (f Flags, err error) {
