@@ -30,6 +30,7 @@ func (c *checker) contents() error {
 		{"heads", prefixHead, c.heads},
 		{"counts", prefixCount, c.counts},
 		{"pages", prefixPage, c.pages},
+		{"staged pages", prefixStage, c.stagedPages},
 		{"marks", prefixMark, c.marks},
 		{"libraries", prefixLibrary, c.libraries},
 	} {
@@ -214,11 +215,45 @@ func (c *checker) value(phys uint32, hash uint64, key []byte, h *head) error {
 		return err
 	}
 	if h.paged {
-		if err := c.s.readPages(phys, hash, key, v, 0); err != nil {
+		if err := c.readPages(phys, hash, key, v); err != nil {
 			return err
 		}
 	}
 	return complete(v)
+}
+
+// readPages reads the pages of a value: staged ones that count instead of those that the
+// next start replaces by them.
+func (c *checker) readPages(phys uint32, hash uint64, key []byte, v structures.Value) error {
+	counts, err := c.s.stagedCount()
+	if err != nil || !counts {
+		return errors.Join(err, c.s.readPages(phys, hash, key, v, 0))
+	}
+	low, high := appendPageKey(nil, phys, hash, key, 0), append(appendPageKey(nil, phys, hash, key, ^uint64(0)), 0)
+	it, err := c.s.db.NewIter(&pebble.IterOptions{LowerBound: restage(nil, low), UpperBound: restage(nil, high)})
+	if err != nil {
+		return err
+	}
+	staged := map[uint64]bool{}
+	for it.First(); it.Valid() && err == nil; it.Next() {
+		staged[pageID(it.Key())] = true
+		if b := it.Value(); len(b) > 0 && b[0] == stagedPage {
+			err = v.SetPage(pageID(it.Key()), b[1:])
+		}
+	}
+	return errors.Join(err, it.Error(), it.Close(), c.s.readOtherPages(phys, hash, key, v, 0, staged))
+}
+
+// stagedPages checks pages that are staged, whether they count or not.
+func (c *checker) stagedPages(it *pebble.Iterator) error {
+	const fixed = groupKeyFixed + 4 + 8 + 4
+	for it.First(); it.Valid(); it.Next() {
+		k, v := it.Key(), it.Value()
+		if len(k) < fixed+8 || uint64(len(k)) != fixed+8+uint64(binary.BigEndian.Uint32(k[fixed-4:])) || len(v) == 0 || v[0] > stagedPage {
+			c.report.found("staged page of %d bytes under a key of %d", len(v), len(k))
+		}
+	}
+	return nil
 }
 
 // counted counts a head for comparison with the number that its shard should have.

@@ -26,6 +26,9 @@ func crashedSchedule(t *testing.T, seed uint64, policy string) (states map[uint6
 	c.every = 2 // from here on: a store that is being made is another matter
 	c.mu.Unlock()
 	s.materialiser.pass.bound, s.materialiser.pass.parts.size = 1, 1+int(seed%2)
+	if seed%2 == 0 {
+		stageParts(s)
+	}
 	states = map[uint64][]byte{0: nil}
 	// One goroutine stores, now and then, what another changes; it ends with due.
 	due, stopped := make(chan struct{}, 1), make(chan error, 1)

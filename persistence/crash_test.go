@@ -70,6 +70,7 @@ func runCrashes(t *testing.T, seed uint64) {
 	policy := SyncPolicy(seed % 3)
 	s := openMemory(t, Options{FS: fs, Databases: modelDBs, Seed: seed, IdleAfter: -1, Sync: policy, RecentBytes: 1 + int(seed%2)<<12,
 		LargeBytes: pagedLarge(seed), MaxMemory: pagedLimit(seed)})
+	stageParts(s)
 	for range 150 {
 		m.now += int64(r.IntN(3))
 		m.expire()

@@ -16,6 +16,7 @@ import (
 //	'm' | group (2)                                                                         meta, see meta.go
 //	'o' | group (2) | physical database (4) | hash (8) | key                                head
 //	'p' | group (2) | physical database (4) | hash (8) | length of key (4) | key | page (8) page
+//	'q', 't'                                                                         see stage.go
 //
 // Heads are apart from pages so that walking the keys does not step over them.
 // What a group has of each kind is one range. The index of expiries is in
@@ -28,6 +29,8 @@ const (
 	prefixMeta    = 'm'
 	prefixHead    = 'o'
 	prefixPage    = 'p'
+	prefixStage   = 'q'
+	prefixStaged  = 't'
 
 	// group is that of machines which share the data. There is one, of this
 	// machine alone.

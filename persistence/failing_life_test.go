@@ -97,6 +97,7 @@ func (l *life) start() error {
 	if err != nil {
 		return err
 	}
+	stageParts(s)
 	l.s = s
 	return nil
 }

@@ -134,6 +134,11 @@ func complete(v structures.Value) error {
 
 // readPages hands a value the pages that the disk has of it, from a number on.
 func (s *Store) readPages(phys uint32, hash uint64, key []byte, v structures.Value, from uint64) error {
+	return s.readOtherPages(phys, hash, key, v, from, nil)
+}
+
+// readOtherPages is readPages without some of them.
+func (s *Store) readOtherPages(phys uint32, hash uint64, key []byte, v structures.Value, from uint64, but map[uint64]bool) error {
 	lower := appendPageKey(nil, phys, hash, key, from)
 	upper := appendPageBound(nil, phys, hash, key)
 	upper = append(upper, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff)
@@ -147,7 +152,9 @@ func (s *Store) readPages(phys uint32, hash uint64, key []byte, v structures.Val
 			err = fmt.Errorf("page key of %d bytes: %w", len(k), ErrCorrupt)
 			break
 		}
-		err = v.SetPage(pageID(k), it.Value())
+		if !but[pageID(k)] {
+			err = v.SetPage(pageID(k), it.Value())
+		}
 	}
 	return errors.Join(err, it.Close())
 }

@@ -56,6 +56,14 @@ func materialise(t testing.TB, s *Store) {
 	}
 }
 
+// stageParts has the pages of each value of several be staged, one by one.
+func stageParts(s *Store) {
+	m := &s.materialiser.pass
+	m.Lock()
+	defer m.Unlock()
+	m.parts.size, m.stage.over = 1, 0
+}
+
 // reusable is a file system in memory that may be cloned while files are reused. MemFS
 // takes a lock for reading twice in ReuseForWrite, and hangs if a clone waits for it in
 // between.

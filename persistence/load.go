@@ -38,6 +38,7 @@ func Start(o Options) (*Store, error) {
 	s.seen.newest = make([]uint64, seenSlots)
 	s.materialiser.wake = make(chan struct{}, 1)
 	s.materialiser.pass.bound, s.materialiser.pass.parts.size = o.BatchBytes, partPages
+	s.materialiser.pass.stage.over = stageBytes
 	s.txSeed.Store(o.Seed)
 	s.SetMaxMemory(o.MaxMemory, o.Policy, o.Samples)
 	s.SetSync(o.Sync)
@@ -73,6 +74,9 @@ func (s *Store) Load(ctx context.Context) error {
 }
 
 func (s *Store) load(ctx context.Context) error {
+	if err := s.settleStaged(); err != nil {
+		return err
+	}
 	if err := s.replay(ctx); err != nil {
 		return err
 	}

@@ -44,6 +44,7 @@ type materialiser struct {
 		bound   int         // bytes of a batch after which it is committed
 		cut     uint64      // number of the last chunk that was cut off the journal
 		parts   parts
+		stage   stage
 
 		now      int64        // when the batch was opened
 		expiries expiryLists  // of the heads in it
@@ -181,7 +182,7 @@ func (s *Store) materialiseShard(ctx context.Context, i int) error {
 			if s.materialiser.pass.parts.open {
 				continue
 			}
-			if m := &s.materialiser.pass; m.batch != nil && m.batch.Len() >= m.bound {
+			if m := &s.materialiser.pass; m.batch != nil && (m.batch.Len() >= m.bound || m.stage.used) {
 				if err := s.land(); err != nil {
 					return err
 				}
@@ -287,8 +288,8 @@ func (s *Store) land() error {
 // then.
 func (s *Store) commitBatch() error {
 	m := &s.materialiser.pass
-	if m.batch == nil {
-		return nil
+	if err := s.move(); err != nil || m.batch == nil {
+		return err
 	}
 	if err := s.handOver(m.newest); err != nil {
 		return fmt.Errorf("hand over journal: %w", err)
@@ -308,6 +309,11 @@ func (s *Store) commitBatch() error {
 		return err
 	}
 	m.listed = append(m.listed, lists...)
+	if m.stage.used {
+		if err := m.batch.Set(appendStagedKey(nil), nil, nil); err != nil {
+			return fmt.Errorf("write values: %w", err)
+		}
+	}
 	repr := m.batch.Repr()
 	if err := s.apply(m.batch, pebble.Sync); err != nil {
 		// A batch can be committed once only: the next attempt has a copy.
@@ -317,7 +323,9 @@ func (s *Store) commitBatch() error {
 	m.batch = nil
 	s.expiries.note(m.listed)
 	m.listed = m.listed[:0]
-	return nil
+	m.stage.moves = m.stage.used
+	m.stage.off = false
+	return s.move()
 }
 
 // exorcise removes the tombstones of keys that the disk has lost.

@@ -263,8 +263,10 @@ func runModel(t *testing.T, seed uint64, effects map[string]int) {
 	m.effects = effects
 	var clock atomic.Int64 // m.now for the background
 	open := func() *Store {
-		return openMemory(t, Options{FS: fs, Databases: modelDBs, Seed: seed, IdleAfter: -1, RecentBytes: []int{1, 4 << 10, 0}[seed%3],
+		s := openMemory(t, Options{FS: fs, Databases: modelDBs, Seed: seed, IdleAfter: -1, RecentBytes: []int{1, 4 << 10, 0}[seed%3],
 			LargeBytes: pagedLarge(seed), MaxMemory: pagedLimit(seed), Now: clock.Load})
+		stageParts(s)
+		return s
 	}
 	s := open()
 	defer func() {

@@ -25,7 +25,6 @@ type parts struct {
 	batch *pebble.Batch // pages of the part that was encoded last
 	open  bool          // a value lacks parts
 	size  int           // pages of a part
-	room  int           // bytes that the batch is to have room for, beside what it has
 }
 
 // gradual is a value that can be encoded in parts.
@@ -65,13 +64,8 @@ func (s *Store) encodePart(t *table, i int) (more bool) {
 		return false
 	}
 	m := &s.materialiser.pass
-	if str, ok := v.(*text.String); ok {
-		if str.Len() < partString {
-			return false
-		}
-		if o.whole {
-			m.parts.room = str.Len() + str.Len()/256 // keys too
-		}
+	if str, ok := v.(*text.String); ok && str.Len() < partString {
+		return false
 	}
 	if o.whole {
 		if meta&metaPaged != 0 {
@@ -102,23 +96,20 @@ func (s *Store) encodePart(t *table, i int) (more bool) {
 	return more
 }
 
-// joinParts adds the part that was encoded last to the batch, which may have to
-// grow for it: no lock is held.
+// joinParts adds the part that was encoded last to the batch, or stages it. No lock is
+// held, but those of Reload.
 func (s *Store) joinParts() {
 	m := &s.materialiser.pass
-	room := m.parts.room
-	m.parts.room = 0
 	if m.parts.batch.Count() == 0 {
 		return
 	}
-	if room > 0 {
-		// A batch that doubles each time that it is full would take three times as
-		// much.
-		b := s.db.NewBatchWithSize(m.batch.Len() + room)
-		_ = b.Apply(m.batch, nil)
-		_ = m.batch.Close()
-		m.batch = b
+	if s.materialiser.stageable() {
+		s.stageParts()
+	} else {
+		if m.stage.used {
+			s.unstageParts()
+		}
+		_ = m.batch.Apply(m.parts.batch, nil) // fails only if misused
 	}
-	_ = m.batch.Apply(m.parts.batch, nil) // fails only if misused
 	m.parts.batch.Reset()
 }

@@ -25,6 +25,7 @@ func (s *Store) encodeNoPages(t *table, hash uint64, key []byte) {
 	low := appendPageKey(nil, t.phys, hash, key, 0)
 	high := append(appendPageKey(nil, t.phys, hash, key, ^uint64(0)), 0)
 	_ = s.materialiser.pass.batch.DeleteRange(low, high, nil)
+	s.materialiser.supersedePages(low, high)
 }
 
 // encodeValue writes the live slot i.
@@ -85,6 +86,7 @@ func (s *Store) encodeObject(t *table, hash uint64, o *object, h *head) {
 	pageKey := appendPageKey(nil, t.phys, hash, o.key, 0)
 	o.value.Pages(o.whole, func(id uint64, page []byte) {
 		binary.BigEndian.PutUint64(pageKey[len(pageKey)-8:], id)
+		s.materialiser.supersedePage(pageKey)
 		if page == nil {
 			_ = b.Delete(pageKey, nil)
 			return

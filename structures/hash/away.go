@@ -283,12 +283,14 @@ func (h *Hash) Taint() {
 }
 
 // Part visits up to n of the pages that changed since Clean, marks them as stored, and
-// reports whether there may be others. Pages that are gone are visited by Pages.
+// reports whether there may be more than n others. It goes round again for pages that
+// changed behind it: of a hash larger than memory these are soon most of them. Pages that
+// are gone are visited by Pages.
 func (h *Hash) Part(n int, visit func(id uint64, page []byte)) (more bool) {
 	if h.table == nil {
 		return false
 	}
-	from := h.part
+	from, most := h.part, n
 	h.part = 0
 	var buf []byte
 	h.table.each(from, func(s *segment) bool {
@@ -305,5 +307,14 @@ func (h *Hash) Part(n int, visit func(id uint64, page []byte)) (more bool) {
 		s.dirty, s.stored = false, true
 		return true
 	})
-	return h.part != 0
+	if h.part != 0 {
+		return true
+	}
+	h.table.each(0, func(s *segment) bool {
+		if s.dirty {
+			most--
+		}
+		return most >= 0
+	})
+	return most < 0
 }

@@ -1,0 +1,194 @@
+package persistence
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// Pages of a value that is encoded in parts may be more than fit in a batch: Pebble has
+// the whole of it in memory until it is written, and a value larger than memory changes
+// faster than it is encoded. So pages beyond stageBytes are staged: written in small
+// batches under keys of their own, where nothing reads them. The batch with the head says
+// that they count, and behind it they are moved to their places, in small batches again.
+//
+//	'q' | group (2) | physical database (4) | hash (8) | length of key (4) | key | page (8)    stagedPage (1) | page, or stagedGone (1)
+//	't' | group (2)                                                                            nothing: what is staged counts
+//
+// A crash leaves either staged pages that do not count, which the next start removes, or
+// such that do, which it moves. The batch lands as soon as no value lacks parts. Until
+// the pages are moved their values stay in memory.
+//
+// What the batch says of a page is newer than what was staged of it, so it removes that.
+type stage struct {
+	over  int  // bytes of a batch from which on pages are staged
+	used  bool // there are staged pages that the batch under way makes count
+	off   bool // the batch under way takes all that is still to come
+	moves bool // the staged pages count and are to be moved
+}
+
+const (
+	// stageBytes is the default of stage.over: more than the batches of values that are
+	// encoded at once.
+	stageBytes = 4 << 20
+	// moveBytes is the size of the batches that move pages: Pebble takes them into a
+	// memtable.
+	moveBytes = 1 << 20
+
+	stagedGone = 0
+	stagedPage = 1
+)
+
+func appendStagedKey(dst []byte) []byte { return appendGroup(dst, prefixStaged) }
+
+// restage appends the key under which a page is staged, or that of the page if key is
+// of a staged one.
+func restage(dst, key []byte) []byte {
+	dst = append(dst, key...)
+	dst[0] = prefixStage + prefixPage - dst[0]
+	return dst
+}
+
+// stageable reports that the part that was encoded last is to be staged.
+func (m *materialiser) stageable() bool {
+	p := &m.pass
+	if p.stage.off {
+		return false
+	}
+	return p.stage.used || p.parts.open && p.batch.Len()+p.parts.batch.Len() > p.stage.over
+}
+
+// stageParts stages the part that was encoded last. If it cannot, the batch takes it: a
+// failing disk costs memory and loses nothing.
+func (s *Store) stageParts() {
+	m := &s.materialiser.pass
+	b := s.db.NewBatchWithSize(m.parts.batch.Len() + int(m.parts.batch.Count()) + batchEntry)
+	var scratch []byte
+	each(m.parts.batch, func(kind pebble.InternalKeyKind, key, value []byte) {
+		scratch = restage(scratch[:0], key)
+		d := b.SetDeferred(len(key), 1+len(value))
+		copy(d.Key, scratch)
+		if d.Value[0] = stagedGone; kind == pebble.InternalKeyKindSet {
+			d.Value[0] = stagedPage
+		}
+		copy(d.Value[1:], value)
+		_ = d.Finish() // fails only if misused
+	})
+	m.stage.used = true
+	if err := s.apply(b, pebble.Sync); err != nil {
+		s.report(LevelError, "materialise", fmt.Errorf("stage pages: %w", err))
+		s.unstageParts()
+		_ = m.batch.Apply(m.parts.batch, nil)
+		m.stage.off = true
+	}
+}
+
+// unstageParts has the batch remove what is staged of the pages in the part that was
+// encoded last.
+func (s *Store) unstageParts() {
+	m := &s.materialiser.pass
+	var scratch []byte
+	each(m.parts.batch, func(_ pebble.InternalKeyKind, key, _ []byte) {
+		scratch = restage(scratch[:0], key)
+		_ = m.batch.Delete(scratch, nil)
+	})
+}
+
+func each(b *pebble.Batch, visit func(kind pebble.InternalKeyKind, key, value []byte)) {
+	for r := b.Reader(); ; {
+		kind, key, value, ok, err := r.Next()
+		if !ok || err != nil {
+			return // an error: only if misused
+		}
+		visit(kind, key, value)
+	}
+}
+
+// supersedePage has the batch, which has a page itself, remove what is staged of it.
+func (m *materialiser) supersedePage(pageKey []byte) {
+	if m.pass.stage.used {
+		_ = m.pass.batch.Delete(restage(nil, pageKey), nil)
+	}
+}
+
+// supersedePages is supersedePage for all pages of a key. What follows of the key may be
+// another value, which is not staged then.
+func (m *materialiser) supersedePages(low, high []byte) {
+	if m.pass.stage.used {
+		_ = m.pass.batch.DeleteRange(restage(nil, low), restage(nil, high), nil)
+		m.pass.stage.off = true
+	}
+}
+
+// move moves staged pages that count to their places.
+func (s *Store) move() error {
+	m := &s.materialiser.pass
+	if !m.stage.moves {
+		return nil
+	}
+	if err := s.moveStaged(); err != nil {
+		return fmt.Errorf("move staged pages: %w", err)
+	}
+	m.stage.used, m.stage.off, m.stage.moves = false, false, false
+	return nil
+}
+
+func (s *Store) moveStaged() error {
+	low, high := appendGroup(nil, prefixStage), appendGroupEnd(nil, prefixStage)
+	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: low, UpperBound: high})
+	if err != nil {
+		return err
+	}
+	b := s.db.NewBatchWithSize(moveBytes)
+	var key []byte
+	for it.First(); it.Valid() && err == nil; it.Next() {
+		v := it.Value()
+		if len(v) == 0 || v[0] > stagedPage {
+			err = fmt.Errorf("staged page of %d bytes: %w", len(v), ErrCorrupt)
+			break
+		}
+		if key = restage(key[:0], it.Key()); v[0] == stagedPage {
+			err = b.Set(key, v[1:], nil)
+		} else {
+			err = b.Delete(key, nil)
+		}
+		if err == nil && b.Len() >= moveBytes {
+			err = s.apply(b, pebble.NoSync)
+			b = s.db.NewBatchWithSize(moveBytes)
+		}
+	}
+	if err = errors.Join(err, it.Error(), it.Close()); err != nil {
+		return errors.Join(err, b.Close())
+	}
+	// Nothing of this batch is durable before what was moved.
+	return errors.Join(b.DeleteRange(low, high, nil), b.Delete(appendStagedKey(nil), nil), s.apply(b, pebble.Sync))
+}
+
+// settleStaged ends what a crash left: staged pages that count are moved, others removed.
+func (s *Store) settleStaged() error {
+	counts, err := s.stagedCount()
+	if err != nil {
+		return err
+	}
+	if counts {
+		s.materialiser.pass.stage.moves = true
+		return s.move()
+	}
+	low, high := appendGroup(nil, prefixStage), appendGroupEnd(nil, prefixStage)
+	some, err := s.anyIn(low, high)
+	if err != nil || !some {
+		return err
+	}
+	b := s.db.NewBatch()
+	if err := errors.Join(b.DeleteRange(low, high, nil), s.apply(b, pebble.Sync)); err != nil {
+		return fmt.Errorf("remove staged pages: %w", err)
+	}
+	return nil
+}
+
+// stagedCount reports that staged pages count.
+func (s *Store) stagedCount() (bool, error) {
+	key := appendStagedKey(nil)
+	return s.anyIn(key, append(key, 0))
+}

@@ -1,0 +1,169 @@
+package persistence
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"github.com/vigildb/vigil/structures/hash"
+)
+
+// fieldsOf is all fields of the hash h of a store.
+func fieldsOf(t *testing.T, s *Store) map[string]string {
+	t.Helper()
+	got := map[string]string{}
+	all(s, 1, func(tx *Tx) {
+		h, ok, err := View[*hash.Hash](tx, []byte("h"))
+		if !ok || err != nil {
+			t.Fatalf("hash: %v, %v", ok, err)
+		}
+		h.Each(1, func(field, value []byte, _ int64) { got[string(field)] = string(value) })
+	})
+	return got
+}
+
+// stagedState is what a store on disk has of staged pages.
+func stagedState(t *testing.T, fs vfs.FS) (some, count bool) {
+	t.Helper()
+	db, err := pebble.Open("db", &pebble.Options{FS: fs, ReadOnly: true, Logger: pebbleLog{s: &Store{opts: Options{}.withDefaults()}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Store{db: db}
+	some, err = s.anyIn(appendGroup(nil, prefixStage), appendGroupEnd(nil, prefixStage))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if count, err = s.stagedCount(); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return some, count
+}
+
+// A hash of many pages is stored page by page, again and again, and a power failure at
+// each write and sync on the way leaves a store that is sound and has every field.
+func TestStagedPagesSurviveCrashesAtEveryWrite(t *testing.T) {
+	c := &crasher{mem: vfs.NewCrashableMem(), r: rand.New(rand.NewPCG(1, 61)), every: 1 << 30}
+	s := openMemory(t, Options{FS: errorfs.Wrap(reusable{c.mem}, c), LargeBytes: 1, IdleAfter: -1})
+	stageParts(s)
+	r, want := rand.New(rand.NewPCG(1, 62)), map[string]string{}
+	states := map[uint64]map[string]string{}
+	for range 6 {
+		lsn := all(s, 1, func(tx *Tx) {
+			h, ch, _, err := Edit(tx, []byte("h"), func() *hash.Hash { return hash.New(tx.HashKeys()) })
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 1200 {
+				f, v := fmt.Sprintf("field-%d", r.IntN(3000)), fmt.Sprint(r.Uint64())
+				h.Set(ch, []byte(f), []byte(v))
+				want[f] = v
+			}
+		})
+		states[lsn] = maps.Clone(want)
+		if err := s.WaitDurable(lsn); err != nil {
+			t.Fatal(err)
+		}
+		c.acked.Store(lsn)
+		c.mu.Lock()
+		c.every = 1
+		c.mu.Unlock()
+		materialise(t, s)
+		c.mu.Lock()
+		c.every = 1 << 30
+		c.mu.Unlock()
+	}
+	closeStore(t, s)
+	left, counted := 0, 0
+	for i, crash := range c.crashes {
+		some, count := stagedState(t, crash.fs.CrashClone(vfs.CrashCloneCfg{}))
+		if some && count {
+			counted++
+		} else if some {
+			left++
+		}
+		o := Options{FS: crash.fs, Dir: "db", IdleAfter: -1}
+		report, err := Check(o, func(string, int64, int64) {})
+		if err != nil || !report.Sound() {
+			t.Fatalf("crash %d: check: %v, %v", i, err, report)
+		}
+		s := openMemory(t, o)
+		if lsn := s.Stats().LSN; lsn < crash.acked || !maps.Equal(fieldsOf(t, s), states[lsn]) {
+			t.Fatalf("crash %d: the fields of record %d differ", i, lsn)
+		}
+		materialise(t, s)
+		closeStore(t, s)
+		if some, count := stagedState(t, crash.fs); some || count {
+			t.Fatalf("crash %d: staged pages are left after a start", i)
+		}
+	}
+	if left < 10 || counted < 5 {
+		t.Errorf("of %d crashes %d left staged pages, and %d such that count", len(c.crashes), left, counted)
+	}
+	t.Logf("of %d crashes %d left staged pages, and %d such that count", len(c.crashes), left, counted)
+}
+
+// A value of which pages are staged is deleted, or another one takes its place, before it
+// is whole: of the staged pages nothing is left.
+func TestStagedPagesOfAValueThatGoesAreRemoved(t *testing.T) {
+	for _, replaced := range []bool{false, true} {
+		fs := vfs.NewMem()
+		s := openMemory(t, Options{FS: fs, LargeBytes: 1, IdleAfter: -1})
+		stageParts(s)
+		fill := func(value string) (fields map[string]string) {
+			fields = map[string]string{}
+			all(s, 1, func(tx *Tx) {
+				h := hash.New(tx.HashKeys())
+				for i := range 3000 {
+					f := fmt.Sprint("field-", value, i)
+					h.Set(nil, []byte(f), []byte(value))
+					fields[f] = value
+				}
+				Replace(tx, []byte("h"), h, NoExpiry)
+			})
+			return fields
+		}
+		fill("first")
+		m := &s.materialiser.pass
+		m.Lock()
+		shard := shardOf(s.Hash([]byte("h")))
+		sh := &s.shards[shard]
+		want, gone := map[string]string(nil), false
+		for cursor, more := uint64(shard)<<56, true; more; {
+			s.openBatch()
+			sh.mu.Lock()
+			cursor, more = s.encodeSome(shard, sh.tables[0], cursor)
+			s.unlockShard(sh)
+			s.joinParts()
+			if gone || !m.stage.used {
+				continue
+			}
+			if gone = true; replaced {
+				want = fill("second")
+			} else {
+				all(s, 1, func(tx *Tx) { tx.Delete([]byte("h")) })
+			}
+		}
+		if err := s.land(); err != nil || !gone {
+			t.Fatalf("land: %v, pages were staged: %v", err, gone)
+		}
+		m.Unlock()
+		closeStore(t, s)
+		if r := checkStore(t, fs, "db"); !r.Sound() {
+			t.Errorf("replaced %v: %v", replaced, r.Damage)
+		}
+		s = openMemory(t, Options{FS: fs, IdleAfter: -1})
+		if replaced && !maps.Equal(fieldsOf(t, s), want) {
+			t.Errorf("the value that took the place of another one has other fields")
+		}
+		closeStore(t, s)
+	}
+}
