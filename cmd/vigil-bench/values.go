@@ -20,6 +20,15 @@ var kept = []part{
 	{name: "sorted set of 10", commands: []string{"ZADD %" + scored(10)}},
 }
 
+// large is one value of each type, which every command adds an element to.
+var large = []part{
+	{name: "hash, fields of 16 bytes and values of 21", commands: []string{"HSET hash % " + strings.Repeat("v", 21)}},
+	{name: "list, elements of 16 bytes", commands: []string{"RPUSH list %"}},
+	{name: "set, members of 16 bytes", commands: []string{"SADD set %"}},
+	{name: "sorted set, members of 16 bytes", commands: []string{"ZADD zset 0x% %"}},
+	{name: "stream, a field of 16 bytes and one of 21", commands: []string{"XADD stream * id % name " + strings.Repeat("v", 21)}},
+}
+
 func numbered(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -56,9 +65,17 @@ const (
 func values(o *options, r *report) error {
 	r.section("Memory of values", fmt.Sprintf("Bytes a key: the growth of RSS over %d keys of 16 bytes, a %dth of them for the hash of 200 fields, right after the load, at the highest of then and the %.0f s behind it, and after these.",
 		o.values, kept[4].n, settled.Seconds()))
+	if err := eachValue(o, r, kept); err != nil {
+		return err
+	}
+	r.section("Memory of large values", fmt.Sprintf("Bytes an element: the growth of RSS over %d elements of one value, measured as above.", o.values))
+	return eachValue(o, r, large)
+}
+
+func eachValue(o *options, r *report, parts []part) error {
 	r.row("value", "vigil loaded", "peak", "at rest", "redis loaded", "peak", "at rest", "at rest, ratio")
 	r.rule(8)
-	for _, p := range kept {
+	for _, p := range parts {
 		if err := withPair(o, func(ours, redis *process, _ string) error { return valuesOf(o, r, p, ours, redis) }); err != nil {
 			return err
 		}
