@@ -241,6 +241,9 @@ func TestConfirmedPartsOfATornRecordAreNoDamage(t *testing.T) {
 	mem := vfs.NewCrashableMem()
 	s := openMemory(t, Options{FS: mem, Sync: SyncAlways, IdleAfter: -1})
 	small := all(s, 1, func(tx *Tx) { tx.SetString([]byte("small"), []byte("v"), NoExpiry) })
+	if err := s.WaitDurable(small); err != nil { // in a chunk of its own
+		t.Fatal(err)
+	}
 	big := all(s, 1, func(tx *Tx) { tx.SetString([]byte("big"), incompressible(5*blockBytes/2), NoExpiry) })
 	if err := s.WaitDurable(big); err != nil {
 		t.Fatal(err)
