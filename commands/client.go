@@ -43,7 +43,17 @@ const (
 	ClientBlocked
 	ClientPubSub // has subscriptions
 	ClientCloseSoon
+	ClientTracking        // CLIENT TRACKING ON
+	ClientTrackingBcast   // of prefixes
+	ClientTrackingOptIn   // only what follows CLIENT CACHING YES
+	ClientTrackingOptOut  // not what follows CLIENT CACHING NO
+	ClientTrackingNoLoop  // not of its own changes
+	ClientTrackingBroken  // the client that it redirects to has left
+	ClientTrackingCaching // CLIENT CACHING holds for the next command
 )
+
+// ClientTrackingModes are the flags that CLIENT TRACKING ON sets anew.
+const ClientTrackingModes = ClientTrackingBcast | ClientTrackingOptIn | ClientTrackingOptOut | ClientTrackingNoLoop | ClientTrackingBroken
 
 // DB is the selected database.
 func (c *Client) DB() int { return int(c.db.Load()) }

@@ -92,10 +92,10 @@ func (s *session) line(v clientView) string {
 	total := s.weight() + int64(v.args)
 	return fmt.Sprintf("id=%d addr=%s laddr=%s fd=-1 name=%s age=%d idle=%d flags=%s db=%d "+
 		"sub=%d psub=%d ssub=%d multi=%d qbuf=%d qbuf-free=%d argv-mem=%d multi-mem=%d rbs=%d rbp=%d "+
-		"obl=0 oll=%d omem=%d tot-mem=%d events=r cmd=%s user=%s redir=-1 resp=%d lib-name=%s lib-ver=%s watch=%d",
+		"obl=0 oll=%d omem=%d tot-mem=%d events=r cmd=%s user=%s redir=%d resp=%d lib-name=%s lib-ver=%s watch=%d",
 		s.ID, s.Addr, s.LocalAddr, text.Name, (now-s.Created)/1000, (now-s.lastInput.Load())/1000,
 		s.flagLetters(v), s.DB(), v.sub, v.psub, v.ssub, v.multi, v.input, v.inputFree, v.args, v.queued,
-		v.replyCap, v.replyCap, list, pending, total, cmd, text.User, s.Proto(),
+		v.replyCap, v.replyCap, list, pending, total, cmd, text.User, s.redirectedTo(), s.Proto(),
 		text.LibName, text.LibVersion, v.watch)
 }
 
@@ -111,6 +111,9 @@ func (s *session) flagLetters(v clientView) string {
 	add(v.clientType() == "pubsub", 'P')
 	add(s.Has(commands.ClientMulti), 'x')
 	add(s.Has(commands.ClientBlocked), 'b')
+	add(s.Has(commands.ClientTracking), 't')
+	add(s.Has(commands.ClientTrackingBroken), 'R')
+	add(s.Has(commands.ClientTrackingBcast), 'B')
 	add(s.Has(commands.ClientDirtyCAS), 'd')
 	add(s.Has(commands.ClientCloseSoon), 'c')
 	add(s.Unix, 'U')

@@ -29,6 +29,8 @@ func (srv *Server) apply(c *conf.Settings) {
 	srv.slowlog.setLimit(c.SlowlogMaxLen)
 	srv.latency.threshold.Store(c.LatencyThreshold)
 	srv.stats.untracked.Store(!c.LatencyTracking)
+	srv.tracking.most.Store(c.TrackingTableMaxKeys)
+	srv.limitTracking(trackingEffort, nil, nil)
 	if srv.store != nil {
 		srv.store.SetSync(set.sync)
 		srv.store.SetMaxMemory(c.MaxMemory, set.policy, c.MaxMemorySamples)

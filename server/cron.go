@@ -79,6 +79,7 @@ func (c *cron) run(srv *Server) {
 		srv.latency.watch(srv.clock, "eviction-cycle", srv.makeRoom)
 	}
 	srv.serveRemoved()
+	srv.limitTracking(trackingEffort, nil, nil)
 	c.measure(srv, now)
 	srv.autosave(now)
 	srv.mindMemory()

@@ -31,6 +31,9 @@ func (s *session) execute(argv [][]byte) {
 	if s.Has(commands.ClientReplyOff | commands.ClientReplySkip) {
 		s.hideReply(mark)
 	}
+	if len(s.cache.pushes) > 0 || s.Has(commands.ClientTracking) {
+		s.endTracked(cmd)
+	}
 }
 
 // lookup finds the row of a call. Pipelines repeat their commands, so the name
@@ -143,7 +146,7 @@ func (s *session) lock(cmd *commands.Command) error {
 	}
 	s.beginTx(cmd)
 	s.tx.OnChange = nil
-	if w.any() || s.srv.watches.any() {
+	if w.any() || s.srv.watches.any() || s.srv.tracking.any() {
 		s.tx.OnChange = s.changed
 	}
 	return nil
@@ -186,7 +189,9 @@ func (s *session) beginTx(cmd *commands.Command) {
 func (s *session) release() {
 	if s.locked {
 		s.locked = false
+		s.sayAllChanged()
 		s.tx.Unlock()
+		s.sayChanged()
 	}
 	if s.script.inside {
 		s.script.inside = false
@@ -236,6 +241,9 @@ func (s *session) invoke(cmd *commands.Command, argv [][]byte) error {
 	c.Args.Reset(argv, first)
 	mark := c.Reply.Len()
 	err := cmd.Run(c)
+	if s.Has(commands.ClientTracking) && cmd.Is(commands.ReadOnly) {
+		s.remember(cmd, argv)
+	}
 	if err == nil && s.locked {
 		err = s.tx.Err() // a key that cannot be read is not a missing one
 	}
@@ -267,6 +275,9 @@ func (s *session) fail(cmd *commands.Command, err error) {
 // changed is called by the transaction when a key was changed, under its lock.
 func (s *session) changed(db int, key []byte) {
 	s.srv.watches.touch(db, key)
+	if s.srv.tracking.any() {
+		s.invalidated(key)
+	}
 	if s.srv.waiting.wanted(db, key) {
 		s.ready = append(s.ready, readyKey{db, string(key)})
 	}

@@ -100,6 +100,7 @@ func (q *waiting) of(s *session) *waiter {
 // and its age.
 func (s *session) ResetClient(c *commands.Ctx) {
 	s.endMulti()
+	s.Untrack()
 	s.subs.end(&s.srv.broker)
 	s.srv.monitors.remove(s)
 	s.collect() // what was published goes before the reply

@@ -60,7 +60,7 @@ func infoClients(t *infoText) {
 	t.line("client_recent_max_input_buffer", largestIn)
 	t.line("client_recent_max_output_buffer", largestOut)
 	t.line("blocked_clients", int(t.srv.waiting.n.Load())+t.srv.pause.count())
-	t.line("tracking_clients", 0)
+	t.line("tracking_clients", t.srv.tracking.clients.Load())
 	t.line("pubsub_clients", pubsub)
 	t.line("watching_clients", watching)
 	t.line("clients_in_timeout_table", t.srv.waiting.timed())

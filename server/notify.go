@@ -36,7 +36,7 @@ func (srv *Server) notify(class commands.EventClass, event string, db int, key [
 }
 
 // InvalidateDB is called before all keys of a database are removed at once,
-// with every shard locked. A client watching an existing key will have its EXEC
+// with every shard locked. Tracking clients are told to forget all keys. A client watching an existing key will have its EXEC
 // fail; the calls that wait for a key to be removed are run again at commit.
 func (s *session) InvalidateDB(db int) { s.WakeDB(db, db) }
 
@@ -45,6 +45,7 @@ func (s *session) InvalidateDB(db int) { s.WakeDB(db, db) }
 // database will have its EXEC fail; the calls of waiting clients are run again
 // at commit.
 func (s *session) WakeDB(db, other int) {
+	s.cache.all = true
 	s.touchDB(db, other)
 	if s.srv.waiting.any() {
 		s.ready = append(s.ready, s.srv.waiting.keysOf(db)...)

@@ -107,6 +107,7 @@ const idleAfter = 5 * time.Second
 // a key.
 func (srv *Server) storeEvent(ev persistence.Event, db int, key []byte) {
 	srv.watches.touch(db, key)
+	srv.invalidateRemoved(key)
 	if ev != persistence.EventFieldExpired {
 		srv.attendant.removed(&srv.waiting, db, key)
 	}

@@ -12,11 +12,13 @@ import (
 
 // scripting is the part of a session that runs a script.
 type scripting struct {
-	inside  bool          // the gate
-	began   time.Duration // of the call, in this turn
-	crowded bool          // memory was full when the call began
-	written bool          // a command that writes was called
-	bug     any           // a panic of a command
+	inside  bool              // the gate
+	began   time.Duration     // of the call, in this turn
+	crowded bool              // memory was full when the call began
+	written bool              // a command that writes was called
+	bug     any               // a panic of a command
+	cmd     *commands.Command // that runs the script
+	argv    [][]byte          // of cmd
 	limits  struct{ readOnly, allowOOM bool }
 }
 
@@ -86,6 +88,7 @@ func (s *session) RunScript(c *commands.Ctx, flags lua.Flags, readOnly bool, run
 	x.limits.readOnly = readOnly || flags.Declared && flags.NoWrites
 	x.limits.allowOOM = flags.Declared && flags.AllowOOM
 	x.bug = nil
+	x.cmd, x.argv = c.Command, c.Args.All()
 	inMulti, cmd, args, db := c.InMulti, c.Command, c.Args, s.DB()
 	c.InMulti, c.InScript = true, true
 	reply := c.Reply
@@ -93,6 +96,7 @@ func (s *session) RunScript(c *commands.Ctx, flags lua.Flags, readOnly bool, run
 		c.InMulti, c.InScript, c.Command, c.Args = inMulti, false, cmd, args
 		s.SetDB(db)
 		s.tx.Select(db)
+		x.cmd, x.argv = nil, nil
 	}()
 	r := &lua.Run{Server: (*scriptServer)(s), Reply: &reply, Memory: s.srv.settings().conf.LuaMemoryLimit, Command: c.Args.All(), Began: c.Now}
 	c.Reply = commands.NewReply(nil, 2)

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"math/rand/v2"
 	"net"
 	"sync"
@@ -41,6 +42,7 @@ type Server struct {
 	computes  computes
 	scripts   scripts
 	watches   watches
+	tracking  tracking
 	monitors  monitors
 	pause     pause
 	slowlog   slowlog
@@ -106,6 +108,7 @@ func Start(o Options) (*Server, error) {
 	srv.loading.Store(true)
 	srv.stats.open(table)
 	srv.scripts.open()
+	srv.tracking.seed = maphash.MakeSeed()
 	srv.configure()
 	if err := srv.openUsers(); err != nil {
 		return nil, err

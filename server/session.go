@@ -36,6 +36,7 @@ type session struct {
 	dur    durability
 	script scripting
 	out    outbox
+	cache  caching
 	foot   footprint
 	view   publishedView
 
@@ -154,6 +155,7 @@ func (s *session) Leave() {
 	}
 	s.out.shut()
 	s.unwatch()
+	s.endTracking()
 	s.subs.end(&s.srv.broker)
 	s.srv.monitors.remove(s)
 	s.srv.pause.forget(s)

@@ -35,6 +35,7 @@ type waiter struct {
 	db      int
 	proto   int
 	silent  bool   // the client wants no reply
+	caches  bool   // the client may keep what the call reads
 	rivals  string // see commands.Wait
 	removed bool   // likewise
 	expire  func(*commands.Reply)
@@ -204,7 +205,7 @@ func (q *waiting) widen(set *persistence.Shards, keys eachKey) {
 func (s *session) park(cmd *commands.Command, argv [][]byte, wait *commands.Wait) {
 	w := &waiter{s: s, cmd: cmd, shards: s.shards, db: s.DB(), proto: s.Proto(),
 		silent: s.Has(commands.ClientReplyOff | commands.ClientReplySkip), expire: wait.Expired,
-		rivals: wait.Rivals, removed: wait.Removed}
+		rivals: wait.Rivals, removed: wait.Removed, caches: cmd.Is(commands.ReadOnly) && s.caches()}
 	w.argv = copyArgs(argv)
 	w.keys = copyArgs(wait.Keys)
 	if len(s.keys) > len(w.keys) {
@@ -274,6 +275,7 @@ func (s *session) serveOne(k readyKey, w *waiter) (served bool) {
 	if w.isDone() {
 		return true
 	}
+	defer s.serveFor(w)()
 	c, ok := s.rerun(k, w)
 	lsn := s.tx.Commit() // also of a call that looked at a value and waits on
 	s.dur.change(lsn)
@@ -282,6 +284,7 @@ func (s *session) serveOne(k readyKey, w *waiter) (served bool) {
 	}
 	s.srv.waiting.finish(w)
 	w.answer(c.Reply.Encoded(), max(lsn, s.tx.Seen()))
+	s.rememberFor(w)
 	return true
 }
 

@@ -39,7 +39,7 @@ const (
 )
 
 func clientRows() []commands.Command {
-	return []commands.Command{
+	rows := []commands.Command{
 		{Name: "CLIENT", Arity: -2, Since: "2.4.0", Cost: "Depends on the subcommand.",
 			Summary: "Groups the commands about client connections."},
 		{Name: "CLIENT ID", Arity: 2, Flags: sessionFlags, Since: "5.0.0", Cost: "O(1)",
@@ -81,12 +81,8 @@ func clientRows() []commands.Command {
 		{Name: "CLIENT UNPAUSE", Arity: 2, Flags: sessionFlags | commands.Admin, Since: "6.2.0",
 			Cost:    "O(n) for n paused connections",
 			Summary: "Ends CLIENT PAUSE.", Run: clientUnpause},
-		{Name: "CLIENT GETREDIR", Arity: 2, Flags: sessionFlags, Since: "6.0.0", Cost: "O(1)",
-			Summary: "Returns the ID of the client that gets invalidation messages: always -1, because keys are not tracked.", Run: clientGetRedir},
-		{Name: "CLIENT TRACKINGINFO", Arity: 2, Flags: sessionFlags, Since: "6.2.0", Cost: "O(1)",
-			Summary: "Returns the state of key tracking, which is always off.", Run: clientTrackingInfo},
-		commands.Help("CLIENT", "5.0.0", commands.Loading|commands.Stale),
 	}
+	return append(append(rows, trackingRows()...), commands.Help("CLIENT", "5.0.0", commands.Loading|commands.Stale))
 }
 
 func clientID(c *commands.Ctx) error {
@@ -325,22 +321,5 @@ func clientPause(c *commands.Ctx) error {
 func clientUnpause(c *commands.Ctx) error {
 	c.Host.(Clients).ClientPause(PauseNone, 0)
 	c.Reply.OK()
-	return nil
-}
-
-func clientGetRedir(c *commands.Ctx) error {
-	c.Reply.Int(-1)
-	return nil
-}
-
-func clientTrackingInfo(c *commands.Ctx) error {
-	c.Reply.Map(3)
-	c.Reply.BulkString("flags")
-	c.Reply.Set(1)
-	c.Reply.BulkString("off")
-	c.Reply.BulkString("redirect")
-	c.Reply.Int(-1)
-	c.Reply.BulkString("prefixes")
-	c.Reply.Array(0)
 	return nil
 }

@@ -16,7 +16,29 @@ const (
 	errMaxAgeRange     = commands.WireError("ERR maxage should be greater than 0")
 	errUnblockReason   = commands.WireError("ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR")
 	errPauseMode       = commands.WireError("ERR CLIENT PAUSE mode must be WRITE or ALL")
+
+	errSecondRedirect   = commands.WireError("ERR A client can only redirect to a single other client")
+	errNoRedirect       = commands.WireError("ERR The client ID you want redirect to does not exist")
+	errPrefixNeedsBcast = commands.WireError("ERR PREFIX option requires BCAST mode to be enabled")
+	errSwitchBcast      = commands.WireError("ERR You can't switch BCAST mode on/off before disabling tracking for this client, and then re-enabling it with a different mode.")
+	errBcastOptions     = commands.WireError("ERR OPTIN and OPTOUT are not compatible with BCAST")
+	errBothOptions      = commands.WireError("ERR You can't specify both OPTIN mode and OPTOUT mode")
+	errSwitchOptions    = commands.WireError("ERR You can't switch OPTIN/OPTOUT mode before disabling tracking for this client, and then re-enabling it with a different mode.")
+	errPrefixLimit      = commands.WireError("ERR a client can ask for 1000 prefixes, and 64 KiB of them")
+	errCachingOff       = commands.WireError("ERR CLIENT CACHING can be called only when the client is in tracking mode with OPTIN or OPTOUT mode enabled")
+	errCachingYes       = commands.WireError("ERR CLIENT CACHING YES is only valid when tracking is enabled in OPTIN mode.")
+	errCachingNo        = commands.WireError("ERR CLIENT CACHING NO is only valid when tracking is enabled in OPTOUT mode.")
 )
+
+// errPrefixExists names a prefix that overlaps with one that the client asked for before.
+func errPrefixExists(prefix, other string) commands.WireError {
+	return commands.Errorf("ERR Prefix '%s' overlaps with an existing prefix '%s'. Prefixes for a single client must not overlap.", prefix, other)
+}
+
+// errPrefixTwice names two prefixes of one call that overlap.
+func errPrefixTwice(prefix, other string) commands.WireError {
+	return commands.Errorf("ERR Prefix '%s' overlaps with another provided prefix '%s'. Prefixes for a single client must not overlap.", prefix, other)
+}
 
 // errHelloOption quotes an option of HELLO that is unknown or incomplete.
 func errHelloOption(option []byte) commands.WireError {

@@ -95,6 +95,7 @@ type Settings struct {
 	LatencyTracking      bool      // keep a histogram for each command
 	LatencyPercentiles   []float64 // of INFO latencystats, as given
 	NotifyKeyspaceEvents commands.EventClass
+	TrackingTableMaxKeys int64 // 0: no limit
 	BusyReplyThreshold   int64 // milliseconds; 0: never
 	LuaMemoryLimit       int64
 }

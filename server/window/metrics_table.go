@@ -90,9 +90,9 @@ func redisRows() []infoMetric {
 		{field: "pubsub_patterns", name: "redis_pubsub_patterns", help: "Patterns with subscribers."},
 		{field: "pubsubshard_channels", name: "redis_pubsubshard_channels", help: "Shard channels with subscribers."},
 		{field: "latest_fork_usec", name: "redis_latest_fork_seconds", help: "Time of the last fork: there is none.", scale: 1e-6},
-		{field: "tracking_total_keys", name: "redis_tracking_total_keys", help: "Keys of client-side caching: none."},
-		{field: "tracking_total_items", name: "redis_tracking_total_items", help: "Items of client-side caching: none."},
-		{field: "tracking_total_prefixes", name: "redis_tracking_total_prefixes", help: "Prefixes of client-side caching: none."},
+		{field: "tracking_total_keys", name: "redis_tracking_total_keys", help: "Keys of client-side caching."},
+		{field: "tracking_total_items", name: "redis_tracking_total_items", help: "Clients of the keys of client-side caching."},
+		{field: "tracking_total_prefixes", name: "redis_tracking_total_prefixes", help: "Prefixes of client-side caching."},
 		{field: "slave_expires_tracked_keys", name: "redis_slave_expires_tracked_keys", help: "Expiries of a writable replica: none."},
 
 		{field: "connected_slaves", name: "redis_connected_slaves", help: "Replicas: none."},
