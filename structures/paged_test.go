@@ -11,6 +11,7 @@ import (
 
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/hash"
+	"github.com/vigildb/vigil/structures/list"
 	"github.com/vigildb/vigil/structures/set"
 )
 
@@ -81,9 +82,11 @@ type pagedModel interface {
 // which are made anew from their head.
 func TestPagesComeAndGo(t *testing.T) {
 	defer hash.SetIndexedPages(hash.SetIndexedPages(2))
+	defer list.SetIndexedPages(list.SetIndexedPages(2))
 	for name, create := range map[string]func() pagedModel{
 		"hash": func() pagedModel { return &hashModel{fields: map[string]string{}} },
 		"set":  func() pagedModel { return &setModel{members: map[string]bool{}} },
+		"list": func() pagedModel { return &listModel{} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			seed := uint64(time.Now().UnixNano())
@@ -161,18 +164,18 @@ func pagedLife(t *testing.T, r *rand.Rand, m pagedModel) {
 		t.Errorf("pages were away in %d steps only, %d bytes left memory", away, shed)
 	}
 	// With a disk that cannot be read a change is made or not, and recorded if it is.
-	for range 100 {
+	for i := range 100 {
 		d.store(t, v, r)
 		for v.SetPager(d); ; {
 			if f, _ := v.Shed(1 << 30); f == 0 {
 				break
 			}
 		}
-		before := d.head
 		var ch structures.Change
 		d.broken, d.failed = true, false
 		v.Shed(1 << 30)
 		n, _ := v.Away()
+		before := v.AppendHead(nil)
 		m.change(t, r, v, &ch)
 		failed := d.failed
 		d.broken, d.failed = false, false
@@ -187,6 +190,10 @@ func pagedLife(t *testing.T, r *rand.Rand, m pagedModel) {
 			var args structures.Args
 			op, args, b, _ = structures.NextOp(b)
 			_ = twin.Apply(op, &args)
+		}
+		if i%20 == 0 {
+			m.check(t, r, v)
+			m.check(t, r, twin)
 		}
 	}
 }

@@ -36,7 +36,11 @@ func lset(c *commands.Ctx) error {
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	if !l.Set(ch, int(i), elem) {
+	set := l.Set(ch, int(i), elem)
+	if err := c.Tx.Err(); err != nil {
+		return err
+	}
+	if !set {
 		return errIndexRange
 	}
 	c.Notify(commands.EventList, "lset", key)
@@ -112,6 +116,9 @@ func ltrim(c *commands.Ctx) error {
 	}
 	if ok {
 		l.Trim(ch, int(start), int(stop))
+		if err := c.Tx.Err(); err != nil {
+			return err
+		}
 		notifyTaken(c, l, "ltrim", key)
 	}
 	c.Reply.OK()

@@ -57,16 +57,25 @@ func moveElement(c *commands.Ctx, from, to []byte, out, in list.End) (ok bool, e
 		return false, err
 	}
 	if string(from) == string(to) {
-		elem, _ := src.Rotate(srcChange, out, in)
+		elem, ok := src.Rotate(srcChange, out, in)
+		if !ok {
+			return false, c.Tx.Err()
+		}
 		c.Reply.Bulk(elem)
 		c.Notify(commands.EventList, pushEvent(in), to)
 		notifyPop(c, src, out, from)
 		return true, nil
 	}
+	if !src.Ready(out) {
+		return false, c.Tx.Err()
+	}
 	c.NotifyNew(to)
 	dst, dstChange, _, err := persistence.Edit(c.Tx, to, list.New)
 	if err != nil {
 		return false, err
+	}
+	if !dst.Ready(in) {
+		return false, c.Tx.Err()
 	}
 	elem, _ := src.Pop(srcChange, out)
 	c.Reply.Bulk(elem)

@@ -78,6 +78,9 @@ func pop(c *commands.Ctx, end list.End) error {
 	default:
 		replyPopped(c, l, ch, end, count)
 	}
+	if err := c.Tx.Err(); err != nil {
+		return err
+	}
 	if count > 0 {
 		notifyPop(c, l, end, key)
 	}
@@ -103,6 +106,9 @@ func takeOne(c *commands.Ctx, keys [][]byte, end list.End) (ok bool, err error) 
 			c.Reply.Array(2)
 			c.Reply.Bulk(key)
 			c.Reply.Bulk(elem)
+			if err := c.Tx.Err(); err != nil {
+				return false, err
+			}
 			notifyPop(c, l, end, key)
 			return true, nil
 		}
@@ -122,6 +128,9 @@ func takeMany(c *commands.Ctx, keys [][]byte, end list.End, count int) (ok bool,
 			c.Reply.Array(2)
 			c.Reply.Bulk(key)
 			replyPopped(c, l, ch, end, count)
+			if err := c.Tx.Err(); err != nil {
+				return false, err
+			}
 			notifyPop(c, l, end, key)
 			return true, nil
 		}

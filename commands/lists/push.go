@@ -45,6 +45,9 @@ func push(c *commands.Ctx, end list.End) error {
 		return err
 	}
 	l.Push(ch, end, elems...)
+	if err := c.Tx.Err(); err != nil {
+		return err
+	}
 	c.Notify(commands.EventList, pushEvent(end), key)
 	c.Reply.Int(int64(l.Len()))
 	return nil
@@ -61,6 +64,9 @@ func pushExisting(c *commands.Ctx, end list.End) error {
 		return nil
 	}
 	l.Push(ch, end, elems...)
+	if err := c.Tx.Err(); err != nil {
+		return err
+	}
 	c.Notify(commands.EventList, pushEvent(end), key)
 	c.Reply.Int(int64(l.Len()))
 	return nil

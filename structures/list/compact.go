@@ -15,7 +15,9 @@ func (l *List) Reset() {
 }
 
 // IsCompact reports whether the list is one small node.
-func (l *List) IsCompact(limit int) bool { return l.nodes == 1 && l.node(0).used() <= limit }
+func (l *List) IsCompact(limit int) bool {
+	return l.nodes == 1 && !l.node(0).away && l.node(0).used() <= limit
+}
 
 // AppendCompact appends a list of one node:
 //
@@ -44,5 +46,5 @@ func (l *List) LoadCompact(b []byte) {
 	lo := (len(n.buf) - len(b)) / 2
 	copy(n.buf[lo:], b)
 	*n = node{buf: n.buf, lo: uint32(lo), hi: uint32(lo + len(b)), count: uint32(count), id: idMiddle, dirty: true}
-	*l = List{array: l.array, nodes: 1, len: int(count), memory: nodeSize + len(n.buf), removed: l.removed[:0], declared: -1}
+	*l = List{array: l.array, nodes: 1, len: int(count), changed: 1, memory: nodeSize + len(n.buf), removed: l.removed[:0], declared: -1}
 }

@@ -38,7 +38,8 @@ func (l *List) openNode(i, need int, end End) *node {
 	id := l.newID(i)
 	l.openPlace(i)
 	n := l.node(i)
-	*n = node{buf: l.newBuffer(need), id: id, dirty: true}
+	*n = node{buf: l.newBuffer(need), id: id, recent: true}
+	l.alter(n)
 	if end == Head {
 		n.lo, n.hi = uint32(len(n.buf)), uint32(len(n.buf))
 	}
@@ -111,6 +112,12 @@ func (l *List) closeNode(i int) {
 	if n.stored {
 		l.removed = append(l.removed, n.id)
 	}
+	if n.dirty {
+		l.changed--
+	}
+	if n.away {
+		l.away--
+	}
 	if l.spare == nil && (l.nodes == 1 || l.nodes > 2 && len(n.buf) == nodeBytes) {
 		l.spare = n.buf
 	} else {
@@ -132,6 +139,14 @@ func (l *List) closeNode(i int) {
 		copy(array[first:], l.array[l.first:l.first+l.nodes])
 		l.memory -= (len(l.array) - len(array)) * nodeSize
 		l.array, l.first = array, first
+	}
+}
+
+// alter notes that a node is about to change.
+func (l *List) alter(n *node) {
+	if !n.dirty {
+		n.dirty = true
+		l.changed++
 	}
 }
 
@@ -166,19 +181,33 @@ func (l *List) newID(i int) uint64 {
 }
 
 // spread gives new numbers to the nodes around place i, within the numbers of
-// the nearest neighbourhood that is sparse enough. It reports whether there
-// was one.
+// the nearest neighbourhood that is sparse enough, or beyond those of an end that is
+// near. It reports whether there was one, and whether its pages could be read: they are
+// written anew.
 func (l *List) spread(i int) bool {
 	const sparse = 1024
 	for width := 4; ; width *= 4 {
-		from, to := i-width, i+width
-		if from < 1 || to >= l.nodes {
+		from, to := max(i-width, 0), min(i+width, l.nodes)
+		low, high := l.node(0).id, l.end(Tail).id
+		beyond := uint64(width) * idStep
+		low, high = low-min(low, beyond), high+min(math.MaxUint64-high, beyond)
+		if from > 0 {
+			low = l.node(from - 1).id
+		}
+		if to < l.nodes {
+			high = l.node(to).id
+		}
+		step := (high - low) / uint64(to-from+1)
+		if step < sparse && to-from == l.nodes {
 			return false
 		}
-		low, high := l.node(from-1).id, l.node(to).id
-		step := (high - low) / uint64(to-from+1)
 		if step < sparse {
 			continue
+		}
+		for j := from; j < to; j++ {
+			if !l.hold(l.node(j)) {
+				return false
+			}
 		}
 		for j := from; j < to; j++ {
 			l.setID(j, low+step*uint64(j-from+1))
@@ -187,7 +216,7 @@ func (l *List) spread(i int) bool {
 	}
 }
 
-// renumber gives new numbers to all nodes.
+// renumber gives new numbers to all nodes, of which none is away.
 func (l *List) renumber() {
 	id := uint64(idMiddle) - uint64(l.nodes/2)*idStep
 	for i := range l.nodes {
@@ -206,5 +235,6 @@ func (l *List) setID(i int, id uint64) {
 	if n.stored {
 		l.removed = append(l.removed, n.id)
 	}
-	n.id, n.stored, n.dirty = id, false, true
+	n.id, n.stored = id, false
+	l.alter(n)
 }

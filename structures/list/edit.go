@@ -7,21 +7,25 @@ import (
 )
 
 // Set replaces element i, which may be negative to count from the tail. Out of
-// range it returns false and records nothing.
+// range, or if its page cannot be read, it returns false and records nothing.
 func (l *List) Set(ch *structures.Change, i int, elem []byte) bool {
 	i, ok := l.place(i)
 	if !ok {
 		return false
 	}
+	at, place := l.seek(i)
+	n := l.node(at)
+	if !l.present(n) || !l.numbered(at) {
+		return false
+	}
 	ch.Op(opListSet, 2)
 	ch.Int(int64(i))
 	ch.Bytes(elem)
-	at, off := l.seek(i)
-	n := l.node(at)
+	l.alter(n)
+	off := n.seek(place)
 	old, end := n.next(off)
 	if len(old) == len(elem) {
 		copy(old, elem)
-		n.dirty = true
 		return true
 	}
 	if n.count == 1 {
@@ -42,17 +46,23 @@ func (l *List) Set(ch *structures.Change, i int, elem []byte) bool {
 }
 
 // Insert puts elem before or after the first element equal to pivot, and
-// returns the new length. Without such an element it returns false and records
-// nothing.
+// returns the new length. Without such an element, or if a page cannot be read, it
+// returns false and records nothing.
 func (l *List) Insert(ch *structures.Change, side Side, pivot, elem []byte) (length int, found bool) {
 	index := 0
 	for at := range l.nodes {
-		n := l.node(at)
+		n := l.entries(at, at)
+		if n == nil {
+			return l.len, false
+		}
 		for off := int(n.lo); off < int(n.hi); index++ {
 			e, end := n.next(off)
 			if !bytes.Equal(e, pivot) {
 				off = end
 				continue
+			}
+			if !l.hold(l.node(at)) || !l.numbered(at) { // off is the same there
+				return l.len, false
 			}
 			if side == After {
 				index, off = index+1, end
@@ -67,14 +77,17 @@ func (l *List) Insert(ch *structures.Change, side Side, pivot, elem []byte) (len
 	return l.len, false
 }
 
-// insertIndex puts elem before element i, or at the tail if i is the length.
+// insertIndex puts elem before element i, or at the tail if i is the length. If a page
+// cannot be read, nothing changes.
 func (l *List) insertIndex(i int, elem []byte) {
 	if i == l.len {
-		l.push(Tail, elem)
+		l.Push(nil, Tail, elem)
 		return
 	}
-	at, off := l.seek(i)
-	l.insertAt(at, off, elem)
+	at, place := l.seek(i)
+	if n := l.node(at); l.present(n) && l.numbered(at) {
+		l.insertAt(at, n.seek(place), elem)
+	}
 }
 
 // insertAt puts elem at an offset of node at. If the node has no room the
@@ -85,20 +98,20 @@ func (l *List) insertAt(at, off int, elem []byte) {
 	switch {
 	case n.used()+need <= nodeBytes:
 	case off == int(n.hi):
-		if at+1 == l.nodes || l.node(at+1).used()+need > nodeBytes {
+		if at+1 == l.nodes || !l.hasRoom(at+1, need) {
 			l.openNode(at+1, need, Tail)
 		}
 		at, off = at+1, int(l.node(at+1).lo)
 	case off == int(n.lo):
-		if at == 0 || l.node(at-1).used()+need > nodeBytes {
+		if at == 0 || !l.hasRoom(at-1, need) {
 			l.openNode(at, need, Tail)
 			at++
 		}
 		at, off = at-1, int(l.node(at-1).hi)
 	default:
 		l.split(at, off)
-		if l.node(at).used()+need > nodeBytes {
-			if l.node(at+1).used()+need > nodeBytes {
+		if !l.hasRoom(at, need) {
+			if !l.hasRoom(at+1, need) {
 				l.openNode(at+1, need, Tail)
 			}
 			at++
@@ -107,9 +120,17 @@ func (l *List) insertAt(at, off int, elem []byte) {
 	}
 	n = l.node(at)
 	before := len(n.buf)
+	l.alter(n)
 	n.insert(off, elem)
 	l.account(n, before)
 	l.len++
+}
+
+// hasRoom reports that so many bytes can be added to node at. One that is away has none:
+// it would have to be read.
+func (l *List) hasRoom(at, need int) bool {
+	n := l.node(at)
+	return !n.away && n.used()+need <= nodeBytes
 }
 
 // split moves the entries of node at from offset off on, which is within it,
@@ -129,13 +150,17 @@ func (l *List) split(at, off int) {
 	l.account(next, before)
 	next.lo, next.hi = 0, uint32(copy(next.buf, moved))
 	next.count = n.count - uint32(left)
-	n.hi, n.count, n.dirty = uint32(off), uint32(left), true
+	n.hi, n.count = uint32(off), uint32(left)
+	l.alter(n)
 }
 
 // Remove removes elements equal to elem, and returns how many: the first count
 // of them, the last -count of them if count is negative, all if it is 0. If
-// there is none it records nothing.
+// there is none, or a page cannot be read, it records nothing.
 func (l *List) Remove(ch *structures.Change, count int, elem []byte) int {
+	if l.away > 0 && !l.holdEqual(count, elem) {
+		return 0
+	}
 	removed := 0
 	if count < 0 {
 		removed = l.removeBackward(uint(-count), elem)
@@ -157,10 +182,15 @@ func (l *List) removeForward(limit uint, elem []byte) int {
 	removed := uint(0)
 	for at := 0; at < l.nodes && (limit == 0 || removed < limit); {
 		n := l.node(at)
+		if n.away { // it has none of them
+			at++
+			continue
+		}
 		was := n.count
 		for off := int(n.lo); off < int(n.hi) && (limit == 0 || removed < limit); {
 			e, end := n.next(off)
 			if bytes.Equal(e, elem) {
+				l.alter(n)
 				off = n.cut(off, end, 1)
 				removed++
 			} else {
@@ -180,12 +210,16 @@ func (l *List) removeBackward(limit uint, elem []byte) int {
 	removed := uint(0)
 	for at := l.nodes - 1; at >= 0 && removed < limit; at-- {
 		n := l.node(at)
+		if n.away {
+			continue
+		}
 		was := n.count
 		for off := int(n.hi); off > int(n.lo) && removed < limit; {
 			e, start := n.prev(off)
 			if bytes.Equal(e, elem) {
 				// What precedes is moved up to the offset that cut
 				// returns, or what follows moved down to it.
+				l.alter(n)
 				off = n.cut(start, off, 1)
 				removed++
 			} else {
@@ -212,7 +246,7 @@ func (l *List) tidy(at int) bool {
 		return false
 	}
 	p := l.node(at - 1)
-	if p.used()+n.used() > nodeBytes/2 {
+	if p.away || p.used()+n.used() > nodeBytes/2 {
 		return false
 	}
 	before := len(p.buf)
@@ -222,17 +256,17 @@ func (l *List) tidy(at int) bool {
 	l.account(p, before)
 	p.hi += uint32(copy(p.buf[p.hi:], n.buf[n.lo:n.hi]))
 	p.count += n.count
-	p.dirty = true
+	l.alter(p)
 	l.closeNode(at)
 	return true
 }
 
 // Trim keeps the elements from start to stop, both included, and removes the
 // others. Negative indexes count from the tail; an empty range removes all. It
-// records nothing if nothing is removed.
+// records nothing if nothing is removed, as when a page cannot be read.
 func (l *List) Trim(ch *structures.Change, start, stop int) {
 	from, count := l.Span(start, stop)
-	if count == l.len {
+	if count == l.len || !l.holdBounds(from, count) {
 		return
 	}
 	ch.Op(opListTrim, 2)
@@ -241,6 +275,7 @@ func (l *List) Trim(ch *structures.Change, start, stop int) {
 	l.trim(from, count)
 }
 
+// trim needs in memory what holdBounds reads.
 func (l *List) trim(from, count int) {
 	tail := l.len - from - count
 	l.len = count
@@ -262,13 +297,13 @@ func (l *List) trim(from, count int) {
 		n := l.node(0)
 		n.lo = uint32(n.seek(from))
 		n.count -= uint32(from)
-		n.dirty = true
+		l.alter(n)
 	}
 	if tail > 0 {
 		n := l.end(Tail)
 		n.hi = uint32(n.seek(int(n.count) - tail))
 		n.count -= uint32(tail)
-		n.dirty = true
+		l.alter(n)
 	}
 	l.shrink()
 }

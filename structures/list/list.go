@@ -29,7 +29,7 @@ const (
 // queue, which is filled at one end and drained at the other, reuses the
 // buffer of the node that it drained and allocates nothing. Finding an element
 // by its index walks over the nodes and then within one. Each node is a page
-// on disk (see pages.go).
+// on disk (see pages.go), and those of a large list can be there only (see away.go).
 //
 // The zero List is empty. Elements that methods return or pass to a visitor
 // alias the list and are valid until its next change; elements passed in are
@@ -45,6 +45,11 @@ type List struct {
 	// declared is the length that the head of a paged list declares, -1 if
 	// there is none to check.
 	declared int
+
+	pager   structures.Pager // of the pages that are away
+	away    int              // nodes
+	changed int              // nodes that changed since Clean
+	hand    uint64           // number of the node at which Shed goes on
 }
 
 // New returns an empty list.
@@ -67,7 +72,7 @@ func (l *List) Size() int {
 // Push adds elements at an end, one after the other: pushed at the head, the
 // last of them comes first. It records one operation.
 func (l *List) Push(ch *structures.Change, end End, elems ...[]byte) {
-	if len(elems) == 0 {
+	if len(elems) == 0 || !l.Ready(end) {
 		return
 	}
 	ch.Op(opListPushHead+byte(end), len(elems))
@@ -91,6 +96,7 @@ func (l *List) push(end End, elem []byte) {
 		n = l.openNode(at, need, end)
 	}
 	before := len(n.buf)
+	l.alter(n)
 	n.push(end, elem)
 	if len(n.buf) != before {
 		l.account(n, before)
@@ -102,7 +108,7 @@ func (l *List) push(end End, elem []byte) {
 // returns false and records nothing. The bytes are valid until the next change
 // of the list.
 func (l *List) Pop(ch *structures.Change, end End) ([]byte, bool) {
-	if l.len == 0 {
+	if l.len == 0 || !l.present(l.end(end)) {
 		return nil, false
 	}
 	ch.Op(opListPopHead+byte(end), 0)
@@ -116,6 +122,9 @@ func (l *List) PopMany(ch *structures.Change, end End, count int, visit func(ele
 	count = min(count, l.len)
 	if count <= 0 {
 		return 0
+	}
+	if l.away > 0 {
+		return l.take(ch, end, count, visit)
 	}
 	ch.Op(opListPopHead+byte(end), 1)
 	ch.Uint(uint64(count))
@@ -131,6 +140,7 @@ func (l *List) PopMany(ch *structures.Change, end End, count int, visit func(ele
 func (l *List) pop(end End) []byte {
 	n := l.end(end)
 	elem := n.peek(end)
+	l.alter(n)
 	n.drop(end)
 	l.len--
 	if n.count == 0 {
@@ -171,7 +181,7 @@ func (l *List) shrink() {
 // with one list for both. It returns the element where it now is, or false for
 // an empty list. The same end twice changes and records nothing.
 func (l *List) Rotate(ch *structures.Change, from, to End) ([]byte, bool) {
-	if l.len == 0 {
+	if l.len == 0 || !l.Ready(to) || from != to && !l.hold(l.end(from)) {
 		return nil, false
 	}
 	if from != to && l.len > 1 {
@@ -190,8 +200,12 @@ func (l *List) Index(i int) ([]byte, bool) {
 	if !ok {
 		return nil, false
 	}
-	at, off := l.seek(i)
-	elem, _ := l.node(at).next(off)
+	at, place := l.seek(i)
+	n := l.node(at)
+	if !l.present(n) {
+		return nil, false
+	}
+	elem, _ := n.next(n.seek(place))
 	return elem, true
 }
 
@@ -203,14 +217,14 @@ func (l *List) place(i int) (int, bool) {
 	return i, i >= 0 && i < l.len
 }
 
-// seek returns the node of element i and the offset of its entry, walking from
-// the nearer end.
-func (l *List) seek(i int) (at, off int) {
+// seek returns the node of element i and its place in there, walking from the
+// nearer end.
+func (l *List) seek(i int) (at, place int) {
 	if i <= l.len/2 {
 		for at = 0; ; at++ {
 			n := l.node(at)
 			if i < int(n.count) {
-				return at, n.seek(i)
+				return at, i
 			}
 			i -= int(n.count)
 		}
@@ -219,7 +233,7 @@ func (l *List) seek(i int) (at, off int) {
 	for at = l.nodes - 1; ; at-- {
 		n := l.node(at)
 		if i <= int(n.count) {
-			return at, n.seek(int(n.count) - i)
+			return at, int(n.count) - i
 		}
 		i -= int(n.count)
 	}

@@ -268,9 +268,18 @@ func (m *listModel) checkReads() {
 // checkNodes checks what the code takes for granted about nodes and memory.
 func (m *listModel) checkNodes(l *List) {
 	m.t.Helper()
-	memory, count := len(l.array)*nodeSize+len(l.spare), 0
+	memory, count, away, changed := len(l.array)*nodeSize+len(l.spare), 0, 0, 0
 	for i := range l.nodes {
 		n := l.node(i)
+		if n.away {
+			away++
+		}
+		if n.dirty {
+			changed++
+		}
+		if n.away == (n.buf != nil) || n.away && (n.dirty || !n.stored || n.recent) {
+			m.t.Fatalf("node %d of %d bytes: away %v, changed %v, stored %v, recent %v", i, len(n.buf), n.away, n.dirty, n.stored, n.recent)
+		}
 		memory += len(n.buf)
 		count += int(n.count)
 		if n.count == 0 || n.count > 1 && n.used() > nodeBytes {
@@ -279,6 +288,9 @@ func (m *listModel) checkNodes(l *List) {
 		if i > 0 && l.node(i-1).id >= n.id {
 			m.t.Fatalf("node %d: number %d after %d", i, n.id, l.node(i-1).id)
 		}
+	}
+	if away != l.away || changed != l.changed {
+		m.t.Fatalf("%d nodes away, counted %d; %d changed, counted %d", l.away, away, l.changed, changed)
 	}
 	if memory != l.memory || count != l.len {
 		m.t.Fatalf("memory %d, counted %d; length %d, counted %d", l.memory, memory, l.len, count)

@@ -19,6 +19,8 @@ type node struct {
 	count  uint32
 	dirty  bool   // changed since Clean
 	stored bool   // the page numbered id was on disk at the last Clean
+	away   bool   // the entries are on disk only: there is no buf, and hi is their size
+	recent bool   // used since Shed came by
 	id     uint64 // number of the page; grows from head to tail
 }
 
@@ -106,7 +108,6 @@ func (n *node) push(end End, elem []byte) {
 		writeEntry(n.buf[n.lo:], elem)
 	}
 	n.count++
-	n.dirty = true
 }
 
 // peek returns the element at an end. The node must not be empty.
@@ -129,7 +130,6 @@ func (n *node) drop(end End) {
 		n.hi = uint32(at)
 	}
 	n.count--
-	n.dirty = true
 }
 
 // makeRoom frees at least need bytes at an end. Within the buffer, a quarter
@@ -185,7 +185,6 @@ func (n *node) insert(at int, elem []byte) {
 	}
 	writeEntry(n.buf[int(n.lo)+front:], elem)
 	n.count++
-	n.dirty = true
 }
 
 // cut removes the entries between two offsets, count of them, and returns the
@@ -201,7 +200,6 @@ func (n *node) cut(from, to, count int) int {
 		n.hi -= uint32(to - from)
 	}
 	n.count -= uint32(count)
-	n.dirty = true
 	return from
 }
 

@@ -14,7 +14,12 @@ import (
 //	entry  length (uvarint) | bytes
 //	head   0 | entry ...                              a list without pages
 //	head   1 | length (uvarint) | pages (uvarint)     a list with pages
+//	head   2 | as 1 | for each page, in the order of their numbers:
+//	         number - the one before | elements | bytes in memory
+//	         (uvarints)                               a list with many pages
 //	page   entry ...                                  at least one
+//
+// The bytes in memory are those of an element and of its length twice, see node.go.
 //
 // A page is a node. Pages in the order of their numbers are the list from
 // head to tail; the numbers are apart so that a new node finds one between two
@@ -22,6 +27,7 @@ import (
 const (
 	listInHead = 0
 	listPaged  = 1
+	listIndex  = 2
 )
 
 // Operations in the journal. These numbers are on disk and never change.
@@ -42,15 +48,23 @@ const headBytes = nodeBytes
 
 // inHead reports whether the list is stored without pages.
 func (l *List) inHead() bool {
-	return l.nodes == 0 || l.nodes == 1 && l.node(0).used() <= headBytes
+	return l.nodes == 0 || l.nodes == 1 && !l.node(0).away && l.node(0).used() <= headBytes
 }
 
 // AppendHead appends the encoding of the head to dst.
 func (l *List) AppendHead(dst []byte) []byte {
 	if !l.inHead() {
-		dst = append(dst, listPaged)
+		form := byte(listPaged)
+		if l.nodes > indexedPages || l.away > 0 {
+			form = listIndex
+		}
+		dst = append(dst, form)
 		dst = binary.AppendUvarint(dst, uint64(l.len))
-		return binary.AppendUvarint(dst, uint64(l.nodes))
+		dst = binary.AppendUvarint(dst, uint64(l.nodes))
+		if form == listIndex {
+			dst = l.appendIndex(dst)
+		}
+		return dst
 	}
 	dst = append(dst, listInHead)
 	if l.nodes > 0 {
@@ -85,16 +99,21 @@ func Decode(head []byte) (*List, error) {
 			return nil, err
 		}
 		return l, nil
-	case listPaged:
+	case listPaged, listIndex:
 		size, w := binary.Uvarint(head[1:])
 		if w <= 0 || size > 1<<48 {
 			return nil, fmt.Errorf("list length: %w", structures.ErrCorrupt)
 		}
 		pages, v := binary.Uvarint(head[1+w:])
-		if v <= 0 || 1+w+v != len(head) || pages > size {
+		if v <= 0 || pages > size || head[0] == listPaged && 1+w+v != len(head) {
 			return nil, fmt.Errorf("number of list pages: %w", structures.ErrCorrupt)
 		}
 		l.declared = int(size)
+		if head[0] == listIndex {
+			if err := l.loadIndex(head[1+w+v:], pages); err != nil {
+				return nil, err
+			}
+		}
 		return l, nil
 	}
 	return nil, fmt.Errorf("list head of form %d: %w", head[0], structures.ErrCorrupt)
@@ -106,11 +125,11 @@ func (l *List) SetPage(id uint64, page []byte) error {
 	if l.declared < 0 {
 		return fmt.Errorf("page %d of a list without pages: %w", id, structures.ErrCorrupt)
 	}
-	at := l.nodes
-	for at > 0 && l.node(at-1).id >= id {
-		at--
-	}
+	at := l.search(id)
 	if at < l.nodes && l.node(at).id == id {
+		if n := l.node(at); n.away {
+			return l.supply(n, page)
+		}
 		return fmt.Errorf("list page %d given twice: %w", id, structures.ErrCorrupt)
 	}
 	if err := l.load(at, id, page); err != nil {
@@ -126,35 +145,46 @@ func (l *List) Complete() error {
 	if l.declared >= 0 && l.declared != l.len {
 		return fmt.Errorf("list of %d elements has %d: %w", l.declared, l.len, structures.ErrCorrupt)
 	}
+	if l.away > 0 && l.pager == nil {
+		return fmt.Errorf("list lacks %d pages: %w", l.away, structures.ErrCorrupt)
+	}
 	return nil
 }
 
 // load makes node at from the entries of a page.
 func (l *List) load(at int, id uint64, page []byte) error {
+	n, err := loadNode(id, page)
+	if err != nil {
+		return err
+	}
+	l.openPlace(at)
+	*l.node(at) = n
+	l.memory += len(n.buf)
+	l.len += int(n.count)
+	return nil
+}
+
+// loadNode makes a node of a page.
+func loadNode(id uint64, page []byte) (node, error) {
 	size, count := 0, 0
 	for rest := page; len(rest) > 0; count++ {
 		elem, behind, err := nextStored(rest)
 		if err != nil {
-			return err
+			return node{}, err
 		}
 		size += entrySize(len(elem))
 		rest = behind
 	}
 	if count == 0 || uint64(size) > math.MaxUint32 {
-		return fmt.Errorf("page of %d elements, %d bytes: %w", count, size, structures.ErrCorrupt)
+		return node{}, fmt.Errorf("page of %d elements, %d bytes: %w", count, size, structures.ErrCorrupt)
 	}
-	l.openPlace(at)
-	n := l.node(at)
-	*n = node{buf: make([]byte, size), id: id}
+	n := node{buf: make([]byte, size), id: id}
 	for rest := page; len(rest) > 0; {
 		var elem []byte
 		elem, rest, _ = nextStored(rest)
 		n.push(Tail, elem)
 	}
-	n.dirty = false
-	l.memory += size
-	l.len += count
-	return nil
+	return n, nil
 }
 
 func nextStored(b []byte) (elem, rest []byte, err error) {
@@ -186,6 +216,10 @@ func (l *List) Pages(all bool, visit func(id uint64, page []byte)) {
 			removed = removed[1:]
 		}
 		switch {
+		case n.away:
+			if all && !l.visitAway(n, visit) {
+				return
+			}
 		case paged && (all || n.dirty || !n.stored):
 			buf = n.appendPage(buf[:0])
 			visit(n.id, buf)
@@ -198,15 +232,19 @@ func (l *List) Pages(all bool, visit func(id uint64, page []byte)) {
 	}
 }
 
-// Clean marks every page as stored.
+// Clean marks every page as stored. The disk may have a page of a list that was just
+// read and would be stored in its head: that page is to go with the next change.
 func (l *List) Clean() {
 	paged := !l.inHead()
+	l.removed = nil
 	for i := range l.nodes {
 		n := l.node(i)
+		if !paged && n.stored && l.declared >= 0 {
+			l.removed = append(l.removed, n.id)
+		}
 		n.dirty, n.stored = false, paged
 	}
-	l.removed = nil
-	l.declared = -1
+	l.declared, l.changed = -1, 0
 }
 
 // Apply replays an operation. One that does not fit the list, such as an index
@@ -215,6 +253,9 @@ func (l *List) Clean() {
 func (l *List) Apply(op byte, args *structures.Args) error {
 	switch op {
 	case opListPushHead, opListPushTail:
+		if !l.Ready(End(op - opListPushHead)) {
+			return nil // the pager says so
+		}
 		for args.Left() > 0 {
 			elem := args.Bytes()
 			if args.Err() != nil {
@@ -231,9 +272,7 @@ func (l *List) Apply(op byte, args *structures.Args) error {
 		if err := args.Done(); err != nil {
 			return err
 		}
-		for ; count > 0 && l.len > 0; count-- {
-			l.pop(End(op - opListPopHead))
-		}
+		l.PopMany(nil, End(op-opListPopHead), int(min(count, uint64(l.len))), nil)
 		return nil
 	case opListSet, opListInsert, opListRemove:
 		return l.applyElement(op, args)
@@ -246,7 +285,9 @@ func (l *List) Apply(op byte, args *structures.Args) error {
 		if from > size || count > size-from {
 			return fmt.Errorf("trim of %d elements to %d from %d: %w", l.len, count, from, structures.ErrCorrupt)
 		}
-		l.trim(int(from), int(count))
+		if l.holdBounds(int(from), int(count)) {
+			l.trim(int(from), int(count))
+		}
 		return nil
 	}
 	return fmt.Errorf("list operation %d: %w", op, structures.ErrUnknownChange)
@@ -261,7 +302,8 @@ func (l *List) applyElement(op byte, args *structures.Args) error {
 	switch {
 	case op == opListRemove:
 		l.Remove(nil, i, elem)
-	case op == opListSet && i >= 0 && l.Set(nil, i, elem):
+	case op == opListSet && i >= 0 && i < l.len:
+		l.Set(nil, i, elem)
 	case op == opListInsert && i >= 0 && i <= l.len:
 		l.insertIndex(i, elem)
 	default:

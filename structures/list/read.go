@@ -22,56 +22,59 @@ func (l *List) Span(start, stop int) (from, count int) {
 	return start, stop - start + 1
 }
 
-// Range visits the elements from start to stop as Span reads them.
-func (l *List) Range(start, stop int, visit func(elem []byte)) {
+// Range visits the elements from start to stop as Span reads them. It returns false if
+// it ended early because a page cannot be read.
+func (l *List) Range(start, stop int, visit func(elem []byte)) bool {
 	from, count := l.Span(start, stop)
 	if count == 0 {
-		return
+		return true
 	}
-	at, off := l.seek(from)
-	for {
-		n := l.node(at)
-		for ; off < int(n.hi); count-- {
-			if count == 0 {
-				return
-			}
+	at, place := l.seek(from)
+	for passed := 0; count > 0; passed++ {
+		n := l.entries(at+passed, passed)
+		if n == nil {
+			return false
+		}
+		off := int(n.lo)
+		if passed == 0 {
+			off = n.seek(place)
+		}
+		for ; off < int(n.hi) && count > 0; count-- {
 			var elem []byte
 			elem, off = n.next(off)
 			visit(elem)
 		}
-		if at++; at == l.nodes {
-			return
-		}
-		off = int(l.node(at).lo)
 	}
+	return true
 }
 
 // Backward visits the elements from stop down to start, as Span reads them,
-// until visit returns false.
-func (l *List) Backward(start, stop int, visit func(elem []byte) bool) {
+// until visit returns false. It returns false if it ended early because a page cannot be
+// read.
+func (l *List) Backward(start, stop int, visit func(elem []byte) bool) bool {
 	from, count := l.Span(start, stop)
 	if count == 0 {
-		return
+		return true
 	}
-	at, off := l.seek(from + count - 1)
-	_, off = l.node(at).next(off)
-	for {
-		n := l.node(at)
-		for ; off > int(n.lo); count-- {
-			if count == 0 {
-				return
-			}
+	at, place := l.seek(from + count - 1)
+	for passed := 0; count > 0; passed++ {
+		n := l.entries(at-passed, passed)
+		if n == nil {
+			return false
+		}
+		off := int(n.hi)
+		if passed == 0 {
+			_, off = n.next(n.seek(place))
+		}
+		for ; off > int(n.lo) && count > 0; count-- {
 			var elem []byte
 			elem, off = n.prev(off)
 			if !visit(elem) {
-				return
+				return true
 			}
 		}
-		if at--; at < 0 {
-			return
-		}
-		off = int(l.node(at).hi)
 	}
+	return true
 }
 
 // Find visits the indexes, counted from the head, of elements equal to elem, as
@@ -114,10 +117,13 @@ func (l *List) Find(elem []byte, rank, count, limit int, visit func(index int)) 
 	l.forward(match)
 }
 
-// forward visits all elements until visit returns false.
+// forward visits all elements until visit returns false or a page cannot be read.
 func (l *List) forward(visit func(elem []byte) bool) {
 	for at := range l.nodes {
-		n := l.node(at)
+		n := l.entries(at, at)
+		if n == nil {
+			return
+		}
 		for off := int(n.lo); off < int(n.hi); {
 			var elem []byte
 			elem, off = n.next(off)
