@@ -143,7 +143,7 @@ var operations = []struct {
 	{"flush", 1, nil, (*trial).flush},
 	{"swap", 2, nil, (*trial).swap},
 	{"set library", 2, nil, (*trial).setLibrary},
-	{"delete library", 3, nil, (*trial).deleteLibrary},
+	{"delete library", 4, nil, (*trial).deleteLibrary},
 	{"delete libraries", 1, nil, (*trial).deleteLibraries},
 	{"set", 4, nil, (*trial).set},
 	{"patch", 5, holds(structures.KindString), (*trial).patch},
@@ -155,11 +155,17 @@ var operations = []struct {
 	{"move", 5, exists, (*trial).move},
 	{"push", 4, holds(structures.KindList), (*trial).push},
 	{"pop", 8, holds(structures.KindList), (*trial).pop},
+	{"pop many", 5, holds(structures.KindList), (*trial).popMany},
+	{"set element", 5, holds(structures.KindList), (*trial).setElement},
+	{"insert element", 5, holds(structures.KindList), (*trial).insertElement},
+	{"remove element", 5, holds(structures.KindList), (*trial).removeElement},
+	{"rotate", 5, holds(structures.KindList), (*trial).rotate},
+	{"trim", 6, holds(structures.KindList), (*trial).trim},
 	{"set field", 6, holds(structures.KindHash), (*trial).setField},
 	{"fill hash", 2, holds(structures.KindHash), (*trial).fillHash},
 	{"delete field", 8, holds(structures.KindHash), (*trial).deleteField},
 	{"set expiry of field", 24, holds(structures.KindHash), (*trial).expireField},
-	{"persist field", 20, hasTimedField, (*trial).persistField},
+	{"persist field", 24, hasTimedField, (*trial).persistField},
 	{"add member", 6, holds(structures.KindSet), (*trial).addMember},
 	{"fill set", 3, holds(structures.KindSet), (*trial).fillSet},
 	{"remove member", 16, holds(structures.KindSet), (*trial).removeMember},
@@ -240,7 +246,7 @@ const minEffects = 50
 func TestStoreIsTheModel(t *testing.T) {
 	indexPages(t)
 	effects := map[string]int{}
-	for seed := range uint64(20) {
+	for seed := range uint64(24) {
 		runModel(t, seed, effects)
 	}
 	t.Logf("effects: %v", effects)

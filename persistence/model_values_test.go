@@ -6,17 +6,15 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"slices"
 
 	"github.com/vigildb/vigil/scheduler"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/bloom"
 	"github.com/vigildb/vigil/structures/hash"
-	"github.com/vigildb/vigil/structures/list"
 	"github.com/vigildb/vigil/structures/schedule"
 )
 
-// The operations of the model on lists, hashes, Bloom filters and schedules.
+// The operations of the model on hashes, Bloom filters and schedules.
 
 // editTrial is Edit of the trial's key. ok is false if the key is absent, and stays so,
 // or holds a value of another kind.
@@ -31,41 +29,6 @@ func editTrial[T structures.Value](o *trial, kind kindOf, create func() T) (v T,
 	}
 	o.old.kind = kind
 	return v, ch, ok
-}
-
-func (o *trial) push() bool {
-	l, ch, ok := editTrial(o, structures.KindList, list.New)
-	if !ok {
-		return false
-	}
-	o.old.list = slices.Clone(o.old.list)
-	for range 1 + o.r.IntN(5) {
-		e := randomBytes(o.r)
-		l.Push(ch, list.Tail, e)
-		o.old.list = append(o.old.list, string(e))
-	}
-	o.put(o.old)
-	return true
-}
-
-func (o *trial) pop() bool {
-	l, ch, ok := editTrial[*list.List](o, structures.KindList, nil)
-	if !ok {
-		return false
-	}
-	for range 1 + o.r.IntN(4) {
-		if len(o.old.list) == 0 {
-			break
-		}
-		if e, _ := l.Pop(ch, list.Head); string(e) != o.old.list[0] {
-			o.Fatalf("Pop %.20s: got %.20q, want %.20q", o.key, e, o.old.list[0])
-		}
-		o.old.list = o.old.list[1:]
-	}
-	if o.put(o.old); len(o.old.list) == 0 {
-		delete(o.m.dbs[o.db], o.key)
-	}
-	return true
 }
 
 func (o *trial) newHash() *hash.Hash { return hash.New(o.tx.HashKeys()) }

@@ -1,0 +1,130 @@
+package persistence
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/list"
+)
+
+// listElement is element i of pagedList, 200 bytes.
+func listElement(i int) []byte { return fmt.Appendf(nil, "%0200d", i) }
+
+// pagedList makes a store on a failing disk with a list of 400 elements in 10 pages, of
+// which none is in memory.
+func pagedList(t *testing.T) (*Store, *failingDisk) {
+	t.Helper()
+	indexPages(t)
+	disk := newFailingDisk(vfs.NewMem(), faultRead, -1, false)
+	s := openMemory(t, Options{FS: disk, Databases: 2, IdleAfter: -1, LargeBytes: 1})
+	all(s, 1, func(tx *Tx) {
+		l, ch, _, err := Edit(tx, []byte("l"), list.New)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 400 {
+			l.Push(ch, list.Tail, listElement(i))
+		}
+	})
+	materialise(t, s)
+	flushed, err := s.flush() // else it is read from Pebble's memory
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-flushed
+	shedEverything(s)
+	return s, disk
+}
+
+// editList has f change the list.
+func editList(f func(l *list.List, ch *structures.Change)) func(tx *Tx) {
+	return func(tx *Tx) {
+		if l, ch, ok, err := Edit[*list.List](tx, []byte("l"), nil); ok && err == nil {
+			f(l, ch)
+		}
+	}
+}
+
+func TestUnreadablePageOfAListChangesNothing(t *testing.T) {
+	for name, change := range map[string]func(tx *Tx){
+		"push at the head": editList(func(l *list.List, ch *structures.Change) { l.Push(ch, list.Head, []byte("x")) }),
+		"push at the tail": editList(func(l *list.List, ch *structures.Change) { l.Push(ch, list.Tail, []byte("x")) }),
+		"pop":              editList(func(l *list.List, ch *structures.Change) { l.Pop(ch, list.Head) }),
+		"pop many":         editList(func(l *list.List, ch *structures.Change) { l.PopMany(ch, list.Tail, 70, func([]byte) {}) }),
+		"rotate":           editList(func(l *list.List, ch *structures.Change) { l.Rotate(ch, list.Head, list.Tail) }),
+		"set":              editList(func(l *list.List, ch *structures.Change) { l.Set(ch, 200, []byte("x")) }),
+		"insert":           editList(func(l *list.List, ch *structures.Change) { l.Insert(ch, list.After, listElement(300), []byte("x")) }),
+		"remove":           editList(func(l *list.List, ch *structures.Change) { l.Remove(ch, -1, listElement(0)) }),
+		"trim":             editList(func(l *list.List, ch *structures.Change) { l.Trim(ch, 50, -50) }),
+		"read, then push": editList(func(l *list.List, ch *structures.Change) {
+			l.Range(0, -1, func([]byte) {})
+			l.Push(ch, list.Head, []byte("x"))
+		}),
+		"rename": func(tx *Tx) { tx.Rename([]byte("l"), []byte("other")) },
+		"copy":   func(tx *Tx) { tx.Copy([]byte("l"), 0, []byte("other"), true) },
+		"move":   func(tx *Tx) { tx.Move([]byte("l"), 1) },
+	} {
+		for fault := 1; fault <= 2; fault++ {
+			t.Run(fmt.Sprint(name, ", read ", fault), func(t *testing.T) {
+				s, disk := pagedList(t)
+				disk.arm(fault)
+				var failed error
+				lsn := all(s, 1, func(tx *Tx) { change(tx); failed = tx.Err() })
+				if failed == nil && fault > 1 {
+					disk.heal()
+					closeStore(t, s)
+					return // it needs one read only
+				}
+				if lsn > 0 || failed == nil {
+					t.Errorf("record %d, error %v; want no record, and an error", lsn, failed)
+				}
+				disk.heal()
+				for range 2 {
+					all(s, 1, func(tx *Tx) {
+						l, ok, err := View[*list.List](tx, []byte("l"))
+						if !ok || err != nil || l.Len() != 400 || tx.Kind([]byte("other")) != structures.KindNone {
+							t.Fatalf("%v, %v, other %v", ok, err, tx.Kind([]byte("other")))
+						}
+						i := 0
+						l.Range(0, -1, func(e []byte) {
+							if !bytes.Equal(e, listElement(i)) {
+								t.Fatalf("element %d: %q", i, e)
+							}
+							i++
+						})
+					})
+					closeStore(t, s)
+					s = openMemory(t, Options{FS: disk, Databases: 2, IdleAfter: -1, MaxMemory: 1 << 16})
+				}
+				closeStore(t, s)
+			})
+		}
+	}
+}
+
+func TestListComesBackByItsHead(t *testing.T) {
+	s, disk := pagedList(t)
+	closeStore(t, s)
+	s = openMemory(t, Options{FS: disk, Databases: 2, IdleAfter: -1, LargeBytes: 1, MaxMemory: 1 << 16})
+	defer closeStore(t, s)
+	all(s, 1, func(tx *Tx) {
+		l, ch, _, err := Edit[*list.List](tx, []byte("l"), nil)
+		if err != nil || l.Len() != 400 || s.stats.pageReads.Load() != 0 {
+			t.Errorf("%v, length %d, %d pages read", err, l.Len(), s.stats.pageReads.Load())
+			return
+		}
+		if e, _ := l.Pop(ch, list.Head); !bytes.Equal(e, listElement(0)) {
+			t.Errorf("first element: %q", e)
+		}
+		l.Push(ch, list.Tail, []byte("last"))
+		l.Range(-2, -1, func([]byte) {})
+	})
+	if n := s.stats.pageReads.Load(); n != 2 {
+		t.Errorf("%d pages were read, want 2", n)
+	}
+	checkAccounts(t, s)
+}
