@@ -56,12 +56,12 @@ func materialise(t testing.TB, s *Store) {
 	}
 }
 
-// stageParts has the pages of each value of several be staged, one by one.
+// stageParts has the pages of each value of several be staged and moved one by one.
 func stageParts(s *Store) {
 	m := &s.materialiser.pass
 	m.Lock()
 	defer m.Unlock()
-	m.parts.size, m.stage.over = 1, 0
+	m.parts.size, m.stage.over, m.stage.batch = 1, 0, 1
 }
 
 // reusable is a file system in memory that may be cloned while files are reused. MemFS

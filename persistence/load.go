@@ -38,7 +38,7 @@ func Start(o Options) (*Store, error) {
 	s.seen.newest = make([]uint64, seenSlots)
 	s.materialiser.wake = make(chan struct{}, 1)
 	s.materialiser.pass.bound, s.materialiser.pass.parts.size = o.BatchBytes, partPages
-	s.materialiser.pass.stage.over = stageBytes
+	s.materialiser.pass.stage.over, s.materialiser.pass.stage.batch = stageBytes, moveBytes
 	s.txSeed.Store(o.Seed)
 	s.SetMaxMemory(o.MaxMemory, o.Policy, o.Samples)
 	s.SetSync(o.Sync)

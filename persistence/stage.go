@@ -23,6 +23,7 @@ import (
 // What the batch says of a page is newer than what was staged of it, so it removes that.
 type stage struct {
 	over  int  // bytes of a batch from which on pages are staged
+	batch int  // bytes of a batch that moves pages
 	used  bool // there are staged pages that the batch under way makes count
 	off   bool // the batch under way takes all that is still to come
 	moves bool // the staged pages count and are to be moved
@@ -32,8 +33,7 @@ const (
 	// stageBytes is the default of stage.over: more than the batches of values that are
 	// encoded at once.
 	stageBytes = 4 << 20
-	// moveBytes is the size of the batches that move pages: Pebble takes them into a
-	// memtable.
+	// moveBytes is the default of stage.batch: Pebble takes such a batch into a memtable.
 	moveBytes = 1 << 20
 
 	stagedGone = 0
@@ -140,7 +140,8 @@ func (s *Store) moveStaged() error {
 	if err != nil {
 		return err
 	}
-	b := s.db.NewBatchWithSize(moveBytes)
+	size := s.materialiser.pass.stage.batch
+	b := s.db.NewBatchWithSize(size)
 	var key []byte
 	for it.First(); it.Valid() && err == nil; it.Next() {
 		v := it.Value()
@@ -153,9 +154,9 @@ func (s *Store) moveStaged() error {
 		} else {
 			err = b.Delete(key, nil)
 		}
-		if err == nil && b.Len() >= moveBytes {
+		if err == nil && b.Len() >= size {
 			err = s.apply(b, pebble.NoSync)
-			b = s.db.NewBatchWithSize(moveBytes)
+			b = s.db.NewBatchWithSize(size)
 		}
 	}
 	if err = errors.Join(err, it.Error(), it.Close()); err != nil {

@@ -115,7 +115,7 @@ func TestStagedPagesSurviveCrashesAtEveryWrite(t *testing.T) {
 // is whole: of the staged pages nothing is left.
 func TestStagedPagesOfAValueThatGoesAreRemoved(t *testing.T) {
 	for _, replaced := range []bool{false, true} {
-		fs := vfs.NewMem()
+		fs := vfs.NewCrashableMem()
 		s := openMemory(t, Options{FS: fs, LargeBytes: 1, IdleAfter: -1})
 		stageParts(s)
 		fill := func(value string) (fields map[string]string) {
@@ -145,6 +145,10 @@ func TestStagedPagesOfAValueThatGoesAreRemoved(t *testing.T) {
 			s.joinParts()
 			if gone || !m.stage.used {
 				continue
+			}
+			// A disk that fails from here on takes nothing of it away.
+			if some, _ := stagedState(t, fs.CrashClone(vfs.CrashCloneCfg{})); !some {
+				t.Error("pages are staged, and the device does not have them")
 			}
 			if gone = true; replaced {
 				want = fill("second")
