@@ -23,10 +23,11 @@ func main() {
 	flag.IntVar(&o.keys, "keys", 5_000_000, "keys of a restart")
 	flag.IntVar(&o.data, "data", 830, "MB of data of section budget")
 	flag.IntVar(&o.rounds, "rounds", 5, "rounds of each case; medians are shown")
-	flag.StringVar(&o.sections, "sections", "throughput,unique,memory,values,restart,stall,budget,waits", "what to measure")
+	flag.StringVar(&o.sections, "sections", "throughput,unique,memory,values,restart,stall,budget,waits,consumers", "what to measure")
 	flag.StringVar(&o.waits, "waits", "100000,1000000", "elements of the cases of section waits; bytes are 512 times as many")
 	flag.IntVar(&o.values, "values", 1_000_000, "keys of each type of section values")
 	flag.IntVar(&o.sessions, "sessions", 1_000_000, "sessions of section sizing, which like looking is measured only if it is named")
+	flag.IntVar(&o.consumers, "consumers", 10_000, "consumers that wait in section consumers")
 	flag.BoolVar(&o.replace, "replace", false, "replace the sections measured in the file, and keep the others")
 	flag.Parse()
 	if err := measure(&o); err != nil {
@@ -38,7 +39,7 @@ func main() {
 type options struct {
 	binary, out, fsync, sections           string
 	requests, rounds, keys, data, sessions int
-	values                                 int
+	values, consumers                      int
 
 	waits   string
 	replace bool
@@ -61,7 +62,7 @@ func measure(o *options) error {
 		run  func(*options, *report) error
 	}{
 		{"throughput", throughput}, {"unique", uniqueKeys}, {"memory", memoryAndRestart}, {"values", values}, {"restart", restarts},
-		{"stall", snapshotStall}, {"budget", budget}, {"waits", otherClients}, {"sizing", sizing}, {"looking", looking},
+		{"stall", snapshotStall}, {"budget", budget}, {"waits", otherClients}, {"consumers", waitingConsumers}, {"sizing", sizing}, {"looking", looking},
 	} {
 		if !o.wants(s.name) {
 			continue
