@@ -19,7 +19,7 @@ DEB_ARCHES ?= amd64,arm64
 SESSIONS ?= 1000000
 
 .DEFAULT_GOAL := help
-.PHONY: help build run demo test browser screenshots race sim mutants stress lint fuzz faults conformance conformance-redis crash bench bench-report values waits sizing window-cost frameworks bench-sessions placement-table figures docs dist deb packages check clean
+.PHONY: help build run demo test browser screenshots race sim mutants stress lint fuzz faults conformance conformance-redis crash bench bench-report values waits consumers sizing window-cost frameworks clients bench-sessions placement-table figures docs dist deb packages check clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -106,12 +106,19 @@ waits: ## measure how long each command makes other clients wait, into docs/benc
 	$(MAKE) -s build
 	$(GO) run ./cmd/vigil-bench -server $(BIN)/vigil-server -sections waits -replace -out docs/benchmarks.md
 
+consumers: ## measure streams while 10,000 consumers wait, beside redis-server, into docs/benchmarks.md
+	$(MAKE) -s build
+	$(GO) run ./cmd/vigil-bench -server $(BIN)/vigil-server -sections consumers -replace -out docs/benchmarks.md
+
 bench-sessions: ## put visitors on the session store, beside redis-server, into docs/session-store.md (six minutes)
 	$(MAKE) -s build
 	$(BIN)/vigil-session bench -into docs/session-store.md
 
 frameworks: ## try the session stores of Node, Python, PHP and Ruby (npm; apt-get as root)
 	bash examples/frameworks/run
+
+clients: ## run suites of client libraries (npm, apt-get as root); what they need is in .ci/clients/build
+	bash .ci/clients/run
 
 sizing: ## measure what SESSIONS (1000000) take in memory and on disk, into docs/session-store.md
 	$(MAKE) -s build
@@ -150,4 +157,4 @@ check: ## what CI runs, as root: build, lint, test, race, conformance-redis, bro
 	$(MAKE) packages
 
 clean: ## remove what was built
-	rm -rf $(BIN) $(DIST)
+	rm -rf $(BIN) $(DIST) .ci/clients/build
