@@ -12,8 +12,7 @@ import (
 // cachingClient keeps what it reads until the server tells it not to.
 type cachingClient struct {
 	*testClient
-	prefix string
-	cache  map[string]string
+	cache map[string]string
 }
 
 // take reads replies up to the first that is no push, and forgets what is invalidated.
