@@ -209,7 +209,7 @@ func (s *Store) openBatch() {
 // where to go on. The lock of the shard is held.
 func (s *Store) encodeSome(shard int, t *table, cursor uint64) (next uint64, more bool) {
 	if t.dropped || t.dirty == 0 {
-		s.materialiser.pass.parts.open = false
+		s.abandonParts(t)
 		return 0, false
 	}
 	m := &s.materialiser.pass

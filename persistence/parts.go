@@ -20,10 +20,14 @@ import (
 //
 // The key may also be deleted or get another value in between. From the first part
 // on its slot says that the disk has the key, with pages: so it becomes a
-// tombstone that removes the pages, or another value that does.
+// tombstone that removes the pages, or another value that does. If its database is
+// flushed, the batch removes what the disk has of the value: a replay that comes by
+// it before the flush must not find pages that are newer than their head.
 type parts struct {
 	batch *pebble.Batch // pages of the part that was encoded last
 	open  bool          // a value lacks parts
+	hash  uint64        // of the key of that value
+	key   []byte
 	size  int           // pages of a part
 }
 
@@ -92,8 +96,23 @@ func (s *Store) encodePart(t *table, i int) (more bool) {
 	if !more {
 		o.parts = 0
 	}
-	m.parts.open = more
+	if m.parts.open = more; more {
+		m.parts.hash, m.parts.key = hash, append(m.parts.key[:0], o.key...)
+	}
 	return more
+}
+
+// abandonParts removes what the disk has of a value that lacks parts and is gone with its
+// table. The lock of the shard is held, so the journal has the record of that.
+func (s *Store) abandonParts(t *table) {
+	m := &s.materialiser.pass
+	if !m.parts.open {
+		return
+	}
+	m.parts.open = false
+	m.newest = s.journal.Newest()
+	_ = m.batch.Delete(appendHeadKey(nil, t.phys, m.parts.hash, m.parts.key), nil) // fails only if misused
+	s.encodeNoPages(t, m.parts.hash, m.parts.key)
 }
 
 // joinParts adds the part that was encoded last to the batch, or stages it. No lock is

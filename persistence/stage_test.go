@@ -171,3 +171,61 @@ func TestStagedPagesOfAValueThatGoesAreRemoved(t *testing.T) {
 		closeStore(t, s)
 	}
 }
+
+// The database of a value that is being encoded in parts is flushed. What was done before
+// the flush can be replayed all the same, though the value had newer pages than its head.
+func TestValueThatIsFlushedWhileItIsEncodedDoesNotStopAReplay(t *testing.T) {
+	indexPages(t)
+	for _, staged := range []bool{false, true} {
+		mem := vfs.NewCrashableMem()
+		s := openMemory(t, Options{FS: mem, LargeBytes: 1, IdleAfter: -1})
+		m := &s.materialiser.pass
+		if stageParts(s); !staged {
+			m.stage.over = 1 << 30
+		}
+		change := func(n int) {
+			all(s, 1, func(tx *Tx) {
+				h, ch, _, err := Edit(tx, []byte("h"), func() *hash.Hash { return hash.New(tx.HashKeys()) })
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i := range 3000 {
+					h.Set(ch, fmt.Appendf(nil, "field-%d", i), make([]byte, n))
+				}
+			})
+		}
+		change(10)
+		materialise(t, s)
+		change(11)
+		m.Lock()
+		shard := shardOf(s.Hash([]byte("h")))
+		sh := &s.shards[shard]
+		table := sh.tables[0]
+		for cursor, more, holds := uint64(shard)<<56, true, 0; more; holds++ {
+			s.openBatch()
+			sh.mu.Lock()
+			cursor, more = s.encodeSome(shard, table, cursor)
+			s.unlockShard(sh)
+			s.joinParts()
+			if holds == 3 {
+				all(s, 1, func(tx *Tx) { tx.Flush(0) })
+			}
+		}
+		if err := s.land(); err != nil {
+			t.Fatal(err)
+		}
+		m.Unlock()
+		fs := mem.CrashClone(vfs.CrashCloneCfg{}) // the end of a store in order leaves nothing to replay
+		closeStore(t, s)
+		s = openMemory(t, Options{FS: fs, IdleAfter: -1})
+		all(s, 1, func(tx *Tx) {
+			if n := tx.DBSize(0); n != 0 {
+				t.Errorf("staged %v: %d keys after the flush", staged, n)
+			}
+		})
+		closeStore(t, s)
+		if r := checkStore(t, fs, "db"); !r.Sound() {
+			t.Errorf("staged %v: %v", staged, r.Damage)
+		}
+	}
+}
