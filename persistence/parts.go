@@ -28,7 +28,7 @@ type parts struct {
 	open  bool          // a value lacks parts
 	hash  uint64        // of the key of that value
 	key   []byte
-	size  int           // pages of a part
+	size  int // pages of a part
 }
 
 // gradual is a value that can be encoded in parts.
