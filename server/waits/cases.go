@@ -33,10 +33,27 @@ var Sizeless = map[string]string{
 	"XINFO": container, "XINFO HELP": fixed, "BGREWRITEAOF": "it works in the background",
 	"EVALSHA": "as EVAL", "EVALSHA_RO": "as EVAL_RO", "SCRIPT": container, "SCRIPT FLUSH": "it drops a table",
 	"SCRIPT KILL": fixed, "SCRIPT DEBUG": fixed, "SCRIPT HELP": fixed,
+	"FUNCTION": container, "FUNCTION DELETE": libraries, "FUNCTION FLUSH": libraries, "FUNCTION DUMP": libraries,
+	"FUNCTION STATS": fixed, "FUNCTION KILL": fixed, "FUNCTION HELP": fixed, "CLIENT CACHING": fixed,
+	"DEBUG PAUSE-CRON": fixed, "DEBUG SET-DISABLE-DENY-SCRIPTS": fixed, "DEBUG ERROR": fixed, "DEBUG PROTOCOL": fixed,
+	"DEBUG QUICKLIST-PACKED-THRESHOLD": fixed, "DEBUG LOADAOF": debugging, "DEBUG DIGEST": debugging,
+	"DEBUG DIGEST-VALUE": debugging, "READONLY": alone, "READWRITE": alone, "ASKING": alone, "CLUSTER": container,
+	"CLUSTER HELP": fixed,
+}
+
+func init() {
+	for _, name := range []string{"ADDSLOTS", "ADDSLOTSRANGE", "BUMPEPOCH", "COUNT-FAILURE-REPORTS", "COUNTKEYSINSLOT",
+		"DELSLOTS", "DELSLOTSRANGE", "FAILOVER", "FLUSHSLOTS", "FORGET", "GETKEYSINSLOT", "INFO", "KEYSLOT", "LINKS", "MEET",
+		"MYID", "MYSHARDID", "NODES", "REPLICAS", "REPLICATE", "RESET", "SAVECONFIG", "SET-CONFIG-EPOCH", "SETSLOT", "SHARDS",
+		"SLAVES", "SLOTS"} {
+		Sizeless["CLUSTER "+name] = alone
+	}
 }
 
 const (
 	fixed     = "its arguments and its reply have a bounded size, and it works on nothing that grows"
 	container = "it only contains commands"
+	libraries = "libraries are bounded in all"
+	alone     = "it is refused without cluster mode"
 	debugging = "it is for tests, and is refused unless it is allowed"
 )

@@ -8,6 +8,7 @@ var connectionCases = []Case{
 	{Command: "AUTH", What: "password", Bytes: true, Call: refused(sized(nil, "AUTH", "default"))},
 	{Command: "CLIENT SETNAME", What: "name", Bytes: true, Call: sized(nil, "CLIENT", "SETNAME")},
 	{Command: "CLIENT SETINFO", What: "version", Bytes: true, Call: sized(nil, "CLIENT", "SETINFO", "LIB-VER")},
+	{Command: "CLIENT TRACKING", What: "prefix", Bytes: true, Call: refused(sized(nil, "CLIENT", "TRACKING", "ON", "BCAST", "PREFIX"))},
 	{Command: "CLIENT LIST", What: "identifiers", Call: many(1, number, []string{"CLIENT", "LIST", "ID"})},
 	{Command: "CLIENT LIST", What: "a hundredth as many clients", Before: clients, Call: call("CLIENT", "LIST")},
 	{Command: "CLIENT KILL", What: "a hundredth as many clients", Before: clients,
