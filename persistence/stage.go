@@ -141,7 +141,7 @@ func (s *Store) moveStaged() error {
 		return err
 	}
 	size := s.materialiser.pass.stage.batch
-	b := s.db.NewBatchWithSize(size)
+	b := s.db.NewBatchWithSize(size + batchEntry)
 	var key []byte
 	for it.First(); it.Valid() && err == nil; it.Next() {
 		v := it.Value()
@@ -156,7 +156,7 @@ func (s *Store) moveStaged() error {
 		}
 		if err == nil && b.Len() >= size {
 			err = s.apply(b, pebble.NoSync)
-			b = s.db.NewBatchWithSize(size)
+			b = s.db.NewBatchWithSize(size + batchEntry)
 		}
 	}
 	if err = errors.Join(err, it.Error(), it.Close()); err != nil {
