@@ -9,6 +9,7 @@ import (
 	"crypto/tls"
 	"encoding/binary"
 	"encoding/hex"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -16,6 +17,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"golang.org/x/crypto/chacha20poly1305"
 )
 
 // sealer writes records of TLS 1.3 (RFC 8446, 5.2) behind the back of crypto/tls, which
@@ -23,6 +26,7 @@ import (
 type sealer struct {
 	t      testing.TB
 	nc     net.Conn
+	suite  uint16
 	secret []byte
 	sent   uint64 // records with this secret
 }
@@ -31,16 +35,13 @@ type sealer struct {
 // key log.
 func newSealer(t testing.TB, nc *tls.Conn, keys string) *sealer {
 	t.Helper()
-	if nc.ConnectionState().CipherSuite != tls.TLS_AES_128_GCM_SHA256 {
-		t.Skip("this processor has no AES, so another cipher is in use")
-	}
 	for line := range strings.Lines(keys) {
 		if words := strings.Fields(line); words[0] == "CLIENT_TRAFFIC_SECRET_0" {
 			secret, err := hex.DecodeString(words[2])
 			if err != nil {
 				t.Fatal(err)
 			}
-			return &sealer{t: t, nc: nc.NetConn(), secret: secret, sent: 1}
+			return &sealer{t: t, nc: nc.NetConn(), suite: nc.ConnectionState().CipherSuite, secret: secret, sent: 1}
 		}
 	}
 	t.Fatalf("no secret in %q", keys)
@@ -58,23 +59,36 @@ func (s *sealer) expand(label string, size int) []byte {
 	return key
 }
 
+// aead is what records are sealed with: AES, or ChaCha20 on a processor without it.
+func (s *sealer) aead() (aead cipher.AEAD) {
+	var err error
+	switch s.suite {
+	case tls.TLS_AES_128_GCM_SHA256:
+		var block cipher.Block
+		if block, err = aes.NewCipher(s.expand("key", 16)); err == nil {
+			aead, err = cipher.NewGCM(block)
+		}
+	case tls.TLS_CHACHA20_POLY1305_SHA256:
+		aead, err = chacha20poly1305.New(s.expand("key", chacha20poly1305.KeySize))
+	default:
+		err = fmt.Errorf("cipher suite %x", s.suite)
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return aead
+}
+
 func (s *sealer) seal(kind byte, message []byte) []byte {
-	block, err := aes.NewCipher(s.expand("key", 16))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	gcm, err := cipher.NewGCM(block)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	nonce := s.expand("iv", gcm.NonceSize())
+	aead := s.aead()
+	nonce := s.expand("iv", aead.NonceSize())
 	for i, b := range binary.BigEndian.AppendUint64(nil, s.sent) {
 		nonce[len(nonce)-8+i] ^= b
 	}
 	s.sent++
 	inner := append(bytes.Clone(message), kind)
-	head := binary.BigEndian.AppendUint16([]byte{23, 3, 3}, uint16(len(inner)+gcm.Overhead()))
-	return gcm.Seal(head, nonce, inner, head)
+	head := binary.BigEndian.AppendUint16([]byte{23, 3, 3}, uint16(len(inner)+aead.Overhead()))
+	return aead.Seal(head, nonce, inner, head)
 }
 
 // keyUpdate is a request for new keys of both sides.
