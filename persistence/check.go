@@ -117,6 +117,7 @@ type checker struct {
 	touched  map[uint64]struct{} // hashes of keys that the journal is about
 	remapped bool                // the journal changes what databases there are
 	owners   expiryOwners
+	staged   bool // staged pages count
 }
 
 // run checks from the outside inwards: files, tables, keys. What is damaged may

@@ -20,6 +20,10 @@ func (c *checker) contents() error {
 		c.report.found("meta: %v", err)
 		return nil
 	}
+	var err error
+	if c.staged, err = s.stagedCount(); err != nil {
+		return err
+	}
 	for _, step := range []struct {
 		what   string
 		prefix byte
@@ -225,9 +229,8 @@ func (c *checker) value(phys uint32, hash uint64, key []byte, h *head) error {
 // readPages reads the pages of a value: staged ones that count instead of those that the
 // next start replaces by them.
 func (c *checker) readPages(phys uint32, hash uint64, key []byte, v structures.Value) error {
-	counts, err := c.s.stagedCount()
-	if err != nil || !counts {
-		return errors.Join(err, c.s.readPages(phys, hash, key, v, 0))
+	if !c.staged {
+		return c.s.readPages(phys, hash, key, v, 0)
 	}
 	low, high := appendPageKey(nil, phys, hash, key, 0), append(appendPageKey(nil, phys, hash, key, ^uint64(0)), 0)
 	it, err := c.s.db.NewIter(&pebble.IterOptions{LowerBound: restage(nil, low), UpperBound: restage(nil, high)})
@@ -246,10 +249,9 @@ func (c *checker) readPages(phys uint32, hash uint64, key []byte, v structures.V
 
 // stagedPages checks pages that are staged, whether they count or not.
 func (c *checker) stagedPages(it *pebble.Iterator) error {
-	const fixed = groupKeyFixed + 4 + 8 + 4
 	for it.First(); it.Valid(); it.Next() {
 		k, v := it.Key(), it.Value()
-		if len(k) < fixed+8 || uint64(len(k)) != fixed+8+uint64(binary.BigEndian.Uint32(k[fixed-4:])) || len(v) == 0 || v[0] > stagedPage {
+		if !isPageKey(k) || len(v) == 0 || v[0] > stagedPage {
 			c.report.found("staged page of %d bytes under a key of %d", len(v), len(k))
 		}
 	}
@@ -290,7 +292,6 @@ func (c *checker) counts(it *pebble.Iterator) error {
 
 // pages looks for pages of keys that are not there, or have none.
 func (c *checker) pages(it *pebble.Iterator) error {
-	const fixed = groupKeyFixed + 4 + 8 + 4
 	var owner []byte // what the keys of the pages of one value begin with
 	for it.First(); it.Valid(); it.Next() {
 		k := it.Key()
@@ -300,12 +301,12 @@ func (c *checker) pages(it *pebble.Iterator) error {
 		if owner != nil && len(k) == len(owner)+8 && bytes.HasPrefix(k, owner) {
 			continue
 		}
-		if len(k) < fixed+8 || uint64(len(k)) != fixed+8+uint64(binary.BigEndian.Uint32(k[fixed-4:])) {
+		if !isPageKey(k) {
 			c.report.found("page key of %d bytes", len(k))
 			continue
 		}
 		owner = append(owner[:0], k[:len(k)-8]...)
-		phys, hash, key := binary.BigEndian.Uint32(k[groupKeyFixed:]), binary.BigEndian.Uint64(k[groupKeyFixed+4:]), k[fixed:len(k)-8]
+		phys, hash, key := binary.BigEndian.Uint32(k[groupKeyFixed:]), binary.BigEndian.Uint64(k[groupKeyFixed+4:]), k[pageKeyFixed:len(k)-8]
 		if !slices.Contains(c.s.mapping.phys, phys) {
 			continue
 		}

@@ -41,6 +41,7 @@ const (
 	journalKeyFixed = groupKeyFixed + 8
 	markKeyFixed    = groupKeyFixed + 1
 	headKeyFixed    = groupKeyFixed + 4 + 8
+	pageKeyFixed    = headKeyFixed + 4 // without the key and the number of the page
 )
 
 // appendGroup appends what the keys of the group with this prefix begin with.
@@ -95,6 +96,11 @@ func appendPageBound(dst []byte, phys uint32, hash uint64, key []byte) []byte {
 
 func appendPageKey(dst []byte, phys uint32, hash uint64, key []byte, page uint64) []byte {
 	return binary.BigEndian.AppendUint64(appendPageBound(dst, phys, hash, key), page)
+}
+
+// isPageKey reports that a key of pages, or of staged ones, is as long as it says.
+func isPageKey(k []byte) bool {
+	return len(k) >= pageKeyFixed+8 && uint64(len(k)) == pageKeyFixed+8+uint64(binary.BigEndian.Uint32(k[pageKeyFixed-4:]))
 }
 
 // pageID is the page that a page key names.

@@ -30,13 +30,7 @@ func pagedList(t *testing.T) (*Store, *failingDisk) {
 			l.Push(ch, list.Tail, listElement(i))
 		}
 	})
-	materialise(t, s)
-	flushed, err := s.flush() // else it is read from Pebble's memory
-	if err != nil {
-		t.Fatal(err)
-	}
-	<-flushed
-	shedEverything(s)
+	onDiskOnly(t, s)
 	return s, disk
 }
 

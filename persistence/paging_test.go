@@ -40,6 +40,18 @@ func shedEverything(s *Store) {
 	}
 }
 
+// onDiskOnly has all pages leave memory.
+func onDiskOnly(t *testing.T, s *Store) {
+	t.Helper()
+	materialise(t, s)
+	flushed, err := s.flush() // else they are read from Pebble's memory
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-flushed
+	shedEverything(s)
+}
+
 // pagedHash makes a store on a failing disk with a hash of which no page is in memory.
 func pagedHash(t *testing.T) (*Store, *failingDisk) {
 	t.Helper()
@@ -56,13 +68,7 @@ func pagedHash(t *testing.T) (*Store, *failingDisk) {
 		}
 		h.ExpireAt(ch, []byte("7"), 1<<40)
 	})
-	materialise(t, s)
-	flushed, err := s.flush() // else it is read from Pebble's memory
-	if err != nil {
-		t.Fatal(err)
-	}
-	<-flushed
-	shedEverything(s)
+	onDiskOnly(t, s)
 	return s, disk
 }
 
