@@ -261,8 +261,8 @@ func TestSmallRestOfAListWithPages(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	l.Trim(nil, 80*3, 80*4-1)
 	d.store(t, l, r)
-	if n, _ := l.Away(); n != 1 || len(d.pages) != 1 {
-		t.Fatalf("%d pages are away, %d on disk", n, len(d.pages))
+	if n, _ := l.Away(); n != 1 || len(d.pages) != 1 || l.IsCompact(1<<20) {
+		t.Fatalf("%d pages are away, %d on disk, compact %v", n, len(d.pages), l.IsCompact(1<<20))
 	}
 	again, err := list.Decode(d.head)
 	if err != nil {
@@ -279,5 +279,98 @@ func TestSmallRestOfAListWithPages(t *testing.T) {
 	d.store(t, again, r)
 	if n, _ := again.Away(); n != 0 || len(d.pages) != 0 || again.Len() != 80 {
 		t.Errorf("%d pages are away, %d on disk, %d elements", n, len(d.pages), again.Len())
+	}
+}
+
+// Nothing is popped if the page at the other end cannot be read.
+func TestRotationThatFailsChangesNothing(t *testing.T) {
+	l, d := awayList(t, 1000)
+	first, _ := l.Index(0)
+	want := string(first)
+	for _, ends := range [][2]list.End{{list.Head, list.Tail}, {list.Tail, list.Head}} {
+		shedAll(l)
+		l.Index(-int(ends[1])) // the end to which the element goes is in memory
+		d.broken, d.failed = true, false
+		var ch structures.Change
+		if _, ok := l.Rotate(&ch, ends[0], ends[1]); ok || ch.Len() > 0 || !d.failed || l.Len() != 1000 {
+			t.Errorf("from %d: rotated %v, recorded %d bytes, failed %v, length %d", ends[0], ok, ch.Len(), d.failed, l.Len())
+		}
+		d.broken, d.failed = false, false
+	}
+	if e, _ := l.Index(0); string(e) != want {
+		t.Errorf("first element %.10q, want %.10q", e, want)
+	}
+}
+
+func TestRemovalReadsOnlyUpToItsCount(t *testing.T) {
+	l, d := awayList(t, 1000)
+	e, _ := l.Index(100)
+	elem := bytes.Clone(e)
+	shedAll(l)
+	d.reads = 0
+	if n := l.Remove(nil, 1, elem); n != 1 || d.reads != 2 {
+		t.Errorf("%d removed, %d pages read; want 1, 2", n, d.reads)
+	}
+}
+
+// What is left in a node joins the one before it only if that is in memory.
+func TestNodesDoNotJoinOnesThatAreAway(t *testing.T) {
+	l, d := awayList(t, 400)
+	r := rand.New(rand.NewPCG(1, 1))
+	for _, page := range []int{2, 3} { // so that both fit into half a node
+		for i := range 60 {
+			l.Set(nil, 80*page+i, []byte("gone"))
+		}
+	}
+	l.Remove(nil, 100, []byte("gone"))
+	d.store(t, l, r)
+	shedAll(l)
+	before := l.Len()
+	at := 0
+	l.Range(0, -1, func(e []byte) {
+		if string(e) == "gone" {
+			at++
+		}
+	})
+	shedAll(l)
+	if n := l.Remove(nil, 0, []byte("gone")); n != at || l.Len() != before-n {
+		t.Fatalf("%d removed of %d, length %d", n, at, l.Len())
+	}
+	d.store(t, l, r)
+	var got []string
+	l.Range(0, -1, func(e []byte) { got = append(got, string(bytes.TrimSpace(e))) })
+	if len(got) != before-at || slices.Contains(got, "gone") || d.failed {
+		t.Errorf("%d elements, failed %v", len(got), d.failed)
+	}
+}
+
+// Numbers next to 0 are such that no node can be opened before: all pages are read.
+func TestNumbersBeyondTheEndRunOut(t *testing.T) {
+	elems := func(first byte) []byte {
+		return bytes.Repeat(append([]byte{99}, bytes.Repeat([]byte{first}, 99)...), 80)
+	}
+	head := []byte{2, 160, 1, 2} // 160 elements in 2 pages, of 80 elements and 8080 bytes
+	for range 2 {
+		head = append(head, 1, 80, 0xf0, 0x3e)
+	}
+	const used = 80 * 101
+	head[6], head[7] = byte(used&0x7f|0x80), byte(used>>7)
+	head[10], head[11] = byte(used&0x7f|0x80), byte(used>>7)
+	l, err := list.Decode(head)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &pagedDisk{pages: map[uint64][]byte{1: elems('a'), 2: elems('b')}, head: head}
+	l.SetPager(d)
+	l.Clean()
+	for range 4 {
+		l.Push(nil, list.Head, bytes.Repeat([]byte{'n'}, 8000))
+	}
+	if n, _ := l.Away(); n != 0 || d.failed || l.Len() != 164 {
+		t.Fatalf("%d pages away, failed %v, length %d", n, d.failed, l.Len())
+	}
+	d.store(t, l, rand.New(rand.NewPCG(1, 2)))
+	if e, _ := l.Index(4); e[0] != 'a' {
+		t.Errorf("element 4 begins with %c", e[0])
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/commandtest"
 	"github.com/vigildb/vigil/commands/text"
+	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/structures/list"
 )
 
 // A call that waits and is run again for one key does not look at the others,
@@ -79,6 +81,45 @@ func TestListEventsAreThoseOfRedis(t *testing.T) {
 		}
 		r.WantEvents(x.events...)
 	}
+}
+
+// unreadable is a pager of a disk that reads nothing.
+type unreadable struct{}
+
+func (unreadable) ReadPage(uint64, func([]byte) error) bool { return false }
+func (unreadable) Failed() bool                             { return true }
+func (unreadable) Room() bool                               { return false }
+func (unreadable) Tight() bool                              { return false }
+
+// An element is neither lost nor made if a page of one of the lists cannot be read. The
+// server has an error in place of the reply then.
+func TestMoveBetweenListsOfWhichOneCannotBeRead(t *testing.T) {
+	r := commandtest.New(t, Group())
+	away, err := list.Decode([]byte("\x02\x02\x01\x01\x02\x06")) // two elements in a page
+	if err != nil {
+		t.Fatal(err)
+	}
+	away.SetPager(unreadable{})
+	var set persistence.Shards
+	set.AddAll()
+	r.Ctx.Tx.Lock(&set, r.Ctx.Now)
+	persistence.Replace(r.Ctx.Tx, []byte("away"), away, persistence.NoExpiry)
+	r.Ctx.Tx.Commit()
+	r.Ctx.Tx.Unlock()
+	r.Call("RPUSH", "l", "1")
+	r.Classes = commands.EventAll
+	journal := r.Journal()
+	for _, call := range [][]string{{"LMOVE", "away", "l", "LEFT", "LEFT"}, {"LMOVE", "l", "away", "LEFT", "LEFT"},
+		{"LMOVE", "away", "nosuch", "LEFT", "LEFT"}, {"LMOVE", "away", "away", "LEFT", "RIGHT"}} {
+		r.Call(call...)
+	}
+	if got := r.Journal(); got != journal {
+		t.Errorf("%d bytes were recorded", got-journal)
+	}
+	r.WantEvents()
+	r.Want(":2\r\n", "LLEN", "away")
+	r.Want(":1\r\n", "LLEN", "l")
+	r.Want(":0\r\n", "LLEN", "nosuch")
 }
 
 func BenchmarkList(b *testing.B) {

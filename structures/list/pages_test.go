@@ -10,7 +10,10 @@ import (
 )
 
 func TestListRefusesBadPages(t *testing.T) {
-	for _, head := range []string{"", "\x02", "\x01", "\x01\x05", "\x01\x01\x02", "\x01\x01\x01\x01", "\x00\x05ab", "\x00\x80"} {
+	for _, head := range []string{"", "\x02", "\x01", "\x01\x05", "\x01\x01\x02", "\x01\x01\x01\x01", "\x00\x05ab", "\x00\x80",
+		// An index: too few pages, too many, no number between, no elements, more than fit, another length, cut off.
+		"\x02\x03\x02\x01\x03\x09", "\x02\x03\x01\x01\x03\x09\x01", "\x02\x03\x02\x01\x02\x06\x00\x01\x03", "\x02\x03\x02\x01\x03\x09\x01\x00\x03",
+		"\x02\x03\x01\x01\x03\x05", "\x02\x03\x01\x01\x02\x06", "\x02\x03\x01\x01\x03\x80"} {
 		if _, err := Decode([]byte(head)); !errors.Is(err, structures.ErrCorrupt) {
 			t.Errorf("head %q: got %v", head, err)
 		}
@@ -38,6 +41,21 @@ func TestListRefusesBadPages(t *testing.T) {
 	}
 	if err := New().SetPage(1, []byte("\x01c")); !errors.Is(err, structures.ErrCorrupt) {
 		t.Errorf("page for a list in its head: got %v", err)
+	}
+}
+
+func TestListRefusesPagesThatItsIndexDoesNotDescribe(t *testing.T) {
+	for _, page := range []string{"", "\x01a", "\x01a\x02bc", "\x01a\x01b\x01c", "\x01a\x05b"} {
+		l, err := Decode([]byte("\x02\x02\x01\x07\x02\x06"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.SetPage(7, []byte(page)); !errors.Is(err, structures.ErrCorrupt) {
+			t.Errorf("page %q: got %v", page, err)
+		}
+		if err := l.Complete(); !errors.Is(err, structures.ErrCorrupt) {
+			t.Errorf("without its page: got %v", err)
+		}
 	}
 }
 
