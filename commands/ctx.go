@@ -56,10 +56,11 @@ type Wait struct {
 	Work    Work               // set by Compute: the call waits for its end, not for keys
 	Holds   int                // bytes that Work holds
 
-	// Rivals, if not empty, names the calls that compete for the same things, as
-	// the consumers of a group do: if there is nothing for one of them, the others
-	// behind it are not run again.
-	Rivals string
+	// Rivals names for each key the calls that compete for the same things, as the
+	// consumers of a group do: if there is nothing for one of them, the others behind
+	// it are not run again. If it is nil, all calls of a family compete that wait for
+	// the same key.
+	Rivals []string
 	// Removed has the call run again also when one of the keys is removed.
 	Removed bool
 	// Again has the call run again after so many ms even if no key has changed by

@@ -82,51 +82,21 @@ func TestExecServesWaitersOnlyWhenAllOfItRan(t *testing.T) {
 	r.blocked(1)
 }
 
-// Every key of a chain of moves lies in another shard, and the last is popped
-// by a client that waits: one push runs through all of it at once.
-func TestPushRunsThroughAChainOfMoves(t *testing.T) {
-	for _, exec := range []bool{false, true} {
-		r := newRig(t)
-		const links = 20
-		var movers []*testClient
-		last := r.dial()
-		last.send("BLPOP", fmt.Sprintf("k%d", links), "0")
-		r.blocked(1)
-		for i := range links {
-			c := r.dial()
-			c.send("BLMOVE", fmt.Sprintf("k%d", i), fmt.Sprintf("k%d", i+1), "LEFT", "RIGHT", "0")
-			r.blocked(i + 2)
-			movers = append(movers, c)
-		}
-		p := r.dial()
-		if exec {
-			p.raw(encode("MULTI") + encode("RPUSH", "k0", "x") + encode("EXEC"))
-			p.reply()
-			p.reply()
-			p.next("[(int) 1]")
-		} else {
-			p.want("RPUSH k0 x", "(int) 1")
-		}
-		last.next(fmt.Sprintf(`["k%d" "x"]`, links))
-		for _, c := range movers {
-			c.next(`"x"`)
-		}
-		p.want("DBSIZE", "(int) 0")
-		r.blocked(0)
-	}
-}
-
-func TestMovesInACircleComeToAnEnd(t *testing.T) {
+func TestOneTransactionServesAKeyInTwoDatabases(t *testing.T) {
 	r := newRig(t)
 	a, b, p := r.dial(), r.dial(), r.dial()
-	a.send("BLMOVE", "x", "y", "LEFT", "RIGHT", "0")
+	b.want("SELECT 1", "OK")
+	a.send("BLPOP", "q", "0")
 	r.blocked(1)
-	b.send("BLMOVE", "y", "x", "LEFT", "RIGHT", "0")
+	b.send("BLPOP", "q", "0")
 	r.blocked(2)
-	p.want("RPUSH x e", "(int) 1")
-	a.next(`"e"`)
-	b.next(`"e"`)
-	p.want("LRANGE x 0 -1", `["e"]`)
+	p.raw(encode("MULTI") + encode("SET", "q", "0") + encode("DEL", "q") + encode("RPUSH", "q", "a") + encode("SELECT", "1") + encode("RPUSH", "q", "b") + encode("EXEC"))
+	for range 6 {
+		p.reply()
+	}
+	p.next("[OK (int) 1 (int) 1 OK (int) 1]")
+	a.next(`["q" "a"]`)
+	b.next(`["q" "b"]`)
 }
 
 func TestOtherCommandsThatFillAKeyServeItsWaiters(t *testing.T) {

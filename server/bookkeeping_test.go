@@ -3,7 +3,7 @@ package server
 import (
 	"fmt"
 	"math/rand/v2"
-	"strings"
+	"slices"
 	"testing"
 
 	"github.com/vigildb/vigil/commands"
@@ -56,39 +56,85 @@ func TestQueuesKeepTheOrderOfArrival(t *testing.T) {
 	const seed = 1
 	rng := rand.New(rand.NewPCG(seed, seed))
 	var q waiting
-	var line []*waiter // the waiting calls, in order of arrival
+	var came []*waiter // the waiting calls, in order of arrival
 	for range 2000 {
-		if len(line) == 0 || rng.IntN(2) == 0 {
-			w := &waiter{s: &session{}}
+		if len(came) == 0 || rng.IntN(2) == 0 {
+			w := &waiter{s: &session{}, db: rng.IntN(2)}
 			for range 1 + rng.IntN(4) { // keys may be named twice
 				w.keys = append(w.keys, []byte(fmt.Sprint(rng.IntN(3))))
+				w.rivals = append(w.rivals, fmt.Sprint(rng.IntN(2)))
 			}
 			q.enter(w)
-			line = append(line, w)
+			came = append(came, w)
 		} else {
-			i := rng.IntN(len(line))
-			if !q.cancel(line[i]) || q.cancel(line[i]) {
+			i := rng.IntN(len(came))
+			if !q.cancel(came[i]) || q.cancel(came[i]) {
 				t.Fatalf("seed %d: a wait did not end once", seed)
 			}
-			line = append(line[:i:i], line[i+1:]...)
+			came = append(came[:i:i], came[i+1:]...)
 		}
-		for k := range 3 {
-			var want []*waiter
-			for _, w := range line {
-				if strings.Contains(fmt.Sprintf("%s", w.keys), fmt.Sprint(k)) {
+		k, rivals := readyKey{rng.IntN(2), fmt.Sprint(rng.IntN(3))}, fmt.Sprint(rng.IntN(2))
+		var want, got []*waiter
+		for _, w := range came {
+			for i, key := range w.keys {
+				if w.db == k.db && string(key) == k.key && w.rivals[i] == rivals {
 					want = append(want, w)
+					break
 				}
 			}
-			if got := q.inLine(readyKey{0, fmt.Sprint(k)}); fmt.Sprint(got) != fmt.Sprint(want) {
-				t.Fatalf("seed %d: key %d: got %d in line, want %d, or another order", seed, k, len(got), len(want))
+		}
+		if line := q.lines[k][rivals]; line != nil {
+			for p := line.first; p != nil; p = p.next {
+				got = append(got, p.w)
 			}
 		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("seed %d: key %v: got %d in line, want %d, or another order", seed, k, len(got), len(want))
+		}
 	}
-	for _, w := range line {
+	for _, w := range came {
 		q.cancel(w)
 	}
-	if len(q.queues)+len(q.by) != 0 || q.any() {
-		t.Errorf("%d queues and %d waiters are left of nobody", len(q.queues), len(q.by))
+	if len(q.lines)+len(q.by) != 0 || q.any() {
+		t.Errorf("%d keys and %d waiters are left of nobody", len(q.lines), len(q.by))
+	}
+}
+
+// While a key is served its clients may leave, be served, or be passed over with
+// their rivals.
+func TestLineOfAKeyIsInOrderOfArrival(t *testing.T) {
+	const seed = 1
+	rng := rand.New(rand.NewPCG(seed, seed))
+	for range 500 {
+		var q waiting
+		var came []*waiter
+		for range rng.IntN(20) {
+			w := &waiter{s: &session{}, keys: [][]byte{[]byte("k")}, rivals: []string{fmt.Sprint(rng.IntN(4))}}
+			q.enter(w)
+			came = append(came, w)
+		}
+		line := q.line(readyKey{0, "k"})
+		for len(came) > 0 {
+			w := line.next()
+			if w != came[0] {
+				t.Fatalf("seed %d: next is another call than the one that came first", seed)
+			}
+			switch rng.IntN(3) {
+			case 0:
+				q.cancel(w)
+				came = came[1:]
+			case 1:
+				i := rng.IntN(len(came))
+				q.cancel(came[i])
+				came = slices.Delete(came, i, i+1)
+			case 2:
+				line.pass()
+				came = slices.DeleteFunc(came, func(o *waiter) bool { return o.rivals[0] == w.rivals[0] })
+			}
+		}
+		if line.next() != nil {
+			t.Fatalf("seed %d: a call is left in line", seed)
+		}
 	}
 }
 

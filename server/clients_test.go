@@ -245,13 +245,16 @@ func TestPanicCostsItsClientAlone(t *testing.T) {
 
 func TestPanicOfAParkedCallCostsTheClientThatWaits(t *testing.T) {
 	r := newRig(t)
-	waits, p := r.dial(), r.dial()
+	waits, behind, p := r.dial(), r.dial(), r.dial()
 	waits.send("BLPOP", "q", "0")
 	r.blocked(1)
+	behind.send("BRPOP", "q", "0")
+	r.blocked(2)
 	cmd, _ := r.srv.table.Lookup([][]byte{[]byte("BLPOP")})
 	cmd.Run = func(*commands.Ctx) error { panic("handler of BLPOP") }
-	p.want("RPUSH q a", "(int) 1")
+	p.want("RPUSH q a b", "(int) 2")
 	waits.ended()
+	behind.next(`["q" "b"]`)
 	r.blocked(0)
 	p.want("LRANGE q 0 -1", `["a"]`)
 }

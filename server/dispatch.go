@@ -279,8 +279,20 @@ func (s *session) changed(db int, key []byte) {
 		s.invalidated(key)
 	}
 	if s.srv.waiting.wanted(db, key) {
-		s.ready = append(s.ready, readyKey{db, string(key)})
+		s.isReady(db, key)
 	}
+}
+
+// isReady notes that the clients that wait for a key are to be served, unless that is
+// noted or happening already.
+func (s *session) isReady(db int, key []byte) {
+	if v := s.serving; v != nil && v.db == db && v.key == string(key) {
+		return
+	}
+	if n := len(s.ready); n > 0 && s.ready[n-1].db == db && s.ready[n-1].key == string(key) {
+		return
+	}
+	s.ready = append(s.ready, readyKey{db, string(key)})
 }
 
 // account counts the call, which began at start in this turn, and keeps it if it

@@ -89,13 +89,6 @@ func (s *session) ClientUnblock(id uint64, withError bool) bool {
 	return s.srv.endWaitAfter(w, 0, true, func(r *commands.Reply) { r.Error(commands.ErrUnblocked) })
 }
 
-// of finds the wait of a client, or nil.
-func (q *waiting) of(s *session) *waiter {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.by[s]
-}
-
 // ResetClient puts the client into the state of a new one, except for its ID
 // and its age.
 func (s *session) ResetClient(c *commands.Ctx) {

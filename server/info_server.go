@@ -68,26 +68,6 @@ func infoClients(t *infoText) {
 	t.line("total_blocking_keys", t.srv.waiting.keyCount())
 }
 
-// timed counts the waits that have a timeout.
-func (q *waiting) timed() int {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	n := 0
-	for _, w := range q.by {
-		if w.stop != nil {
-			n++
-		}
-	}
-	return n
-}
-
-// keyCount is the number of keys that have waiting clients.
-func (q *waiting) keyCount() int {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return len(q.queues)
-}
-
 func infoReplication(t *infoText) {
 	const noID = "0000000000000000000000000000000000000000"
 	t.line("role", "master")

@@ -14,12 +14,12 @@ import (
 
 // Waiting clients. A call that has to wait (BLPOP on empty lists) is parked:
 // its arguments are copied into a waiter, which is in the queue of each of its
-// keys. No goroutine waits for it. When a command has changed one of these
-// keys, the server runs the parked calls again, first come first served, while
-// the changer's locks are still held: an element that is pushed for a waiting
-// client is never seen by any other. The waiter of a client that leaves is
-// removed from the queues first, so no element is popped for a client that has
-// left.
+// keys (queue.go). No goroutine waits for it. When a command has changed one of
+// these keys, the server runs the parked calls again, first come first served,
+// while the changer's locks are still held: an element that is pushed for a
+// waiting client is never seen by any other. The waiter of a client that leaves
+// is removed from the queues first, so no element is popped for a client that
+// has left.
 //
 // Lock order: shards of the store, then waiter.mu, then waiting.mu, then outbox.mu.
 
@@ -31,13 +31,14 @@ type waiter struct {
 	keys    [][]byte // waited for; alias argv
 	also    [][]byte // all keys of the call, if there are more than it waits for; alias argv
 	places  []place  // in the queues of keys; guarded by waiting.mu
+	arrival uint64   // grows with each waiter; guarded by waiting.mu
 	shards  persistence.Shards
 	db      int
 	proto   int
-	silent  bool   // the client wants no reply
-	caches  bool   // the client may keep what the call reads
-	rivals  string // see commands.Wait
-	removed bool   // likewise
+	silent  bool     // the client wants no reply
+	caches  bool     // the client may keep what the call reads
+	rivals  []string // see commands.Wait
+	removed bool     // likewise
 	expire  func(*commands.Reply)
 	stop    func() // stops the timer, or the computation; nil without one; guarded by waiting.mu once in a queue
 	again   func() // stops the timer that runs the call again; nil without one; guarded by waiting.mu
@@ -47,158 +48,6 @@ type waiter struct {
 }
 
 func (w *waiter) isDone() bool { return w.done.Load() }
-
-// readyKey is a key that changed while clients waited for it.
-type readyKey struct {
-	db  int
-	key string
-}
-
-// waiting is all parked calls.
-type waiting struct {
-	n      atomic.Int32 // parked calls; read without mu
-	mu     sync.Mutex
-	queues map[string]*queue    // by key, of any database; guarded by mu
-	by     map[*session]*waiter // guarded by mu
-}
-
-func (q *waiting) any() bool { return q.n.Load() > 0 }
-
-// wanted reports whether a client waits for the key.
-func (q *waiting) wanted(db int, key []byte) bool {
-	if !q.any() {
-		return false
-	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for p := q.queues[string(key)].begin(); p != nil; p = p.next {
-		if p.w.db == db {
-			return true
-		}
-	}
-	return false
-}
-
-// enter puts a waiter into the queues of its keys; w.mu and the shards of the
-// keys are held.
-func (q *waiting) enter(w *waiter) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.queues == nil {
-		q.queues = map[string]*queue{}
-		q.by = map[*session]*waiter{}
-	}
-	q.by[w.s] = w
-	w.places = make([]place, len(w.keys))
-	for i, key := range w.keys {
-		q.yieldLocked(i)
-		q.queueLocked(key).append(&w.places[i], w)
-	}
-	q.n.Add(1)
-}
-
-// finish takes a waiter out of its queues. It returns false if that was done before:
-// the first alone replies. w.mu is held.
-func (q *waiting) finish(w *waiter) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if w.done.Load() {
-		return false
-	}
-	w.done.Store(true)
-	delete(q.by, w.s)
-	for i, key := range w.keys {
-		q.yieldLocked(i)
-		if line := w.places[i].line; line != nil {
-			if line.remove(&w.places[i]); line.first == nil {
-				delete(q.queues, string(key))
-			}
-		}
-	}
-	q.n.Add(-1)
-	if w.stop != nil {
-		w.stop()
-	}
-	if w.again != nil {
-		w.again()
-	}
-	return true
-}
-
-// cancel removes a waiter whose client has left. It returns false if the wait had
-// ended before.
-func (q *waiting) cancel(w *waiter) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return q.finish(w)
-}
-
-// inLine lists the calls that wait for a key, in order of arrival.
-func (q *waiting) inLine(k readyKey) []*waiter {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	var line []*waiter
-	for p := q.queues[k.key].begin(); p != nil; p = p.next {
-		if p.w.db == k.db {
-			line = append(line, p.w)
-		}
-	}
-	return line
-}
-
-// keysOf lists the keys of a database that have waiting clients.
-func (q *waiting) keysOf(db int) []readyKey {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	var keys []readyKey
-	for key, line := range q.queues {
-		for p := line.first; p != nil; p = p.next {
-			if p.w.db == db {
-				keys = append(keys, readyKey{db, key})
-				break
-			}
-		}
-	}
-	return keys
-}
-
-// eachKey visits the keys of a call.
-type eachKey func(visit func(key []byte))
-
-// widen adds the shards that serving the waiters of the call's keys can need:
-// those of all their keys, and of the keys of clients that wait for these in
-// turn.
-func (q *waiting) widen(set *persistence.Shards, keys eachKey) {
-	if !q.any() {
-		return
-	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	var todo []*waiter
-	add := func(key []byte) {
-		for p := q.queues[string(key)].begin(); p != nil; p = p.next {
-			if len(p.w.also) == 0 { // thousands may wait for one key
-				set.Union(p.w.shards)
-				continue
-			}
-			todo = append(todo, p.w)
-		}
-	}
-	keys(add)
-	seen := map[*waiter]bool{}
-	for len(todo) > 0 {
-		w := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		if seen[w] {
-			continue
-		}
-		seen[w] = true
-		set.Union(w.shards)
-		for _, key := range w.also {
-			add(key)
-		}
-	}
-}
 
 // park puts the call that just ran into the queues of its keys. The keys are
 // still locked, so nothing can have changed in between.
@@ -232,43 +81,27 @@ func (s *session) park(cmd *commands.Command, argv [][]byte, wait *commands.Wait
 	}
 }
 
-// arm keeps what stops the computation of a waiter, or stops it at once if the
-// wait has ended.
-func (q *waiting) arm(w *waiter, stop func()) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if w.done.Load() {
-		stop()
-		return
-	}
-	w.stop = stop
-}
-
-// serve runs the calls that wait for a key again. If the key is gone, only those that
-// also wait for its removal are run. The locks of the command that changed the key
-// are held.
+// serve runs the calls that wait for a key again, in order of arrival. When there is
+// nothing for one of them, its rivals are passed over, as there is nothing for them
+// either; if the key is gone, only those that also wait for its removal are run. What
+// these calls do to the key is of no use to those that were passed over. The locks of
+// the command that changed the key are held, so that no call begins to wait for it
+// meanwhile.
 func (s *session) serve(k readyKey) {
-	var idle map[string]bool // rivals that there is nothing for
-	for _, w := range s.srv.waiting.inLine(k) {
-		if w.rivals != "" && idle[w.rivals] {
-			continue
-		}
+	s.serving = &k
+	line := s.srv.waiting.line(k)
+	for w := line.next(); w != nil; w = line.next() {
 		s.tx.Select(k.db)
-		if !w.removed && s.tx.Kind([]byte(k.key)) == 0 {
-			continue
-		}
-		if !s.serveOne(k, w) && w.rivals != "" {
-			if idle == nil {
-				idle = map[string]bool{}
-			}
-			idle[w.rivals] = true
+		if !w.removed && s.tx.Kind([]byte(k.key)) == 0 || !s.serveOne(k, w) {
+			line.pass()
 		}
 	}
+	s.serving = nil
 	s.tx.Select(s.DB())
 }
 
 // serveOne runs one parked call again. If it finds nothing it stays in line, and
-// served is false.
+// served is false. It is true if the wait has ended otherwise.
 func (s *session) serveOne(k readyKey, w *waiter) (served bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -280,7 +113,7 @@ func (s *session) serveOne(k readyKey, w *waiter) (served bool) {
 	lsn := s.tx.Commit() // also of a call that looked at a value and waits on
 	s.dur.change(lsn)
 	if !ok {
-		return false
+		return w.isDone()
 	}
 	s.srv.waiting.finish(w)
 	w.answer(c.Reply.Encoded(), max(lsn, s.tx.Seen()))

@@ -2,6 +2,7 @@ package streams
 
 import (
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/vigildb/vigil/commands"
@@ -66,11 +67,17 @@ const (
 
 // groupWait describes how a consumer waits.
 func (r *reading) groupWait(c *commands.Ctx, reads []groupRead) commands.Wait {
-	w := commands.Wait{Rivals: string(r.group), Removed: true}
+	w := commands.Wait{Removed: true}
+	if c.Woken == nil {
+		rivals := "group " + string(r.group)
+		if r.claim {
+			rivals = "idle " + strconv.FormatInt(r.minIdle, 10) + " " + rivals
+		}
+		w.Rivals = slices.Repeat([]string{rivals}, len(r.keys))
+	}
 	if !r.claim {
 		return w
 	}
-	w.Rivals += "\x00" + strconv.FormatInt(r.minIdle, 10)
 	idle := min(r.minIdle, math.MaxInt64/2)
 	w.Again = min(max(idle, lookMillis), longMillis)
 	for i := range reads {

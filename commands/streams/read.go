@@ -135,7 +135,15 @@ func xread(c *commands.Ctx) error {
 		})
 		return nil
 	}
-	return r.wait(c, commands.Wait{})
+	w := commands.Wait{}
+	if r.block && c.Woken == nil {
+		// There is nothing after an ID for one call if there is nothing for another.
+		w.Rivals = make([]string, len(r.keys))
+		for i, id := range r.ids {
+			w.Rivals[i] = "after " + string(id)
+		}
+	}
+	return r.wait(c, w)
 }
 
 // after returns the ID behind which XREAD reads stream i; s is nil if it does not

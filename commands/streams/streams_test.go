@@ -2,6 +2,7 @@ package streams
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -108,7 +109,7 @@ func TestWaitingConsumerIsCreatedWhenItGetsAnEntry(t *testing.T) {
 	r.Want("+OK\r\n", "XGROUP", "CREATE", "s", "g", "$", "MKSTREAM")
 	call := []string{"XREADGROUP", "GROUP", "g", "c", "BLOCK", "0", "STREAMS", "s", ">"}
 	r.Want("", call...)
-	if w := r.Ctx.Parked(); w == nil || w.Rivals != "g" || !w.Removed {
+	if w := r.Ctx.Parked(); w == nil || !slices.Equal(w.Rivals, []string{"group g"}) || !w.Removed {
 		t.Fatalf("XREADGROUP waits as %+v", w)
 	}
 	r.Want(":0\r\n", "XGROUP", "DELCONSUMER", "s", "g", "c")
