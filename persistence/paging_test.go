@@ -12,7 +12,6 @@ import (
 
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/hash"
-	"github.com/vigildb/vigil/structures/list"
 )
 
 // In stores with an odd seed every value that can have pages on disk only has them
@@ -24,8 +23,8 @@ func pagedLimit(seed uint64) int64 { return int64(seed%2) << 16 }
 
 // indexPages has the heads of values of a few pages say what these are.
 func indexPages(t *testing.T) {
-	was, wasList := hash.SetIndexedPages(2), list.SetIndexedPages(2)
-	t.Cleanup(func() { hash.SetIndexedPages(was); list.SetIndexedPages(wasList) })
+	was := structures.SetIndexedPages(2)
+	t.Cleanup(func() { structures.SetIndexedPages(was) })
 }
 
 // shedEverything has all pages leave memory that the disk has.

@@ -35,3 +35,17 @@ type Paged interface {
 	// Gather reads every page that is away and reports whether it could.
 	Gather() bool
 }
+
+// indexedPages is a variable for tests.
+var indexedPages = 64
+
+// IndexedPages is the number of pages from which on the head of a value says what each of
+// them is, so that they need not be read to find out.
+func IndexedPages() int { return indexedPages }
+
+// SetIndexedPages changes, for tests, from how many pages on heads have an index, and
+// returns the number that it was.
+func SetIndexedPages(n int) (was int) {
+	was, indexedPages = indexedPages, n
+	return was
+}

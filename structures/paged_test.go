@@ -11,7 +11,6 @@ import (
 
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/hash"
-	"github.com/vigildb/vigil/structures/list"
 	"github.com/vigildb/vigil/structures/set"
 )
 
@@ -81,8 +80,7 @@ type pagedModel interface {
 // TestPagesComeAndGo works on values of which pages leave memory all the time, and
 // which are made anew from their head.
 func TestPagesComeAndGo(t *testing.T) {
-	defer hash.SetIndexedPages(hash.SetIndexedPages(2))
-	defer list.SetIndexedPages(list.SetIndexedPages(2))
+	defer structures.SetIndexedPages(structures.SetIndexedPages(2))
 	for name, create := range map[string]func() pagedModel{
 		"hash": func() pagedModel { return &hashModel{fields: map[string]string{}} },
 		"set":  func() pagedModel { return &setModel{members: map[string]bool{}} },

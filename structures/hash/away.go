@@ -12,17 +12,6 @@ import (
 // buffer. It keeps the number of its fields, their bytes, as dead ones with the sign
 // turned round, and what it knows of expiries.
 
-// indexedPages is the number of pages from which on the head of a value has what it
-// knows of each of them, so that they need not be read to find out. It is a variable for tests.
-var indexedPages = 64
-
-// SetIndexedPages changes, for tests, from how many pages on heads have an index, and
-// returns the number that it was.
-func SetIndexedPages(n int) (was int) {
-	was, indexedPages = indexedPages, n
-	return was
-}
-
 // maxAway bounds the fields of a segment that can be away.
 const maxAway = math.MaxUint16
 

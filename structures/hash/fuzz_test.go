@@ -44,7 +44,7 @@ func FuzzDecodeHash(f *testing.F) {
 	h.Set(nil, []byte("g"), bytes.Repeat([]byte{'c'}, 200))
 	h.ExpireAt(nil, []byte("g"), 1000)
 	f.Add(h.AppendHead(nil), []byte{})
-	defer SetIndexedPages(SetIndexedPages(0))
+	defer structures.SetIndexedPages(structures.SetIndexedPages(0))
 	for i := range 70 {
 		h.Set(nil, fmt.Append(nil, "many ", i), nil)
 	}

@@ -46,7 +46,7 @@ func (h *Hash) AppendHead(dst []byte) []byte {
 		return append(append(dst, hashInHead), h.pack...)
 	}
 	form := byte(hashPaged)
-	if h.table.segments > indexedPages || h.table.away > 0 {
+	if h.table.segments > structures.IndexedPages() || h.table.away > 0 {
 		form = hashIndex
 	}
 	dst = append(dst, form)

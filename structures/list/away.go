@@ -15,17 +15,6 @@ import (
 // the number of its elements and what they take, so that elements are found and ends cut
 // off without it.
 
-// indexedPages is the number of pages from which on the head of a list says what each of
-// them is, so that they need not be read to find out. It is a variable for tests.
-var indexedPages = 64
-
-// SetIndexedPages changes, for tests, from how many pages on heads have an index, and
-// returns the number that it was.
-func SetIndexedPages(n int) (was int) {
-	was, indexedPages = indexedPages, n
-	return was
-}
-
 // SetPager says where pages are read that are away.
 func (l *List) SetPager(p structures.Pager) { l.pager = p }
 

@@ -55,7 +55,7 @@ func (l *List) inHead() bool {
 func (l *List) AppendHead(dst []byte) []byte {
 	if !l.inHead() {
 		form := byte(listPaged)
-		if l.nodes > indexedPages || l.away > 0 {
+		if l.nodes > structures.IndexedPages() || l.away > 0 {
 			form = listIndex
 		}
 		dst = append(dst, form)
