@@ -2,6 +2,7 @@ package persistence
 
 import (
 	"fmt"
+	"os"
 	"testing"
 
 	"github.com/vigildb/vigil/structures"
@@ -17,7 +18,7 @@ const goldenStreams = "testdata/format2-streams"
 // goldenStream makes one of the streams: a small one, one with pages, an empty one, and
 // one with groups.
 func goldenStream(name string, s *stream.Stream, ch *structures.Change) {
-	entries := map[string]int{"small": 5, "paged": goldenMany, "empty": 2, "grouped": 300}[name]
+	entries := map[string]int{"small": 5, "paged": goldenMany, "empty": 2, "grouped": 300, "indexed": 700}[name]
 	for i := range uint64(entries) {
 		pairs := [][]byte{[]byte("field"), fmt.Append(nil, "value-", i)}
 		if i%7 == 0 {
@@ -30,7 +31,7 @@ func goldenStream(name string, s *stream.Stream, ch *structures.Change) {
 		s.Trim(ch, stream.Trim{})
 		s.SetID(ch, stream.ID{Ms: 9000, Seq: 1}, 70, stream.ID{Ms: 8000})
 	}
-	if name != "grouped" {
+	if name != "grouped" && name != "indexed" {
 		return
 	}
 	s.Trim(ch, stream.Trim{Len: 250})
@@ -52,7 +53,12 @@ var goldenStreamNames = []string{"small", "paged", "empty", "grouped"}
 
 func makeGoldenStreams(t *testing.T, tx *Tx, prefix string) {
 	t.Helper()
-	for _, name := range goldenStreamNames {
+	storeGoldenStreams(t, tx, prefix, goldenStreamNames)
+}
+
+func storeGoldenStreams(t *testing.T, tx *Tx, prefix string, names []string) {
+	t.Helper()
+	for _, name := range names {
 		s, ch, _, err := Edit(tx, []byte(prefix+name), stream.New)
 		if err != nil {
 			t.Fatal(err)
@@ -67,11 +73,49 @@ func TestGoldenStreams(t *testing.T) {
 
 func checkGoldenStreams(t *testing.T, tx *Tx, prefix string) {
 	t.Helper()
-	for _, name := range goldenStreamNames {
+	checkStoredStreams(t, tx, prefix, goldenStreamNames)
+}
+
+func checkStoredStreams(t *testing.T, tx *Tx, prefix string, names []string) {
+	t.Helper()
+	for _, name := range names {
 		key, want := []byte(prefix+name), stream.New()
 		goldenStream(name, want, nil)
 		if diff := diffStream(tx, key, describeStream(want)); diff != "" {
 			t.Errorf("%s: %s", key, diff)
 		}
 	}
+}
+
+// The store in testdata/format2-indexed-streams has a stream whose head says what its pages
+// are. It is written anew by
+//
+//	go test ./persistence -run TestGoldenIndexedStreams -golden
+const goldenIndexedStreams = "testdata/format2-indexed-streams"
+
+func TestGoldenIndexedStreams(t *testing.T) {
+	indexPages(t) // else the head of so few has no index
+	names := []string{"indexed"}
+	testGolden(t, goldenIndexedStreams,
+		func(t *testing.T, tx *Tx, prefix string) { storeGoldenStreams(t, tx, prefix, names) },
+		func(t *testing.T, tx *Tx, prefix string) { checkStoredStreams(t, tx, prefix, names) })
+	opened := t.TempDir()
+	if err := os.CopyFS(opened, os.DirFS(goldenIndexedStreams)); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(Options{Dir: opened, IdleAfter: -1, MaxMemory: 8 << 10, LargeBytes: 1, Now: func() int64 { return goldenNow }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeStore(t, s)
+	all(s, goldenNow, func(tx *Tx) {
+		v, _, err := View[*stream.Stream](tx, []byte("old-indexed"))
+		if err != nil || s.stats.pageReads.Load() != 1 {
+			t.Fatalf("%v, %d pages were read; want the last one", err, s.stats.pageReads.Load())
+		}
+		if n, _ := v.Away(); n < 2 {
+			t.Errorf("%d pages are away", n)
+		}
+		checkStoredStreams(t, tx, "old-", names)
+	})
 }

@@ -10,7 +10,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/hash"
+	"github.com/vigildb/vigil/structures/stream"
 )
 
 // fieldsOf is all fields of the hash h of a store.
@@ -22,8 +24,14 @@ func fieldsOf(t *testing.T, s *Store) map[string]string {
 		if !ok || err != nil {
 			t.Fatalf("hash: %v, %v", ok, err)
 		}
-		h.Each(1, func(field, value []byte, _ int64) { got[string(field)] = string(value) })
+		got = fieldsIn(h)
 	})
+	return got
+}
+
+func fieldsIn(h *hash.Hash) map[string]string {
+	got := map[string]string{}
+	h.Each(1, func(field, value []byte, _ int64) { got[string(field)] = string(value) })
 	return got
 }
 
@@ -48,27 +56,71 @@ func stagedState(t *testing.T, fs vfs.FS) (some, count bool) {
 	return some, count
 }
 
-// A hash of many pages is stored page by page, again and again, and a power failure at
-// each write and sync on the way leaves a store that is sound and has every field.
+// A value of many pages is stored page by page, again and again, and a power failure at
+// each write and sync on the way leaves a store that is sound and has all of it.
 func TestStagedPagesSurviveCrashesAtEveryWrite(t *testing.T) {
-	c := &crasher{mem: vfs.NewCrashableMem(), r: rand.New(rand.NewPCG(1, 61)), every: 1 << 30}
-	s := openMemory(t, Options{FS: errorfs.Wrap(reusable{c.mem}, c), LargeBytes: 1, IdleAfter: -1})
-	stageParts(s)
-	r, want := rand.New(rand.NewPCG(1, 62)), map[string]string{}
-	states := map[uint64]map[string]string{}
-	for range 6 {
-		lsn := all(s, 1, func(tx *Tx) {
+	r := rand.New(rand.NewPCG(1, 62))
+	t.Run("hash", func(t *testing.T) {
+		crashWhileStaging(t, func(tx *Tx) string {
 			h, ch, _, err := Edit(tx, []byte("h"), func() *hash.Hash { return hash.New(tx.HashKeys()) })
 			if err != nil {
 				t.Fatal(err)
 			}
 			for range 1200 {
-				f, v := fmt.Sprintf("field-%d", r.IntN(3000)), fmt.Sprint(r.Uint64())
-				h.Set(ch, []byte(f), []byte(v))
-				want[f] = v
+				h.Set(ch, fmt.Appendf(nil, "field-%d", r.IntN(3000)), fmt.Append(nil, r.Uint64()))
 			}
+			return fmt.Sprint(fieldsIn(h))
+		}, func(s *Store) string { return fmt.Sprint(fieldsOf(t, s)) })
+	})
+	t.Run("stream", func(t *testing.T) {
+		crashWhileStaging(t, func(tx *Tx) string {
+			s, ch, _, err := Edit(tx, []byte("s"), stream.New)
+			if err != nil {
+				t.Fatal(err)
+			}
+			changeStaged(r, s, ch)
+			return describeStream(s)
+		}, func(s *Store) (got string) {
+			all(s, 1, func(tx *Tx) {
+				if v, ok, err := View[*stream.Stream](tx, []byte("s")); ok && err == nil {
+					got = describeStream(v)
+				}
+			})
+			return got
 		})
-		states[lsn] = maps.Clone(want)
+	})
+}
+
+// changeStaged changes many pages of a stream and of its group.
+func changeStaged(r *rand.Rand, s *stream.Stream, ch *structures.Change) {
+	addStreamEntries(s, ch, 160)
+	g := s.Group([]byte("g"))
+	if g == nil {
+		g = s.CreateGroup(ch, []byte("g"), stream.ID{}, 0)
+		g.CreateConsumer(ch, []byte("c"), 1)
+	}
+	g.Deliver(ch, g.Consumer([]byte("c")), 90, 1, false, nil)
+	var ids []stream.ID
+	for range 30 {
+		ids = append(ids, stream.ID{Seq: s.First().Seq + r.Uint64N(uint64(s.Len()))})
+	}
+	g.Ack(ch, ids)
+	s.Delete(ch, ids)
+	s.Trim(ch, stream.Trim{Len: s.Len() - 50})
+}
+
+// crashWhileStaging has changes of a value stored in small parts. change returns what the
+// value is then, and look what a store has of it.
+func crashWhileStaging(t *testing.T, change func(tx *Tx) string, look func(s *Store) string) {
+	t.Helper()
+	c := &crasher{mem: vfs.NewCrashableMem(), r: rand.New(rand.NewPCG(1, 61)), every: 1 << 30}
+	s := openMemory(t, Options{FS: errorfs.Wrap(reusable{c.mem}, c), LargeBytes: 1, IdleAfter: -1})
+	stageParts(s)
+	states := map[uint64]string{}
+	for range 6 {
+		state := ""
+		lsn := all(s, 1, func(tx *Tx) { state = change(tx) })
+		states[lsn] = state
 		if err := s.WaitDurable(lsn); err != nil {
 			t.Fatal(err)
 		}
@@ -80,6 +132,7 @@ func TestStagedPagesSurviveCrashesAtEveryWrite(t *testing.T) {
 		c.mu.Lock()
 		c.every = 1 << 30
 		c.mu.Unlock()
+		shedEverything(s)
 	}
 	closeStore(t, s)
 	left, counted := 0, 0
@@ -90,14 +143,14 @@ func TestStagedPagesSurviveCrashesAtEveryWrite(t *testing.T) {
 		} else if some {
 			left++
 		}
-		o := Options{FS: crash.fs, Dir: "db", IdleAfter: -1}
+		o := Options{FS: crash.fs, Dir: "db", IdleAfter: -1, LargeBytes: 1, MaxMemory: int64(i%2) << 16}
 		report, err := Check(o, func(string, int64, int64) {})
 		if err != nil || !report.Sound() {
 			t.Fatalf("crash %d: check: %v, %v", i, err, report)
 		}
 		s := openMemory(t, o)
-		if lsn := s.Stats().LSN; lsn < crash.acked || !maps.Equal(fieldsOf(t, s), states[lsn]) {
-			t.Fatalf("crash %d: the fields of record %d differ", i, lsn)
+		if lsn := s.Stats().LSN; lsn < crash.acked || look(s) != states[lsn] {
+			t.Fatalf("crash %d: the value of record %d differs", i, lsn)
 		}
 		materialise(t, s)
 		closeStore(t, s)

@@ -12,6 +12,7 @@ import (
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/hash"
 	"github.com/vigildb/vigil/structures/set"
+	"github.com/vigildb/vigil/structures/stream"
 )
 
 // pagedDisk is a disk for one value, and its pager.
@@ -85,6 +86,9 @@ func TestPagesComeAndGo(t *testing.T) {
 		"hash": func() pagedModel { return &hashModel{fields: map[string]string{}} },
 		"set":  func() pagedModel { return &setModel{members: map[string]bool{}} },
 		"list": func() pagedModel { return &listModel{} },
+		"stream": func() pagedModel {
+			return &streamModel{groups: map[string]*groupModel{}, limits: stream.PageLimits{Bytes: 4096, Entries: 20}}
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			seed := uint64(time.Now().UnixNano())

@@ -22,22 +22,28 @@ func readClaim(a *commands.Args) int64 {
 }
 
 // findIdle looks for up to count entries that were delivered at the unix ms until
-// or before. Those that the stream does not have any more are no longer pending
-// then.
-func (g *groupRead) findIdle(until int64, count int) {
-	for {
-		list := g.group.Claimable(until, count)
-		g.idle = list[:0:0]
-		var gone []stream.ID
-		for _, p := range list {
-			if g.s.Has(p.ID) {
-				g.idle = append(g.idle, p)
+// or before, and keeps those too that it finds before them and that the stream does not
+// have any more. It reports false if a page cannot be read.
+func (g *groupRead) findIdle(until int64, count int) bool {
+	for want := count; ; want = count + min(2*len(g.gone), math.MaxInt-count) {
+		list := g.group.Claimable(until, want)
+		ids := make([]stream.ID, len(list))
+		for i, p := range list {
+			ids[i] = p.ID
+		}
+		if !g.s.Ready(ids...) {
+			return false
+		}
+		g.idle, g.gone = g.idle[:0], g.gone[:0]
+		for i := 0; i < len(list) && len(g.idle) < count; i++ {
+			if g.s.Has(ids[i]) {
+				g.idle = append(g.idle, list[i])
 			} else {
-				gone = append(gone, p.ID)
+				g.gone = append(g.gone, ids[i])
 			}
 		}
-		if g.group.Ack(g.ch, gone) == 0 || len(list) < count {
-			return
+		if len(g.idle) == count || len(list) < want {
+			return true
 		}
 	}
 }

@@ -201,6 +201,9 @@ func xadd(c *commands.Ctx) error {
 	if err != nil {
 		return err
 	}
+	if ok && x.trim.given && !s.ReadyTrim(&x.trim.Trim, 1) {
+		return c.Tx.Err()
+	}
 	if !ok {
 		if s, ch, err = create(c, x.key); err != nil {
 			return err
@@ -244,6 +247,9 @@ func xtrim(c *commands.Ctx) error {
 	removed := 0
 	if ok {
 		removed = s.Trim(ch, t.Trim)
+	}
+	if err := c.Tx.Err(); err != nil {
+		return err
 	}
 	if removed > 0 {
 		c.Notify(commands.EventStream, "xtrim", key)

@@ -134,6 +134,9 @@ func xclaim(c *commands.Ctx) error {
 	if x.time < 0 || x.time > c.Now {
 		x.time = c.Now
 	}
+	if !x.s.Ready(ids...) {
+		return c.Tx.Err()
+	}
 	if x.g.Last().Less(last) {
 		x.g.SetID(x.ch, last, x.g.Read())
 	}
@@ -205,7 +208,6 @@ func xautoclaim(c *commands.Ctx) error {
 	if err := x.find(key, group); err != nil {
 		return err
 	}
-	x.see(key, consumer)
 	c.Reply.Array(3)
 	start := c.Reply.Len()
 	var next stream.ID
@@ -221,6 +223,10 @@ func xautoclaim(c *commands.Ctx) error {
 	for _, id := range x.removed {
 		replyID(&c.Reply, id)
 	}
+	if err := c.Tx.Err(); err != nil {
+		return err
+	}
+	x.see(key, consumer)
 	x.commit()
 	return nil
 }

@@ -213,6 +213,7 @@ type groupRead struct {
 	fresh bool // >: what is new to the group
 	after stream.ID
 	idle  []stream.Pending // to be claimed
+	gone  []stream.ID      // pending, and no longer in the stream
 }
 
 func xreadgroup(c *commands.Ctx) error {
@@ -224,11 +225,15 @@ func xreadgroup(c *commands.Ctx) error {
 	if err != nil {
 		return err
 	}
+	for i := range reads {
+		if !r.ready(c, &reads[i], reads[:i]) {
+			return c.Tx.Err()
+		}
+	}
 	served := reads[:0]
 	for _, g := range reads {
-		if r.claim && g.fresh {
-			g.findIdle(c.Now-r.minIdle, r.count)
-		}
+		// What the stream does not have any more is not pending then.
+		g.group.Ack(g.ch, g.gone)
 		ready := !g.fresh || len(g.idle) > 0 || g.hasNew()
 		// A call that waits again has changed nothing.
 		if ready || c.Woken == nil {
@@ -284,6 +289,25 @@ func (r *reading) find(c *commands.Ctx) (reads []groupRead, err error) {
 		reads = append(reads, g)
 	}
 	return reads, nil
+}
+
+// ready makes sure that what the consumer is to get of a stream can be read, behind the
+// reads before. Nothing changes before that is sure of all of them.
+func (r *reading) ready(c *commands.Ctx, g *groupRead, before []groupRead) bool {
+	if !g.fresh {
+		consumer := g.group.Consumer(r.consumer)
+		return consumer == nil || g.group.ReadyAgain(consumer, g.after, r.count)
+	}
+	if r.claim && !g.findIdle(c.Now-r.minIdle, r.count) {
+		return false
+	}
+	count := r.count - len(g.idle)
+	for i := range before {
+		if before[i].group == g.group { // the stream was named twice
+			count += min(r.count, math.MaxInt-count)
+		}
+	}
+	return g.group.ReadyNew(count)
 }
 
 // hasNew reports whether there is an entry that is new to the group.

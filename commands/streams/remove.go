@@ -88,6 +88,9 @@ func xdelex(c *commands.Ctx) error {
 	if err != nil {
 		return err
 	}
+	if ok && !s.Ready(r.ids...) {
+		return c.Tx.Err()
+	}
 	return r.run(c, key, func(id stream.ID) (int64, bool) {
 		if !ok {
 			return notFound, false
@@ -116,6 +119,9 @@ func xackdel(c *commands.Ctx) error {
 	var g *stream.Group
 	if ok {
 		g = s.Group(group)
+	}
+	if g != nil && !s.Ready(r.ids...) {
+		return c.Tx.Err()
 	}
 	return r.run(c, key, func(id stream.ID) (int64, bool) {
 		if g == nil || g.Ack(ch, []stream.ID{id}) == 0 {

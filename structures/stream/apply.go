@@ -2,6 +2,7 @@ package stream
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/vigildb/vigil/structures"
 )
@@ -71,7 +72,9 @@ func (s *Stream) Apply(op byte, args *structures.Args) error {
 		if err := args.Done(); err != nil {
 			return err
 		}
-		s.trim(kept, all)
+		if s.holdCut(kept, all) {
+			s.trim(kept, all)
+		}
 		return nil
 	case opSetID:
 		last, added, deleted := readID(args), args.Uint(), readID(args)
@@ -199,6 +202,9 @@ func (g *Group) applyConsumer(op byte, args *structures.Args) error {
 func (g *Group) redeliver(c *Consumer, after, last ID, now int64) {
 	from, ok := after.Next()
 	if !ok {
+		return
+	}
+	if !g.holdPending(c, from, last, math.MaxInt) {
 		return
 	}
 	g.eachOf(c, from, last, func(p *pendingPage, r *record) bool {

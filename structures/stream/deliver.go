@@ -26,7 +26,7 @@ func clampDeliveries(n int64) uint32 { return uint32(max(0, min(n, math.MaxUint3
 // were, and records nothing if there are none.
 func (g *Group) Deliver(ch *structures.Change, c *Consumer, count int, now int64, noAck bool, visit func(e *Entry)) (n int) {
 	from, ok := g.last.Next()
-	if !ok || count <= 0 {
+	if !ok || count <= 0 || !g.ReadyNew(count) {
 		return 0
 	}
 	g.s.Each(from, MaxID, func(e *Entry) bool {
@@ -76,7 +76,7 @@ func (g *Group) Redeliver(ch *structures.Change, c *Consumer, after ID, count in
 	var e Entry
 	var last ID
 	from, ok := after.Next()
-	if !ok || count <= 0 {
+	if !ok || count <= 0 || !g.holdPending(c, from, MaxID, count) {
 		return 0
 	}
 	changed := false

@@ -52,6 +52,12 @@ func (s *Stream) Pages(all bool, visit func(id uint64, page []byte)) {
 			}
 			gone = gone[1:]
 		}
+		if e, ok := p.(*page); ok && e.away {
+			if !s.visitAway(e, visit) {
+				return
+			}
+			continue
+		}
 		buf = p.appendPage(buf[:0])
 		visit(id, buf)
 	}
@@ -99,13 +105,15 @@ func (s *Stream) Clean() {
 	}
 }
 
-// Taint marks every page as changed.
+// Taint marks every page as changed that is not away: those are stored as they are.
 func (s *Stream) Taint() {
 	if s.inHead() {
 		return
 	}
 	for _, p := range s.every() {
-		s.touch(p)
+		if e, ok := p.(*page); !ok || !e.away {
+			s.touch(p)
+		}
 	}
 }
 

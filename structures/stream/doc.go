@@ -10,6 +10,9 @@
 // IDs too, one sequence for each group; a consumer lists the pages in which it has
 // records.
 //
+// Of a large stream the pages of entries can be on disk only, but the last one. They
+// keep their IDs and counts, and a method reads those that it needs first.
+//
 // It promises what package structures promises: a method that changes the stream
 // records the change, and neither clock nor chance is used: IDs and times are
 // arguments.

@@ -70,6 +70,9 @@ func FuzzDecode(f *testing.F) {
 		pages = append(pages, page...)
 	})
 	f.Add(s.AppendHead(nil), pages)
+	defer structures.SetIndexedPages(structures.SetIndexedPages(0))
+	f.Add(s.AppendHead(nil), pages)
+	f.Add(s.AppendHead(nil), []byte(nil))
 	small := New()
 	small.Add(nil, ID{1, 1}, [][]byte{nil, []byte("v")}, PageLimits{})
 	f.Add(small.AppendHead(nil), []byte(nil))
@@ -86,8 +89,15 @@ func FuzzDecode(f *testing.F) {
 			}
 			pages = pages[5+size:]
 		}
+		away, _ := s.Away()
 		if s.Complete() != nil {
+			s.Get(new(Entry), s.First())
+			s.Each(ID{}, MaxID, func(*Entry) bool { return true })
+			s.Trim(nil, Trim{Len: s.Len() / 2, Pages: true})
 			return
+		}
+		if away > 0 {
+			t.Fatalf("complete without %d pages", away)
 		}
 		s.Clean()
 		use(t, s)

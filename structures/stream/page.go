@@ -25,7 +25,8 @@ type storable interface {
 	appendPage(dst []byte) []byte
 }
 
-// page holds entries. At least one of them is not deleted.
+// page holds entries. At least one of them is not deleted. One that is away has no bytes:
+// body is how many they are then, and base the ID of the first entry that is not deleted.
 type page struct {
 	leaf
 	span
@@ -34,7 +35,9 @@ type page struct {
 	live  int
 	// lent: a reader beside the stream has the bytes, which must not be changed any
 	// more; what is appended behind them does not matter.
-	lent bool
+	lent   bool
+	away   bool // the entries are on disk only
+	recent bool // used since Shed came by
 }
 
 const pageSize = int(unsafe.Sizeof(page{}))
@@ -174,6 +177,9 @@ func (p *page) find(e *Entry, id ID) (at int, ok bool) {
 
 // first is the ID of the first entry that is not deleted.
 func (p *page) first() ID {
+	if p.away {
+		return p.base
+	}
 	var e Entry
 	p.read(&e, p.from, p.base)
 	return e.ID

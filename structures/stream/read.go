@@ -1,10 +1,12 @@
 package stream
 
 // Each visits the entries from one ID to another, both included, until visit
-// returns false.
+// returns false. It ends early if a page cannot be read.
 func (s *Stream) Each(from, to ID, visit func(e *Entry) bool) {
-	for i := s.seek(from); i < len(s.pages) && !to.Less(s.pages[i].floor()); i++ {
-		if !s.pages[i].walk(from, to, visit) {
+	first := s.seek(from)
+	for i := first; i < len(s.pages) && !to.Less(s.pages[i].floor()); i++ {
+		p := s.entries(i, i-first)
+		if p == nil || !p.walk(from, to, visit) {
 			return
 		}
 	}
@@ -12,8 +14,10 @@ func (s *Stream) Each(from, to ID, visit func(e *Entry) bool) {
 
 // Backward is Each from the greatest ID to the least.
 func (s *Stream) Backward(from, to ID, visit func(e *Entry) bool) {
-	for i := min(s.seek(to), len(s.pages)-1); i >= 0 && !s.pages[i].last.Less(from); i-- {
-		if !s.pages[i].walkBack(from, to, visit) {
+	first := min(s.seek(to), len(s.pages)-1)
+	for i := first; i >= 0 && !s.pages[i].last.Less(from); i-- {
+		p := s.entries(i, first-i)
+		if p == nil || !p.walkBack(from, to, visit) {
 			return
 		}
 	}
@@ -41,7 +45,11 @@ type Range struct {
 func (s *Stream) Lend(from, to ID, count int, back bool) *Range {
 	r := &Range{from: from, to: to, back: back}
 	held := 0
-	lend := func(p *page) (enough bool) {
+	lend := func(i int) (enough bool) {
+		p := s.entries(i, len(r.spans))
+		if p == nil {
+			return true
+		}
 		p.lent = true
 		v := p.span
 		v.buf = v.buf[:len(v.buf):len(v.buf)]
@@ -54,14 +62,14 @@ func (s *Stream) Lend(from, to ID, count int, back bool) *Range {
 	}
 	if back {
 		for i := min(s.seek(to), len(s.pages)-1); i >= 0 && !s.pages[i].last.Less(from); i-- {
-			if lend(s.pages[i]) {
+			if lend(i) {
 				break
 			}
 		}
 		return r
 	}
 	for i := s.seek(from); i < len(s.pages) && !to.Less(s.pages[i].floor()); i++ {
-		if lend(s.pages[i]) {
+		if lend(i) {
 			break
 		}
 	}

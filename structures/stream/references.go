@@ -57,16 +57,15 @@ func (s *Stream) forgetBefore(ch *structures.Change, kept ID, all bool) {
 	}
 }
 
-// trimAcked is Trim for entries that no group refers to: those between others that
-// are referred to are deleted one by one.
-func (s *Stream) trimAcked(ch *structures.Change, t Trim) (removed int) {
+// acked returns the entries that Trim removes if no group may refer to them: they lie
+// between others that are referred to.
+func (s *Stream) acked(t *Trim) (ids []ID) {
 	read := MaxID // up to here every group has read
 	for _, g := range s.groups {
 		if g.last.Less(read) {
 			read = g.last
 		}
 	}
-	var ids []ID
 	for i, p := range s.pages {
 		whole := s.len-len(ids)-p.live >= t.Len
 		if t.ByID {
@@ -75,7 +74,13 @@ func (s *Stream) trimAcked(ch *structures.Change, t Trim) (removed int) {
 		if t.Pages && !whole || t.Limit > 0 && len(ids)+p.live > t.Limit {
 			break
 		}
-		more := s.pages[i].walk(ID{}, read, func(e *Entry) bool {
+		if read.Less(p.floor()) {
+			break
+		}
+		if p = s.entries(i, i); p == nil {
+			break
+		}
+		more := p.walk(ID{}, read, func(e *Entry) bool {
 			if t.ByID && !e.ID.Less(t.Min) || !t.ByID && s.len-len(ids) <= t.Len {
 				return false
 			}
@@ -88,7 +93,7 @@ func (s *Stream) trimAcked(ch *structures.Change, t Trim) (removed int) {
 			break
 		}
 	}
-	return s.Delete(ch, ids)
+	return ids
 }
 
 // Claimable returns up to count pending entries of the group that were last

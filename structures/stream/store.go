@@ -2,6 +2,7 @@ package stream
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -15,6 +16,11 @@ import (
 //	head   0 | state | page of entries, or nothing     a small stream without groups
 //	head   1 | state | entries | pages of entries | groups
 //	                                                   a stream with pages
+//	head   2 | as 1 | for each page of entries, in their order:
+//	         number - the one before | first ID: milliseconds - those of the last ID of
+//	         the page before, sequence number | last ID: milliseconds - those of the
+//	         first, sequence number | entries | deleted entries | bytes
+//	                                                   a stream with many pages
 //	state  last ID (2) | greatest deleted ID (2) | entries ever
 //	group  name | last ID (2) | entries read + 1 | consumers | pending entries
 //	       name: length | bytes
@@ -30,6 +36,7 @@ import (
 const (
 	streamInHead = 0
 	streamPaged  = 1
+	streamIndex  = 2
 
 	groupShift = 40
 	sheetBit   = 1 << 39
@@ -53,18 +60,23 @@ func (s *Stream) inHead() bool {
 
 // AppendHead appends the encoding of the head to dst.
 func (s *Stream) AppendHead(dst []byte) []byte {
-	form := byte(streamPaged)
 	if s.inHead() {
-		form = streamInHead
+		dst = s.appendState(append(dst, streamInHead))
+		if len(s.pages) > 0 {
+			dst = s.pages[0].appendPage(dst)
+		}
+		return dst
+	}
+	form := byte(streamPaged)
+	if len(s.pages) > structures.IndexedPages() || s.away > 0 {
+		form = streamIndex
 	}
 	dst = s.appendState(append(dst, form))
-	if form == streamPaged {
-		dst = binary.AppendUvarint(dst, uint64(s.len))
-		dst = binary.AppendUvarint(dst, uint64(len(s.pages)))
-		return binary.AppendUvarint(dst, uint64(len(s.groups)))
-	}
-	if len(s.pages) > 0 {
-		dst = s.pages[0].appendPage(dst)
+	dst = binary.AppendUvarint(dst, uint64(s.len))
+	dst = binary.AppendUvarint(dst, uint64(len(s.pages)))
+	dst = binary.AppendUvarint(dst, uint64(len(s.groups)))
+	if form == streamIndex {
+		dst = s.appendIndex(dst)
 	}
 	return dst
 }
@@ -76,16 +88,21 @@ func (s *Stream) appendState(dst []byte) []byte {
 // Decode makes a stream from its head. If it has pages, SetPage must follow for
 // each of them, and then Complete. Bytes are copied. A bad head gives ErrCorrupt.
 func Decode(head []byte) (*Stream, error) {
-	if len(head) == 0 || head[0] > streamPaged {
+	if len(head) == 0 || head[0] > streamIndex {
 		return nil, fmt.Errorf("stream head of %d bytes: %w", len(head), structures.ErrCorrupt)
 	}
 	s := New()
 	r := reader{b: head, at: 1}
 	s.last, s.maxDeleted, s.added = r.id(), r.id(), r.uvarint()
-	if head[0] == streamPaged {
+	if head[0] != streamInHead {
 		s.promised = &promise{r.uvarint(), r.uvarint(), r.uvarint()}
 		if s.promised.entries > math.MaxInt64 {
 			r.bad = true
+		}
+		if head[0] == streamIndex && !r.bad {
+			if err := s.loadIndex(&r, s.promised.pages); err != nil {
+				return nil, err
+			}
 		}
 		return s, r.done("stream head")
 	}
@@ -134,6 +151,9 @@ func (s *Stream) setPage(id uint64, b []byte) error {
 	number := id >> groupShift
 	if number == 0 {
 		i, twice := slices.BinarySearchFunc(s.pages, id, func(p *page, id uint64) int { return int(int64(p.id) - int64(id)) })
+		if twice && s.pages[i].away {
+			return s.supply(s.pages[i], b)
+		}
 		if twice || id == 0 {
 			return fmt.Errorf("given twice: %w", structures.ErrCorrupt)
 		}
@@ -220,8 +240,11 @@ func (s *Stream) Complete() error {
 		return fmt.Errorf("stream of %d entries, %d pages, %d groups has %d, %d, %d: %w", p.entries, p.pages, p.groups,
 			s.len, len(s.pages), len(s.groups), structures.ErrCorrupt)
 	}
+	if s.away > 0 && s.pager == nil {
+		return fmt.Errorf("stream lacks %d pages: %w", s.away, structures.ErrCorrupt)
+	}
 	s.promised, s.loaded = nil, nil
-	return s.checkLast()
+	return errors.Join(s.checkLast(), s.holdLast())
 }
 
 // complete puts the pages of a group in order and counts what they have.

@@ -30,6 +30,10 @@ type Stream struct {
 	dead   int        // how many of them are
 	gone   []uint64   // stored pages that are gone
 
+	pager structures.Pager
+	away  int    // pages that are on disk only
+	hand  uint64 // number of the page at which Shed goes on
+
 	promised *promise          // of the head of a paged stream until it is complete
 	loaded   map[uint64]*Group // groups by number, until then
 }
@@ -86,7 +90,7 @@ func (s *Stream) First() ID {
 // Add appends an entry. pairs are its fields, each before its value. It returns
 // false and does nothing if id is not greater than Last.
 func (s *Stream) Add(ch *structures.Change, id ID, pairs [][]byte, limits PageLimits) bool {
-	if !s.last.Less(id) {
+	if !s.last.Less(id) || s.unread() {
 		return false
 	}
 	op := byte(opAdd)
@@ -150,6 +154,9 @@ func (s *Stream) add(id ID, pairs [][]byte, open bool) {
 // SetID sets what XSETID does. An ID less than that of an entry is the caller's to
 // refuse.
 func (s *Stream) SetID(ch *structures.Change, last ID, added uint64, maxDeleted ID) {
+	if s.unread() {
+		return
+	}
 	ch.Op(opSetID, 5)
 	recordID(ch, last)
 	ch.Uint(added)
@@ -172,7 +179,7 @@ func (s *Stream) Has(id ID) bool {
 // Get fills e with an entry. It returns false if there is none with this ID.
 func (s *Stream) Get(e *Entry, id ID) bool {
 	i := s.seek(id)
-	if i == len(s.pages) {
+	if i == len(s.pages) || id.Less(s.pages[i].floor()) || !s.present(s.pages[i]) {
 		return false
 	}
 	_, ok := s.pages[i].find(e, id)
@@ -182,6 +189,9 @@ func (s *Stream) Get(e *Entry, id ID) bool {
 // Delete removes entries and returns how many there were. It records nothing if
 // there was none.
 func (s *Stream) Delete(ch *structures.Change, ids []ID) (removed int) {
+	if !s.Ready(ids...) {
+		return 0
+	}
 	found := ids[:0:0]
 	for _, id := range ids {
 		if s.remove(id) {
@@ -205,6 +215,9 @@ func (s *Stream) remove(id ID) bool {
 		return false
 	}
 	p := s.pages[i]
+	if id.Less(p.floor()) {
+		return false
+	}
 	var e Entry
 	at, ok := p.find(&e, id)
 	if !ok {

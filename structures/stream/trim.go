@@ -15,18 +15,25 @@ type Trim struct {
 	// References says what becomes of pending entries; those that it keeps may leave
 	// the stream longer.
 	References References
+
+	ready bool // ReadyTrim was asked, and the pages are in memory that are needed
+	found bool // ids are those that acked returns
+	ids   []ID
 }
 
 // Trim removes entries from the beginning and returns how many. It records nothing
 // if it removes none.
 func (s *Stream) Trim(ch *structures.Change, t Trim) (removed int) {
-	if !t.ByID && s.len <= t.Len {
+	if !t.ready && !s.ReadyTrim(&t, 0) || !t.ByID && s.len <= t.Len {
 		return 0
 	}
 	if t.References == OnlyAcked && len(s.groups) > 0 {
-		return s.trimAcked(ch, t)
+		if !t.found {
+			t.ids = s.acked(&t)
+		}
+		return s.Delete(ch, t.ids)
 	}
-	kept, all := s.keep(t)
+	kept, all := s.keep(&t)
 	if !all && (len(s.pages) == 0 || !s.First().Less(kept)) {
 		return 0
 	}
@@ -42,10 +49,11 @@ func (s *Stream) Trim(ch *structures.Change, t Trim) (removed int) {
 	return s.trim(kept, all)
 }
 
-// keep returns the first ID that is kept; all is true if none is.
-func (s *Stream) keep(t Trim) (kept ID, all bool) {
+// keep returns the first ID that is kept; all is true if none is. If a page cannot be read
+// that is, everything is kept.
+func (s *Stream) keep(t *Trim) (kept ID, all bool) {
 	left := s.len // entries from page i on
-	for i, p := range s.pages {
+	for _, p := range s.pages {
 		if !t.ByID && left <= t.Len {
 			return p.first(), false
 		}
@@ -65,7 +73,10 @@ func (s *Stream) keep(t Trim) (kept ID, all bool) {
 		case t.ByID:
 			return t.Min, false
 		}
-		return s.pages[i].nth(left - t.Len), false
+		if !s.present(p) {
+			return ID{}, false
+		}
+		return p.nth(left - t.Len), false
 	}
 	return ID{}, len(s.pages) > 0
 }
@@ -80,7 +91,8 @@ func (p *page) nth(n int) (id ID) {
 	return id
 }
 
-// trim removes all entries before an ID, or all.
+// trim removes all entries before an ID, or all. The page in which the stream begins then
+// has to be in memory, unless all of it is kept.
 func (s *Stream) trim(kept ID, all bool) (removed int) {
 	before := s.len
 	n := len(s.pages)
@@ -90,6 +102,9 @@ func (s *Stream) trim(kept ID, all bool) (removed int) {
 	for i, p := range s.pages[:n] {
 		s.len -= p.live
 		s.memory -= p.memory()
+		if p.away {
+			s.away--
+		}
 		s.drop(p)
 		s.pages[i] = nil
 	}
@@ -99,6 +114,9 @@ func (s *Stream) trim(kept ID, all bool) (removed int) {
 		return before - s.len
 	}
 	p := s.pages[0]
+	if !p.floor().Less(kept) {
+		return before - s.len
+	}
 	// A page of which the last entries are deleted may have none left.
 	if live := p.liveFrom(kept); live == 0 {
 		s.len -= p.live

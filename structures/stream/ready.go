@@ -1,0 +1,171 @@
+package stream
+
+import (
+	"iter"
+	"slices"
+)
+
+// A method that changes something has the pages in memory that it needs before it records
+// anything: one that cannot be read must not leave a change half made. A command that
+// makes several changes asks for the pages of all of them before the first.
+
+// unread reports that a page could not be read for the command under way.
+func (s *Stream) unread() bool { return s.away > 0 && s.pager != nil && s.pager.Failed() }
+
+// holdAll makes sure that pages are in memory together, and reports whether it could.
+func (s *Stream) holdAll(pages iter.Seq[*page]) bool {
+	bytes := 0
+	for p := range pages {
+		if p.away {
+			bytes += p.size()
+		}
+	}
+	if bytes > 0 {
+		s.makeRoom(bytes)
+		for p := range pages {
+			if !s.hold(p) {
+				return false
+			}
+		}
+	}
+	return !s.unread()
+}
+
+// pagesOf yields the pages that may have entries.
+func (s *Stream) pagesOf(ids iter.Seq[ID]) iter.Seq[*page] {
+	return func(yield func(*page) bool) {
+		for id := range ids {
+			if i := s.seek(id); i < len(s.pages) && !id.Less(s.pages[i].floor()) && !yield(s.pages[i]) {
+				return
+			}
+		}
+	}
+}
+
+// Ready makes sure that the pages of entries are in memory: what is done to these entries
+// then does not fail half way. It reports false if one of the pages cannot be read.
+func (s *Stream) Ready(ids ...ID) bool {
+	if s.away == 0 {
+		return true
+	}
+	if !s.holdAll(s.pagesOf(slices.Values(ids))) {
+		return false
+	}
+	// The last pages may go with their entries, and then another one is the last.
+	last := len(s.pages) - 1
+	tail := s.pages[last]
+	if !slices.ContainsFunc(ids, func(id ID) bool { return !id.Less(tail.floor()) && !tail.last.Less(id) }) {
+		return true
+	}
+	for i := last; i >= max(0, last-len(ids)); i-- {
+		if s.pages[i].away {
+			return s.hold(s.pages[i])
+		}
+	}
+	return true
+}
+
+// ReadyNew is Ready for up to count of the entries that are new to the group.
+func (g *Group) ReadyNew(count int) bool {
+	s := g.s
+	if s.away == 0 {
+		return true
+	}
+	from, ok := g.last.Next()
+	i := s.seek(from)
+	if !ok || count <= 0 || i == len(s.pages) {
+		return !s.unread()
+	}
+	first := s.pages[i]
+	fresh := first.live
+	if first.floor().Less(from) { // how many of its entries are new is not known without it
+		if !s.present(first) {
+			return false
+		}
+		fresh = first.liveFrom(from)
+	}
+	return s.holdAll(func(yield func(*page) bool) {
+		left := count
+		for at := i; at < len(s.pages) && left > 0 && yield(s.pages[at]); at++ {
+			if at > i {
+				left -= s.pages[at].live
+			} else {
+				left -= fresh
+			}
+		}
+	})
+}
+
+// ReadyAgain is Ready for up to count of the entries behind one that a consumer has not
+// acknowledged.
+func (g *Group) ReadyAgain(c *Consumer, behind ID, count int) bool {
+	from, ok := behind.Next()
+	return !ok || g.holdPending(c, from, MaxID, count)
+}
+
+// holdPending is ReadyAgain for the entries from one ID to another.
+func (g *Group) holdPending(c *Consumer, from, to ID, count int) bool {
+	return g.s.away == 0 || g.s.holdAll(g.s.pagesOf(func(yield func(ID) bool) {
+		left := count
+		g.eachOf(c, from, to, func(_ *pendingPage, r *record) bool {
+			left--
+			return left >= 0 && yield(r.id)
+		})
+	}))
+}
+
+// ReadyTrim is Ready for a Trim, behind a number of entries that are added before it. What
+// it finds out is kept in t.
+func (s *Stream) ReadyTrim(t *Trim, added int) bool {
+	was := t.Len
+	t.Len -= added
+	t.ready = s.away == 0 || s.holdTrim(t)
+	t.Len = was
+	return t.ready
+}
+
+func (s *Stream) holdTrim(t *Trim) bool {
+	if !t.ByID && s.len <= t.Len {
+		return !s.unread()
+	}
+	if t.References == OnlyAcked && len(s.groups) > 0 {
+		t.ids = s.acked(t)
+		t.found = true
+		return !s.unread() && s.Ready(t.ids...)
+	}
+	kept, all := s.keep(t)
+	if s.unread() || t.References == DropReferences && !s.holdAll(s.pagesOf(s.pendingBefore(kept, all))) {
+		return false
+	}
+	return s.holdCut(kept, all)
+}
+
+// pendingBefore yields the entries pending in any group that are to be trimmed: those
+// before kept, or all. The stream may have deleted them.
+func (s *Stream) pendingBefore(kept ID, all bool) iter.Seq[ID] {
+	return func(yield func(ID) bool) {
+		for _, g := range s.groups {
+			more := true
+			g.EachPending(s.First(), MaxID, func(p Pending) bool {
+				if !all && !p.ID.Less(kept) {
+					return false
+				}
+				more = yield(p.ID)
+				return more
+			})
+			if !more {
+				return
+			}
+		}
+	}
+}
+
+// holdCut makes sure that the page is in memory in which a stream begins that is
+// trimmed, unless all of it is kept.
+func (s *Stream) holdCut(kept ID, all bool) bool {
+	if all || s.away == 0 {
+		return true
+	}
+	i := s.seek(kept)
+	return i == len(s.pages) || !s.pages[i].floor().Less(kept) || s.hold(s.pages[i])
+}
