@@ -28,7 +28,7 @@ func (r *run) get(key string) *value {
 // set gives a key a value, or removes it.
 func (r *run) set(key string, v *value) {
 	r.changed = append(r.changed, place{r.db, key})
-	if v == nil || v.list != nil && len(v.list) == 0 || v.hash != nil && len(v.hash) == 0 {
+	if v == nil || len(v.list) == 0 && len(v.hash) == 0 && (v.list != nil || v.hash != nil) {
 		delete(r.dbs[r.db], key)
 		return
 	}
@@ -74,6 +74,8 @@ func (r *run) do(args []string) string {
 		return r.zsetCommand(args)
 	case "XADD", "XLEN", "XRANGE", "XTRIM":
 		return r.streamCommand(args)
+	case "XGROUP", "XREADGROUP", "XACK":
+		return r.groupCommand(args)
 	case "EVAL":
 		return r.script(args)
 	case "DEL", "EXISTS", "PEXPIRE", "PTTL", "PERSIST", "RENAME", "MOVE":

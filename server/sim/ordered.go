@@ -9,7 +9,7 @@ import (
 )
 
 // Sets and sorted sets are hashes in the model: members without values, or with scores.
-// A stream is a list of entries, each "ID value".
+// A stream is a list of entries, each "ID value", and a hash with its group.
 
 func (r *run) setCommand(args []string) string {
 	key := args[1]
@@ -170,12 +170,14 @@ func (w *workload) ordered(f string) []string {
 	}
 	member := []string{"1", "2", "-7", "m", "n", "o"}[w.r.IntN(6)]
 	score := strconv.Itoa(w.r.IntN(5))
-	switch w.r.IntN(8) {
+	switch w.r.IntN(11) {
 	case 0:
 		return []string{"EVAL", setAndCount, "2", "s" + f, "n" + f, w.value()}
 	case 1, 2:
 		w.entries++
 		return []string{"XADD", x, strconv.Itoa(w.entries) + "-1", "f", w.value()}
+	case 8, 9, 10:
+		return w.group(x)
 	case 3:
 		return w.one("XLEN "+x, "XRANGE "+x+" - +", "XTRIM "+x+" MAXLEN 3", "DEL "+x)
 	case 4, 5:

@@ -118,11 +118,8 @@ func (s *simulation) read() (*state, bool) {
 					v.hash[member] = ""
 				}
 			case 'x':
-				v.list = []string{}
-				reply.ForEach(func(e redcon.RESP) bool {
-					v.list = append(v.list, entryText(e))
-					return true
-				})
+				v = streamFound(reply)
+				v.expire = max(0, replies[2*i].Int())
 			case 'h', 'z':
 				v.hash = map[string]string{}
 				for f := range slices.Chunk(words(reply), 2) {
@@ -149,7 +146,7 @@ func whole(key string) []string {
 	case 'z':
 		return []string{"ZRANGE", key, "0", "-1", "WITHSCORES"}
 	case 'x':
-		return []string{"XRANGE", key, "-", "+"}
+		return []string{"XINFO", "STREAM", key, "FULL", "COUNT", "0"}
 	}
 	return []string{"GET", key}
 }

@@ -8,7 +8,7 @@ import (
 
 // workload draws calls. Keys come in families, and a call stays in one, so that
 // the checker can look at each by itself: r and s are strings, n counts, q and p
-// are lists, h is a hash, a and b are sets, z is a sorted set and x a stream. t expires,
+// are lists, h is a hash, a and b are sets, z is a sorted set and x a stream with a group. t expires,
 // and f fills memory and chunks.
 type workload struct {
 	r     *rand.Rand
@@ -32,6 +32,10 @@ func (c *call) family() (n int, linear bool) {
 		}
 		if args[0] == "EVAL" {
 			n, linear = int(args[3][1]-'0'), true
+			continue
+		}
+		if args[0] == "XGROUP" || args[0] == "XREADGROUP" {
+			n, linear = int(streamOf(args)[1]-'0'), true
 			continue
 		}
 		if args[0] == "FLUSHDB" || args[0] == "SWAPDB" || strings.ContainsAny(args[1][:1], "tf") {
