@@ -218,3 +218,48 @@ func TestTrimThatIsReadyReadsNothing(t *testing.T) {
 		}
 	}
 }
+
+// A page is the one that the index describes, or the command fails.
+func TestPageOfAStreamThatIsAnotherOneIsRefused(t *testing.T) {
+	make := func(deleted, lastSeq, value int) (*stream.Stream, *pagedDisk) {
+		s, d := stream.New(), &pagedDisk{pages: map[uint64][]byte{}}
+		for i := range 40 {
+			id := stream.ID{Ms: uint64(i + 1)}
+			if i == 9 {
+				id.Seq = uint64(lastSeq)
+			}
+			s.Add(nil, id, [][]byte{[]byte("f"), fmt.Appendf(nil, "%0*d", value, i)}, stream.PageLimits{Entries: 10})
+		}
+		s.Delete(nil, []stream.ID{{Ms: uint64(deleted)}})
+		d.store(t, s, rand.New(rand.NewPCG(1, 1)))
+		return s, d
+	}
+	for name, x := range map[string]struct{ deleted, lastSeq, value int }{
+		"another first entry":    {1, 0, 5},
+		"another last entry":     {2, 1, 5},
+		"fewer deleted entries":  {100, 0, 5},
+		"longer values":          {2, 0, 6},
+		"a last entry and bytes": {2, 200, 5},
+	} {
+		s, d := make(2, 0, 5)
+		s.SetPager(d)
+		leaveAll(s)
+		_, other := make(x.deleted, x.lastSeq, x.value)
+		d.pages[1] = other.pages[1]
+		if s.Has(stream.ID{Ms: 5}) || !d.failed {
+			t.Errorf("%s: the page was taken", name)
+		}
+	}
+}
+
+// A reader has the bytes of a page that left memory and came back, and is changed then.
+func TestLentPageLeavesMemory(t *testing.T) {
+	s, _ := awayStream(t, 1000)
+	lent := s.Lend(stream.ID{Ms: 101}, stream.ID{Ms: 200}, 100, false)
+	leaveAll(s)
+	s.Delete(nil, []stream.ID{{Ms: 150}, {Ms: 151}})
+	n := 0
+	if lent.Each(func(*stream.Entry) bool { n++; return true }); n != 100 {
+		t.Errorf("%d entries, want 100", n)
+	}
+}

@@ -193,7 +193,7 @@ func (s *Stream) Shed(bytes int) (freed, changed int) {
 		at++
 		switch {
 		case p.away:
-		case p.dirty || !p.stored:
+		case p.dirty:
 			changed += cap(p.buf)
 		case p.recent:
 			p.recent = false
