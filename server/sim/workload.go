@@ -8,8 +8,8 @@ import (
 
 // workload draws calls. Keys come in families, and a call stays in one, so that
 // the checker can look at each by itself: r and s are strings, n counts, q and p
-// are lists, h is a hash, a and b are sets, z is a sorted set and x a stream with a group. t expires,
-// and f fills memory and chunks.
+// are lists, h is a hash, a and b are sets, z is a sorted set and x a stream with a
+// group. t expires, and f fills memory and chunks.
 type workload struct {
 	r     *rand.Rand
 	big   int  // in a thousand of values that are of some 10 KB
@@ -82,9 +82,11 @@ func (w *workload) fill(c *call, family string) {
 	for range 2 + w.r.IntN(4) {
 		switch w.r.IntN(10) {
 		case 8, 9: // a script would be refused by itself in a transaction
-			if args := w.ordered(family); args[0] != "EVAL" {
-				c.commands = append(c.commands, args)
+			args := w.ordered(family)
+			for args[0] == "EVAL" {
+				args = w.ordered(family)
 			}
+			c.commands = append(c.commands, args)
 		case 0:
 			c.commands = append(c.commands, w.list("q"+family, ""))
 		case 1:
