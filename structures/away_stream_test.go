@@ -2,6 +2,7 @@ package structures_test
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -95,7 +96,7 @@ func TestStreamReadsOnlyThePagesItNeeds(t *testing.T) {
 			deliverNew(s, 51)
 		}, 1, 1},
 		{"deliver again", func() {
-			g, c := deliverSome(s, 250)
+			g, c := deliverSome(s, 350)
 			d.reads = 0
 			g.Redeliver(nil, c, id(150), 60, 2, again)
 		}, 2, 2},
@@ -189,6 +190,18 @@ func TestPagesThatAreNeededTogetherStayTogether(t *testing.T) {
 	}
 }
 
+// Pages that were needed before leave memory for those that are needed now.
+func TestPagesLeaveMemoryForOthers(t *testing.T) {
+	s, d := awayStream(t, 10_000)
+	d.tight = true
+	for range 60 {
+		deliverNew(s, 100)
+	}
+	if n, _ := s.Away(); n < 80 || d.reads != 60 {
+		t.Errorf("%d pages are away, %d were read", n, d.reads)
+	}
+}
+
 // An entry is in the stream once it is added, so that the pages which trimming it needs
 // are read before.
 func TestTrimThatIsReadyReadsNothing(t *testing.T) {
@@ -261,5 +274,27 @@ func TestLentPageLeavesMemory(t *testing.T) {
 	n := 0
 	if lent.Each(func(*stream.Entry) bool { n++; return true }); n != 100 {
 		t.Errorf("%d entries, want 100", n)
+	}
+}
+
+func TestBadIndexOfAStreamIsRefused(t *testing.T) {
+	state := []byte{2, 100, 0, 0, 0, 20, 20, 2, 0} // last ID 100-0, 20 entries in 2 pages
+	good := []byte{1, 1, 0, 9, 0, 10, 0, 60}       // from 1-0 to 10-0, or so many behind the page before
+	if _, err := stream.Decode(slices.Concat(state, good, good)); err != nil {
+		t.Fatal(err)
+	}
+	for name, row := range map[string][]byte{
+		"number of the page before":  {0, 1, 0, 9, 0, 10, 0, 60},
+		"begins where the last ends": {1, 0, 0, 9, 0, 10, 0, 60},
+		"ends before it begins":      {1, 1, 5, 0, 4, 10, 0, 60},
+		"no entries":                 {1, 1, 0, 9, 0, 0, 10, 60},
+		"more entries than bytes":    {1, 1, 0, 9, 0, 61, 0, 60},
+		"more deleted than bytes":    {1, 1, 0, 9, 0, 10, 61, 60},
+		"cut short":                  {1, 1, 0, 9, 0, 10, 0},
+		"too long":                   {1, 1, 0, 9, 0, 10, 0, 60, 1},
+	} {
+		if _, err := stream.Decode(slices.Concat(state, good, row)); !errors.Is(err, structures.ErrCorrupt) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

@@ -248,9 +248,6 @@ func xtrim(c *commands.Ctx) error {
 	if ok {
 		removed = s.Trim(ch, t.Trim)
 	}
-	if err := c.Tx.Err(); err != nil {
-		return err
-	}
 	if removed > 0 {
 		c.Notify(commands.EventStream, "xtrim", key)
 	}

@@ -223,8 +223,8 @@ func xautoclaim(c *commands.Ctx) error {
 	for _, id := range x.removed {
 		replyID(&c.Reply, id)
 	}
-	if err := c.Tx.Err(); err != nil {
-		return err
+	if x.s.Unread() {
+		return c.Tx.Err()
 	}
 	x.see(key, consumer)
 	x.commit()

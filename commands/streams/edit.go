@@ -42,9 +42,6 @@ func xdel(c *commands.Ctx) error {
 		return err
 	}
 	n := s.Delete(ch, ids)
-	if err := c.Tx.Err(); err != nil {
-		return err
-	}
 	if n > 0 {
 		c.Notify(commands.EventStream, "xdel", key)
 	}

@@ -9,8 +9,8 @@ import (
 // anything: one that cannot be read must not leave a change half made. A command that
 // makes several changes asks for the pages of all of them before the first.
 
-// unread reports that a page could not be read for the command under way.
-func (s *Stream) unread() bool { return s.away > 0 && s.pager != nil && s.pager.Failed() }
+// Unread reports that a page could not be read for the command under way.
+func (s *Stream) Unread() bool { return s.away > 0 && s.pager != nil && s.pager.Failed() }
 
 // holdAll makes sure that pages are in memory together, and reports whether it could.
 func (s *Stream) holdAll(pages iter.Seq[*page]) bool {
@@ -28,7 +28,7 @@ func (s *Stream) holdAll(pages iter.Seq[*page]) bool {
 			}
 		}
 	}
-	return !s.unread()
+	return !s.Unread()
 }
 
 // pagesOf yields the pages that may have entries.
@@ -74,7 +74,7 @@ func (g *Group) ReadyNew(count int) bool {
 	from, ok := g.last.Next()
 	i := s.seek(from)
 	if !ok || count <= 0 || i == len(s.pages) {
-		return !s.unread()
+		return !s.Unread()
 	}
 	first := s.pages[i]
 	fresh := first.live
@@ -126,15 +126,15 @@ func (s *Stream) ReadyTrim(t *Trim, added int) bool {
 
 func (s *Stream) holdTrim(t *Trim) bool {
 	if !t.ByID && s.len <= t.Len {
-		return !s.unread()
+		return !s.Unread()
 	}
 	if t.References == OnlyAcked && len(s.groups) > 0 {
 		t.ids = s.acked(t)
 		t.found = true
-		return !s.unread() && s.Ready(t.ids...)
+		return !s.Unread() && s.Ready(t.ids...)
 	}
 	kept, all := s.keep(t)
-	if s.unread() || t.References == DropReferences && !s.holdAll(s.pagesOf(s.pendingBefore(kept, all))) {
+	if s.Unread() || t.References == DropReferences && !s.holdAll(s.pagesOf(s.pendingBefore(kept, all))) {
 		return false
 	}
 	return s.holdCut(kept, all)

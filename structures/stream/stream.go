@@ -90,7 +90,7 @@ func (s *Stream) First() ID {
 // Add appends an entry. pairs are its fields, each before its value. It returns
 // false and does nothing if id is not greater than Last.
 func (s *Stream) Add(ch *structures.Change, id ID, pairs [][]byte, limits PageLimits) bool {
-	if !s.last.Less(id) || s.unread() {
+	if !s.last.Less(id) || s.Unread() {
 		return false
 	}
 	op := byte(opAdd)
@@ -154,7 +154,7 @@ func (s *Stream) add(id ID, pairs [][]byte, open bool) {
 // SetID sets what XSETID does. An ID less than that of an entry is the caller's to
 // refuse.
 func (s *Stream) SetID(ch *structures.Change, last ID, added uint64, maxDeleted ID) {
-	if s.unread() {
+	if s.Unread() {
 		return
 	}
 	ch.Op(opSetID, 5)

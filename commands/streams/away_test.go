@@ -1,0 +1,108 @@
+package streams
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/commandtest"
+	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/structures/stream"
+)
+
+// flaky is a pager of pages of which some cannot be read.
+type flaky struct {
+	pages  map[uint64][]byte
+	left   int // pages that can be read
+	failed bool
+}
+
+func (f *flaky) ReadPage(id uint64, use func([]byte) error) bool {
+	if f.left--; f.left < 0 || use(f.pages[id]) != nil {
+		f.failed = true
+	}
+	return !f.failed
+}
+
+func (f *flaky) Failed() bool { return f.failed }
+func (f *flaky) Room() bool   { return false }
+func (f *flaky) Tight() bool  { return false }
+
+// awayStream puts a stream of 10 pages of 10 entries, 1-0 to 100-0, under the key s. All of
+// them but the last are on a disk of which a number of pages can be read. Its group g has
+// given 65 entries to the consumer c, and the first of these is deleted.
+func awayStream(t *testing.T, r *commandtest.Rig, readable int) {
+	t.Helper()
+	s, f := stream.New(), &flaky{pages: map[uint64][]byte{}, left: 1000}
+	for i := range uint64(100) {
+		s.Add(nil, stream.ID{Ms: i + 1}, [][]byte{[]byte("f"), []byte("v")}, stream.PageLimits{Entries: 10})
+	}
+	g := s.CreateGroup(nil, []byte("g"), stream.ID{}, 0)
+	g.Deliver(nil, g.CreateConsumer(nil, []byte("c"), 1), 65, 1, false, nil)
+	s.Delete(nil, []stream.ID{{Ms: 1}})
+	s.Pages(true, func(id uint64, page []byte) { f.pages[id] = slices.Clone(page) })
+	s.Clean()
+	s.SetPager(f)
+	for range 3 {
+		s.Shed(1 << 20)
+	}
+	var set persistence.Shards
+	set.AddAll()
+	r.Ctx.Tx.Lock(&set, r.Ctx.Now)
+	persistence.Replace(r.Ctx.Tx, []byte("s"), s, persistence.NoExpiry)
+	r.Ctx.Tx.Commit()
+	r.Ctx.Tx.Unlock()
+	f.left = readable
+}
+
+// A command that needs several pages, of which one cannot be read, changes nothing. The
+// server has an error in place of the reply then.
+func TestCommandThatCannotReadAPageOfAStreamChangesNothing(t *testing.T) {
+	for _, line := range []string{
+		"XADD s MAXLEN = 55 * f v", "XADD s MINID = 55 * f v", "XADD s DELREF MAXLEN = 40 * f v", "XADD s ACKED MAXLEN = 55 * f v",
+		"XTRIM s MAXLEN 55", "XTRIM s MINID 55", "XTRIM s MAXLEN 40 DELREF", "XTRIM s MAXLEN 40 ACKED",
+		"XDEL s 100-0 15-0 25-0 35-0", "XDELEX s IDS 3 100-0 15-0 25-0", "XDELEX s DELREF IDS 3 100-0 15-0 25-0",
+		"XACKDEL s g IDS 3 5-0 15-0 25-0", "XACKDEL s g ACKED IDS 3 5-0 15-0 25-0",
+		"XCLAIM s g c 0 5-0 15-0 25-0", "XCLAIM s g new 0 5-0 15-0 25-0 LASTID 70-0", "XCLAIM s g new 0 100-0 85-0 75-0 FORCE JUSTID",
+		"XAUTOCLAIM s g new 0 0", "XAUTOCLAIM s g c 0 0 COUNT 30 JUSTID",
+		"XREADGROUP GROUP g c COUNT 20 STREAMS s >", "XREADGROUP GROUP g new STREAMS s >", "XREADGROUP GROUP g c STREAMS s 0",
+		"XREADGROUP GROUP g new NOACK STREAMS t s > >", "XREADGROUP GROUP g new STREAMS t s > >", "XREADGROUP GROUP g c COUNT 20 STREAMS t s > 0",
+		"XREADGROUP GROUP g c COUNT 13 STREAMS s s > >", "XREADGROUP GROUP g new COUNT 20 CLAIM 0 STREAMS t s > >",
+		"XREADGROUP GROUP g new CLAIM 0 STREAMS s >",
+	} {
+		for readable := range 12 {
+			r := commandtest.New(t, Group())
+			r.Call("XADD", "t", "1-0", "f", "v")
+			r.Call("XGROUP", "CREATE", "t", "g", "0")
+			awayStream(t, r, readable)
+			r.Classes = commands.EventAll
+			journal := r.Journal()
+			r.Call(strings.Fields(line)...)
+			if s := heldStream(t, r); !s.Unread() {
+				if readable == 0 {
+					t.Errorf("%s: needs no page", line)
+				}
+				break
+			}
+			if got := r.Journal(); got != journal {
+				t.Errorf("%s with %d pages: %d bytes were recorded", line, readable, got-journal)
+			}
+			r.WantEvents()
+		}
+	}
+}
+
+// heldStream is the stream under the key s.
+func heldStream(t *testing.T, r *commandtest.Rig) (s *stream.Stream) {
+	t.Helper()
+	var set persistence.Shards
+	set.AddAll()
+	r.Ctx.Tx.Lock(&set, r.Ctx.Now)
+	defer r.Ctx.Tx.Unlock()
+	s, _, err := persistence.View[*stream.Stream](r.Ctx.Tx, []byte("s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
