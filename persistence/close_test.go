@@ -31,7 +31,7 @@ func TestCloseStopsAPassUnderWay(t *testing.T) {
 		t.Errorf("the pass ended with %v, want %v", err, context.Canceled)
 	}
 	s = openMemory(t, Options{FS: fs, IdleAfter: -1})
-	if n, _ := s.DBStats(0); n != keys {
+	if n := s.Stats().Databases[0].Keys; n != keys {
 		t.Errorf("%d keys are there, want %d", n, keys)
 	}
 	closeStore(t, s)

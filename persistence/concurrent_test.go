@@ -117,7 +117,7 @@ func churn(t *testing.T, s *Store, now *atomic.Int64, stop chan struct{}) {
 		s.SetMaxMemory(int64(i%3)*4096, PolicySpill, 3)
 		s.MakeRoom()
 		s.ExpireCycle(now.Load(), 1e6)
-		s.DBStats(i % 2)
+		s.Stats()
 		if i%5 == 0 {
 			if err := s.Materialise(t.Context()); err != nil {
 				t.Errorf("materialise: %v", err)

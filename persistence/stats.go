@@ -28,6 +28,8 @@ type Stats struct {
 	ColdTables    int   // tables that have keys on disk only
 	Dirty         int   // keys whose state has yet to be written under their own names
 
+	Databases []DatabaseStats // by number; there may be more than Options.Databases
+
 	DiskBytes         uint64 // files of the store
 	CompactionDebt    uint64 // bytes that Pebble has yet to compact
 	CacheHits         int64  // blocks found in Pebble's cache
@@ -39,6 +41,12 @@ type Stats struct {
 	ReadAmplification int
 	Compactions       int64
 	Levels            [7]Level // of Pebble's tree, the newest data first
+}
+
+// DatabaseStats are the numbers of a database.
+type DatabaseStats struct {
+	Keys    int
+	Expires int // of the keys in memory that have an expiry
 }
 
 // Level is a level of Pebble's tree.
@@ -65,7 +73,7 @@ func (s *Store) Stats() Stats {
 		WALBytes: m.WAL.BytesWritten, MemTableBytes: m.MemTable.Size, ReadAmplification: m.ReadAmp(),
 		Compactions: m.Compact.Count,
 	}
-	st.ColdTables, st.Dirty = s.stats.tables(s)
+	s.countTables(&st)
 	for i, l := range m.Levels {
 		st.Levels[i] = Level{l.TablesCount, l.TablesSize}
 		st.FlushedBytes += l.TableBytesFlushed
@@ -74,23 +82,34 @@ func (s *Store) Stats() Stats {
 	return st
 }
 
-// tables counts the tables that are not resident, and the dirty keys of all.
-func (c *counters) tables(s *Store) (cold, dirty int) {
+// countTables counts the keys of all databases, the dirty ones, and the tables that are
+// not resident. It locks one shard after the other.
+func (s *Store) countTables(st *Stats) {
 	for i := range s.shards {
 		sh := &s.shards[i]
 		if !s.lockShard(sh) {
 			continue
 		}
-		for db, phys := range s.mapping.phys {
-			t := sh.tables[db]
-			if t != nil && !t.resident || t == nil && sh.counts[phys] > 0 {
-				cold++
-			}
-			if t != nil {
-				dirty += t.dirty
+		for len(st.Databases) < len(sh.tables) {
+			st.Databases = append(st.Databases, DatabaseStats{})
+		}
+		for db, t := range sh.tables {
+			d := &st.Databases[db]
+			switch {
+			case t != nil:
+				d.Keys += t.size()
+				d.Expires += t.ttls
+				st.Dirty += t.dirty
+				if !t.resident {
+					st.ColdTables++
+				}
+			case len(sh.counts) > 0:
+				if n := int(s.diskCount(s.mapping.phys[db], i)); n > 0 {
+					d.Keys += n
+					st.ColdTables++
+				}
 			}
 		}
 		sh.mu.Unlock()
 	}
-	return cold, dirty
 }

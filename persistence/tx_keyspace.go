@@ -27,23 +27,6 @@ func (s *Store) sizeOf(sh, db int) int {
 	return int(s.diskCount(s.mapping.phys[db], sh))
 }
 
-// DBStats is the number of keys of a database and of those in memory that have
-// an expiry, for information: it locks one shard after the other.
-func (s *Store) DBStats(db int) (keys, expires int) {
-	for i := range s.shards {
-		sh := &s.shards[i]
-		if !s.lockShard(sh) {
-			continue
-		}
-		keys += s.sizeOf(i, db)
-		if t := sh.tables[db]; t != nil {
-			expires += t.ttls
-		}
-		sh.mu.Unlock()
-	}
-	return keys, expires
-}
-
 // Flush removes all keys of a database. It costs the same for any number:
 // the keys of the database get a new physical one, and memory and disk of the
 // old one are freed in the background. OnChange is not called.

@@ -83,6 +83,7 @@ func (c *cron) run(srv *Server) {
 	c.measure(srv, now)
 	srv.autosave(now)
 	srv.mindMemory()
+	srv.admin.resident.Store(ResidentBytes())
 	if c.round%clientRound == 0 {
 		srv.dropIdle(now)
 		srv.dropSlow(now)

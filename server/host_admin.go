@@ -14,6 +14,7 @@ import (
 type adminState struct {
 	rewriting  atomic.Bool  // BGREWRITEAOF is under way
 	peakMemory atomic.Int64 // most bytes of keys and values that were seen
+	resident   atomic.Int64 // bytes of the process, as the cron has read them; 0: not yet
 
 	mu      sync.Mutex
 	figures storeFigures // as last gathered; guarded by mu

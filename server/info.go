@@ -2,7 +2,9 @@ package server
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
@@ -45,12 +47,30 @@ func infoSections() []infoSection {
 
 // infoText is the text under construction and what the sections read.
 type infoText struct {
-	b       strings.Builder
+	b       []byte
 	srv     *Server
 	figures storeFigures
 }
 
-func (t *infoText) line(name string, value any) { fmt.Fprintf(&t.b, "%s:%v\r\n", name, value) }
+// infoTexts keeps texts, so that not every INFO needs a buffer of its own.
+var infoTexts = sync.Pool{New: func() any { return &infoText{} }}
+
+func (t *infoText) line(name string, value any) {
+	t.b = append(append(t.b, name...), ':')
+	switch v := value.(type) { // as "%v", which is slow
+	case string:
+		t.b = append(t.b, v...)
+	case int:
+		t.b = strconv.AppendInt(t.b, int64(v), 10)
+	case int64:
+		t.b = strconv.AppendInt(t.b, v, 10)
+	case uint64:
+		t.b = strconv.AppendUint(t.b, v, 10)
+	default:
+		t.b = fmt.Append(t.b, v)
+	}
+	t.b = append(t.b, "\r\n"...)
+}
 
 // bytes writes a number of bytes, and a second line in a readable unit.
 func (t *infoText) bytes(name string, n int64) {
@@ -74,15 +94,12 @@ func human(n int64) string {
 
 // storeFigures are the store's numbers that take locks to gather.
 type storeFigures struct {
-	stats     persistence.Stats
-	databases []databaseFigures
+	stats persistence.Stats
 }
 
-type databaseFigures struct{ keys, expires int }
-
 func (f *storeFigures) keys() (n int64) {
-	for _, db := range f.databases {
-		n += int64(db.keys)
+	for _, db := range f.stats.Databases {
+		n += int64(db.Keys)
 	}
 	return n
 }
@@ -94,10 +111,7 @@ func (srv *Server) gather() storeFigures {
 		return storeFigures{}
 	}
 	f := storeFigures{stats: srv.store.Stats()}
-	for db := range srv.settings().limits.Databases {
-		keys, expires := srv.store.DBStats(db)
-		f.databases = append(f.databases, databaseFigures{keys, expires})
-	}
+	f.stats.Databases = f.stats.Databases[:min(len(f.stats.Databases), srv.settings().limits.Databases)]
 	srv.notePeak(f.stats.Memory)
 	srv.admin.mu.Lock()
 	defer srv.admin.mu.Unlock()
@@ -144,15 +158,17 @@ func (s *session) Info(_ *commands.Ctx, sections []string) string {
 	}
 	everything := wanted["all"] || wanted["everything"]
 	usual := len(sections) == 0 || wanted["default"]
-	t := &infoText{srv: s.srv, figures: s.figures()}
+	t := infoTexts.Get().(*infoText)
+	defer infoTexts.Put(t)
+	t.b, t.srv, t.figures = t.b[:0], s.srv, s.figures()
 	for _, section := range infoSections() {
 		if everything || wanted[section.name] || usual && section.usual {
-			if t.b.Len() > 0 {
-				t.b.WriteString("\r\n")
+			if len(t.b) > 0 {
+				t.b = append(t.b, "\r\n"...)
 			}
-			t.b.WriteString("# " + section.title() + "\r\n")
+			t.b = append(append(append(t.b, "# "...), section.title()...), "\r\n"...)
 			section.write(t)
 		}
 	}
-	return t.b.String()
+	return string(t.b)
 }

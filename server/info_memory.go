@@ -2,7 +2,7 @@ package server
 
 import (
 	"fmt"
-	"runtime"
+	"runtime/metrics"
 
 	"github.com/vigildb/vigil/commands/admin"
 	"github.com/vigildb/vigil/persistence"
@@ -11,15 +11,37 @@ import (
 // memoryFigures are what INFO memory and MEMORY STATS show.
 type memoryFigures struct {
 	data, peak, process, clients int64
-	go_                          runtime.MemStats
+	heap                         heapFigures
+}
+
+// heapFigures are the Go runtime's. They are read without stopping other goroutines.
+type heapFigures struct {
+	objects int64  // bytes of objects, with those that are yet to be collected
+	inUse   int64  // bytes of the pages with objects
+	held    int64  // bytes obtained from the system and not given back
+	all     int64  // of everything in the runtime, as obtained from the system
+	cycles  uint64 // of the collector
+}
+
+func readHeap() heapFigures {
+	s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/unused:bytes"},
+		{Name: "/memory/classes/heap/free:bytes"}, {Name: "/memory/classes/total:bytes"}, {Name: "/gc/cycles/total:gc-cycles"}}
+	metrics.Read(s)
+	f := heapFigures{objects: int64(s[0].Value.Uint64()), all: int64(s[3].Value.Uint64()), cycles: s[4].Value.Uint64()}
+	f.inUse = f.objects + int64(s[1].Value.Uint64())
+	f.held = f.inUse + int64(s[2].Value.Uint64())
+	return f
 }
 
 func (srv *Server) memoryFigures(f *storeFigures) memoryFigures {
-	m := memoryFigures{data: f.stats.Memory, process: ResidentBytes()}
-	m.clients = srv.memory.total.Load()
-	runtime.ReadMemStats(&m.go_)
+	m := memoryFigures{data: f.stats.Memory, process: srv.admin.resident.Load()}
 	if m.process == 0 {
-		m.process = int64(m.go_.Sys)
+		m.process = ResidentBytes()
+	}
+	m.clients = srv.memory.total.Load()
+	m.heap = readHeap()
+	if m.process == 0 {
+		m.process = m.heap.all
 	}
 	m.peak = max(srv.admin.peakMemory.Load(), m.data)
 	return m
@@ -47,9 +69,9 @@ func infoMemory(t *infoText) {
 	t.line("used_memory_startup", 0)
 	t.line("used_memory_dataset", m.data)
 	t.line("used_memory_dataset_perc", "100.00%")
-	t.line("allocator_allocated", m.go_.HeapAlloc)
-	t.line("allocator_active", m.go_.HeapInuse)
-	t.line("allocator_resident", m.go_.HeapSys-m.go_.HeapReleased)
+	t.line("allocator_allocated", m.heap.objects)
+	t.line("allocator_active", m.heap.inUse)
+	t.line("allocator_resident", m.heap.held)
 	t.bytes("total_system_memory", systemBytes())
 	scripts, scriptBytes := t.srv.scripts.engine.Cached()
 	libraries, functions := t.srv.scripts.engine.Libraries().Len()
@@ -65,11 +87,11 @@ func infoMemory(t *infoText) {
 		name = "noeviction"
 	}
 	t.line("maxmemory_policy", name)
-	t.line("allocator_frag_ratio", fmt.Sprintf("%.2f", ratio(int64(m.go_.HeapInuse), int64(m.go_.HeapAlloc))))
-	t.line("allocator_frag_bytes", int64(m.go_.HeapInuse)-int64(m.go_.HeapAlloc))
-	held := int64(m.go_.HeapSys - m.go_.HeapReleased)
-	t.line("allocator_rss_ratio", fmt.Sprintf("%.2f", ratio(held, int64(m.go_.HeapInuse))))
-	t.line("allocator_rss_bytes", held-int64(m.go_.HeapInuse))
+	t.line("allocator_frag_ratio", fmt.Sprintf("%.2f", ratio(m.heap.inUse, m.heap.objects)))
+	t.line("allocator_frag_bytes", m.heap.inUse-m.heap.objects)
+	held := m.heap.held
+	t.line("allocator_rss_ratio", fmt.Sprintf("%.2f", ratio(held, m.heap.inUse)))
+	t.line("allocator_rss_bytes", held-m.heap.inUse)
 	t.line("rss_overhead_ratio", fmt.Sprintf("%.2f", ratio(m.process, held)))
 	t.line("rss_overhead_bytes", m.process-held)
 	t.line("mem_fragmentation_ratio", fmt.Sprintf("%.2f", ratio(m.process, m.data)))
@@ -86,7 +108,7 @@ func infoMemory(t *infoText) {
 	t.line("lazyfree_pending_objects", 0)
 	t.line("lazyfreed_objects", 0)
 	t.line("vigil_memtable_bytes", t.figures.stats.MemTableBytes)
-	t.line("vigil_gc_cycles", m.go_.NumGC)
+	t.line("vigil_gc_cycles", m.heap.cycles)
 }
 
 // policyName is the directive maxmemory-policy as it was given.
@@ -120,10 +142,10 @@ func (s *session) Memory() []admin.MemoryFigure {
 		{Name: "dataset.bytes", Value: m.data},
 		{Name: "dataset.percentage", Ratio: 100},
 		{Name: "peak.percentage", Ratio: 100 * ratio(m.data, m.peak)},
-		{Name: "allocator.allocated", Value: int64(m.go_.HeapAlloc)},
-		{Name: "allocator.active", Value: int64(m.go_.HeapInuse)},
-		{Name: "allocator.resident", Value: int64(m.go_.HeapSys - m.go_.HeapReleased)},
-		{Name: "allocator-fragmentation.ratio", Ratio: ratio(int64(m.go_.HeapInuse), int64(m.go_.HeapAlloc))},
+		{Name: "allocator.allocated", Value: m.heap.objects},
+		{Name: "allocator.active", Value: m.heap.inUse},
+		{Name: "allocator.resident", Value: m.heap.held},
+		{Name: "allocator-fragmentation.ratio", Ratio: ratio(m.heap.inUse, m.heap.objects)},
 		{Name: "fragmentation", Ratio: ratio(m.process, m.data)},
 		{Name: "fragmentation.bytes", Value: m.process - m.data},
 	}

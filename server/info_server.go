@@ -4,10 +4,17 @@ import (
 	"os"
 	"runtime"
 	"strconv"
+	"sync"
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/server/transport"
 )
+
+// executable is the path of the program; unknown: empty, as Redis shows it.
+var executable = sync.OnceValue(func() string {
+	path, _ := os.Executable()
+	return path
+})
 
 func infoServer(t *infoText) {
 	now := t.srv.clock.Now()
@@ -34,8 +41,7 @@ func infoServer(t *infoText) {
 	t.line("hz", int64(1e9/cronPeriod.Nanoseconds()))
 	t.line("configured_hz", int64(1e9/cronPeriod.Nanoseconds()))
 	t.line("lru_clock", now.Unix()&(1<<24-1))
-	executable, _ := os.Executable() // unknown: empty, as Redis shows it
-	t.line("executable", executable)
+	t.line("executable", executable())
 	t.line("config_file", t.srv.config.File())
 	t.line("io_threads_active", 0)
 	infoListeners(t)
@@ -84,9 +90,9 @@ func infoReplication(t *infoText) {
 }
 
 func infoKeyspace(t *infoText) {
-	for i, db := range t.figures.databases {
-		if db.keys > 0 {
-			t.line("db"+strconv.Itoa(i), "keys="+strconv.Itoa(db.keys)+",expires="+strconv.Itoa(db.expires)+",avg_ttl=0")
+	for i, db := range t.figures.stats.Databases {
+		if db.Keys > 0 {
+			t.line("db"+strconv.Itoa(i), "keys="+strconv.Itoa(db.Keys)+",expires="+strconv.Itoa(db.Expires)+",avg_ttl=0")
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"strconv"
+	"sync"
 )
 
 // ResidentBytes is the physical memory of the process, 0 if it is unknown.
@@ -20,8 +21,11 @@ func ResidentBytes() int64 {
 	return pages * int64(os.Getpagesize())
 }
 
-// systemBytes is the physical memory of the machine, 0 if it is unknown.
-func systemBytes() int64 {
+// systemBytes is the physical memory of the machine, 0 if it is unknown. It is read
+// once, as the system needs 20 us for that.
+var systemBytes = sync.OnceValue(readSystemBytes)
+
+func readSystemBytes() int64 {
 	b, err := os.ReadFile("/proc/meminfo")
 	if err != nil {
 		return 0
