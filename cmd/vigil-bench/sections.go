@@ -4,36 +4,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 )
-
-type benchCase struct {
-	name     string
-	pipeline int
-	args     []string
-}
-
-var cases = []benchCase{
-	{"SET, P=1", 1, []string{"-t", "set", "-r", "100000", "-d", "100"}},
-	{"GET, P=1", 1, []string{"-t", "get", "-r", "100000", "-d", "100"}},
-	{"SET, P=16", 16, []string{"-t", "set", "-r", "100000", "-d", "100"}},
-	{"GET, P=16", 16, []string{"-t", "get", "-r", "100000", "-d", "100"}},
-	{"INCR, P=16", 16, []string{"-t", "incr", "-r", "100000"}},
-	{"HSET, P=16", 16, []string{"-t", "hset", "-r", "100000"}},
-	{"LPUSH, P=16", 16, []string{"-t", "lpush"}},
-	{"RPOP, P=16", 16, []string{"-t", "rpop"}},
-	{"LRANGE 100, P=1", 1, []string{"-t", "lrange_100"}},
-	{"MSET of 10, P=1", 1, []string{"-t", "mset", "-r", "1000000"}},
-	{"PFADD, P=16", 16, []string{"-r", "100000", "pfadd", "hll:__rand_int__", "item:__rand_int__"}},
-	{"BITFIELD, P=16", 16, []string{"-r", "100000", "bitfield", "bf:__rand_int__", "set", "u1", "#1500", "1", "get", "u8", "0"}},
-	{"ZADD, P=16", 16, []string{"-r", "1000000", "zadd", "board", "__rand_int__", "player:__rand_int__"}},
-	{"ZINCRBY, P=16", 16, []string{"-r", "1000000", "zincrby", "board", "1", "player:__rand_int__"}},
-	{"ZRANGE 100, P=16", 16, []string{"zrange", "board", "0", "99"}},
-	{"ZPOPMIN, P=16", 16, []string{"zpopmin", "board"}},
-	{"GEOADD, P=16", 16, []string{"-r", "1000000", "geoadd", "map", "13.__rand_int__", "37.__rand_int__", "place:__rand_int__"}},
-	{"SET EX, P=16", 16, []string{"-r", "100000", "set", "s:__rand_int__", "session", "ex", "1800"}},
-}
 
 func withPair(o *options, f func(ours, redis *process, dir string) error) error {
 	dir, err := os.MkdirTemp("", "vigil-bench")
@@ -50,58 +22,11 @@ func withPair(o *options, f func(ours, redis *process, dir string) error) error 
 	return f(ours, redis, dir)
 }
 
-// median takes the middle of what pick makes of each pair of runs.
-func median(ours, redis []run, pick func(a, b run) float64) float64 {
-	var v []float64
-	for i := range ours {
-		v = append(v, pick(ours[i], redis[i]))
-	}
-	slices.Sort(v)
-	return v[len(v)/2]
-}
-
-// compare runs a case against both servers in turn.
-func compare(o *options, c benchCase, n int, ours, redis *process) (a, b []run, err error) {
-	for range o.rounds {
-		x, err := benchmark(ours, n, c.pipeline, c.args)
-		if err != nil {
-			return nil, nil, err
-		}
-		y, err := benchmark(redis, n, c.pipeline, c.args)
-		if err != nil {
-			return nil, nil, err
-		}
-		a, b = append(a, x), append(b, y)
-	}
-	return a, b, nil
-}
-
-func throughput(o *options, r *report) error {
-	return withPair(o, func(ours, redis *process, _ string) error {
-		r.section("Throughput and CPU", "50 clients, one redis-benchmark process, values of 100 bytes. Ratios are "+
-			"vigil/redis, medians over the rounds; CPU is all of the process, background work included.")
-		r.row("case", "vigil /s", "redis /s", "ratio", "vigil us CPU", "redis us CPU", "ratio", "p99 ms", "redis")
-		r.rule(9)
-		for _, c := range cases {
-			n := o.requests
-			if c.pipeline == 1 {
-				n /= 4
-			}
-			a, b, err := compare(o, c, n, ours, redis)
-			if err != nil {
-				return err
-			}
-			r.comparison(c.name, a, b)
-		}
-		return nil
-	})
-}
-
 // uniqueKeys writes 3M keys that are all new, which a store that writes late
 // cannot postpone forever, and watches for stalls and for the journal's size.
 func uniqueKeys(o *options, r *report) error {
 	return withPair(o, func(ours, redis *process, dir string) error {
-		c := benchCase{"SET of new keys, P=16", 16, []string{"-t", "set", "-r", "1000000000", "-d", "100"}}
+		c := benchCase{name: "SET of new keys, P=16", pipeline: 16, args: []string{"-t", "set", "-r", "1000000000", "-d", "100"}}
 		stop, longest := make(chan struct{}), make(chan time.Duration, 1)
 		go probe(ours, stop, longest)
 		x, err := benchmark(ours, 3_000_000, c.pipeline, c.args)

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// benchCase is one command that redis-benchmark sends.
+type benchCase struct {
+	name     string
+	pipeline int
+	args     []string
+	costly   int      // requests are fewer by this factor; 0: the usual number
+	before   []string // calls that prepare it, words apart by blanks
+}
+
+var cases = []benchCase{
+	{name: "SET, P=1", pipeline: 1, args: []string{"-t", "set", "-r", "100000", "-d", "100"}},
+	{name: "GET, P=1", pipeline: 1, args: []string{"-t", "get", "-r", "100000", "-d", "100"}},
+	{name: "SET, P=16", pipeline: 16, args: []string{"-t", "set", "-r", "100000", "-d", "100"}},
+	{name: "GET, P=16", pipeline: 16, args: []string{"-t", "get", "-r", "100000", "-d", "100"}},
+	{name: "INCR, P=16", pipeline: 16, args: []string{"-t", "incr", "-r", "100000"}},
+	{name: "HSET, P=16", pipeline: 16, args: []string{"-t", "hset", "-r", "100000"}},
+	{name: "LPUSH, P=16", pipeline: 16, args: []string{"-t", "lpush"}},
+	{name: "RPOP, P=16", pipeline: 16, args: []string{"-t", "rpop"}},
+	{name: "LRANGE 100, P=1", pipeline: 1, args: []string{"-t", "lrange_100"}},
+	{name: "MSET of 10, P=1", pipeline: 1, args: []string{"-t", "mset", "-r", "1000000"}},
+	{name: "PFADD, P=16", pipeline: 16, args: []string{"-r", "100000", "pfadd", "hll:__rand_int__", "item:__rand_int__"}},
+	{name: "BITFIELD, P=16", pipeline: 16, args: []string{"-r", "100000", "bitfield", "bf:__rand_int__", "set", "u1", "#1500", "1", "get", "u8", "0"}},
+	{name: "ZADD, P=16", pipeline: 16, args: []string{"-r", "1000000", "zadd", "board", "__rand_int__", "player:__rand_int__"}},
+	{name: "ZINCRBY, P=16", pipeline: 16, args: []string{"-r", "1000000", "zincrby", "board", "1", "player:__rand_int__"}},
+	{name: "ZRANGE 100, P=16", pipeline: 16, args: []string{"zrange", "board", "0", "99"}},
+	{name: "ZPOPMIN, P=16", pipeline: 16, args: []string{"zpopmin", "board"}, costly: 2},
+	{name: "GEOADD, P=16", pipeline: 16, args: []string{"-r", "1000000", "geoadd", "map", "13.__rand_int__", "37.__rand_int__", "place:__rand_int__"}},
+	{name: "SET EX, P=16", pipeline: 16, args: []string{"-r", "100000", "set", "s:__rand_int__", "session", "ex", "1800"}},
+	{name: "HGET, P=16", pipeline: 16, args: words("-r 100000 hget myhash element:__rand_int__")},
+	{name: "HSET of 5 fields, P=16", pipeline: 16, args: words("-r 100000 hset h:__rand_int__ a 1 b 2 c 3 d 4 e 5")},
+	{name: "EXPIRE, P=16", pipeline: 16, args: words("-r 100000 expire key:__rand_int__ 3600")},
+	{name: "SADD of words, P=16", pipeline: 16, args: words("-r 1000000 sadd words word:__rand_int__")},
+	{name: "SISMEMBER, P=16", pipeline: 16, args: words("-r 1000000 sismember words word:__rand_int__")},
+	{name: "SPOP, P=16", pipeline: 16, args: words("spop words"), costly: 2},
+	{name: "SINTER of 1000 and 1000, P=16", pipeline: 16, args: words("sinter a b"), costly: 100, before: []string{members("sadd a", 0, 1000), members("sadd b", 500, 1500)}},
+	{name: "SINTERCARD of 1000 and 1000, P=16", pipeline: 16, args: words("sintercard 2 a b"), costly: 100},
+	{name: "SORT of 1000, P=16", pipeline: 16, args: words("sort n"), costly: 100, before: []string{"del n", shuffled("rpush n", 1000)}},
+	{name: "XADD, P=16", pipeline: 16, args: words("xadd stream * field value")},
+	{name: "XADD MAXLEN, P=16", pipeline: 16, args: words("xadd short maxlen ~ 1000 * field value")},
+	{name: "XREADGROUP of 1, P=16", pipeline: 16, args: words("xreadgroup group g c count 1 streams stream >"), before: []string{"xgroup destroy stream g", "xgroup create stream g 0"}},
+	{name: "XACK, P=16", pipeline: 16, args: words("-r 1000000 xack stream g __rand_int__-0")},
+	{name: "GEOSEARCH with hits, P=16", pipeline: 16, args: words("geosearch map fromlonlat 13.5 37.5 byradius 10 km asc count 10"), costly: 10},
+	{name: "GEOSEARCH without hits, P=16", pipeline: 16, args: words("geosearch map fromlonlat -70 -40 byradius 10 km")},
+	{name: "INFO, P=1", pipeline: 1, args: words("info"), costly: 10},
+	{name: "EVALSHA of return 1, P=1", pipeline: 1, args: words("evalsha 930269f31393d0be681588b6ab08dccee7d6bb67 0"), before: []string{"script load return(1)"}},
+	{name: "EVALSHA of return 1, P=16", pipeline: 16, args: words("evalsha 930269f31393d0be681588b6ab08dccee7d6bb67 0")},
+}
+
+// words are the arguments of redis-benchmark.
+func words(s string) []string { return strings.Fields(s) }
+
+// members is a call with the numbers from lo on, below hi, as words.
+func members(call string, lo, hi int) string {
+	for i := lo; i < hi; i++ {
+		call += fmt.Sprint(" word:", i)
+	}
+	return call
+}
+
+// shuffled is a call with n numbers in no order.
+func shuffled(call string, n int) string {
+	for i := range n {
+		call += fmt.Sprint(" ", i*7919%n)
+	}
+	return call
+}
+
+// median takes the middle of what pick makes of each pair of runs.
+func median(ours, redis []run, pick func(a, b run) float64) float64 {
+	var v []float64
+	for i := range ours {
+		v = append(v, pick(ours[i], redis[i]))
+	}
+	slices.Sort(v)
+	return v[len(v)/2]
+}
+
+// once makes a call; that it fails, as there is nothing to remove, does not matter.
+func once(p *process, call []string) error {
+	nc, err := dial(p.port)
+	if err != nil {
+		return err
+	}
+	defer nc.Close()
+	_, err = nc.do(call...)
+	return err
+}
+
+// compare runs a case against both servers in turn.
+func compare(o *options, c benchCase, n int, ours, redis *process) (a, b []run, err error) {
+	for _, call := range c.before {
+		for _, p := range []*process{ours, redis} {
+			if err := once(p, words(call)); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	n /= max(c.costly, 1)
+	for range o.rounds {
+		x, err := benchmark(ours, n, c.pipeline, c.args)
+		if err != nil {
+			return nil, nil, err
+		}
+		y, err := benchmark(redis, n, c.pipeline, c.args)
+		if err != nil {
+			return nil, nil, err
+		}
+		a, b = append(a, x), append(b, y)
+	}
+	return a, b, nil
+}
+
+func throughput(o *options, r *report) error {
+	return withPair(o, func(ours, redis *process, _ string) error {
+		r.section("Throughput and CPU", "50 clients, one redis-benchmark process, values of 100 bytes. Ratios are "+
+			"vigil/redis, medians over the rounds; CPU is all of the process, background work included.")
+		r.row("case", "vigil /s", "redis /s", "ratio", "vigil us CPU", "redis us CPU", "ratio", "p99 ms", "redis")
+		r.rule(9)
+		for _, c := range cases {
+			n := o.requests
+			if c.pipeline == 1 {
+				n /= 4
+			}
+			a, b, err := compare(o, c, n, ours, redis)
+			if err != nil {
+				return err
+			}
+			r.comparison(c.name, a, b)
+		}
+		return nil
+	})
+}
