@@ -43,17 +43,36 @@ func (d *pagedDisk) Tight() bool  { return d.tight }
 // store writes what changed, in parts or at once.
 func (d *pagedDisk) store(t testing.TB, v structures.Paged, r *rand.Rand) {
 	t.Helper()
-	put := func(id uint64, page []byte) {
+	d.storeAmid(t, v, r, func() {})
+}
+
+// storeAmid is store with something done to the value between the parts, which the disk
+// is to have as well. What was written of parts is not read before all of them are there.
+func (d *pagedDisk) storeAmid(t testing.TB, v structures.Paged, r *rand.Rand, amid func()) {
+	t.Helper()
+	written := map[uint64][]byte{}
+	put := func(id uint64, page []byte) { written[id] = slices.Clone(page) }
+	if r.IntN(2) == 0 {
+		g := v.(interface {
+			Part(int, func(uint64, []byte)) bool
+			Taint()
+		})
+		if r.IntN(8) == 0 {
+			g.Taint()
+		}
+		tight := d.tight
+		d.tight = false // parts that are not there stay in memory
+		for parts := 0; g.Part(1+r.IntN(3), put) && parts < 50; parts++ {
+			amid()
+		}
+		d.tight = tight
+	}
+	v.Pages(false, put)
+	for id, page := range written {
 		if page == nil {
 			delete(d.pages, id)
 		} else {
-			d.pages[id] = slices.Clone(page)
-		}
-	}
-	if g, ok := v.(interface {
-		Part(int, func(uint64, []byte)) bool
-	}); ok && r.IntN(2) == 0 {
-		for g.Part(1+r.IntN(3), put) {
+			d.pages[id] = page
 		}
 	}
 	v.Pages(false, put)
@@ -107,23 +126,26 @@ func pagedLife(t *testing.T, r *rand.Rand, m pagedModel) {
 	v.SetPager(d)
 	away, shed := 0, 0
 	for step := range 1500 {
-		var ch structures.Change
 		d.room, d.tight = r.IntN(2) == 0, r.IntN(4) == 0
-		m.change(t, r, v, &ch)
-		for b := ch.Encoded(); len(b) > 0; {
-			var op byte
-			var args structures.Args
-			var err error
-			if op, args, b, err = structures.NextOp(b); err == nil {
-				err = twin.Apply(op, &args)
-			}
-			if err != nil {
-				t.Fatal(err)
+		change := func() {
+			var ch structures.Change
+			m.change(t, r, v, &ch)
+			for b := ch.Encoded(); len(b) > 0; {
+				var op byte
+				var args structures.Args
+				var err error
+				if op, args, b, err = structures.NextOp(b); err == nil {
+					err = twin.Apply(op, &args)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
 			}
 		}
+		change()
 		switch r.IntN(12) {
 		case 0, 1:
-			d.store(t, v, r)
+			d.storeAmid(t, v, r, change)
 		case 2:
 			d.store(t, v, r)
 			again, err := m.decode(d.head)

@@ -50,6 +50,7 @@ type List struct {
 	away    int              // nodes
 	changed int              // nodes that changed since Clean
 	hand    uint64           // number of the node at which Shed goes on
+	part    uint64           // number of the node at which Part goes on
 }
 
 // New returns an empty list.

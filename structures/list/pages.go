@@ -244,7 +244,47 @@ func (l *List) Clean() {
 		}
 		n.dirty, n.stored = false, paged
 	}
-	l.declared, l.changed = -1, 0
+	l.declared, l.changed, l.part = -1, 0, 0
+}
+
+// Taint marks every page as changed. None is away: all that are have been stored as
+// they are.
+func (l *List) Taint() {
+	for i := range l.nodes {
+		if n := l.node(i); !n.away {
+			l.alter(n)
+		}
+	}
+}
+
+// Part visits up to size of the pages that changed since Clean, marks them as stored, and
+// reports whether there may be more than size others. It goes round again for pages that
+// changed behind it. Pages that are gone are visited by Pages.
+func (l *List) Part(size int, visit func(id uint64, page []byte)) (more bool) {
+	if l.inHead() {
+		return false
+	}
+	at, left := l.search(l.part), size
+	var buf []byte
+	for ; at < l.nodes; at++ {
+		n := l.node(at)
+		if n.away || !n.dirty && n.stored {
+			continue
+		}
+		if left == 0 {
+			l.part = n.id
+			return true
+		}
+		left--
+		buf = n.appendPage(buf[:0])
+		visit(n.id, buf)
+		if n.dirty {
+			l.changed--
+		}
+		n.dirty, n.stored = false, true
+	}
+	l.part = 0
+	return l.changed > size
 }
 
 // Apply replays an operation. One that does not fit the list, such as an index
