@@ -194,8 +194,8 @@ func (s *Store) spillBound() int64 {
 }
 
 // largePart is how much of the bound large values may take: their pages are on the Go
-// heap, and the garbage of pages that come and go takes as much again.
-func largePart(bound int64) int64 { return bound / 2 }
+// heap, and those that come and go leave garbage.
+func largePart(bound int64) int64 { return bound - bound/4 }
 
 // excess is how many bytes of large values are to leave memory.
 func (s *Store) excess(bound int64) int64 {

@@ -14,11 +14,10 @@ const (
 	// memoryRound is how often the heap is looked at.
 	memoryRound = time.Second
 	// burstOver is after how many rounds without a collection a burst of work is
-	// over. For a process that is over its budget it is tightOver, and one more for
-	// each roundBytes in use, as those are what a collection costs.
-	burstOver, tightOver, roundBytes = 10, 2, 256 << 20
-	// worthReleasing is how many bytes, and worthPart which part of the heap in use,
-	// an extra collection must free: its cost is proportional to the memory in use.
+	// over, and one more for each roundBytes that a collection has to scan, to mostOver.
+	burstOver, mostOver, roundBytes = 2, 10, 32 << 20
+	// worthReleasing is how many bytes, and worthPart which part of what it has to scan,
+	// an extra collection must free.
 	worthReleasing, worthPart = 16 << 20, 4
 	// busyBytes is the growth of the heap in a round during a burst.
 	busyBytes = 1 << 20
@@ -28,23 +27,27 @@ const (
 	// fixedMemory is what the process may take in addition to maxmemory and a
 	// quarter: the program, Pebble's buffers, the journal's, garbage.
 	fixedMemory = 64 << 20
-	// usualPercent and leastPercent bound how far the heap grows between two
-	// collections. The least bounds what the collector costs, however short memory is:
-	// a third more than usual.
-	usualPercent, leastPercent = 100, 75
-	// leastGarbage is how much garbage a collection is worth: with a small heap a
-	// percentage would mean dozens of them a second.
-	leastGarbage = 16 << 20
-	// worthSetting is by how much the percentage must change: setting it stops all
+	// usualPercent bounds how far the heap grows between two collections.
+	usualPercent = 100
+	// usualGarbage is how much garbage a collection is worth, and leastGarbage how much
+	// if memory is short: with a small heap a percentage would mean dozens a second.
+	usualGarbage, leastGarbage = 32 << 20, 16 << 20
+	// scanned is how many times what it has to scan a collection may find as garbage
+	// at least. A collection costs what it scans: pointers, and no bytes of keys and values.
+	// So the collector costs half of what it does in a usual Go program at most, whose
+	// heap is all pointers.
+	scanned = 2
+	// worthSetting is which part of the percentage must change: setting it stops all
 	// goroutines for a moment.
-	worthSetting = 10
+	worthSetting = 8
 )
 
 // memory makes the process follow maxmemory, and returns to the system what a
 // burst of work has left.
 //
-// Keys and values are counted by the store. Beside them there is garbage, up to as
-// much as the heap that is in use. With a maxmemory the collector runs earlier when
+// Keys and values are counted by the store. Beside them there is garbage. Go lets it
+// grow to as much as the heap that is in use, of which most is pages of large values here,
+// that cost a collection nothing. So it runs by what it has to scan, and earlier when
 // the process nears its budget. That is done by percentage, not by a limit for the
 // heap: a collector that keeps to a limit runs without end when what is in use
 // reaches it.
@@ -70,7 +73,7 @@ func newMemory(maxMemory func() int64) *memory {
 		m.percent = usualPercent
 	}
 	for _, name := range []string{
-		"/gc/cycles/total:gc-cycles", "/gc/heap/live:bytes", "/memory/classes/heap/objects:bytes",
+		"/gc/cycles/total:gc-cycles", "/gc/heap/live:bytes", "/gc/scan/heap:bytes", "/memory/classes/heap/objects:bytes",
 		"/memory/classes/heap/free:bytes", "/memory/classes/heap/unused:bytes",
 	} {
 		m.samples = append(m.samples, metrics.Sample{Name: name})
@@ -82,13 +85,14 @@ func newMemory(maxMemory func() int64) *memory {
 type heap struct {
 	collections uint64
 	live        int64 // found by the last collection
+	scan        int64 // what a collection has to scan
 	held        int64 // of the system's memory, in use or not
 }
 
 func (m *memory) read() heap {
 	metrics.Read(m.samples)
-	h := heap{collections: m.samples[0].Value.Uint64(), live: int64(m.samples[1].Value.Uint64())}
-	for _, s := range m.samples[2:] {
+	h := heap{collections: m.samples[0].Value.Uint64(), live: int64(m.samples[1].Value.Uint64()), scan: int64(m.samples[2].Value.Uint64())}
+	for _, s := range m.samples[3:] {
 		h.held += int64(s.Value.Uint64())
 	}
 	return h
@@ -108,15 +112,12 @@ func (m *memory) look() (released bool) {
 	}
 	grown := h.held - m.held
 	m.held = h.held
-	wait := burstOver
-	if tight {
-		wait = min(tightOver+int(h.live/roundBytes), burstOver)
-	} else if grown >= busyBytes {
+	if grown >= busyBytes && !tight {
 		m.rounds = 0
 		return false
 	}
 	m.rounds++
-	if m.rounds < wait || h.held-m.least < max(worthReleasing, h.live/worthPart) {
+	if m.rounds < min(burstOver+int(h.scan/roundBytes), mostOver) || h.held-m.least < max(worthReleasing, h.scan/worthPart) {
 		return false
 	}
 	runtime.GC() // a pool gives things back at the second collection
@@ -128,17 +129,21 @@ func (m *memory) look() (released bool) {
 
 // percentFor returns by how many percent the heap may grow between collections.
 func percentFor(bound, budget, resident int64, h heap) int {
-	if bound == 0 || resident == 0 || h.live == 0 {
+	if h.live == 0 {
 		return usualPercent
 	}
-	outside := max(resident-h.held, 0)
-	garbage := max(budget-outside-h.live, leastGarbage)
-	return int(min(max(100*garbage/h.live, leastPercent), usualPercent))
+	garbage := int64(usualGarbage)
+	if bound > 0 && resident > 0 {
+		outside := max(resident-h.held, 0)
+		garbage = max(min(garbage, budget-outside-h.live), leastGarbage)
+	}
+	garbage = max(garbage, scanned*h.scan)
+	return int(min(max(100*garbage/h.live, 1), usualPercent))
 }
 
 func (m *memory) adapt(percent int) {
 	change := max(percent-m.percent, m.percent-percent)
-	if m.percent != 0 && change >= worthSetting {
+	if m.percent != 0 && change > m.percent/worthSetting {
 		m.percent = percent
 		debug.SetGCPercent(percent)
 	}

@@ -53,34 +53,57 @@ func TestMemoryIsReleasedSoonerBeyondTheBudget(t *testing.T) {
 	big[0] = 1
 	runtime.KeepAlive(big)
 	m.rounds = 0
-	for range tightOver - 1 {
+	for range burstOver - 1 {
 		if m.look() {
 			t.Error("released at once")
 		}
 	}
 	if !m.look() {
-		t.Errorf("not released after %d rounds", tightOver)
+		t.Errorf("not released after %d rounds", burstOver)
 	}
 }
 
-func TestCollectorRunsEarlierNearTheBudgetAndNeverWithoutEnd(t *testing.T) {
+func TestCollectorRunsByWhatItScansAndEarlierNearTheBudget(t *testing.T) {
 	const mb = 1 << 20
 	for _, c := range []struct {
-		name                  string
-		bound, resident, live int64
-		want                  int
+		name                        string
+		bound, resident, live, scan int64
+		garbage                     int64 // between two collections
 	}{
-		{"no maxmemory", 0, 4000 * mb, 2000 * mb, usualPercent},
-		{"the system does not tell", 64 * mb, 0, 60 * mb, usualPercent},
-		{"far below the budget", 1000 * mb, 500 * mb, 100 * mb, usualPercent},
-		{"little room", 400 * mb, 460 * mb, 250 * mb, 92},
-		{"no room", 64 * mb, 600 * mb, 300 * mb, leastPercent},
-		{"no room and a small heap", 64 * mb, 600 * mb, 10 * mb, usualPercent},
+		{"a small heap", 0, 60 * mb, 20 * mb, 10 * mb, 20 * mb},
+		{"large pages", 0, 4000 * mb, 1000 * mb, 15 * mb, usualGarbage},
+		{"many pointers", 0, 4000 * mb, 1000 * mb, 200 * mb, 400 * mb},
+		{"nothing but pointers", 0, 4000 * mb, 1000 * mb, 1000 * mb, 1000 * mb},
+		{"far below the budget", 1000 * mb, 500 * mb, 320 * mb, 10 * mb, usualGarbage},
+		{"little room", 400 * mb, 565 * mb, 420 * mb, 10 * mb, 25 * mb},
+		{"no room", 64 * mb, 600 * mb, 300 * mb, 3 * mb, leastGarbage},
+		{"no room and many pointers", 64 * mb, 600 * mb, 300 * mb, 50 * mb, 100 * mb},
+		{"the system does not tell what the process takes", 64 * mb, 0, 60 * mb, 0, usualGarbage},
 	} {
-		h := heap{live: c.live, held: min(c.live+c.live/2, c.resident)}
-		got := percentFor(c.bound, c.bound+c.bound/4+fixedMemory, c.resident, h)
-		if got < c.want-3 || got > c.want+3 {
-			t.Errorf("%s: %d %%, want about %d", c.name, got, c.want)
+		h := heap{live: c.live, held: min(c.live+c.live/16, c.resident), scan: c.scan}
+		got := int64(percentFor(c.bound, c.bound+c.bound/4+fixedMemory, c.resident, h))
+		if off := got*c.live/100 - c.garbage; off > c.live/100 || off < -c.live/50 {
+			t.Errorf("%s: %d %% of %d MB, want %d MB", c.name, got, c.live/mb, c.garbage/mb)
 		}
 	}
 }
+
+// What a Go program holds as bytes must not put off collections, pointers have to.
+func TestHeapThatIsReadHasPointersApart(t *testing.T) {
+	m := quietMemory(t, 0, 0)
+	before := m.read()
+	pages := make([][]byte, 32)
+	for i := range pages {
+		pages[i] = make([]byte, mbyte)
+	}
+	chain := make([]*[]byte, 2*mbyte/8)
+	runtime.GC()
+	h := m.read()
+	if h.live-before.live < 32*mbyte || h.scan-before.scan < mbyte || h.scan-before.scan > 8*mbyte {
+		t.Errorf("32 MB of bytes and 2 MB of pointers grew the heap by %d, and what is scanned by %d", h.live-before.live, h.scan-before.scan)
+	}
+	runtime.KeepAlive(pages)
+	runtime.KeepAlive(chain)
+}
+
+const mbyte = 1 << 20
