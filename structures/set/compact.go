@@ -7,6 +7,13 @@ import (
 	"github.com/vigildb/vigil/structures"
 )
 
+// Reset makes s an empty set.
+func (s *Set) Reset() {
+	s.rest.Reset()
+	s.ints.loadCompact(nil)
+	*s = Set{rest: s.rest, ints: s.ints, promised: -1}
+}
+
 // IsCompact reports whether the set has no pages and up to about limit bytes.
 func (s *Set) IsCompact(limit int) bool {
 	ints := 0
@@ -62,4 +69,4 @@ func (s *integers) loadCompact(b []byte) {
 	s.bounds, s.runs = bounds, runs
 }
 
-var _ structures.Compact = (*Set)(nil)
+var _ structures.Reusable = (*Set)(nil)

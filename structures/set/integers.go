@@ -54,7 +54,12 @@ func (s *integers) has(v int64) bool {
 // add makes v a member, and reports whether it is new.
 func (s *integers) add(v int64) bool {
 	if len(s.runs) == 0 {
-		s.insertRun(0, math.MinInt64, &run{})
+		r := &run{}
+		if cap(s.runs) > 0 && s.runs[:1][0] != nil { // of a set that was reset
+			r = s.runs[:1][0]
+			*r = run{data: r.data[:0]}
+		}
+		s.insertRun(0, math.MinInt64, r)
 	}
 	k := s.locate(v)
 	i, found := s.runs[k].find(v)

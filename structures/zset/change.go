@@ -18,7 +18,10 @@ const (
 
 // newLeaf returns an empty leaf with a free number.
 func (s *Set) newLeaf() *leaf {
-	l := &leaf{}
+	l := s.spare
+	if s.spare = nil; l == nil {
+		l = &leaf{}
+	}
 	s.number(l)
 	s.live++
 	s.memory += l.memory()

@@ -5,6 +5,19 @@ import (
 	"math"
 )
 
+// Reset makes s an empty set. One of its leaves becomes the next one.
+func (s *Set) Reset() {
+	l := s.only
+	if l == nil {
+		l = s.spare
+	}
+	if l != nil {
+		*l = leaf{buf: l.buf[:0], slots: l.slots[:0]}
+	}
+	*s = Set{keys: s.keys, promised: -1, spare: l,
+		leaves: s.leaves[:0], marks: s.marks[:0], free: s.free[:0], changed: s.changed[:0]}
+}
+
 // IsCompact reports whether the set is one small leaf.
 func (s *Set) IsCompact(limit int) bool { return s.only != nil && len(s.only.buf) <= limit }
 
@@ -44,6 +57,9 @@ func (s *Set) AppendCompact(dst []byte) []byte {
 // LoadCompact makes s the set that AppendCompact appended.
 func (s *Set) LoadCompact(b []byte) {
 	l := s.only
+	if l == nil {
+		l = s.spare
+	}
 	if l == nil {
 		l = &leaf{}
 	}

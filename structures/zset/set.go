@@ -16,6 +16,7 @@ type Set struct {
 	keys  *structures.HashKeys
 	root  *branch // nil if there is one leaf, or none
 	only  *leaf   // the one leaf if there is no root
+	spare *leaf   // of a set that was reset, for the first leaf
 	index *index  // nil if there is no root
 	count int
 
