@@ -34,6 +34,8 @@ type materialiser struct {
 	starved atomic.Bool
 	// pressed: changed pages of large values are to be written, to leave memory.
 	pressed atomic.Bool
+	// lapped is the laps of the value that is being encoded in parts.
+	lapped atomic.Int64
 
 	pass struct { // held for a whole pass
 		sync.Mutex
@@ -182,6 +184,7 @@ func (s *Store) materialiseShard(ctx context.Context, i int) error {
 			if s.materialiser.pass.parts.open {
 				continue
 			}
+			s.materialiser.lapped.Store(0)
 			if m := &s.materialiser.pass; m.batch != nil && (m.batch.Len() >= m.bound || m.stage.used) {
 				if err := s.land(); err != nil {
 					return err

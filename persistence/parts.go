@@ -29,6 +29,7 @@ type parts struct {
 	hash  uint64        // of the key of that value
 	key   []byte
 	size  int // pages of a part
+	due   int // pages of the value that were to be encoded at its first part
 }
 
 // gradual is a value that can be encoded in parts.
@@ -47,6 +48,10 @@ const (
 	// changes that are faster than the encoding must not keep the value from
 	// the disk. It is twice the number of the largest schedule.
 	maxParts = 4096
+	// maxRounds is the same for values whose parts go round, see laps.
+	maxRounds = 32
+	// pageBytes is about the size of a page.
+	pageBytes = 8 << 10
 	// partString is the length from which a string is encoded in parts.
 	partString = 1 << 20
 )
@@ -64,10 +69,11 @@ func (s *Store) encodePart(t *table, i int) (more bool) {
 	if !ok {
 		return false
 	}
-	if _, ok := v.(structures.Paged); ok && o.pager == nil {
+	m := &s.materialiser.pass
+	paged, _ := v.(structures.Paged)
+	if paged != nil && (o.pager == nil || int(o.parts)*m.parts.size > maxRounds*(m.parts.due+m.parts.size)) {
 		return false
 	}
-	m := &s.materialiser.pass
 	if str, ok := v.(*text.String); ok && str.Len() < partString {
 		return false
 	}
@@ -77,6 +83,11 @@ func (s *Store) encodePart(t *table, i int) (more bool) {
 		}
 		v.Taint()
 		o.whole = false
+		if paged != nil && o.parts == 0 {
+			m.parts.due = paged.Size() / pageBytes
+		}
+	} else if paged != nil && o.parts == 0 {
+		m.parts.due = paged.Changed() / pageBytes
 	}
 	b := m.parts.batch
 	pageKey := appendPageKey(nil, t.phys, hash, o.key, 0)
@@ -98,9 +109,19 @@ func (s *Store) encodePart(t *table, i int) (more bool) {
 	}
 	if m.parts.open = more; more {
 		m.parts.hash, m.parts.key = hash, append(m.parts.key[:0], o.key...)
+		if paged != nil {
+			s.materialiser.lapped.Store(int64(laps(int(o.parts)*m.parts.size, m.parts.due+m.parts.size)))
+		}
 	}
 	return more
 }
+
+// laps is how many times more pages were encoded of a value than were due, beyond the
+// first two times. What changes meanwhile is encoded again: the second round is shorter
+// than the first one, and so on, unless writers change pages faster than these are
+// encoded. Then the rest, which is encoded at once, would be most of a value larger than
+// memory. So they are slowed, see Throttle.
+func laps(encoded, due int) int { return max(0, encoded/due-1) }
 
 // abandonParts removes what the disk has of a value that lacks parts and is gone with its
 // table. The lock of the shard is held, so the journal has the record of that.

@@ -18,6 +18,9 @@ const (
 	// maxBig is how much of big records may wait before writers are slowed, and a
 	// quarter of what may wait at all. Each client waits for its own: see Heavy.
 	maxBig = 1 << 30
+	// maxLapDelay is the longest wait for a value that is changed faster than it is
+	// encoded. Without it the value would be locked for longer.
+	maxLapDelay = 500 * time.Millisecond
 )
 
 // Throttle slows writers down when the journal grows faster than it is written
@@ -25,7 +28,8 @@ const (
 // server calls it after writes, without locks; one call may stand for the writes
 // of many clients. It costs nothing below the limits, and otherwise waits a few
 // milliseconds: the delay grows with the excess, so that writers slow down
-// gradually. Only while the disk accepts nothing at all is it up to 50 ms.
+// gradually. Only while the disk accepts nothing at all is it up to 50 ms, and up to half
+// a second while all of a value larger than memory is being changed.
 func (s *Store) Throttle() {
 	pending := s.journal.Pending()
 	stuck := max(over(pending, maxPending), over(s.journal.PendingBig(), maxBig))
@@ -33,8 +37,10 @@ func (s *Store) Throttle() {
 	excess := max(
 		over(s.log.Bytes(), s.opts.JournalBound+s.opts.JournalBound/2),
 		s.memoryExcess())
+	laps := s.materialiser.lapped.Load()
 	delay = max(min(delay, stuckDelay), time.Duration(min(1, excess)*float64(maxDelay)),
-		time.Duration(min(1, s.largeExcess())*float64(stuckDelay)))
+		time.Duration(min(1, s.largeExcess())*float64(stuckDelay)),
+		min(time.Duration(laps*laps)*maxDelay, maxLapDelay))
 	if delay == 0 {
 		return
 	}
