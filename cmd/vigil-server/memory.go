@@ -17,8 +17,8 @@ const (
 	// over, and one more for each roundBytes that a collection has to scan, to mostOver.
 	burstOver, mostOver, roundBytes = 2, 10, 32 << 20
 	// worthReleasing is how many bytes, and worthPart which part of what it has to scan,
-	// an extra collection must free.
-	worthReleasing, worthPart = 16 << 20, 4
+	// an extra collection must free. After mostOver rounds it is worthAtRest.
+	worthReleasing, worthAtRest, worthPart = 16 << 20, 4 << 20, 4
 	// busyBytes is the growth of the heap in a round during a burst.
 	busyBytes = 1 << 20
 )
@@ -29,9 +29,9 @@ const (
 	fixedMemory = 64 << 20
 	// usualPercent bounds how far the heap grows between two collections.
 	usualPercent = 100
-	// usualGarbage is how much garbage a collection is worth, and leastGarbage how much
-	// if memory is short: with a small heap a percentage would mean dozens a second.
-	usualGarbage, leastGarbage = 32 << 20, 16 << 20
+	// leastGarbage is how much garbage a collection is worth: with a small heap a
+	// percentage would mean dozens a second.
+	leastGarbage = 16 << 20
 	// scanned is how many times what it has to scan a collection may find as garbage
 	// at least. A collection costs what it scans: pointers, and no bytes of keys and values.
 	// So the collector costs half of what it does in a usual Go program at most, whose
@@ -47,10 +47,9 @@ const (
 //
 // Keys and values are counted by the store. Beside them there is garbage. Go lets it
 // grow to as much as the heap that is in use, of which most is pages of large values here,
-// that cost a collection nothing. So it runs by what it has to scan, and earlier when
-// the process nears its budget. That is done by percentage, not by a limit for the
-// heap: a collector that keeps to a limit runs without end when what is in use
-// reaches it.
+// that cost a collection nothing. So it runs by what it has to scan. That is done by
+// percentage, not by a limit for the heap: a collector that keeps to a limit runs
+// without end when what is in use reaches it.
 //
 // Go collects garbage as memory is asked for, and every two minutes: after a
 // big value is deleted, or a client that read nothing is gone, an idle server would
@@ -103,9 +102,8 @@ func (m *memory) read() heap {
 // for a collection of its own.
 func (m *memory) look() (released bool) {
 	h, bound, resident := m.read(), m.maxMemory(), m.resident()
-	budget := bound + bound/4 + fixedMemory
-	tight := bound > 0 && resident > budget
-	m.adapt(percentFor(bound, budget, resident, h))
+	tight := bound > 0 && resident > bound+bound/4+fixedMemory
+	m.adapt(percentFor(h))
 	if h.collections != m.collections {
 		m.collections, m.held, m.rounds, m.least = h.collections, h.held, 0, h.live
 		return false
@@ -117,7 +115,11 @@ func (m *memory) look() (released bool) {
 		return false
 	}
 	m.rounds++
-	if m.rounds < min(burstOver+int(h.scan/roundBytes), mostOver) || h.held-m.least < max(worthReleasing, h.scan/worthPart) {
+	least := int64(worthReleasing)
+	if m.rounds >= mostOver {
+		least = worthAtRest
+	}
+	if m.rounds < min(burstOver+int(h.scan/roundBytes), mostOver) || h.held-m.least < max(least, h.scan/worthPart) {
 		return false
 	}
 	runtime.GC() // a pool gives things back at the second collection
@@ -128,17 +130,11 @@ func (m *memory) look() (released bool) {
 }
 
 // percentFor returns by how many percent the heap may grow between collections.
-func percentFor(bound, budget, resident int64, h heap) int {
+func percentFor(h heap) int {
 	if h.live == 0 {
 		return usualPercent
 	}
-	garbage := int64(usualGarbage)
-	if bound > 0 && resident > 0 {
-		outside := max(resident-h.held, 0)
-		garbage = max(min(garbage, budget-outside-h.live), leastGarbage)
-	}
-	garbage = max(garbage, scanned*h.scan)
-	return int(min(max(100*garbage/h.live, 1), usualPercent))
+	return int(min(max(100*max(leastGarbage, scanned*h.scan)/h.live, 1), usualPercent))
 }
 
 func (m *memory) adapt(percent int) {
