@@ -88,6 +88,15 @@ func (s *session) admitWrite(cmd *commands.Command) error {
 	return nil
 }
 
+// makeRoom removes keys by the policy before a call, even one that only reads, as Redis
+// does. A client that caches one of them is told before it gets the reply of the call.
+func (s *session) makeRoom() {
+	s.srv.store.MakeRoom()
+	if s.Has(commands.ClientTracking) && s.waiting == nil {
+		s.collect()
+	}
+}
+
 // crowded frees memory by the policy, and reports whether memory is still over
 // its limit and nothing could be removed. If values spill, spilling cannot help
 // a limit that is too low to hold anything.

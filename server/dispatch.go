@@ -13,6 +13,9 @@ import (
 // what it changed is in the journal before its locks are released, so that the
 // journal's order is the order of effects; its reply is complete or an error.
 func (s *session) execute(argv [][]byte) {
+	if s.srv.store.OverMemory() {
+		s.makeRoom()
+	}
 	mark := s.ctx.Reply.Len()
 	s.began = mark
 	cmd, sub := s.lookup(argv)

@@ -287,3 +287,21 @@ func TestATransactionMayTurnTrackingOnAndWriteWhatItReads(t *testing.T) {
 		}
 	}
 }
+
+// As in Redis, a read makes room too, and a client that caches an evicted key is told
+// before it gets the reply.
+func TestReadsMakeRoom(t *testing.T) {
+	r := newRig(t)
+	c := r.dial()
+	c.do("HELLO", "3")
+	c.want("CLIENT TRACKING ON", "OK")
+	c.want("SET volatile x EX 1000", "OK")
+	c.want("GET volatile", `"x"`)
+	c.want("SETBIT large 1600000 0", "(int) 0")
+	c.want("CONFIG SET maxmemory-policy volatile-random maxmemory 102400", "OK")
+	c.want("GETBIT large 0", `>["invalidate" ["volatile"]]`)
+	c.next("(int) 0")
+	c.want("EXISTS volatile", "(int) 0")
+	c.want("GETBIT large 0", "(int) 0")
+	c.want("SET k v", "(error) OOM command not allowed when used memory > 'maxmemory'.")
+}
