@@ -1,6 +1,8 @@
 package persistence
 
 import (
+	"math"
+
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/text"
 )
@@ -101,6 +103,14 @@ func (tx *Tx) Unlock() {
 		return
 	}
 	tx.s.unlock(&set)
+}
+
+// SeeExpired has keys that have expired, but are still there, look as if they had not, until
+// the function that it returns is called.
+func (tx *Tx) SeeExpired() (end func()) {
+	now := tx.now
+	tx.now = math.MinInt64
+	return func() { tx.now = now }
 }
 
 // Select makes db the logical database of the calls that follow.

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/server/conf"
@@ -188,4 +189,18 @@ func TestRewriteThatFailsTellsWhyOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.dial().want("CONFIG REWRITE", "(error) ERR Rewriting config file: No such file or directory")
+}
+
+// DEBUG OBJECT shows a key that has expired and that nobody has looked at since.
+func TestDebugObjectShowsExpiredKeys(t *testing.T) {
+	r := newRig(t)
+	c := r.dial()
+	c.want("DEBUG SET-ACTIVE-EXPIRE 0", "OK")
+	c.want("SET k value PX 1", "OK")
+	r.clock.advance(time.Second)
+	if got := c.do("DEBUG", "OBJECT", "k"); !strings.HasPrefix(got, "Value at:") {
+		t.Errorf("got %s", got)
+	}
+	c.want("EXISTS k", "(int) 0")
+	c.want("DEBUG OBJECT k", "(error) ERR no such key")
 }

@@ -147,6 +147,7 @@ func debugReload(c *commands.Ctx) error {
 }
 
 func debugObject(c *commands.Ctx) error {
+	defer c.Tx.SeeExpired()()
 	key := c.Args.Key()
 	size, ok := c.Tx.MemoryUsage(key)
 	if !ok {

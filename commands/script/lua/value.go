@@ -56,6 +56,11 @@ func (d *decoder) value() glua.LValue {
 		return t
 	case '_':
 		return glua.LNil
+	case '|': // attributes, which scripts do not get
+		for range 2 * number(text) {
+			d.value()
+		}
+		return d.value()
 	case '#':
 		return glua.LBool(text[0] == 't')
 	case ',':
