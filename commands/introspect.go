@@ -110,7 +110,7 @@ func (k *KeySpec) describe(r *Reply) {
 	r.BulkString("flags")
 	r.Statuses(k.Flags.Names())
 	r.BulkString("begin_search")
-	if k.Find != nil && k.Keyword == "" {
+	if k.Find != nil && k.Keyword == "" && k.Begin == 0 {
 		figures(r, "unknown", 0)
 		r.BulkString("find_keys")
 		figures(r, "unknown", 0)

@@ -61,8 +61,8 @@ type KeySpec struct {
 	FirstAfter int
 
 	// Find, if set, returns the indexes of the keys in a way of its own: they stand
-	// where no other rule finds them, or in values. COMMAND shows the Keyword, and calls
-	// a spec without one unknown.
+	// where no other rule finds them, or in values. COMMAND shows the Keyword or Begin, and
+	// calls a spec with neither unknown.
 	Find func(argv [][]byte) []int
 
 	// Vary, if set, returns what a call does to the keys. Flags has VariableKeys then.
@@ -178,7 +178,7 @@ func (k *KeySpec) find(argv [][]byte) int {
 // range of the first spec, widened by the later ones that continue it.
 func (c *Command) Positions() (first, last, step int) {
 	for i, k := range c.Keys {
-		if k.Keyword != "" || k.Numbered || k.Find != nil {
+		if k.Keyword != "" || k.Numbered || k.Begin == 0 {
 			continue
 		}
 		l := k.Last

@@ -16,7 +16,8 @@ import (
 // context of the work too, as waiter.stop stops a timer.
 //
 // Workers are started when there is work and end when there is none. There are
-// half as many as processors, so that commands always have some to run on.
+// half as many as processors, so that commands always have some to run on. One that waits
+// for another server (MIGRATE) does not count.
 
 // maxComputes is how many computations may wait for a worker.
 const maxComputes = 16
@@ -50,6 +51,31 @@ func (h host) MayCompute(holds int) bool {
 	return len(q.line) < maxComputes && (q.holds == 0 || q.holds+holds <= maxComputeBytes)
 }
 
+// abroad runs a part of a computation that waits for the network. Meanwhile another worker
+// takes its place.
+func (srv *Server) abroad(f func()) {
+	q := &srv.computes
+	q.mu.Lock()
+	q.workers--
+	srv.startWorker()
+	q.mu.Unlock()
+	f()
+	q.mu.Lock()
+	q.workers++
+	q.mu.Unlock()
+}
+
+// startWorker starts a worker if there is work and few workers run. q.mu is held, and the
+// caller counts as one of srv.workers.
+func (srv *Server) startWorker() {
+	q := &srv.computes
+	if len(q.line) > 0 && q.workers < max(1, runtime.GOMAXPROCS(0)/2) {
+		q.workers++
+		srv.workers.Add(1)
+		go srv.computeAll()
+	}
+}
+
 // compute gives the work of a parked call to the workers. The client is still
 // there and counts as one of srv.workers, so Close waits for a worker that is
 // started here.
@@ -61,11 +87,7 @@ func (srv *Server) compute(w *waiter, work commands.Work, holds int) {
 	defer q.mu.Unlock()
 	q.line = append(q.line, compute{w, ctx, work, holds})
 	q.holds += holds
-	if q.workers < max(1, runtime.GOMAXPROCS(0)/2) {
-		q.workers++
-		srv.workers.Add(1)
-		go srv.computeAll()
-	}
+	srv.startWorker()
 }
 
 // computeAll is a worker. It ends when nothing is left; when the server is

@@ -87,6 +87,7 @@ func (c *cron) run(srv *Server) {
 	if c.round%clientRound == 0 {
 		srv.dropIdle(now)
 		srv.dropSlow(now)
+		srv.links.dropIdle(now)
 		srv.history.take(now, srv.totals(srv.lately()))
 	}
 }
@@ -158,7 +159,7 @@ func (srv *Server) millisUntil(unix int64) time.Duration {
 	return max(0, time.Duration(unix-srv.clock.Now().UnixMilli())*time.Millisecond)
 }
 
-// waitABit pauses an accept loop that failed for lack of a resource.
+// waitABit pauses a loop that cannot go on now, such as an accept loop for lack of a resource.
 func (srv *Server) waitABit() {
 	wake := make(chan struct{}) // closed by the timer
 	stop := srv.clock.AfterFunc(50*time.Millisecond, func() { close(wake) })

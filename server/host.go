@@ -36,6 +36,7 @@ var (
 	_ conn.Transactions = (*session)(nil)
 	_ keys.Access       = (*session)(nil)
 	_ keys.Durability   = (*session)(nil)
+	_ keys.Remote       = (*session)(nil)
 	_ pubsub.Broker     = (*session)(nil)
 	_ script.Runner     = (*session)(nil)
 )

@@ -105,7 +105,7 @@ func infoStats(t *infoText) {
 	t.line("pubsubshard_channels", p.topicCount(pubsub.ShardChannel))
 	t.line("latest_fork_usec", 0)
 	t.line("total_forks", 0)
-	t.line("migrate_cached_sockets", 0)
+	t.line("migrate_cached_sockets", t.srv.links.size())
 	t.line("slave_expires_tracked_keys", 0)
 	t.line("tracking_total_keys", t.srv.tracking.keys.Load())
 	t.line("tracking_total_items", t.srv.tracking.items.Load())

@@ -40,6 +40,7 @@ type Server struct {
 	waiting   waiting
 	attendant attendant
 	computes  computes
+	links     links
 	scripts   scripts
 	watches   watches
 	tracking  tracking
@@ -291,6 +292,7 @@ func (srv *Server) Close() error {
 	srv.loops.End()
 	srv.workers.Wait()
 	srv.attendant.stop()
+	srv.links.closeAll()
 	if err := srv.store.Close(); err != nil {
 		return fmt.Errorf("close store: %w", err)
 	}

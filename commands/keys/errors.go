@@ -18,6 +18,14 @@ const (
 	errRestoreTTL       = commands.WireError("ERR Invalid TTL value, must be >= 0")
 	errRestoreIdle      = commands.WireError("ERR Invalid IDLETIME value, must be >= 0")
 	errRestoreFrequency = commands.WireError("ERR Invalid FREQ value, must be >= 0 and <= 255")
+	errMigrateKeys      = commands.WireError("ERR When using MIGRATE KEYS option, the key argument must be set to the empty string")
+	errMigrateSize      = commands.WireError("ERR the keys take more than 128 MB together, move fewer in one call")
+	errMigrateChanged   = commands.WireError("ERR a key that was sent has changed since and was not removed here")
+
+	ErrMigrateConnect = commands.WireError("IOERR error or timeout connecting to the client")
+	ErrMigrateWrite   = commands.WireError("IOERR error or timeout writing to target instance")
+	ErrMigrateRead    = commands.WireError("IOERR error or timeout reading to target instance")
+	ErrMigrateBusy    = commands.WireError("ERR too many calls of MIGRATE wait for other servers, try again later")
 )
 
 // errUnsupportedOption is EXPIRE's error for an unknown option.

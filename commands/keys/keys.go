@@ -13,6 +13,7 @@ func Group() commands.Group {
 	rows = append(rows, expireRows()...)
 	rows = append(rows, objectRows()...)
 	rows = append(rows, dumpRows()...)
+	rows = append(rows, migrateRows()...)
 	rows = append(rows, sortRows()...)
 	return commands.Group{Name: "generic", Commands: append(rows, waitRows()...)}
 }

@@ -68,7 +68,7 @@ func redisRows() []infoMetric {
 		{field: "lazyfree_pending_objects", name: "redis_lazyfree_pending_objects", help: "Values to be freed later: none."},
 		{field: "lazyfreed_objects", name: "redis_lazyfreed_objects", help: "Values freed later: none."},
 		{field: "active_defrag_running", name: "redis_active_defrag_running", help: "Whether memory is defragmented: never."},
-		{field: "migrate_cached_sockets", name: "redis_migrate_cached_sockets_total", help: "Sockets of MIGRATE: none."},
+		{field: "migrate_cached_sockets", name: "redis_migrate_cached_sockets_total", help: "Connections kept for MIGRATE."},
 
 		{field: "loading", name: "redis_loading_dump_file", help: "Whether data are loaded."},
 		{field: "async_loading", name: "redis_async_loading", help: "Whether data are loaded beside commands: never."},
