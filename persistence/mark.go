@@ -14,7 +14,7 @@ import (
 // pass that was cut short has not been for nothing. Records up to the mark may be
 // missing from the journal, later ones are all there.
 //
-// A value that a later record changed, deleted or flushed before the pass came by
+// A value that a later record changed, deleted or flushed before the pass reached it
 // was not written for the mark's sake: so that later record must be in Pebble
 // before the mark is.
 

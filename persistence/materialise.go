@@ -20,7 +20,7 @@ import (
 // journal has grown to its bound, when nothing is written for a while, or when
 // memory must be freed. A pass cuts the journal at record S, visits all slots
 // that are dirty, and removes the chunks up to S when all are written: a slot
-// that some record up to S changed is either still dirty when the pass comes by
+// that some record up to S changed is either still dirty when the pass reaches it
 // or was written since.
 //
 // What it writes it encodes under the lock of the shard, some dozens of values at

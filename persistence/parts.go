@@ -21,7 +21,7 @@ import (
 // The key may also be deleted or get another value in between. From the first part
 // on its slot says that the disk has the key, with pages: so it becomes a
 // tombstone that removes the pages, or another value that does. If its database is
-// flushed, the batch removes what the disk has of the value: a replay that comes by
+// flushed, the batch removes what the disk has of the value: a replay that reaches
 // it before the flush must not find pages that are newer than their head.
 type parts struct {
 	batch *pebble.Batch // pages of the part that was encoded last

@@ -241,8 +241,8 @@ func (a amount) less(b amount) bool {
 		cmp.Compare(a.rest, b.rest)) < 0
 }
 
-// shrinkAll shrinks the units that shall have less than they have; goal is by
-// place in the roster, others shall have nothing.
+// shrinkAll shrinks the units that are to have less than they have; goal is by
+// place in the roster, others get nothing.
 func (s *sieve) shrinkAll(goal []amount) {
 	i := 0
 	for u := range s.held {

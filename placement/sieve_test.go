@@ -30,7 +30,7 @@ func (a amount) rat() *big.Rat {
 }
 
 // checkSieve verifies every invariant of a table: one owner a range, intervals
-// from the low end, one partly filled range a unit, measures as they shall be.
+// from the low end, one partly filled range a unit, measures as they should be.
 func checkSieve(t *testing.T, s *sieve) {
 	t.Helper()
 	if len(s.table) == 0 {

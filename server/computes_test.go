@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// planned makes a schedule and answers its client.
+// planned makes a schedule and returns its client.
 func planned(r *rig) *testClient {
 	c := r.dial()
 	c.want("SCHED.CREATE s POLICY memoryless ESTIMATOR fixed SEED 1", "OK")

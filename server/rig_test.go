@@ -87,7 +87,7 @@ func (l *testLog) has(part string) bool {
 	return false
 }
 
-// loopback serves a TCP socket and answers its address.
+// loopback serves a TCP socket and returns its address.
 func (r *rig) loopback() string {
 	r.t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -21,7 +21,7 @@ func listening(t *testing.T, args ...string) (*rig, []net.Addr) {
 	return r, addrs
 }
 
-// reach reports whether somebody listens at an address, and answers.
+// reach reports whether somebody listens at an address, and replies.
 func (r *rig) reach(addr string) bool {
 	r.t.Helper()
 	nc, err := net.Dial("tcp", addr)

@@ -26,7 +26,7 @@ type Paged interface {
 	// Away is the number of pages that are on disk only, and their bytes.
 	Away() (pages int, bytes int64)
 	// Shed lets go of about so many bytes of pages that are stored as they are: not
-	// of those used since it came by last. It returns how many bytes that were, and how
+	// of those used since its last visit. It returns how many bytes that were, and how
 	// many are in pages that it passed over because they changed.
 	Shed(bytes int) (freed, changed int)
 	// Changed is about how many bytes of pages changed since Clean, and cannot leave

@@ -31,7 +31,7 @@ func TestShareIsTwoCompetitiveWithAStretchOfItsOwn(t *testing.T) {
 }
 
 // shareRatios plays random joins, leaves and changes around 32 units, for
-// several seeds, and answers moved over optimum of those that pass 32, where
+// several seeds, and returns moved over optimum of those that pass 32, where
 // the default stretch changes, and of all others.
 func shareRatios(t *testing.T, stretch float64) (steps, between float64) {
 	t.Helper()

@@ -15,7 +15,7 @@ func as(user, password string) func(*http.Request) {
 	return func(q *http.Request) { q.SetBasicAuth(user, password) }
 }
 
-// everything is all that the window answers.
+// everything is all that the window returns.
 var everything = []string{"/", "/keys", "/clients", "/slowlog", "/schedules", "/schedules?db=0&key=feeds", "/placement",
 	"/placement?db=0&key=shards&change=set&unit=oak&capacity=2", "/metrics", "/style.css", "/refresh.js", "/icon.svg", "/nosuch"}
 

@@ -85,7 +85,7 @@ func (r *rig) later(d time.Duration) {
 	r.now = r.now.Add(d)
 }
 
-// do runs a command of an ordinary client and answers its reply.
+// do runs a command of an ordinary client and returns its reply.
 func (r *rig) do(args ...string) answer {
 	r.t.Helper()
 	answers, err := r.client.ask(time.Minute, 0, args)

@@ -46,7 +46,7 @@ func (h *Hash) Whole() bool { return h.table == nil || h.table.away == 0 }
 // present makes sure that a segment is in memory, which fails if it cannot be read.
 func (h *Hash) present(s *segment) bool { return s.used || h.touch(s) }
 
-// touch is present for a segment that was not used since Shed came by.
+// touch is present for a segment that was not used since the last visit of Shed.
 func (h *Hash) touch(s *segment) bool {
 	if !s.away {
 		s.used = true

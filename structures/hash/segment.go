@@ -21,7 +21,7 @@ type segment struct {
 	depth      uint8  // how many bits
 	dirty      bool   // changed since Clean
 	stored     bool   // its page was on disk at the last Clean
-	away       bool   // it is on disk only, see hash_away.go
+	away       bool   // it is on disk only, see away.go
 	used       bool   // since Shed came by
 	fields     uint16 // if it is away
 	slots      []slot

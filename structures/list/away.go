@@ -41,7 +41,7 @@ func (l *List) Ready(end End) bool {
 // may leave memory for it.
 func (l *List) present(n *node) bool { return n.recent || l.touch(n) }
 
-// touch is present for a node that was not used since Shed came by.
+// touch is present for a node that was not used since the last visit of Shed.
 func (l *List) touch(n *node) bool {
 	if n.away && l.pager != nil && l.pager.Tight() {
 		l.Shed(n.used())

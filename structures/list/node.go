@@ -20,7 +20,7 @@ type node struct {
 	dirty  bool   // changed since Clean
 	stored bool   // the page numbered id was on disk at the last Clean
 	away   bool   // the entries are on disk only: there is no buf, and hi is their size
-	recent bool   // used since Shed came by
+	recent bool   // used since the last visit of Shed
 	id     uint64 // number of the page; grows from head to tail
 }
 

@@ -57,7 +57,7 @@ func (p *page) size() int {
 // may leave memory for it.
 func (s *Stream) present(p *page) bool { return p.recent || s.use(p) }
 
-// use is present for a page that was not used since Shed came by.
+// use is present for a page that was not used since the last visit of Shed.
 func (s *Stream) use(p *page) bool {
 	if p.away {
 		s.makeRoom(p.size())

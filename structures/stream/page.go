@@ -37,7 +37,7 @@ type page struct {
 	// more; what is appended behind them does not matter.
 	lent   bool
 	away   bool // the entries are on disk only
-	recent bool // used since Shed came by
+	recent bool // used since the last visit of Shed
 }
 
 const pageSize = int(unsafe.Sizeof(page{}))
