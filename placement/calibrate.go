@@ -144,7 +144,7 @@ func (g *gain) step(ratio float64) float64 {
 	return 1 / (1 + float64(float64(size)*(min(1/ratio, 8)-1)))
 }
 
-// odds answers p/(1-p) for a probability, cut to what makes sense here.
+// odds returns p/(1-p) for a probability, cut to what makes sense here.
 func odds(p float64) float64 {
 	p = min(max(p, 1e-15), 1-1e-9)
 	return p / (1 - p)

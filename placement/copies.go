@@ -46,7 +46,7 @@ const (
 
 // LocateCopies appends the slots of the k copies of a hash to dst: k different
 // units in k different domains, each domain with its share of copies. The first
-// is the one that Locate answers. ErrEmpty without units, ErrCopies for k below
+// is the one that Locate returns. ErrEmpty without units, ErrCopies for k below
 // 1, above MaxCopies or above the domains.
 //
 // The first call after a change makes a table, which takes milliseconds for

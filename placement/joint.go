@@ -171,7 +171,7 @@ func (j *joint) sumRounds(free, used float64) {
 	j.fB = j.to.after(rounds, 1)
 }
 
-// after answers by unit where the rounds that remain place an object, times
+// after returns by unit where the rounds that remain place an object, times
 // factor.
 func (s side) after(rounds int, factor float64) []float64 {
 	m := power(s.miss, s.rounds-rounds)

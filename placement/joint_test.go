@@ -158,7 +158,7 @@ func TestMovesAgreeWithRationalArithmetic(t *testing.T) {
 	}
 }
 
-// randomSide answers spans over 32 points, with at least one.
+// randomSide returns spans over 32 points, with at least one.
 func randomSide(rng *rand.Rand, endless bool) side {
 	n := 1 + rng.IntN(5)
 	s := side{shares: make([]float64, n)}

@@ -55,7 +55,7 @@ func (m *maglev) Apply(changes []Change) error {
 	return nil
 }
 
-// entries answers M for n units.
+// entries returns M for n units.
 func (m *maglev) entries(n int) int {
 	switch {
 	case m.opts.Slots > 0:
@@ -92,7 +92,7 @@ func (m *maglev) fill() []uint16 {
 	return owner
 }
 
-// turns answers who takes an entry when: the k-th turn of a unit with quota q,
+// turns returns who takes an entry when: the k-th turn of a unit with quota q,
 // counted from 0, is at time (2k+1)/(2q), cut to a multiple of 1/size; at the
 // same time lower units go first. Units of equal quotas take turns evenly.
 // Sorted by counting: a credit that grows by the weight would need as many

@@ -73,7 +73,7 @@ func (m *Map) Hash(key []byte) uint64 { return Hash(key, m.opts.Seed) }
 func (m *Map) Locate(hash uint64) int { return m.strategy.Locate(hash) }
 
 // Choices appends the slots where an object may be: two for twochoice, which
-// may be the same one, else the one that Locate answers; none without units.
+// may be the same one, else the one that Locate returns; none without units.
 func (m *Map) Choices(hash uint64, dst []int) []int {
 	if len(m.names) == 0 {
 		return dst

@@ -6,7 +6,7 @@ import (
 )
 
 // overlay walks two partitions of the hashes into arcs at once and visits the
-// arcs' numbers with the share of hashes that lie in both. end answers the
+// arcs' numbers with the share of hashes that lie in both. end returns the
 // last hash of an arc; the last arc of each ends with the largest hash.
 // O(arcs), and nothing is stored.
 func overlay(endA, endB func(int) uint64, visit func(a, b int, share Fraction)) {

@@ -52,7 +52,7 @@ func (m *Map) PreviewPairs(changed int) int {
 	return m.pairs(changed)
 }
 
-// pairs answers between how many pairs of units such a change may move objects.
+// pairs returns between how many pairs of units such a change may move objects.
 func (m *Map) pairs(changed int) int {
 	n := len(m.names)
 	switch m.opts.Strategy {

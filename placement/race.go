@@ -40,7 +40,7 @@ const (
 	byteLimit = 120 // below holds finds no larger bytes
 )
 
-// inverse answers 2^64 least/w, at most 2^64-1.
+// inverse returns 2^64 least/w, at most 2^64-1.
 func inverse(least, w Capacity) uint64 {
 	if w <= least {
 		return ^uint64(0)
@@ -101,7 +101,7 @@ type podium struct {
 	taken  int
 }
 
-// limit answers below what a score is among the best.
+// limit returns below what a score is among the best.
 func (p *podium) limit() uint64 {
 	if p.taken < len(p.scores) {
 		return ^uint64(0)

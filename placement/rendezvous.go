@@ -64,7 +64,7 @@ const (
 	ln2     = 199786072581291494 // in units of 2^-58
 )
 
-// negLog answers -ln(1 - rest/2^64) in units of 2^-58, for rest > 0, within
+// negLog returns -ln(1 - rest/2^64) in units of 2^-58, for rest > 0, within
 // 2^-57. With u = 2^64 - rest = m 2^-k, 1/2 <= m/2^64 < 1, it is
 // k ln 2 + 2 artanh z, z = (2^64-m)/(2^64+m) <= 1/3.
 func negLog(rest uint64) uint64 {
@@ -173,7 +173,7 @@ func (r *rendezvous) racers(t *rendezvous) []racer {
 	return out
 }
 
-// integrate answers F at the quotient of each racer.
+// integrate returns F at the quotient of each racer.
 func integrate(racers []racer) []float64 {
 	var constant, slope float64 // S = constant + slope rho
 	for _, c := range racers {

@@ -3,7 +3,7 @@ package placement
 import "slices"
 
 // roster is the units of a strategy, ascending by number, with capacities.
-// It is never changed in place: apply answers a new one, so that a change
+// It is never changed in place: apply returns a new one, so that a change
 // that fails leaves all as it was, and copies may share the slices.
 type roster struct {
 	units []int32

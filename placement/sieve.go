@@ -216,7 +216,7 @@ func (s *sieve) amounts() []amount {
 	return out
 }
 
-// adjusted answers full c'_i with e = 2^-L: for f full (2^L w_i - W)/(W (2^L-1)),
+// adjusted returns full c'_i with e = 2^-L: for f full (2^L w_i - W)/(W (2^L-1)),
 // for the others full 2^L w_i/(W (2^L-1)).
 func (s *sieve) adjusted(full uint64, c Capacity, fallback bool) amount {
 	n := new(big.Int).SetUint64(uint64(c))

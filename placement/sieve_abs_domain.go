@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// domain answers 2^K, 0 for a table without units.
+// domain returns 2^K, 0 for a table without units.
 func (t *sieveAbs) domain() uint64 {
 	if len(t.segments) == 0 {
 		return 0

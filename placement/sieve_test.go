@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// sieveOf answers SIEVE with units 0, 1, ... of the given capacities.
+// sieveOf returns SIEVE with units 0, 1, ... of the given capacities.
 // Levels 0 is our own way, others the lecture's.
 func sieveOf(t testing.TB, levels int, capacities ...Capacity) *sieve {
 	t.Helper()
@@ -178,7 +178,7 @@ func TestSieveRangesAgreeWithKnownAnswers(t *testing.T) {
 	}
 }
 
-// shareOf answers c'_i as a table has it.
+// shareOf returns c'_i as a table has it.
 func shareOf(s *sieve, i int) *big.Rat {
 	full := int64(len(s.table)) - int64(len(s.table))>>s.q
 	return new(big.Rat).Quo(s.amounts()[i].rat(), big.NewRat(full, 1))
@@ -305,7 +305,7 @@ func TestSieveIsTwoCompetitive(t *testing.T) {
 	}
 }
 
-// playRandomly makes random joins, leaves and changes of capacity and answers
+// playRandomly makes random joins, leaves and changes of capacity and returns
 // the sums of what moved and of the optimum.
 func playRandomly(t *testing.T, s Strategy, steps, units int) (moved, optimum, worst float64) {
 	t.Helper()

@@ -19,7 +19,7 @@ type Strategy interface {
 	Set(unit int, capacity Capacity) error
 
 	// Remove takes a unit away; ErrUnit if it is not there. The last unit
-	// may be removed: Locate then answers -1.
+	// may be removed: Locate then returns -1.
 	Remove(unit int) error
 
 	// Clone returns a deep copy.
@@ -76,7 +76,7 @@ const DefaultStrategy = "sieve-abs"
 // MaxUnits bounds the units of any map.
 const MaxUnits = 1 << 16
 
-// Strategies answers all strategies by number.
+// Strategies returns all strategies by number.
 func Strategies() []Spec {
 	return []Spec{
 		specStatic(),

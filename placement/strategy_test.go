@@ -45,7 +45,7 @@ func setAll(t testing.TB, s Strategy, changes []Change) {
 	}
 }
 
-// capacities answers n capacities: equal, or 1 to 100 where a strategy can.
+// capacities returns n capacities: equal, or 1 to 100 where a strategy can.
 func capacities(spec Spec, n int) []Change {
 	out := make([]Change, n)
 	for i := range out {

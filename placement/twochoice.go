@@ -11,7 +11,7 @@ package placement
 // one choice gives an excess that grows with sqrt(m/n).
 //
 // Where an object went depends on the loads at that time, so a lookup needs a
-// directory or two probes; the notes leave this open. Here Locate answers the
+// directory or two probes; the notes leave this open. Here Locate returns the
 // first choice, Choices both, and Lighter applies the rule to loads that the
 // caller knows: place on Lighter(Choices), look at both to find.
 //
@@ -43,7 +43,7 @@ func (t *twochoice) Moves(to Strategy, visit func(from, to int, share Fraction))
 	equalMoves(t.units, to.(*twochoice).units, visit)
 }
 
-// Lighter is the minimum rule: it answers the choice with less load, the first
+// Lighter is the minimum rule: it returns the choice with less load, the first
 // one if both have the same.
 func Lighter(first, second int, load func(unit int) int) int {
 	if second != first && load(second) < load(first) {

@@ -2,7 +2,7 @@ package scheduler
 
 // BeliefOf is the model of a node's ephemeral content that a policy has learnt:
 // for thompson the decay and the arrival rate that it drew last, which are what
-// it ranks the node by. It answers false for policies that learn no such thing
+// it ranks the node by. It returns false for policies that learn no such thing
 // (what they go by are the node's parameters) and before anything was learnt.
 func BeliefOf(p *PolicySpec, n *Node) (Interest, bool) {
 	if p.Number != thompsonPolicy.Number || len(n.Memo) < thompsonMemo || !(n.Weight > 0) {

@@ -97,9 +97,9 @@ type Period struct {
 
 // PeriodOf finds the period of a policy whose choice depends on rates and ages
 // alone (index, sqrtage, greedy, roundrobin), by running it until a state
-// repeats. It answers false when none did within limit steps: the periods of
+// repeats. It returns false when none did within limit steps: the periods of
 // greedy in particular grow like a least common multiple of gaps. With a policy
-// that draws or counts it answers false, or nonsense.
+// that draws or counts it returns false, or nonsense.
 //
 // States are compared with one that is replaced at every power of two (Brent
 // 1980). Time: O(steps x n) at worst, mostly O(steps) times the cost of Pick.
@@ -172,7 +172,7 @@ func (r *knownRun) next() {
 	r.step++
 }
 
-// measure plays steps and answers their mean cost. The sum is taken anew in
+// measure plays steps and returns their mean cost. The sum is taken anew in
 // each step, so that no error grows.
 func (r *knownRun) measure(steps int64) float64 {
 	total := 0.0

@@ -22,7 +22,7 @@ import "math"
 //
 // Steps of this package begin at 1, so k is step - 1 under either clock. When a
 // wall clock jumps, the slots in between are lost, as those of a leased node
-// are. c is Table.Probes whatever number Pick is asked for: it answers the first
+// are. c is Table.Probes whatever number Pick is asked for: it returns the first
 // of the step's nodes.
 //
 // Powers of two. log2 n_i may be an integer but for rounding, as for equal

@@ -244,7 +244,7 @@ func (l *lspe) Learn(slot int, age int64, reward float64) {
 }
 
 // observe lists the states of all nodes in units of their limits, now and after
-// the step in which the node in a slot was found in state x. It answers the sum
+// the step in which the node in a slot was found in state x. It returns the sum
 // of the states, and that of the states of all other nodes, in units of L.
 func (l *lspe) observe(probed int, step int64, x float64) (total, others float64) {
 	l.now, l.next = l.now[:0], l.next[:0]

@@ -80,7 +80,7 @@ func features(dst, states []float64) []float64 {
 	return dst
 }
 
-// update takes in one transition, in which the states made g, and answers V of
+// update takes in one transition, in which the states made g, and returns V of
 // the next state and n.
 func (f *valueFit) update(memo *[]float64, now, next []float64, g float64) (value, count float64) {
 	f.phi, f.after = features(f.phi[:0], now), features(f.after[:0], next)

@@ -59,7 +59,7 @@ func (t *Table) Has(slot int) bool {
 	return p != nil
 }
 
-// Load copies the node in a slot to n and answers true; false, and n as it
+// Load copies the node in a slot to n and returns true; false, and n as it
 // was, if the slot is free.
 func (t *Table) Load(slot int, n *Node) bool {
 	p, i := t.find(slot)

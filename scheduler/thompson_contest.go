@@ -88,7 +88,7 @@ func (b *believed) lead(i, j *contender, vi, vj float64, step int64) int64 {
 	return sure
 }
 
-// stand puts the curve of an age into a contender, and answers for how many
+// stand puts the curve of an age into a contender, and returns for how many
 // steps it is that.
 func (b *believed) stand(c *contender, age int64) int64 {
 	l := b.read(c.slot)

@@ -364,7 +364,7 @@ func (t *tournament) climb(slot, from int, whole bool) {
 	}
 }
 
-// grow makes the blocks on the way from a slot to the final, and answers
+// grow makes the blocks on the way from a slot to the final, and returns
 // whether any was missing.
 func (t *tournament) grow(slot int) (grown bool) {
 	for level, id := 0, slot/fan; ; level, id = level+1, id/fan {

@@ -46,7 +46,7 @@ func TestAValueIsReachedAtTheAgeToldAndNotBefore(t *testing.T) {
 }
 
 // steady probes the nodes of a world round after round, as crawlers do, and
-// compares every pick with the scan's. It answers in how many steps nodes were
+// compares every pick with the scan's. It returns in how many steps nodes were
 // parked.
 func (w *world) steady(t *testing.T, name string, steps int) (parked int) {
 	t.Helper()

@@ -19,7 +19,7 @@ const (
 	sharedBlocks = 16
 )
 
-// settleShared settles the blocks of sharedLevel if many are due, and answers
+// settleShared settles the blocks of sharedLevel if many are due, and returns
 // whether it has.
 func (t *tournament) settleShared() bool {
 	top := len(t.levels) - 1

@@ -72,7 +72,7 @@ func (c *Crawler) known(ctx context.Context, origin string) (r rules, ok bool, e
 }
 
 // learn asks for the rules of an origin when its host may take a request. It
-// answers false if the host has to be asked later.
+// returns false if the host has to be asked later.
 func (c *Crawler) learn(ctx context.Context, origin string) (r rules, ok bool, err error) {
 	if ok, err := c.reserve(ctx, hostOf(origin), c.HostDelay); !ok || err != nil {
 		return r, false, err
@@ -129,7 +129,7 @@ func (c *Crawler) follow(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// askRobots asks for a robots.txt and keeps what it says. It answers false if
+// askRobots asks for a robots.txt and keeps what it says. It returns false if
 // the host has to be asked again later.
 func (c *Crawler) askRobots(ctx context.Context, origin string) (r rules, ok bool, err error) {
 	host := hostOf(origin)

@@ -207,7 +207,7 @@ func (w *watched) Float64() float64 {
 	return 0.5
 }
 
-// play is one step, the begun-th of the trial. It answers what was earned.
+// play is one step, the begun-th of the trial. It returns what was earned.
 func (r *run) play(begun int64) (earned float64) {
 	step := r.start + begun
 	r.world.tick(step, begun)

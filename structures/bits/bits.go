@@ -115,8 +115,8 @@ type Search struct {
 // Find returns the position of the first bit in the range that equals bit,
 // or -1, as BITPOS does on a key that exists. The position counts from the
 // start of the string in every unit. A search for 0 that has no given end and
-// finds ones only answers the position behind the string; an empty range
-// answers -1.
+// finds ones only returns the position behind the string; an empty range
+// returns -1.
 func Find(b []byte, bit int, r Search) int64 {
 	end := r.End
 	if !r.HasEnd {
@@ -160,7 +160,7 @@ func firstBit(b []byte, bit int, first, last int64) int64 {
 	return -1
 }
 
-// notBehind answers -1 for a position behind last.
+// notBehind returns -1 for a position behind last.
 func notBehind(pos, last int64) int64 {
 	if pos > last {
 		return -1
