@@ -47,8 +47,8 @@ var cases = []benchCase{
 	{name: "XADD MAXLEN, P=16", pipeline: 16, args: words("xadd short maxlen ~ 1000 * field value")},
 	{name: "XREADGROUP of 1, P=16", pipeline: 16, args: words("xreadgroup group g c count 1 streams stream >"), before: []string{"xgroup destroy stream g", "xgroup create stream g 0"}},
 	{name: "XACK, P=16", pipeline: 16, args: words("-r 1000000 xack stream g __rand_int__-0")},
-	{name: "GEOSEARCH with hits, P=16", pipeline: 16, args: words("geosearch map fromlonlat 13.5 37.5 byradius 10 km asc count 10"), costly: 10},
-	{name: "GEOSEARCH without hits, P=16", pipeline: 16, args: words("geosearch map fromlonlat -70 -40 byradius 10 km")},
+	{name: "GEOSEARCH with hits, P=16", pipeline: 16, args: words("geosearch spread fromlonlat 13.5 37.5 byradius 10 km asc"), costly: 10, before: []string{places("geoadd spread", 2000)}},
+	{name: "GEOSEARCH without hits, P=16", pipeline: 16, args: words("geosearch spread fromlonlat -70 -40 byradius 10 km")},
 	{name: "INFO, P=1", pipeline: 1, args: words("info"), costly: 10},
 	{name: "EVALSHA of return 1, P=1", pipeline: 1, args: words("evalsha 930269f31393d0be681588b6ab08dccee7d6bb67 0"), before: []string{"script load return(1)"}},
 	{name: "EVALSHA of return 1, P=16", pipeline: 16, args: words("evalsha 930269f31393d0be681588b6ab08dccee7d6bb67 0")},
@@ -61,6 +61,14 @@ func words(s string) []string { return strings.Fields(s) }
 func members(call string, lo, hi int) string {
 	for i := lo; i < hi; i++ {
 		call += fmt.Sprint(" word:", i)
+	}
+	return call
+}
+
+// places is a call with n places in a field of one degree.
+func places(call string, n int) string {
+	for i := range n {
+		call += fmt.Sprintf(" %.6f %.6f place:%d", 13+float64(i*7919%n)/float64(n), 37+float64(i*104729%n)/float64(n), i)
 	}
 	return call
 }
