@@ -209,14 +209,16 @@ func (a *Args) Timeout() int64 {
 	if a.err != nil {
 		return 0
 	}
-	v, ok := ParseFloat(b)
+	v, fits, ok := Strtod(b)
 	switch {
-	case !ok:
+	case !ok || len(b) > 512:
 		a.err = ErrTimeoutNotFloat
 	case v*1000 > math.MaxInt64/2:
 		a.err = ErrTimeoutRange
 	case v < 0:
 		a.err = ErrTimeoutNegative
+	case !fits && !math.Signbit(v):
+		return 1 // too short for a float64, which would make it for ever
 	default:
 		return int64(math.Ceil(v * 1000))
 	}

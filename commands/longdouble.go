@@ -61,7 +61,7 @@ func ParseLongDouble(b []byte) (x *big.Float, ok bool) {
 		return x.SetInf(b[0] == '-'), true
 	}
 	base := 10
-	if len(digits) > 2 && digits[0] == '0' && digits[1]|0x20 == 'x' {
+	if hexadecimal(digits) {
 		base = 0 // the prefix says it
 	} else if !decimal(digits) {
 		return nil, false

@@ -54,18 +54,44 @@ func ParseUint(b []byte) (v uint64, ok bool) {
 }
 
 // ParseFloat reads a number as strtod does, but without surrounding spaces and
-// without NaN. Values beyond float64 are refused; "inf" in its spellings is not.
+// without NaN. Values beyond float64 are refused, and so are those that are not zero
+// but so small that they would become it; "inf" in its spellings is not.
 func ParseFloat(b []byte) (v float64, ok bool) {
-	if len(b) == 0 || len(b) > 512 || b[len(b)-1] == '_' {
+	if len(b) > 512 {
 		return 0, false
 	}
-	for _, c := range b {
-		if c == '_' {
-			return 0, false
-		}
+	v, fits, ok := Strtod(b)
+	return v, ok && fits
+}
+
+// Strtod reads a number that fills b, decimal or hexadecimal, or an infinity. A number
+// that is too large is infinite and one that is too small is 0, and neither fits.
+func Strtod(b []byte) (v float64, fits, ok bool) {
+	if len(b) == 0 || bytes.IndexByte(b, '_') >= 0 {
+		return 0, false, false
+	}
+	mantissa, exponents := b, "eE"
+	if digits := bytes.TrimLeft(b[:1], "+-"); hexadecimal(b[1-len(digits):]) {
+		exponents = "pP"
+	}
+	if at := bytes.IndexAny(b, exponents); at >= 0 {
+		mantissa = b[:at]
+	} else if exponents == "pP" {
+		b = append(bytes.Clone(b), "p0"...) // which C does without and Go does not
 	}
 	v, err := strconv.ParseFloat(unsafe.String(&b[0], len(b)), 64)
-	return v, err == nil && !math.IsNaN(v)
+	switch {
+	case math.IsNaN(v) || err != nil && !math.IsInf(v, 0):
+		return 0, false, false
+	case v == 0:
+		return v, !bytes.ContainsAny(mantissa, "123456789abcdefABCDEF"), true
+	}
+	return v, err == nil, true
+}
+
+// hexadecimal reports whether digits begin as hexadecimal ones do.
+func hexadecimal(digits []byte) bool {
+	return len(digits) > 2 && digits[0] == '0' && digits[1]|0x20 == 'x'
 }
 
 // AppendFloat appends the shortest decimal that reads back as v, as Redis from 7.2 on

@@ -26,3 +26,26 @@ func TestNumbersAreWrittenAsRedisWritesThem(t *testing.T) {
 		t.Errorf("NaN: got %s", got)
 	}
 }
+
+// As redis-server 7.0.15 takes scores.
+func TestNumbersAreReadAsRedisReadsThem(t *testing.T) {
+	for text, want := range map[string]float64{
+		"0x10": 16, "0X1P4": 16, "0x.8": 0.5, "0x1.8": 1.5, "0x1.": 1, "-0x10": -16, "+0x10": 16, "0x1e5": 485, "0x0": 0,
+		".5": 0.5, "5.": 5, "+.5": 0.5, "00012": 12, "1e0000001": 10, "0e-400": 0, "0x0p-9999": 0, "0e99999999999999999999": 0,
+		"3e-324": 5e-324, "1e-310": 1e-310, "0x1p-1074": 5e-324, "0x1.8p-1074": 1e-323, "1.7976931348623158e308": math.MaxFloat64,
+		"inf": math.Inf(1), "+INF": math.Inf(1), "Infinity": math.Inf(1), "-inf": math.Inf(-1),
+	} {
+		if got, ok := ParseFloat([]byte(text)); !ok || got != want {
+			t.Errorf("%s: got %g, %t, want %g", text, got, ok, want)
+		}
+	}
+	for _, text := range []string{
+		"", "-", ".", "e1", "-.e1", "1e", "1e+", "0x", "0x.", "0x1p", "0x1p+", "0x1e+5", "0b1", "0o7", "1d", "1_0", "0x_1", " 1", "1 ", "1\x00",
+		"nan", "-nan", "nan(1)", "infinit", "1e309", "1.7976931348623159e308", "0x1p1024", "1e99999999999999999999",
+		"1e-400", "-1e-400", "2e-324", "0x1p-1075", "0x.00000000000001p-1022", "1e-99999999999999999999",
+	} {
+		if got, ok := ParseFloat([]byte(text)); ok {
+			t.Errorf("%q is read as %g", text, got)
+		}
+	}
+}

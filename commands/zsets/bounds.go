@@ -2,9 +2,6 @@ package zsets
 
 import (
 	"bytes"
-	"math"
-	"strconv"
-	"unsafe"
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/structures/zset"
@@ -90,11 +87,8 @@ func parseScore(b []byte) (score float64, ok bool) {
 	if len(b) == 0 {
 		return 0, true
 	}
-	if bytes.IndexByte(b, '_') >= 0 {
-		return 0, false
-	}
-	score, err := strconv.ParseFloat(unsafe.String(&b[0], len(b)), 64)
-	return score, (err == nil || math.IsInf(score, 0)) && !math.IsNaN(score)
+	score, _, ok = commands.Strtod(b)
+	return score, ok
 }
 
 // memberLimit reads a member behind a bracket, or one that is excluded itself behind
