@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/vigildb/vigil/commands"
@@ -137,7 +138,9 @@ func (e linkError) Unwrap() error { return e.error }
 func (srv *Server) call(ctx context.Context, to keys.Peer, request []byte, n int, timeout time.Duration) (used *link, lines []string, err error) {
 	dialer := net.Dialer{Timeout: timeout}
 	conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(to.Host, to.Port))
-	if err != nil {
+	if errors.Is(err, syscall.ECONNREFUSED) { // Redis connects in the background and learns it by writing
+		return nil, nil, linkError{err, keys.ErrMigrateWrite}
+	} else if err != nil {
 		return nil, nil, linkError{err, keys.ErrMigrateConnect}
 	}
 	return srv.talk(ctx, &link{conn: conn, lines: bufio.NewReaderSize(conn, maxLinkLine)}, request, n, timeout)
