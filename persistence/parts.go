@@ -77,17 +77,19 @@ func (s *Store) encodePart(t *table, i int) (more bool) {
 	if str, ok := v.(*text.String); ok && str.Len() < partString {
 		return false
 	}
+	if paged != nil && o.parts == 0 {
+		bytes := paged.Changed()
+		if o.whole {
+			bytes = paged.Size()
+		}
+		m.parts.due = bytes / pageBytes
+	}
 	if o.whole {
 		if meta&metaPaged != 0 {
 			s.encodeNoPages(t, hash, o.key)
 		}
 		v.Taint()
 		o.whole = false
-		if paged != nil && o.parts == 0 {
-			m.parts.due = paged.Size() / pageBytes
-		}
-	} else if paged != nil && o.parts == 0 {
-		m.parts.due = paged.Changed() / pageBytes
 	}
 	b := m.parts.batch
 	pageKey := appendPageKey(nil, t.phys, hash, o.key, 0)
