@@ -9,6 +9,7 @@ import (
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/structures"
 )
 
 // Rig runs handlers as the server does, without one: it locks, calls, commits
@@ -115,6 +116,16 @@ func (r *Rig) Want(reply string, args ...string) {
 	if got := r.Call(args...); got != reply {
 		r.T.Errorf("%q: got %q, want %q", args, got, reply)
 	}
+}
+
+// Put gives a key a value, without a command.
+func (r *Rig) Put(key string, value structures.Value) {
+	var set persistence.Shards
+	set.AddAll()
+	r.Ctx.Tx.Lock(&set, r.Ctx.Now)
+	persistence.Replace(r.Ctx.Tx, []byte(key), value, persistence.NoExpiry)
+	r.Ctx.Tx.Commit()
+	r.Ctx.Tx.Unlock()
 }
 
 // Journal is the number of bytes recorded so far.

@@ -6,7 +6,6 @@ import (
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/commandtest"
 	"github.com/vigildb/vigil/commands/text"
-	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/structures/list"
 )
 
@@ -100,12 +99,7 @@ func TestMoveBetweenListsOfWhichOneCannotBeRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	away.SetPager(unreadable{})
-	var set persistence.Shards
-	set.AddAll()
-	r.Ctx.Tx.Lock(&set, r.Ctx.Now)
-	persistence.Replace(r.Ctx.Tx, []byte("away"), away, persistence.NoExpiry)
-	r.Ctx.Tx.Commit()
-	r.Ctx.Tx.Unlock()
+	r.Put("away", away)
 	r.Call("RPUSH", "l", "1")
 	r.Classes = commands.EventAll
 	journal := r.Journal()

@@ -47,12 +47,7 @@ func awayStream(t *testing.T, r *commandtest.Rig, readable int) {
 	for range 3 {
 		s.Shed(1 << 20)
 	}
-	var set persistence.Shards
-	set.AddAll()
-	r.Ctx.Tx.Lock(&set, r.Ctx.Now)
-	persistence.Replace(r.Ctx.Tx, []byte("s"), s, persistence.NoExpiry)
-	r.Ctx.Tx.Commit()
-	r.Ctx.Tx.Unlock()
+	r.Put("s", s)
 	f.left = readable
 }
 
