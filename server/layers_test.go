@@ -50,6 +50,7 @@ const owners = `
 const rooms = `
 	persistence:            persistence/fence persistence/journal persistence/prefetch persistence/slab structures structures/text structures/types
 	persistence/fence:
+	persistence/grouplog:
 	persistence/journal:    structures structures/text
 	persistence/prefetch:
 	persistence/slab:

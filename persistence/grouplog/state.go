@@ -1,0 +1,159 @@
+package grouplog
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// HardState is what a member must not forget: the highest term that it knows of, its
+// vote in it (0: none), and up to which entry it knows the log to be committed.
+type HardState struct{ Term, Vote, Commit uint64 }
+
+// Membership is the members of the group in the caller's form, as an entry of the log
+// left them.
+type Membership struct {
+	Index   uint64
+	Members []byte
+}
+
+// Boot is the start of the machine in which the log was written last. After another
+// one what was not synced may be gone, unless the log was closed in order.
+type Boot struct {
+	ID     [16]byte
+	Closed bool // in order
+}
+
+// The records of a group are apart from each other, as different goroutines write
+// them: one must not put back what another one has written.
+//
+//	'r' | group (2) | kind (1)    crc32c of what follows (4) | fields
+const (
+	prefixEntry  = 'j'
+	prefixRecord = 'r'
+
+	recordState      = 's' // term (8) | vote (8) | commit (8)
+	recordMembership = 'm' // index (8) | members
+	recordBoot       = 'b' // id (16) | 1 if closed in order (1)
+	recordCut        = 'c' // index (8) | term (8) | last record (8) of what was cut off
+)
+
+func (l *Log) recordKey(kind byte) []byte {
+	return append(binary.BigEndian.AppendUint16([]byte{prefixRecord}, l.group), kind)
+}
+
+func (l *Log) entryKey(index uint64) []byte {
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint16([]byte{prefixEntry}, l.group), index)
+}
+
+// setRecord adds a record to a batch.
+func (l *Log) setRecord(b *pebble.Batch, kind byte, fields []byte) error {
+	v := binary.LittleEndian.AppendUint32(nil, crc32.Checksum(fields, castagnoli))
+	return b.Set(l.recordKey(kind), append(v, fields...), nil)
+}
+
+// record reads a record; fields are nil if there is none. Its length is at least size.
+func (l *Log) record(kind byte, size int) (fields []byte, err error) {
+	v, closer, err := l.disk.Reader().Get(l.recordKey(kind))
+	if errors.Is(err, pebble.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read record %c: %w", kind, err)
+	}
+	if len(v) < 4+size || binary.LittleEndian.Uint32(v) != crc32.Checksum(v[4:], castagnoli) {
+		return nil, errors.Join(fmt.Errorf("record %c of %d bytes: %w", kind, len(v), ErrCorrupt), closer.Close())
+	}
+	fields = append(fields, v[4:]...)
+	return fields, closer.Close()
+}
+
+func appendNumbers(dst []byte, numbers ...uint64) []byte {
+	for _, n := range numbers {
+		dst = binary.LittleEndian.AppendUint64(dst, n)
+	}
+	return dst
+}
+
+// loadRecords reads all records.
+func (l *Log) loadRecords() error {
+	number := binary.LittleEndian.Uint64
+	b, err := l.record(recordState, 24)
+	if err != nil {
+		return err
+	}
+	if b != nil {
+		l.state = HardState{number(b), number(b[8:]), number(b[16:])}
+	}
+	if b, err = l.record(recordMembership, 8); err != nil {
+		return err
+	}
+	if b != nil {
+		l.membership = Membership{number(b), b[8:]}
+	}
+	if b, err = l.record(recordBoot, 17); err != nil {
+		return err
+	}
+	if b != nil {
+		l.boot = Boot{[16]byte(b), b[16] == 1}
+	}
+	if b, err = l.record(recordCut, 24); err != nil {
+		return err
+	}
+	if b != nil {
+		l.cut, l.begin = number(b), place{term: number(b[8:]), last: number(b[16:])}
+	}
+	return nil
+}
+
+// SetMembership keeps the members of the group, on the device.
+func (l *Log) SetMembership(m Membership) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	err := l.write(true, func(b *pebble.Batch) error {
+		return l.setRecord(b, recordMembership, append(appendNumbers(nil, m.Index), m.Members...))
+	})
+	if err == nil {
+		l.membership = m
+	}
+	return err
+}
+
+// Membership returns the members that were kept last, none before.
+func (l *Log) Membership() Membership {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.membership
+}
+
+// SetBoot keeps the start of the machine, on the device.
+func (l *Log) SetBoot(boot Boot) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	fields := append(append([]byte(nil), boot.ID[:]...), 0)
+	if boot.Closed {
+		fields[16] = 1
+	}
+	err := l.write(true, func(b *pebble.Batch) error { return l.setRecord(b, recordBoot, fields) })
+	if err == nil {
+		l.boot = boot
+	}
+	return err
+}
+
+// Boot returns what was kept last, zero before.
+func (l *Log) Boot() Boot {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.boot
+}
+
+// State returns the hard state.
+func (l *Log) State() HardState {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.state
+}
