@@ -20,7 +20,7 @@ func Group() commands.Group {
 		{Name: "BITPOS", Arity: -3, Flags: commands.ReadOnly, Keys: read, Syntax: "key bit [start [end [BYTE|BIT]]]", Since: "2.8.7",
 			Cost: "O(n) for n bytes", Summary: "Returns the position of the first 0 or 1 bit of a string.", Run: bitpos},
 		{Name: "BITOP", Arity: -4, Flags: commands.Write | commands.DenyOOM, Keys: []commands.KeySpec{commands.Key(2, commands.OW|commands.Update), commands.KeyRange(3, -1, 1, commands.RO|commands.Access)},
-			Syntax: "AND|OR|XOR|NOT destkey key [key ...]", Since: "2.6.0", Cost: "O(n) for n bytes of the longest string",
+			Syntax: "AND|OR|XOR|NOT|DIFF|DIFF1|ANDOR|ONE destkey key [key ...]", Since: "2.6.0", Cost: "O(n) for n bytes of the longest string",
 			Summary: "Combines strings bit by bit and stores the result.", Run: bitop},
 		{Name: "BITFIELD", Arity: -2, Flags: commands.Write | commands.DenyOOM, Keys: []commands.KeySpec{{Begin: 1, Step: 1, Flags: commands.RW | commands.Update | commands.Access | commands.VariableKeys, Vary: bitfieldAccess}},
 			Syntax: "key [GET type offset|[OVERFLOW WRAP|SAT|FAIL] SET type offset value|INCRBY type offset increment ...]",
@@ -188,6 +188,14 @@ func readOperator(a *commands.Args) bits.Operator {
 		return bits.Xor
 	case "NOT":
 		return bits.Not
+	case "DIFF":
+		return bits.Diff
+	case "DIFF1":
+		return bits.Diff1
+	case "ANDOR":
+		return bits.AndOr
+	case "ONE":
+		return bits.One
 	}
 	a.Syntax()
 	return bits.And
@@ -196,8 +204,15 @@ func readOperator(a *commands.Args) bits.Operator {
 func bitop(c *commands.Ctx) error {
 	op := readOperator(&c.Args)
 	dest, keys := c.Args.Key(), c.Args.Rest()
-	if op == bits.Not && len(keys) > 1 {
+	switch {
+	case op == bits.Not && len(keys) > 1:
 		c.Args.Fail(errNotOperands)
+	case op == bits.Diff && len(keys) < 2:
+		c.Args.Fail(errDiffOperands)
+	case op == bits.Diff1 && len(keys) < 2:
+		c.Args.Fail(errDiff1Operands)
+	case op == bits.AndOr && len(keys) < 2:
+		c.Args.Fail(errAndOrOperands)
 	}
 	if err := c.Args.Done(); err != nil {
 		return err

@@ -176,11 +176,15 @@ const (
 	Or
 	Xor
 	Not
+	Diff  // set in the first source and in no other
+	Diff1 // set in another source and not in the first
+	AndOr // set in the first source and in another
+	One   // set in exactly one source
 )
 
 // Combine appends to dst the result of op over srcs and returns it. The
 // result is as long as the longest source; shorter ones count as continued by
-// zeros, and a missing key is an empty source. BitNot takes one source and
+// zeros, and a missing key is an empty source. Not takes one source and
 // ignores others. dst must not overlap a source.
 func Combine(dst []byte, op Operator, srcs [][]byte) []byte {
 	if len(srcs) == 0 {
@@ -201,10 +205,18 @@ func Combine(dst []byte, op Operator, srcs [][]byte) []byte {
 		to := min(from+combinedBytes, longest)
 		part := out[from:to]
 		clear(part[copy(part, first[min(from, len(first)):]):])
-		if op == Not {
+		switch op {
+		case Not:
 			invertBits(part)
+		case Diff1:
+			joinPart(part, from, Diff, srcs[:1], others)
+		case AndOr:
+			joinPart(part, from, And, srcs[:1], others)
+		case One:
+			onePart(part, from, others)
+		default:
+			combinePart(part, from, op, others)
 		}
-		combinePart(part, from, op, others)
 		if to < longest {
 			others = reaching(others, to, op)
 		}
@@ -228,8 +240,31 @@ func combinePart(part []byte, from int, op Operator, srcs [][]byte) {
 			orBits(part, s)
 		case Xor:
 			xorBits(part, s)
+		case Diff:
+			clearBits(part, s)
 		}
 	}
+}
+
+// joinPart sets part to the union of others, which it combines with first by op.
+func joinPart(part []byte, from int, op Operator, first, others [][]byte) {
+	clear(part)
+	combinePart(part, from, Or, others)
+	combinePart(part, from, op, first)
+}
+
+// onePart leaves in part, which holds the first source, the bits that are set in
+// exactly one source.
+func onePart(part []byte, from int, others [][]byte) {
+	repeated := make([]byte, len(part))
+	for _, s := range others {
+		s = s[min(from, len(s)):min(from+len(part), len(s))]
+		for i, x := range s {
+			repeated[i] |= part[i] & x
+			part[i] |= x
+		}
+	}
+	clearBits(part, repeated)
 }
 
 // reaching returns the sources that matter from offset from on, so that a million
@@ -278,5 +313,15 @@ func xorBits(dst, src []byte) {
 	}
 	for i, x := range src {
 		dst[i] ^= x
+	}
+}
+
+// clearBits clears in dst the bits that are set in src.
+func clearBits(dst, src []byte) {
+	for ; len(src) >= 8 && len(dst) >= 8; dst, src = dst[8:], src[8:] {
+		binary.LittleEndian.PutUint64(dst, binary.LittleEndian.Uint64(dst)&^binary.LittleEndian.Uint64(src))
+	}
+	for i, x := range src {
+		dst[i] &^= x
 	}
 }

@@ -104,7 +104,7 @@ func TestCombineBitsEqualsByteByByte(t *testing.T) {
 			srcs[i] = structurestest.Bits(r, r.IntN(50))
 			longest = max(longest, len(srcs[i]))
 		}
-		op := Operator(r.IntN(4))
+		op := Operator(r.IntN(int(One) + 1))
 		if op == Not {
 			longest = len(srcs[0])
 		}
@@ -125,21 +125,34 @@ func combineOne(op Operator, srcs [][]byte, i int) byte {
 		}
 		return 0
 	}
-	x := at(srcs[0])
-	if op == Not {
-		return ^x
-	}
+	x, others, once, repeated := at(srcs[0]), byte(0), at(srcs[0]), byte(0)
+	both, differ := x, x
 	for _, s := range srcs[1:] {
-		switch op {
-		case And:
-			x &= at(s)
-		case Or:
-			x |= at(s)
-		case Xor:
-			x ^= at(s)
-		}
+		y := at(s)
+		both &= y
+		differ ^= y
+		others |= y
+		repeated |= once & y
+		once |= y
 	}
-	return x
+	switch op {
+	case And:
+		return both
+	case Or:
+		return x | others
+	case Xor:
+		return differ
+	case Not:
+		return ^x
+	case Diff:
+		return x &^ others
+	case Diff1:
+		return others &^ x
+	case AndOr:
+		return x & others
+	default:
+		return once &^ repeated
+	}
 }
 
 func TestPutBitReturnsOldBit(t *testing.T) {
@@ -180,7 +193,7 @@ func TestCombineBitsOfLongSourcesEqualsByteByByte(t *testing.T) {
 			longest = max(longest, len(srcs[i]))
 		}
 		given := slices.Clone(srcs)
-		op := Operator(r.IntN(4))
+		op := Operator(r.IntN(int(One) + 1))
 		if op == Not {
 			longest = len(srcs[0])
 		}
