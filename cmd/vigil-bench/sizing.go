@@ -229,6 +229,16 @@ func (c *conn) replies(n int) error {
 		switch line[0] {
 		case '-':
 			return fmt.Errorf("the server said %s", strings.TrimSpace(line))
+		case '$':
+			m, err := strconv.Atoi(strings.TrimSpace(line[1:]))
+			if err != nil {
+				return err
+			}
+			if m >= 0 {
+				if _, err := c.r.Discard(m + len("\r\n")); err != nil {
+					return err
+				}
+			}
 		case '*':
 			m, err := strconv.Atoi(strings.TrimSpace(line[1:]))
 			if err != nil {
