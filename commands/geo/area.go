@@ -17,16 +17,20 @@ type area struct {
 
 // within returns the distance of a point from the centre, in meters; ok is false if it
 // is out of the area.
-func (a *area) within(p point) (meters float64, ok bool) {
-	if !a.box {
-		meters = distance(a.centre, p)
-		return meters, meters <= a.radius*a.unit
+func (a *area) within(from *origin, p point) (meters float64, ok bool) {
+	north := meridian(from.point, p)
+	if a.box {
+		if north > a.height*a.unit/2 || distance(p, point{from.lon, p.lat}) > a.width*a.unit/2 {
+			return 0, false
+		}
+		return from.distance(p), true
 	}
-	if meridian(p, a.centre) > a.height*a.unit/2 ||
-		distance(p, point{a.centre.lon, p.lat}) > a.width*a.unit/2 {
+	radius := a.radius * a.unit
+	if north > radius*(1+1e-9) { // more than the two formulas may differ
 		return 0, false
 	}
-	return distance(a.centre, p), true
+	meters = from.distance(p)
+	return meters, meters <= radius
 }
 
 // bounds returns the corners of a box of coordinates that has the area. Parallels are

@@ -59,7 +59,8 @@ func TestSearchFindsWhatIsInTheArea(t *testing.T) {
 			}
 			name := fmt.Sprint("m", i)
 			q.set.Add(nil, []byte(name), scoreOf(p), 0)
-			if _, ok := q.within(pointOf(scoreOf(p))); ok {
+			centre := originAt(q.centre)
+			if _, ok := q.within(&centre, pointOf(scoreOf(p))); ok {
 				want = append(want, name)
 			}
 		}
@@ -78,6 +79,48 @@ func TestSearchFindsWhatIsInTheArea(t *testing.T) {
 	}
 	if found == 0 || missed > 0 {
 		t.Errorf("%d members were found, and %d searches were wrong", found, missed)
+	}
+}
+
+// The short way to a distance gives what the formula does, to the last bits, at every
+// latitude and beyond the differences that it is meant for.
+func TestDistancesNearByAreThoseOfTheFormula(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 0))
+	for range 200_000 {
+		from := point{r.Float64()*360 - 180, (r.Float64()*2 - 1) * maxLat}
+		reach := math.Exp(r.Float64()*math.Log(1e7)) * 1e-6 // degrees, to 10
+		to := point{from.lon + (r.Float64()*2-1)*reach, from.lat + (r.Float64()*2-1)*reach}
+		if r.IntN(20) == 0 {
+			to.lon = from.lon
+		}
+		o := originAt(from)
+		got, want := o.distance(to), distance(from, to)
+		// Coordinates are subtracted: 1e-15 of 360 degrees are some nanometers.
+		if math.Abs(got-want) > want*1e-13+1e-8 {
+			t.Fatalf("%v to %v: got %v, want %v", from, to, got, want)
+		}
+	}
+}
+
+// Members at one distance come in the order of their cells and scores, whichever way
+// they are sorted, and a search with COUNT gives the first of them.
+func TestSortingIsStable(t *testing.T) {
+	q := search{sorted: descending}
+	hits := []hit{{[]byte("a"), 1, 5}, {[]byte("b"), 2, 7}, {[]byte("c"), 3, 5}, {[]byte("d"), 4, 7}, {[]byte("e"), 5, 6}}
+	names := func() (s string) {
+		for _, h := range q.sort(hits) {
+			s += string(h.member)
+		}
+		return s
+	}
+	if got := names(); got != "bdeac" {
+		t.Errorf("downwards: %s", got)
+	}
+	q.sorted, q.count = ascending, 3
+	if got := names(); got != "ace" {
+		t.Errorf("upwards, three: %s", got)
 	}
 }
 

@@ -68,9 +68,9 @@ func (c cell) southWest() point { return c.corner(0) }
 func (c cell) northEast() point { return c.corner(1) }
 
 func (c cell) corner(side float64) point {
-	cells := float64(uint64(1) << c.level)
+	part := 1 / float64(uint64(1)<<c.level) // a power of two, so that nothing is lost
 	return point{
-		lon: -maxLon + (float64(c.x)+side)/cells*(2*maxLon), lat: -maxLat + (float64(c.y)+side)/cells*(2*maxLat),
+		lon: -maxLon + (float64(c.x)+side)*part*(2*maxLon), lat: -maxLat + (float64(c.y)+side)*part*(2*maxLat),
 	}
 }
 

@@ -1,7 +1,6 @@
 package geo
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -273,7 +272,6 @@ func (q *search) check(a *commands.Args) {
 type hit struct {
 	member []byte
 	score  float64
-	place  point
 	meters float64
 }
 
@@ -287,15 +285,19 @@ func (q *search) find() []hit {
 	if q.any {
 		limit = q.count
 	}
-	for _, c := range q.cells() {
+	centre, cells := originAt(q.centre), q.cells()
+	first := q.firstScore(cells)
+	for _, c := range cells {
 		from, to := c.scores()
+		if to <= first {
+			continue
+		}
 		q.set.From(zset.BeforeScore(from), func(member []byte, score float64) bool {
 			if score >= to {
 				return false
 			}
-			p := pointOf(score)
-			if meters, ok := q.within(p); ok {
-				found = append(found, hit{member, score, p, meters})
+			if meters, ok := q.within(&centre, pointOf(score)); ok {
+				found = append(found, hit{member, score, meters})
 			}
 			return len(found) < limit
 		})
@@ -304,12 +306,55 @@ func (q *search) find() []hit {
 		}
 	}
 	if q.sorted != unsorted {
-		slices.SortStableFunc(found, func(a, b hit) int { return int(q.sorted) * cmp.Compare(a.meters, b.meters) })
-	}
-	if q.count > 0 && len(found) > q.count {
-		found = found[:q.count]
+		found = q.sort(found)
 	}
 	return found
+}
+
+// firstScore is the score of the first member in these cells or behind them. Far from all
+// members it tells that all cells are empty.
+func (q *search) firstScore(cells []cell) float64 {
+	least := math.Inf(1)
+	for _, c := range cells {
+		from, _ := c.scores()
+		least = min(least, from)
+	}
+	first := math.Inf(1)
+	q.set.From(zset.BeforeScore(least), func(_ []byte, score float64) bool {
+		first = score
+		return false
+	})
+	return first
+}
+
+// sort returns what was found in the order of distances, as many as are asked for.
+// Members at the same one stay in their order. Small records without pointers are sorted in place of the hits.
+func (q *search) sort(found []hit) []hit {
+	type rank struct {
+		meters float64
+		i      int
+	}
+	ranks := make([]rank, len(found))
+	for i := range found {
+		ranks[i] = rank{float64(q.sorted) * found[i].meters, i}
+	}
+	slices.SortFunc(ranks, func(a, b rank) int {
+		switch {
+		case a.meters < b.meters:
+			return -1
+		case a.meters > b.meters:
+			return 1
+		}
+		return a.i - b.i
+	})
+	if q.count > 0 && len(ranks) > q.count {
+		ranks = ranks[:q.count]
+	}
+	sorted := make([]hit, len(ranks))
+	for i, r := range ranks {
+		sorted[i] = found[r.i]
+	}
+	return sorted
 }
 
 func (q *search) reply(c *commands.Ctx, found []hit) {
@@ -333,7 +378,7 @@ func (q *search) reply(c *commands.Ctx, found []hit) {
 			c.Reply.Int(int64(h.score))
 		}
 		if q.coordinates {
-			replyPoint(c, h.place)
+			replyPoint(c, pointOf(h.score))
 		}
 	}
 }
