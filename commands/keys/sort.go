@@ -156,16 +156,19 @@ func sortElements(c *commands.Ctx, mayStore bool) error {
 		return err
 	}
 	if err := elems.weigh(c, &o); err != nil {
+		elems.release()
 		return err
 	}
 	reply := func() {
 		elems.order(&o)
 		replySorted(c, elems, &o)
+		elems.release()
 	}
 	switch {
 	case o.destination != nil:
 		elems.order(&o)
 		storeSorted(c, elems, &o)
+		elems.release()
 	case len(elems.all) <= quickSort || o.reads():
 		reply()
 	default:

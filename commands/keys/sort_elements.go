@@ -3,6 +3,7 @@ package keys
 import (
 	"bytes"
 	"slices"
+	"sync"
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/structures"
@@ -14,8 +15,24 @@ import (
 // elements are copies of what is sorted, and of the texts that it is compared by, in
 // one buffer. Without pointers they are sorted and collected in little time.
 type elements struct {
-	buf []byte
-	all []sortable
+	buf   []byte
+	all   []sortable
+	other []sortable  // room for all when it is sorted
+	ranks [2][]ranked // likewise
+}
+
+// spares are elements of earlier calls: most of what a short sort costs is otherwise
+// room for them.
+var spares = sync.Pool{New: func() any { return new(elements) }}
+
+// release gives the elements to a later call, but for the room of big ones.
+func (e *elements) release() {
+	const kept = 4 << 10
+	if cap(e.all) > kept || cap(e.buf) > 16*kept {
+		return
+	}
+	e.buf, e.all = e.buf[:0], e.all[:0]
+	spares.Put(e)
 }
 
 // sortable is an element, and what decides where it belongs.
@@ -46,7 +63,7 @@ func (e *elements) add(elem []byte) {
 // expect makes room for n elements.
 func (e *elements) expect(n int) {
 	const usual = 8 // bytes
-	e.all, e.buf = make([]sortable, 0, n), make([]byte, 0, n*usual)
+	e.all, e.buf = slices.Grow(e.all, n), slices.Grow(e.buf, n*usual)
 }
 
 // gather copies the elements of a key, in their own order or, if they are not to be
@@ -57,7 +74,7 @@ func gather(c *commands.Ctx, key []byte, o *sortOptions) (e *elements, err error
 	if err != nil {
 		return nil, err
 	}
-	e = &elements{}
+	e = spares.Get().(*elements)
 	switch v := v.(type) {
 	case nil:
 		c.NotifyMissed(key)
@@ -73,6 +90,7 @@ func gather(c *commands.Ctx, key []byte, o *sortOptions) (e *elements, err error
 		e.expect(v.Len())
 		v.Each(func(member []byte) bool { e.add(member); return true })
 	default:
+		e.release()
 		return nil, structures.ErrWrongType
 	}
 	return e, nil

@@ -26,7 +26,9 @@ func rank(weight float64) uint64 {
 // sorted byte by byte, from the lowest to the highest that differ: that takes a fifth of
 // the time of comparing two at a time.
 func (e *elements) sortByWeight() {
-	all, to := make([]ranked, len(e.all)), make([]ranked, len(e.all))
+	n := len(e.all)
+	e.ranks[0], e.ranks[1] = slices.Grow(e.ranks[0][:0], n), slices.Grow(e.ranks[1][:0], n)
+	all, to := e.ranks[0][:n], e.ranks[1][:n]
 	differ := uint64(0)
 	for i := range all {
 		all[i] = ranked{rank(e.all[i].weight), i}
@@ -51,7 +53,8 @@ func (e *elements) sortByWeight() {
 		}
 		all, to = to, all
 	}
-	sorted := make([]sortable, len(all))
+	e.other = slices.Grow(e.other[:0], n)
+	sorted := e.other[:n]
 	for i, r := range all {
 		sorted[i] = e.all[r.at]
 	}
@@ -63,5 +66,5 @@ func (e *elements) sortByWeight() {
 		slices.SortFunc(sorted[from:end], e.byWeight)
 		from = end
 	}
-	e.all = sorted
+	e.all, e.other = sorted, e.all
 }
