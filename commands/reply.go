@@ -91,14 +91,24 @@ func (r *Reply) Bulk(b []byte) {
 	if len(r.buf)+len(b) > r.room && !r.fits(len(b)) {
 		return
 	}
-	r.head('$', int64(len(b)))
-	// With room for the line end too: a big string is copied once.
+	// With room for the line ends too: a big string is copied once, and of a small one
+	// nothing but bytes is stored until the end.
+	const lines = len("$\r\n\r\n") + 20
+	buf := r.buf
 	if len(b) < partBytes {
-		r.buf = append(slices.Grow(r.buf, len(b)+2), b...)
+		buf = slices.Grow(buf, len(b)+lines)
 	} else {
-		r.buf = structures.Append(structures.GrowTo(r.buf, len(r.buf)+len(b)+2), b)
+		buf = structures.GrowTo(buf, len(buf)+len(b)+lines)
 	}
-	r.buf = append(r.buf, '\r', '\n')
+	buf = append(buf, '$')
+	buf = strconv.AppendInt(buf, int64(len(b)), 10)
+	buf = append(buf, '\r', '\n')
+	if len(b) < partBytes {
+		buf = append(buf, b...)
+	} else {
+		buf = structures.Append(buf, b)
+	}
+	r.buf = append(buf, '\r', '\n')
 }
 
 // BulkString writes a string.
