@@ -313,7 +313,7 @@ func TestProlongedKeyKeepsItsEntry(t *testing.T) {
 // crashes, flushes and swaps, and lets time pass: what is over goes without being
 // asked for, what is not stays.
 func TestExpiriesFollowTheModel(t *testing.T) {
-	for seed := range uint64(6) {
+	for seed := range max(1, uint64(6/thrift)) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		mem := vfs.NewCrashableMem()
 		now := int64(1_000_000)

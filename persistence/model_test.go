@@ -246,7 +246,7 @@ const minEffects = 50
 func TestStoreIsTheModel(t *testing.T) {
 	indexPages(t)
 	effects := map[string]int{}
-	for seed := range uint64(24) {
+	for seed := range uint64(24 / thrift) {
 		runModel(t, seed, effects)
 	}
 	t.Logf("effects: %v", effects)
@@ -255,8 +255,8 @@ func TestStoreIsTheModel(t *testing.T) {
 		names = append(names, op.name)
 	}
 	for _, name := range names {
-		if n := effects[name]; n < minEffects {
-			t.Errorf("%s took effect %d times, want %d", name, n, minEffects)
+		if n := effects[name]; n < minEffects/(thrift*thrift) { // fewer rounds scatter more
+			t.Errorf("%s took effect %d times, want %d", name, n, minEffects/(thrift*thrift))
 		}
 	}
 }
