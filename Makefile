@@ -2,6 +2,8 @@
 
 GO     ?= go
 BIN    := bin
+# The compiler arranges the programs by a profile of the server; see `make profile`.
+BUILD  := CGO_ENABLED=0 $(GO) build -trimpath -pgo=$(CURDIR)/cmd/vigil-server/cpu.pprof
 DIST   := dist
 TOOLS  := $(GO) tool -modfile=$(CURDIR)/.ci/tools/go.mod
 # Modules of their own, so that what they need never reaches users of the package.
@@ -19,25 +21,25 @@ DEB_ARCHES ?= amd64,arm64
 SESSIONS ?= 1000000
 
 .DEFAULT_GOAL := help
-.PHONY: help build run demo test browser screenshots race sim mutants stress lint fuzz faults conformance conformance-redis crash bench bench-report values waits consumers sizing window-cost frameworks clients bench-sessions placement-table figures docs dist deb packages check clean
+.PHONY: help build run demo test browser screenshots race sim mutants stress lint fuzz faults conformance conformance-redis crash bench bench-report values profile waits consumers sizing window-cost frameworks clients bench-sessions placement-table figures docs dist deb packages check clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build bin/vigil-server, bin/vigil-session, bin/vigil-sim and the tools beside them
-	CGO_ENABLED=0 $(GO) build -trimpath -o $(BIN)/ ./cmd/...
-	cd cmd/vigil-sim && CGO_ENABLED=0 $(GO) build -trimpath -o ../../$(BIN)/ .
-	cd cmd/vigil-session && CGO_ENABLED=0 $(GO) build -trimpath -o ../../$(BIN)/ .
+	$(BUILD) -o $(BIN)/ ./cmd/...
+	cd cmd/vigil-sim && $(BUILD) -o ../../$(BIN)/ .
+	cd cmd/vigil-session && $(BUILD) -o ../../$(BIN)/ .
 
 run: ## build and run the server (PORT=6379, data in ./data)
 	@mkdir -p data
-	CGO_ENABLED=0 $(GO) build -trimpath -o $(BIN)/ ./cmd/vigil-server
+	$(BUILD) -o $(BIN)/ ./cmd/vigil-server
 	$(BIN)/vigil-server --port $(PORT) --dir data
 
 demo: ## the session store as a shop in the browser, on DEMO_PORT (8080), data in ./data/demo
-	@CGO_ENABLED=0 $(GO) build -trimpath -o $(BIN)/ ./cmd/vigil-server
-	@cd cmd/vigil-session && CGO_ENABLED=0 $(GO) build -trimpath -o ../../$(BIN)/ .
-	@cd examples/shop && CGO_ENABLED=0 $(GO) build -trimpath -o ../../$(BIN)/ . ./demo
+	@$(BUILD) -o $(BIN)/ ./cmd/vigil-server
+	@cd cmd/vigil-session && $(BUILD) -o ../../$(BIN)/ .
+	@cd examples/shop && $(BUILD) -o ../../$(BIN)/ . ./demo
 	@$(BIN)/demo -port $(DEMO_PORT) -dir data/demo
 
 test: ## all tests, those of the modules with real clients included
@@ -101,6 +103,9 @@ bench-report: ## compare with redis-server and write docs/benchmarks.md
 values: ## measure what small values take in memory, beside redis-server, into docs/benchmarks.md (eight minutes)
 	$(MAKE) -s build
 	$(GO) run ./cmd/vigil-bench -server $(BIN)/vigil-server -sections values -replace -out docs/benchmarks.md
+
+profile: ## write the profile that the programs are built by anew (a minute; redis-benchmark)
+	$(GO) run ./cmd/vigil-bench -requests 400000 -profile cmd/vigil-server/cpu.pprof
 
 waits: ## measure how long each command makes other clients wait, into docs/benchmarks.md
 	$(MAKE) -s build

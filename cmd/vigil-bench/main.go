@@ -29,8 +29,13 @@ func main() {
 	flag.IntVar(&o.sessions, "sessions", 1_000_000, "sessions of section sizing, which like looking is measured only if it is named")
 	flag.IntVar(&o.consumers, "consumers", 10_000, "consumers that wait in section consumers")
 	flag.BoolVar(&o.replace, "replace", false, "replace the sections measured in the file, and keep the others")
+	cpu := flag.String("profile", "", "measure nothing, but write where the cases of section throughput spend their processor time to this file")
 	flag.Parse()
-	if err := measure(&o); err != nil {
+	run := measure
+	if *cpu != "" {
+		run = func(o *options) error { return profile(o, *cpu) }
+	}
+	if err := run(&o); err != nil {
 		fmt.Fprintln(os.Stderr, "vigil-bench:", err)
 		os.Exit(1)
 	}

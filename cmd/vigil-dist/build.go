@@ -23,13 +23,17 @@ func build(dir, system, arch string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	profile, err := filepath.Abs("cmd/vigil-server/cpu.pprof") // as in the Makefile, ADR 0046
+	if err != nil {
+		return nil, err
+	}
 	var made []string
 	for _, p := range programs {
 		path := filepath.Join(dir, p.name)
 		if system == "windows" {
 			path += ".exe"
 		}
-		c := exec.Command("go", "build", "-C", p.module, "-buildvcs=true", "-ldflags=-s -w", "-o", path, p.pkg)
+		c := exec.Command("go", "build", "-C", p.module, "-buildvcs=true", "-pgo="+profile, "-ldflags=-s -w", "-o", path, p.pkg)
 		c.Env = environment(system, arch)
 		if _, err := output(c); err != nil {
 			return nil, err
