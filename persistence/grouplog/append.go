@@ -133,12 +133,16 @@ func (l *Log) Cut(index uint64, also func(b *pebble.Batch) error) error {
 	return nil
 }
 
-// Bytes returns how much the entries up to an index take that were not cut off.
-func (l *Log) Bytes(index uint64) (size int64) {
+// Excess returns up to which entry the log is to be cut so that what follows, up to a
+// committed entry, takes about so many bytes and entries at most. It is 0 if nothing is.
+func (l *Log) Excess(committed uint64, bytes int64, entries int) (index uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for i := range l.places[:min(index, l.lastLocked())-min(index, l.cut)] {
-		size += int64(l.places[i].size)
+	for index = min(committed, l.state.Commit); index > l.cut; index-- {
+		bytes -= int64(l.places[index-l.cut-1].size)
+		if entries--; bytes < 0 || entries < 0 {
+			return index
+		}
 	}
-	return size
+	return 0
 }

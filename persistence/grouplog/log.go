@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"sort"
 	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -31,6 +32,7 @@ type Log struct {
 	places []place // of the entries behind it
 
 	state      HardState
+	rests      uint64 // record that values on disk rested on at Open
 	membership Membership
 	boot       Boot
 }
@@ -58,6 +60,12 @@ func Open(disk Disk, group uint16) (*Log, error) {
 			l.places = append(l.places, place{e.Term, last, len(value)})
 			return true, err
 		})
+	}
+	if err == nil && l.rests > l.end().last {
+		err = fmt.Errorf("the log ends with record %d, values contain %d: %w", l.end().last, l.rests, ErrCorrupt)
+	}
+	if err == nil {
+		l.state.Commit = max(l.state.Commit, l.cut, l.holding(l.rests))
 	}
 	if err == nil && l.state.Commit > l.lastLocked() {
 		err = fmt.Errorf("the log ends with entry %d, but %d is committed: %w", l.lastLocked(), l.state.Commit, ErrCorrupt)
@@ -142,6 +150,22 @@ func (l *Log) LastRecord(index uint64) (uint64, error) {
 		return 0, err
 	}
 	return l.at(index).last, nil
+}
+
+// holding returns the first entry up to which there are the records up to one.
+func (l *Log) holding(record uint64) (index uint64) {
+	if record <= l.begin.last {
+		return l.cut
+	}
+	return l.cut + 1 + uint64(sort.Search(len(l.places), func(i int) bool { return l.places[i].last >= record }))
+}
+
+// Holding returns the first entry up to which there are the records up to one, which is
+// in the log.
+func (l *Log) Holding(record uint64) (index uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.holding(record)
 }
 
 // has returns an error unless index is between from and the last entry.

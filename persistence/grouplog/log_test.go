@@ -350,8 +350,24 @@ func TestEntriesAreBoundedAndWhereTheyAre(t *testing.T) {
 		t.Errorf("cut what is gone: %v", err)
 	}
 	size := uint64(len(chunk(0, 2, 100)) + termBytes)
-	if l.Bytes(10) != int64(6*size) || l.Bytes(6) != int64(2*size) || l.Bytes(2) != 0 {
-		t.Errorf("%d, %d and %d bytes, want 6, 2 and 0 times %d", l.Bytes(10), l.Bytes(6), l.Bytes(2), size)
+	for _, c := range []struct {
+		committed uint64
+		bytes     int64
+		entries   int
+		want      uint64
+	}{
+		{6, int64(2 * size), 9, 0}, {6, int64(2*size) - 1, 9, 5}, {6, 0, 9, 6}, {6, 1 << 20, 2, 0}, {6, 1 << 20, 1, 5},
+		{9, 0, 9, 6}, {2, 0, 0, 0},
+	} {
+		if got := l.Excess(c.committed, c.bytes, c.entries); got != c.want {
+			t.Errorf("to keep %d bytes and %d entries up to %d, the log is to be cut up to %d, want %d",
+				c.bytes, c.entries, c.committed, got, c.want)
+		}
+	}
+	for record, want := range map[uint64]uint64{0: 4, 8: 4, 9: 5, 10: 5, 20: 10} {
+		if got := l.Holding(record); got != want {
+			t.Errorf("record %d is in the log up to entry %d, want %d", record, got, want)
+		}
 	}
 	for _, c := range []struct {
 		lo, hi, max uint64

@@ -39,6 +39,7 @@ const (
 	recordMembership = 'm' // index (8) | members
 	recordBoot       = 'b' // id (16) | 1 if closed in order (1)
 	recordCut        = 'c' // index (8) | term (8) | last record (8) of what was cut off
+	recordRest       = 'h' // last record (8) that values on disk rest on
 )
 
 func (l *Log) recordKey(kind byte) []byte {
@@ -106,7 +107,20 @@ func (l *Log) loadRecords() error {
 	if b != nil {
 		l.cut, l.begin = number(b), place{term: number(b[8:]), last: number(b[16:])}
 	}
+	if b, err = l.record(recordRest, 8); err != nil {
+		return err
+	}
+	if b != nil {
+		l.rests = number(b)
+	}
 	return nil
+}
+
+// Rest adds to a batch that what it writes contains records up to one that is committed.
+// Engines write late how far they committed: a restart must not believe less than what
+// values on disk show. One goroutine at a time calls it, and commits its batches in order.
+func (l *Log) Rest(b *pebble.Batch, record uint64) error {
+	return l.setRecord(b, recordRest, appendNumbers(nil, record))
 }
 
 // SetMembership keeps the members of the group, on the device.
