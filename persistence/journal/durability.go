@@ -1,13 +1,23 @@
 package journal
 
 import (
+	"errors"
 	"sync"
 	"sync/atomic"
 )
 
+// ErrAbandoned is returned for records that were given up.
+var ErrAbandoned = errors.New("journal: the record was given up")
+
 // Durability is how far records have got: handed over to the caller's storage, or
 // synced, on the device. Init must be called before anything else.
+//
+// Where records can be given up, their numbers are used again. So what waits for one
+// does so by its position, which has the number in its lower bits and above them which
+// time it was given. The earlier of two times is the greater number: the greatest of
+// some positions is reached only if all are.
 type Durability struct {
+	time   atomic.Uint64 // upper bits of positions; 0 if no record can be given up
 	mu     sync.Mutex
 	moved  sync.Cond // broadcast when anything below changes
 	handed uint64    // last record that was handed over
@@ -22,6 +32,47 @@ type Durability struct {
 
 // Init makes the zero value ready for use.
 func (d *Durability) Init() { d.moved.L = &d.mu }
+
+const (
+	numberBits = 48
+	numberMask = 1<<numberBits - 1
+)
+
+// Branch makes the zero value ready for records that can be given up.
+func (d *Durability) Branch() {
+	d.Init()
+	d.time.Store(^uint64(numberMask))
+}
+
+// Time is the upper bits of the positions of records made now.
+func (d *Durability) Time() uint64 { return d.time.Load() }
+
+// Abandon gives up the records that are not synced, after Branch: their positions are
+// not reached any more, and whatever waits for them gets ErrAbandoned. There are 65,534
+// times before a position is used again.
+func (d *Durability) Abandon() {
+	d.mu.Lock()
+	if next := d.time.Load() - 1<<numberBits; next != 0 {
+		d.time.Store(next)
+	} else {
+		d.time.Store(^uint64(numberMask))
+	}
+	d.handed, d.want, d.force = d.synced, 0, 0
+	d.mu.Unlock()
+	d.moved.Broadcast()
+}
+
+// Confirmed reports whether the record at a position is on the device.
+func (d *Durability) Confirmed(position uint64) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.currently(position) && position&numberMask <= d.synced
+}
+
+// currently reports that a position is of now, or that of no record.
+func (d *Durability) currently(position uint64) bool {
+	return position == 0 || position&^numberMask == d.time.Load()
+}
 
 // Advance records that the records up to handed were handed over, with synced
 // that all those handed over are on the device. It ends a failure.
@@ -104,14 +155,19 @@ func (d *Durability) await(ask func(), reached func() bool, wake func()) error {
 	return nil
 }
 
-// WaitSynced waits until records up to lsn are on the device. If they are not yet,
-// it calls wake, which must not call d. It returns the error of an attempt that
-// failed, or Close's.
-func (d *Durability) WaitSynced(lsn uint64, wake func()) error {
-	return d.await(
+// WaitSynced waits until records up to a position are on the device. If they are not
+// yet, it calls wake, which must not call d. It returns the error of an attempt that
+// failed, or Close's, or ErrAbandoned.
+func (d *Durability) WaitSynced(position uint64, wake func()) error {
+	lsn := position & numberMask
+	err := d.await(
 		func() { d.force = max(d.force, lsn) },
-		func() bool { return d.synced >= lsn },
+		func() bool { return d.synced >= lsn || !d.currently(position) },
 		wake)
+	if err == nil && !d.currently(position) {
+		return ErrAbandoned
+	}
+	return err
 }
 
 // WaitHandedOver is WaitSynced for records that are handed over, synced or not.

@@ -85,3 +85,44 @@ func TestLogForgetsWhatIsCut(t *testing.T) {
 		t.Errorf("%d bytes after a cut within a chunk, want 40", l.Bytes())
 	}
 }
+
+// A record that was given up is never confirmed, although its number is used again, and
+// neither is anything together with it.
+func TestPositionsOfAbandonedRecordsAreNotReached(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := new(Durability)
+		d.Branch()
+		d.Resume(4)
+		given, waiting := d.Time()|6, make(chan error, 1)
+		go func() { waiting <- d.WaitSynced(given, func() {}) }()
+		synctest.Wait()
+		d.Advance(5, true)
+		synctest.Wait()
+		if len(waiting) != 0 || !d.Confirmed(d.Time()|5) || !d.Confirmed(0) || d.Confirmed(given) {
+			t.Errorf("with 5 of 6: %d ended, 5 is confirmed: %v, nothing: %v, 6: %v",
+				len(waiting), d.Confirmed(d.Time()|5), d.Confirmed(0), d.Confirmed(given))
+		}
+		d.Abandon()
+		d.Advance(7, true) // before the one that waits has seen it
+		synctest.Wait()
+		if len(waiting) != 1 {
+			t.Fatal("still waiting")
+		}
+		if err := <-waiting; !errors.Is(err, ErrAbandoned) {
+			t.Errorf("the one that waited: %v", err)
+		}
+		if err := d.WaitSynced(given, nil); !errors.Is(err, ErrAbandoned) {
+			t.Errorf("one that comes later: %v", err)
+		}
+		later := d.Time() | 7
+		if d.Confirmed(given) || !d.Confirmed(later) || d.Confirmed(max(given, later)) {
+			t.Errorf("6 is confirmed: %v, the new 7: %v, both: %v", d.Confirmed(given), d.Confirmed(later), d.Confirmed(max(given, later)))
+		}
+		for range 65534 {
+			if d.Abandon(); d.Time() == given&^numberMask {
+				return // the first again
+			}
+		}
+		t.Error("the times do not begin again")
+	})
+}
