@@ -59,8 +59,9 @@ screenshots: ## draw docs/images with the same browser
 sim: ## simulate the whole server with SEEDS (5000) seeds from SEED (0) on
 	cd server/sim && $(GO) test . -run KeepsItsPromises -timeout 0 -v -seed $(SEED) -seeds $(SEEDS)
 
-mutants: ## plant bugs, and see the simulation find them
+mutants: ## plant bugs, and see the simulations find them
 	cd server/sim && $(GO) test . -tags mutants -run Planted
+	$(GO) test ./persistence -tags mutants -run Planted
 
 stress: ## tests of PKGS (all) COUNT (20) times each with 1, 2 and 8 processors beside a busy one
 	bash .ci/stress $(COUNT) $(PKGS)

@@ -189,16 +189,21 @@ func (c *committer) commit(n int, mode *pebble.WriteOptions) error {
 
 // sync forces what Pebble has to the device.
 func (c *committer) sync() error {
-	f := c.s.fence.Load()
-	if err := f.Err(); err != nil {
-		return err
-	}
-	err := guard(f, func() error { return c.s.db.LogData(nil, pebble.Sync) })
-	if err := errors.Join(err, f.Err()); err != nil {
+	if err := c.s.syncLog(); err != nil {
 		return err
 	}
 	c.s.durable.Advance(0, true)
 	return nil
+}
+
+// syncLog forces Pebble's log to the device.
+func (s *Store) syncLog() error {
+	f := s.fence.Load()
+	if err := f.Err(); err != nil {
+		return err
+	}
+	err := guard(f, func() error { return s.db.LogData(nil, pebble.Sync) })
+	return errors.Join(err, f.Err())
 }
 
 // release gives the buffers back of what the device has.
@@ -217,15 +222,18 @@ func (c *committer) release() {
 }
 
 // WaitDurable waits until the record with this number, and all before it, are on
-// the device. Under SyncAlways the journal is on its way there already; under
-// the other policies the call forces it. The error is that of the attempt that
-// failed, and the record may or may not survive then.
+// the device, or in a group committed. Under SyncAlways the journal is on its way there
+// already; under the other policies the call forces it. The error is that of the attempt
+// that failed, and the record may or may not survive then.
 func (s *Store) WaitDurable(lsn uint64) error {
 	if planted == skippedSync {
 		return nil
 	}
 	return s.durable.WaitSynced(lsn, s.journal.Signal)
 }
+
+// Confirmed reports whether WaitDurable would return at once, without an error.
+func (s *Store) Confirmed(lsn uint64) bool { return s.durable.Confirmed(lsn) }
 
 // requestHandOver asks for the journal up to lsn to be given to Pebble.
 func (s *Store) requestHandOver(lsn uint64) {
@@ -244,5 +252,5 @@ func (s *Store) handOver(lsn uint64) error {
 	return s.durable.WaitHandedOver(lsn, s.journal.Signal)
 }
 
-// Synced is the number of the last record that is on the device.
+// Synced is the number of the last record that is on the device, or in a group committed.
 func (s *Store) Synced() uint64 { return s.durable.Synced() }

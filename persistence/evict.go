@@ -34,11 +34,12 @@ const (
 // MakeRoom frees memory if more than MaxMemory is in use, by the policy: from
 // PolicySpill, values that the disk has leave memory; under the deleting policies
 // keys are deleted; under PolicyNoEviction nothing happens. The server calls it
-// before commands that need memory, without locks.
+// before commands that need memory, without locks. A member of a group that does not
+// lead it deletes nothing.
 func (s *Store) MakeRoom() {
 	bound := s.maxMemory.Load()
 	policy := Policy(s.policy.Load())
-	if bound == 0 || policy == PolicyNoEviction {
+	if bound == 0 || policy == PolicyNoEviction || policy != PolicySpill && s.member.follows() {
 		return
 	}
 	if policy == PolicySpill {
@@ -129,6 +130,9 @@ func (e *evictor) shard(i int, random uint64) bool {
 		best.spill(bestSlot)
 		e.s.stats.spilled.Add(1)
 		return true
+	}
+	if e.s.member.follows() {
+		return false // not any more
 	}
 	e.s.evict(best, bestDB, bestSlot)
 	return true

@@ -37,7 +37,8 @@ const (
 // ExpireCycle deletes keys, and fields of values in memory, that have expired at now
 // (unix ms) and returns the number of keys. It stops after about budget, a quarter
 // of which is reserved for what is in memory, or when it has visited everything
-// once, and continues from there at the next call.
+// once, and continues from there at the next call. A member of a group that does not
+// lead it deletes nothing.
 func (s *Store) ExpireCycle(now int64, budget time.Duration) int {
 	w := &s.sweeper
 	w.mu.Lock()
@@ -49,6 +50,9 @@ func (s *Store) ExpireCycle(now int64, budget time.Duration) int {
 	}
 	w.lists.logged = err != nil
 	left -= cost
+	if s.member.follows() {
+		return expired // by the leader's records
+	}
 	dbs := s.Databases()
 	for visited := 0; visited <= shardCount*dbs && left > 0; {
 		n, cost, done := s.expireSome(w, now, left)
@@ -74,7 +78,7 @@ func (s *Store) expireSome(w *sweeper, now, left int64) (expired int, cost int64
 	}
 	defer s.unlockShard(sh)
 	t := sh.tables[w.db]
-	if t == nil || t.ttls == 0 && len(t.timed) == 0 && t.alarms.Len() == 0 {
+	if s.member.follows() || t == nil || t.ttls == 0 && len(t.timed) == 0 && t.alarms.Len() == 0 {
 		return 0, 1, true
 	}
 	if n := s.expireFields(t, w.db, now, holdExpired); n > 0 {

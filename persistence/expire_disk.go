@@ -35,6 +35,10 @@ const (
 	costOfMoved = 25
 	costOfClock = 10
 	holdDue     = 64 // entries looked up in one hold of a lock
+
+	// leaderDelay is after how many milliseconds a follower looks again for a key that
+	// is over and that the leader has not deleted.
+	leaderDelay = 10_000
 )
 
 // sweepLists deletes keys that are due according to the lists, within about the
@@ -206,6 +210,9 @@ func (s *Store) expireInMemory(w *listSweeper, t *table, db int, hash uint64, no
 				w.moved.add(now, t.phys, hash, t.expire(meta))
 			}
 			i++
+		case s.member.follows():
+			w.moved.add(now, t.phys, hash, now+leaderDelay)
+			i++
 		default:
 			s.expireSlot(t, db, i) // another slot may be here now
 			expired++
@@ -235,6 +242,8 @@ func (s *Store) expireHeads(w *listSweeper, it *pebble.Iterator, t *table, db in
 		case h.expire == 0:
 		case h.expire > now:
 			w.moved.add(now, t.phys, hash, h.expire)
+		case s.member.follows():
+			w.moved.add(now, t.phys, hash, now+leaderDelay)
 		default:
 			s.expireCold(t, db, hash, key, h.paged)
 			expired++

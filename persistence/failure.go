@@ -20,9 +20,18 @@ import (
 // own key. A failed fsync is never simply repeated: the system may have thrown the
 // pages away and would report success.
 
-// WriteError returns why the disk cannot be written, nil if it can. Reads
-// continue, changes stay in memory and are retried; the server refuses new ones.
+// WriteError returns why nothing can be written, nil if it can: the disk cannot, or a
+// member of a group does not lead it. Reads continue, changes stay in memory and are
+// retried; the server refuses new ones.
 func (s *Store) WriteError() error {
+	if s.member.follows() {
+		return ErrNotLeader
+	}
+	return s.diskError()
+}
+
+// diskError returns why the disk cannot be written, nil if it can.
+func (s *Store) diskError() error {
 	if err := s.brokenErr(); err != nil {
 		return err
 	}

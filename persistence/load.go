@@ -33,7 +33,7 @@ func Start(o Options) (*Store, error) {
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.passes, s.stopPasses = context.WithCancel(s.ctx)
 	s.journal.Init()
-	s.durable.Init()
+	s.join()
 	s.lag.ended = make(chan struct{}, 1)
 	s.seen.newest = make([]uint64, seenSlots)
 	s.materialiser.wake = make(chan struct{}, 1)
@@ -56,9 +56,17 @@ func (s *Store) survey() error {
 	if err := s.loadMeta(); err != nil {
 		return err
 	}
+	if err := s.openLog(); err != nil {
+		return err
+	}
 	for i := range s.shards {
 		s.shards[i].tables = make([]*table, len(s.mapping.phys))
 	}
+	return s.loadContents()
+}
+
+// loadContents reads what must be known of what is on disk.
+func (s *Store) loadContents() error {
 	return errors.Join(s.loadCounts(), s.loadMarks(), s.loadLibraries())
 }
 
@@ -77,9 +85,12 @@ func (s *Store) load(ctx context.Context) error {
 	if err := s.settleStaged(); err != nil {
 		return err
 	}
-	if err := s.replay(ctx); err != nil {
+	at, err := s.replay(ctx)
+	if err != nil {
 		return err
 	}
+	s.journal.Resume(at)
+	s.durable.Resume(at.LSN)
 	if s.lost != nil {
 		s.opts.Logf(LevelWarn, "%s", s.lost.report(s.journal.Newest()))
 	}

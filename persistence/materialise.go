@@ -304,7 +304,7 @@ func (s *Store) commitBatch() error {
 			return fmt.Errorf("write count: %w", err)
 		}
 	}
-	if err := s.materialiser.writeMarks(); err != nil {
+	if err := errors.Join(s.materialiser.writeMarks(), s.member.rest(m.batch)); err != nil {
 		return err
 	}
 	lists, err := m.expiries.write(s, m.batch)
@@ -364,7 +364,7 @@ func (s *Store) trim(last journal.Position) error {
 	s.materialiser.pass.cut = last.Index
 	s.trimmed.Store(last.LSN)
 	s.log.Cut(last.LSN)
-	return nil
+	return s.member.cutTail(last.LSN)
 }
 
 // cut writes that the journal begins behind last.
@@ -378,11 +378,12 @@ func (s *Store) cut(last journal.Position, libraries []changedLibrary) error {
 	if err := s.handOver(m.mapped); err != nil {
 		return fmt.Errorf("hand over: %w", err)
 	}
-	m.trimmed = last
 	b := s.db.NewBatch()
-	return errors.Join(
-		b.DeleteRange(appendJournalKey(nil, s.materialiser.pass.cut+1), appendJournalKey(nil, last.Index+1), nil),
+	var err error
+	m.trimmed, err = s.dropChunks(b, last)
+	return errors.Join(err,
 		b.Set(appendMetaKey(nil), m.append(nil), nil),
 		writeChanged(b, libraries),
+		s.member.rest(b),
 		s.apply(b, pebble.Sync))
 }

@@ -16,6 +16,7 @@ import (
 //	1    secret (16)
 //	2    last record (8) and last chunk (8) that were cut off the journal
 //	3    mapped (8) | next physical database (4) | physical database (4) of each logical one
+//	4    nothing: the store is a member of a group
 //
 // Versions to come add fields. One that a reader has to know has a tag below
 // metaHints: a reader that does not know it refuses the store. These numbers are
@@ -26,6 +27,7 @@ type meta struct {
 	mapped  uint64           // record as of which the mapping of databases is stored
 	next    uint32
 	phys    []uint32
+	grouped bool
 }
 
 const (
@@ -35,6 +37,7 @@ const (
 	metaSecret    = 1
 	metaTrimmed   = 2
 	metaDatabases = 3
+	metaGrouped   = 4
 	metaHints     = 128
 )
 
@@ -51,6 +54,9 @@ func (m *meta) append(dst []byte) []byte {
 		f = binary.LittleEndian.AppendUint32(f, p)
 	}
 	dst = appendMetaField(dst, metaDatabases, f)
+	if m.grouped {
+		dst = appendMetaField(dst, metaGrouped, nil)
+	}
 	binary.LittleEndian.PutUint32(dst[start+4:], crc32.Checksum(dst[start+metaFixed:], castagnoli))
 	return dst
 }
@@ -113,6 +119,10 @@ func (m *meta) decodeField(tag byte, b []byte) error {
 				return fmt.Errorf("database %d of %d: %w", p, m.next, ErrCorrupt)
 			}
 			m.phys = append(m.phys, p)
+		}
+	case tag == metaGrouped:
+		if m.grouped = len(b) == 0; !m.grouped {
+			return wrong
 		}
 	case tag < metaHints:
 		return fmt.Errorf("field %d of meta, which a newer version wrote: %w", tag, ErrVersion)

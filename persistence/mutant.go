@@ -12,4 +12,10 @@ const (
 	hastyReader           // a reply does not wait for the records that it depends on
 	hastyValues           // values are written before the journal that made them
 	overcutJournal        // the journal is trimmed beyond what is written
+
+	hastyCommit     // what a leader proposes counts as committed
+	keptTail        // a follower keeps what was not committed
+	reusedPositions // a record that was given up is confirmed with another of its number
+	forgottenRest   // values do not say that their records are committed
+	assumedKeys     // a follower assumes that the disk has the keys of its records
 )

@@ -18,6 +18,11 @@ var (
 	ErrStuck = errors.New("persistence: the disk does not take the journal")
 	// ErrClosed is returned by calls that need the disk after Close.
 	ErrClosed = errors.New("persistence: store is closed")
+	// ErrMember is returned by Open for a store that was made in a group and is to
+	// be alone, or the other way around.
+	ErrMember = errors.New("persistence: store was made otherwise")
+	// ErrNotLeader is returned by WriteError of a member that does not lead its group.
+	ErrNotLeader = errors.New("persistence: another member leads the group")
 	// ErrCorrupt is returned when bytes on disk do not decode or fail their
 	// checksum.
 	ErrCorrupt = errors.New("persistence: corrupt store")
@@ -99,7 +104,15 @@ type Options struct {
 	Sync      SyncPolicy
 	Databases int // logical databases; 0 means 16. A store never shrinks
 
-	// Recover says what to do with a damaged log; the zero value refuses.
+	// Replicator makes the store a member of a group, see [Member]; nil is a store that
+	// is alone. All members need the same Secret and Databases.
+	Replicator Replicator
+	// Tail is how many bytes of the log a member keeps for those that lag behind, beyond
+	// what it needs itself; 0 means 256 MiB.
+	Tail int64
+
+	// Recover says what to do with a damaged log; the zero value refuses. A member of a
+	// group always does: the others have what was lost.
 	Recover Recovery
 
 	// MaxMemory is the number of bytes for keys and values; 0 is unlimited. Buffers
@@ -163,6 +176,12 @@ func (o Options) withDefaults() Options {
 	}
 	if o.JournalBound <= 0 {
 		o.JournalBound = 256 << 20
+	}
+	if o.Tail <= 0 {
+		o.Tail = 256 << 20
+	}
+	if o.Replicator != nil {
+		o.Recover = RecoverNever
 	}
 	if o.BatchBytes <= 0 {
 		o.BatchBytes = batchBytes

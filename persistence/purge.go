@@ -97,6 +97,9 @@ func (s *Store) purgeRange(r physRange) error {
 	if b.Empty() {
 		return b.Close()
 	}
+	if err := s.member.rest(b); err != nil {
+		return errors.Join(err, b.Close())
+	}
 	if err := s.apply(b, pebble.Sync); err != nil {
 		return fmt.Errorf("purge databases: %w", err)
 	}

@@ -26,7 +26,7 @@ const (
 // assume records that the disk may have the current key, which has a slot now.
 func (w *replayer) assume() {
 	t := w.t
-	if t.resident {
+	if t.resident || w.replay.live {
 		return
 	}
 	if i := t.find(w.hash, w.key); i >= 0 {

@@ -129,6 +129,9 @@ func openChunk(b []byte) (first uint64, flags byte, records []byte, err error) {
 	if f := b[chunkCRC+4]; f != chunkFormat {
 		return 0, 0, nil, fmt.Errorf("chunk of format %d: %w", f, ErrVersion)
 	}
+	if b[8] != chunkRecords && binary.LittleEndian.Uint64(b) != 0 {
+		return binary.LittleEndian.Uint64(b[9:]), 0, nil, nil // an entry of a group without records
+	}
 	if b[8] != chunkRecords {
 		return 0, 0, nil, fmt.Errorf("chunk of type %d: %w", b[8], ErrVersion)
 	}

@@ -30,6 +30,7 @@ type replay struct {
 	workers []*replayer
 	next    atomic.Int32     // shard to be taken
 	last    journal.Position // end of what was replayed
+	live    bool             // the store serves meanwhile: see member_follow.go
 	// known has for keys read from disk which records their heads contain, if
 	// those are still to come. Each is for the goroutine that has the shard.
 	known [shardCount]map[string]uint64
@@ -52,28 +53,26 @@ func (r *replay) index() {
 	}
 }
 
-// replay reads the journal and numbers the records to come.
-func (s *Store) replay(ctx context.Context) error {
+// replay reads the journal and returns its end.
+func (s *Store) replay(ctx context.Context) (journal.Position, error) {
 	r := s.newReplay()
 	err := r.journal(ctx)
 	if err == nil {
-		err = s.checkMarks(r.last.LSN)
+		err = errors.Join(s.checkMarks(r.last.LSN), s.member.replayed(r.last))
 	}
 	if err == nil {
 		err = r.eachShard(func(w *replayer, sh int) error { return w.reconcile(ctx, sh) })
 	}
 	if err != nil {
-		return fmt.Errorf("replay journal: %w", err)
+		return r.last, fmt.Errorf("replay journal: %w", err)
 	}
-	s.journal.Resume(r.last)
-	s.durable.Resume(r.last.LSN)
-	return nil
+	return r.last, nil
 }
 
 // journal replays all windows.
 func (r *replay) journal(ctx context.Context) error {
 	it, err := r.s.db.NewIter(&pebble.IterOptions{
-		LowerBound: appendJournalKey(nil, r.last.Index+1), UpperBound: appendGroupEnd(nil, prefixJournal)})
+		LowerBound: appendJournalKey(nil, r.last.Index+1), UpperBound: r.s.journalEnd()})
 	if err != nil {
 		return err
 	}
@@ -285,10 +284,15 @@ func (r *replay) remap(args *structures.Args, lsn uint64) error {
 			delete(byPhys, p)
 		}
 		for _, t := range byPhys {
+			t.dropped = true
 			s.discard.table(i, t)
 		}
 	}
-	s.mapping.phys, s.mapping.next = phys, max(s.mapping.next, next)
+	if r.live {
+		r.s.purgeLater(phys, lsn)
+	}
+	copy(s.mapping.phys, phys) // in its place: their number is read under no lock
+	s.mapping.next = max(s.mapping.next, next)
 	r.index()
 	return nil
 }

@@ -112,6 +112,9 @@ func (w *replayer) section(sec *section) error {
 // the section does not replace it, and reports whether the disk's value contains
 // this record.
 func (w *replayer) preload(sec *section) (done bool, err error) {
+	if w.replay.live {
+		return false, w.bringIn()
+	}
 	known := w.replay.known[w.shard]
 	if w.t.resident || w.t.find(sec.hash, sec.key) >= 0 {
 		return known != nil && known[knownKey(sec.phys, sec.key)] >= sec.lsn, nil
@@ -200,7 +203,7 @@ func (w *replayer) erase(i int, live bool) {
 	switch {
 	case live:
 		w.t.erase(i)
-	case i < 0 && !w.t.resident:
+	case i < 0 && !w.t.resident && !w.replay.live:
 		w.t.addGhost(w.hash, w.key, false)
 		w.t.assumed = true
 	}

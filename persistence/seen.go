@@ -83,7 +83,7 @@ func (tx *Tx) Seen() uint64 {
 	if !tx.always || planted == hastyReader {
 		return 0
 	}
-	return max(tx.seen, tx.s.seen.floor.Load())
+	return max(tx.seen, tx.s.seen.floor.Load()) | tx.time
 }
 
 // noteChanged notes that record lsn changed keys that the transaction has read

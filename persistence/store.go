@@ -59,6 +59,7 @@ type Store struct {
 	log     journal.Log
 	trimmed atomic.Uint64 // last record that was cut off the journal
 	durable journal.Durability
+	member  *Member // nil if the store is alone
 	discard discarded
 
 	materialiser materialiser
@@ -75,26 +76,27 @@ type Store struct {
 	closing    atomic.Bool
 }
 
-func (s *Store) loadMeta() error {
-	b, closer, err := s.db.Get(appendMetaKey(nil))
-	switch {
-	case errors.Is(err, pebble.ErrNotFound):
-		if err := s.refuseOthers(); err != nil {
-			return err
-		}
-		s.mapping = meta{secret: s.opts.Secret}
-	case err != nil:
-		return fmt.Errorf("read meta: %w", err)
-	default:
-		s.mapping, err = decodeMeta(b)
-		if err := errors.Join(err, closer.Close()); err != nil {
-			return err
-		}
+func (s *Store) loadMeta() (err error) {
+	if s.mapping, err = s.readMeta(); err != nil {
+		return err
 	}
 	s.keys = deriveKeys(s.mapping.secret)
 	s.trimmed.Store(s.mapping.trimmed.LSN)
 	s.materialiser.pass.cut = s.mapping.trimmed.Index
 	return nil
+}
+
+// readMeta reads the meta, which of a new store is that of the options.
+func (s *Store) readMeta() (m meta, err error) {
+	b, closer, err := s.db.Get(appendMetaKey(nil))
+	if errors.Is(err, pebble.ErrNotFound) {
+		return meta{secret: s.opts.Secret, grouped: s.member != nil}, s.refuseOthers()
+	}
+	if err != nil {
+		return meta{}, fmt.Errorf("read meta: %w", err)
+	}
+	m, err = decodeMeta(b)
+	return m, errors.Join(err, closer.Close())
 }
 
 // refuseOthers returns an error if the directory without a meta of ours is not
@@ -122,6 +124,9 @@ func (s *Store) extend() error {
 	if len(s.mapping.phys) >= s.opts.Databases {
 		return nil
 	}
+	if s.member != nil && len(s.mapping.phys) > 0 {
+		return fmt.Errorf("the group has %d databases and cannot get %d: %w", len(s.mapping.phys), s.opts.Databases, ErrMember)
+	}
 	s.mapping.extend(s.opts.Databases)
 	s.mapping.mapped = s.journal.Newest()
 	for i := range s.shards {
@@ -146,8 +151,9 @@ func (s *Store) Hash(key []byte) uint64 { return s.keys.hash.Sum(key) }
 func (s *Store) Databases() int { return len(s.mapping.phys) }
 
 // SetSync changes when the journal is forced to the device, from the next
-// record on.
+// record on. Replies of a group wait for the commit under all policies.
 func (s *Store) SetSync(p SyncPolicy) {
+	p = s.member.setPolicy(p)
 	s.sync.Store(int32(p))
 	if p == SyncAlways {
 		s.seen.raise(s.journal.Newest())

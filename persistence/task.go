@@ -68,7 +68,11 @@ func (s *Store) touchTask() *task {
 
 // startTasks begins the background work.
 func (s *Store) startTasks() {
-	for _, t := range []*task{s.commitTask(), s.materialiseTask(), s.warmTask(), s.touchTask()} {
+	commit := s.commitTask
+	if s.member != nil {
+		commit = s.member.task
+	}
+	for _, t := range []*task{commit(), s.materialiseTask(), s.warmTask(), s.touchTask()} {
 		loop := s.loop
 		if s.opts.Background != nil {
 			loop = func(*task) { <-s.ctx.Done() }

@@ -53,6 +53,9 @@ type Tx struct {
 	loose    []looseObject // values that may rest as records when this ends
 	err      error
 
+	follows bool   // the store is a member that does not lead
+	time    uint64 // upper bits of positions, see journal.Durability
+
 	always bool     // SyncAlways was in force at Lock
 	seen   uint64   // newest record of the keys read since Lock
 	met    []uint16 // classes of the keys read since the last record
@@ -82,7 +85,14 @@ func (tx *Tx) startAt(now int64) {
 	tx.now = now
 	tx.meetNothing()
 	tx.clock = tx.s.clockAt(now)
+	if m := tx.s.member; m != nil {
+		m.enter(tx)
+	}
 }
+
+// Writable reports whether the transaction may change anything, which one of a member
+// that does not lead its group may not: Commit panics then.
+func (tx *Tx) Writable() bool { return !tx.follows }
 
 // Unlock releases the shards. It panics if there are changes that Commit has not
 // sealed; keys that were only found to be expired are sealed by it.
@@ -132,7 +142,7 @@ func (tx *Tx) Err() error { return tx.err }
 const maxKeptRecord = 64 << 10
 
 // Commit seals what changed since the last Commit into one record and returns its
-// number, or 0 if the only changes are the deletions of expired keys: these are
+// number, for WaitDurable and Confirmed, or 0 if the only changes are the deletions of expired keys: these are
 // expired after a crash too, so no reply has to wait for the record. Edited values
 // that became empty are removed. The locks stay held.
 func (tx *Tx) Commit() (lsn uint64) {
@@ -142,6 +152,9 @@ func (tx *Tx) Commit() (lsn uint64) {
 	tx.changed, tx.hasLast = false, false
 	if tx.rec.Len() == 0 {
 		return 0
+	}
+	if tx.follows {
+		panic("persistence: change by a member that does not lead")
 	}
 	flags := byte(0)
 	if tx.apart {
@@ -160,7 +173,7 @@ func (tx *Tx) Commit() (lsn uint64) {
 	if !changed {
 		return 0
 	}
-	return lsn
+	return lsn | tx.time
 }
 
 // locate returns the table of key and its slot: a live key, a tombstone, or -1
@@ -195,7 +208,7 @@ func (tx *Tx) locate(hash uint64, key []byte) (*table, int) {
 		return t, i
 	}
 	if meta&metaTTL != 0 && t.expire(meta) <= tx.now {
-		if tx.KeepExpired {
+		if tx.KeepExpired || tx.follows {
 			return t, -1
 		}
 		return t, tx.expired(t, i, hash, key)

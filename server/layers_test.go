@@ -48,7 +48,7 @@ const owners = `
 // rooms says which packages of ours some packages may import: those named and no
 // others. A package without a line here follows its floor.
 const rooms = `
-	persistence:            persistence/fence persistence/journal persistence/prefetch persistence/slab structures structures/text structures/types
+	persistence:            persistence/fence persistence/grouplog persistence/journal persistence/prefetch persistence/slab structures structures/text structures/types
 	persistence/fence:
 	persistence/grouplog:
 	persistence/journal:    structures structures/text

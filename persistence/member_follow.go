@@ -1,0 +1,126 @@
+package persistence
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/vigildb/vigil/persistence/grouplog"
+	"github.com/vigildb/vigil/persistence/journal"
+)
+
+// A follower applies entries with a replayer, as Load does, but while others read, and
+// the materialiser writes. Three things differ. All shards of an entry are locked together,
+// and its records are numbered before they are unlocked: else a value would be written
+// that says that it contains a record less than it does. A key that is not in memory is
+// read from the disk first: what Load assumes of it, and puts right at the end, would be
+// wrong for as long as the member serves. And databases that are flushed go from the disk.
+
+// follow applies an entry.
+func (m *Member) follow(e *grouplog.Entry) (err error) {
+	if m.live == nil {
+		m.live = m.s.newLive()
+	}
+	r := m.live
+	if e.Type != grouplog.Records {
+		r.last.Index = e.Index
+		return nil
+	}
+	chunk := make([]byte, entryHeader, entryHeader+len(e.Data))
+	chunk[entryHeader-1] = chunkRecords
+	c := windowChunk{index: e.Index, bytes: append(chunk, e.Data...)}
+	m.torn = true
+	if err = r.entry(&c); err == nil {
+		m.torn = false
+	}
+	return err
+}
+
+// newLive makes a replay that goes on where memory ends.
+func (s *Store) newLive() *replay {
+	r := &replay{s: s, live: true, last: journal.Position{LSN: s.journal.Newest(), Index: s.member.Applied()}}
+	r.workers = []*replayer{r.worker()}
+	var all Shards
+	all.AddAll()
+	s.lock(&all, true)
+	r.index()
+	s.unlock(&all)
+	return r
+}
+
+// entry applies a chunk.
+func (r *replay) entry(c *windowChunk) error {
+	s, w := r.s, r.workers[0]
+	w.tx.clock = s.clockAt(s.opts.Now())
+	var set Shards
+	apart := chunkIsApart(c.bytes)
+	if apart {
+		set.AddAll()
+	} else {
+		w.forget()
+		if err := w.sort(c); err != nil {
+			return err
+		}
+		for sh := range w.sorted {
+			if len(w.sorted[sh]) > 0 {
+				set[sh>>6] |= 1 << (sh & 63)
+			}
+		}
+	}
+	s.lock(&set, true)
+	defer s.unlock(&set)
+	if err := r.entryLocked(w, c, apart); err != nil {
+		return err
+	}
+	s.durable.Advance(r.last.LSN, true)
+	s.journal.Resume(r.last)
+	return nil
+}
+
+func (r *replay) entryLocked(w *replayer, c *windowChunk, apart bool) error {
+	if apart {
+		return r.apart(&window{chunks: []windowChunk{*c}})
+	}
+	if err := r.advance(c); err != nil {
+		return err
+	}
+	for sh := range w.sorted {
+		if len(w.sorted[sh]) == 0 {
+			continue
+		}
+		w.enter(sh)
+		if err := w.apply(w.sorted[sh]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bringIn reads the key at hand from the disk, if it is there and not in memory.
+func (w *replayer) bringIn() error {
+	if w.t.resident || w.t.find(w.hash, w.key) >= 0 || planted == assumedKeys {
+		return nil
+	}
+	if _, err := w.replay.s.fault(w.t, w.hash, w.key, w.tx.fresh()); err != nil {
+		return fmt.Errorf("before a change of it: %w", err)
+	}
+	return nil
+}
+
+// purgeLater has the disk lose the databases that a new list of them lacks. All shards are
+// locked.
+func (s *Store) purgeLater(phys []uint32, lsn uint64) {
+	var flushed []uint32
+	for _, p := range s.mapping.phys {
+		if slices.Contains(phys, p) {
+			continue
+		}
+		flushed = append(flushed, p)
+		for i := range s.shards {
+			delete(s.shards[i].counts, p)
+		}
+	}
+	if len(flushed) > 0 {
+		s.discard.databases(flushed, lsn)
+		s.materialiser.signal()
+	}
+}

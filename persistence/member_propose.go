@@ -1,0 +1,83 @@
+package persistence
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/vigildb/vigil/persistence/journal"
+)
+
+// maxFlying is how many entries are under way to their commit. The others gather records
+// meanwhile: entries of few records cost more than those of many.
+const maxFlying = 4
+
+// task makes the task that proposes what is journalled. It stands in the place of the
+// committer, and has its name.
+func (m *Member) task() *task {
+	return &task{name: "commit", wake: m.s.journal.Wake(), period: syncPeriod,
+		step: func(periodic bool) {
+			if periodic && SyncPolicy(m.policy.Load()) == SyncEverySecond {
+				m.sync()
+			}
+			m.propose()
+		},
+		last: m.sync}
+}
+
+// sync forces what was appended to the device.
+func (m *Member) sync() {
+	if !m.unsynced.Swap(false) {
+		return
+	}
+	if err := m.s.syncLog(); err != nil {
+		m.unsynced.Store(true)
+		m.s.report(LevelError, "commit", fmt.Errorf("sync the log of the group: %w", err))
+	}
+}
+
+// propose hands the journal to the engine, chunk by chunk.
+func (m *Member) propose() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.s
+	committed := s.Synced()
+	m.flying = slices.DeleteFunc(m.flying, func(last uint64) bool { return last <= committed })
+	for m.leads.Load() && len(m.flying) < maxFlying {
+		if len(m.due) == 0 {
+			if m.due = s.journal.Take(m.due, true); len(m.due) == 0 {
+				return
+			}
+		}
+		if err := m.replicator.Propose(m.term, entryData(&m.due[0])); err != nil {
+			s.report(LevelDebug, "propose", fmt.Errorf("propose an entry: %w", err))
+			return
+		}
+		if planted == hastyCommit {
+			s.durable.Advance(m.due[0].Last, true)
+		}
+		m.flying = append(m.flying, m.due[0].Last)
+		m.drop(1)
+	}
+}
+
+// drop gives the first n chunks that are due back to the journal.
+func (m *Member) drop(n int) {
+	for i := range m.due[:n] {
+		m.s.journal.Written(&m.due[i], m.due[i].Size())
+	}
+	m.s.journal.Recycle(m.due[:n])
+	m.due = slices.Delete(m.due, 0, n)
+}
+
+// entryHeader is what a chunk has in front of the data of an entry: its term and type.
+const entryHeader = 9
+
+// entryData returns a copy of a chunk as the data of an entry.
+func entryData(ch *journal.Chunk) []byte {
+	b := make([]byte, journal.HeaderBytes, ch.Size())
+	for _, p := range ch.Parts() {
+		b = append(b, p...)
+	}
+	sealChunk(b, ch.First, ch.Flags)
+	return b[entryHeader:]
+}

@@ -1,0 +1,119 @@
+package persistence
+
+import (
+	"context"
+	"fmt"
+)
+
+// Values on disk, and what is noted beside them, never contain records that are not
+// committed. So memory is rolled back as it is made at Open: everything in it is
+// forgotten, and the journal is replayed up to what is committed. Entries behind that stay
+// in the log: a later leader decides about them.
+
+// rollBack makes memory of what is committed.
+func (m *Member) rollBack() error {
+	s := m.s
+	s.sweeper.mu.Lock()
+	defer s.sweeper.mu.Unlock()
+	p := &s.materialiser.pass
+	p.Lock()
+	defer p.Unlock()
+	var all Shards
+	all.AddAll()
+	s.lock(&all, true)
+	defer s.unlock(&all)
+	m.forgetJournal()
+	if err := s.forgetPass(); err != nil {
+		return err
+	}
+	s.forgetMemory()
+	if err := s.recall(); err != nil {
+		return err
+	}
+	if planted != reusedPositions {
+		s.durable.Abandon()
+	}
+	m.torn = false
+	return nil
+}
+
+// forgetJournal drops what was journalled and not proposed.
+func (m *Member) forgetJournal() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.due = m.s.journal.Take(m.due, true)
+	m.drop(len(m.due))
+	m.flying = nil
+}
+
+// forgetPass drops what the materialiser has under way, and what the sweeper has found.
+// What was staged for the batch is removed, or counts and is moved.
+func (s *Store) forgetPass() error {
+	p := &s.materialiser.pass
+	if p.batch != nil {
+		if err := p.batch.Close(); err != nil {
+			return err
+		}
+	}
+	if p.parts.batch != nil {
+		if err := p.parts.batch.Close(); err != nil {
+			return err
+		}
+	}
+	p.batch, p.flights, p.marks, p.newest = nil, nil, nil, 0
+	p.parts = parts{size: p.parts.size}
+	p.stage = stage{over: p.stage.over, batch: p.stage.batch}
+	p.expiries, p.listed = expiryLists{}, nil
+	s.materialiser.lapped.Store(0)
+	s.materialiser.starved.Store(false)
+	s.materialiser.pressed.Store(false)
+	w := &s.sweeper
+	w.shard, w.db, w.cursor, w.walked, w.next, w.lists = 0, 0, 0, nil, 0, listSweeper{}
+	return s.settleStaged()
+}
+
+// forgetMemory drops all tables, and what is known of records. All shards are locked.
+func (s *Store) forgetMemory() {
+	for i := range s.shards {
+		sh := &s.shards[i]
+		for db, t := range sh.tables {
+			if t != nil {
+				t.dropped = true
+				t.drop()
+				sh.tables[db] = nil
+			}
+		}
+		sh.counts, sh.recent = nil, recent{}
+	}
+	for _, old := range s.discard.take() {
+		old.t.drop()
+	}
+	flushed, _ := s.discard.flushed()
+	s.discard.purged(len(flushed))
+	clear(s.seen.newest)
+	s.seen.floor.Store(0)
+	s.log.Cut(^uint64(0))
+	clear(s.marks[:])
+}
+
+// recall reads what a replay needs, and replays the journal.
+func (s *Store) recall() error {
+	stored, err := s.readMeta()
+	if err != nil {
+		return err
+	}
+	if len(stored.phys) != len(s.mapping.phys) {
+		return fmt.Errorf("%d databases on disk, want %d: %w", len(stored.phys), len(s.mapping.phys), ErrCorrupt)
+	}
+	copy(s.mapping.phys, stored.phys) // in its place: their number is read under no lock
+	s.mapping.trimmed, s.mapping.mapped, s.mapping.next = stored.trimmed, stored.mapped, stored.next
+	if err := s.loadContents(); err != nil {
+		return err
+	}
+	at, err := s.replay(context.Background())
+	if err != nil {
+		return err
+	}
+	s.journal.Resume(at)
+	return s.purgeUnmapped()
+}

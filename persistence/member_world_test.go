@@ -1,0 +1,430 @@
+package persistence
+
+import (
+	"errors"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/vigildb/vigil/persistence/grouplog"
+)
+
+// world is three members of a group, and in place of an engine of consensus the rules of
+// Raft, whose messages arrive when the test wants it.
+type world struct {
+	testing.TB
+	r     *rand.Rand
+	nodes [3]*node
+	term  uint64 // the newest
+	now   int64
+	// states are what leaders had in memory behind their records; nil if the test knows
+	// what is to be there.
+	states  map[recordAt]state
+	effects map[string]int // how often something happened
+	tail    int64          // Options.Tail
+}
+
+// recordAt is a record by the term of its entry.
+type recordAt struct{ term, lsn uint64 }
+
+type state struct {
+	m     *model
+	exact bool // nothing that is over is in memory
+}
+
+// node is a member with its disk.
+type node struct {
+	w      *world
+	id     uint64
+	fs     *vfs.MemFS
+	s      *Store
+	commit Task
+
+	elected  uint64       // term in which it won the election, 0 if it does not lead
+	leads    bool         // the store was told so
+	data     [][]byte     // proposed, not appended
+	refuse   bool         // proposals
+	m        *model       // of the leader
+	made     []recordAt   // records of clients that wait
+	position []uint64     // theirs
+	passes   []chan error // of the materialiser that are under way
+}
+
+func newWorld(t testing.TB, seed uint64, tail int64) *world {
+	w := &world{TB: t, r: rand.New(rand.NewPCG(seed, 47)), states: map[recordAt]state{}, effects: map[string]int{}, tail: tail, now: 1000}
+	w.states[recordAt{}] = state{newModel(), true}
+	for i := range w.nodes {
+		w.nodes[i] = &node{w: w, id: uint64(i + 1), fs: vfs.NewCrashableMem()}
+		w.nodes[i].open()
+	}
+	return w
+}
+
+func (n *node) open() {
+	n.s = openMemory(n.w, Options{FS: reusable{n.fs}, Databases: modelDBs, Seed: n.id, IdleAfter: -1, Sync: SyncAlways,
+		RecentBytes: 1 + int(n.id%2)<<12, LargeBytes: pagedLarge(n.id), MaxMemory: pagedLimit(n.id), BatchBytes: 64 << 10,
+		Replicator: n, Tail: n.w.tail, Background: func(t Task) {
+			if t.Name == "commit" {
+				n.commit = t
+			}
+		}})
+	stageParts(n.s)
+}
+
+// Propose implements Replicator.
+func (n *node) Propose(term uint64, data []byte) error {
+	if n.refuse {
+		return errors.New("later")
+	}
+	if n.elected == term {
+		n.data = append(n.data, data)
+	}
+	return nil
+}
+
+func (n *node) must(err error) {
+	n.w.Helper()
+	if err != nil {
+		n.w.Fatalf("member %d: %v", n.id, err)
+	}
+}
+
+func (n *node) log() *grouplog.Log { return n.s.Member().Log() }
+
+func (n *node) last() (index uint64) {
+	_, index = n.log().Bounds()
+	return index
+}
+
+func (n *node) termOf(index uint64) uint64 {
+	term, err := n.log().Term(index)
+	if err != nil {
+		return 0
+	}
+	return term
+}
+
+// newest is the newest record in memory.
+func (n *node) newest() recordAt {
+	lsn := n.s.journal.Newest()
+	if n.leads && lsn > n.began() {
+		return recordAt{n.elected, lsn}
+	}
+	return recordAt{n.termOfRecord(lsn), lsn}
+}
+
+// began is the last record before the leadership.
+func (n *node) began() uint64 {
+	for i := n.last(); i > 0; i-- {
+		if n.termOf(i) < n.elected {
+			lsn, err := n.log().LastRecord(i)
+			n.must(err)
+			return lsn
+		}
+	}
+	return 0
+}
+
+// termOfRecord is the term of the entry with a record, 0 if the log has none.
+func (n *node) termOfRecord(lsn uint64) uint64 {
+	index := n.log().Holding(lsn)
+	if lsn == 0 || index > n.last() {
+		return 0
+	}
+	return n.termOf(index)
+}
+
+// transact changes something at random on a member that leads, or takes itself for the leader.
+func (n *node) transact() {
+	w := n.w
+	w.now += int64(w.r.IntN(3))
+	n.m.now = w.now
+	n.m.expire()
+	before := n.s.journal.Newest()
+	position := uint64(0)
+	var set Shards
+	set.AddAll()
+	tx := n.s.NewTx()
+	tx.Lock(&set, w.now)
+	for range 1 + w.r.IntN(4) {
+		n.m.step(w, w.r, tx)
+	}
+	position = tx.Commit()
+	tx.Unlock()
+	if position != 0 {
+		n.made = append(n.made, recordAt{n.elected, n.s.journal.Newest()})
+		n.position = append(n.position, max(position, tx.Seen()))
+		w.effects["write"]++
+	}
+	if n.s.journal.Newest() > before {
+		w.states[n.newest()] = state{n.m.clone(), false}
+	}
+	if w.r.IntN(3) == 0 {
+		n.check()
+	}
+}
+
+// expire runs the cycle that deletes what is over.
+func (n *node) expire() {
+	if !n.leads {
+		n.s.ExpireCycle(n.w.now, 1e6)
+		return
+	}
+	if n.s.journal.Newest() > n.s.Synced() || len(n.passes) > 0 {
+		return // a pass may end an entry in the middle of it
+	}
+	n.s.ExpireCycle(n.w.now, 1e6)
+	if n.s.journal.Newest() > n.s.Synced() {
+		n.m.now = n.w.now
+		n.m.expire()
+		all(n.s, n.m.now, func(tx *Tx) { n.m.sweep(n.w, tx) })
+		n.w.states[n.newest()] = state{n.m.clone(), false}
+	}
+}
+
+// check compares the memory of a leader with its model. What is over goes by that.
+func (n *node) check() {
+	n.m.now = n.w.now
+	if diff := n.m.diff(n.s); diff != "" {
+		n.w.Fatalf("leader %d: %s", n.id, diff)
+	}
+	n.w.states[n.newest()] = state{n.m.clone(), true}
+}
+
+// propose has the leader append what it has proposed.
+func (n *node) propose() {
+	if n.elected == 0 {
+		return
+	}
+	n.commit.Step(n.w.r.IntN(2) == 0)
+	var entries []grouplog.Entry
+	for i, data := range n.data {
+		entries = append(entries, grouplog.Entry{Index: n.last() + 1 + uint64(i), Term: n.elected, Type: grouplog.Records, Data: data})
+	}
+	n.data = nil
+	n.must(n.s.Member().Append(entries, nil))
+}
+
+// follow ends the leadership of a member.
+func (n *node) follow() {
+	if n.elected == 0 {
+		return
+	}
+	if n.leads && n.s.journal.Newest() > n.s.Synced() {
+		n.w.effects["roll back"]++
+	}
+	n.elected, n.leads, n.data = 0, false, nil
+	n.must(n.s.Member().Follow())
+	n.endPasses()
+	n.same("deposed")
+}
+
+// elect makes a member the leader if another one votes for it.
+func (w *world) elect(n, voter *node) {
+	if n == voter || n.elected != 0 && n.elected == w.term {
+		return
+	}
+	a, b := recordAt{n.termOf(n.last()), n.last()}, recordAt{voter.termOf(voter.last()), voter.last()}
+	if a.term < b.term || a.term == b.term && a.lsn < b.lsn {
+		return
+	}
+	w.term++
+	for _, v := range []*node{n, voter} {
+		v.follow()
+		v.must(v.s.Member().Append(nil, &grouplog.HardState{Term: w.term, Vote: n.id, Commit: v.log().State().Commit}))
+	}
+	n.elected = w.term
+	n.must(n.s.Member().Append([]grouplog.Entry{{Index: n.last() + 1, Term: w.term, Type: 2}}, nil))
+	w.effects["election"]++
+}
+
+// send brings a member what a leader has, or the leader a newer term.
+func (n *node) send(to *node) {
+	if n.elected == 0 || n == to {
+		return
+	}
+	if to.log().State().Term > n.elected {
+		n.follow()
+		return
+	}
+	if to.log().State().Term < n.elected {
+		to.follow()
+	}
+	match := min(n.last(), to.last())
+	for n.termOf(match) != to.termOf(match) {
+		match--
+	}
+	first, _ := n.log().Bounds()
+	if match+1 < first { // what it lacks was cut off
+		to.replace(n.fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: n.w.r}))
+		n.w.effects["snapshot"]++
+		return
+	}
+	state := to.log().State()
+	if state.Term < n.elected {
+		state.Term, state.Vote = n.elected, 0
+	}
+	var entries []grouplog.Entry
+	if match < n.last() {
+		var err error
+		entries, err = n.log().Entries(match+1, n.last()+1, 1<<30)
+		n.must(err)
+		if n.w.states != nil {
+			entries = entries[:1+n.w.r.IntN(len(entries))]
+		}
+	}
+	committed := min(n.s.Member().Applied(), match+uint64(len(entries)))
+	if n.w.r.IntN(3) == 0 { // else it is written late
+		state.Commit = max(state.Commit, committed)
+	}
+	to.must(to.s.Member().Append(entries, &state))
+	if to.elected == 0 {
+		to.take(committed)
+	}
+}
+
+// take has a member take the entries up to one that is committed.
+func (n *node) take(committed uint64) {
+	from := n.s.Member().Applied() + 1
+	if committed < from {
+		return
+	}
+	entries, err := n.log().Entries(from, committed+1, 1<<30)
+	n.must(err)
+	n.must(n.s.Member().Commit(entries))
+	if n.elected == 0 {
+		n.same("following")
+	}
+}
+
+// count finds what is committed in the term of a leader, and has it lead if that is so of its first entry.
+func (n *node) count() {
+	if n.elected == 0 {
+		return
+	}
+	for index := n.last(); index > n.s.Member().Applied() && n.termOf(index) == n.elected; index-- {
+		holders := 0
+		for _, o := range n.w.nodes {
+			if o.termOf(index) == n.elected {
+				holders++
+			}
+		}
+		if holders >= 2 {
+			n.take(index)
+			break
+		}
+	}
+	if !n.leads && n.termOf(n.s.Member().Applied()) == n.elected {
+		at := n.newest()
+		n.must(n.s.Member().Lead(n.elected))
+		if n.leads = true; n.w.states == nil {
+			return
+		}
+		n.m = n.w.stateOf(n, at).m.clone()
+		n.m.effects = n.w.effects
+	}
+}
+
+// materialise begins a pass, which waits for what is not committed.
+func (n *node) materialise() {
+	if n.s.journal.Newest() == n.s.Synced() {
+		n.endPasses()
+		materialise(n.w, n.s)
+		n.w.effects["pass"]++
+		return
+	}
+	if len(n.passes) > 0 {
+		return
+	}
+	done, s := make(chan error, 1), n.s
+	n.passes = append(n.passes, done)
+	go func() { done <- s.Materialise(s.passes) }()
+	n.w.effects["pass that waits"]++
+}
+
+// endPasses waits for passes that can end.
+func (n *node) endPasses() {
+	for _, done := range n.passes {
+		<-done
+	}
+	n.passes = nil
+}
+
+// crash loses what the device does not have.
+func (n *node) crash(unsynced int) {
+	n.replace(n.fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: unsynced, RNG: n.w.r}))
+	n.w.effects["crash"]++
+}
+
+// replace starts the member again on another disk.
+func (n *node) replace(disk *vfs.MemFS) {
+	n.stop()
+	n.fs = disk
+	n.open()
+	n.same("after a start")
+}
+
+// stop closes the store.
+func (n *node) stop() {
+	n.elected, n.leads, n.data, n.made, n.position, n.refuse = 0, false, nil, nil, nil, false
+	n.s.stopPasses()
+	n.s.Member().close() // a pass that waits ends before the store may
+	n.endPasses()
+	closeStore(n.w, n.s)
+}
+
+func (w *world) close() {
+	for _, n := range w.nodes {
+		n.stop()
+	}
+}
+
+// settle makes one member the leader and brings all to the same state.
+func (w *world) settle() *node {
+	n := w.nodes[w.r.IntN(3)]
+	for range 100 {
+		if n.elected == 0 || n.elected != w.term {
+			for _, c := range w.nodes {
+				for _, v := range w.nodes {
+					w.elect(c, v)
+				}
+				if c.elected != 0 && c.elected == w.term {
+					n = c
+					break
+				}
+			}
+		}
+		n.propose()
+		for _, o := range w.nodes {
+			n.send(o)
+		}
+		n.count()
+		if n.leads {
+			n.refuse = false
+			break
+		}
+	}
+	n.check()
+	done := false
+	for range 1000 {
+		if done {
+			break
+		}
+		n.propose()
+		done = n.s.Synced() == n.s.journal.Newest()
+		for _, o := range w.nodes {
+			n.send(o)
+			done = done && o.s.Member().Applied() == n.last()
+		}
+		n.count()
+	}
+	if !done {
+		w.Fatalf("members do not come to rest")
+	}
+	for _, o := range w.nodes {
+		o.confirm()
+		o.same("at the end")
+	}
+	return n
+}
