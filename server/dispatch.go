@@ -222,7 +222,7 @@ func (s *session) commit() {
 // changes that are not on the device becomes an error.
 func (s *session) meet(cmd *commands.Command) error {
 	seen := s.tx.Seen()
-	if seen == 0 || s.waiting != nil || s.srv.store.WriteError() == nil || s.srv.store.Synced() >= seen {
+	if seen == 0 || s.waiting != nil || s.srv.store.WriteError() == nil || s.srv.store.Confirmed(seen) {
 		s.dur.read(seen)
 		return nil
 	}

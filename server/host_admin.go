@@ -38,7 +38,7 @@ func (s *session) Synced(_ *commands.Ctx, wait bool) bool {
 			return false
 		}
 	}
-	return s.srv.store.Synced() >= lsn
+	return s.srv.store.Confirmed(lsn)
 }
 
 // Rewrite stores all changed keys under their own names, in the background. A

@@ -202,7 +202,7 @@ func (c *loopConn) outputFull() bool {
 // Durable reports whether the device has the journal up to lsn. If not, the loop
 // resumes the session when it has.
 func (c *loopConn) Durable(lsn uint64) (bool, error) {
-	c.awaitingSync = c.l.host.Store.Synced() < lsn
+	c.awaitingSync = !c.l.host.Store.Confirmed(lsn)
 	return !c.awaitingSync, nil
 }
 

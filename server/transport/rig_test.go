@@ -44,10 +44,10 @@ func newTestStore() *testStore {
 
 func (s *testStore) Throttle() { s.throttles.Add(1) }
 
-func (s *testStore) Synced() uint64 {
+func (s *testStore) Confirmed(lsn uint64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.synced
+	return s.synced >= lsn
 }
 
 func (s *testStore) WaitDurable(lsn uint64) error {

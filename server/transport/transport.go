@@ -94,9 +94,9 @@ type Pacing interface {
 
 // Store is the part of the store that transports use.
 type Store interface {
-	// Synced is the position up to which the journal is on the device.
-	Synced() uint64
-	// WaitDurable blocks until Synced is at least lsn, or the device has failed.
+	// Confirmed reports whether the journal is on the device up to a position.
+	Confirmed(lsn uint64) bool
+	// WaitDurable blocks until it is, or the device has failed.
 	WaitDurable(lsn uint64) error
 	// Throttle blocks for a moment if more is written than the device takes.
 	Throttle()
