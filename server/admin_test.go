@@ -1,6 +1,7 @@
 package server
 
 import (
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -34,6 +35,18 @@ func TestShutdownAsksTheOwnerAndEndsTheConnection(t *testing.T) {
 	<-r.srv.ShutdownRequested()
 	if list, err := os.ReadDir(filepath.Join(dir, "snapshots")); err != nil || len(list) != 1 {
 		t.Errorf("SHUTDOWN SAVE: got snapshots %v, %v, want one", list, err)
+	}
+}
+
+func TestShutdownRefusesConnectionsBeforeItsClientIsGone(t *testing.T) {
+	r := newRig(t)
+	addr := r.loopback()
+	c := r.dialTCP(addr)
+	c.send("SHUTDOWN", "NOSAVE")
+	c.ended()
+	if nc, err := net.Dial("tcp", addr); err == nil {
+		nc.Close()
+		t.Error("a server that is shut down takes connections")
 	}
 }
 

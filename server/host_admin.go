@@ -76,6 +76,7 @@ func (s *session) Shutdown(c *commands.Ctx, o admin.ShutdownOptions) error {
 		}
 	}
 	s.srv.logf(LogNotice, "client %d requested a shutdown", s.ID)
+	s.srv.stopListening() // before the client notices
 	c.CloseAfter = true
 	s.srv.downOnce.Do(func() { close(s.srv.shutdown) })
 	return nil

@@ -142,7 +142,7 @@ func (x *scriptServer) Call(argv [][]byte, proto int) []byte {
 	s.account(cmd, argv, start, err)
 	switch {
 	case reply.Lost():
-		s.srv.scripts.engine.End(lua.NoMemory)
+		s.srv.scripts.engine.Current().End(lua.NoMemory)
 		return []byte("-" + lua.NoMemory + "\r\n")
 	case reply.Parts() != nil:
 		return reply.After(0)
@@ -155,7 +155,7 @@ func (x *scriptServer) invoke(cmd *commands.Command, argv [][]byte) error {
 	defer func() {
 		if bug := recover(); bug != nil {
 			x.script.bug = fmt.Sprintf("%v\n%s", bug, debug.Stack())
-			x.srv.scripts.engine.End("internal error")
+			x.srv.scripts.engine.Current().End("internal error")
 			panic(bug)
 		}
 	}()

@@ -20,9 +20,11 @@ import (
 // that take memory.
 const scriptWatch = 2 * time.Millisecond
 
-// scriptGrace is how long a script may have run when the server is closed. One that is cut
-// has done half of its work, and a transaction around it goes on without the rest.
-const scriptGrace = 500 * time.Millisecond
+// scriptGrace is how often a script is looked at before it is cut, when the server is
+// closed: half a second if the machine keeps time. Time that passes without looks does not
+// count, as a machine that stalls would cut short scripts. One that is cut has done half of
+// its work, and a transaction around it goes on without the rest.
+const scriptGrace = 250
 
 // scripts is the scripts of a server.
 type scripts struct {
@@ -37,10 +39,13 @@ type scripts struct {
 	waits   int       // for free; guarded by mu
 	run     uint64    // number of the call; guarded by mu
 	watched bool      // the timer runs; guarded by mu
+	late    *lua.Run  // what made the scripts busy, or nil; guarded by mu
 
 	// Used by the timer only.
 	seen      uint64 // call that it saw last
 	seenSince time.Time
+	closing   *lua.Run // what ran at the last look since Close
+	looks     int      // at closing
 }
 
 func (q *scripts) open() {
@@ -74,7 +79,7 @@ func (srv *Server) enterGate() error {
 func (srv *Server) leaveGate() {
 	q := &srv.scripts
 	q.mu.Lock()
-	q.running = false
+	q.running, q.late = false, nil
 	q.busy.Store(false)
 	if q.waits > 0 {
 		q.free.Signal()
@@ -104,16 +109,17 @@ func (srv *Server) watchScripts() {
 		q.watched = false
 		return
 	}
+	if srv.done.Err() != nil {
+		q.lookAtClosing()
+	}
 	switch {
 	case q.seen != q.run:
 		q.seen, q.seenSince = q.run, now
 	case q.running:
-		if srv.done.Err() != nil && now.Sub(q.seenSince) >= scriptGrace {
-			q.engine.End(lua.Shutdown)
-		}
 		limit := time.Duration(srv.settings().conf.BusyReplyThreshold) * time.Millisecond
 		if limit > 0 && now.Sub(q.seenSince) >= limit && !q.busy.Load() {
 			q.busy.Store(true)
+			q.late = q.engine.Current()
 			srv.logf(LogWarning, "Slow script detected: still in execution after %d milliseconds. You can try killing the script using the SCRIPT KILL or FUNCTION KILL command.",
 				now.Sub(q.seenSince).Milliseconds())
 			srv.store.Overdue()
@@ -121,6 +127,26 @@ func (srv *Server) watchScripts() {
 		}
 	}
 	srv.clock.AfterFunc(scriptWatch, srv.watchScripts)
+}
+
+// lookAtClosing cuts a script that goes on although the server is closed.
+func (q *scripts) lookAtClosing() {
+	if r := q.engine.Current(); r != q.closing {
+		q.closing, q.looks = r, 0
+	}
+	if q.looks++; q.closing != nil && q.looks > scriptGrace {
+		q.closing.End(lua.Shutdown)
+	}
+}
+
+// endLate cuts the script that has run for too long, if there is one. Those that follow it
+// in a transaction are not.
+func (q *scripts) endLate() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.late != nil {
+		q.late.End(lua.Shutdown)
+	}
 }
 
 // giveBack gives memory back to the operating system which a script has used that is over.

@@ -163,6 +163,49 @@ func TestScriptsThatRunWhenTheServerIsClosedEnd(t *testing.T) {
 	newRig(t, onDisk).dial().want("MGET a b c", `["1" "1" "1"]`)
 }
 
+// Time that passes without looks at the script is the machine's and not the script's.
+func TestShortScriptIsNotCutByAClosingServerOnAMachineThatStalls(t *testing.T) {
+	dir := t.TempDir()
+	onDisk := func(o *Options) { o.InMemory, o.Dir = false, dir }
+	r := newRig(t, onDisk)
+	r.endless("redis.call('SET', 'a', 1) for i = 1, 100000 do redis.call('PING') end redis.call('SET', 'b', 1)")
+	closed := make(chan error, 1)
+	go func() { closed <- r.srv.Close() }()
+	<-r.srv.done.Done()
+	for range 5 {
+		r.clock.stall(time.Hour)
+		r.clock.advance(scriptWatch)
+	}
+	if err := <-closed; err != nil {
+		t.Fatal(err)
+	}
+	newRig(t, onDisk).dial().want("MGET a b", `["1" "1"]`)
+}
+
+// Close ends the script that has been running for too long, and not those that follow it.
+func TestClosingServerDoesNotCutTheScriptAfterALateOne(t *testing.T) {
+	dir := t.TempDir()
+	onDisk := func(o *Options) { o.InMemory, o.Dir = false, dir }
+	r := newRig(t, onDisk)
+	c := r.dial()
+	c.send("MULTI")
+	c.send("EVAL", "while true do end", "0")
+	c.send("EVAL", "for i = 1, 100000 do redis.call('PING') end redis.call('SET', 'b', 1)", "0")
+	c.send("EXEC")
+	r.until("a script runs", func() bool { return r.srv.scripts.engine.Running() })
+	r.late()
+	first := r.srv.scripts.engine.Current()
+	r.dial().want("SCRIPT KILL", "OK")
+	r.until("the next one runs", func() bool {
+		now := r.srv.scripts.engine.Current()
+		return now != nil && now != first
+	})
+	if err := r.srv.Close(); err != nil {
+		t.Fatal(err)
+	}
+	newRig(t, onDisk).dial().want("GET b", `"1"`)
+}
+
 func TestEndlessScriptsAreCutSoonAfterTheServerIsClosed(t *testing.T) {
 	r := newRig(t)
 	c := r.dial()

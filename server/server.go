@@ -14,7 +14,6 @@ import (
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/acl"
 	"github.com/vigildb/vigil/commands/groups"
-	"github.com/vigildb/vigil/commands/script/lua"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/server/conf"
 	"github.com/vigildb/vigil/server/transport"
@@ -278,14 +277,10 @@ func (srv *Server) Close() error {
 		return nil
 	}
 	srv.closed = true
-	for l := range srv.listeners {
-		l.Close()
-	}
 	srv.mu.Unlock()
+	srv.stopListening()
 	srv.stop()
-	if srv.scripts.busy.Load() {
-		srv.scripts.engine.End(lua.Shutdown)
-	}
+	srv.scripts.endLate()
 	srv.cron.stop()
 	srv.secure.handshakes.Close()
 	srv.clients.hangUpAll()
@@ -297,6 +292,15 @@ func (srv *Server) Close() error {
 		return fmt.Errorf("close store: %w", err)
 	}
 	return nil
+}
+
+// stopListening closes the listeners: from now on connections are refused.
+func (srv *Server) stopListening() {
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	for l := range srv.listeners {
+		l.Close()
+	}
 }
 
 // ShutdownRequested is closed when a client has sent SHUTDOWN: the owner of the

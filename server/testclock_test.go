@@ -65,6 +65,13 @@ func (c *testClock) advance(d time.Duration) {
 	c.now = end
 }
 
+// stall moves the clock and makes no calls, as a machine does that stands still.
+func (c *testClock) stall(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
 // due takes the earliest call planned up to end and moves the clock there.
 func (c *testClock) due(end time.Time) *testTimer {
 	c.mu.Lock()

@@ -64,11 +64,11 @@ func bgRewrite(c *commands.Ctx) error {
 	return nil
 }
 
-// shutdown writes a reply only if the server keeps running.
 // ShutdownOptions are the arguments of SHUTDOWN. Save asks for a snapshot first, which Force
 // does without if it fails.
 type ShutdownOptions struct{ Save, NoSave, Force bool }
 
+// shutdown writes a reply only if the server keeps running.
 func shutdown(c *commands.Ctx) error {
 	var save, nosave, force, now, abort bool
 	for c.Args.More() {

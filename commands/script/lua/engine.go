@@ -267,12 +267,8 @@ const (
 	NoMemory = errMemory
 )
 
-// End has the running script end, for a reason.
-func (e *Engine) End(why string) {
-	if r := e.current.Load(); r != nil {
-		r.end(why)
-	}
-}
+// End has the run end, for a reason. One that is over already stays as it was.
+func (r *Run) End(why string) { r.end(why) }
 
 // loadTimeout is how long a library may take to register its functions, from the first
 // time that it is looked at, as in Redis.
