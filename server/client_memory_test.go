@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -229,5 +230,79 @@ func TestQueuedCallsCountAsInput(t *testing.T) {
 	r.connected(0)
 	if n := r.srv.stats.queryLimitDrops.Load(); n != 1 {
 		t.Errorf("clients over their query buffer: got %d, want 1", n)
+	}
+}
+
+// Nothing of a reply over the hard limit is sent, even if the client would read it, and
+// the client is gone at once for others. Replies of 16 KiB are under every limit.
+func TestReplyOverTheHardLimitIsNotSent(t *testing.T) {
+	eachTransport(t, func(t *testing.T, r *rig, dial func() *testClient) {
+		admin := r.dial()
+		admin.want("SET big "+strings.Repeat("v", 40_000), "OK")
+		admin.want("SET small "+strings.Repeat("v", 16_000), "OK")
+		r.config("client-output-buffer-limit", "normal 10000 0 0")
+		c := dial()
+		c.want("CLIENT SETNAME reader", "OK")
+		if got := c.do("GET", "small"); len(got) < 16_000 {
+			t.Fatalf("GET small: got %.100s", got)
+		}
+		c.raw(encode("SET", "before", "1") + encode("GET", "big"))
+		if rest, _ := io.ReadAll(c.r); len(rest) > 0 {
+			t.Errorf("a client over its limit: got %d bytes, %.20q", len(rest), rest)
+		}
+		if got := admin.do("CLIENT", "LIST"); strings.Contains(got, "name=reader") {
+			t.Errorf("CLIENT LIST shows it: %s", got)
+		}
+		admin.want("GET before", `"1"`)
+	})
+}
+
+func TestClientListShowsBuffersAsTheyAre(t *testing.T) {
+	r := newRig(t)
+	admin, c := r.dial(), r.dial()
+	c.want("CLIENT SETNAME reader", "OK")
+	c.want("SET big "+strings.Repeat("v", 200_000), "OK")
+	c.do("GET", "big")
+	shows := func(field string) {
+		t.Helper()
+		line := ""
+		r.until(field, func() bool {
+			for l := range strings.Lines(admin.do("CLIENT", "LIST")) {
+				if strings.Contains(l, "name=reader") {
+					line = l
+				}
+			}
+			return strings.Contains(line, " "+field+" ")
+		})
+	}
+	shows("rbs=0")
+	c.raw("*3\r\n$3\r\nSET\r\n$5\r\nabcde\r\n$100000\r\n" + strings.Repeat("x", 5000))
+	shows("qbuf=5000")
+}
+
+// A call that is more than all clients may hold does not run.
+func TestCallOfMoreThanAllClientsMayHoldDoesNotRun(t *testing.T) {
+	eachTransport(t, func(t *testing.T, r *rig, dial func() *testClient) {
+		r.config("maxmemory-clients", "1mb")
+		dial().nc.Write([]byte(encode("SET", "k", strings.Repeat("v", 1_100_000))))
+		r.until("the client is evicted", func() bool { return r.srv.stats.evictedClients.Load() == 1 })
+		r.connected(0)
+		r.dial().want("EXISTS k", "(int) 0")
+	})
+}
+
+func TestLowerLimitHasEvictedWhenConfigSetReturns(t *testing.T) {
+	r := newRig(t)
+	admin := r.dial()
+	admin.want("CLIENT NO-EVICT on", "OK")
+	for range 4 {
+		c := r.dial()
+		c.want("CLIENT SETNAME holder", "OK")
+		c.raw("*2\r\n$1000000\r\n" + strings.Repeat("x", 500_000))
+	}
+	r.settled(2_000_000)
+	admin.want("CONFIG SET maxmemory-clients 1200000", "OK")
+	if got := strings.Count(admin.do("CLIENT", "LIST"), "name=holder"); got != 2 {
+		t.Errorf("clients of 500 KB with a limit of 1.2 MB: got %d, want 2", got)
 	}
 }

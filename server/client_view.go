@@ -16,7 +16,7 @@ type clientView struct {
 	sub, psub, ssub        int
 	multi                  int // queued calls, -1 outside MULTI
 	watch                  int
-	input, inputFree       int // bytes
+	input, inputFree       int // bytes; input is what follows the part of a call that is understood
 	args, queued, replyCap int // bytes
 	unsent                 int // bytes of replies that the client has not read
 }
@@ -27,7 +27,7 @@ func (s *session) look() clientView {
 		sub:   s.subs.of(pubsub.Channel),
 		psub:  s.subs.of(pubsub.Pattern),
 		ssub:  s.subs.of(pubsub.ShardChannel),
-		input: s.in.unread(), inputFree: s.in.bufferBytes() - s.in.unread(),
+		input: s.in.unread() - s.in.framer.Understood(), inputFree: s.in.bufferBytes() - s.in.unread(),
 		replyCap: s.ctx.Reply.Cap(), unsent: s.conn.Unsent()}
 	if s.Has(commands.ClientMulti) {
 		v.multi = len(s.txn.queue)
@@ -53,6 +53,15 @@ func (p *publishedView) publish(v clientView) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.view = v
+}
+
+// sent is publish for the fields that change when replies are sent.
+func (p *publishedView) sent(replyCap, unsent int) {
+	if v := &p.latest; v.replyCap != replyCap || v.unsent != unsent {
+		next := *v
+		next.replyCap, next.unsent = replyCap, unsent
+		p.publish(next)
+	}
 }
 
 // load returns the view that was published last. Any goroutine may call it.

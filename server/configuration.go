@@ -23,7 +23,9 @@ func (srv *Server) apply(c *conf.Settings) {
 	set := newSettings(c, &srv.opts)
 	srv.current.Store(set)
 	srv.memory.limit.Store(clientMemoryLimit(c.MaxMemoryClients, c.MaxMemory))
-	srv.mindMemory()
+	if srv.memory.over() {
+		srv.evictClients() // before CONFIG SET returns
+	}
 	srv.logLevel.Store(int32(c.LogLevel))
 	srv.slowlog.threshold.Store(c.SlowlogLogSlowerThan * 1000)
 	srv.slowlog.setLimit(c.SlowlogMaxLen)

@@ -49,7 +49,18 @@ func (s *session) weigh() {
 	m.unauth.Add(unauth - s.foot.unauth)
 	s.foot.bytes.Store(n)
 	s.foot.unauth = unauth
+	if s.tooHeavy(n) {
+		s.srv.evict(s, "it holds more than maxmemory-clients alone")
+		s.closing = true
+		return
+	}
 	s.srv.mindMemory()
+}
+
+// tooHeavy reports whether n bytes of this client alone are over the limit for all.
+func (s *session) tooHeavy(n int64) bool {
+	limit := s.srv.memory.limit.Load()
+	return limit > 0 && n > limit && !s.Has(commands.ClientNoEvict|commands.ClientCloseSoon)
 }
 
 // parkedBytes is the memory of a call that waits or is held back.
@@ -89,8 +100,7 @@ func (s *session) grant(size int) bool {
 	if s.setUnread(size + s.conn.Unsent()) {
 		return false
 	}
-	limit := s.srv.memory.limit.Load()
-	if limit > 0 && int64(size) > limit && !s.Has(commands.ClientNoEvict) {
+	if s.tooHeavy(int64(size)) {
 		s.srv.evict(s, "its replies alone are more than maxmemory-clients")
 		s.closing = true
 		return false
@@ -113,9 +123,11 @@ func (s *session) setUnread(n int) (over bool) {
 // returns errOutput if the client is over its limit.
 func (s *session) Sent() error {
 	over := false
-	if rest := s.conn.Unsent(); rest != s.foot.unread {
+	rest := s.conn.Unsent()
+	if rest != s.foot.unread {
 		over = s.setUnread(rest)
 	}
+	s.view.sent(s.ctx.Reply.Cap(), rest)
 	s.weigh()
 	if over {
 		return errOutput

@@ -187,6 +187,9 @@ func (s *session) Feed(n int) error {
 		return errQueryBuffer
 	}
 	s.in.framer.SetMaxBulk(set.limits.MaxBulk)
+	if s.in.unread() > keepBuffer {
+		s.weigh() // a call that is too heavy does not run
+	}
 	return s.run()
 }
 

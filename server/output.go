@@ -17,6 +17,10 @@ func (s *session) collectInto(r *commands.Reply) {
 	}
 }
 
+// freeReply is the length of replies that no limit applies to. Redis has a buffer of
+// that size in each client besides those it counts.
+const freeReply = 16 << 10
+
 // flush hands the replies to the transport, once the changes made so far are as
 // durable as appendfsync demands.
 func (s *session) flush() error {
@@ -38,6 +42,9 @@ func (s *session) flush() error {
 	}
 	if s.Has(commands.ClientCloseSoon) {
 		s.closing = true
+	}
+	if n := s.ctx.Reply.Len(); n > freeReply && s.setUnread(n+s.conn.Unsent()) {
+		return errOutput
 	}
 	return s.send()
 }
@@ -85,6 +92,7 @@ func (s *session) tell(first, over bool) {
 	if over {
 		s.srv.stats.outputLimitDrops.Add(1)
 		s.srv.logf(LogWarning, "closing client %d: output buffer over its limit", s.ID)
+		s.Set(commands.ClientCloseSoon)
 		s.conn.HangUp()
 		return
 	}

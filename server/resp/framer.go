@@ -268,6 +268,10 @@ func (f *Framer) maxBulk() int {
 	return f.limit
 }
 
+// Understood is how much of the pending command is understood: its headers and its
+// complete arguments.
+func (f *Framer) Understood() int { return f.pos }
+
 // Need is the minimum number of bytes that must arrive before Next can return
 // the command whose start it has seen: the rest of the argument being read and
 // six bytes for each that follows. It is 1 if nothing is known, never less.

@@ -31,23 +31,34 @@ func (c *loopConn) read(buf []byte) error {
 	if c.tls != nil {
 		return c.readTLS(buf)
 	}
-	_, err := c.readOnce(buf)
-	return err
+	for taken := 0; taken < maxTurnRead; {
+		n, full, err := c.readOnce(buf)
+		if taken += n; err != nil || !full || c.s.Unread() < taken || c.s.Closing() || c.outputFull() || c.awaitingSync {
+			return err // or calls have run, and others have their turn
+		}
+	}
+	return nil
 }
 
-// readOnce is one read; n is what it received.
-func (c *loopConn) readOnce(buf []byte) (n int, err error) {
+// maxTurnRead is the most that is read in a turn of a client whose call is not
+// complete: one of megabytes needs fewer rounds of the loop then.
+const maxTurnRead = 1 << 20
+
+// readOnce is one read; n is what it received, and full reports that there may be
+// more.
+func (c *loopConn) readOnce(buf []byte) (n int, full bool, err error) {
 	s := c.s
 	if s.Unread() == 0 {
 		if n, err = c.receive(buf); n > 0 {
 			err = s.FeedBorrowed(buf[:n])
 		}
-		return n, err
+		return n, n == len(buf), err
 	}
-	if n, err = c.receive(s.Space()); n > 0 {
+	space := s.Space()
+	if n, err = c.receive(space); n > 0 {
 		err = s.Feed(n)
 	}
-	return n, err
+	return n, n == len(space), err
 }
 
 // receive reads without blocking; 0 and nil mean that there is nothing to read.

@@ -151,7 +151,7 @@ func (c *loopConn) readTLS(buf []byte) error {
 			t.more = true
 			break
 		}
-		if n, err := c.readOnce(buf); err != nil {
+		if n, _, err := c.readOnce(buf); err != nil {
 			return err
 		} else if n == 0 {
 			break
