@@ -105,6 +105,7 @@ func TestPagesComeAndGo(t *testing.T) {
 		"hash": func() pagedModel { return &hashModel{fields: map[string]string{}} },
 		"set":  func() pagedModel { return &setModel{members: map[string]bool{}} },
 		"list": func() pagedModel { return &listModel{} },
+		"zset": func() pagedModel { return &zsetModel{scores: map[string]float64{}} },
 		"stream": func() pagedModel {
 			return &streamModel{groups: map[string]*groupModel{}, limits: stream.PageLimits{Bytes: 4096, Entries: 20}}
 		},

@@ -52,6 +52,10 @@ func (s *Set) Apply(op byte, args *structures.Args) error {
 		if op == opPopGreatest {
 			rank = uint64(s.count) - count
 		}
+		s.makeRoom()
+		if !s.readyRange(int(rank), int(count)) {
+			return nil // the pager says so
+		}
 		s.removeRange(int(rank), int(count))
 		return nil
 	}

@@ -49,15 +49,25 @@ func (b *Bound) after(l *leaf, i int) bool {
 	return c < 0 || c == 0 && b.behind
 }
 
-// afterChild reports whether the bound is behind the first entry of child i.
-func (b *Bound) afterChild(n *branch, i int) bool {
+// afterChild reports whether the bound is behind the first entry of child i; ok is false
+// if a page cannot be read.
+func (b *Bound) afterChild(s *Set, n *branch, i int) (after, ok bool) {
 	if b.by != byMember {
 		if o := n.firsts[i]; o != b.order {
-			return o < b.order
+			return o < b.order, true
 		}
 		if b.by == byScore {
-			return b.behind
+			return b.behind, true
 		}
 	}
-	return b.after(n.leftmost(i), 0)
+	l := n.leftmost(i)
+	if l.away {
+		if c := l.compareStub(b.member); c != 0 {
+			return c < 0, true
+		}
+		if !s.present(l) {
+			return false, false
+		}
+	}
+	return b.after(l, 0), true
 }

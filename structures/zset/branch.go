@@ -10,6 +10,7 @@ import (
 // where scores are equal.
 type branch struct {
 	up     *branch
+	page   twig
 	firsts []uint64 // order of the first score of each child
 	counts []uint32
 	leaves []*leaf   // the children on the lowest level, else nil
@@ -34,6 +35,14 @@ func newBranch(leaves bool) *branch {
 }
 
 func (n *branch) len() int { return len(n.firsts) }
+
+// twig is what a branch on the lowest level, whose leaves a page describes, knows of
+// this page. It is used in a set that is indexed.
+type twig struct {
+	num     uint32 // 0 if it has none
+	stored  bool   // it was on disk at the last Clean
+	changed bool   // it is in Set.twigs
+}
 
 // leftmost is the first leaf of child i.
 func (n *branch) leftmost(i int) *leaf {
@@ -76,7 +85,7 @@ type child struct {
 func (n *branch) insert(i int, c child) {
 	if c.leaf != nil {
 		n.leaves = slices.Insert(n.leaves, i, c.leaf)
-		n.firsts = slices.Insert(n.firsts, i, c.leaf.order(0))
+		n.firsts = slices.Insert(n.firsts, i, c.leaf.first())
 		n.counts = slices.Insert(n.counts, i, uint32(c.leaf.len()))
 		c.leaf.up = n
 		return

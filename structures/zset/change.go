@@ -35,13 +35,13 @@ func (s *Set) number(l *leaf) {
 		num := s.free[n-1]
 		s.free = s.free[:n-1]
 		if int(num) < len(s.leaves) && s.leaves[num] == nil {
-			l.num = num
+			l.num, l.recent = num, true
 			s.leaves[num] = l
 			s.touch(num)
 			return
 		}
 	}
-	l.num = uint32(len(s.leaves))
+	l.num, l.recent = uint32(len(s.leaves)), true
 	s.leaves = append(s.leaves, l)
 	if len(s.marks) < len(s.leaves) {
 		s.marks = append(s.marks, 0)
@@ -60,6 +60,10 @@ func (s *Set) touch(num uint32) {
 // sparse is by how much the largest number of a leaf may exceed twice their number.
 const sparse = 64
 
+// sparser is the same for an indexed set, in whose place of twice their number leaves that
+// are away can keep theirs.
+const sparser = 64
+
 // drop lets go of an empty leaf that is out of line. If numbers have become sparse,
 // leaves with the largest get some that are free.
 func (s *Set) drop(l *leaf) {
@@ -68,6 +72,10 @@ func (s *Set) drop(l *leaf) {
 	s.vacate(l.num)
 	for len(s.leaves) > 2*s.live+sparse {
 		last := s.leaves[len(s.leaves)-1]
+		if !s.resident(last, 0, last.len()) {
+			return
+		}
+		s.alterTwig(last.up)
 		old := last.num
 		s.leaves[old] = nil
 		s.number(last)
@@ -160,7 +168,7 @@ func (s *Set) fill(l *leaf, i int, b uint64, member []byte, hash uint32) {
 // has a leaf of its own.
 func (s *Set) placeAside(l *leaf, i int, b uint64, member []byte, hash uint32) {
 	need := entrySize(member)
-	if n := next(l); i == l.len() && n != nil && len(n.buf)+need <= leafBytes {
+	if n := next(l); i == l.len() && n != nil && !n.away && len(n.buf)+need <= leafBytes {
 		s.fill(n, 0, b, member, hash)
 		s.settle(n)
 		return
@@ -197,7 +205,19 @@ func (s *Set) split(l *leaf, ascending bool) {
 	if s.index == nil {
 		s.makeIndex()
 	}
-	at := 1
+	at, tail := l.half(ascending)
+	other := s.splitAt(l, at, tail)
+	for _, part := range [2]*leaf{l, other} {
+		if part.big() && part.len() > 1 {
+			s.split(part, false)
+		}
+	}
+}
+
+// half returns where a leaf is to be split, and whether what is behind moves: what remains
+// is the larger part, so that few members move.
+func (l *leaf) half(ascending bool) (at int, tail bool) {
+	at = 1
 	half := len(l.buf) / 2
 	if ascending {
 		half = len(l.buf) - len(l.buf)/16
@@ -205,14 +225,7 @@ func (s *Set) split(l *leaf, ascending bool) {
 	for at+1 < l.len() && l.offset(at) < half {
 		at++
 	}
-	// What remains is the larger part, so that few members move.
-	tail := len(l.buf)-l.offset(at) <= l.offset(at)
-	other := s.splitAt(l, at, tail)
-	for _, part := range [2]*leaf{l, other} {
-		if part.big() && part.len() > 1 {
-			s.split(part, false)
-		}
-	}
+	return at, len(l.buf)-l.offset(at) <= l.offset(at)
 }
 
 // splitAt moves the entries from index i on, or those before it, to a new leaf,
@@ -238,19 +251,19 @@ func (s *Set) splitAt(l *leaf, i int, tail bool) *leaf {
 // take removes entry i of a leaf.
 func (s *Set) take(l *leaf, i int, hash uint32) {
 	s.count--
-	s.unplace(l, i, hash)
+	s.unplace(l, i, hash, true)
 }
 
-func (s *Set) unplace(l *leaf, i int, hash uint32) {
+func (s *Set) unplace(l *leaf, i int, hash uint32, join bool) {
 	if s.index != nil {
 		s.index.remove(hash, l.num)
 	}
-	s.cut(l, i, i+1)
+	s.cut(l, i, i+1, join)
 }
 
 // cut removes entries that the index does not have any more from a leaf, and the
-// leaf if it is empty or a neighbour has room for what it has.
-func (s *Set) cut(l *leaf, from, to int) {
+// leaf if it is empty or, if join says so, a neighbour has room for what it has.
+func (s *Set) cut(l *leaf, from, to int, join bool) {
 	before := l.memory()
 	l.cut(from, to)
 	s.resized(l, before)
@@ -260,7 +273,7 @@ func (s *Set) cut(l *leaf, from, to int) {
 		return
 	}
 	s.settle(l)
-	if s.root == nil || len(l.buf) >= sparseBytes {
+	if !join || s.root == nil || len(l.buf) >= sparseBytes {
 		return
 	}
 	n := l.up
@@ -278,7 +291,7 @@ func (s *Set) leave(l *leaf) {
 	s.leaveLine(l)
 	s.drop(l)
 	if s.root == nil && s.index != nil {
-		s.index = nil
+		s.dropIndex()
 		if s.only != nil {
 			for i := range s.only.slots {
 				s.only.slots[i] &^= 0xffff
@@ -290,14 +303,21 @@ func (s *Set) leave(l *leaf) {
 // join makes one leaf of two neighbours if they have little, which it reports. The
 // smaller one moves.
 func (s *Set) join(left, right *leaf) bool {
-	if len(left.buf)+len(right.buf) > joinedBytes {
+	if left.away || right.away || len(left.buf)+len(right.buf) > joinedBytes {
+		return false
+	}
+	gone := right
+	if right.len() > left.len() {
+		gone = left
+	}
+	if !s.resident(gone, 0, gone.len()) {
 		return false
 	}
 	before := left.memory() + right.memory()
-	kept, gone := left, right
+	kept := left
 	n, moved := left.len(), right.len()
 	if moved > n {
-		kept, gone = right, left
+		kept = right
 		joined := leaf{}
 		joined.take(left, 0, n)
 		joined.take(right, 0, moved)
@@ -326,7 +346,11 @@ func (s *Set) move(l *leaf, i int, b uint64, member []byte, hash uint32) {
 		}
 		return
 	}
-	s.unplace(l, i, hash)
+	if s.alone(l, b, member) {
+		return
+	}
+	// Pages that are away stay so: which leaf the entry goes to must not change.
+	s.unplace(l, i, hash, s.gone == 0)
 	if s.index == nil {
 		hash = 0
 	}

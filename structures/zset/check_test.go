@@ -5,7 +5,7 @@ import "testing"
 // check checks what ties leaves, branches and index together.
 func check(t *testing.T, s *Set) {
 	t.Helper()
-	memory, count, leaves := 0, 0, 0
+	memory, count, leaves, gone := 0, 0, 0, 0
 	var last *leaf
 	for l := s.firstLeaf(); l != nil; l = next(l) {
 		if last != nil && (previous(l) != last || compare(last, last.len()-1, l, 0) >= 0) {
@@ -13,6 +13,13 @@ func check(t *testing.T, s *Set) {
 		}
 		if s.leaves[l.num] != l || l.len() == 0 || l.big() && l.len() > 1 {
 			t.Fatalf("leaf %d of %d entries and %d bytes", l.num, l.len(), len(l.buf))
+		}
+		if l.away {
+			if s.marks[l.num] != markStored || l.slots != nil || !s.indexed {
+				t.Fatalf("leaf %d is away, with mark %d", l.num, s.marks[l.num])
+			}
+			memory, count, leaves, last, gone = memory+l.memory(), count+l.len(), leaves+1, nil, gone+1
+			continue
 		}
 		at := 0
 		for i, slot := range l.slots {
@@ -25,7 +32,7 @@ func check(t *testing.T, s *Set) {
 			if s.root != nil {
 				hash := s.hashOf(member)
 				tag = tagOf(hash)
-				if s.index.section(hash).entry(hash, l.num) < 0 {
+				if sec := s.index.section(hash); !sec.away && sec.entry(hash, l.num) < 0 {
 					t.Fatalf("leaf %d: entry %d is not in the index", l.num, i)
 				}
 			}
@@ -38,17 +45,20 @@ func check(t *testing.T, s *Set) {
 		leaves++
 		last = l
 	}
-	if last != s.lastLeaf() || count != s.count || leaves != s.live || len(s.leaves) > 2*s.live+sparse && s.live > 0 {
+	if last != nil && last != s.lastLeaf() || count != s.count || leaves != s.live || len(s.leaves) > 2*s.live+sparse && s.live > 0 && !s.indexed {
 		t.Fatalf("%d leaves of %d with %d members, said to be %d with %d", leaves, len(s.leaves), count, s.live, s.count)
 	}
 	if s.root != nil {
 		memory += checkBranch(t, s.root)
-		checkIndex(t, s.index, s.count)
+		gone += checkIndex(t, s.index, s.count)
 		if s.root.len() < 2 || s.only != nil || s.root.up != nil {
 			t.Fatalf("root with %d children", s.root.len())
 		}
 	} else if s.index != nil || leaves > 1 {
 		t.Fatal("an index without a root")
+	}
+	if gone != s.gone {
+		t.Fatalf("%d pages away, counted %d", gone, s.gone)
 	}
 	if memory != s.memory {
 		t.Fatalf("%d bytes, counted %d", memory, s.memory)
@@ -59,7 +69,7 @@ func checkBranch(t *testing.T, n *branch) (memory int) {
 	t.Helper()
 	memory = branchSize
 	for i := range n.len() {
-		count, first := uint32(0), n.leftmost(i).order(0)
+		count, first := uint32(0), n.leftmost(i).first()
 		if n.leaves != nil {
 			count = uint32(n.leaves[i].len())
 			if n.leaves[i].up != n {
@@ -79,11 +89,20 @@ func checkBranch(t *testing.T, n *branch) (memory int) {
 	return memory
 }
 
-func checkIndex(t *testing.T, x *index, count int) {
+func checkIndex(t *testing.T, x *index, count int) (away int) {
 	t.Helper()
 	used, memory := 0, 0
 	for i, s := range x.sections {
 		if i > 0 && s == x.sections[i-1] {
+			continue
+		}
+		memory += sectionSize + len(s.slots)*8
+		if s.away {
+			away++
+			used += int(s.used)
+			if s.slots != nil || s.changed || !s.stored || s.gone {
+				t.Fatal("a section that changed is away")
+			}
 			continue
 		}
 		n := 0
@@ -96,13 +115,13 @@ func checkIndex(t *testing.T, x *index, count int) {
 				t.Fatalf("hash %x is in another section", e>>32)
 			}
 		}
-		if n != s.used {
+		if n != int(s.used) {
 			t.Fatalf("section of %d, said to be %d", n, s.used)
 		}
 		used += n
-		memory += sectionSize + len(s.slots)*8
 	}
 	if used != count || memory != x.memory {
 		t.Fatalf("index of %d and %d bytes, want %d and %d", used, memory, count, x.memory)
 	}
+	return away
 }

@@ -12,13 +12,23 @@ type index struct {
 	sections []*section // by the first depth bits of the hash
 	depth    uint8
 	memory   int // of sections
+	// Of a set that is indexed, see away.go:
+	paged   bool       // sections are pages
+	changed []*section // since Clean; some may be gone
+	removed []uint64   // numbers of stored pages of sections that are gone
 }
 
 // section is an open-addressing table with linear probing.
 type section struct {
-	depth uint8 // bits of the hash that all of its entries have in common
-	used  int
-	slots []uint64
+	slots   []uint64
+	prefix  uint32 // the bits of the hash that all of its entries have in common
+	used    uint32
+	depth   uint8 // how many bits
+	away    bool  // it is on disk only, and has no slots
+	recent  bool  // it was used since Shed came by
+	stored  bool  // its page was on disk at the last Clean
+	changed bool  // it is in index.changed
+	gone    bool  // others are in its place
 }
 
 const (
@@ -44,14 +54,14 @@ func newIndex(count int) *index {
 	}
 	x.sections = make([]*section, 1<<x.depth)
 	for i := range x.sections {
-		x.sections[i] = x.newSection(x.depth, size)
+		x.sections[i] = x.newSection(uint32(uint64(i)<<(32-x.depth)), x.depth, size)
 	}
 	return x
 }
 
-func (x *index) newSection(depth uint8, size int) *section {
+func (x *index) newSection(prefix uint32, depth uint8, size int) *section {
 	x.memory += sectionSize + size*8
-	return &section{depth: depth, slots: make([]uint64, size)}
+	return &section{prefix: prefix, depth: depth, slots: make([]uint64, size)}
 }
 
 func (x *index) size() int { return x.memory + cap(x.sections)*8 }
@@ -63,10 +73,11 @@ func (x *index) section(hash uint32) *section {
 // put adds an entry.
 func (x *index) put(hash, num uint32) {
 	s := x.section(hash)
-	for (s.used+1)*fullDenominator > len(s.slots)*fullNumerator {
+	for int(s.used+1)*fullDenominator > len(s.slots)*fullNumerator {
 		s = x.grow(s, hash)
 	}
 	s.put(uint64(hash)<<32 | uint64(num+1))
+	x.alter(s)
 }
 
 func (s *section) put(e uint64) {
@@ -95,6 +106,7 @@ func (s *section) entry(hash, num uint32) int {
 func (x *index) move(hash, from, to uint32) {
 	s := x.section(hash)
 	s.slots[s.entry(hash, from)] = uint64(hash)<<32 | uint64(to+1)
+	x.alter(s)
 }
 
 // remove removes an entry, and moves those behind it that are not in their places.
@@ -111,7 +123,8 @@ func (x *index) remove(hash, num uint32) {
 	}
 	s.slots[hole] = 0
 	s.used--
-	if len(s.slots) > leastSection && s.used < len(s.slots)/8 {
+	x.alter(s)
+	if len(s.slots) > leastSection && int(s.used) < len(s.slots)/8 {
 		x.resize(s, len(s.slots)/4)
 	}
 }
@@ -143,13 +156,19 @@ func (x *index) grow(s *section, hash uint32) *section {
 		x.depth++
 	}
 	depth := s.depth + 1
-	halves := [2]*section{x.newSection(depth, mostSection), x.newSection(depth, mostSection)}
+	halves := [2]*section{x.newSection(s.prefix, depth, mostSection),
+		x.newSection(s.prefix|1<<(32-depth), depth, mostSection)}
 	for _, e := range s.slots {
 		if e != 0 {
 			halves[e>>(64-depth)&1].put(e)
 		}
 	}
 	x.memory -= sectionSize + len(s.slots)*8
+	if x.paged {
+		x.drop(s)
+		x.alter(halves[0])
+		x.alter(halves[1])
+	}
 	// The places in the table of those that have the prefix of the section.
 	width := 1 << (x.depth - s.depth)
 	first := int(uint64(hash)<<x.depth>>32) &^ (width - 1)

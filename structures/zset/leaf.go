@@ -12,10 +12,14 @@ import (
 // leaf is a run of consecutive entries: the bytes of its page, and where each of
 // them begins.
 type leaf struct {
-	buf   []byte
-	slots []slot
-	up    *branch // nil in a set of one leaf
-	num   uint32  // of the leaf and its page
+	buf    []byte
+	slots  []slot
+	up     *branch // nil in a set of one leaf
+	num    uint32  // of the leaf and its page
+	size   uint32  // of the page if it is away, see away.go
+	count  uint16  // of entries if it is away
+	away   bool
+	recent bool // it was used since Shed came by
 }
 
 // slot is the offset of an entry << 16 | its tag: the low bits of the hash of the
@@ -37,7 +41,13 @@ const (
 // tagOf is the tag of a member with a hash.
 func tagOf(hash uint32) uint16 { return uint16(hash) }
 
-func (l *leaf) len() int { return len(l.slots) }
+// len is the number of entries.
+func (l *leaf) len() int {
+	if l.away {
+		return int(l.count)
+	}
+	return len(l.slots)
+}
 
 func (l *leaf) memory() int { return leafSize + cap(l.buf) + cap(l.slots)*4 }
 
@@ -62,6 +72,9 @@ func (l *leaf) order(i int) uint64 {
 	b, _ := l.entry(i)
 	return orderOf(b)
 }
+
+// first is the order of the first entry, which is known of a leaf that is away too.
+func (l *leaf) first() uint64 { return orderOf(binary.BigEndian.Uint64(l.buf)) }
 
 // setScore gives entry i another score.
 func (l *leaf) setScore(i int, b uint64) {

@@ -15,13 +15,17 @@ import (
 //
 //	head   0 | entry ...                                a set without pages
 //	head   1 | members (uvarint) | pages (uvarint)      a set with pages
+//	head   2 | as 1 | bytes of pages | longest member | sections
+//	         | { bits that its hashes have in common (1) | entries } for each
+//	         | numbers of branches, in order (uvarints)  an indexed set
 //	page   entry ...                                    at least one
 //
 // A page is a leaf, numbered as that is. Entries of a page are in order, and all of
 // a page are before or behind all of another one; the numbers say nothing of it.
 const (
-	inHead = 0
-	paged  = 1
+	inHead  = 0
+	paged   = 1
+	indexed = 2
 )
 
 // errLargePage refuses pages in which offsets would not fit.
@@ -36,8 +40,16 @@ func (s *Set) inHead() bool {
 // AppendHead appends the encoding of the head to dst.
 func (s *Set) AppendHead(dst []byte) []byte {
 	if !s.inHead() {
-		dst = binary.AppendUvarint(append(dst, paged), uint64(s.count))
-		return binary.AppendUvarint(dst, uint64(s.live))
+		form := byte(paged)
+		if s.indexed {
+			form = indexed
+		}
+		dst = binary.AppendUvarint(append(dst, form), uint64(s.count))
+		dst = binary.AppendUvarint(dst, uint64(s.live))
+		if s.indexed {
+			dst = s.appendIndex(dst)
+		}
+		return dst
 	}
 	dst = append(dst, inHead)
 	if s.only != nil {
@@ -67,16 +79,19 @@ func Decode(head []byte, keys *structures.HashKeys) (*Set, error) {
 		}
 		s.loading = []*leaf{l}
 		return s, s.adopt()
-	case paged:
+	case paged, indexed:
 		count, w := binary.Uvarint(head[1:])
 		if w <= 0 || count > math.MaxUint32 {
 			return nil, fmt.Errorf("number of members: %w", structures.ErrCorrupt)
 		}
 		pages, v := binary.Uvarint(head[1+w:])
-		if v <= 0 || 1+w+v != len(head) || pages > count || pages == 0 {
+		if v <= 0 || head[0] == paged && 1+w+v != len(head) || pages > count || pages == 0 {
 			return nil, fmt.Errorf("number of sorted set pages: %w", structures.ErrCorrupt)
 		}
 		s.promised, s.promisedPages = int(count), int(pages)
+		if head[0] == indexed {
+			return s, s.loadIndex(head[1+w+v:])
+		}
 		return s, nil
 	}
 	return nil, fmt.Errorf("sorted set head of form %d: %w", head[0], structures.ErrCorrupt)
@@ -87,6 +102,12 @@ func Decode(head []byte, keys *structures.HashKeys) (*Set, error) {
 func (s *Set) SetPage(id uint64, page []byte) error {
 	if s.promised < 0 {
 		return fmt.Errorf("page %d of a sorted set without pages: %w", id, structures.ErrCorrupt)
+	}
+	if s.indexed {
+		if s.coming == nil {
+			return fmt.Errorf("page %x of a sorted set that is complete: %w", id, structures.ErrCorrupt)
+		}
+		return s.supply(id, page)
 	}
 	if len(page) == 0 || id > math.MaxUint32/2 {
 		return fmt.Errorf("sorted set page %d of %d bytes: %w", id, len(page), structures.ErrCorrupt)
@@ -106,10 +127,11 @@ func (s *Set) Complete() error {
 	if s.promised < 0 {
 		return nil
 	}
-	if len(s.loading) != s.promisedPages {
-		return fmt.Errorf("sorted set of %d pages has %d: %w", s.promisedPages, len(s.loading), structures.ErrCorrupt)
-	}
-	if err := s.adopt(); err != nil {
+	if s.coming != nil {
+		if err := s.assemble(); err != nil {
+			return err
+		}
+	} else if err := s.adoptGiven(); err != nil {
 		return err
 	}
 	if s.count != s.promised {
@@ -122,6 +144,14 @@ func (s *Set) Complete() error {
 	}
 	s.changed, s.promised = nil, -1
 	return nil
+}
+
+// adoptGiven is adopt for a set that is not indexed: all of its pages must be there.
+func (s *Set) adoptGiven() error {
+	if len(s.loading) != s.promisedPages {
+		return fmt.Errorf("sorted set of %d pages has %d: %w", s.promisedPages, len(s.loading), structures.ErrCorrupt)
+	}
+	return s.adopt()
 }
 
 // adopt makes the set of the leaves that were loaded.
@@ -152,7 +182,7 @@ func (s *Set) enlist(line []*leaf) error {
 	for _, l := range line {
 		largest = max(largest, int(l.num))
 	}
-	if largest >= 2*len(line)+sparse {
+	if largest >= 2*len(line)+sparse && (!s.indexed || largest >= sparser*len(line)+1<<20) {
 		return fmt.Errorf("sorted set page %d of %d: %w", largest, len(line), structures.ErrCorrupt)
 	}
 	s.leaves, s.marks = make([]*leaf, largest+1), make([]mark, largest+1)
@@ -220,88 +250,4 @@ func (l *leaf) distinct() error {
 		}
 	}
 	return nil
-}
-
-// Pages visits changed or all pages, see structures.Value.
-func (s *Set) Pages(all bool, visit func(id uint64, page []byte)) {
-	stay := !s.inHead()
-	if all {
-		for num, l := range s.leaves {
-			if l != nil && stay {
-				visit(uint64(num), l.buf)
-			}
-		}
-		return
-	}
-	if !stay {
-		for num, m := range s.marks {
-			if m&markStored != 0 {
-				visit(uint64(num), nil)
-			}
-		}
-		return
-	}
-	slices.Sort(s.changed)
-	for _, num := range s.changed {
-		s.visit(num, visit)
-	}
-}
-
-// visit visits a page that changed. A leaf may have come and gone since Clean.
-func (s *Set) visit(num uint32, visit func(id uint64, page []byte)) {
-	if int(num) < len(s.leaves) && s.leaves[num] != nil {
-		visit(uint64(num), s.leaves[num].buf)
-	} else if s.marks[num]&markStored != 0 {
-		visit(uint64(num), nil)
-	}
-}
-
-// Clean marks every page as stored. The leaf of a set that is stored in its head stays
-// marked: it has no page.
-func (s *Set) Clean() {
-	s.promised = -1
-	s.changed = nil
-	s.marks = s.marks[:len(s.leaves)]
-	if cap(s.marks) > 4*len(s.marks)+sparse {
-		s.marks = slices.Clone(s.marks)
-	}
-	stay := !s.inHead()
-	for num, l := range s.leaves {
-		s.marks[num] = 0
-		if l == nil {
-			continue
-		}
-		if stay {
-			s.marks[num] = markStored
-		} else {
-			s.touch(l.num)
-		}
-	}
-}
-
-// Taint marks every page as changed.
-func (s *Set) Taint() {
-	for _, l := range s.leaves {
-		if l != nil {
-			s.touch(l.num)
-		}
-	}
-}
-
-// Part visits up to n of the pages that changed since Clean, as Pages does, marks them
-// as stored, and tells whether there are others.
-func (s *Set) Part(n int, visit func(id uint64, page []byte)) (more bool) {
-	if s.inHead() {
-		return false
-	}
-	for ; n > 0 && len(s.changed) > 0; n-- {
-		num := s.changed[len(s.changed)-1]
-		s.changed = s.changed[:len(s.changed)-1]
-		s.visit(num, visit)
-		s.marks[num] = 0
-		if int(num) < len(s.leaves) && s.leaves[num] != nil {
-			s.marks[num] = markStored
-		}
-	}
-	return len(s.changed) > 0
 }

@@ -16,6 +16,7 @@ func (s *Set) Before(b Bound) int {
 	if s.count == 0 {
 		return 0
 	}
+	s.makeRoom()
 	_, _, rank := s.seek(&b)
 	return rank
 }
@@ -35,7 +36,7 @@ func (s *Set) Range(rank, count int, visit func(member []byte, score float64) bo
 		return
 	}
 	l, i := s.at(rank)
-	walk(l, i, count, visit)
+	s.walk(l, i, count, visit)
 }
 
 // From visits members in order from a bound on until visit returns false.
@@ -43,16 +44,22 @@ func (s *Set) From(b Bound, visit func(member []byte, score float64) bool) {
 	if s.count == 0 {
 		return
 	}
-	l, i, _ := s.seek(&b)
-	walk(l, i, s.count, visit)
+	s.makeRoom()
+	if l, i, _ := s.seek(&b); l != nil {
+		s.walk(l, i, s.count, visit)
+	}
 }
 
 // walk visits entries from entry i of a leaf on: count of them at most, until visit
-// returns false.
-func walk(l *leaf, i, count int, visit func(member []byte, score float64) bool) {
-	for ; l != nil; l, i = next(l), 0 {
-		for ; i < l.len(); i++ {
-			b, member := l.entry(i)
+// returns false, or a page cannot be read.
+func (s *Set) walk(l *leaf, i, count int, visit func(member []byte, score float64) bool) {
+	for passed := 0; l != nil; l, i, passed = next(l), 0, passed+1 {
+		v := s.view(l, passed)
+		if v == nil {
+			return
+		}
+		for ; i < v.len(); i++ {
+			b, member := v.entry(i)
 			if !visit(member, scoreOf(b)) {
 				return
 			}
@@ -71,9 +78,13 @@ func (s *Set) Reverse(rank, count int, visit func(member []byte, score float64) 
 		return
 	}
 	l, i := s.at(rank)
-	for {
+	for passed := 0; ; passed++ {
+		v := s.view(l, passed)
+		if v == nil {
+			return
+		}
 		for ; i >= 0; i-- {
-			b, member := l.entry(i)
+			b, member := v.entry(i)
 			if !visit(member, scoreOf(b)) {
 				return
 			}
@@ -90,7 +101,8 @@ func (s *Set) Reverse(rank, count int, visit func(member []byte, score float64) 
 // records one operation, or none if there is nothing to remove.
 func (s *Set) Pop(ch *structures.Change, end End, count int, visit func(member []byte, score float64)) {
 	count = min(count, s.count)
-	if count <= 0 {
+	rank := (s.count - count) * int(end)
+	if count <= 0 || !s.readyPop(rank, count, visit) {
 		return
 	}
 	ch.Op(opPopLeast+byte(end), 1)
@@ -121,7 +133,8 @@ func (s *Set) pop(end End, count int, visit func(member []byte, score float64)) 
 // were. It records one operation, or none if there were none.
 func (s *Set) RemoveRange(ch *structures.Change, rank, count int) int {
 	count = min(count, s.count-rank)
-	if count <= 0 {
+	s.makeRoom()
+	if count <= 0 || !s.readyRange(rank, count) {
 		return 0
 	}
 	ch.Op(opRemoveRange, 2)
@@ -146,7 +159,7 @@ func (s *Set) removeRange(rank, count int) {
 				s.index.remove(s.hashOf(member), l.num)
 			}
 		}
-		s.cut(l, i, i+n)
+		s.cut(l, i, i+n, true)
 		count -= n
 	}
 }
@@ -158,6 +171,7 @@ func (s *Set) clear() {
 			s.touch(l.num)
 		}
 	}
-	s.root, s.only, s.index, s.count = nil, nil, nil, 0
+	s.dropIndex()
+	s.root, s.only, s.count, s.gone = nil, nil, 0, 0
 	s.leaves, s.free, s.live, s.memory = nil, nil, 0, 0
 }

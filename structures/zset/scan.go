@@ -25,7 +25,11 @@ func (s *Set) Scan(cursor uint64, count int, visit func(member []byte, score flo
 	count = max(count, 1)
 	var batch []uint64
 	for from < 1<<32 {
+		s.makeRoom()
 		sec := s.index.section(uint32(from))
+		if !s.presentSection(sec) {
+			return 0
+		}
 		batch = batch[:0]
 		for _, e := range sec.slots {
 			if e != 0 && e>>32 >= from {
@@ -50,6 +54,9 @@ func (s *Set) Scan(cursor uint64, count int, visit func(member []byte, score flo
 // visitHash visits the members with a hash in a leaf and returns how many there are.
 func (s *Set) visitHash(hash, num uint32, visit func(member []byte, score float64)) (n int) {
 	l := s.leaves[num]
+	if !s.present(l) {
+		return 0
+	}
 	for i, slot := range l.slots {
 		if uint16(slot) != tagOf(hash) {
 			continue

@@ -56,7 +56,7 @@ func previous(l *leaf) *leaf {
 
 // seek returns the place of the first entry that a bound is not behind: a leaf and an
 // index in it, which may be behind its last entry, and the number of entries before.
-// The set must not be empty.
+// The set must not be empty. The leaf is nil if a page cannot be read.
 func (s *Set) seek(b *Bound) (l *leaf, i, rank int) {
 	l = s.only
 	for n := s.root; n != nil; {
@@ -64,7 +64,11 @@ func (s *Set) seek(b *Bound) (l *leaf, i, rank int) {
 		lo, hi := 0, n.len()-1
 		for lo < hi {
 			mid := (lo + hi + 1) / 2
-			if b.afterChild(n, mid) {
+			after, ok := b.afterChild(s, n, mid)
+			if !ok {
+				return nil, 0, 0
+			}
+			if after {
 				lo = mid
 			} else {
 				hi = mid - 1
@@ -78,6 +82,9 @@ func (s *Set) seek(b *Bound) (l *leaf, i, rank int) {
 			break
 		}
 		n = n.below[lo]
+	}
+	if !s.present(l) {
+		return nil, 0, 0
 	}
 	lo, hi := 0, l.len()
 	for lo < hi {
@@ -136,7 +143,8 @@ func (s *Set) settle(l *leaf) {
 	}
 	i := n.placeOfLeaf(l)
 	more := uint32(l.len()) - n.counts[i] // modulo 2^32
-	first := l.order(0)
+	first := l.first()
+	s.alterTwig(n)
 	for {
 		n.counts[i] += more
 		n.firsts[i] = first
@@ -169,6 +177,12 @@ func (s *Set) newBranch(leaves bool) *branch {
 	return newBranch(leaves)
 }
 
+// dropBranch lets go of a branch that is out of the tree.
+func (s *Set) dropBranch(n *branch) {
+	s.memory -= branchSize
+	s.dropTwig(n)
+}
+
 // addChild makes a child the one with index i of a branch, which is split if it is
 // full.
 func (s *Set) addChild(n *branch, i int, c child) {
@@ -179,6 +193,7 @@ func (s *Set) addChild(n *branch, i int, c child) {
 		}
 	}
 	n.insert(i, c)
+	s.alterTwig(n)
 	n.refresh()
 }
 
@@ -192,6 +207,8 @@ func (s *Set) splitBranch(n *branch, next int) *branch {
 	}
 	right := s.newBranch(n.leaves != nil)
 	right.take(n, from)
+	s.alterTwig(n)
+	s.alterTwig(right)
 	up := n.up
 	if up == nil {
 		up = s.newBranch(false)
@@ -213,6 +230,7 @@ func (s *Set) leaveLine(l *leaf) {
 	}
 	i := n.placeOfLeaf(l)
 	n.cut(i, i+1)
+	s.alterTwig(n)
 	s.thinBranch(n)
 }
 
@@ -224,18 +242,19 @@ func (s *Set) thinBranch(n *branch) {
 	}
 	// The root: one child of its own makes the child the root.
 	for s.root.len() == 1 && s.root.leaves == nil {
-		s.root = s.root.below[0]
+		n := s.root
+		s.root = n.below[0]
 		s.root.up = nil
-		s.memory -= branchSize
+		s.dropBranch(n)
 	}
 	switch {
 	case s.root.len() == 0:
+		s.dropBranch(s.root)
 		s.root = nil
-		s.memory -= branchSize
 	case s.root.len() == 1:
 		s.only = s.root.leaves[0]
+		s.dropBranch(s.root)
 		s.only.up, s.root = nil, nil
-		s.memory -= branchSize
 	}
 }
 
@@ -245,7 +264,7 @@ func (n *branch) tidy(c *branch, s *Set) {
 	i := n.placeOf(c)
 	if c.len() == 0 {
 		n.cut(i, i+1)
-		s.memory -= branchSize
+		s.dropBranch(c)
 		return
 	}
 	n.counts[i], n.firsts[i] = c.total(), c.firsts[0]
@@ -256,10 +275,12 @@ func (n *branch) tidy(c *branch, s *Set) {
 	if left+1 >= n.len() || n.below[left].len()+n.below[left+1].len() > fan*3/4 {
 		return
 	}
-	n.below[left].take(n.below[left+1], 0)
+	kept, gone := n.below[left], n.below[left+1]
+	kept.take(gone, 0)
 	n.counts[left] += n.counts[left+1]
 	n.cut(left+1, left+2)
-	s.memory -= branchSize
+	s.alterTwig(kept)
+	s.dropBranch(gone)
 }
 
 // line makes the branches over leaves that are in order, none of which is empty.
@@ -271,11 +292,16 @@ func (s *Set) line(leaves []*leaf) {
 		s.only = leaves[0]
 		return
 	}
-	const filled = fan * 7 / 8
 	level := make([]child, len(leaves))
 	for i, l := range leaves {
 		level[i] = child{leaf: l}
 	}
+	s.raise(level)
+}
+
+// raise makes the branches over what is to be below them, in order.
+func (s *Set) raise(level []child) {
+	const filled = fan * 7 / 8
 	for len(level) > 1 {
 		var up []child
 		for part := range slices.Chunk(level, filled) {

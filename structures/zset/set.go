@@ -26,6 +26,16 @@ type Set struct {
 	marks   []mark // by number, of leaves and of those that are gone
 	changed []uint32
 	memory  int // of leaves and branches
+
+	// Of large sets, see away.go and twig.go.
+	pager    structures.Pager
+	indexed  bool      // the index and the lowest branches are pages too
+	gone     int       // leaves and sections that are away
+	hand     uint64    // where Shed goes on: the number of a page
+	twigs    []*branch // of which pages changed since Clean; some may be gone
+	lastTwig uint32    // the largest number of a page that a branch had
+	removed  []uint64  // numbers of stored pages of the index and of branches that are gone
+	coming   *coming   // until Complete
 	// promised are the members and pages that the head of a paged set declares; -1
 	// if there is none to check.
 	promised, promisedPages int
@@ -67,7 +77,8 @@ func (s *Set) hash(member []byte) uint32 {
 
 func (s *Set) hashOf(member []byte) uint32 { return uint32(s.keys.Fields.Sum(member) >> 32) }
 
-// find returns the place of a member with a hash, nil if it is not in the set.
+// find returns the place of a member with a hash, nil if it is not in the set or a page
+// cannot be read.
 func (s *Set) find(hash uint32, member []byte) (l *leaf, i int) {
 	if s.index == nil {
 		if s.only == nil {
@@ -78,13 +89,20 @@ func (s *Set) find(hash uint32, member []byte) (l *leaf, i int) {
 		}
 		return nil, 0
 	}
-	slots := s.index.section(hash).slots
+	sec := s.index.section(hash)
+	if !s.presentSection(sec) {
+		return nil, 0
+	}
+	slots := sec.slots
 	mask := len(slots) - 1
 	for at := int(hash) & mask; slots[at] != 0; at = (at + 1) & mask {
 		if uint32(slots[at]>>32) != hash {
 			continue
 		}
 		l := s.leaves[uint32(slots[at])-1]
+		if !s.present(l) {
+			return nil, 0
+		}
 		if i := l.findTag(tagOf(hash), member); i >= 0 {
 			return l, i
 		}
@@ -94,6 +112,7 @@ func (s *Set) find(hash uint32, member []byte) (l *leaf, i int) {
 
 // Score returns the score of a member; ok is false if it is not in the set.
 func (s *Set) Score(member []byte) (score float64, ok bool) {
+	s.makeRoom()
 	l, i := s.find(s.hash(member), member)
 	if l == nil {
 		return 0, false
@@ -105,6 +124,7 @@ func (s *Set) Score(member []byte) (score float64, ok bool) {
 // Rank returns how many members are before one, and its score; ok is false if it is
 // not in the set.
 func (s *Set) Rank(member []byte) (rank int, score float64, ok bool) {
+	s.makeRoom()
 	l, i := s.find(s.hash(member), member)
 	if l == nil {
 		return 0, 0, false
@@ -139,10 +159,14 @@ const (
 // score: the new one, or the old one if nothing changed (0 for a member that is
 // not in the set). It records one operation if the outcome is Added or Updated.
 func (s *Set) Add(ch *structures.Change, member []byte, score float64, rule Rule) (float64, Outcome) {
+	s.makeRoom()
 	hash := s.hash(member)
 	l, i := s.find(hash, member)
+	if s.unread() {
+		return 0, Refused
+	}
 	if l == nil {
-		if rule&OnlyExisting != 0 {
+		if rule&OnlyExisting != 0 || !s.readyPlace(scoreBits(score), member) {
 			return 0, Refused
 		}
 		recordAdd(ch, score, member)
@@ -164,6 +188,8 @@ func (s *Set) Add(ch *structures.Change, member []byte, score float64, rule Rule
 		return old, Refused
 	case score == old:
 		return old, Kept
+	case !s.readyMove(l, i, scoreBits(score), member):
+		return old, Refused
 	}
 	recordAdd(ch, score, member)
 	s.move(l, i, scoreBits(score), member, hash)
@@ -172,21 +198,26 @@ func (s *Set) Add(ch *structures.Change, member []byte, score float64, rule Rule
 
 // put gives a member a score whatever was before.
 func (s *Set) put(b uint64, member []byte) {
+	s.makeRoom()
 	hash := s.hash(member)
-	if l, i := s.find(hash, member); l != nil {
-		if old, _ := l.entry(i); old != b {
+	l, i := s.find(hash, member)
+	switch {
+	case s.unread(): // the pager says so
+	case l == nil && s.readyPlace(b, member):
+		s.insert(b, member, hash)
+	case l != nil:
+		if old, _ := l.entry(i); old != b && s.readyMove(l, i, b, member) {
 			s.move(l, i, b, member, hash)
 		}
-		return
 	}
-	s.insert(b, member, hash)
 }
 
 // Remove removes a member and reports whether it was in the set.
 func (s *Set) Remove(ch *structures.Change, member []byte) bool {
+	s.makeRoom()
 	hash := s.hash(member)
 	l, i := s.find(hash, member)
-	if l == nil {
+	if l == nil || s.unread() || !s.readyTake(l) {
 		return false
 	}
 	// Recorded first: the member may be one that the set returned.

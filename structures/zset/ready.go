@@ -1,0 +1,179 @@
+package zset
+
+import (
+	"encoding/binary"
+
+	"github.com/vigildb/vigil/structures"
+)
+
+// A method that changes something has the pages in memory that it needs before it records
+// anything: one that cannot be read must not leave a change half made. Pages do not leave
+// memory meanwhile. What only tidies up, joining leaves and giving them lower numbers, is
+// done if all that it needs is in memory.
+
+// Ready makes sure that the pages of members, of which there is one in each step of
+// names, are in memory: to remove them then does not fail half way. It reports false if
+// one of the pages cannot be read.
+func (s *Set) Ready(step int, names ...[]byte) bool {
+	if s.gone == 0 {
+		return true
+	}
+	s.makeRoom()
+	leaves := map[*leaf]int{}
+	for i := 0; i < len(names); i += step {
+		if l, _ := s.find(s.hash(names[i]), names[i]); l != nil {
+			leaves[l]++
+		}
+	}
+	if s.unread() {
+		return false
+	}
+	emptied := 0
+	for l, n := range leaves {
+		if n >= l.len() {
+			emptied++
+		}
+	}
+	return s.live-emptied > 1 || s.Gather()
+}
+
+// holdEntries makes sure that the sections of entries are in memory.
+func (s *Set) holdEntries(l *leaf, from, to int) bool {
+	for i := from; i < to; i++ {
+		hash := s.hashOf(l.member(i))
+		sec := s.index.section(hash)
+		if !s.presentSection(sec) {
+			return false
+		}
+		if sec.entry(hash, l.num) < 0 { // a page that is not of this set
+			return s.pager != nil && s.pager.ReadPage(sec.id(), func([]byte) error { return structures.ErrCorrupt })
+		}
+	}
+	return true
+}
+
+// resident reports that the sections of entries are in memory.
+func (s *Set) resident(l *leaf, from, to int) bool {
+	if s.gone == 0 {
+		return true
+	}
+	if l.away {
+		return false
+	}
+	for i := from; i < to; i++ {
+		if s.index.section(s.hashOf(l.member(i))).away {
+			return false
+		}
+	}
+	return true
+}
+
+// readyPlace makes sure that an entry can be put where it belongs. The section of its
+// hash is in memory.
+func (s *Set) readyPlace(b uint64, member []byte) bool {
+	if s.gone == 0 {
+		return true
+	}
+	bound := Bound{by: byBoth, order: orderOf(b), member: member}
+	l, i, _ := s.seek(&bound)
+	return l != nil && !s.unread() && s.readyFill(l, i, b, member)
+}
+
+// readyFill is readyPlace for entry i of a leaf: if the leaf is going to be split, the
+// sections of those that move are needed.
+func (s *Set) readyFill(l *leaf, i int, b uint64, member []byte) bool {
+	need := entrySize(member)
+	switch {
+	case need > leafBytes || l.big():
+		return s.holdEntries(l, 0, l.len())
+	case len(l.buf)+need <= leafBytes:
+		return true
+	}
+	c := leaf{num: l.num, buf: append([]byte(nil), l.buf...), slots: append([]slot(nil), l.slots...)}
+	c.insert(i, b, member, 0)
+	at, tail := c.half(i == l.len() && next(l) == nil)
+	from, to := 0, at
+	if tail {
+		from, to = at, c.len()
+	}
+	if c.offset(at) > leafBytes || len(c.buf)-c.offset(at) > leafBytes { // it will be split again
+		from, to = 0, c.len()
+	}
+	// The new entry is not in l.
+	if from > i {
+		from--
+	}
+	if to > i {
+		to--
+	}
+	return s.holdEntries(l, from, to)
+}
+
+// readyMove makes sure that entry i of a leaf can be given another score.
+func (s *Set) readyMove(l *leaf, i int, b uint64, member []byte) bool {
+	if s.gone == 0 || s.stays(l, i, b, member) {
+		return true
+	}
+	bound := Bound{by: byBoth, order: orderOf(b), member: member}
+	to, j, _ := s.seek(&bound)
+	return to != nil && !s.unread() && (to == l || s.readyFill(to, j, b, member))
+}
+
+// readyTake makes sure that an entry of a leaf can be removed: the last leaf of a set is
+// in memory.
+func (s *Set) readyTake(l *leaf) bool {
+	return s.gone == 0 || l.len() > 1 || s.live > 2 || s.Gather()
+}
+
+// readyRange makes sure that members from a rank on can be removed.
+func (s *Set) readyRange(rank, count int) bool {
+	if s.gone == 0 {
+		return true
+	}
+	if s.unread() {
+		return false
+	}
+	if count == s.count {
+		return true
+	}
+	emptied := 0
+	for l, i := s.at(rank); count > 0; l, i = next(l), 0 {
+		n := min(count, l.len()-i)
+		if !s.present(l) || !s.holdEntries(l, i, i+n) {
+			return false
+		}
+		if n == l.len() {
+			emptied++
+		}
+		count -= n
+	}
+	return s.live-emptied > 1 || s.Gather()
+}
+
+// alone gives the only entry of a leaf another score if it belongs there with that too,
+// which it reports.
+func (s *Set) alone(l *leaf, b uint64, member []byte) bool {
+	if s.gone == 0 || l.len() > 1 {
+		return false
+	}
+	bound := Bound{by: byBoth, order: orderOf(b), member: member}
+	if to, _, _ := s.seek(&bound); to != l {
+		return false
+	}
+	binary.BigEndian.PutUint64(l.buf, b)
+	s.touch(l.num)
+	s.settle(l)
+	return true
+}
+
+// readyPop is readyRange for members that are visited first.
+func (s *Set) readyPop(rank, count int, visit func(member []byte, score float64)) bool {
+	s.makeRoom()
+	if !s.readyRange(rank, count) {
+		return false
+	}
+	if s.gone == 0 || count < s.count || visit == nil {
+		return true
+	}
+	return s.Gather() // all of them go, which needs no page but to be seen
+}
