@@ -246,6 +246,12 @@ func (p *pager) shed(bytes int) (freed, changed int) {
 	}
 	freed, changed = p.o.value.(structures.Paged).Shed(bytes)
 	p.t.resized(p.o)
+	if changed > 0 {
+		// A value may make pages of what had none, as sorted sets do of their index. A write
+		// that no record asks for is harmless.
+		i := p.t.find(p.hash, p.o.key)
+		p.t.setMeta(i, p.t.slots[i].meta|metaDirty)
+	}
 	return freed, changed
 }
 
