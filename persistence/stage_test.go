@@ -1,6 +1,7 @@
 package persistence
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -13,6 +14,7 @@ import (
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/hash"
 	"github.com/vigildb/vigil/structures/stream"
+	"github.com/vigildb/vigil/structures/zset"
 )
 
 // fieldsOf is all fields of the hash h of a store.
@@ -72,6 +74,26 @@ func TestStagedPagesSurviveCrashesAtEveryWrite(t *testing.T) {
 			return fmt.Sprint(fieldsIn(h))
 		}, func(s *Store) string { return fmt.Sprint(fieldsOf(t, s)) })
 	})
+	t.Run("sorted set", func(t *testing.T) {
+		crashWhileStaging(t, func(tx *Tx) string {
+			s, ch, _, err := Edit(tx, []byte("z"), func() *zset.Set { return zset.New(tx.HashKeys()) })
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 250 {
+				s.Add(ch, fmt.Appendf(nil, "member-%060d", r.IntN(2500)), r.NormFloat64(), 0)
+			}
+			s.RemoveRange(ch, r.IntN(s.Len()), 40)
+			return scoresIn(s)
+		}, func(s *Store) (got string) {
+			all(s, 1, func(tx *Tx) {
+				if v, ok, err := View[*zset.Set](tx, []byte("z")); ok && err == nil {
+					got = scoresIn(v)
+				}
+			})
+			return got
+		})
+	})
 	t.Run("stream", func(t *testing.T) {
 		crashWhileStaging(t, func(tx *Tx) string {
 			s, ch, _, err := Edit(tx, []byte("s"), stream.New)
@@ -89,6 +111,23 @@ func TestStagedPagesSurviveCrashesAtEveryWrite(t *testing.T) {
 			return got
 		})
 	})
+}
+
+// scoresIn tells the members of a sorted set, their scores, and the ranks by which these
+// are found.
+func scoresIn(s *zset.Set) string {
+	scores, ranks, members := []string{}, []int{}, [][]byte{}
+	s.Range(0, s.Len(), func(member []byte, score float64) bool {
+		scores = append(scores, fmt.Sprint(string(member), score))
+		members = append(members, bytes.Clone(member))
+		return true
+	})
+	for i := 0; i < len(members); i += 7 {
+		if rank, _, _ := s.Rank(members[i]); rank != i {
+			ranks = append(ranks, rank)
+		}
+	}
+	return fmt.Sprint(scores, ranks)
 }
 
 // changeStaged changes many pages of a stream and of its group.

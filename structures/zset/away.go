@@ -55,11 +55,11 @@ func (s *Set) Changed() int {
 // unread reports that a page could not be read for the command under way.
 func (s *Set) unread() bool { return s.gone > 0 && s.pager != nil && s.pager.Failed() }
 
-// makeRoom has pages leave memory if they have to. It is called where nothing that is in
-// memory has to stay: at the beginning of methods.
+// makeRoom has pages leave memory if they have to, of those that were not used since Shed
+// came by: what the command under way holds stays.
 func (s *Set) makeRoom() {
 	if s.gone > 0 && s.pager != nil && s.pager.Tight() {
-		s.Shed(roomBytes)
+		s.shed(roomBytes, true)
 	}
 }
 
@@ -237,7 +237,10 @@ const shedLooks = 64
 
 // Shed lets go of pages, see structures.Paged. It goes round over the leaves by their
 // numbers, and then over the sections. Coming by first, it makes pages of the index.
-func (s *Set) Shed(size int) (freed, changed int) {
+func (s *Set) Shed(size int) (freed, changed int) { return s.shed(size, false) }
+
+// shed is Shed. Sparing, it lets go of no page that was used since Shed came by.
+func (s *Set) shed(size int, sparing bool) (freed, changed int) {
 	if !s.indexed {
 		if s.root == nil || s.live <= structures.IndexedPages() {
 			return 0, 0
@@ -255,7 +258,7 @@ func (s *Set) Shed(size int) (freed, changed int) {
 			case s.marks[l.num] != markStored:
 				changed += len(l.buf)
 			case l.recent:
-				l.recent = false
+				l.recent = sparing
 			default:
 				freed += s.sendLeaf(l)
 			}
@@ -273,7 +276,7 @@ func (s *Set) Shed(size int) (freed, changed int) {
 			case sec.changed || !sec.stored:
 				changed += len(sec.slots) * 8
 			case sec.recent:
-				sec.recent = false
+				sec.recent = sparing
 			default:
 				freed += s.sendSection(sec)
 			}

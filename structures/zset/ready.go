@@ -8,7 +8,7 @@ import (
 
 // A method that changes something has the pages in memory that it needs before it records
 // anything: one that cannot be read must not leave a change half made. Pages do not leave
-// memory meanwhile. What only tidies up, joining leaves and giving them lower numbers, is
+// memory meanwhile: they are recent, see makeRoom. What only tidies up, joining leaves and giving them lower numbers, is
 // done if all that it needs is in memory.
 
 // Ready makes sure that the pages of members, of which there is one in each step of
@@ -35,6 +35,47 @@ func (s *Set) Ready(step int, names ...[]byte) bool {
 		}
 	}
 	return s.live-emptied > 1 || s.Gather()
+}
+
+// ReadyAdd makes sure that the pages which Add needs for members, each behind its score in
+// pairs, are in memory. It reports false if one of them cannot be read. With Increment
+// or a rule the pages may not be those of the place that the member comes to have.
+func (s *Set) ReadyAdd(scores []float64, member func(i int) []byte) bool {
+	if s.gone == 0 {
+		return true
+	}
+	s.makeRoom()
+	needs := map[*leaf]int{}
+	var sources []*leaf
+	for i, score := range scores {
+		m := member(i)
+		if from, _ := s.find(s.hash(m), m); from != nil {
+			sources = append(sources, from)
+		}
+		bound := Bound{by: byBoth, order: orderOf(scoreBits(score)), member: m}
+		to, _, _ := s.seek(&bound)
+		if to == nil || s.unread() {
+			return false
+		}
+		needs[to] += entrySize(m)
+	}
+	// What a leaf loses at its beginning may make the one before it the place of others.
+	for _, l := range sources {
+		for _, near := range [2]*leaf{previous(l), next(l)} {
+			if near != nil {
+				if !s.present(near) {
+					return false
+				}
+				needs[near] += needs[l]
+			}
+		}
+	}
+	for l, need := range needs {
+		if len(l.buf)+need > leafBytes && !s.holdEntries(l, 0, l.len()) {
+			return false
+		}
+	}
+	return true
 }
 
 // holdEntries makes sure that the sections of entries are in memory.

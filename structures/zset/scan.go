@@ -25,7 +25,9 @@ func (s *Set) Scan(cursor uint64, count int, visit func(member []byte, score flo
 	count = max(count, 1)
 	var batch []uint64
 	for from < 1<<32 {
-		s.makeRoom()
+		if s.gone > 0 && s.pager != nil && s.pager.Tight() {
+			s.Shed(roomBytes) // nothing is held from here on
+		}
 		sec := s.index.section(uint32(from))
 		if !s.presentSection(sec) {
 			return 0
