@@ -3,6 +3,7 @@ package persistence
 import (
 	"fmt"
 	"math"
+	"os"
 	"testing"
 
 	"github.com/vigildb/vigil/structures"
@@ -65,5 +66,61 @@ func checkGoldenZSets(t *testing.T, tx *Tx, prefix string) {
 		if diff := diffZSet(tx, key, scores); diff != "" || tx.Kind(key) != structures.KindZSet {
 			t.Errorf("%s: %s", key, diff)
 		}
+	}
+}
+
+// The store in testdata/format2-indexed-zsets has a sorted set of which the index and the
+// branches are pages. It is written anew by
+//
+//	go test ./persistence -run TestGoldenIndexedSortedSets -golden
+const goldenIndexedZSets = "testdata/format2-indexed-zsets"
+
+// goldenIndexedScores has members that begin alike, with scores of which many are equal,
+// and one that fills its own page.
+func goldenIndexedScores() map[string]float64 {
+	scores := map[string]float64{fmt.Sprintf("%03000d", 1): 2}
+	for i := range 1000 {
+		scores[fmt.Sprintf("a member with the number %d", i)] = float64(i % 7 / 2)
+	}
+	return scores
+}
+
+func TestGoldenIndexedSortedSets(t *testing.T) {
+	indexPages(t) // else so few leaves have no index
+	testGolden(t, goldenIndexedZSets, func(t *testing.T, tx *Tx, prefix string) {
+		s, ch, _, err := Edit(tx, []byte(prefix+"indexed"), func() *zset.Set { return zset.New(tx.HashKeys()) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		for member, score := range goldenIndexedScores() {
+			s.Add(ch, []byte(member), score, 0)
+		}
+		s.Shed(0) // makes pages of the index
+	}, checkGoldenIndexedZSet)
+	opened := t.TempDir()
+	if err := os.CopyFS(opened, os.DirFS(goldenIndexedZSets)); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(Options{Dir: opened, IdleAfter: -1, MaxMemory: 8 << 10, LargeBytes: 1, Now: func() int64 { return goldenNow }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeStore(t, s)
+	all(s, goldenNow, func(tx *Tx) {
+		v, _, err := View[*zset.Set](tx, []byte("old-indexed"))
+		if err != nil || s.stats.pageReads.Load() != 0 {
+			t.Fatalf("%v, %d pages were read", err, s.stats.pageReads.Load())
+		}
+		if n, _ := v.Away(); n < 20 {
+			t.Errorf("%d pages are away", n)
+		}
+		checkGoldenIndexedZSet(t, tx, "old-")
+	})
+}
+
+func checkGoldenIndexedZSet(t *testing.T, tx *Tx, prefix string) {
+	t.Helper()
+	if diff := diffZSet(tx, []byte(prefix+"indexed"), goldenIndexedScores()); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -121,6 +121,13 @@ func addPlaces(c *commands.Ctx, key []byte, entries []zset.Entry, rule zset.Rule
 	if !ok || err != nil {
 		return 0, err
 	}
+	scores := make([]float64, len(entries))
+	for i, e := range entries {
+		scores[i] = e.Score
+	}
+	if len(entries) > 1 && !s.ReadyAdd(scores, func(i int) []byte { return entries[i].Member }) {
+		return 0, c.Tx.Err()
+	}
 	changed := false
 	for _, e := range entries {
 		switch _, outcome := s.Add(ch, e.Member, e.Score, rule); outcome {

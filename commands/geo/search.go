@@ -1,6 +1,7 @@
 package geo
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -394,7 +395,7 @@ func (q *search) store(c *commands.Ctx, found []hit) error {
 		}
 	}
 	s, err := zset.Build(c.Tx.HashKeys(), entries)
-	if err != nil {
+	if err = cmp.Or(err, c.Tx.Err()); err != nil {
 		return err
 	}
 	event := "geosearchstore"

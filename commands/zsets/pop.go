@@ -82,10 +82,13 @@ func pop(c *commands.Ctx, end zset.End) error {
 }
 
 // takeFrom pops up to count members of a set that has some, writes each, and publishes
-// what happened.
+// what happened, unless a page cannot be read.
 func takeFrom(c *commands.Ctx, s *zset.Set, ch *structures.Change, end zset.End, key []byte, count int,
 	write func(c *commands.Ctx, member []byte, score float64)) {
 	s.Pop(ch, end, count, func(member []byte, score float64) { write(c, member, score) })
+	if c.Tx.Err() != nil {
+		return
+	}
 	event := "zpopmin"
 	if end == zset.Greatest {
 		event = "zpopmax"
@@ -125,7 +128,7 @@ func takeOne(c *commands.Ctx, keys [][]byte, end zset.End) (taken bool, err erro
 	c.Reply.Array(3)
 	c.Reply.Bulk(key)
 	takeFrom(c, s, ch, end, key, 1, flat)
-	return true, nil
+	return true, c.Tx.Err()
 }
 
 // takeMany pops up to count members of the first set that has any and replies with
@@ -139,7 +142,7 @@ func takeMany(c *commands.Ctx, keys [][]byte, end zset.End, count int) (taken bo
 	c.Reply.Bulk(key)
 	c.Reply.Array(min(count, s.Len()))
 	takeFrom(c, s, ch, end, key, count, paired)
-	return true, nil
+	return true, c.Tx.Err()
 }
 
 func readEnd(a *commands.Args) zset.End {

@@ -32,6 +32,9 @@ func zrem(c *commands.Ctx) error {
 	}
 	n := 0
 	if ok {
+		if !s.Ready(1, members...) {
+			return c.Tx.Err()
+		}
 		for _, member := range members {
 			if s.Remove(ch, member) {
 				n++

@@ -46,6 +46,9 @@ func notifyTaken(c *commands.Ctx, s *zset.Set, event string, key []byte) {
 // members. Of an empty set nothing is left, and the key is gone.
 func store(c *commands.Ctx, key []byte, s *zset.Set, event string) {
 	n := s.Len()
+	if c.Tx.Err() != nil { // s lacks members of a page that cannot be read
+		return
+	}
 	switch {
 	case n > 0:
 		c.NotifyNew(key)
