@@ -131,7 +131,7 @@ func (l *leaf) member(i int) []byte {
 	return member
 }
 
-// leave memory: the leaf keeps its first score and the beginning of its first member.
+// sendLeaf has a leaf leave memory: it keeps its first score and the beginning of its first member.
 func (s *Set) sendLeaf(l *leaf) (freed int) {
 	before := l.memory()
 	l.size, l.count = uint32(len(l.buf)), uint16(l.len())
