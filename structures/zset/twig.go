@@ -145,6 +145,9 @@ func (s *Set) dropIndex() {
 	if s.indexed {
 		s.removed = append(s.removed, s.index.removed...)
 		s.index.each(0, func(sec *section) bool {
+			if sec.away {
+				s.gone--
+			}
 			if sec.stored {
 				s.removed = append(s.removed, sec.id())
 			}
