@@ -60,9 +60,16 @@ func (s *Set) touch(num uint32) {
 // sparse is by how much the largest number of a leaf may exceed twice their number.
 const sparse = 64
 
-// sparser is the same for an indexed set, in whose place of twice their number leaves that
-// are away can keep theirs.
+// Leaves that are away keep their numbers, so that these may be further apart in an indexed
+// set: below spareNumbers and sparser times the number of leaves. See readyDrop.
 const sparser = 64
+
+var spareNumbers = 1 << 20 // a variable for tests
+
+// distant reports that numbers would be too far apart if some leaves were gone.
+func (s *Set) distant(gone int) bool {
+	return len(s.leaves) > sparser*(s.live-gone)+spareNumbers
+}
 
 // drop lets go of an empty leaf that is out of line. If numbers have become sparse,
 // leaves with the largest get some that are free.
@@ -303,7 +310,7 @@ func (s *Set) leave(l *leaf) {
 // join makes one leaf of two neighbours if they have little, which it reports. The
 // smaller one moves.
 func (s *Set) join(left, right *leaf) bool {
-	if left.away || right.away || len(left.buf)+len(right.buf) > joinedBytes {
+	if left.away || right.away || len(left.buf)+len(right.buf) > joinedBytes || s.gone > 0 && s.distant(1) {
 		return false
 	}
 	gone := right

@@ -45,7 +45,7 @@ func check(t *testing.T, s *Set) {
 		leaves++
 		last = l
 	}
-	if last != nil && last != s.lastLeaf() || count != s.count || leaves != s.live || len(s.leaves) > 2*s.live+sparse && s.live > 0 && !s.indexed {
+	if last != nil && last != s.lastLeaf() || count != s.count || leaves != s.live || !s.indexed && len(s.leaves) > 2*s.live+sparse && s.live > 0 || s.indexed && s.distant(0) {
 		t.Fatalf("%d leaves of %d with %d members, said to be %d with %d", leaves, len(s.leaves), count, s.live, s.count)
 	}
 	if s.root != nil {

@@ -182,7 +182,7 @@ func (s *Set) enlist(line []*leaf) error {
 	for _, l := range line {
 		largest = max(largest, int(l.num))
 	}
-	if largest >= 2*len(line)+sparse && (!s.indexed || largest >= sparser*len(line)+1<<20) {
+	if largest >= 2*len(line)+sparse && (!s.indexed || largest >= sparser*len(line)+spareNumbers) {
 		return fmt.Errorf("sorted set page %d of %d: %w", largest, len(line), structures.ErrCorrupt)
 	}
 	s.leaves, s.marks = make([]*leaf, largest+1), make([]mark, largest+1)

@@ -19,22 +19,13 @@ func (s *Set) Ready(step int, names ...[]byte) bool {
 		return true
 	}
 	s.makeRoom()
-	leaves := map[*leaf]int{}
+	found := 0 // at most so many leaves become empty or join others
 	for i := 0; i < len(names); i += step {
 		if l, _ := s.find(s.hash(names[i]), names[i]); l != nil {
-			leaves[l]++
+			found++
 		}
 	}
-	if s.unread() {
-		return false
-	}
-	emptied := 0
-	for l, n := range leaves {
-		if n >= l.len() {
-			emptied++
-		}
-	}
-	return s.live-emptied > 1 || s.Gather()
+	return !s.unread() && s.readyDrop(found)
 }
 
 // ReadyAdd makes sure that the pages which Add needs for members, each behind its score in
@@ -157,13 +148,20 @@ func (s *Set) readyMove(l *leaf, i int, b uint64, member []byte) bool {
 	}
 	bound := Bound{by: byBoth, order: orderOf(b), member: member}
 	to, j, _ := s.seek(&bound)
-	return to != nil && !s.unread() && (to == l || s.readyFill(to, j, b, member))
+	return to != nil && !s.unread() && (to == l || (l.len() > 1 || s.readyDrop(1)) && s.readyFill(to, j, b, member))
 }
 
-// readyTake makes sure that an entry of a leaf can be removed: the last leaf of a set is
-// in memory.
+// readyTake makes sure that an entry of a leaf can be removed.
 func (s *Set) readyTake(l *leaf) bool {
-	return s.gone == 0 || l.len() > 1 || s.live > 2 || s.Gather()
+	return s.gone == 0 || l.len() > 1 || s.readyDrop(1)
+}
+
+// readyDrop makes sure that some leaves can go. A set of one leaf has it in memory, and one of
+// so few leaves that their numbers would be too far apart gives them others, for which all
+// pages are needed.
+func (s *Set) readyDrop(n int) bool {
+	const joined = 2 // by what goes at the ends of a range
+	return s.live-n > 1 && !s.distant(n+joined) || s.Gather()
 }
 
 // readyRange makes sure that members from a rank on can be removed.
@@ -188,7 +186,7 @@ func (s *Set) readyRange(rank, count int) bool {
 		}
 		count -= n
 	}
-	return s.live-emptied > 1 || s.Gather()
+	return s.readyDrop(emptied)
 }
 
 // alone gives the only entry of a leaf another score if it belongs there with that too,

@@ -1,0 +1,283 @@
+package zset
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/vigildb/vigil/structures"
+)
+
+// disk has the pages of a set.
+type disk struct {
+	pages  map[uint64][]byte
+	left   int // pages that can be read
+	failed bool
+	// ch is what the method under way records. A method reads all that it needs first.
+	ch   *structures.Change
+	late bool
+}
+
+func (d *disk) ReadPage(id uint64, use func([]byte) error) bool {
+	d.left--
+	d.late = d.late || d.ch != nil && d.ch.Len() > 0
+	if p, ok := d.pages[id]; d.left < 0 || !ok || use(slices.Clone(p)) != nil {
+		d.failed = true
+	}
+	return !d.failed
+}
+func (d *disk) Failed() bool { return d.failed }
+func (d *disk) Room() bool   { return false }
+func (d *disk) Tight() bool  { return false }
+
+// store writes what changed.
+func (d *disk) store(s *Set) {
+	s.Pages(false, func(id uint64, page []byte) {
+		if page == nil {
+			delete(d.pages, id)
+		} else {
+			d.pages[id] = slices.Clone(page)
+		}
+	})
+	s.Clean()
+}
+
+// load makes the set that the disk has.
+func (d *disk) load(t *testing.T, s *Set) *Set {
+	t.Helper()
+	again, err := Decode(s.AppendHead(nil), s.keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again.SetPager(d)
+	for id, page := range d.pages {
+		if s.indexed && id < s.ResidentFrom() {
+			continue
+		}
+		if err := again.SetPage(id, page); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := again.Complete(); err != nil {
+		t.Fatal(err)
+	}
+	check(t, again)
+	return again
+}
+
+// awaySet returns an empty set whose pages can be away.
+func awaySet() (*Set, *disk) {
+	s, d := New(testKeys(1)), &disk{pages: map[uint64][]byte{}, left: 1 << 60}
+	s.SetPager(d)
+	return s, d
+}
+
+// shedAll lets go of all pages that are stored as they are.
+func shedAll(s *Set) {
+	for range 5 {
+		s.Shed(1 << 30)
+	}
+}
+
+// scored is what a sorted set should hold, in order.
+type scored []Entry
+
+func compareEntries(a, b Entry) int {
+	return cmp.Or(cmp.Compare(a.Score, b.Score), cmp.Compare(string(a.Member), string(b.Member)))
+}
+
+func (m *scored) put(e Entry) {
+	i, _ := slices.BinarySearchFunc(*m, e, compareEntries)
+	*m = slices.Insert(*m, i, e)
+}
+
+func (m *scored) remove(i int) (e Entry) {
+	e = (*m)[i]
+	*m = slices.Delete(*m, i, i+1)
+	return e
+}
+
+func (m scored) check(t *testing.T, s *Set, i int) {
+	t.Helper()
+	rank, score, ok := s.Rank(m[i].Member)
+	if !ok || rank != i || score != m[i].Score {
+		t.Fatalf("%.40q: rank %d, score %v, %v, want %d, %v", m[i].Member, rank, score, ok, i, m[i].Score)
+	}
+}
+
+func (m scored) checkAll(t *testing.T, s *Set) {
+	t.Helper()
+	i := 0
+	s.Range(0, s.Len(), func(member []byte, score float64) bool {
+		if i >= len(m) || string(member) != string(m[i].Member) || score != m[i].Score {
+			t.Fatalf("rank %d is %.40q with %v", i, member, score)
+		}
+		i++
+		return true
+	})
+	if i != len(m) || s.Len() != i {
+		t.Fatalf("%d members, said to be %d, want %d", i, s.Len(), len(m))
+	}
+}
+
+// drawMember returns a name: mostly short ones, but some with which a leaf is half full, or
+// which have one of their own; these begin alike.
+func drawMember(r *rand.Rand, n int) []byte {
+	size := 0
+	switch k := r.IntN(20); {
+	case k == 0:
+		size = 1100 + r.IntN(1100)
+	case k < 3:
+		size = 300 + r.IntN(600)
+	}
+	if size > 0 {
+		return fmt.Appendf(nil, "%s%d", strings.Repeat("=", size), n)
+	}
+	return fmt.Appendf(nil, "%d", n)
+}
+
+// drawScore returns a score: one of few, or one near that of a neighbour, or any.
+func drawScore(r *rand.Rand, m scored, i int) float64 {
+	switch r.IntN(4) {
+	case 0:
+		return float64(r.IntN(8) * 100)
+	case 1:
+		if i < len(m) {
+			near := m[min(max(i+r.IntN(5)-2, 0), len(m)-1)].Score
+			return (m[i].Score + near) / 2
+		}
+	}
+	return float64(r.IntN(1000))
+}
+
+// TestEveryPageIsAwayBeforeEachChange works on a set that grows, has members moved, and
+// shrinks until it is empty. Before each change no page is in memory but some of those that
+// it may need, and half of the changes can read a few pages only: they must be made as a
+// whole or not at all.
+func TestEveryPageIsAwayBeforeEachChange(t *testing.T) {
+	defer structures.SetIndexedPages(structures.SetIndexedPages(2))
+	defer func(was int) { spareNumbers = was }(spareNumbers)
+	spareNumbers = 20
+	for range 3 {
+		seed := uint64(time.Now().UnixNano())
+		t.Logf("seed %d", seed)
+		awayLife(t, rand.New(rand.NewPCG(seed, 1)))
+	}
+}
+
+func awayLife(t *testing.T, r *rand.Rand) {
+	const full, moves = 2500, 600
+	s, d := awaySet()
+	var m scored
+	names, moved, failed := 0, 0, 0
+	for grown := false; len(m) > 0 || !grown; {
+		d.store(s)
+		shedAll(s)
+		warm(r, s, m)
+		before := s.AppendHead(nil)
+		var ch structures.Change
+		d.ch, d.left, d.late = &ch, 1<<60, false
+		if r.IntN(2) == 0 {
+			d.left = r.IntN(8)
+		}
+		op := r.IntN(10)
+		var update func()
+		switch {
+		case !grown && op < 8 && len(m) < full: // many at once, so that it does not take long
+			names++
+			e := Entry{drawMember(r, names), drawScore(r, m, len(m))}
+			for range 30 * r.IntN(2) {
+				more := Entry{drawMember(r, names), drawScore(r, m, len(m))}
+				names++
+				d.ch, d.left = nil, 1<<60
+				if _, outcome := s.Add(nil, more.Member, more.Score, 0); outcome == Added {
+					m.put(more)
+				}
+			}
+			d.ch = &ch
+			before = s.AppendHead(nil)
+			s.Add(&ch, e.Member, e.Score, OnlyNew)
+			update = func() { m.put(e) }
+		case len(m) == 0:
+			continue
+		case op < 3 || moved < moves && op < 9:
+			i := r.IntN(len(m))
+			score := drawScore(r, m, i)
+			moved++
+			s.Add(&ch, m[i].Member, score, 0)
+			update = func() {
+				e := m.remove(i)
+				e.Score = score
+				m.put(e)
+			}
+		case op < 4:
+			i := r.IntN(len(m))
+			n := min(1+r.IntN(1+len(m)/20), len(m)-i)
+			s.RemoveRange(&ch, i, n)
+			update = func() { m = slices.Delete(m, i, i+n) }
+		case op < 5:
+			n := min(1+r.IntN(10), len(m))
+			s.Pop(&ch, Least, n, func([]byte, float64) {})
+			update = func() { m = slices.Delete(m, 0, n) }
+		default:
+			i := r.IntN(len(m))
+			s.Remove(&ch, m[i].Member)
+			update = func() { m.remove(i) }
+		}
+		grown = grown || moved >= moves
+		if d.late {
+			t.Fatalf("%d members: a page was read behind a record", len(m))
+		}
+		d.ch, d.left = nil, 1<<60
+		check(t, s)
+		switch {
+		case d.failed:
+			failed++
+			d.failed = false
+			if ch.Len() > 0 || string(s.AppendHead(nil)) != string(before) {
+				t.Fatalf("%d members: a change that failed changed something, and recorded %d bytes", len(m), ch.Len())
+			}
+		case ch.Len() > 0:
+			update()
+		}
+		if len(m) > 0 {
+			m.check(t, s, r.IntN(len(m)))
+		}
+		if r.IntN(50) == 0 {
+			d.store(s)
+			s = d.load(t, s)
+			m.checkAll(t, s)
+		}
+	}
+	if failed < 50 || len(d.pages) > 1 && s.Len() > 0 {
+		t.Errorf("%d changes failed, %d pages are left", failed, len(d.pages))
+	}
+}
+
+// warm brings some pages in: those of a few members, or all but one of them.
+func warm(r *rand.Rand, s *Set, m scored) {
+	if s.gone == 0 {
+		return
+	}
+	switch r.IntN(4) {
+	case 0:
+		for range r.IntN(20) {
+			s.Score(m[r.IntN(len(m))].Member)
+		}
+	case 1:
+		from := r.IntN(len(m))
+		s.Range(from, 100, func([]byte, float64) bool { return true })
+	case 2:
+		spared := s.index.section(r.Uint32())
+		s.index.each(0, func(sec *section) bool { return sec == spared || s.presentSection(sec) })
+		for _, l := range s.leaves {
+			if l != nil && r.IntN(20) > 0 {
+				s.present(l)
+			}
+		}
+	}
+}

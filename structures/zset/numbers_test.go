@@ -1,0 +1,32 @@
+package zset
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/vigildb/vigil/structures"
+)
+
+// Leaves are numbered as in a set that once had a hundred thousand: those with the largest numbers
+// are away when most others go.
+func TestSetWithDistantNumbersComesBack(t *testing.T) {
+	defer structures.SetIndexedPages(structures.SetIndexedPages(2))
+	defer func(was int) { spareNumbers = was }(spareNumbers)
+	spareNumbers = 1000
+	s, d := awaySet()
+	for i := range 2000 {
+		if i == 1990 { // as if a million leaves had been between
+			s.leaves = append(s.leaves, make([]*leaf, 100_000-len(s.leaves))...)
+			s.marks = append(s.marks, make([]mark, 100_000-len(s.marks))...)
+			s.free = s.vacant()
+		}
+		s.Add(nil, fmt.Appendf(nil, "%0400d", i), float64(i), 0)
+	}
+	shedAll(s)
+	d.store(s)
+	shedAll(s)
+	s.RemoveRange(nil, 0, 1900)
+	check(t, s)
+	d.store(s)
+	d.load(t, s)
+}
