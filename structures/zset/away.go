@@ -111,9 +111,8 @@ func (s *Set) peek(l *leaf) *leaf {
 // matches gives a copy of a leaf that is away its tags, and returns an error if it is not
 // what is known of the leaf.
 func (s *Set) matches(l, c *leaf) error {
-	first := scoreSize + len(c.member(0))
 	if c.len() != int(l.count) || len(c.buf) != int(l.size) || c.first() != l.first() ||
-		len(l.buf) != min(first, scoreSize+stubBytes) || !bytes.HasPrefix(c.member(0), l.buf[scoreSize:]) {
+		len(l.buf) != scoreSize+min(len(c.member(0)), stubBytes) || !bytes.HasPrefix(c.member(0), l.buf[scoreSize:]) {
 		return fmt.Errorf("sorted set page %d of %d entries in %d bytes has %d in %d, or begins with another: %w",
 			l.num, l.count, l.size, c.len(), len(c.buf), structures.ErrCorrupt)
 	}

@@ -162,7 +162,7 @@ func TestEveryPageIsAwayBeforeEachChange(t *testing.T) {
 	defer structures.SetIndexedPages(structures.SetIndexedPages(2))
 	defer func(was int) { spareNumbers = was }(spareNumbers)
 	spareNumbers = 20
-	for range 3 {
+	for range 2 {
 		seed := uint64(time.Now().UnixNano())
 		t.Logf("seed %d", seed)
 		awayLife(t, rand.New(rand.NewPCG(seed, 1)))
@@ -170,7 +170,7 @@ func TestEveryPageIsAwayBeforeEachChange(t *testing.T) {
 }
 
 func awayLife(t *testing.T, r *rand.Rand) {
-	const full, moves = 2500, 600
+	const full, moves = 1500, 500
 	s, d := awaySet()
 	var m scored
 	names, moved, failed := 0, 0, 0

@@ -148,6 +148,11 @@ func (s *Set) place(b uint64, member []byte, hash uint32) {
 	}
 	bound := Bound{by: byBoth, order: orderOf(b), member: member}
 	l, i, _ := s.seek(&bound)
+	s.placeAt(l, i, b, member, hash)
+}
+
+// placeAt is place for an entry that belongs before entry i of a leaf.
+func (s *Set) placeAt(l *leaf, i int, b uint64, member []byte, hash uint32) {
 	if need := entrySize(member); need > leafBytes || l.big() {
 		s.placeAside(l, i, b, member, hash)
 		return
@@ -258,19 +263,20 @@ func (s *Set) splitAt(l *leaf, i int, tail bool) *leaf {
 // take removes entry i of a leaf.
 func (s *Set) take(l *leaf, i int, hash uint32) {
 	s.count--
-	s.unplace(l, i, hash, true)
+	s.unplace(l, i, hash)
+	s.thin(l)
 }
 
-func (s *Set) unplace(l *leaf, i int, hash uint32, join bool) {
+func (s *Set) unplace(l *leaf, i int, hash uint32) {
 	if s.index != nil {
 		s.index.remove(hash, l.num)
 	}
-	s.cut(l, i, i+1, join)
+	s.cut(l, i, i+1)
 }
 
 // cut removes entries that the index does not have any more from a leaf, and the
-// leaf if it is empty or, if join says so, a neighbour has room for what it has.
-func (s *Set) cut(l *leaf, from, to int, join bool) {
+// leaf if it is empty.
+func (s *Set) cut(l *leaf, from, to int) {
 	before := l.memory()
 	l.cut(from, to)
 	s.resized(l, before)
@@ -280,7 +286,11 @@ func (s *Set) cut(l *leaf, from, to int, join bool) {
 		return
 	}
 	s.settle(l)
-	if !join || s.root == nil || len(l.buf) >= sparseBytes {
+}
+
+// thin joins a leaf that has lost entries with a neighbour that has room for what is left.
+func (s *Set) thin(l *leaf) {
+	if l.up == nil || len(l.buf) >= sparseBytes {
 		return
 	}
 	n := l.up
@@ -353,15 +363,24 @@ func (s *Set) move(l *leaf, i int, b uint64, member []byte, hash uint32) {
 		}
 		return
 	}
-	if s.alone(l, b, member) {
+	// It is found where it goes first: without the leaf, the way there may need other pages.
+	bound := Bound{by: byBoth, order: orderOf(b), member: member}
+	to, j, _ := s.seek(&bound)
+	if to == l && l.len() == 1 {
+		l.setScore(0, b)
+		s.touch(l.num)
+		s.settle(l)
 		return
 	}
-	// Pages that are away stay so: which leaf the entry goes to must not change.
-	s.unplace(l, i, hash, s.gone == 0)
+	if to == l && j > i {
+		j--
+	}
+	s.unplace(l, i, hash)
 	if s.index == nil {
 		hash = 0
 	}
-	s.place(b, member, hash)
+	s.placeAt(to, j, b, member, hash)
+	s.thin(l)
 }
 
 // stays reports whether entry i of a leaf would be in order with another score. At

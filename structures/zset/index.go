@@ -102,18 +102,24 @@ func (s *section) entry(hash, num uint32) int {
 	return -1
 }
 
-// move has an entry tell of another leaf.
+// move has an entry tell of another leaf. Only of spoilt pages it is not there.
 func (x *index) move(hash, from, to uint32) {
 	s := x.section(hash)
-	s.slots[s.entry(hash, from)] = uint64(hash)<<32 | uint64(to+1)
-	x.alter(s)
+	if at := s.entry(hash, from); at >= 0 {
+		s.slots[at] = uint64(hash)<<32 | uint64(to+1)
+		x.alter(s)
+	}
 }
 
-// remove removes an entry, and moves those behind it that are not in their places.
+// remove removes an entry, and moves those behind it that are not in their places. Only of
+// spoilt pages it is not there.
 func (x *index) remove(hash, num uint32) {
 	s := x.section(hash)
 	mask := len(s.slots) - 1
 	hole := s.entry(hash, num)
+	if hole < 0 {
+		return
+	}
 	for at := (hole + 1) & mask; s.slots[at] != 0; at = (at + 1) & mask {
 		home := int(s.slots[at]>>32) & mask
 		if (at-home)&mask >= (at-hole)&mask {

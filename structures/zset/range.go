@@ -159,7 +159,8 @@ func (s *Set) removeRange(rank, count int) {
 				s.index.remove(s.hashOf(member), l.num)
 			}
 		}
-		s.cut(l, i, i+n, true)
+		s.cut(l, i, i+n)
+		s.thin(l)
 		count -= n
 	}
 }

@@ -1,15 +1,11 @@
 package zset
 
-import (
-	"encoding/binary"
-
-	"github.com/vigildb/vigil/structures"
-)
+import "github.com/vigildb/vigil/structures"
 
 // A method that changes something has the pages in memory that it needs before it records
 // anything: one that cannot be read must not leave a change half made. Pages do not leave
-// memory meanwhile: they are recent, see makeRoom. What only tidies up, joining leaves and giving them lower numbers, is
-// done if all that it needs is in memory.
+// memory meanwhile: they are recent, see makeRoom. What only tidies up, joining leaves and
+// giving them lower numbers, is done if all that it needs is in memory.
 
 // Ready makes sure that the pages of members, of which there is one in each step of
 // names, are in memory: to remove them then does not fail half way. It reports false if
@@ -187,22 +183,6 @@ func (s *Set) readyRange(rank, count int) bool {
 		count -= n
 	}
 	return s.readyDrop(emptied)
-}
-
-// alone gives the only entry of a leaf another score if it belongs there with that too,
-// which it reports.
-func (s *Set) alone(l *leaf, b uint64, member []byte) bool {
-	if s.gone == 0 || l.len() > 1 {
-		return false
-	}
-	bound := Bound{by: byBoth, order: orderOf(b), member: member}
-	if to, _, _ := s.seek(&bound); to != l {
-		return false
-	}
-	binary.BigEndian.PutUint64(l.buf, b)
-	s.touch(l.num)
-	s.settle(l)
-	return true
 }
 
 // readyPop is readyRange for members that are visited first.
