@@ -76,6 +76,8 @@ func awaySet() (*Set, *disk) {
 	return s, d
 }
 
+func setSparser(times, more int) { sparser, spareNumbers = times, more }
+
 // shedAll lets go of all pages that are stored as they are.
 func shedAll(s *Set) {
 	for range 5 {
@@ -160,9 +162,9 @@ func drawScore(r *rand.Rand, m scored, i int) float64 {
 // whole or not at all.
 func TestEveryPageIsAwayBeforeEachChange(t *testing.T) {
 	defer structures.SetIndexedPages(structures.SetIndexedPages(2))
-	defer func(was int) { spareNumbers = was }(spareNumbers)
-	spareNumbers = 20
-	for range 2 {
+	defer setSparser(sparser, spareNumbers)
+	for _, times := range []int{2, 6} {
+		setSparser(times, sparse)
 		seed := uint64(time.Now().UnixNano())
 		t.Logf("seed %d", seed)
 		awayLife(t, rand.New(rand.NewPCG(seed, 1)))

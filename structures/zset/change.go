@@ -62,9 +62,7 @@ const sparse = 64
 
 // Leaves that are away keep their numbers, so that these may be further apart in an indexed
 // set: below spareNumbers and sparser times the number of leaves. See readyDrop.
-const sparser = 64
-
-var spareNumbers = 1 << 20 // a variable for tests
+var sparser, spareNumbers = 64, 1 << 20 // variables for tests
 
 // distant reports that numbers would be too far apart if some leaves were gone.
 func (s *Set) distant(gone int) bool {
@@ -306,7 +304,6 @@ func (s *Set) thin(l *leaf) {
 // leave takes an empty leaf out. A set of one leaf does without its index.
 func (s *Set) leave(l *leaf) {
 	s.leaveLine(l)
-	s.drop(l)
 	if s.root == nil && s.index != nil {
 		s.dropIndex()
 		if s.only != nil {
@@ -315,6 +312,7 @@ func (s *Set) leave(l *leaf) {
 			}
 		}
 	}
+	s.drop(l)
 }
 
 // join makes one leaf of two neighbours if they have little, which it reports. The

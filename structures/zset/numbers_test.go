@@ -11,8 +11,8 @@ import (
 // are away when most others go.
 func TestSetWithDistantNumbersComesBack(t *testing.T) {
 	defer structures.SetIndexedPages(structures.SetIndexedPages(2))
-	defer func(was int) { spareNumbers = was }(spareNumbers)
-	spareNumbers = 1000
+	defer setSparser(sparser, spareNumbers)
+	setSparser(64, 1000)
 	s, d := awaySet()
 	for i := range 2000 {
 		if i == 1990 { // as if a million leaves had been between
