@@ -46,6 +46,9 @@ func (s *Set) Scan(cursor uint64, count int, visit func(member []byte, score flo
 			}
 			if i == 0 || batch[i-1] != e { // the same place has all of that hash
 				count -= s.visitHash(uint32(e>>32), uint32(e)-1, visit)
+				if s.unread() {
+					return 0
+				}
 			}
 		}
 		from = (from>>(32-sec.depth) + 1) << (32 - sec.depth)
