@@ -232,10 +232,13 @@ func (m *Member) Follow() error {
 	stale := m.torn || s.journal.Newest() > s.Synced()
 	s.unlock(&all)
 	m.live = nil
-	if !stale || planted == keptTail {
+	if !stale {
 		return nil
 	}
 	s.durable.Fail(ErrNotLeader) // a pass may wait for a commit
+	if planted == keptTail {
+		return nil
+	}
 	if err := m.rollBack(); err != nil {
 		err = fmt.Errorf("roll back: %w", err)
 		m.broken.Store(&err)

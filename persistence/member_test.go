@@ -32,7 +32,7 @@ func seeds(t testing.TB, n uint64) (from, to uint64) {
 func TestMembersAgreeAndConfirmWhatIsCommitted(t *testing.T) {
 	indexPages(t)
 	effects := map[string]int{}
-	from, to := seeds(t, 8)
+	from, to := seeds(t, 8/thrift)
 	for seed := from; seed < to; seed++ {
 		runWorld(t, seed, effects)
 	}
@@ -47,7 +47,10 @@ func TestMembersAgreeAndConfirmWhatIsCommitted(t *testing.T) {
 func runWorld(t testing.TB, seed uint64, effects map[string]int) {
 	t.Helper()
 	w := newWorld(t, seed, []int64{1, 1 << 30, 64 << 10, 1 << 30}[seed%4])
-	w.effects = effects
+	w.effects, w.policy = effects, []SyncPolicy{SyncAlways, SyncEverySecond, SyncNever}[seed%3]
+	for _, n := range w.nodes {
+		n.s.SetSync(w.policy)
+	}
 	defer func() {
 		if t.Failed() {
 			t.Logf("seed %d", seed) // and shards may be locked
@@ -83,7 +86,7 @@ func runWorld(t testing.TB, seed uint64, effects map[string]int) {
 				n.crash(w.r.IntN(3) * 50)
 			}
 		case k == 37:
-			n.refuse = !n.refuse
+			n.setRefuse(w.r.IntN(2) == 0)
 			effects["refusal"]++
 		case k == 38:
 			shedEverything(n.s)

@@ -3,9 +3,11 @@ package persistence
 import (
 	"errors"
 	"math/rand/v2"
+	"sync"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/vigildb/vigil/persistence/grouplog"
 )
@@ -23,6 +25,8 @@ type world struct {
 	states  map[recordAt]state
 	effects map[string]int // how often something happened
 	tail    int64          // Options.Tail
+	live    bool           // background work runs by itself
+	policy  SyncPolicy
 }
 
 // recordAt is a record by the term of its entry.
@@ -40,20 +44,35 @@ type node struct {
 	fs     *vfs.MemFS
 	s      *Store
 	commit Task
+	disk   fullDisk // over fs
 
 	elected  uint64       // term in which it won the election, 0 if it does not lead
 	leads    bool         // the store was told so
-	data     [][]byte     // proposed, not appended
-	refuse   bool         // proposals
+	lost     bool         // it may have lost what it acknowledged, and has not caught up
 	m        *model       // of the leader
 	made     []recordAt   // records of clients that wait
 	position []uint64     // theirs
 	passes   []chan error // of the materialiser that are under way
+
+	mu     sync.Mutex
+	data   []proposal // not appended; guarded by mu
+	refuse bool       // proposals; guarded by mu
 }
 
+type proposal struct {
+	term uint64
+	data []byte
+}
+
+// newWorld makes three new members.
 func newWorld(t testing.TB, seed uint64, tail int64) *world {
-	w := &world{TB: t, r: rand.New(rand.NewPCG(seed, 47)), states: map[recordAt]state{}, effects: map[string]int{}, tail: tail, now: 1000}
+	w := &world{TB: t, r: rand.New(rand.NewPCG(seed, 47)), states: map[recordAt]state{}, effects: map[string]int{}, tail: tail,
+		now: 1000, policy: SyncAlways}
 	w.states[recordAt{}] = state{newModel(), true}
+	return w.open()
+}
+
+func (w *world) open() *world {
 	for i := range w.nodes {
 		w.nodes[i] = &node{w: w, id: uint64(i + 1), fs: vfs.NewCrashableMem()}
 		w.nodes[i].open()
@@ -62,25 +81,49 @@ func newWorld(t testing.TB, seed uint64, tail int64) *world {
 }
 
 func (n *node) open() {
-	n.s = openMemory(n.w, Options{FS: reusable{n.fs}, Databases: modelDBs, Seed: n.id, IdleAfter: -1, Sync: SyncAlways,
+	o := Options{FS: errorfs.Wrap(reusable{n.fs}, &n.disk), Databases: modelDBs, Seed: n.id, IdleAfter: -1, Sync: n.w.policy,
 		RecentBytes: 1 + int(n.id%2)<<12, LargeBytes: pagedLarge(n.id), MaxMemory: pagedLimit(n.id), BatchBytes: 64 << 10,
-		Replicator: n, Tail: n.w.tail, Background: func(t Task) {
+		Replicator: n, Tail: n.w.tail, JournalBound: 32 << 10}
+	if !n.w.live {
+		o.Background = func(t Task) {
 			if t.Name == "commit" {
 				n.commit = t
 			}
-		}})
+		}
+	}
+	n.s = openMemory(n.w, o)
 	stageParts(n.s)
 }
 
 // Propose implements Replicator.
 func (n *node) Propose(term uint64, data []byte) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	if n.refuse {
 		return errors.New("later")
 	}
-	if n.elected == term {
-		n.data = append(n.data, data)
-	}
+	n.data = append(n.data, proposal{term, data})
 	return nil
+}
+
+// proposed takes what was proposed in the term of the leadership.
+func (n *node) proposed() (data [][]byte) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, p := range n.data {
+		if p.term == n.elected {
+			data = append(data, p.data)
+		}
+	}
+	n.data = nil
+	return data
+}
+
+// setRefuse has the engine take no proposals, or take them again.
+func (n *node) setRefuse(refuse bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.refuse = refuse
 }
 
 func (n *node) must(err error) {
@@ -197,12 +240,13 @@ func (n *node) propose() {
 	if n.elected == 0 {
 		return
 	}
-	n.commit.Step(n.w.r.IntN(2) == 0)
+	if !n.w.live {
+		n.commit.Step(n.w.r.IntN(2) == 0)
+	}
 	var entries []grouplog.Entry
-	for i, data := range n.data {
+	for i, data := range n.proposed() {
 		entries = append(entries, grouplog.Entry{Index: n.last() + 1 + uint64(i), Term: n.elected, Type: grouplog.Records, Data: data})
 	}
-	n.data = nil
 	n.must(n.s.Member().Append(entries, nil))
 }
 
@@ -214,7 +258,7 @@ func (n *node) follow() {
 	if n.leads && n.s.journal.Newest() > n.s.Synced() {
 		n.w.effects["roll back"]++
 	}
-	n.elected, n.leads, n.data = 0, false, nil
+	n.elected, n.leads = 0, false
 	n.must(n.s.Member().Follow())
 	n.endPasses()
 	n.same("deposed")
@@ -222,7 +266,7 @@ func (n *node) follow() {
 
 // elect makes a member the leader if another one votes for it.
 func (w *world) elect(n, voter *node) {
-	if n == voter || n.elected != 0 && n.elected == w.term {
+	if n == voter || n.lost || voter.lost || n.elected != 0 && n.elected == w.term {
 		return
 	}
 	a, b := recordAt{n.termOf(n.last()), n.last()}, recordAt{voter.termOf(voter.last()), voter.last()}
@@ -281,6 +325,10 @@ func (n *node) send(to *node) {
 	to.must(to.s.Member().Append(entries, &state))
 	if to.elected == 0 {
 		to.take(committed)
+	}
+	// What it acknowledged was committed before the leader's term, or is in this.
+	if n.leads && to.last() == n.last() {
+		to.lost = false
 	}
 }
 
@@ -353,6 +401,12 @@ func (n *node) endPasses() {
 
 // crash loses what the device does not have.
 func (n *node) crash(unsynced int) {
+	for _, o := range n.w.nodes {
+		if o.lost {
+			return // a majority must not lose anything at the same time
+		}
+	}
+	n.lost = n.w.policy != SyncAlways
 	n.replace(n.fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: unsynced, RNG: n.w.r}))
 	n.w.effects["crash"]++
 }
@@ -367,7 +421,8 @@ func (n *node) replace(disk *vfs.MemFS) {
 
 // stop closes the store.
 func (n *node) stop() {
-	n.elected, n.leads, n.data, n.made, n.position, n.refuse = 0, false, nil, nil, nil, false
+	n.elected, n.leads, n.made, n.position = 0, false, nil, nil
+	n.setRefuse(false)
 	n.s.stopPasses()
 	n.s.Member().close() // a pass that waits ends before the store may
 	n.endPasses()
@@ -375,8 +430,13 @@ func (n *node) stop() {
 }
 
 func (w *world) close() {
+	w.Helper()
 	for _, n := range w.nodes {
 		n.stop()
+		r, err := Check(Options{FS: n.fs, Dir: "db"}, func(string, int64, int64) {})
+		if n.must(err); len(r.Damage) > 0 {
+			w.Errorf("the disk of member %d: %s", n.id, r.Damage)
+		}
 	}
 }
 
@@ -401,11 +461,13 @@ func (w *world) settle() *node {
 		}
 		n.count()
 		if n.leads {
-			n.refuse = false
+			n.setRefuse(false)
 			break
 		}
 	}
-	n.check()
+	if w.states != nil {
+		n.check()
+	}
 	done := false
 	for range 1000 {
 		if done {
