@@ -12,10 +12,11 @@ import (
 
 // history is what the clients of a directory have done, over all rounds.
 type history struct {
-	policy string
-	killed time.Time // the last kill
-	model  model     // the state after the transactions that the last check found
-	err    error     // a reply that must not be, found while writing
+	policy  string
+	ended   ending    // how the last process did
+	endedAt time.Time // when
+	model   model     // the state after the transactions that the last check found
+	err     error     // a reply that must not be, found while writing
 
 	done  []time.Time // when each transaction since was acknowledged
 	sent  int         // transactions that were sent since
@@ -45,10 +46,10 @@ func (h *history) check(c *client) (acked, lost int, oldest time.Duration, err e
 		return acked, 0, 0, fmt.Errorf("%d transactions are there, of %d that were and %d that came", n, h.model.n, h.sent)
 	}
 	if lost = max(0, h.model.n+acked-n); lost > 0 {
-		oldest = h.killed.Sub(h.done[acked-lost])
+		oldest = h.endedAt.Sub(h.done[acked-lost])
 	}
 	if limit := h.mayLose(); lost > 0 && oldest > limit {
-		return acked, lost, oldest, fmt.Errorf("lost %d acknowledged transactions, the oldest %v before the kill", lost, oldest)
+		return acked, lost, oldest, fmt.Errorf("lost %d acknowledged transactions, the oldest %v before the end", lost, oldest)
 	}
 	for h.model.n < n {
 		h.model.step()
@@ -60,14 +61,17 @@ func (h *history) check(c *client) (acked, lost int, oldest time.Duration, err e
 	return acked, lost, oldest, errors.Join(h.checkLone(c), h.checkQueue(c))
 }
 
-// mayLose is how long before the kill an acknowledged write may be that is lost.
+// losesNothing reports whether everything acknowledged has to be there.
+func (h *history) losesNothing() bool { return h.policy == "always" || h.ended == orderly }
+
+// mayLose is how long before the end an acknowledged write may be that is lost.
 // The second of everysec has a margin, for the clock is read in this process,
 // on a machine that may be busy with other servers.
 func (h *history) mayLose() time.Duration {
-	switch h.policy {
-	case "always":
+	switch {
+	case h.losesNothing():
 		return 0
-	case "everysec":
+	case h.policy == "everysec":
 		return 2 * time.Second
 	}
 	return 1 << 62
@@ -79,15 +83,15 @@ func (h *history) checkLone(c *client) error {
 		return err
 	}
 	n := number(got)
-	if n > h.lone.sent || h.policy == "always" && n < h.lone.acked {
+	if n > h.lone.sent || h.losesNothing() && n < h.lone.acked {
 		return fmt.Errorf("lone is %d: %d was acknowledged, %d sent", n, h.lone.acked, h.lone.sent)
 	}
 	h.lone = counter{n, n}
 	return nil
 }
 
-// checkQueue: what is in the list are successive numbers; under always all that
-// were pushed and none that was popped, but for those under way.
+// checkQueue: what is in the list are successive numbers; if nothing may be lost
+// all that were pushed and none that was popped, but for those under way.
 func (h *history) checkQueue(c *client) error {
 	got, err := c.do("LRANGE", "q", "0", "-1")
 	if err != nil {
@@ -102,7 +106,7 @@ func (h *history) checkQueue(c *client) error {
 		last = number(item)
 	}
 	q := &h.queue
-	if h.policy == "always" {
+	if h.losesNothing() {
 		if len(items) > 0 && number(items[0]) <= q.popped {
 			return fmt.Errorf("the queue begins with %s, but %d was popped", items[0], q.popped)
 		}

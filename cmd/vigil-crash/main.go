@@ -4,8 +4,10 @@
 //	vigil-crash -server bin/vigil-server [-rounds 1000] [-policies always,everysec,no]
 //
 // A round starts the server on what the round before has left, checks that, writes
-// with several clients and kills the process: while it starts, runs, makes a
-// snapshot, writes values to their keys, or stops. One client writes numbered
+// with several clients and ends the process. Three quarters of them kill it: while it
+// starts, runs, makes a snapshot, writes values to their keys, or stops. The others
+// send SIGTERM and wait: it has to exit with 0, and all that was acknowledged has to
+// be there, with every policy. One client writes numbered
 // transactions whose effects are known, so that the state shows how many of them
 // are there, and none in part. Others write without transactions, and move
 // elements through a list on which a client waits. The exit status is 1 if a
@@ -13,6 +15,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -35,22 +38,37 @@ func main() {
 	}
 }
 
-// tally is what the rounds of a policy came to.
+// ending is how a process ended.
+type ending int
+
+const (
+	byKill ending = iota
+	orderly
+)
+
+var endings = []string{byKill: "kill -9", orderly: "SIGTERM"}
+
+// tally is what the rounds of a policy came to, by the end of the process.
 type tally struct {
-	mu         sync.Mutex
+	mu   sync.Mutex
+	ends [2]losses // guarded by mu
+}
+
+// losses are those found by checks of what a process has left.
+type losses struct {
 	rounds     int
 	acked      int           // writes that were acknowledged
 	lost       int           // of these
-	oldest     time.Duration // between the oldest lost one's reply and the kill
+	oldest     time.Duration // between the oldest lost one's reply and the end
 	violations []string
 }
 
-func (t *tally) String() string {
+func (l *losses) String() string {
 	age := "-"
-	if t.lost > 0 {
-		age = t.oldest.Round(time.Millisecond).String()
+	if l.lost > 0 {
+		age = l.oldest.Round(time.Millisecond).String()
 	}
-	return fmt.Sprintf("%d | %d | %d | %s | %d |", t.rounds, t.acked, t.lost, age, len(t.violations))
+	return fmt.Sprintf("%d | %d | %d | %s | %d |", l.rounds, l.acked, l.lost, age, len(l.violations))
 }
 
 func run(binary string, rounds, parallel int, policies []string, seed uint64) error {
@@ -67,11 +85,14 @@ func run(binary string, rounds, parallel int, policies []string, seed uint64) er
 			workers.Go(func() { work(binary, policy, n, r, t) })
 		}
 		workers.Wait()
-		fmt.Printf("| kill -9 | %s | %s\n", policy, t)
-		for _, v := range t.violations {
-			fmt.Fprintln(os.Stderr, v)
+		for how := range t.ends {
+			l := &t.ends[how]
+			fmt.Printf("| %s | %s | %s\n", endings[how], policy, l)
+			for _, v := range l.violations {
+				fmt.Fprintln(os.Stderr, v)
+			}
+			broken += len(l.violations)
 		}
-		broken += len(t.violations)
 	}
 	if broken > 0 {
 		return fmt.Errorf("%d violations", broken)
@@ -87,13 +108,13 @@ func work(binary, policy string, rounds int, r *rand.Rand, t *tally) {
 	for done := 0; done < rounds; {
 		dir, err := os.MkdirTemp("", "vigil-crash")
 		if err != nil {
-			t.violate("make a directory: %v", err)
+			t.violate(byKill, "make a directory: %v", err)
 			return
 		}
 		h := newHistory(policy)
 		for i := 0; i < freshRounds && done < rounds; i++ {
 			if err := round(binary, policy, dir, h, r, t); err != nil {
-				t.violate("%s: %v", dir, err)
+				t.violate(h.ended, "%s: %v", dir, err)
 				return
 			}
 			done++
@@ -102,13 +123,14 @@ func work(binary, policy string, rounds int, r *rand.Rand, t *tally) {
 	}
 }
 
-func (t *tally) violate(format string, args ...any) {
+func (t *tally) violate(how ending, format string, args ...any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.violations = append(t.violations, fmt.Sprintf(format, args...))
+	l := &t.ends[how]
+	l.violations = append(l.violations, fmt.Sprintf(format, args...))
 }
 
-// round starts the server, checks what is there, writes and kills.
+// round starts the server, checks what is there, writes and ends it.
 func round(binary, policy, dir string, h *history, r *rand.Rand, t *tally) error {
 	p, err := start(binary, policy, dir)
 	if err != nil {
@@ -117,7 +139,7 @@ func round(binary, policy, dir string, h *history, r *rand.Rand, t *tally) error
 	if r.IntN(20) == 0 { // while it starts; the next round checks
 		time.Sleep(time.Duration(r.IntN(60)) * time.Millisecond)
 		p.kill()
-		t.count(0, 0, 0)
+		t.count(byKill, 0, 0, 0)
 		return nil
 	}
 	c, err := p.dial()
@@ -130,7 +152,7 @@ func round(binary, policy, dir string, h *history, r *rand.Rand, t *tally) error
 		p.kill()
 		return err
 	}
-	t.count(acked, lost, oldest)
+	t.count(h.ended, acked, lost, oldest)
 	millis := 50 + r.IntN(300)
 	if r.IntN(5) == 0 {
 		millis = 1000 + r.IntN(1000) // so that everysec has synced
@@ -138,21 +160,28 @@ func round(binary, policy, dir string, h *history, r *rand.Rand, t *tally) error
 	end := time.NewTimer(time.Duration(millis) * time.Millisecond)
 	load := h.begin(p, c, r)
 	<-end.C
-	if r.IntN(6) == 0 { // while it stops
+	h.ended = byKill
+	switch r.IntN(8) {
+	case 0: // while it stops
 		p.stop()
 		time.Sleep(time.Duration(r.IntN(40)) * time.Millisecond)
+	case 1, 2:
+		h.ended = orderly
+		p.stop()
+		err = p.exited()
 	}
 	p.kill()
-	h.killed = time.Now()
+	h.endedAt = time.Now()
 	load.Wait()
-	return h.err
+	return errors.Join(h.err, err)
 }
 
-func (t *tally) count(acked, lost int, oldest time.Duration) {
+func (t *tally) count(how ending, acked, lost int, oldest time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.rounds++
-	t.acked += acked
-	t.lost += lost
-	t.oldest = max(t.oldest, oldest)
+	l := &t.ends[how]
+	l.rounds++
+	l.acked += acked
+	l.lost += lost
+	l.oldest = max(l.oldest, oldest)
 }

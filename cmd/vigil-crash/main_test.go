@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -42,7 +43,7 @@ func TestWhatIsMissingIsFound(t *testing.T) {
 		for range 3 {
 			h.model.send(c)
 		}
-		h.sent, h.done, h.killed = 3, make([]time.Time, 3), time.Now()
+		h.sent, h.done, h.endedAt = 3, make([]time.Time, 3), time.Now()
 		h.model.n = 0
 		var last string
 		c.w.Flush()
@@ -92,4 +93,40 @@ func errorText(err error) string {
 		return ""
 	}
 	return err.Error()
+}
+
+func TestErrorIsFoundAtAnyPositionOfAnArray(t *testing.T) {
+	for reply, want := range map[string]string{
+		"*2\r\n+a\r\n$2\r\n-b\r\n":           "a -b",
+		"*3\r\n+a\r\n-ERR x\r\n+b\r\n":       "-ERR x",
+		"*2\r\n*2\r\n:1\r\n-ERR y\r\n:2\r\n": "-ERR y",
+		"*2\r\n-ERR x\r\n-ERR y\r\n":         "-ERR x",
+		"*2\r\n*1\r\n$2\r\n-a\r\n*0\r\n":     "-a ",
+		"*1\r\n$-1\r\n":                      "(nil)",
+	} {
+		c := &client{r: bufio.NewReader(strings.NewReader(reply))}
+		if got, err := c.reply(); got != want || err != nil {
+			t.Errorf("%q: got %q, %v, want %q", reply, got, err, want)
+		}
+	}
+}
+
+// An orderly exit that was none is found, and what it loses with any policy.
+func TestOrderlyExitHasToKeepEverything(t *testing.T) {
+	h := newHistory("no")
+	if h.ended = orderly; h.mayLose() != 0 {
+		t.Error("after SIGTERM a loss is accepted")
+	}
+	if h.ended = byKill; h.mayLose() == 0 {
+		t.Error("after kill -9 without syncs no loss is accepted")
+	}
+	for script, want := range map[string]string{"exit 3": "exit status 3", "kill -9 $$": "killed", "exit 0": ""} {
+		p := &process{cmd: exec.Command("sh", "-c", script)}
+		if err := p.cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.exited(); !strings.Contains(errorText(err), want) || (err == nil) != (want == "") {
+			t.Errorf("%s: got %v, want %q", script, err, want)
+		}
+	}
 }

@@ -32,6 +32,17 @@ func start(binary, policy, dir string) (*process, error) {
 
 func (p *process) stop() { _ = p.cmd.Process.Signal(syscall.SIGTERM) }
 
+// exited waits for the end of a process that was told to stop. It has to end by itself
+// and successfully.
+func (p *process) exited() error {
+	late := time.AfterFunc(patience, func() { _ = p.cmd.Process.Kill() })
+	defer late.Stop()
+	if err := p.cmd.Wait(); err != nil {
+		return fmt.Errorf("after SIGTERM: %w\n%s", err, p.log())
+	}
+	return nil
+}
+
 func (p *process) kill() {
 	_ = p.cmd.Process.Kill()
 	_ = p.cmd.Wait()
@@ -76,36 +87,54 @@ func (c *client) send(args ...string) {
 }
 
 // reply reads one reply: a string as it is, an error with its '-', an array with
-// its elements parted by blanks, nothing as "(nil)".
+// its elements parted by blanks or the first error among them, nothing as "(nil)".
 func (c *client) reply() (string, error) {
+	text, _, err := c.parse()
+	return text, err
+}
+
+// parse is reply; failed reports that text is an error of the server.
+func (c *client) parse() (text string, failed bool, err error) {
 	line, err := c.r.ReadString('\n')
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	line = strings.TrimRight(line, "\r\n")
 	if len(line) == 0 {
-		return "", errors.New("empty reply")
+		return "", false, errors.New("empty reply")
 	}
 	n, _ := strconv.Atoi(line[1:])
 	switch {
 	case line[0] == '-':
-		return line, nil
+		return line, true, nil
 	case (line[0] == '$' || line[0] == '*') && n < 0:
-		return "(nil)", nil
+		return "(nil)", false, nil
 	case line[0] == '$':
 		b := make([]byte, n+2)
 		_, err := io.ReadFull(c.r, b)
-		return string(b[:max(0, len(b)-2)]), err
+		return string(b[:max(0, len(b)-2)]), false, err
 	case line[0] == '*':
-		parts := make([]string, n)
-		for i := range parts {
-			if parts[i], err = c.reply(); err != nil {
-				return "", err
-			}
-		}
-		return strings.Join(parts, " "), nil
+		return c.array(n)
 	}
-	return line[1:], nil
+	return line[1:], false, nil
+}
+
+func (c *client) array(n int) (text string, failed bool, err error) {
+	var parts []string
+	for range n {
+		part, bad, err := c.parse()
+		if err != nil {
+			return "", false, err
+		}
+		if bad && !failed {
+			text, failed = part, true
+		}
+		parts = append(parts, part)
+	}
+	if !failed {
+		text = strings.Join(parts, " ")
+	}
+	return text, failed, nil
 }
 
 func (c *client) do(args ...string) (string, error) {
