@@ -70,13 +70,18 @@ func ParseLongDouble(b []byte) (x *big.Float, ok bool) {
 		return nil, false
 	}
 	_, _, err := x.Parse(unsafe.String(&b[0], len(b)), base)
-	if err != nil || x.IsInf() {
-		return nil, false
+	if err != nil { // a zero, perhaps, whose exponent is too large for big.Float
+		zero, fits, ok := Strtod(b)
+		return new(big.Float).SetPrec(longDoubleBits), ok && fits && zero == 0
 	}
-	if exp := x.MantExp(nil); x.Sign() != 0 && (exp > longDoubleMaxExp || exp < longDoubleMinExp) {
-		return nil, false
+	if x.IsInf() || x.Sign() == 0 {
+		return x, x.Sign() == 0
 	}
-	return x, true
+	exp := x.MantExp(nil)
+	if exp == longDoubleMinExp-1 && x.MinPrec() > 1 {
+		exp++ // above half of the least denormal it is that
+	}
+	return x, exp <= longDoubleMaxExp && exp >= longDoubleMinExp
 }
 
 // decimal reports whether b has only characters of a decimal number: big.Float

@@ -80,14 +80,16 @@ func scoreLimit(b []byte, including, excluding func(float64) zset.Bound) (limit,
 	return limit{bound: including(score)}, ok
 }
 
-// parseScore reads a score as strtod does: without any text it is 0, and beyond
-// float64 infinite.
+// parseScore reads a score as strtod does: a zero byte is the end, without any text it is
+// 0, and beyond float64 infinite.
 func parseScore(b []byte) (score float64, ok bool) {
-	b = bytes.TrimLeft(b, " \t\n\v\f\r")
+	if end := bytes.IndexByte(b, 0); end >= 0 {
+		b = b[:end]
+	}
 	if len(b) == 0 {
 		return 0, true
 	}
-	score, _, ok = commands.Strtod(b)
+	score, _, ok = commands.Strtod(bytes.TrimLeft(b, " \t\n\v\f\r"))
 	return score, ok
 }
 
