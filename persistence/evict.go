@@ -24,7 +24,8 @@ const (
 	// lowered.
 	evictPerCall = 512
 	// evictMisses is the number of shards without a candidate after which it
-	// gives up.
+	// gives up. It looks at them in a row, so that it looks at each: one key
+	// that may go is found.
 	evictMisses = 2 * shardCount
 	// evictLooks is the number of neighbouring slots in which it looks for
 	// candidates.
@@ -58,11 +59,8 @@ func (s *Store) MakeRoom() {
 	random := s.txSeed.Add(0x9e3779b97f4a7c15) | 1
 	misses := 0
 	for range evictPerCall {
-		for {
-			random = xorshift(random)
-			if e.shard(int(random>>20%shardCount), random) {
-				break
-			}
+		random = xorshift(random)
+		for i := random >> 20; !e.shard(int(i%shardCount), random); i++ {
 			if misses++; misses > evictMisses {
 				if policy == PolicySpill { // what is dirty can go once it is written
 					s.shedPages(s.memory.Load() - bound)
@@ -71,6 +69,7 @@ func (s *Store) MakeRoom() {
 				}
 				return
 			}
+			random = xorshift(random)
 		}
 		if s.memory.Load() <= bound {
 			return

@@ -117,6 +117,21 @@ func TestPoliciesDeleteWhatTheyMay(t *testing.T) {
 	}
 }
 
+// The only key that may go is found, in whichever shard it is.
+func TestOnlyKeyWithAnExpiryIsEvicted(t *testing.T) {
+	s := openMemory(t, Options{IdleAfter: -1})
+	defer func() { closeStore(t, s) }()
+	setOne(s, s.NewTx(), []byte("big"), make([]byte, 100_000))
+	for i := range 200 {
+		all(s, 1, func(tx *Tx) { tx.SetString(benchKey(nil, i), []byte("v"), 1e6) })
+		s.SetMaxMemory(s.Memory()-1, PolicyVolatileRandom, 5)
+		s.MakeRoom()
+		if s.OverMemory() {
+			t.Fatalf("key %d of those with an expiry is still there", i)
+		}
+	}
+}
+
 func TestReadOfExpiredKeyDeletesIt(t *testing.T) {
 	mem := vfs.NewMem()
 	s := openMemory(t, Options{FS: mem})
