@@ -33,6 +33,7 @@ func FuzzRules(f *testing.F) {
 // and that a file that is read is written as it can be read again.
 func FuzzFile(f *testing.F) {
 	f.Add([]byte("user a on >x\n\nuser default off (+get ~a) -@all\r\n"))
+	f.Add([]byte("user a off (+get ~)) &0"))
 	f.Add([]byte("user  on\nuser a #00\n# no\nuser b +nosuch"))
 	table := newTable(f)
 	closed := func() bool { return false }

@@ -114,7 +114,8 @@ func (r *Rules) password(sign byte, text string) error {
 }
 
 // addSelector adds a selector with the rules between its parentheses. Redis reads
-// quotes there; nothing that a selector may contain needs them.
+// quotes there; nothing that a selector may contain needs them. A pattern that ends with
+// a parenthesis is refused: written to a file it would be the end of the selector.
 func (us *Users) addSelector(r *Rules, text string) error {
 	switch {
 	case strings.ContainsAny(text, "\"'\x00"):
@@ -124,6 +125,9 @@ func (us *Users) addSelector(r *Rules, text string) error {
 	}
 	s := newSelector(us.catalog, us.allChannels())
 	for _, word := range strings.Fields(text) {
+		if strings.HasSuffix(word, ")") {
+			return errRuleSyntax
+		}
 		if err := s.apply(us.catalog, word); err != nil {
 			return err
 		}
