@@ -21,7 +21,7 @@ DEB_ARCHES ?= amd64,arm64
 SESSIONS ?= 1000000
 
 .DEFAULT_GOAL := help
-.PHONY: help build run demo test browser screenshots race sim mutants stress lint fuzz faults conformance conformance-redis crash bench bench-report values profile waits consumers sizing window-cost frameworks clients bench-sessions placement-table figures docs dist deb packages check clean
+.PHONY: help build run demo test browser screenshots race sim mutants stress lint fuzz faults conformance conformance-redis crash bench bench-report values profile waits consumers large sizing window-cost frameworks clients bench-sessions placement-table figures docs dist deb packages check clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -115,6 +115,10 @@ waits: ## measure how long each command makes other clients wait, into docs/benc
 consumers: ## measure streams while 10,000 consumers wait, beside redis-server, into docs/benchmarks.md
 	$(MAKE) -s build
 	$(GO) run ./cmd/vigil-bench -server $(BIN)/vigil-server -sections consumers -replace -out docs/benchmarks.md
+
+large: ## measure values of ten million elements under a maxmemory of 256 MB, into docs/benchmarks.md (hours)
+	$(MAKE) -s build
+	$(GO) run ./cmd/vigil-bench -server $(BIN)/vigil-server -sections large -replace -out docs/benchmarks.md
 
 bench-sessions: ## put visitors on the session store, beside redis-server, into docs/session-store.md (six minutes)
 	$(MAKE) -s build

@@ -27,6 +27,7 @@ func main() {
 	flag.StringVar(&o.waits, "waits", "100000,1000000", "elements of the cases of section waits; bytes are 512 times as many")
 	flag.IntVar(&o.values, "values", 1_000_000, "keys of each type of section values")
 	flag.IntVar(&o.sessions, "sessions", 1_000_000, "sessions of section sizing, which like looking is measured only if it is named")
+	flag.IntVar(&o.large, "large", 10_000_000, "elements of each value of section large, which is measured only if it is named")
 	flag.IntVar(&o.consumers, "consumers", 10_000, "consumers that wait in section consumers")
 	flag.BoolVar(&o.replace, "replace", false, "replace the sections measured in the file, and keep the others")
 	cpu := flag.String("profile", "", "measure nothing, but write where the cases of section throughput spend their processor time to this file")
@@ -44,7 +45,7 @@ func main() {
 type options struct {
 	binary, out, fsync, sections           string
 	requests, rounds, keys, data, sessions int
-	values, consumers                      int
+	values, consumers, large               int
 
 	waits   string
 	replace bool
@@ -68,6 +69,7 @@ func measure(o *options) error {
 	}{
 		{"throughput", throughput}, {"unique", uniqueKeys}, {"memory", memoryAndRestart}, {"values", values}, {"restart", restarts},
 		{"stall", snapshotStall}, {"budget", budget}, {"waits", otherClients}, {"consumers", waitingConsumers}, {"sizing", sizing}, {"looking", looking},
+		{"large", largerThanMemory},
 	} {
 		if !o.wants(s.name) {
 			continue

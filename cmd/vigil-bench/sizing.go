@@ -187,15 +187,11 @@ func write(p *process, s part) error {
 		lines := 0
 		for i := first; i < last; i++ {
 			for _, command := range s.commands {
-				command = strings.ReplaceAll(command, "%", fmt.Sprintf("%016x", uint64(i)*0x9e3779b97f4a7c15)) // each once, in no order
+				command = strings.ReplaceAll(command, "%", element(i))
 				if before, after, ok := strings.Cut(command, "~"); ok {
 					command = before + letters(chance, 300) + after
 				}
-				words := strings.Fields(command)
-				b = fmt.Appendf(b, "*%d\r\n", len(words))
-				for _, w := range words {
-					b = fmt.Appendf(b, "$%d\r\n%s\r\n", len(w), w)
-				}
+				b = appendCommand(b, command)
 				lines++
 			}
 		}
@@ -207,6 +203,19 @@ func write(p *process, s part) error {
 		}
 	}
 	return nil
+}
+
+// element is 16 characters that no other number has. They are in no order.
+func element(i int) string { return fmt.Sprintf("%016x", uint64(i)*0x9e3779b97f4a7c15) }
+
+// appendCommand appends a command of words as a client sends it.
+func appendCommand(b []byte, command string) []byte {
+	words := strings.Fields(command)
+	b = fmt.Appendf(b, "*%d\r\n", len(words))
+	for _, w := range words {
+		b = fmt.Appendf(b, "$%d\r\n%s\r\n", len(w), w)
+	}
+	return b
 }
 
 // letters are n letters as base64 has them.
