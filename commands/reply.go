@@ -230,9 +230,9 @@ func (r *Reply) BigNumber(digits string) {
 }
 
 // Verbatim writes text with a three-letter format ("txt", "mkd").
-func (r *Reply) Verbatim(format, s string) {
+func (r *Reply) Verbatim(format string, s []byte) {
 	if r.proto != 3 {
-		r.BulkString(s)
+		r.Bulk(s)
 		return
 	}
 	if len(r.buf)+len(s) > r.room && !r.fits(len(s)) {

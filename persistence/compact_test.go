@@ -23,6 +23,7 @@ func checkAccounts(t testing.TB, s *Store) {
 	t.Helper()
 	s.discard.drain(s)
 	defer checkLarge(t, s)
+	defer checkTally(t, s)
 	for n := range s.shards {
 		var account, counted int64
 		for limit := time.After(10 * time.Second); ; runtime.Gosched() {
@@ -36,6 +37,39 @@ func checkAccounts(t testing.TB, s *Store) {
 			}
 		}
 	}
+}
+
+// checkTally checks that Stats, which counts what changed, has what is there.
+func checkTally(t testing.TB, s *Store) {
+	t.Helper()
+	for range 100 { // what runs in the background may come between
+		before, st, after := countAll(s), s.Stats(), countAll(s)
+		got := tableStats{databases: st.Databases, dirty: st.Dirty, cold: st.ColdTables}
+		if fmt.Sprint(got) == fmt.Sprint(after) {
+			return
+		}
+		if fmt.Sprint(before) == fmt.Sprint(after) {
+			t.Fatalf("Stats has %v, want %v", got, after)
+		}
+	}
+}
+
+// countAll counts the tables of all shards, up to the last database that Stats shows.
+func countAll(s *Store) tableStats {
+	var all, one tableStats
+	s.tally.mu.Lock()
+	shown := len(s.tally.sum.databases)
+	s.tally.mu.Unlock()
+	for i := range s.shards {
+		s.shards[i].mu.Lock()
+		s.countTables(i, &one)
+		s.shards[i].mu.Unlock()
+		all.add(&one, 1)
+	}
+	for len(all.databases) < shown {
+		all.databases = append(all.databases, DatabaseStats{})
+	}
+	return all
 }
 
 // checkLarge checks the account of large values. Tables that were flushed may be about

@@ -17,6 +17,9 @@ type shard struct {
 	// queue is the number of others that wait for mu regardless; see long.go.
 	long  atomic.Bool
 	queue atomic.Int32
+	// counted is set while the store's tally has the shard's numbers as they are. It
+	// changes while mu is held.
+	counted atomic.Bool
 	// All below is guarded by mu.
 	tables   []*table         // by logical database; nil before the first use
 	counts   map[uint32]int64 // keys on disk by physical database, as found at Open
@@ -70,6 +73,7 @@ func (s *Store) unlock(set *Shards) {
 			sh := &s.shards[w<<6|bits.TrailingZeros64(word)]
 			delta += sh.mem - sh.reported
 			sh.reported = sh.mem
+			sh.recount()
 			sh.mu.Unlock()
 		}
 	}
@@ -84,7 +88,15 @@ func (s *Store) unlockShard(sh *shard) {
 		sh.reported = sh.mem
 		s.memory.Add(delta)
 	}
+	sh.recount()
 	sh.mu.Unlock()
+}
+
+// recount has the next Stats count the shard. The lock is held.
+func (sh *shard) recount() {
+	if sh.counted.Load() { // nearly never, and a store costs more
+		sh.counted.Store(false)
+	}
 }
 
 // table returns the table of a logical database, made on first use. The lock

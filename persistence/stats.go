@@ -1,6 +1,9 @@
 package persistence
 
-import "sync/atomic"
+import (
+	"sync"
+	"sync/atomic"
+)
 
 // counters only grow.
 type counters struct {
@@ -28,9 +31,12 @@ type Stats struct {
 	ColdTables    int   // tables that have keys on disk only
 	Dirty         int   // keys whose state has yet to be written under their own names
 
-	Databases []DatabaseStats // by number; there may be more than Options.Databases
+	Databases []DatabaseStats // by number, up to the last that has had keys; may be more than Options.Databases
+}
 
-	DiskBytes         uint64 // files of the store
+// DiskStats are Pebble's numbers for INFO.
+type DiskStats struct {
+	Bytes             uint64 // files of the store
 	CompactionDebt    uint64 // bytes that Pebble has yet to compact
 	CacheHits         int64  // blocks found in Pebble's cache
 	CacheMisses       int64
@@ -41,6 +47,14 @@ type Stats struct {
 	ReadAmplification int
 	Compactions       int64
 	Levels            [7]Level // of Pebble's tree, the newest data first
+}
+
+// Keys is the number of keys of all databases.
+func (st *Stats) Keys() (n int64) {
+	for _, db := range st.Databases {
+		n += int64(db.Keys)
+	}
+	return n
 }
 
 // DatabaseStats are the numbers of a database.
@@ -58,22 +72,30 @@ type Level struct {
 // ShardCount is into how many parts, each with a lock of its own, the keys are divided.
 const ShardCount = shardCount
 
-// Stats returns the numbers as they are now.
+// Stats returns the numbers as they are now. It locks one shard after the other, of those
+// that were in use since the last call.
 func (s *Store) Stats() Stats {
-	s.disk.RLock()
-	m := s.db.Metrics()
-	s.disk.RUnlock()
 	st := Stats{
 		LSN: s.journal.Newest(), Synced: s.Synced(), Trimmed: s.trimmed.Load(),
 		JournalBytes: s.log.Bytes(), PendingBytes: s.journal.Backlog(), Memory: s.Memory(),
 		Materialised: s.stats.materialised.Load(), Faults: s.stats.faults.Load(), PageReads: s.stats.pageReads.Load(),
 		Expired: s.stats.expired.Load(), ExpiredFields: s.stats.expiredFields.Load(), Evicted: s.stats.evicted.Load(), Spilled: s.stats.spilled.Load(),
-		DiskBytes: m.DiskSpaceUsage(), CompactionDebt: m.Compact.EstimatedDebt,
+	}
+	s.tally.bring(s, &st)
+	return st
+}
+
+// DiskStats returns Pebble's numbers as they are now, which takes some microseconds.
+func (s *Store) DiskStats() DiskStats {
+	s.disk.RLock()
+	m := s.db.Metrics()
+	s.disk.RUnlock()
+	st := DiskStats{
+		Bytes: m.DiskSpaceUsage(), CompactionDebt: m.Compact.EstimatedDebt,
 		CacheHits: m.BlockCache.Hits, CacheMisses: m.BlockCache.Misses,
 		WALBytes: m.WAL.BytesWritten, MemTableBytes: m.MemTable.Size, ReadAmplification: m.ReadAmp(),
 		Compactions: m.Compact.Count,
 	}
-	s.countTables(&st)
 	for i, l := range m.Levels {
 		st.Levels[i] = Level{l.TablesCount, l.TablesSize}
 		st.FlushedBytes += l.TableBytesFlushed
@@ -82,34 +104,75 @@ func (s *Store) Stats() Stats {
 	return st
 }
 
-// countTables counts the keys of all databases, the dirty ones, and the tables that are
-// not resident. It locks one shard after the other.
-func (s *Store) countTables(st *Stats) {
+// tally keeps the numbers that are summed over the tables of all shards. A shard is
+// counted again only if it was in use since.
+type tally struct {
+	mu     sync.Mutex
+	shards [shardCount]tableStats
+	sum    tableStats
+}
+
+// tableStats are the numbers of some tables.
+type tableStats struct {
+	databases   []DatabaseStats // by number, up to the last that has keys
+	dirty, cold int
+}
+
+// bring fills in what the tally knows, after counting what it has to.
+func (y *tally) bring(s *Store, st *Stats) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
 	for i := range s.shards {
 		sh := &s.shards[i]
-		if !s.lockShard(sh) {
+		if sh.counted.Load() || !s.lockShard(sh) {
 			continue
 		}
-		for len(st.Databases) < len(sh.tables) {
-			st.Databases = append(st.Databases, DatabaseStats{})
-		}
-		for db, t := range sh.tables {
-			d := &st.Databases[db]
-			switch {
-			case t != nil:
-				d.Keys += t.size()
-				d.Expires += t.ttls
-				st.Dirty += t.dirty
-				if !t.resident {
-					st.ColdTables++
-				}
-			case len(sh.counts) > 0:
-				if n := int(s.diskCount(s.mapping.phys[db], i)); n > 0 {
-					d.Keys += n
-					st.ColdTables++
-				}
+		y.sum.add(&y.shards[i], -1)
+		s.countTables(i, &y.shards[i])
+		y.sum.add(&y.shards[i], 1)
+		sh.counted.Store(true)
+		sh.mu.Unlock()
+	}
+	st.Databases = append([]DatabaseStats(nil), y.sum.databases...)
+	st.Dirty, st.ColdTables = y.sum.dirty, y.sum.cold
+}
+
+// add adds the numbers of b, or takes them off if sign is -1.
+func (a *tableStats) add(b *tableStats, sign int) {
+	for db, d := range b.databases {
+		a.database(db).Keys += sign * d.Keys
+		a.database(db).Expires += sign * d.Expires
+	}
+	a.dirty += sign * b.dirty
+	a.cold += sign * b.cold
+}
+
+func (a *tableStats) database(db int) *DatabaseStats {
+	for len(a.databases) <= db {
+		a.databases = append(a.databases, DatabaseStats{})
+	}
+	return &a.databases[db]
+}
+
+// countTables counts the tables of a shard, whose lock is held.
+func (s *Store) countTables(shard int, n *tableStats) {
+	sh := &s.shards[shard]
+	*n = tableStats{databases: n.databases[:0]}
+	for db, t := range sh.tables {
+		switch {
+		case t != nil:
+			if keys := t.size(); keys > 0 {
+				*n.database(db) = DatabaseStats{keys, t.ttls}
+			}
+			n.dirty += t.dirty
+			if !t.resident {
+				n.cold++
+			}
+		case len(sh.counts) > 0:
+			if keys := int(s.diskCount(s.mapping.phys[db], shard)); keys > 0 {
+				n.database(db).Keys = keys
+				n.cold++
 			}
 		}
-		sh.mu.Unlock()
 	}
 }

@@ -54,6 +54,7 @@ type Store struct {
 	txSeed    atomic.Uint64
 	seen      seen
 	stats     counters
+	tally     tally
 
 	loading progress
 	log     journal.Log

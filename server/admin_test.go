@@ -144,7 +144,7 @@ func TestInfoCountsClientsByWhatTheyDo(t *testing.T) {
 func TestBytesAreShownForPeople(t *testing.T) {
 	for n, want := range map[int64]string{0: "0B", 1023: "1023B", 1024: "1.00K", 1536: "1.50K", 5 << 20: "5.00M",
 		3 << 30: "3.00G", 1 << 40: "1.00T"} {
-		if got := human(n); got != want {
+		if got := string(appendHuman(nil, n)); got != want {
 			t.Errorf("%d: got %s, want %s", n, got, want)
 		}
 	}

@@ -3,6 +3,8 @@ package server
 import (
 	"sync"
 	"time"
+
+	"github.com/vigildb/vigil/persistence"
 )
 
 const (
@@ -31,10 +33,10 @@ type totals struct {
 	memory, keys, clients                     int64
 }
 
-func (srv *Server) totals(f storeFigures) totals {
+func (srv *Server) totals(f persistence.Stats) totals {
 	st := &srv.stats
 	t := totals{input: st.inputBytes.Load(), output: st.outputBytes.Load(), hits: st.hits.Load(), misses: st.misses.Load(),
-		memory: f.stats.Memory, keys: f.keys(), clients: int64(srv.clients.count())}
+		memory: f.Memory, keys: f.Keys(), clients: int64(srv.clients.count())}
 	for i := range st.commands {
 		t.calls += st.commands[i].calls.Load()
 		t.nanos += st.commands[i].nanos.Load()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/admin"
+	"github.com/vigildb/vigil/persistence"
 )
 
 // adminState is what the commands for administrators keep.
@@ -16,8 +17,11 @@ type adminState struct {
 	peakMemory atomic.Int64 // most bytes of keys and values that were seen
 	resident   atomic.Int64 // bytes of the process, as the cron has read them; 0: not yet
 
-	mu      sync.Mutex
-	figures storeFigures // as last gathered; guarded by mu
+	// Guarded by mu: the store's numbers as last gathered.
+	mu       sync.Mutex
+	figures  persistence.Stats
+	disk     persistence.DiskStats
+	diskSeen time.Time
 }
 
 // UnixMicros is the time of the call, for a script the time at which it began.

@@ -1,12 +1,11 @@
 package server
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
-	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
 )
 
@@ -27,101 +26,106 @@ func (s *infoSection) title() string {
 	return strings.ToUpper(s.name[:1]) + s.name[1:]
 }
 
-func infoSections() []infoSection {
-	return []infoSection{
-		{"server", true, infoServer},
-		{"clients", true, infoClients},
-		{"memory", true, infoMemory},
-		{"persistence", true, infoPersistence},
-		{"stats", true, infoStats},
-		{"replication", true, infoReplication},
-		{"cpu", true, infoCPU},
-		{"modules", true, func(*infoText) {}},
-		{"commandstats", false, infoCommandStats},
-		{"errorstats", true, infoErrorStats},
-		{"latencystats", false, infoLatencyStats},
-		{"cluster", true, func(t *infoText) { t.line("cluster_enabled", 0) }},
-		{"keyspace", true, infoKeyspace},
-	}
+var infoSections = []infoSection{
+	{"server", true, infoServer},
+	{"clients", true, infoClients},
+	{"memory", true, infoMemory},
+	{"persistence", true, infoPersistence},
+	{"stats", true, infoStats},
+	{"replication", true, infoReplication},
+	{"cpu", true, infoCPU},
+	{"modules", true, func(*infoText) {}},
+	{"commandstats", false, infoCommandStats},
+	{"errorstats", true, infoErrorStats},
+	{"latencystats", false, infoLatencyStats},
+	{"cluster", true, func(t *infoText) { field(t, "cluster_enabled", 0) }},
+	{"keyspace", true, infoKeyspace},
 }
 
 // infoText is the text under construction and what the sections read.
 type infoText struct {
 	b       []byte
+	session *session
 	srv     *Server
-	figures storeFigures
+	stats   persistence.Stats
+	known   bool // stats are there
 }
 
 // infoTexts keeps texts, so that not every INFO needs a buffer of its own.
 var infoTexts = sync.Pool{New: func() any { return &infoText{} }}
 
-func (t *infoText) line(name string, value any) {
+// store returns the store's numbers, which are gathered for the first section that needs them.
+func (t *infoText) store() *persistence.Stats {
+	if !t.known {
+		t.stats, t.known = t.session.figures(), true
+	}
+	return &t.stats
+}
+
+// field writes a line.
+func field[T string | int | int32 | int64 | uint64](t *infoText, name string, value T) {
 	t.b = append(append(t.b, name...), ':')
-	switch v := value.(type) { // as "%v", which is slow
+	switch v := any(value).(type) {
 	case string:
 		t.b = append(t.b, v...)
 	case int:
+		t.b = strconv.AppendInt(t.b, int64(v), 10)
+	case int32:
 		t.b = strconv.AppendInt(t.b, int64(v), 10)
 	case int64:
 		t.b = strconv.AppendInt(t.b, v, 10)
 	case uint64:
 		t.b = strconv.AppendUint(t.b, v, 10)
-	default:
-		t.b = fmt.Append(t.b, v)
 	}
 	t.b = append(t.b, "\r\n"...)
 }
 
-// bytes writes a number of bytes, and a second line in a readable unit.
-func (t *infoText) bytes(name string, n int64) {
-	t.line(name, n)
-	t.line(name+"_human", human(n))
+// decimal writes a number with so many digits behind its point, and a unit.
+func (t *infoText) decimal(name string, value float64, digits int, unit string) {
+	t.b = append(append(t.b, name...), ':')
+	t.b = strconv.AppendFloat(t.b, value, 'f', digits, 64)
+	t.b = append(append(t.b, unit...), "\r\n"...)
 }
 
-// human writes a number of bytes as Redis shows it: 1.50M.
-func human(n int64) string {
+// bytes writes a number of bytes, and a second line in a readable unit.
+func (t *infoText) bytes(name string, n int64) {
+	field(t, name, n)
+	t.b = append(append(t.b, name...), "_human:"...)
+	t.b = append(appendHuman(t.b, n), "\r\n"...)
+}
+
+// appendHuman appends a number of bytes as Redis shows it: 1.50M.
+func appendHuman(b []byte, n int64) []byte {
 	const units = "KMGTP"
 	if n < 1024 {
-		return fmt.Sprintf("%dB", n)
+		return append(strconv.AppendInt(b, n, 10), 'B')
 	}
 	v := float64(n) / 1024
 	i := 0
 	for v >= 1024 && i < len(units)-1 {
 		v, i = v/1024, i+1
 	}
-	return fmt.Sprintf("%.2f%c", v, units[i])
-}
-
-// storeFigures are the store's numbers that take locks to gather.
-type storeFigures struct {
-	stats persistence.Stats
-}
-
-func (f *storeFigures) keys() (n int64) {
-	for _, db := range f.stats.Databases {
-		n += int64(db.Keys)
-	}
-	return n
+	return append(strconv.AppendFloat(b, v, 'f', 2, 64), units[i])
 }
 
 // gather refreshes the figures, which are all zero while data is loaded. It locks one shard after
 // the other, so the caller must not hold any.
-func (srv *Server) gather() storeFigures {
+func (srv *Server) gather() persistence.Stats {
 	if srv.loading.Load() {
-		return storeFigures{}
+		return persistence.Stats{}
 	}
-	f := storeFigures{stats: srv.store.Stats()}
-	f.stats.Databases = f.stats.Databases[:min(len(f.stats.Databases), srv.settings().limits.Databases)]
-	srv.notePeak(f.stats.Memory)
+	st := srv.store.Stats()
+	st.Databases = st.Databases[:min(len(st.Databases), srv.settings().limits.Databases)]
+	srv.notePeak(st.Memory)
 	srv.admin.mu.Lock()
 	defer srv.admin.mu.Unlock()
-	srv.admin.figures = f
-	return f
+	srv.admin.figures = st
+	return st
 }
 
 // lately is gather for the cron, which does not wait for scripts: while one runs the
 // figures are those gathered last.
-func (srv *Server) lately() storeFigures {
+func (srv *Server) lately() persistence.Stats {
 	if !srv.scripts.engine.Running() {
 		return srv.gather()
 	}
@@ -132,13 +136,31 @@ func (srv *Server) lately() storeFigures {
 
 // figures are the store's numbers for a call: inside EXEC, which holds shards,
 // those gathered last, which are at most a second old.
-func (s *session) figures() storeFigures {
+func (s *session) figures() persistence.Stats {
 	if !s.locked {
 		return s.srv.gather()
 	}
 	s.srv.admin.mu.Lock()
 	defer s.srv.admin.mu.Unlock()
 	return s.srv.admin.figures
+}
+
+// diskStatsAge is how old Pebble's numbers may be in INFO. To gather them costs more than
+// the text.
+const diskStatsAge = 100 * time.Millisecond
+
+// diskStats are Pebble's numbers, all zero while data is loaded.
+func (srv *Server) diskStats() persistence.DiskStats {
+	if srv.loading.Load() {
+		return persistence.DiskStats{}
+	}
+	a, now := &srv.admin, srv.clock.Now()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if age := now.Sub(a.diskSeen); age < 0 || age >= diskStatsAge {
+		a.disk, a.diskSeen = srv.store.DiskStats(), now
+	}
+	return a.disk
 }
 
 func (srv *Server) notePeak(memory int64) {
@@ -151,7 +173,7 @@ func (srv *Server) notePeak(memory int64) {
 }
 
 // Info writes the requested sections; unknown names are ignored.
-func (s *session) Info(_ *commands.Ctx, sections []string) string {
+func (s *session) Info(sections []string, show func([]byte)) {
 	wanted := map[string]bool{}
 	for _, name := range sections {
 		wanted[strings.ToLower(name)] = true
@@ -159,9 +181,9 @@ func (s *session) Info(_ *commands.Ctx, sections []string) string {
 	everything := wanted["all"] || wanted["everything"]
 	usual := len(sections) == 0 || wanted["default"]
 	t := infoTexts.Get().(*infoText)
-	defer infoTexts.Put(t)
-	t.b, t.srv, t.figures = t.b[:0], s.srv, s.figures()
-	for _, section := range infoSections() {
+	*t = infoText{b: t.b[:0], session: s, srv: s.srv}
+	for i := range infoSections {
+		section := &infoSections[i]
 		if everything || wanted[section.name] || usual && section.usual {
 			if len(t.b) > 0 {
 				t.b = append(t.b, "\r\n"...)
@@ -170,5 +192,7 @@ func (s *session) Info(_ *commands.Ctx, sections []string) string {
 			section.write(t)
 		}
 	}
-	return string(t.b)
+	show(t.b)
+	*t = infoText{b: t.b}
+	infoTexts.Put(t)
 }

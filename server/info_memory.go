@@ -1,8 +1,8 @@
 package server
 
 import (
-	"fmt"
 	"runtime/metrics"
+	"sync"
 
 	"github.com/vigildb/vigil/commands/admin"
 	"github.com/vigildb/vigil/persistence"
@@ -23,18 +23,24 @@ type heapFigures struct {
 	cycles  uint64 // of the collector
 }
 
-func readHeap() heapFigures {
-	s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/unused:bytes"},
+// heapSamples are the requests of readHeap, which are kept since the runtime writes into them.
+var heapSamples = sync.Pool{New: func() any {
+	return &[...]metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/unused:bytes"},
 		{Name: "/memory/classes/heap/free:bytes"}, {Name: "/memory/classes/total:bytes"}, {Name: "/gc/cycles/total:gc-cycles"}}
-	metrics.Read(s)
+}}
+
+func readHeap() heapFigures {
+	s := heapSamples.Get().(*[5]metrics.Sample)
+	defer heapSamples.Put(s)
+	metrics.Read(s[:])
 	f := heapFigures{objects: int64(s[0].Value.Uint64()), all: int64(s[3].Value.Uint64()), cycles: s[4].Value.Uint64()}
 	f.inUse = f.objects + int64(s[1].Value.Uint64())
 	f.held = f.inUse + int64(s[2].Value.Uint64())
 	return f
 }
 
-func (srv *Server) memoryFigures(f *storeFigures) memoryFigures {
-	m := memoryFigures{data: f.stats.Memory, process: srv.admin.resident.Load()}
+func (srv *Server) memoryFigures(st *persistence.Stats) memoryFigures {
+	m := memoryFigures{data: st.Memory, process: srv.admin.resident.Load()}
 	if m.process == 0 {
 		m.process = ResidentBytes()
 	}
@@ -60,70 +66,62 @@ func ratio(a, b int64) float64 {
 // shows the policy as noeviction, since no key is ever evicted: libraries that
 // keep jobs refuse any other.
 func infoMemory(t *infoText) {
-	m, set := t.srv.memoryFigures(&t.figures), t.srv.settings()
+	m, set := t.srv.memoryFigures(t.store()), t.srv.settings()
 	t.bytes("used_memory", m.data)
 	t.bytes("used_memory_rss", m.process)
 	t.bytes("used_memory_peak", m.peak)
-	t.line("used_memory_peak_perc", fmt.Sprintf("%.2f%%", 100*ratio(m.data, m.peak)))
-	t.line("used_memory_overhead", m.clients)
-	t.line("used_memory_startup", 0)
-	t.line("used_memory_dataset", m.data)
-	t.line("used_memory_dataset_perc", "100.00%")
-	t.line("allocator_allocated", m.heap.objects)
-	t.line("allocator_active", m.heap.inUse)
-	t.line("allocator_resident", m.heap.held)
+	t.decimal("used_memory_peak_perc", 100*ratio(m.data, m.peak), 2, "%")
+	field(t, "used_memory_overhead", m.clients)
+	field(t, "used_memory_startup", 0)
+	field(t, "used_memory_dataset", m.data)
+	field(t, "used_memory_dataset_perc", "100.00%")
+	field(t, "allocator_allocated", m.heap.objects)
+	field(t, "allocator_active", m.heap.inUse)
+	field(t, "allocator_resident", m.heap.held)
 	t.bytes("total_system_memory", systemBytes())
 	scripts, scriptBytes := t.srv.scripts.engine.Cached()
 	libraries, functions := t.srv.scripts.engine.Libraries().Len()
 	t.bytes("used_memory_lua", 0)
 	t.bytes("used_memory_scripts", int64(scriptBytes+t.srv.scripts.engine.Libraries().Bytes()))
-	t.line("number_of_cached_scripts", scripts)
-	t.line("number_of_functions", functions)
-	t.line("number_of_libraries", libraries)
+	field(t, "number_of_cached_scripts", scripts)
+	field(t, "number_of_functions", functions)
+	field(t, "number_of_libraries", libraries)
 	t.bytes("maxmemory", set.conf.MaxMemory)
-	name := policyName(t.srv)
-	t.line("vigil_maxmemory_policy", name)
+	name := set.conf.MaxMemoryPolicy.String()
+	field(t, "vigil_maxmemory_policy", name)
 	if set.policy == persistence.PolicySpill {
 		name = "noeviction"
 	}
-	t.line("maxmemory_policy", name)
-	t.line("allocator_frag_ratio", fmt.Sprintf("%.2f", ratio(m.heap.inUse, m.heap.objects)))
-	t.line("allocator_frag_bytes", m.heap.inUse-m.heap.objects)
+	field(t, "maxmemory_policy", name)
+	t.decimal("allocator_frag_ratio", ratio(m.heap.inUse, m.heap.objects), 2, "")
+	field(t, "allocator_frag_bytes", m.heap.inUse-m.heap.objects)
 	held := m.heap.held
-	t.line("allocator_rss_ratio", fmt.Sprintf("%.2f", ratio(held, m.heap.inUse)))
-	t.line("allocator_rss_bytes", held-m.heap.inUse)
-	t.line("rss_overhead_ratio", fmt.Sprintf("%.2f", ratio(m.process, held)))
-	t.line("rss_overhead_bytes", m.process-held)
-	t.line("mem_fragmentation_ratio", fmt.Sprintf("%.2f", ratio(m.process, m.data)))
-	t.line("mem_fragmentation_bytes", m.process-m.data)
-	t.line("mem_not_counted_for_evict", 0)
-	t.line("mem_replication_backlog", 0)
-	t.line("mem_total_replication_buffers", 0)
-	t.line("mem_clients_slaves", 0)
-	t.line("mem_clients_normal", m.clients)
-	t.line("mem_cluster_links", 0)
-	t.line("mem_aof_buffer", t.figures.stats.PendingBytes)
-	t.line("mem_allocator", "go")
-	t.line("active_defrag_running", 0)
-	t.line("lazyfree_pending_objects", 0)
-	t.line("lazyfreed_objects", 0)
-	t.line("vigil_memtable_bytes", t.figures.stats.MemTableBytes)
-	t.line("vigil_gc_cycles", m.heap.cycles)
-}
-
-// policyName is the directive maxmemory-policy as it was given.
-func policyName(srv *Server) string {
-	for _, p := range srv.config.Get([]string{"maxmemory-policy"}, func(a, b string) bool { return a == b }) {
-		return p.Value
-	}
-	return ""
+	t.decimal("allocator_rss_ratio", ratio(held, m.heap.inUse), 2, "")
+	field(t, "allocator_rss_bytes", held-m.heap.inUse)
+	t.decimal("rss_overhead_ratio", ratio(m.process, held), 2, "")
+	field(t, "rss_overhead_bytes", m.process-held)
+	t.decimal("mem_fragmentation_ratio", ratio(m.process, m.data), 2, "")
+	field(t, "mem_fragmentation_bytes", m.process-m.data)
+	field(t, "mem_not_counted_for_evict", 0)
+	field(t, "mem_replication_backlog", 0)
+	field(t, "mem_total_replication_buffers", 0)
+	field(t, "mem_clients_slaves", 0)
+	field(t, "mem_clients_normal", m.clients)
+	field(t, "mem_cluster_links", 0)
+	field(t, "mem_aof_buffer", t.store().PendingBytes)
+	field(t, "mem_allocator", "go")
+	field(t, "active_defrag_running", 0)
+	field(t, "lazyfree_pending_objects", 0)
+	field(t, "lazyfreed_objects", 0)
+	field(t, "vigil_memtable_bytes", t.srv.diskStats().MemTableBytes)
+	field(t, "vigil_gc_cycles", m.heap.cycles)
 }
 
 // Memory is MEMORY STATS.
 func (s *session) Memory() []admin.MemoryFigure {
 	f := s.figures()
 	m := s.srv.memoryFigures(&f)
-	keys := f.keys()
+	keys := f.Keys()
 	perKey := int64(0)
 	if keys > 0 {
 		perKey = m.data / keys
@@ -135,7 +133,7 @@ func (s *session) Memory() []admin.MemoryFigure {
 		{Name: "replication.backlog"},
 		{Name: "clients.slaves"},
 		{Name: "clients.normal", Value: m.clients},
-		{Name: "aof.buffer", Value: f.stats.PendingBytes},
+		{Name: "aof.buffer", Value: f.PendingBytes},
 		{Name: "overhead.total", Value: m.clients},
 		{Name: "keys.count", Value: keys},
 		{Name: "keys.bytes-per-key", Value: perKey},

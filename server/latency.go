@@ -128,7 +128,7 @@ func infoLatencyStats(t *infoText) {
 			i, _ := slices.BinarySearch(sorted, p)
 			b = appendPercentile(b, p, times[i])
 		}
-		t.line("latency_percentiles_usec_"+c.FullName(), string(b))
+		field(t, "latency_percentiles_usec_"+c.FullName(), string(b))
 	}
 }
 

@@ -1,8 +1,6 @@
 package server
 
 import (
-	"fmt"
-
 	"github.com/vigildb/vigil/commands"
 )
 
@@ -46,7 +44,7 @@ func (s *session) admitLoading(cmd *commands.Command) error {
 // reportLoading logs the progress of Load. The cron calls it once a second.
 func (srv *Server) reportLoading() {
 	loaded, total := srv.store.Progress()
-	srv.logf(LogNotice, "Loading: %s of %s, %.0f%%", human(loaded), human(total), percent(loaded, total))
+	srv.logf(LogNotice, "Loading: %s of %s, %.0f%%", appendHuman(nil, loaded), appendHuman(nil, total), percent(loaded, total))
 }
 
 func percent(part, whole int64) float64 {
@@ -64,10 +62,10 @@ func infoLoading(t *infoText) {
 		elapsed := t.srv.clock.Now().UnixMilli() - t.srv.started
 		eta = int64(float64(elapsed) / 1000 * float64(total-loaded) / float64(loaded))
 	}
-	t.line("loading_start_time", t.srv.started/1000)
-	t.line("loading_total_bytes", total)
-	t.line("loading_rdb_used_mem", 0)
-	t.line("loading_loaded_bytes", loaded)
-	t.line("loading_loaded_perc", fmt.Sprintf("%.2f", percent(loaded, total)))
-	t.line("loading_eta_seconds", eta)
+	field(t, "loading_start_time", t.srv.started/1000)
+	field(t, "loading_total_bytes", total)
+	field(t, "loading_rdb_used_mem", 0)
+	field(t, "loading_loaded_bytes", loaded)
+	t.decimal("loading_loaded_perc", percent(loaded, total), 2, "")
+	field(t, "loading_eta_seconds", eta)
 }

@@ -170,10 +170,10 @@ func infoListeners(t *infoText) {
 		for _, s := range x.f.open {
 			text += ",bind=" + s.host
 		}
-		t.line(fmt.Sprintf("listener%d", n), fmt.Sprintf("%s,port=%d", text, x.f.port.Load()))
+		field(t, fmt.Sprintf("listener%d", n), fmt.Sprintf("%s,port=%d", text, x.f.port.Load()))
 		n++
 	}
 	if path := t.srv.settings().conf.UnixSocket; path != "" && k.listening {
-		t.line(fmt.Sprintf("listener%d", n), "name=unix,bind="+path)
+		field(t, fmt.Sprintf("listener%d", n), "name=unix,bind="+path)
 	}
 }

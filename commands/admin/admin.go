@@ -7,8 +7,9 @@ const adminFlags = commands.Admin | commands.NoScript | commands.Loading | comma
 
 // Statistics is what the server reports about itself.
 type Statistics interface {
-	// Info is the text of INFO; no sections means the default ones.
-	Info(c *commands.Ctx, sections []string) string
+	// Info calls show with the text of INFO, which show must not keep; no sections means
+	// the default ones.
+	Info(sections []string, show func(text []byte))
 	Memory() []MemoryFigure
 	Slowlog() Slowlog
 	// Monitor shows the client every command from now on.
@@ -51,7 +52,7 @@ func info(c *commands.Ctx) error {
 	for c.Args.More() {
 		sections = append(sections, c.Args.String())
 	}
-	c.Reply.Verbatim("txt", c.Host.(Statistics).Info(c, sections))
+	c.Host.(Statistics).Info(sections, func(text []byte) { c.Reply.Verbatim("txt", text) })
 	return nil
 }
 

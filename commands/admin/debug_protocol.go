@@ -13,7 +13,7 @@ var protocolReplies = map[string]func(r *commands.Reply) error{
 	"TRUE":    func(r *commands.Reply) error { r.Bool(true); return nil },
 	"FALSE":   func(r *commands.Reply) error { r.Bool(false); return nil },
 	"VERBATIM": func(r *commands.Reply) error {
-		r.Verbatim("txt", "This is a verbatim\nstring")
+		r.Verbatim("txt", []byte("This is a verbatim\nstring"))
 		return nil
 	},
 	"ARRAY": func(r *commands.Reply) error {

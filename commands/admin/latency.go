@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"slices"
@@ -116,7 +117,7 @@ func latencyGraph(c *commands.Ctx) error {
 	for _, s := range e.Samples {
 		low, high = min(low, s.Millis), max(high, s.Millis)
 	}
-	var b strings.Builder
+	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s - high %d ms, low %d ms (all time high %d ms)\n%s\n", e.Name, high, low, e.Max, strings.Repeat("-", 80))
 	for row := graphRows - 1; row >= 0; row-- {
 		for _, s := range e.Samples {
@@ -126,7 +127,7 @@ func latencyGraph(c *commands.Ctx) error {
 		}
 		b.WriteByte('\n')
 	}
-	c.Reply.Verbatim("txt", b.String())
+	c.Reply.Verbatim("txt", b.Bytes())
 	return nil
 }
 
@@ -141,7 +142,7 @@ var advice = map[string]string{
 func latencyDoctor(c *commands.Ctx) error {
 	host := c.Host.(Latency)
 	events := host.LatencyEvents()
-	var b strings.Builder
+	var b bytes.Buffer
 	switch {
 	case host.LatencyThreshold() == 0:
 		b.WriteString("Latency spikes are not recorded. CONFIG SET latency-monitor-threshold <milliseconds> starts that.\n")
@@ -156,7 +157,7 @@ func latencyDoctor(c *commands.Ctx) error {
 		fmt.Fprintf(&b, "%s: %d latency spikes, %d ms on average, in %d s; the longest ever took %d ms. %s\n", e.Name, n, sum/n,
 			e.Samples[n-1].Seconds-e.Samples[0].Seconds+1, e.Max, advice[e.Name])
 	}
-	c.Reply.Verbatim("txt", b.String())
+	c.Reply.Verbatim("txt", b.Bytes())
 	return nil
 }
 

@@ -35,7 +35,7 @@ func lolwut(c *commands.Ctx) error {
 		text = append(append(text, row...), '\n')
 	}
 	text = fmt.Appendf(text, "\nvigil %s, in the manner of Redis ver. %s\n", commands.Version, commands.RedisVersion)
-	c.Reply.Verbatim("txt", string(text))
+	c.Reply.Verbatim("txt", text)
 	return nil
 }
 

@@ -1,9 +1,9 @@
 package admin
 
 import (
+	"bytes"
 	"fmt"
 	"math"
-	"strings"
 
 	"github.com/vigildb/vigil/commands"
 )
@@ -93,12 +93,12 @@ func memoryDoctor(c *commands.Ctx) error {
 	case ratio > fragmented:
 		text = fmt.Sprintf("The process holds %.2f times the %d bytes in use. MEMORY PURGE gives back what can be given.\n", ratio, used)
 	}
-	c.Reply.Verbatim("txt", text)
+	c.Reply.Verbatim("txt", []byte(text))
 	return nil
 }
 
 func memoryMallocStats(c *commands.Ctx) error {
-	var b strings.Builder
+	var b bytes.Buffer
 	for _, f := range c.Host.(Statistics).Memory() {
 		if f.Ratio != 0 {
 			fmt.Fprintf(&b, "%s: %.4g\n", f.Name, f.Ratio)
@@ -106,7 +106,7 @@ func memoryMallocStats(c *commands.Ctx) error {
 			fmt.Fprintf(&b, "%s: %d\n", f.Name, f.Value)
 		}
 	}
-	c.Reply.Verbatim("txt", b.String())
+	c.Reply.Verbatim("txt", b.Bytes())
 	return nil
 }
 

@@ -128,7 +128,7 @@ func clientSetInfo(c *commands.Ctx) error {
 }
 
 func clientInfo(c *commands.Ctx) error {
-	c.Reply.Verbatim("txt", c.Host.(Clients).ClientInfo(c.Client)+"\n")
+	c.Reply.Verbatim("txt", []byte(c.Host.(Clients).ClientInfo(c.Client)+"\n"))
 	return nil
 }
 
@@ -145,7 +145,7 @@ func clientList(c *commands.Ctx) error {
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	c.Reply.Verbatim("txt", c.Host.(Clients).ClientList(c, f))
+	c.Reply.Verbatim("txt", []byte(c.Host.(Clients).ClientList(c, f)))
 	return nil
 }
 

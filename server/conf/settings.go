@@ -141,7 +141,7 @@ type OutputLimit struct {
 // Policy is what happens when MaxMemory is reached.
 type Policy uint8
 
-// The policies, in the order of the names in the table of directives.
+// The policies, in the order of policyNames.
 const (
 	VolatileLRU Policy = iota
 	VolatileLFU
@@ -154,6 +154,11 @@ const (
 	// Spill keeps every key and moves cold ones from memory to disk.
 	Spill
 )
+
+var policyNames = []string{"volatile-lru", "volatile-lfu", "volatile-random", "volatile-ttl", "allkeys-lru", "allkeys-lfu", "allkeys-random", "noeviction", "spill"}
+
+// String returns the name in the configuration.
+func (p Policy) String() string { return policyNames[p] }
 
 // Fsync is when a write is durable.
 type Fsync uint8

@@ -11,7 +11,7 @@ func memoryRows() []directive {
 		{name: "maxmemory", kind: memory(0, math.MaxInt64), def: "0",
 			doc: "Memory for data; 0 for no limit.",
 			set: func(s *Settings, v value) { s.MaxMemory = v.n }},
-		{name: "maxmemory-policy", kind: oneOf("volatile-lru", "volatile-lfu", "volatile-random", "volatile-ttl", "allkeys-lru", "allkeys-lfu", "allkeys-random", "noeviction", "spill"), def: "spill",
+		{name: "maxmemory-policy", kind: oneOf(policyNames...), def: "spill",
 			doc: "What happens at maxmemory: `spill` moves cold keys to disk; the other policies are the ones of Redis.",
 			set: func(s *Settings, v value) { s.MaxMemoryPolicy = Policy(v.n) }},
 		{name: "maxmemory-samples", kind: integer(1, 64), def: "5",

@@ -87,7 +87,7 @@ func (w *replyWriter) writeTyped(t *glua.LTable, depth int) bool {
 		format, isFormat := v.RawGetString("format").(glua.LString)
 		text, isText := v.RawGetString("string").(glua.LString)
 		if isFormat && isText {
-			w.reply.Verbatim((string(format) + "   ")[:3], string(text))
+			w.reply.Verbatim((string(format) + "   ")[:3], []byte(text))
 			return true
 		}
 	}
