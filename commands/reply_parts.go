@@ -4,14 +4,27 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"sync"
 )
 
-// partBytes is the length at which a bounded reply begins another part.
-const partBytes = 256 << 10
+const (
+	// firstPart is the length at which a bounded reply begins its second part: append,
+	// which gives a quarter more than it needs, then gives at most partBytes.
+	firstPart = 48 << 10
+	// partBytes is the memory of each later part, unless it is a longer string's.
+	partBytes = 64 << 10
+	// partEnd is what is left free in a part: the header and the end of a string go into
+	// the string's part.
+	partEnd = 32
+)
+
+// spareParts are parts that were sent. Long replies come and go with every command,
+// and would be most of what the collector has to do.
+var spareParts = sync.Pool{New: func() any { return new([partBytes]byte) }}
 
 // Bound sets a function more that is asked, each time that a part is full,
 // whether the reply may have size bytes. If it may not, the reply is lost.
-func (r *Reply) Bound(more func(size int) bool) { r.more, r.room = more, partBytes }
+func (r *Reply) Bound(more func(size int) bool) { r.more, r.room = more, firstPart }
 
 // fits makes room for n bytes. It reports false if the reply is lost.
 func (r *Reply) fits(n int) bool {
@@ -29,9 +42,13 @@ func (r *Reply) fits(n int) bool {
 		r.parts = append(r.parts, r.buf)
 		r.size += len(r.buf)
 	}
-	// The header and the end of a long string go into its part.
-	r.room = max(n, partBytes) + 32
-	r.buf = make([]byte, 0, r.room)
+	if n <= partBytes-partEnd {
+		r.room = partBytes - partEnd
+		r.buf = spareParts.Get().(*[partBytes]byte)[:0]
+	} else {
+		r.room = n + partEnd
+		r.buf = make([]byte, 0, r.room)
+	}
 	return true
 }
 
@@ -44,7 +61,13 @@ func (r *Reply) lose() {
 func (r *Reply) Lost() bool { return r.lost }
 
 // Cap is the memory that the reply holds in bytes.
-func (r *Reply) Cap() int { return r.size + cap(r.buf) }
+func (r *Reply) Cap() int {
+	n := cap(r.buf)
+	for _, p := range r.parts {
+		n += cap(p)
+	}
+	return n
+}
 
 // Parts is what was written, in order, except for the last part, which Last
 // returns. They are not changed any more unless the reply is rewound.
@@ -105,20 +128,30 @@ func (r *Reply) within(n int) bool {
 	return true
 }
 
-// Reset empties the reply; its buffer is dropped if it grew beyond keep bytes.
+// Reset empties the reply, whose memory nobody else may use any more. The reply keeps a
+// buffer of at most keep bytes.
 func (r *Reply) Reset(keep int) {
-	if cap(r.buf) > keep || r.parts != nil {
-		r.Release()
-		return
+	first := r.buf
+	if len(r.parts) > 0 {
+		first = r.parts[0]
+		for _, p := range append(r.parts[1:], r.buf) {
+			// A part that was cut in two has another capacity.
+			if cap(p) == partBytes {
+				spareParts.Put((*[partBytes]byte)(p[:partBytes]))
+			}
+		}
 	}
-	r.buf = r.buf[:0]
+	r.Release()
+	if cap(first) <= keep {
+		r.buf = first[:0]
+	}
 }
 
 // Release empties the reply and leaves its memory to the code that has taken it.
 func (r *Reply) Release() {
 	r.buf, r.parts, r.size = nil, nil, 0
 	if r.more != nil && !r.lost {
-		r.room = partBytes
+		r.room = firstPart
 	}
 }
 

@@ -55,13 +55,16 @@ func (s *session) send() error {
 	r := &s.ctx.Reply
 	s.srv.stats.outputBytes.Add(int64(r.Len()))
 	s.srv.stats.writes.Add(1)
+	anyKept := false // what the transport keeps must not be used again
 	for _, part := range r.Parts() {
-		if _, err := s.conn.Write(part); err != nil {
+		kept, err := s.conn.Write(part)
+		if err != nil {
 			return err
 		}
+		anyKept = anyKept || kept
 	}
 	kept, err := s.conn.Write(r.Last())
-	if kept {
+	if kept || anyKept {
 		r.Release()
 	} else {
 		r.Reset(keepBuffer)

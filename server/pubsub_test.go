@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"sync"
@@ -228,11 +229,20 @@ type handEnd struct {
 	unsaved bool  // the journal is not on the device
 	failed  error // nor will it be
 	stuck   int   // bytes that the client does not read
+	keeps   bool  // every second write is kept and not copied
+	kept    [][]byte
 }
 
 func (e *handEnd) Write(b []byte) (kept bool, err error) {
-	e.wrote = append(e.wrote, b...)
 	e.writes++
+	if e.keeps && e.writes%2 == 1 {
+		e.kept = append(e.kept, b)
+		return true, nil
+	} else if e.keeps {
+		e.kept = append(e.kept, bytes.Clone(b))
+		return false, nil
+	}
+	e.wrote = append(e.wrote, b...)
 	return false, nil
 }
 
@@ -280,6 +290,31 @@ func TestMessagesAreWrittenTogether(t *testing.T) {
 	want := "*3\r\n$9\r\nsubscribe\r\n$2\r\nch\r\n:1\r\n" + strings.Repeat(encode("message", "ch", "m"), 1000)
 	if e.wakes != 1 || e.writes != 2 || string(e.wrote) != want {
 		t.Errorf("got %d wakes, %d writes, %d bytes, want 1, 2, %d", e.wakes, e.writes, len(e.wrote), len(want))
+	}
+}
+
+// The memory of long replies is used again, but not while the transport keeps them.
+func TestRepliesThatWaitForTheClientKeepTheirBytes(t *testing.T) {
+	r := newRig(t)
+	for _, letter := range []string{"a", "b"} {
+		r.dial().want("SET "+letter+" "+strings.Repeat(letter, 10_000), "OK")
+	}
+	slow, kept := r.handSession()
+	defer slow.Leave()
+	kept.keeps = true
+	other, sent := r.handSession()
+	defer other.Leave()
+	for range 5 {
+		for s, text := range map[*session]string{slow: encode("GET", "a"), other: encode("GET", "b")} {
+			if err := s.feedText(strings.Repeat(text, 50)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for letter, got := range map[string]string{"a": string(bytes.Join(kept.kept, nil)), "b": string(sent.wrote)} {
+		if want := strings.Repeat("$10000\r\n"+strings.Repeat(letter, 10_000)+"\r\n", 250); got != want {
+			t.Errorf("250 replies of %q: got other bytes (%d, want %d)", letter, len(got), len(want))
+		}
 	}
 }
 
