@@ -13,41 +13,21 @@ import (
 // of MaxNumber, divided by the shortest exposure, stay far below it.
 const maxLearnt = 1e60
 
-// reader takes an encoding apart and keeps its first failure.
-type reader struct {
-	buf []byte
-	bad bool
-}
+// reader reads what schedules consist of.
+type reader struct{ structures.Reader }
 
 func (r *reader) byte() byte {
-	if len(r.buf) == 0 {
-		r.bad = true
-		return 0
+	if b := r.Bytes(1); b != nil {
+		return b[0]
 	}
-	b := r.buf[0]
-	r.buf = r.buf[1:]
-	return b
-}
-
-// number reads a uvarint of at most limit.
-func (r *reader) number(limit uint64) uint64 {
-	v, w := binary.Uvarint(r.buf)
-	if w <= 0 || v > limit {
-		r.bad, r.buf = true, nil
-		return 0
-	}
-	r.buf = r.buf[w:]
-	return v
+	return 0
 }
 
 func (r *reader) fixed() uint64 {
-	if len(r.buf) < 8 {
-		r.bad, r.buf = true, nil
-		return 0
+	if b := r.Bytes(8); b != nil {
+		return binary.LittleEndian.Uint64(b)
 	}
-	v := binary.LittleEndian.Uint64(r.buf)
-	r.buf = r.buf[8:]
-	return v
+	return 0
 }
 
 func (r *reader) float() float64 { return math.Float64frombits(r.fixed()) }
@@ -56,28 +36,17 @@ func (r *reader) float() float64 { return math.Float64frombits(r.fixed()) }
 func (r *reader) learnt() float64 {
 	v := r.float()
 	if !(v >= 0 && v <= maxLearnt) {
-		r.bad = true
+		r.Bad = true
 		return 0
 	}
 	return v
-}
-
-func (r *reader) bytes(limit uint64) []byte {
-	n := r.number(limit)
-	if n > uint64(len(r.buf)) {
-		r.bad, r.buf = true, nil
-		return nil
-	}
-	b := r.buf[:n]
-	r.buf = r.buf[n:]
-	return b
 }
 
 // nodeMemo reads a memo of the only length that it may have.
 func (r *reader) nodeMemo(length int) []float64 {
 	list := r.memo()
 	if len(list) != length {
-		r.bad = true
+		r.Bad = true
 		return nil
 	}
 	return list
@@ -85,15 +54,15 @@ func (r *reader) nodeMemo(length int) []float64 {
 
 // memo reads a list of finite floats. The bytes bound its length.
 func (r *reader) memo() []float64 {
-	n := r.number(uint64(len(r.buf) / 8))
-	if n == 0 || r.bad {
+	n := r.Uint(uint64(len(r.B) / 8))
+	if n == 0 || r.Bad {
 		return nil
 	}
-	list := make([]float64, 0, min(n, uint64(len(r.buf)/8)))
+	list := make([]float64, 0, min(n, uint64(len(r.B)/8)))
 	for range n {
 		v := r.float()
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			r.bad = true
+			r.Bad = true
 		}
 		list = append(list, v)
 	}
@@ -101,7 +70,7 @@ func (r *reader) memo() []float64 {
 }
 
 // whole says that all was read, and nothing was wrong.
-func (r *reader) whole() bool { return !r.bad && len(r.buf) == 0 }
+func (r *reader) whole() bool { return !r.Bad && len(r.B) == 0 }
 
 func (r *reader) done(what string) error {
 	if !r.whole() {
@@ -113,8 +82,8 @@ func (r *reader) done(what string) error {
 // Decode makes a schedule from its head; SetPage adds its pages. The error
 // wraps structures.ErrCorrupt.
 func Decode(head []byte, key structures.HashKey) (*Schedule, error) {
-	s, r := New(key), reader{buf: head}
-	if v := r.byte(); v != version && !r.bad {
+	s, r := New(key), reader{structures.Reader{B: head}}
+	if v := r.byte(); v != version && !r.Bad {
 		return nil, fmt.Errorf("schedule: head of version %d: %w", v, structures.ErrCorrupt)
 	}
 	policy := r.byte()
@@ -122,12 +91,12 @@ func Decode(head []byte, key structures.HashKey) (*Schedule, error) {
 		return s, r.done("head")
 	}
 	estimator := r.byte()
-	c := Config{Probes: int(r.number(MaxCount)), Window: r.float(), Seed: r.fixed(),
-		StepMillis: int64(r.number(MaxMillis)), LeaseMillis: int64(r.number(MaxMillis)), Explore: r.float()}
-	s.clock = clock{stepMillis: c.StepMillis, epoch: int64(r.number(maxTime)), now: int64(r.number(maxTime)),
-		step: int64(r.number(scheduler.MaxStep))}
+	c := Config{Probes: int(r.Uint(MaxCount)), Window: r.float(), Seed: r.fixed(),
+		StepMillis: int64(r.Uint(MaxMillis)), LeaseMillis: int64(r.Uint(MaxMillis)), Explore: r.float()}
+	s.clock = clock{stepMillis: c.StepMillis, epoch: int64(r.Uint(maxTime)), now: int64(r.Uint(maxTime)),
+		step: int64(r.Uint(scheduler.MaxStep))}
 	for _, counter := range []*uint64{&s.calls, &s.handed, &s.observed, &s.failed} {
-		*counter = r.number(math.MaxUint64)
+		*counter = r.Uint(math.MaxUint64)
 	}
 	s.table.Memo = r.memo()
 	if err := r.done("head"); err != nil {
@@ -196,17 +165,17 @@ func (s *Schedule) Adopt() { s.ready() }
 // seatPage reads the nodes of a page and reports whether it is one. slotOf returns
 // the slot for a place in the page.
 func (s *Schedule) seatPage(page []byte, slotOf func(place int) int) bool {
-	r := reader{buf: page}
+	r := reader{structures.Reader{B: page}}
 	used := r.fixed()
 	for i := range scheduler.PageSize {
-		if used>>i&1 == 0 || r.bad {
+		if used>>i&1 == 0 || r.Bad {
 			continue
 		}
 		n := &s.node
 		*n = scheduler.Node{}
 		name, l := r.node(n, s.memo)
-		if _, twice := s.slots.find(name); twice || r.bad || (s.check != nil && s.check(&n.Params) != nil) {
-			r.bad = true
+		if _, twice := s.slots.find(name); twice || r.Bad || (s.check != nil && s.check(&n.Params) != nil) {
+			r.Bad = true
 			break
 		}
 		slot := slotOf(i)
@@ -221,18 +190,18 @@ func (s *Schedule) seatPage(page []byte, slotOf func(place int) int) bool {
 // node reads a node whose memo, if it has one, is of a given length. The name
 // aliases what is read; the zero lease is none.
 func (r *reader) node(n *scheduler.Node, memo int) (name []byte, l lease) {
-	name = r.bytes(MaxName)
-	mask := r.number(1<<fieldEnd - 1)
+	name = r.Bytes(int(r.Uint(MaxName)))
+	mask := r.Uint(1<<fieldEnd - 1)
 	n.Params = r.params(mask)
 	var ints [3]int64
 	for i := range ints {
 		if mask>>(fieldBorn+i)&1 != 0 {
-			ints[i] = int64(r.number(scheduler.MaxStep))
+			ints[i] = int64(r.Uint(scheduler.MaxStep))
 		}
 	}
 	n.Born, n.Last, n.Probes = ints[0], ints[0]+ints[1], ints[2]
 	if n.Last > scheduler.MaxStep {
-		r.bad = true
+		r.Bad = true
 	}
 	for i, field := range learntFields(n) {
 		if mask>>(fieldItems+i)&1 != 0 {
@@ -240,7 +209,7 @@ func (r *reader) node(n *scheduler.Node, memo int) (name []byte, l lease) {
 		}
 	}
 	if mask>>fieldLease&1 != 0 {
-		l.until, l.step = int64(r.number(maxTime+MaxMillis)), int64(r.number(scheduler.MaxStep))
+		l.until, l.step = int64(r.Uint(maxTime+MaxMillis)), int64(r.Uint(scheduler.MaxStep))
 	}
 	if mask>>fieldMemo&1 != 0 {
 		n.Memo = r.nodeMemo(memo)
@@ -253,15 +222,15 @@ func (r *reader) params(mask uint64) scheduler.Params {
 	for i, field := range paramFields(&p) {
 		if mask>>i&1 != 0 {
 			if *field = r.float(); *field > 0 && *field < minParam {
-				r.bad = true // Add makes it 0
+				r.Bad = true // Add makes it 0
 			}
 		}
 	}
 	if mask>>fieldMaxAge&1 != 0 {
-		p.MaxAge = int64(r.number(scheduler.MaxStep))
+		p.MaxAge = int64(r.Uint(scheduler.MaxStep))
 	}
 	if p.Check() != nil {
-		r.bad = true
+		r.Bad = true
 	}
 	return p
 }

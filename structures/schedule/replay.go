@@ -71,11 +71,11 @@ func (s *Schedule) applyCreate(args *structures.Args) error {
 
 func (s *Schedule) applyAdd(args *structures.Args) error {
 	node, now := args.Bytes(), args.Uint()
-	r := reader{buf: args.Bytes()}
+	r := reader{structures.Reader{B: args.Bytes()}}
 	if err := args.Done(); err != nil {
 		return err
 	}
-	p := r.params(r.number(1<<(fieldMaxAge+1) - 1))
+	p := r.params(r.Uint(1<<(fieldMaxAge+1) - 1))
 	if r.done("parameters") != nil || now > maxTime || s.checkNode(node, &p) != nil {
 		return structures.ErrCorrupt
 	}

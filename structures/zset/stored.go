@@ -126,7 +126,7 @@ func (s *Set) visitChangedIndex(visit func(id uint64, page []byte)) {
 // has reports that there is a section with the number of a page that another one had.
 // Numbers of branches are not used again.
 func (s *Set) has(id uint64) bool {
-	return s.indexed && id < firstTwig && s.index.section(uint32((id-firstSection)&(id-1)>>1)).id() == id
+	return s.indexed && id < firstTwig && s.index.section(hashOfSection(id)).id() == id
 }
 
 // visit visits a page that changed. A leaf may have come and gone since Clean.

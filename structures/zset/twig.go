@@ -30,6 +30,9 @@ func (s *Set) ResidentFrom() uint64 { return firstTwig }
 // id is the number of the section's page.
 func (s *section) id() uint64 { return firstSection | uint64(s.prefix)<<1 | 1<<(32-s.depth) }
 
+// hashOfSection returns the least hash of the section whose page has a number.
+func hashOfSection(id uint64) uint32 { return uint32((id - firstSection) & (id - 1) >> 1) }
+
 // appendPage appends the section's page.
 func (s *section) appendPage(dst []byte) []byte {
 	var room [mostSection]uint64
@@ -58,15 +61,15 @@ func (s *section) load(page []byte) ([]uint64, error) {
 		size *= 2
 	}
 	c := section{slots: make([]uint64, size)}
-	r, hash := reader{b: page}, uint64(s.prefix)
-	r.bad = r.uint(math.MaxUint32) != uint64(s.used)
-	for len(r.b) > 0 && !r.bad && c.used < s.used {
-		hash += r.uint(math.MaxUint32)
-		num := r.uint(math.MaxUint32 / 2)
-		r.bad = r.bad || hash > uint64(s.prefix)|math.MaxUint32>>s.depth
+	r, hash := structures.Reader{B: page}, uint64(s.prefix)
+	r.Bad = r.Uint(math.MaxUint32) != uint64(s.used)
+	for len(r.B) > 0 && !r.Bad && c.used < s.used {
+		hash += r.Uint(math.MaxUint32)
+		num := r.Uint(math.MaxUint32 / 2)
+		r.Bad = r.Bad || hash > uint64(s.prefix)|math.MaxUint32>>s.depth
 		c.put(hash<<32 | (num + 1))
 	}
-	if r.bad || len(r.b) > 0 || c.used != s.used {
+	if r.Bad || len(r.B) > 0 || c.used != s.used {
 		return nil, fmt.Errorf("page %x of the index of a sorted set, of %d entries: %w", s.id(), s.used, structures.ErrCorrupt)
 	}
 	return c.slots, nil
@@ -180,40 +183,14 @@ func (n *branch) appendPage(dst []byte) []byte {
 	return dst
 }
 
-// reader reads the numbers of a head or a page. It is bad after one that is not there.
-type reader struct {
-	b   []byte
-	bad bool
-}
-
-func (r *reader) uint(most uint64) uint64 {
-	v, w := binary.Uvarint(r.b)
-	if w <= 0 || v > most {
-		r.b, r.bad = nil, true
-		return 0
-	}
-	r.b = r.b[w:]
-	return v
-}
-
-func (r *reader) bytes(n int) []byte {
-	if n > len(r.b) {
-		r.b, r.bad = nil, true
-		return nil
-	}
-	b := r.b[:n:n]
-	r.b = r.b[n:]
-	return b
-}
-
 // loadTwig makes the leaves of a branch's page, all of them away.
 func loadTwig(page []byte) (leaves []*leaf, err error) {
-	for r := (reader{b: page}); len(r.b) > 0 || r.bad; {
-		l := &leaf{num: uint32(r.uint(math.MaxUint32 / 2))}
-		l.count, l.size = uint16(r.uint(math.MaxUint16)), uint32(r.uint(math.MaxUint32))
-		score := r.bytes(scoreSize)
-		member := r.bytes(int(r.uint(stubBytes)))
-		if r.bad || l.count == 0 || int(l.size) < int(l.count)*(scoreSize+1) || l.size > leafBytes && l.count > 1 ||
+	for r := (structures.Reader{B: page}); len(r.B) > 0 || r.Bad; {
+		l := &leaf{num: uint32(r.Uint(math.MaxUint32 / 2))}
+		l.count, l.size = uint16(r.Uint(math.MaxUint16)), uint32(r.Uint(math.MaxUint32))
+		score := r.Bytes(scoreSize)
+		member := r.Bytes(int(r.Uint(stubBytes)))
+		if r.Bad || l.count == 0 || int(l.size) < int(l.count)*(scoreSize+1) || l.size > leafBytes && l.count > 1 ||
 			math.IsNaN(scoreOf(binary.BigEndian.Uint64(score))) {
 			return nil, fmt.Errorf("branch of a sorted set: leaf %d: %w", len(leaves), structures.ErrCorrupt)
 		}
@@ -230,7 +207,7 @@ func loadTwig(page []byte) (leaves []*leaf, err error) {
 type coming struct {
 	bytes uint64
 	order []uint32           // numbers of branches
-	twigs map[uint32][]*leaf // their leaves
+	twigs map[uint32][]*leaf // their leaves, nil until their pages are there
 }
 
 // appendIndex appends what the head of an indexed set has more than that of others.
@@ -258,16 +235,16 @@ func (s *Set) appendIndex(dst []byte) []byte {
 
 // loadIndex reads what appendIndex appended.
 func (s *Set) loadIndex(head []byte) error {
-	r := reader{b: head}
-	c := &coming{bytes: r.uint(math.MaxInt64), twigs: map[uint32][]*leaf{}}
-	s.longest = uint32(r.uint(math.MaxUint32))
-	sections, at, used := r.uint(1<<maxDepth), uint64(0), uint64(0)
+	r := structures.Reader{B: head}
+	c := &coming{bytes: r.Uint(math.MaxInt64), twigs: map[uint32][]*leaf{}}
+	s.longest = uint32(r.Uint(math.MaxUint32))
+	sections, at, used := r.Uint(1<<maxDepth), uint64(0), uint64(0)
 	x := &index{paged: true}
 	var list []*section
-	for ; sections > 0 && !r.bad; sections-- {
-		depth := r.bytes(1)
-		n := r.uint(math.MaxUint32)
-		if r.bad || depth[0] > maxDepth || at >= 1<<32 || at<<depth[0]&math.MaxUint32 != 0 {
+	for ; sections > 0 && !r.Bad; sections-- {
+		depth := r.Bytes(1)
+		n := r.Uint(math.MaxUint32)
+		if r.Bad || depth[0] > maxDepth || at >= 1<<32 || at<<depth[0]&math.MaxUint32 != 0 {
 			return errIndex
 		}
 		list = append(list, &section{prefix: uint32(at), depth: depth[0], used: uint32(n), away: true, stored: true})
@@ -276,12 +253,12 @@ func (s *Set) loadIndex(head []byte) error {
 		at += 1 << (32 - depth[0])
 		used += n
 	}
-	for len(r.b) > 0 {
-		num := uint32(r.uint(math.MaxUint32))
-		c.order = append(c.order, num)
+	for len(r.B) > 0 {
+		num := uint32(r.Uint(math.MaxUint32))
+		c.order, c.twigs[num] = append(c.order, num), nil
 		s.lastTwig = max(s.lastTwig, num)
 	}
-	if r.bad || at != 1<<32 || used != uint64(s.promised) || s.promisedPages < 2 || len(c.order) == 0 || len(c.order) > s.promisedPages {
+	if r.Bad || at != 1<<32 || used != uint64(s.promised) || s.promisedPages < 2 || len(c.order) == 0 || len(c.order) > s.promisedPages {
 		return errIndex
 	}
 	x.sections = make([]*section, 0, 1<<x.depth)
@@ -299,14 +276,14 @@ func (s *Set) supply(id uint64, page []byte) error {
 	switch {
 	case id >= firstTwig:
 		num := id - firstTwig
-		if num > math.MaxUint32 || !slices.Contains(s.coming.order, uint32(num)) || s.coming.twigs[uint32(num)] != nil {
+		if there, ok := s.coming.twigs[uint32(num)]; num > math.MaxUint32 || !ok || there != nil {
 			return fmt.Errorf("sorted set page %x is not in the head or was given twice: %w", id, structures.ErrCorrupt)
 		}
 		leaves, err := loadTwig(page)
 		s.coming.twigs[uint32(num)] = leaves
 		return err
 	case id >= firstSection:
-		sec := s.index.section(uint32((id - firstSection) & (id - 1) >> 1))
+		sec := s.index.section(hashOfSection(id))
 		if sec.id() != id || !sec.away {
 			return fmt.Errorf("sorted set page %x is not in the head or was given twice: %w", id, structures.ErrCorrupt)
 		}
