@@ -121,11 +121,7 @@ func addPlaces(c *commands.Ctx, key []byte, entries []zset.Entry, rule zset.Rule
 	if !ok || err != nil {
 		return 0, err
 	}
-	scores := make([]float64, len(entries))
-	for i, e := range entries {
-		scores[i] = e.Score
-	}
-	if len(entries) > 1 && !s.ReadyAdd(scores, func(i int) []byte { return entries[i].Member }) {
+	if !s.ReadyAdd(len(entries), func(i int) (float64, []byte) { return entries[i].Score, entries[i].Member }) {
 		return 0, c.Tx.Err()
 	}
 	changed := false

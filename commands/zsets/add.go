@@ -108,7 +108,7 @@ func addMembers(c *commands.Ctx, key []byte, add *addition, scores []float64) er
 	if err != nil {
 		return err
 	}
-	if len(scores) > 1 && !s.ReadyAdd(scores, func(i int) []byte { return add.pairs[2*i+1] }) {
+	if !s.ReadyAdd(len(scores), func(i int) (float64, []byte) { return scores[i], add.pairs[2*i+1] }) {
 		return c.Tx.Err()
 	}
 	added, updated, now, outcome := 0, 0, 0.0, zset.Refused

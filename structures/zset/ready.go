@@ -24,18 +24,18 @@ func (s *Set) Ready(step int, names ...[]byte) bool {
 	return !s.unread() && s.readyDrop(found)
 }
 
-// ReadyAdd makes sure that the pages which Add needs for members, each behind its score in
-// pairs, are in memory. It reports false if one of them cannot be read. With Increment
-// or a rule the pages may not be those of the place that the member comes to have.
-func (s *Set) ReadyAdd(scores []float64, member func(i int) []byte) bool {
-	if s.gone == 0 {
+// ReadyAdd makes sure that the pages which Add needs for n entries are in memory. It reports
+// false if one of them cannot be read. Add itself does so for a single entry. With
+// Increment or a rule the pages may not be those of the place that the member comes to have.
+func (s *Set) ReadyAdd(n int, entry func(i int) (score float64, member []byte)) bool {
+	if s.gone == 0 || n == 1 {
 		return true
 	}
 	s.makeRoom()
 	needs := map[*leaf]int{}
 	var sources []*leaf
-	for i, score := range scores {
-		m := member(i)
+	for i := range n {
+		score, m := entry(i)
 		if from, _ := s.find(s.hash(m), m); from != nil {
 			sources = append(sources, from)
 		}
