@@ -64,6 +64,16 @@ func ParseFloat(b []byte) (v float64, ok bool) {
 	return v, ok && fits
 }
 
+// CText returns the text that C's functions see in b: a zero byte is the end of it, and
+// before a number they pass over blanks. empty reports that there is nothing, not even
+// blanks, which they read as zero.
+func CText(b []byte) (text []byte, empty bool) {
+	if end := bytes.IndexByte(b, 0); end >= 0 {
+		b = b[:end]
+	}
+	return bytes.TrimLeft(b, " \t\n\v\f\r"), len(b) == 0
+}
+
 // Strtod reads a number that fills b, decimal or hexadecimal, or an infinity. A number
 // that is too large is infinite and one that is too small is 0, and neither fits.
 func Strtod(b []byte) (v float64, fits, ok bool) {

@@ -159,13 +159,10 @@ func parseWeight(b []byte) (float64, bool) {
 	if n, ok := commands.ParseInt(b); ok {
 		return float64(n), true
 	}
-	if end := bytes.IndexByte(b, 0); end >= 0 {
-		b = b[:end]
-	}
-	if len(b) == 0 {
+	b, empty := commands.CText(b)
+	if empty {
 		return 0, true
 	}
-	b = bytes.TrimLeft(b, " \t\n\v\f\r")
 	v, ok := commands.ParseFloat(b)
 	if ok && v != 0 && math.Abs(v) < minNormal && !isExact(b, v) {
 		return 0, false

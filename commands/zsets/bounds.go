@@ -83,13 +83,11 @@ func scoreLimit(b []byte, including, excluding func(float64) zset.Bound) (limit,
 // parseScore reads a score as strtod does: a zero byte is the end, without any text it is
 // 0, and beyond float64 infinite.
 func parseScore(b []byte) (score float64, ok bool) {
-	if end := bytes.IndexByte(b, 0); end >= 0 {
-		b = b[:end]
-	}
-	if len(b) == 0 {
+	b, empty := commands.CText(b)
+	if empty {
 		return 0, true
 	}
-	score, _, ok = commands.Strtod(bytes.TrimLeft(b, " \t\n\v\f\r"))
+	score, _, ok = commands.Strtod(b)
 	return score, ok
 }
 
