@@ -1,7 +1,6 @@
 package streams
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -11,44 +10,17 @@ import (
 	"github.com/vigildb/vigil/structures/stream"
 )
 
-// flaky is a pager of pages of which some cannot be read.
-type flaky struct {
-	pages  map[uint64][]byte
-	left   int // pages that can be read
-	failed bool
-}
-
-func (f *flaky) ReadPage(id uint64, use func([]byte) error) bool {
-	if f.left--; f.left < 0 || use(f.pages[id]) != nil {
-		f.failed = true
-	}
-	return !f.failed
-}
-
-func (f *flaky) Failed() bool { return f.failed }
-func (f *flaky) Room() bool   { return false }
-func (f *flaky) Tight() bool  { return false }
-
-// awayStream puts a stream of 10 pages of 10 entries, 1-0 to 100-0, under the key s. All of
-// them but the last are on a disk of which a number of pages can be read. Its group g has
+// awayStream puts a stream of 10 pages of 10 entries, 1-0 to 100-0, under the key s. Its group g has
 // given 65 entries to the consumer c, and the first of these is deleted.
-func awayStream(t *testing.T, r *commandtest.Rig, readable int) {
-	t.Helper()
-	s, f := stream.New(), &flaky{pages: map[uint64][]byte{}, left: 1000}
+func awayStream(r *commandtest.Rig, readable int) {
+	s := stream.New()
 	for i := range uint64(100) {
 		s.Add(nil, stream.ID{Ms: i + 1}, [][]byte{[]byte("f"), []byte("v")}, stream.PageLimits{Entries: 10})
 	}
 	g := s.CreateGroup(nil, []byte("g"), stream.ID{}, 0)
 	g.Deliver(nil, g.CreateConsumer(nil, []byte("c"), 1), 65, 1, false, nil)
 	s.Delete(nil, []stream.ID{{Ms: 1}})
-	s.Pages(true, func(id uint64, page []byte) { f.pages[id] = slices.Clone(page) })
-	s.Clean()
-	s.SetPager(f)
-	for range 3 {
-		s.Shed(1 << 20)
-	}
-	r.Put("s", s)
-	f.left = readable
+	r.PutAway("s", s, readable)
 }
 
 // A command that needs several pages, of which one cannot be read, changes nothing. The
@@ -70,7 +42,7 @@ func TestCommandThatCannotReadAPageOfAStreamChangesNothing(t *testing.T) {
 			r := commandtest.New(t, Group())
 			r.Call("XADD", "t", "1-0", "f", "v")
 			r.Call("XGROUP", "CREATE", "t", "g", "0")
-			awayStream(t, r, readable)
+			awayStream(r, readable)
 			r.Classes = commands.EventAll
 			journal := r.Journal()
 			r.Call(strings.Fields(line)...)

@@ -2,7 +2,6 @@ package zsets
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -12,44 +11,16 @@ import (
 	"github.com/vigildb/vigil/structures/zset"
 )
 
-// flaky is a pager of pages of which some cannot be read.
-type flaky struct {
-	pages  map[uint64][]byte
-	left   int // pages that can be read
-	failed bool
-}
-
-func (f *flaky) ReadPage(id uint64, use func([]byte) error) bool {
-	if f.left--; f.left < 0 || use(f.pages[id]) != nil {
-		f.failed = true
-	}
-	return !f.failed
-}
-
-func (f *flaky) Failed() bool { return f.failed }
-func (f *flaky) Room() bool   { return false }
-func (f *flaky) Tight() bool  { return false }
-
 // awayMember is a member of the set of awaySet: 8 of them fill a leaf.
 func awayMember(n string) string { return fmt.Sprintf("%0220s", n) }
 
-// awaySet puts a sorted set of 100 members with their numbers as scores under the key s. All
-// pages of it that can be are on a disk of which a number of pages can be read.
-func awaySet(r *commandtest.Rig, readable int) *flaky {
-	s, f := zset.New(new(structures.HashKeys)), &flaky{pages: map[uint64][]byte{}, left: 1000}
+// awaySet puts a sorted set of 100 members with their numbers as scores under the key s.
+func awaySet(r *commandtest.Rig, readable int) *commandtest.Pages {
+	s := zset.New(new(structures.HashKeys))
 	for i := range 100 {
 		s.Add(nil, []byte(awayMember(strconv.Itoa(i))), float64(i), 0)
 	}
-	s.Shed(1)
-	s.Pages(true, func(id uint64, page []byte) { f.pages[id] = slices.Clone(page) })
-	s.Clean()
-	s.SetPager(f)
-	for range 3 {
-		s.Shed(1 << 20)
-	}
-	r.Put("s", s)
-	f.left = readable
-	return f
+	return r.PutAway("s", s, readable)
 }
 
 // A command that needs several pages, of which one cannot be read, changes nothing. The
@@ -74,7 +45,7 @@ func TestCommandThatCannotReadAPageOfASortedSetChangesNothing(t *testing.T) {
 				}
 			}
 			r.Call(args...)
-			if !f.failed {
+			if !f.Failed() {
 				if readable == 0 {
 					t.Errorf("%.60s: needs no page", line)
 				}

@@ -1,0 +1,41 @@
+package commandtest
+
+import (
+	"slices"
+
+	"github.com/vigildb/vigil/structures"
+)
+
+// Pages is a disk with the pages of a value, of which some can be read and then none.
+type Pages struct {
+	pages  map[uint64][]byte
+	left   int // pages that can be read
+	failed bool
+}
+
+func (p *Pages) ReadPage(id uint64, use func([]byte) error) bool {
+	if p.left--; p.left < 0 || use(p.pages[id]) != nil {
+		p.failed = true
+	}
+	return !p.failed
+}
+
+func (p *Pages) Failed() bool { return p.failed }
+func (p *Pages) Room() bool   { return false }
+func (p *Pages) Tight() bool  { return false }
+
+// PutAway puts a value under a key. All pages of it that can be are on a disk of which
+// a number of pages can be read.
+func (r *Rig) PutAway(key string, v structures.Paged, readable int) *Pages {
+	p := &Pages{pages: map[uint64][]byte{}, left: 1 << 30}
+	v.Shed(1) // sorted sets make pages of their index
+	v.Pages(true, func(id uint64, page []byte) { p.pages[id] = slices.Clone(page) })
+	v.Clean()
+	v.SetPager(p)
+	for range 3 {
+		v.Shed(1 << 20)
+	}
+	r.Put(key, v)
+	p.left = readable
+	return p
+}
