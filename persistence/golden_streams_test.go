@@ -2,7 +2,6 @@ package persistence
 
 import (
 	"fmt"
-	"os"
 	"testing"
 
 	"github.com/vigildb/vigil/structures"
@@ -99,16 +98,7 @@ func TestGoldenIndexedStreams(t *testing.T) {
 	testGolden(t, goldenIndexedStreams,
 		func(t *testing.T, tx *Tx, prefix string) { storeGoldenStreams(t, tx, prefix, names) },
 		func(t *testing.T, tx *Tx, prefix string) { checkStoredStreams(t, tx, prefix, names) })
-	opened := t.TempDir()
-	if err := os.CopyFS(opened, os.DirFS(goldenIndexedStreams)); err != nil {
-		t.Fatal(err)
-	}
-	s, err := Open(Options{Dir: opened, IdleAfter: -1, MaxMemory: 8 << 10, LargeBytes: 1, Now: func() int64 { return goldenNow }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer closeStore(t, s)
-	all(s, goldenNow, func(tx *Tx) {
+	openTight(t, goldenIndexedStreams, func(s *Store, tx *Tx) {
 		v, _, err := View[*stream.Stream](tx, []byte("old-indexed"))
 		if err != nil || s.stats.pageReads.Load() != 1 {
 			t.Fatalf("%v, %d pages were read; want the last one", err, s.stats.pageReads.Load())

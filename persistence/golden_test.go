@@ -259,3 +259,18 @@ func goldenKeys(t *testing.T, s *Store, prefix string, f func(t *testing.T, tx *
 		f(t, tx, prefix)
 	})
 }
+
+// openTight opens a copy of a golden store with so little memory that pages stay on disk.
+func openTight(t *testing.T, golden string, look func(s *Store, tx *Tx)) {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(golden)); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(Options{Dir: dir, IdleAfter: -1, MaxMemory: 8 << 10, LargeBytes: 1, Now: func() int64 { return goldenNow }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeStore(t, s)
+	all(s, goldenNow, func(tx *Tx) { look(s, tx) })
+}

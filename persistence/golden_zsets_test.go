@@ -3,7 +3,6 @@ package persistence
 import (
 	"fmt"
 	"math"
-	"os"
 	"testing"
 
 	"github.com/vigildb/vigil/structures"
@@ -97,16 +96,7 @@ func TestGoldenIndexedSortedSets(t *testing.T) {
 		}
 		s.Shed(0) // makes pages of the index
 	}, checkGoldenIndexedZSet)
-	opened := t.TempDir()
-	if err := os.CopyFS(opened, os.DirFS(goldenIndexedZSets)); err != nil {
-		t.Fatal(err)
-	}
-	s, err := Open(Options{Dir: opened, IdleAfter: -1, MaxMemory: 8 << 10, LargeBytes: 1, Now: func() int64 { return goldenNow }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer closeStore(t, s)
-	all(s, goldenNow, func(tx *Tx) {
+	openTight(t, goldenIndexedZSets, func(s *Store, tx *Tx) {
 		v, _, err := View[*zset.Set](tx, []byte("old-indexed"))
 		if err != nil || s.stats.pageReads.Load() != 0 {
 			t.Fatalf("%v, %d pages were read", err, s.stats.pageReads.Load())
