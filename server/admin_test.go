@@ -14,7 +14,7 @@ import (
 
 func TestShutdownAsksTheOwnerAndEndsTheConnection(t *testing.T) {
 	dir := t.TempDir()
-	r := newRig(t, func(o *Options) { o.InMemory, o.Dir = false, dir })
+	r := newRig(t, onDisk(dir))
 	c := newScriptClient(t, r.srv)
 	for _, bad := range []string{"SHUTDOWN NOSUCH", "SHUTDOWN SAVE NOSAVE", "SHUTDOWN ABORT"} {
 		if got := c.call(t, bad); got.kind != nodeError {
@@ -52,7 +52,7 @@ func TestShutdownRefusesConnectionsBeforeItsClientIsGone(t *testing.T) {
 
 func TestShutdownGoesOnIfTheSnapshotFailsUnlessForced(t *testing.T) {
 	dir := t.TempDir()
-	r := newRig(t, func(o *Options) { o.InMemory, o.Dir = false, dir })
+	r := newRig(t, onDisk(dir))
 	if err := os.WriteFile(filepath.Join(dir, "snapshots"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -27,6 +27,11 @@ type rig struct {
 	log   *testLog
 }
 
+// onDisk is a change of newRig: the data is in a directory.
+func onDisk(dir string) func(*Options) {
+	return func(o *Options) { o.InMemory, o.Dir = false, dir }
+}
+
 // newRig opens one; change may set other options.
 func newRig(t testing.TB, change ...func(*Options)) *rig {
 	t.Helper()

@@ -148,8 +148,7 @@ func TestScriptThatTakesTooMuchMemoryEnds(t *testing.T) {
 
 // A script that is cut does half of its work, and the transaction around it goes on.
 func TestScriptsThatRunWhenTheServerIsClosedEnd(t *testing.T) {
-	dir := t.TempDir()
-	onDisk := func(o *Options) { o.InMemory, o.Dir = false, dir }
+	onDisk := onDisk(t.TempDir())
 	r := newRig(t, onDisk)
 	c := r.dial()
 	c.send("MULTI")
@@ -165,8 +164,7 @@ func TestScriptsThatRunWhenTheServerIsClosedEnd(t *testing.T) {
 
 // Time that passes without looks at the script is the machine's and not the script's.
 func TestShortScriptIsNotCutByAClosingServerOnAMachineThatStalls(t *testing.T) {
-	dir := t.TempDir()
-	onDisk := func(o *Options) { o.InMemory, o.Dir = false, dir }
+	onDisk := onDisk(t.TempDir())
 	r := newRig(t, onDisk)
 	r.endless("redis.call('SET', 'a', 1) for i = 1, 100000 do redis.call('PING') end redis.call('SET', 'b', 1)")
 	closed := make(chan error, 1)
@@ -184,8 +182,7 @@ func TestShortScriptIsNotCutByAClosingServerOnAMachineThatStalls(t *testing.T) {
 
 // Close ends the script that has been running for too long, and not those that follow it.
 func TestClosingServerDoesNotCutTheScriptAfterALateOne(t *testing.T) {
-	dir := t.TempDir()
-	onDisk := func(o *Options) { o.InMemory, o.Dir = false, dir }
+	onDisk := onDisk(t.TempDir())
 	r := newRig(t, onDisk)
 	c := r.dial()
 	c.send("MULTI")

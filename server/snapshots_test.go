@@ -80,7 +80,7 @@ func TestUnfinishedSnapshotsAreNotListedAndGoAtTheNextStart(t *testing.T) {
 	if err := r.srv.Close(); err != nil {
 		t.Fatal(err)
 	}
-	newRig(t, func(o *Options) { o.InMemory, o.Dir = false, dir })
+	newRig(t, onDisk(dir))
 	if got := names(t, dir); len(got) != 1 || got[0] != "whole" {
 		t.Errorf("after the next start there are %q", got)
 	}
@@ -167,7 +167,7 @@ func TestSnapshotCanBeCopiedWhileTheServerRuns(t *testing.T) {
 	if report, err := Check(to, func(string, int64, int64) {}); err != nil || !report.Sound() {
 		t.Errorf("the copy: %v, %+v", err, report)
 	}
-	copied := newRig(t, func(o *Options) { o.InMemory, o.Dir = false, to })
+	copied := newRig(t, onDisk(to))
 	if got := copied.dial().do("GET", "k499"); got != `"`+strings.Repeat("v", 1000)+`"` && got != strings.Repeat("v", 1000) {
 		t.Errorf("GET from the copy: %.20s", got)
 	}

@@ -101,7 +101,7 @@ func TestCloseWaitsForLongTurns(t *testing.T) {
 }
 
 func TestLongTurnUnderAlwaysIsDurableFirst(t *testing.T) {
-	r := newRig(t, func(o *Options) { o.InMemory, o.Dir = false, t.TempDir() })
+	r := newRig(t, onDisk(t.TempDir()))
 	addr := r.loopback()
 	slow, other := r.dialTCP(addr), r.dialTCP(addr)
 	slow.want("CONFIG SET appendfsync always", "OK")
