@@ -38,7 +38,7 @@ type Member struct {
 	log        *grouplog.Log
 	replicator Replicator
 
-	// leads is changed with all shards locked. Who holds one may rely on it.
+	// leads is changed with all shards locked. Code that holds one may rely on it.
 	leads    atomic.Bool
 	applied  atomic.Uint64 // last entry that memory contains, or is given up for
 	policy   atomic.Int32  // SyncPolicy of what is appended
