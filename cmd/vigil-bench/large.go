@@ -74,7 +74,7 @@ func largeLatency(o *options, command string, s *process) (half, most float64, e
 		line := strings.ReplaceAll(command, "%", element(chance.IntN(o.large)))
 		line = strings.ReplaceAll(line, "#", fmt.Sprint(chance.IntN(o.large/2)))
 		began := time.Now()
-		if _, err := c.Write(appendCommand(nil, line)); err != nil {
+		if _, err := c.Write(appendCommand(nil, strings.Fields(line))); err != nil {
 			return 0, 0, err
 		}
 		if err := c.replies(1); err != nil {

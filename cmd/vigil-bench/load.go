@@ -49,12 +49,7 @@ func (c *conn) text(args ...string) (string, error) {
 // send sends a command and returns the first line of its reply, and how long the
 // body behind it is.
 func (c *conn) send(args []string) (line string, body int, err error) {
-	var b strings.Builder
-	fmt.Fprintf(&b, "*%d\r\n", len(args))
-	for _, a := range args {
-		fmt.Fprintf(&b, "$%d\r\n%s\r\n", len(a), a)
-	}
-	if _, err := io.WriteString(c, b.String()); err != nil {
+	if _, err := c.Write(appendCommand(nil, args)); err != nil {
 		return "", 0, err
 	}
 	if line, err = c.r.ReadString('\n'); err != nil {

@@ -191,7 +191,7 @@ func write(p *process, s part) error {
 				if before, after, ok := strings.Cut(command, "~"); ok {
 					command = before + letters(chance, 300) + after
 				}
-				b = appendCommand(b, command)
+				b = appendCommand(b, strings.Fields(command))
 				lines++
 			}
 		}
@@ -208,9 +208,8 @@ func write(p *process, s part) error {
 // element is 16 characters that no other number has. They are in no order.
 func element(i int) string { return fmt.Sprintf("%016x", uint64(i)*0x9e3779b97f4a7c15) }
 
-// appendCommand appends a command of words as a client sends it.
-func appendCommand(b []byte, command string) []byte {
-	words := strings.Fields(command)
+// appendCommand appends a command as a client sends it.
+func appendCommand(b []byte, words []string) []byte {
 	b = fmt.Appendf(b, "*%d\r\n", len(words))
 	for _, w := range words {
 		b = fmt.Appendf(b, "$%d\r\n%s\r\n", len(w), w)
