@@ -4,9 +4,12 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"syscall"
+	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -57,6 +60,31 @@ func (d *failingDisk) heal() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.k = -1
+}
+
+// mend heals the disk and reads all of it. A read that comes while Pebble itself opens a
+// file gets the error of that, even if the disk is healed before it gets it.
+func (d *failingDisk) mend(t testing.TB, s *Store) {
+	t.Helper()
+	d.heal()
+	limit := time.After(10 * time.Second)
+	for {
+		it, err := s.db.NewIter(nil)
+		if err == nil {
+			for it.First(); it.Valid(); it.Next() {
+			}
+			err = it.Close()
+		}
+		if err == nil {
+			return
+		}
+		select {
+		case <-limit:
+			t.Fatalf("the disk is healed: %v", err)
+		default:
+			runtime.Gosched()
+		}
+	}
 }
 
 // count returns how many operations there were and how many failed.

@@ -76,7 +76,7 @@ func TestUnreadablePageOfAListChangesNothing(t *testing.T) {
 				if lsn > 0 || failed == nil {
 					t.Errorf("record %d, error %v; want no record, and an error", lsn, failed)
 				}
-				disk.heal()
+				disk.mend(t, s)
 				for range 2 {
 					all(s, 1, func(tx *Tx) {
 						l, ok, err := View[*list.List](tx, []byte("l"))

@@ -119,7 +119,7 @@ func TestUnreadablePageOfAStreamChangesNothing(t *testing.T) {
 				if lsn > 0 || failed == nil {
 					t.Errorf("record %d, error %v; want no record, and an error", lsn, failed)
 				}
-				disk.heal()
+				disk.mend(t, s)
 				for range 2 {
 					all(s, 1, func(tx *Tx) {
 						if diff := diffStream(tx, []byte("s"), describeStream(want)); diff != "" || tx.Kind([]byte("other")) != structures.KindNone {
@@ -173,7 +173,7 @@ func TestStreamThatCannotBeReadIsReadLater(t *testing.T) {
 	for err := error(nil); failures == 0 || err != nil; failures++ {
 		disk.arm(failures + 1)
 		all(s, 1, func(tx *Tx) { _, _, _, err = Edit[*stream.Stream](tx, []byte("s"), nil) })
-		disk.heal()
+		disk.mend(t, s)
 		if failures > 20 || failures == 0 && err == nil {
 			t.Fatalf("after %d failures: %v", failures, err)
 		}

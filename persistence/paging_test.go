@@ -166,7 +166,7 @@ func TestUnreadablePageFailsTheCommandAndChangesNothing(t *testing.T) {
 			if lsn := all(s, 1, func(tx *Tx) { change(tx); failed = tx.Err() }); lsn > 0 || failed == nil {
 				t.Errorf("record %d, error %v; want no record, and an error", lsn, failed)
 			}
-			disk.heal()
+			disk.mend(t, s)
 			for range 2 {
 				all(s, 1, func(tx *Tx) {
 					h, ok, err := View[*hash.Hash](tx, []byte("h"))

@@ -59,7 +59,7 @@ func wantPagedZSet(t *testing.T, tx *Tx) {
 	})
 	for i := range 400 {
 		if rank, _, ok := z.Rank(zsetMember(i)); !ok || rank != i {
-			t.Fatalf("rank of member %d: %d, %v", i, rank, ok)
+			t.Fatalf("rank of member %d: %d, %v, %v", i, rank, ok, tx.Err())
 		}
 	}
 	if i != 400 || tx.Err() != nil {
@@ -101,7 +101,7 @@ func TestUnreadablePageOfASortedSetChangesNothing(t *testing.T) {
 			disk.arm(fault)
 			var failed error
 			lsn := all(s, 1, func(tx *Tx) { change(tx); failed = tx.Err() })
-			disk.heal()
+			disk.mend(t, s)
 			if failed == nil || fault == 100 {
 				if fault < 2 {
 					t.Errorf("%s needs no page", name)

@@ -68,7 +68,7 @@ func TestWhatCannotBeReadIsNotOverwritten(t *testing.T) {
 		if lsn := all(s, 1, func(tx *Tx) { change(tx); failed = tx.Err() }); lsn > 0 || failed == nil {
 			t.Errorf("%s: record %d, error %v; want no record, and an error", name, lsn, failed)
 		}
-		disk.heal()
+		disk.mend(t, s)
 		check := func() {
 			t.Helper()
 			all(s, 3, func(tx *Tx) {
