@@ -40,7 +40,7 @@ func watch(t testing.TB, seed uint64) string {
 // Each bug that is planted in members of a group is found.
 func TestPlantedBugsOfMembersAreFound(t *testing.T) {
 	indexPages(t)
-	for name, bug := range memberMutants {
+	for name, bug := range MemberMutants {
 		planted = bug
 		found := false
 		for seed, to := seeds(t, 40); seed < to && !found; seed++ {

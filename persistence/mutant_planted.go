@@ -8,9 +8,9 @@ var planted = noMutant
 var Mutants = map[string]mutant{"skipped sync": skippedSync, "swapped chunks": swappedChunks,
 	"hasty reader": hastyReader, "hasty values": hastyValues, "overcut journal": overcutJournal}
 
-// memberMutants are bugs of members of a group.
-var memberMutants = map[string]mutant{"hasty values": hastyValues, "hasty commit": hastyCommit, "kept tail": keptTail,
+// MemberMutants are bugs of members of a group that Plant knows.
+var MemberMutants = map[string]mutant{"hasty values": hastyValues, "hasty commit": hastyCommit, "kept tail": keptTail,
 	"reused positions": reusedPositions, "forgotten rest": forgottenRest, "assumed keys": assumedKeys}
 
-// Plant makes all stores have one of Mutants, or none with any other name.
-func Plant(name string) { planted = Mutants[name] }
+// Plant makes all stores have one of Mutants or MemberMutants, or none with any other name.
+func Plant(name string) { planted = max(Mutants[name], MemberMutants[name]) }
