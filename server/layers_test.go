@@ -43,6 +43,7 @@ const owners = `
 	html/template:                         server/window
 	github.com/prometheus:                 server/window
 	github.com/youmark/pkcs8:              server/certs
+	go.etcd.io/raft:                       server/cluster
 `
 
 // rooms says which packages of ours some packages may import: those named and no
@@ -55,6 +56,7 @@ const rooms = `
 	persistence/prefetch:
 	persistence/slab:
 	server/certs:
+	server/cluster:         persistence persistence/grouplog
 	server/resp:
 	server/transport:       structures
 	structures:

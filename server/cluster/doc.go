@@ -1,0 +1,28 @@
+// Package cluster keeps one group of members in agreement: it drives
+// go.etcd.io/raft over the log of a store that is a member of a group
+// (persistence.Member). ADR 0048.
+//
+// A [Driver] is a function of its inputs. It has no goroutine, clock, disk or
+// connection of its own: time, messages and proposals are handed to it, and
+// [Driver.Work] does what follows from them. So the simulation in this package's
+// tests repeats a run from its seed.
+//
+// The leader executes a command in memory at once and proposes its effects. These
+// rules make that linearizable:
+//
+//   - R1: the reply to a write waits for its commit. The server's.
+//   - R2: a reply waits until everything that it read is committed. The server's,
+//     by the position that a transaction has seen.
+//   - R3: a leader that is deposed drops what is not committed from its memory:
+//     the driver calls Follow before the log changes again.
+//   - R4: a leader replies to reads only under a lease: a round of heartbeats that
+//     was sent less than nine tenths of an election timeout ago ([Driver.Lease]).
+//   - R5: a member that has restarted grants no vote for one election timeout,
+//     because it has forgotten which leader relies on it.
+//   - R6: a member that may have lost what it acknowledged (a restart without an
+//     orderly end, when entries are not forced to the device at once) begins a new
+//     term, so that no leader counts on what it had, and neither votes nor campaigns
+//     until it has an entry that was committed in such a term.
+//
+// R6 is safe as long as fewer than a majority lose entries at the same time.
+package cluster

@@ -1,0 +1,294 @@
+package cluster
+
+import (
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"go.etcd.io/raft/v3"
+	"go.etcd.io/raft/v3/raftpb"
+)
+
+// maxRounds bounds the rounds of heartbeats that wait for their quorum.
+const maxRounds = 64
+
+// A Log keeps the entries of one group on disk. Its methods are called by the
+// goroutine of the driver alone.
+type Log interface {
+	// Append writes entries, after cutting off those that they replace, and state
+	// unless it is empty. What is written when Append returns is acknowledged.
+	Append(entries []*raftpb.Entry, state *raftpb.HardState) error
+	// Lost reports whether entries at the end, which were acknowledged, may be missing
+	// since the last start.
+	Lost() bool
+	// Recovered is called when everything is there again that is committed.
+	Recovered() error
+	raft.Storage
+}
+
+// A Machine is what the entries are applied to.
+type Machine interface {
+	// Commit is called with consecutive entries, from Applied()+1 on.
+	Commit(entries []*raftpb.Entry) error
+	// Lead is called when the first entry of term is applied and this member leads
+	// in it: commands may be executed from then on.
+	Lead(term uint64) error
+	// Follow is called when the leadership is lost, before the log changes. It
+	// drops from memory what is not committed.
+	Follow() error
+	// Applied returns the index of the last entry that memory contains.
+	Applied() uint64
+}
+
+// A Mesh carries messages to other members. Send never blocks; it may lose,
+// delay, repeat and reorder.
+type Mesh interface{ Send(*raftpb.Message) }
+
+// Rules switches off rules of the package, for tests that show what each is for.
+type Rules struct{ RaftLease, VoteAtOnce, KeepTerm bool }
+
+// Config describes one member of one group.
+type Config struct {
+	ID       uint64
+	Tick     time.Duration // how often Advance is called
+	Election int           // an election timeout in ticks; at least 10
+	Log      Log
+	Machine  Machine
+	Mesh     Mesh
+	Logger   raft.Logger
+	// Proposals are taken by Work.
+	Proposals *Proposals
+	// Without is for tests.
+	Without Rules
+}
+
+// A Driver is one member of one group. It is not safe for concurrent use.
+type Driver struct {
+	Config
+	node    *raft.RawNode
+	now     time.Duration
+	started time.Duration
+	leading uint64 // the term that the machine leads, 0 for none
+	lost    uint64 // the term of which it needs a committed entry to be whole, 0 for none
+	lease   time.Duration
+	handing time.Duration // when a transfer has failed, 0 without one
+	round   uint64
+	rounds  map[uint64]time.Duration
+	stopped error
+}
+
+// New starts a member at the time now of a monotonic clock that every other call
+// uses as well.
+func New(c Config, now time.Duration) (*Driver, error) {
+	d := &Driver{Config: c, now: now, started: now, rounds: map[uint64]time.Duration{}}
+	if c.Log.Lost() && !c.Without.KeepTerm {
+		if err := d.renounce(); err != nil {
+			return nil, err
+		}
+	}
+	read := raft.ReadOnlySafe
+	if c.Without.RaftLease {
+		read = raft.ReadOnlyLeaseBased
+	}
+	var err error
+	d.node, err = raft.NewRawNode(&raft.Config{
+		ID: c.ID, ElectionTick: c.Election, HeartbeatTick: max(1, c.Election/10),
+		Storage: c.Log, Applied: c.Machine.Applied(),
+		MaxSizePerMsg: 256 << 10, MaxCommittedSizePerReady: 1 << 20,
+		MaxUncommittedEntriesSize: 4 << 20, MaxInflightMsgs: 64, MaxInflightBytes: 4 << 20,
+		CheckQuorum: true, PreVote: true, DisableProposalForwarding: true,
+		ReadOnlyOption: read, Logger: c.Logger,
+	})
+	return d, err
+}
+
+// renounce begins a term in which this member has acknowledged nothing (R6).
+func (d *Driver) renounce() error {
+	state, _, err := d.Log.InitialState()
+	if err != nil {
+		return err
+	}
+	d.lost = state.GetTerm() + 1
+	return d.Log.Append(nil, &raftpb.HardState{Term: &d.lost, Vote: new(uint64), Commit: state.Commit})
+}
+
+func (d *Driver) timeout() time.Duration { return time.Duration(d.Election) * d.Tick }
+
+// Advance moves the clock; call it with at least one tick's distance between calls.
+func (d *Driver) Advance(now time.Duration) error {
+	d.now = now
+	if d.lost != 0 {
+		return nil // it must not campaign
+	}
+	d.node.Tick()
+	if d.handing != 0 && now >= d.handing && !d.stale() {
+		return d.stepDown()
+	}
+	return nil
+}
+
+// Step takes a message of another member. What a member asks its own driver only, and
+// snapshots, which there are none of yet, are dropped.
+func (d *Driver) Step(now time.Duration, m *raftpb.Message) error {
+	d.now = now
+	if m.GetTo() != d.ID {
+		return fmt.Errorf("a message for member %d has come to %d", m.GetTo(), d.ID)
+	}
+	switch m.GetType() {
+	case raftpb.MsgVote, raftpb.MsgPreVote:
+		if d.lost != 0 || !d.Without.VoteAtOnce && now-d.started < d.timeout() {
+			return nil // R5, R6
+		}
+	case raftpb.MsgTimeoutNow:
+		if d.lost != 0 {
+			return nil // R6
+		}
+	case raftpb.MsgApp, raftpb.MsgAppResp, raftpb.MsgHeartbeat, raftpb.MsgHeartbeatResp, raftpb.MsgVoteResp, raftpb.MsgPreVoteResp:
+	default:
+		return nil
+	}
+	return d.node.Step(m)
+}
+
+// stale reports whether the machine leads a term that raft does not lead now.
+func (d *Driver) stale() bool {
+	s := d.node.BasicStatus()
+	return s.RaftState != raft.StateLeader || s.HardState.GetTerm() != d.leading
+}
+
+// Leading returns the term that the machine leads, 0 for none.
+func (d *Driver) Leading() uint64 { return d.leading }
+
+// Renew sends a round of heartbeats; when a majority has replied, there is a lease
+// that counts from now.
+func (d *Driver) Renew(now time.Duration) {
+	d.now = now
+	if d.leading == 0 || d.stale() || d.handing != 0 || len(d.rounds) >= maxRounds {
+		return
+	}
+	d.round++
+	d.rounds[d.round] = now
+	d.node.ReadIndex(binary.BigEndian.AppendUint64(nil, d.round))
+}
+
+// Lease reports whether the leader may reply to reads at the time now. A follower
+// counts whole ticks, so up to one of its timeout has passed when it begins.
+func (d *Driver) Lease(now time.Duration) bool {
+	return d.leading != 0 && d.handing == 0 && !d.stale() && now < d.lease
+}
+
+// Transfer hands the leadership to another member. The lease ends at once, and this
+// term has none again: the message that lets the other member campaign in spite of
+// leases may be under way for ever. So if nobody has taken over after an election
+// timeout the leader steps down.
+func (d *Driver) Transfer(now time.Duration, to uint64) {
+	_, known := d.node.Status().Progress[to]
+	if d.leading == 0 || d.stale() || to == d.ID || d.handing != 0 || !known {
+		return
+	}
+	d.now, d.handing, d.lease = now, now+d.timeout(), 0
+	clear(d.rounds)
+	d.node.TransferLeader(to)
+}
+
+// stepDown ends the leadership as a reply of a member in the next term does.
+func (d *Driver) stepDown() error {
+	kind, term := raftpb.MsgAppResp, d.leading+1
+	return d.node.Step(&raftpb.Message{Type: &kind, From: &d.ID, To: &d.ID, Term: &term})
+}
+
+// Work writes, sends and applies what is due. After an error the member has
+// stopped: it is to be made anew from its disk.
+func (d *Driver) Work() error {
+	for d.stopped == nil {
+		d.propose()
+		if !d.node.HasReady() {
+			break
+		}
+		d.stopped = d.turn()
+	}
+	return d.stopped
+}
+
+// propose takes the proposals of this leadership; the others go.
+func (d *Driver) propose() {
+	term := d.leading
+	if term != 0 && d.stale() {
+		term = 0
+	}
+	d.Proposals.take(term, d.node.Propose)
+}
+
+func (d *Driver) turn() error {
+	rd := d.node.Ready()
+	if d.leading != 0 && d.stale() {
+		d.leading, d.lease, d.handing = 0, 0, 0
+		clear(d.rounds)
+		if err := d.Machine.Follow(); err != nil { // R3
+			return err
+		}
+	}
+	if len(rd.Entries) > 0 || !raft.IsEmptyHardState(rd.HardState) {
+		if err := d.Log.Append(rd.Entries, rd.HardState); err != nil {
+			return err
+		}
+	}
+	for _, m := range rd.Messages {
+		d.Mesh.Send(m)
+	}
+	if err := d.commit(rd.CommittedEntries); err != nil {
+		return err
+	}
+	for _, r := range rd.ReadStates {
+		d.granted(r)
+	}
+	d.node.Advance(rd)
+	return nil
+}
+
+func (d *Driver) commit(entries []*raftpb.Entry) error {
+	if len(entries) == 0 {
+		return nil
+	}
+	for _, e := range entries {
+		if e.GetType() != raftpb.EntryNormal {
+			return fmt.Errorf("entry %d changes the members, which are fixed", e.GetIndex())
+		}
+	}
+	if err := d.Machine.Commit(entries); err != nil {
+		return err
+	}
+	last := entries[len(entries)-1].GetTerm()
+	if d.lost != 0 && last >= d.lost {
+		d.lost = 0
+		if err := d.Log.Recovered(); err != nil {
+			return err
+		}
+	}
+	s := d.node.BasicStatus()
+	term := s.HardState.GetTerm()
+	if s.RaftState != raft.StateLeader || d.leading != 0 || last != term {
+		return nil
+	}
+	d.leading = term
+	return d.Machine.Lead(term)
+}
+
+// granted extends the lease by a round that a majority has replied to.
+func (d *Driver) granted(r raft.ReadState) {
+	n := binary.BigEndian.Uint64(r.RequestCtx)
+	sent, ok := d.rounds[n]
+	if !ok {
+		return
+	}
+	for k := range d.rounds {
+		if k <= n {
+			delete(d.rounds, k)
+		}
+	}
+	if d.Without.RaftLease { // raft says that it leads: for how long is unknown
+		d.lease = d.now + d.Tick
+		return
+	}
+	d.lease = max(d.lease, sent+(d.timeout()-d.Tick)*9/10) // R4
+}

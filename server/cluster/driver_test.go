@@ -1,0 +1,135 @@
+package cluster
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/vigildb/vigil/persistence"
+)
+
+var keys = []string{"a", "b", "c"}
+
+// write has a member write, and waits for the outcome.
+func (w *world) write(n *node, key string) *operation {
+	w.Helper()
+	op := w.ask(n.id, key, true)
+	w.until("a write", func() bool { return op.outcome == done })
+	return op
+}
+
+func (w *world) judge() {
+	w.Helper()
+	if v := w.history.violation(); v != "" {
+		w.Error(v)
+	}
+}
+
+// Three members elect one, what it writes is on all, and when it is gone the two others go on.
+func TestAGroupOutlivesItsLeader(t *testing.T) {
+	for _, inOrder := range []bool{true, false} {
+		w := newWorld(t, 1, persistence.SyncAlways, rules{})
+		first := w.elected()
+		w.write(first, "a")
+		w.write(first, "a")
+		first.stop(inOrder)
+		second := w.elected()
+		if second == first {
+			t.Fatal("a member that is down leads")
+		}
+		if op := w.write(second, "a"); !slices.Equal(op.list, []uint32{1, 2, 3}) {
+			t.Errorf("after the loss of the leader: %v", op.list)
+		}
+		w.settle()
+		w.judge()
+		w.close()
+	}
+}
+
+// A leader that is cut off gives up what it has not committed, and gets what the others did meanwhile.
+func TestADeposedLeaderRollsBack(t *testing.T) {
+	w := newWorld(t, 2, persistence.SyncAlways, rules{})
+	old := w.elected()
+	w.write(old, "a")
+	w.isolate(old, true)
+	lost := w.ask(old.id, "a", true)
+	w.run(timeout / 4)
+	if list, _, _ := old.read("a"); !slices.Equal(list, []uint32{1, 2}) {
+		t.Fatalf("the leader has %v in memory", list)
+	}
+	w.until("another one leads", func() bool { return w.leader() != nil && w.leader() != old })
+	w.write(w.leader(), "a")
+	w.until("the former leader steps down", func() bool { return old.driver.Leading() == 0 })
+	if list, _, _ := old.read("a"); !slices.Equal(list, []uint32{1}) || lost.outcome != unknown {
+		t.Errorf("after a roll back there are %v, and the write is %v", list, lost.outcome)
+	}
+	w.settle()
+	if list, _, _ := old.read("a"); !slices.Equal(list, []uint32{1, 3}) {
+		t.Errorf("at the end there are %v", list)
+	}
+	w.judge()
+	w.close()
+}
+
+// A minority neither commits nor, once its lease is over, reads.
+func TestAMinorityServesNobody(t *testing.T) {
+	w := newWorld(t, 3, persistence.SyncAlways, rules{})
+	n := w.elected()
+	w.isolate(n, true)
+	w.run(timeout)
+	read := w.ask(n.id, "a", false)
+	w.run(timeout / 10)
+	if n.serves() || read.outcome != refused {
+		t.Errorf("cut off for an election timeout, it serves: %v, and a read is %v", n.serves(), read.outcome)
+	}
+	write := w.ask(n.id, "a", true)
+	w.run(3 * timeout)
+	if write.outcome == done || n.driver.Leading() != 0 {
+		t.Errorf("a write is %v, and the member leads term %d", write.outcome, n.driver.Leading())
+	}
+	w.close()
+}
+
+// A leadership is handed over without an election timeout, and without a roll back.
+func TestALeadershipIsHandedOver(t *testing.T) {
+	w := newWorld(t, 4, persistence.SyncAlways, rules{})
+	n := w.elected()
+	w.write(n, "a")
+	w.run(2 * timeout) // members that have just started do not vote
+	to := w.nodes[n.id%members+1]
+	n.driver.Transfer(n.clock(), to.id)
+	if n.serves() {
+		t.Error("it serves reads while it hands over")
+	}
+	n.work()
+	begin := w.now
+	if w.elected() != to || w.now-begin > timeout/2 {
+		t.Errorf("member %d leads after %v", w.elected().id, w.now-begin)
+	}
+	if w.effects["roll back"] > 0 {
+		t.Error("it rolled back")
+	}
+	w.write(to, "a")
+	w.settle()
+	w.judge()
+	w.close()
+}
+
+// All members start again, and all that was confirmed is there.
+func TestAGroupStartsAgain(t *testing.T) {
+	for _, policy := range []persistence.SyncPolicy{persistence.SyncAlways, persistence.SyncEverySecond} {
+		w := newWorld(t, 5, policy, rules{})
+		for range 3 {
+			w.write(w.elected(), "a")
+			for _, n := range w.nodes[1:] {
+				n.stop(policy == persistence.SyncEverySecond)
+			}
+			w.heal()
+		}
+		w.settle()
+		if got := w.history["a"][3].list; !slices.Equal(got, []uint32{1, 2, 3}) {
+			t.Errorf("policy %d: there are %v", policy, got)
+		}
+		w.judge()
+		w.close()
+	}
+}
