@@ -21,7 +21,7 @@ DEB_ARCHES ?= amd64,arm64
 SESSIONS ?= 1000000
 
 .DEFAULT_GOAL := help
-.PHONY: help build run demo test browser screenshots race sim mutants stress lint fuzz faults conformance conformance-redis crash bench bench-report values profile waits consumers large sizing window-cost frameworks clients bench-sessions placement-table figures docs dist deb packages check clean
+.PHONY: help build run demo test browser screenshots race sim sim-group mutants stress lint fuzz faults conformance conformance-redis crash bench bench-report values profile waits consumers large sizing window-cost frameworks clients bench-sessions placement-table figures docs dist deb packages check clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -59,9 +59,12 @@ screenshots: ## draw docs/images with the same browser
 sim: ## simulate the whole server with SEEDS (5000) seeds from SEED (0) on
 	cd server/sim && $(GO) test . -run KeepsItsPromises -timeout 0 -v -seed $(SEED) -seeds $(SEEDS)
 
+sim-group: ## simulate a group of three members with SEEDS (5000) seeds from SEED (0) on
+	$(GO) test ./server/cluster -run Linearizable -timeout 0 -v -seed $(SEED) -seeds $(SEEDS)
+
 mutants: ## plant bugs, and see the simulations find them
 	cd server/sim && $(GO) test . -tags mutants -run Planted
-	$(GO) test ./persistence -tags mutants -run Planted
+	$(GO) test ./persistence ./server/cluster -tags mutants -run Planted
 
 stress: ## tests of PKGS (all) COUNT (20) times each with 1, 2 and 8 processors beside a busy one
 	bash .ci/stress $(COUNT) $(PKGS)

@@ -1,0 +1,6 @@
+//go:build !race
+
+package cluster
+
+// usualSeeds is how many seeds a plain test simulates.
+const usualSeeds = 40
