@@ -149,3 +149,40 @@ func TestAMemberThatMayHaveLostEntriesWaits(t *testing.T) {
 	w.judge()
 	w.close()
 }
+
+// What such a member gets of former terms may lack what it has acknowledged: only an entry
+// of a term that began after its loss shows that it is whole.
+func TestOnlyAnEntryOfALaterTermShowsThatNothingIsMissing(t *testing.T) {
+	w := newWorld(t, 9, persistence.SyncEverySecond, rules{})
+	n := w.elected()
+	w.write(n, "a")
+	w.settle()
+	a := w.nodes[n.id%members+1]
+	w.isolate(a, true)
+	a.stop(false)
+	a.start()
+	kind, term := raftpb.MsgApp, a.driver.lost
+	append := func(of uint64) {
+		_, last := a.store.Member().Log().Bounds()
+		before, err := a.store.Member().Log().Term(last)
+		if err != nil {
+			t.Fatal(err)
+		}
+		next := last + 1
+		if err := a.driver.Step(a.clock(), &raftpb.Message{Type: &kind, From: &n.id, To: &a.id, Term: &term, Index: &last, LogTerm: &before,
+			Entries: []*raftpb.Entry{{Index: &next, Term: &of}}, Commit: &next}); err != nil {
+			t.Fatal(err)
+		}
+		a.work()
+		if got := a.store.Member().Applied(); got != next {
+			t.Fatalf("%d is applied, want %d", got, next)
+		}
+	}
+	if append(term - 1); !a.replica.Lost() {
+		t.Error("an entry of the term before shows nothing")
+	}
+	if append(term); a.replica.Lost() {
+		t.Error("an entry of the term that it has begun is enough")
+	}
+	w.close()
+}
