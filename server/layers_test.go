@@ -43,7 +43,8 @@ const owners = `
 	html/template:                         server/window
 	github.com/prometheus:                 server/window
 	github.com/youmark/pkcs8:              server/certs
-	go.etcd.io/raft:                       server/cluster
+	go.etcd.io/raft:                       server/cluster server/cluster/mesh
+	google.golang.org/protobuf:            server/cluster/mesh
 `
 
 // rooms says which packages of ours some packages may import: those named and no
@@ -57,6 +58,7 @@ const rooms = `
 	persistence/slab:
 	server/certs:
 	server/cluster:         persistence persistence/grouplog
+	server/cluster/mesh:
 	server/resp:
 	server/transport:       structures
 	structures:

@@ -222,7 +222,7 @@ func found(t *testing.T, run func(t testing.TB, seed uint64) *world) {
 // With their rules, the scenarios that need R4 and R5 show nothing.
 func TestLeasesHold(t *testing.T) {
 	for seed := *firstSeed; seed < *firstSeed+*howMany; seed++ {
-		for _, scenario := range []func(testing.TB, uint64, rules) *world{outlivedLease, forgottenPromise} {
+		for _, scenario := range []func(testing.TB, uint64, rules) *world{outlivedLease, forgottenPromise, lateReplies} {
 			w := scenario(t, seed, rules{})
 			w.judge()
 			w.close()
@@ -274,6 +274,23 @@ func forgottenPromise(t testing.TB, seed uint64, without rules) *world {
 	a.start()
 	w.isolate(n, true)
 	w.rivals(n)
+	w.settle()
+	return w
+}
+
+// lateReplies has a leader hear late, and be heard no more: a lease counts from when a round was sent.
+func lateReplies(t testing.TB, seed uint64, without rules) *world {
+	w := newWorld(t, seed, persistence.SyncAlways, without)
+	n := w.elected()
+	w.write(n, "a")
+	w.run(timeout)
+	w.late[n.id] = timeout * 85 / 100
+	w.run(2 * tick)
+	for id := range w.cut[n.id] {
+		w.cut[n.id][id] = true
+	}
+	w.rivals(n)
+	w.late[n.id] = 0
 	w.settle()
 	return w
 }

@@ -178,6 +178,14 @@ func TestOnlyAnEntryOfALaterTermShowsThatNothingIsMissing(t *testing.T) {
 			t.Fatalf("%d is applied, want %d", got, next)
 		}
 	}
+	hand := raftpb.MsgTimeoutNow
+	if err := a.driver.Step(a.clock(), &raftpb.Message{Type: &hand, From: &n.id, To: &a.id, Term: &term}); err != nil {
+		t.Fatal(err)
+	}
+	a.work()
+	if got := a.store.Member().Log().State().Term; got != term {
+		t.Errorf("asked to take over it campaigns in term %d", got)
+	}
 	if append(term - 1); !a.replica.Lost() {
 		t.Error("an entry of the term before shows nothing")
 	}

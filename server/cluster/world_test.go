@@ -49,8 +49,9 @@ type world struct {
 	without rules
 	nodes   [members + 1]*node // from 1
 	cut     [members + 1][members + 1]bool
-	loss    float64 // share of messages
-	slow    bool    // disks
+	loss    float64                    // share of messages
+	slow    bool                       // disks
+	late    [members + 1]time.Duration // messages to a member, beyond what all are
 	history history
 	effects map[string]int // how often something happened
 }
@@ -223,7 +224,7 @@ func (n *node) Send(m *raftpb.Message) {
 		if w.rand.Float64() < w.loss {
 			continue
 		}
-		delay := n.lag + time.Duration(w.rand.ExpFloat64()*float64(2*time.Millisecond))
+		delay := n.lag + w.late[to] + time.Duration(w.rand.ExpFloat64()*float64(2*time.Millisecond))
 		w.after(delay, func() {
 			if w.cut[n.id][to] {
 				return

@@ -1,0 +1,133 @@
+package mesh
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"go.etcd.io/raft/v3/raftpb"
+	"google.golang.org/protobuf/proto"
+)
+
+// A connection begins with a hello of the member that dials, to which the other one
+// replies with a byte. Frames follow in one direction:
+//
+//	hello:  "VIGM" | version (1) | cluster (16) | from (8) | to (8)
+//	reply:  one of the verdicts
+//	frame:  length (4) | a message of raft in protobuf
+const (
+	magic      = "VIGM"
+	version    = 1
+	helloBytes = len(magic) + 1 + 16 + 8 + 8
+	// maxFrame bounds a message: an entry of the largest record, and what is around it.
+	maxFrame = 640 << 20
+)
+
+// verdicts of the member that was dialled, and what they mean.
+const (
+	welcome = iota
+	otherVersion
+	otherCluster
+	otherMember
+	unknownMember
+)
+
+var verdicts = [...]error{
+	welcome:       nil,
+	otherVersion:  errors.New("the members have different versions of the mesh"),
+	otherCluster:  errors.New("the member belongs to another cluster"),
+	otherMember:   errors.New("another member is there"),
+	unknownMember: errors.New("the member is not known there"),
+}
+
+// greet says who dials, and returns an error unless that is welcome.
+func (m *Mesh) greet(conn io.ReadWriter, to uint64) error {
+	b := append([]byte(magic), version)
+	b = append(b, m.Cluster[:]...)
+	b = binary.LittleEndian.AppendUint64(b, m.ID)
+	b = binary.LittleEndian.AppendUint64(b, to)
+	if _, err := conn.Write(b); err != nil {
+		return err
+	}
+	if _, err := io.ReadFull(conn, b[:1]); err != nil {
+		return fmt.Errorf("no reply to the hello: %w", err)
+	}
+	if int(b[0]) >= len(verdicts) {
+		return fmt.Errorf("reply %d to the hello", b[0])
+	}
+	return verdicts[b[0]]
+}
+
+// welcome reads who has dialled, and replies.
+func (m *Mesh) welcome(conn io.ReadWriter) (peer uint64, err error) {
+	b := make([]byte, helloBytes)
+	if _, err := io.ReadFull(conn, b[:len(magic)+1]); err != nil {
+		return 0, err
+	}
+	if string(b[:len(magic)]) != magic {
+		return 0, fmt.Errorf("%q is no hello of a member", b[:len(magic)])
+	}
+	verdict := otherVersion // of which the rest is unknown
+	if b[len(magic)] == version {
+		if _, err := io.ReadFull(conn, b[len(magic)+1:]); err != nil {
+			return 0, err
+		}
+		peer, verdict = m.judge(b[len(magic)+1:])
+	}
+	if _, err := conn.Write([]byte{byte(verdict)}); err != nil {
+		return 0, err
+	}
+	if err := verdicts[verdict]; err != nil {
+		return 0, fmt.Errorf("refused: %w", err)
+	}
+	return peer, nil
+}
+
+func (m *Mesh) judge(b []byte) (peer uint64, verdict int) {
+	peer = binary.LittleEndian.Uint64(b[16:])
+	switch _, known := m.Peers[peer]; {
+	case !bytes.Equal(b[:16], m.Cluster[:]):
+		return 0, otherCluster
+	case binary.LittleEndian.Uint64(b[24:]) != m.ID:
+		return 0, otherMember
+	case !known || peer == m.ID:
+		return 0, unknownMember
+	}
+	return peer, welcome
+}
+
+func writeMessage(w io.Writer, msg *raftpb.Message) error {
+	b, err := proto.MarshalOptions{}.MarshalAppend(make([]byte, 4, 4+proto.Size(msg)), msg)
+	if err != nil {
+		return err
+	}
+	if len(b)-4 > maxFrame {
+		return fmt.Errorf("a message of %d bytes is too long", len(b)-4)
+	}
+	binary.LittleEndian.PutUint32(b, uint32(len(b)-4))
+	_, err = w.Write(b)
+	return err
+}
+
+// readMessage reads a frame. It takes memory for what has come, not for what is announced.
+func readMessage(r io.Reader) (*raftpb.Message, error) {
+	var length [4]byte
+	if _, err := io.ReadFull(r, length[:]); err != nil {
+		return nil, err
+	}
+	n := binary.LittleEndian.Uint32(length[:])
+	if n > maxFrame {
+		return nil, fmt.Errorf("a frame of %d bytes is too long", n)
+	}
+	var b bytes.Buffer
+	if got, err := io.CopyN(&b, r, int64(n)); err != nil {
+		return nil, fmt.Errorf("a frame ends after %d of %d bytes: %w", got, n, err)
+	}
+	msg := new(raftpb.Message)
+	if err := proto.Unmarshal(b.Bytes(), msg); err != nil {
+		return nil, fmt.Errorf("a frame of %d bytes: %w", n, err)
+	}
+	return msg, nil
+}
