@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 	"unsafe"
 )
 
@@ -29,6 +30,8 @@ type loop struct {
 	awaitingSync []*loopConn         // wait for the journal; the owner's
 	syncCheck    []*loopConn         // of these, the ones resumeSynced has yet to look at; the owner's
 	resuming     []*loopConn         // the ones resumeWoken has yet to look at; the owner's
+	held         []heldReplies       // not sent yet; the owner's
+	heldSince    time.Time           // when the first of them was held; the owner's
 
 	turns      atomic.Uint64 // counts beginnings and ends: odd during a turn
 	current    *loopConn     // whose turn it is; the owner's
@@ -61,16 +64,19 @@ type loopConn struct {
 	tls *loopTLS // nil: the connection is not encrypted
 
 	// These belong to the goroutine that runs the session.
-	unsent       [][]byte // replies that the socket did not take, in order
-	unsentBytes  int      // of these; while there are any only EPOLLOUT is asked for
-	firstSent    int      // bytes of the first that are sent and whose memory is still held
-	turnSent     int      // bytes sent in this turn
-	awaitingSync bool     // the session waits for the journal
-	left         bool     // the session has left the server
-	err          error    // of a long turn
+	unsent       [][]byte   // replies that the socket did not take, in order
+	unsentBytes  int        // of these; while there are any only EPOLLOUT is asked for
+	firstSent    int        // bytes of the first that are sent and whose memory is still held
+	turnSent     int        // bytes sent in this turn
+	awaitingSync bool       // the session waits for the journal
+	holder       *loopOwner // holds the replies of this turn; nil if they are sent at once
+	heldFrom     int        // where they begin in its buffer
+	left         bool       // the session has left the server
+	err          error      // of a long turn
 
 	// These are the owner's.
 	listed       bool // is in l.awaitingSync or l.syncCheck
+	held         bool // the replies of its last turn are in l.held
 	inputPaused  bool // EPOLLIN is not asked for
 	inLongTurn   bool // the owner leaves it alone
 	lastTurnLong bool // the next turn begins as a long one
@@ -174,14 +180,16 @@ func (l *loop) wake() {
 // loopOwner is the part of a loop that only the goroutine which owns it uses.
 type loopOwner struct {
 	*loop
-	buf    []byte // for reads of clients that have nothing unread
-	events []syscall.EpollEvent
+	buf     []byte // for reads of clients that have nothing unread
+	replies []byte // of turns, see heldReplies; at most holdRoom
+	events  []syscall.EpollEvent
 }
 
 // run owns the loop until the server is closed and every client is gone, or
 // until a turn takes so long that the loop is given another owner.
 func (l *loop) run() {
-	o := &loopOwner{loop: l, buf: make([]byte, loopRead), events: make([]syscall.EpollEvent, loopEvents)}
+	o := &loopOwner{loop: l, buf: make([]byte, loopRead), replies: make([]byte, 0, holdRoom), events: make([]syscall.EpollEvent, loopEvents)}
+	o.sendHeld() // of the owner before
 	for {
 		if l.admit(); l.ended() {
 			close(l.finished)
@@ -192,6 +200,7 @@ func (l *loop) run() {
 		if !o.resumeWoken() || !o.resumeSynced() {
 			return
 		}
+		o.sendHeld()
 		if l.wrote.Load() {
 			// Once for all clients, as each of them waits while one does.
 			l.wrote.Store(false)

@@ -102,9 +102,15 @@ func (c *loopConn) isOver(err error) bool {
 	return err != nil || c.s.Closing() && !c.outputFull() && !c.awaitingSync
 }
 
-// Write sends a reply. The part that the socket does not take is kept, and sent
+// Write sends a reply, at the end of the turn or later if it is short. The part that the socket does not take is kept, and sent
 // when it is ready again. Until then the session is not run.
 func (c *loopConn) Write(b []byte) (kept bool, err error) {
+	if c.hold(b) {
+		return false, nil
+	}
+	if err := c.sendOwn(); err != nil {
+		return false, err
+	}
 	n := 0
 	if !c.outputFull() {
 		if n, err = c.send(b); err != nil || n == len(b) && !c.outputFull() {
@@ -248,6 +254,7 @@ func (c *loopConn) HangUp() {
 // end takes the client out of the loop and closes its socket.
 func (c *loopConn) end() {
 	delete(c.l.conns, int32(c.fd))
+	c.held = false
 	c.leave()
 	if c.tls != nil {
 		c.tls.close()

@@ -110,6 +110,7 @@ type lineSession struct {
 	failed  atomic.Int64 // calls of SyncFailed
 	goesOn  bool         // though the device has failed
 	killed  atomic.Bool
+	message string // sent when it is resumed
 }
 
 func (s *lineSession) Unread() int { return len(s.in) }
@@ -164,6 +165,7 @@ func (s *lineSession) flush() error {
 
 func (s *lineSession) Resume() error {
 	s.resumes.Add(1)
+	s.out, s.message = append(s.out, s.message...), ""
 	if err := s.flush(); err != nil || s.lsn > 0 {
 		return err
 	}

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"io"
 	"syscall"
 	"time"
@@ -45,6 +46,9 @@ const (
 // owner by now: the caller ends.
 func (o *loopOwner) turn(c *loopConn, why turnCause) bool {
 	l := o.loop
+	if c.held {
+		o.sendHeld() // in order, and in time
+	}
 	switch {
 	case c.inLongTurn:
 		return true // rejoin resumes it
@@ -63,11 +67,13 @@ func (o *loopOwner) turn(c *loopConn, why turnCause) bool {
 	if !l.watched.Load() {
 		l.wakeWatcher()
 	}
+	o.holds(c)
 	err := c.run(why, o.buf)
 	if !l.turns.CompareAndSwap(n, n+1) {
-		c.endLongTurn(err)
+		c.endLongTurn(cmp.Or(err, c.sendOwn()))
 		return false
 	}
+	o.keepHeld(c)
 	c.finish(err)
 	return true
 }
@@ -86,6 +92,9 @@ func (c *loopConn) run(why turnCause, buf []byte) (err error) {
 		err = c.read(buf)
 	case !c.outputFull():
 		err = c.resume(buf)
+	}
+	if err != nil || c.s.Closing() {
+		err = cmp.Or(err, c.sendOwn())
 	}
 	if c.isOver(err) {
 		c.leave() // which takes long if it watched or subscribed to much
