@@ -14,7 +14,7 @@ func TestLSPEEarnsBetweenAConstantArmAndTheOptimum(t *testing.T) {
 	// learnt at all.
 	_, models := table1(true)
 	w := season{models, 1, true}
-	const steps, seeds = 10000, 10
+	const steps, seeds = 10000, 10 / thrift
 	best, sum := totalOf(w.play(t, "whittle", steps, 1))/steps, 0.0
 	for seed := uint64(1); seed <= seeds; seed++ {
 		got := totalOf(w.play(t, "lspe", steps, seed)) / steps

@@ -85,7 +85,7 @@ func scattered(n int, seed uint64) []Interest {
 func TestThompsonEarnsNearlyWhatFullKnowledgeDoes(t *testing.T) {
 	// Seeds 1 to 10 were used to choose the constants of the policy, so others
 	// are used here.
-	const first, seeds = 101, 8
+	const first, seeds = 101, 10 / thrift
 	_, weighted := table1(true)
 	_, plain := table1(false)
 	slow := make([]Interest, 4)

@@ -11,7 +11,7 @@ import (
 // within five standard errors.
 func moments(t *testing.T, name string, mean, variance float64, draw func() float64) {
 	t.Helper()
-	const n = 40000
+	const n = 40000 / thrift
 	sum, squares := 0.0, 0.0
 	for range n {
 		d := draw() - mean
