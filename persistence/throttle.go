@@ -18,9 +18,10 @@ const (
 	// maxBig is how much of big records may wait before writers are slowed, and a
 	// quarter of what may wait at all. Each client waits for its own: see Heavy.
 	maxBig = 1 << 30
-	// maxLapDelay is the longest wait for a value that is changed faster than it is
-	// encoded. Without it the value would be locked for longer.
-	maxLapDelay = 500 * time.Millisecond
+	// maxLargeDelay is the longest wait for large values: one that is changed faster
+	// than it is encoded would be locked for longer, and pages that are changed faster
+	// than they are written would take memory without a bound.
+	maxLargeDelay = 500 * time.Millisecond
 )
 
 // Throttle slows writers down when the journal grows faster than it is written
@@ -29,22 +30,13 @@ const (
 // of many clients. It costs nothing below the limits, and otherwise waits a few
 // milliseconds: the delay grows with the excess, so that writers slow down
 // gradually. Only while the disk accepts nothing at all is it up to 50 ms, and up to half
-// a second while all of a value larger than memory is being changed.
+// a second while values larger than memory are changed all over.
 func (s *Store) Throttle() {
-	pending := s.journal.Pending()
-	stuck := max(over(pending, maxPending), over(s.journal.PendingBig(), maxBig))
-	delay := time.Duration(stuck * stuck * float64(maxDelay))
-	excess := max(
-		over(s.log.Bytes(), s.opts.JournalBound+s.opts.JournalBound/2),
-		s.memoryExcess())
-	laps := s.materialiser.lapped.Load()
-	delay = max(min(delay, stuckDelay), time.Duration(min(1, excess)*float64(maxDelay)),
-		time.Duration(min(1, s.largeExcess())*float64(stuckDelay)),
-		min(time.Duration(laps*laps)*maxDelay, maxLapDelay))
+	delay := s.delay()
 	if delay == 0 {
 		return
 	}
-	if pending > maxPending {
+	if s.journal.Pending() > maxPending {
 		s.journal.Signal()
 	} else {
 		s.materialiser.signal()
@@ -55,6 +47,21 @@ func (s *Store) Throttle() {
 	case <-wait.C:
 	case <-s.ctx.Done():
 	}
+}
+
+// delay is how long a writer waits by what is behind now.
+func (s *Store) delay() time.Duration {
+	pending := s.journal.Pending()
+	stuck := max(over(pending, maxPending), over(s.journal.PendingBig(), maxBig))
+	delay := time.Duration(stuck * stuck * float64(maxDelay))
+	excess := max(
+		over(s.log.Bytes(), s.opts.JournalBound+s.opts.JournalBound/2),
+		s.memoryExcess())
+	large := s.largeExcess()
+	laps := s.materialiser.lapped.Load()
+	return max(min(delay, stuckDelay), time.Duration(min(1, excess)*float64(maxDelay)),
+		min(time.Duration(large*large*float64(stuckDelay)), maxLargeDelay),
+		min(time.Duration(laps*laps)*maxDelay, maxLargeDelay))
 }
 
 // over is by how much n exceeds bound, as a part of bound.
