@@ -179,7 +179,7 @@ func (d *Driver) Lease(now time.Duration) bool {
 
 // Transfer hands the leadership to another member. The lease ends at once, and this
 // term has none again: the message that lets the other member campaign in spite of
-// leases may be under way for ever. So if nobody has taken over after an election
+// leases may be under way for ever. So if no member has taken over after an election
 // timeout the leader steps down.
 func (d *Driver) Transfer(now time.Duration, to uint64) {
 	_, known := d.node.Status().Progress[to]

@@ -113,7 +113,7 @@ func violation(ops []*operation) string {
 		}
 		return -1
 	})
-	newest := 0 // that somebody knew
+	newest := 0 // that a client knew
 	for _, m := range moments {
 		switch v := version(m.op); {
 		case m.end:

@@ -1,11 +1,11 @@
 // Package mesh carries raft's messages between the members of a group over TCP or what
 // else gives connections: one for each direction and pair of members.
 //
-// Whoever dials says which cluster and member it is and whom it wants, and is refused if
+// The side that dials says which cluster and member it is and which it wants, and is refused if
 // that is wrong: a member with another cluster's data, a member of another version, a
 // copied directory, an address that belongs to another one by now. That is protection
-// against mistakes. Against others the connections are to be TLS with certificates of
-// clients, which is for the caller, by Config.Dial and the listener.
+// against mistakes. Against attackers connections need TLS with certificates of
+// clients, which the caller provides by Config.Dial and the listener.
 //
 // Messages may be lost: raft sends again. Send never waits, and what a peer does not
 // take is dropped, so that a slow one costs its queue and no more.

@@ -42,7 +42,7 @@ var verdicts = [...]error{
 	unknownMember: errors.New("the member is not known there"),
 }
 
-// greet says who dials, and returns an error unless that is welcome.
+// greet sends the hello of this member, and returns an error unless that is welcome.
 func (m *Mesh) greet(conn io.ReadWriter, to uint64) error {
 	b := append([]byte(magic), version)
 	b = append(b, m.Cluster[:]...)
@@ -60,7 +60,7 @@ func (m *Mesh) greet(conn io.ReadWriter, to uint64) error {
 	return verdicts[b[0]]
 }
 
-// welcome reads who has dialled, and replies.
+// welcome reads the hello of a peer, and replies.
 func (m *Mesh) welcome(conn io.ReadWriter) (peer uint64, err error) {
 	b := make([]byte, helloBytes)
 	if _, err := io.ReadFull(conn, b[:len(magic)+1]); err != nil {
