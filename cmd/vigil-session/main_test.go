@@ -196,8 +196,13 @@ func TestSIGTERMAnswersWhatWasBegun(t *testing.T) {
 	p.signal(syscall.SIGTERM)
 	p.exits(0)
 	for i := range views {
-		if n := rdb.LLen(t.Context(), fmt.Sprintf("async:pageview:s%d:r", i)).Val(); n != 1 {
-			t.Fatalf("view %d has %d answers, want 1", i, n)
+		if n, err := rdb.LLen(t.Context(), fmt.Sprintf("async:pageview:s%d:r", i)).Result(); n != 1 || err != nil {
+			t.Errorf("view %d has %d answers, %v, want 1", i, n, err)
+		}
+	}
+	if t.Failed() {
+		for line := range p.lines {
+			t.Log(line)
 		}
 	}
 }
