@@ -249,9 +249,7 @@ func (w *world) rivals(leader *node) {
 
 // outlivedLease cuts a leader off at some moment between two of raft's checks for a quorum.
 func outlivedLease(t testing.TB, seed uint64, without rules) *world {
-	w := newWorld(t, seed, persistence.SyncAlways, without)
-	n := w.elected()
-	w.write(n, "a")
+	w, n := ledWorld(t, seed, persistence.SyncAlways, without)
 	w.run(timeout + time.Duration(seed%(4*election))*tick/4)
 	w.isolate(n, true)
 	w.rivals(n)
@@ -263,9 +261,7 @@ func outlivedLease(t testing.TB, seed uint64, without rules) *world {
 //
 //	leader loses B; A acknowledges a round, and restarts; the leader is cut off; B asks A
 func forgottenPromise(t testing.TB, seed uint64, without rules) *world {
-	w := newWorld(t, seed, persistence.SyncAlways, without)
-	n := w.elected()
-	w.write(n, "a")
+	w, n := ledWorld(t, seed, persistence.SyncAlways, without)
 	a, b := w.nodes[n.id%members+1], w.nodes[(n.id+1)%members+1]
 	w.cut[n.id][b.id], w.cut[b.id][n.id] = true, true
 	w.run(timeout + time.Duration(seed%20)*tick/2) // B's own promise ends
@@ -280,9 +276,7 @@ func forgottenPromise(t testing.TB, seed uint64, without rules) *world {
 
 // lateReplies has a leader hear late, and be heard no more: a lease counts from when a round was sent.
 func lateReplies(t testing.TB, seed uint64, without rules) *world {
-	w := newWorld(t, seed, persistence.SyncAlways, without)
-	n := w.elected()
-	w.write(n, "a")
+	w, n := ledWorld(t, seed, persistence.SyncAlways, without)
 	w.run(timeout)
 	w.late[n.id] = timeout * 85 / 100
 	w.run(2 * tick)

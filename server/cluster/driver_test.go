@@ -17,6 +17,15 @@ func (w *world) write(n *node, key string) *operation {
 	return op
 }
 
+// ledWorld returns a world with a leader, which has written.
+func ledWorld(t testing.TB, seed uint64, policy persistence.SyncPolicy, without rules) (*world, *node) {
+	t.Helper()
+	w := newWorld(t, seed, policy, without)
+	n := w.elected()
+	w.write(n, "a")
+	return w, n
+}
+
 func (w *world) judge() {
 	w.Helper()
 	if v := w.history.violation(); v != "" {
@@ -91,9 +100,7 @@ func TestAMinorityServesNobody(t *testing.T) {
 
 // A leadership is handed over without an election timeout, and without a roll back.
 func TestALeadershipIsHandedOver(t *testing.T) {
-	w := newWorld(t, 4, persistence.SyncAlways, rules{})
-	n := w.elected()
-	w.write(n, "a")
+	w, n := ledWorld(t, 4, persistence.SyncAlways, rules{})
 	w.run(2 * timeout) // members that have just started do not vote
 	to := w.nodes[n.id%members+1]
 	n.driver.Transfer(n.clock(), to.id)

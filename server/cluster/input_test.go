@@ -49,9 +49,7 @@ func TestPeersAskForNothingThatIsTheDriversOwn(t *testing.T) {
 
 // A transfer that the other member does not hear of ends with an election.
 func TestATransferThatFailsEndsTheLeadership(t *testing.T) {
-	w := newWorld(t, 7, persistence.SyncAlways, rules{})
-	n := w.elected()
-	w.write(n, "a")
+	w, n := ledWorld(t, 7, persistence.SyncAlways, rules{})
 	term, to := n.driver.Leading(), n.id%members+1
 	w.cut[n.id][to] = true
 	n.driver.Transfer(n.clock(), to)
@@ -121,9 +119,7 @@ func TestEntriesKeepTheirTypes(t *testing.T) {
 // A member that ended without order, when entries are not synced at once, neither votes nor
 // campaigns until it has caught up; and one that ended in order does.
 func TestAMemberThatMayHaveLostEntriesWaits(t *testing.T) {
-	w := newWorld(t, 8, persistence.SyncEverySecond, rules{})
-	n := w.elected()
-	w.write(n, "a")
+	w, n := ledWorld(t, 8, persistence.SyncEverySecond, rules{})
 	a, b := w.nodes[n.id%members+1], w.nodes[(n.id+1)%members+1]
 	a.stop(false)
 	n.stop(true)
@@ -153,9 +149,7 @@ func TestAMemberThatMayHaveLostEntriesWaits(t *testing.T) {
 // What such a member gets of former terms may lack what it has acknowledged: only an entry
 // of a term that began after its loss shows that it is whole.
 func TestOnlyAnEntryOfALaterTermShowsThatNothingIsMissing(t *testing.T) {
-	w := newWorld(t, 9, persistence.SyncEverySecond, rules{})
-	n := w.elected()
-	w.write(n, "a")
+	w, n := ledWorld(t, 9, persistence.SyncEverySecond, rules{})
 	w.settle()
 	a := w.nodes[n.id%members+1]
 	w.isolate(a, true)
