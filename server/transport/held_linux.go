@@ -1,7 +1,6 @@
 package transport
 
 import (
-	"syscall"
 	"time"
 
 	"github.com/vigildb/vigil/structures"
@@ -104,17 +103,15 @@ func (o *loopOwner) sendHeld() {
 	o.replies = o.replies[:0]
 }
 
-// sendCopy sends b, and keeps a copy of what the socket does not take.
+// sendCopy sends b, which stays the caller's: of what the socket does not take, the
+// only unsent reply then, a copy is kept.
 func (c *loopConn) sendCopy(b []byte) error {
 	if len(b) == 0 {
 		return nil
 	}
-	n, err := c.putRaw(b)
-	c.turnSent += n
-	if err == nil && n < len(b) {
-		c.unsent = append(c.unsent, structures.Clone(b[n:]))
-		c.unsentBytes += len(b) - n
-		c.listen(syscall.EPOLLOUT)
+	kept, err := c.write(b)
+	if kept {
+		c.unsent[0], c.firstSent = structures.Clone(c.unsent[0]), 0
 	}
 	return err
 }

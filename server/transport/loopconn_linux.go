@@ -102,8 +102,7 @@ func (c *loopConn) isOver(err error) bool {
 	return err != nil || c.s.Closing() && !c.outputFull() && !c.awaitingSync
 }
 
-// Write sends a reply, at the end of the turn or later if it is short. The part that the socket does not take is kept, and sent
-// when it is ready again. Until then the session is not run.
+// Write sends a reply, if it is short when the turn is over or later.
 func (c *loopConn) Write(b []byte) (kept bool, err error) {
 	if c.hold(b) {
 		return false, nil
@@ -111,6 +110,12 @@ func (c *loopConn) Write(b []byte) (kept bool, err error) {
 	if err := c.sendOwn(); err != nil {
 		return false, err
 	}
+	return c.write(b)
+}
+
+// write sends b now. The part that the socket does not take is kept, and sent
+// when it is ready again. Until then the session is not run.
+func (c *loopConn) write(b []byte) (kept bool, err error) {
 	n := 0
 	if !c.outputFull() {
 		if n, err = c.send(b); err != nil || n == len(b) && !c.outputFull() {
