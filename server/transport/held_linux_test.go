@@ -87,10 +87,13 @@ func TestLongReplyStaysBehindTheTurnBefore(t *testing.T) {
 // A client that reads none of its short replies is not run on and on, and they are
 // all there when it reads.
 func TestHeldRepliesDoNotPileUp(t *testing.T) {
-	long := strings.Repeat("x", holdRoom/4)
+	// Of one length, so that what is left of one would lie where the next is held.
+	long, others := strings.Repeat("x", holdRoom/4), strings.Repeat("o", holdRoom/4)
 	r := newRig(t, func(s *lineSession, line string) {
 		if line == "long" {
 			line = long
+		} else {
+			line = others
 		}
 		echo(s, line)
 	})
@@ -102,7 +105,7 @@ func TestHeldRepliesDoNotPileUp(t *testing.T) {
 		sent++
 		for range 50 { // rounds of the loop
 			other.send("o\n")
-			other.want("o")
+			other.want(others)
 		}
 		if sent*int64(len(long)) > 64<<20 {
 			t.Fatalf("%d lines were run for a client that does not read", sent)
