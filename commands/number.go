@@ -77,6 +77,9 @@ func CText(b []byte) (text []byte, empty bool) {
 // Strtod reads a number that fills b, decimal or hexadecimal, or an infinity. A number
 // that is too large is infinite and one that is too small is 0, and neither fits.
 func Strtod(b []byte) (v float64, fits, ok bool) {
+	if v, ok := shortDecimal(b); ok {
+		return v, true, true
+	}
 	if len(b) == 0 || bytes.IndexByte(b, '_') >= 0 {
 		return 0, false, false
 	}
@@ -97,6 +100,46 @@ func Strtod(b []byte) (v float64, fits, ok bool) {
 		return v, !bytes.ContainsAny(mantissa, "123456789abcdefABCDEF"), true
 	}
 	return v, err == nil, true
+}
+
+// powersOfTen are exact.
+var powersOfTen = [16]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
+
+// shortDecimal reads a decimal of up to 15 digits without an exponent, as nearly all are;
+// ok is false for others, and for what is no number. Its digits and the power of ten are
+// exact, so the division rounds to what Strtod returns.
+func shortDecimal(b []byte) (v float64, ok bool) {
+	digits := b
+	if len(b) > 0 && (b[0] == '-' || b[0] == '+') {
+		digits = b[1:]
+	}
+	var n uint64
+	count, point := 0, -1
+	for _, c := range digits {
+		switch {
+		case c-'0' <= 9:
+			n = n*10 + uint64(c-'0')
+			count++
+		case c == '.' && point < 0:
+			point = count
+		default:
+			return 0, false
+		}
+		if count > 15 {
+			return 0, false
+		}
+	}
+	if count == 0 {
+		return 0, false
+	}
+	v = float64(n)
+	if point >= 0 {
+		v /= powersOfTen[count-point]
+	}
+	if b[0] == '-' {
+		v = -v
+	}
+	return v, true
 }
 
 // hexadecimal reports whether digits begin as hexadecimal ones do.

@@ -2,6 +2,9 @@ package commands
 
 import (
 	"math"
+	"math/rand/v2"
+	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -47,5 +50,33 @@ func TestNumbersAreReadAsRedisReadsThem(t *testing.T) {
 		if got, ok := ParseFloat([]byte(text)); ok {
 			t.Errorf("%q is read as %g", text, got)
 		}
+	}
+}
+
+// The short way for decimals of a few digits reads what strconv does, to the bit.
+func TestShortDecimalsAreReadExactly(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 0))
+	short := 0
+	for range 300_000 {
+		text := strings.Repeat("0", r.IntN(3)) + strconv.FormatUint(r.Uint64()>>(4+r.IntN(60)), 10)
+		if r.IntN(4) > 0 {
+			at := r.IntN(len(text) + 1)
+			text = text[:at] + "." + text[at:]
+		}
+		text = [3]string{"", "-", "+"}[r.IntN(3)] + text
+		got, ok := shortDecimal([]byte(text))
+		if !ok {
+			continue
+		}
+		short++
+		want, err := strconv.ParseFloat(text, 64)
+		if err != nil || math.Float64bits(got) != math.Float64bits(want) {
+			t.Fatalf("%s: got %g, want %g, %v", text, got, want, err)
+		}
+	}
+	if short < 100_000 {
+		t.Errorf("only %d texts took the short way", short)
 	}
 }
