@@ -15,26 +15,31 @@ type area struct {
 	unit          float64
 }
 
+// origin is the centre, prepared for within.
+func (a *area) origin() origin {
+	if a.box {
+		return originAt(a.centre, math.Inf(1))
+	}
+	return originAt(a.centre, a.radius*a.unit)
+}
+
 // within returns the distance of a point from the centre, in meters; ok is false if it
 // is out of the area.
 func (a *area) within(from *origin, p point) (meters float64, ok bool) {
-	north := meridian(from.point, p)
 	if a.box {
-		if north > a.height*a.unit/2 || distance(p, point{from.lon, p.lat}) > a.width*a.unit/2 {
+		if meridian(from.point, p) > a.height*a.unit/2 || distance(p, point{from.lon, p.lat}) > a.width*a.unit/2 {
 			return 0, false
 		}
-		return from.distance(p), true
+		meters, _ = from.distance(p)
+		return meters, true
 	}
-	radius := a.radius * a.unit
-	if north > radius*(1+1e-9) { // more than the two formulas may differ
-		return 0, false
-	}
-	meters = from.distance(p)
-	return meters, meters <= radius
+	meters, ok = from.distance(p)
+	return meters, ok && meters <= a.radius*a.unit
 }
 
 // bounds returns the corners of a box of coordinates that has the area. Parallels are
-// shorter towards the poles.
+// shorter towards the poles. Of an area with a pole in it the part behind the pole is
+// missed, as by Redis.
 func (a *area) bounds() (southWest, northEast point) {
 	width, height := a.radius*a.unit, a.radius*a.unit
 	if a.box {
@@ -91,26 +96,29 @@ func (c cell) neighbour(step [2]int) cell {
 	return cell{x: (c.x + uint32(step[0])) & mask, y: (c.y + uint32(step[1])) & mask, level: c.level}
 }
 
-// cells lists the cells that cover the area.
-func (a *area) cells() []cell {
+// span is the scores of the members in a cell: from the first up to that of the next cell.
+type span struct{ from, to float64 }
+
+// spans appends those of the cells that cover the area.
+func (a *area) spans(to []span) []span {
 	southWest, northEast := a.bounds()
 	c := cellOf(a.centre, a.level(), maxLat)
 	if c.level > 1 && !c.surrounds(southWest, northEast) {
 		c = cellOf(a.centre, c.level-1, maxLat)
 	}
 	low, high := c.southWest(), c.northEast()
-	cells := make([]cell, 0, len(around))
 	for _, step := range around {
 		// A neighbour on a side that the centre's cell has to spare is not needed.
 		if c.level >= 2 && (step[0] < 0 && low.lon < southWest.lon || step[0] > 0 && high.lon > northEast.lon ||
 			step[1] < 0 && low.lat < southWest.lat || step[1] > 0 && high.lat > northEast.lat) {
 			continue
 		}
-		if n := c.neighbour(step); !slices.Contains(cells, n) {
-			cells = append(cells, n)
+		// In a grid of two by two a cell is its neighbour's neighbour twice.
+		if s := c.neighbour(step).span(); c.level >= 2 || !slices.Contains(to, s) {
+			to = append(to, s)
 		}
 	}
-	return cells
+	return to
 }
 
 // surrounds reports whether the neighbours of a cell reach as far as a box.
@@ -121,8 +129,7 @@ func (c cell) surrounds(southWest, northEast point) bool {
 		east.northEast().lon >= northEast.lon && west.southWest().lon <= southWest.lon
 }
 
-// scores returns the least score of the cell, and that of the next cell.
-func (c cell) scores() (from, to float64) {
-	shift := 2 * (levelBits - c.level)
-	return float64(c.bits() << shift), float64((c.bits() + 1) << shift)
+func (c cell) span() span {
+	shift, bits := 2*(levelBits-c.level), c.bits()
+	return span{float64(bits << shift), float64((bits + 1) << shift)}
 }

@@ -37,7 +37,8 @@ func TestAScoreStaysTheSameThroughItsPoint(t *testing.T) {
 	}
 }
 
-// Every member in the area is found, and no other, wherever on earth the area is.
+// Every member in the area is found, and no other, wherever on earth the area is, unless
+// it has a pole in it.
 func TestSearchFindsWhatIsInTheArea(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -46,28 +47,32 @@ func TestSearchFindsWhatIsInTheArea(t *testing.T) {
 	for range 300 {
 		q := search{area: area{centre: point{r.Float64()*360 - 180, r.Float64()*160 - 80}, unit: 1}}
 		reach := math.Exp(r.Float64() * math.Log(3e6)) // to 3000 km
+		if math.Abs(q.centre.lat)+degrees(reach/earthRadius) > 89 {
+			continue
+		}
 		q.radius, q.box = reach, r.IntN(2) == 0
 		q.width, q.height = 2*reach*r.Float64(), 2*reach*r.Float64()
 		q.set = zset.New(new(structures.HashKeys))
-		degrees := 2 * reach / 111_000
+		extent := 2 * reach / 111_000 // degrees
 		var want []string
 		for i := range 200 {
-			p := point{q.centre.lon + (r.Float64()*2-1)*degrees/math.Cos(radians(q.centre.lat)), q.centre.lat + (r.Float64()*2-1)*degrees}
+			p := point{q.centre.lon + (r.Float64()*2-1)*extent/math.Cos(radians(q.centre.lat)), q.centre.lat + (r.Float64()*2-1)*extent}
 			p.lon = math.Remainder(p.lon, 360)
 			if !p.valid() {
 				continue
 			}
 			name := fmt.Sprint("m", i)
 			q.set.Add(nil, []byte(name), scoreOf(p), 0)
-			centre := originAt(q.centre)
-			if _, ok := q.within(&centre, pointOf(scoreOf(p))); ok {
+			if inArea(&q.area, pointOf(scoreOf(p))) {
 				want = append(want, name)
 			}
 		}
 		var got []string
-		for _, h := range q.find() {
-			got = append(got, string(h.member))
+		hits := q.find()
+		for i := range hits.len() {
+			got = append(got, string(hits.at(i).member))
 		}
+		hits.release()
 		slices.Sort(got)
 		slices.Sort(want)
 		if slices.Equal(got, want) {
@@ -82,6 +87,14 @@ func TestSearchFindsWhatIsInTheArea(t *testing.T) {
 	}
 }
 
+// inArea is what within reports, by the plain formula.
+func inArea(a *area, p point) bool {
+	if a.box {
+		return meridian(a.centre, p) <= a.height/2 && distance(p, point{a.centre.lon, p.lat}) <= a.width/2
+	}
+	return distance(a.centre, p) <= a.radius
+}
+
 // The short way to a distance gives what the formula does, to the last bits, at every
 // latitude and beyond the differences that it is meant for.
 func TestDistancesNearByAreThoseOfTheFormula(t *testing.T) {
@@ -91,12 +104,21 @@ func TestDistancesNearByAreThoseOfTheFormula(t *testing.T) {
 	for range 200_000 {
 		from := point{r.Float64()*360 - 180, (r.Float64()*2 - 1) * maxLat}
 		reach := math.Exp(r.Float64()*math.Log(1e7)) * 1e-6 // degrees, to 10
-		to := point{from.lon + (r.Float64()*2-1)*reach, from.lat + (r.Float64()*2-1)*reach}
+		to := point{from.lon + (r.Float64()*2-1)*reach, max(-90, min(90, from.lat+(r.Float64()*2-1)*reach))}
 		if r.IntN(20) == 0 {
 			to.lon = from.lon
 		}
-		o := originAt(from)
-		got, want := o.distance(to), distance(from, to)
+		want := distance(from, to)
+		o := originAt(from, want*1.0000001)
+		got, ok := o.distance(to)
+		if !ok {
+			t.Fatalf("%v to %v: farther than %v", from, to, want)
+		}
+		if o = originAt(from, want*0.999); want > 1 && reach < 5 {
+			if _, ok := o.distance(to); ok {
+				t.Fatalf("%v to %v: %v m are not beyond %v", from, to, want, want*0.999)
+			}
+		}
 		// Coordinates are subtracted: 1e-15 of 360 degrees are some nanometers.
 		if math.Abs(got-want) > want*1e-13+1e-8 {
 			t.Fatalf("%v to %v: got %v, want %v", from, to, got, want)
@@ -107,20 +129,35 @@ func TestDistancesNearByAreThoseOfTheFormula(t *testing.T) {
 // Members at one distance come in the order of their cells and scores, whichever way
 // they are sorted, and a search with COUNT gives the first of them.
 func TestSortingIsStable(t *testing.T) {
-	q := search{sorted: descending}
-	hits := []hit{{[]byte("a"), 1, 5}, {[]byte("b"), 2, 7}, {[]byte("c"), 3, 5}, {[]byte("d"), 4, 7}, {[]byte("e"), 5, 6}}
-	names := func() (s string) {
-		for _, h := range q.sort(hits) {
-			s += string(h.member)
+	all := []hit{{[]byte("a"), 1, 5}, {[]byte("b"), 2, 7}, {[]byte("c"), 3, 5}, {[]byte("d"), 4, 7}, {[]byte("e"), 5, 6}}
+	names := func(d direction, count int) (s string) {
+		h := hits{all: all}
+		h.sort(d, count)
+		for i := range h.len() {
+			s += string(h.at(i).member)
 		}
 		return s
 	}
-	if got := names(); got != "bdeac" {
+	if got := names(descending, 0); got != "bdeac" {
 		t.Errorf("downwards: %s", got)
 	}
-	q.sorted, q.count = ascending, 3
-	if got := names(); got != "ace" {
+	if got := names(ascending, 3); got != "ace" {
 		t.Errorf("upwards, three: %s", got)
+	}
+}
+
+// The room of a search, which others use again, holds on to no members.
+func TestReleasedHitsHoldNoMembers(t *testing.T) {
+	h := &hits{all: []hit{{[]byte("a"), 1, 5}, {[]byte("b"), 2, 7}}}
+	h.sort(ascending, 1)
+	h.release()
+	if h.len() != 0 {
+		t.Errorf("%d hits are left", h.len())
+	}
+	for i, left := range h.all[:cap(h.all)] {
+		if left.member != nil {
+			t.Errorf("hit %d holds %q", i, left.member)
+		}
 	}
 }
 

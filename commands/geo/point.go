@@ -77,9 +77,16 @@ func (c cell) corner(side float64) point {
 // centre is the point that stands for all of the cell.
 func (c cell) centre() point {
 	a, b := c.southWest(), c.northEast()
-	return point{
-		lon: max(min((a.lon+b.lon)/2, maxLon), -maxLon), lat: max(min((a.lat+b.lat)/2, maxLat), -maxLat),
+	return point{lon: within((a.lon+b.lon)/2, maxLon), lat: within((a.lat+b.lat)/2, maxLat)}
+}
+
+// within is v, or the bound if that is less. min and max ask for NaN and signs of zero,
+// which a cell does not have.
+func within(v, bound float64) float64 {
+	if v > bound {
+		return bound
 	}
+	return v
 }
 
 // scoreOf is the score of a point.

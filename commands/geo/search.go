@@ -2,8 +2,6 @@ package geo
 
 import (
 	"cmp"
-	"math"
-	"slices"
 	"strings"
 
 	"github.com/vigildb/vigil/commands"
@@ -132,6 +130,7 @@ func run(c *commands.Ctx, f form) error {
 		return err
 	}
 	found := q.find()
+	defer found.release()
 	if q.to != nil {
 		return q.store(c, found)
 	}
@@ -269,105 +268,16 @@ func (q *search) check(a *commands.Args) {
 	}
 }
 
-// hit is a member that was found.
-type hit struct {
-	member []byte
-	score  float64
-	meters float64
-}
-
-// find lists the members in the area, as many as are asked for.
-func (q *search) find() []hit {
-	if q.set == nil {
-		return nil
-	}
-	var found []hit
-	limit := math.MaxInt
-	if q.any {
-		limit = q.count
-	}
-	centre, cells := originAt(q.centre), q.cells()
-	first := q.firstScore(cells)
-	for _, c := range cells {
-		from, to := c.scores()
-		if to <= first {
-			continue
-		}
-		q.set.From(zset.BeforeScore(from), func(member []byte, score float64) bool {
-			if score >= to {
-				return false
-			}
-			if meters, ok := q.within(&centre, pointOf(score)); ok {
-				found = append(found, hit{member, score, meters})
-			}
-			return len(found) < limit
-		})
-		if len(found) >= limit {
-			break
-		}
-	}
-	if q.sorted != unsorted {
-		found = q.sort(found)
-	}
-	return found
-}
-
-// firstScore is the score of the first member in these cells or behind them. Far from all
-// members it tells that all cells are empty.
-func (q *search) firstScore(cells []cell) float64 {
-	least := math.Inf(1)
-	for _, c := range cells {
-		from, _ := c.scores()
-		least = min(least, from)
-	}
-	first := math.Inf(1)
-	q.set.From(zset.BeforeScore(least), func(_ []byte, score float64) bool {
-		first = score
-		return false
-	})
-	return first
-}
-
-// sort returns what was found in the order of distances, as many as are asked for.
-// Members at the same one stay in their order. Small records without pointers are sorted in place of the hits.
-func (q *search) sort(found []hit) []hit {
-	type rank struct {
-		meters float64
-		i      int
-	}
-	ranks := make([]rank, len(found))
-	for i := range found {
-		ranks[i] = rank{float64(q.sorted) * found[i].meters, i}
-	}
-	slices.SortFunc(ranks, func(a, b rank) int {
-		switch {
-		case a.meters < b.meters:
-			return -1
-		case a.meters > b.meters:
-			return 1
-		}
-		return a.i - b.i
-	})
-	if q.count > 0 && len(ranks) > q.count {
-		ranks = ranks[:q.count]
-	}
-	sorted := make([]hit, len(ranks))
-	for i, r := range ranks {
-		sorted[i] = found[r.i]
-	}
-	return sorted
-}
-
-func (q *search) reply(c *commands.Ctx, found []hit) {
+func (q *search) reply(c *commands.Ctx, found *hits) {
 	parts := 1
 	for _, asked := range [3]bool{q.distances, q.hashes, q.coordinates} {
 		if asked {
 			parts++
 		}
 	}
-	c.Reply.Array(len(found))
-	for i := range found {
-		h := &found[i]
+	c.Reply.Array(found.len())
+	for i := range found.len() {
+		h := found.at(i)
 		if parts > 1 {
 			c.Reply.Array(parts)
 		}
@@ -386,9 +296,10 @@ func (q *search) reply(c *commands.Ctx, found []hit) {
 
 // store makes the destination a sorted set of what was found, by scores or distances,
 // replacing any existing value. If nothing was found the key is gone.
-func (q *search) store(c *commands.Ctx, found []hit) error {
-	entries := make([]zset.Entry, len(found))
-	for i, h := range found {
+func (q *search) store(c *commands.Ctx, found *hits) error {
+	entries := make([]zset.Entry, found.len())
+	for i := range entries {
+		h := found.at(i)
 		entries[i] = zset.Entry{Member: h.member, Score: h.score}
 		if q.toDistances {
 			entries[i].Score = h.meters / q.unit
@@ -403,13 +314,13 @@ func (q *search) store(c *commands.Ctx, found []hit) error {
 		event = "georadiusstore"
 	}
 	switch {
-	case len(found) > 0:
+	case len(entries) > 0:
 		c.NotifyNew(q.to)
 		persistence.Replace(c.Tx, q.to, s, persistence.NoExpiry)
 		c.Notify(commands.EventZSet, event, q.to)
 	case c.Tx.Delete(q.to):
 		c.Notify(commands.EventGeneric, "del", q.to)
 	}
-	c.Reply.Int(int64(len(found)))
+	c.Reply.Int(int64(len(entries)))
 	return nil
 }
