@@ -44,7 +44,7 @@ const owners = `
 	github.com/prometheus:                 server/window
 	github.com/youmark/pkcs8:              server/certs
 	go.etcd.io/raft:                       server/cluster server/cluster/mesh
-	google.golang.org/protobuf:            server/cluster/mesh
+	google.golang.org/protobuf:            server/cluster server/cluster/mesh
 `
 
 // rooms says which packages of ours some packages may import: those named and no

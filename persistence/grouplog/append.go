@@ -91,7 +91,7 @@ func (l *Log) prepare(at uint64, entries []Entry) (values [][]byte, added []plac
 		if err != nil {
 			return nil, nil, err
 		}
-		before = place{e.Term, last, len(v)}
+		before = place{e.Term, last, uint32(len(v)), e.Type}
 		values, added = append(values, v), append(added, before)
 	}
 	return values, added, nil

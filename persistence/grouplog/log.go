@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
 	"sync"
 
@@ -41,7 +42,8 @@ type Log struct {
 type place struct {
 	term uint64
 	last uint64 // record
-	size int
+	size uint32
+	kind byte // of Entry
 }
 
 // Open reads the log of a group, which is empty if there is none.
@@ -57,7 +59,7 @@ func Open(disk Disk, group uint16) (*Log, error) {
 			if err == nil {
 				err = l.ascends(l.end().term, &e)
 			}
-			l.places = append(l.places, place{e.Term, last, len(value)})
+			l.places = append(l.places, place{e.Term, last, uint32(len(value)), e.Type})
 			return true, err
 		})
 	}
@@ -177,6 +179,19 @@ func (l *Log) has(index, from uint64) error {
 		return fmt.Errorf("entry %d: %w", index, ErrUnavailable)
 	}
 	return nil
+}
+
+// OfTypes returns the indexes of the entries from lo up to hi, hi not included, that have
+// one of some types, and are in the log.
+func (l *Log) OfTypes(lo, hi uint64, types ...byte) (indexes []uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := max(lo, l.cut+1); i < hi && i <= l.lastLocked(); i++ {
+		if slices.Contains(types, l.at(i).kind) {
+			indexes = append(indexes, i)
+		}
+	}
+	return indexes
 }
 
 // Entries returns the entries from lo up to hi, hi not included: the first, and as many

@@ -25,7 +25,7 @@ func chaos(t testing.TB, seed uint64, without rules, length time.Duration) *worl
 	}
 	w := newWorld(t, seed, policy, without)
 	for range 4 {
-		w.client(length, 1+w.rand.Uint64N(members))
+		w.client(length, w.anyone().id)
 	}
 	w.fault(length)
 	w.run(length)
@@ -48,7 +48,7 @@ func (w *world) wait(op *operation, until time.Duration, to uint64) {
 	case op.outcome == done:
 		w.client(until, to)
 	case op.outcome == refused || w.now > op.begin+patience:
-		w.client(until, 1+w.rand.Uint64N(members))
+		w.client(until, w.anyone().id)
 	default:
 		w.after(40*time.Millisecond, func() { w.wait(op, until, to) })
 	}
@@ -60,10 +60,10 @@ func (w *world) fault(until time.Duration) {
 		if w.now >= until {
 			return
 		}
-		n, o := w.nodes[1+w.rand.Uint64N(members)], w.nodes[1+w.rand.Uint64N(members)]
+		n, o := w.anyone(), w.anyone()
 		again := func() {
 			w.after(time.Duration(w.rand.IntN(60))*time.Millisecond, func() {
-				if !n.up {
+				if !n.up && !n.gone {
 					n.start()
 				}
 			})
@@ -84,7 +84,7 @@ func (w *world) fault(until time.Duration) {
 		case 4:
 			w.isolate(n, true)
 		case 5, 6:
-			w.cut = [members + 1][members + 1]bool{}
+			w.cut = [most + 1][most + 1]bool{}
 		case 7:
 			n.paused = w.now + time.Duration(w.rand.IntN(300))*time.Millisecond
 		case 8:
@@ -199,6 +199,15 @@ func TestEveryRuleIsNeeded(t *testing.T) {
 		},
 		"R6": func(t testing.TB, seed uint64) *world {
 			return chaos(t, 2*seed, rules{Rules: Rules{KeepTerm: true}}, *length)
+		},
+		"R7": func(t testing.TB, seed uint64) *world {
+			return rebornVoters(t, seed, rules{Rules: Rules{BlankVotes: true}})
+		},
+		"members are kept": func(t testing.TB, seed uint64) *world {
+			return turnover(t, seed, rules{forgottenMembers: true}, *length)
+		},
+		"learners do not count": func(t testing.TB, seed uint64) *world {
+			return learnersLease(t, seed, rules{learnersCount: true})
 		},
 	}
 	for _, name := range slices.Sorted(maps.Keys(missing)) {

@@ -23,6 +23,14 @@
 //     orderly end, when entries are not forced to the device at once) begins a new
 //     term, so that no leader counts on what it had, and neither votes nor campaigns
 //     until it has an entry that was committed in such a term.
+//   - R7: a member whose log has nothing but what founded the group, or nothing at all,
+//     votes only for one that has no more either: its disk may have been replaced, and
+//     with it what it acknowledged is gone. So no id is used twice, a member with a
+//     new disk joins under a new one, and a leader that knows better stops such a member.
+//
+// Members join as learners, are promoted and removed while the group serves, voters by
+// joint consensus ([Driver.Join]). Who they are follows from the log from its first entry
+// on, and is on disk before memory passes a change.
 //
 // R6 is safe as long as fewer than a majority lose entries at the same time.
 package cluster

@@ -23,7 +23,16 @@ type Log interface {
 	Lost() bool
 	// Recovered is called when everything is there again that is committed.
 	Recovered() error
+	Roster
 	raft.Storage
+}
+
+// A Roster keeps who is in the group.
+type Roster interface {
+	// Members returns the members as of the last entry that was applied.
+	Members() *Members
+	// Change keeps the members on the device.
+	Change(*Members) error
 }
 
 // A Machine is what the entries are applied to.
@@ -45,7 +54,7 @@ type Machine interface {
 type Mesh interface{ Send(*raftpb.Message) }
 
 // Rules switches off rules of the package, for tests that show what each is for.
-type Rules struct{ RaftLease, VoteAtOnce, KeepTerm bool }
+type Rules struct{ RaftLease, VoteAtOnce, KeepTerm, BlankVotes bool }
 
 // Config describes one member of one group.
 type Config struct {
@@ -58,6 +67,8 @@ type Config struct {
 	Logger   raft.Logger
 	// Proposals are taken by Work.
 	Proposals *Proposals
+	// Changed, unless it is nil, is called by Work with the members when they have changed.
+	Changed func(*Members)
 	// Without is for tests.
 	Without Rules
 }
@@ -65,16 +76,17 @@ type Config struct {
 // A Driver is one member of one group. It is not safe for concurrent use.
 type Driver struct {
 	Config
-	node    *raft.RawNode
-	now     time.Duration
-	started time.Duration
-	leading uint64 // the term that the machine leads, 0 for none
-	lost    uint64 // the term of which it needs a committed entry to be whole, 0 for none
-	lease   time.Duration
-	handing time.Duration // when a transfer has failed, 0 without one
-	round   uint64
-	rounds  map[uint64]time.Duration
-	stopped error
+	node     *raft.RawNode
+	now      time.Duration
+	started  time.Duration
+	leading  uint64 // the term that the machine leads, 0 for none
+	lost     uint64 // the term of which it needs a committed entry to be whole, 0 for none
+	lease    time.Duration
+	handing  time.Duration // when a transfer has failed, 0 without one
+	changing bool          // a change of the members was proposed in this leadership
+	round    uint64
+	rounds   map[uint64]time.Duration
+	stopped  error
 }
 
 // New starts a member at the time now of a monotonic clock that every other call
@@ -96,7 +108,7 @@ func New(c Config, now time.Duration) (*Driver, error) {
 		Storage: c.Log, Applied: c.Machine.Applied(),
 		MaxSizePerMsg: 256 << 10, MaxCommittedSizePerReady: 1 << 20,
 		MaxUncommittedEntriesSize: 4 << 20, MaxInflightMsgs: 64, MaxInflightBytes: 4 << 20,
-		CheckQuorum: true, PreVote: true, DisableProposalForwarding: true,
+		CheckQuorum: true, PreVote: true, DisableProposalForwarding: true, StepDownOnRemoval: true,
 		ReadOnlyOption: read, Logger: c.Logger,
 	})
 	return d, err
@@ -139,15 +151,45 @@ func (d *Driver) Step(now time.Duration, m *raftpb.Message) error {
 		if d.lost != 0 || !d.Without.VoteAtOnce && now-d.started < d.timeout() {
 			return nil // R5, R6
 		}
+		if drop, err := d.wiped(m); drop || err != nil {
+			return err // R7
+		}
 	case raftpb.MsgTimeoutNow:
 		if d.lost != 0 {
 			return nil // R6
 		}
-	case raftpb.MsgApp, raftpb.MsgAppResp, raftpb.MsgHeartbeat, raftpb.MsgHeartbeatResp, raftpb.MsgVoteResp, raftpb.MsgPreVoteResp:
+	case raftpb.MsgHeartbeat:
+		if drop, err := d.lacks(m); drop || err != nil {
+			d.stopped = err
+			return err
+		}
+	case raftpb.MsgApp, raftpb.MsgAppResp, raftpb.MsgHeartbeatResp, raftpb.MsgVoteResp, raftpb.MsgPreVoteResp:
 	default:
 		return nil
 	}
 	return d.node.Step(m)
+}
+
+// wiped reports that the member has nothing but what founds a group, and the candidate
+// more: so either it has just begun, or its disk is gone and with it what it acknowledged.
+func (d *Driver) wiped(m *raftpb.Message) (bool, error) {
+	if d.Without.BlankVotes || m.GetLogTerm() <= foundingTerm {
+		return false, nil
+	}
+	return blank(d.Log)
+}
+
+// lacks reports that a leader knows of entries here that are not there. If they may be in
+// what raft has not written yet the message is to be dropped, which heartbeats may be.
+func (d *Driver) lacks(m *raftpb.Message) (drop bool, err error) {
+	last, err := d.Log.LastIndex()
+	if err != nil || m.GetCommit() <= last || m.GetTerm() < d.node.BasicStatus().HardState.GetTerm() {
+		return false, err
+	}
+	if d.node.HasReady() {
+		return true, nil
+	}
+	return true, fmt.Errorf("entry %d of %d is committed, and the leader has heard that it is here: %w", m.GetCommit(), last, ErrLostDisk)
 }
 
 // stale reports whether the machine leads a term that raft does not lead now.
@@ -182,8 +224,8 @@ func (d *Driver) Lease(now time.Duration) bool {
 // leases may be under way for ever. So if no member has taken over after an election
 // timeout the leader steps down.
 func (d *Driver) Transfer(now time.Duration, to uint64) {
-	_, known := d.node.Status().Progress[to]
-	if d.leading == 0 || d.stale() || to == d.ID || d.handing != 0 || !known {
+	_, votes := d.node.Status().Config.Voters[0][to]
+	if d.leading == 0 || d.stale() || to == d.ID || d.handing != 0 || !votes {
 		return
 	}
 	d.now, d.handing, d.lease = now, now+d.timeout(), 0
@@ -222,7 +264,7 @@ func (d *Driver) propose() {
 func (d *Driver) turn() error {
 	rd := d.node.Ready()
 	if d.leading != 0 && d.stale() {
-		d.leading, d.lease, d.handing = 0, 0, 0
+		d.leading, d.lease, d.handing, d.changing = 0, 0, 0, false
 		clear(d.rounds)
 		if err := d.Machine.Follow(); err != nil { // R3
 			return err
@@ -250,12 +292,24 @@ func (d *Driver) commit(entries []*raftpb.Entry) error {
 	if len(entries) == 0 {
 		return nil
 	}
-	for _, e := range entries {
-		if e.GetType() != raftpb.EntryNormal {
-			return fmt.Errorf("entry %d changes the members, which are fixed", e.GetIndex())
+	from := 0 // of those that are not applied
+	for i, e := range entries {
+		cc, err := decodeChange(e)
+		if err != nil {
+			return err
 		}
+		if cc == nil {
+			continue
+		}
+		if err := d.Machine.Commit(entries[from:i]); err != nil {
+			return err
+		}
+		if err := d.applyChange(e, cc); err != nil {
+			return err
+		}
+		from = i
 	}
-	if err := d.Machine.Commit(entries); err != nil {
+	if err := d.Machine.Commit(entries[from:]); err != nil {
 		return err
 	}
 	last := entries[len(entries)-1].GetTerm()

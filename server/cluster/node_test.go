@@ -32,6 +32,9 @@ type node struct {
 
 	life   int // counts starts; events of an earlier life do nothing
 	up     bool
+	gone   bool          // with its disk, or for good
+	doomed bool          // it ends with an error that is no disk's
+	ended  error         // with which it has
 	lost   bool          // it may have lost what it acknowledged
 	paused time.Duration // until then
 	lag    time.Duration // that its disk takes now
@@ -96,7 +99,10 @@ func (n *node) start() {
 	if err != nil {
 		w.Fatalf("member %d: %v", n.id, err)
 	}
-	if n.replica, err = NewReplica(n.store.Member(), []uint64{1, 2, 3}, w.policy != persistence.SyncAlways); err == nil {
+	if n.replica, err = OpenReplica(n.store.Member(), w.founding(n), w.policy != persistence.SyncAlways); err == nil {
+		if w.without.forgottenMembers && n.replica.Members().Index > uint64(w.founders) {
+			n.replica.members = w.foundingMembers()
+		}
 		n.driver, err = New(Config{ID: n.id, Tick: tick, Election: election, Log: n.replica, Machine: n.replica, Mesh: n,
 			Logger: quiet(), Proposals: proposals, Without: w.without.Rules}, n.clock())
 	}
@@ -142,8 +148,11 @@ func (w *world) fails(n *node) bool {
 		if o != n && o.lost {
 			return false
 		}
+		if o.gone && w.counts(o) {
+			return w.policy == persistence.SyncAlways
+		}
 	}
-	return true
+	return w.policy == persistence.SyncAlways || !w.sparse()
 }
 
 func (n *node) tick(life int) {
@@ -201,13 +210,17 @@ func (n *node) work() {
 		n.confirm()
 		return
 	}
+	if n.ended = err; n.doomed {
+		n.stop(false)
+		return
+	}
 	if !n.disk.broken.Load() || errors.Is(err, grouplog.ErrCorrupt) {
 		w.Errorf("member %d: %v", n.id, err)
 	}
 	w.effects["disk failure"]++
 	n.stop(false)
 	w.after(200*time.Millisecond, func() {
-		if !n.up {
+		if !n.up && !n.gone {
 			n.start()
 		}
 	})

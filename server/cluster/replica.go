@@ -14,19 +14,82 @@ import (
 // Replica is a store as [Log] and [Machine] of a driver.
 type Replica struct {
 	*persistence.Member
-	log    *grouplog.Log
-	voters []uint64
-	lazy   bool
-	lost   bool
+	log     *grouplog.Log
+	members *Members
+	lazy    bool
+	lost    bool
 }
 
-// NewReplica returns a member that was opened just now. lazy says that entries are
+// NewReplica is OpenReplica with the ids of the founders.
+func NewReplica(m *persistence.Member, founders []uint64, lazy bool) (*Replica, error) {
+	var peers []Peer
+	for _, id := range founders {
+		peers = append(peers, Peer{ID: id})
+	}
+	return OpenReplica(m, peers, lazy)
+}
+
+// OpenReplica returns a member that was opened just now. lazy says that entries are
 // appended without being forced to the device, so that the end of the process may lose
-// some. voters are the members of the group.
-func NewReplica(m *persistence.Member, voters []uint64, lazy bool) (*Replica, error) {
-	r := &Replica{Member: m, log: m.Log(), voters: voters, lazy: lazy}
+// some. The founders are the first members of the group, the same for all of them; a member
+// that joins later has none. They count as long as the log is empty.
+func OpenReplica(m *persistence.Member, founders []Peer, lazy bool) (*Replica, error) {
+	r := &Replica{Member: m, log: m.Log(), lazy: lazy}
 	r.lost = r.log.State().Term > 0 && !r.log.Boot().Closed
-	return r, r.keep(!lazy && !r.lost)
+	if err := r.keep(!lazy && !r.lost); err != nil {
+		return nil, err
+	}
+	if _, last := r.log.Bounds(); last == 0 && r.log.State().Term == 0 && len(founders) > 0 {
+		if err := r.found(founders); err != nil {
+			return nil, fmt.Errorf("found a group: %w", err)
+		}
+	}
+	if err := r.readMembers(); err != nil {
+		return nil, err
+	}
+	if len(founders) > 0 && len(r.members.IDs()) == 0 {
+		return nil, fmt.Errorf("the log tells of no members, so none of its group has founded it: %w", grouplog.ErrCorrupt)
+	}
+	return r, nil
+}
+
+// readMembers finds the members as of the last entry that memory contains. The log has the
+// changes that were not kept.
+func (r *Replica) readMembers() error {
+	kept := r.log.Membership()
+	m, err := decodeMembers(kept.Index, kept.Members)
+	if err != nil {
+		return err
+	}
+	for _, index := range r.log.OfTypes(m.Index+1, r.Applied()+1, typeConfChange, typeConfChange2) {
+		entries, err := r.Entries(index, index+1, 0)
+		if err != nil {
+			return err
+		}
+		cc, err := decodeChange(entries[0])
+		if err != nil {
+			return err
+		}
+		conf, err := change(m.Conf, cc)
+		if err != nil {
+			return fmt.Errorf("change of members in entry %d: %w: %w", index, err, grouplog.ErrCorrupt)
+		}
+		m = m.after(index, cc, conf)
+	}
+	r.members = m
+	return nil
+}
+
+// Members implements [Roster].
+func (r *Replica) Members() *Members { return r.members }
+
+// Change implements [Roster].
+func (r *Replica) Change(m *Members) error {
+	if err := r.log.SetMembership(grouplog.Membership{Index: m.Index, Members: m.encode()}); err != nil {
+		return err
+	}
+	r.members = m
+	return nil
 }
 
 // keep notes whether an end at any time from now on leaves the log whole.
@@ -118,7 +181,7 @@ func (r *Replica) Commit(entries []*raftpb.Entry) error {
 // InitialState implements raft.Storage, as do the methods below.
 func (r *Replica) InitialState() (*raftpb.HardState, *raftpb.ConfState, error) {
 	s := r.log.State()
-	return &raftpb.HardState{Term: &s.Term, Vote: &s.Vote, Commit: &s.Commit}, &raftpb.ConfState{Voters: r.voters}, nil
+	return &raftpb.HardState{Term: &s.Term, Vote: &s.Vote, Commit: &s.Commit}, r.members.Conf, nil
 }
 
 // Entries returns the entries from lo up to hi, hi not included, of about maxSize bytes.

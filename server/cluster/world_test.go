@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"bytes"
 	"container/heap"
 	"crypto/rand"
 	"crypto/sha256"
@@ -16,12 +17,14 @@ import (
 
 	"go.etcd.io/raft/v3"
 	"go.etcd.io/raft/v3/raftpb"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/vigildb/vigil/persistence"
 )
 
 const (
-	members  = 3
+	members  = 3  // that most groups begin with
+	most     = 20 // members that a world may ever have
 	tick     = 10 * time.Millisecond
 	election = 10 // ticks
 	timeout  = election * tick
@@ -33,27 +36,31 @@ type rules struct {
 	Rules
 	replyAtOnce     bool // without R1
 	readUncommitted bool // without R2
+
+	forgottenMembers bool // a start knows the founders only
+	learnersCount    bool // a leader takes a learner for a voter
 }
 
 // world is a group under a virtual clock and network, with disks in memory. Everything
 // that happens in it follows from its seed.
 type world struct {
 	testing.TB
-	seed    uint64
-	rand    *mathrand.Rand
-	now     time.Duration
-	seq     int
-	queue   events
-	trace   hash.Hash
-	policy  persistence.SyncPolicy
-	without rules
-	nodes   [members + 1]*node // from 1
-	cut     [members + 1][members + 1]bool
-	loss    float64                    // share of messages
-	slow    bool                       // disks
-	late    [members + 1]time.Duration // messages to a member, beyond what all are
-	history history
-	effects map[string]int // how often something happened
+	seed     uint64
+	rand     *mathrand.Rand
+	now      time.Duration
+	seq      int
+	queue    events
+	trace    hash.Hash
+	policy   persistence.SyncPolicy
+	without  rules
+	founders int
+	nodes    []*node // from 1: the index is the id
+	cut      [most + 1][most + 1]bool
+	loss     float64                 // share of messages
+	slow     bool                    // disks
+	late     [most + 1]time.Duration // messages to a member, beyond what all are
+	history  history
+	effects  map[string]int // how often something happened
 }
 
 type event struct {
@@ -88,15 +95,28 @@ func drawn(t testing.TB, seed uint64) {
 
 // newWorld makes new members and starts them.
 func newWorld(t testing.TB, seed uint64, policy persistence.SyncPolicy, without rules) *world {
+	return newWorldOf(members, t, seed, policy, without)
+}
+
+func newWorldOf(founders int, t testing.TB, seed uint64, policy persistence.SyncPolicy, without rules) *world {
 	drawn(t, seed)
 	w := &world{TB: t, seed: seed, rand: mathrand.New(mathrand.NewPCG(seed, 48)), trace: sha256.New(), policy: policy, without: without,
-		history: history{}, effects: map[string]int{}}
-	for id := uint64(1); id <= members; id++ {
-		w.nodes[id] = newNode(w, id)
-		w.nodes[id].start()
+		founders: founders, nodes: make([]*node, 1), history: history{}, effects: map[string]int{}}
+	for range founders {
+		w.add().start()
 	}
 	return w
 }
+
+// add makes a member, which is not started.
+func (w *world) add() *node {
+	n := newNode(w, uint64(len(w.nodes)))
+	w.nodes = append(w.nodes, n)
+	return n
+}
+
+// anyone returns a member or a former one.
+func (w *world) anyone() *node { return w.nodes[1+w.rand.IntN(len(w.nodes)-1)] }
 
 func (w *world) after(d time.Duration, do func()) {
 	w.seq++
@@ -132,9 +152,12 @@ func (w *world) until(what string, holds func() bool) {
 // describe returns what state the members are in.
 func (w *world) describe() (s string) {
 	for _, n := range w.nodes[1:] {
+		if n.gone {
+			continue
+		}
 		_, last := n.store.Member().Log().Bounds()
-		s += fmt.Sprintf("member %d: up %v, lost %v, log %d, applied %d, %+v, %+v\n", n.id, n.up, n.up && n.replica.Lost(), last,
-			n.store.Member().Applied(), n.store.Member().Log().State(), n.driver.node.BasicStatus())
+		s += fmt.Sprintf("member %d: up %v, lost %v, log %d, applied %d, %+v, %+v, %v\n", n.id, n.up, n.up && n.replica.Lost(), last,
+			n.store.Member().Applied(), n.store.Member().Log().State(), n.driver.node.BasicStatus(), n.replica.Members().Conf)
 	}
 	return s
 }
@@ -165,10 +188,10 @@ func (w *world) isolate(n *node, off bool) {
 
 // heal ends all faults.
 func (w *world) heal() {
-	w.cut, w.loss, w.slow = [members + 1][members + 1]bool{}, 0, false
+	w.cut, w.loss, w.slow = [most + 1][most + 1]bool{}, 0, false
 	for _, n := range w.nodes[1:] {
 		n.paused = 0
-		if !n.up {
+		if !n.up && !n.gone {
 			n.start()
 		}
 	}
@@ -179,13 +202,14 @@ func (w *world) settle() {
 	w.Helper()
 	w.heal()
 	w.run(time.Second) // for what is under way
+	w.replaceGone()
 	n := w.elected()
 	w.until("all is applied everywhere", func() bool {
-		if n = w.leader(); n == nil {
+		if n = w.leader(); n == nil || n.replica.Members().Joint() {
 			return false
 		}
 		_, last := n.store.Member().Log().Bounds()
-		for _, o := range w.nodes[1:] {
+		for _, o := range w.group(n) {
 			if o.store.Member().Applied() != last {
 				return false
 			}
@@ -200,10 +224,16 @@ func (w *world) settle() {
 			}
 			return want.outcome == done
 		})
-		for _, o := range w.nodes[1:] {
+		for _, o := range w.group(n) {
 			if got, other, _ := o.read(key); !slices.Equal(got, want.list) || !slices.Equal(other, want.list) {
 				w.Errorf("member %d has %v and %v under %s, the leader %v", o.id, got, other, key, want.list)
 			}
+		}
+	}
+	want := n.replica.Members().encode()
+	for _, o := range w.group(n) {
+		if got := o.replica.Members().encode(); !bytes.Equal(got, want) {
+			w.Errorf("member %d takes for members %v, the leader %v", o.id, o.replica.Members(), n.replica.Members())
 		}
 	}
 }
@@ -219,6 +249,23 @@ func quiet() raft.Logger { return &raft.DefaultLogger{Logger: log.New(io.Discard
 
 // Send delivers a message after a delay of its own, twice at times or never.
 func (n *node) Send(m *raftpb.Message) {
+	w, to := n.w, m.GetTo()
+	if to >= uint64(len(w.nodes)) {
+		return // it joins, and is not started
+	}
+	if w.without.learnersCount && m.GetType() == raftpb.MsgHeartbeatResp && !n.replica.Members().Voter(n.id) {
+		for _, id := range n.replica.Members().Conf.GetVoters() {
+			if id != to {
+				forged := proto.Clone(m).(*raftpb.Message)
+				forged.From = &id
+				n.deliver(forged)
+			}
+		}
+	}
+	n.deliver(m)
+}
+
+func (n *node) deliver(m *raftpb.Message) {
 	w, to := n.w, m.GetTo()
 	for range 1 + w.rand.IntN(20)/19 {
 		if w.rand.Float64() < w.loss {

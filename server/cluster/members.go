@@ -1,0 +1,402 @@
+package cluster
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	"go.etcd.io/raft/v3"
+	"go.etcd.io/raft/v3/confchange"
+	"go.etcd.io/raft/v3/raftpb"
+	"go.etcd.io/raft/v3/tracker"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/vigildb/vigil/persistence/grouplog"
+)
+
+// Peer is a member and where it is reached.
+type Peer struct {
+	ID      uint64
+	Address string
+}
+
+// Members are the members of a group as an entry of its log left them.
+type Members struct {
+	Index uint64 // of the entry, 0 for none
+	// Conf has the voters and the learners, and between the two steps of a change, while
+	// majorities of both count, the former voters.
+	Conf *raftpb.ConfState
+	// Addresses are those of all members for which one was given.
+	Addresses map[uint64]string
+	// Left are the ids of former members, in order. Each is used once: what a member with
+	// a new disk does not know of its former self could be a vote, or an entry.
+	Left []uint64
+}
+
+// IDs returns the ids of all members, voters and others, in order.
+func (m *Members) IDs() []uint64 {
+	ids := slices.Concat(m.Conf.GetVoters(), m.Conf.GetVotersOutgoing(), m.Conf.GetLearners())
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// Voter reports whether a member votes, also when it is about to leave or to come.
+func (m *Members) Voter(id uint64) bool {
+	return slices.Contains(m.Conf.GetVoters(), id) || slices.Contains(m.Conf.GetVotersOutgoing(), id)
+}
+
+// Joint reports that a change is between its two steps.
+func (m *Members) Joint() bool { return len(m.Conf.GetVotersOutgoing()) > 0 }
+
+// after returns the members as a change in the entry at index leaves them, which is conf.
+func (m *Members) after(index uint64, cc *raftpb.ConfChangeV2, conf *raftpb.ConfState) *Members {
+	next := &Members{Index: index, Conf: conf, Addresses: map[uint64]string{}, Left: slices.Clone(m.Left)}
+	for id, address := range m.Addresses {
+		next.Addresses[id] = address
+	}
+	for _, c := range cc.GetChanges() {
+		if len(cc.GetContext()) > 0 && c.GetType() != raftpb.ConfChangeRemoveNode {
+			next.Addresses[c.GetNodeId()] = string(cc.GetContext())
+		}
+	}
+	there := next.IDs()
+	for _, id := range m.IDs() {
+		if !slices.Contains(there, id) {
+			next.Left = append(next.Left, id)
+		}
+	}
+	slices.Sort(next.Left)
+	for id := range next.Addresses {
+		if !slices.Contains(there, id) {
+			delete(next.Addresses, id)
+		}
+	}
+	return next
+}
+
+// decodeChange returns the change in an entry, nil for an entry without one.
+func decodeChange(e *raftpb.Entry) (*raftpb.ConfChangeV2, error) {
+	var err error
+	switch cc := new(raftpb.ConfChangeV2); e.GetType() {
+	case raftpb.EntryConfChangeV2:
+		if err = proto.Unmarshal(e.GetData(), cc); err == nil {
+			return cc, nil
+		}
+	case raftpb.EntryConfChange:
+		old := new(raftpb.ConfChange)
+		if err = proto.Unmarshal(e.GetData(), old); err == nil {
+			return old.AsV2(), nil
+		}
+	default:
+		return nil, nil
+	}
+	return nil, fmt.Errorf("change of members in entry %d: %w: %w", e.GetIndex(), err, grouplog.ErrCorrupt)
+}
+
+// change returns the configuration that a change makes, as raft does when it applies it.
+func change(conf *raftpb.ConfState, cc *raftpb.ConfChangeV2) (*raftpb.ConfState, error) {
+	changer := confchange.Changer{Tracker: tracker.MakeProgressTracker(1, 0), LastIndex: 1}
+	config, progress, err := confchange.Restore(changer, conf)
+	if err != nil {
+		return nil, err
+	}
+	changer.Tracker.Config, changer.Tracker.Progress = config, progress
+	if cc.LeaveJoint() {
+		config, progress, err = changer.LeaveJoint()
+	} else if leave, joint := cc.EnterJoint(); joint {
+		config, progress, err = changer.EnterJoint(leave, cc.GetChanges()...)
+	} else {
+		config, progress, err = changer.Simple(cc.GetChanges()...)
+	}
+	if err != nil {
+		return nil, err
+	}
+	changer.Tracker.Config, changer.Tracker.Progress = config, progress
+	return changer.Tracker.ConfState(), nil
+}
+
+// membersFormat is the first byte of members on disk. All numbers are uvarints, and a
+// list has its length in front:
+//
+//	1 (1) | voters | former voters | learners | learners to be | 1 if raft ends the change (1)
+//	addresses, each id, length, bytes | ids that have left
+const membersFormat = 1
+
+func (m *Members) encode() []byte {
+	b := []byte{membersFormat}
+	for _, ids := range [][]uint64{m.Conf.GetVoters(), m.Conf.GetVotersOutgoing(), m.Conf.GetLearners(), m.Conf.GetLearnersNext()} {
+		b = appendIDs(b, ids)
+	}
+	leave := byte(0)
+	if m.Conf.GetAutoLeave() {
+		leave = 1
+	}
+	b = binary.AppendUvarint(append(b, leave), uint64(len(m.Addresses)))
+	for _, id := range m.IDs() {
+		if address, ok := m.Addresses[id]; ok {
+			b = binary.AppendUvarint(binary.AppendUvarint(b, id), uint64(len(address)))
+			b = append(b, address...)
+		}
+	}
+	return appendIDs(b, m.Left)
+}
+
+func appendIDs(b []byte, ids []uint64) []byte {
+	b = binary.AppendUvarint(b, uint64(len(ids)))
+	for _, id := range ids {
+		b = binary.AppendUvarint(b, id)
+	}
+	return b
+}
+
+var errMembers = fmt.Errorf("members do not decode: %w", grouplog.ErrCorrupt)
+
+// decodeMembers reads what encode wrote; none is a group without members.
+func decodeMembers(index uint64, b []byte) (*Members, error) {
+	m := &Members{Index: index, Conf: &raftpb.ConfState{}, Addresses: map[uint64]string{}}
+	if len(b) == 0 {
+		return m, nil
+	}
+	if b[0] != membersFormat {
+		return nil, fmt.Errorf("members in format %d: %w", b[0], grouplog.ErrCorrupt)
+	}
+	d := decoder{b: b[1:]}
+	m.Conf.Voters, m.Conf.VotersOutgoing = d.ids(), d.ids()
+	m.Conf.Learners, m.Conf.LearnersNext = d.ids(), d.ids()
+	leave := d.number() == 1
+	m.Conf.AutoLeave = &leave
+	for n := d.number(); n > 0 && d.err == nil; n-- {
+		id := d.number()
+		m.Addresses[id] = string(d.bytes(d.number()))
+	}
+	if m.Left = d.ids(); d.err == nil && len(d.b) > 0 {
+		d.err = errMembers
+	}
+	return m, d.err
+}
+
+type decoder struct {
+	b   []byte
+	err error
+}
+
+func (d *decoder) number() uint64 {
+	n, k := binary.Uvarint(d.b)
+	if k <= 0 {
+		d.b, d.err = nil, errMembers
+		return 0
+	}
+	d.b = d.b[k:]
+	return n
+}
+
+func (d *decoder) bytes(n uint64) []byte {
+	if n > uint64(len(d.b)) {
+		d.b, d.err = nil, errMembers
+		return nil
+	}
+	b := d.b[:n]
+	d.b = d.b[n:]
+	return b
+}
+
+func (d *decoder) ids() (ids []uint64) {
+	for n := d.number(); n > 0 && d.err == nil; n-- {
+		ids = append(ids, d.number())
+	}
+	return ids
+}
+
+// Errors of changes of the members. They are wrapped with what they are about.
+var (
+	// ErrNotLeading is returned by a member that does not lead.
+	ErrNotLeading = errors.New("cluster: another member leads")
+	// ErrChanging is returned while an earlier change is under way.
+	ErrChanging = errors.New("cluster: another change of the members is under way")
+	// ErrUnknownMember is returned for an id that the group does not have.
+	ErrUnknownMember = errors.New("cluster: there is no such member")
+	// ErrKnownMember is returned for an id that the group has or had.
+	ErrKnownMember = errors.New("cluster: the id is in use or was")
+	// ErrLastVoter is returned when no voter would be left.
+	ErrLastVoter = errors.New("cluster: the only voter cannot leave")
+	// ErrBehind is returned for a learner that lacks too much to vote.
+	ErrBehind = errors.New("cluster: the learner has not caught up")
+	// ErrHandsOver is returned by a leader that is to be removed: it hands its leadership
+	// over first, and the next one is to be asked again.
+	ErrHandsOver = errors.New("cluster: the leader hands over before it leaves")
+	// ErrLostDisk stops a member that lacks what it has acknowledged: its disk was
+	// replaced. It has to join under another id.
+	ErrLostDisk = errors.New("cluster: the member lacks what it has acknowledged")
+)
+
+// maxBehind is how many entries a learner may lack when it begins to vote: a group of which
+// it is needed for a majority waits for them.
+const maxBehind = 1000
+
+// Members returns the members as of the last entry that was applied.
+func (d *Driver) Members() *Members { return d.Log.Members() }
+
+// Join takes a member, which is reached at an address, into the group as a learner: it gets
+// everything and neither votes nor counts. Like Promote and Remove it returns when the
+// change is proposed; Members tells when it is done. A leadership that ends before may or
+// may not leave the change to the next one.
+func (d *Driver) Join(id uint64, address string) error {
+	m, err := d.mayChange()
+	if err != nil {
+		return fmt.Errorf("member %d joins: %w", id, err)
+	}
+	if id == 0 || slices.Contains(m.IDs(), id) || slices.Contains(m.Left, id) {
+		return fmt.Errorf("member %d joins: %w", id, ErrKnownMember)
+	}
+	return d.proposeChange(raftpb.ConfChangeTransitionAuto, address, single(raftpb.ConfChangeAddLearnerNode, id))
+}
+
+// Promote makes a learner that has caught up a voter, by joint consensus.
+func (d *Driver) Promote(id uint64) error { return d.replace(id, 0) }
+
+// Replace makes a learner a voter in the place of another one, which leaves, in one change:
+// at no time do fewer or more than before have to agree.
+func (d *Driver) Replace(id, leaves uint64) error {
+	if leaves == d.ID && d.leading != 0 {
+		return d.handOver(leaves)
+	}
+	return d.replace(id, leaves)
+}
+
+func (d *Driver) replace(id, leaves uint64) error {
+	m, err := d.mayChange()
+	if err != nil {
+		return fmt.Errorf("promote member %d: %w", id, err)
+	}
+	if !slices.Contains(m.Conf.GetLearners(), id) || leaves != 0 && !m.Voter(leaves) {
+		return fmt.Errorf("promote member %d in place of %d: %w", id, leaves, ErrUnknownMember)
+	}
+	progress := d.node.Status().Progress
+	last := progress[d.ID].Match
+	if p := progress[id]; p.State != tracker.StateReplicate || !p.RecentActive || p.Match+maxBehind < last {
+		return fmt.Errorf("promote member %d, which has %d of %d entries: %w", id, p.Match, last, ErrBehind)
+	}
+	changes := []*raftpb.ConfChangeSingle{single(raftpb.ConfChangeAddNode, id)}
+	if leaves != 0 {
+		changes = append(changes, single(raftpb.ConfChangeRemoveNode, leaves))
+	}
+	return d.proposeChange(raftpb.ConfChangeTransitionJointImplicit, "", changes...)
+}
+
+// Remove takes a member out of the group: a voter by joint consensus. A leader hands over
+// first, with ErrHandsOver.
+func (d *Driver) Remove(id uint64) error {
+	m, err := d.mayChange()
+	if err != nil {
+		return fmt.Errorf("remove member %d: %w", id, err)
+	}
+	switch voters := m.Conf.GetVoters(); {
+	case slices.Contains(m.Conf.GetLearners(), id):
+		return d.proposeChange(raftpb.ConfChangeTransitionAuto, "", single(raftpb.ConfChangeRemoveNode, id))
+	case !slices.Contains(voters, id):
+		return fmt.Errorf("remove member %d: %w", id, ErrUnknownMember)
+	case len(voters) == 1:
+		return fmt.Errorf("remove member %d: %w", id, ErrLastVoter)
+	case id == d.ID:
+		return d.handOver(id)
+	}
+	return d.proposeChange(raftpb.ConfChangeTransitionJointImplicit, "", single(raftpb.ConfChangeRemoveNode, id))
+}
+
+func single(kind raftpb.ConfChangeType, id uint64) *raftpb.ConfChangeSingle {
+	return &raftpb.ConfChangeSingle{Type: &kind, NodeId: &id}
+}
+
+// mayChange returns the members if the leader may propose a change of them.
+func (d *Driver) mayChange() (*Members, error) {
+	m := d.Members()
+	switch {
+	case d.leading == 0 || d.stale() || d.handing != 0:
+		return nil, ErrNotLeading
+	case d.changing || m.Joint():
+		return nil, ErrChanging
+	}
+	return m, nil
+}
+
+// proposeChange hands a change to raft. Raft has one under way at a time, which mayChange
+// has seen to: else it would quietly propose nothing in its place.
+func (d *Driver) proposeChange(how raftpb.ConfChangeTransition, address string, changes ...*raftpb.ConfChangeSingle) error {
+	err := d.node.ProposeConfChange(&raftpb.ConfChangeV2{Transition: &how, Changes: changes, Context: []byte(address)})
+	if err != nil {
+		return fmt.Errorf("change the members: %w", err)
+	}
+	d.changing = true
+	return nil
+}
+
+// handOver hands the leadership to the voter that has most.
+func (d *Driver) handOver(leaves uint64) error {
+	to, most := uint64(0), uint64(0)
+	for id, p := range d.node.Status().Progress {
+		if id != d.ID && !p.IsLearner && p.RecentActive && (p.Match > most || p.Match == most && id < to) {
+			to, most = id, p.Match
+		}
+	}
+	if to == 0 {
+		return fmt.Errorf("remove member %d, and no other one could lead: %w", leaves, ErrLastVoter)
+	}
+	d.Transfer(d.now, to)
+	return fmt.Errorf("remove member %d, member %d is to lead: %w", leaves, to, ErrHandsOver)
+}
+
+// applyChange has raft and the log take a change that is committed. It is on disk before
+// memory passes the entry, so the log still has the entries of all changes that a restart
+// does not find there.
+func (d *Driver) applyChange(e *raftpb.Entry, cc *raftpb.ConfChangeV2) error {
+	if _, err := change(d.Members().Conf, cc); err != nil {
+		return fmt.Errorf("change of members in entry %d: %w: %w", e.GetIndex(), err, grouplog.ErrCorrupt)
+	}
+	if err := d.Log.Change(d.Members().after(e.GetIndex(), cc, d.node.ApplyConfChange(cc))); err != nil {
+		return err
+	}
+	if len(cc.GetChanges()) > 0 {
+		d.changing = false
+	}
+	if d.Changed != nil {
+		d.Changed(d.Members())
+	}
+	return nil
+}
+
+// found writes the first entries of a new group: one for each founder, the same on all of
+// them. Everything else about members follows from the log, and so do these.
+func (r *Replica) found(founders []Peer) error {
+	founders = slices.Clone(founders)
+	slices.SortFunc(founders, func(a, b Peer) int { return cmp.Compare(a.ID, b.ID) })
+	var entries []*raftpb.Entry
+	for i, f := range founders {
+		cc := &raftpb.ConfChangeV2{Changes: []*raftpb.ConfChangeSingle{single(raftpb.ConfChangeAddNode, f.ID)}, Context: []byte(f.Address)}
+		kind, data, err := raftpb.MarshalConfChange(cc)
+		if err != nil {
+			return err
+		}
+		term, index := uint64(foundingTerm), uint64(i+1)
+		entries = append(entries, &raftpb.Entry{Term: &term, Index: &index, Type: &kind, Data: data})
+	}
+	term, last := uint64(foundingTerm), uint64(len(entries))
+	if err := r.Append(entries, &raftpb.HardState{Term: &term, Vote: new(uint64), Commit: &last}); err != nil {
+		return err
+	}
+	return r.Commit(entries)
+}
+
+// foundingTerm is the term of the entries that found a group. Elections have later ones.
+const foundingTerm = 1
+
+// blank reports that a log has nothing but what founds a group, or not even that.
+func blank(s raft.Storage) (bool, error) {
+	last, err := s.LastIndex()
+	if err != nil {
+		return false, err
+	}
+	term, err := s.Term(last)
+	return term <= foundingTerm, err
+}
