@@ -115,6 +115,7 @@ func serve(config *conf.Config, recovery persistence.Recovery, log *slog.Logger,
 	if err != nil {
 		return err
 	}
+	log.Info("Server initialized")
 	data := load(srv)
 	data.wait(patience)
 	addrs, err := srv.Listen()
@@ -145,8 +146,9 @@ func serve(config *conf.Config, recovery persistence.Recovery, log *slog.Logger,
 
 // patience is how long ports stay closed at most while the data is loaded. What is
 // little is there by then: programs that start a server, and use it as soon as they can
-// connect, get no -LOADING from an empty one, as they get none from Redis.
-const patience = 100 * time.Millisecond
+// connect, get no -LOADING from an empty one, as they get none from Redis. On a busy
+// machine that takes a while.
+const patience = time.Second
 
 // loading is the data on its way into the server.
 type loading struct {
