@@ -49,7 +49,7 @@ require (
 	github.com/tidwall/match v1.1.1 // indirect
 	golang.org/x/crypto v0.22.0
 	golang.org/x/exp v0.0.0-20230626212559-97b1e661b5df // indirect
-	golang.org/x/sys v0.19.0 // indirect
+	golang.org/x/sys v0.19.0
 	golang.org/x/text v0.14.0 // indirect
 	google.golang.org/protobuf v1.36.11
 )

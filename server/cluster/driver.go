@@ -215,8 +215,14 @@ func (d *Driver) Renew(now time.Duration) {
 
 // Lease reports whether the leader may reply to reads at the time now. A follower
 // counts whole ticks, so up to one of its timeout has passed when it begins.
-func (d *Driver) Lease(now time.Duration) bool {
-	return d.leading != 0 && d.handing == 0 && !d.stale() && now < d.lease
+func (d *Driver) Lease(now time.Duration) bool { return now < d.Held() }
+
+// Held returns until when the leader may reply to reads, 0 for not at all.
+func (d *Driver) Held() time.Duration {
+	if d.leading == 0 || d.handing != 0 || d.stale() {
+		return 0
+	}
+	return d.lease
 }
 
 // Transfer hands the leadership to another member. The lease ends at once, and this

@@ -11,11 +11,19 @@ const maxProposals = 16
 var errBusy = errors.New("too many proposals wait")
 
 // Proposals is the persistence.Replicator of a store: it keeps what the store proposes
-// until the driver takes it. The zero value is ready for use.
+// until the driver takes it. The zero value is ready for use by a driver that is not run
+// by a Runner.
 type Proposals struct {
+	wake  chan struct{}
 	mu    sync.Mutex
 	queue []proposal
 }
+
+// NewProposals returns proposals that wake a runner.
+func NewProposals() *Proposals { return &Proposals{wake: make(chan struct{}, 1)} }
+
+// Wake receives when there is something to take.
+func (p *Proposals) Wake() <-chan struct{} { return p.wake }
 
 type proposal struct {
 	term uint64
@@ -30,6 +38,10 @@ func (p *Proposals) Propose(term uint64, data []byte) error {
 		return errBusy
 	}
 	p.queue = append(p.queue, proposal{term, data})
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
 	return nil
 }
 

@@ -1,0 +1,100 @@
+package cluster
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+
+	"go.etcd.io/raft/v3/raftpb"
+)
+
+// Message is what members send each other.
+type Message = raftpb.Message
+
+// Member is a machine of a group in the configuration.
+type Member struct {
+	ID   uint64
+	Host string
+	Port int // of clients; that of the other members is busOffset higher
+}
+
+// busOffset is how much higher the port for other members is than that for clients, as in
+// Redis Cluster.
+const busOffset = 10000
+
+// Address is where clients connect to the member.
+func (m Member) Address() string { return net.JoinHostPort(m.Host, strconv.Itoa(m.Port)) }
+
+// bus is where other members connect to it.
+func (m Member) bus() string { return net.JoinHostPort(m.Host, strconv.Itoa(m.Port+busOffset)) }
+
+// maxMembers is how many voters a group may have. Each of them gets every change.
+const maxMembers = 7
+
+// ParseMembers reads a list such as "1=10.0.0.1:6379 2=10.0.0.2:6379 3=[::1]:6379".
+func ParseMembers(text string) ([]Member, error) {
+	var members []Member
+	ids, addresses := map[uint64]bool{}, map[string]bool{}
+	for _, word := range strings.Fields(text) {
+		m, err := parseMember(word)
+		if err != nil {
+			return nil, fmt.Errorf("%q: %w", word, err)
+		}
+		switch {
+		case ids[m.ID]:
+			return nil, fmt.Errorf("%q: there are two members %d", word, m.ID)
+		case addresses[m.Address()]:
+			return nil, fmt.Errorf("%q: two members have one address", word)
+		}
+		ids[m.ID], addresses[m.Address()] = true, true
+		members = append(members, m)
+	}
+	switch n := len(members); {
+	case n == 0:
+		return nil, errors.New("there are no members")
+	case n > maxMembers:
+		return nil, fmt.Errorf("there are %d members, of %d at most", n, maxMembers)
+	case n%2 == 0:
+		return nil, fmt.Errorf("there are %d members: with one less as many may fail", n)
+	}
+	return members, nil
+}
+
+func parseMember(word string) (Member, error) {
+	number, address, ok := strings.Cut(word, "=")
+	if !ok {
+		return Member{}, errors.New("not of the form id=host:port")
+	}
+	id, err := strconv.ParseUint(number, 10, 32)
+	if err != nil || id == 0 {
+		return Member{}, errors.New("the id is not a number from 1 on")
+	}
+	host, port, err := net.SplitHostPort(address)
+	if err != nil || host == "" {
+		return Member{}, errors.New("the address is not of the form host:port")
+	}
+	n, err := strconv.ParseUint(port, 10, 16)
+	if err != nil || n == 0 || n > 65535-busOffset {
+		return Member{}, fmt.Errorf("the port is not between 1 and %d", 65535-busOffset)
+	}
+	return Member{ID: id, Host: host, Port: int(n)}, nil
+}
+
+// minSecret is the shortest secret of a group, in bytes.
+const minSecret = 16
+
+// Secrets are what follows from the secret of a group: which one it is, for connections,
+// and that of the hashes of its stores, which have to be the same. Neither tells the other.
+func Secrets(text string) (group, hashes [16]byte, err error) {
+	if len(text) < minSecret {
+		return group, hashes, fmt.Errorf("shorter than %d bytes", minSecret)
+	}
+	derive := func(purpose string) [16]byte {
+		sum := sha256.Sum256([]byte("vigil " + purpose + " " + text))
+		return [16]byte(sum[:16])
+	}
+	return derive("group"), derive("hashes"), nil
+}

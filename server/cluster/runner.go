@@ -1,0 +1,340 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.etcd.io/raft/v3"
+	"go.etcd.io/raft/v3/raftpb"
+
+	"github.com/vigildb/vigil/persistence"
+)
+
+// inboxSize is how many messages may wait for the driver. More wait in their
+// connections.
+const inboxSize = 256
+
+// ErrStopped is returned while and after a member ends.
+var ErrStopped = errors.New("cluster: the member has ended")
+
+// Role is what changes with the leadership of a member. The runner's goroutine calls
+// it; it must not call the runner.
+type Role struct {
+	// Lead is called when the member is about to lead: memory has everything, and
+	// nothing is changed yet.
+	Lead func()
+	// Follow is called when the leadership is lost, before memory is rolled back.
+	Follow func()
+}
+
+// RunnerConfig describes a member that runs.
+type RunnerConfig struct {
+	ID        uint64
+	Voters    []uint64
+	Election  time.Duration // timeout of an election
+	Proposals *Proposals    // what the store proposes to
+	Mesh      Mesh
+	Role      Role
+	// Now is a monotonic clock that counts the time in which the machine sleeps: a
+	// lease must not outlast it.
+	Now func() time.Duration
+	// Logf writes to the log.
+	Logf func(level LogLevel, format string, args ...any)
+}
+
+// ticks is how many ticks make an election timeout.
+const ticks = 10
+
+// Runner gives the driver of a member what it has not of its own: a goroutine, a
+// clock, and an inbox.
+type Runner struct {
+	config  RunnerConfig
+	replica *Replica
+	driver  *Driver
+	inbox   chan *raftpb.Message
+	asked   chan func()
+	ctx     context.Context
+	stop    context.CancelFunc
+	ended   chan struct{}
+
+	lease atomic.Int64 // until when replies may leave, by Now; 0 for not at all
+	heard atomic.Int64 // when the leader was heard, by Now
+	view  atomic.Pointer[View]
+
+	mu      sync.Mutex
+	moved   sync.Cond // the lease began, or the leadership ended
+	leads   bool      // guarded by mu
+	waiting int       // in WaitHeld; guarded by mu
+	err     error     // why the member has ended; guarded by mu
+}
+
+// View is what a member knows of its group.
+type View struct {
+	ID, Leader, Term uint64 // Leader is 0 if none is known
+	Leads            bool   // this member takes changes
+	Committed, Last  uint64 // entries
+	// Members are all voters, in the order of the configuration.
+	Members []MemberView
+}
+
+// MemberView is what the leader knows of a member. Others know its ID only.
+type MemberView struct {
+	ID     uint64
+	Match  uint64 // last entry that it has
+	Active bool   // it replied within an election timeout
+}
+
+// Run starts a member, whose store was loaded just now and is closed after Close.
+func Run(store *persistence.Member, lazy bool, c RunnerConfig) (*Runner, error) {
+	replica, err := NewReplica(store, c.Voters, lazy)
+	if err != nil {
+		return nil, fmt.Errorf("cluster: %w", err)
+	}
+	r := &Runner{config: c, replica: replica, inbox: make(chan *raftpb.Message, inboxSize), asked: make(chan func()),
+		ended: make(chan struct{})}
+	r.moved.L = &r.mu
+	r.ctx, r.stop = context.WithCancel(context.Background())
+	now := c.Now()
+	r.driver, err = New(Config{ID: c.ID, Tick: c.Election / ticks, Election: ticks, Log: replica, Machine: machine{replica, r}, Mesh: c.Mesh,
+		Logger: logger{c.Logf}, Proposals: c.Proposals}, now)
+	if err != nil {
+		return nil, fmt.Errorf("cluster: %w", err)
+	}
+	r.look()
+	go r.run()
+	return r, nil
+}
+
+// machine tells of the leadership what others are to know of it.
+type machine struct {
+	*Replica
+	r *Runner
+}
+
+// Lead implements [Machine].
+func (m machine) Lead(term uint64) error {
+	m.r.config.Role.Lead()
+	return m.Replica.Lead(term)
+}
+
+// Follow implements [Machine].
+func (m machine) Follow() error {
+	m.r.publish()
+	m.r.config.Role.Follow()
+	return m.Replica.Follow()
+}
+
+// Receive hands over a message of another member. It waits while too many others do.
+func (r *Runner) Receive(m *raftpb.Message) {
+	select {
+	case r.inbox <- m:
+	case <-r.ctx.Done():
+	}
+}
+
+// run is the goroutine of the driver.
+func (r *Runner) run() {
+	defer close(r.ended)
+	tick := time.NewTicker(r.config.Election / ticks)
+	defer tick.Stop()
+	err := r.driver.Work()
+	for err == nil {
+		select {
+		case <-r.ctx.Done():
+			r.end(ErrStopped)
+			return
+		case <-tick.C:
+			now := r.config.Now()
+			if err = r.driver.Advance(now); err == nil {
+				r.driver.Renew(now)
+				r.look()
+			}
+		case m := <-r.inbox:
+			r.step(m)
+			for range len(r.inbox) {
+				r.step(<-r.inbox)
+			}
+		case <-r.config.Proposals.Wake():
+		case ask := <-r.asked:
+			ask()
+		}
+		if err == nil {
+			r.publish()
+			err = r.driver.Work()
+		}
+		r.publish()
+	}
+	r.config.Logf(LogError, "the member of the group ends: %v", err)
+	r.end(err)
+}
+
+// end has everything that waits fail.
+func (r *Runner) end(err error) {
+	r.lease.Store(0)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.leads, r.err = false, err
+	r.moved.Broadcast()
+}
+
+func (r *Runner) step(m *raftpb.Message) {
+	now := r.config.Now()
+	switch m.GetType() {
+	case raftpb.MsgApp, raftpb.MsgHeartbeat:
+		if m.GetTerm() >= r.driver.node.BasicStatus().HardState.GetTerm() {
+			r.heard.Store(int64(now))
+		}
+	}
+	// What does not fit the state of this member, such as a reply to a former leadership,
+	// is of no use.
+	if err := r.driver.Step(now, m); err != nil {
+		r.config.Logf(LogDebug, "a message of member %d: %v", m.GetFrom(), err)
+	}
+}
+
+// publish shows others how long this member leads at least. A lease is shown only
+// after what ends it was: nobody relies on one that the driver has given up.
+func (r *Runner) publish() {
+	until := r.driver.Held()
+	before := r.lease.Swap(int64(until))
+	leads := r.driver.Leading() != 0 && !r.driver.stale()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if leads != r.leads || before == 0 && until != 0 || r.waiting > 0 && int64(until) > before {
+		r.leads = leads
+		r.moved.Broadcast()
+	}
+}
+
+// Held reports whether this member leads, and no other can: replies may leave.
+func (r *Runner) Held() bool {
+	until := r.lease.Load()
+	return until != 0 && int64(r.config.Now()) < until
+}
+
+// WaitHeld waits until Held, or the end of the leadership, which is
+// persistence.ErrNotLeader.
+func (r *Runner) WaitHeld() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for !r.Held() {
+		switch {
+		case r.err != nil:
+			return r.err
+		case !r.leads:
+			return persistence.ErrNotLeader
+		}
+		r.waiting++
+		r.moved.Wait()
+		r.waiting--
+	}
+	return nil
+}
+
+// Heard returns how long ago the leader, or this member as it, was heard.
+func (r *Runner) Heard() time.Duration {
+	if r.Held() {
+		return 0
+	}
+	return r.config.Now() - time.Duration(r.heard.Load())
+}
+
+// View returns what this member knew of the group a tick ago.
+func (r *Runner) View() *View { return r.view.Load() }
+
+// look makes the view anew.
+func (r *Runner) look() {
+	s := r.driver.node.Status()
+	v := &View{ID: r.config.ID, Leader: s.Lead, Term: s.HardState.GetTerm(), Committed: s.HardState.GetCommit(),
+		Leads: r.driver.leading != 0 && !r.driver.stale()}
+	_, v.Last = r.replica.log.Bounds()
+	for _, id := range r.config.Voters {
+		m := MemberView{ID: id}
+		if p, ok := s.Progress[id]; ok && s.RaftState == raft.StateLeader {
+			m.Match, m.Active = p.Match, p.RecentActive || id == v.ID
+		}
+		v.Members = append(v.Members, m)
+	}
+	r.view.Store(v)
+}
+
+// ask has the goroutine of the driver do something, and waits until it is done.
+func (r *Runner) ask(do func()) error {
+	done := make(chan struct{})
+	select {
+	case r.asked <- func() { do(); close(done) }:
+		<-done
+		return nil
+	case <-r.ended:
+		return ErrStopped
+	}
+}
+
+// HandOver has the member that has most of the log lead in place of this one, if this
+// one leads. It waits for that, an election timeout at most.
+func (r *Runner) HandOver() {
+	given := false
+	_ = r.ask(func() { // a member that has ended leads nothing
+		if to := r.successor(); to != 0 {
+			r.driver.Transfer(r.config.Now(), to)
+			given = true
+		}
+	})
+	if !given {
+		return
+	}
+	over := false // guarded by mu
+	defer time.AfterFunc(r.config.Election, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		over = true
+		r.moved.Broadcast()
+	}).Stop()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for r.leads && !over {
+		r.moved.Wait()
+	}
+}
+
+// successor is the member that lacks least, 0 if none is heard or this one does not lead.
+func (r *Runner) successor() (id uint64) {
+	s := r.driver.node.Status()
+	if s.RaftState != raft.StateLeader {
+		return 0
+	}
+	most := uint64(0)
+	for other, p := range s.Progress {
+		if other != r.config.ID && p.RecentActive && !p.IsLearner && (p.Match > most || p.Match == most && other < id) {
+			id, most = other, p.Match
+		}
+	}
+	return id
+}
+
+// Close ends the member in order. The store is to be closed next.
+func (r *Runner) Close() error {
+	r.stop()
+	<-r.ended
+	r.mu.Lock()
+	err := r.err
+	r.mu.Unlock()
+	if err == ErrStopped {
+		return r.replica.Close()
+	}
+	return err
+}
+
+// Ended is closed when the member has ended, by itself or by Close.
+func (r *Runner) Ended() <-chan struct{} { return r.ended }
+
+// Err returns why the member has ended.
+func (r *Runner) Err() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.err
+}
