@@ -50,6 +50,7 @@ const (
 	ClientTrackingNoLoop  // not of its own changes
 	ClientTrackingBroken  // the client that it redirects to has left
 	ClientTrackingCaching // CLIENT CACHING holds for the next command
+	ClientReadOnly        // READONLY: old data of a follower will do
 )
 
 // ClientTrackingModes are the flags that CLIENT TRACKING ON sets anew.

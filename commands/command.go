@@ -38,6 +38,7 @@ const (
 	LocksKeys   // holds its keys still without reading them for the client
 	RunsScripts // runs a script, which calls other commands
 	Protected   // needs the permission of a directive (enable-debug-command)
+	LeaderOnly  // rests on what a follower of a group does not keep
 )
 
 // flagNames are the flags that COMMAND shows, in the order of Redis.

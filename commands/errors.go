@@ -60,6 +60,8 @@ const (
 	ErrOOM              = WireError("OOM command not allowed when used memory > 'maxmemory'.")
 	ErrLoading          = WireError("LOADING Redis is loading the dataset in memory")
 	ErrMisconf          = WireError("MISCONF Errors writing to the AOF file: the store cannot be written")
+	ErrReadOnlyReplica  = WireError("READONLY You can't write against a read only replica.")
+	ErrClusterDown      = WireError("CLUSTERDOWN The cluster is down")
 	ErrUnsynced         = WireError("MISCONF This command reads keys whose latest changes are not on disk yet, and the disk cannot be written")
 	ErrExecAbort        = WireError("EXECABORT Transaction discarded because of previous errors.")
 	ErrNestedMulti      = WireError("ERR MULTI calls can not be nested")
@@ -199,4 +201,10 @@ func Text(err error) (text WireError, known bool) {
 		return ErrWrongType, true
 	}
 	return ErrInternal, false
+}
+
+// ErrLeaderOnly is the error of a call that only the leader of a group takes, although it
+// changes no keys.
+func ErrLeaderOnly(cmd *Command) WireError {
+	return Errorf("READONLY '%s' needs the member that leads the group", cmd.FullName())
 }

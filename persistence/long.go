@@ -157,13 +157,18 @@ func (tx *Tx) LockLong(set *Shards, now int64) {
 	tx.Extend(set)
 }
 
-// Extend locks more shards for a long transaction.
+// Extend locks more shards for a long transaction. Until it has one, its member of a group
+// may cease to lead.
 func (tx *Tx) Extend(set *Shards) {
+	first := tx.locked == Shards{}
 	for w, word := range set {
 		for word &^= tx.locked[w]; word != 0; word &= word - 1 {
 			tx.s.shards[w<<6|bits.TrailingZeros64(word)].lockLong()
 		}
 		tx.locked[w] |= set[w]
+	}
+	if m := tx.s.member; m != nil && first && tx.locked != (Shards{}) {
+		m.enter(tx)
 	}
 }
 

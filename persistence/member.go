@@ -102,6 +102,10 @@ func (s *Store) openLog() (err error) {
 // changed by it. The lock of a shard is held, or the answer is of the past.
 func (m *Member) follows() bool { return m != nil && !m.leads.Load() }
 
+// Leads reports whether the member leads its group. By the time that it returns this may
+// have changed, unless a lock of a shard is held.
+func (m *Member) Leads() bool { return m.leads.Load() }
+
 // enter is called when a transaction begins.
 func (m *Member) enter(tx *Tx) {
 	tx.follows, tx.time = m.follows(), m.s.durable.Time()

@@ -46,6 +46,9 @@ func (s *session) admit(cmd *commands.Command, sub bool, argv [][]byte) error {
 	if err := admitKeys(cmd, argv); err != nil {
 		return err
 	}
+	if err := s.admitMember(cmd); err != nil {
+		return err
+	}
 	if err := s.admitWrite(cmd); err != nil {
 		return err
 	}
@@ -81,9 +84,19 @@ func (s *session) admitWrite(cmd *commands.Command) error {
 		return commands.ErrOOM
 	}
 	if flags&commands.Write != 0 {
-		if err := s.srv.store.WriteError(); err != nil {
-			return commands.ErrMisconf
-		}
+		return s.srv.unwritable()
+	}
+	return nil
+}
+
+// unwritable is the error of writes if there are none now: the disk cannot be written, or
+// another member leads the group.
+func (srv *Server) unwritable() error {
+	switch err := srv.store.WriteError(); {
+	case errors.Is(err, persistence.ErrNotLeader):
+		return commands.ErrReadOnlyReplica
+	case err != nil:
+		return commands.ErrMisconf
 	}
 	return nil
 }

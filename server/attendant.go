@@ -97,6 +97,9 @@ func (srv *Server) attend(k readyKey) {
 		return
 	}
 	defer s.release()
+	if !s.tx.Writable() { // the clients that wait are being disconnected
+		return
+	}
 	s.tx.OnChange = s.changed
 	s.ready = append(s.ready[:0], k)
 	s.commit()

@@ -46,6 +46,7 @@ func (srv *Server) watchConfig() {
 	srv.config.Check(srv.moveHTTP, "http-port", "http-bind")
 	srv.config.Check(checkMaxClients, "maxclients")
 	srv.config.Check(srv.keepThrowAway, "save", "appendonly")
+	srv.config.Check(srv.keepFsync, "appendfsync")
 	srv.config.Watch(func(c *conf.Settings) { srv.users.SetPassword(c.RequirePass) }, "requirepass")
 	srv.config.Watch(srv.apply)
 }

@@ -147,6 +147,10 @@ func (s *session) lock(cmd *commands.Command) error {
 	if !s.locked {
 		return s.srv.busyError()
 	}
+	if err := s.admitLocked(cmd); err != nil {
+		s.release()
+		return err
+	}
 	s.beginTx(cmd)
 	s.tx.OnChange = nil
 	if w.any() || s.srv.watches.any() || s.srv.tracking.any() {
@@ -219,8 +223,12 @@ func (s *session) commit() {
 
 // meet notes the records that the reply depends on and has to wait for. While the
 // disk cannot be written, that wait could be endless: a reply that depends on
-// changes that are not on the device becomes an error.
+// changes that are not on the device becomes an error. A follower of a group shows
+// what is committed, and waits for nothing.
 func (s *session) meet(cmd *commands.Command) error {
+	if !s.tx.Writable() {
+		return nil
+	}
 	seen := s.tx.Seen()
 	if seen == 0 || s.waiting != nil || s.srv.store.WriteError() == nil || s.srv.store.Confirmed(seen) {
 		s.dur.read(seen)
@@ -257,6 +265,11 @@ func (s *session) invoke(cmd *commands.Command, argv [][]byte) error {
 		return err
 	}
 	if w := c.Parked(); w != nil {
+		if len(w.Keys) > 0 && !s.tx.Writable() { // nothing would wake it
+			c.Reply.Rewind(mark)
+			s.fail(cmd, commands.ErrLeaderOnly(cmd))
+			return commands.ErrLeaderOnly(cmd)
+		}
 		s.park(cmd, argv, w)
 	}
 	return nil

@@ -63,7 +63,7 @@ func (s *session) settle() (bool, error) {
 // durability that cannot be reached. A client that waits only because its record is
 // big continues.
 func (s *session) SyncFailed() bool {
-	if s.srv.store.Confirmed(s.dur.awaited()) {
+	if s.srv.journal.Confirmed(s.dur.awaited()) {
 		return false
 	}
 	s.dur.big = false

@@ -37,12 +37,12 @@ func (s *session) UnixMicros() int64 {
 func (s *session) Synced(_ *commands.Ctx, wait bool) bool {
 	lsn := s.dur.last()
 	if wait {
-		if err := s.srv.store.WaitDurable(lsn); err != nil {
+		if err := s.srv.journal.WaitDurable(lsn); err != nil {
 			s.srv.logf(LogWarning, "WAITAOF: %v", err)
 			return false
 		}
 	}
-	return s.srv.store.Confirmed(lsn)
+	return s.srv.journal.Confirmed(lsn)
 }
 
 // Rewrite stores all changed keys under their own names, in the background. A

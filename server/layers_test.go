@@ -57,7 +57,7 @@ const rooms = `
 	persistence/prefetch:
 	persistence/slab:
 	server/certs:
-	server/cluster:         persistence persistence/grouplog
+	server/cluster:         persistence persistence/grouplog server/cluster/mesh
 	server/cluster/mesh:
 	server/resp:
 	server/transport:       structures

@@ -14,6 +14,7 @@ import (
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/keys"
+	"github.com/vigildb/vigil/persistence"
 )
 
 const (
@@ -225,13 +226,17 @@ func (h host) Settle(db int, names [][]byte, change func(c *commands.Ctx)) error
 		}
 		s.shards = want
 	}
+	if !s.tx.Writable() {
+		s.release()
+		return persistence.ErrNotLeader
+	}
 	s.tx.Select(db)
 	s.tx.OnChange = s.changed
 	change(&s.ctx)
 	s.commit()
 	s.release()
 	if lsn := s.dur.awaited(); lsn > 0 && h.srv.settings().syncAlways {
-		return h.srv.store.WaitDurable(lsn)
+		return h.srv.journal.WaitDurable(lsn)
 	}
 	return nil
 }

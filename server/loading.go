@@ -24,6 +24,9 @@ func (srv *Server) Load() error {
 		return err
 	}
 	srv.loadLibraries()
+	if err := srv.join(); err != nil {
+		return err
+	}
 	srv.loading.Store(false)
 	srv.logf(LogNotice, "DB loaded from disk: %.3f seconds", srv.clock.Since(began).Seconds())
 	return nil

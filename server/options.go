@@ -36,6 +36,10 @@ type Options struct {
 	// them. Tests use it to inject file systems that fail.
 	Store func(*persistence.Options)
 
+	// Group is the machines that hold the same data, nil if this server is alone. A store
+	// is a member for its whole life or never.
+	Group Group
+
 	secret [16]byte // of a new store
 	fixed  bool     // Seed was given
 }
@@ -88,6 +92,9 @@ func (srv *Server) storeOptions() persistence.Options {
 		Now:     func() int64 { return srv.clock.Now().UnixMilli() },
 		OnEvent: srv.storeEvent,
 		Logf:    func(level int, format string, args ...any) { srv.logf(storeLevels[level], format, args...) },
+	}
+	if g := srv.opts.Group; g != nil {
+		o.Replicator = g.Replicator()
 	}
 	if srv.opts.Store != nil {
 		srv.opts.Store(&o)

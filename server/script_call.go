@@ -34,6 +34,10 @@ func (s *session) lockLong(cmd *commands.Command) error {
 	w.widen(&s.shards, s.eachKey)
 	s.tx.LockLong(&s.shards, s.ctx.Now)
 	s.locked = true
+	if err := s.admitLocked(cmd); err != nil {
+		s.release()
+		return err
+	}
 	s.extend(s.eachKey)
 	s.beginTx(cmd)
 	s.tx.OnChange = s.changed // of keys that clients may begin to wait for
@@ -79,7 +83,7 @@ func (s *session) reach(cmd *commands.Command, argv [][]byte) {
 
 // RunScript runs a script inside the call.
 func (s *session) RunScript(c *commands.Ctx, flags lua.Flags, readOnly bool, run func(*lua.Run) error) error {
-	if err := flags.Admit(readOnly, s.script.crowded, s.srv.store.WriteError()); err != nil {
+	if err := flags.Admit(readOnly, s.script.crowded, s.srv.unwritable()); err != nil {
 		return err
 	}
 	s.showScript(c)
@@ -134,6 +138,10 @@ func (x *scriptServer) Call(argv [][]byte, proto int) []byte {
 	}
 	start := s.turn.elapsed
 	s.reach(cmd, argv)
+	if err := s.admitLocked(cmd); err != nil {
+		s.refuse(cmd, err)
+		return reply.Last()
+	}
 	err := x.invoke(cmd, argv)
 	s.tx.Select(s.DB())
 	if s.srv.monitors.any() && cmd.Flags&(commands.SkipMonitor|commands.Admin) == 0 {
@@ -206,9 +214,12 @@ func (s *session) admitScripted(cmd *commands.Command, sub bool, argv [][]byte) 
 	if err := admitKeys(cmd, argv); err != nil {
 		return err
 	}
+	if writes && !x.written {
+		if err := s.srv.unwritable(); err != nil {
+			return err
+		}
+	}
 	switch {
-	case writes && !x.written && s.srv.store.WriteError() != nil:
-		return commands.ErrMisconf
 	case cmd.Is(commands.DenyOOM) && !x.written && x.crowded && !x.limits.allowOOM:
 		return commands.ErrOOM
 	case cmd.Is(commands.DenyOOM) && s.tx.RecordBytes() > maxTransaction:

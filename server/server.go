@@ -25,7 +25,8 @@ type Server struct {
 	clock   Clock
 	table   *commands.Table
 	store   *persistence.Store
-	started int64 // unix milliseconds
+	journal transport.Store // what replies wait for
+	started int64           // unix milliseconds
 	runID   string
 
 	config    *conf.Config
@@ -127,7 +128,8 @@ func Start(o Options) (*Server, error) {
 	if srv.store, err = persistence.Start(srv.storeOptions()); err != nil {
 		return nil, err
 	}
-	srv.loops = transport.NewLoops(transport.Host{Store: srv.store, Closed: srv.done, Workers: &srv.workers})
+	srv.journal = srv.gated()
+	srv.loops = transport.NewLoops(transport.Host{Store: srv.journal, Closed: srv.done, Workers: &srv.workers})
 	srv.sockets.plain.serve, srv.sockets.secure.serve = srv.Serve, srv.ServeTLS
 	if err := srv.openTLS(); err != nil {
 		return nil, errors.Join(err, srv.store.Close())
@@ -279,6 +281,7 @@ func (srv *Server) Close() error {
 	srv.closed = true
 	srv.mu.Unlock()
 	srv.stopListening()
+	srv.handOver()
 	srv.stop()
 	srv.scripts.endLate()
 	srv.cron.stop()
@@ -288,10 +291,11 @@ func (srv *Server) Close() error {
 	srv.workers.Wait()
 	srv.attendant.stop()
 	srv.links.closeAll()
-	if err := srv.store.Close(); err != nil {
-		return fmt.Errorf("close store: %w", err)
+	err := srv.part()
+	if failed := srv.store.Close(); failed != nil {
+		err = errors.Join(err, fmt.Errorf("close store: %w", failed))
 	}
-	return nil
+	return err
 }
 
 // stopListening closes the listeners: from now on connections are refused.

@@ -20,7 +20,7 @@ type settings struct {
 	dir string
 
 	sync       persistence.SyncPolicy
-	syncAlways bool
+	syncAlways bool // replies wait for the device, in a group for the commit
 	policy     persistence.Policy
 
 	maxClients   int
@@ -55,7 +55,7 @@ var (
 func newSettings(c *conf.Settings, o *Options) *settings {
 	set := &settings{
 		conf: c, dir: c.Dir,
-		sync: syncs[c.AppendFsync], syncAlways: c.AppendFsync == conf.FsyncAlways,
+		sync: syncs[c.AppendFsync], syncAlways: c.AppendFsync == conf.FsyncAlways || o.Group != nil,
 		policy: policies[c.MaxMemoryPolicy], maxClients: c.MaxClients,
 		queryBuffer:  max(c.ClientQueryBufferLimit, minQueryBuffer),
 		outputNormal: outputLimit(c.OutputLimits[conf.NormalClient]),

@@ -108,9 +108,14 @@ func serve(config *conf.Config, recovery persistence.Recovery, log *slog.Logger,
 	for _, w := range append(config.Warnings(), warnings(set)...) {
 		log.Warn(w)
 	}
+	group, hashes, err := listenGroup(set, log)
+	if err != nil {
+		return err
+	}
+	options := server.Options{Config: config, Log: log, Store: func(o *persistence.Options) { o.Recover = recovery }}
+	group.join(&options, hashes)
 	opened := sig.leave(log)
-	srv, err := server.Start(server.Options{Config: config, Log: log,
-		Store: func(o *persistence.Options) { o.Recover = recovery }})
+	srv, err := server.Start(options)
 	opened()
 	if err != nil {
 		return err
@@ -133,7 +138,7 @@ func serve(config *conf.Config, recovery persistence.Recovery, log *slog.Logger,
 		return errors.Join(err, srv.Close())
 	}
 	defer writePidFile(set.PidFile, log)()
-	if err := attend(srv, data, config, log, sig); err != nil {
+	if err := attend(srv, data, group, config, log, sig); err != nil {
 		return errors.Join(err, view.Close(), srv.Close())
 	}
 	notifySupervisor(set, "STOPPING=1", log)
@@ -175,7 +180,7 @@ func (l *loading) wait(d time.Duration) {
 }
 
 // attend waits for the data, and then until the server is to be closed.
-func attend(srv *server.Server, data *loading, config *conf.Config, log *slog.Logger, sig *signals) error {
+func attend(srv *server.Server, data *loading, group group, config *conf.Config, log *slog.Logger, sig *signals) error {
 	loaded := data.done
 	for ready := false; ; {
 		how, name := conf.ShutdownFlags(0), "SHUTDOWN"
@@ -197,6 +202,8 @@ func attend(srv *server.Server, data *loading, config *conf.Config, log *slog.Lo
 		case <-sig.interrupt:
 			how, name = config.Settings().ShutdownOnSigint, "SIGINT"
 		case <-srv.ShutdownRequested():
+		case err := <-group.failed():
+			return fmt.Errorf("this member of the group has to start again: %w", err)
 		}
 		log.Warn("Received " + name + " scheduling shutdown...")
 		sig.forget()

@@ -34,7 +34,7 @@ const (
 
 func trackingRows() []commands.Command {
 	return []commands.Command{
-		{Name: "CLIENT TRACKING", Arity: -3, Flags: sessionFlags,
+		{Name: "CLIENT TRACKING", Arity: -3, Flags: sessionFlags | commands.LeaderOnly,
 			Syntax: "<ON | OFF> [REDIRECT client-id] [PREFIX prefix [PREFIX prefix ...]] [BCAST] [OPTIN] [OPTOUT] [NOLOOP]",
 			Since:  "6.0.0", Cost: "O(n) for n prefixes",
 			Summary: "Turns invalidation messages for client-side caching on or off.", Run: clientTracking},

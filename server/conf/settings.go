@@ -62,6 +62,13 @@ type Settings struct {
 	EnableProtectedConfigs Permission
 	Renames                []Rename // rename-command, in order
 
+	// The group of machines; ClusterMembers is empty for a server that is alone.
+	ClusterMembers  string
+	ClusterMemberID uint64
+	ClusterSecret   string
+	ClusterElection time.Duration // timeout of an election
+	ClusterMaxStale time.Duration // of a follower that is read
+
 	// Data on disk.
 	Dir          string // absolute
 	Save         []SavePoint

@@ -85,15 +85,16 @@ func parseShebang(head string) (f Flags, err error) {
 	return f, nil
 }
 
-// Admit returns an error if a script with these flags may not run. Scripts without a
-// declaration are not refused: the commands that they call are.
-func (f Flags) Admit(readOnly, memoryFull bool, diskError error) error {
+// Admit returns an error if a script with these flags may not run; unwritable is that of
+// writes, if there are none now. Scripts without a declaration are not refused: the
+// commands that they call are.
+func (f Flags) Admit(readOnly, memoryFull bool, unwritable error) error {
 	if !f.Declared || f.NoWrites {
 		return nil
 	}
 	switch {
-	case diskError != nil:
-		return commands.ErrMisconf
+	case unwritable != nil:
+		return unwritable
 	case readOnly:
 		return errWriteInRO
 	case memoryFull && !f.AllowOOM:

@@ -1,0 +1,28 @@
+package conf
+
+import (
+	"math"
+	"time"
+)
+
+// groupRows are those of a server that is one of several with the same data.
+func groupRows() []directive {
+	return []directive{
+		{name: "cluster-members", kind: text(), def: "", flags: immutable,
+			doc: "The members of the group as `id=host:port`, with blanks between them, the same on all of them: three or five with the ports of clients. Members reach each other at ports that are 10000 higher. Empty for a server that is alone.",
+			set: func(s *Settings, v value) { s.ClusterMembers = v.text }},
+		{name: "cluster-member-id", kind: integer(0, math.MaxUint32), def: "0", flags: immutable,
+			doc: "Which of `cluster-members` this server is.",
+			set: func(s *Settings, v value) { s.ClusterMemberID = uint64(v.n) }},
+		{name: "cluster-secret", kind: text(), def: "", flags: immutable | sensitive,
+			doc: "A secret of at least 16 bytes, the same on all members, for example of `openssl rand -hex 16`. A store keeps the one that it began with.",
+			set: func(s *Settings, v value) { s.ClusterSecret = v.text }},
+		{name: "cluster-election-timeout", kind: integer(100, 60000), def: "500", flags: immutable,
+			doc: "Milliseconds without a word of the leader after which the others elect a new one, the same on all members.",
+			set: func(s *Settings, v value) { s.ClusterElection = time.Duration(v.n) * time.Millisecond }},
+		{name: "cluster-replica-max-stale", kind: integer(0, math.MaxInt32), def: "10",
+			flags: immutable,
+			doc:   "Seconds for which a follower that does not hear its leader may be read by clients that have sent READONLY.",
+			set:   func(s *Settings, v value) { s.ClusterMaxStale = time.Duration(v.n) * time.Second }},
+	}
+}

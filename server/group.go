@@ -1,0 +1,139 @@
+package server
+
+import (
+	"errors"
+
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/server/conf"
+	"github.com/vigildb/vigil/server/transport"
+)
+
+// Group is the machines that hold the same data as a server, with itself: one leads,
+// and takes changes, the others follow. Its methods may be called by any goroutine.
+type Group interface {
+	// Replicator is what the store proposes its changes to.
+	Replicator() persistence.Replicator
+	// Start takes part from now on. The store is loaded. The functions of the role are
+	// called when this member is about to lead, and when it has ceased to.
+	Start(store *persistence.Member, lazy bool, lead, follow func()) error
+	// Held reports whether this member leads and no other one can: replies may leave.
+	Held() bool
+	// WaitHeld waits until Held. It returns an error when this member does not lead.
+	WaitHeld() error
+	// Fresh reports whether a follower has heard its leader, so that it may be read.
+	// patient asks for the limit of clients that accept old data.
+	Fresh(patient bool) bool
+	// HandOver has another member lead, if this one does.
+	HandOver()
+	// Close ends the part of this member. The store is closed next.
+	Close() error
+}
+
+// gate is the store of a member of a group as transports see it: what they wait for is
+// committed, and shown only by a leader that still leads. Every reply of a leader that
+// depends on keys awaits a position, be it that of no record.
+type gate struct {
+	*persistence.Store
+	group Group
+}
+
+// Confirmed implements [transport.Store].
+func (g gate) Confirmed(position uint64) bool { return g.Store.Confirmed(position) && g.group.Held() }
+
+// WaitDurable implements [transport.Store].
+func (g gate) WaitDurable(position uint64) error {
+	if err := g.Store.WaitDurable(position); err != nil {
+		return err
+	}
+	return g.group.WaitHeld()
+}
+
+// gated is the store as transports see it.
+func (srv *Server) gated() transport.Store {
+	if g := srv.opts.Group; g != nil {
+		return gate{srv.store, g}
+	}
+	return srv.store
+}
+
+// join takes part in the group, if there is one. The data is loaded.
+func (srv *Server) join() error {
+	g := srv.opts.Group
+	if g == nil {
+		return nil
+	}
+	return g.Start(srv.store.Member(), srv.settings().sync != persistence.SyncAlways, srv.lead, srv.follow)
+}
+
+// handOver has another member lead before this server ends.
+func (srv *Server) handOver() {
+	if g := srv.opts.Group; g != nil {
+		g.HandOver()
+	}
+}
+
+// part ends the part of this server in its group. There are no clients any more.
+func (srv *Server) part() error {
+	if g := srv.opts.Group; g != nil {
+		return g.Close()
+	}
+	return nil
+}
+
+// lead prepares for changes: what a follower keeps beside the store is made anew.
+func (srv *Server) lead() {
+	srv.loadLibraries()
+	srv.logf(LogNotice, "This member leads the group from now on")
+}
+
+// follow disconnects the clients, as Sentinel does those of a master that it makes a
+// replica: what they watch, wait for and cache, and calls without a reply, belong to a
+// leadership that has ended.
+func (srv *Server) follow() {
+	srv.logf(LogNotice, "This member has ceased to lead the group: its clients are disconnected")
+	srv.clients.hangUpAll()
+}
+
+// errFsyncOfGroup is the error of a change of appendfsync: a member counts on what the
+// others have forced to their devices.
+var errFsyncOfGroup = errors.New("a member of a group keeps its appendfsync until it starts again")
+
+// keepFsync refuses another appendfsync for a member of a group.
+func (srv *Server) keepFsync(old, new *conf.Settings) error {
+	if srv.opts.Group != nil && old.AppendFsync != new.AppendFsync {
+		return errFsyncOfGroup
+	}
+	return nil
+}
+
+// admitMember refuses what a member of a group cannot do. Whether it leads is looked at
+// again when the keys are locked.
+func (s *session) admitMember(cmd *commands.Command) error {
+	g := s.srv.opts.Group
+	if g == nil || s.srv.store.Member().Leads() {
+		return nil
+	}
+	flags := s.effects(cmd)
+	switch {
+	case flags&commands.Write != 0:
+		if !g.Fresh(false) {
+			return commands.ErrClusterDown
+		}
+		return commands.ErrReadOnlyReplica
+	case flags&commands.LeaderOnly != 0:
+		return commands.ErrLeaderOnly(cmd)
+	case (len(cmd.Keys) > 0 || cmd.Is(commands.Keyspace)) && !g.Fresh(s.Has(commands.ClientReadOnly)):
+		return commands.ErrClusterDown
+	}
+	return nil
+}
+
+// admitLocked refuses a call that changes keys, when its member has ceased to lead
+// between admission and the locks.
+func (s *session) admitLocked(cmd *commands.Command) error {
+	if s.tx.Writable() || s.effects(cmd)&(commands.Write|commands.LeaderOnly) == 0 {
+		return nil
+	}
+	return commands.ErrReadOnlyReplica
+}
