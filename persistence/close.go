@@ -25,7 +25,7 @@ func (s *Store) Close() error {
 	defer budget.Stop()
 	s.closing.Store(true)
 	s.stopPasses()
-	s.member.close()
+	s.member.Resign()
 	loaded := s.loading.done.Load()
 	if loaded {
 		s.tidy()

@@ -251,8 +251,9 @@ func (m *Member) Follow() error {
 	return nil
 }
 
-// close ends the leadership, if there is one, for good.
-func (m *Member) close() {
+// Resign ends the leadership, if there is one, for good: what waits for a commit fails. The
+// engine calls no other method any more.
+func (m *Member) Resign() {
 	if m == nil {
 		return
 	}

@@ -424,7 +424,7 @@ func (n *node) stop() {
 	n.elected, n.leads, n.made, n.position = 0, false, nil, nil
 	n.setRefuse(false)
 	n.s.stopPasses()
-	n.s.Member().close() // a pass that waits ends before the store may
+	n.s.Member().Resign() // a pass that waits ends before the store may
 	n.endPasses()
 	closeStore(n.w, n.s)
 }

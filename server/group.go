@@ -12,11 +12,26 @@ import (
 // Group is the machines that hold the same data as a server, with itself: one leads,
 // and takes changes, the others follow. Its methods may be called by any goroutine.
 type Group interface {
+	Engine
+	Leadership
+}
+
+// Engine brings the members of a group to agree.
+type Engine interface {
 	// Replicator is what the store proposes its changes to.
 	Replicator() persistence.Replicator
 	// Start takes part from now on. The store is loaded. The functions of the role are
 	// called when this member is about to lead, and when it has ceased to.
 	Start(store *persistence.Member, lazy bool, lead, follow func()) error
+	// HandOver has another member lead, if this one does.
+	HandOver()
+	// Close ends the part of this member, and what waits for its leadership. The store is
+	// closed later.
+	Close() error
+}
+
+// Leadership is what replies depend on.
+type Leadership interface {
 	// Held reports whether this member leads and no other one can: replies may leave.
 	Held() bool
 	// WaitHeld waits until Held. It returns an error when this member does not lead.
@@ -24,10 +39,6 @@ type Group interface {
 	// Fresh reports whether a follower has heard its leader, so that it may be read.
 	// patient asks for the limit of clients that accept old data.
 	Fresh(patient bool) bool
-	// HandOver has another member lead, if this one does.
-	HandOver()
-	// Close ends the part of this member. The store is closed next.
-	Close() error
 }
 
 // gate is the store of a member of a group as transports see it: what they wait for is
@@ -66,6 +77,9 @@ func (srv *Server) join() error {
 	return g.Start(srv.store.Member(), srv.settings().sync != persistence.SyncAlways, srv.lead, srv.follow)
 }
 
+// InGroup implements [cluster.Grouped] of the commands.
+func (h host) InGroup() bool { return h.srv.opts.Group != nil }
+
 // handOver has another member lead before this server ends.
 func (srv *Server) handOver() {
 	if g := srv.opts.Group; g != nil {
@@ -73,7 +87,8 @@ func (srv *Server) handOver() {
 	}
 }
 
-// part ends the part of this server in its group. There are no clients any more.
+// part ends the part of this server in its group: replies that wait for a commit are not
+// sent any more.
 func (srv *Server) part() error {
 	if g := srv.opts.Group; g != nil {
 		return g.Close()

@@ -287,11 +287,11 @@ func (srv *Server) Close() error {
 	srv.cron.stop()
 	srv.secure.handshakes.Close()
 	srv.clients.hangUpAll()
+	err := srv.part()
 	srv.loops.End()
 	srv.workers.Wait()
 	srv.attendant.stop()
 	srv.links.closeAll()
-	err := srv.part()
 	if failed := srv.store.Close(); failed != nil {
 		err = errors.Join(err, fmt.Errorf("close store: %w", failed))
 	}

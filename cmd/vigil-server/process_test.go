@@ -136,8 +136,10 @@ func dialAt(t *testing.T, network, addr string) *client {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { nc.Close() })
-	return &client{nc, bufio.NewReader(nc)}
+	return newClient(nc)
 }
+
+func newClient(nc net.Conn) *client { return &client{nc, bufio.NewReader(nc)} }
 
 func (c *client) send(line string) error {
 	_, err := io.WriteString(c.nc, line+"\r\n")

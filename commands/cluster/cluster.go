@@ -9,7 +9,8 @@ const (
 	decides = commands.Admin | commands.Stale | commands.NoAsyncLoading
 )
 
-// Group returns the rows. A call whose number of arguments is right is always the same error.
+// Group returns the rows. But for READONLY and READWRITE, a call whose number of arguments
+// is right is always the same error.
 func Group() commands.Group {
 	rows := []commands.Command{
 		{Name: "READONLY", Arity: 1, Flags: commands.Loading | commands.Stale | commands.Fast, Since: "3.0.0", Cost: "O(1)",
@@ -32,11 +33,32 @@ func Group() commands.Group {
 		rows = append(rows, r)
 	}
 	for i := range rows {
-		if rows[i].Name != "CLUSTER" {
+		switch rows[i].Name {
+		case "CLUSTER":
+		case "READONLY", "READWRITE":
+			rows[i].Run = readOnly
+		default:
 			rows[i].Run = disabled
 		}
 	}
 	return commands.Group{Name: "cluster", Commands: rows}
+}
+
+// Grouped is a server that may be one of several with the same data.
+type Grouped interface{ InGroup() bool }
+
+// readOnly notes whether old data of a follower will do for the client.
+func readOnly(c *commands.Ctx) error {
+	switch {
+	case !c.Host.(Grouped).InGroup():
+		return errDisabled
+	case c.Command.Name == "READONLY":
+		c.Client.Set(commands.ClientReadOnly)
+	default:
+		c.Client.Clear(commands.ClientReadOnly)
+	}
+	c.Reply.OK()
+	return nil
 }
 
 func disabled(*commands.Ctx) error { return errDisabled }

@@ -62,7 +62,7 @@ type Runner struct {
 	ended   chan struct{}
 
 	lease atomic.Int64 // until when replies may leave, by Now; 0 for not at all
-	heard atomic.Int64 // when the leader was heard, by Now
+	heard atomic.Int64 // when the leader was heard, or this member was it, by Now
 	view  atomic.Pointer[View]
 
 	mu      sync.Mutex
@@ -201,6 +201,9 @@ func (r *Runner) step(m *raftpb.Message) {
 func (r *Runner) publish() {
 	until := r.driver.Held()
 	before := r.lease.Swap(int64(until))
+	if before != 0 && until == 0 { // until then it has heard a majority
+		r.heard.Store(min(before, int64(r.config.Now())))
+	}
 	leads := r.driver.Leading() != 0 && !r.driver.stale()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -323,6 +326,7 @@ func (r *Runner) Close() error {
 	r.mu.Lock()
 	err := r.err
 	r.mu.Unlock()
+	r.replica.Resign()
 	if err == ErrStopped {
 		return r.replica.Close()
 	}

@@ -62,7 +62,7 @@ func sections() []section {
 		{"Encodings", "", encodingsRows()},
 		{"Monitoring", "", watchingRows()},
 		{"Replication", "vigil has no replication.", replicationRows()},
-		{"Group of machines", "Several machines hold the same data; see docs/cluster.md.", groupRows()},
+		{"Group of machines", "", groupRows()},
 		{"Cluster mode", "vigil has no cluster mode.", clusterRows()},
 		{"Files of Redis", "vigil writes neither an append-only file nor an RDB file.", journalRows()},
 		{"Internals of Redis", "vigil works differently, or needs no setting.", engineRows()},

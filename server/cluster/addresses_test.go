@@ -1,0 +1,67 @@
+package cluster
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestMembersOfTheConfiguration(t *testing.T) {
+	members, err := ParseMembers(" 1=10.0.0.1:6379  2=db.example:7000 3=[::1]:55535")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []struct{ address, bus string }{{"10.0.0.1:6379", "10.0.0.1:16379"}, {"db.example:7000", "db.example:17000"}, {"[::1]:55535", "[::1]:65535"}}
+	for i, m := range members {
+		if m.ID != uint64(i+1) || m.Address() != want[i].address || m.bus() != want[i].bus {
+			t.Errorf("member %d: %+v", i, m)
+		}
+	}
+	for text, want := range map[string]string{
+		"":                          "no members",
+		"1=a:1 2=b:1":               "there are 2 members: with one less as many may fail",
+		"1=a:1 1=b:1 3=c:1":         `"1=b:1": there are two members 1`,
+		"1=a:1 2=a:1 3=c:1":         `"2=a:1": two members have one address`,
+		"a:1":                       `"a:1": not of the form id=host:port`,
+		"0=a:1":                     "the id is not a number from 1 on",
+		"-1=a:1":                    "the id is not a number from 1 on",
+		"1=a":                       "the address is not of the form host:port",
+		"1=:1":                      "the address is not of the form host:port",
+		"1=a:0":                     "the port is not between 1 and 55535",
+		"1=a:55536":                 "the port is not between 1 and 55535",
+		"1=a:x":                     "the port is not between 1 and 55535",
+		strings.Repeat("1=a:1 ", 1): "",
+	} {
+		_, err := ParseMembers(text)
+		if want == "" {
+			if err != nil {
+				t.Errorf("%q: %v", text, err)
+			}
+			continue
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, want %s", text, err, want)
+		}
+	}
+	var nine []string
+	for _, id := range "123456789" {
+		nine = append(nine, string(id)+"=h"+string(id)+":1")
+	}
+	if _, err := ParseMembers(strings.Join(nine, " ")); err == nil {
+		t.Error("nine members are taken")
+	}
+}
+
+func TestSecretsOfAGroup(t *testing.T) {
+	group, hashes, err := Secrets("0123456789abcdef")
+	if err != nil || group == hashes {
+		t.Errorf("%x, %x, %v", group, hashes, err)
+	}
+	again, _, _ := Secrets("0123456789abcdef")
+	other, others, _ := Secrets("0123456789abcdeg")
+	if again != group || other == group || others == hashes {
+		t.Error("what follows from a secret does not tell groups apart")
+	}
+	if _, _, err := Secrets("0123456789abcde"); err == nil {
+		t.Error("a short secret is taken")
+	}
+}

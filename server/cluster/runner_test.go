@@ -1,0 +1,202 @@
+package cluster
+
+import (
+	"errors"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/vigildb/vigil/persistence"
+)
+
+// trio is three members that run, with links between them that can be cut.
+type trio struct {
+	t       *testing.T
+	members [3]*running
+
+	mu  sync.Mutex
+	cut map[[2]uint64]bool // from, to; guarded by mu
+}
+
+type running struct {
+	g      *trio
+	store  *persistence.Store
+	runner *Runner
+	roles  chan string
+}
+
+// Send implements [Mesh].
+func (m *running) Send(msg *Message) {
+	m.g.mu.Lock()
+	defer m.g.mu.Unlock()
+	if !m.g.cut[[2]uint64{msg.GetFrom(), msg.GetTo()}] {
+		to := m.g.members[msg.GetTo()-1]
+		go to.runner.Receive(msg)
+	}
+}
+
+func newTrio(t *testing.T) *trio {
+	t.Helper()
+	g := &trio{t: t, cut: map[[2]uint64]bool{}}
+	proposals := [3]*Proposals{}
+	for i := range 3 {
+		proposals[i] = NewProposals()
+		store, err := persistence.Open(persistence.Options{InMemory: true, Databases: 1, Seed: uint64(i + 1), Replicator: proposals[i],
+			Now: func() int64 { return 1000 }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.members[i] = &running{g: g, store: store, roles: make(chan string, 100)}
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock() // nothing is sent before all are there
+	for i, m := range g.members {
+		var err error
+		m.runner, err = Run(m.store.Member(), false, RunnerConfig{ID: uint64(i + 1), Voters: []uint64{1, 2, 3}, Election: 200 * time.Millisecond,
+			Proposals: proposals[i], Mesh: m, Now: Now, Logf: func(LogLevel, string, ...any) {},
+			Role: Role{Lead: func() { m.roles <- "lead" }, Follow: func() { m.roles <- "follow" }}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() {
+		for _, m := range g.members {
+			if err := errors.Join(m.runner.Close(), m.store.Close()); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	return g
+}
+
+func (g *trio) until(what string, done func() bool) {
+	g.t.Helper()
+	for end := time.Now().Add(time.Minute); !done(); runtime.Gosched() {
+		if time.Now().After(end) {
+			g.t.Fatalf("waited in vain until %s", what)
+		}
+	}
+}
+
+// leader waits until a member leads with a lease.
+func (g *trio) leader() (m *running) {
+	g.t.Helper()
+	g.until("a member leads", func() bool {
+		for _, m = range g.members {
+			if m.runner.Held() {
+				return true
+			}
+		}
+		return false
+	})
+	return m
+}
+
+// isolate cuts a member off from the others, both ways.
+func (g *trio) isolate(m *running, yes bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	id := m.runner.config.ID
+	for other := uint64(1); other <= 3; other++ {
+		g.cut[[2]uint64{id, other}], g.cut[[2]uint64{other, id}] = yes, yes
+	}
+}
+
+// write changes a key and returns the position that its reply waits for.
+func (m *running) write(key string) uint64 {
+	tx := m.store.NewTx()
+	var set persistence.Shards
+	set.Add(m.store.Hash([]byte(key)))
+	tx.Lock(&set, 1000)
+	defer tx.Unlock()
+	if !tx.Writable() {
+		return 0
+	}
+	tx.SetString([]byte(key), []byte("v"), persistence.NoExpiry)
+	return tx.Commit()
+}
+
+// What the leader writes is committed, and it knows what the others have.
+func TestRunningMembersCommit(t *testing.T) {
+	g := newTrio(t)
+	m := g.leader()
+	if err := m.store.WaitDurable(m.write("k")); err != nil {
+		t.Fatal(err)
+	}
+	if <-m.roles != "lead" {
+		t.Error("the server was not told that it leads")
+	}
+	g.until("all have it", func() bool {
+		v := m.runner.View()
+		for _, o := range v.Members {
+			if !o.Active || o.Match != v.Last {
+				return false
+			}
+		}
+		return v.Leads && v.Leader == v.ID && v.Committed == v.Last
+	})
+	for _, o := range g.members {
+		if o != m && (o.runner.Held() || !errors.Is(o.runner.WaitHeld(), persistence.ErrNotLeader) || o.write("k") != 0) {
+			t.Errorf("member %d takes writes", o.runner.config.ID)
+		}
+	}
+}
+
+// A leader that is cut off has no lease as soon as another one has: what waits for it
+// fails, and so do its writes. It follows when it is back.
+func TestLeaderThatIsCutOffLosesItsLease(t *testing.T) {
+	g := newTrio(t)
+	m := g.leader()
+	g.isolate(m, true)
+	position := m.write("k")
+	g.until("another one leads", func() bool {
+		for _, o := range g.members {
+			if o != m && o.runner.Held() {
+				if m.runner.Held() {
+					t.Error("two members hold a lease")
+				}
+				return true
+			}
+		}
+		return false
+	})
+	if err := m.runner.WaitHeld(); err == nil {
+		t.Error("WaitHeld returns nil")
+	}
+	if err := m.store.WaitDurable(position); err == nil {
+		t.Error("a write without a majority is confirmed")
+	}
+	for _, want := range []string{"lead", "follow"} {
+		if got := <-m.roles; got != want {
+			t.Errorf("the server was told %s, want %s", got, want)
+		}
+	}
+	g.isolate(m, false)
+	g.until("it follows", func() bool { return m.runner.View().Leader != 0 && m.runner.Heard() < 100*time.Millisecond })
+}
+
+// Handing over, a leader waits until it leads no more, and another member does.
+func TestHandOver(t *testing.T) {
+	g := newTrio(t)
+	m := g.leader()
+	if err := m.store.WaitDurable(m.write("k")); err != nil {
+		t.Fatal(err)
+	}
+	m.runner.HandOver()
+	if m.runner.Held() {
+		t.Error("it leads")
+	}
+	if g.leader() == m {
+		t.Error("it leads again")
+	}
+	m.runner.HandOver() // of nothing
+}
+
+// Without another member to take over, it ends after an election timeout.
+func TestHandOverOfAMinorityEnds(t *testing.T) {
+	g := newTrio(t)
+	m := g.leader()
+	g.isolate(m, true)
+	m.runner.HandOver()
+}

@@ -1,0 +1,310 @@
+package server
+
+import (
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/persistence/grouplog"
+)
+
+// testGroup is a group whose other members are the test's to play. It commits what the
+// server proposes at once, unless it is held back.
+type testGroup struct {
+	t    *testing.T
+	wake chan struct{}
+	done chan struct{}
+
+	engine       sync.Mutex // one call of the member at a time; guards what follows
+	m            *persistence.Member
+	lead, follow func()
+	term, last   uint64
+	back         bool // nothing is committed
+
+	mu        sync.Mutex
+	moved     sync.Cond
+	proposals [][]byte // guarded by mu
+	leads     bool     // guarded by mu
+	held      bool     // guarded by mu
+	waits     int      // replies that wait for the lease; guarded by mu
+	heard     bool     // guarded by mu: by all
+	patient   bool     // guarded by mu: by those that are patient
+}
+
+// newGroupRig opens a server that leads a group.
+func newGroupRig(t *testing.T) (*rig, *testGroup) {
+	t.Helper()
+	g := &testGroup{t: t, wake: make(chan struct{}, 1), done: make(chan struct{}), heard: true, patient: true}
+	g.moved.L = &g.mu
+	r := newRig(t, func(o *Options) { o.Group = g })
+	g.elect()
+	return r, g
+}
+
+func (g *testGroup) Replicator() persistence.Replicator { return g }
+
+func (g *testGroup) Start(m *persistence.Member, lazy bool, lead, follow func()) error {
+	g.m, g.lead, g.follow = m, lead, follow
+	go func() {
+		defer close(g.done)
+		for range g.wake {
+			g.commit()
+		}
+	}()
+	return nil
+}
+
+func (g *testGroup) Propose(term uint64, data []byte) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.proposals = append(g.proposals, data)
+	select {
+	case g.wake <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+// commit commits what was proposed.
+func (g *testGroup) commit() {
+	g.engine.Lock()
+	defer g.engine.Unlock()
+	if g.back {
+		return
+	}
+	g.mu.Lock()
+	proposals := g.proposals
+	g.proposals = nil
+	g.mu.Unlock()
+	for _, data := range proposals {
+		g.append(grouplog.Records, data)
+	}
+}
+
+func (g *testGroup) append(kind byte, data []byte) {
+	g.last++
+	e := []grouplog.Entry{{Index: g.last, Term: g.term, Type: kind, Data: data}}
+	if err := errors.Join(g.m.Append(e, &grouplog.HardState{Term: g.term, Commit: g.last}), g.m.Commit(e)); err != nil {
+		g.t.Error(err)
+	}
+}
+
+// holdBack has nothing committed from now on; with false all that waits is.
+func (g *testGroup) holdBack(yes bool) {
+	g.engine.Lock()
+	g.back = yes
+	g.engine.Unlock()
+	g.commit()
+}
+
+// elect makes the server the leader of a new term.
+func (g *testGroup) elect() {
+	g.engine.Lock()
+	defer g.engine.Unlock()
+	g.term++
+	g.append(2, nil)
+	g.lead()
+	if err := g.m.Lead(g.term); err != nil {
+		g.t.Error(err)
+	}
+	g.set(func() { g.leads, g.held = true, true })
+}
+
+// depose ends the leadership. What is not committed is lost.
+func (g *testGroup) depose() {
+	g.engine.Lock()
+	defer g.engine.Unlock()
+	g.set(func() { g.leads, g.held, g.proposals = false, false, nil })
+	g.back = false
+	g.follow()
+	if err := g.m.Follow(); err != nil {
+		g.t.Error(err)
+	}
+}
+
+func (g *testGroup) set(change func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	change()
+	g.moved.Broadcast()
+}
+
+func (g *testGroup) Held() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.held
+}
+
+func (g *testGroup) WaitHeld() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for !g.held {
+		if !g.leads {
+			return persistence.ErrNotLeader
+		}
+		g.waits++
+		g.moved.Wait()
+		g.waits--
+	}
+	return nil
+}
+
+func (g *testGroup) Fresh(patient bool) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.heard || patient && g.patient
+}
+
+func (g *testGroup) HandOver() {}
+
+func (g *testGroup) Close() error {
+	close(g.wake)
+	<-g.done
+	g.m.Resign()
+	g.set(func() { g.leads, g.held = false, false })
+	return nil
+}
+
+// Under the policy of fsync that waits for nothing, replies of a leader wait: those of
+// writes for the commit, and so do those that show what is not committed.
+func TestRepliesOfALeaderWaitForTheCommit(t *testing.T) {
+	r, g := newGroupRig(t)
+	writer, reader, other := r.dial(), r.dial(), r.dial()
+	other.want("SET other 1", "OK")
+	g.holdBack(true)
+	writer.send("SET", "k", "v")
+	r.until("the write is in memory", func() bool { return len(g.waiting()) == 1 })
+	reader.send("GET", "k")
+	other.want("GET other", `"1"`) // which nobody waits for
+	g.holdBack(false)
+	writer.next("OK")
+	reader.next(`"v"`)
+}
+
+func (g *testGroup) waiting() [][]byte {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.proposals
+}
+
+// No reply that depends on keys leaves without the lease, be the key there or not. Replies
+// that depend on none do.
+func TestRepliesOfALeaderWaitForItsLease(t *testing.T) {
+	r, g := newGroupRig(t)
+	r.dial().want("SET k v", "OK")
+	g.set(func() { g.held = false })
+	calls := map[string]string{"GET k": `"v"`, "GET nosuch": "(nil)", "EXISTS nosuch": "(int) 0", "SET l w": "OK",
+		"INCR k": "(error) ERR value is not an integer or out of range", "EVAL return{redis.call('get','k')} 0": `["v"]`}
+	clients := map[string]*testClient{}
+	for call := range calls {
+		clients[call] = r.dial()
+		clients[call].send(strings.Fields(call)...)
+	}
+	r.dial().want("PING", "PONG")
+	r.until("all wait for the lease", func() bool {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		return g.waits == len(calls)
+	})
+	g.set(func() { g.held = true })
+	for call, want := range calls {
+		if got := clients[call].reply(); got != want {
+			t.Errorf("%s: got %s, want %s", call, got, want)
+		}
+	}
+}
+
+// A leader that is deposed forgets what was not committed, and its clients get no reply to
+// it: whether another leader has it they cannot know.
+func TestDeposedLeaderForgetsAndDisconnects(t *testing.T) {
+	r, g := newGroupRig(t)
+	writer, reader, popper, watcher := r.dial(), r.dial(), r.dial(), r.dial()
+	writer.want("SET k old", "OK")
+	watcher.want("WATCH k", "OK")
+	popper.send("BLPOP", "list", "0")
+	r.blocked(1)
+	g.holdBack(true)
+	writer.send("SET", "k", "new")
+	r.until("the write is in memory", func() bool { return len(g.waiting()) == 1 })
+	reader.send("GET", "k")
+	r.until("it was read", func() bool { return r.srv.stats.calls("get") == 1 })
+	g.depose()
+	writer.ended()
+	reader.ended() // it has seen what is lost
+	popper.ended()
+	watcher.ended()
+	r.connected(0)
+	c := r.dial()
+	c.want("GET k", `"old"`)
+	c.want("SET k newer", "(error) READONLY You can't write against a read only replica.")
+	g.elect()
+	c.want("SET k newer", "OK")
+	c.want("GET k", `"newer"`)
+}
+
+// A follower is read while it hears its leader. What changes keys, or rests on what only a
+// leader knows, is refused.
+func TestFollowersAreReadOnly(t *testing.T) {
+	r, g := newGroupRig(t)
+	c := r.dial()
+	c.want("SET k v PX 60000", "OK")
+	c.want("XADD s 1-1 f v", `"1-1"`)
+	c.do("FUNCTION", "LOAD", "#!lua name=l\nredis.register_function{function_name='f',callback=function() return 1 end,flags={'no-writes'}}")
+	g.depose()
+	const readOnly = "(error) READONLY You can't write against a read only replica."
+	c = r.dial()
+	for call, want := range map[string]string{
+		"SET k w": readOnly, "BLPOP l 0": readOnly, "FLUSHALL": readOnly, "EXPIRE k 1": readOnly, "FUNCTION FLUSH": readOnly, "SPOP s": readOnly,
+		"SCHED.OBSERVE s 1 1": readOnly,
+		"GET k":               `"v"`, "XLEN s": "(int) 1", "PING": "PONG", "XREAD STREAMS s 0": `[["s" [["1-1" ["f" "v"]]]]]`,
+		"XREAD BLOCK 0 STREAMS s $":            "(error) READONLY 'xread' needs the member that leads the group",
+		"WATCH k":                              "(error) READONLY 'watch' needs the member that leads the group",
+		"CLIENT TRACKING ON":                   "(error) READONLY 'client|tracking' needs the member that leads the group",
+		"FCALL f 0":                            "(error) READONLY 'fcall' needs the member that leads the group",
+		"FCALL_RO f 0":                         "(error) READONLY 'fcall_ro' needs the member that leads the group",
+		"EVAL return(redis.call('get','k')) 0": `"v"`,
+		"CONFIG SET appendfsync always":        "(error) ERR CONFIG SET failed (possibly related to argument 'appendfsync') - a member of a group keeps its appendfsync until it starts again",
+	} {
+		if got := c.do(strings.Fields(call)...); got != want {
+			t.Errorf("%s: got %s, want %s", call, got, want)
+		}
+	}
+	if got := c.do("EVAL", "return redis.call('set','k','w')", "0"); !strings.HasPrefix(got, "(error) READONLY You can't write") {
+		t.Errorf("a script that writes: %s", got)
+	}
+	if got := c.do("EVAL", "#!lua\nreturn 1", "0"); got != readOnly {
+		t.Errorf("a script that declares that it may write: %s", got)
+	}
+	c.want("MULTI", "OK")
+	c.want("SET k w", readOnly)
+	c.want("EXEC", "(error) EXECABORT Transaction discarded because of previous errors.")
+	r.clock.advance(time.Minute)
+	c.want("GET k", "(nil)") // it is over, and the leader deletes it
+	c.want("DBSIZE", "(int) 2")
+}
+
+// A follower that does not hear its leader is not read, but by clients that accept old
+// data, and by those no longer than is configured.
+func TestFollowersThatHearNothingAreDown(t *testing.T) {
+	r, g := newGroupRig(t)
+	r.dial().want("SET k v", "OK")
+	g.depose()
+	g.set(func() { g.heard = false })
+	const down = "(error) CLUSTERDOWN The cluster is down"
+	c := r.dial()
+	c.want("GET k", down)
+	c.want("SET k w", down)
+	c.want("KEYS *", down)
+	c.want("PING", "PONG")
+	c.want("READONLY", "OK")
+	c.want("GET k", `"v"`)
+	c.want("SET k w", down)
+	c.want("READWRITE", "OK")
+	c.want("GET k", down)
+	c.want("READONLY", "OK")
+	g.set(func() { g.patient = false })
+	c.want("GET k", down)
+}
