@@ -159,10 +159,15 @@ func TestGroupLosesNothingWhenItsLeaderIsKilled(t *testing.T) {
 	}
 }
 
-// A leader that ends in order has another member lead first, and all of them end with 0.
+// A leader that ends in order has another member lead first, which has its functions, and all
+// of them end with 0.
 func TestGroupEndsInOrder(t *testing.T) {
 	g := newTrio(t)
 	first := g.leader()
+	const library = `FUNCTION LOAD "#!lua name=l\nredis.register_function('f',function() return 'here' end)"`
+	if got, err := g.call(first, library); err != nil || got != "l" {
+		t.Fatalf("%s, %v", got, err)
+	}
 	g.up[first].signal(t, syscall.SIGTERM)
 	if err := g.up[first].wait(); err != nil {
 		t.Errorf("the leader: %v\n%s", err, g.up[first].out)
@@ -170,6 +175,9 @@ func TestGroupEndsInOrder(t *testing.T) {
 	second := g.leader()
 	if got, err := g.call(second, "GET leader"); err != nil || got != strconv.Itoa(second) {
 		t.Errorf("%s, %v", got, err)
+	}
+	if got, err := g.call(second, "FCALL f 0"); err != nil || got != "here" {
+		t.Errorf("a function of the former leader: %s, %v", got, err)
 	}
 	for i := range 3 {
 		if i != first {
