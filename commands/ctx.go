@@ -66,6 +66,10 @@ type Wait struct {
 	// Again has the call run again after so many ms even if no key has changed by
 	// then; 0: only when one changes.
 	Again int64
+	// Until, if set, is asked in place of running the call again: the wait ends with the
+	// reply of Expired as soon as it is true. It is called without locks, after Again ms
+	// and then less and less often.
+	Until func() bool
 }
 
 // Work is the part of a call that takes long and needs no lock. It reads only what the

@@ -235,6 +235,10 @@ func (s *Store) WaitDurable(lsn uint64) error {
 // Confirmed reports whether WaitDurable would return at once, without an error.
 func (s *Store) Confirmed(lsn uint64) bool { return s.durable.Confirmed(lsn) }
 
+// Record returns the number of the record at a position that Tx.Commit has returned, which
+// is the same on all members of a group.
+func Record(position uint64) uint64 { return journal.Record(position) }
+
 // requestHandOver asks for the journal up to lsn to be given to Pebble.
 func (s *Store) requestHandOver(lsn uint64) {
 	s.durable.Request(lsn)

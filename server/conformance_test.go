@@ -328,9 +328,9 @@ func TestEveryCommandHasALineThatSucceedsAndOneThatFails(t *testing.T) {
 var processOnly = map[string]bool{"SHUTDOWN": true, "LATENCY GRAPH": true, "CONFIG REWRITE": true, "ACL LOAD": true, "ACL SAVE": true, "SCRIPT KILL": true,
 	"FUNCTION KILL": true, "DEBUG ERROR": true}
 
-// needsAProcess reports whether a command is one of them, or needs cluster mode.
+// needsAProcess reports whether a command is one of them, or needs other machines.
 func needsAProcess(c *commands.Command) bool {
-	return processOnly[c.Name] || c.GroupName() == "cluster"
+	return processOnly[c.Name] || c.GroupName() == "cluster" || c.GroupName() == "sentinel"
 }
 
 // replyTo finds the reply to the call of step i; nil if nobody reads it.

@@ -80,6 +80,7 @@ func (c *cron) run(srv *Server) {
 	}
 	srv.serveRemoved()
 	srv.limitTracking(trackingEffort, nil, nil)
+	srv.announceLeader()
 	c.measure(srv, now)
 	srv.autosave(now)
 	srv.mindMemory()

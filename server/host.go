@@ -20,6 +20,7 @@ type host struct{ srv *Server }
 // their handlers.
 var (
 	_ commands.Host     = (*session)(nil)
+	_ commands.Grouped  = (*session)(nil)
 	_ acl.Access        = (*session)(nil)
 	_ acl.Files         = (*session)(nil)
 	_ admin.Config      = (*session)(nil)

@@ -74,21 +74,6 @@ func infoClients(t *infoText) {
 	field(t, "total_blocking_keys", t.srv.waiting.keyCount())
 }
 
-func infoReplication(t *infoText) {
-	const noID = "0000000000000000000000000000000000000000"
-	field(t, "role", "master")
-	field(t, "connected_slaves", 0)
-	field(t, "master_failover_state", "no-failover")
-	field(t, "master_replid", t.srv.runID)
-	field(t, "master_replid2", noID)
-	field(t, "master_repl_offset", 0)
-	field(t, "second_repl_offset", -1)
-	field(t, "repl_backlog_active", 0)
-	field(t, "repl_backlog_size", 0)
-	field(t, "repl_backlog_first_byte_offset", 0)
-	field(t, "repl_backlog_histlen", 0)
-}
-
 func infoKeyspace(t *infoText) {
 	for i, db := range t.store().Databases {
 		if db.Keys > 0 {

@@ -39,6 +39,9 @@ type Options struct {
 	// Group is the machines that hold the same data, nil if this server is alone. A store
 	// is a member for its whole life or never.
 	Group Group
+	// Membership returns what is known of the machines that hold the same data, nil before
+	// that is anything. It is nil for a server that is alone.
+	Membership func() *commands.Membership
 
 	secret [16]byte // of a new store
 	fixed  bool     // Seed was given

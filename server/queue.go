@@ -295,3 +295,18 @@ func (l *line) Pop() any {
 	l.queues = l.queues[:n]
 	return x
 }
+
+// plan notes how the timer is stopped that looks at a waiter again, in place of the one
+// before it.
+func (q *waiting) plan(w *waiter, stop func()) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if w.isDone() {
+		stop()
+		return
+	}
+	if w.again != nil {
+		w.again()
+	}
+	w.again = stop
+}

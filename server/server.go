@@ -55,6 +55,7 @@ type Server struct {
 	sockets   sockets
 	secure    secure
 	admin     adminState
+	leader    leaderView
 	history   history
 
 	loading      atomic.Bool // from Start until Load is done

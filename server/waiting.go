@@ -74,7 +74,11 @@ func (s *session) park(cmd *commands.Command, argv [][]byte, wait *commands.Wait
 	s.waiting = w
 	s.Set(commands.ClientBlocked)
 	s.srv.waiting.enter(w)
-	s.srv.remind(w, wait.Again)
+	if wait.Until != nil {
+		s.srv.poll(w, wait.Until, wait.Again)
+	} else {
+		s.srv.remind(w, wait.Again)
+	}
 	if wait.Work != nil {
 		s.srv.compute(w, wait.Work, wait.Holds)
 		wait.Work = nil // so that its memory is freed when it has run

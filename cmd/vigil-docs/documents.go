@@ -66,6 +66,7 @@ var groupTitles = map[string]string{
 	"generic": "Keys", "string": "Strings", "bitmap": "Bits", "list": "Lists", "hash": "Hashes", "set": "Sets", "stream": "Streams", "sorted-set": "Sorted sets", "geo": "Geography", "scripting": "Scripts",
 	"hyperloglog": "HyperLogLogs", "bf": "Bloom filters", "sched": "Schedules",
 	"place": "Placement maps", "cluster": "Cluster mode, which vigil does not have",
+	"sentinel": "Finding the leader of a group",
 }
 
 // commandPage lists the commands by group, in the order of the table.

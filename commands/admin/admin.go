@@ -25,22 +25,13 @@ func Group() commands.Group {
 			Summary: "Returns information about the server as sections of name:value lines.", Run: info},
 		{Name: "TIME", Arity: 1, Tips: "nondeterministic_output", Flags: commands.Loading | commands.Stale | commands.Fast, Since: "2.6.0", Cost: "O(1)",
 			Summary: "Returns the server's time: Unix seconds and microseconds.", Run: timeNow},
-		{Name: "ROLE", Arity: 1, Flags: commands.NoScript | commands.Loading | commands.Stale | commands.Fast | commands.Dangerous, Category: "admin",
-			Since: "2.8.12", Cost: "O(1)",
-			Summary: "Returns the replication role: always a master without replicas.", Run: role},
 		{Name: "MONITOR", Arity: 1, Flags: adminFlags, Since: "1.0.0", Cost: "O(1)",
 			Summary: "Streams every command that the server runs to the connection.", Run: monitor},
 		{Name: "LOLWUT", Arity: -1, Flags: commands.ReadOnly | commands.Fast, Syntax: "[VERSION version]", Since: "5.0.0",
 			Cost:    "O(1)",
 			Summary: "Draws a city at night, different each time, and shows the version.", Run: lolwut},
-		{Name: "REPLICAOF", Arity: 3, Flags: commands.Admin | commands.NoScript | commands.Stale | commands.NoAsyncLoading,
-			Syntax: "<host port | NO ONE>", Since: "5.0.0", Cost: "O(1)",
-			Summary: "Accepts only NO ONE: the server is a master and cannot become a replica.", Run: replicaOf},
-		{Name: "SLAVEOF", Arity: 3, Flags: commands.Admin | commands.NoScript | commands.Stale | commands.NoAsyncLoading,
-			Syntax: "<host port | NO ONE>", Since: "1.0.0", Cost: "O(1)",
-			Summary: "Old name of REPLICAOF.", Run: replicaOf},
 	}
-	for _, more := range [][]commands.Command{commands.IntrospectionRows(), configRows(), saveRows(), snapshotRows(), slowlogRows(),
+	for _, more := range [][]commands.Command{commands.IntrospectionRows(), replicationRows(), configRows(), saveRows(), snapshotRows(), slowlogRows(),
 		memoryRows(), latencyRows(), moduleRows(), debugRows(), keyspaceRows()} {
 		rows = append(rows, more...)
 	}
@@ -64,30 +55,10 @@ func timeNow(c *commands.Ctx) error {
 	return nil
 }
 
-func role(c *commands.Ctx) error {
-	c.Reply.Array(3)
-	c.Reply.BulkString("master")
-	c.Reply.Int(0)
-	c.Reply.Array(0)
-	return nil
-}
-
 func monitor(c *commands.Ctx) error {
 	if c.InMulti {
 		return errMonitorInMulti
 	}
 	c.Host.(Statistics).Monitor(c)
 	return nil
-}
-
-func replicaOf(c *commands.Ctx) error {
-	if c.Args.Is("NO") && c.Args.Is("ONE") {
-		c.Reply.OK()
-		return nil
-	}
-	all := c.Args.All()
-	if port, ok := commands.ParseInt(all[2]); !ok || port < 0 || port > 65535 {
-		return errMasterPort
-	}
-	return errNoReplication
 }

@@ -12,6 +12,7 @@ const (
 	errProtocolType   = commands.WireError("ERR Wrong protocol type name. Please use one of the following: string|integer|double|bignum|null|array|set|map|attrib|push|verbatim|true|false")
 	errPackedLimit    = commands.WireError("ERR argument must be a memory value bigger than 1 and smaller than 4gb")
 	errNoReplication  = commands.WireError("ERR this server cannot be a replica: replication is not supported")
+	errGroupElects    = commands.WireError("ERR REPLICAOF not allowed in a group: its members elect the one that leads")
 	errFirstDBIndex   = commands.WireError("ERR invalid first DB index")
 	errSecondDBIndex  = commands.WireError("ERR invalid second DB index")
 )

@@ -34,6 +34,7 @@ type host struct{ r *Rig }
 func (h host) Limits() *commands.Limits           { return &h.r.Limits }
 func (h host) Random(n int) int                   { return n / 3 }
 func (h host) MayCompute(int) bool                { return true }
+func (h host) Membership() *commands.Membership   { return nil }
 func (h host) NotifyClasses() commands.EventClass { return h.r.Classes }
 func (h host) Notify(_ commands.EventClass, event string, _ int, key []byte) {
 	h.r.Events = append(h.r.Events, event+" "+string(key))

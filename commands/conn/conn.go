@@ -131,7 +131,11 @@ func writeHello(c *commands.Ctx) {
 	c.Reply.BulkString("id")
 	c.Reply.Int(int64(c.Client.ID))
 	text("mode", "standalone")
-	text("role", "master")
+	if m := c.Membership(); m == nil || m.Leads {
+		text("role", "master")
+	} else {
+		text("role", "replica")
+	}
 	c.Reply.BulkString("modules")
 	c.Reply.Array(0)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/vigildb/vigil/commands/pubsub"
 	"github.com/vigildb/vigil/commands/sched"
 	"github.com/vigildb/vigil/commands/script"
+	"github.com/vigildb/vigil/commands/sentinel"
 	"github.com/vigildb/vigil/commands/sets"
 	"github.com/vigildb/vigil/commands/streams"
 	"github.com/vigildb/vigil/commands/text"
@@ -27,7 +28,7 @@ import (
 // All lists the groups, in the order in which docs/commands.md shows them.
 func All() []commands.Group {
 	return []commands.Group{
-		conn.Group(), conn.TransactionGroup(), pubsub.Group(), script.Group(), admin.Group(), acl.Group(), cluster.Group(), keys.Group(),
+		conn.Group(), conn.TransactionGroup(), pubsub.Group(), script.Group(), admin.Group(), acl.Group(), cluster.Group(), sentinel.Group(), keys.Group(),
 		text.Group(), bits.Group(), lists.Group(), hashes.Group(), sets.Group(), zsets.Group(), geo.Group(), streams.Group(), hll.Group(), bloom.Group(),
 		sched.Group(), place.Group(),
 	}

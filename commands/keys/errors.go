@@ -21,12 +21,19 @@ const (
 	errMigrateKeys      = commands.WireError("ERR When using MIGRATE KEYS option, the key argument must be set to the empty string")
 	errMigrateSize      = commands.WireError("ERR the keys take more than 128 MB together, move fewer in one call")
 	errMigrateChanged   = commands.WireError("ERR a key that was sent has changed since and was not removed here")
+	errWaitUnsynced     = commands.WireError("ERR WAITAOF in a group needs appendfsync always: no member tells the others what is on its device otherwise")
 
 	ErrMigrateConnect = commands.WireError("IOERR error or timeout connecting to the client")
 	ErrMigrateWrite   = commands.WireError("IOERR error or timeout writing to target instance")
 	ErrMigrateRead    = commands.WireError("IOERR error or timeout reading to target instance")
 	ErrMigrateBusy    = commands.WireError("ERR too many calls of MIGRATE wait for other servers, try again later")
 )
+
+// errWaitAtFollower is the error of WAIT and WAITAOF on a server whose clients write
+// nothing.
+func errWaitAtFollower(command string) commands.WireError {
+	return commands.Errorf("ERR %s cannot be used with replica instances", command)
+}
 
 // errUnsupportedOption is EXPIRE's error for an unknown option.
 func errUnsupportedOption(word []byte) commands.WireError {

@@ -11,7 +11,15 @@ type Durability interface {
 	// Synced reports whether all that the client wrote is on the device. With
 	// wait it is forced there first; false then means that this failed.
 	Synced(c *commands.Ctx, wait bool) bool
+	// Copies returns a function that counts the other members of the group that have all
+	// that the client has written by now. The function may be called at any time by any
+	// goroutine.
+	Copies(c *commands.Ctx) func() int
 }
+
+// pollMillis is after how long a call that waits for other members looks again for the
+// first time.
+const pollMillis = 1
 
 func waitRows() []commands.Command {
 	return []commands.Command{
@@ -24,19 +32,43 @@ func waitRows() []commands.Command {
 	}
 }
 
-// There are no replicas: a client that waits for some waits until its timeout,
-// as it does with a Redis that lost its replicas.
-
+// wait counts the members that have what the client wrote. A server that is alone has
+// none: a client that waits for some waits until its timeout, as it does with a Redis
+// that lost its replicas.
 func wait(c *commands.Ctx) error {
 	replicas, millis := c.Args.Int(), readTimeout(c)
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	if replicas <= 0 {
-		c.Reply.Int(0)
+	copies, err := copiesOf(c, "WAIT")
+	if err != nil {
+		return err
+	}
+	return until(c, millis, func() bool { return int64(copies()) >= replicas }, func(r *commands.Reply) { r.Int(int64(copies())) })
+}
+
+// copiesOf is how the members are counted that have what the client wrote.
+func copiesOf(c *commands.Ctx, command string) (copies func() int, err error) {
+	switch m := c.Membership(); {
+	case m == nil:
+		return func() int { return 0 }, nil
+	case !m.Leads:
+		return nil, errWaitAtFollower(command)
+	}
+	return c.Host.(Durability).Copies(c), nil
+}
+
+// until replies when something is so, or the time is over.
+func until(c *commands.Ctx, millis int64, so func() bool, answer func(*commands.Reply)) error {
+	if so() {
+		answer(&c.Reply)
 		return nil
 	}
-	return c.Park(nil, millis, func(r *commands.Reply) { r.Int(0) })
+	w := commands.Wait{Millis: millis, Expired: answer}
+	if c.Membership() != nil {
+		w.Until, w.Again = so, pollMillis
+	}
+	return c.ParkFor(w)
 }
 
 func waitAOF(c *commands.Ctx) error {
@@ -48,20 +80,22 @@ func waitAOF(c *commands.Ctx) error {
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
+	copies, err := copiesOf(c, "WAITAOF")
+	if err != nil {
+		return err
+	}
+	if m := c.Membership(); m != nil && !m.Synced {
+		return errWaitUnsynced
+	}
 	synced := int64(0)
 	if c.Host.(Durability).Synced(c, local > 0 && !c.InMulti) {
 		synced = 1
 	}
-	answer := func(r *commands.Reply) {
+	return until(c, millis, func() bool { return int64(copies()) >= replicas && synced >= local }, func(r *commands.Reply) {
 		r.Array(2)
 		r.Int(synced)
-		r.Int(0)
-	}
-	if replicas > 0 || synced < local {
-		return c.Park(nil, millis, answer)
-	}
-	answer(&c.Reply)
-	return nil
+		r.Int(int64(copies()))
+	})
 }
 
 // readTimeout reads a timeout in whole milliseconds, 0 for no end.

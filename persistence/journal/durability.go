@@ -38,6 +38,9 @@ const (
 	numberMask = 1<<numberBits - 1
 )
 
+// Record returns the number of the record at a position.
+func Record(position uint64) uint64 { return position & numberMask }
+
 // Branch makes the zero value ready for records that can be given up.
 func (d *Durability) Branch() {
 	d.Init()
@@ -66,7 +69,7 @@ func (d *Durability) Abandon() {
 func (d *Durability) Confirmed(position uint64) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.currently(position) && position&numberMask <= d.synced
+	return d.currently(position) && Record(position) <= d.synced
 }
 
 // currently reports that a position is of now, or that of no record.
@@ -159,7 +162,7 @@ func (d *Durability) await(ask func(), reached func() bool, wake func()) error {
 // yet, it calls wake, which must not call d. It returns the error of an attempt that
 // failed, or Close's, or ErrAbandoned.
 func (d *Durability) WaitSynced(position uint64, wake func()) error {
-	lsn := position & numberMask
+	lsn := Record(position)
 	err := d.await(
 		func() { d.force = max(d.force, lsn) },
 		func() bool { return d.synced >= lsn || !d.currently(position) },

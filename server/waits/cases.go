@@ -39,7 +39,7 @@ var Sizeless = map[string]string{
 	"DEBUG PAUSE-CRON": fixed, "DEBUG SET-DISABLE-DENY-SCRIPTS": fixed, "DEBUG ERROR": fixed, "DEBUG PROTOCOL": fixed,
 	"DEBUG QUICKLIST-PACKED-THRESHOLD": fixed, "DEBUG LOADAOF": debugging, "DEBUG DIGEST": debugging,
 	"DEBUG DIGEST-VALUE": debugging, "READONLY": alone, "READWRITE": alone, "ASKING": alone, "CLUSTER": container,
-	"CLUSTER HELP": fixed,
+	"CLUSTER HELP": fixed, "SENTINEL": container, "SENTINEL HELP": fixed,
 }
 
 func init() {
@@ -48,6 +48,9 @@ func init() {
 		"MYID", "MYSHARDID", "NODES", "REPLICAS", "REPLICATE", "RESET", "SAVECONFIG", "SET-CONFIG-EPOCH", "SETSLOT", "SHARDS",
 		"SLAVES", "SLOTS"} {
 		Sizeless["CLUSTER "+name] = alone
+	}
+	for _, name := range []string{"CKQUORUM", "GET-MASTER-ADDR-BY-NAME", "MASTER", "MASTERS", "MYID", "REPLICAS", "SENTINELS", "SLAVES"} {
+		Sizeless["SENTINEL "+name] = fixed
 	}
 }
 

@@ -1,0 +1,52 @@
+package commands
+
+import "time"
+
+// Membership is what a member of a group of machines that hold the same data knows of the
+// group at a moment. One member leads and takes changes; the others follow. It is not
+// changed any more.
+type Membership struct {
+	Name    string        // by which Sentinel clients ask for the leader
+	ID      string        // of the group, 40 hexadecimal digits
+	Self    int           // index of this member in Members
+	Leader  int           // index of the leader, or of the last one that was known; -1 for none
+	Led     bool          // the leader is known
+	Leads   bool          // this member leads
+	Synced  bool          // members acknowledge what is on the device, not what is written
+	Term    uint64        // number of the leadership
+	Heard   time.Duration // how long ago a follower has heard the leader
+	Last    uint64        // last entry of this member's log
+	Commits uint64        // last entry that is known to be committed
+	Members []Member
+}
+
+// Member is one machine of a group. What others have is known to the leader alone.
+type Member struct {
+	ID     string // 40 hexadecimal digits
+	Host   string
+	Port   int
+	Entry  uint64 // last entry that it has
+	Record uint64 // last record of the leader's journal that it has
+	Active bool   // it has replied lately
+}
+
+// Quorum is how many members have to agree.
+func (m *Membership) Quorum() int { return len(m.Members)/2 + 1 }
+
+// Others calls f with every member but one.
+func (m *Membership) Others(than int, f func(i int, o *Member)) {
+	for i := range m.Members {
+		if i != than {
+			f(i, &m.Members[i])
+		}
+	}
+}
+
+// Grouped is a host that may be a member of a group.
+type Grouped interface {
+	// Membership is what this server knows of its group, nil if it is alone.
+	Membership() *Membership
+}
+
+// Membership is what the server knows of its group, nil if it is alone.
+func (c *Ctx) Membership() *Membership { return c.Host.(Grouped).Membership() }

@@ -1,0 +1,79 @@
+package server
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/vigildb/vigil/commands"
+)
+
+// infoReplication shows entries of the group's log where Redis has offsets of its stream.
+func infoReplication(t *infoText) {
+	const noID = "0000000000000000000000000000000000000000"
+	m := t.session.Membership()
+	id, offset := t.srv.runID, uint64(0)
+	switch {
+	case m == nil:
+		field(t, "role", "master")
+		field(t, "connected_slaves", 0)
+	case m.Leads:
+		id, offset = m.ID, m.Last
+		field(t, "role", "master")
+		infoFollowers(t, m)
+	default:
+		id, offset = m.ID, m.Commits
+		infoLeader(t, m)
+	}
+	field(t, "master_failover_state", "no-failover")
+	field(t, "master_replid", id)
+	field(t, "master_replid2", noID)
+	field(t, "master_repl_offset", offset)
+	field(t, "second_repl_offset", -1)
+	field(t, "repl_backlog_active", 0)
+	field(t, "repl_backlog_size", 0)
+	field(t, "repl_backlog_first_byte_offset", 0)
+	field(t, "repl_backlog_histlen", 0)
+}
+
+// infoFollowers shows the members that reply to this one, which leads.
+func infoFollowers(t *infoText, m *commands.Membership) {
+	start, n := len(t.b), 0
+	m.Others(m.Self, func(_ int, o *commands.Member) {
+		if o.Active {
+			field(t, "slave"+strconv.Itoa(n), "ip="+o.Host+",port="+strconv.Itoa(o.Port)+
+				",state=online,offset="+strconv.FormatUint(o.Entry, 10)+",lag=0")
+			n++
+		}
+	})
+	list := string(t.b[start:])
+	t.b = t.b[:start]
+	field(t, "connected_slaves", n)
+	t.b = append(t.b, list...)
+}
+
+// infoLeader shows the member that this one follows, or has followed.
+func infoLeader(t *infoText, m *commands.Membership) {
+	var leader commands.Member
+	if m.Leader >= 0 {
+		leader = m.Members[m.Leader]
+	}
+	field(t, "role", "slave")
+	field(t, "master_host", leader.Host)
+	field(t, "master_port", leader.Port)
+	if m.Led {
+		field(t, "master_link_status", "up")
+	} else {
+		field(t, "master_link_status", "down")
+	}
+	field(t, "master_last_io_seconds_ago", int64(m.Heard/time.Second))
+	field(t, "master_sync_in_progress", 0)
+	field(t, "slave_read_repl_offset", m.Last)
+	field(t, "slave_repl_offset", m.Commits)
+	if !m.Led {
+		field(t, "master_link_down_since_seconds", int64(m.Heard/time.Second))
+	}
+	field(t, "slave_priority", 100)
+	field(t, "slave_read_only", 1)
+	field(t, "replica_announced", 1)
+	field(t, "connected_slaves", 0)
+}

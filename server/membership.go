@@ -1,0 +1,70 @@
+package server
+
+import (
+	"strconv"
+	"sync/atomic"
+
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/pubsub"
+	"github.com/vigildb/vigil/persistence"
+)
+
+// leaderView is what a server remembers of the leaders of its group.
+type leaderView struct {
+	last      atomic.Int32 // index of the last one that was known, plus 1
+	announced int          // likewise the one that clients were told of; the cron's
+}
+
+// Membership is what this server knows of its group, nil if it is alone. While there is no
+// leader, the last one is in its place.
+func (h host) Membership() *commands.Membership {
+	if h.srv.opts.Membership == nil {
+		return nil
+	}
+	m := h.srv.opts.Membership()
+	if m == nil {
+		return nil
+	}
+	if m.Leader >= 0 {
+		h.srv.leader.last.Store(int32(m.Leader) + 1)
+		return m
+	}
+	old := *m
+	old.Led, old.Leader = false, int(h.srv.leader.last.Load())-1
+	return &old
+}
+
+// Copies returns a function that counts the other members that have what the client has
+// written by now. What was given up with a leadership no member has.
+func (s *session) Copies(*commands.Ctx) func() int {
+	h, position := s.host, s.dur.last()
+	return func() (n int) {
+		m := h.Membership()
+		if m == nil || !m.Leads || !h.srv.store.Confirmed(position) {
+			return 0
+		}
+		m.Others(m.Self, func(_ int, o *commands.Member) {
+			if position == 0 && o.Active || position != 0 && o.Record >= persistence.Record(position) {
+				n++
+			}
+		})
+		return n
+	}
+}
+
+// announceLeader publishes that another member leads, as a Sentinel does after a failover.
+// The first leader that is seen is not announced: it comes after no other.
+func (srv *Server) announceLeader() {
+	m := host{srv}.Membership()
+	if m == nil || !m.Led || m.Leader+1 == srv.leader.announced {
+		return
+	}
+	before := srv.leader.announced
+	srv.leader.announced = m.Leader + 1
+	if before == 0 {
+		return
+	}
+	old, now := &m.Members[before-1], &m.Members[m.Leader]
+	text := m.Name + " " + old.Host + " " + strconv.Itoa(old.Port) + " " + now.Host + " " + strconv.Itoa(now.Port)
+	srv.broker.publish(nil, nil, pubsub.Channel, []byte("+switch-master"), []byte(text))
+}
