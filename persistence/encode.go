@@ -31,6 +31,7 @@ const (
 	prefixPage    = 'p'
 	prefixStage   = 'q'
 	prefixStaged  = 't'
+	prefixRecords = 'r' // of package grouplog
 
 	// group is that of machines which share the data. There is one, of this
 	// machine alone.

@@ -175,6 +175,14 @@ func (c *expiryClock) note(written []expiryList) {
 	}
 }
 
+// reset forgets all clocks: the disk has other lists.
+func (c *expiryClock) reset() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.next = nil
+	c.changes++
+}
+
 // forget frees the clocks of removed databases.
 func (c *expiryClock) forget(phys []uint32) {
 	c.mu.Lock()

@@ -44,6 +44,8 @@ type Member struct {
 	policy   atomic.Int32  // SyncPolicy of what is appended
 	unsynced atomic.Bool   // something was appended that the device may not have
 	broken   atomic.Pointer[error]
+	exports  sync.Map      // of *Export that are not closed
+	keep     atomic.Uint64 // see Keep
 
 	live *replay // of a follower; nil until the first entry
 	torn bool    // an entry was applied in part
@@ -95,7 +97,7 @@ func (s *Store) openLog() (err error) {
 		return err
 	}
 	m.applied.Store(m.log.State().Commit)
-	return nil
+	return m.dropIncoming()
 }
 
 // follows reports whether the store is a member that does not lead: nothing may be
@@ -263,6 +265,7 @@ func (m *Member) Resign() {
 	m.leads.Store(false)
 	m.s.unlock(&all)
 	m.s.durable.Close(ErrClosed)
+	m.closeExports()
 }
 
 // rest adds to a batch that what it writes may contain all that is committed.
@@ -294,11 +297,18 @@ func (m *Member) cutTail(lsn uint64) error {
 		return nil
 	}
 	index := m.log.Excess(m.log.Holding(lsn), m.s.opts.Tail, maxTail)
+	if keep := m.keep.Load(); keep != 0 {
+		index = min(index, keep)
+	}
 	if index == 0 {
 		return nil
 	}
 	return m.log.Cut(index, nil)
 }
+
+// Keep has the log keep what is behind an entry, beyond Options.Tail, until it is called with
+// another one; 0 is none. A member that is being given the state needs the log from there on.
+func (m *Member) Keep(index uint64) { m.keep.Store(index) }
 
 // journalEnd is the key before which a replay ends.
 func (s *Store) journalEnd() []byte {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,7 +38,7 @@ func TestMembersAgreeAndConfirmWhatIsCommitted(t *testing.T) {
 		runWorld(t, seed, effects)
 	}
 	t.Logf("effects: %v", effects)
-	for _, what := range []string{"write", "reply", "election", "roll back", "crash", "pass", "pass that waits", "refusal", "spill"} {
+	for _, what := range []string{"write", "reply", "election", "roll back", "crash", "pass", "pass that waits", "refusal", "spill", "snapshot"} {
 		if to-from >= 8 && effects[what] < 10 {
 			t.Errorf("%s happened %d times, want 10", what, effects[what])
 		}
@@ -46,7 +47,7 @@ func TestMembersAgreeAndConfirmWhatIsCommitted(t *testing.T) {
 
 func runWorld(t testing.TB, seed uint64, effects map[string]int) {
 	t.Helper()
-	w := newWorld(t, seed, []int64{1, 1 << 30, 64 << 10, 1 << 30}[seed%4])
+	w := newWorld(t, seed, []int64{1, 1 << 30, 1 << 10, 1}[seed%4])
 	w.effects, w.policy = effects, []SyncPolicy{SyncAlways, SyncEverySecond, SyncNever}[seed%3]
 	for _, n := range w.nodes {
 		n.s.SetSync(w.policy)
@@ -58,8 +59,12 @@ func runWorld(t testing.TB, seed uint64, effects map[string]int) {
 		}
 		w.close()
 	}()
-	for range 1500 {
+	away := 3 // the member that hears of nobody
+	for i := range 1500 {
 		n, o := w.nodes[w.r.IntN(3)], w.nodes[w.r.IntN(3)]
+		if i%300 == 0 {
+			away = w.r.IntN(6)
+		}
 		switch k := w.r.IntN(40); {
 		case k < 14:
 			if n.leads {
@@ -68,13 +73,20 @@ func runWorld(t testing.TB, seed uint64, effects map[string]int) {
 		case k < 20:
 			n.propose()
 		case k < 32:
-			n.send(o)
+			if i := slices.Index(w.nodes[:], n); i != away && w.nodes[min(away, 2)] != o || away > 2 {
+				n.send(o)
+			}
 			n.count()
+		case k == 32 && n.leads && o.elected == 0 && o.log().State().Term <= n.elected:
+			n.give(o)
 		case k < 34:
 			if w.r.IntN(3) == 0 || w.term == 0 {
 				w.elect(n, o)
 			}
 		case k == 34:
+			if w.r.IntN(2) == 0 {
+				n.know()
+			}
 			n.materialise()
 		case k == 35:
 			n.s.SetMaxMemory(1, PolicySpill, 5)

@@ -23,9 +23,10 @@ type world struct {
 	// states are what leaders had in memory behind their records; nil if the test knows
 	// what is to be there.
 	states  map[recordAt]state
-	effects map[string]int // how often something happened
-	tail    int64          // Options.Tail
-	live    bool           // background work runs by itself
+	terms   map[uint64]uint64 // of entries that are committed, by their last records
+	effects map[string]int    // how often something happened
+	tail    int64             // Options.Tail
+	live    bool              // background work runs by itself
 	policy  SyncPolicy
 }
 
@@ -47,6 +48,7 @@ type node struct {
 	disk   fullDisk // over fs
 
 	elected  uint64       // term in which it won the election, 0 if it does not lead
+	began    uint64       // last record before that
 	leads    bool         // the store was told so
 	lost     bool         // it may have lost what it acknowledged, and has not caught up
 	m        *model       // of the leader
@@ -66,7 +68,7 @@ type proposal struct {
 
 // newWorld makes three new members.
 func newWorld(t testing.TB, seed uint64, tail int64) *world {
-	w := &world{TB: t, r: rand.New(rand.NewPCG(seed, 47)), states: map[recordAt]state{}, effects: map[string]int{}, tail: tail,
+	w := &world{TB: t, r: rand.New(rand.NewPCG(seed, 47)), states: map[recordAt]state{}, terms: map[uint64]uint64{}, effects: map[string]int{}, tail: tail,
 		now: 1000, policy: SyncAlways}
 	w.states[recordAt{}] = state{newModel(), true}
 	return w.open()
@@ -151,22 +153,10 @@ func (n *node) termOf(index uint64) uint64 {
 // newest is the newest record in memory.
 func (n *node) newest() recordAt {
 	lsn := n.s.journal.Newest()
-	if n.leads && lsn > n.began() {
+	if n.leads && lsn > n.began {
 		return recordAt{n.elected, lsn}
 	}
 	return recordAt{n.termOfRecord(lsn), lsn}
-}
-
-// began is the last record before the leadership.
-func (n *node) began() uint64 {
-	for i := n.last(); i > 0; i-- {
-		if n.termOf(i) < n.elected {
-			lsn, err := n.log().LastRecord(i)
-			n.must(err)
-			return lsn
-		}
-	}
-	return 0
 }
 
 // termOfRecord is the term of the entry with a record, 0 if the log has none.
@@ -174,6 +164,9 @@ func (n *node) termOfRecord(lsn uint64) uint64 {
 	index := n.log().Holding(lsn)
 	if lsn == 0 || index > n.last() {
 		return 0
+	}
+	if first, _ := n.log().Bounds(); index < first {
+		return n.w.terms[lsn]
 	}
 	return n.termOf(index)
 }
@@ -279,6 +272,9 @@ func (w *world) elect(n, voter *node) {
 		v.must(v.s.Member().Append(nil, &grouplog.HardState{Term: w.term, Vote: n.id, Commit: v.log().State().Commit}))
 	}
 	n.elected = w.term
+	var err error
+	n.began, err = n.log().LastRecord(n.last())
+	n.must(err)
 	n.must(n.s.Member().Append([]grouplog.Entry{{Index: n.last() + 1, Term: w.term, Type: 2}}, nil))
 	w.effects["election"]++
 }
@@ -301,8 +297,7 @@ func (n *node) send(to *node) {
 	}
 	first, _ := n.log().Bounds()
 	if match+1 < first { // what it lacks was cut off
-		to.replace(n.fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: n.w.r}))
-		n.w.effects["snapshot"]++
+		n.give(to)
 		return
 	}
 	state := to.log().State()
@@ -341,6 +336,13 @@ func (n *node) take(committed uint64) {
 	entries, err := n.log().Entries(from, committed+1, 1<<30)
 	n.must(err)
 	n.must(n.s.Member().Commit(entries))
+	for _, e := range entries {
+		if e.Type == grouplog.Records {
+			last, err := n.log().LastRecord(e.Index)
+			n.must(err)
+			n.w.terms[last] = e.Term
+		}
+	}
 	if n.elected == 0 {
 		n.same("following")
 	}
@@ -372,6 +374,13 @@ func (n *node) count() {
 		n.m = n.w.stateOf(n, at).m.clone()
 		n.m.effects = n.w.effects
 	}
+}
+
+// know has a member write how far it has committed, before which the log is not cut off.
+func (n *node) know() {
+	state := n.log().State()
+	state.Commit = n.s.Member().Applied()
+	n.must(n.s.Member().Append(nil, &state))
 }
 
 // materialise begins a pass, which waits for what is not committed.

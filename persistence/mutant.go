@@ -18,4 +18,6 @@ const (
 	reusedPositions // a record that was given up is confirmed with another of its number
 	forgottenRest   // values do not say that their records are committed
 	assumedKeys     // a follower assumes that the disk has the keys of its records
+	keptLog         // a state that is taken in leaves the former log
+	ingestApart     // the log is told of a state that is taken in by another write
 )

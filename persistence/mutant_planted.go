@@ -12,5 +12,8 @@ var Mutants = map[string]mutant{"skipped sync": skippedSync, "swapped chunks": s
 var MemberMutants = map[string]mutant{"hasty values": hastyValues, "hasty commit": hastyCommit, "kept tail": keptTail,
 	"reused positions": reusedPositions, "forgotten rest": forgottenRest, "assumed keys": assumedKeys}
 
-// Plant makes all stores have one of Mutants or MemberMutants, or none with any other name.
-func Plant(name string) { planted = max(Mutants[name], MemberMutants[name]) }
+// TakeoverMutants are bugs of members that are given the state of another one, which Plant knows.
+var TakeoverMutants = map[string]mutant{"kept log": keptLog, "ingest apart": ingestApart}
+
+// Plant makes all stores have one of Mutants, MemberMutants or TakeoverMutants, or none with any other name.
+func Plant(name string) { planted = max(Mutants[name], MemberMutants[name], TakeoverMutants[name]) }

@@ -125,6 +125,23 @@ func (f *FS) Rename(old, name string) error {
 	return nil
 }
 
+// Link gives a file another name: a table that was written elsewhere becomes one of the
+// directory. Behind a fallen fence it does not.
+func (f *FS) Link(old, name string) error {
+	if !f.inside(name) {
+		return f.FS.Link(old, name)
+	}
+	if !f.enter() {
+		return ErrFallen
+	}
+	err := f.FS.Link(old, name)
+	if err == nil {
+		f.note(name)
+	}
+	f.leave("link to "+f.PathBase(name), old, err)
+	return err
+}
+
 // Remove removes a file. That it cannot is no reason to fall: nothing depends
 // on it. Behind a fallen fence the disk keeps its files, since those it would be
 // opened with are among them; only tables that were made in vain go.

@@ -52,13 +52,21 @@ func (l *Log) entryKey(index uint64) []byte {
 
 // setRecord adds a record to a batch.
 func (l *Log) setRecord(b *pebble.Batch, kind byte, fields []byte) error {
-	v := binary.LittleEndian.AppendUint32(nil, crc32.Checksum(fields, castagnoli))
-	return b.Set(l.recordKey(kind), append(v, fields...), nil)
+	return b.Set(l.recordKey(kind), sealRecord(fields), nil)
+}
+
+func sealRecord(fields []byte) []byte {
+	return append(binary.LittleEndian.AppendUint32(nil, crc32.Checksum(fields, castagnoli)), fields...)
 }
 
 // record reads a record; fields are nil if there is none. Its length is at least size.
 func (l *Log) record(kind byte, size int) (fields []byte, err error) {
-	v, closer, err := l.disk.Reader().Get(l.recordKey(kind))
+	return readRecord(l.disk.Reader(), l.recordKey(kind), size)
+}
+
+func readRecord(r pebble.Reader, key []byte, size int) (fields []byte, err error) {
+	kind := key[len(key)-1]
+	v, closer, err := r.Get(key)
 	if errors.Is(err, pebble.ErrNotFound) {
 		return nil, nil
 	}
@@ -147,15 +155,19 @@ func (l *Log) Membership() Membership {
 func (l *Log) SetBoot(boot Boot) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	fields := append(append([]byte(nil), boot.ID[:]...), 0)
-	if boot.Closed {
-		fields[16] = 1
-	}
-	err := l.write(true, func(b *pebble.Batch) error { return l.setRecord(b, recordBoot, fields) })
+	err := l.write(true, func(b *pebble.Batch) error { return l.setRecord(b, recordBoot, boot.fields()) })
 	if err == nil {
 		l.boot = boot
 	}
 	return err
+}
+
+func (b *Boot) fields() []byte {
+	fields := append(append([]byte(nil), b.ID[:]...), 0)
+	if b.Closed {
+		fields[16] = 1
+	}
+	return fields
 }
 
 // Boot returns what was kept last, zero before.

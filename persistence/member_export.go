@@ -1,0 +1,227 @@
+package persistence
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"sync"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/vigildb/vigil/persistence/grouplog"
+)
+
+// A member that lacks entries which the others have cut off their logs, or that is new, is
+// given the state of the group as of an entry: the keys of the group as a snapshot of Pebble
+// shows them, and of the log what a replay needs. It travels as a stream:
+//
+//	"VIGS" | format, 1 (1)
+//	blocks: length of the payload (4) | crc32c of all payload up to its end (4) | payload, up to streamBlock
+//	the end: 0 (4) | crc32c of all payload (4)
+//
+// The payload is
+//
+//	index (8) | term (8) | last record (8) up to the entry whose state it is
+//	index (8) | term (8) | last record (8) up to the entry behind which the log begins
+//	length (4) | members, as the log keeps them, as of index (8) in front
+//	length (4) | meta
+//	length of key (4) | length of value (4) | key | value, ... in the order of keys
+//
+// No block, and no part of one, counts before its sum was compared.
+const (
+	streamMagic  = "VIGS"
+	streamFormat = 1
+	blockHeader  = 4 + 4
+	streamBlock  = 256 << 10
+	streamFixed  = 6 * 8
+	// maxField bounds what a receiver takes memory for: the value of the largest record.
+	maxField = 640 << 20
+)
+
+// streamed are the prefixes of the keys that a stream has, in their order. Records of the log
+// ('r') are each member's own.
+var streamed = [...]byte{prefixCount, prefixExpiry, prefixJournal, prefixMark, prefixLibrary, prefixMeta,
+	prefixHead, prefixPage, prefixStage, prefixStaged}
+
+// Export is the state of the group as of an entry, to be read as a stream. It is for one
+// goroutine, but Close may be called by any.
+type Export struct {
+	Index, Term uint64 // of the entry
+	Members     grouplog.Membership
+
+	m     *Member
+	mu    sync.Mutex // guards below
+	snap  *pebble.Snapshot
+	it    *pebble.Iterator
+	stage int    // of streamed; the iterator is in it
+	begin uint64 // entry behind which the log begins
+	out   []byte // what is to be read, from at
+	at    int
+	sum   uint32
+	done  bool
+	value []byte // the rest of a value that did not fit into a block
+}
+
+// Export returns the state as of the last entry that was applied. The goroutine that calls
+// Commit calls it. Nothing else waits; what Pebble removes meanwhile stays on disk until Close.
+func (m *Member) Export() (*Export, error) {
+	s := m.s
+	if err := s.brokenErr(); err != nil {
+		return nil, err
+	}
+	e := &Export{m: m, Index: m.Applied(), Members: m.log.Membership(), snap: s.db.NewSnapshot(), stage: -1}
+	if err := e.start(); err != nil {
+		return nil, fmt.Errorf("export: %w", errors.Join(err, e.snap.Close()))
+	}
+	m.exports.Store(e, nil)
+	return e, nil
+}
+
+// start writes what a stream begins with.
+func (e *Export) start() error {
+	raw, closer, err := e.snap.Get(appendMetaKey(nil))
+	if err != nil {
+		return fmt.Errorf("read meta: %w", err)
+	}
+	raw = append([]byte(nil), raw...)
+	stored, err := decodeMeta(raw)
+	if err = errors.Join(err, closer.Close()); err != nil {
+		return err
+	}
+	last, err := e.m.log.LastRecord(e.Index)
+	if err != nil {
+		return err
+	}
+	e.begin = stored.trimmed.Index
+	if e.Term, err = e.m.log.TermIn(e.snap, e.Index); err != nil {
+		return err
+	}
+	begun, err := e.m.log.TermIn(e.snap, e.begin)
+	if err != nil {
+		return err
+	}
+	b := make([]byte, 0, streamFixed)
+	for _, n := range []uint64{e.Index, e.Term, last, e.begin, begun, stored.trimmed.LSN} {
+		b = binary.LittleEndian.AppendUint64(b, n)
+	}
+	members := append(binary.LittleEndian.AppendUint64(nil, e.Members.Index), e.Members.Members...)
+	for _, field := range [][]byte{members, raw} {
+		b = append(binary.LittleEndian.AppendUint32(b, uint32(len(field))), field...)
+	}
+	e.out = append([]byte(streamMagic), streamFormat)
+	e.block(b)
+	return nil
+}
+
+// block appends a block to what is to be read.
+func (e *Export) block(payload []byte) {
+	e.sum = crc32.Update(e.sum, castagnoli, payload)
+	e.out = binary.LittleEndian.AppendUint32(e.out, uint32(len(payload)))
+	e.out = append(binary.LittleEndian.AppendUint32(e.out, e.sum), payload...)
+}
+
+// Read reads the stream. It is io.EOF behind its end, and ErrClosed after Close.
+func (e *Export) Read(p []byte) (n int, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.snap == nil {
+		return 0, ErrClosed
+	}
+	if e.at == len(e.out) {
+		if e.done {
+			return 0, io.EOF
+		}
+		e.out, e.at = e.out[:0], 0
+		payload, err := e.payload()
+		if err != nil {
+			return 0, fmt.Errorf("export: %w", err)
+		}
+		e.block(payload)
+		e.done = len(payload) == 0
+	}
+	n = copy(p, e.out[e.at:])
+	e.at += n
+	return n, nil
+}
+
+// payload returns that of the next block, nothing behind the last key.
+func (e *Export) payload() (b []byte, err error) {
+	for len(b) < streamBlock {
+		if len(e.value) > 0 {
+			n := min(streamBlock-len(b), len(e.value))
+			b, e.value = append(b, e.value[:n]...), e.value[n:]
+			continue
+		}
+		there, err := e.next()
+		if err != nil || !there {
+			return b, err
+		}
+		key := e.it.Key()
+		value, err := e.it.ValueAndErr()
+		if err != nil {
+			return nil, err
+		}
+		b = binary.LittleEndian.AppendUint32(b, uint32(len(key)))
+		b = append(binary.LittleEndian.AppendUint32(b, uint32(len(value))), key...)
+		e.value = value // valid until the iterator moves
+	}
+	return b, nil
+}
+
+// next moves to the next key.
+func (e *Export) next() (there bool, err error) {
+	if e.it != nil {
+		if e.it.Next() {
+			return true, nil
+		}
+	}
+	for {
+		if e.it != nil {
+			err := errors.Join(e.it.Error(), e.it.Close())
+			if e.it = nil; err != nil {
+				return false, err
+			}
+		}
+		if e.stage+1 >= len(streamed) {
+			return false, nil
+		}
+		e.stage++
+		low, high := appendGroup(nil, streamed[e.stage]), appendGroupEnd(nil, streamed[e.stage])
+		if streamed[e.stage] == prefixJournal {
+			low, high = appendJournalKey(nil, e.begin+1), appendJournalKey(nil, e.Index+1)
+		}
+		if e.it, err = e.snap.NewIter(&pebble.IterOptions{LowerBound: low, UpperBound: high}); err != nil {
+			return false, err
+		}
+		if e.it.First() {
+			return true, nil
+		}
+	}
+}
+
+// Close ends the export, wherever it is.
+func (e *Export) Close() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.snap == nil {
+		return nil
+	}
+	e.m.exports.Delete(e)
+	var err error
+	if e.it != nil {
+		err = e.it.Close()
+	}
+	err = errors.Join(err, e.snap.Close())
+	e.snap, e.it, e.value = nil, nil, nil
+	return err
+}
+
+// closeExports ends what is being read when the store is closed, or gets another state.
+func (m *Member) closeExports() {
+	m.exports.Range(func(e, _ any) bool {
+		_ = e.(*Export).Close()
+		return true
+	})
+}

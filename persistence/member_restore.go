@@ -1,0 +1,110 @@
+package persistence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/vigildb/vigil/persistence/grouplog"
+)
+
+// Restore replaces all that the store has by what was received as a whole, and the log by what
+// came with it, in one step: a crash leaves the one or the other. Memory is made anew of it, as
+// by Follow. state is the hard state from then on, whose commit is that entry. The goroutine that calls
+// Commit calls it, and the member does not lead. After an error the store is to be closed.
+func (m *Member) Restore(i *Import, state grouplog.HardState) error {
+	if err := m.restore(i, state); err != nil {
+		err = fmt.Errorf("restore the state as of entry %d: %w", i.Index, err)
+		m.broken.Store(&err)
+		return err
+	}
+	return nil
+}
+
+func (m *Member) restore(i *Import, state grouplog.HardState) error {
+	s := m.s
+	if err := i.Finish(); err != nil {
+		return err
+	}
+	if state.Commit != i.Index || i.Index <= m.Applied() || m.leads.Load() {
+		return fmt.Errorf("entry %d is to be committed, %d is applied, leads %v: %w", state.Commit, m.Applied(), m.leads.Load(), grouplog.ErrCorrupt)
+	}
+	if term, err := m.log.Term(i.Index); err == nil && term == i.Term {
+		return fmt.Errorf("the log has entry %d, and perhaps acknowledged others: %w", i.Index, grouplog.ErrCorrupt)
+	}
+	i.takeover.State = state
+	m.closeExports()
+	s.durable.Fail(ErrNotLeader) // a pass may wait for a commit
+	s.sweeper.mu.Lock()
+	defer s.sweeper.mu.Unlock()
+	p := &s.materialiser.pass
+	p.Lock()
+	defer p.Unlock()
+	var all Shards
+	all.AddAll()
+	s.lock(&all, true)
+	defer s.unlock(&all)
+	if err := i.ingest(); err != nil {
+		return err
+	}
+	if err := m.log.Reload(); err != nil {
+		return err
+	}
+	m.forgetJournal()
+	m.live = nil
+	m.applied.Store(i.Index)
+	if err := s.forgetPass(); err != nil {
+		return err
+	}
+	s.forgetMemory()
+	s.expiries.reset()
+	if err := s.recall(); err != nil {
+		return err
+	}
+	s.trimmed.Store(s.mapping.trimmed.LSN)
+	p.cut = s.mapping.trimmed.Index
+	s.durable.Abandon()
+	s.durable.Advance(i.last, true)
+	m.torn = false
+	return i.Close()
+}
+
+// ingest has Pebble take the tables in, in place of all that the group had.
+func (i *Import) ingest() error {
+	s := i.m.s
+	if planted != ingestApart {
+		if err := i.writeRecords(); err != nil {
+			return err
+		}
+	}
+	if err := syncDir(s.opts.FS, i.m.incoming()); err != nil {
+		return err
+	}
+	span := pebble.KeyRange{Start: appendGroup(nil, streamed[0]), End: appendGroupEnd(nil, streamed[len(streamed)-1])}
+	if planted == keptLog {
+		span.Start = appendGroup(nil, prefixMark)
+	}
+	if planted == ingestApart {
+		span.End = appendGroupEnd(nil, prefixStage)
+	}
+	f := s.fence.Load()
+	err := guard(f, func() error {
+		_, err := s.db.IngestAndExcise(context.Background(), i.paths, nil, nil, span)
+		return err
+	})
+	if planted == ingestApart && err == nil {
+		b := s.db.NewBatch()
+		err = errors.Join(i.m.log.Records(&i.takeover, func(k, v []byte) error { return b.Set(k, v, nil) }), s.apply(b, pebble.Sync))
+	}
+	return errors.Join(err, f.Err())
+}
+
+// writeRecords writes a table with the records of the log.
+func (i *Import) writeRecords() error {
+	if err := i.beginTable(); err != nil {
+		return err
+	}
+	return errors.Join(i.m.log.Records(&i.takeover, i.table.Set), i.endTable())
+}
