@@ -46,6 +46,7 @@ type Member struct {
 	broken   atomic.Pointer[error]
 	exports  sync.Map      // of *Export that are not closed
 	keep     atomic.Uint64 // see Keep
+	imports  atomic.Uint64 // states that were begun to be received
 
 	live *replay // of a follower; nil until the first entry
 	torn bool    // an entry was applied in part

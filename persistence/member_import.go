@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"slices"
+	"strconv"
 
 	"github.com/cockroachdb/pebble/v2/objstorage/objstorageprovider"
 	"github.com/cockroachdb/pebble/v2/sstable"
@@ -28,6 +29,7 @@ type Import struct {
 	Index, Term uint64 // of the entry, known when the first block is in; 0 before
 
 	m        *Member
+	dir      string
 	takeover grouplog.Takeover
 	last     uint64 // record up to the entry
 	in       []byte // what is not decoded: part of a block
@@ -42,21 +44,19 @@ type Import struct {
 	err      error
 }
 
-// Receive begins to take a state in, in place of any that was received before. Any goroutine
-// may call it and write, one at a time, and not while Restore takes an earlier one.
+// Receive begins to take a state in. Any goroutine may call it.
 func (m *Member) Receive() (*Import, error) {
-	if err := m.dropIncoming(); err != nil {
+	fsys := m.s.opts.FS
+	i := &Import{m: m, dir: fsys.PathJoin(m.incoming(), strconv.FormatUint(m.imports.Add(1), 10))}
+	if err := errors.Join(fsys.MkdirAll(m.incoming(), 0o700), fsys.MkdirAll(i.dir, 0o700)); err != nil {
 		return nil, fmt.Errorf("receive: %w", err)
 	}
-	if err := m.s.opts.FS.MkdirAll(m.incoming(), 0o700); err != nil {
-		return nil, fmt.Errorf("receive: %w", err)
-	}
-	return &Import{m: m}, nil
+	return i, nil
 }
 
 func (m *Member) incoming() string { return m.s.opts.FS.PathJoin(m.s.opts.Dir, incoming) }
 
-// dropIncoming removes what was received and does not count.
+// dropIncoming removes what an earlier process has received.
 func (m *Member) dropIncoming() error { return m.s.opts.FS.RemoveAll(m.incoming()) }
 
 // Write takes the next bytes of the stream. After an error, which is ErrCorrupt for bytes that
@@ -204,7 +204,7 @@ func (i *Import) set(key, value []byte) error {
 
 func (i *Import) beginTable() error {
 	s := i.m.s
-	path := s.opts.FS.PathJoin(i.m.incoming(), fmt.Sprintf("%06d.sst", len(i.paths)))
+	path := s.opts.FS.PathJoin(i.dir, fmt.Sprintf("%06d.sst", len(i.paths)))
 	f, err := s.opts.FS.Create(path, "vigil")
 	if err != nil {
 		return err
@@ -236,5 +236,5 @@ func (i *Import) Finish() error {
 func (i *Import) Close() error {
 	err := i.endTable()
 	i.err = ErrClosed
-	return errors.Join(err, i.m.dropIncoming())
+	return errors.Join(err, i.m.s.opts.FS.RemoveAll(i.dir))
 }

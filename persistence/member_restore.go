@@ -79,7 +79,7 @@ func (i *Import) ingest() error {
 			return err
 		}
 	}
-	if err := syncDir(s.opts.FS, i.m.incoming()); err != nil {
+	if err := syncDir(s.opts.FS, i.dir); err != nil {
 		return err
 	}
 	span := pebble.KeyRange{Start: appendGroup(nil, streamed[0]), End: appendGroupEnd(nil, streamed[len(streamed)-1])}

@@ -28,6 +28,13 @@ func (n *node) stream() (*Export, []byte) {
 	return e, b
 }
 
+// know has a member write how far it has committed, before which the log is not cut off.
+func (n *node) know() {
+	state := n.log().State()
+	state.Commit = n.s.Member().Applied()
+	n.must(n.s.Member().Append(nil, &state))
+}
+
 // receive writes a stream in pieces of any size.
 func (n *node) receive(b []byte) (*Import, error) {
 	i, err := n.s.Member().Receive()

@@ -376,13 +376,6 @@ func (n *node) count() {
 	}
 }
 
-// know has a member write how far it has committed, before which the log is not cut off.
-func (n *node) know() {
-	state := n.log().State()
-	state.Commit = n.s.Member().Applied()
-	n.must(n.s.Member().Append(nil, &state))
-}
-
 // materialise begins a pass, which waits for what is not committed.
 func (n *node) materialise() {
 	if n.s.journal.Newest() == n.s.Synced() {

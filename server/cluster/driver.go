@@ -7,6 +7,8 @@ import (
 
 	"go.etcd.io/raft/v3"
 	"go.etcd.io/raft/v3/raftpb"
+
+	"github.com/vigildb/vigil/persistence"
 )
 
 // maxRounds bounds the rounds of heartbeats that wait for their quorum.
@@ -47,6 +49,7 @@ type Machine interface {
 	Follow() error
 	// Applied returns the index of the last entry that memory contains.
 	Applied() uint64
+	States
 }
 
 // A Mesh carries messages to other members. Send never blocks; it may lose,
@@ -64,7 +67,10 @@ type Config struct {
 	Log      Log
 	Machine  Machine
 	Mesh     Mesh
-	Logger   raft.Logger
+	// Courier carries the state to members that lack entries which were cut off. Without one
+	// they wait.
+	Courier Courier
+	Logger  raft.Logger
 	// Proposals are taken by Work.
 	Proposals *Proposals
 	// Changed, unless it is nil, is called by Work with the members when they have changed.
@@ -77,6 +83,9 @@ type Config struct {
 type Driver struct {
 	Config
 	node     *raft.RawNode
+	carried  map[uint64]*carriage // by member
+	refused  []uint64             // members to which the state was not sent
+	received *persistence.Import  // handed to raft, and not taken yet
 	now      time.Duration
 	started  time.Duration
 	leading  uint64 // the term that the machine leads, 0 for none
@@ -92,7 +101,7 @@ type Driver struct {
 // New starts a member at the time now of a monotonic clock that every other call
 // uses as well.
 func New(c Config, now time.Duration) (*Driver, error) {
-	d := &Driver{Config: c, now: now, started: now, rounds: map[uint64]time.Duration{}}
+	d := &Driver{Config: c, now: now, started: now, rounds: map[uint64]time.Duration{}, carried: map[uint64]*carriage{}}
 	if c.Log.Lost() && !c.Without.KeepTerm {
 		if err := d.renounce(); err != nil {
 			return nil, err
@@ -129,6 +138,8 @@ func (d *Driver) timeout() time.Duration { return time.Duration(d.Election) * d.
 // Advance moves the clock; call it with at least one tick's distance between calls.
 func (d *Driver) Advance(now time.Duration) error {
 	d.now = now
+	d.keep()
+	d.retry()
 	if d.lost != 0 {
 		return nil // it must not campaign
 	}
@@ -139,8 +150,8 @@ func (d *Driver) Advance(now time.Duration) error {
 	return nil
 }
 
-// Step takes a message of another member. What a member asks its own driver only, and
-// snapshots, which there are none of yet, are dropped.
+// Step takes a message of another member. What a member asks its own driver only is
+// dropped, and so are snapshots, for which Install is.
 func (d *Driver) Step(now time.Duration, m *raftpb.Message) error {
 	d.now = now
 	if m.GetTo() != d.ID {
@@ -255,6 +266,7 @@ func (d *Driver) Work() error {
 		}
 		d.stopped = d.turn()
 	}
+	d.drop()
 	return d.stopped
 }
 
@@ -276,12 +288,21 @@ func (d *Driver) turn() error {
 			return err
 		}
 	}
+	if !raft.IsEmptySnap(rd.Snapshot) {
+		if err := d.restore(rd.Snapshot.GetMetadata(), rd.HardState); err != nil {
+			return err
+		}
+	}
 	if len(rd.Entries) > 0 || !raft.IsEmptyHardState(rd.HardState) {
 		if err := d.Log.Append(rd.Entries, rd.HardState); err != nil {
 			return err
 		}
 	}
 	for _, m := range rd.Messages {
+		if m.GetType() == raftpb.MsgSnap {
+			d.carry(m)
+			continue
+		}
 		d.Mesh.Send(m)
 	}
 	if err := d.commit(rd.CommittedEntries); err != nil {

@@ -61,6 +61,28 @@ func TestATransferThatFailsEndsTheLeadership(t *testing.T) {
 	w.close()
 }
 
+// However many rounds a leadership leaves without a reply, the next one gets a lease.
+func TestRoundsOfAnEndedLeadershipTakeNoPlace(t *testing.T) {
+	w, n := ledWorld(t, 10, persistence.SyncAlways, rules{})
+	w.run(2 * timeout)
+	w.isolate(n, true)
+	for range maxRounds {
+		n.driver.Renew(n.clock())
+	}
+	w.until("it is deposed", func() bool { return n.driver.Leading() == 0 })
+	w.isolate(n, false)
+	w.until("it leads again", func() bool {
+		if l := w.leader(); l != nil && l != n {
+			l.driver.Transfer(l.clock(), n.id)
+			l.work()
+		}
+		return n.serves()
+	})
+	w.settle()
+	w.judge()
+	w.close()
+}
+
 // What is proposed for an ended leadership goes, and what raft does not take stays, in order.
 func TestProposalsKeepTheirOrderAndTheirTerm(t *testing.T) {
 	var p Proposals

@@ -196,7 +196,7 @@ func TestAMemberWithANewDiskDoesNotVote(t *testing.T) {
 }
 
 func rebornVoters(t testing.TB, seed uint64, without rules) *world {
-	w := newWorldOf(5, t, seed, persistence.SyncAlways, without)
+	w := newWorldWith(t, seed, persistence.SyncAlways, without, 5, false)
 	w.until("1 leads", func() bool {
 		if n := w.leader(); n != nil && n.id > 1 {
 			n.driver.Transfer(n.clock(), 1)

@@ -161,11 +161,20 @@ func (w *world) replaceGone() {
 
 // turnover has clients work while everything fails and members come and go.
 func turnover(t testing.TB, seed uint64, without rules, length time.Duration) *world {
+	return turnoverOf(t, seed, without, length, false)
+}
+
+// catchUp is turnover with logs that are cut off all the time.
+func catchUp(t testing.TB, seed uint64, without rules, length time.Duration) *world {
+	return turnoverOf(t, seed, without, length, true)
+}
+
+func turnoverOf(t testing.TB, seed uint64, without rules, length time.Duration, short bool) *world {
 	policy := persistence.SyncAlways
 	if seed%2 == 0 {
 		policy = persistence.SyncEverySecond
 	}
-	w := newWorldOf(3+int(seed/2%3), t, seed, policy, without)
+	w := newWorldWith(t, seed, policy, without, 3+int(seed/2%3), short)
 	for range 4 {
 		w.client(length, w.anyone().id)
 	}

@@ -8,6 +8,13 @@ import (
 	"github.com/vigildb/vigil/persistence"
 )
 
+// A state that is taken in without the former log being cut off is found.
+func TestPlantedBugsOfTakeoversAreFound(t *testing.T) {
+	persistence.Plant("kept log")
+	defer persistence.Plant("")
+	found(t, func(t testing.TB, seed uint64) *world { return catchUp(t, seed, rules{}, *length) })
+}
+
 // Bugs of stores in a group that concern its driver are found, R3's absence, "kept tail", among them.
 func TestPlantedBugsOfStoresAreFound(t *testing.T) {
 	for _, name := range []string{"hasty commit", "kept tail", "reused positions"} {

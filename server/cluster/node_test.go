@@ -86,7 +86,7 @@ func (n *node) start() {
 	proposals := new(Proposals)
 	var err error
 	n.store, err = persistence.Open(persistence.Options{FS: errorfs.Wrap(reusable{n.fs}, &n.disk), Dir: "db", Databases: 1, IdleAfter: -1,
-		Sync: w.policy, Seed: n.id, JournalBound: 16 << 10, Replicator: proposals,
+		Sync: w.policy, Seed: n.id, JournalBound: w.bound, Tail: w.tail, Replicator: proposals,
 		Now: func() int64 { return 1000 },
 		Background: func(t persistence.Task) {
 			switch t.Name {
@@ -103,7 +103,7 @@ func (n *node) start() {
 		if w.without.forgottenMembers && n.replica.Members().Index > uint64(w.founders) {
 			n.replica.members = w.foundingMembers()
 		}
-		n.driver, err = New(Config{ID: n.id, Tick: tick, Election: election, Log: n.replica, Machine: n.replica, Mesh: n,
+		n.driver, err = New(Config{ID: n.id, Tick: tick, Election: election, Log: n.replica, Machine: n.replica, Mesh: n, Courier: n,
 			Logger: quiet(), Proposals: proposals, Without: w.without.Rules}, n.clock())
 	}
 	if err != nil {

@@ -3,6 +3,7 @@ package cluster
 import (
 	"errors"
 	"fmt"
+	"io"
 
 	"go.etcd.io/raft/v3"
 	"go.etcd.io/raft/v3/raftpb"
@@ -75,6 +76,9 @@ func (r *Replica) readMembers() error {
 			return fmt.Errorf("change of members in entry %d: %w: %w", index, err, grouplog.ErrCorrupt)
 		}
 		m = m.after(index, cc, conf)
+	}
+	if m.Index > kept.Index {
+		return r.Change(m) // the log may be cut from now on
 	}
 	r.members = m
 	return nil
@@ -217,9 +221,48 @@ func (r *Replica) LastIndex() (uint64, error) {
 	return last, nil
 }
 
-// Snapshot returns an error: a member that lacks what all others have cut off waits.
+// Snapshot describes the state as of the last entry that was applied. A [Courier] carries it.
 func (r *Replica) Snapshot() (*raftpb.Snapshot, error) {
-	return nil, raft.ErrSnapshotTemporarilyUnavailable
+	index := r.Applied()
+	term, err := r.log.Term(index)
+	if err != nil || index == 0 {
+		return nil, raft.ErrSnapshotTemporarilyUnavailable
+	}
+	return &raftpb.Snapshot{Metadata: &raftpb.SnapshotMetadata{ConfState: r.members.Conf, Index: &index, Term: &term}}, nil
+}
+
+// Export implements [States].
+func (r *Replica) Export() (*raftpb.SnapshotMetadata, io.ReadCloser, error) {
+	e, err := r.Member.Export()
+	if err != nil {
+		return nil, nil, err
+	}
+	return &raftpb.SnapshotMetadata{ConfState: r.members.Conf, Index: &e.Index, Term: &e.Term}, e, nil
+}
+
+// Take writes a state aside that comes as a stream. Any goroutine may call it. The state is for
+// Driver.Install; after an error it is nil.
+func (r *Replica) Take(from io.Reader) (*persistence.Import, error) {
+	in, err := r.Receive()
+	if err != nil {
+		return nil, err
+	}
+	if _, err = io.Copy(in, from); err == nil {
+		err = in.Finish()
+	}
+	if err != nil {
+		return nil, errors.Join(err, in.Close())
+	}
+	return in, nil
+}
+
+// Restore implements [States].
+func (r *Replica) Restore(in *persistence.Import, state *raftpb.HardState) error {
+	hard := grouplog.HardState{Term: state.GetTerm(), Vote: state.GetVote(), Commit: state.GetCommit()}
+	if err := r.Member.Restore(in, hard); err != nil {
+		return err
+	}
+	return r.readMembers()
 }
 
 // raftError returns an error as raft knows it.

@@ -54,6 +54,8 @@ type world struct {
 	policy   persistence.SyncPolicy
 	without  rules
 	founders int
+	bound    int64   // Options.JournalBound
+	tail     int64   // Options.Tail
 	nodes    []*node // from 1: the index is the id
 	cut      [most + 1][most + 1]bool
 	loss     float64                 // share of messages
@@ -95,13 +97,17 @@ func drawn(t testing.TB, seed uint64) {
 
 // newWorld makes new members and starts them.
 func newWorld(t testing.TB, seed uint64, policy persistence.SyncPolicy, without rules) *world {
-	return newWorldOf(members, t, seed, policy, without)
+	return newWorldWith(t, seed, policy, without, members, false)
 }
 
-func newWorldOf(founders int, t testing.TB, seed uint64, policy persistence.SyncPolicy, without rules) *world {
+// newWorldWith makes a group of some founders, with logs that are cut off all the time, or not.
+func newWorldWith(t testing.TB, seed uint64, policy persistence.SyncPolicy, without rules, founders int, short bool) *world {
 	drawn(t, seed)
 	w := &world{TB: t, seed: seed, rand: mathrand.New(mathrand.NewPCG(seed, 48)), trace: sha256.New(), policy: policy, without: without,
-		founders: founders, nodes: make([]*node, 1), history: history{}, effects: map[string]int{}}
+		founders: founders, nodes: make([]*node, 1), history: history{}, effects: map[string]int{}, bound: 16 << 10}
+	if short {
+		w.bound, w.tail = 1<<10, 600
+	}
 	for range founders {
 		w.add().start()
 	}
@@ -118,7 +124,14 @@ func (w *world) add() *node {
 // anyone returns a member or a former one.
 func (w *world) anyone() *node { return w.nodes[1+w.rand.IntN(len(w.nodes)-1)] }
 
+// storm is how many events are under way only if messages breed: logs that contradict each
+// other make raft ask for ever.
+const storm = 20_000
+
 func (w *world) after(d time.Duration, do func()) {
+	if len(w.queue) > storm {
+		w.Fatalf("seed %d: %d events are under way", w.seed, len(w.queue))
+	}
 	w.seq++
 	heap.Push(&w.queue, event{w.now + d, w.seq, do})
 }
@@ -158,6 +171,10 @@ func (w *world) describe() (s string) {
 		_, last := n.store.Member().Log().Bounds()
 		s += fmt.Sprintf("member %d: up %v, lost %v, log %d, applied %d, %+v, %+v, %v\n", n.id, n.up, n.up && n.replica.Lost(), last,
 			n.store.Member().Applied(), n.store.Member().Log().State(), n.driver.node.BasicStatus(), n.replica.Members().Conf)
+		if n.up && n.driver.Leading() != 0 {
+			first, _ := n.store.Member().Log().Bounds()
+			s += fmt.Sprintf("  its log begins with %d; %v; carried %v, refused %v\n", first, n.driver.node.Status().Progress, n.driver.carried, n.driver.refused)
+		}
 	}
 	return s
 }
@@ -191,6 +208,9 @@ func (w *world) heal() {
 	w.cut, w.loss, w.slow = [most + 1][most + 1]bool{}, 0, false
 	for _, n := range w.nodes[1:] {
 		n.paused = 0
+		if n.disk.broken.Load() {
+			n.stop(false) // it has nothing to write, else it would know
+		}
 		if !n.up && !n.gone {
 			n.start()
 		}
