@@ -16,6 +16,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"slices"
 	"sync"
@@ -44,12 +45,18 @@ var ErrClosed = errors.New("mesh: closed")
 type Config struct {
 	Cluster [16]byte // the same for all members
 	ID      uint64   // of this member
-	Peers   map[uint64]string
+	// Peers are the addresses of the others to begin with; see SetPeers. This member may be
+	// among them.
+	Peers map[uint64]string
 	// Dial connects to an address of Peers.
 	Dial func(ctx context.Context, address string) (net.Conn, error)
 	// Receive is given the messages of one peer in the order in which they come, and those
 	// of different ones at the same time. While it waits, that peer does.
 	Receive func(*raftpb.Message)
+	// ReceiveState is given a state of the group with the message that it belongs to, and
+	// returns when it is taken, or why it is not. The reader fails if the peer goes. Nil takes
+	// none.
+	ReceiveState func(m *raftpb.Message, state io.Reader) error
 	// Logf is told why a connection ended or was refused.
 	Logf func(format string, args ...any)
 }
@@ -57,36 +64,82 @@ type Config struct {
 // Mesh is the connections of one member.
 type Mesh struct {
 	Config
-	queues map[uint64]chan *raftpb.Message
 	ctx    context.Context
 	cancel context.CancelFunc
 	tasks  sync.WaitGroup
 
-	mu       sync.Mutex
-	incoming map[net.Conn]struct{} // guarded by mu
-	closed   bool                  // guarded by mu
+	mu       sync.RWMutex        // guards below
+	peers    map[uint64]*peer    // without this member
+	incoming map[net.Conn]uint64 // the peer, 0 before its hello
+	closed   bool
+}
+
+// peer is another member.
+type peer struct {
+	id      uint64
+	address string
+	queue   chan *raftpb.Message
+	ctx     context.Context // ends when it is known no more, or elsewhere
+	cancel  context.CancelFunc
 }
 
 // New makes a mesh that connects to the peers when there is something to send.
 func New(c Config) *Mesh {
-	m := &Mesh{Config: c, queues: map[uint64]chan *raftpb.Message{}, incoming: map[net.Conn]struct{}{}}
+	m := &Mesh{Config: c, peers: map[uint64]*peer{}, incoming: map[net.Conn]uint64{}}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
-	for id, address := range c.Peers {
-		if id == c.ID {
+	m.SetPeers(c.Peers)
+	return m
+}
+
+// SetPeers replaces the addresses of the others. Connections with those that are gone end, what
+// waits for them is dropped, and they are refused from now on; one with another address is
+// looked for there.
+func (m *Mesh) SetPeers(peers map[uint64]string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return
+	}
+	for id, p := range m.peers {
+		address, known := peers[id]
+		if known && address == p.address {
 			continue
 		}
-		q := make(chan *raftpb.Message, queued)
-		m.queues[id] = q
-		m.tasks.Go(func() { m.send(id, address, q) })
+		p.cancel()
+		delete(m.peers, id)
+		for c, from := range m.incoming {
+			if from == id && !known {
+				c.Close()
+			}
+		}
 	}
-	return m
+	for id, address := range peers {
+		if id == m.ID || m.peers[id] != nil {
+			continue
+		}
+		p := &peer{id: id, address: address, queue: make(chan *raftpb.Message, queued)}
+		p.ctx, p.cancel = context.WithCancel(m.ctx)
+		m.peers[id] = p
+		m.tasks.Go(func() { m.send(p) })
+	}
+}
+
+// peer returns another member, nil for one that is unknown.
+func (m *Mesh) peer(id uint64) *peer {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.peers[id]
 }
 
 // Send hands a message to the connection of its peer, or drops it. It must not be
 // changed afterwards.
 func (m *Mesh) Send(msg *raftpb.Message) {
+	p := m.peer(msg.GetTo())
+	if p == nil {
+		return
+	}
 	select {
-	case m.queues[msg.GetTo()] <- msg: // never, for a peer that is unknown
+	case p.queue <- msg:
 	default:
 	}
 }
@@ -104,66 +157,76 @@ func (m *Mesh) Close() {
 }
 
 // send keeps a connection to a peer and writes what is queued.
-func (m *Mesh) send(id uint64, address string, q chan *raftpb.Message) {
+func (m *Mesh) send(p *peer) {
 	delay := firstDelay
 	for {
 		select {
-		case <-m.ctx.Done():
+		case <-p.ctx.Done():
 			return
-		case msg := <-q:
-			greeted, err := m.converse(id, address, msg, q)
-			if m.ctx.Err() != nil {
+		case msg := <-p.queue:
+			greeted, err := m.converse(p, msg)
+			if p.ctx.Err() != nil {
 				return
 			}
 			if greeted {
 				delay = firstDelay
 			}
-			m.Logf("to member %d at %s: %v", id, address, err)
+			m.Logf("to member %d at %s: %v", p.id, p.address, err)
 		}
 		select {
-		case <-m.ctx.Done():
+		case <-p.ctx.Done():
 			return
 		case <-time.After(delay):
 		}
 		delay = min(2*delay, lastDelay)
-		for len(q) > 0 { // old by now
-			<-q
+		for len(p.queue) > 0 { // old by now
+			<-p.queue
 		}
 	}
 }
 
 // converse connects to a peer and writes until something fails; greeted says that the
 // peer was the right one.
-func (m *Mesh) converse(id uint64, address string, msg *raftpb.Message, q chan *raftpb.Message) (greeted bool, err error) {
-	dialing, done := context.WithTimeout(m.ctx, helloTimeout)
-	defer done()
-	conn, err := m.Dial(dialing, address)
+func (m *Mesh) converse(p *peer, msg *raftpb.Message) (greeted bool, err error) {
+	conn, err := m.connect(p.ctx, p, forMessages)
 	if err != nil {
 		return false, err
 	}
 	defer conn.Close()
-	defer context.AfterFunc(m.ctx, func() { conn.Close() })()
-	if err := conn.SetDeadline(time.Now().Add(helloTimeout)); err != nil {
-		return false, err
-	}
-	if err := m.greet(conn, id); err != nil {
-		return false, err
-	}
+	defer context.AfterFunc(p.ctx, func() { conn.Close() })()
 	w := bufio.NewWriterSize(patient{conn}, pieceBytes)
 	for {
 		err := writeMessage(w, msg)
-		if err == nil && len(q) == 0 {
+		if err == nil && len(p.queue) == 0 {
 			err = w.Flush()
 		}
 		if err != nil {
 			return true, err
 		}
 		select {
-		case <-m.ctx.Done():
-			return true, m.ctx.Err()
-		case msg = <-q:
+		case <-p.ctx.Done():
+			return true, p.ctx.Err()
+		case msg = <-p.queue:
 		}
 	}
+}
+
+// connect returns a connection on which the peer is the right one.
+func (m *Mesh) connect(ctx context.Context, p *peer, follows byte) (net.Conn, error) {
+	dialing, done := context.WithTimeout(ctx, helloTimeout)
+	defer done()
+	conn, err := m.Dial(dialing, p.address)
+	if err != nil {
+		return nil, err
+	}
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	if err = conn.SetDeadline(time.Now().Add(helloTimeout)); err == nil {
+		err = m.greet(conn, p.id, follows)
+	}
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return conn, nil
 }
 
 // patient is a connection that may take as long for a message as its length asks for.
@@ -209,9 +272,9 @@ func (m *Mesh) enter(conn net.Conn) bool {
 	if m.closed || len(m.incoming) >= maxIncoming {
 		return false
 	}
-	m.incoming[conn] = struct{}{}
+	m.incoming[conn] = 0
 	m.tasks.Go(func() {
-		if err := m.read(conn); m.ctx.Err() == nil {
+		if err := m.read(conn); m.ctx.Err() == nil && !errors.Is(err, errTaken) {
 			m.Logf("from %v: %v", conn.RemoteAddr(), err)
 		}
 		conn.Close()
@@ -227,21 +290,43 @@ func (m *Mesh) read(conn net.Conn) error {
 	if err := conn.SetDeadline(time.Now().Add(helloTimeout)); err != nil {
 		return err
 	}
-	peer, err := m.welcome(conn)
+	peer, follows, err := m.welcome(conn)
 	if err != nil {
 		return err
 	}
 	if err := conn.SetDeadline(time.Time{}); err != nil {
 		return err
 	}
+	if !m.admit(conn, peer) {
+		return verdicts[unknownMember]
+	}
+	if follows == forState {
+		return m.readState(conn, peer)
+	}
 	for r := bufio.NewReaderSize(conn, pieceBytes); ; {
 		msg, err := readMessage(r)
 		if err != nil {
 			return err
 		}
-		if msg.GetFrom() != peer || msg.GetTo() != m.ID {
-			return fmt.Errorf("member %d sends a message from %d to %d", peer, msg.GetFrom(), msg.GetTo())
+		if err := m.addressed(msg, peer); err != nil {
+			return err
 		}
 		m.Receive(msg)
 	}
+}
+
+// admit notes which peer a connection is of, if that is still known.
+func (m *Mesh) admit(conn net.Conn, peer uint64) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.incoming[conn] = peer
+	return m.peers[peer] != nil
+}
+
+// addressed returns an error unless a message is the peer's and for this member.
+func (m *Mesh) addressed(msg *raftpb.Message, peer uint64) error {
+	if msg.GetFrom() != peer || msg.GetTo() != m.ID {
+		return fmt.Errorf("member %d sends a message from %d to %d", peer, msg.GetFrom(), msg.GetTo())
+	}
+	return nil
 }

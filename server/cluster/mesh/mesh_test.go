@@ -81,6 +81,9 @@ type member struct {
 	mu  sync.Mutex
 	got []*raftpb.Message
 	log []string
+
+	state  []byte // the last one
+	broken error  // why states are not taken
 }
 
 func (n *network) member(id uint64, change func(*Config)) *member {
@@ -91,6 +94,7 @@ func (n *network) member(id uint64, change func(*Config)) *member {
 			defer m.mu.Unlock()
 			m.got = append(m.got, msg)
 		},
+		ReceiveState: m.receiveState,
 		Logf: func(format string, args ...any) {
 			m.mu.Lock()
 			defer m.mu.Unlock()
@@ -205,7 +209,7 @@ func TestStrangersAreRefused(t *testing.T) {
 			n := &network{there: map[string]*listener{}}
 			a, b := n.member(1, c.change), n.member(2, nil)
 			serve(t, b, n.listen("b"))
-			for to := range a.queues {
+			for to := range a.peers {
 				a.Send(message(a.ID, to, 1, 0))
 			}
 			synctest.Wait()
@@ -225,7 +229,7 @@ func TestStrangersAreRefused(t *testing.T) {
 func hello(from, to uint64) []byte {
 	b := append([]byte(magic), version, 1, 2, 3)
 	b = append(b, make([]byte, 13)...)
-	return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(b, from), to)
+	return append(binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(b, from), to), forMessages)
 }
 
 // Garbage ends its own connection, and says why.
@@ -286,7 +290,7 @@ func TestASilentPeerCostsItsQueue(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := len(a.queues[2]); got != queued && got != queued-1 {
+		if got := len(a.peer(2).queue); got != queued && got != queued-1 {
 			t.Errorf("%d messages are queued", got)
 		}
 		time.Sleep(2 * helloTimeout)

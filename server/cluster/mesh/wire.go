@@ -12,15 +12,18 @@ import (
 )
 
 // A connection begins with a hello of the member that dials, to which the other one
-// replies with a byte. Frames follow in one direction:
+// replies with a byte. Frames follow in one direction, or a state of the group (states.go):
 //
-//	hello:  "VIGM" | version (1) | cluster (16) | from (8) | to (8)
+//	hello:  "VIGM" | version (1) | cluster (16) | from (8) | to (8) | what follows (1)
 //	reply:  one of the verdicts
 //	frame:  length (4) | a message of raft in protobuf
 const (
 	magic      = "VIGM"
 	version    = 1
-	helloBytes = len(magic) + 1 + 16 + 8 + 8
+	helloBytes = len(magic) + 1 + 16 + 8 + 8 + 1
+
+	forMessages = 0 // what follows
+	forState    = 1
 	// maxFrame bounds a message: an entry of the largest record, and what is around it.
 	maxFrame = 640 << 20
 )
@@ -43,11 +46,11 @@ var verdicts = [...]error{
 }
 
 // greet sends the hello of this member, and returns an error unless that is welcome.
-func (m *Mesh) greet(conn io.ReadWriter, to uint64) error {
+func (m *Mesh) greet(conn io.ReadWriter, to uint64, follows byte) error {
 	b := append([]byte(magic), version)
 	b = append(b, m.Cluster[:]...)
 	b = binary.LittleEndian.AppendUint64(b, m.ID)
-	b = binary.LittleEndian.AppendUint64(b, to)
+	b = append(binary.LittleEndian.AppendUint64(b, to), follows)
 	if _, err := conn.Write(b); err != nil {
 		return err
 	}
@@ -61,38 +64,38 @@ func (m *Mesh) greet(conn io.ReadWriter, to uint64) error {
 }
 
 // welcome reads the hello of a peer, and replies.
-func (m *Mesh) welcome(conn io.ReadWriter) (peer uint64, err error) {
+func (m *Mesh) welcome(conn io.ReadWriter) (peer uint64, follows byte, err error) {
 	b := make([]byte, helloBytes)
 	if _, err := io.ReadFull(conn, b[:len(magic)+1]); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	if string(b[:len(magic)]) != magic {
-		return 0, fmt.Errorf("%q is no hello of a member", b[:len(magic)])
+		return 0, 0, fmt.Errorf("%q is no hello of a member", b[:len(magic)])
 	}
 	verdict := otherVersion // of which the rest is unknown
 	if b[len(magic)] == version {
 		if _, err := io.ReadFull(conn, b[len(magic)+1:]); err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 		peer, verdict = m.judge(b[len(magic)+1:])
 	}
 	if _, err := conn.Write([]byte{byte(verdict)}); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	if err := verdicts[verdict]; err != nil {
-		return 0, fmt.Errorf("refused: %w", err)
+		return 0, 0, fmt.Errorf("refused: %w", err)
 	}
-	return peer, nil
+	return peer, b[helloBytes-1], nil
 }
 
 func (m *Mesh) judge(b []byte) (peer uint64, verdict int) {
 	peer = binary.LittleEndian.Uint64(b[16:])
-	switch _, known := m.Peers[peer]; {
+	switch known := m.peer(peer) != nil; {
 	case !bytes.Equal(b[:16], m.Cluster[:]):
 		return 0, otherCluster
 	case binary.LittleEndian.Uint64(b[24:]) != m.ID:
 		return 0, otherMember
-	case !known || peer == m.ID:
+	case !known || b[32] > forState:
 		return 0, unknownMember
 	}
 	return peer, welcome
