@@ -79,8 +79,8 @@ func echo(c *commands.Ctx) error {
 	return nil
 }
 
-// hello changes nothing but the name and the user until all options are read:
-// the version holds from its own reply on.
+// hello changes nothing until all options are read. Of several users or names the last
+// one counts. The version holds from its own reply on.
 func hello(c *commands.Ctx) error {
 	version := c.Client.Proto()
 	if c.Args.More() {
@@ -92,13 +92,22 @@ func hello(c *commands.Ctx) error {
 			return errNoProto
 		}
 	}
+	var o helloOptions
 	for c.Args.More() {
-		if err := helloOption(c); err != nil {
+		if err := o.read(c); err != nil {
+			return err
+		}
+	}
+	if o.login {
+		if err := c.Host.(Login).Authenticate(c, o.user, o.password); err != nil {
 			return err
 		}
 	}
 	if !c.Client.Has(commands.ClientAuthenticated) && !c.Host.(Login).Open() {
 		return errHelloNoAuth
+	}
+	if o.named {
+		nameClient(c, o.name)
 	}
 	c.Client.SetProto(version)
 	c.Reply.SetProto(version)
@@ -106,14 +115,27 @@ func hello(c *commands.Ctx) error {
 	return nil
 }
 
-func helloOption(c *commands.Ctx) error {
+// helloOptions are the arguments of HELLO behind the version.
+type helloOptions struct {
+	login          bool // AUTH
+	user, password []byte
+	named          bool // SETNAME
+	name           []byte
+}
+
+// read reads one option.
+func (o *helloOptions) read(c *commands.Ctx) error {
 	option := c.Args.Bytes()
 	switch {
 	case commands.EqualFold(option, "AUTH") && c.Args.Left() >= 2:
-		user, password := c.Args.Bytes(), c.Args.Bytes()
-		return c.Host.(Login).Authenticate(c, user, password)
+		o.login, o.user, o.password = true, c.Args.Bytes(), c.Args.Bytes()
+		return nil
 	case commands.EqualFold(option, "SETNAME") && c.Args.Left() >= 1:
-		return setClientName(c, c.Args.Bytes())
+		o.named, o.name = true, c.Args.Bytes()
+		if !plainText(o.name) {
+			return errBadClientName
+		}
+		return nil
 	}
 	return errHelloOption(option)
 }
@@ -167,14 +189,19 @@ func authSecrets(argv [][]byte) []int {
 	return secret
 }
 
-// helloSecrets are the two arguments after AUTH.
+// helloSecrets are the two arguments after each AUTH.
 func helloSecrets(argv [][]byte) []int {
-	for i := 2; i+2 < len(argv); i++ {
-		if commands.EqualFold(argv[i], "AUTH") {
-			return []int{i + 1, i + 2}
+	var secret []int
+	for i := 2; i < len(argv); i++ {
+		switch {
+		case commands.EqualFold(argv[i], "AUTH") && i+2 < len(argv):
+			secret = append(secret, i+1, i+2)
+			i += 2
+		case commands.EqualFold(argv[i], "SETNAME"):
+			i++
 		}
 	}
-	return nil
+	return secret
 }
 
 func selectDB(c *commands.Ctx) error {
@@ -222,6 +249,10 @@ func setClientName(c *commands.Ctx, name []byte) error {
 	if !plainText(name) {
 		return errBadClientName
 	}
-	c.Client.SetText(func(t *commands.ClientText) { t.Name = string(name) })
+	nameClient(c, name)
 	return nil
+}
+
+func nameClient(c *commands.Ctx, name []byte) {
+	c.Client.SetText(func(t *commands.ClientText) { t.Name = string(name) })
 }
