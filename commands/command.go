@@ -39,6 +39,7 @@ const (
 	RunsScripts // runs a script, which calls other commands
 	Protected   // needs the permission of a directive (enable-debug-command)
 	LeaderOnly  // rests on what a follower of a group does not keep
+	OpenWords   // a container of which ACL rules may also name words that are no subcommands
 )
 
 // flagNames are the flags that COMMAND shows, in the order of Redis.

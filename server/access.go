@@ -32,7 +32,11 @@ func (s *session) judge(cmd *commands.Command, argv [][]byte, where acl.Context)
 	if where == acl.TopLevel && s.Has(commands.ClientMulti) {
 		where = acl.InMulti
 	}
-	d := s.denied(cmd, argv, where, s.look)
+	sent := cmd
+	if where == acl.InScript {
+		sent = s.script.sent
+	}
+	d := s.denied(cmd, argv, where, sent, s.look)
 	switch {
 	case d == nil:
 		return nil
@@ -43,8 +47,9 @@ func (s *session) judge(cmd *commands.Command, argv [][]byte, where acl.Context)
 }
 
 // denied returns what the client may not do of a call, nil if it may make it, and
-// records a refusal with what look sees of the client.
-func (s *session) denied(cmd *commands.Command, argv [][]byte, where acl.Context, look func() clientView) *acl.Denial {
+// records a refusal with what look sees of the client. The command that the client sent
+// is another one if EXEC or a script makes the call.
+func (s *session) denied(cmd *commands.Command, argv [][]byte, where acl.Context, sent *commands.Command, look func() clientView) *acl.Denial {
 	u := s.user.Load()
 	d := u.Rules().Check(cmd, argv)
 	if d == nil {
@@ -55,7 +60,7 @@ func (s *session) denied(cmd *commands.Command, argv [][]byte, where acl.Context
 		object = string(argv[d.Index])
 	}
 	v := look()
-	v.cmd = cmd
+	v.cmd = sent
 	s.refused(acl.Refusal{Reason: d.Reason, Context: where, Object: object, User: u.Name()}, v)
 	return d
 }

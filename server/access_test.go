@@ -45,6 +45,94 @@ func TestBlockedCallIsAskedAboutAgain(t *testing.T) {
 	admin.want("RPUSH q a", "(int) 1")
 	c.next("(error) NOPERM User u has no permissions to run the 'blpop' command")
 	admin.want("LLEN q", "(int) 1")
+	if got := admin.do("INFO", "commandstats"); !strings.Contains(got, "cmdstat_blpop:calls=0,usec=0,usec_per_call=0.00,rejected_calls=1,failed_calls=0") {
+		t.Errorf("a call that was refused when it was woken never ran, got %s", got)
+	}
+}
+
+func TestRefusalsNameTheCommandThatTheClientSent(t *testing.T) {
+	for _, x := range []struct {
+		calls []string
+		want  string
+	}{
+		{[]string{"INCR n"}, "incr"},
+		{[]string{"SET a b", "INCR n"}, "incr"},
+		{[]string{"MULTI", "INCR n"}, "incr"},
+		{[]string{"MULTI", "SET a b", "HGET h f", "EXEC"}, "exec"},
+		{[]string{"EVAL redis.pcall('incr','n') 0"}, "eval"},
+		{[]string{"MULTI", "EVAL redis.pcall('incr','n') 0", "EXEC"}, "exec"},
+	} {
+		r := newRig(t)
+		admin := r.dial()
+		admin.want("ACL SETUSER u on nopass ~* +@all -incr", "OK")
+		c := r.as("u")
+		for i, call := range x.calls {
+			if call == "EXEC" && i > 0 {
+				admin.want("ACL SETUSER u -hget", "OK")
+			}
+			c.do(strings.Fields(call)...)
+		}
+		if got := admin.do("ACL", "LOG"); !strings.Contains(got, " cmd="+x.want+" ") {
+			t.Errorf("%q: got %s, want cmd=%s", x.calls, got, x.want)
+		}
+	}
+}
+
+// DEBUG has no table of subcommands in Redis: rules may name any first argument of it.
+func TestRulesMayNameAnyWordOfDebug(t *testing.T) {
+	r := newRig(t)
+	admin, noPermission := r.dial(), "(error) NOPERM User u has no permissions to run the 'debug"
+	admin.want("ACL SETUSER u on nopass ~* +acl +debug|object +debug|SEGFAULT", "OK")
+	if got := admin.do("ACL", "GETUSER", "u"); !strings.Contains(got, `"-@all +acl +debug|object +debug|segfault"`) {
+		t.Errorf("got %s", got)
+	}
+	c := r.as("u")
+	c.want("DEBUG OBJECT nosuch", "(error) ERR no such key")
+	c.want("DEBUG segfault", "(error) ERR unknown subcommand 'segfault'. Try DEBUG HELP.")
+	for _, call := range []string{"DEBUG SLEEP 0", "DEBUG JMAP", "DEBUG NOSUCH", "DEBUG PANIC now"} {
+		if got := c.do(strings.Fields(call)...); !strings.HasPrefix(got, noPermission) {
+			t.Errorf("%s: got %s", call, got)
+		}
+	}
+	c.want("ACL DRYRUN u DEBUG SEGFAULT", "OK")
+	if got := c.do("ACL", "DRYRUN", "u", "DEBUG", "PANIC"); !strings.Contains(got, "no permissions to run the 'debug' command") {
+		t.Errorf("got %s", got)
+	}
+	admin.want("ACL SETUSER u -debug", "OK")
+	if got := c.do("DEBUG", "SEGFAULT"); !strings.HasPrefix(got, noPermission) {
+		t.Errorf("got %s", got)
+	}
+	admin.want("ACL SETUSER u +debug", "OK")
+	c.want("DEBUG SEGFAULT", "(error) ERR unknown subcommand 'SEGFAULT'. Try DEBUG HELP.")
+	const unknown = "': Unknown command or category name in ACL"
+	for _, rule := range []string{"-debug|a", "+config|a", "-debug|segfault"} {
+		admin.want("ACL SETUSER u "+rule, "(error) ERR Error in ACL SETUSER modifier '"+rule+unknown)
+	}
+}
+
+// Redis 7.0 took each option of HELLO at once.
+func TestTheLastOptionsOfHelloCount(t *testing.T) {
+	r := newRig(t)
+	admin := r.dial()
+	admin.want("ACL SETUSER u on >right ~* &* +@all", "OK")
+	admin.want("ACL SETUSER v on >secret ~* &* +@all", "OK")
+	admin.want("CONFIG SET slowlog-log-slower-than 0", "OK")
+	c := r.dial()
+	c.do("HELLO", "2", "AUTH", "u", "wrong", "SETNAME", "auth", "AUTH", "v", "secret", "SETNAME", "last")
+	c.want("ACL WHOAMI", `"v"`)
+	c.want("CLIENT GETNAME", `"last"`)
+	if got := admin.do("SLOWLOG", "GET"); !strings.Contains(got, `"HELLO"`) || strings.Contains(got, "secret") || strings.Contains(got, "wrong") {
+		t.Errorf("the slow log has a password: %s", got)
+	}
+	c.do("HELLO", "2", "SETNAME", "", "AUTH", "u", "right")
+	c.want("ACL WHOAMI", `"u"`)
+	c.want("CLIENT GETNAME", "(nil)")
+	const wrong = "(error) WRONGPASS invalid username-password pair or user is disabled."
+	c.want("HELLO 2 SETNAME new AUTH v secret AUTH v wrong", wrong)
+	c.want("HELLO 2 AUTH v secret SETNAME new NOSUCH", "(error) ERR Syntax error in HELLO option 'NOSUCH'")
+	c.want("HELLO 2 AUTH v secret SETNAME a\u0001", "(error) ERR Client names cannot contain spaces, newlines or special characters.")
+	c.want("ACL WHOAMI", `"u"`)
+	c.want("CLIENT GETNAME", "(nil)")
 }
 
 func TestChangesOfUsersDisconnect(t *testing.T) {

@@ -15,14 +15,16 @@ var errPaused = errors.New("paused")
 // admit decides whether a call may run now, in Redis's order of checks. nil
 // means yes.
 func (s *session) admit(cmd *commands.Command, sub bool, argv [][]byte) error {
-	switch {
-	case cmd == nil:
+	if cmd == nil {
 		return commands.ErrUnknownCommand(argv)
+	}
+	unknown := !sub && len(cmd.Subcommands()) > 0 && len(argv) > 1
+	switch {
 	case cmd.Is(commands.Protected) && len(argv) > 1 && !s.srv.settings().conf.EnableDebugCommand.Allows(s.local()):
 		return commands.ErrDebugNotAllowed
-	case len(cmd.Subcommands()) > 0 && !sub && len(argv) > 1:
+	case unknown && !cmd.Is(commands.OpenWords):
 		return commands.ErrUnknownSubcommand(cmd, argv[1])
-	case len(cmd.Subcommands()) > 0 && !sub && cmd.Run == nil, !cmd.ArityOK(len(argv)):
+	case !unknown && len(cmd.Subcommands()) > 0 && !sub && cmd.Run == nil, !cmd.ArityOK(len(argv)):
 		return commands.ErrArity(cmd)
 	case !s.Has(commands.ClientAuthenticated) && !cmd.Is(commands.NoAuth) && s.mustAuth():
 		return commands.ErrNoAuth
@@ -33,6 +35,9 @@ func (s *session) admit(cmd *commands.Command, sub bool, argv [][]byte) error {
 		if err := s.judge(cmd, argv, acl.TopLevel); err != nil {
 			return err
 		}
+	}
+	if unknown {
+		return commands.ErrUnknownSubcommand(cmd, argv[1])
 	}
 	if s.subs.count() > 0 && s.Proto() == 2 && !cmd.Is(commands.Subscriber) {
 		return commands.ErrNotAllowedSubscribed(cmd)

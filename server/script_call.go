@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"fmt"
 	"runtime/debug"
 	"time"
@@ -18,6 +19,7 @@ type scripting struct {
 	written bool              // a command that writes was called
 	bug     any               // a panic of a command
 	cmd     *commands.Command // that runs the script
+	sent    *commands.Command // by the client: cmd, or EXEC
 	argv    [][]byte          // of cmd
 	limits  struct{ readOnly, allowOOM bool }
 }
@@ -93,6 +95,7 @@ func (s *session) RunScript(c *commands.Ctx, flags lua.Flags, readOnly bool, run
 	x.limits.allowOOM = flags.Declared && flags.AllowOOM
 	x.bug = nil
 	x.cmd, x.argv = c.Command, c.Args.All()
+	x.sent = cmp.Or(s.txn.exec, x.cmd)
 	inMulti, cmd, args, db := c.InMulti, c.Command, c.Args, s.DB()
 	c.InMulti, c.InScript = true, true
 	reply := c.Reply
@@ -100,7 +103,7 @@ func (s *session) RunScript(c *commands.Ctx, flags lua.Flags, readOnly bool, run
 		c.InMulti, c.InScript, c.Command, c.Args = inMulti, false, cmd, args
 		s.SetDB(db)
 		s.tx.Select(db)
-		x.cmd, x.argv = nil, nil
+		x.cmd, x.sent, x.argv = nil, nil, nil
 	}()
 	r := &lua.Run{Server: (*scriptServer)(s), Reply: &reply, Memory: s.srv.settings().conf.LuaMemoryLimit, Command: c.Args.All(), Began: c.Now}
 	c.Reply = commands.NewReply(nil, 2)

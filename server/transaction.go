@@ -12,8 +12,9 @@ type transaction struct {
 	queue        []queuedCall
 	queueBytes   int // of the arguments of queue
 	watched      map[readyKey]*watchedKey
-	watchedBytes int // of watched
-	replyAt      int // where the reply of the running EXEC begins
+	watchedBytes int               // of watched
+	exec         *commands.Command // EXEC while it runs the queue, else nil
+	replyAt      int               // where the reply of the running EXEC begins
 }
 
 // queuedCall is one call between MULTI and EXEC, with arguments of its own.
@@ -130,12 +131,12 @@ func (s *session) Exec(c *commands.Ctx) error {
 	queue := s.txn.queue
 	s.endMulti()
 	exec := c.Command
-	c.InMulti = true
-	defer func() { c.InMulti, c.Command = false, exec }()
+	s.txn.exec, c.InMulti = exec, true
+	defer func() { s.txn.exec, c.InMulti, c.Command = nil, false, exec }()
 	s.txn.replyAt = c.Reply.Len()
 	c.Reply.Array(len(queue))
 	for _, q := range queue {
-		if err := s.admitQueued(q.cmd, q.argv); err != nil {
+		if err := s.admitQueued(exec, q.cmd, q.argv); err != nil {
 			s.fail(q.cmd, err)
 			continue
 		}
@@ -147,12 +148,12 @@ func (s *session) Exec(c *commands.Ctx) error {
 	return nil
 }
 
-// admitQueued checks again what may have changed since the call was queued.
-func (s *session) admitQueued(cmd *commands.Command, argv [][]byte) error {
+// admitQueued checks again what may have changed since the call was queued that EXEC runs.
+func (s *session) admitQueued(exec, cmd *commands.Command, argv [][]byte) error {
 	if !s.Has(commands.ClientAuthenticated) && !cmd.Is(commands.NoAuth) && s.mustAuth() {
 		return commands.ErrNoAuth
 	}
-	if d := s.denied(cmd, argv, acl.InMulti, s.look); d != nil {
+	if d := s.denied(cmd, argv, acl.InMulti, exec, s.look); d != nil {
 		return acl.ErrNoPermissionAnymore(d)
 	}
 	if cmd.Is(commands.DenyOOM) && s.tx.RecordBytes() > maxTransaction {

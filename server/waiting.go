@@ -141,13 +141,12 @@ func (s *session) rerun(k readyKey, w *waiter) (c commands.Ctx, ok bool) {
 	c.Table, c.Host, c.Woken = s.srv.table, w.s, []byte(k.key)
 	c.Reply = commands.NewReply(nil, w.proto)
 	c.Args.Reset(w.argv, 1)
-	var err error
 	// The user's rules may have changed since the client waits.
-	if d := w.s.denied(w.cmd, w.argv, acl.TopLevel, w.s.view.load); d != nil {
-		err = acl.ErrNoPermission(w.s.user.Load(), w.cmd, d)
-	} else {
-		err = w.cmd.Run(&c)
+	if d := w.s.denied(w.cmd, w.argv, acl.TopLevel, w.cmd, w.s.view.load); d != nil {
+		s.refuseWaiter(w, &c.Reply, acl.ErrNoPermission(w.s.user.Load(), w.cmd, d))
+		return c, true
 	}
+	err := w.cmd.Run(&c)
 	if err == nil {
 		if wait := c.Parked(); wait != nil {
 			s.srv.remind(w, wait.Again)
@@ -155,16 +154,28 @@ func (s *session) rerun(k readyKey, w *waiter) (c commands.Ctx, ok bool) {
 		}
 	}
 	if err != nil {
-		text, _ := commands.Text(err)
-		s.srv.stats.countError(string(text))
-		c.Reply.Rewind(0)
-		c.Reply.Error(text)
+		s.writeError(&c.Reply, err)
 	}
 	s.srv.stats.called(w.cmd, 0, err != nil)
 	if l := &s.srv.slowlog; l.wants(0) && !w.cmd.Is(commands.SkipSlowlog) {
 		l.add(w.s, abridge(w.cmd.Shown(w.argv)), s.turn.at(s.turn.elapsed), 0)
 	}
 	return c, true
+}
+
+// refuseWaiter writes the error of a parked call that may not run any more. It counts as
+// one that never ran.
+func (s *session) refuseWaiter(w *waiter, r *commands.Reply, err error) {
+	s.writeError(r, err)
+	s.srv.stats.rejected(w.cmd)
+}
+
+// writeError makes an error the whole reply of a parked call.
+func (s *session) writeError(r *commands.Reply, err error) {
+	text, _ := commands.Text(err)
+	s.srv.stats.countError(string(text))
+	r.Rewind(0)
+	r.Error(text)
 }
 
 // answer ends the wait with a reply.

@@ -108,7 +108,7 @@ func dryRun(c *commands.Ctx) error {
 	}
 	cmd, sub := c.Table.Lookup(argv)
 	switch {
-	case cmd == nil, len(cmd.Subcommands()) > 0 && !sub && len(argv) > 1:
+	case cmd == nil, len(cmd.Subcommands()) > 0 && !sub && len(argv) > 1 && !cmd.Is(commands.OpenWords):
 		return errCommandNotFound(argv[0])
 	case !cmd.ArityOK(len(argv)):
 		return commands.ErrArity(cmd)

@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"slices"
 	"strings"
+
+	"github.com/vigildb/vigil/commands"
 )
 
 // Limits of what one user may have. A rule beyond them is refused.
@@ -245,7 +247,7 @@ func (s *selector) applyCommand(cat *catalog, on bool, what string) error {
 		return errFirstArgOfSub
 	case word == "":
 		return errRuleSyntax
-	case len(cmd.Subcommands()) > 0:
+	case len(cmd.Subcommands()) > 0 && !cmd.Is(commands.OpenWords):
 		return errUnknownName
 	case len(word) > maxPattern, len(s.firstArgs[cmd.ID()]) >= maxPatterns:
 		return errTooMany

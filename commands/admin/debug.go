@@ -36,7 +36,7 @@ const debugFlags = adminFlags | commands.Protected
 
 func debugRows() []commands.Command {
 	return []commands.Command{
-		{Name: "DEBUG", Arity: -2, Flags: debugFlags, Since: "1.0.0", Cost: "Depends on the subcommand.",
+		{Name: "DEBUG", Arity: -2, Flags: debugFlags | commands.OpenWords, Since: "1.0.0", Cost: "Depends on the subcommand.",
 			Summary: "Groups the commands for testing the server."},
 		{Name: "DEBUG SLEEP", Arity: 3, Flags: debugFlags | commands.Keyspace | commands.LocksKeys, Syntax: "seconds",
 			Since: "1.0.0", Cost: "O(1)",
