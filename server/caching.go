@@ -99,19 +99,14 @@ func (s *session) caches() bool {
 	return !s.Has(commands.ClientTrackingOptOut) || !s.Has(commands.ClientTrackingCaching)
 }
 
-// remember notes the keys of a call that reads, which are locked. In a script these are
-// the keys that it declares too, as in Redis 7.0.
+// remember notes the keys of a call that reads, which are locked. Scripts read by the
+// commands that they call; the keys that they declare do not count.
 func (s *session) remember(cmd *commands.Command, argv [][]byte) {
 	if cmd.Is(commands.RunsScripts) || !s.caches() {
 		return
 	}
 	s.rememberKeys(s.cache.track.Load(), cmd, argv)
-	n := len(s.cache.scratch)
-	if s.ctx.InScript {
-		s.rememberKeys(s.cache.track.Load(), s.script.cmd, s.script.argv)
-		n += len(s.cache.scratch)
-	}
-	s.srv.limitTracking(2*n, s.caller(), &s.cache.pushes)
+	s.srv.limitTracking(2*len(s.cache.scratch), s.caller(), &s.cache.pushes)
 }
 
 // rememberFor notes the keys of a waiting call that was run again. Its reply is in the

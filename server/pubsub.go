@@ -87,7 +87,8 @@ func (m *message) bytes(proto int) []byte {
 
 // publish delivers to the channel's subscribers, then to the matching
 // patterns', and returns how many deliveries there were. from is the client that
-// publishes, or nil: its own copy goes before its reply.
+// publishes, or nil: its own copy goes behind its reply, and what came before goes ahead
+// of the reply.
 func (p *broker) publish(from *session, c *commands.Ctx, kind pubsub.Kind, channel, payload []byte) int {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
@@ -96,9 +97,9 @@ func (p *broker) publish(from *session, c *commands.Ctx, kind pubsub.Kind, chann
 		for _, u := range list {
 			s := u.s
 			b := m.bytes(s.Proto())
-			if s == from && !c.InMulti {
+			if s == from && !c.InMulti && !s.Has(commands.ClientReplyOff|commands.ClientReplySkip) {
 				s.collectAhead(c)
-				c.Reply.Raw(b)
+				s.cache.pushes = append(s.cache.pushes, b...)
 			} else {
 				s.deliver(b)
 			}
@@ -121,7 +122,6 @@ func (p *broker) publish(from *session, c *commands.Ctx, kind pubsub.Kind, chann
 
 // Publish delivers a message.
 func (s *session) Publish(c *commands.Ctx, kind pubsub.Kind, channel, payload []byte) int {
-	defer s.keepPushed(c, c.Reply.Len())
 	return s.srv.broker.publish(s, c, kind, channel, payload)
 }
 

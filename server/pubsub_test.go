@@ -103,13 +103,13 @@ func TestSubscriberOfProtocol2MaySayLittle(t *testing.T) {
 	d.want("PING", "PONG")
 }
 
-func TestOwnMessageComesBeforeTheReplyAndBehindEarlierOnes(t *testing.T) {
+func TestOwnMessageComesBehindTheReplyAndEarlierOnesBeforeIt(t *testing.T) {
 	r := newRig(t)
 	c := r.dial().hello3()
 	c.want("SUBSCRIBE ch", `>["subscribe" "ch" (int) 1]`)
-	// EXEC's message goes through the outbox; the next one is written at once.
+	// EXEC's message goes through the outbox; the next one is written with the reply.
 	c.raw(encode("MULTI") + encode("PUBLISH", "ch", "1") + encode("EXEC") + encode("PUBLISH", "ch", "2"))
-	for _, want := range []string{"OK", "QUEUED", "[(int) 1]", `>["message" "ch" "1"]`, `>["message" "ch" "2"]`, "(int) 1"} {
+	for _, want := range []string{"OK", "QUEUED", "[(int) 1]", `>["message" "ch" "1"]`, "(int) 1", `>["message" "ch" "2"]`} {
 		c.next(want)
 	}
 }
@@ -413,5 +413,23 @@ func TestEvictedKeysArePublished(t *testing.T) {
 	}
 	if got := c.reply(); !strings.HasPrefix(got, `["message" "__keyevent@0__:evicted" "key:`) {
 		t.Errorf("got %s", got)
+	}
+}
+
+// Redis 7.0 sent it before the reply.
+func TestAClientGetsItsOwnMessageBehindTheReply(t *testing.T) {
+	r := newRig(t)
+	c, p := r.dial().hello3(), r.dial()
+	c.want("SUBSCRIBE ch", `>["subscribe" "ch" (int) 1]`)
+	c.want("PSUBSCRIBE c*", `>["psubscribe" "c*" (int) 2]`)
+	c.raw(encode("PUBLISH", "ch", "mine") + encode("ECHO", "behind"))
+	for _, want := range []string{"(int) 2", `>["message" "ch" "mine"]`, `>["pmessage" "c*" "ch" "mine"]`, `"behind"`} {
+		c.next(want)
+	}
+	p.want("PUBLISH ch theirs", "(int) 2")
+	c.send("PUBLISH", "ch", "next")
+	for _, want := range []string{`>["message" "ch" "theirs"]`, `>["pmessage" "c*" "ch" "theirs"]`,
+		"(int) 2", `>["message" "ch" "next"]`, `>["pmessage" "c*" "ch" "next"]`} {
+		c.next(want)
 	}
 }

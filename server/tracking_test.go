@@ -305,3 +305,17 @@ func TestReadsMakeRoom(t *testing.T) {
 	c.want("GETBIT large 0", "(int) 0")
 	c.want("SET k v", "(error) OOM command not allowed when used memory > 'maxmemory'.")
 }
+
+func TestScriptsTrackWhatTheyReadAndNotWhatTheyDeclare(t *testing.T) {
+	r := newRig(t)
+	c, other := r.dial().hello3(), r.dial()
+	c.want("CLIENT TRACKING on", "OK")
+	if got := c.do("EVAL", "redis.call('set', KEYS[1], 1) redis.call('get', KEYS[2])", "3", "written", "read", "declared"); got != "(nil)" {
+		t.Errorf("got %s", got)
+	}
+	for _, key := range []string{"declared", "written", "read"} {
+		other.want("SET "+key+" x", "OK")
+	}
+	c.next(`>["invalidate" ["read"]]`)
+	c.want("PING", "PONG")
+}
