@@ -200,7 +200,9 @@ func callKeys(c *Ctx) (argv [][]byte, keys []KeyRef, err error) {
 	case !cmd.ArityOK(len(argv)):
 		return nil, nil, ErrInvalidArgNumber
 	}
-	keys = cmd.AppendAccess(nil, argv)
+	if cmd.countsFit(argv) {
+		keys = cmd.AppendAccess(nil, argv)
+	}
 	if len(keys) == 0 && !cmd.Is(NoMandatoryKeys) {
 		return nil, nil, ErrInvalidArguments
 	}

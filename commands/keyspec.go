@@ -117,6 +117,41 @@ func (c *Command) AppendAccess(dst []KeyRef, argv [][]byte) []KeyRef {
 	return dst
 }
 
+// countsFit reports whether the numbers of keys in a call are those of arguments that
+// follow them.
+func (c *Command) countsFit(argv [][]byte) bool {
+	for i := range c.Keys {
+		k := &c.Keys[i]
+		if !k.Numbered || k.Find != nil {
+			continue
+		}
+		if first := k.start(argv); first >= 0 && k.count(argv, first) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// start is where the spec begins in a call, or -1 without the keyword.
+func (k *KeySpec) start(argv [][]byte) int {
+	if k.Keyword != "" {
+		return k.find(argv)
+	}
+	return k.Begin
+}
+
+// count reads the number of keys at first, which is 0 unless so many arguments follow.
+func (k *KeySpec) count(argv [][]byte, first int) int {
+	if first >= len(argv) {
+		return 0
+	}
+	n, ok := ParseInt(argv[first])
+	if !ok || n <= 0 || n > int64(len(argv)-first-k.FirstAfter) {
+		return 0
+	}
+	return int(n)
+}
+
 func (k *KeySpec) append(dst []KeyRef, argv [][]byte) []KeyRef {
 	if k.Find != nil {
 		for _, i := range k.Find(argv) {
@@ -124,24 +159,19 @@ func (k *KeySpec) append(dst []KeyRef, argv [][]byte) []KeyRef {
 		}
 		return dst
 	}
-	first := k.Begin
-	if k.Keyword != "" {
-		if first = k.find(argv); first < 0 {
-			return dst
-		}
+	first := k.start(argv)
+	if first < 0 {
+		return dst
 	}
 	last := 0
 	switch {
 	case k.Numbered:
-		if first >= len(argv) {
+		n := k.count(argv, first)
+		if n == 0 {
 			return dst
 		}
-		n, ok := ParseInt(argv[first])
-		start := first + k.FirstAfter
-		if !ok || n <= 0 || n > int64(len(argv)-start) {
-			return dst
-		}
-		first, last = start, start+(int(n)-1)*k.Step
+		first += k.FirstAfter
+		last = first + (n-1)*k.Step
 	case k.Last >= 0:
 		last = first + k.Last
 	default:

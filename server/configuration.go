@@ -85,12 +85,17 @@ func (s *session) ConfigSet(pairs []string) error {
 	return nil
 }
 
-// ConfigRewrite rewrites the configuration file.
-func (h host) ConfigRewrite() error {
+// ConfigRewrite rewrites the configuration file, with all directives or with those that
+// it needs.
+func (h host) ConfigRewrite(all bool) error {
 	if h.srv.config.File() == "" {
 		return commands.ErrNoConfigFile
 	}
-	if err := h.srv.config.Rewrite(); err != nil {
+	rewrite := h.srv.config.Rewrite
+	if all {
+		rewrite = h.srv.config.RewriteAll
+	}
+	if err := rewrite(); err != nil {
 		h.srv.logf(LogWarning, "CONFIG REWRITE: %v", err)
 		return err
 	}

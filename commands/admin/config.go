@@ -6,7 +6,7 @@ import "github.com/vigildb/vigil/commands"
 type Config interface {
 	ConfigGet(patterns []string) []string // names and values
 	ConfigSet(pairs []string) error
-	ConfigRewrite() error
+	ConfigRewrite(all bool) error
 	ConfigResetStat()
 }
 
@@ -77,7 +77,7 @@ func configResetStat(c *commands.Ctx) error {
 }
 
 func configRewrite(c *commands.Ctx) error {
-	if err := c.Host.(Config).ConfigRewrite(); err != nil {
+	if err := c.Host.(Config).ConfigRewrite(false); err != nil {
 		return err
 	}
 	c.Reply.OK()

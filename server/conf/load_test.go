@@ -231,7 +231,7 @@ func FuzzParse(f *testing.F) {
 		}
 		for _, old := range []string{text, "", "port 1\nsave 1 1\n# x"} {
 			c.mu.Lock()
-			written := string(c.rewrittenLocked([]byte(old)))
+			written := string(c.rewrittenLocked([]byte(old), old == ""))
 			c.mu.Unlock()
 			again, err := parse(written, nil)
 			if err != nil {

@@ -3,6 +3,7 @@ package conf
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -130,5 +131,35 @@ func TestRewriteWithoutFileFails(t *testing.T) {
 	c.file = filepath.Join(t.TempDir(), "none", "x.conf")
 	if err := c.Rewrite(); err == nil || err.Error() != "ERR Rewriting config file: No such file or directory" {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestRewriteAllHasALineForEveryDirective(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "vigil.conf")
+	if err := os.WriteFile(file, []byte("# Mine.\ntimeout 5\n"), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	c, err := Load([]string{file}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.RewriteAll(); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"# Mine.", "timeout 5", "maxmemory 0", "save \"\"", "appendfsync everysec", "hz 10"} {
+		if strings.Count("\n"+string(text), "\n"+line+"\n") != 1 {
+			t.Errorf("%q is not there once, in\n%s", line, text)
+		}
+	}
+	again, err := Load([]string{file}, nil)
+	if err != nil {
+		t.Fatalf("the file cannot be read: %v", err)
+	}
+	if got, want := again.Get([]string{"*"}, glob), c.Get([]string{"*"}, glob); !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
 	}
 }

@@ -27,7 +27,7 @@ var Sizeless = map[string]string{
 	"ACL GENPASS": fixed, "ACL LOAD": "it reads a file that an administrator has written", "ACL SAVE": "it writes a file",
 	"DEBUG": container, "DEBUG SLEEP": "to hold others up is what it is for", "DEBUG SET-ACTIVE-EXPIRE": fixed,
 	"DEBUG RELOAD": debugging, "DEBUG OBJECT": debugging, "DEBUG STRINGMATCH-LEN": debugging,
-	"DEBUG CHANGE-REPL-ID": fixed, "DEBUG JMAP": fixed, "DEBUG HELP": fixed, "OBJECT": container, "OBJECT HELP": fixed,
+	"DEBUG CHANGE-REPL-ID": fixed, "DEBUG CONFIG-REWRITE-FORCE-ALL": fixed, "DEBUG JMAP": fixed, "DEBUG HELP": fixed, "OBJECT": container, "OBJECT HELP": fixed,
 	"VIGIL.SNAPSHOT": container, "VIGIL.SNAPSHOT LIST": fixed, "VIGIL.SNAPSHOT DELETE": "it removes files",
 	"VIGIL.SNAPSHOT HELP": fixed, "WAIT": "it waits for replicas", "MIGRATE": "see DUMP and DEL: it sends without locks",
 	"PFSELFTEST": fixed, "XGROUP": container, "XGROUP HELP": fixed,
