@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -22,4 +23,58 @@ func TestInfoHasTheFieldsOfExporters(t *testing.T) {
 	if st := &r.srv.stats; st.reads.Load() < 2 || st.writes.Load() < 1 {
 		t.Errorf("%d reads, %d writes", st.reads.Load(), st.writes.Load())
 	}
+}
+
+// Scripts can make up any number of kinds of errors.
+func TestCountsOfErrorsEndWhenThereAreTooManyKinds(t *testing.T) {
+	r := newRig(t)
+	c := r.dial()
+	make := func(i int) {
+		c.want(fmt.Sprintf("EVAL return{err=ARGV[1]} 0 E%d", i), fmt.Sprintf("(error) E%d", i))
+	}
+	for i := range maxErrorKinds {
+		make(i)
+	}
+	make(0)
+	if got := c.do("INFO", "errorstats"); !strings.Contains(got, "errorstat_E0:count=2") || strings.Contains(got, errorsClosed) {
+		t.Fatalf("got %s", got)
+	}
+	make(maxErrorKinds)
+	make(1)
+	want := fmt.Sprintf("%q", "# Errorstats\r\nerrorstat_"+errorsClosed+":count=1\r\n")
+	if got := c.do("INFO", "errorstats"); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if !r.log.has("Errorstats stopped adding new errors") || !r.log.has("Current errors code list: E0, E1, E10") {
+		t.Errorf("log: %q", r.log.lines)
+	}
+	c.want("CONFIG RESETSTAT", "OK")
+	make(7)
+	if got := c.do("INFO", "errorstats"); !strings.Contains(got, "errorstat_E7:count=1") || strings.Contains(got, errorsClosed) {
+		t.Errorf("after CONFIG RESETSTAT: got %s", got)
+	}
+}
+
+func TestInfoCountsKeysWhoseRemovalClientsWaitFor(t *testing.T) {
+	r := newRig(t)
+	c, list, a, b := r.dial(), r.dial(), r.dial(), r.dial()
+	c.want("XGROUP CREATE s g $ MKSTREAM", "OK")
+	check := func(keys, removed int) {
+		t.Helper()
+		got := c.do("INFO", "clients")
+		for _, want := range []string{fmt.Sprintf("total_blocking_keys:%d\\r", keys), fmt.Sprintf("total_blocking_keys_on_nokey:%d\\r", removed)} {
+			if !strings.Contains(got, want) {
+				t.Errorf("got %s, want %s", got, want)
+			}
+		}
+	}
+	check(0, 0)
+	list.send("BLPOP", "q", "other", "0")
+	a.send("XREADGROUP", "GROUP", "g", "a", "BLOCK", "0", "STREAMS", "s", ">")
+	b.send("XREADGROUP", "GROUP", "g", "b", "BLOCK", "0", "STREAMS", "s", ">")
+	r.blocked(3)
+	check(3, 1)
+	c.want("DEL s", "(int) 1")
+	r.blocked(1)
+	check(2, 0)
 }

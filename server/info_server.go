@@ -72,6 +72,7 @@ func infoClients(t *infoText) {
 	field(t, "clients_in_timeout_table", t.srv.waiting.timed())
 	field(t, "total_watched_keys", t.srv.watches.n.Load())
 	field(t, "total_blocking_keys", t.srv.waiting.keyCount())
+	field(t, "total_blocking_keys_on_nokey", t.srv.waiting.removalCount())
 }
 
 func infoKeyspace(t *infoText) {

@@ -106,6 +106,21 @@ func (q *waiting) keyCount() int {
 	return len(q.lines)
 }
 
+// removalCount is the number of keys that have clients waiting for their removal, too.
+func (q *waiting) removalCount() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	keys := map[readyKey]struct{}{}
+	for _, w := range q.by {
+		if w.removed {
+			for _, key := range w.keys {
+				keys[readyKey{w.db, string(key)}] = struct{}{}
+			}
+		}
+	}
+	return len(keys)
+}
+
 // keysOf lists the keys of a database that have waiting clients.
 func (q *waiting) keysOf(db int) []readyKey {
 	q.mu.Lock()

@@ -108,7 +108,7 @@ func Start(o Options) (*Server, error) {
 	srv.runID = fmt.Sprintf("%016x%016x%08x", srv.rand.Uint64(), srv.rand.Uint64(), srv.rand.Uint32())
 	srv.done, srv.stop = context.WithCancel(context.Background())
 	srv.loading.Store(true)
-	srv.stats.open(table)
+	srv.stats.open(table, func(text string) { srv.logf(LogWarning, "%s", text) })
 	srv.scripts.open()
 	srv.tracking.seed = maphash.MakeSeed()
 	srv.configure()

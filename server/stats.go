@@ -1,6 +1,8 @@
 package server
 
 import (
+	"maps"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -21,6 +23,7 @@ type stats struct {
 	expired, evicted, hits, misses    atomic.Int64
 	errorReplies                      atomic.Int64
 
+	warn       func(text string) // writes to the log
 	table      *commands.Table
 	commands   []commandStats
 	histograms []atomic.Pointer[histogram] // by the row's id; nil until the first call
@@ -28,12 +31,13 @@ type stats struct {
 
 	mu     sync.Mutex
 	errors map[string]int64 // by first word; guarded by mu
+	closed bool             // guarded by mu: there were too many of them
 }
 
 type commandStats struct{ calls, nanos, rejected, failed atomic.Int64 }
 
-func (st *stats) open(t *commands.Table) {
-	st.table = t
+func (st *stats) open(t *commands.Table, warn func(text string)) {
+	st.table, st.warn = t, warn
 	st.commands = make([]commandStats, len(t.All()))
 	st.histograms = make([]atomic.Pointer[histogram], len(t.All()))
 	st.errors = map[string]int64{}
@@ -87,8 +91,13 @@ func (st *stats) rejected(c *commands.Command) {
 }
 
 // maxErrorKinds limits the number of first words counted separately, because
-// scripts and users can invent their own.
-const maxErrorKinds = 128
+// scripts and users can invent their own. Beyond it errorsClosed is the only one, until
+// CONFIG RESETSTAT.
+const (
+	maxErrorKinds = 128
+	errorsClosed  = "ERRORSTATS_DISABLED"
+	shownError    = 64 // bytes of a word that the log shows
+)
 
 // countError counts an error reply by its first word.
 func (st *stats) countError(text string) {
@@ -96,8 +105,18 @@ func (st *stats) countError(text string) {
 	word, _, _ := strings.Cut(text, " ")
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	if _, known := st.errors[word]; known || len(st.errors) < maxErrorKinds {
+	switch _, known := st.errors[word]; {
+	case st.closed:
+	case known || len(st.errors) < maxErrorKinds:
 		st.errors[word]++
+	default:
+		list := make([]string, 0, len(st.errors))
+		for _, word := range slices.Sorted(maps.Keys(st.errors)) {
+			list = append(list, safeName(word[:min(len(word), shownError)]))
+		}
+		st.errors, st.closed = map[string]int64{errorsClosed: 1}, true
+		st.warn("Errorstats stopped adding new errors because their number reached the limit: scripts may make too many of them. CONFIG RESETSTAT begins anew.")
+		st.warn("Current errors code list: " + strings.Join(list, ", "))
 	}
 }
 
@@ -134,7 +153,7 @@ func (st *stats) reset() {
 	}
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	st.errors = map[string]int64{}
+	st.errors, st.closed = map[string]int64{}, false
 }
 
 // processed is the number of commands that ran.
