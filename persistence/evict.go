@@ -44,7 +44,7 @@ func (s *Store) MakeRoom() {
 		return
 	}
 	if policy == PolicySpill {
-		if want := s.excess(bound); want > 0 && !s.materialiser.pressed.Load() {
+		if want := s.excess(bound); want > 0 && !s.paging.futile.Load() {
 			s.shedPages(want)
 		}
 	}

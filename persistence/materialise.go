@@ -36,6 +36,10 @@ type materialiser struct {
 	pressed atomic.Bool
 	// lapped is the laps of the value that is being encoded in parts.
 	lapped atomic.Int64
+	// landings counts the batches that are on disk, with all that was staged for them.
+	landings atomic.Uint64
+	// staging: some pages may be staged.
+	staging atomic.Bool
 
 	pass struct { // held for a whole pass
 		sync.Mutex
@@ -181,6 +185,7 @@ func (s *Store) materialiseShard(ctx context.Context, i int) error {
 			cursor, more = s.encodeSome(i, t, cursor)
 			s.unlockShard(sh)
 			s.joinParts()
+			s.shedStaged()
 			if s.materialiser.pass.parts.open {
 				continue
 			}
@@ -270,7 +275,9 @@ func (s *Store) land() error {
 	if err := s.commitBatch(); err != nil {
 		return err
 	}
+	s.materialiser.landings.Add(1)
 	m := &s.materialiser.pass
+	m.parts.of, m.parts.staged = nil, m.parts.staged[:0]
 	for _, f := range m.flights {
 		sh := &s.shards[f.shard]
 		sh.mu.Lock()
@@ -284,6 +291,7 @@ func (s *Store) land() error {
 	m.flights = m.flights[:0]
 	s.materialiser.starved.Store(false)
 	s.materialiser.pressed.Store(false)
+	s.paging.futile.Store(false)
 	return nil
 }
 

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
+
+	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/vigildb/vigil/structures"
 )
@@ -21,6 +24,8 @@ type paging struct {
 	mu     sync.Mutex
 	pagers []*pager
 	next   int
+	// futile: nothing was found that could leave memory, and nothing was written since.
+	futile atomic.Bool
 }
 
 // pager reads the pages of one large value. It is guarded by the mutex of the shard.
@@ -32,6 +37,8 @@ type pager struct {
 	size int // what Store.large has of the value
 	gone bool
 	at   int // place in paging.pagers; guarded by paging.mu
+
+	held held // pages of a batch under way
 
 	tx     *Tx // the transaction under way that uses the value, nil if there is none
 	failed bool
@@ -50,6 +57,7 @@ func (s *Store) enlarge(t *table, o *object, hash uint64) {
 // attach gives an object a pager.
 func (s *Store) attach(t *table, o *object, hash uint64) {
 	p := &pager{s: s, t: t, o: o, hash: hash}
+	p.holdAll()
 	o.pager = p
 	o.value.(structures.Paged).SetPager(p)
 	p.account()
@@ -130,10 +138,7 @@ func (p *pager) ReadPage(id uint64, use func(page []byte) error) bool {
 	if p.Failed() {
 		return false
 	}
-	b, closer, err := p.s.db.Get(appendPageKey(nil, p.t.phys, p.hash, p.o.key, id))
-	if err == nil {
-		err = errors.Join(use(b), closer.Close())
-	}
+	err := p.readPage(appendPageKey(nil, p.t.phys, p.hash, p.o.key, id), use)
 	if err == nil {
 		p.s.stats.pageReads.Add(1)
 		return true
@@ -146,6 +151,20 @@ func (p *pager) ReadPage(id uint64, use func(page []byte) error) bool {
 	p.failed = true
 	p.s.report(LevelError, "page", err)
 	return false
+}
+
+func (p *pager) readPage(key []byte, use func(page []byte) error) error {
+	if p.staged() {
+		err := p.readStaged(key, use)
+		if !errors.Is(err, pebble.ErrNotFound) {
+			return err
+		}
+	}
+	b, closer, err := p.s.db.Get(key)
+	if err != nil {
+		return err
+	}
+	return errors.Join(use(b), closer.Close())
 }
 
 // Failed implements structures.Pager.
@@ -175,10 +194,10 @@ func (p *pager) grown() int64 {
 	return int64(len(p.o.key) + objectOverhead + p.o.value.Size() - p.o.size)
 }
 
-// maySpill reports that pages that did not change are on disk. Those of a batch under
-// way are not yet.
+// maySpill reports that pages that did not change are on disk, but for those that are
+// held.
 func (p *pager) maySpill() bool {
-	if p.o.whole || p.t.dropped || p.t.flying(p.hash) {
+	if p.o.whole || p.t.dropped {
 		return false
 	}
 	i := p.t.find(p.hash, p.o.key)
@@ -220,6 +239,9 @@ func (s *Store) shedPages(want int64) {
 		if f == 0 {
 			tries--
 		}
+	}
+	if freed < want {
+		s.paging.futile.Store(true)
 	}
 	if freed < want || changed > freed/2 {
 		// What changed can leave once it is written. Written early, it is not so much

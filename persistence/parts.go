@@ -30,6 +30,10 @@ type parts struct {
 	key   []byte
 	size  int // pages of a part
 	due   int // pages of the value that were to be encoded at its first part
+	// of is the pager of the value, nil if it has none, and staged the pages of the part
+	// before that are staged.
+	of     *pager
+	staged []uint64
 }
 
 // gradual is a value that can be encoded in parts.
@@ -92,6 +96,10 @@ func (s *Store) encodePart(t *table, i int) (more bool) {
 		o.whole = false
 	}
 	b := m.parts.batch
+	if m.parts.of == o.pager {
+		o.pager.free(m.parts.staged)
+	}
+	m.parts.staged, m.parts.of = m.parts.staged[:0], o.pager
 	pageKey := appendPageKey(nil, t.phys, hash, o.key, 0)
 	more = v.Part(m.parts.size, func(id uint64, page []byte) {
 		binary.BigEndian.PutUint64(pageKey[len(pageKey)-8:], id)
@@ -99,6 +107,7 @@ func (s *Store) encodePart(t *table, i int) (more bool) {
 			_ = b.Delete(pageKey, nil) // fails only if misused
 			return
 		}
+		o.pager.hold(id)
 		_ = b.Set(pageKey, page, nil)
 	})
 	if meta&metaOnDisk == 0 {

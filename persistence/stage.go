@@ -18,7 +18,8 @@ import (
 //
 // A crash leaves either staged pages that do not count, which the next start removes, or
 // such that do, which it moves. The batch lands as soon as no value lacks parts. Until
-// the pages are moved their values stay in memory.
+// the pages are moved their value's object stays in memory, and pages of it are read where
+// they are staged, see held.go.
 //
 // What the batch says of a page is newer than what was staged of it, so it removes that.
 type stage struct {
@@ -33,7 +34,8 @@ const (
 	// stageBytes is the default of stage.over: more than the batches of values that are
 	// encoded at once.
 	stageBytes = 4 << 20
-	// moveBytes is the default of stage.batch: Pebble takes such a batch into a memtable.
+	// moveBytes is the default of stage.batch: Pebble uses the memory of batches up to a
+	// mebibyte again.
 	moveBytes = 1 << 20
 
 	stagedGone = 0
@@ -76,12 +78,19 @@ func (s *Store) stageParts() {
 		_ = d.Finish() // fails only if misused
 	})
 	m.stage.used = true
+	s.materialiser.staging.Store(true)
 	if err := s.apply(b, pebble.Sync); err != nil {
 		s.report(LevelError, "materialise", fmt.Errorf("stage pages: %w", err))
 		s.unstageParts()
 		_ = m.batch.Apply(m.parts.batch, nil)
 		m.stage.off = true
+		return
 	}
+	each(m.parts.batch, func(kind pebble.InternalKeyKind, key, _ []byte) {
+		if kind == pebble.InternalKeyKindSet {
+			m.parts.staged = append(m.parts.staged, pageID(key))
+		}
+	})
 }
 
 // unstageParts has the batch remove what is staged of the pages in the part that was
@@ -131,17 +140,33 @@ func (s *Store) move() error {
 		return fmt.Errorf("move staged pages: %w", err)
 	}
 	m.stage.used, m.stage.off, m.stage.moves = false, false, false
+	s.materialiser.staging.Store(false)
 	return nil
 }
 
 func (s *Store) moveStaged() error {
 	low, high := appendGroup(nil, prefixStage), appendGroupEnd(nil, prefixStage)
-	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: low, UpperBound: high})
+	for from := low; from != nil; {
+		var err error
+		if from, err = s.moveSome(from, high); err != nil {
+			return err
+		}
+	}
+	// Nothing of this batch is durable before what was moved.
+	b := s.db.NewBatch()
+	return errors.Join(b.DeleteRange(low, high, nil), b.Delete(appendStagedKey(nil), nil), s.apply(b, pebble.Sync))
+}
+
+// moveSome moves a batch of staged pages and returns the key of the next one, nil if there
+// is none. Each batch has an iterator of its own: Pebble keeps the memtables that there
+// were when an iterator was made, though they are flushed, until it is closed.
+func (s *Store) moveSome(from, high []byte) (next []byte, err error) {
+	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: high})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	size := s.materialiser.pass.stage.batch
-	b := s.db.NewBatchWithSize(size + batchEntry)
+	b := s.db.NewBatchWithSize(size)
 	var key []byte
 	for it.First(); it.Valid() && err == nil; it.Next() {
 		v := it.Value()
@@ -149,21 +174,20 @@ func (s *Store) moveStaged() error {
 			err = fmt.Errorf("staged page of %d bytes: %w", len(v), ErrCorrupt)
 			break
 		}
+		if !b.Empty() && b.Len()+len(it.Key())+len(v)+batchEntry > size {
+			next = append([]byte(nil), it.Key()...)
+			break
+		}
 		if key = restage(key[:0], it.Key()); v[0] == stagedPage {
 			err = b.Set(key, v[1:], nil)
 		} else {
 			err = b.Delete(key, nil)
 		}
-		if err == nil && b.Len() >= size {
-			err = s.apply(b, pebble.NoSync)
-			b = s.db.NewBatchWithSize(size + batchEntry)
-		}
 	}
 	if err = errors.Join(err, it.Error(), it.Close()); err != nil {
-		return errors.Join(err, b.Close())
+		return nil, errors.Join(err, b.Close())
 	}
-	// Nothing of this batch is durable before what was moved.
-	return errors.Join(b.DeleteRange(low, high, nil), b.Delete(appendStagedKey(nil), nil), s.apply(b, pebble.Sync))
+	return next, s.apply(b, pebble.NoSync)
 }
 
 // settleStaged ends what a crash left: staged pages that count are moved, others removed.

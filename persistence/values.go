@@ -92,6 +92,7 @@ func (s *Store) encodeObject(t *table, hash uint64, o *object, h *head) {
 			return
 		}
 		h.paged = true
+		o.pager.hold(id)
 		_ = b.Set(pageKey, page, nil)
 	})
 	h.kind, h.expire = o.value.Kind(), o.expire

@@ -10,6 +10,9 @@ type Pager interface {
 	Failed() bool
 	// Room reports whether memory has room for pages that a walk over a value reads.
 	Room() bool
+	// Held reports that a page that did not change cannot be read: the disk has yet to
+	// get it, from a batch under way.
+	Held(id uint64) bool
 	// Tight reports that memory is exceeded by far and that pages of the value which
 	// did not change can leave it.
 	Tight() bool
@@ -26,7 +29,7 @@ type Paged interface {
 	// Away is the number of pages that are on disk only, and their bytes.
 	Away() (pages int, bytes int64)
 	// Shed lets go of about so many bytes of pages that are stored as they are: not
-	// of those used since its last visit. It returns how many bytes that were, and how
+	// of those used since its last visit, or held. It returns how many bytes that were, and how
 	// many are in pages that it passed over because they changed.
 	Shed(bytes int) (freed, changed int)
 	// Changed is about how many bytes of pages changed since Clean, and cannot leave

@@ -24,11 +24,18 @@ type pagedDisk struct {
 	reads  int
 	room   bool
 	tight  bool
+
+	// While a value is stored in parts, pages are in a batch that is not written yet, and
+	// cannot be read, or staged.
+	batch, staged map[uint64][]byte // nil: the page is to go
 }
 
 func (d *pagedDisk) ReadPage(id uint64, use func([]byte) error) bool {
 	d.reads++
-	page, ok := d.pages[id]
+	page, ok := d.staged[id]
+	if !ok {
+		page, ok = d.pages[id]
+	}
 	if d.broken || !ok || use(slices.Clone(page)) != nil {
 		d.failed = true
 		return false
@@ -38,7 +45,11 @@ func (d *pagedDisk) ReadPage(id uint64, use func([]byte) error) bool {
 
 func (d *pagedDisk) Failed() bool { return d.failed }
 func (d *pagedDisk) Room() bool   { return d.room }
-func (d *pagedDisk) Tight() bool  { return d.tight }
+func (d *pagedDisk) Held(id uint64) bool {
+	_, held := d.batch[id]
+	return held
+}
+func (d *pagedDisk) Tight() bool { return d.tight }
 
 // store writes what changed, in parts or at once.
 func (d *pagedDisk) store(t testing.TB, v structures.Paged, r *rand.Rand) {
@@ -47,11 +58,14 @@ func (d *pagedDisk) store(t testing.TB, v structures.Paged, r *rand.Rand) {
 }
 
 // storeAmid is store with something done to the value between the parts, which the disk
-// is to have as well. What was written of parts is not read before all of them are there.
+// is to have as well.
 func (d *pagedDisk) storeAmid(t testing.TB, v structures.Paged, r *rand.Rand, amid func()) {
 	t.Helper()
-	written := map[uint64][]byte{}
-	put := func(id uint64, page []byte) { written[id] = slices.Clone(page) }
+	d.batch, d.staged = map[uint64][]byte{}, map[uint64][]byte{}
+	put := func(id uint64, page []byte) {
+		d.batch[id] = slices.Clone(page)
+		delete(d.staged, id)
+	}
 	if r.IntN(2) == 0 {
 		g := v.(interface {
 			Part(int, func(uint64, []byte)) bool
@@ -60,22 +74,35 @@ func (d *pagedDisk) storeAmid(t testing.TB, v structures.Paged, r *rand.Rand, am
 		if r.IntN(8) == 0 {
 			g.Taint()
 		}
-		tight := d.tight
-		d.tight = false // parts that are not there stay in memory
-		for parts := 0; g.Part(1+r.IntN(3), put) && parts < 50; parts++ {
+		unstaged := r.IntN(8)
+		for parts := 0; parts < 50; parts++ {
+			part := map[uint64][]byte{}
+			more := g.Part(1+r.IntN(3), func(id uint64, page []byte) { part[id] = slices.Clone(page) })
+			for id, page := range part {
+				if parts < unstaged {
+					d.batch[id] = page
+					continue
+				}
+				d.staged[id] = page
+				delete(d.batch, id)
+			}
+			if !more {
+				break
+			}
 			amid()
 		}
-		d.tight = tight
 	}
 	v.Pages(false, put)
-	for id, page := range written {
-		if page == nil {
-			delete(d.pages, id)
-		} else {
-			d.pages[id] = page
+	for _, written := range []map[uint64][]byte{d.batch, d.staged} {
+		for id, page := range written {
+			if page == nil {
+				delete(d.pages, id)
+			} else {
+				d.pages[id] = page
+			}
 		}
 	}
-	v.Pages(false, put)
+	d.batch, d.staged = nil, nil
 	d.head = v.AppendHead(nil)
 	v.Clean()
 	all := 0
@@ -125,7 +152,7 @@ func pagedLife(t *testing.T, r *rand.Rand, m pagedModel) {
 	d := &pagedDisk{pages: map[uint64][]byte{}}
 	v, twin := m.create(), m.create()
 	v.SetPager(d)
-	away, shed := 0, 0
+	away, shed, amid := 0, 0, 0
 	for step := range 1500 {
 		d.room, d.tight = r.IntN(2) == 0, r.IntN(4) == 0
 		change := func() {
@@ -146,7 +173,11 @@ func pagedLife(t *testing.T, r *rand.Rand, m pagedModel) {
 		change()
 		switch r.IntN(12) {
 		case 0, 1:
-			d.storeAmid(t, v, r, change)
+			d.storeAmid(t, v, r, func() {
+				change()
+				freed, _ := v.Shed(r.IntN(64 << 10))
+				amid += freed
+			})
 		case 2:
 			d.store(t, v, r)
 			again, err := m.decode(d.head)
@@ -185,8 +216,8 @@ func pagedLife(t *testing.T, r *rand.Rand, m pagedModel) {
 			t.Fatal("a page is missing")
 		}
 	}
-	if away < 300 || shed == 0 {
-		t.Errorf("pages were away in %d steps only, %d bytes left memory", away, shed)
+	if away < 300 || shed == 0 || amid == 0 {
+		t.Errorf("pages were away in %d steps only, %d bytes left memory, and %d while the value was stored", away, shed, amid)
 	}
 	// With a disk that cannot be read a change is made or not, and recorded if it is.
 	for i := range 100 {

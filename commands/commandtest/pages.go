@@ -20,9 +20,10 @@ func (p *Pages) ReadPage(id uint64, use func([]byte) error) bool {
 	return !p.failed
 }
 
-func (p *Pages) Failed() bool { return p.failed }
-func (p *Pages) Room() bool   { return false }
-func (p *Pages) Tight() bool  { return false }
+func (p *Pages) Failed() bool     { return p.failed }
+func (p *Pages) Room() bool       { return false }
+func (p *Pages) Held(uint64) bool { return false }
+func (p *Pages) Tight() bool      { return false }
 
 // PutAway puts a value under a key. All pages of it that can be are on a disk of which
 // a number of pages can be read.

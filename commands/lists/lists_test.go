@@ -88,6 +88,7 @@ type unreadable struct{}
 func (unreadable) ReadPage(uint64, func([]byte) error) bool { return false }
 func (unreadable) Failed() bool                             { return true }
 func (unreadable) Room() bool                               { return false }
+func (unreadable) Held(uint64) bool                         { return false }
 func (unreadable) Tight() bool                              { return false }
 
 // An element is neither lost nor made if a page of one of the lists cannot be read. The

@@ -173,7 +173,7 @@ func (h *Hash) Shed(bytes int) (freed, changed int) {
 			changed += s.memory()
 		case s.used:
 			s.used = false
-		case len(s.slots) <= maxAway:
+		case len(s.slots) <= maxAway && !h.held(s.id()):
 			before := s.memory()
 			s.fields, s.dead = uint16(len(s.slots)), -s.live()
 			s.slots, s.buf, s.away = nil, nil, true
@@ -184,6 +184,9 @@ func (h *Hash) Shed(bytes int) (freed, changed int) {
 	}
 	return freed, changed
 }
+
+// held reports that a page must stay in memory, as it cannot be read yet.
+func (h *Hash) held(id uint64) bool { return h.pager != nil && h.pager.Held(id) }
 
 // appendIndex appends what the head of a large hash has of each page.
 func (t *table) appendIndex(dst []byte) []byte {

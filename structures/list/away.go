@@ -263,6 +263,7 @@ func (l *List) Shed(bytes int) (freed, changed int) {
 			changed += len(n.buf)
 		case n.recent:
 			n.recent = false
+		case l.pager != nil && l.pager.Held(n.id):
 		default:
 			freed += len(n.buf)
 			l.memory -= len(n.buf)

@@ -12,6 +12,8 @@ func (p shifted) ReadPage(id uint64, use func(page []byte) error) bool {
 	return p.Pager.ReadPage(id>>1, use)
 }
 
+func (p shifted) Held(id uint64) bool { return p.Pager.Held(id >> 1) }
+
 // SetPager says where pages are read that are away.
 func (s *Set) SetPager(p structures.Pager) {
 	if p == nil {

@@ -197,6 +197,7 @@ func (s *Stream) Shed(bytes int) (freed, changed int) {
 			changed += cap(p.buf)
 		case p.recent:
 			p.recent = false
+		case s.pager != nil && s.pager.Held(p.id):
 		default:
 			freed += cap(p.buf)
 			s.leave(p)

@@ -258,6 +258,7 @@ func (s *Set) shed(size int, sparing bool) (freed, changed int) {
 				changed += len(l.buf)
 			case l.recent:
 				l.recent = sparing
+			case s.held(uint64(l.num)):
 			default:
 				freed += s.sendLeaf(l)
 			}
@@ -276,6 +277,7 @@ func (s *Set) shed(size int, sparing bool) (freed, changed int) {
 				changed += len(sec.slots) * 8
 			case sec.recent:
 				sec.recent = sparing
+			case s.held(sec.id()):
 			default:
 				freed += s.sendSection(sec)
 			}
@@ -285,6 +287,9 @@ func (s *Set) shed(size int, sparing bool) (freed, changed int) {
 	}
 	return freed, changed
 }
+
+// held reports that a page must stay in memory, as it cannot be read yet.
+func (s *Set) held(id uint64) bool { return s.pager != nil && s.pager.Held(id) }
 
 // each visits sections in the order of hashes, from that of a hash on, until visit
 // returns false.

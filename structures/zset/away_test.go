@@ -30,9 +30,10 @@ func (d *disk) ReadPage(id uint64, use func([]byte) error) bool {
 	}
 	return !d.failed
 }
-func (d *disk) Failed() bool { return d.failed }
-func (d *disk) Room() bool   { return false }
-func (d *disk) Tight() bool  { return false }
+func (d *disk) Failed() bool     { return d.failed }
+func (d *disk) Room() bool       { return false }
+func (d *disk) Held(uint64) bool { return false }
+func (d *disk) Tight() bool      { return false }
 
 // store writes what changed.
 func (d *disk) store(s *Set) {

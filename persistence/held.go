@@ -1,0 +1,101 @@
+package persistence
+
+import (
+	"errors"
+	"fmt"
+)
+
+// A page that was encoded counts as stored for its value. But until its batch is committed
+// the disk has an older one or none, so it is held in memory. The others may leave it
+// meanwhile: those that did not change, and those that are staged, which can be read from
+// there. So a value of which most pages change during a pass does not have to be in
+// memory as a whole.
+
+// held is what a pager knows of the batch under way. It is guarded by the mutex of the shard.
+type held struct {
+	landing uint64 // what follows is about the batch after so many others
+	all     bool   // the value got its pager after it was encoded
+	pages   map[uint64]struct{}
+}
+
+// batchUnderWay makes what is held that of the batch under way: what belongs to an earlier
+// one is on disk.
+func (p *pager) batchUnderWay() *held {
+	if n := p.s.materialiser.landings.Load(); p.held.landing != n {
+		p.held = held{landing: n}
+	}
+	return &p.held
+}
+
+// holdAll holds all pages if the batch under way may have some of them.
+func (p *pager) holdAll() {
+	if p.t.flying(p.hash) {
+		p.batchUnderWay().all = true
+	}
+}
+
+// hold holds a page that was encoded. Values without a pager have no pages on disk only.
+func (p *pager) hold(id uint64) {
+	if p == nil {
+		return
+	}
+	h := p.batchUnderWay()
+	if h.pages == nil {
+		h.pages = map[uint64]struct{}{}
+	}
+	h.pages[id] = struct{}{}
+}
+
+// free has pages leave memory that are staged.
+func (p *pager) free(staged []uint64) {
+	if p == nil {
+		return
+	}
+	for _, id := range staged {
+		delete(p.batchUnderWay().pages, id)
+	}
+}
+
+// Held implements structures.Pager.
+func (p *pager) Held(id uint64) bool {
+	if !p.t.flying(p.hash) {
+		return false
+	}
+	h := p.batchUnderWay()
+	_, is := h.pages[id]
+	return is || h.all
+}
+
+// staged reports that pages of the value may be staged, and are newer there than in their
+// places.
+func (p *pager) staged() bool { return p.s.materialiser.staging.Load() && p.t.flying(p.hash) }
+
+// readStaged reads a page if it is staged; else the error is pebble.ErrNotFound.
+func (p *pager) readStaged(pageKey []byte, use func(page []byte) error) error {
+	b, closer, err := p.s.db.Get(restage(nil, pageKey))
+	if err != nil {
+		return err
+	}
+	if len(b) == 0 || b[0] != stagedPage {
+		return errors.Join(fmt.Errorf("staged page of %d bytes is gone: %w", len(b), ErrCorrupt), closer.Close())
+	}
+	return errors.Join(use(b[1:]), closer.Close())
+}
+
+// shedStaged has pages of the value that is being encoded leave memory, if large values
+// take too much of it, after some of them were staged.
+func (s *Store) shedStaged() {
+	p := s.materialiser.pass.parts.of
+	bound := s.spillBound()
+	if p == nil || bound == 0 || len(s.materialiser.pass.parts.staged) == 0 {
+		return
+	}
+	s.paging.futile.Store(false)
+	for want := s.excess(bound); want > 0; {
+		freed, _ := s.shed(p, int(min(want, shedBytes)))
+		if freed == 0 {
+			return
+		}
+		want -= int64(freed)
+	}
+}
