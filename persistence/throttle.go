@@ -18,10 +18,12 @@ const (
 	// maxBig is how much of big records may wait before writers are slowed, and a
 	// quarter of what may wait at all. Each client waits for its own: see Heavy.
 	maxBig = 1 << 30
-	// maxLargeDelay is the longest wait for large values: one that is changed faster
-	// than it is encoded would be locked for longer, and pages that are changed faster
-	// than they are written would take memory without a bound.
-	maxLargeDelay = 500 * time.Millisecond
+	// maxLargeDelay is the longest wait of a client that changed a large value: one that
+	// is changed faster than it is encoded would be locked for longer, and pages that are
+	// changed faster than they are written would take memory without a bound.
+	maxLargeDelay = 2 * time.Second
+	// largeDelay is that wait when large values exceed what they may take by an eighth.
+	largeDelay = 200 * time.Millisecond
 )
 
 // Throttle slows writers down when the journal grows faster than it is written
@@ -29,8 +31,8 @@ const (
 // server calls it after writes, without locks; one call may stand for the writes
 // of many clients. It costs nothing below the limits, and otherwise waits a few
 // milliseconds: the delay grows with the excess, so that writers slow down
-// gradually. Only while the disk accepts nothing at all is it up to 50 ms, and up to half
-// a second while values larger than memory are changed all over.
+// gradually. Only while the disk accepts nothing at all is it up to 50 ms. Large values
+// slow only the clients that change them, see Pace.
 func (s *Store) Throttle() {
 	delay := s.delay()
 	if delay == 0 {
@@ -57,12 +59,27 @@ func (s *Store) delay() time.Duration {
 	excess := max(
 		over(s.log.Bytes(), s.opts.JournalBound+s.opts.JournalBound/2),
 		s.memoryExcess())
+	return max(min(delay, stuckDelay), time.Duration(min(1, excess)*float64(maxDelay)))
+}
+
+// Pace returns how much longer a client is to wait that changed a large value, see
+// [Tx.Large], and has waited for some time already: 0 if it may go on. The wait follows
+// from how much memory such values take now, so that it is shorter when some of it was
+// freed meanwhile, and is bounded. The server calls it without locks.
+func (s *Store) Pace(waited time.Duration) time.Duration {
 	large := s.largeExcess()
 	laps := s.materialiser.lapped.Load()
-	return max(min(delay, stuckDelay), time.Duration(min(1, excess)*float64(maxDelay)),
-		min(time.Duration(large*large*float64(stuckDelay)), maxLargeDelay),
-		min(time.Duration(laps*laps)*maxDelay, maxLargeDelay))
+	delay := max(time.Duration(large*large*float64(largeDelay)), time.Duration(laps*laps)*maxDelay)
+	if delay <= waited || waited >= maxLargeDelay {
+		return 0
+	}
+	s.press()
+	return min(delay, maxLargeDelay) - waited
 }
+
+// Large reports that the last record changed a large value, whose client is to wait if
+// that is done faster than the disk takes it: see [Store.Pace].
+func (tx *Tx) Large() bool { return tx.large }
 
 // over is by how much n exceeds bound, as a part of bound.
 func over(n, bound int64) float64 {

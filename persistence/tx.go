@@ -42,6 +42,8 @@ type Tx struct {
 	referred int               // bytes of these that are not in rec
 	loan     *text.Loan        // of these, nil if there are none
 	heavy    bool              // the last record was a big one
+	growing  bool              // rec changes a large value
+	large    bool              // the last record changed one
 	lastKey  []byte            // key that rec's operations are about
 	lastDB   uint32            // and its physical database
 	hasLast  bool
@@ -148,6 +150,7 @@ const maxKeptRecord = 64 << 10
 func (tx *Tx) Commit() (lsn uint64) {
 	tx.seal()
 	changed := tx.changed
+	tx.large, tx.growing = tx.growing, false
 	tx.err = nil
 	tx.changed, tx.hasLast = false, false
 	if tx.rec.Len() == 0 {

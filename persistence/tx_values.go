@@ -179,6 +179,7 @@ func (tx *Tx) settle(e *edit) (removed bool) {
 		tx.OnChange(e.db, o.key)
 	}
 	e.t.resized(o)
+	tx.growing = tx.growing || o.pager != nil
 	o.changed = true
 	if o.value.Empty() {
 		tx.rec.Op(opDelete, 0)

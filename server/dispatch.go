@@ -214,6 +214,7 @@ func (s *session) commit() {
 	if lsn := s.tx.Commit(); lsn > 0 {
 		s.dur.change(lsn)
 		s.dur.big = s.dur.big || s.tx.Heavy()
+		s.dur.large = s.dur.large || s.tx.Large()
 	}
 	for i := 0; i < len(s.ready); i++ {
 		s.serve(s.ready[i])

@@ -1,5 +1,11 @@
 package server
 
+import "time"
+
+// pauseStep is how long a client is paused at most before the store is asked again
+// whether it has to wait any longer.
+const pauseStep = 50 * time.Millisecond
+
 // durability is the records of the journal that the replies of a client wait for.
 // Only the owner of the session uses it.
 type durability struct {
@@ -7,6 +13,11 @@ type durability struct {
 	seen    uint64 // newest record that replies since the last flush may depend on
 	flushed uint64 // the last change ever made for the client, of those flushed
 	big     bool   // the last change was big: the client waits until it is written
+
+	// Changes of values larger than memory slow down the client that makes them:
+	large  bool          // some changes since the last flush are of such values
+	until  time.Time     // the client is paused; zero if it is not
+	waited time.Duration // in earlier pauses since the last flush
 }
 
 // change records a change made for the client, 0 for none.
@@ -24,7 +35,7 @@ func (d *durability) last() uint64 { return max(d.changed, d.flushed) }
 // flush is called when the replies may leave. It reports whether they tell of
 // changes of the client.
 func (d *durability) flush() (changes bool) {
-	d.seen, d.big = 0, false
+	d.seen, d.big, d.large, d.waited = 0, false, false, 0
 	if d.changed == 0 {
 		return false
 	}
@@ -53,10 +64,37 @@ func (s *session) settle() (bool, error) {
 			return false, err
 		}
 	}
+	if s.slowed() {
+		return false, nil
+	}
 	if s.dur.flush() {
 		s.conn.Throttle()
 	}
 	return true, nil
+}
+
+// slowed reports that the client, which changes a large value faster than the disk takes
+// it, is paused. None of its replies are sent before the pause is over, and no more of
+// its input is run. Other clients go on.
+func (s *session) slowed() bool {
+	d := &s.dur
+	for d.large {
+		now := s.srv.clock.Now()
+		wait := d.until.Sub(now)
+		if d.until.IsZero() || wait <= 0 {
+			d.until = time.Time{}
+			if wait = min(s.srv.store.Pace(d.waited), pauseStep); wait <= 0 {
+				return false
+			}
+			d.waited += wait
+			d.until = now.Add(wait)
+		}
+		if s.conn.Pause(wait) {
+			return true
+		}
+		d.until = time.Time{}
+	}
+	return false
 }
 
 // SyncFailed reports, after the device has failed, whether the client waits for

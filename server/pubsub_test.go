@@ -229,7 +229,8 @@ type handEnd struct {
 	unsaved bool  // the journal is not on the device
 	failed  error // nor will it be
 	stuck   int   // bytes that the client does not read
-	keeps   bool  // every second write is kept and not copied
+	paused  time.Duration
+	keeps   bool // every second write is kept and not copied
 	kept    [][]byte
 }
 
@@ -249,6 +250,7 @@ func (e *handEnd) Write(b []byte) (kept bool, err error) {
 func (e *handEnd) Unsent() int                  { return e.stuck }
 func (e *handEnd) Durable(uint64) (bool, error) { return !e.unsaved && e.failed == nil, e.failed }
 func (e *handEnd) Throttle()                    {}
+func (e *handEnd) Pause(d time.Duration) bool   { e.paused += d; return true }
 func (e *handEnd) Wake()                        { e.wakes++ }
 func (e *handEnd) HangUp()                      { e.hungUp = true }
 

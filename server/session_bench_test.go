@@ -3,6 +3,7 @@ package server
 import (
 	"fmt"
 	"testing"
+	"time"
 )
 
 // sink is a connection that takes every reply and keeps none.
@@ -12,6 +13,7 @@ func (k *sink) Write(b []byte) (bool, error) { k.bytes += len(b); return false, 
 func (k *sink) Unsent() int                  { return 0 }
 func (k *sink) Durable(uint64) (bool, error) { return true, nil }
 func (k *sink) Throttle()                    {}
+func (k *sink) Pause(time.Duration) bool     { return false }
 func (k *sink) Wake()                        {}
 func (k *sink) HangUp()                      {}
 

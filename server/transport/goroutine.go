@@ -39,6 +39,17 @@ func (c *goroutineConn) Durable(lsn uint64) (bool, error) {
 	return err == nil, err
 }
 
+// Pause blocks, unless the server closes.
+func (c *goroutineConn) Pause(d time.Duration) (stops bool) {
+	wait := time.NewTimer(d)
+	defer wait.Stop()
+	select {
+	case <-wait.C:
+	case <-c.host.Closed.Done():
+	}
+	return false
+}
+
 func (c *goroutineConn) Throttle() { c.host.Store.Throttle() }
 
 // serve runs the client until it ends.

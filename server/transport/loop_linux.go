@@ -64,15 +64,17 @@ type loopConn struct {
 	tls *loopTLS // nil: the connection is not encrypted
 
 	// These belong to the goroutine that runs the session.
-	unsent       [][]byte   // replies that the socket did not take, in order
-	unsentBytes  int        // of these; while there are any only EPOLLOUT is asked for
-	firstSent    int        // bytes of the first that are sent and whose memory is still held
-	turnSent     int        // bytes sent in this turn
-	awaitingSync bool       // the session waits for the journal
-	holder       *loopOwner // holds the replies of this turn; nil if they are sent at once
-	heldFrom     int        // where they begin in its buffer
-	left         bool       // the session has left the server
-	err          error      // of a long turn
+	unsent       [][]byte    // replies that the socket did not take, in order
+	unsentBytes  int         // of these; while there are any only EPOLLOUT is asked for
+	firstSent    int         // bytes of the first that are sent and whose memory is still held
+	turnSent     int         // bytes sent in this turn
+	awaitingSync bool        // the session waits for the journal
+	paused       bool        // the session waits for pause
+	pause        *time.Timer // wakes the session; nil before its first pause
+	holder       *loopOwner  // holds the replies of this turn; nil if they are sent at once
+	heldFrom     int         // where they begin in its buffer
+	left         bool        // the session has left the server
+	err          error       // of a long turn
 
 	// These are the owner's.
 	listed       bool // is in l.awaitingSync or l.syncCheck

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"syscall"
+	"time"
 	"unsafe"
 
 	"github.com/vigildb/vigil/structures"
@@ -11,7 +12,7 @@ import (
 // another owner by now.
 func (o *loopOwner) ready(c *loopConn, events uint32) bool {
 	broken := events&(syscall.EPOLLHUP|syscall.EPOLLERR) != 0
-	if c.awaitingSync && !c.outputFull() && !broken {
+	if c.waits() && !c.outputFull() && !broken {
 		// Its next commands wait for the replies to the last ones: the input is
 		// left to the kernel, which must not report it again meanwhile.
 		c.inputPaused = true
@@ -33,7 +34,7 @@ func (c *loopConn) read(buf []byte) error {
 	}
 	for taken := 0; taken < maxTurnRead; {
 		n, full, err := c.readOnce(buf)
-		if taken += n; err != nil || !full || c.s.Unread() < taken || c.s.Closing() || c.outputFull() || c.awaitingSync {
+		if taken += n; err != nil || !full || c.s.Unread() < taken || c.s.Closing() || c.outputFull() || c.waits() {
 			return err // or calls have run, and others have their turn
 		}
 	}
@@ -88,7 +89,7 @@ func (c *loopConn) finish(err error) {
 	case c.awaitingSync && !c.listed:
 		c.listed = true
 		c.l.awaitingSync = append(c.l.awaitingSync, c)
-	case c.inputPaused && !c.awaitingSync && !c.outputFull():
+	case c.inputPaused && !c.waits() && !c.outputFull():
 		c.inputPaused = false
 		c.listen(syscall.EPOLLIN)
 	}
@@ -99,7 +100,7 @@ func (c *loopConn) finish(err error) {
 
 // isOver reports whether the client has had its last turn, which ended with err.
 func (c *loopConn) isOver(err error) bool {
-	return err != nil || c.s.Closing() && !c.outputFull() && !c.awaitingSync
+	return err != nil || c.s.Closing() && !c.outputFull() && !c.waits()
 }
 
 // Write sends a reply, if it is short when the turn is over or later.
@@ -228,6 +229,21 @@ func (c *loopConn) Durable(lsn uint64) (bool, error) {
 	return !c.awaitingSync, nil
 }
 
+// waits reports that the session has stopped, and that its next commands wait for the
+// replies to the last ones.
+func (c *loopConn) waits() bool { return c.awaitingSync || c.paused }
+
+// Pause has the loop resume the session later.
+func (c *loopConn) Pause(d time.Duration) (stops bool) {
+	c.paused = true
+	if c.pause == nil {
+		c.pause = time.AfterFunc(d, c.Wake)
+	} else {
+		c.pause.Reset(d)
+	}
+	return true
+}
+
 // Throttle has the loop slow down before it polls again.
 func (c *loopConn) Throttle() {
 	if l := c.l; !l.wrote.Load() {
@@ -261,6 +277,9 @@ func (c *loopConn) end() {
 	delete(c.l.conns, int32(c.fd))
 	c.held = false
 	c.leave()
+	if c.pause != nil {
+		c.pause.Stop()
+	}
 	if c.tls != nil {
 		c.tls.close()
 	}

@@ -132,3 +132,25 @@ func TestSyncFailureSparesClientsThatWerePromisedNothing(t *testing.T) {
 	c.send("a\n")
 	c.want("a")
 }
+
+// Nothing of a paused client is run, and its replies do not leave. The others of its loop
+// are served.
+func TestPausedClientHoldsUpNoOther(t *testing.T) {
+	r := newRig(t, pauses)
+	s, c := r.socket()
+	_, other := r.socket()
+	c.send("pause 1h\nbehind\n")
+	until(t, "the line has run", func() bool { return s.fed.Load() == 1 })
+	c.send("later\n")
+	for range 10 {
+		other.send("a\n")
+		other.want("a")
+	}
+	if fed, resumed := s.fed.Load(), s.resumes.Load(); fed != 1 || resumed != 0 {
+		t.Errorf("%d lines were run in %d resumes, want 1 and none", fed, resumed)
+	}
+	s.conn.Wake() // the session finds that it may go on
+	c.want("pause 1h")
+	c.want("behind")
+	c.want("later")
+}

@@ -102,6 +102,8 @@ type lineSession struct {
 	in      []byte
 	out     []byte
 	lsn     uint64
+	pause   time.Duration // before what is written next
+	paused  bool
 	closing bool
 	fed     atomic.Int64 // lines
 	resumes atomic.Int64
@@ -131,7 +133,7 @@ func (s *lineSession) Feed(n int) error {
 }
 
 func (s *lineSession) run() error {
-	for !s.closing && s.lsn == 0 && s.conn.Unsent() == 0 {
+	for !s.closing && s.lsn == 0 && !s.paused && s.conn.Unsent() == 0 {
 		line, rest, ok := strings.Cut(string(s.in), "\n")
 		if !ok {
 			break
@@ -154,7 +156,10 @@ func (s *lineSession) flush() error {
 		s.lsn = 0
 		s.conn.Throttle()
 	}
-	if len(s.out) == 0 {
+	if d := s.pause; d > 0 {
+		s.pause, s.paused = 0, s.conn.Pause(d)
+	}
+	if s.paused || len(s.out) == 0 {
 		return nil
 	}
 	b := s.out
@@ -165,6 +170,7 @@ func (s *lineSession) flush() error {
 
 func (s *lineSession) Resume() error {
 	s.resumes.Add(1)
+	s.paused = false
 	s.out, s.message = append(s.out, s.message...), ""
 	if err := s.flush(); err != nil || s.lsn > 0 {
 		return err

@@ -147,7 +147,7 @@ func (c *loopConn) readTLS(buf []byte) error {
 	t := c.tls
 	t.more, t.drained, t.budget = false, false, turnReceive
 	for {
-		if c.outputFull() || c.awaitingSync || c.s.Closing() {
+		if c.outputFull() || c.waits() || c.s.Closing() {
 			t.more = true
 			break
 		}
@@ -166,7 +166,7 @@ func (c *loopConn) readTLS(buf []byte) error {
 // mayReadOn reports whether there may be input that epoll does not report, and the
 // client does not have to wait before it is read.
 func (c *loopConn) mayReadOn() bool {
-	return c.tls != nil && c.tls.more && !c.outputFull() && !c.awaitingSync
+	return c.tls != nil && c.tls.more && !c.outputFull() && !c.waits()
 }
 
 // close tells the client that nothing more will come, if the socket takes it.

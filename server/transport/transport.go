@@ -3,6 +3,7 @@ package transport
 import (
 	"context"
 	"sync"
+	"time"
 )
 
 // Session is a client as its transport sees it: a state machine that is given
@@ -87,6 +88,10 @@ type Pacing interface {
 	// Durable reports whether the journal is on the device up to a position. If it
 	// is not, the session stops, and is resumed when it is.
 	Durable(lsn uint64) (bool, error)
+	// Pause has the session wait for a time. A transport that blocks has waited then, and
+	// returns false. Else the session stops, and is resumed when the time is over, or
+	// earlier for other reasons.
+	Pause(d time.Duration) (stops bool)
 	// Throttle is called when changes of the client were settled. It slows the
 	// transport down if the store needs that.
 	Throttle()

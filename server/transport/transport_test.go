@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // echo is the call of most tests.
@@ -105,6 +106,35 @@ func TestRepliesWaitForTheDevice(t *testing.T) {
 		until(t, "the write has run", func() bool { return s.fed.Load() == 4 })
 		r.store.sync(0, errors.New("the device has failed"))
 		c.ended()
+		until(t, "the session has left", func() bool { return s.left.Load() == 1 })
+	})
+}
+
+// pauses runs lines, and a pause before the replies to some.
+func pauses(s *lineSession, line string) {
+	echo(s, line)
+	if d, ok := strings.CutPrefix(line, "pause "); ok {
+		s.pause, _ = time.ParseDuration(d)
+	}
+}
+
+func TestPausedClientGoesOnWhenItsTimeIsOver(t *testing.T) {
+	each(t, pauses, func(t *testing.T, r *rig, s *lineSession, c *client) {
+		for range 3 {
+			c.send("pause 1ms\nbehind\n")
+			c.want("pause 1ms")
+			c.want("behind")
+		}
+	})
+}
+
+// A paused client does not end with the server only when its pause is over.
+func TestPauseEndsWithTheServer(t *testing.T) {
+	each(t, pauses, func(t *testing.T, r *rig, s *lineSession, c *client) {
+		c.send("pause 1h\n")
+		until(t, "the line has run", func() bool { return s.fed.Load() == 1 })
+		r.close()
+		s.conn.HangUp()
 		until(t, "the session has left", func() bool { return s.left.Load() == 1 })
 	})
 }

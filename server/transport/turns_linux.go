@@ -80,7 +80,7 @@ func (o *loopOwner) turn(c *loopConn, why turnCause) bool {
 
 // run is the part of a turn that touches the session.
 func (c *loopConn) run(why turnCause, buf []byte) (err error) {
-	c.turnSent = 0
+	c.turnSent, c.paused = 0, false
 	switch {
 	case c.s.Killed():
 		err = io.EOF // its connection is cut: input that is left is not run
@@ -145,7 +145,7 @@ func (c *loopConn) rejoin() {
 		return
 	}
 	events := uint32(syscall.EPOLLIN)
-	if c.inputPaused = c.awaitingSync && !c.outputFull(); c.inputPaused {
+	if c.inputPaused = c.waits() && !c.outputFull(); c.inputPaused {
 		events = 0
 	} else if c.outputFull() {
 		events = syscall.EPOLLOUT
