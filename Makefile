@@ -59,7 +59,7 @@ screenshots: ## draw docs/images with the same browser
 sim: ## simulate the whole server with SEEDS (5000) seeds from SEED (0) on
 	cd server/sim && $(GO) test . -run KeepsItsPromises -timeout 0 -v -seed $(SEED) -seeds $(SEEDS)
 
-sim-group: ## simulate a group of three members with SEEDS (5000) seeds from SEED (0) on
+sim-group: ## simulate groups whose members fail, come and go with SEEDS (5000) seeds from SEED (0) on
 	$(GO) test ./server/cluster -run Linearizable -timeout 0 -v -seed $(SEED) -seeds $(SEEDS)
 
 mutants: ## plant bugs, and see the simulations find them

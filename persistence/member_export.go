@@ -18,7 +18,7 @@ import (
 // shows them, and of the log what a replay needs. It travels as a stream:
 //
 //	"VIGS" | format, 1 (1)
-//	blocks: length of the payload (4) | crc32c of all payload up to its end (4) | payload, up to streamBlock
+//	blocks: length of the payload (4) | crc32c of all payload up to its end (4) | payload, up to streamBlock and a key
 //	the end: 0 (4) | crc32c of all payload (4)
 //
 // The payload is
@@ -38,6 +38,8 @@ const (
 	streamFixed  = 6 * 8
 	// maxField bounds what a receiver takes memory for: the value of the largest record.
 	maxField = 640 << 20
+	// maxStreamKey bounds keys: the longest one of a client, and what keys of pages add.
+	maxStreamKey = 1<<20 + 64
 )
 
 // streamed are the prefixes of the keys that a stream has, in their order. Records of the log
@@ -62,6 +64,7 @@ type Export struct {
 	sum   uint32
 	done  bool
 	value []byte // the rest of a value that did not fit into a block
+	size  int    // from which on a block takes no more
 }
 
 // Export returns the state as of the last entry that was applied. The goroutine that calls
@@ -71,7 +74,7 @@ func (m *Member) Export() (*Export, error) {
 	if err := s.brokenErr(); err != nil {
 		return nil, err
 	}
-	e := &Export{m: m, Index: m.Applied(), Members: m.log.Membership(), snap: s.db.NewSnapshot(), stage: -1}
+	e := &Export{m: m, Index: m.Applied(), Members: m.log.Membership(), snap: s.db.NewSnapshot(), stage: -1, size: streamBlock}
 	if err := e.start(); err != nil {
 		return nil, fmt.Errorf("export: %w", errors.Join(err, e.snap.Close()))
 	}
@@ -148,9 +151,9 @@ func (e *Export) Read(p []byte) (n int, err error) {
 
 // payload returns that of the next block, nothing behind the last key.
 func (e *Export) payload() (b []byte, err error) {
-	for len(b) < streamBlock {
+	for len(b) < e.size {
 		if len(e.value) > 0 {
-			n := min(streamBlock-len(b), len(e.value))
+			n := min(e.size-len(b), len(e.value))
 			b, e.value = append(b, e.value[:n]...), e.value[n:]
 			continue
 		}

@@ -86,16 +86,17 @@ func (i *Import) decode() error {
 		}
 		i.in, i.began = i.in[len(streamMagic)+1:], true
 	}
-	for len(i.in) >= blockHeader {
-		n := binary.LittleEndian.Uint32(i.in)
-		if n > streamBlock && i.Index != 0 || n > maxField || i.ended {
+	b := i.in
+	for len(b) >= blockHeader {
+		n := binary.LittleEndian.Uint32(b)
+		if n > streamBlock+maxStreamKey+8 && i.Index != 0 || n > maxField || i.ended {
 			return fmt.Errorf("a block of %d bytes, ended %v: %w", n, i.ended, ErrCorrupt)
 		}
-		if uint64(len(i.in)-blockHeader) < uint64(n) {
+		if uint64(len(b)-blockHeader) < uint64(n) {
 			break
 		}
-		payload := i.in[blockHeader : blockHeader+n]
-		if i.sum = crc32.Update(i.sum, castagnoli, payload); i.sum != binary.LittleEndian.Uint32(i.in[4:]) {
+		payload := b[blockHeader : blockHeader+n]
+		if i.sum = crc32.Update(i.sum, castagnoli, payload); i.sum != binary.LittleEndian.Uint32(b[4:]) {
 			return fmt.Errorf("checksum of a block of %d bytes: %w", n, ErrCorrupt)
 		}
 		i.payload = append(i.payload, payload...)
@@ -103,9 +104,9 @@ func (i *Import) decode() error {
 		if err := i.take(); err != nil {
 			return err
 		}
-		i.in = i.in[blockHeader+n:]
+		b = b[blockHeader+n:]
 	}
-	i.in = slices.Clone(i.in) // less than a block
+	i.in = i.in[:copy(i.in, b)]
 	return nil
 }
 
@@ -116,21 +117,24 @@ func (i *Import) take() error {
 			return err
 		}
 	}
-	for len(i.payload) >= 8 {
-		k, v := binary.LittleEndian.Uint32(i.payload), binary.LittleEndian.Uint32(i.payload[4:])
-		if k > maxField || v > maxField {
+	b := i.payload
+	for len(b) >= 8 {
+		k, v := binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint32(b[4:])
+		if k > maxStreamKey || v > maxField {
 			return fmt.Errorf("a key of %d and a value of %d bytes: %w", k, v, ErrCorrupt)
 		}
-		if uint64(len(i.payload)-8) < uint64(k)+uint64(v) {
+		if uint64(len(b)-8) < uint64(k)+uint64(v) {
 			break
 		}
-		rest := i.payload[8:]
+		rest := b[8:]
 		if err := i.set(rest[:k], rest[k:k+v]); err != nil {
 			return err
 		}
-		i.payload = rest[k+v:]
+		b = rest[k+v:]
 	}
-	i.payload = append([]byte(nil), i.payload...)
+	if len(b) < len(i.payload) { // else a long value would be copied for each of its blocks
+		i.payload = i.payload[:copy(i.payload, b)]
+	}
 	if !i.ended {
 		return nil
 	}

@@ -369,6 +369,37 @@ func TestAStateThatIsThereIsNotTakenIn(t *testing.T) {
 	leader.s.Member().broken.Store(nil)
 }
 
+// Blocks end anywhere in keys and values, and both may be longer than blocks.
+func TestAStateTravelsInBlocksOfAnySize(t *testing.T) {
+	w, leader, lags := ahead(t)
+	defer w.close()
+	long, large := string(bytes.Repeat([]byte("k"), 1<<20)), string(bytes.Repeat([]byte("v"), 3*streamBlock))
+	leader.put(long, large)
+	for leader.s.Synced() < leader.s.journal.Newest() {
+		leader.propose()
+		leader.send(w.nodes[0])
+		leader.count()
+	}
+	for _, size := range []int{7, 64, 1000, streamBlock} {
+		e, err := leader.s.Member().Export()
+		leader.must(err)
+		e.size = size
+		b, err := io.ReadAll(e)
+		leader.must(errors.Join(err, e.Close()))
+		i, err := lags.receive(b)
+		lags.must(errors.Join(err, i.Finish()))
+		if size < streamBlock {
+			lags.must(i.Close())
+			continue
+		}
+		lags.must(lags.s.Member().Restore(i, grouplog.HardState{Term: e.Term, Commit: e.Index}))
+	}
+	lags.has(t, true)
+	if got, _ := lags.get(long); got != large {
+		t.Errorf("a large value under a long key has %d bytes, want %d", len(got), len(large))
+	}
+}
+
 // What is read is the state of one moment, whatever is written and cut off meanwhile; and the
 // log keeps what is behind it as long as it is asked to.
 func TestAnExportIsOfOneMoment(t *testing.T) {

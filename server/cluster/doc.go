@@ -32,5 +32,8 @@
 // joint consensus ([Driver.Join]). Who they are follows from the log from its first entry
 // on, and is on disk before memory passes a change.
 //
+// A member that lacks what was cut off the leader's log gets the state of the group in place
+// of it, by a [Courier] and [Driver.Install]. ADR 0054.
+//
 // R6 is safe as long as fewer than a majority lose entries at the same time.
 package cluster
