@@ -12,6 +12,7 @@ type Membership struct {
 	Leader  int           // index of the leader, or of the last one that was known; -1 for none
 	Led     bool          // the leader is known
 	Leads   bool          // this member leads
+	Syncing bool          // this member may lack what it has acknowledged, and has no vote meanwhile
 	Synced  bool          // members acknowledge what is on the device, not what is written
 	Term    uint64        // number of the leadership
 	Heard   time.Duration // how long ago a follower has heard the leader

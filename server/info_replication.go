@@ -65,8 +65,12 @@ func infoLeader(t *infoText, m *commands.Membership) {
 	} else {
 		field(t, "master_link_status", "down")
 	}
+	syncing := 0
+	if m.Syncing {
+		syncing = 1
+	}
 	field(t, "master_last_io_seconds_ago", int64(m.Heard/time.Second))
-	field(t, "master_sync_in_progress", 0)
+	field(t, "master_sync_in_progress", syncing)
 	field(t, "slave_read_repl_offset", m.Last)
 	field(t, "slave_repl_offset", m.Commits)
 	if !m.Led {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/server"
 	"github.com/vigildb/vigil/server/cluster"
@@ -56,11 +57,33 @@ func (g group) join(o *server.Options, hashes [16]byte) {
 		return
 	}
 	o.Group = g.node
+	o.Membership = func() *commands.Membership { return g.membership(o.Config.Settings()) }
 	store := o.Store
 	o.Store = func(p *persistence.Options) {
 		store(p)
 		p.Secret = hashes
 	}
+}
+
+// membership returns what the server shows of its group.
+func (g group) membership(set *conf.Settings) *commands.Membership {
+	v := g.node.View()
+	if v == nil {
+		return nil
+	}
+	m := &commands.Membership{Name: set.ClusterName, ID: g.node.Name(0), Leader: -1, Led: v.Leader != 0, Leads: v.Leads,
+		Syncing: v.Lost, Synced: set.AppendFsync == conf.FsyncAlways, Term: v.Term, Heard: g.node.Heard(), Last: v.Last, Commits: v.Committed}
+	for i, o := range g.node.Members() {
+		if o.ID == v.ID {
+			m.Self = i
+		}
+		if o.ID == v.Leader {
+			m.Leader = i
+		}
+		m.Members = append(m.Members, commands.Member{ID: g.node.Name(o.ID), Host: o.Host, Port: o.Port,
+			Entry: v.Members[i].Match, Record: v.Members[i].Record, Active: v.Members[i].Active})
+	}
+	return m
 }
 
 // failed receives why the group has lost this member, never if there is none.

@@ -112,6 +112,18 @@ func (g *trio) leader() int {
 	return 0
 }
 
+// whole waits until a server that was killed has caught up: until then it has no vote.
+func (g *trio) whole(i int) {
+	g.t.Helper()
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
+		got, err := g.call(i, "INFO replication")
+		if err == nil && !strings.Contains(got, "master_sync_in_progress:1") && !strings.Contains(got, "master_link_status:down") {
+			return
+		}
+	}
+	g.t.Fatalf("server %d does not catch up", i)
+}
+
 // Clients count upwards while the leader is killed again and again. Whatever was
 // acknowledged to them is there in the end, and nothing that was not asked for.
 func TestGroupLosesNothingWhenItsLeaderIsKilled(t *testing.T) {
@@ -144,6 +156,7 @@ func TestGroupLosesNothingWhenItsLeaderIsKilled(t *testing.T) {
 				g.leader()
 				g.start(lost)
 				g.await(lost)
+				g.whole(lost)
 			}
 			stop.Store(true)
 			clients.Wait()
@@ -243,6 +256,32 @@ func TestConfigurationOfAGroupIsChecked(t *testing.T) {
 		if err == nil || !strings.Contains(string(out), c.want) {
 			t.Errorf("%v: %v\n%s", c.args, err, out)
 		}
+	}
+}
+
+// Clients of Sentinel find the leader at each member, and followers are replicas to them.
+func TestMembersTellWhoLeads(t *testing.T) {
+	g := newTrio(t)
+	first := g.leader()
+	port := strconv.Itoa(g.ports[first])
+	for i := range 3 {
+		if got, err := g.call(i, "SENTINEL GET-MASTER-ADDR-BY-NAME mymaster"); err != nil || got != "[127.0.0.1 "+port+"]" {
+			t.Errorf("member %d: %s, %v", i, got, err)
+		}
+		want := "slave 127.0.0.1 " + port
+		if i == first {
+			want = "master"
+		}
+		if got, err := g.call(i, "ROLE"); err != nil || !strings.Contains(got, want) {
+			t.Errorf("member %d: %s, %v", i, got, err)
+		}
+	}
+	c := dialAt(t, "tcp", g.up[first].addr)
+	if got := c.do(t, "SET k v"); got != "OK" {
+		t.Fatal(got)
+	}
+	if got := c.do(t, "WAIT 2 0"); got != "2" {
+		t.Errorf("WAIT: %s", got)
 	}
 }
 

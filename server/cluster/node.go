@@ -2,6 +2,9 @@ package cluster
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net"
@@ -151,6 +154,21 @@ func (n *Node) View() *View {
 		return r.View()
 	}
 	return nil
+}
+
+// Heard returns how long ago the leader was heard.
+func (n *Node) Heard() time.Duration {
+	if r := n.runner.Load(); r != nil {
+		return r.Heard()
+	}
+	return 0
+}
+
+// Name is how a member is called where Redis shows an id of 40 digits, that of the group for
+// member 0. It does not tell which group to connect to.
+func (n *Node) Name(id uint64) string {
+	sum := sha256.Sum256(binary.BigEndian.AppendUint64(n.config.Group[:], id))
+	return hex.EncodeToString(sum[:20])
 }
 
 // Members are those of the configuration.

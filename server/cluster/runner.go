@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -76,6 +77,7 @@ type Runner struct {
 type View struct {
 	ID, Leader, Term uint64 // Leader is 0 if none is known
 	Leads            bool   // this member takes changes
+	Lost             bool   // it may lack what it has acknowledged (R6): its vote is missing
 	Committed, Last  uint64 // entries
 	// Members are all voters, in the order of the configuration.
 	Members []MemberView
@@ -85,6 +87,7 @@ type View struct {
 type MemberView struct {
 	ID     uint64
 	Match  uint64 // last entry that it has
+	Record uint64 // last record in these entries
 	Active bool   // it replied within an election timeout
 }
 
@@ -93,6 +96,9 @@ func Run(store *persistence.Member, lazy bool, c RunnerConfig) (*Runner, error) 
 	replica, err := NewReplica(store, c.Voters, lazy)
 	if err != nil {
 		return nil, fmt.Errorf("cluster: %w", err)
+	}
+	if ids := replica.Members().IDs(); !slices.Equal(ids, slices.Sorted(slices.Values(c.Voters))) {
+		return nil, fmt.Errorf("cluster: the store is of a group with the members %v, the configuration names %v", ids, c.Voters)
 	}
 	r := &Runner{config: c, replica: replica, inbox: make(chan *raftpb.Message, inboxSize), asked: make(chan func()),
 		ended: make(chan struct{})}
@@ -253,12 +259,13 @@ func (r *Runner) View() *View { return r.view.Load() }
 func (r *Runner) look() {
 	s := r.driver.node.Status()
 	v := &View{ID: r.config.ID, Leader: s.Lead, Term: s.HardState.GetTerm(), Committed: s.HardState.GetCommit(),
-		Leads: r.driver.leading != 0 && !r.driver.stale()}
+		Leads: r.driver.leading != 0 && !r.driver.stale(), Lost: r.replica.Lost()}
 	_, v.Last = r.replica.log.Bounds()
 	for _, id := range r.config.Voters {
 		m := MemberView{ID: id}
 		if p, ok := s.Progress[id]; ok && s.RaftState == raft.StateLeader {
 			m.Match, m.Active = p.Match, p.RecentActive || id == v.ID
+			m.Record, _ = r.replica.log.LastRecord(p.Match) // 0 of entries that were cut off
 		}
 		v.Members = append(v.Members, m)
 	}

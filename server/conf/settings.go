@@ -66,6 +66,7 @@ type Settings struct {
 	ClusterMembers  string
 	ClusterMemberID uint64
 	ClusterSecret   string
+	ClusterName     string        // for Sentinel's clients
 	ClusterElection time.Duration // timeout of an election
 	ClusterMaxStale time.Duration // of a follower that is read
 
