@@ -60,6 +60,15 @@ const (
 	partString = 1 << 20
 )
 
+// turnTo begins a part of the value with a pager, nil for none. Pages of it that are staged
+// may leave memory.
+func (p *parts) turnTo(of *pager) {
+	if p.of == of {
+		of.free(p.staged)
+	}
+	p.staged, p.of = p.staged[:0], of
+}
+
 // encodePart encodes a part of the live slot i, if it holds a value for which
 // that is worthwhile, and reports whether parts are left. After the last one
 // the rest of the value, its head above all, is to be encoded as usual.
@@ -96,10 +105,7 @@ func (s *Store) encodePart(t *table, i int) (more bool) {
 		o.whole = false
 	}
 	b := m.parts.batch
-	if m.parts.of == o.pager {
-		o.pager.free(m.parts.staged)
-	}
-	m.parts.staged, m.parts.of = m.parts.staged[:0], o.pager
+	m.parts.turnTo(o.pager)
 	pageKey := appendPageKey(nil, t.phys, hash, o.key, 0)
 	more = v.Part(m.parts.size, func(id uint64, page []byte) {
 		binary.BigEndian.PutUint64(pageKey[len(pageKey)-8:], id)

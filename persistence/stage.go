@@ -166,7 +166,7 @@ func (s *Store) moveSome(from, high []byte) (next []byte, err error) {
 		return nil, err
 	}
 	size := s.materialiser.pass.stage.batch
-	b := s.db.NewBatchWithSize(size)
+	b := s.db.NewBatchWithSize(max(size, batchEntry))
 	var key []byte
 	for it.First(); it.Valid() && err == nil; it.Next() {
 		v := it.Value()

@@ -77,9 +77,6 @@ func (srv *Server) join() error {
 	return g.Start(srv.store.Member(), srv.settings().sync != persistence.SyncAlways, srv.lead, srv.follow)
 }
 
-// InGroup implements [cluster.Grouped] of the commands.
-func (h host) InGroup() bool { return h.srv.opts.Group != nil }
-
 // handOver has another member lead before this server ends.
 func (srv *Server) handOver() {
 	if g := srv.opts.Group; g != nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/persistence/grouplog"
 )
@@ -39,7 +40,12 @@ func newGroupRig(t *testing.T) (*rig, *testGroup) {
 	t.Helper()
 	g := &testGroup{t: t, wake: make(chan struct{}, 1), done: make(chan struct{}), heard: true, patient: true}
 	g.moved.L = &g.mu
-	r := newRig(t, func(o *Options) { o.Group = g })
+	r := newRig(t, func(o *Options) {
+		o.Group = g
+		o.Membership = func() *commands.Membership {
+			return &commands.Membership{Leader: -1, Members: make([]commands.Member, 3)}
+		}
+	})
 	g.elect()
 	return r, g
 }

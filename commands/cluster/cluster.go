@@ -44,13 +44,10 @@ func Group() commands.Group {
 	return commands.Group{Name: "cluster", Commands: rows}
 }
 
-// Grouped is a server that may be one of several with the same data.
-type Grouped interface{ InGroup() bool }
-
 // readOnly notes whether old data of a follower will do for the client.
 func readOnly(c *commands.Ctx) error {
 	switch {
-	case !c.Host.(Grouped).InGroup():
+	case c.Membership() == nil:
 		return errDisabled
 	case c.Command.Name == "READONLY":
 		c.Client.Set(commands.ClientReadOnly)
