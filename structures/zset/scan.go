@@ -45,7 +45,7 @@ func (s *Set) Scan(cursor uint64, count int, visit func(member []byte, score flo
 				return s.keys.Cursors.Hide(e >> 32 << unused)
 			}
 			if i == 0 || batch[i-1] != e { // the same place has all of that hash
-				count -= s.visitHash(uint32(e>>32), uint32(e)-1, visit)
+				count -= s.visitHash(e, visit)
 				if s.unread() {
 					return 0
 				}
@@ -56,10 +56,11 @@ func (s *Set) Scan(cursor uint64, count int, visit func(member []byte, score flo
 	return 0
 }
 
-// visitHash visits the members with a hash in a leaf and returns how many there are.
-func (s *Set) visitHash(hash, num uint32, visit func(member []byte, score float64)) (n int) {
-	l := s.leaves[num]
-	if !s.present(l) {
+// visitHash visits the members with the hash of a slot in its leaf and returns how many
+// there are.
+func (s *Set) visitHash(slot uint64, visit func(member []byte, score float64)) (n int) {
+	hash, l := uint32(slot>>32), s.named(slot)
+	if l == nil || !s.present(l) {
 		return 0
 	}
 	for i, slot := range l.slots {

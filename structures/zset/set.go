@@ -99,7 +99,10 @@ func (s *Set) find(hash uint32, member []byte) (l *leaf, i int) {
 		if uint32(slots[at]>>32) != hash {
 			continue
 		}
-		l := s.leaves[uint32(slots[at])-1]
+		l := s.named(slots[at])
+		if l == nil {
+			continue
+		}
 		if !s.present(l) {
 			return nil, 0
 		}
@@ -108,6 +111,15 @@ func (s *Set) find(hash uint32, member []byte) (l *leaf, i int) {
 		}
 	}
 	return nil, 0
+}
+
+// named is the leaf of a slot of the index. It is nil if there is none: a section whose page
+// was spoilt on disk may name one that was removed since the section was read.
+func (s *Set) named(slot uint64) *leaf {
+	if num := uint32(slot) - 1; int(num) < len(s.leaves) {
+		return s.leaves[num]
+	}
+	return nil
 }
 
 // Score returns the score of a member; ok is false if it is not in the set.
