@@ -30,8 +30,8 @@ func (k *knownGroup) set(change func(m *commands.Membership)) {
 	k.now.Store(&m)
 }
 
-// newGroupRig is a rig whose server is in a group that the test describes.
-func newMembershipRig(t *testing.T) (*rig, *knownGroup) {
+// newRigInGroup is a rig whose server is in a group that the test describes.
+func newRigInGroup(t *testing.T) (*rig, *knownGroup) {
 	k := &knownGroup{}
 	return newRig(t, func(o *Options) {
 		o.Config = testConfig(t, "--appendfsync", "always")
@@ -51,7 +51,7 @@ func follows(m *commands.Membership) {
 func leaderless(m *commands.Membership) { m.Last, m.Commits, m.Heard = 40, 39, time.Minute }
 
 func TestRoleIsThatInTheGroup(t *testing.T) {
-	r, k := newMembershipRig(t)
+	r, k := newRigInGroup(t)
 	c := r.dial()
 	for _, x := range []struct {
 		name     string
@@ -107,7 +107,7 @@ func infoLines(text string) map[string]bool {
 }
 
 func TestBeforeALeaderIsKnownThereIsNoMaster(t *testing.T) {
-	r, k := newMembershipRig(t)
+	r, k := newRigInGroup(t)
 	k.set(leaderless)
 	c := r.dial()
 	c.want("ROLE", `["slave" "" (int) 0 "connect" (int) 39]`)
@@ -117,7 +117,7 @@ func TestBeforeALeaderIsKnownThereIsNoMaster(t *testing.T) {
 }
 
 func TestSentinelCommandsDescribeTheGroup(t *testing.T) {
-	r, k := newMembershipRig(t)
+	r, k := newRigInGroup(t)
 	k.set(leads)
 	c := r.dial()
 	c.want("SENTINEL get-master-addr-by-name mymaster", `["10.0.0.1" "7001"]`)
@@ -156,7 +156,7 @@ func TestSentinelCommandsDescribeTheGroup(t *testing.T) {
 }
 
 func TestFollowersAnswerForTheLeader(t *testing.T) {
-	r, k := newMembershipRig(t)
+	r, k := newRigInGroup(t)
 	k.set(follows)
 	c := r.dial()
 	c.want("SENTINEL GET-MASTER-ADDR-BY-NAME mymaster", `["::1" "7003"]`)
@@ -181,7 +181,7 @@ func TestFollowersAnswerForTheLeader(t *testing.T) {
 }
 
 func TestSubscribersHearThatAnotherMemberLeads(t *testing.T) {
-	r, k := newMembershipRig(t)
+	r, k := newRigInGroup(t)
 	k.set(leads)
 	c := r.dial()
 	c.want("SUBSCRIBE +switch-master", `["subscribe" "+switch-master" (int) 1]`)
@@ -204,7 +204,7 @@ func (c *testClient) quietSubscriber() {
 }
 
 func TestWaitCountsMembersThatHaveTheWrites(t *testing.T) {
-	r, k := newMembershipRig(t)
+	r, k := newRigInGroup(t)
 	k.set(leads)
 	c := r.dial()
 	c.want("WAIT 0 0", "(int) 1") // who has written nothing asks who is there
@@ -240,7 +240,7 @@ func TestWaitCountsMembersThatHaveTheWrites(t *testing.T) {
 }
 
 func TestWaitIsRefusedWhereItCouldNotBeKept(t *testing.T) {
-	r, k := newMembershipRig(t)
+	r, k := newRigInGroup(t)
 	c := r.dial()
 	k.set(follows)
 	c.want("WAIT 1 0", "(error) ERR WAIT cannot be used with replica instances")
@@ -254,7 +254,7 @@ func TestWaitIsRefusedWhereItCouldNotBeKept(t *testing.T) {
 }
 
 func TestWaitEndsWhenTheMemberCeasesToLead(t *testing.T) {
-	r, k := newMembershipRig(t)
+	r, k := newRigInGroup(t)
 	k.set(leads)
 	c := r.dial()
 	c.want("SET k v", "OK")

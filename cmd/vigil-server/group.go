@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 
-	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/server"
 	"github.com/vigildb/vigil/server/cluster"
@@ -14,7 +13,10 @@ import (
 )
 
 // group is the group that the server is a member of; its node is nil if it is alone.
-type group struct{ node *cluster.Node }
+type group struct {
+	node *cluster.Node
+	set  *conf.Settings
+}
 
 // listenGroup makes the node of this server, if the configuration names a group.
 func listenGroup(set *conf.Settings, log *slog.Logger) (g group, hashes [16]byte, err error) {
@@ -24,6 +26,7 @@ func listenGroup(set *conf.Settings, log *slog.Logger) (g group, hashes [16]byte
 		}
 		return g, hashes, nil
 	}
+	g.set = set
 	members, err := cluster.ParseMembers(set.ClusterMembers)
 	if err != nil {
 		return g, hashes, fmt.Errorf("cluster-members: %w", err)
@@ -56,34 +59,12 @@ func (g group) join(o *server.Options, hashes [16]byte) {
 	if g.node == nil {
 		return
 	}
-	o.Group = g.node
-	o.Membership = func() *commands.Membership { return g.membership(o.Config.Settings()) }
+	o.Group, o.Membership = g.node, membership(g.node, g.set)
 	store := o.Store
 	o.Store = func(p *persistence.Options) {
 		store(p)
 		p.Secret = hashes
 	}
-}
-
-// membership returns what the server shows of its group.
-func (g group) membership(set *conf.Settings) *commands.Membership {
-	v := g.node.View()
-	if v == nil {
-		return nil
-	}
-	m := &commands.Membership{Name: set.ClusterName, ID: g.node.Name(0), Leader: -1, Led: v.Leader != 0, Leads: v.Leads,
-		Syncing: v.Lost, Synced: set.AppendFsync == conf.FsyncAlways, Term: v.Term, Heard: g.node.Heard(), Last: v.Last, Commits: v.Committed}
-	for i, o := range g.node.Members() {
-		if o.ID == v.ID {
-			m.Self = i
-		}
-		if o.ID == v.Leader {
-			m.Leader = i
-		}
-		m.Members = append(m.Members, commands.Member{ID: g.node.Name(o.ID), Host: o.Host, Port: o.Port,
-			Entry: v.Members[i].Match, Record: v.Members[i].Record, Active: v.Members[i].Active})
-	}
-	return m
 }
 
 // failed receives why the group has lost this member, never if there is none.

@@ -2,9 +2,6 @@ package cluster
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net"
@@ -162,13 +159,6 @@ func (n *Node) Heard() time.Duration {
 		return r.Heard()
 	}
 	return 0
-}
-
-// Name is how a member is called where Redis shows an id of 40 digits, that of the group for
-// member 0. It does not tell which group to connect to.
-func (n *Node) Name(id uint64) string {
-	sum := sha256.Sum256(binary.BigEndian.AppendUint64(n.config.Group[:], id))
-	return hex.EncodeToString(sum[:20])
 }
 
 // Members are those of the configuration.

@@ -38,11 +38,16 @@ func (p *Proposals) Propose(term uint64, data []byte) error {
 		return errBusy
 	}
 	p.queue = append(p.queue, proposal{term, data})
+	p.signal()
+	return nil
+}
+
+// signal wakes the runner.
+func (p *Proposals) signal() {
 	select {
 	case p.wake <- struct{}{}:
 	default:
 	}
-	return nil
 }
 
 // take passes the data proposed in a term on, in their order, until one is not taken.

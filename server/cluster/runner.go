@@ -66,6 +66,10 @@ type Runner struct {
 	heard atomic.Int64 // when the leader was heard, or this member was it, by Now
 	view  atomic.Pointer[View]
 
+	replied map[uint64]time.Duration // when members replied, for the view
+
+	watched atomic.Bool // View was called: the next one is made as soon as possible
+
 	mu      sync.Mutex
 	moved   sync.Cond // the lease began, or the leadership ended
 	leads   bool      // guarded by mu
@@ -87,7 +91,7 @@ type View struct {
 type MemberView struct {
 	ID     uint64
 	Match  uint64 // last entry that it has
-	Record uint64 // last record in these entries
+	Record uint64 // last record of those entries
 	Active bool   // it replied within an election timeout
 }
 
@@ -100,7 +104,7 @@ func Run(store *persistence.Member, lazy bool, c RunnerConfig) (*Runner, error) 
 	if ids := replica.Members().IDs(); !slices.Equal(ids, slices.Sorted(slices.Values(c.Voters))) {
 		return nil, fmt.Errorf("cluster: the store is of a group with the members %v, the configuration names %v", ids, c.Voters)
 	}
-	r := &Runner{config: c, replica: replica, inbox: make(chan *raftpb.Message, inboxSize), asked: make(chan func()),
+	r := &Runner{config: c, replica: replica, inbox: make(chan *raftpb.Message, inboxSize), asked: make(chan func()), replied: map[uint64]time.Duration{},
 		ended: make(chan struct{})}
 	r.moved.L = &r.mu
 	r.ctx, r.stop = context.WithCancel(context.Background())
@@ -173,6 +177,9 @@ func (r *Runner) run() {
 			err = r.driver.Work()
 		}
 		r.publish()
+		if err == nil && r.watched.Swap(false) {
+			r.look()
+		}
 	}
 	r.config.Logf(LogError, "the member of the group ends: %v", err)
 	r.end(err)
@@ -252,8 +259,15 @@ func (r *Runner) Heard() time.Duration {
 	return r.config.Now() - time.Duration(r.heard.Load())
 }
 
-// View returns what this member knew of the group a tick ago.
-func (r *Runner) View() *View { return r.view.Load() }
+// View returns what this member knew of the group a tick ago, or when View was called the
+// last time, if that is later. It waits for nothing: its callers may hold locks that the
+// driver waits for.
+func (r *Runner) View() *View {
+	if !r.watched.Swap(true) {
+		r.config.Proposals.signal()
+	}
+	return r.view.Load()
+}
 
 // look makes the view anew.
 func (r *Runner) look() {
@@ -264,12 +278,23 @@ func (r *Runner) look() {
 	for _, id := range r.config.Voters {
 		m := MemberView{ID: id}
 		if p, ok := s.Progress[id]; ok && s.RaftState == raft.StateLeader {
-			m.Match, m.Active = p.Match, p.RecentActive || id == v.ID
-			m.Record, _ = r.replica.log.LastRecord(p.Match) // 0 of entries that were cut off
+			m.Match, m.Active = p.Match, r.active(id, p.RecentActive)
+			m.Record, _ = r.replica.log.LastRecord(p.Match) // 0 for a member that lacks more than the log has
 		}
 		v.Members = append(v.Members, m)
 	}
 	r.view.Store(v)
+}
+
+// active reports whether a member has replied within an election timeout. What Raft
+// reports begins anew with each such time, so that a member may be missing at once then.
+func (r *Runner) active(id uint64, recently bool) bool {
+	now := r.config.Now()
+	if recently || id == r.config.ID {
+		r.replied[id] = now
+	}
+	at, ever := r.replied[id]
+	return ever && now-at < r.config.Election
 }
 
 // ask has the goroutine of the driver do something, and waits until it is done.

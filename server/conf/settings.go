@@ -65,8 +65,8 @@ type Settings struct {
 	// The group of machines; ClusterMembers is empty for a server that is alone.
 	ClusterMembers  string
 	ClusterMemberID uint64
+	ClusterName     string // for Sentinel's clients
 	ClusterSecret   string
-	ClusterName     string        // for Sentinel's clients
 	ClusterElection time.Duration // timeout of an election
 	ClusterMaxStale time.Duration // of a follower that is read
 
