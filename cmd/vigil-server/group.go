@@ -19,7 +19,8 @@ type group struct {
 }
 
 // listenGroup makes the node of this server, if the configuration names a group.
-func listenGroup(set *conf.Settings, log *slog.Logger) (g group, hashes [16]byte, err error) {
+func listenGroup(config *conf.Config, log *slog.Logger) (g group, hashes [16]byte, err error) {
+	set := config.Settings()
 	if set.ClusterMembers == "" {
 		if set.ClusterMemberID != 0 || set.ClusterSecret != "" {
 			return g, hashes, errors.New("cluster-member-id and cluster-secret need cluster-members")
@@ -39,17 +40,21 @@ func listenGroup(set *conf.Settings, log *slog.Logger) (g group, hashes [16]byte
 		return g, hashes, errors.New("a member of a group keeps its data: remove save \"\" and appendonly no")
 	}
 	g.node, err = cluster.Listen(cluster.NodeConfig{Group: id, ID: set.ClusterMemberID, Members: members,
-		Election: set.ClusterElection, MaxStale: set.ClusterMaxStale, Logf: logGroup(log)})
+		Election: set.ClusterElection, MaxStale: set.ClusterMaxStale, Logf: logGroup(config, log)})
 	return g, hashes, err
 }
 
-// logGroup writes what a node says to the log of the server.
-func logGroup(log *slog.Logger) func(level cluster.LogLevel, format string, args ...any) {
-	levels := map[cluster.LogLevel]slog.Level{cluster.LogDebug: slog.LevelDebug, cluster.LogInfo: slog.LevelDebug + 2,
-		cluster.LogWarn: slog.LevelWarn, cluster.LogError: slog.LevelError}
+// logGroup writes what a node says to the log of the server, if loglevel admits it.
+func logGroup(config *conf.Config, log *slog.Logger) func(level cluster.LogLevel, format string, args ...any) {
+	type levels struct {
+		shown conf.LogLevel
+		slog  slog.Level
+	}
+	of := map[cluster.LogLevel]levels{cluster.LogDebug: {conf.LogDebug, slog.LevelDebug}, cluster.LogInfo: {conf.LogVerbose, slog.LevelDebug + 2},
+		cluster.LogWarn: {conf.LogWarning, slog.LevelWarn}, cluster.LogError: {conf.LogWarning, slog.LevelError}}
 	return func(level cluster.LogLevel, format string, args ...any) {
-		if l := levels[level]; log.Enabled(context.Background(), l) {
-			log.Log(context.Background(), l, "group: "+fmt.Sprintf(format, args...))
+		if l := of[level]; l.shown >= config.Settings().LogLevel && log.Enabled(context.Background(), l.slog) {
+			log.Log(context.Background(), l.slog, "group: "+fmt.Sprintf(format, args...))
 		}
 	}
 }

@@ -108,7 +108,7 @@ func serve(config *conf.Config, recovery persistence.Recovery, log *slog.Logger,
 	for _, w := range append(config.Warnings(), warnings(set)...) {
 		log.Warn(w)
 	}
-	group, hashes, err := listenGroup(set, log)
+	group, hashes, err := listenGroup(config, log)
 	if err != nil {
 		return err
 	}
