@@ -5,6 +5,7 @@ BIN    := bin
 # The compiler arranges the programs by a profile of the server; see `make profile`.
 BUILD  := CGO_ENABLED=0 $(GO) build -trimpath -pgo=$(CURDIR)/cmd/vigil-server/cpu.pprof
 DIST   := dist
+GROUP_PORT ?= 7001
 TOOLS  := $(GO) tool -modfile=$(CURDIR)/.ci/tools/go.mod
 # Modules of their own, so that what they need never reaches users of the package.
 MODULES := server/integration server/sim cmd/vigil-sim cmd/vigil-session placement/bench examples/crawler examples/shardrouter examples/leaderboard examples/jobqueue examples/shop
@@ -21,7 +22,7 @@ DEB_ARCHES ?= amd64,arm64
 SESSIONS ?= 1000000
 
 .DEFAULT_GOAL := help
-.PHONY: help build run demo test browser screenshots race sim sim-group mutants stress lint fuzz faults conformance conformance-redis crash bench bench-report values profile waits consumers large sizing window-cost frameworks clients bench-sessions placement-table figures docs dist deb packages check clean
+.PHONY: help build run group demo test browser screenshots race sim sim-group mutants stress lint fuzz faults conformance conformance-redis crash bench bench-report values profile waits consumers large sizing window-cost frameworks clients bench-sessions placement-table figures docs dist deb packages check clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,6 +36,10 @@ run: ## build and run the server (PORT=6379, data in ./data)
 	@mkdir -p data
 	$(BUILD) -o $(BIN)/ ./cmd/vigil-server
 	$(BIN)/vigil-server --port $(PORT) --dir data
+
+group: ## build and run three servers with the same data on GROUP_PORT (7001) and the next two ports
+	@$(BUILD) -o $(BIN)/ ./cmd/vigil-server
+	@.ci/group $(BIN)/vigil-server $(GROUP_PORT) data/group
 
 demo: ## the session store as a shop in the browser, on DEMO_PORT (8080), data in ./data/demo
 	@$(BUILD) -o $(BIN)/ ./cmd/vigil-server
