@@ -441,7 +441,7 @@ func TestAnExportIsOfOneMoment(t *testing.T) {
 	leader.know()
 	leader.materialise()
 	if first, _ := leader.log().Bounds(); first <= e.Index {
-		t.Errorf("entries from %d on are kept for nobody", first)
+		t.Errorf("entries from %d on are kept, which no member lacks", first)
 	}
 	e, err = leader.s.Member().Export()
 	leader.must(err)

@@ -59,7 +59,7 @@ func runWorld(t testing.TB, seed uint64, effects map[string]int) {
 		}
 		w.close()
 	}()
-	away := 3 // the member that hears of nobody
+	away := 3 // the member that hears of no other
 	for i := range 1500 {
 		n, o := w.nodes[w.r.IntN(3)], w.nodes[w.r.IntN(3)]
 		if i%300 == 0 {

@@ -184,7 +184,7 @@ func TestRepliesOfALeaderWaitForTheCommit(t *testing.T) {
 	writer.send("SET", "k", "v")
 	r.until("the write is in memory", func() bool { return len(g.waiting()) == 1 })
 	reader.send("GET", "k")
-	other.want("GET other", `"1"`) // which nobody waits for
+	other.want("GET other", `"1"`) // which is committed
 	g.holdBack(false)
 	writer.next("OK")
 	reader.next(`"v"`)

@@ -185,7 +185,7 @@ func TestSubscribersHearThatAnotherMemberLeads(t *testing.T) {
 	k.set(leads)
 	c := r.dial()
 	c.want("SUBSCRIBE +switch-master", `["subscribe" "+switch-master" (int) 1]`)
-	r.clock.advance(cronPeriod) // the first one is announced to nobody
+	r.clock.advance(cronPeriod) // the first one is not announced
 	k.set(leaderless)
 	r.clock.advance(cronPeriod)
 	k.set(follows)
@@ -207,7 +207,7 @@ func TestWaitCountsMembersThatHaveTheWrites(t *testing.T) {
 	r, k := newRigInGroup(t)
 	k.set(leads)
 	c := r.dial()
-	c.want("WAIT 0 0", "(int) 1") // who has written nothing asks who is there
+	c.want("WAIT 0 0", "(int) 1") // of a client that has written nothing: the members that are there
 	c.want("SET k v", "OK")
 	written := r.srv.store.Stats().LSN
 	has := func(b, c uint64) func(*commands.Membership) {

@@ -16,8 +16,8 @@ const (
 	LogError
 )
 
-// logger writes what raft has to say. Its ordinary lines are of interest only to those
-// who look for a fault.
+// logger writes what raft has to say. Its ordinary lines help only in the search for a
+// fault.
 type logger struct {
 	logf func(level LogLevel, format string, args ...any)
 }

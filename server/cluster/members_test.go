@@ -46,7 +46,7 @@ func TestMembersComeAndGo(t *testing.T) {
 	}
 }
 
-// A learner takes the place of a voter in one change, and the former one's end is noticed by nobody.
+// A learner takes the place of a voter in one change, and no member notices the end of the former one.
 func TestALearnerReplacesAVoter(t *testing.T) {
 	w, n := ledWorld(t, 22, persistence.SyncAlways, rules{})
 	lost := w.nodes[n.id%members+1]

@@ -210,7 +210,7 @@ func (r *Runner) step(m *raftpb.Message) {
 }
 
 // publish shows others how long this member leads at least. A lease is shown only
-// after what ends it was: nobody relies on one that the driver has given up.
+// after what ends it was: no reply relies on one that the driver has given up.
 func (r *Runner) publish() {
 	until := r.driver.Held()
 	before := r.lease.Swap(int64(until))

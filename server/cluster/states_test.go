@@ -23,7 +23,7 @@ func TestALaggingMemberGetsTheState(t *testing.T) {
 		})
 		w.settle()
 		if got := w.elected().driver.Leading(); got > term+1 {
-			t.Errorf("policy %d: it led term %d, and now somebody leads term %d", policy, term, got)
+			t.Errorf("policy %d: it led term %d, and now another member leads term %d", policy, term, got)
 		}
 		lags.stop(true)
 		lags.start()
