@@ -20,9 +20,10 @@ COUNT  ?= 20
 PKGS   ?= ./...
 DEB_ARCHES ?= amd64,arm64
 SESSIONS ?= 1000000
+KILLS ?= 100
 
 .DEFAULT_GOAL := help
-.PHONY: help build run group demo test browser screenshots race sim sim-group mutants stress lint fuzz faults conformance conformance-redis crash bench bench-report values profile waits consumers large sizing window-cost frameworks clients bench-sessions placement-table figures docs dist deb packages check clean
+.PHONY: help build run group demo test browser screenshots race sim sim-group mutants stress lint fuzz faults conformance conformance-redis crash crash-group bench bench-report values profile waits consumers large sizing window-cost frameworks clients bench-sessions placement-table figures docs dist deb packages check clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -91,6 +92,10 @@ crash: ## kill -9 and power losses, ROUNDS (1000) of each for each appendfsync (
 	$(MAKE) -s build
 	$(BIN)/vigil-crash -server $(BIN)/vigil-server -rounds $(ROUNDS)
 	VIGIL_POWER=$(ROUNDS) $(GO) test ./persistence -run PowerLoss -v -count=1 -timeout 2h
+
+crash-group: ## kill -9 of the leader of three servers, KILLS (100) times for each appendfsync
+	$(MAKE) -s build
+	$(BIN)/vigil-crash -server $(BIN)/vigil-server -group $(KILLS)
 
 conformance: ## the command transcripts against vigil
 	$(GO) test ./server -run Conformance -v -count=1

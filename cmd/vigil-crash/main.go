@@ -12,6 +12,12 @@
 // are there, and none in part. Others write without transactions, and move
 // elements through a list on which a client waits. The exit status is 1 if a
 // guarantee was broken; the server of that round is left as it is.
+//
+//	vigil-crash -server bin/vigil-server -group 100
+//
+// kills the leader of three servers that hold the same data, again and again, while clients
+// count upwards: no acknowledged number may be missing in the end. It prints how long clients
+// waited for the next acknowledged write.
 package main
 
 import (
@@ -31,7 +37,15 @@ func main() {
 	parallel := flag.Int("parallel", 4, "servers at once")
 	policies := flag.String("policies", "always,everysec,no", "values of appendfsync")
 	seed := flag.Uint64("seed", uint64(time.Now().UnixNano()), "of all random choices but the scheduler's")
+	kills := flag.Int("group", 0, "kill the leader of a group of three servers so often for each policy, in place of rounds")
 	flag.Parse()
+	if *kills > 0 {
+		if err := runGroups(*binary, *kills, strings.Split(*policies, ","), *seed); err != nil {
+			fmt.Fprintln(os.Stderr, "vigil-crash:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if err := run(*binary, *rounds, *parallel, strings.Split(*policies, ","), *seed); err != nil {
 		fmt.Fprintln(os.Stderr, "vigil-crash:", err)
 		os.Exit(1)

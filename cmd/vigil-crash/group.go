@@ -1,0 +1,297 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// groupSize is the size of a group.
+const groupSize = 3
+
+// group is three servers with the same data, whose leader is killed again and again.
+type group struct {
+	binary, policy, dir string
+	ports               [groupSize]int
+	up                  [groupSize]*exec.Cmd
+	counters            []*countingClient
+	acks                chan ack // of counters, while a kill is waited for
+	watched             atomic.Bool
+	stop                atomic.Bool
+}
+
+// ack is an acknowledged write.
+type ack struct {
+	server int
+	at     time.Time
+}
+
+// countingClient is a client that counts upwards in a key of its own, at the server that takes it.
+type countingClient struct {
+	key          string
+	asked, acked int // the number that was sent last, and that which was acknowledged last
+	at           int // server
+	conn         *client
+}
+
+// runGroups kills the leaders of a group for each policy, and prints what that came to.
+func runGroups(binary string, kills int, policies []string, seed uint64) error {
+	fmt.Printf("seed %d\n\n", seed)
+	fmt.Println("| appendfsync | leaders killed | acknowledged | lost | median until the next write, ms | 99 % | longest |")
+	fmt.Println("|---|--:|--:|--:|--:|--:|--:|")
+	r := rand.New(rand.NewPCG(seed, 0))
+	for _, policy := range policies {
+		dir, err := os.MkdirTemp("", "vigil-crash")
+		if err != nil {
+			return err
+		}
+		g := &group{binary: binary, policy: policy, dir: dir, acks: make(chan ack, 1)}
+		gaps, err := g.run(kills, r)
+		if err != nil {
+			return fmt.Errorf("%s: %s: %w", dir, policy, err)
+		}
+		slices.Sort(gaps)
+		acked := 0
+		for _, c := range g.counters {
+			acked += c.acked
+		}
+		at := func(part float64) int64 { return gaps[min(len(gaps)-1, int(part*float64(len(gaps))))].Milliseconds() }
+		fmt.Printf("| %s | %d | %d | 0 | %d | %d | %d |\n", policy, len(gaps), acked, at(.5), at(.99), at(1))
+		os.RemoveAll(dir)
+	}
+	return nil
+}
+
+// run returns how long the group was without a leader after each kill. A write that was
+// lost is an error.
+func (g *group) run(kills int, r *rand.Rand) (gaps []time.Duration, err error) {
+	if err := g.choosePorts(r); err != nil {
+		return nil, err
+	}
+	defer func() {
+		for _, p := range g.up {
+			if p != nil {
+				_ = p.Process.Kill()
+				_ = p.Wait()
+			}
+		}
+	}()
+	for i := range g.up {
+		if err := g.start(i); err != nil {
+			return nil, err
+		}
+	}
+	var clients sync.WaitGroup
+	for k := range 8 {
+		c := &countingClient{key: "counter:" + strconv.Itoa(k)}
+		g.counters = append(g.counters, c)
+		clients.Go(func() { g.count(c) })
+	}
+	for range kills {
+		var gap time.Duration
+		if gap, err = g.killLeader(r); err != nil {
+			break
+		}
+		gaps = append(gaps, gap)
+	}
+	g.stop.Store(true)
+	clients.Wait()
+	if err != nil {
+		return nil, err
+	}
+	return gaps, g.check()
+}
+
+// choosePorts finds ports that are free, also those 10000 higher.
+func (g *group) choosePorts(r *rand.Rand) error {
+	for range 100 {
+		base, free := 10000+r.IntN(12000), true
+		for i := range g.ports {
+			g.ports[i] = base + i
+			for _, port := range []int{base + i, base + i + 10000} {
+				l, err := net.Listen("tcp", address(port))
+				if err != nil {
+					free = false
+					continue
+				}
+				l.Close()
+			}
+		}
+		if free {
+			return nil
+		}
+	}
+	return errors.New("no ports are free")
+}
+
+func address(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
+
+func (g *group) start(i int) error {
+	list := ""
+	for k, port := range g.ports {
+		list += fmt.Sprintf("%d=%s ", k+1, address(port))
+	}
+	dir := filepath.Join(g.dir, strconv.Itoa(i))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	log, err := os.OpenFile(filepath.Join(dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	p := exec.Command(g.binary, "--port", strconv.Itoa(g.ports[i]), "--dir", dir, "--appendfsync", g.policy, "--save", "",
+		"--cluster-members", list, "--cluster-member-id", strconv.Itoa(i+1), "--cluster-secret", "a secret of vigil-crash")
+	p.Stdout, p.Stderr = log, log
+	g.up[i] = p
+	return p.Start()
+}
+
+// dial connects to a server, for calls that end within a few seconds.
+func (g *group) dial(i int) (*client, error) {
+	nc, err := net.DialTimeout("tcp", address(g.ports[i]), time.Second)
+	if err != nil {
+		return nil, err
+	}
+	if err := nc.SetDeadline(time.Now().Add(patience)); err != nil {
+		return nil, err
+	}
+	return &client{nc: nc, r: bufio.NewReader(nc), w: bufio.NewWriter(nc)}, nil
+}
+
+// count writes until the end. A call without a reply may have been executed: the number is
+// written again.
+func (g *group) count(c *countingClient) {
+	for !g.stop.Load() {
+		got, err := "", error(nil)
+		if c.conn == nil {
+			c.conn, err = g.dial(c.at)
+		}
+		if err == nil {
+			c.asked = c.acked + 1
+			got, err = c.conn.do("SET", c.key, strconv.Itoa(c.asked))
+		}
+		if err == nil && got == "OK" {
+			c.acked++
+			g.acknowledged(c.at)
+			continue
+		}
+		if c.conn != nil {
+			c.conn.nc.Close()
+			c.conn = nil
+		}
+		c.at = (c.at + 1) % groupSize
+		time.Sleep(time.Millisecond) // while there is no leader
+	}
+}
+
+func (g *group) acknowledged(server int) {
+	if !g.watched.Load() {
+		return
+	}
+	select {
+	case g.acks <- ack{server, time.Now()}:
+	default: // one is enough
+	}
+}
+
+// next waits for an acknowledgement of a server that is asked for.
+func (g *group) next(wanted func(ack) bool) (ack, error) {
+	g.watched.Store(true)
+	defer g.watched.Store(false)
+	for late := time.After(patience); ; {
+		select {
+		case a := <-g.acks:
+			if wanted(a) {
+				return a, nil
+			}
+		case <-late:
+			return ack{}, errors.New("no write is acknowledged")
+		}
+	}
+}
+
+// killLeader kills the leader while clients write, waits for the next one, and starts the
+// former again, which has to catch up.
+func (g *group) killLeader(r *rand.Rand) (gap time.Duration, err error) {
+	now := time.Now()
+	a, err := g.next(func(a ack) bool { return a.at.After(now) })
+	if err != nil {
+		return 0, err
+	}
+	time.Sleep(time.Duration(r.IntN(200)) * time.Millisecond)
+	killed := time.Now()
+	_ = g.up[a.server].Process.Kill()
+	_ = g.up[a.server].Wait()
+	g.up[a.server] = nil
+	next, err := g.next(func(o ack) bool { return o.server != a.server && o.at.After(killed) })
+	if err != nil {
+		return 0, err
+	}
+	if err := g.start(a.server); err != nil {
+		return 0, err
+	}
+	return next.at.Sub(killed), g.caughtUp(a.server)
+}
+
+// caughtUp waits until a server has all that is committed: before, it may have no vote.
+func (g *group) caughtUp(i int) error {
+	var last string
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		c, err := g.dial(i)
+		if err != nil {
+			continue
+		}
+		last, err = c.do("INFO", "replication")
+		c.nc.Close()
+		if err == nil && strings.Contains(last, "master_link_status:up") && strings.Contains(last, "master_sync_in_progress:0") {
+			return nil
+		}
+	}
+	return fmt.Errorf("server %d does not catch up: %s", i, last)
+}
+
+// check reads what counters wrote, at the leader.
+func (g *group) check() error {
+	for _, c := range g.counters {
+		got, err := g.read(c.key)
+		if err != nil {
+			return err
+		}
+		if n, _ := strconv.Atoi(got); n < c.acked || n > c.asked {
+			return fmt.Errorf("%s is %s: %d was acknowledged, %d was asked for", c.key, got, c.acked, c.asked)
+		}
+	}
+	return nil
+}
+
+// read returns a value as the leader has it, which is the member that takes a write.
+func (g *group) read(key string) (value string, err error) {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		for i := range groupSize {
+			c, dialed := g.dial(i)
+			if err = dialed; err != nil {
+				continue
+			}
+			var got string
+			if got, err = c.do("SET", "leads", "1"); err == nil && got == "OK" {
+				value, err = c.do("GET", key)
+				c.nc.Close()
+				return value, err
+			}
+			c.nc.Close()
+		}
+	}
+	return "", errors.Join(errors.New("the group has no leader"), err)
+}
