@@ -137,7 +137,7 @@ func (s *Store) encodePart(t *table, i int) (more bool) {
 // first two times. What changes meanwhile is encoded again: the second round is shorter
 // than the first one, and so on, unless writers change pages faster than these are
 // encoded. Then the rest, which is encoded at once, would be most of a value larger than
-// memory. So they are slowed, see Throttle.
+// memory. So they are slowed, see Pace.
 func laps(encoded, due int) int { return max(0, encoded/due-1) }
 
 // abandonParts removes what the disk has of a value that lacks parts and is gone with its
