@@ -127,8 +127,12 @@ func evictLargest(all []*session, limit int64, weigh func(*session) (weight int6
 	return n
 }
 
-// evict closes a client and counts it.
+// evict closes a client and counts it, once, although its own goroutine and another
+// one may see at the same time that it holds too much.
 func (srv *Server) evict(s *session, why string) {
+	if s.foot.evicted.Swap(true) {
+		return
+	}
 	srv.stats.evictedClients.Add(1)
 	srv.logf(LogNotice, "evicting client %d, which uses %d bytes: %s", s.ID, s.weight(), why)
 	srv.kill(s)

@@ -23,10 +23,11 @@ const (
 
 // footprint is the part of a client's memory that its owner counts.
 type footprint struct {
-	bytes  atomic.Int64 // as last counted; only the owner writes it
-	unauth int64        // part of bytes, counted for an unauthenticated client
-	tls    int64        // part of bytes: tlsBytes or 0
-	unread int          // bytes of replies that the client has not read, as the outbox counts them
+	bytes   atomic.Int64 // as last counted; only the owner writes it
+	evicted atomic.Bool
+	unauth  int64 // part of bytes, counted for an unauthenticated client
+	tls     int64 // part of bytes: tlsBytes or 0
+	unread  int   // bytes of replies that the client has not read, as the outbox counts them
 }
 
 // weigh measures the memory that the client uses now.
