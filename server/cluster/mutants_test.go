@@ -12,7 +12,7 @@ import (
 func TestPlantedBugsOfTakeoversAreFound(t *testing.T) {
 	persistence.Plant("kept log")
 	defer persistence.Plant("")
-	found(t, func(t testing.TB, seed uint64) *world { return catchUp(t, seed, rules{}, *length) })
+	found(t, func(t testing.TB, seed uint64) *world { return deposedTail(t, seed) })
 }
 
 // Bugs of stores in a group that concern its driver are found, R3's absence, "kept tail", among them.

@@ -33,6 +33,15 @@ func TestALaggingMemberGetsTheState(t *testing.T) {
 	}
 }
 
+// A deposed leader's log goes as a whole when the state comes, however long it is.
+func TestAStateReplacesALongerLog(t *testing.T) {
+	for seed := *firstSeed; seed < *firstSeed+10; seed++ {
+		w := deposedTail(t, seed)
+		w.judge()
+		w.close()
+	}
+}
+
 // A new member gets the state and becomes a voter, although no log goes back to the founding.
 func TestANewMemberGetsTheState(t *testing.T) {
 	w, lags := lagging(t, 32, persistence.SyncAlways)
@@ -145,25 +154,5 @@ func TestStatesThatDoNotFitAreDropped(t *testing.T) {
 
 // Members that lag behind logs which are cut off all the time change nothing of what clients see.
 func TestCatchingUpIsLinearizable(t *testing.T) {
-	effects := map[string]int{}
-	for seed := *firstSeed; seed < *firstSeed+*howMany; seed++ {
-		w := catchUp(t, seed, rules{}, *length)
-		if v := w.history.violation(); v != "" {
-			t.Errorf("violation: %s", v)
-		}
-		w.close()
-		if t.Failed() {
-			t.Fatalf("seed %d", seed)
-		}
-		effects["done"] += w.history.count(done)
-		for what, n := range w.effects {
-			effects[what] += n
-		}
-	}
-	t.Logf("%d seeds of %v: %v", *howMany, *length, effects)
-	for _, what := range []string{"done", "state taken in", "state cut short", "disk lost", "replace", "roll back"} {
-		if effects[what] < 3 && *howMany >= 40 {
-			t.Errorf("%d times %s: the simulation says little", effects[what], what)
-		}
-	}
+	wantEffects(t, play(t, catchUp), 3, "done", "state taken in", "state cut short", "disk lost", "replace", "roll back")
 }

@@ -139,3 +139,44 @@ func lagging(t testing.TB, seed uint64, policy persistence.SyncPolicy) (w *world
 	})
 	return w, lags
 }
+
+// deposedTail has a member take the state whose log, of when it led, is longer than what the others
+// have committed since. Nothing of that log may be left.
+func deposedTail(t testing.TB, seed uint64) *world {
+	t.Helper()
+	w := newWorldWith(t, seed, persistence.SyncAlways, rules{}, members, true)
+	n := w.elected()
+	w.write(n, "a")
+	w.isolate(n, true)
+	for n.serves() {
+		w.ask(n.id, "b", true)
+		w.run(tick / 50)
+	}
+	_, tail := n.store.Member().Log().Bounds()
+	written := false
+	w.until("the log is cut off", func() bool {
+		l := w.leader()
+		if l == nil {
+			return false
+		}
+		if !written {
+			l.transact("large", func(tx *persistence.Tx, a, b []byte) { // a single entry, of more than is kept
+				tx.SetString(a, make([]byte, 4<<10), persistence.NoExpiry)
+				tx.Commit()
+			})
+			l.work()
+			written = true
+		}
+		first, _ := l.store.Member().Log().Bounds()
+		return first > n.store.Member().Applied()+1
+	})
+	if _, last := w.elected().store.Member().Log().Bounds(); last >= tail {
+		w.Fatalf("seed %d: the deposed leader's log ends with entry %d, and the others' with %d", seed, tail, last)
+	}
+	w.isolate(n, false)
+	w.until("it has the state", func() bool { return w.effects["state taken in"] > 0 })
+	n.stop(true)
+	n.start()
+	w.settle()
+	return w
+}
