@@ -115,8 +115,11 @@ func (s *Set) find(hash uint32, member []byte) (l *leaf, i int) {
 
 // named is the leaf of a slot of the index. It is nil if there is none: a section whose page
 // was spoilt on disk may name one that was removed since the section was read.
-func (s *Set) named(slot uint64) *leaf {
-	if num := uint32(slot) - 1; int(num) < len(s.leaves) {
+func (s *Set) named(slot uint64) *leaf { return s.leaf(uint32(slot) - 1) }
+
+// leaf is the leaf with a number, nil if there is none.
+func (s *Set) leaf(num uint32) *leaf {
+	if int(num) < len(s.leaves) {
 		return s.leaves[num]
 	}
 	return nil

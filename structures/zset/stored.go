@@ -131,8 +131,8 @@ func (s *Set) has(id uint64) bool {
 
 // visit visits a page that changed. A leaf may have come and gone since Clean.
 func (s *Set) visit(num uint32, visit func(id uint64, page []byte)) {
-	if int(num) < len(s.leaves) && s.leaves[num] != nil {
-		visit(uint64(num), s.leaves[num].buf)
+	if l := s.leaf(num); l != nil {
+		visit(uint64(num), l.buf)
 	} else if s.marks[num]&markStored != 0 {
 		visit(uint64(num), nil)
 	}
@@ -201,7 +201,7 @@ func (s *Set) Part(n int, visit func(id uint64, page []byte)) (more bool) {
 		s.changed = s.changed[:len(s.changed)-1]
 		s.visit(num, visit)
 		s.marks[num] = 0
-		if int(num) < len(s.leaves) && s.leaves[num] != nil {
+		if s.leaf(num) != nil {
 			s.marks[num] = markStored
 		}
 	}

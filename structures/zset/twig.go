@@ -336,10 +336,10 @@ func (s *Set) assemble() error {
 	}
 	s.raise(level)
 	for _, l := range given {
-		if int(l.num) >= len(s.leaves) || s.leaves[l.num] == nil || !s.leaves[l.num].away {
+		to := s.leaf(l.num)
+		if to == nil || !to.away {
 			return fmt.Errorf("sorted set page %d is not in a branch or was given twice: %w", l.num, structures.ErrCorrupt)
 		}
-		to := s.leaves[l.num]
 		if err := s.matches(to, l); err != nil {
 			return err
 		}
@@ -393,8 +393,8 @@ func (s *Set) agree(line []*leaf) error {
 // known returns an error if entries of a section tell of leaves that are not there.
 func (s *Set) known(sec *section, slots []uint64) error {
 	for _, e := range slots {
-		if num := uint32(e) - 1; e != 0 && (int(num) >= len(s.leaves) || s.leaves[num] == nil) {
-			return fmt.Errorf("page %x of the index of a sorted set tells of page %d: %w", sec.id(), num, structures.ErrCorrupt)
+		if e != 0 && s.named(e) == nil {
+			return fmt.Errorf("page %x of the index of a sorted set tells of page %d: %w", sec.id(), uint32(e)-1, structures.ErrCorrupt)
 		}
 	}
 	return nil
