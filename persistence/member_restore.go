@@ -37,34 +37,21 @@ func (m *Member) restore(i *Import, state grouplog.HardState) error {
 	i.takeover.State = state
 	m.closeExports()
 	s.durable.Fail(ErrNotLeader) // a pass may wait for a commit
-	s.sweeper.mu.Lock()
-	defer s.sweeper.mu.Unlock()
-	p := &s.materialiser.pass
-	p.Lock()
-	defer p.Unlock()
-	var all Shards
-	all.AddAll()
-	s.lock(&all, true)
-	defer s.unlock(&all)
+	defer s.holdStill()()
 	if err := i.ingest(); err != nil {
 		return err
 	}
 	if err := m.log.Reload(); err != nil {
 		return err
 	}
-	m.forgetJournal()
 	m.live = nil
 	m.applied.Store(i.Index)
-	if err := s.forgetPass(); err != nil {
-		return err
-	}
-	s.forgetMemory()
 	s.expiries.reset()
-	if err := s.recall(); err != nil {
+	if err := m.remake(); err != nil {
 		return err
 	}
 	s.trimmed.Store(s.mapping.trimmed.LSN)
-	p.cut = s.mapping.trimmed.Index
+	s.materialiser.pass.cut = s.mapping.trimmed.Index
 	s.durable.Abandon()
 	s.durable.Advance(i.last, true)
 	m.torn = false

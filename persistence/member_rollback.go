@@ -13,21 +13,8 @@ import (
 // rollBack makes memory of what is committed.
 func (m *Member) rollBack() error {
 	s := m.s
-	s.sweeper.mu.Lock()
-	defer s.sweeper.mu.Unlock()
-	p := &s.materialiser.pass
-	p.Lock()
-	defer p.Unlock()
-	var all Shards
-	all.AddAll()
-	s.lock(&all, true)
-	defer s.unlock(&all)
-	m.forgetJournal()
-	if err := s.forgetPass(); err != nil {
-		return err
-	}
-	s.forgetMemory()
-	if err := s.recall(); err != nil {
+	defer s.holdStill()()
+	if err := m.remake(); err != nil {
 		return err
 	}
 	if planted != reusedPositions {
@@ -35,6 +22,31 @@ func (m *Member) rollBack() error {
 	}
 	m.torn = false
 	return nil
+}
+
+// holdStill keeps everything from memory and disk: clients, passes and the sweeper. It
+// waits for what is under way, and returns what ends it.
+func (s *Store) holdStill() (end func()) {
+	s.sweeper.mu.Lock()
+	s.materialiser.pass.Lock()
+	var all Shards
+	all.AddAll()
+	s.lock(&all, true)
+	return func() {
+		s.unlock(&all)
+		s.materialiser.pass.Unlock()
+		s.sweeper.mu.Unlock()
+	}
+}
+
+// remake forgets memory and makes it anew of the disk. Everything is held still.
+func (m *Member) remake() error {
+	m.forgetJournal()
+	if err := m.s.forgetPass(); err != nil {
+		return err
+	}
+	m.s.forgetMemory()
+	return m.s.recall()
 }
 
 // forgetJournal drops what was journalled and not proposed.
