@@ -34,6 +34,14 @@ type Member struct {
 // Quorum is how many members have to agree.
 func (m *Membership) Quorum() int { return len(m.Members)/2 + 1 }
 
+// Master returns the member at Leader, an empty one if there is none.
+func (m *Membership) Master() Member {
+	if m.Leader < 0 {
+		return Member{}
+	}
+	return m.Members[m.Leader]
+}
+
 // Others calls f with every member but one.
 func (m *Membership) Others(than int, f func(i int, o *Member)) {
 	for i := range m.Members {

@@ -53,10 +53,7 @@ func infoFollowers(t *infoText, m *commands.Membership) {
 
 // infoLeader shows the member that this one follows, or has followed.
 func infoLeader(t *infoText, m *commands.Membership) {
-	var leader commands.Member
-	if m.Leader >= 0 {
-		leader = m.Members[m.Leader]
-	}
+	leader := m.Master()
 	field(t, "role", "slave")
 	field(t, "master_host", leader.Host)
 	field(t, "master_port", leader.Port)

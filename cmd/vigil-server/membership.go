@@ -1,8 +1,6 @@
 package main
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"strconv"
 
 	"github.com/vigildb/vigil/commands"
@@ -13,10 +11,10 @@ import (
 // membership returns what tells the server of its group: what the node knows by now,
 // under names that clients may see.
 func membership(node *cluster.Node, set *conf.Settings) func() *commands.Membership {
-	id := publicID(set.ClusterSecret, "group")
+	id := cluster.PublicID(set.ClusterSecret, "group")
 	var ids []string
 	for _, m := range node.Members() {
-		ids = append(ids, publicID(set.ClusterSecret, "member "+strconv.FormatUint(m.ID, 10)))
+		ids = append(ids, cluster.PublicID(set.ClusterSecret, "member "+strconv.FormatUint(m.ID, 10)))
 	}
 	return func() *commands.Membership {
 		v := node.View()
@@ -37,11 +35,4 @@ func membership(node *cluster.Node, set *conf.Settings) func() *commands.Members
 		}
 		return m
 	}
-}
-
-// publicID is a name that is the same for all members and tells nothing of the secret,
-// nor of what members prove to each other that they know.
-func publicID(secret, of string) string {
-	sum := sha256.Sum256([]byte("vigil public " + of + " " + secret))
-	return hex.EncodeToString(sum[:20])
 }

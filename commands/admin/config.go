@@ -23,7 +23,7 @@ func configRows() []commands.Command {
 		{Name: "CONFIG RESETSTAT", Arity: 2, Tips: "request_policy:all_nodes response_policy:all_succeeded", Flags: adminFlags, Since: "2.0.0", Cost: "O(1)",
 			Summary: "Resets the counters that INFO shows.", Run: configResetStat},
 		{Name: "CONFIG REWRITE", Arity: 2, Tips: "request_policy:all_nodes response_policy:all_succeeded", Flags: adminFlags, Since: "2.8.0", Cost: "O(1)",
-			Summary: "Writes the parameters into the configuration file.", Run: configRewrite},
+			Summary: "Writes the parameters into the configuration file.", Run: configRewrite(false)},
 		commands.Help("CONFIG", "5.0.0", commands.Loading|commands.Stale),
 	}
 }
@@ -76,12 +76,16 @@ func configResetStat(c *commands.Ctx) error {
 	return nil
 }
 
-func configRewrite(c *commands.Ctx) error {
-	if err := c.Host.(Config).ConfigRewrite(false); err != nil {
-		return err
+// configRewrite returns the handler that writes the configuration file, with all
+// parameters or with those that it needs.
+func configRewrite(all bool) func(*commands.Ctx) error {
+	return func(c *commands.Ctx) error {
+		if err := c.Host.(Config).ConfigRewrite(all); err != nil {
+			return err
+		}
+		c.Reply.OK()
+		return nil
 	}
-	c.Reply.OK()
-	return nil
 }
 
 // Slowlog is the list of slow commands, newest first.

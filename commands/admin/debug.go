@@ -75,7 +75,7 @@ func debugRows() []commands.Command {
 			Since: "1.0.0", Cost: "O(n) for n bytes",
 			Summary: "Matches a pattern against a long string of one repeated letter.", Run: debugStringMatch},
 		{Name: "DEBUG CONFIG-REWRITE-FORCE-ALL", Arity: 2, Flags: debugFlags, Since: "1.0.0", Cost: "O(n) for n parameters",
-			Summary: "Writes all parameters into the configuration file, those with default values too.", Run: debugConfigRewrite},
+			Summary: "Writes all parameters into the configuration file, those with default values too.", Run: configRewrite(true)},
 		{Name: "DEBUG CHANGE-REPL-ID", Arity: 2, Flags: debugFlags, Since: "1.0.0", Cost: "O(1)",
 			Summary: "Does nothing, because there is no replication.", Run: replyOK},
 		{Name: "DEBUG JMAP", Arity: 2, Flags: debugFlags, Since: "1.0.0", Cost: "O(1)",
@@ -142,14 +142,6 @@ func debugReload(c *commands.Ctx) error {
 		}
 	}
 	if err := c.Host.(Debug).Reload(); err != nil {
-		return err
-	}
-	c.Reply.OK()
-	return nil
-}
-
-func debugConfigRewrite(c *commands.Ctx) error {
-	if err := c.Host.(Config).ConfigRewrite(true); err != nil {
 		return err
 	}
 	c.Reply.OK()

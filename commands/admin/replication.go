@@ -51,10 +51,7 @@ func role(c *commands.Ctx) error {
 }
 
 func followerRole(c *commands.Ctx, m *commands.Membership) {
-	var leader commands.Member
-	if m.Leader >= 0 {
-		leader = m.Members[m.Leader]
-	}
+	leader := m.Master()
 	state := "connect"
 	if m.Led {
 		state = "connected"

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net"
@@ -92,9 +93,15 @@ func Secrets(text string) (group, hashes [16]byte, err error) {
 	if len(text) < minSecret {
 		return group, hashes, fmt.Errorf("shorter than %d bytes", minSecret)
 	}
-	derive := func(purpose string) [16]byte {
-		sum := sha256.Sum256([]byte("vigil " + purpose + " " + text))
-		return [16]byte(sum[:16])
-	}
-	return derive("group"), derive("hashes"), nil
+	return [16]byte(derive(text, "group")[:16]), [16]byte(derive(text, "hashes")[:16]), nil
+}
+
+// PublicID is a name for clients, of 40 hexadecimal digits as Redis has them, that is the
+// same for all members. It tells neither the secret nor what follows from it.
+func PublicID(secret, of string) string { return hex.EncodeToString(derive(secret, "public "+of)[:20]) }
+
+// derive returns 32 bytes that follow from a secret, others for each purpose.
+func derive(secret, purpose string) []byte {
+	sum := sha256.Sum256([]byte("vigil " + purpose + " " + secret))
+	return sum[:]
 }

@@ -103,11 +103,13 @@ func (w *world) fault(until time.Duration) {
 	})
 }
 
-// Whatever fails, what clients see could have come from one server that never failed.
-func TestHistoriesAreLinearizable(t *testing.T) {
-	effects := map[string]int{}
+// play runs the seeds of a kind of world, whose histories have to be linearizable, and
+// returns how often what happened.
+func play(t *testing.T, run func(t testing.TB, seed uint64, without rules, length time.Duration) *world) (effects map[string]int) {
+	t.Helper()
+	effects = map[string]int{}
 	for seed := *firstSeed; seed < *firstSeed+*howMany; seed++ {
-		w := chaos(t, seed, rules{}, *length)
+		w := run(t, seed, rules{}, *length)
 		if v := w.history.violation(); v != "" {
 			t.Errorf("violation: %s", v)
 		}
@@ -123,11 +125,23 @@ func TestHistoriesAreLinearizable(t *testing.T) {
 		}
 	}
 	t.Logf("%d seeds of %v: %v", *howMany, *length, effects)
-	for _, what := range []string{"done", "unknown", "deposed", "roll back", "power failure", "disk failure", "caught up"} {
-		if effects[what] == 0 && *howMany >= 40 {
-			t.Errorf("nothing was %s: the simulation says little", what)
+	return effects
+}
+
+// wantEffects checks that things happened so often at least, if there were seeds enough.
+func wantEffects(t *testing.T, effects map[string]int, least int, names ...string) {
+	t.Helper()
+	for _, what := range names {
+		if effects[what] < least && *howMany >= 40 {
+			t.Errorf("%d times %s: the simulation says little", effects[what], what)
 		}
 	}
+}
+
+// Whatever fails, what clients see could have come from one server that never failed.
+func TestHistoriesAreLinearizable(t *testing.T) {
+	effects := play(t, chaos)
+	wantEffects(t, effects, 1, "done", "unknown", "deposed", "roll back", "power failure", "disk failure", "caught up")
 	if all := effects["done"] + effects["unknown"]; effects["done"] < all/2 {
 		t.Errorf("%d of %d operations have a known outcome", effects["done"], all)
 	}

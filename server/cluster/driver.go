@@ -209,6 +209,9 @@ func (d *Driver) stale() bool {
 	return s.RaftState != raft.StateLeader || s.HardState.GetTerm() != d.leading
 }
 
+// leads reports whether this member leads the group, its machine and raft in one term.
+func (d *Driver) leads() bool { return d.leading != 0 && !d.stale() }
+
 // Leading returns the term that the machine leads, 0 for none.
 func (d *Driver) Leading() uint64 { return d.leading }
 
@@ -216,7 +219,7 @@ func (d *Driver) Leading() uint64 { return d.leading }
 // that counts from now.
 func (d *Driver) Renew(now time.Duration) {
 	d.now = now
-	if d.leading == 0 || d.stale() || d.handing != 0 || len(d.rounds) >= maxRounds {
+	if !d.leads() || d.handing != 0 || len(d.rounds) >= maxRounds {
 		return
 	}
 	d.round++
@@ -230,7 +233,7 @@ func (d *Driver) Lease(now time.Duration) bool { return now < d.Held() }
 
 // Held returns until when the leader may reply to reads, 0 for not at all.
 func (d *Driver) Held() time.Duration {
-	if d.leading == 0 || d.handing != 0 || d.stale() {
+	if !d.leads() || d.handing != 0 {
 		return 0
 	}
 	return d.lease
@@ -242,7 +245,7 @@ func (d *Driver) Held() time.Duration {
 // timeout the leader steps down.
 func (d *Driver) Transfer(now time.Duration, to uint64) {
 	_, votes := d.node.Status().Config.Voters[0][to]
-	if d.leading == 0 || d.stale() || to == d.ID || d.handing != 0 || !votes {
+	if !d.leads() || to == d.ID || d.handing != 0 || !votes {
 		return
 	}
 	d.now, d.handing, d.lease = now, now+d.timeout(), 0
@@ -272,9 +275,9 @@ func (d *Driver) Work() error {
 
 // propose takes the proposals of this leadership; the others go.
 func (d *Driver) propose() {
-	term := d.leading
-	if term != 0 && d.stale() {
-		term = 0
+	term := uint64(0)
+	if d.leads() {
+		term = d.leading
 	}
 	d.Proposals.take(term, d.node.Propose)
 }

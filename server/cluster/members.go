@@ -313,7 +313,7 @@ func single(kind raftpb.ConfChangeType, id uint64) *raftpb.ConfChangeSingle {
 func (d *Driver) mayChange() (*Members, error) {
 	m := d.Members()
 	switch {
-	case d.leading == 0 || d.stale() || d.handing != 0:
+	case !d.leads() || d.handing != 0:
 		return nil, ErrNotLeading
 	case d.changing || m.Joint():
 		return nil, ErrChanging

@@ -318,25 +318,5 @@ func TestMembersKeepTheirForm(t *testing.T) {
 
 // Members that come and go while everything fails change nothing of what clients see.
 func TestTurnoverIsLinearizable(t *testing.T) {
-	effects := map[string]int{}
-	for seed := *firstSeed; seed < *firstSeed+*howMany; seed++ {
-		w := turnover(t, seed, rules{}, *length)
-		if v := w.history.violation(); v != "" {
-			t.Errorf("violation: %s", v)
-		}
-		w.close()
-		if t.Failed() {
-			t.Fatalf("seed %d", seed)
-		}
-		effects["done"] += w.history.count(done)
-		for what, n := range w.effects {
-			effects[what] += n
-		}
-	}
-	t.Logf("%d seeds of %v: %v", *howMany, *length, effects)
-	for _, what := range []string{"done", "join", "promote", "replace", "remove", "disk lost", "roll back"} {
-		if effects[what] < 3 && *howMany >= 40 {
-			t.Errorf("%d times %s: the simulation says little", effects[what], what)
-		}
-	}
+	wantEffects(t, play(t, turnover), 3, "done", "join", "promote", "replace", "remove", "disk lost", "roll back")
 }

@@ -217,7 +217,7 @@ func (r *Runner) publish() {
 	if before != 0 && until == 0 { // until then it has heard a majority
 		r.heard.Store(min(before, int64(r.config.Now())))
 	}
-	leads := r.driver.Leading() != 0 && !r.driver.stale()
+	leads := r.driver.leads()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if leads != r.leads || before == 0 && until != 0 || r.waiting > 0 && int64(until) > before {
@@ -273,7 +273,7 @@ func (r *Runner) View() *View {
 func (r *Runner) look() {
 	s := r.driver.node.Status()
 	v := &View{ID: r.config.ID, Leader: s.Lead, Term: s.HardState.GetTerm(), Committed: s.HardState.GetCommit(),
-		Leads: r.driver.leading != 0 && !r.driver.stale(), Lost: r.replica.Lost()}
+		Leads: r.driver.leads(), Lost: r.replica.Lost()}
 	_, v.Last = r.replica.log.Bounds()
 	for _, id := range r.config.Voters {
 		m := MemberView{ID: id}
@@ -297,15 +297,14 @@ func (r *Runner) active(id uint64, recently bool) bool {
 	return ever && now-at < r.config.Election
 }
 
-// ask has the goroutine of the driver do something, and waits until it is done.
-func (r *Runner) ask(do func()) error {
+// ask has the goroutine of the driver do something, and waits until it is done. A member
+// that has ended does nothing.
+func (r *Runner) ask(do func()) {
 	done := make(chan struct{})
 	select {
 	case r.asked <- func() { do(); close(done) }:
 		<-done
-		return nil
 	case <-r.ended:
-		return ErrStopped
 	}
 }
 
@@ -313,7 +312,7 @@ func (r *Runner) ask(do func()) error {
 // one leads. It waits for that, an election timeout at most.
 func (r *Runner) HandOver() {
 	given := false
-	_ = r.ask(func() { // a member that has ended leads nothing
+	r.ask(func() {
 		if to := r.successor(); to != 0 {
 			r.driver.Transfer(r.config.Now(), to)
 			given = true
