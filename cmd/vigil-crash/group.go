@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -66,7 +67,7 @@ func runGroups(binary string, kills int, policies []string, seed uint64) error {
 		for _, c := range g.counters {
 			acked += c.acked
 		}
-		at := func(part float64) int64 { return gaps[min(len(gaps)-1, int(part*float64(len(gaps))))].Milliseconds() }
+		at := func(part float64) int64 { return gaps[int(math.Ceil(part*float64(len(gaps))))-1].Milliseconds() }
 		fmt.Printf("| %s | %d | %d | 0 | %d | %d | %d |\n", policy, len(gaps), acked, at(.5), at(.99), at(1))
 		os.RemoveAll(dir)
 	}

@@ -82,26 +82,28 @@ type Config struct {
 // A Driver is one member of one group. It is not safe for concurrent use.
 type Driver struct {
 	Config
-	node     *raft.RawNode
-	carried  map[uint64]*carriage // by member
-	refused  []uint64             // members to which the state was not sent
-	received *persistence.Import  // handed to raft, and not taken yet
-	now      time.Duration
-	started  time.Duration
-	leading  uint64 // the term that the machine leads, 0 for none
-	lost     uint64 // the term of which it needs a committed entry to be whole, 0 for none
-	lease    time.Duration
-	handing  time.Duration // when a transfer has failed, 0 without one
-	changing bool          // a change of the members was proposed in this leadership
-	round    uint64
-	rounds   map[uint64]time.Duration
-	stopped  error
+	node      *raft.RawNode
+	carried   map[uint64]*carriage // by member
+	refused   []uint64             // members to which the state was not sent
+	received  *persistence.Import  // handed to raft, and not taken yet
+	now       time.Duration
+	started   time.Duration
+	leading   uint64 // the term that the machine leads, 0 for none
+	lost      uint64 // the term of which it needs a committed entry to be whole, 0 for none
+	lease     time.Duration
+	campaigns campaigns
+	handing   time.Duration // when a transfer has failed, 0 without one
+	changing  bool          // a change of the members was proposed in this leadership
+	round     uint64
+	rounds    map[uint64]time.Duration
+	stopped   error
 }
 
 // New starts a member at the time now of a monotonic clock that every other call
 // uses as well.
 func New(c Config, now time.Duration) (*Driver, error) {
 	d := &Driver{Config: c, now: now, started: now, rounds: map[uint64]time.Duration{}, carried: map[uint64]*carriage{}}
+	d.campaigns.due = now + d.timeout()
 	if c.Log.Lost() && !c.Without.KeepTerm {
 		if err := d.renounce(); err != nil {
 			return nil, err
@@ -144,6 +146,9 @@ func (d *Driver) Advance(now time.Duration) error {
 		return nil // it must not campaign
 	}
 	d.node.Tick()
+	if err := d.campaign(); err != nil {
+		return err
+	}
 	if d.handing != 0 && now >= d.handing && !d.stale() {
 		return d.stepDown()
 	}
@@ -178,7 +183,9 @@ func (d *Driver) Step(now time.Duration, m *raftpb.Message) error {
 	default:
 		return nil
 	}
-	return d.node.Step(m)
+	err := d.node.Step(m)
+	d.heard(m)
+	return err
 }
 
 // wiped reports that the member has nothing but what founds a group, and the candidate
@@ -306,6 +313,7 @@ func (d *Driver) turn() error {
 			d.carry(m)
 			continue
 		}
+		d.says(m)
 		d.Mesh.Send(m)
 	}
 	if err := d.commit(rd.CommittedEntries); err != nil {

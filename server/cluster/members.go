@@ -221,8 +221,9 @@ var (
 	ErrKnownMember = errors.New("cluster: the id is in use or was")
 	// ErrLastVoter is returned when no voter would be left.
 	ErrLastVoter = errors.New("cluster: the only voter cannot leave")
-	// ErrBehind is returned for a learner that lacks too much to vote.
-	ErrBehind = errors.New("cluster: the learner has not caught up")
+	// ErrBehind is returned for a learner that lacks too much to vote, and when no other voter
+	// is known to follow closely enough to lead.
+	ErrBehind = errors.New("cluster: the member has not caught up")
 	// ErrHandsOver is returned by a leader that is to be removed: it hands its leadership
 	// over first, and the next one is to be asked again.
 	ErrHandsOver = errors.New("cluster: the leader hands over before it leaves")
@@ -334,14 +335,18 @@ func (d *Driver) proposeChange(how raftpb.ConfChangeTransition, address string, 
 
 // handOver hands the leadership to the voter that has most.
 func (d *Driver) handOver(leaves uint64) error {
-	to, most := uint64(0), uint64(0)
+	to, most, reason := uint64(0), uint64(0), ErrLastVoter
 	for id, p := range d.node.Status().Progress {
-		if id != d.ID && !p.IsLearner && p.RecentActive && (p.Match > most || p.Match == most && id < to) {
+		if id == d.ID || p.IsLearner {
+			continue
+		}
+		reason = ErrBehind
+		if p.RecentActive && (p.Match > most || p.Match == most && id < to) {
 			to, most = id, p.Match
 		}
 	}
 	if to == 0 {
-		return fmt.Errorf("remove member %d, and no other one could lead: %w", leaves, ErrLastVoter)
+		return fmt.Errorf("remove member %d, and no other one could lead: %w", leaves, reason)
 	}
 	d.Transfer(d.now, to)
 	return fmt.Errorf("remove member %d, member %d is to lead: %w", leaves, to, ErrHandsOver)

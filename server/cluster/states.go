@@ -141,7 +141,9 @@ func (d *Driver) Install(now time.Duration, m *raftpb.Message, in *persistence.I
 		d.drop()
 		return err
 	}
-	return d.node.Step(m)
+	err := d.node.Step(m)
+	d.heard(m)
+	return err
 }
 
 // drop drops a state that raft has not taken.
