@@ -41,6 +41,10 @@ func (s *Store) diskError() error {
 	return s.durable.Err()
 }
 
+// DiskError returns why the disk cannot be written any more, nil if it can. A store in a group is
+// to be closed then, so that another member leads: this one would refuse all changes.
+func (m *Member) DiskError() error { return m.s.brokenErr() }
+
 // brokenErr returns why this instance of Pebble no longer writes. Callers check
 // it after a write, because behind a fallen fence every write succeeds.
 func (s *Store) brokenErr() error { return s.fence.Load().Err() }

@@ -112,3 +112,27 @@ func TestStartOnAFullDiskEndsWithTheReason(t *testing.T) {
 		}
 	}
 }
+
+// A leader whose disk is full ends, whatever it was that could not be written: the others have
+// room, and go on with all that was acknowledged.
+func TestFullDiskOfALeaderEndsItsLeadership(t *testing.T) {
+	for _, call := range []string{"SET k v", "BGSAVE"} {
+		g := newTrio(t)
+		first := g.leader()
+		if got, err := g.call(first, "SET kept 1"); got != "OK" {
+			t.Fatal(got, err)
+		}
+		fillDisk(t, g.up[first], true)
+		g.call(first, call)
+		select {
+		case err := <-g.up[first].done:
+			g.up[first].done <- err
+		case <-time.After(time.Minute):
+			t.Fatalf("%s: the leader goes on:\n%s", call, g.up[first].out)
+		}
+		next := g.leader()
+		if got, err := g.call(next, "GET kept"); got != "1" {
+			t.Errorf("%s: GET at the next leader: got %s, %v", call, got, err)
+		}
+	}
+}

@@ -162,6 +162,7 @@ func (r *Runner) run() {
 			if err = r.driver.Advance(now); err == nil {
 				r.driver.Renew(now)
 				r.look()
+				err = r.replica.DiskError() // of what the store writes by itself: all changes are refused
 			}
 		case m := <-r.inbox:
 			r.step(m)
