@@ -42,6 +42,14 @@ func (d *Driver) says(m *raftpb.Message) {
 	}
 }
 
+// awake notes that time passes. A member that was away itself has heard nothing: what waits for it comes first.
+func (d *Driver) awake(now time.Duration) {
+	if now-d.advanced > firstRetry*d.Tick {
+		d.campaigns.due = max(d.campaigns.due, now+firstRetry*d.Tick)
+	}
+	d.advanced = now
+}
+
 // campaign asks for votes when it is this member's turn.
 func (d *Driver) campaign() error {
 	if d.now < d.campaigns.due {

@@ -70,7 +70,10 @@ type Config struct {
 	// Courier carries the state to members that lack entries which were cut off. Without one
 	// they wait.
 	Courier Courier
-	Logger  raft.Logger
+	// Vouch, unless it is nil, sends messages again and again until end is called or the patience
+	// is over. It does not wait.
+	Vouch  func(messages []*raftpb.Message, patience time.Duration) (end func())
+	Logger raft.Logger
 	// Proposals are taken by Work.
 	Proposals *Proposals
 	// Changed, unless it is nil, is called by Work with the members when they have changed.
@@ -92,6 +95,7 @@ type Driver struct {
 	lost      uint64 // the term of which it needs a committed entry to be whole, 0 for none
 	lease     time.Duration
 	campaigns campaigns
+	advanced  time.Duration // when Advance was called
 	handing   time.Duration // when a transfer has failed, 0 without one
 	changing  bool          // a change of the members was proposed in this leadership
 	round     uint64
@@ -139,6 +143,7 @@ func (d *Driver) timeout() time.Duration { return time.Duration(d.Election) * d.
 
 // Advance moves the clock; call it with at least one tick's distance between calls.
 func (d *Driver) Advance(now time.Duration) error {
+	d.awake(now)
 	d.now = now
 	d.keep()
 	d.retry()
@@ -271,7 +276,7 @@ func (d *Driver) stepDown() error {
 func (d *Driver) Work() error {
 	for d.stopped == nil {
 		d.propose()
-		if !d.node.HasReady() {
+		if d.stopped != nil || !d.node.HasReady() {
 			break
 		}
 		d.stopped = d.turn()
@@ -285,12 +290,17 @@ func (d *Driver) propose() {
 	term := uint64(0)
 	if d.leads() {
 		term = d.leading
+		if d.Proposals.given(term) {
+			d.stopped = d.stepDown()
+			return
+		}
 	}
 	d.Proposals.take(term, d.node.Propose)
 }
 
 func (d *Driver) turn() error {
 	rd := d.node.Ready()
+	defer d.vouch(&rd)()
 	if d.leading != 0 && d.stale() {
 		d.leading, d.lease, d.handing, d.changing = 0, 0, 0, false
 		clear(d.rounds)

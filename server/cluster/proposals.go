@@ -8,7 +8,14 @@ import (
 // maxProposals is how many entries may wait for the driver. A store has fewer under way.
 const maxProposals = 16
 
-var errBusy = errors.New("too many proposals wait")
+// maxEntry is the largest data of an entry: a value of 512 MiB and what is around it. The
+// mesh carries no more, and a leader with a larger entry would wait for ever.
+const maxEntry = 576 << 20
+
+var (
+	errBusy     = errors.New("too many proposals wait")
+	errTooLarge = errors.New("the changes of one call are too large for the group: the leader gives them up and steps down")
+)
 
 // Proposals is the persistence.Replicator of a store: it keeps what the store proposes
 // until the driver takes it. The zero value is ready for use by a driver that is not run
@@ -17,6 +24,7 @@ type Proposals struct {
 	wake  chan struct{}
 	mu    sync.Mutex
 	queue []proposal
+	stuck uint64 // the term in which something too large was proposed
 }
 
 // NewProposals returns proposals that wake a runner.
@@ -34,6 +42,11 @@ type proposal struct {
 func (p *Proposals) Propose(term uint64, data []byte) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if len(data) > maxEntry {
+		p.stuck = term
+		p.signal()
+		return errTooLarge
+	}
 	if len(p.queue) >= maxProposals {
 		return errBusy
 	}
@@ -48,6 +61,13 @@ func (p *Proposals) signal() {
 	case p.wake <- struct{}{}:
 	default:
 	}
+}
+
+// given reports whether the leader of a term cannot propose what it has changed.
+func (p *Proposals) given(term uint64) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.stuck == term
 }
 
 // take passes the data proposed in a term on, in their order, until one is not taken.

@@ -110,7 +110,7 @@ func Run(store *persistence.Member, lazy bool, c RunnerConfig) (*Runner, error) 
 	r.ctx, r.stop = context.WithCancel(context.Background())
 	now := c.Now()
 	r.driver, err = New(Config{ID: c.ID, Tick: c.Election / ticks, Election: ticks, Log: replica, Machine: machine{replica, r}, Mesh: c.Mesh,
-		Logger: logger{c.Logf}, Proposals: c.Proposals}, now)
+		Vouch: r.vouch, Logger: logger{c.Logf}, Proposals: c.Proposals}, now)
 	if err != nil {
 		return nil, fmt.Errorf("cluster: %w", err)
 	}

@@ -1,5 +1,5 @@
 // Package mesh carries raft's messages between the members of a group over TCP or what
-// else gives connections: one for each direction and pair of members.
+// else gives connections: two for each direction and pair of members, and one for each state.
 //
 // The side that dials says which cluster and member it is and which it wants, and is refused if
 // that is wrong: a member with another cluster's data, a member of another version, a
@@ -50,8 +50,8 @@ type Config struct {
 	Peers map[uint64]string
 	// Dial connects to an address of Peers.
 	Dial func(ctx context.Context, address string) (net.Conn, error)
-	// Receive is given the messages of one peer in the order in which they come, and those
-	// of different ones at the same time. While it waits, that peer does.
+	// Receive is given the messages of one connection in the order in which they come, and those
+	// of others at the same time. While it waits, that connection does.
 	Receive func(*raftpb.Message)
 	// ReceiveState is given a state of the group with the message that it belongs to, and
 	// returns when it is taken, or why it is not. The reader fails if the peer goes. Nil takes
@@ -79,7 +79,8 @@ type peer struct {
 	id      uint64
 	address string
 	queue   chan *raftpb.Message
-	ctx     context.Context // ends when it is known no more, or elsewhere
+	urgent  chan *raftpb.Message // see Send
+	ctx     context.Context      // ends when it is known no more, or elsewhere
 	cancel  context.CancelFunc
 }
 
@@ -117,10 +118,11 @@ func (m *Mesh) SetPeers(peers map[uint64]string) {
 		if id == m.ID || m.peers[id] != nil {
 			continue
 		}
-		p := &peer{id: id, address: address, queue: make(chan *raftpb.Message, queued)}
+		p := &peer{id: id, address: address, queue: make(chan *raftpb.Message, queued), urgent: make(chan *raftpb.Message, queued)}
 		p.ctx, p.cancel = context.WithCancel(m.ctx)
 		m.peers[id] = p
-		m.tasks.Go(func() { m.send(p) })
+		m.tasks.Go(func() { m.send(p, p.queue) })
+		m.tasks.Go(func() { m.send(p, p.urgent) })
 	}
 }
 
@@ -131,15 +133,21 @@ func (m *Mesh) peer(id uint64) *peer {
 	return m.peers[id]
 }
 
-// Send hands a message to the connection of its peer, or drops it. It must not be
-// changed afterwards.
+// Send hands a message to a connection of its peer, or drops it. It must not be changed
+// afterwards. What elections and leases rest on has a connection of its own: a large
+// entry takes longer on its way than they have time.
 func (m *Mesh) Send(msg *raftpb.Message) {
 	p := m.peer(msg.GetTo())
 	if p == nil {
 		return
 	}
+	queue := p.queue
+	switch msg.GetType() {
+	case raftpb.MsgHeartbeat, raftpb.MsgHeartbeatResp, raftpb.MsgVote, raftpb.MsgVoteResp, raftpb.MsgPreVote, raftpb.MsgPreVoteResp, raftpb.MsgTimeoutNow:
+		queue = p.urgent
+	}
 	select {
-	case p.queue <- msg:
+	case queue <- msg:
 	default:
 	}
 }
@@ -157,14 +165,14 @@ func (m *Mesh) Close() {
 }
 
 // send keeps a connection to a peer and writes what is queued.
-func (m *Mesh) send(p *peer) {
+func (m *Mesh) send(p *peer, queue chan *raftpb.Message) {
 	delay := firstDelay
 	for {
 		select {
 		case <-p.ctx.Done():
 			return
-		case msg := <-p.queue:
-			greeted, err := m.converse(p, msg)
+		case msg := <-queue:
+			greeted, err := m.converse(p, queue, msg)
 			if p.ctx.Err() != nil {
 				return
 			}
@@ -179,15 +187,15 @@ func (m *Mesh) send(p *peer) {
 		case <-time.After(delay):
 		}
 		delay = min(2*delay, lastDelay)
-		for len(p.queue) > 0 { // old by now
-			<-p.queue
+		for len(queue) > 0 { // old by now
+			<-queue
 		}
 	}
 }
 
 // converse connects to a peer and writes until something fails; greeted says that the
 // peer was the right one.
-func (m *Mesh) converse(p *peer, msg *raftpb.Message) (greeted bool, err error) {
+func (m *Mesh) converse(p *peer, queue chan *raftpb.Message, msg *raftpb.Message) (greeted bool, err error) {
 	conn, err := m.connect(p.ctx, p, forMessages)
 	if err != nil {
 		return false, err
@@ -197,7 +205,7 @@ func (m *Mesh) converse(p *peer, msg *raftpb.Message) (greeted bool, err error) 
 	w := bufio.NewWriterSize(patient{conn}, pieceBytes)
 	for {
 		err := writeMessage(w, msg)
-		if err == nil && len(p.queue) == 0 {
+		if err == nil && len(queue) == 0 {
 			err = w.Flush()
 		}
 		if err != nil {
@@ -206,7 +214,7 @@ func (m *Mesh) converse(p *peer, msg *raftpb.Message) (greeted bool, err error) 
 		select {
 		case <-p.ctx.Done():
 			return true, p.ctx.Err()
-		case msg = <-p.queue:
+		case msg = <-queue:
 		}
 	}
 }

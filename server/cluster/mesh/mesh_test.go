@@ -158,6 +158,45 @@ func TestMessagesArriveInOrder(t *testing.T) {
 	})
 }
 
+// What elections and leases rest on does not wait behind a large entry, or a peer that is busy with one.
+func TestHeartbeatsOvertakeEntries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := &network{there: map[string]*listener{}}
+		busy := make(chan struct{})
+		var urgent []raftpb.MessageType
+		a := n.member(1, nil)
+		b := n.member(2, func(c *Config) {
+			receive := c.Receive
+			c.Receive = func(msg *raftpb.Message) {
+				if receive(msg); msg.GetType() == raftpb.MsgApp {
+					<-busy
+					return
+				}
+				urgent = append(urgent, msg.GetType())
+			}
+		})
+		serve(t, b, n.listen("b"))
+		a.Send(message(1, 2, 1, 1<<20))
+		a.Send(message(1, 2, 2, 1<<20))
+		kinds := []raftpb.MessageType{raftpb.MsgHeartbeat, raftpb.MsgHeartbeatResp, raftpb.MsgVote, raftpb.MsgVoteResp,
+			raftpb.MsgPreVote, raftpb.MsgPreVoteResp, raftpb.MsgTimeoutNow}
+		for _, kind := range kinds {
+			a.Send(&raftpb.Message{Type: &kind, From: new(uint64(1)), To: new(uint64(2))})
+		}
+		synctest.Wait()
+		if !slices.Equal(urgent, kinds) || b.received() != 1+len(kinds) {
+			t.Errorf("%v have come, and %d messages in all", urgent, b.received())
+		}
+		close(busy)
+		synctest.Wait()
+		if b.received() != 2+len(kinds) {
+			t.Errorf("%d messages have come", b.received())
+		}
+		a.Close()
+		b.Close()
+	})
+}
+
 // A connection that breaks is made again, and a peer that is away is asked now and then only.
 func TestConnectionsAreMadeAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
