@@ -68,7 +68,7 @@ func (g group) join(o *server.Options, hashes [16]byte) {
 	store := o.Store
 	o.Store = func(p *persistence.Options) {
 		store(p)
-		p.Secret = hashes
+		p.Secret, p.Tail = hashes, g.set.ClusterLogBound
 	}
 }
 

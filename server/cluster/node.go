@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"sync/atomic"
 	"time"
@@ -73,10 +74,10 @@ func (n *Node) Start(store *persistence.Member, lazy bool, lead, follow func()) 
 		Dial: func(ctx context.Context, address string) (net.Conn, error) {
 			return dialer.DialContext(ctx, "tcp", address)
 		},
-		Receive: n.receive,
-		Logf:    func(format string, args ...any) { n.config.Logf(LogInfo, format, args...) }})
+		Receive: n.receive, ReceiveState: n.receiveState,
+		Logf: func(format string, args ...any) { n.config.Logf(LogInfo, format, args...) }})
 	r, err := Run(store, lazy, RunnerConfig{ID: n.config.ID, Voters: voters, Election: n.config.Election, Proposals: n.proposals,
-		Mesh: n.mesh, Role: Role{Lead: lead, Follow: follow}, Now: Now, Logf: n.config.Logf})
+		Mesh: n.mesh, SendState: n.sendState, Role: Role{Lead: lead, Follow: follow}, Now: Now, Logf: n.config.Logf})
 	if err != nil {
 		n.mesh.Close()
 		return err
@@ -118,6 +119,18 @@ func (n *Node) receive(m *Message) {
 	if r := n.runner.Load(); r != nil {
 		r.Receive(m)
 	}
+}
+
+func (n *Node) sendState(ctx context.Context, m *Message, state io.Reader) error {
+	return n.mesh.SendState(ctx, m, state, stateRate)
+}
+
+// receiveState takes a state in. One that comes before the start is sent again.
+func (n *Node) receiveState(m *Message, state io.Reader) error {
+	if r := n.runner.Load(); r != nil {
+		return r.ReceiveState(m, state)
+	}
+	return ErrStopped
 }
 
 // Held reports whether this member leads, and no other one can.

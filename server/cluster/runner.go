@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -39,6 +40,9 @@ type RunnerConfig struct {
 	Election  time.Duration // timeout of an election
 	Proposals *Proposals    // what the store proposes to
 	Mesh      Mesh
+	// SendState sends a state with its message to the member that it is for, and waits until that
+	// has taken it. Nil: members that lack what the log has no more wait.
+	SendState func(ctx context.Context, m *raftpb.Message, state io.Reader) error
 	Role      Role
 	// Now is a monotonic clock that counts the time in which the machine sleeps: a
 	// lease must not outlast it.
@@ -61,6 +65,8 @@ type Runner struct {
 	ctx     context.Context
 	stop    context.CancelFunc
 	ended   chan struct{}
+
+	carriers sync.WaitGroup // those that send states
 
 	lease atomic.Int64 // until when replies may leave, by Now; 0 for not at all
 	heard atomic.Int64 // when the leader was heard, or this member was it, by Now
@@ -109,8 +115,12 @@ func Run(store *persistence.Member, lazy bool, c RunnerConfig) (*Runner, error) 
 	r.moved.L = &r.mu
 	r.ctx, r.stop = context.WithCancel(context.Background())
 	now := c.Now()
+	var courier Courier
+	if c.SendState != nil {
+		courier = r
+	}
 	r.driver, err = New(Config{ID: c.ID, Tick: c.Election / ticks, Election: ticks, Log: replica, Machine: machine{replica, r}, Mesh: c.Mesh,
-		Vouch: r.vouch, Logger: logger{c.Logf}, Proposals: c.Proposals}, now)
+		Courier: courier, Vouch: r.vouch, Logger: logger{c.Logf}, Proposals: c.Proposals}, now)
 	if err != nil {
 		return nil, fmt.Errorf("cluster: %w", err)
 	}
@@ -355,6 +365,7 @@ func (r *Runner) successor() (id uint64) {
 func (r *Runner) Close() error {
 	r.stop()
 	<-r.ended
+	r.carriers.Wait()
 	r.mu.Lock()
 	err := r.err
 	r.mu.Unlock()

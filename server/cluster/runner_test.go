@@ -15,8 +15,9 @@ type trio struct {
 	t       *testing.T
 	members [3]*running
 
-	mu  sync.Mutex
-	cut map[[2]uint64]bool // from, to; guarded by mu
+	mu   sync.Mutex
+	cut  map[[2]uint64]bool // from, to; guarded by mu
+	half bool               // the next state is cut short; guarded by mu
 }
 
 type running struct {
@@ -43,7 +44,7 @@ func newTrio(t *testing.T) *trio {
 	for i := range 3 {
 		proposals[i] = NewProposals()
 		store, err := persistence.Open(persistence.Options{InMemory: true, Databases: 1, Seed: uint64(i + 1), Replicator: proposals[i],
-			Now: func() int64 { return 1000 }})
+			JournalBound: 1 << 10, Tail: 1 << 10, Now: func() int64 { return 1000 }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +55,7 @@ func newTrio(t *testing.T) *trio {
 	for i, m := range g.members {
 		var err error
 		m.runner, err = Run(m.store.Member(), false, RunnerConfig{ID: uint64(i + 1), Voters: []uint64{1, 2, 3}, Election: 200 * time.Millisecond,
-			Proposals: proposals[i], Mesh: m, Now: Now, Logf: func(LogLevel, string, ...any) {},
+			Proposals: proposals[i], Mesh: m, SendState: m.sendState, Now: Now, Logf: func(LogLevel, string, ...any) {},
 			Role: Role{Lead: func() { m.roles <- "lead" }, Follow: func() { m.roles <- "follow" }}})
 		if err != nil {
 			t.Fatal(err)

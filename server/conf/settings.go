@@ -69,6 +69,7 @@ type Settings struct {
 	ClusterSecret   string
 	ClusterElection time.Duration // timeout of an election
 	ClusterMaxStale time.Duration // of a follower that is read
+	ClusterLogBound int64         // bytes of the log for members that lag
 
 	// Data on disk.
 	Dir          string // absolute
