@@ -20,6 +20,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.etcd.io/raft/v3/raftpb"
@@ -57,6 +58,10 @@ type Config struct {
 	// returns when it is taken, or why it is not. The reader fails if the peer goes. Nil takes
 	// none.
 	ReceiveState func(m *raftpb.Message, state io.Reader) error
+	// ReceivePublished is given the messages of channels that other members have published,
+	// which are its own from then on: those of one peer in their order, and those of different
+	// ones at the same time. While it waits, that peer does. Nil takes none.
+	ReceivePublished func(kind byte, channel, message []byte)
 	// Logf is told why a connection ended or was refused.
 	Logf func(format string, args ...any)
 }
@@ -68,9 +73,12 @@ type Mesh struct {
 	cancel context.CancelFunc
 	tasks  sync.WaitGroup
 
+	sent, dropped, received atomic.Uint64 // messages of channels
+
 	mu       sync.RWMutex        // guards below
 	peers    map[uint64]*peer    // without this member
 	incoming map[net.Conn]uint64 // the peer, 0 before its hello
+	sources  map[uint64]*source  // by peer
 	closed   bool
 }
 
@@ -80,13 +88,14 @@ type peer struct {
 	address string
 	queue   chan *raftpb.Message
 	urgent  chan *raftpb.Message // see Send
-	ctx     context.Context      // ends when it is known no more, or elsewhere
+	feed    feed
+	ctx     context.Context // ends when it is known no more, or elsewhere
 	cancel  context.CancelFunc
 }
 
 // New makes a mesh that connects to the peers when there is something to send.
 func New(c Config) *Mesh {
-	m := &Mesh{Config: c, peers: map[uint64]*peer{}, incoming: map[net.Conn]uint64{}}
+	m := &Mesh{Config: c, peers: map[uint64]*peer{}, incoming: map[net.Conn]uint64{}, sources: map[uint64]*source{}}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.SetPeers(c.Peers)
 	return m
@@ -118,11 +127,13 @@ func (m *Mesh) SetPeers(peers map[uint64]string) {
 		if id == m.ID || m.peers[id] != nil {
 			continue
 		}
-		p := &peer{id: id, address: address, queue: make(chan *raftpb.Message, queued), urgent: make(chan *raftpb.Message, queued)}
+		p := &peer{id: id, address: address, queue: make(chan *raftpb.Message, queued), urgent: make(chan *raftpb.Message, queued),
+			feed: feed{wake: make(chan struct{}, 1)}}
 		p.ctx, p.cancel = context.WithCancel(m.ctx)
 		m.peers[id] = p
 		m.tasks.Go(func() { m.send(p, p.queue) })
 		m.tasks.Go(func() { m.send(p, p.urgent) })
+		m.tasks.Go(func() { m.feedPeer(p) })
 	}
 }
 
@@ -242,7 +253,7 @@ type patient struct{ net.Conn }
 
 func (p patient) Write(b []byte) (n int, err error) {
 	for piece := range slices.Chunk(b, pieceBytes) {
-		if err := p.SetDeadline(time.Now().Add(writeTimeout)); err != nil {
+		if err := p.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
 			return n, err
 		}
 		k, err := p.Conn.Write(piece)
@@ -308,8 +319,11 @@ func (m *Mesh) read(conn net.Conn) error {
 	if !m.admit(conn, peer) {
 		return verdicts[unknownMember]
 	}
-	if follows == forState {
+	switch follows {
+	case forState:
 		return m.readState(conn, peer)
+	case forPublished:
+		return m.readPublished(conn, peer)
 	}
 	for r := bufio.NewReaderSize(conn, pieceBytes); ; {
 		msg, err := readMessage(r)

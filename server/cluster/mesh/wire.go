@@ -12,7 +12,8 @@ import (
 )
 
 // A connection begins with a hello of the member that dials, to which the other one
-// replies with a byte. Frames follow in one direction, or a state of the group (states.go):
+// replies with a byte. Frames follow in one direction, a state of the group (states.go), or
+// messages of channels (published.go):
 //
 //	hello:  "VIGM" | version (1) | cluster (16) | from (8) | to (8) | what follows (1)
 //	reply:  one of the verdicts
@@ -22,8 +23,9 @@ const (
 	version    = 1
 	helloBytes = len(magic) + 1 + 16 + 8 + 8 + 1
 
-	forMessages = 0 // what follows
-	forState    = 1
+	forMessages  = 0 // what follows
+	forState     = 1
+	forPublished = 2
 	// maxFrame bounds a message: an entry of the largest record, and what is around it.
 	maxFrame = 640 << 20
 )
@@ -95,7 +97,7 @@ func (m *Mesh) judge(b []byte) (peer uint64, verdict int) {
 		return 0, otherCluster
 	case binary.LittleEndian.Uint64(b[24:]) != m.ID:
 		return 0, otherMember
-	case !known || b[32] > forState:
+	case !known || b[32] > forPublished:
 		return 0, unknownMember
 	}
 	return peer, welcome
@@ -114,8 +116,8 @@ func writeMessage(w io.Writer, msg *raftpb.Message) error {
 	return err
 }
 
-// readMessage reads a frame. It takes memory for what has come, not for what is announced.
-func readMessage(r io.Reader) (*raftpb.Message, error) {
+// readFrame reads a frame. It takes memory for what has come, not for what is announced.
+func readFrame(r io.Reader) ([]byte, error) {
 	var length [4]byte
 	if _, err := io.ReadFull(r, length[:]); err != nil {
 		return nil, err
@@ -128,9 +130,18 @@ func readMessage(r io.Reader) (*raftpb.Message, error) {
 	if got, err := io.CopyN(&b, r, int64(n)); err != nil {
 		return nil, fmt.Errorf("a frame ends after %d of %d bytes: %w", got, n, err)
 	}
+	return b.Bytes(), nil
+}
+
+// readMessage reads a frame with a message of raft.
+func readMessage(r io.Reader) (*raftpb.Message, error) {
+	b, err := readFrame(r)
+	if err != nil {
+		return nil, err
+	}
 	msg := new(raftpb.Message)
-	if err := proto.Unmarshal(b.Bytes(), msg); err != nil {
-		return nil, fmt.Errorf("a frame of %d bytes: %w", n, err)
+	if err := proto.Unmarshal(b, msg); err != nil {
+		return nil, fmt.Errorf("a frame of %d bytes: %w", len(b), err)
 	}
 	return msg, nil
 }
