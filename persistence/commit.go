@@ -235,6 +235,9 @@ func (s *Store) WaitDurable(lsn uint64) error {
 // Confirmed reports whether WaitDurable would return at once, without an error.
 func (s *Store) Confirmed(lsn uint64) bool { return s.durable.Confirmed(lsn) }
 
+// Newest returns the position of the newest record.
+func (s *Store) Newest() uint64 { return s.journal.Newest() | s.durable.Time() }
+
 // Record returns the number of the record at a position that Tx.Commit has returned, which
 // is the same on all members of a group.
 func Record(position uint64) uint64 { return journal.Record(position) }

@@ -211,11 +211,13 @@ func (s *session) commit() {
 	if !s.locked {
 		return
 	}
-	if lsn := s.tx.Commit(); lsn > 0 {
+	lsn := s.tx.Commit()
+	if lsn > 0 {
 		s.dur.change(lsn)
 		s.dur.big = s.dur.big || s.tx.Heavy()
 		s.dur.large = s.dur.large || s.tx.Large()
 	}
+	s.announceKept(lsn)
 	for i := 0; i < len(s.ready); i++ {
 		s.serve(s.ready[i])
 	}

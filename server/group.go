@@ -14,6 +14,7 @@ import (
 type Group interface {
 	Engine
 	Leadership
+	Channels
 }
 
 // Engine brings the members of a group to agree.
@@ -39,6 +40,18 @@ type Leadership interface {
 	// Fresh reports whether a follower has heard its leader, so that it may be read.
 	// patient asks for the limit of clients that accept old data.
 	Fresh(patient bool) bool
+}
+
+// Channels carries messages of channels between the members.
+type Channels interface {
+	// Publish gives a message to the other members, at most once to each and in the order of
+	// the calls. It waits for nothing, and copies the bytes.
+	Publish(kind byte, channel, message []byte)
+	// OnPublished has f called with the messages of the others. It is called before Start.
+	OnPublished(f func(kind byte, channel, message []byte))
+	// Published counts the messages given to other members, those that were lost, and those
+	// that came.
+	Published() (sent, dropped, received uint64)
 }
 
 // gate is the store of a member of a group as transports see it: what they wait for is
@@ -74,6 +87,8 @@ func (srv *Server) join() error {
 	if g == nil {
 		return nil
 	}
+	g.OnPublished(srv.receive)
+	srv.workers.Go(srv.runHerald) // Load has not ended, so that Close waits for it
 	return g.Start(srv.store.Member(), srv.settings().sync != persistence.SyncAlways, srv.lead, srv.follow)
 }
 

@@ -2,6 +2,7 @@ package server
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -33,6 +34,9 @@ type testGroup struct {
 	waits     int      // replies that wait for the lease; guarded by mu
 	heard     bool     // guarded by mu: by all
 	patient   bool     // guarded by mu: by those that are patient
+	published []string // guarded by mu: what other members were given
+
+	receive func(kind byte, channel, message []byte)
 }
 
 // newGroupRig opens a server that leads a group.
@@ -165,6 +169,21 @@ func (g *testGroup) Fresh(patient bool) bool {
 }
 
 func (g *testGroup) HandOver() {}
+
+func (g *testGroup) OnPublished(f func(kind byte, channel, message []byte)) { g.receive = f }
+
+func (g *testGroup) Publish(kind byte, channel, message []byte) {
+	g.set(func() { g.published = append(g.published, fmt.Sprintf("%d %s %s", kind, channel, message)) })
+}
+
+func (g *testGroup) Published() (sent, dropped, received uint64) { return 5, 6, 7 }
+
+// given returns what other members were given so far.
+func (g *testGroup) given() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return strings.Join(g.published, ", ")
+}
 
 func (g *testGroup) Close() error {
 	close(g.wake)

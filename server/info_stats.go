@@ -124,6 +124,13 @@ func infoStats(t *infoText) {
 	}
 	field(t, "client_query_buffer_limit_disconnections", st.queryLimitDrops.Load())
 	field(t, "client_output_buffer_limit_disconnections", st.outputLimitDrops.Load())
+	if g := t.srv.opts.Group; g != nil {
+		sent, dropped, received := g.Published()
+		field(t, "vigil_group_messages_sent", sent)
+		field(t, "vigil_group_messages_received", received)
+		field(t, "vigil_group_messages_dropped", dropped)
+		field(t, "vigil_group_messages_given_up", t.srv.herald.dropped.Load())
+	}
 }
 
 // topicCount is the number of topics of a kind that have subscribers.

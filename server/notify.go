@@ -10,28 +10,52 @@ import (
 // NotifyClasses are the classes of keyspace events that are published.
 func (h host) NotifyClasses() commands.EventClass { return h.srv.settings().events }
 
-// Notify publishes a keyspace event of a class that is asked for.
-func (h host) Notify(class commands.EventClass, event string, db int, key []byte) {
-	h.srv.notify(class, event, db, key)
+// Notify publishes a keyspace event of a class that is asked for: in a group when the call
+// is committed.
+func (s *session) Notify(class commands.EventClass, event string, db int, key []byte) {
+	grouped := s.srv.opts.Group != nil // else the session may be that of a call that another one runs again
+	s.srv.notify(class, event, db, key, func(channel, payload []byte) {
+		n := notice{kind: pubsub.Channel, channel: channel, payload: payload, local: true}
+		switch {
+		case !grouped:
+			s.srv.announce(n)
+		case !s.locked:
+			n.position = s.dur.awaited()
+			s.srv.announce(n)
+		case s.srv.broker.audience(pubsub.Channel, channel) > 0:
+			s.keepNotice(n)
+		}
+	})
 }
 
-// notify publishes the event to the key's channel, and the key to the event's
-// channel. It may be called under the locks of the store.
-func (srv *Server) notify(class commands.EventClass, event string, db int, key []byte) {
+// notifyRemoved publishes what the store has done to a key itself, whose lock is held: in a
+// group when the changes before it are committed.
+func (srv *Server) notifyRemoved(class commands.EventClass, event string, db int, key []byte) {
+	srv.notify(class, event, db, key, func(channel, payload []byte) {
+		n := notice{kind: pubsub.Channel, channel: channel, payload: payload, local: true}
+		if srv.opts.Group != nil {
+			n.position = srv.store.Newest()
+		}
+		srv.announce(n)
+	})
+}
+
+// notify sends the event to the key's channel, and the key to the event's channel. It may be
+// called under the locks of the store.
+func (srv *Server) notify(class commands.EventClass, event string, db int, key []byte, send func(channel, payload []byte)) {
 	classes := srv.settings().events
 	if classes&class == 0 {
 		return
 	}
-	send := func(prefix, name, payload []byte) {
-		channel := strconv.AppendInt(prefix, int64(db), 10)
-		channel = append(append(channel, "__:"...), name...)
-		srv.broker.publish(nil, nil, pubsub.Channel, channel, payload)
+	channel := func(prefix string, name []byte) []byte {
+		b := strconv.AppendInt([]byte(prefix), int64(db), 10)
+		return append(append(b, "__:"...), name...)
 	}
 	if classes&commands.EventKeyspace != 0 {
-		send([]byte("__keyspace@"), key, []byte(event))
+		send(channel("__keyspace@", key), []byte(event))
 	}
 	if classes&commands.EventKeyevent != 0 {
-		send([]byte("__keyevent@"), []byte(event), key)
+		send(channel("__keyevent@", []byte(event)), key)
 	}
 }
 

@@ -124,13 +124,13 @@ func (srv *Server) storeEvent(ev persistence.Event, db int, key []byte) {
 	switch ev {
 	case persistence.EventExpired:
 		srv.stats.expired.Add(1)
-		srv.notify(commands.EventExpired, "expired", db, key)
+		srv.notifyRemoved(commands.EventExpired, "expired", db, key)
 	case persistence.EventEvicted:
 		srv.stats.evicted.Add(1)
-		srv.notify(commands.EventEvicted, "evicted", db, key)
+		srv.notifyRemoved(commands.EventEvicted, "evicted", db, key)
 	case persistence.EventFieldExpired:
-		srv.notify(commands.EventHash, "hexpired", db, key)
+		srv.notifyRemoved(commands.EventHash, "hexpired", db, key)
 	case persistence.EventEmptied:
-		srv.notify(commands.EventGeneric, "del", db, key)
+		srv.notifyRemoved(commands.EventGeneric, "del", db, key)
 	}
 }

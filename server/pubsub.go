@@ -120,9 +120,19 @@ func (p *broker) publish(from *session, c *commands.Ctx, kind pubsub.Kind, chann
 	return n
 }
 
-// Publish delivers a message.
-func (s *session) Publish(c *commands.Ctx, kind pubsub.Kind, channel, payload []byte) int {
-	return s.srv.broker.publish(s, c, kind, channel, payload)
+// audience counts the deliveries of a message.
+func (p *broker) audience(kind pubsub.Kind, channel []byte) int {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	n := len(p.topics[kind][string(channel)])
+	if kind == pubsub.Channel {
+		for pattern, list := range p.topics[pubsub.Pattern] {
+			if glob.Match([]byte(pattern), channel) {
+				n += len(list)
+			}
+		}
+	}
+	return n
 }
 
 // Channels lists the channels that have subscribers.

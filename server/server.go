@@ -37,6 +37,7 @@ type Server struct {
 	refusals  acl.Log
 	memory    clientMemory
 	broker    broker
+	herald    herald
 	waiting   waiting
 	attendant attendant
 	computes  computes
@@ -130,6 +131,7 @@ func Start(o Options) (*Server, error) {
 		return nil, err
 	}
 	srv.journal = srv.gated()
+	srv.herald.wake = make(chan struct{}, 1)
 	srv.loops = transport.NewLoops(transport.Host{Store: srv.journal, Closed: srv.done, Workers: &srv.workers})
 	srv.sockets.plain.serve, srv.sockets.secure.serve = srv.Serve, srv.ServeTLS
 	if err := srv.openTLS(); err != nil {

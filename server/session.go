@@ -47,6 +47,7 @@ type session struct {
 	shards   persistence.Shards
 	locked   bool       // the locks of tx are held
 	ready    []readyKey // keys with waiting clients that the call changed
+	notices  []notice   // messages that leave when the call is committed
 	serving  *readyKey  // whose waiting clients are being served, or nil
 	began    int        // where the reply of the running call begins
 	abridged [][]byte   // the arguments as the slow log keeps them, if one of them was handed over

@@ -116,6 +116,7 @@ func (s *session) serveOne(k readyKey, w *waiter) (served bool) {
 	c, ok := s.rerun(k, w)
 	lsn := s.tx.Commit() // also of a call that looked at a value and waits on
 	s.dur.change(lsn)
+	s.announceKept(lsn)
 	if !ok {
 		return w.isDone()
 	}
@@ -139,6 +140,9 @@ func (s *session) rerun(k readyKey, w *waiter) (c commands.Ctx, ok bool) {
 	}()
 	c.Command, c.Tx, c.Now, c.Client = w.cmd, s.tx, s.ctx.Now, &w.s.Client
 	c.Table, c.Host, c.Woken = s.srv.table, w.s, []byte(k.key)
+	if s.srv.opts.Group != nil {
+		c.Host = servedHost{w.s, s}
+	}
 	c.Reply = commands.NewReply(nil, w.proto)
 	c.Args.Reset(w.argv, 1)
 	// The user's rules may have changed since the client waits.

@@ -300,3 +300,40 @@ func TestStoreOfAGroupStaysInIt(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
+
+// A message that is sent to any member reaches the subscribers of all of them, once, and those
+// of one sender in order.
+func TestMessagesReachTheSubscribersOfAllMembers(t *testing.T) {
+	g := newTrio(t, "--cluster-election-timeout", "5000") // a busy machine is no reason for another leader
+	lead := g.leader()
+	const each = 50
+	var subs [3]*client
+	for i := range subs {
+		subs[i] = dialAt(t, "tcp", g.up[i].addr)
+		if got := subs[i].do(t, "SUBSCRIBE news"); got != "[subscribe news 1]" {
+			t.Fatalf("SUBSCRIBE: %s", got)
+		}
+	}
+	for i := range subs {
+		c := dialAt(t, "tcp", g.up[i].addr)
+		for k := range each {
+			if got := c.do(t, fmt.Sprintf("PUBLISH news %d:%d", i, k)); got != "1" {
+				t.Fatalf("PUBLISH to %d: %s", i, got)
+			}
+		}
+	}
+	for j := range subs {
+		next := [3]int{}
+		for next[0]+next[1]+next[2] < 3*each {
+			got, err := subs[j].reply()
+			if err != nil {
+				t.Fatalf("subscriber of %d, led by %d, after %v: %v", j, lead, next, err)
+			}
+			var i, k int
+			if _, err := fmt.Sscanf(got, "[message news %d:%d]", &i, &k); err != nil || k != next[i] {
+				t.Fatalf("subscriber of %d: %s, %v, want number %d", j, got, err, next[i])
+			}
+			next[i]++
+		}
+	}
+}

@@ -2,7 +2,8 @@ package pubsub
 
 import "github.com/vigildb/vigil/commands"
 
-// Kind distinguishes plain channels, patterns and shard channels.
+// Kind distinguishes plain channels, patterns and shard channels. Members of a group send each
+// other these numbers.
 type Kind int
 
 const (

@@ -33,6 +33,7 @@ type Node struct {
 	proposals *Proposals
 	listener  net.Listener
 	mesh      *mesh.Mesh
+	published func(kind byte, channel, message []byte)
 	runner    atomic.Pointer[Runner]
 	failed    chan error
 }
@@ -74,7 +75,7 @@ func (n *Node) Start(store *persistence.Member, lazy bool, lead, follow func()) 
 		Dial: func(ctx context.Context, address string) (net.Conn, error) {
 			return dialer.DialContext(ctx, "tcp", address)
 		},
-		Receive: n.receive, ReceiveState: n.receiveState,
+		Receive: n.receive, ReceiveState: n.receiveState, ReceivePublished: n.published,
 		Logf: func(format string, args ...any) { n.config.Logf(LogInfo, format, args...) }})
 	r, err := Run(store, lazy, RunnerConfig{ID: n.config.ID, Voters: voters, Election: n.config.Election, Proposals: n.proposals,
 		Mesh: n.mesh, SendState: n.sendState, Role: Role{Lead: lead, Follow: follow}, Now: Now, Logf: n.config.Logf})
@@ -176,6 +177,27 @@ func (n *Node) Heard() time.Duration {
 
 // Members are those of the configuration.
 func (n *Node) Members() []Member { return n.config.Members }
+
+// OnPublished has f called with the messages of channels that other members publish. It is
+// called before Start.
+func (n *Node) OnPublished(f func(kind byte, channel, message []byte)) { n.published = f }
+
+// Publish gives a message of a channel to the other members, to each once at most.
+func (n *Node) Publish(kind byte, channel, message []byte) {
+	if n.runner.Load() != nil {
+		n.mesh.Publish(kind, channel, message)
+	}
+}
+
+// Published counts the messages given to other members, those that were lost, and those
+// that came.
+func (n *Node) Published() (sent, dropped, received uint64) {
+	if n.runner.Load() == nil {
+		return 0, 0, 0
+	}
+	p := n.mesh.Published()
+	return p.Sent, p.Dropped, p.Received
+}
 
 // HandOver has another member lead, if this one does.
 func (n *Node) HandOver() {
