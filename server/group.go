@@ -99,6 +99,16 @@ func (srv *Server) handOver() {
 	}
 }
 
+// HandOver has another member lead: the reply does not wait for that.
+func (h host) HandOver() {
+	srv := h.srv
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	if srv.opts.Group != nil && !srv.closed {
+		srv.workers.Go(srv.opts.Group.HandOver)
+	}
+}
+
 // part ends the part of this server in its group: replies that wait for a commit are not
 // sent any more.
 func (srv *Server) part() error {

@@ -34,22 +34,23 @@ type testGroup struct {
 	waits     int      // replies that wait for the lease; guarded by mu
 	heard     bool     // guarded by mu: by all
 	patient   bool     // guarded by mu: by those that are patient
+	handed    int      // times that the leadership was given away; guarded by mu
 	published []string // guarded by mu: what other members were given
 
 	receive func(kind byte, channel, message []byte)
 }
 
 // newGroupRig opens a server that leads a group.
-func newGroupRig(t *testing.T) (*rig, *testGroup) {
+func newGroupRig(t *testing.T, change ...func(*Options)) (*rig, *testGroup) {
 	t.Helper()
 	g := &testGroup{t: t, wake: make(chan struct{}, 1), done: make(chan struct{}), heard: true, patient: true}
 	g.moved.L = &g.mu
-	r := newRig(t, func(o *Options) {
+	r := newRig(t, append([]func(*Options){func(o *Options) {
 		o.Group = g
 		o.Membership = func() *commands.Membership {
 			return &commands.Membership{Leader: -1, Members: make([]commands.Member, 3)}
 		}
-	})
+	}}, change...)...)
 	g.elect()
 	return r, g
 }
@@ -168,7 +169,7 @@ func (g *testGroup) Fresh(patient bool) bool {
 	return g.heard || patient && g.patient
 }
 
-func (g *testGroup) HandOver() {}
+func (g *testGroup) HandOver() { g.set(func() { g.handed++ }) }
 
 func (g *testGroup) OnPublished(f func(kind byte, channel, message []byte)) { g.receive = f }
 

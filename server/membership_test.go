@@ -203,6 +203,31 @@ func (c *testClient) quietSubscriber() {
 	c.want("PING", `["pong" ""]`)
 }
 
+func TestSentinelFailoverHandsTheLeadershipOver(t *testing.T) {
+	k := &knownGroup{}
+	r, g := newGroupRig(t, func(o *Options) { o.Membership = k.now.Load })
+	handed := func() int {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		return g.handed
+	}
+	c := r.dial()
+	k.set(follows)
+	c.want("SENTINEL FAILOVER mymaster", "(error) READONLY 'sentinel|failover' needs the member that leads the group")
+	k.set(func(m *commands.Membership) {
+		leads(m)
+		m.Members[1].Active = false
+	})
+	c.want("SENTINEL FAILOVER mymaster", "(error) NOGOODSLAVE No suitable replica to promote")
+	k.set(leads)
+	c.want("SENTINEL FAILOVER other", "(error) ERR No such master with that name")
+	if handed() != 0 {
+		t.Error("a call that is refused hands over")
+	}
+	c.want("SENTINEL FAILOVER mymaster", "OK")
+	r.until("it is handed over", func() bool { return handed() == 1 })
+}
+
 func TestWaitCountsMembersThatHaveTheWrites(t *testing.T) {
 	r, k := newRigInGroup(t)
 	k.set(leads)

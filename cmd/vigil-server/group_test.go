@@ -230,6 +230,34 @@ func TestGroupEndsInOrder(t *testing.T) {
 	}
 }
 
+// SENTINEL FAILOVER has another member lead, with everything that was acknowledged.
+func TestSentinelFailoverHasAnotherMemberLead(t *testing.T) {
+	g := newTrio(t)
+	first := g.leader()
+	if got, err := g.call((first+1)%3, "SENTINEL FAILOVER mymaster"); err != nil || !strings.Contains(got, "needs the member that leads") {
+		t.Errorf("at a follower: %s, %v", got, err)
+	}
+	for end := time.Now().Add(time.Minute); ; {
+		if got, err := g.call(first, "SENTINEL FAILOVER mymaster"); err == nil && got == "OK" {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("the leader does not hand over")
+		}
+	}
+	for end := time.Now().Add(time.Minute); ; {
+		if next := g.leader(); next != first {
+			if got, err := g.call(next, "GET leader"); err != nil || got != strconv.Itoa(next) {
+				t.Errorf("%s, %v", got, err)
+			}
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatal("the leader still leads")
+		}
+	}
+}
+
 // Without a majority nothing is taken, and nothing is shown but to clients that accept old
 // data; and a leader that waits for the others in vain ends all the same.
 func TestMinorityOfAGroupIsDown(t *testing.T) {

@@ -18,6 +18,7 @@ func Group() commands.Group {
 		{Name: "SENTINEL", Arity: -2, Since: "2.8.4", Cost: "Depends on the subcommand.",
 			Summary: "Groups the commands by which clients find the leader of a group."},
 		row("CKQUORUM", 3, "master-name", "2.8.4", "Reports whether enough members are there to elect a leader.", named(checkQuorum)),
+		row("FAILOVER", 3, "master-name", "2.8.0", "Has another member lead. The member that leads takes it.", named(failover)),
 		row("GET-MASTER-ADDR-BY-NAME", 3, "master-name", "2.8.4", "Returns the host and port of the member that leads.", masterAddress),
 		row("MASTER", 3, "master-name", "2.8.4", "Describes the member that leads.", named(master)),
 		row("MASTERS", 2, "", "2.8.4", "Describes the members that lead: one, or none for a server that is alone.", masters),
@@ -72,6 +73,32 @@ func checkQuorum(c *commands.Ctx, m *commands.Membership) error {
 		return errNoQuorum(usable)
 	}
 	c.Reply.Status(fmt.Sprintf("OK %d usable Sentinels. Quorum and failover authorization can be reached", usable))
+	return nil
+}
+
+// Leader is a server that can give its leadership away.
+type Leader interface {
+	// HandOver has another member lead, soon after it has returned.
+	HandOver()
+}
+
+// failover replies at once, as a Sentinel does, and can come to nothing if the others are lost
+// meanwhile.
+func failover(c *commands.Ctx, m *commands.Membership) error {
+	if !m.Leads {
+		return commands.ErrLeaderOnly(c.Command)
+	}
+	others := 0
+	m.Others(m.Self, func(_ int, o *commands.Member) {
+		if o.Active {
+			others++
+		}
+	})
+	if others == 0 {
+		return errNoSuccessor
+	}
+	c.Host.(Leader).HandOver()
+	c.Reply.OK()
 	return nil
 }
 

@@ -49,7 +49,7 @@ func init() {
 		"SLAVES", "SLOTS"} {
 		Sizeless["CLUSTER "+name] = alone
 	}
-	for _, name := range []string{"CKQUORUM", "GET-MASTER-ADDR-BY-NAME", "MASTER", "MASTERS", "MYID", "REPLICAS", "SENTINELS", "SLAVES"} {
+	for _, name := range []string{"CKQUORUM", "FAILOVER", "GET-MASTER-ADDR-BY-NAME", "MASTER", "MASTERS", "MYID", "REPLICAS", "SENTINELS", "SLAVES"} {
 		Sizeless["SENTINEL "+name] = fixed
 	}
 }
