@@ -2,12 +2,15 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/server"
+	"github.com/vigildb/vigil/server/certs"
 	"github.com/vigildb/vigil/server/cluster"
 	"github.com/vigildb/vigil/server/conf"
 )
@@ -16,6 +19,36 @@ import (
 type group struct {
 	node *cluster.Node
 	set  *conf.Settings
+	tls  *atomic.Pointer[memberTLS]
+}
+
+// memberTLS encrypts connections between members.
+type memberTLS struct{ accept, dial *tls.Config }
+
+// readTLS reads the certificates for connections between members.
+func readTLS(set *conf.Settings) (*memberTLS, error) {
+	accept, dial, err := certs.Options{CertFile: set.TLSCertFile, KeyFile: set.TLSKeyFile, KeyPass: set.TLSKeyFilePass,
+		CAFile: set.TLSCACertFile, CADir: set.TLSCACertDir, Protocols: set.TLSProtocols, Ciphers: set.TLSCiphers,
+		CipherSuites: set.TLSCipherSuites}.Members()
+	if err != nil {
+		return nil, fmt.Errorf("tls-cluster: %w", err)
+	}
+	return &memberTLS{accept, dial}, nil
+}
+
+// encrypted reports whether members connect to each other with TLS.
+func (g group) encrypted() bool { return g.node != nil && g.set.TLSCluster }
+
+// reloadTLS reads the certificates again, for connections from now on.
+func (g group) reloadTLS(set *conf.Settings) error {
+	if !g.encrypted() {
+		return nil
+	}
+	c, err := readTLS(set)
+	if err == nil {
+		g.tls.Store(c)
+	}
+	return err
 }
 
 // listenGroup makes the node of this server, if the configuration names a group.
@@ -39,8 +72,21 @@ func listenGroup(config *conf.Config, log *slog.Logger) (g group, hashes [16]byt
 	if set.ThrowAway {
 		return g, hashes, errors.New("a member of a group keeps its data: remove save \"\" and appendonly no")
 	}
-	g.node, err = cluster.Listen(cluster.NodeConfig{Group: id, ID: set.ClusterMemberID, Members: members,
-		Election: set.ClusterElection, MaxStale: set.ClusterMaxStale, Logf: logGroup(config, log)})
+	node := cluster.NodeConfig{Group: id, ID: set.ClusterMemberID, Members: members,
+		Election: set.ClusterElection, MaxStale: set.ClusterMaxStale, Logf: logGroup(config, log)}
+	if set.TLSCluster {
+		c, err := readTLS(set)
+		if err != nil {
+			return g, hashes, err
+		}
+		g.tls = new(atomic.Pointer[memberTLS])
+		g.tls.Store(c)
+		node.TLS = func() (accept, dial *tls.Config) {
+			c := g.tls.Load()
+			return c.accept, c.dial
+		}
+	}
+	g.node, err = cluster.Listen(node)
 	return g, hashes, err
 }
 

@@ -195,7 +195,7 @@ func attend(srv *server.Server, data *loading, group group, config *conf.Config,
 			go newMemory(func() int64 { return config.Settings().MaxMemory }).watch(srv.ShutdownRequested()) // or until the process ends
 			continue
 		case <-sig.reload:
-			reload(srv, config, log)
+			reload(srv, group, config, log)
 			continue
 		case <-sig.terminate:
 			how, name = config.Settings().ShutdownOnSigterm, "SIGTERM"
@@ -217,11 +217,12 @@ func attend(srv *server.Server, data *loading, group group, config *conf.Config,
 }
 
 // reload reads the certificates again, without which SIGHUP means nothing.
-func reload(srv *server.Server, config *conf.Config, log *slog.Logger) {
-	if config.Settings().TLSPort == 0 {
+func reload(srv *server.Server, g group, config *conf.Config, log *slog.Logger) {
+	set := config.Settings()
+	if set.TLSPort == 0 && !g.encrypted() {
 		return
 	}
-	if err := srv.ReloadTLS(); err != nil {
+	if err := errors.Join(srv.ReloadTLS(), g.reloadTLS(set)); err != nil {
 		log.Warn(err.Error())
 		return
 	}

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -35,11 +36,29 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// output is what a process has printed so far.
+type output struct {
+	mu sync.Mutex
+	b  bytes.Buffer // guarded by mu
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.Write(b)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.String()
+}
+
 // process is a running server.
 type process struct {
 	cmd   *exec.Cmd
 	addr  string
-	out   *bytes.Buffer
+	out   *output
 	ready chan string // the address, once it accepts connections; then closed
 	done  chan error  // the exit; one value
 }
@@ -70,7 +89,7 @@ func start(t *testing.T, args ...string) *process {
 // startCommand starts a server and reads what it prints.
 func startCommand(t *testing.T, cmd *exec.Cmd) *process {
 	t.Helper()
-	p := &process{cmd: cmd, out: &bytes.Buffer{}, ready: make(chan string, 1), done: make(chan error, 1)}
+	p := &process{cmd: cmd, out: &output{}, ready: make(chan string, 1), done: make(chan error, 1)}
 	pipe, err := p.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

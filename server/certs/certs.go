@@ -175,3 +175,35 @@ func reason(err error) error {
 	}
 	return err
 }
+
+// Members reads the files for connections between servers that trust each other: both sides
+// show the certificate and check the other's with the authorities. Names in certificates are
+// not compared, as in Redis: who has one of these authorities is a member.
+func (o Options) Members() (accept, dial *tls.Config, err error) {
+	if o.CAFile == "" && o.CADir == "" {
+		return nil, nil, errors.New("tls-cluster needs tls-ca-cert-file or tls-ca-cert-dir")
+	}
+	o.Clients, o.Tickets = EveryClient, false
+	if accept, err = o.Config(); err != nil {
+		return nil, nil, err
+	}
+	roots := accept.ClientCAs
+	dial = &tls.Config{Certificates: accept.Certificates, MinVersion: accept.MinVersion, MaxVersion: accept.MaxVersion,
+		CipherSuites: accept.CipherSuites, DynamicRecordSizingDisabled: true,
+		// What VerifyConnection does is all of it but the comparison of names.
+		InsecureSkipVerify: true, VerifyConnection: func(s tls.ConnectionState) error { return leadsTo(roots, s.PeerCertificates) }}
+	return accept, dial, nil
+}
+
+// leadsTo checks the certificates of a server.
+func leadsTo(roots *x509.CertPool, chain []*x509.Certificate) error {
+	between := x509.NewCertPool()
+	for _, c := range chain[1:] {
+		between.AddCert(c)
+	}
+	_, err := chain[0].Verify(x509.VerifyOptions{Roots: roots, Intermediates: between, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})
+	if err != nil {
+		return &tls.CertificateVerificationError{UnverifiedCertificates: chain, Err: err}
+	}
+	return nil
+}

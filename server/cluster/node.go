@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -24,7 +25,10 @@ type NodeConfig struct {
 	// MaxStale is for how long a follower may be read without having heard its leader, by
 	// clients that accept old data.
 	MaxStale time.Duration
-	Logf     func(level LogLevel, format string, args ...any)
+	// TLS returns what encrypts the connections that others make, and those to others, from
+	// now on; nil for connections that are not encrypted.
+	TLS  func() (accept, dial *tls.Config)
+	Logf func(level LogLevel, format string, args ...any)
 }
 
 // Node is a machine of a group, as its server sees it: the member and its connections.
@@ -36,6 +40,7 @@ type Node struct {
 	published func(kind byte, channel, message []byte)
 	runner    atomic.Pointer[Runner]
 	failed    chan error
+	refusals  refusals
 }
 
 // Listen makes a node, which takes part from Start on. It holds the port of the group from
@@ -54,7 +59,11 @@ func Listen(c NodeConfig) (*Node, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cluster: %w", err)
 	}
-	return &Node{config: c, proposals: NewProposals(), listener: l, failed: make(chan error, 1)}, nil
+	n := &Node{config: c, proposals: NewProposals(), listener: l, failed: make(chan error, 1)}
+	if c.TLS != nil {
+		n.listener = tlsListener{l, n}
+	}
+	return n, nil
 }
 
 // Replicator is what the store of the node proposes to.
@@ -70,12 +79,8 @@ func (n *Node) Start(store *persistence.Member, lazy bool, lead, follow func()) 
 		peers[m.ID] = m.bus()
 		voters = append(voters, m.ID)
 	}
-	var dialer net.Dialer
 	n.mesh = mesh.New(mesh.Config{Cluster: n.config.Group, ID: n.config.ID, Peers: peers,
-		Dial: func(ctx context.Context, address string) (net.Conn, error) {
-			return dialer.DialContext(ctx, "tcp", address)
-		},
-		Receive: n.receive, ReceiveState: n.receiveState, ReceivePublished: n.published,
+		Dial: n.dial, Receive: n.receive, ReceiveState: n.receiveState, ReceivePublished: n.published,
 		Logf: func(format string, args ...any) { n.config.Logf(LogInfo, format, args...) }})
 	r, err := Run(store, lazy, RunnerConfig{ID: n.config.ID, Voters: voters, Election: n.config.Election, Proposals: n.proposals,
 		Mesh: n.mesh, SendState: n.sendState, Role: Role{Lead: lead, Follow: follow}, Now: Now, Logf: n.config.Logf})

@@ -35,6 +35,7 @@ type Settings struct {
 	TLSCiphers        string
 	TLSCipherSuites   string
 	TLSSessionCaching bool
+	TLSCluster        bool // between members
 
 	// Limits of the protocol, in bytes.
 	ProtoMaxBulkLen        int64

@@ -392,3 +392,30 @@ func FuzzFrames(f *testing.F) {
 		}
 	})
 }
+
+// A member that takes encrypted connections only refuses a hello with an alert of TLS, of
+// which the log of the other one makes sense.
+func TestMemberThatWantsTLSIsRecognised(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := &network{there: map[string]*listener{}}
+		l := n.listen("b")
+		a := n.member(1, nil)
+		a.Send(message(1, 2, 1, 0))
+		conn, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadFull(conn, make([]byte, helloBytes)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := conn.Write([]byte{21}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if !a.logged("the member takes encrypted connections only") {
+			t.Errorf("logged %q", a.log)
+		}
+		conn.Close()
+		a.Close()
+	})
+}

@@ -47,6 +47,9 @@ var verdicts = [...]error{
 	unknownMember: errors.New("the member is not known there"),
 }
 
+// tlsAlert is how TLS begins to refuse what is not TLS.
+const tlsAlert = 21
+
 // greet sends the hello of this member, and returns an error unless that is welcome.
 func (m *Mesh) greet(conn io.ReadWriter, to uint64, follows byte) error {
 	b := append([]byte(magic), version)
@@ -58,6 +61,9 @@ func (m *Mesh) greet(conn io.ReadWriter, to uint64, follows byte) error {
 	}
 	if _, err := io.ReadFull(conn, b[:1]); err != nil {
 		return fmt.Errorf("no reply to the hello: %w", err)
+	}
+	if b[0] == tlsAlert {
+		return errors.New("the member takes encrypted connections only")
 	}
 	if int(b[0]) >= len(verdicts) {
 		return fmt.Errorf("reply %d to the hello", b[0])

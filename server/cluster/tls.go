@@ -1,0 +1,110 @@
+package cluster
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// refusalPeriod is how long a member whose connections are refused is not mentioned again for
+// the same reason: it tries every few seconds.
+const refusalPeriod = time.Minute
+
+// refusals remembers which members were mentioned, and why.
+type refusals struct {
+	mu   sync.Mutex
+	last map[string]time.Duration // guarded by mu
+}
+
+// due reports whether a member may be mentioned, and notes that it is.
+func (r *refusals) due(which string, now time.Duration) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if at, known := r.last[which]; known && now-at < refusalPeriod {
+		return false
+	}
+	if r.last == nil || len(r.last) > 1000 { // anything can connect
+		r.last = map[string]time.Duration{}
+	}
+	r.last[which] = now
+	return true
+}
+
+// dial connects to another member.
+func (n *Node) dial(ctx context.Context, address string) (net.Conn, error) {
+	var dialer net.Dialer
+	conn, err := dialer.DialContext(ctx, "tcp", address)
+	if err != nil || n.config.TLS == nil {
+		return conn, err
+	}
+	_, config := n.config.TLS()
+	c := tls.Client(conn, config)
+	if err := c.HandshakeContext(ctx); err != nil {
+		conn.Close()
+		n.refuse("to", address, err)
+		return nil, err
+	}
+	return c, nil
+}
+
+// refuse logs why there is no encrypted connection with a member.
+func (n *Node) refuse(direction, address string, err error) {
+	host, _, split := net.SplitHostPort(address)
+	if split != nil || direction == "to" { // the port of one that connects is always another
+		host = address
+	}
+	why, kind, plain, wrong := "", "other", tls.RecordHeaderError{}, (*tls.CertificateVerificationError)(nil)
+	switch {
+	case errors.As(err, &plain), errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
+		why, kind = " (tls-cluster has to be the same on all members)", "plain"
+	case errors.As(err, &wrong):
+		kind = "certificate"
+	}
+	if !n.refusals.due(direction+host+kind, Now()) {
+		return
+	}
+	n.config.Logf(LogWarn, "no encrypted connection %s %s: %v%s", direction, host, err, why)
+}
+
+// tlsListener accepts encrypted connections.
+type tlsListener struct {
+	net.Listener
+	n *Node
+}
+
+// Accept implements [net.Listener]. The handshake follows with the first read, so that a
+// client that says nothing keeps no other one waiting.
+func (l tlsListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	config, _ := l.n.config.TLS()
+	return &accepted{Conn: tls.Server(conn, config), n: l.n}, nil
+}
+
+// accepted is a connection that another member has made.
+type accepted struct {
+	*tls.Conn
+	n    *Node
+	once sync.Once
+	err  error // of the handshake
+}
+
+// Read implements [net.Conn].
+func (a *accepted) Read(b []byte) (int, error) {
+	a.once.Do(func() {
+		if a.err = a.Conn.Handshake(); a.err != nil {
+			a.n.refuse("from", a.RemoteAddr().String(), a.err)
+		}
+	})
+	if a.err != nil {
+		return 0, a.err
+	}
+	return a.Conn.Read(b)
+}
