@@ -8,6 +8,7 @@ import (
 	"github.com/vigildb/vigil/commands/keys"
 	"github.com/vigildb/vigil/commands/pubsub"
 	"github.com/vigildb/vigil/commands/script"
+	"github.com/vigildb/vigil/commands/sentinel"
 )
 
 // host is what handlers ask of the server and what is the same for every client: the
@@ -40,4 +41,5 @@ var (
 	_ keys.Remote       = (*session)(nil)
 	_ pubsub.Broker     = (*session)(nil)
 	_ script.Runner     = (*session)(nil)
+	_ sentinel.Leader   = (*session)(nil)
 )
