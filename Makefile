@@ -23,7 +23,7 @@ SESSIONS ?= 1000000
 KILLS ?= 100
 
 .DEFAULT_GOAL := help
-.PHONY: help build run group demo test browser screenshots race sim sim-group mutants stress lint fuzz faults conformance conformance-redis crash crash-group bench bench-report values profile waits consumers large sizing window-cost frameworks clients bench-sessions placement-table figures docs dist deb packages check clean
+.PHONY: help build run group demo test browser screenshots race sim sim-group mutants stress lint fuzz faults conformance conformance-redis crash crash-group bench bench-report values profile waits consumers large sizing window-cost frameworks clients failover bench-sessions placement-table figures docs dist deb packages check clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -142,6 +142,9 @@ frameworks: ## try the session stores of Node, Python, PHP and Ruby (npm; apt-ge
 
 clients: ## run suites of client libraries (npm, apt-get as root); what they need is in .ci/clients/build
 	bash .ci/clients/run
+
+failover: ## kill -9 of the leader of three servers, KILLS times, under client libraries that know Sentinel (npm, apt-get as root)
+	KILLS=$(KILLS) bash .ci/clients/failover/run
 
 sizing: ## measure what SESSIONS (1000000) take in memory and on disk, into docs/session-store.md
 	$(MAKE) -s build

@@ -80,14 +80,7 @@ func (g *group) run(kills int, r *rand.Rand) (gaps []time.Duration, err error) {
 	if err := g.choosePorts(r); err != nil {
 		return nil, err
 	}
-	defer func() {
-		for _, p := range g.up {
-			if p != nil {
-				_ = p.Process.Kill()
-				_ = p.Wait()
-			}
-		}
-	}()
+	defer g.killAll()
 	for i := range g.up {
 		if err := g.start(i); err != nil {
 			return nil, err

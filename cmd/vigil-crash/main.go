@@ -18,6 +18,11 @@
 // kills the leader of three servers that hold the same data, again and again, while clients
 // count upwards: no acknowledged number may be missing in the end. It prints how long clients
 // waited for the next acknowledged write.
+//
+//	vigil-crash -server bin/vigil-server -group 20 -libraries "name=command"
+//
+// has programs write in their place that use client libraries with their support for
+// Sentinel, one a line, each with a group of its own. libraries.go tells what they do.
 package main
 
 import (
@@ -38,7 +43,19 @@ func main() {
 	policies := flag.String("policies", "always,everysec,no", "values of appendfsync")
 	seed := flag.Uint64("seed", uint64(time.Now().UnixNano()), "of all random choices but the scheduler's")
 	kills := flag.Int("group", 0, "kill the leader of a group of three servers so often for each policy, in place of rounds")
+	libraries := flag.String("libraries", "", "name=command of `programs` that write to the group, one a line")
 	flag.Parse()
+	if *libraries != "" {
+		all, err := parseLibraries(*libraries)
+		if err == nil {
+			err = runLibraries(*binary, max(1, *kills), strings.Split(*policies, ","), all, *seed)
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "vigil-crash:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if *kills > 0 {
 		if err := runGroups(*binary, *kills, strings.Split(*policies, ","), *seed); err != nil {
 			fmt.Fprintln(os.Stderr, "vigil-crash:", err)
