@@ -12,7 +12,7 @@ import (
 // leaderView is what a server remembers of the leaders of its group.
 type leaderView struct {
 	last      atomic.Int32 // index of the last one that was known, plus 1
-	announced int          // likewise the one that clients were told of; the cron's
+	announced atomic.Int32 // likewise the one that clients were told of
 }
 
 // Membership is what this server knows of its group, nil if it is alone. While there is no
@@ -27,6 +27,7 @@ func (h host) Membership() *commands.Membership {
 	}
 	if m.Leader >= 0 {
 		h.srv.leader.last.Store(int32(m.Leader) + 1)
+		h.srv.leader.announced.CompareAndSwap(0, int32(m.Leader)+1)
 		return m
 	}
 	old := *m
@@ -53,15 +54,15 @@ func (s *session) Copies(*commands.Ctx) func() int {
 }
 
 // announceLeader publishes that another member leads, as a Sentinel does after a failover.
-// The first leader that is seen is not announced: it comes after no other.
+// The first leader that was seen, by this or by a client that asked, is not announced: it
+// comes after no other.
 func (srv *Server) announceLeader() {
 	m := host{srv}.Membership()
-	if m == nil || !m.Led || m.Leader+1 == srv.leader.announced {
+	if m == nil || !m.Led {
 		return
 	}
-	before := srv.leader.announced
-	srv.leader.announced = m.Leader + 1
-	if before == 0 {
+	before := srv.leader.announced.Swap(int32(m.Leader) + 1)
+	if int(before) == m.Leader+1 {
 		return
 	}
 	old, now := &m.Members[before-1], &m.Members[m.Leader]
