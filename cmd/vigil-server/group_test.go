@@ -232,13 +232,14 @@ func TestGroupEndsInOrder(t *testing.T) {
 
 // SENTINEL FAILOVER has another member lead, with everything that was acknowledged.
 func TestSentinelFailoverHasAnotherMemberLead(t *testing.T) {
-	g := newTrio(t)
+	g := newTrio(t, "--cluster-name", "sessions")
 	first := g.leader()
-	if got, err := g.call((first+1)%3, "SENTINEL FAILOVER mymaster"); err != nil || !strings.Contains(got, "needs the member that leads") {
+	g.agree(first)
+	if got, err := g.call((first+1)%3, "SENTINEL FAILOVER sessions"); err != nil || !strings.Contains(got, "needs the member that leads") {
 		t.Errorf("at a follower: %s, %v", got, err)
 	}
 	for end := time.Now().Add(time.Minute); ; {
-		if got, err := g.call(first, "SENTINEL FAILOVER mymaster"); err == nil && got == "OK" {
+		if got, err := g.call(first, "SENTINEL FAILOVER sessions"); err == nil && got == "OK" {
 			break
 		}
 		if time.Now().After(end) {
