@@ -178,7 +178,7 @@ func reason(err error) error {
 
 // Members reads the files for connections between servers that trust each other: both sides
 // show the certificate and check the other's with the authorities. Names in certificates are
-// not compared, as in Redis: who has one of these authorities is a member.
+// not compared, as in Redis: a certificate of one of these authorities makes a member.
 func (o Options) Members() (accept, dial *tls.Config, err error) {
 	if o.CAFile == "" && o.CADir == "" {
 		return nil, nil, errors.New("tls-cluster needs tls-ca-cert-file or tls-ca-cert-dir")

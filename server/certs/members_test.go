@@ -123,7 +123,7 @@ func TestMembersOfOneAuthorityReachEachOther(t *testing.T) {
 	stranger.CAFile = ours.options("a").CAFile // so that it trusts the others
 	for name, x := range map[string]struct {
 		accepts, dials Options
-		by             string // who refuses: "" none
+		by             string // the side that refuses, "" for none
 		want           string
 	}{
 		"two members":                       {ours.options("a"), ours.options("b"), "", ""},
