@@ -52,10 +52,8 @@ func signed(t *testing.T, dir string) []string {
 // logs waits until a server has logged something.
 func (g *trio) logs(i int, want string) {
 	g.t.Helper()
-	for end := time.Now().Add(time.Minute); !strings.Contains(g.up[i].out.String(), want); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			g.t.Fatalf("server %d does not log %q:\n%s", i, want, g.up[i].out)
-		}
+	if !g.up[i].out.wait(want) {
+		g.t.Fatalf("server %d does not log %q:\n%s", i, want, g.up[i].out)
 	}
 }
 

@@ -38,14 +38,40 @@ func TestMain(m *testing.M) {
 
 // output is what a process has printed so far.
 type output struct {
-	mu sync.Mutex
-	b  bytes.Buffer // guarded by mu
+	mu   sync.Mutex
+	b    bytes.Buffer  // guarded by mu
+	more chan struct{} // closed by the next Write, nil until it is waited for; guarded by mu
 }
 
 func (o *output) Write(b []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if o.more != nil {
+		close(o.more)
+		o.more = nil
+	}
 	return o.b.Write(b)
+}
+
+// wait waits until the output contains a text, a minute at most.
+func (o *output) wait(text string) bool {
+	for late := time.After(time.Minute); ; {
+		o.mu.Lock()
+		if strings.Contains(o.b.String(), text) {
+			o.mu.Unlock()
+			return true
+		}
+		if o.more == nil {
+			o.more = make(chan struct{})
+		}
+		more := o.more
+		o.mu.Unlock()
+		select {
+		case <-more:
+		case <-late:
+			return false
+		}
+	}
 }
 
 func (o *output) String() string {
