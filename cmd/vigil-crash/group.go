@@ -226,9 +226,7 @@ func (g *group) killLeader(r *rand.Rand) (gap time.Duration, err error) {
 	}
 	time.Sleep(time.Duration(r.IntN(200)) * time.Millisecond)
 	killed := time.Now()
-	_ = g.up[a.server].Process.Kill()
-	_ = g.up[a.server].Wait()
-	g.up[a.server] = nil
+	g.kill(a.server)
 	next, err := g.next(func(o ack) bool { return o.server != a.server && o.at.After(killed) })
 	if err != nil {
 		return 0, err

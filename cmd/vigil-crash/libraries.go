@@ -218,9 +218,7 @@ func (g *group) killUnder(p *libraryRun, r *rand.Rand) (gap time.Duration, err e
 		return 0, err
 	}
 	killed := time.Now()
-	_ = g.up[i].Process.Kill()
-	_ = g.up[i].Wait()
-	g.up[i] = nil
+	g.kill(i)
 	at, err := p.next(time.Now().Add(settled))
 	if err != nil {
 		return 0, err
@@ -249,11 +247,17 @@ func (g *group) leader() (int, error) {
 	return 0, errors.New("the group has no leader")
 }
 
+// kill ends a server at once.
+func (g *group) kill(i int) {
+	_ = g.up[i].Process.Kill()
+	_ = g.up[i].Wait()
+	g.up[i] = nil
+}
+
 func (g *group) killAll() {
-	for _, p := range g.up {
+	for i, p := range g.up {
 		if p != nil {
-			_ = p.Process.Kill()
-			_ = p.Wait()
+			g.kill(i)
 		}
 	}
 }
