@@ -333,19 +333,26 @@ func (d *Driver) proposeChange(how raftpb.ConfChangeTransition, address string, 
 	return nil
 }
 
-// handOver hands the leadership to the voter that has most.
-func (d *Driver) handOver(leaves uint64) error {
-	to, most, reason := uint64(0), uint64(0), ErrLastVoter
+// successor is the voter beside this one that has most of what this leader has, 0 if none was heard or this
+// member does not lead.
+func (d *Driver) successor() (to uint64) {
+	most := uint64(0)
 	for id, p := range d.node.Status().Progress {
-		if id == d.ID || p.IsLearner {
-			continue
-		}
-		reason = ErrBehind
-		if p.RecentActive && (p.Match > most || p.Match == most && id < to) {
+		if id != d.ID && !p.IsLearner && p.RecentActive && (p.Match > most || p.Match == most && id < to) {
 			to, most = id, p.Match
 		}
 	}
+	return to
+}
+
+// handOver hands the leadership to the voter that has most.
+func (d *Driver) handOver(leaves uint64) error {
+	to := d.successor()
 	if to == 0 {
+		reason := ErrBehind
+		if len(d.Members().Conf.GetVoters()) == 1 {
+			reason = ErrLastVoter
+		}
 		return fmt.Errorf("remove member %d, and no other one could lead: %w", leaves, reason)
 	}
 	d.Transfer(d.now, to)

@@ -324,7 +324,7 @@ func (r *Runner) ask(do func()) {
 func (r *Runner) HandOver() {
 	given := false
 	r.ask(func() {
-		if to := r.successor(); to != 0 {
+		if to := r.driver.successor(); to != 0 {
 			r.driver.Transfer(r.config.Now(), to)
 			given = true
 		}
@@ -344,21 +344,6 @@ func (r *Runner) HandOver() {
 	for r.leads && !over {
 		r.moved.Wait()
 	}
-}
-
-// successor is the member that lacks least, 0 if none is heard or this one does not lead.
-func (r *Runner) successor() (id uint64) {
-	s := r.driver.node.Status()
-	if s.RaftState != raft.StateLeader {
-		return 0
-	}
-	most := uint64(0)
-	for other, p := range s.Progress {
-		if other != r.config.ID && p.RecentActive && !p.IsLearner && (p.Match > most || p.Match == most && other < id) {
-			id, most = other, p.Match
-		}
-	}
-	return id
 }
 
 // Close ends the member in order. The store is to be closed next.

@@ -1,5 +1,5 @@
 // Package mesh carries raft's messages between the members of a group over TCP or what
-// else gives connections: two for each direction and pair of members, and one for each state.
+// else gives connections: three for each direction and pair of members, and one for each state.
 //
 // The side that dials says which cluster and member it is and which it wants, and is refused if
 // that is wrong: a member with another cluster's data, a member of another version, a
@@ -177,7 +177,7 @@ func (m *Mesh) Close() {
 
 // send keeps a connection to a peer and writes what is queued.
 func (m *Mesh) send(p *peer, queue chan *raftpb.Message) {
-	delay := firstDelay
+	again := attempts{delay: firstDelay}
 	for {
 		select {
 		case <-p.ctx.Done():
@@ -187,21 +187,33 @@ func (m *Mesh) send(p *peer, queue chan *raftpb.Message) {
 			if p.ctx.Err() != nil {
 				return
 			}
-			if greeted {
-				delay = firstDelay
-			}
 			m.Logf("to member %d at %s: %v", p.id, p.address, err)
+			if !again.wait(p.ctx, greeted) {
+				return
+			}
 		}
-		select {
-		case <-p.ctx.Done():
-			return
-		case <-time.After(delay):
-		}
-		delay = min(2*delay, lastDelay)
 		for len(queue) > 0 { // old by now
 			<-queue
 		}
 	}
+}
+
+// attempts paces the attempts to connect to a peer.
+type attempts struct{ delay time.Duration }
+
+// wait waits before the next attempt, and reports whether there is to be one. greeted says that
+// the peer was there: it may be at once again.
+func (a *attempts) wait(ctx context.Context, greeted bool) bool {
+	if greeted {
+		a.delay = firstDelay
+	}
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(a.delay):
+	}
+	a.delay = min(2*a.delay, lastDelay)
+	return true
 }
 
 // converse connects to a peer and writes until something fails; greeted says that the

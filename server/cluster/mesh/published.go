@@ -101,7 +101,7 @@ func (m *Mesh) Published() Published {
 
 // feedPeer keeps a connection for messages of channels to a peer, and writes what waits.
 func (m *Mesh) feedPeer(p *peer) {
-	delay := firstDelay
+	again := attempts{delay: firstDelay}
 	for {
 		select {
 		case <-p.ctx.Done():
@@ -113,16 +113,10 @@ func (m *Mesh) feedPeer(p *peer) {
 		if p.ctx.Err() != nil {
 			return
 		}
-		if greeted {
-			delay = firstDelay
-		}
 		m.Logf("messages of channels to member %d at %s: %v", p.id, p.address, err)
-		select {
-		case <-p.ctx.Done():
+		if !again.wait(p.ctx, greeted) {
 			return
-		case <-time.After(delay):
 		}
-		delay = min(2*delay, lastDelay)
 	}
 }
 
