@@ -100,7 +100,14 @@ func markCopy(fsys vfs.FS, dir string, before marked) error {
 			l.mark.files = append(l.mark.files, f)
 		}
 	}
-	if err := l.find(); err != nil {
+	err := l.read()
+	if err == nil {
+		err = l.closeGap()
+	}
+	if err == nil {
+		err = l.compareLogs()
+	}
+	if err != nil {
 		return err
 	}
 	l.mark.files = l.files()
@@ -109,6 +116,22 @@ func markCopy(fsys vfs.FS, dir string, before marked) error {
 		return err
 	}
 	return mark.close()
+}
+
+// closeGap ends the last log of a copy before the first block that was not written yet
+// when it was copied. A log is copied block by block while it grows, and it is the file
+// of an older one, so the copy can have an old block before new ones. In a store that
+// proves damage; here nothing from that block on was recorded before the copy was begun,
+// if the log can be read as far as it was synced then.
+func (l *layout) closeGap() error {
+	if len(l.logs) == 0 {
+		return nil
+	}
+	e := &l.logs[len(l.logs)-1]
+	if e.broken == nil || !e.reaches(l.mark.synced(e.id())) {
+		return nil
+	}
+	return l.shorten(e)
 }
 
 // Reload writes everything to the object store, drops all values and reads back

@@ -2,9 +2,12 @@ package persistence
 
 import (
 	"fmt"
+	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
 // TestSnapshotAfterEachStartOpens takes snapshots of stores that have written
@@ -34,4 +37,71 @@ func TestSnapshotAfterEachStartOpens(t *testing.T) {
 		}
 		mem = crashed
 	}
+}
+
+// amidRead calls f once, before the second read of the log that a snapshot copies.
+type amidRead struct {
+	armed atomic.Bool
+	reads map[string]int
+	f     func()
+}
+
+func (a *amidRead) MaybeError(op errorfs.Op) error {
+	if op.Kind == errorfs.OpFileRead && strings.HasSuffix(op.Path, ".log") && a.armed.Load() {
+		if a.reads[op.Path]++; a.reads[op.Path] == 2 && a.armed.Swap(false) {
+			a.f()
+		}
+	}
+	return nil
+}
+
+func (a *amidRead) String() string { return "amid a read" }
+
+// TestSnapshotOfALogThatGrowsMeanwhileOpens writes to a log between the copies of two of
+// its blocks. The log is the file of an older one, so the copy has an old block before a
+// new one.
+func TestSnapshotOfALogThatGrowsMeanwhileOpens(t *testing.T) {
+	amid := &amidRead{reads: map[string]int{}}
+	fs := errorfs.Wrap(reusable{vfs.NewCrashableMem()}, amid)
+	s := openMemory(t, Options{FS: fs, Sync: SyncAlways, IdleAfter: -1})
+	write := func(key string, size int) {
+		lsn := all(s, 1, func(tx *Tx) { tx.SetString([]byte(key), make([]byte, size), NoExpiry) })
+		if err := s.WaitDurable(lsn); err != nil {
+			t.Errorf("write %s: %v", key, err)
+		}
+	}
+	for range 3 { // the third log is the file of the first one
+		write("long", 200<<10)
+		flushed, err := s.flush()
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-flushed
+	}
+	write("before", 10<<10)
+	amid.f = func() { // each block tells how far the log was synced before it
+		write("amid", 100<<10)
+		write("amid", 100<<10)
+	}
+	amid.armed.Store(true)
+	if err := s.Snapshot("copy"); err != nil {
+		t.Fatalf("Snapshot: %v", err)
+	}
+	if amid.armed.Load() {
+		t.Fatal("the log was copied in one read")
+	}
+	closeStore(t, s)
+	if r := checkStore(t, fs, "copy"); !r.Sound() {
+		t.Errorf("the copy is damaged: %q", r.Damage)
+	}
+	c, err := Open(Options{FS: fs, Dir: "copy", IdleAfter: -1})
+	if err != nil {
+		t.Fatalf("open the copy: %v", err)
+	}
+	all(c, 1, func(tx *Tx) {
+		if v, ok, err := tx.String([]byte("before")); len(v) != 10<<10 || !ok || err != nil {
+			t.Errorf("what was recorded before: %d bytes, %v, %v", len(v), ok, err)
+		}
+	})
+	closeStore(t, c)
 }

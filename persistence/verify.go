@@ -80,9 +80,17 @@ func holdsStore(names []string) bool {
 	return false
 }
 
-// find follows what Pebble does when it opens a database: a marker names the
-// manifest, the manifest the oldest log.
+// find reads the files and holds the logs against the mark.
 func (l *layout) find() error {
+	if err := l.read(); err != nil {
+		return err
+	}
+	return l.compareLogs()
+}
+
+// read follows what Pebble does when it opens a database: a marker names the
+// manifest, the manifest the oldest log.
+func (l *layout) read() error {
 	names, err := l.fs.List(l.dir)
 	if err != nil {
 		return err
@@ -102,17 +110,14 @@ func (l *layout) find() error {
 	if err := l.readOptions(desc.OptionsFilename); err != nil {
 		return err
 	}
-	if err := l.readLogs(); err != nil {
-		return err
-	}
-	return l.compareLogs()
+	return l.readLogs()
 }
 
 // files is what the mark would say if the device had all that can be read.
 func (l *layout) files() []syncedFile {
 	files := []syncedFile{l.manifest}
 	for _, e := range l.logs {
-		files = append(files, syncedFile{appended{markLog, uint64(e.Num)}, e.end})
+		files = append(files, syncedFile{e.id(), e.end})
 	}
 	return files
 }
@@ -360,11 +365,18 @@ func (l *layout) log(num uint64) *logExtent {
 	return nil
 }
 
+func (e *logExtent) id() appended { return appended{markLog, uint64(e.Num)} }
+
+// reaches reports whether a log can be read as far as it was synced.
+func (e *logExtent) reaches(synced int64) bool {
+	return padded(e.chunks, logHeader)+logTrailer >= synced
+}
+
 // judge reports whether a log has lost something.
 func (l *layout) judge(e *logExtent) *Damage {
 	reason := ""
-	switch synced := l.mark.synced(appended{markLog, uint64(e.Num)}); {
-	case padded(e.chunks, logHeader)+logTrailer < synced:
+	switch synced := l.mark.synced(e.id()); {
+	case !e.reaches(synced):
 		reason = notRecord(synced)
 	case e.broken != nil:
 		reason = "what follows cannot be read, and later parts of the file prove that it had reached the device"
