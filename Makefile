@@ -23,7 +23,7 @@ SESSIONS ?= 1000000
 KILLS ?= 100
 
 .DEFAULT_GOAL := help
-.PHONY: help build run group demo test browser screenshots race sim sim-group mutants stress lint fuzz faults conformance conformance-redis crash crash-group bench bench-report values profile waits consumers large sizing window-cost frameworks clients failover bench-sessions placement-table figures docs dist deb packages check clean
+.PHONY: help build run group demo test browser screenshots race sim sim-group mutants stress lint fuzz faults conformance conformance-redis crash crash-group bench bench-report group-bench values profile waits consumers large sizing window-cost frameworks clients failover bench-sessions placement-table figures docs dist deb packages check clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -113,6 +113,11 @@ placement-table: ## compare placement with its peers and write the tables into d
 bench-report: ## compare with redis-server and write docs/benchmarks.md
 	$(MAKE) -s build
 	$(GO) run ./cmd/vigil-bench -server $(BIN)/vigil-server -out docs/benchmarks.md
+
+group-bench: ## measure writes to three servers, beside Redis with two replicas and WAIT 1, into docs/benchmarks.md
+	$(MAKE) -s build
+	$(GO) run ./cmd/vigil-bench -server $(BIN)/vigil-server -sections group -replace -out docs/benchmarks.md
+	$(GO) run ./cmd/vigil-bench -server $(BIN)/vigil-server -sections group -appendfsync always -replace -out docs/benchmarks.md
 
 values: ## measure what small values take in memory, beside redis-server, into docs/benchmarks.md (eight minutes)
 	$(MAKE) -s build

@@ -82,7 +82,7 @@ func shuffled(call string, n int) string {
 }
 
 // median takes the middle of what pick makes of each pair of runs.
-func median(ours, redis []run, pick func(a, b run) float64) float64 {
+func median[R any](ours, redis []R, pick func(a, b R) float64) float64 {
 	var v []float64
 	for i := range ours {
 		v = append(v, pick(ours[i], redis[i]))
