@@ -33,7 +33,9 @@ func groupOf(o *options, dir string) (*trio, error) {
 	for i, port := range ports {
 		err := t.add(&process{name: "vigil", port: port, args: []string{o.binary, "--port", strconv.Itoa(port), "--appendfsync", o.fsync,
 			"--save", "", "--loglevel", "warning", "--cluster-members", members, "--cluster-member-id", strconv.Itoa(i + 1),
-			"--cluster-secret", "a secret of vigil-bench"}}, dir)
+			"--cluster-secret", "a secret of vigil-bench",
+			// A stall of a machine that other programs use is to be measured, not to end the run.
+			"--cluster-election-timeout", "5000"}}, dir)
 		if err != nil {
 			return t, err
 		}
@@ -229,7 +231,9 @@ func replication(o *options, r *report) error {
 			}
 			a, b = append(a, x), append(b, y)
 		}
-		f := func(format string, pick func(a, b outcome) float64) string { return fmt.Sprintf(format, median(a, b, pick)) }
+		f := func(format string, pick func(a, b outcome) float64) string {
+			return fmt.Sprintf(format, median(a, b, pick))
+		}
 		ms := func(d time.Duration) float64 { return d.Seconds() * 1000 }
 		r.row(w.name,
 			f("%.0f", func(a, _ outcome) float64 { return a.perSecond }), f("%.0f", func(_, b outcome) float64 { return b.perSecond }),
