@@ -34,6 +34,7 @@ func (l *Log) write(sync bool, fill func(b *pebble.Batch) error) error {
 // would replace a committed one, whose term is lower than of one before, or whose
 // records are damaged or not the next; and for a state that goes back, or has two votes
 // in a term. After an error of the disk nothing of it counts, whatever a restart finds.
+// The data of the entries belong to the log, and must not be changed.
 func (l *Log) Append(entries []Entry, state *HardState, sync bool) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -71,6 +72,7 @@ func (l *Log) Append(entries []Entry, state *HardState, sync bool) error {
 	if err != nil {
 		return err
 	}
+	l.recent.replace(entries, at, l.lastLocked()+1)
 	l.places = append(l.places[:at-l.cut-1], added...)
 	l.state = next
 	return nil
@@ -128,6 +130,7 @@ func (l *Log) Cut(index uint64, also func(b *pebble.Batch) error) error {
 	if err != nil {
 		return err
 	}
+	l.recent.cutBefore(index+1, l.lastLocked()+1)
 	l.places = append([]place(nil), l.places[index-l.cut:]...)
 	l.cut, l.begin = index, begin
 	return nil

@@ -31,6 +31,7 @@ type Log struct {
 	cut    uint64
 	begin  place
 	places []place // of the entries behind it
+	recent recent
 
 	state      HardState
 	rests      uint64 // record that values on disk rested on at Open
@@ -48,7 +49,7 @@ type place struct {
 
 // Open reads the log of a group, which is empty if there is none.
 func Open(disk Disk, group uint16) (*Log, error) {
-	l := &Log{disk: disk, group: group}
+	l := &Log{disk: disk, group: group, recent: recent{bound: recentBytes}}
 	err := l.loadRecords()
 	if err == nil {
 		err = l.visit(l.cut+1, ^uint64(0), func(index uint64, value []byte) (bool, error) {
@@ -195,8 +196,8 @@ func (l *Log) OfTypes(lo, hi uint64, types ...byte) (indexes []uint64) {
 }
 
 // Entries returns the entries from lo up to hi, hi not included: the first, and as many
-// others as fit in maxBytes with it. The error is ErrCompacted, ErrUnavailable,
-// ErrCorrupt, or the disk's.
+// others as fit in maxBytes with it. Their data must not be changed. The error is
+// ErrCompacted, ErrUnavailable, ErrCorrupt, or the disk's.
 func (l *Log) Entries(lo, hi, maxBytes uint64) ([]Entry, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -205,6 +206,9 @@ func (l *Log) Entries(lo, hi, maxBytes uint64) ([]Entry, error) {
 	}
 	if err := errors.Join(l.has(lo, l.cut+1), l.has(hi-1, l.cut+1)); err != nil {
 		return nil, err
+	}
+	if found := l.recent.some(lo, hi, l.lastLocked()+1, maxBytes, l.places[lo-l.cut-1:]); found != nil {
+		return found, nil
 	}
 	var entries []Entry
 	size := uint64(0)

@@ -42,7 +42,7 @@ func (l *Log) Reload() error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.cut, l.begin, l.places = now.cut, now.begin, now.places
+	l.cut, l.begin, l.places, l.recent = now.cut, now.begin, now.places, now.recent
 	l.state, l.rests, l.membership, l.boot = now.state, now.rests, now.membership, now.boot
 	return nil
 }
