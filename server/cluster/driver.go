@@ -313,19 +313,13 @@ func (d *Driver) turn() error {
 			return err
 		}
 	}
+	d.send(rd.Messages, true)
 	if len(rd.Entries) > 0 || !raft.IsEmptyHardState(rd.HardState) {
 		if err := d.Log.Append(rd.Entries, rd.HardState); err != nil {
 			return err
 		}
 	}
-	for _, m := range rd.Messages {
-		if m.GetType() == raftpb.MsgSnap {
-			d.carry(m)
-			continue
-		}
-		d.says(m)
-		d.Mesh.Send(m)
-	}
+	d.send(rd.Messages, false)
 	if err := d.commit(rd.CommittedEntries); err != nil {
 		return err
 	}
@@ -334,6 +328,23 @@ func (d *Driver) turn() error {
 	}
 	d.node.Advance(rd)
 	return nil
+}
+
+// send sends the messages of a turn, those before its entries are written with early. A
+// leader's entries are on their way to others while it writes them itself: it counts as one
+// that has them only after the turn. Its term and vote were written before it led. All
+// else tells others of what is written.
+func (d *Driver) send(messages []*raftpb.Message, early bool) {
+	for _, m := range messages {
+		switch kind := m.GetType(); {
+		case (kind == raftpb.MsgApp) != early:
+		case kind == raftpb.MsgSnap:
+			d.carry(m)
+		default:
+			d.says(m)
+			d.Mesh.Send(m)
+		}
+	}
 }
 
 func (d *Driver) commit(entries []*raftpb.Entry) error {
