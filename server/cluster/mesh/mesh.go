@@ -226,8 +226,9 @@ func (m *Mesh) converse(p *peer, queue chan *raftpb.Message, msg *raftpb.Message
 	defer conn.Close()
 	defer context.AfterFunc(p.ctx, func() { conn.Close() })()
 	w := bufio.NewWriterSize(patient{conn}, pieceBytes)
+	var memory []byte
 	for {
-		err := writeMessage(w, msg)
+		memory, err = writeMessage(w, msg, memory)
 		if err == nil && len(queue) == 0 {
 			err = w.Flush()
 		}
@@ -337,11 +338,13 @@ func (m *Mesh) read(conn net.Conn) error {
 	case forPublished:
 		return m.readPublished(conn, peer)
 	}
+	var memory []byte
 	for r := bufio.NewReaderSize(conn, pieceBytes); ; {
-		msg, err := readMessage(r)
+		msg, rest, err := readMessage(r, memory)
 		if err != nil {
 			return err
 		}
+		memory = rest
 		if err := m.addressed(msg, peer); err != nil {
 			return err
 		}

@@ -275,7 +275,7 @@ func hello(from, to uint64) []byte {
 func TestGarbageEndsItsConnection(t *testing.T) {
 	frame := func(msg *raftpb.Message) []byte {
 		var b bytes.Buffer
-		if err := writeMessage(&b, msg); err != nil {
+		if _, err := writeMessage(&b, msg, nil); err != nil {
 			t.Fatal(err)
 		}
 		return b.Bytes()
@@ -369,28 +369,57 @@ func TestASilentPeerCostsItsQueue(t *testing.T) {
 
 func FuzzFrames(f *testing.F) {
 	var b bytes.Buffer
-	if err := writeMessage(&b, message(1, 2, 3, 10)); err != nil {
+	if _, err := writeMessage(&b, message(1, 2, 3, 10), nil); err != nil {
 		f.Fatal(err)
 	}
 	f.Add(b.Bytes())
 	f.Add([]byte{0xff, 0xff, 0xff, 0})
 	f.Fuzz(func(t *testing.T, in []byte) {
 		r := bytes.NewReader(in)
+		var memory []byte
 		for {
-			msg, err := readMessage(r)
+			msg, rest, err := readMessage(r, memory)
 			if err != nil {
 				return
 			}
+			memory = rest
 			var out bytes.Buffer
-			if err := writeMessage(&out, msg); err != nil {
+			if _, err := writeMessage(&out, msg, nil); err != nil {
 				t.Fatal(err)
 			}
-			again, err := readMessage(&out)
+			again, _, err := readMessage(&out, nil)
 			if err != nil || !proto.Equal(msg, again) {
 				t.Fatalf("%v became %v: %v", msg, again, err)
 			}
 		}
 	})
+}
+
+// The memory of a frame is used for the next one, unless it was a large one, and no message lies in it.
+func TestMessagesAreNotInTheMemoryOfFrames(t *testing.T) {
+	var stream bytes.Buffer
+	var memory []byte
+	want := []*raftpb.Message{message(1, 2, 3, 100), message(1, 2, 4, 3*pieceBytes), message(1, 2, 5, 50), message(1, 2, 6, 2*keptFrame), message(1, 2, 7, 60)}
+	for i, msg := range want {
+		msg.Entries = append(msg.Entries, &raftpb.Entry{Data: bytes.Repeat([]byte{byte(i)}, 100)})
+		var err error
+		if memory, err = writeMessage(&stream, msg, memory); err != nil || cap(memory) > keptFrame {
+			t.Fatalf("message %d: %v, %d bytes are kept", i, err, cap(memory))
+		}
+	}
+	var got []*raftpb.Message
+	for range want {
+		msg, rest, err := readMessage(&stream, memory)
+		if err != nil || cap(rest) > keptFrame {
+			t.Fatalf("%v, %d bytes are kept", err, cap(rest))
+		}
+		got, memory = append(got, msg), rest
+	}
+	for i := range want {
+		if !proto.Equal(got[i], want[i]) {
+			t.Errorf("message %d is not what was sent", i)
+		}
+	}
 }
 
 // A member that takes encrypted connections only refuses a hello with an alert of TLS, of

@@ -191,7 +191,7 @@ func (m *Mesh) readPublished(conn net.Conn, peer uint64) error {
 		return errors.New("messages of channels are not taken here")
 	}
 	for r := bufio.NewReaderSize(conn, pieceBytes); ; {
-		b, err := readFrame(r)
+		b, err := readFrame(r, nil)
 		if err != nil {
 			return err
 		}

@@ -60,7 +60,7 @@ func (m *Mesh) SendState(ctx context.Context, msg *raftpb.Message, state io.Read
 
 func (m *Mesh) sendState(ctx context.Context, conn net.Conn, msg *raftpb.Message, state io.Reader, bytesPerSecond int64) error {
 	w := patient{conn}
-	if err := writeMessage(w, msg); err != nil {
+	if _, err := writeMessage(w, msg, nil); err != nil {
 		return err
 	}
 	begin, sent := time.Now(), int64(0)
@@ -113,7 +113,7 @@ func pause(ctx context.Context, begin time.Time, sent, bytesPerSecond int64) err
 // readState passes a state on.
 func (m *Mesh) readState(conn net.Conn, peer uint64) error {
 	r := bufio.NewReaderSize(hurried{conn}, pieceBytes)
-	msg, err := readMessage(r)
+	msg, _, err := readMessage(r, nil)
 	if err != nil {
 		return err
 	}

@@ -143,11 +143,11 @@ func TestStatesThatAreNotTakenAreTold(t *testing.T) {
 // Garbage on a connection for a state ends it, and nothing is taken; one that says nothing too.
 func TestGarbageInAStateEndsIt(t *testing.T) {
 	var frame bytes.Buffer
-	if err := writeMessage(&frame, message(1, 2, 1, 0)); err != nil {
+	if _, err := writeMessage(&frame, message(1, 2, 1, 0), nil); err != nil {
 		t.Fatal(err)
 	}
 	var strange bytes.Buffer
-	if err := writeMessage(&strange, message(3, 2, 1, 0)); err != nil {
+	if _, err := writeMessage(&strange, message(3, 2, 1, 0), nil); err != nil {
 		t.Fatal(err)
 	}
 	piece := func(n uint32, b ...byte) []byte { return append(binary.LittleEndian.AppendUint32(nil, n), b...) }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"go.etcd.io/raft/v3/raftpb"
 	"google.golang.org/protobuf/proto"
@@ -109,45 +110,64 @@ func (m *Mesh) judge(b []byte) (peer uint64, verdict int) {
 	return peer, welcome
 }
 
-func writeMessage(w io.Writer, msg *raftpb.Message) error {
-	b, err := proto.MarshalOptions{}.MarshalAppend(make([]byte, 4, 4+proto.Size(msg)), msg)
+// keptFrame is the largest frame whose memory a connection keeps for the next one.
+const keptFrame = 1 << 20
+
+// kept returns the memory of a frame for the next one, unless it was a large one.
+func kept(b []byte) []byte {
+	if cap(b) > keptFrame {
+		return nil
+	}
+	return b[:0]
+}
+
+// writeMessage writes a frame with a message of raft. It is encoded in the memory of b,
+// which is returned for the next one.
+func writeMessage(w io.Writer, msg *raftpb.Message, b []byte) ([]byte, error) {
+	b, err := proto.MarshalOptions{}.MarshalAppend(append(b[:0], 0, 0, 0, 0), msg)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if len(b)-4 > maxFrame {
-		return fmt.Errorf("a message of %d bytes is too long", len(b)-4)
+		return nil, fmt.Errorf("a message of %d bytes is too long", len(b)-4)
 	}
 	binary.LittleEndian.PutUint32(b, uint32(len(b)-4))
 	_, err = w.Write(b)
-	return err
+	return kept(b), err
 }
 
-// readFrame reads a frame. It takes memory for what has come, not for what is announced.
-func readFrame(r io.Reader) ([]byte, error) {
+// readFrame reads a frame into the memory of b, which may be nil. It takes more for what has
+// come, not for what is announced.
+func readFrame(r io.Reader, b []byte) ([]byte, error) {
 	var length [4]byte
 	if _, err := io.ReadFull(r, length[:]); err != nil {
 		return nil, err
 	}
-	n := binary.LittleEndian.Uint32(length[:])
+	n := int(binary.LittleEndian.Uint32(length[:]))
 	if n > maxFrame {
 		return nil, fmt.Errorf("a frame of %d bytes is too long", n)
 	}
-	var b bytes.Buffer
-	if got, err := io.CopyN(&b, r, int64(n)); err != nil {
-		return nil, fmt.Errorf("a frame ends after %d of %d bytes: %w", got, n, err)
+	b = b[:0]
+	for len(b) < n {
+		got, piece := len(b), min(n-len(b), max(pieceBytes, len(b)))
+		b = slices.Grow(b, piece)[:got+piece]
+		if k, err := io.ReadFull(r, b[got:]); err != nil {
+			return nil, fmt.Errorf("a frame ends after %d of %d bytes: %w", got+k, n, err)
+		}
 	}
-	return b.Bytes(), nil
+	return b, nil
 }
 
-// readMessage reads a frame with a message of raft.
-func readMessage(r io.Reader) (*raftpb.Message, error) {
-	b, err := readFrame(r)
+// readMessage reads a frame with a message of raft. The frame is in the memory of b, which is
+// returned for the next one; the message is not.
+func readMessage(r io.Reader, b []byte) (*raftpb.Message, []byte, error) {
+	b, err := readFrame(r, b)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	msg := new(raftpb.Message)
 	if err := proto.Unmarshal(b, msg); err != nil {
-		return nil, fmt.Errorf("a frame of %d bytes: %w", len(b), err)
+		return nil, nil, fmt.Errorf("a frame of %d bytes: %w", len(b), err)
 	}
-	return msg, nil
+	return msg, kept(b), nil
 }
