@@ -90,20 +90,20 @@ func ErrNoPermissionAnymore(d *Denial) commands.WireError {
 func (d *Denial) brief(u *User, cmd *commands.Command) string {
 	switch d.Reason {
 	case DeniedKey:
-		return "No permissions to access a key"
+		return "this user has no permissions to access one of the keys used as arguments"
 	case DeniedChannel:
-		return "No permissions to access a channel"
-	}
-	return d.full(u, cmd, nil)
-}
-
-// full also names the key or the channel.
-func (d *Denial) full(u *User, cmd *commands.Command, argv [][]byte) string {
-	switch d.Reason {
-	case DeniedKey:
-		return fmt.Sprintf("User %s has no permissions to access the '%s' key", u.name, argv[d.Index])
-	case DeniedChannel:
-		return fmt.Sprintf("User %s has no permissions to access the '%s' channel", u.name, argv[d.Index])
+		return "this user has no permissions to access one of the channels used as arguments"
 	}
 	return fmt.Sprintf("User %s has no permissions to run the '%s' command", u.name, cmd.FullName())
+}
+
+// full names the key or the channel. The caller knows the user.
+func (d *Denial) full(cmd *commands.Command, argv [][]byte) string {
+	switch d.Reason {
+	case DeniedKey:
+		return fmt.Sprintf("This user has no permissions to access the '%s' key", argv[d.Index])
+	case DeniedChannel:
+		return fmt.Sprintf("This user has no permissions to access the '%s' channel", argv[d.Index])
+	}
+	return fmt.Sprintf("This user has no permissions to run the '%s' command", cmd.FullName())
 }

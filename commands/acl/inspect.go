@@ -114,7 +114,7 @@ func dryRun(c *commands.Ctx) error {
 		return commands.ErrArity(cmd)
 	}
 	if d := u.Rules().Check(cmd, argv); d != nil {
-		c.Reply.BulkString(d.full(u, cmd, argv))
+		c.Reply.BulkString(d.full(cmd, argv))
 		return nil
 	}
 	c.Reply.OK()
