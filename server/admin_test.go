@@ -217,3 +217,12 @@ func TestDebugObjectShowsExpiredKeys(t *testing.T) {
 	c.want("EXISTS k", "(int) 0")
 	c.want("DEBUG OBJECT k", "(error) ERR no such key")
 }
+
+func TestRewriteIsRefusedWhileOneIsUnderWay(t *testing.T) {
+	r := newRig(t)
+	c := r.dial()
+	r.srv.admin.rewriting.Store(true)
+	c.want("BGREWRITEAOF", "(error) ERR Background append only file rewriting already in progress")
+	r.srv.admin.rewriting.Store(false)
+	c.want("BGREWRITEAOF", "Background append only file rewriting started")
+}

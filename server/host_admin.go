@@ -46,11 +46,11 @@ func (s *session) Synced(_ *commands.Ctx, wait bool) bool {
 }
 
 // Rewrite stores all changed keys under their own names, in the background. A
-// second call during that time has no effect.
-func (h host) Rewrite() {
+// second call during that time is refused: what changes meanwhile need not be stored by it.
+func (h host) Rewrite() error {
 	srv := h.srv
 	if !srv.admin.rewriting.CompareAndSwap(false, true) {
-		return
+		return commands.ErrRewriteInProgress
 	}
 	srv.workers.Add(1)
 	// Ends when all is stored, or when Close cancels the context; Close waits.
@@ -61,6 +61,7 @@ func (h host) Rewrite() {
 			srv.logf(LogWarning, "store all keys: %v", err)
 		}
 	}()
+	return nil
 }
 
 // Shutdown asks the owner of the server to close it. The client gets no reply:

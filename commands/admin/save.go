@@ -8,8 +8,9 @@ type Saves interface {
 	Save(background bool) error
 	LastSave() int64 // unix seconds
 	// Rewrite stores all keys under their own names in the background, so that
-	// the journal that they replace can be removed.
-	Rewrite()
+	// the journal that they replace can be removed. It returns an error while another
+	// one does.
+	Rewrite() error
 	// Shutdown stops the server; it returns an error if it cannot.
 	Shutdown(c *commands.Ctx, o ShutdownOptions) error
 }
@@ -59,7 +60,9 @@ func lastSave(c *commands.Ctx) error {
 }
 
 func bgRewrite(c *commands.Ctx) error {
-	c.Host.(Saves).Rewrite()
+	if err := c.Host.(Saves).Rewrite(); err != nil {
+		return err
+	}
 	c.Reply.Status("Background append only file rewriting started")
 	return nil
 }
