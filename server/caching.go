@@ -16,6 +16,8 @@ type caching struct {
 	changed [][]byte                // keys that the call changed and that clients asked for by a prefix
 	known   map[string]bool         // changed, if these are many
 	all     bool                    // the call changes every key of a database
+	collect bool                    // the running EXEC may write what others have sent before its reply
+	read    [][]byte                // what that EXEC has read, as far as the client may keep it
 	scratch []commands.KeyRef
 }
 
@@ -136,7 +138,24 @@ func (s *session) rememberKeys(t *tracker, cmd *commands.Command, argv [][]byte)
 	s.cache.scratch = cmd.AppendKeys(s.cache.scratch[:0], argv)
 	for _, k := range s.cache.scratch {
 		s.srv.tracking.remember(argv[k.Index], t)
+		if s.cache.collect {
+			s.cache.read = append(s.cache.read, slices.Clone(argv[k.Index]))
+		}
 	}
+}
+
+// repeatLost tells the client once more, after its reply, of keys that the running EXEC
+// has read and that the table has lost since. What the client was sent about them may
+// stand before the reply, where a client that does not have the value yet ignores it.
+func (s *session) repeatLost() {
+	t := s.cache.track.Load()
+	s.cache.read = slices.DeleteFunc(s.cache.read, func(key []byte) bool {
+		if s.srv.tracking.has(key, t) {
+			return false
+		}
+		s.srv.invalidate(t, s, &invalidation{keys: [][]byte{key}}, s, &s.cache.pushes)
+		return true
+	})
 }
 
 // invalidated is called for each key that the call changes, under its lock.

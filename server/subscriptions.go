@@ -146,6 +146,7 @@ func (s *session) collectAhead(c *commands.Ctx) {
 		s.collectInto(&came)
 		c.Reply.Insert(s.txn.replyAt, came.Encoded())
 		s.txn.replyAt += came.Len()
+		s.repeatLost()
 	default:
 		s.collect()
 	}

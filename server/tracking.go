@@ -129,6 +129,16 @@ func (t *tracking) remember(key []byte, by *tracker) {
 	t.keys.Add(1)
 }
 
+// has reports whether a key that a client has read is remembered.
+func (t *tracking) has(key []byte, by *tracker) bool {
+	sh := t.shard(key)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	r := sh.keys[string(key)]
+	_, more := r.more[by]
+	return more || r.first == by
+}
+
 // forget removes a key and returns the clients that have read it.
 func (t *tracking) forget(key []byte) (r readers, known bool) {
 	sh := t.shard(key)

@@ -1,7 +1,9 @@
 package server
 
 import (
+	"context"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -318,4 +320,57 @@ func TestScriptsTrackWhatTheyReadAndNotWhatTheyDeclare(t *testing.T) {
 	}
 	c.next(`>["invalidate" ["read"]]`)
 	c.want("PING", "PONG")
+}
+
+// TestKeyThatIsLostAmidExecIsInvalidatedAfterIt has the table lose a key between a read and
+// the end of a subscription in one EXEC, which writes what has come before its reply.
+func TestKeyThatIsLostAmidExecIsInvalidatedAfterIt(t *testing.T) {
+	var lose func()
+	r := newRig(t, func(o *Options) { o.Log = slog.New(onLine{"lose it", func() { lose() }}) })
+	lose = func() {
+		key, readers, ok := r.srv.tracking.drop()
+		if !ok {
+			t.Error("no key is remembered")
+		}
+		r.srv.tellReaders(readers, []byte(key), nil, nil)
+	}
+	script := "redis.log(redis.LOG_WARNING, 'lose it')"
+	for name, read := range map[string][]string{
+		"a command": {"GET", "k"},
+		"a script":  {"EVAL", "return redis.call('GET', KEYS[1])", "1", "k"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := r.dial().hello3()
+			c.do("SET", "k", "v")
+			c.do("CLIENT", "TRACKING", "on")
+			c.do("SUBSCRIBE", "news")
+			c.do("MULTI")
+			c.do(read...)
+			c.do("EVAL", script, "0")
+			c.do("UNSUBSCRIBE", "news")
+			c.send("EXEC")
+			c.next(`>["invalidate" ["k"]]`)
+			c.next(`["v" (nil) >["unsubscribe" "news" (int) 0]]`)
+			c.next(`>["invalidate" ["k"]]`)
+			c.send("PING")
+			c.next("PONG")
+		})
+	}
+}
+
+// onLine calls do for each line that has a part.
+type onLine struct {
+	part string
+	do   func()
+}
+
+func (l onLine) Enabled(context.Context, slog.Level) bool { return true }
+func (l onLine) WithAttrs([]slog.Attr) slog.Handler       { return l }
+func (l onLine) WithGroup(string) slog.Handler            { return l }
+
+func (l onLine) Handle(_ context.Context, r slog.Record) error {
+	if strings.Contains(r.Message, l.part) {
+		l.do()
+	}
+	return nil
 }

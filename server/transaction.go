@@ -129,10 +129,14 @@ func (s *session) Exec(c *commands.Ctx) error {
 		return nil
 	}
 	queue := s.txn.queue
+	s.cache.collect = s.txn.flags()&commands.PubSub != 0
 	s.endMulti()
 	exec := c.Command
 	s.txn.exec, c.InMulti = exec, true
-	defer func() { s.txn.exec, c.InMulti, c.Command = nil, false, exec }()
+	defer func() {
+		s.txn.exec, c.InMulti, c.Command = nil, false, exec
+		s.cache.collect, s.cache.read = false, nil
+	}()
 	s.txn.replyAt = c.Reply.Len()
 	c.Reply.Array(len(queue))
 	for _, q := range queue {
