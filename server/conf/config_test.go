@@ -60,7 +60,7 @@ func TestDefaults(t *testing.T) {
 		"port":             s.Port == 6379,
 		"dir":              s.Dir == dir,
 		"maxmemory-policy": s.MaxMemoryPolicy == Spill,
-		"bind":             slices.Equal(s.Bind, []string{"127.0.0.1", "-::1"}),
+		"bind":             slices.Equal(s.Bind, []string{"*", "-::*"}),
 		"save":             len(s.Save) == 0,
 		"output limit":     s.OutputLimits[PubSubClient] == OutputLimit{32 << 20, 8 << 20, 60},
 		"appendfsync":      s.AppendFsync == FsyncEverySecond,
@@ -147,6 +147,9 @@ func TestGuardsOfSet(t *testing.T) {
 		{Caller{Loading: true}, []string{"appendonly", "yes"}, "LOADING Redis is loading the dataset in memory"},
 		{Caller{Loading: true}, []string{"maxmemory", "1"}, ""},
 		{Caller{}, []string{"logfile", "x"}, "ERR CONFIG SET failed (possibly related to argument 'logfile') - can't set immutable config"},
+		{Caller{}, []string{"tls-cluster", "no"}, ""},
+		{Caller{}, []string{"tls-cluster", "yes"}, "ERR CONFIG SET failed (possibly related to argument 'tls-cluster') - can't set immutable config"},
+		{Caller{}, []string{"tls-cluster", "maybe"}, "ERR CONFIG SET failed (possibly related to argument 'tls-cluster') - can't set immutable config"},
 		{Caller{Local: true}, []string{"dbfilename", "a/b"}, "ERR CONFIG SET failed (possibly related to argument 'dbfilename') - dbfilename can't be a path, just a filename"},
 		{Caller{}, []string{"hash-max-ziplist-value", "1", "hash-max-listpack-value", "2"}, "ERR CONFIG SET failed (possibly related to argument 'hash-max-listpack-value') - duplicate parameter"},
 	} {

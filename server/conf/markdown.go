@@ -83,7 +83,7 @@ func (r *directive) markdown() string {
 		name += " (also `" + r.alias + "`)"
 	}
 	meaning := r.doc
-	if r.flags&immutable != 0 {
+	if r.flags&(immutable|settled) != 0 {
 		meaning += " *Fixed.*"
 	}
 	if r.flags&protected != 0 {

@@ -6,7 +6,7 @@ import (
 )
 
 // Sample is vigil.conf: every directive of the table with its description and its
-// default, commented out. Prose has a blank after the #, a directive has none.
+// default, commented out; a few are set. Prose has a blank after the #, a directive has none.
 func Sample() string {
 	var b strings.Builder
 	b.WriteString(`# vigil.conf: every directive, with its default. Made from the table in server/conf
@@ -51,6 +51,9 @@ func (r *directive) sample(brief bool) string {
 	for _, line := range r.linesOf(v) {
 		fmt.Fprintf(&b, "#%s %s\n", r.name, line)
 	}
+	if r.shipped != "" {
+		fmt.Fprintf(&b, "%s %s\n", r.name, r.shipped)
+	}
 	return b.String()
 }
 
@@ -66,10 +69,10 @@ func (r *directive) remarks() string {
 	if r.alias != "" {
 		all = append(all, "Also called "+r.alias+".")
 	}
-	if r.flags&immutable != 0 {
+	if r.flags&(immutable|settled) != 0 {
 		all = append(all, "Cannot change while the server runs.")
 	}
-	if r.flags&protected != 0 && r.flags&immutable == 0 {
+	if r.flags&protected != 0 && r.flags&(immutable|settled) == 0 {
 		all = append(all, "CONFIG SET needs enable-protected-configs.")
 	}
 	switch r.effect {

@@ -88,7 +88,7 @@ func (c *Config) resolve(caller Caller, pairs []Pair) ([]change, error) {
 		switch {
 		case f&protected != 0 && !guard.Allows(caller.Local):
 			return nil, failure(ch.Name, "can't set protected config")
-		case f&immutable != 0:
+		case f&immutable != 0, f&settled != 0 && !c.hasLocked(ch):
 			return nil, failure(ch.Name, "can't set immutable config")
 		case f&notLoading != 0 && caller.Loading:
 			return nil, commands.ErrLoading
@@ -100,6 +100,13 @@ func (c *Config) resolve(caller Caller, pairs []Pair) ([]change, error) {
 		}
 	}
 	return changes, nil
+}
+
+// hasLocked reports whether a directive has the value already that it is to be set to.
+func (c *Config) hasLocked(ch change) bool {
+	now := c.mu.values[ch.row]
+	v, err := c.rows[ch.row].parse(now, ch.Value, false)
+	return err == nil && v.text == now.text && v.n == now.n
 }
 
 // askLocked asks the hooks of the changed rows. If one refuses, those that

@@ -1,7 +1,8 @@
 package conf
 
-// flags of a directive.
-type flags uint8
+// flags of a directive. Programs set back all that CONFIG GET showed but for the immutable
+// directives of Redis that they know; others that cannot change are settled.
+type flags uint16
 
 const (
 	immutable  flags = 1 << iota // only in files and on the command line
@@ -11,6 +12,7 @@ const (
 	notLoading                   // CONFIG SET is refused while data is loaded
 	rereads                      // the value names what may have changed: to set it again is a change
 	always                       // CONFIG REWRITE writes it even at its default
+	settled                      // cannot change either, but CONFIG SET accepts the value that it has
 )
 
 // effect is what a directive does here.
@@ -36,6 +38,8 @@ type directive struct {
 	flags       flags
 	effect      effect
 	doc         string
+	// shipped is what vigil.conf sets, if that is not the default.
+	shipped string
 	// instead tells the user what to do in place of a directive that is absent.
 	instead string
 	// set copies the value to its field. A directive that works has it.

@@ -56,7 +56,7 @@ func tlsRows() []directive {
 			doc: "Passphrase of that key."},
 		{name: "tls-replication", kind: yesNo(), def: "no", effect: absent, instead: noReplicas,
 			doc: "Encrypt replication."},
-		{name: "tls-cluster", kind: yesNo(), def: "no", flags: immutable,
+		{name: "tls-cluster", kind: yesNo(), def: "no", flags: settled,
 			doc: "The members of a group connect to each other with TLS, with the server's certificate on both sides, which has to lead to `tls-ca-cert-file` or `tls-ca-cert-dir`. The same on all of them.",
 			set: func(s *Settings, v value) { s.TLSCluster = v.n == 1 }},
 	}
