@@ -155,16 +155,14 @@ func (tx *Tx) settle(e *edit) (removed bool) {
 	if o == nil || o.edit != e {
 		return false // its key was deleted or overwritten since
 	}
+	if !e.fresh && !e.recorded() {
+		return false // the most usual call that changes nothing looks up no slot
+	}
 	i := e.t.find(e.hash, o.key)
-	if !e.recorded() {
-		if e.fresh && o.value.Empty() {
-			e.t.detach(i)
-			e.t.erase(i)
-			return true
-		}
-		if !e.fresh {
-			return false
-		}
+	if !e.recorded() && o.value.Empty() {
+		e.t.detach(i)
+		e.t.erase(i)
+		return true
 	}
 	tx.about(e.t, o.key)
 	if e.fresh {

@@ -192,9 +192,13 @@ func BenchmarkSearch(b *testing.B) {
 	for i := range 10_000 {
 		r.Call("GEOADD", "g", fmt.Sprint(rng.Float64()*10), fmt.Sprint(rng.Float64()*10), fmt.Sprint("member", i))
 	}
-	call := commandtest.Argv("GEOSEARCH", "g", "FROMLONLAT", "5", "5", "BYRADIUS", "50", "km")
-	b.ReportAllocs()
-	for b.Loop() {
-		r.Do(call)
+	for _, x := range []struct{ name, longitude, latitude string }{{"hits", "5", "5"}, {"none", "-70", "-40"}} {
+		b.Run(x.name, func(b *testing.B) {
+			call := commandtest.Argv("GEOSEARCH", "g", "FROMLONLAT", x.longitude, x.latitude, "BYRADIUS", "50", "km")
+			b.ReportAllocs()
+			for b.Loop() {
+				r.Do(call)
+			}
+		})
 	}
 }

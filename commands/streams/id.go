@@ -3,6 +3,7 @@ package streams
 import (
 	"bytes"
 	"math"
+	"slices"
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/structures/stream"
@@ -85,9 +86,12 @@ func (e *bound) read(a *commands.Args) stream.ID {
 	return id
 }
 
-// readIDs reads the IDs that are left.
-func readIDs(a *commands.Args) []stream.ID {
-	ids := make([]stream.ID, 0, a.Left())
+// fewIDs is how many IDs most calls name: those find room on the stack.
+const fewIDs = 16
+
+// readIDs reads the IDs that are left, and appends them to ids.
+func readIDs(a *commands.Args, ids []stream.ID) []stream.ID {
+	ids = slices.Grow(ids, a.Left())
 	for a.More() {
 		ids = append(ids, readID(a))
 	}

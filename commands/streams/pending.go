@@ -35,7 +35,8 @@ func xack(c *commands.Ctx) error {
 		c.Reply.Int(0)
 		return nil
 	}
-	ids := readIDs(&c.Args)
+	var room [fewIDs]stream.ID
+	ids := readIDs(&c.Args, room[:0])
 	if err := c.Args.Done(); err != nil {
 		return err
 	}

@@ -114,7 +114,8 @@ func (g *Group) deliverAgain(p *pendingPage, r *record, now int64) {
 // Ack forgets that entries are pending and returns how many were. It records
 // nothing if none was.
 func (g *Group) Ack(ch *structures.Change, ids []ID) int {
-	found := ids[:0:0]
+	var room [8]ID // most calls name few entries
+	found := room[:0]
 	for _, id := range ids {
 		if g.take(id) {
 			found = append(found, id)

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
-	"sort"
 	"unsafe"
 
 	"github.com/vigildb/vigil/structures"
@@ -54,9 +53,19 @@ func (p *pendingPage) since() int64 {
 	return p.oldest
 }
 
-// find returns where the record of an entry is, or would be.
+// find returns where the record of an entry is, or would be. It is written out, as a
+// call for each step is most of what an acknowledgement costs.
 func (p *pendingPage) find(id ID) (at int, ok bool) {
-	return slices.BinarySearchFunc(p.records, id, func(r record, id ID) int { return r.id.Compare(id) })
+	lo, hi := 0, len(p.records)
+	for lo < hi {
+		mid := int(uint(lo+hi) / 2)
+		if p.records[mid].id.Less(id) {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo, lo < len(p.records) && p.records[lo].id == id
 }
 
 // count counts up to limit records of a consumer.
@@ -105,7 +114,16 @@ func loadPending(id uint64, b []byte) (*pendingPage, error) {
 // seek returns the index of the page that has the record of an entry, if any has,
 // and else of the first page behind it.
 func seek(pages []*pendingPage, id ID) int {
-	return sort.Search(len(pages), func(i int) bool { return !pages[i].last().Less(id) })
+	lo, hi := 0, len(pages)
+	for lo < hi {
+		mid := int(uint(lo+hi) / 2)
+		if pages[mid].last().Less(id) {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo
 }
 
 // find returns the record of an entry, nil if it has none.
@@ -184,6 +202,9 @@ func (g *Group) split(i int) *pendingPage {
 
 // take removes the record of an entry. It returns false if it has none.
 func (g *Group) take(id ID) bool {
+	if len(g.pending) == 0 || id.Less(g.pending[0].first()) {
+		return false // acknowledged before, most likely: entries are delivered in their order
+	}
 	i := seek(g.pending, id)
 	if i == len(g.pending) {
 		return false
