@@ -61,6 +61,7 @@ type memory struct {
 	collections uint64 // at the last look
 	held        int64  // at the last look
 	rounds      int    // without a collection and, unless memory is short, without a burst
+	since       int    // rounds since free memory was returned
 	least       int64  // what the heap held after the last collection, free bytes left out
 	percent     int    // as it was set; 0: it is not ours to set
 	samples     []metrics.Sample
@@ -85,6 +86,7 @@ type heap struct {
 	collections uint64
 	live        int64 // found by the last collection
 	scan        int64 // what a collection has to scan
+	free        int64 // of the system's memory, not in use
 	held        int64 // of the system's memory, in use or not
 }
 
@@ -94,16 +96,23 @@ func (m *memory) read() heap {
 	for _, s := range m.samples[3:] {
 		h.held += int64(s.Value.Uint64())
 	}
+	h.free = int64(m.samples[4].Value.Uint64())
 	return h
 }
 
 // look adapts the collector, and collects when no collection has been for some rounds
 // and enough can be given back: a burst of work is over, or its garbage was too little
-// for a collection of its own.
+// for a collection of its own. A process that takes more than maxmemory and a quarter
+// returns what is free every few rounds, amid a burst too: values larger than memory are
+// written for minutes.
 func (m *memory) look() (released bool) {
 	h, bound, resident := m.read(), m.maxMemory(), m.resident()
 	tight := bound > 0 && resident > bound+bound/4+fixedMemory
 	m.adapt(percentFor(h))
+	m.since++
+	if bound > 0 && resident > bound+bound/4 && h.free >= worthReleasing && m.since > burstOver+int(h.scan/roundBytes) {
+		return m.release()
+	}
 	if h.collections != m.collections {
 		m.collections, m.held, m.rounds, m.least = h.collections, h.held, 0, h.live
 		return false
@@ -123,9 +132,15 @@ func (m *memory) look() (released bool) {
 		return false
 	}
 	runtime.GC() // a pool gives things back at the second collection
+	return m.release()
+}
+
+// release returns what is free to the system. Go keeps a tenth of the heap, and more for
+// a while, for a burst that goes on.
+func (m *memory) release() bool {
 	debug.FreeOSMemory()
-	h = m.read()
-	m.collections, m.held, m.rounds, m.least = h.collections, h.held, 0, h.held
+	h := m.read()
+	m.collections, m.held, m.rounds, m.least, m.since = h.collections, h.held, 0, h.held, 0
 	return true
 }
 

@@ -63,6 +63,39 @@ func TestMemoryIsReleasedSoonerBeyondTheBudget(t *testing.T) {
 	}
 }
 
+// What a collection frees is kept for the burst that goes on, unless the process takes
+// more than maxmemory and a quarter.
+func TestFreeMemoryIsReturnedAmidABurst(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		maxMemory int64
+		returned  bool
+	}{{"no maxmemory", 0, false}, {"within it", 200 * mbyte, false}, {"beyond it", 100 * mbyte, true}} {
+		m := quietMemory(t, c.maxMemory, 130*mbyte)
+		m.since = 0
+		returned := 0
+		for round := range 3 * burstOver {
+			big := make([]byte, 3*worthReleasing)
+			big[0] = 1
+			runtime.KeepAlive(big)
+			big = nil
+			runtime.GC() // as in a burst
+			if m.look() {
+				returned++
+				if free := m.read().free; free >= worthReleasing {
+					t.Errorf("%s: %d MB are free behind it", c.name, free/mbyte)
+				}
+				if round < burstOver {
+					t.Errorf("%s: returned in round %d", c.name, round)
+				}
+			}
+		}
+		if want := map[bool]int{true: 2}[c.returned]; returned != want {
+			t.Errorf("%s: returned %d times, want %d", c.name, returned, want)
+		}
+	}
+}
+
 func TestCollectorRunsByWhatItScans(t *testing.T) {
 	const mb = 1 << 20
 	for _, c := range []struct {
