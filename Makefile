@@ -130,7 +130,7 @@ waits: ## measure how long each command makes other clients wait, into docs/benc
 	$(MAKE) -s build
 	$(GO) run ./cmd/vigil-bench -server $(BIN)/vigil-server -sections waits -replace -out docs/benchmarks.md
 
-consumers: ## measure streams while 10,000 consumers wait, beside redis-server, into docs/benchmarks.md
+consumers: ## measure streams, lists and sorted sets while 10,000 clients wait, beside redis-server, into docs/benchmarks.md
 	$(MAKE) -s build
 	$(GO) run ./cmd/vigil-bench -server $(BIN)/vigil-server -sections consumers -replace -out docs/benchmarks.md
 

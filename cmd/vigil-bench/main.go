@@ -28,6 +28,7 @@ func main() {
 	flag.IntVar(&o.values, "values", 1_000_000, "keys of each type of section values")
 	flag.IntVar(&o.sessions, "sessions", 1_000_000, "sessions of section sizing, which like looking is measured only if it is named")
 	flag.IntVar(&o.large, "large", 10_000_000, "elements of each value of section large, which is measured only if it is named")
+	flag.StringVar(&o.largeTypes, "large-types", "", "measure only values of section large whose names begin with one of these, separated by semicolons")
 	flag.IntVar(&o.consumers, "consumers", 10_000, "consumers that wait in section consumers")
 	flag.BoolVar(&o.replace, "replace", false, "replace the sections measured in the file, and keep the others")
 	cpu := flag.String("profile", "", "measure nothing, but write where the cases of section throughput spend their processor time to this file")
@@ -46,6 +47,7 @@ type options struct {
 	binary, out, fsync, sections           string
 	requests, rounds, keys, data, sessions int
 	values, consumers, large               int
+	largeTypes                             string
 
 	waits   string
 	replace bool

@@ -187,7 +187,7 @@ func write(p *process, s part) error {
 		lines := 0
 		for i := first; i < last; i++ {
 			for _, command := range s.commands {
-				command = strings.ReplaceAll(command, "%", element(i))
+				command = strings.ReplaceAll(strings.ReplaceAll(command, "%", element(i)), "@", number(i))
 				if before, after, ok := strings.Cut(command, "~"); ok {
 					command = before + letters(chance, 300) + after
 				}
@@ -207,6 +207,10 @@ func write(p *process, s part) error {
 
 // element is 16 characters that no other number has. They are in no order.
 func element(i int) string { return fmt.Sprintf("%016x", uint64(i)*0x9e3779b97f4a7c15) }
+
+// number is a number below 2^40 that no other one of less than 2^40 has: the factor is
+// odd. They are in no order.
+func number(i int) string { return fmt.Sprint(uint64(i) * 0x9e3779b97f4a7c15 & (1<<40 - 1)) }
 
 // appendCommand appends a command as a client sends it.
 func appendCommand(b []byte, words []string) []byte {

@@ -25,6 +25,7 @@ var large = []part{
 	{name: "hash, fields of 16 bytes and values of 21", commands: []string{"HSET hash % " + strings.Repeat("v", 21)}},
 	{name: "list, elements of 16 bytes", commands: []string{"RPUSH list %"}},
 	{name: "set, members of 16 bytes", commands: []string{"SADD set %"}},
+	{name: "set, integers", commands: []string{"SADD set @"}},
 	{name: "sorted set, members of 16 bytes", commands: []string{"ZADD zset 0x% %"}},
 	{name: "stream, a field of 16 bytes and one of 21", commands: []string{"XADD stream * id % name " + strings.Repeat("v", 21)}},
 }
