@@ -60,7 +60,7 @@ func TestDefaults(t *testing.T) {
 		"port":             s.Port == 6379,
 		"dir":              s.Dir == dir,
 		"maxmemory-policy": s.MaxMemoryPolicy == Spill,
-		"bind":             slices.Equal(s.Bind, []string{"*", "-::*"}),
+		"bind":             slices.Equal(s.Bind, []string{"127.0.0.1", "-::1"}),
 		"save":             len(s.Save) == 0,
 		"output limit":     s.OutputLimits[PubSubClient] == OutputLimit{32 << 20, 8 << 20, 60},
 		"appendfsync":      s.AppendFsync == FsyncEverySecond,

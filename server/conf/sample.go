@@ -6,7 +6,7 @@ import (
 )
 
 // Sample is vigil.conf: every directive of the table with its description and its
-// default, commented out; a few are set. Prose has a blank after the #, a directive has none.
+// default, commented out. Prose has a blank after the #, a directive has none.
 func Sample() string {
 	var b strings.Builder
 	b.WriteString(`# vigil.conf: every directive, with its default. Made from the table in server/conf
@@ -50,9 +50,6 @@ func (r *directive) sample(brief bool) string {
 	}
 	for _, line := range r.linesOf(v) {
 		fmt.Fprintf(&b, "#%s %s\n", r.name, line)
-	}
-	if r.shipped != "" {
-		fmt.Fprintf(&b, "%s %s\n", r.name, r.shipped)
 	}
 	return b.String()
 }

@@ -1,7 +1,6 @@
 package conf
 
 import (
-	"cmp"
 	"regexp"
 	"strings"
 	"testing"
@@ -16,12 +15,7 @@ func TestSampleIsTheDefaultsAndComplete(t *testing.T) {
 	if len(c.Warnings()) > 0 || c.Settings().ThrowAway {
 		t.Errorf("the sample as it is: %q, throw-away %v", c.Warnings(), c.Settings().ThrowAway)
 	}
-	for i := range c.rows {
-		if r := &c.rows[i]; r.shipped != "" && c.mu.values[i].text != r.shipped {
-			t.Errorf("%s: the sample sets %q, want %q", r.name, c.mu.values[i].text, r.shipped)
-		}
-	}
-	// Every line switched on gives the defaults, word for word, but for those that it sets.
+	// Every line switched on gives the same, word for word.
 	on := regexp.MustCompile(`(?m)^#([a-z])`).ReplaceAllString(sample, "$1")
 	if c, err = Load([]string{"-"}, strings.NewReader(on)); err != nil {
 		t.Fatal(err)
@@ -30,7 +24,7 @@ func TestSampleIsTheDefaultsAndComplete(t *testing.T) {
 		t.Errorf("warnings: %q", c.Warnings())
 	}
 	for i := range c.rows {
-		if got, want := c.mu.values[i].text, cmp.Or(c.rows[i].shipped, c.rows[i].def); got != want {
+		if got, want := c.mu.values[i].text, c.rows[i].def; got != want {
 			t.Errorf("%s: the sample says %q, the default is %q", c.rows[i].name, got, want)
 		}
 		if !strings.Contains(on, "\n"+c.rows[i].name+" ") {

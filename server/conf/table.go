@@ -38,8 +38,6 @@ type directive struct {
 	flags       flags
 	effect      effect
 	doc         string
-	// shipped is what vigil.conf sets, if that is not the default.
-	shipped string
 	// instead tells the user what to do in place of a directive that is absent.
 	instead string
 	// set copies the value to its field. A directive that works has it.
