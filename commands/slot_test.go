@@ -1,0 +1,32 @@
+package commands
+
+import "testing"
+
+// The numbers are those of redis-server's CLUSTER KEYSLOT. 0x31c3 is the check value of
+// CRC-16/XMODEM.
+func TestKeySlotIsThatOfRedis(t *testing.T) {
+	if got := crc16([]byte("123456789")); got != 0x31c3 {
+		t.Errorf("CRC of 123456789: %#x, want 0x31c3", got)
+	}
+	for key, want := range map[string]int{
+		"": 0, "foo": 12182, "{a}b": 15495, "a": 15495, "x{a}b{c}": 15495, "{}b": 6680, "a{b": 13340,
+		"foo{{bar}}": 4015, "{bar": 4015, "}a{": 11710, "{}{a}": 13650,
+	} {
+		if got := KeySlot([]byte(key)); got != want {
+			t.Errorf("slot of %q: got %d, want %d", key, got, want)
+		}
+	}
+}
+
+func TestPatternSlotIsThatOfTheTag(t *testing.T) {
+	for pattern, key := range map[string]string{"w*": "", "*{a}": "", "}*{a}b": "", "{a*}": "", "{a}*": "a", "x{a}*[b]?": "a", "plain": "plain",
+		"{}*": "", "x?{a}": "", `\{a}b`: "", "{a}b": "a", "#": "#", "{a}": "a"} {
+		want := NoSlot
+		if key != "" {
+			want = KeySlot([]byte(key))
+		}
+		if got := PatternSlot([]byte(pattern)); got != want {
+			t.Errorf("slot of %q: got %d, want %d", pattern, got, want)
+		}
+	}
+}
