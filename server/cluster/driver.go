@@ -179,6 +179,9 @@ func (d *Driver) Step(now time.Duration, m *raftpb.Message) error {
 		if d.lost != 0 {
 			return nil // R6
 		}
+	case raftpb.MsgTransferLeader:
+		d.asked(now, m)
+		return nil
 	case raftpb.MsgHeartbeat:
 		if drop, err := d.lacks(m); drop || err != nil {
 			d.stopped = err

@@ -211,6 +211,14 @@ func (n *Node) HandOver() {
 	}
 }
 
+// TakeOver asks the leader to hand over to this member, and waits for nothing. A leader that
+// this member lacks too much of does not.
+func (n *Node) TakeOver() {
+	if r := n.runner.Load(); r != nil {
+		r.TakeOver()
+	}
+}
+
 // Close ends the part of this member in order. The store is closed next.
 func (n *Node) Close() error {
 	r := n.runner.Load()

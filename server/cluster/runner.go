@@ -346,6 +346,9 @@ func (r *Runner) HandOver() {
 	}
 }
 
+// TakeOver asks the leader to hand over to this member.
+func (r *Runner) TakeOver() { r.ask(r.driver.TakeOver) }
+
 // Close ends the member in order. The store is to be closed next.
 func (r *Runner) Close() error {
 	r.stop()
