@@ -69,7 +69,8 @@ type Level struct {
 	Bytes  int64
 }
 
-// ShardCount is into how many parts, each with a lock of its own, the keys are divided.
+// ShardCount is into how many parts, each with a lock of its own, the keys are divided. The upper
+// 8 bits of a hash are the number of its shard.
 const ShardCount = shardCount
 
 // Stats returns the numbers as they are now. It locks one shard after the other, of those

@@ -6,7 +6,7 @@ import (
 	"github.com/vigildb/vigil/structures"
 )
 
-// The methods of this file need the locks of all shards.
+// The methods of this file, but for ScanShard, need the locks of all shards.
 
 // DBSize is the number of keys in database db, including expired keys that were
 // not used since.
@@ -225,4 +225,29 @@ func (tx *Tx) Keys(visit func(key []byte) bool) {
 			return
 		}
 	}
+}
+
+// ScanShard visits about count keys of the selected database in the shard of a hash, whose lock
+// is enough, from that hash on. It returns where to go on, 0 at the end of the shard. Expired
+// keys are skipped, and keys with the same hash are visited together.
+func (tx *Tx) ScanShard(from uint64, count int, visit func(key []byte)) (next uint64) {
+	tx.meetAll()
+	tx.seal()
+	sh, last := shardOf(from), uint64(0)
+	if tx.s.sizeOf(sh, tx.db) == 0 {
+		return 0
+	}
+	tx.s.walk(tx.s.table(sh, tx.db), from, uint64(sh)<<56|(1<<56-1), tx.fail, func(e *walked) bool {
+		if count <= 0 && e.hash != last {
+			next = e.hash
+			return false
+		}
+		last = e.hash
+		count--
+		if e.expire == 0 || e.expire > tx.now {
+			visit(e.key)
+		}
+		return true
+	})
+	return next
 }
