@@ -62,6 +62,8 @@ const (
 	ErrMisconf           = WireError("MISCONF Errors writing to the AOF file: the store cannot be written")
 	ErrReadOnlyReplica   = WireError("READONLY You can't write against a read only replica.")
 	ErrClusterDown       = WireError("CLUSTERDOWN The cluster is down")
+	ErrClusterReadsOnly  = WireError("CLUSTERDOWN The cluster is down and only accepts read commands")
+	ErrCrossSlot         = WireError("CROSSSLOT Keys in request don't hash to the same slot")
 	ErrUnsynced          = WireError("MISCONF This command reads keys whose latest changes are not on disk yet, and the disk cannot be written")
 	ErrExecAbort         = WireError("EXECABORT Transaction discarded because of previous errors.")
 	ErrNestedMulti       = WireError("ERR MULTI calls can not be nested")
@@ -202,6 +204,11 @@ func Text(err error) (text WireError, known bool) {
 		return ErrWrongType, true
 	}
 	return ErrInternal, false
+}
+
+// ErrMoved is the error of a call at another member than the one that serves a slot.
+func ErrMoved(slot int, to *Member) WireError {
+	return Errorf("MOVED %d %s:%d", slot, to.Host, to.Port)
 }
 
 // ErrLeaderOnly is the error of a call that only the leader of a group takes, although it

@@ -25,6 +25,7 @@ type Host interface {
 type Limits struct {
 	types.Thresholds
 	Databases         int
+	Slots             bool              // clients see the server as a node of a Redis Cluster
 	MaxBulk           int64             // proto-max-bulk-len
 	HLLSparseMax      int               // hll-sparse-max-bytes
 	LFU               bool              // the eviction policy counts frequencies

@@ -225,3 +225,19 @@ func (c *Command) Positions() (first, last, step int) {
 	}
 	return first, last, step
 }
+
+// AtMostOneKey reports whether a call has one key, or none, by the first look: false says
+// nothing.
+func (c *Command) AtMostOneKey(argv [][]byte) bool {
+	if len(c.Keys) != 1 {
+		return false
+	}
+	k := &c.Keys[0]
+	if k.Find != nil || k.Keyword != "" || k.Numbered {
+		return false
+	}
+	if k.Last < 0 {
+		return len(argv)+k.Last <= k.Begin
+	}
+	return k.Last == 0
+}

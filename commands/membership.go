@@ -51,6 +51,20 @@ func (m *Membership) Others(than int, f func(i int, o *Member)) {
 	}
 }
 
+// Up reports whether a member is there, as far as this one knows: a leader has the
+// replies of the others, and a follower hears its leader or not.
+func (m *Membership) Up(i int) bool {
+	switch {
+	case i == m.Self:
+		return true
+	case m.Leads:
+		return m.Members[i].Active
+	case i == m.Leader:
+		return m.Led
+	}
+	return true
+}
+
 // Grouped is a host that may be a member of a group.
 type Grouped interface {
 	// Membership is what this server knows of its group, nil if it is alone.

@@ -51,7 +51,7 @@ func (s *session) admit(cmd *commands.Command, sub bool, argv [][]byte) error {
 	if err := admitKeys(cmd, argv); err != nil {
 		return err
 	}
-	if err := s.admitMember(cmd); err != nil {
+	if err := s.admitMember(cmd, argv); err != nil {
 		return err
 	}
 	if err := s.admitWrite(cmd); err != nil {
@@ -164,7 +164,9 @@ func (s *session) reject(cmd *commands.Command, err error) {
 	text, _ := commands.Text(err)
 	if cmd != nil && cmd.Is(commands.LocksQueue) {
 		s.endMulti()
-		text = commands.ErrExecDiscarded(text)
+		if !redirects(err) {
+			text = commands.ErrExecDiscarded(text)
+		}
 	}
 	s.srv.stats.rejected(cmd)
 	s.srv.stats.countError(string(text))

@@ -270,8 +270,9 @@ func (s *session) invoke(cmd *commands.Command, argv [][]byte) error {
 	if w := c.Parked(); w != nil {
 		if len(w.Keys) > 0 && !s.tx.Writable() { // nothing would wake it
 			c.Reply.Rewind(mark)
-			s.fail(cmd, commands.ErrLeaderOnly(cmd))
-			return commands.ErrLeaderOnly(cmd)
+			err := s.needsLeader(cmd)
+			s.fail(cmd, err)
+			return err
 		}
 		s.park(cmd, argv, w)
 	}

@@ -26,6 +26,8 @@ type Engine interface {
 	Start(store *persistence.Member, lazy bool, lead, follow func()) error
 	// HandOver has another member lead, if this one does.
 	HandOver()
+	// TakeOver asks the leader to hand over to this member. It waits for nothing.
+	TakeOver()
 	// Close ends the part of this member, and what waits for its leadership. The store is
 	// closed later.
 	Close() error
@@ -146,9 +148,17 @@ func (srv *Server) keepFsync(old, new *conf.Settings) error {
 
 // admitMember refuses what a member of a group cannot do. Whether it leads is looked at
 // again when the keys are locked.
-func (s *session) admitMember(cmd *commands.Command) error {
+func (s *session) admitMember(cmd *commands.Command, argv [][]byte) error {
 	g := s.srv.opts.Group
-	if g == nil || s.srv.store.Member().Leads() {
+	if g == nil {
+		return nil
+	}
+	if s.srv.slotted() {
+		if keyed, err := s.admitSlots(cmd, argv); keyed {
+			return err
+		}
+	}
+	if s.srv.store.Member().Leads() {
 		return nil
 	}
 	flags := s.effects(cmd)
@@ -169,8 +179,23 @@ func (s *session) admitMember(cmd *commands.Command) error {
 // admitLocked refuses a call that changes keys, when its member has ceased to lead
 // between admission and the locks.
 func (s *session) admitLocked(cmd *commands.Command) error {
-	if s.tx.Writable() || s.effects(cmd)&(commands.Write|commands.LeaderOnly) == 0 {
+	switch {
+	case s.tx.Writable():
 		return nil
+	case s.effects(cmd)&(commands.Write|commands.LeaderOnly) != 0:
+		return commands.ErrReadOnlyReplica
+	case s.srv.slotted():
+		return s.admitSlotsLocked(cmd)
 	}
-	return commands.ErrReadOnlyReplica
+	return nil
+}
+
+// needsLeader is the error of a call that a follower has begun and cannot go on with.
+func (s *session) needsLeader(cmd *commands.Command) error {
+	if x := &s.script; s.srv.slotted() && x.slot != commands.NoSlot {
+		if err := s.redirect(commands.LeaderOnly, x.slot); err != nil {
+			return err
+		}
+	}
+	return commands.ErrLeaderOnly(cmd)
 }

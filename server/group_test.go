@@ -35,6 +35,7 @@ type testGroup struct {
 	heard     bool     // guarded by mu: by all
 	patient   bool     // guarded by mu: by those that are patient
 	handed    int      // times that the leadership was given away; guarded by mu
+	asked     int      // times that the leadership was asked for; guarded by mu
 	published []string // guarded by mu: what other members were given
 
 	receive func(kind byte, channel, message []byte)
@@ -170,6 +171,8 @@ func (g *testGroup) Fresh(patient bool) bool {
 }
 
 func (g *testGroup) HandOver() { g.set(func() { g.handed++ }) }
+
+func (g *testGroup) TakeOver() { g.set(func() { g.asked++ }) }
 
 func (g *testGroup) OnPublished(f func(kind byte, channel, message []byte)) { g.receive = f }
 

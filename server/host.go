@@ -4,6 +4,7 @@ import (
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/acl"
 	"github.com/vigildb/vigil/commands/admin"
+	"github.com/vigildb/vigil/commands/cluster"
 	"github.com/vigildb/vigil/commands/conn"
 	"github.com/vigildb/vigil/commands/keys"
 	"github.com/vigildb/vigil/commands/pubsub"
@@ -31,6 +32,7 @@ var (
 	_ admin.Saves       = (*session)(nil)
 	_ admin.Snapshots   = (*session)(nil)
 	_ admin.Statistics  = (*session)(nil)
+	_ cluster.Node      = (*session)(nil)
 	_ conn.Clients      = (*session)(nil)
 	_ conn.Connection   = (*session)(nil)
 	_ conn.Login        = (*session)(nil)

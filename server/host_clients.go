@@ -98,7 +98,7 @@ func (s *session) ResetClient(c *commands.Ctx) {
 	s.srv.monitors.remove(s)
 	s.collect() // what was published goes before the reply
 	s.Clear(commands.ClientPubSub | commands.ClientMonitor | commands.ClientReplyOff | commands.ClientReplySkip |
-		commands.ClientNoEvict | commands.ClientNoTouch)
+		commands.ClientNoEvict | commands.ClientNoTouch | commands.ClientReadOnly)
 	s.become(s.srv.users.Default())
 	s.setAuthenticated(s.Open())
 	s.SetDB(0)

@@ -38,7 +38,7 @@ var infoSections = []infoSection{
 	{"commandstats", false, infoCommandStats},
 	{"errorstats", true, infoErrorStats},
 	{"latencystats", false, infoLatencyStats},
-	{"cluster", true, func(t *infoText) { field(t, "cluster_enabled", 0) }},
+	{"cluster", true, infoCluster},
 	{"keyspace", true, infoKeyspace},
 }
 

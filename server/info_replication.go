@@ -78,3 +78,11 @@ func infoLeader(t *infoText, m *commands.Membership) {
 	field(t, "replica_announced", 1)
 	field(t, "connected_slaves", 0)
 }
+
+func infoCluster(t *infoText) {
+	enabled := 0
+	if t.srv.slotted() {
+		enabled = 1
+	}
+	field(t, "cluster_enabled", enabled)
+}

@@ -24,7 +24,11 @@ func infoServer(t *infoText) {
 	field(t, "redis_git_sha1", "00000000")
 	field(t, "redis_git_dirty", 0)
 	field(t, "redis_build_id", t.srv.runID[:16])
-	field(t, "redis_mode", "standalone")
+	mode := "standalone"
+	if t.srv.slotted() {
+		mode = "cluster"
+	}
+	field(t, "redis_mode", mode)
 	field(t, "os", runtime.GOOS+" "+runtime.GOARCH)
 	field(t, "arch_bits", strconv.IntSize)
 	field(t, "monotonic_clock", "go")

@@ -21,7 +21,8 @@ type scripting struct {
 	cmd     *commands.Command // that runs the script
 	sent    *commands.Command // by the client: cmd, or EXEC
 	argv    [][]byte          // of cmd
-	limits  struct{ readOnly, allowOOM bool }
+	slot    int               // of its keys, if clients see slots; commands.NoSlot while there is none
+	limits  struct{ readOnly, allowOOM, crossSlot bool }
 }
 
 // lockLong is lock for a call that runs scripts. These may touch more keys than the call
@@ -85,14 +86,22 @@ func (s *session) reach(cmd *commands.Command, argv [][]byte) {
 
 // RunScript runs a script inside the call.
 func (s *session) RunScript(c *commands.Ctx, flags lua.Flags, readOnly bool, run func(*lua.Run) error) error {
-	if err := flags.Admit(readOnly, s.script.crowded, s.srv.unwritable()); err != nil {
+	x := &s.script
+	slotted := s.srv.slotted()
+	if slotted && flags.NoCluster {
+		return errScriptNoCluster
+	}
+	if err := flags.Admit(readOnly, x.crowded, s.srv.unwritable()); err != nil {
+		if slotted && err == commands.ErrReadOnlyReplica && x.slot != commands.NoSlot {
+			return s.redirect(commands.Write, x.slot)
+		}
 		return err
 	}
 	s.showScript(c)
-	x := &s.script
 	x.written = false
 	x.limits.readOnly = readOnly || flags.Declared && flags.NoWrites
 	x.limits.allowOOM = flags.Declared && flags.AllowOOM
+	x.limits.crossSlot = !flags.Declared || flags.CrossSlot
 	x.bug = nil
 	x.cmd, x.argv = c.Command, c.Args.All()
 	x.sent = cmp.Or(s.txn.exec, x.cmd)
@@ -227,6 +236,11 @@ func (s *session) admitScripted(cmd *commands.Command, sub bool, argv [][]byte) 
 		return commands.ErrOOM
 	case cmd.Is(commands.DenyOOM) && s.tx.RecordBytes() > maxTransaction:
 		return commands.ErrQueueTooLong
+	}
+	if s.srv.slotted() {
+		if err := s.admitSlotsScripted(cmd, argv); err != nil {
+			return err
+		}
 	}
 	if writes {
 		x.written = true

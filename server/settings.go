@@ -67,6 +67,7 @@ func newSettings(c *conf.Settings, o *Options) *settings {
 		set.dir = o.Dir
 	}
 	set.limits = commands.Limits{
+		Slots:     o.Group != nil && c.ClusterView == conf.ViewCluster,
 		Databases: c.Databases, MaxBulk: c.ProtoMaxBulkLen,
 		HLLSparseMax: int(c.HLLSparseMaxBytes),
 		Thresholds: types.Thresholds{

@@ -13,6 +13,7 @@ const (
 	errPackedLimit    = commands.WireError("ERR argument must be a memory value bigger than 1 and smaller than 4gb")
 	errNoReplication  = commands.WireError("ERR this server cannot be a replica: replication is not supported")
 	errGroupElects    = commands.WireError("ERR REPLICAOF not allowed in a group: its members elect the one that leads")
+	errSwapInCluster  = commands.WireError("ERR SWAPDB is not allowed in cluster mode")
 	errFirstDBIndex   = commands.WireError("ERR invalid first DB index")
 	errSecondDBIndex  = commands.WireError("ERR invalid second DB index")
 )

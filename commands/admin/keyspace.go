@@ -68,6 +68,9 @@ func flushAll(c *commands.Ctx) error {
 
 func swapDB(c *commands.Ctx) error {
 	const least, most = -1 << 31, 1<<31 - 1
+	if c.Host.Limits().Slots {
+		return errSwapInCluster
+	}
 	a := c.Args.IntIn(least, most, errFirstDBIndex)
 	b := c.Args.IntIn(least, most, errSecondDBIndex)
 	if err := c.Args.Done(); err != nil {

@@ -152,7 +152,11 @@ func writeHello(c *commands.Ctx) {
 	c.Reply.Int(int64(c.Client.Proto()))
 	c.Reply.BulkString("id")
 	c.Reply.Int(int64(c.Client.ID))
-	text("mode", "standalone")
+	if c.Host.Limits().Slots {
+		text("mode", "cluster")
+	} else {
+		text("mode", "standalone")
+	}
 	if m := c.Membership(); m == nil || m.Leads {
 		text("role", "master")
 	} else {
@@ -212,7 +216,10 @@ func selectDB(c *commands.Ctx) error {
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	if db < 0 || db >= int64(c.Host.Limits().Databases) {
+	switch limits := c.Host.Limits(); {
+	case limits.Slots && db != 0:
+		return errSelectInCluster
+	case db < 0 || db >= int64(limits.Databases):
 		return commands.ErrDBIndex
 	}
 	c.Client.SetDB(int(db))

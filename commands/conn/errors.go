@@ -5,6 +5,7 @@ import "github.com/vigildb/vigil/commands"
 // Errors that only this family returns, word for word as clients see them.
 const (
 	errNoPassSet       = commands.WireError("ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?")
+	errSelectInCluster = commands.WireError("ERR SELECT is not allowed in cluster mode")
 	errNoProto         = commands.WireError("NOPROTO unsupported protocol version")
 	errNoSuchClient    = commands.WireError("ERR No such client")
 	errBadClientName   = commands.WireError("ERR Client names cannot contain spaces, newlines or special characters.")

@@ -157,6 +157,9 @@ func copyKey(c *commands.Ctx) error {
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
+	if db != 0 && c.Host.Limits().Slots {
+		return errCopyInCluster
+	}
 	if db == c.Client.DB() && string(from) == string(to) {
 		return errSameObject
 	}
@@ -171,6 +174,9 @@ func copyKey(c *commands.Ctx) error {
 }
 
 func move(c *commands.Ctx) error {
+	if c.Host.Limits().Slots {
+		return errMoveInCluster
+	}
 	key, db := c.Args.Key(), readDB(c)
 	if err := c.Args.Done(); err != nil {
 		return err

@@ -98,13 +98,21 @@ func readSortOptions(c *commands.Ctx, mayStore bool) (o sortOptions) {
 		case mayStore && left > 1 && a.Is("STORE"):
 			o.destination = a.Key()
 		case left > 1 && a.Is("BY"):
-			by := newPattern(a.Bytes())
+			text := a.Bytes()
+			by := newPattern(text)
 			o.by, o.unsorted = &by, o.unsorted || !by.named
+			if by.named && sortsOtherSlots(c, text) {
+				a.Fail(errSortByInCluster)
+			}
 			if by.named && !c.Host.(Access).ReadsAll(c) {
 				a.Fail(errSortBy)
 			}
 		case left > 1 && a.Is("GET"):
-			o.get = append(o.get, newPattern(a.Bytes()))
+			text := a.Bytes()
+			o.get = append(o.get, newPattern(text))
+			if sortsOtherSlots(c, text) {
+				a.Fail(errSortGetInCluster)
+			}
 			if !c.Host.(Access).ReadsAll(c) {
 				a.Fail(errSortGet)
 			}
@@ -113,6 +121,12 @@ func readSortOptions(c *commands.Ctx, mayStore bool) (o sortOptions) {
 		}
 	}
 	return o
+}
+
+// sortsOtherSlots reports whether a pattern can make keys of another slot than that of the
+// key, if keys have slots.
+func sortsOtherSlots(c *commands.Ctx, pattern []byte) bool {
+	return c.Host.Limits().Slots && commands.PatternSlot(pattern) != commands.KeySlot(c.Args.All()[1])
 }
 
 // window is which of n elements are asked for: count of them from one on.

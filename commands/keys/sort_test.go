@@ -29,6 +29,8 @@ type reader struct{ commands.Host }
 
 func (reader) ReadsAll(*commands.Ctx) bool { return true }
 
+func (reader) Limits() *commands.Limits { return &commands.Limits{} }
+
 // Whatever the words of a call are: what it stores to and reads is locked.
 func TestSortLocksTheKeysThatItsOptionsName(t *testing.T) {
 	seed := rand.Uint64()

@@ -27,7 +27,7 @@ func describe(c *commands.Ctx, m *commands.Membership, name, kind string, i int,
 	c.Reply.MapLater(func() int {
 		d := &description{reply: &c.Reply}
 		o, flags := &m.Members[i], kind
-		down := !up(m, i)
+		down := !m.Up(i)
 		if down {
 			flags = "s_down," + kind + ",disconnected"
 		}
@@ -45,20 +45,6 @@ func describe(c *commands.Ctx, m *commands.Membership, name, kind string, i int,
 	})
 }
 
-// up reports whether a member is there, as far as this one knows: a leader has the
-// replies of the others, and a follower hears its leader or not.
-func up(m *commands.Membership, i int) bool {
-	switch {
-	case i == m.Self:
-		return true
-	case m.Leads:
-		return m.Members[i].Active
-	case i == m.Leader:
-		return m.Led
-	}
-	return true
-}
-
 func writeMaster(c *commands.Ctx, m *commands.Membership) {
 	describe(c, m, m.Name, "master", m.Leader, func(d *description) {
 		d.text("role-reported", "master")
@@ -71,7 +57,7 @@ func writeMaster(c *commands.Ctx, m *commands.Membership) {
 
 func writeReplica(c *commands.Ctx, m *commands.Membership, i int, o *commands.Member) {
 	link := "ok"
-	if !m.Led || !up(m, i) {
+	if !m.Led || !m.Up(i) {
 		link = "err"
 	}
 	describe(c, m, address(o), "slave", i, func(d *description) {

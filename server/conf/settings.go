@@ -67,10 +67,14 @@ type Settings struct {
 	ClusterMembers  string
 	ClusterMemberID uint64
 	ClusterName     string // for Sentinel's clients
+	ClusterView     View
 	ClusterSecret   string
 	ClusterElection time.Duration // timeout of an election
 	ClusterMaxStale time.Duration // of a follower that is read
 	ClusterLogBound int64         // bytes of the log for members that lag
+
+	// What a member does for clients of Redis Cluster while it hears no leader.
+	ClusterReadsWhenDown, ClusterShardChannelsWhenDown bool
 
 	// Data on disk.
 	Dir          string // absolute
@@ -188,6 +192,14 @@ const (
 	LogNotice
 	LogWarning
 	LogNothing
+)
+
+// View is what clients see of a group of machines.
+type View uint8
+
+const (
+	ViewSentinel View = iota // a master with replicas
+	ViewCluster              // a Redis Cluster
 )
 
 // Permission is which clients may use a protected command or directive.

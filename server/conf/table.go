@@ -65,7 +65,7 @@ func sections() []section {
 		{"Monitoring", "", watchingRows()},
 		{"Replication", "vigil has no replication.", replicationRows()},
 		{"Group of machines", "", groupRows()},
-		{"Cluster mode", "vigil has no cluster mode.", clusterRows()},
+		{"Cluster mode", "What `cluster-view` shows of a group needs none of these.", clusterRows()},
 		{"Files of Redis", "vigil writes neither an append-only file nor an RDB file.", journalRows()},
 		{"Internals of Redis", "vigil works differently, or needs no setting.", engineRows()},
 	}

@@ -17,6 +17,9 @@ func groupRows() []directive {
 		{name: "cluster-name", kind: text(), def: "mymaster", flags: settled,
 			doc: "The name by which clients of Redis Sentinel ask for the leader of the group, at any member.",
 			set: func(s *Settings, v value) { s.ClusterName = v.text }},
+		{name: "cluster-view", kind: oneOf("sentinel", "cluster"), def: "sentinel", flags: settled,
+			doc: "What clients see of the group, the same on all members: `sentinel`, a master with replicas that Sentinels watch, or `cluster`, a Redis Cluster of one shard that has all slots.",
+			set: func(s *Settings, v value) { s.ClusterView = View(v.n) }},
 		{name: "cluster-secret", kind: text(), def: "", flags: settled | sensitive,
 			doc: "A secret of at least 16 bytes, the same on all members, for example of `openssl rand -hex 16`. A store keeps the one that it began with.",
 			set: func(s *Settings, v value) { s.ClusterSecret = v.text }},
@@ -30,5 +33,11 @@ func groupRows() []directive {
 			flags: settled,
 			doc:   "Seconds for which a follower that does not hear its leader may be read by clients that have sent READONLY.",
 			set:   func(s *Settings, v value) { s.ClusterMaxStale = time.Duration(v.n) * time.Second }},
+		{name: "cluster-allow-reads-when-down", kind: yesNo(), def: "no",
+			doc: "With `cluster-view cluster`: clients that have sent READONLY may read a follower that does not hear its leader for as long as they like.",
+			set: func(s *Settings, v value) { s.ClusterReadsWhenDown = v.n == 1 }},
+		{name: "cluster-allow-pubsubshard-when-down", kind: yesNo(), def: "yes",
+			doc: "With `cluster-view cluster`: a follower that does not hear its leader takes SSUBSCRIBE and SPUBLISH.",
+			set: func(s *Settings, v value) { s.ClusterShardChannelsWhenDown = v.n == 1 }},
 	}
 }

@@ -9,7 +9,7 @@ import "math"
 // What to do in place of a directive that is absent.
 const (
 	noReplicas = "vigil has no replication: remove the line, and back up with snapshots"
-	noCluster  = "vigil has no cluster mode: remove the line, and distribute keys in the clients (see PLACE.LOCATE)"
+	noCluster  = "remove the line: cluster-members and cluster-view have clients see a group of servers as a Redis Cluster (docs/cluster.md)"
 )
 
 // replicationRows are those of replication.
@@ -48,8 +48,6 @@ func clusterRows() []directive {
 		{name: "cluster-require-full-coverage", kind: yesNo(), def: "yes", effect: inert},
 		{name: "cluster-replica-no-failover", alias: "cluster-slave-no-failover", kind: yesNo(), def: "no", effect: inert},
 		{name: "cluster-enabled", kind: yesNo(), def: "no", flags: immutable, effect: absent, instead: noCluster},
-		{name: "cluster-allow-reads-when-down", kind: yesNo(), def: "no", effect: inert},
-		{name: "cluster-allow-pubsubshard-when-down", kind: yesNo(), def: "yes", effect: inert},
 		{name: "cluster-allow-replica-migration", kind: yesNo(), def: "yes", effect: inert},
 		{name: "cluster-announce-ip", kind: text(), def: "", effect: inert},
 		{name: "cluster-config-file", kind: text(), def: "nodes.conf", flags: immutable, effect: inert},

@@ -14,7 +14,11 @@ type Flags struct {
 	Declared bool // there is such a line
 	NoWrites bool
 	AllowOOM bool
-	names    []string // as FUNCTION LIST shows them
+	// NoCluster and CrossSlot count where keys have slots: such a script does not run there, or
+	// may use keys of several slots.
+	NoCluster, CrossSlot bool
+
+	names []string // as FUNCTION LIST shows them
 }
 
 const (
@@ -23,7 +27,7 @@ const (
 	errCacheFull     = commands.WireError("ERR the scripts of SCRIPT LOAD take more than 128 MiB")
 )
 
-// flagNames are the flags that there are. Those of clusters and replicas have no effect.
+// flagNames are the flags that there are. "allow-stale" has no effect.
 var flagNames = []string{"no-writes", "allow-oom", "allow-stale", "no-cluster", "allow-cross-slot-keys"}
 
 // Names returns the flags as FUNCTION LIST shows them.
@@ -39,6 +43,8 @@ func (f *Flags) add(name string) bool {
 			f.names = append(f.names, name)
 			f.NoWrites = f.NoWrites || name == "no-writes"
 			f.AllowOOM = f.AllowOOM || name == "allow-oom"
+			f.NoCluster = f.NoCluster || name == "no-cluster"
+			f.CrossSlot = f.CrossSlot || name == "allow-cross-slot-keys"
 			return true
 		}
 	}

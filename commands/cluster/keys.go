@@ -1,0 +1,78 @@
+package cluster
+
+import (
+	"context"
+	"math"
+
+	"github.com/vigildb/vigil/commands"
+)
+
+// Node is a server whose clients see it as a node of a cluster.
+type Node interface {
+	// ScanSlot calls visit with the keys of a slot until it returns false. It takes long, and
+	// is called without locks. visit must not keep the key.
+	ScanSlot(ctx context.Context, slot int, visit func(key []byte) bool) error
+	// TakeOver asks the leader to hand over to this member, soon after it has returned.
+	TakeOver()
+}
+
+func keySlot(c *commands.Ctx) error {
+	c.Reply.Int(int64(commands.KeySlot(c.Args.Bytes())))
+	return nil
+}
+
+// readSlot reads a slot. In a transaction or a script, which hold locks, keys of slots cannot be
+// looked for.
+func readSlot(c *commands.Ctx, wrong error) (slot int64) {
+	slot = c.Args.Int()
+	if slot < 0 || slot >= commands.Slots {
+		c.Args.Fail(wrong)
+	}
+	return slot
+}
+
+func countKeys(c *commands.Ctx) error {
+	slot := readSlot(c, errSlot)
+	return scan(c, 0, func(ctx context.Context, node Node) (func(*commands.Reply), error) {
+		n := int64(0)
+		err := node.ScanSlot(ctx, int(slot), func([]byte) bool { n++; return true })
+		return func(r *commands.Reply) { r.Int(n) }, err
+	})
+}
+
+// maxKeyBytes is how many bytes of keys a reply has, about: the call holds them.
+const maxKeyBytes = 16 << 20
+
+// getKeys returns fewer keys than asked for if these are long.
+func getKeys(c *commands.Ctx) error {
+	slot, most := readSlot(c, errSlotOrCount), c.Args.Int()
+	if most < 0 || most > math.MaxInt32 {
+		c.Args.Fail(errSlotOrCount)
+	}
+	return scan(c, maxKeyBytes, func(ctx context.Context, node Node) (func(*commands.Reply), error) {
+		var found []string
+		err, size := error(nil), 0
+		if most > 0 {
+			err = node.ScanSlot(ctx, int(slot), func(key []byte) bool {
+				found, size = append(found, string(key)), size+len(key)+16
+				return int64(len(found)) < most && size < maxKeyBytes
+			})
+		}
+		return func(r *commands.Reply) { r.Strings(found) }, err
+	})
+}
+
+// scan has work done by a worker of the server.
+func scan(c *commands.Ctx, holds int, work func(ctx context.Context, node Node) (func(*commands.Reply), error)) error {
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	if c.InMulti { // and holds locks
+		return commands.ErrNotInMulti
+	}
+	if err := c.MayCompute(holds); err != nil {
+		return err
+	}
+	node := c.Host.(Node)
+	return c.Compute(func(ctx context.Context) (func(*commands.Reply), error) { return work(ctx, node) })
+}

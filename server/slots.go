@@ -1,0 +1,151 @@
+package server
+
+import (
+	"bytes"
+	"errors"
+
+	"github.com/vigildb/vigil/commands"
+)
+
+// Clients of Redis Cluster. A group holds all slots: its leader is the master of one shard
+// and the followers are the replicas. Keys are not divided among servers, but a call is
+// refused as if they were: its keys have to be of one slot, and a follower names the
+// leader to the client. It is read only by clients that have sent READONLY.
+
+// slotted reports whether clients see the server as a node of a Redis Cluster.
+func (srv *Server) slotted() bool { return srv.settings().limits.Slots }
+
+// redirection is the error of a call that belongs elsewhere. A transaction that it ends has
+// this error and not one of its own, so that clients follow it.
+type redirection struct{ commands.WireError }
+
+func (r redirection) Unwrap() error { return r.WireError }
+
+// redirects reports whether an error sends the client elsewhere.
+func redirects(err error) bool {
+	var r redirection
+	return errors.As(err, &r)
+}
+
+var (
+	errCrossSlot   = redirection{commands.ErrCrossSlot}
+	errClusterDown = redirection{commands.ErrClusterDown}
+	errReadsOnly   = redirection{commands.ErrClusterReadsOnly}
+)
+
+// slotOf returns the slot of the keys and shard channels of a call, those of all queued
+// calls if it is EXEC: NoSlot if there are none, an error if they are of several slots.
+func (s *session) slotOf(cmd *commands.Command, argv [][]byte) (slot int, err error) {
+	slot = commands.NoSlot
+	var first []byte
+	see := func(key []byte) {
+		switch {
+		case err != nil || first != nil && bytes.Equal(first, key):
+		case slot == commands.NoSlot:
+			first, slot = key, commands.KeySlot(key)
+		case commands.KeySlot(key) != slot:
+			err = errCrossSlot
+		}
+	}
+	if cmd.Is(commands.LocksQueue) {
+		s.txn.eachKey(see)
+		return slot, err
+	}
+	s.keys = cmd.AppendKeys(s.keys[:0], argv)
+	for _, k := range s.keys {
+		see(argv[k.Index])
+	}
+	return slot, err
+}
+
+// admitSlots refuses a call whose keys are of several slots, or that belongs to another member.
+// One without keys is not judged: keyed is false.
+func (s *session) admitSlots(cmd *commands.Command, argv [][]byte) (keyed bool, err error) {
+	x := &s.script
+	x.slot = commands.NoSlot
+	queued := cmd.Is(commands.LocksQueue)
+	if len(cmd.Keys) == 0 && !queued {
+		return false, nil
+	}
+	leads := s.srv.store.Member().Leads()
+	if leads && !queued && !cmd.Is(commands.RunsScripts) && cmd.AtMostOneKey(argv) {
+		return true, nil
+	}
+	slot, err := s.slotOf(cmd, argv)
+	if err != nil || slot == commands.NoSlot {
+		return err != nil, err
+	}
+	x.slot = slot
+	if leads {
+		return true, nil
+	}
+	return true, s.redirect(s.effects(cmd), slot)
+}
+
+// redirect decides what a follower does with a call for a slot: nil if it serves it.
+func (s *session) redirect(effects commands.Flag, slot int) error {
+	g, set, readOnly := s.srv.opts.Group, s.srv.settings().conf, s.Has(commands.ClientReadOnly)
+	switch {
+	case effects&commands.PubSub != 0: // each member has the messages of all
+		if set.ClusterShardChannelsWhenDown || g.Fresh(false) {
+			return nil
+		}
+		return errClusterDown
+	case readOnly && effects&(commands.Write|commands.LeaderOnly) == 0:
+		if set.ClusterReadsWhenDown || g.Fresh(true) {
+			return nil
+		}
+		return errClusterDown
+	}
+	m := s.Membership()
+	switch known := m != nil && m.Led && m.Leader != m.Self; {
+	case known && g.Fresh(false):
+		return redirection{commands.ErrMoved(slot, &m.Members[m.Leader])}
+	case set.ClusterReadsWhenDown && effects&commands.Write != 0:
+		return errReadsOnly
+	}
+	return errClusterDown
+}
+
+// admitSlotsLocked is admitSlots under the locks, at a member that does not lead: what was
+// admitted may have been so by a leader.
+func (s *session) admitSlotsLocked(cmd *commands.Command) error {
+	keyed := len(s.keys) > 0
+	if cmd.Is(commands.LocksQueue) {
+		s.txn.eachKey(func([]byte) { keyed = true })
+	}
+	if keyed && !cmd.Is(commands.PubSub) && !s.Has(commands.ClientReadOnly) {
+		return errClusterDown
+	}
+	return nil
+}
+
+// admitSlotsScripted refuses a call of a script. The keys of the whole script are of one slot,
+// if that is declared or the script has a first line that does not allow others.
+func (s *session) admitSlotsScripted(cmd *commands.Command, argv [][]byte) error {
+	slot, err := s.slotOf(cmd, argv)
+	if err != nil {
+		return errScriptCrossSlot(cmd)
+	}
+	if slot == commands.NoSlot {
+		return nil
+	}
+	if !s.srv.store.Member().Leads() {
+		switch err := s.redirect(cmd.Flags, slot); err {
+		case nil:
+		case errClusterDown:
+			return errScriptDown
+		default: // a command that writes was refused before
+			return errScriptNotLocal
+		}
+	}
+	x := &s.script
+	if x.limits.crossSlot {
+		return nil
+	}
+	if x.slot != commands.NoSlot && x.slot != slot {
+		return errScriptSlots
+	}
+	x.slot = slot
+	return nil
+}
