@@ -55,8 +55,8 @@ func (g group) reloadTLS(set *conf.Settings) error {
 func listenGroup(config *conf.Config, log *slog.Logger) (g group, hashes [16]byte, err error) {
 	set := config.Settings()
 	if set.ClusterMembers == "" {
-		if set.ClusterMemberID != 0 || set.ClusterSecret != "" {
-			return g, hashes, errors.New("cluster-member-id and cluster-secret need cluster-members")
+		if set.ClusterMemberID != 0 || set.ClusterSecret != "" || set.ClusterView != conf.ViewSentinel {
+			return g, hashes, errors.New("cluster-member-id, cluster-secret and cluster-view need cluster-members")
 		}
 		return g, hashes, nil
 	}

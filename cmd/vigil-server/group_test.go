@@ -301,7 +301,8 @@ func TestConfigurationOfAGroupIsChecked(t *testing.T) {
 		want string
 		args []string
 	}{
-		{"cluster-member-id and cluster-secret need cluster-members", []string{"--cluster-member-id", "1"}},
+		{"cluster-member-id, cluster-secret and cluster-view need cluster-members", []string{"--cluster-member-id", "1"}},
+		{"cluster-member-id, cluster-secret and cluster-view need cluster-members", []string{"--cluster-view", "cluster"}},
 		{`cluster-members: "1": not of the form id=host:port`, []string{"--cluster-members", "1", "--cluster-secret", "0123456789abcdef"}},
 		{"cluster-secret: shorter than 16 bytes", []string{"--cluster-members", members, "--cluster-member-id", "1"}},
 		{"member 4 is not among the members", []string{"--cluster-members", members, "--cluster-member-id", "4", "--cluster-secret", "0123456789abcdef"}},
