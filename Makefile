@@ -148,8 +148,8 @@ frameworks: ## try the session stores of Node, Python, PHP and Ruby (npm; apt-ge
 clients: ## run suites of client libraries (npm, apt-get as root); what they need is in .ci/clients/build
 	bash .ci/clients/run
 
-failover: ## kill -9 of the leader of three servers, KILLS times, under client libraries that know Sentinel (npm, apt-get as root)
-	KILLS=$(KILLS) bash .ci/clients/failover/run
+failover: ## kill -9 of the leader of three servers, KILLS times, under client libraries that know Sentinel, or with VIEW=cluster Redis Cluster (npm, apt-get as root)
+	KILLS=$(KILLS) VIEW=$(VIEW) bash .ci/clients/failover/run
 
 sizing: ## measure what SESSIONS (1000000) take in memory and on disk, into docs/session-store.md
 	$(MAKE) -s build

@@ -24,6 +24,7 @@ const groupSize = 3
 // group is three servers with the same data, whose leader is killed again and again.
 type group struct {
 	binary, policy, dir string
+	view                string // what clients see, "" for the default
 	ports               [groupSize]int
 	up                  [groupSize]*exec.Cmd
 	counters            []*countingClient
@@ -147,6 +148,9 @@ func (g *group) start(i int) error {
 	defer log.Close()
 	p := exec.Command(g.binary, "--port", strconv.Itoa(g.ports[i]), "--dir", dir, "--appendfsync", g.policy, "--save", "",
 		"--cluster-members", list, "--cluster-member-id", strconv.Itoa(i+1), "--cluster-secret", "a secret of vigil-crash")
+	if g.view != "" {
+		p.Args = append(p.Args, "--cluster-view", g.view)
+	}
 	p.Stdout, p.Stderr = log, log
 	g.up[i] = p
 	return p.Start()

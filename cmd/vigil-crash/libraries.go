@@ -17,7 +17,7 @@ import (
 )
 
 // library is a program that writes through a client library, whose support for Sentinel it
-// uses. It is given the addresses of the members, and for each of the keys counter:0 to
+// uses, or that for Redis Cluster if VIEW is "cluster" in its environment. It is given the addresses of the members, and for each of the keys counter:0 to
 // counter:3 it sets 1, 2, 3 and so on, each number until that is acknowledged. Then it prints
 // the key's number and that number, such as "3 17". It ends when its input does.
 type library struct {
@@ -55,10 +55,10 @@ type libraryRun struct {
 }
 
 // startLibrary starts the program of a library.
-func startLibrary(l library, addresses []string, log *os.File) (*libraryRun, error) {
+func startLibrary(l library, view string, addresses []string, log *os.File) (*libraryRun, error) {
 	p := &libraryRun{cmd: exec.Command(l.words[0], append(l.words[1:], addresses...)...), ended: make(chan struct{}),
 		lines: make(chan time.Time, 1)}
-	p.cmd.Stderr = log
+	p.cmd.Stderr, p.cmd.Env = log, append(os.Environ(), "VIEW="+view)
 	input, err := p.cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -132,7 +132,7 @@ func (p *libraryRun) stop() error {
 }
 
 // runLibraries kills the leaders of a group for each policy and library.
-func runLibraries(binary string, kills int, policies []string, libraries []library, seed uint64) error {
+func runLibraries(binary, view string, kills int, policies []string, libraries []library, seed uint64) error {
 	fmt.Printf("seed %d\n\n", seed)
 	fmt.Println("| library | appendfsync | leaders killed | acknowledged | lost | median until the next write, ms | longest |")
 	fmt.Println("|---|---|--:|--:|--:|--:|--:|")
@@ -143,7 +143,7 @@ func runLibraries(binary string, kills int, policies []string, libraries []libra
 			if err != nil {
 				return err
 			}
-			g := &group{binary: binary, policy: policy, dir: dir, acks: make(chan ack, 1)}
+			g := &group{binary: binary, view: view, policy: policy, dir: dir, acks: make(chan ack, 1)}
 			gaps, acked, err := g.runLibrary(l, kills, r)
 			if err != nil {
 				return fmt.Errorf("%s: %s, %s: %w", dir, l.name, policy, err)
@@ -179,7 +179,7 @@ func (g *group) runLibrary(l library, kills int, r *rand.Rand) (gaps []time.Dura
 		return nil, 0, err
 	}
 	defer log.Close()
-	p, err := startLibrary(l, addresses, log)
+	p, err := startLibrary(l, g.view, addresses, log)
 	if err != nil {
 		return nil, 0, err
 	}

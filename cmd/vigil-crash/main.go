@@ -44,11 +44,12 @@ func main() {
 	seed := flag.Uint64("seed", uint64(time.Now().UnixNano()), "of all random choices but the scheduler's")
 	kills := flag.Int("group", 0, "kill the leader of a group of three servers so often for each policy, in place of rounds")
 	libraries := flag.String("libraries", "", "name=command of `programs` that write to the group, one a line")
+	view := flag.String("view", "sentinel", "what these programs see of the group: sentinel or cluster")
 	flag.Parse()
 	if *libraries != "" {
 		all, err := parseLibraries(*libraries)
 		if err == nil {
-			err = runLibraries(*binary, max(1, *kills), strings.Split(*policies, ","), all, *seed)
+			err = runLibraries(*binary, *view, max(1, *kills), strings.Split(*policies, ","), all, *seed)
 		}
 		if err != nil {
 			fmt.Fprintln(os.Stderr, "vigil-crash:", err)

@@ -1,4 +1,4 @@
-// Command failover counts upwards through go-redis's failover client. See
+// Command failover counts upwards through go-redis's failover client, or its cluster client. See
 // cmd/vigil-crash/libraries.go.
 package main
 
@@ -18,8 +18,16 @@ import (
 
 func main() {
 	logging.Disable()
-	client := redis.NewFailoverClient(&redis.FailoverOptions{MasterName: "mymaster", SentinelAddrs: os.Args[1:],
-		DialTimeout: time.Second, ReadTimeout: time.Second})
+	var client redis.Cmdable
+	if os.Getenv("VIEW") == "cluster" {
+		// Of a master that does not reply the client asks the others only when what it knows of them is old: a
+		// minute, by default.
+		client = redis.NewClusterClient(&redis.ClusterOptions{Addrs: os.Args[1:], DialTimeout: time.Second, ReadTimeout: time.Second,
+			ClusterStateReloadInterval: time.Second})
+	} else {
+		client = redis.NewFailoverClient(&redis.FailoverOptions{MasterName: "mymaster", SentinelAddrs: os.Args[1:],
+			DialTimeout: time.Second, ReadTimeout: time.Second})
+	}
 	var printing sync.Mutex
 	for k := range 4 {
 		go count(client, k, &printing) // until the program ends
@@ -31,7 +39,7 @@ func main() {
 	}
 }
 
-func count(client *redis.Client, k int, printing *sync.Mutex) {
+func count(client redis.Cmdable, k int, printing *sync.Mutex) {
 	for n := 1; ; {
 		if err := client.Set(context.Background(), "counter:"+strconv.Itoa(k), n, 0).Err(); err != nil {
 			time.Sleep(10 * time.Millisecond)
