@@ -65,7 +65,7 @@ var groupTitles = map[string]string{
 	"connection": "Connections", "transactions": "Transactions", "pubsub": "Messages", "server": "Server",
 	"generic": "Keys", "string": "Strings", "bitmap": "Bits", "list": "Lists", "hash": "Hashes", "set": "Sets", "stream": "Streams", "sorted-set": "Sorted sets", "geo": "Geography", "scripting": "Scripts",
 	"hyperloglog": "HyperLogLogs", "bf": "Bloom filters", "sched": "Schedules",
-	"place": "Placement maps", "cluster": "Cluster mode, which vigil does not have",
+	"place": "Placement maps", "cluster": "Redis Cluster, for groups of servers",
 	"sentinel": "Finding the leader of a group",
 }
 
