@@ -140,7 +140,7 @@ func TestUnreadablePageFailsTheCommandAndChangesNothing(t *testing.T) {
 			}
 		}
 	}
-	for name, change := range map[string]func(tx *Tx){
+	unreadable(t, pagedHash, map[string]func(tx *Tx){
 		"set": edit(func(h *hash.Hash, ch *structures.Change) { h.Set(ch, []byte("3"), []byte("new")) }),
 		"set a new one": edit(func(h *hash.Hash, ch *structures.Change) {
 			h.SetKeepTTL(ch, []byte("some new field"), []byte("new"))
@@ -156,37 +156,27 @@ func TestUnreadablePageFailsTheCommandAndChangesNothing(t *testing.T) {
 		"move":   func(tx *Tx) { tx.Move([]byte("h"), 1) },
 		"read, then write": edit(func(h *hash.Hash, ch *structures.Change) {
 			h.Each(1, func(_, _ []byte, _ int64) {})
-			h.Set(ch, []byte("3"), []byte("new"))
+			for i := range 20 {
+				h.Set(ch, fmt.Append(nil, i), []byte("new"))
+			}
+			h.Delete(ch, []byte("30"))
 		}),
-	} {
-		t.Run(name, func(t *testing.T) {
-			s, disk := pagedHash(t)
-			disk.arm(1)
-			var failed error
-			if lsn := all(s, 1, func(tx *Tx) { change(tx); failed = tx.Err() }); lsn > 0 || failed == nil {
-				t.Errorf("record %d, error %v; want no record, and an error", lsn, failed)
-			}
-			disk.mend(t, s)
-			for range 2 {
-				all(s, 1, func(tx *Tx) {
-					h, ok, err := View[*hash.Hash](tx, []byte("h"))
-					if !ok || err != nil || h.Len() != 400 || tx.Kind([]byte("other")) != structures.KindNone {
-						t.Fatalf("%v, %v, other %v", ok, err, tx.Kind([]byte("other")))
-					}
-					for i := range 400 {
-						if v, ok := h.Get(fmt.Append(nil, i), 1); !ok || len(v) != 200 || v[0] != byte(i) {
-							t.Fatalf("field %d: %.5q, %v", i, v, ok)
-						}
-					}
-					if ms, has, _ := h.ExpiryOf([]byte("7")); !has || ms != 1<<40 {
-						t.Errorf("expiry %d", ms)
-					}
-				})
-				closeStore(t, s)
-				s = openMemory(t, Options{FS: disk, Databases: 2, IdleAfter: -1, MaxMemory: 1 << 16})
-			}
-			closeStore(t, s)
-		})
+	}, wantPagedHash)
+}
+
+func wantPagedHash(t *testing.T, tx *Tx) {
+	t.Helper()
+	h, ok, err := View[*hash.Hash](tx, []byte("h"))
+	if !ok || err != nil || h.Len() != 400 || tx.Kind([]byte("other")) != structures.KindNone {
+		t.Fatalf("%v, %v, other %v", ok, err, tx.Kind([]byte("other")))
+	}
+	for i := range 400 {
+		if v, ok := h.Get(fmt.Append(nil, i), 1); !ok || len(v) != 200 || v[0] != byte(i) {
+			t.Fatalf("field %d: %.5q, %v", i, v, ok)
+		}
+	}
+	if ms, has, _ := h.ExpiryOf([]byte("7")); !has || ms != 1<<40 {
+		t.Errorf("expiry %d", ms)
 	}
 }
 

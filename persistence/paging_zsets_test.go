@@ -69,7 +69,7 @@ func wantPagedZSet(t *testing.T, tx *Tx) {
 
 func TestUnreadablePageOfASortedSetChangesNothing(t *testing.T) {
 	fresh := []byte("a member that is not there")
-	for name, change := range map[string]func(tx *Tx){
+	unreadable(t, pagedZSet, map[string]func(tx *Tx){
 		"add":    editZSet(func(z *zset.Set, ch *structures.Change) { z.Add(ch, fresh, 100, 0) }),
 		"update": editZSet(func(z *zset.Set, ch *structures.Change) { z.Add(ch, zsetMember(7), 100, 0) }),
 		"increment in its leaf": editZSet(func(z *zset.Set, ch *structures.Change) {
@@ -95,34 +95,7 @@ func TestUnreadablePageOfASortedSetChangesNothing(t *testing.T) {
 		"rename": func(tx *Tx) { tx.Rename([]byte("z"), []byte("other")) },
 		"copy":   func(tx *Tx) { tx.Copy([]byte("z"), 0, []byte("other"), true) },
 		"move":   func(tx *Tx) { tx.Move([]byte("z"), 1) },
-	} {
-		for fault := 1; ; fault++ {
-			s, disk := pagedZSet(t)
-			disk.arm(fault)
-			var failed error
-			lsn := all(s, 1, func(tx *Tx) { change(tx); failed = tx.Err() })
-			disk.mend(t, s)
-			if failed == nil || fault == 100 {
-				if fault < 2 {
-					t.Errorf("%s needs no page", name)
-				}
-				closeStore(t, s)
-				break
-			}
-			if lsn > 0 {
-				t.Errorf("%s, read %d: record %d, error %v; want no record, and an error", name, fault, lsn, failed)
-			}
-			for range 2 {
-				all(s, 1, func(tx *Tx) { wantPagedZSet(t, tx) })
-				closeStore(t, s)
-				s = openMemory(t, Options{FS: disk, Databases: 2, IdleAfter: -1, LargeBytes: 1, MaxMemory: 1 << 16})
-			}
-			closeStore(t, s)
-			if fault > 4 {
-				fault += fault / 2
-			}
-		}
-	}
+	}, wantPagedZSet)
 }
 
 func TestSortedSetComesBackByItsHead(t *testing.T) {

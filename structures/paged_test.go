@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -129,10 +130,11 @@ type pagedModel interface {
 func TestPagesComeAndGo(t *testing.T) {
 	defer structures.SetIndexedPages(structures.SetIndexedPages(2))
 	for name, create := range map[string]func() pagedModel{
-		"hash": func() pagedModel { return &hashModel{fields: map[string]string{}} },
-		"set":  func() pagedModel { return &setModel{members: map[string]bool{}} },
-		"list": func() pagedModel { return &listModel{} },
-		"zset": func() pagedModel { return &zsetModel{scores: map[string]float64{}} },
+		"hash":            func() pagedModel { return &hashModel{fields: map[string]string{}} },
+		"set":             func() pagedModel { return &setModel{members: map[string]bool{}, words: 3} },
+		"set of integers": func() pagedModel { return &setModel{members: map[string]bool{}} },
+		"list":            func() pagedModel { return &listModel{} },
+		"zset":            func() pagedModel { return &zsetModel{scores: map[string]float64{}} },
 		"stream": func() pagedModel {
 			return &streamModel{groups: map[string]*groupModel{}, limits: stream.PageLimits{Bytes: 4096, Entries: 20}}
 		},
@@ -311,7 +313,10 @@ func (m *hashModel) check(t testing.TB, r *rand.Rand, v structures.Paged) {
 	}
 }
 
-type setModel struct{ members map[string]bool }
+type setModel struct {
+	members map[string]bool
+	words   int // of four changes
+}
 
 func (m *setModel) create() structures.Paged { return set.New(&pagedKeys) }
 func (m *setModel) decode(head []byte) (structures.Paged, error) {
@@ -320,18 +325,80 @@ func (m *setModel) decode(head []byte) (structures.Paged, error) {
 
 func (m *setModel) change(t testing.TB, r *rand.Rand, v structures.Paged, ch *structures.Change) {
 	s := v.(*set.Set)
-	member := fmt.Sprint(r.IntN(4000) * 1000003)
-	if r.IntN(4) > 0 {
-		member = fmt.Sprintf("member-%0300d", r.IntN(400))
-	}
-	if r.IntN(3) == 0 {
-		if s.Remove(ch, []byte(member)) {
-			delete(m.members, member)
+	member := func() string {
+		switch {
+		case r.IntN(4) < m.words:
+			return fmt.Sprintf("member-%0300d", r.IntN(400))
+		case r.IntN(8) == 0:
+			return fmt.Sprint(int64(r.IntN(100)-50) << 53) // runs of few members
 		}
+		return fmt.Sprint(r.IntN(8000) * 1_000_000_007)
+	}
+	switch n := r.IntN(12); {
+	case n < 3:
+		m.remove(s, ch, member())
+	case n == 3:
+		if drawn, ok := s.Random(r.IntN); ok && !m.members[string(drawn)] {
+			t.Fatalf("random member %q is not there", drawn)
+		} else if ok {
+			m.remove(s, ch, string(drawn))
+		}
+	case n == 4 && len(m.members) > 0:
+		m.removeSome(t, r, s, ch)
+	default:
+		added := [][]byte{[]byte(member())}
+		for m.words == 0 && len(added) < 10 {
+			added = append(added, []byte(member()))
+		}
+		if !s.Ready(added...) {
+			return
+		}
+		for _, name := range added {
+			if s.Add(ch, name) {
+				m.members[string(name)] = true
+			} else if !m.members[string(name)] {
+				t.Fatalf("%s is not added though the set said that it is ready", name)
+			}
+		}
+	}
+}
+
+func (m *setModel) remove(s *set.Set, ch *structures.Change, member string) {
+	if s.Remove(ch, []byte(member)) {
+		delete(m.members, member)
+	}
+}
+
+// removeSome removes the least integers, all of several pages at times, or the greatest, in
+// one command: all of them or none.
+func (m *setModel) removeSome(t testing.TB, r *rand.Rand, s *set.Set, ch *structures.Change) {
+	var sorted []int64
+	for member := range m.members {
+		if v, err := strconv.ParseInt(member, 10, 64); err == nil {
+			sorted = append(sorted, v)
+		}
+	}
+	slices.Sort(sorted)
+	n := min(1+r.IntN(8), len(sorted))
+	if r.IntN(200) == 0 {
+		n = len(sorted) - min(len(sorted), r.IntN(3))
+	}
+	chosen := sorted[:n]
+	if r.IntN(2) == 0 {
+		chosen = sorted[len(sorted)-n:]
+	}
+	var names [][]byte
+	for _, v := range chosen {
+		names = append(names, fmt.Append(nil, v))
+	}
+	if !s.Ready(names...) {
 		return
 	}
-	if s.Add(ch, []byte(member)) {
-		m.members[member] = true
+	for _, name := range names {
+		if !s.Remove(ch, name) {
+			t.Fatalf("%s is not removed though the set said that it is ready", name)
+		}
+		delete(m.members, string(name))
 	}
 }
 
@@ -339,11 +406,32 @@ func (m *setModel) check(t testing.TB, r *rand.Rand, v structures.Paged) {
 	t.Helper()
 	s := v.(*set.Set)
 	got := map[string]bool{}
-	switch r.IntN(3) {
+	visit := func(member []byte) bool { got[string(member)] = true; return true }
+	switch r.IntN(7) {
 	case 0:
-		s.Each(func(member []byte) bool { got[string(member)] = true; return true })
+		s.Each(visit)
 	case 1:
-		set.Intersect([]*set.Set{s}, func(member []byte) bool { got[string(member)] = true; return true })
+		set.Intersect([]*set.Set{s}, visit)
+	case 2:
+		set.Subtract(s, []*set.Set{set.New(&pagedKeys)}, &pagedKeys, visit)
+	case 3:
+		s.Sample(len(m.members), r.IntN, func(member []byte) { visit(member) })
+	case 4:
+		for cursor, first := uint64(0), true; first || cursor != 0; first = false {
+			cursor = s.Scan(cursor, 10, func(member []byte) { visit(member) })
+		}
+	case 5:
+		n := len(m.members) / 2
+		drawn := 0
+		s.Sample(n, r.IntN, func(member []byte) {
+			if drawn++; !m.members[string(member)] {
+				t.Fatalf("sampled %q is not there", member)
+			}
+		})
+		if drawn != n {
+			t.Fatalf("%d members sampled, want %d", drawn, n)
+		}
+		return
 	default:
 		for member := range m.members {
 			if s.Has([]byte(member)) {

@@ -96,7 +96,8 @@ func (s *segment) matches(c *segment) error {
 	return nil
 }
 
-// unread reports that a page could not be read for the command under way.
+// unread reports that a page could not be read for the command under way, which changes
+// nothing then.
 func (h *Hash) unread() bool {
 	return !h.Whole() && h.pager != nil && h.pager.Failed()
 }
@@ -124,6 +125,9 @@ func (h *Hash) each(hash uint64, visit func(s *segment) bool) {
 func (h *Hash) Ready(step int, names ...[]byte) bool {
 	if h.Whole() {
 		return true
+	}
+	if h.unread() {
+		return false
 	}
 	for i := 0; i < len(names); i += step {
 		if _, _, s := h.table.seek(h.hashOf(names[i])); s != nil && s.away && !h.fetch(s) {

@@ -11,7 +11,7 @@ import (
 // past does not delete the field.
 func (h *Hash) ExpireAt(ch *structures.Change, field []byte, ms int64) bool {
 	e, found := h.find(field)
-	if !found {
+	if !found || h.unread() {
 		return false
 	}
 	ms = max(ms, 1)
@@ -28,7 +28,7 @@ func (h *Hash) ExpireAt(ch *structures.Change, field []byte, ms int64) bool {
 // Persist takes the expiry of a field away, and reports whether there was one.
 func (h *Hash) Persist(ch *structures.Change, field []byte) bool {
 	e, found := h.find(field)
-	if !found || e.expiry == 0 {
+	if !found || e.expiry == 0 || h.unread() {
 		return false
 	}
 	ch.Op(opHashPersist, 1)

@@ -120,6 +120,9 @@ func (h *Hash) SetKeepTTL(ch *structures.Change, field, value []byte) (created b
 // SetNew sets a field that is missing, without expiry, and reports whether it was. A
 // field that is there, expired or not, stays as it is, which is not recorded.
 func (h *Hash) SetNew(ch *structures.Change, field, value []byte) (created bool) {
+	if h.unread() {
+		return false
+	}
 	if created = h.put(field, value, onlyNew); created {
 		ch.Op(opHashSet, 2)
 		ch.Bytes(field)
@@ -206,7 +209,7 @@ func (h *Hash) Delete(ch *structures.Change, field []byte) bool {
 	} else {
 		s, i, e, found = h.tableFind(field)
 	}
-	if !found {
+	if !found || h.unread() {
 		return false
 	}
 	// Recorded first: the field may be one that the hash returned.

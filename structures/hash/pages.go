@@ -49,6 +49,27 @@ func (h *Hash) AppendHead(dst []byte) []byte {
 	if h.table.segments > structures.IndexedPages() || h.table.away > 0 {
 		form = hashIndex
 	}
+	return h.appendPaged(dst, form)
+}
+
+// AppendIndexedHead is AppendHead with an index of the pages, if there are any, however
+// few: a set has one of all of its pages or of none.
+func (h *Hash) AppendIndexedHead(dst []byte) []byte {
+	if h.table == nil {
+		return h.AppendHead(dst)
+	}
+	return h.appendPaged(dst, hashIndex)
+}
+
+// PageCount is the number of pages, 0 if all is in the head.
+func (h *Hash) PageCount() int {
+	if h.table == nil {
+		return 0
+	}
+	return h.table.segments
+}
+
+func (h *Hash) appendPaged(dst []byte, form byte) []byte {
 	dst = append(dst, form)
 	dst = binary.AppendUvarint(dst, uint64(h.count))
 	dst = binary.AppendUvarint(dst, uint64(h.table.segments))

@@ -34,8 +34,12 @@ func (l *List) Changed() int { return l.changed * nodeBytes }
 // Ready makes sure that a push or a pop of one element at an end does not fail. It
 // reports false if a page cannot be read that it needs.
 func (l *List) Ready(end End) bool {
-	return l.nodes == 0 || l.present(l.end(end)) && (l.away == 0 || l.numbersBeyond())
+	return l.nodes == 0 || !l.unread() && l.present(l.end(end)) && (l.away == 0 || l.numbersBeyond())
 }
+
+// unread reports that a page could not be read for the command under way, which changes
+// nothing then.
+func (l *List) unread() bool { return l.away > 0 && l.pager != nil && l.pager.Failed() }
 
 // present makes sure that a node is in memory, which fails if it cannot be read. Others
 // may leave memory for it.
@@ -160,10 +164,10 @@ func (l *List) take(ch *structures.Change, end End, count int, visit func(elem [
 // elements from one on begins and ends. Pages before and behind are not needed.
 func (l *List) holdBounds(from, count int) bool {
 	if l.away == 0 || count == 0 {
-		return true
+		return !l.unread()
 	}
 	at, place := l.seek(from)
-	if place > 0 && !l.present(l.node(at)) {
+	if l.unread() || place > 0 && !l.present(l.node(at)) {
 		return false
 	}
 	at, place = l.seek(from + count - 1)

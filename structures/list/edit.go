@@ -15,7 +15,7 @@ func (l *List) Set(ch *structures.Change, i int, elem []byte) bool {
 	}
 	at, place := l.seek(i)
 	n := l.node(at)
-	if !l.present(n) || !l.numbered(at) {
+	if !l.present(n) || !l.numbered(at) || l.unread() {
 		return false
 	}
 	ch.Op(opListSet, 2)
@@ -61,7 +61,7 @@ func (l *List) Insert(ch *structures.Change, side Side, pivot, elem []byte) (len
 				off = end
 				continue
 			}
-			if !l.hold(l.node(at)) || !l.numbered(at) { // off is the same there
+			if !l.hold(l.node(at)) || !l.numbered(at) || l.unread() { // off is the same there
 				return l.len, false
 			}
 			if side == After {
@@ -158,7 +158,7 @@ func (l *List) split(at, off int) {
 // of them, the last -count of them if count is negative, all if it is 0. If
 // there is none, or a page cannot be read, it records nothing.
 func (l *List) Remove(ch *structures.Change, count int, elem []byte) int {
-	if l.away > 0 && !l.holdEqual(count, elem) {
+	if l.away > 0 && !l.holdEqual(count, elem) || l.unread() {
 		return 0
 	}
 	removed := 0

@@ -109,7 +109,7 @@ func (l *List) push(end End, elem []byte) {
 // returns false and records nothing. The bytes are valid until the next change
 // of the list.
 func (l *List) Pop(ch *structures.Change, end End) ([]byte, bool) {
-	if l.len == 0 || !l.present(l.end(end)) {
+	if l.len == 0 || l.unread() || !l.present(l.end(end)) {
 		return nil, false
 	}
 	ch.Op(opListPopHead+byte(end), 0)

@@ -168,49 +168,61 @@ func (s *Set) eachIntMissing(others []*Set, visit func(member []byte) bool) bool
 }
 
 // cursor stands on a member of the integers, or behind the last one. The zero value
-// with s stands on the first.
+// with s stands on the first. Its methods but ok need one on which it is true.
 type cursor struct {
 	s    *integers
-	k, i int // run, place in it
+	k, i int  // run, place in it
+	r    *run // nil: not looked up yet
 }
 
 // seek returns a cursor on the first integer that is not less than v.
 func (s *integers) seek(v int64) cursor {
 	c := cursor{s: s}
-	if c.ok() {
+	if len(s.runs) > 0 {
 		c.k = s.locate(v)
 		c.seek(v)
 	}
 	return c
 }
 
-func (c *cursor) ok() bool { return c.k < len(c.s.runs) }
+// ok reports that the cursor stands on an integer. A run that cannot be read is the end.
+func (c *cursor) ok() bool {
+	if c.r != nil {
+		return true
+	}
+	if c.k >= len(c.s.runs) {
+		return false
+	}
+	if c.r = c.s.view(c.k); c.r == nil {
+		c.k = len(c.s.runs)
+		return false
+	}
+	return true
+}
 
-func (c *cursor) value() int64 { return c.s.runs[c.k].at(c.i) }
+func (c *cursor) value() int64 { return c.r.at(c.i) }
 
 // next goes to the next integer.
 func (c *cursor) next() {
-	if c.i++; c.i >= c.s.runs[c.k].len() {
-		c.k, c.i = c.k+1, 0
+	if c.i++; c.i >= c.r.len() {
+		c.enter(c.k + 1)
 	}
 }
+
+// enter goes to the begin of run k.
+func (c *cursor) enter(k int) { c.k, c.i, c.r = k, 0, nil }
 
 // seek goes to the first integer from here on that is not less than v.
 func (c *cursor) seek(v int64) {
 	if !c.ok() {
 		return
 	}
-	if c.s.runs[c.k].last() < v {
-		// Behind this run: in that of v, which may end before it, or first in the next.
-		k := c.s.locate(v)
-		if k == c.k {
-			k++
-		}
-		if c.k, c.i = k, 0; !c.ok() {
+	if k := c.k + 1; k < len(c.s.bounds) && c.s.bounds[k] <= v {
+		if c.enter(c.s.locate(v)); !c.ok() {
 			return
 		}
 	}
-	if c.i, _ = c.s.runs[c.k].findFrom(c.i, v); c.i >= c.s.runs[c.k].len() {
-		c.k, c.i = c.k+1, 0
+	if c.i, _ = c.r.findFrom(c.i, v); c.i >= c.r.len() {
+		c.enter(c.k + 1)
 	}
 }

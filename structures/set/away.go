@@ -1,9 +1,13 @@
 package set
 
-import "github.com/vigildb/vigil/structures"
+import (
+	"math"
+
+	"github.com/vigildb/vigil/structures"
+)
 
 // Of a large set the members that are no integers can be on disk only, as those of the
-// hash that has them. Integers, which take a few bytes each, are always in memory.
+// hash that has them, and the integers by their runs: see ints_away.go.
 
 // shifted is a pager for pages of the hash, which have twice the number.
 type shifted struct{ structures.Pager }
@@ -16,6 +20,7 @@ func (p shifted) Held(id uint64) bool { return p.Pager.Held(id >> 1) }
 
 // SetPager says where pages are read that are away.
 func (s *Set) SetPager(p structures.Pager) {
+	s.ints.pager = p
 	if p == nil {
 		s.rest.SetPager(nil)
 		return
@@ -24,44 +29,68 @@ func (s *Set) SetPager(p structures.Pager) {
 }
 
 // Away is the number of pages that are on disk only, and their bytes.
-func (s *Set) Away() (pages int, bytes int64) { return s.rest.Away() }
+func (s *Set) Away() (pages int, bytes int64) {
+	pages, bytes = s.rest.Away()
+	return pages + s.ints.away, bytes + s.ints.awayBytes()
+}
 
-// ResidentFrom is the number from which on pages are never away.
-func (s *Set) ResidentFrom() uint64 { return intPage }
+// whole reports that no page is away.
+func (s *Set) whole() bool { return s.ints.away == 0 && s.rest.Whole() }
+
+// ResidentFrom is the number from which on pages of the set are not away yet: those of
+// integers of a head that has no index of them.
+func (s *Set) ResidentFrom() uint64 {
+	if s.promised >= 0 {
+		return intPage
+	}
+	return math.MaxUint64
+}
 
 // Shed lets go of pages, see structures.Paged.
-func (s *Set) Shed(bytes int) (freed, changed int) { return s.rest.Shed(bytes) }
+func (s *Set) Shed(bytes int) (freed, changed int) {
+	freed, changed = s.rest.Shed(bytes)
+	if freed < bytes {
+		f, c := s.ints.shed(bytes - freed)
+		freed, changed = freed+f, changed+c
+	}
+	return freed, changed
+}
 
 // Changed is about how many bytes of pages changed since Clean.
-func (s *Set) Changed() int { return s.rest.Changed() }
+func (s *Set) Changed() int { return s.rest.Changed() + s.ints.changed*maxRun }
 
 // Gather reads every page that is away and reports whether it could.
-func (s *Set) Gather() bool { return s.rest.Gather() }
+func (s *Set) Gather() bool { return s.ints.gather() && s.rest.Gather() }
 
 // Ready makes sure that what is done to members does not fail half way. It reports
 // false if a page cannot be read that one of them needs.
 func (s *Set) Ready(members ...[]byte) bool {
-	if s.rest.Whole() {
+	if s.whole() {
 		return true
 	}
+	var ints []int64
 	for _, m := range members {
-		if _, ok := parse(m); !ok && !s.rest.Ready(1, m) {
+		if v, ok := parse(m); ok {
+			ints = append(ints, v)
+		} else if !s.rest.Ready(1, m) {
 			return false
 		}
 	}
-	return true
+	return s.ints.ready(ints)
 }
 
 // Taint marks every page as changed.
 func (s *Set) Taint() {
 	s.rest.Taint()
-	for _, r := range s.ints.runs {
-		r.dirty = true
-	}
+	s.ints.taint()
 }
 
 // Part visits up to n of the pages that changed since Clean, marks them as stored, and
-// reports whether there may be others. Those of integers come with Pages.
+// reports whether there may be others: those of the hash, and then those of integers.
 func (s *Set) Part(n int, visit func(id uint64, page []byte)) (more bool) {
-	return s.rest.Part(n, func(id uint64, page []byte) { visit(id>>1, page) })
+	left := n
+	if s.rest.Part(n, func(id uint64, page []byte) { left--; visit(id>>1, page) }) {
+		return true
+	}
+	return s.ints.partOf(left, visit)
 }

@@ -18,6 +18,12 @@ type integers struct {
 	count  int
 	memory int      // of the runs
 	gone   []uint64 // pages that were on disk at the last Clean and have no run now
+
+	pager   structures.Pager // reads runs that are away; nil: none is
+	away    int              // runs that are on disk only
+	changed int              // runs that changed since Clean, about
+	hand    int              // run that shed looked at last
+	part    int64            // bound from which the next part goes on
 }
 
 // intPage tells pages of integers from those of other members, whose numbers are
@@ -47,11 +53,15 @@ func (s *integers) has(v int64) bool {
 	if s.count == 0 {
 		return false
 	}
-	_, found := s.runs[s.locate(v)].find(v)
+	k := s.locate(v)
+	if !s.present(k) {
+		return false
+	}
+	_, found := s.runs[k].find(v)
 	return found
 }
 
-// add makes v a member, and reports whether it is new.
+// add makes v a member, and reports whether it is new and its run could be read.
 func (s *integers) add(v int64) bool {
 	if len(s.runs) == 0 {
 		r := &run{}
@@ -62,8 +72,11 @@ func (s *integers) add(v int64) bool {
 		s.insertRun(0, math.MinInt64, r)
 	}
 	k := s.locate(v)
+	if !s.present(k) {
+		return false
+	}
 	i, found := s.runs[k].find(v)
-	if found {
+	if found || s.unread() {
 		return false
 	}
 	for !s.runs[k].fits(v) {
@@ -72,6 +85,7 @@ func (s *integers) add(v int64) bool {
 		i, _ = s.runs[k].find(v)
 	}
 	r := s.runs[k]
+	s.mark(r)
 	s.memory -= r.memory()
 	r.insert(i, v)
 	s.memory += r.memory()
@@ -94,7 +108,8 @@ func (s *integers) split(k, i int, v int64) {
 		at-- // the odd number above an even one goes with it
 	}
 	left, right := r.part(0, at), r.part(at, n)
-	left.stored = r.stored
+	left.stored, left.used, right.used = r.stored, true, true
+	s.changed += 2
 	s.memory += left.memory() - r.memory()
 	s.runs[k] = left
 	s.insertRun(k+1, bound, right)
@@ -106,17 +121,21 @@ func (s *integers) insertRun(k int, bound int64, r *run) {
 	s.memory += r.memory()
 }
 
-// remove deletes v, and reports whether it was a member.
+// remove deletes v, and reports whether it was a member and what it needs could be read.
 func (s *integers) remove(v int64) bool {
 	if s.count == 0 {
 		return false
 	}
 	k := s.locate(v)
-	r := s.runs[k]
-	i, found := r.find(v)
-	if !found {
+	if !s.present(k) {
 		return false
 	}
+	r := s.runs[k]
+	i, found := r.find(v)
+	if !found || s.unread() || !s.readyRemove(k) {
+		return false
+	}
+	s.mark(r)
 	s.memory -= r.memory()
 	r.remove(i)
 	s.memory += r.memory()
@@ -126,7 +145,7 @@ func (s *integers) remove(v int64) bool {
 }
 
 // settle looks after run k, which lost a member: an empty one is removed, and a
-// small one joins a neighbour.
+// small one joins a neighbour that is in memory.
 func (s *integers) settle(k int) {
 	switch r := s.runs[k]; {
 	case len(r.data) == 0 && k == 0 && len(s.runs) > 1:
@@ -135,9 +154,9 @@ func (s *integers) settle(k int) {
 		s.removeRun(k)
 	case len(r.data) > maxRun/4:
 		return
-	case k > 0 && s.runs[k-1].joinable(r):
+	case k > 0 && !s.runs[k-1].away && s.runs[k-1].joinable(r):
 		s.join(k - 1)
-	case k+1 < len(s.runs) && r.joinable(s.runs[k+1]):
+	case k+1 < len(s.runs) && !s.runs[k+1].away && r.joinable(s.runs[k+1]):
 		s.join(k)
 	}
 	if len(s.runs) == 1 && s.runs[0].stored {
@@ -150,6 +169,7 @@ func (s *integers) settle(k int) {
 // join makes one run of run k and the next.
 func (s *integers) join(k int) {
 	r, upper := s.runs[k], s.runs[k+1]
+	s.mark(r)
 	s.memory -= r.memory()
 	r.extend(upper, 0, upper.len())
 	s.memory += r.memory()
@@ -188,6 +208,15 @@ func (s *integers) pages(all bool, visit func(id uint64, page []byte)) {
 				}
 				gone = gone[1:]
 			}
+			if r.away {
+				if all && (s.pager == nil || !s.pager.ReadPage(id, func(page []byte) error {
+					visit(id, page)
+					return nil
+				})) {
+					return
+				}
+				continue
+			}
 			if all || r.dirty || !r.stored {
 				buf = r.appendPage(buf[:0])
 				visit(id, buf)
@@ -200,7 +229,7 @@ func (s *integers) pages(all bool, visit func(id uint64, page []byte)) {
 }
 
 func (s *integers) clean() {
-	s.gone = nil
+	s.gone, s.changed, s.part = nil, 0, math.MinInt64
 	for _, r := range s.runs {
 		r.dirty, r.stored = false, !s.inHead()
 	}
@@ -208,6 +237,9 @@ func (s *integers) clean() {
 
 // setPage takes a stored page, in any order.
 func (s *integers) setPage(id uint64, page []byte) error {
+	if s.away > 0 {
+		return s.supply(id, page)
+	}
 	bound, r := boundOf(id), &run{}
 	if err := r.load(page); err != nil {
 		return err

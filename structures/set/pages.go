@@ -13,6 +13,10 @@ import (
 //
 //	head   0 | length of run (uvarint) | run | head of a hash         few integers, or none
 //	head   1 | integers (uvarint) | pages (uvarint) | head of a hash  integers in pages
+//	head   2 | as 1, but before the head of the hash for each page, in the
+//	         order of bounds: half of how far its bound is behind the one
+//	         before, integers << 2 | shift (uvarints)                 integers in pages, of which the
+//	         | head of a hash with an index, if it has pages          set has many
 //	page   page of a hash, under half of its number; or a run, under its bound:
 //	       bound + 2^63, halved, with the highest bit set
 //
@@ -20,8 +24,9 @@ import (
 // even, the first one the least integer; a run has the integers from its bound up to
 // the next. run.go draws a run, which is never empty in a page.
 const (
-	intsInHead = 0
-	intsPaged  = 1
+	intsInHead  = 0
+	intsPaged   = 1
+	intsIndexed = 2
 )
 
 // Operations in the journal. These numbers are on disk and never change.
@@ -34,12 +39,20 @@ const (
 func (s *Set) AppendHead(dst []byte) []byte {
 	if s.ints.inHead() {
 		dst = s.appendRun(append(dst, intsInHead))
-	} else {
-		dst = append(dst, intsPaged)
-		dst = binary.AppendUvarint(dst, uint64(s.ints.count))
-		dst = binary.AppendUvarint(dst, uint64(len(s.ints.runs)))
+		return s.rest.AppendHead(dst)
 	}
-	return s.rest.AppendHead(dst)
+	indexed := !s.whole() || len(s.ints.runs)+s.rest.PageCount() > structures.IndexedPages()
+	form := byte(intsPaged)
+	if indexed {
+		form = intsIndexed
+	}
+	dst = append(dst, form)
+	dst = binary.AppendUvarint(dst, uint64(s.ints.count))
+	dst = binary.AppendUvarint(dst, uint64(len(s.ints.runs)))
+	if !indexed {
+		return s.rest.AppendHead(dst)
+	}
+	return s.rest.AppendIndexedHead(s.ints.appendIndex(dst))
 }
 
 // appendRun appends the length of the only run and the run.
@@ -57,9 +70,10 @@ func (s *Set) appendRun(dst []byte) []byte {
 // structures.ErrCorrupt.
 func Decode(head []byte, keys *structures.HashKeys) (*Set, error) {
 	s := &Set{promised: -1}
-	if len(head) == 0 || head[0] > intsPaged {
+	if len(head) == 0 || head[0] > intsIndexed {
 		return nil, fmt.Errorf("set head of %d bytes: %w", len(head), structures.ErrCorrupt)
 	}
+	var err error
 	form := head[0]
 	n, w := binary.Uvarint(head[1:])
 	rest := head[1+max(w, 0):]
@@ -76,10 +90,13 @@ func Decode(head []byte, keys *structures.HashKeys) (*Set, error) {
 		if w <= 0 || pages < 2 || pages > n || n > 1<<48 {
 			return nil, fmt.Errorf("set of %d integers in %d pages: %w", n, pages, structures.ErrCorrupt)
 		}
-		s.promised, s.pages = int(n), int(pages)
 		rest = rest[w:]
+		if form == intsPaged {
+			s.promised, s.pages = int(n), int(pages)
+		} else if rest, err = s.ints.loadIndex(rest, n, pages); err != nil {
+			return nil, err
+		}
 	}
-	var err error
 	s.rest, err = hash.Decode(rest, keys)
 	if err != nil {
 		return nil, fmt.Errorf("members of a set: %w", err)
@@ -113,7 +130,7 @@ func (s *Set) SetPage(id uint64, page []byte) error {
 		}
 		return nil
 	}
-	if s.promised < 0 {
+	if s.promised < 0 && s.ints.away == 0 {
 		return fmt.Errorf("page %x of a set without pages of integers: %w", id, structures.ErrCorrupt)
 	}
 	if err := s.ints.setPage(id, page); err != nil {
@@ -128,6 +145,9 @@ func (s *Set) Complete() error {
 	if s.promised >= 0 && !s.ints.complete(s.promised, s.pages) {
 		return fmt.Errorf("set of %d integers in %d pages has %d in %d: %w",
 			s.promised, s.pages, s.ints.count, len(s.ints.runs), structures.ErrCorrupt)
+	}
+	if s.ints.away > 0 && s.ints.pager == nil {
+		return fmt.Errorf("set lacks %d pages of integers: %w", s.ints.away, structures.ErrCorrupt)
 	}
 	return s.rest.Complete()
 }

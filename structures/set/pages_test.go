@@ -263,6 +263,8 @@ func FuzzDecodeSet(f *testing.F) {
 	f.Add(small.AppendHead(nil), uint64(0), []byte{}, uint64(0), []byte{})
 	f.Add([]byte("\x01\x04\x02\x02\x02\x01\x00"), uint64(intPage), []byte("\x00\x00\x00\x00\x00\x00\x00\x00\x80\x01\x02"),
 		uint64(1)<<62, []byte("\x02\x00a\x02\x00b"))
+	f.Add([]byte("\x02\x05\x02\x00\x08\x01\x0c\x00"), uint64(intPage), []byte("\x00\x00\x00\x00\x00\x00\x00\x00\x80\x00\x01"),
+		uint64(intPage)+1, []byte("\x00\x02\x00\x00\x00\x00\x00\x00\x80\x01\x02\x03"))
 	f.Fuzz(func(t *testing.T, head []byte, id1 uint64, page1 []byte, id2 uint64, page2 []byte) {
 		s, err := Decode(head, testKeys(1))
 		if err != nil {
@@ -271,7 +273,25 @@ func FuzzDecodeSet(f *testing.F) {
 		if s.SetPage(id1, page1) == nil {
 			_ = s.SetPage(id2, page2)
 		}
-		use(t, s)
+		if s.whole() {
+			use(t, s)
+			return
+		}
+		// What is away cannot be read, or is anything.
+		s.SetPager(&drawer{pages: map[uint64][]byte{id1: page1, id2: page2}, room: len(page1)%2 == 0})
+		for i := range int64(20) {
+			m := fmt.Append(nil, i<<58)
+			s.Has(m)
+			s.Add(nil, m)
+			s.Ready(m, []byte("word"))
+			s.Remove(nil, m)
+			s.Shed(maxRun)
+		}
+		s.Random(func(n int) int { return n / 2 })
+		s.Each(func([]byte) bool { return true })
+		s.Gather()
+		s.Pages(true, func(uint64, []byte) {})
+		s.AppendHead(nil)
 	})
 }
 

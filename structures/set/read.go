@@ -8,12 +8,13 @@ import (
 // Each visits the members until visit returns false: the integers in their order,
 // then the others in no order that means anything.
 func (s *Set) Each(visit func(member []byte) bool) {
-	for _, r := range s.ints.runs {
-		for i := range r.len() {
-			if !visit(s.spell(r.at(i))) {
-				return
-			}
+	for c := (cursor{s: &s.ints}); c.ok(); c.next() {
+		if !visit(s.spell(c.value())) {
+			return
 		}
+	}
+	if s.ints.unread() {
+		return
 	}
 	s.rest.EachField(visit)
 }
@@ -26,28 +27,36 @@ func (s *Set) Random(draw func(n int) int) (member []byte, ok bool) {
 		return nil, false
 	}
 	if draw(s.Len()) < s.ints.count {
-		return s.spell(s.ints.random(draw)), true
+		v, ok := s.ints.random(draw)
+		if !ok {
+			return nil, false
+		}
+		return s.spell(v), true
 	}
 	member, _, ok = s.rest.Random(0, draw)
 	return member, ok
 }
 
-// random draws a run, accepts it in proportion to its members, and draws one of them.
-func (s *integers) random(draw func(n int) int) int64 {
+// random draws a run, accepts it in proportion to its members, and draws one of them. It
+// returns false if the run cannot be read.
+func (s *integers) random(draw func(n int) int) (v int64, ok bool) {
 	const (
 		attempts = 64
 		most     = maxRun / 2 // members of a run: of those of one byte there are 256
 	)
 	for range attempts {
-		r := s.runs[draw(len(s.runs))]
+		k := draw(len(s.runs))
+		r := s.runs[k]
 		if len(s.runs) == 1 || draw(most) < r.len() {
-			return r.at(draw(r.len()))
+			if !s.present(k) {
+				return 0, false
+			}
+			return r.at(draw(r.len())), true
 		}
 	}
 	// Most runs hold few members, each of them: a walk finds one.
-	var v int64
-	s.sample(1, draw, func(drawn int64) { v = drawn })
-	return v
+	s.sample(1, draw, func(drawn int64) { v, ok = drawn, true })
+	return v, ok
 }
 
 // Sample visits count different random members, or all if there are fewer.
@@ -81,13 +90,17 @@ func (s *integers) sample(count int, draw func(n int) int, visit func(v int64)) 
 		ranks = append(ranks, rank)
 	}
 	slices.Sort(ranks)
-	before, k := 0, 0
+	before, c := 0, cursor{s: s}
 	for _, rank := range ranks {
-		for rank-before >= s.runs[k].len() {
-			before += s.runs[k].len()
-			k++
+		for rank-before >= s.runs[c.k].len() {
+			before += s.runs[c.k].len()
+			c.enter(c.k + 1)
 		}
-		visit(s.runs[k].at(rank - before))
+		if !c.ok() {
+			return // a run that cannot be read
+		}
+		c.i = rank - before
+		visit(c.value())
 	}
 }
 

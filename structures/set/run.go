@@ -23,8 +23,11 @@ type run struct {
 	shift uint8 // 0 to 3
 	dirty bool  // changed since Clean
 	// stored: its page was on disk at the last Clean.
-	stored bool
-	data   []byte
+	stored  bool
+	used    bool   // since the last visit of shed
+	away    bool   // on disk only: there is no data
+	members uint16 // while it is away
+	data    []byte
 }
 
 const (
@@ -51,7 +54,12 @@ func shiftOf(distance uint64) uint8 {
 // distance is how far b is above a, which may be more than an int64 holds.
 func distance(a, b int64) uint64 { return uint64(b) - uint64(a) }
 
-func (r *run) len() int { return len(r.data) >> r.shift }
+func (r *run) len() int {
+	if r.away {
+		return int(r.members)
+	}
+	return len(r.data) >> r.shift
+}
 
 func (r *run) memory() int { return runSize + cap(r.data) }
 

@@ -1,0 +1,298 @@
+package set
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/vigildb/vigil/structures"
+)
+
+// drawer is a pager with some pages of a set.
+type drawer struct {
+	pages  map[uint64][]byte
+	held   map[uint64]bool
+	reads  int
+	failed bool
+	room   bool
+	tight  bool
+}
+
+func (d *drawer) ReadPage(id uint64, use func([]byte) error) bool {
+	d.reads++
+	page, ok := d.pages[id]
+	if !ok || use(slices.Clone(page)) != nil {
+		d.failed = true
+		return false
+	}
+	return true
+}
+
+func (d *drawer) Failed() bool        { return d.failed }
+func (d *drawer) Room() bool          { return d.room }
+func (d *drawer) Held(id uint64) bool { return d.held[id] }
+func (d *drawer) Tight() bool         { return d.tight }
+
+// away returns the integers i<<33 up to n, of which none is in memory, and their pager.
+func away(t *testing.T, n int) (*Set, *drawer) {
+	t.Helper()
+	defer structures.SetIndexedPages(structures.SetIndexedPages(1))
+	s, d := New(testKeys(1)), &drawer{pages: map[uint64][]byte{}}
+	for i := range n {
+		s.Add(nil, fmt.Append(nil, int64(i)<<33))
+	}
+	s.Pages(true, func(id uint64, page []byte) { d.pages[id] = slices.Clone(page) })
+	again, err := Decode(s.AppendHead(nil), testKeys(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again.SetPager(d)
+	if err := again.Complete(); err != nil {
+		t.Fatal(err)
+	}
+	if pages, bytes := again.Away(); pages != len(d.pages) || bytes != int64(8*n) {
+		t.Fatalf("%d pages of %d bytes are away, want %d of %d", pages, bytes, len(d.pages), 8*n)
+	}
+	again.Clean()
+	return again, d
+}
+
+func TestIndexOfIntegersIsFrozen(t *testing.T) {
+	defer structures.SetIndexedPages(structures.SetIndexedPages(1))
+	s := New(testKeys(1))
+	for i := range 600 {
+		s.Add(nil, fmt.Append(nil, int64(i)<<40))
+	}
+	want := "\x02\xd8\x04\x02" + "\x00\x83\x10" + "\x80\x80\x80\x80\x80\x80\xc0\x80@\xe3\x02" + "\x00"
+	if got := string(s.AppendHead(nil)); got != want {
+		t.Errorf("head: got %q, want %q", got, want)
+	}
+}
+
+// One member needs one run: what a command reads must not grow with the set.
+func TestIntegerReadsOneRun(t *testing.T) {
+	for name, do := range map[string]func(s *Set) bool{
+		"has":     func(s *Set) bool { return s.Has([]byte("8589934592")) },
+		"has not": func(s *Set) bool { return !s.Has([]byte("8589934593")) },
+		"add":     func(s *Set) bool { return s.Add(nil, []byte("8589934593")) },
+		"remove":  func(s *Set) bool { return s.Remove(nil, []byte("8589934592")) },
+		"draw":    func(s *Set) bool { _, ok := s.Random(func(int) int { return 0 }); return ok },
+		"ready":   func(s *Set) bool { return s.Ready([]byte("8589934592"), []byte("word")) },
+		"scan":    func(s *Set) bool { n := 0; s.Scan(0, 10, func([]byte) { n++ }); return n == 10 },
+		"split": func(s *Set) bool {
+			for i := range 600 {
+				if !s.Add(nil, fmt.Append(nil, 1+i)) {
+					return false
+				}
+			}
+			return true
+		},
+	} {
+		s, d := away(t, 5000)
+		if !do(s) || d.reads != 1 || d.failed {
+			t.Errorf("%s: %d runs read, failed %v", name, d.reads, d.failed)
+		}
+		checkMemory(t, s)
+	}
+}
+
+// checkMemory checks the account of what runs take and of those that are away.
+func checkMemory(t *testing.T, s *Set) {
+	t.Helper()
+	memory, away, count := 0, 0, 0
+	for _, r := range s.ints.runs {
+		memory += r.memory()
+		count += r.len()
+		if r.away {
+			away++
+		}
+	}
+	if memory != s.ints.memory || away != s.ints.away || count != s.ints.count {
+		t.Errorf("%d integers in %d bytes, %d runs away; counted %d, %d, %d", s.ints.count, s.ints.memory, s.ints.away, count, memory, away)
+	}
+}
+
+// A run that loses its last member needs another one: where that cannot be read, nothing
+// changes.
+func TestLastMemberOfARunNeedsItsNeighbour(t *testing.T) {
+	for name, c := range map[string]struct {
+		n, lost int // members, run that cannot be read
+		first   bool
+	}{"the first run": {5000, 1, true}, "the first of two": {600, 1, true}, "the second of two": {600, 0, false}} {
+		s, d := away(t, c.n)
+		k := 0
+		if !c.first {
+			k = 1
+		}
+		s.ints.fetch(k)
+		var members []int64
+		for i := range s.ints.runs[k].len() {
+			members = append(members, s.ints.runs[k].at(i))
+		}
+		lost := pageOf(s.ints.bounds[c.lost])
+		page := d.pages[lost]
+		delete(d.pages, lost)
+		for i, v := range members {
+			var ch structures.Change
+			removed := s.Remove(&ch, fmt.Append(nil, v))
+			if last := i == len(members)-1; removed == last || d.failed != last || (ch.Len() > 0) == last {
+				t.Fatalf("%s: member %d of %d removed: %v, failed %v, %d bytes recorded", name, i, len(members), removed, d.failed, ch.Len())
+			}
+		}
+		if s.Len() != c.n-len(members)+1 {
+			t.Errorf("%s: %d members", name, s.Len())
+		}
+		d.failed, d.pages[lost] = false, page
+		if !s.Remove(nil, fmt.Append(nil, members[len(members)-1])) || s.ints.bounds[0] != math.MinInt64 {
+			t.Errorf("%s: the last member is not removed, or the first bound is %d", name, s.ints.bounds[0])
+		}
+		checkMemory(t, s)
+	}
+}
+
+// Ready brings in all that a call needs whatever order its members are in: then no page
+// may be asked for.
+func TestReadyIsEnoughToRemoveWholeRuns(t *testing.T) {
+	for _, left := range []int{0, 1, 100, 513, 1500} {
+		s, d := away(t, 2000)
+		var members [][]byte
+		for i := range 2000 - left {
+			members = append(members, fmt.Append(nil, int64(i)<<33))
+		}
+		if left%2 == 0 {
+			slices.Reverse(members)
+		}
+		if !s.Ready(members...) {
+			t.Fatal("not ready")
+		}
+		clear(d.pages)
+		for _, m := range members {
+			if !s.Remove(nil, m) {
+				t.Fatalf("%d left: %s is not removed", left, m)
+			}
+		}
+		checkMemory(t, s)
+	}
+}
+
+func TestWhatIsHeldOrChangedStaysInMemory(t *testing.T) {
+	s, d := away(t, 5000)
+	if !s.Gather() {
+		t.Fatal("not gathered")
+	}
+	first, second := pageOf(s.ints.bounds[0]), pageOf(s.ints.bounds[1])
+	s.Remove(nil, []byte("0"))
+	d.held = map[uint64]bool{second: true}
+	for range 3 {
+		if _, changed := s.Shed(1 << 30); changed == 0 {
+			t.Error("no changed bytes")
+		}
+	}
+	for k, r := range s.ints.runs {
+		if want := k > 1; r.away != want {
+			t.Errorf("run %d (pages %x, %x): away %v", k, first, second, r.away)
+		}
+	}
+	if got := s.Changed(); got != maxRun {
+		t.Errorf("%d bytes changed, want those of one run", got)
+	}
+	checkMemory(t, s)
+}
+
+// A walk keeps what it reads if there is room, and only then.
+func TestWalkKeepsRunsWhileThereIsRoom(t *testing.T) {
+	for _, room := range []bool{false, true} {
+		s, d := away(t, 5000)
+		d.room = room
+		members(t, s)
+		if pages, _ := s.Away(); (pages == 0) != room {
+			t.Errorf("room %v: %d pages are away after a walk", room, pages)
+		}
+		if d.reads != len(d.pages) {
+			t.Errorf("room %v: %d of %d pages read", room, d.reads, len(d.pages))
+		}
+	}
+}
+
+// Beyond its memory a set lets go of a run for each that it reads.
+func TestTightSetLetsGoOfARunForEachThatItReads(t *testing.T) {
+	s, d := away(t, 50_000)
+	d.tight = true
+	for i := 0; i < 50_000; i += 100 {
+		if !s.Has(fmt.Append(nil, int64(i)<<33)) {
+			t.Fatalf("%d is missing", i)
+		}
+	}
+	pages, _ := s.Away()
+	if in := len(d.pages) - pages; in > 4 {
+		t.Errorf("%d of %d runs are in memory", in, len(d.pages))
+	}
+}
+
+func TestBadIndexOfIntegersIsRefused(t *testing.T) {
+	good, d := away(t, 2000)
+	head := good.AppendHead(nil)
+	if _, err := Decode(head, testKeys(1)); err != nil {
+		t.Fatal(err)
+	}
+	for name, head := range map[string]string{
+		"no numbers":              "\x02",
+		"no pages":                "\x02\x05",
+		"no index":                "\x02\x05\x02",
+		"one run":                 "\x02\x05\x01\x00\x14\x00",
+		"too few integers":        "\x02\x06\x02\x00\x08\x01\x0c\x00",
+		"too many integers":       "\x02\x04\x02\x00\x08\x01\x0c\x00",
+		"no bound":                "\x02\x05\x02\x00\x08\x00\x0c\x00",
+		"first not the least":     "\x02\x05\x02\x01\x08\x01\x0c\x00",
+		"empty run":               "\x02\x05\x02\x00\x14\x01\x00\x00",
+		"too wide":                "\x02\x82\x04\x02\x00\x87\x10\x01\x04\x00",
+		"beyond all integers":     "\x02\x05\x03\x00\x04\xff\xff\xff\xff\xff\xff\xff\xff\x7f\x04\x01\x0c\x00",
+		"of more than 64 bits":    "\x02\x05\x02\x00\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x0c\x00",
+		"no hash":                 "\x02\x05\x02\x00\x08\x01\x0c",
+		"more runs than it tells": "\x02\x05\x02\x00\x08\x01\x0c\x01\x0c\x00",
+	} {
+		if _, err := Decode([]byte(head), testKeys(1)); !errors.Is(err, structures.ErrCorrupt) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	ids := make([]uint64, 0, len(d.pages))
+	for id := range d.pages {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	for name, give := range map[string]func(s *Set) error{
+		"another run's":   func(s *Set) error { return s.SetPage(ids[1], d.pages[ids[2]]) },
+		"one member less": func(s *Set) error { return s.SetPage(ids[1], d.pages[ids[1]][:len(d.pages[ids[1]])-8]) },
+		"not in the index": func(s *Set) error {
+			return s.SetPage(ids[1]+1, d.pages[ids[1]])
+		},
+		"twice": func(s *Set) error {
+			if err := s.SetPage(ids[1], d.pages[ids[1]]); err != nil {
+				return nil
+			}
+			return s.SetPage(ids[1], d.pages[ids[1]])
+		},
+	} {
+		s, err := Decode(head, testKeys(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := give(s); !errors.Is(err, structures.ErrCorrupt) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	s, _ := Decode(head, testKeys(1))
+	if err := s.Complete(); !errors.Is(err, structures.ErrCorrupt) {
+		t.Errorf("without a pager: %v", err)
+	}
+	for _, id := range ids {
+		if err := s.SetPage(id, d.pages[id]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Complete(); err != nil || s.Len() != 2000 {
+		t.Errorf("with all pages: %v, %d members", err, s.Len())
+	}
+}
