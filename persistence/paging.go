@@ -116,8 +116,8 @@ func (p *pager) use(tx *Tx) {
 func (tx *Tx) settlePages() {
 	for _, p := range tx.paged {
 		p.tx = nil
-		if !p.gone {
-			p.t.resized(p.o)
+		if !p.gone && p.grown() != 0 {
+			p.t.resized(p.o) // else no page came or went: the accounts are shared by all processors
 		}
 	}
 	clear(tx.paged)

@@ -155,26 +155,85 @@ func TestLastMemberOfARunNeedsItsNeighbour(t *testing.T) {
 // Ready brings in all that a call needs whatever order its members are in: then no page
 // may be asked for.
 func TestReadyIsEnoughToRemoveWholeRuns(t *testing.T) {
-	for _, left := range []int{0, 1, 100, 513, 1500} {
-		s, d := away(t, 2000)
-		var members [][]byte
-		for i := range 2000 - left {
-			members = append(members, fmt.Append(nil, int64(i)<<33))
-		}
-		if left%2 == 0 {
-			slices.Reverse(members)
-		}
-		if !s.Ready(members...) {
-			t.Fatal("not ready")
-		}
-		clear(d.pages)
-		for _, m := range members {
-			if !s.Remove(nil, m) {
-				t.Fatalf("%d left: %s is not removed", left, m)
+	for _, c := range []struct{ first, behind int }{{0, 2000}, {0, 1999}, {0, 1900}, {0, 1536}, {0, 1487}, {0, 500}, {512, 2000}, {1536, 2000}} {
+		for _, reversed := range []bool{false, true} {
+			s, d := away(t, 2000)
+			var members [][]byte
+			for i := c.first; i < c.behind; i++ {
+				members = append(members, fmt.Append(nil, int64(i)<<33))
 			}
+			if reversed {
+				slices.Reverse(members)
+			}
+			if !s.Ready(members...) {
+				t.Fatal("not ready")
+			}
+			clear(d.pages)
+			for _, m := range members {
+				if !s.Remove(nil, m) {
+					t.Fatalf("from %d to %d: %s is not removed", c.first, c.behind, m)
+				}
+			}
+			checkMemory(t, s)
 		}
-		checkMemory(t, s)
 	}
+}
+
+// The first run can be emptied by a call of a few members though there are many runs: the
+// next one takes its place.
+func TestReadyFollowsTheFirstRun(t *testing.T) {
+	defer structures.SetIndexedPages(structures.SetIndexedPages(1))
+	s, d := New(testKeys(1)), &drawer{pages: map[uint64][]byte{}}
+	for i := range 5000 {
+		s.Add(nil, fmt.Append(nil, int64(i)<<33))
+	}
+	for s.ints.runs[0].len() > 3 {
+		s.Remove(nil, fmt.Append(nil, s.ints.runs[0].at(0)))
+	}
+	var few [][]byte
+	for i := range 3 {
+		few = append(few, fmt.Append(nil, s.ints.runs[0].at(i)))
+	}
+	s.Pages(true, func(id uint64, page []byte) { d.pages[id] = slices.Clone(page) })
+	s, err := Decode(s.AppendHead(nil), testKeys(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.SetPager(d)
+	if !s.Ready(few...) || d.reads != 2 {
+		t.Fatalf("not ready, or %d pages were read", d.reads)
+	}
+	clear(d.pages)
+	for _, m := range few {
+		if !s.Remove(nil, m) {
+			t.Fatalf("%s is not removed", m)
+		}
+	}
+	checkMemory(t, s)
+}
+
+// What changes behind the part that was encoded last waits for the others: else a writer
+// could keep them from the disk.
+func TestPartsGoRound(t *testing.T) {
+	s := New(testKeys(1))
+	for i := range 2000 {
+		s.Add(nil, fmt.Append(nil, int64(i)<<33))
+	}
+	var order, want []uint64
+	for _, k := range []int{0, 1, 2, 3, 0, 1, 2} {
+		want = append(want, pageOf(s.ints.bounds[k]))
+	}
+	more := true
+	for part := 0; more && part < 20; part++ {
+		more = s.Part(1, func(id uint64, _ []byte) { order = append(order, id) })
+		if part < 3 {
+			s.Remove(nil, fmt.Append(nil, int64(512*part)<<33)) // of the run that was encoded
+		}
+	}
+	if more || !slices.Equal(order, want) {
+		t.Errorf("more %v, pages %x, want %x", more, order, want)
+	}
+	s.Pages(false, func(id uint64, _ []byte) { t.Errorf("page %x is left", id) })
 }
 
 func TestWhatIsHeldOrChangedStaysInMemory(t *testing.T) {
