@@ -21,6 +21,7 @@ PKGS   ?= ./...
 DEB_ARCHES ?= amd64,arm64
 SESSIONS ?= 1000000
 KILLS ?= 100
+LARGE ?= 10000000
 
 .DEFAULT_GOAL := help
 .PHONY: help build run group demo test browser screenshots race sim sim-group mutants stress lint fuzz faults conformance conformance-redis crash crash-group bench bench-report group-bench values profile waits consumers large sizing window-cost frameworks clients failover bench-sessions placement-table figures docs dist deb packages check clean
@@ -134,9 +135,9 @@ consumers: ## measure streams, lists and sorted sets while 10,000 clients wait, 
 	$(MAKE) -s build
 	$(GO) run ./cmd/vigil-bench -server $(BIN)/vigil-server -sections consumers -replace -out docs/benchmarks.md
 
-large: ## measure values of ten million elements under a maxmemory of 256 MB, into docs/benchmarks.md (hours)
+large: ## measure values of LARGE elements (10^7) under a maxmemory of 256 MB, into docs/benchmarks.md (half an hour)
 	$(MAKE) -s build
-	$(GO) run ./cmd/vigil-bench -server $(BIN)/vigil-server -sections large -replace -out docs/benchmarks.md
+	$(GO) run ./cmd/vigil-bench -server $(BIN)/vigil-server -sections large -large $(LARGE) -replace -out docs/benchmarks.md
 
 bench-sessions: ## put visitors on the session store, beside redis-server, into docs/session-store.md (six minutes)
 	$(MAKE) -s build

@@ -355,3 +355,30 @@ func TestBadIndexOfIntegersIsRefused(t *testing.T) {
 		t.Errorf("with all pages: %v, %d members", err, s.Len())
 	}
 }
+
+// The head has an index of all pages or of none: a store reads no page with the head, or
+// all.
+func TestHeadIndexesWordsAndIntegersTogether(t *testing.T) {
+	defer structures.SetIndexedPages(structures.SetIndexedPages(4))
+	for _, c := range []struct{ words, ints int }{{100, 5000}, {2000, 1000}, {100, 1000}, {1, 5000}, {2000, 1}} {
+		s, pages := New(testKeys(1)), 0
+		for i := range c.words {
+			s.Add(nil, fmt.Appendf(nil, "word-%0100d", i))
+		}
+		for i := range c.ints {
+			s.Add(nil, fmt.Append(nil, int64(i)<<33))
+		}
+		s.Pages(true, func(uint64, []byte) { pages++ })
+		again, err := Decode(s.AppendHead(nil), testKeys(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := 0
+		if pages > 4 {
+			want = pages
+		}
+		if away, _ := again.Away(); away != want {
+			t.Errorf("%d words and %d integers in %d pages: %d are away, want %d", c.words, c.ints, pages, away, want)
+		}
+	}
+}
