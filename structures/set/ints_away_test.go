@@ -3,6 +3,7 @@ package set
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"testing"
@@ -380,5 +381,43 @@ func TestHeadIndexesWordsAndIntegersTogether(t *testing.T) {
 		if away, _ := again.Away(); away != want {
 			t.Errorf("%d words and %d integers in %d pages: %d are away, want %d", c.words, c.ints, pages, away, want)
 		}
+	}
+}
+
+// A small run joins a neighbour that is in memory only.
+func TestRunDoesNotJoinOneThatIsAway(t *testing.T) {
+	for _, c := range []struct{ small, away int }{{3, 2}, {2, 3}} {
+		s, d := away(t, 5000)
+		s.Gather()
+		want := members(t, s)
+		shrink := func(k, n int) {
+			for s.ints.runs[k].len() > n {
+				m := fmt.Append(nil, s.ints.runs[k].at(0))
+				s.Remove(nil, m)
+				delete(want, string(m))
+			}
+		}
+		shrink(c.away, 100)
+		shrink(c.small, 129)
+		d.pages = map[uint64][]byte{}
+		s.Pages(true, func(id uint64, page []byte) { d.pages[id] = slices.Clone(page) })
+		s.Clean()
+		for range 2 {
+			s.Shed(1 << 30)
+		}
+		runs := len(s.ints.runs)
+		in := s.ints.fetch(c.small)
+		shrink(c.small, 20)
+		if !in || len(s.ints.runs) != runs || !s.ints.runs[c.away].away {
+			t.Errorf("run %d, %d away: %d runs of %d are left", c.small, c.away, len(s.ints.runs), runs)
+		}
+		if got := members(t, s); !maps.Equal(got, want) {
+			t.Errorf("run %d, %d away: %d members, want %d", c.small, c.away, len(got), len(want))
+		}
+		s.Gather()
+		if s.Remove(nil, fmt.Append(nil, s.ints.runs[c.small].at(0))); len(s.ints.runs) != runs-1 {
+			t.Errorf("run %d, all in memory: %d runs of %d are left", c.small, len(s.ints.runs), runs)
+		}
+		checkMemory(t, s)
 	}
 }
