@@ -254,6 +254,63 @@ func TestNumbersOfPagesThatAreAwayRunOut(t *testing.T) {
 	}
 }
 
+// Where numbers have run out, other pages get new ones, which needs them in memory: if
+// they cannot be read, the list stays as it is.
+func TestNumbersThatRanOutNeedPagesAround(t *testing.T) {
+	for _, side := range []list.Side{list.Before, list.After} {
+		l, d := awayList(t, 4000)
+		r := rand.New(rand.NewPCG(1, 1))
+		at := 79 // the last element of the first page, or the first one of the second
+		if side == list.Before {
+			at = 80
+		}
+		pivot, _ := l.Index(at)
+		pivot = bytes.Clone(pivot)
+		refused := 0
+		for i := range 60 {
+			shedAll(l)
+			l.Range(0, 79, func([]byte) {})
+			for at := 80; side == list.Before && at <= 80+i; at++ {
+				l.Index(at) // in the pages in which the pivot is looked for
+			}
+			head := l.AppendHead(nil)
+			var ch structures.Change
+			d.broken = true
+			_, ok := l.Insert(&ch, side, pivot, bytes.Repeat([]byte{'x'}, 8000))
+			d.broken = false
+			switch {
+			case ok == d.failed || ok != (ch.Len() > 0):
+				t.Fatalf("side %v, insertion %d: done %v, failed %v, %d bytes recorded", side, i, ok, d.failed, ch.Len())
+			case !ok:
+				refused++
+				if string(l.AppendHead(nil)) != string(head) {
+					t.Fatalf("side %v, insertion %d changed the head though it failed", side, i)
+				}
+				d.failed = false
+				if _, ok := l.Insert(nil, side, pivot, bytes.Repeat([]byte{'x'}, 8000)); !ok {
+					t.Fatalf("side %v, insertion %d did not find its place", side, i)
+				}
+			}
+			d.store(t, l, r)
+		}
+		if refused == 0 || refused == 60 {
+			t.Errorf("side %v: %d insertions of 60 needed other pages", side, refused)
+		}
+		count := 0
+		l.Range(0, -1, func(e []byte) {
+			if e[0] != 'x' {
+				if string(e[:len(fmt.Sprint(count))]) != fmt.Sprint(count) {
+					t.Fatalf("side %v: element %d is %.10q", side, count, e)
+				}
+				count++
+			}
+		})
+		if count != 4000 || l.Len() != 4060 {
+			t.Errorf("side %v: %d elements are left, length %d", side, count, l.Len())
+		}
+	}
+}
+
 // What is left of a list with pages can be so small that it belongs into its head: then
 // the page on disk must go.
 func TestSmallRestOfAListWithPages(t *testing.T) {
@@ -372,5 +429,30 @@ func TestNumbersBeyondTheEndRunOut(t *testing.T) {
 	d.store(t, l, rand.New(rand.NewPCG(1, 2)))
 	if e, _ := l.Index(4); e[0] != 'a' {
 		t.Errorf("element 4 begins with %c", e[0])
+	}
+}
+
+// A list that does not change while it is encoded in parts is encoded once.
+func TestPartsOfAListEnd(t *testing.T) {
+	l, d := awayList(t, 4000)
+	l.Gather()
+	for i := range 40 {
+		l.Set(nil, i*100, []byte("x"))
+	}
+	parts, pages := 0, map[uint64]bool{}
+	for more := true; more; parts++ {
+		more = l.Part(7, func(id uint64, _ []byte) {
+			if pages[id] {
+				t.Errorf("page %x comes twice", id)
+			}
+			pages[id] = true
+		})
+		if parts > 10 {
+			t.Fatal("parts do not end")
+		}
+	}
+	l.Pages(false, func(id uint64, _ []byte) { pages[id] = true })
+	if len(pages) < 30 || len(pages) > len(d.pages) {
+		t.Errorf("%d pages in %d parts", len(pages), parts)
 	}
 }
