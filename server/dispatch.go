@@ -42,14 +42,7 @@ func (s *session) execute(argv [][]byte) {
 // lookup finds the row of a call. Pipelines repeat their commands, so the name
 // is compared with the last one before the table is asked.
 func (s *session) lookup(argv [][]byte) (cmd *commands.Command, sub bool) {
-	if cmd = s.row.find(argv[0]); cmd != nil {
-		return cmd, false
-	}
-	cmd, sub = s.srv.table.Lookup(argv)
-	if cmd != nil && len(cmd.Subcommands()) == 0 && cmd.Parent() == nil {
-		s.row.keep(argv[0], cmd)
-	}
-	return cmd, sub
+	return s.row.lookup(s.srv.table, argv)
 }
 
 // rowCache is the row of the last call with a short name and no subcommand.
@@ -57,6 +50,18 @@ type rowCache struct {
 	row  *commands.Command
 	name [16]byte // as the client wrote it
 	size int      // of name
+}
+
+// lookup returns the row of a call, which it keeps.
+func (r *rowCache) lookup(table *commands.Table, argv [][]byte) (cmd *commands.Command, sub bool) {
+	if cmd = r.find(argv[0]); cmd != nil {
+		return cmd, false
+	}
+	cmd, sub = table.Lookup(argv)
+	if cmd != nil && len(cmd.Subcommands()) == 0 && cmd.Parent() == nil {
+		r.keep(argv[0], cmd)
+	}
+	return cmd, sub
 }
 
 // find returns the row if it has that name, else nil.

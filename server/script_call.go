@@ -23,6 +23,12 @@ type scripting struct {
 	argv    [][]byte          // of cmd
 	slot    int               // of its keys, if clients see slots; commands.NoSlot while there is none
 	limits  struct{ readOnly, allowOOM, crossSlot bool }
+	memory  int64          // bytes that it may use
+	reply   commands.Reply // to the call, while that of the context is of its commands
+
+	// Methods as functions, from the first script on.
+	changed func(db int, key []byte) // of the session
+	fits    func(size int) bool      // mayGrow
 }
 
 // lockLong is lock for a call that runs scripts. These may touch more keys than the call
@@ -33,17 +39,23 @@ func (s *session) lockLong(cmd *commands.Command) error {
 		return err
 	}
 	s.script.inside, s.script.began = true, s.turn.elapsed
-	w := &s.srv.waiting
-	w.widen(&s.shards, s.eachKey)
+	if w := &s.srv.waiting; w.any() {
+		w.widen(&s.shards, s.eachKey)
+	}
 	s.tx.LockLong(&s.shards, s.ctx.Now)
 	s.locked = true
 	if err := s.admitLocked(cmd); err != nil {
 		s.release()
 		return err
 	}
-	s.extend(s.eachKey)
+	if s.srv.waiting.any() {
+		s.extend(s.eachKey)
+	}
 	s.beginTx(cmd)
-	s.tx.OnChange = s.changed // of keys that clients may begin to wait for
+	if s.script.changed == nil {
+		s.script.changed, s.script.fits = s.changed, s.script.mayGrow
+	}
+	s.tx.OnChange = s.script.changed // of keys that clients may begin to wait for
 	return nil
 }
 
@@ -84,10 +96,10 @@ func (s *session) reach(cmd *commands.Command, argv [][]byte) {
 	}
 }
 
-// RunScript runs a script inside the call.
-func (s *session) RunScript(c *commands.Ctx, flags lua.Flags, readOnly bool, run func(*lua.Run) error) error {
-	x := &s.script
-	slotted := s.srv.slotted()
+// RunScript runs a script inside the call. Its commands write their replies into a buffer
+// that all scripts share.
+func (s *session) RunScript(c *commands.Ctx, task lua.Task, readOnly bool) error {
+	x, flags, slotted := &s.script, task.Flags(), s.srv.slotted()
 	if slotted && flags.NoCluster {
 		return errScriptNoCluster
 	}
@@ -98,34 +110,40 @@ func (s *session) RunScript(c *commands.Ctx, flags lua.Flags, readOnly bool, run
 		return err
 	}
 	s.showScript(c)
-	x.written = false
+	x.written, x.bug = false, nil
 	x.limits.readOnly = readOnly || flags.Declared && flags.NoWrites
 	x.limits.allowOOM = flags.Declared && flags.AllowOOM
 	x.limits.crossSlot = !flags.Declared || flags.CrossSlot
-	x.bug = nil
 	x.cmd, x.argv = c.Command, c.Args.All()
 	x.sent = cmp.Or(s.txn.exec, x.cmd)
-	inMulti, cmd, args, db := c.InMulti, c.Command, c.Args, s.DB()
-	c.InMulti, c.InScript = true, true
-	reply := c.Reply
-	defer func() {
-		c.InMulti, c.InScript, c.Command, c.Args = inMulti, false, cmd, args
-		s.SetDB(db)
-		s.tx.Select(db)
-		x.cmd, x.sent, x.argv = nil, nil, nil
-	}()
-	r := &lua.Run{Server: (*scriptServer)(s), Reply: &reply, Memory: s.srv.settings().conf.LuaMemoryLimit, Command: c.Args.All(), Began: c.Now}
-	c.Reply = commands.NewReply(nil, 2)
-	c.Reply.Bound(func(size int) bool { return int64(size) <= r.Memory/2 })
-	err := func() error {
-		defer func() { c.Reply = reply }()
-		return run(r)
-	}()
+	x.memory = s.srv.settings().conf.LuaMemoryLimit
+	err := s.runScript(c, task)
+	x.cmd, x.sent, x.argv = nil, nil, nil
 	if x.bug != nil {
 		panic(x.bug) // the interpreter has made an error of it
 	}
 	return err
 }
+
+// runScript runs a script with the context of its call, and sets that back.
+func (s *session) runScript(c *commands.Ctx, task lua.Task) error {
+	x, shared := &s.script, &s.srv.scripts.reply
+	inMulti, cmd, args, db := c.InMulti, c.Command, c.Args, s.DB()
+	c.InMulti, c.InScript = true, true
+	x.reply, c.Reply = c.Reply, *shared
+	c.Reply.Bound(x.fits)
+	defer func() {
+		c.Reply.Reset(keepBuffer)
+		*shared, c.Reply, x.reply = c.Reply, x.reply, commands.Reply{}
+		c.InMulti, c.InScript, c.Command, c.Args = inMulti, false, cmd, args
+		s.SetDB(db)
+		s.tx.Select(db)
+	}()
+	return s.srv.scripts.engine.Run(&lua.Run{Task: task, Server: (*scriptServer)(s), Reply: &x.reply, Memory: x.memory, Command: x.argv, Began: c.Now})
+}
+
+// mayGrow reports whether a reply to a command of the script may have that size.
+func (x *scripting) mayGrow(size int) bool { return int64(size) <= x.memory/2 }
 
 // showScript shows the call to monitors, before the commands that it calls.
 func (s *session) showScript(c *commands.Ctx) {
@@ -143,7 +161,7 @@ func (x *scriptServer) Call(argv [][]byte, proto int) []byte {
 	reply := &s.ctx.Reply
 	reply.Reset(keepBuffer)
 	reply.SetProto(proto)
-	cmd, sub := s.lookup(argv)
+	cmd, sub := s.srv.scripts.lookup(s.srv.table, argv)
 	if err := s.admitScripted(cmd, sub, argv); err != nil {
 		s.refuse(cmd, err)
 		return reply.Last()

@@ -26,12 +26,28 @@ const scriptWatch = 2 * time.Millisecond
 // its work, and a transaction around it goes on without the rest.
 const scriptGrace = 250
 
+// scriptRows is how many rows are kept for scripts, which repeat a few commands.
+const scriptRows = 8
+
+// lookup returns the row of a command that a script calls.
+func (q *scripts) lookup(table *commands.Table, argv [][]byte) (cmd *commands.Command, sub bool) {
+	slot := len(argv[0])
+	if slot > 0 {
+		slot += int(argv[0][0]) + int(argv[0][slot-1])
+	}
+	return q.rows[slot%scriptRows].lookup(table, argv)
+}
+
 // scripts is the scripts of a server.
 type scripts struct {
 	engine *lua.Engine
 	busy   atomic.Bool // the running script has run for too long
 	debug  atomic.Bool // scripts may call some of DEBUG, for tests
 	giving atomic.Bool // memory is given back
+
+	// Used inside the gate.
+	reply commands.Reply       // to the commands of a script
+	rows  [scriptRows]rowCache // of the commands that scripts called, by their names
 
 	mu      sync.Mutex
 	free    sync.Cond // the gate is free, or the script is busy; its L is &mu

@@ -52,10 +52,7 @@ func fcall(c *commands.Ctx, readOnly bool) error {
 	if err != nil {
 		return err
 	}
-	return h.RunScript(c, f.Flags, readOnly, func(r *lua.Run) error {
-		r.Keys, r.Args = keys, args
-		return h.Engine().RunFunction(f, r)
-	})
+	return h.RunScript(c, lua.Task{Function: f, Keys: keys, Args: args}, readOnly)
 }
 
 func functionLoad(c *commands.Ctx) error {
@@ -251,7 +248,7 @@ func writeRunning(reply *commands.Reply, r *lua.Run, now int64) error {
 		reply.Null()
 		return nil
 	}
-	name, ok := r.Function()
+	name, ok := r.Name()
 	if !ok {
 		return lua.ErrBusyScript
 	}

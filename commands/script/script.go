@@ -9,9 +9,9 @@ import (
 type Runner interface {
 	// Engine returns the engine of the server.
 	Engine() *lua.Engine
-	// RunScript lets run call commands, in the transaction of the call. The error is the
-	// one of run, or the reason why scripts with these flags may not run now.
-	RunScript(c *commands.Ctx, flags lua.Flags, readOnly bool, run func(*lua.Run) error) error
+	// RunScript runs a script or a function in the transaction of the call. The error is
+	// the reply, or the reason why scripts with these flags may not run now.
+	RunScript(c *commands.Ctx, task lua.Task, readOnly bool) error
 	// KillScript ends the script that runs.
 	KillScript(function bool) error
 	// ChangeLibraries puts what change returns in the place of the libraries, durably
@@ -108,11 +108,7 @@ func evalSHA(c *commands.Ctx, readOnly bool) error {
 }
 
 func run(c *commands.Ctx, s *lua.Script, keys, args [][]byte, readOnly bool) error {
-	h := c.Host.(Runner)
-	return h.RunScript(c, s.Flags, readOnly, func(r *lua.Run) error {
-		r.Keys, r.Args = keys, args
-		return h.Engine().RunScript(s, r)
-	})
+	return c.Host.(Runner).RunScript(c, lua.Task{Script: s, Keys: keys, Args: args}, readOnly)
 }
 
 func load(c *commands.Ctx) error {

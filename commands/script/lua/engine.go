@@ -28,12 +28,27 @@ type Server interface {
 	Failed(err commands.WireError)
 }
 
-// Run is one run of a script or a function.
-type Run struct {
-	Server     Server
+// Task is a script or a function with its arguments.
+type Task struct {
+	Script     *Script
+	Function   *Function // if Script is nil
 	Keys, Args [][]byte
-	Reply      *commands.Reply
-	Memory     int64 // bytes that the script may use
+}
+
+// Flags are what is declared about it.
+func (t *Task) Flags() *Flags {
+	if t.Script != nil {
+		return &t.Script.Flags
+	}
+	return &t.Function.Flags
+}
+
+// Run is one run of a task.
+type Run struct {
+	Task
+	Server Server
+	Reply  *commands.Reply
+	Memory int64 // bytes that the script may use
 
 	// Command is the call that runs it and Began when that came, in unix ms: what
 	// FUNCTION STATS shows of a function.
@@ -87,6 +102,7 @@ type state struct {
 	failed    *glua.LFunction
 	// keys and args are KEYS and ARGV of every script: it cannot keep them.
 	keys, args *glua.LTable
+	constants  []glua.LValue // of scripts, in the order of constants
 	protected
 }
 
@@ -104,11 +120,27 @@ func (e *Engine) newState() *state {
 	openRedis(s, e)
 	s.failed = s.NewFunction(placeError)
 	s.protect()
+	redis, _ := s.behind(s.globals.RawGetString("redis"))
+	s.constants = []glua.LValue{s.keys, s.args, redis.RawGetString("call"), redis.RawGetString("pcall"),
+		s.NewFunction(e.redisCallOnly), s.NewFunction(e.redisPcallOnly)}
 	return s
 }
 
-// RunScript runs a script. The error, if any, is the reply.
-func (e *Engine) RunScript(script *Script, r *Run) error {
+// constants are the globals that nearly all scripts use, and that none can change.
+var constants = []lualib.Constant{
+	{Global: "KEYS"}, {Global: "ARGV"}, {Global: "redis", Field: "call"}, {Global: "redis", Field: "pcall"},
+	{Global: "redis", Field: "call", Statement: true}, {Global: "redis", Field: "pcall", Statement: true},
+}
+
+// Run does the task of r. The error, if any, is the reply.
+func (e *Engine) Run(r *Run) error {
+	if r.Script == nil {
+		return e.runFunction(r.Function, r)
+	}
+	return e.runScript(r.Script, r)
+}
+
+func (e *Engine) runScript(script *Script, r *Run) error {
 	r.name = script.name
 	e.begin(r)
 	defer e.finish()
@@ -332,9 +364,9 @@ func (e *Engine) Kill(function bool) error {
 	return nil
 }
 
-// Function is the name of the function that runs; ok is false for scripts, and while a
+// Name is the name of the function that runs; ok is false for scripts, and while a
 // library is loaded.
-func (r *Run) Function() (name string, ok bool) { return r.name, r.function && !r.loads }
+func (r *Run) Name() (name string, ok bool) { return r.name, r.function && !r.loads }
 
 // Running reports whether a script or function runs.
 func (e *Engine) Running() bool { return e.current.Load() != nil }

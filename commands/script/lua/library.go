@@ -91,8 +91,7 @@ func (e *Engine) function(s *state, proto *glua.FunctionProto) *glua.LFunction {
 	return fn
 }
 
-// RunFunction runs a function. The error, if any, is the reply.
-func (e *Engine) RunFunction(f *Function, r *Run) error {
+func (e *Engine) runFunction(f *Function, r *Run) error {
 	r.name, r.function = f.Name, true
 	e.begin(r)
 	defer e.finish()

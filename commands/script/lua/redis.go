@@ -102,17 +102,42 @@ func (e *Engine) redisPcall(L *glua.LState) int {
 	return 1
 }
 
-// callCommand runs a command and returns its reply as a value.
-func (e *Engine) callCommand(L *glua.LState) glua.LValue {
+// redisCallOnly is redis.call where nothing uses the reply: values are made of errors only.
+func (e *Engine) redisCallOnly(L *glua.LState) int {
+	if reply, wrong := e.sendCommand(L); wrong != nil {
+		L.Error(wrong, 0)
+	} else if reply[0] == '-' {
+		d := decoder{L, reply}
+		L.Error(d.value(), 0)
+	}
+	return 0
+}
+
+// redisPcallOnly is redis.pcall where nothing uses the reply.
+func (e *Engine) redisPcallOnly(L *glua.LState) int {
+	e.sendCommand(L)
+	return 0
+}
+
+// sendCommand runs a command and returns its reply, or what is wrong with the call.
+func (e *Engine) sendCommand(L *glua.LState) (reply []byte, wrong *glua.LTable) {
 	run := e.running(L, "redis.call/pcall")
 	if L.GetTop() == 0 {
-		return errorTable(L, "ERR "+errNoArguments, false)
+		return nil, errorTable(L, "ERR "+errNoArguments, false)
 	}
 	argv, ok := e.call.read(L, &e.guard)
 	if !ok {
-		return errorTable(L, "ERR "+errArguments, false)
+		return nil, errorTable(L, "ERR "+errArguments, false)
 	}
-	reply := run.Server.Call(argv, run.proto)
+	return run.Server.Call(argv, run.proto), nil
+}
+
+// callCommand runs a command and returns its reply as a value.
+func (e *Engine) callCommand(L *glua.LState) glua.LValue {
+	reply, wrong := e.sendCommand(L)
+	if wrong != nil {
+		return wrong
+	}
 	if len(reply) > keepArgs && e.guard.Take(4*len(reply)) != nil {
 		L.RaiseError("%s", errMemory)
 	}

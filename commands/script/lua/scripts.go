@@ -56,7 +56,7 @@ type Script struct {
 // in returns the function of the script in a state, with the state's globals.
 func (s *Script) in(st *state) *glua.LFunction {
 	if s.number != st.number {
-		s.fn, s.number = lualib.Function(st.LState, s.proto), st.number
+		s.fn, s.number = lualib.Function(st.LState, s.proto, st.constants...), st.number
 	}
 	s.fn.Env = st.view
 	return s.fn
@@ -176,7 +176,7 @@ func (e *Engine) compile(d Digest, source []byte) (*Script, error) {
 		}
 		s.Flags, text = flags, text[len(head):]
 	}
-	proto, err := lualib.Compile(text, "user_script", unbounded{})
+	proto, err := lualib.Compile(text, "user_script", unbounded{}, constants...)
 	if err != nil {
 		return nil, commands.Errorf("ERR Error compiling script (new function): %s", err)
 	}

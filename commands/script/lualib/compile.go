@@ -17,7 +17,9 @@ import (
 // An error has Lua's form, "name:line: text near 'token'", but not always Lua's text. It is
 // returned for what is not Lua and for what is nested more deeply than Lua allows, before
 // anything is allocated for it; and the meter's, when the source is too large for it.
-func Compile(source, name string, m Meter) (*lua.FunctionProto, error) {
+//
+// Function has to be given the values of the constants.
+func Compile(source, name string, m Meter, constants ...Constant) (*lua.FunctionProto, error) {
 	if err := m.Take(len(source) * compiledSize); err != nil {
 		return nil, err
 	}
@@ -36,7 +38,11 @@ func Compile(source, name string, m Meter) (*lua.FunctionProto, error) {
 	if r.foreign > 0 {
 		return nil, fmt.Errorf("%s:%d: syntax error near 'goto'", name, r.foreign)
 	}
-	proto, err := lua.Compile(withConcat(chunk, strings.Contains(source, "...")), name)
+	if len(constants) > 0 && !r.names.opaque {
+		r.lift = &lifting{constants: constants, aliases: map[string]string{}}
+		r.block(chunk)
+	}
+	proto, err := lua.Compile(inside(chunk, strings.Contains(source, "..."), constants), name)
 	if err != nil {
 		return nil, syntaxError(err, name)
 	}
@@ -59,15 +65,19 @@ func (r meteredReader) Read(b []byte) (int, error) {
 	return r.Reader.Read(b)
 }
 
-// withConcat returns a chunk that takes the function that joins and returns the script as
-// a function, where that is a variable of the function around it. varargs says that the
-// script may use its arguments.
-func withConcat(chunk []ast.Stmt, varargs bool) []ast.Stmt {
+// inside returns a chunk that takes the function that joins, and constants, and returns the
+// script as a function, where these are variables of the function around it. varargs says
+// that the script may use its arguments.
+func inside(chunk []ast.Stmt, varargs bool, constants []Constant) []ast.Stmt {
 	last := 1
 	if len(chunk) > 0 {
 		last = chunk[len(chunk)-1].LastLine()
 	}
-	take := &ast.LocalAssignStmt{Names: []string{concatName}, Exprs: []ast.Expr{&ast.Comma3Expr{}}}
+	variables := []string{concatName}
+	for _, c := range constants {
+		variables = append(variables, c.variable())
+	}
+	take := &ast.LocalAssignStmt{Names: variables, Exprs: []ast.Expr{&ast.Comma3Expr{}}}
 	script := &ast.FunctionExpr{ParList: &ast.ParList{HasVargs: varargs}, Stmts: chunk}
 	give := &ast.ReturnStmt{Exprs: []ast.Expr{script}}
 	for _, n := range []ast.PositionHolder{take, take.Exprs[0], script, give} {
@@ -78,11 +88,14 @@ func withConcat(chunk []ast.Stmt, varargs bool) []ast.Stmt {
 }
 
 // Function returns a function of a state that Open has prepared, with the state's globals,
-// which runs what was compiled.
-func Function(L *lua.LState, proto *lua.FunctionProto) *lua.LFunction {
+// which runs what was compiled with these constants.
+func Function(L *lua.LState, proto *lua.FunctionProto, constants ...lua.LValue) *lua.LFunction {
 	L.Push(L.NewFunctionFromProto(proto))
 	L.Push(L.G.Registry.RawGetString(concatName))
-	L.Call(1, 1)
+	for _, v := range constants {
+		L.Push(v)
+	}
+	L.Call(1+len(constants), 1)
 	f := L.Get(-1).(*lua.LFunction)
 	L.Pop(1)
 	return f

@@ -32,14 +32,19 @@ func run(t *testing.T, source string) string {
 	return runIn(t, &budget{1 << 30, 1 << 30}, source)
 }
 
-func runIn(t *testing.T, m Meter, source string) string {
-	t.Helper()
+func newState(m Meter) *lua.LState {
 	L := lua.NewState(lua.Options{
 		SkipOpenLibs: true, MinimizeStackMemory: true, CallStackSize: 16000,
 		RegistrySize: 4 << 10, RegistryMaxSize: 256 << 10, RegistryGrowStep: 4 << 10,
 	})
-	defer L.Close()
 	Open(L, m)
+	return L
+}
+
+func runIn(t *testing.T, m Meter, source string) string {
+	t.Helper()
+	L := newState(m)
+	defer L.Close()
 	proto, err := Compile(source, "user_script", m)
 	if err != nil {
 		return err.Error()

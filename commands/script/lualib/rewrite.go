@@ -3,23 +3,36 @@ package lualib
 import "github.com/yuin/gopher-lua/ast"
 
 // A rewriter replaces the operator ".." by calls of the function that joins, and finds the
-// line of a goto, which Lua 5.1 does not have.
-type rewriter struct{ foreign int }
+// line of a goto, which Lua 5.1 does not have. In a second round it replaces constants, for
+// which the first one has collected the names.
+type rewriter struct {
+	foreign int
+	names   names
+	lift    *lifting // nil in the first round
+	depth   int      // of blocks around the statement
+}
 
 func (r *rewriter) block(stmts []ast.Stmt) {
+	r.depth++
 	for _, s := range stmts {
 		r.stmt(s)
 	}
+	r.depth--
 }
 
 func (r *rewriter) stmt(s ast.Stmt) {
 	switch s := s.(type) {
 	case *ast.AssignStmt:
-		r.list(s.Lhs)
+		for _, e := range s.Lhs {
+			r.target(e)
+		}
 		r.list(s.Rhs)
 	case *ast.LocalAssignStmt:
+		r.alias(s)
 		r.list(s.Exprs)
+		r.names.add(s.Names...)
 	case *ast.FuncCallStmt:
+		r.statement(s)
 		s.Expr = r.expr(s.Expr)
 	case *ast.DoBlockStmt:
 		r.block(s.Stmts)
@@ -38,17 +51,38 @@ func (r *rewriter) stmt(s ast.Stmt) {
 		if s.Step != nil {
 			s.Step = r.expr(s.Step)
 		}
+		r.names.add(s.Name)
 		r.block(s.Stmts)
 	case *ast.GenericForStmt:
 		r.list(s.Exprs)
+		r.names.add(s.Names...)
 		r.block(s.Stmts)
 	case *ast.FuncDefStmt:
-		r.block(s.Func.Stmts)
+		if s.Name.Func != nil {
+			r.target(s.Name.Func)
+		}
+		r.function(s.Func)
 	case *ast.ReturnStmt:
 		r.list(s.Exprs)
 	case *ast.GotoStmt, *ast.LabelStmt:
 		r.foreign = max(s.Line(), 1)
 	}
+}
+
+// target rewrites what is in an expression that is assigned to.
+func (r *rewriter) target(e ast.Expr) {
+	switch e := e.(type) {
+	case *ast.IdentExpr:
+		r.names.use(e.Value)
+		r.names.add(e.Value)
+	case *ast.AttrGetExpr:
+		e.Object, e.Key = r.expr(e.Object), r.expr(e.Key)
+	}
+}
+
+func (r *rewriter) function(f *ast.FunctionExpr) {
+	r.names.add(f.ParList.Names...)
+	r.block(f.Stmts)
 }
 
 func (r *rewriter) list(exprs []ast.Expr) {
@@ -59,7 +93,12 @@ func (r *rewriter) list(exprs []ast.Expr) {
 
 // expr rewrites what is in an expression and returns what stands for it.
 func (r *rewriter) expr(e ast.Expr) ast.Expr {
+	if v := r.lifted(e); v != nil {
+		return v
+	}
 	switch e := e.(type) {
+	case *ast.IdentExpr:
+		r.names.use(e.Value)
 	case *ast.StringConcatOpExpr:
 		return r.concat(e)
 	case *ast.AttrGetExpr:
@@ -92,7 +131,7 @@ func (r *rewriter) expr(e ast.Expr) ast.Expr {
 	case *ast.UnaryLenOpExpr:
 		e.Expr = r.expr(e.Expr)
 	case *ast.FunctionExpr:
-		r.block(e.Stmts)
+		r.function(e)
 	}
 	return e
 }
