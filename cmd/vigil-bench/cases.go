@@ -52,7 +52,12 @@ var cases = []benchCase{
 	{name: "INFO, P=1", pipeline: 1, args: words("info"), costly: 10},
 	{name: "EVALSHA of return 1, P=1", pipeline: 1, args: words("evalsha 930269f31393d0be681588b6ab08dccee7d6bb67 0"), before: []string{"script load return(1)"}},
 	{name: "EVALSHA of return 1, P=16", pipeline: 16, args: words("evalsha 930269f31393d0be681588b6ab08dccee7d6bb67 0")},
+	{name: "EVALSHA of SET and GET, P=1", pipeline: 1, args: words(setAndGet), before: []string{"script load redis.call('SET',KEYS[1],ARGV[1])return(redis.call('GET',KEYS[1]))"}},
+	{name: "EVALSHA of SET and GET, P=16", pipeline: 16, args: words(setAndGet)},
 }
+
+// setAndGet calls the script of its cases by its digest.
+const setAndGet = "-r 100000 evalsha 2d779416bc0217fcebfcf40a52be75c09ac06659 1 key:__rand_int__ value"
 
 // words are the arguments of redis-benchmark.
 func words(s string) []string { return strings.Fields(s) }

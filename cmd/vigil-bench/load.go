@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"net"
@@ -69,7 +70,7 @@ type run struct {
 // benchmark runs redis-benchmark against p.
 func benchmark(p *process, n, pipeline int, args []string) (run, error) {
 	before := p.cpu()
-	all := append([]string{"-p", strconv.Itoa(p.port), "-c", "50", "-n", strconv.Itoa(n),
+	all := append([]string{"-p", strconv.Itoa(cmp.Or(p.tls, p.port)), "-c", "50", "-n", strconv.Itoa(n),
 		"-P", strconv.Itoa(pipeline), "--csv"}, args...)
 	out, err := exec.Command("redis-benchmark", all...).Output()
 	if err != nil {

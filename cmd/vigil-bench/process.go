@@ -18,12 +18,14 @@ import (
 type process struct {
 	name string
 	port int
+	tls  int // port for TLS, 0 without one
 	args []string
 	cmd  *exec.Cmd
 }
 
-// pair starts both servers with empty directories under dir.
-func pair(o *options, dir string) (ours, redis *process, err error) {
+// pair starts both servers with empty directories under dir; tls is their arguments for
+// that, if they are to serve it.
+func pair(o *options, dir string, tls []string) (ours, redis *process, err error) {
 	for _, d := range []string{"ours", "redis"} {
 		if err := os.MkdirAll(filepath.Join(dir, d), 0o755); err != nil {
 			return nil, nil, err
@@ -36,6 +38,10 @@ func pair(o *options, dir string) (ours, redis *process, err error) {
 		"--maxclients", "11000", "--client-output-buffer-limit", "pubsub", "0", "0", "0"}}
 	redis = &process{name: "redis", port: b, args: []string{"redis-server", "--port", strconv.Itoa(b),
 		"--dir", filepath.Join(dir, "redis"), "--save", "", "--appendonly", "yes", "--appendfsync", o.fsync}}
+	if len(tls) > 0 {
+		ours.withTLS(tls)
+		redis.withTLS(tls)
+	}
 	if err := errors.Join(ours.start(), redis.start()); err != nil {
 		return nil, nil, err
 	}

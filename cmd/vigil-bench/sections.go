@@ -7,13 +7,14 @@ import (
 	"time"
 )
 
-func withPair(o *options, f func(ours, redis *process, dir string) error) error {
+// withPair runs f with both servers, which get these arguments for TLS.
+func withPair(o *options, f func(ours, redis *process, dir string) error, tls ...string) error {
 	dir, err := os.MkdirTemp("", "vigil-bench")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	ours, redis, err := pair(o, dir)
+	ours, redis, err := pair(o, dir, tls)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+)
+
+// encryptedCases are run over TLS.
+var encryptedCases = []benchCase{
+	{name: "SET over TLS, P=1", pipeline: 1, args: words("-t set -r 100000 -d 100")},
+	{name: "GET over TLS, P=1", pipeline: 1, args: words("-t get -r 100000 -d 100")},
+	{name: "SET over TLS, P=16", pipeline: 16, args: words("-t set -r 100000 -d 100")},
+	{name: "GET over TLS, P=16", pipeline: 16, args: words("-t get -r 100000 -d 100")},
+}
+
+// encrypted measures both servers over TLS 1.3, with the same certificate.
+func encrypted(o *options, r *report) error {
+	dir, err := os.MkdirTemp("", "vigil-bench")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	if err := writeCertificate(cert, key); err != nil {
+		return err
+	}
+	return withPair(o, func(ours, redis *process, _ string) error {
+		r.section("Encrypted connections", "TLS 1.3, a certificate with a key of P-256, 50 clients that connect once.")
+		r.row("case", "vigil /s", "redis /s", "ratio", "vigil us CPU", "redis us CPU", "ratio", "p99 ms", "redis")
+		r.rule(9)
+		for _, c := range encryptedCases {
+			n := o.requests
+			if c.pipeline == 1 {
+				n /= 4
+			}
+			c.args = append([]string{"--tls", "--cacert", cert}, c.args...)
+			a, b, err := compare(o, c, n, ours, redis)
+			if err != nil {
+				return err
+			}
+			r.comparison(c.name, a, b)
+		}
+		return nil
+	}, "--tls-cert-file", cert, "--tls-key-file", key, "--tls-ca-cert-file", cert, "--tls-auth-clients", "no")
+}
+
+// withTLS has a server serve TLS at a port of its own, where redis-benchmark finds it.
+func (p *process) withTLS(args []string) {
+	p.tls = freePort()
+	p.args = append(append(p.args, "--tls-port", strconv.Itoa(p.tls)), args...)
+}
+
+// writeCertificate writes a certificate for this machine that signs itself.
+func writeCertificate(cert, key string) error {
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return err
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "localhost"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
+		DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
+	if err != nil {
+		return err
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		os.WriteFile(cert, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o644),
+		os.WriteFile(key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}), 0o600))
+}
