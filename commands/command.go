@@ -61,6 +61,10 @@ type Command struct {
 	Flags Flag
 	Keys  []KeySpec // in order; empty for a command without keys
 
+	// Elements says which arguments name elements of the first key's value that the
+	// call looks for. The server prefetches them; they change nothing else.
+	Elements Elements
+
 	// Channels says which arguments name channels that the client's user must be
 	// allowed to use.
 	Channels Channels
@@ -93,6 +97,10 @@ type Command struct {
 	fullname string     // lower case, "client|list"
 	parent   *Command
 }
+
+// Elements says which arguments of a command name elements of a value: the one at First,
+// and every Step-th behind it, unless Step is 0. With First 0 there are none.
+type Elements struct{ First, Step int }
 
 // Channels says which arguments of a command name channels.
 type Channels uint8

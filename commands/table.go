@@ -20,7 +20,7 @@ const maxName = 64
 
 // NewTable makes a table of the groups. It reports every bad row: a name that
 // is not upper case or declared twice, Write together with ReadOnly, keys with
-// neither, a missing summary, syntax or version, a row without handler.
+// neither, elements without a key before them, a missing summary, syntax or version, a row without handler.
 func NewTable(groups []Group) (*Table, error) {
 	t := &Table{byName: map[string]*Command{}, subs: map[string]*Command{}}
 	var errs []error
@@ -80,6 +80,8 @@ func (c *Command) check() error {
 		return fmt.Errorf("%s works on the keyspace but is neither Write nor ReadOnly", c.Name)
 	case c.Summary == "" || c.Since == "" || c.Cost == "":
 		return fmt.Errorf("%s lacks a summary, version or cost", c.Name)
+	case c.Elements.First != 0 && (len(c.Keys) == 0 || c.Elements.First <= c.Keys[0].Begin || c.Elements.Step < 0):
+		return fmt.Errorf("%s has elements but no key before them", c.Name)
 	case c.Arity == 0:
 		return fmt.Errorf("%s has no arity", c.Name)
 	}

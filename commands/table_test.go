@@ -30,6 +30,12 @@ func TestTableHasNoBadRows(t *testing.T) {
 				t.Errorf("%s: unknown tip %q", c.Name, tip)
 			}
 		}
+		// A command that looks for elements says so, where its syntax has their names.
+		words := strings.Fields(strings.NewReplacer("[", "", "]", "").Replace(c.Syntax))
+		named := len(words) > 1 && words[0] == "key" && (words[1] == "field" || words[1] == "member") && (c.GroupName() == "hash" || c.GroupName() == "set")
+		if e := c.Elements; (e.First > 0) != named || e.First > 0 && (e.First != 2 || e.Step == 1 && len(words) < 3) {
+			t.Errorf("%s %s: elements at %+v", c.Name, c.Syntax, e)
+		}
 		if c.Syntax == "" && c.Run != nil && c.Arity > len(strings.Fields(c.Name)) {
 			t.Errorf("%s takes arguments but has no syntax", c.Name)
 		}
@@ -51,6 +57,11 @@ func TestBadRowsAreReported(t *testing.T) {
 		{"lacks a summary", func(c *commands.Command) { c.Summary = "" }},
 		{"lacks a summary", func(c *commands.Command) { c.Since = "" }},
 		{"lacks a summary", func(c *commands.Command) { c.Cost = "" }},
+		{"no key before them", func(c *commands.Command) { c.Elements.First = 1 }},
+		{"no key before them", func(c *commands.Command) {
+			c.Flags, c.Keys = commands.ReadOnly, []commands.KeySpec{commands.Key(1, commands.RO)}
+			c.Elements.First = 1
+		}},
 		{"no arity", func(c *commands.Command) { c.Arity = 0 }},
 		{"neither handler nor subcommands", func(c *commands.Command) { c.Run = nil }},
 		{"before its container", func(c *commands.Command) { c.Name = "NOSUCH SUB" }},

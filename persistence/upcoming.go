@@ -7,15 +7,16 @@ import (
 	"github.com/vigildb/vigil/structures"
 )
 
-// Upcoming is a set of keys that commands are about to use. Prefetch brings their
-// slots and then what these refer to into the cache, all at once: each step prefetches
-// the memory of every key before the next step uses it. It takes a lock only if it is
-// free, and commands do not depend on its results.
+// Upcoming is a set of keys that commands are about to use, and of elements of their
+// values. Prefetch brings their slots and then what these refer to into the cache, all at
+// once: each step prefetches the memory of every key before the next step uses it. It
+// takes a lock only if it is free, and commands do not depend on its results.
 type Upcoming struct {
-	s    *Store
-	db   int
-	keys []upcomingKey
-	last []byte // the key that was added last
+	s        *Store
+	db       int
+	keys     []upcomingKey
+	last     []byte // the key that was added last
+	elements []upcomingElement
 }
 
 type upcomingKey struct {
@@ -23,13 +24,24 @@ type upcomingKey struct {
 	object *object // nil if the key has none, or it is not known yet
 }
 
-// Reset makes the set empty, for keys of a database.
-func (u *Upcoming) Reset(s *Store, db int) { u.s, u.db, u.keys, u.last = s, db, u.keys[:0], nil }
+// upcomingElement is an element of the value of a key.
+type upcomingElement struct {
+	key   int // in Upcoming.keys
+	name  []byte
+	place uint64 // see structures.Spread
+	known bool   // place is
+}
 
-// Clear drops the references to the store and its objects.
+// Reset makes the set empty, for keys of a database.
+func (u *Upcoming) Reset(s *Store, db int) {
+	u.s, u.db, u.keys, u.last, u.elements = s, db, u.keys[:0], nil, u.elements[:0]
+}
+
+// Clear drops the references to the store, its objects and the bytes of callers.
 func (u *Upcoming) Clear() {
 	u.s, u.last = nil, nil
 	clear(u.keys[:cap(u.keys)])
+	clear(u.elements[:cap(u.elements)])
 }
 
 // Add adds a key, whose bytes stay as they are until Reset, and returns its hash.
@@ -42,11 +54,26 @@ func (u *Upcoming) Add(key []byte) (hash uint64) {
 	return hash
 }
 
-// Prefetch prefetches the memory of the keys.
+// AddElement adds an element of the value of the key that was added last, whose bytes
+// stay as they are until Reset.
+func (u *Upcoming) AddElement(name []byte) {
+	u.elements = append(u.elements, upcomingElement{key: len(u.keys) - 1, name: name})
+}
+
+// Prefetch prefetches the memory of the keys and elements. For one of them the command
+// itself would be as fast.
 func (u *Upcoming) Prefetch() {
-	if len(u.keys) < 2 {
-		return // the command itself would be as fast
+	if len(u.keys) > 1 {
+		u.prefetchKeys()
 	}
+	if len(u.elements) > 1 {
+		for step := range structures.AheadSteps {
+			u.prefetchElements(step)
+		}
+	}
+}
+
+func (u *Upcoming) prefetchKeys() {
 	for i := range u.keys {
 		u.look(&u.keys[i], (*upcomingKey).slot)
 	}
@@ -100,6 +127,45 @@ func (k *upcomingKey) contents(*table) {
 	prefetch.Line(unsafe.Pointer(unsafe.SliceData(k.object.key)))
 	if k.object.value != nil {
 		prefetch.Line(valueAddress(k.object.value))
+	}
+}
+
+// prefetchElements takes a step for all elements. Those of one key are next to each other.
+func (u *Upcoming) prefetchElements(step int) {
+	for rest := u.elements; len(rest) > 0; {
+		n := 1
+		for n < len(rest) && rest[n].key == rest[0].key {
+			n++
+		}
+		same := rest[:n]
+		rest = rest[n:]
+		k := &u.keys[same[0].key]
+		if len(u.keys) > 1 && k.object == nil || step > 0 && !same[0].known {
+			continue // a record, or missing
+		}
+		u.look(k, func(k *upcomingKey, t *table) { k.elements(t, same, step) })
+	}
+}
+
+func (k *upcomingKey) elements(t *table, list []upcomingElement, step int) {
+	meta := t.metaOf(k.hash)
+	if meta&metaObject == 0 {
+		return // a record, which is there already
+	}
+	v, ok := t.objects[meta&locationMask].value.(structures.Spread)
+	if !ok {
+		return
+	}
+	for i := range list {
+		e := &list[i]
+		if step == 0 {
+			e.place, e.known = v.Place(e.name)
+		}
+		if e.known {
+			first, last := v.Ahead(e.place, step)
+			prefetch.Line(first)
+			prefetch.Line(last)
+		}
 	}
 }
 

@@ -2,10 +2,89 @@ package persistence
 
 import (
 	"fmt"
+	"sync"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/vigildb/vigil/structures/hash"
 )
+
+// Values with elements that are looked for may be of any kind, and pages of them away:
+// looking ahead reads none.
+func TestUpcomingElementsMayBeAnywhere(t *testing.T) {
+	s, _ := pagedHash(t)
+	defer closeStore(t, s)
+	all(s, 1, func(tx *Tx) {
+		setField(tx, "small", "f", 1)
+		tx.SetString([]byte("string"), []byte("v"), NoExpiry)
+	})
+	away, reads := pagesAway(t, s), s.Stats().PageReads
+	look := func() {
+		var u Upcoming
+		u.Reset(s, 0)
+		for _, key := range []string{"h", "small", "string", "absent", "h", "h"} {
+			u.Add([]byte(key))
+			for i := range 500 {
+				u.AddElement(fmt.Append(nil, i))
+			}
+		}
+		u.Prefetch()
+		u.Clear()
+		for _, e := range u.elements[:cap(u.elements)] {
+			if e.name != nil {
+				t.Fatal("the name of an element is kept")
+			}
+		}
+	}
+	look()
+	all(s, 1, func(tx *Tx) { // with some pages in memory
+		h, _, _, _ := Edit[*hash.Hash](tx, []byte("h"), nil)
+		h.Get([]byte("11"), 1)
+		look() // every shard is locked
+	})
+	look()
+	if n, reads := pagesAway(t, s), s.Stats().PageReads-reads; n != away-1 || reads != 1 || away < 10 {
+		t.Errorf("%d pages were away, and %d are; %d were read", away, n, reads)
+	}
+	checkAccounts(t, s)
+}
+
+// Others change, rename and delete the values meanwhile.
+func TestUpcomingElementsMayChange(t *testing.T) {
+	s := openMemory(t, Options{IdleAfter: -1})
+	defer closeStore(t, s)
+	const keys, fields, rounds = 4, 300, 60
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	wg.Go(func() {
+		for r := range rounds {
+			all(s, 1, func(tx *Tx) {
+				for k := range keys {
+					key := fmt.Sprint("hash", k)
+					if (r+k)%5 == 0 {
+						tx.Delete([]byte(key))
+					}
+					for f := range fields {
+						setField(tx, key, fmt.Sprint("f", f*r%997), int64(r))
+					}
+				}
+			})
+		}
+	})
+	var u Upcoming
+	for range 20 * rounds {
+		u.Reset(s, 0)
+		for k := range keys {
+			u.Add(fmt.Append(nil, "hash", k))
+			for f := range 8 {
+				u.AddElement(fmt.Append(nil, "f", f))
+			}
+		}
+		u.Prefetch()
+		u.Clear()
+	}
+}
 
 // Keys may be of any kind or absent, their shards locked by somebody, their values
 // on disk only: looking ahead neither waits nor changes anything.

@@ -81,7 +81,8 @@ func (s *session) lookAhead(argv [][]byte, n int) {
 // minAheadArgs is the initial capacity for arguments.
 const minAheadArgs = 8 * aheadCalls
 
-// expectKeys notes the first keys of a command, and returns the hash of the first.
+// expectKeys notes the first keys of a command, or its key and the first elements of
+// that, and returns the hash of the first key.
 func (s *session) expectKeys(argv [][]byte) (hash uint64) {
 	cmd, _ := s.lookup(argv)
 	if cmd == nil || len(cmd.Keys) == 0 {
@@ -93,11 +94,24 @@ func (s *session) expectKeys(argv [][]byte) (hash uint64) {
 			hash = h
 		}
 	}
+	if e := cmd.Elements; e.First > 0 && len(s.keys) > 0 {
+		for i, n := e.First, 0; i < len(argv) && n < aheadElements; i, n = i+e.Step, n+1 {
+			s.in.ahead.keys.AddElement(argv[i])
+			if e.Step == 0 {
+				break
+			}
+		}
+	}
 	return hash
 }
 
-// aheadKeys is the number of keys of one command that are looked for.
-const aheadKeys = 4
+const (
+	// aheadKeys is the number of keys of one command that are looked for.
+	aheadKeys = 4
+	// aheadElements is that of elements. A value is small more often than not, and
+	// they are looked for in vain then.
+	aheadElements = 2
+)
 
 // forgetAhead ends the lookahead at the end of the turn.
 func (in *input) forgetAhead() {

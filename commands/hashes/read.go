@@ -9,10 +9,10 @@ func readRows() []commands.Command {
 	look := []commands.KeySpec{commands.Key(1, commands.RO|commands.Access)}
 	meta := []commands.KeySpec{commands.Key(1, commands.RO)}
 	return []commands.Command{
-		{Name: "HGET", Arity: 3, Flags: commands.ReadOnly | commands.Fast, Keys: look,
+		{Name: "HGET", Arity: 3, Elements: commands.Elements{First: 2}, Flags: commands.ReadOnly | commands.Fast, Keys: look,
 			Syntax: "key field", Since: "2.0.0", Cost: "O(1)",
 			Summary: "Returns the value of a field.", Run: hget},
-		{Name: "HMGET", Arity: -3, Flags: commands.ReadOnly | commands.Fast, Keys: look,
+		{Name: "HMGET", Arity: -3, Elements: commands.Elements{First: 2, Step: 1}, Flags: commands.ReadOnly | commands.Fast, Keys: look,
 			Syntax: "key field [field ...]", Since: "2.0.0", Cost: "O(n) for n fields",
 			Summary: "Returns the values of several fields.", Run: hmget},
 		{Name: "HGETALL", Arity: 2, Tips: "nondeterministic_output_order", Flags: commands.ReadOnly, Keys: look,
@@ -27,10 +27,10 @@ func readRows() []commands.Command {
 		{Name: "HLEN", Arity: 2, Flags: commands.ReadOnly | commands.Fast, Keys: meta,
 			Syntax: "key", Since: "2.0.0", Cost: "O(1)",
 			Summary: "Returns the number of fields of a hash.", Run: hlen},
-		{Name: "HEXISTS", Arity: 3, Flags: commands.ReadOnly | commands.Fast, Keys: meta,
+		{Name: "HEXISTS", Arity: 3, Elements: commands.Elements{First: 2}, Flags: commands.ReadOnly | commands.Fast, Keys: meta,
 			Syntax: "key field", Since: "2.0.0", Cost: "O(1)",
 			Summary: "Reports whether a hash has a field.", Run: hexists},
-		{Name: "HSTRLEN", Arity: 3, Flags: commands.ReadOnly | commands.Fast, Keys: meta,
+		{Name: "HSTRLEN", Arity: 3, Elements: commands.Elements{First: 2}, Flags: commands.ReadOnly | commands.Fast, Keys: meta,
 			Syntax: "key field", Since: "3.2.0", Cost: "O(1)",
 			Summary: "Returns the length of a field's value.", Run: hstrlen},
 	}

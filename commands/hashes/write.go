@@ -11,22 +11,22 @@ func writeRows() []commands.Command {
 	update := []commands.KeySpec{commands.Key(1, commands.RW|commands.Update)}
 	add := []commands.KeySpec{commands.Key(1, commands.RW|commands.Access|commands.Update)}
 	return []commands.Command{
-		{Name: "HSET", Arity: -4, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: update,
+		{Name: "HSET", Arity: -4, Elements: commands.Elements{First: 2, Step: 2}, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: update,
 			Syntax: "key field value [field value ...]", Since: "2.0.0", Cost: "O(n) for n fields",
 			Summary: "Sets fields of a hash and returns the number of new ones.", Run: hset},
-		{Name: "HMSET", Arity: -4, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: update,
+		{Name: "HMSET", Arity: -4, Elements: commands.Elements{First: 2, Step: 2}, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: update,
 			Syntax: "key field value [field value ...]", Since: "2.0.0", Cost: "O(n) for n fields",
 			Summary: "Sets fields of a hash. HSET also returns the number of new ones.", Run: hmset},
-		{Name: "HSETNX", Arity: 4, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: []commands.KeySpec{commands.Key(1, commands.RW|commands.Insert)},
+		{Name: "HSETNX", Arity: 4, Elements: commands.Elements{First: 2}, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: []commands.KeySpec{commands.Key(1, commands.RW|commands.Insert)},
 			Syntax: "key field value", Since: "2.0.0", Cost: "O(1)",
 			Summary: "Sets a field if the hash does not have it.", Run: hsetnx},
-		{Name: "HDEL", Arity: -3, Flags: commands.Write | commands.Fast, Keys: []commands.KeySpec{commands.Key(1, commands.RW|commands.Delete)},
+		{Name: "HDEL", Arity: -3, Elements: commands.Elements{First: 2, Step: 1}, Flags: commands.Write | commands.Fast, Keys: []commands.KeySpec{commands.Key(1, commands.RW|commands.Delete)},
 			Syntax: "key field [field ...]", Since: "2.0.0", Cost: "O(n) for n fields",
 			Summary: "Removes fields from a hash and returns the number removed.", Run: hdel},
-		{Name: "HINCRBY", Arity: 4, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: add,
+		{Name: "HINCRBY", Arity: 4, Elements: commands.Elements{First: 2}, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: add,
 			Syntax: "key field increment", Since: "2.0.0", Cost: "O(1)",
 			Summary: "Adds an integer to a field. A missing field counts as 0.", Run: hincrby},
-		{Name: "HINCRBYFLOAT", Arity: 4, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: add,
+		{Name: "HINCRBYFLOAT", Arity: 4, Elements: commands.Elements{First: 2}, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: add,
 			Syntax: "key field increment", Types: commands.Types{"increment": commands.ArgDouble}, Since: "2.6.0", Cost: "O(1)",
 			Summary: "Adds a floating-point number to a field. A missing field counts as 0.", Run: hincrbyfloat},
 	}

@@ -9,10 +9,10 @@ func readRows() []commands.Command {
 	look := []commands.KeySpec{commands.Key(1, commands.RO|commands.Access)}
 	meta := []commands.KeySpec{commands.Key(1, commands.RO)}
 	return []commands.Command{
-		{Name: "SISMEMBER", Arity: 3, Flags: commands.ReadOnly | commands.Fast, Keys: meta,
+		{Name: "SISMEMBER", Arity: 3, Elements: commands.Elements{First: 2}, Flags: commands.ReadOnly | commands.Fast, Keys: meta,
 			Syntax: "key member", Since: "1.0.0", Cost: "O(1)",
 			Summary: "Reports whether a set has a member.", Run: sismember},
-		{Name: "SMISMEMBER", Arity: -3, Flags: commands.ReadOnly | commands.Fast, Keys: []commands.KeySpec{commands.Key(1, commands.RO|commands.Access)},
+		{Name: "SMISMEMBER", Arity: -3, Elements: commands.Elements{First: 2, Step: 1}, Flags: commands.ReadOnly | commands.Fast, Keys: []commands.KeySpec{commands.Key(1, commands.RO|commands.Access)},
 			Syntax: "key member [member ...]", Since: "6.2.0", Cost: "O(n) for n members",
 			Summary: "Reports for each of several members whether a set has it.", Run: smismember},
 		{Name: "SCARD", Arity: 2, Flags: commands.ReadOnly | commands.Fast, Keys: meta,

@@ -10,11 +10,11 @@ import (
 
 func writeRows() []commands.Command {
 	return []commands.Command{
-		{Name: "SADD", Arity: -3, Flags: commands.Write | commands.DenyOOM | commands.Fast,
+		{Name: "SADD", Arity: -3, Elements: commands.Elements{First: 2, Step: 1}, Flags: commands.Write | commands.DenyOOM | commands.Fast,
 			Keys:   []commands.KeySpec{commands.Key(1, commands.RW|commands.Insert)},
 			Syntax: "key member [member ...]", Since: "1.0.0", Cost: "O(n) for n members",
 			Summary: "Adds members to a set, creating it if needed, and returns how many are new.", Run: sadd},
-		{Name: "SREM", Arity: -3, Flags: commands.Write | commands.Fast,
+		{Name: "SREM", Arity: -3, Elements: commands.Elements{First: 2, Step: 1}, Flags: commands.Write | commands.Fast,
 			Keys:   []commands.KeySpec{commands.Key(1, commands.RW|commands.Delete)},
 			Syntax: "key member [member ...]", Since: "1.0.0", Cost: "O(n) for n members",
 			Summary: "Removes members from a set and returns the number removed.", Run: srem},

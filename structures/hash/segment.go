@@ -69,10 +69,13 @@ func (s *segment) full() bool {
 		(s.live() > segmentBytes || len(s.slots) > segmentFields)
 }
 
+// guess returns the slot at which a tag lies if tags are spread evenly.
+func (s *segment) guess(tag uint32) int { return int(uint64(tag) * uint64(len(s.slots)) >> 32) }
+
 // lower returns the first slot whose tag is not less than tag.
 func (s *segment) lower(tag uint32) int {
 	n := len(s.slots)
-	i := int(uint64(tag) * uint64(n) >> 32)
+	i := s.guess(tag)
 	if i < n && s.slots[i].tag < tag {
 		for i++; i < n && s.slots[i].tag < tag; i++ {
 		}
