@@ -4,7 +4,7 @@ import "testing"
 
 // takeUntil takes pages of the pool until n were handed out, counting page 0.
 func takeUntil(p *Pool, n int) {
-	for p.take() != uint32(n-1) {
+	for p.take(pageBytes) != uint32(n-1)*quarters {
 	}
 }
 

@@ -32,6 +32,7 @@ type Arena struct {
 type arenaPage struct {
 	page uint32
 	used uint16 // live records
+	size uint16 // bytes of the page
 }
 
 // NewArena returns an arena with the pages of pool. It keeps the bytes that its
@@ -54,7 +55,7 @@ func (a *Arena) Alloc(n int) uint64 {
 	}
 	h := a.pool.header(page)
 	a.pages[h.index].used++
-	start := uint64(page) * pageGranules
+	start := uint64(page) * quarterGranules
 	var at uint64
 	if h.free != 0 {
 		at = start + uint64(h.free)
@@ -63,7 +64,7 @@ func (a *Arena) Alloc(n int) uint64 {
 		at = start + uint64(h.bump)
 		h.bump += uint16(size)
 	}
-	if h.free == 0 && int(h.bump)+size > pageGranules {
+	if h.free == 0 && int(h.bump)+size > pageSize(c)/granule {
 		a.unlink(c, page, h)
 	}
 	return at
@@ -76,11 +77,11 @@ func (a *Arena) Release(loc uint64, n int) {
 	size := classGranules(c)
 	a.bytes -= int64(size) * granule
 	*a.mem -= int64(size) * granule
-	page := uint32(loc / pageGranules)
+	page := pageOf(c, loc)
 	h := a.pool.header(page)
-	full := h.free == 0 && int(h.bump)+size > pageGranules
+	full := h.free == 0 && int(h.bump)+size > pageSize(c)/granule
 	*(*uint16)(a.pool.at(loc)) = h.free
-	h.free = uint16(loc % pageGranules)
+	h.free = uint16(loc - uint64(page)*quarterGranules)
 	if full {
 		a.link(c, page, h)
 	}
@@ -94,7 +95,7 @@ func (a *Arena) Release(loc uint64, n int) {
 		a.pages[h.index] = last
 		a.pool.header(last.page).index = h.index
 		a.pages = a.pages[:len(a.pages)-1]
-		a.pool.give(page)
+		a.pool.give(page, pageSize(c))
 	}
 }
 
@@ -102,19 +103,27 @@ func (a *Arena) Release(loc uint64, n int) {
 // many records they hold. The arena may be used again.
 func (a *Arena) ReleaseAll() {
 	for _, p := range a.pages {
-		a.pool.give(p.page)
+		a.pool.give(p.page, int(p.size))
 	}
 	*a.mem -= a.bytes
 	*a = Arena{pool: a.pool, mem: a.mem}
 }
 
 func (a *Arena) addPage(c int) uint32 {
-	page := a.pool.take()
+	page := a.pool.take(pageSize(c))
 	h := a.pool.header(page)
 	*h = pageHeader{index: uint32(len(a.pages)), bump: headerBytes / granule}
-	a.pages = append(a.pages, arenaPage{page: page})
+	a.pages = append(a.pages, arenaPage{page: page, size: uint16(pageSize(c))})
 	a.link(c, page, h)
 	return page
+}
+
+// pageOf is the page of a location of a class.
+func pageOf(c int, loc uint64) uint32 {
+	if c < smallClasses {
+		return uint32(loc / quarterGranules)
+	}
+	return uint32(loc/(pageBytes/granule)) * quarters
 }
 
 func (a *Arena) link(c int, page uint32, h *pageHeader) {

@@ -25,7 +25,11 @@ func TestArenaNeverHandsOutMemoryTwice(t *testing.T) {
 	var live []record
 	for i := range 200_000 {
 		if grow := r.IntN(3) < 2-i/50_000%3; grow || len(live) == 0 {
-			want := make([]byte, 8+r.IntN(MaxRecord-7))
+			most := MaxRecord
+			if i%2 == 0 {
+				most = MaxRecord / 16 // half of them are in quarters of pages
+			}
+			want := make([]byte, 8+r.IntN(most-7))
 			for j := range want {
 				want[j] = byte(i)
 			}
@@ -57,20 +61,38 @@ func TestReleaseAllGivesPagesBack(t *testing.T) {
 	var p Pool
 	defer p.Close()
 	var mem int64
-	fill := func() {
+	fill := func(size int) {
 		a := NewArena(&p, &mem)
-		a.Release(a.Alloc(1000), 1000)
-		for range 1000 {
-			a.Alloc(1000)
+		a.Release(a.Alloc(size), size)
+		for range 1000000 / size {
+			clear(unsafe.Slice((*byte)(a.At(a.Alloc(size))), size))
 		}
-		if mem < 1000*1000 {
-			t.Errorf("the account has %d bytes for 1000 records of 1000", mem)
+		if mem < 1000*900 {
+			t.Errorf("the account has %d bytes for 1000000 in records of %d", mem, size)
 		}
 		a.ReleaseAll()
 	}
-	fill()
+	var others int64
+	b := NewArena(&p, &others)
+	var kept []uint64
+	for i := range 1000 {
+		loc := b.Alloc(100)
+		*(*int)(b.At(loc)) = i
+		kept = append(kept, loc)
+	}
+	fill(1000)
 	next := p.mu.next
-	fill()
+	fill(1000)
+	fill(100)
+	fill(1000)
+	if free := len(p.mu.free); free >= int(p.mu.next) {
+		t.Errorf("%d pages are free of %d", free, p.mu.next)
+	}
+	for i, loc := range kept {
+		if got := *(*int)(b.At(loc)); got != i {
+			t.Fatalf("record %d of another arena is %d", i, got)
+		}
+	}
 	if mem != 0 || p.mu.next != next {
 		t.Errorf("%d bytes left; %d pages were taken, then %d", mem, next, p.mu.next)
 	}

@@ -11,8 +11,19 @@ const (
 	// page: of a page that holds few records, much would be lost otherwise.
 	evenRecord, evenClasses = 4096, 56
 	classCount              = evenClasses + 4
-	largestRoom             = pageGranules - headerBytes/granule
+	largestRoom             = (pageBytes - headerBytes) / granule
+	// Classes below smallClasses, of up to 384 bytes, have quarters of pages: there are
+	// many tables, and each has a page of every class that is not full.
+	smallClasses = 28
 )
+
+// pageSize is the size in bytes of the pages of a class.
+func pageSize(c int) int {
+	if c < smallClasses {
+		return quarterBytes
+	}
+	return pageBytes
+}
 
 // Class returns the size class of a record of n bytes, 1 <= n <= MaxRecord: every
 // granule up to 16 has its own class, above there are eight to a doubling, so

@@ -11,11 +11,12 @@ func TestSizeClassesFitAndWasteLittle(t *testing.T) {
 			t.Fatalf("record of %d bytes: class %d of %d bytes", n, c, size)
 		}
 		// What it takes of a page, the rest of the page included.
-		taken, part := (pageBytes-headerBytes)/(largestRoom*granule/size), 8
+		room := pageSize(c) - headerBytes
+		taken, part := room/(room/size), 8
 		if n > evenRecord {
 			part = 4
 		}
-		if taken-n > n/part+granule+size*size/pageBytes {
+		if taken-n > n/part+granule+size*size/pageSize(c) {
 			t.Errorf("record of %d bytes takes %d", n, taken)
 		}
 		last = c
