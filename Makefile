@@ -24,7 +24,7 @@ KILLS ?= 100
 LARGE ?= 10000000
 
 .DEFAULT_GOAL := help
-.PHONY: help build run group demo test browser screenshots race sim sim-group mutants stress lint fuzz faults conformance conformance-redis crash crash-group bench bench-report group-bench values profile waits consumers large sizing window-cost frameworks clients failover bench-sessions placement-table figures docs dist deb packages check clean
+.PHONY: help build run group demo test browser screenshots race sim sim-group mutants stress lint fuzz faults conformance conformance-redis crash crash-group bench bench-report group-bench values collector profile waits consumers large sizing window-cost frameworks clients failover bench-sessions placement-table figures docs dist deb packages check clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -123,6 +123,10 @@ group-bench: ## measure writes to three servers, beside Redis with two replicas 
 values: ## measure what small values take in memory, beside redis-server, into docs/benchmarks.md (eight minutes)
 	$(MAKE) -s build
 	$(GO) run ./cmd/vigil-bench -server $(BIN)/vigil-server -sections values -replace -out docs/benchmarks.md
+
+collector: ## measure the garbage collector's share of the processor time, into docs/benchmarks.md (half a minute)
+	$(MAKE) -s build
+	$(GO) run ./cmd/vigil-bench -server $(BIN)/vigil-server -sections collector -replace -out docs/benchmarks.md
 
 profile: ## write the profile that the programs are built by anew (a minute; redis-benchmark)
 	$(GO) run ./cmd/vigil-bench -requests 400000 -profile cmd/vigil-server/cpu.pprof

@@ -16,26 +16,33 @@ type memoryFigures struct {
 
 // heapFigures are the Go runtime's. They are read without stopping other goroutines.
 type heapFigures struct {
-	objects int64  // bytes of objects, with those that are yet to be collected
-	inUse   int64  // bytes of the pages with objects
-	held    int64  // bytes obtained from the system and not given back
-	all     int64  // of everything in the runtime, as obtained from the system
-	cycles  uint64 // of the collector
+	objects int64   // bytes of objects, with those that are yet to be collected
+	inUse   int64   // bytes of the pages with objects
+	held    int64   // bytes obtained from the system and not given back
+	all     int64   // of everything in the runtime, as obtained from the system
+	cycles  uint64  // of the collector
+	seconds float64 // of processors that it took, as the runtime estimates it
 }
 
 // heapSamples are the requests of readHeap, which are kept since the runtime writes into them.
 var heapSamples = sync.Pool{New: func() any {
 	return &[...]metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/unused:bytes"},
-		{Name: "/memory/classes/heap/free:bytes"}, {Name: "/memory/classes/total:bytes"}, {Name: "/gc/cycles/total:gc-cycles"}}
+		{Name: "/memory/classes/heap/free:bytes"}, {Name: "/memory/classes/total:bytes"}, {Name: "/gc/cycles/total:gc-cycles"},
+		// What it takes while processors have nothing else to do is left out.
+		{Name: "/cpu/classes/gc/mark/assist:cpu-seconds"}, {Name: "/cpu/classes/gc/mark/dedicated:cpu-seconds"},
+		{Name: "/cpu/classes/gc/pause:cpu-seconds"}}
 }}
 
 func readHeap() heapFigures {
-	s := heapSamples.Get().(*[5]metrics.Sample)
+	s := heapSamples.Get().(*[8]metrics.Sample)
 	defer heapSamples.Put(s)
 	metrics.Read(s[:])
 	f := heapFigures{objects: int64(s[0].Value.Uint64()), all: int64(s[3].Value.Uint64()), cycles: s[4].Value.Uint64()}
 	f.inUse = f.objects + int64(s[1].Value.Uint64())
 	f.held = f.inUse + int64(s[2].Value.Uint64())
+	for _, part := range s[5:] {
+		f.seconds += part.Value.Float64()
+	}
 	return f
 }
 
@@ -115,6 +122,7 @@ func infoMemory(t *infoText) {
 	field(t, "lazyfreed_objects", 0)
 	field(t, "vigil_memtable_bytes", t.srv.diskStats().MemTableBytes)
 	field(t, "vigil_gc_cycles", m.heap.cycles)
+	t.decimal("vigil_gc_cpu_seconds", m.heap.seconds, 6, "")
 }
 
 // Memory is MEMORY STATS.

@@ -156,5 +156,6 @@ func vigilRows() []infoMetric {
 		{field: "vigil_compacted_bytes", name: "vigil_compacted_bytes_total", help: "Bytes that compactions wrote.", kind: counter},
 		{field: "vigil_compactions", name: "vigil_compactions_total", help: "Compactions of Pebble.", kind: counter},
 		{field: "vigil_gc_cycles", name: "vigil_gc_cycles_total", help: "Collections of garbage.", kind: counter},
+		{field: "vigil_gc_cpu_seconds", name: "vigil_gc_cpu_seconds_total", help: "Processor time of the collector, as the Go runtime estimates it.", kind: counter},
 	}
 }
