@@ -93,10 +93,10 @@ func TestUnreadablePageOfAStreamChangesNothing(t *testing.T) {
 			s.SetID(ch, at(2000), 2000, stream.ID{})
 		}),
 		"deliver": editGroup(func(g *stream.Group, c *stream.Consumer, ch *structures.Change) {
-			g.Deliver(ch, c, 50, 2, false, nil)
+			g.Deliver(ch, c, 55, 2, false, nil) // 10 of a page, and 45 behind it
 		}),
 		"deliver without acknowledgement": editGroup(func(g *stream.Group, c *stream.Consumer, ch *structures.Change) {
-			g.Deliver(ch, c, 50, 2, true, func(*stream.Entry) {})
+			g.Deliver(ch, c, 55, 2, true, func(*stream.Entry) {})
 		}),
 		"deliver again": editGroup(func(g *stream.Group, c *stream.Consumer, ch *structures.Change) {
 			g.Redeliver(ch, c, at(15), 50, 2, again)

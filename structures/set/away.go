@@ -37,6 +37,10 @@ func (s *Set) Away() (pages int, bytes int64) {
 // whole reports that no page is away.
 func (s *Set) whole() bool { return s.ints.away == 0 && s.rest.Whole() }
 
+// unread reports that a page could not be read for the command under way, of words or of
+// integers: it changes neither then.
+func (s *Set) unread() bool { return s.ints.pager != nil && !s.whole() && s.ints.pager.Failed() }
+
 // ResidentFrom is the number from which on pages of the set are not away yet: those of
 // integers of a head that has no index of them.
 func (s *Set) ResidentFrom() uint64 {
@@ -67,6 +71,9 @@ func (s *Set) Gather() bool { return s.ints.gather() && s.rest.Gather() }
 func (s *Set) Ready(members ...[]byte) bool {
 	if s.whole() {
 		return true
+	}
+	if s.unread() {
+		return false
 	}
 	var ints []int64
 	for _, m := range members {

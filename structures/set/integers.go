@@ -76,7 +76,7 @@ func (s *integers) add(v int64) bool {
 		return false
 	}
 	i, found := s.runs[k].find(v)
-	if found || s.unread() {
+	if found {
 		return false
 	}
 	for !s.runs[k].fits(v) {
@@ -132,7 +132,7 @@ func (s *integers) remove(v int64) bool {
 	}
 	r := s.runs[k]
 	i, found := r.find(v)
-	if !found || s.unread() || !s.readyRemove(k) {
+	if !found || !s.readyRemove(k) {
 		return false
 	}
 	s.mark(r)

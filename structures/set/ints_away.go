@@ -87,9 +87,6 @@ func (s *integers) view(k int) *run {
 	return s.runs[k]
 }
 
-// unread reports that a run cannot be read for the command under way.
-func (s *integers) unread() bool { return s.away > 0 && s.pager != nil && s.pager.Failed() }
-
 // ready makes sure that what is done to integers does not fail half way: that their runs
 // are in memory, and what takes the place of the first run, or goes into the head, if
 // all in these are removed.

@@ -13,7 +13,7 @@ func (s *Set) Each(visit func(member []byte) bool) {
 			return
 		}
 	}
-	if s.ints.unread() {
+	if s.unread() {
 		return
 	}
 	s.rest.EachField(visit)

@@ -61,7 +61,9 @@ func (s *Set) Has(member []byte) bool {
 // is not recorded.
 func (s *Set) Add(ch *structures.Change, member []byte) bool {
 	added := false
-	if v, ok := parse(member); ok {
+	if s.unread() {
+		return false
+	} else if v, ok := parse(member); ok {
 		added = s.ints.add(v)
 	} else {
 		added = s.rest.SetNew(nil, member, nil)
@@ -87,6 +89,9 @@ func (s *Set) noteSize() {
 
 // Remove removes a member. One that is not there gives false and is not recorded.
 func (s *Set) Remove(ch *structures.Change, member []byte) bool {
+	if s.unread() {
+		return false
+	}
 	// Recorded first: the member may be one that the set returned.
 	from := ch.Len()
 	ch.Op(opRemove, 1)
