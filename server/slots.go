@@ -12,8 +12,9 @@ import (
 // refused as if they were: its keys have to be of one slot, and a follower names the
 // leader to the client. It is read only by clients that have sent READONLY.
 
-// slotted reports whether clients see the server as a node of a Redis Cluster.
-func (srv *Server) slotted() bool { return srv.settings().limits.Slots }
+// slotted reports whether clients see the server as a node of a Redis Cluster. One that is
+// alone pays for the first comparison only.
+func (srv *Server) slotted() bool { return srv.opts.Group != nil && srv.settings().limits.Slots }
 
 // redirection is the error of a call that belongs elsewhere. A transaction that it ends has
 // this error and not one of its own, so that clients follow it.
