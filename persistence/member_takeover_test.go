@@ -144,11 +144,16 @@ func TestAMemberTakesTheStateOfAnotherIn(t *testing.T) {
 	lags.has(t, false)
 	boot := grouplog.Boot{ID: [16]byte{7}, Closed: true}
 	lags.must(lags.log().SetBoot(boot))
+	lags.must(lags.log().SetIdentity([]byte("member 9")))
+	lags.must(leader.log().SetIdentity([]byte("member 1")))
 	lags.must(leader.log().SetMembership(grouplog.Membership{Index: 2, Members: []byte("members")}))
 	leader.give(lags)
 	lags.has(t, true)
 	if got := lags.log().Membership(); got.Index != 2 || string(got.Members) != "members" || lags.log().Boot() != boot {
 		t.Errorf("members %+v, boot %+v", got, lags.log().Boot())
+	}
+	if got := string(lags.log().Identity()); got != "member 9" {
+		t.Errorf("with the state it has become %q", got)
 	}
 	for range 3 {
 		leader.put("kept", "newer")
@@ -163,6 +168,9 @@ func TestAMemberTakesTheStateOfAnotherIn(t *testing.T) {
 	lags.replace(lags.fs.CrashClone(vfs.CrashCloneCfg{}))
 	if got, _ := lags.get("kept"); got != "newer" {
 		t.Errorf("after a start it has %q", got)
+	}
+	if got := string(lags.log().Identity()); got != "member 9" {
+		t.Errorf("after a start it is %q", got)
 	}
 	w.close()
 }

@@ -37,6 +37,7 @@ type Log struct {
 	rests      uint64 // record that values on disk rested on at Open
 	membership Membership
 	boot       Boot
+	identity   []byte
 }
 
 // place is what is in memory of an entry.

@@ -91,6 +91,7 @@ type modelLog struct {
 	state   HardState
 	members string
 	boot    Boot
+	self    string
 }
 
 func (m *modelLog) last() uint64 { return m.cut + uint64(len(m.entries)) }
@@ -107,7 +108,7 @@ func (m *modelLog) truncate(at uint64) {
 }
 
 func (m *modelLog) String() string {
-	s := fmt.Sprintf("cut %d %d %d, state %v, members %q, boot %v", m.cut, m.begin.term, m.begin.last, m.state, m.members, m.boot)
+	s := fmt.Sprintf("cut %d %d %d, state %v, members %q, boot %v, identity %q", m.cut, m.begin.term, m.begin.last, m.state, m.members, m.boot, m.self)
 	for i, e := range m.entries {
 		s += fmt.Sprintf("\n%d: term %d, type %d, record %d, %x", e.Index, e.Term, e.Type, m.lasts[i], e.Data)
 	}
@@ -118,7 +119,7 @@ func (m *modelLog) String() string {
 func describe(t testing.TB, l *Log) string {
 	t.Helper()
 	first, last := l.Bounds()
-	m := modelLog{cut: first - 1, state: l.State(), members: string(l.Membership().Members), boot: l.Boot()}
+	m := modelLog{cut: first - 1, state: l.State(), members: string(l.Membership().Members), boot: l.Boot(), self: string(l.Identity())}
 	term, err := l.Term(first - 1)
 	record, err2 := l.LastRecord(first - 1)
 	if err := errors.Join(err, err2); err != nil {
@@ -141,7 +142,13 @@ func describe(t testing.TB, l *Log) string {
 // step does something to both at random, and reports whether it is on the device.
 func (m *modelLog) step(t testing.TB, r *rand.Rand, l *Log) (synced bool) {
 	t.Helper()
-	switch n := r.IntN(20); {
+	switch n := r.IntN(21); {
+	case n == 20:
+		m.self = fmt.Sprint(r.Uint64())
+		if err := l.SetIdentity([]byte(m.self)); err != nil {
+			t.Fatal(err)
+		}
+		return true
 	case n == 0:
 		m.members = fmt.Sprint(r.Uint64())
 		if err := l.SetMembership(Membership{Index: m.last(), Members: []byte(m.members)}); err != nil {
@@ -330,6 +337,7 @@ func TestFailedDiskChangesNothing(t *testing.T) {
 		"cut":        l.Cut(3, nil),
 		"membership": l.SetMembership(Membership{Index: 1, Members: []byte("a")}),
 		"boot":       l.SetBoot(Boot{Closed: true}),
+		"identity":   l.SetIdentity([]byte("me")),
 	} {
 		if !errors.Is(err, broken) {
 			t.Errorf("%s: got %v", what, err)

@@ -40,6 +40,7 @@ const (
 	recordBoot       = 'b' // id (16) | 1 if closed in order (1)
 	recordCut        = 'c' // index (8) | term (8) | last record (8) of what was cut off
 	recordRest       = 'h' // last record (8) that values on disk rest on
+	recordIdentity   = 'i' // which member this is
 )
 
 func (l *Log) recordKey(kind byte) []byte {
@@ -121,7 +122,8 @@ func (l *Log) loadRecords() error {
 	if b != nil {
 		l.rests = number(b)
 	}
-	return nil
+	l.identity, err = l.record(recordIdentity, 1)
+	return err
 }
 
 // Rest adds to a batch that what it writes contains records up to one that is committed.
@@ -149,6 +151,24 @@ func (l *Log) Membership() Membership {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.membership
+}
+
+// SetIdentity keeps which member of which group this is, in the caller's form, on the device.
+func (l *Log) SetIdentity(b []byte) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	err := l.write(true, func(batch *pebble.Batch) error { return l.setRecord(batch, recordIdentity, b) })
+	if err == nil {
+		l.identity = b
+	}
+	return err
+}
+
+// Identity returns what SetIdentity was called with last, nil before. It must not be changed.
+func (l *Log) Identity() []byte {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.identity
 }
 
 // SetBoot keeps the start of the machine, on the device.

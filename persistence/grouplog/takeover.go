@@ -20,15 +20,22 @@ type Takeover struct {
 }
 
 // Records calls set with the records of a takeover, in the order of their keys. The start of the
-// machine stays this member's own.
+// machine and the identity stay this member's own.
 func (l *Log) Records(t *Takeover, set func(key, value []byte) error) error {
 	l.mu.Lock()
-	boot := l.boot
+	boot, identity := l.boot, l.identity
 	l.mu.Unlock()
+	own := func() error {
+		if identity == nil {
+			return nil
+		}
+		return set(l.recordKey(recordIdentity), sealRecord(identity))
+	}
 	return errors.Join(
 		set(l.recordKey(recordBoot), sealRecord(boot.fields())),
 		set(l.recordKey(recordCut), sealRecord(appendNumbers(nil, t.Cut, t.CutTerm, t.CutRecord))),
 		set(l.recordKey(recordRest), sealRecord(appendNumbers(nil, t.Rests))),
+		own(),
 		set(l.recordKey(recordMembership), sealRecord(append(appendNumbers(nil, t.Membership.Index), t.Membership.Members...))),
 		set(l.recordKey(recordState), sealRecord(appendNumbers(nil, t.State.Term, t.State.Vote, t.State.Commit))))
 }
@@ -43,7 +50,7 @@ func (l *Log) Reload() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.cut, l.begin, l.places, l.recent = now.cut, now.begin, now.places, now.recent
-	l.state, l.rests, l.membership, l.boot = now.state, now.rests, now.membership, now.boot
+	l.state, l.rests, l.membership, l.boot, l.identity = now.state, now.rests, now.membership, now.boot, now.identity
 	return nil
 }
 
