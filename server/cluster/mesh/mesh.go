@@ -37,6 +37,7 @@ const (
 	pieceBytes   = 64 << 10
 	firstDelay   = 50 * time.Millisecond // before another attempt to connect; doubles
 	lastDelay    = 2 * time.Second
+	lingering    = time.Second
 )
 
 // ErrClosed is returned by Serve after Close.
@@ -45,7 +46,8 @@ var ErrClosed = errors.New("mesh: closed")
 // Config describes the mesh of one member.
 type Config struct {
 	Cluster [16]byte // the same for all members
-	ID      uint64   // of this member
+	ID      uint64   // of this member; 0 for one that has none yet, and only asks
+	Self    Origin   // of this member
 	// Peers are the addresses of the others to begin with; see SetPeers. This member may be
 	// among them.
 	Peers map[uint64]string
@@ -62,7 +64,13 @@ type Config struct {
 	// which are its own from then on: those of one peer in their order, and those of different
 	// ones at the same time. While it waits, that peer does. Nil takes none.
 	ReceivePublished func(kind byte, channel, message []byte)
-	// Logf is told why a connection ended or was refused.
+	// Respond returns the reply to a request of another server, of up to maxRequest bytes, which
+	// is to come soon after ctx has ended. Nil takes none.
+	Respond func(ctx context.Context, request []byte) []byte
+	// Refused is told why another one refused this member or was refused here: incoming says
+	// which, and where is its address. Nil is Logf.
+	Refused func(incoming bool, where string, why error)
+	// Logf is told why a connection ended.
 	Logf func(format string, args ...any)
 }
 
@@ -79,6 +87,9 @@ type Mesh struct {
 	peers    map[uint64]*peer    // without this member
 	incoming map[net.Conn]uint64 // the peer, 0 before its hello
 	sources  map[uint64]*source  // by peer
+	fixed    map[uint64]bool     // peers that are refused if they say that they are elsewhere
+	former   map[uint64]bool     // ids of those that have left
+	origins  map[uint64]Origin   // what peers said last
 	closed   bool
 }
 
@@ -95,21 +106,40 @@ type peer struct {
 
 // New makes a mesh that connects to the peers when there is something to send.
 func New(c Config) *Mesh {
-	m := &Mesh{Config: c, peers: map[uint64]*peer{}, incoming: map[net.Conn]uint64{}, sources: map[uint64]*source{}}
+	m := &Mesh{Config: c, peers: map[uint64]*peer{}, incoming: map[net.Conn]uint64{}, sources: map[uint64]*source{}, origins: map[uint64]Origin{}}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.SetPeers(c.Peers)
 	return m
 }
 
-// SetPeers replaces the addresses of the others. Connections with those that are gone end, what
+// SetPeers replaces the addresses of the others, none of which is certain.
+func (m *Mesh) SetPeers(peers map[uint64]string) { m.SetRoster(Roster{Peers: peers}) }
+
+// Roster is who is in the group and who was.
+type Roster struct {
+	Peers  map[uint64]string // addresses; this member may be among them
+	Fixed  map[uint64]bool   // those whose address the group has agreed on
+	Former map[uint64]bool
+}
+
+// Told returns what a peer said last of where it is, nothing if it was not heard.
+func (m *Mesh) Told(id uint64) Origin {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.origins[id]
+}
+
+// SetRoster replaces what is known of the others. Connections with those that are gone end, what
 // waits for them is dropped, and they are refused from now on; one with another address is
 // looked for there.
-func (m *Mesh) SetPeers(peers map[uint64]string) {
+func (m *Mesh) SetRoster(r Roster) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {
 		return
 	}
+	peers := r.Peers
+	m.fixed, m.former = r.Fixed, r.Former
 	for id, p := range m.peers {
 		address, known := peers[id]
 		if known && address == p.address {
@@ -117,10 +147,15 @@ func (m *Mesh) SetPeers(peers map[uint64]string) {
 		}
 		p.cancel()
 		delete(m.peers, id)
-		for c, from := range m.incoming {
-			if from == id && !known {
+		for c, from := range m.incoming { // which judge sees again
+			if from == id {
 				c.Close()
 			}
+		}
+	}
+	for c, from := range m.incoming { // it was welcome before the group had agreed on its address
+		if m.fixed[from] && m.origins[from].Address != peers[from] {
+			c.Close()
 		}
 	}
 	for id, address := range peers {
@@ -187,7 +222,7 @@ func (m *Mesh) send(p *peer, queue chan *raftpb.Message) {
 			if p.ctx.Err() != nil {
 				return
 			}
-			m.Logf("to member %d at %s: %v", p.id, p.address, err)
+			m.report(false, fmt.Sprintf("member %d at %s", p.id, p.address), err)
 			if !again.wait(p.ctx, greeted) {
 				return
 			}
@@ -195,6 +230,19 @@ func (m *Mesh) send(p *peer, queue chan *raftpb.Message) {
 		for len(queue) > 0 { // old by now
 			<-queue
 		}
+	}
+}
+
+// report tells why a connection has ended.
+func (m *Mesh) report(incoming bool, where string, err error) {
+	var why refusal
+	switch {
+	case errors.As(err, &why) && m.Refused != nil:
+		m.Refused(incoming, where, err)
+	case incoming:
+		m.Logf("from %s: %v", where, err)
+	default:
+		m.Logf("to %s: %v", where, err)
 	}
 }
 
@@ -307,7 +355,8 @@ func (m *Mesh) enter(conn net.Conn) bool {
 	m.incoming[conn] = 0
 	m.tasks.Go(func() {
 		if err := m.read(conn); m.ctx.Err() == nil && !errors.Is(err, errTaken) {
-			m.Logf("from %v: %v", conn.RemoteAddr(), err)
+			m.report(true, remote(conn), err)
+			linger(conn)
 		}
 		conn.Close()
 		m.mu.Lock()
@@ -322,17 +371,21 @@ func (m *Mesh) read(conn net.Conn) error {
 	if err := conn.SetDeadline(time.Now().Add(helloTimeout)); err != nil {
 		return err
 	}
-	peer, follows, err := m.welcome(conn)
+	h, err := m.welcome(conn)
 	if err != nil {
 		return err
 	}
+	if h.follows == forRequest {
+		return m.readRequest(conn)
+	}
+	peer := h.from
 	if err := conn.SetDeadline(time.Time{}); err != nil {
 		return err
 	}
 	if !m.admit(conn, peer) {
 		return verdicts[unknownMember]
 	}
-	switch follows {
+	switch h.follows {
 	case forState:
 		return m.readState(conn, peer)
 	case forPublished:
@@ -350,6 +403,22 @@ func (m *Mesh) read(conn net.Conn) error {
 		}
 		m.Receive(msg)
 	}
+}
+
+// linger reads what is left of a hello that was refused: the end of a connection with
+// unread bytes takes the verdict with it.
+func linger(conn net.Conn) {
+	if conn.SetReadDeadline(time.Now().Add(lingering)) == nil {
+		_, _ = io.CopyN(io.Discard, conn, 4<<10)
+	}
+}
+
+// remote is where a connection comes from.
+func remote(conn net.Conn) string {
+	if a := conn.RemoteAddr(); a != nil {
+		return a.String()
+	}
+	return "nowhere"
 }
 
 // admit notes which peer a connection is of, if that is still known.

@@ -113,7 +113,7 @@ func (m *Mesh) feedPeer(p *peer) {
 		if p.ctx.Err() != nil {
 			return
 		}
-		m.Logf("messages of channels to member %d at %s: %v", p.id, p.address, err)
+		m.report(false, fmt.Sprintf("member %d at %s, with messages of channels", p.id, p.address), err)
 		if !again.wait(p.ctx, greeted) {
 			return
 		}

@@ -178,8 +178,7 @@ func TestPublishedMessagesOfTwoConnectionsKeepTheirOrder(t *testing.T) {
 			}
 			conns[i] = conn
 			go func() {
-				h := hello(1, 2)
-				h[len(h)-1] = forPublished
+				h := (&hello{cluster: [16]byte{1, 2, 3}, from: 1, to: 2, follows: forPublished}).encode()
 				_, _ = conn.Write(h)
 				_, _ = conn.Read(make([]byte, 1))
 				_, _ = conn.Write([]byte{8, 0, 0, 0, 0, 2, 0, 0, 0, 'c', 'h', byte('1' + i)})
@@ -229,8 +228,7 @@ func TestGarbageAmongPublishedMessagesEndsItsConnection(t *testing.T) {
 				t.Fatal(err)
 			}
 			go func() {
-				h := hello(1, 2)
-				h[len(h)-1] = forPublished
+				h := (&hello{cluster: [16]byte{1, 2, 3}, from: 1, to: 2, follows: forPublished}).encode()
 				_, _ = conn.Write(h)
 				_, _ = conn.Read(make([]byte, 1))
 				_, _ = conn.Write(c.bytes)

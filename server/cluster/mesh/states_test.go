@@ -175,8 +175,7 @@ func TestGarbageInAStateEndsIt(t *testing.T) {
 				t.Fatal(err)
 			}
 			go func() { _, _ = io.Copy(io.Discard, conn) }()
-			h := hello(1, 2)
-			h[len(h)-1] = forState
+			h := (&hello{cluster: [16]byte{1, 2, 3}, from: 1, to: 2, follows: forState}).encode()
 			_, _ = conn.Write(append(h, c.bytes...))
 			synctest.Wait()
 			if !c.close {
@@ -198,8 +197,7 @@ func TestGarbageInAStateEndsIt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h := hello(1, 2)
-		h[len(h)-1] = 9
+		h := (&hello{cluster: [16]byte{1, 2, 3}, from: 1, to: 2, follows: 9}).encode()
 		_, _ = conn.Write(h)
 		reply := make([]byte, 1)
 		if _, err := io.ReadFull(conn, reply); err != nil || reply[0] == welcome {

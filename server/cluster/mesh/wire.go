@@ -1,7 +1,6 @@
 package mesh
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -13,22 +12,29 @@ import (
 )
 
 // A connection begins with a hello of the member that dials, to which the other one
-// replies with a byte. Frames follow in one direction, a state of the group (states.go), or
-// messages of channels (published.go):
+// replies with a byte. Frames follow in one direction, a state of the group (states.go),
+// messages of channels (published.go), or a request (requests.go):
 //
 //	hello:  "VIGM" | version (1) | cluster (16) | from (8) | to (8) | what follows (1)
+//	        start (8) | process (8) | length (1) | address of the member that dials
 //	reply:  one of the verdicts
 //	frame:  length (4) | a message of raft in protobuf
+//
+// From is 0 for a server that has no id yet, and to is 0 for whoever is there; both for
+// requests only.
 const (
 	magic      = "VIGM"
-	version    = 1
-	helloBytes = len(magic) + 1 + 16 + 8 + 8 + 1
+	version    = 2
+	helloBytes = len(magic) + 1 + 16 + 8 + 8 + 1 + 8 + 8 + 1 // before the address
 
 	forMessages  = 0 // what follows
 	forState     = 1
 	forPublished = 2
+	forRequest   = 3
 	// maxFrame bounds a message: an entry of the largest record, and what is around it.
 	maxFrame = 640 << 20
+	// maxAddress bounds an address.
+	maxAddress = 255
 )
 
 // verdicts of the member that was dialled, and what they mean.
@@ -38,76 +44,159 @@ const (
 	otherCluster
 	otherMember
 	unknownMember
+	formerMember
+	elsewhere
+	copied
+	sameMember
+)
+
+// Why a member is refused.
+var (
+	ErrVersion   = errors.New("the members have different versions of the mesh")
+	ErrCluster   = errors.New("the member belongs to another cluster, or has another secret")
+	ErrOther     = errors.New("another member is there")
+	ErrUnknown   = errors.New("the member is not known there")
+	ErrFormer    = errors.New("the member has left the group")
+	ErrElsewhere = errors.New("the group knows the member at another address")
+	ErrCopied    = errors.New("another process is the member, from the same directory or a newer one")
+	ErrSame      = errors.New("a member with the same id is there")
 )
 
 var verdicts = [...]error{
-	welcome:       nil,
-	otherVersion:  errors.New("the members have different versions of the mesh"),
-	otherCluster:  errors.New("the member belongs to another cluster"),
-	otherMember:   errors.New("another member is there"),
-	unknownMember: errors.New("the member is not known there"),
+	welcome: nil, otherVersion: ErrVersion, otherCluster: ErrCluster, otherMember: ErrOther, unknownMember: ErrUnknown,
+	formerMember: ErrFormer, elsewhere: ErrElsewhere, copied: ErrCopied, sameMember: ErrSame,
 }
+
+// refusal is why there is no connection: a verdict, or what is no hello.
+type refusal struct{ error }
+
+func (r refusal) Unwrap() error { return r.error }
 
 // tlsAlert is how TLS begins to refuse what is not TLS.
 const tlsAlert = 21
 
+// Origin is where a member is, and which of its processes.
+type Origin struct {
+	Address string // at which it says that it is dialled; "" if it does not know
+	Start   uint64 // counts the starts from its directory
+	Process uint64 // drawn by lot at each start
+}
+
+// hello is what a member says first.
+type hello struct {
+	cluster  [16]byte
+	from, to uint64
+	follows  byte
+	origin   Origin
+}
+
+func (h *hello) encode() []byte {
+	b := append([]byte(magic), version)
+	b = append(b, h.cluster[:]...)
+	b = binary.LittleEndian.AppendUint64(b, h.from)
+	b = append(binary.LittleEndian.AppendUint64(b, h.to), h.follows)
+	b = binary.LittleEndian.AppendUint64(b, h.origin.Start)
+	b = binary.LittleEndian.AppendUint64(b, h.origin.Process)
+	return append(append(b, byte(len(h.origin.Address))), h.origin.Address...)
+}
+
+// readHello reads a hello. ok says that its version is this one; of another one nothing else is known.
+func readHello(r io.Reader) (h hello, ok bool, err error) {
+	b := make([]byte, helloBytes)
+	n := len(magic) + 1
+	if _, err := io.ReadFull(r, b[:n]); err != nil {
+		return h, false, err
+	}
+	if string(b[:len(magic)]) != magic {
+		return h, false, refusal{fmt.Errorf("%q is no hello of a member", b[:len(magic)])}
+	}
+	if b[len(magic)] != version {
+		return h, false, nil
+	}
+	if _, err := io.ReadFull(r, b[n:]); err != nil {
+		return h, false, err
+	}
+	number, b := binary.LittleEndian.Uint64, b[n:]
+	h = hello{cluster: [16]byte(b), from: number(b[16:]), to: number(b[24:]), follows: b[32],
+		origin: Origin{Start: number(b[33:]), Process: number(b[41:])}}
+	address := make([]byte, b[49])
+	if _, err := io.ReadFull(r, address); err != nil {
+		return h, false, err
+	}
+	h.origin.Address = string(address)
+	return h, true, nil
+}
+
 // greet sends the hello of this member, and returns an error unless that is welcome.
 func (m *Mesh) greet(conn io.ReadWriter, to uint64, follows byte) error {
-	b := append([]byte(magic), version)
-	b = append(b, m.Cluster[:]...)
-	b = binary.LittleEndian.AppendUint64(b, m.ID)
-	b = append(binary.LittleEndian.AppendUint64(b, to), follows)
-	if _, err := conn.Write(b); err != nil {
+	h := hello{cluster: m.Cluster, from: m.ID, to: to, follows: follows, origin: m.Self}
+	if _, err := conn.Write(h.encode()); err != nil {
 		return err
 	}
-	if _, err := io.ReadFull(conn, b[:1]); err != nil {
+	var b [1]byte
+	if _, err := io.ReadFull(conn, b[:]); err != nil {
 		return fmt.Errorf("no reply to the hello: %w", err)
 	}
 	if b[0] == tlsAlert {
 		return errors.New("the member takes encrypted connections only")
 	}
 	if int(b[0]) >= len(verdicts) {
-		return fmt.Errorf("reply %d to the hello", b[0])
+		return refusal{fmt.Errorf("reply %d to the hello", b[0])}
 	}
-	return verdicts[b[0]]
+	if err := verdicts[b[0]]; err != nil {
+		return refusal{err}
+	}
+	return nil
 }
 
 // welcome reads the hello of a peer, and replies.
-func (m *Mesh) welcome(conn io.ReadWriter) (peer uint64, follows byte, err error) {
-	b := make([]byte, helloBytes)
-	if _, err := io.ReadFull(conn, b[:len(magic)+1]); err != nil {
-		return 0, 0, err
+func (m *Mesh) welcome(conn io.ReadWriter) (h hello, err error) {
+	h, ok, err := readHello(conn)
+	if err != nil {
+		return h, err
 	}
-	if string(b[:len(magic)]) != magic {
-		return 0, 0, fmt.Errorf("%q is no hello of a member", b[:len(magic)])
-	}
-	verdict := otherVersion // of which the rest is unknown
-	if b[len(magic)] == version {
-		if _, err := io.ReadFull(conn, b[len(magic)+1:]); err != nil {
-			return 0, 0, err
-		}
-		peer, verdict = m.judge(b[len(magic)+1:])
+	verdict := otherVersion
+	if ok {
+		verdict = m.judge(&h)
 	}
 	if _, err := conn.Write([]byte{byte(verdict)}); err != nil {
-		return 0, 0, err
+		return h, err
 	}
 	if err := verdicts[verdict]; err != nil {
-		return 0, 0, fmt.Errorf("refused: %w", err)
+		return h, refusal{fmt.Errorf("refused member %d at %q: %w", h.from, h.origin.Address, err)}
 	}
-	return peer, b[helloBytes-1], nil
+	return h, nil
 }
 
-func (m *Mesh) judge(b []byte) (peer uint64, verdict int) {
-	peer = binary.LittleEndian.Uint64(b[16:])
-	switch known := m.peer(peer) != nil; {
-	case !bytes.Equal(b[:16], m.Cluster[:]):
-		return 0, otherCluster
-	case binary.LittleEndian.Uint64(b[24:]) != m.ID:
-		return 0, otherMember
-	case !known || b[32] > forPublished:
-		return 0, unknownMember
+// judge decides on a hello of this version.
+func (m *Mesh) judge(h *hello) (verdict int) {
+	switch {
+	case h.cluster != m.Cluster:
+		return otherCluster
+	case h.to != m.ID && (h.to != 0 || h.follows != forRequest):
+		return otherMember
+	case h.follows == forRequest:
+		return welcome
+	case h.from == m.ID:
+		return sameMember
 	}
-	return peer, welcome
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch p := m.peers[h.from]; {
+	case m.former[h.from]:
+		return formerMember
+	case p == nil || h.follows > forRequest:
+		return unknownMember
+	case m.fixed[h.from] && h.origin.Address != p.address:
+		return elsewhere
+	}
+	// A process of an earlier start, or another one of the same, runs from a copy of the
+	// directory.
+	if o, heard := m.origins[h.from]; heard && (h.origin.Start < o.Start || h.origin.Start == o.Start && h.origin.Process != o.Process) {
+		return copied
+	}
+	m.origins[h.from] = h.origin
+	return welcome
 }
 
 // keptFrame is the largest frame whose memory a connection keeps for the next one.
@@ -136,15 +225,18 @@ func writeMessage(w io.Writer, msg *raftpb.Message, b []byte) ([]byte, error) {
 	return kept(b), err
 }
 
-// readFrame reads a frame into the memory of b, which may be nil. It takes more for what has
+// readFrame reads a frame of up to maxFrame bytes into the memory of b, which may be nil.
+func readFrame(r io.Reader, b []byte) ([]byte, error) { return readFrameOf(r, b, maxFrame) }
+
+// readFrameOf reads a frame of so many bytes at most. It takes more memory than that of b for what has
 // come, not for what is announced.
-func readFrame(r io.Reader, b []byte) ([]byte, error) {
+func readFrameOf(r io.Reader, b []byte, most int) ([]byte, error) {
 	var length [4]byte
 	if _, err := io.ReadFull(r, length[:]); err != nil {
 		return nil, err
 	}
 	n := int(binary.LittleEndian.Uint32(length[:]))
-	if n > maxFrame {
+	if n > most {
 		return nil, fmt.Errorf("a frame of %d bytes is too long", n)
 	}
 	b = b[:0]

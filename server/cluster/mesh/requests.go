@@ -1,0 +1,77 @@
+package mesh
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"time"
+)
+
+// A request has a connection of its own: one frame each way. A server that is no member yet
+// asks to become one, and members ask the leader for what concerns themselves.
+
+const (
+	// maxRequest is the longest request, and the longest reply, in bytes.
+	maxRequest = 64 << 10
+	// requestTimeout is how long the other side may take for a reply.
+	requestTimeout = 20 * time.Second
+)
+
+// Ask sends a request to the member at an address, or to whoever is there if to is 0, and
+// returns the reply.
+func (m *Mesh) Ask(ctx context.Context, address string, to uint64, request []byte) (reply []byte, err error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	defer context.AfterFunc(m.ctx, cancel)()
+	conn, err := m.connect(ctx, &peer{id: to, address: address}, forRequest)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	if err := conn.SetDeadline(time.Now().Add(requestTimeout)); err != nil {
+		return nil, err
+	}
+	if err := writeRequest(conn, request); err != nil {
+		return nil, err
+	}
+	if reply, err = readFrameOf(conn, nil, maxRequest); err != nil {
+		return nil, fmt.Errorf("no reply to a request: %w", err)
+	}
+	return reply, nil
+}
+
+func writeRequest(w io.Writer, b []byte) error {
+	if len(b) > maxRequest {
+		return fmt.Errorf("a request of %d bytes is too long", len(b))
+	}
+	_, err := w.Write(append(binary.LittleEndian.AppendUint32(nil, uint32(len(b))), b...))
+	return err
+}
+
+// readRequest replies to a request.
+func (m *Mesh) readRequest(conn net.Conn) error {
+	if m.Respond == nil {
+		return errors.New("requests are not taken here")
+	}
+	if err := conn.SetDeadline(time.Now().Add(helloTimeout)); err != nil {
+		return err
+	}
+	request, err := readFrameOf(conn, nil, maxRequest)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(m.ctx, requestTimeout-helloTimeout)
+	defer cancel()
+	reply := m.Respond(ctx, request)
+	if err := conn.SetDeadline(time.Now().Add(helloTimeout)); err != nil {
+		return err
+	}
+	if err := writeRequest(conn, reply); err != nil {
+		return err
+	}
+	return errTaken
+}
