@@ -1,6 +1,10 @@
 package commands
 
-import "time"
+import (
+	"strconv"
+	"strings"
+	"time"
+)
 
 // Membership is what a member of a group of machines that hold the same data knows of the
 // group at a moment. One member leads and takes changes; the others follow. It is not
@@ -18,21 +22,48 @@ type Membership struct {
 	Heard   time.Duration // how long ago a follower has heard the leader
 	Last    uint64        // last entry of this member's log
 	Commits uint64        // last entry that is known to be committed
-	Members []Member
+	Gone    bool          // this member has left the group
+	// Received is how many bytes have come of the data that this member gets anew; 0: it gets none.
+	Received int64
+	Members  []Member // in the order of their numbers
 }
 
 // Member is one machine of a group. What others have is known to the leader alone.
 type Member struct {
+	Number uint64 // by which the group knows it, never used again
 	ID     string // 40 hexadecimal digits
 	Host   string
 	Port   int
 	Entry  uint64 // last entry that it has
 	Record uint64 // last record of the leader's journal that it has
 	Active bool   // it has replied lately
+	// Learner says that it gets everything and does not vote, and Leaves that it votes only until the change
+	// that is under way is made.
+	Learner, Leaves bool
+	Sent            int64 // bytes that the leader has sent it of data that it gets anew; 0: it gets none
+}
+
+// Address is the host, in brackets if it is one of IPv6, and the port.
+func (m *Member) Address() string {
+	host := m.Host
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	return host + ":" + strconv.Itoa(m.Port)
+}
+
+// Voters is how many members vote.
+func (m *Membership) Voters() (n int) {
+	for i := range m.Members {
+		if !m.Members[i].Learner {
+			n++
+		}
+	}
+	return n
 }
 
 // Quorum is how many members have to agree.
-func (m *Membership) Quorum() int { return len(m.Members)/2 + 1 }
+func (m *Membership) Quorum() int { return m.Voters()/2 + 1 }
 
 // Master returns the member at Leader, an empty one if there is none.
 func (m *Membership) Master() Member {
@@ -42,10 +73,10 @@ func (m *Membership) Master() Member {
 	return m.Members[m.Leader]
 }
 
-// Others calls f with every member but one.
+// Others calls f with every member that votes, but one.
 func (m *Membership) Others(than int, f func(i int, o *Member)) {
 	for i := range m.Members {
-		if i != than {
+		if i != than && !m.Members[i].Learner {
 			f(i, &m.Members[i])
 		}
 	}

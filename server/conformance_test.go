@@ -330,7 +330,7 @@ var processOnly = map[string]bool{"SHUTDOWN": true, "LATENCY GRAPH": true, "CONF
 
 // needsAProcess reports whether a command is one of them, or needs other machines.
 func needsAProcess(c *commands.Command) bool {
-	return processOnly[c.Name] || c.GroupName() == "cluster" || c.GroupName() == "sentinel"
+	return processOnly[c.Name] || c.GroupName() == "cluster" || c.GroupName() == "sentinel" || c.GroupName() == "members"
 }
 
 // replyTo finds the reply to the call of step i; nil if nobody reads it.

@@ -1,9 +1,11 @@
 package server
 
 import (
+	"context"
 	"errors"
 
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/members"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/server/conf"
 	"github.com/vigildb/vigil/server/transport"
@@ -15,6 +17,7 @@ type Group interface {
 	Engine
 	Leadership
 	Channels
+	members.Changes
 }
 
 // Engine brings the members of a group to agree.
@@ -42,6 +45,8 @@ type Leadership interface {
 	// Fresh reports whether a follower has heard its leader, so that it may be read.
 	// patient asks for the limit of clients that accept old data.
 	Fresh(patient bool) bool
+	// Gone reports whether this server has left the group, and is of no use any more.
+	Gone() bool
 }
 
 // Channels carries messages of channels between the members.
@@ -111,6 +116,43 @@ func (h host) HandOver() {
 	}
 }
 
+// errAlone is the error of a change of the members where there are none.
+var errAlone = errors.New("this server is not a member of a group")
+
+// abroadIn runs f with the group. It waits for others.
+func (h host) abroadIn(f func(g Group) error) (err error) {
+	g := h.srv.opts.Group
+	if g == nil {
+		return errAlone
+	}
+	h.srv.abroad(func() { err = f(g) })
+	return err
+}
+
+// RemoveMember implements [members.Changes], as do the methods below.
+func (h host) RemoveMember(ctx context.Context, member uint64, force bool) error {
+	return h.abroadIn(func(g Group) error { return g.RemoveMember(ctx, member, force) })
+}
+
+// ReplaceMember has a member take the place of another one.
+func (h host) ReplaceMember(ctx context.Context, leaves, by uint64) error {
+	return h.abroadIn(func(g Group) error { return g.ReplaceMember(ctx, leaves, by) })
+}
+
+// TransferTo has a member lead.
+func (h host) TransferTo(member uint64) error {
+	return h.abroadIn(func(g Group) error { return g.TransferTo(member) })
+}
+
+// RecoverVote has this member vote.
+func (h host) RecoverVote() (last, term uint64, err error) {
+	err = h.abroadIn(func(g Group) (e error) {
+		last, term, e = g.RecoverVote()
+		return e
+	})
+	return last, term, err
+}
+
 // part ends the part of this server in its group: replies that wait for a commit are not
 // sent any more.
 func (srv *Server) part() error {
@@ -161,8 +203,10 @@ func (s *session) admitMember(cmd *commands.Command, argv [][]byte) error {
 	if s.srv.store.Member().Leads() {
 		return nil
 	}
-	flags := s.effects(cmd)
+	flags, keyed := s.effects(cmd), len(cmd.Keys) > 0 || cmd.Is(commands.Keyspace)
 	switch {
+	case g.Gone() && (flags&(commands.Write|commands.LeaderOnly) != 0 || keyed):
+		return commands.ErrLeftGroup
 	case flags&commands.Write != 0:
 		if !g.Fresh(false) {
 			return commands.ErrClusterDown
@@ -170,7 +214,7 @@ func (s *session) admitMember(cmd *commands.Command, argv [][]byte) error {
 		return commands.ErrReadOnlyReplica
 	case flags&commands.LeaderOnly != 0:
 		return commands.ErrLeaderOnly(cmd)
-	case (len(cmd.Keys) > 0 || cmd.Is(commands.Keyspace)) && !g.Fresh(s.Has(commands.ClientReadOnly)):
+	case keyed && !g.Fresh(s.Has(commands.ClientReadOnly)):
 		return commands.ErrClusterDown
 	}
 	return nil

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -37,6 +38,9 @@ type testGroup struct {
 	handed    int      // times that the leadership was given away; guarded by mu
 	asked     int      // times that the leadership was asked for; guarded by mu
 	published []string // guarded by mu: what other members were given
+	gone      bool     // guarded by mu: it has left
+	changes   []string // guarded by mu: what was asked of the group
+	refuses   error    // what changes return
 
 	receive func(kind byte, channel, message []byte)
 }
@@ -168,6 +172,32 @@ func (g *testGroup) Fresh(patient bool) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.heard || patient && g.patient
+}
+
+func (g *testGroup) Gone() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.gone
+}
+
+func (g *testGroup) RemoveMember(_ context.Context, member uint64, force bool) error {
+	g.set(func() { g.changes = append(g.changes, fmt.Sprintf("leave %d %v", member, force)) })
+	return g.refuses
+}
+
+func (g *testGroup) ReplaceMember(_ context.Context, leaves, by uint64) error {
+	g.set(func() { g.changes = append(g.changes, fmt.Sprintf("replace %d %d", leaves, by)) })
+	return g.refuses
+}
+
+func (g *testGroup) TransferTo(member uint64) error {
+	g.set(func() { g.changes = append(g.changes, fmt.Sprintf("transfer %d", member)) })
+	return g.refuses
+}
+
+func (g *testGroup) RecoverVote() (last, term uint64, err error) {
+	g.set(func() { g.changes = append(g.changes, "recover") })
+	return 40, 7, g.refuses
 }
 
 func (g *testGroup) HandOver() { g.set(func() { g.handed++ }) }

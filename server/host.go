@@ -7,6 +7,7 @@ import (
 	"github.com/vigildb/vigil/commands/cluster"
 	"github.com/vigildb/vigil/commands/conn"
 	"github.com/vigildb/vigil/commands/keys"
+	"github.com/vigildb/vigil/commands/members"
 	"github.com/vigildb/vigil/commands/pubsub"
 	"github.com/vigildb/vigil/commands/script"
 	"github.com/vigildb/vigil/commands/sentinel"
@@ -41,6 +42,7 @@ var (
 	_ keys.Access       = (*session)(nil)
 	_ keys.Durability   = (*session)(nil)
 	_ keys.Remote       = (*session)(nil)
+	_ members.Changes   = (*session)(nil)
 	_ pubsub.Broker     = (*session)(nil)
 	_ script.Runner     = (*session)(nil)
 	_ sentinel.Leader   = (*session)(nil)

@@ -35,16 +35,22 @@ func infoReplication(t *infoText) {
 	field(t, "repl_backlog_histlen", 0)
 }
 
-// infoFollowers shows the members that reply to this one, which leads.
+// infoFollowers shows the members that reply to this one, which leads. One that does not
+// vote yet is on its way to what the others have.
 func infoFollowers(t *infoText, m *commands.Membership) {
 	start, n := len(t.b), 0
-	m.Others(m.Self, func(_ int, o *commands.Member) {
-		if o.Active {
-			field(t, "slave"+strconv.Itoa(n), "ip="+o.Host+",port="+strconv.Itoa(o.Port)+
-				",state=online,offset="+strconv.FormatUint(o.Entry, 10)+",lag=0")
-			n++
+	for i := range m.Members {
+		o, state := &m.Members[i], "online"
+		if i == m.Self || !o.Active {
+			continue
 		}
-	})
+		if o.Learner {
+			state = "send_bulk"
+		}
+		field(t, "slave"+strconv.Itoa(n), "ip="+o.Host+",port="+strconv.Itoa(o.Port)+
+			",state="+state+",offset="+strconv.FormatUint(o.Entry, 10)+",lag=0")
+		n++
+	}
 	list := string(t.b[start:])
 	t.b = t.b[:start]
 	field(t, "connected_slaves", n)

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"slices"
 	"strconv"
 	"sync/atomic"
 
@@ -11,12 +12,12 @@ import (
 
 // leaderView is what a server remembers of the leaders of its group.
 type leaderView struct {
-	last      atomic.Int32 // index of the last one that was known, plus 1
-	announced atomic.Int32 // likewise the one that clients were told of
+	last      atomic.Pointer[commands.Member] // the last one that was known
+	announced atomic.Pointer[commands.Member] // the one that clients were told of
 }
 
 // Membership is what this server knows of its group, nil if it is alone. While there is no
-// leader, the last one is in its place.
+// leader, the last one is in its place, if it still is a member.
 func (h host) Membership() *commands.Membership {
 	if h.srv.opts.Membership == nil {
 		return nil
@@ -26,12 +27,15 @@ func (h host) Membership() *commands.Membership {
 		return nil
 	}
 	if m.Leader >= 0 {
-		h.srv.leader.last.Store(int32(m.Leader) + 1)
-		h.srv.leader.announced.CompareAndSwap(0, int32(m.Leader)+1)
+		h.srv.leader.last.Store(&m.Members[m.Leader])
+		h.srv.leader.announced.CompareAndSwap(nil, &m.Members[m.Leader])
 		return m
 	}
 	old := *m
-	old.Led, old.Leader = false, int(h.srv.leader.last.Load())-1
+	old.Led, old.Leader = false, -1
+	if last := h.srv.leader.last.Load(); last != nil {
+		old.Leader = slices.IndexFunc(m.Members, func(o commands.Member) bool { return o.ID == last.ID })
+	}
 	return &old
 }
 
@@ -61,11 +65,11 @@ func (srv *Server) announceLeader() {
 	if m == nil || !m.Led {
 		return
 	}
-	before := srv.leader.announced.Swap(int32(m.Leader) + 1)
-	if int(before) == m.Leader+1 {
+	now := &m.Members[m.Leader]
+	old := srv.leader.announced.Swap(now)
+	if old.Host == now.Host && old.Port == now.Port {
 		return
 	}
-	old, now := &m.Members[before-1], &m.Members[m.Leader]
 	text := m.Name + " " + old.Host + " " + strconv.Itoa(old.Port) + " " + now.Host + " " + strconv.Itoa(now.Port)
 	srv.broker.publish(nil, nil, pubsub.Channel, []byte("+switch-master"), []byte(text))
 }

@@ -87,6 +87,8 @@ func (s *session) admitSlots(cmd *commands.Command, argv [][]byte) (keyed bool, 
 func (s *session) redirect(effects commands.Flag, slot int) error {
 	g, set, readOnly := s.srv.opts.Group, s.srv.settings().conf, s.Has(commands.ClientReadOnly)
 	switch {
+	case g.Gone():
+		return commands.ErrLeftGroup
 	case effects&commands.PubSub != 0: // each member has the messages of all
 		if set.ClusterShardChannelsWhenDown || g.Fresh(false) {
 			return nil

@@ -357,7 +357,7 @@ func TestClusterWithoutALeaderIsDescribed(t *testing.T) {
 	if got, want := c.do("CLUSTER", "SHARDS"), `"ip" "" "endpoint" "b.example.org" "hostname" "b.example.org" "role" "master"`; !strings.Contains(got, want) {
 		t.Errorf("CLUSTER SHARDS: %s lacks %s", got, want)
 	}
-	r.srv.leader.last.Store(0)
+	r.srv.leader.last.Store(nil)
 	c.want("CLUSTER SLOTS", "[]")
 	if got := c.do("CLUSTER", "NODES"); strings.Contains(got, "master") || strings.Contains(got, "0-16383") {
 		t.Errorf("CLUSTER NODES: %s", got)

@@ -66,7 +66,7 @@ var groupTitles = map[string]string{
 	"generic": "Keys", "string": "Strings", "bitmap": "Bits", "list": "Lists", "hash": "Hashes", "set": "Sets", "stream": "Streams", "sorted-set": "Sorted sets", "geo": "Geography", "scripting": "Scripts",
 	"hyperloglog": "HyperLogLogs", "bf": "Bloom filters", "sched": "Schedules",
 	"place": "Placement maps", "cluster": "Redis Cluster, for groups of servers",
-	"sentinel": "Finding the leader of a group",
+	"sentinel": "Finding the leader of a group", "members": "Members of a group",
 }
 
 // commandPage lists the commands by group, in the order of the table.

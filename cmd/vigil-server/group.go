@@ -54,26 +54,21 @@ func (g group) reloadTLS(set *conf.Settings) error {
 // listenGroup makes the node of this server, if the configuration names a group.
 func listenGroup(config *conf.Config, log *slog.Logger) (g group, hashes [16]byte, err error) {
 	set := config.Settings()
-	if set.ClusterMembers == "" {
-		if set.ClusterMemberID != 0 || set.ClusterSecret != "" || set.ClusterView != conf.ViewSentinel {
-			return g, hashes, errors.New("cluster-member-id, cluster-secret and cluster-view need cluster-members")
+	if set.ClusterSecret == "" {
+		if set.ClusterMemberID != 0 || set.ClusterMembers != "" || set.ClusterJoin != "" || set.ClusterReplaces != 0 || set.ClusterView != conf.ViewSentinel {
+			return g, hashes, errors.New("a member of a group needs cluster-secret")
 		}
 		return g, hashes, nil
 	}
 	g.set = set
-	members, err := cluster.ParseMembers(set.ClusterMembers)
+	node, hashes, err := nodeConfig(set)
 	if err != nil {
-		return g, hashes, fmt.Errorf("cluster-members: %w", err)
-	}
-	id, hashes, err := cluster.Secrets(set.ClusterSecret)
-	if err != nil {
-		return g, hashes, fmt.Errorf("cluster-secret: %w", err)
+		return g, hashes, err
 	}
 	if set.ThrowAway {
 		return g, hashes, errors.New("a member of a group keeps its data: remove save \"\" and appendonly no")
 	}
-	node := cluster.NodeConfig{Group: id, ID: set.ClusterMemberID, Members: members,
-		Election: set.ClusterElection, MaxStale: set.ClusterMaxStale, Logf: logGroup(config, log)}
+	node.Logf = logGroup(config, log)
 	if set.TLSCluster {
 		c, err := readTLS(set)
 		if err != nil {
@@ -90,6 +85,32 @@ func listenGroup(config *conf.Config, log *slog.Logger) (g group, hashes [16]byt
 	return g, hashes, err
 }
 
+// nodeConfig reads the directives of a group.
+func nodeConfig(set *conf.Settings) (n cluster.NodeConfig, hashes [16]byte, err error) {
+	n = cluster.NodeConfig{ID: set.ClusterMemberID, Replaces: set.ClusterReplaces, AnnounceHost: set.ClusterAnnounceIP,
+		AnnouncePort: set.ClusterAnnouncePort, Port: set.Port, Election: set.ClusterElection, MaxStale: set.ClusterMaxStale}
+	if n.Port == 0 {
+		n.Port = set.TLSPort
+	}
+	if n.Group, hashes, err = cluster.Secrets(set.ClusterSecret); err != nil {
+		return n, hashes, fmt.Errorf("cluster-secret: %w", err)
+	}
+	switch {
+	case set.ClusterMembers != "" && set.ClusterJoin != "":
+		return n, hashes, errors.New("cluster-members founds a group and cluster-join joins one: give one of them")
+	case set.ClusterReplaces != 0 && set.ClusterJoin == "":
+		return n, hashes, errors.New("cluster-replaces is for a server that joins: it needs cluster-join")
+	case set.ClusterMembers != "":
+		if n.Members, err = cluster.ParseMembers(set.ClusterMembers); err != nil {
+			return n, hashes, fmt.Errorf("cluster-members: %w", err)
+		}
+	}
+	if n.Join, err = cluster.ParseContacts(set.ClusterJoin); err != nil {
+		return n, hashes, fmt.Errorf("cluster-join: %w", err)
+	}
+	return n, hashes, nil
+}
+
 // logGroup writes what a node says to the log of the server, if loglevel admits it.
 func logGroup(config *conf.Config, log *slog.Logger) func(level cluster.LogLevel, format string, args ...any) {
 	type levels struct {
@@ -97,7 +118,8 @@ func logGroup(config *conf.Config, log *slog.Logger) func(level cluster.LogLevel
 		slog  slog.Level
 	}
 	of := map[cluster.LogLevel]levels{cluster.LogDebug: {conf.LogDebug, slog.LevelDebug}, cluster.LogInfo: {conf.LogVerbose, slog.LevelDebug + 2},
-		cluster.LogWarn: {conf.LogWarning, slog.LevelWarn}, cluster.LogError: {conf.LogWarning, slog.LevelError}}
+		cluster.LogNotice: {conf.LogNotice, slog.LevelInfo},
+		cluster.LogWarn:   {conf.LogWarning, slog.LevelWarn}, cluster.LogError: {conf.LogWarning, slog.LevelError}}
 	return func(level cluster.LogLevel, format string, args ...any) {
 		if l := of[level]; l.shown >= config.Settings().LogLevel && log.Enabled(context.Background(), l.slog) {
 			log.Log(context.Background(), l.slog, "group: "+fmt.Sprintf(format, args...))

@@ -43,13 +43,14 @@ func newTrio(t *testing.T, args ...string) *trio {
 	return g
 }
 
-// freePorts returns the first of three ports that are free, those of the group included.
+// freePorts returns the first of six ports that are free, those of the group included.
 func freePorts(t *testing.T) int {
 	t.Helper()
 	for range 100 {
 		base := 10000 + rand.IntN(12000)
 		free := true
-		for _, port := range []int{base, base + 1, base + 2, base + 10000, base + 10001, base + 10002} {
+		for i := range 12 {
+			port := base + i%6 + i/6*10000
 			l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port))
 			if err != nil {
 				free = false
@@ -85,8 +86,10 @@ func (g *trio) await(i int) {
 }
 
 // call sends one call to server i over a connection of its own.
-func (g *trio) call(i int, line string) (string, error) {
-	nc, err := net.DialTimeout("tcp", "127.0.0.1:"+strconv.Itoa(g.ports[i]), time.Second)
+func (g *trio) call(i int, line string) (string, error) { return callAt(g.ports[i], line) }
+
+func callAt(port int, line string) (string, error) {
+	nc, err := net.DialTimeout("tcp", "127.0.0.1:"+strconv.Itoa(port), time.Second)
 	if err != nil {
 		return "", err
 	}
@@ -301,10 +304,14 @@ func TestConfigurationOfAGroupIsChecked(t *testing.T) {
 		want string
 		args []string
 	}{
-		{"cluster-member-id, cluster-secret and cluster-view need cluster-members", []string{"--cluster-member-id", "1"}},
-		{"cluster-member-id, cluster-secret and cluster-view need cluster-members", []string{"--cluster-view", "cluster"}},
+		{"a member of a group needs cluster-secret", []string{"--cluster-member-id", "1"}},
+		{"a member of a group needs cluster-secret", []string{"--cluster-view", "cluster"}},
+		{"cluster-members founds a group and cluster-join joins one", []string{"--cluster-members", members, "--cluster-join", "127.0.0.1:23001", "--cluster-secret", "0123456789abcdef"}},
+		{"cluster-replaces is for a server that joins", []string{"--cluster-members", members, "--cluster-replaces", "2", "--cluster-secret", "0123456789abcdef"}},
+		{`cluster-join: "nowhere" is not of the form host:port`, []string{"--cluster-join", "nowhere", "--cluster-secret", "0123456789abcdef"}},
+		{`cluster-join: "10.0.0.1:60000": the port is not between 1 and 55535`, []string{"--cluster-join", "10.0.0.1:60000", "--cluster-secret", "0123456789abcdef"}},
 		{`cluster-members: "1": not of the form id=host:port`, []string{"--cluster-members", "1", "--cluster-secret", "0123456789abcdef"}},
-		{"cluster-secret: shorter than 16 bytes", []string{"--cluster-members", members, "--cluster-member-id", "1"}},
+		{"cluster-secret: shorter than 16 bytes", []string{"--cluster-members", members, "--cluster-member-id", "1", "--cluster-secret", "short"}},
 		{"member 4 is not among the members", []string{"--cluster-members", members, "--cluster-member-id", "4", "--cluster-secret", "0123456789abcdef"}},
 		{"a member of a group keeps its data", []string{"--cluster-members", members, "--cluster-member-id", "1", "--cluster-secret", "0123456789abcdef", "--save", "", "--appendonly", "no"}},
 	} {

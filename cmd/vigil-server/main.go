@@ -203,7 +203,7 @@ func attend(srv *server.Server, data *loading, group group, config *conf.Config,
 			how, name = config.Settings().ShutdownOnSigint, "SIGINT"
 		case <-srv.ShutdownRequested():
 		case err := <-group.failed():
-			return fmt.Errorf("this member of the group has to start again: %w", err)
+			return fmt.Errorf("this member of the group has ended: %w", err)
 		}
 		log.Warn("Received " + name + " scheduling shutdown...")
 		sig.forget()

@@ -12,26 +12,23 @@ import (
 // under names that clients may see.
 func membership(node *cluster.Node, set *conf.Settings) func() *commands.Membership {
 	id := cluster.PublicID(set.ClusterSecret, "group")
-	var ids []string
-	for _, m := range node.Members() {
-		ids = append(ids, cluster.PublicID(set.ClusterSecret, "member "+strconv.FormatUint(m.ID, 10)))
-	}
 	return func() *commands.Membership {
 		v := node.View()
 		if v == nil {
 			return nil
 		}
 		m := &commands.Membership{Name: set.ClusterName, ID: id, Leader: -1, Led: v.Leader != 0, Leads: v.Leads, Syncing: v.Lost, Synced: set.AppendFsync == conf.FsyncAlways,
-			Term: v.Term, Heard: node.Heard(), Last: v.Last, Commits: v.Committed}
-		for i, o := range node.Members() {
+			Term: v.Term, Heard: node.Heard(), Last: v.Last, Commits: v.Committed, Gone: node.Gone(), Received: v.Received}
+		for i, o := range v.Members {
 			if o.ID == v.Leader {
 				m.Leader = i
 			}
 			if o.ID == v.ID {
 				m.Self = i
 			}
-			at := v.Members[i]
-			m.Members = append(m.Members, commands.Member{ID: ids[i], Host: o.Host, Port: o.Port, Entry: at.Match, Record: at.Record, Active: at.Active})
+			host, port, _ := cluster.SplitAddress(o.Address) // empty while it is unknown
+			m.Members = append(m.Members, commands.Member{Number: o.ID, ID: cluster.PublicID(set.ClusterSecret, "member "+strconv.FormatUint(o.ID, 10)),
+				Host: host, Port: port, Entry: o.Match, Record: o.Record, Active: o.Active, Learner: !o.Votes, Leaves: o.Leaves, Sent: o.Sent})
 		}
 		return m
 	}

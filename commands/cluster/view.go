@@ -116,7 +116,9 @@ func line(c *commands.Ctx, m *commands.Membership, i int) string {
 func nodes(c *commands.Ctx, m *commands.Membership) error {
 	var b strings.Builder
 	for i := range m.Members {
-		b.WriteString(line(c, m, i) + "\n")
+		if i == m.Self || !m.Members[i].Learner { // which may have nothing yet
+			b.WriteString(line(c, m, i) + "\n")
+		}
 	}
 	c.Reply.Verbatim("txt", []byte(b.String()))
 	return nil
@@ -126,7 +128,7 @@ func replicas(c *commands.Ctx, m *commands.Membership, i int) error {
 	if i != m.Leader {
 		return errNotMaster
 	}
-	c.Reply.Array(len(m.Members) - 1)
+	c.Reply.Array(m.Voters() - 1)
 	m.Others(i, func(i int, _ *commands.Member) { c.Reply.BulkString(line(c, m, i)) })
 	return nil
 }
@@ -178,7 +180,7 @@ func shards(c *commands.Ctx, m *commands.Membership) error {
 		c.Reply.Int(commands.Slots - 1)
 	}
 	c.Reply.BulkString("nodes")
-	c.Reply.Array(len(m.Members))
+	c.Reply.Array(m.Voters())
 	if m.Leader >= 0 {
 		shardNode(c, m, m.Leader)
 	}

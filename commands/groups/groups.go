@@ -14,6 +14,7 @@ import (
 	"github.com/vigildb/vigil/commands/hll"
 	"github.com/vigildb/vigil/commands/keys"
 	"github.com/vigildb/vigil/commands/lists"
+	"github.com/vigildb/vigil/commands/members"
 	"github.com/vigildb/vigil/commands/place"
 	"github.com/vigildb/vigil/commands/pubsub"
 	"github.com/vigildb/vigil/commands/sched"
@@ -28,7 +29,7 @@ import (
 // All lists the groups, in the order in which docs/commands.md shows them.
 func All() []commands.Group {
 	return []commands.Group{
-		conn.Group(), conn.TransactionGroup(), pubsub.Group(), script.Group(), admin.Group(), acl.Group(), cluster.Group(), sentinel.Group(), keys.Group(),
+		conn.Group(), conn.TransactionGroup(), pubsub.Group(), script.Group(), admin.Group(), acl.Group(), cluster.Group(), sentinel.Group(), members.Group(), keys.Group(),
 		text.Group(), bits.Group(), lists.Group(), hashes.Group(), sets.Group(), zsets.Group(), geo.Group(), streams.Group(), hll.Group(), bloom.Group(),
 		sched.Group(), place.Group(),
 	}

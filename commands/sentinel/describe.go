@@ -49,8 +49,8 @@ func writeMaster(c *commands.Ctx, m *commands.Membership) {
 	describe(c, m, m.Name, "master", m.Leader, func(d *description) {
 		d.text("role-reported", "master")
 		d.number("config-epoch", int64(m.Term))
-		d.number("num-slaves", int64(len(m.Members)-1))
-		d.number("num-other-sentinels", int64(len(m.Members)-1))
+		d.number("num-slaves", int64(m.Voters()-1))
+		d.number("num-other-sentinels", int64(m.Voters()-1))
 		d.number("quorum", int64(m.Quorum()))
 	})
 }

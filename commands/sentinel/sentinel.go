@@ -59,7 +59,10 @@ func masterAddress(c *commands.Ctx) error {
 // checkQuorum counts the members that can vote. A follower that hears a leader knows that
 // a majority does.
 func checkQuorum(c *commands.Ctx, m *commands.Membership) error {
-	usable := 1
+	usable := 0
+	if !m.Members[m.Self].Learner && !m.Gone {
+		usable = 1
+	}
 	if m.Leads {
 		m.Others(m.Self, func(_ int, o *commands.Member) {
 			if o.Active {
@@ -128,13 +131,23 @@ func masters(c *commands.Ctx) error {
 }
 
 func replicas(c *commands.Ctx, m *commands.Membership) error {
-	c.Reply.Array(len(m.Members) - 1)
-	m.Others(m.Leader, func(i int, o *commands.Member) { writeReplica(c, m, i, o) })
+	writeOthers(c, m, m.Leader, writeReplica)
 	return nil
 }
 
 func sentinels(c *commands.Ctx, m *commands.Membership) error {
-	c.Reply.Array(len(m.Members) - 1)
-	m.Others(m.Self, func(i int, o *commands.Member) { writeSentinel(c, m, i, o) })
+	writeOthers(c, m, m.Self, writeSentinel)
 	return nil
+}
+
+// writeOthers describes the members that vote, but one. Learners may have nothing yet: a client
+// that reads from replicas must not find them.
+func writeOthers(c *commands.Ctx, m *commands.Membership, than int, write func(c *commands.Ctx, m *commands.Membership, i int, o *commands.Member)) {
+	c.Reply.ArrayLater(func() (n int) {
+		m.Others(than, func(i int, o *commands.Member) {
+			write(c, m, i, o)
+			n++
+		})
+		return n
+	})
 }

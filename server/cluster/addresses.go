@@ -32,6 +32,42 @@ func (m Member) Address() string { return net.JoinHostPort(m.Host, strconv.Itoa(
 // bus is where other members connect to it.
 func (m Member) bus() string { return net.JoinHostPort(m.Host, strconv.Itoa(m.Port+busOffset)) }
 
+// busOf returns where other members connect to the one with an address of clients.
+func busOf(address string) (string, error) { return shift(address, busOffset) }
+
+// clientsOf is the reverse of busOf, "" for what is no such address.
+func clientsOf(bus string) string {
+	address, err := shift(bus, -busOffset)
+	if err != nil {
+		return ""
+	}
+	return address
+}
+
+func shift(address string, by int) (string, error) {
+	host, port, err := SplitAddress(address)
+	if err != nil {
+		return "", err
+	}
+	if port += by; port < 1 || port > 65535 {
+		return "", fmt.Errorf("%q: the port is not between 1 and %d", address, 65535-busOffset)
+	}
+	return net.JoinHostPort(host, strconv.Itoa(port)), nil
+}
+
+// SplitAddress returns host and port of an address.
+func SplitAddress(address string) (host string, port int, err error) {
+	host, text, err := net.SplitHostPort(address)
+	if err != nil || host == "" {
+		return "", 0, fmt.Errorf("%q is not of the form host:port", address)
+	}
+	n, err := strconv.ParseUint(text, 10, 16)
+	if err != nil || n == 0 {
+		return "", 0, fmt.Errorf("%q has no port", address)
+	}
+	return host, int(n), nil
+}
+
 // maxMembers is how many voters a group may have. Each of them gets every change.
 const maxMembers = 7
 

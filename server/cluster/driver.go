@@ -108,7 +108,13 @@ type Driver struct {
 func New(c Config, now time.Duration) (*Driver, error) {
 	d := &Driver{Config: c, now: now, started: now, rounds: map[uint64]time.Duration{}, carried: map[uint64]*carriage{}}
 	d.campaigns.due = now + d.timeout()
-	if c.Log.Lost() && !c.Without.KeepTerm {
+	switch {
+	case !c.Log.Lost() || c.Without.KeepTerm:
+	case d.alone():
+		if err := c.Log.Recovered(); err != nil {
+			return nil, err
+		}
+	default:
 		if err := d.renounce(); err != nil {
 			return nil, err
 		}

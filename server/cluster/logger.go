@@ -12,6 +12,7 @@ type LogLevel int
 const (
 	LogDebug LogLevel = iota
 	LogInfo
+	LogNotice
 	LogWarn
 	LogError
 )

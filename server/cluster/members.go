@@ -254,6 +254,18 @@ func (d *Driver) Join(id uint64, address string) error {
 	return d.proposeChange(raftpb.ConfChangeTransitionAuto, address, single(raftpb.ConfChangeAddLearnerNode, id))
 }
 
+// Move notes that a member is reached at another address.
+func (d *Driver) Move(id uint64, address string) error {
+	m, err := d.mayChange()
+	if err != nil {
+		return fmt.Errorf("member %d moves: %w", id, err)
+	}
+	if !slices.Contains(m.IDs(), id) {
+		return fmt.Errorf("member %d moves: %w", id, ErrUnknownMember)
+	}
+	return d.proposeChange(raftpb.ConfChangeTransitionAuto, address, single(raftpb.ConfChangeUpdateNode, id))
+}
+
 // Promote makes a learner that has caught up a voter, by joint consensus.
 func (d *Driver) Promote(id uint64) error { return d.replace(id, 0) }
 

@@ -7,18 +7,32 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/persistence/grouplog"
 	"github.com/vigildb/vigil/server/cluster/mesh"
 )
 
 // NodeConfig describes one machine of a group.
 type NodeConfig struct {
-	Group   [16]byte // which group it is; see Secrets
-	ID      uint64
+	Group [16]byte // which group it is; see Secrets
+	// ID says which member this is, 0 for the one that the directory belongs to. One that joins gets
+	// it if it was never used.
+	ID uint64
+	// Members are the founders of the group, none for a server that joins or whose directory knows
+	// the group.
 	Members []Member
+	// Join are addresses of members that a server with a new directory asks to take it in.
+	Join []string
+	// Replaces is the voter in whose place a server that joins is to vote, 0 for none.
+	Replaces uint64
+	// AnnounceHost and AnnouncePort are where clients and, 10000 higher, other members find this
+	// server, unless they are zero. Port is where it listens for clients.
+	AnnounceHost       string
+	AnnouncePort, Port int
 	// Election is the timeout of an election: a group is without a leader for about that
 	// long when the leader is lost.
 	Election time.Duration
@@ -31,37 +45,58 @@ type NodeConfig struct {
 	Logf func(level LogLevel, format string, args ...any)
 }
 
+// founder returns a founder, nil if there is none with the id.
+func (c *NodeConfig) founder(id uint64) *Member {
+	for i := range c.Members {
+		if c.Members[i].ID == id {
+			return &c.Members[i]
+		}
+	}
+	return nil
+}
+
 // Node is a machine of a group, as its server sees it: the member and its connections.
 type Node struct {
 	config    NodeConfig
 	proposals *Proposals
-	listener  net.Listener
-	mesh      *mesh.Mesh
 	published func(kind byte, channel, message []byte)
+	process   uint64 // drawn by lot
+	mesh      *mesh.Mesh
 	runner    atomic.Pointer[Runner]
+	gone      atomic.Bool // this server has left the group
+	leaving   atomic.Bool // it is about to
 	failed    chan error
 	refusals  refusals
+
+	ctx   context.Context // ends with Close
+	end   context.CancelFunc
+	tasks sync.WaitGroup
+
+	mu       sync.Mutex
+	listener net.Listener // guarded by mu once Start is called
+	self     *identity    // nil before it is known; guarded by mu
+	log      *grouplog.Log
+	members  *Members // as they were told last; guarded by mu
 }
 
-// Listen makes a node, which takes part from Start on. It holds the port of the group from
-// now on, so that two nodes with one address are noticed before anything else happens.
+// Listen makes a node, which takes part from Start on. A founder holds the port of the group from
+// now on, so that two nodes with one address are noticed before anything else happens; others
+// learn from their directory where they are.
 func Listen(c NodeConfig) (*Node, error) {
-	self := -1
-	for i, m := range c.Members {
-		if m.ID == c.ID {
-			self = i
-		}
+	n := &Node{config: c, proposals: NewProposals(), failed: make(chan error, 1)}
+	n.ctx, n.end = context.WithCancel(context.Background())
+	if len(c.Members) == 0 || c.ID == 0 {
+		return n, nil
 	}
-	if self < 0 {
+	if c.founder(c.ID) == nil {
 		return nil, fmt.Errorf("cluster: member %d is not among the members", c.ID)
 	}
-	l, err := net.Listen("tcp", c.Members[self].bus())
+	address, err := n.ownAddress(&identity{Member: c.ID})
 	if err != nil {
-		return nil, fmt.Errorf("cluster: %w", err)
+		return nil, err
 	}
-	n := &Node{config: c, proposals: NewProposals(), listener: l, failed: make(chan error, 1)}
-	if c.TLS != nil {
-		n.listener = tlsListener{l, n}
+	if err := n.hold(address); err != nil {
+		return nil, err
 	}
 	return n, nil
 }
@@ -71,32 +106,50 @@ func (n *Node) Replicator() persistence.Replicator { return n.proposals }
 
 // Start takes part from now on. The store is loaded. lazy says that entries are appended
 // without being forced to the device. lead is called when this member is about to lead, and
-// follow when it has ceased to.
+// follow when it has ceased to. A server that joins waits until the group has taken it in.
 func (n *Node) Start(store *persistence.Member, lazy bool, lead, follow func()) error {
-	peers := map[uint64]string{}
-	var voters []uint64
-	for _, m := range n.config.Members {
-		peers[m.ID] = m.bus()
-		voters = append(voters, m.ID)
+	self, err := n.identify(n.ctx, store.Log())
+	if err != nil {
+		return err
 	}
-	n.mesh = mesh.New(mesh.Config{Cluster: n.config.Group, ID: n.config.ID, Peers: peers,
-		Dial: n.dial, Receive: n.receive, ReceiveState: n.receiveState, ReceivePublished: n.published,
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.ctx.Err() != nil { // Close has not seen a runner, and perhaps no listener
+		return errors.Join(ErrStopped, n.listener.Close())
+	}
+	n.self, n.log = self, store.Log()
+	n.gone.Store(self.Left)
+	n.mesh = mesh.New(mesh.Config{Cluster: n.config.Group, ID: self.Member, Self: n.origin(self),
+		Dial: n.dial, Receive: n.receive, ReceiveState: n.receiveState, ReceivePublished: n.published, Respond: n.respond, Refused: n.refused,
 		Logf: func(format string, args ...any) { n.config.Logf(LogInfo, format, args...) }})
-	r, err := Run(store, lazy, RunnerConfig{ID: n.config.ID, Voters: voters, Election: n.config.Election, Proposals: n.proposals,
-		Mesh: n.mesh, SendState: n.sendState, Role: Role{Lead: lead, Follow: follow}, Now: Now, Logf: n.config.Logf})
+	var founders []uint64
+	for _, m := range n.config.Members {
+		founders = append(founders, m.ID)
+	}
+	r, err := Run(store, lazy, RunnerConfig{ID: self.Member, Founders: founders, Election: n.config.Election, Proposals: n.proposals,
+		Mesh: n.mesh, SendState: n.sendState, Role: Role{Lead: lead, Follow: follow}, Address: n.addressIn, Told: n.toldAddress, Changed: n.changed,
+		Now: Now, Logf: n.config.Logf})
 	if err != nil {
 		n.mesh.Close()
 		return err
 	}
 	n.runner.Store(r)
-	go n.serve()
-	go n.watch(r)
+	n.meetLocked(r.Members())
+	if self.Left {
+		n.config.Logf(LogWarn, "member %d has left the group: this directory cannot come back, a new one can join", self.Member)
+	}
+	n.tasks.Go(n.serve)
+	n.tasks.Go(func() { n.watch(r) })
+	n.tasks.Go(n.attend)
 	return nil
 }
 
 // serve takes the connections of the others. It ends with the mesh.
 func (n *Node) serve() {
-	if err := n.mesh.Serve(n.listener); !errors.Is(err, mesh.ErrClosed) {
+	n.mu.Lock()
+	l := n.listener
+	n.mu.Unlock()
+	if err := n.mesh.Serve(l); !errors.Is(err, mesh.ErrClosed) {
 		n.fail(err)
 	}
 }
@@ -154,14 +207,15 @@ func (n *Node) WaitHeld() error {
 }
 
 // Fresh reports whether the leader was heard within two election timeouts, or for a
-// patient client within the limit of the configuration.
+// patient client within the limit of the configuration. A learner is not read: it may have
+// nothing yet.
 func (n *Node) Fresh(patient bool) bool {
 	limit := 2 * n.config.Election
 	if patient {
 		limit = max(limit, n.config.MaxStale)
 	}
 	r := n.runner.Load()
-	return r != nil && r.Heard() < limit
+	return r != nil && r.Heard() < limit && r.votes.Load()
 }
 
 // View returns what this member knows of the group, nil before the start.
@@ -179,9 +233,6 @@ func (n *Node) Heard() time.Duration {
 	}
 	return 0
 }
-
-// Members are those of the configuration.
-func (n *Node) Members() []Member { return n.config.Members }
 
 // OnPublished has f called with the messages of channels that other members publish. It is
 // called before Start.
@@ -221,12 +272,18 @@ func (n *Node) TakeOver() {
 
 // Close ends the part of this member in order. The store is closed next.
 func (n *Node) Close() error {
-	r := n.runner.Load()
-	if r == nil {
-		return n.listener.Close()
+	n.end()
+	n.mu.Lock() // a Start that is under way sees the end
+	r, l := n.runner.Load(), n.listener
+	n.mu.Unlock()
+	var err error
+	if r != nil {
+		err = r.Close()
+		n.mesh.Close()
 	}
-	err := r.Close()
-	n.mesh.Close()
-	n.listener.Close() // closed by the mesh, if that has served it
+	if l != nil {
+		l.Close() // closed by the mesh, if that has served it
+	}
+	n.tasks.Wait()
 	return err
 }

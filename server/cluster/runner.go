@@ -36,7 +36,7 @@ type Role struct {
 // RunnerConfig describes a member that runs.
 type RunnerConfig struct {
 	ID        uint64
-	Voters    []uint64
+	Founders  []uint64      // the first members of a group that has not begun; see OpenReplica
 	Election  time.Duration // timeout of an election
 	Proposals *Proposals    // what the store proposes to
 	Mesh      Mesh
@@ -44,6 +44,14 @@ type RunnerConfig struct {
 	// has taken it. Nil: members that lack what the log has no more wait.
 	SendState func(ctx context.Context, m *raftpb.Message, state io.Reader) error
 	Role      Role
+	// Address returns where clients connect to a member, "" if that is not known. Nil: what the
+	// members say.
+	Address func(m *Members, id uint64) string
+	// Told returns where a member says that it is, "" if it was not heard. A leader has the group
+	// agree on the addresses of founders by it. Nil: it has not.
+	Told func(id uint64) string
+	// Changed, unless it is nil, is called with the members when they have changed.
+	Changed func(*Members)
 	// Now is a monotonic clock that counts the time in which the machine sleeps: a
 	// lease must not outlast it.
 	Now func() time.Duration
@@ -73,7 +81,9 @@ type Runner struct {
 	view  atomic.Pointer[View]
 
 	replied map[uint64]time.Duration // when members replied, for the view
+	states  transfers
 
+	votes   atomic.Bool // it is no learner
 	watched atomic.Bool // View was called: the next one is made as soon as possible
 
 	mu      sync.Mutex
@@ -81,6 +91,7 @@ type Runner struct {
 	leads   bool      // guarded by mu
 	waiting int       // in WaitHeld; guarded by mu
 	err     error     // why the member has ended; guarded by mu
+	roster  roster    // guarded by mu
 }
 
 // View is what a member knows of its group.
@@ -89,29 +100,36 @@ type View struct {
 	Leads            bool   // this member takes changes
 	Lost             bool   // it may lack what it has acknowledged (R6): its vote is missing
 	Committed, Last  uint64 // entries
-	// Members are all voters, in the order of the configuration.
+	// Members are all members and this one, in the order of their ids.
 	Members []MemberView
+	// Received is how many bytes of a state have come that is on its way to this member, 0 for none.
+	Received int64
 }
 
-// MemberView is what the leader knows of a member. Others know its ID only.
+// MemberView is what the leader knows of a member. Others know who it is only.
 type MemberView struct {
-	ID     uint64
-	Match  uint64 // last entry that it has
-	Record uint64 // last record of those entries
-	Active bool   // it replied within an election timeout
+	ID      uint64
+	Address string // where clients connect to it, "" if that is not known
+	Votes   bool   // it is no learner
+	Leaves  bool   // it votes until the change that is under way is done
+	Sent    int64  // bytes that were sent of a state that is on its way to it, 0 for none
+	Match   uint64 // last entry that it has
+	Record  uint64 // last record of those entries
+	Active  bool   // it replied within an election timeout
 }
 
 // Run starts a member, whose store was loaded just now and is closed after Close.
 func Run(store *persistence.Member, lazy bool, c RunnerConfig) (*Runner, error) {
-	replica, err := NewReplica(store, c.Voters, lazy)
+	replica, err := NewReplica(store, c.Founders, lazy)
 	if err != nil {
 		return nil, fmt.Errorf("cluster: %w", err)
 	}
-	if ids := replica.Members().IDs(); !slices.Equal(ids, slices.Sorted(slices.Values(c.Voters))) {
-		return nil, fmt.Errorf("cluster: the store is of a group with the members %v, the configuration names %v", ids, c.Voters)
+	if c.Address == nil {
+		c.Address = func(m *Members, id uint64) string { return m.Addresses[id] }
 	}
 	r := &Runner{config: c, replica: replica, inbox: make(chan *raftpb.Message, inboxSize), asked: make(chan func()), replied: map[uint64]time.Duration{},
 		ended: make(chan struct{})}
+	r.roster = roster{members: replica.Members(), changed: make(chan struct{})}
 	r.moved.L = &r.mu
 	r.ctx, r.stop = context.WithCancel(context.Background())
 	now := c.Now()
@@ -120,7 +138,7 @@ func Run(store *persistence.Member, lazy bool, c RunnerConfig) (*Runner, error) 
 		courier = r
 	}
 	r.driver, err = New(Config{ID: c.ID, Tick: c.Election / ticks, Election: ticks, Log: replica, Machine: machine{replica, r}, Mesh: c.Mesh,
-		Courier: courier, Vouch: r.vouch, Logger: logger{c.Logf}, Proposals: c.Proposals}, now)
+		Courier: courier, Vouch: r.vouch, Logger: logger{c.Logf}, Proposals: c.Proposals, Changed: r.rosterChanged}, now)
 	if err != nil {
 		return nil, fmt.Errorf("cluster: %w", err)
 	}
@@ -172,6 +190,7 @@ func (r *Runner) run() {
 			if err = r.driver.Advance(now); err == nil {
 				r.driver.Renew(now)
 				r.look()
+				r.agreeOnAddresses()
 				err = r.replica.DiskError() // of what the store writes by itself: all changes are refused
 			}
 		case m := <-r.inbox:
@@ -203,6 +222,7 @@ func (r *Runner) end(err error) {
 	defer r.mu.Unlock()
 	r.leads, r.err = false, err
 	r.moved.Broadcast()
+	r.toldLocked(r.roster.members)
 }
 
 func (r *Runner) step(m *raftpb.Message) {
@@ -232,6 +252,9 @@ func (r *Runner) publish() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if leads != r.leads || before == 0 && until != 0 || r.waiting > 0 && int64(until) > before {
+		if leads != r.leads {
+			r.toldLocked(r.roster.members)
+		}
 		r.leads = leads
 		r.moved.Broadcast()
 	}
@@ -286,14 +309,22 @@ func (r *Runner) look() {
 	v := &View{ID: r.config.ID, Leader: s.Lead, Term: s.HardState.GetTerm(), Committed: s.HardState.GetCommit(),
 		Leads: r.driver.leads(), Lost: r.replica.Lost()}
 	_, v.Last = r.replica.log.Bounds()
-	for _, id := range r.config.Voters {
-		m := MemberView{ID: id}
+	members := r.replica.Members()
+	ids := members.IDs()
+	if at, there := slices.BinarySearch(ids, r.config.ID); !there { // it has not read yet that it has joined, or has left
+		ids = slices.Insert(ids, at, r.config.ID)
+	}
+	for _, id := range ids {
+		m := MemberView{ID: id, Address: r.config.Address(members, id), Votes: members.Voter(id), Sent: r.states.sent(id)}
+		m.Leaves = m.Votes && !slices.Contains(members.Conf.GetVoters(), id)
 		if p, ok := s.Progress[id]; ok && s.RaftState == raft.StateLeader {
 			m.Match, m.Active = p.Match, r.active(id, p.RecentActive)
 			m.Record, _ = r.replica.log.LastRecord(p.Match) // 0 for a member that lacks more than the log has
 		}
 		v.Members = append(v.Members, m)
 	}
+	r.votes.Store(members.Voter(r.config.ID))
+	v.Received = r.states.received.Load()
 	r.view.Store(v)
 }
 

@@ -54,7 +54,7 @@ func newTrio(t *testing.T) *trio {
 	defer g.mu.Unlock() // nothing is sent before all are there
 	for i, m := range g.members {
 		var err error
-		m.runner, err = Run(m.store.Member(), false, RunnerConfig{ID: uint64(i + 1), Voters: []uint64{1, 2, 3}, Election: 200 * time.Millisecond,
+		m.runner, err = Run(m.store.Member(), false, RunnerConfig{ID: uint64(i + 1), Founders: []uint64{1, 2, 3}, Election: 200 * time.Millisecond,
 			Proposals: proposals[i], Mesh: m, SendState: m.sendState, Now: Now, Logf: func(LogLevel, string, ...any) {},
 			Role: Role{Lead: func() { m.roles <- "lead" }, Follow: func() { m.roles <- "follow" }}})
 		if err != nil {

@@ -63,15 +63,20 @@ type Settings struct {
 	EnableProtectedConfigs Permission
 	Renames                []Rename // rename-command, in order
 
-	// The group of machines; ClusterMembers is empty for a server that is alone.
-	ClusterMembers  string
-	ClusterMemberID uint64
-	ClusterName     string // for Sentinel's clients
-	ClusterView     View
-	ClusterSecret   string
-	ClusterElection time.Duration // timeout of an election
-	ClusterMaxStale time.Duration // of a follower that is read
-	ClusterLogBound int64         // bytes of the log for members that lag
+	// The group of machines; ClusterSecret is empty for a server that is alone.
+	ClusterMembers  string // founders
+	ClusterJoin     string // addresses
+	ClusterReplaces uint64 // member
+	// Where others find the server, if not where the configuration says otherwise.
+	ClusterAnnounceIP   string
+	ClusterAnnouncePort int
+	ClusterMemberID     uint64
+	ClusterName         string // for Sentinel's clients
+	ClusterView         View
+	ClusterSecret       string
+	ClusterElection     time.Duration // timeout of an election
+	ClusterMaxStale     time.Duration // of a follower that is read
+	ClusterLogBound     int64         // bytes of the log for members that lag
 
 	// What a member does for clients of Redis Cluster while it hears no leader.
 	ClusterReadsWhenDown, ClusterShardChannelsWhenDown bool

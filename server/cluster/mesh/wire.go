@@ -33,8 +33,6 @@ const (
 	forRequest   = 3
 	// maxFrame bounds a message: an entry of the largest record, and what is around it.
 	maxFrame = 640 << 20
-	// maxAddress bounds an address.
-	maxAddress = 255
 )
 
 // verdicts of the member that was dialled, and what they mean.
@@ -74,6 +72,9 @@ func (r refusal) Unwrap() error { return r.error }
 
 // tlsAlert is how TLS begins to refuse what is not TLS.
 const tlsAlert = 21
+
+// MaxAddress is how long an address may be.
+const MaxAddress = 255
 
 // Origin is where a member is, and which of its processes.
 type Origin struct {

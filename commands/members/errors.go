@@ -1,0 +1,23 @@
+package members
+
+import "github.com/vigildb/vigil/commands"
+
+// Errors that only this family returns, word for word as clients see them.
+const (
+	errAlone     = commands.WireError("ERR This server is not a member of a group")
+	errNoLeader  = commands.WireError("CLUSTERDOWN The group has no leader now")
+	errRecover   = commands.WireError("ERR RECOVER lets this member vote although it may lack writes that it has acknowledged, so they may be lost for good: say RECOVER LOSE-WRITES. Start all members that still have their data first, and see which has the most entries (VIGIL.CLUSTER STATUS at each)")
+	errSelfAsNew = commands.WireError("ERR A member cannot replace itself")
+)
+
+func errNotLeader(m *commands.Membership) error {
+	if !m.Led || m.Leader < 0 {
+		return errNoLeader
+	}
+	leader := m.Master()
+	return commands.Errorf("ERR This member does not lead the group: ask %s", leader.Address())
+}
+
+func errUnknownMember(name string) error {
+	return commands.Errorf("ERR The group has no member '%.128s': members are named by their number, address or id", name)
+}

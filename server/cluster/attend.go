@@ -1,0 +1,315 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/vigildb/vigil/server/cluster/mesh"
+)
+
+// What a node does about its own part in the group, beside what the driver does.
+
+// address returns where clients connect to a member, "" if that is not known.
+func (n *Node) address(id uint64) string {
+	n.mu.Lock()
+	m := n.members
+	n.mu.Unlock()
+	return n.addressIn(m, id)
+}
+
+// addressIn returns the address of a member: the one that the group has agreed on, else that of the
+// configuration, else the one that this server was told when it joined.
+func (n *Node) addressIn(m *Members, id uint64) string {
+	if m != nil && m.Addresses[id] != "" {
+		return m.Addresses[id]
+	}
+	if address := n.founderAddress(id); address != "" {
+		return address
+	}
+	return n.self.Known[id] // which does not change any more
+}
+
+func (n *Node) founderAddress(id uint64) string {
+	if m := n.config.founder(id); m != nil {
+		return m.Address()
+	}
+	return ""
+}
+
+// addresses are those of all members.
+func (n *Node) addresses() map[uint64]string {
+	n.mu.Lock()
+	m := n.members
+	n.mu.Unlock()
+	of := map[uint64]string{}
+	for _, id := range m.IDs() {
+		of[id] = n.addressIn(m, id)
+	}
+	return of
+}
+
+// toldAddress is where a member says that it is.
+func (n *Node) toldAddress(id uint64) string {
+	if id == n.self.Member {
+		return n.self.Address
+	}
+	return clientsOf(n.mesh.Told(id).Address)
+}
+
+// meetLocked has the mesh know the members, and nobody else. Before the log has told of any, a server that
+// joins knows those that it was told.
+func (n *Node) meetLocked(m *Members) {
+	n.members = m
+	r := mesh.Roster{Peers: map[uint64]string{}, Fixed: map[uint64]bool{}, Former: map[uint64]bool{}}
+	ids := m.IDs()
+	if !slices.Contains(ids, n.self.Member) { // it has not read yet that it has joined
+		ids = slices.AppendSeq(ids, maps.Keys(n.self.Known))
+	}
+	for _, id := range m.Left {
+		r.Former[id] = true
+	}
+	for _, id := range ids {
+		bus, err := busOf(n.addressIn(m, id))
+		if err != nil || n.gone.Load() || r.Former[id] {
+			continue
+		}
+		r.Peers[id], r.Fixed[id] = bus, m.Addresses[id] != ""
+	}
+	n.mesh.SetRoster(r)
+}
+
+// changed is called by the driver when the members have changed.
+func (n *Node) changed(m *Members) {
+	n.mu.Lock()
+	before := n.members
+	n.meetLocked(m)
+	n.mu.Unlock()
+	n.tell(before, m)
+	if slices.Contains(m.Left, n.self.Member) {
+		n.dismiss("the group has let it go")
+	}
+}
+
+// tell logs what has changed.
+func (n *Node) tell(before, now *Members) {
+	if before == nil || now.Joint() {
+		return
+	}
+	old, there := before.IDs(), now.IDs()
+	for _, id := range there {
+		switch address := n.addressIn(now, id); {
+		case !slices.Contains(old, id):
+			n.config.Logf(LogNotice, "member %d at %s has joined the group, as %s", id, address, now.role(id))
+		case before.Addresses[id] != "" && before.Addresses[id] != address:
+			n.config.Logf(LogNotice, "member %d is at %s now, no longer at %s", id, address, before.Addresses[id])
+		}
+		if before.Joint() && now.Voter(id) && !slices.Contains(before.Conf.GetVotersOutgoing(), id) {
+			n.config.Logf(LogNotice, "member %d votes from now on", id)
+		}
+	}
+	for _, id := range old {
+		if !slices.Contains(there, id) {
+			n.config.Logf(LogNotice, "member %d has left the group", id)
+		}
+	}
+}
+
+func (m *Members) role(id uint64) string {
+	if m.Voter(id) {
+		return "a voter"
+	}
+	return "a learner"
+}
+
+// dismiss notes that this server has left the group, and ends its connections.
+func (n *Node) dismiss(why string) {
+	if n.gone.Swap(true) {
+		return
+	}
+	n.config.Logf(LogWarn, "this server, member %d, has left the group (%s): it takes no part any more, and its clients get errors", n.self.Member, why)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	left := *n.self
+	left.Left = true
+	if err := n.log.SetIdentity(left.encode()); err != nil {
+		n.config.Logf(LogWarn, "the end of the membership is not noted: %v", err)
+	}
+	n.meetLocked(n.members)
+}
+
+// Gone reports whether this server has left its group.
+func (n *Node) Gone() bool { return n.gone.Load() }
+
+// refused implements mesh.Config.Refused.
+func (n *Node) refused(incoming bool, where string, why error) {
+	direction := "to"
+	if incoming {
+		direction = "from"
+	}
+	key := where
+	if incoming {
+		if host, _, err := SplitAddress(where); err == nil {
+			key = host // the port of one that connects is always another
+		}
+	}
+	if n.refusals.due(direction+key+why.Error(), Now()) {
+		n.config.Logf(LogNotice, "no connection %s %s: %v", direction, where, why)
+	}
+	if incoming {
+		return
+	}
+	r := n.runner.Load()
+	switch {
+	case errors.Is(why, mesh.ErrFormer):
+		n.dismiss(where + " says so")
+	case errors.Is(why, mesh.ErrCopied), errors.Is(why, mesh.ErrSame):
+		n.fail(fmt.Errorf("%s refuses this server: %w: two servers must not run from copies of one directory, nor with one id", where, why))
+	case errors.Is(why, mesh.ErrElsewhere) && r != nil && r.Heard() > hopeForMove*n.config.Election:
+		n.fail(fmt.Errorf("%s refuses this server: %w: another server has taken its place", where, why))
+	}
+}
+
+// attend asks the leader for what this member wants: to vote when it has caught up, or to leave.
+func (n *Node) attend() {
+	tick := time.NewTicker(max(n.config.Election, 100*time.Millisecond))
+	defer tick.Stop()
+	last := ""
+	for {
+		select {
+		case <-n.ctx.Done():
+			return
+		case <-tick.C:
+		}
+		err := n.want()
+		if err != nil && err.Error() != last && n.ctx.Err() == nil {
+			last = err.Error()
+			n.config.Logf(LogInfo, "%v", err)
+		}
+	}
+}
+
+// want asks once, if there is something to ask for.
+func (n *Node) want() error {
+	r := n.runner.Load()
+	v := r.View()
+	if n.gone.Load() {
+		return nil
+	}
+	if v.Leader == 0 {
+		return n.news()
+	}
+	self, there := n.self.Member, n.roster()
+	q := &request{What: asksPromote, Member: self, Replaces: n.self.Replaces}
+	switch {
+	case n.leaving.Load():
+		q.What = asksLeave
+	case !slices.Contains(there.Conf.GetLearners(), self) || v.Received > 0 || v.Committed == 0:
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(n.ctx, 10*time.Second)
+	defer cancel()
+	if v.Leads { // and leaves
+		r.HandOver()
+		return nil
+	}
+	a, err := ask(ctx, n.mesh, []string{n.address(v.Leader)}, q)
+	switch {
+	case err == nil && a.Gone:
+		n.dismiss("the leader says so")
+	case err != nil:
+		return fmt.Errorf("the leader does not let this member %s: %w", q.What, err)
+	}
+	return nil
+}
+
+func (n *Node) roster() *Members {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.members
+}
+
+// news asks the others, if no leader is heard, whether this server still is a member. It may be
+// one that has no reason to say anything itself.
+func (n *Node) news() error {
+	var others []string
+	for id, address := range n.addresses() {
+		if id != n.self.Member && address != "" {
+			others = append(others, address)
+		}
+	}
+	ctx, cancel := context.WithTimeout(n.ctx, 10*time.Second)
+	defer cancel()
+	a, err := ask(ctx, n.mesh, others, &request{What: asksNews, Member: n.self.Member})
+	if err != nil {
+		return fmt.Errorf("no leader is heard, and nobody else: %w", err)
+	}
+	if a.Gone {
+		n.dismiss("another member says so")
+	}
+	return nil
+}
+
+// RemoveMember takes a member out of the group, at the leader; see [Runner.Leave]. This server may itself
+// be the one: it goes on to ask for that, after having handed over, and RemoveMember does not wait.
+func (n *Node) RemoveMember(ctx context.Context, id uint64, force bool) error {
+	return n.asked(func(r *Runner) error {
+		if id != n.self.Member {
+			return r.Leave(ctx, id, force)
+		}
+		if m := n.roster(); m.Voter(id) && len(m.Conf.GetVoters()) == 1 {
+			return ErrLastVoter
+		}
+		n.leaving.Store(true)
+		return nil
+	})
+}
+
+// ReplaceMember has a member take the place of another one, which leaves; see [Runner.Promote].
+func (n *Node) ReplaceMember(ctx context.Context, leaves, by uint64) error {
+	return n.asked(func(r *Runner) error { return r.Promote(ctx, by, leaves) })
+}
+
+// TransferTo has a member lead, at the leader.
+func (n *Node) TransferTo(id uint64) error {
+	return n.asked(func(r *Runner) error { return r.Transfer(id) })
+}
+
+// RecoverVote has this member vote although it may lack what it has acknowledged; see
+// [Runner.Recover].
+func (n *Node) RecoverVote() (last, term uint64, err error) {
+	err = n.asked(func(r *Runner) (e error) {
+		last, term, e = r.Recover(2 * n.config.Election)
+		return e
+	})
+	if err == nil {
+		n.config.Logf(LogWarn, "member %d votes again by VIGIL.CLUSTER RECOVER, with what it has up to entry %d of term %d: acknowledged writes that are on no member any more are lost", n.self.Member, last, term)
+	}
+	return last, term, err
+}
+
+// asked does what a client asks for, if this server takes part. Errors lose the name of the package.
+func (n *Node) asked(do func(r *Runner) error) error {
+	r, err := n.runner.Load(), ErrStopped
+	switch {
+	case n.gone.Load():
+		err = ErrGone
+	case r != nil:
+		err = do(r)
+	}
+	if err != nil {
+		return saidToClients{err}
+	}
+	return nil
+}
+
+// saidToClients is an error without the name of the package.
+type saidToClients struct{ error }
+
+func (e saidToClients) Error() string { return strings.ReplaceAll(e.error.Error(), "cluster: ", "") }
+
+func (e saidToClients) Unwrap() error { return e.error }

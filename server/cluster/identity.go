@@ -1,0 +1,100 @@
+package cluster
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/vigildb/vigil/persistence/grouplog"
+)
+
+// identity is which member of which group a directory belongs to. It is written before the
+// member does anything under it, so two directories that were swapped, and one of another
+// group, are noticed at the start.
+type identity struct {
+	Group    [16]byte // see Secrets
+	Member   uint64
+	Starts   uint64 // how often a server has started from the directory
+	Address  string // at which clients connect, as the group knows it
+	Replaces uint64 // the voter in whose place a member that joins is to vote, 0 for none
+	Left     bool   // it has left the group, for good
+	Known    map[uint64]string
+}
+
+// identityFormat is the first byte of an identity on disk. All numbers are uvarints:
+//
+//	1 (1) | group (16) | member | starts | replaces | 1 if it has left (1)
+//	address as length, bytes | other members as number of them, each id, length, bytes
+//
+// The other members are those that it was told of when it joined. The log tells better as
+// soon as it has come.
+const identityFormat = 1
+
+var errIdentity = fmt.Errorf("the identity of the member does not decode: %w", grouplog.ErrCorrupt)
+
+func (i *identity) encode() []byte {
+	b := append([]byte{identityFormat}, i.Group[:]...)
+	left := byte(0)
+	if i.Left {
+		left = 1
+	}
+	b = binary.AppendUvarint(binary.AppendUvarint(binary.AppendUvarint(b, i.Member), i.Starts), i.Replaces)
+	b = appendText(append(b, left), i.Address)
+	b = binary.AppendUvarint(b, uint64(len(i.Known)))
+	for _, id := range sortedIDs(i.Known) {
+		b = appendText(binary.AppendUvarint(b, id), i.Known[id])
+	}
+	return b
+}
+
+func appendText(b []byte, s string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
+
+func sortedIDs[V any](of map[uint64]V) (ids []uint64) {
+	for id := range of {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// decodeIdentity reads what encode wrote; nothing is a directory that belongs to no member yet.
+func decodeIdentity(b []byte) (*identity, error) {
+	if len(b) == 0 {
+		return nil, nil
+	}
+	i := &identity{Known: map[uint64]string{}}
+	if len(b) < 1+len(i.Group) {
+		return nil, errIdentity
+	}
+	if b[0] != identityFormat {
+		return nil, fmt.Errorf("identity of the member in format %d: %w", b[0], grouplog.ErrCorrupt)
+	}
+	copy(i.Group[:], b[1:])
+	d := decoder{b: b[1+len(i.Group):]}
+	i.Member, i.Starts, i.Replaces = d.number(), d.number(), d.number()
+	i.Left = d.number() == 1
+	i.Address = string(d.bytes(d.number()))
+	for n := d.number(); n > 0 && d.err == nil; n-- {
+		id := d.number()
+		i.Known[id] = string(d.bytes(d.number()))
+	}
+	if d.err != nil || len(d.b) > 0 || i.Member == 0 {
+		return nil, errIdentity
+	}
+	return i, nil
+}
+
+// belongs returns an error unless the directory is that of a member of the group, and of the
+// one that was asked for, if any was.
+func (i *identity) belongs(group [16]byte, member uint64) error {
+	switch {
+	case !bytes.Equal(i.Group[:], group[:]):
+		return fmt.Errorf("cluster: the directory belongs to member %d of another group: cluster-secret is not the one that the group began with, or the directory is another one's", i.Member)
+	case member != 0 && member != i.Member:
+		return fmt.Errorf("cluster: the directory belongs to member %d, and cluster-member-id is %d: directories of members may have been swapped", i.Member, member)
+	}
+	return nil
+}

@@ -1,0 +1,205 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Members ask the leader for what concerns themselves by requests of the mesh. Any member
+// takes one, and says who leads if it does not.
+
+// What is asked for.
+const (
+	asksJoin    = "join"    // a server becomes a member; Address, and Member if it has a wish
+	asksMove    = "move"    // a member is at another Address
+	asksPromote = "promote" // a learner that has caught up becomes a voter, perhaps in place of another one
+	asksLeave   = "leave"   // a member leaves
+	asksNews    = "hear"    // a member that hears no leader asks anybody whether it still is a member
+)
+
+// request is what a server asks for.
+type request struct {
+	What     string
+	Member   uint64 `json:",omitempty"`
+	Address  string `json:",omitempty"`
+	Replaces uint64 `json:",omitempty"`
+}
+
+// reply is what it is told.
+type reply struct {
+	Error   string            `json:",omitempty"`
+	Again   bool              `json:",omitempty"` // the same request may be taken later
+	Doubt   bool              `json:",omitempty"` // if it stays so for long there is no use in asking
+	Gone    bool              `json:",omitempty"` // the member that asks has left the group
+	Leader  string            `json:",omitempty"` // address of the leader, for a request that it alone takes
+	Member  uint64            `json:",omitempty"` // the id of a server that has joined
+	Members map[uint64]string `json:",omitempty"` // addresses
+}
+
+// respond implements mesh.Config.Respond.
+func (n *Node) respond(ctx context.Context, b []byte) []byte {
+	var q request
+	a := &reply{Error: "the request does not decode"}
+	if json.Unmarshal(b, &q) == nil {
+		a = n.serveRequest(ctx, &q)
+	}
+	out, err := json.Marshal(a)
+	if err != nil {
+		return nil
+	}
+	return out
+}
+
+func (n *Node) serveRequest(ctx context.Context, q *request) *reply {
+	r := n.runner.Load()
+	if r == nil {
+		return &reply{Error: "the member is starting", Again: true}
+	}
+	if n.gone.Load() {
+		return &reply{Error: ErrGone.Error()}
+	}
+	if q.Member != 0 && slices.Contains(n.roster().Left, q.Member) {
+		return &reply{Error: fmt.Sprintf("member %d has left the group", q.Member), Gone: true}
+	}
+	v := r.View()
+	switch {
+	case q.What == asksNews:
+		return &reply{}
+	case !v.Leads:
+		return n.refer(v)
+	}
+	a := &reply{Member: q.Member}
+	var err error
+	switch q.What {
+	case asksJoin:
+		a.Member, err = r.Join(ctx, q.Member, q.Address)
+		a.Members = n.addresses()
+	case asksMove:
+		err = r.Move(ctx, q.Member, q.Address)
+	case asksPromote:
+		err = r.Promote(ctx, q.Member, q.Replaces)
+	case asksLeave:
+		err = r.Leave(ctx, q.Member, false)
+	default:
+		err = fmt.Errorf("cluster: %q cannot be asked for", q.What)
+	}
+	if err != nil {
+		a = &reply{Error: err.Error(), Again: transient(err), Doubt: errors.Is(err, ErrStillThere)}
+	}
+	return a
+}
+
+// refer names the leader, as far as it is known.
+func (n *Node) refer(v *View) *reply {
+	if address := n.address(v.Leader); v.Leader != 0 && address != "" {
+		return &reply{Error: fmt.Sprintf("member %d at %s leads", v.Leader, address), Again: true, Leader: address}
+	}
+	return &reply{Error: "the group has no leader now", Again: true}
+}
+
+// transient reports whether the same request may be taken later.
+func transient(err error) bool {
+	for _, e := range []error{ErrNotLeading, ErrChanging, ErrBehind, ErrHandsOver, ErrStopped, ErrOutcome, ErrUnreachable, ErrStillThere,
+		context.Canceled, context.DeadlineExceeded} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+// refusedRequest is an error that asking again does not mend.
+type refusedRequest struct{ text string }
+
+func (e refusedRequest) Error() string { return e.text }
+
+// doubted is one that is final when it stays so for long.
+type doubted struct{ text string }
+
+func (e doubted) Error() string { return e.text }
+
+// asker sends requests.
+type asker interface {
+	Ask(ctx context.Context, address string, to uint64, request []byte) ([]byte, error)
+}
+
+// ask has the leader do something, which is looked for at some addresses of clients. It asks once:
+// the error is a refusedRequest if there is no use in asking again.
+func ask(ctx context.Context, m asker, addresses []string, q *request) (a *reply, err error) {
+	b, err := json.Marshal(q)
+	if err != nil {
+		return nil, err
+	}
+	asked := map[string]bool{}
+	for todo := slices.Clone(addresses); len(todo) > 0; todo = todo[1:] {
+		address := todo[0]
+		bus, e := busOf(address)
+		if e != nil || asked[address] {
+			err = errors.Join(err, e)
+			continue
+		}
+		asked[address] = true
+		out, e := m.Ask(ctx, bus, 0, b)
+		a = &reply{}
+		if e == nil {
+			e = json.Unmarshal(out, a)
+		}
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case e != nil:
+			err = fmt.Errorf("%s: %w", bus, e)
+		case a.Error == "", a.Gone:
+			return a, nil
+		case a.Leader != "" && !asked[a.Leader]:
+			todo = append([]string{"", a.Leader}, todo[1:]...)
+			err = errors.New(a.Error)
+		case !a.Again:
+			return nil, refusedRequest{a.Error}
+		case a.Doubt:
+			return nil, doubted{a.Error}
+		default:
+			err = errors.New(a.Error)
+		}
+	}
+	return nil, err
+}
+
+// insist asks until there is a reply that is final, or ctx ends. Why it has to wait is logged when
+// that changes. patience is how long a request may be doubted.
+func (n *Node) insist(ctx context.Context, m asker, addresses []string, q *request, patience time.Duration) (*reply, error) {
+	last, since := "", time.Time{} // of the doubt
+	for delay := 100 * time.Millisecond; ; delay = min(2*delay, 2*time.Second) {
+		a, err := ask(ctx, m, addresses, q)
+		var refused refusedRequest
+		var doubt doubted
+		if !errors.As(err, &doubt) {
+			since = time.Time{}
+		} else if since.IsZero() {
+			since = time.Now()
+		}
+		switch {
+		case err == nil && a.Gone:
+			return nil, fmt.Errorf("cluster: %s: this directory cannot come back, a new one can join", a.Error)
+		case err == nil:
+			return a, nil
+		case ctx.Err() != nil:
+			return nil, ErrStopped
+		case errors.As(err, &refused), fatalToServer(err), !since.IsZero() && time.Since(since) > patience:
+			return nil, fmt.Errorf("cluster: the group refuses to let the server %s: %w", q.What, err)
+		}
+		if text := err.Error(); text != last {
+			last = text
+			n.config.Logf(LogNotice, "waits until it may %s: %v", q.What, err)
+		}
+		select {
+		case <-time.After(delay):
+		case <-ctx.Done():
+			return nil, ErrStopped
+		}
+	}
+}

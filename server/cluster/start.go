@@ -1,0 +1,244 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/vigildb/vigil/persistence/grouplog"
+	"github.com/vigildb/vigil/server/cluster/mesh"
+)
+
+// How a server finds out which member it is, and where: from its directory, from the list of
+// founders, or from the group, which takes it in.
+
+// hopeForMove is how often the election timeout passes before a server gives up that asks for
+// an address which the group does not allow it, such as that of a copy.
+const hopeForMove = 20
+
+var errNewDirectory = errors.New("cluster: the directory belongs to no member yet: cluster-members founds a group, cluster-join joins one")
+
+// identify returns which member the directory is of, and makes it ready to be that: it is
+// written, the port of the group is held, and the group knows the address.
+func (n *Node) identify(ctx context.Context, log *grouplog.Log) (*identity, error) {
+	self, err := decodeIdentity(log.Identity())
+	if err != nil {
+		return nil, fmt.Errorf("cluster: %w", err)
+	}
+	if self != nil {
+		if err := self.belongs(n.config.Group, n.config.ID); err != nil {
+			return nil, err
+		}
+	}
+	known := self != nil
+	if self == nil {
+		if self, err = n.newcomer(log); err != nil {
+			return nil, err
+		}
+	}
+	was := self.Address
+	if self.Address, err = n.ownAddress(self); err != nil {
+		return nil, err
+	}
+	if err := n.hold(self.Address); err != nil {
+		return nil, err
+	}
+	n.process = rand.Uint64()
+	switch {
+	case self.Member == 0:
+		err = n.enter(ctx, self)
+	case known && !self.Left && was != self.Address:
+		err = n.move(ctx, self, was, log)
+	}
+	if err != nil {
+		return nil, err
+	}
+	self.Starts++
+	return self, log.SetIdentity(self.encode())
+}
+
+// newcomer returns who a server is whose directory does not know: a founder, or with the id 0 one
+// that is to join.
+func (n *Node) newcomer(log *grouplog.Log) (*identity, error) {
+	self := &identity{Group: n.config.Group, Replaces: n.config.Replaces, Known: map[uint64]string{}}
+	_, last := log.Bounds()
+	switch blank := last == 0 && log.State().Term == 0; {
+	case len(n.config.Members) > 0:
+		self.Member = n.config.ID
+	case !blank:
+		return nil, errors.New("cluster: the directory is of a member, of an earlier version: start once with the cluster-members and the cluster-member-id that it had")
+	case len(n.config.Join) == 0:
+		return nil, errNewDirectory
+	}
+	return self, nil
+}
+
+// ownAddress returns where clients connect to this server.
+func (n *Node) ownAddress(self *identity) (string, error) {
+	host, port := n.config.AnnounceHost, n.config.Port
+	if m := n.config.founder(self.Member); m != nil {
+		if host == "" {
+			host = m.Host
+		}
+		if n.config.AnnouncePort == 0 {
+			port = m.Port
+		}
+	}
+	if host == "" && self.Address != "" {
+		host, _, _ = SplitAddress(self.Address)
+	}
+	if n.config.AnnouncePort != 0 {
+		port = n.config.AnnouncePort
+	}
+	if host == "" {
+		var err error
+		if host, err = localTo(n.config.Join); err != nil {
+			return "", fmt.Errorf("cluster: which address the others find this server at is unknown, and cluster-announce-ip does not say it: %w", err)
+		}
+	}
+	address := net.JoinHostPort(host, strconv.Itoa(port))
+	bus, err := busOf(address)
+	if err == nil && len(bus) > mesh.MaxAddress {
+		err = fmt.Errorf("%d bytes are too long", len(bus))
+	}
+	if err != nil {
+		return "", fmt.Errorf("cluster: the address of this server: %w", err)
+	}
+	return address, nil
+}
+
+// localTo returns the address of this machine from which one of some others is reached. Nothing is
+// sent.
+func localTo(others []string) (host string, err error) {
+	err = errors.New("there is no other member to reach")
+	for _, o := range others {
+		var conn net.Conn
+		if conn, err = net.Dial("udp", o); err != nil {
+			continue
+		}
+		host, _, err = net.SplitHostPort(conn.LocalAddr().String())
+		conn.Close()
+		if err == nil {
+			return host, nil
+		}
+	}
+	return "", err
+}
+
+// hold listens for the others, unless that began with Listen.
+func (n *Node) hold(address string) error {
+	if n.listener != nil {
+		return nil
+	}
+	l, err := listenBus(address, n.config.AnnounceHost != "")
+	if err != nil {
+		return err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.listener = l; n.config.TLS != nil {
+		n.listener = tlsListener{l, n}
+	}
+	return nil
+}
+
+// listenBus listens for other members. An address that is announced may belong to what passes connections
+// on: then all addresses of the machine are listened at.
+func listenBus(address string, announced bool) (net.Listener, error) {
+	bus, err := busOf(address)
+	if err != nil {
+		return nil, fmt.Errorf("cluster: %w", err)
+	}
+	l, err := net.Listen("tcp", bus)
+	switch {
+	case errors.Is(err, syscall.EADDRNOTAVAIL) && announced:
+		_, port, _ := net.SplitHostPort(bus)
+		l, err = net.Listen("tcp", net.JoinHostPort("", port))
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return nil, fmt.Errorf("cluster: the group knows this member at %s, which is no address of this machine: a directory that was copied must not be used, and for a machine that has moved cluster-announce-ip gives the new address: %w", address, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cluster: %w", err)
+	}
+	return l, nil
+}
+
+// visitor is a mesh that only asks.
+func (n *Node) visitor(self *identity) *mesh.Mesh {
+	return mesh.New(mesh.Config{Cluster: n.config.Group, Self: n.origin(self), Dial: n.dial,
+		Logf: func(format string, args ...any) { n.config.Logf(LogInfo, format, args...) }})
+}
+
+func (n *Node) origin(self *identity) mesh.Origin {
+	bus, _ := busOf(self.Address) // which was checked
+	return mesh.Origin{Address: bus, Start: self.Starts, Process: n.process}
+}
+
+// enter has the group take this server in as a member.
+func (n *Node) enter(ctx context.Context, self *identity) error {
+	m := n.visitor(self)
+	defer m.Close()
+	a, err := n.insist(ctx, m, n.config.Join, &request{What: asksJoin, Member: n.config.ID, Address: self.Address}, 0)
+	if err != nil {
+		return err
+	}
+	if a.Member == 0 || len(a.Members) == 0 {
+		return errors.New("cluster: the group has taken the server in without an id")
+	}
+	self.Member, self.Known = a.Member, a.Members
+	n.config.Logf(LogNotice, "this server is member %d of the group from now on, at %s", self.Member, self.Address)
+	return nil
+}
+
+// move has the group know this member at another address. It may run from an old copy of the
+// directory, so it counts as one that may lack what it has acknowledged.
+func (n *Node) move(ctx context.Context, self *identity, was string, log *grouplog.Log) error {
+	m := n.visitor(self)
+	defer m.Close()
+	n.config.Logf(LogNotice, "member %d was at %s and is at %s now: the group has to agree to that", self.Member, was, self.Address)
+	known, err := decodeMembers(log.Membership().Index, log.Membership().Members)
+	if err != nil {
+		return fmt.Errorf("cluster: %w", err)
+	}
+	var others []string
+	for _, id := range known.IDs() {
+		if id == self.Member {
+			continue
+		}
+		for _, address := range []string{known.Addresses[id], n.founderAddress(id), self.Known[id]} {
+			if address != "" {
+				others = append(others, address)
+			}
+		}
+	}
+	others = append(others, n.config.Join...)
+	if len(others) > 0 {
+		if _, err := n.insist(ctx, m, others, &request{What: asksMove, Member: self.Member, Address: self.Address}, hopeForMove*n.config.Election); err != nil {
+			return err
+		}
+	}
+	boot := log.Boot()
+	boot.Closed = false // R6
+	return log.SetBoot(boot)
+}
+
+// fatalToServer reports whether a server whose request ends so can do nothing but end.
+func fatalToServer(err error) bool {
+	return errors.Is(err, mesh.ErrCluster) || errors.Is(err, mesh.ErrVersion)
+}
+
+// ParseContacts reads a list of addresses of members, with blanks between them.
+func ParseContacts(text string) (contacts []string, err error) {
+	for _, word := range strings.Fields(text) {
+		if _, err := busOf(word); err != nil {
+			return nil, err
+		}
+		contacts = append(contacts, word)
+	}
+	return contacts, nil
+}
