@@ -12,6 +12,7 @@ import (
 var options = [...]struct{ name, doc string }{
 	{"--check --dir DIR", "Checks a snapshot or a store that no server has open, and reports damage."},
 	{"--restore SNAPSHOT --dir NEW", "Creates a new store from a snapshot."},
+	{"--recover alone", "Starts a member of a group as the only one, with what it has, and a new number: for a group whose other members are lost. They cannot come back."},
 	{"--recover truncate", "Starts from a damaged store without the part of the log that follows the damage, and reports what that part held."},
 	{"--version", "Prints the version of Redis that vigil follows, the commit, and vigil's own version."},
 	{"--help", "Prints a summary of the options."},

@@ -18,6 +18,7 @@ type modes struct {
 	check    bool
 	snapshot string // to be restored
 	recover  persistence.Recovery
+	alone    bool // go on as the only member of a group
 }
 
 // splitModes takes the modes out of the arguments.
@@ -36,10 +37,14 @@ func splitModes(args []string) (m modes, rest []string, err error) {
 		case "--restore":
 			m.snapshot = value
 		case "--recover":
-			if value != "truncate" {
-				return m, nil, fmt.Errorf("--recover %s: there is only --recover truncate", value)
+			switch value {
+			case "truncate":
+				m.recover = persistence.RecoverTruncate
+			case "alone":
+				m.alone = true
+			default:
+				return m, nil, fmt.Errorf("--recover %s: there are only --recover truncate and --recover alone", value)
 			}
-			m.recover = persistence.RecoverTruncate
 		default:
 			rest = append(rest, name)
 		}

@@ -52,11 +52,14 @@ func (g group) reloadTLS(set *conf.Settings) error {
 }
 
 // listenGroup makes the node of this server, if the configuration names a group.
-func listenGroup(config *conf.Config, log *slog.Logger) (g group, hashes [16]byte, err error) {
+func listenGroup(config *conf.Config, alone bool, log *slog.Logger) (g group, hashes [16]byte, err error) {
 	set := config.Settings()
 	if set.ClusterSecret == "" {
 		if set.ClusterMemberID != 0 || set.ClusterMembers != "" || set.ClusterJoin != "" || set.ClusterReplaces != 0 || set.ClusterView != conf.ViewSentinel {
 			return g, hashes, errors.New("a member of a group needs cluster-secret")
+		}
+		if alone {
+			return g, hashes, errors.New("--recover alone is for a member of a group: it needs cluster-secret")
 		}
 		return g, hashes, nil
 	}
@@ -68,7 +71,7 @@ func listenGroup(config *conf.Config, log *slog.Logger) (g group, hashes [16]byt
 	if set.ThrowAway {
 		return g, hashes, errors.New("a member of a group keeps its data: remove save \"\" and appendonly no")
 	}
-	node.Logf = logGroup(config, log)
+	node.Logf, node.Alone = logGroup(config, log), alone
 	if set.TLSCluster {
 		c, err := readTLS(set)
 		if err != nil {

@@ -47,6 +47,7 @@ const usage = `usage: vigil-server [file] [--directive value ...]
        vigil-server --check --dir DIR            (check a snapshot, or a store that no server has open)
        vigil-server --restore SNAPSHOT --dir NEW (create a new store from a snapshot)
        vigil-server --recover truncate ...       (start without the damaged part of a log)
+       vigil-server --recover alone ...          (start as the only member of a group whose others are lost)
        vigil-server --version | --help
 
   vigil-server --port 6379 --dir /var/lib/vigil
@@ -87,7 +88,7 @@ func run(args []string, stdin io.Reader, stdout io.Writer) error {
 		return err
 	}
 	log := slog.New(newLogHandler(out))
-	return advise(serve(config, mode.recover, log, catchSignals()), set.Dir)
+	return advise(serve(config, mode, log, catchSignals()), set.Dir)
 }
 
 func logFile(path string, stdout io.Writer) (io.Writer, error) {
@@ -102,17 +103,17 @@ func logFile(path string, stdout io.Writer) (io.Writer, error) {
 }
 
 // serve runs the server until a signal or SHUTDOWN ends it.
-func serve(config *conf.Config, recovery persistence.Recovery, log *slog.Logger, sig *signals) error {
+func serve(config *conf.Config, mode modes, log *slog.Logger, sig *signals) error {
 	log.Info(fmt.Sprintf("vigil %s is starting, PID: %d", server.Version, os.Getpid()))
 	set := config.Settings()
 	for _, w := range append(config.Warnings(), warnings(set)...) {
 		log.Warn(w)
 	}
-	group, hashes, err := listenGroup(config, log)
+	group, hashes, err := listenGroup(config, mode.alone, log)
 	if err != nil {
 		return err
 	}
-	options := server.Options{Config: config, Log: log, Store: func(o *persistence.Options) { o.Recover = recovery }}
+	options := server.Options{Config: config, Log: log, Store: func(o *persistence.Options) { o.Recover = mode.recover }}
 	group.join(&options, hashes)
 	opened := sig.leave(log)
 	srv, err := server.Start(options)

@@ -242,6 +242,9 @@ func (n *Node) news() error {
 			others = append(others, address)
 		}
 	}
+	if len(others) == 0 {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(n.ctx, 10*time.Second)
 	defer cancel()
 	a, err := ask(ctx, n.mesh, others, &request{What: asksNews, Member: n.self.Member})

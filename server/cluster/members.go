@@ -33,6 +33,9 @@ type Members struct {
 	// Left are the ids of former members, in order. Each is used once: what a member with
 	// a new disk does not know of its former self could be a vote, or an entry.
 	Left []uint64
+	// Base is the entry up to which the log says nothing of the present members: it was made that of
+	// one of them alone, by hand. Others get the state in its place. 0 for none.
+	Base uint64
 }
 
 // IDs returns the ids of all members, voters and others, in order.
@@ -52,7 +55,7 @@ func (m *Members) Joint() bool { return len(m.Conf.GetVotersOutgoing()) > 0 }
 
 // after returns the members as a change in the entry at index leaves them, which is conf.
 func (m *Members) after(index uint64, cc *raftpb.ConfChangeV2, conf *raftpb.ConfState) *Members {
-	next := &Members{Index: index, Conf: conf, Addresses: map[uint64]string{}, Left: slices.Clone(m.Left)}
+	next := &Members{Index: index, Conf: conf, Addresses: map[uint64]string{}, Left: slices.Clone(m.Left), Base: m.Base}
 	for id, address := range m.Addresses {
 		next.Addresses[id] = address
 	}
@@ -121,7 +124,7 @@ func change(conf *raftpb.ConfState, cc *raftpb.ConfChangeV2) (*raftpb.ConfState,
 // list has its length in front:
 //
 //	1 (1) | voters | former voters | learners | learners to be | 1 if raft ends the change (1)
-//	addresses, each id, length, bytes | ids that have left
+//	addresses, each id, length, bytes | ids that have left | Base, unless it is 0
 const membersFormat = 1
 
 func (m *Members) encode() []byte {
@@ -140,7 +143,10 @@ func (m *Members) encode() []byte {
 			b = append(b, address...)
 		}
 	}
-	return appendIDs(b, m.Left)
+	if b = appendIDs(b, m.Left); m.Base != 0 {
+		b = binary.AppendUvarint(b, m.Base)
+	}
+	return b
 }
 
 func appendIDs(b []byte, ids []uint64) []byte {
@@ -172,6 +178,9 @@ func decodeMembers(index uint64, b []byte) (*Members, error) {
 		m.Addresses[id] = string(d.bytes(d.number()))
 	}
 	if m.Left = d.ids(); d.err == nil && len(d.b) > 0 {
+		m.Base = d.number()
+	}
+	if d.err == nil && len(d.b) > 0 {
 		d.err = errMembers
 	}
 	return m, d.err

@@ -29,6 +29,9 @@ type NodeConfig struct {
 	Join []string
 	// Replaces is the voter in whose place a server that joins is to vote, 0 for none.
 	Replaces uint64
+	// Alone makes the directory that of the only member of its group, under a new number: for a group
+	// whose other members are lost.
+	Alone bool
 	// AnnounceHost and AnnouncePort are where clients and, 10000 higher, other members find this
 	// server, unless they are zero. Port is where it listens for clients.
 	AnnounceHost       string
@@ -108,7 +111,7 @@ func (n *Node) Replicator() persistence.Replicator { return n.proposals }
 // without being forced to the device. lead is called when this member is about to lead, and
 // follow when it has ceased to. A server that joins waits until the group has taken it in.
 func (n *Node) Start(store *persistence.Member, lazy bool, lead, follow func()) error {
-	self, err := n.identify(n.ctx, store.Log())
+	self, err := n.identify(n.ctx, store)
 	if err != nil {
 		return err
 	}

@@ -1,5 +1,13 @@
 package cluster
 
+import (
+	"slices"
+
+	"go.etcd.io/raft/v3/raftpb"
+
+	"github.com/vigildb/vigil/persistence"
+)
+
 // Recover has the member vote although it may lack what it has acknowledged: by the word of
 // somebody who knows that the others cannot go on without.
 func (d *Driver) Recover() error {
@@ -15,4 +23,37 @@ func (d *Driver) Recover() error {
 func (d *Driver) alone() bool {
 	conf := d.Log.Members().Conf
 	return len(conf.GetVoters()) == 1 && conf.GetVoters()[0] == d.ID && len(conf.GetVotersOutgoing())+len(conf.GetLearners()) == 0
+}
+
+// standAlone makes the log that of a group of which this member is all, under a number that was never
+// used. What it has counts as committed: nobody is left to say otherwise. It returns the number.
+func standAlone(store *persistence.Member, address string) (id uint64, err error) {
+	r, err := OpenReplica(store, nil, false)
+	if err != nil {
+		return 0, err
+	}
+	before := r.Members()
+	former := slices.Concat(before.IDs(), before.Left)
+	if len(former) == 0 {
+		return 0, errNewDirectory
+	}
+	slices.Sort(former)
+	id = former[len(former)-1] + 1
+	_, last := r.log.Bounds()
+	state := r.log.State()
+	if err := r.Append(nil, &raftpb.HardState{Term: &state.Term, Vote: &state.Vote, Commit: &last}); err != nil {
+		return 0, err
+	}
+	for at := r.Applied() + 1; at <= last; {
+		entries, err := r.Entries(at, last+1, 1<<20)
+		if err == nil {
+			err = r.Commit(entries)
+		}
+		if err != nil {
+			return 0, err
+		}
+		at += uint64(len(entries))
+	}
+	return id, r.Change(&Members{Index: last, Conf: &raftpb.ConfState{Voters: []uint64{id}},
+		Addresses: map[uint64]string{id: address}, Left: slices.Compact(former), Base: last})
 }

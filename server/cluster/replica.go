@@ -209,10 +209,11 @@ func (r *Replica) Term(index uint64) (uint64, error) {
 	return term, raftError(err)
 }
 
-// FirstIndex returns the index of the first entry that was not cut off.
+// FirstIndex returns the index of the first entry that others may get: it was not cut off, and tells of
+// members that are those of the present group.
 func (r *Replica) FirstIndex() (uint64, error) {
 	first, _ := r.log.Bounds()
-	return first, nil
+	return max(first, r.members.Base+1), nil
 }
 
 // LastIndex returns the index of the last entry.

@@ -166,6 +166,9 @@ func ask(ctx context.Context, m asker, addresses []string, q *request) (a *reply
 			err = errors.New(a.Error)
 		}
 	}
+	if err == nil {
+		err = errors.New("there is nobody to ask")
+	}
 	return nil, err
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/persistence/grouplog"
 	"github.com/vigildb/vigil/server/cluster/mesh"
 )
@@ -25,7 +26,8 @@ var errNewDirectory = errors.New("cluster: the directory belongs to no member ye
 
 // identify returns which member the directory is of, and makes it ready to be that: it is
 // written, the port of the group is held, and the group knows the address.
-func (n *Node) identify(ctx context.Context, log *grouplog.Log) (*identity, error) {
+func (n *Node) identify(ctx context.Context, store *persistence.Member) (*identity, error) {
+	log := store.Log()
 	self, err := decodeIdentity(log.Identity())
 	if err != nil {
 		return nil, fmt.Errorf("cluster: %w", err)
@@ -50,6 +52,8 @@ func (n *Node) identify(ctx context.Context, log *grouplog.Log) (*identity, erro
 	}
 	n.process = rand.Uint64()
 	switch {
+	case n.config.Alone:
+		err = n.becomeAlone(self, store)
 	case self.Member == 0:
 		err = n.enter(ctx, self)
 	case known && !self.Left && was != self.Address:
@@ -70,6 +74,7 @@ func (n *Node) newcomer(log *grouplog.Log) (*identity, error) {
 	switch blank := last == 0 && log.State().Term == 0; {
 	case len(n.config.Members) > 0:
 		self.Member = n.config.ID
+	case n.config.Alone && !blank:
 	case !blank:
 		return nil, errors.New("cluster: the directory is of a member, of an earlier version: start once with the cluster-members and the cluster-member-id that it had")
 	case len(n.config.Join) == 0:
@@ -225,6 +230,19 @@ func (n *Node) move(ctx context.Context, self *identity, was string, log *groupl
 	boot := log.Boot()
 	boot.Closed = false // R6
 	return log.SetBoot(boot)
+}
+
+// becomeAlone makes this server all of its group.
+func (n *Node) becomeAlone(self *identity, store *persistence.Member) error {
+	was := self.Member
+	id, err := standAlone(store, self.Address)
+	if err != nil {
+		return fmt.Errorf("cluster: %w", err)
+	}
+	self.Member, self.Left, self.Replaces, self.Known = id, false, 0, nil
+	_, last := store.Log().Bounds()
+	n.config.Logf(LogWarn, "--recover alone: member %d is member %d now, the only one of its group, with all that its log has, up to entry %d; acknowledged writes that it lacks are lost, and the former members cannot come back (cluster-members and cluster-member-id are of no use any more)", was, id, last)
+	return nil
 }
 
 // fatalToServer reports whether a server whose request ends so can do nothing but end.

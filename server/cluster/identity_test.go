@@ -1,0 +1,90 @@
+package cluster
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+
+	"go.etcd.io/raft/v3/raftpb"
+
+	"github.com/vigildb/vigil/persistence/grouplog"
+)
+
+func TestIdentityIsReadAsItWasWritten(t *testing.T) {
+	for _, i := range []*identity{
+		{Group: [16]byte{1, 2}, Member: 1, Known: map[uint64]string{}},
+		{Group: [16]byte{9}, Member: 1 << 40, Starts: 300, Address: "[::1]:7001", Replaces: 2, Left: true, Known: map[uint64]string{1: "a:1", 300: "", 2: "b:2"}},
+	} {
+		b := i.encode()
+		got, err := decodeIdentity(b)
+		if err != nil || !reflect.DeepEqual(got, i) {
+			t.Errorf("%+v, %v, want %+v", got, err, i)
+		}
+		for n := 1; n < len(b); n++ {
+			if got, err := decodeIdentity(b[:n]); !errors.Is(err, grouplog.ErrCorrupt) {
+				t.Errorf("%d of %d bytes: %+v, %v", n, len(b), got, err)
+			}
+		}
+		if _, err := decodeIdentity(append(b, 0)); !errors.Is(err, grouplog.ErrCorrupt) {
+			t.Errorf("a byte more: %v", err)
+		}
+		if _, err := decodeIdentity(append([]byte{9}, b[1:]...)); !errors.Is(err, grouplog.ErrCorrupt) {
+			t.Errorf("another format: %v", err)
+		}
+	}
+	if got, err := decodeIdentity(nil); got != nil || err != nil {
+		t.Errorf("nothing: %+v, %v", got, err)
+	}
+}
+
+func TestIdentityBelongsToOneMemberOfOneGroup(t *testing.T) {
+	i := &identity{Group: [16]byte{1}, Member: 4}
+	for _, c := range []struct {
+		group  byte
+		member uint64
+		want   string
+	}{{1, 4, ""}, {1, 0, ""}, {1, 5, "swapped"}, {2, 4, "another group"}, {2, 0, "another group"}} {
+		err := i.belongs([16]byte{c.group}, c.member)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("group %d, member %d: %v, want %q", c.group, c.member, err, c.want)
+		}
+	}
+}
+
+// The entry behind which the members are those of the present group is kept with them, and goes on with
+// changes.
+func TestBaseOfMembersIsKept(t *testing.T) {
+	m := &Members{Index: 7, Conf: &raftpb.ConfState{Voters: []uint64{4}}, Addresses: map[uint64]string{4: "a:1"}, Left: []uint64{1, 2, 3}, Base: 7}
+	got, err := decodeMembers(7, m.encode())
+	if err != nil || got.Base != 7 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if next := got.after(8, addition(5), &raftpb.ConfState{Voters: []uint64{4, 5}}); next.Base != 7 {
+		t.Errorf("after a change: %+v", next)
+	}
+	for _, b := range [][]byte{append(m.encode(), 0), m.encode()[:len(m.encode())-2]} {
+		if _, err := decodeMembers(7, b); err == nil {
+			t.Errorf("%v is read", b)
+		}
+	}
+}
+
+func TestAddressesOfMembersAreChecked(t *testing.T) {
+	for address, want := range map[string]string{"10.0.0.1:7001": "10.0.0.1:17001", "[::1]:1": "[::1]:10001", "name:55535": "name:65535",
+		"name:55536": "", "name": "", ":7001": "", "name:0": "", "name:x": "", "": ""} {
+		got, err := busOf(address)
+		if got != want || (err == nil) != (want != "") {
+			t.Errorf("busOf(%q): %q, %v, want %q", address, got, err, want)
+		}
+		if want != "" && clientsOf(want) != address {
+			t.Errorf("clientsOf(%q): %q", want, clientsOf(want))
+		}
+	}
+	if got := clientsOf("name:9999"); got != "" {
+		t.Errorf("clientsOf a port that is too low: %q", got)
+	}
+	if got, err := ParseContacts(" a:1  b:2 "); err != nil || !reflect.DeepEqual(got, []string{"a:1", "b:2"}) {
+		t.Errorf("%q, %v", got, err)
+	}
+}
