@@ -57,6 +57,17 @@ func diffDB(tx *Tx, i int, db map[string]modelValue) string {
 			break
 		}
 	}
+	for shard := range uint64(shardCount) {
+		for from, first := shard<<56, true; first || from != 0; first = false {
+			from = tx.ScanShard(from, 1, func(key []byte) { seen[string(key)] += 100 })
+		}
+	}
+	for key := range seen {
+		if n := seen[key] / 100; n != 1 {
+			return fmt.Sprintf("ScanShard: %.20s seen %d times", key, n)
+		}
+		seen[key] -= 100
+	}
 	for key, want := range db {
 		if seen[key] != 1 {
 			return fmt.Sprintf("Scan: %.20s seen %d times", key, seen[key])

@@ -35,6 +35,16 @@ func TestStringsAreWhatWasSet(t *testing.T) {
 		if len(seen) != 20000 {
 			t.Fatalf("Scan: got %d keys, want 20000", len(seen))
 		}
+		clear(seen)
+		visits := 0
+		for shard := range uint64(shardCount) {
+			for from, first := shard<<56, true; first || from != 0; first = false {
+				from = tx.ScanShard(from, 10, func(key []byte) { seen[string(key)] = true; visits++ })
+			}
+		}
+		if len(seen) != 20000 || visits != 20000 {
+			t.Fatalf("ScanShard: got %d keys in %d visits, want 20000", len(seen), visits)
+		}
 		for i := range 20000 {
 			if !tx.Delete(fmt.Appendf(nil, "key:%d", i)) {
 				t.Fatalf("Delete key:%d: absent", i)
