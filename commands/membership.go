@@ -33,6 +33,7 @@ type Member struct {
 	Number uint64 // by which the group knows it, never used again
 	ID     string // 40 hexadecimal digits
 	Host   string
+	Named  bool // Host is a name, not an address of IP
 	Port   int
 	Entry  uint64 // last entry that it has
 	Record uint64 // last record of the leader's journal that it has

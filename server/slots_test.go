@@ -345,7 +345,7 @@ func TestClusterWithoutALeaderIsDescribed(t *testing.T) {
 	r.know(func(m *commands.Membership) {
 		m.Led, m.Leader = false, -1
 		m.Members = append([]commands.Member(nil), m.Members...)
-		m.Members[1].Host = "b.example.org"
+		m.Members[1].Host, m.Members[1].Named = "b.example.org", true
 	})
 	two := strings.Repeat("2", 40)
 	if got, want := c.do("CLUSTER", "NODES"), two+" b.example.org:7000@17000,b.example.org master,fail - 0 0 5 disconnected 0-16383"; !strings.Contains(got, want) {

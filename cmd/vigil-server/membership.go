@@ -1,6 +1,7 @@
 package main
 
 import (
+	"net/netip"
 	"strconv"
 
 	"github.com/vigildb/vigil/commands"
@@ -27,8 +28,9 @@ func membership(node *cluster.Node, set *conf.Settings) func() *commands.Members
 				m.Self = i
 			}
 			host, port, _ := cluster.SplitAddress(o.Address) // empty while it is unknown
+			_, err := netip.ParseAddr(host)
 			m.Members = append(m.Members, commands.Member{Number: o.ID, ID: cluster.PublicID(set.ClusterSecret, "member "+strconv.FormatUint(o.ID, 10)),
-				Host: host, Port: port, Entry: o.Match, Record: o.Record, Active: o.Active, Learner: !o.Votes, Leaves: o.Leaves, Sent: o.Sent})
+				Host: host, Named: err != nil, Port: port, Entry: o.Match, Record: o.Record, Active: o.Active, Learner: !o.Votes, Leaves: o.Leaves, Sent: o.Sent})
 		}
 		return m
 	}

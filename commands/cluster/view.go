@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"fmt"
-	"net"
 	"strconv"
 	"strings"
 
@@ -107,7 +106,7 @@ func line(c *commands.Ctx, m *commands.Membership, i int) string {
 		pong, link = 0, "disconnected"
 	}
 	address := fmt.Sprintf("%s:%d@%d", o.Host, o.Port, o.Port+busOffset)
-	if net.ParseIP(o.Host) == nil {
+	if o.Named {
 		address += "," + o.Host
 	}
 	return fmt.Sprintf("%s %s %s %s 0 %d %d %s%s", o.ID, address, strings.Join(flags, ","), master, pong, m.Term, link, slots)
@@ -215,7 +214,7 @@ func shardNode(c *commands.Ctx, m *commands.Membership, i int) {
 		text("id", o.ID)
 		number("port", int64(o.Port))
 		ip := o.Host
-		if net.ParseIP(ip) == nil {
+		if o.Named {
 			ip = ""
 		}
 		text("ip", ip)
