@@ -222,3 +222,16 @@ func TestDeclaredUsers(t *testing.T) {
 		t.Errorf("got %q", us.Lines())
 	}
 }
+
+// A call of a user with rules about keys is checked without taking memory.
+func TestAllowedCallAllocatesNothing(t *testing.T) {
+	us := newUsers(t)
+	if err := us.Set("u", strings.Split("on nopass ~app:* +@read (~other:* +@write)", " ")); err != nil {
+		t.Fatal(err)
+	}
+	rules, argv := us.Find("u").Rules(), [][]byte{[]byte("SET"), []byte("other:1"), []byte("v")}
+	set, denied := newTable(t).Find("SET"), false
+	if n := testing.AllocsPerRun(100, func() { denied = denied || rules.Check(set, argv) != nil }); n != 0 || denied {
+		t.Errorf("%v allocations a call, denied: %v", n, denied)
+	}
+}

@@ -32,8 +32,9 @@ func (r *Rules) Check(cmd *commands.Command, argv [][]byte) *Denial {
 	keys := keyCache{keys: room[:0]}
 	worst := Denial{}
 	for i := range r.selectors {
-		d, ok := r.selectors[i].check(cmd, argv, &keys)
-		if ok {
+		var d Denial
+		var ok bool
+		if d, ok, keys = r.selectors[i].check(cmd, argv, keys); ok {
 			return nil
 		}
 		if d.Reason > worst.Reason || d.Reason == worst.Reason && d.Index > worst.Index {
@@ -52,7 +53,8 @@ func (r *Rules) ReadsAll(cmd *commands.Command, argv [][]byte) bool {
 	var keys keyCache
 	for i := range r.selectors {
 		s := &r.selectors[i]
-		if _, ok := s.check(cmd, argv, &keys); ok && s.readsAll() {
+		var ok bool
+		if _, ok, keys = s.check(cmd, argv, keys); ok && s.readsAll() {
 			return true
 		}
 	}
@@ -70,16 +72,16 @@ func (r *Rules) MayReceive(name []byte, isPattern bool) bool {
 	return false
 }
 
-// keyCache is the keys of a call, once a selector has asked for them. It is no part of a
-// struct with the arguments, so that the compiler leaves it on the stack.
+// keyCache is the keys of a call, once a selector has asked for them. It is passed from
+// selector to selector by value, so that the compiler leaves it on the stack.
 type keyCache struct {
 	keys  []commands.KeyRef
 	found bool
 }
 
-func (s *selector) check(cmd *commands.Command, argv [][]byte, keys *keyCache) (d Denial, ok bool) {
+func (s *selector) check(cmd *commands.Command, argv [][]byte, keys keyCache) (d Denial, ok bool, found keyCache) {
 	if !s.allCommands && !cmd.Is(commands.NoAuth) && !s.allows(cmd, argv) {
-		return Denial{}, false
+		return Denial{}, false, keys
 	}
 	if !s.allKeys && len(cmd.Keys) > 0 {
 		if !keys.found {
@@ -87,7 +89,7 @@ func (s *selector) check(cmd *commands.Command, argv [][]byte, keys *keyCache) (
 		}
 		for _, k := range keys.keys {
 			if k.Flags&commands.NotKey == 0 && !s.mayTouch(argv[k.Index], needed(k.Flags)) {
-				return Denial{DeniedKey, k.Index}, false
+				return Denial{DeniedKey, k.Index}, false, keys
 			}
 		}
 	}
@@ -98,11 +100,11 @@ func (s *selector) check(cmd *commands.Command, argv [][]byte, keys *keyCache) (
 		}
 		for i, name := range names {
 			if !s.mayUse(name, cmd.Channels == commands.AllPatterns) {
-				return Denial{DeniedChannel, i + 1}, false
+				return Denial{DeniedChannel, i + 1}, false, keys
 			}
 		}
 	}
-	return Denial{}, true
+	return Denial{}, true, keys
 }
 
 // allows reports whether the command is allowed, perhaps with this first argument only.
