@@ -64,7 +64,7 @@ func TestWhatIsNotThereIsNotPassedOver(t *testing.T) {
 		{[]string{"--tls-port", "6380", "--port", "0"}, "", "failed to configure TLS: no tls-cert-file configured"},
 		{[]string{"--loadmodule", "/x.so"}, "", "vigil does not load modules"},
 		{[]string{"--replicaof", "localhost", "1"}, "", "vigil has no replication"},
-		{[]string{"--cluster-enabled", "yes"}, "", "vigil has no cluster mode"},
+		{[]string{"--cluster-enabled", "yes"}, "", "cluster-members and cluster-view have clients see a group of servers as a Redis Cluster"},
 		{[]string{"--masterauth", "geheim"}, "", "vigil has no replication"},
 		{[]string{"--rename-command", "NOSUCH", "x"}, "", "No such command in rename-command"},
 		{[]string{"--port", "0"}, "", "Configured to not listen anywhere"},

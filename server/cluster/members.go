@@ -178,7 +178,9 @@ func decodeMembers(index uint64, b []byte) (*Members, error) {
 		m.Addresses[id] = string(d.bytes(d.number()))
 	}
 	if m.Left = d.ids(); d.err == nil && len(d.b) > 0 {
-		m.Base = d.number()
+		if m.Base = d.number(); m.Base == 0 { // which is not written
+			d.err = errMembers
+		}
 	}
 	if d.err == nil && len(d.b) > 0 {
 		d.err = errMembers

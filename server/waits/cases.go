@@ -40,6 +40,7 @@ var Sizeless = map[string]string{
 	"DEBUG QUICKLIST-PACKED-THRESHOLD": fixed, "DEBUG LOADAOF": debugging, "DEBUG DIGEST": debugging,
 	"DEBUG DIGEST-VALUE": debugging, "READONLY": alone, "READWRITE": alone, "ASKING": alone, "CLUSTER": container,
 	"CLUSTER HELP": fixed, "SENTINEL": container, "SENTINEL HELP": fixed,
+	"VIGIL.CLUSTER": container, "VIGIL.CLUSTER HELP": fixed,
 }
 
 func init() {
@@ -52,12 +53,15 @@ func init() {
 	for _, name := range []string{"CKQUORUM", "FAILOVER", "GET-MASTER-ADDR-BY-NAME", "MASTER", "MASTERS", "MYID", "REPLICAS", "SENTINELS", "SLAVES"} {
 		Sizeless["SENTINEL "+name] = fixed
 	}
+	for _, name := range []string{"LEAVE", "RECOVER", "REPLACE", "STATUS", "TRANSFER"} {
+		Sizeless["VIGIL.CLUSTER "+name] = alone
+	}
 }
 
 const (
 	fixed     = "its arguments and its reply have a bounded size, and it works on nothing that grows"
 	container = "it only contains commands"
 	libraries = "libraries are bounded in all"
-	alone     = "it is refused without cluster mode"
+	alone     = "it is refused by a server that is in no group"
 	debugging = "it is for tests, and is refused unless it is allowed"
 )

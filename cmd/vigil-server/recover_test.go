@@ -1,0 +1,107 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// All machines but one are lost: the last one goes on alone, with what it has, and others join it.
+// What was left behind is not let in again.
+func TestLastMemberGoesOnAlone(t *testing.T) {
+	g := newTrio(t, "--appendfsync", "always")
+	first := g.leader()
+	l := write(g.ports[first])
+	l.progress(t)
+	l.check(t, g.ports[first])
+	g.whole()
+	for i := range 3 {
+		g.up[i].cmd.Process.Kill()
+		g.up[i].wait()
+	}
+	last := (first + 1) % 3
+	m := &member{port: g.ports[last], dir: g.dirs[last]}
+	m.run(g, "--recover", "alone")
+	says(t, m.p, fmt.Sprintf("--recover alone: member %d is member 4 now", last+1))
+	m.await(t)
+	for end := time.Now().Add(time.Minute); ; {
+		if got, err := callAt(m.port, "SET k alone"); err == nil && got == "OK" {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("it takes no writes:\n%s", m.p.out)
+		}
+	}
+	l.check(t, m.port)
+	m.p.cmd.Process.Kill() // alone it needs nobody to know what it lacks
+	m.p.wait()
+	m.run(g)
+	m.await(t)
+	o := &member{port: g.ports[0] + 3, dir: t.TempDir()}
+	o.run(g, "--cluster-join", "127.0.0.1:"+strconv.Itoa(m.port))
+	says(t, o.p, "member 5 votes from now on")
+	o.await(t)
+	g.start(first)
+	says(t, g.up[first], fmt.Sprintf("this server, member %d, has left the group", first+1))
+	transfer(t, o.port, m.port)
+	l.check(t, o.port)
+}
+
+// Members that may lack something wait, until somebody says that they may go on with what they
+// have; before and afterwards that is refused.
+func TestMembersThatLackSomethingVoteByCommand(t *testing.T) {
+	g := newTrio(t)
+	first := g.leader()
+	l := write(g.ports[first])
+	l.progress(t)
+	l.check(t, g.ports[first])
+	for i := range 3 { // what they have is on their disks then
+		g.up[i].signal(t, syscall.SIGTERM)
+	}
+	for i := range 3 {
+		if err := g.up[i].wait(); err != nil {
+			t.Fatal(err)
+		}
+		g.start(i)
+	}
+	for i := range 3 {
+		g.await(i)
+	}
+	g.whole()
+	for _, i := range []int{first, (first + 1) % 3} {
+		if got, err := g.call(i, "VIGIL.CLUSTER RECOVER LOSE-WRITES"); err != nil || !strings.Contains(got, "there is nothing to recover") {
+			t.Errorf("a member that lacks nothing: %s, %v", got, err)
+		}
+	}
+	for i := range 3 {
+		g.up[i].cmd.Process.Kill()
+		g.up[i].wait()
+	}
+	for i := range 3 {
+		g.start(i)
+	}
+	for i := range 3 {
+		g.await(i)
+	}
+	for n, i := range []int{first, (first + 1) % 3} {
+		for end := time.Now().Add(time.Minute); ; { // a while must have passed without a leader
+			got, err := g.call(i, "VIGIL.CLUSTER RECOVER LOSE-WRITES")
+			if err == nil && strings.HasPrefix(got, "OK this member votes again, with entries up to ") {
+				break
+			}
+			if time.Now().After(end) {
+				t.Fatalf("RECOVER: %s, %v", got, err)
+			}
+		}
+		says(t, g.up[i], "votes again by VIGIL.CLUSTER RECOVER")
+		if n == 0 {
+			if got, err := g.call(i, "SET k v"); err != nil || !strings.HasPrefix(got, "CLUSTERDOWN") {
+				t.Errorf("one member of three votes: %s, %v", got, err)
+			}
+		}
+	}
+	l.check(t, g.ports[g.leader()])
+}
