@@ -66,6 +66,19 @@ func find(m *commands.Membership, name string) (*commands.Member, error) {
 	return nil, errUnknownMember(name)
 }
 
+// named ends the arguments of a call, and returns the group and the member with a name.
+func named(c *commands.Ctx, name string) (*commands.Membership, *commands.Member, error) {
+	if err := c.Args.Done(); err != nil {
+		return nil, nil, err
+	}
+	m, err := group(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	o, err := find(m, name)
+	return m, o, err
+}
+
 // leave takes a member out at the leader. A member can also be asked to leave itself.
 func leave(c *commands.Ctx) error {
 	name, force := c.Args.String(), false
@@ -74,14 +87,7 @@ func leave(c *commands.Ctx) error {
 			c.Args.Syntax()
 		}
 	}
-	if err := c.Args.Done(); err != nil {
-		return err
-	}
-	m, err := group(c)
-	if err != nil {
-		return err
-	}
-	o, err := find(m, name)
+	m, o, err := named(c, name)
 	if err != nil {
 		return err
 	}
@@ -98,14 +104,7 @@ func replace(c *commands.Ctx) error {
 		c.Args.Syntax()
 	}
 	by := c.Args.String()
-	if err := c.Args.Done(); err != nil {
-		return err
-	}
-	m, err := group(c)
-	if err != nil {
-		return err
-	}
-	leaves, err := find(m, old)
+	m, leaves, err := named(c, old)
 	if err != nil {
 		return err
 	}
@@ -123,14 +122,7 @@ func replace(c *commands.Ctx) error {
 
 func transfer(c *commands.Ctx) error {
 	name := c.Args.String()
-	if err := c.Args.Done(); err != nil {
-		return err
-	}
-	m, err := group(c)
-	if err != nil {
-		return err
-	}
-	o, err := find(m, name)
+	m, o, err := named(c, name)
 	if err != nil {
 		return err
 	}

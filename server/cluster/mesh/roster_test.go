@@ -139,7 +139,7 @@ func TestRequestsGetReplies(t *testing.T) {
 		if got, err := a.Ask(t.Context(), "c", 3, []byte("x")); err == nil {
 			t.Errorf("one that takes no requests: %q", got)
 		}
-		// Who says that a long request comes, and nothing more, does not stay.
+		// A peer that announces a long request and sends nothing more is disconnected.
 		conn, err := n.dial(t.Context(), "b")
 		if err != nil {
 			t.Fatal(err)
