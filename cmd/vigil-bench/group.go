@@ -171,7 +171,7 @@ func (w *writes) client(t *trio, number, rounds int) (took []time.Duration, err 
 			calls = appendCommand(calls, []string{"SET", key, value})
 		}
 		if t.wait {
-			calls = append(calls, "*3\r\n$4\r\nWAIT\r\n$1\r\n1\r\n$1\r\n0\r\n"...)
+			calls = appendCommand(calls, []string{"WAIT", "1", "0"})
 		}
 		began := time.Now()
 		if _, err := nc.Write(calls); err != nil {
