@@ -286,9 +286,11 @@ func TestDirectoryOfAMemberIsRefusedElsewhere(t *testing.T) {
 
 	// A copy runs beside the original.
 	c := &member{port: g.ports[0] + 5, dir: filepath.Join(t.TempDir(), "copy")}
-	if err := os.CopyFS(c.dir, os.DirFS(m.dir)); err != nil {
-		t.Fatal(err)
-	}
+	m.p.still(t, func() {
+		if err := os.CopyFS(c.dir, os.DirFS(m.dir)); err != nil {
+			t.Fatal(err)
+		}
+	})
 	c.run(g)
 	ends(t, c.p, "the directory may be a copy")
 	if got, err := callAt(m.port, "VIGIL.CLUSTER STATUS"); err != nil || strings.Contains(got, strconv.Itoa(c.port)) {
