@@ -10,7 +10,7 @@ func unreadable(t *testing.T, make func(*testing.T) (*Store, *failingDisk), chan
 	t.Helper()
 	for name, change := range changes {
 		t.Run(name, func(t *testing.T) {
-			for fault := 1; failsWell(t, make, change, want, fault); fault++ {
+			for fault := 1; failsWell(t, make, change, want, fault); fault += thrift {
 				if fault > 12 {
 					fault += fault / 2 // those that need many are alike
 				}

@@ -13,7 +13,7 @@ import (
 // that are set or deleted, and of keys that are only changed a sixteenth, for then
 // the table is read as a whole.
 func TestRestartInAPassAsksTheDiskForFewKeys(t *testing.T) {
-	const keys = 40_000
+	const keys = 40_000 / thrift
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))

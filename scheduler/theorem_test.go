@@ -203,7 +203,7 @@ func TestGreedyCostsOmegaOfNWhereIndexCostsAConstant(t *testing.T) {
 func TestNoPolicyCostsLessThanLB3(t *testing.T) {
 	const seed = 67
 	rng := rand.New(rand.NewPCG(seed, 1))
-	for round := range 30 {
+	for round := range 30 / thrift {
 		rates := randomRates(rng, 1+rng.IntN(12))
 		c := 1 + rng.IntN(3)
 		lb1, lb2, lb3 := LB1(rates, c), LB2(rates, c), LB3(rates, c)
