@@ -139,7 +139,7 @@ func webOn(t *testing.T, addr string) *webtier.Client {
 // long as the tests do.
 func slowConfig(t *testing.T, path, more string) {
 	t.Helper()
-	text := "budget = \"1m\"\nanswer_ttl = \"1m\"\n" + more
+	text := "budget = \"1h\"\nanswer_ttl = \"1h\"\n" + more
 	if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
