@@ -435,3 +435,16 @@ func TestAClientGetsItsOwnMessageBehindTheReply(t *testing.T) {
 		c.next(want)
 	}
 }
+
+// The client has its OK before the transport has ended the session.
+func TestNobodyFindsTheSubscriptionsOfAClientThatHasQuit(t *testing.T) {
+	r := newRig(t)
+	s, e := r.handSession()
+	defer s.Leave()
+	if err := s.feedText(encode("SUBSCRIBE", "ch") + encode("QUIT")); err != nil || !bytes.HasSuffix(e.wrote, []byte("+OK\r\n")) {
+		t.Fatalf("%v, %q", err, e.wrote)
+	}
+	other := r.dial()
+	other.want("PUBSUB CHANNELS", "[]")
+	other.want("PUBLISH ch m", "(int) 0")
+}
