@@ -7,7 +7,7 @@ import (
 
 // counters only grow.
 type counters struct {
-	faults, expired, expiredFields, evicted, spilled, materialised, pageReads atomic.Int64
+	faults, expired, expiredFields, evicted, spilled, materialised, pageReads, leftBehind atomic.Int64
 }
 
 // Stats are numbers for INFO.
@@ -28,6 +28,7 @@ type Stats struct {
 	ExpiredFields int64
 	Evicted       int64 // deleted to make room
 	Spilled       int64 // dropped from memory to make room
+	LeftBehind    int64 // large values that were deleted: the garbage collector frees their memory later
 	ColdTables    int   // tables that have keys on disk only
 	Dirty         int   // keys whose state has yet to be written under their own names
 
@@ -81,6 +82,7 @@ func (s *Store) Stats() Stats {
 		JournalBytes: s.log.Bytes(), PendingBytes: s.journal.Backlog(), Memory: s.Memory(),
 		Materialised: s.stats.materialised.Load(), Faults: s.stats.faults.Load(), PageReads: s.stats.pageReads.Load(),
 		Expired: s.stats.expired.Load(), ExpiredFields: s.stats.expiredFields.Load(), Evicted: s.stats.evicted.Load(), Spilled: s.stats.spilled.Load(),
+		LeftBehind: s.stats.leftBehind.Load(),
 	}
 	s.tally.bring(s, &st)
 	return st

@@ -46,9 +46,16 @@ func (tx *Tx) delete(t *table, i int, key []byte) {
 	}
 	tx.rec.Op(opDelete, 0)
 	t.detach(i)
+	if o := t.object(t.slots[i].meta); o != nil && o.size > leftBehindBytes {
+		tx.s.stats.leftBehind.Add(1)
+	}
 	t.erase(i)
 	tx.note(key)
 }
+
+// leftBehindBytes is the size above which a value counts as left to the garbage collector. Smaller
+// ones are records as a rule, whose memory is used again at once.
+const leftBehindBytes = 4 << 10
 
 // ExpireAt returns the expiry of key in unix ms, 0 if it has none. ok: the key
 // exists. It does not count as a use.

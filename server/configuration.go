@@ -106,6 +106,7 @@ func (h host) ConfigRewrite(all bool) error {
 // ConfigResetStat sets the counters to zero.
 func (h host) ConfigResetStat() {
 	h.srv.stats.reset()
+	h.srv.stats.leftBehind.Store(h.srv.store.Stats().LeftBehind)
 	h.srv.refusals.ResetCounts()
 }
 

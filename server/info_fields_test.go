@@ -78,3 +78,26 @@ func TestInfoCountsKeysWhoseRemovalClientsWaitFor(t *testing.T) {
 	r.blocked(1)
 	check(2, 0)
 }
+
+func TestInfoCountsLargeValuesThatAreLeftToTheCollector(t *testing.T) {
+	r := newRig(t)
+	c := r.dial()
+	large := []string{"RPUSH", "l"}
+	for i := range 2000 {
+		large = append(large, fmt.Sprint("element ", i))
+	}
+	freed := func(want int) {
+		t.Helper()
+		if got := c.do("INFO", "memory"); !strings.Contains(got, fmt.Sprintf(`lazyfreed_objects:%d\r\n`, want)) {
+			t.Errorf("want %d in %s", want, got)
+		}
+	}
+	c.do(large...)
+	c.want("UNLINK l", "(int) 1")
+	freed(1)
+	c.want("CONFIG RESETSTAT", "OK")
+	freed(0)
+	c.want("RPUSH l a", "(int) 1")
+	c.want("DEL l", "(int) 1")
+	freed(0)
+}

@@ -119,7 +119,7 @@ func infoMemory(t *infoText) {
 	field(t, "mem_allocator", "go")
 	field(t, "active_defrag_running", 0)
 	field(t, "lazyfree_pending_objects", 0)
-	field(t, "lazyfreed_objects", 0)
+	field(t, "lazyfreed_objects", t.store().LeftBehind-t.srv.stats.leftBehind.Load())
 	field(t, "vigil_memtable_bytes", t.srv.diskStats().MemTableBytes)
 	field(t, "vigil_gc_cycles", m.heap.cycles)
 	t.decimal("vigil_gc_cpu_seconds", m.heap.seconds, 6, "")

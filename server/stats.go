@@ -22,6 +22,7 @@ type stats struct {
 	reads, writes                     atomic.Int64 // of clients: turns with input, and with replies
 	expired, evicted, hits, misses    atomic.Int64
 	errorReplies                      atomic.Int64
+	leftBehind                        atomic.Int64 // of the store at the last reset, which its number does not take part in
 
 	warn       func(text string) // writes to the log
 	table      *commands.Table

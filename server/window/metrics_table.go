@@ -66,7 +66,7 @@ func redisRows() []infoMetric {
 		{field: "mem_not_counted_for_evict", name: "redis_mem_not_counted_for_eviction_bytes", help: "Memory that maxmemory does not count: none."},
 		{field: "mem_total_replication_buffers", name: "redis_mem_total_replication_buffers_bytes", help: "Replication buffers: none."},
 		{field: "lazyfree_pending_objects", name: "redis_lazyfree_pending_objects", help: "Values to be freed later: none."},
-		{field: "lazyfreed_objects", name: "redis_lazyfreed_objects", help: "Values freed later: none."},
+		{field: "lazyfreed_objects", name: "redis_lazyfreed_objects", help: "Large values that were deleted and whose memory the garbage collector frees."},
 		{field: "active_defrag_running", name: "redis_active_defrag_running", help: "Whether memory is defragmented: never."},
 		{field: "migrate_cached_sockets", name: "redis_migrate_cached_sockets_total", help: "Connections kept for MIGRATE."},
 
