@@ -1,9 +1,13 @@
 package commands
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/vigildb/vigil/structures/slots"
+)
 
 // Slots is the number of slots into which Redis Cluster divides keys.
-const Slots = 16384
+const Slots = slots.Count
 
 // NoSlot is the slot of a call without keys.
 const NoSlot = -1

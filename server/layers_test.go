@@ -57,7 +57,7 @@ const rooms = `
 	persistence/prefetch:
 	persistence/slab:
 	server/certs:
-	server/cluster:         persistence persistence/grouplog server/cluster/mesh
+	server/cluster:         persistence persistence/grouplog server/cluster/mesh structures/slots
 	server/cluster/mesh:
 	server/resp:
 	server/transport:       structures
@@ -72,6 +72,7 @@ const rooms = `
 	structures/rdb:         structures structures/bloom structures/hash structures/list structures/set structures/stream structures/zset
 	structures/schedule:    structures scheduler scheduler/sim
 	structures/set:         structures structures/hash
+	structures/slots:
 	structures/stream:      structures
 	structures/text:        structures
 	structures/types:       structures structures/bloom structures/hash structures/list structures/placemap structures/rdb structures/schedule structures/set structures/stream structures/text structures/zset
