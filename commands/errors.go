@@ -62,6 +62,7 @@ const (
 	ErrMisconf           = WireError("MISCONF Errors writing to the AOF file: the store cannot be written")
 	ErrReadOnlyReplica   = WireError("READONLY You can't write against a read only replica.")
 	ErrClusterDown       = WireError("CLUSTERDOWN The cluster is down")
+	ErrSlotNotServed     = WireError("CLUSTERDOWN Hash slot not served")
 	ErrLeftGroup         = WireError("CLUSTERDOWN This server has left its group")
 	ErrClusterReadsOnly  = WireError("CLUSTERDOWN The cluster is down and only accepts read commands")
 	ErrCrossSlot         = WireError("CROSSSLOT Keys in request don't hash to the same slot")

@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/vigildb/vigil/structures/slots"
 )
 
 // Membership is what a member of a group of machines that hold the same data knows of the
@@ -26,6 +28,40 @@ type Membership struct {
 	// Received is how many bytes have come of the data that this member gets anew; 0: it gets none.
 	Received int64
 	Members  []Member // in the order of their numbers
+	// Slots are those of the group, nil for all, and OtherShards the other groups of the cluster. Covered says that
+	// all slots can be used, as far as this member knows.
+	Slots       *slots.Set
+	OtherShards []Shard
+	Covered     bool
+}
+
+// Shard is one of the groups among which the slots of a cluster are divided.
+type Shard struct {
+	ID      string // of the group, 40 hexadecimal digits
+	Slots   *slots.Set
+	Members []Member
+	Leader  int  // index of the leader, or of the last one that was known; -1 for none
+	Up      bool // the group was heard lately
+	Term    uint64
+}
+
+// Shards returns all groups of the cluster, that of this member first.
+func (m *Membership) Shards() []Shard {
+	own := Shard{ID: m.ID, Slots: m.Slots, Members: m.Members, Leader: m.Leader, Up: m.Led && (m.Leads || m.Leader != m.Self), Term: m.Term}
+	if own.Slots == nil {
+		own.Slots = slots.All()
+	}
+	return append([]Shard{own}, m.OtherShards...)
+}
+
+// Owner returns the other group that has a slot, nil if none has.
+func (m *Membership) Owner(slot int) *Shard {
+	for i := range m.OtherShards {
+		if m.OtherShards[i].Slots.Has(slot) {
+			return &m.OtherShards[i]
+		}
+	}
+	return nil
 }
 
 // Member is one machine of a group. What others have is known to the leader alone.

@@ -17,6 +17,7 @@ type Group interface {
 	Engine
 	Leadership
 	Channels
+	Sharding
 	members.Changes
 }
 
@@ -52,8 +53,8 @@ type Leadership interface {
 // Channels carries messages of channels between the members.
 type Channels interface {
 	// Publish gives a message to the other members, at most once to each and in the order of
-	// the calls. It waits for nothing, and copies the bytes.
-	Publish(kind byte, channel, message []byte)
+	// the calls, and with wide to those of the other groups. It waits for nothing, and copies the bytes.
+	Publish(kind byte, channel, message []byte, wide bool)
 	// OnPublished has f called with the messages of the others. It is called before Start.
 	OnPublished(f func(kind byte, channel, message []byte))
 	// Published counts the messages given to other members, those that were lost, and those

@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/pubsub"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/persistence/grouplog"
+	"github.com/vigildb/vigil/structures/slots"
 )
 
 // testGroup is a group whose other members are the test's to play. It commits what the
@@ -38,6 +41,8 @@ type testGroup struct {
 	handed    int      // times that the leadership was given away; guarded by mu
 	asked     int      // times that the leadership was asked for; guarded by mu
 	published []string // guarded by mu: what other members were given
+	own       atomic.Pointer[slots.Set]
+	uncovered atomic.Bool
 	gone      bool     // guarded by mu: it has left
 	changes   []string // guarded by mu: what was asked of the group
 	refuses   error    // what changes return
@@ -174,6 +179,23 @@ func (g *testGroup) Fresh(patient bool) bool {
 	return g.heard || patient && g.patient
 }
 
+func (g *testGroup) Shard() (own *slots.Set, covered bool) { return g.own.Load(), !g.uncovered.Load() }
+
+func (g *testGroup) Meet(_ context.Context, address string) error {
+	g.set(func() { g.changes = append(g.changes, "meet "+address) })
+	return g.refuses
+}
+
+func (g *testGroup) TakeSlots(_ context.Context, add *slots.Set) error {
+	g.set(func() { g.changes = append(g.changes, "take "+add.String()) })
+	return g.refuses
+}
+
+func (g *testGroup) DropSlots(_ context.Context, drop *slots.Set) error {
+	g.set(func() { g.changes = append(g.changes, "drop "+drop.String()) })
+	return g.refuses
+}
+
 func (g *testGroup) Gone() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -206,7 +228,10 @@ func (g *testGroup) TakeOver() { g.set(func() { g.asked++ }) }
 
 func (g *testGroup) OnPublished(f func(kind byte, channel, message []byte)) { g.receive = f }
 
-func (g *testGroup) Publish(kind byte, channel, message []byte) {
+func (g *testGroup) Publish(kind byte, channel, message []byte, wide bool) {
+	if wide != (pubsub.Kind(kind) == pubsub.Channel) {
+		g.t.Errorf("a message of kind %d is for other groups: %v", kind, wide)
+	}
 	g.set(func() { g.published = append(g.published, fmt.Sprintf("%d %s %s", kind, channel, message)) })
 }
 

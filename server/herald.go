@@ -98,8 +98,14 @@ func (srv *Server) runHerald() {
 func (srv *Server) spread(n *notice) {
 	srv.broker.publish(nil, nil, n.kind, n.channel, n.payload)
 	if !n.local {
-		srv.opts.Group.Publish(byte(n.kind), n.channel, n.payload)
+		srv.publishAbroad(n.kind, n.channel, n.payload)
 	}
+}
+
+// publishAbroad gives a message to the other members, and to those of other groups unless its channel is that of
+// a shard.
+func (srv *Server) publishAbroad(kind pubsub.Kind, channel, payload []byte) {
+	srv.opts.Group.Publish(byte(kind), channel, payload, kind == pubsub.Channel)
 }
 
 // ripe reports that a message need not wait: nothing does, and its position is committed.
@@ -129,7 +135,7 @@ func (s *session) Publish(c *commands.Ctx, kind pubsub.Kind, channel, payload []
 		s.keepNotice(n)
 	case s.srv.ripe(n.position):
 		reached := s.srv.broker.publish(s, c, kind, channel, payload)
-		s.srv.opts.Group.Publish(byte(kind), channel, payload)
+		s.srv.publishAbroad(kind, channel, payload)
 		return reached
 	default:
 		s.srv.announce(n)

@@ -67,7 +67,8 @@ func newSettings(c *conf.Settings, o *Options) *settings {
 		set.dir = o.Dir
 	}
 	set.limits = commands.Limits{
-		Slots:     o.Group != nil && c.ClusterView == conf.ViewCluster,
+		Slots:     o.Group != nil && c.Slotted(),
+		AllSlots:  c.ClusterFullCoverage,
 		Databases: c.Databases, MaxBulk: c.ProtoMaxBulkLen,
 		HLLSparseMax: int(c.HLLSparseMaxBytes),
 		Thresholds: types.Thresholds{

@@ -5,12 +5,22 @@ import (
 	"errors"
 
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/cluster"
+	"github.com/vigildb/vigil/structures/slots"
 )
 
-// Clients of Redis Cluster. A group holds all slots: its leader is the master of one shard
-// and the followers are the replicas. Keys are not divided among servers, but a call is
-// refused as if they were: its keys have to be of one slot, and a follower names the
-// leader to the client. It is read only by clients that have sent READONLY.
+// Clients of Redis Cluster. A group is a shard that has some or all of the slots: its leader is the master
+// and the followers are the replicas. The keys of a call have to be of one slot. A call for a
+// slot of another group is sent to the leader of that, and one to a follower to its leader, unless it
+// reads and the client has sent READONLY.
+
+// Sharding is how slots are divided among several groups.
+type Sharding interface {
+	// Shard returns the slots of the group, which are not changed any more; nil for all. covered says that all
+	// slots of the cluster can be used.
+	Shard() (own *slots.Set, covered bool)
+	cluster.Changes
+}
 
 // slotted reports whether clients see the server as a node of a Redis Cluster. One that is
 // alone pays for the first comparison only.
@@ -31,6 +41,7 @@ func redirects(err error) bool {
 var (
 	errCrossSlot   = redirection{commands.ErrCrossSlot}
 	errClusterDown = redirection{commands.ErrClusterDown}
+	errNotServed   = redirection{commands.ErrSlotNotServed}
 	errReadsOnly   = redirection{commands.ErrClusterReadsOnly}
 )
 
@@ -69,7 +80,8 @@ func (s *session) admitSlots(cmd *commands.Command, argv [][]byte) (keyed bool, 
 		return false, nil
 	}
 	leads := s.srv.store.Member().Leads()
-	if leads && !queued && !cmd.Is(commands.RunsScripts) && cmd.AtMostOneKey(argv) {
+	own, covered := s.srv.opts.Group.Shard()
+	if own == nil && leads && !queued && !cmd.Is(commands.RunsScripts) && cmd.AtMostOneKey(argv) {
 		return true, nil
 	}
 	slot, err := s.slotOf(cmd, argv)
@@ -77,10 +89,40 @@ func (s *session) admitSlots(cmd *commands.Command, argv [][]byte) (keyed bool, 
 		return err != nil, err
 	}
 	x.slot = slot
-	if leads {
-		return true, nil
+	if err := s.admitShard(own, covered, s.effects(cmd), slot); err != nil || leads {
+		return true, err
 	}
 	return true, s.redirect(s.effects(cmd), slot)
+}
+
+// admitShard refuses a call for a slot of another group, and one while not all slots can be used,
+// if that is asked for. own is nil if the group has all slots.
+func (s *session) admitShard(own *slots.Set, covered bool, effects commands.Flag, slot int) error {
+	set := s.srv.settings().conf
+	switch {
+	case own == nil, s.srv.opts.Group.Gone():
+		return nil // which redirect tells
+	case covered || !set.ClusterFullCoverage:
+	case effects&commands.PubSub != 0 && set.ClusterShardChannelsWhenDown:
+	case effects&(commands.Write|commands.PubSub) == 0 && set.ClusterReadsWhenDown:
+	default:
+		return errClusterDown
+	}
+	if own.Has(slot) {
+		return nil
+	}
+	m := s.Membership()
+	if m == nil {
+		return errClusterDown
+	}
+	switch owner := m.Owner(slot); {
+	case owner == nil:
+		return errNotServed
+	case owner.Leader < 0:
+		return errClusterDown
+	default:
+		return redirection{commands.ErrMoved(slot, &owner.Members[owner.Leader])}
+	}
 }
 
 // redirect decides what a follower does with a call for a slot: nil if it serves it.
@@ -132,6 +174,9 @@ func (s *session) admitSlotsScripted(cmd *commands.Command, argv [][]byte) error
 	}
 	if slot == commands.NoSlot {
 		return nil
+	}
+	if own, _ := s.srv.opts.Group.Shard(); own != nil && !own.Has(slot) {
+		return errScriptNotLocal
 	}
 	if !s.srv.store.Member().Leads() {
 		switch err := s.redirect(cmd.Flags, slot); err {

@@ -6,22 +6,23 @@ import (
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/structures/slots"
 )
 
 // slotStep is how many keys are looked at while their shard is locked: other clients wait for
 // less than a tenth of a millisecond.
 const slotStep = 512
 
-// ScanSlot calls visit with the keys of a slot in database 0, in no order, until it returns
+// ScanSlots calls visit with the keys of some slots in database 0, in no order, until it returns
 // false. It looks at all keys, with the locks of few of them at a time: one that is there
 // from the first call to the last is visited, one that comes or goes meanwhile may be. At a
 // leader it waits until what it has seen is committed. visit must not keep the key.
-func (h host) ScanSlot(ctx context.Context, slot int, visit func(key []byte) bool) error {
+func (h host) ScanSlots(ctx context.Context, of *slots.Set, visit func(key []byte) bool) error {
 	srv := h.srv
 	tx := srv.store.NewTx()
 	more, leads := true, false
 	see := func(key []byte) {
-		if more && commands.KeySlot(key) == slot {
+		if more && of.Has(commands.KeySlot(key)) {
 			more = visit(key)
 		}
 	}
@@ -55,6 +56,21 @@ func (h host) ScanSlot(ctx context.Context, slot int, visit func(key []byte) boo
 		return commands.ErrClusterDown
 	}
 	return err
+}
+
+// Meet implements [cluster.Changes], as do the methods below.
+func (h host) Meet(ctx context.Context, address string) error {
+	return h.abroadIn(func(g Group) error { return g.Meet(ctx, address) })
+}
+
+// TakeSlots gives slots to the group.
+func (h host) TakeSlots(ctx context.Context, add *slots.Set) error {
+	return h.abroadIn(func(g Group) error { return g.TakeSlots(ctx, add) })
+}
+
+// DropSlots takes slots from the group.
+func (h host) DropSlots(ctx context.Context, drop *slots.Set) error {
+	return h.abroadIn(func(g Group) error { return g.DropSlots(ctx, drop) })
 }
 
 // TakeOver asks the leader to hand over to this member. The reply does not wait for that.

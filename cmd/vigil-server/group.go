@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync/atomic"
 
 	"github.com/vigildb/vigil/persistence"
@@ -13,6 +14,7 @@ import (
 	"github.com/vigildb/vigil/server/certs"
 	"github.com/vigildb/vigil/server/cluster"
 	"github.com/vigildb/vigil/server/conf"
+	"github.com/vigildb/vigil/structures/slots"
 )
 
 // group is the group that the server is a member of; its node is nil if it is alone.
@@ -55,7 +57,7 @@ func (g group) reloadTLS(set *conf.Settings) error {
 func listenGroup(config *conf.Config, alone bool, log *slog.Logger) (g group, hashes [16]byte, err error) {
 	set := config.Settings()
 	if set.ClusterSecret == "" {
-		if set.ClusterMemberID != 0 || set.ClusterMembers != "" || set.ClusterJoin != "" || set.ClusterReplaces != 0 || set.ClusterView != conf.ViewSentinel {
+		if set.ClusterMemberID != 0 || set.ClusterMembers != "" || set.ClusterJoin != "" || set.ClusterReplaces != 0 || set.Slotted() || namesCluster(set) {
 			return g, hashes, errors.New("a member of a group needs cluster-secret")
 		}
 		if alone {
@@ -90,13 +92,17 @@ func listenGroup(config *conf.Config, alone bool, log *slog.Logger) (g group, ha
 
 // nodeConfig reads the directives of a group.
 func nodeConfig(set *conf.Settings) (n cluster.NodeConfig, hashes [16]byte, err error) {
-	n = cluster.NodeConfig{ID: set.ClusterMemberID, Replaces: set.ClusterReplaces, AnnounceHost: set.ClusterAnnounceIP,
-		AnnouncePort: set.ClusterAnnouncePort, Port: set.Port, Election: set.ClusterElection, MaxStale: set.ClusterMaxStale}
+	n = cluster.NodeConfig{Secret: set.ClusterSecret, Name: set.ClusterGroup, ID: set.ClusterMemberID, Replaces: set.ClusterReplaces, Single: set.ClusterEnabled,
+		AnnounceHost: set.ClusterAnnounceIP, AnnouncePort: set.ClusterAnnouncePort, Host: listensAt(set), Port: set.Port,
+		Election: set.ClusterElection, MaxStale: set.ClusterMaxStale}
 	if n.Port == 0 {
 		n.Port = set.TLSPort
 	}
-	if n.Group, hashes, err = cluster.Secrets(set.ClusterSecret); err != nil {
+	if hashes, err = cluster.Hashes(set.ClusterSecret); err != nil {
 		return n, hashes, fmt.Errorf("cluster-secret: %w", err)
+	}
+	if n.Cluster, err = clusterConfig(set); err != nil {
+		return n, hashes, err
 	}
 	switch {
 	case set.ClusterMembers != "" && set.ClusterJoin != "":
@@ -112,6 +118,42 @@ func nodeConfig(set *conf.Settings) (n cluster.NodeConfig, hashes [16]byte, err 
 		return n, hashes, fmt.Errorf("cluster-join: %w", err)
 	}
 	return n, hashes, nil
+}
+
+// namesCluster reports whether the configuration says something of other groups.
+func namesCluster(set *conf.Settings) bool {
+	return set.ClusterGroup != "" || set.ClusterSlots != "" || set.ClusterPeers != ""
+}
+
+// clusterConfig reads the directives of a cluster of groups, nil if clients see none.
+func clusterConfig(set *conf.Settings) (c *cluster.ClusterConfig, err error) {
+	if !set.Slotted() {
+		if namesCluster(set) {
+			return nil, errors.New("cluster-group, cluster-slots and cluster-peers need cluster-view cluster, or cluster-enabled yes")
+		}
+		return nil, nil
+	}
+	c = &cluster.ClusterConfig{Silence: set.ClusterSilence}
+	if set.ClusterSlots != "" {
+		if c.Slots, err = slots.Parse(set.ClusterSlots); err != nil {
+			return nil, fmt.Errorf("cluster-slots: %w", err)
+		}
+	}
+	if c.Contacts, err = cluster.ParseContacts(set.ClusterPeers); err != nil {
+		return nil, fmt.Errorf("cluster-peers: %w", err)
+	}
+	c.All = c.Slots == nil && !set.ClusterEnabled && len(c.Contacts) == 0
+	return c, nil
+}
+
+// listensAt is an address at which the server listens for clients, "" if that is every one of the machine.
+func listensAt(set *conf.Settings) string {
+	for _, bind := range set.Bind {
+		if host := strings.TrimPrefix(bind, "-"); host != "*" && host != "::*" && host != "0.0.0.0" && host != "::" {
+			return host
+		}
+	}
+	return ""
 }
 
 // logGroup writes what a node says to the log of the server, if loglevel admits it.

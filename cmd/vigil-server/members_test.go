@@ -149,10 +149,16 @@ func (l *writers) progress(t *testing.T) {
 // check ends the clients and reads at a server what they wrote.
 func (l *writers) check(t *testing.T, port int) {
 	t.Helper()
+	l.checkBy(t, func(line string) (string, error) { return callAt(port, line) })
+}
+
+// checkBy is check with a call of the test's.
+func (l *writers) checkBy(t *testing.T, call func(line string) (string, error)) {
+	t.Helper()
 	l.stop.Store(true)
 	l.clients.Wait()
 	for k := range l.acked {
-		got, err := callAt(port, fmt.Sprintf("GET client:%d", k))
+		got, err := call(fmt.Sprintf("GET client:%d", k))
 		n, _ := strconv.ParseInt(got, 10, 64)
 		if acked := l.acked[k].Load(); err != nil || n < acked || n > l.asked[k] || acked == 0 {
 			t.Errorf("client %d: %s, %v; %d were acknowledged, of %d", k, got, err, acked, l.asked[k])

@@ -1,6 +1,9 @@
 package cluster
 
-import "github.com/vigildb/vigil/commands"
+import (
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/structures/slots"
+)
 
 // Errors that only this family returns, word for word as clients see them.
 const (
@@ -12,10 +15,43 @@ const (
 	errIsMaster     = commands.WireError("ERR You should send CLUSTER FAILOVER to a replica")
 	errMasterIsDown = commands.WireError("ERR Master is down or failed, please use CLUSTER FAILOVER FORCE")
 	errMembers      = commands.WireError("ERR a group decides by itself who leads, and its members are changed as docs/cluster.md describes")
-	errSlots        = commands.WireError("ERR a group has all slots, and they cannot be moved")
-	errEpoch        = commands.WireError("ERR the epoch is the number of the leadership: CLUSTER FAILOVER, sent to a replica, begins a new one")
+	errSetSlot      = commands.WireError("ERR slots cannot be moved with their keys yet: DELSLOTS takes a slot without keys from a group and ADDSLOTS gives it to another one (docs/cluster.md)")
+	errSlotRange    = commands.WireError("ERR Invalid or out of range slot")
+	errFlushSlots   = commands.WireError("ERR DB must be empty to perform CLUSTER FLUSHSLOTS.")
 )
 
 func errUnknownNode(id []byte) commands.WireError {
 	return commands.Errorf("ERR Unknown node %.128s", id)
+}
+
+func errSlotBusy(slot int) error { return commands.Errorf("ERR Slot %d is already busy", slot) }
+
+func errSlotFree(slot int) error { return commands.Errorf("ERR Slot %d is already unassigned", slot) }
+
+func errSlotTwice(slot int) error {
+	return commands.Errorf("ERR Slot %d specified multiple times", slot)
+}
+
+func errSlotOrder(r slots.Range) error {
+	return commands.Errorf("ERR start slot number %d is greater than end slot number %d", r.First, r.Last)
+}
+
+func errSlotHasKeys(slot int) error {
+	return commands.Errorf("ERR Slot %d has keys, which nobody would see: remove them first", slot)
+}
+
+func errEpoch(n int64) error {
+	return commands.Errorf("ERR Invalid config epoch specified: %d", n)
+}
+
+func errBasePort(port []byte) error {
+	return commands.Errorf("ERR Invalid base port specified: %.128s", port)
+}
+
+func errBusPort(port []byte) error {
+	return commands.Errorf("ERR Invalid bus port specified: %.128s", port)
+}
+
+func errNodeAddress(host string, port []byte) error {
+	return commands.Errorf("ERR Invalid node address specified: %.128s:%.16s", host, port)
 }

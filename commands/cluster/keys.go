@@ -5,15 +5,17 @@ import (
 	"math"
 
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/structures/slots"
 )
 
 // Node is a server whose clients see it as a node of a cluster.
 type Node interface {
-	// ScanSlot calls visit with the keys of a slot until it returns false. It takes long, and
+	// ScanSlots calls visit with the keys of some slots until it returns false. It takes long, and
 	// is called without locks. visit must not keep the key.
-	ScanSlot(ctx context.Context, slot int, visit func(key []byte) bool) error
+	ScanSlots(ctx context.Context, of *slots.Set, visit func(key []byte) bool) error
 	// TakeOver asks the leader to hand over to this member, soon after it has returned.
 	TakeOver()
+	Changes
 }
 
 func keySlot(c *commands.Ctx) error {
@@ -31,11 +33,18 @@ func readSlot(c *commands.Ctx, wrong error) (slot int64) {
 	return slot
 }
 
+// only returns the set of one slot.
+func only(slot int64) *slots.Set {
+	s := new(slots.Set)
+	s.Add(slots.Range{First: int(slot), Last: int(slot)})
+	return s
+}
+
 func countKeys(c *commands.Ctx) error {
 	slot := readSlot(c, errSlot)
 	return scan(c, 0, func(ctx context.Context, node Node) (func(*commands.Reply), error) {
 		n := int64(0)
-		err := node.ScanSlot(ctx, int(slot), func([]byte) bool { n++; return true })
+		err := node.ScanSlots(ctx, only(slot), func([]byte) bool { n++; return true })
 		return func(r *commands.Reply) { r.Int(n) }, err
 	})
 }
@@ -53,7 +62,7 @@ func getKeys(c *commands.Ctx) error {
 		var found []string
 		err, size := error(nil), 0
 		if most > 0 {
-			err = node.ScanSlot(ctx, int(slot), func(key []byte) bool {
+			err = node.ScanSlots(ctx, only(slot), func(key []byte) bool {
 				found, size = append(found, string(key)), size+len(key)+16
 				return int64(len(found)) < most && size < maxKeyBytes
 			})

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -123,18 +124,45 @@ func parseMember(word string) (Member, error) {
 // minSecret is the shortest secret of a group, in bytes.
 const minSecret = 16
 
-// Secrets are what follows from the secret of a group: which one it is, for connections,
-// and that of the hashes of its stores, which have to be the same. Neither tells the other.
-func Secrets(text string) (group, hashes [16]byte, err error) {
-	if len(text) < minSecret {
-		return group, hashes, fmt.Errorf("shorter than %d bytes", minSecret)
+// Hashes is the secret of the hashes of all stores of a group, or of a cluster of groups: it follows from
+// their secret, and does not tell it.
+func Hashes(secret string) (hashes [16]byte, err error) {
+	if len(secret) < minSecret {
+		return hashes, fmt.Errorf("shorter than %d bytes", minSecret)
 	}
-	return [16]byte(derive(text, "group")[:16]), [16]byte(derive(text, "hashes")[:16]), nil
+	return [16]byte(derive(secret, "hashes")[:16]), nil
 }
 
-// PublicID is a name for clients, of 40 hexadecimal digits as Redis has them, that is the
+// groupID says which group connections between its members are of, and clusterID which cluster those
+// between groups.
+func groupID(secret, name string) [16]byte { return [16]byte(derive(secret, of("group", name))[:16]) }
+
+func clusterID(secret string) [16]byte { return [16]byte(derive(secret, "cluster")[:16]) }
+
+// of adds the name of a group to what an ID is of. A group alone needs none.
+func of(what, name string) string {
+	if name == "" {
+		return what
+	}
+	return what + " of " + name
+}
+
+// GroupPublicID is a name of a group for clients, of 40 hexadecimal digits as Redis has them, that is the
 // same for all members. It tells neither the secret nor what follows from it.
-func PublicID(secret, of string) string { return hex.EncodeToString(derive(secret, "public "+of)[:20]) }
+func GroupPublicID(secret, name string) string { return publicID(secret, of("group", name)) }
+
+// MemberPublicID is such a name of a member of a group.
+func MemberPublicID(secret, name string, id uint64) string {
+	return publicID(secret, of("member "+strconv.FormatUint(id, 10), name))
+}
+
+func publicID(secret, of string) string { return hex.EncodeToString(derive(secret, "public "+of)[:20]) }
+
+// meshID is the number of a member of a group among the members of all groups.
+func meshID(name string, id uint64) uint64 {
+	sum := sha256.Sum256([]byte(of("member "+strconv.FormatUint(id, 10), name)))
+	return binary.LittleEndian.Uint64(sum[:]) | 1 // which is not 0
+}
 
 // derive returns 32 bytes that follow from a secret, others for each purpose.
 func derive(secret, purpose string) []byte {

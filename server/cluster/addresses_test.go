@@ -52,16 +52,30 @@ func TestMembersOfTheConfiguration(t *testing.T) {
 }
 
 func TestSecretsOfAGroup(t *testing.T) {
-	group, hashes, err := Secrets("0123456789abcdef")
-	if err != nil || group == hashes {
-		t.Errorf("%x, %x, %v", group, hashes, err)
+	const one, two = "0123456789abcdef", "0123456789abcdeg"
+	seen := map[string]string{}
+	for _, secret := range []string{one, two} {
+		hashes, err := Hashes(secret)
+		if err != nil {
+			t.Errorf("%q: %v", secret, err)
+		}
+		seen["hashes "+string(hashes[:])] = ""
+		ids := [][16]byte{hashes, clusterID(secret), groupID(secret, ""), groupID(secret, "a"), groupID(secret, "b")}
+		for _, id := range ids {
+			seen[string(id[:])] = ""
+		}
+		for _, name := range []string{"", "a", "b"} {
+			for _, id := range []string{GroupPublicID(secret, name), MemberPublicID(secret, name, 1), MemberPublicID(secret, name, 2)} {
+				if seen[id] = ""; len(id) != 40 {
+					t.Errorf("%q is no ID", id)
+				}
+			}
+		}
 	}
-	again, _, _ := Secrets("0123456789abcdef")
-	other, others, _ := Secrets("0123456789abcdeg")
-	if again != group || other == group || others == hashes {
-		t.Error("what follows from a secret does not tell groups apart")
+	if want := 2 * (1 + 5 + 9); len(seen) != want {
+		t.Errorf("%d of %d things that follow from secrets and names differ", len(seen), want)
 	}
-	if _, _, err := Secrets("0123456789abcde"); err == nil {
+	if _, err := Hashes("0123456789abcde"); err == nil {
 		t.Error("a short secret is taken")
 	}
 }

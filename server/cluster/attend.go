@@ -31,6 +31,9 @@ func (n *Node) addressIn(m *Members, id uint64) string {
 	if address := n.founderAddress(id); address != "" {
 		return address
 	}
+	if id == n.self.Member { // a founder by itself, before the log has it
+		return n.self.Address
+	}
 	return n.self.Known[id] // which does not change any more
 }
 
@@ -132,14 +135,20 @@ func (n *Node) dismiss(why string) {
 		return
 	}
 	n.config.Logf(LogWarn, "this server, member %d, has left the group (%s): it takes no part any more, and its clients get errors", n.self.Member, why)
+	n.note(func(self *identity) { self.Left = true })
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	left := *n.self
-	left.Left = true
-	if err := n.log.SetIdentity(left.encode()); err != nil {
-		n.config.Logf(LogWarn, "the end of the membership is not noted: %v", err)
-	}
 	n.meetLocked(n.members)
+}
+
+// note changes what the directory says of this server.
+func (n *Node) note(change func(self *identity)) {
+	n.noting.Lock()
+	defer n.noting.Unlock()
+	change(&n.noted)
+	if err := n.log.SetIdentity(n.noted.encode()); err != nil {
+		n.config.Logf(LogWarn, "what this server knows of its group and of others is not noted: %v", err)
+	}
 }
 
 // Gone reports whether this server has left its group.

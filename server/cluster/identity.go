@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -13,23 +12,29 @@ import (
 // member does anything under it, so two directories that were swapped, and one of another
 // group, are noticed at the start.
 type identity struct {
-	Group    [16]byte // see Secrets
+	Group    [16]byte // see groupID
+	Name     string   // of the group
 	Member   uint64
 	Starts   uint64 // how often a server has started from the directory
 	Address  string // at which clients connect, as the group knows it
 	Replaces uint64 // the voter in whose place a member that joins is to vote, 0 for none
 	Left     bool   // it has left the group, for good
 	Known    map[uint64]string
+	Others   []byte // the other groups of the cluster, as an encoded table
 }
 
 // identityFormat is the first byte of an identity on disk. All numbers are uvarints:
 //
-//	1 (1) | group (16) | member | starts | replaces | 1 if it has left (1)
+//	2 (1) | group (16) | member | starts | replaces | 1 if it has left (1)
 //	address as length, bytes | other members as number of them, each id, length, bytes
+//	name of the group as length, bytes | table of other groups as length, bytes
 //
 // The other members are those that it was told of when it joined. The log tells better as
-// soon as it has come.
-const identityFormat = 1
+// soon as it has come. Format 1 ends before the name.
+const (
+	identityFormat         = 2
+	identityWithoutCluster = 1
+)
 
 var errIdentity = fmt.Errorf("the identity of the member does not decode: %w", grouplog.ErrCorrupt)
 
@@ -45,7 +50,7 @@ func (i *identity) encode() []byte {
 	for _, id := range sortedIDs(i.Known) {
 		b = appendText(binary.AppendUvarint(b, id), i.Known[id])
 	}
-	return b
+	return appendText(appendText(b, i.Name), string(i.Others))
 }
 
 func appendText(b []byte, s string) []byte {
@@ -69,7 +74,7 @@ func decodeIdentity(b []byte) (*identity, error) {
 	if len(b) < 1+len(i.Group) {
 		return nil, errIdentity
 	}
-	if b[0] != identityFormat {
+	if b[0] != identityFormat && b[0] != identityWithoutCluster {
 		return nil, fmt.Errorf("identity of the member in format %d: %w", b[0], grouplog.ErrCorrupt)
 	}
 	copy(i.Group[:], b[1:])
@@ -81,17 +86,23 @@ func decodeIdentity(b []byte) (*identity, error) {
 		id := d.number()
 		i.Known[id] = string(d.bytes(d.number()))
 	}
+	if b[0] == identityFormat {
+		i.Name = d.text(maxGroupName)
+		i.Others = append(i.Others, d.bytes(d.number())...)
+	}
 	if d.err != nil || len(d.b) > 0 || i.Member == 0 {
 		return nil, errIdentity
 	}
 	return i, nil
 }
 
-// belongs returns an error unless the directory is that of a member of the group, and of the
-// one that was asked for, if any was.
-func (i *identity) belongs(group [16]byte, member uint64) error {
+// belongs returns an error unless the directory is that of a member of a group with the secret, and of the
+// group and the member that were asked for, if any were.
+func (i *identity) belongs(secret, name string, member uint64) error {
 	switch {
-	case !bytes.Equal(i.Group[:], group[:]):
+	case name != "" && name != i.Name:
+		return fmt.Errorf("cluster: the directory belongs to member %d of the group %q, and cluster-group is %q", i.Member, i.Name, name)
+	case i.Group != groupID(secret, i.Name):
 		return fmt.Errorf("cluster: the directory belongs to member %d of another group: cluster-secret is not the one that the group began with, or the directory is another one's", i.Member)
 	case member != 0 && member != i.Member:
 		return fmt.Errorf("cluster: the directory belongs to member %d, and cluster-member-id is %d: directories of members may have been swapped", i.Member, member)

@@ -14,7 +14,8 @@ import (
 func TestIdentityIsReadAsItWasWritten(t *testing.T) {
 	for _, i := range []*identity{
 		{Group: [16]byte{1, 2}, Member: 1, Known: map[uint64]string{}},
-		{Group: [16]byte{9}, Member: 1 << 40, Starts: 300, Address: "[::1]:7001", Replaces: 2, Left: true, Known: map[uint64]string{1: "a:1", 300: "", 2: "b:2"}},
+		{Group: [16]byte{9}, Member: 1 << 40, Starts: 300, Address: "[::1]:7001", Replaces: 2, Left: true, Known: map[uint64]string{1: "a:1", 300: "", 2: "b:2"},
+			Name: "a group", Others: []byte("others")},
 	} {
 		b := i.encode()
 		got, err := decodeIdentity(b)
@@ -39,15 +40,16 @@ func TestIdentityIsReadAsItWasWritten(t *testing.T) {
 }
 
 func TestIdentityBelongsToOneMemberOfOneGroup(t *testing.T) {
-	i := &identity{Group: [16]byte{1}, Member: 4}
+	i := &identity{Group: groupID("one", "a"), Name: "a", Member: 4}
 	for _, c := range []struct {
-		group  byte
-		member uint64
-		want   string
-	}{{1, 4, ""}, {1, 0, ""}, {1, 5, "swapped"}, {2, 4, "another group"}, {2, 0, "another group"}} {
-		err := i.belongs([16]byte{c.group}, c.member)
+		secret, name string
+		member       uint64
+		want         string
+	}{{"one", "a", 4, ""}, {"one", "", 0, ""}, {"one", "a", 5, "swapped"}, {"two", "a", 4, "another group"}, {"two", "", 0, "another group"},
+		{"one", "b", 4, `cluster-group is "b"`}} {
+		err := i.belongs(c.secret, c.name, c.member)
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
-			t.Errorf("group %d, member %d: %v, want %q", c.group, c.member, err, c.want)
+			t.Errorf("secret %q, group %q, member %d: %v, want %q", c.secret, c.name, c.member, err, c.want)
 		}
 	}
 }

@@ -36,6 +36,7 @@ type Members struct {
 	// Base is the entry up to which the log says nothing of the present members: it was made that of
 	// one of them alone, by hand. Others get the state in its place. 0 for none.
 	Base uint64
+	Claim
 }
 
 // IDs returns the ids of all members, voters and others, in order.
@@ -55,11 +56,15 @@ func (m *Members) Joint() bool { return len(m.Conf.GetVotersOutgoing()) > 0 }
 
 // after returns the members as a change in the entry at index leaves them, which is conf.
 func (m *Members) after(index uint64, cc *raftpb.ConfChangeV2, conf *raftpb.ConfState) *Members {
-	next := &Members{Index: index, Conf: conf, Addresses: map[uint64]string{}, Left: slices.Clone(m.Left), Base: m.Base}
+	next := &Members{Index: index, Conf: conf, Addresses: map[uint64]string{}, Left: slices.Clone(m.Left), Base: m.Base, Claim: m.Claim}
 	for id, address := range m.Addresses {
 		next.Addresses[id] = address
 	}
 	for _, c := range cc.GetChanges() {
+		if c.GetNodeId() == raft.None {
+			next.Claim = decodeClaim(cc.GetContext(), m.Claim)
+			continue
+		}
 		if len(cc.GetContext()) > 0 && c.GetType() != raftpb.ConfChangeRemoveNode {
 			next.Addresses[c.GetNodeId()] = string(cc.GetContext())
 		}
@@ -125,10 +130,19 @@ func change(conf *raftpb.ConfState, cc *raftpb.ConfChangeV2) (*raftpb.ConfState,
 //
 //	1 (1) | voters | former voters | learners | learners to be | 1 if raft ends the change (1)
 //	addresses, each id, length, bytes | ids that have left | Base, unless it is 0
-const membersFormat = 1
+//
+// Those of a group that has claimed slots begin with membersWithClaim, have Base in any case, and
+// the claim behind it.
+const (
+	membersFormat    = 1
+	membersWithClaim = 2
+)
 
 func (m *Members) encode() []byte {
 	b := []byte{membersFormat}
+	if m.Claimed() {
+		b[0] = membersWithClaim
+	}
 	for _, ids := range [][]uint64{m.Conf.GetVoters(), m.Conf.GetVotersOutgoing(), m.Conf.GetLearners(), m.Conf.GetLearnersNext()} {
 		b = appendIDs(b, ids)
 	}
@@ -143,8 +157,12 @@ func (m *Members) encode() []byte {
 			b = append(b, address...)
 		}
 	}
-	if b = appendIDs(b, m.Left); m.Base != 0 {
-		b = binary.AppendUvarint(b, m.Base)
+	b = appendIDs(b, m.Left)
+	switch {
+	case m.Claimed():
+		return m.Claim.append(binary.AppendUvarint(b, m.Base))
+	case m.Base != 0:
+		return binary.AppendUvarint(b, m.Base)
 	}
 	return b
 }
@@ -165,10 +183,10 @@ func decodeMembers(index uint64, b []byte) (*Members, error) {
 	if len(b) == 0 {
 		return m, nil
 	}
-	if b[0] != membersFormat {
+	if b[0] != membersFormat && b[0] != membersWithClaim {
 		return nil, fmt.Errorf("members in format %d: %w", b[0], grouplog.ErrCorrupt)
 	}
-	d := decoder{b: b[1:]}
+	d, claims := decoder{b: b[1:]}, b[0] == membersWithClaim
 	m.Conf.Voters, m.Conf.VotersOutgoing = d.ids(), d.ids()
 	m.Conf.Learners, m.Conf.LearnersNext = d.ids(), d.ids()
 	leave := d.number() == 1
@@ -177,7 +195,12 @@ func decodeMembers(index uint64, b []byte) (*Members, error) {
 		id := d.number()
 		m.Addresses[id] = string(d.bytes(d.number()))
 	}
-	if m.Left = d.ids(); d.err == nil && len(d.b) > 0 {
+	m.Left = d.ids()
+	switch {
+	case d.err == nil && claims:
+		m.Base = d.number()
+		m.Claim = d.claim()
+	case d.err == nil && len(d.b) > 0:
 		if m.Base = d.number(); m.Base == 0 { // which is not written
 			d.err = errMembers
 		}

@@ -14,11 +14,16 @@ import (
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/persistence/grouplog"
 	"github.com/vigildb/vigil/server/cluster/mesh"
+	"github.com/vigildb/vigil/structures/slots"
 )
 
 // NodeConfig describes one machine of a group.
 type NodeConfig struct {
-	Group [16]byte // which group it is; see Secrets
+	// Secret is that of the group, and of all groups of a cluster; see Hashes.
+	Secret string
+	// Name is that of the group, which tells it from others of the cluster; "" for the one that the directory
+	// belongs to, and for a group that is alone.
+	Name string
 	// ID says which member this is, 0 for the one that the directory belongs to. One that joins gets
 	// it if it was never used.
 	ID uint64
@@ -32,9 +37,15 @@ type NodeConfig struct {
 	// Alone makes the directory that of the only member of its group, under a new number: for a group
 	// whose other members are lost.
 	Alone bool
+	// Single has a server with a new directory found a group of which it is all, with a name drawn by lot,
+	// unless there are Members or Join.
+	Single bool
+	// Cluster describes the other groups; nil for a group whose clients see none.
+	Cluster *ClusterConfig
 	// AnnounceHost and AnnouncePort are where clients and, 10000 higher, other members find this
-	// server, unless they are zero. Port is where it listens for clients.
-	AnnounceHost       string
+	// server, unless they are zero. Port is where it listens for clients, and Host an address at which it
+	// does, "" for all.
+	AnnounceHost, Host string
 	AnnouncePort, Port int
 	// Election is the timeout of an election: a group is without a leader for about that
 	// long when the leader is lost.
@@ -46,6 +57,16 @@ type NodeConfig struct {
 	// now on; nil for connections that are not encrypted.
 	TLS  func() (accept, dial *tls.Config)
 	Logf func(level LogLevel, format string, args ...any)
+}
+
+// ClusterConfig is what a server is told of the cluster that its group is a part of.
+type ClusterConfig struct {
+	// Slots are those that the group claims when it begins; nil for none. It waits until all Contacts have
+	// replied.
+	Slots    *slots.Set
+	All      bool          // it claims all, and has others if it did so before
+	Contacts []string      // addresses of members of other groups
+	Silence  time.Duration // for how long a group may not be heard before it counts as lost
 }
 
 // founder returns a founder, nil if there is none with the id.
@@ -68,6 +89,7 @@ type Node struct {
 	runner    atomic.Pointer[Runner]
 	gone      atomic.Bool // this server has left the group
 	leaving   atomic.Bool // it is about to
+	others    *others     // nil for a group whose clients see no cluster
 	failed    chan error
 	refusals  refusals
 
@@ -80,6 +102,9 @@ type Node struct {
 	self     *identity    // nil before it is known; guarded by mu
 	log      *grouplog.Log
 	members  *Members // as they were told last; guarded by mu
+
+	noting sync.Mutex
+	noted  identity // as the directory has it; guarded by noting
 }
 
 // Listen makes a node, which takes part from Start on. A founder holds the port of the group from
@@ -120,20 +145,21 @@ func (n *Node) Start(store *persistence.Member, lazy bool, lead, follow func()) 
 	if n.ctx.Err() != nil { // Close has not seen a runner, and perhaps no listener
 		return errors.Join(ErrStopped, n.listener.Close())
 	}
-	n.self, n.log = self, store.Log()
+	n.self, n.noted, n.log = self, *self, store.Log()
 	n.gone.Store(self.Left)
-	n.mesh = mesh.New(mesh.Config{Cluster: n.config.Group, ID: self.Member, Self: n.origin(self),
-		Dial: n.dial, Receive: n.receive, ReceiveState: n.receiveState, ReceivePublished: n.published, Respond: n.respond, Refused: n.refused,
-		Logf: func(format string, args ...any) { n.config.Logf(LogInfo, format, args...) }})
-	var founders []uint64
-	for _, m := range n.config.Members {
-		founders = append(founders, m.ID)
+	if err := n.connect(self); err != nil {
+		return err
 	}
-	r, err := Run(store, lazy, RunnerConfig{ID: self.Member, Founders: founders, Election: n.config.Election, Proposals: n.proposals,
+	r, err := Run(store, lazy, RunnerConfig{ID: self.Member, Founders: n.founders(self), Election: n.config.Election, Proposals: n.proposals,
 		Mesh: n.mesh, SendState: n.sendState, Role: Role{Lead: lead, Follow: follow}, Address: n.addressIn, Told: n.toldAddress, Changed: n.changed,
 		Now: Now, Logf: n.config.Logf})
+	if err == nil {
+		if err = n.agrees(r.Members().Claim); err != nil {
+			err = errors.Join(err, r.Close())
+		}
+	}
 	if err != nil {
-		n.mesh.Close()
+		n.disconnect()
 		return err
 	}
 	n.runner.Store(r)
@@ -144,7 +170,44 @@ func (n *Node) Start(store *persistence.Member, lazy bool, lead, follow func()) 
 	n.tasks.Go(n.serve)
 	n.tasks.Go(func() { n.watch(r) })
 	n.tasks.Go(n.attend)
+	if n.others != nil {
+		n.tasks.Go(n.others.run)
+	}
 	return nil
+}
+
+// connect makes the meshes of this server.
+func (n *Node) connect(self *identity) (err error) {
+	logf := func(format string, args ...any) { n.config.Logf(LogInfo, format, args...) }
+	var beside *mesh.Mesh
+	if n.config.Cluster != nil {
+		if n.others, err = newOthers(n, self, logf); err != nil {
+			return err
+		}
+		beside = n.others.mesh
+	}
+	n.mesh = mesh.New(mesh.Config{Cluster: self.Group, Beside: beside, ID: self.Member, Self: n.origin(self),
+		Dial: n.dial, Receive: n.receive, ReceiveState: n.receiveState, ReceivePublished: n.published, Respond: n.respond, Refused: n.refused,
+		Logf: logf})
+	return nil
+}
+
+func (n *Node) disconnect() {
+	n.mesh.Close()
+	if n.others != nil {
+		n.others.mesh.Close()
+	}
+}
+
+// founders are the first members of the group, if its log is empty.
+func (n *Node) founders(self *identity) (ids []uint64) {
+	for _, m := range n.config.Members {
+		ids = append(ids, m.ID)
+	}
+	if n.config.Single && self.Member == singleID && len(ids) == 0 {
+		return []uint64{singleID}
+	}
+	return ids
 }
 
 // serve takes the connections of the others. It ends with the mesh.
@@ -241,10 +304,15 @@ func (n *Node) Heard() time.Duration {
 // called before Start.
 func (n *Node) OnPublished(f func(kind byte, channel, message []byte)) { n.published = f }
 
-// Publish gives a message of a channel to the other members, to each once at most.
-func (n *Node) Publish(kind byte, channel, message []byte) {
-	if n.runner.Load() != nil {
-		n.mesh.Publish(kind, channel, message)
+// Publish gives a message of a channel to the other members, to each once at most, and with wide
+// to those of the other groups.
+func (n *Node) Publish(kind byte, channel, message []byte, wide bool) {
+	if n.runner.Load() == nil {
+		return
+	}
+	n.mesh.Publish(kind, channel, message)
+	if wide && n.others != nil {
+		n.others.mesh.Publish(kind, channel, message)
 	}
 }
 
@@ -255,6 +323,10 @@ func (n *Node) Published() (sent, dropped, received uint64) {
 		return 0, 0, 0
 	}
 	p := n.mesh.Published()
+	if n.others != nil {
+		o := n.others.mesh.Published()
+		p.Sent, p.Dropped, p.Received = p.Sent+o.Sent, p.Dropped+o.Dropped, p.Received+o.Received
+	}
 	return p.Sent, p.Dropped, p.Received
 }
 
@@ -282,7 +354,7 @@ func (n *Node) Close() error {
 	var err error
 	if r != nil {
 		err = r.Close()
-		n.mesh.Close()
+		n.disconnect()
 	}
 	if l != nil {
 		l.Close() // closed by the mesh, if that has served it

@@ -33,7 +33,7 @@ func (n *Node) identify(ctx context.Context, store *persistence.Member) (*identi
 		return nil, fmt.Errorf("cluster: %w", err)
 	}
 	if self != nil {
-		if err := self.belongs(n.config.Group, n.config.ID); err != nil {
+		if err := self.belongs(n.config.Secret, n.config.Name, n.config.ID); err != nil {
 			return nil, err
 		}
 	}
@@ -69,19 +69,28 @@ func (n *Node) identify(ctx context.Context, store *persistence.Member) (*identi
 // newcomer returns who a server is whose directory does not know: a founder, or with the id 0 one
 // that is to join.
 func (n *Node) newcomer(log *grouplog.Log) (*identity, error) {
-	self := &identity{Group: n.config.Group, Replaces: n.config.Replaces, Known: map[uint64]string{}}
+	self := &identity{Name: n.config.Name, Replaces: n.config.Replaces, Known: map[uint64]string{}}
 	_, last := log.Bounds()
 	switch blank := last == 0 && log.State().Term == 0; {
 	case len(n.config.Members) > 0:
 		self.Member = n.config.ID
+	case n.config.Single && blank && len(n.config.Join) == 0:
+		self.Member = singleID
+		if self.Name == "" {
+			self.Name = strconv.FormatUint(rand.Uint64(), 16)
+		}
 	case n.config.Alone && !blank:
 	case !blank:
 		return nil, errors.New("cluster: the directory is of a member, of an earlier version: start once with the cluster-members and the cluster-member-id that it had")
 	case len(n.config.Join) == 0:
 		return nil, errNewDirectory
 	}
+	self.Group = groupID(n.config.Secret, self.Name)
 	return self, nil
 }
+
+// singleID is the id of a server that founds a group by itself.
+const singleID = 1
 
 // ownAddress returns where clients connect to this server.
 func (n *Node) ownAddress(self *identity) (string, error) {
@@ -99,6 +108,9 @@ func (n *Node) ownAddress(self *identity) (string, error) {
 	}
 	if n.config.AnnouncePort != 0 {
 		port = n.config.AnnouncePort
+	}
+	if host == "" && n.config.Single {
+		host = n.config.Host
 	}
 	if host == "" {
 		var err error
@@ -175,7 +187,7 @@ func listenBus(address string, announced bool) (net.Listener, error) {
 
 // visitor is a mesh that only asks.
 func (n *Node) visitor(self *identity) *mesh.Mesh {
-	return mesh.New(mesh.Config{Cluster: n.config.Group, Self: n.origin(self), Dial: n.dial,
+	return mesh.New(mesh.Config{Cluster: self.Group, Self: n.origin(self), Dial: n.dial,
 		Logf: func(format string, args ...any) { n.config.Logf(LogInfo, format, args...) }})
 }
 

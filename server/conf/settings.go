@@ -73,13 +73,18 @@ type Settings struct {
 	ClusterMemberID     uint64
 	ClusterName         string // for Sentinel's clients
 	ClusterView         View
+	ClusterEnabled      bool   // the server founds a group by itself
+	ClusterGroup        string // name
+	ClusterSlots        string // with which the group begins; nil: not said
+	ClusterPeers        string // addresses of members of other groups
 	ClusterSecret       string
 	ClusterElection     time.Duration // timeout of an election
 	ClusterMaxStale     time.Duration // of a follower that is read
 	ClusterLogBound     int64         // bytes of the log for members that lag
 
-	// What a member does for clients of Redis Cluster while it hears no leader.
-	ClusterReadsWhenDown, ClusterShardChannelsWhenDown bool
+	// What a member does for clients of Redis Cluster while it hears no leader, or slots are not served.
+	ClusterReadsWhenDown, ClusterShardChannelsWhenDown, ClusterFullCoverage bool
+	ClusterSilence                                                          time.Duration // after which a group counts as lost
 
 	// Data on disk.
 	Dir          string // absolute
@@ -198,6 +203,9 @@ const (
 	LogWarning
 	LogNothing
 )
+
+// Slotted reports whether clients see the group as a shard of a Redis Cluster.
+func (s *Settings) Slotted() bool { return s.ClusterEnabled || s.ClusterView == ViewCluster }
 
 // View is what clients see of a group of machines.
 type View uint8

@@ -1,9 +1,30 @@
 package conf
 
 import (
+	"errors"
 	"math"
 	"time"
+
+	"github.com/vigildb/vigil/structures/slots"
 )
+
+// groupName refuses what is no name of a group.
+func groupName(s string) error {
+	for _, c := range s {
+		if c <= ' ' || c > '~' {
+			return errors.New("the name of a group has letters, digits and signs of ASCII only")
+		}
+	}
+	if len(s) > 64 {
+		return errors.New("the name of a group has 64 bytes at most")
+	}
+	return nil
+}
+
+func slotRanges(s string) error {
+	_, err := slots.Parse(s)
+	return err
+}
 
 // groupRows are those of a server that is one of several with the same data.
 func groupRows() []directive {
@@ -30,11 +51,29 @@ func groupRows() []directive {
 			doc: "The name by which clients of Redis Sentinel ask for the leader of the group, at any member.",
 			set: func(s *Settings, v value) { s.ClusterName = v.text }},
 		{name: "cluster-view", kind: oneOf("sentinel", "cluster"), def: "sentinel", flags: settled,
-			doc: "What clients see of the group, the same on all members: `sentinel`, a master with replicas that Sentinels watch, or `cluster`, a Redis Cluster of one shard that has all slots.",
+			doc: "What clients see of the group, the same on all members: `sentinel`, a master with replicas that Sentinels watch, or `cluster`, a Redis Cluster of which the group is a shard. With `cluster-enabled yes` it is `cluster`.",
 			set: func(s *Settings, v value) { s.ClusterView = View(v.n) }},
 		{name: "cluster-secret", kind: text(), def: "", flags: settled | sensitive,
 			doc: "A secret of at least 16 bytes, the same on all members, for example of `openssl rand -hex 16`. A store keeps the one that it began with.",
 			set: func(s *Settings, v value) { s.ClusterSecret = v.text }},
+		{name: "cluster-enabled", kind: yesNo(), def: "no", flags: settled,
+			doc: "With `yes` a server with a new directory that is told of no other founders (`cluster-members`) and joins none (`cluster-join`) founds a group by itself, which other groups meet. It needs `cluster-secret`.",
+			set: func(s *Settings, v value) { s.ClusterEnabled = v.n == 1 }},
+		{name: "cluster-group", kind: text(groupName), def: "", flags: settled,
+			doc: "The name of the group, the same on all of its members, which tells it from the other groups of a cluster. A server that founds a group by itself draws one by lot if none is given.",
+			set: func(s *Settings, v value) { s.ClusterGroup = v.text }},
+		{name: "cluster-slots", kind: text(slotRanges), def: "", flags: settled,
+			doc: "The slots with which the group begins, such as `0-5460 6000`, the same on all of its members. By default all, or with `cluster-enabled` or `cluster-peers` none. A group that has others refuses to start.",
+			set: func(s *Settings, v value) { s.ClusterSlots = v.text }},
+		{name: "cluster-peers", kind: text(), def: "", flags: settled,
+			doc: "Addresses of members of other groups of the cluster as `host:port`, with blanks between them. One that can be reached is enough to find the others; a group that begins waits for all of them before it takes slots.",
+			set: func(s *Settings, v value) { s.ClusterPeers = v.text }},
+		{name: "cluster-node-timeout", kind: integer(0, math.MaxInt32), def: "15000",
+			doc: "For how many milliseconds another group may not be heard before it counts as lost. A group elects its own leader by `cluster-election-timeout`.",
+			set: func(s *Settings, v value) { s.ClusterSilence = time.Duration(v.n) * time.Millisecond }},
+		{name: "cluster-require-full-coverage", kind: yesNo(), def: "yes",
+			doc: "With `yes` no slot can be used while a slot is of no group, or a group that has slots is lost.",
+			set: func(s *Settings, v value) { s.ClusterFullCoverage = v.n == 1 }},
 		{name: "cluster-election-timeout", kind: integer(100, 60000), def: "500", flags: settled,
 			doc: "Milliseconds without a word of the leader after which the others elect a new one, the same on all members.",
 			set: func(s *Settings, v value) { s.ClusterElection = time.Duration(v.n) * time.Millisecond }},

@@ -9,7 +9,6 @@ import "math"
 // What to do in place of a directive that is absent.
 const (
 	noReplicas = "vigil has no replication: remove the line, and back up with snapshots"
-	noCluster  = "remove the line: cluster-members and cluster-view have clients see a group of servers as a Redis Cluster (docs/cluster.md)"
 )
 
 // replicationRows are those of replication.
@@ -45,9 +44,7 @@ func replicationRows() []directive {
 // clusterRows are those of Redis Cluster.
 func clusterRows() []directive {
 	return []directive{
-		{name: "cluster-require-full-coverage", kind: yesNo(), def: "yes", effect: inert},
 		{name: "cluster-replica-no-failover", alias: "cluster-slave-no-failover", kind: yesNo(), def: "no", effect: inert},
-		{name: "cluster-enabled", kind: yesNo(), def: "no", flags: immutable, effect: absent, instead: noCluster},
 		{name: "cluster-allow-replica-migration", kind: yesNo(), def: "yes", effect: inert},
 		{name: "cluster-config-file", kind: text(), def: "nodes.conf", flags: immutable, effect: inert},
 		{name: "cluster-announce-hostname", kind: text(), def: "", effect: inert},
@@ -58,7 +55,6 @@ func clusterRows() []directive {
 		{name: "cluster-port", kind: integer(0, 65535), def: "0", flags: immutable, effect: inert},
 		{name: "cluster-announce-bus-port", kind: integer(0, 65535), def: "0", effect: inert},
 		{name: "cluster-announce-tls-port", kind: integer(0, 65535), def: "0", effect: inert},
-		{name: "cluster-node-timeout", kind: integer(0, math.MaxInt64), def: "15000", effect: inert},
 		{name: "cluster-ping-interval", kind: integer(0, math.MaxInt64), def: "0", flags: hidden, effect: inert},
 		{name: "cluster-link-sendbuf-limit", kind: memory(0, math.MaxInt64), def: "0", effect: inert},
 	}

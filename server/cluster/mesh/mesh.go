@@ -54,7 +54,8 @@ type Config struct {
 	// Dial connects to an address of Peers.
 	Dial func(ctx context.Context, address string) (net.Conn, error)
 	// Receive is given the messages of one connection in the order in which they come, and those
-	// of others at the same time. While it waits, that connection does.
+	// of others at the same time. While it waits, that connection does. Nil takes neither messages
+	// nor states.
 	Receive func(*raftpb.Message)
 	// ReceiveState is given a state of the group with the message that it belongs to, and
 	// returns when it is taken, or why it is not. The reader fails if the peer goes. Nil takes
@@ -67,6 +68,9 @@ type Config struct {
 	// Respond returns the reply to a request of another server, of up to maxRequest bytes, which
 	// is to come soon after ctx has ended. Nil takes none.
 	Respond func(ctx context.Context, request []byte) []byte
+	// Beside is another mesh of this process, nil for none: it takes the connections to the listener of
+	// this one whose hello names its cluster.
+	Beside *Mesh
 	// Refused is told why another one refused this member or was refused here: incoming says
 	// which, and where is its address. Nil is Logf.
 	Refused func(incoming bool, where string, why error)
@@ -299,11 +303,15 @@ func (m *Mesh) enter(conn net.Conn) bool {
 			linger(conn)
 		}
 		conn.Close()
-		m.mu.Lock()
-		delete(m.incoming, conn)
-		m.mu.Unlock()
+		m.leave(conn)
 	})
 	return true
+}
+
+func (m *Mesh) leave(conn net.Conn) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.incoming, conn)
 }
 
 // read passes the messages of a peer on.
@@ -311,8 +319,14 @@ func (m *Mesh) read(conn net.Conn) error {
 	if err := conn.SetDeadline(time.Now().Add(helloTimeout)); err != nil {
 		return err
 	}
-	h, err := m.welcome(conn)
+	h, ok, err := readHello(conn)
 	if err != nil {
+		return err
+	}
+	if ok && m.Beside != nil && h.cluster == m.Beside.Cluster {
+		m = m.Beside
+	}
+	if err := m.welcome(conn, &h, ok); err != nil {
 		return err
 	}
 	if h.follows == forRequest {
@@ -325,6 +339,7 @@ func (m *Mesh) read(conn net.Conn) error {
 	if !m.admit(conn, peer) {
 		return verdicts[unknownMember]
 	}
+	defer m.leave(conn)
 	switch h.follows {
 	case forState:
 		return m.readState(conn, peer)
@@ -365,8 +380,11 @@ func remote(conn net.Conn) string {
 func (m *Mesh) admit(conn net.Conn, peer uint64) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.closed || m.peers[peer] == nil {
+		return false
+	}
 	m.incoming[conn] = peer
-	return m.peers[peer] != nil
+	return true
 }
 
 // addressed returns an error unless a message is the peer's and for this member.

@@ -14,8 +14,8 @@ import (
 // asks to become one, and members ask the leader for what concerns themselves.
 
 const (
-	// maxRequest is the longest request, and the longest reply, in bytes.
-	maxRequest = 64 << 10
+	// maxRequest is the longest request, and the longest reply, in bytes. The largest are tables of groups.
+	maxRequest = 1 << 20
 	// requestTimeout is how long the other side may take for a reply.
 	requestTimeout = 20 * time.Second
 )

@@ -150,23 +150,19 @@ func (m *Mesh) greet(conn io.ReadWriter, to uint64, follows byte) error {
 	return nil
 }
 
-// welcome reads the hello of a peer, and replies.
-func (m *Mesh) welcome(conn io.ReadWriter) (h hello, err error) {
-	h, ok, err := readHello(conn)
-	if err != nil {
-		return h, err
-	}
+// welcome replies to the hello of a peer, which is of this version if ok says so.
+func (m *Mesh) welcome(conn io.Writer, h *hello, ok bool) error {
 	verdict := otherVersion
 	if ok {
-		verdict = m.judge(&h)
+		verdict = m.judge(h)
 	}
 	if _, err := conn.Write([]byte{byte(verdict)}); err != nil {
-		return h, err
+		return err
 	}
 	if err := verdicts[verdict]; err != nil {
-		return h, refusal{fmt.Errorf("refused member %d at %q: %w", h.from, h.origin.Address, err)}
+		return refusal{fmt.Errorf("refused member %d at %q: %w", h.from, h.origin.Address, err)}
 	}
-	return h, nil
+	return nil
 }
 
 // judge decides on a hello of this version.
@@ -186,7 +182,7 @@ func (m *Mesh) judge(h *hello) (verdict int) {
 	switch p := m.peers[h.from]; {
 	case m.former[h.from]:
 		return formerMember
-	case p == nil || h.follows > forRequest:
+	case p == nil, h.follows > forRequest, m.Receive == nil && h.follows != forPublished:
 		return unknownMember
 	case m.fixed[h.from] && h.origin.Address != p.address:
 		return elsewhere

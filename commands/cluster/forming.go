@@ -1,0 +1,170 @@
+package cluster
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/structures/slots"
+)
+
+// A cluster is formed as that of Redis: servers that are groups by themselves meet, slots are given to
+// them, and empty ones become members of the groups of others.
+
+// Changes is a server whose group is one of a cluster. The calls wait until a change is made, or turns out
+// to be impossible. Errors are for clients, without a code.
+type Changes interface {
+	// Meet has the groups that this server knows and those that the one at an address knows know each other.
+	Meet(ctx context.Context, address string) error
+	// TakeSlots gives slots to the group of this server, which leads it. No group must have them.
+	TakeSlots(ctx context.Context, add *slots.Set) error
+	// DropSlots takes slots from the group of this server, which leads it.
+	DropSlots(ctx context.Context, drop *slots.Set) error
+}
+
+// change has a cluster change, and replies when that is done. A transaction and a script, which hold locks,
+// cannot wait.
+func change(c *commands.Ctx, do func(ctx context.Context, to Node) error) error {
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	if c.InMulti {
+		return commands.ErrNotInMulti
+	}
+	if err := c.MayCompute(0); err != nil {
+		return err
+	}
+	to := c.Host.(Node)
+	return c.Compute(func(ctx context.Context) (func(*commands.Reply), error) {
+		err := do(ctx, to)
+		if _, ours := commands.Text(err); err != nil && !ours {
+			err = commands.Errorf("ERR %s", err.Error())
+		}
+		return (*commands.Reply).OK, err
+	})
+}
+
+// meet takes the port of the bus for the sake of Redis's syntax: it follows from that of clients.
+func meet(c *commands.Ctx) error {
+	host, port := c.Args.String(), c.Args.Bytes()
+	n, err := strconv.ParseUint(string(port), 10, 16)
+	if err != nil {
+		return errBasePort(port)
+	}
+	if c.Args.More() {
+		bus := c.Args.Bytes()
+		if b, err := strconv.ParseUint(string(bus), 10, 16); err != nil || b != n+busOffset {
+			return errBusPort(bus)
+		}
+	}
+	if host == "" || n == 0 || n+busOffset > 65535 {
+		return errNodeAddress(host, port)
+	}
+	other := commands.Member{Host: host, Port: int(n)}
+	return change(c, func(ctx context.Context, to Node) error { return to.Meet(ctx, other.Address()) })
+}
+
+// slotArgs reads slots, or with ranges pairs of the first and the last one. Each is named once.
+func slotArgs(c *commands.Ctx, ranges bool) (*slots.Set, error) {
+	if ranges && c.Args.Left()%2 != 0 {
+		return nil, commands.ErrArity(c.Command)
+	}
+	set := new(slots.Set)
+	for c.Args.More() {
+		r := slots.Range{First: slotArg(c)}
+		if r.Last = r.First; ranges {
+			r.Last = slotArg(c)
+		}
+		if err := c.Args.Err(); err != nil {
+			return nil, err
+		}
+		if r.First > r.Last {
+			return nil, errSlotOrder(r)
+		}
+		once := new(slots.Set)
+		once.Add(r)
+		if twice := set.Both(once).Ranges(); len(twice) > 0 {
+			return nil, errSlotTwice(twice[0].First)
+		}
+		set = set.Union(once)
+	}
+	return set, nil
+}
+
+func slotArg(c *commands.Ctx) int {
+	slot := c.Args.IntOr(errSlotRange)
+	if slot < 0 || slot >= slots.Count {
+		c.Args.Fail(errSlotRange)
+	}
+	return int(slot)
+}
+
+// addSlots gives the group slots that nobody has.
+func addSlots(ranges bool) func(c *commands.Ctx, m *commands.Membership) error {
+	return func(c *commands.Ctx, m *commands.Membership) error {
+		add, err := slotArgs(c, ranges)
+		if err != nil {
+			return err
+		}
+		for _, shard := range m.Shards() {
+			if busy := shard.Slots.Both(add).Ranges(); len(busy) > 0 {
+				return errSlotBusy(busy[0].First)
+			}
+		}
+		return change(c, func(ctx context.Context, to Node) error { return to.TakeSlots(ctx, add) })
+	}
+}
+
+// dropSlots takes slots from the group. A slot with keys stays: nobody would see them.
+func dropSlots(ranges bool) func(c *commands.Ctx, m *commands.Membership) error {
+	return func(c *commands.Ctx, m *commands.Membership) error {
+		drop, err := slotArgs(c, ranges)
+		if err != nil {
+			return err
+		}
+		if none := drop.Without(m.Shards()[0].Slots).Ranges(); len(none) > 0 {
+			return errSlotFree(none[0].First)
+		}
+		return dropUnused(c, drop, errSlotHasKeys)
+	}
+}
+
+func flushSlots(c *commands.Ctx, m *commands.Membership) error {
+	return dropUnused(c, m.Shards()[0].Slots, func(int) error { return errFlushSlots })
+}
+
+// dropUnused takes slots from the group unless one of them has a key. One that is written meanwhile stays
+// on disk, and is seen again when the group gets the slot again.
+func dropUnused(c *commands.Ctx, drop *slots.Set, used func(slot int) error) error {
+	return change(c, func(ctx context.Context, to Node) error {
+		var found error
+		err := to.ScanSlots(ctx, drop, func(key []byte) bool {
+			found = used(commands.KeySlot(key))
+			return false
+		})
+		switch {
+		case err != nil:
+			return err
+		case found != nil:
+			return found
+		}
+		return to.DropSlots(ctx, drop)
+	})
+}
+
+// setEpoch is taken so that tools which form clusters of Redis go on: the epoch of a group is the
+// number of its leadership.
+func setEpoch(c *commands.Ctx) error {
+	if n := c.Args.Int(); n < 0 {
+		return errEpoch(n)
+	}
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	return ok(c)
+}
+
+func bumpEpoch(c *commands.Ctx, m *commands.Membership) error {
+	c.Reply.Status("STILL " + strconv.FormatUint(m.Term, 10))
+	return nil
+}

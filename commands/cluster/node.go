@@ -1,0 +1,144 @@
+package cluster
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/vigildb/vigil/commands"
+)
+
+// busOffset is how much higher than that of clients the port is at which members reach each other.
+const busOffset = 10000
+
+// node is a member of one of the groups of the cluster, as the one that is asked sees it.
+type node struct {
+	*commands.Member
+	m      *commands.Membership
+	shard  *commands.Shard
+	own    bool // of the group of the member that is asked
+	i      int  // index in the shard
+	leads  bool // or was the last one to be known as the leader
+	myself bool
+	usable bool // as far as is known: the leader of old, while there is no other one, is not
+	listed bool // clients are told of it: a learner may have nothing yet
+}
+
+// each calls f with all nodes of a shard, which is that of m if own says so: the leader first.
+func each(m *commands.Membership, shard *commands.Shard, own bool, f func(n node)) {
+	visit := func(i int) {
+		n := node{Member: &shard.Members[i], m: m, shard: shard, own: own, i: i, leads: i == shard.Leader, myself: own && i == m.Self}
+		switch {
+		case n.leads || !own:
+			n.usable = shard.Up
+		default:
+			n.usable = m.Up(i)
+		}
+		n.listed = n.myself || !n.Learner
+		f(n)
+	}
+	if shard.Leader >= 0 {
+		visit(shard.Leader)
+	}
+	for i := range shard.Members {
+		if i != shard.Leader {
+			visit(i)
+		}
+	}
+}
+
+// eachNode calls f with all nodes of the cluster, one shard after the other.
+func eachNode(m *commands.Membership, f func(n node)) {
+	all := m.Shards()
+	for k := range all {
+		each(m, &all[k], k == 0, f)
+	}
+}
+
+// named is a call about the node with the ID that is the next argument.
+func named(run func(c *commands.Ctx, n node) error) func(*commands.Ctx) error {
+	return seen(func(c *commands.Ctx, m *commands.Membership) error {
+		id := c.Args.Bytes()
+		err, found := error(errUnknownNode(id)), node{}
+		eachNode(m, func(n node) {
+			if n.ID == string(id) {
+				err, found = nil, n
+			}
+		})
+		if err != nil {
+			return err
+		}
+		return run(c, found)
+	})
+}
+
+// line describes a node as CLUSTER NODES does.
+func (n node) line(c *commands.Ctx) string {
+	var flags []string
+	if n.myself {
+		flags = append(flags, "myself")
+	}
+	role, master, slots := "slave", "-", ""
+	switch {
+	case n.leads:
+		if role = "master"; n.shard.Slots.Len() > 0 {
+			slots = " " + n.shard.Slots.String()
+		}
+	case n.shard.Leader >= 0:
+		master = n.shard.Members[n.shard.Leader].ID
+	}
+	flags = append(flags, role)
+	pong, link := c.Now, "connected"
+	if n.myself {
+		pong = 0
+	} else if !n.usable {
+		flags = append(flags, "fail")
+		pong, link = 0, "disconnected"
+	}
+	address := fmt.Sprintf("%s:%d@%d", n.Host, n.Port, n.Port+busOffset)
+	if n.Named {
+		address += "," + n.Host
+	}
+	return fmt.Sprintf("%s %s %s %s 0 %d %d %s%s", n.ID, address, strings.Join(flags, ","), master, pong, n.shard.Term, link, slots)
+}
+
+// describe describes a node of a shard. What others have is known to the leader of the shard alone.
+func (n node) describe(c *commands.Ctx) {
+	role, health, entry := "replica", "online", n.Entry
+	if n.leads {
+		role = "master"
+	}
+	if n.myself {
+		entry = n.m.Last
+	}
+	if !n.usable {
+		health = "failed"
+	}
+	c.Reply.MapLater(func() int {
+		pairs := 0
+		text := func(name, value string) {
+			c.Reply.BulkString(name)
+			c.Reply.BulkString(value)
+			pairs++
+		}
+		number := func(name string, value int64) {
+			c.Reply.BulkString(name)
+			c.Reply.Int(value)
+			pairs++
+		}
+		text("id", n.ID)
+		number("port", int64(n.Port))
+		ip := n.Host
+		if n.Named {
+			ip = ""
+		}
+		text("ip", ip)
+		text("endpoint", n.Host)
+		if ip == "" {
+			text("hostname", n.Host)
+		}
+		text("role", role)
+		number("replication-offset", int64(entry))
+		text("health", health)
+		return pairs
+	})
+}

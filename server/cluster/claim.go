@@ -1,0 +1,192 @@
+package cluster
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.etcd.io/raft/v3"
+	"go.etcd.io/raft/v3/raftpb"
+
+	"github.com/vigildb/vigil/structures/slots"
+)
+
+// A Claim is which slots a group says are its own. It is part of what the group agrees on, as its
+// members are: an entry of the log changes it, and a member that gets the state of the group
+// gets the claim with it.
+type Claim struct {
+	Slots *slots.Set // never changed in place; nil before the first claim
+	// Since is when the group had its first slot, in milliseconds of Unix time by the clock of its
+	// leader. Of two groups that claim a slot the one with the smaller one has it.
+	Since uint64
+}
+
+// Claimed reports whether the group has ever claimed slots. A group that has given up all of them
+// has.
+func (c Claim) Claimed() bool { return c.Slots != nil }
+
+// append appends the claim as it is on disk and in entries: Since as uvarint, then the slots.
+func (c Claim) append(b []byte) []byte { return c.Slots.Append(binary.AppendUvarint(b, c.Since)) }
+
+// decodeClaim reads a claim in an entry. What is none changes nothing: an entry that is committed
+// has to be passed.
+func decodeClaim(b []byte, before Claim) Claim {
+	d := decoder{b: b}
+	if c := d.claim(); d.err == nil && len(d.b) == 0 {
+		return c
+	}
+	return before
+}
+
+func (d *decoder) claim() (c Claim) {
+	c.Since = d.number()
+	if d.err != nil {
+		return Claim{}
+	}
+	var err error
+	if c.Slots, d.b, err = slots.Decode(d.b); err != nil {
+		d.b, d.err = nil, errMembers
+		return Claim{}
+	}
+	return c
+}
+
+// ErrSlotsTaken is returned for slots that another group has.
+var ErrSlotsTaken = errors.New("cluster: another group has slots of these")
+
+// Claim has the group claim slots in place of those that it has. It returns when that is proposed.
+// The change is one of no member, which raft passes on and otherwise ignores.
+func (d *Driver) Claim(c Claim) error {
+	if _, err := d.mayChange(); err != nil {
+		return fmt.Errorf("change the slots of the group: %w", err)
+	}
+	return d.proposeChange(raftpb.ConfChangeTransitionAuto, string(c.append(nil)), single(raftpb.ConfChangeUpdateNode, raft.None))
+}
+
+// Claim has the group claim other slots, and returns when it has agreed to that. next returns
+// them, with the goroutine of the driver, from those that the group has.
+func (r *Runner) Claim(ctx context.Context, next func(*Members) (Claim, error)) error {
+	var want Claim
+	return r.change(ctx, func(d *Driver) (err error) {
+		if want, err = next(d.Members()); err != nil {
+			return err
+		}
+		return d.Claim(want)
+	}, func(m *Members) bool { return m.Claimed() && m.Slots.Equal(want.Slots) })
+}
+
+var errHasData = errors.New("cluster: the group has data of all slots, and would hide what is not in the slots that it claims: it can take part with all slots only")
+
+// agrees returns an error unless the claim of a group is the one that the configuration of this server
+// names, if it names one and there is a claim.
+func (n *Node) agrees(c Claim) error {
+	if n.config.Cluster == nil || !c.Claimed() {
+		return nil
+	}
+	if want := n.config.Cluster.Slots; want != nil && !want.Equal(c.Slots) {
+		return fmt.Errorf("cluster: the directory is of a group with the slots %q, and cluster-slots is %q: it says with which slots a group begins, and cannot change them", c.Slots, want)
+	}
+	return nil
+}
+
+// claimAtFirst has the leader of a new group claim the slots of its configuration, once all contacts have
+// told what other groups have.
+func (o *others) claimAtFirst() {
+	want, r := o.n.config.Cluster.Slots, o.n.runner.Load()
+	if o.n.config.Cluster.All {
+		want = slots.All()
+	}
+	if want == nil || o.n.roster().Claimed() || !r.view.Load().Leads {
+		return
+	}
+	for _, contact := range o.n.config.Cluster.Contacts {
+		if !o.hasMet(contact) {
+			o.n.complain("waits with its slots until %s tells which ones other groups have", contact)
+			return
+		}
+	}
+	ctx, cancel := context.WithTimeout(o.n.ctx, exchangeTimeout)
+	defer cancel()
+	err := r.Claim(ctx, func(m *Members) (Claim, error) { return o.with(m, want) })
+	switch {
+	case err == nil:
+		o.n.config.Logf(LogNotice, "the group has the slots %s from now on", want)
+	case !transient(err):
+		o.n.complain("the group cannot have the slots %s: %v", want, err)
+	}
+}
+
+// complain logs what keeps the group from its slots, once a minute.
+func (n *Node) complain(format string, args ...any) {
+	if n.refusals.due("slots "+format, Now()) {
+		n.config.Logf(LogWarn, format, args...)
+	}
+}
+
+// hasMet reports whether a contact has sent its table, be it this server itself.
+func (o *others) hasMet(contact string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.met[contact] || contact == o.n.self.Address
+}
+
+// with returns the claim of a group with some more slots, unless another group has one of them. A group that
+// has written data before it has ever claimed slots may have keys of all of them.
+func (o *others) with(m *Members, add *slots.Set) (Claim, error) {
+	for _, g := range o.division.Load().Others {
+		if taken := g.Slots.Both(add); taken.Len() > 0 {
+			return Claim{}, fmt.Errorf("%s of group %q: %w", taken, g.Name, ErrSlotsTaken)
+		}
+	}
+	want := m.Slots.Union(add)
+	if _, last := o.n.log.Bounds(); !m.Claimed() && want.Len() < slots.Count {
+		if record, err := o.n.log.LastRecord(last); record != 0 || err != nil {
+			return Claim{}, errors.Join(errHasData, err)
+		}
+	}
+	c := Claim{Slots: want, Since: m.Since}
+	if c.Since == 0 {
+		c.Since = uint64(time.Now().UnixMilli())
+	}
+	return c, nil
+}
+
+// TakeSlots gives slots that no group has to that of this server, which leads it.
+func (n *Node) TakeSlots(ctx context.Context, add *slots.Set) error {
+	return n.reclaim(ctx, func(m *Members) (Claim, error) { return n.others.with(m, add) })
+}
+
+// DropSlots takes slots from the group of this server, which leads it.
+func (n *Node) DropSlots(ctx context.Context, drop *slots.Set) error {
+	return n.reclaim(ctx, func(m *Members) (Claim, error) { return Claim{Slots: m.Slots.Without(drop), Since: m.Since}, nil })
+}
+
+// reclaim changes the claim of the group, and returns when this server goes by that.
+func (n *Node) reclaim(ctx context.Context, next func(*Members) (Claim, error)) error {
+	return n.asked(func(r *Runner) error {
+		if n.others == nil {
+			return errNoCluster
+		}
+		err := r.Claim(ctx, next)
+		n.others.look()
+		n.others.tell()
+		return err
+	})
+}
+
+var errNoCluster = errors.New("cluster: clients of this server see no cluster")
+
+// Meet exchanges tables with the server at an address.
+func (n *Node) Meet(ctx context.Context, address string) error {
+	return n.asked(func(*Runner) error {
+		switch {
+		case n.others == nil:
+			return errNoCluster
+		case address == n.self.Address:
+			return nil
+		}
+		return n.others.exchange(ctx, address)
+	})
+}

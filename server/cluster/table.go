@@ -1,0 +1,169 @@
+package cluster
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/vigildb/vigil/structures/slots"
+)
+
+// Group is what a cluster of several groups knows of one of them. It is not changed any more.
+type Group struct {
+	Name string
+	// Index is the entry of the group's log that says what its members and its claim are.
+	Index   uint64
+	Claim   Claim
+	Members []GroupMember // in the order of their ids; none for a group that is dissolved
+	// Term is the last leadership that was heard of, and Leader the member whose it is, 0 if it is not known.
+	Term, Leader uint64
+}
+
+// GroupMember is a member of a group, and where clients reach it.
+type GroupMember struct {
+	ID      uint64
+	Address string // "" if the group does not know it yet
+	Learner bool
+}
+
+// joined returns what follows from two pieces of news about a group. The order in which news come, and
+// how often, does not matter: the index and the term count what changes, and neither goes back in
+// the life of a group. A group that was founded anew under its name has claimed slots later.
+func joined(a, b *Group) *Group {
+	switch {
+	case a == nil || a.Claim.Since < b.Claim.Since:
+		return b
+	case a.Claim.Since > b.Claim.Since:
+		return a
+	}
+	j := *a
+	if b.Index > a.Index {
+		j.Index, j.Claim, j.Members = b.Index, b.Claim, b.Members
+	}
+	if b.Term > a.Term || b.Term == a.Term && a.Leader == 0 {
+		j.Term, j.Leader = b.Term, b.Leader
+	}
+	if j.same(a) {
+		return a
+	}
+	return &j
+}
+
+// same reports that two pieces of news about a group say the same.
+func (g *Group) same(o *Group) bool {
+	return g != nil && o != nil && g.Index == o.Index && g.Term == o.Term && g.Leader == o.Leader && g.Claim.Since == o.Claim.Since
+}
+
+// Bounds of a table: one that exceeds them is refused.
+const (
+	maxGroups       = 256
+	maxGroupMembers = 2 * maxMembers
+	maxGroupName    = 64
+	maxGroupAddress = 255
+)
+
+// table is the groups of a cluster by their names.
+type table map[string]*Group
+
+// tableFormat is the first byte of a table between servers and on disk. All numbers are uvarints,
+// and a text has its length in front:
+//
+//	1 (1) | groups, each: name | index | claim (Claim.append) | term | leader
+//	        | members, each: id | 1 for a learner (1) | address
+//
+// Groups and members have their number in front.
+const tableFormat = 1
+
+var errTable = fmt.Errorf("a table of groups does not decode: %w", errMembers)
+
+func (t table) encode() []byte {
+	b := binary.AppendUvarint([]byte{tableFormat}, uint64(len(t)))
+	for _, name := range slices.Sorted(maps.Keys(t)) {
+		g := t[name]
+		b = g.Claim.append(binary.AppendUvarint(appendText(b, name), g.Index))
+		b = binary.AppendUvarint(binary.AppendUvarint(b, g.Term), g.Leader)
+		b = binary.AppendUvarint(b, uint64(len(g.Members)))
+		for _, m := range g.Members {
+			learner := byte(0)
+			if m.Learner {
+				learner = 1
+			}
+			b = appendText(append(binary.AppendUvarint(b, m.ID), learner), m.Address)
+		}
+	}
+	return b
+}
+
+// decodeTable reads what encode wrote; nothing is an empty table.
+func decodeTable(b []byte) (table, error) {
+	t := table{}
+	if len(b) == 0 {
+		return t, nil
+	}
+	if b[0] != tableFormat {
+		return nil, fmt.Errorf("a table of groups in format %d: %w", b[0], errMembers)
+	}
+	d := decoder{b: b[1:]}
+	n := d.number()
+	if n > maxGroups {
+		return nil, errTable
+	}
+	for ; n > 0 && d.err == nil; n-- {
+		g := d.group()
+		if d.err != nil || t[g.Name] != nil {
+			return nil, errTable
+		}
+		t[g.Name] = g
+	}
+	if d.err != nil || len(d.b) > 0 {
+		return nil, errTable
+	}
+	return t, nil
+}
+
+func (d *decoder) text(most uint64) string {
+	n := d.number()
+	if n > most {
+		d.b, d.err = nil, errTable
+		return ""
+	}
+	return string(d.bytes(n))
+}
+
+func (d *decoder) group() *Group {
+	g := &Group{Name: d.text(maxGroupName), Index: d.number(), Claim: d.claim(), Term: d.number(), Leader: d.number()}
+	n := d.number()
+	if n > maxGroupMembers {
+		d.err = errTable
+	}
+	for ; n > 0 && d.err == nil; n-- {
+		m := GroupMember{ID: d.number(), Learner: d.number() == 1, Address: d.text(maxGroupAddress)}
+		if last := len(g.Members) - 1; m.ID == 0 || last >= 0 && g.Members[last].ID >= m.ID {
+			d.err = errTable
+		}
+		if _, err := busOf(m.Address); err != nil && m.Address != "" {
+			d.err = errTable
+		}
+		g.Members = append(g.Members, m)
+	}
+	return g
+}
+
+// senior says which of two groups has slots that both claim: the one that has had slots for longer,
+// and of two that began in the same millisecond the one whose name comes first.
+func senior(a, b *Group) int {
+	return cmp.Or(cmp.Compare(a.Claim.Since, b.Claim.Since), cmp.Compare(a.Name, b.Name))
+}
+
+// divide says which slots each group has: every slot that is claimed is that of the most senior group
+// which claims it. The same tables are divided alike everywhere.
+func (t table) divide() (of map[string]*slots.Set, taken *slots.Set) {
+	of, taken = map[string]*slots.Set{}, new(slots.Set)
+	for _, g := range slices.SortedFunc(maps.Values(t), senior) {
+		of[g.Name] = g.Claim.Slots.Without(taken)
+		taken = taken.Union(g.Claim.Slots)
+	}
+	return of, taken
+}

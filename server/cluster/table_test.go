@@ -1,0 +1,194 @@
+package cluster
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+
+	"go.etcd.io/raft/v3"
+	"go.etcd.io/raft/v3/raftpb"
+
+	"github.com/vigildb/vigil/structures/slots"
+)
+
+func slotSet(t testing.TB, text string) *slots.Set {
+	t.Helper()
+	s, err := slots.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// news returns pieces of news about one group in the course of its life: what is at an index, and who
+// leads in a term, is the same in all of them.
+func news(r *rand.Rand) *Group {
+	index, term := r.Uint64N(4), r.Uint64N(4)
+	g := &Group{Name: "a", Index: index, Term: term, Claim: Claim{Slots: new(slots.Set)}}
+	for id := uint64(1); id <= index; id++ {
+		g.Members = append(g.Members, GroupMember{ID: id, Address: "h:1"})
+	}
+	if g.Leader = term + 1; r.IntN(2) == 0 {
+		g.Leader = 0
+	}
+	return g
+}
+
+// News may come in any order, and again and again: what follows from it is the same, and the latest.
+func TestNewsOfAGroupMayComeInAnyOrder(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for range 2000 {
+		all := []*Group{news(r), news(r), news(r), news(r)}
+		var want *Group
+		for _, g := range all {
+			want = joined(want, g)
+		}
+		for _, g := range all {
+			if want.Index < g.Index || want.Term < g.Term || len(want.Members) != int(want.Index) {
+				t.Fatalf("%+v follows from %+v", want, g)
+			}
+		}
+		var got *Group
+		for range 3 {
+			r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+			for _, g := range all {
+				got = joined(got, g)
+			}
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Fatalf("%+v, in another order %+v", want, got)
+		}
+		if again := joined(got, all[0]); again != got {
+			t.Fatal("what is known already counts as news")
+		}
+	}
+}
+
+// A group that was founded anew under its name takes the place of the former one.
+func TestGroupFoundedAnewIsBelieved(t *testing.T) {
+	old := &Group{Name: "a", Index: 90, Term: 40, Leader: 3, Claim: Claim{Slots: slotSet(t, "1"), Since: 100}}
+	now := &Group{Name: "a", Index: 3, Term: 2, Leader: 1, Claim: Claim{Slots: slotSet(t, "2"), Since: 200}}
+	if joined(old, now) != now || joined(now, old) != now {
+		t.Error("the former group is believed")
+	}
+}
+
+// Each slot is of the group that has had slots for longest, whatever the order in which groups are heard of.
+func TestSlotOfTwoGroupsIsTheSeniorOnes(t *testing.T) {
+	group := func(name string, since uint64, of string) *Group {
+		return &Group{Name: name, Claim: Claim{Slots: slotSet(t, of), Since: since}}
+	}
+	all := table{}
+	for _, g := range []*Group{group("late", 30, "0-100"), group("early", 10, "50-60"), group("b", 20, "60-70"), group("a", 20, "65-70 200"), group("none", 0, "")} {
+		all[g.Name] = g
+	}
+	of, taken := all.divide()
+	for name, want := range map[string]string{"early": "50-60", "a": "65-70 200", "b": "61-64", "late": "0-49 71-100", "none": ""} {
+		if got := of[name].String(); got != want {
+			t.Errorf("group %s has %q, want %q", name, got, want)
+		}
+	}
+	if taken.String() != "0-100 200" {
+		t.Errorf("taken: %s", taken)
+	}
+}
+
+func fullTable(t testing.TB) table {
+	return table{
+		"": {Index: 5, Claim: Claim{Slots: slotSet(t, "0-5 9"), Since: 1 << 40}, Term: 7, Leader: 2,
+			Members: []GroupMember{{1, "10.0.0.1:7001", false}, {2, "[::1]:7002", false}, {9, "", true}}},
+		"other": {Name: "other", Claim: Claim{Slots: new(slots.Set)}},
+	}
+}
+
+func TestTableIsReadAsItWasWritten(t *testing.T) {
+	for _, want := range []table{{}, fullTable(t)} {
+		b := want.encode()
+		got, err := decodeTable(b)
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%v, %v, want %v", got, err, want)
+		}
+		for n := 1; n < len(b); n++ {
+			if got, err := decodeTable(b[:n]); err == nil {
+				t.Errorf("%d of %d bytes: %v", n, len(b), got)
+			}
+		}
+		if _, err := decodeTable(append(b, 0)); err == nil {
+			t.Error("a byte more is read")
+		}
+	}
+	for what, change := range map[string]func(table){
+		"a long name":             func(t table) { t[strings.Repeat("x", 65)] = &Group{Name: strings.Repeat("x", 65)} },
+		"an address that is none": func(t table) { t[""].Members[0].Address = "nowhere" },
+		"a member twice":          func(t table) { t[""].Members[1].ID = 1 },
+		"a member without id":     func(t table) { t[""].Members[0].ID = 0 },
+		"too many members":        func(t table) { t[""].Members = make([]GroupMember, 15) },
+		"too many groups": func(t table) {
+			for i := range 300 {
+				t[strings.Repeat("x", i%60)+string(rune('a'+i/60))] = &Group{}
+			}
+		},
+	} {
+		bad := fullTable(t)
+		change(bad)
+		if got, err := decodeTable(bad.encode()); err == nil {
+			t.Errorf("%s: %v", what, got)
+		}
+	}
+}
+
+// Whatever comes as a table is refused, or read as one that is written again alike.
+func FuzzTableIsReadOrRefused(f *testing.F) {
+	f.Add(fullTable(f).encode())
+	f.Add(table{}.encode())
+	f.Add([]byte{1, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		got, err := decodeTable(b)
+		if err != nil {
+			return
+		}
+		got.divide()
+		again, err := decodeTable(got.encode())
+		if err != nil || !bytes.Equal(again.encode(), got.encode()) {
+			t.Errorf("%v and %v, %v", got, again, err)
+		}
+	})
+}
+
+// The claim of a group is kept with its members, and changes of members keep it.
+func TestClaimIsKeptWithTheMembers(t *testing.T) {
+	m := &Members{Index: 7, Conf: &raftpb.ConfState{Voters: []uint64{4}}, Addresses: map[uint64]string{4: "a:1"}}
+	none := m.encode()
+	c := Claim{Slots: slotSet(t, "0-9 16383"), Since: 99}
+	claims := &raftpb.ConfChangeV2{Changes: []*raftpb.ConfChangeSingle{single(raftpb.ConfChangeUpdateNode, raft.None)}, Context: c.append(nil)}
+	conf, err := change(m.Conf, claims)
+	if err != nil || !reflect.DeepEqual(conf.GetVoters(), []uint64{4}) {
+		t.Fatalf("raft makes %v of a claim, %v", conf, err)
+	}
+	next := m.after(8, claims, m.Conf)
+	if !next.Slots.Equal(c.Slots) || next.Since != 99 || next.Addresses[4] != "a:1" || len(next.Addresses) != 1 {
+		t.Fatalf("%+v", next)
+	}
+	got, err := decodeMembers(8, next.encode())
+	if err != nil || !got.Slots.Equal(c.Slots) || got.Since != 99 || got.Base != 0 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if later := got.after(9, addition(5), &raftpb.ConfState{Voters: []uint64{4, 5}}); !later.Slots.Equal(c.Slots) {
+		t.Errorf("after a change of members: %+v", later)
+	}
+	broken := &raftpb.ConfChangeV2{Changes: claims.GetChanges(), Context: []byte("no claim")}
+	if later := got.after(9, broken, m.Conf); !later.Slots.Equal(c.Slots) {
+		t.Errorf("after what is no claim: %+v", later)
+	}
+	b := next.encode()
+	for n := len(none); n < len(b); n++ {
+		if _, err := decodeMembers(8, b[:n]); err == nil {
+			t.Errorf("%d of %d bytes are read", n, len(b))
+		}
+	}
+	if got, err := decodeMembers(7, none); err != nil || got.Claimed() {
+		t.Errorf("a group that has claimed nothing: %+v, %v", got, err)
+	}
+}
