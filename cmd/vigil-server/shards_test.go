@@ -229,6 +229,32 @@ func TestStrangersAreNoPartOfACluster(t *testing.T) {
 	}
 }
 
+// A server joins the group of the one that it is told of, whatever the name of that is, and leads it when the
+// others are lost; other groups name it then.
+func TestServerJoinsAGroupOfACluster(t *testing.T) {
+	s := newShards(t)
+	s.mastersWith([]string{"--appendfsync", "always"}, "0-8191", "8192-16383")
+	s.ok()
+	for i := 2; i < 4; i++ {
+		m := s.run(i, "--appendfsync", "always", "--cluster-enabled", "yes", "--cluster-join", s.address(1))
+		m.await(t)
+		says(t, m.p, fmt.Sprintf("member %d votes from now on", i))
+	}
+	s.until(0, "CLUSTER NODES", s.address(3)+"@")
+	if got := s.call(1, "SET a 1"); got != "OK" {
+		t.Fatal(got)
+	}
+	if got := s.call(2, "GET b"); !strings.HasPrefix(got, "MOVED 3300 "+s.address(0)) {
+		t.Errorf("at the new server: %s", got)
+	}
+	s.up[1].p.signal(t, syscall.SIGKILL)
+	_ = s.up[1].p.wait()
+	next := s.leader(0, "a")
+	if got := s.call(next, "GET a"); next < 2 || got != "1" {
+		t.Errorf("server %d says %s", next, got)
+	}
+}
+
 // twoGroups starts two groups of three, a on servers 0 to 2 and b on 3 to 5.
 func twoGroups(t *testing.T) *shardServers {
 	s := newShards(t)

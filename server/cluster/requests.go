@@ -172,11 +172,17 @@ func ask(ctx context.Context, m asker, addresses []string, q *request) (a *reply
 	return nil, err
 }
 
+// Between attempts to be heard there are pauses, each twice as long as the one before.
+const (
+	firstPause = 100 * time.Millisecond
+	lastPause  = 2 * time.Second
+)
+
 // insist asks until there is a reply that is final, or ctx ends. Why it has to wait is logged when
 // that changes. patience is how long a request may be doubted.
 func (n *Node) insist(ctx context.Context, m asker, addresses []string, q *request, patience time.Duration) (*reply, error) {
 	last, since := "", time.Time{} // of the doubt
-	for delay := 100 * time.Millisecond; ; delay = min(2*delay, 2*time.Second) {
+	for delay := firstPause; ; delay = min(2*delay, lastPause) {
 		a, err := ask(ctx, m, addresses, q)
 		var refused refusedRequest
 		var doubt doubted

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/persistence/grouplog"
@@ -198,6 +199,9 @@ func (n *Node) origin(self *identity) mesh.Origin {
 
 // enter has the group take this server in as a member.
 func (n *Node) enter(ctx context.Context, self *identity) error {
+	if err := n.findGroup(ctx, self); err != nil {
+		return err
+	}
 	m := n.visitor(self)
 	defer m.Close()
 	a, err := n.insist(ctx, m, n.config.Join, &request{What: asksJoin, Member: n.config.ID, Address: self.Address}, 0)
@@ -210,6 +214,52 @@ func (n *Node) enter(ctx context.Context, self *identity) error {
 	self.Member, self.Known = a.Member, a.Members
 	n.config.Logf(LogNotice, "this server is member %d of the group from now on, at %s", self.Member, self.Address)
 	return nil
+}
+
+// findGroup asks the servers that this one is to join which group they are of, unless the configuration says it, or
+// clients see no cluster. A group that takes no letters is one of the other view, which has no name.
+func (n *Node) findGroup(ctx context.Context, self *identity) error {
+	if self.Name != "" || n.config.Cluster == nil {
+		return nil
+	}
+	m := mesh.New(mesh.Config{Cluster: clusterID(n.config.Secret), Dial: n.dial, Logf: func(string, ...any) {}})
+	defer m.Close()
+	for delay := firstPause; ; delay = min(2*delay, lastPause) {
+		for _, address := range n.config.Join {
+			name, err := askGroup(ctx, m, address)
+			switch {
+			case err == nil:
+				self.Name, self.Group = name, groupID(n.config.Secret, name)
+				return nil
+			case errors.Is(err, mesh.ErrCluster):
+				return nil
+			case n.refusals.due("group of "+address, Now()):
+				n.config.Logf(LogNotice, "waits until %s says which group it is of: %v", address, err)
+			}
+		}
+		select {
+		case <-time.After(delay):
+		case <-ctx.Done():
+			return ErrStopped
+		}
+	}
+}
+
+// askGroup returns the name of the group of the server at an address.
+func askGroup(ctx context.Context, m asker, address string) (name string, err error) {
+	bus, err := busOf(address)
+	if err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(ctx, exchangeTimeout)
+	defer cancel()
+	letter, err := m.Ask(ctx, bus, 0, append(append(appendText(nil, ""), 0), table{}.encode()...))
+	if err != nil {
+		return "", err
+	}
+	d := decoder{b: letter}
+	name = d.text(maxGroupName)
+	return name, d.err
 }
 
 // move has the group know this member at another address. It may run from an old copy of the
