@@ -255,6 +255,45 @@ func TestServerJoinsAGroupOfACluster(t *testing.T) {
 	}
 }
 
+// A group that begins again from an older copy of one member, under another number and address, is found by the
+// other groups, although these have heard of later leaderships.
+func TestGroupThatIsRecoveredIsFoundByOthers(t *testing.T) {
+	s := newShards(t)
+	s.mastersWith([]string{"--appendfsync", "always"}, "0-8191", "8192-16383")
+	s.ok()
+	if got := s.call(1, "SET a 1"); got != "OK" {
+		t.Fatal(got)
+	}
+	lost := s.up[1]
+	end := func() {
+		t.Helper()
+		lost.p.signal(t, syscall.SIGTERM)
+		if err := lost.p.wait(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	end()
+	old := t.TempDir()
+	if out, err := exec.Command("cp", "-r", lost.dir+"/.", old).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for range 3 { // each start is a leadership
+		s.run(1, "--appendfsync", "always", "--cluster-enabled", "yes").await(t)
+		s.until(1, "GET a", "1")
+		s.until(0, "GET a", "MOVED")
+		s.until(0, "CLUSTER NODES", s.address(1))
+		end()
+	}
+	s.up = append(s.up, &member{port: s.base + 2, dir: old})
+	s.run(2, "--appendfsync", "always", "--cluster-enabled", "yes", "--recover", "alone", "--cluster-announce-ip", "127.0.0.1").await(t)
+	says(t, s.up[2].p, "has claimed its slots again")
+	s.until(0, "GET a", "MOVED 15495 "+s.address(2))
+	s.until(2, "GET a", "1")
+	if got := s.call(0, "CLUSTER NODES"); strings.Contains(got, s.address(1)) {
+		t.Errorf("the lost server is still named:\n%s", got)
+	}
+}
+
 // twoGroups starts two groups of three, a on servers 0 to 2 and b on 3 to 5.
 func twoGroups(t *testing.T) *shardServers {
 	s := newShards(t)

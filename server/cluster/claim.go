@@ -74,7 +74,7 @@ func (r *Runner) Claim(ctx context.Context, next func(*Members) (Claim, error)) 
 			return err
 		}
 		return d.Claim(want)
-	}, func(m *Members) bool { return m.Claimed() && m.Slots.Equal(want.Slots) })
+	}, func(m *Members) bool { return m.Claimed() && m.Since == want.Since && m.Slots.Equal(want.Slots) })
 }
 
 var errHasData = errors.New("cluster: the group has data of all slots, and would hide what is not in the slots that it claims: it can take part with all slots only")
@@ -118,6 +118,39 @@ func (o *others) claimAtFirst() {
 	}
 }
 
+// outdonePeriods is for how many exchanges in a row others have to tell more of a group than its leader knows,
+// so that this is no matter of letters which cross.
+const outdonePeriods = 3
+
+// claimAgain has the leader of a group that began again from an earlier state (a snapshot, or one member of
+// several) claim its slots anew: others would believe what they know of its former life until it has
+// grown as old. before is in how many periods up to now others knew more, and so is what it returns.
+func (o *others) claimAgain(before int) (periods int) {
+	o.mu.Lock()
+	outdone := o.outdone
+	o.outdone = false
+	o.mu.Unlock()
+	r := o.n.runner.Load()
+	if !outdone || !r.view.Load().Leads || !o.n.roster().Claimed() {
+		return 0
+	}
+	if before+1 < outdonePeriods {
+		return before + 1
+	}
+	ctx, cancel := context.WithTimeout(o.n.ctx, exchangeTimeout)
+	defer cancel()
+	err := r.Claim(ctx, func(m *Members) (Claim, error) { return Claim{Slots: m.Slots, Since: now()}, nil })
+	if err != nil {
+		o.n.complain("the group does not claim its slots again: %v", err)
+		return 0
+	}
+	o.n.config.Logf(LogWarn, "other groups knew of a later state of this group: it has claimed its slots again, so that they believe the present one")
+	return 0
+}
+
+// now is the time of a claim.
+func now() uint64 { return uint64(time.Now().UnixMilli()) }
+
 // complain logs what keeps the group from its slots, once a minute.
 func (n *Node) complain(format string, args ...any) {
 	if n.refusals.due("slots "+format, Now()) {
@@ -148,7 +181,7 @@ func (o *others) with(m *Members, add *slots.Set) (Claim, error) {
 	}
 	c := Claim{Slots: want, Since: m.Since}
 	if c.Since == 0 {
-		c.Since = uint64(time.Now().UnixMilli())
+		c.Since = now()
 	}
 	return c, nil
 }

@@ -35,5 +35,8 @@
 // A member that lacks what was cut off the leader's log gets the state of the group in place
 // of it, by a [Courier] and [Driver.Install]. ADR 0054.
 //
+// Several groups make a cluster. Which slots a group claims is part of what its members agree on
+// ([Claim]), and servers of different groups tell each other of their groups ([Group]). ADR 0062.
+//
 // R6 is safe as long as fewer than a majority lose entries at the same time.
 package cluster

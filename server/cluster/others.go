@@ -63,6 +63,7 @@ type others struct {
 	heard   map[string]time.Duration // when a group was, by Now; guarded by mu
 	met     map[string]bool          // contacts that have replied; guarded by mu
 	contest string                   // what was logged of slots that others claim; guarded by mu
+	outdone bool                     // a letter of this period tells more of the own group than its leader knows; guarded by mu
 }
 
 // newOthers returns the part of a node that knows the other groups, with the table that its
@@ -84,6 +85,7 @@ func newOthers(n *Node, self *identity, logf func(format string, args ...any)) (
 func (o *others) run() {
 	tick := time.NewTicker(lookPeriod)
 	defer tick.Stop()
+	outdone := 0 // periods in a row
 	for last := time.Duration(-exchangePeriod); ; {
 		everybody := false
 		select {
@@ -97,6 +99,7 @@ func (o *others) run() {
 		o.claimAtFirst()
 		if now := Now(); everybody || now-last >= exchangePeriod {
 			last = now
+			outdone = o.claimAgain(outdone)
 			o.visit(o.targets(everybody))
 			o.reckon() // a group may be silent by now
 		}
@@ -257,7 +260,11 @@ func (o *others) take(letter []byte) error {
 	news, kept := false, false
 	for name, g := range t {
 		before := o.table[name]
-		if name == o.name || before == nil && len(o.table) >= maxGroups-1 {
+		if name == o.name {
+			o.outdone = o.outdone || o.own != nil && o.own.outdone(g)
+			continue
+		}
+		if before == nil && len(o.table) >= maxGroups-1 {
 			continue
 		}
 		if now := joined(before, g); now != before {

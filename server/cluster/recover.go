@@ -32,13 +32,9 @@ func standAlone(store *persistence.Member, address string) (id uint64, err error
 	if err != nil {
 		return 0, err
 	}
-	before := r.Members()
-	former := slices.Concat(before.IDs(), before.Left)
-	if len(former) == 0 {
+	if len(r.Members().IDs()) == 0 {
 		return 0, errNewDirectory
 	}
-	slices.Sort(former)
-	id = former[len(former)-1] + 1
 	_, last := r.log.Bounds()
 	state := r.log.State()
 	if err := r.Append(nil, &raftpb.HardState{Term: &state.Term, Vote: &state.Vote, Commit: &last}); err != nil {
@@ -54,6 +50,13 @@ func standAlone(store *persistence.Member, address string) (id uint64, err error
 		}
 		at += uint64(len(entries))
 	}
+	if err := r.readMembers(); err != nil { // as of what counts as committed now
+		return 0, err
+	}
+	before := r.Members()
+	former := slices.Concat(before.IDs(), before.Left)
+	slices.Sort(former)
+	id = former[len(former)-1] + 1
 	return id, r.Change(&Members{Index: last, Conf: &raftpb.ConfState{Voters: []uint64{id}},
-		Addresses: map[uint64]string{id: address}, Left: slices.Compact(former), Base: last})
+		Addresses: map[uint64]string{id: address}, Left: slices.Compact(former), Base: last, Claim: before.Claim})
 }

@@ -56,6 +56,12 @@ func (g *Group) same(o *Group) bool {
 	return g != nil && o != nil && g.Index == o.Index && g.Term == o.Term && g.Leader == o.Leader && g.Claim.Since == o.Claim.Since
 }
 
+// outdone reports whether news of a group tells of an entry or a leadership that the group itself, as it is, has not
+// come to.
+func (g *Group) outdone(by *Group) bool {
+	return by.Claim.Since == g.Claim.Since && (by.Index > g.Index || by.Term > g.Term && by.Leader != 0)
+}
+
 // Bounds of a table: one that exceeds them is refused.
 const (
 	maxGroups       = 256
