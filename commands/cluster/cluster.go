@@ -93,7 +93,7 @@ func subcommands() []commands.Command {
 		{Name: "NODES", Arity: 2, Flags: asks, Tips: changing, Cost: "O(n) for n nodes", Summary: "Returns what the node knows of the cluster.", Run: seen(nodes)},
 		{Name: "REPLICAS", Arity: 3, Flags: commands.Admin | commands.Stale, Tips: changing, Syntax: "node-id", Since: "5.0.0",
 			Cost: "O(n) for n replicas", Summary: "Lists the replicas of a master.", Run: named(replicas)},
-		{Name: "REPLICATE", Arity: 3, Flags: decides, Syntax: "node-id", Summary: "Is refused: the members elect the one that leads.", Run: refuse(errMembers)},
+		{Name: "REPLICATE", Arity: 3, Flags: decides, Syntax: "node-id", Summary: "Is refused: a server becomes a member of a group when it starts.", Run: refuse(errReplicate)},
 		{Name: "RESET", Arity: -2, Flags: commands.Admin | commands.Stale | commands.NoScript, Syntax: "[HARD | SOFT]",
 			Cost: "O(n) for n nodes", Summary: "Is refused: a member of a group is one for its whole life.", Run: refuse(errMembers)},
 		{Name: "SAVECONFIG", Arity: 2, Flags: decides, Summary: "Returns OK: members are always on disk.", Run: ok},

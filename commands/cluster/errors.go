@@ -14,6 +14,7 @@ const (
 	errNotMaster    = commands.WireError("ERR The specified node is not a master")
 	errIsMaster     = commands.WireError("ERR You should send CLUSTER FAILOVER to a replica")
 	errMasterIsDown = commands.WireError("ERR Master is down or failed, please use CLUSTER FAILOVER FORCE")
+	errReplicate    = commands.WireError("ERR a running server cannot become a member of another group: start it with a new directory and cluster-join (docs/cluster.md)")
 	errMembers      = commands.WireError("ERR a group decides by itself who leads, and its members are changed as docs/cluster.md describes")
 	errSetSlot      = commands.WireError("ERR slots cannot be moved with their keys yet: DELSLOTS takes a slot without keys from a group and ADDSLOTS gives it to another one (docs/cluster.md)")
 	errSlotRange    = commands.WireError("ERR Invalid or out of range slot")
