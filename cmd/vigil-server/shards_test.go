@@ -229,6 +229,32 @@ func TestStrangersAreNoPartOfACluster(t *testing.T) {
 	}
 }
 
+// While nothing is heard of a group no slot is served, unless that is allowed; and all are when it is back.
+func TestClusterIsDownWhileAGroupIsNotHeard(t *testing.T) {
+	s := newShards(t)
+	s.mastersWith([]string{"--cluster-node-timeout", "2500"}, thirds...)
+	s.ok()
+	if got := s.call(0, "SET b 1"); got != "OK" {
+		t.Fatal(got)
+	}
+	s.up[2].p.signal(t, syscall.SIGSTOP)
+	s.until(0, "GET b", "CLUSTERDOWN")
+	if got := s.call(0, "CLUSTER NODES"); !regexp.MustCompile(s.address(2) + `@\d+ master,fail - 0 0 \d+ disconnected 10923-16383`).MatchString(got) {
+		t.Errorf("CLUSTER NODES:\n%s", got)
+	}
+	if got := s.call(0, "CLUSTER INFO"); !strings.Contains(got, "cluster_state:fail") || !strings.Contains(got, "cluster_slots_fail:5461") {
+		t.Errorf("CLUSTER INFO:\n%s", got)
+	}
+	if got := s.call(0, "CONFIG SET cluster-require-full-coverage no"); got != "OK" {
+		t.Fatal(got)
+	}
+	s.until(0, "GET b", "1")
+	s.until(0, "GET a", "MOVED 15495 "+s.address(2))
+	s.up[2].p.signal(t, syscall.SIGCONT)
+	s.ok()
+	s.until(1, "CLUSTER NODES", s.address(2)+"@"+strconv.Itoa(s.base+2+10000)+" master - 0")
+}
+
 // A server joins the group of the one that it is told of, whatever the name of that is, and leads it when the
 // others are lost; other groups name it then.
 func TestServerJoinsAGroupOfACluster(t *testing.T) {
