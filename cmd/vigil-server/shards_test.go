@@ -135,6 +135,30 @@ func TestThreeMastersDivideTheSlots(t *testing.T) {
 	check(false)
 }
 
+// A group that has written data in the view of a Sentinel has keys of all slots: it does not begin with some
+// of them, which would hide the others, and has everything when it begins with all.
+func TestGroupWithDataClaimsAllSlotsOrNone(t *testing.T) {
+	s := newShards(t)
+	founder := []string{"--appendfsync", "always", "--cluster-members", "1=" + s.address(0), "--cluster-member-id", "1"}
+	end := func() {
+		t.Helper()
+		s.up[0].p.signal(t, syscall.SIGTERM)
+		if err := s.up[0].p.wait(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.run(0, founder...).await(t)
+	s.until(0, "SET a 1", "OK")
+	end()
+	some := s.run(0, append(founder, "--cluster-view", "cluster", "--cluster-slots", "0-100")...)
+	some.await(t)
+	says(t, some.p, "would hide what is not in the slots that it claims")
+	s.until(0, "GET a", "CLUSTERDOWN")
+	end()
+	s.run(0, append(founder, "--cluster-view", "cluster")...).await(t)
+	s.until(0, "GET a", "1")
+}
+
 // A message of a channel reaches the subscribers of all groups, and one of a shard channel those of its own.
 func TestMessagesReachAllGroups(t *testing.T) {
 	s := newShards(t)
