@@ -272,7 +272,7 @@ func (o *others) take(letter []byte) error {
 			kept = kept || before == nil || now.Index != before.Index || now.Claim.Since != before.Claim.Since
 		}
 	}
-	silent := hears && !o.upLocked(sender)
+	back := hears && sender != o.name && !o.upLocked(sender) // the group was not heard lately
 	if hears && sender != o.name {
 		o.heard[sender] = Now()
 	}
@@ -282,7 +282,7 @@ func (o *others) take(letter []byte) error {
 		o.n.note(func(self *identity) { self.Others = text })
 		o.tell()
 	}
-	if news || silent {
+	if news || back {
 		o.reckon()
 	}
 	return nil

@@ -1,0 +1,45 @@
+package cluster
+
+import (
+	"testing"
+	"time"
+)
+
+// bareOthers is what a server of the group a knows of others: nothing.
+func bareOthers() *others {
+	n := &Node{config: NodeConfig{Cluster: &ClusterConfig{Silence: time.Minute}}}
+	return &others{n: n, name: "a", table: table{}, heard: map[string]time.Duration{}, met: map[string]bool{}, changed: make(chan struct{}, 1)}
+}
+
+// A member that hears no leader says so, and its group does not count as heard by that.
+func TestGroupIsHeardThroughMembersWithALeader(t *testing.T) {
+	for leader, want := range map[uint64]bool{0: false, 3: true} {
+		from := bareOthers()
+		from.own = &Group{Name: "a", Leader: leader}
+		letter := from.letter()
+		d := decoder{b: letter}
+		if name, hears := d.text(maxGroupName), d.number() == 1; name != "a" || hears != want {
+			t.Errorf("led by %d: a letter of %q, which hears a leader: %v", leader, name, hears)
+		}
+		if own, err := decodeTable(d.b); err != nil || own["a"] == nil || own["a"].Leader != leader {
+			t.Errorf("led by %d: the table is %v, %v", leader, own, err)
+		}
+	}
+	to := bareOthers()
+	for _, letter := range [][]byte{append([]byte("\x01b\x00"), table{}.encode()...), append([]byte("\x01a\x01"), table{}.encode()...)} {
+		if err := to.take(letter); err != nil || len(to.heard) > 0 {
+			t.Errorf("%q: %v, heard are %v", letter, err, to.heard)
+		}
+	}
+}
+
+// What is no letter is refused, and changes nothing.
+func TestLettersThatAreNoneAreRefused(t *testing.T) {
+	o := bareOthers()
+	bad := append([]byte("\x01b\x01"), fullTable(t).encode()...)
+	for _, letter := range [][]byte{nil, []byte("x"), []byte("\x01b"), []byte("\x01b\x01"), []byte("\x01b\x01\x07"), bad[:len(bad)-1], append(bad, 0)} {
+		if err := o.take(letter); err == nil || len(o.table)+len(o.heard) > 0 {
+			t.Errorf("%q is taken: %v, %v", letter, o.table, o.heard)
+		}
+	}
+}
