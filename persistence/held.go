@@ -3,6 +3,8 @@ package persistence
 import (
 	"errors"
 	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
 )
 
 // A page that was encoded counts as stored for its value. But until its batch is committed
@@ -15,8 +17,16 @@ import (
 type held struct {
 	landing uint64 // what follows is about the batch after so many others
 	all     bool   // the value got its pager after it was encoded
-	pages   map[uint64]struct{}
+	pages   map[uint64]hold
 }
+
+// hold says how long a page is held.
+type hold bool
+
+const (
+	untilStaged hold = false
+	untilLanded hold = true // the batch has it, and what is staged is appended to that
+)
 
 // batchUnderWay makes what is held that of the batch under way: what belongs to an earlier
 // one is on disk.
@@ -41,9 +51,17 @@ func (p *pager) hold(id uint64) {
 	}
 	h := p.batchUnderWay()
 	if h.pages == nil {
-		h.pages = map[uint64]struct{}{}
+		h.pages = map[uint64]hold{}
 	}
-	h.pages[id] = struct{}{}
+	h.pages[id] = untilStaged
+}
+
+// holdTail holds a page of which a tail was encoded. If the page is held, the batch has it or
+// another tail: pages that are staged were freed.
+func (p *pager) holdTail(id uint64) {
+	_, held := p.batchUnderWay().pages[id]
+	p.hold(id)
+	p.held.pages[id] = hold(held)
 }
 
 // free has pages leave memory that are staged.
@@ -51,8 +69,11 @@ func (p *pager) free(staged []uint64) {
 	if p == nil {
 		return
 	}
+	h := p.batchUnderWay()
 	for _, id := range staged {
-		delete(p.batchUnderWay().pages, id)
+		if h.pages[id] == untilStaged {
+			delete(h.pages, id)
+		}
 	}
 }
 
@@ -72,14 +93,42 @@ func (p *pager) staged() bool { return p.s.materialiser.staging.Load() && p.t.fl
 
 // readStaged reads a page if it is staged; else the error is pebble.ErrNotFound.
 func (p *pager) readStaged(pageKey []byte, use func(page []byte) error) error {
-	b, closer, err := p.s.db.Get(restage(nil, pageKey))
+	stagedKey := restage(nil, pageKey)
+	b, closer, err := p.s.db.Get(stagedKey)
 	if err != nil {
 		return err
 	}
-	if len(b) == 0 || b[0] != stagedPage {
-		return errors.Join(fmt.Errorf("staged page of %d bytes is gone: %w", len(b), ErrCorrupt), closer.Close())
+	switch {
+	case len(b) == 0 || b[0] == stagedGone:
+		err = fmt.Errorf("staged page of %d bytes is gone: %w", len(b), ErrCorrupt)
+	case b[0] == stagedPage:
+		err = use(b[1:])
+	default:
+		return errors.Join(closer.Close(), p.readTailed(pageKey, stagedKey, use))
 	}
-	return errors.Join(use(b[1:]), closer.Close())
+	return errors.Join(err, closer.Close())
+}
+
+// readTailed reads a page of which tails are staged, unless they were moved meanwhile.
+func (p *pager) readTailed(pageKey, stagedKey []byte, use func(page []byte) error) error {
+	now := p.s.db.NewSnapshot()
+	defer now.Close()
+	b, closer, err := now.Get(pageKey)
+	if err != nil {
+		return err
+	}
+	page := append([]byte(nil), b...)
+	if err := closer.Close(); err != nil {
+		return err
+	}
+	if b, closer, err = now.Get(stagedKey); err == nil {
+		page = append(page, b...)
+		err = closer.Close()
+	}
+	if err != nil && !errors.Is(err, pebble.ErrNotFound) {
+		return err
+	}
+	return use(page)
 }
 
 // shedStaged has pages of the value that is being encoded leave memory, if large values

@@ -216,11 +216,19 @@ func (s *Store) spillBound() int64 {
 // heap, and those that come and go leave garbage.
 func largePart(bound int64) int64 { return bound - bound/4 }
 
-// excess is how many bytes of large values are to leave memory.
+// excess is how many bytes of large values are to leave memory: if there are any, so many
+// more that the next ones do not have to soon. What changed meanwhile is written at once
+// then, and each page fewer times.
 func (s *Store) excess(bound int64) int64 {
 	large := s.large.Load()
-	return max(large-largePart(bound), min(s.memory.Load()-bound, large-largePart(bound)/2))
+	if e := max(large-largePart(bound), min(s.memory.Load()-bound, large-largePart(bound)/2)); e > 0 {
+		return e + spare(bound)
+	}
+	return 0
 }
+
+// spare is how much of the bound is free when pages have left memory.
+func spare(bound int64) int64 { return bound / 16 }
 
 // shedBytes is how many bytes of one value leave memory under one lock.
 const shedBytes = 1 << 20
@@ -243,9 +251,10 @@ func (s *Store) shedPages(want int64) {
 	if freed < want {
 		s.paging.futile.Store(true)
 	}
-	if freed < want || changed > freed/2 {
+	if changed > spare(s.maxMemory.Load())/4 {
 		// What changed can leave once it is written. Written early, it is not so much
-		// that a batch of it takes long, or much memory.
+		// that a batch of it takes long, or much memory; but a pass over a large value for
+		// a few changes takes longer than these are worth.
 		s.press()
 	}
 }

@@ -1,6 +1,7 @@
 package persistence
 
 import (
+	"bytes"
 	"fmt"
 	"testing"
 
@@ -73,8 +74,10 @@ func TestUnreadablePageOfASetChangesNothing(t *testing.T) {
 		return names
 	}
 	unreadable(t, pagedSet, map[string]func(tx *Tx){
-		"add":           editSet(func(s *set.Set, ch *structures.Change) { s.Add(ch, []byte("17")) }),
-		"add a word":    editSet(func(s *set.Set, ch *structures.Change) { s.Add(ch, []byte("word")) }),
+		"add": editSet(func(s *set.Set, ch *structures.Change) { s.Add(ch, []byte("17")) }),
+		"add a word that fills its page": editSet(func(s *set.Set, ch *structures.Change) {
+			s.Add(ch, bytes.Repeat([]byte("word"), 2000))
+		}),
 		"remove":        editSet(func(s *set.Set, ch *structures.Change) { s.Remove(ch, setMember(1234)) }),
 		"remove a word": editSet(func(s *set.Set, ch *structures.Change) { s.Remove(ch, setMember(1230)) }),
 		"remove many": editSet(func(s *set.Set, ch *structures.Change) {

@@ -142,8 +142,8 @@ func TestUnreadablePageFailsTheCommandAndChangesNothing(t *testing.T) {
 	}
 	unreadable(t, pagedHash, map[string]func(tx *Tx){
 		"set": edit(func(h *hash.Hash, ch *structures.Change) { h.Set(ch, []byte("3"), []byte("new")) }),
-		"set a new one": edit(func(h *hash.Hash, ch *structures.Change) {
-			h.SetKeepTTL(ch, []byte("some new field"), []byte("new"))
+		"set a new one that fills its page": edit(func(h *hash.Hash, ch *structures.Change) {
+			h.SetKeepTTL(ch, []byte("some new field"), make([]byte, 8000))
 		}),
 		"delete":  edit(func(h *hash.Hash, ch *structures.Change) { h.Delete(ch, []byte("3")) }),
 		"expire":  edit(func(h *hash.Hash, ch *structures.Change) { h.ExpireAt(ch, []byte("3"), 9) }),

@@ -104,18 +104,8 @@ func (s *Store) encodePart(t *table, i int) (more bool) {
 		v.Taint()
 		o.whole = false
 	}
-	b := m.parts.batch
 	m.parts.turnTo(o.pager)
-	pageKey := appendPageKey(nil, t.phys, hash, o.key, 0)
-	more = v.Part(m.parts.size, func(id uint64, page []byte) {
-		binary.BigEndian.PutUint64(pageKey[len(pageKey)-8:], id)
-		if page == nil {
-			_ = b.Delete(pageKey, nil) // fails only if misused
-			return
-		}
-		o.pager.hold(id)
-		_ = b.Set(pageKey, page, nil)
-	})
+	more = s.encodePages(v, appendPageKey(nil, t.phys, hash, o.key, 0), o.pager)
 	if meta&metaOnDisk == 0 {
 		t.disk++
 	}
@@ -131,6 +121,30 @@ func (s *Store) encodePart(t *table, i int) (more bool) {
 		}
 	}
 	return more
+}
+
+// encodePages encodes a part of the pages of a value. pageKey is that of page 0.
+func (s *Store) encodePages(v gradual, pageKey []byte, of *pager) (more bool) {
+	m := &s.materialiser.pass
+	b, place := m.parts.batch, pageKey[len(pageKey)-8:]
+	visit := func(id uint64, page []byte) {
+		binary.BigEndian.PutUint64(place, id)
+		if page == nil {
+			_ = b.Delete(pageKey, nil) // fails only if misused
+			return
+		}
+		of.hold(id)
+		_ = b.Set(pageKey, page, nil)
+	}
+	tailed, ok := v.(structures.Tailed)
+	if !ok || of == nil {
+		return v.Part(m.parts.size, visit)
+	}
+	return tailed.Portion(m.parts.size, visit, func(id uint64, tail []byte) {
+		binary.BigEndian.PutUint64(place, id)
+		of.holdTail(id)
+		_ = b.Merge(pageKey, tail, nil)
+	})
 }
 
 // laps is how many times more pages were encoded of a value than were due, beyond the
@@ -163,10 +177,7 @@ func (s *Store) joinParts() {
 	if s.materialiser.stageable() {
 		s.stageParts()
 	} else {
-		if m.stage.used {
-			s.unstageParts()
-		}
-		_ = m.batch.Apply(m.parts.batch, nil) // fails only if misused
+		s.takeParts()
 	}
 	m.parts.batch.Reset()
 }

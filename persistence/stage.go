@@ -13,15 +13,19 @@ import (
 // batches under keys of their own, where nothing reads them. The batch with the head says
 // that they count, and behind it they are moved to their places, in small batches again.
 //
-//	'q' | group (2) | physical database (4) | hash (8) | length of key (4) | key | page (8)    stagedPage (1) | page, or stagedGone (1)
+//	'q' | group (2) | physical database (4) | hash (8) | length of key (4) | key | page (8)    stagedPage (1) | page | tails, or stagedGone (1), or tails
 //	't' | group (2)                                                                            nothing: what is staged counts
+//
+// Tails (structures.Tailed) are appended to what is staged of their page, or are staged alone: they
+// begin with a byte above stagedPage.
 //
 // A crash leaves either staged pages that do not count, which the next start removes, or
 // such that do, which it moves. The batch lands as soon as no value lacks parts. Until
 // the pages are moved their value's object stays in memory, and pages of it are read where
 // they are staged, see held.go.
 //
-// What the batch says of a page is newer than what was staged of it, so it removes that.
+// What the batch says of a page is newer than what was staged of it, so it removes that. A
+// tail in the batch is staged with it, as soon as anything is staged: the page may be.
 type stage struct {
 	over  int  // bytes of a batch from which on pages are staged
 	batch int  // bytes of a batch that moves pages
@@ -69,6 +73,10 @@ func (s *Store) stageParts() {
 	var scratch []byte
 	each(m.parts.batch, func(kind pebble.InternalKeyKind, key, value []byte) {
 		scratch = restage(scratch[:0], key)
+		if kind == pebble.InternalKeyKindMerge {
+			_ = b.Merge(scratch, value, nil)
+			return
+		}
 		d := b.SetDeferred(len(key), 1+len(value))
 		copy(d.Key, scratch)
 		if d.Value[0] = stagedGone; kind == pebble.InternalKeyKindSet {
@@ -81,27 +89,45 @@ func (s *Store) stageParts() {
 	s.materialiser.staging.Store(true)
 	if err := s.apply(b, pebble.Sync); err != nil {
 		s.report(LevelError, "materialise", fmt.Errorf("stage pages: %w", err))
-		s.unstageParts()
-		_ = m.batch.Apply(m.parts.batch, nil)
+		s.takeParts()
 		m.stage.off = true
 		return
 	}
 	each(m.parts.batch, func(kind pebble.InternalKeyKind, key, _ []byte) {
-		if kind == pebble.InternalKeyKindSet {
+		if kind != pebble.InternalKeyKindDelete {
 			m.parts.staged = append(m.parts.staged, pageID(key))
 		}
 	})
 }
 
-// unstageParts has the batch remove what is staged of the pages in the part that was
-// encoded last.
-func (s *Store) unstageParts() {
+// takeParts has the batch take the part that was encoded last, and remove what is staged of
+// its pages.
+func (s *Store) takeParts() {
 	m := &s.materialiser.pass
-	var scratch []byte
-	each(m.parts.batch, func(_ pebble.InternalKeyKind, key, _ []byte) {
-		scratch = restage(scratch[:0], key)
-		_ = m.batch.Delete(scratch, nil)
+	if !m.stage.used {
+		_ = m.batch.Apply(m.parts.batch, nil) // fails only if misused
+		return
+	}
+	each(m.parts.batch, func(kind pebble.InternalKeyKind, key, value []byte) {
+		switch kind {
+		case pebble.InternalKeyKindMerge:
+			s.materialiser.extendPage(key, value)
+			return
+		case pebble.InternalKeyKindSet:
+			_ = m.batch.Set(key, value, nil)
+		default:
+			_ = m.batch.Delete(key, nil)
+		}
+		s.materialiser.supersedePage(key)
 	})
+}
+
+// extendPage has the batch append a tail to a page.
+func (m *materialiser) extendPage(pageKey, tail []byte) {
+	if m.pass.stage.used {
+		pageKey = restage(nil, pageKey)
+	}
+	_ = m.pass.batch.Merge(pageKey, tail, nil)
 }
 
 func each(b *pebble.Batch, visit func(kind pebble.InternalKeyKind, key, value []byte)) {
@@ -170,18 +196,21 @@ func (s *Store) moveSome(from, high []byte) (next []byte, err error) {
 	var key []byte
 	for it.First(); it.Valid() && err == nil; it.Next() {
 		v := it.Value()
-		if len(v) == 0 || v[0] > stagedPage {
-			err = fmt.Errorf("staged page of %d bytes: %w", len(v), ErrCorrupt)
+		if len(v) == 0 {
+			err = fmt.Errorf("staged page of 0 bytes: %w", ErrCorrupt)
 			break
 		}
 		if !b.Empty() && b.Len()+len(it.Key())+len(v)+batchEntry > size {
 			next = append([]byte(nil), it.Key()...)
 			break
 		}
-		if key = restage(key[:0], it.Key()); v[0] == stagedPage {
+		switch key = restage(key[:0], it.Key()); v[0] {
+		case stagedPage:
 			err = b.Set(key, v[1:], nil)
-		} else {
+		case stagedGone:
 			err = b.Delete(key, nil)
+		default:
+			err = b.Merge(key, v, nil)
 		}
 	}
 	if err = errors.Join(err, it.Error(), it.Close()); err != nil {

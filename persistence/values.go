@@ -1,6 +1,13 @@
 package persistence
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/vigildb/vigil/structures"
+)
+
+// allPages is more pages than a value has.
+const allPages = 1 << 40
 
 // What the materialiser writes for one slot. The lock of its shard is held.
 
@@ -84,7 +91,7 @@ func (s *Store) encodeObject(t *table, hash uint64, o *object, h *head) {
 		h.paged = false
 	}
 	pageKey := appendPageKey(nil, t.phys, hash, o.key, 0)
-	o.value.Pages(o.whole, func(id uint64, page []byte) {
+	visit := func(id uint64, page []byte) {
 		binary.BigEndian.PutUint64(pageKey[len(pageKey)-8:], id)
 		s.materialiser.supersedePage(pageKey)
 		if page == nil {
@@ -94,7 +101,16 @@ func (s *Store) encodeObject(t *table, hash uint64, o *object, h *head) {
 		h.paged = true
 		o.pager.hold(id)
 		_ = b.Set(pageKey, page, nil)
-	})
+	}
+	if v, ok := o.value.(structures.Tailed); ok && o.pager != nil && !o.whole {
+		v.Portion(allPages, visit, func(id uint64, tail []byte) {
+			binary.BigEndian.PutUint64(pageKey[len(pageKey)-8:], id)
+			h.paged = true
+			o.pager.holdTail(id)
+			s.materialiser.extendPage(pageKey, tail)
+		})
+	}
+	o.value.Pages(o.whole, visit)
 	h.kind, h.expire = o.value.Kind(), o.expire
 	t.scratch = appendHeadKey(t.scratch[:0], t.phys, hash, o.key)
 	_ = b.Set(t.scratch, o.value.AppendHead(appendHead(nil, h)), nil)

@@ -39,6 +39,20 @@ type Paged interface {
 	Gather() bool
 }
 
+// Tailed is a Paged value of which a page that only gained elements can be written by
+// these: what is appended to the page on disk, a tail. The value gets elements of a page that is
+// away so without reading it, as far as it knows that they are new.
+//
+// A tail that is appended twice, by a batch that is written again after a failure, does
+// no harm. Some of the last tails may not be there yet when a page is read, as they are in a
+// batch under way: the value keeps what they have until Held says that they are.
+type Tailed interface {
+	Paged
+	// Portion visits changed pages, of about as many bytes as n full ones have, and marks them as
+	// stored: whole ones, and tails. It reports whether there may be more than that again.
+	Portion(n int, visit, tail func(id uint64, page []byte)) (more bool)
+}
+
 // indexedPages is a variable for tests.
 var indexedPages = 64
 

@@ -1,6 +1,7 @@
 package structures_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -29,19 +30,40 @@ type pagedDisk struct {
 	// While a value is stored in parts, pages are in a batch that is not written yet, and
 	// cannot be read, or staged.
 	batch, staged map[uint64][]byte // nil: the page is to go
+	tails         int               // that were written
 }
 
 func (d *pagedDisk) ReadPage(id uint64, use func([]byte) error) bool {
 	d.reads++
-	page, ok := d.staged[id]
-	if !ok {
-		page, ok = d.pages[id]
-	}
+	page, ok := d.readable(id)
 	if d.broken || !ok || use(slices.Clone(page)) != nil {
 		d.failed = true
 		return false
 	}
 	return true
+}
+
+// readable is what can be read of a page: what is staged of it, which may be tails.
+func (d *pagedDisk) readable(id uint64) (page []byte, ok bool) {
+	staged, is := d.staged[id]
+	if page, ok = d.pages[id]; !is {
+		return page, ok
+	}
+	if end, tail := bytes.CutPrefix(staged, tailsOnly); tail {
+		return slices.Concat(page, end), ok
+	}
+	return staged, true
+}
+
+// tailsOnly is before tails that are staged or in a batch without their page.
+var tailsOnly = []byte("tails:")
+
+// extend appends a tail to what is staged of a page, or in a batch.
+func extend(pages map[uint64][]byte, id uint64, tail []byte) {
+	if _, ok := pages[id]; !ok {
+		pages[id] = tailsOnly
+	}
+	pages[id] = slices.Concat(pages[id], tail)
 }
 
 func (d *pagedDisk) Failed() bool { return d.failed }
@@ -77,43 +99,81 @@ func (d *pagedDisk) storeAmid(t testing.TB, v structures.Paged, r *rand.Rand, am
 		}
 		unstaged := r.IntN(8)
 		for parts := 0; parts < 50; parts++ {
-			part := map[uint64][]byte{}
-			more := g.Part(1+r.IntN(3), func(id uint64, page []byte) { part[id] = slices.Clone(page) })
-			for id, page := range part {
-				if parts < unstaged {
-					d.batch[id] = page
-					continue
-				}
-				d.staged[id] = page
-				delete(d.batch, id)
-			}
-			if !more {
+			if !d.storePart(g.Part, v, 1+r.IntN(3), parts >= unstaged) {
 				break
 			}
 			amid()
 		}
 	}
-	v.Pages(false, put)
-	for _, written := range []map[uint64][]byte{d.batch, d.staged} {
-		for id, page := range written {
-			if page == nil {
-				delete(d.pages, id)
-			} else {
-				d.pages[id] = page
+	if tailed, ok := v.(structures.Tailed); ok && r.IntN(4) > 0 {
+		tailed.Portion(1<<40, put, func(id uint64, tail []byte) {
+			d.tails++
+			if _, staged := d.staged[id]; staged {
+				extend(d.staged, id, tail)
+				extend(d.batch, id, nil) // it cannot be read whole
+				return
 			}
-		}
+			extend(d.batch, id, tail)
+		})
+	}
+	v.Pages(false, put)
+	d.land()
+	if r.IntN(8) == 0 {
+		d.land() // what is written again
 	}
 	d.batch, d.staged = nil, nil
 	d.head = v.AppendHead(nil)
 	v.Clean()
 	all := 0
 	v.Pages(true, func(id uint64, page []byte) {
-		if all++; string(d.pages[id]) != string(page) {
+		if all++; d.pages[id] == nil || d.tails == 0 && string(d.pages[id]) != string(page) {
 			t.Fatalf("page %x on disk differs from the value's", id)
 		}
 	})
 	if all != len(d.pages) && !d.failed {
 		t.Fatalf("%d pages on disk, %d of the value", len(d.pages), all)
+	}
+}
+
+// storePart writes a part of a value, with tails if it can have them. It is staged, or in the
+// batch.
+func (d *pagedDisk) storePart(whole func(int, func(uint64, []byte)) bool, v structures.Paged, n int, staged bool) (more bool) {
+	visit := func(id uint64, page []byte) {
+		if !staged {
+			d.batch[id] = slices.Clone(page)
+			return
+		}
+		d.staged[id] = slices.Clone(page)
+		delete(d.batch, id)
+	}
+	tailed, ok := v.(structures.Tailed)
+	if !ok {
+		return whole(n, visit)
+	}
+	return tailed.Portion(n, visit, func(id uint64, tail []byte) {
+		d.tails++
+		if staged {
+			extend(d.staged, id, tail)
+			return
+		}
+		extend(d.batch, id, tail)
+	})
+}
+
+// land puts what was written in its place.
+func (d *pagedDisk) land() {
+	for _, written := range []map[uint64][]byte{d.batch, d.staged} {
+		for id, page := range written {
+			end, tail := bytes.CutPrefix(page, tailsOnly)
+			switch {
+			case page == nil:
+				delete(d.pages, id)
+			case tail:
+				d.pages[id] = slices.Concat(d.pages[id], end)
+			default:
+				d.pages[id] = page
+			}
+		}
 	}
 }
 

@@ -59,8 +59,8 @@ func setFields(c *commands.Ctx) (created int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := ready(c, h, 2, pairs...); err != nil {
-		return 0, err
+	if !h.ReadyPut(2, pairs...) {
+		return 0, c.Tx.Err()
 	}
 	for i := 0; i < len(pairs); i += 2 {
 		if h.Set(ch, pairs[i], pairs[i+1]) {

@@ -32,7 +32,7 @@ func sadd(c *commands.Ctx) error {
 	if err != nil {
 		return err
 	}
-	if !s.Ready(members...) {
+	if !s.ReadyAdd(members...) {
 		return c.Tx.Err()
 	}
 	n := 0

@@ -8,20 +8,16 @@ import (
 	"github.com/vigildb/vigil/structures"
 )
 
-// Segments of a large hash can be away: on disk only. Such a segment has no slots and no
-// buffer. It keeps the number of its fields, their bytes, as dead ones with the sign
-// turned round, and what it knows of expiries.
+// Segments of a large hash can be away: on disk only. Such a segment keeps the number of
+// its fields, their bytes, what it knows of expiries, and a filter of the fields. A field that
+// the filter does not know is new, so that it need not be read: it is kept in slots and buffer
+// until the disk has it, see tails.go.
 
 // maxAway bounds the fields of a segment that can be away.
 const maxAway = math.MaxUint16
 
 // len is the number of fields of a segment.
-func (s *segment) len() int {
-	if s.away {
-		return int(s.fields)
-	}
-	return len(s.slots)
-}
+func (s *segment) len() int { return int(s.fields) + len(s.slots) }
 
 // SetPager says where pages are read that are away.
 func (h *Hash) SetPager(p structures.Pager) { h.pager = p }
@@ -64,27 +60,41 @@ func (h *Hash) fetch(s *segment) bool {
 	if !ok {
 		return false
 	}
-	t := h.table
-	t.memory -= s.memory()
-	s.slots, s.buf, s.dead = c.slots, c.buf, 0
-	s.away, s.used = false, true
-	t.memory += s.memory()
-	t.away--
+	h.table.arrive(s, c)
+	s.used = true
 	return true
 }
 
-// peek returns a copy of a segment that is away.
+// arrive gives a segment that is away what its whole copy has.
+func (t *table) arrive(s, c *segment) {
+	t.memory -= s.memory()
+	t.changed -= s.unwritten()
+	s.slots, s.buf, s.dead, s.tail, s.whole = c.slots, c.buf, c.dead, c.tail, c.whole
+	s.away, s.fields, s.disk, s.filter = false, 0, 0, nil
+	t.changed += s.unwritten()
+	t.memory += s.memory()
+	t.away--
+}
+
+// peek returns a whole copy of a segment that is away.
 func (h *Hash) peek(s *segment) (c *segment, ok bool) {
 	if h.pager == nil {
 		return nil, false
 	}
 	ok = h.pager.ReadPage(s.id(), func(page []byte) (err error) {
-		if c, err = h.load(s.id(), page); err == nil {
-			err = s.matches(c)
-		}
+		c, err = h.read(s, page)
 		return err
 	})
 	return c, ok
+}
+
+// read makes a whole copy of a segment that is away of its page.
+func (h *Hash) read(s *segment, page []byte) (c *segment, err error) {
+	if c, err = h.load(s.id(), page); err == nil {
+		h.addTo(c, s)
+		err = s.matches(c)
+	}
+	return c, err
 }
 
 // matches returns an error if a page is not the one that the index describes.
@@ -123,6 +133,26 @@ func (h *Hash) each(hash uint64, visit func(s *segment) bool) {
 // names, are in memory: what is done to these fields then does not fail half way. It
 // reports false if one of the pages cannot be read.
 func (h *Hash) Ready(step int, names ...[]byte) bool {
+	return h.ready(step, names, func(*segment, uint64) bool { return false })
+}
+
+// ReadyPut is Ready for fields that are to be set, with values and without expiries: names
+// has the values too. Pages of fields that are surely new are not needed.
+func (h *Hash) ReadyPut(step int, names ...[]byte) bool {
+	if h.Whole() {
+		return true
+	}
+	fields, size := (len(names)+step-1)/step, 0
+	for _, name := range names {
+		size += structures.UvarintLen(uint64(len(name))<<1) + len(name)
+	}
+	return h.ready(step, names, func(s *segment, hash uint64) bool {
+		return s.takes(s.tag(hash), fields, size+fields)
+	})
+}
+
+// ready is Ready but for segments that are not needed for a hash.
+func (h *Hash) ready(step int, names [][]byte, unneeded func(s *segment, hash uint64) bool) bool {
 	if h.Whole() {
 		return true
 	}
@@ -130,19 +160,20 @@ func (h *Hash) Ready(step int, names ...[]byte) bool {
 		return false
 	}
 	for i := 0; i < len(names); i += step {
-		if _, _, s := h.table.seek(h.hashOf(names[i])); s != nil && s.away && !h.fetch(s) {
+		hash := h.hashOf(names[i])
+		if _, _, s := h.table.seek(hash); s != nil && s.away && !unneeded(s, hash) && !h.fetch(s) {
 			return false
 		}
 	}
 	return true
 }
 
-// Changed is about how many bytes of pages changed since Clean.
+// Changed is about how many bytes of pages are to be written.
 func (h *Hash) Changed() int {
 	if h.table == nil {
 		return 0
 	}
-	return h.table.changed * segmentBytes
+	return h.table.changed
 }
 
 // Gather reads every page that is away and reports whether it could.
@@ -172,18 +203,17 @@ func (h *Hash) Shed(bytes int) (freed, changed int) {
 		_, level, s := t.seek(h.hand)
 		h.hand = after(h.hand, level, s)
 		switch {
-		case s == nil || s.away:
+		case s == nil || s.away && len(s.buf) == 0:
 		case s.dirty || !s.stored:
 			changed += s.memory()
+		case s.away:
+			if !h.held(s.id()) {
+				freed += t.forget(s)
+			}
 		case s.used:
 			s.used = false
 		case len(s.slots) <= maxAway && !h.held(s.id()):
-			before := s.memory()
-			s.fields, s.dead = uint16(len(s.slots)), -s.live()
-			s.slots, s.buf, s.away = nil, nil, true
-			t.memory -= before - s.memory()
-			t.away++
-			freed += before - s.memory()
+			freed += t.send(s)
 		}
 	}
 	return freed, changed
@@ -228,7 +258,7 @@ func (h *Hash) loadIndex(rest []byte, pages uint64) error {
 			return fmt.Errorf("hash page %x of %d fields, %d bytes: %w", id, n, live, structures.ErrCorrupt)
 		}
 		s := &segment{nextExpiry: math.MaxInt64, stored: true, away: true,
-			fields: uint16(n), dead: -int(live), timed: int(timed)}
+			fields: uint16(n), disk: int(live), timed: int(timed)}
 		if timed > 0 {
 			s.nextExpiry = int64(next() & math.MaxInt64)
 		}
@@ -253,17 +283,11 @@ func (h *Hash) supply(id uint64, page []byte) error {
 	if s == nil || !s.away || s.id() != id {
 		return fmt.Errorf("hash page %x is not in the index or was given twice: %w", id, structures.ErrCorrupt)
 	}
-	c, err := h.load(id, page)
-	if err == nil {
-		err = s.matches(c)
-	}
+	c, err := h.read(s, page)
 	if err != nil {
 		return fmt.Errorf("hash page %x: %w", id, err)
 	}
-	h.table.memory -= s.memory()
-	s.slots, s.buf, s.dead, s.away = c.slots, c.buf, 0, false
-	h.table.memory += s.memory()
-	h.table.away--
+	h.table.arrive(s, c)
 	return nil
 }
 
@@ -272,45 +296,12 @@ func (h *Hash) supply(id uint64, page []byte) error {
 func (h *Hash) Taint() {
 	if h.table != nil {
 		h.table.each(0, func(s *segment) bool {
-			s.dirty = s.dirty || !s.away
+			if !s.away {
+				h.table.changed -= s.unwritten()
+				s.dirty, s.whole = true, true
+				h.table.changed += s.unwritten()
+			}
 			return true
 		})
 	}
-}
-
-// Part visits up to n of the pages that changed since Clean, marks them as stored, and
-// reports whether there may be more than n others. It goes round again for pages that
-// changed behind it: of a hash larger than memory these are soon most of them. Pages that
-// are gone are visited by Pages.
-func (h *Hash) Part(n int, visit func(id uint64, page []byte)) (more bool) {
-	if h.table == nil {
-		return false
-	}
-	from, most := h.part, n
-	h.part = 0
-	var buf []byte
-	h.table.each(from, func(s *segment) bool {
-		if !s.dirty {
-			return true
-		}
-		if n == 0 {
-			h.part = s.prefix
-			return false
-		}
-		n--
-		buf = s.appendPage(buf[:0])
-		visit(s.id(), buf)
-		s.dirty, s.stored = false, true
-		return true
-	})
-	if h.part != 0 {
-		return true
-	}
-	h.table.each(0, func(s *segment) bool {
-		if s.dirty {
-			most--
-		}
-		return most >= 0
-	})
-	return most < 0
 }

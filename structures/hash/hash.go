@@ -96,7 +96,7 @@ func (h *Hash) Get(field []byte, now int64) ([]byte, bool) {
 // field that is expired but not deleted counts as old: callers that must not
 // see it delete it first.
 func (h *Hash) Set(ch *structures.Change, field, value []byte) (created bool) {
-	if !h.Whole() && !h.Ready(1, field) {
+	if !h.Whole() && !h.ReadyPut(2, field, value) {
 		return false
 	}
 	ch.Op(opHashSet, 2)
@@ -108,7 +108,7 @@ func (h *Hash) Set(ch *structures.Change, field, value []byte) (created bool) {
 // SetKeepTTL sets a field and leaves its expiry as it is, as HINCRBY does; a
 // new field has none.
 func (h *Hash) SetKeepTTL(ch *structures.Change, field, value []byte) (created bool) {
-	if !h.Whole() && !h.Ready(1, field) {
+	if !h.Whole() && !h.ReadyPut(2, field, value) {
 		return false
 	}
 	ch.Op(opHashSetKeep, 2)

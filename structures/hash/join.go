@@ -4,11 +4,9 @@ import "math"
 
 // take removes slot i, whose entry is e, from a segment.
 func (t *table) take(s *segment, i int, e *entry) {
-	if !s.dirty {
-		t.changed++
-	}
-	memory, live := s.memory(), s.live()
+	memory, live, changed := s.memory(), s.live(), s.unwritten()
 	s.remove(i, e)
+	t.changed += s.unwritten() - changed
 	t.memory += s.memory() - memory
 	t.live += s.live() - live
 }
@@ -90,6 +88,7 @@ func (h *Hash) join(s *segment) *segment {
 	h.retire(second)
 	h.table.memory += to.memory()
 	h.table.live += to.live()
+	h.table.changed += to.unwritten()
 	h.table.segments++
 	if up := levelOf(to.depth); up < level {
 		// The branch is down to one segment, which goes into its place.

@@ -203,16 +203,17 @@ func (h *Hash) hang(s *segment) error {
 
 // load makes a segment of a page.
 func (h *Hash) load(id uint64, page []byte) (*segment, error) {
-	if len(page) == 0 || uint64(len(page)) > math.MaxUint32 {
-		return nil, fmt.Errorf("%d bytes: %w", len(page), structures.ErrCorrupt)
-	}
-	count := 0
-	for rest := page; len(rest) > 0; count++ {
-		e, err := parseEntry(rest)
+	count, tails := 0, page
+	for ; len(tails) > 0 && !isTail(tails); count++ {
+		e, err := parseEntry(tails)
 		if err != nil {
 			return nil, err
 		}
-		rest = rest[e.size:]
+		tails = tails[e.size:]
+	}
+	page = page[:len(page)-len(tails)]
+	if len(page) == 0 || uint64(len(page)) > math.MaxUint32 {
+		return nil, fmt.Errorf("%d bytes: %w", len(page), structures.ErrCorrupt)
 	}
 	s := &segment{nextExpiry: math.MaxInt64, stored: true, buf: structures.Clone(page), slots: make([]slot, 0, count)}
 	if err := s.number(id); err != nil {
@@ -240,7 +241,8 @@ func (h *Hash) load(id uint64, page []byte) (*segment, error) {
 		at += e.size
 	}
 	h.longest = longest
-	return s, nil
+	s.tail = len(s.buf)
+	return s, h.loadTails(s, tails)
 }
 
 // number gives a segment the place that the number of its page stands for.
@@ -282,17 +284,18 @@ func (h *Hash) Pages(all bool, visit func(id uint64, page []byte)) {
 				}
 				removed = removed[1:]
 			}
-			if s.away {
-				return !all || h.pager != nil && h.pager.ReadPage(s.id(), func(page []byte) error {
-					visit(s.id(), page)
-					return nil
-				})
+			if !all && !s.dirty {
+				return true
 			}
-			if all || s.dirty {
-				buf = s.appendPage(buf[:0])
+			c, ok := s, true
+			if s.away {
+				c, ok = h.peek(s)
+			}
+			if ok {
+				buf = c.appendPage(buf[:0])
 				visit(s.id(), buf)
 			}
-			return true
+			return ok
 		})
 	}
 	for _, id := range removed {
@@ -306,9 +309,8 @@ func (h *Hash) Clean() {
 	if h.table == nil {
 		return
 	}
-	h.table.changed = 0
 	h.table.each(0, func(s *segment) bool {
-		s.dirty, s.stored = false, true
+		h.table.written(s)
 		return true
 	})
 }
@@ -322,7 +324,7 @@ func (h *Hash) Apply(op byte, args *structures.Args) error {
 		if err := args.Done(); err != nil {
 			return err
 		}
-		if !h.Whole() && !h.Ready(1, field) {
+		if !h.ReadyPut(2, field, value) {
 			return nil // the pager says so
 		}
 		expiry := int64(0)

@@ -19,16 +19,20 @@ import (
 type segment struct {
 	prefix     uint64 // first bits of the hash, the others 0
 	depth      uint8  // how many bits
-	dirty      bool   // changed since Clean
-	stored     bool   // its page was on disk at the last Clean
+	dirty      bool   // changed since it was written
+	whole      bool   // changed otherwise than by new fields: its page is to be written whole
+	stored     bool   // the disk has its page, or the batch under way
 	away       bool   // it is on disk only, see away.go
 	used       bool   // since Shed came by
-	fields     uint16 // if it is away
+	fields     uint16 // on disk, if it is away
 	slots      []slot
 	buf        []byte
-	dead       int   // bytes of buf that no slot's entry uses
-	timed      int   // fields with an expiry
-	nextExpiry int64 // no field expires before; MaxInt64 if none can
+	filter     structures.Filter // of the tags of fields that are away; nil: nothing is known of them
+	tail       int               // where in buf entries begin that were not written
+	disk       int               // bytes of entries on disk, if it is away
+	dead       int               // bytes of buf that no slot's entry uses
+	timed      int               // fields with an expiry
+	nextExpiry int64             // no field expires before; MaxInt64 if none can
 	below      *branch
 }
 
@@ -60,13 +64,18 @@ func (s *segment) id() uint64 { return s.prefix | 1<<(63-s.depth) }
 func (s *segment) tag(hash uint64) uint32 { return uint32(hash << s.depth >> 32) }
 
 // live is the number of bytes of entries.
-func (s *segment) live() int { return len(s.buf) - s.dead }
+func (s *segment) live() int { return s.disk + s.here() }
 
-func (s *segment) memory() int { return segmentSize + cap(s.slots)*slotSize + cap(s.buf) }
+// here is the number of bytes of entries that are in memory.
+func (s *segment) here() int { return len(s.buf) - s.dead }
+
+func (s *segment) memory() int {
+	return segmentSize + cap(s.slots)*slotSize + cap(s.buf) + cap(s.filter)
+}
 
 func (s *segment) full() bool {
-	return len(s.slots) > 1 && s.depth < maxDepth &&
-		(s.live() > segmentBytes || len(s.slots) > segmentFields)
+	return s.len() > 1 && s.depth < maxDepth &&
+		(s.live() > segmentBytes || s.len() > segmentFields)
 }
 
 // guess returns the slot at which a tag lies if tags are spread evenly.
@@ -109,10 +118,11 @@ func (s *segment) put(tag uint32, field, value []byte, expiry int64, scratch *[]
 		expiry = e.expiry
 	}
 	s.dirty = true
+	s.whole = s.whole || found && !s.away
 	s.retime(e.expiry, expiry)
 	need := hashEntrySize(field, value, expiry)
 	switch {
-	case found && need <= e.size:
+	case found && need <= e.size && !s.away:
 		s.dead += e.size - need
 	case found:
 		s.dead += e.size
@@ -164,12 +174,15 @@ func (s *segment) add(need, skip int, scratch *[]byte) uint32 {
 	return uint32(at)
 }
 
-// compact gathers the entries at the beginning of the buffer, so that need
+// compact gathers the entries at the beginning of the buffer, in another order, so that need
 // bytes are free after them. It uses the same buffer if that is going to last
 // for a while and there is a scratch buffer, and else one that is an eighth
 // larger than needed.
 func (s *segment) compact(need, skip int, scratch *[]byte) {
-	from, total := s.buf, s.live()+need
+	from, total := s.buf, s.here()+need
+	if s.away {
+		total = len(from) + need
+	}
 	lasting := s.dead > 0 && total <= cap(from)-cap(from)/16
 	if lasting && scratch != nil && cap(from) <= 2*segmentBytes {
 		*scratch = append((*scratch)[:0], from...)
@@ -178,10 +191,11 @@ func (s *segment) compact(need, skip int, scratch *[]byte) {
 	} else {
 		s.buf = structures.GrowTo(nil, total+min(total/8, segmentBytes/8)+16)
 	}
-	if s.dead == 0 {
+	if s.dead == 0 || s.away {
 		s.buf = structures.Append(s.buf, from)
 		return
 	}
+	s.whole = s.whole || s.tail < len(from)
 	for i := range s.slots {
 		if i == skip {
 			continue
@@ -193,13 +207,14 @@ func (s *segment) compact(need, skip int, scratch *[]byte) {
 		s.buf = structures.Append(s.buf, from[e.at:e.at+e.size])
 	}
 	s.dead = 0
+	s.tail = len(s.buf)
 }
 
 // remove deletes slot i, whose entry is e.
 func (s *segment) remove(i int, e *entry) {
 	s.dead += e.size
 	s.slots = append(s.slots[:i], s.slots[i+1:]...)
-	s.dirty = true
+	s.dirty, s.whole = true, true
 	s.retime(e.expiry, 0)
 	s.trim()
 }
@@ -207,17 +222,19 @@ func (s *segment) remove(i int, e *entry) {
 // trim gives the segment buffers of the size that it needs, if more than half
 // of the old one is dead.
 func (s *segment) trim() {
-	if s.dead <= 256 || s.live() >= s.dead {
+	if s.dead <= 256 || s.here() >= s.dead || s.away {
 		return
 	}
 	old := *s
-	s.buf, s.dead = make([]byte, 0, old.live()), 0
+	s.whole = s.whole || s.tail < len(s.buf)
+	s.buf, s.dead = make([]byte, 0, old.here()), 0
 	s.slots = slices.Clone(old.slots)
 	for i := range s.slots {
 		e := readEntry(old.buf, int(s.slots[i].at))
 		s.slots[i].at = uint32(len(s.buf))
 		s.buf = structures.Append(s.buf, old.buf[e.at:e.at+e.size])
 	}
+	s.tail = len(s.buf)
 }
 
 // adopt adds an entry of another segment. Entries come in the order of their

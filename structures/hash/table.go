@@ -28,7 +28,7 @@ type table struct {
 	live     int // bytes of entries
 	segments int
 	away     int // segments that are on disk only
-	changed  int // times that one which was stored changed, since Clean
+	changed  int // about what writing all that changed costs, in bytes
 	scratch  []byte
 }
 
@@ -98,7 +98,8 @@ func (t *table) each(hash uint64, visit func(s *segment) bool) {
 // tableFind returns the segment of a field, its slot there and its entry.
 func (h *Hash) tableFind(field []byte) (s *segment, i int, e entry, found bool) {
 	hash := h.hashOf(field)
-	if _, _, s = h.table.seek(hash); s == nil || !h.present(s) {
+	_, _, s = h.table.seek(hash)
+	if s == nil || s.away && !s.has(s.tag(hash), field) || !h.present(s) {
 		return nil, 0, entry{}, false
 	}
 	i, e, found = s.find(s.tag(hash), field)
@@ -111,20 +112,18 @@ func (h *Hash) tablePut(field, value []byte, expiry int64) (was int64, created b
 	b, level, s := t.seek(hash)
 	if s == nil {
 		s = t.newSegment(b, level, hash)
-	} else if !h.present(s) {
+	} else if s.away && (expiry > 0 || !s.takes(s.tag(hash), 1, hashEntrySize(field, value, 0))) && !h.present(s) {
 		return 0, false
 	}
 	scratch := &t.scratch
 	if t.segments < 4 {
 		scratch = nil
 	}
-	memory, live, dirty := s.memory(), s.live(), s.dirty
+	memory, live, changed := s.memory(), s.live(), s.unwritten()
 	was, created = s.put(s.tag(hash), field, value, expiry, scratch)
 	t.memory += s.memory() - memory
 	t.live += s.live() - live
-	if !dirty && s.dirty {
-		t.changed++
-	}
+	t.changed += s.unwritten() - changed
 	if s.full() {
 		h.split(b, level, s)
 	}
@@ -164,7 +163,6 @@ func (b *branch) empty(prefix uint64, depth uint8, level int) bool {
 // without fields leaves its places empty.
 func (h *Hash) split(b *branch, level int, s *segment) {
 	t := h.table
-	t.changed++
 	if s.stored {
 		h.removed = append(h.removed, s.id())
 	}
@@ -218,6 +216,7 @@ func (h *Hash) settleHalf(b *branch, level int, s *segment) {
 	b.fill(s.prefix, s.depth, level, s)
 	h.table.memory += s.memory()
 	h.table.live += s.live()
+	h.table.changed += s.unwritten()
 	h.table.segments++
 	if s.full() {
 		h.split(b, level, s)
@@ -228,5 +227,6 @@ func (h *Hash) settleHalf(b *branch, level int, s *segment) {
 func (t *table) drop(s *segment) {
 	t.memory -= s.memory()
 	t.live -= s.live()
+	t.changed -= s.unwritten()
 	t.segments--
 }

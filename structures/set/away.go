@@ -68,7 +68,13 @@ func (s *Set) Gather() bool { return s.ints.gather() && s.rest.Gather() }
 
 // Ready makes sure that what is done to members does not fail half way. It reports
 // false if a page cannot be read that one of them needs.
-func (s *Set) Ready(members ...[]byte) bool {
+func (s *Set) Ready(members ...[]byte) bool { return s.ready(members, s.rest.Ready) }
+
+// ReadyAdd is Ready for members that are to be added. Pages of words that are surely new are
+// not needed.
+func (s *Set) ReadyAdd(members ...[]byte) bool { return s.ready(members, s.rest.ReadyPut) }
+
+func (s *Set) ready(members [][]byte, readyWords func(step int, words ...[]byte) bool) bool {
 	if s.whole() {
 		return true
 	}
@@ -76,14 +82,15 @@ func (s *Set) Ready(members ...[]byte) bool {
 		return false
 	}
 	var ints []int64
+	var words [][]byte
 	for _, m := range members {
 		if v, ok := parse(m); ok {
 			ints = append(ints, v)
-		} else if !s.rest.Ready(1, m) {
-			return false
+		} else {
+			words = append(words, m)
 		}
 	}
-	return s.ints.ready(ints)
+	return readyWords(1, words...) && s.ints.ready(ints)
 }
 
 // Taint marks every page as changed.
@@ -95,9 +102,19 @@ func (s *Set) Taint() {
 // Part visits up to n of the pages that changed since Clean, marks them as stored, and
 // reports whether there may be others: those of the hash, and then those of integers.
 func (s *Set) Part(n int, visit func(id uint64, page []byte)) (more bool) {
+	return s.Portion(n, visit, nil)
+}
+
+// Portion is Part with tails of pages of the hash, see structures.Tailed.
+func (s *Set) Portion(n int, visit, tail func(id uint64, page []byte)) (more bool) {
 	left := n
-	if s.rest.Part(n, func(id uint64, page []byte) { left--; visit(id>>1, page) }) {
+	word := func(id uint64, page []byte) { left--; visit(id>>1, page) }
+	var end func(id uint64, page []byte)
+	if tail != nil {
+		end = func(id uint64, page []byte) { tail(id>>1, page) }
+	}
+	if s.rest.Portion(n, word, end) {
 		return true
 	}
-	return s.ints.partOf(left, visit)
+	return s.ints.partOf(max(left, 1), visit)
 }
