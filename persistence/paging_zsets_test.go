@@ -1,6 +1,7 @@
 package persistence
 
 import (
+	"bytes"
 	"fmt"
 	"testing"
 
@@ -70,7 +71,9 @@ func wantPagedZSet(t *testing.T, tx *Tx) {
 func TestUnreadablePageOfASortedSetChangesNothing(t *testing.T) {
 	fresh := []byte("a member that is not there")
 	unreadable(t, pagedZSet, map[string]func(tx *Tx){
-		"add":    editZSet(func(z *zset.Set, ch *structures.Change) { z.Add(ch, fresh, 100, 0) }),
+		"add one that fills its page": editZSet(func(z *zset.Set, ch *structures.Change) {
+			z.Add(ch, bytes.Repeat(fresh, 70), 100.25, 0)
+		}),
 		"update": editZSet(func(z *zset.Set, ch *structures.Change) { z.Add(ch, zsetMember(7), 100, 0) }),
 		"increment in its leaf": editZSet(func(z *zset.Set, ch *structures.Change) {
 			z.Add(ch, zsetMember(7), 0.25, zset.Increment)

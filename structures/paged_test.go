@@ -97,9 +97,9 @@ func (d *pagedDisk) storeAmid(t testing.TB, v structures.Paged, r *rand.Rand, am
 		if r.IntN(8) == 0 {
 			g.Taint()
 		}
-		unstaged := r.IntN(8)
+		unstaged, tails := r.IntN(8), r.IntN(2) == 0
 		for parts := 0; parts < 50; parts++ {
-			if !d.storePart(g.Part, v, 1+r.IntN(3), parts >= unstaged) {
+			if !d.storePart(g.Part, v, 1+r.IntN(3), parts >= unstaged, tails) {
 				break
 			}
 			amid()
@@ -135,9 +135,9 @@ func (d *pagedDisk) storeAmid(t testing.TB, v structures.Paged, r *rand.Rand, am
 	}
 }
 
-// storePart writes a part of a value, with tails if it can have them. It is staged, or in the
+// storePart writes a part of a value, if it can have them with tails. It is staged, or in the
 // batch.
-func (d *pagedDisk) storePart(whole func(int, func(uint64, []byte)) bool, v structures.Paged, n int, staged bool) (more bool) {
+func (d *pagedDisk) storePart(whole func(int, func(uint64, []byte)) bool, v structures.Paged, n int, staged, tails bool) (more bool) {
 	visit := func(id uint64, page []byte) {
 		if !staged {
 			d.batch[id] = slices.Clone(page)
@@ -147,7 +147,7 @@ func (d *pagedDisk) storePart(whole func(int, func(uint64, []byte)) bool, v stru
 		delete(d.batch, id)
 	}
 	tailed, ok := v.(structures.Tailed)
-	if !ok {
+	if !ok || !tails {
 		return whole(n, visit)
 	}
 	return tailed.Portion(n, visit, func(id uint64, tail []byte) {
@@ -278,8 +278,12 @@ func pagedLife(t *testing.T, r *rand.Rand, m pagedModel) {
 			t.Fatal("a page is missing")
 		}
 	}
-	if away < 300 || shed == 0 || amid == 0 {
+	if away < 100 || shed == 0 || amid == 0 {
 		t.Errorf("pages were away in %d steps only, %d bytes left memory, and %d while the value was stored", away, shed, amid)
+	}
+	words, isSet := m.(*setModel)
+	if _, ok := v.(structures.Tailed); ok && d.tails < 20 && !(isSet && words.words == 0) {
+		t.Errorf("%d tails were written", d.tails)
 	}
 	// With a disk that cannot be read a change is made or not, and recorded if it is.
 	for i := range 100 {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/vigildb/vigil/structures"
 )
@@ -43,11 +44,11 @@ func (s *Set) Away() (pages int, bytes int64) {
 	return s.gone, bytes
 }
 
-// Changed is about how many bytes of pages changed since Clean.
+// Changed is about how many bytes of pages are to be written.
 func (s *Set) Changed() int {
-	n := len(s.changed)*leafBytes + len(s.twigs)*leafBytes
+	n := s.due + len(s.twigs)*leafBytes
 	if s.index != nil {
-		n += len(s.index.changed) * leafBytes
+		n += s.index.due
 	}
 	return n
 }
@@ -86,6 +87,14 @@ func (s *Set) touchLeaf(l *leaf) bool {
 func (s *Set) adoptLeaf(l, c *leaf) {
 	before := l.memory()
 	l.buf, l.slots, l.away = c.buf, c.slots, false
+	if g := l.gained; g != nil {
+		l.gained = nil
+		if g.unwritten() > 0 {
+			rest := &gains{}
+			g.each(g.written, rest.add)
+			l.gained = rest
+		}
+	}
 	s.resized(l, before)
 	s.gone--
 }
@@ -111,10 +120,11 @@ func (s *Set) peek(l *leaf) *leaf {
 // matches gives a copy of a leaf that is away its tags, and returns an error if it is not
 // what is known of the leaf.
 func (s *Set) matches(l, c *leaf) error {
-	if c.len() != int(l.count) || len(c.buf) != int(l.size) || c.first() != l.first() ||
+	c.addGained(l.gained)
+	if c.len() != l.len() || len(c.buf) != l.bytes() || c.first() != l.first() ||
 		len(l.buf) != scoreSize+min(len(c.member(0)), stubBytes) || !bytes.HasPrefix(c.member(0), l.buf[scoreSize:]) {
 		return fmt.Errorf("sorted set page %d of %d entries in %d bytes has %d in %d, or begins with another: %w",
-			l.num, l.count, l.size, c.len(), len(c.buf), structures.ErrCorrupt)
+			l.num, l.len(), l.bytes(), c.len(), len(c.buf), structures.ErrCorrupt)
 	}
 	for i, slot := range c.slots {
 		if i > 0 && compare(c, i-1, c, i) >= 0 {
@@ -199,13 +209,27 @@ func (s *Set) touchSection(sec *section) bool {
 }
 
 func (s *Set) adoptSection(sec *section, slots []uint64) {
+	x := s.index
 	sec.slots, sec.away = slots, false
-	s.index.memory += len(slots) * 8
+	x.memory += len(slots)*8 - cap(sec.filter)
+	sec.filter = nil
+	rest := sec.ops[sec.written:]
+	x.dropOps(sec)
+	if len(rest) > 0 {
+		sec.ops = slices.Clone(rest)
+		x.memory += cap(sec.ops) * 8
+	}
 	s.gone--
 }
 
 func (s *Set) sendSection(sec *section) (freed int) {
-	freed = len(sec.slots) * 8
+	sec.filter = structures.NewFilter(int(sec.used) + int(sec.used)/4)
+	for _, e := range sec.slots {
+		if e != 0 {
+			sec.filter.Add(spread(uint32(e >> 32)))
+		}
+	}
+	freed = len(sec.slots)*8 - cap(sec.filter)
 	sec.slots, sec.away, sec.recent = nil, true, false
 	s.index.memory -= freed
 	s.gone++
@@ -253,9 +277,13 @@ func (s *Set) shed(size int, sparing bool) (freed, changed int) {
 			s.hand++
 			looks--
 			switch {
-			case l == nil || l.away:
+			case l == nil || l.away && l.gained == nil:
 			case s.marks[l.num] != markStored:
-				changed += len(l.buf)
+				changed += l.changedBytes()
+			case l.away:
+				if !s.held(uint64(l.num)) {
+					freed += s.forgetLeaf(l)
+				}
 			case l.recent:
 				l.recent = sparing
 			case s.held(uint64(l.num)):
@@ -272,9 +300,13 @@ func (s *Set) shed(size int, sparing bool) (freed, changed int) {
 			}
 			looks--
 			switch {
-			case sec.away:
+			case sec.away && len(sec.ops) == 0:
 			case sec.changed || !sec.stored:
-				changed += len(sec.slots) * 8
+				changed += (len(sec.slots) + cap(sec.ops)) * 8
+			case sec.away:
+				if !s.held(sec.id()) {
+					freed += s.forgetSection(sec)
+				}
 			case sec.recent:
 				sec.recent = sparing
 			case s.held(sec.id()):

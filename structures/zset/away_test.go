@@ -20,6 +20,8 @@ type disk struct {
 	// ch is what the method under way records. A method reads all that it needs first.
 	ch   *structures.Change
 	late bool
+	// Every second time, what pages gained is written, and every fourth time twice.
+	stores, tails int
 }
 
 func (d *disk) ReadPage(id uint64, use func([]byte) error) bool {
@@ -37,13 +39,22 @@ func (d *disk) Tight() bool      { return false }
 
 // store writes what changed.
 func (d *disk) store(s *Set) {
-	s.Pages(false, func(id uint64, page []byte) {
+	put := func(id uint64, page []byte) {
 		if page == nil {
 			delete(d.pages, id)
 		} else {
 			d.pages[id] = slices.Clone(page)
 		}
-	})
+	}
+	if d.stores++; d.stores%2 == 0 {
+		s.Portion(1<<40, put, func(id uint64, tail []byte) {
+			d.tails++
+			for range 1 + d.stores/2%2 {
+				d.pages[id] = slices.Concat(d.pages[id], tail)
+			}
+		})
+	}
+	s.Pages(false, put)
 	s.Clean()
 }
 

@@ -49,12 +49,32 @@ func (s *Set) number(l *leaf) {
 	s.touch(l.num)
 }
 
-// touch notes that the page with a number is not what it was.
+// touch notes that the page with a number is to be written whole, or to go.
 func (s *Set) touch(num uint32) {
-	if s.marks[num]&markChanged == 0 {
+	first := s.mark(num)
+	l := s.leaf(num)
+	switch {
+	case l == nil && first:
+		s.due += tailCost
+	case l != nil && !l.whole:
+		if s.due += leafBytes; !first {
+			s.due -= l.cost()
+		}
+		l.whole = true
+		before := l.memory()
+		l.gained = nil
+		s.resized(l, before)
+	}
+}
+
+// mark notes that the page with a number is not what it was, and reports that it was
+// before.
+func (s *Set) mark(num uint32) (first bool) {
+	if first = s.marks[num]&markChanged == 0; first {
 		s.marks[num] |= markChanged
 		s.changed = append(s.changed, num)
 	}
+	return first
 }
 
 // sparse is by how much the largest number of a leaf may exceed twice their number.
@@ -145,6 +165,12 @@ func (s *Set) place(b uint64, member []byte, hash uint32) {
 		return
 	}
 	bound := Bound{by: byBoth, order: orderOf(b), member: member}
+	if s.gone > 0 {
+		if l, _ := s.leafOf(&bound); l.takes(b, entrySize(member)) {
+			s.gainAway(l, b, member, hash)
+			return
+		}
+	}
 	l, i, _ := s.seek(&bound)
 	s.placeAt(l, i, b, member, hash)
 }
@@ -168,7 +194,7 @@ func (s *Set) fill(l *leaf, i int, b uint64, member []byte, hash uint32) {
 	before := l.memory()
 	l.insert(i, b, member, tagOf(hash))
 	s.resized(l, before)
-	s.touch(l.num)
+	s.gain(l, b, member)
 	if s.index != nil {
 		s.index.put(hash, l.num)
 	}

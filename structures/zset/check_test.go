@@ -15,7 +15,7 @@ func check(t *testing.T, s *Set) {
 			t.Fatalf("leaf %d of %d entries and %d bytes", l.num, l.len(), len(l.buf))
 		}
 		if l.away {
-			if s.marks[l.num] != markStored || l.slots != nil || !s.indexed {
+			if s.marks[l.num] != markStored && l.gained.unwritten() == 0 || l.whole || l.slots != nil || !s.indexed {
 				t.Fatalf("leaf %d is away, with mark %d", l.num, s.marks[l.num])
 			}
 			memory, count, leaves, last, gone = memory+l.memory(), count+l.len(), leaves+1, nil, gone+1
@@ -96,11 +96,11 @@ func checkIndex(t *testing.T, x *index, count int) (away int) {
 		if i > 0 && s == x.sections[i-1] {
 			continue
 		}
-		memory += sectionSize + len(s.slots)*8
+		memory += sectionSize + (len(s.slots)+cap(s.ops))*8 + cap(s.filter)
 		if s.away {
 			away++
 			used += int(s.used)
-			if s.slots != nil || s.changed || !s.stored || s.gone {
+			if s.slots != nil || s.changed != (len(s.ops) > s.written) || s.whole || !s.stored || s.gone {
 				t.Fatal("a section that changed is away")
 			}
 			continue

@@ -1,6 +1,10 @@
 package zset
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/vigildb/vigil/structures"
+)
 
 // index finds the leaf of a member by the member's hash. It is a table of sections,
 // each of the hashes that begin with some bits (Fagin et al., Extendible Hashing,
@@ -14,7 +18,9 @@ type index struct {
 	memory   int // of sections
 	// Of a set that is indexed, see away.go:
 	paged   bool       // sections are pages
-	changed []*section // since Clean; some may be gone
+	changed []*section // since they were written; some may be gone
+	writing []*section // those of them that are written next, see Part
+	due     int        // about what writing them costs, in bytes
 	removed []uint64   // numbers of stored pages of sections that are gone
 }
 
@@ -27,8 +33,14 @@ type section struct {
 	away    bool  // it is on disk only, and has no slots
 	recent  bool  // it was used since Shed came by
 	stored  bool  // its page was on disk at the last Clean
-	changed bool  // it is in index.changed
+	changed bool  // it is in index.changed or writing
 	gone    bool  // others are in its place
+	whole   bool  // it changed otherwise than ops say: its page is to be written whole
+	written int   // ops that were written
+	// ops is what changed since the page was written, and if the section is away what
+	// may not be on disk yet: entries, those that are gone with entryGone.
+	ops    []uint64
+	filter structures.Filter // of hashes if it is away; nil: nothing is known of them
 }
 
 const (
@@ -72,12 +84,21 @@ func (x *index) section(hash uint32) *section {
 
 // put adds an entry.
 func (x *index) put(hash, num uint32) {
-	s := x.section(hash)
+	s, e := x.section(hash), uint64(hash)<<32|uint64(num+1)
+	if s.away {
+		s.used++
+		x.note(s, e)
+		return
+	}
 	for int(s.used+1)*fullDenominator > len(s.slots)*fullNumerator {
 		s = x.grow(s, hash)
 	}
-	s.put(uint64(hash)<<32 | uint64(num+1))
-	x.alter(s)
+	twin := x.paged && s.entry(hash, num) >= 0
+	if s.put(e); twin {
+		x.alter(s)
+		return
+	}
+	x.note(s, e)
 }
 
 func (s *section) put(e uint64) {
@@ -105,31 +126,38 @@ func (s *section) entry(hash, num uint32) int {
 // move has an entry tell of another leaf. Only of spoilt pages it is not there.
 func (x *index) move(hash, from, to uint32) {
 	s := x.section(hash)
-	if at := s.entry(hash, from); at >= 0 {
-		s.slots[at] = uint64(hash)<<32 | uint64(to+1)
-		x.alter(s)
+	before, now := uint64(hash)<<32|uint64(from+1), uint64(hash)<<32|uint64(to+1)
+	if s.away {
+		x.note(s, before|entryGone)
+		x.note(s, now)
+		return
 	}
+	at := s.entry(hash, from)
+	if at < 0 {
+		return
+	}
+	twin := x.paged && s.entry(hash, to) >= 0
+	s.slots[at] = now
+	if twin || x.paged && s.entry(hash, from) >= 0 {
+		x.alter(s)
+		return
+	}
+	x.note(s, before|entryGone)
+	x.note(s, now)
 }
 
-// remove removes an entry, and moves those behind it that are not in their places. Only of
-// spoilt pages it is not there.
+// remove removes an entry of a section in memory. Only of spoilt pages it is not there.
 func (x *index) remove(hash, num uint32) {
 	s := x.section(hash)
-	mask := len(s.slots) - 1
 	hole := s.entry(hash, num)
 	if hole < 0 {
 		return
 	}
-	for at := (hole + 1) & mask; s.slots[at] != 0; at = (at + 1) & mask {
-		home := int(s.slots[at]>>32) & mask
-		if (at-home)&mask >= (at-hole)&mask {
-			s.slots[hole] = s.slots[at]
-			hole = at
-		}
+	if s.takeOut(hole); x.paged && s.entry(hash, num) >= 0 {
+		x.alter(s)
+	} else {
+		x.note(s, uint64(hash)<<32|uint64(num+1)|entryGone)
 	}
-	s.slots[hole] = 0
-	s.used--
-	x.alter(s)
 	if len(s.slots) > leastSection && int(s.used) < len(s.slots)/8 {
 		x.resize(s, len(s.slots)/4)
 	}
@@ -170,6 +198,7 @@ func (x *index) grow(s *section, hash uint32) *section {
 		}
 	}
 	x.memory -= sectionSize + len(s.slots)*8
+	x.dropOps(s)
 	if x.paged {
 		x.drop(s)
 		x.alter(halves[0])

@@ -19,7 +19,9 @@ type leaf struct {
 	size   uint32  // of the page if it is away, see away.go
 	count  uint16  // of entries if it is away
 	away   bool
-	recent bool // it was used since Shed came by
+	recent bool   // it was used since Shed came by
+	whole  bool   // it changed otherwise than by new entries: its page is to be written whole
+	gained *gains // since its page was written, see tails.go
 }
 
 // slot is the offset of an entry << 16 | its tag: the low bits of the hash of the
@@ -43,13 +45,18 @@ func tagOf(hash uint32) uint16 { return uint16(hash) }
 
 // len is the number of entries.
 func (l *leaf) len() int {
-	if l.away {
+	switch {
+	case !l.away:
+		return len(l.slots)
+	case l.gained == nil:
 		return int(l.count)
 	}
-	return len(l.slots)
+	return int(l.count) + l.gained.count
 }
 
-func (l *leaf) memory() int { return leafSize + cap(l.buf) + cap(l.slots)*4 }
+func (l *leaf) memory() int {
+	return leafSize + cap(l.buf) + cap(l.slots)*4 + l.gained.memory()
+}
 
 // big reports that the leaf is that of one entry that is larger than leaves are.
 func (l *leaf) big() bool { return len(l.buf) > leafBytes }
@@ -158,21 +165,22 @@ func (l *leaf) take(o *leaf, from, to int) {
 // load makes the leaf that of a page, whose tags are not known. The bytes are
 // copied. A bad page gives ErrCorrupt.
 func (l *leaf) load(page []byte) error {
-	n := 0
-	for rest := page; len(rest) > 0; n++ {
+	n, rest := 0, page
+	for ; len(rest) > 0 && !isTail(rest, leafMark); n++ {
 		_, _, size, err := parseEntry(rest)
 		if err != nil {
 			return err
 		}
-		if n > 0 && len(page) > leafBytes {
-			return errLargePage
-		}
 		rest = rest[size:]
+	}
+	page = page[:len(page)-len(rest)]
+	if n > 1 && len(page) > leafBytes || n == 0 && len(rest) > 0 {
+		return errLargePage
 	}
 	l.buf = structures.Append(l.buf[:0], page)
 	l.slots = slices.Grow(l.slots[:0], n)
 	l.scan()
-	return nil
+	return l.loadTails(rest)
 }
 
 // scan finds out where the entries of buf begin.

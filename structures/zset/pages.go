@@ -139,10 +139,10 @@ func (s *Set) Complete() error {
 	}
 	for _, l := range s.leaves {
 		if l != nil {
-			s.marks[l.num] = markStored
+			s.marks[l.num], l.whole = markStored, false
 		}
 	}
-	s.changed, s.promised = nil, -1
+	s.changed, s.due, s.promised = nil, 0, -1
 	return nil
 }
 

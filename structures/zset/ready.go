@@ -36,15 +36,23 @@ func (s *Set) ReadyAdd(n int, entry func(i int) (score float64, member []byte)) 
 	var sources []*leaf
 	for i := range n {
 		score, m := entry(i)
-		if from, _ := s.find(s.hash(m), m); from != nil {
+		hash := s.hash(m)
+		if from, _ := s.find(hash, m); from != nil {
 			sources = append(sources, from)
 		}
 		bound := Bound{by: byBoth, order: orderOf(scoreBits(score)), member: m}
-		to, _, _ := s.seek(&bound)
-		if to == nil || s.unread() {
+		to, _ := s.leafOf(&bound)
+		if to == nil || s.unread() || !s.readyEntries(hash, n) {
 			return false
 		}
-		needs[to] += entrySize(m)
+		if needs[to] += entrySize(m); !to.takes(scoreBits(score), needs[to]) && !s.present(to) {
+			return false
+		}
+	}
+	for to := range needs {
+		if len(sources) > 0 && !s.present(to) {
+			return false
+		}
 	}
 	// What a leaf loses at its beginning may make the one before it the place of others.
 	for _, l := range sources {
@@ -58,7 +66,7 @@ func (s *Set) ReadyAdd(n int, entry func(i int) (score float64, member []byte)) 
 		}
 	}
 	for l, need := range needs {
-		if len(l.buf)+need > leafBytes && !s.holdEntries(l, 0, l.len()) {
+		if l.bytes()+need > leafBytes && !(s.present(l) && s.holdMoved(l, 0, l.len())) {
 			return false
 		}
 	}
@@ -80,6 +88,27 @@ func (s *Set) holdEntries(l *leaf, from, to int) bool {
 	return true
 }
 
+// readyEntries makes sure that the section of a hash can get some entries.
+func (s *Set) readyEntries(hash uint32, n int) bool {
+	sec := s.index.section(hash)
+	return sec.takes(n) || s.presentSection(sec)
+}
+
+// holdMoved is holdEntries for entries that are to go to another leaf: a section that is away
+// need not be read for that, unless two members have the same entry there.
+func (s *Set) holdMoved(l *leaf, from, to int) bool {
+	for i := from; i < to; i++ {
+		hash := s.hashOf(l.member(i))
+		if s.index.section(hash).away && !s.twin(l, i, hash) {
+			continue
+		}
+		if !s.holdEntries(l, i, i+1) {
+			return false
+		}
+	}
+	return true
+}
+
 // resident reports that the sections of entries are in memory.
 func (s *Set) resident(l *leaf, from, to int) bool {
 	if s.gone == 0 {
@@ -96,15 +125,21 @@ func (s *Set) resident(l *leaf, from, to int) bool {
 	return true
 }
 
-// readyPlace makes sure that an entry can be put where it belongs. The section of its
-// hash is in memory.
-func (s *Set) readyPlace(b uint64, member []byte) bool {
+// readyPlace makes sure that an entry of a new member can be put where it belongs.
+func (s *Set) readyPlace(b uint64, member []byte, hash uint32) bool {
 	if s.gone == 0 {
 		return true
 	}
 	bound := Bound{by: byBoth, order: orderOf(b), member: member}
+	l, _ := s.leafOf(&bound)
+	if l == nil || s.unread() || !s.readyEntries(hash, 1) {
+		return false
+	}
+	if l.takes(b, entrySize(member)) {
+		return true
+	}
 	l, i, _ := s.seek(&bound)
-	return l != nil && !s.unread() && s.readyFill(l, i, b, member)
+	return l != nil && s.readyFill(l, i, b, member)
 }
 
 // readyFill is readyPlace for entry i of a leaf: if the leaf is going to be split, the
@@ -113,7 +148,7 @@ func (s *Set) readyFill(l *leaf, i int, b uint64, member []byte) bool {
 	need := entrySize(member)
 	switch {
 	case need > leafBytes || l.big():
-		return s.holdEntries(l, 0, l.len())
+		return s.holdMoved(l, 0, l.len())
 	case len(l.buf)+need <= leafBytes:
 		return true
 	}
@@ -134,7 +169,7 @@ func (s *Set) readyFill(l *leaf, i int, b uint64, member []byte) bool {
 	if to > i {
 		to--
 	}
-	return s.holdEntries(l, from, to)
+	return s.holdMoved(l, from, to)
 }
 
 // readyMove makes sure that entry i of a leaf can be given another score.

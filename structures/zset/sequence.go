@@ -58,6 +58,24 @@ func previous(l *leaf) *leaf {
 // index in it, which may be behind its last entry, and the number of entries before.
 // The set must not be empty. The leaf is nil if a page cannot be read.
 func (s *Set) seek(b *Bound) (l *leaf, i, rank int) {
+	l, rank = s.leafOf(b)
+	if l == nil || !s.present(l) {
+		return nil, 0, 0
+	}
+	lo, hi := 0, l.len()
+	for lo < hi {
+		mid := (lo + hi) / 2
+		if b.after(l, mid) {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return l, lo, rank + lo
+}
+
+// leafOf is seek for the leaf alone, which may be away, and the number of entries before it.
+func (s *Set) leafOf(b *Bound) (l *leaf, rank int) {
 	l = s.only
 	for n := s.root; n != nil; {
 		// The last child whose first entry is before the bound.
@@ -66,7 +84,7 @@ func (s *Set) seek(b *Bound) (l *leaf, i, rank int) {
 			mid := (lo + hi + 1) / 2
 			after, ok := b.afterChild(s, n, mid)
 			if !ok {
-				return nil, 0, 0
+				return nil, 0
 			}
 			if after {
 				lo = mid
@@ -83,19 +101,7 @@ func (s *Set) seek(b *Bound) (l *leaf, i, rank int) {
 		}
 		n = n.below[lo]
 	}
-	if !s.present(l) {
-		return nil, 0, 0
-	}
-	lo, hi := 0, l.len()
-	for lo < hi {
-		mid := (lo + hi) / 2
-		if b.after(l, mid) {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	return l, lo, rank + lo
+	return l, rank
 }
 
 // at returns the place of the entry with a rank, which must be there.

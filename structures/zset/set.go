@@ -25,7 +25,9 @@ type Set struct {
 	free    []uint32
 	marks   []mark // by number, of leaves and of those that are gone
 	changed []uint32
-	memory  int // of leaves and branches
+	writing []uint32 // those of changed that are written next, see Part
+	due     int      // about what writing the changed leaves costs, in bytes
+	memory  int      // of leaves and branches
 
 	// Of large sets, see away.go and twig.go.
 	pager    structures.Pager
@@ -60,7 +62,7 @@ func (s *Set) Len() int { return s.count }
 
 // Size estimates the memory held, in bytes.
 func (s *Set) Size() int {
-	size := int(unsafe.Sizeof(*s)) + s.memory + cap(s.leaves)*8 + cap(s.free)*4 + cap(s.marks) + cap(s.changed)*4
+	size := int(unsafe.Sizeof(*s)) + s.memory + cap(s.leaves)*8 + cap(s.free)*4 + cap(s.marks) + (cap(s.changed)+cap(s.writing))*4
 	if s.index != nil {
 		size += int(unsafe.Sizeof(*s.index)) + s.index.size()
 	}
@@ -90,7 +92,7 @@ func (s *Set) find(hash uint32, member []byte) (l *leaf, i int) {
 		return nil, 0
 	}
 	sec := s.index.section(hash)
-	if !s.presentSection(sec) {
+	if sec.away && !sec.may(hash) || !s.presentSection(sec) {
 		return nil, 0
 	}
 	slots := sec.slots
@@ -181,7 +183,7 @@ func (s *Set) Add(ch *structures.Change, member []byte, score float64, rule Rule
 		return 0, Refused
 	}
 	if l == nil {
-		if rule&OnlyExisting != 0 || !s.readyPlace(scoreBits(score), member) {
+		if rule&OnlyExisting != 0 || !s.readyPlace(scoreBits(score), member, hash) {
 			return 0, Refused
 		}
 		recordAdd(ch, score, member)
@@ -218,7 +220,7 @@ func (s *Set) put(b uint64, member []byte) {
 	l, i := s.find(hash, member)
 	switch {
 	case s.unread(): // the pager says so
-	case l == nil && s.readyPlace(b, member):
+	case l == nil && s.readyPlace(b, member, hash):
 		s.insert(b, member, hash)
 	case l != nil:
 		if old, _ := l.entry(i); old != b && s.readyMove(l, i, b, member) {

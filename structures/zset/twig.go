@@ -53,34 +53,78 @@ func (s *section) appendPage(dst []byte) []byte {
 	return dst
 }
 
-// load makes the places of a section of its page, of which the number of entries is
-// known.
+// load makes the places of a section of its page and of what changed since, which gives
+// the number of entries that is known.
 func (s *section) load(page []byte) ([]uint64, error) {
-	size := leastSection
-	for int(s.used)*fullDenominator > size*fullNumerator {
-		size *= 2
+	bad := func() error {
+		return fmt.Errorf("page %x of the index of a sorted set, of %d entries: %w", s.id(), s.used, structures.ErrCorrupt)
 	}
-	c := section{slots: make([]uint64, size)}
 	r, hash := structures.Reader{B: page}, uint64(s.prefix)
-	r.Bad = r.Uint(math.MaxUint32) != uint64(s.used)
-	for len(r.B) > 0 && !r.Bad && c.used < s.used {
+	count := r.Uint(math.MaxUint32)
+	if r.Bad || count > uint64(len(r.B))/2 {
+		return nil, bad()
+	}
+	c := section{slots: make([]uint64, sectionFor(int(count)))}
+	for count > uint64(c.used) && !r.Bad {
 		hash += r.Uint(math.MaxUint32)
-		num := r.Uint(math.MaxUint32 / 2)
+		num := r.Uint(math.MaxUint32/2 - 1)
 		r.Bad = r.Bad || hash > uint64(s.prefix)|math.MaxUint32>>s.depth
 		c.put(hash<<32 | (num + 1))
 	}
-	if r.Bad || len(r.B) > 0 || c.used != s.used {
-		return nil, fmt.Errorf("page %x of the index of a sorted set, of %d entries: %w", s.id(), s.used, structures.ErrCorrupt)
+	if r.Bad || len(r.B) > 0 && !isTail(r.B, sectionMark) {
+		return nil, bad()
+	}
+	ops, err := s.readTails(r.B)
+	if err != nil {
+		return nil, err
+	}
+	if ops = append(ops, s.ops...); len(ops) > 0 {
+		c.enlarge(sectionFor(int(c.used) + len(ops)))
+		for _, e := range ops {
+			c.apply(e)
+		}
+		c.enlarge(sectionFor(int(c.used)))
+	}
+	if c.used != s.used {
+		return nil, bad()
 	}
 	return c.slots, nil
 }
 
-// alter notes that the page of a section is not what it was.
+// sectionFor is the number of places for some entries.
+func sectionFor(entries int) int {
+	size := leastSection
+	for entries*fullDenominator > size*fullNumerator {
+		size *= 2
+	}
+	return size
+}
+
+// enlarge gives a section another number of places.
+func (s *section) enlarge(size int) {
+	old := s.slots
+	s.slots, s.used = make([]uint64, size), 0
+	for _, e := range old {
+		if e != 0 {
+			s.put(e)
+		}
+	}
+}
+
+// alter notes that the page of a section, which is in memory, is to be written whole.
 func (x *index) alter(s *section) {
-	if x.paged && !s.changed {
+	if !x.paged {
+		return
+	}
+	if !s.changed {
 		s.changed, s.recent = true, true
 		x.changed = append(x.changed, s)
+	} else {
+		x.due -= s.unwritten()
 	}
+	s.whole = true
+	x.due += leafBytes
+	x.dropOps(s)
 }
 
 // drop notes that a section has been replaced.
@@ -166,15 +210,13 @@ func (s *Set) dropIndex() {
 // appendPage appends the page of a branch on the lowest level.
 func (n *branch) appendPage(dst []byte) []byte {
 	for _, l := range n.leaves {
-		size, member := len(l.buf), l.buf[scoreSize:]
-		if l.away {
-			size = int(l.size)
-		} else {
+		member := l.buf[scoreSize:]
+		if !l.away {
 			member = l.member(0)
 		}
 		dst = binary.AppendUvarint(dst, uint64(l.num))
 		dst = binary.AppendUvarint(dst, uint64(l.len()))
-		dst = binary.AppendUvarint(dst, uint64(size))
+		dst = binary.AppendUvarint(dst, uint64(l.bytes()))
 		dst = append(dst, l.buf[:scoreSize]...)
 		member = member[:min(len(member), stubBytes)]
 		dst = binary.AppendUvarint(dst, uint64(len(member)))
@@ -214,10 +256,8 @@ type coming struct {
 func (s *Set) appendIndex(dst []byte) []byte {
 	bytes := 0
 	for _, l := range s.leaves {
-		if l != nil && l.away {
-			bytes += int(l.size)
-		} else if l != nil {
-			bytes += len(l.buf)
+		if l != nil {
+			bytes += l.bytes()
 		}
 	}
 	dst = binary.AppendUvarint(dst, uint64(bytes))

@@ -3,6 +3,8 @@ package zset
 import (
 	"fmt"
 	"testing"
+
+	"github.com/vigildb/vigil/structures"
 )
 
 // twins are two members with the same hash, as any large set has some.
@@ -45,6 +47,54 @@ func TestMembersWithTheSameHashAreToldApart(t *testing.T) {
 		}
 		if score, ok := s.Score(a); !ok || score != 900 {
 			t.Errorf("%v apart: the first twin has %v, %v", apart, score, ok)
+		}
+		check(t, s)
+	}
+}
+
+// Two entries of the index that are the same cannot be told by a tail: their section is written
+// whole, also if it is away when the leaf of both is split.
+func TestMembersWithTheSameHashSurviveTails(t *testing.T) {
+	defer structures.SetIndexedPages(structures.SetIndexedPages(2))
+	for _, split := range []bool{false, true} {
+		s, d := awaySet()
+		for i := range 1000 {
+			s.Add(nil, fmt.Append(nil, "member", i), float64(i), 0)
+		}
+		a, b := twins(t, s)
+		store := func() {
+			d.stores = 1 // with tails
+			d.store(s)
+			shedAll(s)
+		}
+		store()
+		store()
+		s.Add(nil, a, 100.5, 0)
+		store()
+		s.Add(nil, b, 100.5, 0)
+		store()
+		if split {
+			for i := range 120 {
+				s.Add(nil, fmt.Append(nil, "between", i), 100+float64(i%10)/10+0.01, 0)
+				if i%10 == 0 {
+					store()
+				}
+			}
+			store()
+		}
+		s = d.load(t, s)
+		check(t, s)
+		if s.Gather(); d.failed {
+			t.Fatalf("split %v: a page cannot be read", split)
+		}
+		for _, twin := range [][]byte{a, b} {
+			if score, ok := s.Score(twin); !ok || score != 100.5 {
+				t.Errorf("split %v: %q has %v, %v", split, twin, score, ok)
+			}
+		}
+		check(t, s)
+		if !s.Remove(nil, a) || !s.Remove(nil, b) || d.tails == 0 {
+			t.Errorf("split %v: the twins were not there, or %d tails were written", split, d.tails)
 		}
 		check(t, s)
 	}
