@@ -212,9 +212,10 @@ func (s *Store) spillBound() int64 {
 	return s.maxMemory.Load()
 }
 
-// largePart is how much of the bound large values may take: their pages are on the Go
-// heap, and those that come and go leave garbage.
-func largePart(bound int64) int64 { return bound - bound/4 }
+// largePart is how much of the bound large values may take before pages leave memory: these
+// are on the Go heap, and those that come and go leave garbage. What changes during a pass
+// comes on top, another sixteenth at most before clients wait (see Pace).
+func largePart(bound int64) int64 { return bound - bound/4 - bound/16 }
 
 // excess is how many bytes of large values are to leave memory: if there are any, so many
 // more that the next ones do not have to soon. What changed meanwhile is written at once

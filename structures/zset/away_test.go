@@ -295,3 +295,31 @@ func warm(r *rand.Rand, s *Set, m scored) {
 		}
 	}
 }
+
+// A set that grows while no page of it is in memory keeps its sections small, and its tails say
+// nothing twice.
+func TestSetThatIsAwayGrowsBySections(t *testing.T) {
+	defer structures.SetIndexedPages(structures.SetIndexedPages(2))
+	s, d := awaySet()
+	r := rand.New(rand.NewPCG(7, 8))
+	for i := range 6000 {
+		s.Add(nil, fmt.Appendf(nil, "member %d", i), r.Float64(), 0)
+		if i%40 != 0 {
+			continue
+		}
+		d.stores = 1 // tails, each once
+		d.store(s)
+		shedAll(s)
+	}
+	check(t, s)
+	if len(s.index.sections) < 8 || d.tails < 1000 {
+		t.Errorf("%d sections, %d tails", len(s.index.sections), d.tails)
+	}
+	bytes := 0
+	for _, page := range d.pages {
+		bytes += len(page)
+	}
+	if most := 3 * 6000 * (entrySize([]byte("member 1000")) + 8); bytes > most {
+		t.Errorf("%d bytes on disk, want %d at most", bytes, most)
+	}
+}

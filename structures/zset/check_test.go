@@ -100,6 +100,9 @@ func checkIndex(t *testing.T, x *index, count int) (away int) {
 		if s.away {
 			away++
 			used += int(s.used)
+			if int(s.used)*fullDenominator > mostSection*fullNumerator && s.depth < maxDepth {
+				t.Fatalf("a section of %d entries", s.used)
+			}
 			if s.slots != nil || s.changed != (len(s.ops) > s.written) || s.whole || !s.stored || s.gone {
 				t.Fatal("a section that changed is away")
 			}
