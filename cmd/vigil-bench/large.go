@@ -41,7 +41,7 @@ func largerThanMemory(o *options, r *report) error {
 			kind = p.name
 		}
 		if err := alone(o, []string{"--maxmemory", largeMemory, "--appendfsync", o.fsync}, func(s *process, _ string) error {
-			return largeOne(o, r, kind, p, s)
+			return s.explained(largeOne(o, r, kind, p, s))
 		}); err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -21,6 +22,7 @@ type process struct {
 	tls  int // port for TLS, 0 without one
 	args []string
 	cmd  *exec.Cmd
+	log  lastOutput
 }
 
 // pair starts both servers with empty directories under dir; tls is their arguments for
@@ -60,6 +62,7 @@ func freePort() int {
 // start runs the server and waits until it replies.
 func (p *process) start() error {
 	p.cmd = exec.Command(p.args[0], p.args[1:]...)
+	p.cmd.Stdout, p.cmd.Stderr = &p.log, &p.log
 	if err := p.cmd.Start(); err != nil {
 		return fmt.Errorf("start %s: %w", p.name, err)
 	}
@@ -79,6 +82,35 @@ func (p *process) ready() error {
 		}
 	}
 	return fmt.Errorf("%s did not respond within a minute", p.name)
+}
+
+// lastOutput keeps the end of what a server writes: a connection that it closes, or its own
+// end, has its reason there.
+type lastOutput struct {
+	mu sync.Mutex
+	b  []byte // guarded by mu
+}
+
+// outputBytes is what is kept of a log at least: a stack is some kilobytes.
+const outputBytes = 16 << 10
+
+func (o *lastOutput) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.b = append(o.b, b...); len(o.b) > 2*outputBytes {
+		o.b = append(o.b[:0], o.b[len(o.b)-outputBytes:]...)
+	}
+	return len(b), nil
+}
+
+// explained adds the end of the server's log to an error.
+func (p *process) explained(err error) error {
+	if err == nil {
+		return nil
+	}
+	p.log.mu.Lock()
+	defer p.log.mu.Unlock()
+	return fmt.Errorf("%w; the log of the server ends with:\n%s", err, p.log.b)
 }
 
 func (p *process) stop() {
