@@ -228,7 +228,7 @@ func (s *Set) Portion(n int, visit, tail func(id uint64, page []byte)) (more boo
 		left -= s.write(num, visit, tail)
 	}
 	if s.indexed {
-		left = s.writeIndex(left, visit, tail)
+		s.writeIndex(left, visit, tail)
 	}
 	return s.waiting() > n
 }
@@ -248,8 +248,8 @@ func (s *Set) waiting() int {
 	return n
 }
 
-// writeIndex is Portion for sections. It returns what is left of the portion.
-func (s *Set) writeIndex(left int, visit, tail func(id uint64, page []byte)) int {
+// writeIndex is Portion for sections, and what is left of it.
+func (s *Set) writeIndex(left int, visit, tail func(id uint64, page []byte)) {
 	x := s.index
 	var buf []byte
 	for left > 0 {
@@ -275,7 +275,6 @@ func (s *Set) writeIndex(left int, visit, tail func(id uint64, page []byte)) int
 		}
 		x.wrote(sec)
 	}
-	return left
 }
 
 // write visits the page with the number of a leaf, whole or its tail, or that it is gone. It

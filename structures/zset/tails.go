@@ -1,10 +1,7 @@
 package zset
 
 import (
-	"encoding/binary"
-	"fmt"
 	"math"
-	"slices"
 	"unsafe"
 
 	"github.com/vigildb/vigil/structures"
@@ -15,7 +12,7 @@ import (
 //
 //	leaf      entry ... | tail ...
 //	tail      255 | 255 | entry ...       no score begins so; in any order
-//	section   entries | ... | tail ...    see twig.go
+//	section   entries | tail ...          see twig.go
 //	tail      128 | 0 | { hash - the least one of the section | number of the leaf << 1, and 1
 //	          if the entry is gone } ... (uvarints)
 //
@@ -176,118 +173,6 @@ func (l *leaf) loadTails(tails []byte) error {
 }
 
 func isTail(b []byte, mark string) bool { return len(b) >= len(mark) && string(b[:len(mark)]) == mark }
-
-// An entry that is gone has this bit set, which numbers of leaves do not have.
-const entryGone = 1 << 31
-
-// note notes what changed in a section: an entry is there, or gone.
-func (x *index) note(s *section, e uint64) {
-	if !x.paged {
-		return
-	}
-	switch {
-	case s.whole || !s.stored || len(s.ops)-s.written > mostSection/8 && !s.away:
-		x.alter(s)
-		return
-	case !s.changed:
-		s.changed, s.recent = true, s.recent || !s.away
-		x.changed = append(x.changed, s)
-		x.due += tailCost
-	}
-	before := cap(s.ops)
-	if s.ops = append(s.ops, e); cap(s.ops) != before {
-		x.memory += (cap(s.ops) - before) * 8
-	}
-	x.due += 8
-}
-
-// dropOps forgets what changed in a section.
-func (x *index) dropOps(s *section) {
-	x.memory -= cap(s.ops) * 8
-	s.ops, s.written = nil, 0
-}
-
-// may reports that a section that is away may have a hash.
-func (s *section) may(hash uint32) bool {
-	if s.filter == nil || s.filter.May(spread(hash)) {
-		return true
-	}
-	return slices.ContainsFunc(s.ops, func(e uint64) bool { return uint32(e>>32) == hash })
-}
-
-// spread makes hashes that begin alike differ in their first bits.
-func spread(hash uint32) uint32 { return hash * 0x9e3779b1 }
-
-// takes reports that a section has places for some more entries, or is in memory and gets them.
-func (s *section) takes(n int) bool {
-	return !s.away || (int(s.used)+n)*fullDenominator <= mostSection*fullNumerator
-}
-
-// apply makes an entry of a section present or not.
-func (s *section) apply(e uint64) {
-	hash, num := uint32(e>>32), uint32(e&^entryGone)-1
-	at := s.entry(hash, num)
-	switch {
-	case e&entryGone != 0 && at >= 0:
-		s.takeOut(at)
-	case e&entryGone == 0 && at < 0:
-		s.put(e)
-	}
-}
-
-// takeOut removes the entry in a place, and moves those behind it that are not in theirs.
-func (s *section) takeOut(hole int) {
-	mask := len(s.slots) - 1
-	for at := (hole + 1) & mask; s.slots[at] != 0; at = (at + 1) & mask {
-		home := int(s.slots[at]>>32) & mask
-		if (at-home)&mask >= (at-hole)&mask {
-			s.slots[hole] = s.slots[at]
-			hole = at
-		}
-	}
-	s.slots[hole] = 0
-	s.used--
-}
-
-// appendTail appends the tail of a section's page.
-func (s *section) appendTail(dst []byte) []byte {
-	dst = append(dst, sectionMark...)
-	for _, e := range s.ops[s.written:] {
-		dst = binary.AppendUvarint(dst, uint64(uint32(e>>32)-s.prefix))
-		num, gone := uint64(uint32(e&^entryGone)-1)<<1, uint64(e)&entryGone>>31
-		dst = binary.AppendUvarint(dst, num|gone)
-	}
-	return dst
-}
-
-// readTails returns what the tails of a section's page say.
-func (s *section) readTails(tails []byte) (ops []uint64, err error) {
-	for r := (structures.Reader{B: tails}); len(r.B) > 0; {
-		if isTail(r.B, sectionMark) {
-			r.B = r.B[len(sectionMark):]
-			continue
-		}
-		hash := r.Uint(math.MaxUint32) + uint64(s.prefix)
-		num := r.Uint(math.MaxUint32 - 2)
-		if r.Bad || hash > uint64(s.prefix)|math.MaxUint32>>s.depth {
-			return nil, fmt.Errorf("tail of page %x of the index of a sorted set: %w", s.id(), structures.ErrCorrupt)
-		}
-		ops = append(ops, hash<<32|num&1<<31|(num>>1+1))
-	}
-	return ops, nil
-}
-
-// forgetSection has what changed in a section that is away leave memory. The disk has it.
-func (s *Set) forgetSection(sec *section) (freed int) {
-	freed = cap(sec.ops) * 8
-	if sec.filter != nil {
-		for _, e := range sec.ops {
-			sec.filter.Add(spread(uint32(e >> 32)))
-		}
-	}
-	s.index.dropOps(sec)
-	return freed
-}
 
 // twin reports that a leaf in memory has another member with the hash of an entry.
 func (s *Set) twin(l *leaf, i int, hash uint32) bool {

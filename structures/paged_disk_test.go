@@ -1,0 +1,170 @@
+package structures_test
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/vigildb/vigil/structures"
+)
+
+// pagedDisk is a disk for one value, and its pager.
+type pagedDisk struct {
+	head   []byte
+	pages  map[uint64][]byte
+	broken bool // no page can be read
+	failed bool // one was to be
+	reads  int
+	room   bool
+	tight  bool
+
+	// While a value is stored in parts, pages are in a batch that is not written yet, and
+	// cannot be read, or staged.
+	batch, staged map[uint64][]byte // nil: the page is to go
+	tails         int               // that were written
+}
+
+func (d *pagedDisk) ReadPage(id uint64, use func([]byte) error) bool {
+	d.reads++
+	page, ok := d.readable(id)
+	if d.broken || !ok || use(slices.Clone(page)) != nil {
+		d.failed = true
+		return false
+	}
+	return true
+}
+
+// readable is what can be read of a page: what is staged of it, which may be tails.
+func (d *pagedDisk) readable(id uint64) (page []byte, ok bool) {
+	staged, is := d.staged[id]
+	if page, ok = d.pages[id]; !is {
+		return page, ok
+	}
+	if end, tail := bytes.CutPrefix(staged, tailsOnly); tail {
+		return slices.Concat(page, end), ok
+	}
+	return staged, true
+}
+
+// tailsOnly is before tails that are staged or in a batch without their page.
+var tailsOnly = []byte("tails:")
+
+// extend appends a tail to what is staged of a page, or in a batch.
+func extend(pages map[uint64][]byte, id uint64, tail []byte) {
+	if _, ok := pages[id]; !ok {
+		pages[id] = tailsOnly
+	}
+	pages[id] = slices.Concat(pages[id], tail)
+}
+
+func (d *pagedDisk) Failed() bool { return d.failed }
+func (d *pagedDisk) Room() bool   { return d.room }
+func (d *pagedDisk) Held(id uint64) bool {
+	_, held := d.batch[id]
+	return held
+}
+func (d *pagedDisk) Tight() bool { return d.tight }
+
+// store writes what changed, in parts or at once.
+func (d *pagedDisk) store(t testing.TB, v structures.Paged, r *rand.Rand) {
+	t.Helper()
+	d.storeAmid(t, v, r, func() {})
+}
+
+// storeAmid is store with something done to the value between the parts, which the disk
+// is to have as well.
+func (d *pagedDisk) storeAmid(t testing.TB, v structures.Paged, r *rand.Rand, amid func()) {
+	t.Helper()
+	d.batch, d.staged = map[uint64][]byte{}, map[uint64][]byte{}
+	put := func(id uint64, page []byte) {
+		d.batch[id] = slices.Clone(page)
+		delete(d.staged, id)
+	}
+	if r.IntN(2) == 0 {
+		g := v.(interface {
+			Part(int, func(uint64, []byte)) bool
+			Taint()
+		})
+		if r.IntN(8) == 0 {
+			g.Taint()
+		}
+		unstaged, tails := r.IntN(8), r.IntN(2) == 0
+		for parts := 0; parts < 50; parts++ {
+			if !d.storePart(g.Part, v, 1+r.IntN(3), parts >= unstaged, tails) {
+				break
+			}
+			amid()
+		}
+	}
+	if tailed, ok := v.(structures.Tailed); ok && r.IntN(4) > 0 {
+		tailed.Portion(1<<40, put, func(id uint64, tail []byte) {
+			d.tails++
+			if _, staged := d.staged[id]; staged {
+				extend(d.staged, id, tail)
+				extend(d.batch, id, nil) // it cannot be read whole
+				return
+			}
+			extend(d.batch, id, tail)
+		})
+	}
+	v.Pages(false, put)
+	d.land()
+	if r.IntN(8) == 0 {
+		d.land() // what is written again
+	}
+	d.batch, d.staged = nil, nil
+	d.head = v.AppendHead(nil)
+	v.Clean()
+	all := 0
+	v.Pages(true, func(id uint64, page []byte) {
+		if all++; d.pages[id] == nil || d.tails == 0 && string(d.pages[id]) != string(page) {
+			t.Fatalf("page %x on disk differs from the value's", id)
+		}
+	})
+	if all != len(d.pages) && !d.failed {
+		t.Fatalf("%d pages on disk, %d of the value", len(d.pages), all)
+	}
+}
+
+// storePart writes a part of a value, if it can have them with tails. It is staged, or in the
+// batch.
+func (d *pagedDisk) storePart(whole func(int, func(uint64, []byte)) bool, v structures.Paged, n int, staged, tails bool) (more bool) {
+	visit := func(id uint64, page []byte) {
+		if !staged {
+			d.batch[id] = slices.Clone(page)
+			return
+		}
+		d.staged[id] = slices.Clone(page)
+		delete(d.batch, id)
+	}
+	tailed, ok := v.(structures.Tailed)
+	if !ok || !tails {
+		return whole(n, visit)
+	}
+	return tailed.Portion(n, visit, func(id uint64, tail []byte) {
+		d.tails++
+		if staged {
+			extend(d.staged, id, tail)
+			return
+		}
+		extend(d.batch, id, tail)
+	})
+}
+
+// land puts what was written in its place.
+func (d *pagedDisk) land() {
+	for _, written := range []map[uint64][]byte{d.batch, d.staged} {
+		for id, page := range written {
+			end, tail := bytes.CutPrefix(page, tailsOnly)
+			switch {
+			case page == nil:
+				delete(d.pages, id)
+			case tail:
+				d.pages[id] = slices.Concat(d.pages[id], end)
+			default:
+				d.pages[id] = page
+			}
+		}
+	}
+}
