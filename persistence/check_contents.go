@@ -227,7 +227,7 @@ func (c *checker) value(phys uint32, hash uint64, key []byte, h *head) error {
 }
 
 // readPages reads the pages of a value: staged ones that count instead of those that the
-// next start replaces by them.
+// next start replaces by them, and pages with the tails that it appends.
 func (c *checker) readPages(phys uint32, hash uint64, key []byte, v structures.Value) error {
 	if !c.staged {
 		return c.s.readPages(phys, hash, key, v, 0)
@@ -239,19 +239,33 @@ func (c *checker) readPages(phys uint32, hash uint64, key []byte, v structures.V
 	}
 	staged := map[uint64]bool{}
 	for it.First(); it.Valid() && err == nil; it.Next() {
-		staged[pageID(it.Key())] = true
-		if b := it.Value(); len(b) > 0 && b[0] == stagedPage {
-			err = v.SetPage(pageID(it.Key()), b[1:])
+		id := pageID(it.Key())
+		staged[id] = true
+		switch b := it.Value(); {
+		case !isStaged(b) || b[0] == stagedGone: // which stagedPages says
+		case b[0] == stagedPage:
+			err = v.SetPage(id, b[1:])
+		default:
+			err = c.readTailed(restage(nil, it.Key()), b, func(page []byte) error { return v.SetPage(id, page) })
 		}
 	}
 	return errors.Join(err, it.Error(), it.Close(), c.s.readOtherPages(phys, hash, key, v, 0, staged))
+}
+
+// readTailed reads a page of which tails are staged.
+func (c *checker) readTailed(pageKey, tails []byte, use func(page []byte) error) error {
+	b, closer, err := c.s.db.Get(pageKey)
+	if err != nil {
+		return fmt.Errorf("page %x, of which tails are staged: %w", pageID(pageKey), err)
+	}
+	return errors.Join(use(slices.Concat(b, tails)), closer.Close())
 }
 
 // stagedPages checks pages that are staged, whether they count or not.
 func (c *checker) stagedPages(it *pebble.Iterator) error {
 	for it.First(); it.Valid(); it.Next() {
 		k, v := it.Key(), it.Value()
-		if !isPageKey(k) || len(v) == 0 || v[0] > stagedPage {
+		if !isPageKey(k) || !isStaged(v) {
 			c.report.found("staged page of %d bytes under a key of %d", len(v), len(k))
 		}
 	}

@@ -99,7 +99,7 @@ func (p *pager) readStaged(pageKey []byte, use func(page []byte) error) error {
 		return err
 	}
 	switch {
-	case len(b) == 0 || b[0] == stagedGone:
+	case !isStaged(b) || b[0] == stagedGone:
 		err = fmt.Errorf("staged page of %d bytes is gone: %w", len(b), ErrCorrupt)
 	case b[0] == stagedPage:
 		err = use(b[1:])

@@ -17,7 +17,7 @@ import (
 //	't' | group (2)                                                                            nothing: what is staged counts
 //
 // Tails (structures.Tailed) are appended to what is staged of their page, or are staged alone: they
-// begin with a byte above stagedPage.
+// begin with leastTail or more.
 //
 // A crash leaves either staged pages that do not count, which the next start removes, or
 // such that do, which it moves. The batch lands as soon as no value lacks parts. Until
@@ -44,7 +44,12 @@ const (
 
 	stagedGone = 0
 	stagedPage = 1
+	// leastTail is the least first byte of a tail.
+	leastTail = 0x80
 )
+
+// isStaged reports that bytes can be what is staged of a page.
+func isStaged(b []byte) bool { return len(b) > 0 && (b[0] <= stagedPage || b[0] >= leastTail) }
 
 func appendStagedKey(dst []byte) []byte { return appendGroup(dst, prefixStaged) }
 
@@ -196,8 +201,8 @@ func (s *Store) moveSome(from, high []byte) (next []byte, err error) {
 	var key []byte
 	for it.First(); it.Valid() && err == nil; it.Next() {
 		v := it.Value()
-		if len(v) == 0 {
-			err = fmt.Errorf("staged page of 0 bytes: %w", ErrCorrupt)
+		if !isStaged(v) {
+			err = fmt.Errorf("staged page of %d bytes: %w", len(v), ErrCorrupt)
 			break
 		}
 		if !b.Empty() && b.Len()+len(it.Key())+len(v)+batchEntry > size {

@@ -18,8 +18,8 @@ func TestWritersWaitForTheMemoryOfLargeValues(t *testing.T) {
 		least, longest time.Duration
 	}{
 		{0, 0, 0},
-		{80, 0, 0},
-		{90, time.Millisecond, maxLargeDelay / 4},
+		{74, 0, 0},
+		{84, time.Millisecond, maxLargeDelay / 4},
 		{100, maxLargeDelay / 4, maxLargeDelay},
 		{110, maxLargeDelay / 2, maxLargeDelay},
 		{120, maxLargeDelay, maxLargeDelay},
