@@ -325,6 +325,11 @@ func (d *Driver) replace(id, leaves uint64) error {
 	if p := progress[id]; p.State != tracker.StateReplicate || !p.RecentActive || p.Match+maxBehind < last {
 		return fmt.Errorf("promote member %d, which has %d of %d entries: %w", id, p.Match, last, ErrBehind)
 	}
+	if leaves != 0 {
+		if err := d.begun(append(without(m.Conf.GetVoters(), leaves), id)); err != nil {
+			return fmt.Errorf("promote member %d in place of %d: %w", id, leaves, err)
+		}
+	}
 	changes := []*raftpb.ConfChangeSingle{single(raftpb.ConfChangeAddNode, id)}
 	if leaves != 0 {
 		changes = append(changes, single(raftpb.ConfChangeRemoveNode, leaves))
@@ -349,7 +354,35 @@ func (d *Driver) Remove(id uint64) error {
 	case id == d.ID:
 		return d.handOver(id)
 	}
+	if err := d.begun(without(m.Conf.GetVoters(), id)); err != nil {
+		return fmt.Errorf("remove member %d: %w", id, err)
+	}
 	return d.proposeChange(raftpb.ConfChangeTransitionJointImplicit, "", single(raftpb.ConfChangeRemoveNode, id))
+}
+
+// begun returns ErrBehind unless most of the voters after a change have more than what founds a
+// group. The others do not vote for those that have more (R7): were they half of the voters, nobody could lead
+// the group after this leader, though all are up.
+func (d *Driver) begun(voters []uint64) error {
+	progress, most := d.node.Status().Progress, 0
+	for _, id := range voters {
+		term, err := d.Log.Term(progress[id].Match)
+		switch {
+		case errors.Is(err, raft.ErrCompacted) || err == nil && term > foundingTerm:
+			most++
+		case err != nil:
+			return err
+		}
+	}
+	if most <= len(voters)/2 {
+		return fmt.Errorf("of the %d voters that stay only %d are known to have entries: %w", len(voters), most, ErrBehind)
+	}
+	return nil
+}
+
+// without returns ids without one of them.
+func without(ids []uint64, id uint64) []uint64 {
+	return slices.DeleteFunc(slices.Clone(ids), func(other uint64) bool { return other == id })
 }
 
 func single(kind raftpb.ConfChangeType, id uint64) *raftpb.ConfChangeSingle {

@@ -133,6 +133,32 @@ func TestALeaderHandsOverBeforeItLeaves(t *testing.T) {
 	w.close()
 }
 
+// Two of five founders have never got an entry. Without a third one they would be half of the voters, who
+// vote for nobody that has entries.
+func TestVotersWithoutEntriesDoNotBecomeHalfOfAll(t *testing.T) {
+	w := newWorldWith(t, 21, persistence.SyncAlways, rules{}, 5, false)
+	w.isolate(w.nodes[1], true)
+	w.isolate(w.nodes[2], true)
+	n := w.elected()
+	w.write(n, "a")
+	for _, o := range w.nodes[3:] {
+		if o != n {
+			if err := n.driver.Remove(o.id); !errors.Is(err, ErrBehind) {
+				t.Errorf("member %d leaves: %v", o.id, err)
+			}
+		}
+	}
+	if err := n.driver.Remove(1); err != nil {
+		t.Errorf("a founder without entries leaves: %v", err)
+	}
+	n.work()
+	w.isolate(w.nodes[1], false)
+	w.isolate(w.nodes[2], false)
+	w.settle()
+	w.judge()
+	w.close()
+}
+
 // What the group agreed on is known after a start, whenever the power fails.
 func TestMembersOutliveRestarts(t *testing.T) {
 	for _, at := range []int{0, 1, 3, 5, 8, 13, 21} {
