@@ -82,9 +82,9 @@ func TestStagedPagesSurviveCrashesAtEveryWrite(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for n := max(60, 1500-2*fields); n > 0; n-- {
+			for n := max(400, 1500-2*fields); n > 0; n-- {
 				fields++
-				h.Set(ch, fmt.Appendf(nil, "field-%d", fields), fmt.Append(nil, r.Uint64()))
+				h.Set(ch, fmt.Appendf(nil, "field-%d", fields), fmt.Appendf(nil, "%0100d", r.Uint64()))
 			}
 			h.Delete(ch, []byte("field-7"))
 			return fmt.Sprint(fieldsIn(h))
@@ -97,9 +97,9 @@ func TestStagedPagesSurviveCrashesAtEveryWrite(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for n := max(60, 1500-2*members); n > 0; n-- {
+			for n := max(300, 1500-2*members); n > 0; n-- {
 				members++
-				s.Add(ch, fmt.Appendf(nil, "member-%d", members), r.NormFloat64(), 0)
+				s.Add(ch, fmt.Appendf(nil, "member-%060d", members), r.NormFloat64(), 0)
 			}
 			return scoresIn(s)
 		}, func(s *Store) (got string) {
