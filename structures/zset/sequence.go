@@ -62,6 +62,13 @@ func (s *Set) seek(b *Bound) (l *leaf, i, rank int) {
 	if l == nil || !s.present(l) {
 		return nil, 0, 0
 	}
+	i = b.in(l)
+	return l, i, rank + i
+}
+
+// in returns the index of the first entry of a leaf in memory that the bound is not behind, which may be behind the
+// last one.
+func (b *Bound) in(l *leaf) int {
 	lo, hi := 0, l.len()
 	for lo < hi {
 		mid := (lo + hi) / 2
@@ -71,7 +78,7 @@ func (s *Set) seek(b *Bound) (l *leaf, i, rank int) {
 			hi = mid
 		}
 	}
-	return l, lo, rank + lo
+	return lo
 }
 
 // leafOf is seek for the leaf alone, which may be away, and the number of entries before it.

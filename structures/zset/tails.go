@@ -136,21 +136,13 @@ func (l *leaf) addGained(g *gains) {
 // addOnce adds an entry that may be there.
 func (l *leaf) addOnce(b uint64, member []byte) {
 	bound := Bound{by: byBoth, order: orderOf(b), member: member}
-	lo, hi := 0, l.len()
-	for lo < hi {
-		mid := (lo + hi) / 2
-		if bound.after(l, mid) {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	if lo < l.len() {
-		if old, m := l.entry(lo); old == b && string(m) == string(member) {
+	i := bound.in(l)
+	if i < l.len() {
+		if old, m := l.entry(i); old == b && string(m) == string(member) {
 			return
 		}
 	}
-	l.insert(lo, b, member, 0)
+	l.insert(i, b, member, 0)
 }
 
 // loadTails adds the entries of tails of a leaf's page.
