@@ -64,10 +64,7 @@ func TestStagedPagesSurviveCrashesAtEveryWrite(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 62))
 	t.Run("hash", func(t *testing.T) {
 		crashWhileStaging(t, func(tx *Tx) string {
-			h, ch, _, err := Edit(tx, []byte("h"), func() *hash.Hash { return hash.New(tx.HashKeys()) })
-			if err != nil {
-				t.Fatal(err)
-			}
+			h, ch := staged(t, tx, "h", func() *hash.Hash { return hash.New(tx.HashKeys()) })
 			for range 1200 {
 				h.Set(ch, fmt.Appendf(nil, "field-%d", r.IntN(3000)), fmt.Append(nil, r.Uint64()))
 			}
@@ -78,10 +75,7 @@ func TestStagedPagesSurviveCrashesAtEveryWrite(t *testing.T) {
 	t.Run("hash that grows", func(t *testing.T) {
 		fields := 0
 		crashWhileStaging(t, func(tx *Tx) string {
-			h, ch, _, err := Edit(tx, []byte("h"), func() *hash.Hash { return hash.New(tx.HashKeys()) })
-			if err != nil {
-				t.Fatal(err)
-			}
+			h, ch := staged(t, tx, "h", func() *hash.Hash { return hash.New(tx.HashKeys()) })
 			for n := max(400, 1500-2*fields); n > 0; n-- {
 				fields++
 				h.Set(ch, fmt.Appendf(nil, "field-%d", fields), fmt.Appendf(nil, "%0100d", r.Uint64()))
@@ -93,50 +87,27 @@ func TestStagedPagesSurviveCrashesAtEveryWrite(t *testing.T) {
 	t.Run("sorted set that grows", func(t *testing.T) {
 		members := 0
 		crashWhileStaging(t, func(tx *Tx) string {
-			s, ch, _, err := Edit(tx, []byte("z"), func() *zset.Set { return zset.New(tx.HashKeys()) })
-			if err != nil {
-				t.Fatal(err)
-			}
+			s, ch := staged(t, tx, "z", func() *zset.Set { return zset.New(tx.HashKeys()) })
 			for n := max(300, 1500-2*members); n > 0; n-- {
 				members++
 				s.Add(ch, fmt.Appendf(nil, "member-%060d", members), r.NormFloat64(), 0)
 			}
 			return scoresIn(s)
-		}, func(s *Store) (got string) {
-			all(s, 1, func(tx *Tx) {
-				if v, ok, err := View[*zset.Set](tx, []byte("z")); ok && err == nil {
-					got = scoresIn(v)
-				}
-			})
-			return got
-		})
+		}, scoresOf)
 	})
 	t.Run("sorted set", func(t *testing.T) {
 		crashWhileStaging(t, func(tx *Tx) string {
-			s, ch, _, err := Edit(tx, []byte("z"), func() *zset.Set { return zset.New(tx.HashKeys()) })
-			if err != nil {
-				t.Fatal(err)
-			}
+			s, ch := staged(t, tx, "z", func() *zset.Set { return zset.New(tx.HashKeys()) })
 			for range 250 {
 				s.Add(ch, fmt.Appendf(nil, "member-%060d", r.IntN(2500)), r.NormFloat64(), 0)
 			}
 			s.RemoveRange(ch, r.IntN(s.Len()), 40)
 			return scoresIn(s)
-		}, func(s *Store) (got string) {
-			all(s, 1, func(tx *Tx) {
-				if v, ok, err := View[*zset.Set](tx, []byte("z")); ok && err == nil {
-					got = scoresIn(v)
-				}
-			})
-			return got
-		})
+		}, scoresOf)
 	})
 	t.Run("stream", func(t *testing.T) {
 		crashWhileStaging(t, func(tx *Tx) string {
-			s, ch, _, err := Edit(tx, []byte("s"), stream.New)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s, ch := staged(t, tx, "s", stream.New)
 			changeStaged(r, s, ch)
 			return describeStream(s)
 		}, func(s *Store) (got string) {
@@ -148,6 +119,26 @@ func TestStagedPagesSurviveCrashesAtEveryWrite(t *testing.T) {
 			return got
 		})
 	})
+}
+
+// staged returns the value at a key to be changed, a new one if there is none.
+func staged[V structures.Value](t *testing.T, tx *Tx, key string, fresh func() V) (V, *structures.Change) {
+	t.Helper()
+	v, ch, _, err := Edit(tx, []byte(key), fresh)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v, ch
+}
+
+// scoresOf is scoresIn for the set of a store.
+func scoresOf(s *Store) (got string) {
+	all(s, 1, func(tx *Tx) {
+		if v, ok, err := View[*zset.Set](tx, []byte("z")); ok && err == nil {
+			got = scoresIn(v)
+		}
+	})
+	return got
 }
 
 // scoresIn tells the members of a sorted set, their scores, and the ranks by which these
