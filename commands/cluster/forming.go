@@ -81,12 +81,12 @@ func slotArgs(c *commands.Ctx, ranges bool) (*slots.Set, error) {
 		if r.First > r.Last {
 			return nil, errSlotOrder(r)
 		}
-		once := new(slots.Set)
-		once.Add(r)
-		if twice := set.Both(once).Ranges(); len(twice) > 0 {
-			return nil, errSlotTwice(twice[0].First)
+		for slot := r.First; slot <= r.Last; slot++ {
+			if set.Has(slot) {
+				return nil, errSlotTwice(slot)
+			}
 		}
-		set = set.Union(once)
+		set.Add(r)
 	}
 	return set, nil
 }

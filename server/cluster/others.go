@@ -221,19 +221,26 @@ func (o *others) exchange(ctx context.Context, address string) error {
 	return err
 }
 
-// A letter is what servers send each other: the name of the group of the sender (a text), 1 if it hears
-// a leader (1), and its table.
+// letter is what this server tells others: its table, and whether it hears the leader of its group.
 func (o *others) letter() []byte {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	name, hears, t := o.name, byte(0), maps.Clone(o.table)
+	t, hears := maps.Clone(o.table), false
 	if o.own != nil && !o.n.gone.Load() {
-		t[name] = o.own
-		if o.own.Leader != 0 {
-			hears = 1
-		}
+		t[o.name] = o.own
+		hears = o.own.Leader != 0
 	}
-	return append(append(appendText(nil, name), hears), t.encode()...)
+	return appendLetter(nil, o.name, hears, t)
+}
+
+// appendLetter appends what servers send each other: the name of the group of the sender (a text), 1 if it
+// hears a leader (1), and its table.
+func appendLetter(b []byte, name string, hears bool, t table) []byte {
+	b = append(appendText(b, name), 0)
+	if hears {
+		b[len(b)-1] = 1
+	}
+	return append(b, t.encode()...)
 }
 
 // respond implements mesh.Config.Respond. To what is no letter it replies nothing.
@@ -276,7 +283,10 @@ func (o *others) take(letter []byte) error {
 	if hears && sender != o.name {
 		o.heard[sender] = Now()
 	}
-	text := o.table.encode()
+	var text []byte
+	if kept {
+		text = o.table.encode()
+	}
 	o.mu.Unlock()
 	if kept {
 		o.n.note(func(self *identity) { self.Others = text })

@@ -253,7 +253,7 @@ func askGroup(ctx context.Context, m asker, address string) (name string, err er
 	}
 	ctx, cancel := context.WithTimeout(ctx, exchangeTimeout)
 	defer cancel()
-	letter, err := m.Ask(ctx, bus, 0, append(append(appendText(nil, ""), 0), table{}.encode()...))
+	letter, err := m.Ask(ctx, bus, 0, appendLetter(nil, "", false, table{}))
 	if err != nil {
 		return "", err
 	}
