@@ -8,13 +8,10 @@ func (f *Framer) NextArray(buf []byte, args [][]byte) (argv [][]byte, n int) {
 	if len(buf) == 0 || buf[0] != '*' || f.err != nil {
 		return nil, 0
 	}
-	size := f.array(buf)
+	argv, size := f.command(buf, args)
 	if size == 0 && f.err == nil {
 		f.held = len(buf)
 		return nil, 0
-	}
-	if f.err == nil && f.count > 0 {
-		argv = f.decode(buf[:size], args)
 	}
 	if f.err != nil || len(argv) == 0 {
 		f.Forget()

@@ -1,13 +1,14 @@
 // Package resp turns the bytes of a connection into commands.
 //
-// The one idea: a [Framer] proves that the next bytes are one complete command
-// within the limits before anything decodes them. Decoding a request in the
-// RESP form (an array of bulk strings) is then left to redcon's
-// ReadNextCommand, which is fast but trusts its input: lengths that overflow,
-// endless counts and short reads never reach it.
+// The one idea: nothing is taken for a command that was not proven to be one within the
+// limits. The proof of a complete command as clients write it is that redcon's
+// ReadNextCommand reads it, and that what it read would be written with as many bytes.
+// For the rest, redcon trusts its input too much: a [Framer] walks through the headers by
+// itself, from where it stopped, and gives redcon what is complete: lengths that overflow,
+// endless counts and requests that trickle in cost and do nothing there.
 //
 // It promises: no input or output, no allocation for a command when the
-// caller's slice is reused, no byte scanned twice however the input is cut into
+// caller's slice is reused, no byte scanned more than twice however the input is cut into
 // reads, and the replies of Redis 7.0 to malformed input, word for word (see
 // the table in the test). Commands that arrived before a protocol error are
 // still returned.

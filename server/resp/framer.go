@@ -96,9 +96,7 @@ func (f *Framer) Next(buf []byte, args [][]byte) (argv [][]byte, n int, err erro
 		b := buf[n:]
 		var size int
 		if b[0] == '*' {
-			if size = f.array(b); size > 0 && f.count > 0 {
-				argv = f.decode(b[:size], args)
-			}
+			argv, size = f.command(b, args)
 		} else {
 			size, argv = f.inline(b, args[:0])
 		}
@@ -120,6 +118,21 @@ func (f *Framer) Next(buf []byte, args [][]byte) (argv [][]byte, n int, err erro
 		return nil, n, nil
 	}
 	return argv, n, nil
+}
+
+// command reads the array at the start of b and returns its arguments and its size,
+// as array does.
+func (f *Framer) command(b []byte, args [][]byte) (argv [][]byte, size int) {
+	if f.pos == 0 && f.seen == 0 && !f.unauth {
+		if argv, size = atOnce(b, args); size > 0 && size <= f.maxBulk() {
+			f.count = len(argv)
+			return argv, size
+		}
+	}
+	if size = f.array(b); size > 0 && f.count > 0 {
+		argv = f.decode(b[:size], args)
+	}
+	return argv, size
 }
 
 // decode lets redcon split a frame that array has proven complete. If the two

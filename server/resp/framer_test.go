@@ -118,6 +118,14 @@ func TestBulkLimitFollowsSetting(t *testing.T) {
 		if _, _, err := f.Next(fmt.Appendf(nil, "*1\r\n$%d\r\n", c.size), nil); (err == nil) != c.ok {
 			t.Errorf("limit %d, size %d: %v", c.limit, c.size, err)
 		}
+		if c.size > 1000 {
+			continue
+		}
+		var whole Framer
+		whole.SetMaxBulk(c.limit)
+		if _, _, err := whole.Next(request(strings.Repeat("x", c.size)), nil); (err == nil) != c.ok {
+			t.Errorf("limit %d, a whole command of size %d: %v", c.limit, c.size, err)
+		}
 	}
 }
 
