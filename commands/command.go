@@ -95,6 +95,7 @@ type Command struct {
 	id       int        // position in Table.All, for statistics
 	subs     []*Command // of a container
 	fullname string     // lower case, "client|list"
+	onlyKey  int        // the index of the key, if calls have just one that always stands there
 	parent   *Command
 }
 

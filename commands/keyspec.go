@@ -95,10 +95,22 @@ type KeyRef struct {
 // AppendKeys appends the keys of a call to dst. A call whose arguments do not
 // fit (a number of keys out of range, say) gives the keys found before.
 func (c *Command) AppendKeys(dst []KeyRef, argv [][]byte) []KeyRef {
+	if k := c.onlyKey; 0 < k && k < len(argv) {
+		return append(dst, KeyRef{Index: k, Flags: c.Keys[0].Flags})
+	}
+	return c.appendKeys(dst, argv)
+}
+
+func (c *Command) appendKeys(dst []KeyRef, argv [][]byte) []KeyRef {
 	for i := range c.Keys {
 		dst = c.Keys[i].append(dst, argv)
 	}
 	return dst
+}
+
+// isOne reports whether the spec is of one key that always stands at Begin.
+func (k *KeySpec) isOne() bool {
+	return k.Find == nil && k.Keyword == "" && !k.Numbered && k.Last == 0 && k.Begin > 0
 }
 
 // AppendAccess is AppendKeys with the flags of this very call, where these depend

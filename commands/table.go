@@ -45,6 +45,9 @@ func (t *Table) add(c *Command) error {
 	if err := c.check(); err != nil {
 		return err
 	}
+	if len(c.Keys) == 1 && c.Keys[0].isOne() {
+		c.onlyKey = c.Keys[0].Begin
+	}
 	container, word := c.words()
 	c.fullname = strings.ToLower(word)
 	index := t.byName

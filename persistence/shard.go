@@ -82,6 +82,15 @@ func (s *Store) unlock(set *Shards) {
 	}
 }
 
+// release unlocks shards in which nothing was changed.
+func (s *Store) release(set *Shards) {
+	for w, word := range set {
+		for ; word != 0; word &= word - 1 {
+			s.shards[w<<6|bits.TrailingZeros64(word)].mu.Unlock()
+		}
+	}
+}
+
 // unlockShard ends a lock that background work took on one shard.
 func (s *Store) unlockShard(sh *shard) {
 	if delta := sh.mem - sh.reported; delta != 0 {

@@ -10,7 +10,7 @@ import (
 // Upcoming is a set of keys that commands are about to use, and of elements of their
 // values. Prefetch brings their slots and then what these refer to into the cache, all at
 // once: each step prefetches the memory of every key before the next step uses it. It
-// takes a lock only if it is free, and commands do not depend on its results.
+// takes those locks that are free, and commands do not depend on its results.
 type Upcoming struct {
 	s        *Store
 	db       int
@@ -19,8 +19,10 @@ type Upcoming struct {
 	elements []upcomingElement
 }
 
+// upcomingKey is a key; table and object are known while Prefetch runs.
 type upcomingKey struct {
 	hash   uint64
+	table  *table  // nil if it is not to be looked into
 	object *object // nil if the key has none, or it is not known yet
 }
 
@@ -63,6 +65,10 @@ func (u *Upcoming) AddElement(name []byte) {
 // Prefetch prefetches the memory of the keys and elements. For one of them the command
 // itself would be as fast.
 func (u *Upcoming) Prefetch() {
+	if len(u.keys) < 2 && len(u.elements) < 2 {
+		return
+	}
+	locked := u.lock()
 	if len(u.keys) > 1 {
 		u.prefetchKeys()
 	}
@@ -71,47 +77,59 @@ func (u *Upcoming) Prefetch() {
 			u.prefetchElements(step)
 		}
 	}
+	u.s.release(&locked)
+}
+
+// lock takes the locks of the keys' shards that are free, and finds the tables of these. It
+// never waits, so that it cannot be part of a deadlock.
+func (u *Upcoming) lock() (locked Shards) {
+	for i := range u.keys {
+		k := &u.keys[i]
+		sh := &u.s.shards[shardOf(k.hash)]
+		if !locked.has(k.hash) {
+			if !sh.mu.TryLock() {
+				continue
+			}
+			locked.Add(k.hash)
+		}
+		if u.db < len(sh.tables) {
+			if t := sh.tables[u.db]; t != nil && t.used > 0 && !t.crowded() {
+				k.table = t
+			}
+		}
+	}
+	return locked
 }
 
 func (u *Upcoming) prefetchKeys() {
 	for i := range u.keys {
-		u.look(&u.keys[i], (*upcomingKey).slot)
+		if k := &u.keys[i]; k.table != nil {
+			prefetch.Line(unsafe.Pointer(&k.table.slots[k.table.home(k.hash)]))
+		}
 	}
 	objects := false
 	for i := range u.keys {
-		k := &u.keys[i]
-		u.look(k, (*upcomingKey).record)
-		objects = objects || k.object != nil
+		if k := &u.keys[i]; k.table != nil {
+			k.prefetchRecord()
+			objects = objects || k.object != nil
+		}
 	}
 	if !objects {
 		return
 	}
 	for i := range u.keys {
-		if k := &u.keys[i]; k.object != nil {
-			u.look(k, (*upcomingKey).contents)
+		if o := u.keys[i].object; o != nil {
+			prefetch.Line(unsafe.Pointer(unsafe.SliceData(o.key)))
+			if o.value != nil {
+				prefetch.Line(valueAddress(o.value))
+			}
 		}
 	}
 }
 
-// look calls f with the table of a key if its lock is free.
-func (u *Upcoming) look(k *upcomingKey, f func(*upcomingKey, *table)) {
-	sh := &u.s.shards[shardOf(k.hash)]
-	if !sh.mu.TryLock() {
-		return
-	}
-	if u.db < len(sh.tables) {
-		if t := sh.tables[u.db]; t != nil && t.used > 0 && !t.crowded() {
-			f(k, t)
-		}
-	}
-	sh.mu.Unlock()
-}
-
-func (k *upcomingKey) slot(t *table) {
-	prefetch.Line(unsafe.Pointer(&t.slots[t.home(k.hash)]))
-}
-
-func (k *upcomingKey) record(t *table) {
+// prefetchRecord prefetches the record of a key, or finds and prefetches its object.
+func (k *upcomingKey) prefetchRecord() {
+	t := k.table
 	meta := t.metaOf(k.hash)
 	switch {
 	case meta == 0:
@@ -120,13 +138,6 @@ func (k *upcomingKey) record(t *table) {
 	default:
 		k.object = t.objects[meta&locationMask]
 		prefetch.Line(unsafe.Pointer(k.object))
-	}
-}
-
-func (k *upcomingKey) contents(*table) {
-	prefetch.Line(unsafe.Pointer(unsafe.SliceData(k.object.key)))
-	if k.object.value != nil {
-		prefetch.Line(valueAddress(k.object.value))
 	}
 }
 
@@ -140,14 +151,15 @@ func (u *Upcoming) prefetchElements(step int) {
 		same := rest[:n]
 		rest = rest[n:]
 		k := &u.keys[same[0].key]
-		if len(u.keys) > 1 && k.object == nil || step > 0 && !same[0].known {
+		if k.table == nil || len(u.keys) > 1 && k.object == nil || step > 0 && !same[0].known {
 			continue // a record, or missing
 		}
-		u.look(k, func(k *upcomingKey, t *table) { k.elements(t, same, step) })
+		k.prefetchElements(same, step)
 	}
 }
 
-func (k *upcomingKey) elements(t *table, list []upcomingElement, step int) {
+func (k *upcomingKey) prefetchElements(list []upcomingElement, step int) {
+	t := k.table
 	meta := t.metaOf(k.hash)
 	if meta&metaObject == 0 {
 		return // a record, which is there already

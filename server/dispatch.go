@@ -18,7 +18,10 @@ func (s *session) execute(argv [][]byte) {
 	}
 	mark := s.ctx.Reply.Len()
 	s.began = mark
-	cmd, sub := s.lookup(argv)
+	cmd, sub := s.in.seen.cmd, s.in.seen.sub
+	if cmd == nil {
+		cmd, sub = s.lookup(argv)
+	}
 	err := s.admit(cmd, sub, argv)
 	switch {
 	case err == errPaused:
@@ -124,8 +127,8 @@ func (s *session) prepare(cmd *commands.Command, argv [][]byte) {
 		s.keys = cmd.AppendKeys(s.keys, argv)
 		for i, k := range s.keys {
 			key := argv[k.Index]
-			if i == 0 && s.in.keyHash != 0 {
-				s.shards.Add(s.tx.ExpectHash(key, s.in.keyHash))
+			if i == 0 && s.in.seen.keyHash != 0 {
+				s.shards.Add(s.tx.ExpectHash(key, s.in.seen.keyHash))
 				continue
 			}
 			s.shards.Add(s.tx.Expect(key))

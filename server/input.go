@@ -22,10 +22,10 @@ type input struct {
 	given    bool // an argument of the running call, most of buf, was handed over to its handler
 	framer   resp.Framer
 
-	args    [][]byte // room for the arguments of one call
-	argv    [][]byte // of the call that runs
-	keyHash uint64   // of its first key, 0 if it is not known
-	ahead   *lookahead
+	args  [][]byte // room for the arguments of one call
+	argv  [][]byte // of the call that runs
+	seen  seen     // of that call
+	ahead *lookahead
 
 	paused bool     // CLIENT PAUSE holds back the call in held
 	held   [][]byte // a copy, as buf moves and inline arguments were unquoted
@@ -79,23 +79,24 @@ func (in *input) giveBack(own []byte) {
 func (in *input) found() (argv [][]byte, n int, ok bool) {
 	if in.held != nil {
 		in.args = append(in.args[:0], in.held...)
-		in.argv, in.keyHash = in.args, 0
+		in.argv, in.seen = in.args, seen{}
 		return in.argv, 0, true
 	}
 	if in.ahead == nil {
 		return nil, 0, false
 	}
 	c, ok := in.ahead.pop()
-	if ok {
-		in.argv, in.keyHash = c.argv, c.hash
+	if !ok {
+		return nil, 0, false
 	}
-	return c.argv, c.size, ok
+	in.argv, in.seen = c.argv, c.seen
+	return c.argv, c.size, true
 }
 
 // frame returns the next call of the buffer and its length in bytes, 0 if it is
 // incomplete. A call may be empty. An error is a protocol error of the client.
 func (in *input) frame() (argv [][]byte, n int, err error) {
-	in.keyHash = 0
+	in.seen = seen{}
 	argv, n, err = in.framer.Next(in.buf[in.readAt:], in.args[:0])
 	if err == nil && len(argv) > 0 {
 		in.args, in.argv = argv, argv

@@ -3,6 +3,7 @@ package server
 import (
 	"sync"
 
+	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
 )
 
@@ -26,7 +27,14 @@ type lookahead struct {
 type foundCall struct {
 	argv [][]byte
 	size int
-	hash uint64 // of its first key, 0 if it has none
+	seen seen
+}
+
+// seen is what is known of a call before it runs.
+type seen struct {
+	cmd     *commands.Command // nil if it was not looked for, or there is none
+	sub     bool              // cmd is the subcommand that the call names
+	keyHash uint64            // of its first key, 0 if it is not known
 }
 
 // aheadCalls is the number of commands found at once: about as many as the cache
@@ -38,11 +46,11 @@ const aheadCalls = 16
 var lookaheads = sync.Pool{New: func() any { return new(lookahead) }}
 
 // pop returns the next command that was found.
-func (a *lookahead) pop() (c foundCall, ok bool) {
+func (a *lookahead) pop() (c *foundCall, ok bool) {
 	if a.next == a.n {
-		return c, false
+		return nil, false
 	}
-	c = a.found[a.next]
+	c = &a.found[a.next]
 	a.next++
 	return c, true
 }
@@ -61,7 +69,7 @@ func (s *session) lookAhead(argv [][]byte, n int) {
 	}
 	a.n, a.next, a.args = 0, 0, a.args[:0]
 	a.keys.Reset(s.srv.store, s.DB())
-	in.keyHash = s.expectKeys(argv)
+	in.seen = s.expectKeys(argv)
 	for at := n; a.n < aheadCalls; at += a.found[a.n-1].size {
 		argv, size := in.framer.NextArray(rest[at:], a.args[len(a.args):])
 		if size == 0 {
@@ -81,17 +89,18 @@ func (s *session) lookAhead(argv [][]byte, n int) {
 // minAheadArgs is the initial capacity for arguments.
 const minAheadArgs = 8 * aheadCalls
 
-// expectKeys notes the first keys of a command, or its key and the first elements of
-// that, and returns the hash of the first key.
-func (s *session) expectKeys(argv [][]byte) (hash uint64) {
-	cmd, _ := s.lookup(argv)
+// expectKeys finds the row of a call, and notes its first keys, or its key and the first
+// elements of that.
+func (s *session) expectKeys(argv [][]byte) (c seen) {
+	c.cmd, c.sub = s.lookup(argv)
+	cmd := c.cmd
 	if cmd == nil || len(cmd.Keys) == 0 {
-		return 0
+		return c
 	}
 	s.keys = cmd.AppendKeys(s.keys[:0], argv)
 	for i, k := range s.keys[:min(len(s.keys), aheadKeys)] {
 		if h := s.in.ahead.keys.Add(argv[k.Index]); i == 0 {
-			hash = h
+			c.keyHash = h
 		}
 	}
 	if e := cmd.Elements; e.First > 0 && len(s.keys) > 0 {
@@ -102,7 +111,7 @@ func (s *session) expectKeys(argv [][]byte) (hash uint64) {
 			}
 		}
 	}
-	return hash
+	return c
 }
 
 const (
