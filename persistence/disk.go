@@ -16,16 +16,27 @@ import (
 )
 
 const (
-	// memTableBytes is the size of Pebble's memtables. Usually two of them are in
+	// mostMemTable is the size of Pebble's memtables. Usually two of them are in
 	// memory, and more only while the disk is behind. With 16 MiB, writing 1M hashes
 	// of five fields takes up to 8 % less CPU, but the process is 50 MB larger.
-	memTableBytes = 4 << 20
-	// batchBytes is the size of the materialiser's batches. A batch of half a memtable
-	// would become one of its own.
-	batchBytes = memTableBytes / 4
+	mostMemTable = 4 << 20
+	// leastMemTable is that under a small MaxMemory, and memTablePart which part of it.
+	leastMemTable, memTablePart = 1 << 20, 32
+	// batchPart is which part of a memtable the materialiser's batches are. A batch of half
+	// a memtable would become one of its own.
+	batchPart = 4
 
-	minCache, maxCache = 8 << 20, 32 << 20
+	minCache, maxCache, cachePart = 8 << 20, 32 << 20, 8
 )
+
+// memTableBytes returns the size of memtables for a MaxMemory (0: unlimited), as it is when
+// the store is opened.
+func memTableBytes(maxMemory int64) uint64 {
+	if maxMemory == 0 {
+		return mostMemTable
+	}
+	return uint64(min(max(maxMemory/memTablePart, leastMemTable), mostMemTable))
+}
 
 // cacheBytes returns the size of Pebble's cache of blocks for a MaxMemory (0: unlimited),
 // as it is when the store is opened. Only what is read from the disk fills it.
@@ -33,7 +44,7 @@ func cacheBytes(maxMemory int64) int64 {
 	if maxMemory == 0 {
 		return maxCache
 	}
-	return min(max(maxMemory/4, minCache), maxCache)
+	return min(max(maxMemory/cachePart, minCache), maxCache)
 }
 
 // pebbleOptions are the options that differ from Pebble's defaults, which are
@@ -44,7 +55,7 @@ func (s *Store) pebbleOptions(f *fence.FS) *pebble.Options {
 		Logger:                      pebbleLog{s, f},
 		FormatMajorVersion:          pebble.FormatNewest,
 		CacheSize:                   cacheBytes(s.opts.MaxMemory),
-		MemTableSize:                memTableBytes,
+		MemTableSize:                memTableBytes(s.opts.MaxMemory),
 		MemTableStopWritesThreshold: 4,
 		L0CompactionThreshold:       4,
 		L0StopWritesThreshold:       1000, // see pace

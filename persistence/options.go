@@ -184,7 +184,7 @@ func (o Options) withDefaults() Options {
 		o.Recover = RecoverNever
 	}
 	if o.BatchBytes <= 0 {
-		o.BatchBytes = batchBytes
+		o.BatchBytes = int(memTableBytes(o.MaxMemory)) / batchPart
 	}
 	if o.RecentBytes <= 0 {
 		o.RecentBytes = recentBytes

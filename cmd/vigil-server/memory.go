@@ -29,9 +29,10 @@ const (
 	fixedMemory = 64 << 20
 	// usualPercent bounds how far the heap grows between two collections.
 	usualPercent = 100
-	// leastGarbage is how much garbage a collection is worth: with a small heap a
-	// percentage would mean dozens a second.
-	leastGarbage = 16 << 20
+	// mostGarbage is how much garbage a collection is worth: with a small heap a
+	// percentage would mean dozens a second. With a maxmemory it is a part of that, and
+	// leastGarbage at least, as the process has to keep to it.
+	mostGarbage, leastGarbage, garbagePart = 16 << 20, 4 << 20, 8
 	// scanned is how many times what it has to scan a collection may find as garbage
 	// at least. A collection costs what it scans: pointers, and no bytes of keys and values.
 	// So the collector costs half of what it does in a usual Go program at most, whose
@@ -108,7 +109,7 @@ func (m *memory) read() heap {
 func (m *memory) look() (released bool) {
 	h, bound, resident := m.read(), m.maxMemory(), m.resident()
 	tight := bound > 0 && resident > bound+bound/4+fixedMemory
-	m.adapt(percentFor(h))
+	m.adapt(percentFor(h, bound))
 	m.since++
 	if bound > 0 && resident > bound+bound/4 && h.free >= worthReleasing && m.since > burstOver+int(h.scan/roundBytes) {
 		return m.release()
@@ -144,12 +145,17 @@ func (m *memory) release() bool {
 	return true
 }
 
-// percentFor returns by how many percent the heap may grow between collections.
-func percentFor(h heap) int {
+// percentFor returns by how many percent the heap may grow between collections, for a
+// maxmemory of bound (0: none).
+func percentFor(h heap, bound int64) int {
 	if h.live == 0 {
 		return usualPercent
 	}
-	return int(min(max(100*max(leastGarbage, scanned*h.scan)/h.live, 1), usualPercent))
+	worth := int64(mostGarbage)
+	if bound > 0 {
+		worth = min(max(bound/garbagePart, leastGarbage), mostGarbage)
+	}
+	return int(min(max(100*max(worth, scanned*h.scan)/h.live, 1), usualPercent))
 }
 
 func (m *memory) adapt(percent int) {

@@ -99,21 +99,25 @@ func TestFreeMemoryIsReturnedAmidABurst(t *testing.T) {
 func TestCollectorRunsByWhatItScans(t *testing.T) {
 	const mb = 1 << 20
 	for _, c := range []struct {
-		name                string
-		live, scan, garbage int64 // garbage between two collections
+		name                       string
+		bound, live, scan, garbage int64 // garbage between two collections
 	}{
-		{"a small heap", 10 * mb, 2 * mb, 10 * mb},
-		{"large pages", 1000 * mb, 7 * mb, leastGarbage},
-		{"many pointers", 1000 * mb, 200 * mb, 400 * mb},
-		{"nothing but pointers", 1000 * mb, 1000 * mb, 1000 * mb},
-		{"more pages than a percentage can say", 4000 * mb, 0, 40 * mb},
+		{"a small heap", 0, 10 * mb, 2 * mb, 10 * mb},
+		{"large pages", 0, 1000 * mb, 7 * mb, mostGarbage},
+		{"many pointers", 0, 1000 * mb, 200 * mb, 400 * mb},
+		{"nothing but pointers", 0, 1000 * mb, 1000 * mb, 1000 * mb},
+		{"more pages than a percentage can say", 0, 4000 * mb, 0, 40 * mb},
+		{"a small maxmemory", 16 * mb, 40 * mb, 1 * mb, leastGarbage},
+		{"a maxmemory", 64 * mb, 100 * mb, 1 * mb, 8 * mb},
+		{"a large maxmemory", 1000 * mb, 100 * mb, 1 * mb, mostGarbage},
+		{"a small maxmemory, and pointers", 32 * mb, 40 * mb, 10 * mb, 20 * mb},
 	} {
-		got := int64(percentFor(heap{live: c.live, scan: c.scan}))
+		got := int64(percentFor(heap{live: c.live, scan: c.scan}, c.bound))
 		if off := got*c.live/100 - c.garbage; off > 0 || off < -c.live/50 {
 			t.Errorf("%s: %d %% of %d MB, want %d MB", c.name, got, c.live/mb, c.garbage/mb)
 		}
 	}
-	if got := percentFor(heap{}); got != usualPercent {
+	if got := percentFor(heap{}, 0); got != usualPercent {
 		t.Errorf("%d %% before the first collection", got)
 	}
 }

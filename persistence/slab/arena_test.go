@@ -80,11 +80,11 @@ func TestReleaseAllGivesPagesBack(t *testing.T) {
 		*(*int)(b.At(loc)) = i
 		kept = append(kept, loc)
 	}
-	fill(1000)
+	fill(2000)
 	next := p.mu.next
-	fill(1000)
+	fill(2000)
 	fill(100)
-	fill(1000)
+	fill(2000)
 	if free := len(p.mu.free); free >= int(p.mu.next) {
 		t.Errorf("%d pages are free of %d", free, p.mu.next)
 	}

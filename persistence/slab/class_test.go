@@ -13,7 +13,7 @@ func TestSizeClassesFitAndWasteLittle(t *testing.T) {
 		// What it takes of a page, the rest of the page included.
 		room := pageSize(c) - headerBytes
 		taken, part := room/(room/size), 8
-		if n > evenRecord {
+		if n > evenLarge {
 			part = 4
 		}
 		if taken-n > n/part+granule+size*size/pageSize(c) {

@@ -14,7 +14,9 @@ const (
 	regionPages   = regionBytes / pageBytes
 	regionGranule = regionBytes / granule
 	maxRegions    = 1 << LocationBits / regionGranule
-	keepFree      = 256 // free pages kept resident for reuse: 8 MiB, and as many quarters
+	// Of every keptPart pages that were ever handed out one is kept resident for reuse when
+	// it is free, and as many quarters: leastKept pages at least, and mostKept, of 8 MiB.
+	keptPart, leastKept, mostKept = 32, 16, 256
 
 	quarters        = 4 // of a page
 	quarterBytes    = pageBytes / quarters
@@ -118,16 +120,19 @@ func (p *Pool) give(page uint32, size int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if size == quarterBytes && !p.mu.cut.give(page) {
-		if p.mu.cut.free > keepFree {
+		if p.mu.cut.free > p.reserve() {
 			p.drop(page, size)
 		}
 		return
 	}
-	if len(p.mu.free) >= keepFree {
+	if len(p.mu.free) >= p.reserve() {
 		p.drop(page&^(quarters-1), pageBytes)
 	}
 	p.mu.free = append(p.mu.free, page/quarters)
 }
+
+// reserve is the number of free pages, and of free quarters, that are kept resident.
+func (p *Pool) reserve() int { return min(max(int(p.mu.next)/keptPart, leastKept), mostKept) }
 
 func (p *Pool) drop(page uint32, size int) {
 	dropMemory(unsafe.Slice((*byte)(p.at(uint64(page)*quarterGranules)), size))
