@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"net"
@@ -118,17 +117,8 @@ func (p *process) stop() {
 	p.cmd.Wait()
 }
 
-// cpu is the processor time used so far, of all threads.
-func (p *process) cpu() float64 {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
-	if err != nil {
-		return 0
-	}
-	fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
-	user, _ := strconv.ParseFloat(fields[11], 64)
-	system, _ := strconv.ParseFloat(fields[12], 64)
-	return (user + system) / 100 // USER_HZ is 100 on every Linux that Go runs on
-}
+// cpu is the processor time used so far, of all threads, in seconds.
+func (p *process) cpu() float64 { return cpuTime(p.cmd.Process.Pid).Seconds() }
 
 // rss is the resident memory in bytes.
 func (p *process) rss() int64 { return p.status("VmRSS") }
