@@ -17,14 +17,18 @@ type Takeover struct {
 	State      HardState
 	Membership Membership
 	Rests      uint64 // record up to which values on disk may contain what the log has
+	Identity   []byte // nil: that of this member stays
 }
 
 // Records calls set with the records of a takeover, in the order of their keys. The start of the
-// machine and the identity stay this member's own.
+// machine stays this member's own.
 func (l *Log) Records(t *Takeover, set func(key, value []byte) error) error {
 	l.mu.Lock()
 	boot, identity := l.boot, l.identity
 	l.mu.Unlock()
+	if t.Identity != nil {
+		identity = t.Identity
+	}
 	own := func() error {
 		if identity == nil {
 			return nil

@@ -65,6 +65,15 @@ func (d *Durability) Abandon() {
 	d.moved.Broadcast()
 }
 
+// Restart is Abandon for all records, also those that are synced: their numbers begin anew.
+func (d *Durability) Restart() {
+	d.mu.Lock()
+	d.handed, d.synced = 0, 0
+	d.setLocked(nil)
+	d.mu.Unlock()
+	d.Abandon()
+}
+
 // Confirmed reports whether the record at a position is on the device.
 func (d *Durability) Confirmed(position uint64) bool {
 	d.mu.Lock()

@@ -1,0 +1,93 @@
+package persistence
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/vigildb/vigil/persistence/grouplog"
+)
+
+// ErrNotEmpty is returned by Renew for a store that has keys.
+var ErrNotEmpty = errors.New("persistence: the store has keys")
+
+// Renew makes the store one that has never been used, and that belongs to another member, in one step:
+// a crash leaves the former store or the new one. identity is that of the new member; libraries of functions
+// are gone with the log. A store with keys is not changed, unless drop says that they may go: the error is
+// ErrNotEmpty. After another error the store is to be closed.
+//
+// No engine uses the store, which does not lead.
+func (m *Member) Renew(identity []byte, drop bool) error {
+	s := m.s
+	if m.leads.Load() {
+		return fmt.Errorf("renew a store that leads: %w", grouplog.ErrCorrupt)
+	}
+	s.durable.Fail(ErrNotLeader) // a pass may wait for a commit
+	defer s.holdStill()()
+	if s.anyKeys() && !drop {
+		s.durable.Fail(nil)
+		return ErrNotEmpty
+	}
+	m.closeExports()
+	if err := m.renew(identity); err != nil {
+		err = fmt.Errorf("renew: %w", err)
+		m.broken.Store(&err)
+		return err
+	}
+	return nil
+}
+
+// anyKeys reports whether a database has a key. All shards are locked.
+func (s *Store) anyKeys() bool {
+	for db := range s.mapping.phys {
+		for sh := range s.shards {
+			if s.sizeOf(sh, db) > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (m *Member) renew(identity []byte) error {
+	s := m.s
+	if err := m.writeRenewed(identity); err != nil {
+		return err
+	}
+	if err := m.log.Reload(); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	m.term = 0
+	m.mu.Unlock()
+	m.live = nil
+	m.applied.Store(0)
+	m.keep.Store(0)
+	s.expiries.reset()
+	if err := m.remake(); err != nil {
+		return err
+	}
+	s.trimmed.Store(0)
+	s.materialiser.pass.cut = 0
+	s.durable.Restart()
+	m.torn = false
+	return nil
+}
+
+// writeRenewed removes all that the group has, and writes what a new store begins with.
+func (m *Member) writeRenewed(identity []byte) error {
+	s := m.s
+	first := meta{secret: s.mapping.secret, grouped: true}
+	first.extend(len(s.mapping.phys))
+	b := s.db.NewBatch()
+	set := func(key, value []byte) error { return b.Set(key, value, nil) }
+	err := errors.Join(
+		b.DeleteRange(appendGroup(nil, streamed[0]), appendGroupEnd(nil, streamed[len(streamed)-1]), nil),
+		set(appendMetaKey(nil), first.append(nil)),
+		m.log.Records(&grouplog.Takeover{Identity: identity}, set))
+	if err != nil {
+		return errors.Join(err, b.Close())
+	}
+	return s.apply(b, pebble.Sync)
+}
