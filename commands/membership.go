@@ -77,6 +77,7 @@ type Member struct {
 	// Learner says that it gets everything and does not vote, and Leaves that it votes only until the change
 	// that is under way is made.
 	Learner, Leaves bool
+	Replica         bool  // a learner that clients are told of: it has what there was when it joined
 	Sent            int64 // bytes that the leader has sent it of data that it gets anew; 0: it gets none
 }
 
@@ -110,10 +111,13 @@ func (m *Membership) Master() Member {
 	return m.Members[m.Leader]
 }
 
-// Others calls f with every member that votes, but one.
+// Hidden reports that clients are not told of a member: it may have nothing yet.
+func (m *Member) Hidden() bool { return m.Learner && !m.Replica }
+
+// Others calls f with every member that clients are told of, but one.
 func (m *Membership) Others(than int, f func(i int, o *Member)) {
 	for i := range m.Members {
-		if i != than && !m.Members[i].Learner {
+		if i != than && !m.Members[i].Hidden() {
 			f(i, &m.Members[i])
 		}
 	}

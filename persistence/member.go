@@ -43,6 +43,7 @@ type Member struct {
 	applied  atomic.Uint64 // last entry that memory contains, or is given up for
 	policy   atomic.Int32  // SyncPolicy of what is appended
 	unsynced atomic.Bool   // something was appended that the device may not have
+	forced   atomic.Uint64 // entry up to which the device has the log at least
 	broken   atomic.Pointer[error]
 	exports  sync.Map      // of *Export that are not closed
 	keep     atomic.Uint64 // see Keep
@@ -98,6 +99,7 @@ func (s *Store) openLog() (err error) {
 		return err
 	}
 	m.applied.Store(m.log.State().Commit)
+	m.unsynced.Store(true) // a process that was killed may have written it a moment ago
 	return m.dropIncoming()
 }
 
@@ -155,6 +157,12 @@ func (m *Member) Append(entries []grouplog.Entry, state *grouplog.HardState) err
 		return err
 	}
 	m.unsynced.Store(m.unsynced.Load() || !sync)
+	if len(entries) > 0 && (sync || entries[0].Index <= m.forced.Load()) {
+		m.forced.Store(entries[0].Index - 1)
+		if _, last := m.log.Bounds(); sync {
+			m.forced.Store(last)
+		}
+	}
 	return nil
 }
 

@@ -24,16 +24,30 @@ func (m *Member) task() *task {
 		last: m.sync}
 }
 
-// sync forces what was appended to the device.
+// sync is Sync, for the task.
 func (m *Member) sync() {
-	if !m.unsynced.Swap(false) {
-		return
-	}
-	if err := m.s.syncLog(); err != nil {
-		m.unsynced.Store(true)
-		m.s.report(LevelError, "commit", fmt.Errorf("sync the log of the group: %w", err))
+	if err := m.Sync(); err != nil {
+		m.s.report(LevelError, "commit", err)
 	}
 }
+
+// Sync forces what was appended to the device.
+func (m *Member) Sync() error {
+	if !m.unsynced.Swap(false) {
+		return nil
+	}
+	_, last := m.log.Bounds()
+	if err := m.s.syncLog(); err != nil {
+		m.unsynced.Store(true)
+		return fmt.Errorf("sync the log of the group: %w", err)
+	}
+	// What was appended meanwhile in the place of something counts with the next call only.
+	m.forced.Store(last)
+	return nil
+}
+
+// Forced returns up to which entry the device has the log. A member that leads knows: its entries are not replaced.
+func (m *Member) Forced() uint64 { return m.forced.Load() }
 
 // propose hands the journal to the engine, chunk by chunk.
 func (m *Member) propose() {

@@ -35,8 +35,8 @@ func infoReplication(t *infoText) {
 	field(t, "repl_backlog_histlen", 0)
 }
 
-// infoFollowers shows the members that reply to this one, which leads. One that does not
-// vote yet is on its way to what the others have.
+// infoFollowers shows the members that reply to this one, which leads. One that clients
+// are not told of yet is on its way to what the others have.
 func infoFollowers(t *infoText, m *commands.Membership) {
 	start, n := len(t.b), 0
 	for i := range m.Members {
@@ -44,7 +44,7 @@ func infoFollowers(t *infoText, m *commands.Membership) {
 		if i == m.Self || !o.Active {
 			continue
 		}
-		if o.Learner {
+		if o.Hidden() {
 			state = "send_bulk"
 		}
 		field(t, "slave"+strconv.Itoa(n), "ip="+o.Host+",port="+strconv.Itoa(o.Port)+

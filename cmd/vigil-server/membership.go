@@ -30,7 +30,7 @@ func membership(node *cluster.Node, set *conf.Settings) func() *commands.Members
 				m.Self = i
 			}
 			n := shownMember(set.ClusterSecret, name, o.ID, o.Address)
-			n.Entry, n.Record, n.Active, n.Learner, n.Leaves, n.Sent = o.Match, o.Record, o.Active, !o.Votes, o.Leaves, o.Sent
+			n.Entry, n.Record, n.Active, n.Learner, n.Replica, n.Leaves, n.Sent = o.Match, o.Record, o.Active, !o.Votes, o.Ready, o.Leaves, o.Sent
 			m.Members = append(m.Members, n)
 		}
 		if d := node.Division(); d != nil {
@@ -62,7 +62,7 @@ func others(d *cluster.Division, secret string) (all []commands.Shard) {
 		s := commands.Shard{ID: cluster.GroupPublicID(secret, g.Name), Slots: g.Slots, Up: g.Up, Term: g.Term}
 		for _, m := range g.Members {
 			n := shownMember(secret, g.Name, m.ID, m.Address)
-			n.Learner, n.Active = m.Learner, g.Up
+			n.Learner, n.Replica, n.Active = m.Learner, m.Learner, g.Up // what it lacks is known to its leader alone
 			s.Members = append(s.Members, n)
 		}
 		s.Leader = slices.IndexFunc(g.Members, func(m cluster.GroupMember) bool { return m.ID == g.Leader })

@@ -33,7 +33,7 @@ func each(m *commands.Membership, shard *commands.Shard, own bool, f func(n node
 		default:
 			n.usable = m.Up(i)
 		}
-		n.listed = n.myself || !n.Learner
+		n.listed = n.myself || !n.Hidden()
 		f(n)
 	}
 	if shard.Leader >= 0 {

@@ -92,7 +92,7 @@ func replicas(c *commands.Ctx, n node) error {
 	}
 	var lines []string
 	each(n.m, n.shard, n.own, func(o node) {
-		if !o.leads && !o.Learner {
+		if !o.leads && !o.Hidden() {
 			lines = append(lines, o.line(c))
 		}
 	})
@@ -119,7 +119,7 @@ func slotNodes(c *commands.Ctx, m *commands.Membership) error {
 					c.Reply.Int(int64(r.Last))
 					n := 2
 					each(m, &all[k], k == 0, func(o node) {
-						if !o.leads && (o.Learner || !o.usable) {
+						if !o.leads && (o.Hidden() || !o.usable) {
 							return
 						}
 						c.Reply.Array(4)
@@ -157,7 +157,7 @@ func shards(c *commands.Ctx, m *commands.Membership) error {
 		c.Reply.BulkString("nodes")
 		c.Reply.ArrayLater(func() (n int) {
 			each(m, &all[k], k == 0, func(o node) {
-				if o.leads || !o.Learner {
+				if o.leads || !o.Hidden() {
 					o.describe(c)
 					n++
 				}
@@ -173,7 +173,7 @@ func shards(c *commands.Ctx, m *commands.Membership) error {
 func links(c *commands.Ctx, m *commands.Membership) error {
 	c.Reply.ArrayLater(func() (count int) {
 		eachNode(m, func(n node) {
-			if n.myself || n.Learner || !n.usable {
+			if n.myself || n.Hidden() || !n.usable {
 				return
 			}
 			for _, direction := range []string{"to", "from"} {

@@ -23,6 +23,8 @@ var (
 	ErrNotALearner = errors.New("cluster: the member is no learner")
 	// ErrFull is returned when there are as many voters as a group may have.
 	ErrFull = fmt.Errorf("cluster: the group has %d voters, which is as many as it may have", maxMembers)
+	// ErrEven is returned for a learner that would make the number of voters even.
+	ErrEven = errors.New("cluster: an even number of voters stands no more losses than one less: the member waits for another one")
 	// ErrNothingToRecover is returned by a member that waits for nothing that Recover ends.
 	ErrNothingToRecover = errors.New("cluster: the member votes, or hears a leader: there is nothing to recover")
 	// ErrGone is returned by a member that has left its group.
@@ -153,7 +155,8 @@ func (r *Runner) Move(ctx context.Context, id uint64, address string) error {
 }
 
 // Promote makes a learner a voter, in place of another one unless replaces is 0 or no voter. It is
-// nothing for a voter.
+// nothing for a voter. With RunnerConfig.Odd one that would make the voters even in number waits for another
+// learner, and both vote at the same time.
 func (r *Runner) Promote(ctx context.Context, id, replaces uint64) error {
 	done := func(m *Members) bool {
 		return m.Voter(id) && (replaces == 0 || !slices.Contains(m.IDs(), replaces))
@@ -163,6 +166,7 @@ func (r *Runner) Promote(ctx context.Context, id, replaces uint64) error {
 		if !m.Voter(replaces) {
 			replaces = 0
 		}
+		odd := len(m.Conf.GetVoters())%2 == 1
 		switch {
 		case d.leads() && done(m) && !m.Joint():
 			return nil
@@ -174,9 +178,21 @@ func (r *Runner) Promote(ctx context.Context, id, replaces uint64) error {
 			return ErrUnreachable
 		case replaces != 0:
 			return d.Replace(id, replaces)
+		case d.leads() && odd && r.config.Odd:
+			return r.promoteTwo(d, id)
 		}
 		return d.Promote(id)
 	}, done)
+}
+
+// promoteTwo makes a learner and another one voters.
+func (r *Runner) promoteTwo(d *Driver, id uint64) error {
+	for _, other := range d.Members().Conf.GetLearners() {
+		if other != id && d.follows(other) == nil {
+			return d.Promote(id, other)
+		}
+	}
+	return ErrEven
 }
 
 // Leave takes a member out of the group. A leader that is to leave hands over, with an error that

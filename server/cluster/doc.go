@@ -27,6 +27,9 @@
 //     votes only for one that has no more either: its disk may have been replaced, and
 //     with it what it acknowledged is gone. So no id is used twice, a member with a
 //     new disk joins under a new one, and a leader that knows better stops such a member.
+//   - R8: a leader that is the only voter lets learners apply only what its own device has, and they force
+//     what they append to theirs. So it begins again by itself whatever it has lost, which no other member has
+//     as committed, and what it hands over to a learner is on a device.
 //
 // Members join as learners, are promoted and removed while the group serves, voters by
 // joint consensus ([Driver.Join]). Who they are follows from the log from its first entry

@@ -20,13 +20,20 @@ type Log interface {
 	// Append writes entries, after cutting off those that they replace, and state
 	// unless it is empty. What is written when Append returns is acknowledged.
 	Append(entries []*raftpb.Entry, state *raftpb.HardState) error
+	Safety
+	Roster
+	raft.Storage
+}
+
+// Safety is what may be lost of a log.
+type Safety interface {
 	// Lost reports whether entries at the end, which were acknowledged, may be missing
 	// since the last start.
 	Lost() bool
 	// Recovered is called when everything is there again that is committed.
 	Recovered() error
-	Roster
-	raft.Storage
+	// Forced returns up to which entry no crash can take what a leader has.
+	Forced() uint64
 }
 
 // A Roster keeps who is in the group.
@@ -57,7 +64,7 @@ type Machine interface {
 type Mesh interface{ Send(*raftpb.Message) }
 
 // Rules switches off rules of the package, for tests that show what each is for.
-type Rules struct{ RaftLease, VoteAtOnce, KeepTerm, BlankVotes bool }
+type Rules struct{ RaftLease, VoteAtOnce, KeepTerm, BlankVotes, HastyLearners bool }
 
 // Config describes one member of one group.
 type Config struct {
@@ -106,11 +113,13 @@ type Driver struct {
 // New starts a member at the time now of a monotonic clock that every other call
 // uses as well.
 func New(c Config, now time.Duration) (*Driver, error) {
-	d := &Driver{Config: c, now: now, started: now, rounds: map[uint64]time.Duration{}, carried: map[uint64]*carriage{}}
-	d.campaigns.due = now + d.timeout()
+	d := &Driver{Config: c, now: now, started: now, advanced: now, rounds: map[uint64]time.Duration{}, carried: map[uint64]*carriage{}}
+	if d.campaigns.due = now; !d.alone() { // else it need not hear whether another one leads
+		d.campaigns.due += d.timeout()
+	}
 	switch {
 	case !c.Log.Lost() || c.Without.KeepTerm:
-	case d.alone():
+	case d.alone(), d.whole():
 		if err := c.Log.Recovered(); err != nil {
 			return nil, err
 		}
@@ -351,8 +360,32 @@ func (d *Driver) send(messages []*raftpb.Message, early bool) {
 			d.carry(m)
 		default:
 			d.says(m)
+			d.hold(m)
 			d.Mesh.Send(m)
 		}
+	}
+}
+
+// hold has a learner of a leader that is the only voter apply no more than what the leader's device has (R8).
+func (d *Driver) hold(m *raftpb.Message) {
+	kind := m.GetType()
+	if kind != raftpb.MsgApp && kind != raftpb.MsgHeartbeat || !d.alone() || d.Without.HastyLearners {
+		return
+	}
+	if forced := d.Log.Forced(); m.GetCommit() > forced {
+		m.Commit = &forced
+	}
+}
+
+// Tell lets learners of a leader that is the only voter know what its device has by now.
+func (d *Driver) Tell() {
+	if !d.leads() || !d.alone() {
+		return
+	}
+	s, kind := d.node.Status(), raftpb.MsgHeartbeat
+	for _, id := range d.Members().Conf.GetLearners() {
+		commit := min(s.Progress[id].Match, s.HardState.GetCommit(), d.Log.Forced())
+		d.Mesh.Send(&raftpb.Message{Type: &kind, From: &d.ID, To: &id, Term: s.HardState.Term, Commit: &commit})
 	}
 }
 

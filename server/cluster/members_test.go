@@ -344,5 +344,5 @@ func TestMembersKeepTheirForm(t *testing.T) {
 
 // Members that come and go while everything fails change nothing of what clients see.
 func TestTurnoverIsLinearizable(t *testing.T) {
-	wantEffects(t, play(t, turnover), 3, "done", "join", "promote", "replace", "remove", "disk lost", "roll back")
+	wantEffects(t, play(t, turnover), 3, "done", "join", "promote", "replace", "swap", "remove", "disk lost", "roll back")
 }

@@ -123,6 +123,8 @@ func (w *world) rearrange(n *node) error {
 		w.effects["join"]++
 	case k < 5 && len(learners) > 0:
 		return w.count("promote", n.driver.Promote(learners[0]))
+	case k < 6 && len(learners) > 0 && w.rand.IntN(2) == 0:
+		return w.count("swap", n.driver.Swap(learners[0]))
 	case k < 6 && len(learners) > 0:
 		return w.count("replace", n.driver.Replace(learners[0], voter))
 	case k < 8 && len(voters) > 3:

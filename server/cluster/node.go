@@ -152,7 +152,7 @@ func (n *Node) Start(store *persistence.Member, lazy bool, lead, follow func()) 
 	}
 	r, err := Run(store, lazy, RunnerConfig{ID: self.Member, Founders: n.founders(self), Election: n.config.Election, Proposals: n.proposals,
 		Mesh: n.mesh, SendState: n.sendState, Role: Role{Lead: lead, Follow: follow}, Address: n.addressIn, Told: n.toldAddress, Changed: n.changed,
-		Now: Now, Logf: n.config.Logf})
+		Odd: n.config.Cluster != nil, Now: Now, Logf: n.config.Logf})
 	if err == nil {
 		if err = n.agrees(r.Members().Claim); err != nil {
 			err = errors.Join(err, r.Close())
@@ -273,15 +273,15 @@ func (n *Node) WaitHeld() error {
 }
 
 // Fresh reports whether the leader was heard within two election timeouts, or for a
-// patient client within the limit of the configuration. A learner is not read: it may have
-// nothing yet.
+// patient client within the limit of the configuration. A learner that may have nothing yet is not
+// read.
 func (n *Node) Fresh(patient bool) bool {
 	limit := 2 * n.config.Election
 	if patient {
 		limit = max(limit, n.config.MaxStale)
 	}
 	r := n.runner.Load()
-	return r != nil && r.Heard() < limit && r.votes.Load()
+	return r != nil && r.Heard() < limit && r.reads.Load()
 }
 
 // View returns what this member knows of the group, nil before the start.

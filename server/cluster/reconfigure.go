@@ -71,8 +71,8 @@ func (d *Driver) Move(id uint64, address string) error {
 	return d.proposeChange(raftpb.ConfChangeTransitionAuto, address, single(raftpb.ConfChangeUpdateNode, id))
 }
 
-// Promote makes a learner that has caught up a voter, by joint consensus.
-func (d *Driver) Promote(id uint64) error { return d.replace(id, 0) }
+// Promote makes learners that have caught up voters, by joint consensus.
+func (d *Driver) Promote(ids ...uint64) error { return d.replace(0, ids...) }
 
 // Replace makes a learner a voter in the place of another one, which leaves, in one change:
 // at no time do fewer or more than before have to agree.
@@ -80,32 +80,61 @@ func (d *Driver) Replace(id, leaves uint64) error {
 	if leaves == d.ID && d.leading != 0 {
 		return d.handOver(leaves)
 	}
-	return d.replace(id, leaves)
+	return d.replace(leaves, id)
 }
 
-func (d *Driver) replace(id, leaves uint64) error {
+func (d *Driver) replace(leaves uint64, ids ...uint64) error {
 	m, err := d.mayChange()
 	if err != nil {
-		return fmt.Errorf("promote member %d: %w", id, err)
+		return fmt.Errorf("promote members %d: %w", ids, err)
 	}
-	if !slices.Contains(m.Conf.GetLearners(), id) || leaves != 0 && !m.Voter(leaves) {
-		return fmt.Errorf("promote member %d in place of %d: %w", id, leaves, ErrUnknownMember)
-	}
-	progress := d.node.Status().Progress
-	last := progress[d.ID].Match
-	if p := progress[id]; p.State != tracker.StateReplicate || !p.RecentActive || p.Match+maxBehind < last {
-		return fmt.Errorf("promote member %d, which has %d of %d entries: %w", id, p.Match, last, ErrBehind)
-	}
-	if leaves != 0 {
-		if err := d.begun(append(without(m.Conf.GetVoters(), leaves), id)); err != nil {
-			return fmt.Errorf("promote member %d in place of %d: %w", id, leaves, err)
+	var changes []*raftpb.ConfChangeSingle
+	for _, id := range ids {
+		if !slices.Contains(m.Conf.GetLearners(), id) || leaves != 0 && !m.Voter(leaves) {
+			return fmt.Errorf("promote member %d in place of %d: %w", id, leaves, ErrUnknownMember)
 		}
+		if err := d.follows(id); err != nil {
+			return fmt.Errorf("promote member %d: %w", id, err)
+		}
+		changes = append(changes, single(raftpb.ConfChangeAddNode, id))
 	}
-	changes := []*raftpb.ConfChangeSingle{single(raftpb.ConfChangeAddNode, id)}
 	if leaves != 0 {
+		if err := d.begun(append(without(m.Conf.GetVoters(), leaves), ids...)); err != nil {
+			return fmt.Errorf("promote members %d in place of %d: %w", ids, leaves, err)
+		}
 		changes = append(changes, single(raftpb.ConfChangeRemoveNode, leaves))
 	}
 	return d.proposeChange(raftpb.ConfChangeTransitionJointImplicit, "", changes...)
+}
+
+// follows returns ErrBehind unless a member follows this leader and lacks little.
+func (d *Driver) follows(id uint64) error {
+	progress := d.node.Status().Progress
+	last := progress[d.ID].Match
+	if p := progress[id]; p.State != tracker.StateReplicate || !p.RecentActive || p.Match+maxBehind < last {
+		return fmt.Errorf("it has %d of %d entries: %w", p.Match, last, ErrBehind)
+	}
+	return nil
+}
+
+// Swap makes a learner that has caught up a voter in the place of this leader, which becomes a learner: where
+// voters are odd in number they stay so. The leader steps down when that is done, and has nobody lead, since the
+// learner can only be elected then.
+func (d *Driver) Swap(id uint64) error {
+	m, err := d.mayChange()
+	if err != nil {
+		return fmt.Errorf("change places with member %d: %w", id, err)
+	}
+	if !slices.Contains(m.Conf.GetLearners(), id) {
+		return fmt.Errorf("change places with member %d: %w", id, ErrUnknownMember)
+	}
+	if err = d.follows(id); err == nil {
+		err = d.begun(append(without(m.Conf.GetVoters(), d.ID), id))
+	}
+	if err != nil {
+		return fmt.Errorf("change places with member %d: %w", id, err)
+	}
+	return d.proposeChange(raftpb.ConfChangeTransitionJointImplicit, "", single(raftpb.ConfChangeAddNode, id), single(raftpb.ConfChangeAddLearnerNode, d.ID))
 }
 
 // Remove takes a member out of the group: a voter by joint consensus. A leader hands over

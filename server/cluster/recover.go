@@ -19,10 +19,18 @@ func (d *Driver) Recover() error {
 	return d.Log.Recovered()
 }
 
-// alone reports whether the member is all of its group: what it has lost nobody has.
+// whole reports whether the member cannot have lost anything: it is a learner that has forced everything to its
+// device since it became one (R8).
+func (d *Driver) whole() bool {
+	m := d.Log.Members()
+	return m.thin() && slices.Contains(m.Conf.GetLearners(), d.ID)
+}
+
+// alone reports whether the member is the only voter of its group: what it has lost nobody has as
+// committed (R8).
 func (d *Driver) alone() bool {
 	conf := d.Log.Members().Conf
-	return len(conf.GetVoters()) == 1 && conf.GetVoters()[0] == d.ID && len(conf.GetVotersOutgoing())+len(conf.GetLearners()) == 0
+	return len(conf.GetVoters()) == 1 && conf.GetVoters()[0] == d.ID && len(conf.GetVotersOutgoing()) == 0
 }
 
 // standAlone makes the log that of a group of which this member is all, under a number that was never

@@ -170,7 +170,10 @@ func (r *Replica) Append(entries []*raftpb.Entry, state *raftpb.HardState) error
 	if !raft.IsEmptyHardState(state) {
 		hard = &grouplog.HardState{Term: state.GetTerm(), Vote: state.GetVote(), Commit: state.GetCommit()}
 	}
-	return r.Member.Append(to, hard)
+	if err := r.Member.Append(to, hard); err != nil || len(to) == 0 || !r.lazy || r.members == nil || r.Leads() || !r.members.thin() {
+		return err
+	}
+	return r.Sync() // R8
 }
 
 // Commit implements [Machine].
@@ -234,6 +237,11 @@ func (r *Replica) Snapshot() (*raftpb.Snapshot, error) {
 
 // Export implements [States].
 func (r *Replica) Export() (*raftpb.SnapshotMetadata, io.ReadCloser, error) {
+	if r.lazy && r.members.thin() {
+		if err := r.Sync(); err != nil { // R8
+			return nil, nil, err
+		}
+	}
 	e, err := r.Member.Export()
 	if err != nil {
 		return nil, nil, err

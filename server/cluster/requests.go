@@ -103,7 +103,7 @@ func (n *Node) refer(v *View) *reply {
 
 // transient reports whether the same request may be taken later.
 func transient(err error) bool {
-	for _, e := range []error{ErrNotLeading, ErrChanging, ErrBehind, ErrHandsOver, ErrStopped, ErrOutcome, ErrUnreachable, ErrStillThere,
+	for _, e := range []error{ErrNotLeading, ErrChanging, ErrBehind, ErrHandsOver, ErrStopped, ErrOutcome, ErrUnreachable, ErrStillThere, ErrEven,
 		context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(err, e) {
 			return true

@@ -50,6 +50,9 @@ type RunnerConfig struct {
 	// Told returns where a member says that it is, "" if it was not heard. A leader has the group
 	// agree on the addresses of founders by it. Nil: it has not.
 	Told func(id uint64) string
+	// Odd keeps the number of voters odd: a learner that would make it even waits for another one, and can be
+	// read meanwhile.
+	Odd bool
 	// Changed, unless it is nil, is called with the members when they have changed.
 	Changed func(*Members)
 	// Now is a monotonic clock that counts the time in which the machine sleeps: a
@@ -74,7 +77,9 @@ type Runner struct {
 	stop    context.CancelFunc
 	ended   chan struct{}
 
-	carriers sync.WaitGroup // those that send states
+	carriers sync.WaitGroup // those that send states, and the one that forces
+	forcing  bool           // there is one, which sends to forced
+	forced   chan struct{}  // has room for one, so that nobody waits
 
 	lease atomic.Int64 // until when replies may leave, by Now; 0 for not at all
 	heard atomic.Int64 // when the leader was heard, or this member was it, by Now
@@ -83,7 +88,7 @@ type Runner struct {
 	replied map[uint64]time.Duration // when members replied, for the view
 	states  transfers
 
-	votes   atomic.Bool // it is no learner
+	reads   atomic.Bool // it votes, or has what there was when it joined
 	watched atomic.Bool // View was called: the next one is made as soon as possible
 
 	mu      sync.Mutex
@@ -111,6 +116,7 @@ type MemberView struct {
 	ID      uint64
 	Address string // where clients connect to it, "" if that is not known
 	Votes   bool   // it is no learner
+	Ready   bool   // it is a learner that has what there was when it joined, as far as this member knows
 	Leaves  bool   // it votes until the change that is under way is done
 	Sent    int64  // bytes that were sent of a state that is on its way to it, 0 for none
 	Match   uint64 // last entry that it has
@@ -127,7 +133,7 @@ func Run(store *persistence.Member, lazy bool, c RunnerConfig) (*Runner, error) 
 	if c.Address == nil {
 		c.Address = func(m *Members, id uint64) string { return m.Addresses[id] }
 	}
-	r := &Runner{config: c, replica: replica, inbox: make(chan *raftpb.Message, inboxSize), asked: make(chan func()), replied: map[uint64]time.Duration{},
+	r := &Runner{config: c, replica: replica, inbox: make(chan *raftpb.Message, inboxSize), asked: make(chan func()), forced: make(chan struct{}, 1), replied: map[uint64]time.Duration{},
 		ended: make(chan struct{})}
 	r.roster = roster{members: replica.Members(), changed: make(chan struct{})}
 	r.moved.L = &r.mu
@@ -201,12 +207,16 @@ func (r *Runner) run() {
 		case <-r.config.Proposals.Wake():
 		case ask := <-r.asked:
 			ask()
+		case <-r.forced:
+			r.forcing = false
+			r.driver.Tell()
 		}
 		if err == nil {
 			r.publish()
 			err = r.driver.Work()
 		}
 		r.publish()
+		r.force()
 		if err == nil && r.watched.Swap(false) {
 			r.look()
 		}
@@ -223,6 +233,29 @@ func (r *Runner) end(err error) {
 	r.leads, r.err = false, err
 	r.moved.Broadcast()
 	r.toldLocked(r.roster.members)
+}
+
+// forcePause is the least time between two writes that learners wait for: under load more come with each.
+const forcePause = 5 * time.Millisecond
+
+// force has the device take what learners wait for (R8), in a goroutine that ends with the write.
+func (r *Runner) force() {
+	_, last := r.replica.log.Bounds()
+	if r.forcing || !r.driver.leads() || !r.driver.alone() || len(r.replica.Members().Conf.GetLearners()) == 0 || r.replica.Forced() >= last {
+		return
+	}
+	r.forcing = true
+	r.carriers.Go(func() {
+		select {
+		case <-time.After(forcePause):
+		case <-r.ctx.Done():
+			return
+		}
+		if err := r.replica.Sync(); err != nil {
+			r.config.Logf(LogWarn, "%v", err) // the disk is looked at with every tick
+		}
+		r.forced <- struct{}{}
+	})
 }
 
 func (r *Runner) step(m *raftpb.Message) {
@@ -316,14 +349,16 @@ func (r *Runner) look() {
 	}
 	for _, id := range ids {
 		m := MemberView{ID: id, Address: r.config.Address(members, id), Votes: members.Voter(id), Sent: r.states.sent(id)}
+		m.Ready = r.config.Odd && !m.Votes && (id != r.config.ID || slices.Contains(members.IDs(), id))
 		m.Leaves = m.Votes && !slices.Contains(members.Conf.GetVoters(), id)
 		if p, ok := s.Progress[id]; ok && s.RaftState == raft.StateLeader {
 			m.Match, m.Active = p.Match, r.active(id, p.RecentActive)
+			m.Ready = m.Ready && p.Match > 0
 			m.Record, _ = r.replica.log.LastRecord(p.Match) // 0 for a member that lacks more than the log has
 		}
 		v.Members = append(v.Members, m)
 	}
-	r.votes.Store(members.Voter(r.config.ID))
+	r.reads.Store(members.Voter(r.config.ID) || r.config.Odd && slices.Contains(members.IDs(), r.config.ID))
 	v.Received = r.states.received.Load()
 	r.view.Store(v)
 }

@@ -1,10 +1,10 @@
 package cluster
 
 import (
+	"slices"
 	"time"
 
 	"go.etcd.io/raft/v3/raftpb"
-	"go.etcd.io/raft/v3/tracker"
 )
 
 // TakeOver asks the leader to hand over to this member. Raft has the message sent to it, and
@@ -16,11 +16,16 @@ func (d *Driver) TakeOver() {
 }
 
 // asked hands over to a member that asks for it in this leadership, if it has almost all. The
-// lease has to end first, so raft does not get the message.
+// lease has to end first, so raft does not get the message. A learner changes places with the leader.
 func (d *Driver) asked(now time.Duration, m *raftpb.Message) {
-	s := d.node.Status()
-	p := s.Progress[m.GetFrom()]
-	if m.GetTerm() == s.HardState.GetTerm() && p.State == tracker.StateReplicate && p.RecentActive && p.Match+maxBehind >= s.Progress[d.ID].Match {
-		d.Transfer(now, m.GetFrom())
+	from := m.GetFrom()
+	switch {
+	case m.GetTerm() != d.node.BasicStatus().HardState.GetTerm():
+	case slices.Contains(d.Members().Conf.GetLearners(), from):
+		if err := d.Swap(from); err != nil {
+			d.Logger.Infof("%v", err)
+		}
+	case d.follows(from) == nil:
+		d.Transfer(now, from)
 	}
 }
