@@ -26,8 +26,9 @@ type Engine interface {
 	// Replicator is what the store proposes its changes to.
 	Replicator() persistence.Replicator
 	// Start takes part from now on. The store is loaded. The functions of the role are
-	// called when this member is about to lead, and when it has ceased to.
-	Start(store *persistence.Member, lazy bool, lead, follow func()) error
+	// called when this member is about to lead, when it has ceased to, and when it has left
+	// its group for another one, with an empty store.
+	Start(store *persistence.Member, lazy bool, lead, follow, leave func()) error
 	// HandOver has another member lead, if this one does.
 	HandOver()
 	// TakeOver asks the leader to hand over to this member. It waits for nothing.
@@ -97,7 +98,7 @@ func (srv *Server) join() error {
 	}
 	g.OnPublished(srv.receive)
 	srv.workers.Go(srv.runHerald) // Load has not ended, so that Close waits for it
-	return g.Start(srv.store.Member(), srv.settings().sync != persistence.SyncAlways, srv.lead, srv.follow)
+	return g.Start(srv.store.Member(), srv.settings().sync != persistence.SyncAlways, srv.lead, srv.follow, srv.leave)
 }
 
 // handOver has another member lead before this server ends.
@@ -175,6 +176,19 @@ func (srv *Server) lead() {
 func (srv *Server) follow() {
 	srv.logf(LogNotice, "This member has ceased to lead the group: its clients are disconnected")
 	srv.clients.hangUpAll()
+}
+
+// leave ends what belongs to the data that the server had before it left its group: clients that wait for
+// keys or watch them are disconnected. The others go on.
+func (srv *Server) leave() {
+	watch := srv.watches.clients()
+	for _, s := range srv.clients.list() {
+		if w := srv.waiting.of(s); w != nil && len(w.keys) > 0 || watch[s] {
+			s.conn.HangUp()
+		}
+	}
+	srv.invalidateAll(nil, nil)
+	srv.loadLibraries()
 }
 
 // errFsyncOfGroup is the error of a change of appendfsync: a member counts on what the

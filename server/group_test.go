@@ -24,11 +24,11 @@ type testGroup struct {
 	wake chan struct{}
 	done chan struct{}
 
-	engine       sync.Mutex // one call of the member at a time; guards what follows
-	m            *persistence.Member
-	lead, follow func()
-	term, last   uint64
-	back         bool // nothing is committed
+	engine              sync.Mutex // one call of the member at a time; guards what follows
+	m                   *persistence.Member
+	lead, follow, leave func()
+	term, last          uint64
+	back                bool // nothing is committed
 
 	mu        sync.Mutex
 	moved     sync.Cond
@@ -67,8 +67,8 @@ func newGroupRig(t *testing.T, change ...func(*Options)) (*rig, *testGroup) {
 
 func (g *testGroup) Replicator() persistence.Replicator { return g }
 
-func (g *testGroup) Start(m *persistence.Member, lazy bool, lead, follow func()) error {
-	g.m, g.lead, g.follow = m, lead, follow
+func (g *testGroup) Start(m *persistence.Member, lazy bool, lead, follow, leave func()) error {
+	g.m, g.lead, g.follow, g.leave = m, lead, follow, leave
 	go func() {
 		defer close(g.done)
 		for range g.wake {
@@ -188,6 +188,16 @@ func (g *testGroup) Meet(_ context.Context, address string) error {
 
 func (g *testGroup) TakeSlots(_ context.Context, add *slots.Set) error {
 	g.set(func() { g.changes = append(g.changes, "take "+add.String()) })
+	return g.refuses
+}
+
+func (g *testGroup) Replicate(_ context.Context, master string) error {
+	g.set(func() { g.changes = append(g.changes, "replicate "+master) })
+	return g.refuses
+}
+
+func (g *testGroup) Reset(context.Context) error {
+	g.set(func() { g.changes = append(g.changes, "reset") })
 	return g.refuses
 }
 

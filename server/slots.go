@@ -20,6 +20,7 @@ type Sharding interface {
 	// slots of the cluster can be used.
 	Shard() (own *slots.Set, covered bool)
 	cluster.Changes
+	cluster.Moves
 }
 
 // slotted reports whether clients see the server as a node of a Redis Cluster. One that is

@@ -82,3 +82,13 @@ func (h host) TakeOver() {
 		srv.workers.Go(srv.opts.Group.TakeOver)
 	}
 }
+
+// Replicate has this server become a member of another group, as [cluster.Moves] says.
+func (h host) Replicate(ctx context.Context, master string) error {
+	return h.abroadIn(func(g Group) error { return g.Replicate(ctx, master) })
+}
+
+// Reset has this server be a group by itself.
+func (h host) Reset(ctx context.Context) error {
+	return h.abroadIn(func(g Group) error { return g.Reset(ctx) })
+}

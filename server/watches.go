@@ -68,6 +68,19 @@ func (w *watches) remove(k *watchedKey) {
 	w.n.Add(-1)
 }
 
+// clients returns the clients that watch keys.
+func (w *watches) clients() map[*session]bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	all := map[*session]bool{}
+	for _, k := range w.keys {
+		for ; k != nil; k = k.next {
+			all[k.s] = true
+		}
+	}
+	return all
+}
+
 // inDB lists the watched keys of a database.
 func (w *watches) inDB(db int) []readyKey {
 	w.mu.Lock()

@@ -17,9 +17,9 @@ import (
 	"github.com/vigildb/vigil/structures/slots"
 )
 
-// group is the group that the server is a member of; its node is nil if it is alone.
+// group is the group that the server is a member of; its seat is nil if it is alone.
 type group struct {
-	node *cluster.Node
+	seat *cluster.Seat
 	set  *conf.Settings
 	tls  *atomic.Pointer[memberTLS]
 }
@@ -39,7 +39,7 @@ func readTLS(set *conf.Settings) (*memberTLS, error) {
 }
 
 // encrypted reports whether members connect to each other with TLS.
-func (g group) encrypted() bool { return g.node != nil && g.set.TLSCluster }
+func (g group) encrypted() bool { return g.seat != nil && g.set.TLSCluster }
 
 // reloadTLS reads the certificates again, for connections from now on.
 func (g group) reloadTLS(set *conf.Settings) error {
@@ -53,7 +53,7 @@ func (g group) reloadTLS(set *conf.Settings) error {
 	return err
 }
 
-// listenGroup makes the node of this server, if the configuration names a group.
+// listenGroup makes the seat of this server, if the configuration names a group.
 func listenGroup(config *conf.Config, alone bool, log *slog.Logger) (g group, hashes [16]byte, err error) {
 	set := config.Settings()
 	if set.ClusterSecret == "" {
@@ -86,7 +86,7 @@ func listenGroup(config *conf.Config, alone bool, log *slog.Logger) (g group, ha
 			return c.accept, c.dial
 		}
 	}
-	g.node, err = cluster.Listen(node)
+	g.seat, err = cluster.Listen(node)
 	return g, hashes, err
 }
 
@@ -174,10 +174,10 @@ func logGroup(config *conf.Config, log *slog.Logger) func(level cluster.LogLevel
 
 // join has the server take part in the group.
 func (g group) join(o *server.Options, hashes [16]byte) {
-	if g.node == nil {
+	if g.seat == nil {
 		return
 	}
-	o.Group, o.Membership = g.node, membership(g.node, g.set)
+	o.Group, o.Membership = g.seat, membership(g.seat, g.set)
 	store := o.Store
 	o.Store = func(p *persistence.Options) {
 		store(p)
@@ -187,8 +187,8 @@ func (g group) join(o *server.Options, hashes [16]byte) {
 
 // failed receives why the group has lost this member, never if there is none.
 func (g group) failed() <-chan error {
-	if g.node == nil {
+	if g.seat == nil {
 		return nil
 	}
-	return g.node.Failed()
+	return g.seat.Failed()
 }

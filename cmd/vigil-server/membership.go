@@ -10,11 +10,12 @@ import (
 	"github.com/vigildb/vigil/server/conf"
 )
 
-// membership returns what tells the server of its group: what the node knows by now,
+// membership returns what tells the server of its group: what its node knows by now,
 // under names that clients may see.
-func membership(node *cluster.Node, set *conf.Settings) func() *commands.Membership {
+func membership(seat *cluster.Seat, set *conf.Settings) func() *commands.Membership {
 	var last atomic.Pointer[shards]
 	return func() *commands.Membership {
+		node := seat.Node()
 		v := node.View()
 		if v == nil {
 			return nil

@@ -7,18 +7,21 @@ import (
 
 // Errors that only this family returns, word for word as clients see them.
 const (
-	errDisabled     = commands.WireError("ERR This instance has cluster support disabled")
-	errNotKnown     = commands.WireError("CLUSTERDOWN The cluster is down")
-	errSlot         = commands.WireError("ERR Invalid slot")
-	errSlotOrCount  = commands.WireError("ERR Invalid slot or number of keys")
-	errNotMaster    = commands.WireError("ERR The specified node is not a master")
-	errIsMaster     = commands.WireError("ERR You should send CLUSTER FAILOVER to a replica")
-	errMasterIsDown = commands.WireError("ERR Master is down or failed, please use CLUSTER FAILOVER FORCE")
-	errReplicate    = commands.WireError("ERR a running server cannot become a member of another group: start it with a new directory and cluster-join (docs/cluster.md)")
-	errMembers      = commands.WireError("ERR a group decides by itself who leads, and its members are changed as docs/cluster.md describes")
-	errSetSlot      = commands.WireError("ERR slots cannot be moved with their keys yet: DELSLOTS takes a slot without keys from a group and ADDSLOTS gives it to another one (docs/cluster.md)")
-	errSlotRange    = commands.WireError("ERR Invalid or out of range slot")
-	errFlushSlots   = commands.WireError("ERR DB must be empty to perform CLUSTER FLUSHSLOTS.")
+	errDisabled      = commands.WireError("ERR This instance has cluster support disabled")
+	errNotKnown      = commands.WireError("CLUSTERDOWN The cluster is down")
+	errSlot          = commands.WireError("ERR Invalid slot")
+	errSlotOrCount   = commands.WireError("ERR Invalid slot or number of keys")
+	errNotMaster     = commands.WireError("ERR The specified node is not a master")
+	errIsMaster      = commands.WireError("ERR You should send CLUSTER FAILOVER to a replica")
+	errMasterIsDown  = commands.WireError("ERR Master is down or failed, please use CLUSTER FAILOVER FORCE")
+	errReplicateSelf = commands.WireError("ERR Can't replicate myself")
+	errNotAMaster    = commands.WireError("ERR I can only replicate a master, not a replica.")
+	errNotEmpty      = commands.WireError("ERR To set a master the node must be empty and without assigned slots.")
+	errResetKeys     = commands.WireError("ERR CLUSTER RESET can't be called with master nodes containing keys")
+	errMembers       = commands.WireError("ERR a group decides by itself who leads, and its members are changed as docs/cluster.md describes")
+	errSetSlot       = commands.WireError("ERR slots cannot be moved with their keys yet: DELSLOTS takes a slot without keys from a group and ADDSLOTS gives it to another one (docs/cluster.md)")
+	errSlotRange     = commands.WireError("ERR Invalid or out of range slot")
+	errFlushSlots    = commands.WireError("ERR DB must be empty to perform CLUSTER FLUSHSLOTS.")
 )
 
 func errUnknownNode(id []byte) commands.WireError {

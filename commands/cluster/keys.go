@@ -16,6 +16,7 @@ type Node interface {
 	// TakeOver asks the leader to hand over to this member, soon after it has returned.
 	TakeOver()
 	Changes
+	Moves
 }
 
 func keySlot(c *commands.Ctx) error {

@@ -107,11 +107,11 @@ type Node struct {
 	noted  identity // as the directory has it; guarded by noting
 }
 
-// Listen makes a node, which takes part from Start on. A founder holds the port of the group from
+// listen makes a node, which takes part from Start on. A founder holds the port of the group from
 // now on, so that two nodes with one address are noticed before anything else happens; others
 // learn from their directory where they are.
-func Listen(c NodeConfig) (*Node, error) {
-	n := &Node{config: c, proposals: NewProposals(), failed: make(chan error, 1)}
+func listen(c NodeConfig, proposals *Proposals, failed chan error) (*Node, error) {
+	n := &Node{config: c, proposals: proposals, failed: failed}
 	n.ctx, n.end = context.WithCancel(context.Background())
 	if len(c.Members) == 0 || c.ID == 0 {
 		return n, nil
@@ -128,9 +128,6 @@ func Listen(c NodeConfig) (*Node, error) {
 	}
 	return n, nil
 }
-
-// Replicator is what the store of the node proposes to.
-func (n *Node) Replicator() persistence.Replicator { return n.proposals }
 
 // Start takes part from now on. The store is loaded. lazy says that entries are appended
 // without being forced to the device. lead is called when this member is about to lead, and
@@ -228,16 +225,16 @@ func (n *Node) watch(r *Runner) {
 	}
 }
 
+// fail tells that this server takes part no more. One that has ended its part may be another node's by now.
 func (n *Node) fail(err error) {
+	if n.ctx.Err() != nil {
+		return
+	}
 	select {
 	case n.failed <- err:
 	default: // one reason is enough
 	}
 }
-
-// Failed receives why the node takes part no more, if it has ended by itself: its server
-// has to end, and to start again from its disk.
-func (n *Node) Failed() <-chan error { return n.failed }
 
 // receive hands over a message. One that comes before the start is lost.
 func (n *Node) receive(m *Message) {
@@ -300,10 +297,6 @@ func (n *Node) Heard() time.Duration {
 	return 0
 }
 
-// OnPublished has f called with the messages of channels that other members publish. It is
-// called before Start.
-func (n *Node) OnPublished(f func(kind byte, channel, message []byte)) { n.published = f }
-
 // Publish gives a message of a channel to the other members, to each once at most, and with wide
 // to those of the other groups.
 func (n *Node) Publish(kind byte, channel, message []byte, wide bool) {
@@ -346,14 +339,20 @@ func (n *Node) TakeOver() {
 }
 
 // Close ends the part of this member in order. The store is closed next.
-func (n *Node) Close() error {
+func (n *Node) Close() error { return n.part((*Runner).Close) }
+
+// retire is Close for a server that goes on, with its store, as another node.
+func (n *Node) retire() error { return n.part((*Runner).Retire) }
+
+// part ends the part of this member, and its connections.
+func (n *Node) part(end func(*Runner) error) error {
 	n.end()
 	n.mu.Lock() // a Start that is under way sees the end
 	r, l := n.runner.Load(), n.listener
 	n.mu.Unlock()
 	var err error
 	if r != nil {
-		err = r.Close()
+		err = end(r)
 		n.disconnect()
 	}
 	if l != nil {

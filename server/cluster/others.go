@@ -224,6 +224,11 @@ func (o *others) exchange(ctx context.Context, address string) error {
 // letter is what this server tells others: its table, and whether it hears the leader of its group.
 func (o *others) letter() []byte {
 	o.mu.Lock()
+	if o.own == nil { // it has begun a moment ago
+		o.mu.Unlock()
+		o.look()
+		o.mu.Lock()
+	}
 	defer o.mu.Unlock()
 	t, hears := maps.Clone(o.table), false
 	if o.own != nil && !o.n.gone.Load() {
@@ -271,7 +276,7 @@ func (o *others) take(letter []byte) error {
 			o.outdone = o.outdone || o.own != nil && o.own.outdone(g)
 			continue
 		}
-		if before == nil && len(o.table) >= maxGroups-1 {
+		if before == nil && (len(g.Members) == 0 || !o.table.hasRoom()) {
 			continue
 		}
 		if now := joined(before, g); now != before {

@@ -83,3 +83,10 @@ func (p *Proposals) take(term uint64, propose func(data []byte) error) {
 	}
 	p.queue = nil
 }
+
+// forget drops everything: terms begin anew.
+func (p *Proposals) forget() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.queue, p.stuck = nil, 0
+}

@@ -430,7 +430,23 @@ func (r *Runner) Close() error {
 	return err
 }
 
-// Ended is closed when the member has ended, by itself or by Close.
+// Retire is Close for a store that goes on: what was not committed is given up, and it does not
+// lead. Nothing waits for a leadership of this runner any more.
+func (r *Runner) Retire() error {
+	r.stop()
+	<-r.ended
+	r.carriers.Wait()
+	if err := r.Err(); err != ErrStopped {
+		return err
+	}
+	if err := r.replica.Follow(); err != nil {
+		return fmt.Errorf("cluster: %w", err)
+	}
+	r.config.Proposals.forget()
+	return r.replica.Close()
+}
+
+// Ended is closed when the member has ended, by itself, by Close or by Retire.
 func (r *Runner) Ended() <-chan struct{} { return r.ended }
 
 // Err returns why the member has ended.

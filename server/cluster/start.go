@@ -78,7 +78,7 @@ func (n *Node) newcomer(log *grouplog.Log) (*identity, error) {
 	case n.config.Single && blank && len(n.config.Join) == 0:
 		self.Member = singleID
 		if self.Name == "" {
-			self.Name = strconv.FormatUint(rand.Uint64(), 16)
+			self.Name = drawName()
 		}
 	case n.config.Alone && !blank:
 	case !blank:
@@ -89,6 +89,9 @@ func (n *Node) newcomer(log *grouplog.Log) (*identity, error) {
 	self.Group = groupID(n.config.Secret, self.Name)
 	return self, nil
 }
+
+// drawName returns a name for a group that a server founds by itself.
+func drawName() string { return strconv.FormatUint(rand.Uint64(), 16) }
 
 // singleID is the id of a server that founds a group by itself.
 const singleID = 1

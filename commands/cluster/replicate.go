@@ -1,0 +1,75 @@
+package cluster
+
+import (
+	"context"
+
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/structures/slots"
+)
+
+// Moves is a server that can leave its group while it runs. The calls return when it has. Errors are
+// for clients, without a code.
+type Moves interface {
+	// Replicate has this server, a group by itself without slots and keys, become a member of the group that the
+	// one with an address leads.
+	Replicate(ctx context.Context, master string) error
+	// Reset has this server be a group by itself, without slots, that knows no other one.
+	Reset(ctx context.Context) error
+}
+
+// replicate makes an empty server a member of the group of a master.
+func replicate(c *commands.Ctx, n node) error {
+	own := n.m.Shards()[0]
+	single := len(n.m.Members) == 1
+	switch {
+	case n.myself:
+		return errReplicateSelf
+	case !n.leads:
+		return errNotAMaster
+	case n.own: // which it replicates
+		if err := c.Args.Done(); err != nil {
+			return err
+		}
+		return ok(c)
+	case single && own.Slots.Len() > 0:
+		return errNotEmpty
+	}
+	return change(c, func(ctx context.Context, to Node) error {
+		if single {
+			if err := refuseKeys(ctx, to, errNotEmpty); err != nil {
+				return err
+			}
+		}
+		return to.Replicate(ctx, n.Address())
+	})
+}
+
+// reset makes a server a group by itself. HARD does no more than SOFT: the ID of a node follows from its group,
+// and epochs from leaderships.
+func reset(c *commands.Ctx, m *commands.Membership) error {
+	if c.Args.More() && !c.Args.Is("HARD") && !c.Args.Is("SOFT") {
+		c.Args.Syntax()
+	}
+	master := m.Led && m.Leader == m.Self && !m.Gone
+	return change(c, func(ctx context.Context, to Node) error {
+		if master {
+			if err := refuseKeys(ctx, to, errResetKeys); err != nil {
+				return err
+			}
+		}
+		return to.Reset(ctx)
+	})
+}
+
+// refuseKeys returns an error if the server has a key.
+func refuseKeys(ctx context.Context, of Node, refusal error) error {
+	var found error
+	err := of.ScanSlots(ctx, slots.All(), func([]byte) bool {
+		found = refusal
+		return false
+	})
+	if err != nil {
+		return err
+	}
+	return found
+}

@@ -1,0 +1,338 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/server/cluster/mesh"
+	"github.com/vigildb/vigil/structures/slots"
+)
+
+// A server that runs becomes a member of another group, or a group by itself again. The other group takes it in
+// first, so whatever speaks against that is found while nothing has changed. Then its part in its own group
+// ends, and its store becomes that of the new member in one step (persistence.Member.Renew): a server that is
+// killed starts as the one or the other. A learner that never came up for that reason takes no part in anything,
+// and has its place when the server asks again. ADR 0063.
+
+// Errors of servers that cannot become members of another group, for clients.
+var (
+	errNotSingle = errors.New("only a server with cluster-enabled yes leaves its group while it runs: a new one can join another (docs/cluster.md)")
+	errMoves     = errors.New("this server is on its way to another group")
+	errSeveral   = errors.New("this server is a member of a group of several: CLUSTER RESET takes it out of that")
+	errHasSlots  = errors.New("the group of this server has slots")
+	errHasKeys   = errors.New("this server has keys")
+	errNoMaster  = errors.New("that server is not known to lead a group")
+	errSettles   = errors.New("this server does not lead its group yet")
+	errStillOf   = errors.New("the group has not let this server go yet: too few of its members are heard")
+)
+
+// moveTimeout is how long a server waits for a group to take it in or to let it go.
+const moveTimeout = 10 * time.Second
+
+// Replicate has this server, which is a group by itself without slots and keys, become a member of the group
+// that the server with an address of clients leads. It returns when clients can read this server, or after a while if
+// much data is on its way.
+func (s *Seat) Replicate(ctx context.Context, master string) error {
+	return s.change(ctx, func(ctx context.Context, n *Node) error {
+		if err := n.mayMove(); err != nil {
+			return err
+		}
+		g := n.ledBy(master)
+		if g == nil {
+			return errNoMaster
+		}
+		next, err := n.enroll(ctx, g)
+		if err != nil {
+			return err
+		}
+		err = s.move(n, next, func() error {
+			if !n.gone.Load() && n.runner.Load().Members().Claim.Slots.Len() > 0 { // which it got a moment ago
+				return errHasSlots
+			}
+			next.Others = n.others.without(g.Name).encode()
+			return nil
+		})
+		if err == nil {
+			s.Node().settle(ctx)
+		}
+		return err
+	})
+}
+
+// Reset has this server forget the cluster and be a group by itself, without slots. One of a group of several
+// leaves that first, and loses its data, which the others have; one that is alone must not have keys.
+func (s *Seat) Reset(ctx context.Context) error {
+	return s.change(ctx, func(ctx context.Context, n *Node) error {
+		switch alone := len(n.roster().IDs()) == 1; {
+		case n.gone.Load():
+		case !alone:
+			if err := n.resign(ctx); err != nil {
+				return err
+			}
+		case !n.runner.Load().View().Leads:
+			return errSettles
+		}
+		next := &identity{Name: drawName(), Member: singleID, Starts: n.self.Starts, Address: n.self.Address}
+		next.Group = groupID(n.config.Secret, next.Name)
+		var farewell []byte
+		err := s.move(n, next, func() error {
+			farewell = n.others.farewell()
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		n.takeLeave(farewell)
+		return nil
+	})
+}
+
+// change does something with the node, and no other change meanwhile.
+func (s *Seat) change(ctx context.Context, do func(ctx context.Context, n *Node) error) error {
+	ctx, cancel := context.WithTimeout(ctx, moveTimeout)
+	defer cancel()
+	defer context.AfterFunc(s.ctx, cancel)()
+	if !s.moving.TryLock() {
+		return errMoves
+	}
+	defer s.moving.Unlock()
+	n := s.Node()
+	switch {
+	case s.ctx.Err() != nil, n.runner.Load() == nil:
+		return saidToClients{ErrStopped}
+	case !n.config.Single || n.others == nil:
+		return errNotSingle
+	}
+	if err := do(ctx, n); err != nil {
+		return saidToClients{err}
+	}
+	return nil
+}
+
+// mayMove returns why this server cannot leave its group for another one.
+func (n *Node) mayMove() error {
+	m := n.roster()
+	switch {
+	case n.gone.Load():
+		return nil
+	case len(m.IDs()) > 1:
+		return errSeveral
+	case m.Claim.Slots.Len() > 0:
+		return errHasSlots
+	case !n.runner.Load().View().Leads: // it may not have read all that it has
+		return errSettles
+	}
+	return nil
+}
+
+// ledBy returns the other group whose leader is known to be at an address.
+func (n *Node) ledBy(address string) *Group {
+	for _, g := range n.others.division.Load().Others {
+		for _, m := range g.Members {
+			if m.ID == g.Leader && m.Address == address {
+				return g.Group
+			}
+		}
+	}
+	return nil
+}
+
+// enroll has another group take this server in, and returns which member of it the server is to be.
+func (n *Node) enroll(ctx context.Context, g *Group) (*identity, error) {
+	next := &identity{Name: g.Name, Group: groupID(n.config.Secret, g.Name), Starts: n.self.Starts, Address: n.self.Address}
+	var members []string
+	for _, m := range g.Members {
+		if m.ID == g.Leader {
+			members = slices.Insert(members, 0, m.Address)
+		} else {
+			members = append(members, m.Address)
+		}
+	}
+	m := n.visitor(next)
+	defer m.Close()
+	for delay := firstPause; ; delay = min(2*delay, lastPause) {
+		a, err := ask(ctx, m, members, &request{What: asksJoin, Address: next.Address})
+		if err == nil && (a.Member == 0 || len(a.Members) == 0) {
+			err = refusedRequest{"the group takes the server in without an id"}
+		}
+		var refused refusedRequest
+		switch {
+		case err == nil:
+			next.Member, next.Known = a.Member, a.Members
+			return next, nil
+		case errors.As(err, &refused), ctx.Err() != nil, fatalToServer(err):
+			return nil, fmt.Errorf("cluster: the group does not take this server in: %w", err)
+		}
+		n.config.Logf(LogInfo, "waits until group %q takes this server in: %v", g.Name, err)
+		select {
+		case <-time.After(delay):
+		case <-ctx.Done():
+			return nil, fmt.Errorf("cluster: the group does not take this server in: %w", err)
+		}
+	}
+}
+
+// settle waits until this server has what its group had when it joined, and hears the leader.
+func (n *Node) settle(ctx context.Context) {
+	for tick := time.NewTicker(20 * time.Millisecond); ; {
+		if v := n.View(); v != nil && v.Leader != 0 && slices.Contains(n.roster().IDs(), n.self.Member) {
+			tick.Stop()
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			tick.Stop()
+			return
+		}
+	}
+}
+
+// resign has the group let this member go.
+func (n *Node) resign(ctx context.Context) error {
+	if m := n.roster(); m.Voter(n.self.Member) && len(m.Conf.GetVoters()) == 1 {
+		return ErrLastVoter
+	}
+	n.leaving.Store(true) // attend asks for it
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for !n.gone.Load() {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			n.leaving.Store(false)
+			return errStillOf
+		}
+	}
+	return nil
+}
+
+// move makes this server, whose group has let it go or is to be dissolved, the member that next says, on a
+// store without keys. ready is called when the node has ended its part. With its error, and with keys in a
+// group of one, the server stays what it is.
+func (s *Seat) move(n *Node, next *identity, ready func() error) error {
+	if err := n.retire(); err != nil {
+		return s.lost(err)
+	}
+	why, config := ready(), n.config
+	if why == nil {
+		why = s.renew(next, n.gone.Load())
+	}
+	switch {
+	case why == nil:
+		cluster := *config.Cluster
+		cluster.Slots, cluster.All = nil, false
+		config.Cluster, config.Members, config.Join = &cluster, nil, nil
+		config.ID, config.Replaces, config.Name, config.Alone = 0, 0, "", false
+		config.Logf(LogNotice, "this server was member %d of group %q, and is member %d of group %q from now on", n.self.Member, n.self.Name, next.Member, next.Name)
+	case !errors.Is(why, errHasKeys) && !errors.Is(why, errHasSlots):
+		return s.lost(why)
+	}
+	again, err := listen(config, s.proposals, s.failed)
+	if err == nil {
+		err = s.start(again)
+	}
+	if err != nil {
+		return s.lost(err)
+	}
+	s.node.Store(again)
+	return why
+}
+
+// renew makes the store that of another member. With drop it may have keys.
+func (s *Seat) renew(next *identity, drop bool) error {
+	err := s.store.Renew(next.encode(), drop)
+	if errors.Is(err, persistence.ErrNotEmpty) {
+		return errHasKeys
+	}
+	if err == nil {
+		s.role.Leave()
+	}
+	return err
+}
+
+// lost tells that the server has left its group and cannot go on.
+func (s *Seat) lost(err error) error {
+	err = fmt.Errorf("cluster: the server has ended its part in its group, and cannot go on: %w", err)
+	select {
+	case s.failed <- err:
+	default: // one reason is enough
+	}
+	return err
+}
+
+// without returns the table without a group, and with what others are to know of the own one: that nobody is a
+// member of it any more, unless it lets this server go and lives on.
+func (o *others) without(name string) table {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	t := maps.Clone(o.table)
+	delete(t, name)
+	if !o.n.gone.Load() && t.hasRoom() {
+		t[o.name] = o.dissolvedLocked()
+	}
+	return t
+}
+
+// hasRoom reports whether a server may note one more group. What it noted of one that is dissolved makes room.
+func (t table) hasRoom() bool {
+	for name, g := range t {
+		if len(t) < maxGroups-1 {
+			break
+		}
+		if len(g.Members) == 0 {
+			delete(t, name)
+		}
+	}
+	return len(t) < maxGroups-1
+}
+
+// dissolvedLocked is what is told of a group that nobody is a member of any more: news behind all that
+// was told before.
+func (o *others) dissolvedLocked() *Group {
+	g := &Group{Name: o.name, Claim: Claim{Slots: new(slots.Set)}}
+	_, g.Index = o.n.log.Bounds()
+	if o.own != nil {
+		g.Index, g.Term, g.Claim.Since = max(g.Index, o.own.Index), o.own.Term, o.own.Claim.Since
+	}
+	g.Index++
+	return g
+}
+
+// farewell is a letter that tells that nobody is a member of the own group any more, nil if it lives on.
+func (o *others) farewell() []byte {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.n.gone.Load() {
+		return nil
+	}
+	return appendLetter(nil, "", false, table{o.name: o.dissolvedLocked()})
+}
+
+// takeLeave sends a letter to the servers of other groups. It waits for those that are there.
+func (n *Node) takeLeave(letter []byte) {
+	if letter == nil {
+		return
+	}
+	m := mesh.New(mesh.Config{Cluster: clusterID(n.config.Secret), Dial: n.dial, Logf: func(string, ...any) {}})
+	defer m.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), exchangeTimeout)
+	defer cancel()
+	var sent sync.WaitGroup
+	for _, address := range n.others.targets(true) {
+		if bus, err := busOf(address); err == nil {
+			sent.Go(func() {
+				if _, err := m.Ask(ctx, bus, 0, letter); err != nil {
+					n.config.Logf(LogInfo, "%s is not told that this server has left its group: %v", address, err)
+				}
+			})
+		}
+	}
+	sent.Wait()
+}

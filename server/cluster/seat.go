@@ -1,0 +1,143 @@
+package cluster
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/structures/slots"
+)
+
+// A Seat is a server's place in a cluster. It has one Node at a time: a server that becomes a member of
+// another group while it runs gets another one, on the same store; see [Seat.Replicate].
+type Seat struct {
+	proposals *Proposals
+	published func(kind byte, channel, message []byte)
+	node      atomic.Pointer[Node]
+	failed    chan error
+
+	ctx context.Context // ends with Close
+	end context.CancelFunc
+
+	// moving is held while the server becomes a member of another group. It guards what follows.
+	moving sync.Mutex
+	store  *persistence.Member // nil before Start
+	lazy   bool
+	role   SeatRole
+}
+
+// SeatRole is what changes with the part of a server in its group.
+type SeatRole struct {
+	Role
+	// Leave is called when the server has left its group and is about to take part in another one: the store is
+	// empty, and what waits for keys has to end.
+	Leave func()
+}
+
+// Listen makes the place of a server, which takes part from Start on; see listen.
+func Listen(c NodeConfig) (*Seat, error) {
+	s := &Seat{proposals: NewProposals(), failed: make(chan error, 1)}
+	s.ctx, s.end = context.WithCancel(context.Background())
+	n, err := listen(c, s.proposals, s.failed)
+	if err != nil {
+		return nil, err
+	}
+	s.node.Store(n)
+	return s, nil
+}
+
+// Start takes part from now on; see [Node.Start]. The functions are those of SeatRole.
+func (s *Seat) Start(store *persistence.Member, lazy bool, lead, follow, leave func()) error {
+	s.moving.Lock()
+	s.store, s.lazy, s.role = store, lazy, SeatRole{Role{lead, follow}, leave}
+	s.moving.Unlock()
+	return s.start(s.Node())
+}
+
+func (s *Seat) start(n *Node) error {
+	n.published = s.published
+	return n.Start(s.store, s.lazy, s.role.Lead, s.role.Follow)
+}
+
+// Close ends the part of this server in order. The store is closed next.
+func (s *Seat) Close() error {
+	s.end()
+	n := s.Node()
+	n.end() // a Start that waits for others holds nothing, and ends
+	s.moving.Lock()
+	defer s.moving.Unlock()
+	return s.Node().Close()
+}
+
+// Failed receives why the server takes part no more, if that has ended by itself: it
+// has to end, and to start again from its disk.
+func (s *Seat) Failed() <-chan error { return s.failed }
+
+// Replicator is what the store proposes to.
+func (s *Seat) Replicator() persistence.Replicator { return s.proposals }
+
+// OnPublished has f called with the messages of channels that other servers publish. It is
+// called before Start.
+func (s *Seat) OnPublished(f func(kind byte, channel, message []byte)) { s.published = f }
+
+// Node is what the server is now. It may be another one at any later time.
+func (s *Seat) Node() *Node { return s.node.Load() }
+
+// Held is that of the node, as are the methods below.
+func (s *Seat) Held() bool { return s.Node().Held() }
+
+// WaitHeld waits until Held.
+func (s *Seat) WaitHeld() error { return s.Node().WaitHeld() }
+
+// Fresh reports whether the server may be read.
+func (s *Seat) Fresh(patient bool) bool { return s.Node().Fresh(patient) }
+
+// Gone reports whether the server has left its group.
+func (s *Seat) Gone() bool { return s.Node().Gone() }
+
+// HandOver has another member lead.
+func (s *Seat) HandOver() { s.Node().HandOver() }
+
+// TakeOver asks the leader to hand over.
+func (s *Seat) TakeOver() { s.Node().TakeOver() }
+
+// Publish gives a message to other servers.
+func (s *Seat) Publish(kind byte, channel, message []byte, wide bool) {
+	s.Node().Publish(kind, channel, message, wide)
+}
+
+// Published counts messages.
+func (s *Seat) Published() (sent, dropped, received uint64) { return s.Node().Published() }
+
+// Shard returns the slots of the group.
+func (s *Seat) Shard() (own *slots.Set, covered bool) { return s.Node().Shard() }
+
+// Meet exchanges tables with another server.
+func (s *Seat) Meet(ctx context.Context, address string) error { return s.Node().Meet(ctx, address) }
+
+// TakeSlots gives slots to the group.
+func (s *Seat) TakeSlots(ctx context.Context, add *slots.Set) error {
+	return s.Node().TakeSlots(ctx, add)
+}
+
+// DropSlots takes slots from the group.
+func (s *Seat) DropSlots(ctx context.Context, drop *slots.Set) error {
+	return s.Node().DropSlots(ctx, drop)
+}
+
+// RemoveMember takes a member out of the group.
+func (s *Seat) RemoveMember(ctx context.Context, id uint64, force bool) error {
+	return s.Node().RemoveMember(ctx, id, force)
+}
+
+// ReplaceMember has a member take the place of another one.
+func (s *Seat) ReplaceMember(ctx context.Context, leaves, by uint64) error {
+	return s.Node().ReplaceMember(ctx, leaves, by)
+}
+
+// TransferTo has a member lead.
+func (s *Seat) TransferTo(id uint64) error { return s.Node().TransferTo(id) }
+
+// RecoverVote has this server vote.
+func (s *Seat) RecoverVote() (last, term uint64, err error) { return s.Node().RecoverVote() }
