@@ -208,6 +208,9 @@ func (d *Driver) Step(now time.Duration, m *raftpb.Message) error {
 	}
 	err := d.node.Step(m)
 	d.heard(m)
+	if m.GetType() == raftpb.MsgAppResp && !m.GetReject() {
+		d.tell(m.GetFrom())
+	}
 	return err
 }
 
@@ -379,12 +382,19 @@ func (d *Driver) hold(m *raftpb.Message) {
 
 // Tell lets learners of a leader that is the only voter know what its device has by now.
 func (d *Driver) Tell() {
-	if !d.leads() || !d.alone() {
+	for _, id := range d.Members().Conf.GetLearners() {
+		d.tell(id)
+	}
+}
+
+// tell is Tell for one learner, which has said what it has, or for which the device has more now: whatever comes
+// last. Raft has told it before, when it could not know. If this is lost the next heartbeat says it.
+func (d *Driver) tell(id uint64) {
+	if !d.leads() || !d.alone() || id == d.ID {
 		return
 	}
 	s, kind := d.node.Status(), raftpb.MsgHeartbeat
-	for _, id := range d.Members().Conf.GetLearners() {
-		commit := min(s.Progress[id].Match, s.HardState.GetCommit(), d.Log.Forced())
+	if commit := min(s.Progress[id].Match, s.HardState.GetCommit(), d.Log.Forced()); commit > 0 {
 		d.Mesh.Send(&raftpb.Message{Type: &kind, From: &d.ID, To: &id, Term: s.HardState.Term, Commit: &commit})
 	}
 }

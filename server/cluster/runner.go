@@ -80,6 +80,8 @@ type Runner struct {
 	carriers sync.WaitGroup // those that send states, and the one that forces
 	forcing  bool           // there is one, which sends to forced
 	forced   chan struct{}  // has room for one, so that nobody waits
+	// lastForced is when the last of these began, by Now.
+	lastForced time.Duration
 
 	lease atomic.Int64 // until when replies may leave, by Now; 0 for not at all
 	heard atomic.Int64 // when the leader was heard, or this member was it, by Now
@@ -235,7 +237,7 @@ func (r *Runner) end(err error) {
 	r.toldLocked(r.roster.members)
 }
 
-// forcePause is the least time between two writes that learners wait for: under load more come with each.
+// forcePause is the least time from one write that learners wait for to the next: under load more comes with each.
 const forcePause = 5 * time.Millisecond
 
 // force has the device take what learners wait for (R8), in a goroutine that ends with the write.
@@ -244,10 +246,13 @@ func (r *Runner) force() {
 	if r.forcing || !r.driver.leads() || !r.driver.alone() || len(r.replica.Members().Conf.GetLearners()) == 0 || r.replica.Forced() >= last {
 		return
 	}
-	r.forcing = true
+	now := r.config.Now()
+	pause := time.NewTimer(max(0, r.lastForced+forcePause-now))
+	r.forcing, r.lastForced = true, max(now, r.lastForced+forcePause)
 	r.carriers.Go(func() {
+		defer pause.Stop()
 		select {
-		case <-time.After(forcePause):
+		case <-pause.C:
 		case <-r.ctx.Done():
 			return
 		}
