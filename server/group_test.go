@@ -196,6 +196,11 @@ func (g *testGroup) Replicate(_ context.Context, master string) error {
 	return g.refuses
 }
 
+func (g *testGroup) Forget(_ context.Context, id string) (known bool, err error) {
+	g.set(func() { g.changes = append(g.changes, "forget "+id) })
+	return len(id) == 40 && id[0] != '7', g.refuses
+}
+
 func (g *testGroup) Reset(context.Context) error {
 	g.set(func() { g.changes = append(g.changes, "reset") })
 	return g.refuses

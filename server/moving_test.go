@@ -73,6 +73,23 @@ func TestReplicaReplicatesItsMaster(t *testing.T) {
 	}
 }
 
+// What cannot be forgotten is refused with Redis's texts; a replica's group, and who was one, are for the cluster to say.
+func TestReplicasAreForgotten(t *testing.T) {
+	r := newShardsRig(t)
+	c := r.dial()
+	id := func(digit string) string { return strings.Repeat(digit, 40) }
+	each(t, c, map[string]string{
+		"CLUSTER FORGET " + id("1"):        "(error) ERR I tried hard but I can't forget myself...",
+		"CLUSTER FORGET " + id("c"):        "(error) ERR the node leads a group: CLUSTER RESET at the node takes it out of the cluster, if it has no keys",
+		"CLUSTER FORGET " + id("b"):        "OK", // a replica of another group
+		"CLUSTER FORGET " + id("8"):        "OK", // a former one
+		"CLUSTER FORGET " + id("7"):        "(error) ERR Unknown node " + id("7"),
+		"CLUSTER FORGET " + id("7") + " x": "(error) ERR wrong number of arguments for 'cluster|forget' command",
+	})
+	r.follow()
+	r.dial().want("CLUSTER FORGET "+id("2"), "(error) ERR Can't forget my master!")
+}
+
 // When a server has left its group, clients that wait for keys, watch them or may have cached them hear of it; the others stay.
 func TestClientsStayWhenTheirServerLeavesItsGroup(t *testing.T) {
 	r := newSlotsRig(t)

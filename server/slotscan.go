@@ -92,3 +92,12 @@ func (h host) Replicate(ctx context.Context, master string) error {
 func (h host) Reset(ctx context.Context) error {
 	return h.abroadIn(func(g Group) error { return g.Reset(ctx) })
 }
+
+// Forget has the group of a replica let it go.
+func (h host) Forget(ctx context.Context, id string) (known bool, err error) {
+	err = h.abroadIn(func(g Group) (e error) {
+		known, e = g.Forget(ctx, id)
+		return e
+	})
+	return known, err
+}

@@ -160,7 +160,7 @@ func TestRunningServersBecomeReplicas(t *testing.T) {
 	s.run(3, "--cluster-enabled", "yes").await(t)
 	s.follows(0, 3, 1)
 
-	s.until(3, "CLUSTER FAILOVER", "OK")
+	s.until(3, "CLUSTER FAILOVER", "ERR You should send CLUSTER FAILOVER to a replica") // once it has done so
 	s.follows(0, 1, 3)
 	s.until(3, "GET a", "4")
 	s.until(1, "GET a", "MOVED 15495 "+s.address(3))
@@ -234,5 +234,41 @@ func TestReplicasInTwosVote(t *testing.T) {
 	s.follows(0, other, 1)
 	if got := s.call(next, "GET b"); got != "1" {
 		t.Errorf("the rest of the group says %s", got)
+	}
+}
+
+// CLUSTER FORGET, at whichever server, has the group of a replica let it go: the others know that it was one when they are asked, too.
+// CLUSTER RESET of a server that is a group by itself has the others forget it.
+func TestServersAreForgotten(t *testing.T) {
+	s := newShards(t)
+	s.empty(4)
+	s.halves()
+	s.until(2, "CLUSTER REPLICATE "+s.id(0), "OK")
+	replica, single := s.id(2), s.id(3)
+	for i, line := range map[int]string{0: s.id(0), 2: s.id(2), 1: "0123", 3: s.id(0)} {
+		want := map[int]string{0: "ERR I tried hard but I can't forget myself...", 1: "ERR Unknown node 0123", 2: "ERR I tried hard", 3: "ERR the node leads a group"}[i]
+		s.want(i, "CLUSTER FORGET "+line, want)
+	}
+	s.want(2, "CLUSTER FORGET "+s.id(0), "ERR Can't forget my master!")
+	for _, i := range []int{1, 0, 3} {
+		s.want(i, "CLUSTER FORGET "+replica, "OK")
+	}
+	s.until(2, "CLUSTER RESET", "OK")
+	s.until(2, "CLUSTER NODES", "myself,master")
+	s.want(3, "CLUSTER RESET", "OK")
+	for i := range 2 {
+		for end := time.Now().Add(time.Minute); ; {
+			got := s.call(i, "CLUSTER NODES")
+			if !strings.Contains(got, replica) && !strings.Contains(got, single) {
+				break
+			}
+			if time.Now().After(end) {
+				t.Fatalf("server %d shows\n%s", i, got)
+			}
+		}
+		s.want(i, "CLUSTER FORGET "+single, "OK")
+	}
+	for i := range 2 {
+		s.until(i, "CLUSTER INFO", "cluster_state:ok")
 	}
 }

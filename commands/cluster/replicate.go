@@ -15,6 +15,8 @@ type Moves interface {
 	Replicate(ctx context.Context, master string) error
 	// Reset has this server be a group by itself, without slots, that knows no other one.
 	Reset(ctx context.Context) error
+	// Forget has the group of the replica with an ID let it go. known is false if no member has or had the ID.
+	Forget(ctx context.Context, id string) (known bool, err error)
 }
 
 // replicate makes an empty server a member of the group of a master.
@@ -72,4 +74,31 @@ func refuseKeys(ctx context.Context, of Node, refusal error) error {
 		return err
 	}
 	return found
+}
+
+// forget has a replica leave its group, whichever node is asked. The nodes that are asked next do not know it any more, which
+// is no error: tools ask all of them.
+func forget(c *commands.Ctx, m *commands.Membership) error {
+	id, found := c.Args.String(), node{}
+	eachNode(m, func(n node) {
+		if n.ID == id {
+			found = n
+		}
+	})
+	switch {
+	case found.Member == nil:
+	case found.myself:
+		return errForgetSelf
+	case found.leads && found.own:
+		return errForgetMaster
+	case found.leads:
+		return errForgetGroup
+	}
+	return change(c, func(ctx context.Context, to Node) error {
+		known, err := to.Forget(ctx, id)
+		if err == nil && !known {
+			err = errUnknownNode([]byte(id))
+		}
+		return err
+	})
 }

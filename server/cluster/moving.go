@@ -178,20 +178,27 @@ func (n *Node) enroll(ctx context.Context, g *Group) (*identity, error) {
 	}
 }
 
-// settle waits until this server has what its group had when it joined, and hears the leader.
+// settle waits until this server has what its group had when it joined, hears the leader, and other groups have
+// heard of it: tools ask them next.
 func (n *Node) settle(ctx context.Context) {
-	for tick := time.NewTicker(20 * time.Millisecond); ; {
-		if v := n.View(); v != nil && v.Leader != 0 && slices.Contains(n.roster().IDs(), n.self.Member) {
-			tick.Stop()
-			return
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if v := n.View(); v.Leader != 0 && slices.Contains(n.roster().IDs(), n.self.Member) {
+			break
 		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			tick.Stop()
 			return
 		}
 	}
+	n.others.look()
+	var told sync.WaitGroup
+	for _, address := range n.others.targets(true) {
+		told.Go(func() { _ = n.others.exchange(ctx, address) }) // which is done every second, and logged
+	}
+	told.Wait()
 }
 
 // resign has the group let this member go.

@@ -18,6 +18,7 @@ const (
 	asksMove    = "move"    // a member is at another Address
 	asksPromote = "promote" // a learner that has caught up becomes a voter, perhaps in place of another one
 	asksLeave   = "leave"   // a member leaves
+	asksExpel   = "expel"   // a server of the cluster was told to forget the member that Leaves
 	asksNews    = "hear"    // a member that hears no leader asks anybody whether it still is a member
 )
 
@@ -27,6 +28,7 @@ type request struct {
 	Member   uint64 `json:",omitempty"`
 	Address  string `json:",omitempty"`
 	Replaces uint64 `json:",omitempty"`
+	Leaves   uint64 `json:",omitempty"`
 }
 
 // reply is what it is told.
@@ -84,6 +86,10 @@ func (n *Node) serveRequest(ctx context.Context, q *request) *reply {
 		err = r.Promote(ctx, q.Member, q.Replaces)
 	case asksLeave:
 		err = r.Leave(ctx, q.Member, false)
+	case asksExpel:
+		if !slices.Contains(n.roster().Left, q.Leaves) {
+			err = r.Leave(ctx, q.Leaves, false)
+		}
 	default:
 		err = fmt.Errorf("cluster: %q cannot be asked for", q.What)
 	}

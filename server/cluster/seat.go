@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/structures/slots"
@@ -57,7 +58,33 @@ func (s *Seat) Start(store *persistence.Member, lazy bool, lead, follow, leave f
 
 func (s *Seat) start(n *Node) error {
 	n.published = s.published
-	return n.Start(s.store, s.lazy, s.role.Lead, s.role.Follow)
+	if err := n.Start(s.store, s.lazy, s.role.Lead, s.role.Follow); err != nil {
+		return err
+	}
+	n.awaitLead()
+	return nil
+}
+
+// leadPatience is how long the only voter of a group waits until it leads, before clients can connect. It needs a tick.
+const leadPatience = time.Second
+
+// awaitLead waits until the only voter of a group leads it: tools that look at a server as soon as it is there take
+// one that does not for a replica.
+func (n *Node) awaitLead() {
+	if m := n.roster(); len(m.Conf.GetVoters()) != 1 || !m.Voter(n.self.Member) || n.gone.Load() {
+		return
+	}
+	tick, late := time.NewTicker(5*time.Millisecond), time.After(leadPatience)
+	defer tick.Stop()
+	for !n.View().Leads {
+		select {
+		case <-tick.C:
+		case <-late:
+			return
+		case <-n.ctx.Done():
+			return
+		}
+	}
 }
 
 // Close ends the part of this server in order. The store is closed next.
@@ -124,6 +151,11 @@ func (s *Seat) TakeSlots(ctx context.Context, add *slots.Set) error {
 // DropSlots takes slots from the group.
 func (s *Seat) DropSlots(ctx context.Context, drop *slots.Set) error {
 	return s.Node().DropSlots(ctx, drop)
+}
+
+// Forget has the group of a replica let it go.
+func (s *Seat) Forget(ctx context.Context, id string) (known bool, err error) {
+	return s.Node().Forget(ctx, id)
 }
 
 // RemoveMember takes a member out of the group.
