@@ -61,6 +61,7 @@ type Store struct {
 	trimmed atomic.Uint64 // last record that was cut off the journal
 	durable journal.Durability
 	member  *Member // nil if the store is alone
+	tracker atomic.Pointer[Tracker]
 	discard discarded
 
 	materialiser materialiser

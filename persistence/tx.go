@@ -301,6 +301,9 @@ func (tx *Tx) about(t *table, key []byte) {
 	tx.rec.Bytes(key)
 	tx.lastKey = append(tx.lastKey[:0], key...)
 	tx.lastDB, tx.hasLast = t.phys, true
+	if t := tx.s.tracker.Load(); t != nil {
+		t.note(key)
+	}
 }
 
 // note records that the caller changed key.

@@ -107,6 +107,7 @@ func (tx *Tx) remap() {
 	recordMapping(&tx.rec, tx.s.mapping.next, tx.s.mapping.phys)
 	tx.hasLast = false
 	tx.apart, tx.changed = true, true
+	tx.s.tracker.Load().flushed()
 }
 
 // RandomKey returns a key of the selected database, each with about the same
