@@ -92,6 +92,9 @@ func (n *Node) changed(m *Members) {
 	before := n.members
 	n.meetLocked(m)
 	n.mu.Unlock()
+	if n.others != nil && n.others.look() { // before this member leads, or clients go by what was so
+		n.others.tell()
+	}
 	n.tell(before, m)
 	if slices.Contains(m.Left, n.self.Member) {
 		n.dismiss("the group has let it go")

@@ -21,20 +21,37 @@ type Claim struct {
 	// Since is when the group had its first slot, in milliseconds of Unix time by the clock of its
 	// leader. Of two groups that claim a slot the one with the smaller one has it.
 	Since uint64
+	// Given are slots that the group has given to others, which may not have taken them yet, and whose keys may
+	// still be here; Taking are those that it is about to get. Neither is changed in place.
+	Given, Taking []Move
 }
 
 // Claimed reports whether the group has ever claimed slots. A group that has given up all of them
 // has.
 func (c Claim) Claimed() bool { return c.Slots != nil }
 
-// append appends the claim as it is on disk and in entries: Since as uvarint, then the slots.
+// append appends the claim as it is on disk, in entries and in tables: Since as uvarint, then the slots. The moves are
+// apart.
 func (c Claim) append(b []byte) []byte { return c.Slots.Append(binary.AppendUvarint(b, c.Since)) }
+
+// entry is the claim in an entry: with the moves behind it, Given and Taking, if there are any.
+func (c Claim) entry() []byte {
+	b := c.append(nil)
+	if c.moving() {
+		b = appendMoves(appendMoves(b, c.Given), c.Taking)
+	}
+	return b
+}
 
 // decodeClaim reads a claim in an entry. What is none changes nothing: an entry that is committed
 // has to be passed.
 func decodeClaim(b []byte, before Claim) Claim {
 	d := decoder{b: b}
-	if c := d.claim(); d.err == nil && len(d.b) == 0 {
+	c := d.claim()
+	if d.err == nil && len(d.b) > 0 {
+		c.Given, c.Taking = d.moves(), d.moves()
+	}
+	if d.err == nil && len(d.b) == 0 {
 		return c
 	}
 	return before
@@ -45,16 +62,27 @@ func (d *decoder) claim() (c Claim) {
 	if d.err != nil {
 		return Claim{}
 	}
-	var err error
-	if c.Slots, d.b, err = slots.Decode(d.b); err != nil {
-		d.b, d.err = nil, errMembers
+	if c.Slots = d.slots(); d.err != nil {
 		return Claim{}
 	}
 	return c
 }
 
+func (d *decoder) slots() *slots.Set {
+	if d.err != nil {
+		return nil
+	}
+	set, rest, err := slots.Decode(d.b)
+	if d.b = rest; err != nil {
+		d.err = errMembers
+	}
+	return set
+}
+
 // ErrSlotsTaken is returned for slots that another group has.
 var ErrSlotsTaken = errors.New("cluster: another group has slots of these")
+
+var errSlotsMove = errors.New("cluster: the slots are on their way between groups")
 
 // Claim has the group claim slots in place of those that it has. It returns when that is proposed.
 // The change is one of no member, which raft passes on and otherwise ignores.
@@ -62,7 +90,7 @@ func (d *Driver) Claim(c Claim) error {
 	if _, err := d.mayChange(); err != nil {
 		return fmt.Errorf("change the slots of the group: %w", err)
 	}
-	return d.proposeChange(raftpb.ConfChangeTransitionAuto, string(c.append(nil)), single(raftpb.ConfChangeUpdateNode, raft.None))
+	return d.proposeChange(raftpb.ConfChangeTransitionAuto, string(c.entry()), single(raftpb.ConfChangeUpdateNode, raft.None))
 }
 
 // Claim has the group claim other slots, and returns when it has agreed to that. next returns
@@ -75,6 +103,40 @@ func (r *Runner) Claim(ctx context.Context, next func(*Members) (Claim, error)) 
 		}
 		return d.Claim(want)
 	}, func(m *Members) bool { return m.Claimed() && m.Since == want.Since && m.Slots.Equal(want.Slots) })
+}
+
+// reclaim has the group change its claim, and returns when it has, as done says. next returns the claim, with the goroutine
+// of the driver. proposed reports whether the change may be made although there is an error: before, it waits
+// until no other change is under way or ctx ends, and after that for the outcome, as long as this member leads.
+func (r *Runner) reclaim(ctx context.Context, next func(*Driver, *Members) (Claim, error), done func(*Members) bool) (proposed bool, err error) {
+	for {
+		err = r.change(context.WithoutCancel(ctx), func(d *Driver) error {
+			want, err := next(d, d.Members())
+			if err == nil {
+				err = d.Claim(want)
+			}
+			proposed = err == nil
+			return err
+		}, done)
+		if err == nil || proposed || !errors.Is(err, ErrChanging) {
+			return proposed, err
+		}
+		select {
+		case <-time.After(movePause):
+		case <-ctx.Done():
+			return false, err
+		}
+	}
+}
+
+// Leading returns the term in which this member leads its group, 0 if it does not.
+func (r *Runner) Leading() (term uint64) {
+	r.ask(func() {
+		if r.driver.leads() {
+			term = r.driver.leading
+		}
+	})
+	return term
 }
 
 var errHasData = errors.New("cluster: the group has data of all slots, and would hide what is not in the slots that it claims: it can take part with all slots only")
@@ -139,7 +201,11 @@ func (o *others) claimAgain(before int) (periods int) {
 	}
 	ctx, cancel := context.WithTimeout(o.n.ctx, exchangeTimeout)
 	defer cancel()
-	err := r.Claim(ctx, func(m *Members) (Claim, error) { return Claim{Slots: m.Slots, Since: now()}, nil })
+	err := r.Claim(ctx, func(m *Members) (Claim, error) {
+		c := m.Claim
+		c.Since = now()
+		return c, nil
+	})
 	if err != nil {
 		o.n.complain("the group does not claim its slots again: %v", err)
 		return 0
@@ -168,10 +234,14 @@ func (o *others) hasMet(contact string) bool {
 // with returns the claim of a group with some more slots, unless another group has one of them. A group that
 // has written data before it has ever claimed slots may have keys of all of them.
 func (o *others) with(m *Members, add *slots.Set) (Claim, error) {
-	for _, g := range o.division.Load().Others {
+	d := o.division.Load()
+	for _, g := range d.Others {
 		if taken := g.Slots.Both(add); taken.Len() > 0 {
 			return Claim{}, fmt.Errorf("%s of group %q: %w", taken, g.Name, ErrSlotsTaken)
 		}
+	}
+	if moves := slotsOf(m.Given).Union(slotsOf(m.Taking)).Union(d.Arriving).Both(add); moves.Len() > 0 {
+		return Claim{}, fmt.Errorf("%s: %w", moves, errSlotsMove)
 	}
 	want := m.Slots.Union(add)
 	if _, last := o.n.log.Bounds(); !m.Claimed() && want.Len() < slots.Count {
@@ -179,8 +249,8 @@ func (o *others) with(m *Members, add *slots.Set) (Claim, error) {
 			return Claim{}, errors.Join(errHasData, err)
 		}
 	}
-	c := Claim{Slots: want, Since: m.Since}
-	if c.Since == 0 {
+	c := m.Claim
+	if c.Slots = want; c.Since == 0 {
 		c.Since = now()
 	}
 	return c, nil
@@ -193,7 +263,11 @@ func (n *Node) TakeSlots(ctx context.Context, add *slots.Set) error {
 
 // DropSlots takes slots from the group of this server, which leads it.
 func (n *Node) DropSlots(ctx context.Context, drop *slots.Set) error {
-	return n.reclaim(ctx, func(m *Members) (Claim, error) { return Claim{Slots: m.Slots.Without(drop), Since: m.Since}, nil })
+	return n.reclaim(ctx, func(m *Members) (Claim, error) {
+		c := m.Claim
+		c.Slots = m.Slots.Without(drop)
+		return c, nil
+	})
 }
 
 // reclaim changes the claim of the group, and returns when this server goes by that.

@@ -136,15 +136,20 @@ func change(conf *raftpb.ConfState, cc *raftpb.ConfChangeV2) (*raftpb.ConfState,
 //	addresses, each id, length, bytes | ids that have left | Base, unless it is 0
 //
 // Those of a group that has claimed slots begin with membersWithClaim, have Base in any case, and
-// the claim behind it.
+// the claim behind it. With slots that are on their way they begin with membersWithMoves, and have
+// what was given away and what comes behind the claim, which may be of no slot.
 const (
 	membersFormat    = 1
 	membersWithClaim = 2
+	membersWithMoves = 3
 )
 
 func (m *Members) encode() []byte {
 	b := []byte{membersFormat}
-	if m.Claimed() {
+	switch {
+	case m.moving():
+		b[0] = membersWithMoves
+	case m.Claimed():
 		b[0] = membersWithClaim
 	}
 	for _, ids := range [][]uint64{m.Conf.GetVoters(), m.Conf.GetVotersOutgoing(), m.Conf.GetLearners(), m.Conf.GetLearnersNext()} {
@@ -163,6 +168,8 @@ func (m *Members) encode() []byte {
 	}
 	b = appendIDs(b, m.Left)
 	switch {
+	case m.moving():
+		return appendMoves(appendMoves(m.Claim.append(binary.AppendUvarint(b, m.Base)), m.Given), m.Taking)
 	case m.Claimed():
 		return m.Claim.append(binary.AppendUvarint(b, m.Base))
 	case m.Base != 0:
@@ -187,10 +194,10 @@ func decodeMembers(index uint64, b []byte) (*Members, error) {
 	if len(b) == 0 {
 		return m, nil
 	}
-	if b[0] != membersFormat && b[0] != membersWithClaim {
+	if b[0] < membersFormat || b[0] > membersWithMoves {
 		return nil, fmt.Errorf("members in format %d: %w", b[0], grouplog.ErrCorrupt)
 	}
-	d, claims := decoder{b: b[1:]}, b[0] == membersWithClaim
+	d, claims := decoder{b: b[1:]}, b[0] >= membersWithClaim
 	m.Conf.Voters, m.Conf.VotersOutgoing = d.ids(), d.ids()
 	m.Conf.Learners, m.Conf.LearnersNext = d.ids(), d.ids()
 	leave := d.number() == 1
@@ -204,6 +211,9 @@ func decodeMembers(index uint64, b []byte) (*Members, error) {
 	case d.err == nil && claims:
 		m.Base = d.number()
 		m.Claim = d.claim()
+		if b[0] == membersWithMoves {
+			m.Given, m.Taking = d.moves(), d.moves()
+		}
 	case d.err == nil && len(d.b) > 0:
 		if m.Base = d.number(); m.Base == 0 { // which is not written
 			d.err = errMembers

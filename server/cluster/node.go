@@ -84,6 +84,8 @@ type Node struct {
 	config    NodeConfig
 	proposals *Proposals
 	published func(kind byte, channel, message []byte)
+	take      func(keys []byte, expected func() bool) error
+	remove    func(ctx context.Context, of *slots.Set, allowed func() bool) error
 	process   uint64 // drawn by lot
 	mesh      *mesh.Mesh
 	runner    atomic.Pointer[Runner]
@@ -169,6 +171,7 @@ func (n *Node) Start(store *persistence.Member, lazy bool, lead, follow func()) 
 	n.tasks.Go(n.attend)
 	if n.others != nil {
 		n.tasks.Go(n.others.run)
+		n.tasks.Go(n.others.goOn)
 	}
 	return nil
 }

@@ -35,6 +35,8 @@ type Division struct {
 	Name   string       // of this server's group
 	Slots  *slots.Set   // of this server's group
 	Others []OtherGroup // in the order of their names
+	// Arriving are slots that other groups have given to this server's, which has not taken them yet.
+	Arriving *slots.Set
 	// Covered says that every slot is one of a group, and that of every other group something was
 	// heard lately.
 	Covered bool
@@ -44,7 +46,7 @@ type Division struct {
 // OtherGroup is a group that this server is not of.
 type OtherGroup struct {
 	*Group
-	Slots *slots.Set // that it has: the claim, without what more senior groups claim
+	Slots *slots.Set // that it has: the claim, without what more senior groups claim, and what was given to it
 	Up    bool       // a member of it that hears its leader was heard lately
 }
 
@@ -56,6 +58,7 @@ type others struct {
 	changed chan struct{} // has room for one: there is news for the others
 
 	division atomic.Pointer[Division]
+	moves    moves
 
 	mu      sync.Mutex
 	table   table                    // without the own group; guarded by mu
@@ -76,7 +79,7 @@ func newOthers(n *Node, self *identity, logf func(format string, args ...any)) (
 	delete(t, self.Name)
 	o := &others{n: n, name: self.Name, table: t, changed: make(chan struct{}, 1), heard: map[string]time.Duration{}, met: map[string]bool{}}
 	o.mesh = mesh.New(mesh.Config{Cluster: clusterID(n.config.Secret), ID: meshID(self.Name, self.Member), Self: n.origin(self),
-		Dial: n.dial, ReceivePublished: n.published, Respond: o.respond, Refused: n.refusedByOthers, Logf: logf})
+		Dial: n.dial, ReceivePublished: n.published, Respond: o.respond, MaxRequest: maxCarriedKeys + 1<<20, Refused: n.refusedByOthers, Logf: logf})
 	o.reckon()
 	return o, nil
 }
@@ -108,15 +111,20 @@ func (o *others) run() {
 
 // look notes what is new of the own group, and reports whether there is anything.
 func (o *others) look() bool {
-	now := o.n.ownGroup()
-	o.mu.Lock()
-	same := now.same(o.own) && slices.Equal(now.Members, o.own.Members)
-	o.own = now
-	o.mu.Unlock()
-	if !same {
-		o.reckon()
+	if o.n.runner.Load() == nil {
+		return false
 	}
-	return !same
+	// What is read, and what follows from it, is one step: of two calls the later one must not be undone by the
+	// earlier one, which would bring slots back that were given away.
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	now := o.n.ownGroup()
+	if now.same(o.own) && slices.Equal(now.Members, o.own.Members) {
+		return false
+	}
+	o.own = now
+	o.reckonLocked()
+	return true
 }
 
 // Division returns how the slots are divided, nil for a group whose clients see no cluster.
@@ -223,6 +231,7 @@ func (o *others) exchange(ctx context.Context, address string) error {
 
 // letter is what this server tells others: its table, and whether it hears the leader of its group.
 func (o *others) letter() []byte {
+	o.look() // a server that has just begun is asked before it has looked by itself
 	o.mu.Lock()
 	if o.own == nil { // it has begun a moment ago
 		o.mu.Unlock()
@@ -248,8 +257,11 @@ func appendLetter(b []byte, name string, hears bool, t table) []byte {
 	return append(b, t.encode()...)
 }
 
-// respond implements mesh.Config.Respond. To what is no letter it replies nothing.
-func (o *others) respond(_ context.Context, letter []byte) []byte {
+// respond implements mesh.Config.Respond. To what is neither a letter nor about a move it replies nothing.
+func (o *others) respond(ctx context.Context, letter []byte) []byte {
+	if reply := o.respondToMove(ctx, letter); reply != nil {
+		return reply
+	}
 	if err := o.take(letter); err != nil {
 		o.n.config.Logf(LogInfo, "a letter about other groups: %v", err)
 		return nil
@@ -321,16 +333,20 @@ func (o *others) upLocked(name string) bool {
 func (o *others) reckon() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.reckonLocked()
+}
+
+func (o *others) reckonLocked() {
 	t, name := maps.Clone(o.table), o.name
 	if o.own != nil {
 		t[name] = o.own
 	}
-	of, taken := t.divide()
-	d := &Division{Name: name, Slots: of[name].Union(nil), Covered: taken.Len() == slots.Count}
+	of, come, taken := t.divide()
+	d := &Division{Name: name, Slots: of[name].Union(nil), Covered: taken.Len() == slots.Count, Arriving: come[name].Union(nil)}
 	d.whole = d.Slots.Len() == slots.Count
 	roster := map[uint64]string{}
 	for _, other := range slices.Sorted(maps.Keys(o.table)) {
-		g := OtherGroup{Group: o.table[other], Slots: of[other], Up: o.upLocked(other)}
+		g := OtherGroup{Group: o.table[other], Slots: of[other].Union(come[other]), Up: o.upLocked(other)}
 		if len(g.Members) == 0 {
 			continue
 		}

@@ -86,6 +86,7 @@ type Runner struct {
 	lease atomic.Int64 // until when replies may leave, by Now; 0 for not at all
 	heard atomic.Int64 // when the leader was heard, or this member was it, by Now
 	view  atomic.Pointer[View]
+	ends  atomic.Uint64 // counts the ends of leaderships
 
 	replied map[uint64]time.Duration // when members replied, for the view
 	states  transfers
@@ -170,6 +171,7 @@ func (m machine) Lead(term uint64) error {
 // Follow implements [Machine].
 func (m machine) Follow() error {
 	m.r.publish()
+	m.r.ends.Add(1)
 	m.r.config.Role.Follow()
 	return m.Replica.Follow()
 }

@@ -79,16 +79,29 @@ type table map[string]*Group
 //	1 (1) | groups, each: name | index | claim (Claim.append) | term | leader
 //	        | members, each: id | 1 for a learner (1) | address
 //
-// Groups and members have their number in front.
-const tableFormat = 1
+// Groups and members have their number in front. If a group has given slots away, the table begins with
+// tableWithMoves, and each group has what it has given behind its claim.
+const (
+	tableFormat    = 1
+	tableWithMoves = 2
+)
 
 var errTable = fmt.Errorf("a table of groups does not decode: %w", errMembers)
 
 func (t table) encode() []byte {
-	b := binary.AppendUvarint([]byte{tableFormat}, uint64(len(t)))
+	format := byte(tableFormat)
+	for _, g := range t {
+		if len(g.Claim.Given) > 0 {
+			format = tableWithMoves
+		}
+	}
+	b := binary.AppendUvarint([]byte{format}, uint64(len(t)))
 	for _, name := range slices.Sorted(maps.Keys(t)) {
 		g := t[name]
 		b = g.Claim.append(binary.AppendUvarint(appendText(b, name), g.Index))
+		if format == tableWithMoves {
+			b = appendMoves(b, g.Claim.Given)
+		}
 		b = binary.AppendUvarint(binary.AppendUvarint(b, g.Term), g.Leader)
 		b = binary.AppendUvarint(b, uint64(len(g.Members)))
 		for _, m := range g.Members {
@@ -108,7 +121,7 @@ func decodeTable(b []byte) (table, error) {
 	if len(b) == 0 {
 		return t, nil
 	}
-	if b[0] != tableFormat {
+	if b[0] != tableFormat && b[0] != tableWithMoves {
 		return nil, fmt.Errorf("a table of groups in format %d: %w", b[0], errMembers)
 	}
 	d := decoder{b: b[1:]}
@@ -117,7 +130,7 @@ func decodeTable(b []byte) (table, error) {
 		return nil, errTable
 	}
 	for ; n > 0 && d.err == nil; n-- {
-		g := d.group()
+		g := d.group(b[0] == tableWithMoves)
 		if d.err != nil || t[g.Name] != nil {
 			return nil, errTable
 		}
@@ -138,8 +151,12 @@ func (d *decoder) text(most uint64) string {
 	return string(d.bytes(n))
 }
 
-func (d *decoder) group() *Group {
-	g := &Group{Name: d.text(maxGroupName), Index: d.number(), Claim: d.claim(), Term: d.number(), Leader: d.number()}
+func (d *decoder) group(moves bool) *Group {
+	g := &Group{Name: d.text(maxGroupName), Index: d.number(), Claim: d.claim()}
+	if moves {
+		g.Claim.Given = d.moves()
+	}
+	g.Term, g.Leader = d.number(), d.number()
 	n := d.number()
 	if n > maxGroupMembers {
 		d.err = errTable
@@ -164,12 +181,22 @@ func senior(a, b *Group) int {
 }
 
 // divide says which slots each group has: every slot that is claimed is that of the most senior group
-// which claims it. The same tables are divided alike everywhere.
-func (t table) divide() (of map[string]*slots.Set, taken *slots.Set) {
-	of, taken = map[string]*slots.Set{}, new(slots.Set)
-	for _, g := range slices.SortedFunc(maps.Values(t), senior) {
+// which claims it. One that nobody claims, and that a group has given to another one, is about to be that one's:
+// it is among those that come to it. The same tables are divided alike everywhere.
+func (t table) divide() (of, come map[string]*slots.Set, taken *slots.Set) {
+	of, come, taken = map[string]*slots.Set{}, map[string]*slots.Set{}, new(slots.Set)
+	all := slices.SortedFunc(maps.Values(t), senior)
+	for _, g := range all {
 		of[g.Name] = g.Claim.Slots.Without(taken)
 		taken = taken.Union(g.Claim.Slots)
 	}
-	return of, taken
+	for _, g := range all {
+		for _, m := range g.Claim.Given {
+			if t[m.Group] != nil {
+				come[m.Group] = come[m.Group].Union(m.Slots.Without(taken))
+				taken = taken.Union(m.Slots)
+			}
+		}
+	}
+	return of, come, taken
 }

@@ -84,7 +84,7 @@ func TestSlotOfTwoGroupsIsTheSeniorOnes(t *testing.T) {
 	for _, g := range []*Group{group("late", 30, "0-100"), group("early", 10, "50-60"), group("b", 20, "60-70"), group("a", 20, "65-70 200"), group("none", 0, "")} {
 		all[g.Name] = g
 	}
-	of, taken := all.divide()
+	of, _, taken := all.divide()
 	for name, want := range map[string]string{"early": "50-60", "a": "65-70 200", "b": "61-64", "late": "0-49 71-100", "none": ""} {
 		if got := of[name].String(); got != want {
 			t.Errorf("group %s has %q, want %q", name, got, want)
@@ -162,7 +162,7 @@ func TestClaimIsKeptWithTheMembers(t *testing.T) {
 	m := &Members{Index: 7, Conf: &raftpb.ConfState{Voters: []uint64{4}}, Addresses: map[uint64]string{4: "a:1"}}
 	none := m.encode()
 	c := Claim{Slots: slotSet(t, "0-9 16383"), Since: 99}
-	claims := &raftpb.ConfChangeV2{Changes: []*raftpb.ConfChangeSingle{single(raftpb.ConfChangeUpdateNode, raft.None)}, Context: c.append(nil)}
+	claims := &raftpb.ConfChangeV2{Changes: []*raftpb.ConfChangeSingle{single(raftpb.ConfChangeUpdateNode, raft.None)}, Context: c.entry()}
 	conf, err := change(m.Conf, claims)
 	if err != nil || !reflect.DeepEqual(conf.GetVoters(), []uint64{4}) {
 		t.Fatalf("raft makes %v of a claim, %v", conf, err)

@@ -65,9 +65,11 @@ type Config struct {
 	// which are its own from then on: those of one peer in their order, and those of different
 	// ones at the same time. While it waits, that peer does. Nil takes none.
 	ReceivePublished func(kind byte, channel, message []byte)
-	// Respond returns the reply to a request of another server, of up to maxRequest bytes, which
+	// Respond returns the reply to a request of another server, of up to MaxRequest bytes, which
 	// is to come soon after ctx has ended. Nil takes none.
 	Respond func(ctx context.Context, request []byte) []byte
+	// MaxRequest is the longest request in bytes, 0 for 1 MiB. A reply has up to 1 MiB.
+	MaxRequest int
 	// Beside is another mesh of this process, nil for none: it takes the connections to the listener of
 	// this one whose hello names its cluster.
 	Beside *Mesh

@@ -1,0 +1,279 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/vigildb/vigil/structures/slots"
+)
+
+// expect has this group expect keys of slots: its log says so, and keys of these slots that are there from
+// earlier are removed. It is retryable while that takes its time.
+func (o *others) expect(ctx context.Context, r *Runner, want Move) error {
+	have := o.n.roster()
+	switch m := moveOf(have.Taking, want.Attempt); {
+	case m != nil && m.State == moveOpen:
+		return o.empty(r, *m)
+	case m != nil:
+		return errNoSuchMove
+	}
+	_, err := r.reclaim(ctx, func(_ *Driver, m *Members) (Claim, error) {
+		if moveOf(m.Taking, want.Attempt) != nil {
+			return m.Claim, nil
+		}
+		switch busy := slotsOf(m.Taking).Union(slotsOf(m.Given)); {
+		case busy.Both(want.Slots).Len() > 0, len(m.Taking) >= maxMoves:
+			return Claim{}, retryable{errBusyHere}
+		case m.Slots.Both(want.Slots).Len() > 0:
+			return Claim{}, ErrSlotsTaken
+		}
+		c := m.Claim
+		c.Taking = withMove(c.Taking, want)
+		return c, nil
+	}, func(m *Members) bool { return moveOf(m.Taking, want.Attempt) != nil })
+	if err != nil {
+		return err
+	}
+	return o.empty(r, want)
+}
+
+// empty removes the keys of the slots of a move which are here before any of them comes. It is done with in the background.
+func (o *others) empty(r *Runner, m Move) error {
+	ends, term := r.ends.Load(), r.Leading()
+	s := &o.moves
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case term == 0:
+		return ErrNotLeading
+	case s.emptied[m.Attempt] == term:
+		return nil
+	case s.emptying[m.Attempt]:
+		return retryable{errBusyHere}
+	}
+	if s.emptying == nil {
+		s.emptying, s.emptied = map[uint64]bool{}, map[uint64]uint64{}
+	}
+	s.emptying[m.Attempt] = true
+	o.n.tasks.Go(func() { // ends with the context of the node
+		// A leader in between may have emptied them too, and keys have come since.
+		err := o.n.remove(o.n.ctx, m.Slots, func() bool { return o.open(m.Attempt) && r.ends.Load() == ends })
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if delete(s.emptying, m.Attempt); err == nil {
+			s.emptied[m.Attempt] = term
+		}
+		for attempt := range s.emptied {
+			if moveOf(o.n.roster().Taking, attempt) == nil {
+				delete(s.emptied, attempt)
+			}
+		}
+	})
+	return retryable{errBusyHere}
+}
+
+// open reports whether keys of an attempt may come.
+func (o *others) open(attempt uint64) bool {
+	m := moveOf(o.n.roster().Taking, attempt)
+	return m != nil && m.State == moveOpen
+}
+
+// keysCome takes keys in. The server asks again under the locks of the keys whether they are expected: between two
+// leaderships of this member another one may have ended the move.
+func (o *others) keysCome(r *Runner, from string, attempt uint64, keys []byte) error {
+	o.moves.arrivals.Lock()
+	defer o.moves.arrivals.Unlock()
+	if m := moveOf(o.n.roster().Taking, attempt); m == nil || m.Group != from {
+		return errNoSuchMove
+	}
+	return o.n.take(keys, func() bool { return o.open(attempt) })
+}
+
+// complete has the log say that all keys of an attempt are in it.
+func (o *others) complete(ctx context.Context, r *Runner, from string, attempt uint64) error {
+	o.moves.arrivals.Lock()
+	defer o.moves.arrivals.Unlock()
+	switch m := moveOf(o.n.roster().Taking, attempt); {
+	case m == nil || m.Group != from || m.State == moveVoid:
+		return errNoSuchMove
+	case m.State == moveComplete:
+		return nil
+	}
+	_, err := r.reclaim(ctx, func(_ *Driver, m *Members) (Claim, error) { return o.become(m, attempt, moveOpen, moveComplete) },
+		func(m *Members) bool {
+			now := moveOf(m.Taking, attempt)
+			return now != nil && now.State == moveComplete
+		})
+	return err
+}
+
+// become returns the claim with another state of a move that has one now.
+func (o *others) become(m *Members, attempt uint64, from, to moveState) (Claim, error) {
+	now := moveOf(m.Taking, attempt)
+	if now == nil || now.State != from {
+		return Claim{}, errNoSuchMove
+	}
+	next, c := *now, m.Claim
+	next.State = to
+	c.Taking = withMove(c.Taking, next)
+	return c, nil
+}
+
+// takeGiven takes slots that the other group says it has given away: such a thing is never taken back.
+func (o *others) takeGiven(ctx context.Context, r *Runner, q *moveRequest) (string, error) {
+	m := moveOf(o.n.roster().Taking, q.Attempt)
+	if m != nil && m.Group != q.Group {
+		return "", errNoSuchMove
+	}
+	if m != nil {
+		if err := o.claim(ctx, r, q.Attempt); err != nil {
+			return "", err
+		}
+	}
+	of, err := slots.Parse(q.Slots)
+	switch now := o.n.roster(); {
+	case err != nil:
+		return "", errMembers
+	case !r.Held():
+		return "", ErrNotLeading
+	case moveOf(now.Taking, q.Attempt) != nil:
+		return "", retryable{errBusyHere}
+	case m != nil, of.Without(now.Slots).Len() == 0, of.Without(o.elsewhere(q.Group).Union(now.Slots)).Len() == 0:
+		return attemptTaken, nil
+	}
+	return attemptUnknown, nil
+}
+
+// elsewhere returns the slots that are with other groups than one, or on their way there: what this group has taken it may
+// have given on.
+func (o *others) elsewhere(but string) *slots.Set {
+	of := slotsOf(o.n.roster().Given)
+	for _, g := range o.division.Load().Others {
+		if g.Name != but {
+			of = of.Union(g.Slots)
+		}
+	}
+	return of
+}
+
+// claim takes the slots of a complete move, which the other group has given away.
+func (o *others) claim(ctx context.Context, r *Runner, attempt uint64) error {
+	o.moves.arrivals.Lock()
+	defer o.moves.arrivals.Unlock()
+	if moveOf(o.n.roster().Taking, attempt) == nil {
+		return nil
+	}
+	var got Move
+	_, err := r.reclaim(ctx, func(_ *Driver, m *Members) (Claim, error) {
+		now := moveOf(m.Taking, attempt)
+		if now == nil {
+			return m.Claim, nil
+		}
+		if now.State != moveComplete {
+			return Claim{}, fmt.Errorf("cluster: slots %s were given away, and their keys are not here: %w", now.Slots, errNoSuchMove)
+		}
+		for _, g := range o.division.Load().Others {
+			if taken := g.Slots.Both(now.Slots); taken.Len() > 0 {
+				return Claim{}, retryable{fmt.Errorf("%s of group %q: %w", taken, g.Name, ErrSlotsTaken)}
+			}
+		}
+		got = *now
+		return m.takes(now), nil
+	}, func(m *Members) bool { return moveOf(m.Taking, attempt) == nil })
+	if err != nil {
+		return err
+	}
+	o.tell()
+	if got.Slots != nil {
+		o.n.config.Logf(LogNotice, "the group has the slots %s with their keys, which were those of group %q", got.Slots, got.Group)
+	}
+	return nil
+}
+
+// settle goes on with slots that come, as the leader of the group that has them says. If it says that the attempt has
+// ended, the keys that have come are removed.
+func (o *others) settle(ctx context.Context, r *Runner, m Move) error {
+	if m.State != moveVoid {
+		late, cancel := context.WithTimeout(ctx, exchangeTimeout)
+		defer cancel()
+		a, err := o.askMove(late, m.Group, &moveRequest{What: asksHow, Attempt: m.Attempt})
+		if err != nil {
+			return err
+		}
+		switch a.State {
+		case attemptGiven:
+			if err := o.take(a.Letter); err != nil {
+				return err
+			}
+			return o.claim(ctx, r, m.Attempt)
+		case attemptUnknown:
+			if _, err := r.reclaim(ctx, func(_ *Driver, now *Members) (Claim, error) { return o.become(now, m.Attempt, m.State, moveVoid) },
+				func(now *Members) bool { m := moveOf(now.Taking, m.Attempt); return m == nil || m.State == moveVoid }); err != nil {
+				return err
+			}
+		default:
+			return nil
+		}
+	}
+	allowed := func() bool {
+		now := o.n.roster()
+		left := moveOf(now.Taking, m.Attempt)
+		return left != nil && left.State == moveVoid && now.Slots.Both(m.Slots).Len() == 0
+	}
+	if err := o.n.remove(ctx, m.Slots, allowed); err != nil {
+		return err
+	}
+	_, err := r.reclaim(ctx, func(_ *Driver, now *Members) (Claim, error) {
+		c := now.Claim
+		c.Taking = withoutMove(c.Taking, m.Attempt)
+		return c, nil
+	}, func(now *Members) bool { return moveOf(now.Taking, m.Attempt) == nil })
+	return err
+}
+
+// goOn goes on with all moves that are in the log of the group, while this server leads it.
+func (o *others) goOn() {
+	tick := time.NewTicker(lookAtMoves)
+	defer tick.Stop()
+	for {
+		select {
+		case <-o.n.ctx.Done():
+			return
+		case <-tick.C:
+		}
+		r, m := o.n.runner.Load(), o.n.roster()
+		if !m.moving() || !r.view.Load().Leads {
+			continue
+		}
+		for _, comes := range m.Taking {
+			o.report("slots "+comes.Slots.String()+" do not come", o.settle(o.n.ctx, r, comes))
+		}
+		for _, gone := range m.Given {
+			o.report("slots "+gone.Slots.String()+" are still given away", o.finish(o.n.ctx, r, gone))
+		}
+	}
+}
+
+// report logs what keeps a move from going on, once a minute.
+func (o *others) report(what string, err error) {
+	if err != nil && o.n.ctx.Err() == nil && o.n.refusals.due(what+err.Error(), Now()) {
+		o.n.config.Logf(LogNotice, "%s: %v", what, err)
+	}
+}
+
+// Passing returns the slots that are on their way: those that other groups have given to this server's, which has not
+// taken them yet; those whose keys may come, or have come; and those that it has given away, whose keys may still be
+// here. All are nil in the usual case that there are none.
+func (n *Node) Passing() (arriving, expected, left *slots.Set) {
+	if n.others == nil || n.runner.Load() == nil {
+		return nil, nil, nil
+	}
+	if d := n.others.division.Load(); d.Arriving.Len() > 0 {
+		arriving = d.Arriving
+	}
+	if m := n.roster(); m.moving() {
+		expected, left = slotsOf(m.Taking), slotsOf(m.Given)
+	}
+	return arriving, expected, left
+}
