@@ -99,6 +99,13 @@ func (srv *Server) attend(k readyKey) {
 		return
 	}
 	defer s.release()
+	switch waits, gone := srv.mayChange(s.in.argv[0]); {
+	case waits:
+		srv.clock.AfterFunc(cronPeriod, func() { srv.attend(k) })
+		return
+	case gone: // the clients are being sent to another server
+		return
+	}
 	if !s.tx.Writable() { // the clients that wait are being disconnected
 		return
 	}

@@ -31,8 +31,9 @@ func (s *session) execute(argv [][]byte) {
 		s.reject(cmd, err)
 	case s.Has(commands.ClientMulti) && !cmd.Is(commands.NotQueued):
 		s.enqueue(cmd, argv)
-	default:
-		s.call(cmd, argv)
+	case !s.call(cmd, argv):
+		s.in.hold(argv)
+		return
 	}
 	if s.Has(commands.ClientReplyOff | commands.ClientReplySkip) {
 		s.hideReply(mark)
@@ -83,14 +84,17 @@ func (r *rowCache) keep(name []byte, row *commands.Command) {
 }
 
 // call locks, runs, journals, serves waiting clients, unlocks, writes the rest of
-// the reply, and counts.
-func (s *session) call(cmd *commands.Command, argv [][]byte) {
+// the reply, and counts. It returns false if the call is to be held back, as admit does with errPaused.
+func (s *session) call(cmd *commands.Command, argv [][]byte) (ran bool) {
 	start := s.turn.elapsed
 	s.ctx.Now = s.turn.millis()
 	s.prepare(cmd, argv)
-	if err := s.lock(cmd); err != nil {
+	switch err := s.lock(cmd, argv); {
+	case err == errPaused:
+		return false
+	case err != nil:
 		s.reject(cmd, err)
-		return
+		return true
 	}
 	err := s.invoke(cmd, argv)
 	s.commit()
@@ -111,6 +115,7 @@ func (s *session) call(cmd *commands.Command, argv [][]byte) {
 	}
 	s.monitor(cmd, argv, start)
 	s.account(cmd, argv, start, err)
+	return true
 }
 
 // prepare collects the shards that the call needs.
@@ -138,9 +143,9 @@ func (s *session) prepare(cmd *commands.Command, argv [][]byte) {
 
 // lock takes the shards of the call. It returns a BUSY error if a script has one of
 // them for too long.
-func (s *session) lock(cmd *commands.Command) error {
+func (s *session) lock(cmd *commands.Command, argv [][]byte) error {
 	if s.effects(cmd)&commands.RunsScripts != 0 {
-		return s.lockLong(cmd)
+		return s.lockLong(cmd, argv)
 	}
 	if s.shards.Empty() {
 		s.tx.OnChange = nil
@@ -155,7 +160,7 @@ func (s *session) lock(cmd *commands.Command) error {
 	if !s.locked {
 		return s.srv.busyError()
 	}
-	if err := s.admitLocked(cmd); err != nil {
+	if err := s.admitLocked(cmd, argv); err != nil {
 		s.release()
 		return err
 	}

@@ -97,6 +97,7 @@ func (srv *Server) join() error {
 		return nil
 	}
 	g.OnPublished(srv.receive)
+	g.OnMoves(srv.takeKeys, srv.removeKeys)
 	srv.workers.Go(srv.runHerald) // Load has not ended, so that Close waits for it
 	return g.Start(srv.store.Member(), srv.settings().sync != persistence.SyncAlways, srv.lead, srv.follow, srv.leave)
 }
@@ -176,6 +177,8 @@ func (srv *Server) lead() {
 func (srv *Server) follow() {
 	srv.logf(LogNotice, "This member has ceased to lead the group: its clients are disconnected")
 	srv.clients.hangUpAll()
+	srv.moves.end(errMoveLeadership)
+	srv.freeze.follow()
 }
 
 // leave ends what belongs to the data that the server had before it left its group: clients that wait for
@@ -237,9 +240,12 @@ func (s *session) admitMember(cmd *commands.Command, argv [][]byte) error {
 
 // admitLocked refuses a call that changes keys, when its member has ceased to lead
 // between admission and the locks.
-func (s *session) admitLocked(cmd *commands.Command) error {
+func (s *session) admitLocked(cmd *commands.Command, argv [][]byte) error {
 	switch {
 	case s.tx.Writable():
+		if s.srv.slotted() {
+			return s.readmit(cmd, argv)
+		}
 		return nil
 	case s.effects(cmd)&(commands.Write|commands.LeaderOnly) != 0:
 		return commands.ErrReadOnlyReplica

@@ -48,6 +48,7 @@ type testGroup struct {
 	refuses   error    // what changes return
 
 	receive func(kind byte, channel, message []byte)
+	testMoves
 }
 
 // newGroupRig opens a server that leads a group.

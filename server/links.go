@@ -230,6 +230,19 @@ func (h host) Settle(db int, names [][]byte, change func(c *commands.Ctx)) error
 		s.release()
 		return persistence.ErrNotLeader
 	}
+	for _, key := range names {
+		switch waits, gone := h.srv.mayChange(key); {
+		case waits:
+			s.release()
+			if h.srv.waitABit(); h.srv.done.Err() != nil {
+				return h.srv.done.Err()
+			}
+			return h.Settle(db, names, change)
+		case gone:
+			s.release()
+			return persistence.ErrNotLeader
+		}
+	}
 	s.tx.Select(db)
 	s.tx.OnChange = s.changed
 	change(&s.ctx)

@@ -86,6 +86,16 @@ func (q *waiting) of(s *session) *waiter {
 	return q.by[s]
 }
 
+// all lists the parked calls, in no order.
+func (q *waiting) all() (waiters []*waiter) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, w := range q.by {
+		waiters = append(waiters, w)
+	}
+	return waiters
+}
+
 // timed counts the waits that have a timeout.
 func (q *waiting) timed() int {
 	q.mu.Lock()

@@ -9,6 +9,7 @@ import (
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/acl"
 	"github.com/vigildb/vigil/commands/script/lua"
+	"github.com/vigildb/vigil/structures/slots"
 )
 
 // scripting is the part of a session that runs a script.
@@ -22,9 +23,11 @@ type scripting struct {
 	sent    *commands.Command // by the client: cmd, or EXEC
 	argv    [][]byte          // of cmd
 	slot    int               // of its keys, if clients see slots; commands.NoSlot while there is none
-	limits  struct{ readOnly, allowOOM, crossSlot bool }
-	memory  int64          // bytes that it may use
-	reply   commands.Reply // to the call, while that of the context is of its commands
+	// As they were when the last call was admitted, also one of no script.
+	own, frozen *slots.Set
+	limits      struct{ readOnly, allowOOM, crossSlot bool }
+	memory      int64          // bytes that it may use
+	reply       commands.Reply // to the call, while that of the context is of its commands
 
 	// Methods as functions, from the first script on.
 	changed func(db int, key []byte) // of the session
@@ -33,7 +36,7 @@ type scripting struct {
 
 // lockLong is lock for a call that runs scripts. These may touch more keys than the call
 // declares; reach locks them.
-func (s *session) lockLong(cmd *commands.Command) error {
+func (s *session) lockLong(cmd *commands.Command, argv [][]byte) error {
 	s.script.crowded = s.srv.crowded()
 	if err := s.srv.enterGate(); err != nil {
 		return err
@@ -44,7 +47,7 @@ func (s *session) lockLong(cmd *commands.Command) error {
 	}
 	s.tx.LockLong(&s.shards, s.ctx.Now)
 	s.locked = true
-	if err := s.admitLocked(cmd); err != nil {
+	if err := s.admitLocked(cmd, argv); err != nil {
 		s.release()
 		return err
 	}
@@ -168,7 +171,7 @@ func (x *scriptServer) Call(argv [][]byte, proto int) []byte {
 	}
 	start := s.turn.elapsed
 	s.reach(cmd, argv)
-	if err := s.admitLocked(cmd); err != nil {
+	if err := s.admitLocked(cmd, argv); err != nil {
 		s.refuse(cmd, err)
 		return reply.Last()
 	}

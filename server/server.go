@@ -47,6 +47,8 @@ type Server struct {
 	tracking  tracking
 	monitors  monitors
 	pause     pause
+	freeze    freeze
+	moves     moves
 	slowlog   slowlog
 	latency   latency
 	stats     stats

@@ -161,6 +161,7 @@ func (s *session) Leave() {
 	s.subs.end(&s.srv.broker)
 	s.srv.monitors.remove(s)
 	s.srv.pause.forget(s)
+	s.srv.freeze.forget(s)
 	s.srv.clients.remove(s)
 	s.srv.memory.forget(s)
 }

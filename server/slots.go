@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"errors"
 
 	"github.com/vigildb/vigil/commands"
@@ -20,7 +21,35 @@ type Sharding interface {
 	// slots of the cluster can be used.
 	Shard() (own *slots.Set, covered bool)
 	cluster.Changes
-	cluster.Moves
+	cluster.Membership
+	Departures
+	Arrivals
+}
+
+// Departures takes slots with their keys to other groups. ADR 0071.
+type Departures interface {
+	// BeginMove has the group that clients know by an ID expect the keys of slots, which this server's group has.
+	BeginMove(ctx context.Context, to string, of *slots.Set) (attempt uint64, err error)
+	// SendKeys has the other group take keys, and returns when they are in its log. It is called once for each
+	// piece; after an error the attempt is of no use any more.
+	SendKeys(ctx context.Context, attempt uint64, keys []byte) error
+	// GiveSlots gives the slots away, whose keys have all been sent and do not change any more. If it has not been
+	// decided whose they are, keys must not change until this leadership ends.
+	GiveSlots(ctx context.Context, attempt uint64) (decided bool, err error)
+	// EndMove ends an attempt, which changes nothing unless GiveSlots did.
+	EndMove(attempt uint64)
+}
+
+// Arrivals takes slots with their keys from other groups.
+type Arrivals interface {
+	// OnMoves has functions called. take takes keys in, as SendKeys has sent them, while expected says so under their
+	// locks, and returns when they are committed; remove removes all keys of some slots while allowed says so under
+	// their locks. It is called before Start.
+	OnMoves(take func(keys []byte, expected func() bool) error, remove func(ctx context.Context, of *slots.Set, allowed func() bool) error)
+	// Passing returns the slots that other groups have given to this server's, which has not taken them yet; those
+	// whose keys may come or have come; and those that it has given away, whose keys may still be here. All are
+	// nil in the usual case.
+	Passing() (arriving, expected, left *slots.Set)
 }
 
 // slotted reports whether clients see the server as a node of a Redis Cluster. One that is
@@ -44,6 +73,7 @@ var (
 	errClusterDown = redirection{commands.ErrClusterDown}
 	errNotServed   = redirection{commands.ErrSlotNotServed}
 	errReadsOnly   = redirection{commands.ErrClusterReadsOnly}
+	errTryAgain    = redirection{commands.ErrSlotsMove}
 )
 
 // slotOf returns the slot of the keys and shard channels of a call, those of all queued
@@ -77,12 +107,19 @@ func (s *session) admitSlots(cmd *commands.Command, argv [][]byte) (keyed bool, 
 	x := &s.script
 	x.slot = commands.NoSlot
 	queued := cmd.Is(commands.LocksQueue)
+	leads := s.srv.store.Member().Leads()
+	own, covered := s.srv.opts.Group.Shard()
+	frozen := s.srv.frozen()
+	x.own, x.frozen = own, frozen
+	if leads && s.empties(cmd) {
+		if err := s.admitEmptying(cmd); err != nil {
+			return true, err
+		}
+	}
 	if len(cmd.Keys) == 0 && !queued {
 		return false, nil
 	}
-	leads := s.srv.store.Member().Leads()
-	own, covered := s.srv.opts.Group.Shard()
-	if own == nil && leads && !queued && !cmd.Is(commands.RunsScripts) && cmd.AtMostOneKey(argv) {
+	if own == nil && frozen == nil && leads && !queued && !cmd.Is(commands.RunsScripts) && cmd.AtMostOneKey(argv) {
 		return true, nil
 	}
 	slot, err := s.slotOf(cmd, argv)
@@ -90,6 +127,12 @@ func (s *session) admitSlots(cmd *commands.Command, argv [][]byte) (keyed bool, 
 		return err != nil, err
 	}
 	x.slot = slot
+	if leads && s.waitsFor(frozen, own, slot, cmd, argv) {
+		if s.srv.freeze.holds(s) {
+			return true, errPaused
+		}
+		return s.admitSlots(cmd, argv)
+	}
 	if err := s.admitShard(own, covered, s.effects(cmd), slot); err != nil || leads {
 		return true, err
 	}
@@ -111,6 +154,9 @@ func (s *session) admitShard(own *slots.Set, covered bool, effects commands.Flag
 	}
 	if own.Has(slot) {
 		return nil
+	}
+	if arriving, _, _ := s.srv.opts.Group.Passing(); arriving.Has(slot) {
+		return errTryAgain
 	}
 	m := s.Membership()
 	if m == nil {
@@ -173,11 +219,20 @@ func (s *session) admitSlotsScripted(cmd *commands.Command, argv [][]byte) error
 	if err != nil {
 		return errScriptCrossSlot(cmd)
 	}
+	own, _ := s.srv.opts.Group.Shard()
+	frozen := s.srv.frozen()
+	s.script.own, s.script.frozen = own, frozen
+	if s.empties(cmd) && (frozen != nil || s.admitEmptying(cmd) != nil) {
+		return errScriptMoves
+	}
 	if slot == commands.NoSlot {
 		return nil
 	}
-	if own, _ := s.srv.opts.Group.Shard(); own != nil && !own.Has(slot) {
+	switch {
+	case own != nil && !own.Has(slot):
 		return errScriptNotLocal
+	case frozen.Has(slot) && cmd.Is(commands.Write): // the locks of a script keep it from waiting
+		return errScriptMoves
 	}
 	if !s.srv.store.Member().Leads() {
 		switch err := s.redirect(cmd.Flags, slot); err {

@@ -283,7 +283,7 @@ func TestReadsOfADeposedLeaderAreNotStale(t *testing.T) {
 	}
 	r.follow()
 	s.prepare(get, argv)
-	if err := s.lock(get); err == nil || err.Error() != slotsDown[len("(error) "):] {
+	if err := s.lock(get, s.in.argv); err == nil || err.Error() != slotsDown[len("(error) "):] {
 		t.Errorf("got %v, want %s", err, slotsDown)
 	}
 	if s.locked {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"errors"
 
@@ -18,17 +19,36 @@ const slotStep = 512
 // from the first call to the last is visited, one that comes or goes meanwhile may be. At a
 // leader it waits until what it has seen is committed. visit must not keep the key.
 func (h host) ScanSlots(ctx context.Context, of *slots.Set, visit func(key []byte) bool) error {
-	srv := h.srv
-	tx := srv.store.NewTx()
-	more, leads := true, false
-	see := func(key []byte) {
+	more := true
+	return h.scanSlots(ctx, func(key []byte) {
 		if more && of.Has(commands.KeySlot(key)) {
 			more = visit(key)
 		}
-	}
+	}, func() bool { return more })
+}
+
+// scanKeys is ScanSlots for a visit that takes its time: it is given some keys at a time, without locks.
+func (h host) scanKeys(ctx context.Context, of *slots.Set, visit func(keys [][]byte) bool) error {
+	var keys [][]byte
+	return h.scanSlots(ctx, func(key []byte) {
+		if of.Has(commands.KeySlot(key)) {
+			keys = append(keys, bytes.Clone(key))
+		}
+	}, func() bool {
+		more := visit(keys)
+		keys = keys[:0]
+		return more
+	})
+}
+
+// scanSlots calls see with all keys under the locks of their shards, and more between.
+func (h host) scanSlots(ctx context.Context, see func(key []byte), more func() bool) error {
+	srv := h.srv
+	tx := srv.store.NewTx()
+	goesOn, leads := true, false
 	newest := uint64(0)
 	for shard := range uint64(persistence.ShardCount) {
-		for from, first := shard<<56, true; more && (first || from != 0); first = false {
+		for from, first := shard<<56, true; goesOn && (first || from != 0); first = false {
 			var set persistence.Shards
 			set.Add(shard << 56)
 			for !tx.Lock(&set, srv.clock.Now().UnixMilli()) {
@@ -45,6 +65,7 @@ func (h host) ScanSlots(ctx context.Context, of *slots.Set, visit func(key []byt
 			if err = errors.Join(err, ctx.Err()); err != nil {
 				return err
 			}
+			goesOn = more()
 		}
 	}
 	if !leads {
@@ -83,7 +104,7 @@ func (h host) TakeOver() {
 	}
 }
 
-// Replicate has this server become a member of another group, as [cluster.Moves] says.
+// Replicate has this server become a member of another group, as [cluster.Membership] says.
 func (h host) Replicate(ctx context.Context, master string) error {
 	return h.abroadIn(func(g Group) error { return g.Replicate(ctx, master) })
 }

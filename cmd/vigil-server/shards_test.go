@@ -346,7 +346,7 @@ func TestGroupThatIsRecoveredIsFoundByOthers(t *testing.T) {
 }
 
 // twoGroups starts two groups of three, a on servers 0 to 2 and b on 3 to 5.
-func twoGroups(t *testing.T) *shardServers {
+func twoGroups(t *testing.T, args ...string) *shardServers {
 	s := newShards(t)
 	for i := range 6 {
 		first, name, own, other := 0, "a", "0-8191", 3
@@ -357,8 +357,8 @@ func twoGroups(t *testing.T) *shardServers {
 		for k := range 3 {
 			members += fmt.Sprintf("%d=%s ", k+1, s.address(first+k))
 		}
-		s.run(i, "--cluster-members", members, "--cluster-member-id", strconv.Itoa(i-first+1), "--cluster-view", "cluster", "--cluster-group", name,
-			"--cluster-slots", own, "--cluster-peers", s.address(other)+" "+s.address(other+1))
+		s.run(i, append(args, "--cluster-members", members, "--cluster-member-id", strconv.Itoa(i-first+1), "--cluster-view", "cluster", "--cluster-group", name,
+			"--cluster-slots", own, "--cluster-peers", s.address(other)+" "+s.address(other+1))...)
 	}
 	for i := range 6 {
 		s.up[i].await(t)

@@ -21,8 +21,10 @@ const (
 	errForgetMaster  = commands.WireError("ERR Can't forget my master!")
 	errForgetGroup   = commands.WireError("ERR the node leads a group: CLUSTER RESET at the node takes it out of the cluster, if it has no keys")
 	errResetKeys     = commands.WireError("ERR CLUSTER RESET can't be called with master nodes containing keys")
-	errSetSlot       = commands.WireError("ERR slots cannot be moved with their keys yet: DELSLOTS takes a slot without keys from a group and ADDSLOTS gives it to another one (docs/cluster.md)")
+	errSetSlot       = commands.WireError("ERR slots move as a whole: CLUSTER MIGRATESLOTS SLOTSRANGE first last NODE id, sent to the master that has them, moves them with their keys (docs/cluster.md)")
 	errSlotRange     = commands.WireError("ERR Invalid or out of range slot")
+	errMoveToSelf    = commands.WireError("ERR The node has the slots already")
+	errMoveToReplica = commands.WireError("ERR The node that slots go to has to be a master")
 	errFlushSlots    = commands.WireError("ERR DB must be empty to perform CLUSTER FLUSHSLOTS.")
 )
 
@@ -33,6 +35,10 @@ func errUnknownNode(id []byte) commands.WireError {
 func errSlotBusy(slot int) error { return commands.Errorf("ERR Slot %d is already busy", slot) }
 
 func errSlotFree(slot int) error { return commands.Errorf("ERR Slot %d is already unassigned", slot) }
+
+func errSlotNotOwn(slot int) error {
+	return commands.Errorf("ERR Slot %d is not one of this node", slot)
+}
 
 func errSlotTwice(slot int) error {
 	return commands.Errorf("ERR Slot %d specified multiple times", slot)

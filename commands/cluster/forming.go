@@ -22,6 +22,16 @@ type Changes interface {
 	DropSlots(ctx context.Context, drop *slots.Set) error
 }
 
+// Mover is a server that leads its group and moves slots of it with their keys to others.
+type Mover interface {
+	// MoveSlots has slots moved, soon after it has returned.
+	MoveSlots(to []Destination) error
+	// Moves returns the moves that are made, were made lately and are to be made, the first one first.
+	Moves() []Move
+	// CancelMoves ends all moves: slots that are not given away stay.
+	CancelMoves()
+}
+
 // change has a cluster change, and replies when that is done. A transaction and a script, which hold locks,
 // cannot wait.
 func change(c *commands.Ctx, do func(ctx context.Context, to Node) error) error {

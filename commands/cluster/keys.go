@@ -16,7 +16,8 @@ type Node interface {
 	// TakeOver asks the leader to hand over to this member, soon after it has returned.
 	TakeOver()
 	Changes
-	Moves
+	Membership
+	Mover
 }
 
 func keySlot(c *commands.Ctx) error {

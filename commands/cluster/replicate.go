@@ -7,9 +7,9 @@ import (
 	"github.com/vigildb/vigil/structures/slots"
 )
 
-// Moves is a server that can leave its group while it runs. The calls return when it has. Errors are
+// Membership is a server that can leave its group while it runs. The calls return when it has. Errors are
 // for clients, without a code.
-type Moves interface {
+type Membership interface {
 	// Replicate has this server, a group by itself without slots and keys, become a member of the group that the
 	// one with an address leads.
 	Replicate(ctx context.Context, master string) error

@@ -66,7 +66,7 @@ func (n *Node) BeginMove(ctx context.Context, to string, of *slots.Set) (attempt
 }
 
 func (o *others) begin(ctx context.Context, r *Runner, to string, of *slots.Set) (uint64, error) {
-	name, err := o.named(to)
+	name, err := o.group(to)
 	if err != nil {
 		return 0, err
 	}
@@ -92,8 +92,8 @@ func (o *others) begin(ctx context.Context, r *Runner, to string, of *slots.Set)
 	return l.Attempt, nil
 }
 
-// named returns the name of another group that clients know by an ID.
-func (o *others) named(id string) (string, error) {
+// group returns the name of another group that clients know by an ID.
+func (o *others) group(id string) (string, error) {
 	for _, g := range o.division.Load().Others {
 		if GroupPublicID(o.n.config.Secret, g.Name) == id {
 			return g.Name, nil

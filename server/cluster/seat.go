@@ -15,6 +15,7 @@ import (
 type Seat struct {
 	proposals *Proposals
 	published func(kind byte, channel, message []byte)
+	onMoves   func(*Node) // nil, or has the functions of OnMoves called by a node
 	node      atomic.Pointer[Node]
 	failed    chan error
 
@@ -58,6 +59,9 @@ func (s *Seat) Start(store *persistence.Member, lazy bool, lead, follow, leave f
 
 func (s *Seat) start(n *Node) error {
 	n.published = s.published
+	if s.onMoves != nil {
+		s.onMoves(n)
+	}
 	if err := n.Start(s.store, s.lazy, s.role.Lead, s.role.Follow); err != nil {
 		return err
 	}

@@ -1,0 +1,34 @@
+package cluster
+
+import (
+	"context"
+
+	"github.com/vigildb/vigil/structures/slots"
+)
+
+// OnMoves has functions called for moves of slots, whatever group the server is a member of; see [Node.OnMoves].
+// It is called before Start.
+func (s *Seat) OnMoves(take func(keys []byte, expected func() bool) error, remove func(ctx context.Context, of *slots.Set, allowed func() bool) error) {
+	s.onMoves = func(n *Node) { n.OnMoves(take, remove) }
+}
+
+// BeginMove has another group expect slots. It is that of the node, as are the methods below.
+func (s *Seat) BeginMove(ctx context.Context, to string, of *slots.Set) (attempt uint64, err error) {
+	return s.Node().BeginMove(ctx, to, of)
+}
+
+// SendKeys has the other group take keys.
+func (s *Seat) SendKeys(ctx context.Context, attempt uint64, keys []byte) error {
+	return s.Node().SendKeys(ctx, attempt, keys)
+}
+
+// GiveSlots gives the slots away.
+func (s *Seat) GiveSlots(ctx context.Context, attempt uint64) (decided bool, err error) {
+	return s.Node().GiveSlots(ctx, attempt)
+}
+
+// EndMove ends an attempt.
+func (s *Seat) EndMove(attempt uint64) { s.Node().EndMove(attempt) }
+
+// Passing returns the slots that are on their way.
+func (s *Seat) Passing() (arriving, expected, left *slots.Set) { return s.Node().Passing() }

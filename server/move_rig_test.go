@@ -1,0 +1,60 @@
+package server
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"github.com/vigildb/vigil/structures/slots"
+)
+
+// testMoves is the part of a testGroup that moves slots: the other group is a function.
+type testMoves struct {
+	take   func(keys []byte, expected func() bool) error
+	remove func(ctx context.Context, of *slots.Set, allowed func() bool) error
+
+	arriving, expected, left atomic.Pointer[slots.Set]
+
+	mu     sync.Mutex
+	begins func(to string, of *slots.Set) error                               // guarded by mu
+	sends  func(keys []byte) error                                            // guarded by mu
+	gives  func(ctx context.Context, of *slots.Set) (decided bool, err error) // guarded by mu
+	under  *slots.Set                                                         // an attempt is for these; guarded by mu
+	number uint64                                                             // of the attempt; guarded by mu
+}
+
+func (m *testMoves) OnMoves(take func(keys []byte, expected func() bool) error, remove func(ctx context.Context, of *slots.Set, allowed func() bool) error) {
+	m.take, m.remove = take, remove
+}
+
+func (m *testMoves) BeginMove(_ context.Context, to string, of *slots.Set) (uint64, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.number++
+	m.under = of
+	return m.number, m.begins(to, of)
+}
+
+func (m *testMoves) SendKeys(_ context.Context, _ uint64, keys []byte) error {
+	m.mu.Lock()
+	sends := m.sends
+	m.mu.Unlock()
+	return sends(keys)
+}
+
+func (m *testMoves) GiveSlots(ctx context.Context, _ uint64) (bool, error) {
+	m.mu.Lock()
+	gives, under := m.gives, m.under
+	m.mu.Unlock()
+	return gives(ctx, under)
+}
+
+func (m *testMoves) EndMove(uint64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.under = nil
+}
+
+func (m *testMoves) Passing() (arriving, expected, left *slots.Set) {
+	return m.arriving.Load(), m.expected.Load(), m.left.Load()
+}
