@@ -184,8 +184,8 @@ func TestMessagesReachAllGroups(t *testing.T) {
 	}
 }
 
-// A directory knows which slots its group has: it is not started with others, nor as another group.
-func TestDirectoryIsNotStartedWithOtherSlots(t *testing.T) {
+// A directory knows which slots its group has, which cluster-slots does not change, and which group it is.
+func TestDirectoryKnowsItsGroupAndSlots(t *testing.T) {
 	s := newShards(t)
 	s.masters("0-16383")
 	s.ok()
@@ -193,7 +193,14 @@ func TestDirectoryIsNotStartedWithOtherSlots(t *testing.T) {
 	if err := s.up[0].p.wait(); err != nil {
 		t.Fatal(err)
 	}
-	ends(t, s.run(0, "--cluster-enabled", "yes", "--cluster-slots", "0-100").p, `the directory is of a group with the slots "0-16383", and cluster-slots is "0-100"`)
+	m := s.run(0, "--cluster-enabled", "yes", "--cluster-slots", "0-100")
+	m.await(t)
+	says(t, m.p, `the group has the slots "0-16383" by now; cluster-slots, "0-100", says`)
+	s.until(0, "CLUSTER NODES", "0-16383")
+	m.p.signal(t, syscall.SIGTERM)
+	if err := m.p.wait(); err != nil {
+		t.Fatal(err)
+	}
 	ends(t, s.run(0, "--cluster-enabled", "yes", "--cluster-group", "b").p, `cluster-group is "b"`)
 	ends(t, s.run(0, "--cluster-enabled", "yes", "--cluster-secret", "another secret of tests").p, "another group: cluster-secret is not the one")
 }

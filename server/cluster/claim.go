@@ -141,16 +141,15 @@ func (r *Runner) Leading() (term uint64) {
 
 var errHasData = errors.New("cluster: the group has data of all slots, and would hide what is not in the slots that it claims: it can take part with all slots only")
 
-// agrees returns an error unless the claim of a group is the one that the configuration of this server
-// names, if it names one and there is a claim.
-func (n *Node) agrees(c Claim) error {
+// compare logs that the configuration of this server names other slots than its group has. Slots may have moved since
+// it began.
+func (n *Node) compare(c Claim) {
 	if n.config.Cluster == nil || !c.Claimed() {
-		return nil
+		return
 	}
 	if want := n.config.Cluster.Slots; want != nil && !want.Equal(c.Slots) {
-		return fmt.Errorf("cluster: the directory is of a group with the slots %q, and cluster-slots is %q: it says with which slots a group begins, and cannot change them", c.Slots, want)
+		n.config.Logf(LogNotice, "the group has the slots %q by now; cluster-slots, %q, says with which ones a group begins, and changes nothing", c.Slots, want)
 	}
-	return nil
 }
 
 // claimAtFirst has the leader of a new group claim the slots of its configuration, once all contacts have
@@ -231,8 +230,7 @@ func (o *others) hasMet(contact string) bool {
 	return o.met[contact] || contact == o.n.self.Address
 }
 
-// with returns the claim of a group with some more slots, unless another group has one of them. A group that
-// has written data before it has ever claimed slots may have keys of all of them.
+// with returns the claim of a group with some more slots, unless another group has one of them.
 func (o *others) with(m *Members, add *slots.Set) (Claim, error) {
 	d := o.division.Load()
 	for _, g := range d.Others {
@@ -244,9 +242,9 @@ func (o *others) with(m *Members, add *slots.Set) (Claim, error) {
 		return Claim{}, fmt.Errorf("%s: %w", moves, errSlotsMove)
 	}
 	want := m.Slots.Union(add)
-	if _, last := o.n.log.Bounds(); !m.Claimed() && want.Len() < slots.Count {
-		if record, err := o.n.log.LastRecord(last); record != 0 || err != nil {
-			return Claim{}, errors.Join(errHasData, err)
+	if want.Len() < slots.Count {
+		if err := o.mayHaveSome(m); err != nil {
+			return Claim{}, err
 		}
 	}
 	c := m.Claim
@@ -254,6 +252,19 @@ func (o *others) with(m *Members, add *slots.Set) (Claim, error) {
 		c.Since = now()
 	}
 	return c, nil
+}
+
+// mayHaveSome returns an error for a group that has written data before it has ever claimed slots: it may have keys of
+// all of them, which some slots would hide.
+func (o *others) mayHaveSome(m *Members) error {
+	if m.Claimed() {
+		return nil
+	}
+	_, last := o.n.log.Bounds()
+	if record, err := o.n.log.LastRecord(last); record != 0 || err != nil {
+		return errors.Join(errHasData, err)
+	}
+	return nil
 }
 
 // TakeSlots gives slots that no group has to that of this server, which leads it.

@@ -22,6 +22,9 @@ func (o *others) expect(ctx context.Context, r *Runner, want Move) error {
 		if moveOf(m.Taking, want.Attempt) != nil {
 			return m.Claim, nil
 		}
+		if err := o.mayHaveSome(m); err != nil {
+			return Claim{}, err
+		}
 		switch busy := slotsOf(m.Taking).Union(slotsOf(m.Given)); {
 		case busy.Both(want.Slots).Len() > 0, len(m.Taking) >= maxMoves:
 			return Claim{}, retryable{errBusyHere}

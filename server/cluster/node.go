@@ -152,15 +152,11 @@ func (n *Node) Start(store *persistence.Member, lazy bool, lead, follow func()) 
 	r, err := Run(store, lazy, RunnerConfig{ID: self.Member, Founders: n.founders(self), Election: n.config.Election, Proposals: n.proposals,
 		Mesh: n.mesh, SendState: n.sendState, Role: Role{Lead: lead, Follow: follow}, Address: n.addressIn, Told: n.toldAddress, Changed: n.changed,
 		Odd: n.config.Cluster != nil, Now: Now, Logf: n.config.Logf})
-	if err == nil {
-		if err = n.agrees(r.Members().Claim); err != nil {
-			err = errors.Join(err, r.Close())
-		}
-	}
 	if err != nil {
 		n.disconnect()
 		return err
 	}
+	n.compare(r.Members().Claim)
 	n.runner.Store(r)
 	n.meetLocked(r.Members())
 	if self.Left {

@@ -63,7 +63,7 @@ func groupRows() []directive {
 			doc: "The name of the group, the same on all of its members, which tells it from the other groups of a cluster. A server that founds a group by itself draws one by lot if none is given.",
 			set: func(s *Settings, v value) { s.ClusterGroup = v.text }},
 		{name: "cluster-slots", kind: text(slotRanges), def: "", flags: settled,
-			doc: "The slots with which the group begins, such as `0-5460 6000`, the same on all of its members. By default all, or with `cluster-enabled` or `cluster-peers` none. A group that has others refuses to start.",
+			doc: "The slots with which the group begins, such as `0-5460 6000`, the same on all of its members. By default all, or with `cluster-enabled` or `cluster-peers` none. A group that has others keeps these.",
 			set: func(s *Settings, v value) { s.ClusterSlots = v.text }},
 		{name: "cluster-peers", kind: text(), def: "", flags: settled,
 			doc: "Addresses of members of other groups of the cluster as `host:port`, with blanks between them. One that can be reached is enough to find the others; a group that begins waits for all of them before it takes slots.",

@@ -1,0 +1,203 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"net"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/structures/slots"
+)
+
+const moveSecret = "a secret of tests"
+
+// moving is a group of one server that moves slots. Its server is this test: frames are kept as texts.
+type moving struct {
+	t    *testing.T
+	dir  string
+	port int
+	of   *slots.Set // with which it begins
+	with []string   // contacts
+
+	store *persistence.Store
+	seat  *Seat
+	node  *Node // of the seat
+	up    bool
+
+	mu      sync.Mutex
+	frames  []string // taken; guarded by mu
+	removed []string // slots whose keys were removed; guarded by mu
+	stuck   bool     // keys are not removed now; guarded by mu
+}
+
+// twoMoving returns groups that have all slots, and none.
+func twoMoving(t *testing.T) (from, to *moving) {
+	t.Helper()
+	from = newMoving(t, slots.All())
+	to = newMoving(t, nil, net.JoinHostPort("127.0.0.1", strconv.Itoa(from.port)))
+	from.until("the groups know each other", func() bool {
+		d, o := from.node.Division(), to.node.Division()
+		return d != nil && o != nil && d.Slots.Len() == slots.Count && len(d.Others) == 1 && len(o.Others) == 1 && o.Others[0].Slots.Len() == slots.Count &&
+			d.Others[0].Leader != 0 && o.Others[0].Leader != 0
+	})
+	return from, to
+}
+
+func newMoving(t *testing.T, of *slots.Set, contacts ...string) *moving {
+	t.Helper()
+	m := &moving{t: t, dir: t.TempDir(), of: of, with: contacts}
+	for {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.port = l.Addr().(*net.TCPAddr).Port
+		l.Close()
+		if m.port < 50000 {
+			if l, err = net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(m.port+10000)); err == nil {
+				l.Close()
+				break
+			}
+		}
+	}
+	t.Cleanup(m.stop)
+	m.start()
+	return m
+}
+
+func (m *moving) start() {
+	m.t.Helper()
+	hashes, err := Hashes(moveSecret)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	if m.seat, err = Listen(NodeConfig{Secret: moveSecret, Single: true, Port: m.port, Host: "127.0.0.1", Election: 200 * time.Millisecond,
+		Cluster: &ClusterConfig{Slots: m.of, Contacts: m.with, Silence: time.Minute}, Logf: func(LogLevel, string, ...any) {}}); err != nil {
+		m.t.Fatal(err)
+	}
+	if m.store, err = persistence.Open(persistence.Options{Dir: m.dir, Databases: 1, Sync: persistence.SyncAlways, Secret: hashes, Replicator: m.seat.Replicator(),
+		Now: func() int64 { return 1000 }}); err != nil {
+		m.t.Fatal(err)
+	}
+	m.seat.OnMoves(m.take, m.remove)
+	if err := m.seat.Start(m.store.Member(), false, func() {}, func() {}, func() {}); err != nil {
+		m.t.Fatal(err)
+	}
+	m.node = m.seat.Node()
+	m.up = true
+	m.until("it leads", func() bool { return m.node.Held() && m.node.Division().Name != "" })
+}
+
+// stop ends the server: the leadership ends, and another one begins with start.
+func (m *moving) stop() {
+	if !m.up {
+		return
+	}
+	m.up = false
+	if err := errors.Join(m.seat.Close(), m.store.Close()); err != nil {
+		m.t.Error(err)
+	}
+}
+
+func (m *moving) restart() {
+	m.t.Helper()
+	m.stop()
+	m.start()
+}
+
+func (m *moving) until(what string, done func() bool) {
+	m.t.Helper()
+	for end := time.Now().Add(time.Minute); !done(); runtime.Gosched() {
+		if time.Now().After(end) {
+			m.t.Fatalf("waited in vain until %s", what)
+		}
+	}
+}
+
+func (m *moving) take(keys []byte, expected func() bool) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !expected() {
+		return persistence.ErrNotLeader
+	}
+	m.frames = append(m.frames, string(keys))
+	return nil
+}
+
+func (m *moving) remove(_ context.Context, of *slots.Set, allowed func() bool) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.stuck || !allowed() {
+		return persistence.ErrNotLeader
+	}
+	m.removed = append(m.removed, of.String())
+	m.frames = nil
+	return nil
+}
+
+// sees returns the frames that have come, and how often keys were removed.
+func (m *moving) sees() (frames string, removals int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return strings.Join(m.frames, " "), len(m.removed)
+}
+
+func (m *moving) id() string { return GroupPublicID(moveSecret, m.node.Name()) }
+
+func (m *moving) claim() Claim { return m.node.roster().Claim }
+
+// begin begins to move slots to another group.
+func (m *moving) begin(to *moving, of *slots.Set) uint64 {
+	m.t.Helper()
+	attempt, err := m.node.BeginMove(m.t.Context(), to.id(), of)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return attempt
+}
+
+// giveAlone makes the entry by which the slots of an attempt are given away, and tells nobody.
+func (m *moving) giveAlone(attempt uint64) {
+	m.t.Helper()
+	o, r := m.node.others, m.node.runner.Load()
+	l := o.leaves(attempt)
+	if _, err := o.insistMove(m.t.Context(), l.Group, &moveRequest{What: asksComplete, Attempt: attempt}); err != nil {
+		m.t.Fatal(err)
+	}
+	if _, err := r.reclaim(m.t.Context(), func(_ *Driver, now *Members) (Claim, error) { return now.gives(l.Move), nil },
+		func(now *Members) bool { return moveOf(now.Given, attempt) != nil }); err != nil {
+		m.t.Fatal(err)
+	}
+	o.endMove(attempt)
+}
+
+// moved waits until a group has slots of another one, both are done with it, and all know.
+func moved(from, to *moving, of *slots.Set) {
+	from.t.Helper()
+	from.until("the slots have moved", func() bool {
+		f, t, seen := from.claim(), to.claim(), from.node.Division()
+		return !f.moving() && !t.moving() && t.Slots.Both(of).Len() == of.Len() && f.Slots.Both(of).Len() == 0 &&
+			seen.Others[0].Slots.Both(of).Len() == of.Len() && seen.Covered
+	})
+	if got := to.node.Division().Slots.Both(of); got.Len() != of.Len() {
+		from.t.Errorf("the group that has the slots has %s by its division", got)
+	}
+}
+
+// stayed waits until an attempt has left nothing.
+func stayed(from, to *moving, of *slots.Set) {
+	from.t.Helper()
+	from.until("the attempt is forgotten", func() bool { return !from.claim().moving() && !to.claim().moving() })
+	if from.claim().Slots.Both(of).Len() != of.Len() || to.claim().Slots.Len() != 0 {
+		from.t.Errorf("the groups have %s and %s", from.claim().Slots, to.claim().Slots)
+	}
+	if frames, _ := to.sees(); frames != "" {
+		from.t.Errorf("keys are left: %s", frames)
+	}
+}
