@@ -10,7 +10,6 @@ import (
 	"go.etcd.io/raft/v3/raftpb"
 
 	"github.com/vigildb/vigil/persistence"
-
 	"github.com/vigildb/vigil/structures/slots"
 )
 

@@ -1,0 +1,464 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/structures/slots"
+)
+
+// movesRig is a server of newShardsRig that moves slots to the group of the node cc..c. What it gives waits for the test.
+type movesRig struct {
+	*slotsRig
+	giving chan context.Context // a call of GiveSlots, with its slots frozen
+	given  chan error           // what it returns; nil gives them
+	undone bool                 // whose the slots are is not decided
+
+	mu   sync.Mutex
+	sent []byte // guarded by mu
+}
+
+func newMovesRig(t *testing.T, directives ...string) *movesRig {
+	t.Helper()
+	r := &movesRig{slotsRig: newShardsRig(t, directives...), giving: make(chan context.Context), given: make(chan error)}
+	r.g.begins = func(to string, of *slots.Set) error {
+		if to != strings.Repeat("a", 40) {
+			t.Errorf("the slots go to %s", to)
+		}
+		return nil
+	}
+	r.g.sends = func(keys []byte) error {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.sent = append(r.sent, keys...)
+		return nil
+	}
+	r.g.gives = func(ctx context.Context, of *slots.Set) (bool, error) {
+		select {
+		case r.giving <- ctx:
+		case <-ctx.Done():
+			return true, context.Cause(ctx)
+		}
+		var err error
+		select {
+		case err = <-r.given:
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		}
+		if err == nil {
+			r.have(r.g.own.Load().Without(of), of)
+		}
+		return !r.undone, err
+	}
+	return r
+}
+
+// have changes the slots of the group, and those that another one has beside its own.
+func (r *movesRig) have(own, other *slots.Set) {
+	r.know(func(m *commands.Membership) {
+		m.Slots = own
+		m.OtherShards = append([]commands.Shard(nil), m.OtherShards...)
+		m.OtherShards[0].Slots = m.OtherShards[0].Slots.Union(other)
+	})
+	r.g.own.Store(own)
+}
+
+// begin has the slot of b moved, and waits until it is frozen.
+func (r *movesRig) begin(c *testClient) context.Context {
+	r.t.Helper()
+	c.want("CLUSTER MIGRATESLOTS SLOTSRANGE 3300 3300 NODE "+strings.Repeat("c", 40), "OK")
+	return <-r.giving
+}
+
+// state waits until the last move has a state.
+func (r *movesRig) state(c *testClient, want string) string {
+	r.t.Helper()
+	got := ""
+	r.until("the move is "+want, func() bool {
+		got = c.do("CLUSTER", "GETSLOTMIGRATIONS")
+		return strings.Contains(got, fmt.Sprintf("%q", want))
+	})
+	return got
+}
+
+const movedB = "(error) MOVED 3300 10.0.1.2:7000"
+
+// Keys of all types arrive as they were when the slots were frozen, whatever was written while they were copied.
+func TestKeysArriveAsTheyWereLast(t *testing.T) {
+	r := newMovesRig(t)
+	target := newShardsRig(t)
+	target.g.own.Store(new(slots.Set))
+	c, w := r.dial(), r.dial()
+	for i := range 3000 {
+		c.want(fmt.Sprintf("SET {b}%d %d", i, i), "OK")
+		c.want(fmt.Sprintf("SET {c}%d %d", i, i), "OK")
+	}
+	for _, call := range []string{"RPUSH {b}list 1 two", "HSET {b}hash f v", "SADD {b}set 1 2", "ZADD {b}zset 1.5 x", "XADD {b}stream 1-1 f v", "BF.ADD {b}bloom x", "SCHED.CREATE {b}sched POLICY index",
+		"PLACE.CREATE {b}place", "SET {b}empty ''", "SETRANGE {b}large 3000000 x", "SET {b}expires v PXAT 30000000000000", "SET {b}gone v", "HSET {b}fields f v", "HPEXPIREAT {b}fields 30000000000000 FIELDS 1 f"} {
+		if got := c.do(strings.Fields(call)...); strings.HasPrefix(got, "(error)") {
+			t.Fatalf("%s: %s", call, got)
+		}
+	}
+	sends, frames := r.g.sends, 0
+	r.g.sends = func(keys []byte) error {
+		if frames++; frames == 1 { // all keys were looked at that this frame has, and others not yet
+			w.want("DEL {b}gone", "(int) 1")
+			w.want("SET {b}late v", "OK")
+			w.want("RPUSH {b}list 3", "(int) 3")
+			for i := 0; i < 3000; i += 2 {
+				w.want(fmt.Sprintf("INCR {b}%d", i), fmt.Sprintf("(int) %d", i+1))
+			}
+		}
+		return sends(keys)
+	}
+	r.begin(c)
+	w.want("SET {c}late v", "OK")
+	r.given <- nil
+	got := r.state(c, "success")
+	for _, want := range []string{`"slot_ranges" "3300"`, `"slots" (int) 1`, `"slots_moved" (int) 1`, `"operation" "EXPORT"`, `"target_node" "cccc`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("GETSLOTMIGRATIONS: %s, without %s", got, want)
+		}
+	}
+	if err := target.g.take(r.sent, func() bool { return true }); err != nil {
+		t.Fatal(err)
+	}
+	target.g.own.Store(nil)
+	d := target.dial()
+	each(t, d, map[string]string{"LRANGE {b}list 0 -1": `["1" "two" "3"]`, "HGET {b}hash f": `"v"`, "SMEMBERS {b}set": `["1" "2"]`, "ZSCORE {b}zset x": `"1.5"`, "XLEN {b}stream": "(int) 1", "BF.EXISTS {b}bloom x": "(int) 1",
+		"TYPE {b}sched": "schedule", "TYPE {b}place": "placement", "GET {b}empty": `"''"`, "STRLEN {b}large": "(int) 3000001", "PEXPIRETIME {b}expires": "(int) 30000000000000", "EXISTS {b}gone": "(int) 0", "GET {b}late": `"v"`,
+		"HPEXPIRETIME {b}fields FIELDS 1 f": "[(int) 30000000000000]", "EXISTS {c}1 {c}late": "(int) 0"})
+	for i := range 3000 {
+		d.want(fmt.Sprintf("GET {b}%d", i), fmt.Sprintf("%q", fmt.Sprint(i+1-i%2)))
+	}
+}
+
+// While slots are frozen calls that change their keys wait, and so do all for slots that are given away; others do not.
+func TestCallsWaitWhileSlotsAreFrozen(t *testing.T) {
+	for _, gives := range []bool{true, false} {
+		r := newMovesRig(t)
+		c := r.dial()
+		c.want("SET b 1", "OK")
+		r.begin(c)
+		c.want("GET b", `"1"`)
+		c.want("EVAL_RO return(redis.call('get',KEYS[1])) 1 b", `"1"`)
+		c.want("SET c 1", "OK")
+		if got := c.do("EVAL", "return redis.call('set','b',9)", "0"); !strings.HasPrefix(got, "(error) TRYAGAIN Script attempted to change keys of a slot that is on its way") {
+			t.Errorf("a script that does not name its keys: %s", got)
+		}
+		if got := c.do("EVAL", "return redis.call('flushall')", "0"); !strings.HasPrefix(got, "(error) TRYAGAIN") {
+			t.Errorf("a script that removes all keys: %s", got)
+		}
+		calls := map[string][2]string{ // with what they get if the slots go, and if they stay
+			"SET b 2": {movedB, "OK"},
+			"EVAL return(redis.call('set',KEYS[1],'2')) 1 b": {movedB, "OK"},
+			"EXEC":          {movedB, "[OK]"},
+			"FLUSHALL":      {"OK", "OK"},
+			"SETEX b 100 2": {movedB, "OK"},
+		}
+		waiting := map[string]*testClient{}
+		for call := range calls {
+			w := r.dial()
+			if call == "EXEC" {
+				w.want("MULTI", "OK")
+				w.want("SET b 2", queued)
+			}
+			w.send(strings.Fields(call)...)
+			w.send("PING")
+			waiting[call] = w
+		}
+		gone := r.dial()
+		gone.send("SET", "b", "3")
+		r.until("the calls wait", func() bool {
+			r.srv.freeze.mu.Lock()
+			defer r.srv.freeze.mu.Unlock()
+			return len(r.srv.freeze.held) == len(calls)+1
+		})
+		gone.nc.Close()
+		r.until("a client has left", func() bool {
+			r.srv.freeze.mu.Lock()
+			defer r.srv.freeze.mu.Unlock()
+			return len(r.srv.freeze.held) == len(calls)
+		})
+		i, err := 0, error(nil)
+		if !gives {
+			i, err = 1, errors.New("no reason")
+		}
+		r.given <- err
+		for call, w := range waiting {
+			if got := w.reply(); got != calls[call][i] {
+				t.Errorf("%s: got %s, want %s", call, got, calls[call][i])
+			}
+			w.next("PONG")
+		}
+		c.want("CLUSTER CANCELSLOTMIGRATIONS", "OK")
+	}
+}
+
+// A move that fails is tried again, after a pause, until it is cancelled.
+func TestMoveIsTriedAgainUntilItIsCancelled(t *testing.T) {
+	r := newMovesRig(t)
+	c := r.dial()
+	r.begin(c)
+	r.given <- errors.New("the other group sleeps")
+	r.until("the reason is shown", func() bool { return strings.Contains(c.do("CLUSTER", "GETSLOTMIGRATIONS"), "the other group sleeps") })
+	r.state(c, "moving")
+	again := make(chan struct{})
+	go func() { <-r.giving; close(again) }()
+	r.until("it is tried again", func() bool {
+		r.clock.advance(time.Second)
+		select {
+		case <-again:
+			return true
+		default:
+			return false
+		}
+	})
+	c.want("CLUSTER CANCELSLOTMIGRATIONS", "OK")
+	r.state(c, "canceled")
+	c.want("SET b 1", "OK")
+}
+
+// A freeze ends, and the move is given up, when what is left takes longer than cluster-node-timeout.
+func TestFreezeHasAnEnd(t *testing.T) {
+	r := newMovesRig(t, "--cluster-node-timeout", "3000")
+	r.g.gives = func(ctx context.Context, _ *slots.Set) (bool, error) {
+		r.giving <- ctx
+		<-ctx.Done()
+		return true, context.Cause(ctx)
+	}
+	c, w := r.dial(), r.dial()
+	r.begin(c)
+	w.send("SET", "b", "1")
+	r.until("the call waits", func() bool {
+		r.srv.freeze.mu.Lock()
+		defer r.srv.freeze.mu.Unlock()
+		return len(r.srv.freeze.held) == 1
+	})
+	r.clock.advance(3 * time.Second)
+	w.next("OK")
+	r.until("the reason is shown", func() bool { return strings.Contains(c.do("CLUSTER", "GETSLOTMIGRATIONS"), "cluster-node-timeout") })
+	c.want("CLUSTER CANCELSLOTMIGRATIONS", "OK")
+}
+
+// Calls wait as long as it is not decided whose the slots are: until the leadership ends.
+func TestFreezeGoesOnUntilTheOutcomeIsKnown(t *testing.T) {
+	r := newMovesRig(t)
+	r.undone = true
+	c := r.dial()
+	r.begin(c)
+	w := r.dial()
+	w.send("SET", "b", "1")
+	r.given <- errors.New("the outcome is not known")
+	r.until("the move has failed", func() bool { return strings.Contains(c.do("CLUSTER", "GETSLOTMIGRATIONS"), "not known") })
+	if r.srv.frozen() == nil {
+		t.Error("the slots are not frozen any more")
+	}
+	r.follow()
+	w.ended()
+	if r.srv.frozen() != nil {
+		t.Error("the slots are still frozen")
+	}
+	// One whose leadership has ended meanwhile is over at once.
+	f := &freeze{}
+	began := f.begin(mustSlots(t, "1"))
+	f.follow()
+	if f.end(began, false); f.of.Load() != nil {
+		t.Error("a freeze of an earlier leadership goes on")
+	}
+}
+
+// A call that was admitted before the slots were frozen, or given away, does not run after that.
+func TestCallsAreAdmittedAgainUnderTheirLocks(t *testing.T) {
+	for want, change := range map[string]func(r *movesRig){
+		errPaused.Error():                      func(r *movesRig) { r.srv.freeze.begin(mustSlots(t, "3300")) },
+		strings.TrimPrefix(movedB, "(error) "): func(r *movesRig) { r.have(mustSlots(t, "0-3000"), mustSlots(t, "3300")) },
+	} {
+		for _, name := range []string{"set", "eval"} {
+			r := newMovesRig(t)
+			s := r.session(r.dial())
+			cmd, argv := r.srv.table.Find(name), [][]byte{[]byte("SET"), []byte("b"), []byte("1")}
+			if name == "eval" {
+				argv = [][]byte{[]byte("EVAL"), []byte("return redis.call('set',KEYS[1],1)"), []byte("1"), []byte("b")}
+			}
+			if err := s.admitMember(cmd, argv); err != nil {
+				t.Fatal(err)
+			}
+			change(r)
+			s.in.argv = argv
+			s.prepare(cmd, argv)
+			if err := s.lock(cmd, argv); err == nil || err.Error() != want {
+				t.Errorf("%s: %v, want %s", name, err, want)
+			}
+			if s.locked || s.script.inside {
+				t.Errorf("%s keeps its locks", name)
+			}
+			if r.srv.freeze.of.Load() != nil {
+				r.srv.freeze.end(0, true)
+			}
+		}
+	}
+	r := newMovesRig(t)
+	s := r.session(r.dial())
+	flush := r.srv.table.Find("flushall")
+	argv := [][]byte{[]byte("FLUSHALL")}
+	if err := s.admitMember(flush, argv); err != nil {
+		t.Fatal(err)
+	}
+	r.g.expected.Store(mustSlots(t, "9000"))
+	s.prepare(flush, argv)
+	if err := s.lock(flush, argv); !errors.Is(err, commands.ErrSlotsMove) {
+		t.Errorf("FLUSHALL where keys have begun to arrive: %v", err)
+	}
+}
+
+// Clients that wait for keys that go are sent after them, and transactions of those that watch such keys fail.
+func TestClientsThatWaitAreSentToTheOtherGroup(t *testing.T) {
+	r := newMovesRig(t)
+	c := r.dial()
+	c.want("XADD {b}stream 1-1 f v", `"1-1"`)
+	var waiting []*testClient
+	for _, call := range []string{"BLPOP b 0", "XREAD BLOCK 0 STREAMS {b}stream $", "BLMOVE b {b}other LEFT RIGHT 0"} {
+		w := r.dial()
+		w.send(strings.Fields(call)...)
+		waiting = append(waiting, w)
+	}
+	stays := r.dial()
+	stays.send("BLPOP", "c", "0")
+	r.blocked(4)
+	watches := r.dial()
+	watches.want("WATCH b", "OK")
+	watches.want("MULTI", "OK")
+	watches.want("SET c 1", queued)
+	r.begin(c)
+	r.given <- nil
+	for _, w := range waiting {
+		w.next(movedB)
+	}
+	watches.want("EXEC", "(nil array)")
+	c.want("LPUSH c 1", "(int) 1")
+	stays.next(`["c" "1"]`)
+}
+
+// Slots that were given to this group are not served before it has them, and nothing removes all keys while some arrive.
+func TestSlotsThatArriveAreNotServedYet(t *testing.T) {
+	r := newMovesRig(t)
+	r.g.arriving.Store(mustSlots(t, "8001-16001"))
+	r.g.expected.Store(mustSlots(t, "8001-16001"))
+	c := r.dial()
+	const again = "(error) TRYAGAIN Slots are on their way to this server"
+	each(t, c, map[string]string{"GET a": again, "SET a 1": again, "FLUSHALL": again, "FLUSHDB": again, "SET b 1": "OK"})
+	c.want("MULTI", "OK")
+	c.want("FLUSHALL", queued)
+	c.want("EXEC", again)
+	c.want("GET b", `"1"`)
+	if got := c.do("EVAL", "return redis.call('flushall')", "0"); !strings.HasPrefix(got, "(error) TRYAGAIN") {
+		t.Errorf("a script: %s", got)
+	}
+}
+
+// A frame that does not decode, is not expected, or has keys of the group's own slots is refused.
+func TestFramesAreCheckedBeforeTheyAreTaken(t *testing.T) {
+	r := newMovesRig(t)
+	c := r.dial()
+	c.want("SET b mine", "OK")
+	c.want("SET {b}list x", "OK")
+	yes := func() bool { return true }
+	theirs := []byte("\x01a\x01\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\x00\x00ok")
+	mine := []byte("\x01b\x01\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\x00\x00no")
+	for n := 1; n < len(theirs); n++ {
+		if err := r.g.take(theirs[:n], yes); !errors.Is(err, errFrame) {
+			t.Errorf("%d of %d bytes: %v", n, len(theirs), err)
+		}
+	}
+	for what, bad := range map[string][]byte{"own": mine, "an own one that goes": []byte("\x01b\x00"), "another kind": append([]byte("\x01a\x63"), theirs[3:]...), "no list": append([]byte("\x01a\x02"), theirs[3:]...), "a long key": []byte("\xff\xff\xff\x0f")} {
+		if err := r.g.take(bad, yes); err == nil {
+			t.Errorf("%s is taken", what)
+		}
+	}
+	if err := r.g.take(theirs, func() bool { return false }); err == nil {
+		t.Error("what is not expected is taken")
+	}
+	r.g.own.Store(nil)
+	c.want("GET b", `"mine"`)
+	c.want("GET a", "(nil)")
+	r.g.own.Store(mustSlots(t, "0-8000"))
+	if err := r.g.take(append(theirs, "\x01a\x00\x02{a\x00"...), yes); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.g.take(theirs, yes); err != nil {
+		t.Fatal(err)
+	}
+	r.g.own.Store(nil)
+	c.want("GET a", `"ok"`)
+}
+
+// Keys of slots that have gone are removed without a word but to those that keep them.
+func TestKeysThatHaveGoneAreRemoved(t *testing.T) {
+	r := newMovesRig(t, "--notify-keyspace-events", "KEA")
+	r.g.own.Store(nil)
+	c, sub := r.dial(), r.dial()
+	for i := range 2000 {
+		c.want(fmt.Sprintf("SET k%d v", i), "OK")
+	}
+	of, left, gone := mustSlots(t, "0-8000"), 0, ""
+	for i := range 2000 {
+		if !of.Has(commands.KeySlot([]byte(fmt.Sprint("k", i)))) {
+			left++
+		} else {
+			gone = fmt.Sprint("k", i)
+		}
+	}
+	keeps := r.dial().hello3()
+	keeps.want("CLIENT TRACKING ON BCAST PREFIX "+gone, "OK")
+	sub.want("PSUBSCRIBE __key*", `["psubscribe" "__key*" (int) 1]`)
+	asked := 0
+	if err := r.g.remove(t.Context(), of, func() bool { asked++; return asked < 100 }); err == nil {
+		t.Error("keys are removed that may not be any more")
+	}
+	if err := r.g.remove(t.Context(), of, func() bool { return true }); err != nil {
+		t.Fatal(err)
+	}
+	c.want("DBSIZE", fmt.Sprintf("(int) %d", left))
+	c.want("PUBLISH __key_end x", "(int) 1")
+	sub.next(`["pmessage" "__key*" "__key_end" "x"]`)
+	if got := keeps.reply(); !strings.Contains(got, "invalidate") {
+		t.Errorf("a client that keeps a key that is removed: %s", got)
+	}
+	r.follow()
+	if err := r.g.remove(t.Context(), of, func() bool { return true }); err == nil {
+		t.Error("a follower removes keys")
+	}
+}
+
+// MIGRATESLOTS is refused for what cannot be meant.
+func TestMovesOfWrongSlotsAreRefused(t *testing.T) {
+	r := newMovesRig(t)
+	c := r.dial()
+	leader, replica, none := strings.Repeat("c", 40), strings.Repeat("b", 40), strings.Repeat("7", 40)
+	const begin = "CLUSTER MIGRATESLOTS SLOTSRANGE "
+	each(t, c, map[string]string{
+		begin + "1 2 NODE " + none:                                      "(error) ERR Unknown node " + none,
+		begin + "1 2 NODE " + replica:                                   "(error) ERR The node that slots go to has to be a master",
+		begin + "1 2 NODE " + strings.Repeat("1", 40):                   "(error) ERR The node has the slots already",
+		begin + "2 1 NODE " + leader:                                    "(error) ERR start slot number 2 is greater than end slot number 1",
+		begin + "1 2 2 3 NODE " + leader:                                "(error) ERR Slot 2 specified multiple times",
+		begin + "1 x NODE " + leader:                                    "(error) ERR Invalid or out of range slot",
+		begin + "1 16384 NODE " + leader:                                "(error) ERR Invalid or out of range slot",
+		begin + "8000 8001 NODE " + leader:                              "(error) ERR Slot 8001 is not one of this node",
+		begin + "1 2 3 NODE " + leader:                                  "(error) ERR Invalid or out of range slot",
+		begin + "1 2 NODE " + leader + " SLOTSRANGE 2 2 NODE " + leader: "(error) ERR Slot 2 specified multiple times",
+		begin + "1 2 NODE " + leader + " x":                             "(error) ERR syntax error",
+		"CLUSTER MIGRATESLOTS x 1 2 NODE " + leader:                     "(error) ERR syntax error",
+		"CLUSTER GETSLOTMIGRATIONS":                                     "[]",
+		"CLUSTER SETSLOT 1 NODE " + leader:                              "(error) ERR slots move as a whole: CLUSTER MIGRATESLOTS SLOTSRANGE first last NODE id, sent to the master that has them, moves them with their keys (docs/cluster.md)",
+	})
+	r.follow()
+	r.dial().want(begin+"1 2 NODE "+leader, "(error) ERR The specified node is not a master")
+}
