@@ -69,33 +69,38 @@ func (s *slots) Apply(changes []Change) error {
 // reassign returns the owners for other units: surplus slots go to those that
 // lack some.
 func (s *slots) reassign(next *roster) []uint16 {
-	owner := slices.Clone(s.owner)
 	top := next.units[len(next.units)-1]
 	if n := len(s.units); n > 0 {
 		top = max(top, s.units[n-1])
 	}
 	want := make([]int, top+1)
-	for i, n := range Apportion(len(owner), next.caps) {
+	for i, n := range Apportion(len(s.owner), next.caps) {
 		want[next.units[i]] = n
 	}
 	have := make([]int, top+1)
 	if len(s.units) > 0 {
-		for _, u := range owner {
+		for _, u := range s.owner {
 			have[u]++
 		}
 	}
+	return deal(slices.Clone(s.owner), have, want, next.units, len(s.units) == 0)
+}
+
+// deal gives each of some units as many slots as it wants, in place. Units that have too many, or all if nobody has any,
+// give their highest ones.
+func deal(owner []uint16, have, want []int, units []int32, unowned bool) []uint16 {
 	free := make([]int32, 0, len(owner))
 	for i := len(owner) - 1; i >= 0; i-- {
 		u := owner[i]
 		switch {
-		case len(s.units) == 0:
+		case unowned:
 			free = append(free, int32(i))
 		case have[u] > want[u]:
 			have[u]--
 			free = append(free, int32(i))
 		}
 	}
-	for _, u := range next.units {
+	for _, u := range units {
 		for ; have[u] < want[u]; have[u]++ {
 			last := len(free) - 1 // free descends: the last is the lowest
 			owner[free[last]] = uint16(u)
@@ -103,6 +108,30 @@ func (s *slots) reassign(next *roster) []uint16 {
 		}
 	}
 	return owner
+}
+
+// Reassign returns the owners of slots by weights: each has as many as Apportion says. Owners are indices of weights,
+// of which there are up to MaxUnits; any other number is none. An owner that has too many slots gives its highest ones;
+// the others get them, and those of none, in ascending order of both. No fewer slots can move.
+func Reassign(owner []int, weights []Capacity) []int {
+	none := len(weights)
+	now, have := make([]uint16, len(owner)), make([]int, none+1)
+	for i, u := range owner {
+		if u < 0 || u > none {
+			u = none
+		}
+		now[i] = uint16(u)
+		have[u]++
+	}
+	units := make([]int32, none)
+	for i := range units {
+		units[i] = int32(i)
+	}
+	next := make([]int, len(owner))
+	for i, u := range deal(now, have, append(Apportion(len(owner), weights), 0), units, false) {
+		next[i] = int(u)
+	}
+	return next
 }
 
 // Slot returns the slot of a hash.
