@@ -97,7 +97,7 @@ func (srv *Server) join() error {
 		return nil
 	}
 	g.OnPublished(srv.receive)
-	g.OnMoves(srv.takeKeys, srv.removeKeys)
+	g.OnMoves(srv.takeKeys, srv.removeKeys, srv.orderMove)
 	srv.workers.Go(srv.runHerald) // Load has not ended, so that Close waits for it
 	return g.Start(srv.store.Member(), srv.settings().sync != persistence.SyncAlways, srv.lead, srv.follow, srv.leave)
 }

@@ -12,19 +12,29 @@ import (
 type testMoves struct {
 	take   func(keys []byte, expected func() bool) error
 	remove func(ctx context.Context, of *slots.Set, allowed func() bool) error
+	order  func(to string, of *slots.Set) error
 
 	arriving, expected, left atomic.Pointer[slots.Set]
 
-	mu     sync.Mutex
-	begins func(to string, of *slots.Set) error                               // guarded by mu
-	sends  func(keys []byte) error                                            // guarded by mu
-	gives  func(ctx context.Context, of *slots.Set) (decided bool, err error) // guarded by mu
-	under  *slots.Set                                                         // an attempt is for these; guarded by mu
-	number uint64                                                             // of the attempt; guarded by mu
+	mu      sync.Mutex
+	begins  func(to string, of *slots.Set) error                               // guarded by mu
+	sends   func(keys []byte) error                                            // guarded by mu
+	gives   func(ctx context.Context, of *slots.Set) (decided bool, err error) // guarded by mu
+	under   *slots.Set                                                         // an attempt is for these; guarded by mu
+	ordered []string                                                           // guarded by mu
+	number  uint64                                                             // of the attempt; guarded by mu
 }
 
-func (m *testMoves) OnMoves(take func(keys []byte, expected func() bool) error, remove func(ctx context.Context, of *slots.Set, allowed func() bool) error) {
-	m.take, m.remove = take, remove
+func (m *testMoves) OnMoves(take func(keys []byte, expected func() bool) error, remove func(ctx context.Context, of *slots.Set, allowed func() bool) error,
+	order func(to string, of *slots.Set) error) {
+	m.take, m.remove, m.order = take, remove, order
+}
+
+func (m *testMoves) OrderMove(_ context.Context, from, to string, of *slots.Set) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.ordered = append(m.ordered, from[:1]+" to "+to[:1]+": "+of.String())
+	return nil
 }
 
 func (m *testMoves) BeginMove(_ context.Context, to string, of *slots.Set) (uint64, error) {

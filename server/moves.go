@@ -36,6 +36,8 @@ var (
 	errMoveLeadership = errors.New("this server has ceased to lead its group: what was not moved is still there")
 	errMoveCancelled  = errors.New("cancelled")
 	errMoveTracked    = errors.New("too many keys change, or all keys were removed")
+	errMoveNotOwn     = errors.New("the server does not lead a group that has all of these slots")
+	errMoveNowhere    = errors.New("the group that slots go to has no leader now")
 	errMoveBusy       = errors.New("keys are being copied for something else")
 	errTooManyMoves   = commands.WireError("ERR too many moves of slots wait")
 )
@@ -88,6 +90,32 @@ func (h host) MoveSlots(to []cluster.Destination) error {
 		srv.workers.Go(srv.runMoves)
 	}
 	return nil
+}
+
+// OrderMove implements [members.Rebalancer].
+func (h host) OrderMove(ctx context.Context, from, to string, of *slots.Set) error {
+	if m := h.Membership(); m != nil && m.ID == from {
+		return h.srv.orderMove(to, of)
+	}
+	return h.abroadIn(func(g Group) error { return g.OrderMove(ctx, from, to, of) })
+}
+
+// orderMove has slots of this group moved to the one with an ID.
+func (srv *Server) orderMove(to string, of *slots.Set) error {
+	m := host{srv}.Membership()
+	if m == nil {
+		return errAlone
+	}
+	shards := m.Shards()
+	if !m.Leads || of.Without(shards[0].Slots).Len() > 0 {
+		return errMoveNotOwn
+	}
+	for i := range shards[1:] {
+		if s := &shards[1+i]; s.ID == to && s.Leader >= 0 {
+			return host{srv}.MoveSlots([]cluster.Destination{{Shard: to, Node: s.Members[s.Leader].ID, Slots: of}})
+		}
+	}
+	return errMoveNowhere
 }
 
 // Moves returns the moves that this server makes, has made lately and is to make, the first one first.

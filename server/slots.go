@@ -38,14 +38,17 @@ type Departures interface {
 	GiveSlots(ctx context.Context, attempt uint64) (decided bool, err error)
 	// EndMove ends an attempt, which changes nothing unless GiveSlots did.
 	EndMove(attempt uint64)
+	// OrderMove has another group move slots to a third one, or to this server's. Clients know both by their IDs.
+	OrderMove(ctx context.Context, from, to string, of *slots.Set) error
 }
 
 // Arrivals takes slots with their keys from other groups.
 type Arrivals interface {
 	// OnMoves has functions called. take takes keys in, as SendKeys has sent them, while expected says so under their
 	// locks, and returns when they are committed; remove removes all keys of some slots while allowed says so under
-	// their locks. It is called before Start.
-	OnMoves(take func(keys []byte, expected func() bool) error, remove func(ctx context.Context, of *slots.Set, allowed func() bool) error)
+	// their locks; order has slots of this group moved to the one with an ID. It is called before Start.
+	OnMoves(take func(keys []byte, expected func() bool) error, remove func(ctx context.Context, of *slots.Set, allowed func() bool) error,
+		order func(to string, of *slots.Set) error)
 	// Passing returns the slots that other groups have given to this server's, which has not taken them yet; those
 	// whose keys may come or have come; and those that it has given away, whose keys may still be here. All are
 	// nil in the usual case.

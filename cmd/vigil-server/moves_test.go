@@ -300,6 +300,51 @@ func TestSlotsMoveToANewGroupUnderLoad(t *testing.T) {
 	t.Logf("longest wait for an increment: %v", time.Duration(w.longest.Load()))
 }
 
+// A new group gets its share by one command, and gives it back by another one, while clients write: no slot moves that
+// need not.
+func TestRebalanceMovesTheShareOfTheNewGroup(t *testing.T) {
+	s := newShards(t)
+	s.masters("0-8191", "8192-16383")
+	s.run(2, "--cluster-enabled", "yes").await(t)
+	s.until(2, "CLUSTER MEET 127.0.0.1 "+strconv.Itoa(s.base), "OK")
+	s.ok()
+	w := count(t, 4, s.base, s.base+1)
+	w.progress(1000)
+	before, ids := s.owners(0)
+	for _, step := range []struct {
+		weight string
+		slots  int // that the new group has then
+	}{{"1", 5461}, {"0.5", 3277}, {"0", 0}} {
+		from, _ := s.owners(0)
+		s.until(0, "VIGIL.CLUSTER REBALANCE WEIGHT "+ids[s.address(2)]+" "+step.weight, "[")
+		for end := time.Now().Add(time.Minute); ; {
+			of, _ := s.owners(0)
+			if of[s.address(2)].Len() == step.slots && of[s.address(0)].Len()+of[s.address(1)].Len() == slots.Count-step.slots {
+				stayed := 0
+				for address, set := range of {
+					stayed += set.Both(from[address]).Len()
+				}
+				least := from[s.address(2)].Len() - step.slots
+				if moved := slots.Count - stayed; moved != max(least, -least) {
+					t.Errorf("%d slots have moved, want %d", moved, max(least, -least))
+				}
+				break
+			}
+			if time.Now().After(end) {
+				t.Fatalf("with the weight %s the groups have %v", step.weight, of)
+			}
+		}
+		w.progress(200)
+	}
+	if n := w.errors.Load(); n > 0 {
+		t.Errorf("%d calls failed", n)
+	}
+	w.check(s)
+	s.agree(3, 4*counterKeys)
+	after, _ := s.owners(0)
+	t.Logf("before: %v, after: %v; longest wait for an increment: %v", before, after, time.Duration(w.longest.Load()))
+}
+
 // Leaders of the groups on both sides are killed amid moves, again and again: no acknowledged write is lost, and each slot
 // has one owner.
 func TestKilledLeadersLoseNothingThatMoves(t *testing.T) {

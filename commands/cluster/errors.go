@@ -21,7 +21,7 @@ const (
 	errForgetMaster  = commands.WireError("ERR Can't forget my master!")
 	errForgetGroup   = commands.WireError("ERR the node leads a group: CLUSTER RESET at the node takes it out of the cluster, if it has no keys")
 	errResetKeys     = commands.WireError("ERR CLUSTER RESET can't be called with master nodes containing keys")
-	errSetSlot       = commands.WireError("ERR slots move as a whole: CLUSTER MIGRATESLOTS SLOTSRANGE first last NODE id, sent to the master that has them, moves them with their keys (docs/cluster.md)")
+	errSetSlot       = commands.WireError("ERR slots move as a whole: CLUSTER MIGRATESLOTS SLOTSRANGE first last NODE id, sent to the master that has them, moves them with their keys, and VIGIL.CLUSTER REBALANCE gives each group its share (docs/cluster.md)")
 	errSlotRange     = commands.WireError("ERR Invalid or out of range slot")
 	errMoveToSelf    = commands.WireError("ERR The node has the slots already")
 	errMoveToReplica = commands.WireError("ERR The node that slots go to has to be a master")

@@ -4,10 +4,14 @@ import "github.com/vigildb/vigil/commands"
 
 // Errors that only this family returns, word for word as clients see them.
 const (
-	errAlone     = commands.WireError("ERR This server is not a member of a group")
-	errNoLeader  = commands.WireError("CLUSTERDOWN The group has no leader now")
-	errRecover   = commands.WireError("ERR RECOVER lets this member vote although it may lack writes that it has acknowledged, so they may be lost for good: say RECOVER LOSE-WRITES. Start all members that still have their data first, and see which has the most entries (VIGIL.CLUSTER STATUS at each)")
-	errSelfAsNew = commands.WireError("ERR A member cannot replace itself")
+	errAlone      = commands.WireError("ERR This server is not a member of a group")
+	errNoLeader   = commands.WireError("CLUSTERDOWN The group has no leader now")
+	errRecover    = commands.WireError("ERR RECOVER lets this member vote although it may lack writes that it has acknowledged, so they may be lost for good: say RECOVER LOSE-WRITES. Start all members that still have their data first, and see which has the most entries (VIGIL.CLUSTER STATUS at each)")
+	errNoSlots    = commands.WireError("ERR This instance has cluster support disabled")
+	errWeight     = commands.WireError("ERR A weight is a number from 0 to 1000000")
+	errNoWeight   = commands.WireError("ERR Some group has to have a weight above 0")
+	errNotCovered = commands.WireError("ERR Some slots are of no group, or on their way: CLUSTER ADDSLOTS gives those of none to a group")
+	errSelfAsNew  = commands.WireError("ERR A member cannot replace itself")
 )
 
 func errNotLeader(m *commands.Membership) error {
@@ -16,6 +20,14 @@ func errNotLeader(m *commands.Membership) error {
 	}
 	leader := m.Master()
 	return commands.Errorf("ERR This member does not lead the group: ask %s", leader.Address())
+}
+
+func errUnknownNode(id []byte) commands.WireError {
+	return commands.Errorf("ERR Unknown node %.128s", id)
+}
+
+func errGroupDown(id string) commands.WireError {
+	return commands.Errorf("ERR The group %s has no leader that is heard now", id)
 }
 
 func errUnknownMember(name string) error {

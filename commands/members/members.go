@@ -35,6 +35,7 @@ func Group() commands.Group {
 		{Name: "VIGIL.CLUSTER", Arity: -2, Since: "1.0.0", Cost: "Depends on the subcommand.",
 			Summary: "Groups the commands that show and change the members of a group."},
 		row("LEAVE", -3, "member [FORCE]", change, "Takes a member out of the group: one that is lost, or that is no longer needed.", leave),
+		row("REBALANCE", -2, "[DRYRUN] [WEIGHT node-id weight [node-id weight ...]]", "O(n) for n slots, and O(n) for n keys in the background.", "Moves slots between the groups so that each has its share.", rebalance),
 		row("RECOVER", -2, "[LOSE-WRITES]", "O(1)", "Lets a member vote that waits because it may lack what it acknowledged.", recoverVote),
 		row("REPLACE", 5, "old BY new", change, "Has a new member vote in the place of an old one, which leaves.", replace),
 		row("STATUS", 2, "", "O(n) for n members of the group", "Describes the members and what the member that is asked knows of them.", status),

@@ -47,9 +47,33 @@ var (
 
 // OnMoves has functions called for moves of slots. It is called before Start. take takes keys of slots in, as
 // SendKeys has sent them, while expected says so under their locks, and returns when they are committed. remove
-// removes all keys of some slots while allowed says so under their locks.
-func (n *Node) OnMoves(take func(keys []byte, expected func() bool) error, remove func(ctx context.Context, of *slots.Set, allowed func() bool) error) {
-	n.take, n.remove = take, remove
+// removes all keys of some slots while allowed says so under their locks. order has slots of this group moved to the one
+// that clients know by an ID, in the background.
+func (n *Node) OnMoves(take func(keys []byte, expected func() bool) error, remove func(ctx context.Context, of *slots.Set, allowed func() bool) error,
+	order func(to string, of *slots.Set) error) {
+	n.take, n.remove, n.order = take, remove, order
+}
+
+// OrderMove has the leader of another group move slots of that to a third one, or to this server's. Clients know both
+// by their IDs. It returns when that has begun.
+func (n *Node) OrderMove(ctx context.Context, from, to string, of *slots.Set) error {
+	return n.asked(func(*Runner) error {
+		if n.others == nil {
+			return errNoCluster
+		}
+		if to == GroupPublicID(n.config.Secret, n.Name()) {
+			to = n.Name()
+		} else if name, err := n.others.group(to); err == nil {
+			to = name
+		} else {
+			return err
+		}
+		name, err := n.others.group(from)
+		if err == nil {
+			_, err = n.others.askMove(ctx, name, &moveRequest{What: asksMoveOff, To: to, Slots: of.String()})
+		}
+		return err
+	})
 }
 
 // BeginMove has the group that clients know by an ID expect the keys of slots, which this server's group has and this

@@ -34,6 +34,7 @@ type moving struct {
 	frames  []string // taken; guarded by mu
 	removed []string // slots whose keys were removed; guarded by mu
 	stuck   bool     // keys are not removed now; guarded by mu
+	orders  []string // guarded by mu
 }
 
 // twoMoving returns groups that have all slots, and none.
@@ -85,7 +86,7 @@ func (m *moving) start() {
 		Now: func() int64 { return 1000 }}); err != nil {
 		m.t.Fatal(err)
 	}
-	m.seat.OnMoves(m.take, m.remove)
+	m.seat.OnMoves(m.take, m.remove, m.order)
 	if err := m.seat.Start(m.store.Member(), false, func() {}, func() {}, func() {}); err != nil {
 		m.t.Fatal(err)
 	}
@@ -138,6 +139,13 @@ func (m *moving) remove(_ context.Context, of *slots.Set, allowed func() bool) e
 	}
 	m.removed = append(m.removed, of.String())
 	m.frames = nil
+	return nil
+}
+
+func (m *moving) order(to string, of *slots.Set) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.orders = append(m.orders, of.String()+" to "+to)
 	return nil
 }
 

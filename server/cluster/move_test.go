@@ -290,3 +290,22 @@ func TestGroupWithDataOfAllSlotsGetsNone(t *testing.T) {
 		t.Errorf("it gets slots: %v", err)
 	}
 }
+
+// Any server has the leader of a group move slots of that.
+func TestMovesAreOrderedOfOtherGroups(t *testing.T) {
+	a, b := twoMoving(t)
+	if err := b.node.OrderMove(t.Context(), a.id(), b.id(), slotSet(t, "4-6 9")); err != nil {
+		t.Fatal(err)
+	}
+	a.mu.Lock()
+	orders := strings.Join(a.orders, ", ")
+	a.mu.Unlock()
+	if want := "4-6 9 to " + b.id(); orders != want {
+		t.Errorf("ordered is %q, want %q", orders, want)
+	}
+	for _, ids := range [][2]string{{"nobody", b.id()}, {a.id(), "nobody"}} {
+		if err := b.node.OrderMove(t.Context(), ids[0], ids[1], slotSet(t, "1")); err == nil {
+			t.Errorf("a move from %s to %s is ordered", ids[0], ids[1])
+		}
+	}
+}

@@ -29,6 +29,7 @@ const (
 	asksComplete = "complete" // the same: all keys have been sent
 	asksTake     = "take"     // the same: the slots are given away
 	asksHow      = "how"      // the group that gets slots: how is the attempt?
+	asksMoveOff  = "move"     // any group: move Slots to the group with the name To
 )
 
 // moveRequest is what a leader asks for.
@@ -36,6 +37,7 @@ type moveRequest struct {
 	What    string
 	Group   string // the sender's
 	Attempt uint64
+	To      string `json:",omitempty"`
 	Slots   string `json:",omitempty"`
 	Letter  []byte `json:",omitempty"` // what the sender knows of all groups
 }
@@ -136,6 +138,12 @@ func (o *others) serveMove(ctx context.Context, r *Runner, q *moveRequest) (stat
 		return o.takeGiven(ctx, r, q)
 	case asksHow:
 		return o.attempt(r, q.Attempt)
+	case asksMoveOff:
+		of, err := slots.Parse(q.Slots)
+		if err != nil || of.Len() == 0 {
+			return "", errMembers
+		}
+		return "", o.n.order(GroupPublicID(o.n.config.Secret, q.To), of)
 	}
 	return "", fmt.Errorf("cluster: %q cannot be asked for", q.What)
 }

@@ -86,6 +86,7 @@ type Node struct {
 	published func(kind byte, channel, message []byte)
 	take      func(keys []byte, expected func() bool) error
 	remove    func(ctx context.Context, of *slots.Set, allowed func() bool) error
+	order     func(to string, of *slots.Set) error
 	process   uint64 // drawn by lot
 	mesh      *mesh.Mesh
 	runner    atomic.Pointer[Runner]

@@ -8,8 +8,9 @@ import (
 
 // OnMoves has functions called for moves of slots, whatever group the server is a member of; see [Node.OnMoves].
 // It is called before Start.
-func (s *Seat) OnMoves(take func(keys []byte, expected func() bool) error, remove func(ctx context.Context, of *slots.Set, allowed func() bool) error) {
-	s.onMoves = func(n *Node) { n.OnMoves(take, remove) }
+func (s *Seat) OnMoves(take func(keys []byte, expected func() bool) error, remove func(ctx context.Context, of *slots.Set, allowed func() bool) error,
+	order func(to string, of *slots.Set) error) {
+	s.onMoves = func(n *Node) { n.OnMoves(take, remove, order) }
 }
 
 // BeginMove has another group expect slots. It is that of the node, as are the methods below.
@@ -29,6 +30,11 @@ func (s *Seat) GiveSlots(ctx context.Context, attempt uint64) (decided bool, err
 
 // EndMove ends an attempt.
 func (s *Seat) EndMove(attempt uint64) { s.Node().EndMove(attempt) }
+
+// OrderMove has another group move slots.
+func (s *Seat) OrderMove(ctx context.Context, from, to string, of *slots.Set) error {
+	return s.Node().OrderMove(ctx, from, to, of)
+}
 
 // Passing returns the slots that are on their way.
 func (s *Seat) Passing() (arriving, expected, left *slots.Set) { return s.Node().Passing() }
