@@ -17,9 +17,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// startMasters runs three servers, which are groups by themselves and have met nobody, and returns their
+// startMasters runs some servers, which are groups by themselves and have met nobody, and returns their
 // addresses.
-func startMasters(t *testing.T) (addrs []string) {
+func startMasters(t *testing.T, n int) (addrs []string) {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "vigil-server")
 	build := exec.Command("go", "build", "-o", binary, "./cmd/vigil-server")
@@ -27,7 +27,7 @@ func startMasters(t *testing.T) (addrs []string) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
-	for range 3 {
+	for range n {
 		port := freePort(t)
 		addrs = append(addrs, "127.0.0.1:"+strconv.Itoa(port))
 		cmd := exec.Command(binary, "--port", strconv.Itoa(port), "--dir", t.TempDir(), "--cluster-enabled", "yes", "--cluster-secret", "a secret of the tests",
@@ -109,7 +109,7 @@ func formCluster(ctx context.Context, t *testing.T, addrs []string) *redis.Clust
 // each has its share of the keys.
 func TestClusterClientUsesThreeMasters(t *testing.T) {
 	ctx := context.Background()
-	addrs := startMasters(t)
+	addrs := startMasters(t, 3)
 	c := formCluster(ctx, t, addrs)
 
 	const n = 600
