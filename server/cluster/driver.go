@@ -281,9 +281,15 @@ func (d *Driver) Transfer(now time.Duration, to uint64) {
 	if !d.leads() || to == d.ID || d.handing != 0 || !votes {
 		return
 	}
-	d.now, d.handing, d.lease = now, now+d.timeout(), 0
-	clear(d.rounds)
+	d.now = now
+	d.endLease()
 	d.node.TransferLeader(to)
+}
+
+// endLease ends the lease of a leader that is to be followed by another one. The leader steps down if none follows.
+func (d *Driver) endLease() {
+	d.handing, d.lease = d.now+d.timeout(), 0
+	clear(d.rounds)
 }
 
 // stepDown ends the leadership as a reply of a member in the next term does.

@@ -118,8 +118,8 @@ func (d *Driver) follows(id uint64) error {
 }
 
 // Swap makes a learner that has caught up a voter in the place of this leader, which becomes a learner: where
-// voters are odd in number they stay so. The leader steps down when that is done, and has nobody lead, since the
-// learner can only be elected then.
+// voters are odd in number they stay so. As with Transfer the lease ends at once: the learner campaigns as soon as the change
+// is made, if it is the only voter then. The leader steps down when the change is made, or after an election timeout.
 func (d *Driver) Swap(id uint64) error {
 	m, err := d.mayChange()
 	if err != nil {
@@ -134,7 +134,11 @@ func (d *Driver) Swap(id uint64) error {
 	if err != nil {
 		return fmt.Errorf("change places with member %d: %w", id, err)
 	}
-	return d.proposeChange(raftpb.ConfChangeTransitionJointImplicit, "", single(raftpb.ConfChangeAddNode, id), single(raftpb.ConfChangeAddLearnerNode, d.ID))
+	err = d.proposeChange(raftpb.ConfChangeTransitionJointImplicit, "", single(raftpb.ConfChangeAddNode, id), single(raftpb.ConfChangeAddLearnerNode, d.ID))
+	if err == nil {
+		d.endLease()
+	}
+	return err
 }
 
 // Remove takes a member out of the group: a voter by joint consensus. A leader hands over
@@ -242,14 +246,18 @@ func (d *Driver) handOver(leaves uint64) error {
 // memory passes the entry, so the log still has the entries of all changes that a restart
 // does not find there.
 func (d *Driver) applyChange(e *raftpb.Entry, cc *raftpb.ConfChangeV2) error {
-	if _, err := change(d.Members().Conf, cc); err != nil {
+	before := d.Members()
+	if _, err := change(before.Conf, cc); err != nil {
 		return fmt.Errorf("change of members in entry %d: %w: %w", e.GetIndex(), err, grouplog.ErrCorrupt)
 	}
-	if err := d.Log.Change(d.Members().after(e.GetIndex(), cc, d.node.ApplyConfChange(cc))); err != nil {
+	if err := d.Log.Change(before.after(e.GetIndex(), cc, d.node.ApplyConfChange(cc))); err != nil {
 		return err
 	}
 	if len(cc.GetChanges()) > 0 {
 		d.changing = false
+	}
+	if d.alone() && before.Joint() {
+		d.campaigns.due = d.now // no other one can lead, and the lease of the former leader has ended with Swap
 	}
 	if d.Changed != nil {
 		d.Changed(d.Members())
