@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/vigildb/vigil/commands"
@@ -105,37 +106,43 @@ func countReports(c *commands.Ctx, _ node) error {
 	return nil
 }
 
-// slotNodes lists for each range of slots the leader, be it there or not, and the followers that are.
+// slotNodes lists for each range of slots, in their order, the leader, be it there or not, and the followers that are.
 func slotNodes(c *commands.Ctx, m *commands.Membership) error {
-	c.Reply.ArrayLater(func() (ranges int) {
-		all := m.Shards()
-		for k := range all {
-			if all[k].Leader < 0 {
-				continue
-			}
-			for _, r := range all[k].Slots.Ranges() {
-				c.Reply.ArrayLater(func() int {
-					c.Reply.Int(int64(r.First))
-					c.Reply.Int(int64(r.Last))
-					n := 2
-					each(m, &all[k], k == 0, func(o node) {
-						if !o.leads && (o.Hidden() || !o.usable) {
-							return
-						}
-						c.Reply.Array(4)
-						c.Reply.BulkString(o.Host)
-						c.Reply.Int(int64(o.Port))
-						c.Reply.BulkString(o.ID)
-						c.Reply.Map(0)
-						n++
-					})
-					return n
-				})
-				ranges++
-			}
+	type part struct {
+		slots.Range
+		shard int
+	}
+	var parts []part
+	all := m.Shards()
+	for k := range all {
+		if all[k].Leader < 0 {
+			continue
 		}
-		return ranges
-	})
+		for _, r := range all[k].Slots.Ranges() {
+			parts = append(parts, part{r, k})
+		}
+	}
+	slices.SortFunc(parts, func(a, b part) int { return a.First - b.First })
+	c.Reply.Array(len(parts))
+	for _, p := range parts {
+		c.Reply.ArrayLater(func() int {
+			c.Reply.Int(int64(p.First))
+			c.Reply.Int(int64(p.Last))
+			n := 2
+			each(m, &all[p.shard], p.shard == 0, func(o node) {
+				if !o.leads && (o.Hidden() || !o.usable) {
+					return
+				}
+				c.Reply.Array(4)
+				c.Reply.BulkString(o.Host)
+				c.Reply.Int(int64(o.Port))
+				c.Reply.BulkString(o.ID)
+				c.Reply.Map(0)
+				n++
+			})
+			return n
+		})
+	}
 	return nil
 }
 
