@@ -145,6 +145,9 @@ func TestSlotsThatAreOnTheirWayGoNowhereElse(t *testing.T) {
 	if err := a.node.others.expect(t.Context(), r, back); !errors.As(err, &retryable{}) {
 		t.Errorf("slots come back while their keys are here: %v", err)
 	}
+	if taking := a.claim().Taking; len(taking) > 0 {
+		t.Errorf("keys are expected of slots whose keys are here: %v", taking)
+	}
 	a.mu.Lock()
 	a.stuck = false
 	a.mu.Unlock()
