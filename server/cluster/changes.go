@@ -271,13 +271,14 @@ func (r *Runner) Recover(patience time.Duration) (last, term uint64, err error) 
 	return last, term, err
 }
 
-// rosterChanged is called by the driver.
+// rosterChanged is called by the driver. Whoever waits for the change goes on when everybody goes by it: slots that were
+// given away are not served any more.
 func (r *Runner) rosterChanged(m *Members) {
-	r.told(m)
-	r.watched.Store(true) // whoever has asked for the change looks at once
 	if r.config.Changed != nil {
 		r.config.Changed(m)
 	}
+	r.told(m)
+	r.watched.Store(true) // whoever has asked for the change looks at once
 }
 
 // agreeOnAddresses has a leader put the address of a founder into the log, where those of members

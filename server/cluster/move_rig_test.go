@@ -182,6 +182,9 @@ func (m *moving) giveAlone(attempt uint64) {
 		func(now *Members) bool { return moveOf(now.Given, attempt) != nil }); err != nil {
 		m.t.Fatal(err)
 	}
+	if d := m.node.Division(); d.Slots.Both(l.Slots).Len() > 0 || moveOf(m.claim().Given, attempt) == nil {
+		m.t.Errorf("when slots are given away the division has %s, and given are %v", d.Slots, m.claim().Given)
+	}
 	o.endMove(attempt)
 }
 
