@@ -136,11 +136,14 @@ func TestClusterGrowsAndShrinksUnderLoad(t *testing.T) {
 		})
 		begun := time.Now()
 		eventually(t, "the slots move", func() error {
-			all, err := first.ClusterSlots(ctx).Result()
+			all, err := first.ClusterShards(ctx).Result()
 			n := 0
-			for _, r := range all {
-				if r.Nodes[0].Addr == addrs[3] {
-					n += r.End - r.Start + 1
+			for _, shard := range all {
+				if shard.Nodes[0].ID != id {
+					continue
+				}
+				for _, r := range shard.Slots {
+					n += int(r.End - r.Start + 1)
 				}
 			}
 			if err == nil && n != step.slots {
