@@ -103,7 +103,9 @@ func (c *counters) run(k int) {
 				}
 			}
 			if err != nil || !strings.HasPrefix(got, "TRYAGAIN") {
-				c.errors.Add(1)
+				if c.errors.Add(1) == 1 {
+					c.t.Logf("the first error, at %d, after %v: %s, %v", at[key], time.Since(start), got, err)
+				}
 				at[key] = c.ports[(i+try)%len(c.ports)]
 			}
 		}
@@ -114,7 +116,7 @@ func (c *counters) run(k int) {
 func (c *counters) call(conns map[int]*client, port int, line string) (string, error) {
 	o := conns[port]
 	if o == nil {
-		nc, err := net.DialTimeout("tcp", "127.0.0.1:"+strconv.Itoa(port), time.Second)
+		nc, err := net.DialTimeout("tcp", "127.0.0.1:"+strconv.Itoa(port), 20*time.Second)
 		if err != nil {
 			return "CLUSTERDOWN " + err.Error(), nil // nothing was sent
 		}
