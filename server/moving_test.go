@@ -73,6 +73,17 @@ func TestReplicaReplicatesItsMaster(t *testing.T) {
 	}
 }
 
+// A transaction of messages alone needs no leader, one that reads does.
+func TestTransactionsOfMessagesRunAtReplicas(t *testing.T) {
+	r := newSlotsRig(t)
+	r.follow()
+	c := r.dial()
+	for _, step := range [][2]string{{"MULTI", "OK"}, {"SPUBLISH a m", queued}, {"EXEC", "[(int) 0]"},
+		{"MULTI", "OK"}, {"SPUBLISH a m", queued}, {"GET a", movedA}, {"EXEC", execAborted}} {
+		c.want(step[0], step[1])
+	}
+}
+
 // What cannot be forgotten is refused with Redis's texts; a replica's group, and who was one, are for the cluster to say.
 func TestReplicasAreForgotten(t *testing.T) {
 	r := newShardsRig(t)

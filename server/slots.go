@@ -209,7 +209,8 @@ func (s *session) admitSlotsLocked(cmd *commands.Command) error {
 	if cmd.Is(commands.LocksQueue) {
 		s.txn.eachKey(func([]byte) { keyed = true })
 	}
-	if keyed && !cmd.Is(commands.PubSub) && !s.Has(commands.ClientReadOnly) {
+	effects := s.effects(cmd)
+	if messages := effects&commands.PubSub != 0 && effects&(commands.Write|commands.ReadOnly) == 0; keyed && !messages && !s.Has(commands.ClientReadOnly) {
 		return errClusterDown
 	}
 	return nil
