@@ -375,36 +375,6 @@ func (d *Driver) send(messages []*raftpb.Message, early bool) {
 	}
 }
 
-// hold has a learner of a leader that is the only voter apply no more than what the leader's device has (R8).
-func (d *Driver) hold(m *raftpb.Message) {
-	kind := m.GetType()
-	if kind != raftpb.MsgApp && kind != raftpb.MsgHeartbeat || !d.alone() || d.Without.HastyLearners {
-		return
-	}
-	if forced := d.Log.Forced(); m.GetCommit() > forced {
-		m.Commit = &forced
-	}
-}
-
-// Tell lets learners of a leader that is the only voter know what its device has by now.
-func (d *Driver) Tell() {
-	for _, id := range d.Members().Conf.GetLearners() {
-		d.tell(id)
-	}
-}
-
-// tell is Tell for one learner, which has said what it has, or for which the device has more now: whatever comes
-// last. Raft has told it before, when it could not know. If this is lost the next heartbeat says it.
-func (d *Driver) tell(id uint64) {
-	if !d.leads() || !d.alone() || id == d.ID {
-		return
-	}
-	s, kind := d.node.Status(), raftpb.MsgHeartbeat
-	if commit := min(s.Progress[id].Match, s.HardState.GetCommit(), d.Log.Forced()); commit > 0 {
-		d.Mesh.Send(&raftpb.Message{Type: &kind, From: &d.ID, To: &id, Term: s.HardState.Term, Commit: &commit})
-	}
-}
-
 func (d *Driver) commit(entries []*raftpb.Entry) error {
 	if len(entries) == 0 {
 		return nil

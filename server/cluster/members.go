@@ -50,11 +50,6 @@ func (m *Members) Voter(id uint64) bool {
 	return slices.Contains(m.Conf.GetVoters(), id) || slices.Contains(m.Conf.GetVotersOutgoing(), id)
 }
 
-// thin reports that a single voter decides, or did before a change that is under way.
-func (m *Members) thin() bool {
-	return len(m.Conf.GetVoters()) == 1 || len(m.Conf.GetVotersOutgoing()) == 1
-}
-
 // Joint reports that a change is between its two steps.
 func (m *Members) Joint() bool { return len(m.Conf.GetVotersOutgoing()) > 0 }
 

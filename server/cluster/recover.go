@@ -19,20 +19,6 @@ func (d *Driver) Recover() error {
 	return d.Log.Recovered()
 }
 
-// whole reports whether the member cannot have lost anything: it is a learner that has forced everything to its
-// device since it became one (R8).
-func (d *Driver) whole() bool {
-	m := d.Log.Members()
-	return m.thin() && slices.Contains(m.Conf.GetLearners(), d.ID)
-}
-
-// alone reports whether the member is the only voter of its group: what it has lost nobody has as
-// committed (R8).
-func (d *Driver) alone() bool {
-	conf := d.Log.Members().Conf
-	return len(conf.GetVoters()) == 1 && conf.GetVoters()[0] == d.ID && len(conf.GetVotersOutgoing()) == 0
-}
-
 // standAlone makes the log that of a group of which this member is all, under a number that was never
 // used. What it has counts as committed: nobody is left to say otherwise. It returns the number.
 func standAlone(store *persistence.Member, address string) (id uint64, err error) {

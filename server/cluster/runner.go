@@ -239,32 +239,6 @@ func (r *Runner) end(err error) {
 	r.toldLocked(r.roster.members)
 }
 
-// forcePause is the least time from one write that learners wait for to the next: under load more comes with each.
-const forcePause = 5 * time.Millisecond
-
-// force has the device take what learners wait for (R8), in a goroutine that ends with the write.
-func (r *Runner) force() {
-	_, last := r.replica.log.Bounds()
-	if r.forcing || !r.driver.leads() || !r.driver.alone() || len(r.replica.Members().Conf.GetLearners()) == 0 || r.replica.Forced() >= last {
-		return
-	}
-	now := r.config.Now()
-	pause := time.NewTimer(max(0, r.lastForced+forcePause-now))
-	r.forcing, r.lastForced = true, max(now, r.lastForced+forcePause)
-	r.carriers.Go(func() {
-		defer pause.Stop()
-		select {
-		case <-pause.C:
-		case <-r.ctx.Done():
-			return
-		}
-		if err := r.replica.Sync(); err != nil {
-			r.config.Logf(LogWarn, "%v", err) // the disk is looked at with every tick
-		}
-		r.forced <- struct{}{}
-	})
-}
-
 func (r *Runner) step(m *raftpb.Message) {
 	now := r.config.Now()
 	switch m.GetType() {

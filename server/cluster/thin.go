@@ -1,0 +1,86 @@
+package cluster
+
+import (
+	"slices"
+	"time"
+
+	"go.etcd.io/raft/v3/raftpb"
+)
+
+// A group of one voter and its learners is a master and its replicas. Whatever the voter loses is lost, so learners must not
+// have it as committed (R8); what they have to wait for they get as soon as the voter's device has it.
+
+// thin reports that a single voter decides, or did before a change that is under way.
+func (m *Members) thin() bool {
+	return len(m.Conf.GetVoters()) == 1 || len(m.Conf.GetVotersOutgoing()) == 1
+}
+
+// whole reports whether the member cannot have lost anything: it is a learner that has forced everything to its
+// device since it became one (R8).
+func (d *Driver) whole() bool {
+	m := d.Log.Members()
+	return m.thin() && slices.Contains(m.Conf.GetLearners(), d.ID)
+}
+
+// alone reports whether the member is the only voter of its group: what it has lost nobody has as
+// committed (R8).
+func (d *Driver) alone() bool {
+	conf := d.Log.Members().Conf
+	return len(conf.GetVoters()) == 1 && conf.GetVoters()[0] == d.ID && len(conf.GetVotersOutgoing()) == 0
+}
+
+// hold has a learner of a leader that is the only voter apply no more than what the leader's device has (R8).
+func (d *Driver) hold(m *raftpb.Message) {
+	kind := m.GetType()
+	if kind != raftpb.MsgApp && kind != raftpb.MsgHeartbeat || !d.alone() || d.Without.HastyLearners {
+		return
+	}
+	if forced := d.Log.Forced(); m.GetCommit() > forced {
+		m.Commit = &forced
+	}
+}
+
+// Tell lets learners of a leader that is the only voter know what its device has by now.
+func (d *Driver) Tell() {
+	for _, id := range d.Members().Conf.GetLearners() {
+		d.tell(id)
+	}
+}
+
+// tell is Tell for one learner, which has said what it has, or for which the device has more now: whatever comes
+// last. Raft has told it before, when it could not know. If this is lost the next heartbeat says it.
+func (d *Driver) tell(id uint64) {
+	if !d.leads() || !d.alone() || id == d.ID {
+		return
+	}
+	s, kind := d.node.Status(), raftpb.MsgHeartbeat
+	if commit := min(s.Progress[id].Match, s.HardState.GetCommit(), d.Log.Forced()); commit > 0 {
+		d.Mesh.Send(&raftpb.Message{Type: &kind, From: &d.ID, To: &id, Term: s.HardState.Term, Commit: &commit})
+	}
+}
+
+// forcePause is the least time from one write that learners wait for to the next: under load more comes with each.
+const forcePause = 5 * time.Millisecond
+
+// force has the device take what learners wait for (R8), in a goroutine that ends with the write.
+func (r *Runner) force() {
+	_, last := r.replica.log.Bounds()
+	if r.forcing || !r.driver.leads() || !r.driver.alone() || len(r.replica.Members().Conf.GetLearners()) == 0 || r.replica.Forced() >= last {
+		return
+	}
+	now := r.config.Now()
+	pause := time.NewTimer(max(0, r.lastForced+forcePause-now))
+	r.forcing, r.lastForced = true, max(now, r.lastForced+forcePause)
+	r.carriers.Go(func() {
+		defer pause.Stop()
+		select {
+		case <-pause.C:
+		case <-r.ctx.Done():
+			return
+		}
+		if err := r.replica.Sync(); err != nil {
+			r.config.Logf(LogWarn, "%v", err) // the disk is looked at with every tick
+		}
+		r.forced <- struct{}{}
+	})
+}
