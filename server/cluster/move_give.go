@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -251,12 +252,28 @@ func (o *others) attempt(r *Runner, attempt uint64) (string, error) {
 	return attemptUnknown, nil
 }
 
+// heardOf reports whether this server has heard that other groups have the slots of a move. Before that what the own
+// group says of it must not go, which this server tells the others: for a moment they would believe that no group had them.
+func (o *others) heardOf(m Move) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	own := *o.own
+	own.Claim.Given = withoutMove(own.Claim.Given, m.Attempt)
+	t := maps.Clone(o.table)
+	t[o.name] = &own
+	_, _, taken := t.divide()
+	return m.Slots.Without(taken).Len() == 0
+}
+
 // finish goes on with slots that were given away: when the other group has them their keys go.
 func (o *others) finish(ctx context.Context, r *Runner, m Move) error {
 	late, cancel := context.WithTimeout(ctx, exchangeTimeout)
 	defer cancel()
 	if err := o.deliver(late, r, m); err != nil {
 		return err
+	}
+	if !o.heardOf(m) {
+		return nil // the letter that says so is under way: the next time
 	}
 	allowed := func() bool {
 		now := o.n.roster()

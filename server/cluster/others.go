@@ -293,6 +293,9 @@ func (o *others) take(letter []byte) error {
 		}
 		if now := joined(before, g); now != before {
 			o.table[name], news = now, true
+			if before == nil {
+				o.metLocked(name)
+			}
 			kept = kept || before == nil || now.Index != before.Index || now.Claim.Since != before.Claim.Since
 		}
 	}
@@ -320,6 +323,13 @@ func (o *others) tell() {
 	select {
 	case o.changed <- struct{}{}:
 	default:
+	}
+}
+
+// metLocked notes that others speak of a group for the first time: it is not lost before it could be heard.
+func (o *others) metLocked(name string) {
+	if _, ever := o.heard[name]; !ever {
+		o.heard[name] = Now()
 	}
 }
 

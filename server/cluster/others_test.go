@@ -3,6 +3,8 @@ package cluster
 import (
 	"testing"
 	"time"
+
+	"github.com/vigildb/vigil/structures/slots"
 )
 
 // bareOthers is what a server of the group a knows of others: nothing.
@@ -41,5 +43,42 @@ func TestLettersThatAreNoneAreRefused(t *testing.T) {
 		if err := o.take(letter); err == nil || len(o.table)+len(o.heard) > 0 {
 			t.Errorf("%q is taken: %v, %v", letter, o.table, o.heard)
 		}
+	}
+}
+
+// A group that others speak of for the first time counts as heard: it has not had the time to say anything.
+func TestGroupIsNotLostBeforeItCouldBeHeard(t *testing.T) {
+	o := bareOthers()
+	if o.mu.Lock(); o.upLocked("c") {
+		t.Error("a group that nobody spoke of is there")
+	}
+	if o.metLocked("c"); !o.upLocked("c") {
+		t.Error("the group is lost")
+	}
+	o.heard["c"] -= o.n.config.Cluster.Silence
+	if o.metLocked("c"); o.upLocked("c") {
+		t.Error("what others say keeps the group from being lost")
+	}
+	o.mu.Unlock()
+}
+
+// What a group says of slots that it has given away stays until it has heard that the other one has them.
+func TestGivenSlotsAreKnownUntilTheOtherGroupIsHeardToHaveThem(t *testing.T) {
+	of := slots.All()
+	m := Move{Attempt: 7, Group: "b", Slots: of}
+	o := bareOthers()
+	o.own = &Group{Name: "a", Index: 5, Claim: Claim{Slots: new(slots.Set), Since: 1, Given: []Move{m}}}
+	o.table["b"] = &Group{Name: "b", Index: 3, Members: []GroupMember{{ID: 1, Address: "127.0.0.1:7002"}}, Claim: Claim{Slots: new(slots.Set), Since: 2}}
+	if o.heardOf(m) {
+		t.Error("the other group was not heard to have the slots")
+	}
+	later := *o.table["b"]
+	later.Index, later.Claim.Slots = 4, of
+	o.table["b"] = &later
+	if !o.heardOf(m) {
+		t.Error("the other group has the slots")
+	}
+	if o.own.Claim.Given == nil {
+		t.Error("the question has changed what the own group says")
 	}
 }
