@@ -73,10 +73,11 @@ func (s *session) park(cmd *commands.Command, argv [][]byte, wait *commands.Wait
 	}
 	s.waiting = w
 	s.Set(commands.ClientBlocked)
-	s.srv.waiting.enter(w)
 	if wait.Until != nil {
 		s.srv.poll(w, wait.Until, wait.Again)
-	} else {
+	}
+	s.srv.waiting.enter(w)
+	if wait.Until == nil {
 		s.srv.remind(w, wait.Again)
 	}
 	if wait.Work != nil {
