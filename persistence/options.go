@@ -92,6 +92,9 @@ const (
 	LevelError
 )
 
+// DefaultJournalBound is the JournalBound of Options, in bytes, that have none.
+const DefaultJournalBound = 256 << 20
+
 // Options configure a store. The zero value of each field has a use.
 type Options struct {
 	Dir      string // directory of the store; made if missing
@@ -175,7 +178,7 @@ func (o Options) withDefaults() Options {
 		o.Samples = 5
 	}
 	if o.JournalBound <= 0 {
-		o.JournalBound = 256 << 20
+		o.JournalBound = DefaultJournalBound
 	}
 	if o.Tail <= 0 {
 		o.Tail = 256 << 20

@@ -107,7 +107,8 @@ func once(p *process, call []string) error {
 	return err
 }
 
-// compare runs a case against both servers in turn.
+// compare runs a case against both servers in turn. The processor time of the work that the
+// case leaves for later is shared out among its runs, as far as that work is due by then.
 func compare(o *options, c benchCase, n int, ours, redis *process) (a, b []run, err error) {
 	for _, call := range c.before {
 		for _, p := range []*process{ours, redis} {
@@ -128,13 +129,34 @@ func compare(o *options, c benchCase, n int, ours, redis *process) (a, b []run, 
 		}
 		a, b = append(a, x), append(b, y)
 	}
+	for _, of := range []struct {
+		p    *process
+		runs []run
+	}{{ours, a}, {redis, b}} {
+		late, err := settle(of.p)
+		if err != nil {
+			return nil, nil, err
+		}
+		for i := range of.runs {
+			of.runs[i].cpuMicros += late / float64(n*len(of.runs)) * 1e6
+		}
+	}
 	return a, b, nil
+}
+
+// mean is the mean of what pick makes of each run.
+func mean(runs []run, pick func(run) float64) (m float64) {
+	for _, r := range runs {
+		m += pick(r) / float64(len(runs))
+	}
+	return m
 }
 
 func throughput(o *options, r *report) error {
 	return withPair(o, func(ours, redis *process, _ string) error {
 		r.section("Throughput and CPU", "50 clients, one redis-benchmark process, values of 100 bytes. Ratios are "+
-			"vigil/redis, medians over the rounds; CPU is all of the process, background work included.")
+			"vigil/redis, medians over the rounds; CPU is all of the process and its children over all rounds, with the work "+
+			"that a case leaves for later.")
 		r.row("case", "vigil /s", "redis /s", "ratio", "vigil us CPU", "redis us CPU", "ratio", "p99 ms", "redis")
 		r.rule(9)
 		for _, c := range cases {

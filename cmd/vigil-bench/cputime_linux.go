@@ -1,6 +1,10 @@
 package main
 
 import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
 	"syscall"
 	"time"
 	"unsafe"
@@ -17,4 +21,19 @@ func cpuTime(pid int) time.Duration {
 		return 0
 	}
 	return time.Duration(t.Nano())
+}
+
+// childrenTime returns the processor time of a process's children that have ended and been
+// waited for, in hundredths of a second: what /proc/PID/stat calls cutime and cstime.
+func childrenTime(pid int) (t time.Duration) {
+	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	fields := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:]) // the name may hold blanks
+	if len(fields) < 15 {
+		return 0
+	}
+	for _, f := range fields[13:15] {
+		ticks, _ := strconv.Atoi(string(f))
+		t += time.Duration(ticks) * 10 * time.Millisecond
+	}
+	return t
 }

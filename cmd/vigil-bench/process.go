@@ -117,8 +117,11 @@ func (p *process) stop() {
 	p.cmd.Wait()
 }
 
-// cpu is the processor time used so far, of all threads, in seconds.
-func (p *process) cpu() float64 { return cpuTime(p.cmd.Process.Pid).Seconds() }
+// cpu is the processor time used so far, in seconds, of all threads and of the children that
+// have ended, as redis-server's that rewrite its file.
+func (p *process) cpu() float64 {
+	return (cpuTime(p.cmd.Process.Pid) + childrenTime(p.cmd.Process.Pid)).Seconds()
+}
 
 // rss is the resident memory in bytes.
 func (p *process) rss() int64 { return p.status("VmRSS") }

@@ -6,7 +6,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // part is what a session consists of. Its commands name the session as %, and have
@@ -112,7 +111,7 @@ func sizeOf(o *options, r *report, s part) error {
 		if s.n == o.sessions {
 			inProcess = perSession(grown-rss, s.n)
 		}
-		if err := settle(p); err != nil {
+		if err := store(p); err != nil {
 			return err
 		}
 		p.stop()
@@ -281,26 +280,4 @@ func infoOf(p *process, section, name string) (int, error) {
 	}
 	defer c.Close()
 	return c.info(section, name)
-}
-
-// settle has every key stored under its own name, and waits for that.
-func settle(p *process) error {
-	c, err := dial(p.port)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	if _, err := c.do("BGREWRITEAOF"); err != nil {
-		return err
-	}
-	for end := time.Now().Add(5 * time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		n, err := infoOf(p, "persistence", "aof_rewrite_in_progress")
-		if err != nil {
-			return err
-		}
-		if n == 0 {
-			return nil
-		}
-	}
-	return fmt.Errorf("keys were not stored within five minutes")
 }
