@@ -116,7 +116,13 @@ func (s *Store) materialiseStep(l *lull) {
 	if size <= s.journalBound() && !s.materialiser.starved.Load() && !s.materialiser.pressed.Load() && !idle {
 		return
 	}
-	if err := s.Materialise(s.passes); err != nil && s.passes.Err() == nil {
+	err := s.Materialise(s.passes)
+	if err == nil && idle {
+		// For a while little will come: memtables give their memory back, and so do
+		// pages in the cache of files that are deleted, as soon as a table says so.
+		_, err = s.flush()
+	}
+	if err != nil && s.passes.Err() == nil {
 		s.report(LevelError, "materialise", fmt.Errorf("materialise: %w", err))
 	}
 }
