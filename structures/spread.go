@@ -16,4 +16,4 @@ type Spread interface {
 }
 
 // AheadSteps is the number of steps that Ahead has addresses for.
-const AheadSteps = 2
+const AheadSteps = 3
