@@ -9,6 +9,7 @@ import (
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/server/conf"
 	"github.com/vigildb/vigil/server/transport"
+	"github.com/vigildb/vigil/structures/slots"
 )
 
 // Group is the machines that hold the same data as a server, with itself: one leads,
@@ -58,6 +59,10 @@ type Channels interface {
 	Publish(kind byte, channel, message []byte, wide bool)
 	// OnPublished has f called with the messages of the others. It is called before Start.
 	OnPublished(f func(kind byte, channel, message []byte))
+	// OnShardChannels has f called with the slots whose shard channels are those of the group, at first and when they
+	// change: its slots, and those that were given away while nobody has them. f waits for nothing, and does
+	// not change them. It is called before Shard says so, and OnShardChannels before Start.
+	OnShardChannels(f func(of *slots.Set))
 	// Published counts the messages given to other members, those that were lost, and those
 	// that came.
 	Published() (sent, dropped, received uint64)
@@ -98,7 +103,9 @@ func (srv *Server) join() error {
 	}
 	g.OnPublished(srv.receive)
 	g.OnMoves(srv.takeKeys, srv.removeKeys, srv.orderMove)
+	g.OnShardChannels(srv.channels.keep)
 	srv.workers.Go(srv.runHerald) // Load has not ended, so that Close waits for it
+	srv.workers.Go(srv.runShardChannels)
 	return g.Start(srv.store.Member(), srv.settings().sync != persistence.SyncAlways, srv.lead, srv.follow, srv.leave)
 }
 

@@ -47,7 +47,8 @@ type testGroup struct {
 	changes   []string // guarded by mu: what was asked of the group
 	refuses   error    // what changes return
 
-	receive func(kind byte, channel, message []byte)
+	receive  func(kind byte, channel, message []byte)
+	channels func(of *slots.Set)
 	testMoves
 }
 
@@ -243,6 +244,8 @@ func (g *testGroup) HandOver() { g.set(func() { g.handed++ }) }
 func (g *testGroup) TakeOver() { g.set(func() { g.asked++ }) }
 
 func (g *testGroup) OnPublished(f func(kind byte, channel, message []byte)) { g.receive = f }
+
+func (g *testGroup) OnShardChannels(f func(of *slots.Set)) { g.channels = f }
 
 func (g *testGroup) Publish(kind byte, channel, message []byte, wide bool) {
 	if wide != (pubsub.Kind(kind) == pubsub.Channel) {

@@ -66,6 +66,7 @@ func (r *movesRig) have(own, other *slots.Set) {
 		m.OtherShards = append([]commands.Shard(nil), m.OtherShards...)
 		m.OtherShards[0].Slots = m.OtherShards[0].Slots.Union(other)
 	})
+	r.g.channels(own)
 	r.g.own.Store(own)
 }
 

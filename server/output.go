@@ -31,6 +31,7 @@ func (s *session) flush() error {
 		return err
 	}
 	s.collect()
+	s.leaveChannels()
 	if ok, err := s.settle(); !ok {
 		return err
 	}

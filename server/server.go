@@ -38,6 +38,7 @@ type Server struct {
 	memory    clientMemory
 	broker    broker
 	herald    herald
+	channels  shardChannels
 	waiting   waiting
 	attendant attendant
 	computes  computes
@@ -134,6 +135,7 @@ func Start(o Options) (*Server, error) {
 	}
 	srv.journal = srv.gated()
 	srv.herald.wake = make(chan struct{}, 1)
+	srv.channels.wake = make(chan struct{}, 1)
 	srv.loops = transport.NewLoops(transport.Host{Store: srv.journal, Closed: srv.done, Workers: &srv.workers})
 	srv.sockets.plain.serve, srv.sockets.secure.serve = srv.Serve, srv.ServeTLS
 	if err := srv.openTLS(); err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/pubsub"
+	"github.com/vigildb/vigil/structures/slots"
 )
 
 // subscriptions is what one client subscribes to. Only the owner of its session
@@ -12,6 +13,9 @@ import (
 type subscriptions struct {
 	topics [3]map[string]*subscription // by pubsub.Kind
 	bytes  int                         // that they take
+
+	// judged are the slots of which the shard channels were known to be when they were looked at last; see shardChannels.
+	judged *slots.Set
 }
 
 // of is the number of subscriptions of a kind.
@@ -93,6 +97,9 @@ func (s *session) Subscribe(c *commands.Ctx, kind pubsub.Kind, names [][]byte) {
 			s.srv.broker.add(sub, kind, own)
 			if !s.mayReceive(kind, own) {
 				c.CloseAfter = true // the user has lost the channel since the call was admitted
+			}
+			if kind == pubsub.ShardChannel && !s.srv.channels.keeps(own) {
+				s.subs.judged = nil // and so has the group its slot: the client is told after the call
 			}
 		}
 	}

@@ -31,10 +31,12 @@ type moving struct {
 	up    bool
 
 	mu      sync.Mutex
-	frames  []string // taken; guarded by mu
-	removed []string // slots whose keys were removed; guarded by mu
-	stuck   bool     // keys are not removed now; guarded by mu
-	orders  []string // guarded by mu
+	frames  []string            // taken; guarded by mu
+	removed []string            // slots whose keys were removed; guarded by mu
+	stuck   bool                // keys are not removed now; guarded by mu
+	orders  []string            // guarded by mu
+	listens *slots.Set          // whose shard channels are the group's, as it was told last; guarded by mu
+	told    func(of *slots.Set) // nil, or called with them; guarded by mu
 }
 
 // twoMoving returns groups that have all slots, and none.
@@ -87,6 +89,7 @@ func (m *moving) start() {
 		m.t.Fatal(err)
 	}
 	m.seat.OnMoves(m.take, m.remove, m.order)
+	m.seat.OnShardChannels(m.listen)
 	if err := m.seat.Start(m.store.Member(), false, func() {}, func() {}, func() {}); err != nil {
 		m.t.Fatal(err)
 	}
@@ -147,6 +150,24 @@ func (m *moving) order(to string, of *slots.Set) error {
 	defer m.mu.Unlock()
 	m.orders = append(m.orders, of.String()+" to "+to)
 	return nil
+}
+
+func (m *moving) listen(of *slots.Set) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.listens = of; m.told != nil {
+		m.told(of)
+	}
+}
+
+// hears waits until the shard channels of the group are those of some slots.
+func (m *moving) hears(of *slots.Set) {
+	m.t.Helper()
+	m.until("the shard channels are those of "+of.String(), func() bool {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		return m.listens != nil && m.listens.Equal(of)
+	})
 }
 
 // sees returns the frames that have come, and how often keys were removed.

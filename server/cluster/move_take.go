@@ -280,3 +280,21 @@ func (n *Node) Passing() (arriving, expected, left *slots.Set) {
 	}
 	return arriving, expected, left
 }
+
+// listenLocked tells the server of which slots its clients may hear the shard channels. Those that were given away are
+// among them until another group has them: before that nobody takes a subscription, nor a message. What is
+// new is told before it is stored, so that a subscription to a slot that has just come is not taken for one of before.
+func (o *others) listenLocked(own *slots.Set, come map[string]*slots.Set) {
+	if o.own == nil || o.n.channels == nil {
+		return
+	}
+	for name, of := range come {
+		if name != o.name {
+			own = own.Union(of)
+		}
+	}
+	if o.listens == nil || !o.listens.Equal(own) {
+		o.listens = own
+		o.n.channels(own)
+	}
+}

@@ -51,6 +51,44 @@ func TestSlotsMoveToAnotherGroupAndBack(t *testing.T) {
 	moved(b, a, of)
 }
 
+// Shard channels of slots that were given away stay until the other group has the slots, which may take a while, and go
+// then. With slots that are given up, or left by a server, they go at once.
+func TestShardChannelsGoWhenTheirSlotsHaveGone(t *testing.T) {
+	a, b := twoMoving(t)
+	of, rest := slotSet(t, "5-9 100"), slots.All().Without(slotSet(t, "5-9 100"))
+	a.hears(slots.All())
+	b.hears(new(slots.Set))
+	node := b.node // Reset makes another one
+	a.mu.Lock()
+	a.told = func(now *slots.Set) {
+		if left, theirs := of.Without(now), node.roster().Claim.Slots; left.Without(theirs).Len() > 0 {
+			t.Errorf("the shard channels of %s have gone, and the other group has the slots %s", left, theirs)
+		}
+	}
+	a.mu.Unlock()
+	b.mu.Lock()
+	b.told = func(now *slots.Set) {
+		if early := now.Both(node.Division().Slots); early.Len() > 0 {
+			t.Errorf("clients can subscribe to channels of %s before the server knows that it has them", early)
+		}
+	}
+	b.mu.Unlock()
+	a.giveAlone(a.begin(b, of))
+	a.node.others.reckon()
+	a.hears(rest)
+	b.hears(of)
+	moved(a, b, of)
+	if err := a.node.DropSlots(t.Context(), slotSet(t, "200-300")); err != nil {
+		t.Fatal(err)
+	}
+	a.hears(rest.Without(slotSet(t, "200-300")))
+	if err := b.seat.Reset(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	b.node = b.seat.Node()
+	b.hears(new(slots.Set))
+}
+
 // An attempt that ends before the slots are given away leaves nothing behind.
 func TestMoveThatIsGivenUpLeavesNothing(t *testing.T) {
 	a, b := twoMoving(t)

@@ -84,6 +84,7 @@ type Node struct {
 	config    NodeConfig
 	proposals *Proposals
 	published func(kind byte, channel, message []byte)
+	channels  func(of *slots.Set) // nil, or told whose shard channels are the group's
 	take      func(keys []byte, expected func() bool) error
 	remove    func(ctx context.Context, of *slots.Set, allowed func() bool) error
 	order     func(to string, of *slots.Set) error

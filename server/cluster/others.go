@@ -63,6 +63,7 @@ type others struct {
 	mu      sync.Mutex
 	table   table                    // without the own group; guarded by mu
 	own     *Group                   // as it was told to others last; guarded by mu
+	listens *slots.Set               // whose shard channels the own clients may hear, nil before that is known; guarded by mu
 	heard   map[string]time.Duration // when a group was, by Now; guarded by mu
 	met     map[string]bool          // contacts that have replied; guarded by mu
 	contest string                   // what was logged of slots that others claim; guarded by mu
@@ -368,6 +369,7 @@ func (o *others) reckonLocked() {
 			}
 		}
 	}
+	o.listenLocked(d.Slots, come)
 	o.division.Store(d)
 	o.mesh.SetPeers(roster)
 	o.reportLocked(d)

@@ -15,6 +15,7 @@ import (
 type Seat struct {
 	proposals *Proposals
 	published func(kind byte, channel, message []byte)
+	channels  func(of *slots.Set)
 	onMoves   func(*Node) // nil, or has the functions of OnMoves called by a node
 	node      atomic.Pointer[Node]
 	failed    chan error
@@ -58,7 +59,7 @@ func (s *Seat) Start(store *persistence.Member, lazy bool, lead, follow, leave f
 }
 
 func (s *Seat) start(n *Node) error {
-	n.published = s.published
+	n.published, n.channels = s.published, s.channels
 	if s.onMoves != nil {
 		s.onMoves(n)
 	}
@@ -111,6 +112,11 @@ func (s *Seat) Replicator() persistence.Replicator { return s.proposals }
 // OnPublished has f called with the messages of channels that other servers publish. It is
 // called before Start.
 func (s *Seat) OnPublished(f func(kind byte, channel, message []byte)) { s.published = f }
+
+// OnShardChannels has f called with the slots whose shard channels are those of the group, at first and when they change:
+// its slots, and those that were given away while no other group has taken them. f must not wait. It is called before
+// Start.
+func (s *Seat) OnShardChannels(f func(of *slots.Set)) { s.channels = f }
 
 // Node is what the server is now. It may be another one at any later time.
 func (s *Seat) Node() *Node { return s.node.Load() }

@@ -1,0 +1,83 @@
+package server
+
+import (
+	"slices"
+	"sync/atomic"
+
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/pubsub"
+	"github.com/vigildb/vigil/structures/slots"
+)
+
+// A shard channel is where the keys of its slot are. When the slot goes to another group, or is nobody's any more, the
+// subscribers at all members of the group that had it are told by `sunsubscribe`, as in Redis, and are none any more:
+// they subscribe again where CLUSTER SLOTS says. Each client is told by the owner of its session, between two calls: one that
+// does not read, or whose call takes long, is told later and keeps nobody waiting.
+
+// shardChannels is which shard channels the clients of this server may subscribe to.
+type shardChannels struct {
+	kept atomic.Pointer[slots.Set] // nil for all: clients see no slots, or nothing is known of them yet
+	wake chan struct{}             // has room for one: a wake that is not taken yet is enough
+}
+
+// keep notes the slots whose channels are those of this server's group from now on. It waits for nothing.
+func (c *shardChannels) keep(of *slots.Set) {
+	c.kept.Store(of)
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// keeps reports whether there may be subscribers of a channel.
+func (c *shardChannels) keeps(channel string) bool {
+	kept := c.kept.Load()
+	return kept == nil || kept.Has(commands.KeySlot([]byte(channel)))
+}
+
+// runShardChannels has clients look at their shard channels when slots have gone. It ends with the server.
+func (srv *Server) runShardChannels() {
+	for {
+		select {
+		case <-srv.done.Done():
+			return
+		case <-srv.channels.wake:
+		}
+		for _, s := range srv.clients.list() {
+			if s.Has(commands.ClientPubSub) {
+				s.kick()
+			}
+		}
+	}
+}
+
+// leaveChannels ends the subscriptions of shard channels whose slots have gone, and tells the client. It is called between
+// two calls, after the outbox was emptied: a change that it does not see yet wakes the session again.
+func (s *session) leaveChannels() {
+	kept := s.srv.channels.kept.Load()
+	if kept == s.subs.judged || s.subs.of(pubsub.ShardChannel) == 0 {
+		return
+	}
+	s.subs.judged = kept
+	var gone []string
+	for name, sub := range s.subs.topics[pubsub.ShardChannel] {
+		if !kept.Has(commands.KeySlot([]byte(name))) {
+			s.srv.broker.remove(sub, pubsub.ShardChannel, name)
+			gone = append(gone, name)
+		}
+	}
+	if len(gone) == 0 {
+		return
+	}
+	s.collect() // no message comes behind the end of its subscription
+	slices.Sort(gone)
+	for _, name := range gone {
+		s.subs.remove(pubsub.ShardChannel, []byte(name))
+		s.confirmUnsubscribe(&s.ctx, pubsub.ShardChannel, []byte(name))
+	}
+	if s.subs.count() == 0 {
+		s.Clear(commands.ClientPubSub)
+	}
+	s.view.publish(s.look())
+	s.weigh()
+}
