@@ -35,7 +35,8 @@ func (c *shardChannels) keeps(channel string) bool {
 	return kept == nil || kept.Has(commands.KeySlot([]byte(channel)))
 }
 
-// runShardChannels has clients look at their shard channels when slots have gone. It ends with the server.
+// runShardChannels has clients look at their shard channels when slots have gone. It ends with the server. A kick would not do: it
+// wakes nobody who is about to take messages, and may have looked at the channels before.
 func (srv *Server) runShardChannels() {
 	for {
 		select {
@@ -45,14 +46,14 @@ func (srv *Server) runShardChannels() {
 		}
 		for _, s := range srv.clients.list() {
 			if s.Has(commands.ClientPubSub) {
-				s.kick()
+				s.conn.Wake()
 			}
 		}
 	}
 }
 
 // leaveChannels ends the subscriptions of shard channels whose slots have gone, and tells the client. It is called between
-// two calls, after the outbox was emptied: a change that it does not see yet wakes the session again.
+// two calls; a change that it does not see yet wakes the session again.
 func (s *session) leaveChannels() {
 	kept := s.srv.channels.kept.Load()
 	if kept == s.subs.judged || s.subs.of(pubsub.ShardChannel) == 0 {
