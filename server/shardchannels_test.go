@@ -215,13 +215,17 @@ func TestSubscriberThatDoesNotReadDelaysNobody(t *testing.T) {
 	r, lose, _ := newChannelsRig(t, "--io-threads", "1")
 	addr := r.loopback()
 	slow, other, p := r.dialTCP(addr), r.dialTCP(addr), r.dial()
+	id := slow.id()
 	slow.want("SSUBSCRIBE b", `["ssubscribe" "b" (int) 1]`)
 	other.want("SSUBSCRIBE b", `["ssubscribe" "b" (int) 1]`)
 	payload := strings.Repeat("x", 1<<20)
-	const messages = 20 // more than the buffers of a socket take, and less than the limit
+	const messages = 10 // more than the buffers of a socket take, and less than the limit
 	for range messages {
 		p.want("SPUBLISH b "+payload, "(int) 2")
 		other.next(fmt.Sprintf(`["smessage" "b" %q]`, payload))
+	}
+	if got := p.do("CLIENT", "LIST", "ID", id); strings.Contains(got, " omem=0 ") {
+		t.Errorf("the buffers of a socket have taken all messages: %s", got)
 	}
 	lose()
 	other.next(`["sunsubscribe" "b" (int) 0]`)
