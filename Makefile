@@ -24,7 +24,7 @@ KILLS ?= 100
 LARGE ?= 10000000
 
 .DEFAULT_GOAL := help
-.PHONY: help build run group demo test browser screenshots race sim sim-group mutants stress lint fuzz faults conformance conformance-redis crash crash-group bench bench-report group-bench values collector profile waits consumers large sizing window-cost frameworks clients failover bench-sessions placement-table figures docs dist deb packages check clean
+.PHONY: help build run group demo test browser screenshots race sim sim-group mutants stress lint fuzz faults conformance conformance-redis crash crash-group bench bench-report group-bench bench-grow values collector profile waits consumers large sizing window-cost frameworks clients failover bench-sessions placement-table figures docs dist deb packages check clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -119,6 +119,10 @@ group-bench: ## measure writes to three servers, beside Redis with two replicas 
 	$(MAKE) -s build
 	$(GO) run ./cmd/vigil-bench -server $(BIN)/vigil-server -sections group -replace -out docs/benchmarks.md
 	$(GO) run ./cmd/vigil-bench -server $(BIN)/vigil-server -sections group -appendfsync always -replace -out docs/benchmarks.md
+
+bench-grow: ## have a cluster of three groups become one of six under load, into docs/benchmarks.md; fails if a write is lost (half a minute)
+	$(MAKE) -s build
+	$(GO) run ./cmd/vigil-bench -server $(BIN)/vigil-server -sections grow -replace -out docs/benchmarks.md
 
 values: ## measure what small values take in memory, beside redis-server, into docs/benchmarks.md (eight minutes)
 	$(MAKE) -s build

@@ -30,6 +30,8 @@ func main() {
 	flag.IntVar(&o.large, "large", 10_000_000, "elements of each value of section large, which is measured only if it is named")
 	flag.StringVar(&o.largeTypes, "large-types", "", "measure only values of section large whose names begin with one of these, separated by semicolons")
 	flag.IntVar(&o.consumers, "consumers", 10_000, "consumers that wait in section consumers")
+	flag.IntVar(&o.growKeys, "grow-keys", 100_000, "keys of section grow, which is measured only if it is named")
+	flag.IntVar(&o.growMembers, "grow-members", 1, "servers of each group of section grow")
 	flag.BoolVar(&o.replace, "replace", false, "replace the sections measured in the file, and keep the others")
 	cpu := flag.String("profile", "", "measure nothing, but write where the cases of section throughput spend their processor time to this file")
 	flag.Parse()
@@ -47,6 +49,7 @@ type options struct {
 	binary, out, fsync, sections           string
 	requests, rounds, keys, data, sessions int
 	values, consumers, large               int
+	growKeys, growMembers                  int
 	largeTypes                             string
 
 	waits   string
@@ -71,7 +74,7 @@ func measure(o *options) error {
 	}{
 		{"throughput", throughput}, {"tls", encrypted}, {"unique", uniqueKeys}, {"memory", memoryAndRestart}, {"values", values}, {"collector", collector}, {"restart", restarts},
 		{"stall", snapshotStall}, {"budget", budget}, {"waits", otherClients}, {"consumers", waitingConsumers}, {"sizing", sizing}, {"looking", looking},
-		{"large", largerThanMemory}, {"group", replication},
+		{"large", largerThanMemory}, {"group", replication}, {"grow", growing},
 	} {
 		if !o.wants(s.name) {
 			continue
