@@ -23,7 +23,7 @@ const (
 	// maxMoveJobs is how many moves wait, and as many that are over are remembered.
 	maxMoveJobs = 64
 	// fewChanges is how many changed keys are copied while their slots are frozen, and maxMoveRounds how often the
-	// changed ones are copied before that at most.
+	// changed ones are copied before that: once at least, as they are fewer each time.
 	fewChanges, maxMoveRounds = 500, 10
 	// changesAtOnce is how many changed keys are taken from the tracker at a time.
 	changesAtOnce = 256
@@ -254,7 +254,14 @@ func (srv *Server) moveSome(j *moveJob, of *slots.Set) error {
 	if err := srv.copyAll(j, c, of); err != nil {
 		return err
 	}
-	for round := 0; changes.Len() > fewChanges && round < maxMoveRounds; round++ {
+	// The end of a frame is sent here: while it is on its way, clients of frozen slots would wait for it.
+	for round := 0; ; round++ {
+		if err := c.flush(); err != nil {
+			return err
+		}
+		if round == maxMoveRounds || round > 0 && changes.Len() <= fewChanges {
+			break
+		}
 		if err := srv.copyChanged(j.ctx, c, changes, changes.Len()); err != nil {
 			return err
 		}

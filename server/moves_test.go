@@ -236,6 +236,32 @@ func TestMoveIsTriedAgainUntilItIsCancelled(t *testing.T) {
 	c.want("SET b 1", "OK")
 }
 
+// Keys are on their way before their slots are frozen, though they do not fill a frame: clients wait only for what has
+// changed since.
+func TestKeysAreSentBeforeTheFreeze(t *testing.T) {
+	r := newMovesRig(t)
+	c, w := r.dial(), r.dial()
+	for i := range 100 {
+		c.want(fmt.Sprintf("SET {b}%d %d", i, i), "OK")
+	}
+	sends, frozen, frames := r.g.sends, 0, 0
+	r.g.sends = func(keys []byte) error {
+		if frames++; frames <= 2 { // while all keys are on their way, and while those are that changed meanwhile
+			w.want(fmt.Sprintf("SET {b}late%d v", frames), "OK")
+		}
+		if r.srv.frozen() != nil {
+			frozen += len(keys)
+		}
+		return sends(keys)
+	}
+	r.begin(c)
+	r.given <- nil
+	r.state(c, "success")
+	if frames != 3 || frozen == 0 || frozen > 50 {
+		t.Errorf("%d frames were sent, and %d bytes while the slots were frozen", frames, frozen)
+	}
+}
+
 // A freeze ends, and the move is given up, when what is left takes longer than cluster-node-timeout.
 func TestFreezeHasAnEnd(t *testing.T) {
 	r := newMovesRig(t, "--cluster-node-timeout", "3000")
