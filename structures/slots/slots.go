@@ -40,10 +40,12 @@ func (s *Set) Len() (n int) {
 	return n
 }
 
-// Add adds the slots of a range.
+// Add adds the slots of a range, a word at a time: servers that exchange tables of slots do little else.
 func (s *Set) Add(r Range) {
-	for slot := r.First; slot <= r.Last; slot++ {
-		s[slot/64] |= 1 << (slot % 64)
+	for slot := r.First; slot <= r.Last; {
+		end := min(r.Last, slot|63)
+		s[slot/64] |= ^uint64(0) >> (63 - (end - slot)) << (slot % 64)
+		slot = end + 1
 	}
 }
 
@@ -75,16 +77,26 @@ func (s *Set) Equal(o *Set) bool { return *s.Union(nil) == *o.Union(nil) }
 
 // Ranges returns the slots as ranges in order, each as long as possible.
 func (s *Set) Ranges() (ranges []Range) {
-	for slot := 0; slot < Count && s != nil; slot++ {
-		switch n := len(ranges); {
-		case !s.Has(slot):
-		case n > 0 && ranges[n-1].Last == slot-1:
-			ranges[n-1].Last = slot
-		default:
-			ranges = append(ranges, Range{slot, slot})
-		}
+	if s == nil {
+		return nil
+	}
+	for slot := s.next(0, 0); slot < Count; {
+		end := s.next(slot, ^uint64(0))
+		ranges = append(ranges, Range{slot, end - 1})
+		slot = s.next(end, 0)
 	}
 	return ranges
+}
+
+// next returns the first slot from one on that is in the set if skip is 0, and that is not in it if all bits of skip are
+// set; Count if there is none.
+func (s *Set) next(from int, skip uint64) int {
+	for ; from < Count; from = (from | 63) + 1 {
+		if word := (s[from/64] ^ skip) >> (from % 64); word != 0 {
+			return from + bits.TrailingZeros64(word)
+		}
+	}
+	return Count
 }
 
 // String returns the slots as CLUSTER NODES shows them, such as "0-5460 6000"; "" if there are none.

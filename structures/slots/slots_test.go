@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -33,6 +34,38 @@ func TestSetIsReadAsItWasWritten(t *testing.T) {
 			if _, _, err := Decode(b[:n]); !errors.Is(err, ErrEncoding) {
 				t.Fatalf("%d of %d bytes: %v", n, len(b), err)
 			}
+		}
+	}
+}
+
+// Sets are changed and read a word at a time: ranges that end where words do, and those that are within one, come out as
+// if each slot were looked at.
+func TestRangesAreThoseOfSingleSlots(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	bounds := []int{0, 1, 62, 63, 64, 65, 127, 128, 8191, 8192, Count - 65, Count - 64, Count - 63, Count - 2, Count - 1}
+	for range 500 {
+		s, want := new(Set), [Count + 1]bool{}
+		for range r.IntN(5) {
+			a, b := bounds[r.IntN(len(bounds))], bounds[r.IntN(len(bounds))]
+			if r.IntN(2) == 0 {
+				b = min(Count-1, a+r.IntN(130))
+			}
+			s.Add(Range{a, b}) // nothing if b is less
+			for slot := a; slot <= b; slot++ {
+				want[slot] = true
+			}
+		}
+		var ranges []Range
+		for slot, from := 0, 0; slot <= Count; slot++ {
+			if want[slot] && (slot == 0 || !want[slot-1]) {
+				from = slot
+			}
+			if !want[slot] && slot > 0 && want[slot-1] {
+				ranges = append(ranges, Range{from, slot - 1})
+			}
+		}
+		if got := s.Ranges(); !slices.Equal(got, ranges) {
+			t.Fatalf("got %v, want %v", got, ranges)
 		}
 	}
 }
