@@ -20,10 +20,12 @@ type Disk interface {
 }
 
 // Log is the log of a group. Its methods are safe for concurrent use; those that
-// write block on the disk, and readers wait for them.
+// write block on the disk, and others wait for them, but not for SetIdentity.
 type Log struct {
 	disk  Disk
 	group uint16
+
+	noting sync.Mutex // held while the identity is written; taken before mu
 
 	mu sync.Mutex // guards what is below
 	// cut is the last entry that was cut off the log, 0 if none was, and begin what is

@@ -153,12 +153,15 @@ func (l *Log) Membership() Membership {
 	return l.membership
 }
 
-// SetIdentity keeps which member of which group this is, in the caller's form, on the device.
+// SetIdentity keeps which member of which group this is, in the caller's form, on the device. What it says of other groups
+// may change many times a second: entries are written, and read, while the device is waited for.
 func (l *Log) SetIdentity(b []byte) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.noting.Lock()
+	defer l.noting.Unlock()
 	err := l.write(true, func(batch *pebble.Batch) error { return l.setRecord(batch, recordIdentity, b) })
 	if err == nil {
+		l.mu.Lock()
+		defer l.mu.Unlock()
 		l.identity = b
 	}
 	return err

@@ -23,9 +23,11 @@ type Takeover struct {
 // Records calls set with the records of a takeover, in the order of their keys. The start of the
 // machine stays this member's own.
 func (l *Log) Records(t *Takeover, set func(key, value []byte) error) error {
+	l.noting.Lock() // what is on the device by now is not put back
 	l.mu.Lock()
 	boot, identity := l.boot, l.identity
 	l.mu.Unlock()
+	l.noting.Unlock()
 	if t.Identity != nil {
 		identity = t.Identity
 	}
