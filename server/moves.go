@@ -182,7 +182,7 @@ func (srv *Server) runMove(j *moveJob) {
 	defer j.cancel(nil)
 	srv.note(j, func(m *cluster.Move) { m.State = cluster.MoveRuns })
 	most, tries, pause := slotsAtOnce, 0, firstMovePause
-	for j.left.Len() > 0 {
+	for srv.skipMoved(j); j.left.Len() > 0; srv.skipMoved(j) {
 		some := firstSlots(j.left, most)
 		err := context.Cause(j.ctx)
 		if err == nil {
@@ -196,6 +196,8 @@ func (srv *Server) runMove(j *moveJob) {
 		}
 		if why := context.Cause(j.ctx); why != nil {
 			err, tries = why, maxMoveTries
+		} else if srv.strayed(j).Len() > 0 {
+			err, tries = errMoveNotOwn, maxMoveTries
 		}
 		if errors.Is(err, errMoveTracked) {
 			most = max(1, some.Len()/2)
