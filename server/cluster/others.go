@@ -27,6 +27,9 @@ const (
 	// exchangeTimeout how long one may take.
 	exchangePeriod  = time.Second
 	exchangeTimeout = 2 * time.Second
+	// tellPause is how long it waits after it has told everybody of a change, before it tells the next ones together: while
+	// slots move, each group has news many times a second, of which every server tells every other one.
+	tellPause = 20 * time.Millisecond
 )
 
 // Division is how the slots are divided among the groups, as far as this server knows. It is not
@@ -90,14 +93,11 @@ func (o *others) run() {
 	tick := time.NewTicker(lookPeriod)
 	defer tick.Stop()
 	outdone := 0 // periods in a row
+	var rested <-chan time.Time
 	for last := time.Duration(-exchangePeriod); ; {
-		everybody := false
-		select {
-		case <-o.n.ctx.Done():
+		everybody, more := o.await(tick.C, &rested)
+		if !more {
 			return
-		case <-o.changed:
-			everybody = true
-		case <-tick.C:
 		}
 		everybody = o.look() || everybody
 		o.claimAtFirst()
@@ -106,6 +106,28 @@ func (o *others) run() {
 			outdone = o.claimAgain(outdone)
 			o.visit(o.targets(everybody))
 			o.reckon() // a group may be silent by now
+		}
+	}
+}
+
+// await waits until run has something to do: a tick, or news for everybody, but not within tellPause of the last ones. rested
+// is the end of that, nil if it is over. At the end of the node there is nothing more.
+func (o *others) await(tick <-chan time.Time, rested *<-chan time.Time) (everybody, more bool) {
+	for {
+		changed := o.changed
+		if *rested != nil {
+			changed = nil
+		}
+		select {
+		case <-o.n.ctx.Done():
+			return false, false
+		case <-tick:
+			return false, true
+		case <-*rested:
+			*rested = nil
+		case <-changed:
+			*rested = time.After(tellPause)
+			return true, true
 		}
 	}
 }

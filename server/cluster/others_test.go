@@ -1,7 +1,9 @@
 package cluster
 
 import (
+	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/vigildb/vigil/structures/slots"
@@ -33,6 +35,34 @@ func TestGroupIsHeardThroughMembersWithALeader(t *testing.T) {
 			t.Errorf("%q: %v, heard are %v", letter, err, to.heard)
 		}
 	}
+}
+
+// News are told at once, and those that come soon after are told together: none of them waits longer than tellPause.
+func TestNewsAreToldTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := bareOthers()
+		ctx, end := context.WithCancel(t.Context())
+		o.n.ctx = ctx
+		tick, start := make(chan time.Time), time.Now()
+		var rested <-chan time.Time
+		want := func(everybody, more bool, after time.Duration) {
+			t.Helper()
+			if e, m := o.await(tick, &rested); e != everybody || m != more || time.Since(start) != after {
+				t.Errorf("got %v, %v after %v, want %v, %v after %v", e, m, time.Since(start), everybody, more, after)
+			}
+		}
+		o.tell()
+		want(true, true, 0)
+		time.AfterFunc(5*time.Millisecond, o.tell)
+		time.AfterFunc(6*time.Millisecond, o.tell)
+		time.AfterFunc(7*time.Millisecond, func() { tick <- time.Now() })
+		want(false, true, 7*time.Millisecond)
+		want(true, true, tellPause)
+		time.AfterFunc(time.Minute, o.tell)
+		want(true, true, time.Minute+tellPause)
+		end()
+		want(false, false, time.Minute+tellPause)
+	})
 }
 
 // What is no letter is refused, and changes nothing.
