@@ -223,7 +223,8 @@ func (g *growth) report(r *report) {
 	r.section("From three groups to six", fmt.Sprintf("%d clients of a Redis Cluster of three groups of %d with `appendfsync %s` write values of %d bytes to %d keys (`SET key value GET`, "+
 		"so that each write shows whether the one before it is there), and follow `MOVED`. Three empty groups are added, and `VIGIL.CLUSTER REBALANCE` gives them their share. "+
 		"At the end all keys are read: the section fails if an acknowledged write is lost, or if the cluster is not whole (`make bench-grow`). "+
-		"All servers and the clients share the processors of one machine, so six groups cannot write more than three here; that needs a processor for each.",
+		"Wanted are at most 1.15 times the least number of slots, no error, and 1.8 times the writes where each group has a processor: "+
+		"all servers and the clients share those of one machine here, where six groups write less than three, as each one's loop serves fewer calls at a time.",
 		growClients, g.o.growMembers, g.o.fsync, writtenBytes, g.o.growKeys))
 	r.row("", "before", "while slots move", "after")
 	r.rule(4)
