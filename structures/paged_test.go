@@ -42,18 +42,25 @@ func TestPagesComeAndGo(t *testing.T) {
 			seed := uint64(time.Now().UnixNano())
 			t.Logf("seed %d", seed)
 			r := rand.New(rand.NewPCG(seed, 1))
+			var away, shed, amid int
 			for range 4 {
-				pagedLife(t, r, create())
+				a, s, m := pagedLife(t, r, create())
+				away, shed, amid = away+a, shed+s, amid+m
+			}
+			// In one life a value may stay small, and no page of it go while it is stored.
+			if away < 400 || shed == 0 || amid == 0 {
+				t.Errorf("pages were away in %d steps only, %d bytes left memory, and %d while the value was stored", away, shed, amid)
 			}
 		})
 	}
 }
 
-func pagedLife(t *testing.T, r *rand.Rand, m pagedModel) {
+// pagedLife returns in how many steps pages were away, and how many bytes left memory: between
+// changes, and while the value was stored.
+func pagedLife(t *testing.T, r *rand.Rand, m pagedModel) (away, shed, amid int) {
 	d := &pagedDisk{pages: map[uint64][]byte{}}
 	v, twin := m.create(), m.create()
 	v.SetPager(d)
-	away, shed, amid := 0, 0, 0
 	for step := range 1500 {
 		d.room, d.tight = r.IntN(2) == 0, r.IntN(4) == 0
 		change := func() {
@@ -117,9 +124,6 @@ func pagedLife(t *testing.T, r *rand.Rand, m pagedModel) {
 			t.Fatal("a page is missing")
 		}
 	}
-	if away < 100 || shed == 0 || amid == 0 {
-		t.Errorf("pages were away in %d steps only, %d bytes left memory, and %d while the value was stored", away, shed, amid)
-	}
 	words, isSet := m.(*setModel)
 	if _, ok := v.(structures.Tailed); ok && d.tails < 20 && !(isSet && words.words == 0) {
 		t.Errorf("%d tails were written", d.tails)
@@ -157,6 +161,7 @@ func pagedLife(t *testing.T, r *rand.Rand, m pagedModel) {
 			m.check(t, r, twin)
 		}
 	}
+	return away, shed, amid
 }
 
 type hashModel struct{ fields map[string]string }
