@@ -235,15 +235,7 @@ func (g *growth) report(r *report) {
 		}
 		r.row(cells...)
 	}
-	var took [phases][]time.Duration
-	acknowledged := 0
-	for phase := range phases {
-		for _, n := range g.clients {
-			took[phase] = append(took[phase], n.took[phase]...)
-		}
-		slices.Sort(took[phase])
-		acknowledged += len(took[phase])
-	}
+	took, acknowledged := g.latencies()
 	count := func(of func(n *keyWriter) *[phases]int) func(phase int) any {
 		return func(phase int) any {
 			sum := 0
@@ -272,6 +264,23 @@ func (g *growth) report(r *report) {
 	row("MOVED", "%d", count(func(n *keyWriter) *[phases]int { return &n.moved }))
 	row("TRYAGAIN", "%d", count(func(n *keyWriter) *[phases]int { return &n.again }))
 	row("errors", "%d", count(func(n *keyWriter) *[phases]int { return &n.failed }))
+	g.summarise(r, perSecond(after)/max(perSecond(before), 1), acknowledged)
+}
+
+// latencies returns how long the writes of each phase took, in order, and how many there were.
+func (g *growth) latencies() (took [phases][]time.Duration, acknowledged int) {
+	for phase := range phases {
+		for _, n := range g.clients {
+			took[phase] = append(took[phase], n.took[phase]...)
+		}
+		slices.Sort(took[phase])
+		acknowledged += len(took[phase])
+	}
+	return took, acknowledged
+}
+
+// summarise tells of what moved; faster is the writes per second after the moves by those before.
+func (g *growth) summarise(r *report, faster float64, acknowledged int) {
 	for _, n := range g.clients {
 		if n.first != nil {
 			fmt.Fprintln(os.Stderr, "an error of a client:", n.first)
@@ -281,7 +290,7 @@ func (g *growth) report(r *report) {
 		"After %.2f s all slots were with the new groups, and after %.2f s their keys nowhere else. The longest pause of a group was %d ms; %d attempts began again. "+
 		"Writes after the moves are %.2f times those before. %d writes were acknowledged.",
 		g.slots, g.least, float64(g.slots)/float64(max(1, g.least)), g.keys, g.sent.keys, float64(g.sent.keys)/float64(max(1, g.keys)), float64(g.sent.bytes)/1e6,
-		g.given.Seconds(), g.purged.Seconds(), g.sent.pause, len(g.messages), perSecond(after)/max(perSecond(before), 1), acknowledged))
+		g.given.Seconds(), g.purged.Seconds(), g.sent.pause, len(g.messages), faster, acknowledged))
 	fmt.Fprintf(os.Stderr, "moved %d of %d slots, sent %d of %d keys, %.2f s, %.2f s with the removal, longest pause %d ms, %d acknowledged\n", g.slots, g.least, g.sent.keys, g.keys,
 		g.given.Seconds(), g.purged.Seconds(), g.sent.pause, acknowledged)
 }
