@@ -60,25 +60,13 @@ func (s *session) leaveChannels() {
 		return
 	}
 	s.subs.judged = kept
-	var gone []string
-	for name, sub := range s.subs.topics[pubsub.ShardChannel] {
-		if !kept.Has(commands.KeySlot([]byte(name))) {
-			s.srv.broker.remove(sub, pubsub.ShardChannel, name)
-			gone = append(gone, name)
-		}
-	}
+	gone := slices.DeleteFunc(s.subs.names(pubsub.ShardChannel), func(name []byte) bool { return kept.Has(commands.KeySlot(name)) })
 	if len(gone) == 0 {
 		return
 	}
+	s.stopReceiving(pubsub.ShardChannel, gone)
 	s.collect() // no message comes behind the end of its subscription
-	slices.Sort(gone)
-	for _, name := range gone {
-		s.subs.remove(pubsub.ShardChannel, []byte(name))
-		s.confirmUnsubscribe(&s.ctx, pubsub.ShardChannel, []byte(name))
-	}
-	if s.subs.count() == 0 {
-		s.Clear(commands.ClientPubSub)
-	}
+	s.endSubscriptions(&s.ctx, pubsub.ShardChannel, gone)
 	s.view.publish(s.look())
 	s.weigh()
 }

@@ -24,7 +24,7 @@ func newChannelsRig(t *testing.T, directives ...string) (r *movesRig, lose, gain
 }
 
 // When a slot has gone the subscribers of its shard channels are told, one channel after the other, and of the rest
-// nothing changes. Who wants to subscribe or to publish is sent after it.
+// nothing changes. Calls that subscribe to these, or publish, get MOVED.
 func TestSubscribersAreToldThatASlotHasGone(t *testing.T) {
 	for _, proto := range []int{2, 3} {
 		t.Run(fmt.Sprint("protocol ", proto), func(t *testing.T) {
@@ -82,7 +82,7 @@ func TestSubscribersOfFollowersAreTold(t *testing.T) {
 	c.want("SSUBSCRIBE b", movedB)
 }
 
-// A slot that comes back can be subscribed to again, and who has subscribed to others hears of neither.
+// A slot that comes back can be subscribed to again, and subscribers of others hear of neither.
 func TestSlotsThatComeBackHaveSubscribersAgain(t *testing.T) {
 	r, lose, gain := newChannelsRig(t)
 	c, other := r.dial(), r.dial().hello3()

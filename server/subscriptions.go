@@ -110,20 +110,30 @@ func (s *session) Unsubscribe(c *commands.Ctx, kind pubsub.Kind, names [][]byte)
 	if len(names) == 0 {
 		names = s.subs.names(kind)
 	}
+	s.stopReceiving(kind, names)
+	s.collectAhead(c)
+	defer s.keepPushed(c, c.Reply.Len())
+	s.endSubscriptions(c, kind, names)
+	if len(names) == 0 {
+		s.confirmUnsubscribe(c, kind, nil)
+	}
+}
+
+// stopReceiving has no more messages come of channels. Those that have come are still to be collected.
+func (s *session) stopReceiving(kind pubsub.Kind, names [][]byte) {
 	for _, name := range names {
 		if sub := s.subs.find(kind, name); sub != nil && sub.s != nil {
 			s.srv.broker.remove(sub, kind, string(name))
 			sub.s = nil // it may be named twice
 		}
 	}
-	s.collectAhead(c)
-	defer s.keepPushed(c, c.Reply.Len())
+}
+
+// endSubscriptions forgets subscriptions of which no messages come any more, and confirms the end of each.
+func (s *session) endSubscriptions(c *commands.Ctx, kind pubsub.Kind, names [][]byte) {
 	for _, name := range names {
 		s.subs.remove(kind, name)
 		s.confirmUnsubscribe(c, kind, name)
-	}
-	if len(names) == 0 {
-		s.confirmUnsubscribe(c, kind, nil)
 	}
 	if s.subs.count() == 0 {
 		s.Clear(commands.ClientPubSub)
