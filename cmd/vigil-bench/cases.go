@@ -96,7 +96,7 @@ func median[R any](ours, redis []R, pick func(a, b R) float64) float64 {
 	return v[len(v)/2]
 }
 
-// once makes a call; that it fails, as there is nothing to remove, does not matter.
+// once makes a call. An error reply is none here: there may be nothing to remove.
 func once(p *process, call []string) error {
 	nc, err := dial(p.port)
 	if err != nil {
@@ -144,12 +144,12 @@ func compare(o *options, c benchCase, n int, ours, redis *process) (a, b []run, 
 	return a, b, nil
 }
 
-// mean is the mean of what pick makes of each run.
-func mean(runs []run, pick func(run) float64) (m float64) {
+// meanCPU is the mean of the processor time for a request, in microseconds.
+func meanCPU(runs []run) (micros float64) {
 	for _, r := range runs {
-		m += pick(r) / float64(len(runs))
+		micros += r.cpuMicros / float64(len(runs))
 	}
-	return m
+	return micros
 }
 
 func throughput(o *options, r *report) error {

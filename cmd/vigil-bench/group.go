@@ -18,9 +18,9 @@ import (
 // trio is three servers that hold the same data: members of a group of vigil's, or a Redis
 // server with two replicas.
 type trio struct {
-	servers []*process
-	leader  *process
-	wait    bool // whether the acknowledgement of another server is asked for by WAIT
+	servers
+	leader *process
+	wait   bool // whether the acknowledgement of another server is asked for by WAIT
 }
 
 // groupOf starts three members of a group in dir, and waits until one leads.
@@ -102,22 +102,6 @@ func (t *trio) elect() error {
 		}
 	}
 	return errors.New("no server takes writes within a minute")
-}
-
-func (t *trio) stop() {
-	for _, p := range t.servers {
-		if p.cmd != nil && p.cmd.Process != nil {
-			p.stop()
-		}
-	}
-}
-
-// cpu is the processor time of all three.
-func (t *trio) cpu() (seconds float64) {
-	for _, p := range t.servers {
-		seconds += p.cpu()
-	}
-	return seconds
 }
 
 // writes is a load of SET.

@@ -14,9 +14,9 @@ import (
 
 // shards is a Redis Cluster of groups, made by Redis's own commands.
 type shards struct {
+	servers
 	o       *options
 	dir     string
-	servers []*process
 	masters []*process // the first server of each group
 	calls   *router
 }
@@ -86,19 +86,7 @@ func (s *shards) start() (*process, error) {
 
 func (s *shards) stop() {
 	s.calls.close()
-	for _, p := range s.servers {
-		if p.cmd != nil && p.cmd.Process != nil {
-			p.stop()
-		}
-	}
-}
-
-// cpu is the processor time of all servers.
-func (s *shards) cpu() (seconds float64) {
-	for _, p := range s.servers {
-		seconds += p.cpu()
-	}
-	return seconds
+	s.servers.stop()
 }
 
 // insist calls a server until it says OK: one that has just started may not lead its group yet.

@@ -123,6 +123,26 @@ func (p *process) cpu() float64 {
 	return (cpuTime(p.cmd.Process.Pid) + childrenTime(p.cmd.Process.Pid)).Seconds()
 }
 
+// servers are some that are measured together.
+type servers []*process
+
+// stop stops those that have been started.
+func (all servers) stop() {
+	for _, p := range all {
+		if p.cmd != nil && p.cmd.Process != nil {
+			p.stop()
+		}
+	}
+}
+
+// cpu is the processor time of all, in seconds.
+func (all servers) cpu() (seconds float64) {
+	for _, p := range all {
+		seconds += p.cpu()
+	}
+	return seconds
+}
+
 // rss is the resident memory in bytes.
 func (p *process) rss() int64 { return p.status("VmRSS") }
 

@@ -52,8 +52,7 @@ func (r *report) comparison(name string, a, b []run) {
 	f := func(format string, pick func(a, b run) float64) string {
 		return fmt.Sprintf(format, median(a, b, pick))
 	}
-	cpu := func(r run) float64 { return r.cpuMicros }
-	ours, redis := mean(a, cpu), mean(b, cpu) // a median would leave out what comes once in a while
+	ours, redis := meanCPU(a), meanCPU(b) // a median would leave out what comes once in a while
 	r.row(name,
 		f("%.0f", func(a, _ run) float64 { return a.perSecond }), f("%.0f", func(_, b run) float64 { return b.perSecond }),
 		f("%.2f", func(a, b run) float64 { return a.perSecond / b.perSecond }),

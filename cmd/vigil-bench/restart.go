@@ -134,12 +134,7 @@ func (c *conn) info(section, name string) (int, error) {
 }
 
 func saveAndKill(p *process) error {
-	c, err := dial(p.port)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	if _, err := c.do("SAVE"); err != nil {
+	if err := once(p, words("SAVE")); err != nil {
 		return err
 	}
 	return kill(p)

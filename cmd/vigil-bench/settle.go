@@ -9,12 +9,7 @@ import (
 
 // store has every key stored under its own name, and waits for that.
 func store(p *process) error {
-	c, err := dial(p.port)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	if _, err := c.do("BGREWRITEAOF"); err != nil {
+	if err := once(p, words("BGREWRITEAOF")); err != nil {
 		return err
 	}
 	return stored(p)
