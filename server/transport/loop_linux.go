@@ -26,12 +26,12 @@ type loop struct {
 	parking *parking // of epoll
 	wakeup  int      // an eventfd that ends a wait for events
 
-	conns        map[int32]*loopConn // the owner's
-	awaitingSync []*loopConn         // wait for the journal; the owner's
-	syncCheck    []*loopConn         // of these, the ones resumeSynced has yet to look at; the owner's
-	resuming     []*loopConn         // the ones resumeWoken has yet to look at; the owner's
-	held         []heldReplies       // not sent yet; the owner's
-	heldSince    time.Time           // when the first of them was held; the owner's
+	conns        connTable     // the owner's
+	awaitingSync []*loopConn   // wait for the journal; the owner's
+	syncCheck    []*loopConn   // of these, the ones resumeSynced has yet to look at; the owner's
+	resuming     []*loopConn   // the ones resume has yet to look at; the owner's
+	held         []heldReplies // not sent yet; the owner's
+	heldSince    time.Duration // when the first of them was held, see sinceEpoch; the owner's
 
 	turns      atomic.Uint64 // counts beginnings and ends: odd during a turn
 	current    *loopConn     // whose turn it is; the owner's
@@ -46,7 +46,9 @@ type loop struct {
 
 	positions chan uint64 // of the journal, for waitForSync; one fits, the owner sends the next when it is reached
 	waiting   bool        // waitForSync has a position that is not reached yet; the owner's
+	syncErr   error       // how the device has failed, for resumeSynced; the owner's
 
+	posted    atomic.Bool // there may be something in the fields that mu guards
 	mu        sync.Mutex
 	stopped   bool        // the loop has ended; guarded by mu
 	added     []*loopConn // not registered yet; guarded by mu
@@ -109,7 +111,7 @@ func newLoop(host Host) (*loop, error) {
 		syscall.Close(epoll)
 		return nil, fmt.Errorf("eventfd: %w", errno)
 	}
-	l := &loop{host: host, epoll: epoll, parking: parking, wakeup: int(wakeup), conns: map[int32]*loopConn{},
+	l := &loop{host: host, epoll: epoll, parking: parking, wakeup: int(wakeup),
 		positions: make(chan uint64, 1), watchAgain: make(chan struct{}, 1), finished: make(chan struct{})}
 	if runtime.GOMAXPROCS(0) > 1 {
 		l.sleepMillis = shortSleep
@@ -162,6 +164,7 @@ func (l *loop) start(c *loopConn) {
 	stopped := l.stopped
 	if !stopped {
 		l.added = append(l.added, c)
+		l.posted.Store(true)
 	}
 	l.mu.Unlock()
 	if stopped {
@@ -193,13 +196,13 @@ func (l *loop) run() {
 	o := &loopOwner{loop: l, buf: make([]byte, loopRead), replies: make([]byte, 0, holdRoom), events: make([]syscall.EpollEvent, loopEvents)}
 	o.sendHeld() // of the owner before
 	for {
-		if l.admit(); l.ended() {
+		if l.take(); l.ended() {
 			close(l.finished)
 			close(l.positions)
 			l.free()
 			return
 		}
-		if !o.resumeWoken() || !o.resumeSynced() {
+		if !o.resume() || !o.resumeSynced() {
 			return
 		}
 		o.sendHeld()
@@ -212,7 +215,7 @@ func (l *loop) run() {
 		for i := range n {
 			if fd := o.events[i].Fd; int(fd) == l.wakeup {
 				l.drain()
-			} else if c := l.conns[fd]; c != nil && !o.ready(c, o.events[i].Events) {
+			} else if c := l.conns.get(int(fd)); c != nil && !o.ready(c, o.events[i].Events) {
 				return // the kernel reports the other events again
 			}
 		}
@@ -221,7 +224,7 @@ func (l *loop) run() {
 
 // ended reports whether the server is closed and no client is left or coming.
 func (l *loop) ended() bool {
-	if l.host.Closed.Err() == nil || len(l.conns) > 0 {
+	if l.host.Closed.Err() == nil || l.conns.n > 0 {
 		return false
 	}
 	l.mu.Lock()
@@ -279,9 +282,7 @@ func (l *loop) pollFor(millis int, events []syscall.EpollEvent) int {
 // busy reports whether there is work that is not an event. It is asked after
 // asleep was set, so that work which comes later ends the sleep.
 func (l *loop) busy() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.added)+len(l.rejoining)+len(l.woken) > 0 || l.waitDone || l.host.Closed.Err() != nil && len(l.conns) == 0
+	return l.posted.Load() || l.host.Closed.Err() != nil && l.conns.n == 0
 }
 
 // drain takes the event of wake from its descriptor.
@@ -290,14 +291,29 @@ func (l *loop) drain() {
 	syscall.RawSyscall(syscall.SYS_READ, uintptr(l.wakeup), uintptr(unsafe.Pointer(&b[0])), 8)
 }
 
-// admit registers new clients, and those whose long turn is over.
-func (l *loop) admit() {
+// take takes what others have left for the owner: new clients, which are registered,
+// those whose long turn is over, those to be resumed, and word of the journal.
+func (l *loop) take() {
+	if !l.posted.Load() {
+		return
+	}
 	l.mu.Lock()
+	l.posted.Store(false)
 	added, rejoining := l.added, l.rejoining
 	l.added, l.rejoining = nil, nil
+	for _, c := range l.woken {
+		c.queued = false
+	}
+	l.resuming = append(l.resuming, l.woken...)
+	clear(l.woken)
+	l.woken = l.woken[:0]
+	if l.waitDone {
+		l.waiting, l.waitDone = false, false
+		l.syncErr, l.waitErr = l.waitErr, nil
+	}
 	l.mu.Unlock()
 	for _, c := range added {
-		l.conns[int32(c.fd)] = c
+		l.conns.add(c)
 		if err := l.control(syscall.EPOLL_CTL_ADD, c.fd, syscall.EPOLLIN); err != nil {
 			c.end()
 		} else if c.tls != nil {
@@ -309,22 +325,14 @@ func (l *loop) admit() {
 	}
 }
 
-// resumeWoken resumes the clients that others have woken. It reports false if the
-// loop has another owner by now.
-func (o *loopOwner) resumeWoken() bool {
+// resume resumes the clients that others have woken. It reports false if the loop
+// has another owner by now.
+func (o *loopOwner) resume() bool {
 	l := o.loop
-	l.mu.Lock()
-	for _, c := range l.woken {
-		c.queued = false
-	}
-	l.resuming = append(l.resuming, l.woken...)
-	clear(l.woken)
-	l.woken = l.woken[:0]
-	l.mu.Unlock()
 	for len(l.resuming) > 0 {
 		c := l.resuming[0]
 		l.resuming = l.resuming[1:]
-		if l.conns[int32(c.fd)] == c && !o.turn(c, resumed) {
+		if l.conns.has(c) && !o.turn(c, resumed) {
 			return false
 		}
 	}
@@ -337,19 +345,15 @@ func (o *loopOwner) resumeWoken() bool {
 // it has come further. It reports false if the loop has another owner by now.
 func (o *loopOwner) resumeSynced() bool {
 	l := o.loop
-	l.mu.Lock()
-	failed := l.waitErr
-	if l.waitDone {
-		l.waiting, l.waitDone, l.waitErr = false, false, nil
-	}
-	l.mu.Unlock()
+	failed := l.syncErr
+	l.syncErr = nil
 	l.syncCheck = append(l.syncCheck, l.awaitingSync...)
 	l.awaitingSync = nil
 	for len(l.syncCheck) > 0 {
 		c := l.syncCheck[0]
 		l.syncCheck = l.syncCheck[1:]
 		c.listed = false
-		if l.conns[int32(c.fd)] != c || c.inLongTurn {
+		if !l.conns.has(c) || c.inLongTurn {
 			continue
 		}
 		c.awaitingSync = false
@@ -374,6 +378,7 @@ func (l *loop) waitForSync() {
 		err := l.host.Store.WaitDurable(lsn)
 		l.mu.Lock()
 		l.waitDone, l.waitErr = true, err
+		l.posted.Store(true)
 		l.mu.Unlock()
 		l.wake()
 	}

@@ -258,6 +258,7 @@ func (c *loopConn) Wake() {
 	if !c.queued {
 		c.queued = true
 		l.woken = append(l.woken, c)
+		l.posted.Store(true)
 	}
 	l.mu.Unlock()
 	l.wake()
@@ -274,7 +275,7 @@ func (c *loopConn) HangUp() {
 
 // end takes the client out of the loop and closes its socket.
 func (c *loopConn) end() {
-	delete(c.l.conns, int32(c.fd))
+	c.l.conns.remove(c)
 	c.held = false
 	c.leave()
 	if c.pause != nil {

@@ -132,6 +132,7 @@ func (c *loopConn) endLongTurn(err error) {
 	c.err = err
 	l.mu.Lock()
 	l.rejoining = append(l.rejoining, c)
+	l.posted.Store(true)
 	l.mu.Unlock()
 	l.wake()
 }
