@@ -39,6 +39,7 @@ func (m *Member) follow(e *grouplog.Entry) (err error) {
 func (s *Store) newLive() *replay {
 	r := &replay{s: s, live: true, last: journal.Position{LSN: s.journal.Newest(), Index: s.member.Applied()}}
 	r.workers = []*replayer{r.worker()}
+	r.workers[0].upcoming = make([]upcomingKey, mostPrefetched)
 	var all Shards
 	all.AddAll()
 	s.lock(&all, true)
@@ -83,6 +84,7 @@ func (r *replay) entryLocked(w *replayer, c *windowChunk, apart bool) error {
 	if err := r.advance(c); err != nil {
 		return err
 	}
+	w.prefetch()
 	for sh := range w.sorted {
 		if len(w.sorted[sh]) == 0 {
 			continue
@@ -93,6 +95,32 @@ func (r *replay) entryLocked(w *replayer, c *windowChunk, apart bool) error {
 		}
 	}
 	return nil
+}
+
+// mostPrefetched is for how many keys of an entry memory is asked for: what comes for the last
+// of more could replace what has come for the first.
+const mostPrefetched = 512
+
+// prefetch asks for the memory of the keys that were sorted, as apply does for those of one
+// shard, of which an entry has few: for the slots of all, then for what these refer to.
+func (w *replayer) prefetch() {
+	n := 0
+	for sh := range w.sorted {
+		w.enter(sh)
+		for i := range w.sorted[sh] {
+			if w.choose(w.sorted[sh][i].phys); w.t == nil || w.t.used == 0 || n == mostPrefetched {
+				continue
+			}
+			k := upcomingKey{hash: w.sorted[sh][i].hash, table: w.t}
+			k.prefetchSlot()
+			w.upcoming[n] = k
+			n++
+		}
+	}
+	for i := range w.upcoming[:n] {
+		w.upcoming[i].prefetchRecord()
+	}
+	clear(w.upcoming[:n])
 }
 
 // bringIn reads the key at hand from the disk, if it is there and not in memory.

@@ -12,11 +12,12 @@ import (
 
 // replayer is one goroutine's part of a replay.
 type replayer struct {
-	replay *replay
-	tx     *Tx // for its ways to store without recording
-	sorted [shardCount][]section
-	limit  uint64          // length that a patched string may get
-	args   structures.Args // of the operation at hand; here, so that none is allocated
+	replay   *replay
+	tx       *Tx // for its ways to store without recording
+	sorted   [shardCount][]section
+	limit    uint64          // length that a patched string may get
+	upcoming []upcomingKey   // room for prefetch
+	args     structures.Args // of the operation at hand; here, so that none is allocated
 
 	shard int
 	phys  uint32 // database of t

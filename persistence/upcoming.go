@@ -104,7 +104,7 @@ func (u *Upcoming) lock() (locked Shards) {
 func (u *Upcoming) prefetchKeys() {
 	for i := range u.keys {
 		if k := &u.keys[i]; k.table != nil {
-			prefetch.Line(unsafe.Pointer(&k.table.slots[k.table.home(k.hash)]))
+			k.prefetchSlot()
 		}
 	}
 	objects := false
@@ -125,6 +125,10 @@ func (u *Upcoming) prefetchKeys() {
 			}
 		}
 	}
+}
+
+func (k *upcomingKey) prefetchSlot() {
+	prefetch.Line(unsafe.Pointer(&k.table.slots[k.table.home(k.hash)]))
 }
 
 // prefetchRecord prefetches the record of a key, or finds and prefetches its object.
