@@ -102,9 +102,10 @@ type Driver struct {
 	lost      uint64 // the term of which it needs a committed entry to be whole, 0 for none
 	lease     time.Duration
 	campaigns campaigns
-	advanced  time.Duration // when Advance was called
-	handing   time.Duration // when a transfer has failed, 0 without one
-	changing  bool          // a change of the members was proposed in this leadership
+	advanced  time.Duration     // when Advance was called
+	late      []*raftpb.Message // see later; one for each member at most
+	handing   time.Duration     // when a transfer has failed, 0 without one
+	changing  bool              // a change of the members was proposed in this leadership
 	round     uint64
 	rounds    map[uint64]time.Duration
 	stopped   error
@@ -162,6 +163,7 @@ func (d *Driver) Advance(now time.Duration) error {
 	d.now = now
 	d.keep()
 	d.retry()
+	d.SendLate()
 	if d.lost != 0 {
 		return nil // it must not campaign
 	}
@@ -329,7 +331,7 @@ func (d *Driver) turn() error {
 	rd := d.node.Ready()
 	defer d.vouch(&rd)()
 	if d.leading != 0 && d.stale() {
-		d.leading, d.lease, d.handing, d.changing = 0, 0, 0, false
+		d.leading, d.lease, d.handing, d.changing, d.late = 0, 0, 0, false, nil
 		clear(d.rounds)
 		if err := d.Machine.Follow(); err != nil { // R3
 			return err
@@ -367,10 +369,9 @@ func (d *Driver) send(messages []*raftpb.Message, early bool) {
 		case (kind == raftpb.MsgApp) != early:
 		case kind == raftpb.MsgSnap:
 			d.carry(m)
+		case d.later(m):
 		default:
-			d.says(m)
-			d.hold(m)
-			d.Mesh.Send(m)
+			d.sendNow(m)
 		}
 	}
 }

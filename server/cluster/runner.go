@@ -189,6 +189,9 @@ func (r *Runner) run() {
 	defer close(r.ended)
 	tick := time.NewTicker(r.config.Election / ticks)
 	defer tick.Stop()
+	late := time.NewTimer(lateness)
+	defer late.Stop()
+	pending := true // late has not fired
 	err := r.driver.Work()
 	for err == nil {
 		select {
@@ -214,6 +217,9 @@ func (r *Runner) run() {
 		case <-r.forced:
 			r.forcing = false
 			r.driver.Tell()
+		case <-late.C:
+			r.driver.SendLate()
+			pending = false
 		}
 		if err == nil {
 			r.publish()
@@ -221,6 +227,10 @@ func (r *Runner) run() {
 		}
 		r.publish()
 		r.force()
+		if !pending && r.driver.Late() {
+			late.Reset(lateness)
+			pending = true
+		}
 		if err == nil && r.watched.Swap(false) {
 			r.look()
 		}
