@@ -103,8 +103,8 @@ type Mesh struct {
 type peer struct {
 	id      uint64
 	address string
-	queue   chan *raftpb.Message
-	urgent  chan *raftpb.Message // see Send
+	entries *lane
+	urgent  *lane // see Send
 	feed    feed
 	ctx     context.Context // ends when it is known no more, or elsewhere
 	cancel  context.CancelFunc
@@ -133,15 +133,12 @@ func (m *Mesh) Send(msg *raftpb.Message) {
 	if p == nil {
 		return
 	}
-	queue := p.queue
+	lane := p.entries
 	switch msg.GetType() {
 	case raftpb.MsgHeartbeat, raftpb.MsgHeartbeatResp, raftpb.MsgVote, raftpb.MsgVoteResp, raftpb.MsgPreVote, raftpb.MsgPreVoteResp, raftpb.MsgTimeoutNow:
-		queue = p.urgent
+		lane = p.urgent
 	}
-	select {
-	case queue <- msg:
-	default:
-	}
+	lane.put(msg)
 }
 
 // Close ends all connections, and returns when nothing runs any more.
@@ -157,14 +154,14 @@ func (m *Mesh) Close() {
 }
 
 // send keeps a connection to a peer and writes what is queued.
-func (m *Mesh) send(p *peer, queue chan *raftpb.Message) {
+func (m *Mesh) send(p *peer, l *lane) {
 	again := attempts{delay: firstDelay}
 	for {
 		select {
 		case <-p.ctx.Done():
 			return
-		case msg := <-queue:
-			greeted, err := m.converse(p, queue, msg)
+		case msg := <-l.messages:
+			greeted, err := m.converse(p, l, msg)
 			if p.ctx.Err() != nil {
 				return
 			}
@@ -173,8 +170,8 @@ func (m *Mesh) send(p *peer, queue chan *raftpb.Message) {
 				return
 			}
 		}
-		for len(queue) > 0 { // old by now
-			<-queue
+		for len(l.messages) > 0 { // old by now
+			<-l.messages
 		}
 	}
 }
@@ -211,20 +208,27 @@ func (a *attempts) wait(ctx context.Context, greeted bool) bool {
 }
 
 // converse connects to a peer and writes until something fails; greeted says that the
-// peer was the right one.
-func (m *Mesh) converse(p *peer, queue chan *raftpb.Message, msg *raftpb.Message) (greeted bool, err error) {
+// peer was the right one. It begins with msg.
+func (m *Mesh) converse(p *peer, l *lane, msg *raftpb.Message) (greeted bool, err error) {
 	conn, err := m.connect(p.ctx, p, forMessages)
 	if err != nil {
 		return false, err
 	}
 	defer conn.Close()
+	defer l.take() // what is left is of this connection
 	defer context.AfterFunc(p.ctx, func() { conn.Close() })()
 	w := bufio.NewWriterSize(patient{conn}, pieceBytes)
 	var memory []byte
 	for {
-		memory, err = writeMessage(w, msg, memory)
-		if err == nil && len(queue) == 0 {
+		_, err = w.Write(l.take())
+		if err == nil && msg != nil {
+			memory, err = writeMessage(w, msg, memory)
+		}
+		if err == nil && len(l.messages) == 0 {
 			err = w.Flush()
+		}
+		if err == nil && w.Buffered() == 0 {
+			err = l.offer(conn)
 		}
 		if err != nil {
 			return true, err
@@ -232,7 +236,7 @@ func (m *Mesh) converse(p *peer, queue chan *raftpb.Message, msg *raftpb.Message
 		select {
 		case <-p.ctx.Done():
 			return true, p.ctx.Err()
-		case msg = <-queue:
+		case msg = <-l.messages:
 		}
 	}
 }

@@ -327,7 +327,7 @@ func TestASilentPeerCostsItsQueue(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := len(a.peer(2).queue); got != queued && got != queued-1 {
+		if got := len(a.peer(2).entries.messages); got != queued && got != queued-1 {
 			t.Errorf("%d messages are queued", got)
 		}
 		time.Sleep(2 * helloTimeout)

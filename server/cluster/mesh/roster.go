@@ -1,10 +1,6 @@
 package mesh
 
-import (
-	"context"
-
-	"go.etcd.io/raft/v3/raftpb"
-)
+import "context"
 
 // SetPeers replaces the addresses of the others, none of which is certain.
 func (m *Mesh) SetPeers(peers map[uint64]string) { m.SetRoster(Roster{Peers: peers}) }
@@ -56,11 +52,10 @@ func (m *Mesh) SetRoster(r Roster) {
 		if id == m.ID || m.peers[id] != nil {
 			continue
 		}
-		p := &peer{id: id, address: address, queue: make(chan *raftpb.Message, queued), urgent: make(chan *raftpb.Message, queued),
-			feed: feed{wake: make(chan struct{}, 1)}}
+		p := &peer{id: id, address: address, entries: newLane(), urgent: newLane(), feed: feed{wake: make(chan struct{}, 1)}}
 		p.ctx, p.cancel = context.WithCancel(m.ctx)
 		m.peers[id] = p
-		m.tasks.Go(func() { m.send(p, p.queue) })
+		m.tasks.Go(func() { m.send(p, p.entries) })
 		m.tasks.Go(func() { m.send(p, p.urgent) })
 		m.tasks.Go(func() { m.feedPeer(p) })
 	}

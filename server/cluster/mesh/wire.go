@@ -210,7 +210,17 @@ func kept(b []byte) []byte {
 // writeMessage writes a frame with a message of raft. It is encoded in the memory of b,
 // which is returned for the next one.
 func writeMessage(w io.Writer, msg *raftpb.Message, b []byte) ([]byte, error) {
-	b, err := proto.MarshalOptions{}.MarshalAppend(append(b[:0], 0, 0, 0, 0), msg)
+	b, err := appendMessage(b[:0], msg)
+	if err != nil {
+		return nil, err
+	}
+	_, err = w.Write(b)
+	return kept(b), err
+}
+
+// appendMessage appends a frame with a message of raft to an empty b.
+func appendMessage(b []byte, msg *raftpb.Message) ([]byte, error) {
+	b, err := proto.MarshalOptions{}.MarshalAppend(append(b, 0, 0, 0, 0), msg)
 	if err != nil {
 		return nil, err
 	}
@@ -218,8 +228,7 @@ func writeMessage(w io.Writer, msg *raftpb.Message, b []byte) ([]byte, error) {
 		return nil, fmt.Errorf("a message of %d bytes is too long", len(b)-4)
 	}
 	binary.LittleEndian.PutUint32(b, uint32(len(b)-4))
-	_, err = w.Write(b)
-	return kept(b), err
+	return b, nil
 }
 
 // readFrame reads a frame of up to maxFrame bytes into the memory of b, which may be nil.
