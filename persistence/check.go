@@ -30,6 +30,7 @@ type Report struct {
 	Bytes     int64 // of heads and pages
 	Flushed   int64 // heads of databases that were flushed and are not removed yet
 	Libraries int64 // of functions, as they are in the object store
+	Users     int64 // likewise
 	Chunks    int64
 	Records   uint64 // in the journal
 	Last      uint64 // number of the last record

@@ -36,7 +36,8 @@ func (c *checker) contents() error {
 		{"pages", prefixPage, c.pages},
 		{"staged pages", prefixStage, c.stagedPages},
 		{"marks", prefixMark, c.marks},
-		{"libraries", prefixLibrary, c.libraries},
+		{"libraries", prefixLibrary, c.texts(newLibraries(), &c.report.Libraries)},
+		{"users", prefixUser, c.texts(newUsers(), &c.report.Users)},
 	} {
 		it, err := s.db.NewIter(&pebble.IterOptions{
 			LowerBound: appendGroup(nil, step.prefix), UpperBound: appendGroupEnd(nil, step.prefix)})
@@ -100,15 +101,17 @@ func (c *checker) marks(it *pebble.Iterator) error {
 	return nil
 }
 
-// libraries checks the sources of libraries.
-func (c *checker) libraries(it *pebble.Iterator) error {
-	for it.First(); it.Valid(); it.Next() {
-		if _, _, err := decodeLibrary(it.Key(), it.Value()); err != nil {
-			c.report.found("%v", err)
+// texts returns what checks texts and counts them.
+func (c *checker) texts(l texts, count *int64) func(it *pebble.Iterator) error {
+	return func(it *pebble.Iterator) error {
+		for it.First(); it.Valid(); it.Next() {
+			if _, _, err := l.decode(it.Key(), it.Value()); err != nil {
+				c.report.found("%v", err)
+			}
+			*count++
 		}
-		c.report.Libraries++
+		return nil
 	}
-	return nil
 }
 
 // records decodes the records of a chunk and the values that they hold.
@@ -143,8 +146,13 @@ func (c *checker) operation(op byte, args *structures.Args) error {
 		c.remapped = true
 		_, _, err := decodeMapping(args)
 		return err
-	case opLibrary:
-		return (&libraries{sources: map[string]string{}, changed: map[string]struct{}{}}).operate(args)
+	case opLibrary, opUser:
+		all := newLibraries()
+		if op == opUser {
+			all = newUsers()
+		}
+		_, err := all.operate(args)
+		return err
 	case opRestore:
 		return checkRestore(c.s, args)
 	}

@@ -35,6 +35,11 @@ func TestBytesOnDiskAreFrozen(t *testing.T) {
 	rec.Int(1000)
 	rec.Op(opPersist, 0)
 	recordMapping(&rec, 5, []uint32{0, 4})
+	rec.Op(opUser, 2)
+	rec.String("u")
+	rec.String("on")
+	rec.Op(opUser, 1)
+	rec.String("u")
 	l := list.New()
 	l.Push(nil, list.Tail, []byte("e"))
 	var restore structures.Change
@@ -57,12 +62,16 @@ func TestBytesOnDiskAreFrozen(t *testing.T) {
 			"31020700000000000000e803000000000000"},
 		{"mark key", appendMarkKey(nil, 200), "6b0000c8"},
 		{"meta key", appendMetaKey(nil), "6d0000"},
+		{"library key", appendTextKey(nil, prefixLibrary, "lib"), "6c00006c6962"},
+		{"user key", appendTextKey(nil, prefixUser, "u"), "7500" + "0075"},
+		{"user", appendText(nil, "u", "on"), "e79023a7" + "6f6e"},
 		{"end of heads", appendPhysBound(nil, prefixHead, 1<<32), "6f0001"},
 		{"meta", m.append(nil), "02000000" + "791d532b" + "0110000000" + "01000000000000000000000000000010" +
 			"0210000000" + "0200000000000000" + "0100000000000000" +
 			"0314000000" + "0300000000000000" + "05000000" + "00000000" + "04000000"},
 		{"record", rec.Encoded(), "01020103036b6579" + "02010176" + "0202017602d007" + "0302022c010170" + "0400" +
-			"050102d007" + "0600" + "0803010500" + "0104"},
+			"050102d007" + "0600" + "0803010500" + "0104" +
+			"0a020175026f6e" + "0a010175"},
 		{"chunk", chunk, "0000000000000000" + "01" + "0201000000000000" + "5c7113d2" + "0101" + "020400"},
 	} {
 		want, err := hex.DecodeString(c.want)
@@ -130,6 +139,12 @@ func FuzzReplayRecord(f *testing.F) {
 	encodeRestore(&rec, l, 0)
 	l.Push(&rec, list.Head, []byte("e"))
 	recordMapping(&rec, 20, []uint32{0, 4})
+	rec.Op(opUser, 2)
+	rec.String("u")
+	rec.String("on")
+	rec.Op(opUser, 1)
+	rec.String("u")
+	f.Add([]byte{opUser, 0, opUser, 3, 1, 'u', 0, 0})
 	f.Add(rec.Encoded())
 	f.Add([]byte{opKey, 2, 0, 0, opPatch, 2, 8, 255, 255, 255, 255, 0, 0, 0, 0, 0})
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -85,14 +85,14 @@ func TestLibrariesAreInSnapshots(t *testing.T) {
 
 // TestDamagedLibraryIsFound changes each byte of a library in the object store.
 func TestDamagedLibraryIsFound(t *testing.T) {
-	for i := range len(appendLibrary(nil, "a", "one")) {
+	for i := range len(appendText(nil, "a", "one")) {
 		fs := vfs.NewMem()
 		s := openMemory(t, Options{FS: fs, IdleAfter: -1})
 		all(s, 1, func(tx *Tx) { tx.SetLibrary("a", "one") })
 		materialise(t, s)
-		b := appendLibrary(nil, "a", "one")
+		b := appendText(nil, "a", "one")
 		b[i] ^= 1
-		if err := s.db.Set(appendLibraryKey(nil, "a"), b, pebble.Sync); err != nil {
+		if err := s.db.Set(appendTextKey(nil, prefixLibrary, "a"), b, pebble.Sync); err != nil {
 			t.Fatal(err)
 		}
 		closeStore(t, s)

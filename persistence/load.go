@@ -67,7 +67,7 @@ func (s *Store) survey() error {
 
 // loadContents reads what must be known of what is on disk.
 func (s *Store) loadContents() error {
-	return errors.Join(s.loadCounts(), s.loadMarks(), s.loadLibraries())
+	return errors.Join(s.loadCounts(), s.loadMarks(), s.loadTexts())
 }
 
 // Load replays the journal and starts the background work, once. After an error,

@@ -361,18 +361,18 @@ func (t *table) exorcise() {
 	}
 }
 
-// trim removes the chunks up to last from the journal, and notes the databases and the
-// libraries as they are, so that no record before is needed to know them.
+// trim removes the chunks up to last from the journal, and notes the databases, the
+// libraries and the users as they are, so that no record before is needed to know them.
 func (s *Store) trim(last journal.Position) error {
 	if last.LSN == s.trimmed.Load() {
 		return nil
 	}
-	libraries := s.takeChanged() // before the newest record is looked up, which has to be in Pebble
+	changed := s.takeChanged() // before the newest record is looked up, which has to be in Pebble
 	if planted == overcutJournal {
 		last = s.journal.Cut()
 	}
-	if err := s.cut(last, libraries); err != nil {
-		s.keepChanged(libraries)
+	if err := s.cut(last, changed); err != nil {
+		s.keepChanged(changed)
 		return fmt.Errorf("cut journal: %w", err)
 	}
 	s.materialiser.pass.cut = last.Index
@@ -382,7 +382,7 @@ func (s *Store) trim(last journal.Position) error {
 }
 
 // cut writes that the journal begins behind last.
-func (s *Store) cut(last journal.Position, libraries []changedLibrary) error {
+func (s *Store) cut(last journal.Position, texts []changedText) error {
 	sh := &s.shards[0]
 	sh.mu.Lock()
 	m := s.mapping
@@ -397,7 +397,7 @@ func (s *Store) cut(last journal.Position, libraries []changedLibrary) error {
 	m.trimmed, err = s.dropChunks(b, last)
 	return errors.Join(err,
 		b.Set(appendMetaKey(nil), m.append(nil), nil),
-		writeChanged(b, libraries),
+		writeChanged(b, texts),
 		s.member.rest(b),
 		s.apply(b, pebble.Sync))
 }

@@ -28,6 +28,19 @@ func (n *node) confirm() {
 	}
 }
 
+// hear is told of changes of users, as a server is.
+func (n *node) hear(users map[string]string, changed []string) {
+	if changed == nil {
+		n.told = maps.Clone(users)
+		return
+	}
+	for _, name := range changed {
+		if delete(n.told, name); users[name] != "" {
+			n.told[name] = users[name]
+		}
+	}
+}
+
 func (w *world) stateOf(n *node, at recordAt) state {
 	st, ok := w.states[at]
 	if !ok {
@@ -50,6 +63,9 @@ func (n *node) same(when string) {
 		diff = m.diff(n.s)
 	} else {
 		diff = m.weakDiff(n.s)
+	}
+	if diff == "" && !maps.Equal(n.told, n.s.users.byName) {
+		diff = fmt.Sprintf("the server was told of users %q, the store has %q", n.told, n.s.users.byName)
 	}
 	if diff != "" {
 		n.w.Fatalf("member %d, %s, at record %d of term %d: %s", n.id, when, at.lsn, at.term, diff)
@@ -77,8 +93,5 @@ func (m *model) weakDiff(s *Store) (diff string) {
 			}
 		}
 	}
-	if got := s.libraries.sources; !maps.Equal(got, m.libraries) {
-		return fmt.Sprintf("libraries: got %q, want %q", got, m.libraries)
-	}
-	return ""
+	return m.diffTexts(s)
 }

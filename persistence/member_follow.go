@@ -79,7 +79,17 @@ func (r *replay) entry(c *windowChunk) error {
 
 func (r *replay) entryLocked(w *replayer, c *windowChunk, apart bool) error {
 	if apart {
-		return r.apart(&window{chunks: []windowChunk{*c}})
+		r.users, r.allUsers = nil, false
+		if err := r.apart(&window{chunks: []windowChunk{*c}}); err != nil {
+			return err
+		}
+		switch {
+		case r.allUsers:
+			r.s.tellUsers(nil)
+		case len(r.users) > 0:
+			r.s.tellUsers(r.users)
+		}
+		return nil
 	}
 	if err := r.advance(c); err != nil {
 		return err

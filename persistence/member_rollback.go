@@ -46,7 +46,11 @@ func (m *Member) remake() error {
 		return err
 	}
 	m.s.forgetMemory()
-	return m.s.recall()
+	if err := m.s.recall(); err != nil {
+		return err
+	}
+	m.s.tellUsers(nil)
+	return nil
 }
 
 // forgetJournal drops what was journalled and not proposed.

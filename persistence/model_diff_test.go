@@ -19,6 +19,21 @@ func (m *model) check(t testing.TB, s *Store) {
 	}
 }
 
+// diffTexts compares libraries and users, and how much the latter take.
+func (m *model) diffTexts(s *Store) string {
+	bytes := 0
+	for name, rules := range m.users {
+		bytes += len(name) + len(rules)
+	}
+	switch got := s.libraries.byName; {
+	case !maps.Equal(got, m.libraries):
+		return fmt.Sprintf("libraries: got %q, want %q", got, m.libraries)
+	case !maps.Equal(s.users.byName, m.users) || s.users.bytes != bytes:
+		return fmt.Sprintf("users: got %q, %d bytes, want %q, %d bytes", s.users.byName, s.users.bytes, m.users, bytes)
+	}
+	return ""
+}
+
 func (m *model) diff(s *Store) (diff string) {
 	m.expire()
 	all(s, m.now, func(tx *Tx) {
@@ -29,8 +44,8 @@ func (m *model) diff(s *Store) (diff string) {
 				return
 			}
 		}
-		if got := tx.s.libraries.sources; !maps.Equal(got, m.libraries) {
-			diff = fmt.Sprintf("libraries: got %q, want %q", got, m.libraries)
+		if d := m.diffTexts(tx.s); d != "" {
+			diff = d
 		}
 		if tx.Err() != nil {
 			diff = tx.Err().Error()

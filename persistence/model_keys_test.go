@@ -55,6 +55,21 @@ func (o *trial) deleteLibraries() bool {
 	return n > 0
 }
 
+func (o *trial) setUser() bool {
+	name, rules := o.library(), fmt.Sprint(o.r.IntN(1000))
+	o.tx.SetUser(name, rules)
+	o.m.users[name] = rules
+	return true
+}
+
+func (o *trial) deleteUser() bool {
+	name := o.library()
+	o.tx.DeleteUser(name)
+	_, ok := o.m.users[name]
+	delete(o.m.users, name)
+	return ok
+}
+
 func (o *trial) set() bool {
 	b := randomBytes(o.r)
 	v, e := modelValue{kind: structures.KindString, s: string(b)}, NoExpiry

@@ -20,6 +20,7 @@ import (
 type model struct {
 	dbs       []map[string]modelValue
 	libraries map[string]string
+	users     map[string]string
 	now       int64
 	swept     int64          // time up to which fields that are over are gone
 	effects   map[string]int // how often each operation changed something; shared by clones
@@ -52,7 +53,7 @@ const (
 )
 
 func newModel() *model {
-	m := &model{libraries: map[string]string{}, now: 1000, effects: map[string]int{}}
+	m := &model{libraries: map[string]string{}, users: map[string]string{}, now: 1000, effects: map[string]int{}}
 	for range modelDBs {
 		m.dbs = append(m.dbs, map[string]modelValue{})
 	}
@@ -61,7 +62,7 @@ func newModel() *model {
 
 func (m *model) clone() *model {
 	c := *m
-	c.dbs, c.libraries = nil, maps.Clone(m.libraries)
+	c.dbs, c.libraries, c.users = nil, maps.Clone(m.libraries), maps.Clone(m.users)
 	for _, db := range m.dbs {
 		c.dbs = append(c.dbs, maps.Clone(db))
 	}
@@ -145,6 +146,8 @@ var operations = []struct {
 	{"set library", 2, nil, (*trial).setLibrary},
 	{"delete library", 4, nil, (*trial).deleteLibrary},
 	{"delete libraries", 1, nil, (*trial).deleteLibraries},
+	{"set user", 1, nil, (*trial).setUser},
+	{"delete user", 2, nil, (*trial).deleteUser},
 	{"set", 4, nil, (*trial).set},
 	{"patch", 5, holds(structures.KindString), (*trial).patch},
 	{"delete", 4, exists, (*trial).delete},

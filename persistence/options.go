@@ -154,6 +154,11 @@ type Options struct {
 	// OnEvent is called under the lock of the key's shard and must not call the
 	// store; nil ignores events. key is valid only during the call.
 	OnEvent func(ev Event, db int, key []byte)
+	// OnUsers, if set, is called when users have changed otherwise than by a Tx: a follower of a
+	// group has applied changes of these, or, with nil, any may have changed. users are all
+	// that there are, with their rules. It is called with all shards locked, must not call the
+	// store, and keeps or changes nothing that it gets.
+	OnUsers func(users map[string]string, changed []string)
 	// Background is given each Task once, by Open, and makes its steps from then on,
 	// in any order and from any goroutines; nil is a goroutine for each, which does
 	// so when they are due. A simulation decides with it what happens when. Close

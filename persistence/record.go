@@ -15,15 +15,16 @@ import (
 // Codes from 16 belong to the type of the value. These numbers are on disk and
 // never change.
 const (
-	opKey      = 1 // physical database, key
-	opSet      = 2 // bytes [, expiry]: the key is this string
-	opPatch    = 3 // offset, bytes: written into the string; an absent one is empty
-	opDelete   = 4 // the key is gone
-	opExpireAt = 5 // expiry in unix ms
-	opPersist  = 6 // the expiry is gone
-	opRestore  = 7 // kind, expiry (0 none), head [, page id, page]...: the key is this value
-	opMapping  = 8 // next physical database, physical database of each logical one
-	opLibrary  = 9 // name, source: the library is this; name: it is gone; nothing: all are
+	opKey      = 1  // physical database, key
+	opSet      = 2  // bytes [, expiry]: the key is this string
+	opPatch    = 3  // offset, bytes: written into the string; an absent one is empty
+	opDelete   = 4  // the key is gone
+	opExpireAt = 5  // expiry in unix ms
+	opPersist  = 6  // the expiry is gone
+	opRestore  = 7  // kind, expiry (0 none), head [, page id, page]...: the key is this value
+	opMapping  = 8  // next physical database, physical database of each logical one
+	opLibrary  = 9  // name, source: the library is this; name: it is gone; nothing: all are
+	opUser     = 10 // name, rules: the user is this; name: it is gone
 )
 
 // A chunk is a value in Pebble under its number. Chunks are numbered from 1
@@ -140,7 +141,7 @@ func openChunk(b []byte) (first uint64, flags byte, records []byte, err error) {
 
 // apart reports that an operation is about no key. It is replayed when everything
 // before it is done.
-func apart(op byte) bool { return op == opMapping || op == opLibrary }
+func apart(op byte) bool { return op == opMapping || op == opLibrary || op == opUser }
 
 // chunkIsApart reports that a chunk says that it has such operations. It may be damaged.
 func chunkIsApart(b []byte) bool { return len(b) >= chunkHeader && b[chunkCRC+5]&chunkApart != 0 }

@@ -31,6 +31,9 @@ type replay struct {
 	next    atomic.Int32     // shard to be taken
 	last    journal.Position // end of what was replayed
 	live    bool             // the store serves meanwhile: see member_follow.go
+
+	users    []string // that changed in the entry which a live one applies
+	allUsers bool     // there were none before
 	// known has for keys read from disk which records their heads contain, if
 	// those are still to come. Each is for the goroutine that has the shard.
 	known [shardCount]map[string]uint64
@@ -219,13 +222,24 @@ func (r *replay) recordApart(w *replayer, rec []byte, lsn uint64) error {
 		case op == opMapping:
 			err = r.remap(&args, lsn)
 		default:
-			err = r.s.libraries.operate(&args)
+			err = r.text(op, &args)
 		}
 		if err != nil {
 			return fmt.Errorf("record %d: operation %d: %w", lsn, op, err)
 		}
 		rec = rest
 	}
+}
+
+// text does an operation about a library or a user.
+func (r *replay) text(op byte, args *structures.Args) error {
+	first := op == opUser && len(r.s.users.byName) == 0
+	name, err := r.s.textsOf(op).operate(args)
+	if op == opUser && r.live {
+		r.users = append(r.users, name)
+		r.allUsers = r.allUsers || first
+	}
+	return err
 }
 
 // together runs f for each worker at the same time.

@@ -40,7 +40,8 @@ type Store struct {
 	// mapping holds the physical databases. It is written with all shards locked
 	// and read with any.
 	mapping   meta
-	libraries libraries
+	libraries texts
+	users     texts
 	marks     [shardCount]uint64 // found by Start, for the replay
 
 	memory    atomic.Int64 // bytes for keys and values

@@ -18,7 +18,7 @@ func (s *session) ChangeLibraries(change func(now *lua.Libraries, memory int64) 
 		return err
 	}
 	need := s.shards
-	need.AddLibraries()
+	need.AddTexts()
 	s.tx.Extend(&need)
 	s.shards = need
 	if err := s.tx.Err(); err != nil {

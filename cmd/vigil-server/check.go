@@ -102,6 +102,9 @@ func writeReport(w io.Writer, r *persistence.Report) {
 	if r.Libraries > 0 {
 		fmt.Fprintf(w, "libraries of functions: %d\n", r.Libraries)
 	}
+	if r.Users > 0 {
+		fmt.Fprintf(w, "users: %d\n", r.Users)
+	}
 	fmt.Fprintf(w, "values: %d bytes, %d pages\n", r.Bytes, r.Pages)
 	fmt.Fprintf(w, "journal: %d records in %d chunks, the last is %d\n", r.Records, r.Chunks, r.Last)
 	for _, d := range r.Damage {

@@ -1,0 +1,228 @@
+package persistence
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"maps"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/vigildb/vigil/structures"
+)
+
+// Texts by name are what the store keeps beside its keys: libraries of functions, and
+// users. They belong to no database and are never evicted. A change of them is an operation
+// of a record, which a replay does when everything before it is done. They are few, so that
+// all are in memory, and a cut of the journal writes those that changed since the last one:
+//
+//	'l' | group (2) | name  ->  crc32c of name and source (4) | source
+//	'u' | group (2) | name  ->  crc32c of name and rules (4) | rules
+//
+// What is written may be ahead of the end of the cut: a replay of the operations in
+// between once more leads to the same texts, because each operation sets or removes
+// a text, or all, as a whole.
+type texts struct {
+	what   string // they are, for errors
+	prefix byte   // of their keys
+	op     byte   // of their changes
+	empty  bool   // an operation may remove all
+
+	byName  map[string]string   // guarded by the lock of shard textShard
+	changed map[string]struct{} // names whose key differs; guarded as byName
+	bytes   int                 // of names and texts; guarded as byName
+}
+
+// textShard is the shard whose lock guards the texts.
+const textShard = 0
+
+// AddTexts adds the shard whose lock guards libraries and users.
+func (m *Shards) AddTexts() { m[textShard>>6] |= 1 << (textShard & 63) }
+
+func newLibraries() texts {
+	return texts{what: "library", prefix: prefixLibrary, op: opLibrary, empty: true,
+		byName: map[string]string{}, changed: map[string]struct{}{}}
+}
+
+func newUsers() texts {
+	return texts{what: "user", prefix: prefixUser, op: opUser, byName: map[string]string{}, changed: map[string]struct{}{}}
+}
+
+func (l *texts) set(name, text string) {
+	l.forget(name)
+	l.byName[name] = text
+	l.bytes += len(name) + len(text)
+}
+
+func (l *texts) remove(name string) {
+	l.forget(name)
+	delete(l.byName, name)
+}
+
+// forget notes that a text is about to change.
+func (l *texts) forget(name string) {
+	l.changed[name] = struct{}{}
+	if text, ok := l.byName[name]; ok {
+		l.bytes -= len(name) + len(text)
+	}
+}
+
+func (l *texts) clear() {
+	for name := range l.byName {
+		l.remove(name)
+	}
+}
+
+func appendTextKey(dst []byte, prefix byte, name string) []byte {
+	return append(appendGroup(dst, prefix), name...)
+}
+
+func appendText(dst []byte, name, text string) []byte {
+	dst = binary.LittleEndian.AppendUint32(dst, textSum(name, text))
+	return append(dst, text...)
+}
+
+func textSum(name, text string) uint32 {
+	return crc32.Update(crc32.Checksum([]byte(name), castagnoli), castagnoli, []byte(text))
+}
+
+// decode reads a key and its value.
+func (l *texts) decode(key, value []byte) (name, text string, err error) {
+	name = string(key[groupKeyFixed:])
+	if len(value) < 4 || binary.LittleEndian.Uint32(value) != textSum(name, string(value[4:])) {
+		return "", "", fmt.Errorf("checksum of %s %.100q: %w", l.what, name, ErrCorrupt)
+	}
+	return name, string(value[4:]), nil
+}
+
+// loadTexts reads libraries and users as the last cut of the journal left them.
+func (s *Store) loadTexts() error {
+	s.libraries, s.users = newLibraries(), newUsers()
+	return errors.Join(s.libraries.load(s.db), s.users.load(s.db))
+}
+
+func (l *texts) load(db *pebble.DB) error {
+	it, err := db.NewIter(&pebble.IterOptions{
+		LowerBound: appendGroup(nil, l.prefix), UpperBound: appendGroupEnd(nil, l.prefix)})
+	if err != nil {
+		return err
+	}
+	for it.First(); it.Valid(); it.Next() {
+		name, text, err := l.decode(it.Key(), it.Value())
+		if err != nil {
+			return errors.Join(err, it.Close())
+		}
+		l.set(name, text)
+	}
+	clear(l.changed)
+	return errors.Join(it.Error(), it.Close())
+}
+
+// textsByName returns a copy of texts.
+func (s *Store) textsByName(l *texts) map[string]string {
+	sh := &s.shards[textShard]
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	return maps.Clone(l.byName)
+}
+
+func (tx *Tx) setText(l *texts, name, text string) {
+	if tx.err == nil {
+		tx.seal()
+		l.set(name, text)
+		tx.recordText(l, name, text)
+	}
+}
+
+func (tx *Tx) deleteText(l *texts, name string) {
+	if tx.err == nil {
+		tx.seal()
+		l.remove(name)
+		tx.recordText(l, name)
+	}
+}
+
+func (tx *Tx) recordText(l *texts, args ...string) {
+	tx.rec.Op(l.op, len(args))
+	for _, a := range args {
+		tx.rec.String(a)
+	}
+	tx.hasLast = false
+	tx.apart, tx.changed = true, true
+}
+
+// operate does what a record says of texts, and returns which one it is about.
+func (l *texts) operate(args *structures.Args) (name string, err error) {
+	switch n := args.Left(); {
+	case n == 0 && l.empty:
+		l.clear()
+	case n == 1:
+		name = string(args.Bytes())
+		l.remove(name)
+	case n == 2:
+		name = string(args.Bytes())
+		l.set(name, string(args.Bytes()))
+	default:
+		return "", fmt.Errorf("a change of %s %.100q with %d arguments: %w", l.what, args.Bytes(), n, ErrCorrupt)
+	}
+	return name, args.Done()
+}
+
+// textsOf returns what an operation is about.
+func (s *Store) textsOf(op byte) *texts {
+	if op == opUser {
+		return &s.users
+	}
+	return &s.libraries
+}
+
+// changedText is a text that changed; nil if it is gone.
+type changedText struct {
+	of   *texts
+	name string
+	text *string
+}
+
+// takeChanged returns what is to be written, in the order of names.
+func (s *Store) takeChanged() []changedText {
+	sh := &s.shards[textShard]
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	var changed []changedText
+	for _, l := range []*texts{&s.libraries, &s.users} {
+		for _, name := range slices.Sorted(maps.Keys(l.changed)) {
+			c := changedText{of: l, name: name}
+			if text, ok := l.byName[name]; ok {
+				c.text = &text
+			}
+			changed = append(changed, c)
+		}
+		clear(l.changed)
+	}
+	return changed
+}
+
+// keepChanged is called when what takeChanged returned could not be written.
+func (s *Store) keepChanged(changed []changedText) {
+	sh := &s.shards[textShard]
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	for _, c := range changed {
+		c.of.changed[c.name] = struct{}{}
+	}
+}
+
+// writeChanged adds texts to a batch.
+func writeChanged(b *pebble.Batch, changed []changedText) (err error) {
+	for _, c := range changed {
+		key := appendTextKey(nil, c.of.prefix, c.name)
+		if c.text == nil {
+			err = errors.Join(err, b.Delete(key, nil))
+		} else {
+			err = errors.Join(err, b.Set(key, appendText(nil, c.name, *c.text), nil))
+		}
+	}
+	return err
+}

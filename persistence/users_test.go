@@ -1,0 +1,140 @@
+package persistence
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/vigildb/vigil/structures"
+)
+
+func wantUsers(t *testing.T, s *Store, when string, want map[string]string) {
+	t.Helper()
+	if got := s.Users(); !maps.Equal(got, want) {
+		t.Errorf("%s: got %q, want %q", when, got, want)
+	}
+}
+
+func TestUsersLast(t *testing.T) {
+	fs := vfs.NewMem()
+	o := Options{FS: fs, IdleAfter: -1}
+	s := openMemory(t, o)
+	reopen := func(when string, want map[string]string) {
+		t.Helper()
+		wantUsers(t, s, when, want)
+		closeStore(t, s)
+		s = openMemory(t, o)
+		wantUsers(t, s, when+", reopened", want)
+		materialise(t, s)
+		closeStore(t, s)
+		s = openMemory(t, o)
+		wantUsers(t, s, when+", materialised", want)
+	}
+	all(s, 1, func(tx *Tx) {
+		if tx.HasUsers() {
+			t.Error("a new store has users")
+		}
+		tx.SetString([]byte("k"), []byte("1"), NoExpiry)
+		tx.SetUser("a", "on")
+		tx.SetString([]byte("k"), []byte("2"), NoExpiry) // the operation in between is not about k
+		tx.SetUser("", "off")
+		tx.SetLibrary("a", "another thing of that name")
+		if n := tx.UserBytes(); n != 6 || !tx.HasUsers() {
+			t.Errorf("%d bytes, want 6", n)
+		}
+	})
+	reopen("set", map[string]string{"a": "on", "": "off"})
+	all(s, 1, func(tx *Tx) {
+		tx.DeleteUser("a")
+		tx.SetUser("c", strings.Repeat("x", bigRecord)) // a record in pieces
+		tx.DeleteLibraries()
+		tx.FlushAll()
+	})
+	reopen("deleted", map[string]string{"": "off", "c": strings.Repeat("x", bigRecord)})
+	all(s, 1, func(tx *Tx) {
+		tx.SetUser("c", "y")
+		tx.DeleteUser("")
+		if n := tx.UserBytes(); n != 2 {
+			t.Errorf("%d bytes, want 2", n)
+		}
+	})
+	reopen("replaced", map[string]string{"c": "y"})
+	wantLibraries(t, s, "in the end", map[string]string{})
+	closeStore(t, s)
+}
+
+func TestUsersAreInSnapshots(t *testing.T) {
+	fs := vfs.NewMem()
+	s := openMemory(t, Options{FS: fs, IdleAfter: -1})
+	all(s, 1, func(tx *Tx) { tx.SetUser("a", "on") })
+	materialise(t, s)
+	all(s, 1, func(tx *Tx) { tx.SetUser("b", "off") })
+	if err := s.Snapshot("copy"); err != nil {
+		t.Fatal(err)
+	}
+	all(s, 1, func(tx *Tx) { tx.DeleteUser("a") })
+	closeStore(t, s)
+	if r := checkStore(t, fs, "copy"); !r.Sound() || r.Users != 1 || r.Libraries != 0 {
+		t.Errorf("check of the snapshot: %+v", r)
+	}
+	s, err := Open(Options{FS: fs, Dir: "copy", IdleAfter: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantUsers(t, s, "snapshot", map[string]string{"a": "on", "b": "off"})
+	closeStore(t, s)
+}
+
+// TestDamagedUserIsFound changes each byte of a user in the object store.
+func TestDamagedUserIsFound(t *testing.T) {
+	for i := range len(appendText(nil, "u", "on")) {
+		fs := vfs.NewMem()
+		s := openMemory(t, Options{FS: fs, IdleAfter: -1})
+		all(s, 1, func(tx *Tx) { tx.SetUser("u", "on") })
+		materialise(t, s)
+		b := appendText(nil, "u", "on")
+		b[i] ^= 1
+		if err := s.db.Set(appendTextKey(nil, prefixUser, "u"), b, pebble.Sync); err != nil {
+			t.Fatal(err)
+		}
+		closeStore(t, s)
+		if r := checkStore(t, fs, "db"); r.Sound() || !strings.Contains(fmt.Sprint(r.Damage), `user "u"`) {
+			t.Errorf("byte %d: check found %q", i, r.Damage)
+		}
+		if _, err := Open(Options{FS: fs, Dir: "db", IdleAfter: -1}); err == nil || !strings.Contains(err.Error(), `user "u"`) {
+			t.Errorf("byte %d: Open: %v", i, err)
+		}
+	}
+}
+
+// A change of users that says nothing, or too much, is damage; all libraries may be removed at once.
+func TestChangesOfUsersAreDecodedStrictly(t *testing.T) {
+	for _, x := range []struct {
+		op   byte
+		args []string
+		ok   bool
+	}{
+		{opLibrary, nil, true}, {opUser, nil, false}, {opUser, []string{"u"}, true}, {opUser, []string{"u", "on"}, true},
+		{opUser, []string{"u", "on", "off"}, false}, {opLibrary, []string{"a", "b", "c"}, false},
+	} {
+		var rec structures.Change
+		rec.Op(x.op, len(x.args))
+		for _, a := range x.args {
+			rec.String(a)
+		}
+		_, args, _, err := structures.NextOp(rec.Encoded())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := (&checker{}).operation(x.op, &args); (err == nil) != x.ok || !x.ok && !errors.Is(err, ErrCorrupt) {
+			t.Errorf("operation %d %q: %v", x.op, x.args, err)
+		} else if len(x.args) > 2 && !strings.Contains(err.Error(), fmt.Sprintf("%q", x.args[0])) {
+			t.Errorf("%v does not name %s", err, x.args[0])
+		}
+	}
+}
