@@ -73,6 +73,10 @@ type Command struct {
 	// not name, such as those that SORT makes of elements: every shard is locked.
 	Patterns func(argv [][]byte) bool
 
+	// Users, if set, reports whether a call changes users. In a group it changes the data
+	// of all members, as a write does.
+	Users func(argv [][]byte) bool
+
 	Syntax  string // arguments after the name, as redis-cli shows them
 	Types   Types  // of arguments whose names stand for another type elsewhere
 	Since   string // the version of Redis (or of the module, or of vigil) that has it

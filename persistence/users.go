@@ -13,6 +13,16 @@ func (tx *Tx) HasUsers() bool { return len(tx.s.users.byName) > 0 }
 // held.
 func (tx *Tx) UserBytes() int { return tx.s.users.bytes }
 
+// UserSize returns the length of a user's name and rules, 0 if there is no such user. The lock
+// of AddTexts is held.
+func (tx *Tx) UserSize(name string) int {
+	rules, ok := tx.s.users.byName[name]
+	if !ok {
+		return 0
+	}
+	return len(name) + len(rules)
+}
+
 // SetUser keeps the rules of a user in place of those that it had. The lock of AddTexts is held.
 func (tx *Tx) SetUser(name, rules string) { tx.setText(&tx.s.users, name, rules) }
 

@@ -3,7 +3,6 @@ package server
 import (
 	"crypto/rand"
 	"encoding/hex"
-	"slices"
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/acl"
@@ -79,7 +78,16 @@ func (s *session) become(u *acl.User) {
 
 // Authenticate makes the client another user if the password is right.
 func (s *session) Authenticate(c *commands.Ctx, name, password []byte) error {
-	u := s.srv.users.Authenticate(name, password)
+	u := s.Users().Authenticate(name, password)
+	if u != nil {
+		former := s.user.Load()
+		if s.become(u); !u.Admits(password) {
+			// The rules have become others meanwhile, as after a rollback of the group: those who
+			// disconnect the user's clients then may have missed this one.
+			s.become(former)
+			u = nil
+		}
+	}
 	if u == nil {
 		where := acl.TopLevel
 		if s.Has(commands.ClientMulti) || c.InMulti {
@@ -88,7 +96,6 @@ func (s *session) Authenticate(c *commands.Ctx, name, password []byte) error {
 		s.refused(acl.Refusal{Reason: acl.DeniedAuth, Context: where, Object: string(c.Args.All()[0]), User: string(name)}, s.look())
 		return commands.ErrWrongPass
 	}
-	s.become(u)
 	s.setAuthenticated(true)
 	return nil
 }
@@ -116,16 +123,27 @@ func (s *session) mayReceive(kind pubsub.Kind, name string) bool {
 // Revoke disconnects the clients of deleted users, and subscribers that may no longer
 // receive what they subscribe to. The caller itself still gets its reply.
 func (s *session) Revoke(c *commands.Ctx, deleted []*acl.User) {
-	lost := s.srv.broker.lost()
-	for _, o := range s.srv.clients.list() {
+	if s.srv.revoke(s, deleted) {
+		c.CloseAfter = true
+	}
+}
+
+// revoke is Revoke for any caller; it reports whether self, which may be nil, is to be disconnected too.
+func (srv *Server) revoke(self *session, deleted []*acl.User) (itself bool) {
+	lost, gone := srv.broker.lost(), make(map[*acl.User]bool, len(deleted))
+	for _, u := range deleted {
+		gone[u] = true
+	}
+	for _, o := range srv.clients.list() {
 		switch {
-		case !lost[o] && !slices.Contains(deleted, o.user.Load()):
-		case o == s:
-			c.CloseAfter = true
+		case !lost[o] && !gone[o.user.Load()]:
+		case o == self:
+			itself = true
 		default:
-			s.srv.kill(o)
+			srv.kill(o)
 		}
 	}
+	return itself
 }
 
 // lost are the subscribers that may not receive what they subscribe to.
@@ -144,9 +162,6 @@ func (p *broker) lost() map[*session]bool {
 	}
 	return lost
 }
-
-// Users are all users.
-func (h host) Users() *acl.Users { return h.srv.users }
 
 // AccessLog is the log of refused calls.
 func (h host) AccessLog() *acl.Log { return &h.srv.refusals }

@@ -10,7 +10,7 @@ import (
 // three prefixes.
 func BenchmarkPermit(b *testing.B) {
 	srv := idleServer(b)
-	if err := srv.users.Set("limited", []string{"on", "nopass", "+@all", "-@admin", "~session:*", "~cart:*", "~key:*"}); err != nil {
+	if err := srv.users.Set("limited", []string{"on", "nopass", "+@all", "-@admin", "~session:*", "~cart:*", "~key:*"}, nil); err != nil {
 		b.Fatal(err)
 	}
 	argv := [][]byte{[]byte("GET"), []byte("key:000000000001")}

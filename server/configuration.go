@@ -47,7 +47,9 @@ func (srv *Server) watchConfig() {
 	srv.config.Check(checkMaxClients, "maxclients")
 	srv.config.Check(srv.keepThrowAway, "save", "appendonly")
 	srv.config.Check(srv.keepFsync, "appendfsync")
-	srv.config.Watch(func(c *conf.Settings) { srv.users.SetPassword(c.RequirePass) }, "requirepass")
+	if srv.opts.Group == nil { // else the call that changes it keeps it: see keepPassword
+		srv.config.Watch(srv.setPassword, "requirepass")
+	}
 	srv.config.Watch(srv.apply)
 }
 
@@ -82,7 +84,14 @@ func (s *session) ConfigSet(pairs []string) error {
 	if err := s.srv.config.Set(conf.Caller{Local: s.local(), Loading: s.srv.loading.Load()}, list); err != nil {
 		return commands.WireError(err.Error())
 	}
-	return nil
+	return s.keepPassword(pairs)
+}
+
+// setPassword gives the default user the password of the configuration.
+func (srv *Server) setPassword(c *conf.Settings) {
+	if err := srv.users.SetPassword(c.RequirePass, nil); err != nil {
+		srv.logf(LogWarning, "requirepass: %v", err)
+	}
 }
 
 // ConfigRewrite rewrites the configuration file, with all directives or with those that

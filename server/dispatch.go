@@ -127,6 +127,9 @@ func (s *session) prepare(cmd *commands.Command, argv [][]byte) {
 	case cmd.Is(commands.LocksQueue):
 		s.addQueue()
 	}
+	if s.changesUsers(cmd, argv) {
+		s.shards.AddTexts()
+	}
 	s.keys = s.keys[:0]
 	if len(cmd.Keys) > 0 {
 		s.keys = cmd.AppendKeys(s.keys, argv)
@@ -229,6 +232,10 @@ func (s *session) commit() {
 		s.dur.change(lsn)
 		s.dur.big = s.dur.big || s.tx.Heavy()
 		s.dur.large = s.dur.large || s.tx.Large()
+	}
+	if s.keptUsers {
+		s.keptUsers = false
+		s.srv.shared.changed.Store(lsn)
 	}
 	s.announceKept(lsn)
 	for i := 0; i < len(s.ready); i++ {

@@ -199,6 +199,7 @@ func (srv *Server) leave() {
 	}
 	srv.invalidateAll(nil, nil)
 	srv.loadLibraries()
+	srv.declareUsers()
 }
 
 // errFsyncOfGroup is the error of a change of appendfsync: a member counts on what the
@@ -224,6 +225,9 @@ func (s *session) admitMember(cmd *commands.Command, argv [][]byte) error {
 		if keyed, err := s.admitSlots(cmd, argv); keyed {
 			return err
 		}
+	}
+	if s.changesUsers(cmd, argv) {
+		return s.admitUsers()
 	}
 	if s.srv.store.Member().Leads() {
 		return nil
@@ -254,7 +258,7 @@ func (s *session) admitLocked(cmd *commands.Command, argv [][]byte) error {
 			return s.readmit(cmd, argv)
 		}
 		return nil
-	case s.effects(cmd)&(commands.Write|commands.LeaderOnly) != 0:
+	case s.effects(cmd)&(commands.Write|commands.LeaderOnly) != 0, s.changesUsers(cmd, argv):
 		return commands.ErrReadOnlyReplica
 	case s.srv.slotted():
 		return s.admitSlotsLocked(cmd)

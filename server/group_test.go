@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -28,7 +29,9 @@ type testGroup struct {
 	m                   *persistence.Member
 	lead, follow, leave func()
 	term, last          uint64
-	back                bool // nothing is committed
+	back                bool       // nothing is committed
+	to                  *testGroup // which follows, if any
+	amid                func()     // called when the leadership has ended, and nothing is rolled back
 
 	mu        sync.Mutex
 	moved     sync.Cond
@@ -55,22 +58,31 @@ type testGroup struct {
 // newGroupRig opens a server that leads a group.
 func newGroupRig(t *testing.T, change ...func(*Options)) (*rig, *testGroup) {
 	t.Helper()
-	g := &testGroup{t: t, wake: make(chan struct{}, 1), done: make(chan struct{}), heard: true, patient: true}
-	g.moved.L = &g.mu
-	r := newRig(t, append([]func(*Options){func(o *Options) {
-		o.Group = g
-		o.Membership = func() *commands.Membership {
-			return &commands.Membership{Leader: -1, Members: make([]commands.Member, 3)}
-		}
-	}}, change...)...)
+	g := newTestGroup(t)
+	r := newRig(t, append([]func(*Options){g.join}, change...)...)
 	g.elect()
 	return r, g
+}
+
+func newTestGroup(t *testing.T) *testGroup {
+	g := &testGroup{t: t, wake: make(chan struct{}, 1), done: make(chan struct{}), heard: true, patient: true}
+	g.moved.L = &g.mu
+	return g
+}
+
+// join makes a server a member of the group.
+func (g *testGroup) join(o *Options) {
+	o.Group = g
+	o.Membership = func() *commands.Membership {
+		return &commands.Membership{Leader: -1, Members: make([]commands.Member, 3)}
+	}
 }
 
 func (g *testGroup) Replicator() persistence.Replicator { return g }
 
 func (g *testGroup) Start(m *persistence.Member, lazy bool, lead, follow, leave func()) error {
 	g.m, g.lead, g.follow, g.leave = m, lead, follow, leave
+	g.last, g.term = m.Applied(), m.Log().State().Term
 	go func() {
 		defer close(g.done)
 		for range g.wake {
@@ -109,8 +121,19 @@ func (g *testGroup) commit() {
 
 func (g *testGroup) append(kind byte, data []byte) {
 	g.last++
-	e := []grouplog.Entry{{Index: g.last, Term: g.term, Type: kind, Data: data}}
-	if err := errors.Join(g.m.Append(e, &grouplog.HardState{Term: g.term, Commit: g.last}), g.m.Commit(e)); err != nil {
+	if o := g.to; o != nil { // first, so that it has what clients have replies to
+		o.engine.Lock()
+		defer o.engine.Unlock()
+		o.last, o.term = g.last, g.term
+		o.enter(grouplog.Entry{Index: g.last, Term: g.term, Type: kind, Data: slices.Clone(data)})
+	}
+	g.enter(grouplog.Entry{Index: g.last, Term: g.term, Type: kind, Data: data})
+}
+
+// enter appends and commits an entry.
+func (g *testGroup) enter(entry grouplog.Entry) {
+	e := []grouplog.Entry{entry}
+	if err := errors.Join(g.m.Append(e, &grouplog.HardState{Term: entry.Term, Commit: entry.Index}), g.m.Commit(e)); err != nil {
 		g.t.Error(err)
 	}
 }
@@ -143,6 +166,9 @@ func (g *testGroup) depose() {
 	g.set(func() { g.leads, g.held, g.proposals = false, false, nil })
 	g.back = false
 	g.follow()
+	if g.amid != nil {
+		g.amid()
+	}
 	if err := g.m.Follow(); err != nil {
 		g.t.Error(err)
 	}

@@ -24,6 +24,8 @@ func (srv *Server) Load() error {
 		return err
 	}
 	srv.loadLibraries()
+	srv.recallUsers()
+	srv.reportUsers()
 	if err := srv.join(); err != nil {
 		return err
 	}
@@ -38,10 +40,16 @@ func (s *session) admitLoading(cmd *commands.Command) error {
 	if !s.srv.loading.Load() {
 		return nil
 	}
-	if !cmd.Is(commands.Loading) || cmd.Is(commands.Keyspace) || len(cmd.Keys) > 0 {
+	if !cmd.Is(commands.Loading) || s.unknownAdmin(cmd) || cmd.Is(commands.Keyspace) || len(cmd.Keys) > 0 {
 		return commands.ErrLoading
 	}
 	return nil
+}
+
+// unknownAdmin reports that a call needs to know who administers the group, which the data
+// says.
+func (s *session) unknownAdmin(cmd *commands.Command) bool {
+	return s.srv.opts.Group != nil && cmd.Is(commands.Admin) && !s.observer
 }
 
 // reportLoading logs the progress of Load. The cron calls it once a second.

@@ -8,10 +8,14 @@ import (
 )
 
 // newLoadingRig opens a server whose Load the test has yet to call.
-func newLoadingRig(t *testing.T) *rig {
+func newLoadingRig(t *testing.T, change ...func(*Options)) *rig {
 	t.Helper()
 	r := &rig{t: t, clock: newTestClock(), log: &testLog{}}
-	srv, err := Start(Options{Config: testConfig(t), InMemory: true, Seed: 1, Clock: r.clock, Log: slog.New(r.log)})
+	o := Options{Config: testConfig(t), InMemory: true, Seed: 1, Clock: r.clock, Log: slog.New(r.log)}
+	for _, f := range change {
+		f(&o)
+	}
+	srv, err := Start(o)
 	if err != nil {
 		t.Fatalf("Start: %v", err)
 	}

@@ -34,6 +34,7 @@ type Server struct {
 	clients   clients
 	users     *acl.Users
 	watcher   *acl.User // of observers
+	shared    sharedUsers
 	refusals  acl.Log
 	memory    clientMemory
 	broker    broker
@@ -133,6 +134,7 @@ func Start(o Options) (*Server, error) {
 	if srv.store, err = persistence.Start(srv.storeOptions()); err != nil {
 		return nil, err
 	}
+	srv.recallUsers() // as far as they are known: the rest of the log is read by Load
 	srv.journal = srv.gated()
 	srv.herald.wake = make(chan struct{}, 1)
 	srv.channels.wake = make(chan struct{}, 1)

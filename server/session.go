@@ -30,6 +30,8 @@ type session struct {
 	conn transport.Conn
 	user atomic.Pointer[acl.User] // only the owner changes it
 
+	keptUsers bool // the call has changed users of the group
+
 	in     input
 	txn    transaction
 	subs   subscriptions

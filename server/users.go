@@ -33,7 +33,9 @@ func (srv *Server) openUsers() error {
 	if srv.watcher, err = srv.users.Unlisted("observer", watcherRules); err != nil {
 		return fmt.Errorf("rules of observers: %w", err)
 	}
-	srv.users.SetPassword(set.RequirePass)
+	if err := srv.users.SetPassword(set.RequirePass, nil); err != nil {
+		return err
+	}
 	if set.ACLFile != "" && len(set.Users) > 0 {
 		return set.Users[0].Mistake(errUsersTwice)
 	}
@@ -46,10 +48,12 @@ func (srv *Server) openUsers() error {
 		}
 	}
 	if set.ACLFile != "" {
-		if _, err := srv.loadUsers(); err != nil {
+		if _, err := srv.loadUsers(nil); err != nil {
 			return fmt.Errorf("users are not loaded: %w", err)
 		}
 	}
+	srv.users.Remember()
+	srv.shared.declaredPass = set.RequirePass
 	srv.config.DescribeUsers(srv.userLines)
 	return nil
 }
@@ -73,14 +77,14 @@ func (srv *Server) usersPath() string {
 }
 
 // loadUsers replaces all users by those of the file, and returns those who are no more.
-func (srv *Server) loadUsers() (deleted []*acl.User, err error) {
+func (srv *Server) loadUsers(keep acl.Keep) (deleted []*acl.User, err error) {
 	set := srv.settings().conf
 	text, err := conf.ReadFile(srv.usersPath())
 	if err != nil {
 		//lint:ignore ST1005 the text is Redis's
 		return nil, fmt.Errorf("Error loading ACLs, opening file '%s': %w", set.ACLFile, err)
 	}
-	return srv.users.Load(set.ACLFile, text, set.RequirePass)
+	return srv.users.Load(set.ACLFile, text, set.RequirePass, keep)
 }
 
 // UsersFile is the directive aclfile.
@@ -88,7 +92,7 @@ func (h host) UsersFile() string { return h.srv.settings().conf.ACLFile }
 
 // LoadUsers reads the file. If it returns an error nothing has changed.
 func (s *session) LoadUsers(c *commands.Ctx) error {
-	deleted, err := s.srv.loadUsers()
+	deleted, err := s.srv.loadUsers(s.KeepUsers)
 	if err != nil {
 		return err
 	}

@@ -27,8 +27,8 @@ func newUsers(t testing.TB) *acl.Users {
 
 // rulesOf sets rules, separated by blanks, and describes what they make.
 func rulesOf(us *acl.Users, rules string) string {
-	us.Delete([]string{"u"})
-	if err := us.Set("u", strings.Split(rules, " ")); err != nil {
+	us.Delete([]string{"u"}, nil)
+	if err := us.Set("u", strings.Split(rules, " "), nil); err != nil {
 		return err.Error()
 	}
 	return us.Find("u").Rules().String()
@@ -101,13 +101,13 @@ func TestRulesDescribeThemselves(t *testing.T) {
 func TestRulesAreAppliedAllOrNone(t *testing.T) {
 	us := newUsers(t)
 	before := rulesOf(us, "on >a ~k +get (+set)")
-	if err := us.Set("u", []string{"off", "+del", "clearselectors", "nosuch"}); err == nil {
+	if err := us.Set("u", []string{"off", "+del", "clearselectors", "nosuch"}, nil); err == nil {
 		t.Fatal("no error")
 	}
 	if got := us.Find("u").Rules().String(); got != before {
 		t.Errorf("got %s, want %s", got, before)
 	}
-	if err := us.Set("new", []string{"nosuch"}); err == nil || us.Find("new") != nil {
+	if err := us.Set("new", []string{"nosuch"}, nil); err == nil || us.Find("new") != nil {
 		t.Errorf("a user was made by rules that are wrong")
 	}
 }
@@ -118,7 +118,7 @@ func TestRulesThatAClientHoldsNeverChange(t *testing.T) {
 	rulesOf(us, "on >a ~k1 &c1 +get +select|1 (~s +set)")
 	held := us.Find("u").Rules()
 	before := held.String()
-	if err := us.Set("u", strings.Split(">b ~k2 &c2 +del +select|2 (~t +append) -get", " ")); err != nil {
+	if err := us.Set("u", strings.Split(">b ~k2 &c2 +del +select|2 (~t +append) -get", " "), nil); err != nil {
 		t.Fatal(err)
 	}
 	if got := held.String(); got != before {
@@ -149,7 +149,7 @@ func TestAClientOfADeletedUserMayDoNothing(t *testing.T) {
 	us := newUsers(t)
 	rulesOf(us, "on nopass ~* &* +@all")
 	u := us.Find("u")
-	if deleted := us.Delete([]string{"u", "default", "none", "u"}); len(deleted) != 1 || deleted[0] != u {
+	if deleted, _ := us.Delete([]string{"u", "default", "none", "u"}, nil); len(deleted) != 1 || deleted[0] != u {
 		t.Fatalf("deleted %v", deleted)
 	}
 	table := newTable(t)
@@ -177,7 +177,7 @@ func TestUsersFileIsReadWholeOrNotAtAll(t *testing.T) {
 		{"user a\tb on", "'f.acl:1: username 'a\tb' contains invalid characters."},
 	} {
 		want := x.want + " WARNING: ACL errors detected, no change to the previously active ACL rules was performed"
-		if _, err := us.Load("f.acl", []byte(x.text), "pw"); err == nil || err.Error() != want {
+		if _, err := us.Load("f.acl", []byte(x.text), "pw", nil); err == nil || err.Error() != want {
 			t.Errorf("%q: got %v, want %s", x.text, err, want)
 		}
 	}
@@ -185,7 +185,7 @@ func TestUsersFileIsReadWholeOrNotAtAll(t *testing.T) {
 		t.Errorf("a file that is wrong changed the users: %s", got)
 	}
 	u := us.Find("u")
-	deleted, err := us.Load("f.acl", []byte("user b on >x ~b* +get\r\n\nuser  off\n"), "pw")
+	deleted, err := us.Load("f.acl", []byte("user b on >x ~b* +get\r\n\nuser  off\n"), "pw", nil)
 	if err != nil || len(deleted) != 1 || deleted[0] != u {
 		t.Fatalf("got %v, %v", deleted, err)
 	}
@@ -194,11 +194,11 @@ func TestUsersFileIsReadWholeOrNotAtAll(t *testing.T) {
 	}
 	lines := us.Lines()
 	again := newUsers(t)
-	if _, err := again.Load("f.acl", us.File(), ""); err != nil || !slices.Equal(again.Lines(), lines) {
+	if _, err := again.Load("f.acl", us.File(), "", nil); err != nil || !slices.Equal(again.Lines(), lines) {
 		t.Errorf("got %q, %v, want %q", again.Lines(), err, lines)
 	}
 	b := us.Find("b")
-	if _, err := us.Load("f.acl", []byte("user b on +set"), ""); err != nil || us.Find("b") != b {
+	if _, err := us.Load("f.acl", []byte("user b on +set"), "", nil); err != nil || us.Find("b") != b {
 		t.Errorf("a user that stays is another one: %v", err)
 	}
 }
@@ -226,7 +226,7 @@ func TestDeclaredUsers(t *testing.T) {
 // A call of a user with rules about keys is checked without taking memory.
 func TestAllowedCallAllocatesNothing(t *testing.T) {
 	us := newUsers(t)
-	if err := us.Set("u", strings.Split("on nopass ~app:* +@read (~other:* +@write)", " ")); err != nil {
+	if err := us.Set("u", strings.Split("on nopass ~app:* +@read (~other:* +@write)", " "), nil); err != nil {
 		t.Fatal(err)
 	}
 	rules, argv := us.Find("u").Rules(), [][]byte{[]byte("SET"), []byte("other:1"), []byte("v")}

@@ -9,6 +9,9 @@ type Access interface {
 	// Revoke disconnects the clients of users that are no more, and subscribers
 	// whose user may no longer receive what they subscribe to.
 	Revoke(c *commands.Ctx, deleted []*User)
+	// KeepUsers is the Keep of a server whose users belong to a group: they change with
+	// the other changes of the call.
+	KeepUsers(*Changes) error
 	// RandomHex returns n unpredictable digits.
 	RandomHex(n int) string
 }
@@ -36,7 +39,7 @@ func Group() commands.Group {
 			Summary: "Lists the command categories, or the commands in one category.", Run: cat},
 		{Name: "ACL DELUSER", Arity: -3, Flags: adminFlags, Syntax: "username [username ...]", Since: "6.0.0",
 			Cost:    "O(1) for each user and connection",
-			Summary: "Deletes users and closes their connections.", Secrets: afterTwo, Run: deleteUser},
+			Summary: "Deletes users and closes their connections.", Secrets: afterTwo, Users: always, Run: deleteUser},
 		{Name: "ACL DRYRUN", Arity: -4, Flags: adminFlags, Syntax: "username command [arg [arg ...]]", Since: "7.0.0",
 			Cost:    "O(n) for n rules of the user",
 			Summary: "Returns whether a user may run a command, without running it.", Run: dryRun},
@@ -48,14 +51,14 @@ func Group() commands.Group {
 		{Name: "ACL LIST", Arity: 2, Flags: adminFlags, Since: "6.0.0", Cost: "O(n) for n users",
 			Summary: "Lists the users and their rules as lines of a file.", Run: list},
 		{Name: "ACL LOAD", Arity: 2, Flags: adminFlags, Since: "6.0.0", Cost: "O(n) for n users and connections",
-			Summary: "Replaces all users by those of the file.", Run: load},
+			Summary: "Replaces all users by those of the file.", Users: always, Run: load},
 		{Name: "ACL LOG", Arity: -2, Flags: adminFlags, Syntax: "[count | RESET]", Since: "6.0.0", Cost: "O(n) for n entries",
 			Summary: "Lists calls that were refused, or clears the list.", Run: showLog},
 		{Name: "ACL SAVE", Arity: 2, Flags: adminFlags, Since: "6.0.0", Cost: "O(n) for n users",
 			Summary: "Writes all users to the file.", Run: save},
 		{Name: "ACL SETUSER", Arity: -3, Flags: adminFlags, Syntax: "username [rule [rule ...]]", Since: "6.0.0",
 			Cost:    "O(n) for n rules",
-			Summary: "Creates a user, or changes one.", Secrets: afterTwo, Run: setUser},
+			Summary: "Creates a user, or changes one.", Secrets: afterTwo, Users: always, Run: setUser},
 		{Name: "ACL USERS", Arity: 2, Flags: adminFlags, Since: "6.0.0", Cost: "O(n) for n users",
 			Summary: "Lists the names of the users.", Run: users},
 		{Name: "ACL WHOAMI", Arity: 2, Flags: plainFlags, Since: "6.0.0", Cost: "O(1)",
@@ -74,6 +77,9 @@ func afterTwo(argv [][]byte) []int {
 	return secret
 }
 
+// always says that all calls of a command change users.
+func always([][]byte) bool { return true }
+
 func setUser(c *commands.Ctx) error {
 	name := c.Args.String()
 	if hasSpaces(name) {
@@ -84,7 +90,7 @@ func setUser(c *commands.Ctx) error {
 		rules = append(rules, c.Args.String())
 	}
 	access := c.Host.(Access)
-	if err := access.Users().Set(name, rules); err != nil {
+	if err := access.Users().Set(name, rules, access.KeepUsers); err != nil {
 		return wire(err)
 	}
 	access.Revoke(c, nil)
@@ -111,7 +117,10 @@ func deleteUser(c *commands.Ctx) error {
 		}
 	}
 	access := c.Host.(Access)
-	deleted := access.Users().Delete(names)
+	deleted, err := access.Users().Delete(names, access.KeepUsers)
+	if err != nil {
+		return wire(err)
+	}
 	if len(deleted) > 0 {
 		access.Revoke(c, deleted)
 	}

@@ -51,6 +51,10 @@ const (
 	errTooManyUsers   = commands.WireError("ERR there are too many users")
 )
 
+// ErrUsersTooLarge is the error of a change after which the users of a group would take
+// too much.
+const ErrUsersTooLarge = commands.WireError("ERR the users of the group take more than 64 MiB")
+
 // errUnknownCategory quotes the start of a category that does not exist.
 func errUnknownCategory(word []byte) commands.WireError {
 	return commands.Errorf("ERR Unknown category '%.128s'", word)

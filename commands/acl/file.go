@@ -17,7 +17,7 @@ func (us *Users) File() []byte {
 // wrong with it, nothing changes and the error names every line that is wrong. It
 // returns the users who are no more. password is that of the default user if the file
 // does not declare it.
-func (us *Users) Load(file string, text []byte, password string) (deleted []*User, err error) {
+func (us *Users) Load(file string, text []byte, password string, keep Keep) (deleted []*User, err error) {
 	us.mu.Lock()
 	defer us.mu.Unlock()
 	rules, err := us.readFileLocked(file, string(text))
@@ -29,20 +29,12 @@ func (us *Users) Load(file string, text []byte, password string) (deleted []*Use
 		r.setPassword(password)
 		rules[defaultName] = r
 	}
-	for name, u := range us.byName {
+	for name := range us.byName {
 		if rules[name] == nil {
-			us.deleteLocked(u)
-			deleted = append(deleted, u)
+			rules[name] = nil // which deletes it
 		}
 	}
-	for name, r := range rules {
-		if u := us.byName[name]; u != nil {
-			u.rules.Store(r)
-		} else {
-			us.byName[name] = newUser(name, r)
-		}
-	}
-	return deleted, nil
+	return us.changeLocked(rules, keep)
 }
 
 // readFileLocked reads the lines of a file.

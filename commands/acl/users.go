@@ -23,8 +23,9 @@ type Users struct {
 	allChannels func() bool // acl-pubsub-default
 	deflt       *User       // is always in byName
 
-	mu     sync.RWMutex
-	byName map[string]*User // guarded by mu
+	mu       sync.RWMutex
+	byName   map[string]*User  // guarded by mu
+	declared map[string]*Rules // see Remember; guarded by mu
 }
 
 // NewUsers makes the users of a new server: the default user, who may do everything
@@ -105,8 +106,11 @@ func (us *Users) Authenticate(name, password []byte) *User {
 	return u
 }
 
+// Admits reports whether a client with this password may authenticate as the user.
+func (u *User) Admits(password []byte) bool { return u.Rules().admits(sha256.Sum256(password)) }
+
 // Set applies rules to a user, creating it if needed: all rules or none.
-func (us *Users) Set(name string, rules []string) error {
+func (us *Users) Set(name string, rules []string, keep Keep) error {
 	us.mu.Lock()
 	defer us.mu.Unlock()
 	u, r := us.byName[name], (*Rules)(nil)
@@ -121,22 +125,19 @@ func (us *Users) Set(name string, rules []string) error {
 	if err := us.apply(r, rules); err != nil {
 		return err
 	}
-	if u == nil {
-		us.byName[name] = newUser(name, r)
-		return nil
-	}
-	u.rules.Store(r)
-	return nil
+	_, err := us.changeLocked(map[string]*Rules{name: r}, keep)
+	return err
 }
 
 // SetPassword gives the default user this password alone, or none if it is empty:
 // what requirepass does.
-func (us *Users) SetPassword(password string) {
+func (us *Users) SetPassword(password string, keep Keep) error {
 	us.mu.Lock()
 	defer us.mu.Unlock()
 	r := us.deflt.Rules().clone()
 	r.setPassword(password)
-	us.deflt.rules.Store(r)
+	_, err := us.changeLocked(map[string]*Rules{defaultName: r}, keep)
+	return err
 }
 
 func (r *Rules) setPassword(password string) {
@@ -148,16 +149,16 @@ func (r *Rules) setPassword(password string) {
 
 // Delete removes users and returns those that there were. Clients that still hold one
 // may do nothing from now on.
-func (us *Users) Delete(names []string) (deleted []*User) {
+func (us *Users) Delete(names []string, keep Keep) (deleted []*User, err error) {
 	us.mu.Lock()
 	defer us.mu.Unlock()
+	rules := map[string]*Rules{}
 	for _, name := range names {
 		if u := us.byName[name]; u != nil && u != us.deflt {
-			us.deleteLocked(u)
-			deleted = append(deleted, u)
+			rules[name] = nil
 		}
 	}
-	return deleted
+	return us.changeLocked(rules, keep)
 }
 
 func (us *Users) deleteLocked(u *User) {

@@ -1,0 +1,146 @@
+package server
+
+import (
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/acl"
+)
+
+// The members of a group have the same users from the moment that the first command changes
+// one (ADR 0074): they are kept with the data. The leader changes them with the locks of the
+// call that does, so that the order of the log is that of changes. A follower takes them over
+// from the store, and so does every member when its memory is made anew, as after a rollback.
+
+// sharedUsers is what a member of a group knows of the users that it shares.
+type sharedUsers struct {
+	changed      atomic.Uint64 // position of the last change made here; 0 for none in this leadership
+	declaredPass string        // requirepass when the server started
+}
+
+// maxUserBytes bounds the names and rules of the users of a group: at first all of them are
+// one record.
+const maxUserBytes = 64 << 20
+
+// changesUsers reports whether a call, or one that EXEC runs, changes users of a group.
+func (s *session) changesUsers(cmd *commands.Command, argv [][]byte) bool {
+	switch {
+	case s.srv.opts.Group == nil:
+		return false
+	case cmd.Is(commands.LocksQueue):
+		return slices.ContainsFunc(s.txn.queue, func(q queuedCall) bool { return q.cmd.Users != nil && q.cmd.Users(q.argv) })
+	}
+	return cmd.Users != nil && cmd.Users(argv)
+}
+
+// admitUsers refuses a change of users where a write is refused.
+func (s *session) admitUsers() error {
+	switch g := s.srv.opts.Group; {
+	case s.srv.loading.Load():
+		return commands.ErrLoading
+	case g.Gone():
+		return commands.ErrLeftGroup
+	case s.srv.store.Member().Leads():
+		return s.srv.unwritable()
+	case !g.Fresh(false):
+		return commands.ErrClusterDown
+	}
+	return commands.ErrReadOnlyReplica
+}
+
+// KeepUsers keeps changes of users with the data of the group, if the server is in one: with the
+// first of them all users. The call holds the lock of AddTexts.
+func (s *session) KeepUsers(c *acl.Changes) error {
+	if s.srv.opts.Group == nil {
+		return nil
+	}
+	lines := c.Lines()
+	if err := s.tx.Err(); err != nil || len(lines) == 0 {
+		return err
+	}
+	if !s.tx.HasUsers() {
+		lines = c.All()
+	}
+	bytes := s.tx.UserBytes()
+	for _, l := range lines {
+		bytes += len(l.Name) + len(l.Rules) - s.tx.UserSize(l.Name)
+		if l.Deleted {
+			bytes -= len(l.Name)
+		}
+	}
+	switch {
+	case bytes > maxUserBytes:
+		return acl.ErrUsersTooLarge
+	case s.tx.RecordBytes() > maxTransaction:
+		return commands.ErrQueueTooLong
+	}
+	for _, l := range lines {
+		if l.Deleted {
+			s.tx.DeleteUser(l.Name)
+		} else {
+			s.tx.SetUser(l.Name, l.Rules)
+		}
+	}
+	s.keptUsers = true
+	return s.tx.Err()
+}
+
+// keepPassword has the default user have the requirepass that CONFIG SET has given the leader of a group.
+func (s *session) keepPassword(pairs []string) error {
+	for i := 0; i < len(pairs); i += 2 {
+		if s.srv.opts.Group != nil && strings.EqualFold(pairs[i], "requirepass") {
+			return s.srv.users.SetPassword(s.srv.settings().conf.RequirePass, s.KeepUsers)
+		}
+	}
+	return nil
+}
+
+// Users are all users. A reply that tells of them waits for their last change, as one that
+// shows a key waits for that of the key.
+func (s *session) Users() *acl.Users {
+	if at := s.srv.shared.changed.Load(); at != 0 && s.srv.store.Member().Leads() && !s.srv.store.Confirmed(at) {
+		s.dur.read(at)
+	}
+	return s.srv.users
+}
+
+// takeUsers takes users over from the store: some by name, or all with nil. It is called with all shards
+// locked, or before the server takes part in its group.
+func (srv *Server) takeUsers(users map[string]string, changed []string) {
+	srv.shared.changed.Store(0)
+	lost := srv.users.Take(users, changed, func(name string, err error) {
+		srv.logf(LogWarning, "User %.100q of the group may do nothing here: %v", name, err)
+	})
+	srv.revoke(nil, lost)
+}
+
+// recallUsers makes the users those that the data has, if it has any.
+func (srv *Server) recallUsers() {
+	if srv.opts.Group == nil {
+		return
+	}
+	if users := srv.store.Users(); len(users) > 0 {
+		srv.takeUsers(users, nil)
+	}
+}
+
+// reportUsers says that users of the configuration do not count.
+func (srv *Server) reportUsers() {
+	set := srv.settings().conf
+	if declared := set.ACLFile != "" || len(set.Users) > 0 || set.RequirePass != ""; declared && srv.opts.Group != nil && len(srv.store.Users()) > 0 {
+		srv.logf(LogNotice, "The users are those of the group: aclfile, user and requirepass of the configuration do not count")
+	}
+}
+
+// declareUsers goes on with the users of the configuration, which the store has left to them.
+func (srv *Server) declareUsers() {
+	set := srv.settings().conf
+	if set.RequirePass == srv.shared.declaredPass || len(srv.store.Users()) > 0 {
+		return
+	}
+	if err := srv.users.SetPassword(set.RequirePass, nil); err != nil {
+		srv.logf(LogWarning, "requirepass: %v", err)
+	}
+}
