@@ -74,6 +74,7 @@ func TestRulesDescribeThemselves(t *testing.T) {
 		{"+config|nosuch", "Error in ACL SETUSER modifier '+config|nosuch': Unknown command or category name in ACL"},
 		{"+config|get|x", "Error in ACL SETUSER modifier '+config|get|x': Allowing first-arg of a subcommand is not supported"},
 		{"+get|", "Error in ACL SETUSER modifier '+get|': Syntax error"},
+		{"+select|a\tb", "Error in ACL SETUSER modifier '+select|a\tb': Syntax error"},
 		{"+", "Error in ACL SETUSER modifier '+': Unknown command or category name in ACL"},
 		{"%~a", "Error in ACL SETUSER modifier '%~a': Syntax error"},
 		{"%X~a", "Error in ACL SETUSER modifier '%X~a': Syntax error"},

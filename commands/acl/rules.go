@@ -245,7 +245,7 @@ func (s *selector) applyCommand(cat *catalog, on bool, what string) error {
 		return errUnknownName
 	case cmd.Parent() != nil:
 		return errFirstArgOfSub
-	case word == "":
+	case word == "", hasSpaces(word):
 		return errRuleSyntax
 	case len(cmd.Subcommands()) > 0 && !cmd.Is(commands.OpenWords):
 		return errUnknownName
