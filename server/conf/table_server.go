@@ -94,10 +94,10 @@ func processRows() []directive {
 func accessRows() []directive {
 	return []directive{
 		{name: "requirepass", kind: text(), def: "", flags: sensitive,
-			doc: "Password of the default user; empty for none. A `user default` line comes after it.",
+			doc: "Password of the default user; empty for none. A `user default` line comes after it. In a group it counts until users are first changed by a command (docs/cluster.md).",
 			set: func(s *Settings, v value) { s.RequirePass = v.text }},
 		{name: "aclfile", kind: text(), def: "", flags: immutable,
-			doc: "File that defines users, instead of `user` lines; a relative path begins at `dir`. ACL LOAD and ACL SAVE read and write it. If it has no line for the default user, `requirepass` holds.",
+			doc: "File that defines users, instead of `user` lines; a relative path begins at `dir`. ACL LOAD and ACL SAVE read and write it. If it has no line for the default user, `requirepass` holds. In a group its users count until a command first changes one (docs/cluster.md).",
 			set: func(s *Settings, v value) { s.ACLFile = v.text }},
 		{name: "acl-pubsub-default", kind: oneOf("allchannels", "resetchannels"), def: "resetchannels",
 			doc: "Channels that a new user, or a new selector, may use.",
