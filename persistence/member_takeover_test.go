@@ -87,9 +87,13 @@ func ahead(t testing.TB) (w *world, leader, lags *node) {
 	}
 	leader.put("gone", "1")
 	leader.put("kept", "old")
+	leader.texts(func(tx *Tx) { tx.SetUser("gone", "on"); tx.SetUser("kept", "old"); tx.SetLibrary("gone", "code") })
 	commit()
-	leader.send(lags)
-	leader.send(lags)
+	for range 4 {
+		leader.send(lags)
+	}
+	lags.know()
+	lags.materialise() // it has them on disk
 	term := lags.log().State().Term
 	w.elect(other, leader)
 	leader, other = other, leader
@@ -100,6 +104,12 @@ func ahead(t testing.TB) (w *world, leader, lags *node) {
 	for i := range 300 {
 		leader.put(fmt.Sprintf("k%d", i), string(bytes.Repeat([]byte{byte(i)}, 1+i*10)))
 		if i == 200 {
+			leader.texts(func(tx *Tx) {
+				tx.DeleteUser("gone")
+				tx.SetUser("kept", "new")
+				tx.DeleteLibraries()
+				tx.SetLibrary("new", "code")
+			})
 			commit()
 			leader.know()
 			leader.materialise()
@@ -123,6 +133,17 @@ func ahead(t testing.TB) (w *world, leader, lags *node) {
 	return w, leader, lags
 }
 
+// texts changes users and libraries.
+func (n *node) texts(change func(tx *Tx)) {
+	var set Shards
+	set.AddTexts()
+	tx := n.s.NewTx()
+	tx.Lock(&set, n.w.now)
+	defer tx.Unlock()
+	change(tx)
+	tx.Commit()
+}
+
 // has checks that a member shows the state of ahead, or the one before.
 func (n *node) has(t testing.TB, now bool) {
 	t.Helper()
@@ -134,6 +155,16 @@ func (n *node) has(t testing.TB, now bool) {
 		if got, _ := n.get(key); got != value {
 			t.Errorf("%s is %.20q, want %.20q", key, got, value)
 		}
+	}
+	users, libraries := "map[gone:on kept:old]", "map[gone:code]"
+	if now {
+		users, libraries = "map[kept:new]", "map[new:code]"
+	}
+	if got := fmt.Sprint(n.s.Users()); got != users || n.told != nil && fmt.Sprint(n.told) != users {
+		t.Errorf("users: got %s, told %v, want %s", got, n.told, users)
+	}
+	if got := fmt.Sprint(n.s.Libraries()); got != libraries {
+		t.Errorf("libraries: got %s, want %s", got, libraries)
 	}
 }
 
