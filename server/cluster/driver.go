@@ -102,7 +102,8 @@ type Driver struct {
 	lost      uint64 // the term of which it needs a committed entry to be whole, 0 for none
 	lease     time.Duration
 	campaigns campaigns
-	advanced  time.Duration     // when Advance was called
+	advanced  time.Duration // when Advance was called
+	farewell  farewell
 	late      []*raftpb.Message // see later; one for each member at most
 	handing   time.Duration     // when a transfer has failed, 0 without one
 	changing  bool              // a change of the members was proposed in this leadership
@@ -164,6 +165,7 @@ func (d *Driver) Advance(now time.Duration) error {
 	d.keep()
 	d.retry()
 	d.SendLate()
+	d.sayFarewell()
 	if d.lost != 0 {
 		return nil // it must not campaign
 	}
