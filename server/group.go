@@ -154,6 +154,15 @@ func (h host) TransferTo(member uint64) error {
 	return h.abroadIn(func(g Group) error { return g.TransferTo(member) })
 }
 
+// BuryGroup has another group have no slots any more.
+func (h host) BuryGroup(ctx context.Context, node string) (freed *slots.Set, known bool, err error) {
+	err = h.abroadIn(func(g Group) (e error) {
+		freed, known, e = g.BuryGroup(ctx, node)
+		return e
+	})
+	return freed, known, err
+}
+
 // RecoverVote has this member vote.
 func (h host) RecoverVote() (last, term uint64, err error) {
 	err = h.abroadIn(func(g Group) (e error) {

@@ -260,6 +260,15 @@ func (g *testGroup) TransferTo(member uint64) error {
 	return g.refuses
 }
 
+func (g *testGroup) BuryGroup(_ context.Context, node string) (freed *slots.Set, known bool, err error) {
+	g.set(func() { g.changes = append(g.changes, "bury "+node) })
+	freed = new(slots.Set)
+	if node[0] != '8' {
+		freed.Add(slots.Range{First: 5, Last: 9})
+	}
+	return freed, node[0] != '7', g.refuses
+}
+
 func (g *testGroup) RecoverVote() (last, term uint64, err error) {
 	g.set(func() { g.changes = append(g.changes, "recover") })
 	return 40, 7, g.refuses

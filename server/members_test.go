@@ -91,6 +91,7 @@ func TestChangesOfTheMembersReachTheGroup(t *testing.T) {
 			t.Errorf("%s: the group was asked %q, want %q", x.call, g.changes, want)
 		}
 	}
+	c.want("VIGIL.CLUSTER BURY x LOSE-WRITES", "(error) ERR This instance has cluster support disabled")
 	if got := c.do("VIGIL.CLUSTER", "RECOVER"); !strings.Contains(got, "say RECOVER LOSE-WRITES") {
 		t.Errorf("RECOVER without a word: %s", got)
 	}
@@ -98,6 +99,31 @@ func TestChangesOfTheMembersReachTheGroup(t *testing.T) {
 	for _, call := range []string{"LEAVE 2", "REPLACE 2 BY 3", "TRANSFER 2", "RECOVER LOSE-WRITES"} {
 		c.want("VIGIL.CLUSTER "+call, "(error) ERR the member has not caught up")
 	}
+}
+
+// A group is buried by the leader of another one, which is told that writes may be lost; the reply names the slots that are free.
+func TestGroupIsBuriedByTheLeaderOfAnother(t *testing.T) {
+	r := newShardsRig(t)
+	c := r.dial()
+	id := func(digit string) string { return strings.Repeat(digit, 40) }
+	if got := c.do("VIGIL.CLUSTER", "BURY", id("c")); !strings.Contains(got, "say BURY <node-id> LOSE-WRITES") {
+		t.Errorf("BURY without a word: %s", got)
+	}
+	each(t, c, map[string]string{
+		"VIGIL.CLUSTER BURY " + id("c") + " lose-writes":   "OK the slots 5-9 are of no group now",
+		"VIGIL.CLUSTER BURY " + id("8") + " LOSE-WRITES":   "OK", // it had none
+		"VIGIL.CLUSTER BURY " + id("7") + " LOSE-WRITES":   "(error) ERR Unknown node " + id("7"),
+		"VIGIL.CLUSTER BURY " + id("c") + " LOSE-WRITES x": "(error) ERR syntax error",
+		"VIGIL.CLUSTER BURY " + id("c") + " SURE":          "(error) ERR syntax error",
+		"VIGIL.CLUSTER BURY":                               "(error) ERR wrong number of arguments for 'vigil.cluster|bury' command",
+	})
+	r.g.set(func() { r.g.refuses = errors.New("the group lies buried") })
+	c.want("VIGIL.CLUSTER BURY "+id("c")+" LOSE-WRITES", "(error) ERR the group lies buried")
+	if got, want := r.g.changesAsked(), "bury "+id("7")+"; bury "+id("8")+"; bury "+id("c")+"; bury "+id("c"); got != want {
+		t.Errorf("the group was asked for %s, want %s", got, want)
+	}
+	r.follow()
+	r.dial().want("VIGIL.CLUSTER BURY "+id("c")+" LOSE-WRITES", "(error) ERR This member does not lead the group: ask 10.0.0.2:7000")
 }
 
 // A member that does not lead names the one that does, and can only be asked to leave itself.

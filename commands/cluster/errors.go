@@ -19,7 +19,7 @@ const (
 	errNotEmpty      = commands.WireError("ERR To set a master the node must be empty and without assigned slots.")
 	errForgetSelf    = commands.WireError("ERR I tried hard but I can't forget myself...")
 	errForgetMaster  = commands.WireError("ERR Can't forget my master!")
-	errForgetGroup   = commands.WireError("ERR the node leads a group: CLUSTER RESET at the node takes it out of the cluster, if it has no keys")
+	errForgetGroup   = commands.WireError("ERR the node leads a group: CLUSTER RESET at the node takes it out of the cluster, if it has no keys, and VIGIL.CLUSTER BURY gives up a group that is gone for good")
 	errResetKeys     = commands.WireError("ERR CLUSTER RESET can't be called with master nodes containing keys")
 	errSetSlot       = commands.WireError("ERR slots move as a whole: CLUSTER MIGRATESLOTS SLOTSRANGE first last NODE id, sent to the master that has them, moves them with their keys, and VIGIL.CLUSTER REBALANCE gives each group its share (docs/cluster.md)")
 	errSlotRange     = commands.WireError("ERR Invalid or out of range slot")

@@ -7,6 +7,7 @@ const (
 	errAlone      = commands.WireError("ERR This server is not a member of a group")
 	errNoLeader   = commands.WireError("CLUSTERDOWN The group has no leader now")
 	errRecover    = commands.WireError("ERR RECOVER lets this member vote although it may lack writes that it has acknowledged, so they may be lost for good: say RECOVER LOSE-WRITES. Start all members that still have their data first, and see which has the most entries (VIGIL.CLUSTER STATUS at each)")
+	errBury       = commands.WireError("ERR BURY gives up a group that is gone for good, with its keys: another group can have its slots then. Members that are only cut off still take writes of their clients, which are lost: stop them first, and say BURY <node-id> LOSE-WRITES")
 	errNoSlots    = commands.WireError("ERR This instance has cluster support disabled")
 	errWeight     = commands.WireError("ERR A weight is a number from 0 to 1000000")
 	errNoWeight   = commands.WireError("ERR Some group has to have a weight above 0")

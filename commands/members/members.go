@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/structures/slots"
 )
 
 // Changes is a server whose group can change. The calls wait until a change is made or turns out to be
@@ -21,6 +22,9 @@ type Changes interface {
 	// RecoverVote has this server vote although it may lack what it has acknowledged. It returns the
 	// last entry that it has, and the term of that.
 	RecoverVote() (last, term uint64, err error)
+	// BuryGroup has the group of the node with an ID, which is another one and was not heard for long, have no slots any more. It
+	// returns those that no group has now. known is false if no group has such a node.
+	BuryGroup(ctx context.Context, node string) (freed *slots.Set, known bool, err error)
 }
 
 const flags = commands.Admin | commands.Dangerous | commands.NoScript | commands.NoMulti | commands.Stale
@@ -34,6 +38,7 @@ func Group() commands.Group {
 	return commands.Group{Name: "members", Commands: []commands.Command{
 		{Name: "VIGIL.CLUSTER", Arity: -2, Since: "1.0.0", Cost: "Depends on the subcommand.",
 			Summary: "Groups the commands that show and change the members of a group."},
+		row("BURY", -3, "node-id [LOSE-WRITES]", "O(n) for n groups, and a round of messages between the members of this one.", "Gives up a group that is gone for good: its slots are of no group then.", bury),
 		row("LEAVE", -3, "member [FORCE]", change, "Takes a member out of the group: one that is lost, or that is no longer needed.", leave),
 		row("REBALANCE", -2, "[DRYRUN] [WEIGHT node-id weight [node-id weight ...]]", "O(n) for n slots, and O(n) for n keys in the background.", "Moves slots between the groups so that each has its share.", rebalance),
 		row("RECOVER", -2, "[LOSE-WRITES]", "O(1)", "Lets a member vote that waits because it may lack what it acknowledged.", recoverVote),
@@ -135,13 +140,8 @@ func transfer(c *commands.Ctx) error {
 
 // recoverVote needs a word that says what it may cost.
 func recoverVote(c *commands.Ctx) error {
-	sure := false
-	if c.Args.More() {
-		if sure = c.Args.Is("LOSE-WRITES"); !sure {
-			c.Args.Syntax()
-		}
-	}
-	if err := c.Args.Done(); err != nil {
+	sure, err := readSure(c)
+	if err != nil {
 		return err
 	}
 	if _, err := group(c); err != nil {
@@ -156,6 +156,49 @@ func recoverVote(c *commands.Ctx) error {
 			r.Status("OK this member votes again, with entries up to " + strconv.FormatUint(last, 10) + " of term " + strconv.FormatUint(term, 10))
 		}, err
 	})
+}
+
+// bury needs the word too: the keys of the group are lost with it.
+func bury(c *commands.Ctx) error {
+	node := c.Args.String()
+	sure, err := readSure(c)
+	if err != nil {
+		return err
+	}
+	m, err := group(c)
+	switch {
+	case err != nil:
+		return err
+	case !c.Host.Limits().Slots:
+		return errNoSlots
+	case !m.Leads:
+		return errNotLeader(m)
+	case !sure:
+		return errBury
+	}
+	return compute(c, func(ctx context.Context, to Changes) (func(*commands.Reply), error) {
+		freed, known, err := to.BuryGroup(ctx, node)
+		if err == nil && !known {
+			err = errUnknownNode([]byte(node))
+		}
+		return func(r *commands.Reply) {
+			if freed.Len() == 0 {
+				r.OK()
+				return
+			}
+			r.Status("OK the slots " + freed.String() + " are of no group now")
+		}, err
+	})
+}
+
+// readSure reads the word that says that writes may be lost, if it is there, which is the last argument.
+func readSure(c *commands.Ctx) (sure bool, err error) {
+	if c.Args.More() {
+		if sure = c.Args.Is("LOSE-WRITES"); !sure {
+			c.Args.Syntax()
+		}
+	}
+	return sure, c.Args.Done()
 }
 
 // change has the group change and replies when that is done.
@@ -173,9 +216,9 @@ func compute(c *commands.Ctx, do func(ctx context.Context, to Changes) (func(*co
 	to := c.Host.(Changes)
 	return c.Compute(func(ctx context.Context) (func(*commands.Reply), error) {
 		reply, err := do(ctx, to)
-		if err != nil {
-			return nil, commands.Errorf("ERR %s", err.Error())
+		if _, ours := commands.Text(err); err != nil && !ours {
+			err = commands.Errorf("ERR %s", err.Error())
 		}
-		return reply, nil
+		return reply, err
 	})
 }

@@ -24,6 +24,10 @@ type Claim struct {
 	// Given are slots that the group has given to others, which may not have taken them yet, and whose keys may
 	// still be here; Taking are those that it is about to get. Neither is changed in place.
 	Given, Taking []Move
+	// Buried are groups whose claims do not count, in the order of their names, and Risen is the burial of this group from which it
+	// has risen, 0 for none. Buried is not changed in place.
+	Buried []Burial
+	Risen  uint64
 }
 
 // Claimed reports whether the group has ever claimed slots. A group that has given up all of them
@@ -34,11 +38,15 @@ func (c Claim) Claimed() bool { return c.Slots != nil }
 // apart.
 func (c Claim) append(b []byte) []byte { return c.Slots.Append(binary.AppendUvarint(b, c.Since)) }
 
-// entry is the claim in an entry: with the moves behind it, Given and Taking, if there are any.
+// entry is the claim in an entry: with the moves behind it, Given and Taking, if there are any, or burials, which are
+// behind them.
 func (c Claim) entry() []byte {
 	b := c.append(nil)
-	if c.moving() {
+	if c.moving() || c.buries() {
 		b = appendMoves(appendMoves(b, c.Given), c.Taking)
+	}
+	if c.buries() {
+		b = c.appendBurials(b)
 	}
 	return b
 }
@@ -50,6 +58,9 @@ func decodeClaim(b []byte, before Claim) Claim {
 	c := d.claim()
 	if d.err == nil && len(d.b) > 0 {
 		c.Given, c.Taking = d.moves(), d.moves()
+	}
+	if d.err == nil && len(d.b) > 0 {
+		d.burials(&c)
 	}
 	if d.err == nil && len(d.b) == 0 {
 		return c
@@ -159,7 +170,7 @@ func (o *others) claimAtFirst() {
 	if o.n.config.Cluster.All {
 		want = slots.All()
 	}
-	if want == nil || o.n.roster().Claimed() || !r.view.Load().Leads {
+	if want == nil || o.n.roster().Claimed() || !r.view.Load().Leads || o.lies(o.name) {
 		return
 	}
 	for _, contact := range o.n.config.Cluster.Contacts {
@@ -192,7 +203,7 @@ func (o *others) claimAgain(before int) (periods int) {
 	o.outdone = false
 	o.mu.Unlock()
 	r := o.n.runner.Load()
-	if !outdone || !r.view.Load().Leads || !o.n.roster().Claimed() {
+	if !outdone || !r.view.Load().Leads || !o.n.roster().Claimed() || o.lies(o.name) {
 		return 0
 	}
 	if before+1 < outdonePeriods {
@@ -230,7 +241,8 @@ func (o *others) hasMet(contact string) bool {
 	return o.met[contact] || contact == o.n.self.Address
 }
 
-// with returns the claim of a group with some more slots, unless another group has one of them.
+// with returns the claim of a group with some more slots, unless another group has one of them. A group that lies buried
+// rises with them.
 func (o *others) with(m *Members, add *slots.Set) (Claim, error) {
 	d := o.division.Load()
 	for _, g := range d.Others {
@@ -241,13 +253,19 @@ func (o *others) with(m *Members, add *slots.Set) (Claim, error) {
 	if moves := slotsOf(m.Given).Union(slotsOf(m.Taking)).Union(d.Arriving).Both(add); moves.Len() > 0 {
 		return Claim{}, fmt.Errorf("%s: %w", moves, errSlotsMove)
 	}
-	want := m.Slots.Union(add)
+	c := m.Claim
+	if d.lies(o.name) {
+		if m.moving() { // which is settled first, as what the group is now may not be known to it
+			return Claim{}, errSlotsMove
+		}
+		c = c.rises(d.lie[o.name])
+	}
+	want := c.Slots.Union(add)
 	if want.Len() < slots.Count {
 		if err := o.mayHaveSome(m); err != nil {
 			return Claim{}, err
 		}
 	}
-	c := m.Claim
 	if c.Slots = want; c.Since == 0 {
 		c.Since = now()
 	}

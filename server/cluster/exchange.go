@@ -38,6 +38,7 @@ func (o *others) run() {
 		if now := Now(); everybody || now-last >= exchangePeriod {
 			last = now
 			outdone = o.claimAgain(outdone)
+			o.adopt()
 			o.visit(o.targets(everybody))
 			o.reckon() // a group may be silent by now
 		}
@@ -67,11 +68,16 @@ func (o *others) await(tick <-chan time.Time, rested *<-chan time.Time) (everybo
 }
 
 // targets are the addresses of clients of servers to exchange tables with: one member of each other group,
-// or all of them, and the contacts of the configuration that no group names as a member.
+// or all of them, and the contacts of the configuration that no group names as a member. Groups that lie buried are not
+// among them: their servers ask by themselves when they come back.
 func (o *others) targets(everybody bool) (addresses []string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	lie := o.lyingLocked()
 	for _, g := range o.table {
+		if lie[g.Name] > 0 {
+			continue
+		}
 		of := g.Members
 		if n := len(of); n > 0 && !everybody {
 			of = of[rand.IntN(n):][:1]

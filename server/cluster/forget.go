@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 )
@@ -21,6 +22,9 @@ func (n *Node) Forget(ctx context.Context, id string) (known bool, err error) {
 			return nil
 		}
 		known = true
+		if n.others.lies(g.Name) {
+			return nil
+		}
 		there := slices.ContainsFunc(g.Members, func(m GroupMember) bool { return m.ID == member })
 		switch {
 		case !there:
@@ -30,7 +34,11 @@ func (n *Node) Forget(ctx context.Context, id string) (known bool, err error) {
 		}
 		ctx, cancel := context.WithTimeout(ctx, moveTimeout)
 		defer cancel()
-		return n.expel(ctx, g, member)
+		err := n.expel(ctx, g, member)
+		if err != nil && g.Name != n.self.Name && !n.others.up(g.Name) {
+			err = fmt.Errorf("%w: if all members of the group are lost for good, VIGIL.CLUSTER BURY gives its slots up", err)
+		}
+		return err
 	})
 	return known, err
 }

@@ -132,16 +132,20 @@ func change(conf *raftpb.ConfState, cc *raftpb.ConfChangeV2) (*raftpb.ConfState,
 //
 // Those of a group that has claimed slots begin with membersWithClaim, have Base in any case, and
 // the claim behind it. With slots that are on their way they begin with membersWithMoves, and have
-// what was given away and what comes behind the claim, which may be of no slot.
+// what was given away and what comes behind the claim, which may be of no slot. With burials they begin with
+// membersWithBurials, and have these behind the moves.
 const (
-	membersFormat    = 1
-	membersWithClaim = 2
-	membersWithMoves = 3
+	membersFormat      = 1
+	membersWithClaim   = 2
+	membersWithMoves   = 3
+	membersWithBurials = 4
 )
 
 func (m *Members) encode() []byte {
 	b := []byte{membersFormat}
 	switch {
+	case m.buries():
+		b[0] = membersWithBurials
 	case m.moving():
 		b[0] = membersWithMoves
 	case m.Claimed():
@@ -163,10 +167,8 @@ func (m *Members) encode() []byte {
 	}
 	b = appendIDs(b, m.Left)
 	switch {
-	case m.moving():
-		return appendMoves(appendMoves(m.Claim.append(binary.AppendUvarint(b, m.Base)), m.Given), m.Taking)
-	case m.Claimed():
-		return m.Claim.append(binary.AppendUvarint(b, m.Base))
+	case b[0] != membersFormat:
+		return append(binary.AppendUvarint(b, m.Base), m.entry()...)
 	case m.Base != 0:
 		return binary.AppendUvarint(b, m.Base)
 	}
@@ -189,7 +191,7 @@ func decodeMembers(index uint64, b []byte) (*Members, error) {
 	if len(b) == 0 {
 		return m, nil
 	}
-	if b[0] < membersFormat || b[0] > membersWithMoves {
+	if b[0] < membersFormat || b[0] > membersWithBurials {
 		return nil, fmt.Errorf("members in format %d: %w", b[0], grouplog.ErrCorrupt)
 	}
 	d, claims := decoder{b: b[1:]}, b[0] >= membersWithClaim
@@ -206,8 +208,11 @@ func decodeMembers(index uint64, b []byte) (*Members, error) {
 	case d.err == nil && claims:
 		m.Base = d.number()
 		m.Claim = d.claim()
-		if b[0] == membersWithMoves {
+		if b[0] >= membersWithMoves {
 			m.Given, m.Taking = d.moves(), d.moves()
+		}
+		if b[0] == membersWithBurials {
+			d.burials(&m.Claim)
 		}
 	case d.err == nil && len(d.b) > 0:
 		if m.Base = d.number(); m.Base == 0 { // which is not written

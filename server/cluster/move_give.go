@@ -133,6 +133,8 @@ func (o *others) mayGive(m *Members, l *leaving) error {
 		return errNotOwn
 	case len(m.Given) >= maxMoves:
 		return errManyMoves
+	case o.lies(l.Group):
+		return errLies
 	}
 	return nil
 }
@@ -238,15 +240,20 @@ func (o *others) deliver(ctx context.Context, r *Runner, m Move) error {
 
 // attempt says how one of this group's attempts is, which the group that gets the slots asks. That it is unknown is
 // said only when it will be so for ever: the first of the questions must come first, as an attempt
-// that runs may give the slots away before it ends.
-func (o *others) attempt(r *Runner, attempt uint64) (string, error) {
+// that runs may give the slots away before it ends. A group that lies buried is not told of slots that were given to it: they
+// are about to come back.
+func (o *others) attempt(r *Runner, from string, attempt uint64) (string, error) {
 	if o.leaves(attempt) != nil {
 		return attemptRuns, nil
 	}
 	if !r.Held() {
 		return "", ErrNotLeading
 	}
-	if moveOf(o.n.roster().Given, attempt) != nil {
+	switch given := moveOf(o.n.roster().Given, attempt); {
+	case given == nil:
+	case o.lies(from):
+		return "", retryable{errLies}
+	default:
 		return attemptGiven, nil
 	}
 	return attemptUnknown, nil
@@ -267,13 +274,19 @@ func (o *others) heardOf(m Move) bool {
 
 // finish goes on with slots that were given away: when the other group has them their keys go.
 func (o *others) finish(ctx context.Context, r *Runner, m Move) error {
-	late, cancel := context.WithTimeout(ctx, exchangeTimeout)
-	defer cancel()
-	if err := o.deliver(late, r, m); err != nil {
-		return err
-	}
-	if !o.heardOf(m) {
-		return nil // the letter that says so is under way: the next time
+	switch lost := o.lies(m.Group); {
+	case lost && !o.tookBefore(m):
+		return o.takeBack(ctx, r, m)
+	case lost:
+	default:
+		late, cancel := context.WithTimeout(ctx, exchangeTimeout)
+		defer cancel()
+		if err := o.deliver(late, r, m); err != nil {
+			return err
+		}
+		if !o.heardOf(m) {
+			return nil // the letter that says so is under way: the next time
+		}
 	}
 	allowed := func() bool {
 		now := o.n.roster()

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -24,6 +25,9 @@ func (o *others) expect(ctx context.Context, r *Runner, want Move) error {
 		}
 		if err := o.mayHaveSome(m); err != nil {
 			return Claim{}, err
+		}
+		if o.lies(o.name) {
+			return Claim{}, errLies
 		}
 		switch busy := slotsOf(m.Taking).Union(slotsOf(m.Given)); {
 		case busy.Both(want.Slots).Len() > 0, len(m.Taking) >= maxMoves:
@@ -173,6 +177,9 @@ func (o *others) claim(ctx context.Context, r *Runner, attempt uint64) error {
 		if now == nil {
 			return m.Claim, nil
 		}
+		if o.lies(o.name) {
+			return Claim{}, retryable{errSelfLies}
+		}
 		if now.State != moveComplete {
 			return Claim{}, fmt.Errorf("cluster: slots %s were given away, and their keys are not here: %w", now.Slots, errNoSuchMove)
 		}
@@ -198,25 +205,13 @@ func (o *others) claim(ctx context.Context, r *Runner, attempt uint64) error {
 // ended, the keys that have come are removed.
 func (o *others) settle(ctx context.Context, r *Runner, m Move) error {
 	if m.State != moveVoid {
-		late, cancel := context.WithTimeout(ctx, exchangeTimeout)
-		defer cancel()
-		a, err := o.askMove(late, m.Group, &moveRequest{What: asksHow, Attempt: m.Attempt})
-		if err != nil {
+		over, err := o.ended(ctx, r, m)
+		if err != nil || !over {
 			return err
 		}
-		switch a.State {
-		case attemptGiven:
-			if err := o.take(a.Letter); err != nil {
-				return err
-			}
-			return o.claim(ctx, r, m.Attempt)
-		case attemptUnknown:
-			if _, err := r.reclaim(ctx, func(_ *Driver, now *Members) (Claim, error) { return o.become(now, m.Attempt, m.State, moveVoid) },
-				func(now *Members) bool { m := moveOf(now.Taking, m.Attempt); return m == nil || m.State == moveVoid }); err != nil {
-				return err
-			}
-		default:
-			return nil
+		if _, err := r.reclaim(ctx, func(_ *Driver, now *Members) (Claim, error) { return o.become(now, m.Attempt, m.State, moveVoid) },
+			func(now *Members) bool { m := moveOf(now.Taking, m.Attempt); return m == nil || m.State == moveVoid }); err != nil {
+			return err
 		}
 	}
 	allowed := func() bool {
@@ -233,6 +228,35 @@ func (o *others) settle(ctx context.Context, r *Runner, m Move) error {
 		return c, nil
 	}, func(now *Members) bool { return moveOf(now.Taking, m.Attempt) == nil })
 	return err
+}
+
+// ended reports whether the keys of a move that have come are of no use, and takes its slots if they were given. Of a group that lies
+// buried nobody knows more than is here: slots whose keys have all come are taken, unless another group has
+// some of them, and others are not.
+func (o *others) ended(ctx context.Context, r *Runner, m Move) (bool, error) {
+	if o.lies(m.Group) {
+		if m.State == moveOpen {
+			return true, nil
+		}
+		err := o.claim(ctx, r, m.Attempt)
+		if errors.Is(err, ErrSlotsTaken) {
+			return true, nil
+		}
+		return false, err
+	}
+	late, cancel := context.WithTimeout(ctx, exchangeTimeout)
+	defer cancel()
+	a, err := o.askMove(late, m.Group, &moveRequest{What: asksHow, Attempt: m.Attempt})
+	if err != nil {
+		return false, err
+	}
+	if a.State == attemptGiven {
+		if err := o.take(a.Letter); err != nil {
+			return false, err
+		}
+		return false, o.claim(ctx, r, m.Attempt)
+	}
+	return a.State == attemptUnknown, nil
 }
 
 // goOn goes on with all moves that are in the log of the group, while this server leads it.
@@ -293,6 +317,7 @@ func (o *others) listenLocked(own *slots.Set, come map[string]*slots.Set) {
 			own = own.Union(of)
 		}
 	}
+	own = own.Union(come[o.name].Both(slotsOf(o.own.Claim.Given))) // which come back
 	if o.listens == nil || !o.listens.Equal(own) {
 		o.listens = own
 		o.n.channels(own)

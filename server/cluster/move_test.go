@@ -232,12 +232,12 @@ func TestWrongRequestsOfMovesChangeNothing(t *testing.T) {
 	}
 	// The leader of the group that has the slots says how an attempt is, and nobody else.
 	for n, want := range map[uint64]string{attempt: attemptRuns, 99: attemptUnknown} {
-		if state, err := a.node.others.attempt(a.node.runner.Load(), n); err != nil || state != want {
+		if state, err := a.node.others.attempt(a.node.runner.Load(), b.node.Name(), n); err != nil || state != want {
 			t.Errorf("attempt %d: %s, %v", n, state, err)
 		}
 	}
 	a.node.runner.Load().lease.Store(0)
-	if state, err := a.node.others.attempt(a.node.runner.Load(), 99); err == nil && !a.node.Held() {
+	if state, err := a.node.others.attempt(a.node.runner.Load(), b.node.Name(), 99); err == nil && !a.node.Held() {
 		t.Errorf("without a lease: %s", state)
 	}
 }

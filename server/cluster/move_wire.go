@@ -131,13 +131,16 @@ func (o *others) serveMove(ctx context.Context, r *Runner, q *moveRequest) (stat
 		if err != nil || of.Len() == 0 || q.Attempt == 0 {
 			return "", errMembers
 		}
+		if o.lies(q.Group) {
+			return "", errLies
+		}
 		return "", o.expect(ctx, r, Move{Attempt: q.Attempt, Group: q.Group, Slots: of})
 	case asksComplete:
 		return "", o.complete(ctx, r, q.Group, q.Attempt)
 	case asksTake:
 		return o.takeGiven(ctx, r, q)
 	case asksHow:
-		return o.attempt(r, q.Attempt)
+		return o.attempt(r, q.Group, q.Attempt)
 	case asksMoveOff:
 		of, err := slots.Parse(q.Slots)
 		if err != nil || of.Len() == 0 {
@@ -171,6 +174,9 @@ func (o *others) leadersOf(name string) (addresses []string) {
 // askGroup has the leader of another group do something. The error is retryable if the same request may be taken later.
 // With once it is not sent again when it may have come.
 func (o *others) askGroup(ctx context.Context, name string, request []byte, once bool) (*moveReply, error) {
+	if o.lies(name) {
+		return nil, fmt.Errorf("group %q: %w", name, errLies)
+	}
 	err := error(retryable{fmt.Errorf("cluster: group %q is not known", name)})
 	asked := map[string]bool{}
 	for todo := o.leadersOf(name); len(todo) > 0; todo = todo[1:] {

@@ -287,13 +287,18 @@ func (o *others) without(name string) table {
 	return t
 }
 
-// hasRoom reports whether a server may note one more group. What it noted of one that is dissolved makes room.
+// hasRoom reports whether a server may note one more group. What it noted of one that is dissolved, or lies buried, makes room: who lies
+// is noted in the claims of the others.
 func (t table) hasRoom() bool {
+	if len(t) < maxGroups-1 {
+		return true
+	}
+	lie := t.lying()
 	for name, g := range t {
 		if len(t) < maxGroups-1 {
 			break
 		}
-		if len(g.Members) == 0 {
+		if len(g.Members) == 0 || lie[name] > 0 {
 			delete(t, name)
 		}
 	}
@@ -307,6 +312,7 @@ func (o *others) dissolvedLocked() *Group {
 	_, g.Index = o.n.log.Bounds()
 	if o.own != nil {
 		g.Index, g.Term, g.Claim.Since = max(g.Index, o.own.Index), o.own.Term, o.own.Claim.Since
+		g.Claim.Buried, g.Claim.Risen = o.own.Claim.Buried, o.own.Claim.Risen
 	}
 	g.Index++
 	return g

@@ -24,12 +24,14 @@ type Division struct {
 	Name   string       // of this server's group
 	Slots  *slots.Set   // of this server's group
 	Others []OtherGroup // in the order of their names
-	// Arriving are slots that other groups have given to this server's, which has not taken them yet.
+	// Arriving are slots that other groups have given to this server's, which has not taken them yet, and those that it gave
+	// to a group which lies buried.
 	Arriving *slots.Set
 	// Covered says that every slot is one of a group, and that of every other group something was
 	// heard lately.
 	Covered bool
-	whole   bool // the group has all slots
+	whole   bool              // the group has all slots
+	lie     map[string]uint64 // groups that lie buried, perhaps this server's, and when they were buried; they are not among the Others
 }
 
 // OtherGroup is a group that this server is not of.
@@ -48,6 +50,7 @@ type others struct {
 
 	division atomic.Pointer[Division]
 	moves    moves
+	began    time.Duration // by Now
 
 	mu      sync.Mutex
 	table   table                    // without the own group; guarded by mu
@@ -56,6 +59,7 @@ type others struct {
 	heard   map[string]time.Duration // when a group was, by Now; guarded by mu
 	met     map[string]bool          // contacts that have replied; guarded by mu
 	contest string                   // what was logged of slots that others claim; guarded by mu
+	lay     map[string]uint64        // the groups that lie buried, as was logged; guarded by mu
 	outdone bool                     // a letter of this period tells more of the own group than its leader knows; guarded by mu
 }
 
@@ -67,7 +71,7 @@ func newOthers(n *Node, self *identity, logf func(format string, args ...any)) (
 		return nil, fmt.Errorf("cluster: %w", err)
 	}
 	delete(t, self.Name)
-	o := &others{n: n, name: self.Name, table: t, changed: make(chan struct{}, 1), heard: map[string]time.Duration{}, met: map[string]bool{}}
+	o := &others{n: n, name: self.Name, table: t, changed: make(chan struct{}, 1), heard: map[string]time.Duration{}, met: map[string]bool{}, began: Now()}
 	o.mesh = mesh.New(mesh.Config{Cluster: clusterID(n.config.Secret), ID: meshID(self.Name, self.Member), Self: n.origin(self),
 		Dial: n.dial, ReceivePublished: n.published, Respond: o.respond, MaxRequest: maxCarriedKeys + 1<<20, Refused: n.refusedByOthers, Logf: logf})
 	o.reckon()
@@ -141,6 +145,12 @@ func (o *others) upLocked(name string) bool {
 	return ever && Now()-at < o.n.config.Cluster.Silence
 }
 
+func (o *others) up(name string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.upLocked(name)
+}
+
 // reckon divides the slots anew.
 func (o *others) reckon() {
 	o.mu.Lock()
@@ -154,12 +164,12 @@ func (o *others) reckonLocked() {
 		t[name] = o.own
 	}
 	of, come, taken := t.divide()
-	d := &Division{Name: name, Slots: of[name].Union(nil), Covered: taken.Len() == slots.Count, Arriving: come[name].Union(nil)}
+	d := &Division{Name: name, Slots: of[name].Union(nil), Covered: taken.Len() == slots.Count, Arriving: come[name].Union(nil), lie: t.lying()}
 	d.whole = d.Slots.Len() == slots.Count
 	roster := map[uint64]string{}
 	for _, other := range slices.Sorted(maps.Keys(o.table)) {
 		g := OtherGroup{Group: o.table[other], Slots: of[other].Union(come[other]), Up: o.upLocked(other)}
-		if len(g.Members) == 0 {
+		if len(g.Members) == 0 || d.lies(other) {
 			continue
 		}
 		d.Others = append(d.Others, g)
@@ -174,11 +184,12 @@ func (o *others) reckonLocked() {
 	o.division.Store(d)
 	o.mesh.SetPeers(roster)
 	o.reportLocked(d)
+	o.reportBurialsLocked(d.lie)
 }
 
 // reportLocked logs that slots which this group claims are another one's.
 func (o *others) reportLocked(d *Division) {
-	if o.own == nil {
+	if o.own == nil || d.lies(o.name) {
 		return
 	}
 	lost := o.own.Claim.Slots.Without(d.Slots)

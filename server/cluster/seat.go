@@ -178,6 +178,11 @@ func (s *Seat) ReplaceMember(ctx context.Context, leaves, by uint64) error {
 	return s.Node().ReplaceMember(ctx, leaves, by)
 }
 
+// BuryGroup has the claim of another group count no more.
+func (s *Seat) BuryGroup(ctx context.Context, id string) (freed *slots.Set, known bool, err error) {
+	return s.Node().BuryGroup(ctx, id)
+}
+
 // TransferTo has a member lead.
 func (s *Seat) TransferTo(id uint64) error { return s.Node().TransferTo(id) }
 

@@ -80,10 +80,12 @@ type table map[string]*Group
 //	        | members, each: id | 1 for a learner (1) | address
 //
 // Groups and members have their number in front. If a group has given slots away, the table begins with
-// tableWithMoves, and each group has what it has given behind its claim.
+// tableWithMoves, and each group has what it has given behind its claim. If one has burials in its claim, the table begins with
+// tableWithBurials, and each group has these behind what it has given.
 const (
-	tableFormat    = 1
-	tableWithMoves = 2
+	tableFormat      = 1
+	tableWithMoves   = 2
+	tableWithBurials = 3
 )
 
 var errTable = fmt.Errorf("a table of groups does not decode: %w", errMembers)
@@ -91,16 +93,22 @@ var errTable = fmt.Errorf("a table of groups does not decode: %w", errMembers)
 func (t table) encode() []byte {
 	format := byte(tableFormat)
 	for _, g := range t {
-		if len(g.Claim.Given) > 0 {
-			format = tableWithMoves
+		switch {
+		case g.Claim.buries():
+			format = tableWithBurials
+		case len(g.Claim.Given) > 0:
+			format = max(format, tableWithMoves)
 		}
 	}
 	b := binary.AppendUvarint([]byte{format}, uint64(len(t)))
 	for _, name := range slices.Sorted(maps.Keys(t)) {
 		g := t[name]
 		b = g.Claim.append(binary.AppendUvarint(appendText(b, name), g.Index))
-		if format == tableWithMoves {
+		if format >= tableWithMoves {
 			b = appendMoves(b, g.Claim.Given)
+		}
+		if format == tableWithBurials {
+			b = g.Claim.appendBurials(b)
 		}
 		b = binary.AppendUvarint(binary.AppendUvarint(b, g.Term), g.Leader)
 		b = binary.AppendUvarint(b, uint64(len(g.Members)))
@@ -121,7 +129,7 @@ func decodeTable(b []byte) (table, error) {
 	if len(b) == 0 {
 		return t, nil
 	}
-	if b[0] != tableFormat && b[0] != tableWithMoves {
+	if b[0] < tableFormat || b[0] > tableWithBurials {
 		return nil, fmt.Errorf("a table of groups in format %d: %w", b[0], errMembers)
 	}
 	d := decoder{b: b[1:]}
@@ -130,7 +138,7 @@ func decodeTable(b []byte) (table, error) {
 		return nil, errTable
 	}
 	for ; n > 0 && d.err == nil; n-- {
-		g := d.group(b[0] == tableWithMoves)
+		g := d.group(b[0])
 		if d.err != nil || t[g.Name] != nil {
 			return nil, errTable
 		}
@@ -151,10 +159,13 @@ func (d *decoder) text(most uint64) string {
 	return string(d.bytes(n))
 }
 
-func (d *decoder) group(moves bool) *Group {
+func (d *decoder) group(format byte) *Group {
 	g := &Group{Name: d.text(maxGroupName), Index: d.number(), Claim: d.claim()}
-	if moves {
+	if format >= tableWithMoves {
 		g.Claim.Given = d.moves()
+	}
+	if format == tableWithBurials {
+		d.burials(&g.Claim)
 	}
 	g.Term, g.Leader = d.number(), d.number()
 	n := d.number()
@@ -182,18 +193,25 @@ func senior(a, b *Group) int {
 
 // divide says which slots each group has: every slot that is claimed is that of the most senior group
 // which claims it. One that nobody claims, and that a group has given to another one, is about to be that one's:
-// it is among those that come to it. The same tables are divided alike everywhere.
+// it is among those that come to it. What groups that lie buried say does not count, and slots that were given to them come back.
+// The same tables are divided alike everywhere.
 func (t table) divide() (of, come map[string]*slots.Set, taken *slots.Set) {
 	of, come, taken = map[string]*slots.Set{}, map[string]*slots.Set{}, new(slots.Set)
+	lie := t.lying()
 	all := slices.SortedFunc(maps.Values(t), senior)
+	all = slices.DeleteFunc(all, func(g *Group) bool { return lie[g.Name] > 0 })
 	for _, g := range all {
 		of[g.Name] = g.Claim.Slots.Without(taken)
 		taken = taken.Union(g.Claim.Slots)
 	}
 	for _, g := range all {
 		for _, m := range g.Claim.Given {
-			if t[m.Group] != nil {
-				come[m.Group] = come[m.Group].Union(m.Slots.Without(taken))
+			to := m.Group
+			if lie[to] > 0 {
+				to = g.Name
+			}
+			if t[to] != nil {
+				come[to] = come[to].Union(m.Slots.Without(taken))
 				taken = taken.Union(m.Slots)
 			}
 		}

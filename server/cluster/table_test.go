@@ -124,6 +124,7 @@ func TestTableIsReadAsItWasWritten(t *testing.T) {
 		"an address that is none": func(t table) { t[""].Members[0].Address = "nowhere" },
 		"a member twice":          func(t table) { t[""].Members[1].ID = 1 },
 		"a member without id":     func(t table) { t[""].Members[0].ID = 0 },
+		"too many burials":        func(t table) { t[""].Claim.Buried = someBurials(maxBuried + 1) },
 		"too many members":        func(t table) { t[""].Members = make([]GroupMember, 15) },
 		"too many groups": func(t table) {
 			for i := range 300 {
@@ -143,6 +144,9 @@ func TestTableIsReadAsItWasWritten(t *testing.T) {
 func FuzzTableIsReadOrRefused(f *testing.F) {
 	f.Add(fullTable(f).encode())
 	f.Add(table{}.encode())
+	buried := fullTable(f)
+	buried["other"].Claim.Buried, buried[""].Claim.Risen = someBurials(2), 7
+	f.Add(buried.encode())
 	f.Add([]byte{1, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		got, err := decodeTable(b)
