@@ -188,10 +188,10 @@ func (o *others) owned() *slots.Set {
 	return all
 }
 
-// rises returns the claim without what the group had before it was buried: the present time counts for what it gets now, and it
-// lies no more.
+// rises returns the claim without what the group had and gave before it was buried: the present time counts for what it gets now, and
+// it lies no more. Groups that know that it lay take what it gave without asking.
 func (c Claim) rises(buried uint64) Claim {
-	c.Slots, c.Since, c.Risen = new(slots.Set), max(now(), c.Since+1), buried
+	c.Slots, c.Given, c.Since, c.Risen = new(slots.Set), nil, max(now(), c.Since+1), buried
 	return c
 }
 

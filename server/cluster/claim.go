@@ -250,15 +250,15 @@ func (o *others) with(m *Members, add *slots.Set) (Claim, error) {
 			return Claim{}, fmt.Errorf("%s of group %q: %w", taken, g.Name, ErrSlotsTaken)
 		}
 	}
-	if moves := slotsOf(m.Given).Union(slotsOf(m.Taking)).Union(d.Arriving).Both(add); moves.Len() > 0 {
-		return Claim{}, fmt.Errorf("%s: %w", moves, errSlotsMove)
-	}
 	c := m.Claim
 	if d.lies(o.name) {
-		if m.moving() { // which is settled first, as what the group is now may not be known to it
+		if len(c.Taking) > 0 { // what has come of their keys is removed first
 			return Claim{}, errSlotsMove
 		}
 		c = c.rises(d.lie[o.name])
+	}
+	if moves := slotsOf(c.Given).Union(slotsOf(c.Taking)).Union(d.Arriving).Both(add); moves.Len() > 0 {
+		return Claim{}, fmt.Errorf("%s: %w", moves, errSlotsMove)
 	}
 	want := c.Slots.Union(add)
 	if want.Len() < slots.Count {

@@ -177,7 +177,7 @@ func (o *others) claim(ctx context.Context, r *Runner, attempt uint64) error {
 		if now == nil {
 			return m.Claim, nil
 		}
-		if o.lies(o.name) {
+		if o.lies(o.name) && !o.lies(now.Group) { // which takes them back
 			return Claim{}, retryable{errSelfLies}
 		}
 		if now.State != moveComplete {
