@@ -1,0 +1,288 @@
+package cluster
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/vigildb/vigil/structures/slots"
+)
+
+// buries has a group bury another one, which has ended, and counts it as silent for long enough.
+func (m *moving) buries(other *moving) (freed *slots.Set) {
+	m.t.Helper()
+	name, err := other.node.Name(), error(nil)
+	m.until("the group is buried", func() bool {
+		o := m.node.others
+		o.mu.Lock()
+		o.heard[name] = Now() - time.Hour
+		o.mu.Unlock()
+		var known bool
+		freed, known, err = m.node.BuryGroup(m.t.Context(), MemberPublicID(moveSecret, name, singleID))
+		if err == nil && !known {
+			m.t.Fatalf("group %s is not known", name)
+		}
+		return err == nil || !strings.Contains(err.Error(), "only one that has been silent") // a last letter was under way
+	})
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	if !m.node.others.lies(name) {
+		m.t.Error("the group does not lie when BuryGroup returns")
+	}
+	return freed
+}
+
+// adds gives slots that nobody has to the group, as CLUSTER ADDSLOTS does.
+func (m *moving) adds(of *slots.Set) {
+	m.t.Helper()
+	if err := m.node.TakeSlots(m.t.Context(), of); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+// Slots that were given to a group which is lost before it has taken them come back with their keys, also to a giver that begins again.
+func TestSlotsGivenToALostGroupComeBack(t *testing.T) {
+	for name, again := range map[string]func(a *moving){"": func(*moving) {}, "after a restart": (*moving).restart} {
+		t.Run(name, func(t *testing.T) {
+			a, b := twoMoving(t)
+			of := slotSet(t, "5-9")
+			a.mu.Lock()
+			a.frames = []string{"kept"}
+			a.told = func(now *slots.Set) {
+				if of.Without(now).Len() > 0 {
+					t.Errorf("shard channels of slots that come back are ended: they are those of %s", now)
+				}
+			}
+			a.mu.Unlock()
+			a.hears(slots.All())
+			attempt := a.begin(b, of)
+			b.stop()
+			a.giveWithout(attempt)
+			again(a)
+			name := b.node.Name()
+			if freed := a.buries(b); freed.Len() > 0 {
+				t.Errorf("slots are free that are about to come back: %s", freed)
+			}
+			if state, err := a.node.others.attempt(a.node.runner.Load(), name, attempt); state == attemptGiven {
+				t.Errorf("the group that lies buried is told that the slots are given: %v", err)
+			}
+			if _, err := a.node.BeginMove(t.Context(), b.id(), slotSet(t, "100")); err == nil {
+				t.Error("slots are moved to a group that lies buried")
+			}
+			a.until("the slots are back", func() bool { return !a.claim().moving() && a.node.Division().Slots.Len() == slots.Count })
+			if frames, removals := a.sees(); frames != "kept" || removals > 0 {
+				t.Errorf("keys of the slots were removed %d times", removals)
+			}
+			a.hears(slots.All())
+			if d := a.node.Division(); !d.Covered || len(d.Others) > 0 {
+				t.Errorf("the division is %+v", d)
+			}
+		})
+	}
+}
+
+// giveWithout makes the entry by which slots are given away, for which the other group is not asked: it said before that all keys are there.
+func (m *moving) giveWithout(attempt uint64) {
+	m.t.Helper()
+	l := m.node.others.leaves(attempt)
+	if _, err := m.node.runner.Load().reclaim(m.t.Context(), func(_ *Driver, now *Members) (Claim, error) { return now.gives(l.Move), nil },
+		func(now *Members) bool { return moveOf(now.Given, attempt) != nil }); err != nil {
+		m.t.Fatal(err)
+	}
+	m.node.EndMove(attempt)
+}
+
+// Slots that the lost group had taken, as far as was heard, are lost with it: of what is left of their keys at the giver nobody knows
+// whether it is all.
+func TestSlotsThatALostGroupHadTakenAreFree(t *testing.T) {
+	a, b := twoMoving(t)
+	of := slotSet(t, "5-9")
+	a.mu.Lock()
+	a.stuck = true
+	a.mu.Unlock()
+	a.giveAlone(a.begin(b, of))
+	a.until("the other group is heard to have them", func() bool {
+		o := a.node.others
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		return o.table[b.node.Name()].Claim.Slots.Equal(of)
+	})
+	b.stop()
+	a.buries(b)
+	a.mu.Lock()
+	a.stuck = false
+	a.mu.Unlock()
+	a.until("the move is over", func() bool { return !a.claim().moving() })
+	a.until("the slots are of nobody", func() bool { // which is known a moment after the roster
+		got := a.node.Division()
+		return got.Slots.Both(of).Len() == 0 && got.Arriving.Len() == 0 && !got.Covered
+	})
+	if _, removals := a.sees(); removals == 0 {
+		t.Error("keys that may not be all are left")
+	}
+	a.adds(of)
+}
+
+// Slots whose keys have all come from a group that is lost are taken: nobody knows more of them. Without all keys they are not, nor if
+// another group has taken one of them meanwhile.
+func TestSlotsThatHaveAllComeFromALostGroupAreTaken(t *testing.T) {
+	of := slotSet(t, "5-9")
+	begun := func(t *testing.T, complete bool) (a, b *moving) {
+		t.Helper()
+		a, b = twoMoving(t)
+		attempt := a.begin(b, of)
+		if err := a.node.SendKeys(t.Context(), attempt, []byte("k")); err != nil {
+			t.Fatal(err)
+		}
+		if complete {
+			if err := b.node.others.complete(t.Context(), b.node.runner.Load(), a.node.Name(), attempt); err != nil {
+				t.Fatal(err)
+			}
+		}
+		a.stop()
+		return a, b
+	}
+	for what, x := range map[string]struct {
+		complete bool
+		third    bool // another group takes one
+		slots    string
+		keys     string
+	}{"all keys": {true, false, "5-9", "k"}, "some keys": {false, false, "", ""}, "all keys, and one slot is taken": {true, true, "", ""}} {
+		t.Run(what, func(t *testing.T) {
+			a, b := begun(t, x.complete)
+			if x.third {
+				o := b.node.others
+				o.mu.Lock()
+				o.table["third"] = &Group{Name: "third", Index: 1, Term: 1, Leader: 1, Claim: Claim{Slots: slotSet(t, "9"), Since: 1 << 50}, Members: []GroupMember{{ID: 1, Address: "127.0.0.1:1"}}}
+				o.mu.Unlock()
+			}
+			if freed := b.buries(a); freed.Len() < slots.Count-1-of.Len() {
+				t.Errorf("free are %s", freed)
+			}
+			b.until("the move is over", func() bool { return !b.claim().moving() && b.node.Division().Slots.String() == x.slots })
+			if frames, _ := b.sees(); frames != x.keys {
+				t.Errorf("the keys are %q, want %q", frames, x.keys)
+			}
+		})
+	}
+}
+
+// A group that comes back after its burial has no slots, whatever it claims, takes none, and rises with slots that are given to it by
+// hand and that no group has.
+func TestBuriedGroupThatComesBackHasNothing(t *testing.T) {
+	a, b := twoMoving(t)
+	if err := a.node.DropSlots(t.Context(), slotSet(t, "0-99")); err != nil {
+		t.Fatal(err)
+	}
+	b.until("slots are free", func() bool { return b.node.Division().Others[0].Slots.Len() == slots.Count-100 })
+	b.adds(slotSet(t, "0-99"))
+	a.until("the groups have slots", func() bool { return a.node.Division().Covered })
+	b.stop()
+	if freed := a.buries(b); !freed.Equal(slotSet(t, "0-99")) {
+		t.Errorf("free are %s", freed)
+	}
+	a.adds(slotSet(t, "0-49"))
+	before := b.claim()
+	b.with = []string{"127.0.0.1:1"} // it is told of nobody new
+	b.start()
+	b.until("it has heard of its burial", func() bool { return b.node.others.lies(b.node.Name()) })
+	if d := b.node.Division(); d.Slots.Len() > 0 || len(d.Others) != 1 || d.Others[0].Slots.Len() != slots.Count-50 {
+		t.Errorf("it has %s; the others are %+v", d.Slots, d.Others)
+	}
+	if _, _, err := b.node.BuryGroup(t.Context(), MemberPublicID(moveSecret, a.node.Name(), singleID)); !errors.Is(err, errSelfLies) {
+		t.Errorf("it buries another one: %v", err)
+	}
+	if _, err := b.node.others.askMove(t.Context(), a.node.Name(), &moveRequest{What: asksExpect, Attempt: 7, Slots: "60"}); err == nil || len(a.claim().Taking) > 0 {
+		t.Errorf("its keys are expected: %v", err)
+	}
+	if err := b.node.others.expect(t.Context(), b.node.runner.Load(), Move{Attempt: 7, Group: a.node.Name(), Slots: slotSet(t, "200")}); !errors.Is(err, errLies) {
+		t.Errorf("it expects keys: %v", err)
+	}
+	b.node.others.mu.Lock()
+	b.node.others.outdone = true
+	b.node.others.mu.Unlock()
+	if n := b.node.others.claimAgain(outdonePeriods); n != 0 || b.claim().Since != before.Since {
+		t.Error("it claims its slots again")
+	}
+	if err := b.node.TakeSlots(t.Context(), slotSet(t, "49-50")); !errors.Is(err, ErrSlotsTaken) {
+		t.Errorf("it takes slots that another group has: %v", err)
+	}
+	if got := a.node.Division(); len(got.Others) > 0 {
+		t.Errorf("the other group sees it: %+v", got.Others)
+	}
+	b.adds(slotSet(t, "60-69"))
+	a.until("it is back", func() bool {
+		d := a.node.Division()
+		return len(d.Others) == 1 && d.Others[0].Slots.String() == "60-69"
+	})
+	if got := b.claim(); got.Since <= before.Since || got.Slots.String() != "60-69" || b.node.Division().Slots.String() != "60-69" {
+		t.Errorf("it claims %s since %d", got.Slots, got.Since)
+	}
+	b.stop()
+	if freed := a.buries(b); freed.String() != "60-69" {
+		t.Errorf("buried again, free are %s", freed)
+	}
+}
+
+// What a group that lies buried gave away it gives no more when it rises, and it does not rise while keys come.
+func TestBuriedGroupRisesWithoutItsMoves(t *testing.T) {
+	o, m := bareOthers(), &Members{Claim: Claim{Slots: slotSet(t, "0-9"), Since: 1 << 60, Given: []Move{{1, "b", slotSet(t, "20"), moveOpen}}, Buried: someBurials(2)}}
+	o.division.Store(&Division{lie: map[string]uint64{"a": 100}})
+	c, err := o.with(m, slotSet(t, "8 20"))
+	if err != nil || c.Slots.String() != "8 20" || c.moving() || c.Since <= m.Since || c.Risen != 100 || len(c.Buried) != 2 {
+		t.Errorf("it rises as %+v, %v", c, err)
+	}
+	o.division.Store(&Division{})
+	if c, err := o.with(m, slotSet(t, "20")); !errors.Is(err, errSlotsMove) {
+		t.Errorf("a group that does not lie takes what it gave: %+v, %v", c, err)
+	}
+	o.division.Store(&Division{lie: map[string]uint64{"a": 100}})
+	m.Taking, m.Given = m.Given, nil
+	if c, err := o.with(m, slotSet(t, "8")); !errors.Is(err, errSlotsMove) {
+		t.Errorf("it rises while keys come: %+v, %v", c, err)
+	}
+}
+
+// A burial is in the logs of all groups: when that which made it is gone, too, the others know of it.
+func TestBurialIsKnownAsLongAsAGroupIsLeft(t *testing.T) {
+	a, b := twoMoving(t)
+	c := newMoving(t, nil, a.with...)
+	c.with = []string{"127.0.0.1:1"}
+	meets := func(from, to *moving) {
+		t.Helper()
+		if err := from.node.Meet(t.Context(), to.node.self.Address); err != nil {
+			t.Fatal(err)
+		}
+	}
+	meets(b, c)
+	if err := a.node.DropSlots(t.Context(), slotSet(t, "0-99")); err != nil {
+		t.Fatal(err)
+	}
+	b.until("slots are free", func() bool { return b.node.TakeSlots(t.Context(), slotSet(t, "0-49")) == nil })
+	c.until("slots are free", func() bool {
+		return len(c.node.Division().Others) == 2 && c.node.TakeSlots(t.Context(), slotSet(t, "50-99")) == nil
+	})
+	b.until("all have slots", func() bool { return b.node.Division().Covered && a.node.Division().Covered })
+	c.stop()
+	a.buries(c)
+	b.until("the other log has it", func() bool { return burialOf(b.claim().Buried, c.node.Name()) > 0 })
+	a.stop()
+	b.buries(a)
+	b.node.note(func(self *identity) { self.Others = nil }) // the table is lost, which the log makes up for
+	b.with = []string{"127.0.0.1:1"}
+	b.stop()
+	b.start()
+	c.start()
+	c.until("it has heard of its burial", func() bool {
+		_ = b.node.Meet(t.Context(), c.node.self.Address)
+		return c.node.others.lies(c.node.Name())
+	})
+	if d := c.node.Division(); d.Slots.Len() > 0 {
+		t.Errorf("it has %s", d.Slots)
+	}
+	if d := b.node.Division(); len(d.Others) > 0 || d.Slots.String() != "0-49" {
+		t.Errorf("the group that is left has %s, and sees %+v", d.Slots, d.Others)
+	}
+}
