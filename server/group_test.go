@@ -36,6 +36,7 @@ type testGroup struct {
 	mu        sync.Mutex
 	moved     sync.Cond
 	proposals [][]byte // guarded by mu
+	over      uint64   // the term whose leadership has ended, 0 while it leads; guarded by mu
 	leads     bool     // guarded by mu
 	held      bool     // guarded by mu
 	waits     int      // replies that wait for the lease; guarded by mu
@@ -95,6 +96,9 @@ func (g *testGroup) Start(m *persistence.Member, lazy bool, lead, follow, leave 
 func (g *testGroup) Propose(term uint64, data []byte) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if term <= g.over {
+		return nil // as the driver drops what comes after its leadership
+	}
 	g.proposals = append(g.proposals, data)
 	select {
 	case g.wake <- struct{}{}:
@@ -151,6 +155,7 @@ func (g *testGroup) elect() {
 	g.engine.Lock()
 	defer g.engine.Unlock()
 	g.term++
+	g.set(func() { g.over = 0 })
 	g.append(2, nil)
 	g.lead()
 	if err := g.m.Lead(g.term); err != nil {
@@ -163,7 +168,7 @@ func (g *testGroup) elect() {
 func (g *testGroup) depose() {
 	g.engine.Lock()
 	defer g.engine.Unlock()
-	g.set(func() { g.leads, g.held, g.proposals = false, false, nil })
+	g.set(func() { g.leads, g.held, g.proposals, g.over = false, false, nil, g.term })
 	g.back = false
 	g.follow()
 	if g.amid != nil {

@@ -18,6 +18,7 @@ import (
 type sharedUsers struct {
 	changed      atomic.Uint64 // position of the last change made here; 0 for none in this leadership
 	declaredPass string        // requirepass when the server started
+	most         int           // maxUserBytes, or less in tests
 }
 
 // maxUserBytes bounds the names and rules of the users of a group: at first all of them are
@@ -71,7 +72,7 @@ func (s *session) KeepUsers(c *acl.Changes) error {
 		}
 	}
 	switch {
-	case bytes > maxUserBytes:
+	case bytes > s.srv.shared.most:
 		return acl.ErrUsersTooLarge
 	case s.tx.RecordBytes() > maxTransaction:
 		return commands.ErrQueueTooLong

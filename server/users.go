@@ -53,7 +53,7 @@ func (srv *Server) openUsers() error {
 		}
 	}
 	srv.users.Remember()
-	srv.shared.declaredPass = set.RequirePass
+	srv.shared.declaredPass, srv.shared.most = set.RequirePass, maxUserBytes
 	srv.config.DescribeUsers(srv.userLines)
 	return nil
 }
