@@ -99,9 +99,7 @@ func (m *moving) giveWithout(attempt uint64) {
 func TestSlotsThatALostGroupHadTakenAreFree(t *testing.T) {
 	a, b := twoMoving(t)
 	of := slotSet(t, "5-9")
-	a.mu.Lock()
-	a.stuck = true
-	a.mu.Unlock()
+	a.sticks(true)
 	a.giveAlone(a.begin(b, of))
 	a.until("the other group is heard to have them", func() bool {
 		o := a.node.others
@@ -111,9 +109,7 @@ func TestSlotsThatALostGroupHadTakenAreFree(t *testing.T) {
 	})
 	b.stop()
 	a.buries(b)
-	a.mu.Lock()
-	a.stuck = false
-	a.mu.Unlock()
+	a.sticks(false)
 	a.until("the move is over", func() bool { return !a.claim().moving() })
 	a.until("the slots are of nobody", func() bool { // which is known a moment after the roster
 		got := a.node.Division()

@@ -22,13 +22,18 @@ type farewell struct {
 // bidFarewell tells the members what is committed at the end of a leadership, up to the entry that has ended it.
 func (d *Driver) bidFarewell(led raft.Status, index uint64) {
 	d.farewell = farewell{due: d.now}
-	kind, term := raftpb.MsgHeartbeat, led.HardState.GetTerm()
 	for _, id := range slices.Sorted(maps.Keys(led.Progress)) {
 		if commit := min(led.Progress[id].Match, index); id != d.ID && commit > 0 {
-			d.farewell.messages = append(d.farewell.messages, &raftpb.Message{Type: &kind, From: &d.ID, To: &id, Term: &term, Commit: &commit})
+			d.farewell.messages = append(d.farewell.messages, d.word(id, led.HardState.GetTerm(), commit))
 		}
 	}
 	d.sayFarewell()
+}
+
+// word tells a member, which has them, up to where entries are committed in a term that this one leads or led.
+func (d *Driver) word(to, term, commit uint64) *raftpb.Message {
+	kind := raftpb.MsgHeartbeat
+	return &raftpb.Message{Type: &kind, From: &d.ID, To: &to, Term: &term, Commit: &commit}
 }
 
 // sayFarewell says it again if there is still no leader. To those who hear it a leader seems to be there, so that

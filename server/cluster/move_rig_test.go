@@ -233,3 +233,10 @@ func stayed(from, to *moving, of *slots.Set) {
 		from.t.Errorf("keys are left: %s", frames)
 	}
 }
+
+// sticks has the server not remove keys, or go on to remove them.
+func (m *moving) sticks(yes bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.stuck = yes
+}

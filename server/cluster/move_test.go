@@ -161,9 +161,7 @@ func TestLeaderThatEndsAmidAMove(t *testing.T) {
 func TestSlotsThatAreOnTheirWayGoNowhereElse(t *testing.T) {
 	a, b := twoMoving(t)
 	of := slotSet(t, "7")
-	a.mu.Lock()
-	a.stuck = true
-	a.mu.Unlock()
+	a.sticks(true)
 	attempt := a.begin(b, of)
 	if _, err := a.node.BeginMove(t.Context(), b.id(), slotSet(t, "8")); !errors.Is(err, errOtherMove) {
 		t.Errorf("a second attempt: %v", err)
@@ -186,9 +184,7 @@ func TestSlotsThatAreOnTheirWayGoNowhereElse(t *testing.T) {
 	if taking := a.claim().Taking; len(taking) > 0 {
 		t.Errorf("keys are expected of slots whose keys are here: %v", taking)
 	}
-	a.mu.Lock()
-	a.stuck = false
-	a.mu.Unlock()
+	a.sticks(false)
 	moved(a, b, of)
 	if _, err := a.node.BeginMove(t.Context(), b.id(), of); !errors.Is(err, errNotOwn) {
 		t.Errorf("slots of another group: %v", err)

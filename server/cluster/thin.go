@@ -53,9 +53,9 @@ func (d *Driver) tell(id uint64) {
 	if !d.leads() || !d.alone() || id == d.ID {
 		return
 	}
-	s, kind := d.node.Status(), raftpb.MsgHeartbeat
+	s := d.node.Status()
 	if commit := min(s.Progress[id].Match, s.HardState.GetCommit(), d.Log.Forced()); commit > 0 {
-		d.Mesh.Send(&raftpb.Message{Type: &kind, From: &d.ID, To: &id, Term: s.HardState.Term, Commit: &commit})
+		d.Mesh.Send(d.word(id, s.HardState.GetTerm(), commit))
 	}
 }
 
