@@ -36,8 +36,8 @@ func (c *checker) contents() error {
 		{"pages", prefixPage, c.pages},
 		{"staged pages", prefixStage, c.stagedPages},
 		{"marks", prefixMark, c.marks},
-		{"libraries", prefixLibrary, c.texts(newLibraries(), &c.report.Libraries)},
-		{"users", prefixUser, c.texts(newUsers(), &c.report.Users)},
+		{"libraries", prefixLibrary, c.texts(newTexts(opLibrary), &c.report.Libraries)},
+		{"users", prefixUser, c.texts(newTexts(opUser), &c.report.Users)},
 	} {
 		it, err := s.db.NewIter(&pebble.IterOptions{
 			LowerBound: appendGroup(nil, step.prefix), UpperBound: appendGroupEnd(nil, step.prefix)})
@@ -147,10 +147,7 @@ func (c *checker) operation(op byte, args *structures.Args) error {
 		_, _, err := decodeMapping(args)
 		return err
 	case opLibrary, opUser:
-		all := newLibraries()
-		if op == opUser {
-			all = newUsers()
-		}
+		all := newTexts(op)
 		_, err := all.operate(args)
 		return err
 	case opRestore:

@@ -10,27 +10,34 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-func wantLibraries(t *testing.T, s *Store, when string, want map[string]string) {
+func wantTexts(t *testing.T, when string, got, want map[string]string) {
 	t.Helper()
-	if got := s.Libraries(); !maps.Equal(got, want) {
+	if !maps.Equal(got, want) {
 		t.Errorf("%s: got %q, want %q", when, got, want)
 	}
 }
 
+// reopenTexts checks texts of a store, those that it has after a start, and those after another one when they
+// are written. It returns the store of that.
+func reopenTexts(t *testing.T, s *Store, of func(*Store) map[string]string, when string, want map[string]string) *Store {
+	t.Helper()
+	o := Options{FS: s.opts.FS, IdleAfter: -1}
+	wantTexts(t, when, of(s), want)
+	closeStore(t, s)
+	s = openMemory(t, o)
+	wantTexts(t, when+", reopened", of(s), want)
+	materialise(t, s)
+	closeStore(t, s)
+	s = openMemory(t, o)
+	wantTexts(t, when+", materialised", of(s), want)
+	return s
+}
+
 func TestLibrariesLast(t *testing.T) {
-	fs := vfs.NewMem()
-	o := Options{FS: fs, IdleAfter: -1}
-	s := openMemory(t, o)
+	s := openMemory(t, Options{FS: vfs.NewMem(), IdleAfter: -1})
 	reopen := func(when string, want map[string]string) {
 		t.Helper()
-		wantLibraries(t, s, when, want)
-		closeStore(t, s)
-		s = openMemory(t, o)
-		wantLibraries(t, s, when+", reopened", want)
-		materialise(t, s)
-		closeStore(t, s)
-		s = openMemory(t, o)
-		wantLibraries(t, s, when+", materialised", want)
+		s = reopenTexts(t, s, (*Store).Libraries, when, want)
 	}
 	all(s, 1, func(tx *Tx) {
 		tx.SetString([]byte("k"), []byte("1"), NoExpiry)
@@ -79,7 +86,7 @@ func TestLibrariesAreInSnapshots(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantLibraries(t, s, "snapshot", map[string]string{"a": "one", "b": "two"})
+	wantTexts(t, "snapshot", s.Libraries(), map[string]string{"a": "one", "b": "two"})
 	closeStore(t, s)
 }
 

@@ -41,13 +41,13 @@ const textShard = 0
 // AddTexts adds the shard whose lock guards libraries and users.
 func (m *Shards) AddTexts() { m[textShard>>6] |= 1 << (textShard & 63) }
 
-func newLibraries() texts {
-	return texts{what: "library", prefix: prefixLibrary, op: opLibrary, empty: true,
-		byName: map[string]string{}, changed: map[string]struct{}{}}
-}
-
-func newUsers() texts {
-	return texts{what: "user", prefix: prefixUser, op: opUser, byName: map[string]string{}, changed: map[string]struct{}{}}
+// newTexts returns what changes of an operation are about: no libraries, or no users.
+func newTexts(op byte) texts {
+	l := texts{what: "library", prefix: prefixLibrary, op: op, empty: true, byName: map[string]string{}, changed: map[string]struct{}{}}
+	if op == opUser {
+		l.what, l.prefix, l.empty = "user", prefixUser, false
+	}
+	return l
 }
 
 func (l *texts) set(name, text string) {
@@ -99,7 +99,7 @@ func (l *texts) decode(key, value []byte) (name, text string, err error) {
 
 // loadTexts reads libraries and users as the last cut of the journal left them.
 func (s *Store) loadTexts() error {
-	s.libraries, s.users = newLibraries(), newUsers()
+	s.libraries, s.users = newTexts(opLibrary), newTexts(opUser)
 	return errors.Join(s.libraries.load(s.db), s.users.load(s.db))
 }
 

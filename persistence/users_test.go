@@ -3,7 +3,6 @@ package persistence
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"strings"
 	"testing"
 
@@ -13,27 +12,11 @@ import (
 	"github.com/vigildb/vigil/structures"
 )
 
-func wantUsers(t *testing.T, s *Store, when string, want map[string]string) {
-	t.Helper()
-	if got := s.Users(); !maps.Equal(got, want) {
-		t.Errorf("%s: got %q, want %q", when, got, want)
-	}
-}
-
 func TestUsersLast(t *testing.T) {
-	fs := vfs.NewMem()
-	o := Options{FS: fs, IdleAfter: -1}
-	s := openMemory(t, o)
+	s := openMemory(t, Options{FS: vfs.NewMem(), IdleAfter: -1})
 	reopen := func(when string, want map[string]string) {
 		t.Helper()
-		wantUsers(t, s, when, want)
-		closeStore(t, s)
-		s = openMemory(t, o)
-		wantUsers(t, s, when+", reopened", want)
-		materialise(t, s)
-		closeStore(t, s)
-		s = openMemory(t, o)
-		wantUsers(t, s, when+", materialised", want)
+		s = reopenTexts(t, s, (*Store).Users, when, want)
 	}
 	all(s, 1, func(tx *Tx) {
 		if tx.HasUsers() {
@@ -64,7 +47,7 @@ func TestUsersLast(t *testing.T) {
 		}
 	})
 	reopen("replaced", map[string]string{"c": "y"})
-	wantLibraries(t, s, "in the end", map[string]string{})
+	wantTexts(t, "in the end", s.Libraries(), map[string]string{})
 	closeStore(t, s)
 }
 
@@ -86,7 +69,7 @@ func TestUsersAreInSnapshots(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantUsers(t, s, "snapshot", map[string]string{"a": "on", "b": "off"})
+	wantTexts(t, "snapshot", s.Users(), map[string]string{"a": "on", "b": "off"})
 	closeStore(t, s)
 }
 
