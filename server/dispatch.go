@@ -127,7 +127,7 @@ func (s *session) prepare(cmd *commands.Command, argv [][]byte) {
 	case cmd.Is(commands.LocksQueue):
 		s.addQueue()
 	}
-	if s.changesUsers(cmd, argv) {
+	if s.srv.opts.Group != nil && s.changesUsers(cmd, argv) {
 		s.shards.AddTexts()
 	}
 	s.keys = s.keys[:0]

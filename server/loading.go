@@ -46,8 +46,8 @@ func (s *session) admitLoading(cmd *commands.Command) error {
 	return nil
 }
 
-// unknownAdmin reports that a call needs to know who administers the group, which the data
-// says.
+// unknownAdmin reports that a call is for administrators of the group, whom the data
+// names.
 func (s *session) unknownAdmin(cmd *commands.Command) bool {
 	return s.srv.opts.Group != nil && cmd.Is(commands.Admin) && !s.observer
 }

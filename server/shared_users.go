@@ -25,12 +25,9 @@ type sharedUsers struct {
 // one record.
 const maxUserBytes = 64 << 20
 
-// changesUsers reports whether a call, or one that EXEC runs, changes users of a group.
+// changesUsers reports whether a call, or one that EXEC runs, changes users.
 func (s *session) changesUsers(cmd *commands.Command, argv [][]byte) bool {
-	switch {
-	case s.srv.opts.Group == nil:
-		return false
-	case cmd.Is(commands.LocksQueue):
+	if cmd.Is(commands.LocksQueue) {
 		return slices.ContainsFunc(s.txn.queue, func(q queuedCall) bool { return q.cmd.Users != nil && q.cmd.Users(q.argv) })
 	}
 	return cmd.Users != nil && cmd.Users(argv)

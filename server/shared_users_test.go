@@ -178,7 +178,7 @@ func TestChangeOfUsersIsRefusedUnderItsLocks(t *testing.T) {
 	}
 }
 
-// No reply tells of users that are not committed: neither that of the change, nor of who looks at them, nor of who has
+// No reply tells of users that are not committed: neither that of the change, nor of a client that looks at them, nor of one that has
 // authenticated with a new password.
 func TestRepliesAboutUsersWaitForTheCommit(t *testing.T) {
 	r, g := newGroupRig(t)
@@ -202,7 +202,7 @@ func TestRepliesAboutUsersWaitForTheCommit(t *testing.T) {
 	reader.want("ACL USERS", `["default" "u"]`)
 }
 
-// A deposed leader forgets changes of users that are not committed. Whoever comes in by one in the meantime is
+// A deposed leader forgets changes of users that are not committed. A client that comes in by one in the meantime is
 // disconnected.
 func TestDeposedLeaderForgetsChangesOfUsers(t *testing.T) {
 	for _, x := range []struct{ name, before string }{{"the first change", ""}, {"a later change", "ACL SETUSER other on nopass"}} {
@@ -452,7 +452,7 @@ func TestServerThatLeavesItsGroupHasItsOwnUsersAgain(t *testing.T) {
 	r.login("default", "q").want("ACL USERS", `["default" "u"]`)
 }
 
-// While a member loads it does not know who its administrators are. Whoever has come in by the configuration is disconnected
+// While a member loads it does not know its administrators. A client that has come in by the configuration is disconnected
 // when the users of the group are others.
 func TestMemberThatLoadsTakesNoAdministration(t *testing.T) {
 	dir := t.TempDir()

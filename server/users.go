@@ -76,7 +76,7 @@ func (srv *Server) usersPath() string {
 	return filepath.Join(srv.settings().dir, file)
 }
 
-// loadUsers replaces all users by those of the file, and returns those who are no more.
+// loadUsers replaces all users by those of the file, and returns those that are no more.
 func (srv *Server) loadUsers(keep acl.Keep) (deleted []*acl.User, err error) {
 	set := srv.settings().conf
 	text, err := conf.ReadFile(srv.usersPath())

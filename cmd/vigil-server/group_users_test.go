@@ -30,8 +30,8 @@ func (g *trio) want(i int, line, want string) {
 	}
 }
 
-// What was acknowledged about users holds at the next leader, at once, when the leader is killed: who was made may
-// log in, and who was deleted or has another password may not. So it is after starts, for a member that joins later,
+// What was acknowledged about users holds at the next leader, at once, when the leader is killed: a user that was made may
+// log in, and one that was deleted or has another password may not. So it is after starts, for a member that joins later,
 // and for one that goes on alone.
 func TestUsersSurviveTheirLeader(t *testing.T) {
 	g := newTrio(t, strings.Fields("--appendfsync always --user first on >x ~* +@all")...)

@@ -53,7 +53,7 @@ func FuzzFile(f *testing.F) {
 	})
 }
 
-// FuzzTake checks that no kept rules panic, and that they make what they say or somebody who may do nothing.
+// FuzzTake checks that no kept rules panic, and that they make what they say or a user that may do nothing.
 func FuzzTake(f *testing.F) {
 	f.Add("u", "on nopass sanitize-payload ~* &* +@all")
 	f.Add("default", "(((\x00 +nosuch")

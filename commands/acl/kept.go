@@ -52,7 +52,7 @@ func (c *Changes) All() []Line {
 	return lines
 }
 
-// changeLocked gives users other rules, creates or, with nil, deletes them. It returns those who are no more.
+// changeLocked gives users other rules, creates or, with nil, deletes them. It returns those that are no more.
 func (us *Users) changeLocked(rules map[string]*Rules, keep Keep) (deleted []*User, err error) {
 	if keep != nil {
 		if err := keep(&Changes{us, rules}); err != nil {
@@ -96,7 +96,7 @@ func (us *Users) Remember() {
 }
 
 // Take makes users of what is kept, rules by name: those with the names in changed or, with nil, all. It returns the
-// users who are no more and, with nil, those whose rules have become others: a password may have let their clients in that
+// users that are no more and, with nil, those whose rules have become others: a password may have let their clients in that
 // does not count any more. bad is called for rules that cannot be read: their user may do nothing.
 func (us *Users) Take(kept map[string]string, changed []string, bad func(name string, err error)) (lost []*User) {
 	us.mu.Lock()
@@ -144,7 +144,7 @@ func (us *Users) read(name, text string, bad func(name string, err error)) *Rule
 	return r
 }
 
-// disabled are the rules of somebody who may do nothing.
+// disabled are the rules of a user that may do nothing.
 func (us *Users) disabled() *Rules {
 	r := newRules(us.catalog, false)
 	r.seal()

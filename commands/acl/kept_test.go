@@ -114,7 +114,7 @@ func TestChangesThatAreNotKeptDoNotHappen(t *testing.T) {
 	}
 }
 
-// Take returns whose clients are to be disconnected: those who are gone and, when all are taken, those who have other rules.
+// Take returns whose clients are to be disconnected: those of users that are gone and, when all are taken, of users that have other rules.
 func TestTakeReturnsWhoIsLost(t *testing.T) {
 	us := newUsers(t)
 	for _, name := range []string{"same", "less", "gone", "gone2"} {

@@ -287,8 +287,8 @@ func (o *others) without(name string) table {
 	return t
 }
 
-// hasRoom reports whether a server may note one more group. What it noted of one that is dissolved, or lies buried, makes room: who lies
-// is noted in the claims of the others.
+// hasRoom reports whether a server may note one more group. What it noted of one that is dissolved, or lies buried, makes room: that it
+// lies is noted in the claims of the others.
 func (t table) hasRoom() bool {
 	if len(t) < maxGroups-1 {
 		return true
