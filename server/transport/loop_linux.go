@@ -26,6 +26,9 @@ type loop struct {
 	parking *parking // of epoll
 	wakeup  int      // an eventfd that ends a wait for events
 
+	events  [loopEvents]syscall.EpollEvent // the room for reports; the owner's
+	reports []syscall.EpollEvent           // of the kernel, not handled yet; the owner's
+
 	conns        connTable     // the owner's
 	awaitingSync []*loopConn   // wait for the journal; the owner's
 	syncCheck    []*loopConn   // of these, the ones resumeSynced has yet to look at; the owner's
@@ -76,12 +79,14 @@ type loopConn struct {
 	holder       *loopOwner  // holds the replies of this turn; nil if they are sent at once
 	heldFrom     int         // where they begin in its buffer
 	left         bool        // the session has left the server
+	unread       bool        // there may be input that the kernel has reported and does not report again
 	err          error       // of a long turn
 
 	// These are the owner's.
 	listed       bool // is in l.awaitingSync or l.syncCheck
 	held         bool // the replies of its last turn are in l.held
 	inputPaused  bool // EPOLLIN is not asked for
+	ended        bool // the kernel has reported the end of the input, or of the connection
 	inLongTurn   bool // the owner leaves it alone
 	lastTurnLong bool // the next turn begins as a long one
 
@@ -187,13 +192,12 @@ type loopOwner struct {
 	*loop
 	buf     []byte // for reads of clients that have nothing unread
 	replies []byte // of turns, see heldReplies; at most holdRoom
-	events  []syscall.EpollEvent
 }
 
 // run owns the loop until the server is closed and every client is gone, or
 // until a turn takes so long that the loop is given another owner.
 func (l *loop) run() {
-	o := &loopOwner{loop: l, buf: make([]byte, loopRead), replies: make([]byte, 0, holdRoom), events: make([]syscall.EpollEvent, loopEvents)}
+	o := &loopOwner{loop: l, buf: make([]byte, loopRead), replies: make([]byte, 0, holdRoom)}
 	o.sendHeld() // of the owner before
 	for {
 		if l.take(); l.ended() {
@@ -202,7 +206,7 @@ func (l *loop) run() {
 			l.free()
 			return
 		}
-		if !o.resume() || !o.resumeSynced() {
+		if !o.handleReports() || !o.resume() || !o.resumeSynced() {
 			return
 		}
 		o.sendHeld()
@@ -211,15 +215,24 @@ func (l *loop) run() {
 			l.wrote.Store(false)
 			l.host.Store.Throttle()
 		}
-		n := l.poll(o.events)
-		for i := range n {
-			if fd := o.events[i].Fd; int(fd) == l.wakeup {
-				l.drain()
-			} else if c := l.conns.get(int(fd)); c != nil && !o.ready(c, o.events[i].Events) {
-				return // the kernel reports the other events again
-			}
+		l.reports = l.events[:l.poll()]
+	}
+}
+
+// handleReports handles what the kernel has reported, which it does not report again.
+// It returns false if the loop has another owner by now, which handles the rest.
+func (o *loopOwner) handleReports() bool {
+	l := o.loop
+	for len(l.reports) > 0 {
+		r := l.reports[0]
+		l.reports = l.reports[1:]
+		if int(r.Fd) == l.wakeup {
+			l.drain()
+		} else if c := l.conns.get(int(r.Fd)); c != nil && !o.ready(c, r.Events) {
+			return false
 		}
 	}
+	return true
 }
 
 // ended reports whether the server is closed and no client is left or coming.
@@ -240,29 +253,29 @@ func (l *loop) ended() bool {
 const shortSleep = 1
 
 // poll waits for events, unless there is other work for the loop.
-func (l *loop) poll(events []syscall.EpollEvent) int {
+func (l *loop) poll() int {
 	l.asleep.Store(true)
 	defer l.asleep.Store(false)
 	if l.busy() {
-		return l.pollFor(0, events)
+		return l.pollFor(0)
 	}
-	if n := l.pollFor(l.sleepMillis, events); n > 0 || l.busy() {
+	if n := l.pollFor(l.sleepMillis); n > 0 || l.busy() {
 		return n
 	}
-	return l.park(events)
+	return l.park()
 }
 
 // park is the part of poll that tells the scheduler.
-func (l *loop) park(events []syscall.EpollEvent) (n int) {
+func (l *loop) park() (n int) {
 	err := l.parking.until(func() bool {
-		n = l.pollFor(0, events)
+		n = l.pollFor(0)
 		return n > 0 || l.busy()
 	})
 	if err == nil {
 		return n
 	}
 	// The system had no memory for it, perhaps: the thread waits in its place.
-	if n, err = syscall.EpollWait(l.epoll, events, -1); err != nil {
+	if n, err = syscall.EpollWait(l.epoll, l.events[:], -1); err != nil {
 		return 0 // interrupted
 	}
 	return n
@@ -270,9 +283,9 @@ func (l *loop) park(events []syscall.EpollEvent) (n int) {
 
 // pollFor waits for events for some milliseconds, without telling the scheduler.
 // It returns 0 when it is interrupted.
-func (l *loop) pollFor(millis int, events []syscall.EpollEvent) int {
+func (l *loop) pollFor(millis int) int {
 	n, _, errno := syscall.RawSyscall6(syscall.SYS_EPOLL_PWAIT, uintptr(l.epoll),
-		uintptr(unsafe.Pointer(&events[0])), uintptr(len(events)), uintptr(millis), 0, 0)
+		uintptr(unsafe.Pointer(&l.events[0])), uintptr(len(l.events)), uintptr(millis), 0, 0)
 	if errno != 0 {
 		return 0
 	}
@@ -314,7 +327,7 @@ func (l *loop) take() {
 	l.mu.Unlock()
 	for _, c := range added {
 		l.conns.add(c)
-		if err := l.control(syscall.EPOLL_CTL_ADD, c.fd, syscall.EPOLLIN); err != nil {
+		if err := l.control(syscall.EPOLL_CTL_ADD, c.fd, c.asked(syscall.EPOLLIN)); err != nil {
 			c.end()
 		} else if c.tls != nil {
 			l.resuming = append(l.resuming, c)

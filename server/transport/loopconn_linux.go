@@ -11,6 +11,9 @@ import (
 // ready handles the events of a client's socket. It reports false if the loop has
 // another owner by now.
 func (o *loopOwner) ready(c *loopConn, events uint32) bool {
+	if c.inLongTurn {
+		return true // the kernel reports it again when it is back
+	}
 	broken := events&(syscall.EPOLLHUP|syscall.EPOLLERR) != 0
 	if c.waits() && !c.outputFull() && !broken {
 		// Its next commands wait for the replies to the last ones: the input is
@@ -19,12 +22,34 @@ func (o *loopOwner) ready(c *loopConn, events uint32) bool {
 		c.listen(0)
 		return true
 	}
+	c.unread = c.tls == nil
+	c.ended = events&(syscall.EPOLLRDHUP|syscall.EPOLLHUP|syscall.EPOLLERR) != 0
 	return o.turn(c, reported)
 }
 
-// listen chooses the events that the kernel reports. A socket that cannot be
-// polled has ended, which its next read or write finds.
-func (c *loopConn) listen(events uint32) { _ = c.l.control(syscall.EPOLL_CTL_MOD, c.fd, events) }
+// listen chooses the events that the kernel reports, and has it report those that
+// there are already. A socket that cannot be polled has ended, which its next read
+// or write finds.
+func (c *loopConn) listen(events uint32) {
+	_ = c.l.control(syscall.EPOLL_CTL_MOD, c.fd, c.asked(events))
+}
+
+// asked returns what to ask the kernel for to get reports of events. An event is
+// reported once: a socket that stays on the kernel's list until it is found empty is
+// looked at twice for each command of a client that waits for its reply. Encrypted
+// connections stay on the list, as a part of their input is left to the kernel often.
+func (c *loopConn) asked(events uint32) uint32 {
+	if c.tls != nil {
+		return events
+	}
+	if events == syscall.EPOLLIN {
+		events |= syscall.EPOLLRDHUP // a short read does not tell that the input has ended behind it
+	}
+	return events | edgeTriggered
+}
+
+// edgeTriggered is EPOLLET, which package syscall has as a negative number.
+const edgeTriggered = 1 << 31
 
 // read receives input and lets the session run it. A client with nothing
 // unread is read into the loop's buffer, so that idle clients hold no memory.
@@ -69,13 +94,17 @@ func (c *loopConn) receive(b []byte) (int, error) {
 	}
 	n, _, errno := syscall.RawSyscall(syscall.SYS_READ, uintptr(c.fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)))
 	switch {
-	case errno == syscall.EAGAIN || errno == syscall.EINTR:
+	case errno == syscall.EAGAIN:
+		c.unread = false
+		return 0, nil
+	case errno == syscall.EINTR:
 		return 0, nil
 	case errno != 0:
 		return 0, errno
 	case n == 0:
 		return 0, c.s.InputEnded()
 	}
+	c.unread = int(n) == len(b) || c.ended
 	return int(n), nil
 }
 
@@ -89,8 +118,8 @@ func (c *loopConn) finish(err error) {
 	case c.awaitingSync && !c.listed:
 		c.listed = true
 		c.l.awaitingSync = append(c.l.awaitingSync, c)
-	case c.inputPaused && !c.waits() && !c.outputFull():
-		c.inputPaused = false
+	case (c.inputPaused || c.unread) && !c.waits() && !c.outputFull():
+		c.inputPaused, c.unread = false, false
 		c.listen(syscall.EPOLLIN)
 	}
 	if c.mayReadOn() {
@@ -213,6 +242,8 @@ func (c *loopConn) push() error {
 	if !c.outputFull() {
 		c.unsent = nil
 		c.listen(syscall.EPOLLIN)
+	} else if c.turnSent == maxTurnSend {
+		c.listen(syscall.EPOLLOUT) // the socket takes more, perhaps, and that was reported
 	}
 	return c.s.Sent()
 }

@@ -151,10 +151,11 @@ func (c *loopConn) rejoin() {
 	} else if c.outputFull() {
 		events = syscall.EPOLLOUT
 	}
-	if err := c.l.control(syscall.EPOLL_CTL_ADD, c.fd, events); err != nil {
+	if err := c.l.control(syscall.EPOLL_CTL_ADD, c.fd, c.asked(events)); err != nil {
 		c.end()
 		return
 	}
+	c.unread = false // there are new reports
 	c.finish(nil)
 	c.l.resuming = append(c.l.resuming, c)
 }
