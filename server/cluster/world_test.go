@@ -62,6 +62,7 @@ type world struct {
 	slow     bool                    // disks
 	late     [most + 1]time.Duration // messages to a member, beyond what all are
 	history  history
+	loans    []*loan
 	effects  map[string]int // how often something happened
 }
 
