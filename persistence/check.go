@@ -25,17 +25,18 @@ type Report struct {
 	Logs, LogBytes     int64
 	// Keys counts the heads by logical database and kind, as they are in the
 	// object store: the journal comes on top.
-	Keys      map[KeyClass]int64
-	Pages     int64
-	Bytes     int64 // of heads and pages
-	Flushed   int64 // heads of databases that were flushed and are not removed yet
-	Libraries int64 // of functions, as they are in the object store
-	Users     int64 // likewise
-	Chunks    int64
-	Records   uint64 // in the journal
-	Last      uint64 // number of the last record
-	Damage    []string
-	Unlisted  int // damage beyond maxListed
+	Keys       map[KeyClass]int64
+	Pages      int64
+	Bytes      int64 // of heads and pages
+	Flushed    int64 // heads of databases that were flushed and are not removed yet
+	Libraries  int64 // of functions, as they are in the object store
+	Users      int64 // likewise
+	Directives int64 // of a group, likewise
+	Chunks     int64
+	Records    uint64 // in the journal
+	Last       uint64 // number of the last record
+	Damage     []string
+	Unlisted   int // damage beyond maxListed
 }
 
 // KeyClass is what Report counts keys by.

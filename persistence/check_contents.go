@@ -38,6 +38,7 @@ func (c *checker) contents() error {
 		{"marks", prefixMark, c.marks},
 		{"libraries", prefixLibrary, c.texts(newTexts(opLibrary), &c.report.Libraries)},
 		{"users", prefixUser, c.texts(newTexts(opUser), &c.report.Users)},
+		{"configuration", prefixConfiguration, c.texts(newTexts(opConfiguration), &c.report.Directives)},
 	} {
 		it, err := s.db.NewIter(&pebble.IterOptions{
 			LowerBound: appendGroup(nil, step.prefix), UpperBound: appendGroupEnd(nil, step.prefix)})
@@ -146,7 +147,7 @@ func (c *checker) operation(op byte, args *structures.Args) error {
 		c.remapped = true
 		_, _, err := decodeMapping(args)
 		return err
-	case opLibrary, opUser:
+	case opLibrary, opUser, opConfiguration:
 		all := newTexts(op)
 		_, err := all.operate(args)
 		return err

@@ -361,8 +361,8 @@ func (t *table) exorcise() {
 	}
 }
 
-// trim removes the chunks up to last from the journal, and notes the databases, the
-// libraries and the users as they are, so that no record before is needed to know them.
+// trim removes the chunks up to last from the journal, and notes the databases and the
+// texts as they are, so that no record before is needed to know them.
 func (s *Store) trim(last journal.Position) error {
 	if last.LSN == s.trimmed.Load() {
 		return nil

@@ -28,16 +28,26 @@ func (n *node) confirm() {
 	}
 }
 
-// hear is told of changes of users, as a server is.
-func (n *node) hear(users map[string]string, changed []string) {
-	if changed == nil {
-		n.told = maps.Clone(users)
-		return
-	}
-	for _, name := range changed {
-		if delete(n.told, name); users[name] != "" {
-			n.told[name] = users[name]
+// hear returns what is told of changes of texts, as a server is.
+func (n *node) hear(op byte) func(texts map[string]string, changed []string) {
+	return func(texts map[string]string, changed []string) {
+		if changed == nil {
+			n.told[op] = maps.Clone(texts)
+			return
 		}
+		for _, name := range changed {
+			if delete(n.told[op], name); texts[name] != "" {
+				n.told[op][name] = texts[name]
+			}
+		}
+	}
+}
+
+// heed has a member know what is in the store, as a server does that has made it so.
+func (n *node) heed() {
+	n.told = map[byte]map[string]string{}
+	for op := byte(opUser); op <= opConfiguration; op++ {
+		n.told[op] = n.s.textsByName(n.s.textsOf(op))
 	}
 }
 
@@ -64,8 +74,10 @@ func (n *node) same(when string) {
 	} else {
 		diff = m.weakDiff(n.s)
 	}
-	if diff == "" && !maps.Equal(n.told, n.s.users.byName) {
-		diff = fmt.Sprintf("the server was told of users %q, the store has %q", n.told, n.s.users.byName)
+	for op, told := range n.told {
+		if l := n.s.textsOf(op); diff == "" && !maps.Equal(told, l.byName) {
+			diff = fmt.Sprintf("the server was told of %q %q, the store has %q", l.what, told, l.byName)
+		}
 	}
 	if diff != "" {
 		n.w.Fatalf("member %d, %s, at record %d of term %d: %s", n.id, when, at.lsn, at.term, diff)

@@ -44,7 +44,7 @@ const (
 
 // streamed are the prefixes of the keys that a stream has, in their order. Records of the log
 // ('r') are each member's own.
-var streamed = [...]byte{prefixCount, prefixExpiry, prefixJournal, prefixMark, prefixLibrary, prefixMeta,
+var streamed = [...]byte{prefixCount, prefixConfiguration, prefixExpiry, prefixJournal, prefixMark, prefixLibrary, prefixMeta,
 	prefixHead, prefixPage, prefixStage, prefixStaged, prefixUser}
 
 // Export is the state of the group as of an entry, to be read as a stream. It is for one

@@ -79,16 +79,10 @@ func (r *replay) entry(c *windowChunk) error {
 
 func (r *replay) entryLocked(w *replayer, c *windowChunk, apart bool) error {
 	if apart {
-		r.users, r.allUsers = nil, false
 		if err := r.apart(&window{chunks: []windowChunk{*c}}); err != nil {
 			return err
 		}
-		switch {
-		case r.allUsers:
-			r.s.tellUsers(nil)
-		case len(r.users) > 0:
-			r.s.tellUsers(r.users)
-		}
+		r.s.tellNews()
 		return nil
 	}
 	if err := r.advance(c); err != nil {

@@ -13,8 +13,8 @@ import (
 var ErrNotEmpty = errors.New("persistence: the store has keys")
 
 // Renew makes the store one that has never been used, and that belongs to another member, in one step:
-// a crash leaves the former store or the new one. identity is that of the new member; libraries of functions
-// and users are gone with the log. A store with keys is not changed, unless drop says that they may go: the error is
+// a crash leaves the former store or the new one. identity is that of the new member; libraries of functions,
+// users and the configuration are gone with the log. A store with keys is not changed, unless drop says that they may go: the error is
 // ErrNotEmpty. After another error the store is to be closed.
 //
 // No engine uses the store, which does not lead.

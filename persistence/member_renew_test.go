@@ -23,8 +23,8 @@ func (n *node) unused(identity string) string {
 		return "there are members"
 	case string(n.log().Identity()) != identity:
 		return "the identity is " + string(n.log().Identity())
-	case n.s.anyKeys() || len(n.s.Libraries()) > 0:
-		return "there are keys or libraries"
+	case n.s.anyKeys() || len(n.s.Libraries())+len(n.s.Users())+len(n.s.Configuration()) > 0:
+		return "there are keys or texts"
 	case n.s.journal.Newest() != 0 || n.s.Synced() != 0:
 		return "there are records"
 	case n.s.trimmed.Load() != 0 || n.s.materialiser.pass.cut != 0 || n.s.expiries.next != nil || m.live != nil:

@@ -87,7 +87,13 @@ func ahead(t testing.TB) (w *world, leader, lags *node) {
 	}
 	leader.put("gone", "1")
 	leader.put("kept", "old")
-	leader.texts(func(tx *Tx) { tx.SetUser("gone", "on"); tx.SetUser("kept", "old"); tx.SetLibrary("gone", "code") })
+	leader.texts(func(tx *Tx) {
+		tx.SetUser("gone", "on")
+		tx.SetUser("kept", "old")
+		tx.SetLibrary("gone", "code")
+		tx.SetDirective("gone", "1")
+		tx.SetDirective("kept", "old")
+	})
 	commit()
 	for range 4 {
 		leader.send(lags)
@@ -109,6 +115,8 @@ func ahead(t testing.TB) (w *world, leader, lags *node) {
 				tx.SetUser("kept", "new")
 				tx.DeleteLibraries()
 				tx.SetLibrary("new", "code")
+				tx.DeleteDirective("gone")
+				tx.SetDirective("kept", "new")
 			})
 			commit()
 			leader.know()
@@ -133,7 +141,7 @@ func ahead(t testing.TB) (w *world, leader, lags *node) {
 	return w, leader, lags
 }
 
-// texts changes users and libraries.
+// texts changes texts.
 func (n *node) texts(change func(tx *Tx)) {
 	var set Shards
 	set.AddTexts()
@@ -156,15 +164,15 @@ func (n *node) has(t testing.TB, now bool) {
 			t.Errorf("%s is %.20q, want %.20q", key, got, value)
 		}
 	}
-	users, libraries := "map[gone:on kept:old]", "map[gone:code]"
+	texts := map[byte]string{opUser: "map[gone:on kept:old]", opConfiguration: "map[gone:1 kept:old]", opLibrary: "map[gone:code]"}
 	if now {
-		users, libraries = "map[kept:new]", "map[new:code]"
+		texts = map[byte]string{opUser: "map[kept:new]", opConfiguration: "map[kept:new]", opLibrary: "map[new:code]"}
 	}
-	if got := fmt.Sprint(n.s.Users()); got != users || n.told != nil && fmt.Sprint(n.told) != users {
-		t.Errorf("users: got %s, told %v, want %s", got, n.told, users)
-	}
-	if got := fmt.Sprint(n.s.Libraries()); got != libraries {
-		t.Errorf("libraries: got %s, want %s", got, libraries)
+	for op, want := range texts {
+		got, told := fmt.Sprint(n.s.textsByName(n.s.textsOf(op))), n.told[op]
+		if got != want || told != nil && fmt.Sprint(told) != want {
+			t.Errorf("texts of operation %d: got %s, told %v, want %s", op, got, told, want)
+		}
 	}
 }
 

@@ -2,7 +2,6 @@ package persistence
 
 import (
 	"errors"
-	"maps"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -48,15 +47,15 @@ type node struct {
 	commit Task
 	disk   fullDisk // over fs
 
-	elected  uint64            // term in which it won the election, 0 if it does not lead
-	began    uint64            // last record before that
-	leads    bool              // the store was told so
-	lost     bool              // it may have lost what it acknowledged, and has not caught up
-	m        *model            // of the leader
-	made     []recordAt        // records of clients that wait
-	position []uint64          // theirs
-	passes   []chan error      // of the materialiser that are under way
-	told     map[string]string // of users
+	elected  uint64                     // term in which it won the election, 0 if it does not lead
+	began    uint64                     // last record before that
+	leads    bool                       // the store was told so
+	lost     bool                       // it may have lost what it acknowledged, and has not caught up
+	m        *model                     // of the leader
+	made     []recordAt                 // records of clients that wait
+	position []uint64                   // theirs
+	passes   []chan error               // of the materialiser that are under way
+	told     map[byte]map[string]string // of texts, by the operation that changes them
 
 	mu     sync.Mutex
 	data   []proposal // not appended; guarded by mu
@@ -87,7 +86,7 @@ func (w *world) open() *world {
 func (n *node) open() {
 	o := Options{FS: errorfs.Wrap(reusable{n.fs}, &n.disk), Databases: modelDBs, Seed: n.id, IdleAfter: -1, Sync: n.w.policy,
 		RecentBytes: 1 + int(n.id%2)<<12, LargeBytes: pagedLarge(n.id), MaxMemory: pagedLimit(n.id), BatchBytes: 64 << 10,
-		Replicator: n, Tail: n.w.tail, JournalBound: 32 << 10, OnUsers: n.hear}
+		Replicator: n, Tail: n.w.tail, JournalBound: 32 << 10, OnUsers: n.hear(opUser), OnConfiguration: n.hear(opConfiguration)}
 	if !n.w.live {
 		o.Background = func(t Task) {
 			if t.Name == "commit" {
@@ -96,7 +95,7 @@ func (n *node) open() {
 		}
 	}
 	n.s = openMemory(n.w, o)
-	n.told = n.s.Users()
+	n.heed()
 	stageParts(n.s)
 }
 
@@ -190,8 +189,8 @@ func (n *node) transact() {
 		n.m.step(w, w.r, tx)
 	}
 	position = tx.Commit()
-	n.told = maps.Clone(n.s.users.byName)
 	tx.Unlock()
+	n.heed()
 	if position != 0 {
 		n.made = append(n.made, recordAt{n.elected, n.s.journal.Newest()})
 		n.position = append(n.position, max(position, tx.Seen()))

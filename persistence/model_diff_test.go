@@ -19,17 +19,16 @@ func (m *model) check(t testing.TB, s *Store) {
 	}
 }
 
-// diffTexts compares libraries and users, and how much the latter take.
+// diffTexts compares the texts of each operation, and how much they take.
 func (m *model) diffTexts(s *Store) string {
-	bytes := 0
-	for name, rules := range m.users {
-		bytes += len(name) + len(rules)
-	}
-	switch got := s.libraries.byName; {
-	case !maps.Equal(got, m.libraries):
-		return fmt.Sprintf("libraries: got %q, want %q", got, m.libraries)
-	case !maps.Equal(s.users.byName, m.users) || s.users.bytes != bytes:
-		return fmt.Sprintf("users: got %q, %d bytes, want %q, %d bytes", s.users.byName, s.users.bytes, m.users, bytes)
+	for op, want := range m.texts {
+		bytes, got := 0, s.textsOf(op)
+		for name, text := range want {
+			bytes += len(name) + len(text)
+		}
+		if !maps.Equal(got.byName, want) || got.bytes != bytes {
+			return fmt.Sprintf("texts %q: got %q, %d bytes, want %q, %d bytes", got.what, got.byName, got.bytes, want, bytes)
+		}
 	}
 	return ""
 }

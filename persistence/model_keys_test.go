@@ -31,43 +31,34 @@ func (o *trial) swap() bool {
 	return o.db != other && len(dbs[o.db])+len(dbs[other]) > 0
 }
 
-func (o *trial) library() string { return string(rune('a' + o.r.IntN(4))) }
+// nameOfText draws one of few names.
+func (o *trial) nameOfText() string { return string(rune('a' + o.r.IntN(4))) }
 
-func (o *trial) setLibrary() bool {
-	name, source := o.library(), fmt.Sprint(o.r.IntN(1000))
-	o.tx.SetLibrary(name, source)
-	o.m.libraries[name] = source
-	return true
+// setText sets one of the texts that op changes.
+func setText(op byte, set func(tx *Tx, name, text string)) func(*trial) bool {
+	return func(o *trial) bool {
+		name, text := o.nameOfText(), fmt.Sprint(o.r.IntN(1000))
+		set(o.tx, name, text)
+		o.m.texts[op][name] = text
+		return true
+	}
 }
 
-func (o *trial) deleteLibrary() bool {
-	name := o.library()
-	o.tx.DeleteLibrary(name)
-	_, ok := o.m.libraries[name]
-	delete(o.m.libraries, name)
-	return ok
+func deleteText(op byte, remove func(tx *Tx, name string)) func(*trial) bool {
+	return func(o *trial) bool {
+		name := o.nameOfText()
+		remove(o.tx, name)
+		_, ok := o.m.texts[op][name]
+		delete(o.m.texts[op], name)
+		return ok
+	}
 }
 
 func (o *trial) deleteLibraries() bool {
-	n := len(o.m.libraries)
+	n := len(o.m.texts[opLibrary])
 	o.tx.DeleteLibraries()
-	clear(o.m.libraries)
+	clear(o.m.texts[opLibrary])
 	return n > 0
-}
-
-func (o *trial) setUser() bool {
-	name, rules := o.library(), fmt.Sprint(o.r.IntN(1000))
-	o.tx.SetUser(name, rules)
-	o.m.users[name] = rules
-	return true
-}
-
-func (o *trial) deleteUser() bool {
-	name := o.library()
-	o.tx.DeleteUser(name)
-	_, ok := o.m.users[name]
-	delete(o.m.users, name)
-	return ok
 }
 
 func (o *trial) set() bool {

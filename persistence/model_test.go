@@ -18,12 +18,11 @@ import (
 // model is what a store should hold: a plain map for each database. A value is
 // never changed but replaced, so that a clone needs no deep copy.
 type model struct {
-	dbs       []map[string]modelValue
-	libraries map[string]string
-	users     map[string]string
-	now       int64
-	swept     int64          // time up to which fields that are over are gone
-	effects   map[string]int // how often each operation changed something; shared by clones
+	dbs     []map[string]modelValue
+	texts   map[byte]map[string]string // by the operation that changes them
+	now     int64
+	swept   int64          // time up to which fields that are over are gone
+	effects map[string]int // how often each operation changed something; shared by clones
 }
 
 type modelValue struct {
@@ -53,7 +52,10 @@ const (
 )
 
 func newModel() *model {
-	m := &model{libraries: map[string]string{}, users: map[string]string{}, now: 1000, effects: map[string]int{}}
+	m := &model{texts: map[byte]map[string]string{}, now: 1000, effects: map[string]int{}}
+	for op := byte(opLibrary); op <= opConfiguration; op++ {
+		m.texts[op] = map[string]string{}
+	}
 	for range modelDBs {
 		m.dbs = append(m.dbs, map[string]modelValue{})
 	}
@@ -62,7 +64,10 @@ func newModel() *model {
 
 func (m *model) clone() *model {
 	c := *m
-	c.dbs, c.libraries, c.users = nil, maps.Clone(m.libraries), maps.Clone(m.users)
+	c.dbs, c.texts = nil, map[byte]map[string]string{}
+	for op, texts := range m.texts {
+		c.texts[op] = maps.Clone(texts)
+	}
 	for _, db := range m.dbs {
 		c.dbs = append(c.dbs, maps.Clone(db))
 	}
@@ -143,11 +148,13 @@ var operations = []struct {
 	{"flush all", 1, nil, (*trial).flushAll},
 	{"flush", 1, nil, (*trial).flush},
 	{"swap", 2, nil, (*trial).swap},
-	{"set library", 2, nil, (*trial).setLibrary},
-	{"delete library", 4, nil, (*trial).deleteLibrary},
+	{"set library", 2, nil, setText(opLibrary, (*Tx).SetLibrary)},
+	{"delete library", 4, nil, deleteText(opLibrary, (*Tx).DeleteLibrary)},
 	{"delete libraries", 1, nil, (*trial).deleteLibraries},
-	{"set user", 1, nil, (*trial).setUser},
-	{"delete user", 2, nil, (*trial).deleteUser},
+	{"set user", 1, nil, setText(opUser, (*Tx).SetUser)},
+	{"delete user", 3, nil, deleteText(opUser, (*Tx).DeleteUser)},
+	{"set directive", 1, nil, setText(opConfiguration, (*Tx).SetDirective)},
+	{"delete directive", 3, nil, deleteText(opConfiguration, (*Tx).DeleteDirective)},
 	{"set", 4, nil, (*trial).set},
 	{"patch", 5, holds(structures.KindString), (*trial).patch},
 	{"delete", 4, exists, (*trial).delete},

@@ -159,6 +159,8 @@ type Options struct {
 	// that there are, with their rules. It is called with all shards locked, must not call the
 	// store, and keeps or changes nothing that it gets.
 	OnUsers func(users map[string]string, changed []string)
+	// OnConfiguration is that of the configuration: directives with their values.
+	OnConfiguration func(values map[string]string, changed []string)
 	// Background is given each Task once, by Open, and makes its steps from then on,
 	// in any order and from any goroutines; nil is a goroutine for each, which does
 	// so when they are due. A simulation decides with it what happens when. Close

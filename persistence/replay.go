@@ -32,8 +32,6 @@ type replay struct {
 	last    journal.Position // end of what was replayed
 	live    bool             // the store serves meanwhile: see member_follow.go
 
-	users    []string // that changed in the entry which a live one applies
-	allUsers bool     // there were none before
 	// known has for keys read from disk which records their heads contain, if
 	// those are still to come. Each is for the goroutine that has the shard.
 	known [shardCount]map[string]uint64
@@ -231,13 +229,14 @@ func (r *replay) recordApart(w *replayer, rec []byte, lsn uint64) error {
 	}
 }
 
-// text does an operation about a library or a user.
+// text does an operation about a text.
 func (r *replay) text(op byte, args *structures.Args) error {
-	first := op == opUser && len(r.s.users.byName) == 0
-	name, err := r.s.textsOf(op).operate(args)
-	if op == opUser && r.live {
-		r.users = append(r.users, name)
-		r.allUsers = r.allUsers || first
+	l := r.s.textsOf(op)
+	first := len(l.byName) == 0
+	name, err := l.operate(args)
+	if r.live && l.tell != nil {
+		l.news = append(l.news, name)
+		l.anew = l.anew || first
 	}
 	return err
 }

@@ -39,10 +39,11 @@ type Store struct {
 
 	// mapping holds the physical databases. It is written with all shards locked
 	// and read with any.
-	mapping   meta
-	libraries texts
-	users     texts
-	marks     [shardCount]uint64 // found by Start, for the replay
+	mapping       meta
+	libraries     texts
+	users         texts
+	configuration texts
+	marks         [shardCount]uint64 // found by Start, for the replay
 
 	memory    atomic.Int64 // bytes for keys and values
 	large     atomic.Int64 // of these, of values with a pager

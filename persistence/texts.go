@@ -13,13 +13,14 @@ import (
 	"github.com/vigildb/vigil/structures"
 )
 
-// Texts by name are what the store keeps beside its keys: libraries of functions, and
-// users. They belong to no database and are never evicted. A change of them is an operation
+// Texts by name are what the store keeps beside its keys: libraries of functions, users, and
+// the configuration of a group. They belong to no database and are never evicted. A change of them is an operation
 // of a record, which a replay does when everything before it is done. They are few, so that
 // all are in memory, and a cut of the journal writes those that changed since the last one:
 //
-//	'l' | group (2) | name  ->  crc32c of name and source (4) | source
-//	'u' | group (2) | name  ->  crc32c of name and rules (4) | rules
+//	'd' | group (2) | name  ->  crc32c of name and value (4) | value of a directive
+//	'l' | group (2) | name  ->  crc32c of name and source (4) | source of a library
+//	'u' | group (2) | name  ->  crc32c of name and rules (4) | rules of a user
 //
 // What is written may be ahead of the end of the cut: a replay of the operations in
 // between once more leads to the same texts, because each operation sets or removes
@@ -33,19 +34,28 @@ type texts struct {
 	byName  map[string]string   // guarded by the lock of shard textShard
 	changed map[string]struct{} // names whose key differs; guarded as byName
 	bytes   int                 // of names and texts; guarded as byName
+
+	tell func(byName map[string]string, changed []string) // see Options.OnUsers; may be nil
+	news []string                                         // changed by the entry that a follower applies; guarded as byName
+	anew bool                                             // by which they are more than none; guarded as byName
 }
 
 // textShard is the shard whose lock guards the texts.
 const textShard = 0
 
-// AddTexts adds the shard whose lock guards libraries and users.
+// AddTexts adds the shard whose lock guards libraries, users and the configuration.
 func (m *Shards) AddTexts() { m[textShard>>6] |= 1 << (textShard & 63) }
 
-// newTexts returns what changes of an operation are about: no libraries, or no users.
+// newTexts returns what changes of an operation are about: none of them yet.
 func newTexts(op byte) texts {
-	l := texts{what: "library", prefix: prefixLibrary, op: op, empty: true, byName: map[string]string{}, changed: map[string]struct{}{}}
-	if op == opUser {
-		l.what, l.prefix, l.empty = "user", prefixUser, false
+	l := texts{op: op, byName: map[string]string{}, changed: map[string]struct{}{}}
+	switch op {
+	case opLibrary:
+		l.what, l.prefix, l.empty = "library", prefixLibrary, true
+	case opUser:
+		l.what, l.prefix = "user", prefixUser
+	case opConfiguration:
+		l.what, l.prefix = "directive", prefixConfiguration
 	}
 	return l
 }
@@ -97,10 +107,11 @@ func (l *texts) decode(key, value []byte) (name, text string, err error) {
 	return name, string(value[4:]), nil
 }
 
-// loadTexts reads libraries and users as the last cut of the journal left them.
+// loadTexts reads all texts as the last cut of the journal left them.
 func (s *Store) loadTexts() error {
-	s.libraries, s.users = newTexts(opLibrary), newTexts(opUser)
-	return errors.Join(s.libraries.load(s.db), s.users.load(s.db))
+	s.libraries, s.users, s.configuration = newTexts(opLibrary), newTexts(opUser), newTexts(opConfiguration)
+	s.users.tell, s.configuration.tell = s.opts.OnUsers, s.opts.OnConfiguration
+	return errors.Join(s.libraries.load(s.db), s.users.load(s.db), s.configuration.load(s.db))
 }
 
 func (l *texts) load(db *pebble.DB) error {
@@ -172,10 +183,37 @@ func (l *texts) operate(args *structures.Args) (name string, err error) {
 
 // textsOf returns what an operation is about.
 func (s *Store) textsOf(op byte) *texts {
-	if op == opUser {
+	switch op {
+	case opUser:
 		return &s.users
+	case opConfiguration:
+		return &s.configuration
 	}
 	return &s.libraries
+}
+
+// tellTexts says that any text may have changed.
+func (s *Store) tellTexts() {
+	for _, l := range []*texts{&s.users, &s.configuration} {
+		if l.tell != nil {
+			l.tell(l.byName, nil)
+		}
+	}
+}
+
+// tellNews says which texts an entry has changed: all, if there were none before.
+func (s *Store) tellNews() {
+	for _, l := range []*texts{&s.users, &s.configuration} {
+		news, anew := l.news, l.anew
+		l.news, l.anew = nil, false
+		switch {
+		case len(news) == 0 || l.tell == nil:
+		case anew:
+			l.tell(l.byName, nil)
+		default:
+			l.tell(l.byName, news)
+		}
+	}
 }
 
 // changedText is a text that changed; nil if it is gone.
@@ -191,7 +229,7 @@ func (s *Store) takeChanged() []changedText {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	var changed []changedText
-	for _, l := range []*texts{&s.libraries, &s.users} {
+	for _, l := range []*texts{&s.libraries, &s.users, &s.configuration} {
 		for _, name := range slices.Sorted(maps.Keys(l.changed)) {
 			c := changedText{of: l, name: name}
 			if text, ok := l.byName[name]; ok {

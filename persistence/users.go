@@ -28,10 +28,3 @@ func (tx *Tx) SetUser(name, rules string) { tx.setText(&tx.s.users, name, rules)
 
 // DeleteUser removes a user. The lock of AddTexts is held.
 func (tx *Tx) DeleteUser(name string) { tx.deleteText(&tx.s.users, name) }
-
-// tellUsers says which users have changed; nil for all.
-func (s *Store) tellUsers(changed []string) {
-	if s.opts.OnUsers != nil {
-		s.opts.OnUsers(s.users.byName, changed)
-	}
-}

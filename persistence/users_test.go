@@ -95,8 +95,8 @@ func TestDamagedUserIsFound(t *testing.T) {
 	}
 }
 
-// A change of users that says nothing, or too much, is damage; all libraries may be removed at once.
-func TestChangesOfUsersAreDecodedStrictly(t *testing.T) {
+// A change of users or directives that says nothing, or too much, is damage; all libraries may be removed at once.
+func TestChangesOfTextsAreDecodedStrictly(t *testing.T) {
 	for _, x := range []struct {
 		op   byte
 		args []string
@@ -104,6 +104,8 @@ func TestChangesOfUsersAreDecodedStrictly(t *testing.T) {
 	}{
 		{opLibrary, nil, true}, {opUser, nil, false}, {opUser, []string{"u"}, true}, {opUser, []string{"u", "on"}, true},
 		{opUser, []string{"u", "on", "off"}, false}, {opLibrary, []string{"a", "b", "c"}, false},
+		{opConfiguration, nil, false}, {opConfiguration, []string{"d"}, true}, {opConfiguration, []string{"d", "5"}, true},
+		{opConfiguration, []string{"d", "5", "6"}, false},
 	} {
 		var rec structures.Change
 		rec.Op(x.op, len(x.args))

@@ -105,6 +105,9 @@ func writeReport(w io.Writer, r *persistence.Report) {
 	if r.Users > 0 {
 		fmt.Fprintf(w, "users: %d\n", r.Users)
 	}
+	if r.Directives > 0 {
+		fmt.Fprintf(w, "directives of the group: %d\n", r.Directives)
+	}
 	fmt.Fprintf(w, "values: %d bytes, %d pages\n", r.Bytes, r.Pages)
 	fmt.Fprintf(w, "journal: %d records in %d chunks, the last is %d\n", r.Records, r.Chunks, r.Last)
 	for _, d := range r.Damage {
