@@ -77,6 +77,10 @@ type Command struct {
 	// of all members, as a write does.
 	Users func(argv [][]byte) bool
 
+	// Directives, if set, returns the names of the directives that a call sets. In a group some
+	// of them are those of all members, and such a call changes their data too.
+	Directives func(argv [][]byte) [][]byte
+
 	Syntax  string // arguments after the name, as redis-cli shows them
 	Types   Types  // of arguments whose names stand for another type elsewhere
 	Since   string // the version of Redis (or of the module, or of vigil) that has it

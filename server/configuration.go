@@ -47,7 +47,7 @@ func (srv *Server) watchConfig() {
 	srv.config.Check(checkMaxClients, "maxclients")
 	srv.config.Check(srv.keepThrowAway, "save", "appendonly")
 	srv.config.Check(srv.keepFsync, "appendfsync")
-	if srv.opts.Group == nil { // else the call that changes it keeps it: see keepPassword
+	if srv.opts.Group == nil { // else the call that changes it keeps it: see keepSet
 		srv.config.Watch(srv.setPassword, "requirepass")
 	}
 	srv.config.Watch(srv.apply)
@@ -66,10 +66,11 @@ func (srv *Server) keepThrowAway(_, new *conf.Settings) error {
 }
 
 // ConfigGet lists names and values.
-func (h host) ConfigGet(patterns []string) []string {
+func (s *session) ConfigGet(patterns []string) []string {
+	s.awaitTexts()
 	var out []string
 	match := func(pattern, name string) bool { return glob.Match([]byte(pattern), []byte(name)) }
-	for _, p := range h.srv.config.Get(patterns, match) {
+	for _, p := range s.srv.config.Get(patterns, match) {
 		out = append(out, p.Name, p.Value)
 	}
 	return out
@@ -81,10 +82,19 @@ func (s *session) ConfigSet(pairs []string) error {
 	for i := 0; i+1 < len(pairs); i += 2 {
 		list = append(list, conf.Pair{Name: pairs[i], Value: pairs[i+1]})
 	}
-	if err := s.srv.config.Set(conf.Caller{Local: s.local(), Loading: s.srv.loading.Load()}, list); err != nil {
+	caller := conf.Caller{Local: s.local(), Loading: s.srv.loading.Load()}
+	var unkept error
+	if s.textsHeld {
+		caller.Share = s.srv.mayShare()
+		caller.Keep = func(shared []conf.Pair) error {
+			unkept = s.keepSet(pairs, shared)
+			return unkept
+		}
+	}
+	if err := s.srv.config.Set(caller, list); err != nil && unkept == nil {
 		return commands.WireError(err.Error())
 	}
-	return s.keepPassword(pairs)
+	return unkept
 }
 
 // setPassword gives the default user the password of the configuration.

@@ -127,8 +127,10 @@ func (s *session) prepare(cmd *commands.Command, argv [][]byte) {
 	case cmd.Is(commands.LocksQueue):
 		s.addQueue()
 	}
-	if s.srv.opts.Group != nil && s.changesUsers(cmd, argv) {
-		s.shards.AddTexts()
+	if s.srv.opts.Group != nil {
+		if s.textsHeld = s.changesTexts(cmd, argv); s.textsHeld {
+			s.shards.AddTexts()
+		}
 	}
 	s.keys = s.keys[:0]
 	if len(cmd.Keys) > 0 {
@@ -233,8 +235,8 @@ func (s *session) commit() {
 		s.dur.big = s.dur.big || s.tx.Heavy()
 		s.dur.large = s.dur.large || s.tx.Large()
 	}
-	if s.keptUsers {
-		s.keptUsers = false
+	if s.keptTexts {
+		s.keptTexts = false
 		s.srv.shared.changed.Store(lsn)
 	}
 	s.announceKept(lsn)

@@ -235,8 +235,8 @@ func (s *session) admitMember(cmd *commands.Command, argv [][]byte) error {
 			return err
 		}
 	}
-	if s.changesUsers(cmd, argv) {
-		return s.admitUsers()
+	if s.changesTexts(cmd, argv) {
+		return s.admitTexts()
 	}
 	if s.srv.store.Member().Leads() {
 		return nil
@@ -267,7 +267,7 @@ func (s *session) admitLocked(cmd *commands.Command, argv [][]byte) error {
 			return s.readmit(cmd, argv)
 		}
 		return nil
-	case s.effects(cmd)&(commands.Write|commands.LeaderOnly) != 0, s.changesUsers(cmd, argv):
+	case s.effects(cmd)&(commands.Write|commands.LeaderOnly) != 0, s.changesTexts(cmd, argv):
 		return commands.ErrReadOnlyReplica
 	case s.srv.slotted():
 		return s.admitSlotsLocked(cmd)

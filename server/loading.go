@@ -25,7 +25,9 @@ func (srv *Server) Load() error {
 	}
 	srv.loadLibraries()
 	srv.recallUsers()
+	srv.recallConfiguration()
 	srv.reportUsers()
+	srv.reportConfiguration()
 	if err := srv.join(); err != nil {
 		return err
 	}

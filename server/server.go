@@ -34,7 +34,7 @@ type Server struct {
 	clients   clients
 	users     *acl.Users
 	watcher   *acl.User // of observers
-	shared    sharedUsers
+	shared    sharedTexts
 	refusals  acl.Log
 	memory    clientMemory
 	broker    broker
@@ -144,6 +144,7 @@ func Start(o Options) (*Server, error) {
 		return nil, errors.Join(err, srv.store.Close())
 	}
 	srv.watchConfig()
+	srv.recallConfiguration() // as far as it is known, too
 	srv.openSaves()
 	srv.activeExpire.Store(true)
 	srv.cron.plan(srv)

@@ -30,7 +30,8 @@ type session struct {
 	conn transport.Conn
 	user atomic.Pointer[acl.User] // only the owner changes it
 
-	keptUsers bool // the call has changed users of the group
+	keptTexts bool // the call has changed users or directives of the group
+	textsHeld bool // the call has the lock of these
 
 	in     input
 	txn    transaction

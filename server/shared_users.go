@@ -14,8 +14,8 @@ import (
 // call that does, so that the order of the log is that of changes. A follower takes them over
 // from the store, and so does every member when its memory is made anew, as after a rollback.
 
-// sharedUsers is what a member of a group knows of the users that it shares.
-type sharedUsers struct {
+// sharedTexts is what a member of a group knows of the users and the directives that it shares.
+type sharedTexts struct {
 	changed      atomic.Uint64 // position of the last change made here; 0 for none in this leadership
 	declaredPass string        // requirepass when the server started
 	most         int           // maxUserBytes, or less in tests
@@ -25,16 +25,20 @@ type sharedUsers struct {
 // one record.
 const maxUserBytes = 64 << 20
 
-// changesUsers reports whether a call, or one that EXEC runs, changes users.
-func (s *session) changesUsers(cmd *commands.Command, argv [][]byte) bool {
+// changesTexts reports whether a call, or one that EXEC runs, changes users or shared directives.
+func (s *session) changesTexts(cmd *commands.Command, argv [][]byte) bool {
 	if cmd.Is(commands.LocksQueue) {
-		return slices.ContainsFunc(s.txn.queue, func(q queuedCall) bool { return q.cmd.Users != nil && q.cmd.Users(q.argv) })
+		return slices.ContainsFunc(s.txn.queue, func(q queuedCall) bool { return s.changesText(q.cmd, q.argv) })
 	}
-	return cmd.Users != nil && cmd.Users(argv)
+	return s.changesText(cmd, argv)
 }
 
-// admitUsers refuses a change of users where a write is refused.
-func (s *session) admitUsers() error {
+func (s *session) changesText(cmd *commands.Command, argv [][]byte) bool {
+	return cmd.Users != nil && cmd.Users(argv) || cmd.Directives != nil && s.changesDirectives(cmd, argv)
+}
+
+// admitTexts refuses a change of users or shared directives where a write is refused.
+func (s *session) admitTexts() error {
 	switch g := s.srv.opts.Group; {
 	case s.srv.loading.Load():
 		return commands.ErrLoading
@@ -81,26 +85,31 @@ func (s *session) KeepUsers(c *acl.Changes) error {
 			s.tx.SetUser(l.Name, l.Rules)
 		}
 	}
-	s.keptUsers = true
+	s.keptTexts = true
 	return s.tx.Err()
 }
 
-// keepPassword has the default user have the requirepass that CONFIG SET has given the leader of a group.
+// keepPassword has the default user have the requirepass that CONFIG SET gives the leader of a group.
 func (s *session) keepPassword(pairs []string) error {
-	for i := 0; i < len(pairs); i += 2 {
-		if s.srv.opts.Group != nil && strings.EqualFold(pairs[i], "requirepass") {
-			return s.srv.users.SetPassword(s.srv.settings().conf.RequirePass, s.KeepUsers)
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if strings.EqualFold(pairs[i], "requirepass") {
+			return s.srv.users.SetPassword(pairs[i+1], s.KeepUsers)
 		}
 	}
 	return nil
 }
 
-// Users are all users. A reply that tells of them waits for their last change, as one that
-// shows a key waits for that of the key.
-func (s *session) Users() *acl.Users {
+// awaitTexts has the reply wait for the last change of users or shared directives, as one that shows a
+// key waits for that of the key.
+func (s *session) awaitTexts() {
 	if at := s.srv.shared.changed.Load(); at != 0 && s.srv.store.Member().Leads() && !s.srv.store.Confirmed(at) {
 		s.dur.read(at)
 	}
+}
+
+// Users are all users.
+func (s *session) Users() *acl.Users {
+	s.awaitTexts()
 	return s.srv.users
 }
 

@@ -1,6 +1,10 @@
 package admin
 
-import "github.com/vigildb/vigil/commands"
+import (
+	"slices"
+
+	"github.com/vigildb/vigil/commands"
+)
 
 // Config is the configuration of the server.
 type Config interface {
@@ -19,7 +23,7 @@ func configRows() []commands.Command {
 			Summary: "Returns the parameters whose names match any of the patterns.", Run: configGet},
 		{Name: "CONFIG SET", Arity: -4, Tips: "request_policy:all_nodes response_policy:all_succeeded", Flags: adminFlags, Syntax: "parameter value [parameter value ...]",
 			Since: "2.0.0", Cost: "O(n) for n parameters",
-			Summary: "Changes parameters: either all of them or none.", Secrets: configSecrets, Users: configUsers, Run: configSet},
+			Summary: "Changes parameters: either all of them or none.", Secrets: configSecrets, Users: configUsers, Directives: configDirectives, Run: configSet},
 		{Name: "CONFIG RESETSTAT", Arity: 2, Tips: "request_policy:all_nodes response_policy:all_succeeded", Flags: adminFlags, Since: "2.0.0", Cost: "O(1)",
 			Summary: "Resets the counters that INFO shows.", Run: configResetStat},
 		{Name: "CONFIG REWRITE", Arity: 2, Tips: "request_policy:all_nodes response_policy:all_succeeded", Flags: adminFlags, Since: "2.8.0", Cost: "O(1)",
@@ -70,14 +74,17 @@ func configSecrets(argv [][]byte) []int {
 	return secret
 }
 
+// configDirectives are the names of the parameters.
+func configDirectives(argv [][]byte) (names [][]byte) {
+	for i := 2; i < len(argv); i += 2 {
+		names = append(names, argv[i])
+	}
+	return names
+}
+
 // configUsers reports whether a call changes the password of the default user.
 func configUsers(argv [][]byte) bool {
-	for i := 2; i < len(argv); i += 2 {
-		if commands.EqualFold(argv[i], "REQUIREPASS") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(configDirectives(argv), func(name []byte) bool { return commands.EqualFold(name, "REQUIREPASS") })
 }
 
 func configResetStat(c *commands.Ctx) error {

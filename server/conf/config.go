@@ -20,11 +20,15 @@ type Config struct {
 
 	settings atomic.Pointer[Settings]
 
+	// rewriting is held by Rewrite. It is taken before mu, which waits for no file.
+	rewriting sync.Mutex
+
 	// mu is held while values change and while hooks run, so changes are seen
 	// by hooks in one order. Hooks must not call methods that take it.
 	mu struct {
 		sync.Mutex
-		values  []value // by row; a value is never changed in place
+		values  []value       // by row; a value is never changed in place
+		own     map[int]value // of this member, where values has one of its group
 		renames []Rename
 		users   []UserLine
 		// describe, if set, returns the user lines of a rewritten file.
@@ -56,7 +60,7 @@ func New() *Config {
 	for _, s := range sections() {
 		c.rows = append(c.rows, s.rows...)
 	}
-	c.mu.values = make([]value, len(c.rows))
+	c.mu.values, c.mu.own = make([]value, len(c.rows)), make(map[int]value)
 	for i := range c.rows {
 		r := &c.rows[i]
 		c.index[r.name] = i
@@ -175,14 +179,21 @@ func (c *Config) Get(patterns []string, match func(pattern, name string) bool) [
 // dropped. Settings still returns the old values while it runs. It must not
 // call Get, Set or Rewrite, which would wait for it.
 //
-// Check panics if a name is unknown: that is a bug of the caller.
+// Check panics if a name is unknown, or that of a shared directive, which a member takes as it is: that is
+// a bug of the caller.
 func (c *Config) Check(ask func(old, new *Settings) error, names ...string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.mu.checks = append(c.mu.checks, check{c.rowsOf(names), ask})
+	rows := c.rowsOf(names)
+	for _, row := range rows {
+		if c.rows[row].flags&shared != 0 {
+			panic(fmt.Sprintf("conf: %q is shared, and cannot be refused", c.rows[row].name))
+		}
+	}
+	c.mu.checks = append(c.mu.checks, check{rows, ask})
 }
 
-// Watch registers a hook that is called after a CONFIG SET has changed any of the named directives,
+// Watch registers a hook that is called after a CONFIG SET or a Take has changed any of the named directives,
 // or anything if none is named; Settings has the new values by then. The rules for hooks of Check
 // apply to it too.
 func (c *Config) Watch(tell func(*Settings), names ...string) {

@@ -22,7 +22,8 @@ add up. In a file, ` + "`include path`" + ` reads another file, or every file th
 
 CONFIG GET shows every directive. CONFIG SET changes directives that are not marked
 *fixed*: either all that one call names or none. CONFIG REWRITE updates the file.
-Directives marked *protected* can be set only if ` + "`enable-protected-configs`" + ` allows it.
+Directives marked *protected* can be set only if ` + "`enable-protected-configs`" + ` allows it. CONFIG SET of one that is
+marked *shared* counts for all members of a group (docs/cluster.md); all others are those of the machine.
 
 vigil refuses what it cannot do. A directive marked *not supported* would protect
 something or change what the server is, and vigil does not have it: only the default
@@ -88,6 +89,9 @@ func (r *directive) markdown() string {
 	}
 	if r.flags&protected != 0 {
 		meaning += " *Protected.*"
+	}
+	if r.flags&shared != 0 {
+		meaning += " *Shared.*"
 	}
 	switch r.effect {
 	case inert:

@@ -38,13 +38,16 @@ func (c *Config) rewrite(all bool) error {
 	if c.file == "" {
 		return commands.ErrNoConfigFile
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.rewriting.Lock()
+	defer c.rewriting.Unlock()
 	old, err := ReadFile(c.file)
 	if err != nil && !missing(c.file) {
 		return commands.ErrRewritingConfig(err)
 	}
-	if err := ReplaceFile(c.file, c.rewrittenLocked(old, all)); err != nil {
+	c.mu.Lock()
+	text := c.rewrittenLocked(old, all)
+	c.mu.Unlock()
+	if err := ReplaceFile(c.file, text); err != nil {
 		return commands.ErrRewritingConfig(systemText(err))
 	}
 	return nil

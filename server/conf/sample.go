@@ -72,6 +72,9 @@ func (r *directive) remarks() string {
 	if r.flags&protected != 0 && r.flags&(immutable|settled) == 0 {
 		all = append(all, "CONFIG SET needs enable-protected-configs.")
 	}
+	if r.flags&shared != 0 {
+		all = append(all, "Shared by the members of a group.")
+	}
 	switch r.effect {
 	case inert:
 		all = append(all, "No effect.")

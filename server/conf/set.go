@@ -13,6 +13,8 @@ import (
 type Caller struct {
 	Local   bool // the client is on this machine
 	Loading bool // data is being loaded
+	Keep    Keep // may be nil
+	Share   bool // shared directives are set for the group
 }
 
 // failure is an error with Redis's text, with the code in front.
@@ -32,7 +34,7 @@ type change struct {
 // Cases, in the order in which they are found: an unknown name; a directive
 // that cannot change, or not by this caller; one that is named twice, be it by
 // its alias (Redis lets the alias pass); a value that is wrong, or asks for what
-// vigil does not have; a hook that refuses.
+// vigil does not have; a hook that refuses; Keep, whose error is returned as it is.
 func (c *Config) Set(caller Caller, pairs []Pair) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -63,13 +65,23 @@ func (c *Config) Set(caller Caller, pairs []Pair) error {
 		copy(c.mu.values, oldValues)
 		return err
 	}
+	if err := c.keepLocked(caller, changes, oldValues); err != nil {
+		c.undoLocked(old, next, changed, c.mu.checks)
+		copy(c.mu.values, oldValues)
+		return err
+	}
 	c.settings.Store(next)
+	c.tellLocked(next, changed)
+	return nil
+}
+
+// tellLocked tells the hooks of the changed rows.
+func (c *Config) tellLocked(next *Settings, changed map[int]string) {
 	for _, w := range c.mu.watches {
 		if _, ok := firstChanged(w.rows, changed); ok || len(w.rows) == 0 && len(changed) > 0 {
 			w.tell(next)
 		}
 	}
-	return nil
 }
 
 // resolve finds the rows of the pairs and checks that they may be set.
@@ -110,7 +122,7 @@ func (c *Config) hasLocked(ch change) bool {
 }
 
 // askLocked asks the hooks of the changed rows. If one refuses, those that
-// agreed are undone, the last one first.
+// agreed are undone.
 func (c *Config) askLocked(old, next *Settings, changed map[int]string) error {
 	for i, k := range c.mu.checks {
 		name, ok := firstChanged(k.rows, changed)
@@ -121,14 +133,19 @@ func (c *Config) askLocked(old, next *Settings, changed map[int]string) error {
 		if err == nil {
 			continue
 		}
-		for _, agreed := range slices.Backward(c.mu.checks[:i]) {
-			if _, ok := firstChanged(agreed.rows, changed); ok {
-				_ = agreed.ask(next, old) // it was accepted before, and there is no way to report an error
-			}
-		}
+		c.undoLocked(old, next, changed, c.mu.checks[:i])
 		return failure(name, err.Error())
 	}
 	return nil
+}
+
+// undoLocked undoes what hooks have agreed to, the last one first.
+func (c *Config) undoLocked(old, next *Settings, changed map[int]string, agreed []check) {
+	for _, k := range slices.Backward(agreed) {
+		if _, ok := firstChanged(k.rows, changed); ok {
+			_ = k.ask(next, old) // it was accepted before, and there is no way to report an error
+		}
+	}
 }
 
 func firstChanged(rows []int, changed map[int]string) (name string, ok bool) {

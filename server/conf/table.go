@@ -13,6 +13,7 @@ const (
 	rereads                      // the value names what may have changed: to set it again is a change
 	always                       // CONFIG REWRITE writes it even at its default
 	settled                      // cannot change either, but CONFIG SET accepts the value that it has
+	shared                       // describes the data or the service of a group, not the machine: CONFIG SET sets it for all members
 )
 
 // effect is what a directive does here.

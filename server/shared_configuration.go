@@ -1,0 +1,63 @@
+package server
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/server/conf"
+)
+
+// The members of a group share directives that describe the data or the service, from the moment that CONFIG SET
+// sets one at the leader (ADR 0078): its value is kept with the data, and goes the ways of users.
+
+// mayShare reports whether CONFIG SET of a shared directive counts for all members of the group.
+func (srv *Server) mayShare() bool { return srv.opts.Group != nil }
+
+// changesDirectives reports whether a call sets a shared directive.
+func (s *session) changesDirectives(cmd *commands.Command, argv [][]byte) bool {
+	return s.srv.mayShare() && slices.ContainsFunc(cmd.Directives(argv), func(name []byte) bool { return s.srv.config.Shared(string(name)) })
+}
+
+// keepSet keeps with the data of the group what a CONFIG SET of pairs changes of it: users, and shared directives. The call
+// holds the lock of AddTexts.
+func (s *session) keepSet(pairs []string, shared []conf.Pair) error {
+	if s.tx.RecordBytes() > maxTransaction {
+		return commands.ErrQueueTooLong
+	}
+	if err := s.keepPassword(pairs); err != nil {
+		return err
+	}
+	for _, p := range shared {
+		if value, ok := s.tx.Directive(p.Name); !ok || value != p.Value {
+			s.tx.SetDirective(p.Name, p.Value)
+			s.keptTexts = true
+		}
+	}
+	return s.tx.Err()
+}
+
+// takeConfiguration takes directives over from the store: some by name, or all with nil. It is called with all shards
+// locked, or before the server takes part in its group.
+func (srv *Server) takeConfiguration(values map[string]string, changed []string) {
+	srv.config.Take(values, changed, func(name string, err error) {
+		srv.logf(LogWarning, "Directive %.100q of the group does not count here: %.200v", name, err)
+	})
+}
+
+// recallConfiguration makes the values of directives those that the data has, if it has any.
+func (srv *Server) recallConfiguration() {
+	if srv.opts.Group == nil {
+		return
+	}
+	if values := srv.store.Configuration(); len(values) > 0 {
+		srv.takeConfiguration(values, nil)
+	}
+}
+
+// reportConfiguration says which directives of the configuration do not count.
+func (srv *Server) reportConfiguration() {
+	if names := srv.config.Overruled(); len(names) > 0 {
+		srv.logf(LogNotice, "The group has other values of these directives than the configuration, which do not count: %s", strings.Join(names, ", "))
+	}
+}
