@@ -140,7 +140,7 @@ func TestMessagesOfADeposedLeaderAreGivenUp(t *testing.T) {
 func TestMessagesReachTheClientsOfAllMembers(t *testing.T) {
 	for _, role := range []string{"leader", "follower"} {
 		t.Run(role, func(t *testing.T) {
-			r, g := newGroupRig(t)
+			r, g := newGroupRig(t, func(o *Options) { o.Config = testConfig(t, "--notify-keyspace-events", "KEAm") })
 			r.dial().want("SET k v PX 60000", "OK")
 			if role == "follower" {
 				g.depose()
@@ -166,7 +166,6 @@ func TestMessagesReachTheClientsOfAllMembers(t *testing.T) {
 			sub.next(`["pmessage" "c?" "ch" "5"]`)
 			sub.next(`["smessage" "ch" "6"]`)
 			sub.quietSubscriber()
-			c.want("CONFIG SET notify-keyspace-events KEAm", "OK")
 			sub.do("PSUBSCRIBE", "__key*__:*")
 			c.want("GET nosuch", "(nil)")
 			sub.next(`["pmessage" "__key*__:*" "__keyspace@0__:nosuch" "keymiss"]`)
