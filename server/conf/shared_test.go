@@ -115,7 +115,8 @@ func TestTakenValuesLieAboveTheMembersOwn(t *testing.T) {
 	take(map[string]string{"timeout": "71"}, []string{"lua-memory-limit"}, "70") // not that one
 	take(map[string]string{"timeout": "later"}, []string{"timeout"}, "7", "timeout")
 	take(map[string]string{"timeout": "72"}, nil, "72")
-	take(map[string]string{"lua-memory-limit": "2097152", "port": "1", "Timeout": "73", "nosuch": "1"}, nil, "7", "Timeout", "nosuch", "port")
+	take(map[string]string{"lua-memory-limit": "2097152", "port": "1", "Timeout": "73", "nosuch": "1", "hash-max-ziplist-value": "5"},
+		nil, "7", "Timeout", "hash-max-ziplist-value", "nosuch", "port")
 	take(map[string]string{}, []string{"nosuch", "port"}, "7") // gone, whatever it was
 	if got := shown(c, "port", "lua-memory-limit"); got != "6379 2097152" {
 		t.Errorf("got %s", got)
