@@ -94,9 +94,9 @@ crash: ## kill -9 and power losses, ROUNDS (1000) of each for each appendfsync (
 	$(BIN)/vigil-crash -server $(BIN)/vigil-server -rounds $(ROUNDS)
 	VIGIL_POWER=$(ROUNDS) $(GO) test ./persistence -run PowerLoss -v -count=1 -timeout 2h
 
-crash-group: ## kill -9 of the leader of three servers, KILLS (100) times for each appendfsync
+crash-group: ## kill -9 of the leader of three servers, KILLS (100) times for each appendfsync; OLD=path begins with servers of an older version, and upgrades amid that
 	$(MAKE) -s build
-	$(BIN)/vigil-crash -server $(BIN)/vigil-server -group $(KILLS)
+	$(BIN)/vigil-crash -server $(BIN)/vigil-server -group $(KILLS) $(if $(OLD),-old $(OLD))
 
 conformance: ## the command transcripts against vigil
 	$(GO) test ./server -run Conformance -v -count=1

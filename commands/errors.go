@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/structures"
 )
 
@@ -198,6 +199,7 @@ func (e Counted) Error() string { return string(e) }
 func Text(err error) (text WireError, known bool) {
 	var w WireError
 	var counted Counted
+	var level persistence.NeedsLevelError
 	switch {
 	case errors.As(err, &w):
 		return w, true
@@ -205,6 +207,8 @@ func Text(err error) (text WireError, known bool) {
 		return WireError(counted), true
 	case errors.Is(err, structures.ErrWrongType):
 		return ErrWrongType, true
+	case errors.As(err, &level):
+		return Errorf("ERR The group has level %d, and this needs level %d: VIGIL.CLUSTER UPGRADE at the leader raises it, once all members have a version that knows it", level.Has, level.Needs), true
 	}
 	return ErrInternal, false
 }

@@ -25,6 +25,7 @@ type Membership struct {
 	Last    uint64        // last entry of this member's log
 	Commits uint64        // last entry that is known to be committed
 	Gone    bool          // this member has left the group
+	Level   uint64        // of the group, see persistence.NewestLevel
 	// Received is how many bytes have come of the data that this member gets anew; 0: it gets none.
 	Received int64
 	Members  []Member // in the order of their numbers
@@ -79,6 +80,8 @@ type Member struct {
 	Learner, Leaves bool
 	Replica         bool  // a learner that clients are told of: it has what there was when it joined
 	Sent            int64 // bytes that the leader has sent it of data that it gets anew; 0: it gets none
+	// NewestLevel is the newest level that its version knows; 0: it was not heard.
+	NewestLevel uint64
 }
 
 // Address is the host, in brackets if it is one of IPv6, and the port.

@@ -48,6 +48,7 @@ type Member struct {
 	exports  sync.Map      // of *Export that are not closed
 	keep     atomic.Uint64 // see Keep
 	imports  atomic.Uint64 // states that were begun to be received
+	level    groupLevel
 
 	live *replay // of a follower; nil until the first entry
 	torn bool    // an entry was applied in part
@@ -79,6 +80,9 @@ func (s *Store) join() {
 	s.durable.Init()
 	if s.opts.Replicator != nil {
 		s.member = &Member{s: s, replicator: s.opts.Replicator}
+		if s.member.level.newest = s.opts.NewestLevel; s.opts.NewestLevel == 0 {
+			s.member.level.newest = NewestLevel
+		}
 		s.durable.Branch()
 	}
 }
@@ -96,6 +100,9 @@ func (s *Store) openLog() (err error) {
 		return nil
 	}
 	if m.log, err = grouplog.Open(memberDisk{s}, group); err != nil {
+		return err
+	}
+	if err := m.readable(); err != nil {
 		return err
 	}
 	m.applied.Store(m.log.State().Commit)

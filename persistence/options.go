@@ -114,6 +114,10 @@ type Options struct {
 	// what it needs itself; 0 means 256 MiB.
 	Tail int64
 
+	// NewestLevel is the newest level that the member knows; 0 means NewestLevel. Tests have
+	// members of older and newer versions.
+	NewestLevel uint64
+
 	// Recover says what to do with a damaged log; the zero value refuses. A member of a
 	// group always does: the others have what was lost.
 	Recover Recovery

@@ -214,7 +214,7 @@ func (w *replayer) erase(i int, live bool) {
 // another type, its deletion is further on in the journal.
 func (w *replayer) change(i int, live bool, op byte, args *structures.Args) error {
 	if op < structures.FirstOp {
-		return structures.ErrUnknownChange
+		return fmt.Errorf("operation %d, perhaps of a newer version of vigil: %w", op, structures.ErrUnknownChange)
 	}
 	if !live {
 		return nil

@@ -163,6 +163,15 @@ func (h host) BuryGroup(ctx context.Context, node string) (freed *slots.Set, kno
 	return freed, known, err
 }
 
+// Upgrade raises the level of the group.
+func (h host) Upgrade(ctx context.Context, dry bool) (from, to uint64, adds []string, err error) {
+	err = h.abroadIn(func(g Group) (e error) {
+		from, to, adds, e = g.Upgrade(ctx, dry)
+		return e
+	})
+	return from, to, adds, err
+}
+
 // RecoverVote has this member vote.
 func (h host) RecoverVote() (last, term uint64, err error) {
 	err = h.abroadIn(func(g Group) (e error) {

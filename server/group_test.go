@@ -50,6 +50,7 @@ type testGroup struct {
 	gone      bool     // guarded by mu: it has left
 	changes   []string // guarded by mu: what was asked of the group
 	refuses   error    // what changes return
+	level     uint64   // of the group; 0 is 1
 
 	receive  func(kind byte, channel, message []byte)
 	channels func(of *slots.Set)
@@ -272,6 +273,14 @@ func (g *testGroup) BuryGroup(_ context.Context, node string) (freed *slots.Set,
 		freed.Add(slots.Range{First: 5, Last: 9})
 	}
 	return freed, node[0] != '7', g.refuses
+}
+
+func (g *testGroup) Upgrade(_ context.Context, dry bool) (from, to uint64, adds []string, err error) {
+	g.set(func() { g.changes = append(g.changes, fmt.Sprintf("upgrade %v", dry)) })
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	level := max(1, g.level)
+	return level, 3, []string{"one thing", "another one"}[:3-level], g.refuses
 }
 
 func (g *testGroup) RecoverVote() (last, term uint64, err error) {

@@ -25,6 +25,7 @@ func numbered(is func(m *commands.Membership)) func(m *commands.Membership) {
 			m.Members[i].Number = uint64(i + 1)
 		}
 		m.Members[2].Learner, m.Members[2].Sent = true, 77
+		m.Level, m.Members[0].NewestLevel = 2, 3
 	}
 }
 
@@ -37,8 +38,8 @@ func TestStatusDescribesTheMembers(t *testing.T) {
 		parts []string
 		not   string
 	}{
-		{"a leader", leads, []string{`"state" "leads" "self" (int) 1 "leader" (int) 1 "term" (int) 7 "last-entry" (int) 40 "committed-entry" (int) 39`,
-			`"voters" (int) 2 "quorum" (int) 2`, `"address" "10.0.0.1:7001" "role" "leader" "link" "self"`,
+		{"a leader", leads, []string{`"state" "leads" "self" (int) 1 "leader" (int) 1 "term" (int) 7 "level" (int) 2 "last-entry" (int) 40 "committed-entry" (int) 39`,
+			`"voters" (int) 2 "quorum" (int) 2`, `"address" "10.0.0.1:7001" "role" "leader" "link" "self" "newest-level" (int) 3 "entry"`,
 			`"member" (int) 2 "id" "` + strings.Repeat("b", 40) + `" "address" "10.0.0.2:7002" "role" "voter" "link" "up" "entry" (int) 38 "lag" (int) 2 "state-bytes-sent" (int) 0`,
 			`"address" "[::1]:7003" "role" "learner" "link" "down" "entry" (int) 0 "lag" (int) 40 "state-bytes-sent" (int) 77`}, ""},
 		{"a follower", follows, []string{`"state" "follows"`, `"leader" (int) 3`, `"role" "voter" "link" "unknown"]`, `"role" "leader" "link" "up"]`}, "lag"},
@@ -79,6 +80,8 @@ func TestChangesOfTheMembersReachTheGroup(t *testing.T) {
 		{"REPLACE 9 BY 2", "(error) ERR The group has no member '9': members are named by their number, address or id", ""},
 		{"TRANSFER 2", "OK", "transfer 2"},
 		{"TRANSFER nobody", "(error) ERR The group has no member 'nobody': members are named by their number, address or id", ""},
+		{"UPGRADE dryrun", "OK the group would have level 3 in place of 1, and older versions could not take part any more; new: one thing, another one", "upgrade true"},
+		{"UPGRADE", "OK the group has level 3 in place of 1, and older versions cannot take part any more; new: one thing, another one", "upgrade false"},
 		{"RECOVER lose-writes", "OK this member votes again, with entries up to 40 of term 7", "recover"},
 	} {
 		g.set(func() { g.changes = nil })
@@ -96,9 +99,11 @@ func TestChangesOfTheMembersReachTheGroup(t *testing.T) {
 		t.Errorf("RECOVER without a word: %s", got)
 	}
 	g.set(func() { g.refuses = errors.New("the member has not caught up") })
-	for _, call := range []string{"LEAVE 2", "REPLACE 2 BY 3", "TRANSFER 2", "RECOVER LOSE-WRITES"} {
+	for _, call := range []string{"LEAVE 2", "REPLACE 2 BY 3", "TRANSFER 2", "RECOVER LOSE-WRITES", "UPGRADE", "UPGRADE DRYRUN"} {
 		c.want("VIGIL.CLUSTER "+call, "(error) ERR the member has not caught up")
 	}
+	g.set(func() { g.refuses, g.level = nil, 3 })
+	c.want("VIGIL.CLUSTER UPGRADE", "OK the group has level 3, the newest that its members know: nothing is to be done")
 }
 
 // A group is buried by the leader of another one, which is told that writes may be lost; the reply names the slots that are free.
@@ -131,7 +136,7 @@ func TestAFollowerNamesTheLeaderToAnAdministrator(t *testing.T) {
 	r, g, k := newChangingRig(t)
 	k.set(numbered(follows))
 	c := r.dial()
-	for _, call := range []string{"LEAVE 2", "REPLACE 2 BY 3", "TRANSFER 2"} {
+	for _, call := range []string{"LEAVE 2", "REPLACE 2 BY 3", "TRANSFER 2", "UPGRADE", "UPGRADE DRYRUN"} {
 		c.want("VIGIL.CLUSTER "+call, "(error) ERR This member does not lead the group: ask [::1]:7003")
 	}
 	c.want("VIGIL.CLUSTER LEAVE 1", "OK")

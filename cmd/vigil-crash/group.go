@@ -24,6 +24,9 @@ const groupSize = 3
 // group is three servers with the same data, whose leader is killed again and again.
 type group struct {
 	binary, policy, dir string
+	old                 string // an older program, "" for none; see mix
+	mixed               bool   // servers of both programs are members
+	runs                [groupSize]string
 	view                string // what clients see, "" for the default
 	ports               [groupSize]int
 	up                  [groupSize]*exec.Cmd
@@ -48,7 +51,7 @@ type countingClient struct {
 }
 
 // runGroups kills the leaders of a group for each policy, and prints what that came to.
-func runGroups(binary string, kills int, policies []string, seed uint64) error {
+func runGroups(binary, old string, kills int, policies []string, seed uint64) error {
 	fmt.Printf("seed %d\n\n", seed)
 	fmt.Println("| appendfsync | leaders killed | acknowledged | lost | median until the next write, ms | 99 % | longest |")
 	fmt.Println("|---|--:|--:|--:|--:|--:|--:|")
@@ -58,7 +61,7 @@ func runGroups(binary string, kills int, policies []string, seed uint64) error {
 		if err != nil {
 			return err
 		}
-		g := &group{binary: binary, policy: policy, dir: dir, acks: make(chan ack, 1)}
+		g := &group{binary: binary, old: old, policy: policy, dir: dir, acks: make(chan ack, 1)}
 		gaps, err := g.run(kills, r)
 		if err != nil {
 			return fmt.Errorf("%s: %s: %w", dir, policy, err)
@@ -83,6 +86,10 @@ func (g *group) run(kills int, r *rand.Rand) (gaps []time.Duration, err error) {
 	}
 	defer g.killAll()
 	for i := range g.up {
+		g.runs[i] = g.binary
+		if g.mixed = g.old != ""; g.mixed {
+			g.runs[i] = g.old
+		}
 		if err := g.start(i); err != nil {
 			return nil, err
 		}
@@ -93,7 +100,12 @@ func (g *group) run(kills int, r *rand.Rand) (gaps []time.Duration, err error) {
 		g.counters = append(g.counters, c)
 		clients.Go(func() { g.count(c) })
 	}
-	for range kills {
+	for k := range kills {
+		if g.mixed && k >= kills/2 {
+			if err = g.upgrade(); err != nil {
+				break
+			}
+		}
 		var gap time.Duration
 		if gap, err = g.killLeader(r); err != nil {
 			break
@@ -105,7 +117,10 @@ func (g *group) run(kills int, r *rand.Rand) (gaps []time.Duration, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return gaps, g.check()
+	if err := g.check(); err != nil {
+		return nil, err
+	}
+	return gaps, g.refuseOld()
 }
 
 // choosePorts finds ports that are free, also those 10000 higher.
@@ -146,7 +161,7 @@ func (g *group) start(i int) error {
 		return err
 	}
 	defer log.Close()
-	p := exec.Command(g.binary, "--port", strconv.Itoa(g.ports[i]), "--dir", dir, "--appendfsync", g.policy, "--save", "",
+	p := exec.Command(g.runs[i], "--port", strconv.Itoa(g.ports[i]), "--dir", dir, "--appendfsync", g.policy, "--save", "",
 		"--cluster-members", list, "--cluster-member-id", strconv.Itoa(i+1), "--cluster-secret", "a secret of vigil-crash")
 	if g.view != "" {
 		p.Args = append(p.Args, "--cluster-view", g.view)
@@ -235,6 +250,7 @@ func (g *group) killLeader(r *rand.Rand) (gap time.Duration, err error) {
 	if err != nil {
 		return 0, err
 	}
+	g.mix(a.server, r)
 	if err := g.start(a.server); err != nil {
 		return 0, err
 	}

@@ -19,6 +19,11 @@
 // count upwards: no acknowledged number may be missing in the end. It prints how long clients
 // waited for the next acknowledged write.
 //
+//	vigil-crash -server bin/vigil-server -group 100 -old PROGRAM
+//
+// begins with servers of an older program, has those that were killed come back as the older or the
+// newer one, and upgrades the group after half of the kills (upgrade.go).
+//
 //	vigil-crash -server bin/vigil-server -group 20 -libraries "name=command"
 //
 // has programs write in their place that use client libraries with their support for
@@ -43,6 +48,7 @@ func main() {
 	policies := flag.String("policies", "always,everysec,no", "values of appendfsync")
 	seed := flag.Uint64("seed", uint64(time.Now().UnixNano()), "of all random choices but the scheduler's")
 	kills := flag.Int("group", 0, "kill the leader of a group of three servers so often for each policy, in place of rounds")
+	old := flag.String("old", "", "an older `program`, which takes turns with the server in a group until half of the kills")
 	libraries := flag.String("libraries", "", "name=command of `programs` that write to the group, one a line")
 	view := flag.String("view", "sentinel", "what these programs see of the group: sentinel or cluster")
 	flag.Parse()
@@ -58,7 +64,7 @@ func main() {
 		return
 	}
 	if *kills > 0 {
-		if err := runGroups(*binary, *kills, strings.Split(*policies, ","), *seed); err != nil {
+		if err := runGroups(*binary, *old, *kills, strings.Split(*policies, ","), *seed); err != nil {
 			fmt.Fprintln(os.Stderr, "vigil-crash:", err)
 			os.Exit(1)
 		}

@@ -16,17 +16,24 @@ import (
 
 // trio is three servers in a group, on ports of their own.
 type trio struct {
-	t     *testing.T
-	ports [3]int
-	args  []string
-	dirs  [3]string
-	up    [3]*process
+	t       *testing.T
+	program [3]string // binary unless a test says otherwise
+	ports   [3]int
+	args    []string
+	dirs    [3]string
+	up      [3]*process
 }
 
 // newTrio starts three servers.
 func newTrio(t *testing.T, args ...string) *trio {
 	t.Helper()
-	g := &trio{t: t}
+	return newTrioOf(t, binary, args...)
+}
+
+// newTrioOf starts three servers of a program.
+func newTrioOf(t *testing.T, program string, args ...string) *trio {
+	t.Helper()
+	g := &trio{t: t, program: [3]string{program, program, program}}
 	base := freePorts(t)
 	members := ""
 	for i := range 3 {
@@ -69,7 +76,7 @@ func freePorts(t *testing.T) int {
 // start starts server i; await waits until it is ready.
 func (g *trio) start(i int) {
 	args := append([]string{"--dir", g.dirs[i], "--port", strconv.Itoa(g.ports[i]), "--cluster-member-id", strconv.Itoa(i + 1)}, g.args...)
-	g.up[i] = startCommand(g.t, exec.Command(binary, args...))
+	g.up[i] = startCommand(g.t, exec.Command(g.program[i], args...))
 }
 
 func (g *trio) await(i int) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"net"
@@ -21,9 +22,10 @@ const testSecret = "a secret of the tests"
 
 // member is a server that joins a group, or has joined it.
 type member struct {
-	port int
-	dir  string
-	p    *process
+	port    int
+	dir     string
+	program string // "" for binary
+	p       *process
 }
 
 // joiner starts server i, from 3 on, with a directory of its own, and waits until it is ready.
@@ -38,7 +40,7 @@ func (g *trio) joiner(i int, args ...string) *member {
 // run starts the server, which knows of the group what its directory says, and what args say.
 func (m *member) run(g *trio, args ...string) {
 	args = append([]string{"--dir", m.dir, "--port", strconv.Itoa(m.port), "--cluster-secret", testSecret}, append(g.extra(), args...)...)
-	m.p = startCommand(g.t, exec.Command(binary, args...))
+	m.p = startCommand(g.t, exec.Command(cmp.Or(m.program, binary), args...))
 }
 
 // extra are the arguments of the group but for its members and its secret.

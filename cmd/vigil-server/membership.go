@@ -22,7 +22,7 @@ func membership(seat *cluster.Seat, set *conf.Settings) func() *commands.Members
 		}
 		name := node.Name()
 		m := &commands.Membership{Name: set.ClusterName, ID: cluster.GroupPublicID(set.ClusterSecret, name), Leader: -1, Led: v.Leader != 0, Leads: v.Leads, Syncing: v.Lost, Synced: set.AppendFsync == conf.FsyncAlways,
-			Term: v.Term, Heard: node.Heard(), Last: v.Last, Commits: v.Committed, Gone: node.Gone(), Received: v.Received}
+			Term: v.Term, Heard: node.Heard(), Last: v.Last, Commits: v.Committed, Gone: node.Gone(), Received: v.Received, Level: v.Level}
 		for i, o := range v.Members {
 			if o.ID == v.Leader {
 				m.Leader = i
@@ -32,6 +32,7 @@ func membership(seat *cluster.Seat, set *conf.Settings) func() *commands.Members
 			}
 			n := shownMember(set.ClusterSecret, name, o.ID, o.Address)
 			n.Entry, n.Record, n.Active, n.Learner, n.Replica, n.Leaves, n.Sent = o.Match, o.Record, o.Active, !o.Votes, o.Ready, o.Leaves, o.Sent
+			n.NewestLevel = o.NewestLevel
 			m.Members = append(m.Members, n)
 		}
 		if d := node.Division(); d != nil {

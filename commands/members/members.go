@@ -22,6 +22,9 @@ type Changes interface {
 	// RecoverVote has this server vote although it may lack what it has acknowledged. It returns the
 	// last entry that it has, and the term of that.
 	RecoverVote() (last, term uint64, err error)
+	// Upgrade raises the level of the group to the newest one that all members know, or says with dry what it would do. It
+	// returns the level before and after, which are equal if there is nothing to do, and what the levels in between add.
+	Upgrade(ctx context.Context, dry bool) (from, to uint64, adds []string, err error)
 	// BuryGroup has the group of the node with an ID, which is another one and was not heard for long, have no slots any more. It
 	// returns those that no group has now. known is false if no group has such a node.
 	BuryGroup(ctx context.Context, node string) (freed *slots.Set, known bool, err error)
@@ -45,6 +48,7 @@ func Group() commands.Group {
 		row("REPLACE", 5, "old BY new", change, "Has a new member vote in the place of an old one, which leaves.", replace),
 		row("STATUS", 2, "", "O(n) for n members of the group", "Describes the members and what the member that is asked knows of them.", status),
 		row("TRANSFER", 3, "member", "O(n) for n members of the group", "Has another member lead.", transfer),
+		row("UPGRADE", -2, "[DRYRUN]", change, "Has the members use what all of them have a version for, and older versions do not read.", upgrade),
 		commands.Help("VIGIL.CLUSTER", "1.0.0", commands.Loading|commands.Stale),
 	}}
 }

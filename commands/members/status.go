@@ -24,6 +24,7 @@ func status(c *commands.Ctx) error {
 		}
 		d.number("leader", leader)
 		d.number("term", m.Term)
+		d.number("level", m.Level)
 		d.number("last-entry", m.Last)
 		d.number("committed-entry", m.Commits)
 		d.number("state-bytes-received", uint64(m.Received))
@@ -86,6 +87,9 @@ func writeMembers(r *commands.Reply, m *commands.Membership) {
 			d.text("address", o.Address())
 			d.text("role", role(m, i))
 			d.text("link", link(m, i))
+			if o.NewestLevel != 0 {
+				d.number("newest-level", o.NewestLevel)
+			}
 			if m.Leads {
 				d.number("entry", o.Entry)
 				d.number("lag", m.Last-min(m.Last, o.Entry))

@@ -106,6 +106,9 @@ func (n *Node) tell(before, now *Members) {
 	if before == nil || now.Joint() {
 		return
 	}
+	if before.level() < now.level() {
+		n.config.Logf(LogNotice, "the group has level %d from now on: versions that know a lower one only cannot take part any more", now.level())
+	}
 	old, there := before.IDs(), now.IDs()
 	for _, id := range there {
 		switch address := n.addressIn(now, id); {

@@ -87,13 +87,16 @@ func (r *Runner) change(ctx context.Context, propose func(d *Driver) error, done
 
 // Join takes a server at an address of clients in as a learner, and returns its id: the one that it
 // asks for, or with 0 the next one that was never used. A server that asks again because it
-// did not get the reply gets the same id.
-func (r *Runner) Join(ctx context.Context, wish uint64, address string) (id uint64, err error) {
+// did not get the reply gets the same id. newest is the newest level that it knows.
+func (r *Runner) Join(ctx context.Context, wish uint64, address string, newest uint64) (id uint64, err error) {
 	if _, err := busOf(address); err != nil {
 		return 0, fmt.Errorf("cluster: %w", err)
 	}
 	err = r.change(ctx, func(d *Driver) error {
 		m := d.Members()
+		if err := d.admits(newest); err != nil {
+			return err
+		}
 		if id = r.at(m, address); id != 0 {
 			return r.again(d, id, wish)
 		}

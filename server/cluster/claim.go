@@ -55,17 +55,25 @@ func (c Claim) entry() []byte {
 // has to be passed.
 func decodeClaim(b []byte, before Claim) Claim {
 	d := decoder{b: b}
-	c := d.claim()
+	if c := d.entry(); d.err == nil {
+		return c
+	}
+	return before
+}
+
+// entry reads what Claim.entry wrote, up to the end.
+func (d *decoder) entry() (c Claim) {
+	c = d.claim()
 	if d.err == nil && len(d.b) > 0 {
 		c.Given, c.Taking = d.moves(), d.moves()
 	}
 	if d.err == nil && len(d.b) > 0 {
 		d.burials(&c)
 	}
-	if d.err == nil && len(d.b) == 0 {
-		return c
+	if d.err == nil && len(d.b) > 0 {
+		d.err = errMembers
 	}
-	return before
+	return c
 }
 
 func (d *decoder) claim() (c Claim) {

@@ -42,6 +42,8 @@ type Roster interface {
 	Members() *Members
 	// Change keeps the members on the device.
 	Change(*Members) error
+	// NewestLevel returns the newest level of a group that this member knows.
+	NewestLevel() uint64
 }
 
 // A Machine is what the entries are applied to.
@@ -83,6 +85,9 @@ type Config struct {
 	Logger raft.Logger
 	// Proposals are taken by Work.
 	Proposals *Proposals
+	// NewestLevel returns the newest level that another member knows, as far as that was heard; 0 for one that was
+	// not. Nil: all know the one that this member does.
+	NewestLevel func(id uint64) uint64
 	// Changed, unless it is nil, is called by Work with the members when they have changed.
 	Changed func(*Members)
 	// Without is for tests.

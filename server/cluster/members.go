@@ -12,6 +12,7 @@ import (
 	"go.etcd.io/raft/v3/tracker"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/persistence/grouplog"
 )
 
@@ -35,6 +36,8 @@ type Members struct {
 	// Base is the entry up to which the log says nothing of the present members: it was made that of
 	// one of them alone, by hand. Others get the state in its place. 0 for none.
 	Base uint64
+	// Level is that of the group; 0 while its log says nothing of levels, see Members.level.
+	Level uint64
 	Claim
 }
 
@@ -55,11 +58,15 @@ func (m *Members) Joint() bool { return len(m.Conf.GetVotersOutgoing()) > 0 }
 
 // after returns the members as a change in the entry at index leaves them, which is conf.
 func (m *Members) after(index uint64, cc *raftpb.ConfChangeV2, conf *raftpb.ConfState) *Members {
-	next := &Members{Index: index, Conf: conf, Addresses: map[uint64]string{}, Left: slices.Clone(m.Left), Base: m.Base, Claim: m.Claim}
+	next := &Members{Index: index, Conf: conf, Addresses: map[uint64]string{}, Left: slices.Clone(m.Left), Base: m.Base, Level: m.Level, Claim: m.Claim}
 	for id, address := range m.Addresses {
 		next.Addresses[id] = address
 	}
 	for _, c := range cc.GetChanges() {
+		if c.GetType() == changesLevel {
+			next.Level = max(m.Level, c.GetNodeId())
+			continue
+		}
 		if c.GetNodeId() == raft.None {
 			next.Claim = decodeClaim(cc.GetContext(), m.Claim)
 			continue
@@ -104,6 +111,7 @@ func decodeChange(e *raftpb.Entry) (*raftpb.ConfChangeV2, error) {
 
 // change returns the configuration that a change makes, as raft does when it applies it.
 func change(conf *raftpb.ConfState, cc *raftpb.ConfChangeV2) (*raftpb.ConfState, error) {
+	cc = ofMembers(cc)
 	changer := confchange.Changer{Tracker: tracker.MakeProgressTracker(1, 0), LastIndex: 1}
 	config, progress, err := confchange.Restore(changer, conf)
 	if err != nil {
@@ -133,17 +141,21 @@ func change(conf *raftpb.ConfState, cc *raftpb.ConfChangeV2) (*raftpb.ConfState,
 // Those of a group that has claimed slots begin with membersWithClaim, have Base in any case, and
 // the claim behind it. With slots that are on their way they begin with membersWithMoves, and have
 // what was given away and what comes behind the claim, which may be of no slot. With burials they begin with
-// membersWithBurials, and have these behind the moves.
+// membersWithBurials, and have these behind the moves. Those of a group whose log tells of its level begin with
+// membersWithLevel, and have Base, Level, and the claim as it is in an entry, if there is one.
 const (
 	membersFormat      = 1
 	membersWithClaim   = 2
 	membersWithMoves   = 3
 	membersWithBurials = 4
+	membersWithLevel   = 5
 )
 
 func (m *Members) encode() []byte {
 	b := []byte{membersFormat}
 	switch {
+	case m.Level != 0:
+		b[0] = membersWithLevel
 	case m.buries():
 		b[0] = membersWithBurials
 	case m.moving():
@@ -167,6 +179,12 @@ func (m *Members) encode() []byte {
 	}
 	b = appendIDs(b, m.Left)
 	switch {
+	case b[0] == membersWithLevel:
+		b = binary.AppendUvarint(binary.AppendUvarint(b, m.Base), m.Level)
+		if m.Claimed() || m.moving() || m.buries() {
+			b = append(b, m.entry()...)
+		}
+		return b
 	case b[0] != membersFormat:
 		return append(binary.AppendUvarint(b, m.Base), m.entry()...)
 	case m.Base != 0:
@@ -191,8 +209,8 @@ func decodeMembers(index uint64, b []byte) (*Members, error) {
 	if len(b) == 0 {
 		return m, nil
 	}
-	if b[0] < membersFormat || b[0] > membersWithBurials {
-		return nil, fmt.Errorf("members in format %d: %w", b[0], grouplog.ErrCorrupt)
+	if b[0] < membersFormat || b[0] > membersWithLevel {
+		return nil, fmt.Errorf("members in format %d: %w", b[0], errNewer)
 	}
 	d, claims := decoder{b: b[1:]}, b[0] >= membersWithClaim
 	m.Conf.Voters, m.Conf.VotersOutgoing = d.ids(), d.ids()
@@ -205,6 +223,14 @@ func decodeMembers(index uint64, b []byte) (*Members, error) {
 	}
 	m.Left = d.ids()
 	switch {
+	case b[0] == membersWithLevel:
+		m.Base, m.Level = d.number(), d.number()
+		if d.err == nil && len(d.b) > 0 {
+			m.Claim = d.entry()
+		}
+		if m.Level < persistence.LevelTold { // which is not written
+			d.err = errMembers
+		}
 	case d.err == nil && claims:
 		m.Base = d.number()
 		m.Claim = d.claim()
@@ -271,6 +297,9 @@ func (r *Replica) found(founders []Peer) error {
 		}
 		term, index := uint64(foundingTerm), uint64(i+1)
 		entries = append(entries, &raftpb.Entry{Term: &term, Index: &index, Type: &kind, Data: data})
+	}
+	if entries = append(entries, r.foundingLevel(founders)...); len(founders) > 1 {
+		r.young = true
 	}
 	term, last := uint64(foundingTerm), uint64(len(entries))
 	if err := r.Append(entries, &raftpb.HardState{Term: &term, Vote: new(uint64), Commit: &last}); err != nil {

@@ -157,7 +157,7 @@ func (n *Node) enroll(ctx context.Context, g *Group) (*identity, error) {
 	m := n.visitor(next)
 	defer m.Close()
 	for delay := firstPause; ; delay = min(2*delay, lastPause) {
-		a, err := ask(ctx, m, members, &request{What: asksJoin, Address: next.Address})
+		a, err := ask(ctx, m, members, &request{What: asksJoin, Address: next.Address, Level: n.newest})
 		if err == nil && (a.Member == 0 || len(a.Members) == 0) {
 			err = refusedRequest{"the group takes the server in without an id"}
 		}

@@ -89,6 +89,7 @@ type Node struct {
 	remove    func(ctx context.Context, of *slots.Set, allowed func() bool) error
 	order     func(to string, of *slots.Set) error
 	process   uint64 // drawn by lot
+	newest    uint64 // level that this server knows; see persistence.NewestLevel
 	mesh      *mesh.Mesh
 	runner    atomic.Pointer[Runner]
 	gone      atomic.Bool // this server has left the group
@@ -137,6 +138,7 @@ func listen(c NodeConfig, proposals *Proposals, failed chan error) (*Node, error
 // without being forced to the device. lead is called when this member is about to lead, and
 // follow when it has ceased to. A server that joins waits until the group has taken it in.
 func (n *Node) Start(store *persistence.Member, lazy bool, lead, follow func()) error {
+	n.newest = store.NewestLevel()
 	self, err := n.identify(n.ctx, store)
 	if err != nil {
 		return err
@@ -152,7 +154,7 @@ func (n *Node) Start(store *persistence.Member, lazy bool, lead, follow func()) 
 		return err
 	}
 	r, err := Run(store, lazy, RunnerConfig{ID: self.Member, Founders: n.founders(self), Election: n.config.Election, Proposals: n.proposals,
-		Mesh: n.mesh, SendState: n.sendState, Role: Role{Lead: lead, Follow: follow}, Address: n.addressIn, Told: n.toldAddress, Changed: n.changed,
+		Mesh: n.mesh, SendState: n.sendState, Role: Role{Lead: lead, Follow: follow}, Address: n.addressIn, Told: n.toldAddress, NewestLevel: n.mesh.Level, Changed: n.changed,
 		Odd: n.config.Cluster != nil, Now: Now, Logf: n.config.Logf})
 	if err != nil {
 		n.disconnect()
@@ -184,7 +186,7 @@ func (n *Node) connect(self *identity) (err error) {
 		}
 		beside = n.others.mesh
 	}
-	n.mesh = mesh.New(mesh.Config{Cluster: self.Group, Beside: beside, ID: self.Member, Self: n.origin(self),
+	n.mesh = mesh.New(mesh.Config{Cluster: self.Group, Beside: beside, ID: self.Member, Self: n.origin(self), Level: n.newest,
 		Dial: n.dial, Receive: n.receive, ReceiveState: n.receiveState, ReceivePublished: n.published, Respond: n.respond, Refused: n.refused,
 		Logf: logf})
 	return nil

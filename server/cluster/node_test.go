@@ -30,6 +30,9 @@ type node struct {
 	waiters []waiter
 	newest  uint64 // position of its last write
 
+	version uint64            // newest level that it knows; 0 for that of this version
+	told    map[uint64]uint64 // what others have said of that
+
 	life   int // counts starts; events of an earlier life do nothing
 	up     bool
 	gone   bool          // with its disk, or for good
@@ -81,13 +84,13 @@ func (n *node) start() {
 	w := n.w
 	w.note("start %d", n.id)
 	n.life++
-	n.up, n.newest = true, 0
+	n.up, n.newest, n.told = true, 0, map[uint64]uint64{}
 	n.disk.broken.Store(false)
 	proposals := new(Proposals)
 	var err error
 	n.store, err = persistence.Open(persistence.Options{FS: errorfs.Wrap(reusable{n.fs}, &n.disk), Dir: "db", Databases: 1, IdleAfter: -1,
 		Sync: w.policy, Seed: n.id, JournalBound: w.bound, Tail: w.tail, Replicator: proposals,
-		Now: func() int64 { return 1000 },
+		NewestLevel: n.version, Now: func() int64 { return 1000 },
 		Background: func(t persistence.Task) {
 			switch t.Name {
 			case "commit":
@@ -96,15 +99,19 @@ func (n *node) start() {
 				n.pass = t
 			}
 		}})
-	if err != nil {
-		w.Fatalf("member %d: %v", n.id, err)
+	if err == nil {
+		n.replica, err = OpenReplica(n.store.Member(), w.founding(n), w.policy != persistence.SyncAlways)
 	}
-	if n.replica, err = OpenReplica(n.store.Member(), w.founding(n), w.policy != persistence.SyncAlways); err == nil {
+	if err == nil {
 		if w.without.forgottenMembers && n.replica.Members().Index > uint64(w.founders) {
 			n.replica.members = w.foundingMembers()
 		}
-		n.driver, err = New(Config{ID: n.id, Tick: tick, Election: election, Log: n.replica, Machine: n.replica, Mesh: n, Courier: n,
-			Logger: quiet(), Proposals: proposals, Without: w.without.Rules}, n.clock())
+		n.driver, err = New(Config{ID: n.id, Tick: tick, Election: election, Log: n.replica, Machine: versioned{n.replica, n}, Mesh: n, Courier: n,
+			NewestLevel: n.levelOf, Logger: quiet(), Proposals: proposals, Without: w.without.Rules}, n.clock())
+	}
+	if errors.Is(err, ErrLevel) && n.version != 0 {
+		n.refuseVersion()
+		return
 	}
 	if err != nil {
 		w.Fatalf("member %d: %v", n.id, err)
@@ -210,7 +217,11 @@ func (n *node) work() {
 		n.confirm()
 		return
 	}
-	if n.ended = err; n.doomed {
+	if n.ended = err; errors.Is(err, ErrLevel) && n.version != 0 && !n.doomed {
+		n.stopVersion()
+		return
+	}
+	if n.doomed {
 		n.stop(false)
 		return
 	}
@@ -254,6 +265,7 @@ func (n *node) transact(key string, f func(tx *persistence.Tx, a, b []byte)) {
 	var set persistence.Shards
 	set.Add(n.store.Hash(a))
 	set.Add(n.store.Hash(b))
+	set.Add(n.store.Hash(newForm))
 	tx := n.store.NewTx()
 	if !tx.Lock(&set, 1000) {
 		n.w.Fatal("not locked")
@@ -302,6 +314,10 @@ func (n *node) execute(op *operation, reply func(outcome)) {
 			}
 			tx.SetString(a, value, persistence.NoExpiry)
 			tx.SetString(b, value, persistence.NoExpiry)
+			if n.version != 0 && tx.Require(persistence.LevelTold) == nil {
+				tx.SetString(newForm, value, persistence.NoExpiry)
+				n.w.effects["new form"]++
+			}
 			n.newest = tx.Commit()
 			position = n.newest
 		}

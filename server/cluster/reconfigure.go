@@ -250,8 +250,11 @@ func (d *Driver) applyChange(e *raftpb.Entry, cc *raftpb.ConfChangeV2) error {
 	if _, err := change(before.Conf, cc); err != nil {
 		return fmt.Errorf("change of members in entry %d: %w: %w", e.GetIndex(), err, grouplog.ErrCorrupt)
 	}
+	if err := d.knows(e, cc); err != nil {
+		return err
+	}
 	led := d.node.Status()
-	if err := d.Log.Change(before.after(e.GetIndex(), cc, d.node.ApplyConfChange(cc))); err != nil {
+	if err := d.Log.Change(before.after(e.GetIndex(), cc, d.node.ApplyConfChange(ofMembers(cc)))); err != nil {
 		return err
 	}
 	if led.RaftState == raft.StateLeader && d.node.BasicStatus().RaftState != raft.StateLeader {

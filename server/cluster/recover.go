@@ -52,5 +52,5 @@ func standAlone(store *persistence.Member, address string) (id uint64, err error
 	slices.Sort(former)
 	id = former[len(former)-1] + 1
 	return id, r.Change(&Members{Index: last, Conf: &raftpb.ConfState{Voters: []uint64{id}},
-		Addresses: map[uint64]string{id: address}, Left: slices.Compact(former), Base: last, Claim: before.Claim})
+		Addresses: map[uint64]string{id: address}, Left: slices.Compact(former), Base: last, Level: before.Level, Claim: before.Claim})
 }

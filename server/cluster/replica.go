@@ -19,6 +19,7 @@ type Replica struct {
 	members *Members
 	lazy    bool
 	lost    bool
+	young   bool // this process has founded the group with others, and no member is known to be of an older version
 }
 
 // NewReplica is OpenReplica with the ids of the founders.
@@ -77,10 +78,13 @@ func (r *Replica) readMembers() error {
 		}
 		m = m.after(index, cc, conf)
 	}
+	if err := m.within(r.NewestLevel()); err != nil {
+		return err
+	}
 	if m.Index > kept.Index {
 		return r.Change(m) // the log may be cut from now on
 	}
-	r.members = m
+	r.take(m)
 	return nil
 }
 
@@ -92,8 +96,14 @@ func (r *Replica) Change(m *Members) error {
 	if err := r.log.SetMembership(grouplog.Membership{Index: m.Index, Members: m.encode()}); err != nil {
 		return err
 	}
-	r.members = m
+	r.take(m)
 	return nil
+}
+
+// take goes by other members, and by the level of the group with them.
+func (r *Replica) take(m *Members) {
+	r.members = m
+	r.SetLevel(m.level())
 }
 
 // keep notes whether an end at any time from now on leaves the log whole.
@@ -139,7 +149,7 @@ func toEntries(from []*raftpb.Entry) ([]grouplog.Entry, error) {
 		case raftpb.EntryConfChangeV2:
 			to.Type = typeConfChange2
 		default:
-			return nil, fmt.Errorf("entry %d of type %v: %w", to.Index, e.GetType(), grouplog.ErrCorrupt)
+			return nil, fmt.Errorf("entry %d of type %v: %w", to.Index, e.GetType(), errNewer)
 		}
 		entries[i] = to
 	}
@@ -155,7 +165,7 @@ func fromEntry(e *grouplog.Entry) (*raftpb.Entry, error) {
 	case typeConfChange2:
 		kind = raftpb.EntryConfChangeV2
 	default:
-		return nil, fmt.Errorf("entry %d of type %d: %w", e.Index, e.Type, grouplog.ErrCorrupt)
+		return nil, fmt.Errorf("entry %d of type %d: %w", e.Index, e.Type, errNewer)
 	}
 	return &raftpb.Entry{Index: &e.Index, Term: &e.Term, Type: &kind, Data: e.Data}, nil
 }

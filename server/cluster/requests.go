@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/vigildb/vigil/persistence"
 )
 
 // Members ask the leader for what concerns themselves by requests of the mesh. Any member
@@ -29,6 +31,7 @@ type request struct {
 	Address  string `json:",omitempty"`
 	Replaces uint64 `json:",omitempty"`
 	Leaves   uint64 `json:",omitempty"`
+	Level    uint64 `json:",omitempty"` // the newest one that a server knows which joins; 0 for one of a version that tells nothing
 }
 
 // reply is what it is told.
@@ -78,7 +81,7 @@ func (n *Node) serveRequest(ctx context.Context, q *request) *reply {
 	var err error
 	switch q.What {
 	case asksJoin:
-		a.Member, err = r.Join(ctx, q.Member, q.Address)
+		a.Member, err = r.Join(ctx, q.Member, q.Address, max(q.Level, persistence.LevelUntold))
 		a.Members = n.addresses()
 	case asksMove:
 		err = r.Move(ctx, q.Member, q.Address)

@@ -50,6 +50,8 @@ type RunnerConfig struct {
 	// Told returns where a member says that it is, "" if it was not heard. A leader has the group
 	// agree on the addresses of founders by it. Nil: it has not.
 	Told func(id uint64) string
+	// NewestLevel is that of the driver.
+	NewestLevel func(id uint64) uint64
 	// Odd keeps the number of voters odd: a learner that would make it even waits for another one, and can be
 	// read meanwhile.
 	Odd bool
@@ -108,6 +110,7 @@ type View struct {
 	Leads            bool   // this member takes changes
 	Lost             bool   // it may lack what it has acknowledged (R6): its vote is missing
 	Committed, Last  uint64 // entries
+	Level            uint64 // of the group
 	// Members are all members and this one, in the order of their ids.
 	Members []MemberView
 	// Received is how many bytes of a state have come that is on its way to this member, 0 for none.
@@ -125,6 +128,8 @@ type MemberView struct {
 	Match   uint64 // last entry that it has
 	Record  uint64 // last record of those entries
 	Active  bool   // it replied within an election timeout
+	// NewestLevel is the newest level that it knows, 0 if it was not heard.
+	NewestLevel uint64
 }
 
 // Run starts a member, whose store was loaded just now and is closed after Close.
@@ -147,7 +152,7 @@ func Run(store *persistence.Member, lazy bool, c RunnerConfig) (*Runner, error) 
 		courier = r
 	}
 	r.driver, err = New(Config{ID: c.ID, Tick: c.Election / ticks, Election: ticks, Log: replica, Machine: machine{replica, r}, Mesh: c.Mesh,
-		Courier: courier, Vouch: r.vouch, Logger: logger{c.Logf}, Proposals: c.Proposals, Changed: r.rosterChanged}, now)
+		Courier: courier, Vouch: r.vouch, Logger: logger{c.Logf}, Proposals: c.Proposals, NewestLevel: c.NewestLevel, Changed: r.rosterChanged}, now)
 	if err != nil {
 		return nil, fmt.Errorf("cluster: %w", err)
 	}
@@ -204,6 +209,7 @@ func (r *Runner) run() {
 				r.driver.Renew(now)
 				r.look()
 				r.agreeOnAddresses()
+				r.raiseAtFirst()
 				err = r.replica.DiskError() // of what the store writes by itself: all changes are refused
 			}
 		case m := <-r.inbox:
@@ -334,12 +340,13 @@ func (r *Runner) look() {
 		Leads: r.driver.leads(), Lost: r.replica.Lost()}
 	_, v.Last = r.replica.log.Bounds()
 	members := r.replica.Members()
+	v.Level = members.level()
 	ids := members.IDs()
 	if at, there := slices.BinarySearch(ids, r.config.ID); !there { // it has not read yet that it has joined, or has left
 		ids = slices.Insert(ids, at, r.config.ID)
 	}
 	for _, id := range ids {
-		m := MemberView{ID: id, Address: r.config.Address(members, id), Votes: members.Voter(id), Sent: r.states.sent(id)}
+		m := MemberView{ID: id, Address: r.config.Address(members, id), Votes: members.Voter(id), Sent: r.states.sent(id), NewestLevel: r.driver.newestOf(id)}
 		m.Ready = r.config.Odd && !m.Votes && (id != r.config.ID || slices.Contains(members.IDs(), id))
 		m.Leaves = m.Votes && !slices.Contains(members.Conf.GetVoters(), id)
 		if p, ok := s.Progress[id]; ok && s.RaftState == raft.StateLeader {

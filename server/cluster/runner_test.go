@@ -37,13 +37,16 @@ func (m *running) Send(msg *Message) {
 	}
 }
 
-func newTrio(t *testing.T) *trio {
+func newTrio(t *testing.T) *trio { return newTrioOf(t, newest, newest, newest) }
+
+// newTrioOf makes a trio of members that know levels up to some.
+func newTrioOf(t *testing.T, newest ...uint64) *trio {
 	t.Helper()
 	g := &trio{t: t, cut: map[[2]uint64]bool{}}
 	proposals := [3]*Proposals{}
 	for i := range 3 {
 		proposals[i] = NewProposals()
-		store, err := persistence.Open(persistence.Options{InMemory: true, Databases: 1, Seed: uint64(i + 1), Replicator: proposals[i],
+		store, err := persistence.Open(persistence.Options{InMemory: true, Databases: 1, Seed: uint64(i + 1), Replicator: proposals[i], NewestLevel: newest[i],
 			JournalBound: 1 << 10, Tail: 1 << 10, Now: func() int64 { return 1000 }})
 		if err != nil {
 			t.Fatal(err)
@@ -56,7 +59,8 @@ func newTrio(t *testing.T) *trio {
 		var err error
 		m.runner, err = Run(m.store.Member(), false, RunnerConfig{ID: uint64(i + 1), Founders: []uint64{1, 2, 3}, Election: 200 * time.Millisecond,
 			Proposals: proposals[i], Mesh: m, SendState: m.sendState, Now: Now, Logf: func(LogLevel, string, ...any) {},
-			Role: Role{Lead: func() { m.roles <- "lead" }, Follow: func() { m.roles <- "follow" }}})
+			NewestLevel: func(id uint64) uint64 { return newest[id-1] },
+			Role:        Role{Lead: func() { m.roles <- "lead" }, Follow: func() { m.roles <- "follow" }}})
 		if err != nil {
 			t.Fatal(err)
 		}

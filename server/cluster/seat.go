@@ -183,6 +183,11 @@ func (s *Seat) BuryGroup(ctx context.Context, id string) (freed *slots.Set, know
 	return s.Node().BuryGroup(ctx, id)
 }
 
+// Upgrade raises the level of the group.
+func (s *Seat) Upgrade(ctx context.Context, dry bool) (from, to uint64, adds []string, err error) {
+	return s.Node().Upgrade(ctx, dry)
+}
+
 // TransferTo has a member lead.
 func (s *Seat) TransferTo(id uint64) error { return s.Node().TransferTo(id) }
 

@@ -207,7 +207,7 @@ func (n *Node) enter(ctx context.Context, self *identity) error {
 	}
 	m := n.visitor(self)
 	defer m.Close()
-	a, err := n.insist(ctx, m, n.config.Join, &request{What: asksJoin, Member: n.config.ID, Address: self.Address}, 0)
+	a, err := n.insist(ctx, m, n.config.Join, &request{What: asksJoin, Member: n.config.ID, Address: self.Address, Level: n.newest}, 0)
 	if err != nil {
 		return err
 	}

@@ -69,6 +69,11 @@ func (d *Driver) carry(m *raftpb.Message) {
 		d.refused = append(d.refused, to)
 		return
 	}
+	if knows, has := d.newestOf(to), d.Members().level(); knows < has {
+		d.Logger.Warningf("no state for member %d: %v", to, levelError(has, knows))
+		d.refused = append(d.refused, to)
+		return
+	}
 	meta, state, err := d.Machine.Export()
 	if err != nil {
 		d.Logger.Warningf("no state for member %d: %v", to, err)
@@ -140,6 +145,9 @@ func (d *Driver) Install(now time.Duration, m *raftpb.Message, in *persistence.I
 	if err := in.Finish(); err != nil {
 		d.drop()
 		return err
+	}
+	if d.stopped = d.knowsState(in); d.stopped != nil {
+		return d.stopped
 	}
 	err := d.node.Step(m)
 	d.heard(m)

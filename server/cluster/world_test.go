@@ -287,7 +287,7 @@ func (n *node) Send(m *raftpb.Message) {
 }
 
 func (n *node) deliver(m *raftpb.Message) {
-	w, to := n.w, m.GetTo()
+	w, to, version := n.w, m.GetTo(), n.knows()
 	for range 1 + w.rand.IntN(20)/19 {
 		if w.rand.Float64() < w.loss {
 			continue
@@ -299,6 +299,7 @@ func (n *node) deliver(m *raftpb.Message) {
 			}
 			p := w.nodes[to]
 			p.when(p.life, func() {
+				p.told[n.id] = version
 				w.note("%d->%d %v %d %d", n.id, to, m.GetType(), m.GetTerm(), m.GetIndex())
 				if err := p.driver.Step(p.clock(), m); err != nil && err != raft.ErrStepPeerNotFound {
 					w.note("%v", err)

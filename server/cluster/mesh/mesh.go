@@ -48,6 +48,9 @@ type Config struct {
 	Cluster [16]byte // the same for all members
 	ID      uint64   // of this member; 0 for one that has none yet, and only asks
 	Self    Origin   // of this member
+	// Level is a number that the member tells others when it connects to them, 0 for nothing; see
+	// [Mesh.Level].
+	Level uint64
 	// Peers are the addresses of the others to begin with; see SetPeers. This member may be
 	// among them.
 	Peers map[uint64]string
@@ -96,6 +99,7 @@ type Mesh struct {
 	fixed    map[uint64]bool     // peers that are refused if they say that they are elsewhere
 	former   map[uint64]bool     // ids of those that have left
 	origins  map[uint64]Origin   // what peers said last
+	levels   map[uint64]uint64   // likewise
 	closed   bool
 }
 
@@ -112,7 +116,7 @@ type peer struct {
 
 // New makes a mesh that connects to the peers when there is something to send.
 func New(c Config) *Mesh {
-	m := &Mesh{Config: c, peers: map[uint64]*peer{}, incoming: map[net.Conn]uint64{}, sources: map[uint64]*source{}, origins: map[uint64]Origin{}}
+	m := &Mesh{Config: c, peers: map[uint64]*peer{}, incoming: map[net.Conn]uint64{}, sources: map[uint64]*source{}, origins: map[uint64]Origin{}, levels: map[uint64]uint64{}}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.SetPeers(c.Peers)
 	return m
@@ -218,8 +222,8 @@ func (m *Mesh) converse(p *peer, l *lane, msg *raftpb.Message) (greeted bool, er
 	defer l.take() // what is left is of this connection
 	defer context.AfterFunc(p.ctx, func() { conn.Close() })()
 	w := bufio.NewWriterSize(patient{conn}, pieceBytes)
-	var memory []byte
-	for {
+	memory, err := m.introduce(w, p.id)
+	for err == nil {
 		_, err = w.Write(l.take())
 		if err == nil && msg != nil {
 			memory, err = writeMessage(w, msg, memory)
@@ -239,6 +243,7 @@ func (m *Mesh) converse(p *peer, l *lane, msg *raftpb.Message) (greeted bool, er
 		case msg = <-l.messages:
 		}
 	}
+	return true, err
 }
 
 // connect returns a connection on which the peer is the right one.
@@ -353,7 +358,8 @@ func (m *Mesh) read(conn net.Conn) error {
 		return m.readPublished(conn, peer)
 	}
 	var memory []byte
-	for r := bufio.NewReaderSize(conn, pieceBytes); ; {
+	first := true
+	for r := bufio.NewReaderSize(conn, pieceBytes); ; first = false {
 		msg, rest, err := readMessage(r, memory)
 		if err != nil {
 			return err
@@ -361,6 +367,9 @@ func (m *Mesh) read(conn net.Conn) error {
 		memory = rest
 		if err := m.addressed(msg, peer); err != nil {
 			return err
+		}
+		if first && m.introduced(peer, msg) {
+			continue
 		}
 		m.Receive(msg)
 	}

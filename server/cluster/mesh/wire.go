@@ -20,6 +20,7 @@ import (
 //	reply:  one of the verdicts
 //	frame:  length (4) | a message of raft in protobuf
 //
+// The first frame of a connection for messages may tell the level of the member that dials (level.go).
 // From is 0 for a server that has no id yet, and to is 0 for whoever is there; both for
 // requests only.
 const (

@@ -1,0 +1,89 @@
+package persistence
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"github.com/vigildb/vigil/persistence/grouplog"
+)
+
+// A group of machines has a level: a number that says which forms its log and its state may have. Its members agree on
+// it, as they do on who they are, and raise it by hand once all of them have a version that reads the new forms. So
+// members of two versions work together, and what only the newer one reads is written when the older one is gone.
+// ADR 0076.
+//
+// These numbers are on disk and never change. A change of what is written gets a level of its own, or shares the newest
+// one while no version was released with that.
+const (
+	// LevelUntold is that of a group whose log says nothing of levels: what was written before there were any.
+	LevelUntold = 1
+	// LevelTold adds the level itself.
+	LevelTold = 2
+)
+
+// levels says what each level adds, from LevelUntold on.
+var levels = [...]string{
+	LevelUntold - 1: "everything that was written before groups had levels",
+	LevelTold - 1:   "the level in the log of the group",
+}
+
+// WhatLevelAdds says what a level adds to the one before it, "" for one that this version does not know.
+func WhatLevelAdds(level uint64) string {
+	if level == 0 || level > uint64(len(levels)) {
+		return ""
+	}
+	return levels[level-1]
+}
+
+// NeedsLevelError is returned for what came with a level that the group of the store does not have.
+type NeedsLevelError struct{ Needs, Has uint64 }
+
+func (e NeedsLevelError) Error() string {
+	return fmt.Sprintf("persistence: the group has level %d, and not %d", e.Has, e.Needs)
+}
+
+// groupLevel is what a member knows of levels.
+type groupLevel struct {
+	now    atomic.Uint64 // that of the group, as far as memory has its log; 0 for LevelUntold
+	newest uint64        // the newest one that this member reads and writes
+}
+
+// Reader is a Replicator that knows what the members of a group, as the log keeps them, say of its level.
+type Reader interface {
+	// Reads returns an error for a group whose level is above newest. It is called before anything of what the members
+	// wrote is read.
+	Reads(members grouplog.Membership, newest uint64) error
+}
+
+// readable returns the error of a Reader for what the log has.
+func (m *Member) readable() error {
+	if r, ok := m.replicator.(Reader); ok {
+		return r.Reads(m.log.Membership(), m.level.newest)
+	}
+	return nil
+}
+
+// NewestLevel is the newest level that the member reads and writes.
+func (m *Member) NewestLevel() uint64 { return m.level.newest }
+
+// SetLevel says which level the group has. The engine calls it before Commit passes the entry that raises the level, and
+// whenever it has found the members of the group again.
+func (m *Member) SetLevel(level uint64) { m.level.now.Store(level) }
+
+// Level returns which forms may be written. A store that is alone writes all that this version knows. The level of a member's group
+// only rises, unless the store becomes that of a member of another group, without keys: so what may be written stays so.
+func (s *Store) Level() uint64 {
+	if s.member == nil {
+		return NewestLevel
+	}
+	return max(LevelUntold, s.member.level.now.Load())
+}
+
+// Require returns a NeedsLevelError unless the group has a level. It is called before a transaction changes something in a form that came with
+// that level, with the locks of the change: the record is behind the entry of the level in the log, whoever leads.
+func (tx *Tx) Require(level uint64) error {
+	if has := tx.s.Level(); has < level {
+		return NeedsLevelError{level, has}
+	}
+	return nil
+}
