@@ -19,7 +19,13 @@ type Group interface {
 	Leadership
 	Channels
 	Sharding
+	Administration
+}
+
+// Administration is what an administrator changes of a group.
+type Administration interface {
 	members.Changes
+	members.Upgrader
 }
 
 // Engine brings the members of a group to agree.

@@ -44,6 +44,7 @@ var (
 	_ keys.Remote        = (*session)(nil)
 	_ members.Changes    = (*session)(nil)
 	_ members.Rebalancer = (*session)(nil)
+	_ members.Upgrader   = (*session)(nil)
 	_ pubsub.Broker      = (*session)(nil)
 	_ script.Runner      = (*session)(nil)
 	_ sentinel.Leader    = (*session)(nil)

@@ -22,9 +22,6 @@ type Changes interface {
 	// RecoverVote has this server vote although it may lack what it has acknowledged. It returns the
 	// last entry that it has, and the term of that.
 	RecoverVote() (last, term uint64, err error)
-	// Upgrade raises the level of the group to the newest one that all members know, or says with dry what it would do. It
-	// returns the level before and after, which are equal if there is nothing to do, and what the levels in between add.
-	Upgrade(ctx context.Context, dry bool) (from, to uint64, adds []string, err error)
 	// BuryGroup has the group of the node with an ID, which is another one and was not heard for long, have no slots any more. It
 	// returns those that no group has now. known is false if no group has such a node.
 	BuryGroup(ctx context.Context, node string) (freed *slots.Set, known bool, err error)

@@ -8,6 +8,13 @@ import (
 	"github.com/vigildb/vigil/commands"
 )
 
+// Upgrader is a server whose group has a level.
+type Upgrader interface {
+	// Upgrade raises the level of the group to the newest one that all members know, or says with dry what it would do. It
+	// returns the level before and after, which are equal if there is nothing to do, and what the levels in between add.
+	Upgrade(ctx context.Context, dry bool) (from, to uint64, adds []string, err error)
+}
+
 // upgrade raises the level of the group, at the leader, which knows what the others know.
 func upgrade(c *commands.Ctx) error {
 	dry := false
@@ -26,9 +33,10 @@ func upgrade(c *commands.Ctx) error {
 	if !m.Leads {
 		return errNotLeader(m)
 	}
-	return compute(c, func(ctx context.Context, to Changes) (func(*commands.Reply), error) {
-		from, level, adds, err := to.Upgrade(ctx, dry)
-		return func(r *commands.Reply) { r.Status(upgraded(from, level, adds, dry)) }, err
+	by := c.Host.(Upgrader)
+	return compute(c, func(ctx context.Context, _ Changes) (func(*commands.Reply), error) {
+		from, to, adds, err := by.Upgrade(ctx, dry)
+		return func(r *commands.Reply) { r.Status(upgraded(from, to, adds, dry)) }, err
 	})
 }
 

@@ -38,6 +38,9 @@
 // A member that lacks what was cut off the leader's log gets the state of the group in place
 // of it, by a [Courier] and [Driver.Install]. ADR 0054.
 //
+// Which forms the log and the state may have says the level of the group, by which members of two versions work
+// together ([Driver.Upgrade]). ADR 0076.
+//
 // Several groups make a cluster. Which slots a group claims is part of what its members agree on
 // ([Claim]), and servers of different groups tell each other of their groups ([Group]). ADR 0062.
 //
