@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -24,10 +25,10 @@ const groupSize = 3
 // group is three servers with the same data, whose leader is killed again and again.
 type group struct {
 	binary, policy, dir string
-	old                 string // an older program, "" for none; see mix
-	mixed               bool   // servers of both programs are members
-	runs                [groupSize]string
-	view                string // what clients see, "" for the default
+	old                 string            // an older program, "" for none; see mix
+	mixed               bool              // servers of both programs are members
+	runs                [groupSize]string // "" for binary
+	view                string            // what clients see, "" for the default
 	ports               [groupSize]int
 	up                  [groupSize]*exec.Cmd
 	counters            []*countingClient
@@ -86,10 +87,7 @@ func (g *group) run(kills int, r *rand.Rand) (gaps []time.Duration, err error) {
 	}
 	defer g.killAll()
 	for i := range g.up {
-		g.runs[i] = g.binary
-		if g.mixed = g.old != ""; g.mixed {
-			g.runs[i] = g.old
-		}
+		g.runs[i], g.mixed = g.old, g.old != ""
 		if err := g.start(i); err != nil {
 			return nil, err
 		}
@@ -161,7 +159,7 @@ func (g *group) start(i int) error {
 		return err
 	}
 	defer log.Close()
-	p := exec.Command(g.runs[i], "--port", strconv.Itoa(g.ports[i]), "--dir", dir, "--appendfsync", g.policy, "--save", "",
+	p := exec.Command(cmp.Or(g.runs[i], g.binary), "--port", strconv.Itoa(g.ports[i]), "--dir", dir, "--appendfsync", g.policy, "--save", "",
 		"--cluster-members", list, "--cluster-member-id", strconv.Itoa(i+1), "--cluster-secret", "a secret of vigil-crash")
 	if g.view != "" {
 		p.Args = append(p.Args, "--cluster-view", g.view)
