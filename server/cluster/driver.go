@@ -100,6 +100,7 @@ type Driver struct {
 	node      *raft.RawNode
 	carried   map[uint64]*carriage // by member
 	refused   []uint64             // members to which the state was not sent
+	outdated  uint64               // the member that was last refused for its version
 	received  *persistence.Import  // handed to raft, and not taken yet
 	now       time.Duration
 	started   time.Duration

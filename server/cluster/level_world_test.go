@@ -125,10 +125,25 @@ func mixed(t testing.TB, seed uint64, _ rules, length time.Duration) *world {
 	w.fault(length)
 	w.versions(length)
 	w.run(length)
+	w.replaceOlder()
 	w.settle()
 	w.upgraded()
 	w.settle()
 	return w
+}
+
+// replaceOlder has members that do not know the level of the group be of the newest version: one of an older version that lacks what was cut off
+// gets no state, and waits.
+func (w *world) replaceOlder() {
+	w.Helper()
+	w.heal()
+	w.run(time.Second)
+	level := w.elected().store.Level()
+	for _, n := range w.nodes[1:] {
+		if !n.gone && n.knows() < level {
+			n.restartAs(newest)
+		}
+	}
 }
 
 // versions replaces members and raises the level every now and then.

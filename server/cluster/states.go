@@ -70,7 +70,10 @@ func (d *Driver) carry(m *raftpb.Message) {
 		return
 	}
 	if knows, has := d.newestOf(to), d.Members().level(); knows < has {
-		d.Logger.Warningf("no state for member %d: %v", to, levelError(has, knows))
+		if d.outdated != to { // which raft asks for again and again
+			d.outdated = to
+			d.Logger.Warningf("no state for member %d: %v", to, levelError(has, knows))
+		}
 		d.refused = append(d.refused, to)
 		return
 	}
