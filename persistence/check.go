@@ -33,8 +33,9 @@ type Report struct {
 	Users      int64 // likewise
 	Directives int64 // of a group, likewise
 	Chunks     int64
-	Records    uint64 // in the journal
-	Last       uint64 // number of the last record
+	Records    uint64  // in the journal
+	Last       uint64  // number of the last record
+	Origin     *Origin // what a snapshot of a member of a group says of itself
 	Damage     []string
 	Unlisted   int // damage beyond maxListed
 }
@@ -135,6 +136,11 @@ func (c *checker) run() error {
 	for _, e := range l.logs {
 		r.Logs++
 		r.LogBytes += e.end
+	}
+	if r.Origin, err = readOrigin(s.opts.FS, s.opts.Dir); errors.Is(err, ErrCorrupt) {
+		r.found("%v", err)
+	} else if err != nil {
+		return err
 	}
 	f := fence.New(s.opts.FS, s.opts.Dir)
 	s.fence.Store(f)

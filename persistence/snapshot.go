@@ -19,7 +19,10 @@ const partSuffix = ".part"
 // client. Open can open it like any store. The copy is made under the name
 // dir.part and gets its own when it is complete and on the device; after an
 // error it is removed, unless the disk cannot even remove files.
-func (s *Store) Snapshot(dir string) error {
+func (s *Store) Snapshot(dir string) error { return s.SnapshotOf(dir, nil) }
+
+// SnapshotOf is Snapshot for a member of a group: the copy says what it is of.
+func (s *Store) SnapshotOf(dir string, origin *Origin) error {
 	fsys, part := s.opts.FS, dir+partSuffix
 	if _, err := fsys.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("snapshot %s: %w", dir, errors.Join(fs.ErrExist, err))
@@ -27,6 +30,9 @@ func (s *Store) Snapshot(dir string) error {
 	err := fsys.RemoveAll(part)
 	if err == nil {
 		err = s.writeSnapshot(part)
+	}
+	if err == nil && origin != nil {
+		err = writeOrigin(fsys, part, origin)
 	}
 	if err == nil {
 		err = fsys.Rename(part, dir)

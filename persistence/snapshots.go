@@ -14,6 +14,8 @@ type SnapshotInfo struct {
 	Name  string
 	Made  time.Time
 	Bytes int64 // of its files; tables may be shared with the store and other snapshots
+	// Origin is what a snapshot of a member says of itself, nil for another one, and if it cannot be read.
+	Origin *Origin
 }
 
 // Snapshots lists the complete snapshots in dir, the oldest first. A directory
@@ -44,6 +46,7 @@ func (s *Store) Snapshots(dir string) ([]SnapshotInfo, error) {
 				n.Bytes += info.Size()
 			}
 		}
+		n.Origin, _ = readOrigin(fsys, path) // Check tells of a damaged one
 		found = append(found, n)
 	}
 	slices.SortFunc(found, func(a, b SnapshotInfo) int {

@@ -110,6 +110,7 @@ func (srv *Server) join() error {
 	g.OnPublished(srv.receive)
 	g.OnMoves(srv.takeKeys, srv.removeKeys, srv.orderMove)
 	g.OnShardChannels(srv.channels.keep)
+	g.OnAsked(srv.respond)
 	srv.workers.Go(srv.runHerald) // Load has not ended, so that Close waits for it
 	srv.workers.Go(srv.runShardChannels)
 	return g.Start(srv.store.Member(), srv.settings().sync != persistence.SyncAlways, srv.lead, srv.follow, srv.leave)

@@ -55,6 +55,7 @@ type testGroup struct {
 	receive  func(kind byte, channel, message []byte)
 	channels func(of *slots.Set)
 	testMoves
+	testNeighbours
 }
 
 // newGroupRig opens a server that leads a group.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/persistence"
 )
 
 // saves are the snapshots: checkpoints of the store in <dir>/snapshots. Making
@@ -55,7 +56,10 @@ func (srv *Server) snapshotTime() string {
 }
 
 // snapshot makes one, unless the store is in memory.
-func (srv *Server) snapshot(name string) error {
+func (srv *Server) snapshot(name string) error { return srv.snapshotIn(name, nil) }
+
+// snapshotIn makes one as a part of a snapshot of the cluster, if whole is not nil.
+func (srv *Server) snapshotIn(name string, whole *persistence.Whole) error {
 	v := &srv.saves
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -66,7 +70,7 @@ func (srv *Server) snapshot(name string) error {
 	if srv.opts.InMemory {
 		srv.logf(LogNotice, "no snapshot written: data is kept in memory only")
 	} else {
-		err = srv.store.Snapshot(filepath.Join(srv.snapshotDir(), name))
+		err = srv.store.SnapshotOf(filepath.Join(srv.snapshotDir(), name), srv.origin(whole))
 	}
 	now := srv.clock.Now()
 	v.took.Store(int64(now.Sub(began) / time.Second))
@@ -78,6 +82,16 @@ func (srv *Server) snapshot(name string) error {
 	v.saves.Add(1)
 	v.lastLSN.Store(lsn)
 	return nil
+}
+
+// origin is what a snapshot says of itself, nil for a server that is alone.
+func (srv *Server) origin(whole *persistence.Whole) *persistence.Origin {
+	m := host{srv}.Membership()
+	if m == nil || len(m.Members) == 0 {
+		return nil
+	}
+	self := &m.Members[m.Self]
+	return &persistence.Origin{Group: m.ID, Node: self.ID, Address: self.Address(), Whole: whole}
 }
 
 // Snapshot writes a snapshot, as SAVE does.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"time"
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/cluster"
@@ -24,6 +25,20 @@ type Sharding interface {
 	cluster.Membership
 	Departures
 	Arrivals
+	Neighbours
+}
+
+// Neighbours are the other servers of the cluster, of this group and others.
+type Neighbours interface {
+	// AskServer has the server at an address of clients, which is not this one, respond to a request, within some 15
+	// seconds.
+	AskServer(ctx context.Context, address string, request []byte) (reply []byte, err error)
+	// OnAsked has f called with what other servers ask this one. It is called before Start.
+	OnAsked(f func(ctx context.Context, request []byte) (reply []byte))
+	// HoldStill has no move of slots from or to the group begin for a while. It returns which slots the group has and the entry
+	// of its log that says so, if none is on its way: whoever sees the same two twice knows that none was in between. It is
+	// for leaders, and waits until it is known that there is no other.
+	HoldStill(d time.Duration) (index uint64, own *slots.Set, err error)
 }
 
 // Departures takes slots with their keys to other groups. ADR 0071.

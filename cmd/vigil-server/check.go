@@ -84,6 +84,9 @@ func check(dir string, out, errOut io.Writer) error {
 
 // writeReport writes what a check found, in lines for people and for grep.
 func writeReport(w io.Writer, r *persistence.Report) {
+	if r.Origin != nil {
+		fmt.Fprintln(w, r.Origin)
+	}
 	fmt.Fprintf(w, "tables: %d, %d bytes\n", r.Tables, r.TableBytes)
 	fmt.Fprintf(w, "logs: %d, %d bytes\n", r.Logs, r.LogBytes)
 	classes := make([]persistence.KeyClass, 0, len(r.Keys))

@@ -2,7 +2,7 @@
 //
 //	vigil-server [file] [--directive value ...]
 //	vigil-server --check --dir DIR
-//	vigil-server --restore SNAPSHOT --dir NEW
+//	vigil-server --restore SNAPSHOT --dir NEW [--directive value ...]
 //
 // Directives are the same as in redis.conf; docs/configuration.md lists them. Exit status of
 // the server: 0 after SIGTERM, SIGINT or SHUTDOWN, with everything acknowledged on disk; 1
@@ -45,7 +45,7 @@ func main() {
 const usage = `usage: vigil-server [file] [--directive value ...]
        vigil-server - (read directives from standard input)
        vigil-server --check --dir DIR            (check a snapshot, or a store that no server has open)
-       vigil-server --restore SNAPSHOT --dir NEW (create a new store from a snapshot)
+       vigil-server --restore SNAPSHOT --dir NEW (create a new store from a snapshot; with more directives, start with it)
        vigil-server --recover truncate ...       (start without the damaged part of a log)
        vigil-server --recover alone ...          (start as the only member of a group whose others are lost)
        vigil-server --version | --help
@@ -72,8 +72,12 @@ func run(args []string, stdin io.Reader, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if mode.snapshot != "" {
-		return restore(mode.snapshot, args, stdout, os.Stderr)
+	if dir, only := restoreOnly(args); only && mode.snapshot != "" {
+		r, err := restore(mode.snapshot, dir, stdout, os.Stderr)
+		if err == nil {
+			writeNext(stdout, r.Origin, dir)
+		}
+		return err
 	}
 	config, err := conf.Load(args, stdin)
 	if err != nil {
@@ -82,6 +86,11 @@ func run(args []string, stdin io.Reader, stdout io.Writer) error {
 	set := config.Settings()
 	if mode.check {
 		return check(set.Dir, stdout, os.Stderr)
+	}
+	if mode.snapshot != "" {
+		if _, err := restore(mode.snapshot, set.Dir, stdout, os.Stderr); err != nil {
+			return err
+		}
 	}
 	out, err := logFile(set.LogFile, stdout)
 	if err != nil {

@@ -10,27 +10,42 @@ import (
 	"github.com/vigildb/vigil/server"
 )
 
-// restore makes a store of a snapshot; args are "--dir" and where. Status 1 says
-// that the snapshot is damaged, 2 that something else was in the way. Nothing is
-// left of the store then.
-func restore(snapshot string, args []string, out, errOut io.Writer) error {
-	if len(args) != 2 || args[0] != "--dir" {
-		return &exitStatus{statusNotRun, errors.New("--restore SNAPSHOT needs --dir NEW, and no other option")}
+// restoreOnly returns the directory if a command line asks for nothing but to restore into it; args are those beside --restore.
+func restoreOnly(args []string) (dir string, only bool) {
+	if len(args) == 2 && args[0] == "--dir" {
+		return args[1], true
 	}
-	dir, err := filepath.Abs(args[1]) // the server may start in another directory
+	return "", false
+}
+
+// restore makes a store of a snapshot in dir. Status 1 says that the snapshot is damaged, 2 that something else was in the way. Nothing
+// is left of the store then.
+func restore(snapshot, dir string, out, errOut io.Writer) (*persistence.Report, error) {
+	dir, err := filepath.Abs(dir) // the server may start in another directory
 	if err != nil {
-		return &exitStatus{statusNotRun, err}
+		return nil, &exitStatus{statusNotRun, err}
 	}
 	r, err := server.Restore(snapshot, dir, newProgress(errOut).show)
 	if r != nil {
 		writeReport(out, r)
 	}
 	if errors.Is(err, persistence.ErrDamaged) {
-		return &exitStatus{statusDamaged, err}
+		return r, &exitStatus{statusDamaged, err}
 	}
 	if err != nil {
-		return &exitStatus{statusNotRun, err}
+		return r, &exitStatus{statusNotRun, err}
 	}
-	fmt.Fprintf(out, "restored: start the server with --dir %s\n", dir)
-	return nil
+	return r, nil
+}
+
+// writeNext says how a server starts with the store that was made of a snapshot.
+func writeNext(out io.Writer, o *persistence.Origin, dir string) {
+	line := "restored: start the server with --dir " + dir
+	switch {
+	case o.Part() != nil:
+		line += " --cluster-enabled yes, cluster-secret, and cluster-peers with the servers of the other parts: a new group begins"
+	case o != nil:
+		line += " --recover alone and cluster-secret, after all servers of its group were stopped"
+	}
+	fmt.Fprintln(out, line)
 }

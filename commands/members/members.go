@@ -43,6 +43,7 @@ func Group() commands.Group {
 		row("REBALANCE", -2, "[DRYRUN] [WEIGHT node-id weight [node-id weight ...]]", "O(n) for n slots, and O(n) for n keys in the background.", "Moves slots between the groups so that each has its share.", rebalance),
 		row("RECOVER", -2, "[LOSE-WRITES]", "O(1)", "Lets a member vote that waits because it may lack what it acknowledged.", recoverVote),
 		row("REPLACE", 5, "old BY new", change, "Has a new member vote in the place of an old one, which leaves.", replace),
+		row("SNAPSHOT", -3, "<CREATE [name] | LIST | DELETE name>", "O(f) for f files of the stores of all groups, and some rounds of messages between these.", "Makes, lists and removes snapshots of a whole cluster, in which every slot is once.", snapshot),
 		row("STATUS", 2, "", "O(n) for n members of the group", "Describes the members and what the member that is asked knows of them.", status),
 		row("TRANSFER", 3, "member", "O(n) for n members of the group", "Has another member lead.", transfer),
 		row("UPGRADE", -2, "[DRYRUN]", change, "Has the members use what all of them have a version for, and older versions do not read.", upgrade),
@@ -217,9 +218,6 @@ func compute(c *commands.Ctx, do func(ctx context.Context, to Changes) (func(*co
 	to := c.Host.(Changes)
 	return c.Compute(func(ctx context.Context) (func(*commands.Reply), error) {
 		reply, err := do(ctx, to)
-		if _, ours := commands.Text(err); err != nil && !ours {
-			err = commands.Errorf("ERR %s", err.Error())
-		}
-		return reply, err
+		return reply, wire(err)
 	})
 }

@@ -178,6 +178,10 @@ func (o *others) claimAtFirst() {
 	if o.n.config.Cluster.All {
 		want = slots.All()
 	}
+	restored, of := o.part()
+	if restored != nil {
+		want = of
+	}
 	if want == nil || o.n.roster().Claimed() || !r.view.Load().Leads || o.lies(o.name) {
 		return
 	}
@@ -193,6 +197,9 @@ func (o *others) claimAtFirst() {
 	switch {
 	case err == nil:
 		o.n.config.Logf(LogNotice, "the group has the slots %s from now on", want)
+		if restored != nil {
+			o.missing(restored)
+		}
 	case !transient(err):
 		o.n.complain("the group cannot have the slots %s: %v", want, err)
 	}
@@ -269,7 +276,10 @@ func (o *others) with(m *Members, add *slots.Set) (Claim, error) {
 		return Claim{}, fmt.Errorf("%s: %w", moves, errSlotsMove)
 	}
 	want := c.Slots.Union(add)
-	if want.Len() < slots.Count {
+	switch restored, of := o.part(); {
+	case restored != nil && !of.Equal(want):
+		return Claim{}, errRestoredSlots
+	case restored == nil && want.Len() < slots.Count:
 		if err := o.mayHaveSome(m); err != nil {
 			return Claim{}, err
 		}

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -107,7 +108,8 @@ func (o *others) visit(addresses []string) {
 		if address != "" && address != o.n.self.Address {
 			o.n.tasks.Go(func() { // ends with exchangeTimeout
 				err, level := o.exchange(o.n.ctx, address), LogInfo
-				if fatalToServer(err) {
+				var stranger unrelated
+				if fatalToServer(err) || errors.As(err, &stranger) {
 					level = LogWarn
 				}
 				if err != nil && o.n.refusals.due("exchange "+address+err.Error(), Now()) {
@@ -123,6 +125,9 @@ func (o *others) exchange(ctx context.Context, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, exchangeTimeout)
 	defer cancel()
 	bus, err := busOf(address)
+	if err == nil {
+		err = o.related(ctx, address)
+	}
 	if err != nil {
 		return err
 	}
@@ -166,9 +171,12 @@ func appendLetter(b []byte, name string, hears bool, t table) []byte {
 	return append(b, t.encode()...)
 }
 
-// respond implements mesh.Config.Respond. To what is neither a letter nor about a move it replies nothing.
+// respond implements mesh.Config.Respond. To what it does not understand it replies nothing.
 func (o *others) respond(ctx context.Context, letter []byte) []byte {
 	if reply := o.respondToMove(ctx, letter); reply != nil {
+		return reply
+	}
+	if reply := o.respondToServer(ctx, letter); reply != nil {
 		return reply
 	}
 	if err := o.take(letter); err != nil {

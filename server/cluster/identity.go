@@ -2,9 +2,11 @@ package cluster
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"slices"
 
+	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/persistence/grouplog"
 )
 
@@ -21,6 +23,9 @@ type identity struct {
 	Left     bool   // it has left the group, for good
 	Known    map[uint64]string
 	Others   []byte // the other groups of the cluster, as an encoded table
+	// Restored is the part of a cluster snapshot that the group began with, nil if it began in another way, or if the
+	// member joined it later.
+	Restored *persistence.Origin
 }
 
 // identityFormat is the first byte of an identity on disk. All numbers are uvarints:
@@ -28,18 +33,27 @@ type identity struct {
 //	2 (1) | group (16) | member | starts | replaces | 1 if it has left (1)
 //	address as length, bytes | other members as number of them, each id, length, bytes
 //	name of the group as length, bytes | table of other groups as length, bytes
+//	if the first byte is 3: Restored in JSON as length, bytes
 //
 // The other members are those that it was told of when it joined. The log tells better as
 // soon as it has come. Format 1 ends before the name.
 const (
 	identityFormat         = 2
 	identityWithoutCluster = 1
+	identityRestored       = 3
 )
 
 var errIdentity = fmt.Errorf("the identity of the member does not decode: %w", grouplog.ErrCorrupt)
 
 func (i *identity) encode() []byte {
-	b := append([]byte{identityFormat}, i.Group[:]...)
+	format, restored := byte(identityFormat), []byte(nil)
+	if i.Restored != nil {
+		if text, err := json.Marshal(i.Restored); err == nil { // it was decoded from such a text
+			format, restored = identityRestored, binary.AppendUvarint(nil, uint64(len(text)))
+			restored = append(restored, text...)
+		}
+	}
+	b := append([]byte{format}, i.Group[:]...)
 	left := byte(0)
 	if i.Left {
 		left = 1
@@ -50,7 +64,7 @@ func (i *identity) encode() []byte {
 	for _, id := range sortedIDs(i.Known) {
 		b = appendText(binary.AppendUvarint(b, id), i.Known[id])
 	}
-	return appendText(appendText(b, i.Name), string(i.Others))
+	return append(appendText(appendText(b, i.Name), string(i.Others)), restored...)
 }
 
 func appendText(b []byte, s string) []byte {
@@ -74,7 +88,7 @@ func decodeIdentity(b []byte) (*identity, error) {
 	if len(b) < 1+len(i.Group) {
 		return nil, errIdentity
 	}
-	if b[0] != identityFormat && b[0] != identityWithoutCluster {
+	if b[0] < identityWithoutCluster || b[0] > identityRestored {
 		return nil, fmt.Errorf("identity of the member in format %d: %w", b[0], grouplog.ErrCorrupt)
 	}
 	copy(i.Group[:], b[1:])
@@ -86,9 +100,15 @@ func decodeIdentity(b []byte) (*identity, error) {
 		id := d.number()
 		i.Known[id] = string(d.bytes(d.number()))
 	}
-	if b[0] == identityFormat {
+	if b[0] >= identityFormat {
 		i.Name = d.text(maxGroupName)
 		i.Others = append(i.Others, d.bytes(d.number())...)
+	}
+	if b[0] == identityRestored {
+		i.Restored = new(persistence.Origin)
+		if text := d.bytes(d.number()); d.err == nil && (json.Unmarshal(text, i.Restored) != nil || i.Restored.Part() == nil) {
+			return nil, errIdentity
+		}
 	}
 	if d.err != nil || len(d.b) > 0 || i.Member == 0 {
 		return nil, errIdentity

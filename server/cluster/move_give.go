@@ -28,6 +28,7 @@ type moves struct {
 
 	mu       sync.Mutex
 	leaving  *leaving          // the move that this leader makes; guarded by mu
+	still    time.Duration     // by Now: until then none begins; guarded by mu
 	emptied  map[uint64]uint64 // attempts before whose keys old ones were removed, to the term in which that was; guarded by mu
 	emptying map[uint64]bool   // guarded by mu
 }
@@ -102,19 +103,35 @@ func (o *others) begin(ctx context.Context, r *Runner, to string, of *slots.Set)
 	if err := o.mayGive(o.n.roster(), l); err != nil {
 		return 0, err
 	}
-	m := &o.moves
-	m.mu.Lock()
-	if m.leaving != nil {
-		m.mu.Unlock()
-		return 0, errOtherMove
+	if err := o.leave(ctx, l); err != nil {
+		return 0, err
 	}
-	m.leaving = l
-	m.mu.Unlock()
 	if _, err := o.insistMove(ctx, name, &moveRequest{What: asksExpect, Attempt: l.Attempt, Slots: of.String()}); err != nil {
 		o.endMove(l.Attempt)
 		return 0, fmt.Errorf("group %q does not expect the slots: %w", name, err)
 	}
 	return l.Attempt, nil
+}
+
+// leave notes a move that this leader is about to make, once moves may begin.
+func (o *others) leave(ctx context.Context, l *leaving) error {
+	m := &o.moves
+	for {
+		if err := o.awaitStill(ctx); err != nil {
+			return err
+		}
+		m.mu.Lock()
+		switch {
+		case m.leaving != nil:
+			m.mu.Unlock()
+			return errOtherMove
+		case Now() >= m.still:
+			m.leaving = l
+			m.mu.Unlock()
+			return nil
+		}
+		m.mu.Unlock()
+	}
 }
 
 // group returns the name of another group that clients know by an ID.

@@ -24,6 +24,8 @@ type moving struct {
 	port int
 	of   *slots.Set // with which it begins
 	with []string   // contacts
+	// serve responds to other servers, nil if it is asked for nothing.
+	serve func(ctx context.Context, request []byte) []byte
 
 	store *persistence.Store
 	seat  *Seat
@@ -90,6 +92,7 @@ func (m *moving) start() {
 	}
 	m.seat.OnMoves(m.take, m.remove, m.order)
 	m.seat.OnShardChannels(m.listen)
+	m.seat.OnAsked(m.serve)
 	if err := m.seat.Start(m.store.Member(), false, func() {}, func() {}, func() {}); err != nil {
 		m.t.Fatal(err)
 	}

@@ -18,6 +18,8 @@ func (o *others) expect(ctx context.Context, r *Runner, want Move) error {
 		return o.empty(r, *m)
 	case m != nil:
 		return errNoSuchMove
+	case o.heldStill():
+		return retryable{errHeldStill}
 	}
 	_, err := r.reclaim(ctx, func(_ *Driver, m *Members) (Claim, error) {
 		if moveOf(m.Taking, want.Attempt) != nil {

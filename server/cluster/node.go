@@ -88,15 +88,17 @@ type Node struct {
 	take      func(keys []byte, expected func() bool) error
 	remove    func(ctx context.Context, of *slots.Set, allowed func() bool) error
 	order     func(to string, of *slots.Set) error
-	process   uint64 // drawn by lot
-	newest    uint64 // level that this server knows; see persistence.NewestLevel
-	mesh      *mesh.Mesh
-	runner    atomic.Pointer[Runner]
-	gone      atomic.Bool // this server has left the group
-	leaving   atomic.Bool // it is about to
-	others    *others     // nil for a group whose clients see no cluster
-	failed    chan error
-	refusals  refusals
+	// respondAsked responds to what other servers ask this one, nil if it is asked for nothing.
+	respondAsked func(ctx context.Context, request []byte) []byte
+	process      uint64 // drawn by lot
+	newest       uint64 // level that this server knows; see persistence.NewestLevel
+	mesh         *mesh.Mesh
+	runner       atomic.Pointer[Runner]
+	gone         atomic.Bool // this server has left the group
+	leaving      atomic.Bool // it is about to
+	others       *others     // nil for a group whose clients see no cluster
+	failed       chan error
+	refusals     refusals
 
 	ctx   context.Context // ends with Close
 	end   context.CancelFunc

@@ -60,6 +60,7 @@ type others struct {
 	met     map[string]bool          // contacts that have replied; guarded by mu
 	contest string                   // what was logged of slots that others claim; guarded by mu
 	lay     map[string]uint64        // the groups that lie buried, as was logged; guarded by mu
+	parts   map[string]bool          // of a cluster snapshot that other groups are restored from; guarded by mu
 	outdone bool                     // a letter of this period tells more of the own group than its leader knows; guarded by mu
 }
 

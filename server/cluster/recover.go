@@ -20,8 +20,9 @@ func (d *Driver) Recover() error {
 }
 
 // standAlone makes the log that of a group of which this member is all, under a number that was never
-// used. What it has counts as committed: nobody is left to say otherwise. It returns the number.
-func standAlone(store *persistence.Member, address string) (id uint64, err error) {
+// used. What it has counts as committed: nobody is left to say otherwise. claim returns the claim of that group from the one of the
+// former. It returns the number.
+func standAlone(store *persistence.Member, address string, claim func(former Claim) Claim) (id uint64, err error) {
 	r, err := OpenReplica(store, nil, false)
 	if err != nil {
 		return 0, err
@@ -52,5 +53,5 @@ func standAlone(store *persistence.Member, address string) (id uint64, err error
 	slices.Sort(former)
 	id = former[len(former)-1] + 1
 	return id, r.Change(&Members{Index: last, Conf: &raftpb.ConfState{Voters: []uint64{id}},
-		Addresses: map[uint64]string{id: address}, Left: slices.Compact(former), Base: last, Level: before.Level, Claim: before.Claim})
+		Addresses: map[uint64]string{id: address}, Left: slices.Compact(former), Base: last, Level: before.Level, Claim: claim(before.Claim)})
 }

@@ -17,6 +17,7 @@ type Seat struct {
 	published func(kind byte, channel, message []byte)
 	channels  func(of *slots.Set)
 	onMoves   func(*Node) // nil, or has the functions of OnMoves called by a node
+	onAsked   func(ctx context.Context, request []byte) []byte
 	node      atomic.Pointer[Node]
 	failed    chan error
 
@@ -59,7 +60,7 @@ func (s *Seat) Start(store *persistence.Member, lazy bool, lead, follow, leave f
 }
 
 func (s *Seat) start(n *Node) error {
-	n.published, n.channels = s.published, s.channels
+	n.published, n.channels, n.respondAsked = s.published, s.channels, s.onAsked
 	if s.onMoves != nil {
 		s.onMoves(n)
 	}

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"time"
 
 	"github.com/vigildb/vigil/structures/slots"
 )
@@ -38,3 +39,16 @@ func (s *Seat) OrderMove(ctx context.Context, from, to string, of *slots.Set) er
 
 // Passing returns the slots that are on their way.
 func (s *Seat) Passing() (arriving, expected, left *slots.Set) { return s.Node().Passing() }
+
+// OnAsked has f called with what other servers ask this one. It is called before Start, and f at any time after it.
+func (s *Seat) OnAsked(f func(ctx context.Context, request []byte) []byte) { s.onAsked = f }
+
+// AskServer has another server of the cluster respond.
+func (s *Seat) AskServer(ctx context.Context, address string, request []byte) ([]byte, error) {
+	return s.Node().AskServer(ctx, address, request)
+}
+
+// HoldStill has no move of slots begin for a while.
+func (s *Seat) HoldStill(d time.Duration) (index uint64, own *slots.Set, err error) {
+	return s.Node().HoldStill(d)
+}

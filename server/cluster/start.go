@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -33,10 +34,21 @@ func (n *Node) identify(ctx context.Context, store *persistence.Member) (*identi
 	if err != nil {
 		return nil, fmt.Errorf("cluster: %w", err)
 	}
+	origin, err := store.Origin()
+	if err != nil {
+		return nil, fmt.Errorf("cluster: %w", err)
+	}
+	fresh, spent, err := n.restores(self, origin)
+	if err != nil {
+		return nil, err
+	}
 	if self != nil {
 		if err := self.belongs(n.config.Secret, n.config.Name, n.config.ID); err != nil {
 			return nil, err
 		}
+	}
+	if fresh {
+		self.Address = "" // that of the former member, which may live
 	}
 	known := self != nil
 	if self == nil {
@@ -53,6 +65,8 @@ func (n *Node) identify(ctx context.Context, store *persistence.Member) (*identi
 	}
 	n.process = rand.Uint64()
 	switch {
+	case fresh:
+		err = n.found(self, store, origin)
 	case n.config.Alone:
 		err = n.becomeAlone(self, store)
 	case self.Member == 0:
@@ -64,7 +78,10 @@ func (n *Node) identify(ctx context.Context, store *persistence.Member) (*identi
 		return nil, err
 	}
 	self.Starts++
-	return self, log.SetIdentity(self.encode())
+	if err := log.SetIdentity(self.encode()); err != nil || !spent {
+		return self, err
+	}
+	return self, store.DropOrigin() // last: what is interrupted is done again
 }
 
 // newcomer returns who a server is whose directory does not know: a founder, or with the id 0 one
@@ -118,7 +135,7 @@ func (n *Node) ownAddress(self *identity) (string, error) {
 	}
 	if host == "" {
 		var err error
-		if host, err = localTo(n.config.Join); err != nil {
+		if host, err = localTo(n.contacts()); err != nil {
 			return "", fmt.Errorf("cluster: which address the others find this server at is unknown, and cluster-announce-ip does not say it: %w", err)
 		}
 	}
@@ -131,6 +148,14 @@ func (n *Node) ownAddress(self *identity) (string, error) {
 		return "", fmt.Errorf("cluster: the address of this server: %w", err)
 	}
 	return address, nil
+}
+
+// contacts are the servers that the configuration names beside the members of the group.
+func (n *Node) contacts() []string {
+	if n.config.Cluster == nil {
+		return n.config.Join
+	}
+	return slices.Concat(n.config.Join, n.config.Cluster.Contacts)
 }
 
 // localTo returns the address of this machine from which one of some others is reached. Nothing is
@@ -300,7 +325,7 @@ func (n *Node) move(ctx context.Context, self *identity, was string, log *groupl
 // becomeAlone makes this server all of its group.
 func (n *Node) becomeAlone(self *identity, store *persistence.Member) error {
 	was := self.Member
-	id, err := standAlone(store, self.Address)
+	id, err := standAlone(store, self.Address, func(former Claim) Claim { return former })
 	if err != nil {
 		return fmt.Errorf("cluster: %w", err)
 	}

@@ -1,0 +1,101 @@
+package persistence
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+func someOrigin() *Origin {
+	return &Origin{Group: "b", Node: "2", Address: "127.0.0.1:7002", Whole: &Whole{Name: "monday", ID: "0123", Made: 5,
+		Parts: []Part{{Group: "a", Slots: "0-5"}, {Group: "b", Slots: "6-9"}}}}
+}
+
+// A snapshot says of what it is a part, a store that is made of it too, until that is dropped.
+func TestSnapshotsSayOfWhatTheyAre(t *testing.T) {
+	mem := vfs.NewMem()
+	s := openMemory(t, Options{FS: mem, IdleAfter: -1})
+	o := someOrigin()
+	if err := errors.Join(s.SnapshotOf("snaps/part", o), s.Snapshot("snaps/plain")); err != nil {
+		t.Fatal(err)
+	}
+	found, err := s.Snapshots("snaps")
+	if err != nil || len(found) != 2 || !reflect.DeepEqual(found[0].Origin, o) || found[1].Origin != nil {
+		t.Fatalf("listed: %+v, %v", found, err)
+	}
+	if want := "part 2 of 2 of the cluster snapshot monday (0123): slots 6-9, made at 127.0.0.1:7002"; o.String() != want {
+		t.Errorf("got %s, want %s", o, want)
+	}
+	r, err := Restore(Options{FS: mem, Dir: "new"}, "snaps/part", func(string, int64, int64) {})
+	if err != nil || !reflect.DeepEqual(r.Origin, o) {
+		t.Fatalf("restored: %+v, %v", r, err)
+	}
+	m := &Member{s: &Store{opts: Options{FS: mem, Dir: "new"}}}
+	if got, err := m.Origin(); err != nil || !reflect.DeepEqual(got, o) {
+		t.Errorf("the new store is of %+v, %v", got, err)
+	}
+	for range 2 { // what was interrupted is done again
+		if err := m.DropOrigin(); err != nil {
+			t.Error(err)
+		}
+	}
+	if got, err := m.Origin(); err != nil || got != nil {
+		t.Errorf("after it was dropped: %+v, %v", got, err)
+	}
+}
+
+// Whatever byte of the note changes, and wherever it ends, the snapshot is damaged.
+func TestDamagedOriginIsDamage(t *testing.T) {
+	b, err := someOrigin().encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const pinned = "vigil origin 1 crc32c "
+	if !strings.HasPrefix(string(b), pinned) {
+		t.Errorf("the file begins with %q, want %q", b[:len(pinned)], pinned)
+	}
+	for i := range b {
+		bad := append([]byte(nil), b...)
+		bad[i] ^= 1
+		for _, text := range [][]byte{bad, b[:i]} {
+			if _, err := decodeOrigin(text); !errors.Is(err, ErrCorrupt) {
+				t.Fatalf("byte %d: %q: %v", i, text, err)
+			}
+		}
+	}
+	foreign := someOrigin()
+	foreign.Group = "c" // which has no part
+	if b, err = foreign.encode(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := decodeOrigin(b); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("a group without a part: %v", err)
+	}
+	mem := vfs.NewMem()
+	s := openMemory(t, Options{FS: mem, IdleAfter: -1})
+	if err := s.SnapshotOf("snaps/a", someOrigin()); err != nil {
+		t.Fatal(err)
+	}
+	f, err := mem.Create("snaps/a/"+originName, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = f.Write(b); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if r := checkStore(t, mem, "snaps/a"); r.Sound() || !strings.Contains(r.Damage[0], originName) {
+		t.Errorf("found: %q", r.Damage)
+	}
+	if _, err := Restore(Options{FS: mem, Dir: "new"}, "snaps/a", func(string, int64, int64) {}); !errors.Is(err, ErrDamaged) {
+		t.Errorf("restored: %v", err)
+	}
+	if found, err := s.Snapshots("snaps"); err != nil || len(found) != 1 || found[0].Origin != nil {
+		t.Errorf("listed: %+v, %v", found, err)
+	}
+}

@@ -1,0 +1,134 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/structures/slots"
+)
+
+// Servers of a cluster ask each other, of whatever groups they are, for what is no matter of groups: snapshots
+// (server/clustersnapshots.go). A request begins with a byte that no letter (appendLetter) begins with:
+//
+//	'A' | what the server that asks wants, which the server that is asked understands
+//	'O' | nothing: of which snapshot is the group made? The reply is a persistence.Origin in JSON, {} for none
+const (
+	serverRequest = 'A'
+	originRequest = 'O'
+)
+
+// errSilent is returned for a server that does not understand what it is asked.
+var errSilent = errors.New("cluster: the server does not reply to that: it is starting, or of an earlier version")
+
+// AskServer has the server at an address of clients, which is not this one, respond to a request, within some 15 seconds.
+func (n *Node) AskServer(ctx context.Context, address string, request []byte) (reply []byte, err error) {
+	err = n.asked(func(*Runner) error {
+		if n.others == nil {
+			return errNoCluster
+		}
+		reply, err = n.others.askServer(ctx, address, append([]byte{serverRequest}, request...))
+		return err
+	})
+	return reply, err
+}
+
+func (o *others) askServer(ctx context.Context, address string, request []byte) ([]byte, error) {
+	bus, err := busOf(address)
+	if err != nil {
+		return nil, err
+	}
+	reply, err := o.mesh.Ask(ctx, bus, 0, request)
+	if err == nil && len(reply) == 0 {
+		err = errSilent
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", address, err)
+	}
+	return reply, nil
+}
+
+// respondToServer returns the reply to a request of another server, nil for what is none.
+func (o *others) respondToServer(ctx context.Context, b []byte) []byte {
+	switch {
+	case len(b) == 0 || o.n.runner.Load() == nil || o.n.gone.Load():
+	case b[0] == serverRequest && o.n.respondAsked != nil:
+		return o.n.respondAsked(ctx, b[1:])
+	case b[0] == originRequest:
+		origin := o.n.restored()
+		if origin == nil {
+			origin = new(persistence.Origin)
+		}
+		if out, err := json.Marshal(origin); err == nil {
+			return out
+		}
+	}
+	return nil
+}
+
+// stillPause is how long a leader that is about to move slots waits while they are held still, before it looks again.
+const stillPause = 20 * time.Millisecond
+
+var errHeldStill = errors.New("cluster: slots are held still for a snapshot of the cluster")
+
+// HoldStill has no move of slots from or to this group begin for a while. It returns which slots the group has and the entry of its
+// log that says so, if none is on its way: whoever sees the same two twice knows that none was in between. The error is one of
+// this moment, such as that of slots that move; a leader that may have a successor waits until it knows.
+func (n *Node) HoldStill(d time.Duration) (index uint64, own *slots.Set, err error) {
+	err = n.asked(func(r *Runner) error {
+		if n.others == nil {
+			return errNoCluster
+		}
+		index, own, err = n.others.holdStill(r, d)
+		return err
+	})
+	return index, own, err
+}
+
+func (o *others) holdStill(r *Runner, d time.Duration) (index uint64, own *slots.Set, err error) {
+	m := &o.moves
+	m.mu.Lock()
+	m.still = max(m.still, Now()+d)
+	busy := m.leaving != nil
+	m.mu.Unlock()
+	if err := r.WaitHeld(); err != nil {
+		return 0, nil, err
+	}
+	var now *Members
+	err = ErrStopped
+	r.ask(func() { now, err = r.driver.mayChange() }) // a claim that is proposed may be in a snapshot
+	switch {
+	case err != nil:
+		return 0, nil, err
+	case busy, now.moving():
+		return 0, nil, errSlotsMove
+	case o.lies(o.name):
+		return 0, nil, errSelfLies
+	}
+	o.look()
+	return now.Index, o.division.Load().Slots, nil
+}
+
+// heldStill reports whether no move may begin now.
+func (o *others) heldStill() bool {
+	o.moves.mu.Lock()
+	defer o.moves.mu.Unlock()
+	return Now() < o.moves.still
+}
+
+// awaitStill waits until moves may begin.
+func (o *others) awaitStill(ctx context.Context) error {
+	for o.heldStill() {
+		select {
+		case <-time.After(stillPause):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-o.n.ctx.Done():
+			return ErrStopped
+		}
+	}
+	return nil
+}

@@ -1,0 +1,87 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/vigildb/vigil/structures/slots"
+)
+
+func (m *moving) address() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(m.port)) }
+
+// still waits until a group can say which slots it has, and has no move begin for so long.
+func (m *moving) still(d time.Duration) (index uint64, own *slots.Set) {
+	m.t.Helper()
+	m.until("no slots are on their way", func() bool {
+		var err error
+		index, own, err = m.node.HoldStill(d)
+		return err == nil
+	})
+	return index, own
+}
+
+// While slots are held still no move begins, from the group or to it; one that is asked for begins afterwards. The entry that says which
+// slots a group has is another one after every move.
+func TestHeldSlotsDoNotMove(t *testing.T) {
+	for _, held := range []string{"giver", "taker"} {
+		t.Run(held, func(t *testing.T) {
+			a, b := twoMoving(t)
+			of := slotSet(t, "5-9")
+			m := map[string]*moving{"giver": a, "taker": b}[held]
+			before, own := m.still(time.Hour)
+			if want := map[string]int{"giver": slots.Count, "taker": 0}[held]; own.Len() != want {
+				t.Errorf("%d slots, want %d", own.Len(), want)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+			defer cancel()
+			if _, err := a.node.BeginMove(ctx, b.id(), of); err == nil {
+				t.Fatal("a move begins")
+			}
+			if index, _ := m.still(time.Hour); index != before || a.claim().moving() || b.claim().moving() {
+				t.Errorf("something has changed: %d and %d, %v, %v", before, index, a.claim(), b.claim())
+			}
+			begun := make(chan uint64, 1)
+			go func() { begun <- a.begin(b, of) }() // ends with the move
+			m.node.others.moves.mu.Lock()
+			m.node.others.moves.still = 0
+			m.node.others.moves.mu.Unlock()
+			attempt := <-begun
+			for _, g := range []*moving{a, b} {
+				if _, _, err := g.node.HoldStill(0); !errors.Is(err, errSlotsMove) {
+					t.Errorf("while slots move: %v", err)
+				}
+			}
+			if _, err := a.node.GiveSlots(t.Context(), attempt); err != nil {
+				t.Fatal(err)
+			}
+			a.node.EndMove(attempt)
+			moved(a, b, of)
+			if index, own := m.still(0); index <= before || own.Len() != map[string]int{"giver": slots.Count - 5, "taker": 5}[held] {
+				t.Errorf("after the move: entry %d, %s; before it was %d", index, own, before)
+			}
+		})
+	}
+}
+
+// A server responds to others of the cluster, of whatever group, when it is asked for something that it understands.
+func TestServersAskEachOther(t *testing.T) {
+	a, b := twoMoving(t)
+	b.stop()
+	b.serve = func(_ context.Context, request []byte) []byte { return append([]byte("you said "), request...) }
+	b.start()
+	got, err := a.node.AskServer(t.Context(), b.address(), []byte("hello"))
+	if err != nil || string(got) != "you said hello" {
+		t.Errorf("%q, %v", got, err)
+	}
+	if _, err := b.node.AskServer(t.Context(), a.address(), []byte("hello")); !errors.Is(err, errSilent) {
+		t.Errorf("a server that is to be asked nothing: %v", err)
+	}
+	b.stop()
+	if _, err := a.node.AskServer(t.Context(), b.address(), nil); err == nil {
+		t.Error("a server that is gone replies")
+	}
+}

@@ -1,0 +1,330 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/members"
+	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/structures/slots"
+)
+
+// Snapshots of a whole cluster. The server that is asked has each group that has slots make one, which is a part of the whole. Before,
+// no slots are on their way, and no move of them begins; each part is made only if its group still has the same slots by the same
+// entry of its log. So the parts have every slot once, whatever moment each of them is of. ADR 0077.
+
+const (
+	// snapshotPatience is how long slots may be on their way, or a group without a leader, before a snapshot is given up, and
+	// snapshotPause how long it is waited in between.
+	snapshotPatience, snapshotPause = 30 * time.Second, 100 * time.Millisecond
+	// stillFor is how long no move of slots begins after a group was asked for that.
+	stillFor = 5 * time.Second
+	// partPatience is how long a server may take for what it is asked, and listPatience the same for all servers at once, some of
+	// which may be gone.
+	partPatience, listPatience = 20 * time.Second, 5 * time.Second
+)
+
+// passing is an error after which the same may be tried again.
+type passing struct{ error }
+
+func (e passing) Unwrap() error { return e.error }
+
+// CreateClusterSnapshot implements [members.ClusterSnapshots], as do the methods below.
+func (h host) CreateClusterSnapshot(ctx context.Context, name string) (s *members.ClusterSnapshot, err error) {
+	srv := h.srv
+	switch {
+	case name == "":
+		name = srv.snapshotTime()
+	case !validSnapshotName(name) || strings.HasPrefix(name, autoPrefix):
+		return nil, commands.ErrSnapshotName
+	}
+	srv.abroad(func() {
+		for end := srv.clock.Now().Add(snapshotPatience); ; srv.rest(ctx, snapshotPause) {
+			s, err = srv.snapshotCluster(ctx, name)
+			var again passing
+			if !errors.As(err, &again) || ctx.Err() != nil || srv.clock.Now().After(end) {
+				return
+			}
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("no snapshot of the cluster is made: %w", err)
+	}
+	return s, nil
+}
+
+// snapshotCluster tries once to make a snapshot. After an error what was made of it is removed.
+func (srv *Server) snapshotCluster(ctx context.Context, name string) (*members.ClusterSnapshot, error) {
+	srv.randMu.Lock()
+	id := fmt.Sprintf("%016x", srv.rand.Uint64())
+	srv.randMu.Unlock()
+	w := &persistence.Whole{Name: name, ID: id, Made: srv.clock.Now().UnixMilli()}
+	shards, entries, err := srv.allStill(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	s := &members.ClusterSnapshot{Name: name, ID: w.ID, Made: w.Made, Groups: len(shards), Parts: make([]members.ClusterSnapshotPart, len(shards))}
+	began := srv.clock.Now()
+	err = srv.askShards(ctx, shards, func(i int) *partRequest { return &partRequest{What: asksPart, Index: entries[i], Whole: w} },
+		func(i int, a *partReply) error {
+			for _, p := range a.Parts {
+				if p.Whole.ID == w.ID && p.Group == shards[i].ID {
+					s.Parts[i] = p.ClusterSnapshotPart
+					return nil
+				}
+			}
+			return errors.New("the group says nothing of its part")
+		})
+	if s.Within = max(srv.clock.Since(began), time.Millisecond); err == nil {
+		srv.logf(LogNotice, "the snapshot %s of the cluster is complete: %d groups, within %v", name, len(shards), s.Within)
+		return s, nil
+	}
+	late, cancel := srv.within(context.WithoutCancel(ctx), listPatience)
+	defer cancel()
+	_, silent := srv.askServers(late, &partRequest{What: asksRemove, Whole: w}, func(*partReply) {})
+	if len(silent) > 0 {
+		srv.logf(LogWarning, "%s may have a part of the snapshot %s of the cluster, which is not complete: VIGIL.CLUSTER SNAPSHOT DELETE removes it", strings.Join(silent, ", "), name)
+	}
+	return nil, err
+}
+
+// allStill has no move of slots begin, and notes of which parts a snapshot is made: the groups that have slots, in the order of their
+// IDs, and the entries of their logs that say so.
+func (srv *Server) allStill(ctx context.Context, w *persistence.Whole) (shards []commands.Shard, entries []uint64, err error) {
+	m := host{srv}.Membership()
+	if m == nil {
+		return nil, nil, errAlone
+	}
+	for _, s := range m.Shards() {
+		if s.Slots.Len() > 0 {
+			shards = append(shards, s)
+		}
+	}
+	slices.SortFunc(shards, func(a, b commands.Shard) int { return strings.Compare(a.ID, b.ID) })
+	entries = make([]uint64, len(shards))
+	w.Parts = make([]persistence.Part, len(shards))
+	err = srv.askShards(ctx, shards, func(int) *partRequest { return &partRequest{What: asksStill} }, func(i int, a *partReply) error {
+		entries[i], w.Parts[i] = a.Index, persistence.Part{Group: shards[i].ID, Slots: a.Slots}
+		return nil
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	all, n := new(slots.Set), 0
+	for _, p := range w.Parts {
+		of, err := slots.Parse(p.Slots)
+		if err != nil {
+			return nil, nil, fmt.Errorf("the slots of the group %s: %w", p.Group, err)
+		}
+		all, n = all.Union(of), n+of.Len()
+	}
+	switch free := slots.All().Without(all); {
+	case free.Len() > 0:
+		return nil, nil, passing{fmt.Errorf("the slots %s are of no group", free)}
+	case n > slots.Count:
+		return nil, nil, passing{errors.New("some slots are of two groups")}
+	}
+	return shards, entries, nil
+}
+
+// askShards asks the leaders of some groups at once. take is called with the replies, by one goroutine at a time. The error is the
+// first one, with the name of the group: passing if all that went wrong is.
+func (srv *Server) askShards(ctx context.Context, shards []commands.Shard, q func(i int) *partRequest, take func(i int, a *partReply) error) error {
+	late, cancel := srv.within(ctx, partPatience)
+	defer cancel()
+	var mu sync.Mutex
+	var asked sync.WaitGroup
+	errs := make([]error, len(shards))
+	for i := range shards {
+		asked.Go(func() { // ends with late
+			a, err := srv.askLeader(late, &shards[i], q(i))
+			mu.Lock()
+			defer mu.Unlock()
+			if err == nil {
+				err = take(i, a)
+			}
+			if err != nil {
+				errs[i] = fmt.Errorf("the group %s: %w", shards[i].ID, err)
+			}
+		})
+	}
+	asked.Wait()
+	var first error
+	for _, err := range errs {
+		var again passing
+		if err != nil && (first == nil || errors.As(first, &again) && !errors.As(err, &again)) {
+			first = err
+		}
+	}
+	return first
+}
+
+// askLeader asks the leader of a group, which is looked for at its members.
+func (srv *Server) askLeader(ctx context.Context, s *commands.Shard, q *partRequest) (*partReply, error) {
+	var todo []string
+	for i := range s.Members {
+		if address := s.Members[i].Address(); i == s.Leader {
+			todo = slices.Insert(todo, 0, address)
+		} else {
+			todo = append(todo, address)
+		}
+	}
+	nobody := passing{errors.New("no member of it is known to lead it")}
+	err := error(nobody)
+	for asked := map[string]bool{}; len(todo) > 0 && ctx.Err() == nil; todo = todo[1:] {
+		if asked[todo[0]] {
+			continue
+		}
+		asked[todo[0]] = true
+		a, e := srv.ask(ctx, todo[0], q)
+		switch {
+		case e != nil:
+			err = passing{e}
+		case a.Error == "" && a.Group == s.ID:
+			return a, nil
+		case a.Error == "":
+			err = passing{fmt.Errorf("%s: the server is of another group now", todo[0])}
+		case a.Follows:
+			if err == error(nobody) { // else it says more than this
+				err = passing{fmt.Errorf("%s: %s", todo[0], a.Error)}
+			}
+			if a.Leader != "" {
+				todo = slices.Insert(todo, 1, a.Leader)
+			}
+		case a.Again:
+			return nil, passing{fmt.Errorf("%s: %s", todo[0], a.Error)}
+		default:
+			return nil, fmt.Errorf("%s: %s", todo[0], a.Error)
+		}
+	}
+	return nil, err
+}
+
+// ask asks a server, which may be this one. It returns when ctx ends, whatever the server does.
+func (srv *Server) ask(ctx context.Context, address string, q *partRequest) (*partReply, error) {
+	replies, failed := make(chan *partReply, 1), make(chan error, 1) // have room: nobody may wait any more
+	m := host{srv}.Membership()
+	own := m != nil && m.Members[m.Self].Address() == address
+	srv.workers.Go(func() { // ends when the disk does, or the request: its client counts as one of srv.workers
+		a := new(partReply)
+		if own {
+			replies <- srv.servePart(ctx, q)
+			return
+		}
+		b, err := json.Marshal(q)
+		if err == nil {
+			b, err = srv.opts.Group.AskServer(ctx, address, b)
+		}
+		if err == nil {
+			err = json.Unmarshal(b, a)
+		}
+		if err != nil {
+			failed <- err
+			return
+		}
+		replies <- a
+	})
+	select {
+	case a := <-replies:
+		return a, nil
+	case err := <-failed:
+		return nil, err
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%s does not reply: %w", address, context.Cause(ctx))
+	}
+}
+
+// askServers asks all servers of the cluster at once. take is called with the replies, by one goroutine at a time. It returns the
+// addresses of those that did not do what they were asked, in order.
+func (srv *Server) askServers(ctx context.Context, q *partRequest, take func(a *partReply)) (all, silent []string) {
+	if m := (host{srv}).Membership(); m != nil {
+		for _, s := range m.Shards() {
+			for i := range s.Members {
+				all = append(all, s.Members[i].Address())
+			}
+		}
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	var mu sync.Mutex
+	var asked sync.WaitGroup
+	for _, address := range all {
+		asked.Go(func() { // ends with ctx
+			a, err := srv.ask(ctx, address, q)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil || a.Error != "" {
+				silent = append(silent, address)
+				return
+			}
+			take(a)
+		})
+	}
+	asked.Wait()
+	slices.Sort(silent)
+	return all, silent
+}
+
+// within returns a context that ends after a time.
+func (srv *Server) within(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	late, cancel := context.WithCancelCause(ctx)
+	stop := srv.clock.AfterFunc(d, func() { cancel(fmt.Errorf("it took longer than %v", d)) })
+	return late, func() { stop(); cancel(nil) }
+}
+
+// ClusterSnapshots lists the snapshots of the cluster of which some server has a part.
+func (h host) ClusterSnapshots(ctx context.Context) (all []*members.ClusterSnapshot, silent []string, err error) {
+	of := map[string]*members.ClusterSnapshot{} // by their IDs
+	h.srv.abroad(func() {
+		late, cancel := h.srv.within(ctx, listPatience)
+		defer cancel()
+		_, silent = h.srv.askServers(late, &partRequest{What: asksParts}, func(a *partReply) {
+			for _, p := range a.Parts {
+				s := of[p.Whole.ID]
+				if s == nil {
+					s = &members.ClusterSnapshot{Name: p.Whole.Name, ID: p.Whole.ID, Made: p.Whole.Made, Groups: len(p.Whole.Parts)}
+					of[p.Whole.ID] = s
+				}
+				s.Parts = append(s.Parts, p.ClusterSnapshotPart)
+			}
+		})
+	})
+	all = slices.SortedFunc(maps.Values(of), func(a, b *members.ClusterSnapshot) int {
+		return cmp.Or(cmp.Compare(a.Made, b.Made), strings.Compare(a.ID, b.ID))
+	})
+	for _, s := range all {
+		slices.SortFunc(s.Parts, func(a, b members.ClusterSnapshotPart) int {
+			return cmp.Or(strings.Compare(a.Group, b.Group), strings.Compare(a.Address, b.Address))
+		})
+	}
+	return all, silent, ctx.Err()
+}
+
+// DeleteClusterSnapshot removes the parts of all snapshots of the cluster with a name.
+func (h host) DeleteClusterSnapshot(ctx context.Context, name string) (parts int, err error) {
+	if !validSnapshotName(name) {
+		return 0, commands.ErrSnapshotName
+	}
+	var silent []string
+	h.srv.abroad(func() {
+		late, cancel := h.srv.within(ctx, listPatience)
+		defer cancel()
+		_, silent = h.srv.askServers(late, &partRequest{What: asksRemove, Whole: &persistence.Whole{Name: name}}, func(a *partReply) { parts += a.Removed })
+	})
+	switch {
+	case len(silent) > 0:
+		return parts, commands.Errorf("ERR %d parts are removed, and these servers have not replied, which may have others: %s", parts, strings.Join(silent, " "))
+	case parts == 0:
+		return 0, commands.ErrNoSnapshot
+	}
+	return parts, nil
+}
