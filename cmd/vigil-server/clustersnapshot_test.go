@@ -268,6 +268,7 @@ func TestMistakesOfRestoresAreNamed(t *testing.T) {
 	}
 	secret := []string{"--cluster-secret", testSecret, "--cluster-enabled", "yes"}
 	ends(t, started(own, secret...), "start once with --recover alone")
+	ends(t, started(own, append(secret, "--recover", "alone")...), "the group that the snapshot is of has a leader, as "+s.address(0)+" says")
 	ends(t, started(parts[0].dir, append(secret, "--cluster-group", "x")...), "from which a new group begins: give cluster-enabled yes")
 	ends(t, started(parts[0].dir, "--cluster-secret", "another secret of tests", "--cluster-enabled", "yes"), "cluster-secret")
 	ends(t, started(parts[0].dir), "the store is a member of a group")

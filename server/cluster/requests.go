@@ -21,6 +21,7 @@ const (
 	asksPromote = "promote" // a learner that has caught up becomes a voter, perhaps in place of another one
 	asksLeave   = "leave"   // a member leaves
 	asksExpel   = "expel"   // a server of the cluster was told to forget the member that Leaves
+	asksLeader  = "lead"    // whether the group has a leader, which says so
 	asksNews    = "hear"    // a member that hears no leader asks anybody whether it still is a member
 )
 
@@ -80,6 +81,7 @@ func (n *Node) serveRequest(ctx context.Context, q *request) *reply {
 	a := &reply{Member: q.Member}
 	var err error
 	switch q.What {
+	case asksLeader:
 	case asksJoin:
 		a.Member, err = r.Join(ctx, q.Member, q.Address, max(q.Level, persistence.LevelUntold))
 		a.Members = n.addresses()

@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
+	"time"
 
 	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/persistence/grouplog"
 	"github.com/vigildb/vigil/structures/slots"
 )
 
@@ -40,6 +43,42 @@ func (n *Node) restores(self *identity, origin *persistence.Origin) (fresh, spen
 		return false, false, fmt.Errorf("cluster: the slots of %s: %w", origin, err)
 	}
 	return true, true, nil
+}
+
+// livesPatience is how long a group may take to say that it lives.
+const livesPatience = 2 * time.Second
+
+// lives returns an error if the group that a snapshot is of has a leader: other groups would take the server that goes on as that
+// group for its successor, and what clients write at the living one would be lost to them.
+func (n *Node) lives(ctx context.Context, self *identity, was string, log *grouplog.Log) error {
+	addresses, err := n.former(self, log)
+	if err != nil {
+		return err
+	}
+	m := n.visitor(self)
+	defer m.Close()
+	ctx, cancel := context.WithTimeout(ctx, livesPatience)
+	defer cancel()
+	found := make(chan string, len(addresses)+1)
+	var asked sync.WaitGroup
+	for _, address := range append(addresses, was) {
+		if address == self.Address {
+			continue // nobody but this server is there
+		}
+		asked.Go(func() { // ends with ctx
+			a, err := ask(ctx, m, []string{address}, &request{What: asksLeader})
+			var refused refusedRequest // by a leader of an earlier version
+			if err == nil && !a.Gone || errors.As(err, &refused) {
+				found <- address
+			}
+		})
+	}
+	asked.Wait()
+	close(found)
+	if address, lives := <-found; lives {
+		return fmt.Errorf("cluster: the group that the snapshot is of has a leader, as %s says: with --recover alone this server would take its place. Stop all servers of the group first; a part of a cluster snapshot begins a new cluster without --recover alone", address)
+	}
+	return nil
 }
 
 // found makes this server a new group, of a part of a cluster snapshot.

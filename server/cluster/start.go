@@ -68,7 +68,12 @@ func (n *Node) identify(ctx context.Context, store *persistence.Member) (*identi
 	case fresh:
 		err = n.found(self, store, origin)
 	case n.config.Alone:
-		err = n.becomeAlone(self, store)
+		if origin != nil {
+			err = n.lives(ctx, self, was, log)
+		}
+		if err == nil {
+			err = n.becomeAlone(self, store)
+		}
 	case self.Member == 0:
 		err = n.enter(ctx, self)
 	case known && !self.Left && was != self.Address:
@@ -296,20 +301,9 @@ func (n *Node) move(ctx context.Context, self *identity, was string, log *groupl
 	m := n.visitor(self)
 	defer m.Close()
 	n.config.Logf(LogNotice, "member %d was at %s and is at %s now: the group has to agree to that", self.Member, was, self.Address)
-	known, err := decodeMembers(log.Membership().Index, log.Membership().Members)
+	others, err := n.former(self, log)
 	if err != nil {
-		return fmt.Errorf("cluster: %w", err)
-	}
-	var others []string
-	for _, id := range known.IDs() {
-		if id == self.Member {
-			continue
-		}
-		for _, address := range []string{known.Addresses[id], n.founderAddress(id), self.Known[id]} {
-			if address != "" {
-				others = append(others, address)
-			}
-		}
+		return err
 	}
 	others = append(others, n.config.Join...)
 	if len(others) > 0 {
@@ -320,6 +314,25 @@ func (n *Node) move(ctx context.Context, self *identity, was string, log *groupl
 	boot := log.Boot()
 	boot.Closed = false // R6
 	return log.SetBoot(boot)
+}
+
+// former returns the addresses of the other members, as the directory knows them.
+func (n *Node) former(self *identity, log *grouplog.Log) (others []string, err error) {
+	known, err := decodeMembers(log.Membership().Index, log.Membership().Members)
+	if err != nil {
+		return nil, fmt.Errorf("cluster: %w", err)
+	}
+	for _, id := range known.IDs() {
+		if id == self.Member {
+			continue
+		}
+		for _, address := range []string{known.Addresses[id], n.founderAddress(id), self.Known[id]} {
+			if address != "" {
+				others = append(others, address)
+			}
+		}
+	}
+	return others, nil
 }
 
 // becomeAlone makes this server all of its group.
