@@ -129,6 +129,36 @@ func (s *shardServers) shows(i int, tag string) (text string) {
 	return text
 }
 
+// showsAll returns what the servers have of what fill made, by tags, but for keys that have moved: users and libraries stay where they are.
+func (s *shardServers) showsAll(tags []string) map[string]string {
+	all := map[string]string{}
+	for _, tag := range tags {
+		for k := range s.up {
+			if text := s.shows(k, tag); strings.Contains(text, "AUTH user-"+tag+" x: OK") && strings.Contains(text, ": called") {
+				all[tag] = text
+			}
+		}
+	}
+	return all
+}
+
+// isLikeOthers checks that a restored cluster can do what others can: its snapshots, starts without --restore, and redis-cli.
+func (s *shardServers) isLikeOthers() {
+	s.t.Helper()
+	s.until(0, "VIGIL.CLUSTER SNAPSHOT CREATE later", " complete 1 ") // it is a cluster like others
+	for i := range s.up {                                             // and its servers start like others
+		s.up[i].p.signal(s.t, syscall.SIGKILL)
+		_ = s.up[i].p.wait()
+		s.run(i, "--cluster-enabled", "yes").await(s.t)
+	}
+	s.ok()
+	if path, err := exec.LookPath("redis-cli"); err == nil {
+		if out, err := exec.Command(path, "--cluster", "check", s.address(0)).CombinedOutput(); err != nil || !strings.Contains(string(out), "All 16384 slots covered") {
+			s.t.Errorf("redis-cli --cluster check: %v\n%s", err, out)
+		}
+	}
+}
+
 // A snapshot of three groups that is made while slots move to a fourth one, and clients write, has every slot once and all that was
 // acknowledged before. Restored beside the living cluster, with the same secret, it is a cluster of its own: neither of the two knows
 // the other one. So it is when the original is gone, with keys of all kinds, users and libraries.
@@ -165,17 +195,9 @@ func TestClusterIsRestoredFromItsSnapshot(t *testing.T) {
 			t.Errorf("the restored cluster knows of the living one:\n%s", got)
 		}
 	}
-	want := map[string]string{}
-	for i, tag := range tags {
-		for k := range s.up {
-			if text := s.shows(k, tag); !strings.Contains(text, "list 0 -1: MOVED") {
-				want[tag] = text
-			}
-		}
-		if !strings.Contains(want[tag], "AUTH user-"+tag+" x: OK") || !strings.Contains(want[tag], ": called") {
-			t.Logf("slot of %s has moved from server %d, whose users and libraries have not", tag, i)
-			delete(want, tag)
-		}
+	want := s.showsAll(tags)
+	if len(want) == 0 {
+		t.Error("no slot with all kinds of keys has stayed")
 	}
 	w.check(s)
 	s.killAll()
@@ -192,19 +214,8 @@ func TestClusterIsRestoredFromItsSnapshot(t *testing.T) {
 		}
 	}
 	again.holds(before, after)
-	again.until(0, "VIGIL.CLUSTER SNAPSHOT CREATE later", " complete 1 ") // it is a cluster like others
-	for i := range again.up {                                             // and its servers start like others
-		again.up[i].p.signal(t, syscall.SIGKILL)
-		_ = again.up[i].p.wait()
-		again.run(i, "--cluster-enabled", "yes").await(t)
-	}
-	again.ok()
+	again.isLikeOthers()
 	again.holds(before, after)
-	if path, err := exec.LookPath("redis-cli"); err == nil {
-		if out, err := exec.Command(path, "--cluster", "check", again.address(0)).CombinedOutput(); err != nil || !strings.Contains(string(out), "All 16384 slots covered") {
-			t.Errorf("redis-cli --cluster check: %v\n%s", err, out)
-		}
-	}
 }
 
 // Leaders that are killed meanwhile make a snapshot later or fail: one that is made has all that was acknowledged before, and is
@@ -248,15 +259,11 @@ func TestClusterSnapshotSurvivesKilledLeaders(t *testing.T) {
 	}
 }
 
-// Whatever is given to a server that is no part of the same snapshot, or damaged, is refused with a reason; a part that is missing is
-// named, and the cluster has the other slots.
+// A server that is given what it cannot begin with, or what is damaged, does not start, and says why.
 func TestMistakesOfRestoresAreNamed(t *testing.T) {
 	s := newShards(t)
 	s.masters(thirds...)
 	s.ok()
-	for i, key := range []string{"b", "c", "a"} {
-		s.want(i, "SET "+key+" "+key, "OK")
-	}
 	parts, others := s.snapshot(0, "monday"), s.snapshot(1, "tuesday")
 	s.want(0, "VIGIL.CLUSTER SNAPSHOT CREATE monday", "ERR no snapshot of the cluster is made: the group ")
 	s.want(0, "VIGIL.CLUSTER SNAPSHOT CREATE ../x", "ERR invalid snapshot name")
@@ -296,7 +303,18 @@ func TestMistakesOfRestoresAreNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	ends(t, started(others[1].dir, secret...), "the snapshot is damaged")
+}
 
+// Groups that are restored from what does not belong together have no slots, and say why; a part that is missing is named, and the
+// cluster has the other slots.
+func TestRestoredGroupsBelongTogether(t *testing.T) {
+	s := newShards(t)
+	s.masters(thirds...)
+	s.ok()
+	for i, key := range []string{"b", "c", "a"} {
+		s.want(i, "SET "+key+" "+key, "OK")
+	}
+	parts, others := s.snapshot(0, "monday"), s.snapshot(1, "tuesday")
 	clone := newShards(t)
 	peers := clone.addresses(3)
 	begin := func(i int, p snapshotPart, peers string, args ...string) *process {
