@@ -21,11 +21,16 @@ type Sharding interface {
 	// Shard returns the slots of the group, which are not changed any more; nil for all. covered says that all
 	// slots of the cluster can be used.
 	Shard() (own *slots.Set, covered bool)
-	cluster.Changes
-	cluster.Membership
+	Forming
 	Departures
 	Arrivals
 	Neighbours
+}
+
+// Forming changes which servers and slots are of which group.
+type Forming interface {
+	cluster.Changes
+	cluster.Membership
 }
 
 // Neighbours are the other servers of the cluster, of this group and others.
