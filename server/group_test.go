@@ -86,6 +86,7 @@ func (g *testGroup) Replicator() persistence.Replicator { return g }
 func (g *testGroup) Start(m *persistence.Member, lazy bool, lead, follow, leave func()) error {
 	g.m, g.lead, g.follow, g.leave = m, lead, follow, leave
 	g.last, g.term = m.Applied(), m.Log().State().Term
+	m.SetLevel(m.NewestLevel())
 	go func() {
 		defer close(g.done)
 		for range g.wake {

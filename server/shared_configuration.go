@@ -5,14 +5,18 @@ import (
 	"strings"
 
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/server/conf"
 )
 
 // The members of a group share directives that describe the data or the service, from the moment that CONFIG SET
 // sets one at the leader (ADR 0078): its value is kept with the data, and goes the ways of users.
 
-// mayShare reports whether CONFIG SET of a shared directive counts for all members of the group.
-func (srv *Server) mayShare() bool { return srv.opts.Group != nil }
+// mayShare reports whether CONFIG SET of a shared directive counts for all members of the group. While there may be
+// members of a version that does not read this it counts for its own member, as in that version.
+func (srv *Server) mayShare() bool {
+	return srv.opts.Group != nil && srv.store.Level() >= persistence.LevelTold
+}
 
 // changesDirectives reports whether a call sets a shared directive.
 func (s *session) changesDirectives(cmd *commands.Command, argv [][]byte) bool {

@@ -64,6 +64,29 @@ func TestSharedDirectivesOfALeaderAreThoseOfItsFollower(t *testing.T) {
 }
 
 // What a follower refuses changes nothing, also as a part of a transaction. Its own directives go on to be set there.
+func TestDirectivesAreTheMembersOwnBelowTheLevelOfSharing(t *testing.T) {
+	c := newCouple(t, nil, nil)
+	for _, m := range []*testGroup{c.g, c.other} {
+		m.m.SetLevel(persistence.LevelUntold)
+	}
+	if got := c.dial().do("CONFIG", "SET", "timeout", "70", "requirepass", ""); got != "OK" { // with one that belongs to the users
+		t.Fatalf("CONFIG SET: got %s", got)
+	}
+	c.follower.dial().want("CONFIG SET timeout 71", "OK")
+	c.dial().want("CONFIG SET timeout 72", "OK")
+	c.has("timeout", "72")
+	c.follower.has("timeout", "71")
+	if got := c.srv.store.Configuration(); len(got) > 0 {
+		t.Errorf("the group has %v before its level allows it", got)
+	}
+	for _, m := range []*testGroup{c.g, c.other} {
+		m.m.SetLevel(persistence.LevelTold)
+	}
+	c.dial().want("CONFIG SET timeout 73", "OK")
+	c.follower.has("timeout", "73")
+	c.follower.dial().want("CONFIG SET timeout 71", "(error) READONLY You can't write against a read only replica.")
+}
+
 func TestFollowersRefuseSharedDirectives(t *testing.T) {
 	for _, view := range []string{"sentinel", "cluster"} {
 		c := newCouple(t, nil, []string{"--cluster-view", view})

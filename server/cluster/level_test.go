@@ -121,7 +121,7 @@ func TestLevelStays(t *testing.T) {
 	n = w.nodes[1]
 	n.stop(true)
 	n.start()
-	if _, err := standAlone(n.store.Member(), address(1)); err != nil {
+	if _, err := standAlone(n.store.Member(), address(1), func(former Claim) Claim { return former }); err != nil {
 		t.Fatal(err)
 	}
 	if r, err := OpenReplica(n.store.Member(), nil, false); err != nil || r.Members().level() != newest || n.store.Level() != newest {
