@@ -76,8 +76,7 @@ func (srv *Server) servePart(ctx context.Context, q *partRequest) *partReply {
 // servePartAs does what a member of a group is asked for.
 func (srv *Server) servePartAs(ctx context.Context, m *commands.Membership, q *partRequest) *partReply {
 	w := q.Whole
-	switch {
-	case (q.What == asksPart || q.What == asksRemove) && (w == nil || !validSnapshotName(w.Name)):
+	if (q.What == asksPart || q.What == asksRemove) && (w == nil || !validSnapshotName(w.Name)) {
 		return &partReply{Error: string(commands.ErrSnapshotName)}
 	}
 	switch q.What {
