@@ -359,3 +359,15 @@ func TestVersionsWithoutLevelsStopAtTheEntry(t *testing.T) {
 		t.Error("they take it for a change of members")
 	}
 }
+
+// The forms of the level are on disk, and stay.
+func TestFormsOfTheLevelAreFrozen(t *testing.T) {
+	_, entry, err := raftpb.MarshalConfChange(&raftpb.ConfChangeV2{Changes: []*raftpb.ConfChangeSingle{single(changesLevel, 2)}})
+	if want := "\x12\x04\x08\x04\x10\x02"; err != nil || string(entry) != want {
+		t.Errorf("the entry is %q, %v; want %q", entry, err, want)
+	}
+	m := &Members{Conf: &raftpb.ConfState{Voters: []uint64{3}}, Addresses: map[uint64]string{3: "a"}, Left: []uint64{1}, Base: 9, Level: 2}
+	if got, want := string(m.encode()), "\x05\x01\x03\x00\x00\x00\x00\x01\x03\x01a\x01\x01\x09\x02"; got != want {
+		t.Errorf("the members are %q, want %q", got, want)
+	}
+}
