@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/persistence/grouplog"
 	"github.com/vigildb/vigil/structures/slots"
 )
 
@@ -369,5 +370,35 @@ func TestFormsOfTheLevelAreFrozen(t *testing.T) {
 	m := &Members{Conf: &raftpb.ConfState{Voters: []uint64{3}}, Addresses: map[uint64]string{3: "a"}, Left: []uint64{1}, Base: 9, Level: 2}
 	if got, want := string(m.encode()), "\x05\x01\x03\x00\x00\x00\x00\x01\x03\x01a\x01\x01\x09\x02"; got != want {
 		t.Errorf("the members are %q, want %q", got, want)
+	}
+}
+
+// A server that was made an older one does not start from a log whose last entries raise the level, though the members that it keeps
+// beside the log say nothing of that yet.
+func TestLevelInTheLogKeepsOlderVersionsOut(t *testing.T) {
+	store, err := persistence.Open(persistence.Options{InMemory: true, Databases: 1, Replicator: new(Proposals), NewestLevel: newest})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	r, err := NewReplica(store.Member(), []uint64{1}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kind, data, err := raftpb.MarshalConfChange(&raftpb.ConfChangeV2{Changes: []*raftpb.ConfChangeSingle{single(changesLevel, newest+1)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, last := r.log.Bounds()
+	term, index := r.log.State().Term, last+1
+	entries, err := toEntries([]*raftpb.Entry{{Term: &term, Index: &index, Type: &kind, Data: data}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(r.Member.Append(entries, &grouplog.HardState{Term: term, Commit: index}), r.Member.Commit(entries)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenReplica(store.Member(), nil, false); !errors.Is(err, ErrLevel) {
+		t.Errorf("a log of level %d: %v, want %v", newest+1, err, ErrLevel)
 	}
 }
