@@ -92,21 +92,7 @@ func TestFollowersRefuseSharedDirectives(t *testing.T) {
 		c := newCouple(t, nil, []string{"--cluster-view", view})
 		r, g := c.follower, c.other
 		admin := r.dial()
-		refused := func(want string) {
-			t.Helper()
-			for _, call := range []string{"CONFIG SET timeout 5", "CONFIG SET maxmemory 100mb TIMEOUT 5", "CONFIG SET timeout nonsense", "config set hash-max-ziplist-value 5"} {
-				admin.want(call, want)
-				admin.want("MULTI", "OK")
-				admin.want(call, want)
-				admin.want("EXEC", "(error) EXECABORT Transaction discarded because of previous errors.")
-			}
-		}
-		refused(readOnlyError)
-		g.set(func() { g.heard = false })
-		refused("(error) CLUSTERDOWN The cluster is down")
-		g.set(func() { g.gone = true })
-		refused("(error) CLUSTERDOWN This server has left its group")
-		g.set(func() { g.heard, g.gone = true, false })
+		r.refusesAsFollower(g, "CONFIG SET timeout 5", "CONFIG SET maxmemory 100mb TIMEOUT 5", "CONFIG SET timeout nonsense", "config set hash-max-ziplist-value 5")
 		r.has("maxmemory", "0")
 		r.has("timeout", "0")
 		admin.want("CONFIG SET maxmemory 100mb loglevel warning", "OK")

@@ -52,6 +52,29 @@ func (r *rig) noLogin(user, password string) {
 	r.dial().want("AUTH "+user+" "+password, wrongPass)
 }
 
+// refusesAsFollower checks that a follower refuses calls, in a transaction too, and says why: by whether it hears the
+// leader, and whether it has left.
+func (r *rig) refusesAsFollower(g *testGroup, calls ...string) {
+	r.t.Helper()
+	admin := r.dial()
+	refused := func(want string) {
+		r.t.Helper()
+		for _, call := range calls {
+			admin.want(call, want)
+			admin.want("MULTI", "OK")
+			admin.want("ECHO hi", "QUEUED")
+			admin.want(call, want)
+			admin.want("EXEC", "(error) EXECABORT Transaction discarded because of previous errors.")
+		}
+	}
+	refused(readOnlyError)
+	g.set(func() { g.heard = false })
+	refused("(error) CLUSTERDOWN The cluster is down")
+	g.set(func() { g.gone = true })
+	refused("(error) CLUSTERDOWN This server has left its group")
+	g.set(func() { g.heard, g.gone = true, false })
+}
+
 func TestUsersOfALeaderAreThoseOfItsFollower(t *testing.T) {
 	c := newCouple(t, nil, nil)
 	admin := c.dial()
@@ -133,22 +156,7 @@ func TestFollowersRefuseChangesOfUsers(t *testing.T) {
 		admin := r.dial()
 		before := admin.do("ACL", "LIST")
 		calls := []string{"ACL SETUSER u on nopass", "ACL DELUSER u", "ACL LOAD", "CONFIG SET requirepass x", "CONFIG SET maxmemory 100mb RequirePass x"}
-		refused := func(want string) {
-			t.Helper()
-			for _, call := range calls {
-				admin.want(call, want)
-				admin.want("MULTI", "OK")
-				admin.want("ECHO hi", "QUEUED")
-				admin.want(call, want)
-				admin.want("EXEC", "(error) EXECABORT Transaction discarded because of previous errors.")
-			}
-		}
-		refused(readOnlyError)
-		g.set(func() { g.heard = false })
-		refused("(error) CLUSTERDOWN The cluster is down")
-		g.set(func() { g.gone = true })
-		refused("(error) CLUSTERDOWN This server has left its group")
-		g.set(func() { g.heard, g.gone = true, false })
+		r.refusesAsFollower(g, calls...)
 		if got := admin.do("ACL", "LIST"); got != before {
 			t.Errorf("%s: the users are %s, were %s", view, got, before)
 		}

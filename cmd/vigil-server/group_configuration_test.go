@@ -2,7 +2,6 @@ package main
 
 import (
 	"strings"
-	"syscall"
 	"testing"
 )
 
@@ -32,15 +31,8 @@ func TestSharedDirectivesSurviveTheirLeader(t *testing.T) {
 	g.want(lead, "CONFIG GET maxmemory", "[maxmemory 0]")
 
 	g.want(g.leader(), "CONFIG SET busy-reply-threshold 80", "OK")
+	g.restart()
 	for i := range 3 {
-		g.up[i].signal(t, syscall.SIGTERM)
-		g.up[i].wait()
-	}
-	for i := range 3 {
-		g.start(i)
-	}
-	for i := range 3 {
-		g.await(i)
 		replies(t, g.ports[i], "CONFIG GET busy-reply-threshold", "[busy-reply-threshold 80]")
 	}
 	g.leader()
@@ -49,10 +41,7 @@ func TestSharedDirectivesSurviveTheirLeader(t *testing.T) {
 	replies(t, joiner.port, "CONFIG GET timeout", "[timeout 72]")
 	joiner.p.cmd.Process.Kill()
 	joiner.p.wait()
-	for i := range 3 {
-		g.up[i].cmd.Process.Kill()
-		g.up[i].wait()
-	}
+	g.kill()
 	joiner.run(g, "--recover", "alone")
 	joiner.await(t)
 	replies(t, joiner.port, "CONFIG GET timeout", "[timeout 72]")

@@ -122,6 +122,29 @@ func (g *trio) leader() int {
 	return 0
 }
 
+// restart ends all servers in order, and starts them again.
+func (g *trio) restart() {
+	g.t.Helper()
+	for i := range 3 {
+		g.up[i].signal(g.t, syscall.SIGTERM)
+		g.up[i].wait()
+	}
+	for i := range 3 {
+		g.start(i)
+	}
+	for i := range 3 {
+		g.await(i)
+	}
+}
+
+// kill kills all servers.
+func (g *trio) kill() {
+	for i := range 3 {
+		g.up[i].cmd.Process.Kill()
+		g.up[i].wait()
+	}
+}
+
 // whole waits until all members have what was written: one that was killed may not vote
 // before, under a lazy policy, so that the loss of another one would stop the group.
 func (g *trio) whole() {

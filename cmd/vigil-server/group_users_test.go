@@ -3,7 +3,6 @@ package main
 import (
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -74,15 +73,8 @@ func TestUsersSurviveTheirLeader(t *testing.T) {
 
 	g.want(g.leader(), "ACL DELUSER changed", "1")
 	g.want(g.leader(), "ACL SETUSER late on >x", "OK")
+	g.restart()
 	for i := range 3 {
-		g.up[i].signal(t, syscall.SIGTERM)
-		g.up[i].wait()
-	}
-	for i := range 3 {
-		g.start(i)
-	}
-	for i := range 3 {
-		g.await(i)
 		logins(t, g.ports[i], "late x", "OK")
 		logins(t, g.ports[i], "changed y", refusedLogin)
 	}
@@ -92,10 +84,7 @@ func TestUsersSurviveTheirLeader(t *testing.T) {
 	logins(t, joiner.port, "gone x", refusedLogin)
 	joiner.p.cmd.Process.Kill()
 	joiner.p.wait()
-	for i := range 3 {
-		g.up[i].cmd.Process.Kill()
-		g.up[i].wait()
-	}
+	g.kill()
 	joiner.run(g, "--recover", "alone")
 	joiner.await(t)
 	logins(t, joiner.port, "late x", "OK")

@@ -18,10 +18,7 @@ func TestLastMemberGoesOnAlone(t *testing.T) {
 	l.progress(t)
 	l.check(t, g.ports[first])
 	g.whole()
-	for i := range 3 {
-		g.up[i].cmd.Process.Kill()
-		g.up[i].wait()
-	}
+	g.kill()
 	last := (first + 1) % 3
 	m := &member{port: g.ports[last], dir: g.dirs[last]}
 	m.run(g, "--recover", "alone")
@@ -76,10 +73,7 @@ func TestMembersThatLackSomethingVoteByCommand(t *testing.T) {
 			t.Errorf("a member that lacks nothing: %s, %v", got, err)
 		}
 	}
-	for i := range 3 {
-		g.up[i].cmd.Process.Kill()
-		g.up[i].wait()
-	}
+	g.kill()
 	for i := range 3 {
 		g.start(i)
 	}
