@@ -111,8 +111,15 @@ func (l *texts) decode(key, value []byte) (name, text string, err error) {
 func (s *Store) loadTexts() error {
 	s.libraries, s.users, s.configuration = newTexts(opLibrary), newTexts(opUser), newTexts(opConfiguration)
 	s.users.tell, s.configuration.tell = s.opts.OnUsers, s.opts.OnConfiguration
-	return errors.Join(s.libraries.load(s.db), s.users.load(s.db), s.configuration.load(s.db))
+	var err error
+	for _, l := range s.allTexts() {
+		err = errors.Join(err, l.load(s.db))
+	}
+	return err
 }
+
+// allTexts are all texts, in the order in which a cut writes them.
+func (s *Store) allTexts() [3]*texts { return [...]*texts{&s.libraries, &s.users, &s.configuration} }
 
 func (l *texts) load(db *pebble.DB) error {
 	it, err := db.NewIter(&pebble.IterOptions{
@@ -183,18 +190,17 @@ func (l *texts) operate(args *structures.Args) (name string, err error) {
 
 // textsOf returns what an operation is about.
 func (s *Store) textsOf(op byte) *texts {
-	switch op {
-	case opUser:
-		return &s.users
-	case opConfiguration:
-		return &s.configuration
+	for _, l := range s.allTexts() {
+		if l.op == op {
+			return l
+		}
 	}
-	return &s.libraries
+	panic(fmt.Sprintf("persistence: operation %d is about no text", op))
 }
 
 // tellTexts says that any text may have changed.
 func (s *Store) tellTexts() {
-	for _, l := range []*texts{&s.users, &s.configuration} {
+	for _, l := range s.allTexts() {
 		if l.tell != nil {
 			l.tell(l.byName, nil)
 		}
@@ -203,7 +209,7 @@ func (s *Store) tellTexts() {
 
 // tellNews says which texts an entry has changed: all, if there were none before.
 func (s *Store) tellNews() {
-	for _, l := range []*texts{&s.users, &s.configuration} {
+	for _, l := range s.allTexts() {
 		news, anew := l.news, l.anew
 		l.news, l.anew = nil, false
 		switch {
@@ -229,7 +235,7 @@ func (s *Store) takeChanged() []changedText {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	var changed []changedText
-	for _, l := range []*texts{&s.libraries, &s.users, &s.configuration} {
+	for _, l := range s.allTexts() {
 		for _, name := range slices.Sorted(maps.Keys(l.changed)) {
 			c := changedText{of: l, name: name}
 			if text, ok := l.byName[name]; ok {
