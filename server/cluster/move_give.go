@@ -115,23 +115,34 @@ func (o *others) begin(ctx context.Context, r *Runner, to string, of *slots.Set)
 
 // leave notes a move that this leader is about to make, once moves may begin.
 func (o *others) leave(ctx context.Context, l *leaving) error {
-	m := &o.moves
 	for {
-		if err := o.awaitStill(ctx); err != nil {
+		still, err := o.tryLeave(l)
+		if still <= 0 {
 			return err
 		}
-		m.mu.Lock()
-		switch {
-		case m.leaving != nil:
-			m.mu.Unlock()
-			return errOtherMove
-		case Now() >= m.still:
-			m.leaving = l
-			m.mu.Unlock()
-			return nil
+		select {
+		case <-time.After(still): // and perhaps longer by then
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-o.n.ctx.Done():
+			return ErrStopped
 		}
-		m.mu.Unlock()
 	}
+}
+
+// tryLeave notes a move, unless it has to wait: for as long as still says.
+func (o *others) tryLeave(l *leaving) (still time.Duration, err error) {
+	m := &o.moves
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if still = m.still - Now(); still > 0 {
+		return still, nil
+	}
+	if m.leaving != nil {
+		return 0, errOtherMove
+	}
+	m.leaving = l
+	return 0, nil
 }
 
 // group returns the name of another group that clients know by an ID.

@@ -69,9 +69,6 @@ func (o *others) respondToServer(ctx context.Context, b []byte) []byte {
 	return nil
 }
 
-// stillPause is how long a leader that is about to move slots waits while they are held still, before it looks again.
-const stillPause = 20 * time.Millisecond
-
 var errHeldStill = errors.New("cluster: slots are held still for a snapshot of the cluster")
 
 // HoldStill has no move of slots from or to this group begin for a while. It returns which slots the group has and the entry of its
@@ -117,18 +114,4 @@ func (o *others) heldStill() bool {
 	o.moves.mu.Lock()
 	defer o.moves.mu.Unlock()
 	return Now() < o.moves.still
-}
-
-// awaitStill waits until moves may begin.
-func (o *others) awaitStill(ctx context.Context) error {
-	for o.heldStill() {
-		select {
-		case <-time.After(stillPause):
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-o.n.ctx.Done():
-			return ErrStopped
-		}
-	}
-	return nil
 }
