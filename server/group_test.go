@@ -73,6 +73,19 @@ func newTestGroup(t *testing.T) *testGroup {
 	return g
 }
 
+// renew has the server leave its group, with an empty store.
+func (g *testGroup) renew() {
+	g.t.Helper()
+	g.depose()
+	g.engine.Lock()
+	if err := g.m.Renew([]byte("another"), true); err != nil {
+		g.t.Fatal(err)
+	}
+	g.last, g.term = 0, 0
+	g.engine.Unlock()
+	g.leave()
+}
+
 // join makes a server a member of the group.
 func (g *testGroup) join(o *Options) {
 	o.Group = g

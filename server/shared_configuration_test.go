@@ -329,14 +329,7 @@ func TestDirectiveThatIsGivenBackIsTheMembersOwn(t *testing.T) {
 func TestServerThatLeavesItsGroupHasItsOwnDirectivesAgain(t *testing.T) {
 	r, g := newGroupRig(t, func(o *Options) { o.Config = testConfig(t, "--timeout", "7") })
 	r.dial().want("CONFIG SET timeout 70 busy-reply-threshold 80 maxmemory 5mb", "OK")
-	g.depose()
-	g.engine.Lock()
-	if err := g.m.Renew([]byte("another"), true); err != nil {
-		t.Fatal(err)
-	}
-	g.last, g.term = 0, 0
-	g.engine.Unlock()
-	g.leave()
+	g.renew()
 	r.has("timeout", "7")
 	r.has("busy-reply-threshold", "5000")
 	r.has("maxmemory", "5242880")

@@ -432,29 +432,18 @@ func TestServerThatLeavesItsGroupHasItsOwnUsersAgain(t *testing.T) {
 	r, g := newGroupRig(t, func(o *Options) {
 		o.Config = testConfig(t, strings.Fields("--requirepass p --user u on >x ~* +@all")...)
 	})
-	renew := func() {
-		t.Helper()
-		g.depose()
-		g.engine.Lock()
-		if err := g.m.Renew([]byte("another"), true); err != nil {
-			t.Fatal(err)
-		}
-		g.last, g.term = 0, 0
-		g.engine.Unlock()
-		g.leave()
-	}
 	admin := r.login("default", "p")
 	admin.want("ACL SETUSER v on >y", "OK")
 	admin.want("ACL SETUSER u >z", "OK")
 	admin.want("ACL SETUSER default >q", "OK")
-	renew()
+	g.renew()
 	r.noLogin("v", "y")
 	r.noLogin("u", "z")
 	r.noLogin("default", "q")
 	r.login("u", "x")
 	g.elect()
 	r.login("default", "p").want("CONFIG SET requirepass q", "OK")
-	renew()
+	g.renew()
 	r.noLogin("default", "p") // CONFIG SET has changed the configuration
 	g.elect()
 	r.login("default", "q").want("ACL USERS", `["default" "u"]`)

@@ -39,11 +39,7 @@ func TestSharedDirectivesSurviveTheirLeader(t *testing.T) {
 	joiner := g.joiner(3)
 	replies(t, joiner.port, "CONFIG GET busy-reply-threshold", "[busy-reply-threshold 80]")
 	replies(t, joiner.port, "CONFIG GET timeout", "[timeout 72]")
-	joiner.p.cmd.Process.Kill()
-	joiner.p.wait()
-	g.kill()
-	joiner.run(g, "--recover", "alone")
-	joiner.await(t)
+	joiner.outlive(g)
 	replies(t, joiner.port, "CONFIG GET timeout", "[timeout 72]")
 	replies(t, joiner.port, "CONFIG GET maxmemory", "[maxmemory 0]")
 }

@@ -82,11 +82,7 @@ func TestUsersSurviveTheirLeader(t *testing.T) {
 	joiner := g.joiner(3)
 	logins(t, joiner.port, "late x", "OK")
 	logins(t, joiner.port, "gone x", refusedLogin)
-	joiner.p.cmd.Process.Kill()
-	joiner.p.wait()
-	g.kill()
-	joiner.run(g, "--recover", "alone")
-	joiner.await(t)
+	joiner.outlive(g)
 	logins(t, joiner.port, "late x", "OK")
 	logins(t, joiner.port, "changed y", refusedLogin)
 	if got, err := callAt(joiner.port, "ACL USERS"); err != nil || got != "[default kept late]" {

@@ -37,6 +37,16 @@ func (g *trio) joiner(i int, args ...string) *member {
 	return m
 }
 
+// outlive kills all servers of the group, and has this one go on alone.
+func (m *member) outlive(g *trio) {
+	g.t.Helper()
+	m.p.cmd.Process.Kill()
+	m.p.wait()
+	g.kill()
+	m.run(g, "--recover", "alone")
+	m.await(g.t)
+}
+
 // run starts the server, which knows of the group what its directory says, and what args say.
 func (m *member) run(g *trio, args ...string) {
 	args = append([]string{"--dir", m.dir, "--port", strconv.Itoa(m.port), "--cluster-secret", testSecret}, append(g.extra(), args...)...)

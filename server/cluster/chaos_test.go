@@ -17,13 +17,17 @@ var (
 	length    = flag.Duration("length", 3*time.Second, "virtual time of a seed")
 )
 
+// policyOf has half of the seeds sync always, and half every second.
+func policyOf(seed uint64) persistence.SyncPolicy {
+	if seed%2 == 0 {
+		return persistence.SyncEverySecond
+	}
+	return persistence.SyncAlways
+}
+
 // chaos has clients work while everything fails, for some virtual time.
 func chaos(t testing.TB, seed uint64, without rules, length time.Duration) *world {
-	policy := persistence.SyncAlways
-	if seed%2 == 0 {
-		policy = persistence.SyncEverySecond
-	}
-	w := newWorld(t, seed, policy, without)
+	w := newWorld(t, seed, policyOf(seed), without)
 	for range 4 {
 		w.client(length, w.anyone().id)
 	}

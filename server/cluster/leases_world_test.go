@@ -164,11 +164,7 @@ func (w *world) lentTwice() string {
 
 // lending has workers share a schedule while everything fails.
 func lending(t testing.TB, seed uint64, without rules, length time.Duration) *world {
-	policy := persistence.SyncAlways
-	if seed%2 == 0 {
-		policy = persistence.SyncEverySecond
-	}
-	w := newWorld(t, seed, policy, without)
+	w := newWorld(t, seed, policyOf(seed), without)
 	for range 4 {
 		w.worker(length, w.anyone().id)
 	}

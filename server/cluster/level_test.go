@@ -152,10 +152,7 @@ func TestOlderVersionsDoNotStart(t *testing.T) {
 // a level that no version knows yet stops any.
 func TestOlderVersionsStopBeforeTheLevelRises(t *testing.T) {
 	w := levelledWorld(t, 64, persistence.SyncAlways, false)
-	for _, n := range w.nodes[1:] {
-		n.restartAs(newest)
-		w.write(w.elected(), "a")
-	}
+	w.newer()
 	w.run(2 * timeout)
 	n := w.elected()
 	o := w.nodes[n.id%members+1]
@@ -183,10 +180,7 @@ func TestOlderVersionsStopBeforeTheLevelRises(t *testing.T) {
 // While the level rises nobody joins, and while somebody joins it does not rise; then what it is decides.
 func TestJoinsAndUpgradesGoOneAfterTheOther(t *testing.T) {
 	w := levelledWorld(t, 65, persistence.SyncAlways, false)
-	for _, n := range w.nodes[1:] {
-		n.restartAs(newest)
-		w.write(w.elected(), "a")
-	}
+	w.newer()
 	w.run(2 * timeout)
 	n := w.elected()
 	if err := n.driver.Join(4, address(4)); err != nil {
@@ -224,10 +218,7 @@ func TestUpgradeOfADeposedLeaderIsMadeOrNot(t *testing.T) {
 	levels := map[uint64]int{}
 	for seed := uint64(70); seed < 90; seed++ {
 		w := levelledWorld(t, seed, persistence.SyncAlways, false)
-		for _, n := range w.nodes[1:] {
-			n.restartAs(newest)
-			w.write(w.elected(), "a")
-		}
+		w.newer()
 		w.run(2 * timeout)
 		n := w.elected()
 		if _, _, err := n.driver.Upgrade(always); err != nil {

@@ -109,16 +109,21 @@ func (w *world) upgraded() {
 	})
 }
 
+// newer has all members be of the newest version, one after the other, while the group goes on.
+func (w *world) newer() {
+	w.Helper()
+	for _, n := range w.nodes[1:] {
+		n.restartAs(newest)
+		w.write(w.elected(), "a")
+	}
+}
+
 func always(uint64) bool { return true }
 
 // mixed has clients work while everything fails, and members are replaced by those of other versions, older ones too, join, and
 // raise the level.
 func mixed(t testing.TB, seed uint64, _ rules, length time.Duration) *world {
-	policy := persistence.SyncAlways
-	if seed%2 == 0 {
-		policy = persistence.SyncEverySecond
-	}
-	w := levelledWorld(t, seed, policy, seed%3 == 0)
+	w := levelledWorld(t, seed, policyOf(seed), seed%3 == 0)
 	for range 4 {
 		w.client(length, w.anyone().id)
 	}

@@ -175,13 +175,9 @@ func catchUp(t testing.TB, seed uint64, without rules, length time.Duration) *wo
 }
 
 func turnoverOf(t testing.TB, seed uint64, without rules, length time.Duration, short bool) *world {
-	policy := persistence.SyncAlways
-	if seed%2 == 0 {
-		policy = persistence.SyncEverySecond
-	}
 	// Founders are odd in number, as ParseMembers wants it: if half of them have an entry and the
 	// other half has none, no member of either half gets a majority (R7).
-	w := newWorldWith(t, seed, policy, without, 3+2*int(seed/2%2), short)
+	w := newWorldWith(t, seed, policyOf(seed), without, 3+2*int(seed/2%2), short)
 	for range 4 {
 		w.client(length, w.anyone().id)
 	}
