@@ -11,6 +11,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/vigildb/vigil/persistence/disktest"
 )
 
 // Of the big values that a transaction gives a key the record holds the last.
@@ -35,7 +37,7 @@ func TestRecordHoldsTheLastBigValueOfAKey(t *testing.T) {
 func TestReplayOfBigValuesLeavesWhatThereWas(t *testing.T) {
 	for seed := range uint64(6) {
 		r := rand.New(rand.NewPCG(seed, 7))
-		fs := vfs.NewCrashableMem()
+		fs := disktest.New()
 		o := Options{FS: fs, Dir: "db", IdleAfter: -1, Sync: SyncPolicy(seed % 3)}
 		s := openMemory(t, o)
 		want := map[string][]byte{}
@@ -142,7 +144,7 @@ func stepLong(t *testing.T, r *rand.Rand, tx *Tx, key, want []byte) []byte {
 }
 
 // onDevice is what is on the device when all that was changed is.
-func onDevice(t *testing.T, s *Store, fs *vfs.MemFS) vfs.FS {
+func onDevice(t *testing.T, s *Store, fs *disktest.Disk) vfs.FS {
 	t.Helper()
 	if err := s.WaitDurable(s.journal.Newest()); err != nil {
 		t.Fatal(err)
@@ -187,7 +189,7 @@ func stepBig(t *testing.T, r *rand.Rand, tx *Tx, want map[string][]byte) {
 
 // A big record is in pieces, which go with its chunk when the journal is cut.
 func TestBigRecordsAreWrittenInPieces(t *testing.T) {
-	fs := vfs.NewCrashableMem()
+	fs := disktest.New()
 	o := Options{FS: fs, Dir: "db", IdleAfter: -1}
 	s := openMemory(t, o)
 	value := bytes.Repeat([]byte("0123456789"), 700_000)
@@ -249,7 +251,7 @@ func TestPiecesWithoutTheirChunkArePassedOver(t *testing.T) {
 // A piece that is damaged or missing is refused.
 func TestDamagedPiecesAreRefused(t *testing.T) {
 	for _, missing := range []bool{false, true} {
-		fs := vfs.NewCrashableMem()
+		fs := disktest.New()
 		o := Options{FS: fs, Dir: "db", IdleAfter: -1}
 		s := openMemory(t, o)
 		lsn := all(s, 1, func(tx *Tx) { tx.SetString([]byte("k"), make([]byte, 3<<20), NoExpiry) })

@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/vigildb/vigil/persistence/disktest"
 	"github.com/vigildb/vigil/persistence/fence"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/list"
@@ -25,9 +26,9 @@ func checkStore(t *testing.T, fs vfs.FS, dir string) *Report {
 }
 
 // mixedStore has keys with and without pages, materialised and in the journal.
-func mixedStore(t *testing.T) *vfs.MemFS {
+func mixedStore(t *testing.T) *disktest.Disk {
 	t.Helper()
-	mem := vfs.NewCrashableMem()
+	mem := disktest.New()
 	s := openMemory(t, Options{FS: mem, IdleAfter: -1})
 	write := func(from, to int) {
 		all(s, 1, func(tx *Tx) {

@@ -8,9 +8,9 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"github.com/vigildb/vigil/persistence/disktest"
 	"github.com/vigildb/vigil/scheduler"
 	"github.com/vigildb/vigil/structures/schedule"
 )
@@ -20,8 +20,8 @@ import (
 func crashedSchedule(t *testing.T, seed uint64, policy string) (states map[uint64][]byte, crashes []crash) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 51))
-	c := &crasher{mem: vfs.NewCrashableMem(), r: rand.New(rand.NewPCG(seed, 52)), every: 1 << 30}
-	s := openMemory(t, Options{FS: errorfs.Wrap(reusable{c.mem}, c), Seed: seed, IdleAfter: -1, Sync: SyncPolicy(seed % 3)})
+	c := &crasher{mem: disktest.New(), r: rand.New(rand.NewPCG(seed, 52)), every: 1 << 30}
+	s := openMemory(t, Options{FS: errorfs.Wrap(c.mem, c), Seed: seed, IdleAfter: -1, Sync: SyncPolicy(seed % 3)})
 	c.mu.Lock()
 	c.every = 2 // from here on: a store that is being made is another matter
 	c.mu.Unlock()

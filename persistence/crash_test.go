@@ -11,12 +11,14 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"github.com/vigildb/vigil/persistence/disktest"
 )
 
 // crash is the file system as a power failure at some write or sync would have
 // left it.
 type crash struct {
-	fs    *vfs.MemFS
+	fs    *disktest.Disk
 	acked uint64 // what had been confirmed by then
 }
 
@@ -25,7 +27,7 @@ type crasher struct {
 	acked atomic.Uint64
 
 	mu      sync.Mutex
-	mem     *vfs.MemFS
+	mem     *disktest.Disk
 	r       *rand.Rand
 	every   int
 	crashes []crash
@@ -63,8 +65,8 @@ func TestCrashLeavesAPrefixOfHistory(t *testing.T) {
 func runCrashes(t *testing.T, seed uint64) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 2))
-	c := &crasher{mem: vfs.NewCrashableMem(), r: rand.New(rand.NewPCG(seed, 3)), every: 12}
-	fs := errorfs.Wrap(reusable{c.mem}, c)
+	c := &crasher{mem: disktest.New(), r: rand.New(rand.NewPCG(seed, 3)), every: 12}
+	fs := errorfs.Wrap(c.mem, c)
 	m := newModel()
 	states := map[uint64]*model{0: m.clone()}
 	policy := SyncPolicy(seed % 3)

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/vigildb/vigil/persistence/disktest"
 )
 
 // damageStride is the distance of the bytes that are changed: the whole of every
@@ -19,7 +21,7 @@ var damageStride = flag.Int("damage.stride", 9973, "change every n-th byte of a 
 
 // crashed is a store as a crash left it.
 type crashed struct {
-	fs    *vfs.MemFS
+	fs    *disktest.Disk
 	acked int // keys k0 to k<acked-1> had been confirmed as durable
 	all   int // and so many were written
 }
@@ -32,7 +34,7 @@ func damagedValue(i int) []byte { return fmt.Appendf(nil, "%d-%s", i, strings.Re
 // was not synced.
 func crashStore(t testing.TB, policy SyncPolicy, percent int) crashed {
 	t.Helper()
-	mem := vfs.NewCrashableMem()
+	mem := disktest.New()
 	s := openMemory(t, Options{FS: mem, Sync: policy, IdleAfter: -1})
 	n := 0
 	write := func(count int) (lsn uint64) {
@@ -75,7 +77,7 @@ func crashStore(t testing.TB, policy SyncPolicy, percent int) crashed {
 }
 
 // copy is another store like it.
-func (c crashed) copy() *vfs.MemFS {
+func (c crashed) copy() *disktest.Disk {
 	return c.fs.CrashClone(vfs.CrashCloneCfg{})
 }
 
@@ -238,7 +240,7 @@ func TestTornTailsAreNoDamage(t *testing.T) {
 // blocks, as a crash does while the record is written. The device had confirmed the
 // first blocks of it, with the record before.
 func TestConfirmedPartsOfATornRecordAreNoDamage(t *testing.T) {
-	mem := vfs.NewCrashableMem()
+	mem := disktest.New()
 	s := openMemory(t, Options{FS: mem, Sync: SyncAlways, IdleAfter: -1})
 	small := all(s, 1, func(tx *Tx) { tx.SetString([]byte("small"), []byte("v"), NoExpiry) })
 	if err := s.WaitDurable(small); err != nil { // in a chunk of its own

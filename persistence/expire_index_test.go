@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/vigildb/vigil/persistence/disktest"
 	"github.com/vigildb/vigil/persistence/slab"
 )
 
@@ -315,7 +316,7 @@ func TestProlongedKeyKeepsItsEntry(t *testing.T) {
 func TestExpiriesFollowTheModel(t *testing.T) {
 	for seed := range max(1, uint64(6/thrift)) {
 		r := rand.New(rand.NewPCG(seed, 3))
-		mem := vfs.NewCrashableMem()
+		mem := disktest.New()
 		now := int64(1_000_000)
 		var clock atomic.Int64
 		open := func(fs vfs.FS) *Store {
@@ -368,7 +369,7 @@ func TestExpiriesFollowTheModel(t *testing.T) {
 }
 
 // afterCrash opens a store again as a loss of power leaves it.
-func afterCrash(t *testing.T, s *Store, mem **vfs.MemFS, open func(vfs.FS) *Store) *Store {
+func afterCrash(t *testing.T, s *Store, mem **disktest.Disk, open func(vfs.FS) *Store) *Store {
 	t.Helper()
 	if err := s.WaitDurable(s.journal.Newest()); err != nil {
 		t.Fatal(err)

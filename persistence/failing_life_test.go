@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/vigildb/vigil/persistence/disktest"
 )
 
 // life is a store on a failing disk, with a model beside it. It is told what to
@@ -22,7 +24,7 @@ type life struct {
 	t      *testing.T
 	name   string
 	r      *rand.Rand
-	mem    *vfs.MemFS
+	mem    *disktest.Disk
 	disk   *failingDisk
 	policy SyncPolicy
 	s      *Store
@@ -274,7 +276,7 @@ func (l *life) restart(o Options) (lsn uint64) {
 // checks every promise. It returns how many operations the life had.
 func survive(t *testing.T, policy SyncPolicy, fault diskFault, k int, only bool) int {
 	t.Helper()
-	l := &life{t: t, r: rand.New(rand.NewPCG(uint64(k), uint64(fault))), mem: vfs.NewCrashableMem(), policy: policy, m: newModel()}
+	l := &life{t: t, r: rand.New(rand.NewPCG(uint64(k), uint64(fault))), mem: disktest.New(), policy: policy, m: newModel()}
 	l.name = fmt.Sprintf("policy %d, %v at operation %d, once %v", policy, fault, k, only)
 	l.states = map[uint64]*model{0: l.m.clone()}
 	l.disk = newFailingDisk(l.mem, fault, k, only)

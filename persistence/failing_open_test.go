@@ -7,6 +7,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/vigildb/vigil/persistence/disktest"
 	"github.com/vigildb/vigil/persistence/fence"
 )
 
@@ -25,9 +26,9 @@ func (c *compactionsFS) Create(name string, category vfs.DiskWriteCategory) (vfs
 
 // uncompacted returns the disk of a store with so many tables that Pebble compacts
 // them before it is open: it waits for one compaction then.
-func uncompacted(t *testing.T) *vfs.MemFS {
+func uncompacted(t *testing.T) *disktest.Disk {
 	t.Helper()
-	mem := vfs.NewCrashableMem()
+	mem := disktest.New()
 	s := openMemory(t, Options{FS: mem, Dir: "db", IdleAfter: -1})
 	all(s, 1, func(tx *Tx) { tx.SetString([]byte("key"), []byte("value"), NoExpiry) })
 	materialise(t, s)

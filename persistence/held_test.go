@@ -5,9 +5,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"github.com/vigildb/vigil/persistence/disktest"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/hash"
 	"github.com/vigildb/vigil/structures/list"
@@ -115,8 +115,8 @@ func TestPagesLeaveMemoryAmidAPass(t *testing.T) {
 func leaveAmidPasses(t *testing.T, v stagedValue, seed uint64) (left int) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 71))
-	c := &crasher{mem: vfs.NewCrashableMem(), r: rand.New(rand.NewPCG(seed, 72)), every: 30}
-	s := openMemory(t, Options{FS: errorfs.Wrap(reusable{c.mem}, c), LargeBytes: 1, IdleAfter: -1})
+	c := &crasher{mem: disktest.New(), r: rand.New(rand.NewPCG(seed, 72)), every: 30}
+	s := openMemory(t, Options{FS: errorfs.Wrap(c.mem, c), LargeBytes: 1, IdleAfter: -1})
 	m := &s.materialiser.pass
 	tell := func(s *Store) (state string) {
 		all(s, 1, func(tx *Tx) {

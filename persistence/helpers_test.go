@@ -63,15 +63,3 @@ func stageParts(s *Store) {
 	defer m.Unlock()
 	m.parts.size, m.stage.over, m.stage.batch = 1, 0, 1
 }
-
-// reusable is a file system in memory that may be cloned while files are reused. MemFS
-// takes a lock for reading twice in ReuseForWrite, and hangs if a clone waits for it in
-// between.
-type reusable struct{ *vfs.MemFS }
-
-func (fs reusable) ReuseForWrite(from, to string, category vfs.DiskWriteCategory) (vfs.File, error) {
-	if err := fs.Rename(from, to); err != nil {
-		return nil, err
-	}
-	return fs.OpenReadWrite(to, category)
-}

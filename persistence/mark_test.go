@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/vigildb/vigil/persistence/disktest"
 	"github.com/vigildb/vigil/structures/list"
 )
 
@@ -82,7 +83,7 @@ func TestReplayPassesOverAllThatAHeadContains(t *testing.T) {
 // its way to it: the pass finds nothing, and a crash must not lose the deletion
 // alone, for the mark says that the key was dealt with.
 func TestMarkFollowsTheDeletionOfWhatWasNotWritten(t *testing.T) {
-	mem := vfs.NewCrashableMem()
+	mem := disktest.New()
 	s := openMemory(t, Options{FS: mem, IdleAfter: -1, Sync: SyncNever})
 	key := []byte("k")
 	lsn := all(s, 1, func(tx *Tx) { tx.SetString(key, []byte("v"), NoExpiry) })

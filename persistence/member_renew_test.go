@@ -134,7 +134,7 @@ func TestStoreIsRenewedAsAWholeOrNotAtAll(t *testing.T) {
 				n.s = openMemory(t, Options{FS: fsys, Databases: modelDBs, Seed: n.id, IdleAfter: -1, Sync: SyncAlways, Replicator: n, Tail: 1,
 					Background: func(task Task) { n.commit = task }})
 			}
-			open(errorfs.Wrap(reusable{n.fs}, br))
+			open(errorfs.Wrap(n.fs, br))
 			br.at.Store(at)
 			err := n.s.Member().Renew([]byte("other"), true)
 			over = br.now.Load() < at
@@ -147,7 +147,7 @@ func TestStoreIsRenewedAsAWholeOrNotAtAll(t *testing.T) {
 			}
 			_ = n.s.Close()
 			n.fs = br.kept
-			open(reusable{n.fs})
+			open(n.fs)
 			switch identity := string(n.log().Identity()); {
 			case identity == "self":
 				if n.has(t, false); err == nil && over {

@@ -15,6 +15,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"github.com/vigildb/vigil/persistence/disktest"
 	"github.com/vigildb/vigil/persistence/grouplog"
 )
 
@@ -217,10 +218,10 @@ func TestAMemberTakesTheStateOfAnotherIn(t *testing.T) {
 // breaking fails everything that changes the disk from some operation on, or keeps what the
 // device had then.
 type breaking struct {
-	fs      *vfs.MemFS
+	fs      *disktest.Disk
 	fails   bool
 	at, now atomic.Int64 // 0: not yet
-	kept    *vfs.MemFS
+	kept    *disktest.Disk
 	unsaved int // percent of what was not synced that is kept
 }
 
@@ -269,7 +270,7 @@ func takeInWithFaults(t testing.TB) (former, newer int) {
 				n.s = openMemory(t, Options{FS: fsys, Databases: modelDBs, Seed: n.id, IdleAfter: -1, Sync: SyncAlways, Replicator: n, Tail: 1,
 					Background: func(task Task) { n.commit = task }})
 			}
-			open(errorfs.Wrap(reusable{n.fs}, br))
+			open(errorfs.Wrap(n.fs, br))
 			br.at.Store(at)
 			state := n.log().State()
 			state.Term, state.Commit = max(state.Term, e.Term), e.Index
@@ -294,7 +295,7 @@ func takeInWithFaults(t testing.TB) (former, newer int) {
 			}
 			_ = n.s.Close()
 			n.fs = br.kept
-			open(reusable{n.fs})
+			open(n.fs)
 			switch applied := n.s.Member().Applied(); applied {
 			case before:
 				if n.has(t, false); err == nil && mode == 0 {

@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"github.com/vigildb/vigil/persistence/disktest"
 	"github.com/vigildb/vigil/persistence/grouplog"
 )
 
@@ -42,7 +43,7 @@ type state struct {
 type node struct {
 	w      *world
 	id     uint64
-	fs     *vfs.MemFS
+	fs     *disktest.Disk
 	s      *Store
 	commit Task
 	disk   fullDisk // over fs
@@ -77,14 +78,14 @@ func newWorld(t testing.TB, seed uint64, tail int64) *world {
 
 func (w *world) open() *world {
 	for i := range w.nodes {
-		w.nodes[i] = &node{w: w, id: uint64(i + 1), fs: vfs.NewCrashableMem()}
+		w.nodes[i] = &node{w: w, id: uint64(i + 1), fs: disktest.New()}
 		w.nodes[i].open()
 	}
 	return w
 }
 
 func (n *node) open() {
-	o := Options{FS: errorfs.Wrap(reusable{n.fs}, &n.disk), Databases: modelDBs, Seed: n.id, IdleAfter: -1, Sync: n.w.policy,
+	o := Options{FS: errorfs.Wrap(n.fs, &n.disk), Databases: modelDBs, Seed: n.id, IdleAfter: -1, Sync: n.w.policy,
 		RecentBytes: 1 + int(n.id%2)<<12, LargeBytes: pagedLarge(n.id), MaxMemory: pagedLimit(n.id), BatchBytes: 64 << 10,
 		Replicator: n, Tail: n.w.tail, JournalBound: 32 << 10, OnUsers: n.hear(opUser), OnConfiguration: n.hear(opConfiguration)}
 	if !n.w.live {
@@ -417,7 +418,7 @@ func (n *node) crash(unsynced int) {
 }
 
 // replace starts the member again on another disk.
-func (n *node) replace(disk *vfs.MemFS) {
+func (n *node) replace(disk *disktest.Disk) {
 	n.stop()
 	n.fs = disk
 	n.open()

@@ -95,7 +95,7 @@ func wantPagedList(t *testing.T, tx *Tx) {
 func TestListComesBackByItsHead(t *testing.T) {
 	s, disk := pagedList(t)
 	closeStore(t, s)
-	s = openMemory(t, Options{FS: disk, Databases: 2, IdleAfter: -1, LargeBytes: 1, MaxMemory: 1 << 16})
+	s = openUnread(t, disk)
 	defer closeStore(t, s)
 	all(s, 1, func(tx *Tx) {
 		l, ch, _, err := Edit[*list.List](tx, []byte("l"), nil)

@@ -116,7 +116,7 @@ func TestUnreadablePageOfASetChangesNothing(t *testing.T) {
 func TestSetComesBackByItsHead(t *testing.T) {
 	s, disk := pagedSet(t)
 	closeStore(t, s)
-	s = openMemory(t, Options{FS: disk, Databases: 2, IdleAfter: -1, LargeBytes: 1, MaxMemory: 1 << 16})
+	s = openUnread(t, disk)
 	defer closeStore(t, s)
 	all(s, 1, func(tx *Tx) {
 		v, ch, _, err := Edit[*set.Set](tx, []byte("s"), nil)

@@ -116,7 +116,7 @@ func TestUnreadablePageOfAStreamChangesNothing(t *testing.T) {
 func TestStreamComesBackByItsHead(t *testing.T) {
 	s, disk := pagedStream(t)
 	closeStore(t, s)
-	s = openMemory(t, Options{FS: disk, Databases: 2, IdleAfter: -1, LargeBytes: 1, MaxMemory: 1 << 16})
+	s = openUnread(t, disk)
 	defer closeStore(t, s)
 	all(s, 1, func(tx *Tx) {
 		v, ch, _, err := Edit[*stream.Stream](tx, []byte("s"), nil)
@@ -145,7 +145,7 @@ func TestStreamComesBackByItsHead(t *testing.T) {
 func TestStreamThatCannotBeReadIsReadLater(t *testing.T) {
 	s, disk := pagedStream(t)
 	closeStore(t, s)
-	s = openMemory(t, Options{FS: disk, Databases: 2, IdleAfter: -1, LargeBytes: 1, MaxMemory: 1 << 16})
+	s = openUnread(t, disk)
 	defer closeStore(t, s)
 	failures := 0
 	for err := error(nil); failures == 0 || err != nil; failures++ {

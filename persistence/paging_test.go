@@ -51,6 +51,13 @@ func onDiskOnly(t *testing.T, s *Store) {
 	shedEverything(s)
 }
 
+// openUnread opens what is on a disk. Nothing is read of it but what the test asks for: the
+// tasks of the store, one of which warms it, do not run.
+func openUnread(t *testing.T, disk vfs.FS) *Store {
+	t.Helper()
+	return openMemory(t, Options{FS: disk, Databases: 2, IdleAfter: -1, LargeBytes: 1, Background: func(Task) {}})
+}
+
 // pagedHash makes a store on a failing disk with a hash of which no page is in memory.
 func pagedHash(t *testing.T) (*Store, *failingDisk) {
 	t.Helper()

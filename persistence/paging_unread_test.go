@@ -44,7 +44,7 @@ func failsWell(t *testing.T, make func(*testing.T) (*Store, *failingDisk), chang
 			}
 		})
 		closeStore(t, s)
-		s = openMemory(t, Options{FS: disk, Databases: 2, IdleAfter: -1, LargeBytes: 1, MaxMemory: 1 << 16})
+		s = openUnread(t, disk)
 	}
 	closeStore(t, s)
 	return true

@@ -104,7 +104,7 @@ func TestUnreadablePageOfASortedSetChangesNothing(t *testing.T) {
 func TestSortedSetComesBackByItsHead(t *testing.T) {
 	s, disk := pagedZSet(t)
 	closeStore(t, s)
-	s = openMemory(t, Options{FS: disk, Databases: 2, IdleAfter: -1, LargeBytes: 1, MaxMemory: 1 << 16})
+	s = openUnread(t, disk)
 	defer closeStore(t, s)
 	all(s, 1, func(tx *Tx) {
 		z, ch, _, err := Edit[*zset.Set](tx, []byte("z"), nil)

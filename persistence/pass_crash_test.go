@@ -5,8 +5,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"github.com/vigildb/vigil/persistence/disktest"
 )
 
 // TestCrashInAPassLeavesAPrefixOfHistory is TestCrashLeavesAPrefixOfHistory for
@@ -27,10 +28,10 @@ func TestCrashInAPassLeavesAPrefixOfHistory(t *testing.T) {
 func runPassCrashes(t *testing.T, seed uint64) int {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 12))
-	c := &crasher{mem: vfs.NewCrashableMem(), r: rand.New(rand.NewPCG(seed, 13)), every: 4}
+	c := &crasher{mem: disktest.New(), r: rand.New(rand.NewPCG(seed, 13)), every: 4}
 	m := newModel()
 	states := map[uint64]*model{0: m.clone()}
-	s := openMemory(t, Options{FS: errorfs.Wrap(reusable{c.mem}, c), Databases: modelDBs, Seed: seed, IdleAfter: -1,
+	s := openMemory(t, Options{FS: errorfs.Wrap(c.mem, c), Databases: modelDBs, Seed: seed, IdleAfter: -1,
 		Sync: SyncPolicy(seed % 3), LargeBytes: pagedLarge(seed), MaxMemory: pagedLimit(seed)})
 	s.materialiser.pass.bound = 1
 	change := func() {

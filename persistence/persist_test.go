@@ -5,6 +5,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/vigildb/vigil/persistence/disktest"
 	"github.com/vigildb/vigil/structures"
 )
 
@@ -22,7 +23,7 @@ func TestExpiryThatWasChangedOutlivesACrash(t *testing.T) {
 		"SET":     {func(tx *Tx) { tx.SetString(key, []byte("w"), NoExpiry) }, 0},
 	} {
 		for _, stored := range []bool{false, true} {
-			mem := vfs.NewCrashableMem()
+			mem := disktest.New()
 			s := openMemory(t, Options{FS: mem, Sync: SyncAlways, IdleAfter: -1})
 			all(s, 1, func(tx *Tx) { tx.SetString(key, []byte("v"), Expiry(1000)) })
 			if stored {

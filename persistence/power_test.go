@@ -12,12 +12,14 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"github.com/vigildb/vigil/persistence/disktest"
 )
 
 // powerCut is the disk as a power failure left it, with nothing, half or all of
 // what was not synced.
 type powerCut struct {
-	fs       *vfs.MemFS
+	fs       *disktest.Disk
 	promised uint64 // the last record that had to survive
 	accepted uint64 // the last record that clients knew of
 }
@@ -28,7 +30,7 @@ type cutter struct {
 	promised, accepted atomic.Uint64
 
 	mu    sync.Mutex // guards what is below
-	mem   *vfs.MemFS
+	mem   *disktest.Disk
 	r     *rand.Rand
 	every int
 	cuts  []powerCut
@@ -60,12 +62,12 @@ func (c *cutter) note(l *life, promised uint64) {
 // many of these were lost.
 func cutPower(t *testing.T, policy SyncPolicy, seed uint64) (cuts, accepted, lost int) {
 	t.Helper()
-	mem := vfs.NewCrashableMem()
+	mem := disktest.New()
 	c := &cutter{mem: mem, r: rand.New(rand.NewPCG(seed, 11)), every: 15}
 	l := &life{t: t, r: rand.New(rand.NewPCG(seed, 12)), mem: mem, policy: policy, m: newModel()}
 	l.name = fmt.Sprintf("policy %d, seed %d", policy, seed)
 	l.states = map[uint64]*model{0: l.m.clone()}
-	l.disk = newFailingDisk(errorfs.Wrap(reusable{mem}, c), faultFull, -1, false)
+	l.disk = newFailingDisk(errorfs.Wrap(mem, c), faultFull, -1, false)
 	if err := l.start(); err != nil {
 		l.fatalf("open: %v", err)
 	}
@@ -134,7 +136,7 @@ func TestPowerLossLeavesAPrefix(t *testing.T) {
 // it: two seconds later a crash takes none of it away.
 func TestLoneWritesReachTheDiskUnderNo(t *testing.T) {
 	for _, size := range []int{1, 100 << 10} {
-		mem, p := vfs.NewCrashableMem(), newPump()
+		mem, p := disktest.New(), newPump()
 		s := openMemory(t, Options{FS: mem, Sync: SyncNever, IdleAfter: -1, Background: p.run})
 		lsn := all(s, 1, func(tx *Tx) { tx.SetString([]byte("k"), make([]byte, size), NoExpiry) })
 		p.second("commit")

@@ -15,6 +15,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/vigildb/vigil/persistence/disktest"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/list"
 )
@@ -52,14 +53,14 @@ func TestScripts(t *testing.T) {
 // script is a store whose life a file tells.
 type script struct {
 	t     *testing.T
-	mem   *vfs.MemFS
+	mem   *disktest.Disk
 	store *Store
 	tasks map[string]Task
 	now   int64
 }
 
 func runScript(t *testing.T, file, text string) {
-	s := &script{t: t, mem: vfs.NewCrashableMem(), now: 1000}
+	s := &script{t: t, mem: disktest.New(), now: 1000}
 	s.open()
 	line, got := "", ""
 	var want []string

@@ -8,13 +8,15 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"github.com/vigildb/vigil/persistence/disktest"
 )
 
 // TestSnapshotAfterEachStartOpens takes snapshots of stores that have written
 // little or nothing since they were opened: of those Pebble may have no manifest
 // to copy.
 func TestSnapshotAfterEachStartOpens(t *testing.T) {
-	mem := vfs.NewCrashableMem()
+	mem := disktest.New()
 	for n := range 4 {
 		s := openMemory(t, Options{FS: mem, IdleAfter: -1})
 		dir := fmt.Sprint("copy", n)
@@ -62,7 +64,7 @@ func (a *amidRead) String() string { return "amid a read" }
 // new one.
 func TestSnapshotOfALogThatGrowsMeanwhileOpens(t *testing.T) {
 	amid := &amidRead{reads: map[string]int{}}
-	fs := errorfs.Wrap(reusable{vfs.NewCrashableMem()}, amid)
+	fs := errorfs.Wrap(disktest.New(), amid)
 	s := openMemory(t, Options{FS: fs, Sync: SyncAlways, IdleAfter: -1})
 	write := func(key string, size int) {
 		lsn := all(s, 1, func(tx *Tx) { tx.SetString([]byte(key), make([]byte, size), NoExpiry) })

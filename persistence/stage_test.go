@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"github.com/vigildb/vigil/persistence/disktest"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/hash"
 	"github.com/vigildb/vigil/structures/stream"
@@ -180,8 +181,8 @@ func changeStaged(r *rand.Rand, s *stream.Stream, ch *structures.Change) {
 // value is then, and look what a store has of it.
 func crashWhileStaging(t *testing.T, change func(tx *Tx) string, look func(s *Store) string) {
 	t.Helper()
-	c := &crasher{mem: vfs.NewCrashableMem(), r: rand.New(rand.NewPCG(1, 61)), every: 1 << 30}
-	s := openMemory(t, Options{FS: errorfs.Wrap(reusable{c.mem}, c), LargeBytes: 1, IdleAfter: -1})
+	c := &crasher{mem: disktest.New(), r: rand.New(rand.NewPCG(1, 61)), every: 1 << 30}
+	s := openMemory(t, Options{FS: errorfs.Wrap(c.mem, c), LargeBytes: 1, IdleAfter: -1})
 	stageParts(s)
 	states := map[uint64]string{}
 	for range 6 {
@@ -238,7 +239,7 @@ func crashWhileStaging(t *testing.T, change func(tx *Tx) string, look func(s *St
 // is whole: of the staged pages nothing is left.
 func TestStagedPagesOfAValueThatGoesAreRemoved(t *testing.T) {
 	for _, replaced := range []bool{false, true} {
-		fs := vfs.NewCrashableMem()
+		fs := disktest.New()
 		s := openMemory(t, Options{FS: fs, LargeBytes: 1, IdleAfter: -1})
 		stageParts(s)
 		fill := func(value string) (fields map[string]string) {
@@ -300,7 +301,7 @@ func TestStagedPagesOfAValueThatGoesAreRemoved(t *testing.T) {
 func TestValueThatIsFlushedWhileItIsEncodedDoesNotStopAReplay(t *testing.T) {
 	indexPages(t)
 	for _, staged := range []bool{false, true} {
-		mem := vfs.NewCrashableMem()
+		mem := disktest.New()
 		s := openMemory(t, Options{FS: mem, LargeBytes: 1, IdleAfter: -1})
 		m := &s.materialiser.pass
 		if stageParts(s); !staged {

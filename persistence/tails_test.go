@@ -89,7 +89,7 @@ func TestNewElementsNeedNoPage(t *testing.T) {
 			there("written")
 			checkAccounts(t, s)
 			closeStore(t, s)
-			s = openMemory(t, Options{FS: disk, Databases: 2, IdleAfter: -1, LargeBytes: 1, MaxMemory: 1 << 16})
+			s = openUnread(t, disk)
 			there("after a start")
 			closeStore(t, s)
 		})

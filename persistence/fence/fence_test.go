@@ -9,6 +9,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"github.com/vigildb/vigil/persistence/disktest"
 )
 
 // brittle is a disk whose changes fail from some moment on.
@@ -23,9 +25,9 @@ func (b *brittle) MaybeError(op errorfs.Op) error {
 
 func (b *brittle) String() string { return "brittle" }
 
-func fenced(t *testing.T) (f *FS, disk *vfs.MemFS, b *brittle) {
+func fenced(t *testing.T) (f *FS, disk *disktest.Disk, b *brittle) {
 	t.Helper()
-	disk, b = vfs.NewCrashableMem(), &brittle{}
+	disk, b = disktest.New(), &brittle{}
 	for _, dir := range []string{"db", "elsewhere"} {
 		if err := disk.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)

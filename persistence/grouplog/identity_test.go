@@ -6,7 +6,8 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2"
-	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/vigildb/vigil/persistence/disktest"
 )
 
 // slow is a disk whose syncs wait for the test.
@@ -27,7 +28,7 @@ func (s *slow) Apply(b *pebble.Batch, sync bool) error {
 // What a server knows of other groups is part of its identity, and may change many times a second: meanwhile the log of its
 // own group is written and read. What takes the log over does not put an older identity back.
 func TestEntriesDoNotWaitForAnIdentity(t *testing.T) {
-	d := &slow{openMemory(t, vfs.NewMem()), make(chan struct{}), make(chan struct{})}
+	d := &slow{openMemory(t, disktest.New()), make(chan struct{}), make(chan struct{})}
 	l := mustOpen(t, d)
 	noted, taken := make(chan error), make(chan error)
 	go func() { noted <- l.SetIdentity([]byte("new")) }()

@@ -10,17 +10,19 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/vigildb/vigil/persistence/disktest"
 )
 
 // memory is a disk in memory.
 type memory struct {
-	fs   *vfs.MemFS
+	fs   *disktest.Disk
 	db   *pebble.DB
 	fail error // of Apply
 	uses int   // of Pebble
 }
 
-func openMemory(t testing.TB, fs *vfs.MemFS) *memory {
+func openMemory(t testing.TB, fs *disktest.Disk) *memory {
 	t.Helper()
 	db, err := pebble.Open("db", &pebble.Options{FS: fs, Logger: quiet{}})
 	if err != nil {
@@ -218,7 +220,7 @@ func (m *modelLog) step(t testing.TB, r *rand.Rand, l *Log) (synced bool) {
 func TestLogIsTheModelAndSurvivesPowerLoss(t *testing.T) {
 	for seed := range uint64(8) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		d := openMemory(t, vfs.NewCrashableMem())
+		d := openMemory(t, disktest.New())
 		l, m := mustOpen(t, d), &modelLog{}
 		l.recent.bound = r.Int64N(2000) // some entries are read from the disk
 		states := []string{m.String()}  // since the last one that is on the device
@@ -258,7 +260,7 @@ func TestLogIsTheModelAndSurvivesPowerLoss(t *testing.T) {
 
 // A call that only demands a sync has one, of everything before it.
 func TestSyncOfNothingSyncsWhatWasWritten(t *testing.T) {
-	d := openMemory(t, vfs.NewCrashableMem())
+	d := openMemory(t, disktest.New())
 	l := mustOpen(t, d)
 	if err := errors.Join(l.Append([]Entry{{Index: 1, Term: 1, Type: 2}}, nil, false), l.Append(nil, nil, true)); err != nil {
 		t.Fatal(err)
@@ -272,7 +274,7 @@ func TestSyncOfNothingSyncsWhatWasWritten(t *testing.T) {
 // them committed.
 func filled(t testing.TB) (*memory, *Log) {
 	t.Helper()
-	d := openMemory(t, vfs.NewMem())
+	d := openMemory(t, disktest.New())
 	l := mustOpen(t, d)
 	for i := range uint64(10) {
 		e := Entry{Index: i + 1, Term: 1 + i/2, Type: Records, Data: chunk(2*i, 2, 100)}
@@ -452,7 +454,7 @@ func TestDamageIsFound(t *testing.T) {
 // Entries that are missing are noticed also where no record tells it, and at the end.
 func TestMissingEntriesAreFound(t *testing.T) {
 	for index := range uint64(3) {
-		d := openMemory(t, vfs.NewMem())
+		d := openMemory(t, disktest.New())
 		l := mustOpen(t, d)
 		entries := []Entry{{Index: 1, Term: 1, Type: 2}, {Index: 2, Term: 1, Type: 2}, {Index: 3, Term: 1, Type: 2}}
 		if err := l.Append(entries, &HardState{Term: 1, Commit: index / 2 * 3}, true); err != nil {

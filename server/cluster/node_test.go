@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/persistence/disktest"
 	"github.com/vigildb/vigil/persistence/grouplog"
 )
 
@@ -19,7 +20,7 @@ type node struct {
 	w    *world
 	id   uint64
 	rate float64 // of its clock
-	fs   *vfs.MemFS
+	fs   *disktest.Disk
 	disk brokenDisk
 
 	store   *persistence.Store
@@ -64,18 +65,8 @@ func (d *brokenDisk) MaybeError(op errorfs.Op) error {
 
 func (d *brokenDisk) String() string { return "broken disk" }
 
-// reusable is a disk whose files can be written again.
-type reusable struct{ *vfs.MemFS }
-
-func (fs reusable) ReuseForWrite(from, to string, category vfs.DiskWriteCategory) (vfs.File, error) {
-	if err := fs.Rename(from, to); err != nil {
-		return nil, err
-	}
-	return fs.OpenReadWrite(to, category)
-}
-
 func newNode(w *world, id uint64) *node {
-	return &node{w: w, id: id, rate: 1 + 0.1*w.rand.Float64(), fs: vfs.NewCrashableMem()}
+	return &node{w: w, id: id, rate: 1 + 0.1*w.rand.Float64(), fs: disktest.New()}
 }
 
 func (n *node) clock() time.Duration { return time.Duration(float64(n.w.now) * n.rate) }
@@ -88,7 +79,7 @@ func (n *node) start() {
 	n.disk.broken.Store(false)
 	proposals := new(Proposals)
 	var err error
-	n.store, err = persistence.Open(persistence.Options{FS: errorfs.Wrap(reusable{n.fs}, &n.disk), Dir: "db", Databases: 1, IdleAfter: -1,
+	n.store, err = persistence.Open(persistence.Options{FS: errorfs.Wrap(n.fs, &n.disk), Dir: "db", Databases: 1, IdleAfter: -1,
 		Sync: w.policy, Seed: n.id, JournalBound: w.bound, Tail: w.tail, Replicator: proposals,
 		NewestLevel: n.version, Now: func() int64 { return 1000 },
 		Background: func(t persistence.Task) {

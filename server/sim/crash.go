@@ -1,7 +1,7 @@
 package sim
 
 import (
-	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/vigildb/vigil/persistence/disktest"
 )
 
 // home is the directory of the store.
@@ -11,7 +11,7 @@ const home = "data"
 const clientCount = 5
 
 // boot starts the server on a disk and compares what it holds with the history.
-func (s *simulation) boot(mem *vfs.MemFS) bool {
+func (s *simulation) boot(mem *disktest.Disk) bool {
 	c := &clock{now: epoch}
 	if s.life != nil {
 		c.now = s.life.clock.Now()

@@ -7,12 +7,14 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"github.com/vigildb/vigil/persistence/disktest"
 )
 
 // disk is the disk of one life of the server: a file system in memory that loses
 // what was not synced in a crash, and whose operations fail or wait if asked to.
 type disk struct {
-	mem *vfs.MemFS
+	mem *disktest.Disk
 
 	mu    sync.Mutex
 	fault fault         // what fails; guarded by mu

@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/vigildb/vigil/persistence/disktest"
 )
 
 // image is a disk at the moment in which its power failed: what it had for sure,
@@ -15,7 +17,7 @@ import (
 // between the two, and loss says where. The choices are made here and for each file
 // by itself, as those of MemFS follow the order of a map.
 type image struct {
-	synced, whole *vfs.MemFS
+	synced, whole *disktest.Disk
 }
 
 // loss is how much of what was not synced is gone.
@@ -37,14 +39,14 @@ const sector = 512
 func anyDraw() *rand.Rand { return rand.New(rand.NewPCG(0, 0)) }
 
 // disk makes the disk that the next life of the server finds.
-func (im *image) disk(l loss, seed uint64) (*vfs.MemFS, error) {
+func (im *image) disk(l loss, seed uint64) (*disktest.Disk, error) {
 	switch l {
 	case loseAll:
 		return im.synced, nil
 	case loseNothing:
 		return im.whole, nil
 	}
-	to := vfs.NewCrashableMem()
+	to := disktest.New()
 	if err := im.mix(to, "/", l, seed); err != nil {
 		return nil, fmt.Errorf("mix what was synced and what was not: %w", err)
 	}
@@ -52,7 +54,7 @@ func (im *image) disk(l loss, seed uint64) (*vfs.MemFS, error) {
 }
 
 // mix fills a directory.
-func (im *image) mix(to *vfs.MemFS, dir string, l loss, seed uint64) error {
+func (im *image) mix(to *disktest.Disk, dir string, l loss, seed uint64) error {
 	names, err := im.whole.List(dir)
 	if err != nil {
 		return err
@@ -92,7 +94,7 @@ func hashOf(s string) uint64 {
 }
 
 // file makes one file of its two versions.
-func (im *image) file(to *vfs.MemFS, path string, sure bool, l loss, r *rand.Rand) error {
+func (im *image) file(to *disktest.Disk, path string, sure bool, l loss, r *rand.Rand) error {
 	var synced []byte
 	if sure {
 		b, err := im.synced.UnsafeGetFileDataBuffer(path)

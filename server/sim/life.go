@@ -6,9 +6,8 @@ import (
 	"log/slog"
 	"sync/atomic"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-
 	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/persistence/disktest"
 	"github.com/vigildb/vigil/server"
 	"github.com/vigildb/vigil/server/conf"
 )
@@ -51,7 +50,7 @@ func (tr *traits) config() (*conf.Config, error) {
 }
 
 // begin starts the server in a directory of a disk.
-func begin(tr *traits, mem *vfs.MemFS, c *clock, f fault, dir string) (*life, error) {
+func begin(tr *traits, mem *disktest.Disk, c *clock, f fault, dir string) (*life, error) {
 	l := &life{disk: &disk{mem: mem, fault: f}, clock: c, open: true}
 	config, err := tr.config()
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/vigildb/vigil/persistence/disktest"
 )
 
 // Report is what became of a simulation.
@@ -67,7 +67,7 @@ const moves = 250
 // testing/synctest.
 func Run(seed uint64) Report {
 	s := newSimulation(seed)
-	if s.boot(vfs.NewCrashableMem()) {
+	if s.boot(disktest.New()) {
 		for range moves {
 			s.step()
 			if s.report.Violation != "" {
