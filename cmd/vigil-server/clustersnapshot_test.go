@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -256,6 +257,33 @@ func TestClusterSnapshotSurvivesKilledLeaders(t *testing.T) {
 		again.up = again.up[1:]
 		again.base++
 		again.holds(before, after)
+	}
+}
+
+// Of those that have a snapshot with one name made at the same time one at most gets it, and the others are told why not.
+func TestClusterSnapshotsWithOneNameAreNotMixed(t *testing.T) {
+	s := newShards(t)
+	s.masters(thirds...)
+	for round := range 5 {
+		line := fmt.Sprintf("VIGIL.CLUSTER SNAPSHOT CREATE round-%d", round)
+		replies := make([]string, len(thirds))
+		var asked sync.WaitGroup
+		for i := range replies {
+			asked.Go(func() { replies[i] = s.call(i, line) })
+		}
+		asked.Wait()
+		made := 0
+		for _, got := range replies {
+			if strings.Contains(got, " complete 1 ") {
+				made++
+			} else if !strings.HasPrefix(got, "ERR no snapshot of the cluster is made: ") || !strings.Contains(got, "a snapshot with this name exists") {
+				t.Errorf("%s: %s", line, got)
+			}
+		}
+		got := s.call(0, "VIGIL.CLUSTER SNAPSHOT LIST")
+		if shown := strings.Count(got, fmt.Sprintf("name round-%d ", round)); made > 1 || shown != made || strings.Contains(got, " complete 0 ") {
+			t.Errorf("%d were made of %q, and there is: %s", made, replies, got)
+		}
 	}
 }
 
