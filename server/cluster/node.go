@@ -242,9 +242,9 @@ func (n *Node) fail(err error) {
 }
 
 // receive hands over a message. One that comes before the start is lost.
-func (n *Node) receive(m *Message) {
+func (n *Node) receive(m *Message, more bool) {
 	if r := n.runner.Load(); r != nil {
-		r.Receive(m)
+		r.Receive(m, more)
 	}
 }
 

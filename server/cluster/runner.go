@@ -23,8 +23,8 @@ const inboxSize = 256
 // ErrStopped is returned while and after a member ends.
 var ErrStopped = errors.New("cluster: the member has ended")
 
-// Role is what changes with the leadership of a member. The runner's goroutine calls
-// it; it must not call the runner.
+// Role is what changes with the leadership of a member. It is called in a turn of the
+// driver, and must not call the runner.
 type Role struct {
 	// Lead is called when the member is about to lead: memory has everything, and
 	// nothing is changed yet.
@@ -68,22 +68,28 @@ type RunnerConfig struct {
 const ticks = 10
 
 // Runner gives the driver of a member what it has not of its own: a goroutine, a
-// clock, and an inbox.
+// clock, and an inbox. A goroutine that brings a message has the driver work by itself if
+// it is free: to wake another one takes longer than most of that work.
 type Runner struct {
 	config  RunnerConfig
 	replica *Replica
-	driver  *Driver
-	inbox   chan *raftpb.Message
+	inbox   chan *raftpb.Message // taken from by who holds turn
 	asked   chan func()
 	ctx     context.Context
 	stop    context.CancelFunc
 	ended   chan struct{}
 
-	carriers sync.WaitGroup // those that send states, and the one that forces
-	forcing  bool           // there is one, which sends to forced
-	forced   chan struct{}  // has room for one, so that nobody waits
+	turn    sync.Mutex // guards the driver and what is below
+	driver  *Driver
+	stopped error       // what ended the driver: run ends with it
+	late    *time.Timer // fires when something is to be sent that waits
+	pending bool        // it has not fired
+	forcing bool        // a carrier forces, and sends to forced then
 	// lastForced is when the last of these began, by Now.
 	lastForced time.Duration
+
+	carriers sync.WaitGroup // those that send states, and the one that forces
+	forced   chan struct{}  // has room for one, so that nobody waits
 
 	lease atomic.Int64 // until when replies may leave, by Now; 0 for not at all
 	heard atomic.Int64 // when the leader was heard, or this member was it, by Now
@@ -181,68 +187,115 @@ func (m machine) Follow() error {
 	return m.Replica.Follow()
 }
 
-// Receive hands over a message of another member. It waits while too many others do.
-func (r *Runner) Receive(m *raftpb.Message) {
+// Receive hands over a message of another member, and has the driver work on it unless more
+// come with it. It waits while too many others do.
+func (r *Runner) Receive(m *raftpb.Message, more bool) {
 	select {
 	case r.inbox <- m:
-	case <-r.ctx.Done():
+	default:
+		r.config.Proposals.signal()
+		select {
+		case r.inbox <- m:
+		case <-r.ctx.Done():
+			return
+		}
 	}
+	if !more && r.turn.TryLock() {
+		defer r.turn.Unlock()
+		if r.stopped == nil {
+			r.work()
+		}
+		if r.stopped == nil && len(r.inbox) == 0 {
+			return
+		}
+	}
+	r.config.Proposals.signal()
 }
 
-// run is the goroutine of the driver.
+// run is the goroutine of the runner. It does what nobody else does.
 func (r *Runner) run() {
 	defer close(r.ended)
 	tick := time.NewTicker(r.config.Election / ticks)
 	defer tick.Stop()
-	late := time.NewTimer(lateness)
-	defer late.Stop()
-	pending := true // late has not fired
-	err := r.driver.Work()
+	r.late = time.NewTimer(lateness)
+	defer r.late.Stop()
+	r.pending = true
+	err := r.take(func() {})
 	for err == nil {
 		select {
 		case <-r.ctx.Done():
-			r.end(ErrStopped)
-			return
+			err = r.take(func() { r.stopped = ErrStopped })
 		case <-tick.C:
-			now := r.config.Now()
-			if err = r.driver.Advance(now); err == nil {
-				r.driver.Renew(now)
-				r.look()
-				r.agreeOnAddresses()
-				r.raiseAtFirst()
-				err = r.replica.DiskError() // of what the store writes by itself: all changes are refused
-			}
-		case m := <-r.inbox:
-			r.step(m)
-			for range len(r.inbox) {
-				r.step(<-r.inbox)
-			}
+			err = r.take(r.tick)
 		case <-r.config.Proposals.Wake():
+			err = r.take(func() {})
 		case ask := <-r.asked:
-			ask()
+			err = r.take(ask)
 		case <-r.forced:
-			r.forcing = false
-			r.driver.Tell()
-		case <-late.C:
-			r.driver.SendLate()
-			pending = false
-		}
-		if err == nil {
-			r.publish()
-			err = r.driver.Work()
-		}
-		r.publish()
-		r.force()
-		if !pending && r.driver.Late() {
-			late.Reset(lateness)
-			pending = true
-		}
-		if err == nil && r.watched.Swap(false) {
-			r.look()
+			err = r.take(r.afterForce)
+		case <-r.late.C:
+			err = r.take(r.sendLate)
 		}
 	}
-	r.config.Logf(LogError, "the member of the group ends: %v", err)
+	if err != ErrStopped {
+		r.config.Logf(LogError, "the member of the group ends: %v", err)
+	}
 	r.end(err)
+}
+
+// take does something in a turn of the driver, and has it work on what follows. It returns
+// what has ended the driver.
+func (r *Runner) take(do func()) error {
+	r.turn.Lock()
+	defer r.turn.Unlock()
+	if r.stopped == nil {
+		do()
+	}
+	if r.stopped == nil {
+		r.work()
+	}
+	return r.stopped
+}
+
+func (r *Runner) sendLate() {
+	r.driver.SendLate()
+	r.pending = false
+}
+
+func (r *Runner) afterForce() {
+	r.forcing = false
+	r.driver.Tell()
+}
+
+// tick is what is due with each tick of the clock.
+func (r *Runner) tick() {
+	now := r.config.Now()
+	if r.stopped = r.driver.Advance(now); r.stopped != nil {
+		return
+	}
+	r.driver.Renew(now)
+	r.look()
+	r.agreeOnAddresses()
+	r.raiseAtFirst()
+	r.stopped = r.replica.DiskError() // of what the store writes by itself: all changes are refused
+}
+
+// work has the driver take what has come, and do what is due.
+func (r *Runner) work() {
+	for range len(r.inbox) {
+		r.step(<-r.inbox)
+	}
+	r.publish()
+	r.stopped = r.driver.Work()
+	r.publish()
+	r.force()
+	if !r.pending && r.driver.Late() {
+		r.late.Reset(lateness)
+		r.pending = true
+	}
+	if r.stopped == nil && r.watched.Swap(false) {
+		r.look()
+	}
 }
 
 // end has everything that waits fail.
@@ -378,7 +431,11 @@ func (r *Runner) ask(do func()) {
 	done := make(chan struct{})
 	select {
 	case r.asked <- func() { do(); close(done) }:
-		<-done
+	case <-r.ended:
+		return
+	}
+	select {
+	case <-done:
 	case <-r.ended:
 	}
 }

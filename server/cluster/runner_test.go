@@ -33,7 +33,7 @@ func (m *running) Send(msg *Message) {
 	defer m.g.mu.Unlock()
 	if !m.g.cut[[2]uint64{msg.GetFrom(), msg.GetTo()}] {
 		to := m.g.members[msg.GetTo()-1]
-		go to.runner.Receive(msg)
+		go to.runner.Receive(msg, false)
 	}
 }
 

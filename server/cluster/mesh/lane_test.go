@@ -22,7 +22,7 @@ func sockets(t *testing.T) (from *member, got func() []*raftpb.Message, held syn
 	var mu, hold sync.Mutex
 	var all []*raftpb.Message
 	to := n.member(2, func(c *Config) {
-		c.Receive = func(msg *raftpb.Message) {
+		c.Receive = func(msg *raftpb.Message, _ bool) {
 			hold.Lock()
 			defer hold.Unlock()
 			mu.Lock()

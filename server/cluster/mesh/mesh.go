@@ -57,9 +57,9 @@ type Config struct {
 	// Dial connects to an address of Peers.
 	Dial func(ctx context.Context, address string) (net.Conn, error)
 	// Receive is given the messages of one connection in the order in which they come, and those
-	// of others at the same time. While it waits, that connection does. Nil takes neither messages
-	// nor states.
-	Receive func(*raftpb.Message)
+	// of others at the same time; more says that a part of the next one is here. While it waits,
+	// that connection does. Nil takes neither messages nor states.
+	Receive func(msg *raftpb.Message, more bool)
 	// ReceiveState is given a state of the group with the message that it belongs to, and
 	// returns when it is taken, or why it is not. The reader fails if the peer goes. Nil takes
 	// none.
@@ -371,7 +371,7 @@ func (m *Mesh) read(conn net.Conn) error {
 		if first && m.introduced(peer, msg) {
 			continue
 		}
-		m.Receive(msg)
+		m.Receive(msg, r.Buffered() > 0)
 	}
 }
 

@@ -88,7 +88,7 @@ type member struct {
 func (n *network) member(id uint64, change func(*Config)) *member {
 	m := &member{}
 	c := Config{Cluster: [16]byte{1, 2, 3}, ID: id, Peers: map[uint64]string{1: "a", 2: "b"}, Dial: n.dial,
-		Receive: func(msg *raftpb.Message) {
+		Receive: func(msg *raftpb.Message, _ bool) {
 			m.mu.Lock()
 			defer m.mu.Unlock()
 			m.got = append(m.got, msg)
@@ -166,8 +166,8 @@ func TestHeartbeatsOvertakeEntries(t *testing.T) {
 		a := n.member(1, nil)
 		b := n.member(2, func(c *Config) {
 			receive := c.Receive
-			c.Receive = func(msg *raftpb.Message) {
-				if receive(msg); msg.GetType() == raftpb.MsgApp {
+			c.Receive = func(msg *raftpb.Message, more bool) {
+				if receive(msg, more); msg.GetType() == raftpb.MsgApp {
 					<-busy
 					return
 				}
