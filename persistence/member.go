@@ -22,6 +22,15 @@ type Replicator interface {
 	Propose(term uint64, data []byte) error
 }
 
+// Puller is a Replicator that has the store propose when it is ready for that, so that a
+// record is on its way without another goroutine in between.
+type Puller interface {
+	Replicator
+	// Wake returns the channel that gets a token when something may be due, for Member.Propose.
+	// With nil the store proposes by itself.
+	Wake() chan struct{}
+}
+
 // Member is a store as a member of a group of machines that share the data. Its journal is
 // the group's log: what one member, the leader, changes is proposed in place of being
 // written, counts when it is committed, and is applied by the others then. ADR 0047.
@@ -49,6 +58,8 @@ type Member struct {
 	keep     atomic.Uint64 // see Keep
 	imports  atomic.Uint64 // states that were begun to be received
 	level    groupLevel
+
+	pulled bool // the replicator is a Puller
 
 	live *replay // of a follower; nil until the first entry
 	torn bool    // an entry was applied in part
@@ -82,6 +93,10 @@ func (s *Store) join() {
 		s.member = &Member{s: s, replicator: s.opts.Replicator}
 		if s.member.level.newest = s.opts.NewestLevel; s.opts.NewestLevel == 0 {
 			s.member.level.newest = NewestLevel
+		}
+		if p, ok := s.opts.Replicator.(Puller); ok && p.Wake() != nil {
+			s.member.pulled = true
+			s.journal.WakeBy(p.Wake())
 		}
 		s.durable.Branch()
 	}
@@ -193,7 +208,7 @@ func (m *Member) Commit(entries []grouplog.Entry) error {
 		}
 		m.applied.Store(e.Index)
 	}
-	if m.leads.Load() {
+	if m.leads.Load() && !m.pulled {
 		m.s.journal.Signal()
 	}
 	if m.s.log.Bytes() > m.s.journalBound() {

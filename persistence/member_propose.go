@@ -14,14 +14,19 @@ const maxFlying = 4
 // task makes the task that proposes what is journalled. It stands in the place of the
 // committer, and has its name.
 func (m *Member) task() *task {
-	return &task{name: "commit", wake: m.s.journal.Wake(), period: syncPeriod,
-		step: func(periodic bool) {
-			if periodic && SyncPolicy(m.policy.Load()) == SyncEverySecond {
-				m.sync()
-			}
-			m.propose()
-		},
-		last: m.sync}
+	t := &task{name: "commit", wake: m.s.journal.Wake(), period: syncPeriod, last: m.sync}
+	t.step = func(periodic bool) {
+		if periodic && SyncPolicy(m.policy.Load()) == SyncEverySecond {
+			m.sync()
+		}
+		if !m.pulled {
+			m.Propose()
+		}
+	}
+	if m.pulled {
+		t.wake = nil
+	}
+	return t
 }
 
 // sync is Sync, for the task.
@@ -49,8 +54,9 @@ func (m *Member) Sync() error {
 // Forced returns up to which entry the device has the log. A member that leads knows: its entries are not replaced.
 func (m *Member) Forced() uint64 { return m.forced.Load() }
 
-// propose hands the journal to the engine, chunk by chunk.
-func (m *Member) propose() {
+// Propose hands the journal to the engine, chunk by chunk, as far as it leads and few entries
+// are under way. A [Puller] calls it when there may be something, and after each Commit.
+func (m *Member) Propose() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s := m.s

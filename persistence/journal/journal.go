@@ -45,6 +45,9 @@ func (j *Journal) Init() { j.wake = make(chan struct{}, 1) }
 // chunks: a full chunk, under SetEager any record, or after Signal.
 func (j *Journal) Wake() chan struct{} { return j.wake }
 
+// WakeBy has tokens go to a channel with room for one, before anything is recorded.
+func (j *Journal) WakeBy(wake chan struct{}) { j.wake = wake }
+
 // Newest returns the number of the last record, 0 if there is none.
 func (j *Journal) Newest() uint64 { return j.newest.Load() }
 

@@ -324,6 +324,7 @@ func (d *Driver) Work() error {
 
 // propose takes the proposals of this leadership; the others go.
 func (d *Driver) propose() {
+	d.Proposals.gather()
 	term := uint64(0)
 	if d.leads() {
 		term = d.leading

@@ -21,7 +21,8 @@ var (
 // until the driver takes it. The zero value is ready for use by a driver that is not run
 // by a Runner.
 type Proposals struct {
-	wake  chan struct{}
+	wake  chan struct{} // nil: the store proposes by itself
+	pull  func()        // has the store propose; the driver's
 	mu    sync.Mutex
 	queue []proposal
 	stuck uint64 // the term in which something too large was proposed
@@ -30,8 +31,9 @@ type Proposals struct {
 // NewProposals returns proposals that wake a runner.
 func NewProposals() *Proposals { return &Proposals{wake: make(chan struct{}, 1)} }
 
-// Wake receives when there is something to take.
-func (p *Proposals) Wake() <-chan struct{} { return p.wake }
+// Wake receives when the store has something to propose, or the runner is to look. It
+// implements [persistence.Puller].
+func (p *Proposals) Wake() chan struct{} { return p.wake }
 
 type proposal struct {
 	term uint64
@@ -44,14 +46,12 @@ func (p *Proposals) Propose(term uint64, data []byte) error {
 	defer p.mu.Unlock()
 	if len(data) > maxEntry {
 		p.stuck = term
-		p.signal()
 		return errTooLarge
 	}
 	if len(p.queue) >= maxProposals {
 		return errBusy
 	}
 	p.queue = append(p.queue, proposal{term, data})
-	p.signal()
 	return nil
 }
 
@@ -68,6 +68,13 @@ func (p *Proposals) given(term uint64) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.stuck == term
+}
+
+// gather has the store propose what is due.
+func (p *Proposals) gather() {
+	if p.pull != nil {
+		p.pull()
+	}
 }
 
 // take passes the data proposed in a term on, in their order, until one is not taken.

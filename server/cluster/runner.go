@@ -162,6 +162,7 @@ func Run(store *persistence.Member, lazy bool, c RunnerConfig) (*Runner, error) 
 	if err != nil {
 		return nil, fmt.Errorf("cluster: %w", err)
 	}
+	c.Proposals.pull = store.Propose
 	r.look()
 	go r.run()
 	return r, nil
