@@ -58,7 +58,7 @@ func (r *Runner) Members() *Members {
 	return r.roster.members
 }
 
-// change proposes a change in the goroutine of the driver, and waits until it is done.
+// change proposes a change in a turn of the driver, and waits until it is done.
 func (r *Runner) change(ctx context.Context, propose func(d *Driver) error, done func(m *Members) bool) error {
 	err := ErrStopped
 	r.ask(func() { err = propose(r.driver) })

@@ -113,7 +113,7 @@ func (d *Driver) Claim(c Claim) error {
 }
 
 // Claim has the group claim other slots, and returns when it has agreed to that. next returns
-// them, with the goroutine of the driver, from those that the group has.
+// them, in a turn of the driver, from those that the group has.
 func (r *Runner) Claim(ctx context.Context, next func(*Members) (Claim, error)) error {
 	var want Claim
 	return r.change(ctx, func(d *Driver) (err error) {

@@ -14,8 +14,8 @@ import (
 // maxRounds bounds the rounds of heartbeats that wait for their quorum.
 const maxRounds = 64
 
-// A Log keeps the entries of one group on disk. Its methods are called by the
-// goroutine of the driver alone.
+// A Log keeps the entries of one group on disk. Its methods are called in
+// turns of the driver alone.
 type Log interface {
 	// Append writes entries, after cutting off those that they replace, and state
 	// unless it is empty. What is written when Append returns is acknowledged.

@@ -426,7 +426,7 @@ func (r *Runner) active(id uint64, recently bool) bool {
 	return ever && now-at < r.config.Election
 }
 
-// ask has the goroutine of the driver do something, and waits until it is done. A member
+// ask has something done in a turn of the driver, and waits until it is done. A member
 // that has ended does nothing.
 func (r *Runner) ask(do func()) {
 	done := make(chan struct{})
