@@ -1,8 +1,10 @@
 package cluster
 
 import (
+	"bytes"
 	"errors"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"testing"
 	"time"
@@ -18,6 +20,8 @@ type trio struct {
 	mu   sync.Mutex
 	cut  map[[2]uint64]bool // from, to; guarded by mu
 	half bool               // the next state is cut short; guarded by mu
+	// byBringer counts messages that were sent by who has brought one; guarded by mu.
+	byBringer int
 }
 
 type running struct {
@@ -31,6 +35,9 @@ type running struct {
 func (m *running) Send(msg *Message) {
 	m.g.mu.Lock()
 	defer m.g.mu.Unlock()
+	if bytes.Contains(debug.Stack(), []byte("(*Runner).Receive")) {
+		m.g.byBringer++
+	}
 	if !m.g.cut[[2]uint64{msg.GetFrom(), msg.GetTo()}] {
 		to := m.g.members[msg.GetTo()-1]
 		go to.runner.Receive(msg, false)
@@ -96,6 +103,18 @@ func (g *trio) leader() (m *running) {
 		return false
 	})
 	return m
+}
+
+// A goroutine that has brought a message has the driver work on it, and send what it replies. Else two goroutines would be
+// woken for each message.
+func TestWhoBringsAMessageWorksOnIt(t *testing.T) {
+	g := newTrio(t)
+	g.leader()
+	g.until("a reply is sent by who has brought the message", func() bool {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		return g.byBringer > 0
+	})
 }
 
 // isolate cuts a member off from the others, both ways.
