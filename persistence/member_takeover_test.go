@@ -31,21 +31,20 @@ func (n *node) stream() (*Export, []byte) {
 
 // know has a member write how far it has committed, before which the log is not cut off.
 func (n *node) know() {
-	state := n.log().State()
-	state.Commit = n.s.Member().Applied()
-	n.must(n.s.Member().Append(nil, &state))
+	state, m := n.log().State(), n.s.Member()
+	state.Commit = m.Applied()
+	n.must(m.Append(nil, &state))
 }
 
 // receive writes a stream in pieces of any size.
 func (n *node) receive(b []byte) (*Import, error) {
 	i, err := n.s.Member().Receive()
 	n.must(err)
-	for len(b) > 0 {
-		piece := b[:min(len(b), 1+n.w.r.IntN(100_000))]
-		if _, err := i.Write(piece); err != nil {
+	for size := 0; len(b) > 0; b = b[size:] {
+		size = min(len(b), 1+n.w.r.IntN(100_000))
+		if _, err := i.Write(b[:size]); err != nil {
 			return i, err
 		}
-		b = b[len(piece):]
 	}
 	return i, nil
 }
