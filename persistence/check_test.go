@@ -14,6 +14,7 @@ import (
 	"github.com/vigildb/vigil/persistence/fence"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/list"
+	"github.com/vigildb/vigil/structures/thrift"
 )
 
 func checkStore(t *testing.T, fs vfs.FS, dir string) *Report {
@@ -179,7 +180,7 @@ func TestCheckFindsDamagedBytes(t *testing.T) {
 	c := crashStore(t, SyncAlways, 100)
 	for file, b := range c.files(t) {
 		found := 0
-		for i := 0; i < len(b); i += thrift * max(1, min(*damageStride, len(b)/20)) {
+		for i := 0; i < len(b); i += thrift.By * max(1, min(*damageStride, len(b)/20)) {
 			fs := c.copy()
 			bad := append([]byte(nil), b...)
 			bad[i] ^= 1 << (i % 8)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/vigildb/vigil/persistence/disktest"
 	"github.com/vigildb/vigil/persistence/slab"
+	"github.com/vigildb/vigil/structures/thrift"
 )
 
 // spillAll writes all values under their own keys and drops them from memory.
@@ -314,7 +315,7 @@ func TestProlongedKeyKeepsItsEntry(t *testing.T) {
 // crashes, flushes and swaps, and lets time pass: what is over goes without being
 // asked for, what is not stays.
 func TestExpiriesFollowTheModel(t *testing.T) {
-	for seed := range max(1, uint64(6/thrift)) {
+	for seed := range thrift.Rounds(uint64(6)) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		mem := disktest.New()
 		now := int64(1_000_000)

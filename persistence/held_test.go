@@ -13,6 +13,7 @@ import (
 	"github.com/vigildb/vigil/structures/list"
 	"github.com/vigildb/vigil/structures/set"
 	"github.com/vigildb/vigil/structures/stream"
+	"github.com/vigildb/vigil/structures/thrift"
 	"github.com/vigildb/vigil/structures/zset"
 )
 
@@ -101,10 +102,10 @@ func TestPagesLeaveMemoryAmidAPass(t *testing.T) {
 	for name, v := range stagedValues() {
 		t.Run(name, func(t *testing.T) {
 			left := 0
-			for seed := range max(1, uint64(3/thrift)) {
+			for seed := range thrift.Rounds(uint64(3)) {
 				left += leaveAmidPasses(t, v, seed)
 			}
-			if left < 50/thrift {
+			if left < 50/thrift.By {
 				t.Errorf("only %d pages left memory amid passes", left)
 			}
 		})

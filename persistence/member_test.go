@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/persistence/grouplog"
+	"github.com/vigildb/vigil/structures/thrift"
 )
 
 // seeds is what a test runs with: n seeds, or with VIGIL_SEEDS=from,to others.
@@ -33,7 +34,7 @@ func seeds(t testing.TB, n uint64) (from, to uint64) {
 func TestMembersAgreeAndConfirmWhatIsCommitted(t *testing.T) {
 	indexPages(t)
 	effects := map[string]int{}
-	from, to := seeds(t, 8/thrift)
+	from, to := seeds(t, thrift.Rounds(uint64(8)))
 	for seed := from; seed < to; seed++ {
 		runWorld(t, seed, effects)
 	}

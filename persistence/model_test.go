@@ -13,6 +13,7 @@ import (
 
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/hash"
+	"github.com/vigildb/vigil/structures/thrift"
 )
 
 // model is what a store should hold: a plain map for each database. A value is
@@ -256,7 +257,7 @@ const minEffects = 50
 func TestStoreIsTheModel(t *testing.T) {
 	indexPages(t)
 	effects := map[string]int{}
-	for seed := range uint64(24 / thrift) {
+	for seed := range thrift.Rounds(uint64(24)) {
 		runModel(t, seed, effects)
 	}
 	t.Logf("effects: %v", effects)
@@ -265,8 +266,8 @@ func TestStoreIsTheModel(t *testing.T) {
 		names = append(names, op.name)
 	}
 	for _, name := range names {
-		if n := effects[name]; n < minEffects/(thrift*thrift) { // fewer rounds scatter more
-			t.Errorf("%s took effect %d times, want %d", name, n, minEffects/(thrift*thrift))
+		if n := effects[name]; n < minEffects/(thrift.By*thrift.By) { // fewer rounds scatter more
+			t.Errorf("%s took effect %d times, want %d", name, n, minEffects/(thrift.By*thrift.By))
 		}
 	}
 }

@@ -1,6 +1,10 @@
 package persistence
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/vigildb/vigil/structures/thrift"
+)
 
 // unreadable makes changes to a value that make puts on a failing disk, none of which pages
 // is in memory, while one read fails: the first, then the second and so on, until all that
@@ -10,7 +14,7 @@ func unreadable(t *testing.T, make func(*testing.T) (*Store, *failingDisk), chan
 	t.Helper()
 	for name, change := range changes {
 		t.Run(name, func(t *testing.T) {
-			for fault := 1; failsWell(t, make, change, want, fault); fault += thrift {
+			for fault := 1; failsWell(t, make, change, want, fault); fault += thrift.By {
 				if fault > 12 {
 					fault += fault / 2 // those that need many are alike
 				}

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/vigildb/vigil/structures/thrift"
 )
 
 // TestRestartInAPassAsksTheDiskForFewKeys stops passes at random batches and counts
@@ -13,7 +15,7 @@ import (
 // that are set or deleted, and of keys that are only changed a sixteenth, for then
 // the table is read as a whole.
 func TestRestartInAPassAsksTheDiskForFewKeys(t *testing.T) {
-	const keys = 40_000 / thrift
+	const keys = 40_000 / thrift.By
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))

@@ -15,6 +15,7 @@ import (
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/hash"
 	"github.com/vigildb/vigil/structures/stream"
+	"github.com/vigildb/vigil/structures/thrift"
 	"github.com/vigildb/vigil/structures/zset"
 )
 
@@ -205,7 +206,7 @@ func crashWhileStaging(t *testing.T, change func(tx *Tx) string, look func(s *St
 	closeStore(t, s)
 	left, counted := 0, 0
 	for i, crash := range c.crashes {
-		if i%thrift != 0 {
+		if i%thrift.By != 0 {
 			continue
 		}
 		some, count := stagedState(t, crash.fs.CrashClone(vfs.CrashCloneCfg{}))
@@ -229,7 +230,7 @@ func crashWhileStaging(t *testing.T, change func(tx *Tx) string, look func(s *St
 			t.Fatalf("crash %d: staged pages are left after a start", i)
 		}
 	}
-	if left < 10/thrift || counted < 3/thrift {
+	if left < 10/thrift.By || counted < 3/thrift.By {
 		t.Errorf("of %d crashes %d left staged pages, and %d such that count", len(c.crashes), left, counted)
 	}
 	t.Logf("of %d crashes %d left staged pages, and %d such that count", len(c.crashes), left, counted)

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/vigildb/vigil/structures/thrift"
 )
 
 func TestStrideProbesWithTheWaterFilledFrequencies(t *testing.T) {
@@ -38,7 +40,7 @@ func TestStrideProbesWithTheWaterFilledFrequencies(t *testing.T) {
 }
 
 func TestStrideCostsAtMostFivePercentOverLB3(t *testing.T) {
-	for _, name := range []string{"pow2_4", "pow2_10", "pow2_20", "mixed_5", "zipf1_100", "uniform_100", "zipf1_1000", "zipf2_1000"} {
+	for _, name := range thrift.Some([]string{"pow2_4", "pow2_10", "pow2_20", "mixed_5", "uniform_100", "zipf1_100", "zipf1_1000", "zipf2_1000"}) {
 		for _, c := range []int{1, 3} {
 			rates := vector(t, name)
 			out, _ := picksOf(t, "stride", nodesOf(rates), rates, c, 20000)

@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
+
+	"github.com/vigildb/vigil/structures/thrift"
 )
 
 // truth is a set of nodes whose true rates change, and what waits there.
@@ -82,8 +85,8 @@ var unknownCases = []struct {
 }{{"zipf1_100", 1, 2}, {"zipf1_100", 3, 2}, {"uniform_100", 1, 1}, {"zipf1_1000", 3, 1}}
 
 func TestIndexWithChangeMeetsTheTargetForConstantRates(t *testing.T) {
-	for _, tc := range unknownCases {
-		for seed := uint64(1); seed <= tc.seeds; seed++ {
+	for _, tc := range thrift.Some(unknownCases) {
+		for seed := uint64(1); seed <= thrift.Rounds(tc.seeds); seed++ {
 			w := newTruth(vector(t, tc.vector))
 			t0 := int64(300 * len(w.rates) / tc.c) // 300 probes a node
 			got := unknownRates(t, change{}, w, tc.c, seed, t0, t0+t0/2, func(int64) {})
@@ -96,8 +99,8 @@ func TestIndexWithChangeMeetsTheTargetForConstantRates(t *testing.T) {
 }
 
 func TestIndexWithChangeMeetsTheTargetAfterAPermutation(t *testing.T) {
-	for _, tc := range unknownCases {
-		for seed := uint64(1); seed <= tc.seeds; seed++ {
+	for _, tc := range thrift.Some(unknownCases) {
+		for seed := uint64(1); seed <= thrift.Rounds(tc.seeds); seed++ {
 			w := newTruth(vector(t, tc.vector))
 			t0 := int64(300 * len(w.rates) / tc.c)
 			permute := func(step int64) {
@@ -119,8 +122,8 @@ func TestIndexWithChangeMeetsTheTargetAfterAPermutation(t *testing.T) {
 // Each rate goes up and down by a factor of three while its node makes 400
 // items on average (600 of 1000 nodes, most of which make far fewer).
 func TestIndexWithChangeMeetsTheTargetUnderDrift(t *testing.T) {
-	for _, tc := range unknownCases {
-		for seed := uint64(1); seed <= tc.seeds; seed++ {
+	for _, tc := range thrift.Some(unknownCases) {
+		for seed := uint64(1); seed <= thrift.Rounds(tc.seeds); seed++ {
 			start := vector(t, tc.vector)
 			w, n := newTruth(start), int64(len(start))
 			period := 400 * n
@@ -147,15 +150,15 @@ func TestIndexWithChangeMeetsTheTargetUnderDrift(t *testing.T) {
 }
 
 func TestIndexMeetsItsTargetsForKnownRates(t *testing.T) {
-	for _, tc := range []struct {
+	for _, tc := range thrift.Some([]struct {
 		vector string
 		limit  float64
 		steps  int64
 	}{
 		{"pow2_4", 1.03, 5000}, {"mixed_5", 1.03, 5000}, {"uniform_8", 1.03, 5000},
 		{"pow2_10", 1.02, 20000}, {"pow2_20", 1.02, 20000}, {"zipf1_100", 1.02, 20000}, {"uniform_100", 1.02, 20000},
-		{"zipf1_1000", 1.001, 30000}, {"zipf2_1000", 1.001, 30000}, {"uniform_1000", 1.001, 5000}, {"zipf1_10000", 1.001, 60000},
-	} {
+		{"zipf1_1000", 1.001, 30000}, {"zipf2_1000", 1.001, 30000}, {"zipf1_10000", 1.001, 60000}, {"uniform_1000", 1.001, 5000},
+	}) {
 		for _, c := range []int{1, 3} {
 			rates := vector(t, tc.vector)
 			tr := Trial{Policy: policyNamed(t, "index"), Estimator: estimatorNamed(t, "fixed"), Nodes: nodesOf(rates), Rates: rates, Probes: c}
@@ -186,7 +189,7 @@ func TestIndexIsNearTheOptimumWhereLB3IsLoose(t *testing.T) {
 func TestWeightsAndCostsActAsRates(t *testing.T) {
 	const seed = 97
 	rng := rand.New(rand.NewPCG(seed, 1))
-	for round := range 8 {
+	for round := range thrift.Rounds(8) {
 		n, c := 10+rng.IntN(30), 1+rng.IntN(3)
 		nodes, worths := make([]Params, n), make([]float64, n)
 		for i := range nodes {
@@ -209,7 +212,7 @@ func TestWeightsAndCostsActAsRates(t *testing.T) {
 					Each:  func(_ int64, p []int) { picks[k] = append(picks[k], p...) }}
 				costs[k] = tr.Run(1000, 3000).Cost
 			}
-			if fmt.Sprint(picks[0]) != fmt.Sprint(picks[1]) {
+			if !slices.Equal(picks[0], picks[1]) {
 				t.Errorf("%s: picks differ from those of rates w pi/C", name)
 			}
 			if costs[0] < .99*LB3(worths, c) {

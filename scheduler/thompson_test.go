@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/vigildb/vigil/structures/thrift"
 )
 
 // season is a world of ephemeral content for policies that learn: the true
@@ -85,7 +87,7 @@ func scattered(n int, seed uint64) []Interest {
 func TestThompsonEarnsNearlyWhatFullKnowledgeDoes(t *testing.T) {
 	// Seeds 1 to 10 were used to choose the constants of the policy, so others
 	// are used here.
-	const first, seeds = 101, 10 / thrift
+	const first, seeds = 101, 10 / thrift.By
 	_, weighted := table1(true)
 	_, plain := table1(false)
 	slow := make([]Interest, 4)

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/vigildb/vigil/structures/thrift"
 )
 
 // A node that comes late would not be picked, one that comes early costs time.
@@ -81,7 +83,7 @@ func TestParkedNodesComeBackInTime(t *testing.T) {
 	const slots = 300
 	for _, name := range []string{"whittle", "freshness"} {
 		for kind, node := range kinds {
-			for seed := range max(1, uint64(2/thrift)) {
+			for seed := range thrift.Rounds(uint64(2)) {
 				title := fmt.Sprintf("%s %s seed=%d", name, kind, seed)
 				w := &world{rng: rand.New(rand.NewPCG(seed, 8)), name: name, policy: policyNamed(t, name).New(), table: new(Table),
 					slots: slots, node: node, step: 1}

@@ -5,13 +5,15 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/vigildb/vigil/structures/thrift"
 )
 
 // moments draws often and compares mean and variance with those of the law,
 // within five standard errors.
 func moments(t *testing.T, name string, mean, variance float64, draw func() float64) {
 	t.Helper()
-	const n = 40000 / thrift
+	const n = 40000 / thrift.By
 	sum, squares := 0.0, 0.0
 	for range n {
 		d := draw() - mean
