@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/persistence/disktest"
+	"github.com/vigildb/vigil/structures/thrift"
 )
 
 // damageStride is the distance of the bytes that are changed: the whole of every
@@ -27,7 +28,7 @@ type crashed struct {
 }
 
 func damagedKey(i int) []byte   { return fmt.Appendf(nil, "k%d", i) }
-func damagedValue(i int) []byte { return fmt.Appendf(nil, "%d-%s", i, strings.Repeat("v", 40+i%300)) }
+func damagedValue(i int) []byte { return fmt.Appendf(nil, "%d-%s", i, strings.Repeat("v", 40+i*7%900)) }
 
 // crashStore writes a store with tables, a log that is closed and one that is
 // in use, and takes it as a crash leaves it which keeps so many percent of what
@@ -50,21 +51,21 @@ func crashStore(t testing.TB, policy SyncPolicy, percent int) crashed {
 		}
 	}
 	for range 10 {
-		durable(write(10))
+		durable(write(3))
 	}
 	materialise(t, s)
 	if err := s.db.Flush(); err != nil {
 		t.Fatalf("flush: %v", err)
 	}
 	for range 10 {
-		durable(write(10))
+		durable(write(3))
 	}
 	materialise(t, s)
 	for range 20 {
-		durable(write(10))
+		durable(write(3))
 	}
 	acked := n
-	if err := s.handOver(write(50)); err != nil {
+	if err := s.handOver(write(15)); err != nil {
 		t.Fatalf("handOver: %v", err)
 	}
 	if policy == SyncAlways {
@@ -171,7 +172,7 @@ func TestDamagedBytesAreNoticed(t *testing.T) {
 			}
 			for file, b := range c.files(t) {
 				counts := [4]int{}
-				for i := 0; i < len(b); i += thrift * max(1, min(*damageStride, len(b)/20)) {
+				for i := 0; i < len(b); i += thrift.By * max(1, min(*damageStride, len(b)/20)) {
 					fs := c.copy()
 					bad := append([]byte(nil), b...)
 					bad[i] ^= 1 << (i % 8)
