@@ -15,10 +15,15 @@ import (
 // shard has some hundred keys in it.
 const windowBytes = 16 << 20
 
+// leastWindow is what a window has room for at first. Most journals are short: a start
+// that cleared a whole window for each took longer for that than for all else.
+const leastWindow = 256 << 10
+
 // window is a stretch of the journal: some chunks, or one with operations that are about
 // no key.
 type window struct {
-	buf    []byte
+	buf    []byte // has the newest chunks; older ones may be in buffers before it
+	bytes  int    // of all chunks
 	chunks []windowChunk
 	apart  bool
 }
@@ -65,11 +70,14 @@ func readWindows(ctx context.Context, it *pebble.Iterator, free <-chan *window, 
 // fill reads chunks from it on and reports whether there are more. A chunk with
 // operations that are about no key is alone.
 func (w *window) fill(it *pebble.Iterator) (more bool, err error) {
-	w.chunks, w.apart = w.chunks[:0], false
-	if cap(w.buf) > 2*windowBytes {
+	switch {
+	case cap(w.buf) > 2*windowBytes:
 		w.buf = nil // it was for a big record
+	case w.bytes > cap(w.buf):
+		w.buf = make([]byte, 0, windowBytes) // the journal is long
 	}
-	w.buf = w.buf[:0]
+	clear(w.chunks) // which keep buffers
+	w.chunks, w.apart, w.buf, w.bytes = w.chunks[:0], false, w.buf[:0], 0
 	for more = true; more; more = it.Next() {
 		c, ok, err := chunkAt(it)
 		if err != nil {
@@ -80,13 +88,14 @@ func (w *window) fill(it *pebble.Iterator) (more bool, err error) {
 		}
 		v := c.bytes
 		apart := chunkIsApart(v)
-		if len(w.chunks) > 0 && (w.apart || apart || len(w.buf)+len(v) > cap(w.buf)) {
+		if len(w.chunks) > 0 && (w.apart || apart || w.bytes+len(v) > windowBytes) {
 			return true, nil
 		}
-		if len(v) > cap(w.buf) {
-			w.buf = make([]byte, 0, max(windowBytes, len(v)))
+		if len(w.buf)+len(v) > cap(w.buf) { // chunks keep the buffer that they are in
+			w.buf = make([]byte, 0, max(leastWindow, min(2*cap(w.buf), windowBytes-w.bytes), len(v)))
 		}
 		at := len(w.buf)
+		w.bytes += len(v)
 		w.buf = append(w.buf, v...)
 		c.bytes, w.apart = w.buf[at:], apart
 		w.chunks = append(w.chunks, c)
