@@ -32,6 +32,7 @@ type Report struct {
 	Libraries  int64 // of functions, as they are in the object store
 	Users      int64 // likewise
 	Directives int64 // of a group, likewise
+	Moves      int64 // of slots, likewise
 	Chunks     int64
 	Records    uint64  // in the journal
 	Last       uint64  // number of the last record

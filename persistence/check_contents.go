@@ -39,6 +39,7 @@ func (c *checker) contents() error {
 		{"libraries", prefixLibrary, c.texts(newTexts(opLibrary), &c.report.Libraries)},
 		{"users", prefixUser, c.texts(newTexts(opUser), &c.report.Users)},
 		{"configuration", prefixConfiguration, c.texts(newTexts(opConfiguration), &c.report.Directives)},
+		{"moves", prefixMove, c.texts(newTexts(opMove), &c.report.Moves)},
 	} {
 		it, err := s.db.NewIter(&pebble.IterOptions{
 			LowerBound: appendGroup(nil, step.prefix), UpperBound: appendGroupEnd(nil, step.prefix)})
@@ -147,7 +148,7 @@ func (c *checker) operation(op byte, args *structures.Args) error {
 		c.remapped = true
 		_, _, err := decodeMapping(args)
 		return err
-	case opLibrary, opUser, opConfiguration:
+	case opLibrary, opUser, opConfiguration, opMove:
 		all := newTexts(op)
 		_, err := all.operate(args)
 		return err

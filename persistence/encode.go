@@ -17,7 +17,7 @@ import (
 //	'o' | group (2) | physical database (4) | hash (8) | key                                head
 //	'p' | group (2) | physical database (4) | hash (8) | length of key (4) | key | page (8) page
 //	'q', 't'                                                                         see stage.go
-//	'd', 'l', 'u'                                                                    see texts.go
+//	'd', 'l', 's', 'u'                                                               see texts.go
 //
 // Heads are apart from pages so that walking the keys does not step over them.
 // What a group has of each kind is one range. The index of expiries is in
@@ -36,6 +36,7 @@ const (
 	prefixRecords = 'r' // of package grouplog
 
 	prefixConfiguration = 'd'
+	prefixMove          = 's'
 
 	// group is that of machines which share the data. There is one, of this
 	// machine alone.

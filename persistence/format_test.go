@@ -45,6 +45,11 @@ func TestBytesOnDiskAreFrozen(t *testing.T) {
 	rec.String("5")
 	rec.Op(opConfiguration, 1)
 	rec.String("d")
+	rec.Op(opMove, 2)
+	rec.String("7")
+	rec.String("x")
+	rec.Op(opMove, 1)
+	rec.String("7")
 	l := list.New()
 	l.Push(nil, list.Tail, []byte("e"))
 	var restore structures.Change
@@ -71,13 +76,14 @@ func TestBytesOnDiskAreFrozen(t *testing.T) {
 		{"user key", appendTextKey(nil, prefixUser, "u"), "7500" + "0075"},
 		{"user", appendText(nil, "u", "on"), "e79023a7" + "6f6e"},
 		{"directive key", appendTextKey(nil, prefixConfiguration, "d"), "6400" + "0064"},
+		{"move key", appendTextKey(nil, prefixMove, "7"), "7300" + "0037"},
 		{"end of heads", appendPhysBound(nil, prefixHead, 1<<32), "6f0001"},
 		{"meta", m.append(nil), "02000000" + "791d532b" + "0110000000" + "01000000000000000000000000000010" +
 			"0210000000" + "0200000000000000" + "0100000000000000" +
 			"0314000000" + "0300000000000000" + "05000000" + "00000000" + "04000000"},
 		{"record", rec.Encoded(), "01020103036b6579" + "02010176" + "0202017602d007" + "0302022c010170" + "0400" +
 			"050102d007" + "0600" + "0803010500" + "0104" +
-			"0a020175026f6e" + "0a010175" + "0b0201640135" + "0b010164"},
+			"0a020175026f6e" + "0a010175" + "0b0201640135" + "0b010164" + "0c0201370178" + "0c010137"},
 		{"chunk", chunk, "0000000000000000" + "01" + "0201000000000000" + "5c7113d2" + "0101" + "020400"},
 	} {
 		want, err := hex.DecodeString(c.want)
@@ -155,6 +161,7 @@ func FuzzReplayRecord(f *testing.F) {
 	rec.String("5")
 	f.Add([]byte{opUser, 0, opUser, 3, 1, 'u', 0, 0})
 	f.Add([]byte{opConfiguration, 0, opConfiguration, 3, 1, 'd', 0, 0})
+	f.Add([]byte{opMove, 0, opMove, 3, 1, '7', 0, 0})
 	f.Add(rec.Encoded())
 	f.Add([]byte{opKey, 2, 0, 0, opPatch, 2, 8, 255, 255, 255, 255, 0, 0, 0, 0, 0})
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -17,14 +17,15 @@ import (
 const (
 	// LevelUntold is that of a group whose log says nothing of levels: what was written before there were any.
 	LevelUntold = 1
-	// LevelTold adds the level itself, and the directives that the members share (ADR 0078).
+	// LevelTold adds the level itself, the directives that the members share (ADR 0078), and the moves of slots that the
+	// group is to make (ADR 0071).
 	LevelTold = 2
 )
 
 // levels says what each level adds, from LevelUntold on.
 var levels = [...]string{
 	LevelUntold - 1: "everything that was written before groups had levels",
-	LevelTold - 1:   "the level in the log of the group, and the configuration that its members share",
+	LevelTold - 1:   "the level in the log of the group, the configuration that its members share, and the moves of slots that each leader goes on with",
 }
 
 // WhatLevelAdds says what a level adds to the one before it, "" for one that this version does not know.

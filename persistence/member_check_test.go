@@ -46,7 +46,7 @@ func (n *node) hear(op byte) func(texts map[string]string, changed []string) {
 // heed has a member know what is in the store, as a server does that has made it so.
 func (n *node) heed() {
 	n.told = map[byte]map[string]string{}
-	for op := byte(opUser); op <= opConfiguration; op++ {
+	for op := byte(opUser); op <= opMove; op++ {
 		n.told[op] = n.s.textsByName(n.s.textsOf(op))
 	}
 }

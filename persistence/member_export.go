@@ -45,7 +45,7 @@ const (
 // streamed are the prefixes of the keys that a stream has, in their order. Records of the log
 // ('r') are each member's own.
 var streamed = [...]byte{prefixCount, prefixConfiguration, prefixExpiry, prefixJournal, prefixMark, prefixLibrary, prefixMeta,
-	prefixHead, prefixPage, prefixStage, prefixStaged, prefixUser}
+	prefixHead, prefixPage, prefixStage, prefixMove, prefixStaged, prefixUser}
 
 // Export is the state of the group as of an entry, to be read as a stream. It is for one
 // goroutine, but Close may be called by any.

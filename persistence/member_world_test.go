@@ -87,7 +87,7 @@ func (w *world) open() *world {
 func (n *node) open() {
 	o := Options{FS: errorfs.Wrap(n.fs, &n.disk), Databases: modelDBs, Seed: n.id, IdleAfter: -1, Sync: n.w.policy,
 		RecentBytes: 1 + int(n.id%2)<<12, LargeBytes: pagedLarge(n.id), MaxMemory: pagedLimit(n.id), BatchBytes: 64 << 10,
-		Replicator: n, Tail: n.w.tail, JournalBound: 32 << 10, OnUsers: n.hear(opUser), OnConfiguration: n.hear(opConfiguration)}
+		Replicator: n, Tail: n.w.tail, JournalBound: 32 << 10, OnUsers: n.hear(opUser), OnConfiguration: n.hear(opConfiguration), OnMoves: n.hear(opMove)}
 	if !n.w.live {
 		o.Background = func(t Task) {
 			if t.Name == "commit" {

@@ -54,7 +54,7 @@ const (
 
 func newModel() *model {
 	m := &model{texts: map[byte]map[string]string{}, now: 1000, effects: map[string]int{}}
-	for op := byte(opLibrary); op <= opConfiguration; op++ {
+	for op := byte(opLibrary); op <= opMove; op++ {
 		m.texts[op] = map[string]string{}
 	}
 	for range modelDBs {
@@ -156,6 +156,8 @@ var operations = []struct {
 	{"delete user", 3, nil, deleteText(opUser, (*Tx).DeleteUser)},
 	{"set directive", 1, nil, setText(opConfiguration, (*Tx).SetDirective)},
 	{"delete directive", 3, nil, deleteText(opConfiguration, (*Tx).DeleteDirective)},
+	{"set move", 1, nil, setText(opMove, (*Tx).SetMove)},
+	{"delete move", 3, nil, deleteText(opMove, (*Tx).DeleteMove)},
 	{"set", 4, nil, (*trial).set},
 	{"patch", 5, holds(structures.KindString), (*trial).patch},
 	{"delete", 4, exists, (*trial).delete},

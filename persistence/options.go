@@ -165,6 +165,8 @@ type Options struct {
 	OnUsers func(users map[string]string, changed []string)
 	// OnConfiguration is that of the configuration: directives with their values.
 	OnConfiguration func(values map[string]string, changed []string)
+	// OnMoves is that of the moves of slots that are to be made.
+	OnMoves func(moves map[string]string, changed []string)
 	// Background is given each Task once, by Open, and makes its steps from then on,
 	// in any order and from any goroutines; nil is a goroutine for each, which does
 	// so when they are due. A simulation decides with it what happens when. Close

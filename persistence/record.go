@@ -27,6 +27,7 @@ const (
 	opUser     = 10 // name, rules: the user is this; name: it is gone
 
 	opConfiguration = 11 // name, value: the directive is this in the group; name: it is each member's own again
+	opMove          = 12 // name, text: the move of slots is to be made; name: it is over
 )
 
 // A chunk is a value in Pebble under its number. Chunks are numbered from 1
@@ -143,7 +144,7 @@ func openChunk(b []byte) (first uint64, flags byte, records []byte, err error) {
 
 // apart reports that an operation is about no key. It is replayed when everything
 // before it is done.
-func apart(op byte) bool { return op >= opMapping && op <= opConfiguration }
+func apart(op byte) bool { return op >= opMapping && op <= opMove }
 
 // chunkIsApart reports that a chunk says that it has such operations. It may be damaged.
 func chunkIsApart(b []byte) bool { return len(b) >= chunkHeader && b[chunkCRC+5]&chunkApart != 0 }

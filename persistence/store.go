@@ -43,6 +43,7 @@ type Store struct {
 	libraries     texts
 	users         texts
 	configuration texts
+	moves         texts
 	marks         [shardCount]uint64 // found by Start, for the replay
 
 	memory    atomic.Int64 // bytes for keys and values

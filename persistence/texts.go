@@ -14,12 +14,13 @@ import (
 )
 
 // Texts by name are what the store keeps beside its keys: libraries of functions, users, and
-// the configuration of a group. They belong to no database and are never evicted. A change of them is an operation
+// the configuration of a group and the moves of slots that it is to make. They belong to no database and are never evicted. A change of them is an operation
 // of a record, which a replay does when everything before it is done. They are few, so that
 // all are in memory, and a cut of the journal writes those that changed since the last one:
 //
 //	'd' | group (2) | name  ->  crc32c of name and value (4) | value of a directive
 //	'l' | group (2) | name  ->  crc32c of name and source (4) | source of a library
+//	's' | group (2) | name  ->  crc32c of name and text (4) | text of a move of slots
 //	'u' | group (2) | name  ->  crc32c of name and rules (4) | rules of a user
 //
 // What is written may be ahead of the end of the cut: a replay of the operations in
@@ -43,7 +44,7 @@ type texts struct {
 // textShard is the shard whose lock guards the texts.
 const textShard = 0
 
-// AddTexts adds the shard whose lock guards libraries, users and the configuration.
+// AddTexts adds the shard whose lock guards libraries, users, the configuration and moves.
 func (m *Shards) AddTexts() { m[textShard>>6] |= 1 << (textShard & 63) }
 
 // newTexts returns what changes of an operation are about: none of them yet.
@@ -56,6 +57,8 @@ func newTexts(op byte) texts {
 		l.what, l.prefix = "user", prefixUser
 	case opConfiguration:
 		l.what, l.prefix = "directive", prefixConfiguration
+	case opMove:
+		l.what, l.prefix = "move", prefixMove
 	}
 	return l
 }
@@ -109,8 +112,8 @@ func (l *texts) decode(key, value []byte) (name, text string, err error) {
 
 // loadTexts reads all texts as the last cut of the journal left them.
 func (s *Store) loadTexts() error {
-	s.libraries, s.users, s.configuration = newTexts(opLibrary), newTexts(opUser), newTexts(opConfiguration)
-	s.users.tell, s.configuration.tell = s.opts.OnUsers, s.opts.OnConfiguration
+	s.libraries, s.users, s.configuration, s.moves = newTexts(opLibrary), newTexts(opUser), newTexts(opConfiguration), newTexts(opMove)
+	s.users.tell, s.configuration.tell, s.moves.tell = s.opts.OnUsers, s.opts.OnConfiguration, s.opts.OnMoves
 	var err error
 	for _, l := range s.allTexts() {
 		err = errors.Join(err, l.load(s.db))
@@ -119,7 +122,9 @@ func (s *Store) loadTexts() error {
 }
 
 // allTexts are all texts, in the order in which a cut writes them.
-func (s *Store) allTexts() [3]*texts { return [...]*texts{&s.libraries, &s.users, &s.configuration} }
+func (s *Store) allTexts() [4]*texts {
+	return [...]*texts{&s.libraries, &s.users, &s.configuration, &s.moves}
+}
 
 func (l *texts) load(db *pebble.DB) error {
 	it, err := db.NewIter(&pebble.IterOptions{

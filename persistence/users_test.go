@@ -106,6 +106,7 @@ func TestChangesOfTextsAreDecodedStrictly(t *testing.T) {
 		{opUser, []string{"u", "on", "off"}, false}, {opLibrary, []string{"a", "b", "c"}, false},
 		{opConfiguration, nil, false}, {opConfiguration, []string{"d"}, true}, {opConfiguration, []string{"d", "5"}, true},
 		{opConfiguration, []string{"d", "5", "6"}, false},
+		{opMove, nil, false}, {opMove, []string{"1"}, true}, {opMove, []string{"1", "x"}, true}, {opMove, []string{"1", "x", "y"}, false},
 	} {
 		var rec structures.Change
 		rec.Op(x.op, len(x.args))

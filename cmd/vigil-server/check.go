@@ -111,6 +111,9 @@ func writeReport(w io.Writer, r *persistence.Report) {
 	if r.Directives > 0 {
 		fmt.Fprintf(w, "directives of the group: %d\n", r.Directives)
 	}
+	if r.Moves > 0 {
+		fmt.Fprintf(w, "moves of slots to be made: %d\n", r.Moves)
+	}
 	fmt.Fprintf(w, "values: %d bytes, %d pages\n", r.Bytes, r.Pages)
 	fmt.Fprintf(w, "journal: %d records in %d chunks, the last is %d\n", r.Records, r.Chunks, r.Last)
 	for _, d := range r.Damage {
