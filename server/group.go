@@ -200,6 +200,7 @@ func (srv *Server) part() error {
 // lead prepares for changes: what a follower keeps beside the store is made anew.
 func (srv *Server) lead() {
 	srv.loadLibraries()
+	srv.leadMoves()
 	srv.logf(LogNotice, "This member leads the group from now on")
 }
 
@@ -209,7 +210,7 @@ func (srv *Server) lead() {
 func (srv *Server) follow() {
 	srv.logf(LogNotice, "This member has ceased to lead the group: its clients are disconnected")
 	srv.clients.hangUpAll()
-	srv.moves.end(errMoveLeadership)
+	srv.followMoves()
 	srv.freeze.follow()
 }
 

@@ -26,6 +26,7 @@ func (srv *Server) Load() error {
 	srv.loadLibraries()
 	srv.recallUsers()
 	srv.recallConfiguration()
+	srv.takeMoves(srv.store.Moves(), nil)
 	srv.reportUsers()
 	srv.reportConfiguration()
 	if err := srv.join(); err != nil {

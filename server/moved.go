@@ -21,17 +21,22 @@ func (srv *Server) skipMoved(j *moveJob) {
 	}
 }
 
-// strayed returns the slots of a job that have gone to a third group. They do not come back by waiting, and the moves behind
-// this one would wait too.
-func (srv *Server) strayed(j *moveJob) *slots.Set {
-	here, there := srv.sides(j)
-	if here == nil {
+// hopeless returns why a job cannot be done by waiting, which the moves behind it would do too: slots of it have gone to a
+// third group, or the one that is to get them is gone. It is nil for others.
+func (srv *Server) hopeless(j *moveJob) error {
+	switch here, there := srv.sides(j); {
+	case here == nil:
 		return nil
+	case there == nil:
+		return errMoveGone
+	case j.left.Without(here).Without(there).Len() > 0:
+		return errMoveNotOwn
 	}
-	return j.left.Without(here).Without(there)
+	return nil
 }
 
-// sides returns the slots of this group and those of the one to which a job moves slots, nil if this server does not lead.
+// sides returns the slots of this group and those of the one to which a job moves slots: none if this server does not lead, and
+// there is nil for a group that is not in the cluster.
 func (srv *Server) sides(j *moveJob) (here, there *slots.Set) {
 	m := host{srv}.Membership()
 	if m == nil || !m.Leads {
@@ -40,7 +45,7 @@ func (srv *Server) sides(j *moveJob) (here, there *slots.Set) {
 	shards := m.Shards()
 	for i := range shards[1:] {
 		if s := &shards[1+i]; s.ID == j.Shard {
-			there = s.Slots
+			there = s.Slots.Union(nil)
 		}
 	}
 	return shards[0].Slots, there

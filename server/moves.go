@@ -1,10 +1,10 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"sync"
 	"time"
 
@@ -33,10 +33,11 @@ const (
 )
 
 var (
-	errMoveLeadership = errors.New("this server has ceased to lead its group: what was not moved is still there")
+	errMoveLeadership = errors.New("this server has ceased to lead its group")
 	errMoveCancelled  = errors.New("cancelled")
 	errMoveTracked    = errors.New("too many keys change, or all keys were removed")
 	errMoveNotOwn     = errors.New("the server does not lead a group that has all of these slots")
+	errMoveGone       = errors.New("the group that slots go to is not in the cluster any more: it lies buried, or its server was reset")
 	errMoveNowhere    = errors.New("the group that slots go to has no leader now")
 	errMoveBusy       = errors.New("keys are being copied for something else")
 	errTooManyMoves   = commands.WireError("ERR too many moves of slots wait")
@@ -45,59 +46,39 @@ var (
 // moves are the moves that this server makes, one after the other.
 type moves struct {
 	mu      sync.Mutex
-	jobs    []*moveJob // in the order of their calls; guarded by mu
-	running bool       // a worker is; guarded by mu
-	last    uint64     // number of a job; guarded by mu
+	jobs    []*moveJob        // in the order of their calls; guarded by mu
+	running bool              // a worker is; guarded by mu
+	last    uint64            // number of a job; guarded by mu
+	kept    map[string]string // what the leader is to make, as a follower knows; guarded by mu
 }
 
 // moveJob is one call's. What changes is guarded by moves.mu.
 type moveJob struct {
 	cluster.Move
 	left   *slots.Set // to be moved
+	kept   bool       // with the data of the group
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 }
 
-// MoveSlots implements [cluster.Changes], as do the methods below: it has slots moved in the background.
-func (h host) MoveSlots(to []cluster.Destination) error {
-	srv := h.srv
-	srv.mu.Lock()
-	defer srv.mu.Unlock()
-	if srv.opts.Group == nil || srv.closed {
+// MoveSlots implements [cluster.Mover], as do the methods below: it has slots moved in the background, by this leader of the group
+// and those after it.
+func (h host) MoveSlots(to []cluster.Destination) (err error) {
+	if h.srv.opts.Group == nil {
 		return errAlone
 	}
-	q := &srv.moves
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	waiting := 0
-	for _, j := range q.jobs {
-		if !j.Over() {
-			waiting++
-		}
-	}
-	if waiting+len(to) > maxMoveJobs {
-		return errTooManyMoves
-	}
-	now := srv.clock.Now().UnixMilli()
-	for _, d := range to {
-		q.last++
-		j := &moveJob{Move: cluster.Move{Name: strconv.FormatUint(q.last, 10), Destination: d, State: cluster.MoveWaits, Created: now, Updated: now, Slots: d.Slots.Len()}, left: d.Slots}
-		j.ctx, j.cancel = context.WithCancelCause(srv.done)
-		q.jobs = append(q.jobs, j)
-	}
-	if !q.running {
-		q.running = true
-		srv.workers.Go(srv.runMoves)
-	}
-	return nil
+	h.srv.abroad(func() { err = h.srv.order(to) })
+	return err
 }
 
 // OrderMove implements [members.Rebalancer].
 func (h host) OrderMove(ctx context.Context, from, to string, of *slots.Set) error {
-	if m := h.Membership(); m != nil && m.ID == from {
-		return h.srv.orderMove(to, of)
-	}
-	return h.abroadIn(func(g Group) error { return g.OrderMove(ctx, from, to, of) })
+	return h.abroadIn(func(g Group) error {
+		if m := h.Membership(); m != nil && m.ID == from {
+			return h.srv.orderMove(to, of)
+		}
+		return g.OrderMove(ctx, from, to, of)
+	})
 }
 
 // orderMove has slots of this group moved to the one with an ID.
@@ -112,25 +93,11 @@ func (srv *Server) orderMove(to string, of *slots.Set) error {
 	}
 	for i := range shards[1:] {
 		if s := &shards[1+i]; s.ID == to && s.Leader >= 0 {
-			return host{srv}.MoveSlots([]cluster.Destination{{Shard: to, Node: s.Members[s.Leader].ID, Slots: of}})
+			return srv.order([]cluster.Destination{{Shard: to, Node: s.Members[s.Leader].ID, Slots: of}})
 		}
 	}
 	return errMoveNowhere
 }
-
-// Moves returns the moves that this server makes, has made lately and is to make, the first one first.
-func (h host) Moves() (all []cluster.Move) {
-	q := &h.srv.moves
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for _, j := range q.jobs {
-		all = append(all, j.Move)
-	}
-	return all
-}
-
-// CancelMoves ends all moves: slots that are not given away stay.
-func (h host) CancelMoves() { h.srv.moves.end(errMoveCancelled) }
 
 // end ends all moves.
 func (q *moves) end(why error) {
@@ -184,7 +151,7 @@ func (srv *Server) runMove(j *moveJob) {
 	most, tries, pause := slotsAtOnce, 0, firstMovePause
 	for srv.skipMoved(j); j.left.Len() > 0; srv.skipMoved(j) {
 		some := firstSlots(j.left, most)
-		err := context.Cause(j.ctx)
+		err := cmp.Or(context.Cause(j.ctx), srv.hopeless(j))
 		if err == nil {
 			err = srv.moveSome(j, some)
 		}
@@ -196,14 +163,15 @@ func (srv *Server) runMove(j *moveJob) {
 		}
 		if why := context.Cause(j.ctx); why != nil {
 			err, tries = why, maxMoveTries
-		} else if srv.strayed(j).Len() > 0 {
-			err, tries = errMoveNotOwn, maxMoveTries
+		} else if why := srv.hopeless(j); why != nil {
+			err, tries = why, maxMoveTries
 		}
 		if errors.Is(err, errMoveTracked) {
 			most = max(1, some.Len()/2)
 		}
 		if tries++; tries >= maxMoveTries {
 			srv.logf(LogWarning, "Slots are not moved: %v", err)
+			srv.forgetMove(j)
 			srv.note(j, func(m *cluster.Move) {
 				if m.State, m.Message = cluster.MoveFailed, err.Error(); errors.Is(err, errMoveCancelled) {
 					m.State = cluster.MoveCancelled
@@ -215,6 +183,7 @@ func (srv *Server) runMove(j *moveJob) {
 		srv.rest(j.ctx, pause)
 		pause = min(2*pause, lastMovePause)
 	}
+	srv.forgetMove(j)
 	srv.note(j, func(m *cluster.Move) { m.State = cluster.MoveDone })
 }
 

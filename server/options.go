@@ -97,7 +97,7 @@ func (srv *Server) storeOptions() persistence.Options {
 		Logf:    func(level int, format string, args ...any) { srv.logf(storeLevels[level], format, args...) },
 	}
 	if g := srv.opts.Group; g != nil {
-		o.Replicator, o.OnUsers, o.OnConfiguration = g.Replicator(), srv.takeUsers, srv.takeConfiguration
+		o.Replicator, o.OnUsers, o.OnConfiguration, o.OnMoves = g.Replicator(), srv.takeUsers, srv.takeConfiguration, srv.takeMoves
 	}
 	if srv.opts.Store != nil {
 		srv.opts.Store(&o)

@@ -24,12 +24,12 @@ type Changes interface {
 
 // Mover is a server that leads its group and moves slots of it with their keys to others.
 type Mover interface {
-	// MoveSlots has slots moved, soon after it has returned.
+	// MoveSlots has slots moved, soon after it has returned: the group of this server has agreed by then that they are to be.
 	MoveSlots(to []Destination) error
 	// Moves returns the moves that are made, were made lately and are to be made, the first one first.
 	Moves() []Move
-	// CancelMoves ends all moves: slots that are not given away stay.
-	CancelMoves()
+	// CancelMoves ends all moves, and returns when the group has agreed on that: slots that are not given away stay.
+	CancelMoves() error
 }
 
 // change has a cluster change, and replies when that is done. A transaction and a script, which hold locks,

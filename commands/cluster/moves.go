@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"time"
 
 	"github.com/vigildb/vigil/commands"
@@ -62,10 +63,7 @@ func migrateSlots(c *commands.Ctx, m *commands.Membership) error {
 	if none := taken.Without(m.Shards()[0].Slots).Ranges(); len(none) > 0 {
 		return errSlotNotOwn(none[0].First)
 	}
-	if err := c.Host.(Node).MoveSlots(to); err != nil {
-		return err
-	}
-	return ok(c)
+	return change(c, func(_ context.Context, node Node) error { return node.MoveSlots(to) })
 }
 
 // destination reads "SLOTSRANGE first last [first last ...] NODE id".
@@ -115,14 +113,19 @@ func destination(c *commands.Ctx, m *commands.Membership, taken *slots.Set) (d D
 }
 
 // cancelMigrations ends what MIGRATESLOTS has begun.
-func cancelMigrations(c *commands.Ctx, _ *commands.Membership) error {
-	c.Host.(Node).CancelMoves()
-	return ok(c)
+func cancelMigrations(c *commands.Ctx, m *commands.Membership) error {
+	if !m.Leads {
+		return errNotMaster
+	}
+	return change(c, func(_ context.Context, node Node) error { return node.CancelMoves() })
 }
 
 // migrations lists the moves that this server makes, has made lately and is to make, the last one first.
 func migrations(c *commands.Ctx, m *commands.Membership) error {
-	all := c.Host.(Node).Moves()
+	all, source := c.Host.(Node).Moves(), m.Members[m.Self].ID
+	if m.Led {
+		source = m.Members[m.Leader].ID
+	}
 	c.Reply.Array(len(all))
 	for i := len(all) - 1; i >= 0; i-- {
 		move := &all[i]
@@ -132,7 +135,7 @@ func migrations(c *commands.Ctx, m *commands.Membership) error {
 			n    int64
 		}{
 			{"name", move.Name, 0}, {"operation", "EXPORT", 0}, {"slot_ranges", move.Destination.Slots.String(), 0},
-			{"target_node", move.Node, 0}, {"source_node", m.Members[m.Self].ID, 0},
+			{"target_node", move.Node, 0}, {"source_node", source, 0},
 			{"create_time", "", move.Created / 1000}, {"last_update_time", "", move.Updated / 1000},
 			{"state", string(move.State), 0}, {"message", move.Message, 0},
 			{"slots", "", int64(move.Slots)}, {"slots_moved", "", int64(move.Moved)},

@@ -1,0 +1,291 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/structures/slots"
+)
+
+// heirs are two members of a group which moves slots: the second one has what the first one commits, and leads next.
+type heirs struct {
+	*movesRig
+	next *movesRig
+}
+
+func newHeirs(t *testing.T) *heirs {
+	t.Helper()
+	h := &heirs{next: newMovesRig(t)}
+	h.next.follow()
+	h.movesRig = newMovesRig(t)
+	h.g.to = h.next.g
+	return h
+}
+
+// lead has a server lead that was deposed.
+func (r *movesRig) lead() {
+	r.know(func(m *commands.Membership) { m.Leader, m.Leads = 0, true })
+	r.g.elect()
+}
+
+// fail has the second member lead, with the slots that the first one has.
+func (h *heirs) fail() {
+	own := h.g.own.Load()
+	gone := h.next.g.own.Load().Without(own)
+	h.g.to = nil
+	h.follow()
+	h.next.have(own, gone)
+	h.next.lead()
+}
+
+// order has slots moved to the other group, by ranges.
+func (r *movesRig) order(c *testClient, ranges ...string) {
+	r.t.Helper()
+	for _, of := range ranges {
+		c.want("CLUSTER MIGRATESLOTS SLOTSRANGE "+of+" NODE "+strings.Repeat("c", 40), "OK")
+	}
+}
+
+// gives waits until slots are given away, while time passes, and lets them go.
+func (r *movesRig) gives() *slots.Set {
+	r.t.Helper()
+	r.until("slots are about to be given away", func() bool {
+		r.clock.advance(time.Second)
+		select {
+		case <-r.giving:
+			return true
+		default:
+			return false
+		}
+	})
+	r.g.testMoves.mu.Lock()
+	of := r.g.under
+	r.g.testMoves.mu.Unlock()
+	r.given <- nil
+	return of
+}
+
+// progress returns what a server tells of moves.
+func (r *movesRig) progress() string {
+	var all []string
+	for _, m := range (host{r.srv}).Moves() {
+		all = append(all, fmt.Sprintf("%s of %s %d/%d", m.State, m.Destination.Slots, m.Moved, m.Slots))
+	}
+	return strings.Join(all, ", ")
+}
+
+func (r *movesRig) untilProgress(want string) {
+	r.t.Helper()
+	r.until("the moves are: "+want, func() bool { return r.progress() == want })
+}
+
+// The next leader goes on with all moves where the former one has left them, and tells how far they are. Followers
+// show them meanwhile.
+func TestNextLeaderGoesOnWithMoves(t *testing.T) {
+	h := newHeirs(t)
+	c := h.dial()
+	h.order(c, "0 2047", "3300 3300")
+	h.order(c, "5000 5001 5003 5003")
+	if got := h.gives().String(); got != "0-1023" {
+		t.Fatalf("the first slots that go are %s", got)
+	}
+	<-h.giving
+	h.untilProgress("moving of 0-2047 1024/2048, waiting of 3300 0/1, waiting of 5000-5001 5003 0/3")
+	h.next.untilProgress("waiting of 0-2047 0/2048, waiting of 3300 0/1, waiting of 5000-5001 5003 0/3")
+	follower := h.next.dial()
+	if got := follower.do("CLUSTER", "GETSLOTMIGRATIONS"); !strings.Contains(got, `"the leader of the group makes this move"`) || !strings.Contains(got, `"source_node" "2222`) {
+		t.Errorf("a follower shows %s", got)
+	}
+	h.fail()
+	h.untilProgress("waiting of 0-2047 0/2048, waiting of 3300 0/1, waiting of 5000-5001 5003 0/3")
+	for _, want := range []string{"1024-2047", "3300", "5000-5001 5003"} {
+		if got := h.next.gives().String(); got != want {
+			t.Errorf("%s goes, want %s", got, want)
+		}
+	}
+	h.next.untilProgress("success of 0-2047 2048/2048, success of 3300 1/1, success of 5000-5001 5003 3/3")
+	if left := h.next.srv.store.Moves(); len(left) > 0 {
+		t.Errorf("%q are kept after they were made", left)
+	}
+	h.next.order(h.next.dial(), "6000 6000")
+	h.next.gives()
+	h.next.untilProgress("success of 0-2047 2048/2048, success of 3300 1/1, success of 5000-5001 5003 3/3, success of 6000 1/1")
+}
+
+// A server that leads again makes each move once, although an earlier attempt of its own has not ended.
+func TestLeaderThatComesBackMakesEachMoveOnce(t *testing.T) {
+	r := newMovesRig(t)
+	stuck, free := make(chan struct{}), make(chan struct{})
+	sends := r.g.sends
+	r.g.sends = func(keys []byte) error {
+		close(stuck)
+		<-free
+		return errors.New("the connection broke")
+	}
+	c := r.dial()
+	c.want("SET b 1", "OK")
+	r.order(c, "3300 3300", "3301 3301")
+	<-stuck
+	r.follow()
+	r.g.testMoves.mu.Lock()
+	r.g.sends = sends
+	r.g.testMoves.mu.Unlock()
+	r.lead()
+	r.untilProgress("waiting of 3300 0/1, waiting of 3301 0/1")
+	close(free)
+	for _, want := range []string{"3300", "3301"} {
+		if got := r.gives().String(); got != want {
+			t.Errorf("%s goes, want %s", got, want)
+		}
+	}
+	r.untilProgress("success of 3300 1/1, success of 3301 1/1")
+}
+
+// Moves that were cancelled before the leader was lost are not made by the next one.
+func TestCancelledMovesAreNotMadeByTheNextLeader(t *testing.T) {
+	h := newHeirs(t)
+	c := h.dial()
+	h.order(c, "3300 3300", "3301 3301")
+	<-h.giving
+	h.next.dial().want("CLUSTER CANCELSLOTMIGRATIONS", "(error) ERR The specified node is not a master")
+	c.want("CLUSTER CANCELSLOTMIGRATIONS", "OK")
+	h.untilProgress("canceled of 3300 0/1, canceled of 3301 0/1")
+	h.next.untilProgress("")
+	h.fail()
+	h.next.untilProgress("")
+	h.next.order(h.next.dial(), "3302 3302")
+	if got := h.next.gives().String(); got != "3302" {
+		t.Errorf("%s goes", got)
+	}
+}
+
+// An order, and the end of one, count when the group has agreed: before, the client has no reply.
+func TestOrdersOfMovesWaitForTheGroup(t *testing.T) {
+	h := newHeirs(t)
+	c := h.dial()
+	h.order(c, "3300 3300")
+	<-h.giving
+	h.g.holdBack(true)
+	orders, cancels := h.dial(), h.dial()
+	orders.send(strings.Fields("CLUSTER MIGRATESLOTS SLOTSRANGE 5000 5000 NODE " + strings.Repeat("c", 40))...)
+	h.untilProgress("moving of 3300 0/1, waiting of 5000 0/1")
+	cancels.send("CLUSTER", "CANCELSLOTMIGRATIONS")
+	h.untilProgress("canceled of 3300 0/1, canceled of 5000 0/1")
+	h.fail()
+	orders.ended()
+	cancels.ended()
+	if got := h.next.gives().String(); got != "3300" {
+		t.Errorf("%s goes", got)
+	}
+	h.next.untilProgress("success of 3300 1/1")
+	h.untilProgress("canceled of 3300 0/1, canceled of 5000 0/1, waiting of 3300 0/1") // what was lost is not kept here either
+}
+
+// Moves that are ordered are kept when the server of the leader ends, with order or without.
+func TestServerThatEndsLeavesItsMoves(t *testing.T) {
+	h := newHeirs(t)
+	h.order(h.dial(), "3300 3300")
+	<-h.giving
+	h.g.to = nil
+	if err := h.srv.Close(); err != nil {
+		t.Fatal(err)
+	}
+	h.next.lead()
+	if got := h.next.gives().String(); got != "3300" {
+		t.Errorf("%s goes", got)
+	}
+}
+
+// A move to a group that is in the cluster no more, as one that lies buried, ends at once, and so do those behind it.
+func TestMovesToAGroupThatIsGoneFailAtOnce(t *testing.T) {
+	r := newMovesRig(t)
+	c := r.dial()
+	r.order(c, "3300 3300", "3301 3301")
+	<-r.giving
+	r.know(func(m *commands.Membership) { m.OtherShards = m.OtherShards[1:] })
+	r.given <- errors.New("the group lies buried")
+	r.untilProgress("failed of 3300 0/1, failed of 3301 0/1") // the clock stands still
+	if got := c.do("CLUSTER", "GETSLOTMIGRATIONS"); strings.Count(got, `"message" "the group that slots go to is not in the cluster any more: it lies buried, or its server was reset"`) != 2 {
+		t.Errorf("GETSLOTMIGRATIONS: %s", got)
+	}
+	if left := r.srv.store.Moves(); len(left) > 0 {
+		t.Errorf("%q are kept after they failed", left)
+	}
+	c.want("CLUSTER MIGRATESLOTS SLOTSRANGE 3300 3300 NODE "+strings.Repeat("c", 40), "(error) ERR Unknown node "+strings.Repeat("c", 40))
+}
+
+// A group of a level without moves in its log makes them as long as its leader leads.
+func TestGroupOfALowerLevelKeepsNoMoves(t *testing.T) {
+	r := newMovesRig(t)
+	r.g.m.SetLevel(persistence.LevelUntold)
+	c := r.dial()
+	r.order(c, "3300 3300", "3301 3301")
+	r.gives()
+	<-r.giving
+	if kept := r.srv.store.Moves(); len(kept) > 0 {
+		t.Errorf("%q are kept", kept)
+	}
+	r.follow()
+	r.lead()
+	r.untilProgress("success of 3300 1/1")
+}
+
+// As many moves wait as may, and what is refused leaves nothing.
+func TestTooManyMovesAreRefused(t *testing.T) {
+	r := newMovesRig(t)
+	c := r.dial()
+	r.order(c, "3300 3300")
+	<-r.giving
+	for i := range maxMoveJobs - 2 {
+		r.order(c, fmt.Sprint(i, " ", i))
+	}
+	const to = " NODE cccccccccccccccccccccccccccccccccccccccc"
+	c.want("CLUSTER MIGRATESLOTS SLOTSRANGE 5000 5000"+to+" SLOTSRANGE 5001 5001"+to, "(error) ERR too many moves of slots wait")
+	r.order(c, "5000 5000")
+	if n := len(r.srv.store.Moves()); n != maxMoveJobs {
+		t.Errorf("%d moves are kept", n)
+	}
+	c.want("MULTI", "OK")
+	c.want("CLUSTER CANCELSLOTMIGRATIONS", queued)
+	c.want("EXEC", "[(error) ERR Command not allowed inside a transaction]")
+	c.want("CLUSTER CANCELSLOTMIGRATIONS", "OK")
+}
+
+// What is kept of a move is read as it was written. What this version does not understand it leaves alone.
+func TestKeptMovesAreReadStrictly(t *testing.T) {
+	r := newMovesRig(t)
+	for _, text := range []string{"", "a b 5", "a b x 1-2", "a b 5 2-1", "a b 5 16384", "a b 5 x"} {
+		if j, err := jobOf("1", text); err == nil {
+			t.Errorf("%q is %+v", text, j.Move)
+		}
+	}
+	if err := r.srv.changeMoves(func(tx *persistence.Tx, _ bool) {
+		tx.SetMove("10", "of a later version")
+		tx.SetMove("9", strings.Repeat("a", 40)+" "+strings.Repeat("c", 40)+" 5000 3300 3302-3303")
+		tx.SetMove("11", strings.Repeat("a", 40)+" "+strings.Repeat("c", 40)+" 5000 3301")
+	}); err != nil {
+		t.Fatal(err)
+	}
+	r.follow()
+	r.lead()
+	for _, want := range []string{"3300 3302-3303", "3301"} {
+		if got := r.gives().String(); got != want {
+			t.Errorf("%s goes, want %s", got, want)
+		}
+	}
+	r.untilProgress("success of 3300 3302-3303 3/3, success of 3301 1/1")
+	if kept := fmt.Sprint(r.srv.store.Moves()); kept != "map[10:of a later version]" {
+		t.Errorf("%s is kept", kept)
+	}
+	if m := (host{r.srv}).Moves()[0]; m.Created != 5000 || m.Node != strings.Repeat("c", 40) {
+		t.Errorf("the first one is %+v", m)
+	}
+	if err := r.srv.order(nil); err != nil {
+		t.Errorf("nothing is ordered: %v", err)
+	}
+}
