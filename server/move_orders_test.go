@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/cluster"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/structures/slots"
 )
@@ -287,5 +288,28 @@ func TestKeptMovesAreReadStrictly(t *testing.T) {
 	}
 	if err := r.srv.order(nil); err != nil {
 		t.Errorf("nothing is ordered: %v", err)
+	}
+}
+
+// What is ordered while the leadership ends is lost with it, and not made when the server leads again.
+func TestMoveThatIsOrderedAmidTheEndOfALeadershipIsNotMade(t *testing.T) {
+	r := newMovesRig(t)
+	failed := make(chan error, 1)
+	r.g.amid = func() {
+		go func() {
+			failed <- r.srv.order([]cluster.Destination{{Shard: strings.Repeat("a", 40), Node: strings.Repeat("c", 40), Slots: mustSlots(t, "5000")}})
+		}()
+		r.until("it is ordered", func() bool { return strings.Contains(r.progress(), "5000 0/1") })
+	}
+	r.follow()
+	if err := <-failed; err == nil {
+		t.Error("the order is acknowledged")
+	}
+	r.g.amid = nil
+	r.lead()
+	r.untilProgress("")
+	r.order(r.dial(), "3300 3300")
+	if got := r.gives().String(); got != "3300" {
+		t.Errorf("%s goes", got)
 	}
 }
