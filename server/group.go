@@ -113,6 +113,7 @@ func (srv *Server) join() error {
 	g.OnAsked(srv.respond)
 	srv.workers.Go(srv.runHerald) // Load has not ended, so that Close waits for it
 	srv.workers.Go(srv.runShardChannels)
+	srv.workers.Go(srv.runDepartures)
 	return g.Start(srv.store.Member(), srv.settings().sync != persistence.SyncAlways, srv.lead, srv.follow, srv.leave)
 }
 

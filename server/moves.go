@@ -329,32 +329,3 @@ func (srv *Server) giveFrozen(j *moveJob, c *copier, of *slots.Set, attempt uint
 	given = err == nil
 	return 0, err
 }
-
-// sendAway sends clients that wait for keys of slots which the group has given away to the one that has them, and
-// has the transactions of those that watch such keys fail.
-func (srv *Server) sendAway(of *slots.Set) {
-	if srv.settleDown(srv.done, false) != nil { // until then others may begin to wait
-		return
-	}
-	for _, k := range srv.watches.inDB(0) {
-		if of.Has(commands.KeySlot([]byte(k.key))) {
-			srv.watches.touch(0, []byte(k.key))
-		}
-	}
-	for _, w := range srv.waiting.all() {
-		for _, key := range w.keys {
-			slot := commands.KeySlot(key)
-			if !of.Has(slot) {
-				continue
-			}
-			text := commands.ErrClusterDown
-			if m := (host{srv}).Membership(); m != nil {
-				if owner := m.Owner(slot); owner != nil && owner.Leader >= 0 {
-					text = commands.ErrMoved(slot, &owner.Members[owner.Leader])
-				}
-			}
-			srv.endWait(w, func(r *commands.Reply) { r.Error(text) })
-			break
-		}
-	}
-}

@@ -18,6 +18,7 @@ import (
 type shardChannels struct {
 	kept atomic.Pointer[slots.Set] // nil for all: clients see no slots, or nothing is known of them yet
 	wake chan struct{}             // has room for one: a wake that is not taken yet is enough
+	left chan struct{}             // likewise, of runDepartures
 }
 
 // keep notes the slots whose channels are those of this server's group from now on. It waits for nothing.
@@ -27,6 +28,7 @@ func (c *shardChannels) keep(of *slots.Set) {
 	case c.wake <- struct{}{}:
 	default:
 	}
+	c.look()
 }
 
 // keeps reports whether there may be subscribers of a channel.

@@ -1,0 +1,86 @@
+package server
+
+import (
+	"time"
+
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/structures/slots"
+)
+
+// Clients that wait for a key whose slot is not this group's any more are not served by waiting: nobody changes the key
+// here. As in Redis they get the error that a call for the slot gets now. A slot goes by a move, and it goes without one
+// when the group is buried, or another group turns out to have had it for longer.
+
+// lookAgain is when the server looks again at a division of the slots that is about to change.
+const lookAgain = 50 * time.Millisecond
+
+// runDepartures sends clients away when slots have gone. It ends with the server.
+func (srv *Server) runDepartures() {
+	c := &srv.channels
+	for had := slots.All(); ; {
+		select {
+		case <-srv.done.Done():
+			return
+		case <-c.left:
+		}
+		kept := c.kept.Load()
+		own, _ := srv.opts.Group.Shard()
+		if own == nil {
+			own = slots.All()
+		}
+		if kept == nil || own.Without(kept).Len() > 0 { // until calls are judged by what is new others may begin to wait
+			srv.clock.AfterFunc(lookAgain, c.look)
+			continue
+		}
+		if gone := had.Without(kept); gone.Len() > 0 {
+			srv.sendAway(gone)
+		}
+		had = kept
+	}
+}
+
+// look has runDepartures look at the slots.
+func (c *shardChannels) look() {
+	select {
+	case c.left <- struct{}{}:
+	default: // it is about to
+	}
+}
+
+// sendAway sends clients that wait for keys of slots which the group does not have any more to the one that has them, and
+// has the transactions of those that watch such keys fail.
+func (srv *Server) sendAway(of *slots.Set) {
+	if srv.settleDown(srv.done, false) != nil { // until then others may begin to wait
+		return
+	}
+	for _, k := range srv.watches.inDB(0) {
+		if of.Has(commands.KeySlot([]byte(k.key))) {
+			srv.watches.touch(0, []byte(k.key))
+		}
+	}
+	for _, w := range srv.waiting.all() {
+		for _, key := range w.keys {
+			if slot := commands.KeySlot(key); of.Has(slot) {
+				text := srv.whereTo(slot)
+				srv.endWait(w, func(r *commands.Reply) { r.Error(text) })
+				break
+			}
+		}
+	}
+}
+
+// whereTo is the error of a call for a slot of another group, or of none.
+func (srv *Server) whereTo(slot int) commands.WireError {
+	m := host{srv}.Membership()
+	if m == nil {
+		return commands.ErrClusterDown
+	}
+	switch owner := m.Owner(slot); {
+	case owner == nil:
+		return commands.ErrSlotNotServed
+	case owner.Leader < 0:
+		return commands.ErrClusterDown
+	default:
+		return commands.ErrMoved(slot, &owner.Members[owner.Leader])
+	}
+}

@@ -1,0 +1,76 @@
+package server
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/vigildb/vigil/structures/slots"
+)
+
+const notServed = "(error) CLUSTERDOWN Hash slot not served"
+
+// Clients that wait for keys of a slot which is nobody's any more, or another group's, are told so when it goes, though nothing was
+// moved: as when the group is buried. Those that wait for keys of other slots go on to wait.
+func TestClientsDoNotWaitForKeysOfSlotsThatHaveGone(t *testing.T) {
+	for text, have := range map[string]func(r *movesRig){
+		notServed: func(r *movesRig) { r.have(r.g.own.Load().Without(mustSlots(t, "3300")), nil) },
+		movedB:    func(r *movesRig) { r.have(r.g.own.Load().Without(mustSlots(t, "3300")), mustSlots(t, "3300")) },
+	} {
+		r := newMovesRig(t)
+		r.have(r.g.own.Load(), nil)
+		c := r.dial()
+		c.want("XADD {b}stream 1-1 f v", `"1-1"`)
+		var waiting []*testClient
+		for _, call := range []string{"BLPOP b 0", "XREAD BLOCK 0 STREAMS {b}stream $", "BLMOVE b {b}other LEFT RIGHT 0", "BZPOPMIN {b}z 1000"} {
+			w := r.dial()
+			w.send(strings.Fields(call)...)
+			waiting = append(waiting, w)
+		}
+		stays := r.dial()
+		stays.send("BLPOP", "c", "0")
+		r.blocked(5)
+		watches := r.dial()
+		watches.want("WATCH b", "OK")
+		watches.want("MULTI", "OK")
+		watches.want("SET c 1", queued)
+		have(r)
+		for _, w := range waiting {
+			w.next(text)
+			w.want("PING", "PONG")
+		}
+		watches.want("EXEC", "(nil array)")
+		c.want("LPUSH c 1", "(int) 1")
+		stays.next(`["c" "1"]`)
+	}
+}
+
+// All clients that wait for keys are told when the group has no slot any more; one that waits for none goes on.
+func TestNobodyWaitsForKeysOfAGroupWithoutSlots(t *testing.T) {
+	r := newMovesRig(t)
+	r.have(r.g.own.Load(), nil)
+	b, c := r.dial(), r.dial()
+	b.send("BLPOP", "b", "0")
+	c.send("BRPOP", "c", "0")
+	r.blocked(2)
+	r.have(new(slots.Set), mustSlots(t, "3300"))
+	b.next(movedB)
+	c.next(notServed)
+}
+
+// A client that begins to wait while the division of the slots changes is told too.
+func TestClientThatBeginsToWaitAmidAChangeIsTold(t *testing.T) {
+	r := newMovesRig(t)
+	r.have(r.g.own.Load(), nil)
+	less := r.g.own.Load().Without(mustSlots(t, "3300"))
+	r.g.channels(less)
+	r.until("the server looks again later", func() bool { return len(r.srv.channels.left) == 0 })
+	w := r.dial()
+	w.send("BLPOP", "b", "0")
+	r.blocked(1)
+	r.g.own.Store(less)
+	r.until("nobody waits", func() bool {
+		r.clock.advance(lookAgain)
+		return r.srv.waiting.n.Load() == 0
+	})
+	w.next(notServed)
+}
