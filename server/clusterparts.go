@@ -27,6 +27,7 @@ const (
 type partRequest struct {
 	What  string
 	Index uint64             `json:",omitempty"`
+	Node  string             `json:",omitempty"` // its ID, for asksDismiss
 	Whole *persistence.Whole `json:",omitempty"`
 }
 
@@ -80,6 +81,8 @@ func (srv *Server) servePartAs(ctx context.Context, m *commands.Membership, q *p
 		return &partReply{Error: string(commands.ErrSnapshotName)}
 	}
 	switch q.What {
+	case asksDismiss:
+		return srv.dismissed(ctx, m, q.Node)
 	case asksParts:
 		return srv.parts()
 	case asksRemove:

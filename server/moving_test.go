@@ -91,7 +91,7 @@ func TestReplicasAreForgotten(t *testing.T) {
 	id := func(digit string) string { return strings.Repeat(digit, 40) }
 	each(t, c, map[string]string{
 		"CLUSTER FORGET " + id("1"):        "(error) ERR I tried hard but I can't forget myself...",
-		"CLUSTER FORGET " + id("c"):        "(error) ERR the node leads a group: CLUSTER RESET at the node takes it out of the cluster, if it has no keys, and VIGIL.CLUSTER BURY gives up a group that is gone for good",
+		"CLUSTER FORGET " + id("c"):        "(error) ERR the node has slots: VIGIL.CLUSTER REBALANCE WEIGHT " + id("c") + " 0 moves them to the others, and VIGIL.CLUSTER BURY gives up a group that is gone for good",
 		"CLUSTER FORGET " + id("b"):        "OK", // a replica of another group
 		"CLUSTER FORGET " + id("8"):        "OK", // a former one
 		"CLUSTER FORGET " + id("7"):        "(error) ERR Unknown node " + id("7"),

@@ -83,7 +83,7 @@ func subcommands() []commands.Command {
 			Cost: "O(n) for n keys in all", Summary: "Takes slots without keys from the group of the node.", Run: seen(dropSlots(true))},
 		{Name: "FAILOVER", Arity: -2, Flags: decides, Syntax: "[FORCE | TAKEOVER]", Summary: "Asks the leader to hand over to this member.", Run: failover},
 		{Name: "FLUSHSLOTS", Arity: 2, Flags: decides, Cost: "O(n) for n keys in all", Summary: "Takes all slots from the group of the node, which has no keys.", Run: seen(flushSlots)},
-		{Name: "FORGET", Arity: 3, Flags: decides, Syntax: "node-id", Summary: "Has a replica leave its group.", Run: seen(forget)},
+		{Name: "FORGET", Arity: 3, Flags: decides, Syntax: "node-id", Summary: "Has a replica leave its group, or a master without slots the cluster.", Run: seen(forget)},
 		{Name: "GETKEYSINSLOT", Arity: 4, Flags: asks, Tips: changing, Syntax: "slot count", Cost: "O(n) for n keys in all", Summary: "Lists keys of a slot.", Run: getKeys},
 		{Name: "GETSLOTMIGRATIONS", Arity: 2, Flags: asks, Tips: changing, Since: "1.0.0", Cost: "O(n) for n moves", Summary: "Lists the moves of slots that the node makes, has made lately and is to make.", Run: seen(migrations)},
 		{Name: "INFO", Arity: 2, Flags: asks, Tips: changing, Summary: "Returns the state of the node.", Run: seen(info)},

@@ -19,6 +19,13 @@ type Membership interface {
 	Forget(ctx context.Context, id string) (known bool, err error)
 }
 
+// Dismisser is a server that has others leave the cluster.
+type Dismisser interface {
+	// Dismiss has the server with an ID and an address, which is a group by itself without slots and keys, forget the cluster. It returns
+	// when this server has heard of that. Errors are for clients, without a code.
+	Dismiss(ctx context.Context, id, address string) error
+}
+
 // replicate makes an empty server a member of the group of a master.
 func replicate(c *commands.Ctx, n node) error {
 	own := n.m.Shards()[0]
@@ -76,8 +83,8 @@ func refuseKeys(ctx context.Context, of Node, refusal error) error {
 	return found
 }
 
-// forget has a replica leave its group, whichever node is asked. The nodes that are asked next do not know it any more, which
-// is no error: tools ask all of them.
+// forget has a replica leave its group, and a master without slots the cluster, whichever node is asked. The nodes that are asked next
+// do not know it any more, which is no error: tools ask all of them.
 func forget(c *commands.Ctx, m *commands.Membership) error {
 	id, found := c.Args.String(), node{}
 	eachNode(m, func(n node) {
@@ -91,8 +98,13 @@ func forget(c *commands.Ctx, m *commands.Membership) error {
 		return errForgetSelf
 	case found.leads && found.own:
 		return errForgetMaster
+	case found.leads && found.shard.Slots.Len() > 0:
+		return errForgetSlots([]byte(id))
+	case found.leads && len(found.shard.Members) > 1:
+		return errForgetReplicas
 	case found.leads:
-		return errForgetGroup
+		d := c.Host.(Dismisser)
+		return change(c, func(ctx context.Context, _ Node) error { return d.Dismiss(ctx, id, found.Address()) })
 	}
 	return change(c, func(ctx context.Context, to Node) error {
 		known, err := to.Forget(ctx, id)

@@ -1,0 +1,119 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/structures/slots"
+)
+
+// A master without slots leaves the cluster when CLUSTER FORGET of it is sent to any other server, as a replica leaves its
+// group: that server asks it to forget the cluster itself, which it alone can do. ADR 0072.
+
+// asksDismiss is asked of a server that is a group by itself: forget the cluster, unless it has slots or keys.
+const asksDismiss = "dismiss"
+
+// lookForDismissed is the time between two looks whether a server has left, and maxDismissLooks how many there are: it was asked
+// already, and leaves at once or not at all.
+const (
+	lookForDismissed = 20 * time.Millisecond
+	maxDismissLooks  = 500
+)
+
+var (
+	errDismissSlots    = errors.New("the node has slots: VIGIL.CLUSTER REBALANCE WEIGHT <node-id> 0 moves them to the others")
+	errDismissReplicas = errors.New("the node has replicas: they leave first, by CLUSTER FORGET of each")
+	errDismissKeys     = errors.New("the node has keys, of slots that it does not have any more: FLUSHALL there removes them")
+	errDismissLate     = errors.New("the node has not left the cluster yet: its log may say why")
+	errDismissSettles  = errors.New("the node does not lead its group now")
+)
+
+// Dismiss has the server with an ID and an address forget the cluster, as [cluster.Dismisser] says.
+func (h host) Dismiss(ctx context.Context, id, address string) error {
+	request, err := json.Marshal(&partRequest{What: asksDismiss, Node: id})
+	if err != nil {
+		return err
+	}
+	return h.abroadIn(func(g Group) error {
+		reply, err := g.AskServer(ctx, address, request)
+		if err != nil {
+			return errors.Join(errors.New("the node does not respond: VIGIL.CLUSTER BURY gives up one that is gone for good"), err)
+		}
+		var a partReply
+		if err := json.Unmarshal(reply, &a); err != nil {
+			return err
+		}
+		if a.Error != "" {
+			return errors.New(a.Error)
+		}
+		for looks := 0; h.shows(id); looks++ {
+			if looks == maxDismissLooks {
+				return errDismissLate
+			}
+			if h.srv.rest(ctx, lookForDismissed); ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+		}
+		return nil
+	})
+}
+
+// shows reports whether the server knows a node of another group by its ID.
+func (h host) shows(id string) bool {
+	m := h.Membership()
+	if m == nil {
+		return false
+	}
+	for i := range m.OtherShards {
+		for k := range m.OtherShards[i].Members {
+			if m.OtherShards[i].Members[k].ID == id {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// dismissed has this server forget the cluster, soon after it has said so: the connection on which it was asked ends with its part
+// in the group.
+func (srv *Server) dismissed(ctx context.Context, m *commands.Membership, node string) *partReply {
+	if m.Members[m.Self].ID != node {
+		return &partReply{} // it has left already
+	}
+	if err := srv.mayDismiss(ctx, m); err != nil {
+		return &partReply{Error: err.Error()}
+	}
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	if srv.closed {
+		return &partReply{Error: errDismissSettles.Error()}
+	}
+	srv.workers.Go(func() { // ends with the group's part, or when that cannot end
+		if err := srv.opts.Group.Reset(srv.done); err != nil {
+			srv.logf(LogWarning, "CLUSTER FORGET of this server was sent to another one, and it stays: %v", err)
+		}
+	})
+	return &partReply{}
+}
+
+// mayDismiss returns why this server does not forget the cluster.
+func (srv *Server) mayDismiss(ctx context.Context, m *commands.Membership) error {
+	_, expected, left := srv.opts.Group.Passing()
+	switch {
+	case len(m.Members) > 1:
+		return errDismissReplicas
+	case !m.Leads:
+		return errDismissSettles
+	case m.Shards()[0].Slots.Len() > 0, expected.Len() > 0, left.Len() > 0:
+		return errDismissSlots
+	}
+	var keys error
+	err := host{srv}.ScanSlots(ctx, slots.All(), func([]byte) bool {
+		keys = errDismissKeys
+		return false
+	})
+	return errors.Join(err, keys)
+}

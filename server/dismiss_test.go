@@ -1,0 +1,122 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/vigildb/vigil/commands"
+	sets "github.com/vigildb/vigil/structures/slots"
+)
+
+// FORGET of a master without slots asks its server to leave, and returns when that is known here. Why it stays is told.
+func TestMasterWithoutSlotsIsForgotten(t *testing.T) {
+	r := newShardsRig(t)
+	c := r.dial()
+	empty := strings.Repeat("0", 40)
+	forget := "CLUSTER FORGET " + empty
+	reply := &partReply{Error: "the node has keys"}
+	r.g.others = func(_ context.Context, address string, q *partRequest) *partReply {
+		if address != "10.0.3.1:7000" || q.What != asksDismiss || q.Node != empty {
+			t.Errorf("%s is asked %+v", address, q)
+		}
+		return reply
+	}
+	c.want(forget, "(error) ERR the node has keys")
+	reply = nil
+	if got := c.do(strings.Fields(forget)...); !strings.HasPrefix(got, "(error) ERR the node does not respond: VIGIL.CLUSTER BURY gives up one that is gone for good") {
+		t.Errorf("a node that is not there: %s", got)
+	}
+	reply = &partReply{}
+	late := r.dial()
+	late.send(strings.Fields(forget)...)
+	got := make(chan string)
+	go func() { got <- late.reply() }()
+	r.until("the node is not waited for any longer", func() bool {
+		r.clock.advance(lookForDismissed)
+		select {
+		case text := <-got:
+			if text != "(error) ERR the node has not left the cluster yet: its log may say why" {
+				t.Errorf("a node that stays: %s", text)
+			}
+			return true
+		default:
+			return false
+		}
+	})
+	late.send(strings.Fields(forget)...)
+	go func() { got <- late.reply() }()
+	r.know(func(m *commands.Membership) { m.OtherShards = m.OtherShards[:2] })
+	r.until("the node has left", func() bool {
+		r.clock.advance(lookForDismissed)
+		select {
+		case text := <-got:
+			return text == "OK"
+		default:
+			return false
+		}
+	})
+}
+
+// A master with replicas is not forgotten before they are.
+func TestMasterWithReplicasIsNotForgotten(t *testing.T) {
+	r := newShardsRig(t)
+	r.know(func(m *commands.Membership) {
+		m.OtherShards = slices.Clone(m.OtherShards)
+		m.OtherShards[0].Slots = new(sets.Set)
+	})
+	r.dial().want("CLUSTER FORGET "+strings.Repeat("c", 40), "(error) ERR the node has replicas, which leave first: CLUSTER FORGET of each, or redis-cli --cluster del-node")
+}
+
+// A server forgets the cluster when another one asks it to, unless it has something to lose, or is another one by now.
+func TestServerForgetsTheClusterIfItIsEmpty(t *testing.T) {
+	r := newShardsRig(t)
+	c := r.dial()
+	ask := func(node string) string {
+		t.Helper()
+		b, err := json.Marshal(&partRequest{What: asksDismiss, Node: strings.Repeat(node, 40)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var a partReply
+		if err := json.Unmarshal(r.g.ask(t.Context(), b), &a); err != nil {
+			t.Fatal(err)
+		}
+		return a.Error
+	}
+	refused := func(why string) {
+		t.Helper()
+		if got := ask("1"); !strings.HasPrefix(got, why) || why == "" {
+			t.Errorf("got %q, want %q", got, why)
+		}
+	}
+	refused("the node has replicas")
+	r.know(func(m *commands.Membership) { m.Members = m.Members[:1] })
+	refused("the node has slots")
+	c.want("SET b 1", "OK")
+	r.know(func(m *commands.Membership) { m.Slots = new(sets.Set) })
+	r.g.own.Store(new(sets.Set))
+	refused("the node has keys")
+	r.g.own.Store(nil)
+	c.want("DEL b", "(int) 1")
+	for _, passing := range []interface{ Store(*sets.Set) }{&r.g.expected, &r.g.left} {
+		passing.Store(mustSlots(t, "5"))
+		refused("the node has slots")
+		passing.Store(nil)
+	}
+	r.know(func(m *commands.Membership) { m.Leads = false })
+	refused("the node does not lead its group now")
+	r.know(func(m *commands.Membership) { m.Leads = true })
+	if got := ask("2"); got != "" {
+		t.Errorf("a node that has left already: %q", got)
+	}
+	if got := r.g.changesAsked(); got != "" {
+		t.Errorf("the group was asked for %s", got)
+	}
+	if got := ask("1"); got != "" {
+		t.Errorf("an empty server: %q", got)
+	}
+	r.until("the server has left", func() bool { return r.g.changesAsked() == "reset" })
+}
