@@ -186,7 +186,7 @@ func TestClustersAreFormedByCommands(t *testing.T) {
 	r.g.set(func() { r.g.refuses = errors.New("not now") })
 	c.want("CLUSTER ADDSLOTS 16002", "(error) ERR not now")
 	c.want("MULTI", "OK")
-	c.want("CLUSTER ADDSLOTS 16002", queued)
+	c.want("CLUSTER MEET 10.0.4.1 7000", queued)
 	c.want("EXEC", "[(error) ERR Command not allowed inside a transaction]")
 }
 

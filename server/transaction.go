@@ -129,6 +129,10 @@ func (s *session) Exec(c *commands.Ctx) error {
 		return nil
 	}
 	queue := s.txn.queue
+	if s.txn.agrees() {
+		s.endMulti()
+		return s.execApart(c, queue)
+	}
 	s.cache.collect = s.txn.flags()&commands.PubSub != 0
 	s.endMulti()
 	exec := c.Command

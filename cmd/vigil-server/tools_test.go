@@ -45,3 +45,37 @@ func TestToolRemovesAMasterWithoutSlots(t *testing.T) {
 		t.Errorf("a is %s", got)
 	}
 }
+
+// redis-cli --cluster fix gives slots of nobody to masters, and a transaction of such calls is made in order.
+func TestToolCoversSlotsOfNobody(t *testing.T) {
+	s := newShards(t)
+	s.masters(thirds...)
+	s.ok()
+	s.want(0, "CLUSTER DELSLOTS 1 2 3 100", "OK")
+	s.want(1, "CLUSTER DELSLOTSRANGE 6000 6009", "OK")
+	for i := range s.up {
+		s.until(i, "CLUSTER INFO", "cluster_slots_assigned:16370")
+	}
+	if said, ok := s.tool("yes\n", "fix", s.address(0)); !ok {
+		t.Errorf("fix: %s", said)
+	}
+	s.ok()
+	if said, ok := s.tool("", "check", s.address(1)); !ok || !strings.Contains(said, "All 16384 slots covered") {
+		t.Errorf("check: %s", said)
+	}
+	own, _ := s.owners(0)
+	if !own[s.address(0)].Has(5) {
+		t.Fatalf("slot 5 is not the first server's: %v", own)
+	}
+	c := dialAt(t, "tcp", s.address(0))
+	for _, line := range []string{"MULTI", "CLUSTER DELSLOTS 5", "CLUSTER ADDSLOTS 5", "EXEC"} {
+		if err := c.send(line); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, want := range []string{"OK", "QUEUED", "QUEUED", "[OK OK]"} {
+		if got, err := c.reply(); err != nil || got != want {
+			t.Errorf("got %s, %v, want %s", got, err, want)
+		}
+	}
+}
