@@ -206,7 +206,7 @@ func (h host) Moves() (all []cluster.Move) {
 	}
 	if m := h.srv.store.Member(); m != nil && !m.Leads() {
 		for _, j := range h.srv.jobsOf(q.kept) {
-			j.Message = "the leader of the group makes this move"
+			j.Message, j.Moved = "the leader of the group makes this move", h.srv.arrived(j)
 			all = append(all, j.Move)
 		}
 	}

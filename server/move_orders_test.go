@@ -102,8 +102,10 @@ func TestNextLeaderGoesOnWithMoves(t *testing.T) {
 	if got := follower.do("CLUSTER", "GETSLOTMIGRATIONS"); !strings.Contains(got, `"the leader of the group makes this move"`) || !strings.Contains(got, `"source_node" "2222`) {
 		t.Errorf("a follower shows %s", got)
 	}
+	h.next.have(h.next.g.own.Load().Without(mustSlots(t, "0-1023")), mustSlots(t, "0-1023"))
+	h.next.untilProgress("waiting of 0-2047 1024/2048, waiting of 3300 0/1, waiting of 5000-5001 5003 0/3")
 	h.fail()
-	h.untilProgress("waiting of 0-2047 0/2048, waiting of 3300 0/1, waiting of 5000-5001 5003 0/3")
+	h.untilProgress("waiting of 0-2047 1024/2048, waiting of 3300 0/1, waiting of 5000-5001 5003 0/3")
 	for _, want := range []string{"1024-2047", "3300", "5000-5001 5003"} {
 		if got := h.next.gives().String(); got != want {
 			t.Errorf("%s goes, want %s", got, want)

@@ -50,3 +50,15 @@ func (srv *Server) sides(j *moveJob) (here, there *slots.Set) {
 	}
 	return shards[0].Slots, there
 }
+
+// arrived counts the slots of a job that are where they are to go, as far as this server knows, which may be a follower.
+func (srv *Server) arrived(j *moveJob) int {
+	if m := (host{srv}).Membership(); m != nil {
+		for _, s := range m.Shards()[1:] {
+			if s.ID == j.Shard {
+				return j.left.Both(s.Slots).Len()
+			}
+		}
+	}
+	return 0
+}
