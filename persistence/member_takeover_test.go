@@ -156,17 +156,15 @@ func (n *node) texts(change func(tx *Tx)) {
 func (n *node) has(t testing.TB, now bool) {
 	t.Helper()
 	want := map[string]string{"gone": "1", "kept": "old", "k7": "", "k250": ""}
+	texts := map[byte]string{opUser: "map[gone:on kept:old]", opConfiguration: "map[gone:1 kept:old]", opLibrary: "map[gone:code]"}
 	if now {
+		texts = map[byte]string{opUser: "map[kept:new]", opConfiguration: "map[kept:new]", opLibrary: "map[new:code]"}
 		want = map[string]string{"gone": "", "kept": "new", "k7": string(bytes.Repeat([]byte{7}, 71)), "k250": string(bytes.Repeat([]byte{250}, 2501))}
 	}
 	for key, value := range want {
 		if got, _ := n.get(key); got != value {
 			t.Errorf("%s is %.20q, want %.20q", key, got, value)
 		}
-	}
-	texts := map[byte]string{opUser: "map[gone:on kept:old]", opConfiguration: "map[gone:1 kept:old]", opLibrary: "map[gone:code]"}
-	if now {
-		texts = map[byte]string{opUser: "map[kept:new]", opConfiguration: "map[kept:new]", opLibrary: "map[new:code]"}
 	}
 	for op, want := range texts {
 		got, told := fmt.Sprint(n.s.textsByName(n.s.textsOf(op))), n.told[op]
