@@ -315,3 +315,14 @@ func TestMoveThatIsOrderedAmidTheEndOfALeadershipIsNotMade(t *testing.T) {
 		t.Errorf("%s goes", got)
 	}
 }
+
+// A server that has left its group has nothing to do with what that is to move.
+func TestServerThatHasLeftItsGroupShowsNoMoves(t *testing.T) {
+	r := newMovesRig(t)
+	r.order(r.dial(), "3300 3300")
+	<-r.giving
+	r.g.renew()
+	r.untilProgress("")
+	r.lead()
+	r.untilProgress("")
+}
