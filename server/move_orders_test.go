@@ -106,18 +106,19 @@ func TestNextLeaderGoesOnWithMoves(t *testing.T) {
 	h.next.untilProgress("waiting of 0-2047 1024/2048, waiting of 3300 0/1, waiting of 5000-5001 5003 0/3")
 	h.fail()
 	h.untilProgress("waiting of 0-2047 1024/2048, waiting of 3300 0/1, waiting of 5000-5001 5003 0/3")
-	for _, want := range []string{"1024-2047", "3300", "5000-5001 5003"} {
+	h.next.order(h.next.dial(), "6000 6000")
+	if kept := h.next.srv.store.Moves(); len(kept) != 4 {
+		t.Errorf("%q are kept, want 4", kept)
+	}
+	for _, want := range []string{"1024-2047", "3300", "5000-5001 5003", "6000"} {
 		if got := h.next.gives().String(); got != want {
 			t.Errorf("%s goes, want %s", got, want)
 		}
 	}
-	h.next.untilProgress("success of 0-2047 2048/2048, success of 3300 1/1, success of 5000-5001 5003 3/3")
+	h.next.untilProgress("success of 0-2047 2048/2048, success of 3300 1/1, success of 5000-5001 5003 3/3, success of 6000 1/1")
 	if left := h.next.srv.store.Moves(); len(left) > 0 {
 		t.Errorf("%q are kept after they were made", left)
 	}
-	h.next.order(h.next.dial(), "6000 6000")
-	h.next.gives()
-	h.next.untilProgress("success of 0-2047 2048/2048, success of 3300 1/1, success of 5000-5001 5003 3/3, success of 6000 1/1")
 }
 
 // A server that leads again makes each move once, although an earlier attempt of its own has not ended.
