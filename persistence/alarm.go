@@ -78,7 +78,7 @@ func (t *table) lapses(meta uint64) bool {
 }
 
 // lapsing has, by kind, whether parts of values expire.
-var lapsing = func() (kinds [structures.KindPlace + 1]bool) {
+var lapsing = func() (kinds [structures.Kinds]bool) {
 	for _, t := range types.All() {
 		if t.Compact != nil {
 			_, kinds[t.Kind] = t.Compact(nil).(timedValue)

@@ -73,7 +73,7 @@ func (s *Store) keepCompact(o *object) {
 
 // creations has, by kind, the operation that makes an empty value of the types whose
 // values are all created so.
-var creations = func() (ops [structures.KindPlace + 1][]byte) {
+var creations = func() (ops [structures.Kinds][]byte) {
 	for _, t := range types.All() {
 		if t.Compact == nil {
 			continue

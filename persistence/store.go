@@ -32,7 +32,7 @@ type Store struct {
 
 	pool slab.Pool
 	// compacts keeps, by kind, objects for the records that become some.
-	compacts [structures.KindPlace + 1]sync.Pool
+	compacts [structures.Kinds]sync.Pool
 	shards   [shardCount]shard
 	long     long
 	journal  journal.Journal

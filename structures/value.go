@@ -15,6 +15,9 @@ const (
 	KindBloom    Kind = 16
 	KindSchedule Kind = 32
 	KindPlace    Kind = 33
+
+	// Kinds is the length of an array by kind: one more than the highest of them.
+	Kinds = KindPlace + 1
 )
 
 // Value is what a key holds when it is more than a short string.
