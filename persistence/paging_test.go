@@ -55,7 +55,7 @@ func onDiskOnly(t *testing.T, s *Store) {
 // tasks of the store, one of which warms it, do not run.
 func openUnread(t *testing.T, disk vfs.FS) *Store {
 	t.Helper()
-	return openMemory(t, Options{FS: disk, Databases: 2, IdleAfter: -1, LargeBytes: 1, Background: func(Task) {}})
+	return openMemory(t, Options{FS: disk, Databases: 2, IdleAfter: -1, LargeBytes: 1, MaxMemory: 1 << 16, Background: func(Task) {}})
 }
 
 // pagedHash makes a store on a failing disk with a hash of which no page is in memory.

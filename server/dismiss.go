@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,8 +17,8 @@ import (
 // asksDismiss is asked of a server that is a group by itself: forget the cluster, unless it has slots or keys.
 const asksDismiss = "dismiss"
 
-// lookForDismissed is the time between two looks whether a server has left, and maxDismissLooks how many there are: it was asked
-// already, and leaves at once or not at all.
+// lookForDismissed is the time between two looks whether a server has left, or may, and maxDismissLooks how many there are: once its
+// last slots have gone it leaves at once or not at all.
 const (
 	lookForDismissed = 20 * time.Millisecond
 	maxDismissLooks  = 500
@@ -25,6 +26,7 @@ const (
 
 var (
 	errDismissSlots    = errors.New("the node has slots: VIGIL.CLUSTER REBALANCE WEIGHT <node-id> 0 moves them to the others")
+	errDismissMoves    = errors.New("slots of the node are on their way")
 	errDismissReplicas = errors.New("the node has replicas: they leave first, by CLUSTER FORGET of each")
 	errDismissKeys     = errors.New("the node has keys, of slots that it does not have any more: FLUSHALL there removes them")
 	errDismissLate     = errors.New("the node has not left the cluster yet: its log may say why")
@@ -38,27 +40,40 @@ func (h host) Dismiss(ctx context.Context, id, address string) error {
 		return err
 	}
 	return h.abroadIn(func(g Group) error {
-		reply, err := g.AskServer(ctx, address, request)
-		if err != nil {
-			return errors.Join(errors.New("the node does not respond: VIGIL.CLUSTER BURY gives up one that is gone for good"), err)
-		}
-		var a partReply
-		if err := json.Unmarshal(reply, &a); err != nil {
-			return err
-		}
-		if a.Error != "" {
-			return errors.New(a.Error)
-		}
-		for looks := 0; h.shows(id); looks++ {
-			if looks == maxDismissLooks {
-				return errDismissLate
+		asked := false
+		for range maxDismissLooks {
+			if !asked {
+				if asked, err = askToLeave(ctx, g, address, request); err != nil && !errors.Is(err, errDismissMoves) {
+					return err
+				}
+			}
+			if asked && !h.shows(id) {
+				return nil
 			}
 			if h.srv.rest(ctx, lookForDismissed); ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
 		}
-		return nil
+		return cmp.Or(err, errDismissLate)
 	})
+}
+
+// askToLeave asks a server to forget the cluster, and reports whether it does. The error is errDismissMoves if it may soon.
+func askToLeave(ctx context.Context, g Group, address string, request []byte) (bool, error) {
+	reply, err := g.AskServer(ctx, address, request)
+	if err != nil {
+		return false, errors.Join(errors.New("the node does not respond: VIGIL.CLUSTER BURY gives up one that is gone for good"), err)
+	}
+	var a partReply
+	switch err := json.Unmarshal(reply, &a); {
+	case err != nil:
+		return false, err
+	case a.Again:
+		return false, errDismissMoves
+	case a.Error != "":
+		return false, errors.New(a.Error)
+	}
+	return true, nil
 }
 
 // shows reports whether the server knows a node of another group by its ID.
@@ -84,7 +99,7 @@ func (srv *Server) dismissed(ctx context.Context, m *commands.Membership, node s
 		return &partReply{} // it has left already
 	}
 	if err := srv.mayDismiss(ctx, m); err != nil {
-		return &partReply{Error: err.Error()}
+		return &partReply{Error: err.Error(), Again: errors.Is(err, errDismissMoves)}
 	}
 	srv.mu.Lock()
 	defer srv.mu.Unlock()
@@ -107,8 +122,10 @@ func (srv *Server) mayDismiss(ctx context.Context, m *commands.Membership) error
 		return errDismissReplicas
 	case !m.Leads:
 		return errDismissSettles
-	case m.Shards()[0].Slots.Len() > 0, expected.Len() > 0, left.Len() > 0:
+	case m.Shards()[0].Slots.Len() > 0:
 		return errDismissSlots
+	case expected.Len() > 0, left.Len() > 0: // REBALANCE sends the last ones to others, and del-node follows at once
+		return errDismissMoves
 	}
 	var keys error
 	err := host{srv}.ScanSlots(ctx, slots.All(), func([]byte) bool {

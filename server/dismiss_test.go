@@ -3,8 +3,10 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"math"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/vigildb/vigil/commands"
@@ -60,6 +62,49 @@ func TestMasterWithoutSlotsIsForgotten(t *testing.T) {
 	})
 }
 
+// REBALANCE replies before the last slots have gone: a master which says that they are on their way is asked again, for a while.
+func TestMasterWhoseSlotsAreOnTheirWayIsAskedAgain(t *testing.T) {
+	r := newShardsRig(t)
+	forget := strings.Fields("CLUSTER FORGET " + strings.Repeat("0", 40))
+	var asked, most atomic.Int64
+	r.g.others = func(context.Context, string, *partRequest) *partReply {
+		if asked.Add(1) < most.Load() {
+			return &partReply{Error: "slots of the node are on their way", Again: true}
+		}
+		r.know(func(m *commands.Membership) { m.OtherShards = m.OtherShards[:2] })
+		return &partReply{}
+	}
+	got := make(chan string)
+	answered := func(want string) {
+		t.Helper()
+		r.until("FORGET has replied", func() bool {
+			r.clock.advance(lookForDismissed)
+			select {
+			case text := <-got:
+				if text != want {
+					t.Errorf("got %s, want %s", text, want)
+				}
+				return true
+			default:
+				return false
+			}
+		})
+	}
+	c := r.dial()
+	most.Store(math.MaxInt64)
+	c.send(forget...)
+	go func() { got <- c.reply() }()
+	answered("(error) ERR slots of the node are on their way")
+	asked.Store(0)
+	most.Store(3)
+	c.send(forget...)
+	go func() { got <- c.reply() }()
+	answered("OK")
+	if n := asked.Load(); n != 3 {
+		t.Errorf("it was asked %d times", n)
+	}
+}
+
 // A master with replicas is not forgotten before they are.
 func TestMasterWithReplicasIsNotForgotten(t *testing.T) {
 	r := newShardsRig(t)
@@ -103,7 +148,7 @@ func TestServerForgetsTheClusterIfItIsEmpty(t *testing.T) {
 	c.want("DEL b", "(int) 1")
 	for _, passing := range []interface{ Store(*sets.Set) }{&r.g.expected, &r.g.left} {
 		passing.Store(mustSlots(t, "5"))
-		refused("the node has slots")
+		refused("slots of the node are on their way")
 		passing.Store(nil)
 	}
 	r.know(func(m *commands.Membership) { m.Leads = false })

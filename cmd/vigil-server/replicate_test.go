@@ -246,7 +246,7 @@ func TestServersAreForgotten(t *testing.T) {
 	s.until(2, "CLUSTER REPLICATE "+s.id(0), "OK")
 	replica, single := s.id(2), s.id(3)
 	for i, line := range map[int]string{0: s.id(0), 2: s.id(2), 1: "0123", 3: s.id(0)} {
-		want := map[int]string{0: "ERR I tried hard but I can't forget myself...", 1: "ERR Unknown node 0123", 2: "ERR I tried hard", 3: "ERR the node leads a group"}[i]
+		want := map[int]string{0: "ERR I tried hard but I can't forget myself...", 1: "ERR Unknown node 0123", 2: "ERR I tried hard", 3: "ERR the node has slots: VIGIL.CLUSTER REBALANCE WEIGHT " + s.id(0) + " 0"}[i]
 		s.want(i, "CLUSTER FORGET "+line, want)
 	}
 	s.want(2, "CLUSTER FORGET "+s.id(0), "ERR Can't forget my master!")

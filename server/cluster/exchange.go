@@ -69,7 +69,8 @@ func (o *others) await(tick <-chan time.Time, rested *<-chan time.Time) (everybo
 }
 
 // targets are the addresses of clients of servers to exchange tables with: one member of each other group,
-// or all of them, and the contacts of the configuration that no group names as a member. Groups that lie buried are not
+// or all of them, and the contacts of the configuration that no group names as a member, until they reply: one that has replied, and
+// is no member any more, has left. Groups that lie buried are not
 // among them: their servers ask by themselves when they come back.
 func (o *others) targets(everybody bool) (addresses []string) {
 	o.mu.Lock()
@@ -94,7 +95,7 @@ func (o *others) targets(everybody bool) (addresses []string) {
 		}
 	}
 	for _, contact := range o.n.config.Cluster.Contacts {
-		if !known[contact] {
+		if !known[contact] && !o.met[contact] {
 			addresses = append(addresses, contact)
 		}
 	}
@@ -107,7 +108,7 @@ func (o *others) visit(addresses []string) {
 	for _, address := range addresses {
 		if address != "" && address != o.n.self.Address {
 			o.n.tasks.Go(func() { // ends with exchangeTimeout
-				err, level := o.exchange(o.n.ctx, address), LogInfo
+				err, level := o.exchange(o.n.ctx, address, o.expected(address)), LogInfo
 				var stranger unrelated
 				if fatalToServer(err) || errors.As(err, &stranger) {
 					level = LogWarn
@@ -120,8 +121,27 @@ func (o *others) visit(addresses []string) {
 	}
 }
 
-// exchange sends the table to a server and takes what that has.
-func (o *others) exchange(ctx context.Context, address string) error {
+// expected is the ID that the mesh of a server at an address has, as far as that is known; 0 for whoever is there. A server that
+// has forgotten the cluster, by CLUSTER RESET, is another one: it would be drawn back in by who has not heard of that.
+func (o *others) expected(address string) (id uint64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for name, g := range o.table {
+		for _, m := range g.Members {
+			switch {
+			case m.Address != address:
+			case id != 0:
+				return 0 // it changes its group
+			default:
+				id = meshID(name, m.ID)
+			}
+		}
+	}
+	return id
+}
+
+// exchange sends the table to a server and takes what that has. The ID is that of its mesh, 0 for whoever is there.
+func (o *others) exchange(ctx context.Context, address string, id uint64) error {
 	ctx, cancel := context.WithTimeout(ctx, exchangeTimeout)
 	defer cancel()
 	bus, err := busOf(address)
@@ -131,7 +151,7 @@ func (o *others) exchange(ctx context.Context, address string) error {
 	if err != nil {
 		return err
 	}
-	reply, err := o.mesh.Ask(ctx, bus, 0, o.letter())
+	reply, err := o.mesh.Ask(ctx, bus, id, o.letter())
 	if err == nil {
 		err = o.take(reply)
 	}

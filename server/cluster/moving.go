@@ -196,7 +196,7 @@ func (n *Node) settle(ctx context.Context) {
 	n.others.look()
 	var told sync.WaitGroup
 	for _, address := range n.others.targets(true) {
-		told.Go(func() { _ = n.others.exchange(ctx, address) }) // which is done every second, and logged
+		told.Go(func() { _ = n.others.exchange(ctx, address, n.others.expected(address)) }) // which is done every second, and logged
 	}
 	told.Wait()
 }
@@ -235,6 +235,9 @@ func (s *Seat) move(n *Node, next *identity, ready func() error) error {
 	case why == nil:
 		cluster := *config.Cluster
 		cluster.Slots, cluster.All = nil, false
+		if next.Member == singleID {
+			cluster.Contacts = nil // it has left the cluster, and they would draw it back in
+		}
 		config.Cluster, config.Members, config.Join = &cluster, nil, nil
 		config.ID, config.Replaces, config.Name, config.Alone = 0, 0, "", false
 		config.Logf(LogNotice, "this server was member %d of group %q, and is member %d of group %q from now on", n.self.Member, n.self.Name, next.Member, next.Name)
