@@ -341,6 +341,6 @@ func (n *Node) Meet(ctx context.Context, address string) error {
 		case address == n.self.Address:
 			return nil
 		}
-		return n.others.exchange(ctx, address, 0)
+		return n.others.exchangeWith(ctx, address, 0)
 	})
 }

@@ -108,7 +108,7 @@ func (o *others) visit(addresses []string) {
 	for _, address := range addresses {
 		if address != "" && address != o.n.self.Address {
 			o.n.tasks.Go(func() { // ends with exchangeTimeout
-				err, level := o.exchange(o.n.ctx, address, o.expected(address)), LogInfo
+				err, level := o.exchange(o.n.ctx, address), LogInfo
 				var stranger unrelated
 				if fatalToServer(err) || errors.As(err, &stranger) {
 					level = LogWarn
@@ -122,7 +122,7 @@ func (o *others) visit(addresses []string) {
 }
 
 // expected is the ID that the mesh of a server at an address has, as far as that is known; 0 for whoever is there. A server that
-// has forgotten the cluster, by CLUSTER RESET, is another one: it would be drawn back in by who has not heard of that.
+// has forgotten the cluster, by CLUSTER RESET, is another one: servers that have not heard of that would draw it back in.
 func (o *others) expected(address string) (id uint64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -140,8 +140,13 @@ func (o *others) expected(address string) (id uint64) {
 	return id
 }
 
-// exchange sends the table to a server and takes what that has. The ID is that of its mesh, 0 for whoever is there.
-func (o *others) exchange(ctx context.Context, address string, id uint64) error {
+// exchange sends the table to the server that is expected at an address, and takes what that has.
+func (o *others) exchange(ctx context.Context, address string) error {
+	return o.exchangeWith(ctx, address, o.expected(address))
+}
+
+// exchangeWith is exchange with the server whose mesh has an ID, 0 for whoever is there.
+func (o *others) exchangeWith(ctx context.Context, address string, id uint64) error {
 	ctx, cancel := context.WithTimeout(ctx, exchangeTimeout)
 	defer cancel()
 	bus, err := busOf(address)

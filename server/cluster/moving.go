@@ -196,7 +196,7 @@ func (n *Node) settle(ctx context.Context) {
 	n.others.look()
 	var told sync.WaitGroup
 	for _, address := range n.others.targets(true) {
-		told.Go(func() { _ = n.others.exchange(ctx, address, n.others.expected(address)) }) // which is done every second, and logged
+		told.Go(func() { _ = n.others.exchange(ctx, address) }) // which is done every second, and logged
 	}
 	told.Wait()
 }

@@ -71,7 +71,7 @@ const ticks = 10
 type Runner struct {
 	config  RunnerConfig
 	replica *Replica
-	inbox   chan *raftpb.Message // taken from by who holds turn
+	inbox   chan *raftpb.Message // emptied by the holder of turn
 	asked   chan func()
 	ctx     context.Context
 	stop    context.CancelFunc
@@ -173,15 +173,15 @@ func (r *Runner) Receive(m *raftpb.Message, more bool) {
 	}
 	if !more && r.turn.TryLock() {
 		defer r.turn.Unlock()
-		if r.stopped == nil {
-			r.work()
-		}
-		if r.stopped == nil && len(r.inbox) == 0 {
-			return
+		if r.takeLocked(nothing) == nil {
+			return // what comes meanwhile is signalled by its own bringer, which does not get the turn
 		}
 	}
 	r.config.Proposals.signal()
 }
+
+// nothing is done in a turn that is for what has come.
+func nothing() {}
 
 // run is the goroutine of the runner. It does what nobody else does.
 func (r *Runner) run() {
@@ -191,7 +191,7 @@ func (r *Runner) run() {
 	r.late = time.NewTimer(lateness)
 	defer r.late.Stop()
 	r.pending = true
-	err := r.take(func() {})
+	err := r.take(nothing)
 	for err == nil {
 		select {
 		case <-r.ctx.Done():
@@ -199,7 +199,7 @@ func (r *Runner) run() {
 		case <-tick.C:
 			err = r.take(r.tick)
 		case <-r.config.Proposals.Wake():
-			err = r.take(func() {})
+			err = r.take(nothing)
 		case ask := <-r.asked:
 			err = r.take(ask)
 		case <-r.forced:
@@ -219,6 +219,10 @@ func (r *Runner) run() {
 func (r *Runner) take(do func()) error {
 	r.turn.Lock()
 	defer r.turn.Unlock()
+	return r.takeLocked(do)
+}
+
+func (r *Runner) takeLocked(do func()) error {
 	if r.stopped == nil {
 		do()
 	}

@@ -20,7 +20,7 @@ type trio struct {
 	mu   sync.Mutex
 	cut  map[[2]uint64]bool // from, to; guarded by mu
 	half bool               // the next state is cut short; guarded by mu
-	// byBringer counts messages that were sent by who has brought one; guarded by mu.
+	// byBringer counts messages that were sent by a bringer of one; guarded by mu.
 	byBringer int
 }
 
@@ -107,10 +107,10 @@ func (g *trio) leader() (m *running) {
 
 // A goroutine that has brought a message has the driver work on it, and send what it replies. Else two goroutines would be
 // woken for each message.
-func TestWhoBringsAMessageWorksOnIt(t *testing.T) {
+func TestBringerOfAMessageWorksOnIt(t *testing.T) {
 	g := newTrio(t)
 	g.leader()
-	g.until("a reply is sent by who has brought the message", func() bool {
+	g.until("a reply is sent by the bringer of a message", func() bool {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		return g.byBringer > 0
