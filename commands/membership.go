@@ -55,6 +55,16 @@ func (m *Membership) Shards() []Shard {
 	return append([]Shard{own}, m.OtherShards...)
 }
 
+// Other returns another group by its ID, nil if there is none.
+func (m *Membership) Other(id string) *Shard {
+	for i := range m.OtherShards {
+		if m.OtherShards[i].ID == id {
+			return &m.OtherShards[i]
+		}
+	}
+	return nil
+}
+
 // Owner returns the other group that has a slot, nil if none has.
 func (m *Membership) Owner(slot int) *Shard {
 	for i := range m.OtherShards {

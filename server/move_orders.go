@@ -232,7 +232,7 @@ func (h host) CancelMoves() (err error) {
 	return err
 }
 
-// forget has the group make a move no more that is over, unless it is the next leader's. If the group does not agree,
+// forgetMove has the group make a move no more that is over, unless it is the next leader's. If the group does not agree,
 // the next leader finds that nothing is left of it, or fails as well.
 func (srv *Server) forgetMove(j *moveJob) {
 	if !j.kept || context.Cause(j.ctx) != nil {

@@ -42,22 +42,17 @@ func (srv *Server) sides(j *moveJob) (here, there *slots.Set) {
 	if m == nil || !m.Leads {
 		return nil, nil
 	}
-	shards := m.Shards()
-	for i := range shards[1:] {
-		if s := &shards[1+i]; s.ID == j.Shard {
-			there = s.Slots.Union(nil)
-		}
+	if to := m.Other(j.Shard); to != nil {
+		there = to.Slots.Union(nil)
 	}
-	return shards[0].Slots, there
+	return m.Shards()[0].Slots, there
 }
 
 // arrived counts the slots of a job that are where they are to go, as far as this server knows, which may be a follower.
 func (srv *Server) arrived(j *moveJob) int {
 	if m := (host{srv}).Membership(); m != nil {
-		for _, s := range m.Shards()[1:] {
-			if s.ID == j.Shard {
-				return j.left.Both(s.Slots).Len()
-			}
+		if to := m.Other(j.Shard); to != nil {
+			return j.left.Both(to.Slots).Len()
 		}
 	}
 	return 0

@@ -87,16 +87,14 @@ func (srv *Server) orderMove(to string, of *slots.Set) error {
 	if m == nil {
 		return errAlone
 	}
-	shards := m.Shards()
-	if !m.Leads || of.Without(shards[0].Slots).Len() > 0 {
+	if !m.Leads || of.Without(m.Shards()[0].Slots).Len() > 0 {
 		return errMoveNotOwn
 	}
-	for i := range shards[1:] {
-		if s := &shards[1+i]; s.ID == to && s.Leader >= 0 {
-			return srv.order([]cluster.Destination{{Shard: to, Node: s.Members[s.Leader].ID, Slots: of}})
-		}
+	s := m.Other(to)
+	if s == nil || s.Leader < 0 {
+		return errMoveNowhere
 	}
-	return errMoveNowhere
+	return srv.order([]cluster.Destination{{Shard: to, Node: s.Members[s.Leader].ID, Slots: of}})
 }
 
 // end ends all moves.

@@ -339,28 +339,40 @@ func TestCallsAreAdmittedAgainUnderTheirLocks(t *testing.T) {
 func TestClientsThatWaitAreSentToTheOtherGroup(t *testing.T) {
 	r := newMovesRig(t)
 	c := r.dial()
+	sentAway := r.waitForB(c)
+	r.begin(c)
+	r.given <- nil
+	sentAway(movedB)
+}
+
+// waitForB has clients wait for keys of the slot of b, one for a key of another slot, and one in a transaction that watches b. The
+// function that it returns sees that those of b get an error, and that the others go on as they should.
+func (r *movesRig) waitForB(c *testClient) (sentAway func(text string)) {
+	r.t.Helper()
 	c.want("XADD {b}stream 1-1 f v", `"1-1"`)
 	var waiting []*testClient
-	for _, call := range []string{"BLPOP b 0", "XREAD BLOCK 0 STREAMS {b}stream $", "BLMOVE b {b}other LEFT RIGHT 0"} {
+	for _, call := range []string{"BLPOP b 0", "XREAD BLOCK 0 STREAMS {b}stream $", "BLMOVE b {b}other LEFT RIGHT 0", "BZPOPMIN {b}z 1000"} {
 		w := r.dial()
 		w.send(strings.Fields(call)...)
 		waiting = append(waiting, w)
 	}
 	stays := r.dial()
 	stays.send("BLPOP", "c", "0")
-	r.blocked(4)
+	r.blocked(5)
 	watches := r.dial()
 	watches.want("WATCH b", "OK")
 	watches.want("MULTI", "OK")
 	watches.want("SET c 1", queued)
-	r.begin(c)
-	r.given <- nil
-	for _, w := range waiting {
-		w.next(movedB)
+	return func(text string) {
+		r.t.Helper()
+		for _, w := range waiting {
+			w.next(text)
+			w.want("PING", "PONG")
+		}
+		watches.want("EXEC", "(nil array)")
+		c.want("LPUSH c 1", "(int) 1")
+		stays.next(`["c" "1"]`)
 	}
-	watches.want("EXEC", "(nil array)")
-	c.want("LPUSH c 1", "(int) 1")
-	stays.next(`["c" "1"]`)
 }
 
 // Slots that were given to this group are not served before it has them, and nothing removes all keys while some arrive.

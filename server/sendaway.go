@@ -61,26 +61,10 @@ func (srv *Server) sendAway(of *slots.Set) {
 	for _, w := range srv.waiting.all() {
 		for _, key := range w.keys {
 			if slot := commands.KeySlot(key); of.Has(slot) {
-				text := srv.whereTo(slot)
+				text := srv.elsewhere(slot).WireError
 				srv.endWait(w, func(r *commands.Reply) { r.Error(text) })
 				break
 			}
 		}
-	}
-}
-
-// whereTo is the error of a call for a slot of another group, or of none.
-func (srv *Server) whereTo(slot int) commands.WireError {
-	m := host{srv}.Membership()
-	if m == nil {
-		return commands.ErrClusterDown
-	}
-	switch owner := m.Owner(slot); {
-	case owner == nil:
-		return commands.ErrSlotNotServed
-	case owner.Leader < 0:
-		return commands.ErrClusterDown
-	default:
-		return commands.ErrMoved(slot, &owner.Members[owner.Leader])
 	}
 }

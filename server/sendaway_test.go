@@ -1,7 +1,6 @@
 package server
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/vigildb/vigil/structures/slots"
@@ -18,29 +17,9 @@ func TestClientsDoNotWaitForKeysOfSlotsThatHaveGone(t *testing.T) {
 	} {
 		r := newMovesRig(t)
 		r.have(r.g.own.Load(), nil)
-		c := r.dial()
-		c.want("XADD {b}stream 1-1 f v", `"1-1"`)
-		var waiting []*testClient
-		for _, call := range []string{"BLPOP b 0", "XREAD BLOCK 0 STREAMS {b}stream $", "BLMOVE b {b}other LEFT RIGHT 0", "BZPOPMIN {b}z 1000"} {
-			w := r.dial()
-			w.send(strings.Fields(call)...)
-			waiting = append(waiting, w)
-		}
-		stays := r.dial()
-		stays.send("BLPOP", "c", "0")
-		r.blocked(5)
-		watches := r.dial()
-		watches.want("WATCH b", "OK")
-		watches.want("MULTI", "OK")
-		watches.want("SET c 1", queued)
+		sentAway := r.waitForB(r.dial())
 		have(r)
-		for _, w := range waiting {
-			w.next(text)
-			w.want("PING", "PONG")
-		}
-		watches.want("EXEC", "(nil array)")
-		c.want("LPUSH c 1", "(int) 1")
-		stays.next(`["c" "1"]`)
+		sentAway(text)
 	}
 }
 

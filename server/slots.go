@@ -181,7 +181,12 @@ func (s *session) admitShard(own *slots.Set, covered bool, effects commands.Flag
 	if arriving, _, _ := s.srv.opts.Group.Passing(); arriving.Has(slot) {
 		return errTryAgain
 	}
-	m := s.Membership()
+	return s.srv.elsewhere(slot)
+}
+
+// elsewhere is the error of a call for a slot that is not this group's.
+func (srv *Server) elsewhere(slot int) redirection {
+	m := host{srv}.Membership()
 	if m == nil {
 		return errClusterDown
 	}
