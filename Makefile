@@ -101,7 +101,7 @@ crash-group: ## kill -9 of the leader of three servers, KILLS (100) times for ea
 conformance: ## the command transcripts against vigil
 	$(GO) test ./server -run Conformance -v -count=1
 
-conformance-redis: ## the same transcripts against a real redis-server on loopback
+conformance-redis: ## the same transcripts against a real redis-server on loopback, and redis-cli --cluster
 	bash .ci/conformance-redis
 
 bench: ## benchmarks of every package, and the table of placement strategies

@@ -1,21 +1,25 @@
+//go:build rediscli
+
 package main
 
 import (
+	"errors"
 	"os/exec"
 	"strings"
 	"testing"
 )
 
+// These need redis-cli: `make conformance-redis` runs them.
+
 // tool runs redis-cli --cluster, with what is typed, and returns what it says and whether it has done its work.
 func (s *shardServers) tool(typed string, args ...string) (said string, ok bool) {
 	s.t.Helper()
-	path, err := exec.LookPath("redis-cli")
-	if err != nil {
-		s.t.Skip("there is no redis-cli")
-	}
-	cmd := exec.Command(path, append([]string{"--cluster"}, args...)...)
+	cmd := exec.Command("redis-cli", append([]string{"--cluster"}, args...)...)
 	cmd.Stdin = strings.NewReader(typed)
 	out, err := cmd.CombinedOutput()
+	if errors.Is(err, exec.ErrNotFound) {
+		s.t.Fatal(err)
+	}
 	return string(out), err == nil
 }
 
@@ -43,6 +47,18 @@ func TestToolRemovesAMasterWithoutSlots(t *testing.T) {
 	s.until(2, "CLUSTER INFO", "cluster_known_nodes:1\r\n")
 	if got := s.read("a"); got != "kept" {
 		t.Errorf("a is %s", got)
+	}
+}
+
+// redis-cli --cluster check finds a restored cluster whole.
+func TestToolChecksARestoredCluster(t *testing.T) {
+	s := newShards(t)
+	s.masters(thirds...)
+	s.ok()
+	again := restoreAll(t, s.snapshot(0, "monday"))
+	again.isLikeOthers()
+	if said, ok := again.tool("", "check", again.address(0)); !ok || !strings.Contains(said, "All 16384 slots covered") {
+		t.Errorf("check: %s", said)
 	}
 }
 
