@@ -229,7 +229,17 @@ func (s *Store) WaitDurable(lsn uint64) error {
 	if planted == skippedSync {
 		return nil
 	}
-	return s.durable.WaitSynced(lsn, s.journal.Signal)
+	return s.durable.WaitSynced(lsn, s.journal.SignalNow)
+}
+
+// NotifyDurable is WaitDurable for those that cannot wait: f is called with the error, once, at once or
+// by another goroutine. It must not wait.
+func (s *Store) NotifyDurable(lsn uint64, f func(error)) {
+	if planted == skippedSync {
+		f(nil)
+		return
+	}
+	s.durable.NotifySynced(lsn, s.journal.Signal, f)
 }
 
 // Confirmed reports whether WaitDurable would return at once, without an error.
@@ -256,7 +266,7 @@ func (s *Store) handOver(lsn uint64) error {
 	if planted == hastyValues {
 		return nil
 	}
-	return s.durable.WaitHandedOver(lsn, s.journal.Signal)
+	return s.durable.WaitHandedOver(lsn, s.journal.SignalNow)
 }
 
 // Synced is the number of the last record that is on the device, or in a group committed.

@@ -29,6 +29,9 @@ type Puller interface {
 	// Wake returns the channel that gets a token when something may be due, for Member.Propose.
 	// With nil the store proposes by itself.
 	Wake() chan struct{}
+	// Attend looks after a token in the place of its receiver, or has it come after all. It may
+	// take as long as any call of the engine.
+	Attend()
 }
 
 // Member is a store as a member of a group of machines that share the data. Its journal is

@@ -80,6 +80,21 @@ func (m *Member) Propose() {
 	}
 }
 
+// BeginRound is called by a goroutine that is about to make changes for clients, and calls EndRound
+// behind them: a member proposes them there and then, while others would have to be woken for it.
+func (s *Store) BeginRound() {
+	if m := s.member; m != nil && m.pulled {
+		s.journal.BeginRound()
+	}
+}
+
+// EndRound ends a round, without locks of the caller.
+func (s *Store) EndRound() {
+	if m := s.member; m != nil && m.pulled && s.journal.EndRound() {
+		m.replicator.(Puller).Attend()
+	}
+}
+
 // drop gives the first n chunks that are due back to the journal.
 func (m *Member) drop(n int) {
 	for i := range m.due[:n] {

@@ -93,6 +93,18 @@ func (g gate) WaitDurable(position uint64) error {
 	return g.group.WaitHeld()
 }
 
+// NotifyDurable implements [transport.Store].
+func (g gate) NotifyDurable(position uint64, f func(error)) {
+	g.Store.NotifyDurable(position, func(err error) {
+		if err != nil || g.group.Held() {
+			f(err)
+			return
+		}
+		// Ends when this member leads for certain, or does not lead any more.
+		go func() { f(g.group.WaitHeld()) }()
+	})
+}
+
 // gated is the store as transports see it.
 func (srv *Server) gated() transport.Store {
 	if g := srv.opts.Group; g != nil {

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"errors"
 	"sync"
 	"sync/atomic"
@@ -26,8 +27,16 @@ type Durability struct {
 	force  uint64    // up to which records are awaited, synced
 	err    error     // why the last attempt failed
 	closed error     // why none will come, nil as long as some may
+	calls  []call    // that are due when a position is reached, or is not to be
 
 	failed atomic.Bool // err is set: read by every write
+}
+
+// call is what NotifySynced was asked for.
+type call struct {
+	position uint64
+	f        func(error)
+	err      error // for f, when it is due
 }
 
 // Init makes the zero value ready for use.
@@ -61,8 +70,7 @@ func (d *Durability) Abandon() {
 		d.time.Store(^uint64(numberMask))
 	}
 	d.handed, d.want, d.force = d.synced, 0, 0
-	d.mu.Unlock()
-	d.moved.Broadcast()
+	d.unlockMoved()
 }
 
 // Restart is Abandon for all records, also those that are synced: their numbers begin anew.
@@ -95,8 +103,7 @@ func (d *Durability) Advance(handed uint64, synced bool) {
 		d.synced = d.handed
 	}
 	d.setLocked(nil)
-	d.mu.Unlock()
-	d.moved.Broadcast()
+	d.unlockMoved()
 }
 
 // Synchronised records that a write is on the device, with all before it, that
@@ -104,9 +111,44 @@ func (d *Durability) Advance(handed uint64, synced bool) {
 func (d *Durability) Synchronised(handed uint64) {
 	d.mu.Lock()
 	d.synced = max(d.synced, handed)
+	d.unlockMoved()
+}
+
+// unlockMoved unlocks mu after a change, and tells of it whoever waits.
+func (d *Durability) unlockMoved() {
+	var room [4]call // enough for most: a loop has one call at a time
+	due, rest := room[:0], d.calls[:0]
+	for _, c := range d.calls {
+		if over, err := d.endLocked(c.position); over {
+			c.err = err
+			due = append(due, c)
+		} else {
+			rest = append(rest, c)
+		}
+	}
+	clear(d.calls[len(rest):])
+	d.calls = rest
 	d.mu.Unlock()
 	d.moved.Broadcast()
+	for _, c := range due {
+		c.f(c.err)
+	}
 }
+
+// endLocked reports whether a wait for a position is over, and with which error.
+func (d *Durability) endLocked(position uint64) (over bool, err error) {
+	switch {
+	case !d.currently(position):
+		return true, ErrAbandoned
+	case d.synced >= Record(position):
+		return true, nil
+	}
+	err = d.failureLocked()
+	return err != nil, err
+}
+
+// failureLocked returns why nothing more is reached now, nil if that is not so.
+func (d *Durability) failureLocked() error { return cmp.Or(d.err, d.closed) }
 
 func (d *Durability) setLocked(err error) {
 	d.err = err
@@ -118,8 +160,7 @@ func (d *Durability) setLocked(err error) {
 func (d *Durability) Fail(err error) {
 	d.mu.Lock()
 	d.setLocked(err)
-	d.mu.Unlock()
-	d.moved.Broadcast()
+	d.unlockMoved()
 }
 
 // Close records that no record will be handed over any more: waiting goroutines
@@ -127,8 +168,7 @@ func (d *Durability) Fail(err error) {
 func (d *Durability) Close(err error) {
 	d.mu.Lock()
 	d.closed = err
-	d.mu.Unlock()
-	d.moved.Broadcast()
+	d.unlockMoved()
 }
 
 // Due reports whether records are awaited that were not handed over, or synced.
@@ -145,49 +185,62 @@ func (d *Durability) Unsynced() bool {
 	return d.synced < d.handed
 }
 
-// await waits until reached returns true; ask is called first, then wake. It returns
-// the error of an attempt that failed, or Close's.
-func (d *Durability) await(ask func(), reached func() bool, wake func()) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if reached() {
-		return nil
-	}
-	ask()
-	wake()
-	for !reached() {
-		if d.err != nil {
-			return d.err
-		}
-		if d.closed != nil {
-			return d.closed
-		}
-		d.moved.Wait()
-	}
-	return nil
-}
-
 // WaitSynced waits until records up to a position are on the device. If they are not
 // yet, it calls wake, which must not call d. It returns the error of an attempt that
 // failed, or Close's, or ErrAbandoned.
 func (d *Durability) WaitSynced(position uint64, wake func()) error {
-	lsn := Record(position)
-	err := d.await(
-		func() { d.force = max(d.force, lsn) },
-		func() bool { return d.synced >= lsn || !d.currently(position) },
-		wake)
-	if err == nil && !d.currently(position) {
-		return ErrAbandoned
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.forceLocked(position) {
+		wake()
 	}
-	return err
+	for {
+		if over, err := d.endLocked(position); over {
+			return err
+		}
+		d.moved.Wait()
+	}
+}
+
+// NotifySynced is WaitSynced for those that cannot wait: it has f called with the error, once. That
+// may be before it returns, and by any goroutine that tells d of something. f must not wait.
+func (d *Durability) NotifySynced(position uint64, wake func(), f func(error)) {
+	d.mu.Lock()
+	if !d.forceLocked(position) {
+		wake()
+	}
+	over, err := d.endLocked(position)
+	if !over {
+		d.calls = append(d.calls, call{position: position, f: f})
+	}
+	d.mu.Unlock()
+	if over {
+		f(err)
+	}
+}
+
+// forceLocked has Due report that a position is awaited, unless it is reached.
+func (d *Durability) forceLocked(position uint64) (reached bool) {
+	if reached = !d.currently(position) || d.synced >= Record(position); !reached {
+		d.force = max(d.force, Record(position))
+	}
+	return reached
 }
 
 // WaitHandedOver is WaitSynced for records that are handed over, synced or not.
 func (d *Durability) WaitHandedOver(lsn uint64, wake func()) error {
-	return d.await(
-		func() { d.want = max(d.want, lsn) },
-		func() bool { return d.handed >= lsn },
-		wake)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.handed >= lsn {
+		return nil
+	}
+	d.want = max(d.want, lsn)
+	for wake(); d.handed < lsn; d.moved.Wait() {
+		if err := d.failureLocked(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Request has Due report that records up to lsn are awaited, and does not wait.

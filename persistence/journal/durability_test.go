@@ -2,6 +2,7 @@ package journal
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 )
@@ -70,6 +71,55 @@ func TestWaitingEndsWithAFailureOrTheEnd(t *testing.T) {
 		}
 	})
 }
+
+func TestNotificationIsAWaitThatEndsByACall(t *testing.T) {
+	broken, closed := errors.New("broken"), errors.New("closed")
+	for name, c := range map[string]struct {
+		happens func(*Durability)
+		want    []error // of the positions 5, 6 and 9; errStill for one that is waited for
+	}{
+		"nothing":          {func(*Durability) {}, []error{errStill, errStill, errStill}},
+		"some are there":   {func(d *Durability) { d.Advance(6, true) }, []error{nil, nil, errStill}},
+		"one is forced":    {func(d *Durability) { d.Advance(9, false); d.Synchronised(5) }, []error{nil, errStill, errStill}},
+		"handed over only": {func(d *Durability) { d.Advance(9, false) }, []error{errStill, errStill, errStill}},
+		"a failure":        {func(d *Durability) { d.Advance(5, true); d.Fail(broken) }, []error{nil, broken, broken}},
+		"the end":          {func(d *Durability) { d.Close(closed) }, []error{closed, closed, closed}},
+		"given up":         {func(d *Durability) { d.Advance(5, true); d.Abandon(); d.Advance(9, true) }, []error{nil, ErrAbandoned, ErrAbandoned}},
+		"a restart":        {func(d *Durability) { d.Restart() }, []error{ErrAbandoned, ErrAbandoned, ErrAbandoned}},
+	} {
+		d := new(Durability)
+		d.Branch()
+		d.Resume(4)
+		woken, got := 0, []error{errStill, errStill, errStill}
+		for i, number := range []uint64{5, 6, 9} {
+			d.NotifySynced(d.Time()|number, func() { woken++ }, func(err error) {
+				if got[i] != errStill {
+					t.Errorf("%s: %d is told twice", name, number)
+				}
+				got[i] = err
+				d.Confirmed(number) // d is not locked
+			})
+		}
+		if _, sync := d.Due(); !sync || woken != 3 {
+			t.Errorf("%s: due %v, woken %d times", name, sync, woken)
+		}
+		if c.happens(d); !slices.Equal(got, c.want) {
+			t.Errorf("%s: got %v, want %v", name, got, c.want)
+		}
+		d.Close(closed) // whatever is left is told, and nothing twice
+		if slices.Contains(got, errStill) {
+			t.Errorf("%s: %v after the end", name, got)
+		}
+		before := len(got)
+		d.NotifySynced(0, func() { t.Errorf("%s: woken for nothing", name) }, func(err error) { got = append(got, err) })
+		if len(got) != before+1 || got[before] != nil {
+			t.Errorf("%s: what is there already was not told at once: %v", name, got[before:])
+		}
+	}
+}
+
+// errStill stands for no call.
+var errStill = errors.New("still waited for")
 
 func TestLogForgetsWhatIsCut(t *testing.T) {
 	var l Log

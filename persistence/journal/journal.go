@@ -26,7 +26,9 @@ type Journal struct {
 		eager  bool     // see SetEager
 	}
 
-	wake chan struct{} // see Wake
+	wake   chan struct{} // see Wake
+	rounds atomic.Int32  // that have begun and not ended
+	late   atomic.Bool   // a token is due at the end of a round
 }
 
 const (
@@ -87,8 +89,29 @@ func (j *Journal) Append(rec []byte, flags byte) uint64 {
 
 func uvarintLen(v uint64) int { return max(1, (bits.Len64(v)+6)/7) }
 
-// Signal puts a token into Wake.
+// BeginRound has tokens that are due before EndRound left to its caller, which is about to add
+// records and looks after them itself, so that no other goroutine is woken for that.
+func (j *Journal) BeginRound() { j.rounds.Add(1) }
+
+// EndRound ends a round, and reports whether a token was due meanwhile.
+func (j *Journal) EndRound() (due bool) {
+	j.rounds.Add(-1)
+	return j.late.Load() && j.late.Swap(false)
+}
+
+// Signal puts a token into Wake, or leaves it to a round.
 func (j *Journal) Signal() {
+	if j.rounds.Load() > 0 {
+		j.late.Store(true)
+		if j.rounds.Load() > 0 {
+			return // its end sees that
+		}
+	}
+	j.SignalNow()
+}
+
+// SignalNow is Signal for whoever waits for what the token brings.
+func (j *Journal) SignalNow() {
 	select {
 	case j.wake <- struct{}{}:
 	default:

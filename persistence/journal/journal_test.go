@@ -5,9 +5,11 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"testing"
 
 	"github.com/vigildb/vigil/structures/text"
+	"github.com/vigildb/vigil/structures/thrift"
 )
 
 func newJournal() *Journal {
@@ -113,16 +115,19 @@ func checkTaken(t *testing.T, j *Journal, out []Chunk, partial bool) []Chunk {
 	return out
 }
 
+// woken takes a token.
+func woken(j *Journal) bool {
+	select {
+	case <-j.Wake():
+		return true
+	default:
+		return false
+	}
+}
+
 func TestFullChunksAndEagerRecordsWake(t *testing.T) {
 	j := newJournal()
-	woken := func() bool {
-		select {
-		case <-j.Wake():
-			return true
-		default:
-			return false
-		}
-	}
+	woken := func() bool { return woken(j) }
 	rec := make([]byte, 1000)
 	for j.Append(rec, 0); !woken(); j.Append(rec, 0) {
 		if j.Newest() > 100 {
@@ -143,6 +148,56 @@ func TestFullChunksAndEagerRecordsWake(t *testing.T) {
 	j.Append(rec, 0)
 	if woken() {
 		t.Error("a record of a chunk that is not full wakes")
+	}
+}
+
+func TestTokensOfARoundAreLeftToItsEnd(t *testing.T) {
+	j := newJournal()
+	j.SetEager(true)
+	woken(j)
+	j.BeginRound()
+	if j.EndRound() {
+		t.Error("a round without records has something due")
+	}
+	j.BeginRound()
+	j.BeginRound() // of another loop
+	j.Append([]byte("a"), 0)
+	if woken(j) {
+		t.Error("a record of a round wakes")
+	}
+	if !j.EndRound() {
+		t.Error("the end of a round does not say that something is due")
+	}
+	if j.EndRound() {
+		t.Error("the same was due twice")
+	}
+	j.Append([]byte("b"), 0)
+	if !woken(j) {
+		t.Error("a record behind the rounds does not wake")
+	}
+	j.BeginRound()
+	if j.SignalNow(); !woken(j) {
+		t.Error("who waits does not wake")
+	}
+	j.EndRound()
+}
+
+// A token is not lost between a record and the end of a round, whichever is first.
+func TestNoTokenIsLostAtTheEndOfARound(t *testing.T) {
+	j := newJournal()
+	j.SetEager(true)
+	for i := range thrift.Rounds(100_000) {
+		for woken(j) {
+		}
+		j.BeginRound()
+		var added sync.WaitGroup
+		added.Go(func() { j.Append([]byte("a"), 0) })
+		due := j.EndRound()
+		added.Wait()
+		if !due && !woken(j) {
+			t.Fatalf("round %d: a record without a token", i)
+		}
+		j.Take(nil, true)
 	}
 }
 

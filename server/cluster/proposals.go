@@ -23,6 +23,7 @@ var (
 type Proposals struct {
 	wake  chan struct{} // nil: the store proposes by itself
 	pull  func()        // has the store propose; the driver's
+	turn  func() bool   // nil, or has the driver work unless it does; guarded by mu
 	mu    sync.Mutex
 	queue []proposal
 	stuck uint64 // the term in which something too large was proposed
@@ -34,6 +35,23 @@ func NewProposals() *Proposals { return &Proposals{wake: make(chan struct{}, 1)}
 // Wake receives when the store has something to propose, or the runner is to look. It
 // implements [persistence.Puller].
 func (p *Proposals) Wake() chan struct{} { return p.wake }
+
+// Attend has the driver work for the caller, if it can. It implements [persistence.Puller].
+func (p *Proposals) Attend() {
+	p.mu.Lock()
+	turn := p.turn
+	p.mu.Unlock()
+	if turn == nil || !turn() {
+		p.signal()
+	}
+}
+
+// attendBy says how Attend has the driver work.
+func (p *Proposals) attendBy(turn func() bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.turn = turn
+}
 
 type proposal struct {
 	term uint64

@@ -133,6 +133,9 @@ func Run(store *persistence.Member, lazy bool, c RunnerConfig) (*Runner, error) 
 		return nil, fmt.Errorf("cluster: %w", err)
 	}
 	c.Proposals.pull = store.Propose
+	if lazy { // else a turn waits for the device, and nobody who has other things to do takes it
+		c.Proposals.attendBy(r.tryTurn)
+	}
 	r.look()
 	go r.run()
 	return r, nil
@@ -171,13 +174,19 @@ func (r *Runner) Receive(m *raftpb.Message, more bool) {
 			return
 		}
 	}
-	if !more && r.turn.TryLock() {
-		defer r.turn.Unlock()
-		if r.takeLocked(nothing) == nil {
-			return // what comes meanwhile is signalled by its own bringer, which does not get the turn
-		}
+	if more || !r.tryTurn() {
+		r.config.Proposals.signal()
 	}
-	r.config.Proposals.signal()
+}
+
+// tryTurn has the driver work on what has come, unless it is at work or has ended: then the caller
+// has to signal. So does who brings something meanwhile.
+func (r *Runner) tryTurn() bool {
+	if !r.turn.TryLock() {
+		return false
+	}
+	defer r.turn.Unlock()
+	return r.takeLocked(nothing) == nil
 }
 
 // nothing is done in a turn that is for what has come.

@@ -17,9 +17,9 @@ import (
 // that have input, and its reads and writes never block, so that the scheduler
 // is not involved. See docs/adr/0010-event-loops.md.
 //
-// What may block (a wait for the device under appendfsync always) is done by a
-// second goroutine, waitForSync, which wakes the loop. A client whose turn takes
-// long keeps the goroutine, and the loop gets another owner: see turns_linux.go.
+// It waits for the device, under appendfsync always, as it does for its clients: the
+// store wakes it. A client whose turn takes long keeps the goroutine, and the loop gets
+// another owner: see turns_linux.go.
 type loop struct {
 	host    Host
 	epoll   int
@@ -37,7 +37,8 @@ type loop struct {
 	heldSince    time.Duration // when the first of them was held, see sinceEpoch; the owner's
 
 	turns      atomic.Uint64 // counts beginnings and ends: odd during a turn
-	current    *loopConn     // whose turn it is; the owner's
+	current    *loopConn     // whose turn it is, nil for the end of a round; the owner's
+	inRound    bool          // between BeginRound and EndRound; the owner's
 	watched    atomic.Bool   // the watcher looks for turns that take long
 	watchAgain chan struct{} // capacity 1: a token has the watcher look again
 	finished   chan struct{} // closed when the loop has ended
@@ -47,9 +48,9 @@ type loop struct {
 	asleep      atomic.Bool // the owner waits for events, or is about to
 	sleepMillis int         // shortSleep, or 0 if the owner would sleep on the only processor
 
-	positions chan uint64 // of the journal, for waitForSync; one fits, the owner sends the next when it is reached
-	waiting   bool        // waitForSync has a position that is not reached yet; the owner's
-	syncErr   error       // how the device has failed, for resumeSynced; the owner's
+	reached func(error) // is told by the store that a position of the journal is reached
+	waiting bool        // it is to be told; the owner's
+	syncErr error       // how the device has failed, for resumeSynced; the owner's
 
 	posted    atomic.Bool // there may be something in the fields that mu guards
 	mu        sync.Mutex
@@ -57,7 +58,7 @@ type loop struct {
 	added     []*loopConn // not registered yet; guarded by mu
 	rejoining []*loopConn // their long turn is over; guarded by mu
 	woken     []*loopConn // to be resumed; guarded by mu
-	waitDone  bool        // the position is reached, or the device has failed; guarded by mu
+	waitDone  bool        // reached was called; guarded by mu
 	waitErr   error       // how the device has failed; guarded by mu
 }
 
@@ -117,7 +118,8 @@ func newLoop(host Host) (*loop, error) {
 		return nil, fmt.Errorf("eventfd: %w", errno)
 	}
 	l := &loop{host: host, epoll: epoll, parking: parking, wakeup: int(wakeup),
-		positions: make(chan uint64, 1), watchAgain: make(chan struct{}, 1), finished: make(chan struct{})}
+		watchAgain: make(chan struct{}, 1), finished: make(chan struct{})}
+	l.reached = l.noteReached
 	if runtime.GOMAXPROCS(0) > 1 {
 		l.sleepMillis = shortSleep
 	}
@@ -200,16 +202,18 @@ func (l *loop) run() {
 	o := &loopOwner{loop: l, buf: make([]byte, loopRead), replies: make([]byte, 0, holdRoom)}
 	o.sendHeld() // of the owner before
 	for {
-		if l.take(); l.ended() {
+		if l.take(); !l.inRound && l.ended() {
 			close(l.finished)
-			close(l.positions)
 			l.free()
 			return
 		}
+		l.beginRound()
 		if !o.handleReports() || !o.resume() || !o.resumeSynced() {
 			return
 		}
-		o.sendHeld()
+		if o.sendHeld(); !o.endRound() {
+			return
+		}
 		if l.wrote.Load() {
 			// Once for all clients, as each of them waits while one does.
 			l.wrote.Store(false)
@@ -217,6 +221,23 @@ func (l *loop) run() {
 		}
 		l.reports = l.events[:l.poll()]
 	}
+}
+
+// beginRound begins a round, unless another owner has begun it.
+func (l *loop) beginRound() {
+	if !l.inRound {
+		l.inRound = true
+		l.host.Store.BeginRound()
+	}
+}
+
+// endRound ends a round. It reports false if the loop has another owner by now.
+func (o *loopOwner) endRound() bool {
+	l := o.loop
+	l.inRound, l.current = false, nil
+	n := l.beginTurn()
+	l.host.Store.EndRound()
+	return l.turns.CompareAndSwap(n, n+1)
 }
 
 // handleReports handles what the kernel has reported, which it does not report again.
@@ -354,7 +375,7 @@ func (o *loopOwner) resume() bool {
 }
 
 // resumeSynced resumes the clients that wait for the journal, which find out for
-// themselves whether it has come far enough, and has waitForSync wake the loop when
+// themselves whether it has come far enough, and has the store wake the loop when
 // it has come further. It reports false if the loop has another owner by now.
 func (o *loopOwner) resumeSynced() bool {
 	l := o.loop
@@ -379,20 +400,17 @@ func (o *loopOwner) resumeSynced() bool {
 	l.syncCheck = nil
 	if len(l.awaitingSync) > 0 && !l.waiting {
 		l.waiting = true
-		l.positions <- l.awaitingSync[0].s.Awaited()
+		l.host.Store.NotifyDurable(l.awaitingSync[0].s.Awaited(), l.reached)
 	}
 	return true
 }
 
-// waitForSync blocks for the device in place of the loop. It ends when run closes
-// its channel.
-func (l *loop) waitForSync() {
-	for lsn := range l.positions {
-		err := l.host.Store.WaitDurable(lsn)
-		l.mu.Lock()
-		l.waitDone, l.waitErr = true, err
-		l.posted.Store(true)
-		l.mu.Unlock()
-		l.wake()
-	}
+// noteReached has the owner look at the clients that wait for the journal: the first of them need not
+// any more, or the device has failed.
+func (l *loop) noteReached(err error) {
+	l.mu.Lock()
+	l.waitDone, l.waitErr = true, err
+	l.posted.Store(true)
+	l.mu.Unlock()
+	l.wake()
 }

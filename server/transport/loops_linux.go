@@ -40,10 +40,9 @@ func (p *Loops) Start(n int) error {
 			return err
 		}
 		p.all = append(p.all, l)
-		p.host.Workers.Add(3)
+		p.host.Workers.Add(2)
 		// They end when the server is closed and the loop's clients are gone.
 		go func() { defer p.host.Workers.Done(); l.run() }()
-		go func() { defer p.host.Workers.Done(); l.waitForSync() }()
 		go func() { defer p.host.Workers.Done(); l.watch() }()
 	}
 	return nil

@@ -3,6 +3,7 @@ package transport
 import (
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -35,6 +36,61 @@ func TestLongTurnLeavesTheLoopToOthers(t *testing.T) {
 		slow.want("behind")
 		slow.want("later")
 	}
+}
+
+func TestLongEndOfARoundLeavesTheLoopToOthers(t *testing.T) {
+	began, end := make(chan struct{}), make(chan struct{})
+	r := newRig(t, echo)
+	_, a := r.socket()
+	_, b := r.socket()
+	a.send("a\n")
+	a.want("a")
+	var stuck atomic.Bool
+	r.store.atEnd(func() {
+		if stuck.CompareAndSwap(true, false) {
+			began <- struct{}{}
+			<-end
+		}
+	})
+	for range 3 {
+		stuck.Store(true)
+		a.send("b\n")
+		a.want("b") // the replies of a round leave before its end
+		<-began
+		b.send("c\n")
+		b.want("c")
+		a.send("d\n")
+		a.want("d")
+		end <- struct{}{}
+	}
+	a.nc.Close()
+	b.nc.Close()
+	r.close()
+	r.loops.End()
+	r.workers.Wait()
+	if n := r.store.rounds.Load(); n != 0 {
+		t.Errorf("%d rounds have not ended", n)
+	}
+}
+
+// A round that one owner of a loop has begun is ended by the next one, once.
+func TestRoundsEndOnce(t *testing.T) {
+	k := newStuck()
+	r := newRig(t, k.call)
+	_, slow := r.socket()
+	_, other := r.socket()
+	for range 3 {
+		slow.send("stuck\n")
+		<-k.began
+		other.send("a\n")
+		other.want("a")
+		k.end <- struct{}{}
+		slow.want("stuck")
+		if n := r.store.rounds.Load(); n < 0 || n > 1 {
+			t.Errorf("%d rounds of one loop", n)
+		}
+	}
+	until(t, "the loop is between two rounds", func() bool { return r.store.rounds.Load() == 0 })
 }
 
 func TestSleepingWatcherIsWoken(t *testing.T) {

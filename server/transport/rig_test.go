@@ -34,6 +34,8 @@ type testStore struct {
 	synced    uint64     // guarded by mu
 	err       error      // guarded by mu
 	throttles atomic.Int64
+	rounds    atomic.Int64 // that have begun and not ended
+	end       atomic.Pointer[func()]
 }
 
 func newTestStore() *testStore {
@@ -57,6 +59,20 @@ func (s *testStore) WaitDurable(lsn uint64) error {
 		s.moved.Wait()
 	}
 	return s.err
+}
+
+func (s *testStore) NotifyDurable(lsn uint64, f func(error)) { go func() { f(s.WaitDurable(lsn)) }() }
+
+// atEnd has f called by EndRound.
+func (s *testStore) atEnd(f func()) { s.end.Store(&f) }
+
+func (s *testStore) BeginRound() { s.rounds.Add(1) }
+
+func (s *testStore) EndRound() {
+	if end := s.end.Load(); end != nil {
+		(*end)()
+	}
+	s.rounds.Add(-1)
 }
 
 func (s *testStore) sync(lsn uint64, err error) {

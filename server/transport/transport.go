@@ -99,12 +99,29 @@ type Pacing interface {
 
 // Store is the part of the store that transports use.
 type Store interface {
+	Journal
+	Rounds
+	// Throttle blocks for a moment if more is written than the device takes.
+	Throttle()
+}
+
+// Journal is what replies wait for.
+type Journal interface {
 	// Confirmed reports whether the journal is on the device up to a position.
 	Confirmed(lsn uint64) bool
 	// WaitDurable blocks until it is, or the device has failed.
 	WaitDurable(lsn uint64) error
-	// Throttle blocks for a moment if more is written than the device takes.
-	Throttle()
+	// NotifyDurable has f called with the error of WaitDurable, once: at once, or by another goroutine
+	// later. f does not block.
+	NotifyDurable(lsn uint64, f func(error))
+}
+
+// Rounds are what a loop does between two waits for events.
+type Rounds interface {
+	// BeginRound is called before a loop gives turns to clients.
+	BeginRound()
+	// EndRound is called behind that, and does what the turns have left to be done.
+	EndRound()
 }
 
 // Host is the server whose clients are served.

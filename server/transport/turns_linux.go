@@ -63,10 +63,7 @@ func (o *loopOwner) turn(c *loopConn, why turnCause) bool {
 		return true
 	}
 	l.current = c
-	n := l.turns.Add(1)
-	if !l.watched.Load() {
-		l.wakeWatcher()
-	}
+	n := l.beginTurn()
 	o.holds(c)
 	err := c.run(why, o.buf)
 	if !l.turns.CompareAndSwap(n, n+1) {
@@ -76,6 +73,15 @@ func (o *loopOwner) turn(c *loopConn, why turnCause) bool {
 	o.keepHeld(c)
 	c.finish(err)
 	return true
+}
+
+// beginTurn has the watcher look at a turn that begins, and returns its number.
+func (l *loop) beginTurn() (n uint64) {
+	n = l.turns.Add(1)
+	if !l.watched.Load() {
+		l.wakeWatcher()
+	}
+	return n
 }
 
 // run is the part of a turn that touches the session.
@@ -201,9 +207,11 @@ func (l *loop) wakeWatcher() {
 }
 
 // changeOwner starts a new owner. The old one is in the turn of a client, and keeps
-// only that client.
+// only that client, or at the end of a round.
 func (l *loop) changeOwner() {
-	l.current.beginLongTurn()
+	if l.current != nil {
+		l.current.beginLongTurn()
+	}
 	l.host.Workers.Add(1)
 	// Ends as the first one does, see Loops.Start.
 	go func() {
