@@ -32,17 +32,25 @@ type Administration interface {
 type Engine interface {
 	// Replicator is what the store proposes its changes to.
 	Replicator() persistence.Replicator
+	// ServeBy has event loops serve connections of other members. It is called before Start, and the loops
+	// end after Close.
+	ServeBy(loops *transport.Loops)
 	// Start takes part from now on. The store is loaded. The functions of the role are
 	// called when this member is about to lead, when it has ceased to, and when it has left
 	// its group for another one, with an empty store.
 	Start(store *persistence.Member, lazy bool, lead, follow, leave func()) error
+	Succession
+	// Close ends the part of this member, and what waits for its leadership. The store is
+	// closed later.
+	Close() error
+}
+
+// Succession is a change of the leader that is asked for.
+type Succession interface {
 	// HandOver has another member lead, if this one does.
 	HandOver()
 	// TakeOver asks the leader to hand over to this member. It waits for nothing.
 	TakeOver()
-	// Close ends the part of this member, and what waits for its leadership. The store is
-	// closed later.
-	Close() error
 }
 
 // Leadership is what replies depend on.
@@ -119,6 +127,10 @@ func (srv *Server) join() error {
 	if g == nil {
 		return nil
 	}
+	if err := srv.loops.Start(srv.settings().conf.IOThreads); err != nil {
+		return err
+	}
+	g.ServeBy(srv.loops)
 	g.OnPublished(srv.receive)
 	g.OnMoves(srv.takeKeys, srv.removeKeys, srv.orderMove)
 	g.OnShardChannels(srv.channels.keep)

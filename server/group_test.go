@@ -15,6 +15,7 @@ import (
 	"github.com/vigildb/vigil/commands/pubsub"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/persistence/grouplog"
+	"github.com/vigildb/vigil/server/transport"
 	"github.com/vigildb/vigil/structures/slots"
 )
 
@@ -95,6 +96,9 @@ func (g *testGroup) join(o *Options) {
 }
 
 func (g *testGroup) Replicator() persistence.Replicator { return g }
+
+// ServeBy has nothing to do: there are no connections.
+func (g *testGroup) ServeBy(*transport.Loops) {}
 
 func (g *testGroup) Start(m *persistence.Member, lazy bool, lead, follow, leave func()) error {
 	g.m, g.lead, g.follow, g.leave = m, lead, follow, leave

@@ -57,8 +57,8 @@ const rooms = `
 	persistence/prefetch:
 	persistence/slab:
 	server/certs:
-	server/cluster:         persistence persistence/grouplog server/cluster/mesh structures/slots
-	server/cluster/mesh:
+	server/cluster:         persistence persistence/grouplog server/cluster/mesh server/transport structures/slots
+	server/cluster/mesh:    server/transport
 	server/resp:
 	server/transport:       structures
 	structures:

@@ -14,6 +14,7 @@ import (
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/persistence/grouplog"
 	"github.com/vigildb/vigil/server/cluster/mesh"
+	"github.com/vigildb/vigil/server/transport"
 	"github.com/vigildb/vigil/structures/slots"
 )
 
@@ -90,8 +91,9 @@ type Node struct {
 	order     func(to string, of *slots.Set) error
 	// respondAsked responds to what other servers ask this one, nil if it is asked for nothing.
 	respondAsked func(ctx context.Context, request []byte) []byte
-	process      uint64 // drawn by lot
-	newest       uint64 // level that this server knows; see persistence.NewestLevel
+	loops        *transport.Loops // nil, or serve connections
+	process      uint64           // drawn by lot
+	newest       uint64           // level that this server knows; see persistence.NewestLevel
 	mesh         *mesh.Mesh
 	runner       atomic.Pointer[Runner]
 	gone         atomic.Bool // this server has left the group
@@ -152,7 +154,7 @@ func (n *Node) Start(store *persistence.Member, lazy bool, lead, follow func()) 
 	}
 	n.self, n.noted, n.log = self, *self, store.Log()
 	n.gone.Store(self.Left)
-	if err := n.connect(self); err != nil {
+	if err := n.connect(self, lazy); err != nil {
 		return err
 	}
 	r, err := Run(store, lazy, RunnerConfig{ID: self.Member, Founders: n.founders(self), Election: n.config.Election, Proposals: n.proposals,
@@ -178,8 +180,9 @@ func (n *Node) Start(store *persistence.Member, lazy bool, lead, follow func()) 
 	return nil
 }
 
-// connect makes the meshes of this server.
-func (n *Node) connect(self *identity) (err error) {
+// connect makes the meshes of this server. Loops serve messages only of those that are lazy, whose work is
+// short: others wait for the device.
+func (n *Node) connect(self *identity, lazy bool) (err error) {
 	logf := func(format string, args ...any) { n.config.Logf(LogInfo, format, args...) }
 	var beside *mesh.Mesh
 	if n.config.Cluster != nil {
@@ -188,7 +191,11 @@ func (n *Node) connect(self *identity) (err error) {
 		}
 		beside = n.others.mesh
 	}
-	n.mesh = mesh.New(mesh.Config{Cluster: self.Group, Beside: beside, ID: self.Member, Self: n.origin(self), Level: n.newest,
+	var loops *transport.Loops
+	if lazy {
+		loops = n.loops
+	}
+	n.mesh = mesh.New(mesh.Config{Cluster: self.Group, Beside: beside, Loops: loops, ID: self.Member, Self: n.origin(self), Level: n.newest,
 		Dial: n.dial, Receive: n.receive, ReceiveState: n.receiveState, ReceivePublished: n.published, Respond: n.respond, Refused: n.refused,
 		Logf: logf})
 	return nil

@@ -161,8 +161,8 @@ func (m machine) Follow() error {
 	return m.Replica.Follow()
 }
 
-// Receive hands over a message of another member, and has the driver work on it unless more
-// come with it. It waits while too many others do.
+// Receive hands over a message of another member, and has the driver work on it, with more after the next
+// one, with which Receive is called at once. It waits while too many others do.
 func (r *Runner) Receive(m *raftpb.Message, more bool) {
 	select {
 	case r.inbox <- m:
@@ -174,7 +174,7 @@ func (r *Runner) Receive(m *raftpb.Message, more bool) {
 			return
 		}
 	}
-	if more || !r.tryTurn() {
+	if !more && !r.tryTurn() {
 		r.config.Proposals.signal()
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/server/transport"
 	"github.com/vigildb/vigil/structures/slots"
 )
 
@@ -16,6 +17,7 @@ type Seat struct {
 	proposals *Proposals
 	published func(kind byte, channel, message []byte)
 	channels  func(of *slots.Set)
+	loops     *transport.Loops
 	onMoves   func(*Node) // nil, or has the functions of OnMoves called by a node
 	onAsked   func(ctx context.Context, request []byte) []byte
 	node      atomic.Pointer[Node]
@@ -60,7 +62,7 @@ func (s *Seat) Start(store *persistence.Member, lazy bool, lead, follow, leave f
 }
 
 func (s *Seat) start(n *Node) error {
-	n.published, n.channels, n.respondAsked = s.published, s.channels, s.onAsked
+	n.published, n.channels, n.respondAsked, n.loops = s.published, s.channels, s.onAsked, s.loops
 	if s.onMoves != nil {
 		s.onMoves(n)
 	}
@@ -118,6 +120,10 @@ func (s *Seat) OnPublished(f func(kind byte, channel, message []byte)) { s.publi
 // its slots, and those that were given away while no other group has taken them. f must not wait. It is called before
 // Start.
 func (s *Seat) OnShardChannels(f func(of *slots.Set)) { s.channels = f }
+
+// ServeBy has event loops serve connections of other members. It is called before Start, and Close before the loops
+// end.
+func (s *Seat) ServeBy(loops *transport.Loops) { s.loops = loops }
 
 // Node is what the server is now. It may be another one at any later time.
 func (s *Seat) Node() *Node { return s.node.Load() }

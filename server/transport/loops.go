@@ -28,3 +28,11 @@ func (p *Loops) Open(nc net.Conn) (c Conn, start func(Session)) {
 		}()
 	}
 }
+
+// Serve opens a connection that is not a client of the server, and starts its session, which make
+// makes. It is called before the server has waited for Workers.
+func (p *Loops) Serve(nc net.Conn, make func(Conn) Session) {
+	p.host.Workers.Add(1)
+	c, start := p.Open(nc)
+	start(make(c))
+}

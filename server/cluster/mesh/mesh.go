@@ -24,6 +24,8 @@ import (
 	"time"
 
 	"go.etcd.io/raft/v3/raftpb"
+
+	"github.com/vigildb/vigil/server/transport"
 )
 
 const (
@@ -57,8 +59,8 @@ type Config struct {
 	// Dial connects to an address of Peers.
 	Dial func(ctx context.Context, address string) (net.Conn, error)
 	// Receive is given the messages of one connection in the order in which they come, and those
-	// of others at the same time; more says that a part of the next one is here. While it waits,
-	// that connection does. Nil takes neither messages nor states.
+	// of others at the same time; more says that the next one is here and follows at once. While it
+	// waits, that connection does. Nil takes neither messages nor states.
 	Receive func(msg *raftpb.Message, more bool)
 	// ReceiveState is given a state of the group with the message that it belongs to, and
 	// returns when it is taken, or why it is not. The reader fails if the peer goes. Nil takes
@@ -73,6 +75,8 @@ type Config struct {
 	Respond func(ctx context.Context, request []byte) []byte
 	// MaxRequest is the longest request in bytes, 0 for 1 MiB. A reply has up to 1 MiB.
 	MaxRequest int
+	// Loops, unless it is nil, serves connections with messages.
+	Loops *transport.Loops
 	// Beside is another mesh of this process, nil for none: it takes the connections to the listener of
 	// this one whose hello names its cluster.
 	Beside *Mesh
@@ -92,14 +96,14 @@ type Mesh struct {
 
 	sent, dropped, received atomic.Uint64 // messages of channels
 
-	mu       sync.RWMutex        // guards below
-	peers    map[uint64]*peer    // without this member
-	incoming map[net.Conn]uint64 // the peer, 0 before its hello
-	sources  map[uint64]*source  // by peer
-	fixed    map[uint64]bool     // peers that are refused if they say that they are elsewhere
-	former   map[uint64]bool     // ids of those that have left
-	origins  map[uint64]Origin   // what peers said last
-	levels   map[uint64]uint64   // likewise
+	mu       sync.RWMutex         // guards below
+	peers    map[uint64]*peer     // without this member
+	incoming map[io.Closer]uint64 // the peer, 0 before its hello
+	sources  map[uint64]*source   // by peer
+	fixed    map[uint64]bool      // peers that are refused if they say that they are elsewhere
+	former   map[uint64]bool      // ids of those that have left
+	origins  map[uint64]Origin    // what peers said last
+	levels   map[uint64]uint64    // likewise
 	closed   bool
 }
 
@@ -116,7 +120,7 @@ type peer struct {
 
 // New makes a mesh that connects to the peers when there is something to send.
 func New(c Config) *Mesh {
-	m := &Mesh{Config: c, peers: map[uint64]*peer{}, incoming: map[net.Conn]uint64{}, sources: map[uint64]*source{}, origins: map[uint64]Origin{}, levels: map[uint64]uint64{}}
+	m := &Mesh{Config: c, peers: map[uint64]*peer{}, incoming: map[io.Closer]uint64{}, sources: map[uint64]*source{}, origins: map[uint64]Origin{}, levels: map[uint64]uint64{}}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.SetPeers(c.Peers)
 	return m
@@ -309,12 +313,16 @@ func (m *Mesh) enter(conn net.Conn) bool {
 	}
 	m.incoming[conn] = 0
 	m.tasks.Go(func() {
-		if err := m.read(conn); m.ctx.Err() == nil && !errors.Is(err, errTaken) {
+		err := m.read(conn)
+		m.leave(conn)
+		if err == errServed {
+			return
+		}
+		if m.ctx.Err() == nil && !errors.Is(err, errTaken) {
 			m.report(true, remote(conn), err)
 			linger(conn)
 		}
 		conn.Close()
-		m.leave(conn)
 	})
 	return true
 }
@@ -371,7 +379,10 @@ func (m *Mesh) read(conn net.Conn) error {
 		if first && m.introduced(peer, msg) {
 			continue
 		}
-		m.Receive(msg, r.Buffered() > 0)
+		serve := m.servable(conn, msg)
+		if m.Receive(msg, !serve && wholeFrame(r)); serve {
+			return m.serve(conn, peer, r)
+		}
 	}
 }
 

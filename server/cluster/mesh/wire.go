@@ -1,6 +1,7 @@
 package mesh
 
 import (
+	"bufio"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -232,13 +233,36 @@ func appendMessage(b []byte, msg *raftpb.Message) ([]byte, error) {
 	return b, nil
 }
 
+// frameHeader is the length of the length of a frame.
+const frameHeader = 4
+
+// frameBytes returns the length of the frame with which b begins, as far as that is known: it is longer than
+// b unless it is whole.
+func frameBytes(b []byte) (int, error) {
+	if len(b) < frameHeader {
+		return frameHeader, nil
+	}
+	n := binary.LittleEndian.Uint32(b)
+	if n > maxFrame {
+		return 0, fmt.Errorf("a frame of %d bytes is too long", n)
+	}
+	return frameHeader + int(n), nil
+}
+
+// wholeFrame reports whether the next frame can be read without waiting.
+func wholeFrame(r *bufio.Reader) bool {
+	b, _ := r.Peek(r.Buffered())
+	n, err := frameBytes(b)
+	return err == nil && n <= len(b)
+}
+
 // readFrame reads a frame of up to maxFrame bytes into the memory of b, which may be nil.
 func readFrame(r io.Reader, b []byte) ([]byte, error) { return readFrameOf(r, b, maxFrame) }
 
 // readFrameOf reads a frame of so many bytes at most. It takes more memory than that of b for what has
 // come, not for what is announced.
 func readFrameOf(r io.Reader, b []byte, most int) ([]byte, error) {
-	var length [4]byte
+	var length [frameHeader]byte
 	if _, err := io.ReadFull(r, length[:]); err != nil {
 		return nil, err
 	}
