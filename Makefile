@@ -22,9 +22,10 @@ DEB_ARCHES ?= amd64,arm64
 SESSIONS ?= 1000000
 KILLS ?= 100
 LARGE ?= 10000000
+JOIN_BYTES ?= 1073741824
 
 .DEFAULT_GOAL := help
-.PHONY: help build run group demo test browser screenshots race sim sim-group mutants stress lint fuzz faults conformance conformance-redis crash crash-group bench bench-report group-bench bench-grow values collector profile waits consumers large sizing window-cost frameworks clients failover bench-sessions placement-table figures docs dist deb packages check clean
+.PHONY: help build run group demo test browser screenshots race sim sim-group mutants stress lint fuzz faults conformance conformance-redis crash crash-group bench bench-report group-bench bench-grow bench-join values collector profile waits consumers large sizing window-cost frameworks clients failover bench-sessions placement-table figures docs dist deb packages check clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -123,6 +124,10 @@ group-bench: ## measure writes to three servers, beside Redis with two replicas 
 bench-grow: ## have a cluster of three groups become one of six under load, into docs/benchmarks.md; fails if a write is lost (half a minute)
 	$(MAKE) -s build
 	$(GO) run ./cmd/vigil-bench -server $(BIN)/vigil-server -sections grow -replace -out docs/benchmarks.md
+
+bench-join: ## have a server join a group of JOIN_BYTES (1 GiB) of data under load, into docs/benchmarks.md; fails if a write is lost (two minutes)
+	$(MAKE) -s build
+	$(GO) run ./cmd/vigil-bench -server $(BIN)/vigil-server -sections join -join-bytes $(JOIN_BYTES) -replace -out docs/benchmarks.md
 
 values: ## measure what small values take in memory, beside redis-server, into docs/benchmarks.md (eight minutes)
 	$(MAKE) -s build

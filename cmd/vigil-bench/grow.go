@@ -4,9 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
-	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/vigildb/vigil/commands"
@@ -15,19 +12,8 @@ import (
 // Section grow: a cluster of three groups becomes one of six while clients write. It fails if an acknowledged write is lost, or
 // if the cluster is not whole afterwards.
 
-// Phases of a run.
-const (
-	preparing = iota
-	before
-	moving
-	after
-	phases
-)
-
 const (
 	growClients = 32
-	// growSeconds is how long writes are measured before the slots move, and afterwards.
-	growSeconds = 5
 	// movePatience is how long all moves may take.
 	movePatience = 10 * time.Minute
 )
@@ -35,10 +21,7 @@ const (
 // growth is a run of the section.
 type growth struct {
 	shards
-	clients []*keyWriter
-	phase   atomic.Int32
-	seconds [phases]float64
-	cpu     [phases]float64
+	phased
 
 	slots, least  int // that have moved, and that had to
 	keys          int // in slots that have moved
@@ -61,12 +44,12 @@ func growing(o *options, r *report) error {
 	if err := g.load(); err != nil {
 		return err
 	}
-	err = g.grow()
+	err = g.amid(g.grow)
 	g.report(r)
 	return errors.Join(err, g.verify())
 }
 
-// load makes the clients, and has them write all keys.
+// load has the clients write all keys.
 func (g *growth) load() error {
 	owners, err := g.owners(g.servers[0])
 	if err != nil {
@@ -74,52 +57,21 @@ func (g *growth) load() error {
 	}
 	at := new(route)
 	at.set(owners)
-	for range growClients {
-		g.clients = append(g.clients, &keyWriter{router: newRouter(at)})
-	}
-	for i := range g.o.growKeys {
-		n := g.clients[i%growClients]
-		n.keys = append(n.keys, written{key: fmt.Sprintf("key:%012d", i)})
-	}
-	return each(g.clients, (*keyWriter).fill)
+	return g.phased.load(growClients, g.o.growKeys, at)
 }
 
-// grow has the clients write while groups are added and slots move.
-func (g *growth) grow() (err error) {
-	var stop atomic.Bool
-	ended := make(chan error, 1)
-	go func() { // ends when stop is set, which is awaited below
-		ended <- each(g.clients, func(n *keyWriter) error {
-			n.run(&g.phase, &stop, uint64(slices.Index(g.clients, n)))
-			return nil
-		})
-	}()
-	defer func() {
-		stop.Store(true)
-		err = errors.Join(err, <-ended)
-	}()
-	wait := func() error { time.Sleep(growSeconds * time.Second); return nil }
-	time.Sleep(time.Second) // connections are made, and memory is touched
-	if err := g.during(before, wait); err != nil {
+// grow has groups added, and slots moved, while the clients write.
+func (g *growth) grow() error {
+	if err := g.during(before, g.cpu, undisturbed); err != nil {
 		return err
 	}
 	if err := g.add(3, false); err != nil {
 		return err
 	}
-	if err := g.during(moving, g.rebalance); err != nil {
+	if err := g.during(meanwhile, g.cpu, g.rebalance); err != nil {
 		return err
 	}
-	return g.during(after, wait)
-}
-
-// during measures a phase.
-func (g *growth) during(phase int32, do func() error) error {
-	cpu, began := g.shards.cpu(), time.Now()
-	g.phase.Store(phase)
-	err := do()
-	g.phase.Store(preparing)
-	g.seconds[phase], g.cpu[phase] = time.Since(began).Seconds(), g.shards.cpu()-cpu
-	return err
+	return g.during(after, g.cpu, undisturbed)
 }
 
 // rebalance moves slots to the new groups, and returns when all is done.
@@ -203,14 +155,9 @@ func leastMoved(was *[commands.Slots]int, groups int) int {
 
 // verify reads all keys back, and looks at the cluster.
 func (g *growth) verify() error {
-	err := each(g.clients, (*keyWriter).readBack)
-	var lost []string
+	err := errors.Join(each(g.clients, (*keyWriter).readBack), g.lost())
 	for _, n := range g.clients {
-		lost = append(lost, n.lost...)
 		n.router.close()
-	}
-	if len(lost) > 0 {
-		err = errors.Join(err, fmt.Errorf("%d acknowledged writes are lost: %s", len(lost), strings.Join(lost[:min(len(lost), 10)], "; ")))
 	}
 	keys, sized := g.size()
 	if sized == nil && keys != g.o.growKeys {
@@ -226,66 +173,13 @@ func (g *growth) report(r *report) {
 		"Wanted are at most 1.15 times the least number of slots, no error, and 1.8 times the writes where each group has a processor: "+
 		"all servers and the clients share those of one machine here, where six groups write less than three, as each one's loop serves fewer calls at a time.",
 		growClients, g.o.growMembers, g.o.fsync, writtenBytes, g.o.growKeys))
-	r.row("", "before", "while slots move", "after")
-	r.rule(4)
-	row := func(name, format string, of func(phase int) any) {
-		cells := []string{name}
-		for phase := before; phase < phases; phase++ {
-			cells = append(cells, fmt.Sprintf(format, of(phase)))
-		}
-		r.row(cells...)
-	}
-	took, acknowledged := g.latencies()
-	count := func(of func(n *keyWriter) *[phases]int) func(phase int) any {
-		return func(phase int) any {
-			sum := 0
-			for _, n := range g.clients {
-				sum += of(n)[phase]
-			}
-			return sum
-		}
-	}
-	at := func(part float64) func(phase int) any {
-		return func(phase int) any {
-			all := took[phase]
-			if len(all) == 0 {
-				return 0.0
-			}
-			return all[int(part*float64(len(all)-1))].Seconds() * 1000
-		}
-	}
-	perSecond := func(phase int) float64 { return float64(len(took[phase])) / max(g.seconds[phase], 1e-9) }
-	row("seconds", "%.1f", func(phase int) any { return g.seconds[phase] })
-	row("writes /s", "%.0f", func(phase int) any { return perSecond(phase) })
-	row("us CPU of all servers for a write", "%.1f", func(phase int) any { return g.cpu[phase] / float64(max(1, len(took[phase]))) * 1e6 })
-	row("p50, ms", "%.2f", at(0.5))
-	row("p99, ms", "%.2f", at(0.99))
-	row("longest, ms", "%.0f", at(1))
-	row("MOVED", "%d", count(func(n *keyWriter) *[phases]int { return &n.moved }))
-	row("TRYAGAIN", "%d", count(func(n *keyWriter) *[phases]int { return &n.again }))
-	row("errors", "%d", count(func(n *keyWriter) *[phases]int { return &n.failed }))
-	g.summarise(r, perSecond(after)/max(perSecond(before), 1), acknowledged)
-}
-
-// latencies returns how long the writes of each phase took, in order, and how many there were.
-func (g *growth) latencies() (took [phases][]time.Duration, acknowledged int) {
-	for phase := range phases {
-		for _, n := range g.clients {
-			took[phase] = append(took[phase], n.took[phase]...)
-		}
-		slices.Sort(took[phase])
-		acknowledged += len(took[phase])
-	}
-	return took, acknowledged
+	g.table(r, "while slots move", count{"MOVED", func(n *keyWriter) *[phases]int { return &n.moved }},
+		count{"TRYAGAIN", func(n *keyWriter) *[phases]int { return &n.again }})
+	g.summarise(r, g.perSecond(after)/max(g.perSecond(before), 1), g.acknowledged(preparing, before, meanwhile, after))
 }
 
 // summarise tells of what moved; faster is the writes per second after the moves by those before.
 func (g *growth) summarise(r *report, faster float64, acknowledged int) {
-	for _, n := range g.clients {
-		if n.first != nil {
-			fmt.Fprintln(os.Stderr, "an error of a client:", n.first)
-		}
-	}
 	r.text(fmt.Sprintf("%d slots have moved, and %d is the least (%.2f). In them are %d keys; %d were sent (%.2f), as those are sent again that change meanwhile: %.1f MB. "+
 		"After %.2f s all slots were with the new groups, and after %.2f s their keys nowhere else. The longest pause of a group was %d ms; %d attempts began again. "+
 		"Writes after the moves are %.2f times those before. %d writes were acknowledged.",

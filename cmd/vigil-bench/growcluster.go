@@ -70,7 +70,17 @@ func (s *shards) add(groups int, slotted bool) error {
 	return s.agree()
 }
 
+// start starts a server with an empty directory, and waits until it replies.
 func (s *shards) start() (*process, error) {
+	p, err := s.launch()
+	if err != nil {
+		return nil, err
+	}
+	return p, p.ready()
+}
+
+// launch does not wait; more are arguments besides those that all servers have.
+func (s *shards) launch(more ...string) (*process, error) {
 	port := freePorts(1)[0]
 	dir := filepath.Join(s.dir, strconv.Itoa(port))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -80,8 +90,12 @@ func (s *shards) start() (*process, error) {
 		"--cluster-enabled", "yes", "--cluster-secret", "a secret of vigil-bench",
 		// A stall of a machine that other programs use is to be measured, not to end the run.
 		"--cluster-election-timeout", "5000"}}
+	p.args = append(p.args, more...)
+	if err := p.launch(); err != nil {
+		return nil, err
+	}
 	s.servers = append(s.servers, p)
-	return p, p.start()
+	return p, nil
 }
 
 func (s *shards) stop() {
@@ -174,6 +188,15 @@ func (s *shards) size() (keys int, err error) {
 	return keys, nil
 }
 
+// pairsOf returns a reply of names and values as a map.
+func pairsOf(reply any) map[string]any {
+	m, all := map[string]any{}, reply.([]any)
+	for i := 0; i+1 < len(all); i += 2 {
+		m[all[i].(string)] = all[i+1]
+	}
+	return m
+}
+
 // sent is what the masters say of their moves.
 type sent struct {
 	keys, bytes, pause int64 // the longest pause, in ms
@@ -189,10 +212,7 @@ func (s *shards) moves() (all sent, err error) {
 			return all, err
 		}
 		for _, v := range v.([]any) {
-			m, fields := map[string]any{}, v.([]any)
-			for i := 0; i < len(fields); i += 2 {
-				m[fields[i].(string)] = fields[i+1]
-			}
+			m := pairsOf(v)
 			all.keys += m["keys_sent"].(int64)
 			all.bytes += m["bytes_sent"].(int64)
 			all.pause = max(all.pause, m["longest_pause_ms"].(int64))

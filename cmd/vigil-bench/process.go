@@ -60,12 +60,19 @@ func freePort() int {
 
 // start runs the server and waits until it replies.
 func (p *process) start() error {
+	if err := p.launch(); err != nil {
+		return err
+	}
+	return p.ready()
+}
+
+func (p *process) launch() error {
 	p.cmd = exec.Command(p.args[0], p.args[1:]...)
 	p.cmd.Stdout, p.cmd.Stderr = &p.log, &p.log
 	if err := p.cmd.Start(); err != nil {
 		return fmt.Errorf("start %s: %w", p.name, err)
 	}
-	return p.ready()
+	return nil
 }
 
 func (p *process) ready() error {
