@@ -127,7 +127,7 @@ func (w *world) anyone() *node { return w.nodes[1+w.rand.IntN(len(w.nodes)-1)] }
 
 // storm is how many events are under way only if messages breed: logs that contradict each
 // other make raft ask for ever.
-const storm = 20_000
+const storm = 5_000
 
 func (w *world) after(d time.Duration, do func()) {
 	if len(w.queue) > storm {
