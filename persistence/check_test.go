@@ -91,10 +91,11 @@ func castagnoliOf(b []byte) uint32 { return chunkChecksum(append(make([]byte, ch
 // TestCheckFindsWhatChecksumsCannot changes keys through Pebble, so that the
 // files are sound and the store is not.
 func TestCheckFindsWhatChecksumsCannot(t *testing.T) {
-	for _, c := range []struct {
+	type damage struct {
 		name, want string
 		change     func(db *pebble.DB, b *pebble.Batch) error
-	}{
+	}
+	for _, c := range thrift.Some([]damage{
 		{"a missing head", "keys, but there are", func(db *pebble.DB, b *pebble.Batch) error {
 			return b.Delete(firstKey(db, prefixHead), nil)
 		}},
@@ -147,7 +148,7 @@ func TestCheckFindsWhatChecksumsCannot(t *testing.T) {
 		{"a changed meta", "checksum of meta", func(_ *pebble.DB, b *pebble.Batch) error {
 			return b.Set(appendMetaKey(nil), []byte{2, 0, 0, 0, 0, 0, 0, 0, 1}, nil)
 		}},
-	} {
+	}) {
 		fs := mixedStore(t)
 		db, err := pebble.Open("db", &pebble.Options{FS: fs, Logger: pebbleLog{&Store{opts: Options{}.withDefaults()}, fence.New(fs, "db")}})
 		if err != nil {

@@ -24,7 +24,7 @@ func crashedSchedule(t *testing.T, seed uint64, policy string) (states map[uint6
 	c := &crasher{mem: disktest.New(), r: rand.New(rand.NewPCG(seed, 52)), every: 1 << 30}
 	s := openMemory(t, Options{FS: errorfs.Wrap(c.mem, c), Seed: seed, IdleAfter: -1, Sync: SyncPolicy(seed % 3)})
 	c.mu.Lock()
-	c.every = 2 * thrift.By // from here on: a store that is being made is another matter
+	c.every = 6 * thrift.By // from here on: a store that is being made is another matter
 	c.mu.Unlock()
 	s.materialiser.pass.bound, s.materialiser.pass.parts.size = 1, 1+int(seed%2)
 	if seed%2 == 0 {
@@ -132,7 +132,7 @@ func dumpOf(s *Store, now int64) (payload []byte) {
 }
 
 func TestSchedulesSurviveCrashes(t *testing.T) {
-	for seed, spec := range scheduler.Policies() {
+	for seed, spec := range thrift.Some(scheduler.Policies()) {
 		states, crashes := crashedSchedule(t, uint64(seed), spec.Name)
 		for i, c := range crashes {
 			s := openMemory(t, Options{FS: c.fs, Seed: uint64(seed), IdleAfter: -1})
