@@ -54,8 +54,8 @@ test: ## all tests, those of the modules with real clients included
 	$(call each,$(GO) test -timeout 20m ./...)
 	$(MAKE) -s mutants
 
-race: ## all tests under the race detector
-	$(call each,$(GO) test -race -timeout 40m ./...)
+race: ## all tests under the race detector, but for those that start the server as a program, which has none
+	$(call each,$(GO) test -race -timeout 40m $$($(GO) list ./... | grep -v '/cmd/vigil-server$$'))
 
 browser: ## the shop and the window in a browser: headless Chromium, which is installed on Debian
 	bash .ci/browser
