@@ -16,7 +16,7 @@ import (
 )
 
 // patience is how long a reply may take before a script is stuck.
-const patience = 10 * time.Second
+const patience = time.Minute
 
 // target is a server that a script runs against.
 type target interface {

@@ -15,7 +15,7 @@ import (
 )
 
 // patience is how long a test waits before it fails.
-const patience = 10 * time.Second
+const patience = time.Minute
 
 // until waits for other goroutines to bring something about.
 func until(t *testing.T, what string, done func() bool) {
