@@ -32,7 +32,7 @@ func TestNewGroupHasTheNewestLevel(t *testing.T) {
 
 // One founder of an older version keeps the level where it is, and the leader says who it is.
 func TestOlderFounderKeepsTheLevel(t *testing.T) {
-	g := newTrioOf(t, newest, newest, persistence.LevelUntold)
+	g := newTrioOf(t, false, newest, newest, persistence.LevelUntold)
 	m := g.leader()
 	for _, dry := range []bool{true, false} {
 		var err error
@@ -60,7 +60,7 @@ func TestOlderFounderKeepsTheLevel(t *testing.T) {
 
 // DRYRUN says what would be done, and does nothing. A member that does not lead does neither.
 func TestUpgradeIsForTheLeader(t *testing.T) {
-	g := newTrioOf(t, persistence.LevelUntold, persistence.LevelUntold, persistence.LevelUntold)
+	g := newTrioOf(t, false, persistence.LevelUntold, persistence.LevelUntold, persistence.LevelUntold)
 	m := g.leader()
 	for _, o := range g.members {
 		if o == m {

@@ -20,8 +20,9 @@ type trio struct {
 	mu   sync.Mutex
 	cut  map[[2]uint64]bool // from, to; guarded by mu
 	half bool               // the next state is cut short; guarded by mu
-	// byBringer counts messages that were sent by a bringer of one; guarded by mu.
-	byBringer int
+	// byBringer counts messages that were sent by a bringer of one, and byRound those that were by
+	// the end of a round; guarded by mu.
+	byBringer, byRound int
 }
 
 type running struct {
@@ -35,8 +36,11 @@ type running struct {
 func (m *running) Send(msg *Message) {
 	m.g.mu.Lock()
 	defer m.g.mu.Unlock()
-	if bytes.Contains(debug.Stack(), []byte("(*Runner).Receive")) {
+	switch stack := debug.Stack(); {
+	case bytes.Contains(stack, []byte("(*Runner).Receive")):
 		m.g.byBringer++
+	case bytes.Contains(stack, []byte("(*Store).EndRound")):
+		m.g.byRound++
 	}
 	if !m.g.cut[[2]uint64{msg.GetFrom(), msg.GetTo()}] {
 		to := m.g.members[msg.GetTo()-1]
@@ -44,10 +48,10 @@ func (m *running) Send(msg *Message) {
 	}
 }
 
-func newTrio(t *testing.T) *trio { return newTrioOf(t, newest, newest, newest) }
+func newTrio(t *testing.T) *trio { return newTrioOf(t, false, newest, newest, newest) }
 
 // newTrioOf makes a trio of members that know levels up to some.
-func newTrioOf(t *testing.T, newest ...uint64) *trio {
+func newTrioOf(t *testing.T, lazy bool, newest ...uint64) *trio {
 	t.Helper()
 	g := &trio{t: t, cut: map[[2]uint64]bool{}}
 	proposals := [3]*Proposals{}
@@ -64,7 +68,7 @@ func newTrioOf(t *testing.T, newest ...uint64) *trio {
 	defer g.mu.Unlock() // nothing is sent before all are there
 	for i, m := range g.members {
 		var err error
-		m.runner, err = Run(m.store.Member(), false, RunnerConfig{ID: uint64(i + 1), Founders: []uint64{1, 2, 3}, Election: 200 * time.Millisecond,
+		m.runner, err = Run(m.store.Member(), lazy, RunnerConfig{ID: uint64(i + 1), Founders: []uint64{1, 2, 3}, Election: 200 * time.Millisecond,
 			Proposals: proposals[i], Mesh: m, SendState: m.sendState, Now: Now, Logf: func(LogLevel, string, ...any) {},
 			NewestLevel: func(id uint64) uint64 { return newest[id-1] },
 			Role:        Role{Lead: func() { m.roles <- "lead" }, Follow: func() { m.roles <- "follow" }}})
@@ -115,6 +119,66 @@ func TestBringerOfAMessageWorksOnIt(t *testing.T) {
 		defer g.mu.Unlock()
 		return g.byBringer > 0
 	})
+}
+
+// A goroutine that serves clients proposes what they have changed by itself at the end of its round, unless that
+// waits for the device.
+func TestTheEndOfARoundProposes(t *testing.T) {
+	for _, lazy := range []bool{true, false} {
+		g := newTrioOf(t, lazy, newest, newest, newest)
+		m := g.leader()
+		proposed := func() bool {
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			return g.byRound > 0
+		}
+		for range 100 {
+			m.store.BeginRound()
+			position := m.write("k")
+			m.store.EndRound()
+			told := make(chan error, 1)
+			m.store.NotifyDurable(position, func(err error) { told <- err })
+			if err := <-told; err != nil {
+				t.Fatal(err)
+			}
+		}
+		if proposed() != lazy {
+			t.Errorf("lazy %v: proposed at the end of a round: %v", lazy, proposed())
+		}
+	}
+}
+
+// Who cannot have the driver work leaves a token, so that its own goroutine looks.
+func TestATokenIsLeftIfTheDriverIsAtWork(t *testing.T) {
+	p := NewProposals()
+	token := func() bool {
+		select {
+		case <-p.Wake():
+			return true
+		default:
+			return false
+		}
+	}
+	if p.Attend(); !token() {
+		t.Error("no token before there is a driver")
+	}
+	for _, worked := range []bool{true, false} {
+		p.attendBy(func() bool { return worked })
+		if p.Attend(); token() == worked {
+			t.Errorf("the driver has worked: %v, and there is a token: %v", worked, !worked)
+		}
+	}
+	m := newTrio(t).leader()
+	m.runner.turn.Lock()
+	if m.runner.tryTurn() {
+		t.Error("two turns at a time")
+	}
+	m.runner.turn.Unlock()
+	m.runner.stop()
+	<-m.runner.Ended()
+	if m.runner.tryTurn() {
+		t.Error("a driver that has ended has worked")
+	}
 }
 
 // isolate cuts a member off from the others, both ways.

@@ -120,31 +120,36 @@ func TestLoopsServeEntriesInOrder(t *testing.T) {
 // A message says that more follow only if the next one is there: nothing else would have the driver work
 // on it.
 func TestTheLastMessageThatIsThereSaysSo(t *testing.T) {
-	loops := newLoops(t)
-	var last, more int
-	var mu sync.Mutex
-	_, address := tcpMember(t, 2, func(c *Config) {
-		c.Loops = loops
-		c.Receive = func(_ *raftpb.Message, follows bool) {
-			mu.Lock()
-			defer mu.Unlock()
-			if more++; !follows {
-				last = more
+	loops, frames := newLoops(t), encoded(t, 5)
+	for _, parts := range [][][]byte{
+		{frames},
+		{frames[:7], frames[7 : len(frames)-3], frames[len(frames)-3:]},
+		{frames[:len(frames)/2], frames[len(frames)/2:]},
+	} {
+		var all, last int
+		var mu sync.Mutex
+		_, address := tcpMember(t, 2, func(c *Config) {
+			c.Loops = loops
+			c.Receive = func(_ *raftpb.Message, follows bool) {
+				mu.Lock()
+				defer mu.Unlock()
+				if all++; !follows {
+					last = all
+				}
+			}
+		})
+		conn := greeted(t, address)
+		for _, part := range parts {
+			if _, err := conn.Write(part); err != nil {
+				t.Fatal(err)
 			}
 		}
-	})
-	conn := greeted(t, address)
-	frames := encoded(t, 5)
-	for _, part := range [][]byte{frames[:7], frames[7 : len(frames)-3], frames[len(frames)-3:]} {
-		if _, err := conn.Write(part); err != nil {
-			t.Fatal(err)
-		}
+		until(t, "the last one is there", func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return last == 5
+		})
 	}
-	until(t, "the last one is there", func() bool {
-		mu.Lock()
-		defer mu.Unlock()
-		return last == 5
-	})
 }
 
 // greeted returns a connection of member 1 that member 2 has welcomed.
