@@ -186,7 +186,7 @@ func TestTokensOfARoundAreLeftToItsEnd(t *testing.T) {
 func TestNoTokenIsLostAtTheEndOfARound(t *testing.T) {
 	j := newJournal()
 	j.SetEager(true)
-	for i := range thrift.Rounds(100_000) {
+	for i := range thrift.Rounds(20_000) {
 		for woken(j) {
 		}
 		j.BeginRound()
