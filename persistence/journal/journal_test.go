@@ -5,7 +5,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
-	"sync"
+	"runtime"
+	"sync/atomic"
 	"testing"
 
 	"github.com/vigildb/vigil/structures/text"
@@ -186,14 +187,30 @@ func TestTokensOfARoundAreLeftToItsEnd(t *testing.T) {
 func TestNoTokenIsLostAtTheEndOfARound(t *testing.T) {
 	j := newJournal()
 	j.SetEager(true)
-	for i := range thrift.Rounds(20_000) {
+	rounds := thrift.Rounds(int64(5_000))
+	var begun, added atomic.Int64
+	go func() {
+		for i := int64(1); i <= rounds; i++ {
+			for begun.Load() < i {
+				runtime.Gosched()
+			}
+			j.Append([]byte("a"), 0)
+			added.Store(i)
+		}
+	}()
+	r := rand.New(rand.NewPCG(1, 1))
+	for i := int64(1); i <= rounds; i++ {
 		for woken(j) {
 		}
 		j.BeginRound()
-		var added sync.WaitGroup
-		added.Go(func() { j.Append([]byte("a"), 0) })
+		begun.Store(i)
+		for range r.IntN(300) { // so that the two meet
+			begun.Load()
+		}
 		due := j.EndRound()
-		added.Wait()
+		for added.Load() < i {
+			runtime.Gosched()
+		}
 		if !due && !woken(j) {
 			t.Fatalf("round %d: a record without a token", i)
 		}
