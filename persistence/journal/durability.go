@@ -86,8 +86,11 @@ func (d *Durability) Restart() {
 func (d *Durability) Confirmed(position uint64) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.currently(position) && Record(position) <= d.synced
+	return d.currently(position) && d.reachedLocked(position)
 }
+
+// reachedLocked reports that the device has a record with the number of a position, be it of now or not.
+func (d *Durability) reachedLocked(position uint64) bool { return Record(position) <= d.synced }
 
 // currently reports that a position is of now, or that of no record.
 func (d *Durability) currently(position uint64) bool {
@@ -140,7 +143,7 @@ func (d *Durability) endLocked(position uint64) (over bool, err error) {
 	switch {
 	case !d.currently(position):
 		return true, ErrAbandoned
-	case d.synced >= Record(position):
+	case d.reachedLocked(position):
 		return true, nil
 	}
 	err = d.failureLocked()
@@ -191,9 +194,7 @@ func (d *Durability) Unsynced() bool {
 func (d *Durability) WaitSynced(position uint64, wake func()) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if !d.forceLocked(position) {
-		wake()
-	}
+	d.forceLocked(position, wake)
 	for {
 		if over, err := d.endLocked(position); over {
 			return err
@@ -206,9 +207,7 @@ func (d *Durability) WaitSynced(position uint64, wake func()) error {
 // may be before it returns, and by any goroutine that tells d of something. f must not wait.
 func (d *Durability) NotifySynced(position uint64, wake func(), f func(error)) {
 	d.mu.Lock()
-	if !d.forceLocked(position) {
-		wake()
-	}
+	d.forceLocked(position, wake)
 	over, err := d.endLocked(position)
 	if !over {
 		d.calls = append(d.calls, call{position: position, f: f})
@@ -219,12 +218,13 @@ func (d *Durability) NotifySynced(position uint64, wake func(), f func(error)) {
 	}
 }
 
-// forceLocked has Due report that a position is awaited, unless it is reached.
-func (d *Durability) forceLocked(position uint64) (reached bool) {
-	if reached = !d.currently(position) || d.synced >= Record(position); !reached {
+// forceLocked has Due report that a position is awaited, and calls wake, unless the position is reached or
+// never will be.
+func (d *Durability) forceLocked(position uint64, wake func()) {
+	if d.currently(position) && !d.reachedLocked(position) {
 		d.force = max(d.force, Record(position))
+		wake()
 	}
-	return reached
 }
 
 // WaitHandedOver is WaitSynced for records that are handed over, synced or not.

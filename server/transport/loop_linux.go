@@ -202,7 +202,7 @@ func (l *loop) run() {
 	o := &loopOwner{loop: l, buf: make([]byte, loopRead), replies: make([]byte, 0, holdRoom)}
 	o.sendHeld() // of the owner before
 	for {
-		if l.take(); !l.inRound && l.ended() {
+		if l.take(); !l.inRound && l.ended() { // the round of the owner before is to be ended first
 			close(l.finished)
 			l.free()
 			return

@@ -82,14 +82,14 @@ func (s *served) Close() error {
 // take passes the messages in b on that have come whole, and returns what is behind them.
 func (s *served) take(b []byte) (rest []byte, err error) {
 	for n := 0; err == nil; b = b[n:] {
-		if n, err = frameBytes(b); err != nil || n > len(b) {
+		if n, err = frameBytes(b, maxFrame); err != nil || n > len(b) {
 			break
 		}
 		msg := new(raftpb.Message)
 		if err = proto.Unmarshal(b[frameHeader:n], msg); err != nil {
 			err = fmt.Errorf("a frame of %d bytes: %w", n, err)
 		} else if err = s.m.addressed(msg, s.peer); err == nil {
-			next, _ := frameBytes(b[n:])
+			next, _ := frameBytes(b[n:], maxFrame)
 			s.m.Receive(msg, next <= len(b)-n)
 		}
 	}
@@ -103,7 +103,7 @@ func (s *served) Unread() int { return len(s.buf) }
 // Space returns room in proportion to what has come, not to what is announced.
 func (s *served) Space() []byte {
 	room := leastSpace
-	if n, err := frameBytes(s.buf); err == nil && n > len(s.buf) {
+	if n, err := frameBytes(s.buf, maxFrame); err == nil && n > len(s.buf) {
 		room = max(room, min(n-len(s.buf), max(pieceBytes, len(s.buf))))
 	}
 	s.buf = slices.Grow(s.buf, room)
@@ -137,7 +137,7 @@ func (s *served) Resume() error {
 // InputEnded ends the connection.
 func (s *served) InputEnded() error {
 	if s.err = io.EOF; len(s.buf) > 0 {
-		n, _ := frameBytes(s.buf)
+		n, _ := frameBytes(s.buf, maxFrame)
 		s.err = fmt.Errorf("a frame ends after %d of %d bytes: %w", len(s.buf), n, io.EOF)
 	}
 	return io.EOF

@@ -237,22 +237,22 @@ func appendMessage(b []byte, msg *raftpb.Message) ([]byte, error) {
 const frameHeader = 4
 
 // frameBytes returns the length of the frame with which b begins, as far as that is known: it is longer than
-// b unless it is whole.
-func frameBytes(b []byte) (int, error) {
+// b unless it is whole. most bounds what is behind the header.
+func frameBytes(b []byte, most int) (int, error) {
 	if len(b) < frameHeader {
 		return frameHeader, nil
 	}
-	n := binary.LittleEndian.Uint32(b)
-	if n > maxFrame {
+	n := int(binary.LittleEndian.Uint32(b))
+	if n > most {
 		return 0, fmt.Errorf("a frame of %d bytes is too long", n)
 	}
-	return frameHeader + int(n), nil
+	return frameHeader + n, nil
 }
 
 // wholeFrame reports whether the next frame can be read without waiting.
 func wholeFrame(r *bufio.Reader) bool {
 	b, _ := r.Peek(r.Buffered())
-	n, err := frameBytes(b)
+	n, err := frameBytes(b, maxFrame)
 	return err == nil && n <= len(b)
 }
 
@@ -266,10 +266,11 @@ func readFrameOf(r io.Reader, b []byte, most int) ([]byte, error) {
 	if _, err := io.ReadFull(r, length[:]); err != nil {
 		return nil, err
 	}
-	n := int(binary.LittleEndian.Uint32(length[:]))
-	if n > most {
-		return nil, fmt.Errorf("a frame of %d bytes is too long", n)
+	n, err := frameBytes(length[:], most)
+	if err != nil {
+		return nil, err
 	}
+	n -= frameHeader
 	b = b[:0]
 	for len(b) < n {
 		got, piece := len(b), min(n-len(b), max(pieceBytes, len(b)))
