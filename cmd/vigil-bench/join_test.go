@@ -39,7 +39,7 @@ func TestStandingOfMember(t *testing.T) {
 	reply := []any{"name", "mymaster", "last-entry", int64(40), "members",
 		[]any{member("127.0.0.1:17001", "leader", 40), member("127.0.0.1:7001", "learner", 38)}}
 	s := standingOf(reply, 7001)
-	if want := (standing{last: 40, entry: 38, role: "learner"}); s != want {
+	if want := (standing{last: 40, entry: 38}); s != want {
 		t.Fatalf("got %+v, want %+v", s, want)
 	}
 	for before, want := range map[int64]bool{0: false, 37: true, 38: true, 39: false} {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"strconv"
@@ -9,7 +10,7 @@ import (
 )
 
 const (
-	// bulkBytes is the size of a value of the data that a new member gets.
+	// bulkBytes is the size of a value of the data that a new member gets, a multiple of 8.
 	bulkBytes = 1000
 	// bulkBatch is how many values are sent before their replies are read: the server is kept busy, and the buffer is small.
 	bulkBatch = 256
@@ -28,11 +29,8 @@ func bulkKey(i int) string { return fmt.Sprintf("val:%012d", i) }
 // appendBulk appends the value with this number: random bytes, so that no compression makes the state smaller.
 func appendBulk(b []byte, number int) []byte {
 	chance := rand.NewPCG(uint64(number), 1)
-	for n := 0; n < bulkBytes; n += 8 {
-		v := chance.Uint64()
-		for i := 0; i < 8 && n+i < bulkBytes; i++ {
-			b = append(b, byte(v>>(8*i)))
-		}
+	for range bulkBytes / 8 {
+		b = binary.LittleEndian.AppendUint64(b, chance.Uint64())
 	}
 	return b
 }
@@ -82,7 +80,6 @@ func (k *bulk) check(calls *router, port int) error {
 type standing struct {
 	last  int64 // the leader's own last entry
 	entry int64 // the last one that the member has, 0 if it is not in the group yet
-	role  string
 }
 
 // standingOf reads a reply to VIGIL.CLUSTER STATUS.
@@ -94,7 +91,6 @@ func standingOf(reply any, port int) (s standing) {
 		m := pairsOf(v)
 		if address, _ := m["address"].(string); strings.HasSuffix(address, ":"+strconv.Itoa(port)) {
 			s.entry, _ = m["entry"].(int64)
-			s.role, _ = m["role"].(string)
 		}
 	}
 	return s
