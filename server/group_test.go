@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -331,8 +332,12 @@ func (g *testGroup) given() string {
 	return strings.Join(g.published, ", ")
 }
 
+// Close ends the group before the store, whose task may propose yet.
 func (g *testGroup) Close() error {
-	close(g.wake)
+	g.set(func() {
+		g.over = math.MaxUint64
+		close(g.wake)
+	})
 	<-g.done
 	g.m.Resign()
 	g.set(func() { g.leads, g.held = false, false })
