@@ -225,6 +225,10 @@ func (m *Mesh) converse(p *peer, l *lane, msg *raftpb.Message) (greeted bool, er
 	defer conn.Close()
 	defer l.take() // what is left is of this connection
 	defer context.AfterFunc(p.ctx, func() { conn.Close() })()
+	gone, err := m.watch(conn)
+	if err != nil {
+		return true, err
+	}
 	w := bufio.NewWriterSize(patient{conn}, pieceBytes)
 	memory, err := m.introduce(w, p.id)
 	for err == nil {
@@ -244,6 +248,8 @@ func (m *Mesh) converse(p *peer, l *lane, msg *raftpb.Message) (greeted bool, er
 		select {
 		case <-p.ctx.Done():
 			return true, p.ctx.Err()
+		case <-gone:
+			return true, errGone
 		case msg = <-l.messages:
 		}
 	}
@@ -266,6 +272,24 @@ func (m *Mesh) connect(ctx context.Context, p *peer, follows byte) (net.Conn, er
 		return nil, errors.Join(err, conn.Close())
 	}
 	return conn, nil
+}
+
+// errGone is why a connection ends that a peer has ended.
+var errGone = errors.New("the member has ended the connection")
+
+// watch returns a channel that is closed when the peer, which sends nothing, has ended a connection. What was
+// written into such a connection would be lost, and members that follow may have nothing for each other until
+// their leader is lost: then it is their votes.
+func (m *Mesh) watch(conn net.Conn) (gone <-chan struct{}, err error) {
+	if err := conn.SetReadDeadline(time.Time{}); err != nil {
+		return nil, err
+	}
+	ended := make(chan struct{})
+	m.tasks.Go(func() { // ends with the connection
+		_, _ = conn.Read(make([]byte, 1))
+		close(ended)
+	})
+	return ended, nil
 }
 
 // patient is a connection that may take as long for a message as its length asks for.

@@ -196,6 +196,30 @@ func TestHeartbeatsOvertakeEntries(t *testing.T) {
 	})
 }
 
+// A member that was started again gets the first message after that: two that follow may have none for each
+// other until they need each other's votes.
+func TestMemberThatIsBackGetsTheNextMessage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := &network{there: map[string]*listener{}}
+		a := n.member(1, nil)
+		vote := raftpb.MsgVote
+		for range 3 {
+			l := n.listen("b")
+			b := n.member(2, nil)
+			serve(t, b, l)
+			a.Send(message(1, 2, 1, 0))
+			a.Send(&raftpb.Message{Type: &vote, From: new(uint64(1)), To: new(uint64(2))})
+			synctest.Wait()
+			if b.received() != 2 {
+				t.Errorf("%d of 2 messages have come", b.received())
+			}
+			b.Close()
+			time.Sleep(lastDelay)
+		}
+		a.Close()
+	})
+}
+
 // A connection that breaks is made again, and a peer that is away is asked now and then only.
 func TestConnectionsAreMadeAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

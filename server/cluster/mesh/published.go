@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net"
 	"sync"
-	"time"
 )
 
 // Messages of channels travel over connections of their own, so that no heartbeat of raft
@@ -129,15 +128,10 @@ func (m *Mesh) convey(p *peer) (greeted bool, lost int, err error) {
 	}
 	defer conn.Close()
 	defer context.AfterFunc(p.ctx, func() { conn.Close() })()
-	if err := conn.SetReadDeadline(time.Time{}); err != nil {
+	gone, err := m.watch(conn)
+	if err != nil {
 		return true, 0, err
 	}
-	// A peer that has gone is noticed before there is something to send: that would be lost.
-	gone := make(chan struct{})
-	m.tasks.Go(func() { // ends with the connection
-		_, _ = conn.Read(make([]byte, 1))
-		close(gone)
-	})
 	w := bufio.NewWriterSize(patient{conn}, pieceBytes)
 	for {
 		for frame := p.feed.take(); frame != nil; frame = p.feed.take() {
@@ -164,8 +158,6 @@ func (m *Mesh) convey(p *peer) (greeted bool, lost int, err error) {
 		}
 	}
 }
-
-var errGone = errors.New("the member has ended the connection")
 
 // source is the connection on which the messages of a peer come.
 type source struct {
