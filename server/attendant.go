@@ -63,18 +63,6 @@ func (srv *Server) remind(w *waiter, millis int64) {
 	srv.waiting.plan(w, stop)
 }
 
-// poll ends the wait of a waiter when something is so, which is looked at after so many ms
-// and then after twice as many each time, up to a round of the cron.
-func (srv *Server) poll(w *waiter, so func() bool, millis int64) {
-	srv.waiting.plan(w, srv.clock.AfterFunc(time.Duration(millis)*time.Millisecond, func() {
-		if so() {
-			srv.endWait(w, w.expire)
-		} else if !w.isDone() {
-			srv.poll(w, so, min(2*millis, cronPeriod.Milliseconds()))
-		}
-	}))
-}
-
 // attend runs the calls that wait for a key again.
 func (srv *Server) attend(k readyKey) {
 	a := &srv.attendant

@@ -64,6 +64,9 @@ type Leadership interface {
 	Fresh(patient bool) bool
 	// Gone reports whether this server has left the group, and is of no use any more.
 	Gone() bool
+	// OnAcknowledged has f called when other members have more of what this one leads than they had when
+	// Membership was called last. f waits for nothing. It is called before Start.
+	OnAcknowledged(f func())
 }
 
 // Channels carries messages of channels between the members.
@@ -135,9 +138,11 @@ func (srv *Server) join() error {
 	g.OnMoves(srv.takeKeys, srv.removeKeys, srv.orderMove)
 	g.OnShardChannels(srv.channels.keep)
 	g.OnAsked(srv.respond)
+	g.OnAcknowledged(srv.polls.again)
 	srv.workers.Go(srv.runHerald) // Load has not ended, so that Close waits for it
 	srv.workers.Go(srv.runShardChannels)
 	srv.workers.Go(srv.runDepartures)
+	srv.workers.Go(srv.runPolls)
 	return g.Start(srv.store.Member(), srv.settings().sync != persistence.SyncAlways, srv.lead, srv.follow, srv.leave)
 }
 

@@ -56,6 +56,8 @@ type testGroup struct {
 
 	receive  func(kind byte, channel, message []byte)
 	channels func(of *slots.Set)
+
+	acknowledged func()
 	testMoves
 	testNeighbours
 }
@@ -313,6 +315,8 @@ func (g *testGroup) HandOver() { g.set(func() { g.handed++ }) }
 func (g *testGroup) TakeOver() { g.set(func() { g.asked++ }) }
 
 func (g *testGroup) OnPublished(f func(kind byte, channel, message []byte)) { g.receive = f }
+
+func (g *testGroup) OnAcknowledged(f func()) { g.acknowledged = f }
 
 func (g *testGroup) OnShardChannels(f func(of *slots.Set)) { g.channels = f }
 

@@ -264,6 +264,32 @@ func TestWaitCountsMembersThatHaveTheWrites(t *testing.T) {
 	c.want("EXEC", "[OK (int) 2]") // as in Redis, of the writes before EXEC
 }
 
+// A client that waits gets its reply when the engine tells of the acknowledgement, be its timer far away.
+func TestWaitEndsWithTheAcknowledgement(t *testing.T) {
+	k := &knownGroup{}
+	r, g := newGroupRig(t, func(o *Options) { o.Membership = k.now.Load })
+	k.set(leads)
+	c := r.dial()
+	c.want("SET k v", "OK")
+	has := func(b, c uint64) {
+		k.set(func(m *commands.Membership) {
+			leads(m)
+			m.Members[1].Record, m.Members[2].Record = b, c
+		})
+		g.acknowledged()
+	}
+	c.send("WAIT", "2", "0")
+	r.blocked(1)
+	has(1<<40, 0)
+	c.send("CLIENT", "ID") // behind the wait
+	has(1<<40, 1<<40)
+	c.next("(int) 2")
+	if c.next("(int) 1"); len(r.srv.polls.list()) > 0 {
+		t.Error("a wait that has ended is looked at")
+	}
+	has(0, 0) // nobody waits
+}
+
 func TestWaitIsRefusedWhereItCouldNotBeKept(t *testing.T) {
 	r, k := newRigInGroup(t)
 	c := r.dial()

@@ -39,6 +39,7 @@ type Server struct {
 	memory    clientMemory
 	broker    broker
 	herald    herald
+	polls     *polls
 	channels  shardChannels
 	waiting   waiting
 	attendant attendant
@@ -136,7 +137,7 @@ func Start(o Options) (*Server, error) {
 	}
 	srv.recallUsers() // as far as they are known: the rest of the log is read by Load
 	srv.journal = srv.gated()
-	srv.herald.wake = make(chan struct{}, 1)
+	srv.herald.wake, srv.polls = make(chan struct{}, 1), newPolls()
 	srv.channels.wake, srv.channels.left = make(chan struct{}, 1), make(chan struct{}, 1)
 	srv.loops = transport.NewLoops(transport.Host{Store: srv.journal, Closed: srv.done, Workers: &srv.workers})
 	srv.sockets.plain.serve, srv.sockets.secure.serve = srv.Serve, srv.ServeTLS

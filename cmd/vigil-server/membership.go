@@ -13,38 +13,57 @@ import (
 // membership returns what tells the server of its group: what its node knows by now,
 // under names that clients may see.
 func membership(seat *cluster.Seat, set *conf.Settings) func() *commands.Membership {
-	var last atomic.Pointer[shards]
+	var last atomic.Pointer[shown]
 	return func() *commands.Membership {
 		node := seat.Node()
 		v := node.View()
 		if v == nil {
 			return nil
 		}
-		name := node.Name()
-		m := &commands.Membership{Name: set.ClusterName, ID: cluster.GroupPublicID(set.ClusterSecret, name), Leader: -1, Led: v.Leader != 0, Leads: v.Leads, Syncing: v.Lost, Synced: set.AppendFsync == conf.FsyncAlways,
-			Term: v.Term, Heard: node.Heard(), Last: v.Last, Commits: v.Committed, Gone: node.Gone(), Received: v.Received, Level: v.Level}
-		for i, o := range v.Members {
-			if o.ID == v.Leader {
-				m.Leader = i
-			}
-			if o.ID == v.ID {
-				m.Self = i
-			}
-			n := shownMember(set.ClusterSecret, name, o.ID, o.Address)
-			n.Entry, n.Record, n.Active, n.Learner, n.Replica, n.Leaves, n.Sent = o.Match, o.Record, o.Active, !o.Votes, o.Ready, o.Leaves, o.Sent
-			n.NewestLevel = o.NewestLevel
-			m.Members = append(m.Members, n)
+		d := node.Division()
+		s := last.Load()
+		if s == nil || s.view != v || s.division != d {
+			s = show(s, node.Name(), v, d, set)
+			last.Store(s)
 		}
-		if d := node.Division(); d != nil {
-			s := last.Load()
-			if s == nil || s.of != d {
-				s = &shards{d, others(d, set.ClusterSecret)}
-				last.Store(s)
-			}
-			m.Slots, m.OtherShards, m.Covered = d.Slots, s.others, d.Covered
-		}
-		return m
+		m := s.membership
+		m.Heard, m.Gone = node.Heard(), node.Gone()
+		return &m
 	}
+}
+
+// shown is what clients see of a view and a division. It is made once for both: the names are hashes, and many calls
+// may look at the same time.
+type shown struct {
+	view       *cluster.View
+	division   *cluster.Division // nil outside a cluster
+	membership commands.Membership
+}
+
+// show makes what clients see. The last one may have a part of it.
+func show(last *shown, group string, v *cluster.View, d *cluster.Division, set *conf.Settings) *shown {
+	m := commands.Membership{Name: set.ClusterName, ID: cluster.GroupPublicID(set.ClusterSecret, group), Leader: -1, Led: v.Leader != 0, Leads: v.Leads,
+		Syncing: v.Lost, Synced: set.AppendFsync == conf.FsyncAlways, Term: v.Term, Last: v.Last, Commits: v.Committed, Received: v.Received, Level: v.Level}
+	for i, o := range v.Members {
+		if o.ID == v.Leader {
+			m.Leader = i
+		}
+		if o.ID == v.ID {
+			m.Self = i
+		}
+		n := shownMember(set.ClusterSecret, group, o.ID, o.Address)
+		n.Entry, n.Record, n.Active, n.Learner, n.Replica, n.Leaves, n.Sent = o.Match, o.Record, o.Active, !o.Votes, o.Ready, o.Leaves, o.Sent
+		n.NewestLevel = o.NewestLevel
+		m.Members = append(m.Members, n)
+	}
+	switch {
+	case d == nil:
+	case last != nil && last.division == d:
+		m.Slots, m.OtherShards, m.Covered = d.Slots, last.membership.OtherShards, d.Covered
+	default:
+		m.Slots, m.OtherShards, m.Covered = d.Slots, others(d, set.ClusterSecret), d.Covered
+	}
+	return &shown{v, d, m}
 }
 
 func shownMember(secret, group string, id uint64, address string) commands.Member {
@@ -53,12 +72,7 @@ func shownMember(secret, group string, id uint64, address string) commands.Membe
 	return commands.Member{Number: id, ID: cluster.MemberPublicID(secret, group, id), Host: host, Named: err != nil, Port: port}
 }
 
-// shards are the other groups of a division, as clients see them.
-type shards struct {
-	of     *cluster.Division
-	others []commands.Shard
-}
-
+// others returns the other groups of a division.
 func others(d *cluster.Division, secret string) (all []commands.Shard) {
 	for _, g := range d.Others {
 		s := commands.Shard{ID: cluster.GroupPublicID(secret, g.Name), Slots: g.Slots, Up: g.Up, Term: g.Term}

@@ -89,6 +89,8 @@ type Node struct {
 	take      func(keys []byte, expected func() bool) error
 	remove    func(ctx context.Context, of *slots.Set, allowed func() bool) error
 	order     func(to string, of *slots.Set) error
+	// acknowledged is what the seat's OnAcknowledged was given, nil for nothing.
+	acknowledged func()
 	// respondAsked responds to what other servers ask this one, nil if it is asked for nothing.
 	respondAsked func(ctx context.Context, request []byte) []byte
 	loops        *transport.Loops // nil, or serve connections
@@ -158,7 +160,7 @@ func (n *Node) Start(store *persistence.Member, lazy bool, lead, follow func()) 
 		return err
 	}
 	r, err := Run(store, lazy, RunnerConfig{ID: self.Member, Founders: n.founders(self), Election: n.config.Election, Proposals: n.proposals,
-		Mesh: n.mesh, SendState: n.sendState, Role: Role{Lead: lead, Follow: follow}, Address: n.addressIn, Told: n.toldAddress, NewestLevel: n.mesh.Level, Changed: n.changed,
+		Mesh: n.mesh, SendState: n.sendState, Role: Role{Lead: lead, Follow: follow, Acknowledged: n.acknowledged}, Address: n.addressIn, Told: n.toldAddress, NewestLevel: n.mesh.Level, Changed: n.changed,
 		Odd: n.config.Cluster != nil, Now: Now, Logf: n.config.Logf})
 	if err != nil {
 		n.disconnect()

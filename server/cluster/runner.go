@@ -29,6 +29,9 @@ type Role struct {
 	Lead func()
 	// Follow is called when the leadership is lost, before memory is rolled back.
 	Follow func()
+	// Acknowledged, unless it is nil, is called on a leader when another member has more than before, or more is
+	// committed, and View was called since the last time.
+	Acknowledged func()
 }
 
 // RunnerConfig describes a member that runs.
@@ -99,6 +102,8 @@ type Runner struct {
 
 	reads   atomic.Bool // it votes, or has what there was when it joined
 	watched atomic.Bool // View was called: the next one is made as soon as possible
+	awaited atomic.Bool // View was called since Acknowledged was
+	acked   bool        // a member has replied in this turn; guarded by turn
 
 	mu      sync.Mutex
 	moved   sync.Cond // the lease began, or the leadership ended
@@ -277,8 +282,8 @@ func (r *Runner) work() {
 		r.late.Reset(lateness)
 		r.pending = true
 	}
-	if r.stopped == nil && r.watched.Swap(false) {
-		r.look()
+	if r.stopped == nil {
+		r.show()
 	}
 }
 
@@ -299,6 +304,8 @@ func (r *Runner) step(m *raftpb.Message) {
 		if m.GetTerm() >= r.driver.node.BasicStatus().HardState.GetTerm() {
 			r.heard.Store(int64(now))
 		}
+	case raftpb.MsgAppResp:
+		r.acked = true
 	}
 	// What does not fit the state of this member, such as a reply to a former leadership,
 	// is of no use.

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -30,6 +31,7 @@ type running struct {
 	store  *persistence.Store
 	runner *Runner
 	roles  chan string
+	acked  atomic.Int64 // calls of Acknowledged
 }
 
 // Send implements [Mesh].
@@ -71,7 +73,7 @@ func newTrioOf(t *testing.T, lazy bool, newest ...uint64) *trio {
 		m.runner, err = Run(m.store.Member(), lazy, RunnerConfig{ID: uint64(i + 1), Founders: []uint64{1, 2, 3}, Election: 200 * time.Millisecond,
 			Proposals: proposals[i], Mesh: m, SendState: m.sendState, Now: Now, Logf: func(LogLevel, string, ...any) {},
 			NewestLevel: func(id uint64) uint64 { return newest[id-1] },
-			Role:        Role{Lead: func() { m.roles <- "lead" }, Follow: func() { m.roles <- "follow" }}})
+			Role:        Role{Lead: func() { m.roles <- "lead" }, Follow: func() { m.roles <- "follow" }, Acknowledged: func() { m.acked.Add(1) }}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -144,6 +146,35 @@ func TestTheEndOfARoundProposes(t *testing.T) {
 		}
 		if proposed() != lazy {
 			t.Errorf("lazy %v: proposed at the end of a round: %v", lazy, proposed())
+		}
+	}
+}
+
+// Who waits for other members looks at the view, and is told when there is more to see in it. Nobody else is told.
+func TestWhoLooksIsToldOfAcknowledgements(t *testing.T) {
+	g := newTrio(t)
+	m := g.leader()
+	for range 5 {
+		if err := m.store.WaitDurable(m.write("k")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := m.acked.Load(); n > 0 {
+		t.Errorf("told %d times, and nobody has looked", n)
+	}
+	for range 50 {
+		record := persistence.Record(m.write("k"))
+		for has := 0; has < 3; {
+			before := m.acked.Load()
+			has = 0
+			for _, o := range m.runner.View().Members {
+				if o.Record >= record {
+					has++
+				}
+			}
+			if has < 3 {
+				g.until("there is more to see", func() bool { return m.acked.Load() > before })
+			}
 		}
 	}
 }

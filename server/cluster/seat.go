@@ -17,6 +17,7 @@ type Seat struct {
 	proposals *Proposals
 	published func(kind byte, channel, message []byte)
 	channels  func(of *slots.Set)
+	acked     func()
 	loops     *transport.Loops
 	onMoves   func(*Node) // nil, or has the functions of OnMoves called by a node
 	onAsked   func(ctx context.Context, request []byte) []byte
@@ -56,13 +57,13 @@ func Listen(c NodeConfig) (*Seat, error) {
 // Start takes part from now on; see [Node.Start]. The functions are those of SeatRole.
 func (s *Seat) Start(store *persistence.Member, lazy bool, lead, follow, leave func()) error {
 	s.moving.Lock()
-	s.store, s.lazy, s.role = store, lazy, SeatRole{Role{lead, follow}, leave}
+	s.store, s.lazy, s.role = store, lazy, SeatRole{Role{Lead: lead, Follow: follow}, leave}
 	s.moving.Unlock()
 	return s.start(s.Node())
 }
 
 func (s *Seat) start(n *Node) error {
-	n.published, n.channels, n.respondAsked, n.loops = s.published, s.channels, s.onAsked, s.loops
+	n.published, n.channels, n.acknowledged, n.respondAsked, n.loops = s.published, s.channels, s.acked, s.onAsked, s.loops
 	if s.onMoves != nil {
 		s.onMoves(n)
 	}
@@ -120,6 +121,10 @@ func (s *Seat) OnPublished(f func(kind byte, channel, message []byte)) { s.publi
 // its slots, and those that were given away while no other group has taken them. f must not wait. It is called before
 // Start.
 func (s *Seat) OnShardChannels(f func(of *slots.Set)) { s.channels = f }
+
+// OnAcknowledged has f called when what View returns of a leader's other members has changed since it was called. f must
+// not wait, nor call the node. It is called before Start.
+func (s *Seat) OnAcknowledged(f func()) { s.acked = f }
 
 // ServeBy has event loops serve connections of other members. It is called before Start, and Close before the loops
 // end.

@@ -38,13 +38,32 @@ type MemberView struct {
 // last time, if that is later. It waits for nothing: its callers may hold locks that the
 // driver waits for.
 func (r *Runner) View() *View {
+	r.awaited.Store(true)
 	if !r.watched.Swap(true) {
 		r.config.Proposals.signal()
 	}
 	return r.view.Load()
 }
 
-// look makes the view anew.
+// show makes the view anew if somebody has asked for it, or waits for what there may be to see now.
+func (r *Runner) show() {
+	more := r.acked || r.driver.node.BasicStatus().HardState.GetCommit() > r.view.Load().Committed
+	r.acked = false
+	if r.watched.Swap(false) || more && r.awaited.Load() {
+		r.look()
+	}
+}
+
+// progress is a number that grows with what the members have, and with what is committed.
+func (v *View) progress() (n uint64) {
+	n = v.Committed
+	for i := range v.Members {
+		n += v.Members[i].Record
+	}
+	return n
+}
+
+// look makes the view anew, and tells those that wait for what is new in it.
 func (r *Runner) look() {
 	s := r.driver.node.Status()
 	v := &View{ID: r.config.ID, Leader: s.Lead, Term: s.HardState.GetTerm(), Committed: s.HardState.GetCommit(),
@@ -69,7 +88,10 @@ func (r *Runner) look() {
 	}
 	r.reads.Store(members.Voter(r.config.ID) || r.config.Odd && slices.Contains(members.IDs(), r.config.ID))
 	v.Received = r.states.received.Load()
-	r.view.Store(v)
+	old := r.view.Swap(v)
+	if old != nil && v.progress() != old.progress() && r.awaited.Swap(false) && r.config.Role.Acknowledged != nil {
+		r.config.Role.Acknowledged()
+	}
 }
 
 // active reports whether a member has replied within an election timeout. What Raft
