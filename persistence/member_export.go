@@ -61,6 +61,7 @@ type Export struct {
 	begin uint64 // entry behind which the log begins
 	out   []byte // what is to be read, from at
 	at    int
+	from  int // where the payload of the block in out begins
 	sum   uint32
 	done  bool
 	value []byte // the rest of a value that did not fit into a block
@@ -120,9 +121,25 @@ func (e *Export) start() error {
 
 // block appends a block to what is to be read.
 func (e *Export) block(payload []byte) {
+	e.beginBlock()
+	e.out = append(e.out, payload...)
+	e.endBlock()
+}
+
+// beginBlock leaves room for the header of a block, whose payload follows.
+func (e *Export) beginBlock() {
+	e.from = len(e.out) + blockHeader
+	e.out = append(e.out, make([]byte, blockHeader)...)
+}
+
+// endBlock writes the header, and reports whether there is a payload.
+func (e *Export) endBlock() bool {
+	payload := e.out[e.from:]
 	e.sum = crc32.Update(e.sum, castagnoli, payload)
-	e.out = binary.LittleEndian.AppendUint32(e.out, uint32(len(payload)))
-	e.out = append(binary.LittleEndian.AppendUint32(e.out, e.sum), payload...)
+	header := e.out[e.from-blockHeader:]
+	binary.LittleEndian.PutUint32(header, uint32(len(payload)))
+	binary.LittleEndian.PutUint32(header[4:], e.sum)
+	return len(payload) > 0
 }
 
 // Read reads the stream. It is io.EOF behind its end, and ErrClosed after Close.
@@ -137,40 +154,39 @@ func (e *Export) Read(p []byte) (n int, err error) {
 			return 0, io.EOF
 		}
 		e.out, e.at = e.out[:0], 0
-		payload, err := e.payload()
-		if err != nil {
+		e.beginBlock()
+		if err := e.payload(); err != nil {
 			return 0, fmt.Errorf("export: %w", err)
 		}
-		e.block(payload)
-		e.done = len(payload) == 0
+		e.done = !e.endBlock()
 	}
 	n = copy(p, e.out[e.at:])
 	e.at += n
 	return n, nil
 }
 
-// payload returns that of the next block, nothing behind the last key.
-func (e *Export) payload() (b []byte, err error) {
-	for len(b) < e.size {
+// payload appends that of a block, nothing behind the last key.
+func (e *Export) payload() error {
+	for room := e.size; room > 0; room = e.size - (len(e.out) - e.from) {
 		if len(e.value) > 0 {
-			n := min(e.size-len(b), len(e.value))
-			b, e.value = append(b, e.value[:n]...), e.value[n:]
+			n := min(room, len(e.value))
+			e.out, e.value = append(e.out, e.value[:n]...), e.value[n:]
 			continue
 		}
 		there, err := e.next()
 		if err != nil || !there {
-			return b, err
+			return err
 		}
 		key := e.it.Key()
 		value, err := e.it.ValueAndErr()
 		if err != nil {
-			return nil, err
+			return err
 		}
-		b = binary.LittleEndian.AppendUint32(b, uint32(len(key)))
-		b = append(binary.LittleEndian.AppendUint32(b, uint32(len(value))), key...)
+		e.out = binary.LittleEndian.AppendUint32(e.out, uint32(len(key)))
+		e.out = append(binary.LittleEndian.AppendUint32(e.out, uint32(len(value))), key...)
 		e.value = value // valid until the iterator moves
 	}
-	return b, nil
+	return nil
 }
 
 // next moves to the next key.
