@@ -11,6 +11,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/objstorage/objstorageprovider"
 	"github.com/cockroachdb/pebble/v2/sstable"
+	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/persistence/grouplog"
 )
@@ -215,6 +216,8 @@ func (i *Import) beginTable() error {
 	}
 	o := s.pebbleOptions(s.fence.Load())
 	o.EnsureDefaults()
+	// The device begins to write while the rest is received, as with the tables that Pebble makes.
+	f = vfs.NewSyncingFile(f, vfs.SyncingFileOptions{BytesPerSync: o.BytesPerSync})
 	i.table, i.bytes = sstable.NewWriter(objstorageprovider.NewFileWritable(f), o.MakeWriterOptions(6, s.db.TableFormat())), 0
 	i.paths = append(i.paths, path)
 	return nil
