@@ -46,6 +46,25 @@ func TestMembersComeAndGo(t *testing.T) {
 	}
 }
 
+// A leader that shows more voters has told the others before: whoever sees them can rely on them, be the leader lost
+// at once.
+func TestAGroupIsWhatItsLeaderShows(t *testing.T) {
+	for seed := range uint64(20) {
+		w := newWorldWith(t, seed, persistence.SyncAlways, rules{}, 1, false)
+		n := w.elected()
+		w.promoted(w.joined())
+		o := w.joined()
+		w.until("it is asked to be promoted", func() bool { return n.driver.Promote(o.id) == nil })
+		n.work()
+		for m := n.replica.Members(); !m.Voter(o.id) || m.Joint(); m = n.replica.Members() {
+			w.step()
+		}
+		w.lose(n)
+		w.until("another one leads", func() bool { return w.leader() != nil })
+		w.close()
+	}
+}
+
 // A learner takes the place of a voter in one change, and no member notices the end of the former one.
 func TestALearnerReplacesAVoter(t *testing.T) {
 	w, n := ledWorld(t, 22, persistence.SyncAlways, rules{})

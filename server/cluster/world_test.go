@@ -146,11 +146,16 @@ func (w *world) note(format string, a ...any) {
 func (w *world) run(d time.Duration) {
 	until := w.now + d
 	for len(w.queue) > 0 && w.queue[0].at <= until {
-		e := heap.Pop(&w.queue).(event)
-		w.now = e.at
-		e.do()
+		w.step()
 	}
 	w.now = until
+}
+
+// step has the next event happen.
+func (w *world) step() {
+	e := heap.Pop(&w.queue).(event)
+	w.now = e.at
+	e.do()
 }
 
 // until lets time pass until a condition holds.
