@@ -30,6 +30,7 @@ type cron struct {
 	sample  [16]float64 // commands a second, the latest samples
 	at      time.Time   // of the last sample
 	calls   int64       // processed at that time
+	gone    int         // rounds since the server has left its group, 0 while it is in one
 }
 
 func (c *cron) plan(srv *Server) {
@@ -81,6 +82,7 @@ func (c *cron) run(srv *Server) {
 	srv.serveRemoved()
 	srv.limitTracking(trackingEffort, nil, nil)
 	srv.announceLeader()
+	c.dropSubscribers(srv)
 	c.measure(srv, now)
 	srv.autosave(now)
 	srv.mindMemory()

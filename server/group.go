@@ -258,6 +258,27 @@ func (srv *Server) leave() {
 	srv.declareUsers()
 }
 
+// goneRounds is for how many rounds of the cron a server has to be out of its group before its subscribers are
+// disconnected: one that CLUSTER RESET takes out is in another group soon, and they go on there.
+const goneRounds = 50
+
+// dropSubscribers disconnects the subscribers of a server that has left its group: no messages come any more, and
+// silence does not say so. Others get an error with their next call.
+func (c *cron) dropSubscribers(srv *Server) {
+	if g := srv.opts.Group; g == nil || !g.Gone() {
+		c.gone = 0
+		return
+	}
+	if c.gone++; c.gone < goneRounds {
+		return
+	}
+	for _, s := range srv.clients.list() {
+		if s.Has(commands.ClientPubSub) {
+			s.conn.HangUp()
+		}
+	}
+}
+
 // errFsyncOfGroup is the error of a change of appendfsync: a member counts on what the
 // others have forced to their devices.
 var errFsyncOfGroup = errors.New("a member of a group keeps its appendfsync until it starts again")
@@ -290,7 +311,7 @@ func (s *session) admitMember(cmd *commands.Command, argv [][]byte) error {
 	}
 	flags, keyed := s.effects(cmd), len(cmd.Keys) > 0 || cmd.Is(commands.Keyspace)
 	switch {
-	case g.Gone() && (flags&(commands.Write|commands.LeaderOnly) != 0 || keyed):
+	case g.Gone() && (flags&(commands.Write|commands.LeaderOnly) != 0 || keyed || cmd.Channels != commands.NoChannels):
 		return commands.ErrLeftGroup
 	case flags&commands.Write != 0:
 		if !g.Fresh(false) {

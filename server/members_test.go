@@ -167,6 +167,32 @@ func TestAServerThatHasLeftItsGroupSaysSo(t *testing.T) {
 	c.want("GET k", gone)
 }
 
+// No message reaches a server which has left its group. Its subscribers are disconnected, and find another one.
+func TestAServerThatHasLeftItsGroupKeepsNoSubscribers(t *testing.T) {
+	r, g, k := newChangingRig(t)
+	g.depose()
+	k.set(numbered(follows))
+	subscribed, other := r.dial(), r.dial()
+	subscribed.want("SUBSCRIBE ch", `["subscribe" "ch" (int) 1]`)
+	r.clock.advance(cronPeriod)
+	other.want("PUBLISH ch m", "(int) 1")
+	subscribed.next(`["message" "ch" "m"]`)
+	for _, gone := range []bool{true, false, true} {
+		g.set(func() { g.gone = gone })
+		for range goneRounds - 1 {
+			r.clock.advance(cronPeriod)
+		}
+	}
+	subscribed.want("PING", `["pong" ""]`)
+	r.clock.advance(cronPeriod)
+	subscribed.ended()
+	const gone = "(error) CLUSTERDOWN This server has left its group"
+	for _, call := range []string{"SUBSCRIBE ch", "PSUBSCRIBE *", "SSUBSCRIBE ch", "PUBLISH ch m", "SPUBLISH ch m"} {
+		other.want(call, gone)
+	}
+	other.want("UNSUBSCRIBE", `["unsubscribe" (nil) (int) 0]`)
+}
+
 // What has less than the others is not shown to clients that read from replicas, and does not count.
 func TestLearnersAreNoReplicasToClients(t *testing.T) {
 	r, _, k := newChangingRig(t)
