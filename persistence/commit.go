@@ -102,6 +102,9 @@ func (c *committer) round(periodic, done bool) error {
 		}
 	}
 	c.release()
+	if periodic {
+		c.s.journal.Trim()
+	}
 	return nil
 }
 

@@ -16,6 +16,9 @@ const maxFlying = 4
 func (m *Member) task() *task {
 	t := &task{name: "commit", wake: m.s.journal.Wake(), period: syncPeriod, last: m.sync}
 	t.step = func(periodic bool) {
+		if periodic {
+			m.s.journal.Trim()
+		}
 		if periodic && SyncPolicy(m.policy.Load()) == SyncEverySecond {
 			m.sync()
 		}

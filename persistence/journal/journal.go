@@ -23,6 +23,7 @@ type Journal struct {
 		index  uint64   // number of the last chunk begun
 		sealed []Chunk  // full, in order, not taken yet
 		spare  [][]byte // buffers for reuse
+		idle   int      // how many of spare nobody wanted since Trim
 		eager  bool     // see SetEager
 	}
 
@@ -122,7 +123,8 @@ func (j *Journal) SignalNow() {
 func (j *Journal) bufferLocked(n int) []byte {
 	if k := len(j.mu.spare); k > 0 && n+HeaderBytes <= chunkBytes {
 		b := j.mu.spare[k-1]
-		j.mu.spare = j.mu.spare[:k-1]
+		j.mu.spare[k-1], j.mu.spare = nil, j.mu.spare[:k-1]
+		j.mu.idle = min(j.mu.idle, k-1)
 		return b[:HeaderBytes]
 	}
 	return make([]byte, HeaderBytes, max(chunkBytes, n+HeaderBytes))
@@ -169,6 +171,15 @@ func (j *Journal) Recycle(chunks []Chunk) {
 			j.mu.spare = append(j.mu.spare, c.buf)
 		}
 	}
+}
+
+// Trim frees the buffers that nobody has wanted since the last call.
+func (j *Journal) Trim() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	kept := len(j.mu.spare) - j.mu.idle
+	clear(j.mu.spare[kept:])
+	j.mu.spare, j.mu.idle = j.mu.spare[:kept], kept
 }
 
 // Cut ends the open chunk and returns its end: later records are in chunks after

@@ -152,6 +152,37 @@ func TestFullChunksAndEagerRecordsWake(t *testing.T) {
 	}
 }
 
+// A burst needs many buffers, and what follows a few: the others are freed, be they used in turns.
+func TestBuffersThatNobodyWantsAreFreed(t *testing.T) {
+	j := newJournal()
+	rec := make([]byte, 1000)
+	fill := func(chunks int) {
+		for n := 0; n < chunks; n = len(j.mu.sealed) {
+			j.Append(rec, 0)
+		}
+		j.Recycle(j.Take(nil, true))
+	}
+	spare := func() int { return len(j.mu.spare) }
+	fill(40)
+	if j.Trim(); spare() != 41 {
+		t.Errorf("%d buffers are left right after a burst, want 41", spare())
+	}
+	for range 3 { // each of them at the same time uses as many
+		fill(4)
+		fill(1)
+		if j.Trim(); spare() != 5 {
+			t.Errorf("%d buffers are left where 5 are used, want 5", spare())
+		}
+	}
+	if j.Trim(); spare() != 0 {
+		t.Errorf("%d buffers are left of a journal at rest", spare())
+	}
+	fill(2)
+	if spare() != 3 {
+		t.Errorf("%d buffers come back after a rest, want 3", spare())
+	}
+}
+
 func TestTokensOfARoundAreLeftToItsEnd(t *testing.T) {
 	j := newJournal()
 	j.SetEager(true)
