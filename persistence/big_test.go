@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/persistence/disktest"
+	"github.com/vigildb/vigil/structures/thrift"
 )
 
 // Of the big values that a transaction gives a key the record holds the last.
@@ -35,7 +36,7 @@ func TestRecordHoldsTheLastBigValueOfAKey(t *testing.T) {
 // However big values are set, patched, copied, renamed and removed, a replay leaves
 // what there was.
 func TestReplayOfBigValuesLeavesWhatThereWas(t *testing.T) {
-	for seed := range uint64(6) {
+	for seed := uint64(0); seed < 6; seed += thrift.By {
 		r := rand.New(rand.NewPCG(seed, 7))
 		fs := disktest.New()
 		o := Options{FS: fs, Dir: "db", IdleAfter: -1, Sync: SyncPolicy(seed % 3)}

@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/vigildb/vigil/persistence/disktest"
+	"github.com/vigildb/vigil/structures/thrift"
 )
 
 // crash is the file system as a power failure at some write or sync would have
@@ -65,7 +66,7 @@ func TestCrashLeavesAPrefixOfHistory(t *testing.T) {
 func runCrashes(t *testing.T, seed uint64) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 2))
-	c := &crasher{mem: disktest.New(), r: rand.New(rand.NewPCG(seed, 3)), every: 12}
+	c := &crasher{mem: disktest.New(), r: rand.New(rand.NewPCG(seed, 3)), every: 12 * thrift.By}
 	fs := errorfs.Wrap(c.mem, c)
 	m := newModel()
 	states := map[uint64]*model{0: m.clone()}

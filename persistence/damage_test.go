@@ -208,7 +208,7 @@ func TestMissingAndShortFilesAreNoticed(t *testing.T) {
 				if out == silent || out == refused && !strings.Contains(text, file) && !strings.Contains(text, "marker.") {
 					t.Errorf("%s missing: %v %s", file, out, text)
 				}
-				for _, size := range []int{0, 1, len(b) / 4, len(b) / 2, len(b) - 100, len(b) - 1} {
+				for _, size := range thrift.Some([]int{len(b) / 2, 0, 1, len(b) / 4, len(b) - 100, len(b) - 1}) {
 					if size < 0 || size >= len(b) {
 						continue
 					}
@@ -228,7 +228,7 @@ func TestMissingAndShortFilesAreNoticed(t *testing.T) {
 // TestTornTailsAreNoDamage lets power failures keep parts of what was not synced.
 func TestTornTailsAreNoDamage(t *testing.T) {
 	for name, policy := range damagePolicies {
-		for percent := range 11 {
+		for percent := 0; percent < 11; percent += thrift.By {
 			c := crashStore(t, policy, 10*percent)
 			if out, text := c.open(t, c.fs, Options{}); out != equal {
 				t.Errorf("%s, %d %% kept: %v %s", name, 10*percent, out, text)

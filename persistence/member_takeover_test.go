@@ -17,6 +17,7 @@ import (
 
 	"github.com/vigildb/vigil/persistence/disktest"
 	"github.com/vigildb/vigil/persistence/grouplog"
+	"github.com/vigildb/vigil/structures/thrift"
 )
 
 // stream returns all of an export.
@@ -248,7 +249,7 @@ func (b *breaking) String() string { return "breaking disk" }
 func TestAStateIsTakenInAsAWholeOrNotAtAll(t *testing.T) {
 	former, newer := takeInWithFaults(t)
 	t.Logf("%d times the former state, %d times the new one", former, newer)
-	if former < 20 || newer < 5 {
+	if former < 20/thrift.By || newer < 5/thrift.By {
 		t.Errorf("%d times the former state and %d times the new one: the faults do not meet it", former, newer)
 	}
 }
@@ -260,7 +261,7 @@ func takeInWithFaults(t testing.TB) (former, newer int) {
 	before := lags.s.Member().Applied()
 	disk := lags.fs.CrashClone(vfs.CrashCloneCfg{})
 	for mode := range 3 {
-		for at := int64(1); ; at++ {
+		for at := int64(1); ; at += thrift.By {
 			n := &node{w: w, id: lags.id, fs: disk.CrashClone(vfs.CrashCloneCfg{})}
 			br := &breaking{fs: n.fs, fails: mode == 0, unsaved: (mode - 1) * 50}
 			open := func(fsys vfs.FS) {

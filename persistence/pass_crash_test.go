@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/vigildb/vigil/persistence/disktest"
+	"github.com/vigildb/vigil/structures/thrift"
 )
 
 // TestCrashInAPassLeavesAPrefixOfHistory is TestCrashLeavesAPrefixOfHistory for
@@ -20,7 +21,7 @@ func TestCrashInAPassLeavesAPrefixOfHistory(t *testing.T) {
 		crashes += runPassCrashes(t, seed)
 	}
 	t.Logf("%d crashes", crashes)
-	if crashes < 200 {
+	if crashes < 200/thrift.By {
 		t.Errorf("only %d crashes", crashes)
 	}
 }
@@ -28,7 +29,7 @@ func TestCrashInAPassLeavesAPrefixOfHistory(t *testing.T) {
 func runPassCrashes(t *testing.T, seed uint64) int {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 12))
-	c := &crasher{mem: disktest.New(), r: rand.New(rand.NewPCG(seed, 13)), every: 4}
+	c := &crasher{mem: disktest.New(), r: rand.New(rand.NewPCG(seed, 13)), every: 4 * thrift.By}
 	m := newModel()
 	states := map[uint64]*model{0: m.clone()}
 	s := openMemory(t, Options{FS: errorfs.Wrap(c.mem, c), Databases: modelDBs, Seed: seed, IdleAfter: -1,

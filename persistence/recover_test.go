@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/persistence/journal"
+	"github.com/vigildb/vigil/structures/thrift"
 )
 
 // recovered starts a damaged store with RecoverTruncate, and returns how many of
@@ -69,7 +70,7 @@ func TestRecoveryKeepsWhatIsBeforeTheDamage(t *testing.T) {
 			t.Fatal(err)
 		}
 		// What is behind the last sync may pass for torn.
-		for i := 100; i < int(mark.synced(logNamed(t, log))); i += 9973 {
+		for i := 100; i < int(mark.synced(logNamed(t, log))); i += 9973 * thrift.By {
 			fs := c.copy()
 			bad := append([]byte(nil), files[log]...)
 			bad[i] ^= 4
