@@ -81,6 +81,7 @@ func (w *world) steady(t *testing.T, name string, steps int) (parked int) {
 
 func TestParkedNodesComeBackInTime(t *testing.T) {
 	const slots = 300
+	steps := thrift.Rounds(1500)
 	for _, name := range []string{"whittle", "freshness"} {
 		for kind, node := range kinds {
 			for seed := range thrift.Rounds(uint64(2)) {
@@ -93,8 +94,8 @@ func TestParkedNodesComeBackInTime(t *testing.T) {
 				for slot := range slots {
 					w.put(slot)
 				}
-				if parked := w.steady(t, title, 1500); parked < 100 && kind != "scales" && kind != "ties" {
-					t.Errorf("%s: nodes were parked in %d of 1500 steps", title, parked)
+				if parked := w.steady(t, title, steps); parked < 100/thrift.By && kind != "scales" && kind != "ties" {
+					t.Errorf("%s: nodes were parked in %d of %d steps", title, parked, steps)
 				}
 				for slot := w.table.After(0); slot >= 0; slot = w.table.After(slot + 1) { // all are worth less
 					n := w.table.Node(slot)
@@ -102,7 +103,7 @@ func TestParkedNodesComeBackInTime(t *testing.T) {
 					w.table.Store(slot, &n)
 					w.policy.Touch(slot)
 				}
-				w.steady(t, title, 500)
+				w.steady(t, title, steps/3)
 				w.step += 10_000
 				w.steady(t, title, 200)
 			}
@@ -132,7 +133,7 @@ func TestSweepsOfManyBlocksLeaveThePicksRight(t *testing.T) {
 			}
 		}
 		falls, before := 0, 0.0
-		for i := range 1500 {
+		for i := range thrift.Rounds(1500) {
 			w.step++
 			got, want := w.policy.Pick(nil, w.step, 10, nil), scanned(w.table, name, w.step, 10)
 			if !slices.Equal(got, want) {
@@ -159,7 +160,7 @@ func TestSweepsOfManyBlocksLeaveThePicksRight(t *testing.T) {
 				}
 			}
 		}
-		if falls < 3 || tour.failed > 5 {
+		if falls < max(1, 3/thrift.By) || tour.failed > 5 {
 			t.Errorf("%s: the level fell %d times, everybody had to play %d times", name, falls, tour.failed)
 		}
 	}
