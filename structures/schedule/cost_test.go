@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/vigildb/vigil/scheduler"
+	"github.com/vigildb/vigil/structures/thrift"
 )
 
 // rated makes a schedule of nodes with given rates.
@@ -84,10 +85,12 @@ func TestCostIsSimulatedWhereItMustBe(t *testing.T) {
 		return nodes
 	}
 	whittle := func(c *Config) { c.Policy = "whittle" }
-	for _, want := range []struct {
+	type simulated struct {
 		reward, bound float64
 		nodes         []scheduler.Params
-	}{{471.3825180448887, 471.3825180448886, tableI(1, 1, 1, 1)}, {282.82533587817295, 285.570841526592, tableI(1, 0.7, 0.4, 0.3)}} {
+	}
+	for _, want := range thrift.Some([]simulated{{282.82533587817295, 285.570841526592, tableI(1, 0.7, 0.4, 0.3)},
+		{471.3825180448887, 471.3825180448886, tableI(1, 1, 1, 1)}}) {
 		c := cost(t, rated(t, whittle, want.nodes...))
 		if !c.Rewards || c.Method != BySimulation || c.Steps != 55440 || math.Abs(c.Value-want.reward) > 1e-9*want.reward ||
 			math.Abs(c.Bound-want.bound) > 1e-6*want.bound || c.LB1 != 0 {
@@ -139,7 +142,10 @@ func TestCostOfALearnerIsThatOfWhatItBelieves(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := cost(t, n)
+	got, err := n.Cost(context.Background(), thrift.Rounds[int64](costSteps))
+	if err != nil {
+		t.Fatal(err)
+	}
 	if !got.Rewards || math.Abs(got.Bound-471.3825) > 15 || got.Ratio < 0.97 || got.Ratio > 1.001 {
 		t.Errorf("got %+v, want nearly 471.3825 of 471.3825", got)
 	}

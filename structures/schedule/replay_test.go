@@ -8,6 +8,7 @@ import (
 
 	"github.com/vigildb/vigil/scheduler"
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/thrift"
 )
 
 var _ structures.Value = (*Schedule)(nil)
@@ -91,7 +92,7 @@ func TestReplayOfRecordedChangesGivesTheSameBytes(t *testing.T) {
 		if err := s.Create(ch, c, 900); err != nil {
 			t.Fatal(err)
 		}
-		play(t, s, ch, rand.New(rand.NewPCG(uint64(i), 1)), 3000, func() {})
+		play(t, s, ch, rand.New(rand.NewPCG(uint64(i), 1)), thrift.Rounds(3000), func() {})
 		copied := New(testKey)
 		replay(t, copied, ch.Encoded())
 		if !bytes.Equal(encoding(s), encoding(copied)) {
@@ -140,7 +141,7 @@ func TestDirtyPagesAddUpToTheWholeValue(t *testing.T) {
 			t.Fatal(err)
 		}
 		saves := 0
-		play(t, s, nil, rng, 2000, func() {
+		play(t, s, nil, rng, thrift.Rounds(2000), func() {
 			if rng.IntN(40) != 0 {
 				return
 			}
@@ -159,7 +160,7 @@ func TestALoadedScheduleGoesOnAsTheOriginal(t *testing.T) {
 		if err := s.Create(nil, c, 900); err != nil {
 			t.Fatal(err)
 		}
-		play(t, s, nil, rand.New(rand.NewPCG(uint64(i), 3)), 1500, func() {})
+		play(t, s, nil, rand.New(rand.NewPCG(uint64(i), 3)), thrift.Rounds(1500), func() {})
 		disk.save(s)
 		loaded := disk.load(t)
 		a, b := new(structures.Change), new(structures.Change)
@@ -169,8 +170,8 @@ func TestALoadedScheduleGoesOnAsTheOriginal(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		play(t, s, a, rand.New(rand.NewPCG(uint64(i), 4)), 1500, func() {})
-		play(t, loaded, b, rand.New(rand.NewPCG(uint64(i), 4)), 1500, func() {})
+		play(t, s, a, rand.New(rand.NewPCG(uint64(i), 4)), thrift.Rounds(1500), func() {})
+		play(t, loaded, b, rand.New(rand.NewPCG(uint64(i), 4)), thrift.Rounds(1500), func() {})
 		if !bytes.Equal(a.Encoded(), b.Encoded()) || !bytes.Equal(encoding(s), encoding(loaded)) {
 			t.Errorf("%s/%s, seed %d: the loaded schedule went another way", c.Policy, c.Estimator, i)
 		}
@@ -187,7 +188,7 @@ func TestRecordsMeanTheSameWhereverTheScheduleWasLoaded(t *testing.T) {
 			t.Fatal(err)
 		}
 		copied, ops := New(testKey), 0
-		play(t, s, ch, rand.New(rand.NewPCG(uint64(i), 7)), 1500, func() {
+		play(t, s, ch, rand.New(rand.NewPCG(uint64(i), 7)), thrift.Rounds(1500), func() {
 			if ops++; rng.IntN(8) != 0 {
 				return
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/vigildb/vigil/scheduler"
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/thrift"
 )
 
 // busy is a schedule of n nodes that suits any policy.
@@ -41,10 +42,10 @@ func TestProbesAllocateNothing(t *testing.T) {
 				}
 			}
 		}
-		for range 3000 {
+		for range thrift.Rounds(3000) {
 			probe()
 		}
-		if got := testing.AllocsPerRun(1000, probe); got > 0 {
+		if got := testing.AllocsPerRun(thrift.Rounds(1000), probe); got > 0 {
 			t.Errorf("%s: NEXT and OBSERVE allocate %.0f times", spec.Name, got)
 		}
 	}
