@@ -21,7 +21,7 @@ func TestNobodyWaitsForABuriedGroup(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.until(1, "INFO clients", "blocked_clients:1\r\n")
-	s.up[1].p.signal(t, syscall.SIGSTOP)
+	s.up[1].p.freeze(t)
 	s.want(2, "CLUSTER MIGRATESLOTS SLOTSRANGE 16000 16000 NODE "+lost, "OK")
 	s.until(2, "CLUSTER GETSLOTMIGRATIONS", "moving")
 	s.until(0, "VIGIL.CLUSTER BURY "+lost+" LOSE-WRITES", "OK")

@@ -166,13 +166,19 @@ func (p *process) signal(t *testing.T, s os.Signal) {
 // still calls do while the server is stopped: it writes nothing meanwhile.
 func (p *process) still(t *testing.T, do func()) {
 	t.Helper()
-	p.signal(t, syscall.SIGSTOP)
+	p.freeze(t)
 	defer p.signal(t, syscall.SIGCONT)
+	do()
+}
+
+// freeze stops the server where it is, until it gets SIGCONT.
+func (p *process) freeze(t *testing.T) {
+	t.Helper()
+	p.signal(t, syscall.SIGSTOP)
 	var status syscall.WaitStatus // the signal is sent before all threads have stopped
 	if _, err := syscall.Wait4(p.cmd.Process.Pid, &status, syscall.WUNTRACED, nil); err != nil || !status.Stopped() {
 		t.Fatalf("the server has not stopped: %v, status %x", err, status)
 	}
-	do()
 }
 
 // client is a connection that speaks plain RESP2.

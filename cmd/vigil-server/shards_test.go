@@ -268,7 +268,7 @@ func TestClusterIsDownWhileAGroupIsNotHeard(t *testing.T) {
 	if got := s.call(0, "SET b 1"); got != "OK" {
 		t.Fatal(got)
 	}
-	s.up[2].p.signal(t, syscall.SIGSTOP)
+	s.up[2].p.freeze(t)
 	s.until(0, "GET b", "CLUSTERDOWN")
 	if got := s.call(0, "CLUSTER NODES"); !regexp.MustCompile(s.address(2) + `@\d+ master,fail - 0 0 \d+ disconnected 10923-16383`).MatchString(got) {
 		t.Errorf("CLUSTER NODES:\n%s", got)
