@@ -37,6 +37,7 @@ func loseSecond(t *testing.T, args ...string) (s *shardServers, lost string) {
 // A group that is lost is buried, and its slots are given to another one: the cluster is whole without it, after restarts too. When its
 // server comes back it has nothing, takes nothing, and keeps its keys until it is made a new one.
 func TestLostGroupIsBuriedAndStaysSo(t *testing.T) {
+	t.Parallel()
 	s, lost := loseSecond(t)
 	s.want(0, "VIGIL.CLUSTER BURY "+lost+" LOSE-WRITES", "ERR the group lies buried")
 	s.want(0, "CLUSTER FORGET "+lost, "OK")
@@ -82,6 +83,7 @@ func TestLostGroupIsBuriedAndStaysSo(t *testing.T) {
 
 // A group that was given up too soon rises by ADDSLOTS with slots that nobody has, and with the keys of them.
 func TestBuriedGroupRisesWithItsKeys(t *testing.T) {
+	t.Parallel()
 	s, _ := loseSecond(t, "--cluster-require-full-coverage", "no")
 	s.until(2, "CLUSTER ADDSLOTSRANGE 5461 6000", "OK")
 	s.until(0, "CLUSTER NODES", " 5461-6000 ") // so whoever tells of the burial tells of this

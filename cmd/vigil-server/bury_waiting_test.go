@@ -10,6 +10,7 @@ import (
 // A client that waits for a key at a server whose group was buried while it could not be heard is told so when the server
 // hears of that, and a move to this group that was under way fails at once.
 func TestNobodyWaitsForABuriedGroup(t *testing.T) {
+	t.Parallel()
 	s := newShards(t)
 	s.mastersWith([]string{"--cluster-node-timeout", "2000", "--cluster-require-full-coverage", "no"}, thirds...)
 	for i := range s.up {

@@ -36,6 +36,7 @@ func (g *trio) agreeOnSlots(i int) int {
 // Every member names the leader to clients of Redis Cluster, after it was killed, and after a
 // follower was asked to lead.
 func TestClientsOfClusterFindTheLeader(t *testing.T) {
+	t.Parallel()
 	g := newTrio(t, "--cluster-view", "cluster")
 	first := g.leader()
 	follower := (first + 1) % 3

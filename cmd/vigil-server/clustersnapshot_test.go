@@ -285,6 +285,7 @@ func TestClusterSnapshotsWithOneNameAreNotMixed(t *testing.T) {
 
 // A server that is given what it cannot begin with, or what is damaged, does not start, and says why.
 func TestMistakesOfRestoresAreNamed(t *testing.T) {
+	t.Parallel()
 	s := newShards(t)
 	s.masters(thirds...)
 	s.ok()
@@ -332,6 +333,7 @@ func TestMistakesOfRestoresAreNamed(t *testing.T) {
 // Groups that are restored from what does not belong together have no slots, and say why; a part that is missing is named, and the
 // cluster has the other slots.
 func TestRestoredGroupsBelongTogether(t *testing.T) {
+	t.Parallel()
 	s := newShards(t)
 	s.masters(thirds...)
 	s.ok()

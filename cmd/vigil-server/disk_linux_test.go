@@ -116,6 +116,7 @@ func TestStartOnAFullDiskEndsWithTheReason(t *testing.T) {
 // A leader whose disk is full ends, whatever it was that could not be written: the others have
 // room, and go on with all that was acknowledged.
 func TestFullDiskOfALeaderEndsItsLeadership(t *testing.T) {
+	t.Parallel()
 	for _, call := range []string{"SET k v", "BGSAVE"} {
 		g := newTrio(t)
 		first := g.leader()

@@ -8,6 +8,7 @@ import (
 // A directive that was set at a leader has its value at the next one, at once, when the leader is killed. So it is after starts,
 // for a member that joins later, and for one that goes on alone.
 func TestSharedDirectivesSurviveTheirLeader(t *testing.T) {
+	t.Parallel()
 	g := newTrio(t, strings.Fields("--appendfsync always --timeout 7")...)
 	lead := g.upgrade("UPGRADE", "OK the group has level 2, the newest that its members know: nothing is to be done")
 	g.want(lead, "CONFIG SET timeout 70 maxmemory 64mb maxmemory-policy allkeys-lru", "OK")
@@ -46,6 +47,7 @@ func TestSharedDirectivesSurviveTheirLeader(t *testing.T) {
 
 // A server that becomes a replica has the directives of its group, and its own again when it leaves.
 func TestReplicaHasTheDirectivesOfItsGroup(t *testing.T) {
+	t.Parallel()
 	s := newShards(t)
 	s.empty(2)
 	s.want(0, "CLUSTER ADDSLOTSRANGE 0 16383", "OK")

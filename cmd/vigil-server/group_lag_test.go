@@ -25,6 +25,7 @@ func (g *trio) set(at int, key, value string) int {
 // A member that was away for longer than the logs of the others go back gets all data anew,
 // although it is killed again and again while they come.
 func TestMemberOfAGroupThatWasAwayForLongGetsTheState(t *testing.T) {
+	t.Parallel()
 	g := newTrio(t, "--cluster-log-bound", "1mb", "--maxmemory", "16mb") // so that values go to disk, and the log is cut
 	at := g.leader()
 	away := (at + 1) % 3

@@ -23,6 +23,7 @@ func replies(t *testing.T, port int, line, want string) {
 // Nodes that a leader has leased are not handed out by the next one when it is killed, and the workers that have them
 // may report there. Objects are located on the same units by all members.
 func TestLeasesAndPlacementSurviveTheirLeader(t *testing.T) {
+	t.Parallel()
 	g := newTrio(t, "--appendfsync", "always")
 	lead := g.leader()
 	g.want(lead, "SCHED.CREATE s POLICY index LEASE 600000 SEED 1", "OK")

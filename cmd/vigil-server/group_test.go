@@ -50,27 +50,49 @@ func newTrioOf(t *testing.T, program string, args ...string) *trio {
 	return g
 }
 
+// taken are the ports that a test has been given; they are not given to another one that
+// runs beside it.
+var taken struct {
+	mu    sync.Mutex
+	ports map[int]bool // guarded by mu
+}
+
 // freePorts returns the first of six ports that are free, those of the group included.
 func freePorts(t *testing.T) int {
 	t.Helper()
 	for range 100 {
-		base := 10000 + rand.IntN(12000)
-		free := true
-		for i := range 12 {
-			port := base + i%6 + i/6*10000
-			l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port))
-			if err != nil {
-				free = false
-				break
-			}
-			l.Close()
-		}
-		if free {
+		if base := 10000 + rand.IntN(12000); take(base) {
 			return base
 		}
 	}
 	t.Fatal("no ports are free")
 	return 0
+}
+
+// take takes the six ports from base on, and those of the group, if all are free.
+func take(base int) bool {
+	taken.mu.Lock()
+	defer taken.mu.Unlock()
+	var ports []int
+	for i := range 12 {
+		port := base + i%6 + i/6*10000
+		if taken.ports[port] {
+			return false
+		}
+		l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port))
+		if err != nil {
+			return false
+		}
+		l.Close()
+		ports = append(ports, port)
+	}
+	if taken.ports == nil {
+		taken.ports = map[int]bool{}
+	}
+	for _, port := range ports {
+		taken.ports[port] = true
+	}
+	return true
 }
 
 // start starts server i; await waits until it is ready.
@@ -234,6 +256,7 @@ func TestGroupLosesNothingWhenItsLeaderIsKilled(t *testing.T) {
 // A leader that ends in order has another member lead first, which has its functions, and all
 // of them end with 0.
 func TestGroupEndsInOrder(t *testing.T) {
+	t.Parallel()
 	g := newTrio(t)
 	first := g.leader()
 	const library = `FUNCTION LOAD "#!lua name=l\nredis.register_function('f',function() return 'here' end)"`
@@ -265,6 +288,7 @@ func TestGroupEndsInOrder(t *testing.T) {
 
 // SENTINEL FAILOVER has another member lead, with everything that was acknowledged.
 func TestSentinelFailoverHasAnotherMemberLead(t *testing.T) {
+	t.Parallel()
 	g := newTrio(t, "--cluster-name", "sessions")
 	first := g.leader()
 	g.agree(first)
@@ -295,6 +319,7 @@ func TestSentinelFailoverHasAnotherMemberLead(t *testing.T) {
 // Without a majority nothing is taken, and nothing is shown but to clients that accept old
 // data; and a leader that waits for the others in vain ends all the same.
 func TestMinorityOfAGroupIsDown(t *testing.T) {
+	t.Parallel()
 	g := newTrio(t)
 	left := g.leader()
 	for i := range 3 {
@@ -371,6 +396,7 @@ func TestStoreOfAGroupStaysInIt(t *testing.T) {
 // A message that is sent to any member reaches the subscribers of all of them, once, and those
 // of one sender in order.
 func TestMessagesReachTheSubscribersOfAllMembers(t *testing.T) {
+	t.Parallel()
 	g := newTrio(t, "--cluster-election-timeout", "5000") // a busy machine is no reason for another leader
 	lead := g.leader()
 	const each = 50

@@ -61,6 +61,7 @@ func (g *trio) logs(i int, want string) {
 // take no part, and the log says why; with the right one they do again. SIGHUP has new
 // certificates read.
 func TestMembersConnectWithTLS(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	args := signed(t, dir)
 	g := newTrio(t, args...)

@@ -33,6 +33,7 @@ func (g *trio) want(i int, line, want string) {
 // log in, and one that was deleted or has another password may not. So it is after starts, for a member that joins later,
 // and for one that goes on alone.
 func TestUsersSurviveTheirLeader(t *testing.T) {
+	t.Parallel()
 	g := newTrio(t, strings.Fields("--appendfsync always --user first on >x ~* +@all")...)
 	lead := g.leader()
 	for _, user := range []string{"kept", "gone", "changed"} {
@@ -92,6 +93,7 @@ func TestUsersSurviveTheirLeader(t *testing.T) {
 
 // A server that becomes a replica has the users of its group, and its own again when it leaves.
 func TestReplicaHasTheUsersOfItsGroup(t *testing.T) {
+	t.Parallel()
 	s := newShards(t)
 	s.empty(2)
 	s.want(0, "CLUSTER ADDSLOTSRANGE 0 16383", "OK")

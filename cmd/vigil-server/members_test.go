@@ -295,6 +295,7 @@ func TestLeaderLeaves(t *testing.T) {
 
 // A directory belongs to one member of one group, at one place at a time.
 func TestDirectoryOfAMemberIsRefusedElsewhere(t *testing.T) {
+	t.Parallel()
 	g := newTrio(t, "--cluster-election-timeout", "300")
 	g.leader()
 	m := g.joiner(3)
@@ -355,6 +356,7 @@ func TestDirectoryOfAMemberIsRefusedElsewhere(t *testing.T) {
 
 // A member that is elsewhere now tells the group, which tells all others.
 func TestMemberMovesToAnotherAddress(t *testing.T) {
+	t.Parallel()
 	g := newTrio(t)
 	g.leader()
 	m := g.joiner(3)
@@ -375,6 +377,7 @@ func TestMemberMovesToAnotherAddress(t *testing.T) {
 
 // What is no member is refused with a reason in the log, and changes nothing.
 func TestStrangersOnTheBusAreRefusedWithAReason(t *testing.T) {
+	t.Parallel()
 	g := newTrio(t)
 	first := g.leader()
 	bus := "127.0.0.1:" + strconv.Itoa(g.ports[first]+10000)
@@ -411,6 +414,7 @@ func zeroes(n int) string { return strings.Repeat("\x00", n) }
 // The members that a leader would need are not heard: it does not begin a change that it could not
 // end, and takes writes again when they are back.
 func TestChangeThatCannotBeMadeIsNotBegun(t *testing.T) {
+	t.Parallel()
 	g := newTrio(t)
 	first := g.leader()
 	if got, err := g.call(first, fmt.Sprintf("VIGIL.CLUSTER TRANSFER %d", first+1)); err != nil || got != "OK" {

@@ -11,6 +11,7 @@ import (
 // Every member names the leader to clients of Redis Sentinel, and tells subscribers when
 // another one leads; WAIT counts those that have what was written.
 func TestClientsOfSentinelFindTheLeader(t *testing.T) {
+	t.Parallel()
 	g := newTrio(t, "--cluster-name", "sessions")
 	first := g.leader()
 	g.agree(first)

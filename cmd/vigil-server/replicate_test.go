@@ -93,6 +93,7 @@ func (s *shardServers) halves() {
 // of them before is gone. A pair goes on without its replica, and after both were killed; the replica takes over
 // when it is asked to.
 func TestRunningServersBecomeReplicas(t *testing.T) {
+	t.Parallel()
 	s := newShards(t)
 	s.empty(4)
 	s.halves()
@@ -170,6 +171,7 @@ func TestRunningServersBecomeReplicas(t *testing.T) {
 // A server that is killed while it becomes a replica starts as a group by itself or as the replica, and
 // becomes the replica when it is asked again.
 func TestServerIsKilledWhileItBecomesAReplica(t *testing.T) {
+	t.Parallel()
 	s := newShards(t)
 	s.empty(3)
 	s.halves()
@@ -206,6 +208,7 @@ func TestServerIsKilledWhileItBecomesAReplica(t *testing.T) {
 // Two replicas of a master vote with it, so that one of the three can be lost. CLUSTER RESET takes a replica out
 // of its group: nothing that it had is left, and it can become a replica of another master.
 func TestReplicasInTwosVote(t *testing.T) {
+	t.Parallel()
 	s := newShards(t)
 	s.empty(4, "--appendfsync", "always")
 	s.halves()
@@ -240,6 +243,7 @@ func TestReplicasInTwosVote(t *testing.T) {
 // CLUSTER FORGET, at whichever server, has the group of a replica let it go: the others know that it was one when they are asked, too.
 // CLUSTER RESET of a server that is a group by itself has the others forget it.
 func TestServersAreForgotten(t *testing.T) {
+	t.Parallel()
 	s := newShards(t)
 	s.empty(4)
 	s.halves()

@@ -8,6 +8,7 @@ import (
 // Subscribers of shard channels at a master and at its replica are told that a slot has gone to another group, or is
 // nobody's any more, and those of a replica that leaves its group are, too.
 func TestSubscribersOfShardChannelsAreToldThatSlotsGo(t *testing.T) {
+	t.Parallel()
 	s := newShards(t)
 	s.empty(3)
 	s.want(0, "CLUSTER ADDSLOTSRANGE 0 8191", "OK")

@@ -88,6 +88,7 @@ var thirds = []string{"0-5460", "5461-10922", "10923-16383"}
 // Three servers make the simplest cluster. Each takes the keys of its slots, and names the right one for the
 // others, also after all were killed and started with nothing but their directories and the secret.
 func TestThreeMastersDivideTheSlots(t *testing.T) {
+	t.Parallel()
 	s := newShards(t)
 	s.mastersWith([]string{"--appendfsync", "always"}, thirds...)
 	s.ok()
@@ -138,6 +139,7 @@ func TestThreeMastersDivideTheSlots(t *testing.T) {
 // A group that has written data in the view of a Sentinel has keys of all slots: it does not begin with some
 // of them, which would hide the others, and has everything when it begins with all.
 func TestGroupWithDataClaimsAllSlotsOrNone(t *testing.T) {
+	t.Parallel()
 	s := newShards(t)
 	founder := []string{"--appendfsync", "always", "--cluster-members", "1=" + s.address(0), "--cluster-member-id", "1"}
 	end := func() {
@@ -161,6 +163,7 @@ func TestGroupWithDataClaimsAllSlotsOrNone(t *testing.T) {
 
 // A message of a channel reaches the subscribers of all groups, and one of a shard channel those of its own.
 func TestMessagesReachAllGroups(t *testing.T) {
+	t.Parallel()
 	s := newShards(t)
 	s.masters("0-8191", "8192-16383")
 	s.ok()
@@ -186,6 +189,7 @@ func TestMessagesReachAllGroups(t *testing.T) {
 
 // A directory knows which slots its group has, which cluster-slots does not change, and which group it is.
 func TestDirectoryKnowsItsGroupAndSlots(t *testing.T) {
+	t.Parallel()
 	s := newShards(t)
 	s.masters("0-16383")
 	s.ok()
@@ -208,6 +212,7 @@ func TestDirectoryKnowsItsGroupAndSlots(t *testing.T) {
 // A group that begins with slots that another one has does not get them, and one that begins
 // at the same time gets those that are left: which is clear to all, and nothing is lost.
 func TestSlotsOfTwoGroupsAreThoseOfTheOneThatHadThemFirst(t *testing.T) {
+	t.Parallel()
 	s := newShards(t)
 	s.masters("0-16383")
 	s.ok()
@@ -242,6 +247,7 @@ func TestSlotsOfTwoGroupsAreThoseOfTheOneThatHadThemFirst(t *testing.T) {
 
 // What has another secret, or is no server at all, changes nothing.
 func TestStrangersAreNoPartOfACluster(t *testing.T) {
+	t.Parallel()
 	s := newShards(t)
 	s.masters("0-16383")
 	s.ok()
@@ -262,6 +268,7 @@ func TestStrangersAreNoPartOfACluster(t *testing.T) {
 
 // While nothing is heard of a group no slot is served, unless that is allowed; and all are when it is back.
 func TestClusterIsDownWhileAGroupIsNotHeard(t *testing.T) {
+	t.Parallel()
 	s := newShards(t)
 	s.mastersWith([]string{"--cluster-node-timeout", "2500"}, thirds...)
 	s.ok()
@@ -289,6 +296,7 @@ func TestClusterIsDownWhileAGroupIsNotHeard(t *testing.T) {
 // A server joins the group of the one that it is told of, whatever the name of that is, and leads it when the
 // others are lost; other groups name it then.
 func TestServerJoinsAGroupOfACluster(t *testing.T) {
+	t.Parallel()
 	s := newShards(t)
 	s.mastersWith([]string{"--appendfsync", "always"}, "0-8191", "8192-16383")
 	s.ok()
@@ -316,6 +324,7 @@ func TestServerJoinsAGroupOfACluster(t *testing.T) {
 // A group that begins again from an older copy of one member, under another number and address, is found by the
 // other groups, although these have heard of later leaderships.
 func TestGroupThatIsRecoveredIsFoundByOthers(t *testing.T) {
+	t.Parallel()
 	s := newShards(t)
 	s.mastersWith([]string{"--appendfsync", "always"}, "0-8191", "8192-16383")
 	s.ok()

@@ -25,6 +25,7 @@ func (s *shardServers) tool(typed string, args ...string) (said string, ok bool)
 
 // redis-cli --cluster del-node takes a master out of the cluster once it has no slots: nobody knows it any more.
 func TestToolRemovesAMasterWithoutSlots(t *testing.T) {
+	t.Parallel()
 	s := newShards(t)
 	s.masters(thirds...)
 	s.ok()
@@ -52,6 +53,7 @@ func TestToolRemovesAMasterWithoutSlots(t *testing.T) {
 
 // redis-cli --cluster check finds a restored cluster whole.
 func TestToolChecksARestoredCluster(t *testing.T) {
+	t.Parallel()
 	s := newShards(t)
 	s.masters(thirds...)
 	s.ok()
@@ -64,6 +66,7 @@ func TestToolChecksARestoredCluster(t *testing.T) {
 
 // redis-cli --cluster fix gives slots of nobody to masters, and a transaction of such calls is made in order.
 func TestToolCoversSlotsOfNobody(t *testing.T) {
+	t.Parallel()
 	s := newShards(t)
 	s.masters(thirds...)
 	s.ok()

@@ -65,6 +65,7 @@ func (g *trio) upgrade(call, want string) (leader int) {
 // Servers are replaced by a newer version one after the other while clients write, and the group keeps its level until it is asked to raise it.
 // From then on the older version neither starts nor joins, and nothing is lost by that.
 func TestGroupIsUpgradedOneServerAfterTheOther(t *testing.T) {
+	t.Parallel()
 	old := older(t)
 	g := newTrioOf(t, old)
 	g.leader()
@@ -121,6 +122,7 @@ func TestGroupIsUpgradedOneServerAfterTheOther(t *testing.T) {
 
 // A new group, whatever the number of its founders, has the newest level at once, and one with a founder of an older version has not.
 func TestNewGroupHasTheNewestLevel(t *testing.T) {
+	t.Parallel()
 	g := newTrio(t)
 	g.upgrade("UPGRADE", "OK the group has level 2, the newest that its members know: nothing is to be done")
 	s := newShards(t)
