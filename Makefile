@@ -50,12 +50,13 @@ demo: ## the session store as a shop in the browser, on DEMO_PORT (8080), data i
 	@cd examples/shop && $(BUILD) -o ../../$(BIN)/ . ./demo
 	@$(BIN)/demo -port $(DEMO_PORT) -dir data/demo
 
+# What make lint vets is not vetted again when the tests are built.
 test: ## all tests, those of the modules with real clients included
-	$(call each,$(GO) test -timeout 20m ./...)
+	$(call each,$(GO) test -vet=off -timeout 20m ./...)
 	$(MAKE) -s mutants
 
 race: ## all tests under the race detector, but for those that start the server as a program, which has none
-	$(call each,$(GO) test -race -timeout 40m $$($(GO) list ./... | grep -v '/cmd/vigil-server$$'))
+	$(call each,$(GO) test -race -vet=off -timeout 40m $$($(GO) list ./... | grep -v '/cmd/vigil-server$$'))
 
 browser: ## the shop and the window in a browser: headless Chromium, which is installed on Debian
 	bash .ci/browser
