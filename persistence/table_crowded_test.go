@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/persistence/slab"
+	"github.com/vigildb/vigil/structures/thrift"
 )
 
 // crowds are hashes that lie at one home, as no key of ours would let them.
@@ -25,7 +26,7 @@ func TestCrowdedTableStaysQuick(t *testing.T) {
 	for name, hash := range crowds {
 		keys := 40_000
 		if name == "one hash" {
-			keys = 200_000
+			keys = thrift.Rounds(200_000)
 		}
 		r := rand.New(rand.NewPCG(seed, 0))
 		var p slab.Pool

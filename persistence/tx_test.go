@@ -3,27 +3,30 @@ package persistence
 import (
 	"fmt"
 	"testing"
+
+	"github.com/vigildb/vigil/structures/thrift"
 )
 
 func TestStringsAreWhatWasSet(t *testing.T) {
+	const keys = 20_000 / thrift.By
 	s := openMemory(t, Options{})
 	defer closeStore(t, s)
 	all(s, 1, func(tx *Tx) {
-		for i := range 20000 {
+		for i := range keys {
 			k := fmt.Appendf(nil, "key:%d", i)
 			tx.SetString(k, fmt.Appendf(nil, "value:%0*d", i%5000, i), NoExpiry)
 		}
 	})
 	all(s, 1, func(tx *Tx) {
-		for i := range 20000 {
+		for i := range keys {
 			k := fmt.Appendf(nil, "key:%d", i)
 			b, ok, err := tx.String(k)
 			if want := fmt.Sprintf("value:%0*d", i%5000, i); !ok || err != nil || string(b) != want {
 				t.Fatalf("String %s: got %.40q, %v, %v, want %.40q", k, b, ok, err, want)
 			}
 		}
-		if n := tx.DBSize(0); n != 20000 {
-			t.Fatalf("DBSize: got %d, want 20000", n)
+		if n := tx.DBSize(0); n != keys {
+			t.Fatalf("DBSize: got %d, want %d", n, keys)
 		}
 		seen, cursor := map[string]bool{}, uint64(0)
 		for {
@@ -32,8 +35,8 @@ func TestStringsAreWhatWasSet(t *testing.T) {
 				break
 			}
 		}
-		if len(seen) != 20000 {
-			t.Fatalf("Scan: got %d keys, want 20000", len(seen))
+		if len(seen) != keys {
+			t.Fatalf("Scan: got %d keys, want %d", len(seen), keys)
 		}
 		clear(seen)
 		visits := 0
@@ -42,10 +45,10 @@ func TestStringsAreWhatWasSet(t *testing.T) {
 				from = tx.ScanShard(from, 10, func(key []byte) { seen[string(key)] = true; visits++ })
 			}
 		}
-		if len(seen) != 20000 || visits != 20000 {
-			t.Fatalf("ScanShard: got %d keys in %d visits, want 20000", len(seen), visits)
+		if len(seen) != keys || visits != keys {
+			t.Fatalf("ScanShard: got %d keys in %d visits, want %d", len(seen), visits, keys)
 		}
-		for i := range 20000 {
+		for i := range keys {
 			if !tx.Delete(fmt.Appendf(nil, "key:%d", i)) {
 				t.Fatalf("Delete key:%d: absent", i)
 			}
