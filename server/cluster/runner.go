@@ -137,11 +137,11 @@ func Run(store *persistence.Member, lazy bool, c RunnerConfig) (*Runner, error) 
 	if err != nil {
 		return nil, fmt.Errorf("cluster: %w", err)
 	}
+	r.look() // before anybody else has a turn
 	c.Proposals.pull = store.Propose
 	if lazy { // else a turn waits for the device, and nobody who has other things to do takes it
 		c.Proposals.attendBy(r.tryTurn)
 	}
-	r.look()
 	go r.run()
 	return r, nil
 }

@@ -14,15 +14,15 @@ import (
 // A Seat is a server's place in a cluster. It has one Node at a time: a server that becomes a member of
 // another group while it runs gets another one, on the same store; see [Seat.Replicate].
 type Seat struct {
-	proposals *Proposals
-	published func(kind byte, channel, message []byte)
-	channels  func(of *slots.Set)
-	acked     func()
-	loops     *transport.Loops
-	onMoves   func(*Node) // nil, or has the functions of OnMoves called by a node
-	onAsked   func(ctx context.Context, request []byte) []byte
-	node      atomic.Pointer[Node]
-	failed    chan error
+	proposals    *Proposals
+	published    func(kind byte, channel, message []byte)
+	channels     func(of *slots.Set)
+	acknowledged func()
+	loops        *transport.Loops
+	onMoves      func(*Node) // nil, or has the functions of OnMoves called by a node
+	onAsked      func(ctx context.Context, request []byte) []byte
+	node         atomic.Pointer[Node]
+	failed       chan error
 
 	ctx context.Context // ends with Close
 	end context.CancelFunc
@@ -63,7 +63,7 @@ func (s *Seat) Start(store *persistence.Member, lazy bool, lead, follow, leave f
 }
 
 func (s *Seat) start(n *Node) error {
-	n.published, n.channels, n.acknowledged, n.respondAsked, n.loops = s.published, s.channels, s.acked, s.onAsked, s.loops
+	n.published, n.channels, n.acknowledged, n.respondAsked, n.loops = s.published, s.channels, s.acknowledged, s.onAsked, s.loops
 	if s.onMoves != nil {
 		s.onMoves(n)
 	}
@@ -124,7 +124,7 @@ func (s *Seat) OnShardChannels(f func(of *slots.Set)) { s.channels = f }
 
 // OnAcknowledged has f called when what View returns of a leader's other members has changed since it was called. f must
 // not wait, nor call the node. It is called before Start.
-func (s *Seat) OnAcknowledged(f func()) { s.acked = f }
+func (s *Seat) OnAcknowledged(f func()) { s.acknowledged = f }
 
 // ServeBy has event loops serve connections of other members. It is called before Start, and Close before the loops
 // end.
