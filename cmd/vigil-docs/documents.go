@@ -78,8 +78,8 @@ func commandPage(t *commands.Table) string {
 <!-- Made from the table in package commands: make docs -->
 
 vigil %s has %d commands with %d subcommands. It follows Redis %s. The column "since" names
-the first version with the command: of Redis, RedisBloom (group bf), vigil (groups sched and
-place) or Valkey (DELIFEQ). COMMAND DOCS returns the same texts.
+the first version with the command: of Redis, RedisBloom (Bloom filters), Valkey (DELIFEQ) or vigil
+(SCHED, PLACE and VIGIL commands). COMMAND DOCS returns the same texts.
 `, commands.Version, top, len(t.All())-top, commands.RedisVersion)
 	group := ""
 	for _, c := range t.All() {

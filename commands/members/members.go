@@ -32,11 +32,11 @@ const flags = commands.Admin | commands.Dangerous | commands.NoScript | commands
 // Group returns the rows.
 func Group() commands.Group {
 	row := func(name string, arity int, syntax, cost, summary string, run func(*commands.Ctx) error) commands.Command {
-		return commands.Command{Name: "VIGIL.CLUSTER " + name, Arity: arity, Flags: flags, Syntax: syntax, Since: "1.0.0", Cost: cost, Summary: summary, Run: run}
+		return commands.Command{Name: "VIGIL.CLUSTER " + name, Arity: arity, Flags: flags, Syntax: syntax, Since: "0.2.0", Cost: cost, Summary: summary, Run: run}
 	}
 	const change = "O(n) for n members, and a round of messages between them."
 	return commands.Group{Name: "members", Commands: []commands.Command{
-		{Name: "VIGIL.CLUSTER", Arity: -2, Since: "1.0.0", Cost: "Depends on the subcommand.",
+		{Name: "VIGIL.CLUSTER", Arity: -2, Since: "0.2.0", Cost: "Depends on the subcommand.",
 			Summary: "Groups the commands that show and change the members of a group."},
 		row("BURY", -3, "node-id [LOSE-WRITES]", "O(n) for n groups, and a round of messages between the members of this one.", "Gives up a group that is gone for good: its slots are of no group then.", bury),
 		row("LEAVE", -3, "member [FORCE]", change, "Takes a member out of the group: one that is lost, or that is no longer needed.", leave),
@@ -47,7 +47,7 @@ func Group() commands.Group {
 		row("STATUS", 2, "", "O(n) for n members of the group", "Describes the members and what the member that is asked knows of them.", status),
 		row("TRANSFER", 3, "member", "O(n) for n members of the group", "Has another member lead.", transfer),
 		row("UPGRADE", -2, "[DRYRUN]", change, "Has the members use what all of them have a version for, and older versions do not read.", upgrade),
-		commands.Help("VIGIL.CLUSTER", "1.0.0", commands.Loading|commands.Stale),
+		commands.Help("VIGIL.CLUSTER", "0.2.0", commands.Loading|commands.Stale),
 	}}
 }
 
