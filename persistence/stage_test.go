@@ -186,7 +186,6 @@ func crashWhileStaging(t *testing.T, change func(tx *Tx) string, look func(s *St
 	s := openMemory(t, Options{FS: errorfs.Wrap(c.mem, c), LargeBytes: 1, IdleAfter: -1})
 	stageParts(s)
 	states := map[uint64]string{}
-	every := max(1, thrift.By*thrift.By/2) // what is looked at after each crash is large
 	for range 6 {
 		state := ""
 		lsn := all(s, 1, func(tx *Tx) { state = change(tx) })
@@ -196,7 +195,7 @@ func crashWhileStaging(t *testing.T, change func(tx *Tx) string, look func(s *St
 		}
 		c.acked.Store(lsn)
 		c.mu.Lock()
-		c.every = every
+		c.every = thrift.By // what is looked at after each crash is large
 		c.mu.Unlock()
 		materialise(t, s)
 		c.mu.Lock()
@@ -228,7 +227,7 @@ func crashWhileStaging(t *testing.T, change func(tx *Tx) string, look func(s *St
 			t.Fatalf("crash %d: staged pages are left after a start", i)
 		}
 	}
-	if left < 10/every || counted < 3/every {
+	if left < 10/thrift.By || counted < 3/thrift.By {
 		t.Errorf("of %d crashes %d left staged pages, and %d such that count", len(c.crashes), left, counted)
 	}
 	t.Logf("of %d crashes %d left staged pages, and %d such that count", len(c.crashes), left, counted)
