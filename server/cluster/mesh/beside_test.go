@@ -41,7 +41,7 @@ func TestOtherGroupsReachTheMeshBeside(t *testing.T) {
 		}
 		kind, from, to := raftpb.MsgHeartbeat, uint64(88), uint64(77)
 		other.Send(&raftpb.Message{Type: &kind, From: &from, To: &to})
-		time.Sleep(time.Second)
+		elapse(time.Second)
 		if !other.logged("not known there") || len(group.got) > 0 {
 			t.Errorf("a message of raft is not refused: %q, %v", other.log, group.got)
 		}

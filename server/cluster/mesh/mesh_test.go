@@ -123,6 +123,9 @@ func message(from, to, index uint64, data int) *raftpb.Message {
 	return &raftpb.Message{Type: &kind, From: &from, To: &to, Index: &index, Entries: []*raftpb.Entry{{Index: &index, Data: make([]byte, data)}}}
 }
 
+// elapse lets time pass on the fake clock of a synctest bubble, which all callers are in.
+func elapse(d time.Duration) { <-time.After(d) }
+
 // serve has a member serve until the test ends it.
 func serve(t *testing.T, m *member, l net.Listener) {
 	go func() {
@@ -214,7 +217,7 @@ func TestMemberThatIsBackGetsTheNextMessage(t *testing.T) {
 				t.Errorf("%d of 2 messages have come", b.received())
 			}
 			b.Close()
-			time.Sleep(lastDelay)
+			elapse(lastDelay)
 		}
 		a.Close()
 	})
@@ -227,7 +230,7 @@ func TestConnectionsAreMadeAgain(t *testing.T) {
 		a, b := n.member(1, nil), n.member(2, nil)
 		for range 600 { // a minute
 			a.Send(message(1, 2, 1, 0))
-			time.Sleep(100 * time.Millisecond)
+			elapse(100 * time.Millisecond)
 		}
 		n.mu.Lock()
 		if n.dials < 20 || n.dials > 50 {
@@ -239,7 +242,7 @@ func TestConnectionsAreMadeAgain(t *testing.T) {
 			before := b.received()
 			for range 50 {
 				a.Send(message(1, 2, 1, 0))
-				time.Sleep(100 * time.Millisecond)
+				elapse(100 * time.Millisecond)
 			}
 			if b.received() < before+20 {
 				t.Errorf("%d of 50 messages arrive", b.received()-before)
@@ -354,7 +357,7 @@ func TestASilentPeerCostsItsQueue(t *testing.T) {
 		if got := len(a.peer(2).entries.messages); got != queued && got != queued-1 {
 			t.Errorf("%d messages are queued", got)
 		}
-		time.Sleep(2 * helloTimeout)
+		elapse(2 * helloTimeout)
 		if !a.logged("to member 2 at b") {
 			t.Error("it waits for a hello for ever")
 		}
@@ -366,7 +369,7 @@ func TestASilentPeerCostsItsQueue(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(2 * helloTimeout)
+		elapse(2 * helloTimeout)
 		if !b.logged("timeout") {
 			t.Errorf("it waits for a hello for ever: %q", b.log)
 		}

@@ -129,7 +129,7 @@ func TestPublishedMessagesReachAPeerThatIsBack(t *testing.T) {
 		a := n.member(1, nil)
 		for i := range 600 { // a minute
 			a.Publish(0, []byte("ch"), []byte(fmt.Sprint("lost ", i)))
-			time.Sleep(100 * time.Millisecond)
+			elapse(100 * time.Millisecond)
 		}
 		if got := a.Published(); got.Dropped < 550 || got.Sent > 0 {
 			t.Errorf("counted %+v", got)
@@ -139,7 +139,7 @@ func TestPublishedMessagesReachAPeerThatIsBack(t *testing.T) {
 			t.Errorf("%d attempts in a minute", n.dials)
 		}
 		n.mu.Unlock()
-		time.Sleep(2 * lastDelay)
+		elapse(2 * lastDelay)
 		var got board
 		for range 3 {
 			l := n.listen("b")
@@ -150,13 +150,13 @@ func TestPublishedMessagesReachAPeerThatIsBack(t *testing.T) {
 				a.Publish(0, []byte("ch"), []byte(fmt.Sprint("there ", i)))
 				synctest.Wait()
 			}
-			time.Sleep(2 * lastDelay)
+			elapse(2 * lastDelay)
 			seen := got.all()
 			if len(seen) != 20 || slices.ContainsFunc(seen, func(s string) bool { return !strings.HasPrefix(s, "0 ch there") }) {
 				t.Errorf("messages to a member that is there: %d of 20: %q", len(seen), seen)
 			}
 			b.Close() // which ends the connection: nothing is written into it afterwards
-			time.Sleep(2 * lastDelay)
+			elapse(2 * lastDelay)
 		}
 		a.Close()
 	})

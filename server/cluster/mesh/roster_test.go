@@ -91,7 +91,7 @@ func TestAgreedAddressEndsConnectionsFromElsewhere(t *testing.T) {
 		b.SetRoster(Roster{Peers: map[uint64]string{1: "a"}, Fixed: map[uint64]bool{1: true}})
 		for range 20 {
 			a.Send(message(1, 2, 2, 0))
-			time.Sleep(time.Second)
+			elapse(time.Second)
 		}
 		if b.received() > 2 || !a.logged("the group knows the member at another address") {
 			t.Errorf("%d messages; logged %q", b.received(), a.log)

@@ -69,7 +69,7 @@ func TestStatesArriveAsTheyWereSent(t *testing.T) {
 type slow struct{ broken error }
 
 func (s slow) Read(b []byte) (int, error) {
-	if time.Sleep(time.Second); s.broken != nil {
+	if elapse(time.Second); s.broken != nil {
 		return 0, s.broken
 	}
 	return len(b), nil
@@ -179,7 +179,7 @@ func TestGarbageInAStateEndsIt(t *testing.T) {
 			_, _ = conn.Write(append(h, c.bytes...))
 			synctest.Wait()
 			if !c.close {
-				time.Sleep(2 * writeTimeout)
+				elapse(2 * writeTimeout)
 			}
 			conn.Close()
 			synctest.Wait()
@@ -222,7 +222,7 @@ func TestPeersComeAndGo(t *testing.T) {
 			before := to.received()
 			for range 100 {
 				from.Send(message(from.ID, to.ID, 1, 0))
-				time.Sleep(100 * time.Millisecond)
+				elapse(100 * time.Millisecond)
 			}
 			if got := to.received() - before; (got > 50) != arrives || !arrives && got > 0 {
 				t.Errorf("%s: %d of 100 messages arrive", what, got)
