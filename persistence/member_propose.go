@@ -18,9 +18,9 @@ func (m *Member) task() *task {
 	t.step = func(periodic bool) {
 		if periodic {
 			m.s.journal.Trim()
-		}
-		if periodic && SyncPolicy(m.policy.Load()) == SyncEverySecond {
-			m.sync()
+			if SyncPolicy(m.policy.Load()) == SyncEverySecond {
+				m.sync()
+			}
 		}
 		if !m.pulled {
 			m.Propose()

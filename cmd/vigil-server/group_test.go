@@ -52,10 +52,10 @@ func newTrioOf(t *testing.T, program string, args ...string) *trio {
 
 // taken are the ports that a test has been given; they are not given to another one that
 // runs beside it.
-var taken struct {
+var taken = struct {
 	mu    sync.Mutex
 	ports map[int]bool // guarded by mu
-}
+}{ports: map[int]bool{}}
 
 // freePorts returns the first of six ports that are free, those of the group included.
 func freePorts(t *testing.T) int {
@@ -85,9 +85,6 @@ func take(base int) bool {
 		}
 		l.Close()
 		ports = append(ports, port)
-	}
-	if taken.ports == nil {
-		taken.ports = map[int]bool{}
 	}
 	for _, port := range ports {
 		taken.ports[port] = true

@@ -150,8 +150,9 @@ func TestTheEndOfARoundProposes(t *testing.T) {
 	}
 }
 
-// Who waits for other members looks at the view, and is told when there is more to see in it. Nobody else is told.
-func TestWhoLooksIsToldOfAcknowledgements(t *testing.T) {
+// A caller that waits for other members looks at the view, and is told when there is more to see in it. Callers that have
+// not looked are told nothing.
+func TestCallersThatLookAreToldOfAcknowledgements(t *testing.T) {
 	g := newTrio(t)
 	m := g.leader()
 	for range 5 {

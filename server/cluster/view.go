@@ -47,9 +47,12 @@ func (r *Runner) View() *View {
 
 // show makes the view anew if somebody has asked for it, or waits for what there may be to see now.
 func (r *Runner) show() {
-	more := r.acked || r.driver.node.BasicStatus().HardState.GetCommit() > r.view.Load().Committed
+	look := r.watched.Swap(false)
+	if !look && r.awaited.Load() {
+		look = r.acked || r.driver.node.BasicStatus().HardState.GetCommit() > r.view.Load().Committed
+	}
 	r.acked = false
-	if r.watched.Swap(false) || more && r.awaited.Load() {
+	if look {
 		r.look()
 	}
 }
