@@ -375,23 +375,6 @@ func (r *movesRig) waitForB(c *testClient) (sentAway func(text string)) {
 	}
 }
 
-// Slots that were given to this group are not served before it has them, and nothing removes all keys while some arrive.
-func TestSlotsThatArriveAreNotServedYet(t *testing.T) {
-	r := newMovesRig(t)
-	r.g.arriving.Store(mustSlots(t, "8001-16001"))
-	r.g.expected.Store(mustSlots(t, "8001-16001"))
-	c := r.dial()
-	const again = "(error) TRYAGAIN Slots are on their way to this server"
-	each(t, c, map[string]string{"GET a": again, "SET a 1": again, "FLUSHALL": again, "FLUSHDB": again, "SET b 1": "OK"})
-	c.want("MULTI", "OK")
-	c.want("FLUSHALL", queued)
-	c.want("EXEC", again)
-	c.want("GET b", `"1"`)
-	if got := c.do("EVAL", "return redis.call('flushall')", "0"); !strings.HasPrefix(got, "(error) TRYAGAIN") {
-		t.Errorf("a script: %s", got)
-	}
-}
-
 // A frame that does not decode, is not expected, or has keys of the group's own slots is refused.
 func TestFramesAreCheckedBeforeTheyAreTaken(t *testing.T) {
 	r := newMovesRig(t)

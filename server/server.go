@@ -51,6 +51,7 @@ type Server struct {
 	monitors  monitors
 	pause     pause
 	freeze    freeze
+	arrivals  arrivals
 	moves     moves
 	slowlog   slowlog
 	latency   latency

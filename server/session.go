@@ -165,6 +165,7 @@ func (s *session) Leave() {
 	s.srv.monitors.remove(s)
 	s.srv.pause.forget(s)
 	s.srv.freeze.forget(s)
+	s.srv.arrivals.forget(s)
 	s.srv.clients.remove(s)
 	s.srv.memory.forget(s)
 }

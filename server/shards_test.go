@@ -32,7 +32,7 @@ func newShardsRig(t *testing.T, directives ...string) *slotsRig {
 	return r
 }
 
-func mustSlots(t *testing.T, text string) *slots.Set {
+func mustSlots(t testing.TB, text string) *slots.Set {
 	t.Helper()
 	s, err := slots.Parse(text)
 	if err != nil {

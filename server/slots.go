@@ -163,7 +163,7 @@ func (s *session) admitSlots(cmd *commands.Command, argv [][]byte) (keyed bool, 
 }
 
 // admitShard refuses a call for a slot of another group, and one while not all slots can be used,
-// if that is asked for. own is nil if the group has all slots.
+// if that is asked for. One for a slot that comes to this group waits for it. own is nil if the group has all slots.
 func (s *session) admitShard(own *slots.Set, covered bool, effects commands.Flag, slot int) error {
 	set := s.srv.settings().conf
 	switch {
@@ -179,6 +179,9 @@ func (s *session) admitShard(own *slots.Set, covered bool, effects commands.Flag
 		return nil
 	}
 	if arriving, _, _ := s.srv.opts.Group.Passing(); arriving.Has(slot) {
+		if s.srv.arrivals.holds(s, arriving) {
+			return errPaused
+		}
 		return errTryAgain
 	}
 	return s.srv.elsewhere(slot)
