@@ -23,6 +23,7 @@ type disk struct {
 	files string        // that kind; guarded by mu
 	dead  *image        // the disk when the power failed; guarded by mu
 	log   uint64        // a digest of what was done to Pebble's log; guarded by mu
+	ends  bool          // a sync of Pebble's log has begun and not ended, so that all before it is written; guarded by mu
 }
 
 // fault is a way in which a disk fails.
@@ -109,6 +110,7 @@ func (d *disk) MaybeError(op errorfs.Op) error {
 		kind := fileKind(op.Path)
 		if kind == logFile {
 			d.log = d.log*31 + uint64(op.Kind) + 1
+			d.ends = d.ends || isSync(op.Kind)
 		}
 		if d.until > 0 && kind == d.files {
 			if d.until--; d.until == 0 {
@@ -117,6 +119,9 @@ func (d *disk) MaybeError(op errorfs.Op) error {
 		}
 	}
 	err, held := d.fault.error(op.Kind), d.held
+	if held == nil {
+		d.ends = false
+	}
 	d.mu.Unlock()
 	if held != nil && isSync(op.Kind) {
 		<-held
@@ -168,7 +173,7 @@ func (d *disk) releaseSyncs() {
 	defer d.mu.Unlock()
 	if d.held != nil {
 		close(d.held)
-		d.held = nil
+		d.held, d.ends = nil, false
 	}
 }
 
@@ -199,8 +204,12 @@ func (d *disk) cutPower() *image {
 }
 
 func (d *disk) imageLocked() *image {
-	return &image{
+	im := &image{
 		synced: d.mem.CrashClone(vfs.CrashCloneCfg{}),
 		whole:  d.mem.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: anyDraw()}),
 	}
+	if !d.ends {
+		im.endLogs()
+	}
+	return im
 }

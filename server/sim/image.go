@@ -32,11 +32,59 @@ const (
 
 var lossNames = [...]string{"all", "nothing", "tails", "blocks"}
 
-// sector is the size in bytes of what a disk writes as a whole.
-const sector = 512
+const (
+	// sector is the size in bytes of what a disk writes as a whole.
+	sector = 512
+	// logBlock is the size in bytes of what Pebble appends to before it has its log written.
+	logBlock = 32 << 10
+)
 
 // anyDraw is for MemFS where the draw decides nothing.
 func anyDraw() *rand.Rand { return rand.New(rand.NewPCG(0, 0)) }
+
+// endLogs has Pebble's logs end with whole blocks, or with what was synced. Unless a sync is asked for, Pebble writes a block when it is full,
+// and what has come into the next one at that moment: how much that is no seed decides.
+func (im *image) endLogs() {
+	names, err := im.whole.List(home)
+	if err != nil {
+		return // there is none yet
+	}
+	for _, name := range names {
+		if fileKind(name) == logFile {
+			im.endLog(im.whole.PathJoin(home, name))
+		}
+	}
+	im.whole = im.whole.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: anyDraw()})
+}
+
+func (im *image) endLog(path string) {
+	whole, err := im.whole.UnsafeGetFileDataBuffer(path)
+	if err != nil {
+		return // it is being removed
+	}
+	synced, err := im.synced.UnsafeGetFileDataBuffer(path)
+	if err != nil {
+		synced = nil // its directory was not synced
+	}
+	end := len(whole)
+	if len(synced) == len(whole) { // a log that is used again is as long as before
+		for end > 0 && synced[end-1] == whole[end-1] {
+			end--
+		}
+	}
+	end -= end % logBlock
+	ended := append(slices.Clone(whole[:end]), synced[min(end, len(synced)):]...)
+	f, err := im.whole.Create(path, vfs.WriteCategoryUnspecified)
+	if err == nil {
+		_, err = f.Write(ended)
+	}
+	if err == nil {
+		err = f.Close()
+	}
+	if err != nil {
+		panic(err) // which memory never gives
+	}
+}
 
 // disk makes the disk that the next life of the server finds.
 func (im *image) disk(l loss, seed uint64) (*disktest.Disk, error) {
