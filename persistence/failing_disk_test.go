@@ -1,11 +1,11 @@
 package persistence
 
 import (
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
 	"runtime"
-	"runtime/debug"
 	"sync"
 	"syscall"
 	"testing"
@@ -41,12 +41,12 @@ type failingDisk struct {
 	k    int // operations until it fails; negative never
 	ops  int
 	hits int
-	open map[*failingFile]string
+	open map[*failingFile]opened
 	r    *rand.Rand
 }
 
 func newFailingDisk(inner vfs.FS, fault diskFault, k int, only bool) *failingDisk {
-	return &failingDisk{FS: inner, fault: fault, k: k, only: only, open: map[*failingFile]string{}, r: rand.New(rand.NewPCG(uint64(k), 9))}
+	return &failingDisk{FS: inner, fault: fault, k: k, only: only, open: map[*failingFile]opened{}, r: rand.New(rand.NewPCG(uint64(k), 9))}
 }
 
 // arm makes the k-th operation from now on fail.
@@ -170,8 +170,31 @@ func (d *failingDisk) openFile(kind opKind, name string, op func() (vfs.File, er
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	file := &failingFile{File: f, d: d}
-	d.open[file] = name + string(debug.Stack())
+	d.open[file] = newOpened(name)
 	return file, nil
+}
+
+// opened is a file that is open, and the calls that opened it. Their names are asked for when a test fails: stacks of text for each
+// file take as long as the rest of some tests.
+type opened struct {
+	name string
+	by   []uintptr
+}
+
+func newOpened(name string) opened {
+	o := opened{name, make([]uintptr, 40)}
+	o.by = o.by[:runtime.Callers(2, o.by)]
+	return o
+}
+
+func (o opened) String() string {
+	text := o.name
+	for frames, more := runtime.CallersFrames(o.by), len(o.by) > 0; more; {
+		var f runtime.Frame
+		f, more = frames.Next()
+		text += fmt.Sprintf("\n%s\n\t%s:%d", f.Function, f.File, f.Line)
+	}
+	return text
 }
 
 func (d *failingDisk) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {

@@ -304,8 +304,8 @@ func survive(t *testing.T, policy SyncPolicy, fault diskFault, k int, only bool)
 		l.synced = max(l.synced, l.s.journal.Newest())
 	}
 	l.disk.heal()
-	for _, name := range l.disk.open {
-		l.fatalf("%s is still open", name)
+	for _, o := range l.disk.open {
+		l.fatalf("%s is still open", o)
 	}
 	l.crash()
 	l.restart(Options{FS: l.mem})
