@@ -64,19 +64,14 @@ func stagedState(t *testing.T, fs vfs.FS) (some, count bool) {
 // each write and sync on the way leaves a store that is sound and has all of it.
 func TestStagedPagesSurviveCrashesAtEveryWrite(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 62))
-	t.Run("hash", func(t *testing.T) {
-		crashWhileStaging(t, func(tx *Tx) string {
-			h, ch := staged(t, tx, "h", func() *hash.Hash { return hash.New(tx.HashKeys()) })
-			for range 1200 {
-				h.Set(ch, fmt.Appendf(nil, "field-%d", r.IntN(3000)), fmt.Append(nil, r.Uint64()))
-			}
-			return fmt.Sprint(fieldsIn(h))
-		}, func(s *Store) string { return fmt.Sprint(fieldsOf(t, s)) })
-	})
-	// Fields and members that are new are written as tails.
-	t.Run("hash that grows", func(t *testing.T) {
-		fields := 0
-		crashWhileStaging(t, func(tx *Tx) string {
+	fields, members := 0, 0
+	for _, kind := range thrift.Some([]struct {
+		name   string
+		change func(t *testing.T, tx *Tx) string
+		read   func(t *testing.T, s *Store) string
+	}{
+		// Fields and members that are new are written as tails.
+		{"hash that grows", func(t *testing.T, tx *Tx) string {
 			h, ch := staged(t, tx, "h", func() *hash.Hash { return hash.New(tx.HashKeys()) })
 			for n := max(400, 1500-2*fields); n > 0; n-- {
 				fields++
@@ -84,43 +79,53 @@ func TestStagedPagesSurviveCrashesAtEveryWrite(t *testing.T) {
 			}
 			h.Delete(ch, []byte("field-7"))
 			return fmt.Sprint(fieldsIn(h))
-		}, func(s *Store) string { return fmt.Sprint(fieldsOf(t, s)) })
-	})
-	t.Run("sorted set that grows", func(t *testing.T) {
-		members := 0
-		crashWhileStaging(t, func(tx *Tx) string {
+		}, readFields},
+		{"hash", func(t *testing.T, tx *Tx) string {
+			h, ch := staged(t, tx, "h", func() *hash.Hash { return hash.New(tx.HashKeys()) })
+			for range 1200 {
+				h.Set(ch, fmt.Appendf(nil, "field-%d", r.IntN(3000)), fmt.Append(nil, r.Uint64()))
+			}
+			return fmt.Sprint(fieldsIn(h))
+		}, readFields},
+		{"sorted set that grows", func(t *testing.T, tx *Tx) string {
 			s, ch := staged(t, tx, "z", func() *zset.Set { return zset.New(tx.HashKeys()) })
 			for n := max(300, 1500-2*members); n > 0; n-- {
 				members++
 				s.Add(ch, fmt.Appendf(nil, "member-%060d", members), r.NormFloat64(), 0)
 			}
 			return scoresIn(s)
-		}, scoresOf)
-	})
-	t.Run("sorted set", func(t *testing.T) {
-		crashWhileStaging(t, func(tx *Tx) string {
+		}, readScores},
+		{"sorted set", func(t *testing.T, tx *Tx) string {
 			s, ch := staged(t, tx, "z", func() *zset.Set { return zset.New(tx.HashKeys()) })
 			for range 250 {
 				s.Add(ch, fmt.Appendf(nil, "member-%060d", r.IntN(2500)), r.NormFloat64(), 0)
 			}
 			s.RemoveRange(ch, r.IntN(s.Len()), 40)
 			return scoresIn(s)
-		}, scoresOf)
-	})
-	t.Run("stream", func(t *testing.T) {
-		crashWhileStaging(t, func(tx *Tx) string {
+		}, readScores},
+		{"stream", func(t *testing.T, tx *Tx) string {
 			s, ch := staged(t, tx, "s", stream.New)
 			changeStaged(r, s, ch)
 			return describeStream(s)
-		}, func(s *Store) (got string) {
-			all(s, 1, func(tx *Tx) {
-				if v, ok, err := View[*stream.Stream](tx, []byte("s")); ok && err == nil {
-					got = describeStream(v)
-				}
-			})
-			return got
+		}, readStream},
+	}) {
+		t.Run(kind.name, func(t *testing.T) {
+			crashWhileStaging(t, func(tx *Tx) string { return kind.change(t, tx) }, func(s *Store) string { return kind.read(t, s) })
 		})
+	}
+}
+
+func readFields(t *testing.T, s *Store) string { return fmt.Sprint(fieldsOf(t, s)) }
+
+func readScores(_ *testing.T, s *Store) string { return scoresOf(s) }
+
+func readStream(_ *testing.T, s *Store) (got string) {
+	all(s, 1, func(tx *Tx) {
+		if v, ok, err := View[*stream.Stream](tx, []byte("s")); ok && err == nil {
+			got = describeStream(v)
+		}
 	})
+	return got
 }
 
 // staged returns the value at a key to be changed, a new one if there is none.
