@@ -17,11 +17,10 @@ type adminState struct {
 	peakMemory atomic.Int64 // most bytes of keys and values that were seen
 	resident   atomic.Int64 // bytes of the process, as the cron has read them; 0: not yet
 
-	// Guarded by mu: the store's numbers as last gathered.
-	mu       sync.Mutex
-	figures  persistence.Stats
-	disk     persistence.DiskStats
-	diskSeen time.Time
+	slow atomic.Pointer[slowFigures] // as last gathered, nil before that
+
+	mu      sync.Mutex
+	figures persistence.Stats // the store's numbers as last gathered; guarded by mu
 }
 
 // UnixMicros is the time of the call, for a script the time at which it began.

@@ -145,22 +145,37 @@ func (s *session) figures() persistence.Stats {
 	return s.srv.admin.figures
 }
 
-// diskStatsAge is how old Pebble's numbers may be in INFO. To gather them costs more than
-// the text.
-const diskStatsAge = 100 * time.Millisecond
+// slowFiguresAge is how old slowFigures may be.
+const slowFiguresAge = 100 * time.Millisecond
 
-// diskStats are Pebble's numbers, all zero while data is loaded.
-func (srv *Server) diskStats() persistence.DiskStats {
-	if srv.loading.Load() {
-		return persistence.DiskStats{}
+// slowFigures are those that take longer to gather than the rest of INFO.
+type slowFigures struct {
+	at   time.Time
+	disk persistence.DiskStats // all zero while data is loaded
+	heap heapFigures
+	// The largest buffers of clients, in bytes.
+	largestIn, largestOut int
+}
+
+// slowly returns figures that were gathered now or lately.
+func (srv *Server) slowly() *slowFigures {
+	now := srv.clock.Now()
+	if f := srv.admin.slow.Load(); f != nil {
+		if age := now.Sub(f.at); age >= 0 && age < slowFiguresAge {
+			return f
+		}
 	}
-	a, now := &srv.admin, srv.clock.Now()
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if age := now.Sub(a.diskSeen); age < 0 || age >= diskStatsAge {
-		a.disk, a.diskSeen = srv.store.DiskStats(), now
+	f := &slowFigures{at: now, heap: readHeap()}
+	if !srv.loading.Load() {
+		f.disk = srv.store.DiskStats()
 	}
-	return a.disk
+	srv.clients.each(func(s *session) {
+		v := s.view.load()
+		f.largestIn = max(f.largestIn, v.input+v.inputFree)
+		f.largestOut = max(f.largestOut, s.out.size())
+	})
+	srv.admin.slow.Store(f)
+	return f
 }
 
 func (srv *Server) notePeak(memory int64) {

@@ -101,3 +101,34 @@ func TestInfoCountsLargeValuesThatAreLeftToTheCollector(t *testing.T) {
 	c.want("DEL l", "(int) 1")
 	freed(0)
 }
+
+// Clients with subscriptions and with watched keys are counted at each INFO, the largest buffers now and then.
+func TestInfoLooksAtClients(t *testing.T) {
+	r := newRig(t)
+	c, sub, watch, large := r.dial(), r.dial(), r.dial(), r.dial()
+	clients := func(fields ...string) {
+		t.Helper()
+		got := c.do("INFO", "clients")
+		for _, want := range fields {
+			if !strings.Contains(got, want+`\r\n`) {
+				t.Errorf("want %s in %s", want, got)
+			}
+		}
+	}
+	clients("pubsub_clients:0", "watching_clients:0")
+	watch.want("WATCH k", "OK")
+	clients("pubsub_clients:0", "watching_clients:1")
+	watch.want("UNWATCH", "OK")
+	sub.want("SUBSCRIBE a", `["subscribe" "a" (int) 1]`)
+	clients("pubsub_clients:1", "watching_clients:0")
+	sub.want("UNSUBSCRIBE a", `["unsubscribe" "a" (int) 0]`)
+	clients("pubsub_clients:0")
+	large.raw("*2\r\n$4\r\nECHO\r\n$100000\r\n" + strings.Repeat("x", 90_000))
+	r.until("what has come of a call counts", func() bool {
+		r.clock.advance(slowFiguresAge)
+		_, text, _ := strings.Cut(c.do("INFO", "clients"), "client_recent_max_input_buffer:")
+		n := 0
+		fmt.Sscan(text[:strings.Index(text, `\r`)], &n)
+		return n >= 90_000
+	})
+}

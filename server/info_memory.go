@@ -52,7 +52,7 @@ func (srv *Server) memoryFigures(st *persistence.Stats) memoryFigures {
 		m.process = ResidentBytes()
 	}
 	m.clients = srv.memory.total.Load()
-	m.heap = readHeap()
+	m.heap = srv.slowly().heap
 	if m.process == 0 {
 		m.process = m.heap.all
 	}
@@ -120,7 +120,7 @@ func infoMemory(t *infoText) {
 	field(t, "active_defrag_running", 0)
 	field(t, "lazyfree_pending_objects", 0)
 	field(t, "lazyfreed_objects", t.store().LeftBehind-t.srv.stats.leftBehind.Load())
-	field(t, "vigil_memtable_bytes", t.srv.diskStats().MemTableBytes)
+	field(t, "vigil_memtable_bytes", t.srv.slowly().disk.MemTableBytes)
 	field(t, "vigil_gc_cycles", m.heap.cycles)
 	t.decimal("vigil_gc_cpu_seconds", m.heap.seconds, 6, "")
 }

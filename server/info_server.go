@@ -52,23 +52,24 @@ func infoServer(t *infoText) {
 }
 
 func infoClients(t *infoText) {
-	var largestIn, largestOut, pubsub, watching int
-	t.srv.clients.each(func(s *session) {
-		v := s.view.load()
-		largestIn = max(largestIn, v.input+v.inputFree)
-		largestOut = max(largestOut, s.out.size())
-		if v.clientType() == "pubsub" {
-			pubsub++
-		}
-		if v.watch > 0 {
-			watching++
-		}
-	})
+	var pubsub, watching int
+	if t.srv.watches.any() || t.srv.broker.any() {
+		t.srv.clients.each(func(s *session) {
+			v := s.view.load()
+			if v.clientType() == "pubsub" {
+				pubsub++
+			}
+			if v.watch > 0 {
+				watching++
+			}
+		})
+	}
+	slow := t.srv.slowly()
 	field(t, "connected_clients", t.srv.clients.count())
 	field(t, "cluster_connections", 0)
 	field(t, "maxclients", t.srv.settings().maxClients)
-	field(t, "client_recent_max_input_buffer", largestIn)
-	field(t, "client_recent_max_output_buffer", largestOut)
+	field(t, "client_recent_max_input_buffer", slow.largestIn)
+	field(t, "client_recent_max_output_buffer", slow.largestOut)
 	field(t, "blocked_clients", int(t.srv.waiting.n.Load())+t.srv.pause.count())
 	field(t, "tracking_clients", t.srv.tracking.clients.Load())
 	field(t, "pubsub_clients", pubsub)

@@ -26,7 +26,7 @@ func number(on bool) int {
 // infoPersistence shows the journal where Redis shows its append-only file, and
 // snapshots where it shows its dump.
 func infoPersistence(t *infoText) {
-	v, st, disk := &t.srv.saves, t.store(), t.srv.diskStats()
+	v, st, disk := &t.srv.saves, t.store(), &t.srv.slowly().disk
 	field(t, "loading", number(t.srv.loading.Load()))
 	field(t, "async_loading", 0)
 	field(t, "rdb_changes_since_last_save", st.LSN-min(st.LSN, v.lastLSN.Load()))

@@ -135,6 +135,13 @@ func (p *broker) audience(kind pubsub.Kind, channel []byte) int {
 	return n
 }
 
+// any reports whether there are subscribers.
+func (p *broker) any() bool {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return len(p.topics[pubsub.Channel])+len(p.topics[pubsub.Pattern])+len(p.topics[pubsub.ShardChannel]) > 0
+}
+
 // Channels lists the channels that have subscribers.
 func (h host) Channels(kind pubsub.Kind, pattern []byte) []string {
 	p := &h.srv.broker

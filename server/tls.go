@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -166,11 +167,12 @@ func infoListeners(t *infoText) {
 		if len(x.f.open) == 0 {
 			continue
 		}
-		text := "name=" + x.name
+		t.b = append(strconv.AppendInt(append(t.b, "listener"...), int64(n), 10), ":name="...)
+		t.b = append(t.b, x.name...)
 		for _, s := range x.f.open {
-			text += ",bind=" + s.host
+			t.b = append(append(t.b, ",bind="...), s.host...)
 		}
-		field(t, fmt.Sprintf("listener%d", n), fmt.Sprintf("%s,port=%d", text, x.f.port.Load()))
+		t.b = append(strconv.AppendInt(append(t.b, ",port="...), int64(x.f.port.Load()), 10), "\r\n"...)
 		n++
 	}
 	if path := t.srv.settings().conf.UnixSocket; path != "" && k.listening {
