@@ -26,7 +26,7 @@ LARGE ?= 10000000
 JOIN_BYTES ?= 1073741824
 
 .DEFAULT_GOAL := help
-.PHONY: help build run group demo test browser screenshots race sim sim-group mutants stress lint fuzz faults conformance conformance-redis crash crash-group bench bench-report group-bench bench-grow bench-join values collector profile waits consumers large sizing window-cost frameworks clients failover bench-sessions placement-table figures docs dist deb packages check clean
+.PHONY: help build run group demo test browser screenshots race sim sim-group mutants stress lint fuzz faults conformance conformance-redis crash crash-group crash-cluster bench bench-report group-bench bench-grow bench-join values collector profile waits consumers large sizing window-cost frameworks clients failover bench-sessions placement-table figures docs dist deb packages check clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -100,6 +100,10 @@ crash: ## kill -9 and power losses, ROUNDS (1000) of each for each appendfsync (
 crash-group: ## kill -9 of the leader of three servers, KILLS (100) times for each appendfsync; OLD=path begins with servers of an older version, and upgrades amid that
 	$(MAKE) -s build
 	$(BIN)/vigil-crash -server $(BIN)/vigil-server -group $(KILLS) $(if $(OLD),-old $(OLD))
+
+crash-cluster: ## kill -9 of KILLS (100) servers of a cluster of three groups of three for each appendfsync, while slots move between the groups
+	$(MAKE) -s build
+	$(BIN)/vigil-crash -server $(BIN)/vigil-server -cluster $(KILLS)
 
 conformance: ## the command transcripts against vigil
 	$(GO) test ./server -run Conformance -v -count=1

@@ -19,6 +19,11 @@
 // count upwards: no acknowledged number may be missing in the end. It prints how long clients
 // waited for the next acknowledged write.
 //
+//	vigil-crash -server bin/vigil-server -cluster 100
+//
+// kills servers of a cluster of three groups of three, up to one of each group at a time, while slots go from group to
+// group and clients count upwards (cluster.go).
+//
 //	vigil-crash -server bin/vigil-server -group 100 -old PROGRAM
 //
 // begins with servers of an older program, has those that were killed come back as the older or the
@@ -48,29 +53,28 @@ func main() {
 	policies := flag.String("policies", "always,everysec,no", "values of appendfsync")
 	seed := flag.Uint64("seed", uint64(time.Now().UnixNano()), "of all random choices but the scheduler's")
 	kills := flag.Int("group", 0, "kill the leader of a group of three servers so often for each policy, in place of rounds")
+	clusterKills := flag.Int("cluster", 0, "kill so many servers of a cluster of three groups for each policy, in place of rounds")
 	old := flag.String("old", "", "an older `program`, which takes turns with the server in a group until half of the kills")
 	libraries := flag.String("libraries", "", "name=command of `programs` that write to the group, one a line")
 	view := flag.String("view", "sentinel", "what these programs see of the group: sentinel or cluster")
 	flag.Parse()
-	if *libraries != "" {
-		all, err := parseLibraries(*libraries)
-		if err == nil {
-			err = runLibraries(*binary, *view, max(1, *kills), strings.Split(*policies, ","), all, *seed)
+	each := strings.Split(*policies, ",")
+	crash := func() error {
+		switch {
+		case *libraries != "":
+			all, err := parseLibraries(*libraries)
+			if err != nil {
+				return err
+			}
+			return runLibraries(*binary, *view, max(1, *kills), each, all, *seed)
+		case *clusterKills > 0:
+			return runClusters(*binary, *clusterKills, each, *seed)
+		case *kills > 0:
+			return runGroups(*binary, *old, *kills, each, *seed)
 		}
-		if err != nil {
-			fmt.Fprintln(os.Stderr, "vigil-crash:", err)
-			os.Exit(1)
-		}
-		return
+		return run(*binary, *rounds, *parallel, each, *seed)
 	}
-	if *kills > 0 {
-		if err := runGroups(*binary, *old, *kills, strings.Split(*policies, ","), *seed); err != nil {
-			fmt.Fprintln(os.Stderr, "vigil-crash:", err)
-			os.Exit(1)
-		}
-		return
-	}
-	if err := run(*binary, *rounds, *parallel, strings.Split(*policies, ","), *seed); err != nil {
+	if err := crash(); err != nil {
 		fmt.Fprintln(os.Stderr, "vigil-crash:", err)
 		os.Exit(1)
 	}

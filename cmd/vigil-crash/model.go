@@ -31,8 +31,8 @@ const (
 	listLen    = 50
 )
 
-// commands are those of transaction i.
-func commands(i int) [][]string {
+// transaction returns the commands of transaction i.
+func transaction(i int) [][]string {
 	text, key := strconv.Itoa(i), "s"+strconv.Itoa(i%stringKeys)
 	change := []string{"SET", key, strings.Repeat(text+",", 1+i%30)}
 	switch i % 5 {
@@ -57,7 +57,7 @@ const transactionReplies = 12
 // but for its number.
 func (m *model) send(c *client) {
 	m.n++
-	for _, args := range commands(m.n) {
+	for _, args := range transaction(m.n) {
 		c.send(args...)
 	}
 }
@@ -65,7 +65,7 @@ func (m *model) send(c *client) {
 // step does the next transaction.
 func (m *model) step() {
 	m.n++
-	for _, args := range commands(m.n) {
+	for _, args := range transaction(m.n) {
 		switch args[0] {
 		case "SET":
 			m.strings[args[1]] = args[2]
