@@ -1,6 +1,7 @@
 package waits_test
 
 import (
+	"crypto/sha256"
 	"errors"
 	"net"
 	"testing"
@@ -17,7 +18,7 @@ const (
 	bytes    = 16 << 20 / slowness
 
 	// bound is what another client may wait at this size: 100 ms, and five times
-	// as much on a machine that does other things too.
+	// as much on a machine that does other things too; see busyness.
 	bound = 5 * 100 * time.Millisecond
 )
 
@@ -75,17 +76,39 @@ func TestEveryCommandHasACaseOrAReason(t *testing.T) {
 	}
 }
 
+// spin takes a few ms of a processor that does nothing else, and returns how long it took.
+func spin() time.Duration {
+	start, sum := time.Now(), make([]byte, 1<<20)
+	sha256.Sum256(sum)
+	return time.Since(start)
+}
+
+// busyness returns how many times as long work takes as on the machine at its best, where spin takes best: 1 at least.
+func busyness(best time.Duration) float64 {
+	const spins = 100
+	start := time.Now()
+	for range spins {
+		spin()
+	}
+	return max(1, float64(time.Since(start))/float64(spins*best))
+}
+
 // A machine that does other things shows waits that are none of ours: what is over
-// the bound is measured again, and a case that is too slow is so each time.
+// the bound is measured again, with as much patience as a program needs there that
+// does the same each time. A case that is too slow is so each time.
 func TestNoCommandHoldsOtherClientsUp(t *testing.T) {
 	const rounds = 4
+	best := spin()
+	for range 50 {
+		best = min(best, spin())
+	}
 	addr := serve(t)
 	for _, k := range waits.Cases() {
 		n := elements
 		if k.Bytes {
 			n = bytes
 		}
-		worst := time.Duration(0)
+		worst, patience := time.Duration(0), bound
 		for range rounds {
 			r, err := k.Measure(addr, n)
 			if err != nil {
@@ -94,9 +117,12 @@ func TestNoCommandHoldsOtherClientsUp(t *testing.T) {
 			if worst = max(r.Anyone, r.SameKey); worst <= bound {
 				break
 			}
+			if patience = time.Duration(float64(bound) * busyness(best)); worst <= patience {
+				break
+			}
 		}
-		if worst > bound {
-			t.Errorf("%s, %s: another client waited %v, want %v at the most", k.Command, k.What, worst, bound)
+		if worst > patience {
+			t.Errorf("%s, %s: another client waited %v, want %v at the most", k.Command, k.What, worst, patience)
 		}
 	}
 }
