@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -212,21 +210,10 @@ func (c *cluster) form() error {
 	})
 }
 
-func (c *cluster) start(i int) error {
+func (c *cluster) start(i int) (err error) {
 	n := c.nodes[i]
-	dir := filepath.Join(c.dir, strconv.Itoa(n.port))
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	log, err := os.OpenFile(filepath.Join(dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	defer log.Close()
-	n.up = exec.Command(c.binary, "--port", strconv.Itoa(n.port), "--dir", dir, "--appendfsync", c.policy, "--save", "",
-		"--cluster-enabled", "yes", "--cluster-secret", "a secret of vigil-crash")
-	n.up.Stdout, n.up.Stderr = log, log
-	return n.up.Start()
+	n.up, err = startMember(c.binary, c.policy, filepath.Join(c.dir, strconv.Itoa(n.port)), n.port, "--cluster-enabled", "yes")
+	return err
 }
 
 func (c *cluster) kill(i int) {
@@ -244,18 +231,9 @@ func (c *cluster) killAll() {
 	}
 }
 
-// dial connects to a server, for a call that ends within patience.
-func (c *cluster) dial(i int) (*client, error) {
-	nc, err := net.DialTimeout("tcp", address(c.nodes[i].port), time.Second)
-	if err != nil {
-		return nil, err
-	}
-	return &client{nc: nc, r: bufio.NewReader(nc), w: bufio.NewWriter(nc)}, nc.SetDeadline(time.Now().Add(patience))
-}
-
 // ask calls a server once.
 func (c *cluster) ask(i int, args ...string) (string, error) {
-	conn, err := c.dial(i)
+	conn, err := dialPort(c.nodes[i].port)
 	if err != nil {
 		return "", err
 	}

@@ -150,28 +150,39 @@ func (g *group) start(i int) error {
 	for k, port := range g.ports {
 		list += fmt.Sprintf("%d=%s ", k+1, address(port))
 	}
-	dir := filepath.Join(g.dir, strconv.Itoa(i))
+	args := []string{"--cluster-members", list, "--cluster-member-id", strconv.Itoa(i + 1)}
+	if g.view != "" {
+		args = append(args, "--cluster-view", g.view)
+	}
+	var err error
+	g.up[i], err = startMember(cmp.Or(g.runs[i], g.binary), g.policy, filepath.Join(g.dir, strconv.Itoa(i)), g.ports[i], args...)
+	return err
+}
+
+// startMember starts a server of a group with a directory, in which it logs.
+func startMember(binary, policy, dir string, port int, args ...string) (*exec.Cmd, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
+		return nil, err
 	}
 	log, err := os.OpenFile(filepath.Join(dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer log.Close()
-	p := exec.Command(cmp.Or(g.runs[i], g.binary), "--port", strconv.Itoa(g.ports[i]), "--dir", dir, "--appendfsync", g.policy, "--save", "",
-		"--cluster-members", list, "--cluster-member-id", strconv.Itoa(i+1), "--cluster-secret", "a secret of vigil-crash")
-	if g.view != "" {
-		p.Args = append(p.Args, "--cluster-view", g.view)
-	}
+	p := exec.Command(binary, append([]string{"--port", strconv.Itoa(port), "--dir", dir, "--appendfsync", policy, "--save", "",
+		"--cluster-secret", "a secret of vigil-crash"}, args...)...)
 	p.Stdout, p.Stderr = log, log
-	g.up[i] = p
-	return p.Start()
+	if err := p.Start(); err != nil {
+		return nil, err
+	}
+	return p, nil
 }
 
-// dial connects to a server, for calls that end within a few seconds.
-func (g *group) dial(i int) (*client, error) {
-	nc, err := net.DialTimeout("tcp", address(g.ports[i]), time.Second)
+// dial connects to a server, for calls that end within patience.
+func (g *group) dial(i int) (*client, error) { return dialPort(g.ports[i]) }
+
+func dialPort(port int) (*client, error) {
+	nc, err := net.DialTimeout("tcp", address(port), time.Second)
 	if err != nil {
 		return nil, err
 	}

@@ -83,7 +83,7 @@ func (w *slotWriter) call(key string, args ...string) (reply string, ok bool) {
 	at := int(hint.Load())
 	conn, err := w.conns[at], error(nil)
 	if conn == nil {
-		if conn, err = w.c.dial(at); err == nil {
+		if conn, err = dialPort(w.c.nodes[at].port); err == nil {
 			w.conns[at] = conn
 		}
 	}
