@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -224,7 +225,7 @@ func TestNormalClientsHaveTheirOwnLimit(t *testing.T) {
 type handEnd struct {
 	wrote   []byte
 	writes  int
-	wakes   int
+	wakes   atomic.Int32 // also by tasks of the server
 	hungUp  bool
 	unsaved bool  // the journal is not on the device
 	failed  error // nor will it be
@@ -251,7 +252,7 @@ func (e *handEnd) Unsent() int                  { return e.stuck }
 func (e *handEnd) Durable(uint64) (bool, error) { return !e.unsaved && e.failed == nil, e.failed }
 func (e *handEnd) Throttle()                    {}
 func (e *handEnd) Pause(d time.Duration) bool   { e.paused += d; return true }
-func (e *handEnd) Wake()                        { e.wakes++ }
+func (e *handEnd) Wake()                        { e.wakes.Add(1) }
 func (e *handEnd) HangUp()                      { e.hungUp = true }
 
 // handSession makes a session for which the test is the transport, to the end
@@ -290,8 +291,8 @@ func TestMessagesAreWrittenTogether(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := "*3\r\n$9\r\nsubscribe\r\n$2\r\nch\r\n:1\r\n" + strings.Repeat(encode("message", "ch", "m"), 1000)
-	if e.wakes != 1 || e.writes != 2 || string(e.wrote) != want {
-		t.Errorf("got %d wakes, %d writes, %d bytes, want 1, 2, %d", e.wakes, e.writes, len(e.wrote), len(want))
+	if n := e.wakes.Load(); n != 1 || e.writes != 2 || string(e.wrote) != want {
+		t.Errorf("got %d wakes, %d writes, %d bytes, want 1, 2, %d", n, e.writes, len(e.wrote), len(want))
 	}
 }
 

@@ -18,10 +18,10 @@ func newTestCluster(t *testing.T, policy string) *cluster {
 
 func TestKillsInAClusterLoseNothing(t *testing.T) {
 	c := newTestCluster(t, "everysec")
-	if err := c.run(4); err != nil {
+	if err := c.run(2); err != nil {
 		t.Fatal(err)
 	}
-	if c.kills < 4 {
+	if c.kills < 2 {
 		t.Errorf("%d servers were killed", c.kills)
 	}
 }
