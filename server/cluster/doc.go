@@ -30,6 +30,8 @@
 //   - R8: a leader that is the only voter lets learners apply only what its own device has, and they force
 //     what they append to theirs. So it begins again by itself whatever it has lost, which no other member has
 //     as committed, and what it hands over to a learner is on a device.
+//   - R9: while a change to or from a single voter is between its two steps, all members force what they append to
+//     their devices, under every policy: nothing is agreed on without that voter then, so it must not be one that waits by R6.
 //
 // Members join as learners, are promoted and removed while the group serves, voters by
 // joint consensus ([Driver.Join]). Who they are follows from the log from its first entry

@@ -108,8 +108,7 @@ type Driver struct {
 	lost      uint64 // the term of which it needs a committed entry to be whole, 0 for none
 	lease     time.Duration
 	campaigns campaigns
-	advanced  time.Duration // when Advance was called
-	farewell  farewell
+	advanced  time.Duration     // when Advance was called
 	late      []*raftpb.Message // see later; one for each member at most
 	handing   time.Duration     // when a transfer has failed, 0 without one
 	changing  bool              // a change of the members was proposed in this leadership
@@ -171,7 +170,6 @@ func (d *Driver) Advance(now time.Duration) error {
 	d.keep()
 	d.retry()
 	d.SendLate()
-	d.sayFarewell()
 	if d.lost != 0 {
 		return nil // it must not campaign
 	}
@@ -194,6 +192,7 @@ func (d *Driver) Step(now time.Duration, m *raftpb.Message) error {
 	}
 	switch m.GetType() {
 	case raftpb.MsgVote, raftpb.MsgPreVote:
+		d.tellCandidate(m)
 		if d.lost != 0 || !d.Without.VoteAtOnce && now-d.started < d.timeout() {
 			return nil // R5, R6
 		}
@@ -207,6 +206,8 @@ func (d *Driver) Step(now time.Duration, m *raftpb.Message) error {
 	case raftpb.MsgTransferLeader:
 		d.asked(now, m)
 		return nil
+	case kindOfWord:
+		return d.told(m)
 	case raftpb.MsgHeartbeat:
 		if drop, err := d.lacks(m); drop || err != nil {
 			d.stopped = err

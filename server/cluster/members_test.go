@@ -183,9 +183,7 @@ func TestMembersOutliveRestarts(t *testing.T) {
 	for _, at := range []int{0, 1, 3, 5, 8, 13, 21} {
 		w, n := ledWorld(t, 25, persistence.SyncAlways, rules{})
 		o := w.joined()
-		if err := n.driver.Promote(o.id); err != nil {
-			t.Fatal(err)
-		}
+		w.until("it has caught up", func() bool { return n.driver.Promote(o.id) == nil })
 		n.work()
 		for range at {
 			w.run(tick / 20)

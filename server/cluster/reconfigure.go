@@ -253,12 +253,8 @@ func (d *Driver) applyChange(e *raftpb.Entry, cc *raftpb.ConfChangeV2) error {
 	if err := d.knows(e, cc); err != nil {
 		return err
 	}
-	led := d.node.Status()
 	if err := d.Log.Change(before.after(e.GetIndex(), cc, d.node.ApplyConfChange(ofMembers(cc)))); err != nil {
 		return err
-	}
-	if led.RaftState == raft.StateLeader && d.node.BasicStatus().RaftState != raft.StateLeader {
-		d.bidFarewell(led, e.GetIndex())
 	}
 	if len(cc.GetChanges()) > 0 {
 		d.changing = false

@@ -38,7 +38,7 @@ func NewReplica(m *persistence.Member, founders []uint64, lazy bool) (*Replica, 
 func OpenReplica(m *persistence.Member, founders []Peer, lazy bool) (*Replica, error) {
 	r := &Replica{Member: m, log: m.Log(), lazy: lazy}
 	r.lost = r.log.State().Term > 0 && !r.log.Boot().Closed
-	if err := r.keep(!lazy && !r.lost); err != nil {
+	if err := r.keep(r.whole()); err != nil {
 		return nil, err
 	}
 	if _, last := r.log.Bounds(); last == 0 && r.log.State().Term == 0 && len(founders) > 0 {
@@ -52,7 +52,7 @@ func OpenReplica(m *persistence.Member, founders []Peer, lazy bool) (*Replica, e
 	if len(founders) > 0 && len(r.members.IDs()) == 0 {
 		return nil, fmt.Errorf("the log tells of no members, so none of its group has founded it: %w", grouplog.ErrCorrupt)
 	}
-	return r, nil
+	return r, r.keep(r.whole())
 }
 
 // readMembers finds the members as of the last entry that memory contains. The log has the
@@ -93,11 +93,16 @@ func (r *Replica) Members() *Members { return r.members }
 
 // Change implements [Roster].
 func (r *Replica) Change(m *Members) error {
+	if m.passing() { // first of all: a voter that the change needs must not end between as one that may have lost something
+		if err := r.keep(!r.lost); err != nil {
+			return err
+		}
+	}
 	if err := r.log.SetMembership(grouplog.Membership{Index: m.Index, Members: m.encode()}); err != nil {
 		return err
 	}
 	r.take(m)
-	return nil
+	return r.keep(r.whole())
 }
 
 // take goes by other members, and by the level of the group with them.
@@ -122,7 +127,7 @@ func (r *Replica) Lost() bool { return r.lost }
 // Recovered implements [Log].
 func (r *Replica) Recovered() error {
 	r.lost = false
-	return r.keep(!r.lazy)
+	return r.keep(r.whole())
 }
 
 // Close notes that the log ends in order. Nothing may be appended behind it.
@@ -180,10 +185,10 @@ func (r *Replica) Append(entries []*raftpb.Entry, state *raftpb.HardState) error
 	if !raft.IsEmptyHardState(state) {
 		hard = &grouplog.HardState{Term: state.GetTerm(), Vote: state.GetVote(), Commit: state.GetCommit()}
 	}
-	if err := r.Member.Append(to, hard); err != nil || len(to) == 0 || !r.lazy || r.members == nil || r.Leads() || !r.members.thin() {
+	if err := r.Member.Append(to, hard); err != nil || len(to) == 0 || !r.eager() {
 		return err
 	}
-	return r.Sync() // R8
+	return r.Sync()
 }
 
 // Commit implements [Machine].

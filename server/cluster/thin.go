@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"slices"
 	"time"
 
 	"go.etcd.io/raft/v3/raftpb"
@@ -15,11 +14,28 @@ func (m *Members) thin() bool {
 	return len(m.Conf.GetVoters()) == 1 || len(m.Conf.GetVotersOutgoing()) == 1
 }
 
-// whole reports whether the member cannot have lost anything: it is a learner that has forced everything to its
-// device since it became one (R8).
+// young reports that the member has joined, and has not heard of any member yet.
+func (m *Members) young() bool { return len(m.Conf.GetVoters()) == 0 }
+
+// passing reports that a change is between its two steps, before or after which a single voter decides: whatever the group
+// agrees on meanwhile needs that one (R9).
+func (m *Members) passing() bool { return m.Joint() && m.thin() }
+
+// eager reports whether what is appended is forced to the device under every policy (R8, R9).
+func (r *Replica) eager() bool {
+	return r.lazy && r.members != nil && (r.members.passing() || (r.members.young() || r.members.thin()) && !r.Leads())
+}
+
+// whole reports whether an end at any time leaves the log whole, until the members change.
+func (r *Replica) whole() bool {
+	return !r.lost && (!r.lazy || r.members != nil && r.members.passing())
+}
+
+// whole reports whether the member cannot have lost anything: as far as it knows it has never voted in its group, and it
+// has forced everything to its device (R8).
 func (d *Driver) whole() bool {
 	m := d.Log.Members()
-	return m.thin() && slices.Contains(m.Conf.GetLearners(), d.ID)
+	return m.young() || m.thin() && !m.Voter(d.ID)
 }
 
 // alone reports whether the member is the only voter of its group: what it has lost nobody has as
@@ -55,7 +71,7 @@ func (d *Driver) tell(id uint64) {
 	}
 	s := d.node.Status()
 	if commit := min(s.Progress[id].Match, s.HardState.GetCommit(), d.Log.Forced()); commit > 0 {
-		d.Mesh.Send(d.word(id, s.HardState.GetTerm(), commit))
+		d.Mesh.Send(&raftpb.Message{Type: raftpb.MsgHeartbeat.Enum(), From: &d.ID, To: &id, Term: s.HardState.Term, Commit: &commit})
 	}
 }
 

@@ -39,3 +39,31 @@ func TestTheOthersHearOfTheCommitThatEndsALeadership(t *testing.T) {
 	w.judge()
 	w.close()
 }
+
+// What a member is told of an entry counts if its log has that entry, of that term.
+func TestAWordCountsForTheEntryThatItIsAbout(t *testing.T) {
+	w, n := ledWorld(t, 32, persistence.SyncAlways, rules{})
+	w.isolate(n, true)
+	w.ask(n.id, "a", true)
+	w.run(5 * timeout)
+	last, err := n.driver.Log.LastIndex()
+	if err != nil {
+		t.Fatal(err)
+	}
+	term, err := n.driver.Log.Term(last)
+	commit := func() uint64 { return n.driver.node.BasicStatus().HardState.GetCommit() }
+	before := commit()
+	if err != nil || before == last {
+		t.Fatalf("entry %d is committed: %v", last, err)
+	}
+	for _, c := range []struct {
+		index, term uint64
+		counts      bool
+	}{{last, term + 1, false}, {last, 0, false}, {last + 1, term, false}, {before - 1, term, false}, {last, term, true}} {
+		word := &raftpb.Message{Type: kindOfWord.Enum(), From: &w.nodes[n.id%members+1].id, To: &n.id, Index: &c.index, LogTerm: &c.term}
+		if err := n.driver.Step(n.clock(), word); err != nil || commit() == last != c.counts {
+			t.Errorf("told of entry %d of term %d it has %d as committed: %v; its log ends with entry %d of term %d", c.index, c.term, commit(), err, last, term)
+		}
+	}
+	w.close()
+}
