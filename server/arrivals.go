@@ -21,9 +21,9 @@ type arrivals struct {
 	waits atomic.Bool // whether of is not nil; changed under mu
 
 	mu    sync.Mutex
-	of    *slots.Set            // that come, nil if no calls are held back for any; guarded by mu
-	since time.Time             // when the first call was held back for them; guarded by mu
-	held  map[*session]struct{} // guarded by mu
+	of    *slots.Set // that come, nil if no calls are held back for any; guarded by mu
+	since time.Time  // when the first call was held back for them; guarded by mu
+	held  held       // guarded by mu
 }
 
 // holds registers a client whose call is held back, to be woken when other slots come than now. It returns false if that
@@ -33,14 +33,14 @@ func (a *arrivals) holds(s *session, coming *slots.Set) bool {
 	defer a.mu.Unlock()
 	clock := s.srv.clock
 	if a.of == nil {
-		a.of, a.since, a.held = coming, clock.Now(), map[*session]struct{}{}
+		a.of, a.since = coming, clock.Now()
 		a.waits.Store(true)
 		clock.AfterFunc(arrivalPeriod, s.srv.lookForArrivals)
 	}
 	if clock.Since(a.since) >= arrivalPatience {
 		return false
 	}
-	a.held[s] = struct{}{}
+	a.held.add(s)
 	return true
 }
 
@@ -55,10 +55,7 @@ func (srv *Server) lookForArrivals() {
 	defer a.mu.Unlock()
 	over := !coming.Equal(a.of)
 	if over || srv.clock.Since(a.since) >= arrivalPatience {
-		for s := range a.held {
-			s.kick()
-		}
-		clear(a.held)
+		a.held.wake()
 	}
 	if over {
 		a.of = nil

@@ -17,9 +17,9 @@ type freeze struct {
 	of atomic.Pointer[slots.Set] // nil in the usual case; changed under mu
 
 	mu   sync.Mutex
-	held map[*session]struct{} // guarded by mu
-	ends uint64                // of leaderships of this server; guarded by mu
-	kept bool                  // until the leadership ends; guarded by mu
+	held held   // guarded by mu
+	ends uint64 // of leaderships of this server; guarded by mu
+	kept bool   // until the leadership ends; guarded by mu
 }
 
 // frozen are the slots whose keys do not change now, nil for none.
@@ -55,10 +55,7 @@ func (f *freeze) follow() {
 
 func (f *freeze) thawLocked() {
 	f.of.Store(nil)
-	for s := range f.held {
-		s.kick()
-	}
-	f.held = nil
+	f.held.wake()
 }
 
 // holds registers a client whose call is held back, to be woken later. It returns false if there is no freeze any more.
@@ -68,10 +65,7 @@ func (f *freeze) holds(s *session) bool {
 	if f.of.Load() == nil {
 		return false
 	}
-	if f.held == nil {
-		f.held = map[*session]struct{}{}
-	}
-	f.held[s] = struct{}{}
+	f.held.add(s)
 	return true
 }
 

@@ -10,14 +10,32 @@ import (
 )
 
 // pause is CLIENT PAUSE: until a time, commands of some or all clients are
-// held back. The bytes of a command that is held stay in its client's input.
+// held back.
 type pause struct {
 	mode atomic.Int32 // conn.PauseMode; read without mu
 
 	mu    sync.Mutex
-	until int64                 // unix milliseconds; guarded by mu
-	held  map[*session]struct{} // guarded by mu
-	stop  func()                // the timer's; guarded by mu
+	until int64  // unix milliseconds; guarded by mu
+	held  held   // guarded by mu
+	stop  func() // the timer's; guarded by mu
+}
+
+// held are clients whose calls are held back, the bytes of which stay in their input. A mutex of the owner guards it.
+type held map[*session]struct{}
+
+func (h *held) add(s *session) {
+	if *h == nil {
+		*h = held{}
+	}
+	(*h)[s] = struct{}{}
+}
+
+// wake has all of them try again, after which none is held.
+func (h *held) wake() {
+	for s := range *h {
+		s.kick()
+	}
+	*h = nil
 }
 
 // holds reports whether the call has to wait, and registers the session to be
@@ -32,10 +50,7 @@ func (p *pause) holds(cmd *commands.Command, argv [][]byte, s *session) bool {
 	if p.mode.Load() == int32(conn.PauseNone) {
 		return false
 	}
-	if p.held == nil {
-		p.held = map[*session]struct{}{}
-	}
-	p.held[s] = struct{}{}
+	p.held.add(s)
 	return true
 }
 
@@ -116,10 +131,7 @@ func (srv *Server) endPause(until int64) {
 func (p *pause) endLocked() {
 	p.mode.Store(int32(conn.PauseNone))
 	p.until = 0
-	for s := range p.held {
-		s.kick()
-	}
-	p.held = nil
+	p.held.wake()
 }
 
 // active reports whether commands are held back, for background work that has
