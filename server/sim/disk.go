@@ -206,7 +206,7 @@ func (d *disk) cutPower() *image {
 func (d *disk) imageLocked() *image {
 	im := &image{
 		synced: d.mem.CrashClone(vfs.CrashCloneCfg{}),
-		whole:  d.mem.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: anyDraw()}),
+		whole:  cloneWhole(d.mem),
 	}
 	if !d.ends {
 		im.endLogs()

@@ -39,8 +39,10 @@ const (
 	logBlock = 32 << 10
 )
 
-// anyDraw is for MemFS where the draw decides nothing.
-func anyDraw() *rand.Rand { return rand.New(rand.NewPCG(0, 0)) }
+// cloneWhole returns a disk that has all, as synced, that another one has. MemFS wants a draw, which decides nothing.
+func cloneWhole(d *disktest.Disk) *disktest.Disk {
+	return d.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(0, 0))})
+}
 
 // endLogs has Pebble's logs end with whole blocks, or with what was synced. Unless a sync is asked for, Pebble writes a block when it is full,
 // and what has come into the next one at that moment: how much that is no seed decides.
@@ -54,7 +56,7 @@ func (im *image) endLogs() {
 			im.endLog(im.whole.PathJoin(home, name))
 		}
 	}
-	im.whole = im.whole.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: anyDraw()})
+	im.whole = cloneWhole(im.whole)
 }
 
 func (im *image) endLog(path string) {
@@ -74,16 +76,21 @@ func (im *image) endLog(path string) {
 	}
 	end -= end % logBlock
 	ended := append(slices.Clone(whole[:end]), synced[min(end, len(synced)):]...)
-	f, err := im.whole.Create(path, vfs.WriteCategoryUnspecified)
-	if err == nil {
-		_, err = f.Write(ended)
-	}
-	if err == nil {
-		err = f.Close()
-	}
-	if err != nil {
+	if err := put(im.whole, path, ended); err != nil {
 		panic(err) // which memory never gives
 	}
+}
+
+// put makes a file, or one in the place of another.
+func put(to *disktest.Disk, path string, content []byte) error {
+	f, err := to.Create(path, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	if _, err := f.Write(content); err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 // disk makes the disk that the next life of the server finds.
@@ -98,7 +105,7 @@ func (im *image) disk(l loss, seed uint64) (*disktest.Disk, error) {
 	if err := im.mix(to, "/", l, seed); err != nil {
 		return nil, fmt.Errorf("mix what was synced and what was not: %w", err)
 	}
-	return to.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: anyDraw()}), nil
+	return cloneWhole(to), nil
 }
 
 // mix fills a directory.
@@ -155,14 +162,7 @@ func (im *image) file(to *disktest.Disk, path string, sure bool, l loss, r *rand
 	if err != nil {
 		return err
 	}
-	f, err := to.Create(path, vfs.WriteCategoryUnspecified)
-	if err != nil {
-		return err
-	}
-	if _, err := f.Write(between(synced, whole, l, r)); err != nil {
-		return err
-	}
-	return f.Close()
+	return put(to, path, between(synced, whole, l, r))
 }
 
 // between draws a content between what was synced and what was written.
