@@ -175,7 +175,7 @@ func (d *failingDisk) openFile(kind opKind, name string, op func() (vfs.File, er
 }
 
 // opened is a file that is open, and the calls that opened it. Their names are asked for when a test fails: stacks of text for each
-// file take as long as the rest of some tests.
+// file took a twentieth of the time of some tests.
 type opened struct {
 	name string
 	by   []uintptr
