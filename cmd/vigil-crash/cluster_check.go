@@ -54,7 +54,7 @@ func (c *cluster) size(i int) (keys int, err error) {
 // check reads what clients wrote.
 func (c *cluster) check() error {
 	for _, w := range c.writers {
-		w.conns = map[int]*client{}
+		defer w.close()
 		for _, k := range w.keys {
 			value := ""
 			if err := c.until("GET "+k.name, func() (err error) {

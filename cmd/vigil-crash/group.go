@@ -276,11 +276,16 @@ func (g *group) caughtUp(i int) error {
 		}
 		last, err = c.do("INFO", "replication")
 		c.nc.Close()
-		if err == nil && strings.Contains(last, "master_link_status:up") && strings.Contains(last, "master_sync_in_progress:0") {
+		if err == nil && follows(last) {
 			return nil
 		}
 	}
 	return fmt.Errorf("server %d does not catch up: %s", i, last)
+}
+
+// follows reports whether INFO replication is that of a server which has all that its leader has committed.
+func follows(info string) bool {
+	return strings.Contains(info, "master_link_status:up") && strings.Contains(info, "master_sync_in_progress:0")
 }
 
 // check reads what counters wrote, at the leader.

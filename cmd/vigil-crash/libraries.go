@@ -249,8 +249,7 @@ func (g *group) leader() (int, error) {
 
 // kill ends a server at once.
 func (g *group) kill(i int) {
-	_ = g.up[i].Process.Kill()
-	_ = g.up[i].Wait()
+	end(g.up[i])
 	g.up[i] = nil
 }
 

@@ -43,9 +43,12 @@ func (p *process) exited() error {
 	return nil
 }
 
-func (p *process) kill() {
-	_ = p.cmd.Process.Kill()
-	_ = p.cmd.Wait()
+func (p *process) kill() { end(p.cmd) }
+
+// end kills a process that was started.
+func end(p *exec.Cmd) {
+	_ = p.Process.Kill()
+	_ = p.Wait()
 }
 
 // log is the output of a dead server.

@@ -41,11 +41,7 @@ func newSlotWriter(c *cluster, k int) *slotWriter {
 
 // run writes until the end, or until a write has turned out to be lost.
 func (w *slotWriter) run() error {
-	defer func() {
-		for _, conn := range w.conns {
-			conn.nc.Close()
-		}
-	}()
+	defer w.close()
 	for begun := time.Now(); !w.c.stop.Load(); {
 		k := w.keys[w.r.IntN(len(w.keys))]
 		k.asked = k.acked + 1
@@ -63,6 +59,14 @@ func (w *slotWriter) run() error {
 		w.last.Store(now.UnixNano())
 	}
 	return nil
+}
+
+// close ends the connections.
+func (w *slotWriter) close() {
+	for _, conn := range w.conns {
+		conn.nc.Close()
+	}
+	clear(w.conns)
 }
 
 // judge compares what a key had with what it should.
