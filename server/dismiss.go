@@ -18,13 +18,16 @@ import (
 const asksDismiss = "dismiss"
 
 // lookForDismissed is the time between two looks whether a server has left, or may, and maxDismissLooks how many there are: once its
-// last slots have gone it leaves at once or not at all.
+// last slots have gone it leaves at once or not at all. One that has ended the connection without a reply may be about to leave: there
+// are maxUnheardLooks.
 const (
 	lookForDismissed = 20 * time.Millisecond
 	maxDismissLooks  = 500
+	maxUnheardLooks  = 50
 )
 
 var (
+	errDismissUnheard  = errors.New("the node does not respond: VIGIL.CLUSTER BURY gives up one that is gone for good")
 	errDismissSlots    = errors.New("the node has slots: VIGIL.CLUSTER REBALANCE WEIGHT <node-id> 0 moves them to the others")
 	errDismissMoves    = errors.New("slots of the node are on their way")
 	errDismissReplicas = errors.New("the node has replicas: they leave first, by CLUSTER FORGET of each")
@@ -41,9 +44,13 @@ func (h host) Dismiss(ctx context.Context, id, address string) error {
 	}
 	return h.abroadIn(func(g Group) error {
 		asked := false
-		for range maxDismissLooks {
+		for looks := maxDismissLooks; looks > 0; looks-- {
 			if !asked {
-				if asked, err = askToLeave(ctx, g, address, request); err != nil && !errors.Is(err, errDismissMoves) {
+				asked, err = askToLeave(ctx, g, address, request)
+				switch {
+				case errors.Is(err, errDismissUnheard):
+					asked, looks = true, min(looks, maxUnheardLooks)
+				case err != nil && !errors.Is(err, errDismissMoves):
 					return err
 				}
 			}
@@ -62,7 +69,7 @@ func (h host) Dismiss(ctx context.Context, id, address string) error {
 func askToLeave(ctx context.Context, g Group, address string, request []byte) (bool, error) {
 	reply, err := g.AskServer(ctx, address, request)
 	if err != nil {
-		return false, errors.Join(errors.New("the node does not respond: VIGIL.CLUSTER BURY gives up one that is gone for good"), err)
+		return false, errors.Join(errDismissUnheard, err)
 	}
 	var a partReply
 	switch err := json.Unmarshal(reply, &a); {
