@@ -97,4 +97,7 @@ func TestNothingIsEmptiedWhileKeysArrive(t *testing.T) {
 	if got := c.do("EVAL", "return redis.call('flushall')", "0"); !strings.HasPrefix(got, "(error) TRYAGAIN") {
 		t.Errorf("a script: %s", got)
 	}
+	r.have(r.g.own.Load().Union(mustSlots(t, "8001-16001")), nil) // they are this group's; the other one has not heard of that yet
+	r.g.arriving.Store(nil)
+	c.want("FLUSHALL", "OK")
 }

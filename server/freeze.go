@@ -102,7 +102,8 @@ func (s *session) admitEmptying(cmd *commands.Command) error {
 	if s.srv.frozen() != nil && s.srv.freeze.holds(s) {
 		return errPaused
 	}
-	if _, expected, _ := s.srv.opts.Group.Passing(); expected != nil {
+	_, expected, _ := s.srv.opts.Group.Passing()
+	if own, _ := s.srv.opts.Group.Shard(); expected != nil && own != nil && expected.Without(own).Len() > 0 {
 		return errTryAgain
 	}
 	return nil
