@@ -92,11 +92,11 @@ func (srv *Server) changeMoves(do func(tx *persistence.Tx, keeps bool)) error {
 	return srv.journal.WaitDurable(position)
 }
 
-// order has slots moved, and returns when the group has agreed on that.
-func (srv *Server) order(to []cluster.Destination) error {
+// order has slots moved, and returns when the group has agreed on that: a job for each destination.
+func (srv *Server) order(to []cluster.Destination) (jobs []*moveJob, err error) {
 	q, now := &srv.moves, srv.clock.Now().UnixMilli()
 	var refused error
-	err := srv.changeMoves(func(tx *persistence.Tx, keeps bool) {
+	err = srv.changeMoves(func(tx *persistence.Tx, keeps bool) {
 		q.mu.Lock()
 		defer q.mu.Unlock()
 		if q.waitingLocked()+len(to) > maxMoveJobs {
@@ -110,13 +110,14 @@ func (srv *Server) order(to []cluster.Destination) error {
 				tx.SetMove(j.Name, orderText(j))
 			}
 			srv.enqueueLocked(j)
+			jobs = append(jobs, j)
 		}
 	})
 	if refused != nil {
-		return refused
+		return nil, refused
 	}
 	srv.startMoves() // also after an error, with which they may have been ordered
-	return err
+	return jobs, err
 }
 
 // enqueueLocked puts a job behind the others. srv.moves.mu is held.

@@ -289,7 +289,7 @@ func TestKeptMovesAreReadStrictly(t *testing.T) {
 	if m := (host{r.srv}).Moves()[0]; m.Created != 5000 || m.Node != strings.Repeat("c", 40) {
 		t.Errorf("the first one is %+v", m)
 	}
-	if err := r.srv.order(nil); err != nil {
+	if _, err := r.srv.order(nil); err != nil {
 		t.Errorf("nothing is ordered: %v", err)
 	}
 }
@@ -300,7 +300,8 @@ func TestMoveThatIsOrderedAmidTheEndOfALeadershipIsNotMade(t *testing.T) {
 	failed := make(chan error, 1)
 	r.g.amid = func() {
 		go func() {
-			failed <- r.srv.order([]cluster.Destination{{Shard: strings.Repeat("a", 40), Node: strings.Repeat("c", 40), Slots: mustSlots(t, "5000")}})
+			_, err := r.srv.order([]cluster.Destination{{Shard: strings.Repeat("a", 40), Node: strings.Repeat("c", 40), Slots: mustSlots(t, "5000")}})
+			failed <- err
 		}()
 		r.until("it is ordered", func() bool { return strings.Contains(r.progress(), "5000 0/1") })
 	}

@@ -67,7 +67,7 @@ func (h host) MoveSlots(to []cluster.Destination) (err error) {
 	if h.srv.opts.Group == nil {
 		return errAlone
 	}
-	h.srv.abroad(func() { err = h.srv.order(to) })
+	h.srv.abroad(func() { _, err = h.srv.order(to) })
 	return err
 }
 
@@ -94,7 +94,8 @@ func (srv *Server) orderMove(to string, of *slots.Set) error {
 	if s == nil || s.Leader < 0 {
 		return errMoveNowhere
 	}
-	return srv.order([]cluster.Destination{{Shard: to, Node: s.Members[s.Leader].ID, Slots: of}})
+	_, err := srv.order([]cluster.Destination{{Shard: to, Node: s.Members[s.Leader].ID, Slots: of}})
+	return err
 }
 
 // end ends all moves.

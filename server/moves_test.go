@@ -469,7 +469,6 @@ func TestMovesOfWrongSlotsAreRefused(t *testing.T) {
 		begin + "1 2 NODE " + leader + " x":                             "(error) ERR syntax error",
 		"CLUSTER MIGRATESLOTS x 1 2 NODE " + leader:                     "(error) ERR syntax error",
 		"CLUSTER GETSLOTMIGRATIONS":                                     "[]",
-		"CLUSTER SETSLOT 1 NODE " + leader:                              "(error) ERR slots move as a whole: CLUSTER MIGRATESLOTS SLOTSRANGE first last NODE id, sent to the master that has them, moves them with their keys, and VIGIL.CLUSTER REBALANCE gives each group its share (docs/cluster.md)",
 	})
 	r.follow()
 	r.dial().want(begin+"1 2 NODE "+leader, "(error) ERR The specified node is not a master")

@@ -64,6 +64,39 @@ func TestToolChecksARestoredCluster(t *testing.T) {
 	}
 }
 
+// redis-cli --cluster reshard moves slots with their keys, as Redis's tool moves keys, and rebalance gives each master its share again.
+func TestToolMovesSlots(t *testing.T) {
+	t.Parallel()
+	s := newShards(t)
+	s.masters(thirds...)
+	s.ok()
+	const key, slot = "460", 5
+	s.want(0, "SET "+key+" kept", "OK")
+	if said, ok := s.tool("", "reshard", s.address(0), "--cluster-from", s.id(0), "--cluster-to", s.id(1), "--cluster-slots", "6", "--cluster-yes"); !ok {
+		t.Fatalf("reshard: %s", said)
+	}
+	s.ok()
+	if own, _ := s.owners(2); !own[s.address(1)].Has(slot) || own[s.address(1)].Len() != 5462+6 {
+		t.Errorf("after reshard slot %d is not the second master's: %v", slot, own)
+	}
+	if got := s.read(key); got != "kept" {
+		t.Errorf("%s is %s", key, got)
+	}
+	if said, ok := s.tool("", "rebalance", s.address(2), "--cluster-threshold", "0.05"); !ok {
+		t.Fatalf("rebalance: %s", said)
+	}
+	s.ok()
+	own, _ := s.owners(2)
+	for i := range s.up {
+		if n := own[s.address(i)].Len(); n < 5461 || n > 5463 {
+			t.Errorf("after rebalance master %d has %d slots", i, n)
+		}
+	}
+	if got := s.read(key); got != "kept" {
+		t.Errorf("%s is %s", key, got)
+	}
+}
+
 // redis-cli --cluster fix gives slots of nobody to masters, and a transaction of such calls is made in order.
 func TestToolCoversSlotsOfNobody(t *testing.T) {
 	t.Parallel()

@@ -103,7 +103,7 @@ func subcommands() []commands.Command {
 		{Name: "SAVECONFIG", Arity: 2, Flags: decides, Summary: "Returns OK: members are always on disk.", Run: ok},
 		{Name: "SET-CONFIG-EPOCH", Arity: 3, Flags: decides, Syntax: "config-epoch", Summary: "Has no effect: the epoch is the number of the leadership.", Run: setEpoch},
 		{Name: "SETSLOT", Arity: -4, Flags: decides | commands.Agrees, Syntax: "slot <IMPORTING node-id | MIGRATING node-id | NODE node-id | STABLE>",
-			Summary: "Is refused: CLUSTER MIGRATESLOTS moves slots with their keys.", Run: refuse(errSetSlot)},
+			Cost: "O(1), and O(n) for n keys in all where a slot moves", Summary: "MIGRATING has a slot of the node move to another one with its keys. The others return OK when the slot is where they say.", Run: seen(setSlot)},
 		{Name: "SHARDS", Arity: 2, Flags: asks | commands.Loading, Tips: changing, Since: "7.0.0", Cost: "O(n) for n nodes", Summary: "Returns the slots of each shard.", Run: seen(shards)},
 		{Name: "SLAVES", Arity: 3, Flags: commands.Admin | commands.Stale, Tips: changing, Syntax: "node-id",
 			Cost: "O(n) for n replicas", Summary: "Old name of CLUSTER REPLICAS.", Run: named(replicas)},

@@ -7,29 +7,35 @@ import (
 
 // Errors that only this family returns, word for word as clients see them.
 const (
-	errDisabled       = commands.WireError("ERR This instance has cluster support disabled")
-	errNotKnown       = commands.WireError("CLUSTERDOWN The cluster is down")
-	errSlot           = commands.WireError("ERR Invalid slot")
-	errSlotOrCount    = commands.WireError("ERR Invalid slot or number of keys")
-	errNotMaster      = commands.WireError("ERR The specified node is not a master")
-	errIsMaster       = commands.WireError("ERR You should send CLUSTER FAILOVER to a replica")
-	errMasterIsDown   = commands.WireError("ERR Master is down or failed, please use CLUSTER FAILOVER FORCE")
-	errReplicateSelf  = commands.WireError("ERR Can't replicate myself")
-	errNotAMaster     = commands.WireError("ERR I can only replicate a master, not a replica.")
-	errNotEmpty       = commands.WireError("ERR To set a master the node must be empty and without assigned slots.")
-	errForgetSelf     = commands.WireError("ERR I tried hard but I can't forget myself...")
-	errForgetMaster   = commands.WireError("ERR Can't forget my master!")
-	errForgetReplicas = commands.WireError("ERR the node has replicas, which leave first: CLUSTER FORGET of each, or redis-cli --cluster del-node")
-	errResetKeys      = commands.WireError("ERR CLUSTER RESET can't be called with master nodes containing keys")
-	errSetSlot        = commands.WireError("ERR slots move as a whole: CLUSTER MIGRATESLOTS SLOTSRANGE first last NODE id, sent to the master that has them, moves them with their keys, and VIGIL.CLUSTER REBALANCE gives each group its share (docs/cluster.md)")
-	errSlotRange      = commands.WireError("ERR Invalid or out of range slot")
-	errMoveToSelf     = commands.WireError("ERR The node has the slots already")
-	errMoveToReplica  = commands.WireError("ERR The node that slots go to has to be a master")
-	errFlushSlots     = commands.WireError("ERR DB must be empty to perform CLUSTER FLUSHSLOTS.")
+	errDisabled        = commands.WireError("ERR This instance has cluster support disabled")
+	errNotKnown        = commands.WireError("CLUSTERDOWN The cluster is down")
+	errSlot            = commands.WireError("ERR Invalid slot")
+	errSlotOrCount     = commands.WireError("ERR Invalid slot or number of keys")
+	errNotMaster       = commands.WireError("ERR The specified node is not a master")
+	errIsMaster        = commands.WireError("ERR You should send CLUSTER FAILOVER to a replica")
+	errMasterIsDown    = commands.WireError("ERR Master is down or failed, please use CLUSTER FAILOVER FORCE")
+	errReplicateSelf   = commands.WireError("ERR Can't replicate myself")
+	errNotAMaster      = commands.WireError("ERR I can only replicate a master, not a replica.")
+	errNotEmpty        = commands.WireError("ERR To set a master the node must be empty and without assigned slots.")
+	errForgetSelf      = commands.WireError("ERR I tried hard but I can't forget myself...")
+	errForgetMaster    = commands.WireError("ERR Can't forget my master!")
+	errForgetReplicas  = commands.WireError("ERR the node has replicas, which leave first: CLUSTER FORGET of each, or redis-cli --cluster del-node")
+	errResetKeys       = commands.WireError("ERR CLUSTER RESET can't be called with master nodes containing keys")
+	errSetSlotMaster   = commands.WireError("ERR Please use SETSLOT only with masters.")
+	errSetSlotAction   = commands.WireError("ERR Invalid CLUSTER SETSLOT action or number of arguments. Try CLUSTER HELP")
+	errTargetNotMaster = commands.WireError("ERR Target node is not a master")
+	errSlotRange       = commands.WireError("ERR Invalid or out of range slot")
+	errMoveToSelf      = commands.WireError("ERR The node has the slots already")
+	errMoveToReplica   = commands.WireError("ERR The node that slots go to has to be a master")
+	errFlushSlots      = commands.WireError("ERR DB must be empty to perform CLUSTER FLUSHSLOTS.")
 )
 
 func errUnknownNode(id []byte) commands.WireError {
 	return commands.Errorf("ERR Unknown node %.128s", id)
+}
+
+func errNoSuchNode(id []byte) commands.WireError {
+	return commands.Errorf("ERR I don't know about node %.128s", id)
 }
 
 func errForgetSlots(id []byte) commands.WireError {
@@ -42,6 +48,10 @@ func errSlotFree(slot int) error { return commands.Errorf("ERR Slot %d is alread
 
 func errSlotNotOwn(slot int) error {
 	return commands.Errorf("ERR Slot %d is not one of this node", slot)
+}
+
+func errSlotNotOwned(slot int) error {
+	return commands.Errorf("ERR I'm not the owner of hash slot %d", slot)
 }
 
 func errSlotTwice(slot int) error {

@@ -2,11 +2,6 @@ package cluster
 
 import "github.com/vigildb/vigil/commands"
 
-// refuse is a call that changes what a group decides by itself.
-func refuse(err error) func(*commands.Ctx) error {
-	return func(*commands.Ctx) error { return err }
-}
-
 // failover asks the leader to hand over to this member. Without a leader there is nobody to ask,
 // and the members elect one by themselves: FORCE and TAKEOVER, by which others are not asked,
 // cannot hasten that.

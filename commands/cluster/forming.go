@@ -26,6 +26,10 @@ type Changes interface {
 type Mover interface {
 	// MoveSlots has slots moved, soon after it has returned: the group of this server has agreed by then that they are to be.
 	MoveSlots(to []Destination) error
+	// MoveNow has slots moved, and returns when the other group has them.
+	MoveNow(ctx context.Context, to Destination) error
+	// AwaitOwner waits for some seconds until this server knows that the group of a node has a slot.
+	AwaitOwner(ctx context.Context, slot int, node string) error
 	// Moves returns the moves that are made, were made lately and are to be made, the first one first.
 	Moves() []Move
 	// CancelMoves ends all moves, and returns when the group has agreed on that: slots that are not given away stay.

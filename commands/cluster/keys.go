@@ -10,14 +10,21 @@ import (
 
 // Node is a server whose clients see it as a node of a cluster.
 type Node interface {
-	// ScanSlots calls visit with the keys of some slots until it returns false. It takes long, and
-	// is called without locks. visit must not keep the key.
-	ScanSlots(ctx context.Context, of *slots.Set, visit func(key []byte) bool) error
 	// TakeOver asks the leader to hand over to this member, soon after it has returned.
 	TakeOver()
+	Keys
 	Changes
 	Membership
 	Mover
+}
+
+// Keys finds keys by their slots.
+type Keys interface {
+	// ScanSlots calls visit with the keys of some slots until it returns false. It takes long, and
+	// is called without locks. visit must not keep the key.
+	ScanSlots(ctx context.Context, of *slots.Set, visit func(key []byte) bool) error
+	// Departed returns the slots that the group has given away, whose keys are about to be removed here; nil for none.
+	Departed() *slots.Set
 }
 
 func keySlot(c *commands.Ctx) error {
@@ -46,7 +53,7 @@ func countKeys(c *commands.Ctx) error {
 	slot := readSlot(c, errSlot)
 	return scan(c, 0, func(ctx context.Context, node Node) (func(*commands.Reply), error) {
 		n := int64(0)
-		err := node.ScanSlots(ctx, only(slot), func([]byte) bool { n++; return true })
+		err := node.ScanSlots(ctx, only(slot).Without(node.Departed()), func([]byte) bool { n++; return true })
 		return func(r *commands.Reply) { r.Int(n) }, err
 	})
 }
@@ -64,7 +71,7 @@ func getKeys(c *commands.Ctx) error {
 		var found []string
 		err, size := error(nil), 0
 		if most > 0 {
-			err = node.ScanSlots(ctx, only(slot), func(key []byte) bool {
+			err = node.ScanSlots(ctx, only(slot).Without(node.Departed()), func(key []byte) bool {
 				found, size = append(found, string(key)), size+len(key)+16
 				return int64(len(found)) < most && size < maxKeyBytes
 			})
