@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,18 +18,20 @@ import (
 	"github.com/vigildb/vigil/commands"
 )
 
-// clusterGroups is how many groups of groupSize a cluster has.
+// clusterGroups is how many groups a cluster has.
 const clusterGroups = 3
 
 // cluster is a Redis Cluster, servers of which are killed while slots go from group to group.
 type cluster struct {
 	binary, policy, dir string
+	members             int // of each group
 	r                   *rand.Rand
 	nodes               []*clusterNode // those of a group side by side
 	writers             []*slotWriter
 	route               [commands.Slots]atomic.Int32 // which of nodes to ask first
 	stop                atomic.Bool
-	kills, orders       int // servers that were killed, and REBALANCEs that were obeyed
+	// kills, orders and failovers are how many servers were killed, and how many calls of REBALANCE and CLUSTER FAILOVER obeyed.
+	kills, orders, failovers int
 }
 
 // clusterNode is a server.
@@ -39,16 +42,22 @@ type clusterNode struct {
 }
 
 // runClusters kills servers for each policy, and prints what that came to.
-func runClusters(binary string, kills int, policies []string, seed uint64) error {
+func runClusters(binary string, kills, replicas int, policies []string, seed uint64) error {
+	if replicas < 1 || replicas > 2 {
+		return fmt.Errorf("a master has 1 or 2 replicas, not %d", replicas)
+	}
+	if replicas < 2 && slices.ContainsFunc(policies, func(p string) bool { return p != "always" }) {
+		return errors.New("a master with fewer than two replicas may lose what it acknowledged: -policies always")
+	}
 	fmt.Printf("seed %d\n\n", seed)
-	fmt.Println("| appendfsync | servers killed | moves ordered | acknowledged | lost | longest until a client's next write, ms |")
-	fmt.Println("|---|--:|--:|--:|--:|--:|")
+	fmt.Println("| appendfsync | servers killed | moves ordered | failovers ordered | acknowledged | lost | longest until a client's next write, ms |")
+	fmt.Println("|---|--:|--:|--:|--:|--:|--:|")
 	for _, policy := range policies {
 		dir, err := os.MkdirTemp("", "vigil-crash")
 		if err != nil {
 			return err
 		}
-		c := &cluster{binary: binary, policy: policy, dir: dir, r: rand.New(rand.NewPCG(seed, 0))}
+		c := &cluster{binary: binary, policy: policy, dir: dir, members: replicas + 1, r: rand.New(rand.NewPCG(seed, 0))}
 		if err := c.run(kills); err != nil {
 			return fmt.Errorf("%s: %s: %w", dir, policy, err)
 		}
@@ -59,7 +68,7 @@ func runClusters(binary string, kills int, policies []string, seed uint64) error
 				acked += k.acked
 			}
 		}
-		fmt.Printf("| %s | %d | %d | %d | 0 | %d |\n", policy, c.kills, c.orders, acked, longest.Milliseconds())
+		fmt.Printf("| %s | %d | %d | %d | %d | 0 | %d |\n", policy, c.kills, c.orders, c.failovers, acked, longest.Milliseconds())
 		os.RemoveAll(dir)
 	}
 	return nil
@@ -112,18 +121,22 @@ func (c *cluster) load(kills int) error {
 	return c.check()
 }
 
-// round has slots move, kills servers, of no group more than one, and starts them again.
+// round has slots move and a replica take over, kills servers, of no group more than one, and starts them again.
 func (c *cluster) round() error {
 	if c.r.IntN(2) == 0 {
-		group := c.nodes[c.r.IntN(clusterGroups)*groupSize]
+		group := c.nodes[c.r.IntN(clusterGroups)*c.members]
 		if got, err := c.ask(c.r.IntN(len(c.nodes)), "VIGIL.CLUSTER", "REBALANCE", "WEIGHT", group.id, []string{"0", "1", "2", "4"}[c.r.IntN(4)]); err == nil && !strings.HasPrefix(got, "-") {
 			c.orders++
 		}
 	}
 	time.Sleep(time.Duration(c.r.IntN(400)) * time.Millisecond)
+	if got, err := c.ask(c.r.IntN(len(c.nodes)), "CLUSTER", "FAILOVER"); err == nil && got == "OK" {
+		c.failovers++
+	}
+	time.Sleep(time.Duration(c.r.IntN(30)) * time.Millisecond)
 	var dead []int
 	for _, group := range c.r.Perm(clusterGroups)[:1+c.r.IntN(clusterGroups)] {
-		dead = append(dead, group*groupSize+c.r.IntN(groupSize))
+		dead = append(dead, group*c.members+c.r.IntN(c.members))
 		c.kill(dead[len(dead)-1])
 		c.kills++
 	}
@@ -162,11 +175,11 @@ func (c *cluster) goesOn(failed chan error) error {
 // form makes a cluster of empty servers, as redis-cli --cluster create does.
 func (c *cluster) form() error {
 	g := group{}
-	for len(c.nodes) < clusterGroups*groupSize {
+	for len(c.nodes) < clusterGroups*c.members {
 		if err := g.choosePorts(c.r); err != nil {
 			return err
 		}
-		for _, port := range g.ports {
+		for _, port := range g.ports[:c.members] {
 			c.nodes = append(c.nodes, &clusterNode{port: port})
 			if err := c.start(len(c.nodes) - 1); err != nil {
 				return err
@@ -174,7 +187,7 @@ func (c *cluster) form() error {
 		}
 	}
 	for i := range c.nodes {
-		group, member := i/groupSize, i%groupSize
+		group, member := i/c.members, i%c.members
 		if member == 0 {
 			from, to := group*commands.Slots/clusterGroups, (group+1)*commands.Slots/clusterGroups-1
 			if err := c.insist(i, "CLUSTER", "ADDSLOTSRANGE", strconv.Itoa(from), strconv.Itoa(to)); err != nil {
@@ -191,11 +204,11 @@ func (c *cluster) form() error {
 		return err
 	}
 	for i, n := range c.nodes {
-		id, err := c.ask(i-i%groupSize, "CLUSTER", "MYID")
+		id, err := c.ask(i-i%c.members, "CLUSTER", "MYID")
 		if err != nil {
 			return err
 		}
-		if n.id = id; i%groupSize > 0 {
+		if n.id = id; i%c.members > 0 {
 			if err := c.insist(i, "CLUSTER", "REPLICATE", id); err != nil {
 				return err
 			}
@@ -206,8 +219,8 @@ func (c *cluster) form() error {
 			if err := c.caughtUp(i); err != nil {
 				return err
 			}
-			// Before all of them vote, one is the majority, whose end may cost what it has acknowledged.
-			if got, err := c.ask(i, "VIGIL.CLUSTER", "STATUS"); err != nil || !strings.Contains(got, fmt.Sprintf(" voters %d ", groupSize)) {
+			// Three vote, or one. Before they do one is the majority, whose end may cost what it has acknowledged.
+			if got, err := c.ask(i, "VIGIL.CLUSTER", "STATUS"); err != nil || !strings.Contains(got, fmt.Sprintf(" voters %d ", (c.members-1)|1)) {
 				return cmp.Or(err, errors.New(got))
 			}
 		}

@@ -7,28 +7,40 @@ import (
 	"time"
 )
 
-func newTestCluster(t *testing.T, policy string) *cluster {
+func newTestCluster(t *testing.T, policy string, members int) *cluster {
 	t.Helper()
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
-	c := &cluster{binary: build(t), policy: policy, dir: t.TempDir(), r: rand.New(rand.NewPCG(seed, 0))}
+	c := &cluster{binary: build(t), policy: policy, dir: t.TempDir(), members: members, r: rand.New(rand.NewPCG(seed, 0))}
 	t.Cleanup(c.killAll)
 	return c
 }
 
 func TestKillsInAClusterLoseNothing(t *testing.T) {
-	c := newTestCluster(t, "everysec")
-	if err := c.run(2); err != nil {
-		t.Fatal(err)
+	for policy, members := range map[string]int{"everysec": 3, "always": 2} {
+		t.Run(policy, func(t *testing.T) {
+			c := newTestCluster(t, policy, members)
+			if err := c.run(2); err != nil {
+				t.Fatal(err)
+			}
+			if c.kills < 2 {
+				t.Errorf("%d servers were killed", c.kills)
+			}
+		})
 	}
-	if c.kills < 2 {
-		t.Errorf("%d servers were killed", c.kills)
+}
+
+func TestMastersOfOneReplicaAreKilledUnderAlwaysOnly(t *testing.T) {
+	for replicas, want := range map[int]string{0: "1 or 2 replicas", 1: "-policies always", 3: "1 or 2 replicas"} {
+		if err := runClusters("none", 1, replicas, []string{"always", "everysec"}, 1); !strings.Contains(errorText(err), want) {
+			t.Errorf("%d replicas: got %v", replicas, err)
+		}
 	}
 }
 
 // A key that is gone, in a cluster whose servers are well, ends the run with an error.
 func TestLostKeyOfAClusterIsFound(t *testing.T) {
-	c := newTestCluster(t, "no")
+	c := newTestCluster(t, "no", 3)
 	if err := c.form(); err != nil {
 		t.Fatal(err)
 	}

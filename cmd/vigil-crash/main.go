@@ -22,7 +22,7 @@
 //	vigil-crash -server bin/vigil-server -cluster 100
 //
 // kills servers of a cluster of three groups of three, up to one of each group at a time, while slots go from group to
-// group and clients count upwards (cluster.go).
+// group, replicas take over and clients count upwards (cluster.go). With -replicas 1 the groups are pairs.
 //
 //	vigil-crash -server bin/vigil-server -group 100 -old PROGRAM
 //
@@ -54,6 +54,7 @@ func main() {
 	seed := flag.Uint64("seed", uint64(time.Now().UnixNano()), "of all random choices but the scheduler's")
 	kills := flag.Int("group", 0, "kill the leader of a group of three servers so often for each policy, in place of rounds")
 	clusterKills := flag.Int("cluster", 0, "kill so many servers of a cluster of three groups for each policy, in place of rounds")
+	replicas := flag.Int("replicas", 2, "1 or 2 of them has each master of the cluster")
 	old := flag.String("old", "", "an older `program`, which takes turns with the server in a group until half of the kills")
 	libraries := flag.String("libraries", "", "name=command of `programs` that write to the group, one a line")
 	view := flag.String("view", "sentinel", "what these programs see of the group: sentinel or cluster")
@@ -68,7 +69,7 @@ func main() {
 			}
 			return runLibraries(*binary, *view, max(1, *kills), each, all, *seed)
 		case *clusterKills > 0:
-			return runClusters(*binary, *clusterKills, each, *seed)
+			return runClusters(*binary, *clusterKills, *replicas, each, *seed)
 		case *kills > 0:
 			return runGroups(*binary, *old, *kills, each, *seed)
 		}
