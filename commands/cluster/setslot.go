@@ -48,8 +48,8 @@ func setSlot(c *commands.Ctx, m *commands.Membership) error {
 	return moveNow(c, slot, to)
 }
 
-// setOwner is NODE. If the slot is not that node's it becomes so, where Redis would leave keys behind, and refuses that: when the node that has it is asked, or
-// nobody has it. Others wait for the news.
+// setOwner is NODE. A slot that is not that node's becomes so if this server has it, with its keys, where Redis refuses the
+// call, or if nobody has it. Other servers wait until they have heard of that.
 func setOwner(c *commands.Ctx, m *commands.Membership, slot int) error {
 	id := c.Args.Bytes()
 	to, err := setSlotMaster(m, id, errUnknownNode(id))
