@@ -38,9 +38,6 @@ func NewReplica(m *persistence.Member, founders []uint64, lazy bool) (*Replica, 
 func OpenReplica(m *persistence.Member, founders []Peer, lazy bool) (*Replica, error) {
 	r := &Replica{Member: m, log: m.Log(), lazy: lazy}
 	r.lost = r.log.State().Term > 0 && !r.log.Boot().Closed
-	if err := r.keep(r.whole()); err != nil {
-		return nil, err
-	}
 	if _, last := r.log.Bounds(); last == 0 && r.log.State().Term == 0 && len(founders) > 0 {
 		if err := r.found(founders); err != nil {
 			return nil, fmt.Errorf("found a group: %w", err)
@@ -52,7 +49,7 @@ func OpenReplica(m *persistence.Member, founders []Peer, lazy bool) (*Replica, e
 	if len(founders) > 0 && len(r.members.IDs()) == 0 {
 		return nil, fmt.Errorf("the log tells of no members, so none of its group has founded it: %w", grouplog.ErrCorrupt)
 	}
-	return r, r.keep(r.whole())
+	return r, r.keep(r.whole()) // before anything is acknowledged
 }
 
 // readMembers finds the members as of the last entry that memory contains. The log has the

@@ -28,7 +28,7 @@ func (r *Replica) eager() bool {
 
 // whole reports whether an end at any time leaves the log whole, until the members change.
 func (r *Replica) whole() bool {
-	return !r.lost && (!r.lazy || r.members != nil && r.members.passing())
+	return !r.lost && (!r.lazy || r.members.passing())
 }
 
 // whole reports whether the member cannot have lost anything: as far as it knows it has never voted in its group, and it
