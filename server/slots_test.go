@@ -120,7 +120,7 @@ func TestKeysOfACallAreOfOneSlot(t *testing.T) {
 		"CLUSTER GETKEYSINSLOT 0 0":     "[]",
 		"CLUSTER GETKEYSINSLOT 99999999999999999999 1": "(error) ERR value is not an integer or out of range",
 	})
-	for _, call := range []string{"ADDSLOTS 1", "ADDSLOTSRANGE 1 2", "FLUSHSLOTS", "SETSLOT 1 STABLE", "MEET h x", "FORGET x", "REPLICATE x", "RESET"} {
+	for _, call := range []string{"ADDSLOTS 1", "ADDSLOTSRANGE 1 2", "FLUSHSLOTS", "SETSLOT 1 MIGRATING x", "MEET h x", "FORGET x", "REPLICATE x", "RESET"} {
 		if got := c.do(strings.Fields("CLUSTER " + call)...); !strings.HasPrefix(got, "(error) ERR ") {
 			t.Errorf("CLUSTER %s: %s", call, got)
 		}
