@@ -49,11 +49,17 @@ func only(slot int64) *slots.Set {
 	return s
 }
 
+// visit calls f with the keys of a slot until it returns false. Those of a slot that was given away are not shown: tools would
+// move them.
+func visit(ctx context.Context, in Node, slot int64, f func(key []byte) bool) error {
+	return in.ScanSlots(ctx, only(slot).Without(in.Departed()), f)
+}
+
 func countKeys(c *commands.Ctx) error {
 	slot := readSlot(c, errSlot)
 	return scan(c, 0, func(ctx context.Context, node Node) (func(*commands.Reply), error) {
 		n := int64(0)
-		err := node.ScanSlots(ctx, only(slot).Without(node.Departed()), func([]byte) bool { n++; return true })
+		err := visit(ctx, node, slot, func([]byte) bool { n++; return true })
 		return func(r *commands.Reply) { r.Int(n) }, err
 	})
 }
@@ -71,7 +77,7 @@ func getKeys(c *commands.Ctx) error {
 		var found []string
 		err, size := error(nil), 0
 		if most > 0 {
-			err = node.ScanSlots(ctx, only(slot).Without(node.Departed()), func(key []byte) bool {
+			err = visit(ctx, node, slot, func(key []byte) bool {
 				found, size = append(found, string(key)), size+len(key)+16
 				return int64(len(found)) < most && size < maxKeyBytes
 			})

@@ -92,24 +92,17 @@ func destination(c *commands.Ctx, m *commands.Membership, taken *slots.Set) (d D
 	if err := c.Args.Err(); err != nil {
 		return d, err
 	}
-	shards := m.Shards()
-	for k := range shards {
-		s := &shards[k]
-		for i := range s.Members {
-			if s.Members[i].ID != string(id) {
-				continue
-			}
-			switch {
-			case k == 0:
-				return d, errMoveToSelf
-			case i != s.Leader:
-				return d, errMoveToReplica
-			}
-			d.Shard, d.Node = s.ID, string(id)
-			return d, nil
-		}
+	to, known := find(m, string(id))
+	switch {
+	case !known:
+		return d, errUnknownNode(id)
+	case to.own:
+		return d, errMoveToSelf
+	case !to.leads:
+		return d, errMoveToReplica
 	}
-	return d, errUnknownNode(id)
+	d.Shard, d.Node = to.shard.ID, to.ID
+	return d, nil
 }
 
 // cancelMigrations ends what MIGRATESLOTS has begun.

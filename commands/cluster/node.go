@@ -54,20 +54,25 @@ func eachNode(m *commands.Membership, f func(n node)) {
 	}
 }
 
+// find returns the node with an ID.
+func find(m *commands.Membership, id string) (found node, known bool) {
+	eachNode(m, func(n node) {
+		if n.ID == id {
+			found, known = n, true
+		}
+	})
+	return found, known
+}
+
 // named is a call about the node with the ID that is the next argument.
 func named(run func(c *commands.Ctx, n node) error) func(*commands.Ctx) error {
 	return seen(func(c *commands.Ctx, m *commands.Membership) error {
 		id := c.Args.Bytes()
-		err, found := error(errUnknownNode(id)), node{}
-		eachNode(m, func(n node) {
-			if n.ID == string(id) {
-				err, found = nil, n
-			}
-		})
-		if err != nil {
-			return err
+		n, known := find(m, string(id))
+		if !known {
+			return errUnknownNode(id)
 		}
-		return run(c, found)
+		return run(c, n)
 	})
 }
 

@@ -86,14 +86,10 @@ func refuseKeys(ctx context.Context, of Node, refusal error) error {
 // forget has a replica leave its group, and a master without slots the cluster, whichever node is asked. The nodes that are asked next
 // do not know it any more, which is no error: tools ask all of them.
 func forget(c *commands.Ctx, m *commands.Membership) error {
-	id, found := c.Args.String(), node{}
-	eachNode(m, func(n node) {
-		if n.ID == id {
-			found = n
-		}
-	})
+	id := c.Args.String()
+	found, known := find(m, id)
 	switch {
-	case found.Member == nil:
+	case !known:
 	case found.myself:
 		return errForgetSelf
 	case found.leads && found.own:

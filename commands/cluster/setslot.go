@@ -72,15 +72,14 @@ func moveNow(c *commands.Ctx, slot int, to node) error {
 	})
 }
 
-// setSlotMaster returns the master with an ID.
-func setSlotMaster(m *commands.Membership, id []byte, unknown error) (found node, err error) {
-	err = unknown
-	eachNode(m, func(n node) {
-		if n.ID == string(id) {
-			if found, err = n, nil; !n.leads {
-				err = errTargetNotMaster
-			}
-		}
-	})
-	return found, err
+// setSlotMaster returns the master with an ID, or an error: unknown if there is no such node.
+func setSlotMaster(m *commands.Membership, id []byte, unknown error) (node, error) {
+	n, known := find(m, string(id))
+	switch {
+	case !known:
+		return n, unknown
+	case !n.leads:
+		return n, errTargetNotMaster
+	}
+	return n, nil
 }
