@@ -49,7 +49,7 @@ func OpenReplica(m *persistence.Member, founders []Peer, lazy bool) (*Replica, e
 	if len(founders) > 0 && len(r.members.IDs()) == 0 {
 		return nil, fmt.Errorf("the log tells of no members, so none of its group has founded it: %w", grouplog.ErrCorrupt)
 	}
-	return r, r.keep(r.whole()) // before anything is acknowledged
+	return r, r.keep(r.lossless(r.members)) // before anything is acknowledged
 }
 
 // readMembers finds the members as of the last entry that memory contains. The log has the
@@ -91,7 +91,7 @@ func (r *Replica) Members() *Members { return r.members }
 // Change implements [Roster].
 func (r *Replica) Change(m *Members) error {
 	if m.passing() { // first of all: a voter that the change needs must not end between as one that may have lost something
-		if err := r.keep(!r.lost); err != nil {
+		if err := r.keep(r.lossless(m)); err != nil {
 			return err
 		}
 	}
@@ -99,7 +99,7 @@ func (r *Replica) Change(m *Members) error {
 		return err
 	}
 	r.take(m)
-	return r.keep(r.whole())
+	return r.keep(r.lossless(m))
 }
 
 // take goes by other members, and by the level of the group with them.
@@ -124,7 +124,7 @@ func (r *Replica) Lost() bool { return r.lost }
 // Recovered implements [Log].
 func (r *Replica) Recovered() error {
 	r.lost = false
-	return r.keep(r.whole())
+	return r.keep(r.lossless(r.members))
 }
 
 // Close notes that the log ends in order. Nothing may be appended behind it.

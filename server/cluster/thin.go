@@ -26,10 +26,8 @@ func (r *Replica) eager() bool {
 	return r.lazy && r.members != nil && (r.members.passing() || (r.members.young() || r.members.thin()) && !r.Leads())
 }
 
-// whole reports whether an end at any time leaves the log whole, until the members change.
-func (r *Replica) whole() bool {
-	return !r.lost && (!r.lazy || r.members.passing())
-}
+// lossless reports whether an end at any time leaves the log whole, as long as these are the members.
+func (r *Replica) lossless(m *Members) bool { return !r.lost && (!r.lazy || m.passing()) }
 
 // whole reports whether the member cannot have lost anything: as far as it knows it has never voted in its group, and it
 // has forced everything to its device (R8).

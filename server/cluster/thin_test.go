@@ -122,7 +122,7 @@ func TestTheOnlyVoterMayBeLostAmidAChange(t *testing.T) {
 // The only voter acknowledges the second step of a change, one learner hears that it is committed, and the voter loses what its
 // device does not have. With the other learner, which has never got that step, it must not agree on something else.
 func TestTheOnlyVoterKeepsTheSecondStep(t *testing.T) {
-	heard := 0
+	effects := map[string]int{}
 	for seed := *firstSeed; seed < *firstSeed+*howMany; seed++ {
 		w := newWorldWith(t, seed, persistence.SyncEverySecond, rules{}, 1, false)
 		n := w.elected()
@@ -138,7 +138,7 @@ func TestTheOnlyVoterKeepsTheSecondStep(t *testing.T) {
 		w.run(3 * tick)
 		n.stop(false)
 		if a.replica.Members().Voter(a.id) && !a.replica.Members().Joint() {
-			heard++
+			effects["a second step that was heard of"]++
 		}
 		w.isolate(b, false)
 		w.isolate(a, true)
@@ -150,7 +150,7 @@ func TestTheOnlyVoterKeepsTheSecondStep(t *testing.T) {
 		w.judge()
 		w.close()
 	}
-	wantEffects(t, map[string]int{"a second step that was heard of": heard}, 1, "a second step that was heard of")
+	wantEffects(t, effects, 1, "a second step that was heard of")
 }
 
 // Learners wait for each other rather than make voters even in number, and a learner that takes over leaves the
