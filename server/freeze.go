@@ -95,15 +95,14 @@ func (s *session) empties(cmd *commands.Command) bool {
 
 // admitEmptying decides on a call that removes keys of all slots. It must not remove keys that another server
 // has copied already, nor keys that have come here and are not this group's yet.
-func (s *session) admitEmptying(cmd *commands.Command) error {
+func (s *session) admitEmptying(cmd *commands.Command, own *slots.Set) error {
 	if s.queues(cmd) {
 		return nil
 	}
 	if s.srv.frozen() != nil && s.srv.freeze.holds(s) {
 		return errPaused
 	}
-	_, expected, _ := s.srv.opts.Group.Passing()
-	if own, _ := s.srv.opts.Group.Shard(); expected != nil && own != nil && expected.Without(own).Len() > 0 {
+	if _, expected, _ := s.srv.opts.Group.Passing(); own != nil && expected.Without(own).Len() > 0 {
 		return errTryAgain
 	}
 	return nil

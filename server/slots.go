@@ -135,7 +135,7 @@ func (s *session) admitSlots(cmd *commands.Command, argv [][]byte) (keyed bool, 
 	frozen := s.srv.frozen()
 	x.own, x.frozen = own, frozen
 	if leads && s.empties(cmd) {
-		if err := s.admitEmptying(cmd); err != nil {
+		if err := s.admitEmptying(cmd, own); err != nil {
 			return true, err
 		}
 	}
@@ -254,7 +254,7 @@ func (s *session) admitSlotsScripted(cmd *commands.Command, argv [][]byte) error
 	own, _ := s.srv.opts.Group.Shard()
 	frozen := s.srv.frozen()
 	s.script.own, s.script.frozen = own, frozen
-	if s.empties(cmd) && (frozen != nil || s.admitEmptying(cmd) != nil) {
+	if s.empties(cmd) && (frozen != nil || s.admitEmptying(cmd, own) != nil) {
 		return errScriptMoves
 	}
 	if slot == commands.NoSlot {
