@@ -27,42 +27,26 @@ func TestMasterWithoutSlotsIsForgotten(t *testing.T) {
 		return reply
 	}
 	c.want(forget, "(error) ERR the node has keys")
-	got := make(chan string)
 	late := r.dial()
-	stays := func(want string) {
+	replied := func() string {
 		t.Helper()
 		late.send(strings.Fields(forget)...)
-		go func() { got <- late.reply() }()
-		r.until("the node is not waited for any longer", func() bool {
-			r.clock.advance(lookForDismissed)
-			select {
-			case text := <-got:
-				if !strings.HasPrefix(text, want) {
-					t.Errorf("a node that stays: %s, want %s", text, want)
-				}
-				return true
-			default:
-				return false
-			}
-		})
+		return r.awaits(late, lookForDismissed)
 	}
 	reply = nil
-	stays("(error) ERR the node does not respond: VIGIL.CLUSTER BURY gives up one that is gone for good")
+	if got := replied(); !strings.HasPrefix(got, "(error) ERR the node does not respond: VIGIL.CLUSTER BURY gives up one that is gone for good") {
+		t.Errorf("a node that is not there: %s", got)
+	}
 	reply = &partReply{}
-	stays("(error) ERR the node has not left the cluster yet: its log may say why")
+	if got := replied(); got != "(error) ERR the node has not left the cluster yet: its log may say why" {
+		t.Errorf("a node that stays: %s", got)
+	}
 	reply = nil // its connection ends with its part in the group
 	late.send(strings.Fields(forget)...)
-	go func() { got <- late.reply() }()
 	r.know(func(m *commands.Membership) { m.OtherShards = m.OtherShards[:2] })
-	r.until("the node has left", func() bool {
-		r.clock.advance(lookForDismissed)
-		select {
-		case text := <-got:
-			return text == "OK"
-		default:
-			return false
-		}
-	})
+	if got := r.awaits(late, lookForDismissed); got != "OK" {
+		t.Errorf("a node that has left: %s", got)
+	}
 }
 
 // REBALANCE replies before the last slots have gone: a master which says that they are on their way is asked again, for a while.
@@ -77,32 +61,19 @@ func TestMasterWhoseSlotsAreOnTheirWayIsAskedAgain(t *testing.T) {
 		r.know(func(m *commands.Membership) { m.OtherShards = m.OtherShards[:2] })
 		return &partReply{}
 	}
-	got := make(chan string)
-	answered := func(want string) {
-		t.Helper()
-		r.until("FORGET has replied", func() bool {
-			r.clock.advance(lookForDismissed)
-			select {
-			case text := <-got:
-				if text != want {
-					t.Errorf("got %s, want %s", text, want)
-				}
-				return true
-			default:
-				return false
-			}
-		})
-	}
 	c := r.dial()
+	replied := func(want string) {
+		t.Helper()
+		c.send(forget...)
+		if got := r.awaits(c, lookForDismissed); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
 	most.Store(math.MaxInt64)
-	c.send(forget...)
-	go func() { got <- c.reply() }()
-	answered("(error) ERR slots of the node are on their way")
+	replied("(error) ERR slots of the node are on their way")
 	asked.Store(0)
 	most.Store(3)
-	c.send(forget...)
-	go func() { got <- c.reply() }()
-	answered("OK")
+	replied("OK")
 	if n := asked.Load(); n != 3 {
 		t.Errorf("it was asked %d times", n)
 	}

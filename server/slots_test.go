@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/vigildb/vigil/commands"
 )
@@ -16,6 +17,23 @@ type slotsRig struct {
 	*rig
 	g *testGroup
 	m atomic.Pointer[commands.Membership]
+}
+
+// awaits has time pass until a client has a reply, and returns that.
+func (r *slotsRig) awaits(c *testClient, step time.Duration) (got string) {
+	r.t.Helper()
+	replied := make(chan string, 1)
+	go func() { replied <- c.reply() }()
+	r.until("a reply comes", func() bool {
+		r.clock.advance(step)
+		select {
+		case got = <-replied:
+			return true
+		default:
+			return false
+		}
+	})
+	return got
 }
 
 // newSlotsRig opens a server that leads.
