@@ -15,8 +15,9 @@ type Upcoming struct {
 	s        *Store
 	db       int
 	keys     []upcomingKey
-	last     []byte // the key that was added last
-	elements []upcomingElement
+	last     []byte              // the key that was added last
+	elements []structures.Sought // those of one key are next to each other
+	of       []int               // the key of each element, in keys
 }
 
 // upcomingKey is a key; table and object are known while Prefetch runs.
@@ -26,17 +27,12 @@ type upcomingKey struct {
 	object *object // nil if the key has none, or it is not known yet
 }
 
-// upcomingElement is an element of the value of a key.
-type upcomingElement struct {
-	key   int // in Upcoming.keys
-	name  []byte
-	place uint64 // see structures.Spread
-	known bool   // place is
-}
+// usualRecord is how many bytes are fetched of a record: more than those of most have.
+const usualRecord = 128
 
 // Reset makes the set empty, for keys of a database.
 func (u *Upcoming) Reset(s *Store, db int) {
-	u.s, u.db, u.keys, u.last, u.elements = s, db, u.keys[:0], nil, u.elements[:0]
+	u.s, u.db, u.keys, u.last, u.elements, u.of = s, db, u.keys[:0], nil, u.elements[:0], u.of[:0]
 }
 
 // Clear drops the references to the store, its objects and the bytes of callers.
@@ -59,7 +55,7 @@ func (u *Upcoming) Add(key []byte) (hash uint64) {
 // AddElement adds an element of the value of the key that was added last, whose bytes
 // stay as they are until Reset.
 func (u *Upcoming) AddElement(name []byte) {
-	u.elements = append(u.elements, upcomingElement{key: len(u.keys) - 1, name: name})
+	u.elements, u.of = append(u.elements, structures.Sought{Name: name}), append(u.of, len(u.keys)-1)
 }
 
 // Prefetch prefetches the memory of the keys and elements. For one of them the command
@@ -73,7 +69,7 @@ func (u *Upcoming) Prefetch() {
 		u.prefetchKeys()
 	}
 	if len(u.elements) > 1 {
-		for step := range structures.AheadSteps {
+		for step := range structures.ApproachSteps {
 			u.prefetchElements(step)
 		}
 	}
@@ -138,49 +134,41 @@ func (k *upcomingKey) prefetchRecord() {
 	switch {
 	case meta == 0:
 	case meta&metaObject == 0:
-		prefetch.Line(t.arena.At(meta & locationMask))
+		record := t.arena.At(meta & locationMask)
+		prefetch.Range(record, unsafe.Add(record, usualRecord-1))
 	default:
 		k.object = t.objects[meta&locationMask]
 		prefetch.Line(unsafe.Pointer(k.object))
 	}
 }
 
-// prefetchElements takes a step for all elements. Those of one key are next to each other.
+// prefetchElements takes a step for all elements.
 func (u *Upcoming) prefetchElements(step int) {
-	for rest := u.elements; len(rest) > 0; {
-		n := 1
-		for n < len(rest) && rest[n].key == rest[0].key {
-			n++
+	for at := 0; at < len(u.elements); {
+		from, key := at, u.of[at]
+		for at++; at < len(u.elements) && u.of[at] == key; at++ {
 		}
-		same := rest[:n]
-		rest = rest[n:]
-		k := &u.keys[same[0].key]
-		if k.table == nil || len(u.keys) > 1 && k.object == nil || step > 0 && !same[0].known {
+		k := &u.keys[key]
+		if k.table == nil || len(u.keys) > 1 && k.object == nil {
 			continue // a record, or missing
 		}
-		k.prefetchElements(same, step)
+		k.prefetchElements(u.elements[from:at], step)
 	}
 }
 
-func (k *upcomingKey) prefetchElements(list []upcomingElement, step int) {
+func (k *upcomingKey) prefetchElements(list []structures.Sought, step int) {
 	t := k.table
 	meta := t.metaOf(k.hash)
 	if meta&metaObject == 0 {
 		return // a record, which is there already
 	}
 	v, ok := t.objects[meta&locationMask].value.(structures.Spread)
-	if !ok {
+	if !ok || !v.Approach(list, step) {
 		return
 	}
 	for i := range list {
-		e := &list[i]
-		if step == 0 {
-			e.place, e.known = v.Place(e.name)
-		}
-		if e.known {
-			first, last := v.Ahead(e.place, step)
-			prefetch.Line(first)
-			prefetch.Line(last)
+		if e := &list[i]; e.First != nil {
+			prefetch.Range(e.First, e.Last)
 		}
 	}
 }

@@ -32,7 +32,7 @@ func TestUpcomingElementsMayBeAnywhere(t *testing.T) {
 		u.Prefetch()
 		u.Clear()
 		for _, e := range u.elements[:cap(u.elements)] {
-			if e.name != nil {
+			if e.Name != nil {
 				t.Fatal("the name of an element is kept")
 			}
 		}

@@ -6,14 +6,22 @@ import "unsafe"
 // most of the time of a look-up is waiting for it. Somebody who knows which elements
 // are about to be looked up can have their memory fetched first, all at once.
 type Spread interface {
-	// Place is where an element lies, if it is there; ok is false if its
-	// memory cannot be told. It stays the same for as long as the value is in memory.
-	Place(element []byte) (place uint64, ok bool)
-	// Ahead returns the addresses of the first and the last byte of what a look-up at a
-	// place reads, nil if there is nothing. Steps count from 0; to find the addresses of
-	// a step, the memory of the step before is read. They are good for a prefetch only.
-	Ahead(place uint64, step int) (first, last unsafe.Pointer)
+	// Approach takes a step towards each element of the list, and says in its First and
+	// Last what memory the next step reads, and after the last one a look-up. Steps count
+	// from 0, and each reads what the step before named. The value may not change between
+	// the steps. It returns false if there is nothing to fetch, for any element.
+	Approach(list []Sought, step int) bool
 }
 
-// AheadSteps is the number of steps that Ahead has addresses for.
-const AheadSteps = 3
+// ApproachSteps is the number of steps of Approach.
+const ApproachSteps = 3
+
+// Sought is an element that is about to be looked up.
+type Sought struct {
+	Name        []byte
+	First, Last unsafe.Pointer // of what will be read, for a prefetch only; nil: nothing is
+
+	// For the value, between two steps.
+	Place uint64
+	Part  unsafe.Pointer // nil: there is nothing more to find
+}

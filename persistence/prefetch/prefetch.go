@@ -11,3 +11,9 @@ import "unsafe"
 //
 //go:noescape
 func Line(p unsafe.Pointer)
+
+// Range has the cache lines from that of first to that of last brought into all levels of
+// the cache, at least one: it is meant for a few lines.
+//
+//go:noescape
+func Range(first, last unsafe.Pointer)

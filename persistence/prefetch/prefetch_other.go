@@ -9,3 +9,6 @@ import "unsafe"
 
 // Line does nothing.
 func Line(unsafe.Pointer) {}
+
+// Range does nothing.
+func Range(first, last unsafe.Pointer) {}

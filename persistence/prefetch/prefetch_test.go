@@ -12,6 +12,10 @@ func TestAnyAddressMayBeAskedFor(t *testing.T) {
 	}
 	Line(nil)
 	Line(unsafe.Pointer(unsafe.SliceData(b[len(b):])))
+	for i := range b {
+		Range(unsafe.Pointer(&b[i]), unsafe.Pointer(&b[max(i, len(b)-1-i)]))
+	}
+	Range(nil, nil)
 }
 
 func BenchmarkLine(b *testing.B) {

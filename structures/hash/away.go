@@ -258,7 +258,7 @@ func (h *Hash) loadIndex(rest []byte, pages uint64) error {
 			return fmt.Errorf("hash page %x of %d fields, %d bytes: %w", id, n, live, structures.ErrCorrupt)
 		}
 		s := &segment{nextExpiry: math.MaxInt64, stored: true, away: true,
-			fields: uint16(n), disk: int(live), timed: int(timed)}
+			fields: uint16(n), disk: uint32(live), timed: uint32(timed)}
 		if timed > 0 {
 			s.nextExpiry = int64(next() & math.MaxInt64)
 		}

@@ -195,7 +195,7 @@ func (h *Hash) hang(s *segment) error {
 	t.segments++
 	h.count += s.len()
 	h.peak = uint32(min(uint64(h.count), math.MaxUint32))
-	h.timed += s.timed
+	h.timed += int(s.timed)
 	h.tagged = h.tagged || s.timed > 0
 	h.nextExpiry = min(h.nextExpiry, s.nextExpiry)
 	return nil

@@ -83,7 +83,7 @@ func (h *Hash) Scan(cursor uint64, count int, now int64, visit func(field, value
 		for ; i < len(s.slots); i++ {
 			p := s.slots[i]
 			// Fields with the same 48 bits must be visited together.
-			at := (s.prefix | uint64(p.tag)<<32>>s.depth) >> (64 - structures.CursorBits)
+			at := s.hashOf(p.tag) >> (64 - structures.CursorBits)
 			if count <= 0 && at > last {
 				next = at
 				return false

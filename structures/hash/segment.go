@@ -17,27 +17,29 @@ import (
 // A segment with a branch below it stands for that branch only, see
 // table.go.
 type segment struct {
-	prefix     uint64 // first bits of the hash, the others 0
-	depth      uint8  // how many bits
-	dirty      bool   // changed since it was written
-	whole      bool   // changed otherwise than by new fields: its page is to be written whole
-	stored     bool   // the disk has its page, or the batch under way
-	away       bool   // it is on disk only, see away.go
-	used       bool   // since Shed came by
-	fields     uint16 // on disk, if it is away
-	slots      []slot
-	buf        []byte
-	filter     structures.Filter // of the tags of fields that are away; nil: nothing is known of them
+	// What a look-up reads comes first: it is one line of the processor's caches.
+	prefix uint64 // first bits of the hash, the others 0
+	depth  uint8  // how many bits
+	dirty  bool   // changed since it was written
+	whole  bool   // changed otherwise than by new fields: its page is to be written whole
+	stored bool   // the disk has its page, or the batch under way
+	away   bool   // it is on disk only, see away.go
+	used   bool   // since Shed came by
+	fields uint16 // on disk, if it is away
+	below  *branch
+	slots  []slot
+	buf    []byte
+
 	tail       int               // where in buf entries begin that were not written
-	disk       int               // bytes of entries on disk, if it is away
 	dead       int               // bytes of buf that no slot's entry uses
-	timed      int               // fields with an expiry
+	disk       uint32            // bytes of entries on disk, if it is away
+	timed      uint32            // fields with an expiry
 	nextExpiry int64             // no field expires before; MaxInt64 if none can
-	below      *branch
+	filter     structures.Filter // of the tags of fields that are away; nil: nothing is known of them
 }
 
-// slot is the place of one field: the 32 bits of its hash that follow the
-// segment's prefix, and the offset of its entry.
+// slot is the place of one field: 32 bits of its hash, see segment.tag, and the offset
+// of its entry. Slots whose tags are equal lie in the order of the whole hashes.
 type slot struct {
 	tag uint32
 	at  uint32
@@ -60,11 +62,23 @@ const (
 // have different numbers.
 func (s *segment) id() uint64 { return s.prefix | 1<<(63-s.depth) }
 
-// tag is the tag of a hash that has the segment's prefix.
-func (s *segment) tag(hash uint64) uint32 { return uint32(hash << s.depth >> 32) }
+// tagStep is how many bits deeper a segment has to be for other bits of a hash to be its
+// tag. Until then a split need not hash a field again, and 17 bits at least tell the fields
+// of a segment apart.
+const tagStep = 16
+
+// tagFrom is the first bit of a hash that is in the segment's tags.
+func (s *segment) tagFrom() uint8 { return s.depth &^ (tagStep - 1) }
+
+// tag is the tag of a hash that has the segment's prefix: 32 of its bits, some of which may
+// be the end of the prefix.
+func (s *segment) tag(hash uint64) uint32 { return uint32(hash << s.tagFrom() >> 32) }
+
+// hashOf is as much of a hash as the segment's prefix and a tag tell.
+func (s *segment) hashOf(tag uint32) uint64 { return s.prefix | uint64(tag)<<32>>s.tagFrom() }
 
 // live is the number of bytes of entries.
-func (s *segment) live() int { return s.disk + s.here() }
+func (s *segment) live() int { return int(s.disk) + s.here() }
 
 // here is the number of bytes of entries that are in memory.
 func (s *segment) here() int { return len(s.buf) - s.dead }
@@ -79,7 +93,9 @@ func (s *segment) full() bool {
 }
 
 // guess returns the slot at which a tag lies if tags are spread evenly.
-func (s *segment) guess(tag uint32) int { return int(uint64(tag) * uint64(len(s.slots)) >> 32) }
+func (s *segment) guess(tag uint32) int {
+	return int(uint64(tag<<(s.depth%tagStep)) * uint64(len(s.slots)) >> 32)
+}
 
 // lower returns the first slot whose tag is not less than tag.
 func (s *segment) lower(tag uint32) int {
@@ -107,8 +123,9 @@ func (s *segment) find(tag uint32, field []byte) (i int, e entry, found bool) {
 	return i, entry{}, false
 }
 
-// put sets a field, and returns the expiry that it had (0 for none).
-func (s *segment) put(tag uint32, field, value []byte, expiry int64, scratch *[]byte) (was int64, created bool) {
+// put sets a field with a hash, and returns the expiry that it had (0 for none).
+func (s *segment) put(key structures.HashKey, hash uint64, field, value []byte, expiry int64, scratch *[]byte) (was int64, created bool) {
+	tag := s.tag(hash)
 	i, e, found := s.find(tag, field)
 	if !found {
 		expiry = max(expiry, 0)
@@ -128,6 +145,9 @@ func (s *segment) put(tag uint32, field, value []byte, expiry int64, scratch *[]
 		s.dead += e.size
 		s.slots[i].at = s.add(need, i, scratch)
 	default:
+		for i > 0 && s.slots[i-1].tag == tag && key.Sum(readField(s.buf, int(s.slots[i-1].at))) > hash {
+			i--
+		}
 		at := s.add(need, -1, scratch)
 		s.openSlot(i)
 		s.slots[i] = slot{tag: tag, at: at}
@@ -237,20 +257,11 @@ func (s *segment) trim() {
 	s.tail = len(s.buf)
 }
 
-// adopt adds an entry of another segment. Entries come in the order of their
-// hashes there; only where tags were equal can they be out of order here.
-func (s *segment) adopt(tag uint32, e *entry) {
-	i := len(s.slots)
-	s.slots = append(s.slots, slot{})
-	for ; i > 0 && s.slots[i-1].tag > tag; i-- {
-		s.slots[i] = s.slots[i-1]
-	}
-	s.slots[i] = slot{tag: tag, at: uint32(len(s.buf))}
-	n := len(s.buf)
-	size := hashEntrySize(e.field, e.value, e.expiry)
-	s.buf = structures.Grow(s.buf, size)[:n+size]
-	writeHashEntry(s.buf[n:], e.field, e.value, e.expiry)
-	s.retime(0, e.expiry)
+// adopt adds an entry of another segment, of which the hash is greater than those here.
+func (s *segment) adopt(tag uint32, entry []byte, expiry int64) {
+	s.slots = append(s.slots, slot{tag: tag, at: uint32(len(s.buf))})
+	s.buf = structures.Append(s.buf, entry)
+	s.retime(0, expiry)
 }
 
 // appendPage appends the segment's page: its entries in the order of hashes.

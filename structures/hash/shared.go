@@ -32,11 +32,11 @@ func (h *Hash) EachMissing(others []*Hash, visit func(field []byte) bool) {
 	})
 }
 
-// near is what is known of the hash of a field: the first depth + 32 bits. The others
-// are 0.
+// near is what is known of the hash of a field: the bits before tagFrom, and 32 more. The
+// others are 0.
 type near struct {
-	hash  uint64
-	depth uint8
+	hash    uint64
+	tagFrom uint8
 }
 
 // eachNear visits all fields, until visit returns false.
@@ -47,7 +47,7 @@ func (h *Hash) eachNear(visit func(n near, field []byte) bool) {
 	}
 	h.each(0, func(s *segment) bool {
 		for _, p := range s.slots {
-			if !visit(near{s.prefix | uint64(p.tag)<<32>>s.depth, s.depth}, readField(s.buf, int(p.at))) {
+			if !visit(near{s.hashOf(p.tag), s.tagFrom()}, readField(s.buf, int(p.at))) {
 				return false
 			}
 		}
@@ -66,8 +66,8 @@ func (h *Hash) hasNear(n near, field []byte) bool {
 		return false
 	}
 	first, unknown := s.tag(n.hash), uint32(0)
-	if s.depth > n.depth {
-		unknown = 1<<(s.depth-n.depth) - 1
+	if from := s.tagFrom(); from > n.tagFrom {
+		unknown = 1<<(from-n.tagFrom) - 1
 	}
 	for i := s.lower(first); i < len(s.slots) && s.slots[i].tag-first <= unknown; i++ {
 		if bytes.Equal(readField(s.buf, int(s.slots[i].at)), field) {

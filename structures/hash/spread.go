@@ -1,52 +1,83 @@
 package hash
 
-import "unsafe"
+import (
+	"unsafe"
 
-// Place is the hash of a field. A small hash is one run of bytes, which needs none.
-func (h *Hash) Place(field []byte) (place uint64, ok bool) {
+	"github.com/vigildb/vigil/structures"
+)
+
+const (
+	// usualEntry is what is read of an entry: more than a short field and its value take.
+	usualEntry = 48
+	// usualError is how many slots the place of a tag is off its guess more often than not.
+	usualError = 4
+)
+
+// Approach finds the segments of fields, then their slots, and then their entries. The
+// first branches of the tree are small, and mostly in the caches. A small hash is one run
+// of bytes.
+func (h *Hash) Approach(list []structures.Sought, step int) bool {
 	if h.table == nil {
-		return 0, false
+		return false
 	}
-	return h.hashOf(field), true
+	for i := range list {
+		f := &list[i]
+		if step == 0 {
+			f.Place = h.hashOf(f.Name)
+			f.Part = unsafe.Pointer(h.table.root[placeOf(f.Place, 0)])
+		}
+		s := (*segment)(f.Part)
+		f.First, f.Last = nil, nil
+		switch {
+		case s == nil:
+		case step == 0:
+			h.table.approachSegment(f, s)
+		case step == 1:
+			approachSlot(f, s)
+		default:
+			approachEntry(f, s)
+		}
+	}
+	return true
 }
 
-// usualEntry is what is read of an entry: more than a short field and its value take.
-const usualEntry = 48
-
-// Ahead returns where the segment of a field is, then its slot, and then its entry. The
-// first branches of the tree are small, and mostly in the caches; segments are not.
-func (h *Hash) Ahead(place uint64, step int) (first, last unsafe.Pointer) {
-	if h.table == nil {
-		return nil, nil
-	}
-	if step == 0 {
-		s := h.table.root[placeOf(place, 0)]
-		if s == nil || s.below == nil {
-			return nil, nil // there are few
+// approachSegment goes on from the segment of the root, or what stands for it there.
+func (t *table) approachSegment(f *structures.Sought, s *segment) {
+	if s.below != nil {
+		s = s.below[placeOf(f.Place, 1)]
+		f.Part = unsafe.Pointer(s)
+		if s == nil {
+			return
 		}
-		return headOf(s.below[placeOf(place, 1)])
 	}
-	_, _, s := h.table.seek(place)
-	if s == nil || len(s.slots) == 0 {
-		return nil, nil
+	f.First, f.Last = unsafe.Pointer(s), unsafe.Add(unsafe.Pointer(s), segmentSize-1)
+}
+
+// approachSlot goes on from a segment, or what stands for it in the second branch.
+func approachSlot(f *structures.Sought, s *segment) {
+	for level := 2; s.below != nil; level++ {
+		s = s.below[placeOf(f.Place, level)]
+		f.Part = unsafe.Pointer(s)
+		if s == nil {
+			return
+		}
 	}
-	tag := s.tag(place)
-	if step == 1 {
-		slot := unsafe.Pointer(&s.slots[s.guess(tag)])
-		return slot, slot
+	n := len(s.slots)
+	if n == 0 {
+		f.Part = nil
+		return
 	}
+	near := s.guess(s.tag(f.Place))
+	f.First, f.Last = unsafe.Pointer(&s.slots[max(near-usualError, 0)]), unsafe.Pointer(&s.slots[min(near+usualError, n-1)])
+}
+
+// approachEntry finds the entry in a segment.
+func approachEntry(f *structures.Sought, s *segment) {
+	tag := s.tag(f.Place)
 	i := s.lower(tag)
 	if i == len(s.slots) || s.slots[i].tag != tag {
-		return nil, nil
+		return
 	}
 	at := int(s.slots[i].at)
-	return unsafe.Pointer(&s.buf[at]), unsafe.Pointer(&s.buf[min(at+usualEntry, len(s.buf))-1])
-}
-
-// headOf is the part of a segment that a look-up reads.
-func headOf(s *segment) (first, last unsafe.Pointer) {
-	if s == nil {
-		return nil, nil
-	}
-	return unsafe.Pointer(s), unsafe.Pointer(&s.below)
+	f.First, f.Last = unsafe.Pointer(&s.buf[at]), unsafe.Pointer(&s.buf[min(at+usualEntry, len(s.buf))-1])
 }

@@ -12,68 +12,78 @@ import (
 
 var _ structures.Spread = (*Hash)(nil)
 
+// covers reports whether a look-up that reads from p on, so many bytes, finds them fetched.
+func covers(f *structures.Sought, p unsafe.Pointer, bytes int) bool {
+	return f.First != nil && uintptr(f.First) <= uintptr(p) && uintptr(f.Last) >= uintptr(p)+uintptr(bytes)-1
+}
+
 // What is told of a field is where a look-up finds it, while the hash grows.
-func TestAheadIsWhereALookUpReads(t *testing.T) {
-	const fields = 5000
+func TestApproachEndsWhereALookUpReads(t *testing.T) {
+	const fields = 30000
 	h := New(structurestest.Keys(7))
 	name := func(i int) []byte { return fmt.Append(nil, "field", i, strings.Repeat("-", i%97/90*70)) }
+	guessed, slots := 0, 0
 	for i := range fields {
 		h.Set(nil, name(i), fmt.Append(nil, i))
-		if i%500 > 0 && i > 0 {
+		if i%3000 > 0 && i > 0 {
 			continue
 		}
-		for k := range i + 1 {
-			place, known := h.Place(name(k))
-			if known != (h.table != nil) {
-				t.Fatalf("%d fields: the place of one is known: %v", i+1, known)
+		list := make([]structures.Sought, i+1)
+		for k := range list {
+			list[k].Name = name(k)
+		}
+		for step := range structures.ApproachSteps {
+			if h.Approach(list, step) != (h.table != nil) {
+				t.Fatalf("%d fields, step %d: the table is not what counts", i+1, step)
 			}
-			if first, last := h.Ahead(place, 2); !known && (first != nil || last != nil) {
-				t.Fatalf("%d fields in one run have places", i+1)
+			if h.table == nil {
+				break
 			}
-			if !known {
-				continue
-			}
-			s, slot, e, _ := h.tableFind(name(k))
-			near, _ := h.Ahead(place, 1)
-			if off := (int(uintptr(near)) - int(uintptr(unsafe.Pointer(&s.slots[slot])))) / slotSize; off < -100 || off > 100 {
-				t.Fatalf("the slot of %s is %d off", name(k), off)
-			}
-			first, last := h.Ahead(place, 2)
-			if first != unsafe.Pointer(&s.buf[e.at]) || uintptr(last)-uintptr(first) >= usualEntry ||
-				uintptr(last) > uintptr(unsafe.Pointer(&s.buf[len(s.buf)-1])) {
-				t.Fatalf("the entry of %s is at %p, and Ahead tells %p to %p", name(k), &s.buf[e.at], first, last)
+			for k := range list {
+				f := &list[k]
+				s, slot, e, _ := h.tableFind(f.Name)
+				switch step {
+				case 0:
+					if !covers(f, unsafe.Pointer(s), segmentSize) {
+						t.Fatalf("%d fields: the segment of %s is at %p, fetched are %p to %p", i+1, f.Name, s, f.First, f.Last)
+					}
+				case 1:
+					slots++
+					if covers(f, unsafe.Pointer(&s.slots[slot]), slotSize) {
+						guessed++
+					}
+					if n := uintptr(f.Last) - uintptr(f.First); n > uintptr(2*usualError*slotSize) {
+						t.Fatalf("%d bytes of slots are fetched", n)
+					}
+				case 2:
+					// Where tags are equal, it is the entry of the first.
+					e = readEntry(s.buf, int(s.slots[s.lower(s.slots[slot].tag)].at))
+					end := uintptr(unsafe.Pointer(&s.buf[len(s.buf)-1]))
+					if !covers(f, unsafe.Pointer(&s.buf[e.at]), min(e.size, usualEntry)) || uintptr(f.Last) > end {
+						t.Fatalf("%d fields: the entry of %s is at %p, fetched are %p to %p", i+1, f.Name, &s.buf[e.at], f.First, f.Last)
+					}
+				}
 			}
 		}
 	}
-	if place, known := h.Place([]byte("none")); !known {
-		t.Error("a field that is missing has no place")
-	} else if first, _ := h.Ahead(place, 2); first != nil {
-		t.Error("a field that is missing has an entry")
+	if guessed < slots/3 {
+		t.Errorf("%d of %d slots are where they were looked for", guessed, slots)
 	}
 }
 
-// Of segments that are too many to be in the caches, the part is told that a look-up reads.
-func TestAheadIsWhereASegmentIs(t *testing.T) {
-	const fields = 30000
+// A field that is missing has no entry.
+func TestNothingIsFetchedForAMissingField(t *testing.T) {
 	h := New(structurestest.Keys(7))
-	for i := range fields {
-		h.Set(nil, fmt.Append(nil, "field", i), make([]byte, 50))
+	for i := range 1000 {
+		h.Set(nil, fmt.Append(nil, "field", i), fmt.Append(nil, i))
 	}
-	told := 0
-	for i := range fields {
-		place, _ := h.Place(fmt.Append(nil, "field", i))
-		first, last := h.Ahead(place, 0)
-		if first == nil {
-			continue
-		}
-		told++
-		_, _, s := h.table.seek(place)
-		if first != unsafe.Pointer(s) || uintptr(last) < uintptr(unsafe.Pointer(&s.slots)) ||
-			uintptr(last)-uintptr(first) >= uintptr(segmentSize) {
-			t.Fatalf("the segment is at %p, and Ahead tells %p to %p", s, first, last)
+	list := []structures.Sought{{Name: []byte("none")}}
+	for step := range structures.ApproachSteps {
+		if !h.Approach(list, step) {
+			t.Fatal("a large hash has no table")
 		}
 	}
-	if told < fields/2 {
-		t.Errorf("the segments of %d of %d fields are told", told, fields)
+	if list[0].First != nil {
+		t.Error("a field that is missing has an entry")
 	}
 }

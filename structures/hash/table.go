@@ -120,7 +120,7 @@ func (h *Hash) tablePut(field, value []byte, expiry int64) (was int64, created b
 		scratch = nil
 	}
 	memory, live, changed := s.memory(), s.live(), s.unwritten()
-	was, created = s.put(s.tag(hash), field, value, expiry, scratch)
+	was, created = s.put(h.keys.Fields, hash, field, value, expiry, scratch)
 	t.memory += s.memory() - memory
 	t.live += s.live() - live
 	t.changed += s.unwritten() - changed
@@ -172,7 +172,7 @@ func (h *Hash) split(b *branch, level int, s *segment) {
 		t.memory += segmentSize + branchSize
 		b, level = below.below, level+1
 	}
-	count, size := s.lower(1<<31), 0
+	count, size := s.lower(s.tag(s.prefix|1<<(63-s.depth))), 0
 	for _, p := range s.slots[:count] {
 		e := readEntry(s.buf, int(p.at))
 		size += e.size
@@ -195,9 +195,13 @@ func (h *Hash) descend(s *segment, bit uint64, slots []slot, size int) *segment 
 
 // move adds entries of a segment to another one.
 func (h *Hash) move(to, from *segment, slots []slot) {
+	same := to.tagFrom() == from.tagFrom()
 	for _, p := range slots {
 		e := readEntry(from.buf, int(p.at))
-		to.adopt(to.tag(h.hashOf(e.field)), &e)
+		if !same {
+			p.tag = to.tag(h.hashOf(e.field))
+		}
+		to.adopt(p.tag, from.buf[e.at:e.at+e.size], e.expiry)
 	}
 }
 

@@ -41,7 +41,7 @@ func (h *Hash) loadTails(s *segment, tails []byte) error {
 		if hash&^(math.MaxUint64>>s.depth) != s.prefix {
 			return fmt.Errorf("field of another page in a tail: %w", structures.ErrCorrupt)
 		}
-		s.put(s.tag(hash), e.field, e.value, e.expiry, nil)
+		s.put(h.keys.Fields, hash, e.field, e.value, e.expiry, nil)
 		h.longest = max(h.longest, uint32(len(e.field)), uint32(len(e.value)))
 		tails = tails[e.size:]
 	}
@@ -75,9 +75,9 @@ func (h *Hash) addTo(c, s *segment) {
 		}
 		e := readEntry(s.buf, at)
 		at += e.size
-		tag := s.tag(h.hashOf(e.field))
-		if _, old, found := c.find(tag, e.field); !found || !bytes.Equal(old.value, e.value) {
-			c.put(tag, e.field, e.value, e.expiry, nil)
+		hash := h.hashOf(e.field)
+		if _, old, found := c.find(c.tag(hash), e.field); !found || !bytes.Equal(old.value, e.value) {
+			c.put(h.keys.Fields, hash, e.field, e.value, e.expiry, nil)
 		}
 	}
 	if s.tail == len(s.buf) {
@@ -92,7 +92,7 @@ func (t *table) send(s *segment) (freed int) {
 	for _, p := range s.slots {
 		s.filter.Add(p.tag)
 	}
-	s.fields, s.disk = uint16(len(s.slots)), s.here()
+	s.fields, s.disk = uint16(len(s.slots)), uint32(s.here())
 	s.slots, s.buf, s.dead, s.tail, s.away = nil, nil, 0, 0, true
 	freed = before - s.memory()
 	t.memory -= freed
@@ -108,7 +108,7 @@ func (t *table) forget(s *segment) (freed int) {
 		s.filter.Add(p.tag)
 	}
 	s.fields += uint16(len(s.slots))
-	s.disk += s.here()
+	s.disk += uint32(s.here())
 	s.slots, s.buf, s.dead, s.tail = nil, nil, 0, 0
 	freed = before - s.memory()
 	t.memory -= freed

@@ -1,16 +1,9 @@
 package set
 
-import "unsafe"
+import "github.com/vigildb/vigil/structures"
 
-// Place is where a member lies that is no integer: those are close together.
-func (s *Set) Place(member []byte) (place uint64, ok bool) {
-	if _, integer := parse(member); integer {
-		return 0, false
-	}
-	return s.rest.Place(member)
-}
-
-// Ahead is that of the hash of the members.
-func (s *Set) Ahead(place uint64, step int) (first, last unsafe.Pointer) {
-	return s.rest.Ahead(place, step)
+// Approach is that of the hash of the members that are no integers: integers are close
+// together.
+func (s *Set) Approach(list []structures.Sought, step int) bool {
+	return s.rest.Approach(list, step)
 }
