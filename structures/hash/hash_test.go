@@ -223,7 +223,12 @@ func checkTable(t *testing.T, h *Hash) {
 		checkSegment(t, h, s)
 		return true
 	})
-	memory += branchMemory(&h.table.root)
+	if root := h.table.root; root != nil {
+		memory += branchSize + branchMemory(root)
+		if h.table.only != nil || *root == (branch{}) {
+			t.Fatal("the first branch is not needed")
+		}
+	}
 	if h.table.memory != memory || h.table.live != live || h.table.segments != segments {
 		t.Fatalf("table %+v, counted %d memory, %d live, %d segments", h.table, memory, live, segments)
 	}

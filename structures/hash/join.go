@@ -27,6 +27,10 @@ func (h *Hash) settle(s *segment) {
 // this leaves empty.
 func (h *Hash) removeSegment(s *segment) {
 	h.retire(s)
+	if s.depth == 0 {
+		h.table.only = nil
+		return
+	}
 	for level := levelOf(s.depth); ; level-- {
 		b := h.table.branchAt(s.prefix, level)
 		if level == levelOf(s.depth) {
@@ -34,11 +38,21 @@ func (h *Hash) removeSegment(s *segment) {
 		} else {
 			b[placeOf(s.prefix, level)] = nil
 		}
-		if level == 0 || *b != (branch{}) {
+		if *b != (branch{}) {
+			return
+		}
+		if level == 0 {
+			h.table.removeRoot(nil)
 			return
 		}
 		h.table.memory -= segmentSize + branchSize
 	}
+}
+
+// removeRoot removes the first branch, so that a segment of depth 0 is the only one, or none is.
+func (t *table) removeRoot(only *segment) {
+	t.root, t.only = nil, only
+	t.memory -= branchSize
 }
 
 // retire takes a segment out of the account and notes that its page is gone.
@@ -51,7 +65,7 @@ func (h *Hash) retire(s *segment) {
 
 // branchAt returns the branch of a level on the way to a hash.
 func (t *table) branchAt(hash uint64, level int) *branch {
-	b := &t.root
+	b := t.root
 	for l := range level {
 		b = b[placeOf(hash, l)].below
 	}
@@ -90,6 +104,10 @@ func (h *Hash) join(s *segment) *segment {
 	h.table.live += to.live()
 	h.table.changed += to.unwritten()
 	h.table.segments++
+	if to.depth == 0 {
+		h.table.removeRoot(to)
+		return to
+	}
 	if up := levelOf(to.depth); up < level {
 		// The branch is down to one segment, which goes into its place.
 		b, level = h.table.branchAt(to.prefix, up), up

@@ -171,9 +171,36 @@ func (h *Hash) SetPage(id uint64, page []byte) error {
 
 // hang puts a segment that was loaded, or is away, into its place.
 func (h *Hash) hang(s *segment) error {
-	t, id := h.table, s.id()
-	level := levelOf(s.depth)
-	b := &t.root
+	t := h.table
+	if err := t.hang(s); err != nil {
+		return err
+	}
+	t.memory += s.memory()
+	t.live += s.live()
+	t.segments++
+	h.count += s.len()
+	h.peak = uint32(min(uint64(h.count), math.MaxUint32))
+	h.timed += int(s.timed)
+	h.tagged = h.tagged || s.timed > 0
+	h.nextExpiry = min(h.nextExpiry, s.nextExpiry)
+	return nil
+}
+
+// hang puts a segment into its place, which is to be empty.
+func (t *table) hang(s *segment) error {
+	id, level := s.id(), levelOf(s.depth)
+	if t.only != nil || s.depth == 0 && t.root != nil {
+		return fmt.Errorf("hash page %x overlaps another: %w", id, structures.ErrCorrupt)
+	}
+	if s.depth == 0 {
+		t.only = s
+		return nil
+	}
+	if t.root == nil {
+		t.root = new(branch)
+		t.memory += branchSize
+	}
+	b := t.root
 	for l := range level {
 		next := b[placeOf(s.prefix, l)]
 		switch {
@@ -190,14 +217,6 @@ func (h *Hash) hang(s *segment) error {
 		return fmt.Errorf("hash page %x overlaps another: %w", id, structures.ErrCorrupt)
 	}
 	b.fill(s.prefix, s.depth, level, s)
-	t.memory += s.memory()
-	t.live += s.live()
-	t.segments++
-	h.count += s.len()
-	h.peak = uint32(min(uint64(h.count), math.MaxUint32))
-	h.timed += int(s.timed)
-	h.tagged = h.tagged || s.timed > 0
-	h.nextExpiry = min(h.nextExpiry, s.nextExpiry)
 	return nil
 }
 

@@ -100,6 +100,11 @@ func TestHashRefusesBadPages(t *testing.T) {
 	other := empty()
 	structurestest.Shelf{ids[0]: first}.Load(t, other)
 	refused("given twice", other, ids[0], first)
+	const whole = 1 << 63 // the number of the page of a hash that has one
+	refused("a part and the whole", other, whole, first)
+	short := empty()
+	structurestest.Shelf{whole: first}.Load(t, short)
+	refused("the whole and a part", short, ids[1], pages[ids[1]])
 	if err := other.Complete(); !errors.Is(err, structures.ErrCorrupt) {
 		t.Errorf("missing pages: got %v", err)
 	}

@@ -24,14 +24,14 @@ func (h *Hash) Approach(list []structures.Sought, step int) bool {
 		f := &list[i]
 		if step == 0 {
 			f.Place = h.hashOf(f.Name)
-			f.Part = unsafe.Pointer(h.table.root[placeOf(f.Place, 0)])
+			f.Part = unsafe.Pointer(h.table.first(f.Place))
 		}
 		s := (*segment)(f.Part)
 		f.First, f.Last = nil, nil
 		switch {
 		case s == nil:
 		case step == 0:
-			h.table.approachSegment(f, s)
+			approachSegment(f, s)
 		case step == 1:
 			approachSlot(f, s)
 		default:
@@ -41,8 +41,16 @@ func (h *Hash) Approach(list []structures.Sought, step int) bool {
 	return true
 }
 
+// first is the segment of a hash in the root, or what stands for it there.
+func (t *table) first(hash uint64) *segment {
+	if t.root == nil {
+		return t.only
+	}
+	return t.root[placeOf(hash, 0)]
+}
+
 // approachSegment goes on from the segment of the root, or what stands for it there.
-func (t *table) approachSegment(f *structures.Sought, s *segment) {
+func approachSegment(f *structures.Sought, s *segment) {
 	if s.below != nil {
 		s = s.below[placeOf(f.Place, 1)]
 		f.Part = unsafe.Pointer(s)

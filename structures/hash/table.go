@@ -7,7 +7,7 @@ import (
 
 // A large hash is a tree over the bits of its fields' hashes. A branch has 64
 // places for 6 bits; a segment takes 1, 2, 4 ... or all of them, as many as
-// have its prefix. Where no field is, places are empty.
+// have its prefix. Where no field is, places are empty. One segment needs no branch.
 //
 // It grows by the split of one segment of some kilobytes, and shrinks by the
 // joining of two. No operation touches all fields, the collector sees one
@@ -23,9 +23,10 @@ const (
 type branch [1 << branchBits]*segment
 
 type table struct {
-	root     branch
-	memory   int // of segments and branches, without root
-	live     int // bytes of entries
+	root     *branch  // nil while there is one segment, or none
+	only     *segment // if root is nil: of depth 0
+	memory   int      // of segments and branches
+	live     int      // bytes of entries
 	segments int
 	away     int // segments that are on disk only
 	changed  int // about what writing all that changed costs, in bytes
@@ -36,9 +37,12 @@ type table struct {
 func (h *Hash) hashOf(field []byte) uint64 { return h.keys.Fields.Sum(field) }
 
 // seek returns the place of a hash: its branch, the level of that, and the
-// segment there, nil if the place is empty.
+// segment there, nil if the place is empty. A table without branches gives nil, 0 and its
+// segment.
 func (t *table) seek(hash uint64) (b *branch, level int, s *segment) {
-	b = &t.root
+	if b = t.root; b == nil {
+		return nil, 0, t.only
+	}
 	for {
 		s = b[placeOf(hash, level)]
 		if s == nil || s.below == nil {
@@ -131,18 +135,20 @@ func (h *Hash) tablePut(field, value []byte, expiry int64) (was int64, created b
 }
 
 // newSegment makes a segment for an empty place of a branch, and for as many
-// empty places around it as one prefix covers.
+// empty places around it as one prefix covers. A table without branches gets its first.
 func (t *table) newSegment(b *branch, level int, hash uint64) *segment {
-	depth := uint8(branchBits * (level + 1))
-	least := uint8(branchBits*level + 1)
-	if level == 0 {
-		least = 0
+	s := &segment{nextExpiry: math.MaxInt64, dirty: true}
+	if b == nil {
+		t.only = s
+	} else {
+		s.depth = uint8(branchBits * (level + 1))
+		least := uint8(branchBits*level + 1)
+		for s.depth > least && b.empty(hash, s.depth-1, level) {
+			s.depth--
+		}
+		s.prefix = hash &^ (math.MaxUint64 >> s.depth)
+		b.fill(hash, s.depth, level, s)
 	}
-	for depth > least && b.empty(hash, depth-1, level) {
-		depth--
-	}
-	s := &segment{depth: depth, prefix: hash &^ (math.MaxUint64 >> depth), nextExpiry: math.MaxInt64, dirty: true}
-	b.fill(hash, depth, level, s)
 	t.memory += segmentSize
 	t.segments++
 	return s
@@ -166,7 +172,11 @@ func (h *Hash) split(b *branch, level int, s *segment) {
 	if s.stored {
 		h.removed = append(h.removed, s.id())
 	}
-	if int(s.depth) == branchBits*(level+1) {
+	if b == nil {
+		t.only, t.root = nil, new(branch)
+		t.memory += branchSize
+		b = t.root
+	} else if int(s.depth) == branchBits*(level+1) {
 		below := &segment{below: new(branch)}
 		b[placeOf(s.prefix, level)] = below
 		t.memory += segmentSize + branchSize
