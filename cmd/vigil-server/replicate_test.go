@@ -130,7 +130,7 @@ func TestRunningServersBecomeReplicas(t *testing.T) {
 		}
 		s.until(i, "CLUSTER INFO", "cluster_known_nodes:4")
 	}
-	s.want(3, "CLUSTER REPLICATE "+s.id(0), "ERR this server is a member of a group of several")
+	s.want(1, "CLUSTER REPLICATE "+s.id(0), "ERR To set a master the node must be empty and without assigned slots.")
 	s.want(0, "CLUSTER REPLICATE "+s.id(3), "ERR I can only replicate a master, not a replica.")
 	if got := s.call(0, "CLUSTER REPLICAS "+s.id(1)); !strings.Contains(got, s.address(3)) {
 		t.Errorf("CLUSTER REPLICAS: %s", got)
@@ -168,7 +168,57 @@ func TestRunningServersBecomeReplicas(t *testing.T) {
 	s.until(0, "GET a", "MOVED 15495 "+s.address(3))
 }
 
-// A server that is killed while it becomes a replica starts as a group by itself or as the replica, and
+// A replica that is told to replicate another master gets the keys of that one in the place of its own, and its
+// former master goes on without it.
+func TestReplicasGoToOtherMasters(t *testing.T) {
+	t.Parallel()
+	s := newShards(t)
+	s.empty(4)
+	s.halves()
+	s.want(0, "SET b 1", "OK")
+	s.want(1, "SET a 2", "OK")
+	s.until(3, "CLUSTER REPLICATE "+s.id(2), "OK")
+	s.want(2, "CLUSTER REPLICATE "+s.id(0), "ERR this server leads a group of several")
+	for _, i := range []int{3, 2} { // then its master is alone
+		s.until(i, "CLUSTER REPLICATE "+s.id(0), "OK")
+	}
+	for i := range 4 {
+		s.follows(i, 2, 0)
+		s.follows(i, 3, 0)
+	}
+	former := s.id(3)
+	s.until(3, "CLUSTER REPLICATE "+s.id(1), "OK")
+	for i := range 4 {
+		s.follows(i, 2, 0)
+		s.follows(i, 3, 1)
+		s.until(i, "CLUSTER INFO", "cluster_known_nodes:4")
+		if got := s.call(i, "CLUSTER NODES"); strings.Contains(got, former) {
+			t.Errorf("server %d still shows %s:\n%s", i, former, got)
+		}
+	}
+	client := dialAt(t, "tcp", s.up[3].p.addr)
+	if got := client.do(t, "READONLY"); got != "OK" {
+		t.Fatal(got)
+	}
+	if got := client.do(t, "GET a"); got != "2" {
+		t.Errorf("GET at the replica: got %s", got)
+	}
+	s.want(3, "GET b", "MOVED 3300 "+s.address(0))
+	s.until(0, "SET b 3", "OK") // there are two of its group
+	s.until(1, "WAIT 1 1000", "1")
+	s.want(0, "CLUSTER REPLICATE "+s.id(1), "ERR To set a master the node must be empty and without assigned slots.")
+
+	// It is the replica after a start, too.
+	s.kill(3)
+	s.run(3, "--cluster-enabled", "yes").await(t)
+	s.follows(0, 3, 1)
+	s.until(3, "CLUSTER REPLICATE "+s.id(0), "OK") // and back
+	for i := range 4 {
+		s.follows(i, 3, 0)
+	}
+}
+
+// A server that is killed while it becomes a replica, of its first master or of another one, starts as a group by itself or as a replica, and
 // becomes the replica when it is asked again.
 func TestServerIsKilledWhileItBecomesAReplica(t *testing.T) {
 	t.Parallel()
@@ -178,7 +228,7 @@ func TestServerIsKilledWhileItBecomesAReplica(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	r, as := rand.New(rand.NewPCG(seed, 1)), map[string]int{}
-	for range 8 {
+	for range 12 {
 		c := dialAt(t, "tcp", s.up[2].p.addr)
 		if err := c.send("CLUSTER REPLICATE " + s.id(r.IntN(2))); err != nil {
 			t.Fatal(err)
@@ -192,7 +242,7 @@ func TestServerIsKilledWhileItBecomesAReplica(t *testing.T) {
 				role = m[1][:5]
 			}
 		}
-		if as[role]++; role == "slave" {
+		if as[role]++; role == "slave" && r.IntN(2) > 0 { // else it goes over to another master, perhaps
 			s.until(2, "CLUSTER RESET", "OK")
 			s.until(2, "CLUSTER NODES", "myself,master")
 			s.want(2, "CLUSTER MEET 127.0.0.1 "+s.address(0)[len("127.0.0.1:"):], "OK")

@@ -10,8 +10,8 @@ import (
 // Membership is a server that can leave its group while it runs. The calls return when it has. Errors are
 // for clients, without a code.
 type Membership interface {
-	// Replicate has this server, a group by itself without slots and keys, become a member of the group that the
-	// one with an address leads.
+	// Replicate has this server, a group by itself without slots and keys or a replica, become a member of the group
+	// that the one with an address leads.
 	Replicate(ctx context.Context, master string) error
 	// Reset has this server be a group by itself, without slots, that knows no other one.
 	Reset(ctx context.Context) error
@@ -26,10 +26,11 @@ type Dismisser interface {
 	Dismiss(ctx context.Context, id, address string) error
 }
 
-// replicate makes an empty server a member of the group of a master.
+// replicate makes an empty server, or a replica of another one, a member of the group of a master.
 func replicate(c *commands.Ctx, n node) error {
 	own := n.m.Shards()[0]
 	single := len(n.m.Members) == 1
+	master := single || n.m.Leads
 	switch {
 	case n.myself:
 		return errReplicateSelf
@@ -40,7 +41,7 @@ func replicate(c *commands.Ctx, n node) error {
 			return err
 		}
 		return ok(c)
-	case single && own.Slots.Len() > 0:
+	case master && own.Slots.Len() > 0:
 		return errNotEmpty
 	}
 	return change(c, func(ctx context.Context, to Node) error {

@@ -24,7 +24,7 @@ import (
 var (
 	errNotSingle = errors.New("only a server with cluster-enabled yes leaves its group while it runs: a new one can join another (docs/cluster.md)")
 	errMoves     = errors.New("this server is on its way to another group")
-	errSeveral   = errors.New("this server is a member of a group of several: CLUSTER RESET takes it out of that")
+	errSeveral   = errors.New("this server leads a group of several: CLUSTER FAILOVER at another one of them makes it a replica")
 	errHasSlots  = errors.New("the group of this server has slots")
 	errHasKeys   = errors.New("this server has keys")
 	errNoMaster  = errors.New("that server is not known to lead a group")
@@ -35,9 +35,9 @@ var (
 // moveTimeout is how long a server waits for a group to take it in or to let it go.
 const moveTimeout = 10 * time.Second
 
-// Replicate has this server, which is a group by itself without slots and keys, become a member of the group
-// that the server with an address of clients leads. It returns when clients can read this server, or after a while if
-// much data is on its way.
+// Replicate has this server become a member of the group that the server with an address of clients leads: one that
+// is a group by itself without slots and keys, or a replica, which its group lets go and which loses its data. It returns
+// when clients can read this server, or after a while if much data is on its way.
 func (s *Seat) Replicate(ctx context.Context, master string) error {
 	return s.change(ctx, func(ctx context.Context, n *Node) error {
 		if err := n.mayMove(); err != nil {
@@ -50,6 +50,11 @@ func (s *Seat) Replicate(ctx context.Context, master string) error {
 		next, err := n.enroll(ctx, g)
 		if err != nil {
 			return err
+		}
+		if !n.gone.Load() && len(n.roster().IDs()) > 1 {
+			if err := n.resign(ctx); err != nil {
+				return err
+			}
 		}
 		err = s.move(n, next, func() error {
 			if !n.gone.Load() && n.runner.Load().Members().Claim.Slots.Len() > 0 { // which it got a moment ago
@@ -117,15 +122,15 @@ func (s *Seat) change(ctx context.Context, do func(ctx context.Context, n *Node)
 
 // mayMove returns why this server cannot leave its group for another one.
 func (n *Node) mayMove() error {
-	m := n.roster()
-	switch {
-	case n.gone.Load():
+	m, leads := n.roster(), n.runner.Load().View().Leads
+	switch several := len(m.IDs()) > 1; {
+	case n.gone.Load(), several && !leads:
 		return nil
-	case len(m.IDs()) > 1:
+	case several:
 		return errSeveral
 	case m.Claim.Slots.Len() > 0:
 		return errHasSlots
-	case !n.runner.Load().View().Leads: // it may not have read all that it has
+	case !leads: // it may not have read all that it has
 		return errSettles
 	}
 	return nil
