@@ -45,6 +45,7 @@ var (
 	_ keys.Remote              = (*session)(nil)
 	_ members.Changes          = (*session)(nil)
 	_ members.Rebalancer       = (*session)(nil)
+	_ members.Sharer           = (*session)(nil)
 	_ members.Upgrader         = (*session)(nil)
 	_ members.ClusterSnapshots = (*session)(nil)
 	_ pubsub.Broker            = (*session)(nil)

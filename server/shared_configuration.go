@@ -41,6 +41,42 @@ func (s *session) keepSet(pairs []string, shared []conf.Pair) error {
 	return s.tx.Err()
 }
 
+// Unshare has each member have its own values again of directives. All are examined before one is changed.
+func (s *session) Unshare(directives []string) error {
+	names := make([]string, len(directives))
+	for i, d := range directives {
+		name, ok := s.srv.config.SharedName(d)
+		switch {
+		case !ok && s.srv.config.Known(d):
+			return commands.Errorf("ERR '%.128s' is each member's own", d)
+		case !ok:
+			return commands.Errorf("ERR Unknown parameter '%.128s'", d)
+		}
+		names[i] = name
+	}
+	if !s.textsHeld {
+		return errNothingShared
+	}
+	changed := names[:0]
+	for _, name := range names {
+		if _, ok := s.tx.Directive(name); ok {
+			s.tx.DeleteDirective(name)
+			s.keptTexts = true
+			changed = append(changed, name)
+		}
+	}
+	if err := s.tx.Err(); err != nil {
+		return err
+	}
+	if len(changed) > 0 {
+		s.srv.takeConfiguration(nil, changed)
+	}
+	return nil
+}
+
+// errNothingShared is the error of UNSHARE in a group whose members do not share directives yet.
+const errNothingShared = commands.WireError("ERR The group shares no parameters before VIGIL.CLUSTER UPGRADE")
+
 // takeConfiguration takes directives over from the store: some by name, or all with nil. It is called with all shards
 // locked, or before the server takes part in its group.
 func (srv *Server) takeConfiguration(values map[string]string, changed []string) {

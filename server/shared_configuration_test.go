@@ -319,10 +319,52 @@ func TestDirectiveThatIsGivenBackIsTheMembersOwn(t *testing.T) {
 	admin := c.dial()
 	admin.want("CONFIG SET timeout 70", "OK")
 	admin.want("CONFIG SET timeout 71 busy-reply-threshold 80", "OK")
-	c.texts(func(tx *persistence.Tx) { tx.DeleteDirective("timeout") })
-	admin.want("SET k v", "OK")
+	admin.want("VIGIL.CLUSTER UNSHARE timeout hash-max-ziplist-value", "OK") // one under its former name, of which the group has no value
+	c.has("timeout", "0")
 	c.follower.has("timeout", "7")
 	c.follower.has("busy-reply-threshold", "80")
+	lsn := c.srv.store.Stats().LSN
+	admin.want("VIGIL.CLUSTER UNSHARE TIMEOUT timeout", "OK")
+	if got := c.srv.store.Stats().LSN; got != lsn {
+		t.Errorf("record %d for what is each member's own", got)
+	}
+	admin.want("CONFIG SET timeout 72", "OK")
+	c.follower.has("timeout", "72")
+	c.fail()
+	c.follower.dial().want("VIGIL.CLUSTER UNSHARE timeout busy-reply-threshold", "OK")
+	c.follower.has("timeout", "7")
+	c.follower.has("busy-reply-threshold", "5000")
+}
+
+// A call that names a directive which cannot be given back gives none back, and a follower gives none.
+func TestDirectivesThatCannotBeGivenBackStayShared(t *testing.T) {
+	c := newCouple(t, nil, strings.Fields("--timeout 7"))
+	admin := c.dial()
+	admin.want("CONFIG SET timeout 70", "OK")
+	admin.want("VIGIL.CLUSTER UNSHARE timeout maxmemory", "(error) ERR 'maxmemory' is each member's own")
+	admin.want("VIGIL.CLUSTER UNSHARE timeout no-such", "(error) ERR Unknown parameter 'no-such'")
+	c.follower.dial().want("VIGIL.CLUSTER UNSHARE timeout", "(error) READONLY You can't write against a read only replica.")
+	c.has("timeout", "70")
+	c.follower.has("timeout", "70")
+	for _, m := range []*testGroup{c.g, c.other} {
+		m.m.SetLevel(persistence.LevelUntold)
+	}
+	admin.want("VIGIL.CLUSTER UNSHARE timeout", "(error) ERR The group shares no parameters before VIGIL.CLUSTER UPGRADE")
+	c.has("timeout", "70")
+}
+
+// A deposed leader has the value of the group again of what it gave back in vain.
+func TestDeposedLeaderSharesAgainWhatItGaveBack(t *testing.T) {
+	r, g := newGroupRig(t, func(o *Options) { o.Config = testConfig(t, strings.Fields("--timeout 7")...) })
+	r.dial().want("CONFIG SET timeout 70", "OK")
+	g.holdBack(true)
+	r.dial().send("VIGIL.CLUSTER", "UNSHARE", "timeout")
+	r.until("the change is in memory", func() bool { return r.srv.stats.calls("vigil.cluster|unshare") == 1 })
+	if got := r.srv.config.Overruled(); len(got) > 0 {
+		t.Errorf("the group has %q", got)
+	}
+	g.depose()
+	r.has("timeout", "70")
 }
 
 // A server that leaves its group has the values of its configuration again.

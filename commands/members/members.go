@@ -46,6 +46,7 @@ func Group() commands.Group {
 		row("SNAPSHOT", -3, "<CREATE [name] | LIST | DELETE name>", "O(f) for f files of the stores of all groups, and some rounds of messages between these.", "Makes, lists and removes snapshots of a whole cluster, in which every slot is once.", snapshot),
 		row("STATUS", 2, "", "O(n) for n members of the group", "Describes the members and what the member that is asked knows of them.", status),
 		row("TRANSFER", 3, "member", "O(n) for n members of the group", "Has another member lead.", transfer),
+		unshareRow(row("UNSHARE", -3, "parameter [parameter ...]", "O(n) for n parameters", "Has each member have its own value again of parameters that the group shares.", unshare)),
 		row("UPGRADE", -2, "[DRYRUN]", change, "Has the members use what all of them have a version for, and older versions do not read.", upgrade),
 		commands.Help("VIGIL.CLUSTER", "0.2.0", commands.Loading|commands.Stale),
 	}}

@@ -20,8 +20,18 @@ var errNotShared = errors.New("this version has no such directive of a group")
 
 // Shared reports whether the members of a group share a directive.
 func (c *Config) Shared(name string) bool {
+	_, ok := c.SharedName(name)
+	return ok
+}
+
+// SharedName returns the name of a directive, of which an alias may be given, if the members of a
+// group share it.
+func (c *Config) SharedName(name string) (full string, ok bool) {
 	row, ok := c.lookup(name)
-	return ok && c.rows[row].flags&shared != 0
+	if !ok || c.rows[row].flags&shared == 0 {
+		return "", false
+	}
+	return c.rows[row].name, true
 }
 
 // keepLocked has the shared directives of a CONFIG SET kept. From then on they have an own value beneath.

@@ -53,7 +53,7 @@ func init() {
 	for _, name := range []string{"CKQUORUM", "FAILOVER", "GET-MASTER-ADDR-BY-NAME", "MASTER", "MASTERS", "MYID", "REPLICAS", "SENTINELS", "SLAVES"} {
 		Sizeless["SENTINEL "+name] = fixed
 	}
-	for _, name := range []string{"BURY", "LEAVE", "REBALANCE", "RECOVER", "REPLACE", "SNAPSHOT", "STATUS", "TRANSFER", "UPGRADE"} {
+	for _, name := range []string{"BURY", "LEAVE", "REBALANCE", "RECOVER", "REPLACE", "SNAPSHOT", "STATUS", "TRANSFER", "UNSHARE", "UPGRADE"} {
 		Sizeless["VIGIL.CLUSTER "+name] = alone
 	}
 }
