@@ -18,7 +18,7 @@ import (
 // first, so whatever speaks against that is found while nothing has changed. Then its part in its own group
 // ends, and its store becomes that of the new member in one step (persistence.Member.Renew): a server that is
 // killed starts as the one or the other. A learner that never came up for that reason takes no part in anything,
-// and has its place when the server asks again. ADR 0063.
+// and has its place when the server asks again. ADR 0072.
 
 // Errors of servers that cannot become members of another group, for clients.
 var (

@@ -257,9 +257,13 @@ func (s *segment) trim() {
 	s.tail = len(s.buf)
 }
 
-// adopt adds an entry of another segment, of which the hash is greater than those here.
+// adopt adds an entry of another segment. Entries come in the order of their hashes there;
+// only where tags were equal on a page of an earlier version can they be out of order here.
 func (s *segment) adopt(tag uint32, entry []byte, expiry int64) {
-	s.slots = append(s.slots, slot{tag: tag, at: uint32(len(s.buf))})
+	i := len(s.slots)
+	for ; i > 0 && s.slots[i-1].tag > tag; i-- {
+	}
+	s.slots = slices.Insert(s.slots, i, slot{tag: tag, at: uint32(len(s.buf))})
 	s.buf = structures.Append(s.buf, entry)
 	s.retime(0, expiry)
 }

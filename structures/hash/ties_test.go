@@ -134,3 +134,17 @@ func TestDeepSegmentsHaveOtherTags(t *testing.T) {
 		}
 	}
 }
+
+// A page of an earlier version may have fields with equal tags in any order. When a deeper
+// segment adopts them, whose tags tell them apart, they are put in order.
+func TestAdoptedFieldsAreInOrder(t *testing.T) {
+	s := &segment{depth: tagStep}
+	for _, tag := range []uint32{3, 9, 5, 9, 4} {
+		s.adopt(tag, []byte{2, 1, byte('a' + tag)}, 0)
+	}
+	for i, want := range "defjj" {
+		if i >= len(s.slots) || string(readField(s.buf, int(s.slots[i].at))) != string(want) {
+			t.Fatalf("slots %v of %q", s.slots, s.buf)
+		}
+	}
+}
