@@ -52,6 +52,7 @@ type Server struct {
 	pause     pause
 	freeze    freeze
 	arrivals  arrivals
+	outages   outages
 	moves     moves
 	slowlog   slowlog
 	latency   latency

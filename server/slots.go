@@ -165,14 +165,10 @@ func (s *session) admitSlots(cmd *commands.Command, argv [][]byte) (keyed bool, 
 // admitShard refuses a call for a slot of another group, and one while not all slots can be used,
 // if that is asked for. One for a slot that comes to this group waits for it. own is nil if the group has all slots.
 func (s *session) admitShard(own *slots.Set, covered bool, effects commands.Flag, slot int) error {
-	set := s.srv.settings().conf
 	switch {
 	case own == nil, s.srv.opts.Group.Gone():
 		return nil // which redirect tells
-	case covered || !set.ClusterFullCoverage:
-	case effects&commands.PubSub != 0 && set.ClusterShardChannelsWhenDown:
-	case effects&(commands.Write|commands.PubSub) == 0 && set.ClusterReadsWhenDown:
-	default:
+	case !covered && s.srv.refusesUncovered(effects):
 		return errClusterDown
 	}
 	if own.Has(slot) {
@@ -185,6 +181,18 @@ func (s *session) admitShard(own *slots.Set, covered bool, effects commands.Flag
 		return errTryAgain
 	}
 	return s.srv.elsewhere(slot)
+}
+
+// refusesUncovered reports whether calls are refused while not all slots can be used.
+func (srv *Server) refusesUncovered(effects commands.Flag) bool {
+	set := srv.settings().conf
+	switch {
+	case !set.ClusterFullCoverage,
+		effects&commands.PubSub != 0 && set.ClusterShardChannelsWhenDown,
+		effects&(commands.Write|commands.PubSub) == 0 && set.ClusterReadsWhenDown:
+		return false
+	}
+	return true
 }
 
 // elsewhere is the error of a call for a slot that is not this group's.

@@ -77,6 +77,7 @@ func (s *session) park(cmd *commands.Command, argv [][]byte, wait *commands.Wait
 		s.srv.poll(w, wait.Until, wait.Again)
 	}
 	s.srv.waiting.enter(w)
+	s.srv.outages.watch(s.srv)
 	if wait.Until == nil {
 		s.srv.remind(w, wait.Again)
 	}
