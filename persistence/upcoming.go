@@ -16,15 +16,15 @@ type Upcoming struct {
 	db       int
 	keys     []upcomingKey
 	last     []byte              // the key that was added last
-	elements []structures.Sought // those of one key are next to each other
-	of       []int               // the key of each element, in keys
+	elements []structures.Sought // those of each key, in the order of keys
 }
 
 // upcomingKey is a key; table and object are known while Prefetch runs.
 type upcomingKey struct {
-	hash   uint64
-	table  *table  // nil if it is not to be looked into
-	object *object // nil if the key has none, or it is not known yet
+	hash     uint64
+	elements int     // how many there are of its value
+	table    *table  // nil if it is not to be looked into
+	object   *object // nil if the key has none, or it is not known yet
 }
 
 // usualRecord is how many bytes are fetched of a record: more than those of most have.
@@ -32,7 +32,7 @@ const usualRecord = 128
 
 // Reset makes the set empty, for keys of a database.
 func (u *Upcoming) Reset(s *Store, db int) {
-	u.s, u.db, u.keys, u.last, u.elements, u.of = s, db, u.keys[:0], nil, u.elements[:0], u.of[:0]
+	u.s, u.db, u.keys, u.last, u.elements = s, db, u.keys[:0], nil, u.elements[:0]
 }
 
 // Clear drops the references to the store, its objects and the bytes of callers.
@@ -55,7 +55,8 @@ func (u *Upcoming) Add(key []byte) (hash uint64) {
 // AddElement adds an element of the value of the key that was added last, whose bytes
 // stay as they are until Reset.
 func (u *Upcoming) AddElement(name []byte) {
-	u.elements, u.of = append(u.elements, structures.Sought{Name: name}), append(u.of, len(u.keys)-1)
+	u.elements = append(u.elements, structures.Sought{Name: name})
+	u.keys[len(u.keys)-1].elements++
 }
 
 // Prefetch prefetches the memory of the keys and elements. For one of them the command
@@ -144,15 +145,15 @@ func (k *upcomingKey) prefetchRecord() {
 
 // prefetchElements takes a step for all elements.
 func (u *Upcoming) prefetchElements(step int) {
-	for at := 0; at < len(u.elements); {
-		from, key := at, u.of[at]
-		for at++; at < len(u.elements) && u.of[at] == key; at++ {
-		}
-		k := &u.keys[key]
-		if k.table == nil || len(u.keys) > 1 && k.object == nil {
+	rest := u.elements
+	for i := range u.keys {
+		k := &u.keys[i]
+		list := rest[:k.elements]
+		rest = rest[k.elements:]
+		if len(list) == 0 || k.table == nil || len(u.keys) > 1 && k.object == nil {
 			continue // a record, or missing
 		}
-		k.prefetchElements(u.elements[from:at], step)
+		k.prefetchElements(list, step)
 	}
 }
 
