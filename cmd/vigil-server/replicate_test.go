@@ -218,8 +218,8 @@ func TestReplicasGoToOtherMasters(t *testing.T) {
 	}
 }
 
-// A server that is killed while it becomes a replica, of its first master or of another one, starts as a group by itself or as a replica, and
-// becomes the replica when it is asked again.
+// A server that is killed while it becomes a replica, of its first master or of another one, starts as a group
+// by itself or as a replica, and becomes the replica when it is asked again.
 func TestServerIsKilledWhileItBecomesAReplica(t *testing.T) {
 	t.Parallel()
 	s := newShards(t)

@@ -51,10 +51,8 @@ func (s *Seat) Replicate(ctx context.Context, master string) error {
 		if err != nil {
 			return err
 		}
-		if !n.gone.Load() && len(n.roster().IDs()) > 1 {
-			if err := n.resign(ctx); err != nil {
-				return err
-			}
+		if err := n.resign(ctx); err != nil {
+			return err
 		}
 		err = s.move(n, next, func() error {
 			if !n.gone.Load() && n.runner.Load().Members().Claim.Slots.Len() > 0 { // which it got a moment ago
@@ -74,13 +72,10 @@ func (s *Seat) Replicate(ctx context.Context, master string) error {
 // leaves that first, and loses its data, which the others have; one that is alone must not have keys.
 func (s *Seat) Reset(ctx context.Context) error {
 	return s.change(ctx, func(ctx context.Context, n *Node) error {
-		switch alone := len(n.roster().IDs()) == 1; {
-		case n.gone.Load():
-		case !alone:
-			if err := n.resign(ctx); err != nil {
-				return err
-			}
-		case !n.runner.Load().View().Leads:
+		if err := n.resign(ctx); err != nil {
+			return err
+		}
+		if !n.gone.Load() && !n.runner.Load().View().Leads {
 			return errSettles
 		}
 		next := &identity{Name: drawName(), Member: singleID, Starts: n.self.Starts, Address: n.self.Address}
@@ -206,9 +201,13 @@ func (n *Node) settle(ctx context.Context) {
 	told.Wait()
 }
 
-// resign has the group let this member go.
+// resign has a group of several let this member go, if it has not done so.
 func (n *Node) resign(ctx context.Context) error {
-	if m := n.roster(); m.Voter(n.self.Member) && len(m.Conf.GetVoters()) == 1 {
+	m := n.roster()
+	if n.gone.Load() || len(m.IDs()) == 1 {
+		return nil
+	}
+	if m.Voter(n.self.Member) && len(m.Conf.GetVoters()) == 1 {
 		return ErrLastVoter
 	}
 	n.leaving.Store(true) // attend asks for it
