@@ -223,11 +223,12 @@ func (o *others) take(letter []byte) error {
 		return err
 	}
 	o.mu.Lock()
-	news, kept := false, false
+	news, kept, dissolved := false, false, false
 	for name, g := range t {
 		before := o.table[name]
 		if name == o.name {
 			o.outdone = o.outdone || o.own != nil && o.own.outdone(g)
+			dissolved = o.own != nil && o.own.Leader != o.n.self.Member && o.own.dissolvedBy(g)
 			continue
 		}
 		if before == nil && (len(g.Members) == 0 || !o.table.hasRoom()) {
@@ -250,6 +251,9 @@ func (o *others) take(letter []byte) error {
 		text = o.table.encode()
 	}
 	o.mu.Unlock()
+	if dissolved { // the leader has left after this member, which has not heard that it was let go
+		o.n.dismiss("the group is dissolved")
+	}
 	if kept {
 		o.n.note(func(self *identity) { self.Others = text })
 		o.tell()

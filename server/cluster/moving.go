@@ -281,15 +281,21 @@ func (s *Seat) lost(err error) error {
 	return err
 }
 
-// without returns the table without a group, and with what others are to know of the own one: that nobody is a
-// member of it any more, unless it lets this server go and lives on.
+// without returns the table without a group, and with what is to be known of the own one: that nobody is a member of it
+// any more, or if it has let this server go and lives on, what it is without it.
 func (o *others) without(name string) table {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	t := maps.Clone(o.table)
 	delete(t, name)
-	if !o.n.gone.Load() && t.hasRoom() {
+	switch {
+	case !t.hasRoom():
+	case !o.n.gone.Load():
 		t[o.name] = o.dissolvedLocked()
+	case o.own != nil:
+		g := *o.own
+		g.Members = slices.DeleteFunc(slices.Clone(g.Members), func(m GroupMember) bool { return m.ID == o.n.self.Member })
+		t[o.name] = &g
 	}
 	return t
 }

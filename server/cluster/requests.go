@@ -91,6 +91,7 @@ func (n *Node) serveRequest(ctx context.Context, q *request) *reply {
 		err = r.Promote(ctx, q.Member, q.Replaces)
 	case asksLeave:
 		err = r.Leave(ctx, q.Member, false)
+		a.Gone = err == nil // it may be the last time that it is told: a leader that is alone may leave, too
 	case asksExpel:
 		if !slices.Contains(n.roster().Left, q.Leaves) {
 			err = r.Leave(ctx, q.Leaves, false)

@@ -56,6 +56,11 @@ func (g *Group) same(o *Group) bool {
 	return g != nil && o != nil && g.Index == o.Index && g.Term == o.Term && g.Leader == o.Leader && g.Claim.Since == o.Claim.Since
 }
 
+// dissolvedBy reports whether news of a group tell that nobody is a member of it any more.
+func (g *Group) dissolvedBy(by *Group) bool {
+	return len(by.Members) == 0 && len(g.Members) > 0 && len(joined(g, by).Members) == 0
+}
+
 // outdone reports whether news of a group tells of an entry or a leadership that the group itself, as it is, has not
 // come to.
 func (g *Group) outdone(by *Group) bool {

@@ -75,6 +75,29 @@ func TestGroupFoundedAnewIsBelieved(t *testing.T) {
 	}
 }
 
+// A group is dissolved for who is of it by news behind what it knows, and by no others.
+func TestGroupIsDissolvedByLaterNews(t *testing.T) {
+	members := []GroupMember{{ID: 1, Address: "h:1"}, {ID: 2, Address: "h:2"}}
+	own := &Group{Name: "a", Index: 7, Claim: Claim{Since: 5}, Members: members}
+	for _, x := range []struct {
+		by   Group
+		want bool
+	}{
+		{Group{Index: 8, Claim: Claim{Since: 5}}, true},
+		{Group{Index: 1, Claim: Claim{Since: 6}}, true},
+		{Group{Index: 7, Claim: Claim{Since: 5}}, false},
+		{Group{Index: 9, Claim: Claim{Since: 4}}, false},
+		{Group{Index: 9, Claim: Claim{Since: 5}, Members: members[:1]}, false},
+	} {
+		if got := own.dissolvedBy(&x.by); got != x.want {
+			t.Errorf("by entry %d with %d members, claimed at %d: %v", x.by.Index, len(x.by.Members), x.by.Claim.Since, got)
+		}
+	}
+	if new(Group).dissolvedBy(&Group{Index: 1}) {
+		t.Error("a group of which nothing is known yet is dissolved")
+	}
+}
+
 // Each slot is of the group that has had slots for longest, whatever the order in which groups are heard of.
 func TestSlotOfTwoGroupsIsTheSeniorOnes(t *testing.T) {
 	group := func(name string, since uint64, of string) *Group {

@@ -1,0 +1,63 @@
+package cluster
+
+import (
+	"net"
+	"slices"
+	"strconv"
+	"testing"
+)
+
+// A member of a dissolved group that has not heard that it was let go finds that out by what others tell, and becomes
+// a member of another group. Its leader goes by nobody else.
+func TestMemberLeavesADissolvedGroup(t *testing.T) {
+	a, b := twoMoving(t)
+	address := func(m *moving) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(m.port)) }
+	c := newMoving(t, nil, address(a))
+	c.until("it knows both others", func() bool {
+		d := c.node.Division()
+		return len(d.Others) == 2 && d.Others[0].Leader != 0 && d.Others[1].Leader != 0
+	})
+	if err := c.seat.Replicate(t.Context(), address(b)); err != nil {
+		t.Fatal(err)
+	}
+	n, o := c.seat.Node(), b.node.others
+	c.until("it knows its group", func() bool { n.others.look(); return len(n.roster().IDs()) == 2 })
+	if left := n.others.without(a.node.Name())[b.node.Name()]; left == nil || len(left.Members) > 0 {
+		t.Errorf("a group whose member is not let go counts as %+v", left)
+	}
+	o.mu.Lock()
+	g := o.dissolvedLocked()
+	o.mu.Unlock()
+	g.Index += 1000
+	letter := appendLetter(nil, "", false, table{b.node.Name(): g})
+	for _, at := range []*Node{b.node, n} {
+		if err := at.others.take(letter); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if b.node.Gone() || !n.Gone() {
+		t.Errorf("its leader has left: %v, its member: %v", b.node.Gone(), n.Gone())
+	}
+	left := n.others.without(a.node.Name())[b.node.Name()]
+	if left == nil || len(left.Members) != 1 || slices.ContainsFunc(left.Members, func(m GroupMember) bool { return m.ID == n.self.Member }) {
+		t.Errorf("the group that it has left counts as %+v", left)
+	}
+	if err := c.seat.Replicate(t.Context(), address(a)); err != nil {
+		t.Error(err)
+	}
+}
+
+// A member that asks to leave is told by the reply that it has: nobody may be there to tell it later.
+func TestReplyTellsAMemberThatItHasLeft(t *testing.T) {
+	a, _ := twoMoving(t)
+	c := newMoving(t, nil, net.JoinHostPort("127.0.0.1", strconv.Itoa(a.port)))
+	c.until("it knows the other", func() bool {
+		return len(c.node.Division().Others) > 0 && c.node.ledBy(net.JoinHostPort("127.0.0.1", strconv.Itoa(a.port))) != nil
+	})
+	if err := c.seat.Replicate(t.Context(), net.JoinHostPort("127.0.0.1", strconv.Itoa(a.port))); err != nil {
+		t.Fatal(err)
+	}
+	if got := a.node.serveRequest(t.Context(), &request{What: asksLeave, Member: c.seat.Node().self.Member}); got.Error != "" || !got.Gone {
+		t.Errorf("got %+v", got)
+	}
+}
