@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/vigildb/vigil/commands"
@@ -12,7 +13,8 @@ import (
 )
 
 // A master without slots leaves the cluster when CLUSTER FORGET of it is sent to any other server, as a replica leaves its
-// group: that server asks it to forget the cluster itself, which it alone can do. ADR 0072.
+// group: that server asks it to forget the cluster itself, which it alone can do. If it has replicas, it is asked when these have
+// gone: redis-cli --cluster del-node asks some servers to forget a master before it has the replicas go over to others. ADR 0072.
 
 // asksDismiss is asked of a server that is a group by itself: forget the cluster, unless it has slots or keys.
 const asksDismiss = "dismiss"
@@ -24,6 +26,13 @@ const (
 	lookForDismissed = 20 * time.Millisecond
 	maxDismissLooks  = 500
 	maxUnheardLooks  = 50
+)
+
+// A master whose replicas are still there leaves after them: looks whether it is alone are lookForAlone apart, and there are
+// maxAloneLooks, which is a minute.
+const (
+	lookForAlone  = 100 * time.Millisecond
+	maxAloneLooks = 600
 )
 
 var (
@@ -63,6 +72,64 @@ func (h host) Dismiss(ctx context.Context, id, address string) error {
 		}
 		return cmp.Or(err, errDismissLate)
 	})
+}
+
+// DismissAlone has the server with an ID forget the cluster when its replicas have gone, as [cluster.Dismisser] says. One that is
+// looked at already is not looked at twice.
+func (h host) DismissAlone(id string) {
+	srv := h.srv
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	if srv.closed || slices.Contains(srv.dismissing, id) {
+		return
+	}
+	srv.dismissing = append(srv.dismissing, id)
+	srv.workers.Go(func() {
+		defer srv.endDismissal(id)
+		if err := h.dismissAlone(srv.done, id); err != nil && srv.done.Err() == nil {
+			srv.logf(LogWarning, "CLUSTER FORGET of %s was sent to this server, and it stays: %v", id, err)
+		}
+	})
+}
+
+// endDismissal has a master not be looked at any more.
+func (srv *Server) endDismissal(id string) {
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	srv.dismissing = slices.DeleteFunc(srv.dismissing, func(other string) bool { return other == id })
+}
+
+// dismissAlone waits until a master has no replicas, and has it forget the cluster.
+func (h host) dismissAlone(ctx context.Context, id string) error {
+	for range maxAloneLooks {
+		switch g, address := h.ledBy(id); {
+		case g == nil: // it has left, or another one leads in its place
+			return nil
+		case g.Slots.Len() > 0:
+			return errDismissSlots
+		case len(g.Members) == 1:
+			return h.Dismiss(ctx, id, address)
+		}
+		if h.srv.rest(ctx, lookForAlone); ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
+	return errDismissReplicas
+}
+
+// ledBy returns the other group that the server with an ID leads, and the address of that, or nil.
+func (h host) ledBy(id string) (g *commands.Shard, address string) {
+	m := h.Membership()
+	if m == nil {
+		return nil, ""
+	}
+	for i := range m.OtherShards {
+		g := &m.OtherShards[i]
+		if k := slices.IndexFunc(g.Members, func(m commands.Member) bool { return m.ID == id }); k >= 0 && k == g.Leader {
+			return g, g.Members[k].Address()
+		}
+	}
+	return nil, ""
 }
 
 // askToLeave asks a server to forget the cluster, and reports whether it does. The error is errDismissMoves if it may soon.
@@ -110,10 +177,15 @@ func (srv *Server) dismissed(ctx context.Context, m *commands.Membership, node s
 	}
 	srv.mu.Lock()
 	defer srv.mu.Unlock()
-	if srv.closed {
+	switch {
+	case srv.closed:
 		return &partReply{Error: errDismissSettles.Error()}
+	case slices.Contains(srv.dismissing, node): // several servers were told
+		return &partReply{}
 	}
+	srv.dismissing = append(srv.dismissing, node)
 	srv.workers.Go(func() { // ends with the group's part, or when that cannot end
+		defer srv.endDismissal(node)
 		if err := srv.opts.Group.Reset(srv.done); err != nil {
 			srv.logf(LogWarning, "CLUSTER FORGET of this server was sent to another one, and it stays: %v", err)
 		}

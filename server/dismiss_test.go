@@ -79,14 +79,73 @@ func TestMasterWhoseSlotsAreOnTheirWayIsAskedAgain(t *testing.T) {
 	}
 }
 
-// A master with replicas is not forgotten before they are.
-func TestMasterWithReplicasIsNotForgotten(t *testing.T) {
+// A master with replicas is asked to leave once these have gone, if that is within a minute and it has got no slots by then.
+func TestMasterWithReplicasIsForgottenAfterThem(t *testing.T) {
 	r := newShardsRig(t)
-	r.know(func(m *commands.Membership) {
-		m.OtherShards = slices.Clone(m.OtherShards)
-		m.OtherShards[0].Slots = new(sets.Set)
-	})
-	r.dial().want("CLUSTER FORGET "+strings.Repeat("c", 40), "(error) ERR the node has replicas, which leave first: CLUSTER FORGET of each, or redis-cli --cluster del-node")
+	var asked atomic.Int64
+	r.g.others = func(_ context.Context, address string, q *partRequest) *partReply {
+		if asked.Add(1); address != "10.0.1.2:7000" || q.What != asksDismiss || q.Node != strings.Repeat("c", 40) {
+			t.Errorf("%s is asked %+v", address, q)
+		}
+		r.know(func(m *commands.Membership) { m.OtherShards = m.OtherShards[1:] })
+		return &partReply{}
+	}
+	start := host{r.srv}.Membership()
+	// group has the master and one replica, and that many slots.
+	group := func(change func(g *commands.Shard)) {
+		r.know(func(m *commands.Membership) {
+			m.OtherShards = slices.Clone(start.OtherShards)
+			m.OtherShards[0].Slots = new(sets.Set)
+			change(&m.OtherShards[0])
+		})
+	}
+	waits := func() int {
+		r.srv.mu.Lock()
+		defer r.srv.mu.Unlock()
+		return len(r.srv.dismissing)
+	}
+	c := r.dial()
+	forget := func() {
+		t.Helper()
+		group(func(*commands.Shard) {})
+		for range 2 { // tools ask several servers, and users again
+			c.want("CLUSTER FORGET "+strings.Repeat("c", 40), "OK")
+		}
+		if n := waits(); n != 1 {
+			t.Errorf("%d masters are to leave", n)
+		}
+	}
+	ends := func(how string) {
+		t.Helper()
+		r.until("it is given up or has left: "+how, func() bool {
+			r.clock.advance(lookForAlone)
+			return waits() == 0
+		})
+	}
+	c.want("CLUSTER FORGET "+strings.Repeat("c", 40)+" x", "(error) ERR wrong number of arguments for 'cluster|forget' command")
+
+	forget()
+	ends("the replica stays")
+	if !r.log.has("it stays: the node has replicas") {
+		t.Error("nobody is told that it stays")
+	}
+	forget()
+	group(func(g *commands.Shard) { g.Members, g.Leader, g.Slots = g.Members[1:], 0, mustSlots(t, "7") })
+	ends("it has got slots")
+	forget()
+	group(func(g *commands.Shard) { g.Members, g.Leader = g.Members[1:], -1 })
+	ends("it does not lead any more")
+	if n := asked.Load(); n > 0 {
+		t.Errorf("it was asked %d times", n)
+	}
+	forget()
+	group(func(g *commands.Shard) { g.Members, g.Leader = g.Members[1:], 0 })
+	ends("it is alone")
+	if n := asked.Load(); n != 1 {
+		t.Errorf("it was asked %d times", n)
+	}
+	forget()
+	// The rig closes the server now, which does not wait for a minute.
 }
 
 // A server forgets the cluster when another one asks it to, unless it has something to lose, or is another one by now.

@@ -77,6 +77,8 @@ type Server struct {
 	mu        sync.Mutex
 	listeners map[net.Listener]struct{} // guarded by mu
 	closed    bool                      // guarded by mu
+	// dismissing are the IDs of masters that are to leave when their replicas have, or of this server while it leaves. Guarded by mu.
+	dismissing []string
 
 	stop    context.CancelFunc // ends the background work
 	done    context.Context

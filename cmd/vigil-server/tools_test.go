@@ -51,6 +51,35 @@ func TestToolRemovesAMasterWithoutSlots(t *testing.T) {
 	}
 }
 
+// redis-cli --cluster del-node has the replicas of a master go over to others and takes it out, although it asks some servers to
+// forget the master before it does so.
+func TestToolRemovesAMasterWithReplicas(t *testing.T) {
+	t.Parallel()
+	s := newShards(t)
+	s.empty(5)
+	s.halves()
+	s.want(0, "SET b 1", "OK")
+	s.want(1, "SET a 2", "OK")
+	for i := 3; i < 5; i++ {
+		s.until(i, "CLUSTER REPLICATE "+s.id(2), "OK")
+	}
+	for i := range s.up {
+		s.follows(i, 3, 2)
+		s.follows(i, 4, 2)
+	}
+	if said, ok := s.tool("", "del-node", s.address(0), s.id(2)); !ok {
+		t.Fatalf("del-node: %s\n%s", said, s.up[2].p.out)
+	}
+	for _, i := range []int{0, 1, 3, 4} {
+		s.lacks(i, 2)
+		s.until(i, "CLUSTER INFO", "cluster_known_nodes:4\r\n")
+	}
+	s.until(2, "CLUSTER INFO", "cluster_known_nodes:1\r\n")
+	if said, ok := s.tool("", "check", s.address(3)); !ok || !strings.Contains(said, "All 16384 slots covered") {
+		t.Errorf("check: %s", said)
+	}
+}
+
 // redis-cli --cluster check finds a restored cluster whole.
 func TestToolChecksARestoredCluster(t *testing.T) {
 	t.Parallel()

@@ -19,7 +19,6 @@ const (
 	errNotEmpty        = commands.WireError("ERR To set a master the node must be empty and without assigned slots.")
 	errForgetSelf      = commands.WireError("ERR I tried hard but I can't forget myself...")
 	errForgetMaster    = commands.WireError("ERR Can't forget my master!")
-	errForgetReplicas  = commands.WireError("ERR the node has replicas, which leave first: CLUSTER FORGET of each, or redis-cli --cluster del-node")
 	errResetKeys       = commands.WireError("ERR CLUSTER RESET can't be called with master nodes containing keys")
 	errSetSlotMaster   = commands.WireError("ERR Please use SETSLOT only with masters.")
 	errSetSlotAction   = commands.WireError("ERR Invalid CLUSTER SETSLOT action or number of arguments. Try CLUSTER HELP")

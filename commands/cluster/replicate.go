@@ -24,6 +24,8 @@ type Dismisser interface {
 	// Dismiss has the server with an ID and an address, which is a group by itself without slots and keys, forget the cluster. It returns
 	// when this server has heard of that. Errors are for clients, without a code.
 	Dismiss(ctx context.Context, id, address string) error
+	// DismissAlone has the server with an ID, which leads others, do so when it is alone, if it is within a minute. It returns at once.
+	DismissAlone(id string)
 }
 
 // replicate makes an empty server, or a replica of another one, a member of the group of a master.
@@ -84,8 +86,8 @@ func refuseKeys(ctx context.Context, of Node, refusal error) error {
 	return found
 }
 
-// forget has a replica leave its group, and a master without slots the cluster, whichever node is asked. The nodes that are asked next
-// do not know it any more, which is no error: tools ask all of them.
+// forget has a replica leave its group, and a master without slots the cluster, after its replicas, whichever node is asked. The nodes
+// that are asked next do not know it any more, which is no error: tools ask all of them.
 func forget(c *commands.Ctx, m *commands.Membership) error {
 	id := c.Args.String()
 	found, known := find(m, id)
@@ -98,7 +100,11 @@ func forget(c *commands.Ctx, m *commands.Membership) error {
 	case found.leads && found.shard.Slots.Len() > 0:
 		return errForgetSlots([]byte(id))
 	case found.leads && len(found.shard.Members) > 1:
-		return errForgetReplicas
+		if err := c.Args.Done(); err != nil {
+			return err
+		}
+		c.Host.(Dismisser).DismissAlone(id)
+		return ok(c)
 	case found.leads:
 		d := c.Host.(Dismisser)
 		return change(c, func(ctx context.Context, _ Node) error { return d.Dismiss(ctx, id, found.Address()) })
