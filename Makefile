@@ -6,7 +6,7 @@ BIN    := bin
 BUILD  := CGO_ENABLED=0 $(GO) build -trimpath -pgo=$(CURDIR)/cmd/vigil-server/cpu.pprof
 DIST   := dist
 GROUP_PORT ?= 7001
-TOOLS  := $(GO) tool -modfile=$(CURDIR)/.ci/tools/go.mod
+TOOLS  := GOGC=400 $(GO) tool -modfile=$(CURDIR)/.ci/tools/go.mod
 # Modules of their own, so that what they need never reaches users of the package.
 MODULES := server/integration server/sim cmd/vigil-sim cmd/vigil-session placement/bench examples/crawler examples/shardrouter examples/leaderboard examples/jobqueue examples/shop
 # A command in the root, and then in two modules at a time: their tests wait for servers more than they work. It has no single quotes.
@@ -57,7 +57,7 @@ test: ## all tests, those of the modules with real clients included
 	$(MAKE) -s mutants
 
 race: ## all tests under the race detector, but for those that start the server as a program, which has none
-	$(call each,$(GO) test -race -vet=off -timeout 40m $$($(GO) list ./... | grep -v /cmd/vigil-server$$ ))
+	$(call each,$(GO) test -race -vet=off -timeout 40m $$($(GO) list ./... | grep -vE "/cmd/vigil-(server|crash)$$" ))
 
 browser: ## the shop and the window in a browser: headless Chromium, which is installed on Debian
 	bash .ci/browser
