@@ -2,8 +2,10 @@
 
 GO     ?= go
 BIN    := bin
-# The compiler arranges the programs by a profile of the server; see `make profile`.
-BUILD  := CGO_ENABLED=0 $(GO) build -trimpath -pgo=$(CURDIR)/cmd/vigil-server/cpu.pprof
+# The compiler arranges the programs by a profile of the server; see `make profile`. PGO=off goes without, as CI does: all that
+# they are made of would be compiled for them, and again for the tests.
+export PGO ?= $(CURDIR)/cmd/vigil-server/cpu.pprof
+BUILD  := $(GO) build -pgo=$(PGO)
 DIST   := dist
 GROUP_PORT ?= 7001
 TOOLS  := GOGC=400 $(GO) tool -modfile=$(CURDIR)/.ci/tools/go.mod
@@ -11,6 +13,11 @@ TOOLS  := GOGC=400 $(GO) tool -modfile=$(CURDIR)/.ci/tools/go.mod
 MODULES := server/integration server/sim cmd/vigil-sim cmd/vigil-session placement/bench examples/crawler examples/shardrouter examples/leaderboard examples/jobqueue examples/shop
 # A command in the root, and then in two modules at a time: their tests wait for servers more than they work. It has no single quotes.
 each = @set -ex; $(1); printf '%s\n' $(MODULES) | xargs -P 2 -I{} sh -exc 'cd {}; $(1)'
+# Programs and tests are compiled alike, but for the race detector, which needs cgo.
+ifeq ($(MAKELEVEL),0)
+export CGO_ENABLED := 0
+export GOFLAGS := $(shell $(GO) env GOFLAGS) -trimpath
+endif
 PORT   ?= 6379
 DEMO_PORT ?= 8080
 FUZZTIME ?= 10s
@@ -57,7 +64,7 @@ test: ## all tests, those of the modules with real clients included
 	$(MAKE) -s mutants
 
 race: ## all tests under the race detector, but for those that start the server as a program, which has none
-	$(call each,$(GO) test -race -vet=off -timeout 40m $$($(GO) list ./... | grep -vE "/cmd/vigil-(server|crash)$$" ))
+	$(call each,CGO_ENABLED=1 $(GO) test -race -vet=off -timeout 40m $$($(GO) list ./... | grep -vE "/cmd/vigil-(server|crash)$$" ))
 
 browser: ## the shop and the window in a browser: headless Chromium, which is installed on Debian
 	bash .ci/browser
@@ -192,22 +199,22 @@ docs: ## regenerate docs/commands.md, configuration.md, compatibility.md, vigil.
 	cd cmd/vigil-session && $(GO) test . -run ManualPageIsFresh -update
 
 dist: ## static programs for Linux, macOS and Windows, with SHA256SUMS, in dist/
-	$(GO) run ./cmd/vigil-dist -out $(DIST)
+	$(GO) run ./cmd/vigil-dist -pgo $(PGO) -out $(DIST)
 
 deb: ## Debian packages of DEB_ARCHES (amd64,arm64), in dist/
-	$(GO) run ./cmd/vigil-dist -out $(DIST) -deb $(DEB_ARCHES)
+	$(GO) run ./cmd/vigil-dist -pgo $(PGO) -out $(DIST) -deb $(DEB_ARCHES)
 
 packages: ## build the Debian package, install, use and purge it in a copy of this machine (as root)
 	bash .ci/packages
 
 check: ## what CI runs, as root: build, lint, test, race, conformance-redis, browser, packages
-	$(MAKE) build
+	$(MAKE) build PGO=off
 	$(MAKE) lint
 	$(MAKE) test
 	$(MAKE) race
 	$(MAKE) conformance-redis
 	$(MAKE) browser
-	$(MAKE) packages
+	$(MAKE) packages PGO=off
 
 clean: ## remove what was built
 	rm -rf $(BIN) $(DIST) .ci/clients/build

@@ -36,7 +36,7 @@ func (rel *release) archive(out, target string) error {
 		return fmt.Errorf("want GOOS/GOARCH")
 	}
 	folder := fmt.Sprintf("vigil-%s-%s-%s", rel.version, system, arch)
-	entries, err := contents(folder, system, arch)
+	entries, err := rel.contents(folder, system, arch)
 	if err != nil {
 		return err
 	}
@@ -49,13 +49,13 @@ func (rel *release) archive(out, target string) error {
 }
 
 // contents are the files of an archive, below folder.
-func contents(folder, system, arch string) ([]entry, error) {
+func (rel *release) contents(folder, system, arch string) ([]entry, error) {
 	dir, err := os.MkdirTemp("", "vigil-dist")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	binaries, err := build(dir, system, arch)
+	binaries, err := rel.build(dir, system, arch)
 	if err != nil {
 		return nil, err
 	}

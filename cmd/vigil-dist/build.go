@@ -18,14 +18,16 @@ func environment(system, arch string) []string {
 
 // build makes every program for a target, in dir. Tables of symbols are left out,
 // a third of the size: traces of a crash do not need them.
-func build(dir, system, arch string) ([]string, error) {
+func (rel *release) build(dir, system, arch string) ([]string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
 	}
-	profile, err := filepath.Abs("cmd/vigil-server/cpu.pprof") // as in the Makefile, ADR 0046
-	if err != nil {
-		return nil, err
+	profile := rel.profile
+	if profile != "off" {
+		if profile, err = filepath.Abs(profile); err != nil { // the programs are of several modules
+			return nil, err
+		}
 	}
 	var made []string
 	for _, p := range programs {

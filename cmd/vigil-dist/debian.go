@@ -21,7 +21,7 @@ func (rel *release) debianPackage(out, arch string) error {
 		return err
 	}
 	defer os.RemoveAll(stage)
-	if _, err := build(filepath.Join(stage, "bin"), "linux", arch); err != nil {
+	if _, err := rel.build(filepath.Join(stage, "bin"), "linux", arch); err != nil {
 		return err
 	}
 	if err := rel.stageDocuments(stage, arch); err != nil {

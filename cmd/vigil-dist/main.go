@@ -34,18 +34,20 @@ func main() {
 	out := flag.String("out", "dist", "the output `folder`")
 	targets := flag.String("targets", platforms, "systems to make archives for, as `GOOS/GOARCH`, with commas")
 	deb := flag.String("deb", "", "make Debian packages of these `architectures`, with commas, in place of archives")
+	profile := flag.String("pgo", "cmd/vigil-server/cpu.pprof", "the `profile` by which the compiler arranges the programs, off for none")
 	flag.Parse()
-	if err := run(*out, *targets, *deb); err != nil {
+	if err := run(*out, *targets, *deb, *profile); err != nil {
 		fmt.Fprintln(os.Stderr, "vigil-dist:", err)
 		os.Exit(1)
 	}
 }
 
-func run(out, targets, deb string) error {
+func run(out, targets, deb, profile string) error {
 	rel, err := currentRelease()
 	if err != nil {
 		return err
 	}
+	rel.profile = profile
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 type release struct {
 	version string    // in names of files and packages
 	date    time.Time // of the commit, UTC
+	profile string    // by which the programs are compiled, "off" for none; ADR 0046
 }
 
 // currentRelease asks git what is checked out.
