@@ -11,7 +11,7 @@ func newTestCluster(t *testing.T, policy string, members int) *cluster {
 	t.Helper()
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
-	c := &cluster{binary: build(t), policy: policy, dir: t.TempDir(), members: members, r: rand.New(rand.NewPCG(seed, 0))}
+	c := &cluster{binary: server, policy: policy, dir: t.TempDir(), members: members, r: rand.New(rand.NewPCG(seed, 0))}
 	t.Cleanup(c.killAll)
 	return c
 }

@@ -22,7 +22,7 @@ import (
 // groupSize is the size of a group.
 const groupSize = 3
 
-// group is three servers with the same data, whose leader is killed again and again.
+// group is three servers with the same data, whose leader ends again and again.
 type group struct {
 	binary, policy, dir string
 	old                 string            // an older program, "" for none; see mix
@@ -32,8 +32,10 @@ type group struct {
 	ports               [groupSize]int
 	up                  [groupSize]*exec.Cmd
 	counters            []*countingClient
-	acks                chan ack // of counters, while a kill is waited for
+	ends                ending   // how leaders end
+	acks                chan ack // of counters, while the end of a leader is waited for
 	watched             atomic.Bool
+	latest              [groupSize]atomic.Pointer[time.Time] // acknowledgements of each server
 	stop                atomic.Bool
 }
 
@@ -51,10 +53,10 @@ type countingClient struct {
 	conn         *client
 }
 
-// runGroups kills the leaders of a group for each policy, and prints what that came to.
-func runGroups(binary, old string, kills int, policies []string, seed uint64) error {
+// runGroups ends the leaders of a group for each policy, and prints what that came to.
+func runGroups(binary, old string, times int, how ending, policies []string, seed uint64) error {
 	fmt.Printf("seed %d\n\n", seed)
-	fmt.Println("| appendfsync | leaders killed | acknowledged | lost | median until the next write, ms | 99 % | longest |")
+	fmt.Println("| appendfsync | leaders ended by " + endings[how] + " | acknowledged | lost | median until the next write, ms | 99 % | longest |")
 	fmt.Println("|---|--:|--:|--:|--:|--:|--:|")
 	r := rand.New(rand.NewPCG(seed, 0))
 	for _, policy := range policies {
@@ -62,8 +64,8 @@ func runGroups(binary, old string, kills int, policies []string, seed uint64) er
 		if err != nil {
 			return err
 		}
-		g := &group{binary: binary, old: old, policy: policy, dir: dir, acks: make(chan ack, 1)}
-		gaps, err := g.run(kills, r)
+		g := &group{binary: binary, old: old, policy: policy, dir: dir, ends: how, acks: make(chan ack, 1)}
+		gaps, err := g.run(times, r)
 		if err != nil {
 			return fmt.Errorf("%s: %s: %w", dir, policy, err)
 		}
@@ -79,9 +81,9 @@ func runGroups(binary, old string, kills int, policies []string, seed uint64) er
 	return nil
 }
 
-// run returns how long the group was without a leader after each kill. A write that was
+// run returns how long the group was without a leader after the end of each. A write that was
 // lost is an error.
-func (g *group) run(kills int, r *rand.Rand) (gaps []time.Duration, err error) {
+func (g *group) run(times int, r *rand.Rand) (gaps []time.Duration, err error) {
 	if err := g.choosePorts(r); err != nil {
 		return nil, err
 	}
@@ -98,14 +100,14 @@ func (g *group) run(kills int, r *rand.Rand) (gaps []time.Duration, err error) {
 		g.counters = append(g.counters, c)
 		clients.Go(func() { g.count(c) })
 	}
-	for k := range kills {
-		if g.mixed && k >= kills/2 {
+	for k := range times {
+		if g.mixed && k >= times/2 {
 			if err = g.upgrade(); err != nil {
 				break
 			}
 		}
 		var gap time.Duration
-		if gap, err = g.killLeader(r); err != nil {
+		if gap, err = g.endLeader(r); err != nil {
 			break
 		}
 		gaps = append(gaps, gap)
@@ -222,8 +224,10 @@ func (g *group) acknowledged(server int) {
 	if !g.watched.Load() {
 		return
 	}
+	now := time.Now()
+	g.latest[server].Store(&now)
 	select {
-	case g.acks <- ack{server, time.Now()}:
+	case g.acks <- ack{server, now}:
 	default: // one is enough
 	}
 }
@@ -244,26 +248,34 @@ func (g *group) next(wanted func(ack) bool) (ack, error) {
 	}
 }
 
-// killLeader kills the leader while clients write, waits for the next one, and starts the
-// former again, which has to catch up.
-func (g *group) killLeader(r *rand.Rand) (gap time.Duration, err error) {
+// endLeader ends the leader while clients write, waits for the next one, and starts the
+// former again, which has to catch up. After kill -9 the gap begins with the end of the process, and
+// after SIGTERM with the last write that it acknowledged.
+func (g *group) endLeader(r *rand.Rand) (gap time.Duration, err error) {
 	now := time.Now()
 	a, err := g.next(func(a ack) bool { return a.at.After(now) })
 	if err != nil {
 		return 0, err
 	}
 	time.Sleep(time.Duration(r.IntN(200)) * time.Millisecond)
-	killed := time.Now()
-	g.kill(a.server)
-	next, err := g.next(func(o ack) bool { return o.server != a.server && o.at.After(killed) })
-	if err != nil {
+	ended, leaves := time.Now(), func() error { return nil }
+	if g.ends == orderly {
+		leaves = g.terminate(a.server)
+	} else {
+		g.kill(a.server)
+	}
+	next, err := g.next(func(o ack) bool { return o.server != a.server && o.at.After(ended) })
+	if err := errors.Join(err, leaves()); err != nil {
 		return 0, err
+	}
+	if last := g.latest[a.server].Load(); g.ends == orderly && last.After(ended) {
+		ended = *last
 	}
 	g.mix(a.server, r)
 	if err := g.start(a.server); err != nil {
 		return 0, err
 	}
-	return next.at.Sub(killed), g.caughtUp(a.server)
+	return max(0, next.at.Sub(ended)), g.caughtUp(a.server)
 }
 
 // caughtUp waits until a server has all that is committed: before, it may have no vote.

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -251,6 +252,21 @@ func (g *group) leader() (int, error) {
 func (g *group) kill(i int) {
 	end(g.up[i])
 	g.up[i] = nil
+}
+
+// terminate sends SIGTERM to a server. left returns when it has ended, with an error unless that is as it has to be.
+func (g *group) terminate(i int) (left func() error) {
+	p := g.up[i]
+	g.up[i] = nil
+	_ = p.Process.Signal(syscall.SIGTERM) // or it has ended, which left says
+	late := time.AfterFunc(patience, func() { _ = p.Process.Kill() })
+	return func() error {
+		defer late.Stop()
+		if err := p.Wait(); err != nil {
+			return fmt.Errorf("server %d after SIGTERM: %w", i, err)
+		}
+		return nil
+	}
 }
 
 func (g *group) killAll() {

@@ -38,13 +38,12 @@ func TestAcknowledgementsOfAProgramAreChecked(t *testing.T) {
 
 // A value that was acknowledged and is not there is an error, and so is a program that ends.
 func TestProgramThatLosesWritesOrEndsIsFound(t *testing.T) {
-	binary := build(t)
 	for program, want := range map[string]string{
 		// It says that everything is acknowledged, and writes nothing.
 		"n=0; while [ $n -lt 1000000 ]; do n=$((n+1)); for k in 0 1 2 3; do echo $k $n; done; done 2>/dev/null & read _; kill $!; exit 0": "counter:0 is",
 		"echo 0 1": "the program has ended",
 	} {
-		err := runLibraries(binary, "cluster", 1, []string{"everysec"}, []library{{"sh", []string{"sh", "-c", program}}}, 1)
+		err := runLibraries(server, "cluster", 1, []string{"everysec"}, []library{{"sh", []string{"sh", "-c", program}}}, 1)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", program, err, want)
 		}

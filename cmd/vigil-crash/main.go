@@ -17,7 +17,7 @@
 //
 // kills the leader of three servers that hold the same data, again and again, while clients
 // count upwards: no acknowledged number may be missing in the end. It prints how long clients
-// waited for the next acknowledged write.
+// waited for the next acknowledged write. With -orderly it sends SIGTERM in place of that.
 //
 //	vigil-crash -server bin/vigil-server -cluster 100
 //
@@ -53,6 +53,7 @@ func main() {
 	policies := flag.String("policies", "always,everysec,no", "values of appendfsync")
 	seed := flag.Uint64("seed", uint64(time.Now().UnixNano()), "of all random choices but the scheduler's")
 	kills := flag.Int("group", 0, "kill the leader of a group of three servers so often for each policy, in place of rounds")
+	gently := flag.Bool("orderly", false, "with -group, end leaders by SIGTERM")
 	clusterKills := flag.Int("cluster", 0, "kill so many servers of a cluster of three groups for each policy, in place of rounds")
 	replicas := flag.Int("replicas", 2, "1 or 2 of them has each master of the cluster")
 	old := flag.String("old", "", "an older `program`, which takes turns with the server in a group until half of the kills")
@@ -71,7 +72,11 @@ func main() {
 		case *clusterKills > 0:
 			return runClusters(*binary, *clusterKills, *replicas, each, *seed)
 		case *kills > 0:
-			return runGroups(*binary, *old, *kills, each, *seed)
+			how := byKill
+			if *gently {
+				how = orderly
+			}
+			return runGroups(*binary, *old, *kills, how, each, *seed)
 		}
 		return run(*binary, *rounds, *parallel, each, *seed)
 	}

@@ -2,6 +2,9 @@ package main
 
 import (
 	"bufio"
+	"fmt"
+	"math/rand/v2"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -9,27 +12,51 @@ import (
 	"time"
 )
 
-func build(t *testing.T) string {
-	t.Helper()
-	binary := filepath.Join(t.TempDir(), "vigil-server")
-	if out, err := exec.Command("go", "build", "-o", binary, "../vigil-server").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
+// server is the program under test, built once.
+var server string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "vigil-crash")
+	if err != nil {
+		panic(err)
 	}
-	return binary
+	server = filepath.Join(dir, "vigil-server")
+	if out, err := exec.Command("go", "build", "-o", server, "../vigil-server").CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)
+		os.Exit(1)
+	}
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
 }
 
 func TestSomeKillsBreakNoPromise(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
-	if err := run(build(t), 6, 3, []string{"always", "everysec", "no"}, seed); err != nil {
+	if err := run(server, 6, 3, []string{"always", "everysec", "no"}, seed); err != nil {
 		t.Error(err)
+	}
+}
+
+// Leaders of a group that end by either way are followed by others, and nothing that they acknowledged is missing.
+func TestEndsOfLeadersLoseNothing(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	for how, name := range endings {
+		t.Run(name, func(t *testing.T) {
+			g := &group{binary: server, policy: "everysec", dir: t.TempDir(), ends: ending(how), acks: make(chan ack, 1)}
+			gaps, err := g.run(2, rand.New(rand.NewPCG(seed, 0)))
+			if err != nil || len(gaps) != 2 {
+				t.Errorf("%d ends: %v", len(gaps), err)
+			}
+		})
 	}
 }
 
 // TestWhatIsMissingIsFound asks a server that has lost the last transaction, half
 // of one, and an element of the queue.
 func TestWhatIsMissingIsFound(t *testing.T) {
-	p, err := start(build(t), "always", t.TempDir())
+	p, err := start(server, "always", t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
