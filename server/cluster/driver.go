@@ -193,7 +193,7 @@ func (d *Driver) Step(now time.Duration, m *raftpb.Message) error {
 	switch m.GetType() {
 	case raftpb.MsgVote, raftpb.MsgPreVote:
 		d.tellCandidate(m)
-		if d.lost != 0 || !d.Without.VoteAtOnce && now-d.started < d.timeout() {
+		if d.lost != 0 || !d.Without.VoteAtOnce && d.mute(now) > 0 {
 			return nil // R5, R6
 		}
 		if drop, err := d.wiped(m); drop || err != nil {
@@ -255,6 +255,15 @@ func (d *Driver) stale() bool {
 
 // leads reports whether this member leads the group, its machine and raft in one term.
 func (d *Driver) leads() bool { return d.leading != 0 && !d.stale() }
+
+// mute is for how long this member does not vote yet (R5).
+func (d *Driver) mute(now time.Duration) time.Duration { return max(0, d.started+d.timeout()-now) }
+
+// led reports whether another member is known to lead.
+func (d *Driver) led() bool {
+	lead := d.node.BasicStatus().Lead
+	return lead != raft.None && lead != d.ID
+}
 
 // Leading returns the term that the machine leads, 0 for none.
 func (d *Driver) Leading() uint64 { return d.leading }

@@ -106,8 +106,9 @@ type Runner struct {
 	acked   bool        // a member has replied in this turn; guarded by turn
 
 	mu      sync.Mutex
-	moved   sync.Cond // the lease began, or the leadership ended
+	moved   sync.Cond // the lease or the leadership of another one began, or a leadership ended
 	leads   bool      // guarded by mu
+	led     bool      // another one is known to lead; guarded by mu
 	waiting int       // in WaitHeld; guarded by mu
 	err     error     // why the member has ended; guarded by mu
 	roster  roster    // guarded by mu
@@ -292,7 +293,7 @@ func (r *Runner) end(err error) {
 	r.lease.Store(0)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.leads, r.err = false, err
+	r.leads, r.led, r.err = false, false, err
 	r.moved.Broadcast()
 	r.toldLocked(r.roster.members)
 }
@@ -323,13 +324,14 @@ func (r *Runner) publish() {
 		r.heard.Store(min(before, int64(r.config.Now())))
 	}
 	leads := r.driver.leads()
+	led := !leads && r.driver.led()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if leads != r.leads || before == 0 && until != 0 || r.waiting > 0 && int64(until) > before {
+	if leads != r.leads || led != r.led || before == 0 && until != 0 || r.waiting > 0 && int64(until) > before {
 		if leads != r.leads {
 			r.toldLocked(r.roster.members)
 		}
-		r.leads = leads
+		r.leads, r.led = leads, led
 		r.moved.Broadcast()
 	}
 }
@@ -383,8 +385,20 @@ func (r *Runner) ask(do func()) {
 }
 
 // HandOver has the member that has most of the log lead in place of this one, if this
-// one leads. It waits for that, an election timeout at most.
+// one leads. It waits for that, an election timeout at most: until it hears the next leader,
+// whose election may need its vote. The third of three may have started a moment ago, and not
+// vote yet. If that is so of this one, it leads until it may.
 func (r *Runner) HandOver() {
+	mute := time.Duration(0)
+	r.ask(func() {
+		if r.driver.leads() {
+			mute = r.driver.mute(r.config.Now())
+		}
+	})
+	select {
+	case <-time.After(mute):
+	case <-r.ended:
+	}
 	given := false
 	r.ask(func() {
 		if to := r.driver.successor(); to != 0 {
@@ -404,7 +418,7 @@ func (r *Runner) HandOver() {
 	}).Stop()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for r.leads && !over {
+	for r.err == nil && !r.led && !over {
 		r.moved.Wait()
 	}
 }

@@ -307,10 +307,33 @@ func TestHandOver(t *testing.T) {
 	if m.runner.Held() {
 		t.Error("it leads")
 	}
+	next := false
+	m.runner.ask(func() { next = m.runner.driver.led() })
+	if !next {
+		t.Error("nobody has followed it yet, and may need its vote")
+	}
 	if g.leader() == m {
 		t.Error("it leads again")
 	}
 	m.runner.HandOver() // of nothing
+}
+
+// A leader that has started a moment ago, as another member has, hands over when its own vote counts.
+func TestHandOverAmidStarts(t *testing.T) {
+	g := newTrio(t)
+	m := g.leader()
+	if err := m.store.WaitDurable(m.write("k")); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range g.members {
+		o.runner.ask(func() { o.runner.driver.started = o.runner.config.Now() })
+	}
+	m.runner.HandOver()
+	next := false
+	m.runner.ask(func() { next = m.runner.driver.led() })
+	if !next {
+		t.Error("it had to be followed without the votes of others")
+	}
 }
 
 // Without another member to take over, it ends after an election timeout.
