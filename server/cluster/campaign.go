@@ -29,7 +29,16 @@ func (d *Driver) heard(m *raftpb.Message) {
 		if d.node.BasicStatus().Lead == m.GetFrom() {
 			d.campaigns = campaigns{due: d.now + d.timeout()}
 		}
+	case raftpb.MsgAppResp, raftpb.MsgHeartbeatResp:
+		d.replied[m.GetFrom()] = d.now
 	}
+}
+
+// active reports whether a member has replied within an election timeout, or is this one. What Raft itself reports begins anew with
+// each such time, so that all members may be missing at once then.
+func (d *Driver) active(id uint64) bool {
+	at, ever := d.replied[id]
+	return id == d.ID || ever && d.now-at < d.timeout()
 }
 
 // says notes that a vote is granted: its candidate goes first.

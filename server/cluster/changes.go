@@ -150,7 +150,7 @@ func (r *Runner) Move(ctx context.Context, id uint64, address string) error {
 			return nil
 		case other != 0 && other != id:
 			return fmt.Errorf("member %d is not at %s, where member %d is: directories of members may have been swapped: %w", id, address, other, ErrAddressTaken)
-		case other == 0 && d.leads() && r.active(id, d.node.Status().Progress[id].RecentActive):
+		case other == 0 && d.leads() && d.active(id):
 			return fmt.Errorf("member %d is at %s: %w", id, r.config.Address(m, id), ErrStillThere)
 		}
 		return d.Move(id, address)
@@ -177,7 +177,7 @@ func (r *Runner) Promote(ctx context.Context, id, replaces uint64) error {
 			return r.leave(d, replaces, false)
 		case d.leads() && replaces == 0 && len(m.Conf.GetVoters()) >= maxMembers:
 			return ErrFull
-		case d.leads() && !r.agree(d, replaces, id):
+		case d.leads() && !d.agree(replaces, id):
 			return ErrUnreachable
 		case replaces != 0:
 			return d.Replace(id, replaces)
@@ -206,7 +206,7 @@ func (r *Runner) Leave(ctx context.Context, id uint64, force bool) error {
 }
 
 func (r *Runner) leave(d *Driver, id uint64, force bool) error {
-	if m := d.Members(); !force && d.leads() && m.Voter(id) && id != d.ID && len(m.Conf.GetVoters()) > 1 && !r.agree(d, id, 0) {
+	if m := d.Members(); !force && d.leads() && m.Voter(id) && id != d.ID && len(m.Conf.GetVoters()) > 1 && !d.agree(id, 0) {
 		return ErrUnreachable
 	}
 	return d.Remove(id)
@@ -214,12 +214,11 @@ func (r *Runner) leave(d *Driver, id uint64, force bool) error {
 
 // agree reports whether enough voters are heard to agree on a change from the present voters to
 // those without one and with another, of which 0 is none.
-func (r *Runner) agree(d *Driver, without, with uint64) bool {
-	s := d.node.Status()
+func (d *Driver) agree(without, with uint64) bool {
 	majority := func(ids []uint64) bool {
 		n := 0
 		for _, id := range ids {
-			if r.active(id, s.Progress[id].RecentActive) {
+			if d.active(id) {
 				n++
 			}
 		}
@@ -244,7 +243,7 @@ func (r *Runner) Transfer(id uint64) (err error) {
 			err = ErrNotLeading
 		case !votes:
 			err = fmt.Errorf("member %d does not vote: %w", id, ErrUnknownMember)
-		case id != r.config.ID && !r.active(id, s.Progress[id].RecentActive):
+		case !r.driver.active(id):
 			err = fmt.Errorf("member %d is not heard: %w", id, ErrBehind)
 		default:
 			err = nil

@@ -104,8 +104,9 @@ type Driver struct {
 	received  *persistence.Import  // handed to raft, and not taken yet
 	now       time.Duration
 	started   time.Duration
-	leading   uint64 // the term that the machine leads, 0 for none
-	lost      uint64 // the term of which it needs a committed entry to be whole, 0 for none
+	replied   map[uint64]time.Duration // when members replied to a leader last
+	leading   uint64                   // the term that the machine leads, 0 for none
+	lost      uint64                   // the term of which it needs a committed entry to be whole, 0 for none
 	lease     time.Duration
 	campaigns campaigns
 	advanced  time.Duration     // when Advance was called
@@ -120,7 +121,7 @@ type Driver struct {
 // New starts a member at the time now of a monotonic clock that every other call
 // uses as well.
 func New(c Config, now time.Duration) (*Driver, error) {
-	d := &Driver{Config: c, now: now, started: now, advanced: now, rounds: map[uint64]time.Duration{}, carried: map[uint64]*carriage{}}
+	d := &Driver{Config: c, now: now, started: now, advanced: now, rounds: map[uint64]time.Duration{}, replied: map[uint64]time.Duration{}, carried: map[uint64]*carriage{}}
 	if d.campaigns.due = now; !d.alone() { // else it need not hear whether another one leads
 		d.campaigns.due += d.timeout()
 	}

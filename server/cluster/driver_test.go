@@ -121,6 +121,27 @@ func TestALeadershipIsHandedOver(t *testing.T) {
 	w.close()
 }
 
+// A leader that hears the others knows who can follow it at any time, also when Raft begins to count anew who is there.
+func TestALeaderKnowsItsSuccessor(t *testing.T) {
+	w, n := ledWorld(t, 6, persistence.SyncAlways, rules{})
+	w.run(timeout)
+	for range 300 {
+		if w.run(timeout / 100); n.driver.successor() == 0 {
+			t.Fatalf("at %v nobody could follow", w.now)
+		}
+	}
+	for _, o := range w.nodes[1:] {
+		if o != n {
+			w.isolate(o, true)
+		}
+	}
+	w.run(timeout + timeout/10)
+	if to := n.driver.successor(); to != 0 {
+		t.Errorf("member %d could follow, which is not heard", to)
+	}
+	w.close()
+}
+
 // All members start again, and all that was confirmed is there.
 func TestAGroupStartsAgain(t *testing.T) {
 	for _, policy := range []persistence.SyncPolicy{persistence.SyncAlways, persistence.SyncEverySecond} {

@@ -177,22 +177,16 @@ func (d *Driver) Upgrade(heard func(id uint64) bool) (from, to uint64, err error
 	return from, to, err
 }
 
-// heardMembers returns which members have replied within an election timeout.
-func (r *Runner) heardMembers() func(id uint64) bool {
-	progress := r.driver.node.Status().Progress
-	return func(id uint64) bool { return r.active(id, progress[id].RecentActive) }
-}
-
 // Upgrade raises the level of the group to the newest one that all members know, and returns when the group has agreed on
 // that. With dry it says only what it would do.
 func (r *Runner) Upgrade(ctx context.Context, dry bool) (from, to uint64, err error) {
 	if dry {
 		err = ErrStopped
-		r.ask(func() { from, to, err = r.driver.raisable(r.heardMembers()) })
+		r.ask(func() { from, to, err = r.driver.raisable(r.driver.active) })
 		return from, to, err
 	}
 	err = r.change(ctx, func(d *Driver) (err error) {
-		from, to, err = d.Upgrade(r.heardMembers())
+		from, to, err = d.Upgrade(r.driver.active)
 		return err
 	}, func(m *Members) bool { return m.level() >= to })
 	return from, to, err
@@ -217,7 +211,7 @@ func (r *Runner) raiseAtFirst() {
 	if !r.replica.young || !d.leads() {
 		return
 	}
-	if _, _, err := d.Upgrade(r.heardMembers()); err != nil && !errors.Is(err, ErrUnheard) && !transient(err) {
+	if _, _, err := d.Upgrade(r.driver.active); err != nil && !errors.Is(err, ErrUnheard) && !transient(err) {
 		r.config.Logf(LogInfo, "%v", err)
 	}
 }

@@ -111,7 +111,7 @@ func (d *Driver) replace(leaves uint64, ids ...uint64) error {
 func (d *Driver) follows(id uint64) error {
 	progress := d.node.Status().Progress
 	last := progress[d.ID].Match
-	if p := progress[id]; p.State != tracker.StateReplicate || !p.RecentActive || p.Match+maxBehind < last {
+	if p := progress[id]; p.State != tracker.StateReplicate || !d.active(id) || p.Match+maxBehind < last {
 		return fmt.Errorf("it has %d of %d entries: %w", p.Match, last, ErrBehind)
 	}
 	return nil
@@ -221,7 +221,7 @@ func (d *Driver) proposeChange(how raftpb.ConfChangeTransition, address string, 
 func (d *Driver) successor() (to uint64) {
 	most := uint64(0)
 	for id, p := range d.node.Status().Progress {
-		if id != d.ID && !p.IsLearner && p.RecentActive && (p.Match > most || p.Match == most && id < to) {
+		if id != d.ID && !p.IsLearner && d.active(id) && (p.Match > most || p.Match == most && id < to) {
 			to, most = id, p.Match
 		}
 	}

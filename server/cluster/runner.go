@@ -97,8 +97,7 @@ type Runner struct {
 	view  atomic.Pointer[View]
 	ends  atomic.Uint64 // counts the ends of leaderships
 
-	replied map[uint64]time.Duration // when members replied, for the view
-	states  transfers
+	states transfers
 
 	reads   atomic.Bool // it votes, or has what there was when it joined
 	watched atomic.Bool // View was called: the next one is made as soon as possible
@@ -123,7 +122,7 @@ func Run(store *persistence.Member, lazy bool, c RunnerConfig) (*Runner, error) 
 	if c.Address == nil {
 		c.Address = func(m *Members, id uint64) string { return m.Addresses[id] }
 	}
-	r := &Runner{config: c, replica: replica, inbox: make(chan *raftpb.Message, inboxSize), asked: make(chan func()), forced: make(chan struct{}, 1), replied: map[uint64]time.Duration{},
+	r := &Runner{config: c, replica: replica, inbox: make(chan *raftpb.Message, inboxSize), asked: make(chan func()), forced: make(chan struct{}, 1),
 		ended: make(chan struct{})}
 	r.roster = roster{members: replica.Members(), changed: make(chan struct{})}
 	r.moved.L = &r.mu

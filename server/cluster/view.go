@@ -83,7 +83,7 @@ func (r *Runner) look() {
 		m.Ready = r.config.Odd && !m.Votes && (id != r.config.ID || slices.Contains(members.IDs(), id))
 		m.Leaves = m.Votes && !slices.Contains(members.Conf.GetVoters(), id)
 		if p, ok := s.Progress[id]; ok && s.RaftState == raft.StateLeader {
-			m.Match, m.Active = p.Match, r.active(id, p.RecentActive)
+			m.Match, m.Active = p.Match, r.driver.active(id)
 			m.Ready = m.Ready && p.Match > 0
 			m.Record, _ = r.replica.log.LastRecord(p.Match) // 0 for a member that lacks more than the log has
 		}
@@ -95,15 +95,4 @@ func (r *Runner) look() {
 	if old != nil && v.progress() != old.progress() && r.awaited.Swap(false) && r.config.Role.Acknowledged != nil {
 		r.config.Role.Acknowledged()
 	}
-}
-
-// active reports whether a member has replied within an election timeout. What Raft
-// reports begins anew with each such time, so that a member may be missing at once then.
-func (r *Runner) active(id uint64, recently bool) bool {
-	now := r.config.Now()
-	if recently || id == r.config.ID {
-		r.replied[id] = now
-	}
-	at, ever := r.replied[id]
-	return ever && now-at < r.config.Election
 }
