@@ -130,7 +130,8 @@ func (srv *Server) saveInBackground(name string, done func()) bool {
 // autosave makes a snapshot when a save point asks for one.
 func (srv *Server) autosave(now time.Time) {
 	v, points := &srv.saves, srv.settings().savePoints
-	if len(points) == 0 || v.failed.Load() && now.Unix()-v.tried.Load() < saveRetry {
+	// One that ends while its time is compared here would be followed by another one.
+	if len(points) == 0 || v.running.Load() || v.failed.Load() && now.Unix()-v.tried.Load() < saveRetry {
 		return
 	}
 	changes := int64(srv.store.Stats().LSN - v.lastLSN.Load())
