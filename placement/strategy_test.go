@@ -6,6 +6,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/vigildb/vigil/structures/thrift"
 )
 
 // each runs a test for every strategy.
@@ -174,7 +176,7 @@ func TestStrategiesSurviveRandomChanges(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		s := newStrategy(t, spec, seed)
 		units := map[int]Capacity{}
-		for step := range 60 {
+		for step := range thrift.Rounds(60) {
 			old := s.Clone()
 			before := places(s, seed, 300)
 			randomChange(t, r, spec, s, units)
