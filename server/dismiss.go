@@ -63,7 +63,7 @@ func (h host) Dismiss(ctx context.Context, id, address string) error {
 					return err
 				}
 			}
-			if asked && !h.shows(id) {
+			if g, _ := h.groupOf(id); asked && g == nil {
 				return nil
 			}
 			if h.srv.rest(ctx, lookForDismissed); ctx.Err() != nil {
@@ -102,13 +102,13 @@ func (srv *Server) endDismissal(id string) {
 // dismissAlone waits until a master has no replicas, and has it forget the cluster.
 func (h host) dismissAlone(ctx context.Context, id string) error {
 	for range maxAloneLooks {
-		switch g, address := h.ledBy(id); {
-		case g == nil: // it has left, or another one leads in its place
+		switch g, i := h.groupOf(id); {
+		case g == nil, g.Leader != i: // it has left, or another one leads in its place
 			return nil
 		case g.Slots.Len() > 0:
 			return errDismissSlots
 		case len(g.Members) == 1:
-			return h.Dismiss(ctx, id, address)
+			return h.Dismiss(ctx, id, g.Members[i].Address())
 		}
 		if h.srv.rest(ctx, lookForAlone); ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -117,19 +117,19 @@ func (h host) dismissAlone(ctx context.Context, id string) error {
 	return errDismissReplicas
 }
 
-// ledBy returns the other group that the server with an ID leads, and the address of that, or nil.
-func (h host) ledBy(id string) (g *commands.Shard, address string) {
+// groupOf returns the other group of which a node is known to be, by its ID, and its index there; nil if it is not known.
+func (h host) groupOf(id string) (g *commands.Shard, i int) {
 	m := h.Membership()
 	if m == nil {
-		return nil, ""
+		return nil, 0
 	}
-	for i := range m.OtherShards {
-		g := &m.OtherShards[i]
-		if k := slices.IndexFunc(g.Members, func(m commands.Member) bool { return m.ID == id }); k >= 0 && k == g.Leader {
-			return g, g.Members[k].Address()
+	for k := range m.OtherShards {
+		g = &m.OtherShards[k]
+		if i = slices.IndexFunc(g.Members, func(m commands.Member) bool { return m.ID == id }); i >= 0 {
+			return g, i
 		}
 	}
-	return nil, ""
+	return nil, 0
 }
 
 // askToLeave asks a server to forget the cluster, and reports whether it does. The error is errDismissMoves if it may soon.
@@ -148,22 +148,6 @@ func askToLeave(ctx context.Context, g Group, address string, request []byte) (b
 		return false, errors.New(a.Error)
 	}
 	return true, nil
-}
-
-// shows reports whether the server knows a node of another group by its ID.
-func (h host) shows(id string) bool {
-	m := h.Membership()
-	if m == nil {
-		return false
-	}
-	for i := range m.OtherShards {
-		for k := range m.OtherShards[i].Members {
-			if m.OtherShards[i].Members[k].ID == id {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // dismissed has this server forget the cluster, soon after it has said so: the connection on which it was asked ends with its part

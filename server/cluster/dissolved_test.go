@@ -1,9 +1,7 @@
 package cluster
 
 import (
-	"net"
 	"slices"
-	"strconv"
 	"testing"
 )
 
@@ -11,13 +9,12 @@ import (
 // a member of another group. Its leader goes by nobody else.
 func TestMemberLeavesADissolvedGroup(t *testing.T) {
 	a, b := twoMoving(t)
-	address := func(m *moving) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(m.port)) }
-	c := newMoving(t, nil, address(a))
+	c := newMoving(t, nil, a.address())
 	c.until("it knows both others", func() bool {
 		d := c.node.Division()
 		return len(d.Others) == 2 && d.Others[0].Leader != 0 && d.Others[1].Leader != 0
 	})
-	if err := c.seat.Replicate(t.Context(), address(b)); err != nil {
+	if err := c.seat.Replicate(t.Context(), b.address()); err != nil {
 		t.Fatal(err)
 	}
 	n, o := c.seat.Node(), b.node.others
@@ -42,7 +39,7 @@ func TestMemberLeavesADissolvedGroup(t *testing.T) {
 	if left == nil || len(left.Members) != 1 || slices.ContainsFunc(left.Members, func(m GroupMember) bool { return m.ID == n.self.Member }) {
 		t.Errorf("the group that it has left counts as %+v", left)
 	}
-	if err := c.seat.Replicate(t.Context(), address(a)); err != nil {
+	if err := c.seat.Replicate(t.Context(), a.address()); err != nil {
 		t.Error(err)
 	}
 }
@@ -50,11 +47,11 @@ func TestMemberLeavesADissolvedGroup(t *testing.T) {
 // A member that asks to leave is told by the reply that it has: nobody may be there to tell it later.
 func TestReplyTellsAMemberThatItHasLeft(t *testing.T) {
 	a, _ := twoMoving(t)
-	c := newMoving(t, nil, net.JoinHostPort("127.0.0.1", strconv.Itoa(a.port)))
+	c := newMoving(t, nil, a.address())
 	c.until("it knows the other", func() bool {
-		return len(c.node.Division().Others) > 0 && c.node.ledBy(net.JoinHostPort("127.0.0.1", strconv.Itoa(a.port))) != nil
+		return len(c.node.Division().Others) > 0 && c.node.ledBy(a.address()) != nil
 	})
-	if err := c.seat.Replicate(t.Context(), net.JoinHostPort("127.0.0.1", strconv.Itoa(a.port))); err != nil {
+	if err := c.seat.Replicate(t.Context(), a.address()); err != nil {
 		t.Fatal(err)
 	}
 	if got := a.node.serveRequest(t.Context(), &request{What: asksLeave, Member: c.seat.Node().self.Member}); got.Error != "" || !got.Gone {

@@ -45,7 +45,7 @@ type moving struct {
 func twoMoving(t *testing.T) (from, to *moving) {
 	t.Helper()
 	from = newMoving(t, slots.All())
-	to = newMoving(t, nil, net.JoinHostPort("127.0.0.1", strconv.Itoa(from.port)))
+	to = newMoving(t, nil, from.address())
 	from.until("the groups know each other", func() bool {
 		d, o := from.node.Division(), to.node.Division()
 		return d != nil && o != nil && d.Slots.Len() == slots.Count && len(d.Others) == 1 && len(o.Others) == 1 && o.Others[0].Slots.Len() == slots.Count &&

@@ -386,7 +386,7 @@ func (r *Runner) ask(do func()) {
 // HandOver has the member that has most of the log lead in place of this one, if this
 // one leads. It waits for that, an election timeout at most: until it hears the next leader,
 // whose election may need its vote. The third of three may have started a moment ago, and not
-// vote yet. If that is so of this one, it leads until it may.
+// vote yet. If that is so of this one, it leads until it may, another election timeout at most.
 func (r *Runner) HandOver() {
 	mute := time.Duration(0)
 	r.ask(func() {
