@@ -14,10 +14,7 @@ MODULES := server/integration server/sim cmd/vigil-sim cmd/vigil-session placeme
 # A command in the root, and then in two modules at a time: their tests wait for servers more than they work. It has no single quotes.
 each = @set -ex; $(1); printf '%s\n' $(MODULES) | xargs -P 2 -I{} sh -exc 'cd {}; $(1)'
 # Programs and tests are compiled alike, but for the race detector, which needs cgo.
-ifeq ($(MAKELEVEL),0)
 export CGO_ENABLED := 0
-export GOFLAGS := $(shell $(GO) env GOFLAGS) -trimpath
-endif
 PORT   ?= 6379
 DEMO_PORT ?= 8080
 FUZZTIME ?= 10s

@@ -13,7 +13,7 @@ import (
 // environment is the environment of go for a target. Without cgo the programs
 // need nothing of the system that they run on.
 func environment(system, arch string) []string {
-	return append(os.Environ(), "CGO_ENABLED=0", "GOOS="+system, "GOARCH="+arch, "GOFLAGS=-trimpath")
+	return append(os.Environ(), "CGO_ENABLED=0", "GOOS="+system, "GOARCH="+arch, "GOFLAGS=")
 }
 
 // build makes every program for a target, in dir. Tables of symbols are left out,
@@ -23,11 +23,13 @@ func (rel *release) build(dir, system, arch string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	profile := rel.profile
-	if profile != "off" {
-		if profile, err = filepath.Abs(profile); err != nil { // the programs are of several modules
+	flags := []string{"-pgo=off"} // for a trial, of what other builds have compiled: their paths are those of this machine
+	if rel.profile != "off" {
+		profile, err := filepath.Abs(rel.profile) // the programs are of several modules
+		if err != nil {
 			return nil, err
 		}
+		flags = []string{"-pgo=" + profile, "-trimpath"}
 	}
 	var made []string
 	for _, p := range programs {
@@ -35,7 +37,8 @@ func (rel *release) build(dir, system, arch string) ([]string, error) {
 		if system == "windows" {
 			path += ".exe"
 		}
-		c := exec.Command("go", "build", "-C", p.module, "-buildvcs=true", "-pgo="+profile, "-ldflags=-s -w", "-o", path, p.pkg)
+		args := append([]string{"build", "-C", p.module, "-buildvcs=true", "-ldflags=-s -w", "-o", path}, flags...)
+		c := exec.Command("go", append(args, p.pkg)...)
 		c.Env = environment(system, arch)
 		if _, err := output(c); err != nil {
 			return nil, err

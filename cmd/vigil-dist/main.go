@@ -34,7 +34,7 @@ func main() {
 	out := flag.String("out", "dist", "the output `folder`")
 	targets := flag.String("targets", platforms, "systems to make archives for, as `GOOS/GOARCH`, with commas")
 	deb := flag.String("deb", "", "make Debian packages of these `architectures`, with commas, in place of archives")
-	profile := flag.String("pgo", "cmd/vigil-server/cpu.pprof", "the `profile` by which the compiler arranges the programs, off for none")
+	profile := flag.String("pgo", "cmd/vigil-server/cpu.pprof", "the `profile` by which the compiler arranges the programs; off, and with the paths of this machine, for a trial")
 	flag.Parse()
 	if err := run(*out, *targets, *deb, *profile); err != nil {
 		fmt.Fprintln(os.Stderr, "vigil-dist:", err)

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
 )
 
 // exporterMetric is a line of testdata/exporter.txt.
@@ -35,7 +36,7 @@ func exporterMetrics(t *testing.T) map[string]exporterMetric {
 
 func parse(t *testing.T, text string) map[string]*dto.MetricFamily {
 	t.Helper()
-	var p expfmt.TextParser
+	p := expfmt.NewTextParser(model.LegacyValidation)
 	families, err := p.TextToMetricFamilies(strings.NewReader(text))
 	if err != nil {
 		t.Fatalf("not what Prometheus reads: %v", err)
