@@ -172,7 +172,7 @@ func (n *Node) refused(incoming bool, where string, why error) {
 			key = host // the port of one that connects is always another
 		}
 	}
-	if n.refusals.due(direction+key+why.Error(), Now()) {
+	if n.refusals.due(direction+key+why.Error(), n.monotonic()) {
 		n.config.Logf(LogNotice, "no connection %s %s: %v", direction, where, why)
 	}
 	if incoming {

@@ -152,7 +152,7 @@ func (o *others) mayBury(m *Members, name string) (b Burial, err error) {
 	if !ever {
 		heard = o.began
 	}
-	silent, g := Now()-heard, o.table[name]
+	silent, g := o.n.monotonic()-heard, o.table[name]
 	switch least := 2 * o.n.config.Cluster.Silence; {
 	case name == o.name:
 		return b, errBuryOwn

@@ -244,7 +244,7 @@ func now() uint64 { return uint64(time.Now().UnixMilli()) }
 
 // complain logs what keeps the group from its slots, once a minute.
 func (n *Node) complain(format string, args ...any) {
-	if n.refusals.due("slots "+format, Now()) {
+	if n.refusals.due("slots "+format, n.monotonic()) {
 		n.config.Logf(LogWarn, format, args...)
 	}
 }

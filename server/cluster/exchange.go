@@ -36,7 +36,7 @@ func (o *others) run() {
 		}
 		everybody = o.look() || everybody
 		o.claimAtFirst()
-		if now := Now(); everybody || now-last >= exchangePeriod {
+		if now := o.n.monotonic(); everybody || now-last >= exchangePeriod {
 			last = now
 			outdone = o.claimAgain(outdone)
 			o.adopt()
@@ -113,7 +113,7 @@ func (o *others) visit(addresses []string) {
 				if fatalToServer(err) || errors.As(err, &stranger) {
 					level = LogWarn
 				}
-				if err != nil && o.n.refusals.due("exchange "+address+err.Error(), Now()) {
+				if err != nil && o.n.refusals.due("exchange "+address+err.Error(), o.n.monotonic()) {
 					o.n.config.Logf(level, "nothing is heard from %s: %v", address, err)
 				}
 			})
@@ -244,7 +244,7 @@ func (o *others) take(letter []byte) error {
 	}
 	back := hears && sender != o.name && !o.upLocked(sender) // the group was not heard lately
 	if hears && sender != o.name {
-		o.heard[sender] = Now()
+		o.heard[sender] = o.n.monotonic()
 	}
 	var text []byte
 	if kept {

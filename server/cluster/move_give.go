@@ -135,7 +135,7 @@ func (o *others) tryLeave(l *leaving) (still time.Duration, err error) {
 	m := &o.moves
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if still = m.still - Now(); still > 0 {
+	if still = m.still - o.n.monotonic(); still > 0 {
 		return still, nil
 	}
 	if m.leaving != nil {

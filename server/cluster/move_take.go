@@ -286,7 +286,7 @@ func (o *others) goOn() {
 
 // report logs what keeps a move from going on, once a minute.
 func (o *others) report(what string, err error) {
-	if err != nil && o.n.ctx.Err() == nil && o.n.refusals.due(what+err.Error(), Now()) {
+	if err != nil && o.n.ctx.Err() == nil && o.n.refusals.due(what+err.Error(), o.n.monotonic()) {
 		o.n.config.Logf(LogNotice, "%s: %v", what, err)
 	}
 }

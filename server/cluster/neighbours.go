@@ -88,7 +88,7 @@ func (n *Node) HoldStill(d time.Duration) (index uint64, own *slots.Set, err err
 func (o *others) holdStill(r *Runner, d time.Duration) (index uint64, own *slots.Set, err error) {
 	m := &o.moves
 	m.mu.Lock()
-	m.still = max(m.still, Now()+d)
+	m.still = max(m.still, o.n.monotonic()+d)
 	busy := m.leaving != nil
 	m.mu.Unlock()
 	if err := r.WaitHeld(); err != nil {
@@ -113,5 +113,5 @@ func (o *others) holdStill(r *Runner, d time.Duration) (index uint64, own *slots
 func (o *others) heldStill() bool {
 	o.moves.mu.Lock()
 	defer o.moves.mu.Unlock()
-	return Now() < o.moves.still
+	return o.n.monotonic() < o.moves.still
 }

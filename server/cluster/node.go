@@ -56,8 +56,10 @@ type NodeConfig struct {
 	MaxStale time.Duration
 	// TLS returns what encrypts the connections that others make, and those to others, from
 	// now on; nil for connections that are not encrypted.
-	TLS  func() (accept, dial *tls.Config)
-	Logf func(level LogLevel, format string, args ...any)
+	TLS func() (accept, dial *tls.Config)
+	// Environment is the network and the clock, nil for those of the machine.
+	Environment *Environment
+	Logf        func(level LogLevel, format string, args ...any)
 }
 
 // ClusterConfig is what a server is told of the cluster that its group is a part of.
@@ -161,7 +163,7 @@ func (n *Node) Start(store *persistence.Member, lazy bool, lead, follow func()) 
 	}
 	r, err := Run(store, lazy, RunnerConfig{ID: self.Member, Founders: n.founders(self), Election: n.config.Election, Proposals: n.proposals,
 		Mesh: n.mesh, SendState: n.sendState, Role: Role{Lead: lead, Follow: follow, Acknowledged: n.acknowledged}, Address: n.addressIn, Told: n.toldAddress, NewestLevel: n.mesh.Level, Changed: n.changed,
-		Odd: n.config.Cluster != nil, Now: Now, Logf: n.config.Logf})
+		Odd: n.config.Cluster != nil, Now: n.environment().Now, Logf: n.config.Logf})
 	if err != nil {
 		n.disconnect()
 		return err

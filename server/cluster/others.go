@@ -72,7 +72,7 @@ func newOthers(n *Node, self *identity, logf func(format string, args ...any)) (
 		return nil, fmt.Errorf("cluster: %w", err)
 	}
 	delete(t, self.Name)
-	o := &others{n: n, name: self.Name, table: t, changed: make(chan struct{}, 1), heard: map[string]time.Duration{}, met: map[string]bool{}, began: Now()}
+	o := &others{n: n, name: self.Name, table: t, changed: make(chan struct{}, 1), heard: map[string]time.Duration{}, met: map[string]bool{}, began: n.monotonic()}
 	o.mesh = mesh.New(mesh.Config{Cluster: clusterID(n.config.Secret), ID: meshID(self.Name, self.Member), Self: n.origin(self),
 		Dial: n.dial, ReceivePublished: n.published, Respond: o.respond, MaxRequest: maxCarriedKeys + 1<<20, Refused: n.refusedByOthers, Logf: logf})
 	o.reckon()
@@ -136,14 +136,14 @@ func (n *Node) ownGroup() *Group {
 // metLocked notes that others speak of a group for the first time: it is not lost before it could be heard.
 func (o *others) metLocked(name string) {
 	if _, ever := o.heard[name]; !ever {
-		o.heard[name] = Now()
+		o.heard[name] = o.n.monotonic()
 	}
 }
 
 // upLocked reports whether a group was heard lately.
 func (o *others) upLocked(name string) bool {
 	at, ever := o.heard[name]
-	return ever && Now()-at < o.n.config.Cluster.Silence
+	return ever && o.n.monotonic()-at < o.n.config.Cluster.Silence
 }
 
 func (o *others) up(name string) bool {
@@ -208,7 +208,7 @@ func (o *others) reportLocked(d *Division) {
 
 // refusedByOthers implements mesh.Config.Refused for connections with other groups.
 func (n *Node) refusedByOthers(incoming bool, where string, why error) {
-	if !errors.Is(why, io.EOF) && n.refusals.due(where+why.Error(), Now()) {
+	if !errors.Is(why, io.EOF) && n.refusals.due(where+why.Error(), n.monotonic()) {
 		n.config.Logf(LogNotice, "no connection with %s, of another group: %v (incoming: %v)", where, why, incoming)
 	}
 }

@@ -186,7 +186,7 @@ func (n *Node) hold(address string) error {
 	if n.listener != nil {
 		return nil
 	}
-	l, err := listenBus(address, n.config.AnnounceHost != "")
+	l, err := n.listenBus(address)
 	if err != nil {
 		return err
 	}
@@ -200,16 +200,17 @@ func (n *Node) hold(address string) error {
 
 // listenBus listens for other members. An address that is announced may belong to what passes connections
 // on: then all addresses of the machine are listened at.
-func listenBus(address string, announced bool) (net.Listener, error) {
+func (n *Node) listenBus(address string) (net.Listener, error) {
 	bus, err := busOf(address)
 	if err != nil {
 		return nil, fmt.Errorf("cluster: %w", err)
 	}
-	l, err := net.Listen("tcp", bus)
+	listen := n.environment().Listen
+	l, err := listen(bus)
 	switch {
-	case errors.Is(err, syscall.EADDRNOTAVAIL) && announced:
+	case errors.Is(err, syscall.EADDRNOTAVAIL) && n.config.AnnounceHost != "":
 		_, port, _ := net.SplitHostPort(bus)
-		l, err = net.Listen("tcp", net.JoinHostPort("", port))
+		l, err = listen(net.JoinHostPort("", port))
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
 		return nil, fmt.Errorf("cluster: the group knows this member at %s, which is no address of this machine: a directory that was copied must not be used, and for a machine that has moved cluster-announce-ip gives the new address: %w", address, err)
 	}
@@ -266,7 +267,7 @@ func (n *Node) findGroup(ctx context.Context, self *identity) error {
 				return nil
 			case errors.Is(err, mesh.ErrCluster):
 				return nil
-			case n.refusals.due("group of "+address, Now()):
+			case n.refusals.due("group of "+address, n.monotonic()):
 				n.config.Logf(LogNotice, "waits until %s says which group it is of: %v", address, err)
 			}
 		}

@@ -37,8 +37,7 @@ func (r *refusals) due(which string, now time.Duration) bool {
 
 // dial connects to another member.
 func (n *Node) dial(ctx context.Context, address string) (net.Conn, error) {
-	var dialer net.Dialer
-	conn, err := dialer.DialContext(ctx, "tcp", address)
+	conn, err := n.environment().Dial(ctx, address)
 	if err != nil || n.config.TLS == nil {
 		return conn, err
 	}
@@ -65,7 +64,7 @@ func (n *Node) refuse(direction, address string, err error) {
 	case errors.As(err, &wrong):
 		kind = "certificate"
 	}
-	if !n.refusals.due(direction+host+kind, Now()) {
+	if !n.refusals.due(direction+host+kind, n.monotonic()) {
 		return
 	}
 	n.config.Logf(LogWarn, "no encrypted connection %s %s: %v%s", direction, host, err, why)
