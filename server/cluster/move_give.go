@@ -24,7 +24,7 @@ const (
 // moves is what the leader of a group does about slots that leave or come.
 type moves struct {
 	// arrivals is held while keys or slots are taken: none of an attempt come when its slots have.
-	arrivals sync.Mutex
+	arrivals turn
 
 	mu       sync.Mutex
 	leaving  *leaving          // the move that this leader makes; guarded by mu
@@ -32,6 +32,23 @@ type moves struct {
 	emptied  map[uint64]uint64 // attempts before whose keys old ones were removed, to the term in which that was; guarded by mu
 	emptying map[uint64]bool   // guarded by mu
 }
+
+// turn is a lock that is held while a group agrees on something. A caller waits for it no longer than its context. It has
+// room for one.
+type turn chan struct{}
+
+func newTurn() turn { return make(turn, 1) }
+
+func (t turn) take(ctx context.Context) error {
+	select {
+	case t <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return retryable{context.Cause(ctx)}
+	}
+}
+
+func (t turn) leave() { <-t }
 
 // leaving is a move of slots to another group, at the leader that makes it.
 type leaving struct {

@@ -90,9 +90,11 @@ func (o *others) open(attempt uint64) bool {
 
 // keysCome takes keys in. The server asks again under the locks of the keys whether they are expected: between two
 // leaderships of this member another one may have ended the move.
-func (o *others) keysCome(r *Runner, from string, attempt uint64, keys []byte) error {
-	o.moves.arrivals.Lock()
-	defer o.moves.arrivals.Unlock()
+func (o *others) keysCome(ctx context.Context, from string, attempt uint64, keys []byte) error {
+	if err := o.moves.arrivals.take(ctx); err != nil {
+		return err
+	}
+	defer o.moves.arrivals.leave()
 	if m := moveOf(o.n.roster().Taking, attempt); m == nil || m.Group != from {
 		return errNoSuchMove
 	}
@@ -101,8 +103,10 @@ func (o *others) keysCome(r *Runner, from string, attempt uint64, keys []byte) e
 
 // complete has the log say that all keys of an attempt are in it.
 func (o *others) complete(ctx context.Context, r *Runner, from string, attempt uint64) error {
-	o.moves.arrivals.Lock()
-	defer o.moves.arrivals.Unlock()
+	if err := o.moves.arrivals.take(ctx); err != nil {
+		return err
+	}
+	defer o.moves.arrivals.leave()
 	switch m := moveOf(o.n.roster().Taking, attempt); {
 	case m == nil || m.Group != from || m.State == moveVoid:
 		return errNoSuchMove
@@ -168,8 +172,10 @@ func (o *others) elsewhere(but string) *slots.Set {
 
 // claim takes the slots of a complete move, which the other group has given away.
 func (o *others) claim(ctx context.Context, r *Runner, attempt uint64) error {
-	o.moves.arrivals.Lock()
-	defer o.moves.arrivals.Unlock()
+	if err := o.moves.arrivals.take(ctx); err != nil {
+		return err
+	}
+	defer o.moves.arrivals.leave()
 	if moveOf(o.n.roster().Taking, attempt) == nil {
 		return nil
 	}

@@ -200,7 +200,7 @@ func TestWrongRequestsOfMovesChangeNothing(t *testing.T) {
 	of := slotSet(t, "7")
 	attempt := a.begin(b, of)
 	o, r := b.node.others, b.node.runner.Load()
-	if err := o.keysCome(r, "stranger", attempt, []byte("k")); !errors.Is(err, errNoSuchMove) {
+	if err := o.keysCome(t.Context(), "stranger", attempt, []byte("k")); !errors.Is(err, errNoSuchMove) {
 		t.Errorf("keys from another group: %v", err)
 	}
 	if err := o.complete(t.Context(), r, "stranger", attempt); !errors.Is(err, errNoSuchMove) {

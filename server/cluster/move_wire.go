@@ -83,7 +83,7 @@ func (o *others) respondToMove(ctx context.Context, b []byte) []byte {
 	case b[0] == keysRequest:
 		d := decoder{b: b[1:]}
 		if q.Group, q.Attempt = d.text(maxGroupName), d.number(); d.err == nil {
-			a = o.lead(func(r *Runner) (string, error) { return "", o.keysCome(r, q.Group, q.Attempt, d.b) })
+			a = o.lead(func(*Runner) (string, error) { return "", o.keysCome(ctx, q.Group, q.Attempt, d.b) })
 		}
 	case b[0] == '{':
 		if json.Unmarshal(b, &q) == nil {
