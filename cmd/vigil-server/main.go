@@ -24,6 +24,7 @@ import (
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/server"
 	"github.com/vigildb/vigil/server/conf"
+	"github.com/vigildb/vigil/server/membership"
 	"github.com/vigildb/vigil/server/window"
 )
 
@@ -118,12 +119,12 @@ func serve(config *conf.Config, mode modes, log *slog.Logger, sig *signals) erro
 	for _, w := range append(config.Warnings(), warnings(set)...) {
 		log.Warn(w)
 	}
-	group, hashes, err := listenGroup(config, mode.alone, log)
+	group, err := membership.Listen(config, membership.Options{Alone: mode.alone, Log: log})
 	if err != nil {
 		return err
 	}
 	options := server.Options{Config: config, Log: log, Store: func(o *persistence.Options) { o.Recover = mode.recover }}
-	group.join(&options, hashes)
+	group.Join(&options)
 	opened := sig.leave(log)
 	srv, err := server.Start(options)
 	opened()
@@ -190,7 +191,7 @@ func (l *loading) wait(d time.Duration) {
 }
 
 // attend waits for the data, and then until the server is to be closed.
-func attend(srv *server.Server, data *loading, group group, config *conf.Config, log *slog.Logger, sig *signals) error {
+func attend(srv *server.Server, data *loading, group membership.Member, config *conf.Config, log *slog.Logger, sig *signals) error {
 	loaded := data.done
 	for ready := false; ; {
 		how, name := conf.ShutdownFlags(0), "SHUTDOWN"
@@ -212,7 +213,7 @@ func attend(srv *server.Server, data *loading, group group, config *conf.Config,
 		case <-sig.interrupt:
 			how, name = config.Settings().ShutdownOnSigint, "SIGINT"
 		case <-srv.ShutdownRequested():
-		case err := <-group.failed():
+		case err := <-group.Failed():
 			return fmt.Errorf("this member of the group has ended: %w", err)
 		}
 		log.Warn("Received " + name + " scheduling shutdown...")
@@ -227,12 +228,12 @@ func attend(srv *server.Server, data *loading, group group, config *conf.Config,
 }
 
 // reload reads the certificates again, without which SIGHUP means nothing.
-func reload(srv *server.Server, g group, config *conf.Config, log *slog.Logger) {
+func reload(srv *server.Server, g membership.Member, config *conf.Config, log *slog.Logger) {
 	set := config.Settings()
-	if set.TLSPort == 0 && !g.encrypted() {
+	if set.TLSPort == 0 && !g.Encrypted() {
 		return
 	}
-	if err := errors.Join(srv.ReloadTLS(), g.reloadTLS(set)); err != nil {
+	if err := errors.Join(srv.ReloadTLS(), g.ReloadTLS(set)); err != nil {
 		log.Warn(err.Error())
 		return
 	}

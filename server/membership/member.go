@@ -1,4 +1,5 @@
-package main
+// Package membership makes a server a member of the group of servers that its configuration names.
+package membership
 
 import (
 	"context"
@@ -17,107 +18,122 @@ import (
 	"github.com/vigildb/vigil/structures/slots"
 )
 
-// group is the group that the server is a member of; its seat is nil if it is alone.
-type group struct {
-	seat *cluster.Seat
-	set  *conf.Settings
-	tls  *atomic.Pointer[memberTLS]
+// Member is the place of a server in its group. The zero value is that of a server that is alone.
+type Member struct {
+	seat   *cluster.Seat // nil for a server that is alone
+	set    *conf.Settings
+	hashes [16]byte
+	tls    *atomic.Pointer[encryption]
 }
 
-// memberTLS encrypts connections between members.
-type memberTLS struct{ accept, dial *tls.Config }
+// Options are what a configuration does not say. The zero value is right for a server.
+type Options struct {
+	// Alone makes the directory that of the only member of its group: the others are lost.
+	Alone bool
+	// Log receives what the group has to say; nil discards it.
+	Log *slog.Logger
+	// Environment is the network and the clock, nil for those of the machine.
+	Environment *cluster.Environment
+}
+
+// encryption encrypts connections between members.
+type encryption struct{ accept, dial *tls.Config }
 
 // readTLS reads the certificates for connections between members.
-func readTLS(set *conf.Settings) (*memberTLS, error) {
+func readTLS(set *conf.Settings) (*encryption, error) {
 	accept, dial, err := certs.Options{CertFile: set.TLSCertFile, KeyFile: set.TLSKeyFile, KeyPass: set.TLSKeyFilePass,
 		CAFile: set.TLSCACertFile, CADir: set.TLSCACertDir, Protocols: set.TLSProtocols, Ciphers: set.TLSCiphers,
 		CipherSuites: set.TLSCipherSuites}.Members()
 	if err != nil {
 		return nil, fmt.Errorf("tls-cluster: %w", err)
 	}
-	return &memberTLS{accept, dial}, nil
+	return &encryption{accept, dial}, nil
 }
 
-// encrypted reports whether members connect to each other with TLS.
-func (g group) encrypted() bool { return g.seat != nil && g.set.TLSCluster }
+// Encrypted reports whether members connect to each other with TLS.
+func (m Member) Encrypted() bool { return m.seat != nil && m.set.TLSCluster }
 
-// reloadTLS reads the certificates again, for connections from now on.
-func (g group) reloadTLS(set *conf.Settings) error {
-	if !g.encrypted() {
+// ReloadTLS reads the certificates again, for connections from now on.
+func (m Member) ReloadTLS(set *conf.Settings) error {
+	if !m.Encrypted() {
 		return nil
 	}
 	c, err := readTLS(set)
 	if err == nil {
-		g.tls.Store(c)
+		m.tls.Store(c)
 	}
 	return err
 }
 
-// listenGroup makes the seat of this server, if the configuration names a group.
-func listenGroup(config *conf.Config, alone bool, log *slog.Logger) (g group, hashes [16]byte, err error) {
+// Listen makes the place of a server in the group that its configuration names, if it names one. The server takes
+// part when its data is loaded.
+func Listen(config *conf.Config, o Options) (m Member, err error) {
 	set := config.Settings()
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
 	if set.ClusterSecret == "" {
 		if set.ClusterMemberID != 0 || set.ClusterMembers != "" || set.ClusterJoin != "" || set.ClusterReplaces != 0 || set.Slotted() || namesCluster(set) {
-			return g, hashes, errors.New("a member of a group needs cluster-secret")
+			return m, errors.New("a member of a group needs cluster-secret")
 		}
-		if alone {
-			return g, hashes, errors.New("--recover alone is for a member of a group: it needs cluster-secret")
+		if o.Alone {
+			return m, errors.New("--recover alone is for a member of a group: it needs cluster-secret")
 		}
-		return g, hashes, nil
+		return m, nil
 	}
-	g.set = set
-	node, hashes, err := nodeConfig(set)
+	m.set = set
+	if m.hashes, err = cluster.Hashes(set.ClusterSecret); err != nil {
+		return m, fmt.Errorf("cluster-secret: %w", err)
+	}
+	node, err := nodeConfig(set)
 	if err != nil {
-		return g, hashes, err
+		return m, err
 	}
 	if set.ThrowAway {
-		return g, hashes, errors.New("a member of a group keeps its data: remove save \"\" and appendonly no")
+		return m, errors.New("a member of a group keeps its data: remove save \"\" and appendonly no")
 	}
-	node.Logf, node.Alone = logGroup(config, log), alone
+	node.Logf, node.Alone, node.Environment = logGroup(config, o.Log), o.Alone, o.Environment
 	if set.TLSCluster {
 		c, err := readTLS(set)
 		if err != nil {
-			return g, hashes, err
+			return m, err
 		}
-		g.tls = new(atomic.Pointer[memberTLS])
-		g.tls.Store(c)
+		m.tls = new(atomic.Pointer[encryption])
+		m.tls.Store(c)
 		node.TLS = func() (accept, dial *tls.Config) {
-			c := g.tls.Load()
+			c := m.tls.Load()
 			return c.accept, c.dial
 		}
 	}
-	g.seat, err = cluster.Listen(node)
-	return g, hashes, err
+	m.seat, err = cluster.Listen(node)
+	return m, err
 }
 
 // nodeConfig reads the directives of a group.
-func nodeConfig(set *conf.Settings) (n cluster.NodeConfig, hashes [16]byte, err error) {
+func nodeConfig(set *conf.Settings) (n cluster.NodeConfig, err error) {
 	n = cluster.NodeConfig{Secret: set.ClusterSecret, Name: set.ClusterGroup, ID: set.ClusterMemberID, Replaces: set.ClusterReplaces, Single: set.ClusterEnabled,
 		AnnounceHost: set.ClusterAnnounceIP, AnnouncePort: set.ClusterAnnouncePort, Host: listensAt(set), Port: set.Port,
 		Election: set.ClusterElection, MaxStale: set.ClusterMaxStale}
 	if n.Port == 0 {
 		n.Port = set.TLSPort
 	}
-	if hashes, err = cluster.Hashes(set.ClusterSecret); err != nil {
-		return n, hashes, fmt.Errorf("cluster-secret: %w", err)
-	}
 	if n.Cluster, err = clusterConfig(set); err != nil {
-		return n, hashes, err
+		return n, err
 	}
 	switch {
 	case set.ClusterMembers != "" && set.ClusterJoin != "":
-		return n, hashes, errors.New("cluster-members founds a group and cluster-join joins one: give one of them")
+		return n, errors.New("cluster-members founds a group and cluster-join joins one: give one of them")
 	case set.ClusterReplaces != 0 && set.ClusterJoin == "":
-		return n, hashes, errors.New("cluster-replaces is for a server that joins: it needs cluster-join")
+		return n, errors.New("cluster-replaces is for a server that joins: it needs cluster-join")
 	case set.ClusterMembers != "":
 		if n.Members, err = cluster.ParseMembers(set.ClusterMembers); err != nil {
-			return n, hashes, fmt.Errorf("cluster-members: %w", err)
+			return n, fmt.Errorf("cluster-members: %w", err)
 		}
 	}
 	if n.Join, err = cluster.ParseContacts(set.ClusterJoin); err != nil {
-		return n, hashes, fmt.Errorf("cluster-join: %w", err)
+		return n, fmt.Errorf("cluster-join: %w", err)
 	}
-	return n, hashes, nil
+	return n, nil
 }
 
 // namesCluster reports whether the configuration says something of other groups.
@@ -172,23 +188,25 @@ func logGroup(config *conf.Config, log *slog.Logger) func(level cluster.LogLevel
 	}
 }
 
-// join has the server take part in the group.
-func (g group) join(o *server.Options, hashes [16]byte) {
-	if g.seat == nil {
+// Join has a server take part in the group. It is called with the options that the server is opened with.
+func (m Member) Join(o *server.Options) {
+	if m.seat == nil {
 		return
 	}
-	o.Group, o.Membership = g.seat, membership(g.seat, g.set)
+	o.Group, o.Membership = m.seat, views(m.seat, m.set)
 	store := o.Store
 	o.Store = func(p *persistence.Options) {
-		store(p)
-		p.Secret, p.Tail = hashes, g.set.ClusterLogBound
+		if store != nil {
+			store(p)
+		}
+		p.Secret, p.Tail = m.hashes, m.set.ClusterLogBound
 	}
 }
 
-// failed receives why the group has lost this member, never if there is none.
-func (g group) failed() <-chan error {
-	if g.seat == nil {
+// Failed receives why the group has lost this member, never if there is none.
+func (m Member) Failed() <-chan error {
+	if m.seat == nil {
 		return nil
 	}
-	return g.seat.Failed()
+	return m.seat.Failed()
 }

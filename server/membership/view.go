@@ -1,4 +1,4 @@
-package main
+package membership
 
 import (
 	"net/netip"
@@ -10,9 +10,9 @@ import (
 	"github.com/vigildb/vigil/server/conf"
 )
 
-// membership returns what tells the server of its group: what its node knows by now,
+// views returns what tells the server of its group: what its node knows by now,
 // under names that clients may see.
-func membership(seat *cluster.Seat, set *conf.Settings) func() *commands.Membership {
+func views(seat *cluster.Seat, set *conf.Settings) func() *commands.Membership {
 	var last atomic.Pointer[shown]
 	return func() *commands.Membership {
 		node := seat.Node()
