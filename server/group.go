@@ -130,8 +130,10 @@ func (srv *Server) join() error {
 	if g == nil {
 		return nil
 	}
-	if err := srv.loops.Start(srv.settings().conf.IOThreads); err != nil {
-		return err
+	if srv.sockets.open() { // the loops are for sockets
+		if err := srv.loops.Start(srv.settings().conf.IOThreads); err != nil {
+			return err
+		}
 	}
 	g.ServeBy(srv.loops)
 	g.OnPublished(srv.receive)

@@ -89,6 +89,13 @@ func (srv *Server) Listen() ([]net.Addr, error) {
 	return addrs, nil
 }
 
+// open reports whether Listen has opened the sockets.
+func (k *sockets) open() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.listening
+}
+
 // serveBehind accepts clients in the background until the listener is closed,
 // which Close does at the latest.
 func (srv *Server) serveBehind(l net.Listener, serve func(net.Listener) error) {
