@@ -30,7 +30,7 @@ LARGE ?= 10000000
 JOIN_BYTES ?= 1073741824
 
 .DEFAULT_GOAL := help
-.PHONY: help build run group demo test browser screenshots race sim sim-group mutants stress lint fuzz faults conformance conformance-redis crash crash-group crash-cluster bench bench-report group-bench bench-grow bench-join values collector profile waits consumers large sizing window-cost frameworks clients failover bench-sessions placement-table figures docs dist deb packages check clean
+.PHONY: help build run group demo test browser screenshots race sim sim-group sim-clusters mutants stress lint fuzz faults conformance conformance-redis crash crash-group crash-cluster bench bench-report group-bench bench-grow bench-join values collector profile waits consumers large sizing window-cost frameworks clients failover bench-sessions placement-table figures docs dist deb packages check clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -76,8 +76,11 @@ sim: ## simulate the whole server with SEEDS (5000) seeds from SEED (0) on
 sim-group: ## simulate groups whose members fail, come and go with SEEDS (5000) seeds from SEED (0) on
 	$(GO) test ./server/cluster -run Linearizable -timeout 0 -v -seed $(SEED) -seeds $(SEEDS)
 
+sim-clusters: ## simulate clusters of several groups whose slots move while everything fails, with SEEDS (5000) seeds from SEED (0) on
+	cd server/sim && $(GO) test ./clusters -run KeepTheirPromises -timeout 0 -v -seed $(SEED) -seeds $(SEEDS)
+
 mutants: ## plant bugs, and see the simulations find them
-	cd server/sim && $(GO) test . -tags mutants -run Planted
+	cd server/sim && $(GO) test ./... -tags mutants -run Planted
 	$(GO) test ./persistence ./server/cluster -tags mutants -run Planted
 
 stress: ## tests of PKGS (all) COUNT (20) times each with 1, 2 and 8 processors beside a busy one

@@ -215,7 +215,10 @@ func (n *Node) SendKeys(ctx context.Context, attempt uint64, keys []byte) error 
 		if l == nil || r.Leading() != l.term {
 			return errMoveEnded
 		}
-		return n.others.sendKeys(ctx, l.Group, attempt, keys)
+		if err := n.others.sendKeys(ctx, l.Group, attempt, keys); planted != lostFrame {
+			return err
+		}
+		return nil
 	})
 }
 
@@ -337,10 +340,14 @@ func (o *others) finish(ctx context.Context, r *Runner, m Move) error {
 		now := o.n.roster()
 		return moveOf(now.Given, m.Attempt) != nil && now.Slots.Both(m.Slots).Len() == 0
 	}
-	if err := o.n.remove(ctx, m.Slots, allowed); err != nil {
+	var err error
+	if planted != leftKeys {
+		err = o.n.remove(ctx, m.Slots, allowed)
+	}
+	if err != nil {
 		return err
 	}
-	_, err := r.reclaim(ctx, func(_ *Driver, now *Members) (Claim, error) {
+	_, err = r.reclaim(ctx, func(_ *Driver, now *Members) (Claim, error) {
 		c := now.Claim
 		c.Given = withoutMove(c.Given, m.Attempt)
 		return c, nil

@@ -227,10 +227,14 @@ func (o *others) settle(ctx context.Context, r *Runner, m Move) error {
 		left := moveOf(now.Taking, m.Attempt)
 		return left != nil && left.State == moveVoid && now.Slots.Both(m.Slots).Len() == 0
 	}
-	if err := o.n.remove(ctx, m.Slots, allowed); err != nil {
+	var err error
+	if planted != voidKeys {
+		err = o.n.remove(ctx, m.Slots, allowed)
+	}
+	if err != nil {
 		return err
 	}
-	_, err := r.reclaim(ctx, func(_ *Driver, now *Members) (Claim, error) {
+	_, err = r.reclaim(ctx, func(_ *Driver, now *Members) (Claim, error) {
 		c := now.Claim
 		c.Taking = withoutMove(c.Taking, m.Attempt)
 		return c, nil

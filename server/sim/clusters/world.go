@@ -1,0 +1,297 @@
+package clusters
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/persistence/disktest"
+)
+
+// Report is what became of a simulation.
+type Report struct {
+	Seed      uint64
+	Violation string         // the promise that was broken, empty if none
+	Trace     []string       // what happened
+	Effects   map[string]int // how often what happened
+
+	w *world
+}
+
+// Judge looks at what the clients saw. It is to be called behind the bubble, whose time passes when it takes
+// long.
+func (r *Report) Judge() {
+	if r.Violation == "" {
+		r.Violation, r.Effects["unjudged"] = r.w.judge(r.w.tags)
+	}
+}
+
+// shapes are how many groups clusters have, and how many servers each of them.
+var shapes = []struct{ groups, members int }{{2, 3}, {2, 3}, {3, 1}, {3, 3}}
+
+// world is a cluster, its clients, and what fails.
+type world struct {
+	seed   uint64
+	rand   *rand.Rand // of what fails
+	policy string     // appendfsync
+	began  time.Time
+	net    *network
+	nodes  []*node
+	groups [][]*node      // the same
+	tasks  sync.WaitGroup // goroutines of servers and clients
+	tags   []string       // hash tags, each of another slot
+	history
+
+	mu        sync.Mutex
+	trace     []string       // guarded by mu
+	violation string         // guarded by mu
+	effects   map[string]int // guarded by mu
+	group     []int          // of each tag, as a server said last; guarded by mu
+	hot       int            // the tag whose slot was the last to be moved; guarded by mu
+}
+
+const (
+	clients = 4
+	tagged  = 10 // tags
+	// fillers is how many other keys a tag has, which do not change, and fillerBytes how long their values are: so that
+	// keys take a while to be copied.
+	fillers, fillerBytes = 20, 8 << 10
+)
+
+// Run makes the simulation of a seed, in which everything fails for some time. It is to be called in a bubble of
+// testing/synctest.
+func Run(seed uint64, length time.Duration) *Report {
+	w := newWorld(seed)
+	for _, n := range w.nodes {
+		n.start()
+	}
+	w.until(30*time.Second, "the cluster forms", w.whole)
+	w.fill()
+	end := w.now() + length
+	for i := range clients {
+		c := newClient(w, i+1)
+		w.tasks.Go(func() { c.run(end) })
+	}
+	w.fail(end)
+	w.finish()
+	for _, n := range w.nodes {
+		n.stop()
+	}
+	w.tasks.Wait()
+	return &Report{seed, w.violation, w.trace, w.effects, w}
+}
+
+func newWorld(seed uint64) *world {
+	w := &world{seed: seed, rand: rand.New(rand.NewPCG(seed, 0xfa11)), began: time.Now(), net: newNetwork(seed), effects: map[string]int{}}
+	shape := shapes[seed%uint64(len(shapes))]
+	if w.policy = "always"; shape.members >= 3 && seed%2 == 1 { // smaller groups may lose what they acknowledged under everysec
+		w.policy = "everysec"
+	}
+	for group := range shape.groups {
+		var all []*node
+		for i := range shape.members {
+			all = append(all, &node{w: w, group: group, id: i + 1, host: fmt.Sprintf("10.0.%d.%d", group, i+1), disk: disktest.New()})
+		}
+		w.groups, w.nodes = append(w.groups, all), append(w.nodes, all...)
+	}
+	for i := range tagged {
+		w.tags = append(w.tags, fmt.Sprintf("tag%d", i))
+	}
+	w.group = make([]int, tagged)
+	for i, tag := range w.tags {
+		w.group[i] = slotOf(tag) * len(w.groups) / commands.Slots
+	}
+	return w
+}
+
+// now is the time since the simulation began, and the clock of all servers.
+func (w *world) now() time.Duration { return time.Since(w.began) }
+
+// note adds a line to the trace.
+func (w *world) note(format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.noteLocked(format, args...)
+}
+
+func (w *world) noteLocked(format string, args ...any) {
+	w.trace = append(w.trace, fmt.Sprintf("%8.3f %s", w.now().Seconds(), fmt.Sprintf(format, args...)))
+}
+
+// violate records that a promise was broken. Only the first is kept.
+func (w *world) violate(format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.violation == "" {
+		w.violation = fmt.Sprintf(format, args...)
+		w.noteLocked("VIOLATION: %s", w.violation)
+	}
+}
+
+func (w *world) violated() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.violation != ""
+}
+
+// tag draws a tag: that of the last move half of the time.
+func (w *world) tag(r *rand.Rand) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if r.IntN(2) == 0 {
+		return w.hot
+	}
+	return r.IntN(len(w.tags))
+}
+
+// effect counts something that happened.
+func (w *world) effect(what string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.effects[what]++
+}
+
+// at returns the server of a host, nil for none.
+func (w *world) at(host string) *node {
+	for _, n := range w.nodes {
+		if n.host == host {
+			return n
+		}
+	}
+	return nil
+}
+
+// seen notes which group has a tag.
+func (w *world) seen(tag, group int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.group[tag] != group {
+		w.group[tag] = group
+		w.effects["tags moved"]++
+	}
+}
+
+// until waits for something, and is a violation if that does not come.
+func (w *world) until(most time.Duration, what string, done func() string) {
+	missing := ""
+	for end := w.now() + most; w.now() < end && !w.violated(); time.Sleep(50 * time.Millisecond) {
+		if missing = done(); missing == "" {
+			return
+		}
+	}
+	w.violate("in %v it does not come about that %s: %s", most, what, missing)
+}
+
+// whole says what is missing until all servers see all slots with groups that have a leader.
+func (w *world) whole() string {
+	for _, n := range w.nodes {
+		info := n.call("CLUSTER", "INFO")
+		for _, want := range []string{"cluster_state:ok", "cluster_slots_ok:16384", fmt.Sprintf("cluster_known_nodes:%d", len(w.nodes)), fmt.Sprintf("cluster_size:%d", len(w.groups))} {
+			if !strings.Contains(info, want) {
+				return fmt.Sprintf("%s says %q, not %s", n.host, info, want)
+			}
+		}
+	}
+	return ""
+}
+
+// keysOf are all keys of a tag.
+func keysOf(tag string) []string {
+	keys := []string{"a{" + tag + "}", "b{" + tag + "}"}
+	for i := range fillers {
+		keys = append(keys, fmt.Sprintf("f%d{%s}", i, tag))
+	}
+	return keys
+}
+
+// fill makes the keys that do not change.
+func (w *world) fill() {
+	c := newClient(w, 0)
+	defer c.leave()
+	value := strings.Repeat("v", fillerBytes)
+	for tag, name := range w.tags {
+		for _, key := range keysOf(name)[2:] {
+			w.until(10*time.Second, "keys are made", func() string { return c.insist(tag, "SET", key, value) })
+		}
+	}
+}
+
+// finish ends all faults, and looks at what is there.
+func (w *world) finish() {
+	w.note("all is well from now on")
+	w.net.change(func() { clear(w.net.cut); w.net.slow = false })
+	for _, n := range w.nodes {
+		n.start()
+	}
+	w.until(60*time.Second, "the cluster is whole", w.whole)
+	w.until(120*time.Second, "moves end", w.still)
+	c := newClient(w, clients+1)
+	for tag := range w.tags {
+		w.until(30*time.Second, "a tag can be read", func() string {
+			if !c.do(tag, input{kind: getBoth}) {
+				return w.tags[tag]
+			}
+			return ""
+		})
+	}
+	c.leave()
+	w.until(60*time.Second, "each key is in one place", w.placed)
+	known, unknown := w.counts()
+	w.effects["done"] += known
+	w.effects["unknown"] += unknown
+	if keys := slices.Sorted(maps.Keys(w.effects)); !w.violated() {
+		w.note("%v: %v", keys, w.effects)
+	}
+}
+
+// still says which move is not over.
+func (w *world) still() string {
+	for _, n := range w.nodes {
+		if moves := n.call("CLUSTER", "GETSLOTMIGRATIONS"); strings.Contains(moves, "running") || strings.Contains(moves, "queued") {
+			return n.host + " has " + moves
+		}
+	}
+	return ""
+}
+
+// placed says which key is not in one group, and there with all members.
+func (w *world) placed() string {
+	for group, all := range w.groups {
+		var of []string
+		for _, n := range all {
+			of = append(of, n.call("DBSIZE"))
+		}
+		if of = slices.Compact(of); len(of) > 1 {
+			return fmt.Sprintf("group %d has %v keys", group, of)
+		}
+	}
+	have, want, err := 0, 0, error(nil)
+	for group, all := range w.groups {
+		n, err := strconv.Atoi(all[0].call("DBSIZE"))
+		if err != nil {
+			return fmt.Sprintf("group %d: %v", group, err)
+		}
+		have += n
+	}
+	k := newClient(w, clients+2)
+	defer k.leave()
+	for tag, name := range w.tags {
+		n, refusal := 0, k.insist(tag, append([]string{"EXISTS"}, keysOf(name)...)...)
+		if n, err = strconv.Atoi(k.reply); refusal != "" || err != nil {
+			return name + " is on its way: " + refusal
+		}
+		want += n
+	}
+	if have != want {
+		return fmt.Sprintf("the groups have %d keys, and %d can be read", have, want)
+	}
+	return ""
+}
+
+func slotOf(tag string) int { return commands.KeySlot([]byte("a{" + tag + "}")) }
