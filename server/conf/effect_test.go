@@ -14,7 +14,7 @@ import (
 // directive without one would be accepted and do nothing.
 func TestNothingThatWorksIsUnread(t *testing.T) {
 	var source strings.Builder
-	for _, dir := range []string{"..", "../window", "../../cmd/vigil-server", "."} {
+	for _, dir := range []string{"..", "../membership", "../window", "../../cmd/vigil-server", "."} {
 		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %v", dir, err)
