@@ -214,8 +214,8 @@ func Text(err error) (text WireError, known bool) {
 }
 
 // ErrMoved is the error of a call at another member than the one that serves a slot.
-func ErrMoved(slot int, to *Member) WireError {
-	return Errorf("MOVED %d %s:%d", slot, to.Host, to.Port)
+func ErrMoved(slot int, to *Member, e Endpoint) WireError {
+	return Errorf("MOVED %d %s:%d", slot, to.Endpoint(e), to.Port)
 }
 
 // ErrLeaderOnly is the error of a call that only the leader of a group takes, although it

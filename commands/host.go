@@ -27,6 +27,7 @@ type Limits struct {
 	Databases         int
 	Slots             bool              // clients see the server as a node of a Redis Cluster
 	AllSlots          bool              // which serves none while it does not serve all
+	Endpoint          Endpoint          // which clients are told of its nodes
 	MaxBulk           int64             // proto-max-bulk-len
 	HLLSparseMax      int               // hll-sparse-max-bytes
 	LFU               bool              // the eviction policy counts frequencies

@@ -94,6 +94,26 @@ type Member struct {
 	NewestLevel uint64
 }
 
+// Endpoint is which host clients are told of a member.
+type Endpoint uint8
+
+const (
+	EndpointIP       Endpoint = iota // its address, or its name if that is what it announces
+	EndpointHostname                 // its name, "?" if it has none
+	EndpointUnknown                  // none: clients use the host by which they have reached the server
+)
+
+// Endpoint returns the host that clients are told.
+func (m *Member) Endpoint(e Endpoint) string {
+	switch {
+	case e == EndpointUnknown:
+		return ""
+	case e == EndpointHostname && !m.Named:
+		return "?"
+	}
+	return m.Host
+}
+
 // Address is the host, in brackets if it is one of IPv6, and the port.
 func (m *Member) Address() string {
 	host := m.Host

@@ -69,6 +69,7 @@ func newSettings(c *conf.Settings, o *Options) *settings {
 	set.limits = commands.Limits{
 		Slots:     o.Group != nil && c.Slotted(),
 		AllSlots:  c.ClusterFullCoverage,
+		Endpoint:  c.ClusterEndpoint,
 		Databases: c.Databases, MaxBulk: c.ProtoMaxBulkLen,
 		HLLSparseMax: int(c.HLLSparseMaxBytes),
 		Thresholds: types.Thresholds{

@@ -106,6 +106,34 @@ func (n node) line(c *commands.Ctx) string {
 	return fmt.Sprintf("%s %s %s %s 0 %d %d %s%s", n.ID, address, strings.Join(flags, ","), master, pong, n.shard.Term, link, slots)
 }
 
+// listSlots describes a node as CLUSTER SLOTS does. Beside the host that clients are to use it tells the other one that
+// the node may have.
+func (n node) listSlots(c *commands.Ctx) {
+	c.Reply.Array(4)
+	e := c.Host.Limits().Endpoint
+	if e == commands.EndpointUnknown {
+		c.Reply.Null()
+	} else {
+		c.Reply.BulkString(n.Endpoint(e))
+	}
+	c.Reply.Int(int64(n.Port))
+	c.Reply.BulkString(n.ID)
+	other := ""
+	switch {
+	case n.Named && e == commands.EndpointUnknown:
+		other = "hostname"
+	case !n.Named && e != commands.EndpointIP:
+		other = "ip"
+	}
+	if other == "" {
+		c.Reply.Map(0)
+		return
+	}
+	c.Reply.Map(1)
+	c.Reply.BulkString(other)
+	c.Reply.BulkString(n.Host)
+}
+
 // describe describes a node of a shard. What others have is known to the leader of the shard alone.
 func (n node) describe(c *commands.Ctx) {
 	role, health, entry := "replica", "online", n.Entry
@@ -137,7 +165,7 @@ func (n node) describe(c *commands.Ctx) {
 			ip = ""
 		}
 		text("ip", ip)
-		text("endpoint", n.Host)
+		text("endpoint", n.Endpoint(c.Host.Limits().Endpoint))
 		if ip == "" {
 			text("hostname", n.Host)
 		}

@@ -133,11 +133,7 @@ func slotNodes(c *commands.Ctx, m *commands.Membership) error {
 				if !o.leads && (o.Hidden() || !o.usable) {
 					return
 				}
-				c.Reply.Array(4)
-				c.Reply.BulkString(o.Host)
-				c.Reply.Int(int64(o.Port))
-				c.Reply.BulkString(o.ID)
-				c.Reply.Map(0)
+				o.listSlots(c)
 				n++
 			})
 			return n

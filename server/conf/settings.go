@@ -73,6 +73,7 @@ type Settings struct {
 	ClusterMemberID     uint64
 	ClusterName         string // for Sentinel's clients
 	ClusterView         View
+	ClusterEndpoint     commands.Endpoint
 	ClusterEnabled      bool   // the server founds a group by itself
 	ClusterGroup        string // name
 	ClusterSlots        string // with which the group begins; nil: not said

@@ -5,6 +5,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/structures/slots"
 )
 
@@ -68,6 +69,9 @@ func groupRows() []directive {
 		{name: "cluster-peers", kind: text(), def: "", flags: settled,
 			doc: "Addresses of members of other groups of the cluster as `host:port`, with blanks between them. One that can be reached is enough to find the others; a group that begins waits for all of them before it takes slots.",
 			set: func(s *Settings, v value) { s.ClusterPeers = v.text }},
+		{name: "cluster-preferred-endpoint-type", kind: oneOf("ip", "hostname", "unknown-endpoint"), def: "ip", flags: shared,
+			doc: "Which host -MOVED, CLUSTER SLOTS and CLUSTER SHARDS tell clients of a node: `ip`, what it announces; `hostname`, that if it is a name, and `?` if it is an address; `unknown-endpoint`, none, so that clients use the one by which they have reached the server, as behind a balancer.",
+			set: func(s *Settings, v value) { s.ClusterEndpoint = commands.Endpoint(v.n) }},
 		{name: "cluster-node-timeout", kind: integer(0, math.MaxInt32), def: "15000",
 			doc: "For how many milliseconds another group may not be heard before it counts as lost. A group elects its own leader by `cluster-election-timeout`.",
 			set: func(s *Settings, v value) { s.ClusterSilence = time.Duration(v.n) * time.Millisecond }},

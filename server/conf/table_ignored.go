@@ -49,7 +49,6 @@ func clusterRows() []directive {
 		{name: "cluster-config-file", kind: text(), def: "nodes.conf", flags: immutable, effect: inert},
 		{name: "cluster-announce-hostname", kind: text(), def: "", effect: inert},
 		{name: "cluster-announce-human-nodename", kind: text(), def: "", effect: inert},
-		{name: "cluster-preferred-endpoint-type", kind: oneOf("ip", "hostname", "unknown-endpoint"), def: "ip", effect: inert},
 		{name: "cluster-replica-validity-factor", alias: "cluster-slave-validity-factor", kind: integer(0, math.MaxInt32), def: "10", effect: inert},
 		{name: "cluster-migration-barrier", kind: integer(0, math.MaxInt32), def: "1", effect: inert},
 		{name: "cluster-port", kind: integer(0, 65535), def: "0", flags: immutable, effect: inert},

@@ -1,0 +1,50 @@
+package server
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/vigildb/vigil/commands"
+)
+
+// Clients are told of the address of a node, of its name, or of neither, as cluster-preferred-endpoint-type says.
+func TestClientsAreToldTheEndpointThatIsPreferred(t *testing.T) {
+	id := strings.Repeat("c", 40)
+	for _, x := range []struct {
+		preferred, host    string
+		named              bool
+		moved, slots, rest string // the host of -MOVED and of CLUSTER SLOTS, and what that adds
+		ip, endpoint       string // of CLUSTER SHARDS
+	}{
+		{"ip", "10.0.1.2", false, "10.0.1.2", `"10.0.1.2"`, `[]`, "10.0.1.2", "10.0.1.2"},
+		{"ip", "node.example", true, "node.example", `"node.example"`, `[]`, "", "node.example"},
+		{"hostname", "10.0.1.2", false, "?", `"?"`, `["ip" "10.0.1.2"]`, "10.0.1.2", "?"},
+		{"hostname", "node.example", true, "node.example", `"node.example"`, `[]`, "", "node.example"},
+		{"unknown-endpoint", "10.0.1.2", false, "", `(nil)`, `["ip" "10.0.1.2"]`, "10.0.1.2", ""},
+		{"unknown-endpoint", "node.example", true, "", `(nil)`, `["hostname" "node.example"]`, "", ""},
+	} {
+		t.Run(x.preferred+" "+x.host, func(t *testing.T) {
+			r := newShardsRig(t)
+			r.know(func(m *commands.Membership) {
+				m.OtherShards = append([]commands.Shard(nil), m.OtherShards...)
+				for i, s := range m.OtherShards {
+					if s.Leader >= 0 && s.Members[s.Leader].ID == id {
+						s.Members = append([]commands.Member(nil), s.Members...)
+						s.Members[s.Leader].Host, s.Members[s.Leader].Named = x.host, x.named
+						m.OtherShards[i] = s
+					}
+				}
+			})
+			c := r.dial()
+			c.want("CONFIG SET cluster-preferred-endpoint-type "+x.preferred, "OK")
+			c.want("GET a", fmt.Sprintf("(error) MOVED 15495 %s:7000", x.moved))
+			if got, want := c.do("CLUSTER", "SLOTS"), fmt.Sprintf("[(int) 8001 (int) 16000 [%s (int) 7000 %q %s]", x.slots, id, x.rest); !strings.Contains(got, want) {
+				t.Errorf("CLUSTER SLOTS: %s lacks %s", got, want)
+			}
+			if got, want := c.do("CLUSTER", "SHARDS"), fmt.Sprintf(`["id" %q "port" (int) 7000 "ip" %q "endpoint" %q`, id, x.ip, x.endpoint); !strings.Contains(got, want) {
+				t.Errorf("CLUSTER SHARDS: %s lacks %s", got, want)
+			}
+		})
+	}
+}
