@@ -26,6 +26,8 @@ type identity struct {
 	// Restored is the part of a cluster snapshot that the group began with, nil if it began in another way, or if the
 	// member joined it later.
 	Restored *persistence.Origin
+	// Bound is another group that this server has asked to take it in, whose member it is not yet; "" for none.
+	Bound string
 }
 
 // identityFormat is the first byte of an identity on disk. All numbers are uvarints:
@@ -33,7 +35,7 @@ type identity struct {
 //	2 (1) | group (16) | member | starts | replaces | 1 if it has left (1)
 //	address as length, bytes | other members as number of them, each id, length, bytes
 //	name of the group as length, bytes | table of other groups as length, bytes
-//	if the first byte is 3: Restored in JSON as length, bytes
+//	if the first byte is 3: Restored in JSON as length, bytes; if it is 4 the same, of no bytes without it, and Bound as length, bytes
 //
 // The other members are those that it was told of when it joined. The log tells better as
 // soon as it has come. Format 1 ends before the name.
@@ -41,6 +43,7 @@ const (
 	identityFormat         = 2
 	identityWithoutCluster = 1
 	identityRestored       = 3
+	identityBound          = 4
 )
 
 var errIdentity = fmt.Errorf("the identity of the member does not decode: %w", grouplog.ErrCorrupt)
@@ -63,6 +66,12 @@ func (i *identity) encode() []byte {
 	b = binary.AppendUvarint(b, uint64(len(i.Known)))
 	for _, id := range sortedIDs(i.Known) {
 		b = appendText(binary.AppendUvarint(b, id), i.Known[id])
+	}
+	if i.Bound != "" {
+		if b[0] = identityBound; len(restored) == 0 {
+			restored = []byte{0}
+		}
+		restored = appendText(restored, i.Bound)
 	}
 	return append(appendText(appendText(b, i.Name), string(i.Others)), restored...)
 }
@@ -88,7 +97,7 @@ func decodeIdentity(b []byte) (*identity, error) {
 	if len(b) < 1+len(i.Group) {
 		return nil, errIdentity
 	}
-	if b[0] < identityWithoutCluster || b[0] > identityRestored {
+	if b[0] < identityWithoutCluster || b[0] > identityBound {
 		return nil, fmt.Errorf("identity of the member in format %d: %w", b[0], grouplog.ErrCorrupt)
 	}
 	copy(i.Group[:], b[1:])
@@ -104,9 +113,16 @@ func decodeIdentity(b []byte) (*identity, error) {
 		i.Name = d.text(maxGroupName)
 		i.Others = append(i.Others, d.bytes(d.number())...)
 	}
-	if b[0] == identityRestored {
-		i.Restored = new(persistence.Origin)
-		if text := d.bytes(d.number()); d.err == nil && (json.Unmarshal(text, i.Restored) != nil || i.Restored.Part() == nil) {
+	if b[0] >= identityRestored {
+		if text := d.bytes(d.number()); len(text) > 0 || b[0] == identityRestored {
+			i.Restored = new(persistence.Origin)
+			if d.err == nil && (json.Unmarshal(text, i.Restored) != nil || i.Restored.Part() == nil) {
+				return nil, errIdentity
+			}
+		}
+	}
+	if b[0] == identityBound {
+		if i.Bound = d.text(maxGroupName); i.Bound == "" {
 			return nil, errIdentity
 		}
 	}

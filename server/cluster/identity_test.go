@@ -16,6 +16,7 @@ func TestIdentityIsReadAsItWasWritten(t *testing.T) {
 		{Group: [16]byte{1, 2}, Member: 1, Known: map[uint64]string{}},
 		{Group: [16]byte{9}, Member: 1 << 40, Starts: 300, Address: "[::1]:7001", Replaces: 2, Left: true, Known: map[uint64]string{1: "a:1", 300: "", 2: "b:2"},
 			Name: "a group", Others: []byte("others")},
+		{Group: [16]byte{9}, Member: 5, Known: map[uint64]string{}, Name: "a group", Bound: "another"},
 	} {
 		b := i.encode()
 		got, err := decodeIdentity(b)

@@ -17,8 +17,8 @@ import (
 // A server that runs becomes a member of another group, or a group by itself again. The other group takes it in
 // first, so whatever speaks against that is found while nothing has changed. Then its part in its own group
 // ends, and its store becomes that of the new member in one step (persistence.Member.Renew): a server that is
-// killed starts as the one or the other. A learner that never came up for that reason takes no part in anything,
-// and has its place when the server asks again. ADR 0072.
+// killed starts as the one or the other. A learner that never came up for that reason is let go again (withdraw.go).
+// ADR 0072.
 
 // Errors of servers that cannot become members of another group, for clients.
 var (
@@ -47,6 +47,7 @@ func (s *Seat) Replicate(ctx context.Context, master string) error {
 		if g == nil {
 			return errNoMaster
 		}
+		n.note(func(self *identity) { self.Bound = g.Name })
 		next, err := n.enroll(ctx, g)
 		if err != nil {
 			return err
@@ -102,6 +103,10 @@ func (s *Seat) change(ctx context.Context, do func(ctx context.Context, n *Node)
 		return errMoves
 	}
 	defer s.moving.Unlock()
+	if err := s.changes.take(ctx); err != nil {
+		return saidToClients{err}
+	}
+	defer s.changes.leave()
 	n := s.Node()
 	switch {
 	case s.ctx.Err() != nil, n.runner.Load() == nil:

@@ -32,6 +32,7 @@ type request struct {
 	Address  string `json:",omitempty"`
 	Replaces uint64 `json:",omitempty"`
 	Leaves   uint64 `json:",omitempty"`
+	Unheard  bool   `json:",omitempty"` // the member that Leaves has to be one that has never come up
 	Level    uint64 `json:",omitempty"` // the newest one that a server knows which joins; 0 for one of a version that tells nothing
 }
 
@@ -93,7 +94,11 @@ func (n *Node) serveRequest(ctx context.Context, q *request) *reply {
 		err = r.Leave(ctx, q.Member, false)
 		a.Gone = err == nil // it may be the last time that it is told: a leader that is alone may leave, too
 	case asksExpel:
-		if !slices.Contains(n.roster().Left, q.Leaves) {
+		switch {
+		case slices.Contains(n.roster().Left, q.Leaves):
+		case q.Unheard && v.heard(q.Leaves):
+			err = fmt.Errorf("cluster: member %d has come up", q.Leaves)
+		default:
 			err = r.Leave(ctx, q.Leaves, false)
 		}
 	default:

@@ -27,6 +27,8 @@ type Seat struct {
 	ctx context.Context // ends with Close
 	end context.CancelFunc
 
+	// changes is held while the group of the server may change, and while it withdraws from another one.
+	changes turn
 	// moving is held while the server becomes a member of another group. It guards what follows.
 	moving sync.Mutex
 	store  *persistence.Member // nil before Start
@@ -44,7 +46,7 @@ type SeatRole struct {
 
 // Listen makes the place of a server, which takes part from Start on; see listen.
 func Listen(c NodeConfig) (*Seat, error) {
-	s := &Seat{proposals: NewProposals(), failed: make(chan error, 1)}
+	s := &Seat{proposals: NewProposals(), failed: make(chan error, 1), changes: newTurn()}
 	s.ctx, s.end = context.WithCancel(context.Background())
 	n, err := listen(c, s.proposals, s.failed)
 	if err != nil {
@@ -69,6 +71,9 @@ func (s *Seat) start(n *Node) error {
 	}
 	if err := n.Start(s.store, s.lazy, s.role.Lead, s.role.Follow); err != nil {
 		return err
+	}
+	if n.others != nil {
+		n.tasks.Go(func() { s.withdraw(n) })
 	}
 	n.awaitLead()
 	return nil

@@ -66,6 +66,12 @@ func (v *View) progress() (n uint64) {
 	return n
 }
 
+// heard reports whether a leader has heard what a member has.
+func (v *View) heard(id uint64) bool {
+	i := slices.IndexFunc(v.Members, func(m MemberView) bool { return m.ID == id })
+	return i >= 0 && v.Members[i].Match > 0
+}
+
 // look makes the view anew, and tells those that wait for what is new in it.
 func (r *Runner) look() {
 	s := r.driver.node.Status()

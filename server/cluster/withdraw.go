@@ -1,0 +1,137 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// A server that another group has taken in, and that is killed before it goes over, or that its own group does not let
+// go, has left a learner there which never comes up: clients would be told of a node at an address where another one is. So it notes which
+// group it asks. If its own group has let it go, it goes on; otherwise it has the other one let the learner go.
+
+const (
+	withdrawPeriod = time.Second
+	// withdrawPeriods is for how many periods a group must be heard, and not have the learner, until none can come: what
+	// asked for it has ended after moveTimeout.
+	withdrawPeriods = 30
+)
+
+// withdraw ends with the node.
+func (s *Seat) withdraw(n *Node) {
+	tick := time.NewTicker(withdrawPeriod)
+	defer tick.Stop()
+	for without := 0; ; {
+		select {
+		case <-n.ctx.Done():
+			return
+		case <-tick.C:
+		}
+		group := n.bound()
+		if group == "" {
+			without = 0
+			continue
+		}
+		if n.gone.Load() {
+			go s.goOver(n, group) // not one of the tasks of n, which end amid that; Close waits for it
+			continue
+		}
+		left, err := s.withdrawFrom(n, group)
+		switch {
+		case err != nil:
+			n.others.report("this server is still expected by another group", err)
+		case left:
+			without = 0
+		default:
+			without++
+		}
+		if n.others.nobodyIn(group) || without > withdrawPeriods {
+			n.note(func(self *identity) {
+				if self.Bound == group {
+					self.Bound = ""
+				}
+			})
+		}
+	}
+}
+
+// goOver has this server, which is in no group, become the member of another one that it was to be.
+func (s *Seat) goOver(n *Node, group string) {
+	if address := n.others.leaderOf(group); address != "" {
+		if err := s.Replicate(s.ctx, address); !errors.Is(err, errMoves) {
+			n.others.report("this server is not taken in by the group that it was on its way to", err)
+		}
+	}
+}
+
+// bound is the group that this server has asked to take it in, "" for none.
+func (n *Node) bound() string {
+	n.noting.Lock()
+	defer n.noting.Unlock()
+	return n.noted.Bound
+}
+
+// withdrawFrom has another group let the learner go that has the address of this server, if there is one. It does nothing
+// while this server is on its way there.
+func (s *Seat) withdrawFrom(n *Node, group string) (left bool, err error) {
+	ctx, cancel := context.WithTimeout(n.ctx, exchangeTimeout)
+	defer cancel()
+	if err := s.changes.take(ctx); err != nil {
+		return false, err
+	}
+	defer s.changes.leave()
+	if n.ctx.Err() != nil || n.bound() != group { // it has gone over meanwhile, or to another one
+		return false, ErrStopped
+	}
+	if !n.others.up(group) {
+		return false, errors.New("cluster: it is not heard")
+	}
+	id := n.others.expectedIn(group)
+	if id == 0 {
+		return false, nil
+	}
+	next := &identity{Name: group, Group: groupID(n.config.Secret, group), Starts: n.self.Starts, Address: n.self.Address}
+	m := n.visitor(next)
+	defer m.Close()
+	if _, err := ask(ctx, m, n.others.leadersOf(group), &request{What: asksExpel, Leaves: id, Unheard: true}); err != nil {
+		return false, err
+	}
+	n.config.Logf(LogNotice, "group %q lets member %d go, as which this server has not come up", group, id)
+	return true, nil
+}
+
+// expectedIn returns which learner of another group has the address of this server, 0 for none.
+func (o *others) expectedIn(group string) uint64 {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if g := o.table[group]; g != nil {
+		for _, m := range g.Members {
+			if m.Learner && m.Address == o.n.self.Address {
+				return m.ID
+			}
+		}
+	}
+	return 0
+}
+
+// leaderOf returns where clients connect to the leader of another group, "" if that is not known.
+func (o *others) leaderOf(group string) string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if g := o.table[group]; g != nil {
+		for _, m := range g.Members {
+			if m.ID == g.Leader {
+				return m.Address
+			}
+		}
+	}
+	return ""
+}
+
+// nobodyIn reports whether another group is none any more.
+func (o *others) nobodyIn(group string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	g := o.table[group]
+	return g == nil || len(g.Members) == 0 || o.lies(group)
+}

@@ -1,0 +1,71 @@
+package cluster
+
+import (
+	"slices"
+	"testing"
+)
+
+// takenIn has the group of a server take another one in, which is killed before it goes over.
+func takenIn(t *testing.T, group, other *moving) (member uint64) {
+	t.Helper()
+	g := other.node.ledBy(group.address())
+	if g == nil {
+		t.Fatal("the group is not known")
+	}
+	other.node.note(func(self *identity) { self.Bound = g.Name })
+	next, err := other.node.enroll(t.Context(), g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other.restart()
+	return next.Member
+}
+
+func TestServerThatHasNotGoneOverIsLetGo(t *testing.T) {
+	group, other := twoMoving(t)
+	member := takenIn(t, group, other)
+	group.until("the group lets it go", func() bool { return slices.Contains(group.node.roster().Left, member) })
+	other.until("it hears of that", func() bool { return other.node.others.expectedIn(group.node.Name()) == 0 })
+	if got := other.node.bound(); got != group.node.Name() {
+		t.Errorf("bound for %q: what asked may still be on its way", got)
+	}
+	if ids := other.node.roster().IDs(); len(ids) != 1 || !other.node.Held() {
+		t.Errorf("the server is one of %v", ids)
+	}
+}
+
+// A learner at the same address may be another server, which has another address by now and has not said so yet.
+func TestLearnersOfOthersStay(t *testing.T) {
+	group, other := twoMoving(t)
+	g := other.node.ledBy(group.address())
+	next, err := other.node.enroll(t.Context(), g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other.until("it is heard of", func() bool { return other.node.others.expectedIn(g.Name) == next.Member })
+	if left, err := other.seat.withdrawFrom(other.node, g.Name); left || err == nil {
+		t.Errorf("a server that was not bound for the group: %v, %v", left, err)
+	}
+	other.node.note(func(self *identity) { self.Bound = g.Name })
+	if left, err := other.seat.withdrawFrom(other.node, g.Name); !left || err != nil {
+		t.Errorf("one that was: %v, %v", left, err)
+	}
+	if slices.Contains(group.node.roster().IDs(), next.Member) {
+		t.Error("the member is still there")
+	}
+}
+
+// A request to let a member go that comes late must not meet one that has come up meanwhile.
+func TestMemberThatHasComeUpIsNotLetGo(t *testing.T) {
+	v := &View{Members: []MemberView{{ID: 1, Match: 9}, {ID: 2, Match: 7}, {ID: 3}}}
+	for id, want := range map[uint64]bool{1: true, 2: true, 3: false, 4: false} {
+		if got := v.heard(id); got != want {
+			t.Errorf("member %d is heard: %v, want %v", id, got, want)
+		}
+	}
+	group, _ := twoMoving(t)
+	self := group.node.self.Member
+	if a := group.node.serveRequest(t.Context(), &request{What: asksExpel, Leaves: self, Unheard: true}); a.Error == "" || a.Again {
+		t.Errorf("the leader itself: %+v", a)
+	}
+}
