@@ -191,7 +191,6 @@ func (c *client) follow(tag int, refusal string) {
 		host, _, _ := net.SplitHostPort(words[2])
 		if n := c.w.at(host); n != nil {
 			c.where[tag] = n
-			c.w.seen(tag, n.group)
 			return
 		}
 	}

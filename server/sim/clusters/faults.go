@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/vigildb/vigil/commands"
 )
 
 // fail has things fail, and slots move, until a time.
@@ -25,11 +27,11 @@ func (w *world) pause(most int) { time.Sleep(time.Duration(w.rand.IntN(most)) * 
 // fault has something fail, or has slots move.
 func (w *world) fault() {
 	n, o := w.nodes[w.rand.IntN(len(w.nodes))], w.nodes[w.rand.IntN(len(w.nodes))]
-	switch w.rand.IntN(12) {
+	switch w.rand.IntN(13) {
 	case 0, 1:
 		w.killOne(n)
 	case 2:
-		w.killGroup(n.group)
+		w.killGroup(w.shardOf(n))
 	case 3:
 		w.note("%s is stopped", n.host)
 		w.effect("stopped")
@@ -66,6 +68,10 @@ func (w *world) fault() {
 	case 10:
 		w.note("the network is slow")
 		w.net.change(func() { w.net.slow = true })
+	case 11:
+		if w.open {
+			w.replicate(n)
+		}
 	default:
 		w.note("failover at %s: %s", n.host, n.call("CLUSTER", "FAILOVER"))
 		w.effect("failovers")
@@ -78,7 +84,7 @@ func (w *world) killOne(n *node) {
 	power := w.rand.IntN(2) == 0
 	if w.policy != "always" {
 		power = false
-		if missing := w.together(n.group); missing != "" {
+		if missing := w.together(w.shardOf(n)); missing != "" {
 			w.note("%s is not killed: %s", n.host, missing)
 			return
 		}
@@ -91,13 +97,12 @@ func (w *world) killOne(n *node) {
 }
 
 // killGroup has all servers of a group lose their power.
-func (w *world) killGroup(group int) {
+func (w *world) killGroup(all []*node) {
 	if w.policy != "always" {
 		return
 	}
-	w.note("group %d loses its power", group)
+	w.note("%v lose their power", hosts(all))
 	w.effect("groups killed")
-	all := w.groups[group]
 	for _, m := range all {
 		m.kill(w.rand, true)
 	}
@@ -108,9 +113,9 @@ func (w *world) killGroup(group int) {
 }
 
 // together says which server of a group does not follow its leader, "" if all do.
-func (w *world) together(group int) string {
+func (w *world) together(all []*node) string {
 	leaders := 0
-	for _, m := range w.groups[group] {
+	for _, m := range all {
 		switch info := m.call("INFO", "replication"); {
 		case strings.Contains(info, "role:master"):
 			leaders++
@@ -126,8 +131,11 @@ func (w *world) together(group int) string {
 
 // move has slots go to another group.
 func (w *world) move() {
-	from := w.rand.IntN(len(w.groups))
-	to := (from + 1 + w.rand.IntN(len(w.groups)-1)) % len(w.groups)
+	all := w.shards()
+	if len(all) < 2 {
+		return
+	}
+	w.rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	tag := w.rand.IntN(len(w.tags))
 	slot := slotOf(w.tags[tag])
 	w.mu.Lock()
@@ -135,31 +143,46 @@ func (w *world) move() {
 	w.mu.Unlock()
 	first, last := slot, slot
 	if w.rand.IntN(3) == 0 {
-		first, last = max(0, slot-w.rand.IntN(300)), min(16383, slot+w.rand.IntN(300))
+		first, last = max(0, slot-w.rand.IntN(300)), min(commands.Slots-1, slot+w.rand.IntN(300))
 	}
-	target := w.leader(to)
+	target := leader(all[0])
 	if target == nil {
 		return
 	}
-	for _, n := range w.groups[from] {
-		reply := n.call("CLUSTER", "MIGRATESLOTS", "SLOTSRANGE", strconv.Itoa(first), strconv.Itoa(last), "NODE", target.call("CLUSTER", "MYID"))
-		if reply == "OK" {
-			w.note("slots %d to %d go from group %d to %d", first, last, from, to)
-			w.effect("moves")
-			if w.rand.IntN(4) == 0 {
-				w.pause(60)
-				w.note("which is cancelled: %s", n.call("CLUSTER", "CANCELSLOTMIGRATIONS"))
-				w.effect("cancelled")
-			}
-			return
+	id := target.call("CLUSTER", "MYID")
+	for _, shard := range all[1:] {
+		n := leader(shard)
+		if n == nil || n.call("CLUSTER", "MIGRATESLOTS", "SLOTSRANGE", strconv.Itoa(first), strconv.Itoa(last), "NODE", id) != "OK" {
+			continue
 		}
-		w.note("%s is to give slots %d to %d: %s", n.host, first, last, reply)
+		w.note("slots %d to %d go from %s to %s", first, last, n.host, target.host)
+		w.effect("moves")
+		if w.rand.IntN(4) == 0 {
+			w.pause(60)
+			w.note("which is cancelled: %s", n.call("CLUSTER", "CANCELSLOTMIGRATIONS"))
+			w.effect("cancelled")
+		}
+		return
+	}
+}
+
+// replicate has a server become a replica of another master.
+func (w *world) replicate(n *node) {
+	all := w.shards()
+	target := leader(all[w.rand.IntN(len(all))])
+	if target == nil || target == n {
+		return
+	}
+	reply := n.call("CLUSTER", "REPLICATE", target.call("CLUSTER", "MYID"))
+	w.note("%s is to be a replica of %s: %s", n.host, target.host, reply)
+	if reply == "OK" {
+		w.effect("replicas gone over")
 	}
 }
 
 // leader returns the server that says that it leads a group, nil if none does.
-func (w *world) leader(group int) *node {
-	for _, n := range w.groups[group] {
+func leader(of []*node) *node {
+	for _, n := range of {
 		if strings.Contains(n.call("ROLE"), "master") {
 			return n
 		}
@@ -167,5 +190,9 @@ func (w *world) leader(group int) *node {
 	return nil
 }
 
-// String names a server in traces.
-func (n *node) String() string { return fmt.Sprintf("%s (group %d)", n.host, n.group) }
+func hosts(of []*node) (names []string) {
+	for _, n := range of {
+		names = append(names, n.host)
+	}
+	return names
+}

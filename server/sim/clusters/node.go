@@ -13,7 +13,6 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/persistence/disktest"
 	"github.com/vigildb/vigil/server"
@@ -28,8 +27,8 @@ const port = 7000
 // node is a server on a machine of its own, which outlives it.
 type node struct {
 	w     *world
-	group int
-	id    int // in its group, from 1
+	group int // at first
+	id    int // in that, from 1
 	host  string
 
 	mu   sync.Mutex
@@ -68,11 +67,15 @@ func (n *node) config() (*conf.Config, error) {
 			peers = append(peers, o.address())
 		}
 	}
-	return conf.Load([]string{"--port", strconv.Itoa(port), "--bind", n.host, "--appendfsync", n.w.policy, "--loglevel", "verbose", "--protected-mode", "no",
-		"--cluster-secret", "a secret of the simulation", "--cluster-view", "cluster", "--cluster-group", string(rune('a' + n.group)),
+	args := []string{"--port", strconv.Itoa(port), "--bind", n.host, "--appendfsync", n.w.policy, "--loglevel", "verbose", "--protected-mode", "no",
+		"--cluster-secret", "a secret of the simulation", "--cluster-node-timeout", "2000", "--cluster-require-full-coverage", "no"}
+	if n.w.open {
+		return conf.Load(append(args, "--cluster-enabled", "yes"), nil)
+	}
+	first, last := n.w.firstSlots(n.group)
+	return conf.Load(append(args, "--cluster-view", "cluster", "--cluster-group", string(rune('a'+n.group)),
 		"--cluster-members", strings.Join(founders, " "), "--cluster-member-id", strconv.Itoa(n.id), "--cluster-peers", strings.Join(peers, " "),
-		"--cluster-slots", fmt.Sprintf("%d-%d", n.group*commands.Slots/len(n.w.groups), (n.group+1)*commands.Slots/len(n.w.groups)-1),
-		"--cluster-node-timeout", "2000", "--cluster-require-full-coverage", "no"}, nil)
+		"--cluster-slots", fmt.Sprintf("%d-%d", first, last)), nil)
 }
 
 // start starts the server on what its disk has.
