@@ -60,8 +60,8 @@ test: ## all tests, those of the modules with real clients included
 	$(call each,$(GO) test -vet=off -timeout 20m ./...)
 	$(MAKE) -s mutants
 
-race: ## all tests under the race detector, but for those that start the server as a program, which has none
-	$(call each,CGO_ENABLED=1 $(GO) test -race -vet=off -timeout 40m $$($(GO) list ./... | grep -vE "/cmd/vigil-(server|crash)$$" ))
+race: ## the tests of all packages with goroutines under the race detector, but for those that start the server as a program, which has none
+	$(call each,of=$$(sh $(CURDIR)/.ci/concurrent); test -z "$$of" || CGO_ENABLED=1 $(GO) test -race -vet=off -timeout 40m $$of)
 
 browser: ## the shop and the window in a browser: headless Chromium, which is installed on Debian
 	bash .ci/browser

@@ -13,7 +13,7 @@ import (
 func TestStrideProbesWithTheWaterFilledFrequencies(t *testing.T) {
 	const seed = 71
 	rng := rand.New(rand.NewPCG(seed, 1))
-	for round := range 30 {
+	for round := range thrift.Rounds(30) {
 		rates := randomRates(rng, 1+rng.IntN(20)) // some at the ceiling
 		if rng.IntN(2) == 0 {
 			rates[0] = 0
