@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -23,7 +24,7 @@ func startMasters(t *testing.T, n int) (addrs []string) {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "vigil-server")
 	build := exec.Command("go", "build", "-o", binary, "./cmd/vigil-server")
-	build.Dir = "../.."
+	build.Dir, build.Env = "../..", append(os.Environ(), "CGO_ENABLED=0") // as for all other tests: it is compiled already
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
