@@ -33,23 +33,6 @@ type moves struct {
 	emptying map[uint64]bool   // guarded by mu
 }
 
-// turn is a lock that is held while a group agrees on something. A caller waits for it no longer than its context. It has
-// room for one.
-type turn chan struct{}
-
-func newTurn() turn { return make(turn, 1) }
-
-func (t turn) take(ctx context.Context) error {
-	select {
-	case t <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return retryable{context.Cause(ctx)}
-	}
-}
-
-func (t turn) leave() { <-t }
-
 // leaving is a move of slots to another group, at the leader that makes it.
 type leaving struct {
 	Move
@@ -340,14 +323,10 @@ func (o *others) finish(ctx context.Context, r *Runner, m Move) error {
 		now := o.n.roster()
 		return moveOf(now.Given, m.Attempt) != nil && now.Slots.Both(m.Slots).Len() == 0
 	}
-	var err error
-	if planted != leftKeys {
-		err = o.n.remove(ctx, m.Slots, allowed)
-	}
-	if err != nil {
+	if err := o.removeKeys(ctx, m, allowed, leftKeys); err != nil {
 		return err
 	}
-	_, err = r.reclaim(ctx, func(_ *Driver, now *Members) (Claim, error) {
+	_, err := r.reclaim(ctx, func(_ *Driver, now *Members) (Claim, error) {
 		c := now.Claim
 		c.Given = withoutMove(c.Given, m.Attempt)
 		return c, nil

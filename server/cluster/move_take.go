@@ -227,19 +227,23 @@ func (o *others) settle(ctx context.Context, r *Runner, m Move) error {
 		left := moveOf(now.Taking, m.Attempt)
 		return left != nil && left.State == moveVoid && now.Slots.Both(m.Slots).Len() == 0
 	}
-	var err error
-	if planted != voidKeys {
-		err = o.n.remove(ctx, m.Slots, allowed)
-	}
-	if err != nil {
+	if err := o.removeKeys(ctx, m, allowed, voidKeys); err != nil {
 		return err
 	}
-	_, err = r.reclaim(ctx, func(_ *Driver, now *Members) (Claim, error) {
+	_, err := r.reclaim(ctx, func(_ *Driver, now *Members) (Claim, error) {
 		c := now.Claim
 		c.Taking = withoutMove(c.Taking, m.Attempt)
 		return c, nil
 	}, func(now *Members) bool { return moveOf(now.Taking, m.Attempt) == nil })
 	return err
+}
+
+// removeKeys removes the keys of a move while allowed says so, unless a bug is planted that leaves them.
+func (o *others) removeKeys(ctx context.Context, m Move, allowed func() bool, left mutant) error {
+	if planted == left {
+		return nil
+	}
+	return o.n.remove(ctx, m.Slots, allowed)
 }
 
 // ended reports whether the keys of a move that have come are of no use, and takes its slots if they were given. Of a group that lies

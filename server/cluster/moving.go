@@ -139,10 +139,8 @@ func (n *Node) mayMove() error {
 // ledBy returns the other group whose leader is known to be at an address.
 func (n *Node) ledBy(address string) *Group {
 	for _, g := range n.others.division.Load().Others {
-		for _, m := range g.Members {
-			if m.ID == g.Leader && m.Address == address {
-				return g.Group
-			}
+		if address != "" && g.leaderAddress() == address {
+			return g.Group
 		}
 	}
 	return nil
@@ -150,19 +148,11 @@ func (n *Node) ledBy(address string) *Group {
 
 // enroll has another group take this server in, and returns which member of it the server is to be.
 func (n *Node) enroll(ctx context.Context, g *Group) (*identity, error) {
-	next := &identity{Name: g.Name, Group: groupID(n.config.Secret, g.Name), Starts: n.self.Starts, Address: n.self.Address}
-	var members []string
-	for _, m := range g.Members {
-		if m.ID == g.Leader {
-			members = slices.Insert(members, 0, m.Address)
-		} else {
-			members = append(members, m.Address)
-		}
-	}
+	next := n.memberOf(g.Name)
 	m := n.visitor(next)
 	defer m.Close()
 	for delay := firstPause; ; delay = min(2*delay, lastPause) {
-		a, err := ask(ctx, m, members, &request{What: asksJoin, Address: next.Address, Level: n.newest})
+		a, err := ask(ctx, m, n.others.leadersOf(g.Name), &request{What: asksJoin, Address: next.Address, Level: n.newest})
 		if err == nil && (a.Member == 0 || len(a.Members) == 0) {
 			err = refusedRequest{"the group takes the server in without an id"}
 		}
@@ -181,6 +171,11 @@ func (n *Node) enroll(ctx context.Context, g *Group) (*identity, error) {
 			return nil, fmt.Errorf("cluster: the group does not take this server in: %w", err)
 		}
 	}
+}
+
+// memberOf is this server as a member of another group, which has no number there yet.
+func (n *Node) memberOf(group string) *identity {
+	return &identity{Name: group, Group: groupID(n.config.Secret, group), Starts: n.self.Starts, Address: n.self.Address}
 }
 
 // settle waits until this server has what its group had when it joined, hears the leader, and other groups have

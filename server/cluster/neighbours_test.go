@@ -45,7 +45,7 @@ func TestHeldSlotsDoNotMove(t *testing.T) {
 				t.Errorf("something has changed: %d and %d, %v, %v", before, index, a.claim(), b.claim())
 			}
 			m.node.others.moves.mu.Lock()
-			m.node.others.moves.still = m.node.monotonic() + 50*time.Millisecond // who waits would wait for an hour otherwise
+			m.node.others.moves.still = m.node.monotonic() + 50*time.Millisecond // a move that waits already would wait for an hour
 			m.node.others.moves.mu.Unlock()
 			attempt := a.begin(b, of)
 			for _, g := range []*moving{a, b} {

@@ -95,6 +95,7 @@ type Node struct {
 	acknowledged func()
 	// respondAsked responds to what other servers ask this one, nil if it is asked for nothing.
 	respondAsked func(ctx context.Context, request []byte) []byte
+	withdraw     func()           // nil, or that of the seat, which ends with ctx
 	loops        *transport.Loops // nil, or serve connections
 	process      uint64           // drawn by lot
 	newest       uint64           // level that this server knows; see persistence.NewestLevel
@@ -180,6 +181,9 @@ func (n *Node) Start(store *persistence.Member, lazy bool, lead, follow func()) 
 	if n.others != nil {
 		n.tasks.Go(n.others.run)
 		n.tasks.Go(n.others.goOn)
+		if n.withdraw != nil {
+			n.tasks.Go(n.withdraw)
+		}
 	}
 	return nil
 }

@@ -69,11 +69,9 @@ func (s *Seat) start(n *Node) error {
 	if s.onMoves != nil {
 		s.onMoves(n)
 	}
+	n.withdraw = func() { s.withdraw(n) }
 	if err := n.Start(s.store, s.lazy, s.role.Lead, s.role.Follow); err != nil {
 		return err
-	}
-	if n.others != nil {
-		n.tasks.Go(func() { s.withdraw(n) })
 	}
 	n.awaitLead()
 	return nil

@@ -56,6 +56,16 @@ func (g *Group) same(o *Group) bool {
 	return g != nil && o != nil && g.Index == o.Index && g.Term == o.Term && g.Leader == o.Leader && g.Claim.Since == o.Claim.Since
 }
 
+// leaderAddress is where clients reach the leader, "" if that is not known.
+func (g *Group) leaderAddress() string {
+	for _, m := range g.Members {
+		if m.ID == g.Leader {
+			return m.Address
+		}
+	}
+	return ""
+}
+
 // dissolvedBy reports whether news of a group tell that nobody is a member of it any more.
 func (g *Group) dissolvedBy(by *Group) bool {
 	return len(by.Members) == 0 && len(g.Members) > 0 && len(joined(g, by).Members) == 0

@@ -90,8 +90,7 @@ func (s *Seat) withdrawFrom(n *Node, group string) (left bool, err error) {
 	if id == 0 {
 		return false, nil
 	}
-	next := &identity{Name: group, Group: groupID(n.config.Secret, group), Starts: n.self.Starts, Address: n.self.Address}
-	m := n.visitor(next)
+	m := n.visitor(n.memberOf(group))
 	defer m.Close()
 	if _, err := ask(ctx, m, n.others.leadersOf(group), &request{What: asksExpel, Leaves: id, Unheard: true}); err != nil {
 		return false, err
@@ -119,11 +118,7 @@ func (o *others) leaderOf(group string) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if g := o.table[group]; g != nil {
-		for _, m := range g.Members {
-			if m.ID == g.Leader {
-				return m.Address
-			}
-		}
+		return g.leaderAddress()
 	}
 	return ""
 }
