@@ -207,7 +207,7 @@ func (srv *Server) elsewhere(slot int) redirection {
 	case owner.Leader < 0:
 		return errClusterDown
 	default:
-		return redirection{commands.ErrMoved(slot, &owner.Members[owner.Leader], srv.settings().limits.Endpoint)}
+		return redirection{commands.ErrMoved(slot, &owner.Members[owner.Leader], srv.settings().conf.ClusterEndpoint)}
 	}
 }
 
@@ -231,7 +231,7 @@ func (s *session) redirect(effects commands.Flag, slot int) error {
 	m := s.Membership()
 	switch known := m != nil && m.Led && m.Leader != m.Self; {
 	case known && g.Fresh(false):
-		return redirection{commands.ErrMoved(slot, &m.Members[m.Leader], s.srv.settings().limits.Endpoint)}
+		return redirection{commands.ErrMoved(slot, &m.Members[m.Leader], set.ClusterEndpoint)}
 	case set.ClusterReadsWhenDown && effects&commands.Write != 0:
 		return errReadsOnly
 	}
