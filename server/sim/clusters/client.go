@@ -75,7 +75,6 @@ type client struct {
 	conns map[*node]*connection
 	where []*node // each tag is, as far as it knows
 	last  int     // value that it wrote
-	reply string  // of insist
 }
 
 func newClient(w *world, id int) *client {
@@ -162,7 +161,6 @@ func (c *client) do(tag int, in input) bool {
 			time.Sleep(time.Duration(5+c.rand.IntN(60)) * time.Millisecond)
 			continue
 		case err != nil:
-			c.w.history.lose(o)
 			c.where[tag] = nil
 			return false
 		}
@@ -172,17 +170,16 @@ func (c *client) do(tag int, in input) bool {
 	return false
 }
 
-// insist makes a call that may be made again at the server that has a tag. It says why that is none, "" with a reply.
-func (c *client) insist(tag int, words ...string) (missing string) {
+// insist makes a call that may be made again at the server that has a tag, and returns the reply, or why there is none.
+func (c *client) insist(tag int, words ...string) (reply string, err error) {
 	for range 10 {
-		var err error
-		if c.reply, err = c.ask(c.route(tag), words...); err == nil {
-			return ""
+		if reply, err = c.ask(c.route(tag), words...); err == nil {
+			return reply, nil
 		}
-		c.follow(tag, c.reply)
-		missing = err.Error() + " " + c.reply
+		c.follow(tag, reply)
+		err = fmt.Errorf("%w: %s", err, reply)
 	}
-	return missing
+	return "", err
 }
 
 // follow goes where a server says that a slot is.

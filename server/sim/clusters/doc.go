@@ -13,7 +13,7 @@
 // and each member of a group the same data.
 //
 // A seed draws the faults, the moves, and what clients do. The servers' goroutines run in an order of their
-// own, so it does not repeat its run to the letter: a violation that a seed found shows again in most of some
-// tens of its runs. The simulations in server/cluster and server/sim do repeat theirs, each of one group
+// own, so it does not repeat its run to the letter: a violation may take several runs of its seed to show
+// again. The simulations in server/cluster and server/sim do repeat theirs, each of one group
 // and of one server.
 package clusters

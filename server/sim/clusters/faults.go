@@ -24,7 +24,7 @@ func (w *world) fail(end time.Duration) {
 // pause is up to some milliseconds.
 func (w *world) pause(most int) { time.Sleep(time.Duration(w.rand.IntN(most)) * time.Millisecond) }
 
-// fault has something fail, or has slots move.
+// fault has something fail, or be well again.
 func (w *world) fault() {
 	n, o := w.nodes[w.rand.IntN(len(w.nodes))], w.nodes[w.rand.IntN(len(w.nodes))]
 	switch w.rand.IntN(13) {
@@ -61,7 +61,7 @@ func (w *world) fault() {
 		})
 	case 7, 8:
 		w.note("the network is whole")
-		w.net.change(func() { clear(w.net.cut); w.net.slow = false })
+		w.net.heal()
 	case 9:
 		w.note("connections of %s break", n.host)
 		w.net.breakAll(n.host, false)

@@ -27,7 +27,7 @@ type input struct {
 	value string
 }
 
-// operation is a call, and what came of it.
+// operation is a call, and what came of it. Without a reply, and not refused, it has happened or not.
 type operation struct {
 	client, tag int
 	input
@@ -66,9 +66,6 @@ func (h *history) refuse(o *operation) {
 	defer h.mu.Unlock()
 	o.refused = true
 }
-
-// lose notes that nobody knows whether a call has happened.
-func (h *history) lose(*operation) {}
 
 // counts are the calls with a reply, and those that may have happened or not.
 func (h *history) counts() (known, unknown int) {

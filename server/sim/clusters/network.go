@@ -62,23 +62,24 @@ func (n *network) change(f func()) {
 	}
 }
 
+// heal has everything get through in time.
+func (n *network) heal() {
+	n.change(func() { clear(n.cut); n.slow = false })
+}
+
 // breakAll breaks the connections of a host. With gone its listeners end, too.
 func (n *network) breakAll(host string, gone bool) {
 	var ended []*listener
+	var broken []*pipe
 	n.mu.Lock()
-	if gone {
-		for address, l := range n.listeners {
-			if l.host == host {
-				ended = append(ended, l)
-				delete(n.listeners, address)
-			}
+	for _, l := range n.listeners {
+		if gone && l.host == host {
+			ended = append(ended, l)
 		}
 	}
-	var broken []*pipe
 	for p := range n.pipes {
 		if p.from == host || p.to == host {
 			broken = append(broken, p)
-			delete(n.pipes, p)
 		}
 	}
 	n.mu.Unlock()

@@ -86,8 +86,7 @@ func (n *node) start() {
 	if n.life != nil {
 		return
 	}
-	disk := n.disk
-	place, srv, err := n.open(l, disk)
+	place, srv, err := n.open(l, n.disk)
 	if err != nil {
 		n.w.violate("%s does not start: %v", n.host, err)
 		return

@@ -13,7 +13,7 @@ import (
 type pipe struct {
 	n        *network
 	from, to string
-	changed  chan struct{} // has room for one; whoever waits looks again
+	changed  chan struct{} // has room for one; readers look again
 	room     chan struct{} // likewise, for writers
 
 	mu     sync.Mutex
@@ -59,6 +59,14 @@ func (p *pipe) end(why error) {
 		delete(p.n.pipes, p)
 	}
 	p.n.mu.Unlock()
+	p.look()
+}
+
+// expire sets a deadline of the pipe.
+func (p *pipe) expire(deadline *time.Time, at time.Time) {
+	p.mu.Lock()
+	*deadline = at
+	p.mu.Unlock()
 	p.look()
 }
 
@@ -187,17 +195,11 @@ func (c *conn) SetDeadline(t time.Time) error {
 }
 
 func (c *conn) SetReadDeadline(t time.Time) error {
-	c.in.mu.Lock()
-	c.in.reads = t
-	c.in.mu.Unlock()
-	c.in.look()
+	c.in.expire(&c.in.reads, t)
 	return nil
 }
 
 func (c *conn) SetWriteDeadline(t time.Time) error {
-	c.out.mu.Lock()
-	c.out.writes = t
-	c.out.mu.Unlock()
-	c.out.look()
+	c.out.expire(&c.out.writes, t)
 	return nil
 }

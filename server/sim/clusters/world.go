@@ -2,7 +2,6 @@ package clusters
 
 import (
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -16,7 +15,6 @@ import (
 
 // Report is what became of a simulation.
 type Report struct {
-	Seed      uint64
 	Violation string         // the promise that was broken, empty if none
 	Trace     []string       // what happened
 	Effects   map[string]int // how often what happened
@@ -89,7 +87,8 @@ func Run(seed uint64, length time.Duration) *Report {
 		n.stop()
 	}
 	w.tasks.Wait()
-	return &Report{seed, w.violation, w.trace, w.effects, w}
+	w.effects["done"], w.effects["unknown"] = w.counts()
+	return &Report{w.violation, w.trace, w.effects, w}
 }
 
 func newWorld(seed uint64) *world {
@@ -195,7 +194,12 @@ func (w *world) fill() {
 	value := strings.Repeat("v", fillerBytes)
 	for tag, name := range w.tags {
 		for _, key := range keysOf(name)[2:] {
-			w.until(10*time.Second, "keys are made", func() string { return c.insist(tag, "SET", key, value) })
+			w.until(10*time.Second, "keys are made", func() string {
+				if _, err := c.insist(tag, "SET", key, value); err != nil {
+					return err.Error()
+				}
+				return ""
+			})
 		}
 	}
 }
@@ -203,7 +207,7 @@ func (w *world) fill() {
 // finish ends all faults, and looks at what is there.
 func (w *world) finish() {
 	w.note("all is well from now on")
-	w.net.change(func() { clear(w.net.cut); w.net.slow = false })
+	w.net.heal()
 	for _, n := range w.nodes {
 		n.start()
 	}
@@ -220,12 +224,6 @@ func (w *world) finish() {
 	}
 	c.leave()
 	w.until(60*time.Second, "each key is in one place", w.placed)
-	known, unknown := w.counts()
-	w.effects["done"] += known
-	w.effects["unknown"] += unknown
-	if keys := slices.Sorted(maps.Keys(w.effects)); !w.violated() {
-		w.note("%v: %v", keys, w.effects)
-	}
 }
 
 // still says which move is not over.
@@ -240,8 +238,8 @@ func (w *world) still() string {
 
 // placed says which key is not in one group, and there with all members.
 func (w *world) placed() string {
-	have, want, all := 0, 0, w.shards()
-	for _, shard := range all {
+	have, want := 0, 0
+	for _, shard := range w.shards() {
 		var of []string
 		for _, n := range shard {
 			of = append(of, n.call("DBSIZE"))
@@ -258,10 +256,13 @@ func (w *world) placed() string {
 	k := newClient(w, clients+2)
 	defer k.leave()
 	for tag, name := range w.tags {
-		refusal := k.insist(tag, append([]string{"EXISTS"}, keysOf(name)...)...)
-		n, err := strconv.Atoi(k.reply)
-		if refusal != "" || err != nil {
-			return name + " is on its way: " + refusal
+		reply, err := k.insist(tag, append([]string{"EXISTS"}, keysOf(name)...)...)
+		if err != nil {
+			return name + " is on its way: " + err.Error()
+		}
+		n, err := strconv.Atoi(reply)
+		if err != nil {
+			return fmt.Sprintf("%s: %v", name, err)
 		}
 		want += n
 	}
