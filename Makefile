@@ -62,6 +62,7 @@ test: ## all tests, those of the modules with real clients included
 
 race: ## the tests of all packages with goroutines under the race detector, but for those that start the server as a program, which has none
 	$(call each,of=$$(sh $(CURDIR)/.ci/concurrent); test -z "$$of" || CGO_ENABLED=1 $(GO) test -race -vet=off -timeout 40m $$of)
+	CGO_ENABLED=1 $(GO) test -race -vet=off ./scheduler -run Shared
 
 browser: ## the shop and the window in a browser: headless Chromium, which is installed on Debian
 	bash .ci/browser

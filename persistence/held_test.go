@@ -148,7 +148,7 @@ func leaveAmidPasses(t *testing.T, v stagedValue, seed uint64) (left int) {
 		return n
 	}
 	change()
-	for range 6 {
+	for range max(4, thrift.Rounds(6)) {
 		change()
 		m.Lock()
 		m.parts.size, m.stage.over, m.stage.batch = 1+r.IntN(4), r.IntN(2)*r.IntN(20_000), 1+r.IntN(20_000)

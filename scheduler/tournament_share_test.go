@@ -12,7 +12,7 @@ import (
 // Many nodes with much due at once are what several goroutines are for: picks
 // must be the scan's, whether one goroutine plays or four do.
 func TestSharedMatchesPickWhatAScanPicks(t *testing.T) {
-	const nodes = 40 * fan * fan // 40 blocks of sharedLevel
+	nodes := max(8, thrift.Rounds(40)) * fan * fan // 40 blocks of sharedLevel
 	for _, workers := range thrift.Some([]int{4, 1}) {
 		restore := runtime.GOMAXPROCS(workers)
 		t.Cleanup(func() { runtime.GOMAXPROCS(restore) })

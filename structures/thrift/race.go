@@ -2,5 +2,5 @@
 
 package thrift
 
-// By divides the rounds of a test: five times fewer still see every path.
-const By = 5
+// By divides the rounds of a test: ten times fewer still see every path.
+const By = 10
