@@ -6,6 +6,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"slices"
 	"strings"
 	"time"
 
@@ -113,7 +114,7 @@ func (c *client) input() input {
 	case 0:
 		return input{kind: set, value: value}
 	case 1:
-		return input{kind: setBoth, value: value}
+		return input{kind: setAll, value: value}
 	case 2, 3:
 		return input{kind: appendTo, value: value + ";"}
 	case 4:
@@ -123,17 +124,21 @@ func (c *client) input() input {
 	case 6:
 		return input{kind: transaction, value: value + ";"}
 	}
-	return input{kind: getBoth}
+	return input{kind: getAll}
 }
 
 // words are those of a call.
-func (in input) words(tag string) []string {
+func (in input) words(tag string) (words []string) {
 	a, b := "a{"+tag+"}", "b{"+tag+"}"
 	switch in.kind {
 	case set:
 		return []string{"SET", a, in.value}
-	case setBoth:
-		return []string{"MSET", a, in.value, b, in.value}
+	case setAll:
+		words = append(words, "MSET")
+		for _, key := range written(tag) {
+			words = append(words, key, in.value)
+		}
+		return words
 	case appendTo:
 		return []string{"APPEND", a, in.value}
 	case del:
@@ -143,7 +148,19 @@ func (in input) words(tag string) []string {
 	case transaction:
 		return []string{"EVAL", "redis.call('APPEND', KEYS[1], ARGV[1]); return redis.call('APPEND', KEYS[2], ARGV[1])", "2", a, b, in.value}
 	}
-	return []string{"MGET", a, b}
+	return append([]string{"MGET"}, written(tag)...)
+}
+
+// told is what the reply to a call says of the keys of a tag: the many are one value, or something is wrong.
+func (in input) told(reply string) string {
+	if in.kind != getAll {
+		return reply
+	}
+	values := strings.Split(reply, ",")
+	if many := slices.Compact(values[2:]); len(many) > 1 {
+		return fmt.Sprintf("%s and %q, which were written together", values[:2], many)
+	}
+	return strings.Join(values[:3], ",")
 }
 
 var errRefused = errors.New("refused: it has not happened")
@@ -164,7 +181,7 @@ func (c *client) do(tag int, in input) bool {
 			c.where[tag] = nil
 			return false
 		}
-		c.w.history.end(o, reply)
+		c.w.history.end(o, in.told(reply))
 		return true
 	}
 	return false

@@ -13,8 +13,12 @@ import (
 func (w *world) fail(end time.Duration) {
 	for w.now() < end && !w.violated() {
 		w.pause(400)
-		if w.rand.IntN(2) == 0 {
-			w.move()
+		if w.rand.IntN(3) > 0 {
+			from, to := w.move()
+			if from != nil && w.rand.IntN(3) > 0 {
+				w.ambush(from, to)
+				continue
+			}
 			w.pause(100) // what fails next fails amid that
 		}
 		w.fault()
@@ -66,8 +70,7 @@ func (w *world) fault() {
 		w.note("connections of %s break", n.host)
 		w.net.breakAll(n.host, false)
 	case 10:
-		w.note("the network is slow")
-		w.net.change(func() { w.net.slow = true })
+		w.slow()
 	case 11:
 		if w.open {
 			w.replicate(n)
@@ -76,6 +79,11 @@ func (w *world) fault() {
 		w.note("failover at %s: %s", n.host, n.call("CLUSTER", "FAILOVER"))
 		w.effect("failovers")
 	}
+}
+
+func (w *world) slow() {
+	w.note("the network is slow")
+	w.net.change(func() { w.net.slow = true })
 }
 
 // killOne has a server be no more for a moment. What it acknowledged is safe if its disk has it, or if the others of its
@@ -129,11 +137,11 @@ func (w *world) together(all []*node) string {
 	return ""
 }
 
-// move has slots go to another group.
-func (w *world) move() {
+// move has slots go from one group to another, and returns their leaders, nil if none go.
+func (w *world) move() (from, to *node) {
 	all := w.shards()
 	if len(all) < 2 {
-		return
+		return nil, nil
 	}
 	w.rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	tag := w.rand.IntN(len(w.tags))
@@ -147,7 +155,7 @@ func (w *world) move() {
 	}
 	target := leader(all[0])
 	if target == nil {
-		return
+		return nil, nil
 	}
 	id := target.call("CLUSTER", "MYID")
 	for _, shard := range all[1:] {
@@ -159,11 +167,17 @@ func (w *world) move() {
 		w.effect("moves")
 		if w.rand.IntN(4) == 0 {
 			w.pause(60)
-			w.note("which is cancelled: %s", n.call("CLUSTER", "CANCELSLOTMIGRATIONS"))
-			w.effect("cancelled")
+			w.cancel(n)
 		}
-		return
+		return n, target
 	}
+	return nil, nil
+}
+
+// cancel has a leader give up the moves of its group.
+func (w *world) cancel(n *node) {
+	w.note("%s cancels: %s", n.host, n.call("CLUSTER", "CANCELSLOTMIGRATIONS"))
+	w.effect("cancelled")
 }
 
 // replicate has a server become a replica of another master.

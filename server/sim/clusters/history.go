@@ -3,13 +3,14 @@ package clusters
 import (
 	"fmt"
 	"math"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/anishathalye/porcupine"
 )
 
-// kind is what a call does with the two keys of a tag, a and b.
+// kind is what a call does with the keys of a tag: a, b, and many that are always written together.
 type kind int
 
 const (
@@ -17,9 +18,9 @@ const (
 	set                     // a
 	del                     // a
 	appendTo                // a
-	getBoth                 // at once
-	setBoth                 // at once
-	transaction             // appends to both at once
+	getAll                  // at once
+	setAll                  // at once
+	transaction             // appends to a and b at once
 )
 
 type input struct {
@@ -90,12 +91,12 @@ func (h *history) judge(tags []string) (violation string, unjudged int) {
 	for tag, name := range tags {
 		var ops []porcupine.Operation
 		for _, o := range h.all {
-			if o.tag != tag || o.refused || !o.known && (o.kind == get || o.kind == getBoth) {
+			if o.tag != tag || o.refused || !o.known && (o.kind == get || o.kind == getAll) {
 				continue
 			}
 			ops = append(ops, porcupine.Operation{ClientId: o.client, Input: o.input, Call: o.begin, Output: outcome{o.output, o.known}, Return: o.end})
 		}
-		switch result, _ := porcupine.CheckOperationsVerbose(pair, ops, judging); result {
+		switch result, _ := porcupine.CheckOperationsVerbose(model, ops, judging); result {
 		case porcupine.Illegal:
 			return fmt.Sprintf("no server alone can have replied so to the calls of tag %s", name), unjudged
 		case porcupine.Unknown:
@@ -111,11 +112,11 @@ type outcome struct {
 	known bool
 }
 
-// pair is the model of the two keys of a tag. A key that is not there is empty.
-var pair = porcupine.Model{
-	Init: func() any { return [2]string{} },
+// model is that of the keys of a tag: a, b, and what all of the many are. A key that is not there is empty.
+var model = porcupine.Model{
+	Init: func() any { return [3]string{} },
 	Step: func(state, in, out any) (bool, any) {
-		s, i, o := state.([2]string), in.(input), out.(outcome)
+		s, i, o := state.([3]string), in.(input), out.(outcome)
 		reply := ""
 		switch i.kind {
 		case get:
@@ -131,10 +132,10 @@ var pair = porcupine.Model{
 		case appendTo:
 			s[0] += i.value
 			reply = fmt.Sprint(len(s[0]))
-		case getBoth:
-			reply = s[0] + "," + s[1]
-		case setBoth:
-			reply, s = "OK", [2]string{i.value, i.value}
+		case getAll:
+			reply = strings.Join(s[:], ",")
+		case setAll:
+			reply, s = "OK", [3]string{i.value, i.value, i.value}
 		case transaction:
 			s[0] += i.value
 			s[1] += i.value
@@ -142,5 +143,5 @@ var pair = porcupine.Model{
 		}
 		return !o.known || reply == o.reply, s
 	},
-	Equal: func(a, b any) bool { return a.([2]string) == b.([2]string) },
+	Equal: func(a, b any) bool { return a.([3]string) == b.([3]string) },
 }

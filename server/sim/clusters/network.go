@@ -1,6 +1,7 @@
 package clusters
 
 import (
+	"bytes"
 	"context"
 	"math/rand/v2"
 	"net"
@@ -17,6 +18,14 @@ type network struct {
 	cut       map[[2]string]bool   // nothing gets from one host to the other; guarded by mu
 	pipes     map[*pipe]struct{}   // directions of open connections; guarded by mu
 	slow      bool                 // bytes take up to slowest; guarded by mu
+	trap      *trap                // nil for none; guarded by mu
+}
+
+// trap tells when servers have sent so many segments behind the first one that has some bytes in it.
+type trap struct {
+	sprung   chan struct{} // closed then
+	after    []byte        // nil: from now on
+	segments int
 }
 
 const (
@@ -31,10 +40,32 @@ func newNetwork(seed uint64) *network {
 	return &network{rand: rand.New(rand.NewPCG(seed, 0x0e7)), listeners: map[string]*listener{}, cut: map[[2]string]bool{}, pipes: map[*pipe]struct{}{}}
 }
 
-// latency draws how long bytes take.
-func (n *network) latency() time.Duration {
+// lay lays a trap, in place of the one before.
+func (n *network) lay(after []byte, segments int) <-chan struct{} {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	n.trap = &trap{make(chan struct{}), after, segments}
+	return n.trap.sprung
+}
+
+// passesLocked has a trap see a segment.
+func (n *network) passesLocked(b []byte) {
+	t := n.trap
+	if t == nil || t.after != nil && !bytes.Contains(b, t.after) {
+		return
+	}
+	t.after = nil
+	if t.segments--; t.segments < 0 {
+		close(t.sprung)
+		n.trap = nil
+	}
+}
+
+// latency draws how long bytes take.
+func (n *network) latency(b []byte) time.Duration {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.passesLocked(b)
 	if n.slow {
 		return quickest + time.Duration(n.rand.Int64N(int64(slowest)))
 	}
@@ -109,7 +140,7 @@ func (n *network) dial(ctx context.Context, from, address string) (net.Conn, err
 	if err != nil {
 		return nil, err
 	}
-	time.Sleep(n.latency())
+	time.Sleep(n.latency(nil))
 	for n.separated(from, to) || n.separated(to, from) {
 		select {
 		case <-ctx.Done():

@@ -110,7 +110,7 @@ func (p *pipe) tryRead(b []byte) (n int, wait time.Duration, err error) {
 }
 
 func (p *pipe) write(b []byte) (int, error) {
-	delay := p.n.latency()
+	delay := p.n.latency(b)
 	for {
 		done, wait, err := p.tryWrite(b, delay)
 		if err != nil {

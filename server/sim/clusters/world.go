@@ -65,6 +65,9 @@ const (
 	// fillers is how many other keys a tag has, which do not change, and fillerBytes how long their values are: so that
 	// keys take a while to be copied.
 	fillers, fillerBytes = 20, 8 << 10
+	// few is how many keys of a tag are always written together, and many how many of the first tag: more than a move copies at a
+	// time while slots are frozen.
+	few, many = 2, 400
 )
 
 // Run makes the simulation of a seed, in which everything fails for some time. It is to be called in a bubble of
@@ -105,7 +108,7 @@ func newWorld(seed uint64) *world {
 		w.groups, w.nodes = append(w.groups, all), append(w.nodes, all...)
 	}
 	for i := range tagged {
-		w.tags = append(w.tags, fmt.Sprintf("tag%d", i))
+		w.tags = append(w.tags, tagName(i))
 	}
 	return w
 }
@@ -178,14 +181,28 @@ func (w *world) until(most time.Duration, what string, done func() string) {
 	w.violate("in %v it does not come about that %s: %s", most, what, missing)
 }
 
-// keysOf are all keys of a tag.
-func keysOf(tag string) []string {
+// written are the keys of a tag that change: a, b, and those that are always written together.
+func written(tag string) []string {
 	keys := []string{"a{" + tag + "}", "b{" + tag + "}"}
+	together := few
+	if tag == tagName(0) {
+		together = many
+	}
+	for i := range together {
+		keys = append(keys, fmt.Sprintf("m%d{%s}", i, tag))
+	}
+	return keys
+}
+
+// still are the keys of a tag that do not change.
+func still(tag string) (keys []string) {
 	for i := range fillers {
 		keys = append(keys, fmt.Sprintf("f%d{%s}", i, tag))
 	}
 	return keys
 }
+
+func tagName(i int) string { return fmt.Sprintf("tag%d", i) }
 
 // fill makes the keys that do not change.
 func (w *world) fill() {
@@ -193,7 +210,7 @@ func (w *world) fill() {
 	defer c.leave()
 	value := strings.Repeat("v", fillerBytes)
 	for tag, name := range w.tags {
-		for _, key := range keysOf(name)[2:] {
+		for _, key := range still(name) {
 			w.until(10*time.Second, "keys are made", func() string {
 				if _, err := c.insist(tag, "SET", key, value); err != nil {
 					return err.Error()
@@ -212,11 +229,11 @@ func (w *world) finish() {
 		n.start()
 	}
 	w.until(60*time.Second, "the cluster is whole", w.whole)
-	w.until(120*time.Second, "moves end", w.still)
+	w.until(120*time.Second, "moves end", w.settled)
 	c := newClient(w, clients+1)
 	for tag := range w.tags {
 		w.until(30*time.Second, "a tag can be read", func() string {
-			if !c.do(tag, input{kind: getBoth}) {
+			if !c.do(tag, input{kind: getAll}) {
 				return w.tags[tag]
 			}
 			return ""
@@ -226,8 +243,8 @@ func (w *world) finish() {
 	w.until(60*time.Second, "each key is in one place", w.placed)
 }
 
-// still says which move is not over.
-func (w *world) still() string {
+// settled says which move is not over.
+func (w *world) settled() string {
 	for _, n := range w.nodes {
 		if moves := n.call("CLUSTER", "GETSLOTMIGRATIONS"); strings.Contains(moves, "running") || strings.Contains(moves, "queued") {
 			return n.host + " has " + moves
@@ -256,7 +273,7 @@ func (w *world) placed() string {
 	k := newClient(w, clients+2)
 	defer k.leave()
 	for tag, name := range w.tags {
-		reply, err := k.insist(tag, append([]string{"EXISTS"}, keysOf(name)...)...)
+		reply, err := k.insist(tag, slices.Concat([]string{"EXISTS"}, written(name), still(name))...)
 		if err != nil {
 			return name + " is on its way: " + err.Error()
 		}
