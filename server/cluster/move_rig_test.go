@@ -24,6 +24,8 @@ type moving struct {
 	port int
 	of   *slots.Set // with which it begins
 	with []string   // contacts
+	// amid is called when keys have come, before they are taken, nil for nothing.
+	amid func()
 	// serve responds to other servers, nil if it is asked for nothing.
 	serve func(ctx context.Context, request []byte) []byte
 
@@ -128,6 +130,9 @@ func (m *moving) until(what string, done func() bool) {
 }
 
 func (m *moving) take(keys []byte, expected func() bool) error {
+	if m.amid != nil {
+		m.amid()
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !expected() {

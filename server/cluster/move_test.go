@@ -111,6 +111,40 @@ func TestMoveThatIsGivenUpLeavesNothing(t *testing.T) {
 	stayed(a, b, of)
 }
 
+// Keys are asked for again when they are about to be taken: the attempt may have ended since they came.
+func TestKeysAreRefusedWhenTheirAttemptHasEndedMeanwhile(t *testing.T) {
+	a, b := twoMoving(t)
+	of := slotSet(t, "7")
+	attempt := a.begin(b, of)
+	b.amid = func() {
+		a.node.EndMove(attempt)
+		b.until("the attempt has ended", func() bool { return !b.claim().moving() })
+	}
+	if err := a.node.SendKeys(t.Context(), attempt, []byte("late")); err == nil {
+		t.Error("they are taken")
+	}
+	stayed(a, b, of)
+}
+
+// What a leader began in an earlier term it does not go on with: another one may have led meanwhile.
+func TestMoveOfAnEarlierTermIsOver(t *testing.T) {
+	a, b := twoMoving(t)
+	of := slotSet(t, "7")
+	attempt := a.begin(b, of)
+	moves := &a.node.others.moves
+	moves.mu.Lock()
+	moves.leaving.term--
+	moves.mu.Unlock()
+	if err := a.node.SendKeys(t.Context(), attempt, []byte("k")); !errors.Is(err, errMoveEnded) {
+		t.Errorf("keys: %v", err)
+	}
+	if decided, err := a.node.GiveSlots(t.Context(), attempt); !errors.Is(err, ErrNotLeading) || !decided {
+		t.Errorf("the slots: decided %v, %v", decided, err)
+	}
+	a.node.EndMove(attempt)
+	stayed(a, b, of)
+}
+
 // A group that has the slots and begins again before it has given them away keeps them; one that has, has not.
 func TestLeaderThatEndsAmidAMove(t *testing.T) {
 	of := slotSet(t, "7-8")
