@@ -30,6 +30,7 @@ var cases = []benchCase{
 	{name: "BITFIELD, P=16", pipeline: 16, args: []string{"-r", "100000", "bitfield", "bf:__rand_int__", "set", "u1", "#1500", "1", "get", "u8", "0"}},
 	{name: "ZADD, P=16", pipeline: 16, args: []string{"-r", "1000000", "zadd", "board", "__rand_int__", "player:__rand_int__"}},
 	{name: "ZINCRBY, P=16", pipeline: 16, args: []string{"-r", "1000000", "zincrby", "board", "1", "player:__rand_int__"}},
+	{name: "ZRANK, P=16", pipeline: 16, args: words("-r 1000000 zrank board player:__rand_int__")},
 	{name: "ZRANGE 100, P=16", pipeline: 16, args: []string{"zrange", "board", "0", "99"}},
 	{name: "ZPOPMIN, P=16", pipeline: 16, args: []string{"zpopmin", "board"}, costly: 2},
 	{name: "GEOADD, P=16", pipeline: 16, args: []string{"-r", "1000000", "geoadd", "map", "13.__rand_int__", "37.__rand_int__", "place:__rand_int__"}},
