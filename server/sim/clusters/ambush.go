@@ -23,7 +23,9 @@ func (w *world) ambush(from, to *node) {
 	}
 	select {
 	case <-w.net.lay(after, segments):
-		w.effect("ambushes")
+		if w.effect("ambushes"); after != nil {
+			w.effect("ambushes at a step")
+		}
 	case <-time.After(2 * time.Second):
 	}
 	for range 1 + w.rand.IntN(3) {
@@ -31,8 +33,7 @@ func (w *world) ambush(from, to *node) {
 		w.pause(600)
 	}
 	if w.rand.IntN(2) == 0 {
-		w.note("the network is whole")
-		w.net.heal()
+		w.heal()
 	}
 }
 
@@ -54,12 +55,10 @@ func (w *world) strike(from, to *node, giving, taking []*node) {
 	case 8:
 		all := append(giving[:len(giving):len(giving)], taking...)
 		if len(all) > 0 {
-			n := all[w.rand.IntN(len(all))]
-			w.note("failover at %s: %s", n.host, n.call("CLUSTER", "FAILOVER"))
+			w.failover(all[w.rand.IntN(len(all))])
 		}
 	default:
-		w.note("the network is whole")
-		w.net.heal()
+		w.heal()
 	}
 }
 

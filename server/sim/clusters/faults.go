@@ -64,8 +64,7 @@ func (w *world) fault() {
 			}
 		})
 	case 7, 8:
-		w.note("the network is whole")
-		w.net.heal()
+		w.heal()
 	case 9:
 		w.note("connections of %s break", n.host)
 		w.net.breakAll(n.host, false)
@@ -76,9 +75,18 @@ func (w *world) fault() {
 			w.replicate(n)
 		}
 	default:
-		w.note("failover at %s: %s", n.host, n.call("CLUSTER", "FAILOVER"))
-		w.effect("failovers")
+		w.failover(n)
 	}
+}
+
+func (w *world) failover(n *node) {
+	w.note("failover at %s: %s", n.host, n.call("CLUSTER", "FAILOVER"))
+	w.effect("failovers")
+}
+
+func (w *world) heal() {
+	w.note("the network is whole")
+	w.net.heal()
 }
 
 func (w *world) slow() {

@@ -61,7 +61,7 @@ func (n *network) passesLocked(b []byte) {
 	}
 }
 
-// latency draws how long bytes take.
+// latency draws how long a segment takes, which a trap sees.
 func (n *network) latency(b []byte) time.Duration {
 	n.mu.Lock()
 	defer n.mu.Unlock()
