@@ -2,6 +2,7 @@ package clusters
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -53,23 +54,10 @@ func (w *world) strike(from, to *node, giving, taking []*node) {
 	case 7:
 		w.killOne([]*node{from, to}[w.rand.IntN(2)])
 	case 8:
-		all := append(giving[:len(giving):len(giving)], taking...)
-		if len(all) > 0 {
+		if all := slices.Concat(giving, taking); len(all) > 0 {
 			w.failover(all[w.rand.IntN(len(all))])
 		}
 	default:
 		w.heal()
 	}
-}
-
-// silence keeps back what some servers send to others.
-func (w *world) silence(from, to []*node) {
-	w.note("nothing gets from %v to %v", hosts(from), hosts(to))
-	w.net.change(func() {
-		for _, n := range from {
-			for _, o := range to {
-				w.net.cut[[2]string{n.host, o.host}] = n != o
-			}
-		}
-	})
 }

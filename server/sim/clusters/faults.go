@@ -43,16 +43,11 @@ func (w *world) fault() {
 		w.pause(300)
 		n.start()
 	case 4:
-		w.note("nothing gets from %s to %s", n.host, o.host)
-		w.net.change(func() { w.net.cut[[2]string{n.host, o.host}] = true })
+		w.silence([]*node{n}, []*node{o})
 	case 5:
-		w.note("%s is isolated", n.host)
 		w.effect("isolated")
-		w.net.change(func() {
-			for _, m := range w.nodes {
-				w.net.cut[[2]string{n.host, m.host}], w.net.cut[[2]string{m.host, n.host}] = m != n, m != n
-			}
-		})
+		w.silence([]*node{n}, w.nodes)
+		w.silence(w.nodes, []*node{n})
 	case 6:
 		w.note("the groups are apart")
 		w.effect("groups apart")
@@ -87,6 +82,18 @@ func (w *world) failover(n *node) {
 func (w *world) heal() {
 	w.note("the network is whole")
 	w.net.heal()
+}
+
+// silence keeps back what some servers send to others.
+func (w *world) silence(from, to []*node) {
+	w.note("nothing gets from %v to %v", hosts(from), hosts(to))
+	w.net.change(func() {
+		for _, n := range from {
+			for _, o := range to {
+				w.net.cut[[2]string{n.host, o.host}] = n != o
+			}
+		}
+	})
 }
 
 func (w *world) slow() {
