@@ -61,8 +61,7 @@ func (w *world) fault() {
 	case 7, 8:
 		w.heal()
 	case 9:
-		w.note("connections of %s break", n.host)
-		w.net.breakAll(n.host, false)
+		w.disconnect(n)
 	case 10:
 		w.slow()
 	case 11:
@@ -94,6 +93,12 @@ func (w *world) silence(from, to []*node) {
 			}
 		}
 	})
+}
+
+// disconnect breaks the connections of a server, and it makes others.
+func (w *world) disconnect(n *node) {
+	w.note("connections of %s break", n.host)
+	w.net.breakAll(n.host, false)
 }
 
 func (w *world) slow() {

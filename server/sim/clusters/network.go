@@ -1,7 +1,6 @@
 package clusters
 
 import (
-	"bytes"
 	"context"
 	"math/rand/v2"
 	"net"
@@ -21,10 +20,13 @@ type network struct {
 	trap      *trap                // nil for none; guarded by mu
 }
 
-// trap tells when servers have sent so many segments behind the first one that has some bytes in it.
+// sign knows a segment, on its way into a pipe.
+type sign func(p *pipe, b []byte) bool
+
+// trap tells when servers have sent so many segments behind the first one that is known by a sign.
 type trap struct {
 	sprung   chan struct{} // closed then
-	after    []byte        // nil: from now on
+	after    sign          // nil: from now on
 	segments int
 }
 
@@ -41,17 +43,19 @@ func newNetwork(seed uint64) *network {
 }
 
 // lay lays a trap, in place of the one before.
-func (n *network) lay(after []byte, segments int) <-chan struct{} {
+func (n *network) lay(after sign, segments int) <-chan struct{} {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.trap = &trap{make(chan struct{}), after, segments}
 	return n.trap.sprung
 }
 
-// passesLocked has a trap see a segment.
-func (n *network) passesLocked(b []byte) {
+// passes has a trap see a segment.
+func (n *network) passes(p *pipe, b []byte) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	t := n.trap
-	if t == nil || t.after != nil && !bytes.Contains(b, t.after) {
+	if t == nil || t.after != nil && !t.after(p, b) {
 		return
 	}
 	t.after = nil
@@ -61,11 +65,10 @@ func (n *network) passesLocked(b []byte) {
 	}
 }
 
-// latency draws how long a segment takes, which a trap sees.
-func (n *network) latency(b []byte) time.Duration {
+// latency draws how long a segment takes.
+func (n *network) latency() time.Duration {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.passesLocked(b)
 	if n.slow {
 		return quickest + time.Duration(n.rand.Int64N(int64(slowest)))
 	}
@@ -140,7 +143,7 @@ func (n *network) dial(ctx context.Context, from, address string) (net.Conn, err
 	if err != nil {
 		return nil, err
 	}
-	time.Sleep(n.latency(nil))
+	time.Sleep(n.latency())
 	for n.separated(from, to) || n.separated(to, from) {
 		select {
 		case <-ctx.Done():

@@ -110,7 +110,8 @@ func (p *pipe) tryRead(b []byte) (n int, wait time.Duration, err error) {
 }
 
 func (p *pipe) write(b []byte) (int, error) {
-	delay := p.n.latency(b)
+	delay := p.n.latency()
+	p.n.passes(p, b)
 	for {
 		done, wait, err := p.tryWrite(b, delay)
 		if err != nil {

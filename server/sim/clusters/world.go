@@ -273,20 +273,32 @@ func (w *world) placed() string {
 	k := newClient(w, clients+2)
 	defer k.leave()
 	for tag, name := range w.tags {
-		reply, err := k.insist(tag, slices.Concat([]string{"EXISTS"}, written(name), still(name))...)
+		changed, err := exist(k, tag, written(name))
 		if err != nil {
-			return name + " is on its way: " + err.Error()
+			return fmt.Sprintf("%s is on its way: %v", name, err)
 		}
-		n, err := strconv.Atoi(reply)
+		kept, err := exist(k, tag, still(name))
 		if err != nil {
-			return fmt.Sprintf("%s: %v", name, err)
+			return fmt.Sprintf("%s is on its way: %v", name, err)
 		}
-		want += n
+		if kept != fillers {
+			w.violate("of %d keys of %s that nobody has changed or removed there are %d", fillers, name, kept)
+		}
+		want += changed + kept
 	}
 	if have != want {
 		return fmt.Sprintf("the groups have %d keys, and %d can be read", have, want)
 	}
 	return ""
+}
+
+// exist returns how many of a tag's keys there are.
+func exist(c *client, tag int, keys []string) (int, error) {
+	reply, err := c.insist(tag, slices.Concat([]string{"EXISTS"}, keys)...)
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(reply)
 }
 
 func slotOf(tag string) int { return commands.KeySlot([]byte("a{" + tag + "}")) }
