@@ -10,8 +10,9 @@ import (
 	"go.etcd.io/raft/v3/raftpb"
 )
 
-// stateRate is how many bytes of a state a leader sends a second at most: clients go on meanwhile.
-const stateRate = 256 << 20
+// stateRate is how many bytes of a state a leader sends a second at most: clients go on meanwhile, and wait twice as long for
+// their replies at 256 MiB.
+const stateRate = 160 << 20
 
 // transfers counts what of states is under way.
 type transfers struct {

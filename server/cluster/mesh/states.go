@@ -63,7 +63,7 @@ func (m *Mesh) sendState(ctx context.Context, conn net.Conn, msg *raftpb.Message
 	if _, err := writeMessage(w, msg, nil); err != nil {
 		return err
 	}
-	begin, sent := time.Now(), int64(0)
+	pace := pace{due: time.Now(), bytesPerSecond: bytesPerSecond}
 	for b := make([]byte, 4+pieceBytes); ; {
 		n, err := io.ReadFull(state, b[4:])
 		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -76,8 +76,7 @@ func (m *Mesh) sendState(ctx context.Context, conn net.Conn, msg *raftpb.Message
 		if n == 0 {
 			break
 		}
-		sent += int64(n)
-		if err := pause(ctx, begin, sent, bytesPerSecond); err != nil {
+		if err := pace.wait(ctx, n); err != nil {
 			return err
 		}
 	}
@@ -94,13 +93,27 @@ func (m *Mesh) sendState(ctx context.Context, conn net.Conn, msg *raftpb.Message
 	return nil
 }
 
-// pause waits as long as so many bytes since begin are to take.
-func pause(ctx context.Context, begin time.Time, sent, bytesPerSecond int64) error {
-	if bytesPerSecond <= 0 {
+// pace keeps a stream at so many bytes a second, 0 for any number.
+type pace struct {
+	due            time.Time // when what was sent should have been
+	bytesPerSecond int64
+}
+
+// slack is how much time of a stream that had to wait is made up for: all of it would come at once, and clients would
+// wait for that.
+const slack = 20 * time.Millisecond
+
+// wait waits as long as so many bytes take.
+func (p *pace) wait(ctx context.Context, bytes int) error {
+	if p.bytesPerSecond <= 0 {
 		return nil
 	}
-	due := begin.Add(time.Duration(float64(sent) / float64(bytesPerSecond) * float64(time.Second)))
-	t := time.NewTimer(time.Until(due))
+	now := time.Now()
+	if late := now.Add(-slack); p.due.Before(late) {
+		p.due = late
+	}
+	p.due = p.due.Add(time.Duration(float64(bytes) / float64(p.bytesPerSecond) * float64(time.Second)))
+	t := time.NewTimer(p.due.Sub(now))
 	defer t.Stop()
 	select {
 	case <-t.C:

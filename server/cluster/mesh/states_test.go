@@ -11,6 +11,7 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -59,6 +60,38 @@ func TestStatesArriveAsTheyWereSent(t *testing.T) {
 		synctest.Wait()
 		if b.received() != 12 {
 			t.Errorf("%d messages have come", b.received())
+		}
+		a.Close()
+		b.Close()
+	})
+}
+
+const stall = writeTimeout / 2
+
+// stalled takes a while before it is read, less than the other side waits for.
+type stalled struct {
+	io.Reader
+	once sync.Once
+}
+
+func (s *stalled) Read(b []byte) (int, error) {
+	s.once.Do(func() { elapse(stall) })
+	return s.Reader.Read(b)
+}
+
+// What follows a state's delay comes no faster than what was before it: all of it at once would have clients wait.
+func TestDelaysOfStatesAreNotMadeUpFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := &network{there: map[string]*listener{}}
+		a, b := n.member(1, nil), n.member(2, nil)
+		serve(t, b, n.listen("b"))
+		half, begin := bytesOf(5*pieceBytes), time.Now()
+		state := io.MultiReader(bytes.NewReader(half), &stalled{Reader: bytes.NewReader(half)})
+		if err := a.SendState(t.Context(), message(1, 2, 3, 0), state, pieceBytes); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(begin); took < stall+9*time.Second {
+			t.Errorf("ten pieces of a second each came in %v, %v of which they were not there", took, stall)
 		}
 		a.Close()
 		b.Close()
