@@ -171,7 +171,7 @@ func TestListsAreFewAndInTime(t *testing.T) {
 // TestKeysOnDiskExpireInTime: 50,000 keys (10,000 under the race detector) that only the disk
 // has, due in one second, are gone after the rounds of the next one.
 func TestKeysOnDiskExpireInTime(t *testing.T) {
-	const keys, now = 50_000 / thrift.By, 1_000_000
+	const keys, now = 50_000 / min(thrift.By, 5), 1_000_000
 	var clock, events atomic.Int64
 	clock.Store(now)
 	s := openMemory(t, Options{IdleAfter: -1, Now: clock.Load, OnEvent: func(ev Event, db int, _ []byte) {
