@@ -63,7 +63,7 @@ func (m *Mesh) sendState(ctx context.Context, conn net.Conn, msg *raftpb.Message
 	if _, err := writeMessage(w, msg, nil); err != nil {
 		return err
 	}
-	pace := pace{due: time.Now(), bytesPerSecond: bytesPerSecond}
+	rate := pace{due: time.Now(), bytesPerSecond: bytesPerSecond}
 	for b := make([]byte, 4+pieceBytes); ; {
 		n, err := io.ReadFull(state, b[4:])
 		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -76,7 +76,7 @@ func (m *Mesh) sendState(ctx context.Context, conn net.Conn, msg *raftpb.Message
 		if n == 0 {
 			break
 		}
-		if err := pace.wait(ctx, n); err != nil {
+		if err := rate.wait(ctx, n); err != nil {
 			return err
 		}
 	}
