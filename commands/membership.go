@@ -92,14 +92,24 @@ type Member struct {
 	Sent            int64 // bytes that the leader has sent it of data that it gets anew; 0: it gets none
 	// NewestLevel is the newest level that its version knows; 0: it was not heard.
 	NewestLevel uint64
+	// Hostname is a name that it announces beside Host, and Nodename one for people; "" for none.
+	Hostname, Nodename string
+}
+
+// Name is a name of its host, "" if it has none.
+func (m *Member) Name() string {
+	if m.Hostname == "" && m.Named {
+		return m.Host
+	}
+	return m.Hostname
 }
 
 // Endpoint is which host clients are told of a member.
 type Endpoint uint8
 
 const (
-	EndpointIP       Endpoint = iota // its address, or its name if that is what it announces
-	EndpointHostname                 // its name, "?" if it has none
+	EndpointIP       Endpoint = iota // the host of its address
+	EndpointHostname                 // its Name, "?" if it has none
 	EndpointUnknown                  // none: clients use the host by which they have reached the server
 )
 
@@ -108,8 +118,10 @@ func (m *Member) Endpoint(e Endpoint) string {
 	switch {
 	case e == EndpointUnknown:
 		return ""
-	case e == EndpointHostname && !m.Named:
+	case e == EndpointHostname && m.Name() == "":
 		return "?"
+	case e == EndpointHostname:
+		return m.Name()
 	}
 	return m.Host
 }

@@ -100,14 +100,14 @@ func (n node) line(c *commands.Ctx) string {
 		pong, link = 0, "disconnected"
 	}
 	address := fmt.Sprintf("%s:%d@%d", n.Host, n.Port, n.Port+busOffset)
-	if n.Named {
-		address += "," + n.Host
+	if name := n.Name(); name != "" {
+		address += "," + name
 	}
 	return fmt.Sprintf("%s %s %s %s 0 %d %d %s%s", n.ID, address, strings.Join(flags, ","), master, pong, n.shard.Term, link, slots)
 }
 
-// listSlots describes a node as CLUSTER SLOTS does. Beside the host that clients are to use it tells the other one that
-// the node may have.
+// listSlots describes a node as CLUSTER SLOTS does. Beside the host that clients are to use it tells the others that
+// the node has.
 func (n node) listSlots(c *commands.Ctx) {
 	c.Reply.Array(4)
 	e := c.Host.Limits().Endpoint
@@ -118,20 +118,17 @@ func (n node) listSlots(c *commands.Ctx) {
 	}
 	c.Reply.Int(int64(n.Port))
 	c.Reply.BulkString(n.ID)
-	other := ""
-	switch {
-	case n.Named && e == commands.EndpointUnknown:
-		other = "hostname"
-	case !n.Named && e != commands.EndpointIP:
-		other = "ip"
+	var others []string
+	if !n.Named && e != commands.EndpointIP {
+		others = append(others, "ip", n.Host)
 	}
-	if other == "" {
-		c.Reply.Map(0)
-		return
+	if name := n.Name(); name != "" && e != commands.EndpointHostname && (e != commands.EndpointIP || name != n.Host) {
+		others = append(others, "hostname", name)
 	}
-	c.Reply.Map(1)
-	c.Reply.BulkString(other)
-	c.Reply.BulkString(n.Host)
+	c.Reply.Map(len(others) / 2)
+	for _, text := range others {
+		c.Reply.BulkString(text)
+	}
 }
 
 // describe describes a node of a shard. What others have is known to the leader of the shard alone.
@@ -166,8 +163,8 @@ func (n node) describe(c *commands.Ctx) {
 		}
 		text("ip", ip)
 		text("endpoint", n.Endpoint(c.Host.Limits().Endpoint))
-		if ip == "" {
-			text("hostname", n.Host)
+		if name := n.Name(); name != "" {
+			text("hostname", name)
 		}
 		text("role", role)
 		number("replication-offset", int64(entry))

@@ -85,6 +85,9 @@ func writeMembers(r *commands.Reply, m *commands.Membership) {
 			d.number("member", o.Number)
 			d.text("id", o.ID)
 			d.text("address", o.Address())
+			if o.Nodename != "" {
+				d.text("nodename", o.Nodename)
+			}
 			d.text("role", role(m, i))
 			d.text("link", link(m, i))
 			if o.NewestLevel != 0 {

@@ -36,6 +36,7 @@ func (o *others) run() {
 		}
 		everybody = o.look() || everybody
 		o.claimAtFirst()
+		o.announce()
 		if now := o.n.monotonic(); everybody || now-last >= exchangePeriod {
 			last = now
 			outdone = o.claimAgain(outdone)

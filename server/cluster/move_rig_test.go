@@ -26,6 +26,8 @@ type moving struct {
 	with []string   // contacts
 	// amid is called when keys have come, before they are taken, nil for nothing.
 	amid func()
+	// names are what it announces, nil for nothing.
+	names func() Names
 	// serve responds to other servers, nil if it is asked for nothing.
 	serve func(ctx context.Context, request []byte) []byte
 
@@ -84,7 +86,7 @@ func (m *moving) start() {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	if m.seat, err = Listen(NodeConfig{Secret: moveSecret, Single: true, Port: m.port, Host: "127.0.0.1", Election: 200 * time.Millisecond,
+	if m.seat, err = Listen(NodeConfig{Secret: moveSecret, Single: true, Port: m.port, Host: "127.0.0.1", Election: 200 * time.Millisecond, Names: m.names,
 		Cluster: &ClusterConfig{Slots: m.of, Contacts: m.with, Silence: time.Minute}, Logf: func(LogLevel, string, ...any) {}}); err != nil {
 		m.t.Fatal(err)
 	}

@@ -16,9 +16,11 @@ import (
 //
 //	'A' | what the server that asks wants, which the server that is asked understands
 //	'O' | nothing: of which snapshot is the group made? The reply is a persistence.Origin in JSON, {} for none
+//	'N' | announcements (nameBook.encode), which the reply has too
 const (
 	serverRequest = 'A'
 	originRequest = 'O'
+	namesRequest  = 'N'
 )
 
 // errSilent is returned for a server that does not understand what it is asked.
@@ -30,18 +32,19 @@ func (n *Node) AskServer(ctx context.Context, address string, request []byte) (r
 		if n.others == nil {
 			return errNoCluster
 		}
-		reply, err = n.others.askServer(ctx, address, append([]byte{serverRequest}, request...))
+		reply, err = n.others.askServer(ctx, address, 0, append([]byte{serverRequest}, request...))
 		return err
 	})
 	return reply, err
 }
 
-func (o *others) askServer(ctx context.Context, address string, request []byte) ([]byte, error) {
+// askServer asks the server at an address of clients whose mesh has an ID, 0 for whoever is there.
+func (o *others) askServer(ctx context.Context, address string, id uint64, request []byte) ([]byte, error) {
 	bus, err := busOf(address)
 	if err != nil {
 		return nil, err
 	}
-	reply, err := o.mesh.Ask(ctx, bus, 0, request)
+	reply, err := o.mesh.Ask(ctx, bus, id, request)
 	if err == nil && len(reply) == 0 {
 		err = errSilent
 	}
@@ -64,6 +67,10 @@ func (o *others) respondToServer(ctx context.Context, b []byte) []byte {
 		}
 		if out, err := json.Marshal(origin); err == nil {
 			return out
+		}
+	case b[0] == namesRequest:
+		if err := o.names.take(b[1:], o.servers()); err == nil {
+			return o.names.encode()
 		}
 	}
 	return nil

@@ -48,6 +48,8 @@ type NodeConfig struct {
 	// does, "" for all.
 	AnnounceHost, Host string
 	AnnouncePort, Port int
+	// Names returns what this server announces besides, as it is from now on; nil for nothing.
+	Names func() Names
 	// Election is the timeout of an election: a group is without a leader for about that
 	// long when the leader is lost.
 	Election time.Duration

@@ -46,6 +46,7 @@ type others struct {
 	n       *Node
 	name    string // of the own group
 	mesh    *mesh.Mesh
+	names   *nameBook
 	changed chan struct{} // has room for one: there is news for the others
 
 	division atomic.Pointer[Division]
@@ -73,7 +74,7 @@ func newOthers(n *Node, self *identity, logf func(format string, args ...any)) (
 	}
 	delete(t, self.Name)
 	o := &others{n: n, name: self.Name, table: t, changed: make(chan struct{}, 1), heard: map[string]time.Duration{}, met: map[string]bool{}, moves: moves{arrivals: newTurn()},
-		began: n.monotonic()}
+		began: n.monotonic(), names: newNameBook(self, n.config.Names)}
 	o.mesh = mesh.New(mesh.Config{Cluster: clusterID(n.config.Secret), ID: meshID(self.Name, self.Member), Self: n.origin(self),
 		Dial: n.dial, ReceivePublished: n.published, Respond: o.respond, MaxRequest: maxCarriedKeys + 1<<20, Refused: n.refusedByOthers, Logf: logf})
 	o.reckon()

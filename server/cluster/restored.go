@@ -127,7 +127,7 @@ func (o *others) related(ctx context.Context, address string) error {
 	if own == nil {
 		return nil
 	}
-	reply, err := o.askServer(ctx, address, []byte{originRequest})
+	reply, err := o.askServer(ctx, address, 0, []byte{originRequest})
 	if err != nil && !errors.Is(err, errSilent) {
 		return err
 	}

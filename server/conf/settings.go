@@ -74,6 +74,8 @@ type Settings struct {
 	ClusterName         string // for Sentinel's clients
 	ClusterView         View
 	ClusterEndpoint     commands.Endpoint
+	ClusterHostname     string // that this server announces
+	ClusterNodename     string // likewise
 	ClusterEnabled      bool   // the server founds a group by itself
 	ClusterGroup        string // name
 	ClusterSlots        string // with which the group begins; nil: not said

@@ -3,6 +3,7 @@ package conf
 import (
 	"errors"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/vigildb/vigil/commands"
@@ -27,6 +28,34 @@ func slotRanges(s string) error {
 	return err
 }
 
+// hostname refuses what cannot be told clients as the name of a host.
+func hostname(s string) error {
+	if len(s) > 255 {
+		return errors.New("Hostnames must be less than 256 characters")
+	}
+	for _, c := range []byte(s) {
+		if !isAlphanumeric(c) && c != '-' && c != '.' {
+			return errors.New("Hostnames may only contain alphanumeric characters, hyphens or dots")
+		}
+	}
+	return nil
+}
+
+// nodename refuses what Redis refuses, as it has signs of its files, and what is too long to be sent along.
+func nodename(s string) error {
+	if len(s) > 255 {
+		return errors.New("Announced human node names must be less than 256 characters")
+	}
+	if strings.ContainsAny(s, "!#$%&()*+:;<>?@[]^{|}~") {
+		return errors.New("Announced human node name contained invalid character")
+	}
+	return nil
+}
+
+func isAlphanumeric(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
+}
+
 // groupRows are those of a server that is one of several with the same data.
 func groupRows() []directive {
 	return []directive{
@@ -48,6 +77,12 @@ func groupRows() []directive {
 		{name: "cluster-announce-port", kind: integer(0, 65535), def: "0", flags: settled,
 			doc: "The port at which clients find this server, if it is not `port`; other members find it at one that is 10000 higher.",
 			set: func(s *Settings, v value) { s.ClusterAnnouncePort = int(v.n) }},
+		{name: "cluster-announce-hostname", kind: text(hostname), def: "",
+			doc: "A name of this server that clients of a cluster are told beside its address, or in its place: see `cluster-preferred-endpoint-type`. All servers of the cluster know it within a second. Members of a group do not use it to find each other.",
+			set: func(s *Settings, v value) { s.ClusterHostname = v.text }},
+		{name: "cluster-announce-human-nodename", kind: text(nodename), def: "",
+			doc: "A name of this server for people, in VIGIL.CLUSTER STATUS of all members of its group.",
+			set: func(s *Settings, v value) { s.ClusterNodename = v.text }},
 		{name: "cluster-name", kind: text(), def: "mymaster", flags: settled,
 			doc: "The name by which clients of Redis Sentinel ask for the leader of the group, at any member.",
 			set: func(s *Settings, v value) { s.ClusterName = v.text }},
@@ -70,7 +105,7 @@ func groupRows() []directive {
 			doc: "Addresses of members of other groups of the cluster as `host:port`, with blanks between them. One that can be reached is enough to find the others; a group that begins waits for all of them before it takes slots.",
 			set: func(s *Settings, v value) { s.ClusterPeers = v.text }},
 		{name: "cluster-preferred-endpoint-type", kind: oneOf("ip", "hostname", "unknown-endpoint"), def: "ip", flags: shared,
-			doc: "Which host -MOVED, CLUSTER SLOTS and CLUSTER SHARDS tell clients of a node: `ip`, what it announces; `hostname`, that if it is a name, and `?` if it is an address; `unknown-endpoint`, none, so that clients use the one by which they have reached the server, as behind a balancer.",
+			doc: "Which host -MOVED, CLUSTER SLOTS and CLUSTER SHARDS tell clients of a node: `ip`, that of its address; `hostname`, its `cluster-announce-hostname`, or the host of its address if that is a name, and `?` if it has none; `unknown-endpoint`, none, so that clients use the one by which they have reached the server, as behind a balancer.",
 			set: func(s *Settings, v value) { s.ClusterEndpoint = commands.Endpoint(v.n) }},
 		{name: "cluster-node-timeout", kind: integer(0, math.MaxInt32), def: "15000",
 			doc: "For how many milliseconds another group may not be heard before it counts as lost. A group elects its own leader by `cluster-election-timeout`.",

@@ -47,8 +47,6 @@ func clusterRows() []directive {
 		{name: "cluster-replica-no-failover", alias: "cluster-slave-no-failover", kind: yesNo(), def: "no", effect: inert},
 		{name: "cluster-allow-replica-migration", kind: yesNo(), def: "yes", effect: inert},
 		{name: "cluster-config-file", kind: text(), def: "nodes.conf", flags: immutable, effect: inert},
-		{name: "cluster-announce-hostname", kind: text(), def: "", effect: inert},
-		{name: "cluster-announce-human-nodename", kind: text(), def: "", effect: inert},
 		{name: "cluster-replica-validity-factor", alias: "cluster-slave-validity-factor", kind: integer(0, math.MaxInt32), def: "10", effect: inert},
 		{name: "cluster-migration-barrier", kind: integer(0, math.MaxInt32), def: "1", effect: inert},
 		{name: "cluster-port", kind: integer(0, 65535), def: "0", flags: immutable, effect: inert},

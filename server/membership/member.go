@@ -93,6 +93,10 @@ func Listen(config *conf.Config, o Options) (m Member, err error) {
 		return m, errors.New("a member of a group keeps its data: remove save \"\" and appendonly no")
 	}
 	node.Logf, node.Alone, node.Environment = logGroup(config, o.Log), o.Alone, o.Environment
+	node.Names = func() cluster.Names {
+		now := config.Settings()
+		return cluster.Names{Hostname: now.ClusterHostname, Nodename: now.ClusterNodename}
+	}
 	if set.TLSCluster {
 		c, err := readTLS(set)
 		if err != nil {

@@ -20,10 +20,10 @@ func views(seat *cluster.Seat, set *conf.Settings) func() *commands.Membership {
 		if v == nil {
 			return nil
 		}
-		d := node.Division()
+		d, names := node.Division(), node.Announced()
 		s := last.Load()
-		if s == nil || s.view != v || s.division != d {
-			s = show(s, node.Name(), v, d, set)
+		if s == nil || s.view != v || s.division != d || s.names != names {
+			s = show(s, node.Name(), v, d, names, set)
 			last.Store(s)
 		}
 		m := s.membership
@@ -36,12 +36,13 @@ func views(seat *cluster.Seat, set *conf.Settings) func() *commands.Membership {
 // may look at the same time.
 type shown struct {
 	view       *cluster.View
-	division   *cluster.Division // nil outside a cluster
+	division   *cluster.Division  // nil outside a cluster
+	names      *cluster.Announced // likewise
 	membership commands.Membership
 }
 
 // show makes what clients see. The last one may have a part of it.
-func show(last *shown, group string, v *cluster.View, d *cluster.Division, set *conf.Settings) *shown {
+func show(last *shown, group string, v *cluster.View, d *cluster.Division, names *cluster.Announced, set *conf.Settings) *shown {
 	m := commands.Membership{Name: set.ClusterName, ID: cluster.GroupPublicID(set.ClusterSecret, group), Leader: -1, Led: v.Leader != 0, Leads: v.Leads,
 		Syncing: v.Lost, Synced: set.AppendFsync == conf.FsyncAlways, Term: v.Term, Last: v.Last, Commits: v.Committed, Received: v.Received, Level: v.Level}
 	for i, o := range v.Members {
@@ -51,33 +52,35 @@ func show(last *shown, group string, v *cluster.View, d *cluster.Division, set *
 		if o.ID == v.ID {
 			m.Self = i
 		}
-		n := shownMember(set.ClusterSecret, group, o.ID, o.Address)
+		n := shownMember(set.ClusterSecret, names, group, o.ID, o.Address)
 		n.Entry, n.Record, n.Active, n.Learner, n.Replica, n.Leaves, n.Sent = o.Match, o.Record, o.Active, !o.Votes, o.Ready, o.Leaves, o.Sent
 		n.NewestLevel = o.NewestLevel
 		m.Members = append(m.Members, n)
 	}
 	switch {
 	case d == nil:
-	case last != nil && last.division == d:
+	case last != nil && last.division == d && last.names == names:
 		m.Slots, m.OtherShards, m.Covered = d.Slots, last.membership.OtherShards, d.Covered
 	default:
-		m.Slots, m.OtherShards, m.Covered = d.Slots, others(d, set.ClusterSecret), d.Covered
+		m.Slots, m.OtherShards, m.Covered = d.Slots, others(d, names, set.ClusterSecret), d.Covered
 	}
-	return &shown{v, d, m}
+	return &shown{v, d, names, m}
 }
 
-func shownMember(secret, group string, id uint64, address string) commands.Member {
+func shownMember(secret string, names *cluster.Announced, group string, id uint64, address string) commands.Member {
 	host, port, _ := cluster.SplitAddress(address) // empty while it is unknown
 	_, err := netip.ParseAddr(host)
-	return commands.Member{Number: id, ID: cluster.MemberPublicID(secret, group, id), Host: host, Named: err != nil, Port: port}
+	of := names.Of(group, id)
+	return commands.Member{Number: id, ID: cluster.MemberPublicID(secret, group, id), Host: host, Named: err != nil, Port: port,
+		Hostname: of.Hostname, Nodename: of.Nodename}
 }
 
 // others returns the other groups of a division.
-func others(d *cluster.Division, secret string) (all []commands.Shard) {
+func others(d *cluster.Division, names *cluster.Announced, secret string) (all []commands.Shard) {
 	for _, g := range d.Others {
 		s := commands.Shard{ID: cluster.GroupPublicID(secret, g.Name), Slots: g.Slots, Up: g.Up, Term: g.Term}
 		for _, m := range g.Members {
-			n := shownMember(secret, g.Name, m.ID, m.Address)
+			n := shownMember(secret, names, g.Name, m.ID, m.Address)
 			n.Learner, n.Replica, n.Active = m.Learner, m.Learner, g.Up // what it lacks is known to its leader alone
 			s.Members = append(s.Members, n)
 		}

@@ -1,0 +1,252 @@
+package cluster
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Servers announce names beside their addresses: the groups know nothing of them, and they may change at any time. Each server
+// counts its announcements, keeps the newest one of each other server, and exchanges them with all when its own one
+// changes, and with one by lot once a second. They are in memory only: a server that begins asks for them.
+
+// Names are what a server announces beside its address; "" is none.
+type Names struct {
+	Hostname string // by which clients may reach it, see commands.EndpointHostname
+	Nodename string // for people
+}
+
+// Announced are the names of the servers of a cluster, as far as they are known. They are not changed any more.
+type Announced struct{ of map[server]Names }
+
+// Of returns the names of a member of a group.
+func (a *Announced) Of(group string, member uint64) Names {
+	if a == nil {
+		return Names{}
+	}
+	return a.of[server{group, member}]
+}
+
+// server is a member of one of the groups.
+type server struct {
+	group  string
+	member uint64
+}
+
+// announcement is what a server has announced last. Later ones have a higher count, after restarts too.
+type announcement struct {
+	count uint64
+	Names
+}
+
+// nameBook is the announcements that a server knows.
+type nameBook struct {
+	self   server
+	starts uint64       // of this server
+	config func() Names // of this server, nil for none
+
+	mu     sync.Mutex
+	of     map[server]announcement // guarded by mu
+	untold bool                    // the own announcement is a new one; guarded by mu
+	asked  bool                    // others have been asked for theirs; guarded by mu
+	last   time.Duration           // when one was, by Now; guarded by mu
+	shown  atomic.Pointer[Announced]
+}
+
+func newNameBook(self *identity, config func() Names) *nameBook {
+	if config == nil {
+		config = func() Names { return Names{} }
+	}
+	b := &nameBook{self: server{self.Name, self.Member}, starts: self.Starts, config: config, of: map[server]announcement{}, last: -exchangePeriod}
+	b.look()
+	return b
+}
+
+// announcedAtOnce is how often a server can change its names before its count is that of its next start.
+const announcedAtOnce = 1 << 20
+
+// look announces the names of the configuration, if they have changed.
+func (b *nameBook) look() *Announced {
+	now, shown := b.config(), b.shown.Load()
+	if shown != nil && shown.of[b.self] == now {
+		return shown
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if own := b.of[b.self]; own.count == 0 || own.Names != now {
+		b.announceLocked(now, own.count)
+	}
+	return b.shown.Load()
+}
+
+// announceLocked announces names after count other announcements of this server.
+func (b *nameBook) announceLocked(now Names, count uint64) {
+	b.of[b.self] = announcement{max(count, b.starts*announcedAtOnce) + 1, now}
+	b.untold = b.untold || now != Names{} || count > 0
+	b.showLocked()
+}
+
+func (b *nameBook) showLocked() {
+	a := &Announced{of: map[server]Names{}}
+	for s, announced := range b.of {
+		if announced.Names != (Names{}) {
+			a.of[s] = announced.Names
+		}
+	}
+	b.shown.Store(a)
+}
+
+// due returns which of the servers are to be told of the names now: all, one by lot, or none.
+func (b *nameBook) due(now time.Duration, servers map[server]string) (told map[server]string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(servers) == 0 {
+		return nil
+	}
+	if b.untold {
+		b.untold, b.asked, b.last = false, true, now
+		return servers
+	}
+	if now-b.last < exchangePeriod || b.asked && len(b.shown.Load().of) == 0 {
+		return nil
+	}
+	b.last = now
+	skip := rand.IntN(len(servers))
+	for s, address := range servers {
+		if skip--; skip < 0 {
+			return map[server]string{s: address}
+		}
+	}
+	return nil
+}
+
+// Bounds of announcements. What has no room in a request goes with another one, as their order is by lot.
+const (
+	maxHostname      = 255
+	maxNodename      = 255
+	maxAnnouncements = 512 << 10 // bytes
+)
+
+// announcementsFormat is the first byte of announcements between servers. All numbers are uvarints, and a text has its
+// length in front. Up to the end follow: group | member | count | hostname | nodename
+const announcementsFormat = 1
+
+// encode returns the announcements, that of this server first.
+func (b *nameBook) encode() []byte {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	out := b.appendLocked([]byte{announcementsFormat}, b.self)
+	for s := range b.of {
+		if s != b.self && len(out) < maxAnnouncements {
+			out = b.appendLocked(out, s)
+		}
+	}
+	return out
+}
+
+func (b *nameBook) appendLocked(out []byte, s server) []byte {
+	a := b.of[s]
+	out = binary.AppendUvarint(binary.AppendUvarint(appendText(out, s.group), s.member), a.count)
+	return appendText(appendText(out, a.Hostname), a.Nodename)
+}
+
+var errNames = errors.New("cluster: names of servers do not decode")
+
+// decodeAnnouncements reads what encode wrote.
+func decodeAnnouncements(b []byte) (map[server]announcement, error) {
+	if len(b) == 0 || b[0] != announcementsFormat {
+		return nil, errNames
+	}
+	of := map[server]announcement{}
+	for d := (decoder{b: b[1:]}); len(d.b) > 0; {
+		s := server{group: d.text(maxGroupName), member: d.number()}
+		a := announcement{count: d.number(), Names: Names{Hostname: d.text(maxHostname), Nodename: d.text(maxNodename)}}
+		if d.err != nil || a.count > math.MaxInt64 {
+			return nil, errNames
+		}
+		of[s] = a
+	}
+	return of, nil
+}
+
+// take takes announcements of servers that are there, and forgets those of others.
+func (b *nameBook) take(text []byte, there map[server]string) error {
+	news, err := decodeAnnouncements(text)
+	if err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.asked = true
+	own := b.of[b.self]
+	if told, more := news[b.self]; more && told.count >= own.count && told != own { // of a former life of the directory
+		b.announceLocked(own.Names, told.count)
+	}
+	delete(news, b.self)
+	before := maps.Clone(b.of)
+	for s, a := range news {
+		if there[s] != "" && a.count > b.of[s].count {
+			b.of[s] = a
+		}
+	}
+	maps.DeleteFunc(b.of, func(s server, _ announcement) bool { return s != b.self && there[s] == "" })
+	if !maps.Equal(before, b.of) {
+		b.showLocked()
+	}
+	return nil
+}
+
+// Announced returns the names of the servers of the cluster, nil outside one.
+func (n *Node) Announced() *Announced {
+	if n.runner.Load() == nil || n.others == nil {
+		return nil
+	}
+	return n.others.names.look()
+}
+
+// servers returns the addresses of clients of all other servers of the cluster.
+func (o *others) servers() map[server]string {
+	all := map[server]string{}
+	for id, address := range o.n.addresses() {
+		all[server{o.name, id}] = address
+	}
+	delete(all, o.names.self)
+	o.mu.Lock()
+	for name, g := range o.table {
+		for _, m := range g.Members {
+			all[server{name, m.ID}] = m.Address
+		}
+	}
+	o.mu.Unlock()
+	maps.DeleteFunc(all, func(_ server, address string) bool { return address == "" })
+	return all
+}
+
+// announce exchanges names with those servers that are due.
+func (o *others) announce() {
+	o.names.look()
+	for s, address := range o.names.due(o.n.monotonic(), o.servers()) {
+		o.n.tasks.Go(func() { // ends with exchangeTimeout
+			if err := o.exchangeNames(s, address); err != nil && o.n.refusals.due("names "+address+err.Error(), o.n.monotonic()) {
+				o.n.config.Logf(LogInfo, "no names of servers from %s: %v", address, err)
+			}
+		})
+	}
+}
+
+func (o *others) exchangeNames(s server, address string) error {
+	ctx, cancel := context.WithTimeout(o.n.ctx, exchangeTimeout)
+	defer cancel()
+	reply, err := o.askServer(ctx, address, meshID(s.group, s.member), slices.Concat([]byte{namesRequest}, o.names.encode()))
+	if err != nil {
+		return err
+	}
+	return o.names.take(reply, o.servers())
+}
