@@ -82,6 +82,7 @@ type Member struct {
 	Host   string
 	Named  bool // Host is a name, not an address of IP
 	Port   int
+	Bus    int    // the port for other servers, 0 for the usual one
 	Entry  uint64 // last entry that it has
 	Record uint64 // last record of the leader's journal that it has
 	Active bool   // it has replied lately
@@ -126,13 +127,29 @@ func (m *Member) Endpoint(e Endpoint) string {
 	return m.Host
 }
 
-// Address is the host, in brackets if it is one of IPv6, and the port.
+// BusOffset is how much higher than that of clients the port for other servers is usually.
+const BusOffset = 10000
+
+// BusPort is the port for other servers.
+func (m *Member) BusPort() int {
+	if m.Bus == 0 {
+		return m.Port + BusOffset
+	}
+	return m.Bus
+}
+
+// Address is the host, in brackets if it is one of IPv6, and the port; behind an @ the port for other servers, unless it is the
+// usual one.
 func (m *Member) Address() string {
 	host := m.Host
 	if strings.Contains(host, ":") {
 		host = "[" + host + "]"
 	}
-	return host + ":" + strconv.Itoa(m.Port)
+	address := host + ":" + strconv.Itoa(m.Port)
+	if m.BusPort() != m.Port+BusOffset {
+		address += "@" + strconv.Itoa(m.Bus)
+	}
+	return address
 }
 
 // Voters is how many members vote.

@@ -165,7 +165,8 @@ func TestClustersAreFormedByCommands(t *testing.T) {
 		"CLUSTER DELSLOTSRANGE 0 8000":      "(error) ERR Slot 3300 has keys, which nobody would see: remove them first",
 		"CLUSTER FLUSHSLOTS":                "(error) ERR DB must be empty to perform CLUSTER FLUSHSLOTS.",
 		"CLUSTER MEET 10.0.0.1 x":           "(error) ERR Invalid base port specified: x",
-		"CLUSTER MEET 10.0.0.1 7000 7001":   "(error) ERR Invalid bus port specified: 7001",
+		"CLUSTER MEET 10.0.0.1 7000 x":      "(error) ERR Invalid bus port specified: x",
+		"CLUSTER MEET 10.0.0.1 7000 7000":   "(error) ERR Invalid node address specified: 10.0.0.1:7000",
 		"CLUSTER MEET 10.0.0.1 60000":       "(error) ERR Invalid node address specified: 10.0.0.1:60000",
 		"CLUSTER SET-CONFIG-EPOCH -1":       "(error) ERR Invalid config epoch specified: -1",
 		"CLUSTER SET-CONFIG-EPOCH 1":        "OK",
@@ -175,12 +176,12 @@ func TestClustersAreFormedByCommands(t *testing.T) {
 		t.Fatalf("what was refused has changed something: %s", got)
 	}
 	for _, call := range []string{"CLUSTER ADDSLOTS 16002 16004", "CLUSTER ADDSLOTSRANGE 16005 16006 16008 16009", "CLUSTER DELSLOTS 1", "CLUSTER DELSLOTSRANGE 2 3",
-		"CLUSTER MEET 10.0.4.1 7000 17000", "CLUSTER MEET ::1 7000"} {
+		"CLUSTER MEET 10.0.4.1 7000 17000", "CLUSTER MEET ::1 7000", "CLUSTER MEET 10.0.4.1 60000 7001"} {
 		c.want(call, "OK")
 	}
 	c.want("DEL b", "(int) 1")
 	c.want("CLUSTER FLUSHSLOTS", "OK")
-	if got, want := r.g.changesAsked(), "take 16002 16004; take 16005-16006 16008-16009; drop 1; drop 2-3; meet 10.0.4.1:7000; meet [::1]:7000; drop 0-8000"; got != want {
+	if got, want := r.g.changesAsked(), "take 16002 16004; take 16005-16006 16008-16009; drop 1; drop 2-3; meet 10.0.4.1:7000; meet [::1]:7000; meet 10.0.4.1:60000@7001; drop 0-8000"; got != want {
 		t.Errorf("the group was asked for %s, want %s", got, want)
 	}
 	r.g.set(func() { r.g.refuses = errors.New("not now") })

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"fmt"
+	"io"
+	"net"
 	"strconv"
 	"strings"
 	"testing"
@@ -52,5 +55,85 @@ func (s *shardServers) refuses(i int, line, why string) {
 	s.t.Helper()
 	if got := s.call(i, line); !strings.HasSuffix(got, why) {
 		s.t.Errorf("server %d, %s: %s, want %s", i, line, got, why)
+	}
+}
+
+// passOn passes connections on from a port of this machine to another one, as a translation of addresses does.
+func passOn(t *testing.T, from, to int) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(from))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			in, err := l.Accept()
+			if err != nil {
+				return
+			}
+			out, err := net.Dial("tcp", "127.0.0.1:"+strconv.Itoa(to))
+			if err != nil {
+				in.Close()
+				continue
+			}
+			go func() { defer out.Close(); _, _ = io.Copy(out, in) }()
+			go func() { defer in.Close(); _, _ = io.Copy(in, out) }()
+		}
+	}()
+}
+
+// Servers listen for each other at ports of their choice, and are found at others behind a translation of addresses: they meet, replicate
+// and know each other after restarts, with the ports that are given and then without some.
+func TestServersFindEachOtherAtPortsThatAreGiven(t *testing.T) {
+	t.Parallel()
+	s := newShards(t)
+	bus := func(i int) int { return s.base + 10000 + i }
+	passOn(t, bus(4), bus(1)) // to where server 1 listens
+	always := []string{"--cluster-enabled", "yes", "--appendfsync", "always"}
+	args := [][]string{{"--cluster-port", strconv.Itoa(bus(3))}, {"--cluster-announce-bus-port", strconv.Itoa(bus(4))},
+		{"--cluster-port", strconv.Itoa(bus(5)), "--cluster-join", fmt.Sprintf("%s@%d", s.address(0), bus(3))}}
+	for i := range 2 {
+		s.run(i, append(args[i], always...)...)
+		s.up[i].await(t)
+		s.until(i, "CLUSTER NODES", "myself,master")
+	}
+	s.want(0, fmt.Sprintf("CLUSTER MEET 127.0.0.1 %d %d", s.base+1, bus(4)), "OK")
+	s.until(1, "CLUSTER NODES", s.address(0)+"@")
+	s.halves()
+	s.run(2, append(args[2], always...)...)
+	s.up[2].await(t)
+	everywhere := func() {
+		t.Helper()
+		for at := range 3 {
+			for i, other := range []int{bus(3), bus(4), bus(5)} {
+				s.until(at, "CLUSTER NODES", fmt.Sprintf("%s@%d ", s.address(i), other))
+			}
+		}
+		s.ok()
+	}
+	everywhere()
+	s.want(0, "SET b 1", "OK") // a key of the first half
+	s.want(0, "WAIT 1 10000", "1")
+	s.until(1, "SET b 1", "MOVED 3300 "+s.address(0))
+
+	for i := range 3 {
+		again := always // the port for others is the one that it has had
+		if i == 1 {     // behind a translation it has to be told where it listens
+			again = append(args[1], always...)
+		}
+		s.kill(i)
+		s.run(i, again...)
+		s.up[i].await(t)
+	}
+	everywhere()
+	s.until(0, "GET b", "1")
+	for line, want := range map[string]string{
+		"CLUSTER MEET 127.0.0.1 7000 x":     "ERR Invalid bus port specified: x",
+		"CLUSTER MEET 127.0.0.1 7000 65536": "ERR Invalid bus port specified: 65536",
+		"CLUSTER MEET 127.0.0.1 60000":      "ERR Invalid node address specified: 127.0.0.1:60000",
+		"CLUSTER MEET 127.0.0.1 7000 7000":  "ERR Invalid node address specified: 127.0.0.1:7000",
+	} {
+		s.want(0, line, want)
 	}
 }

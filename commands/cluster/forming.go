@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"math"
 	"strconv"
 
 	"github.com/vigildb/vigil/commands"
@@ -58,23 +59,26 @@ func change(c *commands.Ctx, do func(ctx context.Context, to Node) error) error 
 	})
 }
 
-// meet takes the port of the bus for the sake of Redis's syntax: it follows from that of clients.
+// meet reads the host, the port of clients and perhaps that of the bus.
 func meet(c *commands.Ctx) error {
-	host, port := c.Args.String(), c.Args.Bytes()
+	other := commands.Member{Host: c.Args.String()}
+	port := c.Args.Bytes()
 	n, err := strconv.ParseUint(string(port), 10, 16)
 	if err != nil {
 		return errBasePort(port)
 	}
+	other.Port = int(n)
 	if c.Args.More() {
 		bus := c.Args.Bytes()
-		if b, err := strconv.ParseUint(string(bus), 10, 16); err != nil || b != n+busOffset {
+		b, err := strconv.ParseUint(string(bus), 10, 16)
+		if err != nil {
 			return errBusPort(bus)
 		}
+		other.Bus = int(b) // 0 is the usual one, as in Redis
 	}
-	if host == "" || n == 0 || n+busOffset > 65535 {
-		return errNodeAddress(host, port)
+	if other.Host == "" || n == 0 || other.BusPort() > math.MaxUint16 || other.BusPort() == other.Port {
+		return errNodeAddress(other.Host, port)
 	}
-	other := commands.Member{Host: host, Port: int(n)}
 	return change(c, func(ctx context.Context, to Node) error { return to.Meet(ctx, other.Address()) })
 }
 

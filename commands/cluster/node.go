@@ -7,9 +7,6 @@ import (
 	"github.com/vigildb/vigil/commands"
 )
 
-// busOffset is how much higher than that of clients the port is at which members reach each other.
-const busOffset = 10000
-
 // node is a member of one of the groups of the cluster, as the one that is asked sees it.
 type node struct {
 	*commands.Member
@@ -99,7 +96,7 @@ func (n node) line(c *commands.Ctx) string {
 		flags = append(flags, "fail")
 		pong, link = 0, "disconnected"
 	}
-	address := fmt.Sprintf("%s:%d@%d", n.Host, n.Port, n.Port+busOffset)
+	address := fmt.Sprintf("%s:%d@%d", n.Host, n.Port, n.BusPort())
 	if name := n.Name(); name != "" {
 		address += "," + name
 	}

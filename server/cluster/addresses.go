@@ -18,55 +18,93 @@ type Message = raftpb.Message
 
 // Member is a machine of a group in the configuration.
 type Member struct {
-	ID   uint64
-	Host string
-	Port int // of clients; that of the other members is busOffset higher
+	ID        uint64
+	Host      string
+	Port, Bus int // of clients and of other members
 }
 
-// busOffset is how much higher the port for other members is than that for clients, as in
-// Redis Cluster.
-const busOffset = 10000
+// An address of a server is "host:port", where clients connect. Other servers connect to a port, that of the bus, which is busOffset
+// higher, as in Redis Cluster, or the one that the address names: "host:port@bus".
 
-// Address is where clients connect to the member.
-func (m Member) Address() string { return net.JoinHostPort(m.Host, strconv.Itoa(m.Port)) }
+const (
+	busOffset = 10000
+	maxPort   = 65535
+)
 
-// bus is where other members connect to it.
-func (m Member) bus() string { return net.JoinHostPort(m.Host, strconv.Itoa(m.Port+busOffset)) }
-
-// busOf returns where other members connect to the one with an address of clients.
-func busOf(address string) (string, error) { return shift(address, busOffset) }
-
-// clientsOf is the reverse of busOf, "" for what is no such address.
-func clientsOf(bus string) string {
-	address, err := shift(bus, -busOffset)
-	if err != nil {
-		return ""
+// JoinAddress returns the address of a server with ports for clients and for other servers.
+func JoinAddress(host string, port, bus int) string {
+	address := net.JoinHostPort(host, strconv.Itoa(port))
+	if bus != port+busOffset {
+		address += "@" + strconv.Itoa(bus)
 	}
 	return address
 }
 
-func shift(address string, by int) (string, error) {
-	host, port, err := SplitAddress(address)
-	if err != nil {
-		return "", err
-	}
-	if port += by; port < 1 || port > 65535 {
-		return "", fmt.Errorf("%q: the port is not between 1 and %d", address, 65535-busOffset)
-	}
-	return net.JoinHostPort(host, strconv.Itoa(port)), nil
-}
-
-// SplitAddress returns host and port of an address.
-func SplitAddress(address string) (host string, port int, err error) {
-	host, text, err := net.SplitHostPort(address)
+// SplitAddress is the reverse of JoinAddress.
+func SplitAddress(address string) (host string, port, bus int, err error) {
+	clients, own, named := strings.Cut(address, "@")
+	host, text, err := net.SplitHostPort(clients)
 	if err != nil || host == "" {
-		return "", 0, fmt.Errorf("%q is not of the form host:port", address)
+		return "", 0, 0, fmt.Errorf("%q is not of the form host:port", address)
 	}
 	n, err := strconv.ParseUint(text, 10, 16)
 	if err != nil || n == 0 {
-		return "", 0, fmt.Errorf("%q has no port", address)
+		return "", 0, 0, fmt.Errorf("%q has no port", address)
 	}
-	return host, int(n), nil
+	if port, bus = int(n), int(n)+busOffset; named {
+		if n, err = strconv.ParseUint(own, 10, 16); err != nil || n == 0 || int(n) == port {
+			return "", 0, 0, fmt.Errorf("%q: the port for other servers, behind @, is none", address)
+		}
+		bus = int(n)
+	}
+	if bus > maxPort {
+		return "", 0, 0, fmt.Errorf("%q: the port is not between 1 and %d, and no port for other servers is named (host:port@bus)", address, maxPort-busOffset)
+	}
+	return host, port, bus, nil
+}
+
+// Address is where clients connect to the member.
+func (m Member) Address() string { return JoinAddress(m.Host, m.Port, m.Bus) }
+
+// busOf returns where the mesh looks for the server with an address: the host and the port for others, or the address as it is if this
+// port does not follow from the other one.
+func busOf(address string) (string, error) {
+	host, port, bus, err := SplitAddress(address)
+	if err != nil {
+		return "", err
+	}
+	if bus != port+busOffset {
+		return JoinAddress(host, port, bus), nil
+	}
+	return net.JoinHostPort(host, strconv.Itoa(bus)), nil
+}
+
+// clientsOf is the reverse of busOf, "" for what it does not return.
+func clientsOf(bus string) string {
+	if strings.Contains(bus, "@") {
+		if again, err := busOf(bus); err != nil || again != bus {
+			return ""
+		}
+		return bus
+	}
+	host, text, err := net.SplitHostPort(bus)
+	n, bad := strconv.ParseUint(text, 10, 16)
+	if err != nil || bad != nil || host == "" || n <= busOffset {
+		return ""
+	}
+	return net.JoinHostPort(host, strconv.Itoa(int(n)-busOffset))
+}
+
+// dialled returns the host and port at which a server listens for others, of what busOf returned.
+func dialled(bus string) string {
+	if !strings.Contains(bus, "@") {
+		return bus
+	}
+	host, _, port, err := SplitAddress(bus)
+	if err != nil {
+		return bus
+	}
+	return net.JoinHostPort(host, strconv.Itoa(port))
 }
 
 // maxMembers is how many voters a group may have. Each of them gets every change.
@@ -110,15 +148,11 @@ func parseMember(word string) (Member, error) {
 	if err != nil || id == 0 {
 		return Member{}, errors.New("the id is not a number from 1 on")
 	}
-	host, port, err := net.SplitHostPort(address)
-	if err != nil || host == "" {
-		return Member{}, errors.New("the address is not of the form host:port")
+	host, port, bus, err := SplitAddress(address)
+	if err != nil {
+		return Member{}, err
 	}
-	n, err := strconv.ParseUint(port, 10, 16)
-	if err != nil || n == 0 || n > 65535-busOffset {
-		return Member{}, fmt.Errorf("the port is not between 1 and %d", 65535-busOffset)
-	}
-	return Member{ID: id, Host: host, Port: int(n)}, nil
+	return Member{ID: id, Host: host, Port: port, Bus: bus}, nil
 }
 
 // minSecret is the shortest secret of a group, in bytes.

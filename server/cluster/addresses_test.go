@@ -6,13 +6,14 @@ import (
 )
 
 func TestMembersOfTheConfiguration(t *testing.T) {
-	members, err := ParseMembers(" 1=10.0.0.1:6379  2=db.example:7000 3=[::1]:55535")
+	members, err := ParseMembers(" 1=10.0.0.1:6379  2=db.example:7000 3=[::1]:55535 4=h:60000@30001 5=[::1]:7@17000")
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []struct{ address, bus string }{{"10.0.0.1:6379", "10.0.0.1:16379"}, {"db.example:7000", "db.example:17000"}, {"[::1]:55535", "[::1]:65535"}}
+	want := []struct{ address, bus string }{{"10.0.0.1:6379", "10.0.0.1:16379"}, {"db.example:7000", "db.example:17000"}, {"[::1]:55535", "[::1]:65535"},
+		{"h:60000@30001", "h:30001"}, {"[::1]:7@17000", "[::1]:17000"}}
 	for i, m := range members {
-		if m.ID != uint64(i+1) || m.Address() != want[i].address || m.bus() != want[i].bus {
+		if bus, err := busOf(m.Address()); err != nil || m.ID != uint64(i+1) || m.Address() != want[i].address || dialled(bus) != want[i].bus {
 			t.Errorf("member %d: %+v", i, m)
 		}
 	}
@@ -24,11 +25,16 @@ func TestMembersOfTheConfiguration(t *testing.T) {
 		"a:1":                       `"a:1": not of the form id=host:port`,
 		"0=a:1":                     "the id is not a number from 1 on",
 		"-1=a:1":                    "the id is not a number from 1 on",
-		"1=a":                       "the address is not of the form host:port",
-		"1=:1":                      "the address is not of the form host:port",
-		"1=a:0":                     "the port is not between 1 and 55535",
-		"1=a:55536":                 "the port is not between 1 and 55535",
-		"1=a:x":                     "the port is not between 1 and 55535",
+		"1=a":                       `"a" is not of the form host:port`,
+		"1=:1":                      `":1" is not of the form host:port`,
+		"1=a:0":                     `"a:0" has no port`,
+		"1=a:55536":                 "the port is not between 1 and 55535, and no port for other servers is named (host:port@bus)",
+		"1=a:x":                     `"a:x" has no port`,
+		"1=a:7@":                    "the port for other servers, behind @, is none",
+		"1=a:7@0":                   "the port for other servers, behind @, is none",
+		"1=a:7@7":                   "the port for other servers, behind @, is none",
+		"1=a:7@65536":               "the port for other servers, behind @, is none",
+		"1=a:7@8@9":                 "the port for other servers, behind @, is none",
 		strings.Repeat("1=a:1 ", 1): "",
 	} {
 		_, err := ParseMembers(text)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"slices"
 	"strings"
 	"time"
@@ -168,7 +169,7 @@ func (n *Node) refused(incoming bool, where string, why error) {
 	}
 	key := where
 	if incoming {
-		if host, _, err := SplitAddress(where); err == nil {
+		if host, _, err := net.SplitHostPort(where); err == nil {
 			key = host // the port of one that connects is always another
 		}
 	}

@@ -14,8 +14,8 @@ import (
 const (
 	// lookPeriod is how often a server looks whether there is news of its own group.
 	lookPeriod = 100 * time.Millisecond
-	// exchangePeriod is how often it exchanges tables with one member of each other group, and
-	// exchangeTimeout how long one may take.
+	// exchangePeriod is how often it exchanges tables with one member of each other group, unless four in the time in which a
+	// group counts as lost are more, and exchangeTimeout how long one may take.
 	exchangePeriod  = time.Second
 	exchangeTimeout = 2 * time.Second
 	// tellPause is how long it waits after it has told everybody of a change, before it tells the next ones together: while
@@ -29,7 +29,8 @@ func (o *others) run() {
 	defer tick.Stop()
 	outdone := 0 // periods in a row
 	var rested <-chan time.Time
-	for last := time.Duration(-exchangePeriod); ; {
+	period := min(exchangePeriod, o.n.config.Cluster.Silence/4)
+	for last := -period; ; {
 		everybody, more := o.await(tick.C, &rested)
 		if !more {
 			return
@@ -37,7 +38,7 @@ func (o *others) run() {
 		everybody = o.look() || everybody
 		o.claimAtFirst()
 		o.announce()
-		if now := o.n.monotonic(); everybody || now-last >= exchangePeriod {
+		if now := o.n.monotonic(); everybody || now-last >= period {
 			last = now
 			outdone = o.claimAgain(outdone)
 			o.adopt()

@@ -75,6 +75,7 @@ func TestBaseOfMembersIsKept(t *testing.T) {
 
 func TestAddressesOfMembersAreChecked(t *testing.T) {
 	for address, want := range map[string]string{"10.0.0.1:7001": "10.0.0.1:17001", "[::1]:1": "[::1]:10001", "name:55535": "name:65535",
+		"name:60000@1": "name:60000@1", "[::1]:7@8": "[::1]:7@8", "name:7@7": "", "name:7@x": "", "name:7@0": "", "name@8": "",
 		"name:55536": "", "name": "", ":7001": "", "name:0": "", "name:x": "", "": ""} {
 		got, err := busOf(address)
 		if got != want || (err == nil) != (want != "") {
@@ -84,10 +85,12 @@ func TestAddressesOfMembersAreChecked(t *testing.T) {
 			t.Errorf("clientsOf(%q): %q", want, clientsOf(want))
 		}
 	}
-	if got := clientsOf("name:9999"); got != "" {
-		t.Errorf("clientsOf a port that is too low: %q", got)
+	for _, bad := range []string{"name:9999", "name:7@10007", "name:7@7", "name", ":17001", ""} {
+		if got := clientsOf(bad); got != "" {
+			t.Errorf("clientsOf(%q): %q", bad, got)
+		}
 	}
-	if got, err := ParseContacts(" a:1  b:2 "); err != nil || !reflect.DeepEqual(got, []string{"a:1", "b:2"}) {
+	if got, err := ParseContacts(" a:1  b:2@10002 c:3@4 "); err != nil || !reflect.DeepEqual(got, []string{"a:1", "b:2", "c:3@4"}) {
 		t.Errorf("%q, %v", got, err)
 	}
 }

@@ -43,11 +43,12 @@ type NodeConfig struct {
 	Single bool
 	// Cluster describes the other groups; nil for a group whose clients see none.
 	Cluster *ClusterConfig
-	// AnnounceHost and AnnouncePort are where clients and, 10000 higher, other members find this
-	// server, unless they are zero. Port is where it listens for clients, and Host an address at which it
-	// does, "" for all.
-	AnnounceHost, Host string
-	AnnouncePort, Port int
+	// AnnounceHost and AnnouncePort are where clients find this server, unless they are zero, and AnnounceBus is where
+	// other members do. Port is where it listens for clients, Bus where it listens for others, and Host an address at which it
+	// does, "" for all. Both ports of others are 10000 higher than those of clients unless they are given.
+	AnnounceHost, Host        string
+	AnnouncePort, AnnounceBus int
+	Port, Bus                 int
 	// Names returns what this server announces besides, as it is from now on; nil for nothing.
 	Names func() Names
 	// Election is the timeout of an election: a group is without a leader for about that

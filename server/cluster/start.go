@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -120,20 +121,28 @@ const singleID = 1
 
 // ownAddress returns where clients connect to this server.
 func (n *Node) ownAddress(self *identity) (string, error) {
-	host, port := n.config.AnnounceHost, n.config.Port
+	host, port, bus := n.config.AnnounceHost, n.config.Port, cmp.Or(n.config.AnnounceBus, n.config.Bus)
 	if m := n.config.founder(self.Member); m != nil {
 		if host == "" {
 			host = m.Host
 		}
 		if n.config.AnnouncePort == 0 {
-			port = m.Port
+			port, bus = m.Port, cmp.Or(bus, m.Bus)
 		}
-	}
-	if host == "" && self.Address != "" {
-		host, _, _ = SplitAddress(self.Address)
 	}
 	if n.config.AnnouncePort != 0 {
 		port = n.config.AnnouncePort
+	}
+	if was, of, other, err := SplitAddress(self.Address); err == nil {
+		if host == "" {
+			host = was
+		}
+		if bus == 0 && port == of {
+			bus = other
+		}
+	}
+	if bus == 0 {
+		bus = port + busOffset
 	}
 	if host == "" && n.config.Single {
 		host = n.config.Host
@@ -144,10 +153,10 @@ func (n *Node) ownAddress(self *identity) (string, error) {
 			return "", fmt.Errorf("cluster: which address the others find this server at is unknown, and cluster-announce-ip does not say it: %w", err)
 		}
 	}
-	address := net.JoinHostPort(host, strconv.Itoa(port))
-	bus, err := busOf(address)
-	if err == nil && len(bus) > mesh.MaxAddress {
-		err = fmt.Errorf("%d bytes are too long", len(bus))
+	address := JoinAddress(host, port, bus)
+	told, err := busOf(address)
+	if err == nil && len(told) > mesh.MaxAddress {
+		err = fmt.Errorf("%d bytes are too long", len(told))
 	}
 	if err != nil {
 		return "", fmt.Errorf("cluster: the address of this server: %w", err)
@@ -169,7 +178,7 @@ func localTo(others []string) (host string, err error) {
 	err = errors.New("there is no other member to reach")
 	for _, o := range others {
 		var conn net.Conn
-		if conn, err = net.Dial("udp", o); err != nil {
+		if conn, err = net.Dial("udp", dialled(o)); err != nil {
 			continue
 		}
 		host, _, err = net.SplitHostPort(conn.LocalAddr().String())
@@ -198,10 +207,28 @@ func (n *Node) hold(address string) error {
 	return nil
 }
 
+// listensAt returns where a server with an address listens for others. The port that it announces may be one of what passes connections on.
+func (n *Node) listensAt(address string) (string, error) {
+	host, _, bus, err := SplitAddress(address)
+	if err != nil {
+		return "", err
+	}
+	switch {
+	case n.config.Bus != 0:
+		bus = n.config.Bus
+	case n.config.AnnounceBus != 0:
+		bus = n.config.Port + busOffset
+	}
+	if bus > maxPort {
+		return "", fmt.Errorf("port %d for other servers is above %d: cluster-port gives another one", bus, maxPort)
+	}
+	return net.JoinHostPort(host, strconv.Itoa(bus)), nil
+}
+
 // listenBus listens for other members. An address that is announced may belong to what passes connections
 // on: then all addresses of the machine are listened at.
 func (n *Node) listenBus(address string) (net.Listener, error) {
-	bus, err := busOf(address)
+	bus, err := n.listensAt(address)
 	if err != nil {
 		return nil, fmt.Errorf("cluster: %w", err)
 	}
@@ -357,10 +384,11 @@ func fatalToServer(err error) bool {
 // ParseContacts reads a list of addresses of members, with blanks between them.
 func ParseContacts(text string) (contacts []string, err error) {
 	for _, word := range strings.Fields(text) {
-		if _, err := busOf(word); err != nil {
+		host, port, bus, err := SplitAddress(word)
+		if err != nil {
 			return nil, err
 		}
-		contacts = append(contacts, word)
+		contacts = append(contacts, JoinAddress(host, port, bus))
 	}
 	return contacts, nil
 }

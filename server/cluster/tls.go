@@ -37,7 +37,7 @@ func (r *refusals) due(which string, now time.Duration) bool {
 
 // dial connects to another member.
 func (n *Node) dial(ctx context.Context, address string) (net.Conn, error) {
-	conn, err := n.environment().Dial(ctx, address)
+	conn, err := n.environment().Dial(ctx, dialled(address))
 	if err != nil || n.config.TLS == nil {
 		return conn, err
 	}

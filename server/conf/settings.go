@@ -68,22 +68,25 @@ type Settings struct {
 	ClusterJoin     string // addresses
 	ClusterReplaces uint64 // member
 	// Where others find the server, if not where the configuration says otherwise.
-	ClusterAnnounceIP   string
-	ClusterAnnouncePort int
-	ClusterMemberID     uint64
-	ClusterName         string // for Sentinel's clients
-	ClusterView         View
-	ClusterEndpoint     commands.Endpoint
-	ClusterHostname     string // that this server announces
-	ClusterNodename     string // likewise
-	ClusterEnabled      bool   // the server founds a group by itself
-	ClusterGroup        string // name
-	ClusterSlots        string // with which the group begins; nil: not said
-	ClusterPeers        string // addresses of members of other groups
-	ClusterSecret       string
-	ClusterElection     time.Duration // timeout of an election
-	ClusterMaxStale     time.Duration // of a follower that is read
-	ClusterLogBound     int64         // bytes of the log for members that lag
+	ClusterAnnounceIP      string
+	ClusterAnnouncePort    int
+	ClusterAnnounceTLSPort int
+	ClusterAnnounceBus     int
+	ClusterPort            int // for other members, 0 for the usual one
+	ClusterMemberID        uint64
+	ClusterName            string // for Sentinel's clients
+	ClusterView            View
+	ClusterEndpoint        commands.Endpoint
+	ClusterHostname        string // that this server announces
+	ClusterNodename        string // likewise
+	ClusterEnabled         bool   // the server founds a group by itself
+	ClusterGroup           string // name
+	ClusterSlots           string // with which the group begins; nil: not said
+	ClusterPeers           string // addresses of members of other groups
+	ClusterSecret          string
+	ClusterElection        time.Duration // timeout of an election
+	ClusterMaxStale        time.Duration // of a follower that is read
+	ClusterLogBound        int64         // bytes of the log for members that lag
 
 	// What a member does for clients of Redis Cluster while it hears no leader, or slots are not served.
 	ClusterReadsWhenDown, ClusterShardChannelsWhenDown, ClusterFullCoverage bool

@@ -56,6 +56,9 @@ func isAlphanumeric(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
 }
 
+// minClusterSilence is the least time after which a group counts as lost: the network and the schedulers of both sides need some.
+const minClusterSilence = time.Second
+
 // groupRows are those of a server that is one of several with the same data.
 func groupRows() []directive {
 	return []directive{
@@ -75,8 +78,17 @@ func groupRows() []directive {
 			doc: "The address or name at which clients and other members find this server. By default a founder has that of `cluster-members`, and one that joins that of the interface by which it reaches `cluster-join`.",
 			set: func(s *Settings, v value) { s.ClusterAnnounceIP = v.text }},
 		{name: "cluster-announce-port", kind: integer(0, 65535), def: "0", flags: settled,
-			doc: "The port at which clients find this server, if it is not `port`; other members find it at one that is 10000 higher.",
+			doc: "The port at which clients find this server, if it is not `port`; other members find it at one that is 10000 higher, unless `cluster-announce-bus-port` or `cluster-port` is given.",
 			set: func(s *Settings, v value) { s.ClusterAnnouncePort = int(v.n) }},
+		{name: "cluster-announce-tls-port", kind: integer(0, 65535), def: "0", flags: settled,
+			doc: "The same for a server whose `port` is 0, if its clients do not find it at `tls-port`.",
+			set: func(s *Settings, v value) { s.ClusterAnnounceTLSPort = int(v.n) }},
+		{name: "cluster-port", kind: integer(0, 65535), def: "0", flags: immutable,
+			doc: "The port at which this server listens for other members and servers of the cluster; 0 is 10000 above that of clients. In `cluster-members`, `cluster-join` and `cluster-peers` such a server is `host:port@bus`.",
+			set: func(s *Settings, v value) { s.ClusterPort = int(v.n) }},
+		{name: "cluster-announce-bus-port", kind: integer(0, 65535), def: "0", flags: settled,
+			doc: "The port at which others find this server, if it is not the one at which it listens for them, as behind a translation of addresses.",
+			set: func(s *Settings, v value) { s.ClusterAnnounceBus = int(v.n) }},
 		{name: "cluster-announce-hostname", kind: text(hostname), def: "",
 			doc: "A name of this server that clients of a cluster are told beside its address, or in its place: see `cluster-preferred-endpoint-type`. All servers of the cluster know it within a second. Members of a group do not use it to find each other.",
 			set: func(s *Settings, v value) { s.ClusterHostname = v.text }},
@@ -108,8 +120,10 @@ func groupRows() []directive {
 			doc: "Which host -MOVED, CLUSTER SLOTS and CLUSTER SHARDS tell clients of a node: `ip`, that of its address; `hostname`, its `cluster-announce-hostname`, or the host of its address if that is a name, and `?` if it has none; `unknown-endpoint`, none, so that clients use the one by which they have reached the server, as behind a balancer.",
 			set: func(s *Settings, v value) { s.ClusterEndpoint = commands.Endpoint(v.n) }},
 		{name: "cluster-node-timeout", kind: integer(0, math.MaxInt32), def: "15000",
-			doc: "For how many milliseconds another group may not be heard before it counts as lost. A group elects its own leader by `cluster-election-timeout`.",
-			set: func(s *Settings, v value) { s.ClusterSilence = time.Duration(v.n) * time.Millisecond }},
+			doc: "For how many milliseconds another group may not be heard before it counts as lost; less than 1000 counts as 1000. A group elects its own leader by `cluster-election-timeout`.",
+			set: func(s *Settings, v value) {
+				s.ClusterSilence = max(time.Duration(v.n)*time.Millisecond, minClusterSilence)
+			}},
 		{name: "cluster-require-full-coverage", kind: yesNo(), def: "yes", flags: shared,
 			doc: "With `yes` no slot can be used while a slot is of no group, or a group that has slots is lost.",
 			set: func(s *Settings, v value) { s.ClusterFullCoverage = v.n == 1 }},

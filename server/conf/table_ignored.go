@@ -49,9 +49,6 @@ func clusterRows() []directive {
 		{name: "cluster-config-file", kind: text(), def: "nodes.conf", flags: immutable, effect: inert},
 		{name: "cluster-replica-validity-factor", alias: "cluster-slave-validity-factor", kind: integer(0, math.MaxInt32), def: "10", effect: inert},
 		{name: "cluster-migration-barrier", kind: integer(0, math.MaxInt32), def: "1", effect: inert},
-		{name: "cluster-port", kind: integer(0, 65535), def: "0", flags: immutable, effect: inert},
-		{name: "cluster-announce-bus-port", kind: integer(0, 65535), def: "0", effect: inert},
-		{name: "cluster-announce-tls-port", kind: integer(0, 65535), def: "0", effect: inert},
 		{name: "cluster-ping-interval", kind: integer(0, math.MaxInt64), def: "0", flags: hidden, effect: inert},
 		{name: "cluster-link-sendbuf-limit", kind: memory(0, math.MaxInt64), def: "0", effect: inert},
 	}

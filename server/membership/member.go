@@ -116,10 +116,14 @@ func Listen(config *conf.Config, o Options) (m Member, err error) {
 // nodeConfig reads the directives of a group.
 func nodeConfig(set *conf.Settings) (n cluster.NodeConfig, err error) {
 	n = cluster.NodeConfig{Secret: set.ClusterSecret, Name: set.ClusterGroup, ID: set.ClusterMemberID, Replaces: set.ClusterReplaces, Single: set.ClusterEnabled,
-		AnnounceHost: set.ClusterAnnounceIP, AnnouncePort: set.ClusterAnnouncePort, Host: listensAt(set), Port: set.Port,
+		AnnounceHost: set.ClusterAnnounceIP, AnnouncePort: set.ClusterAnnouncePort, AnnounceBus: set.ClusterAnnounceBus,
+		Host: listensAt(set), Port: set.Port, Bus: set.ClusterPort,
 		Election: set.ClusterElection, MaxStale: set.ClusterMaxStale}
 	if n.Port == 0 {
 		n.Port = set.TLSPort
+		if set.ClusterAnnounceTLSPort != 0 {
+			n.AnnouncePort = set.ClusterAnnounceTLSPort
+		}
 	}
 	if n.Cluster, err = clusterConfig(set); err != nil {
 		return n, err

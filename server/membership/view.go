@@ -68,10 +68,10 @@ func show(last *shown, group string, v *cluster.View, d *cluster.Division, names
 }
 
 func shownMember(secret string, names *cluster.Announced, group string, id uint64, address string) commands.Member {
-	host, port, _ := cluster.SplitAddress(address) // empty while it is unknown
+	host, port, bus, _ := cluster.SplitAddress(address) // empty while it is unknown
 	_, err := netip.ParseAddr(host)
 	of := names.Of(group, id)
-	return commands.Member{Number: id, ID: cluster.MemberPublicID(secret, group, id), Host: host, Named: err != nil, Port: port,
+	return commands.Member{Number: id, ID: cluster.MemberPublicID(secret, group, id), Host: host, Named: err != nil, Port: port, Bus: bus,
 		Hostname: of.Hostname, Nodename: of.Nodename}
 }
 
