@@ -43,9 +43,9 @@ func joining(o *options, r *report) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	alone := *o
-	alone.growMembers = 1
-	j := &joined{shards: shards{o: &alone, dir: dir, calls: newRouter(nil)}, bulk: bulk{keys: max(1, int(o.joinBytes/bulkBytes))}}
+	group := *o
+	group.growMembers = o.joinMembers
+	j := &joined{shards: shards{o: &group, dir: dir, calls: newRouter(nil)}, bulk: bulk{keys: max(1, int(o.joinBytes/bulkBytes))}}
 	defer j.stop()
 	if err := j.add(1, true); err != nil {
 		return err

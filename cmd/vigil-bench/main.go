@@ -32,6 +32,7 @@ func main() {
 	flag.IntVar(&o.consumers, "consumers", 10_000, "consumers that wait in section consumers")
 	flag.IntVar(&o.growKeys, "grow-keys", 100_000, "keys of section grow, which is measured only if it is named")
 	flag.IntVar(&o.growMembers, "grow-members", 1, "servers of each group of section grow")
+	flag.IntVar(&o.joinMembers, "join-members", 1, "members of the group of section join before another one joins")
 	flag.Int64Var(&o.joinBytes, "join-bytes", 1<<30, "bytes of data of section join, which is measured only if it is named")
 	flag.BoolVar(&o.replace, "replace", false, "replace the sections measured in the file, and keep the others")
 	cpu := flag.String("profile", "", "measure nothing, but write where the cases of section throughput spend their processor time to this file")
@@ -50,7 +51,7 @@ type options struct {
 	binary, out, fsync, sections           string
 	requests, rounds, keys, data, sessions int
 	values, consumers, large               int
-	growKeys, growMembers                  int
+	growKeys, growMembers, joinMembers     int
 	joinBytes                              int64
 	largeTypes                             string
 

@@ -168,6 +168,23 @@ func TestRunningServersBecomeReplicas(t *testing.T) {
 	s.until(0, "GET a", "MOVED 15495 "+s.address(3))
 }
 
+// What was known of servers before they became replicas is gone at all servers, also if all are of one group by then, and nobody is left
+// who could be told of it.
+func TestFormerGroupsOfReplicasAreForgotten(t *testing.T) {
+	t.Parallel()
+	s := newShards(t)
+	s.empty(3)
+	s.want(0, "CLUSTER ADDSLOTSRANGE 0 16383", "OK")
+	for i := 1; i < 3; i++ {
+		s.want(i, "CLUSTER REPLICATE "+s.id(0), "OK")
+	}
+	for i := range 3 {
+		s.until(i, "CLUSTER INFO", "cluster_known_nodes:3\r")
+		s.follows(i, 1, 0)
+		s.follows(i, 2, 0)
+	}
+}
+
 // A replica that is told to replicate another master gets the keys of that one in the place of its own, and its
 // former master goes on without it.
 func TestReplicasGoToOtherMasters(t *testing.T) {

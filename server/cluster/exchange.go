@@ -43,6 +43,7 @@ func (o *others) run() {
 			outdone = o.claimAgain(outdone)
 			o.adopt()
 			o.visit(o.targets(everybody))
+			o.visitMembers(everybody)
 			o.reckon() // a group may be silent by now
 		}
 	}
@@ -109,18 +110,47 @@ func (o *others) targets(everybody bool) (addresses []string) {
 func (o *others) visit(addresses []string) {
 	for _, address := range addresses {
 		if address != "" && address != o.n.self.Address {
-			o.n.tasks.Go(func() { // ends with exchangeTimeout
-				err, level := o.exchange(o.n.ctx, address), LogInfo
-				var stranger unrelated
-				if fatalToServer(err) || errors.As(err, &stranger) {
-					level = LogWarn
-				}
-				if err != nil && o.n.refusals.due("exchange "+address+err.Error(), o.n.monotonic()) {
-					o.n.config.Logf(level, "nothing is heard from %s: %v", address, err)
-				}
-			})
+			o.contact(address, func() error { return o.exchange(o.n.ctx, address) })
 		}
 	}
+}
+
+// visitMembers exchanges tables with another member of the own group by lot, or with all. Most of what a member knows it is told by other
+// groups, as all are. But nobody else tells of a group that is dissolved when the server that was all of it has become a member of this one.
+func (o *others) visitMembers(everybody bool) {
+	of := o.n.addresses()
+	delete(of, o.n.self.Member)
+	skip := 0
+	if len(of) > 0 && !everybody {
+		skip = rand.IntN(len(of))
+	}
+	for id, address := range of {
+		if skip--; skip >= 0 || address == "" {
+			continue
+		}
+		o.contact(address, func() error {
+			ctx, cancel := context.WithTimeout(o.n.ctx, exchangeTimeout)
+			defer cancel()
+			return o.swap(ctx, address, meshID(o.name, id))
+		})
+		if !everybody {
+			return
+		}
+	}
+}
+
+// contact has a server visited, within exchangeTimeout, and logs what keeps that from being done.
+func (o *others) contact(address string, exchange func() error) {
+	o.n.tasks.Go(func() {
+		err, level := exchange(), LogInfo
+		var stranger unrelated
+		if fatalToServer(err) || errors.As(err, &stranger) {
+			level = LogWarn
+		}
+		if err != nil && o.n.refusals.due("exchange "+address+err.Error(), o.n.monotonic()) {
+			o.n.config.Logf(level, "nothing is heard from %s: %v", address, err)
+		}
+	})
 }
 
 // expected is the ID that the mesh of a server at an address has, as far as that is known; 0 for whoever is there. A server that
@@ -151,10 +181,14 @@ func (o *others) exchange(ctx context.Context, address string) error {
 func (o *others) exchangeWith(ctx context.Context, address string, id uint64) error {
 	ctx, cancel := context.WithTimeout(ctx, exchangeTimeout)
 	defer cancel()
-	bus, err := busOf(address)
-	if err == nil {
-		err = o.related(ctx, address)
+	if err := o.related(ctx, address); err != nil {
+		return err
 	}
+	return o.swap(ctx, address, id)
+}
+
+func (o *others) swap(ctx context.Context, address string, id uint64) error {
+	bus, err := busOf(address)
 	if err != nil {
 		return err
 	}
@@ -229,7 +263,7 @@ func (o *others) take(letter []byte) error {
 	for name, g := range t {
 		before := o.table[name]
 		if name == o.name {
-			o.outdone = o.outdone || o.own != nil && o.own.outdone(g)
+			o.outdone = o.outdone || sender != o.name && o.own != nil && o.own.outdone(g) // members differ for a moment
 			dissolved = o.own != nil && o.own.Leader != o.n.self.Member && o.own.dissolvedBy(g)
 			continue
 		}
