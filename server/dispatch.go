@@ -165,7 +165,7 @@ func (s *session) lock(cmd *commands.Command, argv [][]byte) error {
 	if !s.locked {
 		return s.srv.busyError()
 	}
-	if err := s.admitLocked(cmd, argv); err != nil {
+	if err := s.admitAgain(cmd, argv); err != nil {
 		s.release()
 		return err
 	}
@@ -173,6 +173,17 @@ func (s *session) lock(cmd *commands.Command, argv [][]byte) error {
 	s.tx.OnChange = nil
 	if w.any() || s.srv.watches.any() || s.srv.tracking.any() {
 		s.tx.OnChange = s.changed
+	}
+	return nil
+}
+
+// admitAgain is admit for what may have changed since, when the keys are locked.
+func (s *session) admitAgain(cmd *commands.Command, argv [][]byte) error {
+	if err := s.admitLocked(cmd, argv); err != nil {
+		return err
+	}
+	if s.srv.pause.holds(cmd, argv, s) {
+		return errPaused
 	}
 	return nil
 }

@@ -47,7 +47,7 @@ func (s *session) lockLong(cmd *commands.Command, argv [][]byte) error {
 	}
 	s.tx.LockLong(&s.shards, s.ctx.Now)
 	s.locked = true
-	if err := s.admitLocked(cmd, argv); err != nil {
+	if err := s.admitAgain(cmd, argv); err != nil {
 		s.release()
 		return err
 	}

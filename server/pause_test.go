@@ -1,0 +1,28 @@
+package server
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/vigildb/vigil/commands/conn"
+)
+
+// A call that was admitted before a pause does not run in it: who has taken all locks since has seen the last change.
+func TestCallsAreHeldBackUnderTheirLocks(t *testing.T) {
+	for name, argv := range map[string][][]byte{
+		"set":  {[]byte("SET"), []byte("k"), []byte("v")},
+		"eval": {[]byte("EVAL"), []byte("return redis.call('set',KEYS[1],1)"), []byte("1"), []byte("k")},
+	} {
+		r := newRig(t)
+		s, cmd := newLooseSession(r.srv), r.srv.table.Find(name)
+		r.srv.setPause(conn.PauseWrite, r.clock.Now().UnixMilli()+1000)
+		s.in.argv = argv
+		s.prepare(cmd, argv)
+		err := s.lock(cmd, argv)
+		if kept := s.locked || s.script.inside; kept || !errors.Is(err, errPaused) {
+			t.Errorf("%s: %v, want %v; it keeps its locks: %v", name, err, errPaused, kept)
+			s.release()
+		}
+		r.srv.pause.forget(s)
+	}
+}
