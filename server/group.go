@@ -47,8 +47,8 @@ type Engine interface {
 
 // Succession is a change of the leader that is asked for.
 type Succession interface {
-	// HandOver has another member lead, if this one does.
-	HandOver()
+	// HandOver has another member lead, if this one does. settle, unless it is nil, is called when one can, before it does.
+	HandOver(settle func())
 	// TakeOver asks the leader to hand over to this member. It waits for nothing.
 	TakeOver()
 }
@@ -146,23 +146,6 @@ func (srv *Server) join() error {
 	srv.workers.Go(srv.runDepartures)
 	srv.workers.Go(srv.runPolls)
 	return g.Start(srv.store.Member(), srv.settings().sync != persistence.SyncAlways, srv.lead, srv.follow, srv.leave)
-}
-
-// handOver has another member lead before this server ends.
-func (srv *Server) handOver() {
-	if g := srv.opts.Group; g != nil {
-		g.HandOver()
-	}
-}
-
-// HandOver has another member lead: the reply does not wait for that.
-func (h host) HandOver() {
-	srv := h.srv
-	srv.mu.Lock()
-	defer srv.mu.Unlock()
-	if srv.opts.Group != nil && !srv.closed {
-		srv.workers.Go(srv.opts.Group.HandOver)
-	}
 }
 
 // errAlone is the error of a change of the members where there are none.

@@ -31,9 +31,10 @@ type testGroup struct {
 	m                   *persistence.Member
 	lead, follow, leave func()
 	term, last          uint64
-	back                bool       // nothing is committed
-	to                  *testGroup // which follows, if any
-	amid                func()     // called when the leadership has ended, and nothing is rolled back
+	back                bool          // nothing is committed
+	to                  *testGroup    // which follows, if any
+	follows             chan struct{} // closed when another member leads, which waits for the server to settle; nil for one that leads at once
+	amid                func()        // called when the leadership has ended, and nothing is rolled back
 
 	mu        sync.Mutex
 	moved     sync.Cond
@@ -44,6 +45,7 @@ type testGroup struct {
 	waits     int      // replies that wait for the lease; guarded by mu
 	heard     bool     // guarded by mu: by all
 	patient   bool     // guarded by mu: by those that are patient
+	settled   bool     // guarded by mu
 	handed    int      // times that the leadership was given away; guarded by mu
 	asked     int      // times that the leadership was asked for; guarded by mu
 	published []string // guarded by mu: what other members were given
@@ -310,7 +312,14 @@ func (g *testGroup) RecoverVote() (last, term uint64, err error) {
 	return 40, 7, g.refuses
 }
 
-func (g *testGroup) HandOver() { g.set(func() { g.handed++ }) }
+func (g *testGroup) HandOver(settle func()) {
+	if g.follows != nil {
+		settle()
+		g.set(func() { g.settled = true })
+		<-g.follows
+	}
+	g.set(func() { g.handed++ })
+}
 
 func (g *testGroup) TakeOver() { g.set(func() { g.asked++ }) }
 

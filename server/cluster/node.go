@@ -346,10 +346,10 @@ func (n *Node) Published() (sent, dropped, received uint64) {
 	return p.Sent, p.Dropped, p.Received
 }
 
-// HandOver has another member lead, if this one does.
-func (n *Node) HandOver() {
+// HandOver has another member lead, if this one does; see [Runner.HandOver].
+func (n *Node) HandOver(settle func()) {
 	if r := n.runner.Load(); r != nil {
-		r.HandOver()
+		r.HandOver(settle)
 	}
 }
 

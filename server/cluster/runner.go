@@ -387,7 +387,8 @@ func (r *Runner) ask(do func()) {
 // one leads. It waits for that, an election timeout at most: until it hears the next leader,
 // whose election may need its vote. The third of three may have started a moment ago, and not
 // vote yet. If that is so of this one, it leads until it may, another election timeout at most.
-func (r *Runner) HandOver() {
+// settle, unless it is nil, is called when another one can lead, before the lease ends.
+func (r *Runner) HandOver(settle func()) {
 	mute := time.Duration(0)
 	r.ask(func() {
 		if r.driver.leads() {
@@ -398,14 +399,21 @@ func (r *Runner) HandOver() {
 	case <-time.After(mute):
 	case <-r.ended:
 	}
-	given := false
+	to := uint64(0)
+	next := func() {
+		if to = 0; r.driver.leads() {
+			to = r.driver.successor()
+		}
+	}
+	if r.ask(next); to != 0 && settle != nil {
+		settle()
+	}
 	r.ask(func() {
-		if to := r.driver.successor(); to != 0 {
+		if next(); to != 0 {
 			r.driver.Transfer(r.config.Now(), to)
-			given = true
 		}
 	})
-	if !given {
+	if to == 0 {
 		return
 	}
 	over := false // guarded by mu

@@ -303,7 +303,13 @@ func TestHandOver(t *testing.T) {
 	if err := m.store.WaitDurable(m.write("k")); err != nil {
 		t.Fatal(err)
 	}
-	m.runner.HandOver()
+	settled := 0
+	settle := func() {
+		if settled++; !m.runner.Held() {
+			t.Error("its lease has ended before clients have settled")
+		}
+	}
+	m.runner.HandOver(settle)
 	if m.runner.Held() {
 		t.Error("it leads")
 	}
@@ -315,7 +321,10 @@ func TestHandOver(t *testing.T) {
 	if g.leader() == m {
 		t.Error("it leads again")
 	}
-	m.runner.HandOver() // of nothing
+	m.runner.HandOver(settle) // of nothing
+	if settled != 1 {
+		t.Errorf("clients have settled %d times, want once", settled)
+	}
 }
 
 // A leader that has started a moment ago, as another member has, hands over when its own vote counts.
@@ -328,7 +337,7 @@ func TestHandOverAmidStarts(t *testing.T) {
 	for _, o := range g.members {
 		o.runner.ask(func() { o.runner.driver.started = o.runner.config.Now() })
 	}
-	m.runner.HandOver()
+	m.runner.HandOver(nil)
 	next := false
 	m.runner.ask(func() { next = m.runner.driver.led() })
 	if !next {
@@ -341,5 +350,5 @@ func TestHandOverOfAMinorityEnds(t *testing.T) {
 	g := newTrio(t)
 	m := g.leader()
 	g.isolate(m, true)
-	m.runner.HandOver()
+	m.runner.HandOver(nil)
 }

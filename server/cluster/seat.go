@@ -149,7 +149,7 @@ func (s *Seat) Fresh(patient bool) bool { return s.Node().Fresh(patient) }
 func (s *Seat) Gone() bool { return s.Node().Gone() }
 
 // HandOver has another member lead.
-func (s *Seat) HandOver() { s.Node().HandOver() }
+func (s *Seat) HandOver(settle func()) { s.Node().HandOver(settle) }
 
 // TakeOver asks the leader to hand over.
 func (s *Seat) TakeOver() { s.Node().TakeOver() }
