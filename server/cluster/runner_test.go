@@ -314,12 +314,21 @@ func TestHandOver(t *testing.T) {
 		t.Error("it leads")
 	}
 	next := false
-	m.runner.ask(func() { next = m.runner.driver.led() })
+	var view *View // that of the turn in which it has heard the next leader
+	m.runner.ask(func() { next, view = m.runner.driver.led(), m.runner.view.Load() })
 	if !next {
 		t.Error("nobody has followed it yet, and may need its vote")
 	}
-	if g.leader() == m {
+	if view.Leads || view.Leader == 0 {
+		t.Errorf("it shows member %d as the leader, itself: %v", view.Leader, view.Leads)
+	}
+	o := g.leader()
+	if o == m {
 		t.Error("it leads again")
+	}
+	o.runner.ask(func() { view = o.runner.view.Load() })
+	if !view.Leads {
+		t.Error("it leads, and does not show it")
 	}
 	m.runner.HandOver(settle) // of nothing
 	if settled != 1 {

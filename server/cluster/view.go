@@ -35,7 +35,7 @@ type MemberView struct {
 }
 
 // View returns what this member knew of the group a tick ago, or when View was called the
-// last time, if that is later. It waits for nothing: its callers may hold locks that the
+// last time, or another leadership began or ended, if that is later. It waits for nothing: its callers may hold locks that the
 // driver waits for.
 func (r *Runner) View() *View {
 	r.awaited.Store(true)
@@ -45,9 +45,10 @@ func (r *Runner) View() *View {
 	return r.view.Load()
 }
 
-// show makes the view anew if somebody has asked for it, or waits for what there may be to see now.
+// show makes the view anew if somebody has asked for it, or waits for what there may be to see now, and with each
+// change of the leadership: clients that look for the leader find none meanwhile.
 func (r *Runner) show() {
-	look := r.watched.Swap(false)
+	look := r.watched.Swap(false) || r.turned()
 	if !look && r.awaited.Load() {
 		look = r.acked || r.driver.node.BasicStatus().HardState.GetCommit() > r.view.Load().Committed
 	}
@@ -55,6 +56,12 @@ func (r *Runner) show() {
 	if look {
 		r.look()
 	}
+}
+
+// turned reports whether the leadership is another one than the view says.
+func (r *Runner) turned() bool {
+	s, v := r.driver.node.BasicStatus(), r.view.Load()
+	return s.Lead != v.Leader || s.HardState.GetTerm() != v.Term || r.driver.leads() != v.Leads
 }
 
 // progress is a number that grows with what the members have, and with what is committed.
