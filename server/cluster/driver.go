@@ -369,6 +369,7 @@ func (d *Driver) turn() error {
 		}
 	}
 	d.send(rd.Messages, false)
+	before := d.leading
 	if err := d.commit(rd.CommittedEntries); err != nil {
 		return err
 	}
@@ -376,6 +377,9 @@ func (d *Driver) turn() error {
 		d.granted(r)
 	}
 	d.node.Advance(rd)
+	if d.leading != before { // clients wait for the first lease
+		d.Renew(d.now)
+	}
 	return nil
 }
 

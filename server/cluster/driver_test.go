@@ -121,6 +121,23 @@ func TestALeadershipIsHandedOver(t *testing.T) {
 	w.close()
 }
 
+// A leader asks for its first lease at once: clients wait for it, and a tick may be long.
+func TestANewLeaderAsksForItsLease(t *testing.T) {
+	w := newWorld(t, 4, persistence.SyncAlways, rules{})
+	for n := (*node)(nil); n == nil; {
+		w.step()
+		for _, o := range w.nodes[1:] {
+			if o.driver.Leading() != 0 {
+				n = o
+			}
+		}
+		if n != nil && len(n.driver.rounds) != 1 {
+			t.Errorf("it leads, and has asked for %d leases", len(n.driver.rounds))
+		}
+	}
+	w.close()
+}
+
 // A leader that hears the others knows who can follow it at any time, also when Raft begins to count anew who is there.
 func TestALeaderKnowsItsSuccessor(t *testing.T) {
 	w, n := ledWorld(t, 6, persistence.SyncAlways, rules{})
