@@ -48,20 +48,15 @@ func (r *Runner) View() *View {
 // show makes the view anew if somebody has asked for it, or waits for what there may be to see now, and with each
 // change of the leadership: clients that look for the leader find none meanwhile.
 func (r *Runner) show() {
-	look := r.watched.Swap(false) || r.turned()
+	s, v := r.driver.node.BasicStatus(), r.view.Load()
+	look := r.watched.Swap(false) || s.Lead != v.Leader || s.HardState.GetTerm() != v.Term || r.driver.leads() != v.Leads
 	if !look && r.awaited.Load() {
-		look = r.acked || r.driver.node.BasicStatus().HardState.GetCommit() > r.view.Load().Committed
+		look = r.acked || s.HardState.GetCommit() > v.Committed
 	}
 	r.acked = false
 	if look {
 		r.look()
 	}
-}
-
-// turned reports whether the leadership is another one than the view says.
-func (r *Runner) turned() bool {
-	s, v := r.driver.node.BasicStatus(), r.view.Load()
-	return s.Lead != v.Leader || s.HardState.GetTerm() != v.Term || r.driver.leads() != v.Leads
 }
 
 // progress is a number that grows with what the members have, and with what is committed.
