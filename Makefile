@@ -28,6 +28,7 @@ SESSIONS ?= 1000000
 KILLS ?= 100
 LARGE ?= 10000000
 JOIN_BYTES ?= 1073741824
+JOIN_MEMBERS ?= 1
 
 .DEFAULT_GOAL := help
 .PHONY: help build run group demo test browser screenshots race sim sim-group sim-clusters mutants stress lint fuzz faults conformance conformance-redis crash crash-group crash-cluster bench bench-report group-bench bench-grow bench-join values collector profile waits consumers large sizing window-cost frameworks clients failover bench-sessions placement-table figures docs dist deb packages check clean
@@ -141,9 +142,9 @@ bench-grow: ## have a cluster of three groups become one of six under load, into
 	$(MAKE) -s build
 	$(GO) run ./cmd/vigil-bench -server $(BIN)/vigil-server -sections grow -replace -out docs/benchmarks.md
 
-bench-join: ## have a server join a group of JOIN_BYTES (1 GiB) of data under load, into docs/benchmarks.md; fails if a write is lost (two minutes)
+bench-join: ## have a server join a group of JOIN_MEMBERS (1) and JOIN_BYTES (1 GiB) of data under load, into docs/benchmarks.md; fails if a write is lost (two minutes)
 	$(MAKE) -s build
-	$(GO) run ./cmd/vigil-bench -server $(BIN)/vigil-server -sections join -join-bytes $(JOIN_BYTES) -replace -out docs/benchmarks.md
+	$(GO) run ./cmd/vigil-bench -server $(BIN)/vigil-server -sections join -join-bytes $(JOIN_BYTES) -join-members $(JOIN_MEMBERS) -replace -out docs/benchmarks.md
 
 values: ## measure what small values take in memory, beside redis-server, into docs/benchmarks.md (eight minutes)
 	$(MAKE) -s build

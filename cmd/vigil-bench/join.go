@@ -229,10 +229,10 @@ func (j *joined) explained(err error) error {
 }
 
 func (j *joined) report(r *report) {
-	r.section("A new member gets its state", fmt.Sprintf("%d clients write values of %d bytes to %d keys of a group of one server with `appendfsync %s`, each when the write before it was acknowledged, "+
+	r.section("A new member gets its state", fmt.Sprintf("%d clients write values of %d bytes to %d keys of a group of %d with `appendfsync %s`, each when the write before it was acknowledged, "+
 		"while a server with an empty directory joins by `cluster-join`. The group has %.0f MB in %d keys besides, of %d bytes that cannot be compressed. "+
-		"The section fails if a client sees an error, or if the new member does not have all that was acknowledged (`make bench-join JOIN_BYTES=%d`).",
-		joinClients, writtenBytes, joinKeys, j.o.fsync, float64(j.bulk.keys)*bulkBytes/1e6, j.bulk.keys, bulkBytes, j.o.joinBytes))
+		"The section fails if a client sees an error, or if the new member does not have all that was acknowledged (`make bench-join JOIN_BYTES=%d JOIN_MEMBERS=%d`).",
+		joinClients, writtenBytes, joinKeys, j.o.joinMembers, j.o.fsync, float64(j.bulk.keys)*bulkBytes/1e6, j.bulk.keys, bulkBytes, j.o.joinBytes, j.o.joinMembers))
 	j.table(r, "while it joins")
 	mb := func(bytes int64) float64 { return float64(bytes) / 1e6 }
 	peak := 0.0
