@@ -47,10 +47,13 @@ type Engine interface {
 
 // Succession is a change of the leader that is asked for.
 type Succession interface {
-	// HandOver has another member lead, if this one does. settle, unless it is nil, is called when one can, before it does.
-	HandOver(settle func())
+	// HandOver has another member lead, if this one does.
+	HandOver()
 	// TakeOver asks the leader to hand over to this member. It waits for nothing.
 	TakeOver()
+	// OnSettle has settle called before this member, which leads, hands its leadership over, and what that returns when another one
+	// leads or none has in an election timeout. It is called before Start.
+	OnSettle(settle func() (resume func()))
 }
 
 // Leadership is what replies depend on.
@@ -141,6 +144,7 @@ func (srv *Server) join() error {
 	g.OnShardChannels(srv.channels.keep)
 	g.OnAsked(srv.respond)
 	g.OnAcknowledged(srv.polls.again)
+	g.OnSettle(srv.settle)
 	srv.workers.Go(srv.runHerald) // Load has not ended, so that Close waits for it
 	srv.workers.Go(srv.runShardChannels)
 	srv.workers.Go(srv.runDepartures)

@@ -45,6 +45,7 @@ type testGroup struct {
 	waits     int      // replies that wait for the lease; guarded by mu
 	heard     bool     // guarded by mu: by all
 	patient   bool     // guarded by mu: by those that are patient
+	settle    func() (resume func())
 	settled   bool     // guarded by mu
 	handed    int      // times that the leadership was given away; guarded by mu
 	asked     int      // times that the leadership was asked for; guarded by mu
@@ -310,15 +311,6 @@ func (g *testGroup) Upgrade(_ context.Context, dry bool) (from, to uint64, adds 
 func (g *testGroup) RecoverVote() (last, term uint64, err error) {
 	g.set(func() { g.changes = append(g.changes, "recover") })
 	return 40, 7, g.refuses
-}
-
-func (g *testGroup) HandOver(settle func()) {
-	if g.follows != nil {
-		settle()
-		g.set(func() { g.settled = true })
-		<-g.follows
-	}
-	g.set(func() { g.handed++ })
 }
 
 func (g *testGroup) TakeOver() { g.set(func() { g.asked++ }) }

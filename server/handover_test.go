@@ -1,9 +1,14 @@
 package server
 
-import "testing"
+import (
+	"testing"
+	"time"
+
+	"github.com/vigildb/vigil/commands/conn"
+)
 
 // A leader that ends hands over when all that clients have changed is committed: their replies leave, and memory need not be
-// made anew. What comes later is held back until the client is disconnected.
+// made anew. What comes later is held back until another member leads.
 func TestLeaderThatEndsSettles(t *testing.T) {
 	r, g := newGroupRig(t)
 	g.follows = make(chan struct{})
@@ -36,6 +41,18 @@ func TestLeaderThatEndsSettles(t *testing.T) {
 	}
 }
 
+func (g *testGroup) OnSettle(settle func() (resume func())) { g.settle = settle }
+
+func (g *testGroup) HandOver() {
+	if g.follows != nil {
+		resume := g.settle()
+		g.set(func() { g.settled = true })
+		<-g.follows
+		resume()
+	}
+	g.set(func() { g.handed++ })
+}
+
 func (g *testGroup) hasSettled() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -62,4 +79,31 @@ func TestLeaderThatEndsWaitsForTheOthersForAWhile(t *testing.T) {
 	if err := <-closed; err != nil {
 		t.Error(err)
 	}
+}
+
+// Clients that settle, for one change of the leader or several, are paused as by CLIENT PAUSE, whose end is no end of that, nor the other way
+// round.
+func TestPausesOfClientsAndOfChangesOfTheLeaderAreTwo(t *testing.T) {
+	r := newRig(t)
+	p := &r.srv.pause
+	want := func(mode conn.PauseMode) {
+		t.Helper()
+		if got := conn.PauseMode(p.mode.Load()); got != mode {
+			t.Errorf("the pause is %v, want %v", got, mode)
+		}
+	}
+	p.settle(1)
+	want(conn.PauseWrite)
+	r.srv.setPause(conn.PauseAll, r.clock.Now().UnixMilli()+1000)
+	want(conn.PauseAll)
+	p.settle(1)
+	p.settle(-1)
+	want(conn.PauseAll)
+	r.srv.setPause(conn.PauseNone, 0)
+	want(conn.PauseWrite)
+	r.srv.setPause(conn.PauseWrite, r.clock.Now().UnixMilli()+1000)
+	p.settle(-1)
+	want(conn.PauseWrite)
+	r.clock.advance(2 * time.Second)
+	want(conn.PauseNone)
 }

@@ -9,15 +9,16 @@ import (
 	"github.com/vigildb/vigil/commands/script"
 )
 
-// pause is CLIENT PAUSE: until a time, commands of some or all clients are
-// held back.
+// pause holds commands of some or all clients back: by CLIENT PAUSE until a time, and while the server hands its leadership over.
 type pause struct {
-	mode atomic.Int32 // conn.PauseMode; read without mu
+	mode atomic.Int32 // conn.PauseMode, that of both; read without mu
 
-	mu    sync.Mutex
-	until int64  // unix milliseconds; guarded by mu
-	held  held   // guarded by mu
-	stop  func() // the timer's; guarded by mu
+	mu      sync.Mutex
+	client  conn.PauseMode // that of CLIENT PAUSE; guarded by mu
+	until   int64          // unix milliseconds; guarded by mu
+	settles int            // for how many changes of the leader; guarded by mu
+	held    held           // guarded by mu
+	stop    func()         // the timer's; guarded by mu
 }
 
 // held are clients whose calls are held back, the bytes of which stay in their input. A mutex of the owner guards it.
@@ -110,11 +111,11 @@ func (srv *Server) setPause(mode conn.PauseMode, until int64) {
 		return
 	}
 	// The stricter mode and the later end apply until both pauses are over.
-	if now := srv.clock.Now().UnixMilli(); p.mode.Load() != 0 && p.until > now {
-		mode, until = max(mode, conn.PauseMode(p.mode.Load())), max(until, p.until)
+	if now := srv.clock.Now().UnixMilli(); p.client != conn.PauseNone && p.until > now {
+		mode, until = max(mode, p.client), max(until, p.until)
 	}
-	p.until = until
-	p.mode.Store(int32(mode))
+	p.client, p.until = mode, until
+	p.applyLocked()
 	wait := srv.millisUntil(until)
 	p.stop = srv.clock.AfterFunc(wait, func() { srv.endPause(until) })
 }
@@ -129,9 +130,27 @@ func (srv *Server) endPause(until int64) {
 }
 
 func (p *pause) endLocked() {
-	p.mode.Store(int32(conn.PauseNone))
-	p.until = 0
-	p.held.wake()
+	p.client, p.until = conn.PauseNone, 0
+	p.applyLocked()
+}
+
+// settle begins or ends, by 1 or -1, a time in which calls that write are held back.
+func (p *pause) settle(by int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.settles += by
+	p.applyLocked()
+}
+
+// applyLocked makes the mode that of all who ask for a pause.
+func (p *pause) applyLocked() {
+	mode := p.client
+	if p.settles > 0 {
+		mode = max(mode, conn.PauseWrite)
+	}
+	if before := p.mode.Swap(int32(mode)); int32(mode) < before {
+		p.held.wake()
+	}
 }
 
 // active reports whether commands are held back, for background work that has

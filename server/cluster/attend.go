@@ -230,7 +230,7 @@ func (n *Node) want() error {
 	ctx, cancel := context.WithTimeout(n.ctx, 10*time.Second)
 	defer cancel()
 	if v.Leads { // and leaves
-		r.HandOver(nil)
+		r.HandOver()
 		return nil
 	}
 	a, err := ask(ctx, n.mesh, []string{n.address(v.Leader)}, q)

@@ -247,7 +247,7 @@ func (r *Runner) Transfer(id uint64) (err error) {
 			err = fmt.Errorf("member %d is not heard: %w", id, ErrBehind)
 		default:
 			err = nil
-			r.driver.Transfer(r.config.Now(), id)
+			r.giveLater(func() { r.driver.Transfer(r.config.Now(), id) })
 		}
 	})
 	return err

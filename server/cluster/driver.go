@@ -90,6 +90,8 @@ type Config struct {
 	NewestLevel func(id uint64) uint64
 	// Changed, unless it is nil, is called by Work with the members when they have changed.
 	Changed func(*Members)
+	// Give has do called in a turn that comes soon, when all is ready for another leader. Nil: it is called at once.
+	Give func(do func())
 	// Without is for tests.
 	Without Rules
 }
@@ -205,7 +207,7 @@ func (d *Driver) Step(now time.Duration, m *raftpb.Message) error {
 			return nil // R6
 		}
 	case raftpb.MsgTransferLeader:
-		d.asked(now, m)
+		d.asked(m)
 		return nil
 	case kindOfWord:
 		return d.told(m)

@@ -96,6 +96,7 @@ type Node struct {
 	order     func(to string, of *slots.Set) error
 	// acknowledged is what the seat's OnAcknowledged was given, nil for nothing.
 	acknowledged func()
+	quiet        func() (resume func()) // likewise of OnSettle
 	// respondAsked responds to what other servers ask this one, nil if it is asked for nothing.
 	respondAsked func(ctx context.Context, request []byte) []byte
 	withdraw     func()           // nil, or that of the seat, which ends with ctx
@@ -166,7 +167,7 @@ func (n *Node) Start(store *persistence.Member, lazy bool, lead, follow func()) 
 		return err
 	}
 	r, err := Run(store, lazy, RunnerConfig{ID: self.Member, Founders: n.founders(self), Election: n.config.Election, Proposals: n.proposals,
-		Mesh: n.mesh, SendState: n.sendState, Role: Role{Lead: lead, Follow: follow, Acknowledged: n.acknowledged}, Address: n.addressIn, Told: n.toldAddress, NewestLevel: n.mesh.Level, Changed: n.changed,
+		Mesh: n.mesh, SendState: n.sendState, Role: Role{Lead: lead, Follow: follow, Acknowledged: n.acknowledged, Settle: n.quiet}, Address: n.addressIn, Told: n.toldAddress, NewestLevel: n.mesh.Level, Changed: n.changed,
 		Odd: n.config.Cluster != nil, Now: n.environment().Now, Logf: n.config.Logf})
 	if err != nil {
 		n.disconnect()
@@ -346,10 +347,10 @@ func (n *Node) Published() (sent, dropped, received uint64) {
 	return p.Sent, p.Dropped, p.Received
 }
 
-// HandOver has another member lead, if this one does; see [Runner.HandOver].
-func (n *Node) HandOver(settle func()) {
+// HandOver has another member lead, if this one does.
+func (n *Node) HandOver() {
 	if r := n.runner.Load(); r != nil {
-		r.HandOver(settle)
+		r.HandOver()
 	}
 }
 

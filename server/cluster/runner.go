@@ -32,6 +32,10 @@ type Role struct {
 	// Acknowledged, unless it is nil, is called on a leader when another member has more than before, or more is
 	// committed, and View was called since the last time.
 	Acknowledged func()
+	// Settle, unless it is nil, is called outside a turn before the leadership is handed over. It has clients change nothing more,
+	// waits for a while until what they have changed is committed, and returns what ends that when another member leads, or none has
+	// in an election timeout.
+	Settle func() (resume func())
 }
 
 // RunnerConfig describes a member that runs.
@@ -89,7 +93,7 @@ type Runner struct {
 	// lastForced is when the last of these began, by Now.
 	lastForced time.Duration
 
-	carriers sync.WaitGroup // those that send states, and the one that forces
+	carriers sync.WaitGroup // those that send states, the one that forces, and those in give
 	forced   chan struct{}  // has room for one, so that nobody waits
 
 	lease atomic.Int64 // until when replies may leave, by Now; 0 for not at all
@@ -133,7 +137,7 @@ func Run(store *persistence.Member, lazy bool, c RunnerConfig) (*Runner, error) 
 		courier = r
 	}
 	r.driver, err = New(Config{ID: c.ID, Tick: c.Election / ticks, Election: ticks, Log: replica, Machine: machine{replica, r}, Mesh: c.Mesh,
-		Courier: courier, Vouch: r.vouch, Logger: logger{c.Logf}, Proposals: c.Proposals, NewestLevel: c.NewestLevel, Changed: r.rosterChanged}, now)
+		Courier: courier, Vouch: r.vouch, Logger: logger{c.Logf}, Proposals: c.Proposals, NewestLevel: c.NewestLevel, Changed: r.rosterChanged, Give: r.giveLater}, now)
 	if err != nil {
 		return nil, fmt.Errorf("cluster: %w", err)
 	}
@@ -387,9 +391,8 @@ func (r *Runner) ask(do func()) {
 // one leads. It waits for that, an election timeout at most: until it hears the next leader,
 // whose election may need its vote. The third of three may have started a moment ago, and not
 // vote yet. If that is so of this one, it leads until it may, another election timeout at most.
-// settle, unless it is nil, is called when another one can lead, before the lease ends.
-func (r *Runner) HandOver(settle func()) {
-	mute := time.Duration(0)
+func (r *Runner) HandOver() {
+	mute, to := time.Duration(0), uint64(0)
 	r.ask(func() {
 		if r.driver.leads() {
 			mute = r.driver.mute(r.config.Now())
@@ -399,21 +402,34 @@ func (r *Runner) HandOver(settle func()) {
 	case <-time.After(mute):
 	case <-r.ended:
 	}
-	to := uint64(0)
 	next := func() {
 		if to = 0; r.driver.leads() {
 			to = r.driver.successor()
 		}
 	}
-	if r.ask(next); to != 0 && settle != nil {
-		settle()
+	if r.ask(next); to == 0 {
+		return
 	}
-	r.ask(func() {
+	r.give(func() {
 		if next(); to != 0 {
 			r.driver.Transfer(r.config.Now(), to)
 		}
 	})
-	if to == 0 {
+}
+
+// give has do hand the leadership over in a turn, when clients have settled, and waits until another member leads, an election
+// timeout at most, unless do does not begin that.
+func (r *Runner) give(do func()) {
+	if r.config.Role.Settle != nil {
+		resume := r.config.Role.Settle()
+		defer resume()
+	}
+	begun := false
+	r.ask(func() {
+		do()
+		begun = r.driver.handing != 0
+	})
+	if !begun {
 		return
 	}
 	over := false // guarded by mu
@@ -429,6 +445,9 @@ func (r *Runner) HandOver(settle func()) {
 		r.moved.Wait()
 	}
 }
+
+// giveLater is give for a turn, which goes on.
+func (r *Runner) giveLater(do func()) { r.carriers.Go(func() { r.give(do) }) }
 
 // TakeOver asks the leader to hand over to this member.
 func (r *Runner) TakeOver() { r.ask(r.driver.TakeOver) }

@@ -303,13 +303,14 @@ func TestHandOver(t *testing.T) {
 	if err := m.store.WaitDurable(m.write("k")); err != nil {
 		t.Fatal(err)
 	}
-	settled := 0
-	settle := func() {
+	settled, resumed := 0, 0
+	m.runner.config.Role.Settle = func() func() {
 		if settled++; !m.runner.Held() {
 			t.Error("its lease has ended before clients have settled")
 		}
+		return func() { resumed++ }
 	}
-	m.runner.HandOver(settle)
+	m.runner.HandOver()
 	if m.runner.Held() {
 		t.Error("it leads")
 	}
@@ -330,9 +331,9 @@ func TestHandOver(t *testing.T) {
 	if !view.Leads {
 		t.Error("it leads, and does not show it")
 	}
-	m.runner.HandOver(settle) // of nothing
-	if settled != 1 {
-		t.Errorf("clients have settled %d times, want once", settled)
+	m.runner.HandOver() // of nothing
+	if settled != 1 || resumed != 1 {
+		t.Errorf("clients have settled %d times, and gone on %d times, want once", settled, resumed)
 	}
 }
 
@@ -346,7 +347,7 @@ func TestHandOverAmidStarts(t *testing.T) {
 	for _, o := range g.members {
 		o.runner.ask(func() { o.runner.driver.started = o.runner.config.Now() })
 	}
-	m.runner.HandOver(nil)
+	m.runner.HandOver()
 	next := false
 	m.runner.ask(func() { next = m.runner.driver.led() })
 	if !next {
@@ -359,5 +360,5 @@ func TestHandOverOfAMinorityEnds(t *testing.T) {
 	g := newTrio(t)
 	m := g.leader()
 	g.isolate(m, true)
-	m.runner.HandOver(nil)
+	m.runner.HandOver()
 }

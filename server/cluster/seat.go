@@ -18,6 +18,7 @@ type Seat struct {
 	published    func(kind byte, channel, message []byte)
 	channels     func(of *slots.Set)
 	acknowledged func()
+	quiet        func() (resume func())
 	loops        *transport.Loops
 	onMoves      func(*Node) // nil, or has the functions of OnMoves called by a node
 	onAsked      func(ctx context.Context, request []byte) []byte
@@ -65,7 +66,7 @@ func (s *Seat) Start(store *persistence.Member, lazy bool, lead, follow, leave f
 }
 
 func (s *Seat) start(n *Node) error {
-	n.published, n.channels, n.acknowledged, n.respondAsked, n.loops = s.published, s.channels, s.acknowledged, s.onAsked, s.loops
+	n.published, n.channels, n.acknowledged, n.quiet, n.respondAsked, n.loops = s.published, s.channels, s.acknowledged, s.quiet, s.onAsked, s.loops
 	if s.onMoves != nil {
 		s.onMoves(n)
 	}
@@ -129,6 +130,9 @@ func (s *Seat) OnShardChannels(f func(of *slots.Set)) { s.channels = f }
 // not wait, nor call the node. It is called before Start.
 func (s *Seat) OnAcknowledged(f func()) { s.acknowledged = f }
 
+// OnSettle has settle called before this server hands its leadership over; see [Role]. It is called before Start.
+func (s *Seat) OnSettle(settle func() (resume func())) { s.quiet = settle }
+
 // ServeBy has event loops serve connections of other members. It is called before Start, and Close before the loops
 // end.
 func (s *Seat) ServeBy(loops *transport.Loops) { s.loops = loops }
@@ -149,7 +153,7 @@ func (s *Seat) Fresh(patient bool) bool { return s.Node().Fresh(patient) }
 func (s *Seat) Gone() bool { return s.Node().Gone() }
 
 // HandOver has another member lead.
-func (s *Seat) HandOver(settle func()) { s.Node().HandOver(settle) }
+func (s *Seat) HandOver() { s.Node().HandOver() }
 
 // TakeOver asks the leader to hand over.
 func (s *Seat) TakeOver() { s.Node().TakeOver() }

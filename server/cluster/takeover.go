@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"slices"
-	"time"
 
 	"go.etcd.io/raft/v3/raftpb"
 )
@@ -17,15 +16,28 @@ func (d *Driver) TakeOver() {
 
 // asked hands over to a member that asks for it in this leadership, if it has almost all. The
 // lease has to end first, so raft does not get the message. A learner changes places with the leader.
-func (d *Driver) asked(now time.Duration, m *raftpb.Message) {
-	from := m.GetFrom()
-	switch {
-	case m.GetTerm() != d.node.BasicStatus().HardState.GetTerm():
-	case slices.Contains(d.Members().Conf.GetLearners(), from):
-		if err := d.Swap(from); err != nil {
+func (d *Driver) asked(m *raftpb.Message) {
+	from, term := m.GetFrom(), m.GetTerm()
+	if !d.leads() || term != d.leading || from == d.ID {
+		return
+	}
+	if err := d.follows(from); err != nil {
+		d.Logger.Infof("member %d asks for the leadership: %v", from, err)
+		return
+	}
+	give := func() {
+		if !d.leads() || term != d.leading { // by now
+			return
+		}
+		if !slices.Contains(d.Members().Conf.GetLearners(), from) {
+			d.Transfer(d.now, from)
+		} else if err := d.Swap(from); err != nil {
 			d.Logger.Infof("%v", err)
 		}
-	case d.follows(from) == nil:
-		d.Transfer(now, from)
 	}
+	if d.Give == nil {
+		give()
+		return
+	}
+	d.Give(give)
 }

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"sync/atomic"
 	"testing"
 
 	"go.etcd.io/raft/v3/raftpb"
@@ -36,6 +37,78 @@ func TestTakeOver(t *testing.T) {
 	if got := o.runner.View().Term; got != term {
 		t.Errorf("the leadership has number %d, want %d", got, term)
 	}
+}
+
+// Clients settle before a leadership is handed over, and go on when another member leads.
+func TestClientsSettleBeforeALeadershipIsGivenAway(t *testing.T) {
+	for name, give := range map[string]func(from, to *running){
+		"asked":       func(_, to *running) { to.runner.TakeOver() },
+		"transferred": func(from, to *running) { _ = from.runner.Transfer(to.runner.config.ID) }, // again, if the member is not heard yet
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newTrio(t)
+			m := g.leader()
+			if err := m.store.WaitDurable(m.write("k")); err != nil {
+				t.Fatal(err)
+			}
+			o := g.members[0]
+			if o == m {
+				o = g.members[1]
+			}
+			var settled, resumed, late atomic.Int32
+			m.runner.ask(func() {
+				m.runner.config.Role.Settle = func() func() {
+					if !m.runner.Held() {
+						late.Add(1)
+					}
+					settled.Add(1)
+					return func() { resumed.Add(1) }
+				}
+			})
+			calls := 0
+			g.until("the other member leads", func() bool {
+				if o.runner.Held() {
+					return true
+				}
+				calls++
+				give(m, o)
+				return false
+			})
+			g.until("clients go on", func() bool { return resumed.Load() == settled.Load() })
+			if settled.Load() == 0 || late.Load() == settled.Load() {
+				t.Errorf("clients have settled %d times, %d of them when the lease had ended; it was asked %d times", settled.Load(), late.Load(), calls)
+			}
+		})
+	}
+}
+
+// A leader that is asked hands over when it is told that all is ready, unless it has ceased to lead by then.
+func TestLeaderHandsOverWhenAllIsReady(t *testing.T) {
+	w, n := ledWorld(t, 8, persistence.SyncAlways, rules{})
+	w.write(n, "a")
+	w.settle()
+	var ready func()
+	n.driver.Give = func(do func()) { ready = do }
+	term, peer, kind := n.driver.Leading(), n.id%members+1, raftpb.MsgTransferLeader
+	if err := n.driver.Step(n.clock(), &raftpb.Message{Type: &kind, From: &peer, To: &n.id, Term: &term}); err != nil {
+		t.Error(err)
+	}
+	if ready == nil || !n.serves() {
+		t.Fatal("it does not wait until all is ready")
+	}
+	ready()
+	if n.serves() {
+		t.Error("the lease goes on while another member takes over")
+	}
+	n.work()
+	w.until("the member leads", func() bool { return w.leader() != nil && w.leader().id == peer })
+	ready()
+	w.settle()
+	if w.leader() == nil || w.leader().id != peer {
+		t.Error("what was asked of an earlier leadership ends another one")
+	}
+	w.judge()
+	w.close()
 }
 
 // A leader hands over to a member that asks in this leadership and has almost all, and to no
