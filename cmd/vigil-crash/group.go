@@ -248,9 +248,9 @@ func (g *group) next(wanted func(ack) bool) (ack, error) {
 	}
 }
 
-// endLeader ends the leader while clients write, waits for the next one, and starts the
+// endLeader ends the leader while clients write, or has it hand over, waits for the next one, and starts the
 // former again, which has to catch up. After kill -9 the gap begins with the end of the process, and
-// after SIGTERM with the last write that it acknowledged.
+// otherwise with the last write that it acknowledged.
 func (g *group) endLeader(r *rand.Rand) (gap time.Duration, err error) {
 	now := time.Now()
 	a, err := g.next(func(a ack) bool { return a.at.After(now) })
@@ -259,23 +259,48 @@ func (g *group) endLeader(r *rand.Rand) (gap time.Duration, err error) {
 	}
 	time.Sleep(time.Duration(r.IntN(200)) * time.Millisecond)
 	ended, leaves := time.Now(), func() error { return nil }
-	if g.ends == orderly {
+	switch g.ends {
+	case orderly:
 		leaves = g.terminate(a.server)
-	} else {
+	case byFailover:
+		if err := g.handOver(a.server); err != nil {
+			return 0, err
+		}
+	default:
 		g.kill(a.server)
 	}
 	next, err := g.next(func(o ack) bool { return o.server != a.server && o.at.After(ended) })
 	if err := errors.Join(err, leaves()); err != nil {
 		return 0, err
 	}
-	if last := g.latest[a.server].Load(); g.ends == orderly && last.After(ended) {
+	if last := g.latest[a.server].Load(); g.ends != byKill && last.After(ended) {
 		ended = *last
+	}
+	if g.ends == byFailover {
+		return max(0, next.at.Sub(ended)), g.caughtUp(a.server)
 	}
 	g.mix(a.server, r)
 	if err := g.start(a.server); err != nil {
 		return 0, err
 	}
 	return max(0, next.at.Sub(ended)), g.caughtUp(a.server)
+}
+
+// handOver has a leader hand over to another server.
+func (g *group) handOver(i int) error {
+	c, err := g.dial(i)
+	if err != nil {
+		return err
+	}
+	defer c.nc.Close()
+	got, err := c.do("SENTINEL", "FAILOVER", "mymaster")
+	if err == nil && got != "OK" {
+		err = errors.New(got)
+	}
+	if err != nil {
+		return fmt.Errorf("server %d, SENTINEL FAILOVER: %w", i, err)
+	}
+	return nil
 }
 
 // caughtUp waits until a server has all that is committed: before, it may have no vote.

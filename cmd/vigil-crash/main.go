@@ -17,7 +17,7 @@
 //
 // kills the leader of three servers that hold the same data, again and again, while clients
 // count upwards: no acknowledged number may be missing in the end. It prints how long clients
-// waited for the next acknowledged write. With -orderly it sends SIGTERM in place of that.
+// waited for the next acknowledged write. With -orderly it sends SIGTERM in place of that, and with -failover SENTINEL FAILOVER.
 //
 //	vigil-crash -server bin/vigil-server -cluster 100
 //
@@ -54,6 +54,7 @@ func main() {
 	seed := flag.Uint64("seed", uint64(time.Now().UnixNano()), "of all random choices but the scheduler's")
 	kills := flag.Int("group", 0, "kill the leader of a group of three servers so often for each policy, in place of rounds")
 	gently := flag.Bool("orderly", false, "with -group, end leaders by SIGTERM")
+	handing := flag.Bool("failover", false, "with -group, have leaders hand over by SENTINEL FAILOVER, and end none")
 	clusterKills := flag.Int("cluster", 0, "kill so many servers of a cluster of three groups for each policy, in place of rounds")
 	replicas := flag.Int("replicas", 2, "1 or 2 of them has each master of the cluster")
 	old := flag.String("old", "", "an older `program`, which takes turns with the server in a group until half of the kills")
@@ -73,8 +74,11 @@ func main() {
 			return runClusters(*binary, *clusterKills, *replicas, each, *seed)
 		case *kills > 0:
 			how := byKill
-			if *gently {
+			switch {
+			case *gently:
 				how = orderly
+			case *handing:
+				how = byFailover
 			}
 			return runGroups(*binary, *old, *kills, how, each, *seed)
 		}
@@ -92,9 +96,10 @@ type ending int
 const (
 	byKill ending = iota
 	orderly
+	byFailover // of leaders of groups only: they go on as followers
 )
 
-var endings = []string{byKill: "kill -9", orderly: "SIGTERM"}
+var endings = []string{byKill: "kill -9", orderly: "SIGTERM", byFailover: "SENTINEL FAILOVER"}
 
 // tally is what the rounds of a policy came to, by the end of the process.
 type tally struct {
