@@ -142,7 +142,7 @@ func (p *pause) settle(by int) {
 	p.applyLocked()
 }
 
-// applyLocked makes the mode that of all who ask for a pause.
+// applyLocked makes the mode the stricter one of both pauses.
 func (p *pause) applyLocked() {
 	mode := p.client
 	if p.settles > 0 {

@@ -7,7 +7,7 @@ import (
 	"github.com/vigildb/vigil/commands/conn"
 )
 
-// A call that was admitted before a pause does not run in it: who has taken all locks since has seen the last change.
+// A call that was admitted before a pause does not run in it: whatever takes all locks behind its begin sees the last change.
 func TestCallsAreHeldBackUnderTheirLocks(t *testing.T) {
 	for name, argv := range map[string][][]byte{
 		"set":  {[]byte("SET"), []byte("k"), []byte("v")},

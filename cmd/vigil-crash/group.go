@@ -276,12 +276,11 @@ func (g *group) endLeader(r *rand.Rand) (gap time.Duration, err error) {
 	if last := g.latest[a.server].Load(); g.ends != byKill && last.After(ended) {
 		ended = *last
 	}
-	if g.ends == byFailover {
-		return max(0, next.at.Sub(ended)), g.caughtUp(a.server)
-	}
-	g.mix(a.server, r)
-	if err := g.start(a.server); err != nil {
-		return 0, err
+	if g.ends != byFailover {
+		g.mix(a.server, r)
+		if err := g.start(a.server); err != nil {
+			return 0, err
+		}
 	}
 	return max(0, next.at.Sub(ended)), g.caughtUp(a.server)
 }

@@ -168,8 +168,8 @@ func TestRunningServersBecomeReplicas(t *testing.T) {
 	s.until(0, "GET a", "MOVED 15495 "+s.address(3))
 }
 
-// What was known of servers before they became replicas is gone at all servers, also if all are of one group by then, and nobody is left
-// who could be told of it.
+// What was known of servers before they became replicas is gone at all servers, also if all are of one group by then, and none of
+// another one is left to tell of it.
 func TestFormerGroupsOfReplicasAreForgotten(t *testing.T) {
 	t.Parallel()
 	s := newShards(t)

@@ -110,7 +110,7 @@ func (o *others) targets(everybody bool) (addresses []string) {
 func (o *others) visit(addresses []string) {
 	for _, address := range addresses {
 		if address != "" && address != o.n.self.Address {
-			o.contact(address, func() error { return o.exchange(o.n.ctx, address) })
+			o.contact(address, func(ctx context.Context) error { return o.exchange(ctx, address) })
 		}
 	}
 }
@@ -118,31 +118,21 @@ func (o *others) visit(addresses []string) {
 // visitMembers exchanges tables with another member of the own group by lot, or with all. Most of what a member knows it is told by other
 // groups, as all are. But nobody else tells of a group that is dissolved when the server that was all of it has become a member of this one.
 func (o *others) visitMembers(everybody bool) {
-	of := o.n.addresses()
-	delete(of, o.n.self.Member)
-	skip := 0
-	if len(of) > 0 && !everybody {
-		skip = rand.IntN(len(of))
+	members := o.members()
+	if !everybody {
+		members = oneOf(members)
 	}
-	for id, address := range of {
-		if skip--; skip >= 0 || address == "" {
-			continue
-		}
-		o.contact(address, func() error {
-			ctx, cancel := context.WithTimeout(o.n.ctx, exchangeTimeout)
-			defer cancel()
-			return o.swap(ctx, address, meshID(o.name, id))
-		})
-		if !everybody {
-			return
-		}
+	for s, address := range members {
+		o.contact(address, func(ctx context.Context) error { return o.swap(ctx, address, meshID(s.group, s.member)) })
 	}
 }
 
 // contact has a server visited, within exchangeTimeout, and logs what keeps that from being done.
-func (o *others) contact(address string, exchange func() error) {
+func (o *others) contact(address string, visit func(ctx context.Context) error) {
 	o.n.tasks.Go(func() {
-		err, level := exchange(), LogInfo
+		ctx, cancel := context.WithTimeout(o.n.ctx, exchangeTimeout)
+		defer cancel()
+		err, level := visit(ctx), LogInfo
 		var stranger unrelated
 		if fatalToServer(err) || errors.As(err, &stranger) {
 			level = LogWarn
@@ -187,6 +177,7 @@ func (o *others) exchangeWith(ctx context.Context, address string, id uint64) er
 	return o.swap(ctx, address, id)
 }
 
+// swap is exchangeWith for a server that is known to be of this cluster, within the time of ctx.
 func (o *others) swap(ctx context.Context, address string, id uint64) error {
 	bus, err := busOf(address)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -103,28 +104,30 @@ func (b *nameBook) showLocked() {
 	b.shown.Store(a)
 }
 
+// ripe reports whether any servers are to be told of the names now.
+func (b *nameBook) ripe(now time.Duration) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.ripeLocked(now)
+}
+
+func (b *nameBook) ripeLocked(now time.Duration) bool {
+	return b.untold || now-b.last >= exchangePeriod && (!b.asked || len(b.shown.Load().of) > 0)
+}
+
 // due returns which of the servers are to be told of the names now: all, one by lot, or none.
 func (b *nameBook) due(now time.Duration, servers map[server]string) (told map[server]string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if len(servers) == 0 {
-		return nil
-	}
-	if b.untold {
-		b.untold, b.asked, b.last = false, true, now
-		return servers
-	}
-	if now-b.last < exchangePeriod || b.asked && len(b.shown.Load().of) == 0 {
+	if len(servers) == 0 || !b.ripeLocked(now) {
 		return nil
 	}
 	b.last = now
-	skip := rand.IntN(len(servers))
-	for s, address := range servers {
-		if skip--; skip < 0 {
-			return map[server]string{s: address}
-		}
+	if !b.untold {
+		return oneOf(servers)
 	}
-	return nil
+	b.untold, b.asked = false, true
+	return servers
 }
 
 // Bounds of announcements. What has no room in a request goes with another one, as their order is by lot.
@@ -211,42 +214,62 @@ func (n *Node) Announced() *Announced {
 	return n.others.names.look()
 }
 
-// servers returns the addresses of clients of all other servers of the cluster.
-func (o *others) servers() map[server]string {
+// members returns the addresses of clients of the other members of the own group.
+func (o *others) members() map[server]string {
 	all := map[server]string{}
 	for id, address := range o.n.addresses() {
-		all[server{o.name, id}] = address
-	}
-	delete(all, o.names.self)
-	o.mu.Lock()
-	for name, g := range o.table {
-		for _, m := range g.Members {
-			all[server{name, m.ID}] = m.Address
+		if id != o.n.self.Member && address != "" {
+			all[server{o.name, id}] = address
 		}
 	}
-	o.mu.Unlock()
-	maps.DeleteFunc(all, func(_ server, address string) bool { return address == "" })
 	return all
+}
+
+// servers returns the addresses of clients of all other servers of the cluster.
+func (o *others) servers() map[server]string {
+	all := o.members()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for name, g := range o.table {
+		for _, m := range g.Members {
+			if m.Address != "" {
+				all[server{name, m.ID}] = m.Address
+			}
+		}
+	}
+	return all
+}
+
+// oneOf returns one of some servers, by lot; none if there is none.
+func oneOf(servers map[server]string) map[server]string {
+	skip := rand.IntN(max(1, len(servers)))
+	for s, address := range servers {
+		if skip--; skip < 0 {
+			return map[server]string{s: address}
+		}
+	}
+	return nil
 }
 
 // announce exchanges names with those servers that are due.
 func (o *others) announce() {
 	o.names.look()
-	for s, address := range o.names.due(o.n.monotonic(), o.servers()) {
-		o.n.tasks.Go(func() { // ends with exchangeTimeout
-			if err := o.exchangeNames(s, address); err != nil && o.n.refusals.due("names "+address+err.Error(), o.n.monotonic()) {
-				o.n.config.Logf(LogInfo, "no names of servers from %s: %v", address, err)
+	now := o.n.monotonic()
+	if !o.names.ripe(now) {
+		return
+	}
+	due := o.names.due(now, o.servers())
+	request := slices.Concat([]byte{namesRequest}, o.names.encode())
+	for s, address := range due {
+		o.contact(address, func(ctx context.Context) error {
+			reply, err := o.askServer(ctx, address, meshID(s.group, s.member), request)
+			if err == nil {
+				err = o.names.take(reply, o.servers())
 			}
+			if err != nil {
+				return fmt.Errorf("names of servers: %w", err)
+			}
+			return nil
 		})
 	}
-}
-
-func (o *others) exchangeNames(s server, address string) error {
-	ctx, cancel := context.WithTimeout(o.n.ctx, exchangeTimeout)
-	defer cancel()
-	reply, err := o.askServer(ctx, address, meshID(s.group, s.member), slices.Concat([]byte{namesRequest}, o.names.encode()))
-	if err != nil {
-		return err
-	}
-	return o.names.take(reply, o.servers())
 }

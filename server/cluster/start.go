@@ -121,7 +121,7 @@ const singleID = 1
 
 // ownAddress returns where clients connect to this server.
 func (n *Node) ownAddress(self *identity) (string, error) {
-	host, port, bus := n.config.AnnounceHost, n.config.Port, cmp.Or(n.config.AnnounceBus, n.config.Bus)
+	host, port, bus := n.config.AnnounceHost, cmp.Or(n.config.AnnouncePort, n.config.Port), cmp.Or(n.config.AnnounceBus, n.config.Bus)
 	if m := n.config.founder(self.Member); m != nil {
 		if host == "" {
 			host = m.Host
@@ -129,9 +129,6 @@ func (n *Node) ownAddress(self *identity) (string, error) {
 		if n.config.AnnouncePort == 0 {
 			port, bus = m.Port, cmp.Or(bus, m.Bus)
 		}
-	}
-	if n.config.AnnouncePort != 0 {
-		port = n.config.AnnouncePort
 	}
 	if was, of, other, err := SplitAddress(self.Address); err == nil {
 		if host == "" {

@@ -9,18 +9,24 @@ import (
 	"github.com/vigildb/vigil/persistence"
 )
 
+// ledTrio returns a trio with a committed write, its leader, and another member.
+func ledTrio(t *testing.T) (g *trio, leader, other *running) {
+	t.Helper()
+	g = newTrio(t)
+	leader = g.leader()
+	if err := leader.store.WaitDurable(leader.write("k")); err != nil {
+		t.Fatal(err)
+	}
+	if other = g.members[0]; other == leader {
+		other = g.members[1]
+	}
+	return g, leader, other
+}
+
 // A follower that asks for the leadership has it soon. Asked for by the leader itself, nothing
 // changes.
 func TestTakeOver(t *testing.T) {
-	g := newTrio(t)
-	m := g.leader()
-	if err := m.store.WaitDurable(m.write("k")); err != nil {
-		t.Fatal(err)
-	}
-	o := g.members[0]
-	if o == m {
-		o = g.members[1]
-	}
+	g, _, o := ledTrio(t)
 	g.until("the leadership is handed over", func() bool {
 		if !o.runner.Held() {
 			o.runner.TakeOver() // again, if the leader thinks that it lacks much
@@ -46,15 +52,7 @@ func TestClientsSettleBeforeALeadershipIsGivenAway(t *testing.T) {
 		"transferred": func(from, to *running) { _ = from.runner.Transfer(to.runner.config.ID) }, // again, if the member is not heard yet
 	} {
 		t.Run(name, func(t *testing.T) {
-			g := newTrio(t)
-			m := g.leader()
-			if err := m.store.WaitDurable(m.write("k")); err != nil {
-				t.Fatal(err)
-			}
-			o := g.members[0]
-			if o == m {
-				o = g.members[1]
-			}
+			g, m, o := ledTrio(t)
 			var settled, resumed, late atomic.Int32
 			m.runner.ask(func() {
 				m.runner.config.Role.Settle = func() func() {
