@@ -31,7 +31,7 @@ JOIN_BYTES ?= 1073741824
 JOIN_MEMBERS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help build run group demo test browser screenshots race sim sim-group sim-clusters mutants stress lint fuzz faults conformance conformance-redis crash crash-group crash-cluster bench bench-report group-bench bench-grow bench-join values collector profile waits consumers large sizing window-cost frameworks clients failover bench-sessions placement-table figures docs dist deb packages check clean
+.PHONY: help build run group demo test browser screenshots race sim sim-group sim-clusters mutants stress lint fuzz faults conformance conformance-redis conformance-newest crash crash-group crash-cluster bench bench-report group-bench bench-grow bench-join values collector profile waits consumers large sizing window-cost frameworks clients failover bench-sessions placement-table figures docs dist deb packages check clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -121,6 +121,9 @@ conformance: ## the command transcripts against vigil
 
 conformance-redis: ## the same transcripts against a real redis-server on loopback, and redis-cli --cluster
 	bash .ci/conformance-redis
+
+conformance-newest: ## the same transcripts against the newest Redis and Valkey of Debian, and what differs (five minutes; apt-get as root)
+	bash .ci/conformance-newest
 
 bench: ## benchmarks of every package, and the table of placement strategies
 	$(GO) test -run '^$$' -bench . -benchmem ./...

@@ -4,17 +4,19 @@ import (
 	"bufio"
 	"net"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 )
 
-// redisTarget is a real Redis, which VIGIL_REDIS_ADDR names: "host:port", or
-// "unix:" and a path. It is to allow DEBUG, and to be used for nothing else.
+// redisTarget is a real Redis or Valkey, which VIGIL_REDIS_ADDR names: "host:port",
+// or "unix:" and a path. It must allow DEBUG, and be used for nothing else.
 type redisTarget struct {
 	network, addr string
-	version       string
+	redis         string        // the version of Redis that it is, or is compatible with
+	valkey        string        // the version of Valkey that it is, or empty
 	control       *scriptClient // connects again when a script has killed it
 }
 
@@ -30,9 +32,15 @@ func newRedisTarget(t *testing.T, addr string) *redisTarget {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, _ := strings.Cut(info.text, "redis_version:")
-	r.version, _, _ = strings.Cut(rest, "\r")
+	r.redis, r.valkey = infoField(info.text, "redis_version"), infoField(info.text, "valkey_version")
 	return r
+}
+
+// infoField returns the value of a field of INFO, or "" if there is none.
+func infoField(info, name string) string {
+	_, rest, _ := strings.Cut("\n"+info, "\n"+name+":")
+	value, _, _ := strings.Cut(rest, "\r")
+	return value
 }
 
 func (r *redisTarget) connect(t *testing.T) *scriptClient {
@@ -118,14 +126,46 @@ func (r *redisTarget) restart(t *testing.T) {
 	}
 }
 
-// runs leaves out what this Redis is too old for, and wanted differences. What
-// has to do with the script itself is for everybody.
+// runs leaves out what this server is too old for, and wanted differences. What
+// has to do with the script itself is for all servers.
 func (r *redisTarget) runs(s *step) bool {
 	switch s.kind {
 	case stepFlush, stepProto:
 		return true
 	}
-	return s.skip == "" && (s.version == "" || !older(r.version, s.version))
+	if !r.knows(s.since) {
+		return false
+	}
+	for _, skip := range s.skips {
+		if r.skips(skip) {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *redisTarget) knows(since release) bool {
+	switch {
+	case since.redis == "":
+		return true
+	case r.valkey != "":
+		return since.valkey != "" && !older(r.valkey, since.valkey)
+	}
+	return !older(r.redis, since.redis)
+}
+
+// skips reports whether a mark leaves this server out. To a mark for Redis, Valkey is the
+// version of Redis that it is compatible with.
+func (r *redisTarget) skips(s skip) bool {
+	all := s.before == "" && s.from == ""
+	have := r.redis
+	if s.server == "valkey" {
+		have = r.valkey
+	}
+	if have == "" {
+		return false
+	}
+	return all || s.before != "" && older(have, s.before) || s.from != "" && !older(have, s.from)
 }
 
 // older compares versions number by number.
@@ -147,15 +187,16 @@ func older(have, want string) bool {
 // ownFamilies have commands that Redis does not have.
 var ownFamilies = []string{"bloom", "place", "sched"}
 
-// TestConformanceRedis runs the scripts against a real Redis, which must agree:
-// a script describes Redis, not only vigil. It does nothing without
-// VIGIL_REDIS_ADDR.
+// TestConformanceRedis runs the scripts against a real server, which must agree: a script
+// describes Redis, not only vigil. It does nothing without VIGIL_REDIS_ADDR. It goes on
+// behind a difference, so that one run shows all of them, and what it logs counts them.
 func TestConformanceRedis(t *testing.T) {
 	addr := os.Getenv("VIGIL_REDIS_ADDR")
 	if addr == "" {
 		return
 	}
 	target := newRedisTarget(t, addr)
+	var total callCount
 scripts:
 	for name, steps := range loadScripts(t) {
 		for _, own := range ownFamilies {
@@ -169,8 +210,100 @@ scripts:
 					t.Fatalf("%v: got %v, %v", clean, got, err)
 				}
 			}
-			runScript(t, name, steps, target)
+			for i := range steps {
+				if steps[i].want != nil {
+					target.words(steps[i].want)
+				}
+			}
+			total.add(runScript(t, name, steps, target))
 		})
+	}
+	t.Logf("%s: %d calls made, %d of their replies differ; %d calls not made", target, total.made, total.differ, total.skipped)
+}
+
+// valkeyWords are words of errors that Valkey replaces wherever they occur.
+var valkeyWords = []struct {
+	redis  *regexp.Regexp
+	valkey string
+}{
+	{regexp.MustCompile(` script: \w+, on `), " script: on "}, // the digest of a script, the name of a function
+	{regexp.MustCompile(`redis\.(register_function|log)`), "server.$1"},
+	{regexp.MustCompile(`This Redis command`), "This Valkey command"},
+	{regexp.MustCompile(`Unknown Redis command`), "Unknown command"},
+	{regexp.MustCompile(`Lua redis lib command`), "Command"},
+	{regexp.MustCompile(`this redis lib call`), "this call"},
+	{regexp.MustCompile(` Please use EVAL\.`), ""},
+}
+
+// words puts the words of this server into the errors of an expected reply.
+func (r *redisTarget) words(want *node) {
+	if r.valkey == "" {
+		return
+	}
+	for _, item := range want.list {
+		r.words(item)
+	}
+	if want.kind != nodeError {
+		return
+	}
+	for _, w := range valkeyWords {
+		want.text = w.redis.ReplaceAllString(want.text, w.valkey)
+	}
+}
+
+func (r *redisTarget) String() string {
+	if r.valkey != "" {
+		return "Valkey " + r.valkey
+	}
+	return "Redis " + r.redis
+}
+
+func TestMarksOfScriptsLeaveServersOut(t *testing.T) {
+	const script = `# redis: skip before 7.2 (a)
+> A
+OK
+# redis: skip from 8.0 (b)
+# valkey: skip (c)
+> B
+OK
+# redis: skip (d)
+2> C
+2< OK
+# valkey: skip before 9.1 (e)
+> D
+OK
+# redis: version 7.4
+> E
+OK
+# valkey: version 9.0
+> F
+OK
+flush
+> G
+OK
+`
+	steps, err := parseScript(script)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ redis, valkey, want string }{
+		{"7.0.15", "", "BDG"}, {"7.2.0", "", "ABDG"}, {"7.4.1", "", "ABDEFG"}, {"8.0.6", "", "ADEFG"},
+		{"7.2.4", "8.1.0", "AG"}, {"7.2.4", "9.0.1", "AFG"}, {"7.2.4", "9.1.2", "ADFG"},
+	} {
+		target, got := &redisTarget{redis: c.redis, valkey: c.valkey}, ""
+		for i := range steps {
+			if steps[i].kind == stepSend && target.runs(&steps[i]) {
+				got += string(steps[i].argv[0])
+			}
+		}
+		if got != c.want {
+			t.Errorf("%v gets %s, want %s", target, got, c.want)
+		}
+	}
+	for _, bad := range []string{"# redis: skip\n", "# redis: skip ()\n", "# redis: versoin 7\n", "# valkey: skip since 9 (x)\n"} {
+		if _, err := parseScript(bad); err == nil {
+			t.Errorf("%q is no error", bad)
+		}
 	}
 }
 

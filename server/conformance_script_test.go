@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,8 +16,12 @@ import (
 // A script is a transcript of what clients send and get. Its lines:
 //
 //	# a comment
-//	# redis: skip (reason)   the next call is not made of a real Redis
-//	# redis: version 7.4     nor what follows up to `flush`, of an older one
+//	# redis: skip (reason)               no real server gets the next call,
+//	# redis: skip before 7.2 (reason)    no Redis older than 7.2,
+//	# redis: skip from 8.0 (reason)      no Redis as new as 8.0,
+//	# valkey: skip (reason)              no Valkey
+//	# redis: version 7.4                 up to `flush`, no older Redis gets anything,
+//	# valkey: version 9.0                nor an older Valkey; none at all without this line
 //	> SET k v                client 1 sends, and gets the reply of the next line
 //	OK
 //	2> BLPOP q 5             client 2 sends; its reply comes when 2< says so
@@ -48,9 +53,20 @@ type step struct {
 	wait   time.Duration
 	proto  int
 
-	skip    string // on a send and its reply: why real Redis is not asked
-	version string // the oldest Redis that knows what follows
+	skips []skip  // on a send and its reply: the real servers that are not asked
+	since release // the oldest servers that know what follows
 }
+
+// skip is why some real servers do not get a call.
+type skip struct {
+	server       string // "redis" or "valkey"
+	before, from string // the versions that do not get it; all if both are empty
+	reason       string
+}
+
+// release names versions of both servers. Without one of Redis everything is known to
+// all servers; without one of Valkey what is new in Redis is unknown to Valkey.
+type release struct{ redis, valkey string }
 
 // loadScripts reads all scripts, by the names of family and file: "lists/waiting".
 func loadScripts(t *testing.T) map[string][]step {
@@ -75,7 +91,7 @@ func loadScripts(t *testing.T) map[string][]step {
 }
 
 func parseScript(text string) ([]step, error) {
-	p := &scriptParser{lines: strings.Split(text, "\n")}
+	p := &scriptParser{lines: strings.Split(text, "\n"), sent: map[int][]skip{}}
 	for p.at < len(p.lines) {
 		if err := p.next(); err != nil {
 			return nil, fmt.Errorf("%d: %w", p.at, err)
@@ -85,17 +101,19 @@ func parseScript(text string) ([]step, error) {
 }
 
 type scriptParser struct {
-	lines         []string
-	at            int
-	steps         []step
-	skip, version string
+	lines []string
+	at    int
+	steps []step
+	skips []skip
+	sent  map[int][]skip // of each client's last call, for its replies
+	since release
 }
 
 func (p *scriptParser) next() error {
 	line := strings.TrimRight(p.lines[p.at], " \t\r")
 	p.at++
 	word, rest, _ := strings.Cut(line, " ")
-	s := step{line: p.at, text: line, version: p.version}
+	s := step{line: p.at, text: line, since: p.since}
 	var err error
 	switch {
 	case line == "":
@@ -108,7 +126,7 @@ func (p *scriptParser) next() error {
 	case line == "restart":
 		s.kind = stepRestart
 	case line == "flush":
-		s.kind, p.version = stepFlush, ""
+		s.kind, p.since = stepFlush, release{}
 	case word == "proto":
 		s.kind = stepProto
 		s.proto, err = strconv.Atoi(rest)
@@ -121,24 +139,27 @@ func (p *scriptParser) next() error {
 	return err
 }
 
+// marks are the orders to real servers that a comment can contain.
+var marks = regexp.MustCompile(`^(redis|valkey): *(?:version ([0-9.]+)|skip(?: (before|from) ([0-9.]+))? \((.+)\))$`)
+
 func (p *scriptParser) comment(text string) error {
-	order, ok := strings.CutPrefix(text, "redis:")
-	if !ok {
+	if !strings.HasPrefix(text, "redis:") && !strings.HasPrefix(text, "valkey:") {
 		return nil
 	}
-	order = strings.TrimSpace(order)
-	if reason, ok := strings.CutPrefix(order, "skip"); ok {
-		p.skip = strings.Trim(reason, " ()")
-		if p.skip == "" {
-			return fmt.Errorf("skip without a reason")
-		}
-		return nil
+	m := marks.FindStringSubmatch(text)
+	switch {
+	case m == nil:
+		return fmt.Errorf("unknown order %q", text)
+	case m[2] != "" && m[1] == "valkey":
+		p.since.valkey = m[2]
+	case m[2] != "":
+		p.since.redis = m[2]
+	case m[3] == "before":
+		p.skips = append(p.skips, skip{server: m[1], before: m[4], reason: m[5]})
+	default:
+		p.skips = append(p.skips, skip{server: m[1], from: m[4], reason: m[5]})
 	}
-	if v, ok := strings.CutPrefix(order, "version "); ok {
-		p.version = v
-		return nil
-	}
-	return fmt.Errorf("unknown order %q", order)
+	return nil
 }
 
 // exchange reads a line that is sent, with the reply behind it if it is client
@@ -152,27 +173,26 @@ func (p *scriptParser) exchange(s step, word, rest string) error {
 		}
 	}
 	if word[len(word)-1] == '<' {
+		s.skips = p.sent[s.client]
 		return p.expect(s, rest)
 	}
-	s.kind, s.skip = stepSend, p.skip
+	s.kind, s.skips = stepSend, p.skips
 	var ok bool
 	if s.argv, ok = resp.SplitWords([]byte(rest), nil); !ok || len(s.argv) == 0 {
 		return fmt.Errorf("cannot split %q", rest)
 	}
 	p.steps = append(p.steps, s)
+	p.sent[s.client], p.skips = s.skips, nil
 	if word != ">" {
-		p.skip = ""
 		return nil
 	}
 	if p.at >= len(p.lines) {
 		return fmt.Errorf("%q has no reply", s.text)
 	}
-	reply := step{line: p.at + 1, client: 1, skip: p.skip, version: p.version, text: p.lines[p.at]}
+	reply := step{line: p.at + 1, client: 1, skips: s.skips, since: p.since, text: p.lines[p.at]}
 	rest = p.lines[p.at]
 	p.at++
-	err := p.expect(reply, rest)
-	p.skip = ""
-	return err
+	return p.expect(reply, rest)
 }
 
 // expect reads a reply, which goes on in the next lines while brackets are open.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"sort"
 	"strings"
 )
@@ -14,8 +15,8 @@ import (
 //go:embed compatibility.md
 var compatibilityHead string
 
-// difference is a call that a script does not make to a real Redis.
-type difference struct{ script, reason, call string }
+// difference is a call that a script does not make to some real servers.
+type difference struct{ script, call, servers, reason string }
 
 // compatibility collects the intended differences from the scripts.
 func compatibility(root string) (string, error) {
@@ -43,35 +44,45 @@ func compatibility(root string) (string, error) {
 ## Calls with other replies in Redis
 
 The scripts in commands/*/testdata fix the reply to every call they make. The calls
-that redis-server supports are also made to a real one (make conformance-redis), which
-returns the same replies except for these calls:
+are also made to the redis-server of Debian (make conformance-redis), and to the newest
+Redis and Valkey (make conformance-newest): those calls which they have, since Valkey
+counts as Redis 7.2 with some newer commands. They return the same replies, but for
+these calls:
 
-| script | call | why |
-|---|---|---|
+| script | call | servers | why |
+|---|---|---|---|
 `)
 	for _, d := range found {
-		fmt.Fprintf(&b, "| %s | `%s` | %s |\n", d.script, strings.ReplaceAll(d.call, "|", `\|`), d.reason)
+		fmt.Fprintf(&b, "| %s | `%s` | %s | %s |\n", d.script, strings.ReplaceAll(d.call, "|", `\|`), d.servers, d.reason)
 	}
 	return b.String(), nil
 }
 
-// readScript finds the calls that are marked to be skipped.
+// readScript finds the calls that are marked to be skipped (server/conformance_script_test.go
+// has the form of the marks).
 func readScript(name, text string) (found []difference) {
-	reason := ""
+	var marks []difference
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		if order, ok := strings.CutPrefix(line, "# redis: skip"); ok {
-			reason = strings.Trim(order, " ()")
+		if m := skipMark.FindStringSubmatch(line); m != nil {
+			servers := map[string]string{"redis": "Redis", "valkey": "Valkey"}[m[1]] + m[2]
+			if servers == "Redis" {
+				servers = "all"
+			}
+			marks = append(marks, difference{script: name, servers: servers, reason: m[3]})
 			continue
 		}
 		sender, call, ok := strings.Cut(line, "> ")
 		if !ok || strings.Trim(sender, "0123456789") != "" {
 			continue
 		}
-		if reason != "" {
-			found = append(found, difference{name, reason, call})
-			reason = ""
+		for _, d := range marks {
+			d.call = call
+			found = append(found, d)
 		}
+		marks = nil
 	}
 	return found
 }
+
+var skipMark = regexp.MustCompile(`^# (redis|valkey): skip((?: (?:before|from) [0-9.]+)?) \((.+)\)$`)

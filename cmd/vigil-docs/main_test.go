@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -50,10 +51,12 @@ func TestCommandsAreCountedOnce(t *testing.T) {
 }
 
 func TestScriptsAreReadForSkippedCalls(t *testing.T) {
-	const script = "# a > b\n> GET k\n\"v\"\n# redis: skip (because)\n2> SET a|b c\n2< OK\n> PING\nPONG\n"
+	const script = "# a > b\n> GET k\n\"v\"\n# redis: skip (because)\n2> SET a|b c\n2< OK\n> PING\nPONG\n" +
+		"# redis: skip from 7.2 (x (y))\n# valkey: skip (z)\n> TIME\n(any)\n"
 	found := readScript("s", script)
-	if len(found) != 1 || found[0] != (difference{"s", "because", "SET a|b c"}) {
-		t.Errorf("got %v", found)
+	want := []difference{{"s", "SET a|b c", "all", "because"}, {"s", "TIME", "Redis from 7.2", "x (y)"}, {"s", "TIME", "Valkey", "z"}}
+	if !slices.Equal(found, want) {
+		t.Errorf("got %v, want %v", found, want)
 	}
 }
 
