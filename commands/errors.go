@@ -56,6 +56,7 @@ const (
 	ErrTimeoutNegative   = WireError("ERR timeout is negative")
 	ErrTimeoutRange      = WireError("ERR timeout is out of range")
 	ErrCursor            = WireError("ERR invalid cursor")
+	errNoValues          = WireError("ERR NOVALUES option can only be used in HSCAN")
 	ErrNoAuth            = WireError("NOAUTH Authentication required.")
 	ErrWrongPass         = WireError("WRONGPASS invalid username-password pair or user is disabled.")
 	ErrOOM               = WireError("OOM command not allowed when used memory > 'maxmemory'.")

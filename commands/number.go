@@ -64,14 +64,19 @@ func ParseFloat(b []byte) (v float64, ok bool) {
 	return v, ok && fits
 }
 
-// CText returns the text that C's functions see in b: a zero byte is the end of it, and
-// before a number they pass over blanks. empty reports that there is nothing, not even
-// blanks, which they read as zero.
-func CText(b []byte) (text []byte, empty bool) {
-	if end := bytes.IndexByte(b, 0); end >= 0 {
-		b = b[:end]
+// ParseScore reads the bound of a range of scores or a weight of SORT, as Redis from 8.0 on
+// does: a zero byte is the end, nothing at all is 0, a number beyond float64 is infinite,
+// one that is too small is 0, and blanks and hexadecimal digits are refused.
+func ParseScore(b []byte) (v float64, ok bool) {
+	if len(b) == 0 {
+		return 0, true
 	}
-	return bytes.TrimLeft(b, " \t\n\v\f\r"), len(b) == 0
+	b, _, _ = bytes.Cut(b, []byte{0})
+	if bytes.ContainsAny(b, "xX") {
+		return 0, false
+	}
+	v, _, ok = Strtod(b)
+	return v, ok
 }
 
 // Strtod reads a number that fills b, decimal or hexadecimal, or an infinity. A number

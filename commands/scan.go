@@ -28,7 +28,10 @@ func (a *Args) ScanOptions(other func() bool) ScanOptions {
 				a.Syntax()
 			}
 			o.Count = int(n)
-		case !other():
+		case other():
+		case a.Is("NOVALUES"):
+			a.Fail(errNoValues)
+		default:
 			a.Syntax()
 		}
 	}

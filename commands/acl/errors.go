@@ -94,14 +94,14 @@ func ErrNoPermissionAnymore(d *Denial) commands.WireError {
 func (d *Denial) brief(u *User, cmd *commands.Command) string {
 	switch d.Reason {
 	case DeniedKey:
-		return "this user has no permissions to access one of the keys used as arguments"
+		return "No permissions to access a key"
 	case DeniedChannel:
-		return "this user has no permissions to access one of the channels used as arguments"
+		return "No permissions to access a channel"
 	}
 	return fmt.Sprintf("User %s has no permissions to run the '%s' command", u.name, cmd.FullName())
 }
 
-// full names the key or the channel. The caller knows the user.
+// full names the key or the channel, in the words of Redis 7.0. The caller knows the user.
 func (d *Denial) full(cmd *commands.Command, argv [][]byte) string {
 	switch d.Reason {
 	case DeniedKey:

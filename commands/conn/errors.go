@@ -10,7 +10,7 @@ const (
 	errNoSuchClient    = commands.WireError("ERR No such client")
 	errBadClientName   = commands.WireError("ERR Client names cannot contain spaces, newlines or special characters.")
 	errProtoNotInteger = commands.WireError("ERR Protocol version is not an integer or out of range")
-	errHelloNoAuth     = commands.WireError("NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time")
+	errHelloNoAuth     = commands.WireError("NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time")
 	errInvalidClientID = commands.WireError("ERR Invalid client ID")
 	errClientIDRange   = commands.WireError("ERR client-id should be greater than 0")
 	errMaxAge          = commands.WireError("ERR maxage is not an integer or out of range")

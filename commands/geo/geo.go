@@ -147,34 +147,10 @@ func geopos(c *commands.Ctx) error {
 	return eachMember(c, (*commands.Reply).NullArray, func(p point) { replyPoint(c, p) })
 }
 
-// replyPoint writes two numbers, as the decimals of what is a long double in Redis.
 func replyPoint(c *commands.Ctx, p point) {
 	c.Reply.Array(2)
-	for _, v := range [2]float64{p.lon, p.lat} {
-		var room [64]byte
-		text := appendExact(room[:0], v)
-		if c.Reply.Proto() != 3 {
-			c.Reply.Bulk(text)
-			continue
-		}
-		c.Reply.Raw([]byte{','})
-		c.Reply.Raw(text)
-		c.Reply.Raw([]byte("\r\n"))
-	}
-}
-
-// appendExact appends a number with 17 digits behind the point, without the zeros at
-// its end.
-func appendExact(dst []byte, v float64) []byte {
-	dst = strconv.AppendFloat(dst, v, 'f', 17, 64)
-	n := len(dst)
-	for dst[n-1] == '0' {
-		n--
-	}
-	if dst[n-1] == '.' {
-		n--
-	}
-	return dst[:n]
+	c.Reply.Double(p.lon)
+	c.Reply.Double(p.lat)
 }
 
 // eachMember writes something of each member that the call names, and null in place of

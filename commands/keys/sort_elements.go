@@ -2,8 +2,6 @@ package keys
 
 import (
 	"bytes"
-	"math"
-	"math/big"
 	"slices"
 	"sync"
 
@@ -145,43 +143,11 @@ func (e *elements) weigh(c *commands.Ctx, o *sortOptions) error {
 		}
 		if o.alpha {
 			s.text = e.keep(value)
-		} else if s.weight, ok = parseWeight(value); !ok {
+		} else if s.weight, ok = commands.ParseScore(value); !ok {
 			return errNotWeights
 		}
 	}
 	return nil
-}
-
-// parseWeight reads a number as strtod does: spaces may be in front, a zero byte is the
-// end, and nothing at all is zero. A number between zero and the normal ones that float64
-// does not have is refused: C reports it as out of range.
-func parseWeight(b []byte) (float64, bool) {
-	if n, ok := commands.ParseInt(b); ok {
-		return float64(n), true
-	}
-	b, empty := commands.CText(b)
-	if empty {
-		return 0, true
-	}
-	v, ok := commands.ParseFloat(b)
-	if ok && v != 0 && math.Abs(v) < minNormal && !isExact(b, v) {
-		return 0, false
-	}
-	return v, ok
-}
-
-// minNormal is the least normal float64.
-const minNormal = 0x1p-1022
-
-// isExact reports whether v, which is below minNormal, is the very number that was read
-// from b. Decimal numbers have too few digits for that.
-func isExact(b []byte, v float64) bool {
-	if !bytes.ContainsAny(b, "xX") {
-		return false
-	}
-	const bits = 4 * 512 // of the digits of the longest number
-	x, ok := new(big.Float).SetPrec(bits).SetString(string(b))
-	return ok && x.Cmp(big.NewFloat(v)) == 0
 }
 
 // byWeight orders those of the same weight by their bytes, so that the result depends

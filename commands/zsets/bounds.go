@@ -73,22 +73,11 @@ func readSpan(a *commands.Args, o order, low, high []byte) span {
 // scoreLimit reads a score, or behind a parenthesis one that is excluded itself.
 func scoreLimit(b []byte, including, excluding func(float64) zset.Bound) (limit, bool) {
 	if b, ok := bytes.CutPrefix(b, []byte("(")); ok {
-		score, ok := parseScore(b)
+		score, ok := commands.ParseScore(b)
 		return limit{bound: excluding(score)}, ok
 	}
-	score, ok := parseScore(b)
+	score, ok := commands.ParseScore(b)
 	return limit{bound: including(score)}, ok
-}
-
-// parseScore reads a score as strtod does: a zero byte is the end, without any text it is
-// 0, and beyond float64 infinite.
-func parseScore(b []byte) (score float64, ok bool) {
-	b, empty := commands.CText(b)
-	if empty {
-		return 0, true
-	}
-	score, _, ok = commands.Strtod(b)
-	return score, ok
 }
 
 // memberLimit reads a member behind a bracket, or one that is excluded itself behind

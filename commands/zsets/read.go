@@ -87,6 +87,9 @@ func zmscore(c *commands.Ctx) error {
 
 func rank(c *commands.Ctx, reverse bool) error {
 	key, member := c.Args.Key(), c.Args.Bytes()
+	if c.Args.Left() > 1 {
+		return commands.ErrArity(c.Command)
+	}
 	scored := c.Args.Is("WITHSCORE")
 	if err := c.Args.Done(); err != nil {
 		return err
