@@ -8,19 +8,33 @@ import (
 )
 
 // TakeOrWait tries to take something from the keys, and waits for them if there is
-// nothing to take (see Park). A client that waits already looks only at the key that
-// changed, and continues to wait if that came to hold a value of another type. When
+// nothing to take (see Park). A client that waits already looks only at the keys that
+// may have changed, and passes over those that came to hold a value of another type. When
 // the time is over the reply is a null array.
 func (c *Ctx) TakeOrWait(keys [][]byte, millis int64, take func(keys [][]byte) (taken bool, err error)) error {
-	try := keys
-	if c.Woken != nil {
-		try = [][]byte{c.Woken}
+	taken, err := false, error(nil)
+	if c.Woken == nil {
+		taken, err = take(keys)
+	} else {
+		taken, err = c.takeAgain(keys, take)
 	}
-	taken, err := take(try)
-	if taken || err != nil && !(c.Woken != nil && errors.Is(err, structures.ErrWrongType)) {
+	if taken || err != nil {
 		return err
 	}
 	return c.Park(keys, millis, (*Reply).NullArray)
+}
+
+func (c *Ctx) takeAgain(keys [][]byte, take func(keys [][]byte) (taken bool, err error)) (taken bool, err error) {
+	for i, key := range keys {
+		if !c.Reaches(key) {
+			continue
+		}
+		taken, err := take(keys[i : i+1])
+		if taken || err != nil && !errors.Is(err, structures.ErrWrongType) {
+			return taken, err
+		}
+	}
+	return false, nil
 }
 
 // MultiPop runs LMPOP and ZMPOP, and the forms of them that wait:

@@ -32,7 +32,7 @@ type Ctx struct {
 	// InScript is set while a script runs, as InMulti is then.
 	InScript bool
 	// Woken is the key that changed when a parked call is run again, else nil.
-	// Only this key and the call's later keys may be touched then.
+	// Only this key, those that Reaches reports and the call's later keys may be touched then.
 	Woken []byte
 
 	// Take, if set, leaves the bytes of a long argument to the handler if it can, which
@@ -126,6 +126,11 @@ func (c *Ctx) Compute(work Work) error {
 	c.parked = &c.wait
 	return nil
 }
+
+// Reaches reports whether a call looks at one of its keys. One that is run again looks at
+// all that are locked by the command that woke it: that may have changed several, and no
+// other can have changed.
+func (c *Ctx) Reaches(key []byte) bool { return c.Woken == nil || c.Tx.Holds(key) }
 
 // Parked takes the wait that the handler asked for, if it did.
 func (c *Ctx) Parked() *Wait {

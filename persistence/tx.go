@@ -96,6 +96,9 @@ func (tx *Tx) startAt(now int64) {
 // that does not lead its group may not: Commit panics then.
 func (tx *Tx) Writable() bool { return !tx.follows }
 
+// Holds reports whether the shard of a key is locked.
+func (tx *Tx) Holds(key []byte) bool { return tx.locked.has(tx.hash(key)) }
+
 // Unlock releases the shards. It panics if there are changes that Commit has not
 // sealed; keys that were only found to be expired are sealed by it.
 func (tx *Tx) Unlock() {

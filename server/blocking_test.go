@@ -319,7 +319,7 @@ func TestExpiryInTheBackgroundEndsTheWaitForAGroup(t *testing.T) {
 	d.send("XREAD", "BLOCK", "0", "STREAMS", "s", "$")
 	r.blocked(2)
 	r.clock.advance(500 * time.Millisecond)
-	c.next("(error) UNBLOCKED the stream key no longer exists")
+	c.next("(error) NOGROUP No such key 's' or consumer group 'g' in XREADGROUP with GROUP option")
 	r.blocked(1) // an XREAD waits for a stream that may come
 	p.want("XADD s 1-1 f v", `"1-1"`)
 	d.next(`[["s" [["1-1" ["f" "v"]]]]]`)

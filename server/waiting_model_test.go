@@ -44,9 +44,12 @@ func (m *lineModel) serve() map[*waitingCall]string {
 			if !slices.Contains(w.keys, key) {
 				continue
 			}
-			if reply, ok := w.attempt(key); ok {
-				replies[w] = reply
-				m.remove(w)
+			for _, key := range w.keys { // a transaction may have changed several
+				if reply, ok := w.attempt(key); ok {
+					replies[w] = reply
+					m.remove(w)
+					break
+				}
 			}
 		}
 	}
@@ -127,12 +130,10 @@ func (m *lineModel) newCall(rng *rand.Rand) *waitingCall {
 		w.keys = []string{"s"}
 		w.args = []string{"XREADGROUP", "GROUP", fmt.Sprint("g", group), "c", "COUNT", "1", "BLOCK", fmt.Sprint(1000 * w.seconds), "STREAMS", "s", ">"}
 		w.attempt = func(string) (string, bool) {
-			switch _, ok := m.groups[group]; {
-			case len(m.groups) == 0:
-				return "(error) UNBLOCKED the stream key no longer exists", true
+			switch delivered, ok := m.groups[group]; {
 			case !ok:
-				return "(error) NOGROUP the consumer group this client was blocked on no longer exists", true
-			case m.groups[group] == m.entries:
+				return fmt.Sprintf("(error) NOGROUP No such key 's' or consumer group 'g%d' in XREADGROUP with GROUP option", group), true
+			case delivered == m.entries:
 				return "", false
 			}
 			m.groups[group]++

@@ -23,6 +23,7 @@ type Rig struct {
 	Classes    commands.EventClass // of the events that are asked for
 	Events     []string            // those that were published: name and key
 	UnderLocks int                 // bytes of the last reply that were written under the locks
+	Unlocked   []string            // keys that calls do not lock, as those that wait and are run again
 
 	keys []commands.KeyRef
 }
@@ -80,7 +81,9 @@ func (r *Rig) Do(argv [][]byte) []byte {
 	}
 	r.keys = cmd.AppendKeys(r.keys[:0], argv)
 	for _, k := range r.keys {
-		set.Add(r.Store.Hash(argv[k.Index]))
+		if key := argv[k.Index]; !slices.Contains(r.Unlocked, string(key)) {
+			set.Add(r.Store.Hash(key))
+		}
 	}
 	c.Tx.Lock(&set, c.Now)
 	c.Tx.Select(0)

@@ -9,20 +9,24 @@ import (
 	"github.com/vigildb/vigil/structures/list"
 )
 
-// A call that waits and is run again for one key does not look at the others,
-// and continues to wait if that key holds no list.
-func TestWokenCallLooksOnlyAtItsKey(t *testing.T) {
+// A call that waits and is run again does not look at keys that cannot have changed,
+// and continues to wait if the others hold no list.
+func TestWokenCallLooksOnlyAtLockedKeys(t *testing.T) {
 	r := commandtest.New(t, text.Group(), Group())
 	r.Want(":1\r\n", "RPUSH", "a", "1")
 	r.Want("+OK\r\n", "SET", "s", "v")
+	r.Unlocked = []string{"a"}
 	for _, woken := range []string{"b", "s"} {
 		r.Ctx.Woken = []byte(woken)
-		r.Want("", "BLPOP", "a", "s", "b", "0")
-		if r.Ctx.Parked() == nil {
-			t.Errorf("woken for %s: BLPOP does not go on waiting", woken)
+		for _, call := range [][]string{{"BLPOP", "a", "s", "b", "0"}, {"BLMPOP", "0", "3", "a", "s", "b", "LEFT"}} {
+			r.Want("", call...)
+			if r.Ctx.Parked() == nil {
+				t.Errorf("woken for %s: %s does not go on waiting", woken, call[0])
+			}
 		}
 	}
-	r.Ctx.Woken = []byte("a")
+	r.Unlocked = nil
+	r.Ctx.Woken = []byte("s")
 	r.Want("*2\r\n$1\r\na\r\n$1\r\n1\r\n", "BLPOP", "s", "a", "0")
 	if r.Ctx.Parked() != nil {
 		t.Error("BLPOP waits although it was answered")

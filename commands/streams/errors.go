@@ -34,8 +34,6 @@ const (
 	errEntriesRead    = commands.WireError("ERR value for ENTRIESREAD must be positive or -1")
 	errBusyGroup      = commands.WireError("BUSYGROUP Consumer Group name already exists")
 	errManyGroups     = commands.WireError("ERR a stream cannot have more consumer groups")
-	errKeyGone        = commands.WireError("UNBLOCKED the stream key no longer exists")
-	errGroupGone      = commands.WireError("NOGROUP the consumer group this client was blocked on no longer exists")
 	errClaimIdle      = commands.WireError("ERR Invalid min-idle-time argument for XCLAIM")
 	errClaimIdleOpt   = commands.WireError("ERR Invalid IDLE option argument for XCLAIM")
 	errClaimTime      = commands.WireError("ERR Invalid TIME option argument for XCLAIM")

@@ -94,12 +94,6 @@ func readReading(c *commands.Ctx, grouped bool) (r reading, err error) {
 	return r, nil
 }
 
-// looksAt reports whether a call looks at a key: one that waits already only at the
-// key that changed.
-func looksAt(c *commands.Ctx, key []byte) bool {
-	return c.Woken == nil || string(c.Woken) == string(key)
-}
-
 func xread(c *commands.Ctx) error {
 	r, err := readReading(c, false)
 	if err != nil {
@@ -107,7 +101,7 @@ func xread(c *commands.Ctx) error {
 	}
 	var list []entries
 	for i, key := range r.keys {
-		if !looksAt(c, key) {
+		if !c.Reaches(key) {
 			continue
 		}
 		s, ok, err := view(c, key)
@@ -250,27 +244,23 @@ func xreadgroup(c *commands.Ctx) error {
 	return nil
 }
 
-// find looks up the groups, all of which must exist.
+// find looks up the groups, all of which must exist, also when the call waits: a consumer
+// that gets NOGROUP creates its group again.
 func (r *reading) find(c *commands.Ctx) (reads []groupRead, err error) {
 	for i, key := range r.keys {
-		if !looksAt(c, key) {
+		if !c.Reaches(key) {
 			continue
 		}
 		g := groupRead{key: key}
 		var ok bool
 		g.s, g.ch, ok, err = edit(c, key)
-		switch {
-		case c.Woken != nil && (errors.Is(err, structures.ErrWrongType) || err == nil && !ok):
-			return nil, errKeyGone
-		case err != nil:
+		if err != nil {
 			return nil, err
-		case ok:
+		}
+		if ok {
 			g.group = g.s.Group(r.group)
 		}
-		switch {
-		case g.group == nil && c.Woken != nil:
-			return nil, errGroupGone
-		case g.group == nil:
+		if g.group == nil {
 			return nil, errNoGroupToRead(key, r.group)
 		}
 		b := r.ids[i]

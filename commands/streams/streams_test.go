@@ -96,7 +96,7 @@ func TestWaitingReadKeepsTheIDOfItsCall(t *testing.T) {
 	}
 	r.Want("$3\r\n1-2\r\n", "XADD", "s", "1-2", "f", "v")
 	r.Want("$3\r\n1-3\r\n", "XADD", "nosuch", "1-3", "f", "v")
-	r.Ctx.Woken = []byte("s")
+	r.Ctx.Woken, r.Unlocked = []byte("s"), []string{"nosuch"}
 	if got, want := string(r.Do(argv)), "*1\r\n*2\r\n$1\r\ns\r\n*1\r\n*2\r\n$3\r\n1-2\r\n*2\r\n$1\r\nf\r\n$1\r\nv\r\n"; got != want {
 		t.Errorf("run again: got %q, want %q", got, want)
 	}

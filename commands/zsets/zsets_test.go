@@ -58,12 +58,13 @@ func TestSortedSetEventsAreThoseOfRedis(t *testing.T) {
 	}
 }
 
-// A call that waits and is run again for one key does not look at the others, and
-// continues to wait if that key holds no sorted set.
-func TestWokenCallLooksOnlyAtItsKey(t *testing.T) {
+// A call that waits and is run again does not look at keys that cannot have changed, and
+// continues to wait if the others hold no sorted set.
+func TestWokenCallLooksOnlyAtLockedKeys(t *testing.T) {
 	r := commandtest.New(t, text.Group(), Group())
 	r.Want(":1\r\n", "ZADD", "a", "1", "x")
 	r.Want("+OK\r\n", "SET", "s", "v")
+	r.Unlocked = []string{"a"}
 	for _, woken := range []string{"b", "s"} {
 		r.Ctx.Woken = []byte(woken)
 		r.Want("", "BZPOPMIN", "a", "s", "b", "0")
@@ -71,7 +72,8 @@ func TestWokenCallLooksOnlyAtItsKey(t *testing.T) {
 			t.Errorf("woken for %s: BZPOPMIN does not continue to wait", woken)
 		}
 	}
-	r.Ctx.Woken = []byte("a")
+	r.Unlocked = nil
+	r.Ctx.Woken = []byte("s")
 	r.Want("*3\r\n$1\r\na\r\n$1\r\nx\r\n$1\r\n1\r\n", "BZPOPMIN", "s", "a", "0")
 	if r.Ctx.Parked() != nil {
 		t.Error("BZPOPMIN waits although it was answered")
