@@ -23,10 +23,10 @@ const pollMillis = 1
 
 func waitRows() []commands.Command {
 	return []commands.Command{
-		{Name: "WAIT", Arity: 3, Tips: "request_policy:all_shards response_policy:agg_min", Flags: commands.NoScript | commands.Blocking, Category: "connection",
+		{Name: "WAIT", Arity: 3, Tips: "request_policy:all_shards response_policy:agg_min", Flags: commands.Blocking, Category: "connection",
 			Syntax: "numreplicas timeout", Since: "3.0.0", Cost: "O(1)",
 			Summary: "Waits until replicas have the client's writes, and returns how many have them.", Run: wait},
-		{Name: "WAITAOF", Arity: 4, Tips: "request_policy:all_shards response_policy:agg_min", Flags: commands.NoScript | commands.Blocking, Category: "connection",
+		{Name: "WAITAOF", Arity: 4, Tips: "request_policy:all_shards response_policy:agg_min", Flags: commands.Blocking, Category: "connection",
 			Syntax: "numlocal numreplicas timeout", Since: "7.2.0", Cost: "O(1)",
 			Summary: "Waits until the client's writes are on the device, here and on replicas.", Run: waitAOF},
 	}

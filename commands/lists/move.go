@@ -18,10 +18,10 @@ func moveRows() []commands.Command {
 		{Name: "RPOPLPUSH", Arity: 3, Flags: commands.Write | commands.DenyOOM, Keys: keys,
 			Syntax: "source destination", Since: "1.2.0", Cost: "O(1)",
 			Summary: "Removes the last element of a list, puts it at the head of another and returns it.", Run: rpoplpush},
-		{Name: "BLMOVE", Arity: 6, Flags: commands.Write | commands.DenyOOM | commands.NoScript | commands.Blocking, Keys: keys,
+		{Name: "BLMOVE", Arity: 6, Flags: commands.Write | commands.DenyOOM | commands.Blocking, Keys: keys,
 			Syntax: "source destination LEFT|RIGHT LEFT|RIGHT timeout", Types: commands.Types{"timeout": commands.ArgDouble}, Since: "6.2.0", Cost: "O(1)",
 			Summary: "Does the same as LMOVE, waiting for an element if needed.", Run: blmove},
-		{Name: "BRPOPLPUSH", Arity: 4, Flags: commands.Write | commands.DenyOOM | commands.NoScript | commands.Blocking, Keys: keys,
+		{Name: "BRPOPLPUSH", Arity: 4, Flags: commands.Write | commands.DenyOOM | commands.Blocking, Keys: keys,
 			Syntax: "source destination timeout", Types: commands.Types{"timeout": commands.ArgDouble}, Since: "2.2.0", Cost: "O(1)",
 			Summary: "Does the same as RPOPLPUSH, waiting for an element if needed.", Run: brpoplpush},
 	}

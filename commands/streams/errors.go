@@ -73,8 +73,3 @@ func errNoGroupOf(key, group []byte) error {
 func errClaimOption(option []byte) error {
 	return commands.Errorf("ERR Unrecognized XCLAIM option '%s'", option)
 }
-
-// errBlockInScript is the error of a read by a script that asks to wait.
-func errBlockInScript(c *commands.Ctx) error {
-	return commands.Errorf("ERR %s command is not allowed with BLOCK option from scripts", c.Args.All()[0])
-}

@@ -49,9 +49,6 @@ func readReading(c *commands.Ctx, grouped bool) (r reading, err error) {
 		valued := a.Left() >= 2
 		switch {
 		case valued && a.Is("BLOCK"):
-			if c.InScript {
-				return r, errBlockInScript(c)
-			}
 			r.block, r.millis = true, a.TimeoutMillis()
 		case valued && a.Is("COUNT"):
 			if r.count = readCount(a); r.count == 0 {
