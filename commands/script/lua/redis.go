@@ -4,12 +4,12 @@ import (
 	"crypto/sha1"
 	"encoding/hex"
 	"math"
-	"strconv"
 	"strings"
 
 	glua "github.com/yuin/gopher-lua"
 
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/script/lualib"
 )
 
 // openRedis makes the table redis.
@@ -31,7 +31,7 @@ func openRedis(s *state, e *Engine) {
 		t.RawSetString(name, glua.LNumber(n))
 	}
 	t.RawSetString("REDIS_VERSION", glua.LString(commands.RedisVersion))
-	s.SetGlobal("redis", t)
+	s.SetGlobal("redis", t) // protect adds the name server
 }
 
 // argBuffer holds the arguments of one call of a command.
@@ -73,19 +73,16 @@ func (b *argBuffer) read(L *glua.LState, g *guard) (argv [][]byte, ok bool) {
 	return b.argv, true
 }
 
-// appendNumber writes a number as C's %.17g does.
+// appendNumber writes a number as Redis from 7.4 on does: the shortest text that reads back
+// as the same number, without the sign of zero.
 func appendNumber(dst []byte, f float64) []byte {
 	switch {
-	case f == math.Trunc(f) && math.Abs(f) < 1e15 && (f != 0 || !math.Signbit(f)):
-		return strconv.AppendInt(dst, int64(f), 10)
-	case math.IsInf(f, 1):
-		return append(dst, "inf"...)
-	case math.IsInf(f, -1):
-		return append(dst, "-inf"...)
-	case math.IsNaN(f):
-		return append(dst, "-nan"...) // what operations yield on the usual processors
+	case f == 0:
+		return append(dst, '0')
+	case f != f && math.Signbit(f): // what operations yield on the usual processors
+		return append(dst, "-nan"...)
 	}
-	return strconv.AppendFloat(dst, f, 'g', 17, 64)
+	return commands.AppendFloat(dst, f)
 }
 
 func (e *Engine) redisCall(L *glua.LState) int {
@@ -205,18 +202,18 @@ func (e *Engine) redisLog(L *glua.LState) int {
 	if n < 2 {
 		raise(L, errLogArgs)
 	}
-	v := L.Get(1)
-	if _, ok := v.(glua.LNumber); !ok {
+	number, ok := lualib.Number(L.Get(1))
+	if !ok {
 		raise(L, errLogNumber)
 	}
-	level := int(glua.LVAsNumber(v))
+	level := int(number)
 	if level < 0 || level > 3 {
 		raise(L, errLogLevel)
 	}
 	var words []string
 	for i := 2; i <= n; i++ {
-		if v := L.Get(i); glua.LVCanConvToString(v) {
-			words = append(words, v.String())
+		if word, ok := lualib.Text(L.Get(i)); ok {
+			words = append(words, word)
 		}
 	}
 	if run := e.current.Load(); run != nil && run.Server != nil {
@@ -229,7 +226,8 @@ func redisSHA1(L *glua.LState) int {
 	if L.GetTop() != 1 {
 		raise(L, errOneArgument)
 	}
-	sum := sha1.Sum([]byte(glua.LVAsString(L.Get(1))))
+	text, _ := lualib.Text(L.Get(1)) // of other values "", as in Redis
+	sum := sha1.Sum([]byte(text))
 	L.Push(glua.LString(hex.EncodeToString(sum[:])))
 	return 1
 }

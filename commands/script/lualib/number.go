@@ -32,6 +32,13 @@ func appendG(dst []byte, f float64, precision int) []byte {
 	return strconv.AppendFloat(dst, f, 'g', precision, 64)
 }
 
+// Text returns the text of a string or number as Lua's functions in C read it, and false
+// for other values.
+func Text(v lua.LValue) (string, bool) { return toText(v) }
+
+// Number returns the number that a value is or that its text says.
+func Number(v lua.LValue) (float64, bool) { return toNumber(v) }
+
 // toText returns the text of a string or number, and false for other values.
 func toText(v lua.LValue) (string, bool) {
 	switch v := v.(type) {
