@@ -64,9 +64,22 @@ type scripts struct {
 	looks     int      // at closing
 }
 
-func (q *scripts) open() {
-	q.engine = lua.New()
+func (q *scripts) open(clock Clock) {
+	q.engine = lua.New(processorTime(clock))
 	q.free.L = &q.mu
+}
+
+// processorTime returns what os.clock asks: the time that the process has spent computing,
+// or where that is not known the time since now.
+func processorTime(clock Clock) func() time.Duration {
+	if user, system := cpuTimes(); user+system == 0 {
+		began := clock.Now()
+		return func() time.Duration { return clock.Since(began) }
+	}
+	return func() time.Duration {
+		user, system := cpuTimes()
+		return user + system
+	}
 }
 
 // enterGate waits until no other script runs. It returns a BUSY error if that takes too

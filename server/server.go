@@ -119,7 +119,7 @@ func Start(o Options) (*Server, error) {
 	srv.done, srv.stop = context.WithCancel(context.Background())
 	srv.loading.Store(true)
 	srv.stats.open(table, func(text string) { srv.logf(LogWarning, "%s", text) })
-	srv.scripts.open()
+	srv.scripts.open(o.Clock)
 	srv.tracking.seed = maphash.MakeSeed()
 	srv.configure()
 	if err := srv.openUsers(); err != nil {

@@ -102,6 +102,7 @@ func functionFlush(c *commands.Ctx) error {
 		return lua.NewLibraries(), nil
 	})
 	if err == nil {
+		c.Host.(Runner).Engine().RenewFunctions()
 		c.Reply.OK()
 	}
 	return err

@@ -56,13 +56,13 @@ type Run struct {
 	Began   int64
 
 	usage
-	name     string      // the digest of the script, or the name of the function
-	function bool        // it is a function's
-	loads    bool        // a library is loaded for the first time
-	seen     time.Time   // when it was first looked at; used by Watch only
-	loading  *loading    // what registers functions now, or nil; used by the runner only
-	proto    int         // chosen by redis.setresp
-	written  atomic.Bool // it has called a command that writes
+	name    string      // the digest of the script, or the name of the function
+	kind    kind        // of what runs
+	loads   bool        // a library is loaded for the first time
+	seen    time.Time   // when it was first looked at; used by Watch only
+	loading *loading    // what registers functions now, or nil; used by the runner only
+	proto   int         // chosen by redis.setresp
+	written atomic.Bool // it has called a command that writes
 }
 
 // Engine runs scripts, one at a time. Scripts and SCRIPT KILL come from different
@@ -75,15 +75,29 @@ type Engine struct {
 	wear      wear
 	heavy     atomic.Bool // a script has used much memory since TookMuch
 
+	// Scripts and functions have a state each, so that what the ones change of their
+	// libraries, as the settings of cjson, is not seen by the others.
+	stale [2]atomic.Bool // the state is not to be used any more; by kind
+
 	// Used by the runner only.
-	state *state // nil until the first script
-	made  int    // states, so that functions of scripts know theirs
-	call  argBuffer
+	states [2]*state // by kind; nil until the first use
+	state  *state    // of what runs
+	world  *lualib.World
+	made   int // states, so that functions of scripts know theirs
+	call   argBuffer
 }
 
-// New returns an engine without scripts.
-func New() *Engine {
-	e := &Engine{guard: guard{Context: context.Background()}}
+// kind is the index of what belongs to scripts, or to functions.
+type kind int
+
+const (
+	ofScript kind = iota
+	ofFunction
+)
+
+// New returns an engine without scripts. processorTime is what os.clock returns.
+func New(processorTime func() time.Duration) *Engine {
+	e := &Engine{guard: guard{Context: context.Background()}, world: lualib.NewWorld(processorTime)}
 	e.scripts.init()
 	e.libraries.Store(NewLibraries())
 	return e
@@ -116,7 +130,7 @@ func (e *Engine) newState() *state {
 	e.made++
 	s := &state{LState: glua.NewState(stateOptions), number: e.made}
 	s.SetContext(&e.guard)
-	lualib.Open(s.LState, &e.guard)
+	lualib.Open(s.LState, &e.guard, e.world)
 	openRedis(s, e)
 	s.failed = s.NewFunction(placeError)
 	s.protect()
@@ -181,10 +195,16 @@ func (e *Engine) execute(s *state, args int) error {
 	return nil
 }
 
+// begin prepares the state for a run.
 func (e *Engine) begin(r *Run) {
+	if e.state = e.states[r.kind]; e.stale[r.kind].Swap(false) {
+		e.state = nil
+	}
 	if e.state == nil {
 		e.state = e.newState()
-		e.wear.renew()
+		if r.kind == ofFunction {
+			e.wear.renew()
+		}
 	}
 	r.limit = r.Memory
 	e.guard.run = r
@@ -192,16 +212,19 @@ func (e *Engine) begin(r *Run) {
 	e.current.Store(r)
 }
 
+// finish ends the run of begin. A state that was given up is not kept.
 func (e *Engine) finish() {
+	kind := e.guard.run.kind
 	if e.guard.run.grew.Load() {
 		e.heavy.Store(true)
 	}
 	e.current.Store(nil)
 	e.guard.run = nil
-	if e.wear.out.Load() {
+	if kind == ofFunction && e.wear.out.Load() {
 		e.state = nil
 		e.heavy.Store(true)
 	}
+	e.states[kind] = e.state
 	if s := e.state; s != nil {
 		s.SetTop(0)
 		s.reset()
@@ -224,7 +247,8 @@ func (e *Engine) failure(err error, r *Run) error {
 	if !ok {
 		return commands.Errorf("ERR Error running script %s, %.100s", r.name, api.Object)
 	}
-	text := commands.Errorf("%s%s", glua.LVAsString(t.RawGetString("err")), place(t, r.name))
+	message, _ := lualib.Text(t.RawGetString("err"))
+	text := commands.Errorf("%s%s", message, place(t, r.name))
 	if t.RawGetString("ignore_error_stats_update") == glua.LTrue {
 		return commands.Counted(text)
 	}
@@ -341,7 +365,7 @@ func (e *Engine) Wrote() {
 // RunsFunction reports whether what runs is a function.
 func (e *Engine) RunsFunction() bool {
 	r := e.current.Load()
-	return r != nil && r.function
+	return r != nil && r.kind == ofFunction
 }
 
 // Kill ends the running script, or function if that is what is asked for.
@@ -352,9 +376,9 @@ func (e *Engine) Kill(function bool) error {
 		return ErrNotBusy
 	case r.written.Load():
 		return ErrUnkillable
-	case function && !r.function:
+	case function && r.kind == ofScript:
 		return ErrBusyScript
-	case !function && r.function:
+	case !function && r.kind == ofFunction:
 		return ErrBusyFunction
 	case function:
 		r.end(errFunctionKill)
@@ -366,7 +390,7 @@ func (e *Engine) Kill(function bool) error {
 
 // Name is the name of the function that runs; ok is false for scripts, and while a
 // library is loaded.
-func (r *Run) Name() (name string, ok bool) { return r.name, r.function && !r.loads }
+func (r *Run) Name() (name string, ok bool) { return r.name, r.kind == ofFunction && !r.loads }
 
 // Running reports whether a script or function runs.
 func (e *Engine) Running() bool { return e.current.Load() != nil }

@@ -20,6 +20,10 @@ func (e *Engine) Libraries() *Libraries { return e.libraries.Load() }
 // SetLibraries replaces the libraries of the engine.
 func (e *Engine) SetLibraries(l *Libraries) { e.libraries.Store(l) }
 
+// RenewFunctions gives functions a new state, as FUNCTION FLUSH does: what functions have
+// set in the libraries of Lua, and keep in variables, begins anew.
+func (e *Engine) RenewFunctions() { e.stale[ofFunction].Store(true) }
+
 // AddLibrary loads a library into a set of the caller's and returns its name. The source
 // may use that much memory while it registers its functions. The error is what the client
 // gets; the set is as it was then.
@@ -49,7 +53,7 @@ func (e *Engine) AddLibrary(set *Libraries, code string, replace bool, memory in
 
 // load runs the source of a library for the first time.
 func (e *Engine) load(lib *Library, memory int64) (err error) {
-	r := &Run{Memory: memory, name: lib.Name, function: true, loads: true}
+	r := &Run{Memory: memory, name: lib.Name, kind: ofFunction, loads: true}
 	e.begin(r)
 	defer e.finish()
 	lib.Functions, err = e.register(e.state, lib, r)
@@ -92,7 +96,7 @@ func (e *Engine) function(s *state, proto *glua.FunctionProto) *glua.LFunction {
 }
 
 func (e *Engine) runFunction(f *Function, r *Run) error {
-	r.name, r.function = f.Name, true
+	r.name, r.kind = f.Name, ofFunction
 	e.begin(r)
 	defer e.finish()
 	s := e.state

@@ -2,6 +2,8 @@ package lua
 
 import (
 	glua "github.com/yuin/gopher-lua"
+
+	"github.com/vigildb/vigil/commands/script/lualib"
 )
 
 // Scripts share a state, so that none may change what others see: the globals, the
@@ -10,7 +12,10 @@ import (
 // it and refuses assignments. The functions that go around metatables know these tables.
 
 // removed are the globals that scripts do not have.
-var removed = []string{"dofile", "loadfile", "print", "module", "require", "_printregs", "channel", "os", "io", "debug"}
+var removed = []string{"dofile", "loadfile", "print", "module", "require", "_printregs", "channel", "io", "debug"}
+
+// alias is Valkey's name for the table redis.
+const alias = "server"
 
 // protected is the read-only tables of a state, with the table behind each.
 type protected map[*glua.LTable]*glua.LTable
@@ -51,6 +56,7 @@ func (s *state) protect() {
 		s.hide(view, lib, refuse, shown)
 		s.globals.RawSetString(name, view)
 	}
+	s.globals.RawSetString(alias, s.globals.RawGetString("redis"))
 	s.view = s.NewTable()
 	s.hide(s.view, s.globals, refuse, shown)
 	s.index, s.used = s.view.Metatable.(*glua.LTable), s.globals
@@ -94,6 +100,7 @@ func (s *state) globalsOfFunctions(refuse *glua.LFunction, shown *glua.LTable) {
 		view := s.NewTable()
 		s.hide(view, redis, refuse, shown)
 		globals.RawSetString("redis", view)
+		globals.RawSetString(alias, view)
 	}
 }
 
@@ -127,7 +134,11 @@ func (s *state) metatable(index *glua.LTable, refuse *glua.LFunction, shown *glu
 
 // missingGlobal is called for a global that does not exist.
 func missingGlobal(L *glua.LState) int {
-	L.RaiseError(errGlobal, L.Get(2))
+	name, ok := lualib.Text(L.Get(2))
+	if !ok {
+		name = L.Get(2).String()
+	}
+	L.RaiseError(errGlobal, name)
 	return 0
 }
 

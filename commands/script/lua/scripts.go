@@ -138,8 +138,9 @@ func (e *Engine) Load(source []byte) (Digest, error) {
 	return d, nil
 }
 
-// Flush forgets all scripts.
+// Flush forgets all scripts, and what they have set in the libraries of Lua.
 func (e *Engine) Flush() {
+	e.stale[ofScript].Store(true)
 	c := &e.scripts
 	c.mu.Lock()
 	defer c.mu.Unlock()

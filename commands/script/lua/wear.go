@@ -7,16 +7,16 @@ import "sync/atomic"
 const muchMemory = 32 << 20
 
 // wear bounds what libraries keep in variables between calls. Nothing tells what belongs to
-// them, so that all live objects on the heap are counted from when the state was made: if
+// them, so that all live objects on the heap are counted from when their state was made: if
 // they become more by what a script may use, the state is given up.
 type wear struct {
-	fresh atomic.Bool // the state was made since the last look
-	out   atomic.Bool // the state is to be given up
+	fresh atomic.Bool // the state of functions was made since the last look
+	out   atomic.Bool // it is to be given up
 
 	base int64 // the least that was seen; used by look only
 }
 
-// renew is called when a state was made.
+// renew is called when a state of functions was made.
 func (w *wear) renew() {
 	w.out.Store(false)
 	w.fresh.Store(true)

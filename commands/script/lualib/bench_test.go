@@ -26,7 +26,7 @@ func BenchmarkLibraries(b *testing.B) {
 			L := lua.NewState(lua.Options{SkipOpenLibs: true})
 			defer L.Close()
 			m := unmetered{}
-			Open(L, m)
+			Open(L, m, NewWorld(processorTime))
 			proto, err := Compile("local s = '"+session+"' local t = cjson.decode(s) local p = cmsgpack.pack(t) "+
 				"return function() for i = 1, 100 do "+line+" end end", "user_script", m)
 			if err != nil {

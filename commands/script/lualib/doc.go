@@ -1,5 +1,5 @@
 // Package lualib has the libraries that scripts use: those of Lua 5.1 as Redis offers
-// them (base, coroutine, string, table, math) and those that Redis adds (cjson, cmsgpack,
+// them (base, coroutine, string, table, math, os) and those that Redis adds (cjson, cmsgpack,
 // struct, bit), for the states of gopher-lua.
 //
 // gopher-lua's own libraries are not opened: some of their functions run for hours or take

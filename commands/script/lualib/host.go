@@ -4,7 +4,8 @@ import lua "github.com/yuin/gopher-lua"
 
 // A host is what the functions of one state share.
 type host struct {
-	m Meter
+	m     Meter
+	world *World
 	// nested counts the calls from Go into Lua that have not returned.
 	nested int
 	// callers are the protected calls that have not returned, the innermost last.
@@ -17,8 +18,7 @@ type host struct {
 	// create and resume are gopher-lua's functions for coroutines.
 	create, resume lua.LGFunction
 
-	random generator
-	json   jsonConfig
+	json jsonConfig
 }
 
 // maxNested is how deeply calls from Go into Lua nest (pcall, resume, comparisons of sort

@@ -59,7 +59,7 @@ func runWithin(t *testing.T, limit time.Duration, bytes int, source string) stri
 	defer L.Close()
 	w := &watch{Context: context.Background(), bytes: bytes}
 	L.SetContext(w)
-	Open(L, w)
+	Open(L, w, NewWorld(processorTime))
 	proto, err := Compile(source, "user_script", w)
 	if err != nil {
 		return err.Error()

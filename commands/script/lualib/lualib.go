@@ -2,6 +2,7 @@ package lualib
 
 import (
 	"sync"
+	"time"
 
 	lua "github.com/yuin/gopher-lua"
 )
@@ -14,6 +15,20 @@ type Meter interface {
 	// Take is called before so many bytes are allocated, other than the few of a single
 	// value. An error ends the script, and nothing is allocated.
 	Take(bytes int) error
+}
+
+// A World is what all states of an engine share.
+type World struct {
+	processorTime func() time.Duration
+	random        generator // of math.random: it outlives the states, as in Redis
+}
+
+// NewWorld returns a world. processorTime returns the time that the process has spent
+// computing, for os.clock.
+func NewWorld(processorTime func() time.Duration) *World {
+	w := &World{processorTime: processorTime}
+	w.random.seed(firstSeed)
+	return w
 }
 
 // A function is one of a library: it reads its arguments, pushes its results and returns
@@ -31,11 +46,10 @@ const maxList = 1 << 21
 // boundLists sets gopher-lua's bound, which is one for all states.
 var boundLists = sync.OnceFunc(func() { lua.MaxArrayIndex = maxList })
 
-// Open installs the libraries as globals of a new state, each function bound to m.
-func Open(L *lua.LState, m Meter) {
+// Open installs the libraries as globals of a new state, each function bound to m and w.
+func Open(L *lua.LState, m Meter, w *World) {
 	boundLists()
-	h := &host{m: m}
-	h.random.seed(firstSeed)
+	h := &host{m: m, world: w}
 	for name, f := range baseLibrary() {
 		L.SetGlobal(name, h.newFunction(L, f))
 	}
@@ -45,7 +59,7 @@ func Open(L *lua.LState, m Meter) {
 	h.openIterators(L)
 	for name, lib := range map[string]library{
 		"table": tableLibrary(), "bit": bitLibrary(),
-		"struct": structLibrary(),
+		"struct": structLibrary(), "os": osLibrary(),
 	} {
 		L.SetGlobal(name, h.newLibrary(L, lib))
 	}

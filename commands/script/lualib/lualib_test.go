@@ -3,6 +3,7 @@ package lualib
 import (
 	"errors"
 	"testing"
+	"time"
 
 	lua "github.com/yuin/gopher-lua"
 )
@@ -37,7 +38,7 @@ func newState(m Meter) *lua.LState {
 		SkipOpenLibs: true, MinimizeStackMemory: true, CallStackSize: 16000,
 		RegistrySize: 4 << 10, RegistryMaxSize: 256 << 10, RegistryGrowStep: 4 << 10,
 	})
-	Open(L, m)
+	Open(L, m, NewWorld(processorTime))
 	return L
 }
 
@@ -62,6 +63,34 @@ func runIn(t *testing.T, m Meter, source string) string {
 		return L.Get(-1).String()
 	}
 	return text
+}
+
+func TestClockIsTheProcessorTime(t *testing.T) {
+	L := lua.NewState(lua.Options{SkipOpenLibs: true})
+	defer L.Close()
+	Open(L, &budget{1 << 30, 1 << 30}, NewWorld(func() time.Duration { return 1500 * time.Millisecond }))
+	if err := L.DoString("if os.clock() ~= 1.5 then error(os.clock()) end"); err != nil {
+		t.Error(err)
+	}
+}
+
+// The numbers of math.random go on in the next state of an engine.
+func TestStatesOfAWorldShareTheirChance(t *testing.T) {
+	w := NewWorld(processorTime)
+	draw := func(source string) string {
+		L := lua.NewState(lua.Options{SkipOpenLibs: true})
+		defer L.Close()
+		Open(L, &budget{1 << 30, 1 << 30}, w)
+		if err := L.DoString(source); err != nil {
+			t.Fatal(err)
+		}
+		return L.Get(-1).String()
+	}
+	both := draw("math.randomseed(5) return math.random(1000000) .. ' ' .. math.random(1000000)")
+	one, other := draw("math.randomseed(5) return math.random(1000000)"), draw("return math.random(1000000)")
+	if one+" "+other != both {
+		t.Errorf("got %s and %s, want %s", one, other, both)
+	}
 }
 
 func TestBit(t *testing.T) {

@@ -80,7 +80,7 @@ func mathModf(c call) int {
 // machine.
 type generator struct{ x uint64 }
 
-// firstSeed is the seed of a new state.
+// firstSeed is the seed of a new engine.
 const firstSeed = 0x1234ABCD
 
 func (g *generator) seed(n int32) { g.x = uint64(uint32(n))<<16 | 0x330E }
@@ -91,7 +91,7 @@ func (g *generator) next() int32 {
 }
 
 func mathRandom(c call) int {
-	r := float64(c.h.random.next()%math.MaxInt32) / math.MaxInt32
+	r := float64(c.h.world.random.next()%math.MaxInt32) / math.MaxInt32
 	switch c.L.GetTop() {
 	case 0:
 		return c.pushNumber(r)
@@ -113,6 +113,6 @@ func mathRandom(c call) int {
 }
 
 func mathRandomSeed(c call) int {
-	c.h.random.seed(int32(c.int32(1)))
+	c.h.world.random.seed(int32(c.int32(1)))
 	return 0
 }
