@@ -325,6 +325,19 @@ func TestExpiryInTheBackgroundEndsTheWaitForAGroup(t *testing.T) {
 	d.next(`[["s" [["1-1" ["f" "v"]]]]]`)
 }
 
+func TestEvictionEndsTheWaitForAGroup(t *testing.T) {
+	r := newRig(t)
+	c, p := r.dial(), r.dial()
+	p.want("XGROUP CREATE s g $ MKSTREAM", "OK")
+	p.want("CONFIG SET maxmemory-policy allkeys-random", "OK")
+	c.send("XREADGROUP", "GROUP", "g", "c", "BLOCK", "0", "STREAMS", "s", ">")
+	r.blocked(1)
+	p.want("CONFIG SET maxmemory 1", "OK")
+	p.want("EXISTS s", "(int) 0")
+	r.clock.advance(500 * time.Millisecond)
+	c.next("(error) NOGROUP No such key 's' or consumer group 'g' in XREADGROUP with GROUP option")
+}
+
 // A client that leaves, or that waits no more, is not looked at again.
 func TestAWaitForIdleEntriesEndsWithItsClient(t *testing.T) {
 	r := newRig(t)
