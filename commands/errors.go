@@ -129,8 +129,11 @@ func Errorf(format string, args ...any) WireError {
 	return WireError(clean(fmt.Sprintf(format, args...)))
 }
 
-// clean keeps an error on its line: the protocol ends it at CR or LF.
+// clean keeps a text on its line: the protocol ends it at CR or LF.
 func clean(s string) string {
+	if strings.IndexByte(s, '\r') < 0 && strings.IndexByte(s, '\n') < 0 {
+		return s
+	}
 	return strings.NewReplacer("\r", " ", "\n", " ").Replace(s)
 }
 
@@ -186,7 +189,7 @@ func ErrRewritingConfig(why error) WireError { return Errorf("ERR Rewriting conf
 
 // ErrProtocol is the error for input that is not a command, after which the
 // client is disconnected.
-func ErrProtocol(bad error) WireError { return WireError("ERR " + bad.Error()) }
+func ErrProtocol(bad error) WireError { return Errorf("ERR %s", bad) }
 
 // Counted is an error of a call inside another one, which becomes the error of that too.
 // It was counted for the inner call.

@@ -69,17 +69,17 @@ func (r *Reply) head(kind byte, n int64) {
 // OK writes +OK.
 func (r *Reply) OK() { r.buf = append(r.buf, "+OK\r\n"...) }
 
-// Status writes a simple string; s holds no CR or LF.
-func (r *Reply) Status(s string) {
-	r.buf = append(r.buf, '+')
-	r.buf = append(r.buf, s...)
-	r.buf = append(r.buf, '\r', '\n')
-}
+// Status writes a simple string. CR and LF in it become spaces.
+func (r *Reply) Status(s string) { r.line('+', s) }
 
-// Error writes an error.
-func (r *Reply) Error(e WireError) {
-	r.buf = append(r.buf, '-')
-	r.buf = append(r.buf, e...)
+// Error writes an error. CR and LF in it become spaces.
+func (r *Reply) Error(e WireError) { r.line('-', string(e)) }
+
+// line writes a text that ends at CR or LF: with one inside, a client could forge what
+// comes next.
+func (r *Reply) line(kind byte, s string) {
+	r.buf = append(r.buf, kind)
+	r.buf = append(r.buf, clean(s)...)
 	r.buf = append(r.buf, '\r', '\n')
 }
 
@@ -221,12 +221,10 @@ func (r *Reply) Double(v float64) {
 // BigNumber writes an integer of any length, which is on one line.
 func (r *Reply) BigNumber(digits string) {
 	if r.proto != 3 {
-		r.BulkString(digits)
+		r.BulkString(clean(digits))
 		return
 	}
-	r.buf = append(r.buf, '(')
-	r.buf = append(r.buf, digits...)
-	r.buf = append(r.buf, '\r', '\n')
+	r.line('(', digits)
 }
 
 // Verbatim writes text with a three-letter format ("txt", "mkd").

@@ -92,7 +92,7 @@ func (s *session) ConfigSet(pairs []string) error {
 		}
 	}
 	if err := s.srv.config.Set(caller, list); err != nil && unkept == nil {
-		return commands.WireError(err.Error())
+		return commands.Errorf("%s", err)
 	}
 	return unkept
 }

@@ -22,6 +22,10 @@ func (s *session) execute(argv [][]byte) {
 	if cmd == nil {
 		cmd, sub = s.lookup(argv)
 	}
+	if cmd == nil && crosses(argv[0]) {
+		s.endCrossing()
+		return
+	}
 	err := s.admit(cmd, sub, argv)
 	switch {
 	case err == errPaused:

@@ -70,6 +70,7 @@ type Server struct {
 	activeExpire atomic.Bool // off only by DEBUG SET-ACTIVE-EXPIRE
 	opsPerSecond atomic.Int64
 	logLevel     atomic.Int32 // LogLevel
+	crossed      atomic.Int64 // unix ms of the last line about cross-protocol scripting
 
 	randMu sync.Mutex
 	rand   *rand.Rand // guarded by randMu

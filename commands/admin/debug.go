@@ -3,7 +3,6 @@ package admin
 import (
 	"bytes"
 	"fmt"
-	"strings"
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/structures/glob"
@@ -117,7 +116,7 @@ func debugSwitch(part DebugSwitch, when int64) func(c *commands.Ctx) error {
 
 // debugError replies with the text as an error, on one line.
 func debugError(c *commands.Ctx) error {
-	return commands.WireError(strings.NewReplacer("\r", " ", "\n", " ").Replace(c.Args.String()))
+	return commands.Errorf("%s", c.Args.String())
 }
 
 // debugPackedThreshold reads a number of bytes, of which "1b" is one.

@@ -1,8 +1,6 @@
 package lua
 
 import (
-	"strings"
-
 	glua "github.com/yuin/gopher-lua"
 
 	"github.com/vigildb/vigil/commands"
@@ -72,7 +70,7 @@ func (w *replyWriter) writeTyped(t *glua.LTable, depth int) bool {
 		return true
 	}
 	if text, ok := t.RawGetString("ok").(glua.LString); ok {
-		w.reply.Status(oneLine(string(text)))
+		w.reply.Status(string(text))
 		return true
 	}
 	if v, ok := t.RawGetString("double").(glua.LNumber); ok {
@@ -80,7 +78,7 @@ func (w *replyWriter) writeTyped(t *glua.LTable, depth int) bool {
 		return true
 	}
 	if text, ok := t.RawGetString("big_number").(glua.LString); ok {
-		w.reply.BigNumber(oneLine(string(text)))
+		w.reply.BigNumber(string(text))
 		return true
 	}
 	if v, ok := t.RawGetString("verbatim_string").(*glua.LTable); ok {
@@ -109,9 +107,9 @@ func errorOf(t *glua.LTable) error {
 	case !ok:
 		return nil
 	case t.RawGetString("ignore_error_stats_update") == glua.LTrue:
-		return commands.Counted(oneLine(string(text)))
+		return commands.Counted(commands.Errorf("%s", text))
 	}
-	return commands.WireError(oneLine(string(text)))
+	return commands.Errorf("%s", text)
 }
 
 // writePairs writes the keys of a table, and its values if asked.
@@ -124,14 +122,6 @@ func (w *replyWriter) writePairs(t *glua.LTable, depth int, values bool) (n int)
 		n++
 	})
 	return n
-}
-
-// oneLine keeps a text on its line.
-func oneLine(s string) string {
-	if !strings.ContainsAny(s, "\r\n") {
-		return s
-	}
-	return strings.NewReplacer("\r", " ", "\n", " ").Replace(s)
 }
 
 // toInt64 converts as C does on the usual processors.
