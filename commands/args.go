@@ -72,11 +72,14 @@ func (a *Args) Key() []byte { return a.Bytes() }
 func (a *Args) String() string { return string(a.Bytes()) }
 
 // Peek is the next argument, not consumed, or nil.
-func (a *Args) Peek() []byte {
-	if !a.More() {
+func (a *Args) Peek() []byte { return a.Ahead(0) }
+
+// Ahead is the argument that comes n after the next one, not consumed, or nil.
+func (a *Args) Ahead(n int) []byte {
+	if a.err != nil || n >= a.Left() {
 		return nil
 	}
-	return a.argv[a.i]
+	return a.argv[a.i+n]
 }
 
 // Skip skips n arguments.
@@ -121,6 +124,31 @@ func (a *Args) Word() string {
 		a.word[i] = c
 	}
 	return unsafe.String(&a.word[0], len(b))
+}
+
+// Once reads options that a call may give once each.
+type Once struct {
+	at [8]int // where they are
+	n  int
+}
+
+// Word is Args.Word. An option that is given again is a syntax error, and "".
+func (o *Once) Word(a *Args) string {
+	word := a.Word()
+	if word == "" {
+		return ""
+	}
+	for _, i := range o.at[:o.n] {
+		if EqualFold(a.argv[i], word) {
+			a.Syntax()
+			return ""
+		}
+	}
+	if o.n < len(o.at) {
+		o.at[o.n] = a.i - 1
+		o.n++
+	}
+	return word
 }
 
 // Is consumes the next argument if it is the given upper-case word.

@@ -155,6 +155,12 @@ func ErrUnknownCommand(argv [][]byte) WireError {
 	return Errorf("ERR unknown command '%.128s', with args beginning with: %s", argv[0], b.String())
 }
 
+// ErrUnknownOption is the error of a word that looks like an option in the place of
+// a name (see Names).
+func ErrUnknownOption(word []byte) WireError {
+	return Errorf("ERR unknown option '%.64s', or a name that looks like one: such a name must come first", word)
+}
+
 // ErrUnknownSubcommand names the container's HELP.
 func ErrUnknownSubcommand(container *Command, word []byte) WireError {
 	return Errorf("ERR unknown subcommand '%.128s'. Try %s HELP.", word, container.Name)

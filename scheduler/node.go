@@ -29,6 +29,9 @@ var (
 	ErrMaxAge = errors.New("scheduler: maximal age is out of range")
 	// ErrDecay is returned when a policy needs a node's decay and it is zero.
 	ErrDecay = errors.New("scheduler: policy needs a decay greater than zero")
+	// ErrArrival is returned when a policy needs a node's arrival rate and it is
+	// Unknown.
+	ErrArrival = errors.New("scheduler: policy needs an arrival rate")
 )
 
 // Params are what the user says of a node. Policies read what they need.

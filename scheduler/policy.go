@@ -59,6 +59,9 @@ type PolicySpec struct {
 	// Either says that the policy goes by interest at nodes that have a decay and
 	// by what waits at others: it is judged by RewardBound if any has a decay.
 	Either bool
+	// Arrival says that a node which is added must have an arrival rate. Nodes that
+	// were stored before this was asked for, and simulations, go by the rate.
+	Arrival bool
 	// Check is nil or returns why a node's parameters do not suit the policy.
 	Check func(*Params) error
 	// Memo is the length of the Memo of a node that has one.

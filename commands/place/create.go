@@ -80,8 +80,9 @@ func store(c *commands.Ctx, key []byte, m *placemap.Map, event string, e persist
 // drawn: no two maps are to place alike.
 func readOptions(c *commands.Ctx) placement.Options {
 	a, o, seeded := &c.Args, placement.Options{}, false
+	var once commands.Once
 	for a.More() {
-		switch a.Word() {
+		switch once.Word(a) {
 		case "STRATEGY":
 			o.Strategy = readStrategy(a)
 		case "SEED":

@@ -7,10 +7,15 @@ import (
 
 // readUnits reads units up to the end of the call. The word DOMAIN after a
 // capacity is always the option: a unit of that name must come first, or after
-// a unit with a domain.
+// a unit with a domain. A unit whose name looks like another option must come first.
 func readUnits(a *commands.Args) []placement.Unit {
 	units := make([]placement.Unit, 0, a.Left()/2)
+	names := commands.Names{Options: []string{"DOMAIN"}, Others: []string{"STRATEGY", "SEED", "STRETCH", "POINTS", "COPIES", "SLOTS", "SPREAD", "SCATTER", "BOUND"}}
+	names.First(a.Peek())
 	for first := true; first || a.More(); first = false {
+		if !first {
+			names.Refuse(a)
+		}
 		u := placement.Unit{Name: a.String(), Capacity: readCapacity(a)}
 		if a.Is("DOMAIN") {
 			if u.Domain = a.String(); u.Domain == "" {

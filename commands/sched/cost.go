@@ -31,7 +31,7 @@ func costRows(read []commands.KeySpec) []commands.Command {
 	return []commands.Command{
 		{Name: "SCHED.COST", Arity: 2, Flags: commands.ReadOnly | commands.Blocking, Keys: read, Syntax: "key", Since: "0.1.0",
 			Cost:    "O(n) for n nodes, more if the cost is simulated; without blocking other commands",
-			Summary: "Returns the cost or reward per step of a schedule's policy, and a bound that no policy can beat.", Run: computeCost},
+			Summary: "Returns what a schedule's policy costs or earns in a step, which is counted in waiting items, earned interest or fresh copies, and a bound that no policy can beat.", Run: computeCost},
 		{Name: "SCHED.SIMULATE", Arity: -4, Flags: commands.ReadOnly | commands.Blocking, Keys: read,
 			Syntax: "key STEPS steps [SEED seed] [POLICY policy [policy ...]]", Since: "0.1.0",
 			Cost:    "O(n + steps log n) for n nodes and each policy, without blocking other commands",
@@ -81,9 +81,9 @@ func replyCost(r *commands.Reply, c schedule.Cost) {
 		r.Double(v)
 	}
 	if c.Rewards {
-		r.Map(6)
-	} else {
 		r.Map(7)
+	} else {
+		r.Map(8)
 	}
 	r.BulkString("policy")
 	r.BulkString(c.Policy)
@@ -100,6 +100,8 @@ func replyCost(r *commands.Reply, c schedule.Cost) {
 		figure("lb3", c.Bound)
 	}
 	figure("ratio", c.Ratio)
+	r.BulkString("counts")
+	r.BulkString(c.Counts)
 }
 
 // simulation is what SCHED.SIMULATE is asked for.
@@ -109,15 +111,19 @@ type simulation struct {
 	policies []scheduler.PolicySpec // none: all that suit
 }
 
+// readSimulation reads the options. POLICY may come again, which adds to the list.
 func readSimulation(a *commands.Args) (m simulation) {
+	var once commands.Once
 	for a.More() {
-		switch a.Word() {
+		if a.Is("POLICY") {
+			m.policies = readPolicies(a, m.policies)
+			continue
+		}
+		switch once.Word(a) {
 		case "STEPS":
 			m.steps = a.IntIn(1, maxSteps, errStepCount)
 		case "SEED":
 			m.seed = uint64(a.IntIn(0, math.MaxInt64, commands.ErrMustBePositive))
-		case "POLICY":
-			m.policies = readPolicies(a, m.policies)
 		default:
 			a.Syntax()
 		}

@@ -31,9 +31,9 @@ func Group() commands.Group {
 			Summary: "Returns what SCHED.NEXT would return, without changing anything.", Run: peek},
 		{Name: "SCHED.OBSERVE", Arity: -4, Flags: commands.Write, Keys: change, Syntax: "key node items [node items ...]",
 			Since: "0.1.0", Cost: "O(log n) for each node",
-			Summary: "Records what the probes of nodes found and ends their leases.", Run: observe},
+			Summary: "Records what the probes of nodes found and ends their leases. Nodes that are not leased are passed over, and returned.", Run: observe},
 		{Name: "SCHED.FAIL", Arity: -3, Flags: commands.Write, Keys: change, Syntax: "key node [node ...]", Since: "0.1.0",
-			Cost: "O(log n) for each node", Summary: "Cancels leases whose probes did not happen: the nodes are as they were before SCHED.NEXT.", Run: fail},
+			Cost: "O(log n) for each node", Summary: "Cancels leases whose probes did not happen: the nodes are as they were before SCHED.NEXT. Nodes that are not leased are passed over, and returned.", Run: fail},
 		{Name: "SCHED.INFO", Arity: 2, Flags: commands.ReadOnly | commands.Fast, Keys: read, Syntax: "key", Since: "0.1.0", Cost: "O(1)",
 			Summary: "Returns the parameters and the state of a schedule.", Run: info},
 		{Name: "SCHED.NODE", Arity: 3, Flags: commands.ReadOnly | commands.Fast, Keys: read, Syntax: "key node", Since: "0.1.0", Cost: "O(1)",
@@ -73,6 +73,8 @@ func wireError(err error) error {
 		return errMaxAge
 	case errors.Is(err, scheduler.ErrDecay):
 		return errDecay
+	case errors.Is(err, scheduler.ErrArrival):
+		return errArrival
 	}
 	return err
 }
@@ -112,8 +114,9 @@ func create(c *commands.Ctx) error {
 func readConfig(c *commands.Ctx) schedule.Config {
 	a, cfg, seeded := &c.Args, schedule.DefaultConfig(), false
 	cfg.Policy = ""
+	var once commands.Once
 	for a.More() {
-		switch a.Word() {
+		switch once.Word(a) {
 		case "POLICY":
 			name := a.String()
 			if spec, err := scheduler.PolicyNamed(name); err != nil {

@@ -23,6 +23,7 @@ const (
 	errCost       = commands.WireError("ERR cost must be from 1e-15 to 1e15")
 	errMaxAge     = commands.WireError("ERR maximum age is out of range")
 	errDecay      = commands.WireError("ERR the policy needs a DECAY greater than 0")
+	errArrival    = commands.WireError("ERR the policy needs an ARRIVAL")
 	errMillis     = commands.WireError("ERR milliseconds are out of range")
 	errExplore    = commands.WireError("ERR explored fraction must be from 0 to 1")
 	errTwice      = commands.WireError("ERR a node is named twice")

@@ -21,9 +21,9 @@ const (
 )
 
 func readPickOptions(a *commands.Args, f nextOrPeek) pickOptions {
-	o := pickOptions{lease: -1}
+	o, once := pickOptions{lease: -1}, commands.Once{}
 	for a.More() {
-		switch word := a.Word(); {
+		switch word := once.Word(a); {
 		case word == "COUNT":
 			o.count = int(a.IntIn(1, schedule.MaxCount, errCount))
 		case word == "LEASE" && f == forNext:

@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"errors"
 	"strconv"
 
 	"github.com/vigildb/vigil/commands"
@@ -9,8 +10,16 @@ import (
 	"github.com/vigildb/vigil/structures/schedule"
 )
 
-// Commands that name several nodes do all or nothing: they check every node
-// before they change the first.
+// Commands that name several nodes check all arguments before they change the
+// first node. SCHED.OBSERVE and SCHED.FAIL pass over nodes that are not leased, and
+// name them: a worker that is late with one probe does not lose the others.
+
+// nodeOptions are the options of SCHED.ADD. The others are of commands about nodes
+// that vigil may have later.
+func nodeOptions() commands.Names {
+	return commands.Names{Options: []string{"RATE", "WEIGHT", "DECAY", "ARRIVAL", "COST", "MAXAGE"},
+		Others: []string{"PRECISION", "RECALL", "GROUP", "DEADLINE", "AGE", "SEEN"}, Bare: true}
+}
 
 // readNumber reads a parameter of a node.
 func readNumber(a *commands.Args) float64 {
@@ -22,45 +31,44 @@ func readNumber(a *commands.Args) float64 {
 }
 
 // readNode reads a node of SCHED.ADD and the options after it, which change the
-// parameters that it has. An option's word is taken as a node only in first
-// place. s may be nil.
-func readNode(a *commands.Args, s *schedule.Schedule) (node []byte, p scheduler.Params) {
+// parameters that it has. s may be nil.
+func readNode(a *commands.Args, s *schedule.Schedule, names *commands.Names) (node []byte, p scheduler.Params) {
 	node = a.Bytes()
 	p = scheduler.DefaultParams()
 	if s != nil {
 		p, _ = s.Params(node)
 	}
-	for {
-		switch {
-		case a.Is("RATE"):
+	var once commands.Once
+	for names.Option(a.Peek()) {
+		switch once.Word(a) {
+		case "RATE":
 			p.Rate = readNumber(a)
-		case a.Is("WEIGHT"):
+		case "WEIGHT":
 			p.Weight = readNumber(a)
-		case a.Is("DECAY"):
+		case "DECAY":
 			p.Decay = readNumber(a)
-		case a.Is("ARRIVAL"):
+		case "ARRIVAL":
 			p.Arrival = readNumber(a)
-		case a.Is("COST"):
+		case "COST":
 			p.Cost = readNumber(a)
-		case a.Is("MAXAGE"):
+		case "MAXAGE":
 			p.MaxAge = a.IntIn(0, scheduler.MaxStep, errMaxAge)
-		default:
-			return node, p
 		}
 	}
+	return node, p
 }
 
 func add(c *commands.Ctx) error {
 	key := c.Args.Key()
 	s, ch, err := edit(c, key)
-	begin := c.Args
-	if err := checkNodes(&c.Args, s, err); err != nil {
+	begin, names := c.Args, nodeOptions()
+	if err := checkNodes(&c.Args, s, &names, err); err != nil {
 		return wireError(err)
 	}
 	c.Args = begin
 	added := 0
 	for c.Args.More() {
-		node, p := readNode(&c.Args, s)
+		node, p := readNode(&c.Args, s, &names)
 		created, err := s.Add(ch, node, p, c.Now)
 		if err != nil {
 			return wireError(err)
@@ -77,10 +85,14 @@ func add(c *commands.Ctx) error {
 // checkNodes reads the nodes of a SCHED.ADD and returns the first error that
 // they have: of the arguments, then err, which finding the schedule gave, then
 // of what the schedule says of a node.
-func checkNodes(a *commands.Args, s *schedule.Schedule, err error) error {
+func checkNodes(a *commands.Args, s *schedule.Schedule, names *commands.Names, err error) error {
 	added := 0
-	for a.More() {
-		node, p := readNode(a, s)
+	names.First(a.Peek())
+	for first := true; a.More(); first = false {
+		if !first {
+			names.Refuse(a)
+		}
+		node, p := readNode(a, s, names)
 		if err != nil || a.Err() != nil {
 			continue
 		}
@@ -126,30 +138,56 @@ func remove(c *commands.Ctx) error {
 	return nil
 }
 
-// checkLeases returns the error that stands in the way of ending the leases of
-// all nodes, which are every step-th of args.
-func checkLeases(s *schedule.Schedule, args [][]byte, step int, now int64) error {
-	var seen map[string]bool
+// leased returns which of the nodes, every step-th of args, are leased, by their
+// places in args, and the names of the others.
+func leased(s *schedule.Schedule, args [][]byte, step int, now int64) (held []int, late []string, err error) {
 	if len(args) > step {
-		seen = make(map[string]bool, len(args)/step)
+		seen := make(map[string]bool, len(args)/step)
+		for i := 0; i < len(args); i += step {
+			if seen[string(args[i])] {
+				return nil, nil, errTwice
+			}
+			seen[string(args[i])] = true
+		}
 	}
+	held = make([]int, 0, len(args)/step)
 	for i := 0; i < len(args); i += step {
-		if err := s.CheckLease(args[i], now); err != nil {
-			return wireError(err)
+		switch err := s.CheckLease(args[i], now); {
+		case err == nil:
+			held = append(held, i)
+		case len(args) > step && (errors.Is(err, schedule.ErrNotLeased) || errors.Is(err, schedule.ErrNoNode)):
+			late = append(late, string(args[i]))
+		default: // a call about one node that is late is an error
+			return nil, nil, wireError(err)
 		}
-		if seen == nil {
-			continue
-		}
-		if seen[string(args[i])] {
-			return errTwice
-		}
-		seen[string(args[i])] = true
 	}
-	return nil
+	return held, late, nil
+}
+
+// replyLeased replies to a call that has ended the leases of nodes: their number,
+// and if others were late an array of the number and the names of these.
+func replyLeased(c *commands.Ctx, event string, key []byte, ended int, late []string) {
+	if ended > 0 {
+		c.Notify(commands.EventModule, event, key)
+	}
+	if len(late) == 0 {
+		c.Reply.Int(int64(ended))
+		return
+	}
+	c.Reply.Array(1 + len(late))
+	c.Reply.Int(int64(ended))
+	for _, node := range late {
+		c.Reply.BulkString(node)
+	}
 }
 
 func observe(c *commands.Ctx) error {
 	key, pairs := c.Args.Key(), c.Args.Rest()
+	for i := 2; i < len(pairs); i += 2 {
+		if commands.EqualFold(pairs[i], "COST") { // an option that vigil may have later
+			return commands.ErrUnknownOption(pairs[i])
+		}
+	}
 	if len(pairs)%2 != 0 {
 		return commands.ErrArity(c.Command)
 	}
@@ -162,39 +200,41 @@ func observe(c *commands.Ctx) error {
 	if err != nil {
 		return err
 	}
-	if err := checkLeases(s, pairs, 2, c.Now); err != nil {
+	held, late, err := leased(s, pairs, 2, c.Now)
+	if err != nil {
 		return err
 	}
-	for i := 0; i < len(pairs); i += 2 {
+	for _, i := range held {
 		items, _ := commands.ParseFloat(pairs[i+1])
 		if err := s.Observe(ch, pairs[i], items, c.Now); err != nil {
 			return wireError(err)
 		}
 	}
-	c.Notify(commands.EventModule, "sched.observe", key)
-	c.Reply.Int(int64(len(pairs) / 2))
+	replyLeased(c, "sched.observe", key, len(held), late)
 	return nil
 }
 
 func fail(c *commands.Ctx) error {
 	key, nodes := c.Args.Key(), c.Args.Rest()
-	if err := c.Args.Done(); err != nil {
-		return err
+	for _, node := range nodes[1:] {
+		if commands.EqualFold(node, "RETRY") { // an option that vigil may have later
+			return commands.ErrUnknownOption(node)
+		}
 	}
 	s, ch, err := edit(c, key)
 	if err != nil {
 		return err
 	}
-	if err := checkLeases(s, nodes, 1, c.Now); err != nil {
+	held, late, err := leased(s, nodes, 1, c.Now)
+	if err != nil {
 		return err
 	}
-	for _, node := range nodes {
-		if err := s.Fail(ch, node, c.Now); err != nil {
+	for _, i := range held {
+		if err := s.Fail(ch, nodes[i], c.Now); err != nil {
 			return wireError(err)
 		}
 	}
-	c.Notify(commands.EventModule, "sched.fail", key)
-	c.Reply.Int(int64(len(nodes)))
+	replyLeased(c, "sched.fail", key, len(held), late)
 	return nil
 }
 
@@ -235,9 +275,10 @@ func replyFields(c *commands.Ctx, fields []schedule.Field) {
 const defaultScan = 10
 
 func readNodesOptions(a *commands.Args) (count int64, pattern []byte) {
+	var once commands.Once
 	count = defaultScan
 	for a.More() {
-		switch a.Word() {
+		switch once.Word(a) {
 		case "COUNT":
 			if count = a.Int(); a.Err() == nil && count < 1 {
 				a.Syntax()

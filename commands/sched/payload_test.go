@@ -72,7 +72,7 @@ func TestALoneNodeInAHighSlotIsRestoredInLittleRoom(t *testing.T) {
 	for _, policy := range scheduler.Policies() {
 		r.Call("DEL", "s", "far")
 		r.Call("SCHED.CREATE", "s", "SEED", "1", "POLICY", policy.Name)
-		r.Call("SCHED.ADD", "s", "node", "DECAY", "0.5")
+		r.Call("SCHED.ADD", "s", "node", "DECAY", "0.5", "ARRIVAL", "1")
 		good := dumped(r, "s")
 		headLen := int(good[0])
 		head, page := string(good[1:1+headLen]), string(good[3+headLen:])
@@ -168,7 +168,7 @@ func FuzzRestoreSchedule(f *testing.F) {
 	for i, policy := range []string{"index", "memoryless", "adaptive", "whittle"} {
 		key := fmt.Sprint("seed", i)
 		r.Call("SCHED.CREATE", key, "POLICY", policy, "SEED", "1")
-		r.Call("SCHED.ADD", key, "a", "b", "c")
+		r.Call("SCHED.ADD", key, "a", "ARRIVAL", "1", "b", "ARRIVAL", "1", "c", "ARRIVAL", "1")
 		r.Call("SCHED.NEXT", key, "COUNT", "2")
 		f.Add(dumped(r, key))
 	}
@@ -182,7 +182,7 @@ func FuzzRestoreSchedule(f *testing.F) {
 		if got != "+OK\r\n" {
 			t.Fatalf("RESTORE: got %q", got)
 		}
-		for _, call := range [][]string{{"SCHED.INFO", "k"}, {"SCHED.PEEK", "k", "COUNT", "4"}, {"SCHED.ADD", "k", "new"}, {"SCHED.NEXT", "k", "COUNT", "4"}} {
+		for _, call := range [][]string{{"SCHED.INFO", "k"}, {"SCHED.PEEK", "k", "COUNT", "4"}, {"SCHED.ADD", "k", "new", "ARRIVAL", "1"}, {"SCHED.NEXT", "k", "COUNT", "4"}} {
 			if got := r.Call(call...); strings.HasPrefix(got, "-"+string(commands.ErrInternal)) {
 				t.Fatalf("%v: got %q", call, got)
 			}

@@ -52,8 +52,8 @@ func TestFailedScheduleCommandsRecordNothing(t *testing.T) {
 	r.Call("SCHED.NEXT", "s", "COUNT", "2")
 	before := r.Journal()
 	for _, call := range []string{
-		"SCHED.CREATE s", "SCHED.ADD s c d COST 0", "SCHED.OBSERVE s a 1 c 1", "SCHED.OBSERVE s a 1 a 1",
-		"SCHED.FAIL s a c", "SCHED.FAIL s b b", "SCHED.NEXT s COUNT 0", "SCHED.PEEK s", "SCHED.INFO s", "SCHED.REM s c",
+		"SCHED.CREATE s", "SCHED.ADD s c d COST 0", "SCHED.OBSERVE s c 1 d 1", "SCHED.OBSERVE s a 1 a 1", "SCHED.OBSERVE s a 1 COST 2",
+		"SCHED.ADD s c PRIORITY 5", "SCHED.FAIL s c d", "SCHED.FAIL s a RETRY 5", "SCHED.FAIL s b b", "SCHED.NEXT s COUNT 0", "SCHED.PEEK s", "SCHED.INFO s", "SCHED.REM s c",
 	} {
 		r.Call(strings.Fields(call)...)
 	}
@@ -254,7 +254,8 @@ func TestChangesOfSchedulesArePublished(t *testing.T) {
 		{"SCHED.NEXT s COUNT 2", []string{"sched.next s"}},
 		{"SCHED.OBSERVE s a 1", []string{"sched.observe s"}},
 		{"SCHED.OBSERVE s a 1", nil}, // its lease has ended
-		{"SCHED.FAIL s b", []string{"sched.fail s"}},
+		{"SCHED.OBSERVE s a 1 x 1", nil},
+		{"SCHED.FAIL s a b", []string{"sched.fail s"}},
 		{"SCHED.REM s a x", []string{"sched.rem s"}},
 		{"SCHED.REM s a", nil},
 	} {

@@ -30,6 +30,11 @@ func ModelOf(p *scheduler.PolicySpec) Model {
 // Rewards says that the model is judged by what probes earn, not by what waits.
 func (m Model) Rewards() bool { return m != Queues }
 
+// Counts names what a cost or reward of the model is the number of.
+func (m Model) Counts() string {
+	return [...]string{Queues: "waiting items", Interest: "earned interest", Freshness: "fresh copies"}[m]
+}
+
 // Items says how items come.
 type Items uint8
 

@@ -4,16 +4,24 @@ import "github.com/vigildb/vigil/scheduler"
 
 // CheckAdd returns the error that Add of a node would. A caller that adds
 // several asks for each before it adds the first; it has to see to it that they
-// are not too many together.
+// are not too many together. A policy that needs an arrival rate gets one from
+// callers: without, ErrArrival is returned. Add takes such a node, since records of
+// earlier versions have them, and goes by the estimate of its rate.
 func (s *Schedule) CheckAdd(node []byte, p scheduler.Params) error {
 	if s.policyNum == 0 {
 		return ErrNotCreated
 	}
-	return s.checkNode(node, &p)
+	if err := s.checkNode(node, &p); err != nil {
+		return err
+	}
+	if s.needsArrival && p.Arrival == scheduler.Unknown {
+		return scheduler.ErrArrival
+	}
+	return nil
 }
 
 // CheckLease returns the error that Observe or Fail of a node would return,
-// regardless of was found: nil if its lease is running.
+// regardless of what was found: nil if its lease is running.
 func (s *Schedule) CheckLease(node []byte, nowMillis int64) error {
 	_, _, err := s.held(node, nowMillis)
 	return err

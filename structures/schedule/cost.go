@@ -124,6 +124,8 @@ type Cost struct {
 	// for the chance in what Simulate measures. 0 if the bound is 0: no node is
 	// ever probed.
 	Ratio float64
+	// Counts names what Value is the number of, each times WEIGHT/COST.
+	Counts string
 }
 
 // Limits of what Cost does: a formula or a bound is O(n), and the rest is bounded
@@ -222,7 +224,7 @@ func (n *Snapshot) simulated(ctx context.Context, p scheduler.PolicySpec, steps,
 
 // judged compares a cost with the bounds.
 func (n *Snapshot) judged(c Cost, b sim.Bounds) Cost {
-	c.Rewards, c.LB1, c.Bound = n.model.Rewards(), b.LB1, b.Best()
+	c.Rewards, c.LB1, c.Bound, c.Counts = n.model.Rewards(), b.LB1, b.Best(), n.model.Counts()
 	if c.Bound > 0 {
 		c.Ratio = c.Value / c.Bound
 	}

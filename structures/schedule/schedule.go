@@ -14,8 +14,10 @@ type Schedule struct {
 	policyNum byte // 0: not created yet
 	estNum    byte
 	memo      int // length of a node's memo, if it has one
-	check     func(*scheduler.Params) error
-	estimator scheduler.Estimator
+	// needsArrival: see CheckAdd.
+	needsArrival bool
+	check        func(*scheduler.Params) error
+	estimator    scheduler.Estimator
 
 	clock    clock
 	calls    uint64 // NEXT calls so far; seeds the draws of the next one
@@ -79,7 +81,7 @@ func (s *Schedule) Create(ch *structures.Change, c Config, nowMillis int64) erro
 func (s *Schedule) configure(c Config, p scheduler.PolicySpec, e scheduler.EstimatorSpec) {
 	c.Policy, c.Estimator = p.Name, e.Name
 	s.config, s.policyNum, s.estNum = c, p.Number, e.Number
-	s.check, s.memo = p.Check, p.Memo
+	s.check, s.memo, s.needsArrival = p.Check, p.Memo, p.Arrival
 	s.policy, s.estimator = p.New(), e.New(c.Window)
 	s.attached = false
 	s.table.Probes = c.Probes
