@@ -48,7 +48,7 @@ run: ## build and run the server (PORT=6379, data in ./data)
 
 group: ## build and run three servers with the same data on GROUP_PORT (7001) and the next two ports; VIEW=cluster for clients of Redis Cluster, with GROUPS=3 as three masters
 	@$(BUILD) -o $(BIN)/ ./cmd/vigil-server
-	@.ci/group $(BIN)/vigil-server $(GROUP_PORT) data "$(VIEW)" "$(GROUPS)"
+	@bash .ci/group $(BIN)/vigil-server $(GROUP_PORT) data "$(VIEW)" "$(GROUPS)"
 
 demo: ## the session store as a shop in the browser, on DEMO_PORT (8080), data in ./data/demo
 	@$(BUILD) -o $(BIN)/ ./cmd/vigil-server

@@ -1,7 +1,7 @@
 // Demo runs the shop as a whole: vigil, the session microservice and the shop itself,
-// whose programs lie beside its own. It prints the address, and ends all three, in the
-// reverse order, on Ctrl-C. A program that ends before, since somebody tries out what
-// happens then, is started again after a while.
+// whose programs lie beside its own. It prints the addresses of the shop and of vigil's
+// window, and what to kill to see what happens then, and ends all three, in the
+// reverse order, on Ctrl-C. A program that ends before is started again after a while.
 package main
 
 import (
@@ -34,7 +34,7 @@ const (
 )
 
 func main() {
-	port := flag.Int("port", 8080, "`PORT` of the shop on localhost; vigil gets the one after it")
+	port := flag.Int("port", 8080, "`PORT` of the shop on localhost; vigil gets the one after it, and its window the next")
 	dir := flag.String("dir", filepath.Join("data", "demo"), "`DIR` for data and logs")
 	absence := flag.Duration("absence", 10*time.Second, "how long a program that was killed stays away")
 	flag.Parse()
@@ -64,6 +64,7 @@ type program struct {
 	name    string // of the process and of its log
 	file    string // in bin
 	without string // what is to be seen without it
+	again   string // what is to be seen then
 	args    []string
 	ready   func(context.Context) error // nil when it is of use
 }
@@ -71,10 +72,11 @@ type program struct {
 func (d demo) programs(rdb *redis.Client) []program {
 	vigil, shop := d.address(1), d.address(0)
 	return []program{
-		{"vigil", "vigil-server", "pages say that the store is away", []string{"--port", strconv.Itoa(d.port + 1), "--bind", "127.0.0.1", "-::1", "--dir", filepath.Join(d.dir, "vigil")},
+		{"vigil", "vigil-server", "pages say that the store is away", ", and everybody is signed in as before", []string{"--port", strconv.Itoa(d.port + 1), "--bind", "127.0.0.1", "-::1", "--dir", filepath.Join(d.dir, "vigil"),
+			"--http-port", strconv.Itoa(d.port + 2)},
 			func(ctx context.Context) error { return rdb.Ping(ctx).Err() }},
-		{"microservice", "vigil-session", "pages are marked as degraded, and go on", []string{"--addr", vigil, "--config", d.config()}, func(ctx context.Context) error { return listening(ctx, rdb) }},
-		{"shop", "shop", "there are no pages", []string{"-addr", vigil, "-listen", shop}, func(ctx context.Context) error { return opened(ctx, "http://"+shop) }},
+		{"microservice", "vigil-session", "pages are marked as degraded, and go on", "", []string{"--addr", vigil, "--config", d.config()}, func(ctx context.Context) error { return listening(ctx, rdb) }},
+		{"shop", "shop", "there are no pages", "", []string{"-addr", vigil, "-listen", shop}, func(ctx context.Context) error { return opened(ctx, "http://"+shop) }},
 	}
 }
 
@@ -136,13 +138,18 @@ func run(ctx context.Context, w io.Writer, d demo) (err error) {
 			return unlessEnding(ctx, err)
 		}
 	}
-	fmt.Fprintf(w, "\n  The shop is open:  http://%s\n  its store:         redis-cli -p %d\n  data and logs:     %s\n\n  Ctrl-C ends it.\n",
-		d.address(0), d.port+1, d.dir)
-	return unlessEnding(ctx, d.watch(ctx, w, all, ended, begin))
+	fmt.Fprintf(w, "\n  The shop is open:  http://%s\n  its store:         redis-cli -p %d\n  the store inside:  http://%s\n  data and logs:     %s\n",
+		d.address(0), d.port+1, d.address(2), d.dir)
+	fmt.Fprintf(w, "\n  Kill a program from another terminal, and look at the shop. It starts again in %s.\n", d.absence)
+	for i, p := range all {
+		fmt.Fprintf(w, "    kill -9 %d   # %s: %s\n", running[i].ID(), p.name, p.without)
+	}
+	fmt.Fprint(w, "\n  Ctrl-C ends it.\n")
+	return unlessEnding(ctx, d.watch(ctx, w, all, ended, begin, func(i int) int { return running[i].ID() }))
 }
 
 // watch starts programs again that have ended, until ctx ends or one cannot be started.
-func (d demo) watch(ctx context.Context, w io.Writer, all []program, ended <-chan int, begin func(int) error) error {
+func (d demo) watch(ctx context.Context, w io.Writer, all []program, ended <-chan int, begin func(int) error, id func(int) int) error {
 	for {
 		var i int
 		select {
@@ -161,7 +168,7 @@ func (d demo) watch(ctx context.Context, w io.Writer, all []program, ended <-cha
 		if err := begin(i); err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "%s is there again.\n", all[i].name)
+		fmt.Fprintf(w, "%s is there again%s. To kill it: kill -9 %d\n", all[i].name, all[i].again, id(i))
 	}
 }
 
@@ -175,7 +182,7 @@ func unlessEnding(ctx context.Context, err error) error {
 
 // prepare says what would keep the programs from starting, in words that help.
 func (d demo) prepare() error {
-	for offset, what := range []string{"the shop", "vigil"} {
+	for offset, what := range []string{"the shop", "vigil", "vigil's window"} {
 		l, err := net.Listen("tcp", d.address(offset))
 		if err != nil {
 			return fmt.Errorf("port %d, for %s, cannot be had (%w); choose another: make demo DEMO_PORT=9090", d.port+offset, what, err)
