@@ -76,7 +76,7 @@ func debugRows() []commands.Command {
 		{Name: "DEBUG CONFIG-REWRITE-FORCE-ALL", Arity: 2, Flags: debugFlags, Since: "1.0.0", Cost: "O(n) for n parameters",
 			Summary: "Writes all parameters into the configuration file, those with default values too.", Run: configRewrite(true)},
 		{Name: "DEBUG CHANGE-REPL-ID", Arity: 2, Flags: debugFlags, Since: "1.0.0", Cost: "O(1)",
-			Summary: "Does nothing, because there is no replication.", Run: replyOK},
+			Summary: "Does nothing, because no server replicates from this one by an ID.", Run: replyOK},
 		{Name: "DEBUG JMAP", Arity: 2, Flags: debugFlags, Since: "1.0.0", Cost: "O(1)",
 			Summary: "Does nothing.", Run: replyOK},
 		commands.Help("DEBUG", "1.0.0", debugFlags),

@@ -64,7 +64,7 @@ func sections() []section {
 		{"Memory", "", memoryRows()},
 		{"Encodings", "", encodingsRows()},
 		{"Monitoring", "", watchingRows()},
-		{"Replication", "vigil has no replication.", replicationRows()},
+		{"Replication", "A group of machines takes the place of replication (`cluster-members`, docs/cluster.md).", replicationRows()},
 		{"Group of machines", "", groupRows()},
 		{"Cluster mode", "What `cluster-view` shows of a group needs none of these.", clusterRows()},
 		{"Files of Redis", "vigil writes neither an append-only file nor an RDB file.", journalRows()},

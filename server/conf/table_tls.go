@@ -54,7 +54,7 @@ func tlsRows() []directive {
 			doc: "Key of that certificate."},
 		{name: "tls-client-key-file-pass", kind: text(), def: "", flags: sensitive, effect: inert,
 			doc: "Passphrase of that key."},
-		{name: "tls-replication", kind: yesNo(), def: "no", effect: absent, instead: noReplicas,
+		{name: "tls-replication", kind: yesNo(), def: "no", effect: absent, instead: noEncrypted,
 			doc: "Encrypt replication."},
 		{name: "tls-cluster", kind: yesNo(), def: "no", flags: settled,
 			doc: "The members of a group connect to each other with TLS, with the server's certificate on both sides, which has to lead to `tls-ca-cert-file` or `tls-ca-cert-dir`. The same on all of them.",

@@ -10,9 +10,9 @@ import (
 )
 
 // Copy copies the keys that match a pattern from one server to another, with their
-// expiries, and returns the names of those that the other does not take: vigil
-// has no sets, sorted sets and streams yet. What changes during the copy may be
-// copied as it was before or after.
+// expiries, and returns the names of those that the other refuses, as vigil does
+// with types of modules other than Bloom filters. What changes during the copy may
+// be copied as it was before or after.
 func Copy(ctx context.Context, from, to *redis.Client, pattern string) (refused []string, err error) {
 	keys := from.Scan(ctx, 0, pattern, 1000).Iterator()
 	for keys.Next(ctx) {
@@ -35,7 +35,7 @@ func Copy(ctx context.Context, from, to *redis.Client, pattern string) (refused 
 		err = to.RestoreReplace(ctx, keys.Val(), ttl, dump.Val()).Err()
 		var reply redis.Error
 		switch {
-		case errors.As(err, &reply) && strings.Contains(reply.Error(), "Bad data format"):
+		case errors.As(err, &reply) && strings.HasPrefix(reply.Error(), "ERR "):
 			refused = append(refused, keys.Val())
 		case err != nil:
 			return refused, err
