@@ -57,7 +57,7 @@ func (s *Store) Close() error {
 
 // unwritten returns why changes were not written at the end, and how many.
 func (s *Store) unwritten() error {
-	err := s.diskError()
+	err := s.DiskError()
 	if lost := s.journal.Newest() - s.Synced(); err != nil && lost > 0 {
 		return fmt.Errorf("%d changes are lost: %w", lost, err)
 	}
@@ -67,7 +67,7 @@ func (s *Store) unwritten() error {
 // tidy empties the journal before an orderly end, as far as there is time, so
 // that the next Open has little to replay. Nothing depends on it.
 func (s *Store) tidy() {
-	if s.opts.InMemory || s.log.Bytes() < tidyFrom || s.diskError() != nil {
+	if s.opts.InMemory || s.log.Bytes() < tidyFrom || s.DiskError() != nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), tidyBudget)
@@ -81,7 +81,7 @@ func (s *Store) tidy() {
 // reading its log at the next Open. It waits no longer than until over: a disk
 // that does not take it has everything in the log.
 func (s *Store) flushLog(over <-chan time.Time) {
-	if s.diskError() != nil {
+	if s.DiskError() != nil {
 		return
 	}
 	flushed, err := s.flush()

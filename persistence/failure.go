@@ -27,11 +27,11 @@ func (s *Store) WriteError() error {
 	if s.member.follows() {
 		return ErrNotLeader
 	}
-	return s.diskError()
+	return s.DiskError()
 }
 
-// diskError returns why the disk cannot be written, nil if it can.
-func (s *Store) diskError() error {
+// DiskError returns why the disk cannot be written, nil if it can, whoever leads.
+func (s *Store) DiskError() error {
 	if err := s.brokenErr(); err != nil {
 		return err
 	}

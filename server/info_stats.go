@@ -48,7 +48,7 @@ func infoPersistence(t *infoText) {
 	field(t, "aof_last_cow_size", 0)
 	field(t, "module_fork_in_progress", 0)
 	field(t, "module_fork_last_cow_size", 0)
-	field(t, "aof_last_write_status", status(t.srv.store.WriteError() != nil))
+	field(t, "aof_last_write_status", status(t.srv.store.DiskError() != nil))
 	field(t, "aof_current_size", st.JournalBytes)
 	field(t, "aof_buffer_length", st.PendingBytes)
 	field(t, "vigil_in_memory", number(t.srv.opts.InMemory))

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"errors"
 	"net"
 
 	"github.com/vigildb/vigil/commands"
@@ -31,16 +30,4 @@ func (srv *Server) DialObserver(name string) (net.Conn, error) {
 		return nil, ErrClosed
 	}
 	return client, nil
-}
-
-// ErrLoading is returned by Health until Load is done.
-var ErrLoading = errors.New("server: loading the data")
-
-// Health returns nil if the server accepts reads and writes, ErrLoading while
-// it loads, and otherwise the reason why the disk cannot be written.
-func (srv *Server) Health() error {
-	if srv.loading.Load() {
-		return ErrLoading
-	}
-	return srv.store.WriteError()
 }

@@ -30,7 +30,6 @@ type figures struct {
 	levels    []level
 	slowLen   int64
 	slow      []slowEntry // the newest first
-	health    error
 	history   []server.Sample
 	sampled   time.Time // the last of the history
 }
@@ -68,7 +67,7 @@ type snapshot struct {
 // current are the figures, a second old at most.
 func (w *Window) current() (*figures, error) {
 	return w.figures.get(w.now(), func() (*figures, error) {
-		f := &figures{at: w.now(), health: w.srv.Health()}
+		f := &figures{at: w.now()}
 		answers, err := w.observer.ask(answerTime, 0, call{"INFO", "everything"},
 			call{"SLOWLOG", "LEN"}, call{"SLOWLOG", "GET", strconv.Itoa(slowShown)})
 		if err != nil {

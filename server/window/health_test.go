@@ -72,7 +72,7 @@ func TestHealthTellsOfAFailedDisk(t *testing.T) {
 		t.Errorf("without: %d %q", status, body)
 	}
 	r.later(figuresAge)
-	if status, body = r.ask(request("/", login)); status != http.StatusOK || !strings.Contains(body, "refuses writes: ") {
+	if status, body = r.ask(request("/", login)); status != http.StatusOK || !strings.Contains(body, "writes are refused: the disk fails: ") {
 		t.Errorf("the page: %d %s", status, body)
 	}
 	r.later(figuresAge)

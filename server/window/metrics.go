@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/vigildb/vigil/server"
 	"github.com/vigildb/vigil/server/conf"
 )
 
@@ -73,6 +74,7 @@ var (
 
 	descVigil      = describe("vigil_info", "What the server is.", "version", "go_version", "appendfsync", "maxmemory_policy")
 	descHealthy    = describe("vigil_healthy", "1 if /healthz returns 200.")
+	descLeader     = describe("vigil_leader", "1 if the server leads its group, or is alone.")
 	descLevelCount = describe("vigil_level_tables", "Tables in a level of Pebble.", "level")
 	descLevelBytes = describe("vigil_level_bytes", "Bytes in a level of Pebble.", "level")
 	descSnapshots  = describe("vigil_snapshots", "Snapshots that are kept.")
@@ -90,7 +92,7 @@ var (
 	descFound     = describe("vigil_discovered_keys", "Schedules and placement maps found so far.", "type")
 	allWithLabels = []*prometheus.Desc{descUp, descScrape, descError, descStart, descInstance, descCalls, descDuration, descRejected,
 		descFailed, descErrors, descKeys, descExpiring, descTTL, descSlowLen, descSlowID, descSlowLast, descMaxClients, descMaxMemory,
-		descIOThreads, descOutput, descOvercome, descVigil, descHealthy, descLevelCount, descLevelBytes, descSnapshots, descNewest,
+		descIOThreads, descOutput, descOvercome, descVigil, descHealthy, descLeader, descLevelCount, descLevelBytes, descSnapshots, descNewest,
 		descOldest, descConns, descNodes, descLeased, descHanded, descObserved, descLost, descUnits, descVersion, descFound}
 )
 
@@ -123,6 +125,7 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	s, began := sink(ch), time.Now()
 	f, err := c.w.current()
 	s.put(descHealthy, truth(c.w.srv.Health() == nil))
+	s.put(descLeader, truth(c.w.srv.Role() != server.RoleFollower))
 	s.put(descConns, float64(len(c.w.slots)))
 	s.put(descUp, truth(err == nil))
 	if err != nil {

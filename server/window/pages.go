@@ -50,23 +50,43 @@ func (w *Window) Handler() http.Handler {
 	return w.guard(mux)
 }
 
-// answerHealth reports to a load balancer whether the server accepts reads and
-// writes. The detailed reason is shown only to requests with the password.
+// answerHealth reports to a load balancer whether the server does what its role asks for, and with
+// ?leader whether it is to get writes. The detailed reason is shown only to requests with the password.
 func (w *Window) answerHealth(rw http.ResponseWriter, r *http.Request) {
-	status, text := http.StatusOK, "ok"
-	switch err := w.srv.Health(); {
-	case err == nil:
-	case errors.Is(err, server.ErrLoading):
-		status, text = http.StatusServiceUnavailable, "loading the data"
-	default:
-		status, text = http.StatusServiceUnavailable, "writes are refused: the disk fails"
-		if w.knows(r) {
-			text += ": " + err.Error()
+	ask := w.srv.Health
+	if r.URL.Query().Has("leader") {
+		ask = w.srv.Leads
+	}
+	status, text, role := http.StatusOK, "ok", w.srv.Role()
+	if role != server.RoleAlone {
+		text += ": " + string(role)
+	}
+	if err := ask(); err != nil {
+		status, text = http.StatusServiceUnavailable, complaint(err, w.knows(r))
+		if role != server.RoleAlone {
+			text = string(role) + ": " + text
 		}
 	}
 	rw.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	rw.WriteHeader(status)
 	fmt.Fprintln(rw, text)
+}
+
+// complaint is the text of an error of Health or Leads. Only some are to see its details.
+func complaint(err error, details bool) string {
+	text := "writes are refused: the disk fails"
+	for _, known := range []error{server.ErrLoading, server.ErrNoLeader, server.ErrBehind, server.ErrLeft, server.ErrFollows} {
+		if errors.Is(err, known) {
+			if !details {
+				err = known
+			}
+			return strings.TrimPrefix(err.Error(), "server: ")
+		}
+	}
+	if details {
+		text += ": " + err.Error()
+	}
+	return text
 }
 
 // page is what every page has, and in Body what is its own.
@@ -144,6 +164,9 @@ func (w *Window) show(name string, t *template.Template, build func(*http.Reques
 func (w *Window) head(p *page) error {
 	health := w.srv.Health()
 	p.Well, p.Health = health == nil, "takes reads and writes"
+	if w.srv.Role() == server.RoleFollower {
+		p.Health = "follows the leader of its group"
+	}
 	f, err := w.current()
 	if err != nil {
 		p.Well, p.Health = false, "does not answer"
@@ -154,7 +177,7 @@ func (w *Window) head(p *page) error {
 	case errors.Is(health, server.ErrLoading):
 		p.Health = "loading, " + f.info["loading_loaded_perc"] + " %"
 	case health != nil:
-		p.Health = "refuses writes: " + health.Error()
+		p.Health = complaint(health, true)
 	}
 	p.Version = f.info["vigil_version"]
 	p.Up = span(f.number("uptime_in_seconds"))
