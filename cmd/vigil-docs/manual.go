@@ -22,8 +22,8 @@ var options = [...]struct{ name, doc string }{
 var signalTexts = [...]struct{ name, doc string }{
 	{"SIGTERM, SIGINT", "Shut the server down after writing everything acknowledged. A second SIGTERM has no effect."},
 	{"SIGINT during the shutdown", "Ends the process at once. It loses what a crash would lose."},
-	{"SIGHUP", "Reads the certificates of TLS again, which new connections use. If they cannot be used, the log says why and nothing changes."},
-	{"SIGPIPE, SIGUSR1, SIGUSR2, SIGXFSZ", "Are ignored. A log file that is renamed is still written to."},
+	{"SIGHUP", "Opens the file of logfile again, for programs that rotate it, and reads the certificates of TLS again, which new connections use. If a file cannot be opened or used, the log says why and nothing changes."},
+	{"SIGPIPE, SIGUSR1, SIGUSR2, SIGXFSZ", "Are ignored."},
 }
 
 // exitTexts describes the values of the exit status.

@@ -80,8 +80,18 @@ func run(args []string, stdin io.Reader, stdout io.Writer) error {
 		}
 		return err
 	}
+	return begin(mode, args, stdin, stdout)
+}
+
+// begin reads the configuration and does what it and the modes ask for. Errors are for the standard error, and those of a
+// start are in the logfile as well.
+func begin(mode modes, args []string, stdin io.Reader, stdout io.Writer) error {
 	config, err := conf.Load(args, stdin)
 	if err != nil {
+		var bad *conf.LoadError
+		if errors.As(err, &bad) && !mode.check {
+			logFatal(bad.LogFile, err)
+		}
 		return err
 	}
 	set := config.Settings()
@@ -90,30 +100,24 @@ func run(args []string, stdin io.Reader, stdout io.Writer) error {
 	}
 	if mode.snapshot != "" {
 		if _, err := restore(mode.snapshot, set.Dir, stdout, os.Stderr); err != nil {
+			logFatal(set.LogFile, err)
 			return err
 		}
 	}
-	out, err := logFile(set.LogFile, stdout)
+	out, err := openLog(set.LogFile, stdout, func() conf.LogLevel { return config.Settings().LogLevel })
 	if err != nil {
 		return err
 	}
-	log := slog.New(newLogHandler(out))
-	return advise(serve(config, mode, log, catchSignals()), set.Dir)
-}
-
-func logFile(path string, stdout io.Writer) (io.Writer, error) {
-	if path == "" {
-		return stdout, nil
+	if err := advise(serve(config, mode, out, catchSignals()), set.Dir); err != nil {
+		logFatal(set.LogFile, err)
+		return err
 	}
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("open the log: %w", err)
-	}
-	return f, nil
+	return nil
 }
 
 // serve runs the server until a signal or SHUTDOWN ends it.
-func serve(config *conf.Config, mode modes, log *slog.Logger, sig *signals) error {
+func serve(config *conf.Config, mode modes, out *logHandler, sig *signals) error {
+	log := slog.New(out)
 	log.Info(fmt.Sprintf("vigil %s is starting, PID: %d", server.Version, os.Getpid()))
 	set := config.Settings()
 	for _, w := range append(config.Warnings(), warnings(set)...) {
@@ -149,7 +153,7 @@ func serve(config *conf.Config, mode modes, log *slog.Logger, sig *signals) erro
 		return errors.Join(err, srv.Close())
 	}
 	defer writePidFile(set.PidFile, log)()
-	if err := attend(srv, data, group, config, log, sig); err != nil {
+	if err := attend(srv, data, group, config, out, sig); err != nil {
 		return errors.Join(err, view.Close(), srv.Close())
 	}
 	notifySupervisor(set, "STOPPING=1", log)
@@ -191,8 +195,8 @@ func (l *loading) wait(d time.Duration) {
 }
 
 // attend waits for the data, and then until the server is to be closed.
-func attend(srv *server.Server, data *loading, group membership.Member, config *conf.Config, log *slog.Logger, sig *signals) error {
-	loaded := data.done
+func attend(srv *server.Server, data *loading, group membership.Member, config *conf.Config, out *logHandler, sig *signals) error {
+	log, loaded := slog.New(out), data.done
 	for ready := false; ; {
 		how, name := conf.ShutdownFlags(0), "SHUTDOWN"
 		select {
@@ -206,7 +210,7 @@ func attend(srv *server.Server, data *loading, group membership.Member, config *
 			go newMemory(func() int64 { return config.Settings().MaxMemory }).watch(srv.ShutdownRequested()) // or until the process ends
 			continue
 		case <-sig.reload:
-			reload(srv, group, config, log)
+			reload(srv, group, config, out)
 			continue
 		case <-sig.terminate:
 			how, name = config.Settings().ShutdownOnSigterm, "SIGTERM"
@@ -227,9 +231,17 @@ func attend(srv *server.Server, data *loading, group membership.Member, config *
 	}
 }
 
-// reload reads the certificates again, without which SIGHUP means nothing.
-func reload(srv *server.Server, g membership.Member, config *conf.Config, log *slog.Logger) {
-	set := config.Settings()
+// reload does what SIGHUP asks for: it opens the logfile again and reads the certificates again, as far as there are
+// some.
+func reload(srv *server.Server, g membership.Member, config *conf.Config, out *logHandler) {
+	log, set := slog.New(out), config.Settings()
+	if set.LogFile != "" {
+		if err := out.reopen(); err != nil {
+			log.Warn(err.Error())
+		} else {
+			log.Info("The log file was opened again")
+		}
+	}
 	if set.TLSPort == 0 && !g.Encrypted() {
 		return
 	}

@@ -38,7 +38,7 @@ func TestUnitFileStartsAServerThatTellsSystemd(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{"Service.Type": "notify", "Service.UMask": "0077", "Service.ProtectSystem": "strict",
-		"Service.StateDirectory": "vigil", "Service.Restart": "on-failure", "Service.KillSignal": "SIGTERM", "Unit.StartLimitBurst": "5"} {
+		"Service.StateDirectory": "vigil", "Service.LogsDirectory": "vigil", "Service.ExecReload": "/bin/kill -HUP $MAINPID", "Service.Restart": "on-failure", "Service.KillSignal": "SIGTERM", "Unit.StartLimitBurst": "5"} {
 		if keys[name] != want {
 			t.Errorf("%s is %q, want %q", name, keys[name], want)
 		}
@@ -59,6 +59,22 @@ func TestUnitFileStartsAServerThatTellsSystemd(t *testing.T) {
 	}
 	if s := config.Settings(); s.Supervised != conf.SupervisedSystemd || s.Daemonize || len(config.Warnings()) > 0 {
 		t.Errorf("the unit starts a server with %+v, %q", s, config.Warnings())
+	}
+}
+
+// The log that the unit lets the server write is the one that is rotated, and the server is told.
+func TestRotationOfTheLogReachesTheServer(t *testing.T) {
+	stanza := packaged(t, "debian/logrotate")
+	for _, want := range []string{"/var/log/vigil/*.log {", "systemctl reload vigil.service", "su vigil vigil", "nocreate"} {
+		if !strings.Contains(stanza, want) {
+			t.Errorf("no %q in the stanza:\n%s", want, stanza)
+		}
+	}
+	if !strings.Contains(packaged(t, "debian/nfpm.yaml"), "debian/logrotate\n    dst: /etc/logrotate.d/vigil\n    type: config") {
+		t.Error("the package does not have the stanza")
+	}
+	if !strings.Contains(packaged(t, "debian/postrm"), "/var/log/vigil") {
+		t.Error("a purge leaves the logs")
 	}
 }
 

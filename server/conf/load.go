@@ -29,6 +29,9 @@ type LoadError struct {
 	Line   int    // from 1; 0 if the file could not be read
 	Text   string // the line
 	Reason string
+	// LogFile is the file to which the mistake belongs beside the standard error, as far as one can be
+	// found in what was read; "" is none.
+	LogFile string
 }
 
 // Error is one line.
@@ -85,35 +88,64 @@ func (e *LoadError) hideSecrets(c *Config) {
 // File, standard input and options are read in this order, and what comes
 // later wins; "save" lines add up. Errors are *LoadError.
 func Load(args []string, stdin io.Reader) (*Config, error) {
+	var in sources
+	in.file, in.piped, in.options = splitArgs(args)
 	c := New()
 	l := newLoader(c)
-	name, fromStdin, options := splitArgs(args)
-	if name != "" {
-		path, err := filepath.Abs(name)
-		if err != nil {
-			return nil, &LoadError{File: name, Reason: err.Error()}
-		}
-		c.file = path
-		if err := l.file(path, 0); err != nil {
-			return nil, err
-		}
+	in.stdin = stdin
+	err := in.read(l)
+	if err == nil {
+		err = l.finish()
 	}
-	if fromStdin {
-		text, err := io.ReadAll(io.LimitReader(stdin, maxFileSize))
-		if err != nil {
-			return nil, &LoadError{File: "standard input", Reason: err.Error()}
-		}
-		if err := l.text("standard input", text, 0); err != nil {
-			return nil, err
-		}
+	var bad *LoadError
+	if errors.As(err, &bad) {
+		bad.LogFile = in.logFile()
 	}
-	if err := l.text(commandLine, []byte(options), 0); err != nil {
-		return nil, err
-	}
-	if err := l.finish(); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	return c, nil
+}
+
+// sources are what a configuration is read from, in this order.
+type sources struct {
+	file    string // "" for none
+	piped   bool   // stdin counts
+	stdin   io.Reader
+	text    []byte // that stdin had
+	options string
+}
+
+func (in *sources) read(l *loader) error {
+	if in.file != "" {
+		path, err := filepath.Abs(in.file)
+		if err != nil {
+			return &LoadError{File: in.file, Reason: err.Error()}
+		}
+		l.c.file = path
+		if err := l.file(path, 0); err != nil && !l.lenient {
+			return err
+		}
+	}
+	if in.piped && !l.lenient {
+		text, err := io.ReadAll(io.LimitReader(in.stdin, maxFileSize))
+		if err != nil {
+			return &LoadError{File: "standard input", Reason: err.Error()}
+		}
+		in.text = text
+	}
+	if err := l.text("standard input", in.text, 0); err != nil {
+		return err
+	}
+	return l.text(commandLine, []byte(in.options), 0)
+}
+
+// logFile returns the last logfile of a configuration with mistakes, before them or behind.
+func (in *sources) logFile() string {
+	l := newLoader(New())
+	l.lenient = true
+	_ = in.read(l) // mistakes are passed over
+	return l.c.mu.values[l.c.index["logfile"]].text
 }
 
 // ReadFile reads a file of at most 16 MiB. The text of an error is the system's.
@@ -170,6 +202,9 @@ type loader struct {
 	seen map[int]bool // rows that were set
 	// at is where each row was set last, for what can be judged only at the end.
 	at map[int]*LoadError
+	// lenient reads only the lines of a logfile and of includes, and passes over mistakes.
+	lenient bool
+	files   int // that were read
 	// table tries out the renamed commands; nil until there is one.
 	table *commands.Table
 }
@@ -203,7 +238,13 @@ func (l *loader) said(name, text string) bool {
 	return l.seen[row] && l.c.mu.values[row].text == text
 }
 
+// maxLenient is how many files are read leniently: some may include each other.
+const maxLenient = 100
+
 func (l *loader) file(path string, depth int) error {
+	if l.files++; l.lenient && l.files > maxLenient {
+		return nil
+	}
 	text, err := l.read(path)
 	if err != nil {
 		return &LoadError{File: path, Reason: err.Error()}
@@ -219,6 +260,12 @@ func (l *loader) text(source string, text []byte, depth int) error {
 			continue
 		}
 		at := &LoadError{File: source, Line: number + 1, Text: trimmed}
+		if l.lenient {
+			if words := strings.Fields(strings.ToLower(trimmed)); words[0] == "logfile" || words[0] == "include" {
+				_ = l.line(at, depth)
+			}
+			continue
+		}
 		err := l.line(at, depth)
 		var inner *LoadError
 		if errors.As(err, &inner) {

@@ -73,7 +73,7 @@ func processRows() []directive {
 			doc: "Minimum level of logged messages.",
 			set: func(s *Settings, v value) { s.LogLevel = LogLevel(v.n) }},
 		{name: "logfile", kind: text(), def: "", flags: immutable,
-			doc: "File to log to; empty for standard output.",
+			doc: "File to log to; empty for standard output. SIGHUP opens it again, for programs that rotate it. Errors that end a start are in it, and on standard error.",
 			set: func(s *Settings, v value) { s.LogFile = v.text }},
 		{name: "databases", kind: integer(1, math.MaxInt32), def: "16", flags: immutable,
 			doc: "Number of databases.",
