@@ -39,6 +39,7 @@ func loseSecond(t *testing.T, args ...string) (s *shardServers, lost string) {
 func TestLostGroupIsBuriedAndStaysSo(t *testing.T) {
 	t.Parallel()
 	s, lost := loseSecond(t)
+	says(t, s.up[0].p, "the group of "+s.address(1)+" ("+lost+") was buried at ")
 	s.want(0, "VIGIL.CLUSTER BURY "+lost+" LOSE-WRITES", "ERR the group lies buried")
 	s.want(0, "CLUSTER FORGET "+lost, "OK")
 	s.lacks(0, 1)
@@ -54,6 +55,9 @@ func TestLostGroupIsBuriedAndStaysSo(t *testing.T) {
 	s.run(0, "--cluster-enabled", "yes").await(t)
 	s.until(0, "GET b", "kept")
 	s.lacks(0, 1)
+	if log := s.up[0].p.out.String(); strings.Contains(log, "buried") {
+		t.Errorf("a start logs what was long ago:\n%s", log)
+	}
 
 	for range 2 { // each start is a leadership
 		s.run(1, "--cluster-enabled", "yes", "--appendfsync", "always").await(t)

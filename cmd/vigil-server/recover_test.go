@@ -79,6 +79,8 @@ func TestMembersThatLackSomethingVoteByCommand(t *testing.T) {
 	}
 	for i := range 3 {
 		g.await(i)
+		says(t, g.up[i], "it does not vote before it has heard what is committed")
+		says(t, g.up[i], "have them vote by VIGIL.CLUSTER RECOVER LOSE-WRITES")
 	}
 	for n, i := range []int{first, (first + 1) % 3} {
 		for end := time.Now().Add(time.Minute); ; { // a while must have passed without a leader
@@ -98,4 +100,35 @@ func TestMembersThatLackSomethingVoteByCommand(t *testing.T) {
 		}
 	}
 	l.check(t, g.ports[g.leader()])
+}
+
+// A change of the leader is in the log of every member, by the name that clients see of it.
+func TestEveryMemberLogsWhoLeads(t *testing.T) {
+	t.Parallel()
+	g := newTrio(t, "--cluster-view", "cluster")
+	first := g.leader()
+	id, err := g.call(first, "CLUSTER MYID")
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := fmt.Sprintf("member %d at 127.0.0.1:%d (%s) leads the group from now on", first+1, g.ports[first], id)
+	for i := range 3 {
+		if i == first {
+			says(t, g.up[i], "This member leads the group from now on")
+		} else {
+			says(t, g.up[i], line)
+		}
+	}
+	g.up[first].signal(t, syscall.SIGKILL)
+	g.up[first].wait()
+	second := g.leader()
+	rest := 3 - first - second
+	if id, err = g.call(second, "CLUSTER MYID"); err != nil {
+		t.Fatal(err)
+	}
+	says(t, g.up[rest], fmt.Sprintf("member %d at 127.0.0.1:%d (%s) leads the group from now on", second+1, g.ports[second], id))
+	g.up[second].signal(t, syscall.SIGKILL)
+	g.up[second].wait()
+	says(t, g.up[rest], fmt.Sprintf("member %d at 127.0.0.1:%d (%s) does not lead the group any more", second+1, g.ports[second], id))
+	says(t, g.up[rest], "no leader is known for ")
 }

@@ -194,12 +194,15 @@ func (n *Node) refused(incoming bool, where string, why error) {
 func (n *Node) attend() {
 	tick := time.NewTicker(max(n.config.Election, 100*time.Millisecond))
 	defer tick.Stop()
-	last := ""
+	last, since := "", time.Duration(0)
 	for {
 		select {
 		case <-n.ctx.Done():
 			return
 		case <-tick.C:
+		}
+		if !n.gone.Load() {
+			since = n.leaderless(n.runner.Load().View(), since)
 		}
 		err := n.want()
 		if err != nil && err.Error() != last && n.ctx.Err() == nil {

@@ -249,15 +249,21 @@ func (o *others) reportBurialsLocked(lie map[string]uint64) {
 		case name == o.name:
 			o.n.config.Logf(LogWarn, "this group was buried at %s by VIGIL.CLUSTER BURY, as it was not heard: the slots %s are not its own any more, and keys of them stay on disk, unseen. CLUSTER ADDSLOTS gives it slots that no group has, with the keys that are here; FLUSHALL and CLUSTER RESET make this server a new one", when, o.own.Claim.Slots)
 		default:
-			o.n.config.Logf(LogWarn, "group %q was buried at %s by VIGIL.CLUSTER BURY: it has no slots any more, and is not asked for anything", name, when)
+			level := LogWarn
+			if o.lay == nil { // this server starts, and has said so before
+				level = LogInfo
+			}
+			o.n.config.Logf(level, "%s was buried at %s by VIGIL.CLUSTER BURY: it has no slots any more, and is not asked for anything", o.labelLocked(name), when)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.lay)) {
 		if lie[name] == 0 {
-			o.n.config.Logf(LogNotice, "group %q lies buried no more: slots were given to it", name)
+			o.n.config.Logf(LogNotice, "%s lies buried no more: slots were given to it", o.labelLocked(name))
 		}
 	}
-	o.lay = lie
+	if o.lay = lie; lie == nil {
+		o.lay = map[string]uint64{}
+	}
 }
 
 // tookBefore reports whether a group that lies buried had taken slots that were given to it, as far as this server has heard. Then
@@ -291,7 +297,7 @@ func (o *others) takeBack(ctx context.Context, r *Runner, m Move) error {
 		return err
 	}
 	o.tell()
-	o.n.config.Logf(LogNotice, "the group has the slots %s again: group %q, to which it gave them, lies buried and had not taken them", m.Slots, m.Group)
+	o.n.config.Logf(LogNotice, "the group has the slots %s again: %s, to which it gave them, lies buried and had not taken them", m.Slots, o.label(m.Group))
 	return nil
 }
 

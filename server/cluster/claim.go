@@ -262,7 +262,7 @@ func (o *others) with(m *Members, add *slots.Set) (Claim, error) {
 	d := o.division.Load()
 	for _, g := range d.Others {
 		if taken := g.Slots.Both(add); taken.Len() > 0 {
-			return Claim{}, fmt.Errorf("%s of group %q: %w", taken, g.Name, ErrSlotsTaken)
+			return Claim{}, fmt.Errorf("%s of %s: %w", taken, groupLabel(o.n.config.Secret, g.Name, g.Group), ErrSlotsTaken)
 		}
 	}
 	c := m.Claim

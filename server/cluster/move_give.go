@@ -108,7 +108,7 @@ func (o *others) begin(ctx context.Context, r *Runner, to string, of *slots.Set)
 	}
 	if _, err := o.insistMove(ctx, name, &moveRequest{What: asksExpect, Attempt: l.Attempt, Slots: of.String()}); err != nil {
 		o.endMove(l.Attempt)
-		return 0, fmt.Errorf("group %q does not expect the slots: %w", name, err)
+		return 0, fmt.Errorf("%s does not expect the slots: %w", o.label(name), err)
 	}
 	return l.Attempt, nil
 }
@@ -245,7 +245,7 @@ func (o *others) give(ctx context.Context, r *Runner, attempt uint64) (decided b
 	late, cancel := context.WithTimeout(o.n.ctx, takePatience)
 	defer cancel()
 	if err := o.deliver(late, r, l.Move); err != nil {
-		o.n.config.Logf(LogNotice, "the slots %s were given to group %q, which has not taken them yet: %v", l.Slots, l.Group, err)
+		o.n.config.Logf(LogNotice, "the slots %s were given to %s, which has not taken them yet: %v", l.Slots, o.label(l.Group), err)
 	}
 	return true, nil
 }
@@ -264,7 +264,7 @@ func (o *others) deliver(ctx context.Context, r *Runner, m Move) error {
 	case err != nil:
 		return err
 	case a.State != attemptTaken:
-		return fmt.Errorf("cluster: group %q knows nothing of slots %s, which it was given: %s", m.Group, m.Slots, a.State)
+		return fmt.Errorf("cluster: %s knows nothing of slots %s, which it was given: %s", o.label(m.Group), m.Slots, a.State)
 	}
 	return nil
 }

@@ -193,7 +193,7 @@ func (o *others) claim(ctx context.Context, r *Runner, attempt uint64) error {
 		}
 		for _, g := range o.division.Load().Others {
 			if taken := g.Slots.Both(now.Slots); taken.Len() > 0 {
-				return Claim{}, retryable{fmt.Errorf("%s of group %q: %w", taken, g.Name, ErrSlotsTaken)}
+				return Claim{}, retryable{fmt.Errorf("%s of %s: %w", taken, groupLabel(o.n.config.Secret, g.Name, g.Group), ErrSlotsTaken)}
 			}
 		}
 		got = *now
@@ -204,7 +204,7 @@ func (o *others) claim(ctx context.Context, r *Runner, attempt uint64) error {
 	}
 	o.tell()
 	if got.Slots != nil {
-		o.n.config.Logf(LogNotice, "the group has the slots %s with their keys, which were those of group %q", got.Slots, got.Group)
+		o.n.config.Logf(LogNotice, "the group has the slots %s with their keys, which were those of %s", got.Slots, o.label(got.Group))
 	}
 	return nil
 }

@@ -175,9 +175,9 @@ func (o *others) leadersOf(name string) (addresses []string) {
 // With once it is not sent again when it may have come.
 func (o *others) askGroup(ctx context.Context, name string, request []byte, once bool) (*moveReply, error) {
 	if o.lies(name) {
-		return nil, fmt.Errorf("group %q: %w", name, errLies)
+		return nil, fmt.Errorf("%s: %w", o.label(name), errLies)
 	}
-	err := error(retryable{fmt.Errorf("cluster: group %q is not known", name)})
+	err := error(retryable{fmt.Errorf("cluster: %s is not known", o.label(name))})
 	asked := map[string]bool{}
 	for todo := o.leadersOf(name); len(todo) > 0; todo = todo[1:] {
 		address := todo[0]

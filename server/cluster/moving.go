@@ -164,7 +164,7 @@ func (n *Node) enroll(ctx context.Context, g *Group) (*identity, error) {
 		case errors.As(err, &refused), ctx.Err() != nil, fatalToServer(err):
 			return nil, fmt.Errorf("cluster: the group does not take this server in: %w", err)
 		}
-		n.config.Logf(LogInfo, "waits until group %q takes this server in: %v", g.Name, err)
+		n.config.Logf(LogInfo, "waits until %s takes this server in: %v", groupLabel(n.config.Secret, g.Name, g), err)
 		select {
 		case <-time.After(delay):
 		case <-ctx.Done():
@@ -244,7 +244,8 @@ func (s *Seat) move(n *Node, next *identity, ready func() error) error {
 		}
 		config.Cluster, config.Members, config.Join = &cluster, nil, nil
 		config.ID, config.Replaces, config.Name, config.Alone = 0, 0, "", false
-		config.Logf(LogNotice, "this server was member %d of group %q, and is member %d of group %q from now on", n.self.Member, n.self.Name, next.Member, next.Name)
+		config.Logf(LogNotice, "this server was %s, and is %s in another group from now on",
+			MemberPublicID(config.Secret, n.self.Name, n.self.Member), MemberPublicID(config.Secret, next.Name, next.Member))
 	case !errors.Is(why, errHasKeys) && !errors.Is(why, errHasSlots):
 		return s.lost(why)
 	}

@@ -167,7 +167,7 @@ func (n *Node) Start(store *persistence.Member, lazy bool, lead, follow func()) 
 		return err
 	}
 	r, err := Run(store, lazy, RunnerConfig{ID: self.Member, Founders: n.founders(self), Election: n.config.Election, Proposals: n.proposals,
-		Mesh: n.mesh, SendState: n.sendState, Role: Role{Lead: lead, Follow: follow, Acknowledged: n.acknowledged, Settle: n.quiet}, Address: n.addressIn, Told: n.toldAddress, NewestLevel: n.mesh.Level, Changed: n.changed,
+		Mesh: n.mesh, SendState: n.sendState, Role: Role{Lead: lead, Follow: follow, Acknowledged: n.acknowledged, Settle: n.quiet}, Address: n.addressIn, Told: n.toldAddress, NewestLevel: n.mesh.Level, Changed: n.changed, Led: n.reportLead,
 		Odd: n.config.Cluster != nil, Now: n.environment().Now, Logf: n.config.Logf})
 	if err != nil {
 		n.disconnect()

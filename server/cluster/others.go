@@ -199,7 +199,7 @@ func (o *others) reportLocked(d *Division) {
 	text := ""
 	for _, g := range d.Others {
 		if theirs := lost.Both(g.Slots); theirs.Len() > 0 {
-			text += fmt.Sprintf("; %s of group %q", theirs, g.Name)
+			text += fmt.Sprintf("; %s of %s", theirs, groupLabel(o.n.config.Secret, g.Name, g.Group))
 		}
 	}
 	if text != o.contest && text != "" {

@@ -62,6 +62,9 @@ type RunnerConfig struct {
 	Odd bool
 	// Changed, unless it is nil, is called with the members when they have changed.
 	Changed func(*Members)
+	// Led, unless it is nil, is called with the last view and the next one when these have other leaders, or this member
+	// has lost or regained its vote; before is nil at first. It waits for nothing.
+	Led func(before, now *View)
 	// Now is a monotonic clock that counts the time in which the machine sleeps: a
 	// lease must not outlast it.
 	Now func() time.Duration

@@ -100,6 +100,9 @@ func (r *Runner) look() {
 	r.reads.Store(members.Voter(r.config.ID) || r.config.Odd && slices.Contains(members.IDs(), r.config.ID))
 	v.Received = r.states.received.Load()
 	old := r.view.Swap(v)
+	if r.config.Led != nil && (old == nil || old.Leader != v.Leader || old.Lost != v.Lost) {
+		r.config.Led(old, v)
+	}
 	if old != nil && v.progress() != old.progress() && r.awaited.Swap(false) && r.config.Role.Acknowledged != nil {
 		r.config.Role.Acknowledged()
 	}

@@ -95,7 +95,7 @@ func (s *Seat) withdrawFrom(n *Node, group string) (left bool, err error) {
 	if _, err := ask(ctx, m, n.others.leadersOf(group), &request{What: asksExpel, Leaves: id, Unheard: true}); err != nil {
 		return false, err
 	}
-	n.config.Logf(LogNotice, "group %q lets member %d go, as which this server has not come up", group, id)
+	n.config.Logf(LogNotice, "%s lets member %d go, as which this server has not come up", n.others.label(group), id)
 	return true, nil
 }
 
