@@ -2,6 +2,7 @@ package commands
 
 import (
 	"context"
+	"errors"
 	"math"
 
 	"github.com/vigildb/vigil/persistence"
@@ -39,6 +40,9 @@ type Ctx struct {
 	// it reports: only the new owner writes to them, and not
 	// before the locks of the call are released.
 	Take func(arg []byte) bool
+
+	// Lookups are the keys that commands have read since the server last took them.
+	Lookups Lookups
 
 	parked *Wait
 	wait   Wait
@@ -158,13 +162,37 @@ func (c *Ctx) TakeLater() func() {
 	return write
 }
 
+// Lookups are how many keys commands that read have found, and not found. What counts is
+// the key: one of another type than expected is found.
+type Lookups struct{ Hits, Misses int64 }
+
+// Add counts one lookup.
+func (l *Lookups) Add(found bool) {
+	if found {
+		l.Hits++
+	} else {
+		l.Misses++
+	}
+}
+
+// Looked counts a lookup of a key to be read, whose outcome was found and err, and
+// publishes a miss. It is not called for a key that is looked up only to be written.
+func (c *Ctx) Looked(key []byte, found bool, err error) {
+	if err != nil && !errors.Is(err, structures.ErrWrongType) {
+		return // nobody knows whether it is there
+	}
+	found = found || err != nil
+	c.Lookups.Add(found)
+	if !found {
+		c.Notify(EventMissed, "keymiss", key)
+	}
+}
+
 // ViewString finds a string for a command that reads; ok is false if the key
 // does not exist, which is published as a miss.
 func (c *Ctx) ViewString(key []byte) (b []byte, ok bool, err error) {
 	b, ok, err = c.Tx.String(key)
-	if !ok && err == nil {
-		c.NotifyMissed(key)
-	}
+	c.Looked(key, ok, err)
 	return b, ok, err
 }
 
@@ -180,9 +208,6 @@ func (c *Ctx) Notify(class EventClass, event string, key []byte) {
 		c.Host.Notify(class, event, c.Client.DB(), key)
 	}
 }
-
-// NotifyMissed publishes that a command that reads did not find a key.
-func (c *Ctx) NotifyMissed(key []byte) { c.Notify(EventMissed, "keymiss", key) }
 
 // NotifyNew publishes that a key is new, unless it exists: handlers call it just
 // before they write. The key is looked up only if the event is published.

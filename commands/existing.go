@@ -9,9 +9,7 @@ import (
 // which is published as a miss.
 func View[T structures.Value](c *Ctx, key []byte) (v T, ok bool, err error) {
 	v, ok, err = persistence.View[T](c.Tx, key)
-	if !ok && err == nil {
-		c.NotifyMissed(key)
-	}
+	c.Looked(key, ok, err)
 	return v, ok, err
 }
 
@@ -20,7 +18,7 @@ func View[T structures.Value](c *Ctx, key []byte) (v T, ok bool, err error) {
 
 // ViewExisting finds a value to read; a missing key is ErrNoKey.
 func ViewExisting[T structures.Value](c *Ctx, key []byte) (T, error) {
-	v, ok, err := persistence.View[T](c.Tx, key)
+	v, ok, err := View[T](c, key)
 	if err == nil && !ok {
 		err = ErrNoKey
 	}
@@ -30,14 +28,11 @@ func ViewExisting[T structures.Value](c *Ctx, key []byte) (T, error) {
 // CheckAbsent returns nil if key is absent, for a command that creates a value. Of a
 // value of this type the error is ErrBusyKey, of another type the error of View.
 func CheckAbsent[T structures.Value](c *Ctx, key []byte) error {
-	switch _, err := ViewExisting[T](c, key); err {
-	case nil:
-		return ErrBusyKey
-	case ErrNoKey:
-		return nil
-	default:
-		return err
+	_, ok, err := persistence.View[T](c.Tx, key)
+	if ok {
+		err = ErrBusyKey
 	}
+	return err
 }
 
 // EditExisting finds a value to change; a missing key is ErrNoKey.

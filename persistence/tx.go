@@ -61,8 +61,6 @@ type Tx struct {
 	always bool     // SyncAlways was in force at Lock
 	seen   uint64   // newest record of the keys read since Lock
 	met    []uint16 // classes of the keys read since the last record
-
-	hits, misses int64 // since the last call of Lookups
 }
 
 // NewTx returns a transaction that holds nothing.
@@ -251,23 +249,10 @@ func (tx *Tx) read(key []byte) (t *table, i int, ok bool) { return tx.readAt(tx.
 // readAt is read of a key whose hash is known.
 func (tx *Tx) readAt(hash uint64, key []byte) (t *table, i int, ok bool) {
 	t, i, ok = tx.find(hash, key)
-	if ok {
-		tx.hits++
-		if !tx.NoTouch {
-			tx.touch(t, i)
-		}
-	} else {
-		tx.misses++
+	if ok && !tx.NoTouch {
+		tx.touch(t, i)
 	}
 	return t, i, ok
-}
-
-// Lookups is the number of values found since the last call, and the number not
-// found.
-func (tx *Tx) Lookups() (hits, misses int64) {
-	hits, misses = tx.hits, tx.misses
-	tx.hits, tx.misses = 0, 0
-	return hits, misses
 }
 
 // expired deletes the expired key at slot i, and returns its slot after that: a

@@ -98,8 +98,7 @@ func (srv *Server) tune(nc net.Conn) {
 
 // clientTotals are what one client has done; only its owner writes them.
 type clientTotals struct {
-	commands     int64
-	hits, misses int64 // of commands that read, since the last flush
+	commands int64
 	// Pipelines repeat their commands: these are the calls of the last one since
 	// the last flush, or since another one was called.
 	row   *commands.Command
@@ -134,15 +133,9 @@ func (t *clientTotals) publishCalls(st *stats) {
 }
 
 // publish adds what was counted since the last flush to the server's counters.
-func (t *clientTotals) publish(st *stats) {
-	t.publishCalls(st)
-	if t.hits > 0 {
-		st.hits.Add(t.hits)
-	}
-	if t.misses > 0 {
-		st.misses.Add(t.misses)
-	}
-	t.hits, t.misses = 0, 0
+func (s *session) publish() {
+	s.totals.publishCalls(&s.srv.stats)
+	s.srv.stats.looked(&s.ctx.Lookups)
 }
 
 // isLoopback reports whether an "ip:port" is on this machine.

@@ -370,10 +370,6 @@ func (s *session) account(cmd *commands.Command, argv [][]byte, start time.Durat
 		}
 	}
 	s.totals.commands++
-	if hits, misses := s.tx.Lookups(); !cmd.Is(commands.Write) {
-		s.totals.hits += hits
-		s.totals.misses += misses
-	}
 	if s.ctx.CloseAfter {
 		s.closing = true
 		s.subs.end(&s.srv.broker) // before the reply, after which nobody expects to find them

@@ -189,6 +189,7 @@ func (srv *Server) notePeak(memory int64) {
 
 // Info writes the requested sections; unknown names are ignored.
 func (s *session) Info(sections []string, show func([]byte)) {
+	s.publish() // a transaction or a script may have counted
 	wanted := map[string]bool{}
 	for _, name := range sections {
 		wanted[strings.ToLower(name)] = true

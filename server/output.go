@@ -26,7 +26,7 @@ const freeReply = 16 << 10
 func (s *session) flush() error {
 	s.view.publish(s.look())
 	s.weigh()
-	s.totals.publish(&s.srv.stats)
+	s.publish()
 	if ok, err := s.settle(); !ok {
 		return err
 	}

@@ -157,6 +157,17 @@ func (st *stats) reset() {
 	st.errors, st.closed = map[string]int64{}, false
 }
 
+// looked takes the lookups of commands that read.
+func (st *stats) looked(l *commands.Lookups) {
+	if l.Hits > 0 {
+		st.hits.Add(l.Hits)
+	}
+	if l.Misses > 0 {
+		st.misses.Add(l.Misses)
+	}
+	*l = commands.Lookups{}
+}
+
 // processed is the number of commands that ran.
 func (st *stats) processed() int64 {
 	var n int64

@@ -122,6 +122,7 @@ func (s *session) serveOne(k readyKey, w *waiter) (served bool) {
 	if !ok {
 		return w.isDone()
 	}
+	s.srv.stats.looked(&c.Lookups) // not of each time that there was nothing for it
 	s.srv.waiting.finish(w)
 	w.answer(c.Reply.Encoded(), max(lsn, s.tx.Seen()))
 	s.rememberFor(w)

@@ -30,13 +30,12 @@ func bitfield(c *commands.Ctx) error {
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
+	if size == 0 {
+		return readFields(c, key, ops)
+	}
 	b, _, err := c.Tx.String(key)
 	if err != nil {
 		return err
-	}
-	if size == 0 {
-		replyFields(c, ops, b)
-		return nil
 	}
 	return runFields(c, key, ops, size, size > uint64(len(b)))
 }
@@ -72,22 +71,23 @@ func bitfieldRO(c *commands.Ctx) error {
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
+	if size > 0 {
+		return errFieldReadOnly
+	}
+	return readFields(c, key, ops)
+}
+
+// readFields runs operations none of which writes.
+func readFields(c *commands.Ctx, key []byte, ops []fieldOp) error {
 	b, _, err := c.ViewString(key)
 	if err != nil {
 		return err
 	}
-	if size > 0 {
-		return errFieldReadOnly
-	}
-	replyFields(c, ops, b)
-	return nil
-}
-
-func replyFields(c *commands.Ctx, ops []fieldOp, b []byte) {
 	c.Reply.Array(len(ops))
 	for _, op := range ops {
 		c.Reply.Int(bits.GetField(b, op.kind, op.offset))
 	}
+	return nil
 }
 
 // runField runs one operation on the string at key, which is long enough, and

@@ -45,7 +45,7 @@ func Group() commands.Group {
 
 // view finds a filter to read; ok is false if the key does not exist.
 func view(c *commands.Ctx, key []byte) (f *bloom.Filter, ok bool, err error) {
-	return persistence.View[*bloom.Filter](c.Tx, key)
+	return commands.View[*bloom.Filter](c, key)
 }
 
 // memoryLimit is the most bytes that one filter may ask for.
@@ -88,7 +88,7 @@ func reserve(c *commands.Ctx) error {
 	if err != nil {
 		return err
 	}
-	switch _, ok, err := view(c, key); {
+	switch _, ok, err := persistence.View[*bloom.Filter](c.Tx, key); {
 	case err != nil:
 		return err
 	case ok:

@@ -22,12 +22,9 @@ func Group() commands.Group {
 // view finds a hash to read; ok is false if the key does not exist, which
 // is published as a miss.
 func view(c *commands.Ctx, key []byte) (h *hash.Hash, ok bool, err error) {
-	h, ok, err = persistence.View[*hash.Hash](c.Tx, key)
+	h, ok, err = commands.View[*hash.Hash](c, key)
 	if ok && due(c, h) {
 		h, _, ok, err = edit(c, key)
-	}
-	if !ok && err == nil {
-		c.NotifyMissed(key)
 	}
 	return h, ok, err
 }

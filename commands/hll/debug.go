@@ -16,7 +16,7 @@ func pfdebug(c *commands.Ctx) error {
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	value, ok, err := view(c, key)
+	value, ok, err := find(c, key)
 	if err != nil {
 		return err
 	}

@@ -41,9 +41,17 @@ func wireError(err error) error {
 	return err
 }
 
-// view finds the HyperLogLog at key.
+// find finds the HyperLogLog at key, to be changed.
+func find(c *commands.Ctx, key []byte) (value []byte, ok bool, err error) {
+	return checked(c.Tx.String(key))
+}
+
+// view finds it for a command that reads; a missing key is published as a miss.
 func view(c *commands.Ctx, key []byte) (value []byte, ok bool, err error) {
-	value, ok, err = c.Tx.String(key)
+	return checked(c.ViewString(key))
+}
+
+func checked(value []byte, ok bool, err error) ([]byte, bool, error) {
 	if err == nil && ok {
 		err = wireError(hyll.Check(value))
 	}
@@ -59,7 +67,7 @@ func pfadd(c *commands.Ctx) error {
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	value, ok, err := view(c, key)
+	value, ok, err := find(c, key)
 	if err != nil {
 		return err
 	}
@@ -160,7 +168,6 @@ func pfcount(c *commands.Ctx) error {
 		return err
 	}
 	if !ok {
-		c.NotifyMissed(keys[0])
 		c.Reply.Int(0)
 		return nil
 	}
@@ -208,7 +215,6 @@ func union(c *commands.Ctx, keys [][]byte) (*hyll.Union, error) {
 			return nil, err
 		}
 		if !ok {
-			c.NotifyMissed(key)
 			continue
 		}
 		if err := u.Merge(value); err != nil {

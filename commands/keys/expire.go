@@ -116,9 +116,9 @@ func expire(c *commands.Ctx, u commands.TimeUnit, base int64) error {
 func timeToLive(c *commands.Ctx, u commands.TimeUnit, base int64) error {
 	key := c.Args.Key()
 	ms, ok := c.Tx.ExpireAt(key)
+	c.Looked(key, ok, c.Tx.Err())
 	switch {
 	case !ok:
-		c.NotifyMissed(key)
 		c.Reply.Int(-2)
 	case ms == 0:
 		c.Reply.Int(-1)

@@ -58,9 +58,7 @@ func keyRows() []commands.Command {
 // that is missing is published as a miss.
 func lookKind(c *commands.Ctx, key []byte) structures.Kind {
 	kind := c.Tx.Kind(key)
-	if kind == structures.KindNone {
-		c.NotifyMissed(key)
-	}
+	c.Looked(key, kind != structures.KindNone, c.Tx.Err())
 	return kind
 }
 
@@ -95,11 +93,11 @@ func typeOf(c *commands.Ctx) error {
 func touch(c *commands.Ctx) error {
 	n := 0
 	for _, key := range c.Args.Rest() {
-		if !c.Tx.Touch(key) {
-			c.NotifyMissed(key)
-			continue
+		found := c.Tx.Touch(key)
+		c.Looked(key, found, c.Tx.Err())
+		if found {
+			n++
 		}
-		n++
 	}
 	c.Reply.Int(int64(n))
 	return nil

@@ -29,14 +29,18 @@ func objectRows() []commands.Command {
 }
 
 // objectKey reads the key of the call. If it does not exist, the null reply is
-// written and ok is false. To look at a key in this way is not to use it.
+// written and ok is false. To look at a key in this way is not to use it. It counts as a
+// lookup, but a miss is not published.
 func objectKey(c *commands.Ctx) (key []byte, ok bool) {
 	key = c.Args.Key()
-	if c.Tx.Kind(key) == structures.KindNone {
-		c.Reply.Null()
-		return key, false
+	ok = c.Tx.Kind(key) != structures.KindNone
+	if c.Tx.Err() == nil {
+		c.Lookups.Add(ok)
 	}
-	return key, true
+	if !ok {
+		c.Reply.Null()
+	}
+	return key, ok
 }
 
 func objectEncoding(c *commands.Ctx) error {

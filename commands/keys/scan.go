@@ -63,8 +63,14 @@ func scan(c *commands.Ctx) error {
 	}
 	c.Reply.Scan(func() (next uint64, n int) {
 		next = c.Tx.Scan(cursor, o.Count, func(key []byte, k structures.Kind) {
-			if kind != nil && !strings.EqualFold(string(kind), types.Name(k)) || !o.Matches(key) {
+			if !o.Matches(key) {
 				return
+			}
+			if kind != nil {
+				c.Lookups.Add(true) // Redis looks at the value
+				if !strings.EqualFold(string(kind), types.Name(k)) {
+					return
+				}
 			}
 			c.Reply.Bulk(key)
 			n++

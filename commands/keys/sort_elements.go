@@ -2,6 +2,7 @@ package keys
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"sync"
 
@@ -71,13 +72,13 @@ func (e *elements) expect(n int) {
 // asked for.
 func gather(c *commands.Ctx, key []byte, o *sortOptions) (e *elements, err error) {
 	v, err := c.Tx.Value(key)
+	c.Looked(key, v != nil, cmp.Or(err, c.Tx.Err()))
 	if err != nil {
 		return nil, err
 	}
 	e = spares.Get().(*elements)
 	switch v := v.(type) {
 	case nil:
-		c.NotifyMissed(key)
 	case *list.List:
 		e.addList(v, o)
 	case *zset.Set:

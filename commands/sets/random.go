@@ -41,6 +41,7 @@ func spop(c *commands.Ctx) error {
 	case !ok || n == 0:
 		c.Reply.Set(0)
 	case n >= int64(s.Len()):
+		c.Looked(key, true, nil) // Redis takes it for a union of one set
 		replyMembers(c, s)
 		c.Notify(commands.EventSet, "spop", key)
 		c.Tx.Delete(key)

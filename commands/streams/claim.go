@@ -46,7 +46,7 @@ type claim struct {
 
 // find looks up the group.
 func (x *claim) find(key, group []byte) error {
-	s, ch, ok, err := edit(x.c, key)
+	s, ch, ok, err := editRead(x.c, key)
 	if err != nil {
 		return err
 	}

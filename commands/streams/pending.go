@@ -23,7 +23,7 @@ func pendingRows() []commands.Command {
 // xack reads the IDs only if there is a group, as Redis does.
 func xack(c *commands.Ctx) error {
 	key, name := c.Args.Key(), c.Args.Bytes()
-	s, ch, ok, err := edit(c, key)
+	s, ch, ok, err := editRead(c, key)
 	if err != nil {
 		return err
 	}

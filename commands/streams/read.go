@@ -97,6 +97,8 @@ func xread(c *commands.Ctx) error {
 		return err
 	}
 	var list []entries
+	var missing [][]byte
+	found := 0
 	for i, key := range r.keys {
 		if !c.Reaches(key) {
 			continue
@@ -112,10 +114,19 @@ func xread(c *commands.Ctx) error {
 		if err != nil {
 			return err
 		}
-		from, more := after.Next()
-		if ok && more && s.HasFrom(from) {
+		if !ok {
+			missing = append(missing, key)
+			continue
+		}
+		found++
+		if from, more := after.Next(); more && s.HasFrom(from) {
 			list = append(list, entries{key: key, s: s, from: from, to: stream.MaxID, count: r.count})
 		}
+	}
+	// Redis finds the IDs for all keys first, and looks each key up again for its entries.
+	c.Lookups.Hits += int64(found)
+	for _, key := range missing {
+		c.Looked(key, false, nil)
 	}
 	if len(list) > 0 {
 		replyEntries(c, list, func(list []entries) {
@@ -216,6 +227,7 @@ func xreadgroup(c *commands.Ctx) error {
 	if err != nil {
 		return err
 	}
+	c.Lookups.Hits += int64(len(reads)) // found again, see xread
 	for i := range reads {
 		if !r.ready(c, &reads[i], reads[:i]) {
 			return c.Tx.Err()
@@ -250,7 +262,7 @@ func (r *reading) find(c *commands.Ctx) (reads []groupRead, err error) {
 		}
 		g := groupRead{key: key}
 		var ok bool
-		g.s, g.ch, ok, err = edit(c, key)
+		g.s, g.ch, ok, err = editRead(c, key)
 		if err != nil {
 			return nil, err
 		}

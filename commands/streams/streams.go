@@ -23,6 +23,14 @@ func edit(c *commands.Ctx, key []byte) (s *stream.Stream, ch *structures.Change,
 	return persistence.Edit[*stream.Stream](c.Tx, key, nil)
 }
 
+// editRead is edit for a command that Redis counts among those that read, though it
+// changes the group. A key that is missing is published as a miss.
+func editRead(c *commands.Ctx, key []byte) (s *stream.Stream, ch *structures.Change, ok bool, err error) {
+	s, ch, ok, err = edit(c, key)
+	c.Looked(key, ok, err)
+	return s, ch, ok, err
+}
+
 // view finds a stream for a command that reads. A key that is missing is published
 // as a miss.
 func view(c *commands.Ctx, key []byte) (s *stream.Stream, ok bool, err error) {

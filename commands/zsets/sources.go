@@ -32,11 +32,9 @@ func openSources(c *commands.Ctx, keys [][]byte) ([]source, error) {
 		if errors.Is(err, structures.ErrWrongType) {
 			sources[i].plain, ok, err = persistence.View[*set.Set](c.Tx, key)
 		}
+		c.Looked(key, ok, err)
 		if err != nil {
 			return nil, err
-		}
-		if !ok {
-			c.NotifyMissed(key)
 		}
 		sources[i].sorted = s
 	}
