@@ -1,6 +1,8 @@
 package lists
 
 import (
+	"math"
+
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/structures/list"
 )
@@ -86,6 +88,9 @@ func linsert(c *commands.Ctx) error {
 
 func lrem(c *commands.Ctx) error {
 	key, count, elem := c.Args.Key(), c.Args.Int(), c.Args.Bytes()
+	if c.Args.Err() == nil && count == math.MinInt64 {
+		c.Args.Fail(commands.ErrValueNotSymmetric) // its negative is no count
+	}
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
