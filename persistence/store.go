@@ -110,8 +110,8 @@ func (s *Store) readMeta() (m meta, err error) {
 func (s *Store) refuseOthers() error {
 	_, closer, err := s.db.Get([]byte{prefixMeta})
 	if err == nil {
-		return errors.Join(fmt.Errorf("format 1, which vigil 0.1.0 wrote, is not read by this version: "+
-			"start vigil 0.1.0 on it and copy the keys from there with DUMP and RESTORE: %w", ErrVersion), closer.Close())
+		return errors.Join(fmt.Errorf("format 1, which vigil 0.1.0 wrote until commit 41e2ac8, is not read by this version: "+
+			"start a vigil of that commit on it and copy the keys from there with DUMP and RESTORE: %w", ErrVersion), closer.Close())
 	}
 	if !errors.Is(err, pebble.ErrNotFound) {
 		return fmt.Errorf("read meta: %w", err)

@@ -111,3 +111,27 @@ func TestManualPageIsSound(t *testing.T) {
 		}
 	}
 }
+
+// The newest section of the changelog is that of the version, or of what comes after
+// it. The others are older, each once.
+func TestChangelogHasASectionForTheVersion(t *testing.T) {
+	text, err := os.ReadFile("../../CHANGELOG.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sections []string
+	for _, m := range regexp.MustCompile(`(?m)^## (.+)$`).FindAllStringSubmatch(string(text), -1) {
+		sections = append(sections, m[1])
+	}
+	if len(sections) > 0 && sections[0] == "Unreleased" {
+		sections = sections[1:]
+	}
+	if len(sections) == 0 || sections[0] != commands.Version {
+		t.Fatalf("sections of CHANGELOG.md: %q, want %s first", sections, commands.Version)
+	}
+	for i, s := range sections {
+		if !regexp.MustCompile(`^\d+\.\d+\.\d+$`).MatchString(s) || i > 0 && s >= sections[i-1] {
+			t.Errorf("sections of CHANGELOG.md: %q, want falling versions", sections)
+		}
+	}
+}

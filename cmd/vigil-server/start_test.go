@@ -31,6 +31,15 @@ func TestVersionHasTheFormOfRedis(t *testing.T) {
 	if err != nil || !regexp.MustCompile(`^vigil-server Redis-compatible v=7\.4\.\d+ sha=[0-9a-f]{8}:[01] malloc=go bits=(64|32) vigil \d+\.\d+\.\d+\S*\n$`).Match(out) {
 		t.Errorf("%v: %q", err, out)
 	}
+	c := dial(t, launch(t, "--dir", t.TempDir()))
+	info := c.do(t, "INFO server")
+	for field, text := range map[string]string{"vigil_version": ` vigil (\d\S*)\n`, "redis_version": ` v=(\S+) `} {
+		said := regexp.MustCompile(text).FindStringSubmatch(string(out))
+		shown := regexp.MustCompile(field + `:(\S+)\r\n`).FindStringSubmatch(info)
+		if said == nil || shown == nil || said[1] != shown[1] {
+			t.Errorf("--version says %q, INFO's %s is %q", said, field, shown)
+		}
+	}
 	build := &debug.BuildInfo{Settings: []debug.BuildSetting{
 		{Key: "vcs.revision", Value: "0123456789abcdef0123456789abcdef01234567"}, {Key: "vcs.modified", Value: "true"}}}
 	if got := version(build); !strings.Contains(got, " sha=01234567:1 ") {
