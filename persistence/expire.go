@@ -54,7 +54,8 @@ func (s *Store) ExpireCycle(now int64, budget time.Duration) int {
 		return expired // by the leader's records
 	}
 	dbs := s.Databases()
-	for visited := 0; visited <= shardCount*dbs && left > 0; {
+	visited := 0
+	for visited <= shardCount*dbs && left > 0 {
 		n, cost, done := s.expireSome(w, now, left)
 		expired += n
 		left -= cost
@@ -66,6 +67,9 @@ func (s *Store) ExpireCycle(now int64, budget time.Duration) int {
 				left -= costOfLock
 			}
 		}
+	}
+	if visited <= shardCount*dbs {
+		s.stats.expiryCapped.Add(1)
 	}
 	return expired
 }
@@ -95,6 +99,8 @@ func (s *Store) expireSome(w *sweeper, now, left int64) (expired int, cost int64
 		t.newExpiry = math.MaxInt64
 	}
 	limit := min(left, holdSlots)
+	looked := int64(0)
+	defer func() { s.stats.expiryLooked.Add(looked) }()
 	for i := t.seek(max(w.cursor, uint64(w.shard)<<56)); i < len(t.slots); {
 		if cost >= limit || expired >= holdExpired {
 			w.cursor = t.slots[i].hash
@@ -108,6 +114,7 @@ func (s *Store) expireSome(w *sweeper, now, left int64) (expired int, cost int64
 			i++
 			continue
 		}
+		looked++
 		if expire := t.expire(meta); expire > now {
 			w.next = min(w.next, expire)
 			i++

@@ -8,6 +8,7 @@ import (
 // counters only grow.
 type counters struct {
 	faults, expired, expiredFields, evicted, spilled, materialised, pageReads, leftBehind atomic.Int64
+	expiryLooked, expiryCapped                                                            atomic.Int64
 }
 
 // Stats are numbers for INFO.
@@ -20,12 +21,13 @@ type Stats struct {
 	PendingBytes int64 // records that Pebble does not have yet
 	Memory       int64 // bytes of keys and values
 
-	Materialised int64 // values written under their own keys
-	Faults       int64 // keys read from disk because a command wanted them
-	PageReads    int64 // pages of large values read from disk
-	Expired      int64
-	// ExpiredFields went by ExpireCycle, not because a command found them.
-	ExpiredFields int64
+	Materialised  int64 // values written under their own keys
+	Faults        int64 // keys read from disk because a command wanted them
+	PageReads     int64 // pages of large values read from disk
+	Expired       int64
+	ExpiredFields int64 // by ExpireCycle, or because a command found them
+	ExpiryLooked  int64 // keys with an expiry that ExpireCycle has looked at in memory
+	ExpiryCapped  int64 // calls of ExpireCycle that ended because their budget was used up
 	Evicted       int64 // deleted to make room
 	Spilled       int64 // dropped from memory to make room
 	LeftBehind    int64 // large values that were deleted: the garbage collector frees their memory later
@@ -77,15 +79,22 @@ const ShardCount = shardCount
 // Stats returns the numbers as they are now. It locks one shard after the other, of those
 // that were in use since the last call.
 func (s *Store) Stats() Stats {
-	st := Stats{
-		LSN: s.journal.Newest(), Synced: s.Synced(), Trimmed: s.trimmed.Load(),
-		JournalBytes: s.log.Bytes(), PendingBytes: s.journal.Backlog(), Memory: s.Memory(),
-		Materialised: s.stats.materialised.Load(), Faults: s.stats.faults.Load(), PageReads: s.stats.pageReads.Load(),
-		Expired: s.stats.expired.Load(), ExpiredFields: s.stats.expiredFields.Load(), Evicted: s.stats.evicted.Load(), Spilled: s.stats.spilled.Load(),
-		LeftBehind: s.stats.leftBehind.Load(),
-	}
+	st := s.Counters()
+	st.LSN, st.Synced, st.Trimmed = s.journal.Newest(), s.Synced(), s.trimmed.Load()
+	st.JournalBytes, st.PendingBytes, st.Memory = s.log.Bytes(), s.journal.Backlog(), s.Memory()
 	s.tally.bring(s, &st)
 	return st
+}
+
+// Counters returns the numbers of Stats that only grow, without a lock.
+func (s *Store) Counters() Stats {
+	c := &s.stats
+	return Stats{
+		Materialised: c.materialised.Load(), Faults: c.faults.Load(), PageReads: c.pageReads.Load(),
+		Expired: c.expired.Load(), ExpiredFields: c.expiredFields.Load(),
+		ExpiryLooked: c.expiryLooked.Load(), ExpiryCapped: c.expiryCapped.Load(),
+		Evicted: c.evicted.Load(), Spilled: c.spilled.Load(), LeftBehind: c.leftBehind.Load(),
+	}
 }
 
 // DiskStats returns Pebble's numbers as they are now, which takes some microseconds.

@@ -126,6 +126,10 @@ func (tx *Tx) SeeExpired() (end func()) {
 	return func() { tx.now = now }
 }
 
+// CountExpiredFields adds fields to Stats.ExpiredFields that the caller has deleted since
+// their time had come.
+func (tx *Tx) CountExpiredFields(n int) { tx.s.stats.expiredFields.Add(int64(n)) }
+
 // Select makes db the logical database of the calls that follow.
 func (tx *Tx) Select(db int) { tx.db = db }
 

@@ -101,8 +101,8 @@ func TestInfoOfManySectionsHasEachOnce(t *testing.T) {
 	r := newRig(t)
 	c := newScriptClient(t, r.srv)
 	for call, want := range map[string]int{
-		"INFO": 11, "INFO default": 11, "INFO all": 13, "INFO everything": 13,
-		"INFO server SERVER": 1, "INFO default commandstats": 12, "INFO nosuch": 0, "INFO latencystats cpu": 2,
+		"INFO": 12, "INFO default": 12, "INFO all": 14, "INFO everything": 14, "INFO threads": 1,
+		"INFO server SERVER": 1, "INFO default commandstats": 13, "INFO nosuch": 0, "INFO latencystats cpu": 2,
 	} {
 		text := c.call(t, call).text
 		titles := map[string]bool{}
@@ -221,8 +221,9 @@ func TestDebugObjectShowsExpiredKeys(t *testing.T) {
 func TestRewriteIsRefusedWhileOneIsUnderWay(t *testing.T) {
 	r := newRig(t)
 	c := r.dial()
-	r.srv.admin.rewriting.Store(true)
+	now := r.clock.Now()
+	r.srv.admin.rewrites.begin(now)
 	c.want("BGREWRITEAOF", "(error) ERR Background append only file rewriting already in progress")
-	r.srv.admin.rewriting.Store(false)
+	r.srv.admin.rewrites.end(now, nil)
 	c.want("BGREWRITEAOF", "Background append only file rewriting started")
 }

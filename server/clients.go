@@ -118,7 +118,7 @@ func (t *clientTotals) about(row *commands.Command, st *stats) {
 func (t *clientTotals) called(row *commands.Command, took time.Duration, failed bool, st *stats) {
 	t.about(row, st) // EXEC has run others meanwhile
 	t.calls.calls++
-	t.calls.took += took
+	t.calls.took += max(0, took)
 	st.took(row, took)
 	if failed {
 		t.calls.failed++

@@ -155,7 +155,7 @@ func (srv *Server) computeOne(c compute) {
 	}
 	took := srv.clock.Since(start)
 	if srv.slowlog.wants(took) { // before the reply: its client may look at the log next
-		srv.slowlog.add(c.w.s, abridge(c.w.cmd.Shown(c.w.argv)), start, took)
+		srv.addSlow(c.w.s, c.w.cmd, abridge(c.w.cmd.Shown(c.w.argv)), start, took)
 	}
 	srv.endWaitAfter(c.w, took, err != nil, answer)
 }

@@ -124,9 +124,18 @@ func (h host) ConfigRewrite(all bool) error {
 
 // ConfigResetStat sets the counters to zero.
 func (h host) ConfigResetStat() {
-	h.srv.stats.reset()
-	h.srv.stats.leftBehind.Store(h.srv.store.Stats().LeftBehind)
-	h.srv.refusals.ResetCounts()
+	srv, st := h.srv, &h.srv.stats
+	st.reset()
+	store, loops := srv.store.Counters(), srv.loops.Cycles()
+	st.leftBehind.Store(store.LeftBehind)
+	st.expiredFields.Store(store.ExpiredFields)
+	st.expiryCapped.Store(store.ExpiryCapped)
+	st.evictedScripts.Store(srv.scripts.engine.Evicted())
+	st.cycles.Store(loops.Count)
+	st.busy.Store(int64(loops.Busy))
+	srv.rates.reset()
+	srv.upkeep.reset(srv.clock.Now())
+	srv.refusals.ResetCounts()
 }
 
 // local reports whether the client is on this machine, which some directives

@@ -27,10 +27,7 @@ type cron struct {
 
 	running sync.Mutex // held during a round; it guards what follows
 	round   int64
-	sample  [16]float64 // commands a second, the latest samples
-	at      time.Time   // of the last sample
-	calls   int64       // processed at that time
-	gone    int         // rounds since the server has left its group, 0 while it is in one
+	gone    int // rounds since the server has left its group, 0 while it is in one
 }
 
 func (c *cron) plan(srv *Server) {
@@ -74,16 +71,17 @@ func (c *cron) run(srv *Server) {
 		return
 	}
 	if srv.activeExpire.Load() && !srv.pause.active() {
-		srv.latency.watch(srv.clock, "expire-cycle", func() { srv.store.ExpireCycle(now.UnixMilli(), expireBudget) })
+		srv.latency.watch(srv.clock, "expire-cycle", func() { srv.upkeep.expire(srv, now) })
 	}
 	if !srv.pause.active() {
 		srv.latency.watch(srv.clock, "eviction-cycle", srv.makeRoom)
 	}
+	srv.upkeep.noteMemory(now, srv.overLimit())
 	srv.serveRemoved()
 	srv.limitTracking(trackingEffort, nil, nil)
 	srv.announceLeader()
 	c.dropSubscribers(srv)
-	c.measure(srv, now)
+	srv.rates.take(now, srv.counted())
 	srv.autosave(now)
 	srv.mindMemory()
 	srv.admin.resident.Store(ResidentBytes())
@@ -115,18 +113,10 @@ func (srv *Server) makeRoom() {
 	}
 }
 
-// measure keeps the commands a second of the last 16 rounds.
-func (c *cron) measure(srv *Server, now time.Time) {
-	calls := srv.stats.processed()
-	if gone := now.Sub(c.at).Seconds(); !c.at.IsZero() && gone > 0 {
-		c.sample[c.round%int64(len(c.sample))] = float64(calls-c.calls) / gone
-	}
-	c.at, c.calls = now, calls
-	sum := 0.0
-	for _, v := range c.sample {
-		sum += v
-	}
-	srv.opsPerSecond.Store(int64(sum / float64(len(c.sample))))
+// overLimit reports whether keys and values take more than maxmemory.
+func (srv *Server) overLimit() bool {
+	limit := srv.settings().conf.MaxMemory
+	return limit > 0 && srv.store.Memory() > limit
 }
 
 // dropIdle closes clients that sent nothing for the time that the directive

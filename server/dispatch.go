@@ -366,7 +366,7 @@ func (s *session) account(cmd *commands.Command, argv [][]byte, start time.Durat
 			if s.abridged == nil {
 				argv = abridge(cmd.Shown(argv))
 			}
-			s.srv.slowlog.add(s, argv, s.turn.at(start), took)
+			s.srv.addSlow(s, cmd, argv, s.turn.at(start), took)
 		}
 	}
 	s.totals.commands++

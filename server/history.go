@@ -37,10 +37,8 @@ func (srv *Server) totals(f persistence.Stats) totals {
 	st := &srv.stats
 	t := totals{input: st.inputBytes.Load(), output: st.outputBytes.Load(), hits: st.hits.Load(), misses: st.misses.Load(),
 		memory: f.Memory, keys: f.Keys(), clients: int64(srv.clients.count())}
-	for i := range st.commands {
-		t.calls += st.commands[i].calls.Load()
-		t.nanos += st.commands[i].nanos.Load()
-	}
+	calls, took := st.ran()
+	t.calls, t.nanos = calls, int64(took)
 	return t
 }
 

@@ -13,8 +13,9 @@ import (
 
 // adminState is what the commands for administrators keep.
 type adminState struct {
-	rewriting  atomic.Bool  // BGREWRITEAOF is under way
+	rewrites   rewrites
 	peakMemory atomic.Int64 // most bytes of keys and values that were seen
+	peakTime   atomic.Int64 // when that was, in unix seconds
 	resident   atomic.Int64 // bytes of the process, as the cron has read them; 0: not yet
 
 	slow atomic.Pointer[slowFigures] // as last gathered, nil before that
@@ -48,17 +49,18 @@ func (s *session) Synced(_ *commands.Ctx, wait bool) bool {
 // second call during that time is refused: what changes meanwhile need not be stored by it.
 func (h host) Rewrite() error {
 	srv := h.srv
-	if !srv.admin.rewriting.CompareAndSwap(false, true) {
+	if !srv.admin.rewrites.begin(srv.clock.Now()) {
 		return commands.ErrRewriteInProgress
 	}
 	srv.workers.Add(1)
 	// Ends when all is stored, or when Close cancels the context; Close waits.
 	go func() {
 		defer srv.workers.Done()
-		defer srv.admin.rewriting.Store(false)
-		if err := srv.store.Materialise(srv.done); err != nil && srv.done.Err() == nil {
+		err := srv.store.Materialise(srv.done)
+		if err != nil && srv.done.Err() == nil {
 			srv.logf(LogWarning, "store all keys: %v", err)
 		}
+		srv.admin.rewrites.end(srv.clock.Now(), err)
 	}()
 	return nil
 }

@@ -31,6 +31,7 @@ var infoSections = []infoSection{
 	{"clients", true, infoClients},
 	{"memory", true, infoMemory},
 	{"persistence", true, infoPersistence},
+	{"threads", true, infoThreads},
 	{"stats", true, infoStats},
 	{"replication", true, infoReplication},
 	{"cpu", true, infoCPU},
@@ -181,7 +182,11 @@ func (srv *Server) slowly() *slowFigures {
 func (srv *Server) notePeak(memory int64) {
 	for {
 		peak := srv.admin.peakMemory.Load()
-		if memory <= peak || srv.admin.peakMemory.CompareAndSwap(peak, memory) {
+		if memory <= peak {
+			return
+		}
+		if srv.admin.peakMemory.CompareAndSwap(peak, memory) {
+			srv.admin.peakTime.Store(srv.clock.Now().Unix())
 			return
 		}
 	}

@@ -77,6 +77,7 @@ func infoMemory(t *infoText) {
 	t.bytes("used_memory", m.data)
 	t.bytes("used_memory_rss", m.process)
 	t.bytes("used_memory_peak", m.peak)
+	field(t, "used_memory_peak_time", t.srv.admin.peakTime.Load())
 	t.decimal("used_memory_peak_perc", 100*ratio(m.data, m.peak), 2, "%")
 	field(t, "used_memory_overhead", m.clients)
 	field(t, "used_memory_startup", 0)
@@ -85,14 +86,9 @@ func infoMemory(t *infoText) {
 	field(t, "allocator_allocated", m.heap.objects)
 	field(t, "allocator_active", m.heap.inUse)
 	field(t, "allocator_resident", m.heap.held)
+	field(t, "allocator_muzzy", 0)
 	t.bytes("total_system_memory", systemBytes())
-	scripts, scriptBytes := t.srv.scripts.engine.Cached()
-	libraries, functions := t.srv.scripts.engine.Libraries().Len()
-	t.bytes("used_memory_lua", 0)
-	t.bytes("used_memory_scripts", int64(scriptBytes+t.srv.scripts.engine.Libraries().Bytes()))
-	field(t, "number_of_cached_scripts", scripts)
-	field(t, "number_of_functions", functions)
-	field(t, "number_of_libraries", libraries)
+	infoScriptMemory(t)
 	t.bytes("maxmemory", set.conf.MaxMemory)
 	name := set.conf.MaxMemoryPolicy.String()
 	field(t, "vigil_maxmemory_policy", name)
@@ -101,28 +97,47 @@ func infoMemory(t *infoText) {
 	}
 	field(t, "maxmemory_policy", name)
 	t.decimal("allocator_frag_ratio", ratio(m.heap.inUse, m.heap.objects), 2, "")
-	field(t, "allocator_frag_bytes", m.heap.inUse-m.heap.objects)
+	field(t, "allocator_frag_bytes", max(0, m.heap.inUse-m.heap.objects))
 	held := m.heap.held
 	t.decimal("allocator_rss_ratio", ratio(held, m.heap.inUse), 2, "")
-	field(t, "allocator_rss_bytes", held-m.heap.inUse)
+	field(t, "allocator_rss_bytes", max(0, held-m.heap.inUse))
 	t.decimal("rss_overhead_ratio", ratio(m.process, held), 2, "")
-	field(t, "rss_overhead_bytes", m.process-held)
+	field(t, "rss_overhead_bytes", max(0, m.process-held))
 	t.decimal("mem_fragmentation_ratio", ratio(m.process, m.data), 2, "")
-	field(t, "mem_fragmentation_bytes", m.process-m.data)
+	field(t, "mem_fragmentation_bytes", max(0, m.process-m.data))
 	field(t, "mem_not_counted_for_evict", 0)
 	field(t, "mem_replication_backlog", 0)
 	field(t, "mem_total_replication_buffers", 0)
+	field(t, "mem_replica_full_sync_buffer", 0)
 	field(t, "mem_clients_slaves", 0)
 	field(t, "mem_clients_normal", m.clients)
 	field(t, "mem_cluster_links", 0)
 	field(t, "mem_aof_buffer", t.store().PendingBytes)
 	field(t, "mem_allocator", "go")
+	field(t, "mem_overhead_db_hashtable_rehashing", 0)
 	field(t, "active_defrag_running", 0)
 	field(t, "lazyfree_pending_objects", 0)
-	field(t, "lazyfreed_objects", t.store().LeftBehind-t.srv.stats.leftBehind.Load())
+	field(t, "lazyfreed_objects", t.srv.stats.leftBehind.since(t.srv.store.Counters().LeftBehind))
 	field(t, "vigil_memtable_bytes", t.srv.slowly().disk.MemTableBytes)
 	field(t, "vigil_gc_cycles", m.heap.cycles)
 	t.decimal("vigil_gc_cpu_seconds", m.heap.seconds, 6, "")
+}
+
+// infoScriptMemory shows the sources that are kept. The interpreter has no memory of its own.
+func infoScriptMemory(t *infoText) {
+	scripts, scriptBytes := t.srv.scripts.engine.Cached()
+	libraries, functions := t.srv.scripts.engine.Libraries().Len()
+	libraryBytes := t.srv.scripts.engine.Libraries().Bytes()
+	t.bytes("used_memory_lua", 0)
+	field(t, "used_memory_vm_eval", 0)
+	field(t, "used_memory_scripts_eval", scriptBytes)
+	field(t, "number_of_cached_scripts", scripts)
+	field(t, "number_of_functions", functions)
+	field(t, "number_of_libraries", libraries)
+	field(t, "used_memory_vm_functions", 0)
+	t.bytes("used_memory_vm_total", 0)
+	field(t, "used_memory_functions", libraryBytes)
+	t.bytes("used_memory_scripts", int64(scriptBytes+libraryBytes))
 }
 
 // Memory is MEMORY STATS.
@@ -153,6 +168,6 @@ func (s *session) Memory() []admin.MemoryFigure {
 		{Name: "allocator.resident", Value: m.heap.held},
 		{Name: "allocator-fragmentation.ratio", Ratio: ratio(m.heap.inUse, m.heap.objects)},
 		{Name: "fragmentation", Ratio: ratio(m.process, m.data)},
-		{Name: "fragmentation.bytes", Value: m.process - m.data},
+		{Name: "fragmentation.bytes", Value: max(0, m.process-m.data)},
 	}
 }

@@ -18,7 +18,7 @@ var executable = sync.OnceValue(func() string {
 
 func infoServer(t *infoText) {
 	now := t.srv.clock.Now()
-	up := (now.UnixMilli() - t.srv.started) / 1000
+	up := max(0, now.UnixMilli()-t.srv.started) / 1000 // the clock may have been set back
 	field(t, "redis_version", commands.RedisVersion)
 	field(t, "vigil_version", commands.Version)
 	field(t, "redis_git_sha1", "00000000")
@@ -78,6 +78,10 @@ func infoClients(t *infoText) {
 	field(t, "total_watched_keys", t.srv.watches.n.Load())
 	field(t, "total_blocking_keys", t.srv.waiting.keyCount())
 	field(t, "total_blocking_keys_on_nokey", t.srv.waiting.removalCount())
+	reason, actions, left := t.srv.pause.state(t.srv.clock.Now().UnixMilli())
+	field(t, "paused_reason", reason)
+	field(t, "paused_actions", actions)
+	field(t, "paused_timeout_milliseconds", left)
 }
 
 func infoKeyspace(t *infoText) {

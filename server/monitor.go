@@ -104,6 +104,14 @@ func (l *slowlog) wants(took time.Duration) bool {
 	return t >= 0 && int64(took) >= t && l.limit.Load() > 0
 }
 
+// addSlow puts a call into the slow log, and counts it.
+func (srv *Server) addSlow(s *session, cmd *commands.Command, args [][]byte, start time.Time, took time.Duration) {
+	took = max(0, took)
+	srv.stats.slow.add(took)
+	srv.stats.commands[cmd.ID()].slow.add(took)
+	srv.slowlog.add(s, args, start, took)
+}
+
 // add keeps a call with its arguments as abridge has made them.
 func (l *slowlog) add(s *session, args [][]byte, start time.Time, took time.Duration) {
 	e := admin.SlowEntry{UnixSeconds: start.Unix(), Micros: took.Microseconds(),

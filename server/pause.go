@@ -153,6 +153,26 @@ func (p *pause) applyLocked() {
 	}
 }
 
+// state is what INFO shows of a pause: why, which calls, and for how many more ms if that is known.
+func (p *pause) state(now int64) (reason, actions string, left int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	reason, actions = "none", "none"
+	switch conn.PauseMode(p.mode.Load()) {
+	case conn.PauseWrite:
+		actions = "write"
+	case conn.PauseAll:
+		actions = "all"
+	}
+	switch {
+	case p.client != conn.PauseNone:
+		reason, left = "client_pause", max(0, p.until-now)
+	case p.settles > 0:
+		reason = "failover_in_progress"
+	}
+	return reason, actions, left
+}
+
 // active reports whether commands are held back, for background work that has
 // to pause too (expiry, eviction).
 func (p *pause) active() bool { return p.mode.Load() != int32(conn.PauseNone) }

@@ -73,7 +73,7 @@ func (srv *Server) snapshotIn(name string, whole *persistence.Whole) error {
 		err = srv.store.SnapshotOf(filepath.Join(srv.snapshotDir(), name), srv.origin(whole))
 	}
 	now := srv.clock.Now()
-	v.took.Store(int64(now.Sub(began) / time.Second))
+	v.took.Store(int64(max(0, now.Sub(began)) / time.Second)) // the clock may have been set back
 	v.failed.Store(err != nil)
 	if err != nil {
 		return fmt.Errorf("save: %w", err)

@@ -60,15 +60,16 @@ type Server struct {
 	saves     saves
 	loops     *transport.Loops
 	cron      cron
+	rates     rates
+	upkeep    upkeep
 	sockets   sockets
 	secure    secure
 	admin     adminState
 	leader    leaderView
 	history   history
 
-	loading      atomic.Bool // from Start until Load is done
-	activeExpire atomic.Bool // off only by DEBUG SET-ACTIVE-EXPIRE
-	opsPerSecond atomic.Int64
+	loading      atomic.Bool  // from Start until Load is done
+	activeExpire atomic.Bool  // off only by DEBUG SET-ACTIVE-EXPIRE
 	logLevel     atomic.Int32 // LogLevel
 	crossed      atomic.Int64 // unix ms of the last line about cross-protocol scripting
 

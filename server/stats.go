@@ -22,7 +22,9 @@ type stats struct {
 	reads, writes                     atomic.Int64 // of clients: turns with input, and with replies
 	expired, evicted, hits, misses    atomic.Int64
 	errorReplies                      atomic.Int64
-	leftBehind                        atomic.Int64 // of the store at the last reset, which its number does not take part in
+	slow                              slowCalls
+	// Counters that others keep and that go on at a reset.
+	leftBehind, expiredFields, expiryCapped, evictedScripts, cycles, busy continuing
 
 	warn       func(text string) // writes to the log
 	table      *commands.Table
@@ -35,7 +37,37 @@ type stats struct {
 	closed bool             // guarded by mu: there were too many of them
 }
 
-type commandStats struct{ calls, nanos, rejected, failed atomic.Int64 }
+type commandStats struct {
+	calls, nanos, rejected, failed atomic.Int64
+	slow                           slowCalls
+}
+
+// slowCalls are calls that came into the slow log.
+type slowCalls struct{ count, micros, longest atomic.Int64 }
+
+func (c *slowCalls) add(took time.Duration) {
+	c.count.Add(1)
+	c.micros.Add(took.Microseconds())
+	for {
+		longest := c.longest.Load()
+		if took.Microseconds() <= longest || c.longest.CompareAndSwap(longest, took.Microseconds()) {
+			return
+		}
+	}
+}
+
+func (c *slowCalls) reset() {
+	c.count.Store(0)
+	c.micros.Store(0)
+	c.longest.Store(0)
+}
+
+// continuing is the value at the last reset of a counter that is not reset itself.
+type continuing struct{ atomic.Int64 }
+
+// since is what the counter has grown by since. A value of the counter may be older than
+// the reset.
+func (c *continuing) since(now int64) int64 { return max(0, now-c.Load()) }
 
 func (st *stats) open(t *commands.Table, warn func(text string)) {
 	st.table, st.warn = t, warn
@@ -61,7 +93,7 @@ func (st *stats) took(c *commands.Command, took time.Duration) {
 
 // called counts a call that ran.
 func (st *stats) called(c *commands.Command, took time.Duration, failed bool) {
-	n := callTotals{calls: 1, took: took}
+	n := callTotals{calls: 1, took: max(0, took)}
 	if failed {
 		n.failed = 1
 	}
@@ -144,12 +176,14 @@ func (st *stats) reset() {
 		&st.inputBytes, &st.outputBytes, &st.reads, &st.writes, &st.expired, &st.evicted, &st.hits, &st.misses, &st.errorReplies} {
 		n.Store(0)
 	}
+	st.slow.reset()
 	for i := range st.commands {
 		c := &st.commands[i]
 		c.calls.Store(0)
 		c.nanos.Store(0)
 		c.rejected.Store(0)
 		c.failed.Store(0)
+		c.slow.reset()
 		st.histograms[i].Store(nil)
 	}
 	st.mu.Lock()
@@ -170,9 +204,15 @@ func (st *stats) looked(l *commands.Lookups) {
 
 // processed is the number of commands that ran.
 func (st *stats) processed() int64 {
-	var n int64
+	calls, _ := st.ran()
+	return calls
+}
+
+// ran is the number of commands that ran, and the time that they took.
+func (st *stats) ran() (calls int64, took time.Duration) {
 	for i := range st.commands {
-		n += st.commands[i].calls.Load()
+		calls += st.commands[i].calls.Load()
+		took += time.Duration(st.commands[i].nanos.Load())
 	}
-	return n
+	return calls, took
 }

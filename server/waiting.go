@@ -165,7 +165,7 @@ func (s *session) rerun(k readyKey, w *waiter) (c commands.Ctx, ok bool) {
 	}
 	s.srv.stats.called(w.cmd, 0, err != nil)
 	if l := &s.srv.slowlog; l.wants(0) && !w.cmd.Is(commands.SkipSlowlog) {
-		l.add(w.s, abridge(w.cmd.Shown(w.argv)), s.turn.at(s.turn.elapsed), 0)
+		s.srv.addSlow(w.s, w.cmd, abridge(w.cmd.Shown(w.argv)), s.turn.at(s.turn.elapsed), 0)
 	}
 	return c, true
 }

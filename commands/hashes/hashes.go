@@ -73,9 +73,11 @@ func due(c *commands.Ctx, h *hash.Hash) bool {
 // expireFields deletes the expired fields. A hash that is left
 // empty is removed when its key is looked up next, or at the end of the call.
 func expireFields(c *commands.Ctx, key []byte, h *hash.Hash, ch *structures.Change) {
-	if h.ExpireFields(ch, c.Now, math.MaxInt, nil) == 0 {
+	n := h.ExpireFields(ch, c.Now, math.MaxInt, nil)
+	if n == 0 {
 		return
 	}
+	c.Tx.CountExpiredFields(n)
 	c.Notify(commands.EventHash, "hexpired", key)
 	notifyEmptied(c, h, key)
 }

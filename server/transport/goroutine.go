@@ -18,6 +18,8 @@ type goroutineConn struct {
 	nc   net.Conn
 	s    Session
 
+	cycles *cycles // of all such clients
+
 	once sync.Once
 }
 
@@ -62,22 +64,28 @@ func (c *goroutineConn) serve() {
 	}()
 	for !s.Closing() {
 		n, err := c.nc.Read(s.Space())
-		if n > 0 {
-			if s.Feed(n) != nil {
-				return
-			}
-		}
-		switch {
-		case err == nil:
-		case errors.Is(err, os.ErrDeadlineExceeded):
-			// The deadline is lifted before the session looks at what it was
-			// given, so that a wake that comes after the look ends the next read.
-			c.nc.SetReadDeadline(time.Time{})
-			if s.Resume() != nil {
-				return
-			}
-		case s.InputEnded() != nil:
+		began := sinceEpoch()
+		goesOn := c.turn(n, err)
+		c.cycles.done(began)
+		if !goesOn {
 			return
 		}
 	}
+}
+
+// turn lets the session run after a read. It reports false if the client has ended.
+func (c *goroutineConn) turn(n int, err error) bool {
+	if n > 0 && c.s.Feed(n) != nil {
+		return false
+	}
+	switch {
+	case err == nil:
+		return true
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		// The deadline is lifted before the session looks at what it was
+		// given, so that a wake that comes after the look ends the next read.
+		c.nc.SetReadDeadline(time.Time{})
+		return c.s.Resume() == nil
+	}
+	return c.s.InputEnded() == nil
 }

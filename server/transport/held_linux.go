@@ -28,11 +28,6 @@ const (
 	holdTime = 500 * time.Microsecond
 )
 
-var epoch = time.Now()
-
-// sinceEpoch reads the monotonic clock alone, which costs half of time.Now.
-func sinceEpoch() time.Duration { return time.Since(epoch) }
-
 // heldReplies are the replies of a client's last turn.
 type heldReplies struct {
 	c *loopConn

@@ -39,6 +39,8 @@ type loop struct {
 	turns      atomic.Uint64 // counts beginnings and ends: odd during a turn
 	current    *loopConn     // whose turn it is, nil for the end of a round; the owner's
 	inRound    bool          // between BeginRound and EndRound; the owner's
+	began      time.Duration // when the round began, see sinceEpoch; the owner's
+	cycles     cycles        // rounds
 	watched    atomic.Bool   // the watcher looks for turns that take long
 	watchAgain chan struct{} // capacity 1: a token has the watcher look again
 	finished   chan struct{} // closed when the loop has ended
@@ -226,7 +228,7 @@ func (l *loop) run() {
 // beginRound begins a round, unless another owner has begun it.
 func (l *loop) beginRound() {
 	if !l.inRound {
-		l.inRound = true
+		l.inRound, l.began = true, sinceEpoch()
 		l.host.Store.BeginRound()
 	}
 }
@@ -235,8 +237,9 @@ func (l *loop) beginRound() {
 func (o *loopOwner) endRound() bool {
 	l := o.loop
 	l.inRound, l.current = false, nil
-	n := l.beginTurn()
+	began, n := l.began, l.beginTurn()
 	l.host.Store.EndRound()
+	l.cycles.done(began)
 	return l.turns.CompareAndSwap(n, n+1)
 }
 

@@ -18,7 +18,7 @@ func (p *Loops) Open(nc net.Conn) (c Conn, start func(Session)) {
 	if c, start, ok := p.openSocket(nc); ok {
 		return c, start
 	}
-	g := &goroutineConn{host: p.host, nc: nc}
+	g := &goroutineConn{host: p.host, nc: nc, cycles: &p.apart}
 	return g, func(s Session) {
 		g.s = s
 		// Ends when the client leaves or the server hangs up.

@@ -12,11 +12,23 @@ const PollingAPI = "epoll"
 
 // Loops are the event loops of a server. A client stays with one of them.
 type Loops struct {
-	host Host
+	host  Host
+	apart cycles // of clients that have a goroutine
 
 	mu   sync.Mutex
 	all  []*loop // guarded by mu
 	next int     // of all, for the next client; guarded by mu
+}
+
+// Cycles returns what was done so far.
+func (p *Loops) Cycles() (sum Cycles) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, l := range p.all {
+		l.cycles.addTo(&sum)
+	}
+	p.apart.addTo(&sum)
+	return sum
 }
 
 // NewLoops returns the loops of a server. None runs before Start.

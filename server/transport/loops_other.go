@@ -8,7 +8,16 @@ import "net"
 const PollingAPI = "goroutines"
 
 // Loops are for Linux. Elsewhere there are none, and each client has a goroutine.
-type Loops struct{ host Host }
+type Loops struct {
+	host  Host
+	apart cycles
+}
+
+// Cycles returns what was done so far.
+func (p *Loops) Cycles() (sum Cycles) {
+	p.apart.addTo(&sum)
+	return sum
+}
 
 // NewLoops returns what serves the clients of a server.
 func NewLoops(host Host) *Loops { return &Loops{host: host} }

@@ -68,6 +68,7 @@ type scripts struct {
 	all       map[Digest]*Script // guarded by mu
 	evaluated list.List          // digests, the last used at the end; guarded by mu
 	loaded    int                // bytes of the sources of the others; guarded by mu
+	evicted   int64              // of the evaluated, since the start; guarded by mu
 }
 
 func (c *scripts) init() {
@@ -105,6 +106,7 @@ func (e *Engine) Evaluate(source []byte) (*Script, error) {
 	if c.evaluated.Len() >= maxEvaluated {
 		oldest := c.evaluated.Front()
 		delete(c.all, c.evaluated.Remove(oldest).(Digest))
+		c.evicted++
 	}
 	s.place = c.evaluated.PushBack(d)
 	c.all[d] = s
@@ -145,6 +147,13 @@ func (e *Engine) Flush() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.init()
+}
+
+// Evicted is how many scripts gave way to others since the start.
+func (e *Engine) Evicted() int64 {
+	e.scripts.mu.Lock()
+	defer e.scripts.mu.Unlock()
+	return e.scripts.evicted
 }
 
 // Cached is the number of scripts kept and the bytes of their sources.
