@@ -153,10 +153,19 @@ func hexadecimal(digits []byte) bool {
 }
 
 // AppendFloat appends the shortest decimal that reads back as v, as Redis from 7.2 on
-// writes numbers: integers of up to 62 bits without exponent, -0 with its sign, and
-// others with an exponent if more than six places are behind the point and four before
-// it, or zeros.
+// writes numbers: integers of up to 62 bits without exponent, and others as AppendShortest
+// does.
 func AppendFloat(dst []byte, v float64) []byte {
+	if v == math.Trunc(v) && math.Abs(v) <= math.MaxInt64/2 && !(v == 0 && math.Signbit(v)) {
+		return strconv.AppendInt(dst, int64(v), 10)
+	}
+	return AppendShortest(dst, v)
+}
+
+// AppendShortest appends the shortest decimal that reads back as v: -0 with its sign, and
+// with an exponent if more than six places are behind the point and four before it, or
+// zeros.
+func AppendShortest(dst []byte, v float64) []byte {
 	switch {
 	case math.IsNaN(v):
 		return append(dst, "nan"...)
@@ -164,12 +173,8 @@ func AppendFloat(dst []byte, v float64) []byte {
 		return append(dst, "inf"...)
 	case math.IsInf(v, -1):
 		return append(dst, "-inf"...)
-	case v == 0 && math.Signbit(v):
-		return append(dst, "-0"...)
-	case v == math.Trunc(v) && math.Abs(v) <= math.MaxInt64/2:
-		return strconv.AppendInt(dst, int64(v), 10)
 	}
-	if v < 0 {
+	if math.Signbit(v) {
 		dst, v = append(dst, '-'), -v
 	}
 	var room [32]byte

@@ -4,7 +4,6 @@ import (
 	"crypto/sha1"
 	"encoding/binary"
 	"encoding/hex"
-	"math"
 	"strconv"
 
 	"github.com/vigildb/vigil/commands"
@@ -95,13 +94,16 @@ func (d *digest) value(c *commands.Ctx, key []byte) error {
 		})
 	case *zset.Set:
 		v.Range(0, v.Len(), func(member []byte, score float64) bool {
-			p := pair(member, scoreText(score))
+			p := pair(member, commands.AppendShortest(nil, score))
 			d.add(p[:])
 			return true
 		})
 	case *hash.Hash:
-		v.Each(c.Now, func(field, value []byte, _ int64) {
+		v.Each(c.Now, func(field, value []byte, expiry int64) {
 			p := pair(field, value)
+			if expiry != 0 {
+				p.add([]byte("!!hexpire!!"))
+			}
 			d.add(p[:])
 		})
 	case *stream.Stream:
@@ -118,17 +120,6 @@ func (d *digest) value(c *commands.Ctx, key []byte) error {
 		d.chain(payload)
 	}
 	return nil
-}
-
-// scoreText is a score with 17 digits, as C prints it.
-func scoreText(score float64) []byte {
-	switch {
-	case math.IsInf(score, 1):
-		return []byte("inf")
-	case math.IsInf(score, -1):
-		return []byte("-inf")
-	}
-	return strconv.AppendFloat(nil, score, 'g', 17, 64)
 }
 
 // watching keeps the keys that a digest reads from counting as used.

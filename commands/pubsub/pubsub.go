@@ -76,8 +76,12 @@ func Group() commands.Group {
 	}}
 }
 
+// subscribe refuses shard channels within MULTI, as Redis does.
 func subscribe(kind Kind) func(*commands.Ctx) error {
 	return func(c *commands.Ctx) error {
+		if kind == ShardChannel && c.InMulti {
+			return errShardInMulti
+		}
 		c.Host.(Broker).Subscribe(c, kind, c.Args.Rest())
 		return nil
 	}
