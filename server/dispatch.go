@@ -45,6 +45,10 @@ func (s *session) execute(argv [][]byte) {
 	if len(s.cache.pushes) > 0 || s.Has(commands.ClientTracking) {
 		s.endTracked(cmd)
 	}
+	if s.confirmed || s.Has(commands.ClientPubSub) {
+		s.confirmed = false
+		s.collect() // what the call has sent to its own client goes before the next reply
+	}
 }
 
 // lookup finds the row of a call. Pipelines repeat their commands, so the name

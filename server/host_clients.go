@@ -97,7 +97,7 @@ func (s *session) ResetClient(c *commands.Ctx) {
 	s.subs.end(&s.srv.broker)
 	s.srv.monitors.remove(s)
 	s.collect() // what was published goes before the reply
-	s.Clear(commands.ClientPubSub | commands.ClientMonitor | commands.ClientReplyOff | commands.ClientReplySkip |
+	s.Clear(commands.ClientPubSub | commands.ClientMonitor | commands.ClientReplyOff |
 		commands.ClientNoEvict | commands.ClientNoTouch | commands.ClientReadOnly)
 	s.become(s.srv.users.Default())
 	s.setAuthenticated(s.Open())

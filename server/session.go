@@ -58,7 +58,9 @@ type session struct {
 	waiting  *waiter // the call that is parked
 	closing  bool    // no more commands; close when the replies are written
 	skipNext bool    // CLIENT REPLY SKIP was this very call
-	observer bool    // of DialObserver
+	// The call has put confirmations of subscriptions into the outbox: replies are not wanted.
+	confirmed bool
+	observer  bool // of DialObserver
 
 	turn      stopwatch
 	lastInput atomic.Int64 // unix milliseconds of the last bytes received

@@ -175,5 +175,6 @@ func (s *session) keepPushed(c *commands.Ctx, mark int) {
 	if s.Has(commands.ClientReplyOff|commands.ClientReplySkip) && c.Reply.Len() > mark {
 		s.deliver(c.Reply.After(mark))
 		c.Reply.Rewind(mark)
+		s.confirmed = true
 	}
 }
