@@ -101,6 +101,7 @@ fuzz: ## every fuzz target for FUZZTIME (10s) each
 
 faults: ## fail every operation of a store's life on the disk, one after the other (half an hour)
 	VIGIL_FAULTS=1 $(GO) test ./persistence -run DiskFaults -v -timeout 4h
+	$(GO) test ./server -run CallThatCannotRead -everyread -v -timeout 1h
 
 crash: ## kill -9 and power losses, ROUNDS (1000) of each for each appendfsync (half an hour)
 	$(MAKE) -s build

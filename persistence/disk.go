@@ -54,7 +54,7 @@ func (s *Store) pebbleOptions(f *fence.FS) *pebble.Options {
 		FS:                          f,
 		Logger:                      pebbleLog{s, f},
 		FormatMajorVersion:          pebble.FormatNewest,
-		CacheSize:                   cacheBytes(s.opts.MaxMemory),
+		CacheSize:                   s.opts.CacheBytes,
 		MemTableSize:                memTableBytes(s.opts.MaxMemory),
 		MemTableStopWritesThreshold: 4,
 		L0CompactionThreshold:       4,

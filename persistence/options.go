@@ -141,6 +141,9 @@ type Options struct {
 	// LargeBytes is the size in bytes from which on a value's pages leave memory one by
 	// one; 0 means 1 MiB. Tests have small values do so.
 	LargeBytes int
+	// CacheBytes is the size in bytes of Pebble's cache of blocks; 0 means as much as MaxMemory
+	// asks for. Tests have so little that every page is read from the disk.
+	CacheBytes int64
 	// IdleAfter is how long no write must come before the materialiser runs
 	// early; 0 means 10 s, negative never.
 	IdleAfter time.Duration
@@ -207,6 +210,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.LargeBytes <= 0 {
 		o.LargeBytes = largeBytes
+	}
+	if o.CacheBytes <= 0 {
+		o.CacheBytes = cacheBytes(o.MaxMemory)
 	}
 	if o.IdleAfter == 0 {
 		o.IdleAfter = 10 * time.Second

@@ -29,6 +29,23 @@ func (t *table) kind(meta uint64) structures.Kind {
 	return structures.KindString
 }
 
+// Ready reads what the disk has of keys, every step-th of names, that are not in memory: what is
+// done to several of them then does not fail half way because the disk has failed. It reports false if one of them
+// cannot be read, and Err says why. Pages of large values are not read.
+func (tx *Tx) Ready(step int, names ...[]byte) bool {
+	for i := 0; i < len(names) && tx.err == nil; i += step {
+		hash := tx.hash(names[i])
+		t := tx.s.table(shardOf(hash), tx.db)
+		if t.resident || t.find(hash, names[i]) >= 0 {
+			continue
+		}
+		if _, err := tx.s.fault(t, hash, names[i], tx.fresh()); err != nil {
+			tx.fail(err)
+		}
+	}
+	return tx.err == nil
+}
+
 // Delete removes key and reports whether it existed.
 func (tx *Tx) Delete(key []byte) bool {
 	t, i, ok := tx.find(tx.hash(key), key)

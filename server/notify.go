@@ -11,8 +11,11 @@ import (
 func (h host) NotifyClasses() commands.EventClass { return h.srv.settings().events }
 
 // Notify publishes a keyspace event of a class that is asked for: in a group when the call
-// is committed.
+// is committed. A call that could not read changes nothing from then on, and fails.
 func (s *session) Notify(class commands.EventClass, event string, db int, key []byte) {
+	if s.locked && s.tx.Err() != nil {
+		return
+	}
 	grouped := s.srv.opts.Group != nil // else the session may be that of a call that another one runs again
 	s.srv.notify(class, event, db, key, func(channel, payload []byte) {
 		n := notice{kind: pubsub.Channel, channel: channel, payload: payload, local: true}

@@ -63,8 +63,11 @@ func lookKind(c *commands.Ctx, key []byte) structures.Kind {
 }
 
 func del(c *commands.Ctx) error {
-	n := 0
-	for _, key := range c.Args.Rest() {
+	n, keys := 0, c.Args.Rest()
+	if !c.Tx.Ready(1, keys...) {
+		return c.Tx.Err()
+	}
+	for _, key := range keys {
 		if c.Tx.Delete(key) {
 			c.Notify(commands.EventGeneric, "del", key)
 			n++

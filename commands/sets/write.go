@@ -87,7 +87,7 @@ func smove(c *commands.Ctx) error {
 	if err != nil {
 		return err
 	}
-	if !src.Ready(member) || exists && !held.Ready(member) {
+	if c.Tx.Err() != nil || !src.Ready(member) || exists && !held.Ready(member) {
 		return c.Tx.Err()
 	}
 	if bytes.Equal(from, to) {

@@ -30,6 +30,9 @@ func mset(c *commands.Ctx) error {
 	if len(pairs)%2 != 0 {
 		return commands.ErrArity(c.Command)
 	}
+	if !c.Tx.Ready(2, pairs...) {
+		return c.Tx.Err()
+	}
 	for i := 0; i < len(pairs); i += 2 {
 		store(c, pairs[i], pairs[i+1], always, persistence.NoExpiry)
 	}
@@ -79,6 +82,9 @@ func msetex(c *commands.Ctx) error {
 	e, err := ttl.expiry(c)
 	if err != nil {
 		return err
+	}
+	if !c.Tx.Ready(2, pairs...) {
+		return c.Tx.Err()
 	}
 	for i := 0; cond != always && i < len(pairs); i += 2 {
 		if (c.Tx.Kind(pairs[i]) == structures.KindNone) != (cond == ifAbsent) {
