@@ -2,6 +2,7 @@ package keys
 
 import (
 	"errors"
+	"fmt"
 	"math"
 
 	"github.com/vigildb/vigil/commands"
@@ -159,10 +160,15 @@ func decodePayload(c *commands.Ctx, payload []byte) (rdb.Decoded, error) {
 	limits := c.Host.Limits()
 	v, err := rdb.Decode(payload, rdb.Options{
 		MaxString: uint64(limits.MaxBulk), MaxBloom: uint64(max(limits.ModuleMemoryLimit, 0)), HashKeys: c.Tx.HashKeys()})
-	if errors.Is(err, rdb.ErrFrame) {
+	var unknown *rdb.UnknownError
+	switch {
+	case errors.Is(err, rdb.ErrFrame):
 		return v, errPayloadFrame
-	}
-	if err == nil && v.Value == nil && v.Kind != structures.KindString {
+	case errors.As(err, &unknown):
+		return v, errPayloadUnknown(unknown.Error())
+	case err == nil && types.Of(v.Kind) == nil:
+		return v, errPayloadUnknown(fmt.Sprintf("kind %d of a newer vigil is not known", v.Kind))
+	case err == nil && v.Value == nil && v.Kind != structures.KindString:
 		v.Value, err = c.Tx.Decode(v.Kind, v.Bytes)
 	}
 	if err != nil {

@@ -39,6 +39,12 @@ func errWaitAtFollower(command string) commands.WireError {
 	return commands.Errorf("ERR %s cannot be used with replica instances", command)
 }
 
+// errPayloadUnknown is the error of RESTORE for a value of a type that vigil does not
+// have. It begins as errPayload does, which is all that Redis says.
+func errPayloadUnknown(what string) commands.WireError {
+	return commands.Errorf("%s: %s", errPayload, what)
+}
+
 // errUnsupportedOption is EXPIRE's error for an unknown option.
 func errUnsupportedOption(word []byte) commands.WireError {
 	return commands.Errorf("ERR Unsupported option %s", word)

@@ -2,6 +2,7 @@ package rdb
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 
 	"github.com/vigildb/vigil/structures/bloom"
@@ -89,7 +90,7 @@ func appendBits(dst []byte, f *bloom.Filter, at int64, n uint64) []byte {
 // bloom reads the value of a module, which must be RedisBloom.
 func (d *decoder) bloom() *bloom.Filter {
 	if module := d.length(); module != bloomModule {
-		d.fail("module %#x", module)
+		d.unknownModule(module)
 	}
 	items, layers := d.unsigned(math.MaxUint64), d.unsigned(math.MaxUint32)
 	options, growth := d.unsigned(math.MaxUint32), d.unsigned(math.MaxUint32)
@@ -120,6 +121,17 @@ func (d *decoder) bloom() *bloom.Filter {
 		}
 	}
 	return f
+}
+
+// unknownModule is unknown for a value of a module, of another version of the encoding
+// if it is that of RedisBloom.
+func (d *decoder) unknownModule(module uint64) {
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+	var name [9]byte
+	for i := range name {
+		name[i] = letters[module>>(58-6*i)&63]
+	}
+	d.unknown(fmt.Sprintf("type %d (module %s, encoding %d)", typeModule, name, module&1023))
 }
 
 // bloomLayer reads a layer, appends what a header has of it, and returns its

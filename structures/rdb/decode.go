@@ -1,6 +1,8 @@
 package rdb
 
 import (
+	"fmt"
+
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/hash"
 	"github.com/vigildb/vigil/structures/list"
@@ -26,15 +28,15 @@ type Decoded struct {
 	Bytes []byte // may alias the payload
 }
 
-// Decode takes a payload apart. The errors are ErrFrame and
-// structures.ErrCorrupt; the latter stands also for types that are not known,
-// for lists, hashes and sets without elements, and for what is over the bounds of o.
+// Decode takes a payload apart. The errors are ErrFrame and structures.ErrCorrupt; the
+// latter stands also for types that are not known, with an UnknownError, for lists,
+// hashes and sets without elements, and for what is over the bounds of o.
 func Decode(payload []byte, o Options) (Decoded, error) {
-	body, err := open(payload)
+	body, version, err := open(payload)
 	if err != nil {
 		return Decoded{}, err
 	}
-	d := decoder{reader: reader{b: body, max: o.MaxString}, options: o}
+	d := decoder{reader: reader{b: body, max: o.MaxString}, version: version, options: o}
 	v := d.value()
 	if err := d.done(); err != nil {
 		return Decoded{}, err
@@ -47,6 +49,7 @@ func Decode(payload []byte, o Options) (Decoded, error) {
 
 type decoder struct {
 	reader
+	version uint16
 	options Options
 	// Room for strings that do not stand in the payload as they are.
 	room, valueRoom []byte
@@ -65,7 +68,7 @@ func (d *decoder) value() Decoded {
 		return Decoded{Kind: structures.KindSet, Value: d.set(t)}
 	case typeZSet, typeZSetBinary, typeZSetZiplist, typeZSetListpack:
 		return Decoded{Kind: structures.KindZSet, Value: d.zset(t)}
-	case typeStream1, typeStream2, typeStream3:
+	case typeStream1, typeStream2, typeStream3, typeStream4, typeStream5:
 		return Decoded{Kind: structures.KindStream, Value: d.stream(t)}
 	case typeModule:
 		return Decoded{Kind: structures.KindBloom, Value: d.bloom()}
@@ -76,8 +79,19 @@ func (d *decoder) value() Decoded {
 		}
 		return Decoded{Kind: kind, Bytes: d.take(uint64(len(d.b)))}
 	default:
-		d.fail("type %d", t)
+		name := fmt.Sprintf("type %d", t)
+		if what := foreign[t]; what != "" {
+			name += " (" + what + ")"
+		}
+		d.unknown(name)
 		return Decoded{}
+	}
+}
+
+// unknown is fail for a type that is not known.
+func (d *decoder) unknown(name string) {
+	if d.err == nil {
+		d.err = &UnknownError{Type: name, Version: d.version}
 	}
 }
 
@@ -144,10 +158,15 @@ func (d *decoder) set(t byte) *set.Set {
 
 func (d *decoder) hash(t byte) *hash.Hash {
 	f := fields{h: hash.New(d.options.HashKeys)}
-	switch t {
-	case typeHash, typeHashTimed, typeHashTimedEarly:
+	switch {
+	case t == typeHashValkey && d.version >= versionValkey:
+		d.valkeyPairs(&f)
+		return f.h
+	case t == typeHash, t == typeHashTimed, t == typeHashTimedEarly:
 		d.hashPairs(t, &f)
 		return f.h
+	}
+	switch t {
 	case typeHashListpackEarly:
 		f.timed = true
 	case typeHashListpackTimed:
@@ -191,6 +210,21 @@ func (d *decoder) hashPairs(t byte, f *fields) {
 		field, value := d.string(&d.room), d.string(&d.valueRoom)
 		if d.err == nil {
 			d.err = f.set(field, value, expiry)
+		}
+	}
+}
+
+// valkeyPairs reads fields as Valkey writes them: each is followed by its value and by
+// its expiry in 8 bytes, -1 for none.
+func (d *decoder) valkeyPairs(f *fields) {
+	for n := d.length(); n > 0 && d.err == nil; n-- {
+		field, value := d.string(&d.room), d.string(&d.valueRoom)
+		expiry := d.fixed(8) + 1 // 0: none
+		if expiry == 1 || expiry > maxFieldExpiry+1 {
+			d.fail("expiry %d of a field", int64(expiry-1))
+		}
+		if d.err == nil {
+			d.err = f.set(field, value, max(expiry, 1)-1)
 		}
 	}
 }

@@ -15,8 +15,9 @@
 // streams as Redis 7.0 does, which has no time at which a consumer was active.
 // What Redis has no type for goes under a type byte that Redis does not use.
 //
-// Read is everything in which a Redis up to 7.4 writes these types: integers and
-// LZF in place of strings, ziplists, zipmaps, listpacks and quicklists.
+// Read is everything in which a Redis up to 8.8 or a Valkey up to 9 writes these types,
+// whatever the version says: integers and LZF in place of strings, ziplists, zipmaps,
+// listpacks and quicklists. A type that is not known is an UnknownError, which names it.
 //
 // A payload comes from a client and may be anything. Every length is checked
 // against the bytes that are there before memory is asked for, so that what

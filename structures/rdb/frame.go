@@ -6,16 +6,19 @@ import (
 	"hash/crc64"
 )
 
-// ErrFrame is returned for a payload that is too short, of a version that is not
-// known, or damaged: its checksum does not fit.
-var ErrFrame = errors.New("rdb: wrong version or checksum")
+// ErrFrame is returned for a payload that is too short or damaged: its checksum does
+// not fit.
+var ErrFrame = errors.New("rdb: wrong checksum")
 
 const (
 	// versionPlain is the version of Redis 7.0, written for what it can read.
 	versionPlain = 10
-	// versionNewest is the version of Redis 7.4, the first with expiries of
+	// versionTimed is the version of Redis 7.4, the first with expiries of
 	// fields.
-	versionNewest = 12
+	versionTimed = 12
+	// versionValkey is the first version of Valkey's own, which shares the types
+	// up to 21 with Redis and gives those above them another meaning.
+	versionValkey = 80
 
 	footerLen = 2 + 8
 )
@@ -33,13 +36,17 @@ func seal(dst []byte, from int, version uint16) []byte {
 	return binary.LittleEndian.AppendUint64(dst, checksum(dst[from:]))
 }
 
-// open checks the footer of a payload and returns what is before it.
-func open(payload []byte) ([]byte, error) {
+// open checks the footer of a payload, and returns what is before it and the version.
+// Every version is good: a new one of Redis or Valkey changes types or adds some, and
+// the others stay as they were. A checksum of 0 says that there is none, as in RDB
+// files.
+func open(payload []byte) (body []byte, version uint16, err error) {
 	end := len(payload) - footerLen
-	if end < 0 ||
-		binary.LittleEndian.Uint16(payload[end:]) > versionNewest ||
-		binary.LittleEndian.Uint64(payload[end+2:]) != checksum(payload[:end+2]) {
-		return nil, ErrFrame
+	if end < 0 {
+		return nil, 0, ErrFrame
 	}
-	return payload[:end], nil
+	if sum := binary.LittleEndian.Uint64(payload[end+2:]); sum != 0 && sum != checksum(payload[:end+2]) {
+		return nil, 0, ErrFrame
+	}
+	return payload[:end], binary.LittleEndian.Uint16(payload[end:]), nil
 }

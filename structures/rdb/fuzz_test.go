@@ -9,23 +9,25 @@ import (
 	"github.com/vigildb/vigil/structures"
 )
 
-// FuzzDecode decodes bodies in a good frame. What is accepted must be dumped and
+// FuzzDecode decodes bodies in a good frame of any version. What is accepted must be dumped and
 // come back the same, and take memory in proportion to the payload.
 func FuzzDecode(f *testing.F) {
 	for body := range forms() {
-		f.Add([]byte(body))
+		f.Add([]byte(body), uint16(versionTimed))
 	}
 	for body := range streamForms() {
-		f.Add([]byte(body))
+		f.Add([]byte(body), uint16(13))
 	}
+	f.Add([]byte("\x16\x02\x01f\x01v\xe8\x03\x00\x00\x00\x00\x00\x00\x01g\xc0\x0c\xff\xff\xff\xff\xff\xff\xff\xff"), uint16(versionValkey))
+	f.Add([]byte("\x07\x81\xbd\xe7\x2d\xa2\xbb\x1e\xb4\x04\x00"), uint16(0xffff))
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 30 {
 		if b := encode(f, randomValue(r)); len(b) < 4096 {
-			f.Add(b[:len(b)-footerLen])
+			f.Add(b[:len(b)-footerLen], uint16(versionValkey+1))
 		}
 	}
-	f.Fuzz(func(t *testing.T, body []byte) {
-		v, err := Decode(seal(bytes.Clone(body), 0, versionNewest), Options{MaxString: 1 << 20, MaxBloom: 1 << 20, HashKeys: new(structures.HashKeys)})
+	f.Fuzz(func(t *testing.T, body []byte, version uint16) {
+		v, err := Decode(seal(bytes.Clone(body), 0, version), Options{MaxString: 1 << 20, MaxBloom: 1 << 20, HashKeys: new(structures.HashKeys)})
 		if err != nil {
 			return
 		}

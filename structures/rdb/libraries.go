@@ -34,7 +34,7 @@ func AppendLibraries(dst []byte, sources []string) []byte {
 // It returns the first error of visit, ErrFrame, ErrNoFunction, ErrFunctionForm or a
 // structures.ErrCorrupt.
 func EachLibrary(payload []byte, longest int, visit func(source string) error) error {
-	body, err := open(payload)
+	body, _, err := open(payload)
 	if err != nil {
 		return err
 	}

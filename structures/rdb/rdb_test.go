@@ -5,9 +5,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/vigildb/vigil/structures"
@@ -215,9 +217,76 @@ func TestFramesThatDoNotFitAreRefused(t *testing.T) {
 			t.Errorf("byte %d changed: got %v", i, err)
 		}
 	}
-	for version, fits := range map[uint16]bool{0: true, 6: true, 12: true, 13: false, 0xffff: false} {
-		if _, err := Decode(seal([]byte("\x00\x01a"), 0, version), roomy); fits != (err == nil) || !fits && !errors.Is(err, ErrFrame) {
-			t.Errorf("version %d: got %v", version, err)
+}
+
+// Types that exist stay as they are in every version, but for one number that Valkey uses
+// for something else.
+func TestEveryVersionIsRead(t *testing.T) {
+	bodies := forms()
+	maps.Copy(bodies, streamForms())
+	for body, want := range bodies {
+		for _, version := range []uint16{0, 1, 6, 10, 12, 13, 14, 16, 79, 80, 81, 0xffff} {
+			v, err := Decode(seal([]byte(body), 0, version), roomy)
+			if body[0] == typeHashValkey && version >= versionValkey {
+				if !errors.Is(err, structures.ErrCorrupt) {
+					t.Errorf("%q of version %d: got %s, %v", body, version, describe(v), err)
+				}
+			} else if err != nil || describe(v) != want {
+				t.Errorf("%q of version %d: got %s, %v, want %s", body, version, describe(v), err, want)
+			}
+		}
+	}
+}
+
+// A checksum of zero stands for none, as RDB files may have it, but a payload that has
+// another one is checked.
+func TestChecksumOfZeroIsNone(t *testing.T) {
+	for end, want := range map[string]error{"\x00\x00\x00\x00\x00\x00\x00\x00": nil, "\x00\x00\x00\x00\x00\x00\x00\x01": ErrFrame} {
+		if v, err := Decode([]byte("\x00\x03bar\x10\x00"+end), roomy); !errors.Is(err, want) || want == nil && string(v.Bytes) != "bar" {
+			t.Errorf("checksum %q: got %s, %v, want %v", end, describe(v), err, want)
+		}
+	}
+}
+
+func TestTypesThatAreNotKnownAreNamed(t *testing.T) {
+	for body, want := range map[string]string{
+		"\x08":     "type 8",
+		"\x1c\x01": "type 28 (array)",
+		"\xf3":     "type 243 (key with metadata)",
+		"\x07\x81\xbd\xe7\x2d\xa2\xbb\x1e\xb4\x04\x00": "type 7 (module vectorset, encoding 4)",
+		"\x07\x81\x30\x16\xe5\xa2\x89\xbe\xf8\x05\x00": "type 7 (module MBbloom--, encoding 5)",
+	} {
+		var unknown *UnknownError
+		if _, err := Decode(seal([]byte(body), 0, 17), roomy); !errors.As(err, &unknown) || *unknown != (UnknownError{want, 17}) || !errors.Is(err, structures.ErrCorrupt) {
+			t.Errorf("%q: got %v, want %s", body, err, want)
+		}
+	}
+	var unknown *UnknownError
+	if _, err := Decode(seal([]byte("\x07\x81\x30"), 0, 17), roomy); errors.As(err, &unknown) || !errors.Is(err, structures.ErrCorrupt) {
+		t.Errorf("a module whose name is cut short: got %v", err)
+	}
+}
+
+// Valkey's hashes have no time before which no field expires, and its expiries stand
+// behind the values.
+func TestHashesOfValkeyAreRead(t *testing.T) {
+	none := strings.Repeat("\xff", 8)
+	for body, want := range map[string]string{
+		"\x16\x02\x01f\x01v\xe8\x03\x00\x00\x00\x00\x00\x00\x01g\xc0\x0c" + none: `3  map[f:"v"@1000 g:"12"@0]`,
+		"\x16\x01\x01f\x01v\xff\xff\xff\xff\xff\xff\x00\x00":                     `3  map[f:"v"@281474976710655]`,
+		"\x16\x00":                                           "",
+		"\x16\x01\x01f\x01v" + none + "\x00":                 "",
+		"\x16\x01\x01f\x01v" + none[:7]:                      "",
+		"\x16\x02\x01f\x01v" + none:                          "",
+		"\x16\x02\x01f\x01v" + none + "\x01f\x01w" + none:    "",
+		"\x16\x01\x01f\x01v\x00\x00\x00\x00\x00\x00\x00\x00": "", // expiry 0
+		"\x16\x01\x01f\x01v\xfe" + none[:7]:                  "", // -2
+		"\x16\x01\x01f\x01v\x00\x00\x00\x00\x00\x00\x01\x00": "", // too late
+		"\x16\x81" + none + "\x01f\x01v" + none:              "",
+	} {
+		v, err := Decode(seal([]byte(body), 0, versionValkey), roomy)
+		if want == "" && !errors.Is(err, structures.ErrCorrupt) || want != "" && (err != nil || describe(v) != want) {
+			t.Errorf("%q: got %s, %v, want %q", body, describe(v), err, want)
 		}
 	}
 }

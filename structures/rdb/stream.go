@@ -31,7 +31,26 @@ func (d *decoder) stream(t byte) *stream.Stream {
 	for n := d.length(); n > 0 && d.err == nil; n-- {
 		d.group(t, s)
 	}
+	if t >= typeStream4 {
+		d.producers()
+	}
 	return s
+}
+
+// producers passes over what a stream knows of its producers, by which Redis tells
+// entries that are added twice. vigil adds them, as Redis does once it has forgotten.
+func (d *decoder) producers() {
+	d.length() // how long it remembers, and how much
+	d.length()
+	for n := d.length(); n > 0 && d.err == nil; n-- {
+		d.string(&d.room)
+		for k := d.length(); k > 0 && d.err == nil; k-- {
+			d.string(&d.room)
+			d.lengthID()
+		}
+	}
+	d.length() // entries that were added, and that were not
+	d.length()
 }
 
 // lengthID reads an ID of two lengths.
@@ -217,6 +236,9 @@ func (d *decoder) group(t byte, s *stream.Stream) {
 	for n := d.length(); n > 0 && d.err == nil; n-- {
 		left -= d.consumer(t, g, pending)
 	}
+	if t >= typeStream5 {
+		left -= d.unowned(g, pending)
+	}
 	if d.err == nil && left != 0 {
 		d.fail("%d pending entries without a consumer", left)
 	}
@@ -227,7 +249,7 @@ func (d *decoder) group(t byte, s *stream.Stream) {
 func (d *decoder) consumer(t byte, g *stream.Group, pending []stream.Pending) int {
 	name, seen := d.string(&d.room), int64(d.fixed(8))
 	active := seen
-	if t == typeStream3 {
+	if t >= typeStream3 {
 		active = int64(d.fixed(8))
 	}
 	if d.err != nil {
@@ -238,18 +260,43 @@ func (d *decoder) consumer(t byte, g *stream.Group, pending []stream.Pending) in
 		d.fail("consumer %.20q given twice", name)
 		return 0
 	}
-	var own []stream.Pending
-	for n := d.length(); n > 0 && d.err == nil; n-- {
+	own := d.owned(d.length(), c, pending)
+	g.Claim(nil, c, seen, own)
+	c.SetTimes(seen, active)
+	return len(own)
+}
+
+// unowned reads the pending entries that no consumer has, and gives them to one without
+// a name, for here every entry has one: XCLAIM and XAUTOCLAIM find them there. It returns
+// how many these are.
+func (d *decoder) unowned(g *stream.Group, pending []stream.Pending) int {
+	n := d.length()
+	if n == 0 || d.err != nil {
+		return 0
+	}
+	c := g.CreateConsumer(nil, nil, 0)
+	if c == nil {
+		c = g.Consumer(nil)
+	}
+	seen, active := c.Seen(), c.Active()
+	own := d.owned(n, c, pending)
+	g.Claim(nil, c, seen, own)
+	c.SetTimes(seen, active)
+	return len(own)
+}
+
+// owned reads the IDs of the n entries that a consumer has, and returns those of the
+// pending entries.
+func (d *decoder) owned(n uint64, c *stream.Consumer, pending []stream.Pending) (own []stream.Pending) {
+	for ; n > 0 && d.err == nil; n-- {
 		id := d.rawID()
 		i, ok := slices.BinarySearchFunc(pending, id, func(p stream.Pending, id stream.ID) int { return p.ID.Compare(id) })
 		if d.err != nil || !ok || pending[i].Consumer != nil {
 			d.fail("entry %v of a consumer, which is not pending, or of two", id)
-			return 0
+			return nil
 		}
 		pending[i].Consumer = c
 		own = append(own, pending[i])
 	}
-	g.Claim(nil, c, seen, own)
-	c.SetTimes(seen, active)
-	return len(own)
+	return own
 }

@@ -74,9 +74,18 @@ func streamForms() map[string]string {
 		return fmt.Sprintf(`6  1 last 2-0 deleted 0-0 added %d: 1-0 "f"="v" group "g" at 1-0 read %d consumer "c" 7 1 1-0 "c" 5 3`, added, read)
 	}
 	return map[string]string{
-		"\x0f" + state + head + group + own:                                                                             what(1, 1),
-		"\x13" + state + "\x01\x00\x00\x00\x09" + head + "\x04" + group + own:                                           what(9, 4),
-		"\x15" + state + "\x01\x00\x00\x00\x09" + head + "\x04" + group + "\x09" + pending[:7] + own:                    what(9, 4),
+		"\x0f" + state + head + group + own:                                                          what(1, 1),
+		"\x13" + state + "\x01\x00\x00\x00\x09" + head + "\x04" + group + own:                        what(9, 4),
+		"\x15" + state + "\x01\x00\x00\x00\x09" + head + "\x04" + group + "\x09" + pending[:7] + own: what(9, 4),
+		"\x1a" + state + "\x01\x00\x00\x00\x09" + head + "\x04" + group + "\x09" + pending[:7] + own +
+			"\x40\x64\x32\x01\x01p\x02\x01a\x01\x02\xc0\x07\x03\x04\x05\x06": what(9, 4),
+		"\x1b" + state + "\x01\x00\x00\x00\x09" + head + "\x04" + group + "\x09" + pending[:7] + own + "\x00" +
+			"\x40\x64\x32\x00\x00\x00": what(9, 4),
+		// The entry is nobody's: beside a consumer that has nothing, and for one without a name.
+		"\x1b" + state + "\x01\x00\x00\x00\x09" + head + "\x04" + group + "\x09" + pending[:7] + "\x00" + own + "\x00\x00\x00\x00\x00": strings.Replace(
+			what(9, 4), `consumer "c" 7 1 1-0 "c"`, `consumer "" 0 1 consumer "c" 7 0 1-0 ""`, 1),
+		"\x1b" + state + "\x01\x00\x00\x00\x09" + head + "\x04" + strings.Replace(group, "\x01c", "\x00", 1) + "\x09" + pending[:7] + "\x00" + own + "\x00\x00\x00\x00\x00": strings.ReplaceAll(
+			what(9, 4), `"c"`, `""`),
 		"\x13\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00":                                                                  "6  0 last 0-0 deleted 0-0 added 0:",
 		"\x13" + node + "\x01\x02\x00\x01\x00\x00\x00\x09\x01\x00\x01\x00\x81" + strings.Repeat("\xff", 8) + "\x00\x00": `6  1 last 2-0 deleted 0-0 added 9: 1-0 "f"="v" group "" at 1-0 read -1`,
 	}
@@ -149,6 +158,27 @@ func TestPendingEntriesNeedOneConsumerEach(t *testing.T) {
 	} {
 		if _, err := Decode(sealed(state+body), roomy); !errors.Is(err, structures.ErrCorrupt) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+	// Those that no consumer has are counted as well.
+	state = "\x1b" + state[1:]
+	active := strings.Repeat("\x00", 8)
+	consumed := text1("a") + active + active + "\x01" + id(2)
+	for name, c := range map[string]struct {
+		body string
+		good bool
+	}{
+		"one left":        {"\x02" + pending(1) + pending(2) + "\x01" + consumed + "\x01" + id(1), true},
+		"none left":       {"\x01" + pending(2) + "\x01" + consumed + "\x00", true},
+		"a consumer's":    {"\x02" + pending(1) + pending(2) + "\x01" + consumed + "\x01" + id(2), false},
+		"unknown":         {"\x02" + pending(1) + pending(2) + "\x01" + consumed + "\x01" + id(3), false},
+		"twice":           {"\x02" + pending(1) + pending(2) + "\x01" + consumed + "\x02" + id(1) + id(1), false},
+		"not all":         {"\x02" + pending(1) + pending(2) + "\x01" + consumed + "\x00", false},
+		"without an end":  {"\x02" + pending(1) + pending(2) + "\x01" + consumed + "\x81" + strings.Repeat("\xff", 8) + id(1), false},
+		"without a count": {"\x01" + pending(2) + "\x01" + consumed, false},
+	} {
+		if _, err := Decode(sealed(state+c.body+"\x00\x00\x00\x00\x00"), roomy); (err == nil) != c.good || err != nil && !errors.Is(err, structures.ErrCorrupt) {
+			t.Errorf("entries that nobody has, %s: %v", name, err)
 		}
 	}
 }

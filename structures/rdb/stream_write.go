@@ -13,11 +13,14 @@ import (
 //	type | nodes | node... | entries | last ID (2)
 //	     [ | first ID (2) | greatest deleted ID (2) | entries ever ]     since 19
 //	     | groups | group...
+//	     [ | duration | most | producers | producer... | duplicates (2) ] since 26
 //	node     ID (string of 16) | listpack (string)
 //	group    name | last ID (2) [ | entries read ]                       since 19
 //	         | pending | for each: ID (16), time (8), deliveries
 //	         | consumers | for each: name, seen (8) [, active (8)]       since 21
 //	                       pending | for each: ID (16)
+//	         [ | pending without a consumer | for each: ID (16) ]        since 27
+//	producer name | entries | for each: name given by it, ID (2)
 //
 // A node's listpack has first what its entries have in common, and then them:
 //

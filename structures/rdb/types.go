@@ -1,5 +1,11 @@
 package rdb
 
+import (
+	"fmt"
+
+	"github.com/vigildb/vigil/structures"
+)
+
 // Types of values, as they stand in the first byte. They are Redis's.
 const (
 	typeString         = 0
@@ -24,11 +30,17 @@ const (
 	typeStream3        = 21 // Redis 7.2
 	// With expiries of fields: absolute as in release candidates of Redis 7.4,
 	// or after a time before which no field expires.
-	typeHashTimedEarly    = 22
+	typeHashTimedEarly    = 22 // of Valkey: typeHashValkey
 	typeHashListpackEarly = 23
 	typeHashTimed         = 24
 	typeHashListpackTimed = 25
+	typeStream4           = 26 // Redis 8.6; with producers
+	typeStream5           = 27 // Redis 8.8; with pending entries that nobody has
 )
+
+// typeHashValkey is the number that Valkey gives hashes with expiries of fields, in
+// versions from versionValkey on.
+const typeHashValkey = 22
 
 // typeOwn is for values that Redis has no type for:
 //
@@ -59,6 +71,30 @@ const (
 	nodePlain  = 1 // one element
 	nodePacked = 2 // a listpack
 )
+
+// foreign are values that are known only by name: what Redis calls them.
+var foreign = map[byte]string{
+	6:   "module of a release candidate of Redis 4.0",
+	28:  "array",
+	29:  "hash with a template",
+	30:  "hash with a template",
+	31:  "hash with a template",
+	32:  "hash with a template",
+	243: "key with metadata",
+}
+
+// UnknownError is the error for a payload of a type that is not known. It is a
+// structures.ErrCorrupt, too.
+type UnknownError struct {
+	Type    string // such as "type 28 (array)" or "module vectorset"
+	Version uint16 // of the payload
+}
+
+func (e *UnknownError) Error() string {
+	return fmt.Sprintf("%s of RDB version %d is not known", e.Type, e.Version)
+}
+
+func (e *UnknownError) Unwrap() error { return structures.ErrCorrupt }
 
 // maxFieldExpiry is the largest expiry of a field, in unix ms, that Redis reads.
 const maxFieldExpiry = 1<<48 - 1

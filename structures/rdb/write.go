@@ -51,7 +51,7 @@ func Append(dst []byte, v structures.Value) ([]byte, error) {
 func AppendOwn(dst []byte, kind structures.Kind, encoded []byte) []byte {
 	from := len(dst)
 	dst = structures.Append(append(dst, typeOwn, byte(kind)), encoded)
-	return seal(dst, from, versionNewest)
+	return seal(dst, from, versionTimed)
 }
 
 func appendList(dst []byte, l *list.List) []byte {
@@ -98,7 +98,7 @@ func appendHash(dst []byte, h *hash.Hash) ([]byte, uint16) {
 		dst = appendString(appendString(dst, field), value)
 	})
 	if timed {
-		return dst, versionNewest
+		return dst, versionTimed
 	}
 	return dst, versionPlain
 }
