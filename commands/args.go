@@ -223,7 +223,7 @@ func (a *Args) Cursor() uint64 {
 	if a.err != nil {
 		return 0
 	}
-	v, ok := ParseUint(b)
+	v, ok := ParseCursor(b)
 	if !ok {
 		a.err = ErrCursor
 	}

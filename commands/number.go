@@ -38,7 +38,27 @@ func ParseInt(b []byte) (v int64, ok bool) {
 	return 0, false
 }
 
-// ParseUint reads an unsigned 64-bit integer, as cursors are.
+// ParseCursor reads the cursor of a scan: an integer that is not below 0, or else what
+// strtoull of C reads, such as "+5", " 5" and "007"; it wraps " -1" to 2^64-1.
+func ParseCursor(b []byte) (v uint64, ok bool) {
+	if v, ok := ParseInt(b); ok {
+		return uint64(v), v >= 0
+	}
+	digits, _, _ := bytes.Cut(b, []byte{0}) // the end of a string in C
+	digits = bytes.TrimLeft(digits, " \t\n\v\f\r")
+	neg := len(digits) > 0 && digits[0] == '-'
+	if neg || len(digits) > 0 && digits[0] == '+' {
+		digits = digits[1:]
+	}
+	if trimmed := bytes.TrimLeft(digits, "0"); len(digits) > 0 && len(trimmed) == 0 {
+		return 0, true
+	} else if v, ok = ParseUint(trimmed); ok && neg {
+		v = -v
+	}
+	return v, ok
+}
+
+// ParseUint reads an unsigned 64-bit integer.
 func ParseUint(b []byte) (v uint64, ok bool) {
 	if len(b) == 0 || len(b) > 20 {
 		return 0, false

@@ -31,6 +31,20 @@ func TestNumbersAreWrittenAsRedisWritesThem(t *testing.T) {
 }
 
 // As redis-server 7.0.15 takes scores.
+func TestCursorsAreReadAsRedisReadsThem(t *testing.T) {
+	const bad = 1<<64 - 2 // no text below says so
+	for text, want := range map[string]uint64{
+		"0": 0, "7": 7, "2147483648": 1 << 31, "18446744073709551615": 1<<64 - 1, "-0": 0, "+5": 5, " 5": 5, "\t\n7": 7, "007": 7,
+		"+0": 0, "000": 0, "00000000000000000000000000000000001": 1, "5\x00x": 5, " -1": 1<<64 - 1, "-18446744073709551615": 1, "-9223372036854775809": 1<<63 - 1,
+		"": bad, " ": bad, "+": bad, "-": bad, "-1": bad, "-9223372036854775808": bad, "-18446744073709551616": bad, "18446744073709551616": bad,
+		"5 ": bad, "5x": bad, "x": bad, "0x10": bad, "1e3": bad, "+-5": bad, "++5": bad, "\x005": bad, "+ 5": bad,
+	} {
+		if got, ok := ParseCursor([]byte(text)); ok != (want != bad) || ok && got != want {
+			t.Errorf("%q: got %d, %v, want %d", text, got, ok, want)
+		}
+	}
+}
+
 func TestNumbersAreReadAsRedisReadsThem(t *testing.T) {
 	for text, want := range map[string]float64{
 		"0x10": 16, "0X1P4": 16, "0x.8": 0.5, "0x1.8": 1.5, "0x1.": 1, "-0x10": -16, "+0x10": 16, "0x1e5": 485, "0x0": 0,
