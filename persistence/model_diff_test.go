@@ -3,6 +3,7 @@ package persistence
 import (
 	"fmt"
 	"maps"
+	"math"
 	"testing"
 
 	"github.com/vigildb/vigil/structures"
@@ -69,6 +70,9 @@ func diffDB(tx *Tx, i int, db map[string]modelValue) string {
 		})
 		if cursor == 0 {
 			break
+		}
+		if cursor > math.MaxInt32 {
+			return fmt.Sprintf("Scan: cursor %d", cursor)
 		}
 	}
 	for shard := range uint64(shardCount) {

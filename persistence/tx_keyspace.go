@@ -171,21 +171,19 @@ func (tx *Tx) randomIn(sh int, draw func(n int) int) []byte {
 
 // Scan visits about count keys of the selected database and returns the next
 // cursor; 0 starts a scan and means that all were visited. A key that exists
-// from the first call to the last is visited at least once, and only once unless
-// its neighbours share 48 bits of hash. Expired keys are skipped.
+// from the first call to the last is visited once: keys that share the bits of a
+// cursor go together. Expired keys are skipped.
 func (tx *Tx) Scan(cursor uint64, count int, visit func(key []byte, kind structures.Kind)) (next uint64) {
-	const cursorShift = 16 // a cursor fits the 53 bits of a double
+	const cursorShift = 64 - structures.CursorBits
 	tx.meetAll()
 	tx.seal()
-	cursor = tx.s.keys.cursors.Reveal(cursor)
-	from := cursor << cursorShift
+	from := tx.s.keys.cursors.Reveal(cursor) << cursorShift
 	left := max(1, count)
 	for sh := shardOf(from); sh < shardCount; sh++ {
 		end := uint64(sh)<<56 | (1<<56 - 1)
 		if tx.s.sizeOf(sh, tx.db) > 0 {
 			last := uint64(0)
 			tx.s.walk(tx.s.table(sh, tx.db), from, end, tx.fail, func(e *walked) bool {
-				// Keys that share a cursor go together.
 				if left <= 0 && e.hash>>cursorShift != last {
 					next = e.hash >> cursorShift
 					return false

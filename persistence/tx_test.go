@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/vigildb/vigil/structures/structurestest"
 	"github.com/vigildb/vigil/structures/thrift"
 )
 
@@ -28,13 +29,10 @@ func TestStringsAreWhatWasSet(t *testing.T) {
 		if n := tx.DBSize(0); n != keys {
 			t.Fatalf("DBSize: got %d, want %d", n, keys)
 		}
-		seen, cursor := map[string]bool{}, uint64(0)
-		for {
-			cursor = tx.Scan(cursor, 10, func(key []byte, _ kindOf) { seen[string(key)] = true })
-			if cursor == 0 {
-				break
-			}
-		}
+		seen := map[string]bool{}
+		structurestest.Scan(t, func(cursor uint64) uint64 {
+			return tx.Scan(cursor, 10, func(key []byte, _ kindOf) { seen[string(key)] = true })
+		})
 		if len(seen) != keys {
 			t.Fatalf("Scan: got %d keys, want %d", len(seen), keys)
 		}

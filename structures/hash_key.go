@@ -34,20 +34,22 @@ type HashKeys struct {
 }
 
 const (
-	// CursorBits are the bits of a position, and of a cursor: a double holds them.
-	CursorBits = 48
-	cursorMask = 1<<CursorBits - 1
-	cursorHalf = CursorBits / 2
+	// CursorBits are the bits of a position, and of a cursor: redis-cli keeps it in an
+	// int of C, and other clients in what has no more bits.
+	CursorBits = 31
+	cursorEnd  = 1 << CursorBits
+	// The network works on two parts of a position, of 15 bits and of 16.
+	lowBits, highBits = 16, CursorBits - 16
 	// cursorRounds is twice what Luby and Rackoff (1988) need against chosen
-	// cursors, since halves of 24 bits leave their bound little room.
+	// cursors, since parts of 16 bits leave their bound little room.
 	cursorRounds = 8
 )
 
-// Hide returns the cursor that stands for a position of 48 bits: a permutation
+// Hide returns the cursor that stands for a position of 31 bits: a permutation
 // that keeps 0, which begins and ends a scan, for itself. A cursor reveals
 // nothing of its position but whether two are the same.
 func (k HashKey) Hide(position uint64) uint64 {
-	if position &= cursorMask; position == 0 {
+	if position %= cursorEnd; position == 0 {
 		return 0
 	}
 	if c := k.encipher(position); c != 0 {
@@ -57,9 +59,11 @@ func (k HashKey) Hide(position uint64) uint64 {
 }
 
 // Reveal returns the position of a cursor. What Hide never returned is a cursor
-// too, of some position: 48 bits of it count.
+// too, of some position. One that has more bits begins anew: it is from a version
+// whose positions were others, and a scan that went on from one of ours would miss
+// elements.
 func (k HashKey) Reveal(cursor uint64) uint64 {
-	if cursor &= cursorMask; cursor == 0 {
+	if cursor == 0 || cursor >= cursorEnd {
 		return 0
 	}
 	if p := k.decipher(cursor); p != 0 {
@@ -68,25 +72,28 @@ func (k HashKey) Reveal(cursor uint64) uint64 {
 	return k.decipher(0)
 }
 
-// encipher is a Feistel network over two halves.
+// encipher is a Feistel network: the parts are changed by turns, each by what the other is.
 func (k HashKey) encipher(p uint64) uint64 {
-	left, right := p>>cursorHalf, p&(1<<cursorHalf-1)
-	for round := range uint64(cursorRounds) {
-		left, right = right, left^k.round(round, right)
+	high, low := p>>lowBits, p&(1<<lowBits-1)
+	for round := uint64(0); round < cursorRounds; round += 2 {
+		high ^= k.round(round, low, highBits)
+		low ^= k.round(round+1, high, lowBits)
 	}
-	return left<<cursorHalf | right
+	return high<<lowBits | low
 }
 
 func (k HashKey) decipher(c uint64) uint64 {
-	left, right := c>>cursorHalf, c&(1<<cursorHalf-1)
-	for round := uint64(cursorRounds); round > 0; round-- {
-		left, right = right^k.round(round-1, left), left
+	high, low := c>>lowBits, c&(1<<lowBits-1)
+	for round := uint64(cursorRounds); round > 0; round -= 2 {
+		low ^= k.round(round-1, high, lowBits)
+		high ^= k.round(round-2, low, highBits)
 	}
-	return left<<cursorHalf | right
+	return high<<lowBits | low
 }
 
-func (k HashKey) round(n, half uint64) uint64 {
+// round is so many bits that depend on a part and on the number of the round.
+func (k HashKey) round(n, part uint64, bits int) uint64 {
 	var b [8]byte
-	binary.LittleEndian.PutUint64(b[:], n<<cursorHalf|half)
-	return k.Sum(b[:]) >> (64 - cursorHalf)
+	binary.LittleEndian.PutUint64(b[:], n<<lowBits|part)
+	return k.Sum(b[:]) >> (64 - bits)
 }

@@ -1,6 +1,7 @@
 package structures
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 )
@@ -26,13 +27,13 @@ func TestCursorsStandForOnePositionEach(t *testing.T) {
 	for range 20 {
 		k := HashKey{r.Uint64(), r.Uint64()}
 		seen := map[uint64]bool{}
-		positions := []uint64{0, 1, cursorMask, k.decipher(0), k.encipher(0)}
+		positions := []uint64{0, 1, cursorEnd - 1, k.decipher(0), k.encipher(0)}
 		for range 1000 {
-			positions = append(positions, r.Uint64N(1<<CursorBits))
+			positions = append(positions, r.Uint64N(cursorEnd))
 		}
 		for _, p := range positions {
 			c := k.Hide(p)
-			if c > cursorMask || (c == 0) != (p == 0) {
+			if c > math.MaxInt32 || (c == 0) != (p == 0) {
 				t.Fatalf("seed %d: position %#x has cursor %#x", seed, p, c)
 			}
 			if got := k.Reveal(c); got != p {
@@ -44,8 +45,12 @@ func TestCursorsStandForOnePositionEach(t *testing.T) {
 			t.Errorf("seed %d: %d cursors for %d positions", seed, len(seen), len(positions))
 		}
 		for range 1000 { // cursors that a client made up
-			c := r.Uint64()
-			if p := k.Reveal(c); p > cursorMask || k.Hide(p) != c&cursorMask {
+			c := r.Uint64() >> r.IntN(64)
+			want := c
+			if c >= cursorEnd {
+				want = 0 // it begins anew
+			}
+			if p := k.Reveal(c); p >= cursorEnd || k.Hide(p) != want {
 				t.Fatalf("seed %d: cursor %#x stands for %#x, whose cursor is %#x", seed, c, p, k.Hide(p))
 			}
 		}
@@ -60,7 +65,7 @@ func TestCursorsTellNothingOfTheirPositions(t *testing.T) {
 	var flips [CursorBits]int
 	rises := 0
 	for p := uint64(1); p <= n; p++ {
-		a, b := k.Hide(p<<20), k.Hide((p+1)<<20)
+		a, b := k.Hide(p<<15), k.Hide((p+1)<<15)
 		if b > a {
 			rises++
 		}
@@ -78,5 +83,13 @@ func TestCursorsTellNothingOfTheirPositions(t *testing.T) {
 		if f < n/2-off || f > n/2+off {
 			t.Errorf("bit %d of the cursor changes %d of %d times with the position", bit, f, n)
 		}
+	}
+}
+
+// A call of SCAN reveals one cursor and hides another.
+func BenchmarkCursors(b *testing.B) {
+	k, cursor := HashKey{1, 2}, uint64(1)
+	for b.Loop() {
+		cursor = k.Hide(k.Reveal(cursor) + 1)
 	}
 }

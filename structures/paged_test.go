@@ -14,6 +14,7 @@ import (
 	"github.com/vigildb/vigil/structures/hash"
 	"github.com/vigildb/vigil/structures/set"
 	"github.com/vigildb/vigil/structures/stream"
+	"github.com/vigildb/vigil/structures/structurestest"
 )
 
 // pagedModel is a value, what it should hold, and how it is told.
@@ -207,9 +208,9 @@ func (m *hashModel) check(t testing.TB, r *rand.Rand, v structures.Paged) {
 	case 0:
 		h.Each(0, func(field, value []byte, _ int64) { got[string(field)] = string(value) })
 	case 1:
-		for cursor, first := uint64(0), true; first || cursor != 0; first = false {
-			cursor = h.Scan(cursor, 10, 0, func(field, value []byte) { got[string(field)] = string(value) })
-		}
+		structurestest.Scan(t, func(cursor uint64) uint64 {
+			return h.Scan(cursor, 10, 0, func(field, value []byte) { got[string(field)] = string(value) })
+		})
 	default:
 		for name := range m.fields {
 			value, _ := h.Get([]byte(name), 0)
@@ -325,9 +326,9 @@ func (m *setModel) check(t testing.TB, r *rand.Rand, v structures.Paged) {
 	case 3:
 		s.Sample(len(m.members), r.IntN, func(member []byte) { visit(member) })
 	case 4:
-		for cursor, first := uint64(0), true; first || cursor != 0; first = false {
-			cursor = s.Scan(cursor, 10, func(member []byte) { visit(member) })
-		}
+		structurestest.Scan(t, func(cursor uint64) uint64 {
+			return s.Scan(cursor, 10, func(member []byte) { visit(member) })
+		})
 	case 5:
 		n := len(m.members) / 2
 		drawn := 0

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/structurestest"
 	"github.com/vigildb/vigil/structures/zset"
 )
 
@@ -120,9 +121,9 @@ func (m *zsetModel) check(t testing.TB, r *rand.Rand, v structures.Paged) {
 		s.Reverse(s.Len()-1, s.Len(), visit)
 		slices.Reverse(got)
 	case 2:
-		for cursor, first := uint64(0), true; first || cursor != 0; first = false {
-			cursor = s.Scan(cursor, 10, func(member []byte, score float64) { visit(member, score) })
-		}
+		structurestest.Scan(t, func(cursor uint64) uint64 {
+			return s.Scan(cursor, 10, func(member []byte, score float64) { visit(member, score) })
+		})
 		slices.Sort(got)
 		got = slices.Compact(got)
 		slices.Sort(want)

@@ -27,9 +27,9 @@ func useHash(t *testing.T, h *Hash) {
 			t.Fatalf("field %q: got %v, want %v", field, got[field], v)
 		}
 	}
-	for cursor, first := uint64(0), true; first || cursor != 0; first = false {
-		cursor = h.Scan(cursor, 1, 0, func(field, _ []byte) { delete(want, string(field)) })
-	}
+	structurestest.Scan(t, func(cursor uint64) uint64 {
+		return h.Scan(cursor, 1, 0, func(field, _ []byte) { delete(want, string(field)) })
+	})
 	if len(want) != 0 {
 		t.Fatalf("scan missed %d fields", len(want))
 	}

@@ -52,6 +52,9 @@ func New(keys *structures.HashKeys) *Hash {
 	return &Hash{keys: keys, nextExpiry: math.MaxInt64, declared: -1}
 }
 
+// Keys are those that New was given.
+func (h *Hash) Keys() *structures.HashKeys { return h.keys }
+
 // Kind returns KindHash.
 func (h *Hash) Kind() structures.Kind { return structures.KindHash }
 

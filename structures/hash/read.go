@@ -63,17 +63,23 @@ func (h *Hash) Live(now int64) int {
 // and returns the cursor for the next call. Cursor 0 begins, and is returned at
 // the end. A small hash is visited whole.
 //
-// A cursor hides the first 48 bits of a hash: the scan goes through the fields in
+// A cursor hides the first 31 bits of a hash: the scan goes through the fields in
 // the order of their hashes. Fields that are there from the first call to the
 // last are visited at least once, however the hash grows or shrinks meanwhile,
 // and more than once only if it shrinks.
 func (h *Hash) Scan(cursor uint64, count int, now int64, visit func(field, value []byte)) (next uint64) {
+	keys := h.keys.Cursors
+	return keys.Hide(h.ScanFrom(keys.Reveal(cursor), structures.CursorBits, count, now, visit))
+}
+
+// ScanFrom is Scan with positions in place of cursors: the first bits of a hash, at most
+// 31 of them.
+func (h *Hash) ScanFrom(position uint64, bits, count int, now int64, visit func(field, value []byte)) (next uint64) {
 	if h.table == nil {
 		h.Each(now, func(field, value []byte, _ int64) { visit(field, value) })
 		return 0
 	}
-	last := h.keys.Cursors.Reveal(cursor)
-	from := last << (64 - structures.CursorBits)
+	last, from := position, position<<(64-bits)
 	count = max(count, 1)
 	h.each(from, func(s *segment) bool {
 		i := 0
@@ -82,8 +88,8 @@ func (h *Hash) Scan(cursor uint64, count int, now int64, visit func(field, value
 		}
 		for ; i < len(s.slots); i++ {
 			p := s.slots[i]
-			// Fields with the same 48 bits must be visited together.
-			at := s.hashOf(p.tag) >> (64 - structures.CursorBits)
+			// Fields with the same position must be visited together.
+			at := s.hashOf(p.tag) >> (64 - bits)
 			if count <= 0 && at > last {
 				next = at
 				return false
@@ -97,7 +103,7 @@ func (h *Hash) Scan(cursor uint64, count int, now int64, visit func(field, value
 		}
 		return true
 	})
-	return h.keys.Cursors.Hide(next)
+	return next
 }
 
 // Random returns a field that is not expired at now, each with the same chance

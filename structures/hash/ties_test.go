@@ -55,11 +55,14 @@ func TestFieldsWithEqualTagsLieInOrder(t *testing.T) {
 			}
 			checkTable(t, h)
 			seen, shared := make(map[string]bool), 0
-			for cursor := uint64(0); ; {
-				if cursor = h.Scan(cursor, 10, 0, func(field, value []byte) { seen[string(field)] = true }); cursor == 0 {
-					break
-				}
-			}
+			structurestest.Scan(t, func(cursor uint64) uint64 {
+				return h.Scan(cursor, 1, 0, func(field, value []byte) {
+					if seen[string(field)] {
+						t.Fatalf("%s is visited twice", field)
+					}
+					seen[string(field)] = true
+				})
+			})
 			small.EachShared([]*Hash{h}, func([]byte) bool { shared++; return true })
 			if len(seen) != h.Len() || shared != 2*len(groups) {
 				t.Fatalf("%d fields of %d were scanned, %d of %d are shared", len(seen), h.Len(), shared, 2*len(groups))

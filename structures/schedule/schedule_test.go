@@ -10,6 +10,7 @@ import (
 
 	"github.com/vigildb/vigil/scheduler"
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/structurestest"
 )
 
 var testKey = structures.NewHashKey([16]byte{1})
@@ -352,13 +353,14 @@ func TestScanVisitsEveryStayingNodeOnce(t *testing.T) {
 		}
 	}
 	seen := map[string]int{}
-	for cursor, round := uint64(0), 0; ; round++ {
-		cursor = s.Scan(cursor, 7, func(name string) { seen[name]++ })
-		if cursor == 0 {
-			break
+	round := 0
+	structurestest.Scan(t, func(cursor uint64) uint64 {
+		if cursor = s.Scan(cursor, 7, func(name string) { seen[name]++ }); cursor != 0 {
+			s.Remove(nil, fmt.Appendf(nil, "n%d", 3*round))
+			round++
 		}
-		s.Remove(nil, fmt.Appendf(nil, "n%d", 3*round))
-	}
+		return cursor
+	})
 	for i := range 500 {
 		if name := fmt.Sprintf("n%d", i); i%3 != 0 && seen[name] != 1 {
 			t.Errorf("%s visited %d times", name, seen[name])

@@ -1,9 +1,6 @@
 package set
 
-import (
-	"math/bits"
-	"slices"
-)
+import "slices"
 
 // Each visits the members until visit returns false: the integers in their order,
 // then the others in no order that means anything.
@@ -102,84 +99,4 @@ func (s *integers) sample(count int, draw func(n int) int, visit func(v int64)) 
 		c.i = rank - before
 		visit(c.value())
 	}
-}
-
-const (
-	// intCursor is the bit of a cursor that stands among the integers. The others
-	// come first, whose cursors are shorter. A double holds both.
-	intCursor = 1 << 52
-	// A position of an integer has a sign, and as many bits of its amount as are
-	// left for it.
-	positionSign = 1 << 51
-	positionBits = 46
-)
-
-// position is where an integer stands in the order of a scan. It grows with the
-// integers, as floating-point numbers do: up to 2^47 each has a position of its own,
-// above it those have one that differ in nothing but their last few bits.
-func position(v int64) uint64 {
-	if v < 0 {
-		return positionSign - 1 - amount(^uint64(v))
-	}
-	return positionSign + amount(uint64(v))
-}
-
-func amount(u uint64) uint64 {
-	dropped := max(bits.Len64(u)-positionBits-1, 0)
-	return uint64(dropped)<<positionBits + u>>dropped
-}
-
-// firstAt is the least integer at a position, or a lower bound of it.
-func firstAt(position uint64) int64 {
-	if position >= positionSign {
-		return int64(leastOf(position - positionSign))
-	}
-	return ^int64(leastOf(positionSign-position) - 1)
-}
-
-// leastOf is the least number of an amount.
-func leastOf(amount uint64) uint64 {
-	if amount < 1<<(positionBits+1) {
-		return amount
-	}
-	dropped := amount>>positionBits - 1
-	return (amount - dropped<<positionBits) << dropped
-}
-
-// Scan visits about count members, at least one, and returns the cursor for the next
-// call. Cursor 0 begins, and is returned at the end. A small set is visited whole.
-//
-// Members that are there from the first call to the last are visited at least once,
-// however the set grows or shrinks meanwhile, and more than once only if it shrinks.
-func (s *Set) Scan(cursor uint64, count int, visit func(member []byte)) (next uint64) {
-	count = max(count, 1)
-	from := position(-1 << 63)
-	if cursor&intCursor != 0 {
-		from = cursor & (intCursor - 1)
-	} else {
-		cursor = s.rest.Scan(cursor, count, 0, func(member, _ []byte) {
-			count--
-			visit(member)
-		})
-		if cursor != 0 {
-			return cursor
-		}
-	}
-	return s.scanInts(from, count, visit)
-}
-
-// scanInts visits about count integers from a position on, those with the same
-// position together. If they lie in the head, it visits all.
-func (s *Set) scanInts(from uint64, count int, visit func(member []byte)) (next uint64) {
-	last := from
-	for c := s.ints.seek(firstAt(from)); c.ok(); c.next() {
-		at := position(c.value())
-		if count <= 0 && at > last && !s.ints.inHead() {
-			return intCursor | at
-		}
-		visit(s.spell(c.value()))
-		last = at
-		count--
-	}
-	return 0
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -53,6 +54,23 @@ func Keys(n uint64) *structures.HashKeys {
 		return structures.NewHashKey(b)
 	}
 	return &structures.HashKeys{Fields: key(1), Cursors: key(2)}
+}
+
+// Scan follows cursors from 0 until one is 0 again, and fails if one has more than 31
+// bits or the scan does not end.
+func Scan(t testing.TB, step func(cursor uint64) (next uint64)) {
+	t.Helper()
+	const most = 1 << 20
+	cursor := uint64(0)
+	for range most {
+		if cursor = step(cursor); cursor == 0 {
+			return
+		}
+		if cursor > math.MaxInt32 {
+			t.Fatalf("cursor %d is not an int of 32 bits", cursor)
+		}
+	}
+	t.Fatalf("a scan goes on after %d calls", most)
 }
 
 // Replay applies every operation of a record.

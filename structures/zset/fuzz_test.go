@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/structurestest"
 )
 
 // use works on a set that came of fuzzed bytes, and stores and reads it.
@@ -32,9 +33,7 @@ func use(t *testing.T, s *Set) {
 	check(t, again)
 	same(t, again, s)
 	seen := 0
-	for cursor, first := uint64(0), true; first || cursor != 0; first = false {
-		cursor = s.Scan(cursor, 1, func([]byte, float64) { seen++ })
-	}
+	structurestest.Scan(t, func(cursor uint64) uint64 { return s.Scan(cursor, 1, func([]byte, float64) { seen++ }) })
 	if seen != s.Len() {
 		t.Fatalf("scan visited %d of %d", seen, s.Len())
 	}

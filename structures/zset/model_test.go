@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/structurestest"
 )
 
 func testKeys(n byte) *structures.HashKeys {
@@ -301,14 +302,14 @@ func (m *model) compare() {
 		}
 	}
 	seen := map[string]bool{}
-	for cursor, first := uint64(0), true; first || cursor != 0; first = false {
-		cursor = m.set.Scan(cursor, 1+m.r.IntN(30), func(member []byte, score float64) {
+	structurestest.Scan(m, func(cursor uint64) uint64 {
+		return m.set.Scan(cursor, 1+m.r.IntN(30), func(member []byte, score float64) {
 			if m.want[string(member)] != score || seen[string(member)] {
 				m.Fatalf("scan visited %.20q with %v, before: %v", member, score, seen[string(member)])
 			}
 			seen[string(member)] = true
 		})
-	}
+	})
 	if len(seen) != len(all) {
 		m.Fatalf("scan visited %d of %d", len(seen), len(all))
 	}

@@ -3,14 +3,16 @@ package zset
 import (
 	"cmp"
 	"slices"
+
+	"github.com/vigildb/vigil/structures"
 )
 
 // Scan visits about count members (at least one), and returns the cursor for the next
 // call. Cursor 0 begins, and is returned at the end. A set of one leaf is visited
 // whole.
 //
-// A cursor hides the hash of the next member: the scan goes through the members in the
-// order of their hashes. Members that are there from the first call to the last are
+// A cursor hides the hash of the next member without its last bit: the scan goes through
+// the members in the order of their hashes. Members that are there from the first call to the last are
 // visited at least once, however the set grows or shrinks meanwhile.
 func (s *Set) Scan(cursor uint64, count int, visit func(member []byte, score float64)) (next uint64) {
 	if s.index == nil {
@@ -20,8 +22,8 @@ func (s *Set) Scan(cursor uint64, count int, visit func(member []byte, score flo
 		})
 		return 0
 	}
-	const unused = 16 // bits of a position that hashes leave
-	from := s.keys.Cursors.Reveal(cursor) >> unused
+	const dropped = 32 - structures.CursorBits // bits of a hash
+	from := s.keys.Cursors.Reveal(cursor) << dropped
 	count = max(count, 1)
 	var batch []uint64
 	for from < 1<<32 {
@@ -40,9 +42,9 @@ func (s *Set) Scan(cursor uint64, count int, visit func(member []byte, score flo
 		}
 		slices.SortFunc(batch, func(a, b uint64) int { return cmp.Compare(a, b) })
 		for i, e := range batch {
-			twin := i > 0 && batch[i-1]>>32 == e>>32 // must be visited with the one before
+			twin := i > 0 && batch[i-1]>>(32+dropped) == e>>(32+dropped) // must be visited with the one before
 			if count <= 0 && !twin {
-				return s.keys.Cursors.Hide(e >> 32 << unused)
+				return s.keys.Cursors.Hide(e >> (32 + dropped))
 			}
 			if i == 0 || batch[i-1] != e { // the same place has all of that hash
 				count -= s.visitHash(e, visit)

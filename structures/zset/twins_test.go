@@ -5,21 +5,54 @@ import (
 	"testing"
 
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/structurestest"
 )
 
 // twins are two members with the same hash, as any large set has some.
 func twins(t *testing.T, s *Set) (a, b []byte) {
 	t.Helper()
+	return alike(t, func(member []byte) uint32 { return s.hashOf(member) })
+}
+
+// alike are two members for which hash is the same.
+func alike(t *testing.T, hash func(member []byte) uint32) (a, b []byte) {
+	t.Helper()
 	seen := map[uint32]int{}
 	for i := range 1 << 20 {
 		member := fmt.Append(nil, "twin", i)
-		if j, ok := seen[s.hashOf(member)]; ok {
+		h := hash(member)
+		if j, ok := seen[h]; ok {
 			return fmt.Append(nil, "twin", j), member
 		}
-		seen[s.hashOf(member)] = i
+		seen[h] = i
 	}
 	t.Fatal("no two members have the same hash")
 	return nil, nil
+}
+
+// A cursor has one bit less than a hash: two members that differ in it are visited together,
+// which a scan of one member a call would miss otherwise.
+func TestMembersThatShareACursorAreVisited(t *testing.T) {
+	for seed := byte(1); ; seed++ {
+		s := New(testKeys(seed))
+		a, b := alike(t, func(member []byte) uint32 { return s.hashOf(member) >> 1 })
+		if s.hashOf(a) == s.hashOf(b) {
+			continue
+		}
+		for i := range 1000 {
+			s.Add(nil, fmt.Append(nil, "member", i), float64(i), 0)
+		}
+		s.Add(nil, a, 100, 0)
+		s.Add(nil, b, 600, 0)
+		seen := map[string]int{}
+		structurestest.Scan(t, func(cursor uint64) uint64 {
+			return s.Scan(cursor, 1, func(member []byte, _ float64) { seen[string(member)]++ })
+		})
+		if len(seen) != 1002 || seen[string(a)] != 1 || seen[string(b)] != 1 {
+			t.Errorf("seed %d: %d members were visited, the two %d and %d times", seed, len(seen), seen[string(a)], seen[string(b)])
+		}
+		return
+	}
 }
 
 // In one leaf or in two, members with the same hash are found, visited and removed each
@@ -34,9 +67,9 @@ func TestMembersWithTheSameHashAreToldApart(t *testing.T) {
 		s.Add(nil, a, 100, 0)
 		s.Add(nil, b, 100+apart, 0)
 		seen := map[string]int{}
-		for cursor, first := uint64(0), true; first || cursor != 0; first = false {
-			cursor = s.Scan(cursor, 1, func(member []byte, _ float64) { seen[string(member)]++ })
-		}
+		structurestest.Scan(t, func(cursor uint64) uint64 {
+			return s.Scan(cursor, 1, func(member []byte, _ float64) { seen[string(member)]++ })
+		})
 		if len(seen) != 1002 || seen[string(a)] != 1 || seen[string(b)] != 1 {
 			t.Errorf("%v apart: %d members were visited, the twins %d and %d times", apart, len(seen), seen[string(a)], seen[string(b)])
 		}
