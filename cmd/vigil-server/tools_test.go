@@ -3,10 +3,14 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // These need redis-cli: `make conformance-redis` runs them.
@@ -14,7 +18,9 @@ import (
 // tool runs redis-cli --cluster, with what is typed, and returns what it says and whether it has done its work.
 func (s *shardServers) tool(typed string, args ...string) (said string, ok bool) {
 	s.t.Helper()
-	cmd := exec.Command("redis-cli", append([]string{"--cluster"}, args...)...)
+	ctx, stop := context.WithTimeout(s.t.Context(), 5*time.Minute) // a copy may go on for ever
+	defer stop()
+	cmd := exec.CommandContext(ctx, "redis-cli", append([]string{"--cluster"}, args...)...)
 	cmd.Stdin = strings.NewReader(typed)
 	out, err := cmd.CombinedOutput()
 	if errors.Is(err, exec.ErrNotFound) {
@@ -158,5 +164,43 @@ func TestToolCoversSlotsOfNobody(t *testing.T) {
 		if got, err := c.reply(); err != nil || got != want {
 			t.Errorf("got %s, %v, want %s", got, err, want)
 		}
+	}
+}
+
+// redis-cli --cluster import keeps the cursor of SCAN in an int: one that is larger makes it begin again, for ever.
+func TestToolImportsFromAServerOnItsOwn(t *testing.T) {
+	t.Parallel()
+	const keys = 5000
+	s := newShards(t)
+	s.masters(thirds...)
+	s.ok()
+	from := launch(t, "--dir", t.TempDir())
+	c := dialAt(t, "tcp", from.addr)
+	for i := 0; i < keys; i += 100 {
+		line := "MSET"
+		for k := range 100 {
+			line += fmt.Sprintf(" key:%d v%d", i+k, i+k)
+		}
+		if got := c.do(t, line); got != "OK" {
+			t.Fatalf("%s: %s", line, got)
+		}
+	}
+	said, ok := s.tool("", "import", s.address(0), "--cluster-from", from.addr)
+	if n := strings.Count(said, "Migrating key:"); !ok || n != keys {
+		t.Fatalf("import: %v, moved %d keys, want %d: %.2000s", ok, n, keys, said)
+	}
+	total := 0
+	for i := range s.up {
+		n, err := strconv.Atoi(s.call(i, "DBSIZE"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		total += n
+	}
+	if left := c.do(t, "DBSIZE"); total != keys || left != "0" {
+		t.Errorf("%d keys in the cluster, %s left, want %d and 0", total, left, keys)
+	}
+	if got := s.read("key:4999"); got != "v4999" {
+		t.Errorf("key:4999 is %s", got)
 	}
 }
