@@ -40,6 +40,7 @@ const (
 	Protected   // needs the permission of a directive (enable-debug-command)
 	LeaderOnly  // rests on what a follower of a group does not keep
 	Agrees      // changes what the group agrees on, and no key: allowed in a transaction of such calls alone
+	Frees       // a write that only frees room: allowed on a full disk
 	OpenWords   // a container of which ACL rules may also name words that are no subcommands
 )
 

@@ -55,13 +55,35 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// unwritten returns why changes were not written at the end, and how many.
+// Lost is the error of Close for changes that were acknowledged and could not be written.
+type Lost struct {
+	Changes uint64 // a transaction is one
+	Reason  error
+}
+
+func (l *Lost) Error() string {
+	return fmt.Sprintf("%d acknowledged changes are lost: %v", l.Changes, l.Reason)
+}
+
+func (l *Lost) Unwrap() error { return l.Reason }
+
+// unwritten returns why changes were not written at the end, and how many. Under SyncAlways, and in a group, nobody was
+// told that they were done.
 func (s *Store) unwritten() error {
-	err := s.DiskError()
-	if lost := s.journal.Newest() - s.Synced(); err != nil && lost > 0 {
-		return fmt.Errorf("%d changes are lost: %w", lost, err)
+	err, lost := s.diskError(), s.Unsynced()
+	switch {
+	case err == nil || lost == 0:
+		return nil
+	case s.member != nil || SyncPolicy(s.sync.Load()) == SyncAlways:
+		return fmt.Errorf("%d changes, which were not acknowledged, are lost: %w", lost, err)
 	}
-	return nil
+	return &Lost{lost, err}
+}
+
+// Unsynced is the number of changes that the device does not have, or in a group that are not committed.
+func (s *Store) Unsynced() uint64 {
+	synced := s.Synced() // first: the newest is not behind it
+	return s.journal.Newest() - synced
 }
 
 // tidy empties the journal before an orderly end, as far as there is time, so

@@ -58,7 +58,7 @@ var tableOf = regexp.MustCompile(`(?:^|\n)L\d: (\d{6,}): |invalid table (\d{6,})
 // named makes a Damage of an error of Pebble's about a damaged file. Other errors
 // stay as they are.
 func named(err error) error {
-	if err == nil || asDamage(err) != nil {
+	if err == nil || asDamage(err) != nil || isFull(err) {
 		return err
 	}
 	if m := tableOf.FindStringSubmatch(err.Error()); m != nil {

@@ -96,15 +96,23 @@ func (s *Store) openDisk() error {
 		return lockError(err)
 	}
 	s.lockFile = lock
+	s.openRoom()
 	if err = s.prepareFiles(); err != nil {
 		return errors.Join(err, lock.Close())
 	}
-	f := fence.New(s.marked, s.opts.Dir)
+	f := s.newFence()
 	s.fence.Store(f)
 	if s.db, err = s.openPebble(s.pebbleOptions(f), f); err != nil {
 		return errors.Join(named(err), s.marked.mark.close(), lock.Close())
 	}
 	return nil
+}
+
+// newFence makes the fence of another instance of Pebble.
+func (s *Store) newFence() *fence.FS {
+	f := fence.New(s.marked, s.opts.Dir)
+	f.HoldCompactions(s.room.holds)
+	return f
 }
 
 // lockError is ErrLocked for a lock that another process holds.

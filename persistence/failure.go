@@ -30,8 +30,17 @@ func (s *Store) WriteError() error {
 	return s.DiskError()
 }
 
-// DiskError returns why the disk cannot be written, nil if it can, whoever leads.
+// DiskError returns why the disk cannot be written, nil if it can, whoever leads. It is ErrFull if there
+// is room for deletions only.
 func (s *Store) DiskError() error {
+	if err := s.diskError(); err != nil || !s.room.tight.Load() {
+		return err
+	}
+	return ErrFull
+}
+
+// diskError is DiskError for changes that only free room.
+func (s *Store) diskError() error {
 	if err := s.brokenErr(); err != nil {
 		return err
 	}
@@ -52,6 +61,9 @@ func (s *Store) brokenErr() error { return s.fence.Load().Err() }
 // fatal records that this instance of Pebble will not write any more.
 func (s *Store) fatal(err error) {
 	s.durable.Fail(err)
+	if isFull(err) {
+		s.journal.SignalNow() // so that the reserve is given up at once
+	}
 	s.opts.Logf(LevelError, "the disk cannot be written, changes are refused until it can: %v", err)
 }
 
@@ -86,6 +98,10 @@ const reopenRest = 10
 // repair reopens Pebble after a failure, if the disk can be written.
 func (c *committer) repair() {
 	s, r := c.s, &c.reopening
+	if isFull(s.brokenErr()) {
+		s.room.ample.Store(false)
+		s.giveUp()
+	}
 	avail := uint64(0)
 	if usage, err := s.opts.FS.GetDiskUsage(s.opts.Dir); err == nil {
 		avail = usage.AvailBytes
@@ -106,6 +122,10 @@ func (c *committer) repair() {
 		return
 	}
 	r.rest = 0
+	if s.room.tight.Load() {
+		s.opts.Logf(LevelWarn, "the disk can be written again, for deletions only")
+		return
+	}
 	s.opts.Logf(LevelWarn, "the disk can be written again")
 }
 
@@ -137,7 +157,7 @@ func (c *committer) reopen() error {
 	m := &s.materialiser.pass
 	m.Lock()
 	defer m.Unlock()
-	f := fence.New(s.marked, s.opts.Dir)
+	f := s.newFence()
 	f.HoldRemovals()
 	db, err := s.openPebble(s.pebbleOptions(f), f)
 	if err != nil {

@@ -110,6 +110,10 @@ func (s *Store) materialiseStep(l *lull) {
 	if err := s.purgeFlushed(); err != nil && s.passes.Err() == nil {
 		s.report(LevelError, "purge", fmt.Errorf("remove flushed databases: %w", err))
 	}
+	if s.room.tight.Load() {
+		s.freeRoom()
+		return
+	}
 	quiet := l.lasts(s.journal.Newest(), s.opts.Now())
 	size := s.log.Bytes()
 	idle := s.opts.IdleAfter > 0 && size > 0 && quiet >= s.opts.IdleAfter.Milliseconds()

@@ -104,6 +104,10 @@ type Options struct {
 	// OpenFiles is how many files the store may keep open; 0 means 1000.
 	OpenFiles int
 
+	// Reserve is how many bytes of the disk the store keeps at most, to be able to delete when it is
+	// full: at most an eighth of the disk. With 0 it keeps none, and does not look at the disk.
+	Reserve int64
+
 	Sync      SyncPolicy
 	Databases int // logical databases; 0 means 16. A store never shrinks
 

@@ -38,7 +38,7 @@ func (s *Store) pebbleEvents(f *fence.FS) *pebble.EventListener {
 		// A flush or compaction that failed is tried again. It cannot have failed
 		// to write, for that the fence falls.
 		BackgroundError: func(err error) {
-			if f.Err() == nil && s.ctx.Err() == nil {
+			if f.Err() == nil && s.ctx.Err() == nil && !errors.Is(err, fence.ErrHeld) {
 				s.report(LevelError, "background", fmt.Errorf("pebble: background: %w", err))
 			}
 		},

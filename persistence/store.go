@@ -66,6 +66,7 @@ type Store struct {
 	member  *Member // nil if the store is alone
 	tracker atomic.Pointer[Tracker]
 	discard discarded
+	room    room
 
 	materialiser materialiser
 	sweeper      sweeper

@@ -9,7 +9,7 @@ import (
 // Wake has a token, which the caller takes, and once each Period. One that is not
 // due does no harm: there is nothing to be done.
 type Task struct {
-	Name   string // "commit", "materialise", "warm", "touch"
+	Name   string // "commit", "materialise", "warm", "touch", "room"
 	Wake   <-chan struct{}
 	Period time.Duration // 0: only when woken
 	// Step makes one step; periodic says that a Period is over. It may wait for the
@@ -72,7 +72,11 @@ func (s *Store) startTasks() {
 	if s.member != nil {
 		commit = s.member.task
 	}
-	for _, t := range []*task{commit(), s.materialiseTask(), s.warmTask(), s.touchTask()} {
+	tasks := []*task{commit(), s.materialiseTask(), s.warmTask(), s.touchTask()}
+	if s.opts.Reserve > 0 {
+		tasks = append(tasks, s.roomTask())
+	}
+	for _, t := range tasks {
 		loop := s.loop
 		if s.opts.Background != nil {
 			loop = func(*task) { <-s.ctx.Done() }

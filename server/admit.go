@@ -88,16 +88,30 @@ func (s *session) admitWrite(cmd *commands.Command) error {
 	if flags&commands.DenyOOM != 0 && s.srv.crowded() {
 		return commands.ErrOOM
 	}
-	if flags&commands.Write != 0 {
-		return s.srv.unwritable()
+	switch {
+	case flags&commands.Write == 0:
+		return nil
+	case s.frees(cmd):
+		return refused(s.srv.store.DeleteError())
 	}
-	return nil
+	return s.srv.unwritable()
+}
+
+// frees reports whether a call that writes only frees room; EXEC does if all queued calls do that write.
+func (s *session) frees(cmd *commands.Command) bool {
+	if cmd.Is(commands.LocksQueue) {
+		return s.txn.frees()
+	}
+	return cmd.Is(commands.Frees)
 }
 
 // unwritable is the error of writes if there are none now: the disk cannot be written, or
 // another member leads the group.
-func (srv *Server) unwritable() error {
-	switch err := srv.store.WriteError(); {
+func (srv *Server) unwritable() error { return refused(srv.store.WriteError()) }
+
+// refused is what clients get for an error of the store.
+func refused(err error) error {
+	switch {
 	case errors.Is(err, persistence.ErrNotLeader):
 		return commands.ErrReadOnlyReplica
 	case err != nil:

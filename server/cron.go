@@ -27,7 +27,8 @@ type cron struct {
 
 	running sync.Mutex // held during a round; it guards what follows
 	round   int64
-	gone    int // rounds since the server has left its group, 0 while it is in one
+	yielded time.Time // when another member was to lead, as the disk was full
+	gone    int       // rounds since the server has left its group, 0 while it is in one
 }
 
 func (c *cron) plan(srv *Server) {
@@ -86,6 +87,7 @@ func (c *cron) run(srv *Server) {
 	srv.mindMemory()
 	srv.admin.resident.Store(ResidentBytes())
 	if c.round%clientRound == 0 {
+		c.yieldLead(srv, now)
 		srv.dropIdle(now)
 		srv.dropSlow(now)
 		srv.links.dropIdle(now)

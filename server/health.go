@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"time"
+
+	"github.com/vigildb/vigil/persistence"
 )
 
 // Role is what a server is among those that hold the same data.
@@ -79,6 +82,15 @@ func (srv *Server) Health() error {
 	return nil
 }
 
+// Unsynced returns how many changes that clients were told of are not on the device. In a group, and with
+// appendfsync always, nobody is told before.
+func (srv *Server) Unsynced() uint64 {
+	if srv.opts.InMemory || srv.settings().syncAlways {
+		return 0
+	}
+	return srv.store.Unsynced()
+}
+
 // Leads returns nil if the server is to get the writes of clients, for load balancers: it is healthy, and
 // is alone or leads its group. The error of a healthy follower wraps ErrFollows.
 func (srv *Server) Leads() error {
@@ -90,4 +102,20 @@ func (srv *Server) Leads() error {
 		return fmt.Errorf("%w: %s", ErrFollows, net.JoinHostPort(leader.Host, strconv.Itoa(leader.Port)))
 	}
 	return ErrFollows
+}
+
+// yieldPeriod is how often a leader whose disk is full has another member lead: that one may have no room either.
+const yieldPeriod = 5 * time.Minute
+
+// yieldLead has another member lead if this one has room for deletions only. Members that ran out of room end, and
+// come back so.
+func (c *cron) yieldLead(srv *Server, now time.Time) {
+	g := srv.opts.Group
+	if g == nil || !srv.leads() || !errors.Is(srv.store.DiskError(), persistence.ErrFull) ||
+		!c.yielded.IsZero() && now.Sub(c.yielded) < yieldPeriod {
+		return
+	}
+	c.yielded = now
+	srv.logf(LogNotice, "The disk is full: another member is asked to lead the group")
+	srv.workers.Go(g.HandOver) // ends within two election timeouts; Close ends the group before it waits
 }

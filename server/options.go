@@ -102,6 +102,9 @@ func (srv *Server) storeOptions() persistence.Options {
 	if srv.opts.Store != nil {
 		srv.opts.Store(&o)
 	}
+	if o.FS == nil && !o.InMemory { // tests have file systems of their own, and say how much
+		o.Reserve = persistence.MostReserve
+	}
 	return o
 }
 

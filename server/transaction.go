@@ -1,6 +1,8 @@
 package server
 
 import (
+	"slices"
+
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/acl"
 )
@@ -37,6 +39,13 @@ func (t *transaction) flags() (all commands.Flag) {
 		all |= t.queue[i].cmd.Flags
 	}
 	return all
+}
+
+// frees reports whether all queued calls that write only free room.
+func (t *transaction) frees() bool {
+	return !slices.ContainsFunc(t.queue, func(q queuedCall) bool {
+		return q.cmd.Flags&(commands.Write|commands.Frees) == commands.Write
+	})
 }
 
 // eachKey visits the keys of the queued calls.

@@ -20,10 +20,10 @@ func Group() commands.Group {
 
 func keyRows() []commands.Command {
 	return []commands.Command{
-		{Name: "DEL", Arity: -2, Tips: "request_policy:multi_shard response_policy:agg_sum", Flags: commands.Write, Keys: []commands.KeySpec{commands.KeyRange(1, -1, 1, commands.RM|commands.Delete)},
+		{Name: "DEL", Arity: -2, Tips: "request_policy:multi_shard response_policy:agg_sum", Flags: commands.Write | commands.Frees, Keys: []commands.KeySpec{commands.KeyRange(1, -1, 1, commands.RM|commands.Delete)},
 			Syntax: "key [key ...]", Since: "1.0.0", Cost: "O(n) for n keys",
 			Summary: "Removes keys and returns the number removed.", Run: del},
-		{Name: "UNLINK", Arity: -2, Tips: "request_policy:multi_shard response_policy:agg_sum", Flags: commands.Write | commands.Fast, Keys: []commands.KeySpec{commands.KeyRange(1, -1, 1, commands.RM|commands.Delete)},
+		{Name: "UNLINK", Arity: -2, Tips: "request_policy:multi_shard response_policy:agg_sum", Flags: commands.Write | commands.Fast | commands.Frees, Keys: []commands.KeySpec{commands.KeyRange(1, -1, 1, commands.RM|commands.Delete)},
 			Syntax: "key [key ...]", Since: "4.0.0", Cost: "O(n) for n keys; memory is reclaimed later",
 			Summary: "Removes keys and frees their memory in the background.", Run: del},
 		{Name: "EXISTS", Arity: -2, Tips: "request_policy:multi_shard response_policy:agg_sum", Flags: commands.ReadOnly | commands.Fast, Keys: []commands.KeySpec{commands.KeyRange(1, -1, 1, commands.RO)},

@@ -34,7 +34,7 @@ func writeRows() []commands.Command {
 			Since: "2.6.0", Cost: "O(1)", Summary: "Stores a string that expires after a number of milliseconds.", Run: psetex},
 		{Name: "GETSET", Arity: 3, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: []commands.KeySpec{commands.Key(1, commands.RW|commands.Access|commands.Update)}, Syntax: "key value",
 			Since: "1.0.0", Cost: "O(1)", Summary: "Stores a string and returns the previous one.", Run: getset},
-		{Name: "GETDEL", Arity: 2, Flags: commands.Write | commands.Fast, Keys: []commands.KeySpec{commands.Key(1, commands.RW|commands.Access|commands.Delete)}, Syntax: "key",
+		{Name: "GETDEL", Arity: 2, Flags: commands.Write | commands.Fast | commands.Frees, Keys: []commands.KeySpec{commands.Key(1, commands.RW|commands.Access|commands.Delete)}, Syntax: "key",
 			Since: "6.2.0", Cost: "O(1)", Summary: "Returns the string at a key and deletes the key.", Run: getdel},
 		{Name: "GETEX", Arity: -2, Flags: commands.Write | commands.Fast, Keys: []commands.KeySpec{commands.Key(1, commands.RW|commands.Access|commands.Update)},
 			Syntax: "key [EX seconds|PX milliseconds|EXAT unix-time-seconds|PXAT unix-time-milliseconds|PERSIST]",

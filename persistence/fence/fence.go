@@ -29,6 +29,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -36,6 +37,12 @@ import (
 // ErrFallen is returned if a database behind a fallen fence has to give up what
 // it is doing: a table that was begun on the disk, or a compaction.
 var ErrFallen = errors.New("fence: cut off from the disk")
+
+// ErrHeld is returned if a compaction has to give up a table because compactions are held.
+var ErrHeld = errors.New("fence: compactions are held")
+
+// heldTime is how long a held compaction waits before it gives up: it is begun again at once.
+const heldTime = time.Second
 
 // FS is a fenced directory of a file system. Its methods are safe for concurrent
 // use.
@@ -49,6 +56,7 @@ type FS struct {
 	memory   *vfs.MemFS    // what is written after the fall, by base name
 	opened   atomic.Bool   // see Opened
 	released chan struct{} // closed by Release
+	held     func() bool   // compactions are held; nil: never
 
 	cause   atomic.Pointer[error] // why it has fallen
 	changes atomic.Uint64
@@ -119,6 +127,26 @@ func (f *FS) Opened() { f.opened.Store(true) }
 // Release ends the wait of compactions that are held up. The database is about to be
 // closed.
 func (f *FS) Release() { close(f.released) }
+
+// HoldCompactions has compactions that write tables fail as long as held reports so: they would take the
+// last room of a disk. Those that only delete tables go on. It is called before the database is opened.
+func (f *FS) HoldCompactions(held func() bool) { f.held = held }
+
+// holds reports whether a table is one of a compaction that is held, after a while.
+func (f *FS) holds(name string, category vfs.DiskWriteCategory) bool {
+	if f.held == nil || !isTable(name) || category != compaction || f.Err() != nil || !f.held() {
+		return false
+	}
+	if f.opened.Load() {
+		wait := time.NewTimer(heldTime)
+		defer wait.Stop()
+		select {
+		case <-wait.C:
+		case <-f.released:
+		}
+	}
+	return true
+}
 
 // Changes counts the operations that have changed the disk, which distinguishes
 // a slow disk from one that hangs.
@@ -231,6 +259,9 @@ func (f *FS) inside(name string) bool {
 func (f *FS) kept(name string) string { return "/" + f.PathBase(name) }
 
 func isTable(name string) bool { return strings.HasSuffix(name, ".sst") }
+
+// compaction is the category of the tables that compactions write.
+const compaction = "pebble-compaction"
 
 // isMarker is for the files whose names say which manifest and format are
 // current.

@@ -14,6 +14,9 @@ func (f *FS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, erro
 	if !f.inside(name) {
 		return f.follow(name)(f.FS.Create(name, category))
 	}
+	if f.holds(name, category) {
+		return nil, ErrHeld
+	}
 	if f.enter() {
 		file, err := f.FS.Create(name, category)
 		if err == nil {
@@ -24,7 +27,7 @@ func (f *FS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, erro
 			return f.wrap(file, name), nil
 		}
 	}
-	if isTable(name) && category == "pebble-compaction" {
+	if isTable(name) && category == compaction {
 		if f.opened.Load() {
 			<-f.released
 		}

@@ -187,6 +187,8 @@ func vigilRows() []infoMetric {
 		{field: "vigil_shards", name: "vigil_shards", help: "Parts, each with a lock, that keys are divided into."},
 		{field: "vigil_dirty_keys", name: "vigil_dirty_keys", help: "Keys that are to be written under their own names."},
 		{field: "vigil_cold_tables", name: "vigil_cold_tables", help: "Tables of shards that have keys on disk only."},
+		{field: "disk_free_bytes", name: "vigil_disk_free_bytes", help: "Free bytes of the file system of the store."},
+		{field: "disk_total_bytes", name: "vigil_disk_total_bytes", help: "Bytes of the file system of the store."},
 		{field: "vigil_disk_bytes", name: "vigil_disk_bytes", help: "Files of the store."},
 		{field: "vigil_compaction_debt_bytes", name: "vigil_compaction_debt_bytes", help: "What Pebble has yet to compact."},
 		{field: "vigil_read_amplification", name: "vigil_read_amplification", help: "Tables of Pebble that a lookup may have to ask."},
