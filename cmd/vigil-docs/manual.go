@@ -31,6 +31,7 @@ var exitTexts = [...]struct{ name, doc string }{
 	{"0", "The server was shut down on request, or a check found no damage."},
 	{"1", "The server could not start or could not close its store, or a second SIGINT ended it; or a check found damage."},
 	{"2", "A check or a restore was not possible."},
+	{"3", "The server was shut down on request, and could not write all that it had acknowledged, as on a full disk: the log says how many changes are lost. The systemd unit does not start it again then."},
 }
 
 // manualPage is vigil-server(8).

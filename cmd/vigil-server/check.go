@@ -151,7 +151,11 @@ func (p *progress) show(what string, done, total int64) {
 // advise adds to the error of a start what to do about a damaged store.
 func advise(err error, dir string) error {
 	var d *persistence.Damage
-	if !errors.As(err, &d) {
+	switch {
+	case persistence.IsFull(err):
+		return fmt.Errorf("%w\n  The disk, or a quota or a limit of the size of files, has no room in %s. Make room, some 16 MiB, and start again: nothing is\n"+
+			"  damaged, do not restore a snapshot.", err, dir)
+	case !errors.As(err, &d):
 		return err
 	}
 	text := fmt.Sprintf("  `vigil-server --check --dir %s` lists all that is damaged.\n", dir)

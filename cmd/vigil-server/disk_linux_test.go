@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os/exec"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -91,8 +92,8 @@ func TestStopOnAFullDiskSaysWhatIsLost(t *testing.T) {
 	setUntil(t, p, "MISCONF", 0)
 	p.signal(t, syscall.SIGTERM)
 	err := p.wait()
-	if p.cmd.ProcessState.ExitCode() != 1 || !strings.Contains(p.out.String(), "are lost: ") {
-		t.Errorf("exit %v, want status 1 and what is lost:\n%s", err, p.out)
+	if p.cmd.ProcessState.ExitCode() != statusLost || !regexp.MustCompile(`# [1-9]\d* acknowledged changes are lost: `).MatchString(p.out.String()) {
+		t.Errorf("exit %v, want status %d and how much is lost:\n%s", err, statusLost, p.out)
 	}
 }
 
@@ -109,6 +110,9 @@ func TestStartOnAFullDiskEndsWithTheReason(t *testing.T) {
 		err := cmd.Run()
 		if cmd.ProcessState.ExitCode() != 1 || !strings.Contains(out.String(), "file too large") || out.Len() > 2000 {
 			t.Errorf("exit %v, want status 1 and the reason, once:\n%.2000s", err, out.String())
+		}
+		if text := out.String(); !strings.Contains(text, "Make room") || !strings.Contains(text, "do not restore a snapshot") || strings.Contains(text, "--restore") {
+			t.Errorf("the advice is wrong:\n%s", text)
 		}
 	}
 }

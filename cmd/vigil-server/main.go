@@ -5,7 +5,8 @@
 //	vigil-server --restore SNAPSHOT --dir NEW [--directive value ...]
 //
 // Directives are the same as in redis.conf; docs/configuration.md lists them. Exit status of
-// the server: 0 after SIGTERM, SIGINT or SHUTDOWN, with everything acknowledged on disk; 1
+// the server: 0 after SIGTERM, SIGINT or SHUTDOWN, with everything acknowledged on disk; 3
+// after one of these, if something acknowledged could not be written and is lost; 1
 // if the server could not start or could not close its store, or if a second SIGINT cut the
 // end short. That of --check and --restore: 0 if all is sound, 1 if there is damage, 2 if
 // the work could not be done.
@@ -109,11 +110,16 @@ func begin(mode modes, args []string, stdin io.Reader, stdout io.Writer) error {
 		return err
 	}
 	if err := advise(serve(config, mode, out, catchSignals()), set.Dir); err != nil {
-		logFatal(set.LogFile, err)
+		if status := new(exitStatus); !errors.As(err, &status) { // else it is logged
+			logFatal(set.LogFile, err)
+		}
 		return err
 	}
 	return nil
 }
+
+// statusLost is the exit status of a server that ended on request and could not write all that it had acknowledged.
+const statusLost = 3
 
 // serve runs the server until a signal or SHUTDOWN ends it.
 func serve(config *conf.Config, mode modes, out *logHandler, sig *signals) error {
@@ -158,6 +164,10 @@ func serve(config *conf.Config, mode modes, out *logHandler, sig *signals) error
 	}
 	notifySupervisor(set, "STOPPING=1", log)
 	if err := errors.Join(view.Close(), srv.Close()); err != nil {
+		if lost := new(persistence.Lost); errors.As(err, &lost) {
+			log.Error(lost.Error())
+			return &exitStatus{statusLost, err}
+		}
 		return err
 	}
 	log.Warn("vigil is now ready to exit, bye bye...")
@@ -223,7 +233,7 @@ func attend(srv *server.Server, data *loading, group membership.Member, config *
 		log.Warn("Received " + name + " scheduling shutdown...")
 		sig.forget()
 		stay := make(chan struct{})
-		go sig.insist(log, stay)
+		go sig.insist(srv, log, stay)
 		if !ready || mayEnd(srv, how, log) {
 			return nil
 		}

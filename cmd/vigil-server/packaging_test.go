@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -38,7 +39,7 @@ func TestUnitFileStartsAServerThatTellsSystemd(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{"Service.Type": "notify", "Service.UMask": "0077", "Service.ProtectSystem": "strict",
-		"Service.StateDirectory": "vigil", "Service.LogsDirectory": "vigil", "Service.ExecReload": "/bin/kill -HUP $MAINPID", "Service.Restart": "on-failure", "Service.KillSignal": "SIGTERM", "Unit.StartLimitBurst": "5"} {
+		"Service.StateDirectory": "vigil", "Service.LogsDirectory": "vigil", "Service.RestartPreventExitStatus": strconv.Itoa(statusLost), "Service.ExecReload": "/bin/kill -HUP $MAINPID", "Service.Restart": "on-failure", "Service.KillSignal": "SIGTERM", "Unit.StartLimitBurst": "5"} {
 		if keys[name] != want {
 			t.Errorf("%s is %q, want %q", name, keys[name], want)
 		}

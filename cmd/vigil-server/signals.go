@@ -1,10 +1,13 @@
 package main
 
 import (
+	"fmt"
 	"log/slog"
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/vigildb/vigil/server"
 )
 
 // signals are those that mean something to the server. The rest: SIGPIPE is
@@ -63,10 +66,13 @@ func (s *signals) forget() {
 // somebody at a terminal can mean that. SIGTERM says nothing new then, however
 // often it comes, since supervisors repeat it. It ends with the process, or when
 // stop is closed.
-func (s *signals) insist(log *slog.Logger, stop <-chan struct{}) {
+func (s *signals) insist(srv *server.Server, log *slog.Logger, stop <-chan struct{}) {
 	for {
 		select {
 		case <-s.interrupt:
+			if n := srv.Unsynced(); n > 0 {
+				log.Warn(fmt.Sprintf("%d acknowledged changes are not on the device, and may be lost", n))
+			}
 			log.Warn("You insist... exiting now.")
 			os.Exit(1)
 		case <-s.terminate:
