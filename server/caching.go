@@ -192,8 +192,9 @@ func (s *session) sayChanged() {
 	}
 }
 
-// sayAllChanged tells every tracking client that all keys have changed, if the call did
-// that. All shards are still locked.
+// sayAllChanged tells every tracking client that all keys have changed, if the command that
+// ran, of an EXEC or a script perhaps, did that. All shards are still locked: what is read
+// or changed by the commands behind it is told of behind it.
 func (s *session) sayAllChanged() {
 	if s.cache.all {
 		s.cache.all = false

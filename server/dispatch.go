@@ -233,7 +233,6 @@ func (s *session) beginTx(cmd *commands.Command) {
 func (s *session) release() {
 	if s.locked {
 		s.locked = false
-		s.sayAllChanged()
 		s.tx.Unlock()
 		s.sayChanged()
 	}
@@ -296,6 +295,7 @@ func (s *session) invoke(cmd *commands.Command, argv [][]byte) error {
 	c.Args.Reset(argv, first)
 	mark := c.Reply.Len()
 	err := cmd.Run(c)
+	s.sayAllChanged()
 	if s.Has(commands.ClientTracking) && cmd.Is(commands.ReadOnly) {
 		s.remember(cmd, argv)
 	}

@@ -374,3 +374,51 @@ func (l onLine) Handle(_ context.Context, r slog.Record) error {
 	}
 	return nil
 }
+
+// Each FLUSHALL of a transaction or a script is told of by one null, in its place among the keys.
+func TestFlushesOfATransactionAreToldInOrder(t *testing.T) {
+	const (
+		null = `>["invalidate" (nil)]`
+		k    = `>["invalidate" ["k"]]`
+	)
+	for _, x := range []struct{ calls, own, other string }{
+		{"FLUSHALL", null, null},
+		{"FLUSHDB", null, null},
+		{"FLUSHALL|FLUSHDB", null + "|" + null, null + "|" + null},
+		{"SET k w|FLUSHALL|SET k x", k + "|" + null, k + "|" + null},
+		{"FLUSHALL|SET k x", null, null},
+		{"FLUSHALL|SET k x|GET k|SET k y", null + "|" + k, null},
+	} {
+		for _, script := range []bool{false, true} {
+			r := newRig(t)
+			c, other := r.dial().hello3(), r.dial().hello3()
+			c.want("SET k v", "OK")
+			for _, tracking := range []*testClient{c, other} {
+				tracking.want("CLIENT TRACKING ON", "OK")
+				tracking.want("GET k", `"v"`)
+			}
+			calls := strings.Split(x.calls, "|")
+			if script {
+				var source strings.Builder
+				for _, call := range calls {
+					source.WriteString("redis.call('" + strings.ReplaceAll(call, " ", "','") + "') ")
+				}
+				c.want("EVAL "+strings.ReplaceAll(source.String(), " ", ";")+"return(1) 0", "(int) 1")
+			} else {
+				c.do("MULTI")
+				for _, call := range calls {
+					c.do(strings.Fields(call)...)
+				}
+				c.do("EXEC")
+			}
+			for want := range strings.SplitSeq(x.own, "|") {
+				c.next(want)
+			}
+			for want := range strings.SplitSeq(x.other, "|") {
+				other.next(want)
+			}
+			c.quiet()
+			other.quiet()
+		}
+	}
+}
