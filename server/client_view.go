@@ -88,8 +88,7 @@ func (s *session) ownView() clientView {
 	return v
 }
 
-// line writes the fields in the order of Redis 7.0, followed by the fields of
-// later versions.
+// line writes the fields of Redis 8.0 and Valkey 9.1 in their order.
 func (s *session) line(v clientView) string {
 	text, now := s.Text(), s.srv.clock.Now().UnixMilli()
 	cmd := "NULL"
@@ -99,13 +98,14 @@ func (s *session) line(v clientView) string {
 	pending := v.unsent + s.out.size()
 	list := min(pending, 1)
 	total := s.weight() + int64(v.args)
-	return fmt.Sprintf("id=%d addr=%s laddr=%s fd=-1 name=%s age=%d idle=%d flags=%s db=%d "+
-		"sub=%d psub=%d ssub=%d multi=%d qbuf=%d qbuf-free=%d argv-mem=%d multi-mem=%d rbs=%d rbp=%d "+
-		"obl=0 oll=%d omem=%d tot-mem=%d events=r cmd=%s user=%s redir=%d resp=%d lib-name=%s lib-ver=%s watch=%d",
-		s.ID, s.Addr, s.LocalAddr, text.Name, (now-s.Created)/1000, (now-s.lastInput.Load())/1000,
-		s.flagLetters(v), s.DB(), v.sub, v.psub, v.ssub, v.multi, v.input, v.inputFree, v.args, v.queued,
+	return fmt.Sprintf("id=%d addr=%s laddr=%s fd=-1 name=%s age=%d idle=%d flags=%s capa= db=%d "+
+		"sub=%d psub=%d ssub=%d multi=%d watch=%d qbuf=%d qbuf-free=%d argv-mem=%d multi-mem=%d rbs=%d rbp=%d "+
+		"obl=0 oll=%d omem=%d tot-mem=%d events=r cmd=%s user=%s redir=%d resp=%d lib-name=%s lib-ver=%s "+
+		"io-thread=0 tot-net-in=%d tot-net-out=%d tot-cmds=%d",
+		s.ID, s.Addr, s.LocalAddr, text.Name, s.age(now), s.idle(now),
+		s.flagLetters(v), s.DB(), v.sub, v.psub, v.ssub, v.multi, v.watch, v.input, v.inputFree, v.args, v.queued,
 		v.replyCap, v.replyCap, list, pending, total, cmd, text.User, s.redirectedTo(), s.Proto(),
-		text.LibName, text.LibVersion, v.watch)
+		text.LibName, text.LibVersion, s.traffic.input.Load(), s.traffic.output.Load(), s.traffic.commands.Load())
 }
 
 // flagLetters are the client's states as CLIENT LIST spells them.

@@ -98,12 +98,15 @@ func (srv *Server) tune(nc net.Conn) {
 
 // clientTotals are what one client has done; only its owner writes them.
 type clientTotals struct {
-	commands int64
+	commands, input, output int64 // the latter in bytes
 	// Pipelines repeat their commands: these are the calls of the last one since
 	// the last flush, or since another one was called.
 	row   *commands.Command
 	calls callTotals
 }
+
+// traffic are totals that other clients can see, as of the last flush.
+type traffic struct{ input, output, commands atomic.Int64 }
 
 // about notes the command of the next calls before the first of them runs, so
 // that INFO in a pipeline counts the calls before it.
@@ -135,6 +138,9 @@ func (t *clientTotals) publishCalls(st *stats) {
 // publish adds what was counted since the last flush to the server's counters.
 func (s *session) publish() {
 	s.totals.publishCalls(&s.srv.stats)
+	s.traffic.input.Store(s.totals.input)
+	s.traffic.output.Store(s.totals.output)
+	s.traffic.commands.Store(s.totals.commands)
 	s.srv.stats.looked(&s.ctx.Lookups)
 }
 

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"net"
+	"slices"
 	"strings"
 
 	"github.com/vigildb/vigil/commands"
@@ -10,6 +12,7 @@ import (
 // ClientInfo describes a client in one line of CLIENT LIST.
 func (s *session) ClientInfo(c *commands.Client) string {
 	if c == &s.Client {
+		s.publish()
 		return s.line(s.ownView())
 	}
 	if other := s.srv.clients.find(c.ID); other != nil {
@@ -22,30 +25,67 @@ func (s *session) ClientInfo(c *commands.Client) string {
 func (s *session) matching(f conn.ClientFilter) []*session {
 	var out []*session
 	now := s.srv.clock.Now().UnixMilli()
-	ids := make(map[uint64]bool, len(f.IDs))
-	for _, id := range f.IDs {
-		ids[id] = true
-	}
+clients:
 	for _, o := range s.srv.clients.list() {
 		v := o.view.load()
 		if o == s {
 			v = s.look()
 		}
-		switch {
-		case o != s && o.Has(commands.ClientCloseSoon), // killed, and on its way out
-			len(ids) > 0 && !ids[o.ID],
-			f.Addr != "" && f.Addr != o.Addr,
-			f.LocalAddr != "" && f.LocalAddr != o.LocalAddr,
-			f.User != "" && f.User != o.Text().User,
-			f.Type != "" && f.Type != v.clientType(),
-			f.SkipMe && o == s,
-			f.MinAgeSeconds > 0 && (now-o.Created)/1000 < f.MinAgeSeconds:
+		if o == s && f.SkipMe || o != s && o.Has(commands.ClientCloseSoon) { // killed, and on its way out
 			continue
+		}
+		for i := range f.Conditions {
+			if x := &f.Conditions[i]; o.meets(x, &v, now) == x.Not {
+				continue clients
+			}
 		}
 		out = append(out, o)
 	}
 	return out
 }
+
+// meets reports whether a client is as a condition says, apart from Not.
+func (s *session) meets(x *conn.ClientCondition, v *clientView, now int64) bool {
+	text := func(have string) bool { return have != "" && have == x.Value }
+	switch x.Field {
+	case conn.ByID:
+		return slices.Contains(x.IDs, s.ID)
+	case conn.ByType:
+		return x.Value == v.clientType()
+	case conn.ByUser:
+		return text(s.Text().User)
+	case conn.ByAddr:
+		return text(s.Addr)
+	case conn.ByLocalAddr:
+		return text(s.LocalAddr)
+	case conn.ByIP:
+		host, _, err := net.SplitHostPort(s.Addr)
+		return err == nil && text(host)
+	case conn.ByName:
+		return text(s.Text().Name)
+	case conn.ByLibName:
+		return text(s.Text().LibName)
+	case conn.ByLibVersion:
+		return text(s.Text().LibVersion)
+	case conn.ByDB:
+		return int64(s.DB()) == x.N
+	case conn.ByFlags:
+		flags := s.flagLetters(*v)
+		return strings.Trim(x.Value, flags) == "" // all of them
+	case conn.ByCapa:
+		return x.Value == "" // no client has told of any
+	case conn.ByIdle:
+		return s.idle(now) >= x.N
+	default:
+		return s.age(now) >= x.N
+	}
+}
+
+// age is for how many seconds the client is connected. The clock may have been set back.
+func (s *session) age(now int64) int64 { return max(0, now-s.Created) / 1000 }
+
+// idle is for how many seconds it has sent nothing.
+func (s *session) idle(now int64) int64 { return max(0, now-s.lastInput.Load()) / 1000 }
 
 // ClientList describes the clients that a filter chooses, a line each.
 func (s *session) ClientList(_ *commands.Ctx, f conn.ClientFilter) string {

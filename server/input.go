@@ -179,6 +179,7 @@ func (s *session) FeedBorrowed(b []byte) error {
 func (s *session) Feed(n int) error {
 	s.in.append(n)
 	s.srv.stats.inputBytes.Add(int64(n))
+	s.totals.input += int64(n)
 	s.srv.stats.reads.Add(1)
 	set := s.srv.settings()
 	// Queued calls are input that was not run yet.

@@ -55,6 +55,7 @@ func (s *session) flush() error {
 func (s *session) send() error {
 	r := &s.ctx.Reply
 	s.srv.stats.outputBytes.Add(int64(r.Len()))
+	s.totals.output += int64(r.Len())
 	s.srv.stats.writes.Add(1)
 	anyKept := false // what the transport keeps must not be used again
 	for _, part := range r.Parts() {

@@ -65,6 +65,7 @@ type session struct {
 	turn      stopwatch
 	lastInput atomic.Int64 // unix milliseconds of the last bytes received
 	totals    clientTotals
+	traffic   traffic
 }
 
 var errPanic = errors.New("panic")

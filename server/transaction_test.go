@@ -259,7 +259,7 @@ func TestResetEndsMultiWatchAndSubscriptions(t *testing.T) {
 	c.want("EXEC", "(error) ERR EXEC without MULTI")
 	c.want("GET k", "(nil)")
 	other.want("PUBLISH ch m", "(int) 0")
-	if got := c.do("CLIENT", "LIST", "ID", c.id()); !strings.Contains(got, " flags=N db=0 sub=0 ") || !strings.Contains(got, " resp=2 ") {
+	if got := c.do("CLIENT", "LIST", "ID", c.id()); !strings.Contains(got, " flags=N capa= db=0 sub=0 ") || !strings.Contains(got, " resp=2 ") {
 		t.Errorf("CLIENT LIST: got %s", got)
 	}
 	if s := r.session(c); s.mayBeSilent() {

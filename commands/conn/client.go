@@ -19,16 +19,6 @@ type Clients interface {
 	ClientPause(mode PauseMode, until int64)
 }
 
-// ClientFilter chooses clients for CLIENT LIST and CLIENT KILL. The zero value
-// chooses all.
-type ClientFilter struct {
-	IDs             []uint64
-	Addr, LocalAddr string
-	User, Type      string // Type: normal, master, replica, pubsub
-	SkipMe          bool
-	MinAgeSeconds   int64
-}
-
 // PauseMode says which commands CLIENT PAUSE holds back.
 type PauseMode int
 
@@ -38,7 +28,15 @@ const (
 	PauseAll
 )
 
+// clientFilters are the arguments of CLIENT LIST and CLIENT KILL.
+const clientFilters = "[ID client-id [client-id ...]] [TYPE <NORMAL | MASTER | PRIMARY | REPLICA | SLAVE | PUBSUB>] [USER username] [ADDR ip:port] " +
+	"[LADDR ip:port] [IP ip] [NAME client-name] [LIB-NAME lib-name] [LIB-VER lib-ver] [DB db] [FLAGS flags] [CAPA capa] " +
+	"[IDLE idle] [MAXAGE maxage] [SKIPME yes/no] [NOT-ID client-id [client-id ...]] " +
+	"[NOT-TYPE <NORMAL | MASTER | PRIMARY | REPLICA | SLAVE | PUBSUB>] [NOT-USER username] [NOT-ADDR ip:port] [NOT-LADDR ip:port] [NOT-IP ip] " +
+	"[NOT-NAME client-name] [NOT-LIB-NAME lib-name] [NOT-LIB-VER lib-ver] [NOT-DB db] [NOT-FLAGS flags] [NOT-CAPA capa]"
+
 func clientRows() []commands.Command {
+	filterTypes := commands.Types{"idle": commands.ArgInteger, "maxage": commands.ArgInteger, "db": commands.ArgInteger}
 	rows := []commands.Command{
 		{Name: "CLIENT", Arity: -2, Since: "2.4.0", Cost: "Depends on the subcommand.",
 			Summary: "Groups the commands about client connections."},
@@ -55,12 +53,11 @@ func clientRows() []commands.Command {
 		{Name: "CLIENT INFO", Arity: 2, Tips: "nondeterministic_output", Flags: sessionFlags, Since: "6.2.0", Cost: "O(1)",
 			Summary: "Returns information about the connection, as a line of CLIENT LIST.", Run: clientInfo},
 		{Name: "CLIENT LIST", Arity: -2, Tips: "nondeterministic_output", Flags: sessionFlags | commands.Admin,
-			Syntax: "[TYPE <NORMAL | MASTER | REPLICA | PUBSUB>] [ID client-id [client-id ...]]",
+			Syntax: clientFilters, Types: filterTypes,
 			Since:  "2.4.0", Cost: "O(n) for n connections",
 			Summary: "Returns information about the connections, one per line.", Run: clientList},
 		{Name: "CLIENT KILL", Arity: -3, Flags: sessionFlags | commands.Admin,
-			Syntax: "<ip:port | <[ID client-id] | [TYPE <NORMAL | MASTER | SLAVE | REPLICA | PUBSUB>] | " +
-				"[USER username] | [ADDR ip:port] | [LADDR ip:port] | [SKIPME yes/no] | [MAXAGE maxage]>>",
+			Syntax: "<ip:port | <" + clientFilters + ">>", Types: filterTypes,
 			Since: "2.4.0", Cost: "O(n) for n connections",
 			Summary: "Closes connections.", Run: clientKill},
 		{Name: "CLIENT NO-EVICT", Arity: 3, Flags: sessionFlags | commands.Admin,
@@ -134,14 +131,7 @@ func clientInfo(c *commands.Ctx) error {
 
 func clientList(c *commands.Ctx) error {
 	var f ClientFilter
-	switch {
-	case c.Args.Left() == 2 && c.Args.Is("TYPE"):
-		readClientType(c, &f)
-	case c.Args.Left() >= 2 && c.Args.Is("ID"):
-		for c.Args.More() {
-			f.IDs = append(f.IDs, uint64(c.Args.IntOr(errInvalidClientID)))
-		}
-	}
+	readFilter(c, &f, errInvalidClientID, math.MinInt64)
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
@@ -149,70 +139,24 @@ func clientList(c *commands.Ctx) error {
 	return nil
 }
 
-// readClientType reads a type of client; "slave" is the old word for a replica.
-func readClientType(c *commands.Ctx, f *ClientFilter) {
-	word := c.Args.Bytes()
-	for _, t := range []struct{ word, name string }{
-		{"NORMAL", "normal"}, {"MASTER", "master"}, {"REPLICA", "replica"},
-		{"SLAVE", "replica"}, {"PUBSUB", "pubsub"},
-	} {
-		if commands.EqualFold(word, t.word) {
-			f.Type = t.name
-			return
-		}
-	}
-	c.Args.Fail(errUnknownClientType(word))
-}
-
 // clientKill has two forms: one address, which may be the caller's own, or
 // pairs of filters, which spare the caller unless SKIPME says no.
 func clientKill(c *commands.Ctx) error {
 	if c.Args.Left() == 1 {
-		if c.Host.(Clients).ClientKill(c, ClientFilter{Addr: c.Args.String()}) == 0 {
+		f := ClientFilter{Conditions: []ClientCondition{{Field: ByAddr, Value: c.Args.String()}}}
+		if c.Host.(Clients).ClientKill(c, f) == 0 {
 			return errNoSuchClient
 		}
 		c.Reply.OK()
 		return nil
 	}
 	f := ClientFilter{SkipMe: true}
-	for c.Args.More() {
-		readKillFilter(c, &f)
-	}
+	readFilter(c, &f, errClientIDRange, 1)
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
 	c.Reply.Int(int64(c.Host.(Clients).ClientKill(c, f)))
 	return nil
-}
-
-func readKillFilter(c *commands.Ctx, f *ClientFilter) {
-	word := c.Args.Word()
-	if !c.Args.More() {
-		c.Args.Syntax()
-		return
-	}
-	switch word {
-	case "ID":
-		f.IDs = []uint64{uint64(c.Args.IntIn(1, math.MaxInt64, errClientIDRange))}
-	case "TYPE":
-		readClientType(c, f)
-	case "ADDR":
-		f.Addr = c.Args.String()
-	case "LADDR":
-		f.LocalAddr = c.Args.String()
-	case "USER":
-		if f.User = c.Args.String(); !c.Host.(Login).HasUser(f.User) {
-			c.Args.Fail(errNoSuchUser(f.User))
-		}
-	case "SKIPME":
-		f.SkipMe = readChoice(c, "YES", "NO")
-	case "MAXAGE":
-		if f.MinAgeSeconds = c.Args.IntOr(errMaxAge); f.MinAgeSeconds <= 0 {
-			c.Args.Fail(errMaxAgeRange)
-		}
-	default:
-		c.Args.Syntax()
-	}
 }
 
 // readChoice reads one of two words and reports whether it is the first.

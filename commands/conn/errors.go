@@ -15,6 +15,8 @@ const (
 	errClientIDRange   = commands.WireError("ERR client-id should be greater than 0")
 	errMaxAge          = commands.WireError("ERR maxage is not an integer or out of range")
 	errMaxAgeRange     = commands.WireError("ERR maxage should be greater than 0")
+	errIdle            = commands.WireError("ERR idle is not an integer or out of range")
+	errIdleRange       = commands.WireError("ERR idle should be greater than 0")
 	errUnblockReason   = commands.WireError("ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR")
 	errPauseMode       = commands.WireError("ERR CLIENT PAUSE mode must be WRITE or ALL")
 
@@ -49,6 +51,25 @@ func errHelloOption(option []byte) commands.WireError {
 // errUnknownClientType quotes a type of client that there is not.
 func errUnknownClientType(word []byte) commands.WireError {
 	return commands.Errorf("ERR Unknown client type '%s'", word)
+}
+
+// errFilterDB names a filter whose value is no number, NOT-DB perhaps.
+func errFilterDB(word string) commands.WireError {
+	return commands.Errorf("ERR %s is not an integer or out of range", word)
+}
+
+// errFilterDBRange names one whose database there is not.
+func errFilterDBRange(word string, last int64) commands.WireError {
+	return commands.Errorf("ERR %s number should be between 0 and %d", word, last)
+}
+
+// errFilterLetters quotes letters of a filter of which some are unknown.
+func errFilterLetters(word string, not bool, what, letters string) commands.WireError {
+	filter := "provided"
+	if not {
+		filter = word
+	}
+	return commands.Errorf("ERR Unknown %s found in the %s filter: %s", what, filter, letters)
 }
 
 // errNoSuchUser names a user that there is not.
