@@ -54,7 +54,7 @@ func clientRows() []commands.Command {
 			Summary: "Returns information about the connection, as a line of CLIENT LIST.", Run: clientInfo},
 		{Name: "CLIENT LIST", Arity: -2, Tips: "nondeterministic_output", Flags: sessionFlags | commands.Admin,
 			Syntax: clientFilters, Types: filterTypes,
-			Since:  "2.4.0", Cost: "O(n) for n connections",
+			Since: "2.4.0", Cost: "O(n) for n connections",
 			Summary: "Returns information about the connections, one per line.", Run: clientList},
 		{Name: "CLIENT KILL", Arity: -3, Flags: sessionFlags | commands.Admin,
 			Syntax: "<ip:port | <" + clientFilters + ">>", Types: filterTypes,

@@ -15,7 +15,7 @@ func multiRows() []commands.Command {
 		{Name: "MSET", Arity: -3, Tips: "request_policy:multi_shard response_policy:all_succeeded", Flags: commands.Write | commands.DenyOOM, Keys: []commands.KeySpec{commands.KeyRange(1, -1, 2, commands.OW|commands.Update)},
 			Syntax: "key value [key value ...]", Since: "1.0.1", Cost: "O(n) for n keys",
 			Summary: "Stores strings under several keys at once.", Run: mset},
-		{Name: "MSETNX", Arity: -3, Tips: "request_policy:multi_shard response_policy:agg_min", Flags: commands.Write | commands.DenyOOM, Keys: []commands.KeySpec{commands.KeyRange(1, -1, 2, commands.OW|commands.Insert)},
+		{Name: "MSETNX", Arity: -3, Flags: commands.Write | commands.DenyOOM, Keys: []commands.KeySpec{commands.KeyRange(1, -1, 2, commands.OW|commands.Insert)},
 			Syntax: "key value [key value ...]", Since: "1.0.1", Cost: "O(n) for n keys",
 			Summary: "Stores strings under several keys if none of them exists.", Run: msetnx},
 		{Name: "MSETEX", Arity: -4, Flags: commands.Write | commands.DenyOOM | commands.MovableKeys, Keys: []commands.KeySpec{counted},
