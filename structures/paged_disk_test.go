@@ -14,6 +14,7 @@ type pagedDisk struct {
 	head   []byte
 	pages  map[uint64][]byte
 	broken bool // no page can be read
+	good   int  // but so many
 	failed bool // one was to be
 	reads  int
 	room   bool
@@ -23,12 +24,16 @@ type pagedDisk struct {
 	// cannot be read, or staged.
 	batch, staged map[uint64][]byte // nil: the page is to go
 	tails         int               // that were written
+
+	journal []byte // changes since the head on disk, which a start does again
 }
 
 func (d *pagedDisk) ReadPage(id uint64, use func([]byte) error) bool {
 	d.reads++
 	page, ok := d.readable(id)
-	if d.broken || !ok || use(slices.Clone(page)) != nil {
+	broken := d.broken && d.good == 0
+	d.good = max(d.good-1, 0)
+	if broken || !ok || use(slices.Clone(page)) != nil {
 		d.failed = true
 		return false
 	}
@@ -76,7 +81,29 @@ func (d *pagedDisk) store(t testing.TB, v structures.Paged, r *rand.Rand) {
 // is to have as well.
 func (d *pagedDisk) storeAmid(t testing.TB, v structures.Paged, r *rand.Rand, amid func()) {
 	t.Helper()
-	d.batch, d.staged = map[uint64][]byte{}, map[uint64][]byte{}
+	head := d.gather(v, r, amid)
+	d.land()
+	if r.IntN(8) == 0 {
+		d.land() // what is written again
+	}
+	d.head, d.batch, d.staged, d.journal = head, nil, nil, nil
+	all := 0
+	v.Pages(true, func(id uint64, page []byte) {
+		if all++; d.pages[id] == nil || d.tails == 0 && string(d.pages[id]) != string(page) {
+			t.Fatalf("page %x on disk differs from the value's", id)
+		}
+	})
+	if all != len(d.pages) && !d.failed {
+		t.Fatalf("%d pages on disk, %d of the value", len(d.pages), all)
+	}
+}
+
+// gather puts what changed into the batch, and returns the head. If that cannot be written, the next
+// one goes on with the batch.
+func (d *pagedDisk) gather(v structures.Paged, r *rand.Rand, amid func()) (head []byte) {
+	if d.batch == nil {
+		d.batch, d.staged = map[uint64][]byte{}, map[uint64][]byte{}
+	}
 	put := func(id uint64, page []byte) {
 		d.batch[id] = slices.Clone(page)
 		delete(d.staged, id)
@@ -98,33 +125,12 @@ func (d *pagedDisk) storeAmid(t testing.TB, v structures.Paged, r *rand.Rand, am
 		}
 	}
 	if tailed, ok := v.(structures.Tailed); ok && r.IntN(4) > 0 {
-		tailed.Portion(1<<40, put, func(id uint64, tail []byte) {
-			d.tails++
-			if _, staged := d.staged[id]; staged {
-				extend(d.staged, id, tail)
-				extend(d.batch, id, nil) // it cannot be read whole
-				return
-			}
-			extend(d.batch, id, tail)
-		})
+		tailed.Portion(1<<40, put, d.extendPage)
 	}
 	v.Pages(false, put)
-	d.land()
-	if r.IntN(8) == 0 {
-		d.land() // what is written again
-	}
-	d.batch, d.staged = nil, nil
-	d.head = v.AppendHead(nil)
+	head = v.AppendHead(nil)
 	v.Clean()
-	all := 0
-	v.Pages(true, func(id uint64, page []byte) {
-		if all++; d.pages[id] == nil || d.tails == 0 && string(d.pages[id]) != string(page) {
-			t.Fatalf("page %x on disk differs from the value's", id)
-		}
-	})
-	if all != len(d.pages) && !d.failed {
-		t.Fatalf("%d pages on disk, %d of the value", len(d.pages), all)
-	}
+	return head
 }
 
 // storePart writes a part of a value, if it can have them with tails. It is staged, or in the
@@ -133,6 +139,7 @@ func (d *pagedDisk) storePart(whole func(int, func(uint64, []byte)) bool, v stru
 	visit := func(id uint64, page []byte) {
 		if !staged {
 			d.batch[id] = slices.Clone(page)
+			delete(d.staged, id) // by a batch before, which could not be written
 			return
 		}
 		d.staged[id] = slices.Clone(page)
@@ -143,13 +150,24 @@ func (d *pagedDisk) storePart(whole func(int, func(uint64, []byte)) bool, v stru
 		return whole(n, visit)
 	}
 	return tailed.Portion(n, visit, func(id uint64, tail []byte) {
-		d.tails++
-		if staged {
-			extend(d.staged, id, tail)
+		if !staged {
+			d.extendPage(id, tail)
 			return
 		}
-		extend(d.batch, id, tail)
+		d.tails++
+		extend(d.staged, id, tail)
 	})
+}
+
+// extendPage puts a tail into the batch.
+func (d *pagedDisk) extendPage(id uint64, tail []byte) {
+	d.tails++
+	if _, staged := d.staged[id]; staged {
+		extend(d.staged, id, tail)
+		extend(d.batch, id, nil) // it cannot be read whole
+		return
+	}
+	extend(d.batch, id, tail)
 }
 
 // land puts what was written in its place.

@@ -67,17 +67,8 @@ func pagedLife(t *testing.T, r *rand.Rand, m pagedModel) (away, shed, amid int) 
 		change := func() {
 			var ch structures.Change
 			m.change(t, r, v, &ch)
-			for b := ch.Encoded(); len(b) > 0; {
-				var op byte
-				var args structures.Args
-				var err error
-				if op, args, b, err = structures.NextOp(b); err == nil {
-					err = twin.Apply(op, &args)
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
-			}
+			d.journal = append(d.journal, ch.Encoded()...)
+			replay(t, twin, ch.Encoded())
 		}
 		change()
 		switch r.IntN(12) {
@@ -89,23 +80,17 @@ func pagedLife(t *testing.T, r *rand.Rand, m pagedModel) (away, shed, amid int) 
 			})
 		case 2:
 			d.store(t, v, r)
-			again, err := m.decode(d.head)
-			if err != nil {
-				t.Fatal(err)
+			v = d.start(t, m)
+		case 4:
+			// A batch that could not be written, or was about to be. Then all may end.
+			d.gather(v, r, func() {
+				change()
+				v.Shed(r.IntN(64 << 10))
+			})
+			if d.head != nil && r.IntN(2) == 0 {
+				d.batch, d.staged = nil, nil
+				v = d.start(t, m)
 			}
-			again.SetPager(d)
-			if n, _ := again.Away(); n < len(d.pages) {
-				for id, page := range d.pages {
-					if from, ok := again.(interface{ ResidentFrom() uint64 }); n == 0 || ok && id >= from.ResidentFrom() {
-						err = errors.Join(err, again.SetPage(id, page))
-					}
-				}
-			}
-			if err = errors.Join(err, again.(interface{ Complete() error }).Complete()); err != nil {
-				t.Fatal(err)
-			}
-			again.Clean()
-			v = again
 		case 3:
 			if r.IntN(4) == 0 && !v.Gather() {
 				t.Fatal("not gathered")
@@ -125,6 +110,9 @@ func pagedLife(t *testing.T, r *rand.Rand, m pagedModel) (away, shed, amid int) 
 			t.Fatal("a page is missing")
 		}
 	}
+	if d.head != nil {
+		d.store(t, v, r)
+	}
 	words, isSet := m.(*setModel)
 	if _, ok := v.(structures.Tailed); ok && d.tails < 20 && !(isSet && words.words == 0) {
 		t.Errorf("%d tails were written", d.tails)
@@ -138,7 +126,7 @@ func pagedLife(t *testing.T, r *rand.Rand, m pagedModel) (away, shed, amid int) 
 			}
 		}
 		var ch structures.Change
-		d.broken, d.failed = true, false
+		d.broken, d.failed, d.good = true, false, r.IntN(4)
 		v.Shed(1 << 30)
 		n, _ := v.Away()
 		before := v.AppendHead(nil)
@@ -151,18 +139,53 @@ func pagedLife(t *testing.T, r *rand.Rand, m pagedModel) (away, shed, amid int) 
 		if failed && string(v.AppendHead(nil)) != string(before) {
 			t.Fatal("a change that failed changed the head")
 		}
-		for b := ch.Encoded(); len(b) > 0; {
-			var op byte
-			var args structures.Args
-			op, args, b, _ = structures.NextOp(b)
-			_ = twin.Apply(op, &args)
-		}
+		d.journal = append(d.journal, ch.Encoded()...)
+		replay(t, twin, ch.Encoded())
 		if i%20 == 0 {
 			m.check(t, r, v)
 			m.check(t, r, twin)
 		}
 	}
 	return away, shed, amid
+}
+
+// start makes a value anew of what the disk has.
+func (d *pagedDisk) start(t testing.TB, m pagedModel) structures.Paged {
+	t.Helper()
+	v, err := m.decode(d.head)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v.SetPager(d)
+	if n, _ := v.Away(); n < len(d.pages) {
+		for id, page := range d.pages {
+			if from, ok := v.(interface{ ResidentFrom() uint64 }); n == 0 || ok && id >= from.ResidentFrom() {
+				err = errors.Join(err, v.SetPage(id, page))
+			}
+		}
+	}
+	if err = errors.Join(err, v.(interface{ Complete() error }).Complete()); err != nil {
+		t.Fatal(err)
+	}
+	v.Clean()
+	replay(t, v, d.journal)
+	return v
+}
+
+// replay makes recorded changes.
+func replay(t testing.TB, v structures.Paged, recorded []byte) {
+	t.Helper()
+	for len(recorded) > 0 {
+		var op byte
+		var args structures.Args
+		var err error
+		if op, args, recorded, err = structures.NextOp(recorded); err == nil {
+			err = v.Apply(op, &args)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 type hashModel struct{ fields map[string]string }
@@ -190,6 +213,14 @@ func (m *hashModel) change(t testing.TB, r *rand.Rand, v structures.Paged, ch *s
 			if _, there := m.fields[string(field)]; !there {
 				t.Fatalf("random field %q is not there", field)
 			}
+		}
+	case 3:
+		// A new field gets another value before its page is read.
+		first, second := fmt.Sprintf("%0*d", r.IntN(600), r.IntN(100)), fmt.Sprintf("%0*d", r.IntN(600), r.IntN(100))
+		if h.ReadyPut(2, []byte(name), []byte(first), []byte(name), []byte(second)) {
+			h.Set(ch, []byte(name), []byte(first))
+			h.Set(ch, []byte(name), []byte(second))
+			m.fields[name] = second
 		}
 	default:
 		value := fmt.Sprintf("%0*d", r.IntN(600), r.IntN(100))
