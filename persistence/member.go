@@ -55,7 +55,7 @@ type Member struct {
 	applied  atomic.Uint64 // last entry that memory contains, or is given up for
 	policy   atomic.Int32  // SyncPolicy of what is appended
 	unsynced atomic.Bool   // something was appended that the device may not have
-	forced   atomic.Uint64 // entry up to which the device has the log at least
+	device   device
 	broken   atomic.Pointer[error]
 	exports  sync.Map      // of *Export that are not closed
 	keep     atomic.Uint64 // see Keep
@@ -178,15 +178,13 @@ func (m *Member) Append(entries []grouplog.Entry, state *grouplog.HardState) err
 			return fmt.Errorf("entry %d of term %d for the leader of term %d: %w", e.Index, e.Term, m.term, grouplog.ErrCorrupt)
 		}
 	}
+	_, was := m.log.Bounds()
 	if err := m.log.Append(entries, state, sync && len(entries) > 0); err != nil {
 		return err
 	}
 	m.unsynced.Store(m.unsynced.Load() || !sync)
-	if len(entries) > 0 && (sync || entries[0].Index <= m.forced.Load()) {
-		m.forced.Store(entries[0].Index - 1)
-		if _, last := m.log.Bounds(); sync {
-			m.forced.Store(last)
-		}
+	if len(entries) > 0 {
+		m.device.append(entries, was, sync)
 	}
 	return nil
 }

@@ -3,7 +3,9 @@ package persistence
 import (
 	"fmt"
 	"slices"
+	"sync"
 
+	"github.com/vigildb/vigil/persistence/grouplog"
 	"github.com/vigildb/vigil/persistence/journal"
 )
 
@@ -44,18 +46,69 @@ func (m *Member) Sync() error {
 	if !m.unsynced.Swap(false) {
 		return nil
 	}
+	// Before the end of the log is asked for: what is appended in the place of an entry from now on may be
+	// left out by the sync.
+	begun := m.device.begin()
 	_, last := m.log.Bounds()
 	if err := m.s.syncLog(); err != nil {
 		m.unsynced.Store(true)
 		return fmt.Errorf("sync the log of the group: %w", err)
 	}
-	// What was appended meanwhile in the place of something counts with the next call only.
-	m.forced.Store(last)
+	m.device.end(begun, last)
 	return nil
 }
 
-// Forced returns up to which entry the device has the log. A member that leads knows: its entries are not replaced.
-func (m *Member) Forced() uint64 { return m.forced.Load() }
+// Forced returns up to which entry the device has the log.
+func (m *Member) Forced() uint64 {
+	m.device.mu.Lock()
+	defer m.device.mu.Unlock()
+	return m.device.forced
+}
+
+// device is what the device has of the log of a group.
+type device struct {
+	mu           sync.Mutex
+	forced       uint64 // entry up to which it has the log at least; guarded by mu
+	replacements uint64 // how often entries were appended in the place of others; guarded by mu
+}
+
+// append notes that entries were appended to a log that ended with entry was.
+func (d *device) append(entries []grouplog.Entry, was uint64, synced bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if first := entries[0].Index; first <= was {
+		d.replacements++
+		d.forced = min(d.forced, first-1)
+	}
+	if synced {
+		d.forced = entries[len(entries)-1].Index
+	}
+}
+
+// begin is called before a sync, and end behind it.
+func (d *device) begin() (replacements uint64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.replacements
+}
+
+// end notes that a sync has taken entries up to last, unless some were replaced meanwhile: these count with the
+// next one.
+func (d *device) end(begun, last uint64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if begun == d.replacements {
+		d.forced = max(d.forced, last)
+	}
+}
+
+// reset notes that the log is another one.
+func (d *device) reset() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.replacements++
+	d.forced = 0
+}
 
 // Propose hands the journal to the engine, chunk by chunk, as far as it leads and few entries
 // are under way. A [Puller] calls it when there may be something, and after each Commit.

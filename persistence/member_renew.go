@@ -63,7 +63,7 @@ func (m *Member) renew(identity []byte) error {
 	m.mu.Unlock()
 	m.live = nil
 	m.applied.Store(0)
-	m.forced.Store(0)
+	m.device.reset()
 	m.keep.Store(0)
 	s.expiries.reset()
 	if err := m.remake(); err != nil {

@@ -46,7 +46,7 @@ func (m *Member) restore(i *Import, state grouplog.HardState) error {
 	}
 	m.live = nil
 	m.applied.Store(i.Index)
-	m.forced.Store(0)
+	m.device.reset()
 	s.expiries.reset()
 	if err := m.remake(); err != nil {
 		return err
