@@ -205,3 +205,38 @@ func TestVolatileTTLEvictsWhatExpiresFirst(t *testing.T) {
 		t.Errorf("%d of %d keys went, on average number %d", gone, n, sum/max(gone, 1))
 	}
 }
+
+// A reply under SyncAlways shows nothing that a crash undoes: that a key is not there because it was evicted waits for
+// the record of that, by whatever policy.
+func TestReaderWaitsForTheEvictionOfItsKey(t *testing.T) {
+	for _, policy := range []Policy{PolicyAllKeysLRU, PolicyAllKeysLFU, PolicyAllKeysRandom, PolicyVolatileLRU, PolicyVolatileLFU, PolicyVolatileRandom, PolicyVolatileTTL} {
+		tasks, key := map[string]Task{}, []byte("k")
+		s := openMemory(t, Options{Sync: SyncAlways, IdleAfter: -1, Background: func(task Task) { tasks[task.Name] = task }})
+		read := func() (there bool, seen uint64) {
+			var set Shards
+			set.Add(s.Hash(key))
+			tx := s.NewTx()
+			tx.Lock(&set, 1)
+			there = tx.Kind(key) != structures.KindNone
+			seen = tx.Seen()
+			tx.Unlock()
+			return there, seen
+		}
+		all(s, 1, func(tx *Tx) { tx.SetString(key, make([]byte, 100), 1e6) })
+		tasks["commit"].Step(false)
+		if there, seen := read(); !there || !s.Confirmed(seen) {
+			t.Errorf("policy %d: there %v, confirmed %v", policy, there, s.Confirmed(seen))
+		}
+		s.SetMaxMemory(1, policy, 5)
+		s.MakeRoom()
+		s.SetMaxMemory(0, policy, 5)
+		if there, seen := read(); there || s.Confirmed(seen) {
+			t.Errorf("policy %d: after the eviction there %v, confirmed %v", policy, there, s.Confirmed(seen))
+		}
+		tasks["commit"].Step(false)
+		if _, seen := read(); !s.Confirmed(seen) {
+			t.Errorf("policy %d: the reader waits though the device has the record", policy)
+		}
+		closeStore(t, s)
+	}
+}

@@ -20,7 +20,7 @@ func pagedList(t *testing.T) (*Store, *failingDisk) {
 	t.Helper()
 	indexPages(t)
 	disk := newFailingDisk(vfs.NewMem(), faultRead, -1, false)
-	s := openMemory(t, Options{FS: disk, Databases: 2, IdleAfter: -1, LargeBytes: 1})
+	s := openMemory(t, Options{FS: disk, Databases: 2, IdleAfter: -1, LargeBytes: 1, CacheBytes: 1})
 	all(s, 1, func(tx *Tx) {
 		l, ch, _, err := Edit(tx, []byte("l"), list.New)
 		if err != nil {

@@ -25,7 +25,7 @@ func pagedSet(t *testing.T) (*Store, *failingDisk) {
 	t.Helper()
 	indexPages(t)
 	disk := newFailingDisk(vfs.NewMem(), faultRead, -1, false)
-	s := openMemory(t, Options{FS: disk, Databases: 2, IdleAfter: -1, LargeBytes: 1})
+	s := openMemory(t, Options{FS: disk, Databases: 2, IdleAfter: -1, LargeBytes: 1, CacheBytes: 1})
 	all(s, 1, func(tx *Tx) {
 		v, ch, _, err := Edit(tx, []byte("s"), func() *set.Set { return set.New(tx.HashKeys()) })
 		if err != nil {

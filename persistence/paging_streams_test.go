@@ -24,7 +24,7 @@ func pagedStream(t *testing.T) (*Store, *failingDisk) {
 	t.Helper()
 	indexPages(t)
 	disk := newFailingDisk(vfs.NewMem(), faultRead, -1, false)
-	s := openMemory(t, Options{FS: disk, Databases: 2, IdleAfter: -1, LargeBytes: 1})
+	s := openMemory(t, Options{FS: disk, Databases: 2, IdleAfter: -1, LargeBytes: 1, CacheBytes: 1})
 	all(s, 1, func(tx *Tx) {
 		v, ch, _, err := Edit(tx, []byte("s"), stream.New)
 		if err != nil {

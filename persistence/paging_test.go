@@ -56,7 +56,7 @@ func onDiskOnly(t *testing.T, s *Store) {
 // tasks of the store, one of which warms it, do not run.
 func openUnread(t *testing.T, disk vfs.FS) *Store {
 	t.Helper()
-	return openMemory(t, Options{FS: disk, Databases: 2, IdleAfter: -1, LargeBytes: 1, MaxMemory: 1 << 16, Background: func(Task) {}})
+	return openMemory(t, Options{FS: disk, Databases: 2, IdleAfter: -1, LargeBytes: 1, CacheBytes: 1, MaxMemory: 1 << 16, Background: func(Task) {}})
 }
 
 // pagedHash makes a store on a failing disk with a hash of which no page is in memory.
@@ -64,7 +64,7 @@ func pagedHash(t *testing.T) (*Store, *failingDisk) {
 	t.Helper()
 	indexPages(t)
 	disk := newFailingDisk(vfs.NewMem(), faultRead, -1, false)
-	s := openMemory(t, Options{FS: disk, Databases: 2, IdleAfter: -1, LargeBytes: 1})
+	s := openMemory(t, Options{FS: disk, Databases: 2, IdleAfter: -1, LargeBytes: 1, CacheBytes: 1})
 	all(s, 1, func(tx *Tx) {
 		h, ch, _, err := Edit(tx, []byte("h"), func() *hash.Hash { return hash.New(tx.HashKeys()) })
 		if err != nil {

@@ -20,7 +20,7 @@ func pagedZSet(t *testing.T) (*Store, *failingDisk) {
 	t.Helper()
 	indexPages(t)
 	disk := newFailingDisk(vfs.NewMem(), faultRead, -1, false)
-	s := openMemory(t, Options{FS: disk, Databases: 2, IdleAfter: -1, LargeBytes: 1})
+	s := openMemory(t, Options{FS: disk, Databases: 2, IdleAfter: -1, LargeBytes: 1, CacheBytes: 1})
 	all(s, 1, func(tx *Tx) {
 		z, ch, _, err := Edit(tx, []byte("z"), func() *zset.Set { return zset.New(tx.HashKeys()) })
 		if err != nil {

@@ -356,3 +356,83 @@ func TestValueThatIsFlushedWhileItIsEncodedDoesNotStopAReplay(t *testing.T) {
 		}
 	}
 }
+
+// A page was staged, changed again, and can then not be staged: the batch takes it, and what is staged of it does not
+// count any more. Whichever sync of the pass fails, memory, and the disk once it works again, have all that was done.
+func TestStagingThatFailsAmidAValueLosesNothing(t *testing.T) {
+	indexPages(t)
+	taken := 0
+	for _, fault := range []diskFault{faultFull, faultSync} {
+		for k := 2; k < 26; k += 1 + 2*thrift.By {
+			if failStaging(t, fault, k) {
+				taken++
+			}
+		}
+	}
+	if taken < 3 {
+		t.Errorf("the batch took %d parts that could not be staged", taken)
+	}
+}
+
+// failStaging has the k-th part of a value, which changes all the time, not be staged, and reports whether the
+// batch took it.
+func failStaging(t *testing.T, fault diskFault, k int) (taken bool) {
+	t.Helper()
+	mem := disktest.New()
+	disk := newFailingDisk(mem, fault, -1, true)
+	p := newPump()
+	s := openMemory(t, Options{FS: disk, LargeBytes: 1, IdleAfter: -1, Background: p.run})
+	stageParts(s)
+	want := map[string]string{}
+	change := func(value int) {
+		all(s, 1, func(tx *Tx) {
+			h, ch := staged(t, tx, "h", func() *hash.Hash { return hash.New(tx.HashKeys()) })
+			for i := range 600 {
+				f, v := fmt.Sprint("field-", i), fmt.Sprintf("%0100d", value)
+				h.Set(ch, []byte(f), []byte(v))
+				want[f] = v
+			}
+		})
+	}
+	change(0)
+	m := &s.materialiser.pass
+	m.Lock()
+	shard := shardOf(s.Hash([]byte("h")))
+	sh := &s.shards[shard]
+	for cursor, more, holds := uint64(shard)<<56, true, 1; more; holds++ {
+		s.openBatch()
+		sh.mu.Lock()
+		cursor, more = s.encodeSome(shard, sh.tables[0], cursor)
+		s.unlockShard(sh)
+		if holds == k {
+			disk.arm(1)
+		}
+		s.joinParts()
+		taken = taken || m.stage.off
+		if holds%5 == 0 && holds <= 20 {
+			change(holds)
+		}
+	}
+	err := s.land()
+	m.Unlock()
+	if disk.heal(); err != nil {
+		p.second("commit")
+		p.second("commit")
+	}
+	materialise(t, s)
+	if !maps.Equal(fieldsOf(t, s), want) {
+		t.Errorf("%v, part %d: memory has other fields", fault, k)
+	}
+	clone := mem.CrashClone(vfs.CrashCloneCfg{})
+	close(p.stop)
+	closeStore(t, s)
+	if r := checkStore(t, clone, "db"); !r.Sound() {
+		t.Errorf("%v, part %d: %v", fault, k, r.Damage)
+	}
+	s = openMemory(t, Options{FS: clone, IdleAfter: -1})
+	if !maps.Equal(fieldsOf(t, s), want) {
+		t.Errorf("%v, part %d: the disk has other fields", fault, k)
+	}
+	closeStore(t, s)
+	return taken
+}
