@@ -195,7 +195,7 @@ func callKeys(c *Ctx) (argv [][]byte, keys []KeyRef, err error) {
 	switch {
 	case cmd == nil || cmd.Run == nil:
 		return nil, nil, ErrInvalidCommand
-	case len(cmd.Keys) == 0:
+	case !cmd.namesKeys():
 		return nil, nil, ErrNoKeyArgs
 	case !cmd.ArityOK(len(argv)):
 		return nil, nil, ErrInvalidArgNumber
@@ -230,7 +230,7 @@ func commandGetKeysAndFlags(c *Ctx) error {
 	for _, k := range keys {
 		c.Reply.Array(2)
 		c.Reply.Bulk(argv[k.Index])
-		c.Reply.Statuses(k.Flags.Names())
+		c.Reply.Statuses((k.Flags &^ Incomplete).Names())
 	}
 	return nil
 }

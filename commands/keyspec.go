@@ -60,6 +60,11 @@ type KeySpec struct {
 	Numbered   bool
 	FirstAfter int
 
+	// Seek, if set, finds where keys begin in the way of the handler, for commands before whose
+	// Keyword another argument may have the same name. It returns -1 for a call that is a syntax
+	// error, whose keys are those behind the Keyword.
+	Seek func(argv [][]byte) int
+
 	// Find, if set, returns the indexes of the keys in a way of its own: they stand
 	// where no other rule finds them, or in values. COMMAND shows the Keyword or Begin, and
 	// calls a spec with neither unknown.
@@ -129,6 +134,16 @@ func (c *Command) AppendAccess(dst []KeyRef, argv [][]byte) []KeyRef {
 	return dst
 }
 
+// namesKeys reports whether calls name keys, and not only what is routed like them.
+func (c *Command) namesKeys() bool {
+	for i := range c.Keys {
+		if c.Keys[i].Flags&NotKey == 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // countsFit reports whether the numbers of keys in a call are those of arguments that
 // follow them.
 func (c *Command) countsFit(argv [][]byte) bool {
@@ -144,8 +159,14 @@ func (c *Command) countsFit(argv [][]byte) bool {
 	return true
 }
 
-// start is where the spec begins in a call, or -1 without the keyword.
+// start is where the keys of the spec begin in a call, or their number stands, or -1 without the
+// keyword.
 func (k *KeySpec) start(argv [][]byte) int {
+	if k.Seek != nil {
+		if first := k.Seek(argv); first >= 0 {
+			return first
+		}
+	}
 	if k.Keyword != "" {
 		return k.find(argv)
 	}
@@ -158,7 +179,7 @@ func (k *KeySpec) count(argv [][]byte, first int) int {
 		return 0
 	}
 	n, ok := ParseInt(argv[first])
-	if !ok || n <= 0 || n > int64(len(argv)-first-k.FirstAfter) {
+	if !ok || n <= 0 || n > int64(len(argv)) || first+k.FirstAfter+(int(n)-1)*k.Step >= len(argv) {
 		return 0
 	}
 	return int(n)

@@ -22,7 +22,7 @@ func searchRows() []commands.Command {
 		unit    = " M|KM|FT|MI "
 		shown   = "[WITHCOORD] [WITHDIST] [WITHHASH] [COUNT count [ANY]] [ASC|DESC]"
 		store   = " [STORE key|STOREDIST key]"
-		where   = " FROMMEMBER member|FROMLONLAT longitude latitude BYRADIUS radius M|KM|FT|MI|BYBOX width height M|KM|FT|MI "
+		where   = " <FROMMEMBER member | FROMLONLAT longitude latitude> <BYRADIUS radius <M | KM | FT | MI> | BYBOX width height <M | KM | FT | MI>> "
 		limited = "[ASC|DESC] [COUNT count [ANY]] "
 	)
 	row := func(name string, arity int, flags commands.Flag, keys []commands.KeySpec, syntax, since, summary string, f form) commands.Command {

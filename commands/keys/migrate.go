@@ -80,23 +80,23 @@ var optionArgs = map[string]int{"COPY": 0, "REPLACE": 0, "AUTH": 1, "AUTH2": 2}
 // returns the index of the word KEYS, or 0.
 func walkOptions(argv [][]byte, visit func(option string, args int)) int {
 	for i := 6; i < len(argv); i++ {
-		word := strings.ToUpper(string(argv[i][:min(len(argv[i]), len("REPLACE")+1)]))
-		if word == "KEYS" {
+		if commands.EqualFold(argv[i], "KEYS") {
 			return i
 		}
-		n, known := optionArgs[word]
-		if !known {
-			continue
+		for option, n := range optionArgs {
+			if commands.EqualFold(argv[i], option) {
+				visit(option, i+1)
+				i += n
+				break
+			}
 		}
-		visit(word, i+1)
-		i += n
 	}
 	return 0
 }
 
-// migratedKey is the key of a call without KEYS.
+// migratedKey is the key of a call without KEYS, or with none behind it.
 func migratedKey(argv [][]byte) []int {
-	if len(argv) < 6 || walkOptions(argv, func(string, int) {}) > 0 {
+	if at := walkOptions(argv, func(string, int) {}); len(argv) < 6 || at > 0 && at < len(argv)-1 {
 		return nil
 	}
 	return []int{3}

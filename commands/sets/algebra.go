@@ -21,7 +21,7 @@ func algebraRows() []commands.Command {
 			Keys:   []commands.KeySpec{commands.KeyCount(1, commands.RO|commands.Access)},
 			Syntax: "numkeys key [key ...] [LIMIT limit]", Since: "7.0.0", Cost: "O(n m) for n members of the smallest of m sets",
 			Summary: "Returns the number of members that all of several sets have.", Run: sintercard},
-		{Name: "SINTERSTORE", Arity: -3, Flags: commands.Write | commands.DenyOOM, Keys: store(commands.RW),
+		{Name: "SINTERSTORE", Arity: -3, Flags: commands.Write | commands.DenyOOM, Keys: store(commands.OW),
 			Syntax: "destination key [key ...]", Since: "1.0.0", Cost: "O(n m) for n members of the smallest of m sets",
 			Summary: "Stores the members that all of several sets have.", Run: sinterstore},
 		{Name: "SUNION", Arity: -2, Tips: "nondeterministic_output_order", Flags: commands.ReadOnly, Keys: read,

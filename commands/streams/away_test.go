@@ -28,7 +28,7 @@ func awayStream(r *commandtest.Rig, readable int) {
 func TestCommandThatCannotReadAPageOfAStreamChangesNothing(t *testing.T) {
 	for _, line := range []string{
 		"XADD s MAXLEN = 55 * f v", "XADD s MINID = 55 * f v", "XADD s DELREF MAXLEN = 40 * f v", "XADD s ACKED MAXLEN = 55 * f v",
-		"XTRIM s MAXLEN 55", "XTRIM s MINID 55", "XTRIM s MAXLEN 40 DELREF", "XTRIM s MAXLEN 40 ACKED",
+		"XTRIM s MAXLEN 55", "XTRIM s MINID 55", "XTRIM s MAXLEN 45 DELREF", "XTRIM s MAXLEN 40 ACKED",
 		"XDEL s 100-0 15-0 25-0 35-0", "XDELEX s IDS 3 100-0 15-0 25-0", "XDELEX s DELREF IDS 3 100-0 15-0 25-0",
 		"XACKDEL s g IDS 3 5-0 15-0 25-0", "XACKDEL s g ACKED IDS 3 5-0 15-0 25-0",
 		"XCLAIM s g c 0 5-0 15-0 25-0", "XCLAIM s g new 0 5-0 15-0 25-0 LASTID 70-0", "XCLAIM s g new 0 100-0 85-0 75-0 FORCE JUSTID",

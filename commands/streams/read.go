@@ -12,7 +12,7 @@ import (
 
 func readRows() []commands.Command {
 	named := func(from int) []commands.KeySpec {
-		return []commands.KeySpec{{Flags: commands.RO | commands.Access, Begin: from, Keyword: "STREAMS", Last: -1, Step: 1, Limit: 2}}
+		return []commands.KeySpec{{Flags: commands.RO | commands.Access, Begin: from, Keyword: "STREAMS", Last: -1, Step: 1, Limit: 2, Seek: seekStreams}}
 	}
 	types := commands.Types{"milliseconds": commands.ArgInteger}
 	return []commands.Command{
@@ -27,6 +27,32 @@ func readRows() []commands.Command {
 			Summary: "Delivers new and abandoned entries of a group to a consumer, waiting for one if needed, or returns the consumer's pending entries again.",
 			Run:     xreadgroup},
 	}
+}
+
+type readOption struct {
+	name string
+	args int
+}
+
+// readOptions are the options of XREAD and XREADGROUP before STREAMS, and the number of their
+// arguments.
+var readOptions = []readOption{{"BLOCK", 1}, {"COUNT", 1}, {"GROUP", 2}, {"CLAIM", 1}, {"NOACK", 0}}
+
+// seekStreams returns the index of the first stream of a call, or -1 if it has none. A group or
+// a consumer may be called streams, or like an option.
+func seekStreams(argv [][]byte) int {
+	at := 1
+	for at < len(argv) && !commands.EqualFold(argv[at], "STREAMS") {
+		i := slices.IndexFunc(readOptions, func(o readOption) bool { return commands.EqualFold(argv[at], o.name) })
+		if i < 0 {
+			return -1
+		}
+		at += 1 + readOptions[i].args
+	}
+	if at+1 >= len(argv) {
+		return -1
+	}
+	return at + 1
 }
 
 // reading is the arguments of XREAD and XREADGROUP.
@@ -45,22 +71,23 @@ type reading struct {
 func readReading(c *commands.Ctx, grouped bool) (r reading, err error) {
 	a := &c.Args
 	r.count = math.MaxInt
+	first := seekStreams(a.All()) // as for the locks
 	for a.More() && r.keys == nil {
 		valued := a.Left() >= 2
 		switch {
+		case len(a.All())-a.Left() == first-1:
+			if a.Bytes(); a.Left()%2 != 0 {
+				return r, errUnbalanced(c)
+			}
+			r.keys = a.Take(a.Left() / 2)
+			r.idsAt = len(a.All()) - a.Left()
+			r.ids = a.Rest()
 		case valued && a.Is("BLOCK"):
 			r.block, r.millis = true, a.TimeoutMillis()
 		case valued && a.Is("COUNT"):
 			if r.count = readCount(a); r.count == 0 {
 				r.count = math.MaxInt
 			}
-		case valued && a.Is("STREAMS"):
-			if a.Left()%2 != 0 {
-				return r, errUnbalanced(c)
-			}
-			r.keys = a.Take(a.Left() / 2)
-			r.idsAt = len(a.All()) - a.Left()
-			r.ids = a.Rest()
 		case a.Left() >= 3 && a.Is("GROUP"):
 			if !grouped {
 				return r, errGroupOfXREAD

@@ -2,6 +2,7 @@ package streams
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/commandtest"
 	"github.com/vigildb/vigil/commands/text"
+	"github.com/vigildb/vigil/structures/stream"
 )
 
 func rig(t testing.TB) *commandtest.Rig {
@@ -175,5 +177,35 @@ func BenchmarkStream(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// TestTrimByWholeNodesHasALimit compares the limit of a trim by ~ without LIMIT with a hundred nodes,
+// between what Redis allows.
+func TestTrimByWholeNodesHasALimit(t *testing.T) {
+	for _, tt := range []struct {
+		nodeEntries, given int
+		limited            bool
+		want               int
+	}{
+		{nodeEntries: 100, want: 10_000},
+		{nodeEntries: 1, want: 100},
+		{nodeEntries: 0, want: 10_000},
+		{nodeEntries: 9_999, want: 999_900},
+		{nodeEntries: 10_001, want: 1_000_000},
+		{nodeEntries: math.MaxInt, want: 1_000_000},
+		{nodeEntries: 100, limited: true, given: 0, want: 0},
+		{nodeEntries: 100, limited: true, given: 2_000_000, want: 2_000_000},
+	} {
+		trim := trimming{Trim: stream.Trim{Pages: true, Limit: tt.given}, given: true, limited: tt.limited}
+		var a commands.Args
+		trim.settle(&a, tt.nodeEntries)
+		if a.Err() != nil || trim.Limit != tt.want {
+			t.Errorf("%+v: got %d, %v", tt, trim.Limit, a.Err())
+		}
+		exact := trimming{given: true}
+		if exact.settle(&a, tt.nodeEntries); exact.Limit != 0 {
+			t.Errorf("an exact trim has the limit %d", exact.Limit)
+		}
 	}
 }

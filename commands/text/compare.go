@@ -16,7 +16,7 @@ func compareRows() []commands.Command {
 		{Name: "DELEX", Arity: -2, Flags: commands.Write | commands.Fast, Keys: remove,
 			Syntax: "key [IFEQ value | IFNE value | IFDEQ digest | IFDNE digest]", Since: "8.4.0", Cost: "O(n) for n bytes compared",
 			Summary: "Deletes a key, on request only if its string, or the digest of it, is or is not a given one.", Run: delex},
-		{Name: "DELIFEQ", Arity: 3, Flags: commands.Write | commands.Fast, Keys: remove, Syntax: "key value",
+		{Name: "DELIFEQ", Arity: 3, Flags: commands.Write | commands.Fast, Keys: []commands.KeySpec{commands.Key(1, commands.RM|commands.Delete)}, Syntax: "key value",
 			Since: "9.0.0", Cost: "O(n) for n bytes compared", Summary: "Deletes a key if its string equals a value.", Run: delifeq},
 		{Name: "DIGEST", Arity: 2, Flags: commands.ReadOnly | commands.Fast, Keys: []commands.KeySpec{commands.Key(1, commands.RO|commands.Access)},
 			Syntax: "key", Since: "8.4.0", Cost: "O(n) for n bytes",

@@ -134,30 +134,7 @@ func (s *Stream) holdTrim(t *Trim) bool {
 		return !s.Unread() && s.Ready(t.ids...)
 	}
 	kept, all := s.keep(t)
-	if s.Unread() || t.References == DropReferences && !s.holdAll(s.pagesOf(s.pendingBefore(kept, all))) {
-		return false
-	}
-	return s.holdCut(kept, all)
-}
-
-// pendingBefore yields the entries pending in any group that are to be trimmed: those
-// before kept, or all. The stream may have deleted them.
-func (s *Stream) pendingBefore(kept ID, all bool) iter.Seq[ID] {
-	return func(yield func(ID) bool) {
-		for _, g := range s.groups {
-			more := true
-			g.EachPending(s.First(), MaxID, func(p Pending) bool {
-				if !all && !p.ID.Less(kept) {
-					return false
-				}
-				more = yield(p.ID)
-				return more
-			})
-			if !more {
-				return
-			}
-		}
-	}
+	return !s.Unread() && s.holdCut(kept, all)
 }
 
 // holdCut makes sure that the page is in memory in which a stream begins that is

@@ -40,17 +40,15 @@ func (s *Stream) Forget(ch *structures.Change, ids []ID) {
 }
 
 // forgetBefore forgets that entries are pending that are to be trimmed: those before
-// kept, or all. Pending entries that were deleted before are left.
+// kept, or all, also those that were deleted before.
 func (s *Stream) forgetBefore(ch *structures.Change, kept ID, all bool) {
 	for _, g := range s.Groups() {
 		var ids []ID
-		g.EachPending(s.First(), MaxID, func(p Pending) bool {
+		g.EachPending(ID{}, MaxID, func(p Pending) bool {
 			if !all && !p.ID.Less(kept) {
 				return false
 			}
-			if s.Has(p.ID) {
-				ids = append(ids, p.ID)
-			}
+			ids = append(ids, p.ID)
 			return true
 		})
 		g.Ack(ch, ids)

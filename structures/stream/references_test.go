@@ -16,6 +16,31 @@ func (m *model) forget(id ID) (n int) {
 	return n
 }
 
+// forgetTrimmed forgets what a trim has passed over that removed the first n entries: also what
+// was deleted before. By whole pages it may leave some of what is behind the last of these.
+func (m *model) forgetTrimmed(tr Trim, n int) {
+	exact := tr.ByID && !tr.Pages
+	if n == 0 && (!exact || len(m.entries) == 0) {
+		return
+	}
+	for name, g := range m.groups {
+		group := m.s.Group([]byte(name))
+		for id := range g.pending {
+			gone := exact && id.Less(tr.Min)
+			if !exact {
+				gone = n == len(m.entries) && !tr.ByID || n < len(m.entries) && id.Less(m.entries[n].id)
+			}
+			if _, r := group.find(id); tr.Pages && m.entries[n-1].id.Less(id) {
+				gone = r == nil && (n == len(m.entries) || gone) // as the pages are
+			}
+			if gone {
+				delete(g.pending, id)
+				m.done["unreferenced"]++
+			}
+		}
+	}
+}
+
 func (m *model) forgetSome() {
 	ids := []ID{m.someID(), m.someID()}
 	for _, id := range ids {

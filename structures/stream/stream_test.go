@@ -226,9 +226,7 @@ func (m *model) trim() {
 		m.t.Fatalf("Trim %+v of %d: got %d, want %d", tr, len(m.entries), got, most)
 	}
 	if tr.References == DropReferences {
-		for _, e := range m.entries[:got] {
-			m.done["unreferenced"] += m.forget(e.id)
-		}
+		m.forgetTrimmed(tr, got)
 	}
 	m.entries = m.entries[got:]
 	m.done["trim"] += got

@@ -21,8 +21,8 @@ type Trim struct {
 	ids   []ID
 }
 
-// Trim removes entries from the beginning and returns how many. It records nothing
-// if it removes none.
+// Trim removes entries from the beginning and returns how many. If it removes none, it
+// records at most that references are gone, to entries that were deleted before.
 func (s *Stream) Trim(ch *structures.Change, t Trim) (removed int) {
 	if !t.ready && !s.ReadyTrim(&t, 0) || !t.ByID && s.len <= t.Len {
 		return 0
@@ -34,11 +34,16 @@ func (s *Stream) Trim(ch *structures.Change, t Trim) (removed int) {
 		return s.Delete(ch, t.ids)
 	}
 	kept, all := s.keep(&t)
-	if !all && (len(s.pages) == 0 || !s.First().Less(kept)) {
-		return 0
-	}
-	if t.References == DropReferences {
+	none := !all && (len(s.pages) == 0 || !s.First().Less(kept))
+	switch {
+	case t.References != DropReferences:
+	case t.ByID && (all || !t.Pages && len(s.pages) > 0):
+		s.forgetBefore(ch, t.Min, false)
+	case !none:
 		s.forgetBefore(ch, kept, all)
+	}
+	if none {
+		return 0
 	}
 	if all {
 		ch.Op(opTrim, 0)
