@@ -97,6 +97,8 @@ func runCrashes(t *testing.T, seed uint64) {
 			s.SetMaxMemory(pagedLimit(seed), PolicySpill, 5)
 		case 6, 7, 8:
 			shedEverything(s)
+		case 9:
+			giveUp(t, s, m, r)
 		}
 	}
 	closeStore(t, s)

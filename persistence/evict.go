@@ -88,7 +88,7 @@ type evictor struct {
 // shard removes one key of a shard and reports whether it found one.
 func (e *evictor) shard(i int, random uint64) bool {
 	sh := &e.s.shards[i]
-	if !sh.lockFree() {
+	if !e.s.lockFree(sh) {
 		return false
 	}
 	defer e.s.unlockShard(sh)

@@ -77,7 +77,7 @@ func (s *Store) ExpireCycle(now int64, budget time.Duration) int {
 // expireSome continues in the table at w.
 func (s *Store) expireSome(w *sweeper, now, left int64) (expired int, cost int64, done bool) {
 	sh := &s.shards[w.shard]
-	if !sh.lockFree() {
+	if !s.lockFree(sh) {
 		return 0, 1, true
 	}
 	defer s.unlockShard(sh)

@@ -56,7 +56,9 @@ func (s *Store) sweepLists(w *listSweeper, now, budget int64) (expired int, cost
 		}
 	}()
 	sh := &s.shards[0]
-	sh.mu.Lock()
+	if !s.lockSound(sh) {
+		return 0, 0, nil
+	}
 	w.phys = append(w.phys[:0], s.mapping.phys...)
 	sh.mu.Unlock()
 	for range w.phys {
@@ -161,7 +163,9 @@ func (s *Store) sweepEntries(w *listSweeper, db int, phys uint32, at, now int64,
 func (s *Store) expireHashes(w *listSweeper, db int, phys uint32, now int64, due []expiring) (expired int, err error) {
 	shard := shardOf(due[0].hash)
 	sh := &s.shards[shard]
-	sh.mu.Lock()
+	if !s.lockSound(sh) {
+		return 0, nil
+	}
 	defer s.unlockShard(sh)
 	if s.mapping.phys[db] != phys {
 		if db = slices.Index(s.mapping.phys, phys); db < 0 { // else swapped meanwhile

@@ -30,6 +30,7 @@ func Start(o Options) (*Store, error) {
 	o = o.withDefaults()
 	s := &Store{opts: o}
 	s.long.ended.L = &s.long.mu
+	s.remaking.init()
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.passes, s.stopPasses = context.WithCancel(s.ctx)
 	s.journal.Init()

@@ -119,15 +119,35 @@ func (sh *shard) await() bool {
 	return true
 }
 
-// lockFree locks a shard for background work, which leaves shards of a long transaction
-// for another time.
-func (sh *shard) lockFree() bool { return sh.mu.TryLock() || sh.await() }
+// lockFree locks a shard for background work, which leaves shards of a long transaction,
+// and memory that is torn, for another time.
+func (s *Store) lockFree(sh *shard) bool {
+	if !sh.mu.TryLock() && !sh.await() {
+		return false
+	}
+	return s.soundLocked(sh)
+}
+
+// lockSound locks a shard for background work, unless memory is torn.
+func (s *Store) lockSound(sh *shard) bool {
+	sh.mu.Lock()
+	return s.soundLocked(sh)
+}
+
+// soundLocked unlocks a shard if memory is torn.
+func (s *Store) soundLocked(sh *shard) bool {
+	if s.remaking.torn.Load() {
+		sh.mu.Unlock()
+		return false
+	}
+	return true
+}
 
 // lockShard locks a shard for a look at it. It returns false if a long transaction has it
-// and is overdue.
+// and is overdue, or memory is torn.
 func (s *Store) lockShard(sh *shard) bool {
-	for !sh.lockFree() {
-		if !s.long.wait(false) {
+	for !s.lockFree(sh) {
+		if s.remaking.torn.Load() || !s.long.wait(false) {
 			return false
 		}
 	}
@@ -151,15 +171,32 @@ func (sh *shard) lockLong() {
 // LockLong is Lock for a long transaction, which may call Extend. The caller sees to it
 // that there is one at a time.
 func (tx *Tx) LockLong(set *Shards, now int64) {
-	tx.long = true
-	tx.s.long.begin()
-	tx.startAt(now)
-	tx.Extend(set)
+	for {
+		tx.long = true
+		tx.s.long.begin()
+		tx.startAt(now)
+		tx.extend(set)
+		if tx.s.remaking.sound() {
+			return
+		}
+		held := tx.locked
+		tx.locked, tx.long = Shards{}, false
+		tx.s.endLong(&held)
+		tx.s.remaking.wait()
+	}
 }
 
 // Extend locks more shards for a long transaction. Until it has one, its member of a group
-// may cease to lead.
+// may cease to lead. It panics if memory was torn meanwhile: the transaction can neither wait, as
+// it holds shards, nor go on.
 func (tx *Tx) Extend(set *Shards) {
+	tx.extend(set)
+	if !tx.s.remaking.sound() {
+		panic(errTorn)
+	}
+}
+
+func (tx *Tx) extend(set *Shards) {
 	first := tx.locked == Shards{}
 	for w, word := range set {
 		for word &^= tx.locked[w]; word != 0; word &= word - 1 {
@@ -173,13 +210,12 @@ func (tx *Tx) Extend(set *Shards) {
 }
 
 // endLong ends a long transaction, which holds the shards of set.
-func (tx *Tx) endLong(set *Shards) {
+func (s *Store) endLong(set *Shards) {
 	for w, word := range set {
 		for ; word != 0; word &= word - 1 {
-			tx.s.shards[w<<6|bits.TrailingZeros64(word)].long.Store(false)
+			s.shards[w<<6|bits.TrailingZeros64(word)].long.Store(false)
 		}
 	}
-	tx.long = false
-	tx.s.unlock(set)
-	tx.s.long.end()
+	s.unlock(set)
+	s.long.end()
 }

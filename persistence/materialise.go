@@ -107,7 +107,10 @@ func (s *Store) materialiseStep(l *lull) {
 	if s.brokenErr() != nil || s.passes.Err() != nil {
 		return
 	}
-	if err := s.purgeFlushed(); err != nil && s.passes.Err() == nil {
+	if s.remaking.failed.Load() != nil && s.member == nil {
+		s.remake()
+	}
+	if err := s.purgeFlushed(); err != nil && err != errTorn && s.passes.Err() == nil {
 		s.report(LevelError, "purge", fmt.Errorf("remove flushed databases: %w", err))
 	}
 	if s.room.tight.Load() {
@@ -126,7 +129,7 @@ func (s *Store) materialiseStep(l *lull) {
 		// pages in the cache of files that are deleted, as soon as a table says so.
 		_, err = s.flush()
 	}
-	if err != nil && s.passes.Err() == nil {
+	if err != nil && !errors.Is(err, errTorn) && s.passes.Err() == nil {
 		s.report(LevelError, "materialise", fmt.Errorf("materialise: %w", err))
 	}
 }
@@ -153,7 +156,10 @@ func (s *Store) Materialise(ctx context.Context) error {
 	}
 	last := s.journal.Cut()
 	for i := range s.shards {
-		if err := s.materialiseShard(ctx, i); err != nil {
+		switch err := s.materialiseShard(ctx, i); {
+		case err == errTorn:
+			return err // the batch may lack parts of a value, and is dropped
+		case err != nil:
 			return errors.Join(err, s.land())
 		}
 	}
@@ -167,7 +173,9 @@ func (s *Store) Materialise(ctx context.Context) error {
 // table that comes later holds only later changes.
 func (s *Store) materialiseShard(ctx context.Context, i int) error {
 	sh := &s.shards[i]
-	sh.mu.Lock()
+	if !s.lockSound(sh) {
+		return errTorn
+	}
 	since := s.journal.Newest()
 	var tables []*table
 	for _, t := range sh.tables {
@@ -191,7 +199,9 @@ func (s *Store) materialiseShard(ctx context.Context, i int) error {
 				return err
 			}
 			s.openBatch()
-			sh.mu.Lock()
+			if !s.lockSound(sh) {
+				return errTorn
+			}
 			cursor, more = s.encodeSome(i, t, cursor)
 			s.unlockShard(sh)
 			s.joinParts()
@@ -291,7 +301,7 @@ func (s *Store) land() error {
 	for _, f := range m.flights {
 		sh := &s.shards[f.shard]
 		sh.mu.Lock()
-		if f.ghosts && !f.t.dropped {
+		if f.ghosts && !f.t.dropped && !s.remaking.torn.Load() {
 			f.t.exorcise()
 		}
 		f.t.inFlight = false
@@ -388,7 +398,9 @@ func (s *Store) trim(last journal.Position) error {
 // cut writes that the journal begins behind last.
 func (s *Store) cut(last journal.Position, texts []changedText) error {
 	sh := &s.shards[0]
-	sh.mu.Lock()
+	if !s.lockSound(sh) {
+		return errTorn
+	}
 	m := s.mapping
 	m.phys = append([]uint32(nil), m.phys...)
 	m.mapped = s.journal.Newest()

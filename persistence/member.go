@@ -267,7 +267,7 @@ func (m *Member) Follow() error {
 	all.AddAll()
 	s.lock(&all, true)
 	m.leads.Store(false)
-	stale := m.torn || s.journal.Newest() > s.Synced()
+	stale := m.torn || s.remaking.torn.Load() || s.journal.Newest() > s.Synced()
 	s.unlock(&all)
 	m.live = nil
 	if !stale {
@@ -280,8 +280,13 @@ func (m *Member) Follow() error {
 	if err := m.rollBack(); err != nil {
 		err = fmt.Errorf("roll back: %w", err)
 		m.broken.Store(&err)
+		s.remaking.over(err)
 		return err
 	}
+	if s.remaking.torn.Load() {
+		s.warmer.restart()
+	}
+	s.remaking.over(nil)
 	return nil
 }
 
@@ -297,6 +302,9 @@ func (m *Member) Resign() {
 	m.leads.Store(false)
 	m.s.unlock(&all)
 	m.s.durable.Close(ErrClosed)
+	if m.s.remaking.torn.Load() {
+		m.s.remaking.over(ErrClosed)
+	}
 	m.closeExports()
 }
 

@@ -255,7 +255,7 @@ func randomBytes(r *rand.Rand) []byte {
 const minEffects = 50
 
 // TestStoreIsTheModel does random transactions to a store and to maps, with
-// materialisation, eviction to disk, reloads and restarts between them.
+// materialisation, eviction to disk, reloads, restarts and transactions that are given up between them.
 func TestStoreIsTheModel(t *testing.T) {
 	indexPages(t)
 	effects := map[string]int{}
@@ -324,6 +324,9 @@ func runModel(t *testing.T, seed uint64, effects map[string]int) {
 		case 9:
 			s.ExpireCycle(m.now, 1e6)
 		case 10:
+			m.check(t, s)
+		case 11, 12:
+			giveUp(t, s, m, r)
 			m.check(t, s)
 		}
 	}

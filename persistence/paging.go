@@ -263,7 +263,9 @@ func (s *Store) shedPages(want int64) {
 // shed has pages of a value leave memory.
 func (s *Store) shed(p *pager, bytes int) (freed, changed int) {
 	sh := &s.shards[shardOf(p.hash)]
-	sh.mu.Lock()
+	if !s.lockSound(sh) {
+		return 0, 0
+	}
 	defer s.unlockShard(sh)
 	if p.t.dropped || p.gone { // in this order: a table is dropped under no lock
 		return 0, 0

@@ -59,6 +59,9 @@ func (s *Store) purgeFlushed() error {
 // counts, expiries, heads and pages.
 func (s *Store) purge() error {
 	s.discard.drain(s)
+	if s.remaking.torn.Load() {
+		return errTorn // the batch may be what a pass left that ended for this
+	}
 	if err := s.land(); err != nil { // what is under way may be of a flushed database
 		return err
 	}

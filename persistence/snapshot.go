@@ -152,7 +152,10 @@ func (s *Store) Reload() error {
 	m := &s.materialiser.pass
 	m.Lock()
 	s.lock(&set, true)
-	err := s.forgetLocked()
+	err := errTorn
+	if !s.remaking.torn.Load() {
+		err = s.forgetLocked()
+	}
 	s.unlock(&set)
 	m.Unlock()
 	if err != nil {

@@ -35,6 +35,7 @@ type Store struct {
 	compacts [structures.Kinds]sync.Pool
 	shards   [shardCount]shard
 	long     long
+	remaking remaking
 	journal  journal.Journal
 
 	// mapping holds the physical databases. It is written with all shards locked
@@ -69,6 +70,7 @@ type Store struct {
 	room    room
 
 	materialiser materialiser
+	warmer       warming
 	sweeper      sweeper
 	expiries     expiryClock
 

@@ -237,7 +237,9 @@ type changedText struct {
 // takeChanged returns what is to be written, in the order of names.
 func (s *Store) takeChanged() []changedText {
 	sh := &s.shards[textShard]
-	sh.mu.Lock()
+	if !s.lockSound(sh) {
+		return nil // the journal is not cut
+	}
 	defer sh.mu.Unlock()
 	var changed []changedText
 	for _, l := range s.allTexts() {

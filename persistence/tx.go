@@ -72,12 +72,25 @@ func (s *Store) NewTx() *Tx {
 // expiry until Unlock. It returns false, and nothing is locked, if a long transaction
 // has one of the shards and is overdue.
 func (tx *Tx) Lock(set *Shards, now int64) bool {
-	if !tx.s.lock(set, false) {
+	if !tx.take(set, false) {
 		return false
 	}
-	tx.locked = *set
 	tx.startAt(now)
 	return true
+}
+
+// take locks the shards in set when memory is sound. It returns false if a long transaction
+// has one of them and is overdue; a patient caller waits for its end.
+func (tx *Tx) take(set *Shards, patient bool) bool {
+	for tx.s.lock(set, patient) {
+		if tx.s.remaking.sound() {
+			tx.locked = *set
+			return true
+		}
+		tx.s.release(set)
+		tx.s.remaking.wait()
+	}
+	return false
 }
 
 // startAt prepares for reading and writing at a time.
@@ -85,6 +98,7 @@ func (tx *Tx) startAt(now int64) {
 	tx.now = now
 	tx.meetNothing()
 	tx.clock = tx.s.clockAt(now)
+	tx.err = tx.s.remaking.failure()
 	if m := tx.s.member; m != nil {
 		m.enter(tx)
 	}
@@ -112,7 +126,8 @@ func (tx *Tx) Unlock() {
 	set := tx.locked
 	tx.locked = Shards{}
 	if tx.long {
-		tx.endLong(&set)
+		tx.long = false
+		tx.s.endLong(&set)
 		return
 	}
 	tx.s.unlock(&set)
@@ -156,7 +171,7 @@ func (tx *Tx) Commit() (lsn uint64) {
 	tx.seal()
 	changed := tx.changed
 	tx.large, tx.growing = tx.growing, false
-	tx.err = nil
+	tx.err = tx.s.remaking.failure()
 	tx.changed, tx.hasLast = false, false
 	if tx.rec.Len() == 0 {
 		return 0

@@ -89,7 +89,7 @@ func (u *Upcoming) lock() (locked Shards) {
 			}
 			locked.Add(k.hash)
 		}
-		if u.db < len(sh.tables) {
+		if u.db < len(sh.tables) && !u.s.remaking.torn.Load() {
 			if t := sh.tables[u.db]; t != nil && t.used > 0 && !t.crowded() {
 				k.table = t
 			}

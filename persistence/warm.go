@@ -3,6 +3,7 @@ package persistence
 import (
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
 )
@@ -21,23 +22,39 @@ const warmKeys = 256
 func (s *Store) warmTask() *task {
 	t := &task{name: "warm", wake: make(chan struct{}, 1)}
 	t.signal()
-	shard := 0
+	w := &s.warmer
+	w.task.Store(t)
 	t.step = func(bool) {
+		shard := int(w.shard.Load())
 		if shard >= shardCount {
 			return
 		}
-		err := s.warmShard(shard)
-		if err != nil && !errors.Is(err, errStopped) {
-			s.opts.Logf(LevelError, "warm up: %v", err)
+		next := shard + 1
+		if err := s.warmShard(shard); err != nil {
+			next = shardCount
+			if !errors.Is(err, errStopped) && !errors.Is(err, errTorn) {
+				s.opts.Logf(LevelError, "warm up: %v", err)
+			}
 		}
-		if shard++; err != nil {
-			shard = shardCount
-		}
-		if shard < shardCount {
+		if w.shard.CompareAndSwap(int32(shard), int32(next)) && next < shardCount {
 			t.signal()
 		}
 	}
 	return t
+}
+
+// warming is how far the tables are filled.
+type warming struct {
+	shard atomic.Int32 // the next one
+	task  atomic.Pointer[task]
+}
+
+// restart has the tables filled again, which are empty.
+func (w *warming) restart() {
+	w.shard.Store(0)
+	if t := w.task.Load(); t != nil {
+		t.signal()
+	}
 }
 
 // errStopped ends the warmer early: the store closes or memory is full.
@@ -85,7 +102,9 @@ type warmKey struct {
 // table makes the table of a database in a shard resident.
 func (w *warmer) table(shard, db int) (err error) {
 	sh := &w.s.shards[shard]
-	sh.mu.Lock()
+	if !w.s.lockSound(sh) {
+		return errTorn
+	}
 	if w.s.sizeOf(shard, db) == 0 {
 		sh.mu.Unlock()
 		return nil
@@ -105,7 +124,9 @@ func (w *warmer) table(shard, db int) (err error) {
 		if err := w.read(t, cursor, uint64(shard)<<56|(1<<56-1)); err != nil {
 			return fmt.Errorf("read ahead: %w", err)
 		}
-		sh.mu.Lock()
+		if !w.s.lockSound(sh) {
+			return errTorn
+		}
 		switch {
 		case t.dropped || t.lost != lost:
 			done = true // flushed, or memory is short already

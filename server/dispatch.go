@@ -248,6 +248,7 @@ func (s *session) commit() {
 		return
 	}
 	lsn := s.tx.Commit()
+	s.script.former = nil
 	if lsn > 0 {
 		s.dur.change(lsn)
 		s.dur.big = s.dur.big || s.tx.Heavy()

@@ -24,6 +24,9 @@ func (s *session) ChangeLibraries(change func(now *lua.Libraries, memory int64) 
 	if err := s.tx.Err(); err != nil {
 		return err
 	}
+	if s.script.former == nil {
+		s.script.former = now
+	}
 	s.keepLibraries(now, next)
 	e.SetLibraries(next)
 	return nil

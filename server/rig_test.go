@@ -92,6 +92,12 @@ func (l *testLog) has(part string) bool {
 	return false
 }
 
+func (l *testLog) clear() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lines = nil
+}
+
 // loopback serves a TCP socket and returns its address.
 func (r *rig) loopback() string {
 	r.t.Helper()

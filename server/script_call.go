@@ -27,6 +27,7 @@ type scripting struct {
 	own, frozen *slots.Set
 	limits      struct{ readOnly, allowOOM, crossSlot bool }
 	memory      int64          // bytes that it may use
+	former      *lua.Libraries // of before the call, if it has changed them
 	reply       commands.Reply // to the call, while that of the context is of its commands
 
 	// Methods as functions, from the first script on.
@@ -158,8 +159,15 @@ func (s *session) showScript(c *commands.Ctx) {
 // scriptServer is a session as its script knows it.
 type scriptServer session
 
-// Call runs a command of a script.
+// Call runs a command of a script. A panic ends the whole call, and not only the script.
 func (x *scriptServer) Call(argv [][]byte, proto int) []byte {
+	defer func() {
+		if bug := recover(); bug != nil {
+			x.script.bug = fmt.Sprintf("%v\n%s", bug, debug.Stack())
+			x.srv.scripts.engine.Current().End("internal error")
+			panic(bug)
+		}
+	}()
 	s := (*session)(x)
 	reply := &s.ctx.Reply
 	reply.Reset(keepBuffer)
@@ -175,7 +183,7 @@ func (x *scriptServer) Call(argv [][]byte, proto int) []byte {
 		s.refuse(cmd, err)
 		return reply.Last()
 	}
-	err := x.invoke(cmd, argv)
+	err := s.invoke(cmd, argv)
 	s.tx.Select(s.DB())
 	if s.srv.monitors.any() && cmd.Flags&(commands.SkipMonitor|commands.Admin) == 0 {
 		s.srv.monitors.show(s, cmd.Shown(argv), s.turn.at(start), "lua")
@@ -189,18 +197,6 @@ func (x *scriptServer) Call(argv [][]byte, proto int) []byte {
 		return reply.After(0)
 	}
 	return reply.Last()
-}
-
-// invoke runs the handler. A panic ends the whole call, and not only the script.
-func (x *scriptServer) invoke(cmd *commands.Command, argv [][]byte) error {
-	defer func() {
-		if bug := recover(); bug != nil {
-			x.script.bug = fmt.Sprintf("%v\n%s", bug, debug.Stack())
-			x.srv.scripts.engine.Current().End("internal error")
-			panic(bug)
-		}
-	}()
-	return (*session)(x).invoke(cmd, argv)
 }
 
 // Allowed reports whether the user may run a command.

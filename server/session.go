@@ -86,10 +86,7 @@ func (s *session) run() (err error) {
 		s.in.forgetAhead()
 		if bug := recover(); bug != nil {
 			s.srv.logf(LogWarning, "panic in client %d: %v\n%s", s.ID, bug, debug.Stack())
-			// What was changed is in memory: it is kept, so that the journal
-			// agrees, and clients that waited for it are served.
-			s.commit()
-			s.release()
+			s.abandon()
 			s.ctx.Reply.Rewind(min(s.began, s.ctx.Reply.Len()))
 			text, _ := commands.Text(errPanic)
 			s.ctx.Reply.Error(text)
@@ -131,6 +128,24 @@ func (s *session) run() (err error) {
 		}
 	}
 	return s.flush()
+}
+
+// abandon leaves nothing of the call that panicked, or of the transaction or script around
+// it, and releases the locks. The store makes its memory anew for that, ADR 0083.
+func (s *session) abandon() {
+	s.serving = nil
+	if s.locked {
+		if s.script.former != nil {
+			s.srv.scripts.engine.SetLibraries(s.script.former)
+		}
+		if s.tx.Abandon() {
+			s.ready, s.notices, s.keptTexts = s.ready[:0], nil, false
+		} else {
+			s.commit()
+		}
+		s.script.former = nil
+	}
+	s.release()
 }
 
 // Resume continues after a wake: messages from others are sent, and the input of

@@ -96,7 +96,7 @@ func (s *session) park(cmd *commands.Command, argv [][]byte, wait *commands.Wait
 func (s *session) serve(k readyKey) {
 	s.serving = &k
 	line := s.srv.waiting.line(k)
-	for w := line.next(); w != nil; w = line.next() {
+	for w := line.next(); w != nil && s.tx.Writable(); w = line.next() {
 		s.tx.Select(k.db)
 		if !w.removed && s.tx.Kind([]byte(k.key)) == 0 || !s.serveOne(k, w) {
 			line.pass()
@@ -107,38 +107,50 @@ func (s *session) serve(k readyKey) {
 }
 
 // serveOne runs one parked call again. If it finds nothing it stays in line, and
-// served is false. It is true if the wait has ended otherwise.
+// served is false. It is true if the wait has ended otherwise. A panic leaves nothing of
+// the parked call: those of other keys, which had to be unlocked for that, may come before
+// the next one in line.
 func (s *session) serveOne(k readyKey, w *waiter) (served bool) {
+	served, broke := s.serveLocked(k, w)
+	if broke {
+		s.tx.Abandon() // not under w.mu, which those wait for who hold other shards
+	}
+	return served
+}
+
+func (s *session) serveLocked(k readyKey, w *waiter) (served, broke bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.isDone() {
-		return true
+		return true, false
 	}
 	defer s.serveFor(w)()
-	c, ok := s.rerun(k, w)
+	c, ok, broke := s.rerun(k, w)
+	if broke {
+		return true, true
+	}
 	lsn := s.tx.Commit() // also of a call that looked at a value and waits on
 	s.dur.change(lsn)
 	s.announceKept(lsn)
 	if !ok {
-		return w.isDone()
+		return w.isDone(), false
 	}
 	s.srv.stats.looked(&c.Lookups) // not of each time that there was nothing for it
 	s.srv.waiting.finish(w)
 	w.answer(c.Reply.Encoded(), max(lsn, s.tx.Seen()))
 	s.rememberFor(w)
-	return true
+	return true, false
 }
 
 // rerun runs a parked call again; ok is false if it has to keep waiting. A
 // panic disconnects the waiting client, not the one whose command runs.
-func (s *session) rerun(k readyKey, w *waiter) (c commands.Ctx, ok bool) {
+func (s *session) rerun(k readyKey, w *waiter) (c commands.Ctx, ok, broke bool) {
 	defer func() {
 		if bug := recover(); bug != nil {
 			s.srv.logf(LogWarning, "panic in the call of client %d: %v\n%s", w.s.ID, bug, debug.Stack())
-			s.dur.change(s.tx.Commit())
 			s.srv.waiting.finish(w)
 			w.s.conn.HangUp()
-			ok = false
+			ok, broke = false, true
 		}
 	}()
 	c.Command, c.Tx, c.Now, c.Client = w.cmd, s.tx, s.ctx.Now, &w.s.Client
@@ -151,13 +163,13 @@ func (s *session) rerun(k readyKey, w *waiter) (c commands.Ctx, ok bool) {
 	// The user's rules may have changed since the client waits.
 	if d := w.s.denied(w.cmd, w.argv, acl.TopLevel, w.cmd, w.s.view.load); d != nil {
 		s.refuseWaiter(w, &c.Reply, acl.ErrNoPermission(w.s.user.Load(), w.cmd, d))
-		return c, true
+		return c, true, false
 	}
 	err := w.cmd.Run(&c)
 	if err == nil {
 		if wait := c.Parked(); wait != nil {
 			s.srv.remind(w, wait.Again)
-			return c, false
+			return c, false, false
 		}
 	}
 	if err != nil {
@@ -167,7 +179,7 @@ func (s *session) rerun(k readyKey, w *waiter) (c commands.Ctx, ok bool) {
 	if l := &s.srv.slowlog; l.wants(0) && !w.cmd.Is(commands.SkipSlowlog) {
 		s.srv.addSlow(w.s, w.cmd, abridge(w.cmd.Shown(w.argv)), s.turn.at(s.turn.elapsed), 0)
 	}
-	return c, true
+	return c, true, false
 }
 
 // refuseWaiter writes the error of a parked call that may not run any more. It counts as

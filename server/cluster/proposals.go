@@ -26,7 +26,7 @@ type Proposals struct {
 	turn  func() bool   // nil, or has the driver work unless it does; guarded by mu
 	mu    sync.Mutex
 	queue []proposal
-	stuck uint64 // the term in which something too large was proposed
+	stuck uint64 // the term in which something was changed that is not to be proposed
 }
 
 // NewProposals returns proposals that wake a runner.
@@ -71,6 +71,14 @@ func (p *Proposals) Propose(term uint64, data []byte) error {
 	}
 	p.queue = append(p.queue, proposal{term, data})
 	return nil
+}
+
+// Leave implements [persistence.Leaver].
+func (p *Proposals) Leave(term uint64) {
+	p.mu.Lock()
+	p.stuck = term
+	p.mu.Unlock()
+	p.signal()
 }
 
 // signal wakes the runner.
