@@ -237,7 +237,8 @@ func (l *loop) beginRound() {
 func (o *loopOwner) endRound() bool {
 	l := o.loop
 	l.inRound, l.current = false, nil
-	began, n := l.began, l.beginTurn()
+	began := l.began // which another owner may set from here on
+	n := l.beginTurn()
 	l.host.Store.EndRound()
 	l.cycles.done(began)
 	return l.turns.CompareAndSwap(n, n+1)
