@@ -7,10 +7,10 @@ const (
 	Version = "0.2.0"
 	// RedisVersion is the version of Redis whose commands and replies vigil
 	// follows. Clients choose their features by it.
-	RedisVersion = "7.4.0"
+	RedisVersion = "8.2.0"
 )
 
-// RedisVersionNumber is RedisVersion with a byte for each part: 0x070400.
+// RedisVersionNumber is RedisVersion with a byte for each part: 0x080200.
 func RedisVersionNumber() (n int) {
 	for part := range strings.SplitSeq(RedisVersion, ".") {
 		v, _ := ParseInt([]byte(part))
