@@ -110,6 +110,9 @@ func runCrashes(t *testing.T, seed uint64) {
 
 func checkCrash(t *testing.T, seed uint64, i int, c crash, states map[uint64]*model) {
 	t.Helper()
+	if i%3 == 0 {
+		checkCrashWithoutRoom(t, seed, i, c, states)
+	}
 	s := openMemory(t, Options{FS: c.fs, Databases: modelDBs, Seed: seed, IdleAfter: -1, LargeBytes: pagedLarge(seed), MaxMemory: pagedLimit(seed)})
 	lsn := s.Stats().LSN
 	if lsn < c.acked {

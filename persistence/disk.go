@@ -55,7 +55,7 @@ func (s *Store) pebbleOptions(f *fence.FS) *pebble.Options {
 		Logger:                      pebbleLog{s, f},
 		FormatMajorVersion:          pebble.FormatNewest,
 		CacheSize:                   s.opts.CacheBytes,
-		MemTableSize:                memTableBytes(s.opts.MaxMemory),
+		MemTableSize:                memTableBytes(s.opts.bound()),
 		MemTableStopWritesThreshold: 4,
 		L0CompactionThreshold:       4,
 		L0StopWritesThreshold:       1000, // see pace

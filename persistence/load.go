@@ -28,7 +28,7 @@ func Open(o Options) (*Store, error) {
 // and SetSync.
 func Start(o Options) (*Store, error) {
 	o = o.withDefaults()
-	s := &Store{opts: o}
+	s := &Store{opts: o, replayAllowance: newAllowance(o.bound())}
 	s.long.ended.L = &s.long.mu
 	s.remaking.init()
 	s.ctx, s.cancel = context.WithCancel(context.Background())

@@ -30,7 +30,7 @@ func (s *Store) mark(shard int, lsn uint64) {
 	m := &s.materialiser.pass
 	sh := &s.shards[shard]
 	sh.mu.Lock()
-	m.newest = s.journal.Newest()
+	m.newest = s.contained(shard)
 	sh.mu.Unlock()
 	m.marks = append(m.marks, shardMark{shard, lsn})
 }

@@ -176,7 +176,7 @@ func (s *Store) materialiseShard(ctx context.Context, i int) error {
 	if !s.lockSound(sh) {
 		return errTorn
 	}
-	since := s.journal.Newest()
+	since := s.contained(i)
 	var tables []*table
 	for _, t := range sh.tables {
 		if t != nil && t.dirty > 0 {
@@ -241,7 +241,7 @@ func (s *Store) encodeSome(shard int, t *table, cursor uint64) (next uint64, mor
 		return 0, false
 	}
 	m := &s.materialiser.pass
-	m.newest = s.journal.Newest()
+	m.newest = s.contained(shard)
 	m.parts.open = false
 	f := s.board(shard, t, cursor)
 	start, values := m.batch.Len(), 0
@@ -346,7 +346,11 @@ func (s *Store) commitBatch() error {
 		}
 	}
 	repr := m.batch.Repr()
-	if err := s.apply(m.batch, pebble.Sync); err != nil {
+	mode := pebble.Sync
+	if !s.loading.done.Load() {
+		mode = pebble.NoSync // see replay_room.go
+	}
+	if err := s.apply(m.batch, mode); err != nil {
 		// A batch can be committed once only: the next attempt has a copy.
 		m.batch = s.db.NewBatch()
 		return errors.Join(fmt.Errorf("write values: %w", err), m.batch.SetRepr(append([]byte(nil), repr...)))

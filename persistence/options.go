@@ -1,6 +1,7 @@
 package persistence
 
 import (
+	"cmp"
 	"errors"
 	"time"
 
@@ -129,8 +130,12 @@ type Options struct {
 	// MaxMemory is the number of bytes for keys and values; 0 is unlimited. Buffers
 	// of the disk are sized by it when the store is opened.
 	MaxMemory int64
-	Policy    Policy
-	Samples   int // keys compared for each one evicted; 0 means 5
+	// DerivedMaxMemory stands for a MaxMemory of 0 in what deletes no key and refuses no
+	// command: values leave memory under PolicySpill, and under every policy so much is read
+	// into memory at most before a command asks for it. 0 is unlimited.
+	DerivedMaxMemory int64
+	Policy           Policy
+	Samples          int // keys compared for each one evicted; 0 means 5
 
 	// JournalBound is the size in bytes at which the materialiser starts;
 	// 0 means 256 MiB.
@@ -145,7 +150,7 @@ type Options struct {
 	// LargeBytes is the size in bytes from which on a value's pages leave memory one by
 	// one; 0 means 1 MiB. Tests have small values do so.
 	LargeBytes int
-	// CacheBytes is the size in bytes of Pebble's cache of blocks; 0 means as much as MaxMemory
+	// CacheBytes is the size in bytes of Pebble's cache of blocks; 0 means as much as the memory limit
 	// asks for. Tests have so little that every page is read from the disk.
 	CacheBytes int64
 	// IdleAfter is how long no write must come before the materialiser runs
@@ -181,6 +186,10 @@ type Options struct {
 	Background func(Task)
 }
 
+// bound is what keys and values may take in memory as far as the store decides, 0 without a
+// limit.
+func (o *Options) bound() int64 { return cmp.Or(o.MaxMemory, o.DerivedMaxMemory) }
+
 func (o Options) withDefaults() Options {
 	if o.FS == nil {
 		o.FS = vfs.Default
@@ -207,7 +216,7 @@ func (o Options) withDefaults() Options {
 		o.Recover = RecoverNever
 	}
 	if o.BatchBytes <= 0 {
-		o.BatchBytes = int(memTableBytes(o.MaxMemory)) / batchPart
+		o.BatchBytes = int(memTableBytes(o.bound())) / batchPart
 	}
 	if o.RecentBytes <= 0 {
 		o.RecentBytes = recentBytes
@@ -216,7 +225,7 @@ func (o Options) withDefaults() Options {
 		o.LargeBytes = largeBytes
 	}
 	if o.CacheBytes <= 0 {
-		o.CacheBytes = cacheBytes(o.MaxMemory)
+		o.CacheBytes = cacheBytes(o.bound())
 	}
 	if o.IdleAfter == 0 {
 		o.IdleAfter = 10 * time.Second

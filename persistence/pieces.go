@@ -77,11 +77,25 @@ func fill(dst []byte, parts [][]byte) (rest [][]byte) {
 // isPiece reports whether a key of the journal belongs to a piece.
 func isPiece(key []byte) bool { return len(key) == pieceKeyFixed }
 
+// inPieces reports whether the value of a chunk's key stands for pieces.
+func inPieces(chunk []byte) bool {
+	return len(chunk) >= chunkHeader && chunk[chunkCRC+5]&chunkPieces != 0
+}
+
+// sizeInPieces is the length of what the pieces of a chunk hold, 0 for one that is not in
+// pieces, or is damaged.
+func sizeInPieces(chunk []byte) int {
+	if !inPieces(chunk) || len(chunk) != chunkHeader+8 {
+		return 0
+	}
+	return int(min(binary.LittleEndian.Uint64(chunk[chunkHeader:]), maxAssembled))
+}
+
 // assemble makes the chunk that it stands on whole if it is in pieces. it stands
 // where it did afterwards.
 func assemble(it *pebble.Iterator, index uint64) (chunk []byte, err error) {
 	chunk = it.Value()
-	if len(chunk) < chunkHeader || chunk[chunkCRC+5]&chunkPieces == 0 {
+	if !inPieces(chunk) {
 		return chunk, nil
 	}
 	first, flags, body, err := openChunk(chunk)

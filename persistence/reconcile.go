@@ -35,8 +35,8 @@ func (w *replayer) assume() {
 	}
 }
 
-// readAll makes the table at hand resident. lsn is the record at hand: of values
-// that contain it, or later ones, it is noted.
+// readAll makes the table at hand resident, or stops when memory is full. lsn is the
+// record at hand: of values that contain it, or later ones, it is noted.
 func (w *replayer) readAll(lsn uint64) error {
 	t := w.t
 	t.clearOnDisk()
@@ -49,12 +49,20 @@ func (w *replayer) readAll(lsn uint64) error {
 			t.confirm(i, h.paged)
 			return nil
 		}
+		if !w.hasRoom() {
+			return errStopped
+		}
 		if h.lsn >= lsn {
 			w.know(key, h.lsn)
 		}
 		_, err = w.replay.s.admit(t, hash, key, &h, w.tx.fresh())
 		return err
 	})
+	if errors.Is(err, errStopped) {
+		t.assumeAll()
+		t.sought = 0
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("read heads: %w", err)
 	}
@@ -97,7 +105,12 @@ func (w *replayer) reconcile(ctx context.Context, sh int) error {
 		return err
 	}
 	w.enter(sh)
-	for _, t := range w.replay.s.shards[sh].tables {
+	return w.reconcileTables()
+}
+
+// reconcileTables is reconcile for the shard at hand.
+func (w *replayer) reconcileTables() error {
+	for _, t := range w.replay.s.shards[w.shard].tables {
 		if t == nil || !t.assumed {
 			continue
 		}
@@ -159,6 +172,16 @@ func (t *table) clearOnDisk() {
 			t.setMeta(i, meta&^(metaOnDisk|metaPaged))
 		}
 	}
+}
+
+// assumeAll records that the disk may have the keys of all dirty slots.
+func (t *table) assumeAll() {
+	for i := range t.slots {
+		if meta := t.slots[i].meta; meta&metaDirty != 0 {
+			t.setMeta(i, meta|metaOnDisk)
+		}
+	}
+	t.assumed = true
 }
 
 // confirm records that the disk has the key of slot i.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -25,12 +26,13 @@ import (
 // order of the disk (reconcile.go). A record is passed over where the heads are
 // known to contain it, by the marks of the materialiser (mark.go).
 type replay struct {
-	s       *Store
-	db      map[uint32]int // logical by physical database
-	workers []*replayer
-	next    atomic.Int32     // shard to be taken
-	last    journal.Position // end of what was replayed
-	live    bool             // the store serves meanwhile: see member_follow.go
+	s         *Store
+	db        map[uint32]int // logical by physical database
+	workers   []*replayer
+	next      atomic.Int32     // shard to be taken
+	last      journal.Position // end of what was replayed
+	live      bool             // the store serves meanwhile: see member_follow.go
+	allowance allowance
 
 	// known has for keys read from disk which records their heads contain, if
 	// those are still to come. Each is for the goroutine that has the shard.
@@ -38,7 +40,10 @@ type replay struct {
 }
 
 func (s *Store) newReplay() *replay {
-	r := &replay{s: s, last: s.mapping.trimmed}
+	r := &replay{s: s, last: s.mapping.trimmed, allowance: s.replayAllowance}
+	if s.loading.done.Load() {
+		r.allowance = newAllowance(0) // a member rolls back, with everything locked
+	}
 	r.index()
 	for range max(1, runtime.GOMAXPROCS(0)) {
 		r.workers = append(r.workers, r.worker())
@@ -64,6 +69,9 @@ func (s *Store) replay(ctx context.Context) (journal.Position, error) {
 	if err == nil {
 		err = r.eachShard(func(w *replayer, sh int) error { return w.reconcile(ctx, sh) })
 	}
+	if err == nil && r.allowance.used {
+		err = s.syncLog() // from now on what memory lacks has to be on the device
+	}
 	if err != nil {
 		return r.last, fmt.Errorf("replay journal: %w", err)
 	}
@@ -84,8 +92,10 @@ func (r *replay) journal(ctx context.Context) error {
 	defer cancel()
 	// One window is read while the other is replayed.
 	free, full := make(chan *window, 2), make(chan *window)
-	free <- new(window)
-	free <- new(window)
+	free <- &window{most: r.allowance.window}
+	if r.allowance.ahead {
+		free <- &window{most: r.allowance.window}
+	}
 	read := make(chan error, 1) // how the reading ended
 	go func() {
 		defer close(full)
@@ -136,7 +146,6 @@ func (r *replay) window(w *window) error {
 		return r.apart(w)
 	}
 	err := r.together(func(i int, worker *replayer) error {
-		worker.forget()
 		n := len(w.chunks)
 		for c := n * i / len(r.workers); c < n*(i+1)/len(r.workers); c++ {
 			if err := worker.sort(&w.chunks[c]); err != nil {
@@ -165,26 +174,31 @@ func (r *replay) advance(c *windowChunk) error {
 	return nil
 }
 
-// apply does what the workers have sorted.
+// apply does what the workers have sorted, and forgets it.
 func (r *replay) apply() error {
-	return r.eachShard(func(w *replayer, sh int) error {
+	err := r.eachShard(func(w *replayer, sh int) error {
 		w.enter(sh)
 		for _, from := range r.workers {
 			if err := w.apply(from.sorted[sh]); err != nil {
 				return err
 			}
 		}
-		return nil
+		if b := r.allowance.bound; b == 0 || r.allowance.amid || r.s.memory.Load()+w.grown() <= b {
+			return nil
+		}
+		return w.makeRoom(r.last.LSN)
 	})
+	for _, worker := range r.workers {
+		worker.forget()
+	}
+	return err
 }
 
 // apart replays a chunk with operations that are about no key: everything before such an
 // operation must be done.
 func (r *replay) apart(w *window) error {
-	for _, worker := range r.workers {
-		worker.forget()
-	}
 	c, worker := &w.chunks[0], r.workers[0]
+	r.allowance.amid, worker.sole = true, math.MaxInt
 	records, err := c.open()
 	lsn := c.first
 	for ; len(records) > 0 && err == nil; lsn++ {
@@ -200,6 +214,7 @@ func (r *replay) apart(w *window) error {
 	if err := r.advance(c); err != nil {
 		return err
 	}
+	r.allowance.amid = false
 	return r.apply()
 }
 
@@ -213,7 +228,6 @@ func (r *replay) recordApart(w *replayer, rec []byte, lsn uint64) error {
 		if err := r.apply(); err != nil {
 			return err
 		}
-		w.forget()
 		op, args, rest, err := structures.NextOp(rest)
 		switch {
 		case err != nil:

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"unsafe"
 
 	"github.com/vigildb/vigil/persistence/prefetch"
@@ -17,11 +18,13 @@ type replayer struct {
 	sorted   [shardCount][]section
 	limit    uint64          // length that a patched string may get
 	upcoming []upcomingKey   // room for prefetch
+	sole     int             // bytes from which on a section is nearly all of the chunk that is sorted
 	args     structures.Args // of the operation at hand; here, so that none is allocated
 
 	shard int
 	phys  uint32 // database of t
 	t     *table // of the section at hand; nil: of a database that is gone
+	own   bool   // a value that is nearly all of the section may be kept as it is
 	hash  uint64
 	key   []byte
 }
@@ -32,9 +35,10 @@ func (r *replay) worker() *replayer {
 	return &replayer{replay: r, tx: tx, limit: maxPatched}
 }
 
-// forget drops what was sorted.
+// forget drops what was sorted, and refers to chunks.
 func (w *replayer) forget() {
 	for sh := range w.sorted {
+		clear(w.sorted[sh])
 		w.sorted[sh] = w.sorted[sh][:0]
 	}
 }
@@ -79,6 +83,11 @@ func (w *replayer) apply(list []section) error {
 			if err := w.section(&list[i]); err != nil {
 				return fmt.Errorf("record %d: on %q: %w", list[i].lsn, list[i].key, err)
 			}
+			if w.full() && (i+1 == len(list) || list[i+1].lsn != list[i].lsn) {
+				if err := w.makeRoom(list[i].lsn); err != nil {
+					return err
+				}
+			}
 		}
 		list = list[n:]
 	}
@@ -91,7 +100,7 @@ func (w *replayer) section(sec *section) error {
 	if w.choose(sec.phys); w.t == nil {
 		return nil
 	}
-	w.hash, w.key = sec.hash, sec.key
+	w.hash, w.key, w.own = sec.hash, sec.key, sec.sole
 	if done, err := w.preload(sec); err != nil || done {
 		return err
 	}
@@ -123,11 +132,13 @@ func (w *replayer) preload(sec *section) (done bool, err error) {
 	if len(sec.ops) == 0 || replaces(sec.ops[0]) {
 		return false, nil
 	}
-	if w.t.sought++; w.t.sought > int(w.t.disk)/readAllShare && w.replay.s.warmRoom() {
+	if w.t.sought++; w.t.sought > int(w.t.disk)/readAllShare && w.hasRoom() {
 		if err := w.readAll(sec.lsn); err != nil {
 			return false, err
 		}
-		return w.replay.known[w.shard][knownKey(sec.phys, sec.key)] >= sec.lsn, nil
+		if w.t.resident || w.t.find(sec.hash, sec.key) >= 0 {
+			return w.replay.known[w.shard][knownKey(sec.phys, sec.key)] >= sec.lsn, nil
+		}
 	}
 	lsn, i, err := w.replay.s.faultAt(w.t, sec.hash, sec.key, w.tx.fresh())
 	if err != nil || i < 0 || lsn < sec.lsn {
@@ -169,7 +180,11 @@ func (w *replayer) operate(op byte, args *structures.Args) error {
 		if err := args.Done(); err != nil {
 			return err
 		}
-		tx.setString(t, i, w.hash, w.key, value, expire)
+		if w.own && len(value) > largeBytes {
+			tx.setLong(t, i, w.hash, w.key, slices.Clip(value), expire) // else it would be in memory twice
+		} else {
+			tx.setString(t, i, w.hash, w.key, value, expire)
+		}
 		if i < 0 {
 			w.assume()
 		}

@@ -26,6 +26,7 @@ type shard struct {
 	recent   recent
 	mem      int64    // bytes of the tables
 	reported int64    // what of mem is in Store.memory
+	contains uint64   // amid a replay, when memory is full, the newest record that was applied; else 0
 	_        [64]byte // shards are locked by different cores: no shared line
 }
 

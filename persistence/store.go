@@ -1,6 +1,7 @@
 package persistence
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,17 +41,19 @@ type Store struct {
 
 	// mapping holds the physical databases. It is written with all shards locked
 	// and read with any.
-	mapping       meta
-	libraries     texts
-	users         texts
-	configuration texts
-	moves         texts
-	marks         [shardCount]uint64 // found by Start, for the replay
+	mapping         meta
+	libraries       texts
+	users           texts
+	configuration   texts
+	moves           texts
+	marks           [shardCount]uint64 // found by Start, for the replay
+	replayAllowance allowance          // of Load
 
 	memory    atomic.Int64 // bytes for keys and values
 	large     atomic.Int64 // of these, of values with a pager
 	paging    paging
 	maxMemory atomic.Int64
+	bound     atomic.Int64 // what keys and values may take as far as the store decides; 0: no bound
 	policy    atomic.Int32
 	samples   atomic.Int32
 	lfu       atomic.Bool
@@ -169,9 +172,14 @@ func (s *Store) SetSync(p SyncPolicy) {
 	s.journal.SetEager(p == SyncAlways)
 }
 
-// SetMaxMemory changes the bound on memory in bytes (0 is none), what happens
-// beyond it, and how many keys are compared for each one that goes.
+// SetMaxMemory changes the bound on memory in bytes (0 is none, but for
+// [Options.DerivedMaxMemory]), what happens beyond it, and how many keys are
+// compared for each one that goes.
 func (s *Store) SetMaxMemory(bytes int64, p Policy, samples int) {
+	s.bound.Store(cmp.Or(bytes, s.opts.DerivedMaxMemory))
+	if p == PolicySpill {
+		bytes = s.bound.Load()
+	}
 	s.maxMemory.Store(bytes)
 	s.policy.Store(int32(p))
 	s.samples.Store(int32(max(1, samples)))

@@ -67,7 +67,7 @@ func (s *Store) delay() time.Duration {
 // from how much memory such values take now, so that it is shorter when some of it was
 // freed meanwhile, and is bounded. The server calls it without locks.
 func (s *Store) Pace(waited time.Duration) time.Duration {
-	large := s.largeExcess()
+	large := max(s.largeExcess(), s.memoryExcess()) // of strings there is no other account
 	laps := s.materialiser.lapped.Load()
 	delay := max(time.Duration(large*large*float64(largeDelay)), time.Duration(laps*laps)*maxDelay)
 	if delay <= waited || waited >= maxLargeDelay {

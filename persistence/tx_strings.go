@@ -82,6 +82,7 @@ func (tx *Tx) GiveString(key, value []byte, e Expiry) {
 		return
 	}
 	Replace(tx, key, text.New(value), e)
+	tx.growing = tx.growing || len(value) >= tx.s.opts.LargeBytes
 }
 
 // setString stores without recording.

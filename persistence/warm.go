@@ -82,7 +82,7 @@ func (s *Store) warmShard(shard int) error {
 
 // warmRoom reports whether memory has room for values that were not requested.
 func (s *Store) warmRoom() bool {
-	bound := s.maxMemory.Load()
+	bound := s.bound.Load()
 	return bound == 0 || s.memory.Load() < bound-bound/8
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"math"
+	"runtime"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -13,6 +15,7 @@ import (
 
 // windowBytes is how much of the journal is replayed at a time, so much that each
 // shard has some hundred keys in it.
+// Under a small bound on memory it is less, see room.
 const windowBytes = 16 << 20
 
 // leastWindow is what a window has room for at first. Most journals are short: a start
@@ -24,6 +27,8 @@ const leastWindow = 256 << 10
 type window struct {
 	buf    []byte // has the newest chunks; older ones may be in buffers before it
 	bytes  int    // of all chunks
+	own    int    // of these, of chunks that are not in buf or one before it
+	most   int    // bytes, unless one chunk is longer
 	chunks []windowChunk
 	apart  bool
 }
@@ -34,6 +39,7 @@ type windowChunk struct {
 	index uint64 // its number
 	first uint64 // record, as it says itself
 	last  uint64 // record, once it was read
+	own   bool   // bytes are the chunk's alone: it was put together of pieces
 }
 
 // section is what a record did to one key. The slices alias the window.
@@ -43,6 +49,7 @@ type section struct {
 	key  []byte
 	ops  []byte
 	phys uint32
+	sole bool // ops is nearly all of a chunk that is not in a buffer of the window
 }
 
 // readWindows fills windows from the iterator, in order, until the iterator or
@@ -71,14 +78,23 @@ func readWindows(ctx context.Context, it *pebble.Iterator, free <-chan *window, 
 // operations that are about no key is alone.
 func (w *window) fill(it *pebble.Iterator) (more bool, err error) {
 	switch {
-	case cap(w.buf) > 2*windowBytes:
+	case cap(w.buf) > 2*w.most:
 		w.buf = nil // it was for a big record
-	case w.bytes > cap(w.buf):
-		w.buf = make([]byte, 0, windowBytes) // the journal is long
+	case w.bytes-w.own > cap(w.buf):
+		w.buf = make([]byte, 0, w.most) // the journal is long
 	}
 	clear(w.chunks) // which keep buffers
-	w.chunks, w.apart, w.buf, w.bytes = w.chunks[:0], false, w.buf[:0], 0
+	w.chunks, w.apart, w.buf, w.bytes, w.own = w.chunks[:0], false, w.buf[:0], 0, 0
 	for more = true; more; more = it.Next() {
+		size := sizeInPieces(it.Value())
+		if len(w.chunks) > 0 && w.bytes+size > w.most {
+			return true, nil // before it is put together
+		}
+		if size > w.most && w.most < windowBytes {
+			// The collector may allow for more garbage, but not for one more value of so
+			// many megabytes: the one before it has to go first.
+			runtime.GC()
+		}
 		c, ok, err := chunkAt(it)
 		if err != nil {
 			return false, err
@@ -88,22 +104,33 @@ func (w *window) fill(it *pebble.Iterator) (more bool, err error) {
 		}
 		v := c.bytes
 		apart := chunkIsApart(v)
-		if len(w.chunks) > 0 && (w.apart || apart || w.bytes+len(v) > windowBytes) {
+		if len(w.chunks) > 0 && (w.apart || apart || w.bytes+len(v) > w.most) {
 			return true, nil
 		}
-		if len(w.buf)+len(v) > cap(w.buf) { // chunks keep the buffer that they are in
-			w.buf = make([]byte, 0, max(leastWindow, min(2*cap(w.buf), windowBytes-w.bytes), len(v)))
-		}
-		at := len(w.buf)
-		w.bytes += len(v)
-		w.buf = append(w.buf, v...)
-		c.bytes, w.apart = w.buf[at:], apart
+		w.keep(&c)
+		w.apart = apart
 		w.chunks = append(w.chunks, c)
 	}
 	return false, it.Error()
 }
 
-// chunkAt is the chunk at the iterator, whose bytes are valid until it moves. ok
+// keep makes the bytes of a chunk the window's.
+func (w *window) keep(c *windowChunk) {
+	w.bytes += len(c.bytes)
+	if c.own {
+		w.own += len(c.bytes)
+		return
+	}
+	if len(w.buf)+len(c.bytes) > cap(w.buf) { // chunks keep the buffer that they are in
+		w.buf = make([]byte, 0, max(leastWindow, min(2*cap(w.buf), w.most-w.bytes), len(c.bytes)))
+	}
+	at := len(w.buf)
+	w.buf = append(w.buf, c.bytes...)
+	c.bytes = w.buf[at:]
+}
+
+// chunkAt is the chunk at the iterator, whose bytes are valid until it moves, unless they
+// are its own. ok
 // is false if the iterator is at a piece of an earlier chunk.
 func chunkAt(it *pebble.Iterator) (c windowChunk, ok bool, err error) {
 	k := it.Key()
@@ -114,6 +141,7 @@ func chunkAt(it *pebble.Iterator) (c windowChunk, ok bool, err error) {
 		return c, false, fmt.Errorf("chunk key of %d bytes: %w", len(k), ErrCorrupt)
 	}
 	c.index = binary.BigEndian.Uint64(k[groupKeyFixed:])
+	c.own = inPieces(it.Value())
 	if c.bytes, err = assemble(it, c.index); err != nil {
 		return c, false, fmt.Errorf("chunk %d of the journal: %w", c.index, err)
 	}
@@ -145,6 +173,9 @@ func (w *replayer) sort(c *windowChunk) error {
 	records, err := c.open()
 	if err != nil {
 		return err
+	}
+	if w.sole = math.MaxInt; c.own {
+		w.sole = len(c.bytes) - len(c.bytes)/8
 	}
 	lsn := c.first
 	for ; len(records) > 0; lsn++ {
@@ -182,6 +213,7 @@ func (w *replayer) record(rec []byte, lsn uint64) (rest []byte, err error) {
 			sh := shardOf(sec.hash)
 			if lsn > s.marks[sh] {
 				sec.ops = begin[:len(begin)-len(rest)]
+				sec.sole = len(sec.ops) >= w.sole
 				w.sorted[sh] = append(w.sorted[sh], sec)
 			}
 		}

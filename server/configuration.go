@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"errors"
 
 	"github.com/vigildb/vigil/commands"
@@ -22,7 +23,7 @@ func (srv *Server) configure() {
 func (srv *Server) apply(c *conf.Settings) {
 	set := newSettings(c, &srv.opts)
 	srv.current.Store(set)
-	srv.memory.limit.Store(clientMemoryLimit(c.MaxMemoryClients, c.MaxMemory))
+	srv.memory.limit.Store(clientMemoryLimit(c.MaxMemoryClients, cmp.Or(c.MaxMemory, srv.opts.DerivedMaxMemory)))
 	if srv.memory.over() {
 		srv.evictClients() // before CONFIG SET returns
 	}

@@ -102,7 +102,7 @@ const roomRounds = 1000
 // CONFIG SET may have lowered the limit. It stops when nothing more can be
 // removed.
 func (srv *Server) makeRoom() {
-	limit := srv.settings().conf.MaxMemory
+	limit := srv.settings().maxMemory
 	srv.store.MakeRoom() // large values have a limit of their own
 	for range roomRounds {
 		before := srv.store.Memory()

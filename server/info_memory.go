@@ -90,6 +90,11 @@ func infoMemory(t *infoText) {
 	t.bytes("total_system_memory", systemBytes())
 	infoScriptMemory(t)
 	t.bytes("maxmemory", set.conf.MaxMemory)
+	derived := t.srv.opts.DerivedMaxMemory
+	if set.conf.MaxMemory > 0 {
+		derived = 0
+	}
+	t.bytes("maxmemory_derived", derived)
 	name := set.conf.MaxMemoryPolicy.String()
 	field(t, "vigil_maxmemory_policy", name)
 	if set.policy == persistence.PolicySpill {

@@ -36,6 +36,12 @@ type Options struct {
 	// them. Tests use it to inject file systems that fail.
 	Store func(*persistence.Options)
 
+	// DerivedMaxMemory stands for the directive maxmemory while that is 0, except that no key
+	// is deleted and no command refused because of it: values leave memory for the disk
+	// under the policy spill, and a start reads no more than that under any policy. 0 is no
+	// limit; a store in memory has none.
+	DerivedMaxMemory int64
+
 	// Group is the machines that hold the same data, nil if this server is alone. A store
 	// is a member for its whole life or never.
 	Group Group
@@ -90,7 +96,7 @@ func (srv *Server) storeOptions() persistence.Options {
 	set := srv.settings()
 	o := persistence.Options{
 		Dir: set.dir, InMemory: srv.opts.InMemory, OpenFiles: filesOfStore(openFilesLimit()), Sync: set.sync, Databases: set.limits.Databases,
-		MaxMemory: set.conf.MaxMemory, Policy: set.policy, Samples: set.conf.MaxMemorySamples,
+		MaxMemory: set.conf.MaxMemory, DerivedMaxMemory: srv.opts.DerivedMaxMemory, Policy: set.policy, Samples: set.conf.MaxMemorySamples,
 		IdleAfter: idleAfter, Seed: srv.opts.Seed, Secret: srv.opts.secret,
 		Now:     func() int64 { return srv.clock.Now().UnixMilli() },
 		OnEvent: srv.storeEvent,

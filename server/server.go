@@ -133,6 +133,10 @@ func Start(o Options) (*Server, error) {
 	if o.Dir == "" && srv.settings().conf.ThrowAway {
 		srv.opts.InMemory = true
 	}
+	if srv.opts.InMemory && srv.opts.DerivedMaxMemory > 0 {
+		srv.opts.DerivedMaxMemory = 0 // there is no disk that values could move to
+		srv.apply(srv.config.Settings())
+	}
 	for _, r := range srv.settings().conf.Renames {
 		if err := table.Rename(r.From, r.To); err != nil {
 			return nil, fmt.Errorf("rename-command %s: %w", r.From, err)

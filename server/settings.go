@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/vigildb/vigil/commands"
@@ -22,6 +23,7 @@ type settings struct {
 	sync       persistence.SyncPolicy
 	syncAlways bool // replies wait for the device, in a group for the commit
 	policy     persistence.Policy
+	maxMemory  int64 // from which on the policy acts; 0: never
 
 	maxClients   int
 	queryBuffer  int64 // most bytes of input that one client may have unread
@@ -53,6 +55,7 @@ var (
 
 // newSettings derives the snapshot from the configuration.
 func newSettings(c *conf.Settings, o *Options) *settings {
+	maxMemory := cmp.Or(c.MaxMemory, o.DerivedMaxMemory)
 	set := &settings{
 		conf: c, dir: c.Dir,
 		sync: syncs[c.AppendFsync], syncAlways: c.AppendFsync == conf.FsyncAlways || o.Group != nil,
@@ -61,7 +64,10 @@ func newSettings(c *conf.Settings, o *Options) *settings {
 		outputNormal: outputLimit(c.OutputLimits[conf.NormalClient]),
 		outputPubSub: outputLimit(c.OutputLimits[conf.PubSubClient]),
 		idleTimeout:  c.Timeout, keepAlive: c.TCPKeepAlive,
-		events: c.NotifyKeyspaceEvents, savePoints: c.Save,
+		events: c.NotifyKeyspaceEvents, savePoints: c.Save, maxMemory: maxMemory,
+	}
+	if set.policy != persistence.PolicySpill {
+		set.maxMemory = c.MaxMemory
 	}
 	if o.Dir != "" {
 		set.dir = o.Dir
@@ -78,7 +84,7 @@ func newSettings(c *conf.Settings, o *Options) *settings {
 			ZSetMaxEntries: int(c.ZSetMaxListpackEntries), ZSetMaxValue: int(c.ZSetMaxListpackValue)},
 		SharesInts:        c.MaxMemory == 0 || !agedPolicy(set.policy),
 		LFU:               set.policy == persistence.PolicyAllKeysLFU || set.policy == persistence.PolicyVolatileLFU,
-		ModuleMemoryLimit: moduleMemory(c.MaxMemory),
+		ModuleMemoryLimit: moduleMemory(maxMemory),
 		StreamNode:        stream.PageLimits{Bytes: int(c.StreamNodeMaxBytes), Entries: int(c.StreamNodeMaxEntries)},
 	}
 	return set

@@ -133,7 +133,11 @@ func serve(config *conf.Config, mode modes, out *logHandler, sig *signals) error
 	if err != nil {
 		return err
 	}
-	options := server.Options{Config: config, Log: log, Store: func(o *persistence.Options) { o.Recover = mode.recover }}
+	limit := findMemoryLimit(os.DirFS("/"))
+	reportMemory(set, limit, log)
+	mem := followMemory(config, limit)
+	defer mem.close()
+	options := server.Options{Config: config, Log: log, DerivedMaxMemory: derivedMaxMemory(set, limit), Store: func(o *persistence.Options) { o.Recover = mode.recover }}
 	group.Join(&options)
 	opened := sig.leave(log)
 	srv, err := server.Start(options)
@@ -159,7 +163,7 @@ func serve(config *conf.Config, mode modes, out *logHandler, sig *signals) error
 		return errors.Join(err, srv.Close())
 	}
 	defer writePidFile(set.PidFile, log)()
-	if err := attend(srv, data, group, config, out, sig); err != nil {
+	if err := attend(srv, data, mem, group, config, out, sig); err != nil {
 		return errors.Join(err, view.Close(), srv.Close())
 	}
 	notifySupervisor(set, "STOPPING=1", log)
@@ -205,7 +209,7 @@ func (l *loading) wait(d time.Duration) {
 }
 
 // attend waits for the data, and then until the server is to be closed.
-func attend(srv *server.Server, data *loading, group membership.Member, config *conf.Config, out *logHandler, sig *signals) error {
+func attend(srv *server.Server, data *loading, mem *memory, group membership.Member, config *conf.Config, out *logHandler, sig *signals) error {
 	log, loaded := slog.New(out), data.done
 	for ready := false; ; {
 		how, name := conf.ShutdownFlags(0), "SHUTDOWN"
@@ -217,7 +221,7 @@ func attend(srv *server.Server, data *loading, group membership.Member, config *
 			ready, loaded = true, nil
 			log.Info("Ready to accept connections")
 			notifySupervisor(config.Settings(), "READY=1", log)
-			go newMemory(func() int64 { return config.Settings().MaxMemory }).watch(srv.ShutdownRequested()) // or until the process ends
+			mem.ready()
 			continue
 		case <-sig.reload:
 			reload(srv, group, config, out)

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"math"
 	"os"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+	"sync"
 	"time"
 
 	"github.com/vigildb/vigil/server"
@@ -13,6 +15,8 @@ import (
 const (
 	// memoryRound is how often the heap is looked at.
 	memoryRound = time.Second
+	// loadingRound is that while data is loaded.
+	loadingRound = 20 * time.Millisecond
 	// burstOver is after how many rounds without a collection a burst of work is
 	// over, and one more for each roundBytes that a collection has to scan, to mostOver.
 	burstOver, mostOver, roundBytes = 2, 10, 32 << 20
@@ -27,6 +31,9 @@ const (
 	// fixedMemory is what the process may take in addition to maxmemory and a
 	// quarter: the program, Pebble's buffers, the journal's, garbage.
 	fixedMemory = 64 << 20
+	// programBytes is about what the program itself takes of that, where it is not known what
+	// the process takes.
+	programBytes = 24 << 20
 	// usualPercent bounds how far the heap grows between two collections.
 	usualPercent = 100
 	// mostGarbage is how much garbage a collection is worth: with a small heap a
@@ -38,6 +45,9 @@ const (
 	// So the collector costs half of what it does in a usual Go program at most, whose
 	// heap is all pointers.
 	scanned = 2
+	// beyondLimit is by how much the heap may exceed Go's limit for a moment: what is asked for
+	// while a collection runs, in pieces of megabytes when values are large.
+	beyondLimit = 16 << 20
 	// worthSetting is which part of the percentage must change: setting it stops all
 	// goroutines for a moment.
 	worthSetting = 8
@@ -48,9 +58,12 @@ const (
 //
 // Keys and values are counted by the store. Beside them there is garbage. Go lets it
 // grow to as much as the heap that is in use, of which most is pages of large values here,
-// that cost a collection nothing. So it runs by what it has to scan. That is done by
-// percentage, not by a limit for the heap: a collector that keeps to a limit runs
-// without end when what is in use reaches it.
+// that cost a collection nothing. So it runs by what it has to scan. That is done by a
+// percentage, which is as of the last look. What comes between two looks, when values are
+// loaded above all, is bounded by Go's memory limit: what maxmemory and a quarter leave for
+// the heap beside the memory outside it. A collector that keeps to a limit runs without
+// end when what is in use reaches it, so the limit is raised in time: garbage is always
+// allowed for.
 //
 // Go collects garbage as memory is asked for, and every two minutes: after a
 // big value is deleted, or a client that read nothing is gone, an idle server would
@@ -65,17 +78,22 @@ type memory struct {
 	since       int    // rounds since free memory was returned
 	least       int64  // what the heap held after the last collection, free bytes left out
 	percent     int    // as it was set; 0: it is not ours to set
+	limit       int64  // the same
 	samples     []metrics.Sample
+
+	loaded, closed chan struct{}
+	ended          sync.WaitGroup
 }
 
 func newMemory(maxMemory func() int64) *memory {
-	m := &memory{maxMemory: maxMemory, resident: server.ResidentBytes}
+	m := &memory{maxMemory: maxMemory, resident: server.ResidentBytes, loaded: make(chan struct{}), closed: make(chan struct{})}
 	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
-		m.percent = usualPercent
+		m.percent, m.limit = usualPercent, math.MaxInt64
 	}
 	for _, name := range []string{
 		"/gc/cycles/total:gc-cycles", "/gc/heap/live:bytes", "/gc/scan/heap:bytes", "/memory/classes/heap/objects:bytes",
 		"/memory/classes/heap/free:bytes", "/memory/classes/heap/unused:bytes",
+		"/memory/classes/total:bytes", "/memory/classes/heap/released:bytes",
 	} {
 		m.samples = append(m.samples, metrics.Sample{Name: name})
 	}
@@ -89,15 +107,18 @@ type heap struct {
 	scan        int64 // what a collection has to scan
 	free        int64 // of the system's memory, not in use
 	held        int64 // of the system's memory, in use or not
+	unused      int64 // of that, between objects
+	all         int64 // of the system's memory for the whole runtime
 }
 
 func (m *memory) read() heap {
 	metrics.Read(m.samples)
 	h := heap{collections: m.samples[0].Value.Uint64(), live: int64(m.samples[1].Value.Uint64()), scan: int64(m.samples[2].Value.Uint64())}
-	for _, s := range m.samples[3:] {
+	for _, s := range m.samples[3:6] {
 		h.held += int64(s.Value.Uint64())
 	}
-	h.free = int64(m.samples[4].Value.Uint64())
+	h.free, h.unused = int64(m.samples[4].Value.Uint64()), int64(m.samples[5].Value.Uint64())
+	h.all = int64(m.samples[6].Value.Uint64() - m.samples[7].Value.Uint64())
 	return h
 }
 
@@ -109,7 +130,7 @@ func (m *memory) read() heap {
 func (m *memory) look() (released bool) {
 	h, bound, resident := m.read(), m.maxMemory(), m.resident()
 	tight := bound > 0 && resident > bound+bound/4+fixedMemory
-	m.adapt(percentFor(h, bound))
+	m.adapt(h, bound, resident)
 	m.since++
 	if bound > 0 && resident > bound+bound/4 && h.free >= worthReleasing && m.since > burstOver+int(h.scan/roundBytes) {
 		return m.release()
@@ -158,24 +179,76 @@ func percentFor(h heap, bound int64) int {
 	return int(min(max(100*max(worth, scanned*h.scan)/h.live, 1), usualPercent))
 }
 
-func (m *memory) adapt(percent int) {
-	change := max(percent-m.percent, m.percent-percent)
-	if m.percent != 0 && change > m.percent/worthSetting {
+// limitFor returns Go's memory limit for a maxmemory of bound (0: none), when the process
+// is to take most bytes, and takes resident.
+func limitFor(h heap, bound, most, resident int64) int64 {
+	if bound == 0 {
+		return math.MaxInt64
+	}
+	outside := int64(programBytes)
+	if resident > 0 {
+		outside = max(resident-h.all, 0)
+	}
+	// With less room for garbage than this the collector would take more and more of the
+	// processors.
+	least := h.live + h.unused + (h.all - h.held) + max(leastGarbage, h.scan/scanned)
+	return max(most-outside, least)
+}
+
+// adapt sets the percentage and the limit of the collector.
+func (m *memory) adapt(h heap, bound, resident int64) {
+	if m.percent == 0 {
+		return
+	}
+	most := loadedBudget(bound)
+	select {
+	case <-m.loaded:
+	default:
+		most = budget(bound) - beyondLimit
+	}
+	percent, limit := percentFor(h, bound), limitFor(h, bound, most, resident)
+	if change := max(percent-m.percent, m.percent-percent); change > m.percent/worthSetting {
 		m.percent = percent
 		debug.SetGCPercent(percent)
 	}
+	if change := max(limit-m.limit, m.limit-limit); change > leastGarbage/worthSetting {
+		m.limit = limit
+		debug.SetMemoryLimit(limit)
+	}
 }
 
-// watch looks every round until done is closed.
-func (m *memory) watch(done <-chan struct{}) {
-	tick := time.NewTicker(memoryRound)
+// watch follows maxmemory until close. While data is loaded, which makes a heap in tenths of a
+// second, it looks often, and leaves what is free to the loading.
+func (m *memory) watch() {
+	m.adapt(m.read(), m.maxMemory(), m.resident())
+	m.ended.Go(func() {
+		if !m.every(loadingRound, m.loaded, func() { m.adapt(m.read(), m.maxMemory(), m.resident()) }) {
+			return
+		}
+		m.every(memoryRound, nil, func() { m.look() })
+	})
+}
+
+// every calls f each period until done is closed, for which it returns true, or the memory is.
+func (m *memory) every(period time.Duration, done <-chan struct{}, f func()) bool {
+	tick := time.NewTicker(period)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
-			m.look()
+			f()
 		case <-done:
-			return
+			return true
+		case <-m.closed:
+			return false
 		}
 	}
+}
+
+// ready says that the data is loaded.
+func (m *memory) ready() { close(m.loaded) }
+
+func (m *memory) close() {
+	close(m.closed)
+	m.ended.Wait()
 }

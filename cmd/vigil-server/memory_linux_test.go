@@ -1,14 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 )
 
 // status is a line of /proc/PID/status, in bytes.
@@ -27,27 +24,9 @@ func (p *process) status(t *testing.T, name string) int64 {
 }
 
 func TestProcessFollowsMaxmemory(t *testing.T) {
-	const maxMemory, data, size, batch = 32 << 20, 150 << 20, 4000, 250
+	const maxMemory, data, size = 32 << 20, 150 << 20, 4000
 	p := launch(t, "--dir", t.TempDir(), "--maxmemory", strconv.Itoa(maxMemory))
-	c := dial(t, p)
-	c.nc.SetDeadline(time.Now().Add(100 * time.Second))
-	random := rand.NewChaCha8([32]byte{1})
-	value := make([]byte, size)
-	for i := 0; i < data/size; i += batch {
-		var b bytes.Buffer
-		for j := range batch {
-			random.Read(value)
-			fmt.Fprintf(&b, "*3\r\n$3\r\nSET\r\n$10\r\nkey:%06d\r\n$%d\r\n%s\r\n", i+j, size, value)
-		}
-		if _, err := c.nc.Write(b.Bytes()); err != nil {
-			t.Fatal(err)
-		}
-		for range batch {
-			if got, err := c.reply(); err != nil || got != "OK" {
-				t.Fatalf("SET: %s, %v", got, err)
-			}
-		}
-	}
+	setRandom(t, patient(t, p), data, size)
 	// Some time later it is 1.5 x maxmemory + 64 MB; this is under load, on a machine
 	// that may have little to spare.
 	peak, bound := p.status(t, "VmHWM"), int64(3*maxMemory+128<<20)

@@ -94,7 +94,12 @@ var listening = regexp.MustCompile(`listening on (127\.0\.0\.1:\d+)`)
 // launch starts a server on any free port and waits until it is ready.
 func launch(t *testing.T, args ...string) *process {
 	t.Helper()
-	p := start(t, args...)
+	return ready(t, start(t, args...))
+}
+
+// ready waits until a server accepts connections.
+func ready(t *testing.T, p *process) *process {
+	t.Helper()
 	select {
 	case p.addr = <-p.ready:
 		if p.addr == "" {
@@ -200,6 +205,14 @@ func dialAt(t *testing.T, network, addr string) *client {
 	}
 	t.Cleanup(func() { nc.Close() })
 	return newClient(nc)
+}
+
+// patient is dial for calls that take long on a busy machine.
+func patient(t *testing.T, p *process) *client {
+	t.Helper()
+	c := dial(t, p)
+	c.nc.SetDeadline(time.Now().Add(100 * time.Second))
+	return c
 }
 
 func newClient(nc net.Conn) *client { return &client{nc, bufio.NewReader(nc)} }

@@ -9,7 +9,7 @@ import (
 func memoryRows() []directive {
 	return []directive{
 		{name: "maxmemory", kind: memory(0, math.MaxInt64), def: "0",
-			doc: "Memory for data; 0 for no limit.",
+			doc: "Memory for data; with 0 it follows from the memory of the cgroup or the machine (docs/limits.md).",
 			set: func(s *Settings, v value) { s.MaxMemory = v.n }},
 		{name: "maxmemory-policy", kind: oneOf(policyNames...), def: "spill", flags: shared,
 			doc: "What happens at maxmemory: `spill` moves cold keys to disk; the other policies are the ones of Redis.",

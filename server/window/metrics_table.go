@@ -64,6 +64,7 @@ func redisRows() []infoMetric {
 		{field: "number_of_functions", name: "redis_number_of_functions", help: "Functions."},
 		{field: "number_of_libraries", name: "redis_number_of_libraries", help: "Libraries of functions."},
 		{field: "maxmemory", name: "redis_memory_max_bytes", help: "The directive maxmemory; 0 is no limit."},
+		{field: "maxmemory_derived", name: "vigil_memory_derived_max_bytes", help: "What stands for a maxmemory of 0, by the memory of the cgroup or the machine; 0 is no limit."},
 		{field: "total_system_memory", name: "redis_total_system_memory_bytes", help: "Memory of the machine."},
 		{field: "mem_fragmentation_ratio", name: "redis_mem_fragmentation_ratio", help: "Memory of the process divided by the memory of keys and values."},
 		{field: "mem_fragmentation_bytes", name: "redis_mem_fragmentation_bytes", help: "Memory of the process beyond keys and values."},

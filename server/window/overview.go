@@ -129,7 +129,7 @@ func (b *overviewBody) commands(f *figures) {
 func (b *overviewBody) store(f *figures) {
 	n := f.number
 	limit := "no limit"
-	if most := n("maxmemory"); most > 0 {
+	if most := max(n("maxmemory"), n("maxmemory_derived")); most > 0 { // one of them is 0
 		limit = "of " + size(most) + ", " + percent(n("used_memory")/most)
 	}
 	b.Memory = []fact{

@@ -1,0 +1,147 @@
+package persistence
+
+import (
+	"context"
+	"fmt"
+)
+
+// A replay keeps to the bound on memory. The journal may hold many times more than fits:
+// it is as long as the disk allows while the server runs, and the bound may have been
+// lowered since, or be a new one. So when memory is full, the shard at hand is written and
+// leaves it, by the goroutine that has the shard, and the replay goes on.
+//
+// That is what the materialiser does at other times, with three differences. The newest
+// record that a value contains is that of its shard, not of the journal: shards are at
+// different records within a window. Nothing has to be on the device, as the journal stays
+// as it is until all is replayed; so a start that is killed amid this has done no harm, and
+// has not been for nothing, by its marks. And values go under every policy: what the disk
+// holds comes back when it is needed, and a start is no reason to delete a key.
+
+const (
+	// roomWindows is which part of the bound a window of the journal is, and leastWindowBytes
+	// the least: each window is applied shard by shard, which has a price.
+	roomWindows, leastWindowBytes = 16, 1 << 20
+	// roomGrain is which part of the bound a shard may grow by amid a window before memory is
+	// looked at.
+	roomGrain = 32
+)
+
+// allowance is what a replay knows of the bound.
+type allowance struct {
+	bound  int64 // bytes from which on shards leave memory; 0 is none
+	grain  int64
+	window int  // bytes of the journal that are replayed at a time
+	ahead  bool // a window is read while another one is applied
+	used   bool // something has left memory
+	amid   bool // a record is applied in part
+}
+
+// newAllowance returns the room for a replay under a bound on memory, 0 if there is none. An
+// eighth is left free, for what comes in at once when the server serves.
+func newAllowance(bound int64) allowance {
+	if bound == 0 {
+		return allowance{window: windowBytes, ahead: true}
+	}
+	bound = max(bound, spillFloor)
+	window := int(min(max(bound/roomWindows, leastWindowBytes), windowBytes))
+	return allowance{bound: bound - bound/8, grain: bound / roomGrain, window: window, ahead: window == windowBytes}
+}
+
+// grown is by how much the shard at hand grew since it was accounted for.
+func (w *replayer) grown() int64 {
+	sh := &w.replay.s.shards[w.shard]
+	return sh.mem - sh.reported
+}
+
+// full reports that memory is beyond the bound by what was applied to the shard at hand.
+func (w *replayer) full() bool {
+	r := w.replay
+	if r.allowance.bound == 0 || r.allowance.amid {
+		return false
+	}
+	grown := w.grown()
+	return grown > r.allowance.grain && r.s.memory.Load()+grown > r.allowance.bound
+}
+
+// hasRoom reports that memory has room for values that no record asks for.
+func (w *replayer) hasRoom() bool {
+	bound := w.replay.s.bound.Load()
+	return bound == 0 || w.replay.s.memory.Load()+w.grown() < bound-bound/8
+}
+
+// makeRoom writes what is dirty in the shard at hand and has all of it leave memory. The
+// shard contains the records up to lsn, whole ones.
+func (w *replayer) makeRoom(lsn uint64) error {
+	s, sh := w.replay.s, &w.replay.s.shards[w.shard]
+	m := &s.materialiser.pass
+	m.Lock()
+	defer m.Unlock()
+	w.replay.allowance.used = true
+	s.durable.Advance(w.replay.last.LSN, true) // the journal that is replayed was written before
+	if err := w.reconcileTables(); err != nil {
+		return err
+	}
+	sh.contains = lsn
+	err := s.materialiseShard(context.Background(), w.shard)
+	if err == nil {
+		err = s.land() // at once: what is under way would be taken for missing by reconcileTables
+	}
+	if err != nil {
+		return fmt.Errorf("make room: %w", err)
+	}
+	sh.mu.Lock()
+	defer s.unlockShard(sh)
+	sh.contains = 0
+	for _, keep := range []pages{pagesOnly, wholeValues} {
+		for _, t := range sh.tables {
+			if t != nil {
+				w.evictClean(t, keep)
+			}
+		}
+		if s.memory.Load()+w.grown() <= w.replay.allowance.bound {
+			break
+		}
+	}
+	return nil
+}
+
+// pages says what leaves memory of a large value whose pages can be read one by one.
+type pages int
+
+const (
+	// pagesOnly: what it knows of its pages stays, so that elements can be added without
+	// reading these.
+	pagesOnly pages = iota
+	wholeValues
+)
+
+// evictClean removes from a table what the disk has.
+func (w *replayer) evictClean(t *table, of pages) {
+	known := w.replay.known[w.shard]
+	for i := 0; i < len(t.slots) && t.used > 0; {
+		meta := t.slots[i].meta
+		if meta&(metaTombstone|metaDirty|metaOnDisk) != metaOnDisk {
+			i++
+			continue
+		}
+		if o := t.object(meta); of == pagesOnly && o != nil && o.pager != nil {
+			for range 2 { // the first time pages may all have been used
+				o.pager.shed(o.size)
+			}
+			i++
+			continue
+		}
+		if known != nil {
+			delete(known, knownKey(t.phys, t.key(meta)))
+		}
+		t.spill(i) // another slot may have moved here
+	}
+}
+
+// contained is the newest record that a shard contains. The lock of the shard is held.
+func (s *Store) contained(shard int) uint64 {
+	if lsn := s.shards[shard].contains; lsn != 0 {
+		return lsn
+	}
+	return s.journal.Newest()
+}
