@@ -27,7 +27,7 @@ func number(on bool) int {
 // infoPersistence shows the journal where Redis shows its append-only file, and
 // snapshots where it shows its dump.
 func infoPersistence(t *infoText) {
-	v, st, disk := &t.srv.saves, t.store(), &t.srv.slowly().disk
+	v, st := &t.srv.saves, t.store()
 	field(t, "loading", number(t.srv.loading.Load()))
 	field(t, "async_loading", 0)
 	field(t, "current_cow_peak", 0)
@@ -58,6 +58,15 @@ func infoPersistence(t *infoText) {
 	field(t, "aof_buffer_length", st.PendingBytes)
 	field(t, "aof_pending_bio_fsync", 0)
 	field(t, "aof_delayed_fsync", 0)
+	infoStore(t)
+	if t.srv.loading.Load() {
+		infoLoading(t)
+	}
+}
+
+// infoStore shows the journal, the file system and Pebble.
+func infoStore(t *infoText) {
+	st, disk := t.store(), &t.srv.slowly().disk
 	field(t, "vigil_in_memory", number(t.srv.opts.InMemory))
 	field(t, "vigil_lsn", st.LSN)
 	field(t, "vigil_lsn_synced", st.Synced)
@@ -84,9 +93,6 @@ func infoPersistence(t *infoText) {
 		t.b = append(strconv.AppendInt(append(t.b, "vigil_level_"...), int64(i), 10), ":tables="...)
 		t.b = append(strconv.AppendInt(t.b, l.Tables, 10), ",bytes="...)
 		t.b = append(strconv.AppendUint(t.b, uint64(l.Bytes), 10), "\r\n"...)
-	}
-	if t.srv.loading.Load() {
-		infoLoading(t)
 	}
 }
 
