@@ -106,7 +106,7 @@ const (
 // setRandom sets keys to values that do not compress, as many as fill so many bytes.
 func setRandom(t *testing.T, c *client, data, size int) {
 	t.Helper()
-	const batch = 250
+	batch := max(1, min(250, 1<<20/size))
 	random := rand.NewChaCha8([32]byte{1})
 	value := make([]byte, size)
 	for i := 0; i < data/size; i += batch {
@@ -225,7 +225,7 @@ func restartWithin(t *testing.T, g *testCgroup, dir string, args ...string) {
 // loading it took 220 MB.
 func TestServerStartsInALessRoomyCgroup(t *testing.T) {
 	dir := t.TempDir()
-	p := launch(t, "--dir", dir)
+	p := launch(t, "--dir", dir, "--appendfsync", "always") // WAITAOF waits for what its own client wrote
 	setRandom(t, patient(t, p), cgroupData, cgroupValue)
 	if got := dial(t, p).do(t, "WAITAOF 1 0 0"); got != "[1 0]" {
 		t.Fatalf("WAITAOF: %s", got)
