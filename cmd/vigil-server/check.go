@@ -154,7 +154,7 @@ func advise(err error, dir string) error {
 	switch {
 	case persistence.IsFull(err):
 		return fmt.Errorf("%w\n  The disk, or a quota or a limit of the size of files, has no room in %s. Make room, some 16 MiB, and start again: nothing is\n"+
-			"  damaged, do not restore a snapshot.", err, dir)
+			"  damaged, do not restore a snapshot", err, dir)
 	case !errors.As(err, &d):
 		return err
 	}
