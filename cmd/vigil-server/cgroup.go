@@ -96,7 +96,7 @@ func cgroupAt(line, own string, v2 bool) (g cgroup, ok bool) {
 	if !inside || below != "" && below[0] != '/' || strings.Contains(below, "..") {
 		below = ""
 	}
-	return cgroup{dir: path.Join(top, below), top: top, v2: v2}, true
+	return cgroup{dir: strings.TrimPrefix(path.Join(top, below), "/"), top: top, v2: v2}, true
 }
 
 // unescape undoes what mountinfo does to spaces and the like: a backslash and three octal
