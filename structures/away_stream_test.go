@@ -78,7 +78,7 @@ func TestStreamReadsOnlyThePagesItNeeds(t *testing.T) {
 			deliverSome(s, 150)
 			d.reads = 0
 			s.Trim(nil, stream.Trim{Len: 5000, References: stream.DropReferences})
-		}, 2, 50},
+		}, 0, 50},
 		{"get", func() { s.Has(id(5050)) }, 1, 1},
 		{"get what is not there", func() { s.Has(stream.ID{Ms: 5000, Seq: 1}) }, 0, 0},
 		{"range", func() { s.Each(id(5050), stream.MaxID, until(100)) }, 2, 2},

@@ -2,6 +2,7 @@ package structures_test
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -162,16 +163,26 @@ func (m *streamModel) trim(t testing.TB, r *rand.Rand, s *stream.Stream, ch *str
 	for i, e := range had {
 		if kept(i) {
 			m.entries = append(m.entries, e)
-			continue
 		}
-		for _, g := range m.groups {
-			if x.References == stream.DropReferences {
-				delete(g.pending, e.id)
-			}
-		}
+	}
+	if x.References == stream.DropReferences {
+		m.forget(x)
 	}
 	if n != len(had)-len(m.entries) {
 		t.Fatalf("Trim %+v: got %d, want %d", x, n, len(had)-len(m.entries))
+	}
+}
+
+// forget forgets that entries are pending which a trim removed, or others had removed before.
+func (m *streamModel) forget(x stream.Trim) {
+	kept := x.Min
+	if !x.ByID {
+		if kept = stream.MaxID; len(m.entries) > 0 {
+			kept = m.entries[0].id
+		}
+	}
+	for _, g := range m.groups {
+		maps.DeleteFunc(g.pending, func(id stream.ID, _ deliveryModel) bool { return id.Less(kept) })
 	}
 }
 
