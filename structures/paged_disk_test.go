@@ -21,11 +21,13 @@ type pagedDisk struct {
 	tight  bool
 
 	// While a value is stored in parts, pages are in a batch that is not written yet, and
-	// cannot be read, or staged.
+	// cannot be read, or staged. What the batch has of a page is newer.
 	batch, staged map[uint64][]byte // nil: the page is to go
 	tails         int               // that were written
 
 	journal []byte // changes since the head on disk, which a start does again
+	next    []byte // head in the batch
+	since   int    // where in the journal the changes since that one begin
 }
 
 func (d *pagedDisk) ReadPage(id uint64, use func([]byte) error) bool {
@@ -81,12 +83,11 @@ func (d *pagedDisk) store(t testing.TB, v structures.Paged, r *rand.Rand) {
 // is to have as well.
 func (d *pagedDisk) storeAmid(t testing.TB, v structures.Paged, r *rand.Rand, amid func()) {
 	t.Helper()
-	head := d.gather(v, r, amid)
-	d.land()
+	d.gather(v, r, amid)
 	if r.IntN(8) == 0 {
-		d.land() // what is written again
+		d.write() // and again
 	}
-	d.head, d.batch, d.staged, d.journal = head, nil, nil, nil
+	d.land()
 	all := 0
 	v.Pages(true, func(id uint64, page []byte) {
 		if all++; d.pages[id] == nil || d.tails == 0 && string(d.pages[id]) != string(page) {
@@ -98,15 +99,12 @@ func (d *pagedDisk) storeAmid(t testing.TB, v structures.Paged, r *rand.Rand, am
 	}
 }
 
-// gather puts what changed into the batch, and returns the head. If that cannot be written, the next
-// one goes on with the batch.
-func (d *pagedDisk) gather(v structures.Paged, r *rand.Rand, amid func()) (head []byte) {
-	if d.batch == nil {
-		d.batch, d.staged = map[uint64][]byte{}, map[uint64][]byte{}
-	}
+// gather puts what changed into a batch. One that could not be written is written first.
+func (d *pagedDisk) gather(v structures.Paged, r *rand.Rand, amid func()) {
+	d.land()
+	d.batch, d.staged = map[uint64][]byte{}, map[uint64][]byte{}
 	put := func(id uint64, page []byte) {
 		d.batch[id] = slices.Clone(page)
-		delete(d.staged, id)
 	}
 	if r.IntN(2) == 0 {
 		g := v.(interface {
@@ -128,9 +126,8 @@ func (d *pagedDisk) gather(v structures.Paged, r *rand.Rand, amid func()) (head 
 		tailed.Portion(1<<40, put, d.extendPage)
 	}
 	v.Pages(false, put)
-	head = v.AppendHead(nil)
+	d.next, d.since = v.AppendHead(nil), len(d.journal)
 	v.Clean()
-	return head
 }
 
 // storePart writes a part of a value, if it can have them with tails. It is staged, or in the
@@ -139,7 +136,6 @@ func (d *pagedDisk) storePart(whole func(int, func(uint64, []byte)) bool, v stru
 	visit := func(id uint64, page []byte) {
 		if !staged {
 			d.batch[id] = slices.Clone(page)
-			delete(d.staged, id) // by a batch before, which could not be written
 			return
 		}
 		d.staged[id] = slices.Clone(page)
@@ -155,6 +151,10 @@ func (d *pagedDisk) storePart(whole func(int, func(uint64, []byte)) bool, v stru
 			return
 		}
 		d.tails++
+		if _, ok := d.batch[id]; ok {
+			extend(d.batch, id, tail)
+			return
+		}
 		extend(d.staged, id, tail)
 	})
 }
@@ -162,17 +162,22 @@ func (d *pagedDisk) storePart(whole func(int, func(uint64, []byte)) bool, v stru
 // extendPage puts a tail into the batch.
 func (d *pagedDisk) extendPage(id uint64, tail []byte) {
 	d.tails++
-	if _, staged := d.staged[id]; staged {
-		extend(d.staged, id, tail)
-		extend(d.batch, id, nil) // it cannot be read whole
-		return
-	}
 	extend(d.batch, id, tail)
 }
 
-// land puts what was written in its place.
+// land writes the batch under way, if there is one.
 func (d *pagedDisk) land() {
-	for _, written := range []map[uint64][]byte{d.batch, d.staged} {
+	if d.batch == nil {
+		return
+	}
+	d.write()
+	d.head, d.journal = d.next, d.journal[d.since:]
+	d.batch, d.staged = nil, nil
+}
+
+// write puts pages in their places.
+func (d *pagedDisk) write() {
+	for _, written := range []map[uint64][]byte{d.staged, d.batch} {
 		for id, page := range written {
 			end, tail := bytes.CutPrefix(page, tailsOnly)
 			switch {

@@ -221,7 +221,7 @@ func TestSlotsOfTwoGroupsAreThoseOfTheOneThatHadThemFirst(t *testing.T) {
 	}
 	late := s.run(1, "--cluster-enabled", "yes", "--cluster-slots", "15495", "--cluster-peers", s.address(0))
 	late.await(t)
-	says(t, late.p, "the group cannot have the slots 15495: 15495 of group")
+	says(t, late.p, "the group cannot have the slots 15495: 15495 of the group of "+s.address(0))
 	s.until(1, "GET a", "MOVED 15495 "+s.address(0))
 	if got := s.call(0, "GET a"); got != "1" {
 		t.Errorf("at the first group: %s", got)
