@@ -237,7 +237,7 @@ func TestSlotsOfTwoGroupsAreThoseOfTheOneThatHadThemFirst(t *testing.T) {
 	second.p.signal(t, syscall.SIGTERM)
 	_ = second.p.wait()
 	apart.run(1, "--cluster-enabled", "yes", "--cluster-peers", apart.address(0)).await(t)
-	says(t, second.p, "slots that this group claims are those of groups which have had slots for longer; 15495 of group")
+	says(t, second.p, "slots that this group claims are those of groups which have had slots for longer; 15495 of the group of ")
 	apart.until(1, "GET a", "MOVED 15495 "+apart.address(0))
 	if got := apart.call(0, "GET a"); got != "first" {
 		t.Errorf("at the first group: %s", got)
