@@ -88,7 +88,10 @@ func TestAStateForAMemberThatHasEndedIsRefused(t *testing.T) {
 	if err := m.store.WaitDurable(m.write("k")); err != nil {
 		t.Fatal(err)
 	}
-	meta, state, err := m.runner.replica.Export()
+	var meta *raftpb.SnapshotMetadata
+	var state io.ReadCloser
+	var err error
+	m.runner.ask(func() { meta, state, err = m.runner.replica.Export() })
 	if err != nil {
 		t.Fatal(err)
 	}
