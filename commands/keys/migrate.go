@@ -94,9 +94,9 @@ func walkOptions(argv [][]byte, visit func(option string, args int)) int {
 	return 0
 }
 
-// migratedKey is the key of a call without KEYS, or with none behind it.
+// migratedKey is the key of a call without KEYS.
 func migratedKey(argv [][]byte) []int {
-	if at := walkOptions(argv, func(string, int) {}); len(argv) < 6 || at > 0 && at < len(argv)-1 {
+	if at := walkOptions(argv, func(string, int) {}); len(argv) < 6 || at > 0 {
 		return nil
 	}
 	return []int{3}
