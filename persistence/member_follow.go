@@ -54,10 +54,10 @@ func (r *replay) entry(c *windowChunk) error {
 	w.tx.clock = s.clockAt(s.opts.Now())
 	var set Shards
 	apart := chunkIsApart(c.bytes)
+	w.forget() // the entry before, which an operation that is apart would have applied again
 	if apart {
 		set.AddAll()
 	} else {
-		w.forget()
 		if err := w.sort(c); err != nil {
 			return err
 		}

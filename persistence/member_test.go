@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/persistence/grouplog"
+	"github.com/vigildb/vigil/structures/list"
 	"github.com/vigildb/vigil/structures/thrift"
 )
 
@@ -347,6 +348,41 @@ func TestFollowerChangesNothingByItself(t *testing.T) {
 	if got := other.s.ExpireCycle(w.now+2*leaderDelay, 1e9); got != 1 {
 		t.Errorf("%d keys expired on the new leader, want 1", got)
 	}
+}
+
+// An entry about no key, such as a change of a user, follows one that is not the same if it is applied twice.
+func TestFollowerAppliesAnEntryOnceBeforeOneThatIsAboutNoKey(t *testing.T) {
+	w := newWorld(t, 1, 1<<30)
+	defer w.close()
+	n, other, _ := lead(t, w)
+	change := func(f func(tx *Tx)) {
+		var set Shards
+		set.AddAll()
+		tx := n.s.NewTx()
+		tx.Lock(&set, w.now)
+		f(tx)
+		tx.Commit()
+		tx.Unlock()
+		n.propose()
+		n.send(other)
+		n.count()
+		n.send(other)
+	}
+	for i := range 3 {
+		change(func(tx *Tx) {
+			l, ch, _, err := Edit(tx, []byte("l"), list.New)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l.Push(ch, list.Tail, []byte("element"))
+		})
+		change(func(tx *Tx) { tx.SetUser(fmt.Sprint("user", i), "on") })
+	}
+	all(other.s, w.now, func(tx *Tx) {
+		if l, ok, err := View[*list.List](tx, []byte("l")); !ok || err != nil || l.Len() != 3 {
+			t.Errorf("3 elements were pushed: %v, %v, %v", l, ok, err)
+		}
+	})
 }
 
 // A store is a member for its whole life or never, and has its databases from the start.
