@@ -240,5 +240,8 @@ func (s *Store) writeReserve(size uint64) error {
 	if err == nil {
 		err = f.Sync()
 	}
-	return errors.Join(err, f.Close())
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return syncDir(s.opts.FS, s.opts.Dir)
 }
