@@ -102,16 +102,25 @@ func (tx *Tx) journal(flags byte) uint64 {
 	if tx.referred == 0 && size < bigRecord {
 		clear(tx.big)
 		tx.big = tx.big[:0]
-		return tx.s.journal.Append(tx.rec.Encoded(), flags)
+		return tx.appended(tx.s.journal.Append(tx.rec.Encoded(), flags))
 	}
 	refs, loan := tx.references(), tx.loan
 	tx.loan = nil
-	return tx.s.journal.AppendBig(tx.rec.Take(), refs, loan, flags)
+	return tx.appended(tx.s.journal.AppendBig(tx.rec.Take(), refs, loan, flags))
 }
 
-// Heavy reports that the last record was so big that its client is to wait until
-// it is written: what waits for the disk takes memory, and one client alone could
-// make it any amount.
+// appended notes that the client has to wait for a record, as for one that is big, that the death of the process would
+// take with it.
+func (tx *Tx) appended(lsn uint64) uint64 {
+	if e := tx.s.journal.Exposed(); e > 0 && e > tx.s.Synced() {
+		tx.heavy = true
+	}
+	return lsn
+}
+
+// Heavy reports that the client of the last record is to wait until it is on the device. It was so big
+// that one client alone could make what waits for the disk any amount, or the death of the process
+// would take it: the tail had no room for it, or for one before it.
 func (tx *Tx) Heavy() bool { return tx.heavy }
 
 // RecordBytes is the length of the record so far.

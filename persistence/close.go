@@ -35,7 +35,7 @@ func (s *Store) Close() error {
 	if loaded {
 		s.flushLog(budget.C)
 	}
-	err := errors.Join(s.unwritten(), s.closeDisk())
+	err := errors.Join(s.unwritten(), s.closeTail(), s.closeDisk())
 	for i := range s.shards {
 		sh := &s.shards[i]
 		sh.mu.Lock()
@@ -58,10 +58,15 @@ func (s *Store) Close() error {
 // Lost is the error of Close for changes that were acknowledged and could not be written.
 type Lost struct {
 	Changes uint64 // a transaction is one
+	Kept    bool   // the tail has them: the next start on this machine writes them, unless it is booted before
 	Reason  error
 }
 
 func (l *Lost) Error() string {
+	if l.Kept {
+		return fmt.Sprintf("%d acknowledged changes are not on the disk: %v. They are in %s until the machine is booted: start the server again before, with room on the disk",
+			l.Changes, l.Reason, tailName)
+	}
 	return fmt.Sprintf("%d acknowledged changes are lost: %v", l.Changes, l.Reason)
 }
 
@@ -77,7 +82,7 @@ func (s *Store) unwritten() error {
 	case s.member != nil || SyncPolicy(s.sync.Load()) == SyncAlways:
 		return fmt.Errorf("%d changes, which were not acknowledged, are lost: %w", lost, err)
 	}
-	return &Lost{lost, err}
+	return &Lost{Changes: lost, Kept: s.tail != nil && !s.tail.Broken() && s.journal.Exposed() <= s.Synced(), Reason: err}
 }
 
 // Unsynced is the number of changes that the device does not have, or in a group that are not committed.

@@ -53,6 +53,9 @@ func (s *Store) commitTask() *task {
 // step moves what is due, and says so when it fails; done makes it everything.
 func (c *committer) step(periodic, done bool) {
 	s := c.s
+	if periodic {
+		s.mendTail()
+	}
 	if err := s.brokenErr(); err != nil && (periodic || done || isFull(err) && s.holdsReserve()) {
 		c.repair()
 	}

@@ -47,7 +47,7 @@ func Start(o Options) (*Store, error) {
 		return nil, fmt.Errorf("open store %s: %w", o.Dir, err)
 	}
 	if err := s.survey(); err != nil {
-		return nil, fmt.Errorf("open store %s: %w", o.Dir, errors.Join(named(err), s.closeDisk()))
+		return nil, fmt.Errorf("open store %s: %w", o.Dir, errors.Join(named(err), s.closeTail(), s.closeDisk()))
 	}
 	return s, nil
 }
@@ -58,6 +58,9 @@ func (s *Store) survey() error {
 		return err
 	}
 	if err := s.openLog(); err != nil {
+		return err
+	}
+	if err := s.openTail(); err != nil {
 		return err
 	}
 	for i := range s.shards {
@@ -92,6 +95,9 @@ func (s *Store) load(ctx context.Context) error {
 	}
 	s.journal.Resume(at)
 	s.durable.Resume(at.LSN)
+	if s.tail != nil {
+		s.journal.SetTail(s.tail)
+	}
 	if s.lost != nil {
 		s.opts.Logf(LevelWarn, "%s", s.lost.report(s.journal.Newest()))
 	}

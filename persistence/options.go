@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/vigildb/vigil/persistence/tail"
 )
 
 var (
@@ -102,6 +104,11 @@ type Options struct {
 	InMemory bool   // keep the disk in memory; Dir is ignored
 	FS       vfs.FS // for tests; nil is the operating system's
 
+	// MapTail maps the file of the tail, see package tail, and Boot tells one boot of the machine from another.
+	// Without MapTail they are the system's, if FS is.
+	MapTail func(path string, size int) (tail.Memory, error)
+	Boot    [16]byte
+
 	// OpenFiles is how many files the store may keep open; 0 means 1000.
 	OpenFiles int
 
@@ -197,6 +204,7 @@ func (o Options) withDefaults() Options {
 	if o.InMemory {
 		o.FS, o.Dir = vfs.NewMem(), "memory"
 	}
+	o.systemTail()
 	if o.Databases <= 0 {
 		o.Databases = 16
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/vigildb/vigil/persistence/fence"
 	"github.com/vigildb/vigil/persistence/journal"
 	"github.com/vigildb/vigil/persistence/slab"
+	"github.com/vigildb/vigil/persistence/tail"
 	"github.com/vigildb/vigil/structures"
 )
 
@@ -64,6 +65,7 @@ type Store struct {
 	tally     tally
 
 	loading progress
+	tail    *tail.Tail // nil where there can be none; its calls are the journal's
 	log     journal.Log
 	trimmed atomic.Uint64 // last record that was cut off the journal
 	durable journal.Durability

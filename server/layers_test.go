@@ -50,12 +50,13 @@ const owners = `
 // rooms says which packages of ours some packages may import: those named and no
 // others. A package without a line here follows its floor.
 const rooms = `
-	persistence:            persistence/fence persistence/grouplog persistence/journal persistence/prefetch persistence/slab structures structures/text structures/types
+	persistence:            persistence/fence persistence/grouplog persistence/journal persistence/prefetch persistence/slab persistence/tail structures structures/text structures/types
 	persistence/fence:
 	persistence/grouplog:
-	persistence/journal:    structures structures/text
+	persistence/journal:    persistence/tail structures structures/text
 	persistence/prefetch:
 	persistence/slab:
+	persistence/tail:
 	server/certs:
 	server/cluster:         persistence persistence/grouplog server/cluster/mesh server/transport structures/slots
 	server/cluster/mesh:    server/transport

@@ -12,7 +12,6 @@ import (
 
 // history is what the clients of a directory have done, over all rounds.
 type history struct {
-	policy  string
 	ended   ending    // how the last process did
 	endedAt time.Time // when
 	model   model     // the state after the transactions that the last check found
@@ -30,7 +29,7 @@ type counter struct{ acked, sent int }
 // queue is what went through the list q.
 type queue struct{ pushed, sentPush, popped int }
 
-func newHistory(policy string) *history { return &history{policy: policy, model: newModel()} }
+func newHistory() *history { return &history{model: newModel()} }
 
 // check compares what the server has with the history, and makes it the state to
 // go on from. It returns how many transactions were acknowledged since the last
@@ -48,7 +47,7 @@ func (h *history) check(c *client) (acked, lost int, oldest time.Duration, err e
 	if lost = max(0, h.model.n+acked-n); lost > 0 {
 		oldest = h.endedAt.Sub(h.done[acked-lost])
 	}
-	if limit := h.mayLose(); lost > 0 && oldest > limit {
+	if lost > 0 {
 		return acked, lost, oldest, fmt.Errorf("lost %d acknowledged transactions, the oldest %v before the end", lost, oldest)
 	}
 	for h.model.n < n {
@@ -61,37 +60,21 @@ func (h *history) check(c *client) (acked, lost int, oldest time.Duration, err e
 	return acked, lost, oldest, errors.Join(h.checkLone(c), h.checkQueue(c))
 }
 
-// losesNothing reports whether everything acknowledged has to be there.
-func (h *history) losesNothing() bool { return h.policy == "always" || h.ended == orderly }
-
-// mayLose is how long before the end an acknowledged write may be that is lost.
-// The second of everysec has a margin, for the clock is read in this process,
-// on a machine that may be busy with other servers.
-func (h *history) mayLose() time.Duration {
-	switch {
-	case h.losesNothing():
-		return 0
-	case h.policy == "everysec":
-		return 2 * time.Second
-	}
-	return 1 << 62
-}
-
 func (h *history) checkLone(c *client) error {
 	got, err := c.do("GET", "lone")
 	if err != nil {
 		return err
 	}
 	n := number(got)
-	if n > h.lone.sent || h.losesNothing() && n < h.lone.acked {
+	if n > h.lone.sent || n < h.lone.acked {
 		return fmt.Errorf("lone is %d: %d was acknowledged, %d sent", n, h.lone.acked, h.lone.sent)
 	}
 	h.lone = counter{n, n}
 	return nil
 }
 
-// checkQueue: what is in the list are successive numbers; if nothing may be lost
-// all that were pushed and none that was popped, but for those under way.
+// checkQueue: what is in the list are successive numbers, all that were pushed and none that was
+// popped, but for those under way.
 func (h *history) checkQueue(c *client) error {
 	got, err := c.do("LRANGE", "q", "0", "-1")
 	if err != nil {
@@ -106,13 +89,11 @@ func (h *history) checkQueue(c *client) error {
 		last = number(item)
 	}
 	q := &h.queue
-	if h.losesNothing() {
-		if len(items) > 0 && number(items[0]) <= q.popped {
-			return fmt.Errorf("the queue begins with %s, but %d was popped", items[0], q.popped)
-		}
-		if last < q.pushed && q.popped+1 < q.pushed {
-			return fmt.Errorf("the queue ends with %d, but %d was pushed and %d popped", last, q.pushed, q.popped)
-		}
+	if len(items) > 0 && number(items[0]) <= q.popped {
+		return fmt.Errorf("the queue begins with %s, but %d was popped", items[0], q.popped)
+	}
+	if last < q.pushed && q.popped+1 < q.pushed {
+		return fmt.Errorf("the queue ends with %d, but %d was pushed and %d popped", last, q.pushed, q.popped)
 	}
 	_, err = c.do("DEL", "q")
 	*q = queue{}

@@ -164,7 +164,7 @@ func work(binary, policy string, rounds int, r *rand.Rand, t *tally) {
 			t.violate(byKill, "make a directory: %v", err)
 			return
 		}
-		h := newHistory(policy)
+		h := newHistory()
 		for i := 0; i < freshRounds && done < rounds; i++ {
 			if err := round(binary, policy, dir, h, r, t); err != nil {
 				t.violate(h.ended, "%s: %v", dir, err)

@@ -66,7 +66,7 @@ func TestWhatIsMissingIsFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	ended := func() *history {
-		h := newHistory("always")
+		h := newHistory()
 		for range 3 {
 			h.model.send(c)
 		}
@@ -138,15 +138,7 @@ func TestErrorIsFoundAtAnyPositionOfAnArray(t *testing.T) {
 	}
 }
 
-// An orderly exit that was none is found, and what it loses with any policy.
-func TestOrderlyExitHasToKeepEverything(t *testing.T) {
-	h := newHistory("no")
-	if h.ended = orderly; h.mayLose() != 0 {
-		t.Error("after SIGTERM a loss is accepted")
-	}
-	if h.ended = byKill; h.mayLose() == 0 {
-		t.Error("after kill -9 without syncs no loss is accepted")
-	}
+func TestOrderlyExitThatWasNoneIsFound(t *testing.T) {
 	for script, want := range map[string]string{"exit 3": "exit status 3", "kill -9 $$": "killed", "exit 0": ""} {
 		p := &process{cmd: exec.Command("sh", "-c", script)}
 		if err := p.cmd.Start(); err != nil {

@@ -86,14 +86,23 @@ func TestFullDiskRefusesWritesUntilThereIsRoom(t *testing.T) {
 	}
 }
 
-func TestStopOnAFullDiskSaysWhatIsLost(t *testing.T) {
-	p := launch(t, "--dir", t.TempDir())
+// What an end on a full disk could not write, it says, and the next start writes it.
+func TestStopOnAFullDiskSaysWhatTheNextStartWrites(t *testing.T) {
+	dir := t.TempDir()
+	p := launch(t, "--dir", dir)
 	fillDisk(t, p, true)
-	setUntil(t, p, "MISCONF", 0)
+	keys := setUntil(t, p, "MISCONF", 0)
 	p.signal(t, syscall.SIGTERM)
 	err := p.wait()
-	if p.cmd.ProcessState.ExitCode() != statusLost || !regexp.MustCompile(`# [1-9]\d* acknowledged changes are lost: `).MatchString(p.out.String()) {
-		t.Errorf("exit %v, want status %d and how much is lost:\n%s", err, statusLost, p.out)
+	if p.cmd.ProcessState.ExitCode() != statusLost || !regexp.MustCompile(`# [1-9]\d* acknowledged changes are not on the disk: .* start the server again`).MatchString(p.out.String()) {
+		t.Errorf("exit %v, want status %d and how much is not on the disk:\n%s", err, statusLost, p.out)
+	}
+	p = launch(t, "--dir", dir)
+	c := dial(t, p)
+	for _, k := range keys {
+		if got := c.do(t, fmt.Sprintf("GET k%d", k)); got != fmt.Sprint(k) {
+			t.Fatalf("GET k%d: got %s", k, got)
+		}
 	}
 }
 

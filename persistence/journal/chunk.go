@@ -3,6 +3,7 @@ package journal
 import (
 	"slices"
 
+	"github.com/vigildb/vigil/persistence/tail"
 	"github.com/vigildb/vigil/structures/text"
 )
 
@@ -26,6 +27,7 @@ type Chunk struct {
 	buf   []byte     // room for the header, records
 	parts [][]byte   // what follows buf, of a big record
 	loan  *text.Loan // under which parts are read, nil if there is none
+	room  *tail.Room // where a copy of the records is, nil if there is none
 }
 
 // Position is the end of a chunk of the journal.
@@ -65,4 +67,16 @@ func (c *Chunk) Records() []byte {
 		return c.buf[HeaderBytes:]
 	}
 	return slices.Concat(c.Parts()...)
+}
+
+// Kept returns a chunk of which a tail has kept the records, up to last. A big one has a record of its own
+// length, and is not copied.
+func Kept(k tail.Chunk, last uint64, big bool) Chunk {
+	c := Chunk{Index: k.Index, First: k.First, Last: last, Flags: k.Flags, buf: make([]byte, HeaderBytes)}
+	if big {
+		c.parts = [][]byte{k.Records}
+	} else {
+		c.buf = append(c.buf, k.Records...)
+	}
+	return c
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/vigildb/vigil/persistence/tail"
 	"github.com/vigildb/vigil/structures/text"
 )
 
@@ -16,6 +17,7 @@ type Journal struct {
 	newest  atomic.Uint64 // last number given
 	pending atomic.Int64  // see Pending
 	big     atomic.Int64  // see PendingBig
+	exposed atomic.Uint64 // see Exposed
 
 	mu struct {
 		sync.Mutex
@@ -25,6 +27,7 @@ type Journal struct {
 		spare  [][]byte // buffers for reuse
 		idle   int      // how many of spare nobody wanted since Trim
 		eager  bool     // see SetEager
+		tail   *tail.Tail
 	}
 
 	wake   chan struct{} // see Wake
@@ -74,12 +77,16 @@ func (j *Journal) Append(rec []byte, flags byte) uint64 {
 	lsn := j.newest.Load() + 1
 	if c.buf == nil {
 		j.mu.index++
-		c.buf, c.Index, c.First, c.Flags = j.bufferLocked(size), j.mu.index, lsn, 0
+		c.buf, c.Index, c.First, c.Flags, c.room = j.bufferLocked(size), j.mu.index, lsn, 0, nil
 	}
+	from := len(c.buf)
 	c.buf = binary.AppendUvarint(c.buf, uint64(len(rec)))
 	c.buf = append(c.buf, rec...)
 	c.Last = lsn
 	c.Flags |= flags
+	if j.mu.tail != nil {
+		j.keepLocked(c, max(chunkBytes-HeaderBytes, size), c.buf[from:])
+	}
 	j.newest.Store(lsn)
 	j.mu.Unlock()
 	if wake {
@@ -167,6 +174,9 @@ func (j *Journal) Recycle(chunks []Chunk) {
 		if c.loan != nil {
 			c.loan.End()
 		}
+		if c.room != nil {
+			c.room.Free()
+		}
 		if c.parts == nil && cap(c.buf) <= chunkBytes && len(j.mu.spare) < spareChunks {
 			j.mu.spare = append(j.mu.spare, c.buf)
 		}
@@ -228,6 +238,9 @@ func (j *Journal) AppendBig(rec []byte, refs []Reference, loan *text.Loan, flags
 	j.mu.index++
 	lsn := j.newest.Load() + 1
 	c.Index, c.First, c.Last = j.mu.index, lsn, lsn
+	if j.mu.tail != nil {
+		j.keepLocked(&c, c.Size()-HeaderBytes, c.Parts()...)
+	}
 	j.mu.sealed = append(j.mu.sealed, c)
 	j.newest.Store(lsn)
 	j.big.Add(int64(c.Size()))

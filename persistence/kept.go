@@ -1,0 +1,195 @@
+package persistence
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/vigildb/vigil/persistence/journal"
+	"github.com/vigildb/vigil/persistence/tail"
+)
+
+// The death of the process loses nothing, under any SyncPolicy: the tail has a copy of what
+// the system was not given yet, in the command's own time (package tail). A start
+// takes from it what follows the journal on disk, writes that to the journal, and forces it to the
+// device before anything else.
+//
+// A member of a group has no tail: what it was told and did not write, the others have.
+
+const (
+	tailName = "vigil-tail"
+	// tailSlot is the length of a slot: that of a chunk.
+	tailSlot = 64 << 10
+	// mostTail is the size of the tail: what may wait for the disk before writers are slowed. Under
+	// a small bound on memory, of which its pages are a part while they are in use, it is tailPart of
+	// that, and leastTailBytes at least: what a sync may lack.
+	mostTail, leastTailBytes, tailPart = maxPending, 4 << 20, 16
+)
+
+func (s *Store) tailPath() string { return path.Join(s.opts.Dir, tailName) }
+
+// tailSlots is how many slots the tail has.
+func (s *Store) tailSlots() int {
+	size := int64(mostTail)
+	if bound := s.opts.bound(); bound > 0 {
+		size = min(max(bound/tailPart, leastTailBytes), mostTail)
+	}
+	return int(size / tailSlot)
+}
+
+// openTail takes what a process that was killed left in the tail, and begins a new one. Where there
+// can be none the store goes without, and says so.
+func (s *Store) openTail() error {
+	last, err := s.lastChunk()
+	if s.member != nil || s.opts.MapTail == nil || err != nil {
+		return nil // of a chunk that cannot be read the replay says more
+	}
+	if s.opts.Boot == ([16]byte{}) {
+		s.opts.Logf(LevelWarn, "the system does not tell its boots apart: a process that is killed loses what the disk was not given yet")
+		return nil
+	}
+	if err := s.readTail(last); err != nil {
+		return fmt.Errorf("%s: %w", s.tailPath(), err)
+	}
+	s.tail = s.newTail()
+	return nil
+}
+
+// readTail takes what is in the file. One that is not there, or cannot be mapped, has nothing.
+func (s *Store) readTail(last journal.Position) error {
+	m, err := s.opts.MapTail(s.tailPath(), 0)
+	if err != nil {
+		if _, statErr := s.opts.FS.Stat(s.tailPath()); errors.Is(err, errors.ErrUnsupported) || errors.Is(statErr, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	}
+	kept, err := tail.Read(m, s.tailIdentity())
+	if err == nil {
+		err = s.takeKept(kept, last)
+	}
+	return errors.Join(err, m.Close())
+}
+
+// newTail makes an empty tail, nil if there can be none.
+func (s *Store) newTail() *tail.Tail {
+	slots := s.tailSlots()
+	m, err := s.opts.MapTail(s.tailPath(), tail.Size(slots, tailSlot))
+	if err == nil {
+		var t *tail.Tail
+		if t, err = tail.New(m, slots, tailSlot, s.tailIdentity()); err == nil {
+			return t
+		}
+		err = errors.Join(err, m.Close())
+	}
+	s.opts.Logf(LevelWarn, "without %s a process that is killed loses what the disk was not given yet: %v", tailName, err)
+	return nil
+}
+
+func (s *Store) tailIdentity() tail.Identity {
+	return tail.Identity{Store: s.mapping.secret, Boot: s.opts.Boot}
+}
+
+// lastChunk returns the end of the journal on disk.
+func (s *Store) lastChunk() (last journal.Position, err error) {
+	last = s.mapping.trimmed
+	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: appendJournalKey(nil, last.Index+1), UpperBound: s.journalEnd()})
+	if err != nil {
+		return last, err
+	}
+	for ok := it.Last(); ok && err == nil; ok = it.Prev() {
+		var c windowChunk
+		var records []byte
+		if c, ok, err = chunkAt(it); err != nil || !ok {
+			continue // a piece
+		}
+		if records, err = c.open(); err == nil {
+			last.Index = c.index
+			last.LSN, err = lastRecord(c.first, records)
+		}
+		break
+	}
+	return last, errors.Join(err, it.Close())
+}
+
+// lastRecord returns the number of the last of some records.
+func lastRecord(first uint64, records []byte) (last uint64, err error) {
+	for last = first - 1; len(records) > 0 && err == nil; last++ {
+		_, records, err = nextRecord(records)
+	}
+	return last, err
+}
+
+// takeKept writes to the journal what follows its last chunk.
+func (s *Store) takeKept(kept []tail.Chunk, last journal.Position) error {
+	from, bytes := last, 0
+	var chunks []journal.Chunk
+	for _, k := range kept {
+		if k.Index != last.Index+1 || k.First != last.LSN+1 {
+			continue // the journal has it, or it is not of this life of the store
+		}
+		end, err := lastRecord(k.First, k.Records)
+		if k.Damaged {
+			err = fmt.Errorf("checksum: %w", ErrCorrupt)
+		}
+		if err != nil {
+			return fmt.Errorf("chunk %d, which the disk lacks, is damaged; without the file what it has is lost: %w", k.Index, err)
+		}
+		chunks = append(chunks, journal.Kept(k, end, len(k.Records) >= bigRecord))
+		bytes += len(k.Records)
+		last = journal.Position{LSN: end, Index: k.Index}
+	}
+	if len(chunks) == 0 {
+		return nil
+	}
+	for len(chunks) > 0 {
+		n := batchOf(chunks)
+		b, err := chunkBatch(s.db, chunks[:n], func(b *pebble.Batch) error { return s.apply(b, pebble.NoSync) })
+		if err == nil {
+			err = s.apply(b, pebble.Sync)
+		}
+		if err != nil {
+			return fmt.Errorf("write what the disk lacks: %w", err)
+		}
+		chunks = chunks[n:]
+	}
+	s.opts.Logf(LevelInfo, "the process before was killed: %d changes of %d bytes that the disk lacked come from %s", last.LSN-from.LSN, bytes, tailName)
+	return nil
+}
+
+// mendTail makes another tail in place of one that broke. Until that is done, replies wait for the device.
+func (s *Store) mendTail() {
+	if !s.journal.TailBroken() {
+		return
+	}
+	s.opts.Logf(LevelWarn, "the system cannot back the memory of %s, which is made anew", tailName)
+	err := s.opts.FS.Remove(s.tailPath()) // its memory stays: chunks refer to it
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		s.opts.Logf(LevelWarn, "remove %s: %v", tailName, err)
+	}
+	s.tail = s.newTail()
+	s.journal.SetTail(s.tail)
+}
+
+// closeTail ends the tail. What the disk could not be given stays there for the next start.
+func (s *Store) closeTail() error {
+	if s.tail == nil || s.tail.Broken() {
+		return nil
+	}
+	return s.tail.Close()
+}
+
+// systemTail is what Options without a file system of their own have.
+func (o *Options) systemTail() {
+	if o.MapTail != nil || o.InMemory || o.FS != vfs.Default {
+		return
+	}
+	o.MapTail = tail.Map
+	if id, err := tail.BootID(); err == nil {
+		o.Boot = id
+	}
+}

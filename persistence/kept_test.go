@@ -1,0 +1,196 @@
+package persistence
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/vigildb/vigil/persistence/tail"
+	"github.com/vigildb/vigil/structures/thrift"
+)
+
+// machineMemory is the memory of tails, by path, which outlives the process.
+type machineMemory struct {
+	mu    sync.Mutex
+	files map[string]tailMemory
+	fail  error
+}
+
+type tailMemory []byte
+
+func (m tailMemory) Bytes() []byte { return m }
+func (m tailMemory) Close() error  { return nil }
+
+func (m *machineMemory) mapTail(path string, size int) (tail.Memory, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	file, ok := m.files[path]
+	switch {
+	case m.fail != nil:
+		return nil, m.fail
+	case size == 0 && !ok:
+		return nil, fs.ErrNotExist
+	case size == 0 || len(file) == size:
+		return file, nil
+	}
+	if m.files == nil {
+		m.files = map[string]tailMemory{}
+	}
+	m.files[path] = make(tailMemory, size)
+	return m.files[path], nil
+}
+
+// copy is what the machine has when the process dies.
+func (m *machineMemory) copy() *machineMemory {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c := &machineMemory{files: map[string]tailMemory{}}
+	for path, b := range m.files {
+		c.files[path] = append(tailMemory(nil), b...)
+	}
+	return c
+}
+
+var testBoot = [16]byte{7}
+
+func openKept(t testing.TB, fs vfs.FS, m *machineMemory, o Options) *Store {
+	t.Helper()
+	o.FS, o.MapTail, o.Boot = fs, m.mapTail, testBoot
+	if o.IdleAfter == 0 {
+		o.IdleAfter = -1
+	}
+	return openMemory(t, o)
+}
+
+// checkKeys compares the strings of a store with what was acknowledged.
+func checkKeys(t *testing.T, s *Store, want map[string]string) {
+	t.Helper()
+	all(s, 1, func(tx *Tx) {
+		if n := tx.DBSize(0); n != len(want) {
+			t.Errorf("%d keys, want %d", n, len(want))
+		}
+		for k, v := range want {
+			if got, _, err := tx.String([]byte(k)); err != nil || string(got) != v {
+				t.Fatalf("%s has %d bytes, want %d: %v", k, len(got), len(v), err)
+			}
+		}
+	})
+}
+
+// A process dies at any time, and of the files nothing is left but what was synced: nothing that was acknowledged is
+// lost, under each policy. What the store says that clients have to wait for is waited for.
+func TestDeathOfTheProcessLosesNothing(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 1))
+	for _, policy := range []SyncPolicy{SyncEverySecond, SyncNever} {
+		mem, m := vfs.NewCrashableMem(), &machineMemory{}
+		want := map[string]string{}
+		waits, kept := 0, 0
+		for range max(3, 8/thrift.By) {
+			var log strings.Builder
+			s := openKept(t, mem, m, Options{Sync: policy, JournalBound: 1 << 20, MaxMemory: 32 << 20,
+				Logf: func(_ int, format string, args ...any) { fmt.Fprintf(&log, format+"\n", args...) }})
+			checkKeys(t, s, want)
+			kept += strings.Count(log.String(), "the process before was killed")
+			for range r.IntN(100) {
+				size := []int{10, 1000, 70_000, 1 << 20, 5 << 20}[min(r.IntN(20)*r.IntN(20)/80, 4)]
+				k, v := fmt.Sprint("key-", r.IntN(40)), strings.Repeat(string(rune('a'+r.IntN(26))), 1+r.IntN(size))
+				tx := s.NewTx()
+				var set Shards
+				set.AddAll()
+				tx.Lock(&set, 1)
+				lsn := uint64(0)
+				if r.IntN(5) == 0 {
+					tx.Delete([]byte(k))
+					delete(want, k)
+				} else {
+					tx.SetString([]byte(k), []byte(v), NoExpiry)
+					want[k] = v
+				}
+				lsn = tx.Commit()
+				heavy := tx.Heavy()
+				tx.Unlock()
+				if heavy && lsn > 0 {
+					waits++
+					if err := s.WaitDurable(lsn); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			m = m.copy() // first: what is freed meanwhile is on the disk
+			disk := mem.CrashClone(vfs.CrashCloneCfg{})
+			closeStore(t, s)
+			mem = disk
+		}
+		if kept == 0 || waits == 0 {
+			t.Errorf("policy %v: %d starts found something in the tail, %d changes had to wait", policy, kept, waits)
+		}
+	}
+}
+
+// killed writes keys, and returns what a process that is killed then leaves.
+func killed(t *testing.T, o Options, keys int) (*vfs.MemFS, *machineMemory) {
+	t.Helper()
+	mem, m := vfs.NewCrashableMem(), &machineMemory{}
+	s := openKept(t, mem, m, o)
+	for i := range keys {
+		all(s, 1, func(tx *Tx) { tx.SetString(fmt.Append(nil, i), []byte("value"), NoExpiry) })
+	}
+	m = m.copy()
+	clone := mem.CrashClone(vfs.CrashCloneCfg{})
+	closeStore(t, s)
+	return clone, m
+}
+
+func countKeys(s *Store) (n int) {
+	all(s, 1, func(tx *Tx) { n = tx.DBSize(0) })
+	return n
+}
+
+// What another boot, another store or another life left in the tail is not taken, and what is damaged is an error that names the file.
+func TestTailThatIsNotOfThisLifeIsNotTaken(t *testing.T) {
+	p := newPump() // nothing is written unless it is asked to
+	defer close(p.stop)
+	disk, m := killed(t, Options{Background: p.run}, 10)
+	for _, c := range []struct {
+		name   string
+		change func(o *Options, b []byte)
+		keys   int
+	}{
+		{"as it is", func(*Options, []byte) {}, 10},
+		{"another boot", func(o *Options, _ []byte) { o.Boot = [16]byte{8} }, 0},
+		{"a system that does not tell boots apart", func(o *Options, _ []byte) { o.Boot = [16]byte{} }, 0},
+		{"no tail", func(o *Options, _ []byte) { o.MapTail = nil }, 0},
+		{"another store", func(_ *Options, b []byte) { b[16]++ }, 0},
+		{"a chunk before is missing", func(_ *Options, b []byte) { binary.LittleEndian.PutUint64(b[4096+8:], 2) }, 0},
+		{"a record before is missing", func(_ *Options, b []byte) { binary.LittleEndian.PutUint64(b[4096+16:], 2) }, 0},
+		{"an empty file", func(_ *Options, b []byte) { clear(b) }, 0},
+	} {
+		copied := m.copy()
+		o := Options{FS: disk.CrashClone(vfs.CrashCloneCfg{}), Dir: "db", IdleAfter: -1, MapTail: copied.mapTail, Boot: testBoot}
+		for _, b := range copied.files {
+			c.change(&o, b)
+		}
+		s := openMemory(t, o)
+		if n := countKeys(s); n != c.keys {
+			t.Errorf("%s: %d keys, want %d", c.name, n, c.keys)
+		}
+		closeStore(t, s)
+	}
+	copied := m.copy()
+	for _, b := range copied.files {
+		b[len(b)-mostTail+5]++ // in the first slot
+	}
+	_, err := Open(Options{FS: disk.CrashClone(vfs.CrashCloneCfg{}), Dir: "db", MapTail: copied.mapTail, Boot: testBoot})
+	if err == nil || !strings.Contains(err.Error(), "db/vigil-tail: chunk 1, which the disk lacks, is damaged") {
+		t.Errorf("damaged: %v", err)
+	}
+}
