@@ -3,6 +3,7 @@ package persistence
 import (
 	"slices"
 
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/journal"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/text"
@@ -43,15 +44,15 @@ func (tx *Tx) recordWhole(t *table, key []byte, v structures.Value, expire int64
 	s, ok := v.(*text.String)
 	switch {
 	case !ok:
-		encodeRestore(&tx.rec, v, expire)
+		format.RecordRestore(&tx.rec, v, expire)
 	case s.Len() < bigValue:
-		recordSet(&tx.rec, s.Bytes(), expire)
+		format.RecordSet(&tx.rec, s.Bytes(), expire)
 	default:
 		if tx.loan == nil {
 			tx.loan = new(text.Loan)
 		}
 		set.b = s.Lend(tx.loan)
-		set.at = recordSetLength(&tx.rec, len(set.b), expire)
+		set.at = format.RecordSetLength(&tx.rec, len(set.b), expire)
 		tx.referred += len(set.b)
 	}
 	if set.to = tx.rec.Len(); set.b != nil || set.to-from >= bigValue {
@@ -68,7 +69,7 @@ func (tx *Tx) supersede(t *table, key []byte) {
 			continue
 		}
 		set := tx.big[i]
-		tx.rec.Replace(set.from, set.to, opDelete, 0)
+		tx.rec.Replace(set.from, set.to, format.OpDelete, 0)
 		gone := set.to - set.from - 2
 		tx.referred -= len(set.b)
 		tx.big = slices.Delete(tx.big, i, i+1)

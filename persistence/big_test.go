@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/persistence/disktest"
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/structures/thrift"
 )
 
@@ -227,8 +228,8 @@ func TestBigRecordsAreWrittenInPieces(t *testing.T) {
 	if err := s.WaitDurable(lsn); err != nil {
 		t.Fatal(err)
 	}
-	if n := piecesOf(t, s); n != len(value)/pieceBytes+1 {
-		t.Errorf("7 MB: got %d pieces, want %d", n, len(value)/pieceBytes+1)
+	if n := piecesOf(t, s); n != len(value)/format.PieceBytes+1 {
+		t.Errorf("7 MB: got %d pieces, want %d", n, len(value)/format.PieceBytes+1)
 	}
 	o.FS = onDevice(t, s, fs)
 	closeStore(t, s)
@@ -256,7 +257,7 @@ func TestPiecesWithoutTheirChunkArePassedOver(t *testing.T) {
 	s := openMemory(t, o)
 	all(s, 1, func(tx *Tx) { tx.SetString([]byte("a"), []byte("1"), NoExpiry) })
 	for index := uint64(1); index < 4; index++ {
-		key := append(appendJournalKey(nil, index), 0, 0, 0, 0)
+		key := append(format.AppendJournalKey(nil, index), 0, 0, 0, 0)
 		if err := s.db.Set(key, []byte("left over"), pebble.Sync); err != nil {
 			t.Fatal(err)
 		}
@@ -284,10 +285,10 @@ func TestDamagedPiecesAreRefused(t *testing.T) {
 		if err := s.WaitDurable(lsn); err != nil {
 			t.Fatal(err)
 		}
-		key := append(appendJournalKey(nil, 1), 0, 0, 0, 1)
+		key := append(format.AppendJournalKey(nil, 1), 0, 0, 0, 1)
 		err := s.db.Delete(key, pebble.Sync)
 		if !missing {
-			err = s.db.Set(key, make([]byte, pieceBytes+4), pebble.Sync)
+			err = s.db.Set(key, make([]byte, format.PieceBytes+4), pebble.Sync)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -304,12 +305,12 @@ func TestDamagedPiecesAreRefused(t *testing.T) {
 func piecesOf(t *testing.T, s *Store) (n int) {
 	t.Helper()
 	it, err := s.db.NewIter(&pebble.IterOptions{
-		LowerBound: appendGroup(nil, prefixJournal), UpperBound: appendGroupEnd(nil, prefixJournal)})
+		LowerBound: format.AppendGroup(nil, format.PrefixJournal), UpperBound: format.AppendGroupEnd(nil, format.PrefixJournal)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for it.First(); it.Valid(); it.Next() {
-		if isPiece(it.Key()) {
+		if format.IsPiece(it.Key()) {
 			n++
 		}
 	}

@@ -2,13 +2,13 @@ package persistence
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/journal"
 	"github.com/vigildb/vigil/structures"
 )
@@ -29,20 +29,20 @@ func (c *checker) contents() error {
 		prefix byte
 		check  func(it *pebble.Iterator) error
 	}{
-		{"journal", prefixJournal, c.journal},
-		{"lists of heads that expire", prefixExpiry, c.expiries},
-		{"heads", prefixHead, c.heads},
-		{"counts", prefixCount, c.counts},
-		{"pages", prefixPage, c.pages},
-		{"staged pages", prefixStage, c.stagedPages},
-		{"marks", prefixMark, c.marks},
-		{"libraries", prefixLibrary, c.texts(newTexts(opLibrary), &c.report.Libraries)},
-		{"users", prefixUser, c.texts(newTexts(opUser), &c.report.Users)},
-		{"configuration", prefixConfiguration, c.texts(newTexts(opConfiguration), &c.report.Directives)},
-		{"moves", prefixMove, c.texts(newTexts(opMove), &c.report.Moves)},
+		{"journal", format.PrefixJournal, c.journal},
+		{"lists of heads that expire", format.PrefixExpiry, c.expiries},
+		{"heads", format.PrefixHead, c.heads},
+		{"counts", format.PrefixCount, c.counts},
+		{"pages", format.PrefixPage, c.pages},
+		{"staged pages", format.PrefixStage, c.stagedPages},
+		{"marks", format.PrefixMark, c.marks},
+		{"libraries", format.PrefixLibrary, c.texts(format.TextKindOf(format.OpLibrary), &c.report.Libraries)},
+		{"users", format.PrefixUser, c.texts(format.TextKindOf(format.OpUser), &c.report.Users)},
+		{"configuration", format.PrefixConfiguration, c.texts(format.TextKindOf(format.OpConfiguration), &c.report.Directives)},
+		{"moves", format.PrefixMove, c.texts(format.TextKindOf(format.OpMove), &c.report.Moves)},
 	} {
 		it, err := s.db.NewIter(&pebble.IterOptions{
-			LowerBound: appendGroup(nil, step.prefix), UpperBound: appendGroupEnd(nil, step.prefix)})
+			LowerBound: format.AppendGroup(nil, step.prefix), UpperBound: format.AppendGroupEnd(nil, step.prefix)})
 		if err != nil {
 			return err
 		}
@@ -60,23 +60,23 @@ func (c *checker) contents() error {
 // journal checks that chunks and records are there without gaps and decode. What
 // follows a gap cannot be checked.
 func (c *checker) journal(it *pebble.Iterator) error {
-	last := c.s.mapping.trimmed
-	for it.SeekGE(appendJournalKey(nil, last.Index+1)); it.Valid(); it.Next() {
-		chunk, ok, err := chunkAt(it)
+	last := c.s.mapping.Trimmed
+	for it.SeekGE(format.AppendJournalKey(nil, last.Index+1)); it.Valid(); it.Next() {
+		chunk, ok, err := format.ReadChunk(it)
 		if err != nil {
 			return err
 		}
 		if !ok {
 			continue
 		}
-		records, err := chunk.open()
+		records, err := chunk.Open()
 		if err == nil {
-			err = chunk.follows(last)
+			err = chunk.Follows(last)
 		}
 		if err != nil {
 			return err
 		}
-		n, err := c.records(chunk.first, records)
+		n, err := c.records(chunk.First, records)
 		if err != nil {
 			return fmt.Errorf("chunk %d of the journal: %w", last.Index+1, err)
 		}
@@ -92,7 +92,7 @@ func (c *checker) journal(it *pebble.Iterator) error {
 // marks checks that the journal has all the records that the marks refer to.
 func (c *checker) marks(it *pebble.Iterator) error {
 	for it.First(); it.Valid(); it.Next() {
-		shard, lsn, err := decodeMark(it.Key(), it.Value())
+		shard, lsn, err := format.DecodeMark(it.Key(), it.Value())
 		switch {
 		case err != nil:
 			c.report.found("%v", err)
@@ -104,10 +104,10 @@ func (c *checker) marks(it *pebble.Iterator) error {
 }
 
 // texts returns what checks texts and counts them.
-func (c *checker) texts(l texts, count *int64) func(it *pebble.Iterator) error {
+func (c *checker) texts(kind format.TextKind, count *int64) func(it *pebble.Iterator) error {
 	return func(it *pebble.Iterator) error {
 		for it.First(); it.Valid(); it.Next() {
-			if _, _, err := l.decode(it.Key(), it.Value()); err != nil {
+			if _, _, err := kind.Decode(it.Key(), it.Value()); err != nil {
 				c.report.found("%v", err)
 			}
 			*count++
@@ -120,7 +120,7 @@ func (c *checker) texts(l texts, count *int64) func(it *pebble.Iterator) error {
 func (c *checker) records(first uint64, records []byte) (n uint64, err error) {
 	for ; len(records) > 0; n++ {
 		var rec []byte
-		if rec, records, err = nextRecord(records); err != nil {
+		if rec, records, err = format.NextRecord(records); err != nil {
 			return n, err
 		}
 		for len(rec) > 0 {
@@ -140,19 +140,18 @@ func (c *checker) records(first uint64, records []byte) (n uint64, err error) {
 // operation checks an operation and keeps what heads will be asked about it.
 func (c *checker) operation(op byte, args *structures.Args) error {
 	switch op {
-	case opKey:
+	case format.OpKey:
 		_, key := args.Uint(), args.Bytes()
 		c.touched[c.s.Hash(key)] = struct{}{}
 		return args.Done()
-	case opMapping:
+	case format.OpMapping:
 		c.remapped = true
-		_, _, err := decodeMapping(args)
+		_, _, err := format.DecodeMapping(args)
 		return err
-	case opLibrary, opUser, opConfiguration, opMove:
-		all := newTexts(op)
-		_, err := all.operate(args)
+	case format.OpLibrary, format.OpUser, format.OpConfiguration, format.OpMove:
+		_, err := format.TextKindOf(op).DecodeChange(args)
 		return err
-	case opRestore:
+	case format.OpRestore:
 		return checkRestore(c.s, args)
 	}
 	return nil
@@ -178,26 +177,26 @@ func checkRestore(s *Store, args *structures.Args) error {
 func (c *checker) heads(it *pebble.Iterator) error {
 	s, r := c.s, &c.report
 	for it.First(); it.Valid(); it.Next() {
-		phys, hash, key, err := splitHeadKey(it.Key())
+		phys, hash, key, err := format.SplitHeadKey(it.Key())
 		if err != nil {
 			r.found("%v", err)
 			continue
 		}
 		c.progress("keys", r.heads(), 0)
-		db := slices.Index(s.mapping.phys, phys)
+		db := slices.Index(s.mapping.Phys, phys)
 		if db < 0 {
 			r.Flushed++
 			continue
 		}
 		c.counted(phys, hash)
-		h, err := decodeHead(it.Value())
+		h, err := format.DecodeHead(it.Value())
 		switch {
 		case err != nil:
 		case s.Hash(key) != hash:
 			err = errors.New("it is not where its hash says")
-		case h.lsn > r.Last:
-			err = fmt.Errorf("it holds record %d, but the journal ends with %d", h.lsn, r.Last)
-		case !h.short:
+		case h.LSN > r.Last:
+			err = fmt.Errorf("it holds record %d, but the journal ends with %d", h.LSN, r.Last)
+		case !h.Short:
 			err = c.value(phys, hash, key, &h)
 		}
 		if err == nil {
@@ -206,7 +205,7 @@ func (c *checker) heads(it *pebble.Iterator) error {
 		if err != nil {
 			r.found("key %.100q of database %d: %v", key, db, named(err))
 		}
-		r.Keys[KeyClass{db, h.kind}]++
+		r.Keys[KeyClass{db, h.Kind}]++
 		r.Bytes += int64(len(it.Key()) + len(it.Value()))
 	}
 	return nil
@@ -220,12 +219,12 @@ func (r *Report) heads() (n int64) {
 	return n + r.Flushed
 }
 
-func (c *checker) value(phys uint32, hash uint64, key []byte, h *head) error {
-	v, err := c.s.decode(h.kind, h.payload)
+func (c *checker) value(phys uint32, hash uint64, key []byte, h *format.Head) error {
+	v, err := c.s.decode(h.Kind, h.Payload)
 	if err != nil {
 		return err
 	}
-	if h.paged {
+	if h.Paged {
 		if err := c.readPages(phys, hash, key, v); err != nil {
 			return err
 		}
@@ -239,21 +238,21 @@ func (c *checker) readPages(phys uint32, hash uint64, key []byte, v structures.V
 	if !c.staged {
 		return c.s.readPages(phys, hash, key, v, 0)
 	}
-	low, high := appendPageKey(nil, phys, hash, key, 0), append(appendPageKey(nil, phys, hash, key, ^uint64(0)), 0)
-	it, err := c.s.db.NewIter(&pebble.IterOptions{LowerBound: restage(nil, low), UpperBound: restage(nil, high)})
+	low, high := format.AppendPageKey(nil, phys, hash, key, 0), append(format.AppendPageKey(nil, phys, hash, key, ^uint64(0)), 0)
+	it, err := c.s.db.NewIter(&pebble.IterOptions{LowerBound: format.Restage(nil, low), UpperBound: format.Restage(nil, high)})
 	if err != nil {
 		return err
 	}
 	staged := map[uint64]bool{}
 	for it.First(); it.Valid() && err == nil; it.Next() {
-		id := pageID(it.Key())
+		id := format.PageID(it.Key())
 		staged[id] = true
 		switch b := it.Value(); {
-		case !isStaged(b) || b[0] == stagedGone: // which stagedPages says
-		case b[0] == stagedPage:
+		case !format.IsStaged(b) || b[0] == format.StagedGone: // which stagedPages says
+		case b[0] == format.StagedPage:
 			err = v.SetPage(id, b[1:])
 		default:
-			err = c.readTailed(restage(nil, it.Key()), b, func(page []byte) error { return v.SetPage(id, page) })
+			err = c.readTailed(format.Restage(nil, it.Key()), b, func(page []byte) error { return v.SetPage(id, page) })
 		}
 	}
 	return errors.Join(err, it.Error(), it.Close(), c.s.readOtherPages(phys, hash, key, v, 0, staged))
@@ -263,7 +262,7 @@ func (c *checker) readPages(phys uint32, hash uint64, key []byte, v structures.V
 func (c *checker) readTailed(pageKey, tails []byte, use func(page []byte) error) error {
 	b, closer, err := c.s.db.Get(pageKey)
 	if err != nil {
-		return fmt.Errorf("page %x, of which tails are staged: %w", pageID(pageKey), err)
+		return fmt.Errorf("page %x, of which tails are staged: %w", format.PageID(pageKey), err)
 	}
 	return errors.Join(use(slices.Concat(b, tails)), closer.Close())
 }
@@ -272,7 +271,7 @@ func (c *checker) readTailed(pageKey, tails []byte, use func(page []byte) error)
 func (c *checker) stagedPages(it *pebble.Iterator) error {
 	for it.First(); it.Valid(); it.Next() {
 		k, v := it.Key(), it.Value()
-		if !isPageKey(k) || !isStaged(v) {
+		if !format.IsPageKey(k) || !format.IsStaged(v) {
 			c.report.found("staged page of %d bytes under a key of %d", len(v), len(k))
 		}
 	}
@@ -281,7 +280,7 @@ func (c *checker) stagedPages(it *pebble.Iterator) error {
 
 // counted counts a head for comparison with the number that its shard should have.
 func (c *checker) counted(phys uint32, hash uint64) {
-	sh := &c.s.shards[shardOf(hash)]
+	sh := &c.s.shards[format.ShardOf(hash)]
 	if sh.counts == nil {
 		sh.counts = map[uint32]int64{}
 	}
@@ -291,14 +290,13 @@ func (c *checker) counted(phys uint32, hash uint64) {
 // counts compares the numbers of keys with the heads that were found.
 func (c *checker) counts(it *pebble.Iterator) error {
 	for it.First(); it.Valid(); it.Next() {
-		k, v := it.Key(), it.Value()
-		if len(k) != countKeyFixed || len(v) != 8 {
-			c.report.found("count of %d bytes", len(v))
+		phys, shard, n, err := format.DecodeCount(it.Key(), it.Value())
+		if err != nil {
+			c.report.found("count of %d bytes", len(it.Value()))
 			continue
 		}
-		phys, shard := binary.BigEndian.Uint32(k[groupKeyFixed:]), k[countKeyFixed-1]
-		n, counts := int64(binary.LittleEndian.Uint64(v)), c.s.shards[shard].counts
-		if slices.Contains(c.s.mapping.phys, phys) && n != counts[phys] {
+		counts := c.s.shards[shard].counts
+		if slices.Contains(c.s.mapping.Phys, phys) && n != counts[phys] {
 			c.report.found("shard %d of physical database %d should have %d keys, but there are %d", shard, phys, n, counts[phys])
 		}
 		delete(counts, phys)
@@ -322,22 +320,22 @@ func (c *checker) pages(it *pebble.Iterator) error {
 		if owner != nil && len(k) == len(owner)+8 && bytes.HasPrefix(k, owner) {
 			continue
 		}
-		if !isPageKey(k) {
+		phys, hash, key, _, ok := format.SplitPageKey(k)
+		if !ok {
 			c.report.found("page key of %d bytes", len(k))
 			continue
 		}
 		owner = append(owner[:0], k[:len(k)-8]...)
-		phys, hash, key := binary.BigEndian.Uint32(k[groupKeyFixed:]), binary.BigEndian.Uint64(k[groupKeyFixed+4:]), k[pageKeyFixed:len(k)-8]
-		if !slices.Contains(c.s.mapping.phys, phys) {
+		if !slices.Contains(c.s.mapping.Phys, phys) {
 			continue
 		}
-		b, closer, err := c.s.db.Get(appendHeadKey(nil, phys, hash, key))
+		b, closer, err := c.s.db.Get(format.AppendHeadKey(nil, phys, hash, key))
 		if err != nil {
 			c.report.found("pages of key %.100q, which has no head: %v", key, named(err))
 			continue
 		}
-		h, err := decodeHead(b)
-		if err == nil && !h.paged {
+		h, err := format.DecodeHead(b)
+		if err == nil && !h.Paged {
 			c.report.found("pages of key %.100q, which should have none", key)
 		}
 		if err := closer.Close(); err != nil {

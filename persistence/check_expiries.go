@@ -1,11 +1,12 @@
 package persistence
 
 import (
-	"encoding/binary"
 	"fmt"
 	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/vigildb/vigil/persistence/format"
 )
 
 // expiryOwners are the keys that the lists of heads which expire name, 12 bytes
@@ -33,17 +34,18 @@ func (a expiryOwner) compare(b expiryOwner) int {
 func (c *checker) expiries(it *pebble.Iterator) error {
 	for it.First(); it.Valid(); it.Next() {
 		k, v := it.Key(), it.Value()
-		if _, err := expiryTime(k); err != nil {
+		phys, _, sum, err := format.SplitExpiryKey(k)
+		if err != nil {
 			c.report.found("%v", err)
 			continue
 		}
-		phys, sum := binary.BigEndian.Uint32(k[groupKeyFixed:]), binary.BigEndian.Uint64(k[expiryKeyFixed-8:])
-		if len(v)%expiryEntry != 0 || c.s.keys.hash.Sum(v) != sum {
+		list, err := format.DecodeExpiring(nil, v)
+		if err != nil || c.s.keys.Hash.Sum(v) != sum {
 			c.report.found("list of %d bytes of heads that expire: its sum is wrong", len(v))
 			continue
 		}
-		for ; len(v) > 0; v = v[expiryEntry:] {
-			c.owners = append(c.owners, expiryOwner{phys, binary.LittleEndian.Uint64(v)})
+		for _, e := range list {
+			c.owners = append(c.owners, expiryOwner{phys, e.Hash})
 		}
 	}
 	slices.SortFunc(c.owners, expiryOwner.compare)
@@ -52,8 +54,8 @@ func (c *checker) expiries(it *pebble.Iterator) error {
 
 // listed checks that a head which expires will be found when its time comes. What
 // the journal changed since may have left its list already.
-func (c *checker) listed(phys uint32, hash uint64, h *head) error {
-	if h.expire == 0 || c.remapped {
+func (c *checker) listed(phys uint32, hash uint64, h *format.Head) error {
+	if h.Expire == 0 || c.remapped {
 		return nil
 	}
 	if _, ok := c.touched[hash]; ok {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/vigildb/vigil/persistence/disktest"
 	"github.com/vigildb/vigil/persistence/fence"
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/list"
 	"github.com/vigildb/vigil/structures/thrift"
@@ -86,7 +87,7 @@ func listing(t *testing.T, fs vfs.FS, dir string) string {
 	return strings.Join(lines, "\n")
 }
 
-func castagnoliOf(b []byte) uint32 { return chunkChecksum(append(make([]byte, chunkCRC+4), b...)) }
+func castagnoliOf(b []byte) uint32 { return format.Checksum(0, b) }
 
 // TestCheckFindsWhatChecksumsCannot changes keys through Pebble, so that the
 // files are sound and the store is not.
@@ -97,13 +98,13 @@ func TestCheckFindsWhatChecksumsCannot(t *testing.T) {
 	}
 	for _, c := range thrift.Some([]damage{
 		{"a missing head", "keys, but there are", func(db *pebble.DB, b *pebble.Batch) error {
-			return b.Delete(firstKey(db, prefixHead), nil)
+			return b.Delete(firstKey(db, format.PrefixHead), nil)
 		}},
 		{"a missing page", "key \"list", func(db *pebble.DB, b *pebble.Batch) error {
-			return b.Delete(firstKey(db, prefixPage), nil)
+			return b.Delete(firstKey(db, format.PrefixPage), nil)
 		}},
 		{"a missing chunk", "is missing", func(db *pebble.DB, b *pebble.Batch) error {
-			k := firstKey(db, prefixJournal)
+			k := firstKey(db, format.PrefixJournal)
 			v, closer, err := db.Get(k)
 			if err != nil {
 				return err
@@ -114,7 +115,7 @@ func TestCheckFindsWhatChecksumsCannot(t *testing.T) {
 			return errors.Join(b.Set(next, v, nil), b.Delete(k, nil))
 		}},
 		{"a changed chunk", "checksum of chunk", func(db *pebble.DB, b *pebble.Batch) error {
-			k := firstKey(db, prefixJournal)
+			k := firstKey(db, format.PrefixJournal)
 			v, closer, err := db.Get(k)
 			if err != nil {
 				return err
@@ -125,28 +126,28 @@ func TestCheckFindsWhatChecksumsCannot(t *testing.T) {
 			return b.Set(k, bad, nil)
 		}},
 		{"a key in the wrong place", "not where its hash says", func(db *pebble.DB, b *pebble.Batch) error {
-			return b.Set(append(firstKey(db, prefixHead), 'x'), append(appendHead(nil, &head{kind: kindString, short: true}), 'v'), nil)
+			return b.Set(append(firstKey(db, format.PrefixHead), 'x'), append(format.AppendHead(nil, &format.Head{Kind: structures.KindString, Short: true}), 'v'), nil)
 		}},
 		{"a head of the future", "but the journal ends with", func(db *pebble.DB, b *pebble.Batch) error {
-			return b.Set(firstKey(db, prefixHead), appendHead(nil, &head{kind: kindString, short: true, lsn: 1 << 40}), nil)
+			return b.Set(firstKey(db, format.PrefixHead), format.AppendHead(nil, &format.Head{Kind: structures.KindString, Short: true, LSN: 1 << 40}), nil)
 		}},
 		{"an unknown kind", "kind 99", func(db *pebble.DB, b *pebble.Batch) error {
-			return b.Set(firstKey(db, prefixHead), appendHead(nil, &head{kind: 99}), nil)
+			return b.Set(firstKey(db, format.PrefixHead), format.AppendHead(nil, &format.Head{Kind: 99}), nil)
 		}},
 		{"an expiry that no list has", "no list of heads that expire names it", func(db *pebble.DB, b *pebble.Batch) error {
-			return b.Delete(firstKey(db, prefixExpiry), nil)
+			return b.Delete(firstKey(db, format.PrefixExpiry), nil)
 		}},
 		{"a changed list of expiries", "its sum is wrong", func(db *pebble.DB, b *pebble.Batch) error {
-			return b.Set(firstKey(db, prefixExpiry), make([]byte, expiryEntry), nil)
+			return b.Set(firstKey(db, format.PrefixExpiry), format.AppendExpiring(nil, format.Expiring{}), nil)
 		}},
 		{"a mark of the future", "hold record", func(_ *pebble.DB, b *pebble.Batch) error {
-			return b.Set(appendMarkKey(nil, 3), []byte{0, 0, 0, 0, 0, 1, 0, 0}, nil)
+			return b.Set(format.AppendMarkKey(nil, 3), []byte{0, 0, 0, 0, 0, 1, 0, 0}, nil)
 		}},
 		{"pages of nobody", "which has no head", func(db *pebble.DB, b *pebble.Batch) error {
-			return b.Set(appendPageKey(nil, 0, 5, []byte("nobody"), 1), []byte("page"), nil)
+			return b.Set(format.AppendPageKey(nil, 0, 5, []byte("nobody"), 1), []byte("page"), nil)
 		}},
 		{"a changed meta", "checksum of meta", func(_ *pebble.DB, b *pebble.Batch) error {
-			return b.Set(appendMetaKey(nil), []byte{2, 0, 0, 0, 0, 0, 0, 0, 1}, nil)
+			return b.Set(format.AppendMetaKey(nil), []byte{2, 0, 0, 0, 0, 0, 0, 0, 1}, nil)
 		}},
 	}) {
 		fs := mixedStore(t)
@@ -166,7 +167,7 @@ func TestCheckFindsWhatChecksumsCannot(t *testing.T) {
 
 // firstKey is a copy of the lowest key with a prefix.
 func firstKey(db *pebble.DB, prefix byte) []byte {
-	it, err := db.NewIter(&pebble.IterOptions{LowerBound: appendGroup(nil, prefix), UpperBound: appendGroupEnd(nil, prefix)})
+	it, err := db.NewIter(&pebble.IterOptions{LowerBound: format.AppendGroup(nil, prefix), UpperBound: format.AppendGroupEnd(nil, prefix)})
 	if err != nil {
 		return nil
 	}

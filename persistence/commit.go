@@ -7,6 +7,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/journal"
 )
 
@@ -141,7 +142,7 @@ func batchSize(chunks []journal.Chunk) int {
 // by apply.
 func chunkBatch(db *pebble.DB, chunks []journal.Chunk, apply func(*pebble.Batch) error) (*pebble.Batch, error) {
 	b := db.NewBatchWithSize(batchSize(chunks))
-	var key [journalKeyFixed]byte
+	var key [format.JournalKeyFixed]byte
 	for i := range chunks {
 		ch := &chunks[i]
 		value := ch.Bytes()
@@ -151,9 +152,9 @@ func chunkBatch(db *pebble.DB, chunks []journal.Chunk, apply func(*pebble.Batch)
 				return nil, errors.Join(err, b.Close())
 			}
 		} else {
-			sealChunk(value, ch.First, ch.Flags)
+			format.SealChunk(value, ch.First, ch.Flags)
 		}
-		if err := b.Set(appendJournalKey(key[:0], ch.Index), value, nil); err != nil {
+		if err := b.Set(format.AppendJournalKey(key[:0], ch.Index), value, nil); err != nil {
 			return nil, errors.Join(err, b.Close())
 		}
 	}

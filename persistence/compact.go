@@ -3,6 +3,7 @@ package persistence
 import (
 	"unsafe"
 
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/slab"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/types"
@@ -53,7 +54,7 @@ func (s *Store) emptyCompact(kind structures.Kind) *object {
 	if o, ok := s.compacts[kind].Get().(*object); ok {
 		return o
 	}
-	return &object{value: types.Of(kind).Compact(&s.keys.values)}
+	return &object{value: types.Of(kind).Compact(&s.keys.Values)}
 }
 
 // loadCompact returns an object with the value of a record, which the caller may
@@ -80,7 +81,7 @@ var creations = func() (ops [structures.Kinds][]byte) {
 		}
 		if v, ok := t.Compact(nil).(structures.Reusable); ok {
 			var c structures.Change
-			encodeRestore(&c, v, 0)
+			format.RecordRestore(&c, v, 0)
 			ops[t.Kind] = c.Take()
 		}
 	}

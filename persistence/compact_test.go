@@ -10,6 +10,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/slab"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/hash"
@@ -155,7 +156,7 @@ func rings(s *Store, tb *table, hash uint64, record []byte) bool {
 func slotOf(t testing.TB, s *Store, key string) (*table, uint64) {
 	t.Helper()
 	hash := s.Hash([]byte(key))
-	tb := s.table(shardOf(hash), 0)
+	tb := s.table(format.ShardOf(hash), 0)
 	i := tb.find(hash, []byte(key))
 	if i < 0 {
 		t.Fatalf("%s is not in memory", key)
@@ -374,7 +375,7 @@ func TestKeyOfAGrownRecordIsItsOwn(t *testing.T) {
 	defer closeStore(t, s)
 	var keys []string // of one shard, which share its records
 	for i := 0; len(keys) < 20; i++ {
-		if key := fmt.Sprint("key", i); shardOf(s.Hash([]byte(key))) == 0 {
+		if key := fmt.Sprint("key", i); format.ShardOf(s.Hash([]byte(key))) == 0 {
 			keys = append(keys, key)
 		}
 	}

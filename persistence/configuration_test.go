@@ -7,6 +7,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/vigildb/vigil/persistence/format"
 )
 
 func TestConfigurationLasts(t *testing.T) {
@@ -70,14 +72,14 @@ func TestConfigurationIsInSnapshots(t *testing.T) {
 
 // TestDamagedDirectiveIsFound changes each byte of a directive in the object store.
 func TestDamagedDirectiveIsFound(t *testing.T) {
-	for i := range len(appendText(nil, "d", "5")) {
+	for i := range len(format.AppendText(nil, "d", "5")) {
 		fs := vfs.NewMem()
 		s := openMemory(t, Options{FS: fs, IdleAfter: -1})
 		all(s, 1, func(tx *Tx) { tx.SetDirective("d", "5") })
 		materialise(t, s)
-		b := appendText(nil, "d", "5")
+		b := format.AppendText(nil, "d", "5")
 		b[i] ^= 1
-		if err := s.db.Set(appendTextKey(nil, prefixConfiguration, "d"), b, pebble.Sync); err != nil {
+		if err := s.db.Set(format.AppendTextKey(nil, format.PrefixConfiguration, "d"), b, pebble.Sync); err != nil {
 			t.Fatal(err)
 		}
 		closeStore(t, s)

@@ -1,7 +1,6 @@
 package persistence
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/sstable"
 
 	"github.com/vigildb/vigil/persistence/fence"
+	"github.com/vigildb/vigil/persistence/format"
 )
 
 const (
@@ -182,20 +182,20 @@ func (s *Store) closeDisk() error {
 // loadCounts reads how many keys each shard has on disk.
 func (s *Store) loadCounts() error {
 	it, err := s.db.NewIter(&pebble.IterOptions{
-		LowerBound: appendGroup(nil, prefixCount), UpperBound: appendGroupEnd(nil, prefixCount)})
+		LowerBound: format.AppendGroup(nil, format.PrefixCount), UpperBound: format.AppendGroupEnd(nil, format.PrefixCount)})
 	if err != nil {
 		return fmt.Errorf("read counts: %w", err)
 	}
 	for it.First(); it.Valid(); it.Next() {
-		k, v := it.Key(), it.Value()
-		if len(k) != countKeyFixed || len(v) != 8 {
-			return errors.Join(fmt.Errorf("count of %d bytes: %w", len(v), ErrCorrupt), it.Close())
+		phys, shard, n, err := format.DecodeCount(it.Key(), it.Value())
+		if err != nil {
+			return errors.Join(err, it.Close())
 		}
-		sh := &s.shards[k[countKeyFixed-1]]
+		sh := &s.shards[shard]
 		if sh.counts == nil {
 			sh.counts = map[uint32]int64{}
 		}
-		sh.counts[binary.BigEndian.Uint32(k[groupKeyFixed:])] = int64(binary.LittleEndian.Uint64(v))
+		sh.counts[phys] = n
 	}
 	return it.Close()
 }

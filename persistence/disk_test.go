@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+
+	"github.com/vigildb/vigil/persistence/format"
 )
 
 // Files have keys of one kind each, so that chunks of the journal are not written again
@@ -39,7 +41,7 @@ func TestFilesHaveKeysOfOneKind(t *testing.T) {
 			kinds[first]++
 		}
 	}
-	if kinds[prefixJournal] == 0 || kinds[prefixHead] == 0 {
+	if kinds[format.PrefixJournal] == 0 || kinds[format.PrefixHead] == 0 {
 		t.Errorf("files by kind are %v, want some of the journal and of heads", kinds)
 	}
 }

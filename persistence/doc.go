@@ -27,9 +27,9 @@
 // of value but strings: the others it reaches through structures.Value and the
 // table in package structures/types.
 //
-// What needs neither keys nor Pebble is in packages of its own: journal (numbers,
-// chunks, waiting for the device), slab (records outside the Go heap), prefetch.
-// Package fence is between Pebble and the file system.
+// What needs neither keys nor Pebble is in packages of its own: format (what bytes are on
+// disk), journal (numbers, chunks, waiting for the device), slab (records outside the Go
+// heap), prefetch. Package fence is between Pebble and the file system.
 //
 // Order of locks: shards by rising index, then the journal, then the page pool.
 // Pebble is read under a shard's lock (fault-in) and written under none.

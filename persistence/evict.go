@@ -1,6 +1,10 @@
 package persistence
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/vigildb/vigil/persistence/format"
+)
 
 // spillFloor is the minimum memory that PolicySpill can work with: values that
 // are being changed or materialised must fit.
@@ -26,7 +30,7 @@ const (
 	// evictMisses is the number of shards without a candidate after which it
 	// gives up. It looks at them in a row, so that it looks at each: one key
 	// that may go is found.
-	evictMisses = 2 * shardCount
+	evictMisses = 2 * format.ShardCount
 	// evictLooks is the number of neighbouring slots in which it looks for
 	// candidates.
 	evictLooks = 128
@@ -60,7 +64,7 @@ func (s *Store) MakeRoom() {
 	misses := 0
 	for range evictPerCall {
 		random = xorshift(random)
-		for i := random >> 20; !e.shard(int(i%shardCount), random); i++ {
+		for i := random >> 20; !e.shard(int(i%format.ShardCount), random); i++ {
 			if misses++; misses > evictMisses {
 				if policy == PolicySpill { // what is dirty can go once it is written
 					s.shedPages(s.memory.Load() - bound)

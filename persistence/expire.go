@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/structures"
 )
 
@@ -55,7 +56,7 @@ func (s *Store) ExpireCycle(now int64, budget time.Duration) int {
 	}
 	dbs := s.Databases()
 	visited := 0
-	for visited <= shardCount*dbs && left > 0 {
+	for visited <= format.ShardCount*dbs && left > 0 {
 		n, cost, done := s.expireSome(w, now, left)
 		expired += n
 		left -= cost
@@ -63,12 +64,12 @@ func (s *Store) ExpireCycle(now int64, budget time.Duration) int {
 			visited++
 			w.cursor = 0
 			if w.db++; w.db >= dbs {
-				w.db, w.shard = 0, (w.shard+1)%shardCount
+				w.db, w.shard = 0, (w.shard+1)%format.ShardCount
 				left -= costOfLock
 			}
 		}
 	}
-	if visited <= shardCount*dbs {
+	if visited <= format.ShardCount*dbs {
 		s.stats.expiryCapped.Add(1)
 	}
 	return expired
@@ -149,10 +150,10 @@ func (s *Store) expireSlot(t *table, db, i int) {
 // of the shard is held, and no transaction has the key open.
 func (s *Store) deleteInBackground(t *table, i int, key []byte) (lsn uint64) {
 	var rec structures.Change
-	rec.Op(opKey, 2)
+	rec.Op(format.OpKey, 2)
 	rec.Uint(uint64(t.phys))
 	rec.Bytes(key)
-	rec.Op(opDelete, 0)
+	rec.Op(format.OpDelete, 0)
 	t.erase(i)
 	return s.journal.Append(rec.Encoded(), 0)
 }

@@ -1,7 +1,6 @@
 package persistence
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/structures"
 )
 
@@ -59,7 +59,7 @@ func (s *Store) sweepLists(w *listSweeper, now, budget int64) (expired int, cost
 	if !s.lockSound(sh) {
 		return 0, 0, nil
 	}
-	w.phys = append(w.phys[:0], s.mapping.phys...)
+	w.phys = append(w.phys[:0], s.mapping.Phys...)
 	sh.mu.Unlock()
 	for range w.phys {
 		if cost >= budget {
@@ -83,8 +83,8 @@ func (s *Store) sweepLists(w *listSweeper, now, budget int64) (expired int, cost
 // sweepDatabase processes lists of one database. It reads one list at a time,
 // and holds nothing of Pebble while keys are deleted.
 func (s *Store) sweepDatabase(w *listSweeper, db int, now, budget int64, mark uint64) (expired int, cost int64, err error) {
-	phys, from := w.phys[db], appendPhysBound(nil, prefixExpiry, uint64(w.phys[db]))
-	var entries []expiring
+	phys, from := w.phys[db], format.AppendPhysBound(nil, format.PrefixExpiry, uint64(w.phys[db]))
+	var entries []format.Expiring
 	for cost < budget {
 		key, at, list, err := s.nextList(phys, from, entries[:0], now)
 		if err != nil {
@@ -108,11 +108,11 @@ func (s *Store) sweepDatabase(w *listSweeper, db int, now, budget int64, mark ui
 
 // nextList reads the next list from a key on, if it is due. Otherwise key is
 // nil and at is the time of the list, or the one that stands for no list.
-func (s *Store) nextList(phys uint32, from []byte, dst []expiring, now int64) (key []byte, at int64, list []expiring, err error) {
+func (s *Store) nextList(phys uint32, from []byte, dst []format.Expiring, now int64) (key []byte, at int64, list []format.Expiring, err error) {
 	s.disk.RLock()
 	defer s.disk.RUnlock()
 	it, err := s.db.NewIter(&pebble.IterOptions{
-		LowerBound: from, UpperBound: appendPhysBound(nil, prefixExpiry, uint64(phys)+1)})
+		LowerBound: from, UpperBound: format.AppendPhysBound(nil, format.PrefixExpiry, uint64(phys)+1)})
 	if err != nil {
 		return nil, 0, nil, fmt.Errorf("read expiries: %w", err)
 	}
@@ -120,26 +120,22 @@ func (s *Store) nextList(phys uint32, from []byte, dst []expiring, now int64) (k
 	if !it.First() {
 		return nil, math.MaxInt64, nil, it.Error()
 	}
-	if at, err = expiryTime(it.Key()); err != nil || at > now {
+	if _, at, _, err = format.SplitExpiryKey(it.Key()); err != nil || at > now {
 		return nil, at, nil, err
 	}
-	v := it.Value()
-	if len(v)%expiryEntry != 0 {
-		return nil, 0, nil, fmt.Errorf("expiries of %d bytes: %w", len(v), ErrCorrupt)
-	}
-	for ; len(v) > 0; v = v[expiryEntry:] {
-		dst = append(dst, expiring{binary.LittleEndian.Uint64(v), binary.LittleEndian.Uint32(v[8:])})
+	if dst, err = format.DecodeExpiring(dst, it.Value()); err != nil {
+		return nil, 0, nil, err
 	}
 	return append([]byte(nil), it.Key()...), at, dst, nil
 }
 
 // sweepEntries deletes the keys of a list that are due, and reschedules the
 // others.
-func (s *Store) sweepEntries(w *listSweeper, db int, phys uint32, at, now int64, list []expiring) (expired int, cost int64, err error) {
+func (s *Store) sweepEntries(w *listSweeper, db int, phys uint32, at, now int64, list []format.Expiring) (expired int, cost int64, err error) {
 	due := list[:0]
 	for _, e := range list {
-		if expire := at + int64(e.ticks)*expiryTick; expire > now {
-			w.moved.add(now, phys, e.hash, expire)
+		if expire := at + int64(e.Ticks)*format.ExpiryTick; expire > now {
+			w.moved.add(now, phys, e.Hash, expire)
 			cost += costOfMoved
 			continue
 		}
@@ -147,7 +143,7 @@ func (s *Store) sweepEntries(w *listSweeper, db int, phys uint32, at, now int64,
 	}
 	for len(due) > 0 {
 		n := 1
-		for n < len(due) && n < holdDue && shardOf(due[n].hash) == shardOf(due[0].hash) {
+		for n < len(due) && n < holdDue && format.ShardOf(due[n].Hash) == format.ShardOf(due[0].Hash) {
 			n++
 		}
 		some, err := s.expireHashes(w, db, phys, now, due[:n])
@@ -160,15 +156,15 @@ func (s *Store) sweepEntries(w *listSweeper, db int, phys uint32, at, now int64,
 }
 
 // expireHashes deletes the expired keys with these hashes, all of one shard.
-func (s *Store) expireHashes(w *listSweeper, db int, phys uint32, now int64, due []expiring) (expired int, err error) {
-	shard := shardOf(due[0].hash)
+func (s *Store) expireHashes(w *listSweeper, db int, phys uint32, now int64, due []format.Expiring) (expired int, err error) {
+	shard := format.ShardOf(due[0].Hash)
 	sh := &s.shards[shard]
 	if !s.lockSound(sh) {
 		return 0, nil
 	}
 	defer s.unlockShard(sh)
-	if s.mapping.phys[db] != phys {
-		if db = slices.Index(s.mapping.phys, phys); db < 0 { // else swapped meanwhile
+	if s.mapping.Phys[db] != phys {
+		if db = slices.Index(s.mapping.Phys, phys); db < 0 { // else swapped meanwhile
 			return 0, nil // flushed
 		}
 	}
@@ -176,21 +172,21 @@ func (s *Store) expireHashes(w *listSweeper, db int, phys uint32, now int64, due
 	var it *pebble.Iterator
 	if !t.resident {
 		if it, err = s.db.NewIter(&pebble.IterOptions{
-			LowerBound: appendHeadBound(nil, phys, due[0].hash),
-			UpperBound: appendHeadEnd(nil, phys, due[len(due)-1].hash)}); err != nil {
+			LowerBound: format.AppendHeadBound(nil, phys, due[0].Hash),
+			UpperBound: format.AppendHeadEnd(nil, phys, due[len(due)-1].Hash)}); err != nil {
 			return 0, fmt.Errorf("read heads: %w", err)
 		}
 		defer func() { err = errors.Join(err, it.Close()) }()
 	}
 	for i, e := range due {
-		if i > 0 && e.hash == due[i-1].hash {
+		if i > 0 && e.Hash == due[i-1].Hash {
 			continue
 		}
-		expired += s.expireInMemory(w, t, db, e.hash, now)
+		expired += s.expireInMemory(w, t, db, e.Hash, now)
 		if it == nil {
 			continue
 		}
-		n, err := s.expireHeads(w, it, t, db, e.hash, now)
+		n, err := s.expireHeads(w, it, t, db, e.Hash, now)
 		expired += n
 		if err != nil {
 			return expired, fmt.Errorf("expire keys on disk: %w", err)
@@ -227,9 +223,9 @@ func (s *Store) expireInMemory(w *listSweeper, t *table, db int, hash uint64, no
 
 // expireHeads deletes keys that have no slot.
 func (s *Store) expireHeads(w *listSweeper, it *pebble.Iterator, t *table, db int, hash uint64, now int64) (expired int, err error) {
-	t.scratch = appendHeadBound(t.scratch[:0], t.phys, hash)
+	t.scratch = format.AppendHeadBound(t.scratch[:0], t.phys, hash)
 	for ok := it.SeekGE(t.scratch); ok; ok = it.Next() {
-		_, at, key, err := splitHeadKey(it.Key())
+		_, at, key, err := format.SplitHeadKey(it.Key())
 		if err != nil {
 			return expired, err
 		}
@@ -239,17 +235,17 @@ func (s *Store) expireHeads(w *listSweeper, it *pebble.Iterator, t *table, db in
 		if t.find(hash, key) >= 0 {
 			continue
 		}
-		h, err := decodeHead(it.Value())
+		h, err := format.DecodeHead(it.Value())
 		switch {
 		case err != nil:
 			return expired, err
-		case h.expire == 0:
-		case h.expire > now:
-			w.moved.add(now, t.phys, hash, h.expire)
+		case h.Expire == 0:
+		case h.Expire > now:
+			w.moved.add(now, t.phys, hash, h.Expire)
 		case s.member.follows():
 			w.moved.add(now, t.phys, hash, now+leaderDelay)
 		default:
-			s.expireCold(t, db, hash, key, h.paged)
+			s.expireCold(t, db, hash, key, h.Paged)
 			expired++
 		}
 	}
@@ -259,10 +255,10 @@ func (s *Store) expireHeads(w *listSweeper, it *pebble.Iterator, t *table, db in
 // expireCold deletes a key that only the disk has. Its value is not read.
 func (s *Store) expireCold(t *table, db int, hash uint64, key []byte, paged bool) {
 	var rec structures.Change
-	rec.Op(opKey, 2)
+	rec.Op(format.OpKey, 2)
 	rec.Uint(uint64(t.phys))
 	rec.Bytes(key)
-	rec.Op(opDelete, 0)
+	rec.Op(format.OpDelete, 0)
 	t.addGhost(hash, key, paged)
 	s.journal.Append(rec.Encoded(), 0)
 	s.stats.expired.Add(1)

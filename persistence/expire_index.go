@@ -1,7 +1,6 @@
 package persistence
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
 	"math/bits"
@@ -9,15 +8,14 @@ import (
 	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/vigildb/vigil/persistence/format"
 )
 
 // Expired keys that are only on disk are found by an index of the heads that
 // have an expiry. What Pebble charges for is distinct keys, so an entry is not
 // one of them: a batch of heads adds one list for each stretch of time in which
 // some of its heads expire.
-//
-//	'e' | group (2) | physical database (4) | time in unix ms (8) | sum of the value (8)
-//	    -> { hash (8) | ticks from the time of the list to the expiry (4) }...
 //
 // A stretch is at most a thirty-second of the time until then, so that a batch has
 // a few hundred lists at the most, and its time is that of its beginning. When it
@@ -32,33 +30,16 @@ import (
 // times since has one already: its record says so (see expiryIndexed), and a session
 // that is prolonged with each request costs one entry.
 const (
-	prefixExpiry   = 'e'
-	expiryKeyFixed = groupKeyFixed + 4 + 8 + 8
-	expiryTick     = 256 // ms
-	expiryEntry    = 8 + 4
-	expirySpread   = 32  // stretches until an expiry
-	expiryEntries  = 512 // of a list: it is worked off at once
+	expirySpread  = 32  // stretches until an expiry
+	expiryEntries = 512 // of a list: it is worked off at once
 )
-
-func appendExpiryKey(dst []byte, phys uint32, at int64, sum uint64) []byte {
-	dst = binary.BigEndian.AppendUint64(appendPhysBound(dst, prefixExpiry, uint64(phys)), uint64(at))
-	return binary.BigEndian.AppendUint64(dst, sum)
-}
-
-// expiryTime is the time of the list with a key.
-func expiryTime(k []byte) (int64, error) {
-	if len(k) != expiryKeyFixed {
-		return 0, fmt.Errorf("expiry key of %d bytes: %w", len(k), ErrCorrupt)
-	}
-	return int64(binary.BigEndian.Uint64(k[groupKeyFixed+4:])), nil
-}
 
 // listTime is the time of the list for an expiry, seen at now. Times in the past
 // go to the next tick: a past list is not opened again.
 func listTime(now, expire int64) int64 {
 	left := uint64(max(0, expire-now))
-	if left < expirySpread*expiryTick {
-		return int64((uint64(max(expire-1, now)) + expiryTick) &^ (expiryTick - 1))
+	if left < expirySpread*format.ExpiryTick {
+		return int64((uint64(max(expire-1, now)) + format.ExpiryTick) &^ (format.ExpiryTick - 1))
 	}
 	stretch := int64(1) << (bits.Len64(left/expirySpread) - 1)
 	return expire &^ (stretch - 1)
@@ -66,8 +47,8 @@ func listTime(now, expire int64) int64 {
 
 // expiryLists gathers entries until they are written.
 type expiryLists struct {
-	lists map[expiryList]*[]expiring
-	last  *[]expiring // the list of lastKey
+	lists map[expiryList]*[]format.Expiring
+	last  *[]format.Expiring // the list of lastKey
 	key   expiryList
 }
 
@@ -76,26 +57,21 @@ type expiryList struct {
 	at   int64
 }
 
-type expiring struct {
-	hash  uint64
-	ticks uint32
-}
-
 // add notes a key that expires.
 func (l *expiryLists) add(now int64, phys uint32, hash uint64, expire int64) {
 	key := expiryList{phys, listTime(now, expire)}
 	if l.last == nil || l.key != key {
 		if l.lists == nil {
-			l.lists = map[expiryList]*[]expiring{}
+			l.lists = map[expiryList]*[]format.Expiring{}
 		}
 		if l.last = l.lists[key]; l.last == nil {
-			l.last = new([]expiring)
+			l.last = new([]format.Expiring)
 			l.lists[key] = l.last
 		}
 		l.key = key
 	}
-	ticks := uint64(max(0, expire-key.at)+expiryTick-1) / expiryTick
-	*l.last = append(*l.last, expiring{hash, uint32(min(ticks, math.MaxUint32))})
+	ticks := uint64(max(0, expire-key.at)+format.ExpiryTick-1) / format.ExpiryTick
+	*l.last = append(*l.last, format.Expiring{Hash: hash, Ticks: uint32(min(ticks, math.MaxUint32))})
 }
 
 // write adds the lists to a batch and forgets them. It returns them for note.
@@ -107,23 +83,22 @@ func (l *expiryLists) write(s *Store, b *pebble.Batch) ([]expiryList, error) {
 	var key, value []byte
 	for at, list := range l.lists {
 		entries := *list
-		slices.SortFunc(entries, func(a, b expiring) int {
+		slices.SortFunc(entries, func(a, b format.Expiring) int {
 			switch {
-			case a.hash < b.hash:
+			case a.Hash < b.Hash:
 				return -1
-			case a.hash > b.hash:
+			case a.Hash > b.Hash:
 				return 1
 			}
-			return int(int64(a.ticks) - int64(b.ticks))
+			return int(int64(a.Ticks) - int64(b.Ticks))
 		})
 		for len(entries) > 0 {
 			n := min(len(entries), expiryEntries)
 			value = value[:0]
 			for _, e := range entries[:n] {
-				value = binary.LittleEndian.AppendUint64(value, e.hash)
-				value = binary.LittleEndian.AppendUint32(value, e.ticks)
+				value = format.AppendExpiring(value, e)
 			}
-			key = appendExpiryKey(key[:0], at.phys, at.at, s.keys.hash.Sum(value))
+			key = format.AppendExpiryKey(key[:0], at.phys, at.at, s.keys.Hash.Sum(value))
 			if err := b.Set(key, value, nil); err != nil {
 				return nil, fmt.Errorf("write expiries: %w", err)
 			}

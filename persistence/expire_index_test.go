@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/persistence/disktest"
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/slab"
 	"github.com/vigildb/vigil/structures/thrift"
 )
@@ -49,26 +50,22 @@ func indexed(t testing.TB, s *Store) (entries map[expiryList]int64, lists int) {
 	t.Helper()
 	entries = map[expiryList]int64{} // at is the hash
 	it, err := s.db.NewIter(&pebble.IterOptions{
-		LowerBound: appendGroup(nil, prefixExpiry), UpperBound: appendGroupEnd(nil, prefixExpiry)})
+		LowerBound: format.AppendGroup(nil, format.PrefixExpiry), UpperBound: format.AppendGroupEnd(nil, format.PrefixExpiry)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for it.First(); it.Valid(); it.Next() {
 		lists++
-		at, err := expiryTime(it.Key())
+		phys, at, _, err := format.SplitExpiryKey(it.Key())
 		if err != nil {
 			t.Fatal(err)
-		}
-		phys := uint32(0)
-		for _, b := range it.Key()[groupKeyFixed : groupKeyFixed+4] {
-			phys = phys<<8 | uint32(b)
 		}
 		_, _, list, err := s.nextList(phys, slices.Clone(it.Key()), nil, math.MaxInt64)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.IsSortedFunc(list, func(a, b expiring) int {
-			if a.hash < b.hash {
+		if !slices.IsSortedFunc(list, func(a, b format.Expiring) int {
+			if a.Hash < b.Hash {
 				return -1
 			}
 			return 0
@@ -76,7 +73,7 @@ func indexed(t testing.TB, s *Store) (entries map[expiryList]int64, lists int) {
 			t.Errorf("list at %d is not in the order of hashes", at)
 		}
 		for _, e := range list {
-			k := expiryList{phys, int64(e.hash)}
+			k := expiryList{phys, int64(e.Hash)}
 			if old, ok := entries[k]; !ok || at < old {
 				entries[k] = at
 			}
@@ -91,10 +88,10 @@ func indexed(t testing.TB, s *Store) (entries map[expiryList]int64, lists int) {
 // expiryOnDisk is the expiry of a key for which there must be an entry, 0 if
 // there need not be any: its deletion, or its next head, is still to be written.
 func expiryOnDisk(s *Store, phys uint32, hash uint64, key []byte, ofHead int64) int64 {
-	sh := &s.shards[shardOf(hash)]
+	sh := &s.shards[format.ShardOf(hash)]
 	sh.mu.Lock()
 	defer s.unlockShard(sh)
-	db := slices.Index(s.mapping.phys, phys)
+	db := slices.Index(s.mapping.Phys, phys)
 	if db < 0 {
 		return 0
 	}
@@ -119,22 +116,22 @@ func checkIndex(t testing.TB, s *Store) {
 	defer s.materialiser.pass.Unlock()
 	entries, _ := indexed(t, s)
 	it, err := s.db.NewIter(&pebble.IterOptions{
-		LowerBound: appendGroup(nil, prefixHead), UpperBound: appendGroupEnd(nil, prefixHead)})
+		LowerBound: format.AppendGroup(nil, format.PrefixHead), UpperBound: format.AppendGroupEnd(nil, format.PrefixHead)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for it.First(); it.Valid(); it.Next() {
-		phys, hash, key, err := splitHeadKey(it.Key())
+		phys, hash, key, err := format.SplitHeadKey(it.Key())
 		if err != nil {
 			t.Fatal(err)
 		}
-		h, err := decodeHead(it.Value())
+		h, err := format.DecodeHead(it.Value())
 		if err != nil {
 			t.Fatal(err)
 		}
-		expire := expiryOnDisk(s, phys, hash, key, h.expire)
-		if at, ok := entries[expiryList{phys, int64(hash)}]; expire != 0 && (!ok || at > max(expire, s.opts.Now())+expiryTick) {
-			t.Fatalf("key %.20q of database %d expires at %d, its entry is at %d (%v)", key, phys, h.expire, at, ok)
+		expire := expiryOnDisk(s, phys, hash, key, h.Expire)
+		if at, ok := entries[expiryList{phys, int64(hash)}]; expire != 0 && (!ok || at > max(expire, s.opts.Now())+format.ExpiryTick) {
+			t.Fatalf("key %.20q of database %d expires at %d, its entry is at %d (%v)", key, phys, h.Expire, at, ok)
 		}
 	}
 	if err := it.Close(); err != nil {
@@ -154,7 +151,7 @@ func TestListsAreFewAndInTime(t *testing.T) {
 		}
 		at := listTime(now, expire)
 		switch left := expire - now; {
-		case at > max(expire, now)+expiryTick:
+		case at > max(expire, now)+format.ExpiryTick:
 			t.Fatalf("seed %d: at %d, expiry %d is listed at %d: late", seed, now, expire, at)
 		case at <= now:
 			t.Fatalf("seed %d: at %d, expiry %d is listed at %d, which is over", seed, now, expire, at)
@@ -193,7 +190,7 @@ func TestKeysOnDiskExpireInTime(t *testing.T) {
 	if n := cycles(t, s, now+999, 10); n != 0 {
 		t.Errorf("%d keys expired before their time", n)
 	}
-	clock.Store(now + 1000 + expiryTick)
+	clock.Store(now + 1000 + format.ExpiryTick)
 	n := cycles(t, s, clock.Load(), 10)
 	if n != keys || events.Load() != keys {
 		t.Errorf("expired %d with %d events, want %d", n, events.Load(), keys)
@@ -423,11 +420,11 @@ func changeExpiries(s *Store, r *rand.Rand, now int64, want *[2]map[string]int64
 
 func checkExpiries(t *testing.T, s *Store, seed uint64, now int64, want *[2]map[string]int64) {
 	t.Helper()
-	all(s, now-expiryTick, func(tx *Tx) {
+	all(s, now-format.ExpiryTick, func(tx *Tx) {
 		for db := range want {
 			least, most := 0, 0
 			for _, expire := range want[db] {
-				if expire == 0 || expire > now-expiryTick {
+				if expire == 0 || expire > now-format.ExpiryTick {
 					most++
 				}
 				if expire == 0 || expire > now {

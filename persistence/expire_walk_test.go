@@ -6,12 +6,14 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/vigildb/vigil/persistence/format"
 )
 
 // keysOf returns n keys of one shard.
 func keysOf(s *Store, shard, n int) (keys []string) {
 	for i := 0; len(keys) < n; i++ {
-		if key := fmt.Sprint("key", i); shardOf(s.Hash([]byte(key))) == shard {
+		if key := fmt.Sprint("key", i); format.ShardOf(s.Hash([]byte(key))) == shard {
 			keys = append(keys, key)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/text"
 )
@@ -24,7 +25,7 @@ func (s *Store) faultAt(t *table, hash uint64, key []byte, touch uint64) (lsn ui
 	if t.disk == 0 {
 		return 0, -1, nil
 	}
-	t.scratch = appendHeadKey(t.scratch[:0], t.phys, hash, key)
+	t.scratch = format.AppendHeadKey(t.scratch[:0], t.phys, hash, key)
 	b, closer, err := s.db.Get(t.scratch)
 	if errors.Is(err, pebble.ErrNotFound) {
 		return 0, -1, nil
@@ -32,7 +33,7 @@ func (s *Store) faultAt(t *table, hash uint64, key []byte, touch uint64) (lsn ui
 	if err != nil {
 		return 0, -1, fmt.Errorf("read key: %w", err)
 	}
-	h, err := decodeHead(b)
+	h, err := format.DecodeHead(b)
 	i = -1
 	if err == nil {
 		i, err = s.admit(t, hash, key, &h, touch)
@@ -41,27 +42,27 @@ func (s *Store) faultAt(t *table, hash uint64, key []byte, touch uint64) (lsn ui
 		return 0, -1, fmt.Errorf("read key %q: %w", key, err)
 	}
 	s.stats.faults.Add(1)
-	return h.lsn, i, nil
+	return h.LSN, i, nil
 }
 
 // admit puts the information of a head on disk into the table.
-func (s *Store) admit(t *table, hash uint64, key []byte, h *head, touch uint64) (int, error) {
-	if h.short && inline(len(key), len(h.payload)) {
-		i := t.addInline(hash, key, h.payload, h.expire, touch|metaOnDisk)
-		if h.expire != 0 {
+func (s *Store) admit(t *table, hash uint64, key []byte, h *format.Head, touch uint64) (int, error) {
+	if h.Short && inline(len(key), len(h.Payload)) {
+		i := t.addInline(hash, key, h.Payload, h.Expire, touch|metaOnDisk)
+		if h.Expire != 0 {
 			t.setIndexed(t.slots[i].meta)
 		}
 		return i, nil
 	}
-	o := &object{key: append([]byte(nil), key...), expire: h.expire, indexed: h.expire != 0}
+	o := &object{key: append([]byte(nil), key...), expire: h.Expire, indexed: h.Expire != 0}
 	var err error
-	if h.short {
-		o.value = text.New(structures.Clone(h.payload))
-	} else if o.value, err = s.decode(h.kind, h.payload); err != nil {
+	if h.Short {
+		o.value = text.New(structures.Clone(h.Payload))
+	} else if o.value, err = s.decode(h.Kind, h.Payload); err != nil {
 		return -1, err
 	}
 	flags := touch | metaOnDisk
-	if h.paged {
+	if h.Paged {
 		flags |= metaPaged
 		if s.exceeds(o.value) {
 			return s.admitIndex(t, hash, o, flags)
@@ -139,8 +140,8 @@ func (s *Store) readPages(phys uint32, hash uint64, key []byte, v structures.Val
 
 // readOtherPages is readPages without some of them.
 func (s *Store) readOtherPages(phys uint32, hash uint64, key []byte, v structures.Value, from uint64, but map[uint64]bool) error {
-	lower := appendPageKey(nil, phys, hash, key, from)
-	upper := appendPageBound(nil, phys, hash, key)
+	lower := format.AppendPageKey(nil, phys, hash, key, from)
+	upper := format.AppendPageBound(nil, phys, hash, key)
 	upper = append(upper, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff)
 	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
 	if err != nil {
@@ -152,8 +153,8 @@ func (s *Store) readOtherPages(phys uint32, hash uint64, key []byte, v structure
 			err = fmt.Errorf("page key of %d bytes: %w", len(k), ErrCorrupt)
 			break
 		}
-		if !but[pageID(k)] {
-			err = v.SetPage(pageID(k), it.Value())
+		if !but[format.PageID(k)] {
+			err = v.SetPage(format.PageID(k), it.Value())
 		}
 	}
 	return errors.Join(err, it.Close())

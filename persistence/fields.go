@@ -3,6 +3,7 @@ package persistence
 import (
 	"container/heap"
 
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/structures"
 )
 
@@ -101,13 +102,13 @@ func (s *Store) expireFieldsOf(t *table, db int, o *object, now int64, limit int
 	if n == 0 {
 		return 0
 	}
-	rec.Op(opKey, 2)
+	rec.Op(format.OpKey, 2)
 	rec.Uint(uint64(t.phys))
 	rec.Bytes(o.key)
 	rec.Append(fields.Encoded())
 	i, empty := t.find(s.Hash(o.key), o.key), o.value.Empty()
 	if empty {
-		rec.Op(opDelete, 0)
+		rec.Op(format.OpDelete, 0)
 		t.erase(i)
 	} else {
 		t.setMeta(i, t.slots[i].meta|metaDirty)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/grouplog"
 	"github.com/vigildb/vigil/persistence/journal"
 )
@@ -27,7 +28,7 @@ func (d storeDisk) Apply(b *pebble.Batch, sync bool) error {
 func TestEntriesOfAGroupAreChunks(t *testing.T) {
 	s := openMemory(t, Options{IdleAfter: -1})
 	defer closeStore(t, s)
-	l, err := grouplog.Open(storeDisk{s}, group)
+	l, err := grouplog.Open(storeDisk{s}, format.Group)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +38,7 @@ func TestEntriesOfAGroupAreChunks(t *testing.T) {
 		j.Append([]byte(rec), 0)
 	}
 	c := j.Take(nil, true)[0]
-	sealChunk(c.Bytes(), c.First, c.Flags)
+	format.SealChunk(c.Bytes(), c.First, c.Flags)
 	e := grouplog.Entry{Index: 1, Term: 7, Type: grouplog.Records, Data: c.Bytes()[9:]}
 	if err := l.Append([]grouplog.Entry{e}, nil, true); err != nil {
 		t.Fatal(err)
@@ -45,12 +46,12 @@ func TestEntriesOfAGroupAreChunks(t *testing.T) {
 	if last, err := l.LastRecord(1); err != nil || last != c.Last {
 		t.Errorf("the last record is %d, %v, want %d", last, err, c.Last)
 	}
-	b, closer, err := s.db.Get(appendJournalKey(nil, 1))
+	b, closer, err := s.db.Get(format.AppendJournalKey(nil, 1))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer closer.Close()
-	first, flags, records, err := openChunk(b)
+	first, flags, records, err := format.OpenChunk(b)
 	if err != nil || first != c.First || flags != c.Flags || string(records) != string(c.Records()) || b[0] != 7 {
 		t.Errorf("chunk with record %d, flags %d, %q, term %d: %v", first, flags, records, b[0], err)
 	}

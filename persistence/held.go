@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/vigildb/vigil/persistence/format"
 )
 
 // A page that was encoded counts as stored for its value. But until its batch is committed
@@ -93,15 +95,15 @@ func (p *pager) staged() bool { return p.s.materialiser.staging.Load() && p.t.fl
 
 // readStaged reads a page if it is staged; else the error is pebble.ErrNotFound.
 func (p *pager) readStaged(pageKey []byte, use func(page []byte) error) error {
-	stagedKey := restage(nil, pageKey)
+	stagedKey := format.Restage(nil, pageKey)
 	b, closer, err := p.s.db.Get(stagedKey)
 	if err != nil {
 		return err
 	}
 	switch {
-	case !isStaged(b) || b[0] == stagedGone:
+	case !format.IsStaged(b) || b[0] == format.StagedGone:
 		err = fmt.Errorf("staged page of %d bytes is gone: %w", len(b), ErrCorrupt)
-	case b[0] == stagedPage:
+	case b[0] == format.StagedPage:
 		err = use(b[1:])
 	default:
 		return errors.Join(closer.Close(), p.readTailed(pageKey, stagedKey, use))

@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/vigildb/vigil/persistence/disktest"
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/hash"
 	"github.com/vigildb/vigil/structures/list"
@@ -152,7 +153,7 @@ func leaveAmidPasses(t *testing.T, v stagedValue, seed uint64) (left int) {
 		change()
 		m.Lock()
 		m.parts.size, m.stage.over, m.stage.batch = 1+r.IntN(4), r.IntN(2)*r.IntN(20_000), 1+r.IntN(20_000)
-		shard := shardOf(s.Hash([]byte("v")))
+		shard := format.ShardOf(s.Hash([]byte("v")))
 		sh := &s.shards[shard]
 		for cursor, more := uint64(shard)<<56, true; more; {
 			s.openBatch()
@@ -221,7 +222,7 @@ func TestValueThatBecomesLargeAmidAPassKeepsItsPages(t *testing.T) {
 	fill(0, 60)
 	m := &s.materialiser.pass
 	m.Lock()
-	shard := shardOf(s.Hash([]byte("h")))
+	shard := format.ShardOf(s.Hash([]byte("h")))
 	sh := &s.shards[shard]
 	s.openBatch()
 	sh.mu.Lock()

@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/journal"
 	"github.com/vigildb/vigil/persistence/tail"
 )
@@ -91,25 +92,25 @@ func (s *Store) newTail() *tail.Tail {
 }
 
 func (s *Store) tailIdentity() tail.Identity {
-	return tail.Identity{Store: s.mapping.secret, Boot: s.opts.Boot}
+	return tail.Identity{Store: s.mapping.Secret, Boot: s.opts.Boot}
 }
 
 // lastChunk returns the end of the journal on disk.
 func (s *Store) lastChunk() (last journal.Position, err error) {
-	last = s.mapping.trimmed
-	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: appendJournalKey(nil, last.Index+1), UpperBound: s.journalEnd()})
+	last = s.mapping.Trimmed
+	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: format.AppendJournalKey(nil, last.Index+1), UpperBound: s.journalEnd()})
 	if err != nil {
 		return last, err
 	}
 	for ok := it.Last(); ok && err == nil; ok = it.Prev() {
-		var c windowChunk
+		var c format.Chunk
 		var records []byte
-		if c, ok, err = chunkAt(it); err != nil || !ok {
+		if c, ok, err = format.ReadChunk(it); err != nil || !ok {
 			continue // a piece
 		}
-		if records, err = c.open(); err == nil {
-			last.Index = c.index
-			last.LSN, err = lastRecord(c.first, records)
+		if records, err = c.Open(); err == nil {
+			last.Index = c.Index
+			last.LSN, err = lastRecord(c.First, records)
 		}
 		break
 	}
@@ -119,7 +120,7 @@ func (s *Store) lastChunk() (last journal.Position, err error) {
 // lastRecord returns the number of the last of some records.
 func lastRecord(first uint64, records []byte) (last uint64, err error) {
 	for last = first - 1; len(records) > 0 && err == nil; last++ {
-		_, records, err = nextRecord(records)
+		_, records, err = format.NextRecord(records)
 	}
 	return last, err
 }

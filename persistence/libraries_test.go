@@ -8,6 +8,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/vigildb/vigil/persistence/format"
 )
 
 func wantTexts(t *testing.T, when string, got, want map[string]string) {
@@ -92,14 +94,14 @@ func TestLibrariesAreInSnapshots(t *testing.T) {
 
 // TestDamagedLibraryIsFound changes each byte of a library in the object store.
 func TestDamagedLibraryIsFound(t *testing.T) {
-	for i := range len(appendText(nil, "a", "one")) {
+	for i := range len(format.AppendText(nil, "a", "one")) {
 		fs := vfs.NewMem()
 		s := openMemory(t, Options{FS: fs, IdleAfter: -1})
 		all(s, 1, func(tx *Tx) { tx.SetLibrary("a", "one") })
 		materialise(t, s)
-		b := appendText(nil, "a", "one")
+		b := format.AppendText(nil, "a", "one")
 		b[i] ^= 1
-		if err := s.db.Set(appendTextKey(nil, prefixLibrary, "a"), b, pebble.Sync); err != nil {
+		if err := s.db.Set(format.AppendTextKey(nil, format.PrefixLibrary, "a"), b, pebble.Sync); err != nil {
 			t.Fatal(err)
 		}
 		closeStore(t, s)

@@ -64,7 +64,7 @@ func (s *Store) survey() error {
 		return err
 	}
 	for i := range s.shards {
-		s.shards[i].tables = make([]*table, len(s.mapping.phys))
+		s.shards[i].tables = make([]*table, len(s.mapping.Phys))
 	}
 	return s.loadContents()
 }

@@ -4,11 +4,12 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"sync"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/vigildb/vigil/persistence/format"
 )
 
 // The sync mark distinguishes damage from a torn tail. A log that a crash cut
@@ -76,7 +77,7 @@ func (m *marked) append(dst []byte) []byte {
 		dst = binary.LittleEndian.AppendUint64(dst, f.num)
 		dst = binary.LittleEndian.AppendUint64(dst, uint64(f.bytes))
 	}
-	binary.LittleEndian.PutUint32(dst, crc32.Checksum(dst[4:], castagnoli))
+	binary.LittleEndian.PutUint32(dst, format.Checksum(0, dst[4:]))
 	return dst
 }
 
@@ -87,7 +88,7 @@ func decodeMarked(b []byte) (m marked, err error) {
 	}
 	n := int(binary.LittleEndian.Uint16(b[6:]))
 	size := markFixed + n*markEntry
-	if size > len(b) || binary.LittleEndian.Uint32(b) != crc32.Checksum(b[4:size], castagnoli) {
+	if size > len(b) || binary.LittleEndian.Uint32(b) != format.Checksum(0, b[4:size]) {
 		return m, fmt.Errorf("checksum of mark: %w", ErrCorrupt)
 	}
 	if b[4] != markFormat {

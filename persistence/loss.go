@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/batchrepr"
 	"github.com/cockroachdb/pebble/v2/record"
 
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/structures"
 )
 
@@ -86,7 +87,7 @@ func (n *loss) batch(b []byte) {
 		if err != nil || !ok {
 			return
 		}
-		if len(key) > 0 && key[0] == prefixJournal && !isPiece(key) {
+		if len(key) > 0 && key[0] == format.PrefixJournal && !format.IsPiece(key) {
 			n.chunk(value)
 		}
 	}
@@ -94,15 +95,15 @@ func (n *loss) batch(b []byte) {
 
 // chunk counts the records of a chunk and the keys that they are about.
 func (n *loss) chunk(b []byte) {
-	first, flags, records, err := openChunk(b)
-	if err == nil && flags&chunkPieces != 0 {
+	first, flags, records, err := format.OpenChunk(b)
+	if err == nil && flags&format.ChunkPieces != 0 {
 		n.records++
 		n.last = max(n.last, first)
 		return // what it is about is in the pieces
 	}
 	for lsn := first; err == nil && len(records) > 0; lsn++ {
 		var rec []byte
-		if rec, records, err = nextRecord(records); err != nil {
+		if rec, records, err = format.NextRecord(records); err != nil {
 			return
 		}
 		n.records++
@@ -113,7 +114,7 @@ func (n *loss) chunk(b []byte) {
 			if op, args, rec, err = structures.NextOp(rec); err != nil {
 				break
 			}
-			if op == opKey {
+			if op == format.OpKey {
 				n.keys[knownKey(uint32(args.Uint()), args.Bytes())] = struct{}{}
 			}
 		}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/vigildb/vigil/persistence/format"
 )
 
 // A mark tells of a shard up to which record the heads on disk contain what was
@@ -40,7 +42,7 @@ func (m *materialiser) writeMarks() error {
 	var lsn [8]byte
 	for _, k := range m.pass.marks {
 		binary.LittleEndian.PutUint64(lsn[:], k.lsn)
-		if err := m.pass.batch.Set(appendMarkKey(nil, k.shard), lsn[:], nil); err != nil {
+		if err := m.pass.batch.Set(format.AppendMarkKey(nil, k.shard), lsn[:], nil); err != nil {
 			return fmt.Errorf("write mark: %w", err)
 		}
 	}
@@ -51,25 +53,18 @@ func (m *materialiser) writeMarks() error {
 // loadMarks reads the marks of the last passes.
 func (s *Store) loadMarks() error {
 	it, err := s.db.NewIter(&pebble.IterOptions{
-		LowerBound: appendGroup(nil, prefixMark), UpperBound: appendGroupEnd(nil, prefixMark)})
+		LowerBound: format.AppendGroup(nil, format.PrefixMark), UpperBound: format.AppendGroupEnd(nil, format.PrefixMark)})
 	if err != nil {
 		return fmt.Errorf("read marks: %w", err)
 	}
 	for it.First(); it.Valid(); it.Next() {
-		shard, lsn, err := decodeMark(it.Key(), it.Value())
+		shard, lsn, err := format.DecodeMark(it.Key(), it.Value())
 		if err != nil {
 			return errors.Join(err, it.Close())
 		}
 		s.marks[shard] = lsn
 	}
 	return errors.Join(it.Error(), it.Close())
-}
-
-func decodeMark(key, value []byte) (shard int, lsn uint64, err error) {
-	if len(key) != markKeyFixed || len(value) != 8 {
-		return 0, 0, fmt.Errorf("mark of %d bytes under a key of %d: %w", len(value), len(key), ErrCorrupt)
-	}
-	return int(key[markKeyFixed-1]), binary.LittleEndian.Uint64(value), nil
 }
 
 // checkMarks refuses a journal that ends with record last although a mark

@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/persistence/disktest"
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/structures/list"
 )
 
@@ -54,7 +55,7 @@ func TestReplayPassesOverAllThatAHeadContains(t *testing.T) {
 	for _, others := range []int{0, 500} { // more keys on disk: other look-ups
 		fs := vfs.NewMem()
 		s := openMemory(t, Options{FS: fs, IdleAfter: -1})
-		setKeys(s, 0, others*shardCount/8, []byte("v"))
+		setKeys(s, 0, others*format.ShardCount/8, []byte("v"))
 		pushOne(t, s, "l", "a")
 		materialise(t, s)
 		pushOne(t, s, "l", "b")
@@ -64,7 +65,7 @@ func TestReplayPassesOverAllThatAHeadContains(t *testing.T) {
 		})
 		m := &s.materialiser.pass
 		m.Lock()
-		err := errors.Join(s.materialiseShard(ctx, shardOf(s.Hash([]byte("l")))), s.land())
+		err := errors.Join(s.materialiseShard(ctx, format.ShardOf(s.Hash([]byte("l")))), s.land())
 		m.Unlock()
 		if err != nil {
 			t.Fatal(err)
@@ -93,7 +94,7 @@ func TestMarkFollowsTheDeletionOfWhatWasNotWritten(t *testing.T) {
 	ctx := once(t, func() { all(s, 1, func(tx *Tx) { tx.Delete(key) }) })
 	m := &s.materialiser.pass
 	m.Lock()
-	err := errors.Join(s.materialiseShard(ctx, shardOf(s.Hash(key))), s.land())
+	err := errors.Join(s.materialiseShard(ctx, format.ShardOf(s.Hash(key))), s.land())
 	m.Unlock()
 	if err != nil {
 		t.Fatal(err)
@@ -114,7 +115,7 @@ func TestMarkBehindTheJournalIsDamage(t *testing.T) {
 	fs := vfs.NewMem()
 	s := openMemory(t, Options{FS: fs, IdleAfter: -1})
 	setKeys(s, 0, 10, []byte("v"))
-	if err := s.db.Set(appendMarkKey(nil, 3), []byte{100, 0, 0, 0, 0, 0, 0, 0}, pebble.Sync); err != nil {
+	if err := s.db.Set(format.AppendMarkKey(nil, 3), []byte{100, 0, 0, 0, 0, 0, 0, 0}, pebble.Sync); err != nil {
 		t.Fatal(err)
 	}
 	closeStore(t, s)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/journal"
 )
 
@@ -328,7 +329,7 @@ func (s *Store) commitBatch() error {
 	var count [8]byte
 	for _, f := range m.flights {
 		binary.LittleEndian.PutUint64(count[:], uint64(f.t.disk))
-		if err := m.batch.Set(appendCountKey(nil, f.t.phys, f.shard), count[:], nil); err != nil {
+		if err := m.batch.Set(format.AppendCountKey(nil, f.t.phys, f.shard), count[:], nil); err != nil {
 			return fmt.Errorf("write count: %w", err)
 		}
 	}
@@ -341,7 +342,7 @@ func (s *Store) commitBatch() error {
 	}
 	m.listed = append(m.listed, lists...)
 	if m.stage.used {
-		if err := m.batch.Set(appendStagedKey(nil), nil, nil); err != nil {
+		if err := m.batch.Set(format.AppendStagedKey(nil), nil, nil); err != nil {
 			return fmt.Errorf("write values: %w", err)
 		}
 	}
@@ -406,17 +407,17 @@ func (s *Store) cut(last journal.Position, texts []changedText) error {
 		return errTorn
 	}
 	m := s.mapping
-	m.phys = append([]uint32(nil), m.phys...)
-	m.mapped = s.journal.Newest()
+	m.Phys = append([]uint32(nil), m.Phys...)
+	m.Mapped = s.journal.Newest()
 	sh.mu.Unlock()
-	if err := s.handOver(m.mapped); err != nil {
+	if err := s.handOver(m.Mapped); err != nil {
 		return fmt.Errorf("hand over: %w", err)
 	}
 	b := s.db.NewBatch()
 	var err error
-	m.trimmed, err = s.dropChunks(b, last)
+	m.Trimmed, err = s.dropChunks(b, last)
 	return errors.Join(err,
-		b.Set(appendMetaKey(nil), m.append(nil), nil),
+		b.Set(format.AppendMetaKey(nil), m.Append(nil), nil),
 		writeChanged(b, texts),
 		s.member.rest(b),
 		s.apply(b, pebble.Sync))

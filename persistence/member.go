@@ -7,6 +7,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/grouplog"
 	"github.com/vigildb/vigil/persistence/journal"
 )
@@ -108,7 +109,7 @@ func (s *Store) join() {
 // openLog reads the log of the group, if the store is in one.
 func (s *Store) openLog() (err error) {
 	m := s.member
-	if s.mapping.grouped != (m != nil) {
+	if s.mapping.Grouped != (m != nil) {
 		if m != nil {
 			return fmt.Errorf("the store is alone, and cannot become a member of a group: %w", ErrMember)
 		}
@@ -117,7 +118,7 @@ func (s *Store) openLog() (err error) {
 	if m == nil {
 		return nil
 	}
-	if m.log, err = grouplog.Open(memberDisk{s}, group); err != nil {
+	if m.log, err = grouplog.Open(memberDisk{s}, format.Group); err != nil {
 		return err
 	}
 	if err := m.readable(); err != nil {
@@ -321,7 +322,7 @@ func (m *Member) rest(b *pebble.Batch) error {
 func (s *Store) dropChunks(b *pebble.Batch, to journal.Position) (journal.Position, error) {
 	m := s.member
 	if m == nil {
-		return to, b.DeleteRange(appendJournalKey(nil, s.materialiser.pass.cut+1), appendJournalKey(nil, to.Index+1), nil)
+		return to, b.DeleteRange(format.AppendJournalKey(nil, s.materialiser.pass.cut+1), format.AppendJournalKey(nil, to.Index+1), nil)
 	}
 	to.Index = m.log.Holding(to.LSN)
 	return to, nil
@@ -353,9 +354,9 @@ func (m *Member) Keep(index uint64) { m.keep.Store(index) }
 // journalEnd is the key before which a replay ends.
 func (s *Store) journalEnd() []byte {
 	if s.member == nil {
-		return appendGroupEnd(nil, prefixJournal)
+		return format.AppendGroupEnd(nil, format.PrefixJournal)
 	}
-	return appendJournalKey(nil, s.member.Applied()+1)
+	return format.AppendJournalKey(nil, s.member.Applied()+1)
 }
 
 // replayed checks where a replay has ended.

@@ -3,6 +3,8 @@ package persistence
 import (
 	"fmt"
 	"maps"
+
+	"github.com/vigildb/vigil/persistence/format"
 )
 
 // confirm looks which clients get a reply. What they wrote must be with two members.
@@ -46,7 +48,7 @@ func (n *node) hear(op byte) func(texts map[string]string, changed []string) {
 // heed has a member know what is in the store, as a server does that has made it so.
 func (n *node) heed() {
 	n.told = map[byte]map[string]string{}
-	for op := byte(opUser); op <= opMove; op++ {
+	for op := byte(format.OpUser); op <= format.OpMove; op++ {
 		n.told[op] = n.s.textsByName(n.s.textsOf(op))
 	}
 }
@@ -76,7 +78,7 @@ func (n *node) same(when string) {
 	}
 	for op, told := range n.told {
 		if l := n.s.textsOf(op); diff == "" && !maps.Equal(told, l.byName) {
-			diff = fmt.Sprintf("the server was told of %q %q, the store has %q", l.what, told, l.byName)
+			diff = fmt.Sprintf("the server was told of %q %q, the store has %q", l.What, told, l.byName)
 		}
 	}
 	if diff != "" {

@@ -4,12 +4,12 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/grouplog"
 )
 
@@ -44,8 +44,8 @@ const (
 
 // streamed are the prefixes of the keys that a stream has, in their order. Records of the log
 // ('r') are each member's own.
-var streamed = [...]byte{prefixCount, prefixConfiguration, prefixExpiry, prefixJournal, prefixMark, prefixLibrary, prefixMeta,
-	prefixHead, prefixPage, prefixStage, prefixMove, prefixStaged, prefixUser}
+var streamed = [...]byte{format.PrefixCount, format.PrefixConfiguration, format.PrefixExpiry, format.PrefixJournal, format.PrefixMark, format.PrefixLibrary, format.PrefixMeta,
+	format.PrefixHead, format.PrefixPage, format.PrefixStage, format.PrefixMove, format.PrefixStaged, format.PrefixUser}
 
 // Export is the state of the group as of an entry, to be read as a stream. It is for one
 // goroutine, but Close may be called by any.
@@ -85,12 +85,12 @@ func (m *Member) Export() (*Export, error) {
 
 // start writes what a stream begins with.
 func (e *Export) start() error {
-	raw, closer, err := e.snap.Get(appendMetaKey(nil))
+	raw, closer, err := e.snap.Get(format.AppendMetaKey(nil))
 	if err != nil {
 		return fmt.Errorf("read meta: %w", err)
 	}
 	raw = append([]byte(nil), raw...)
-	stored, err := decodeMeta(raw)
+	stored, err := format.DecodeMeta(raw)
 	if err = errors.Join(err, closer.Close()); err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (e *Export) start() error {
 	if err != nil {
 		return err
 	}
-	e.begin = stored.trimmed.Index
+	e.begin = stored.Trimmed.Index
 	if e.Term, err = e.m.log.TermIn(e.snap, e.Index); err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (e *Export) start() error {
 		return err
 	}
 	b := make([]byte, 0, streamFixed)
-	for _, n := range []uint64{e.Index, e.Term, last, e.begin, begun, stored.trimmed.LSN} {
+	for _, n := range []uint64{e.Index, e.Term, last, e.begin, begun, stored.Trimmed.LSN} {
 		b = binary.LittleEndian.AppendUint64(b, n)
 	}
 	members := append(binary.LittleEndian.AppendUint64(nil, e.Members.Index), e.Members.Members...)
@@ -135,7 +135,7 @@ func (e *Export) beginBlock() {
 // endBlock writes the header, and reports whether there is a payload.
 func (e *Export) endBlock() bool {
 	payload := e.out[e.from:]
-	e.sum = crc32.Update(e.sum, castagnoli, payload)
+	e.sum = format.Checksum(e.sum, payload)
 	header := e.out[e.from-blockHeader:]
 	binary.LittleEndian.PutUint32(header, uint32(len(payload)))
 	binary.LittleEndian.PutUint32(header[4:], e.sum)
@@ -207,9 +207,9 @@ func (e *Export) next() (there bool, err error) {
 			return false, nil
 		}
 		e.stage++
-		low, high := appendGroup(nil, streamed[e.stage]), appendGroupEnd(nil, streamed[e.stage])
-		if streamed[e.stage] == prefixJournal {
-			low, high = appendJournalKey(nil, e.begin+1), appendJournalKey(nil, e.Index+1)
+		low, high := format.AppendGroup(nil, streamed[e.stage]), format.AppendGroupEnd(nil, streamed[e.stage])
+		if streamed[e.stage] == format.PrefixJournal {
+			low, high = format.AppendJournalKey(nil, e.begin+1), format.AppendJournalKey(nil, e.Index+1)
 		}
 		if e.it, err = e.snap.NewIter(&pebble.IterOptions{LowerBound: low, UpperBound: high}); err != nil {
 			return false, err

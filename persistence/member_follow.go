@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/grouplog"
 	"github.com/vigildb/vigil/persistence/journal"
 )
@@ -25,9 +26,9 @@ func (m *Member) follow(e *grouplog.Entry) (err error) {
 		r.last.Index = e.Index
 		return nil
 	}
-	chunk := make([]byte, entryHeader, entryHeader+len(e.Data))
-	chunk[entryHeader-1] = chunkRecords
-	c := windowChunk{index: e.Index, bytes: append(chunk, e.Data...)}
+	b := make([]byte, entryHeader, entryHeader+len(e.Data))
+	b[entryHeader-1] = format.ChunkRecords
+	c := windowChunk{Chunk: format.Chunk{Index: e.Index, Bytes: append(b, e.Data...)}}
 	m.torn = true
 	if err = r.entry(&c); err == nil {
 		m.torn = false
@@ -53,7 +54,7 @@ func (r *replay) entry(c *windowChunk) error {
 	s, w := r.s, r.workers[0]
 	w.tx.clock = s.clockAt(s.opts.Now())
 	var set Shards
-	apart := chunkIsApart(c.bytes)
+	apart := format.ChunkIsApart(c.Bytes)
 	w.forget() // the entry before, which an operation that is apart would have applied again
 	if apart {
 		set.AddAll()
@@ -142,7 +143,7 @@ func (w *replayer) bringIn() error {
 // locked.
 func (s *Store) purgeLater(phys []uint32, lsn uint64) {
 	var flushed []uint32
-	for _, p := range s.mapping.phys {
+	for _, p := range s.mapping.Phys {
 		if slices.Contains(phys, p) {
 			continue
 		}

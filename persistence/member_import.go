@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"slices"
 	"strconv"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/sstable"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/grouplog"
 )
 
@@ -97,7 +97,7 @@ func (i *Import) decode() error {
 			break
 		}
 		payload := b[blockHeader : blockHeader+n]
-		if i.sum = crc32.Update(i.sum, castagnoli, payload); i.sum != binary.LittleEndian.Uint32(b[4:]) {
+		if i.sum = format.Checksum(i.sum, payload); i.sum != binary.LittleEndian.Uint32(b[4:]) {
 			return fmt.Errorf("checksum of a block of %d bytes: %w", n, ErrCorrupt)
 		}
 		i.payload = append(i.payload, payload...)
@@ -167,13 +167,13 @@ func (i *Import) begin() error {
 	if len(b) > 0 || len(fields[0]) < 8 || n[0] == 0 || n[0] < n[3] || n[2] < n[5] {
 		return fmt.Errorf("a state as of entry %d behind %d: %w", n[0], n[3], ErrCorrupt)
 	}
-	stored, err := decodeMeta(fields[1])
+	stored, err := format.DecodeMeta(fields[1])
 	if err != nil {
 		return err
 	}
 	own := &i.m.s.mapping
-	if stored.secret != own.secret || !stored.grouped || len(stored.phys) != i.m.s.Databases() {
-		return fmt.Errorf("a state with another secret or with %d databases in place of %d: %w", len(stored.phys), i.m.s.Databases(), ErrMember)
+	if stored.Secret != own.Secret || !stored.Grouped || len(stored.Phys) != i.m.s.Databases() {
+		return fmt.Errorf("a state with another secret or with %d databases in place of %d: %w", len(stored.Phys), i.m.s.Databases(), ErrMember)
 	}
 	i.payload = nil
 	i.Index, i.Term, i.last = n[0], n[1], n[2]
@@ -187,12 +187,11 @@ func (i *Import) Members() grouplog.Membership { return i.takeover.Membership }
 
 // set writes a key.
 func (i *Import) set(key, value []byte) error {
-	if len(key) < groupKeyFixed || !bytes.Equal(key[1:groupKeyFixed], appendGroup(nil, 0)[1:]) ||
-		!slices.Contains(streamed[:], key[0]) || bytes.Compare(key, i.key) <= 0 {
+	if !format.HasGroup(key) || !slices.Contains(streamed[:], key[0]) || bytes.Compare(key, i.key) <= 0 {
 		return fmt.Errorf("key %.20q behind %.20q: %w", key, i.key, ErrCorrupt)
 	}
 	// What follows the records of the log is in a table of its own: they are written last.
-	if i.bytes >= tableBytes || key[0] > prefixRecords && len(i.key) > 0 && i.key[0] < prefixRecords {
+	if i.bytes >= tableBytes || key[0] > format.PrefixRecords && len(i.key) > 0 && i.key[0] < format.PrefixRecords {
 		if err := i.endTable(); err != nil {
 			return err
 		}

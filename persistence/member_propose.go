@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/grouplog"
 	"github.com/vigildb/vigil/persistence/journal"
 )
@@ -169,6 +170,6 @@ func entryData(ch *journal.Chunk) []byte {
 	for _, p := range ch.Parts() {
 		b = append(b, p...)
 	}
-	sealChunk(b, ch.First, ch.Flags)
+	format.SealChunk(b, ch.First, ch.Flags)
 	return b[entryHeader:]
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/grouplog"
 )
 
@@ -40,7 +41,7 @@ func (m *Member) Renew(identity []byte, drop bool) error {
 
 // anyKeys reports whether a database has a key. All shards are locked.
 func (s *Store) anyKeys() bool {
-	for db := range s.mapping.phys {
+	for db := range s.mapping.Phys {
 		for sh := range s.shards {
 			if s.sizeOf(sh, db) > 0 {
 				return true
@@ -79,13 +80,13 @@ func (m *Member) renew(identity []byte) error {
 // writeRenewed removes all that the group has, and writes what a new store begins with.
 func (m *Member) writeRenewed(identity []byte) error {
 	s := m.s
-	first := meta{secret: s.mapping.secret, grouped: true}
-	first.extend(len(s.mapping.phys))
+	first := format.Meta{Secret: s.mapping.Secret, Grouped: true}
+	first.Extend(len(s.mapping.Phys))
 	b := s.db.NewBatch()
 	set := func(key, value []byte) error { return b.Set(key, value, nil) }
 	err := errors.Join(
-		b.DeleteRange(appendGroup(nil, streamed[0]), appendGroupEnd(nil, streamed[len(streamed)-1]), nil),
-		set(appendMetaKey(nil), first.append(nil)),
+		b.DeleteRange(format.AppendGroup(nil, streamed[0]), format.AppendGroupEnd(nil, streamed[len(streamed)-1]), nil),
+		set(format.AppendMetaKey(nil), first.Append(nil)),
 		m.log.Records(&grouplog.Takeover{Identity: identity}, set))
 	if err != nil {
 		return errors.Join(err, b.Close())

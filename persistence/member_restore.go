@@ -7,6 +7,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/grouplog"
 )
 
@@ -51,8 +52,8 @@ func (m *Member) restore(i *Import, state grouplog.HardState) error {
 	if err := m.remake(); err != nil {
 		return err
 	}
-	s.trimmed.Store(s.mapping.trimmed.LSN)
-	s.materialiser.pass.cut = s.mapping.trimmed.Index
+	s.trimmed.Store(s.mapping.Trimmed.LSN)
+	s.materialiser.pass.cut = s.mapping.Trimmed.Index
 	s.durable.Abandon()
 	s.durable.Advance(i.last, true)
 	m.torn = false
@@ -70,12 +71,12 @@ func (i *Import) ingest() error {
 	if err := syncDir(s.opts.FS, i.dir); err != nil {
 		return err
 	}
-	span := pebble.KeyRange{Start: appendGroup(nil, streamed[0]), End: appendGroupEnd(nil, streamed[len(streamed)-1])}
+	span := pebble.KeyRange{Start: format.AppendGroup(nil, streamed[0]), End: format.AppendGroupEnd(nil, streamed[len(streamed)-1])}
 	if planted == keptLog {
-		span.Start = appendGroup(nil, prefixMark)
+		span.Start = format.AppendGroup(nil, format.PrefixMark)
 	}
 	if planted == ingestApart {
-		span.End = appendGroupEnd(nil, prefixStage)
+		span.End = format.AppendGroupEnd(nil, format.PrefixStage)
 	}
 	f := s.fence.Load()
 	err := guard(f, func() error {

@@ -118,11 +118,11 @@ func (s *Store) recall() error {
 	if err != nil {
 		return err
 	}
-	if len(stored.phys) != len(s.mapping.phys) {
-		return fmt.Errorf("%d databases on disk, want %d: %w", len(stored.phys), len(s.mapping.phys), ErrCorrupt)
+	if len(stored.Phys) != len(s.mapping.Phys) {
+		return fmt.Errorf("%d databases on disk, want %d: %w", len(stored.Phys), len(s.mapping.Phys), ErrCorrupt)
 	}
-	copy(s.mapping.phys, stored.phys) // in its place: their number is read under no lock
-	s.mapping.trimmed, s.mapping.mapped, s.mapping.next = stored.trimmed, stored.mapped, stored.next
+	copy(s.mapping.Phys, stored.Phys) // in its place: their number is read under no lock
+	s.mapping.Trimmed, s.mapping.Mapped, s.mapping.Next = stored.Trimmed, stored.Mapped, stored.Next
 	if err := s.loadContents(); err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/vigildb/vigil/persistence/disktest"
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/grouplog"
 	"github.com/vigildb/vigil/structures/thrift"
 )
@@ -157,9 +158,9 @@ func (n *node) texts(change func(tx *Tx)) {
 func (n *node) has(t testing.TB, now bool) {
 	t.Helper()
 	want := map[string]string{"gone": "1", "kept": "old", "k7": "", "k250": ""}
-	texts := map[byte]string{opUser: "map[gone:on kept:old]", opConfiguration: "map[gone:1 kept:old]", opLibrary: "map[gone:code]"}
+	texts := map[byte]string{format.OpUser: "map[gone:on kept:old]", format.OpConfiguration: "map[gone:1 kept:old]", format.OpLibrary: "map[gone:code]"}
 	if now {
-		texts = map[byte]string{opUser: "map[kept:new]", opConfiguration: "map[kept:new]", opLibrary: "map[new:code]"}
+		texts = map[byte]string{format.OpUser: "map[kept:new]", format.OpConfiguration: "map[kept:new]", format.OpLibrary: "map[new:code]"}
 		want = map[string]string{"gone": "", "kept": "new", "k7": string(bytes.Repeat([]byte{7}, 71)), "k250": string(bytes.Repeat([]byte{250}, 2501))}
 	}
 	for key, value := range want {
@@ -360,26 +361,26 @@ func TestStreamsThatAreNoneAreRefused(t *testing.T) {
 	}
 	try("something behind the end", append(slices.Clone(whole), 0, 0, 0, 0, 0, 0, 0, 0), ErrCorrupt)
 	try("nothing", nil, ErrCorrupt)
-	begin := func(change func(fixed []byte, m *meta)) []byte {
+	begin := func(change func(fixed []byte, m *format.Meta)) []byte {
 		n := int(binary.LittleEndian.Uint32(whole[5:]))
 		first := slices.Clone(whole[5+blockHeader : 5+blockHeader+n])
 		members := 4 + int(binary.LittleEndian.Uint32(first[streamFixed:]))
-		m, err := decodeMeta(first[streamFixed+members+4:])
+		m, err := format.DecodeMeta(first[streamFixed+members+4:])
 		leader.must(err)
 		change(first, &m)
-		raw := m.append(nil)
+		raw := m.Append(nil)
 		first = append(binary.LittleEndian.AppendUint32(first[:streamFixed+members], uint32(len(raw))), raw...)
 		e := &Export{out: append([]byte(streamMagic), streamFormat)}
 		e.block(first)
 		return e.out
 	}
-	try("another secret", begin(func(_ []byte, m *meta) { m.secret[3]++ }), ErrMember)
-	try("a database more", begin(func(_ []byte, m *meta) { m.extend(modelDBs + 1) }), ErrMember)
-	try("of a store that is alone", begin(func(_ []byte, m *meta) { m.grouped = false }), ErrMember)
-	try("as of no entry", begin(func(b []byte, _ *meta) { clear(b[:8]) }), ErrCorrupt)
+	try("another secret", begin(func(_ []byte, m *format.Meta) { m.Secret[3]++ }), ErrMember)
+	try("a database more", begin(func(_ []byte, m *format.Meta) { m.Extend(modelDBs + 1) }), ErrMember)
+	try("of a store that is alone", begin(func(_ []byte, m *format.Meta) { m.Grouped = false }), ErrMember)
+	try("as of no entry", begin(func(b []byte, _ *format.Meta) { clear(b[:8]) }), ErrCorrupt)
 	for what, keys := range map[string][]string{"keys out of order": {"o\x00\x00b", "o\x00\x00a"}, "a key twice": {"o\x00\x00a", "o\x00\x00a"},
 		"records of the log": {"r\x00\x00s"}, "another group": {"o\x00\x01a"}, "no key": {""}} {
-		e := &Export{out: begin(func([]byte, *meta) {})}
+		e := &Export{out: begin(func([]byte, *format.Meta) {})}
 		e.sum = binary.LittleEndian.Uint32(e.out[9:])
 		var b []byte
 		for _, k := range keys {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/grouplog"
 	"github.com/vigildb/vigil/structures/list"
 	"github.com/vigildb/vigil/structures/thrift"
@@ -229,7 +230,7 @@ func heads(t testing.TB, s *Store) (n int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for it.SeekGE(appendGroup(nil, prefixHead)); it.Valid() && it.Key()[0] == prefixHead; it.Next() {
+	for it.SeekGE(format.AppendGroup(nil, format.PrefixHead)); it.Valid() && it.Key()[0] == format.PrefixHead; it.Next() {
 		n++
 	}
 	if err := it.Close(); err != nil {
@@ -337,7 +338,7 @@ func TestFollowerChangesNothingByItself(t *testing.T) {
 		if tx.Lock(&Shards{}, w.now); tx.Writable() {
 			t.Error("a transaction of a follower may write")
 		}
-		tx.rec.Op(opDelete, 0)
+		tx.rec.Op(format.OpDelete, 0)
 		tx.Commit()
 	}()
 	if w.elect(other, n); other.elected == 0 {

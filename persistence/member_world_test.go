@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/vigildb/vigil/persistence/disktest"
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/grouplog"
 )
 
@@ -87,7 +88,7 @@ func (w *world) open() *world {
 func (n *node) open() {
 	o := Options{FS: errorfs.Wrap(n.fs, &n.disk), Databases: modelDBs, Seed: n.id, IdleAfter: -1, Sync: n.w.policy,
 		RecentBytes: 1 + int(n.id%2)<<12, LargeBytes: pagedLarge(n.id), MaxMemory: pagedLimit(n.id), BatchBytes: 64 << 10,
-		Replicator: n, Tail: n.w.tail, JournalBound: 32 << 10, OnUsers: n.hear(opUser), OnConfiguration: n.hear(opConfiguration), OnMoves: n.hear(opMove)}
+		Replicator: n, Tail: n.w.tail, JournalBound: 32 << 10, OnUsers: n.hear(format.OpUser), OnConfiguration: n.hear(format.OpConfiguration), OnMoves: n.hear(format.OpMove)}
 	if !n.w.live {
 		o.Background = func(t Task) {
 			if t.Name == "commit" {

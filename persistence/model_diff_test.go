@@ -6,6 +6,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/bloom"
 	"github.com/vigildb/vigil/structures/hash"
@@ -28,7 +29,7 @@ func (m *model) diffTexts(s *Store) string {
 			bytes += len(name) + len(text)
 		}
 		if !maps.Equal(got.byName, want) || got.bytes != bytes {
-			return fmt.Sprintf("texts %q: got %q, %d bytes, want %q, %d bytes", got.what, got.byName, got.bytes, want, bytes)
+			return fmt.Sprintf("texts %q: got %q, %d bytes, want %q, %d bytes", got.What, got.byName, got.bytes, want, bytes)
 		}
 	}
 	return ""
@@ -75,7 +76,7 @@ func diffDB(tx *Tx, i int, db map[string]modelValue) string {
 			return fmt.Sprintf("Scan: cursor %d", cursor)
 		}
 	}
-	for shard := range uint64(shardCount) {
+	for shard := range uint64(format.ShardCount) {
 		for from, first := shard<<56, true; first || from != 0; first = false {
 			from = tx.ScanShard(from, 1, func(key []byte) { seen[string(key)] += 100 })
 		}

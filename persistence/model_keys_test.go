@@ -3,6 +3,7 @@ package persistence
 import (
 	"fmt"
 
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/structures"
 )
 
@@ -55,9 +56,9 @@ func deleteText(op byte, remove func(tx *Tx, name string)) func(*trial) bool {
 }
 
 func (o *trial) deleteLibraries() bool {
-	n := len(o.m.texts[opLibrary])
+	n := len(o.m.texts[format.OpLibrary])
 	o.tx.DeleteLibraries()
-	clear(o.m.texts[opLibrary])
+	clear(o.m.texts[format.OpLibrary])
 	return n > 0
 }
 

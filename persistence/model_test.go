@@ -11,6 +11,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/hash"
 	"github.com/vigildb/vigil/structures/thrift"
@@ -54,7 +55,7 @@ const (
 
 func newModel() *model {
 	m := &model{texts: map[byte]map[string]string{}, now: 1000, effects: map[string]int{}}
-	for op := byte(opLibrary); op <= opMove; op++ {
+	for op := byte(format.OpLibrary); op <= format.OpMove; op++ {
 		m.texts[op] = map[string]string{}
 	}
 	for range modelDBs {
@@ -149,15 +150,15 @@ var operations = []struct {
 	{"flush all", 1, nil, (*trial).flushAll},
 	{"flush", 1, nil, (*trial).flush},
 	{"swap", 2, nil, (*trial).swap},
-	{"set library", 2, nil, setText(opLibrary, (*Tx).SetLibrary)},
-	{"delete library", 4, nil, deleteText(opLibrary, (*Tx).DeleteLibrary)},
+	{"set library", 2, nil, setText(format.OpLibrary, (*Tx).SetLibrary)},
+	{"delete library", 4, nil, deleteText(format.OpLibrary, (*Tx).DeleteLibrary)},
 	{"delete libraries", 1, nil, (*trial).deleteLibraries},
-	{"set user", 1, nil, setText(opUser, (*Tx).SetUser)},
-	{"delete user", 3, nil, deleteText(opUser, (*Tx).DeleteUser)},
-	{"set directive", 1, nil, setText(opConfiguration, (*Tx).SetDirective)},
-	{"delete directive", 3, nil, deleteText(opConfiguration, (*Tx).DeleteDirective)},
-	{"set move", 1, nil, setText(opMove, (*Tx).SetMove)},
-	{"delete move", 3, nil, deleteText(opMove, (*Tx).DeleteMove)},
+	{"set user", 1, nil, setText(format.OpUser, (*Tx).SetUser)},
+	{"delete user", 3, nil, deleteText(format.OpUser, (*Tx).DeleteUser)},
+	{"set directive", 1, nil, setText(format.OpConfiguration, (*Tx).SetDirective)},
+	{"delete directive", 3, nil, deleteText(format.OpConfiguration, (*Tx).DeleteDirective)},
+	{"set move", 1, nil, setText(format.OpMove, (*Tx).SetMove)},
+	{"delete move", 3, nil, deleteText(format.OpMove, (*Tx).DeleteMove)},
 	{"set", 4, nil, (*trial).set},
 	{"patch", 5, holds(structures.KindString), (*trial).patch},
 	{"delete", 4, exists, (*trial).delete},

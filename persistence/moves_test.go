@@ -8,6 +8,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/vigildb/vigil/persistence/format"
 )
 
 // Moves that are to be made are there after restarts, and in snapshots, until they are over.
@@ -42,14 +44,14 @@ func TestMovesLastUntilTheyAreOver(t *testing.T) {
 
 // TestDamagedMoveIsFound changes each byte of a move in the object store.
 func TestDamagedMoveIsFound(t *testing.T) {
-	for i := range len(appendText(nil, "7", "x")) {
+	for i := range len(format.AppendText(nil, "7", "x")) {
 		fs := vfs.NewMem()
 		s := openMemory(t, Options{FS: fs, IdleAfter: -1})
 		all(s, 1, func(tx *Tx) { tx.SetMove("7", "x") })
 		materialise(t, s)
-		b := appendText(nil, "7", "x")
+		b := format.AppendText(nil, "7", "x")
 		b[i] ^= 1
-		if err := s.db.Set(appendTextKey(nil, prefixMove, "7"), b, pebble.Sync); err != nil {
+		if err := s.db.Set(format.AppendTextKey(nil, format.PrefixMove, "7"), b, pebble.Sync); err != nil {
 			t.Fatal(err)
 		}
 		closeStore(t, s)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/tail"
 )
 
@@ -15,7 +16,7 @@ var (
 	ErrLocked = errors.New("persistence: directory is in use by another process")
 	// ErrVersion is returned by Open for a store in a format that this version
 	// does not read.
-	ErrVersion = errors.New("persistence: store has another format")
+	ErrVersion = format.ErrVersion
 	// ErrStuck is returned by WriteError while the disk takes the journal so
 	// slowly that 1 GiB of it waits in memory.
 	ErrStuck = errors.New("persistence: the disk does not take the journal")
@@ -28,7 +29,7 @@ var (
 	ErrNotLeader = errors.New("persistence: another member leads the group")
 	// ErrCorrupt is returned when bytes on disk do not decode or fail their
 	// checksum.
-	ErrCorrupt = errors.New("persistence: corrupt store")
+	ErrCorrupt = format.ErrCorrupt
 )
 
 // SyncPolicy says when the journal is forced to the device.

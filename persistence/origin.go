@@ -5,12 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"io/fs"
 	"slices"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/vigildb/vigil/persistence/format"
 )
 
 // originName is a file of a snapshot of a member of a group: it tells what the snapshot is of. A store
@@ -72,14 +73,14 @@ func (o *Origin) encode() ([]byte, error) {
 		return nil, fmt.Errorf("encode %s: %w", originName, err)
 	}
 	text = append(text, '\n')
-	return append(fmt.Appendf(nil, "%s%08x\n", originFormat, crc32.Checksum(text, castagnoli)), text...), nil
+	return append(fmt.Appendf(nil, "%s%08x\n", originFormat, format.Checksum(0, text)), text...), nil
 }
 
 // decodeOrigin reads what encode wrote.
 func decodeOrigin(b []byte) (*Origin, error) {
 	first, text, _ := bytes.Cut(b, []byte("\n"))
 	o := new(Origin)
-	if string(first) != fmt.Sprintf("%s%08x", originFormat, crc32.Checksum(text, castagnoli)) || json.Unmarshal(text, o) != nil ||
+	if string(first) != fmt.Sprintf("%s%08x", originFormat, format.Checksum(0, text)) || json.Unmarshal(text, o) != nil ||
 		o.Whole != nil && o.Part() == nil {
 		return nil, fmt.Errorf("%s does not decode: it is damaged, or of a later version: %w", originName, ErrCorrupt)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/structures"
 )
 
@@ -138,7 +139,7 @@ func (p *pager) ReadPage(id uint64, use func(page []byte) error) bool {
 	if p.Failed() {
 		return false
 	}
-	err := p.readPage(appendPageKey(nil, p.t.phys, p.hash, p.o.key, id), use)
+	err := p.readPage(format.AppendPageKey(nil, p.t.phys, p.hash, p.o.key, id), use)
 	if err == nil {
 		p.s.stats.pageReads.Add(1)
 		return true
@@ -262,7 +263,7 @@ func (s *Store) shedPages(want int64) {
 
 // shed has pages of a value leave memory.
 func (s *Store) shed(p *pager, bytes int) (freed, changed int) {
-	sh := &s.shards[shardOf(p.hash)]
+	sh := &s.shards[format.ShardOf(p.hash)]
 	if !s.lockSound(sh) {
 		return 0, 0
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/text"
 )
@@ -105,7 +106,7 @@ func (s *Store) encodePart(t *table, i int) (more bool) {
 		o.whole = false
 	}
 	m.parts.turnTo(o.pager)
-	more = s.encodePages(v, appendPageKey(nil, t.phys, hash, o.key, 0), o.pager)
+	more = s.encodePages(v, format.AppendPageKey(nil, t.phys, hash, o.key, 0), o.pager)
 	if meta&metaOnDisk == 0 {
 		t.disk++
 	}
@@ -163,7 +164,7 @@ func (s *Store) abandonParts(t *table) {
 	}
 	m.parts.open = false
 	m.newest = s.journal.Newest()
-	_ = m.batch.Delete(appendHeadKey(nil, t.phys, m.parts.hash, m.parts.key), nil) // fails only if misused
+	_ = m.batch.Delete(format.AppendHeadKey(nil, t.phys, m.parts.hash, m.parts.key), nil) // fails only if misused
 	s.encodeNoPages(t, m.parts.hash, m.parts.key)
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/structures/hash"
 )
 
@@ -29,7 +30,7 @@ func TestValueThatChangesFasterThanItIsEncodedSlowsItsWritersAndIsStored(t *test
 	change(10)
 	m := &s.materialiser.pass
 	m.Lock()
-	shard := shardOf(s.Hash([]byte("h")))
+	shard := format.ShardOf(s.Hash([]byte("h")))
 	sh := &s.shards[shard]
 	holds, slowest := 0, int64(0)
 	for cursor, more := uint64(shard)<<56, true; more; holds++ {

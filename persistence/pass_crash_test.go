@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/vigildb/vigil/persistence/disktest"
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/structures/thrift"
 )
 
@@ -63,9 +64,9 @@ func runPassCrashes(t *testing.T, seed uint64) int {
 			s.MakeRoom()
 			s.SetMaxMemory(pagedLimit(seed), PolicySpill, 5)
 		}
-		end := shardCount
+		end := format.ShardCount
 		if r.IntN(3) > 0 {
-			end = r.IntN(shardCount)
+			end = r.IntN(format.ShardCount)
 		}
 		passWhile(t, s, end, func() {
 			if r.IntN(8) == 0 {
@@ -110,7 +111,7 @@ func passWhile(t testing.TB, s *Store, shards int, change func()) {
 	if err == nil {
 		err = s.land()
 	}
-	if err == nil && shards == shardCount {
+	if err == nil && shards == format.ShardCount {
 		err = s.trim(cut)
 	}
 	if err != nil {

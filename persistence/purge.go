@@ -6,14 +6,16 @@ import (
 	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/vigildb/vigil/persistence/format"
 )
 
 // physRange is a range of physical databases, the end not included.
 type physRange struct{ from, to uint64 }
 
-// unmapped returns the ranges of physical databases that no logical one has.
-func (m *meta) unmapped() []physRange {
-	phys := slices.Clone(m.phys)
+// unmapped returns the ranges of physical databases but those that logical ones have.
+func unmapped(phys []uint32) []physRange {
+	phys = slices.Clone(phys)
 	slices.Sort(phys)
 	var ranges []physRange
 	from := uint64(0)
@@ -28,14 +30,14 @@ func (m *meta) unmapped() []physRange {
 
 // purgeUnmapped removes what a flush before a crash left on disk.
 func (s *Store) purgeUnmapped() error {
-	for _, r := range s.mapping.unmapped() {
+	for _, r := range unmapped(s.mapping.Phys) {
 		if err := s.purgeRange(r); err != nil {
 			return err
 		}
 	}
 	for i := range s.shards {
 		for phys := range s.shards[i].counts {
-			if !slices.Contains(s.mapping.phys, phys) {
+			if !slices.Contains(s.mapping.Phys, phys) {
 				delete(s.shards[i].counts, phys)
 			}
 		}
@@ -87,8 +89,8 @@ func (s *Store) purge() error {
 // range deletions are not free.
 func (s *Store) purgeRange(r physRange) error {
 	b := s.db.NewBatch()
-	for _, prefix := range []byte{prefixCount, prefixExpiry, prefixHead, prefixPage} {
-		low, high := appendPhysBound(nil, prefix, r.from), appendPhysBound(nil, prefix, r.to)
+	for _, prefix := range []byte{format.PrefixCount, format.PrefixExpiry, format.PrefixHead, format.PrefixPage} {
+		low, high := format.AppendPhysBound(nil, prefix, r.from), format.AppendPhysBound(nil, prefix, r.to)
 		some, err := s.anyIn(low, high)
 		if err == nil && some {
 			err = b.DeleteRange(low, high, nil)

@@ -1,5 +1,7 @@
 package persistence
 
+import "github.com/vigildb/vigil/persistence/format"
+
 // A value of some kilobytes rests as a record too, but is not made one at the end of
 // each transaction that changes it: copying it, and building its table again, would
 // cost more than the change. It stays an object while it is among the values of its
@@ -32,7 +34,7 @@ type recent struct {
 // linger adds an object to the queue of its shard, and makes records of the oldest
 // there while they take too much.
 func (s *Store) linger(r recentObject) {
-	q := &s.shards[shardOf(r.hash)].recent
+	q := &s.shards[format.ShardOf(r.hash)].recent
 	r.o.recent, r.size = true, r.o.size
 	q.queue = append(q.queue, r)
 	for q.bytes += r.size; q.bytes > s.opts.RecentBytes; {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/structures/hash"
 )
 
@@ -23,7 +24,7 @@ func newRecentStore(t *testing.T) *recentStore {
 	r := &recentStore{t: t, fs: vfs.NewMem()}
 	r.open()
 	for i := 0; len(r.keys) < 8; i++ {
-		if key := fmt.Sprint("key", i); shardOf(r.Hash([]byte(key))) == 0 {
+		if key := fmt.Sprint("key", i); format.ShardOf(r.Hash([]byte(key))) == 0 {
 			r.keys = append(r.keys, key)
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/vigildb/vigil/persistence/format"
 )
 
 // A replay does not ask the disk about a key that a record sets or deletes, but
@@ -41,19 +43,19 @@ func (w *replayer) readAll(lsn uint64) error {
 	t := w.t
 	t.clearOnDisk()
 	err := w.heads(t, func(hash uint64, key, value []byte) error {
-		h, err := decodeHead(value)
+		h, err := format.DecodeHead(value)
 		if err != nil {
 			return err
 		}
 		if i := t.find(hash, key); i >= 0 {
-			t.confirm(i, h.paged)
+			t.confirm(i, h.Paged)
 			return nil
 		}
 		if !w.hasRoom() {
 			return errStopped
 		}
-		if h.lsn >= lsn {
-			w.know(key, h.lsn)
+		if h.LSN >= lsn {
+			w.know(key, h.LSN)
 		}
 		_, err = w.replay.s.admit(t, hash, key, &h, w.tx.fresh())
 		return err
@@ -81,7 +83,7 @@ func (w *replayer) heads(t *table, visit func(hash uint64, key, value []byte) er
 	for it.First(); it.Valid() && err == nil; it.Next() {
 		var hash uint64
 		var key []byte
-		if _, hash, key, err = splitHeadKey(it.Key()); err == nil {
+		if _, hash, key, err = format.SplitHeadKey(it.Key()); err == nil {
 			err = visit(hash, key, it.Value())
 		}
 	}
@@ -90,11 +92,11 @@ func (w *replayer) heads(t *table, visit func(hash uint64, key, value []byte) er
 
 // tableBounds are the heads of a physical database in a shard.
 func tableBounds(phys uint32, shard int) *pebble.IterOptions {
-	o := &pebble.IterOptions{LowerBound: appendHeadBound(nil, phys, uint64(shard)<<56)}
-	if shard == shardCount-1 {
-		o.UpperBound = appendPhysBound(nil, prefixHead, uint64(phys)+1)
+	o := &pebble.IterOptions{LowerBound: format.AppendHeadBound(nil, phys, uint64(shard)<<56)}
+	if shard == format.ShardCount-1 {
+		o.UpperBound = format.AppendPhysBound(nil, format.PrefixHead, uint64(phys)+1)
 	} else {
-		o.UpperBound = appendHeadBound(nil, phys, uint64(shard+1)<<56)
+		o.UpperBound = format.AppendHeadBound(nil, phys, uint64(shard+1)<<56)
 	}
 	return o
 }
@@ -151,7 +153,7 @@ func (w *replayer) lookUp(t *table) error {
 		if sl.meta&metaDirty == 0 {
 			continue
 		}
-		t.scratch = appendHeadKey(t.scratch[:0], t.phys, sl.hash, t.key(sl.meta))
+		t.scratch = format.AppendHeadKey(t.scratch[:0], t.phys, sl.hash, t.key(sl.meta))
 		if !it.SeekGE(t.scratch) {
 			break // nothing follows
 		}
@@ -194,9 +196,9 @@ func (t *table) confirm(i int, paged bool) {
 }
 
 func (t *table) confirmHead(i int, value []byte) error {
-	h, err := decodeHead(value)
+	h, err := format.DecodeHead(value)
 	if err == nil {
-		t.confirm(i, h.paged)
+		t.confirm(i, h.Paged)
 	}
 	return err
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/journal"
 	"github.com/vigildb/vigil/structures/thrift"
 )
@@ -176,9 +177,9 @@ func FuzzOldestLog(f *testing.F) {
 }
 
 func FuzzDecodeMeta(f *testing.F) {
-	m := meta{secret: [16]byte{1}, trimmed: journal.Position{LSN: 2, Index: 1}, mapped: 3, next: 5, phys: []uint32{0, 4}}
-	f.Add(m.append(nil))
-	f.Fuzz(func(_ *testing.T, b []byte) { _, _ = decodeMeta(b) })
+	m := format.Meta{Secret: [16]byte{1}, Trimmed: journal.Position{LSN: 2, Index: 1}, Mapped: 3, Next: 5, Phys: []uint32{0, 4}}
+	f.Add(m.Append(nil))
+	f.Fuzz(func(_ *testing.T, b []byte) { _, _ = format.DecodeMeta(b) })
 }
 
 func TestMarkHasRoomForManyFiles(t *testing.T) {

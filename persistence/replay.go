@@ -11,6 +11,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/journal"
 	"github.com/vigildb/vigil/structures"
 )
@@ -36,11 +37,11 @@ type replay struct {
 
 	// known has for keys read from disk which records their heads contain, if
 	// those are still to come. Each is for the goroutine that has the shard.
-	known [shardCount]map[string]uint64
+	known [format.ShardCount]map[string]uint64
 }
 
 func (s *Store) newReplay() *replay {
-	r := &replay{s: s, last: s.mapping.trimmed, allowance: s.replayAllowance}
+	r := &replay{s: s, last: s.mapping.Trimmed, allowance: s.replayAllowance}
 	if s.loading.done.Load() {
 		r.allowance = newAllowance(0) // a member rolls back, with everything locked
 	}
@@ -53,8 +54,8 @@ func (s *Store) newReplay() *replay {
 
 // index looks up which logical database a physical one is.
 func (r *replay) index() {
-	r.db = make(map[uint32]int, len(r.s.mapping.phys))
-	for db, phys := range r.s.mapping.phys {
+	r.db = make(map[uint32]int, len(r.s.mapping.Phys))
+	for db, phys := range r.s.mapping.Phys {
 		r.db[phys] = db
 	}
 }
@@ -81,7 +82,7 @@ func (s *Store) replay(ctx context.Context) (journal.Position, error) {
 // journal replays all windows.
 func (r *replay) journal(ctx context.Context) error {
 	it, err := r.s.db.NewIter(&pebble.IterOptions{
-		LowerBound: appendJournalKey(nil, r.last.Index+1), UpperBound: r.s.journalEnd()})
+		LowerBound: format.AppendJournalKey(nil, r.last.Index+1), UpperBound: r.s.journalEnd()})
 	if err != nil {
 		return err
 	}
@@ -119,20 +120,20 @@ func (r *replay) journal(ctx context.Context) error {
 // survey determines how much there is to replay.
 func (r *replay) survey(it *pebble.Iterator) error {
 	s, p := r.s, &r.s.loading
-	first := s.mapping.trimmed.LSN
+	first := s.mapping.Trimmed.LSN
 	p.first.Store(first)
 	p.current.Store(first)
 	p.end.Store(first)
 	last := it.Last()
-	for last && isPiece(it.Key()) {
+	for last && format.IsPiece(it.Key()) {
 		last = it.Prev()
 	}
 	if last {
-		if first, _, _, err := openChunk(it.Value()); err == nil { // else the replay reports it
+		if first, _, _, err := format.OpenChunk(it.Value()); err == nil { // else the replay reports it
 			p.end.Store(first)
 		}
 	}
-	size, err := s.db.EstimateDiskUsage(appendGroup(nil, prefixJournal), appendGroupEnd(nil, prefixJournal))
+	size, err := s.db.EstimateDiskUsage(format.AppendGroup(nil, format.PrefixJournal), format.AppendGroupEnd(nil, format.PrefixJournal))
 	if err != nil {
 		return err
 	}
@@ -165,11 +166,11 @@ func (r *replay) window(w *window) error {
 
 // advance notes that the chunk was read, which must be the next.
 func (r *replay) advance(c *windowChunk) error {
-	if err := c.follows(r.last); err != nil {
+	if err := c.Follows(r.last); err != nil {
 		return err
 	}
-	r.last = journal.Position{LSN: c.last, Index: c.index}
-	r.s.log.Add(c.last, int64(len(c.bytes)))
+	r.last = journal.Position{LSN: c.last, Index: c.Index}
+	r.s.log.Add(c.last, int64(len(c.Bytes)))
 	r.s.loading.current.Store(c.last)
 	return nil
 }
@@ -199,11 +200,11 @@ func (r *replay) apply() error {
 func (r *replay) apart(w *window) error {
 	c, worker := &w.chunks[0], r.workers[0]
 	r.allowance.amid, worker.sole = true, math.MaxInt
-	records, err := c.open()
-	lsn := c.first
+	records, err := c.Open()
+	lsn := c.First
 	for ; len(records) > 0 && err == nil; lsn++ {
 		var rec []byte
-		if rec, records, err = nextRecord(records); err == nil {
+		if rec, records, err = format.NextRecord(records); err == nil {
 			err = r.recordApart(worker, rec, lsn)
 		}
 	}
@@ -231,7 +232,7 @@ func (r *replay) recordApart(w *replayer, rec []byte, lsn uint64) error {
 		op, args, rest, err := structures.NextOp(rest)
 		switch {
 		case err != nil:
-		case op == opMapping:
+		case op == format.OpMapping:
 			err = r.remap(&args, lsn)
 		default:
 			err = r.text(op, &args)
@@ -271,7 +272,7 @@ func (r *replay) together(f func(i int, w *replayer) error) error {
 func (r *replay) eachShard(f func(w *replayer, sh int) error) error {
 	r.next.Store(0)
 	return r.together(func(_ int, w *replayer) error {
-		for sh := int(r.next.Add(1)) - 1; sh < shardCount; sh = int(r.next.Add(1)) - 1 {
+		for sh := int(r.next.Add(1)) - 1; sh < format.ShardCount; sh = int(r.next.Add(1)) - 1 {
 			err := f(w, sh)
 			shard := &r.s.shards[sh]
 			r.s.memory.Add(shard.mem - shard.reported)
@@ -286,16 +287,16 @@ func (r *replay) eachShard(f func(w *replayer, sh int) error) error {
 
 // remap changes which databases are which, unless meta already knew of it.
 func (r *replay) remap(args *structures.Args, lsn uint64) error {
-	next, phys, err := decodeMapping(args)
+	next, phys, err := format.DecodeMapping(args)
 	if err != nil {
 		return err
 	}
 	s := r.s
-	if lsn <= s.mapping.mapped {
+	if lsn <= s.mapping.Mapped {
 		return nil
 	}
-	if len(phys) != len(s.mapping.phys) {
-		return fmt.Errorf("mapping of %d databases, want %d: %w", len(phys), len(s.mapping.phys), ErrCorrupt)
+	if len(phys) != len(s.mapping.Phys) {
+		return fmt.Errorf("mapping of %d databases, want %d: %w", len(phys), len(s.mapping.Phys), ErrCorrupt)
 	}
 	for i := range s.shards {
 		old := s.shards[i].tables
@@ -318,8 +319,8 @@ func (r *replay) remap(args *structures.Args, lsn uint64) error {
 	if r.live {
 		r.s.purgeLater(phys, lsn)
 	}
-	copy(s.mapping.phys, phys) // in its place: their number is read under no lock
-	s.mapping.next = max(s.mapping.next, next)
+	copy(s.mapping.Phys, phys) // in its place: their number is read under no lock
+	s.mapping.Next = max(s.mapping.Next, next)
 	r.index()
 	return nil
 }

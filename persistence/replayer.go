@@ -7,6 +7,7 @@ import (
 	"slices"
 	"unsafe"
 
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/prefetch"
 	"github.com/vigildb/vigil/structures"
 )
@@ -15,7 +16,7 @@ import (
 type replayer struct {
 	replay   *replay
 	tx       *Tx // for its ways to store without recording
-	sorted   [shardCount][]section
+	sorted   [format.ShardCount][]section
 	limit    uint64          // length that a patched string may get
 	upcoming []upcomingKey   // room for prefetch
 	sole     int             // bytes from which on a section is nearly all of the chunk that is sorted
@@ -150,7 +151,9 @@ func (w *replayer) preload(sec *section) (done bool, err error) {
 
 // replaces reports that a key's value behind an operation does not depend on that
 // before it.
-func replaces(op byte) bool { return op == opSet || op == opDelete || op == opRestore }
+func replaces(op byte) bool {
+	return op == format.OpSet || op == format.OpDelete || op == format.OpRestore
+}
 
 // know notes that the disk's value of a key, which is in memory now, contains
 // records up to lsn.
@@ -172,7 +175,7 @@ func (w *replayer) operate(op byte, args *structures.Args) error {
 	i := t.find(w.hash, w.key)
 	live := i >= 0 && t.slots[i].meta&metaTombstone == 0
 	switch op {
-	case opSet:
+	case format.OpSet:
 		value, expire := args.Bytes(), int64(0)
 		if args.Left() > 0 {
 			expire = args.Int()
@@ -188,19 +191,19 @@ func (w *replayer) operate(op byte, args *structures.Args) error {
 		if i < 0 {
 			w.assume()
 		}
-	case opPatch:
+	case format.OpPatch:
 		off, b := args.Uint(), args.Bytes()
 		if err := args.Done(); err != nil {
 			return err
 		}
 		return w.patch(i, off, b)
-	case opRestore:
+	case format.OpRestore:
 		return w.restore(i, args)
-	case opDelete:
+	case format.OpDelete:
 		w.erase(i, live)
-	case opExpireAt, opPersist:
+	case format.OpExpireAt, format.OpPersist:
 		expire := int64(0)
-		if op == opExpireAt {
+		if op == format.OpExpireAt {
 			expire = args.Int()
 		}
 		if err := args.Done(); err != nil || !live {

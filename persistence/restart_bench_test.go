@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/vigildb/vigil/persistence/format"
 )
 
 // abandon ends a store as kill -9 would: nothing is written that was not.
@@ -75,7 +77,7 @@ func BenchmarkRestart(b *testing.B) {
 			end  func(s *Store)
 		}{
 			{"killed", func(s *Store) { abandon(b, s) }},
-			{"killed in a pass", func(s *Store) { passUpTo(b, s, shardCount/2); abandon(b, s) }},
+			{"killed in a pass", func(s *Store) { passUpTo(b, s, format.ShardCount/2); abandon(b, s) }},
 			{"killed behind a pass", func(s *Store) { materialise(b, s); abandon(b, s) }},
 			{"overwritten behind a pass", func(s *Store) { materialise(b, s); setSmall(s, n); abandon(b, s) }},
 			{"overwritten in part", func(s *Store) { materialise(b, s); setSmall(s, n/50); abandon(b, s) }},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/structures/thrift"
 )
 
@@ -26,14 +27,14 @@ func TestRestartInAPassAsksTheDiskForFewKeys(t *testing.T) {
 	}{
 		{"set", func(s *Store) { setKeys(s, 0, keys, []byte("w")) }, 0},
 		{"set in part", func(s *Store) { setKeys(s, 0, keys/100, []byte("w")) }, 0},
-		{"given an expiry", func(s *Store) { setExpiries(s, keys) }, keys/readAllShare + shardCount},
+		{"given an expiry", func(s *Store) { setExpiries(s, keys) }, keys/readAllShare + format.ShardCount},
 	} {
 		fs := vfs.NewMem()
 		o := Options{FS: fs, IdleAfter: -1}
 		s := openMemory(t, o)
 		s.materialiser.pass.bound = 1
 		setKeys(s, 0, keys, []byte("v"))
-		passUpTo(t, s, r.IntN(shardCount))
+		passUpTo(t, s, r.IntN(format.ShardCount))
 		for range 3 {
 			abandon(t, s)
 			s = openMemory(t, o)
@@ -47,7 +48,7 @@ func TestRestartInAPassAsksTheDiskForFewKeys(t *testing.T) {
 				}
 			})
 			c.change(s)
-			passUpTo(t, s, r.IntN(shardCount))
+			passUpTo(t, s, r.IntN(format.ShardCount))
 		}
 		materialise(t, s)
 		c.change(s)

@@ -6,17 +6,18 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/structurestest"
 )
 
 // sharing returns pairs of keys whose hashes begin with the same bits, those of a cursor.
-func sharing(t *testing.T, keys storeKeys) (names []string) {
+func sharing(t *testing.T, keys format.Keys) (names []string) {
 	t.Helper()
 	first := make(map[uint64]string)
 	for i := range 300_000 {
 		name := fmt.Sprint("shared:", i)
-		cell := keys.hash.SumString(name) >> (64 - structures.CursorBits)
+		cell := keys.Hash.SumString(name) >> (64 - structures.CursorBits)
 		if other, ok := first[cell]; ok {
 			names = append(names, other, name)
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/persistence/disktest"
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/list"
 )
@@ -262,7 +263,7 @@ func (s *script) value(tx *Tx, key []byte) string {
 
 // disk counts what Pebble has.
 func (s *script) disk() string {
-	names := map[byte]string{prefixHead: "heads", prefixPage: "pages", prefixJournal: "chunks"}
+	names := map[byte]string{format.PrefixHead: "heads", format.PrefixPage: "pages", format.PrefixJournal: "chunks"}
 	counts := map[string]int{"heads": 0, "pages": 0, "chunks": 0}
 	it, err := s.store.db.NewIter(&pebble.IterOptions{})
 	if err != nil {

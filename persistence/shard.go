@@ -4,11 +4,9 @@ import (
 	"math/bits"
 	"sync"
 	"sync/atomic"
-)
 
-// shardCount is fixed: the top 8 bits of a key's hash choose its shard, and
-// the order on disk is by hash.
-const shardCount = 256
+	"github.com/vigildb/vigil/persistence/format"
+)
 
 // shard is a stripe of the keyspace of all databases.
 type shard struct {
@@ -30,10 +28,8 @@ type shard struct {
 	_        [64]byte // shards are locked by different cores: no shared line
 }
 
-func shardOf(hash uint64) int { return int(hash >> 56) }
-
 // Shards is a set of shards. The zero value is empty.
-type Shards [shardCount / 64]uint64
+type Shards [format.ShardCount / 64]uint64
 
 // Add adds the shard of a key with this hash.
 func (s *Shards) Add(hash uint64) { s[hash>>62] |= 1 << (hash >> 56 & 63) }
@@ -115,7 +111,7 @@ func (s *Store) table(sh int, db int) *table {
 	if t := s.shards[sh].tables[db]; t != nil {
 		return t
 	}
-	phys := s.mapping.phys[db]
+	phys := s.mapping.Phys[db]
 	t := newTable(phys, &s.pool, &s.shards[sh].mem, s.diskCount(phys, sh))
 	s.shards[sh].tables[db] = t
 	return t

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/vigildb/vigil/persistence/format"
 )
 
 // Pages of a value that is encoded in parts may be more than fit in a batch: Pebble has
@@ -12,12 +14,6 @@ import (
 // faster than it is encoded. So pages beyond stageBytes are staged: written in small
 // batches under keys of their own, where nothing reads them. The batch with the head says
 // that they count, and behind it they are moved to their places, in small batches again.
-//
-//	'q' | group (2) | physical database (4) | hash (8) | length of key (4) | key | page (8)    stagedPage (1) | page | tails, or stagedGone (1), or tails
-//	't' | group (2)                                                                            nothing: what is staged counts
-//
-// Tails (structures.Tailed) are appended to what is staged of their page, or are staged alone: they
-// begin with leastTail or more.
 //
 // A crash leaves either staged pages that do not count, which the next start removes, or
 // such that do, which it moves. The batch lands as soon as no value lacks parts. Until
@@ -41,25 +37,7 @@ const (
 	// moveBytes is the default of stage.batch: Pebble uses the memory of batches up to a
 	// mebibyte again.
 	moveBytes = 1 << 20
-
-	stagedGone = 0
-	stagedPage = 1
-	// leastTail is the least first byte of a tail.
-	leastTail = 0x80
 )
-
-// isStaged reports that bytes can be what is staged of a page.
-func isStaged(b []byte) bool { return len(b) > 0 && (b[0] <= stagedPage || b[0] >= leastTail) }
-
-func appendStagedKey(dst []byte) []byte { return appendGroup(dst, prefixStaged) }
-
-// restage appends the key under which a page is staged, or that of the page if key is
-// of a staged one.
-func restage(dst, key []byte) []byte {
-	dst = append(dst, key...)
-	dst[0] = prefixStage + prefixPage - dst[0]
-	return dst
-}
 
 // stageable reports that the part that was encoded last is to be staged.
 func (m *materialiser) stageable() bool {
@@ -77,15 +55,15 @@ func (s *Store) stageParts() {
 	b := s.db.NewBatchWithSize(m.parts.batch.Len() + int(m.parts.batch.Count()) + batchEntry)
 	var scratch []byte
 	each(m.parts.batch, func(kind pebble.InternalKeyKind, key, value []byte) {
-		scratch = restage(scratch[:0], key)
+		scratch = format.Restage(scratch[:0], key)
 		if kind == pebble.InternalKeyKindMerge {
 			_ = b.Merge(scratch, value, nil)
 			return
 		}
 		d := b.SetDeferred(len(key), 1+len(value))
 		copy(d.Key, scratch)
-		if d.Value[0] = stagedGone; kind == pebble.InternalKeyKindSet {
-			d.Value[0] = stagedPage
+		if d.Value[0] = format.StagedGone; kind == pebble.InternalKeyKindSet {
+			d.Value[0] = format.StagedPage
 		}
 		copy(d.Value[1:], value)
 		_ = d.Finish() // fails only if misused
@@ -100,7 +78,7 @@ func (s *Store) stageParts() {
 	}
 	each(m.parts.batch, func(kind pebble.InternalKeyKind, key, _ []byte) {
 		if kind != pebble.InternalKeyKindDelete {
-			m.parts.staged = append(m.parts.staged, pageID(key))
+			m.parts.staged = append(m.parts.staged, format.PageID(key))
 		}
 	})
 }
@@ -130,7 +108,7 @@ func (s *Store) takeParts() {
 // extendPage has the batch append a tail to a page.
 func (m *materialiser) extendPage(pageKey, tail []byte) {
 	if m.pass.stage.used {
-		pageKey = restage(nil, pageKey)
+		pageKey = format.Restage(nil, pageKey)
 	}
 	_ = m.pass.batch.Merge(pageKey, tail, nil)
 }
@@ -148,7 +126,7 @@ func each(b *pebble.Batch, visit func(kind pebble.InternalKeyKind, key, value []
 // supersedePage has the batch, which has a page itself, remove what is staged of it.
 func (m *materialiser) supersedePage(pageKey []byte) {
 	if m.pass.stage.used {
-		_ = m.pass.batch.Delete(restage(nil, pageKey), nil)
+		_ = m.pass.batch.Delete(format.Restage(nil, pageKey), nil)
 	}
 }
 
@@ -156,7 +134,7 @@ func (m *materialiser) supersedePage(pageKey []byte) {
 // another value, which is not staged then.
 func (m *materialiser) supersedePages(low, high []byte) {
 	if m.pass.stage.used {
-		_ = m.pass.batch.DeleteRange(restage(nil, low), restage(nil, high), nil)
+		_ = m.pass.batch.DeleteRange(format.Restage(nil, low), format.Restage(nil, high), nil)
 		m.pass.stage.off = true
 	}
 }
@@ -176,7 +154,7 @@ func (s *Store) move() error {
 }
 
 func (s *Store) moveStaged() error {
-	low, high := appendGroup(nil, prefixStage), appendGroupEnd(nil, prefixStage)
+	low, high := format.AppendGroup(nil, format.PrefixStage), format.AppendGroupEnd(nil, format.PrefixStage)
 	for from := low; from != nil; {
 		var err error
 		if from, err = s.moveSome(from, high); err != nil {
@@ -185,7 +163,7 @@ func (s *Store) moveStaged() error {
 	}
 	// Nothing of this batch is durable before what was moved.
 	b := s.db.NewBatch()
-	return errors.Join(b.DeleteRange(low, high, nil), b.Delete(appendStagedKey(nil), nil), s.apply(b, pebble.Sync))
+	return errors.Join(b.DeleteRange(low, high, nil), b.Delete(format.AppendStagedKey(nil), nil), s.apply(b, pebble.Sync))
 }
 
 // moveSome moves a batch of staged pages and returns the key of the next one, nil if there
@@ -201,7 +179,7 @@ func (s *Store) moveSome(from, high []byte) (next []byte, err error) {
 	var key []byte
 	for it.First(); it.Valid() && err == nil; it.Next() {
 		v := it.Value()
-		if !isStaged(v) {
+		if !format.IsStaged(v) {
 			err = fmt.Errorf("staged page of %d bytes: %w", len(v), ErrCorrupt)
 			break
 		}
@@ -209,10 +187,10 @@ func (s *Store) moveSome(from, high []byte) (next []byte, err error) {
 			next = append([]byte(nil), it.Key()...)
 			break
 		}
-		switch key = restage(key[:0], it.Key()); v[0] {
-		case stagedPage:
+		switch key = format.Restage(key[:0], it.Key()); v[0] {
+		case format.StagedPage:
 			err = b.Set(key, v[1:], nil)
-		case stagedGone:
+		case format.StagedGone:
 			err = b.Delete(key, nil)
 		default:
 			err = b.Merge(key, v, nil)
@@ -234,7 +212,7 @@ func (s *Store) settleStaged() error {
 		s.materialiser.pass.stage.moves = true
 		return s.move()
 	}
-	low, high := appendGroup(nil, prefixStage), appendGroupEnd(nil, prefixStage)
+	low, high := format.AppendGroup(nil, format.PrefixStage), format.AppendGroupEnd(nil, format.PrefixStage)
 	some, err := s.anyIn(low, high)
 	if err != nil || !some {
 		return err
@@ -248,6 +226,6 @@ func (s *Store) settleStaged() error {
 
 // stagedCount reports that staged pages count.
 func (s *Store) stagedCount() (bool, error) {
-	key := appendStagedKey(nil)
+	key := format.AppendStagedKey(nil)
 	return s.anyIn(key, append(key, 0))
 }

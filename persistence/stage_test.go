@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/vigildb/vigil/persistence/disktest"
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/hash"
 	"github.com/vigildb/vigil/structures/stream"
@@ -47,7 +48,7 @@ func stagedState(t *testing.T, fs vfs.FS) (some, count bool) {
 		t.Fatal(err)
 	}
 	s := &Store{db: db}
-	some, err = s.anyIn(appendGroup(nil, prefixStage), appendGroupEnd(nil, prefixStage))
+	some, err = s.anyIn(format.AppendGroup(nil, format.PrefixStage), format.AppendGroupEnd(nil, format.PrefixStage))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -261,7 +262,7 @@ func TestStagedPagesOfAValueThatGoesAreRemoved(t *testing.T) {
 		fill("first")
 		m := &s.materialiser.pass
 		m.Lock()
-		shard := shardOf(s.Hash([]byte("h")))
+		shard := format.ShardOf(s.Hash([]byte("h")))
 		sh := &s.shards[shard]
 		want, gone := map[string]string(nil), false
 		for cursor, more := uint64(shard)<<56, true; more; {
@@ -325,7 +326,7 @@ func TestValueThatIsFlushedWhileItIsEncodedDoesNotStopAReplay(t *testing.T) {
 		materialise(t, s)
 		change(11)
 		m.Lock()
-		shard := shardOf(s.Hash([]byte("h")))
+		shard := format.ShardOf(s.Hash([]byte("h")))
 		sh := &s.shards[shard]
 		table := sh.tables[0]
 		for cursor, more, holds := uint64(shard)<<56, true, 0; more; holds++ {
@@ -411,7 +412,7 @@ func failStaging(t *testing.T, fault diskFault, part, k int) (taken bool) {
 	change(0, 0, 600)
 	m := &s.materialiser.pass
 	m.Lock()
-	shard := shardOf(s.Hash([]byte("h")))
+	shard := format.ShardOf(s.Hash([]byte("h")))
 	sh := &s.shards[shard]
 	for cursor, more, holds := uint64(shard)<<56, true, 1; more; holds++ {
 		s.openBatch()

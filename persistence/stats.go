@@ -3,6 +3,8 @@ package persistence
 import (
 	"sync"
 	"sync/atomic"
+
+	"github.com/vigildb/vigil/persistence/format"
 )
 
 // counters only grow.
@@ -74,7 +76,7 @@ type Level struct {
 
 // ShardCount is into how many parts, each with a lock of its own, the keys are divided. The upper
 // 8 bits of a hash are the number of its shard.
-const ShardCount = shardCount
+const ShardCount = format.ShardCount
 
 // Stats returns the numbers as they are now. It locks one shard after the other, of those
 // that were in use since the last call.
@@ -120,7 +122,7 @@ func (s *Store) DiskStats() DiskStats {
 // counted again only if it was in use since.
 type tally struct {
 	mu     sync.Mutex
-	shards [shardCount]tableStats
+	shards [format.ShardCount]tableStats
 	sum    tableStats
 }
 
@@ -181,7 +183,7 @@ func (s *Store) countTables(shard int, n *tableStats) {
 				n.cold++
 			}
 		case len(sh.counts) > 0:
-			if keys := int(s.diskCount(s.mapping.phys[db], shard)); keys > 0 {
+			if keys := int(s.diskCount(s.mapping.Phys[db], shard)); keys > 0 {
 				n.database(db).Keys = keys
 				n.cold++
 			}

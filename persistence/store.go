@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/vigildb/vigil/persistence/fence"
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/journal"
 	"github.com/vigildb/vigil/persistence/slab"
 	"github.com/vigildb/vigil/persistence/tail"
@@ -20,7 +21,7 @@ import (
 // Store is an open keyspace. Its methods are safe for concurrent use.
 type Store struct {
 	opts Options
-	keys storeKeys
+	keys format.Keys
 	// db is replaced, after a failure, with disk and all shards locked: who reads
 	// it without a shard's lock holds disk for reading.
 	disk     sync.RWMutex
@@ -35,20 +36,20 @@ type Store struct {
 	pool slab.Pool
 	// compacts keeps, by kind, objects for the records that become some.
 	compacts [structures.Kinds]sync.Pool
-	shards   [shardCount]shard
+	shards   [format.ShardCount]shard
 	long     long
 	remaking remaking
 	journal  journal.Journal
 
 	// mapping holds the physical databases. It is written with all shards locked
 	// and read with any.
-	mapping         meta
+	mapping         format.Meta
 	libraries       texts
 	users           texts
 	configuration   texts
 	moves           texts
-	marks           [shardCount]uint64 // found by Start, for the replay
-	replayAllowance allowance          // of Load
+	marks           [format.ShardCount]uint64 // found by Start, for the replay
+	replayAllowance allowance                 // of Load
 
 	memory    atomic.Int64 // bytes for keys and values
 	large     atomic.Int64 // of these, of values with a pager
@@ -93,22 +94,22 @@ func (s *Store) loadMeta() (err error) {
 	if s.mapping, err = s.readMeta(); err != nil {
 		return err
 	}
-	s.keys = deriveKeys(s.mapping.secret)
-	s.trimmed.Store(s.mapping.trimmed.LSN)
-	s.materialiser.pass.cut = s.mapping.trimmed.Index
+	s.keys = format.DeriveKeys(s.mapping.Secret)
+	s.trimmed.Store(s.mapping.Trimmed.LSN)
+	s.materialiser.pass.cut = s.mapping.Trimmed.Index
 	return nil
 }
 
 // readMeta reads the meta, which of a new store is that of the options.
-func (s *Store) readMeta() (m meta, err error) {
-	b, closer, err := s.db.Get(appendMetaKey(nil))
+func (s *Store) readMeta() (m format.Meta, err error) {
+	b, closer, err := s.db.Get(format.AppendMetaKey(nil))
 	if errors.Is(err, pebble.ErrNotFound) {
-		return meta{secret: s.opts.Secret, grouped: s.member != nil}, s.refuseOthers()
+		return format.Meta{Secret: s.opts.Secret, Grouped: s.member != nil}, s.refuseOthers()
 	}
 	if err != nil {
-		return meta{}, fmt.Errorf("read meta: %w", err)
+		return format.Meta{}, fmt.Errorf("read meta: %w", err)
 	}
-	m, err = decodeMeta(b)
+	m, err = format.DecodeMeta(b)
 	return m, errors.Join(err, closer.Close())
 }
 
@@ -116,7 +117,7 @@ func (s *Store) readMeta() (m meta, err error) {
 // that of a new store: format 1 had its meta, a number of the format first,
 // under a shorter key.
 func (s *Store) refuseOthers() error {
-	_, closer, err := s.db.Get([]byte{prefixMeta})
+	_, closer, err := s.db.Get([]byte{format.PrefixMeta})
 	if err == nil {
 		return errors.Join(fmt.Errorf("format 1, which vigil 0.1.0 wrote until commit 41e2ac8, is not read by this version: "+
 			"start a vigil of that commit on it and copy the keys from there with DUMP and RESTORE: %w", ErrVersion), closer.Close())
@@ -134,21 +135,21 @@ func (s *Store) refuseOthers() error {
 // may still need the numbers that new databases get, and before a new store has
 // its first record.
 func (s *Store) extend() error {
-	if len(s.mapping.phys) >= s.opts.Databases {
+	if len(s.mapping.Phys) >= s.opts.Databases {
 		return nil
 	}
-	if s.member != nil && len(s.mapping.phys) > 0 {
-		return fmt.Errorf("the group has %d databases and cannot get %d: %w", len(s.mapping.phys), s.opts.Databases, ErrMember)
+	if s.member != nil && len(s.mapping.Phys) > 0 {
+		return fmt.Errorf("the group has %d databases and cannot get %d: %w", len(s.mapping.Phys), s.opts.Databases, ErrMember)
 	}
-	s.mapping.extend(s.opts.Databases)
-	s.mapping.mapped = s.journal.Newest()
+	s.mapping.Extend(s.opts.Databases)
+	s.mapping.Mapped = s.journal.Newest()
 	for i := range s.shards {
-		more := make([]*table, len(s.mapping.phys))
+		more := make([]*table, len(s.mapping.Phys))
 		copy(more, s.shards[i].tables)
 		s.shards[i].tables = more
 	}
 	b := s.db.NewBatch()
-	err := errors.Join(b.Set(appendMetaKey(nil), s.mapping.append(nil), nil), s.apply(b, pebble.Sync))
+	err := errors.Join(b.Set(format.AppendMetaKey(nil), s.mapping.Append(nil), nil), s.apply(b, pebble.Sync))
 	if err != nil {
 		return fmt.Errorf("write meta: %w", err)
 	}
@@ -158,10 +159,10 @@ func (s *Store) extend() error {
 // Hash is the hash of a key, which chooses its shard. It is the same for the
 // whole life of a store, and nobody without the store's secret can tell which
 // keys share a part of it.
-func (s *Store) Hash(key []byte) uint64 { return s.keys.hash.Sum(key) }
+func (s *Store) Hash(key []byte) uint64 { return s.keys.Hash.Sum(key) }
 
 // Databases is the number of logical databases, at least Options.Databases.
-func (s *Store) Databases() int { return len(s.mapping.phys) }
+func (s *Store) Databases() int { return len(s.mapping.Phys) }
 
 // SetSync changes when the journal is forced to the device, from the next
 // record on. Replies of a group wait for the commit under all policies.

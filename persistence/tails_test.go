@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/hash"
 	"github.com/vigildb/vigil/structures/set"
@@ -110,7 +111,7 @@ func TestPassWritesWhatPagesGained(t *testing.T) {
 			s.paging.mu.Lock()
 			p := s.paging.pagers[0]
 			s.paging.mu.Unlock()
-			sh := &s.shards[shardOf(p.hash)]
+			sh := &s.shards[format.ShardOf(p.hash)]
 			sh.mu.Lock()
 			defer sh.mu.Unlock()
 			tailed := p.o.value.(structures.Tailed)

@@ -1,36 +1,27 @@
 package persistence
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"maps"
 	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/structures"
 )
 
 // Texts by name are what the store keeps beside its keys: libraries of functions, users, and
 // the configuration of a group and the moves of slots that it is to make. They belong to no database and are never evicted. A change of them is an operation
 // of a record, which a replay does when everything before it is done. They are few, so that
-// all are in memory, and a cut of the journal writes those that changed since the last one:
-//
-//	'd' | group (2) | name  ->  crc32c of name and value (4) | value of a directive
-//	'l' | group (2) | name  ->  crc32c of name and source (4) | source of a library
-//	's' | group (2) | name  ->  crc32c of name and text (4) | text of a move of slots
-//	'u' | group (2) | name  ->  crc32c of name and rules (4) | rules of a user
+// all are in memory, and a cut of the journal writes those that changed since the last one.
 //
 // What is written may be ahead of the end of the cut: a replay of the operations in
 // between once more leads to the same texts, because each operation sets or removes
 // a text, or all, as a whole.
 type texts struct {
-	what   string // they are, for errors
-	prefix byte   // of their keys
-	op     byte   // of their changes
-	empty  bool   // an operation may remove all
+	format.TextKind
 
 	byName  map[string]string   // guarded by the lock of shard textShard
 	changed map[string]struct{} // names whose key differs; guarded as byName
@@ -49,18 +40,7 @@ func (m *Shards) AddTexts() { m[textShard>>6] |= 1 << (textShard & 63) }
 
 // newTexts returns what changes of an operation are about: none of them yet.
 func newTexts(op byte) texts {
-	l := texts{op: op, byName: map[string]string{}, changed: map[string]struct{}{}}
-	switch op {
-	case opLibrary:
-		l.what, l.prefix, l.empty = "library", prefixLibrary, true
-	case opUser:
-		l.what, l.prefix = "user", prefixUser
-	case opConfiguration:
-		l.what, l.prefix = "directive", prefixConfiguration
-	case opMove:
-		l.what, l.prefix = "move", prefixMove
-	}
-	return l
+	return texts{TextKind: format.TextKindOf(op), byName: map[string]string{}, changed: map[string]struct{}{}}
 }
 
 func (l *texts) set(name, text string) {
@@ -88,31 +68,9 @@ func (l *texts) clear() {
 	}
 }
 
-func appendTextKey(dst []byte, prefix byte, name string) []byte {
-	return append(appendGroup(dst, prefix), name...)
-}
-
-func appendText(dst []byte, name, text string) []byte {
-	dst = binary.LittleEndian.AppendUint32(dst, textSum(name, text))
-	return append(dst, text...)
-}
-
-func textSum(name, text string) uint32 {
-	return crc32.Update(crc32.Checksum([]byte(name), castagnoli), castagnoli, []byte(text))
-}
-
-// decode reads a key and its value.
-func (l *texts) decode(key, value []byte) (name, text string, err error) {
-	name = string(key[groupKeyFixed:])
-	if len(value) < 4 || binary.LittleEndian.Uint32(value) != textSum(name, string(value[4:])) {
-		return "", "", fmt.Errorf("checksum of %s %.100q: %w", l.what, name, ErrCorrupt)
-	}
-	return name, string(value[4:]), nil
-}
-
 // loadTexts reads all texts as the last cut of the journal left them.
 func (s *Store) loadTexts() error {
-	s.libraries, s.users, s.configuration, s.moves = newTexts(opLibrary), newTexts(opUser), newTexts(opConfiguration), newTexts(opMove)
+	s.libraries, s.users, s.configuration, s.moves = newTexts(format.OpLibrary), newTexts(format.OpUser), newTexts(format.OpConfiguration), newTexts(format.OpMove)
 	s.users.tell, s.configuration.tell, s.moves.tell = s.opts.OnUsers, s.opts.OnConfiguration, s.opts.OnMoves
 	var err error
 	for _, l := range s.allTexts() {
@@ -128,12 +86,12 @@ func (s *Store) allTexts() [4]*texts {
 
 func (l *texts) load(db *pebble.DB) error {
 	it, err := db.NewIter(&pebble.IterOptions{
-		LowerBound: appendGroup(nil, l.prefix), UpperBound: appendGroupEnd(nil, l.prefix)})
+		LowerBound: format.AppendGroup(nil, l.Prefix), UpperBound: format.AppendGroupEnd(nil, l.Prefix)})
 	if err != nil {
 		return err
 	}
 	for it.First(); it.Valid(); it.Next() {
-		name, text, err := l.decode(it.Key(), it.Value())
+		name, text, err := l.Decode(it.Key(), it.Value())
 		if err != nil {
 			return errors.Join(err, it.Close())
 		}
@@ -168,7 +126,7 @@ func (tx *Tx) deleteText(l *texts, name string) {
 }
 
 func (tx *Tx) recordText(l *texts, args ...string) {
-	tx.rec.Op(l.op, len(args))
+	tx.rec.Op(l.Op, len(args))
 	for _, a := range args {
 		tx.rec.String(a)
 	}
@@ -178,25 +136,24 @@ func (tx *Tx) recordText(l *texts, args ...string) {
 
 // operate does what a record says of texts, and returns which one it is about.
 func (l *texts) operate(args *structures.Args) (name string, err error) {
-	switch n := args.Left(); {
-	case n == 0 && l.empty:
+	c, err := l.DecodeChange(args)
+	switch {
+	case err != nil:
+		return "", err
+	case c.All:
 		l.clear()
-	case n == 1:
-		name = string(args.Bytes())
-		l.remove(name)
-	case n == 2:
-		name = string(args.Bytes())
-		l.set(name, string(args.Bytes()))
+	case c.Text == nil:
+		l.remove(c.Name)
 	default:
-		return "", fmt.Errorf("a change of %s %.100q with %d arguments: %w", l.what, args.Bytes(), n, ErrCorrupt)
+		l.set(c.Name, *c.Text)
 	}
-	return name, args.Done()
+	return c.Name, nil
 }
 
 // textsOf returns what an operation is about.
 func (s *Store) textsOf(op byte) *texts {
 	for _, l := range s.allTexts() {
-		if l.op == op {
+		if l.Op == op {
 			return l
 		}
 	}
@@ -268,11 +225,11 @@ func (s *Store) keepChanged(changed []changedText) {
 // writeChanged adds texts to a batch.
 func writeChanged(b *pebble.Batch, changed []changedText) (err error) {
 	for _, c := range changed {
-		key := appendTextKey(nil, c.of.prefix, c.name)
+		key := format.AppendTextKey(nil, c.of.Prefix, c.name)
 		if c.text == nil {
 			err = errors.Join(err, b.Delete(key, nil))
 		} else {
-			err = errors.Join(err, b.Set(key, appendText(nil, c.name, *c.text), nil))
+			err = errors.Join(err, b.Set(key, format.AppendText(nil, c.name, *c.text), nil))
 		}
 	}
 	return err

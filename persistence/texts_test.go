@@ -8,12 +8,13 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/persistence/disktest"
+	"github.com/vigildb/vigil/persistence/format"
 )
 
 // changeTexts has a text of each kind set, another one replaced and a third one removed, in the second of two rounds.
 func changeTexts(s *Store, round int) uint64 {
 	return all(s, 1, func(tx *Tx) {
-		for op := byte(opLibrary); op <= opMove; op++ {
+		for op := byte(format.OpLibrary); op <= format.OpMove; op++ {
 			l := s.textsOf(op)
 			if round == 1 {
 				tx.setText(l, "goes", "old")
@@ -69,7 +70,7 @@ func cutTexts(t *testing.T, fault diskFault, k int) (failure error) {
 	closeStore(t, s)
 	s = openMemory(t, Options{FS: clone, IdleAfter: -1})
 	for _, l := range s.allTexts() {
-		wantTexts(t, fmt.Sprintf("%s, %v at operation %d: %v", l.what, fault, k, failure), l.byName,
+		wantTexts(t, fmt.Sprintf("%s, %v at operation %d: %v", l.What, fault, k, failure), l.byName,
 			map[string]string{"changes": "new", "stays": "old", "comes": "new"})
 	}
 	closeStore(t, s)

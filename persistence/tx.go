@@ -3,6 +3,7 @@ package persistence
 import (
 	"math"
 
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/text"
 )
@@ -181,11 +182,11 @@ func (tx *Tx) Commit() (lsn uint64) {
 	}
 	flags := byte(0)
 	if tx.apart {
-		flags, tx.apart = chunkApart, false
+		flags, tx.apart = format.ChunkApart, false
 	}
 	lsn = tx.journal(flags)
 	if changed {
-		tx.noteChanged(lsn, flags&chunkApart != 0)
+		tx.noteChanged(lsn, flags&format.ChunkApart != 0)
 	}
 	if len(tx.flushed) > 0 {
 		tx.s.discard.databases(tx.flushed, lsn)
@@ -209,7 +210,7 @@ func (tx *Tx) locate(hash uint64, key []byte) (*table, int) {
 	if tx.always {
 		tx.meet(hash)
 	}
-	t := tx.s.table(shardOf(hash), tx.db)
+	t := tx.s.table(format.ShardOf(hash), tx.db)
 	i := t.find(hash, key)
 	if tx.err != nil {
 		return t, -1
@@ -284,7 +285,7 @@ func (tx *Tx) expired(t *table, i int, hash uint64, key []byte) int {
 		}
 	}
 	tx.about(t, key)
-	tx.rec.Op(opDelete, 0)
+	tx.rec.Op(format.OpDelete, 0)
 	t.detach(i)
 	t.erase(i)
 	tx.s.stats.expired.Add(1)
@@ -303,7 +304,7 @@ func (tx *Tx) about(t *table, key []byte) {
 	if tx.hasLast && tx.lastDB == t.phys && string(tx.lastKey) == string(key) {
 		return
 	}
-	tx.rec.Op(opKey, 2)
+	tx.rec.Op(format.OpKey, 2)
 	tx.rec.Uint(uint64(t.phys))
 	tx.rec.Bytes(key)
 	tx.lastKey = append(tx.lastKey[:0], key...)

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/text"
 )
@@ -35,7 +36,7 @@ func (t *table) kind(meta uint64) structures.Kind {
 func (tx *Tx) Ready(step int, names ...[]byte) bool {
 	for i := 0; i < len(names) && tx.err == nil; i += step {
 		hash := tx.hash(names[i])
-		t := tx.s.table(shardOf(hash), tx.db)
+		t := tx.s.table(format.ShardOf(hash), tx.db)
 		if t.resident || t.find(hash, names[i]) >= 0 {
 			continue
 		}
@@ -61,7 +62,7 @@ func (tx *Tx) delete(t *table, i int, key []byte) {
 	if len(tx.big) > 0 {
 		tx.supersede(t, key)
 	}
-	tx.rec.Op(opDelete, 0)
+	tx.rec.Op(format.OpDelete, 0)
 	t.detach(i)
 	if o := t.object(t.slots[i].meta); o != nil && o.size > leftBehindBytes {
 		tx.s.stats.leftBehind.Add(1)
@@ -94,7 +95,7 @@ func (tx *Tx) SetExpire(key []byte, ms int64) bool {
 		return false
 	}
 	tx.about(t, key)
-	tx.rec.Op(opExpireAt, 1)
+	tx.rec.Op(format.OpExpireAt, 1)
 	tx.rec.Int(ms)
 	tx.expireAt(t, i, key, ms)
 	return true
@@ -107,7 +108,7 @@ func (tx *Tx) Persist(key []byte) bool {
 		return false
 	}
 	tx.about(t, key)
-	tx.rec.Op(opPersist, 0)
+	tx.rec.Op(format.OpPersist, 0)
 	tx.expireAt(t, i, key, 0)
 	return true
 }

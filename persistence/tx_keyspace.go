@@ -3,6 +3,7 @@ package persistence
 import (
 	"slices"
 
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/structures"
 )
 
@@ -24,7 +25,7 @@ func (s *Store) sizeOf(sh, db int) int {
 	if t := s.shards[sh].tables[db]; t != nil {
 		return t.size()
 	}
-	return int(s.diskCount(s.mapping.phys[db], sh))
+	return int(s.diskCount(s.mapping.Phys[db], sh))
 }
 
 // Flush removes all keys of a database. It costs the same for any number:
@@ -39,7 +40,7 @@ func (tx *Tx) Flush(db int) {
 // FlushAll removes all keys of all databases, as Flush does.
 func (tx *Tx) FlushAll() {
 	some := false
-	for db := range tx.s.mapping.phys {
+	for db := range tx.s.mapping.Phys {
 		some = tx.flush(db) || some
 	}
 	if some {
@@ -54,7 +55,7 @@ func (tx *Tx) flush(db int) bool {
 	}
 	tx.seal()
 	s, some := tx.s, false
-	old := s.mapping.phys[db]
+	old := s.mapping.Phys[db]
 	for i := range s.shards {
 		sh := &s.shards[i]
 		if t := sh.tables[db]; t != nil {
@@ -72,8 +73,8 @@ func (tx *Tx) flush(db int) bool {
 		return false
 	}
 	tx.flushed = append(tx.flushed, old)
-	s.mapping.phys[db] = s.mapping.next
-	s.mapping.next++
+	s.mapping.Phys[db] = s.mapping.Next
+	s.mapping.Next++
 	return true
 }
 
@@ -93,7 +94,7 @@ func (tx *Tx) Swap(a, b int) {
 		return
 	}
 	tx.seal()
-	p := tx.s.mapping.phys
+	p := tx.s.mapping.Phys
 	p[a], p[b] = p[b], p[a]
 	for i := range tx.s.shards {
 		t := tx.s.shards[i].tables
@@ -104,7 +105,7 @@ func (tx *Tx) Swap(a, b int) {
 
 // remap records the mapping of databases.
 func (tx *Tx) remap() {
-	recordMapping(&tx.rec, tx.s.mapping.next, tx.s.mapping.phys)
+	format.RecordMapping(&tx.rec, tx.s.mapping.Next, tx.s.mapping.Phys)
 	tx.hasLast = false
 	tx.apart, tx.changed = true, true
 	tx.s.tracker.Load().flushed()
@@ -121,7 +122,7 @@ func (tx *Tx) RandomKey(draw func(n int) int) (key []byte, ok bool) {
 			return nil, false
 		}
 		nth, sh := draw(total), 0
-		for ; sh < shardCount-1; sh++ {
+		for ; sh < format.ShardCount-1; sh++ {
 			n := tx.s.sizeOf(sh, tx.db)
 			if nth < n {
 				break
@@ -177,9 +178,9 @@ func (tx *Tx) Scan(cursor uint64, count int, visit func(key []byte, kind structu
 	const cursorShift = 64 - structures.CursorBits
 	tx.meetAll()
 	tx.seal()
-	from := tx.s.keys.cursors.Reveal(cursor) << cursorShift
+	from := tx.s.keys.Cursors.Reveal(cursor) << cursorShift
 	left := max(1, count)
-	for sh := shardOf(from); sh < shardCount; sh++ {
+	for sh := format.ShardOf(from); sh < format.ShardCount; sh++ {
 		end := uint64(sh)<<56 | (1<<56 - 1)
 		if tx.s.sizeOf(sh, tx.db) > 0 {
 			last := uint64(0)
@@ -196,7 +197,7 @@ func (tx *Tx) Scan(cursor uint64, count int, visit func(key []byte, kind structu
 				return true
 			})
 			if next != 0 {
-				return tx.s.keys.cursors.Hide(next)
+				return tx.s.keys.Cursors.Hide(next)
 			}
 		}
 		from = uint64(sh+1) << 56
@@ -232,7 +233,7 @@ func (tx *Tx) Keys(visit func(key []byte) bool) {
 func (tx *Tx) ScanShard(from uint64, count int, visit func(key []byte)) (next uint64) {
 	tx.meetAll()
 	tx.seal()
-	sh, last := shardOf(from), uint64(0)
+	sh, last := format.ShardOf(from), uint64(0)
 	if tx.s.sizeOf(sh, tx.db) == 0 {
 		return 0
 	}

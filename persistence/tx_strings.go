@@ -3,6 +3,7 @@ package persistence
 import (
 	"slices"
 
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/text"
 )
@@ -69,7 +70,7 @@ func (tx *Tx) SetString(key, value []byte, e Expiry) {
 	if len(tx.big) > 0 {
 		tx.supersede(t, key)
 	}
-	recordSet(&tx.rec, value, expire)
+	format.RecordSet(&tx.rec, value, expire)
 	tx.setString(t, i, hash, key, value, expire)
 	tx.note(key)
 }
@@ -124,7 +125,7 @@ func (tx *Tx) PatchString(key []byte, off int, b []byte) error {
 		return structures.ErrWrongType
 	}
 	tx.about(t, key)
-	tx.rec.Op(opPatch, 2)
+	tx.rec.Op(format.OpPatch, 2)
 	tx.rec.Uint(uint64(off))
 	tx.rec.Bytes(b)
 	if ok {

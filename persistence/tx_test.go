@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/structures/structurestest"
 	"github.com/vigildb/vigil/structures/thrift"
 )
@@ -38,7 +39,7 @@ func TestStringsAreWhatWasSet(t *testing.T) {
 		}
 		clear(seen)
 		visits := 0
-		for shard := range uint64(shardCount) {
+		for shard := range uint64(format.ShardCount) {
 			for from, first := shard<<56, true; first || from != 0; first = false {
 				from = tx.ScanShard(from, 10, func(key []byte) { seen[string(key)] = true; visits++ })
 			}

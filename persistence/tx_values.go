@@ -3,6 +3,7 @@ package persistence
 import (
 	"fmt"
 
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/types"
 )
@@ -142,7 +143,7 @@ func (tx *Tx) begin(t *table, o *object, hash uint64, fresh bool) *structures.Ch
 		if op := creations[o.value.Kind()]; op != nil {
 			e.created.Append(op)
 		} else {
-			encodeRestore(&e.created, o.value, 0)
+			format.RecordRestore(&e.created, o.value, 0)
 		}
 	}
 	return &e.ch
@@ -180,7 +181,7 @@ func (tx *Tx) settle(e *edit) (removed bool) {
 	tx.growing = tx.growing || o.pager != nil
 	o.changed = true
 	if o.value.Empty() {
-		tx.rec.Op(opDelete, 0)
+		tx.rec.Op(format.OpDelete, 0)
 		e.t.detach(i)
 		e.t.erase(i)
 		return true
@@ -248,5 +249,8 @@ func (s *Store) decode(kind structures.Kind, head []byte) (structures.Value, err
 	if t == nil {
 		return nil, fmt.Errorf("value of kind %d: %w", kind, structures.ErrUnknownChange)
 	}
-	return t.Decode(head, &s.keys.values)
+	return t.Decode(head, &s.keys.Values)
 }
+
+// HashKeys are the keys for the hashes of this store.
+func (tx *Tx) HashKeys() *structures.HashKeys { return &tx.s.keys.Values }

@@ -3,6 +3,7 @@ package persistence
 import (
 	"fmt"
 
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/journal"
 	"github.com/vigildb/vigil/structures"
 )
@@ -61,7 +62,7 @@ func (c *committer) findUnsynced() {
 // add adds the keys of records.
 func (d *unsyncedKeys) add(s *Store, records []byte) error {
 	for len(records) > 0 {
-		rec, rest, err := nextRecord(records)
+		rec, rest, err := format.NextRecord(records)
 		if err != nil {
 			return err
 		}
@@ -72,7 +73,7 @@ func (d *unsyncedKeys) add(s *Store, records []byte) error {
 			if op, args, rec, err = structures.NextOp(rec); err != nil {
 				return err
 			}
-			if op == opKey {
+			if op == format.OpKey {
 				args.Uint()
 				d.hashes[s.Hash(args.Bytes())] = struct{}{}
 			}

@@ -3,6 +3,7 @@ package persistence
 import (
 	"unsafe"
 
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/prefetch"
 	"github.com/vigildb/vigil/structures"
 )
@@ -82,7 +83,7 @@ func (u *Upcoming) Prefetch() {
 func (u *Upcoming) lock() (locked Shards) {
 	for i := range u.keys {
 		k := &u.keys[i]
-		sh := &u.s.shards[shardOf(k.hash)]
+		sh := &u.s.shards[format.ShardOf(k.hash)]
 		if !locked.has(k.hash) {
 			if !sh.mu.TryLock() {
 				continue

@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/structures"
 )
 
@@ -75,14 +76,14 @@ func TestUsersAreInSnapshots(t *testing.T) {
 
 // TestDamagedUserIsFound changes each byte of a user in the object store.
 func TestDamagedUserIsFound(t *testing.T) {
-	for i := range len(appendText(nil, "u", "on")) {
+	for i := range len(format.AppendText(nil, "u", "on")) {
 		fs := vfs.NewMem()
 		s := openMemory(t, Options{FS: fs, IdleAfter: -1})
 		all(s, 1, func(tx *Tx) { tx.SetUser("u", "on") })
 		materialise(t, s)
-		b := appendText(nil, "u", "on")
+		b := format.AppendText(nil, "u", "on")
 		b[i] ^= 1
-		if err := s.db.Set(appendTextKey(nil, prefixUser, "u"), b, pebble.Sync); err != nil {
+		if err := s.db.Set(format.AppendTextKey(nil, format.PrefixUser, "u"), b, pebble.Sync); err != nil {
 			t.Fatal(err)
 		}
 		closeStore(t, s)
@@ -102,11 +103,11 @@ func TestChangesOfTextsAreDecodedStrictly(t *testing.T) {
 		args []string
 		ok   bool
 	}{
-		{opLibrary, nil, true}, {opUser, nil, false}, {opUser, []string{"u"}, true}, {opUser, []string{"u", "on"}, true},
-		{opUser, []string{"u", "on", "off"}, false}, {opLibrary, []string{"a", "b", "c"}, false},
-		{opConfiguration, nil, false}, {opConfiguration, []string{"d"}, true}, {opConfiguration, []string{"d", "5"}, true},
-		{opConfiguration, []string{"d", "5", "6"}, false},
-		{opMove, nil, false}, {opMove, []string{"1"}, true}, {opMove, []string{"1", "x"}, true}, {opMove, []string{"1", "x", "y"}, false},
+		{format.OpLibrary, nil, true}, {format.OpUser, nil, false}, {format.OpUser, []string{"u"}, true}, {format.OpUser, []string{"u", "on"}, true},
+		{format.OpUser, []string{"u", "on", "off"}, false}, {format.OpLibrary, []string{"a", "b", "c"}, false},
+		{format.OpConfiguration, nil, false}, {format.OpConfiguration, []string{"d"}, true}, {format.OpConfiguration, []string{"d", "5"}, true},
+		{format.OpConfiguration, []string{"d", "5", "6"}, false},
+		{format.OpMove, nil, false}, {format.OpMove, []string{"1"}, true}, {format.OpMove, []string{"1", "x"}, true}, {format.OpMove, []string{"1", "x", "y"}, false},
 	} {
 		var rec structures.Change
 		rec.Op(x.op, len(x.args))

@@ -3,6 +3,7 @@ package persistence
 import (
 	"encoding/binary"
 
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/structures"
 )
 
@@ -15,7 +16,7 @@ const allPages = 1 << 40
 func (s *Store) encodeDeletion(t *table, i int) {
 	meta, hash, key := t.slots[i].meta, t.slots[i].hash, t.key(t.slots[i].meta)
 	if meta&metaOnDisk != 0 {
-		t.scratch = appendHeadKey(t.scratch[:0], t.phys, hash, key)
+		t.scratch = format.AppendHeadKey(t.scratch[:0], t.phys, hash, key)
 		_ = s.materialiser.pass.batch.Delete(t.scratch, nil) // fails only if misused
 		if meta&metaPaged != 0 {
 			s.encodeNoPages(t, hash, key)
@@ -29,8 +30,8 @@ func (s *Store) encodeDeletion(t *table, i int) {
 
 // encodeNoPages removes all pages of a key.
 func (s *Store) encodeNoPages(t *table, hash uint64, key []byte) {
-	low := appendPageKey(nil, t.phys, hash, key, 0)
-	high := append(appendPageKey(nil, t.phys, hash, key, ^uint64(0)), 0)
+	low := format.AppendPageKey(nil, t.phys, hash, key, 0)
+	high := append(format.AppendPageKey(nil, t.phys, hash, key, ^uint64(0)), 0)
 	_ = s.materialiser.pass.batch.DeleteRange(low, high, nil)
 	s.materialiser.supersedePages(low, high)
 }
@@ -39,7 +40,7 @@ func (s *Store) encodeNoPages(t *table, hash uint64, key []byte) {
 func (s *Store) encodeValue(t *table, i int) {
 	meta, hash := t.slots[i].meta, t.slots[i].hash
 	m := &s.materialiser.pass
-	h := head{lsn: m.newest, paged: meta&metaPaged != 0}
+	h := format.Head{LSN: m.newest, Paged: meta&metaPaged != 0}
 	o := t.object(meta)
 	switch {
 	case o != nil:
@@ -48,33 +49,33 @@ func (s *Store) encodeValue(t *table, i int) {
 		s.encodeCompact(t, meta, hash, &h)
 	default:
 		var key []byte
-		key, h.payload, h.expire = t.parts(meta)
-		if h.paged {
+		key, h.Payload, h.Expire = t.parts(meta)
+		if h.Paged {
 			s.encodeNoPages(t, hash, key)
-			h.paged = false
+			h.Paged = false
 		}
-		h.kind, h.short = kindString, true
-		d := m.batch.SetDeferred(headKeyFixed+len(key), h.size()+len(h.payload))
-		appendHeadKey(d.Key[:0], t.phys, hash, key)
-		copy(d.Value[len(appendHead(d.Value[:0], &h)):], h.payload)
+		h.Kind, h.Short = structures.KindString, true
+		d := m.batch.SetDeferred(format.HeadKeyFixed+len(key), h.Size()+len(h.Payload))
+		format.AppendHeadKey(d.Key[:0], t.phys, hash, key)
+		copy(d.Value[len(format.AppendHead(d.Value[:0], &h)):], h.Payload)
 		_ = d.Finish()
 	}
 	if meta&metaOnDisk == 0 {
 		t.disk++
 	}
 	meta = meta&^(metaDirty|metaPaged) | metaOnDisk
-	if h.paged {
+	if h.Paged {
 		meta |= metaPaged
 	}
-	if h.expire != 0 && !t.indexed(meta) {
-		m.expiries.add(m.now, t.phys, hash, h.expire)
+	if h.Expire != 0 && !t.indexed(meta) {
+		m.expiries.add(m.now, t.phys, hash, h.Expire)
 		t.setIndexed(meta)
 	}
 	t.setMeta(i, meta)
 }
 
 // encodeCompact writes a value that is a record, whole.
-func (s *Store) encodeCompact(t *table, meta, hash uint64, h *head) {
+func (s *Store) encodeCompact(t *table, meta, hash uint64, h *format.Head) {
 	key, value, expire := t.parts(meta)
 	o := s.loadCompact(value)
 	o.key, o.expire, o.whole = key, expire, true
@@ -84,13 +85,13 @@ func (s *Store) encodeCompact(t *table, meta, hash uint64, h *head) {
 
 // encodeObject writes the head of an object and those of its pages that the disk
 // does not have.
-func (s *Store) encodeObject(t *table, hash uint64, o *object, h *head) {
+func (s *Store) encodeObject(t *table, hash uint64, o *object, h *format.Head) {
 	b := s.materialiser.pass.batch
-	if o.whole && h.paged {
+	if o.whole && h.Paged {
 		s.encodeNoPages(t, hash, o.key)
-		h.paged = false
+		h.Paged = false
 	}
-	pageKey := appendPageKey(nil, t.phys, hash, o.key, 0)
+	pageKey := format.AppendPageKey(nil, t.phys, hash, o.key, 0)
 	visit := func(id uint64, page []byte) {
 		binary.BigEndian.PutUint64(pageKey[len(pageKey)-8:], id)
 		s.materialiser.supersedePage(pageKey)
@@ -98,22 +99,22 @@ func (s *Store) encodeObject(t *table, hash uint64, o *object, h *head) {
 			_ = b.Delete(pageKey, nil)
 			return
 		}
-		h.paged = true
+		h.Paged = true
 		o.pager.hold(id)
 		_ = b.Set(pageKey, page, nil)
 	}
 	if v, ok := o.value.(structures.Tailed); ok && o.pager != nil && !o.whole {
 		v.Portion(allPages, visit, func(id uint64, tail []byte) {
 			binary.BigEndian.PutUint64(pageKey[len(pageKey)-8:], id)
-			h.paged = true
+			h.Paged = true
 			o.pager.holdTail(id)
 			s.materialiser.extendPage(pageKey, tail)
 		})
 	}
 	o.value.Pages(o.whole, visit)
-	h.kind, h.expire = o.value.Kind(), o.expire
-	t.scratch = appendHeadKey(t.scratch[:0], t.phys, hash, o.key)
-	_ = b.Set(t.scratch, o.value.AppendHead(appendHead(nil, h)), nil)
+	h.Kind, h.Expire = o.value.Kind(), o.expire
+	t.scratch = format.AppendHeadKey(t.scratch[:0], t.phys, hash, o.key)
+	_ = b.Set(t.scratch, o.value.AppendHead(format.AppendHead(nil, h)), nil)
 	o.value.Clean()
 	o.whole, o.parts = false, 0
 }

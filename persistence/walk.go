@@ -7,6 +7,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/structures"
 )
 
@@ -48,7 +49,7 @@ func (t *table) describe(sl slot, w *walked) *walked {
 // slot says; the disk adds those that have none.
 func (s *Store) walkBoth(t *table, from, to uint64, visit func(e *walked) bool) (err error) {
 	o := &pebble.IterOptions{
-		LowerBound: appendHeadBound(nil, t.phys, from), UpperBound: appendHeadEnd(nil, t.phys, to)}
+		LowerBound: format.AppendHeadBound(nil, t.phys, from), UpperBound: format.AppendHeadEnd(nil, t.phys, to)}
 	it, err := s.db.NewIter(o)
 	if err != nil {
 		return err
@@ -65,7 +66,7 @@ func (s *Store) walkBoth(t *table, from, to uint64, visit func(e *walked) bool) 
 		var hash uint64
 		var key []byte
 		if disk {
-			if _, hash, key, err = splitHeadKey(it.Key()); err != nil {
+			if _, hash, key, err = format.SplitHeadKey(it.Key()); err != nil {
 				return err
 			}
 		}
@@ -82,11 +83,11 @@ func (s *Store) walkBoth(t *table, from, to uint64, visit func(e *walked) bool) 
 		case t.find(hash, key) >= 0:
 			disk = it.Next()
 		default:
-			h, err := decodeHead(it.Value())
+			h, err := format.DecodeHead(it.Value())
 			if err != nil {
 				return err
 			}
-			w = walked{hash: hash, key: bytes.Clone(key), kind: h.kind, expire: h.expire}
+			w = walked{hash: hash, key: bytes.Clone(key), kind: h.Kind, expire: h.Expire}
 			if !visit(&w) {
 				return nil
 			}

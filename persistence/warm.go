@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/vigildb/vigil/persistence/format"
 )
 
 // After Open the tables of what was materialised are empty; keys come in as they
@@ -26,17 +28,17 @@ func (s *Store) warmTask() *task {
 	w.task.Store(t)
 	t.step = func(bool) {
 		shard := int(w.shard.Load())
-		if shard >= shardCount {
+		if shard >= format.ShardCount {
 			return
 		}
 		next := shard + 1
 		if err := s.warmShard(shard); err != nil {
-			next = shardCount
+			next = format.ShardCount
 			if !errors.Is(err, errStopped) && !errors.Is(err, errTorn) {
 				s.opts.Logf(LevelError, "warm up: %v", err)
 			}
 		}
-		if w.shard.CompareAndSwap(int32(shard), int32(next)) && next < shardCount {
+		if w.shard.CompareAndSwap(int32(shard), int32(next)) && next < format.ShardCount {
 			t.signal()
 		}
 	}
@@ -72,7 +74,7 @@ func (s *Store) warm() error {
 
 func (s *Store) warmShard(shard int) error {
 	w := warmer{s: s}
-	for db := range len(s.mapping.phys) {
+	for db := range len(s.mapping.Phys) {
 		if err := w.table(shard, db); err != nil {
 			return err
 		}
@@ -150,7 +152,7 @@ func (w *warmer) table(shard, db int) (err error) {
 func (w *warmer) read(t *table, cursor, end uint64) error {
 	if w.it == nil {
 		o := &pebble.IterOptions{
-			LowerBound: appendHeadBound(nil, t.phys, cursor), UpperBound: appendHeadEnd(nil, t.phys, end)}
+			LowerBound: format.AppendHeadBound(nil, t.phys, cursor), UpperBound: format.AppendHeadEnd(nil, t.phys, end)}
 		it, err := w.s.db.NewIter(o)
 		if err != nil {
 			return err
@@ -160,7 +162,7 @@ func (w *warmer) read(t *table, cursor, end uint64) error {
 	}
 	w.keys, w.buf = w.keys[:0], w.buf[:0]
 	for ; w.it.Valid() && len(w.keys) < warmKeys; w.it.Next() {
-		_, hash, key, err := splitHeadKey(w.it.Key())
+		_, hash, key, err := format.SplitHeadKey(w.it.Key())
 		if err != nil {
 			return err
 		}
@@ -181,7 +183,7 @@ func (w *warmer) admit(t *table, cursor uint64) (uint64, error) {
 		if t.find(k.hash, k.key) >= 0 {
 			continue
 		}
-		h, err := decodeHead(k.value)
+		h, err := format.DecodeHead(k.value)
 		if err != nil {
 			return cursor, err
 		}

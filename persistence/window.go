@@ -2,14 +2,13 @@ package persistence
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"math"
 	"runtime"
 
 	"github.com/cockroachdb/pebble/v2"
 
-	"github.com/vigildb/vigil/persistence/journal"
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/structures"
 )
 
@@ -33,13 +32,10 @@ type window struct {
 	apart  bool
 }
 
-// windowChunk is a chunk in a window.
+// windowChunk is a chunk in a window, which its bytes alias unless they are its own.
 type windowChunk struct {
-	bytes []byte // aliases the window
-	index uint64 // its number
-	first uint64 // record, as it says itself
-	last  uint64 // record, once it was read
-	own   bool   // bytes are the chunk's alone: it was put together of pieces
+	format.Chunk
+	last uint64 // record, once it was read
 }
 
 // section is what a record did to one key. The slices alias the window.
@@ -86,7 +82,7 @@ func (w *window) fill(it *pebble.Iterator) (more bool, err error) {
 	clear(w.chunks) // which keep buffers
 	w.chunks, w.apart, w.buf, w.bytes, w.own = w.chunks[:0], false, w.buf[:0], 0, 0
 	for more = true; more; more = it.Next() {
-		size := sizeInPieces(it.Value())
+		size := format.SizeInPieces(it.Value())
 		if len(w.chunks) > 0 && w.bytes+size > w.most {
 			return true, nil // before it is put together
 		}
@@ -95,15 +91,16 @@ func (w *window) fill(it *pebble.Iterator) (more bool, err error) {
 			// many megabytes: the one before it has to go first.
 			runtime.GC()
 		}
-		c, ok, err := chunkAt(it)
+		read, ok, err := format.ReadChunk(it)
 		if err != nil {
 			return false, err
 		}
 		if !ok {
 			continue
 		}
-		v := c.bytes
-		apart := chunkIsApart(v)
+		c := windowChunk{Chunk: read}
+		v := c.Bytes
+		apart := format.ChunkIsApart(v)
 		if len(w.chunks) > 0 && (w.apart || apart || w.bytes+len(v) > w.most) {
 			return true, nil
 		}
@@ -116,77 +113,38 @@ func (w *window) fill(it *pebble.Iterator) (more bool, err error) {
 
 // keep makes the bytes of a chunk the window's.
 func (w *window) keep(c *windowChunk) {
-	w.bytes += len(c.bytes)
-	if c.own {
-		w.own += len(c.bytes)
+	w.bytes += len(c.Bytes)
+	if c.Own {
+		w.own += len(c.Bytes)
 		return
 	}
-	if len(w.buf)+len(c.bytes) > cap(w.buf) { // chunks keep the buffer that they are in
-		w.buf = make([]byte, 0, max(leastWindow, min(2*cap(w.buf), w.most-w.bytes), len(c.bytes)))
+	if len(w.buf)+len(c.Bytes) > cap(w.buf) { // chunks keep the buffer that they are in
+		w.buf = make([]byte, 0, max(leastWindow, min(2*cap(w.buf), w.most-w.bytes), len(c.Bytes)))
 	}
 	at := len(w.buf)
-	w.buf = append(w.buf, c.bytes...)
-	c.bytes = w.buf[at:]
-}
-
-// chunkAt is the chunk at the iterator, whose bytes are valid until it moves, unless they
-// are its own. ok
-// is false if the iterator is at a piece of an earlier chunk.
-func chunkAt(it *pebble.Iterator) (c windowChunk, ok bool, err error) {
-	k := it.Key()
-	if isPiece(k) {
-		return c, false, nil
-	}
-	if len(k) != journalKeyFixed {
-		return c, false, fmt.Errorf("chunk key of %d bytes: %w", len(k), ErrCorrupt)
-	}
-	c.index = binary.BigEndian.Uint64(k[groupKeyFixed:])
-	c.own = inPieces(it.Value())
-	if c.bytes, err = assemble(it, c.index); err != nil {
-		return c, false, fmt.Errorf("chunk %d of the journal: %w", c.index, err)
-	}
-	return c, true, nil
-}
-
-// follows returns an error if the chunk is not the one after last.
-func (c *windowChunk) follows(last journal.Position) error {
-	if c.index != last.Index+1 {
-		return fmt.Errorf("chunk %d of the journal is missing, the next is %d: %w", last.Index+1, c.index, ErrCorrupt)
-	}
-	if c.first != last.LSN+1 {
-		return fmt.Errorf("chunk %d of the journal begins with record %d, want %d: %w",
-			c.index, c.first, last.LSN+1, ErrCorrupt)
-	}
-	return nil
-}
-
-// open checks a chunk and returns its records.
-func (c *windowChunk) open() (records []byte, err error) {
-	if c.first, _, records, err = openChunk(c.bytes); err != nil {
-		return nil, fmt.Errorf("chunk %d of the journal: %w", c.index, err)
-	}
-	return records, nil
+	w.buf = append(w.buf, c.Bytes...)
+	c.Bytes = w.buf[at:]
 }
 
 // sort adds the sections of a chunk to those of their shards.
 func (w *replayer) sort(c *windowChunk) error {
-	records, err := c.open()
+	records, err := c.Open()
 	if err != nil {
 		return err
 	}
-	if w.sole = math.MaxInt; c.own {
-		w.sole = len(c.bytes) - len(c.bytes)/8
+	if w.sole = math.MaxInt; c.Own {
+		w.sole = len(c.Bytes) - len(c.Bytes)/8
 	}
-	lsn := c.first
+	lsn := c.First
 	for ; len(records) > 0; lsn++ {
 		var rec []byte
-		if rec, records, err = nextRecord(records); err != nil {
+		if rec, records, err = format.NextRecord(records); err != nil {
 			return fmt.Errorf("record %d: %w", lsn, err)
 		}
 		if rest, err := w.record(rec, lsn); err != nil {
 			return err
 		} else if len(rest) > 0 {
-			return fmt.Errorf("record %d has an operation about no key, which chunk %d does not tell: %w", lsn, c.index, ErrCorrupt)
+			return fmt.Errorf("record %d has an operation about no key, which chunk %d does not tell: %w", lsn, c.Index, ErrCorrupt)
 		}
 	}
 	c.last = lsn - 1
@@ -206,18 +164,18 @@ func (w *replayer) record(rec []byte, lsn uint64) (rest []byte, err error) {
 				return nil, fmt.Errorf("record %d: %w", lsn, err)
 			}
 		}
-		if len(rest) > 0 && op != opKey && !apart(op) {
+		if len(rest) > 0 && op != format.OpKey && !format.Apart(op) {
 			continue
 		}
 		if sec.key != nil {
-			sh := shardOf(sec.hash)
+			sh := format.ShardOf(sec.hash)
 			if lsn > s.marks[sh] {
 				sec.ops = begin[:len(begin)-len(rest)]
 				sec.sole = len(sec.ops) >= w.sole
 				w.sorted[sh] = append(w.sorted[sh], sec)
 			}
 		}
-		if len(rest) == 0 || apart(op) {
+		if len(rest) == 0 || format.Apart(op) {
 			return rest, nil
 		}
 		sec.phys, sec.key = uint32(w.args.Uint()), w.args.Bytes()

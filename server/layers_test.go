@@ -50,8 +50,9 @@ const owners = `
 // rooms says which packages of ours some packages may import: those named and no
 // others. A package without a line here follows its floor.
 const rooms = `
-	persistence:            persistence/fence persistence/grouplog persistence/journal persistence/prefetch persistence/slab persistence/tail structures structures/text structures/types
+	persistence:            persistence/fence persistence/format persistence/grouplog persistence/journal persistence/prefetch persistence/slab persistence/tail structures structures/text structures/types
 	persistence/fence:
+	persistence/format:     persistence/journal structures
 	persistence/grouplog:
 	persistence/journal:    persistence/tail structures structures/text
 	persistence/prefetch:

@@ -1,4 +1,4 @@
-package persistence
+package format
 
 import (
 	"crypto/hkdf"
@@ -7,21 +7,22 @@ import (
 	"github.com/vigildb/vigil/structures"
 )
 
-// storeKeys are what comes from a store's secret. They are derived with different
+// Keys are what comes from a store's secret. They are derived with different
 // names (HKDF, RFC 5869), so that what one of them showed would tell nothing of
 // the others. The names are frozen as the disk is: the order of keys and fields
 // depends on them.
-type storeKeys struct {
-	hash    structures.HashKey // of keys
-	cursors structures.HashKey // of SCAN
-	values  structures.HashKeys
+type Keys struct {
+	Hash    structures.HashKey // of keys
+	Cursors structures.HashKey // of SCAN
+	Values  structures.HashKeys
 }
 
-func deriveKeys(secret [16]byte) storeKeys {
-	return storeKeys{
-		hash:    deriveKey(secret, "vigil keys"),
-		cursors: deriveKey(secret, "vigil cursors of keys"),
-		values: structures.HashKeys{
+// DeriveKeys returns the keys of a store with this secret.
+func DeriveKeys(secret [16]byte) Keys {
+	return Keys{
+		Hash:    deriveKey(secret, "vigil keys"),
+		Cursors: deriveKey(secret, "vigil cursors of keys"),
+		Values: structures.HashKeys{
 			Fields:  deriveKey(secret, "vigil fields"),
 			Cursors: deriveKey(secret, "vigil cursors of fields"),
 		},
@@ -35,6 +36,3 @@ func deriveKey(secret [16]byte, name string) structures.HashKey {
 	}
 	return structures.NewHashKey([16]byte(b))
 }
-
-// HashKeys are the keys for the hashes of this store.
-func (tx *Tx) HashKeys() *structures.HashKeys { return &tx.s.keys.values }

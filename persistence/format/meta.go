@@ -1,14 +1,13 @@
-package persistence
+package format
 
 import (
 	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 
 	"github.com/vigildb/vigil/persistence/journal"
 )
 
-// meta is what a store knows about itself, the value of key 'm':
+// Meta is what a store knows about itself, the value of key 'm':
 //
 //	format, 2 (4) | crc32c of what follows (4) | { tag (1) | length (4) | field }...
 //
@@ -21,13 +20,13 @@ import (
 // Versions to come add fields. One that a reader has to know has a tag below
 // metaHints: a reader that does not know it refuses the store. These numbers are
 // on disk and never change.
-type meta struct {
-	secret  [16]byte
-	trimmed journal.Position // end of what was cut off the journal
-	mapped  uint64           // record as of which the mapping of databases is stored
-	next    uint32
-	phys    []uint32
-	grouped bool
+type Meta struct {
+	Secret  [16]byte
+	Trimmed journal.Position // end of what was cut off the journal
+	Mapped  uint64           // record as of which the mapping of databases is stored
+	Next    uint32
+	Phys    []uint32
+	Grouped bool
 }
 
 const (
@@ -41,23 +40,24 @@ const (
 	metaHints     = 128
 )
 
-func (m *meta) append(dst []byte) []byte {
+// Append appends the value of the key of the meta.
+func (m *Meta) Append(dst []byte) []byte {
 	start := len(dst)
 	dst = binary.LittleEndian.AppendUint32(dst, metaFormat)
 	dst = append(dst, 0, 0, 0, 0)
-	dst = appendMetaField(dst, metaSecret, m.secret[:])
-	f := binary.LittleEndian.AppendUint64(nil, m.trimmed.LSN)
-	dst = appendMetaField(dst, metaTrimmed, binary.LittleEndian.AppendUint64(f, m.trimmed.Index))
-	f = binary.LittleEndian.AppendUint64(f[:0], m.mapped)
-	f = binary.LittleEndian.AppendUint32(f, m.next)
-	for _, p := range m.phys {
+	dst = appendMetaField(dst, metaSecret, m.Secret[:])
+	f := binary.LittleEndian.AppendUint64(nil, m.Trimmed.LSN)
+	dst = appendMetaField(dst, metaTrimmed, binary.LittleEndian.AppendUint64(f, m.Trimmed.Index))
+	f = binary.LittleEndian.AppendUint64(f[:0], m.Mapped)
+	f = binary.LittleEndian.AppendUint32(f, m.Next)
+	for _, p := range m.Phys {
 		f = binary.LittleEndian.AppendUint32(f, p)
 	}
 	dst = appendMetaField(dst, metaDatabases, f)
-	if m.grouped {
+	if m.Grouped {
 		dst = appendMetaField(dst, metaGrouped, nil)
 	}
-	binary.LittleEndian.PutUint32(dst[start+4:], crc32.Checksum(dst[start+metaFixed:], castagnoli))
+	binary.LittleEndian.PutUint32(dst[start+4:], Checksum(0, dst[start+metaFixed:]))
 	return dst
 }
 
@@ -65,24 +65,25 @@ func appendMetaField(dst []byte, tag byte, field []byte) []byte {
 	return append(binary.LittleEndian.AppendUint32(append(dst, tag), uint32(len(field))), field...)
 }
 
-func decodeMeta(b []byte) (m meta, err error) {
+// DecodeMeta reads what Append wrote.
+func DecodeMeta(b []byte) (m Meta, err error) {
 	if len(b) < 4 {
-		return meta{}, fmt.Errorf("meta of %d bytes: %w", len(b), ErrCorrupt)
+		return Meta{}, fmt.Errorf("meta of %d bytes: %w", len(b), ErrCorrupt)
 	}
 	if f := binary.LittleEndian.Uint32(b); f != metaFormat {
-		return meta{}, fmt.Errorf("format %d, want %d: %w", f, metaFormat, ErrVersion)
+		return Meta{}, fmt.Errorf("format %d, want %d: %w", f, metaFormat, ErrVersion)
 	}
-	if len(b) < metaFixed || binary.LittleEndian.Uint32(b[4:]) != crc32.Checksum(b[metaFixed:], castagnoli) {
-		return meta{}, fmt.Errorf("checksum of meta: %w", ErrCorrupt)
+	if len(b) < metaFixed || binary.LittleEndian.Uint32(b[4:]) != Checksum(0, b[metaFixed:]) {
+		return Meta{}, fmt.Errorf("checksum of meta: %w", ErrCorrupt)
 	}
 	known := 0
 	for b = b[metaFixed:]; len(b) > 0; {
 		if len(b) < 5 || uint64(binary.LittleEndian.Uint32(b[1:])) > uint64(len(b)-5) {
-			return meta{}, fmt.Errorf("field of meta: %w", ErrCorrupt)
+			return Meta{}, fmt.Errorf("field of meta: %w", ErrCorrupt)
 		}
 		tag, end := b[0], 5+int(binary.LittleEndian.Uint32(b[1:]))
 		if err := m.decodeField(tag, b[5:end]); err != nil {
-			return meta{}, err
+			return Meta{}, err
 		}
 		if tag <= metaDatabases {
 			known++
@@ -90,38 +91,38 @@ func decodeMeta(b []byte) (m meta, err error) {
 		b = b[end:]
 	}
 	if known != metaDatabases {
-		return meta{}, fmt.Errorf("meta lacks fields: %w", ErrCorrupt)
+		return Meta{}, fmt.Errorf("meta lacks fields: %w", ErrCorrupt)
 	}
 	return m, nil
 }
 
-func (m *meta) decodeField(tag byte, b []byte) error {
+func (m *Meta) decodeField(tag byte, b []byte) error {
 	wrong := fmt.Errorf("field %d of meta with %d bytes: %w", tag, len(b), ErrCorrupt)
 	switch {
 	case tag == metaSecret:
-		if len(b) != len(m.secret) {
+		if len(b) != len(m.Secret) {
 			return wrong
 		}
-		copy(m.secret[:], b)
+		copy(m.Secret[:], b)
 	case tag == metaTrimmed:
 		if len(b) != 16 {
 			return wrong
 		}
-		m.trimmed = journal.Position{LSN: binary.LittleEndian.Uint64(b), Index: binary.LittleEndian.Uint64(b[8:])}
+		m.Trimmed = journal.Position{LSN: binary.LittleEndian.Uint64(b), Index: binary.LittleEndian.Uint64(b[8:])}
 	case tag == metaDatabases:
 		if len(b) < 12 || len(b)%4 != 0 {
 			return wrong
 		}
-		m.mapped, m.next = binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint32(b[8:])
+		m.Mapped, m.Next = binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint32(b[8:])
 		for b = b[12:]; len(b) > 0; b = b[4:] {
 			p := binary.LittleEndian.Uint32(b)
-			if p >= m.next {
-				return fmt.Errorf("database %d of %d: %w", p, m.next, ErrCorrupt)
+			if p >= m.Next {
+				return fmt.Errorf("database %d of %d: %w", p, m.Next, ErrCorrupt)
 			}
-			m.phys = append(m.phys, p)
+			m.Phys = append(m.Phys, p)
 		}
 	case tag == metaGrouped:
-		if m.grouped = len(b) == 0; !m.grouped {
+		if m.Grouped = len(b) == 0; !m.Grouped {
 			return wrong
 		}
 	case tag < metaHints:
@@ -130,10 +131,10 @@ func (m *meta) decodeField(tag byte, b []byte) error {
 	return nil
 }
 
-// extend gives logical databases up to n a physical one.
-func (m *meta) extend(n int) {
-	for len(m.phys) < n {
-		m.phys = append(m.phys, m.next)
-		m.next++
+// Extend gives logical databases up to n a physical one.
+func (m *Meta) Extend(n int) {
+	for len(m.Phys) < n {
+		m.Phys = append(m.Phys, m.Next)
+		m.Next++
 	}
 }
