@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/persistence/fence"
+	"github.com/vigildb/vigil/persistence/wal"
 	"github.com/vigildb/vigil/structures"
 )
 
@@ -73,7 +74,7 @@ func Check(o Options, progress func(what string, done, total int64)) (*Report, e
 	c.s.durable.Init()
 	c.report.Keys = map[KeyClass]int64{}
 	names, err := o.FS.List(o.Dir)
-	if err == nil && !holdsStore(names) && !hasPrefix(names, markName) {
+	if err == nil && !wal.StoreIn(names) {
 		err = ErrNoStore
 	}
 	if err != nil {
@@ -128,15 +129,15 @@ type checker struct {
 // make it impossible to look further.
 func (c *checker) run() error {
 	s, r := c.s, &c.report
-	l, err := inspect(s.opts.FS, s.opts.Dir, s.opts.Logf)
-	if d := asDamage(err); d != nil {
+	l, err := wal.Inspect(s.opts.FS, s.opts.Dir, s.opts.warnf)
+	if d := wal.AsDamage(err); d != nil {
 		r.found("%v", d)
 	} else if err != nil {
 		return err
 	}
-	for _, e := range l.logs {
+	for _, e := range l.Logs {
 		r.Logs++
-		r.LogBytes += e.end
+		r.LogBytes += e.End
 	}
 	if r.Origin, err = readOrigin(s.opts.FS, s.opts.Dir); errors.Is(err, ErrCorrupt) {
 		r.found("%v", err)
@@ -148,7 +149,7 @@ func (c *checker) run() error {
 	o := s.pebbleOptions(f)
 	o.ReadOnly = true
 	if s.db, err = s.openPebble(o, f); err != nil {
-		r.found("the object store cannot be opened: %v", named(err))
+		r.found("the object store cannot be opened: %v", wal.Named(err))
 		return nil
 	}
 	err = c.tables()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/journal"
+	"github.com/vigildb/vigil/persistence/wal"
 	"github.com/vigildb/vigil/structures"
 )
 
@@ -48,7 +49,7 @@ func (c *checker) contents() error {
 		}
 		err = step.check(it)
 		if err := errors.Join(err, it.Error()); err != nil {
-			c.report.found("%s: %v", step.what, named(err))
+			c.report.found("%s: %v", step.what, wal.Named(err))
 		}
 		if err := it.Close(); err != nil && !pebble.IsCorruptionError(err) {
 			return err
@@ -203,7 +204,7 @@ func (c *checker) heads(it *pebble.Iterator) error {
 			err = c.listed(phys, hash, &h)
 		}
 		if err != nil {
-			r.found("key %.100q of database %d: %v", key, db, named(err))
+			r.found("key %.100q of database %d: %v", key, db, wal.Named(err))
 		}
 		r.Keys[KeyClass{db, h.Kind}]++
 		r.Bytes += int64(len(it.Key()) + len(it.Value()))
@@ -331,7 +332,7 @@ func (c *checker) pages(it *pebble.Iterator) error {
 		}
 		b, closer, err := c.s.db.Get(format.AppendHeadKey(nil, phys, hash, key))
 		if err != nil {
-			c.report.found("pages of key %.100q, which has no head: %v", key, named(err))
+			c.report.found("pages of key %.100q, which has no head: %v", key, wal.Named(err))
 			continue
 		}
 		h, err := format.DecodeHead(b)

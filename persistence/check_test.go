@@ -81,7 +81,7 @@ func listing(t *testing.T, fs vfs.FS, dir string) string {
 	lines := make([]string, 0, len(names))
 	for _, n := range names {
 		if info, err := fs.Stat(dir + "/" + n); err == nil && !info.IsDir() {
-			lines = append(lines, fmt.Sprintf("%s %x", n, castagnoliOf(readWhole(t, fs, dir+"/"+n))))
+			lines = append(lines, fmt.Sprintf("%s %x", n, castagnoliOf(disktest.ReadFile(t, fs, dir+"/"+n))))
 		}
 	}
 	return strings.Join(lines, "\n")
@@ -186,7 +186,7 @@ func TestCheckFindsDamagedBytes(t *testing.T) {
 			fs := c.copy()
 			bad := append([]byte(nil), b...)
 			bad[i] ^= 1 << (i % 8)
-			writeWhole(t, fs, "db/"+file, bad)
+			disktest.WriteFile(t, fs, "db/"+file, bad)
 			if r := checkStore(t, fs, "db"); !r.Sound() {
 				found++
 			} else if out, text := c.open(t, fs, Options{}); out != equal {
@@ -272,7 +272,7 @@ func TestRestoreRefusesADamagedSnapshot(t *testing.T) {
 	log := newestLog(c.files(t))
 	b := c.files(t)[log]
 	b[len(b)/2] ^= 1
-	writeWhole(t, c.fs, "db/"+log, b)
+	disktest.WriteFile(t, c.fs, "db/"+log, b)
 	r, err := Restore(Options{FS: c.fs, Dir: "new"}, "db", func(string, int64, int64) {})
 	if !errors.Is(err, ErrDamaged) || r == nil || len(r.Damage) == 0 {
 		t.Errorf("damaged snapshot: %v, %+v", err, r)

@@ -7,8 +7,10 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/vigildb/vigil/persistence/fence"
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/journal"
+	"github.com/vigildb/vigil/persistence/wal"
 )
 
 const (
@@ -20,8 +22,6 @@ const (
 	maxCommit = 512 << 10
 	// batchEntry is more than a batch adds to each chunk, and to itself.
 	batchEntry = 64
-	// logBlock is the size in bytes of a block of Pebble's log.
-	logBlock = 32 << 10
 	// maxUnsynced is how many bytes of the journal Pebble may have that the
 	// device does not: they stay in memory too, for the case that Pebble cannot
 	// write them, and are forced to the device beyond.
@@ -57,7 +57,7 @@ func (c *committer) step(periodic, done bool) {
 	if periodic {
 		s.mendTail()
 	}
-	if err := s.brokenErr(); err != nil && (periodic || done || isFull(err) && s.holdsReserve()) {
+	if err := s.brokenErr(); err != nil && (periodic || done || fence.IsFull(err) && s.holdsReserve()) {
 		c.repair()
 	}
 	err := c.round(periodic, done)
@@ -84,7 +84,7 @@ func (c *committer) round(periodic, done bool) error {
 		// A block that Pebble's log has begun is in the process until it is full or
 		// synced. Under SyncNever it is synced when little came: else kill -9 would take
 		// the last writes with it for as long as there are no others.
-		force = force || c.handed+sizeOf(c.due) < logBlock
+		force = force || c.handed+sizeOf(c.due) < wal.BlockBytes
 		c.handed = -sizeOf(c.due) // which belong to this period
 	}
 	for len(c.due) > 0 {

@@ -4,15 +4,14 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/persistence/disktest"
+	"github.com/vigildb/vigil/persistence/wal"
 	"github.com/vigildb/vigil/structures/thrift"
 )
 
@@ -94,34 +93,9 @@ func (c crashed) files(t testing.TB) map[string][]byte {
 		if err != nil || info.IsDir() {
 			continue
 		}
-		files[name] = readWhole(t, c.fs, "db/"+name)
+		files[name] = disktest.ReadFile(t, c.fs, "db/"+name)
 	}
 	return files
-}
-
-func readWhole(t testing.TB, fs vfs.FS, name string) []byte {
-	t.Helper()
-	f, err := fs.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	b, err := io.ReadAll(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
-func writeWhole(t testing.TB, fs vfs.FS, name string, b []byte) {
-	t.Helper()
-	f, err := fs.Create(name, "test")
-	if err == nil {
-		_, err = f.Write(slices.Clone(b)) // which MemFS spoils under the race detector
-	}
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // outcome is what a start on a damaged store comes to.
@@ -176,7 +150,7 @@ func TestDamagedBytesAreNoticed(t *testing.T) {
 					fs := c.copy()
 					bad := append([]byte(nil), b...)
 					bad[i] ^= 1 << (i % 8)
-					writeWhole(t, fs, "db/"+file, bad)
+					disktest.WriteFile(t, fs, "db/"+file, bad)
 					out, text := c.open(t, fs, Options{})
 					if out == silent {
 						t.Errorf("%s of %d bytes, bit %d of byte %d: %s", file, len(b), i%8, i, text)
@@ -213,7 +187,7 @@ func TestMissingAndShortFilesAreNoticed(t *testing.T) {
 						continue
 					}
 					fs := c.copy()
-					writeWhole(t, fs, "db/"+file, b[:size])
+					disktest.WriteFile(t, fs, "db/"+file, b[:size])
 					if out, text := c.open(t, fs, Options{}); out == silent {
 						t.Errorf("%s with %d of %d bytes: %v %s", file, size, len(b), out, text)
 					} else if out == refused && !strings.Contains(text, file) {
@@ -247,36 +221,36 @@ func TestConfirmedPartsOfATornRecordAreNoDamage(t *testing.T) {
 	if err := s.WaitDurable(small); err != nil { // in a chunk of its own
 		t.Fatal(err)
 	}
-	big := all(s, 1, func(tx *Tx) { tx.SetString([]byte("big"), incompressible(5*blockBytes/2), NoExpiry) })
+	big := all(s, 1, func(tx *Tx) { tx.SetString([]byte("big"), incompressible(5*wal.BlockBytes/2), NoExpiry) })
 	if err := s.WaitDurable(big); err != nil {
 		t.Fatal(err)
 	}
 	c := crashed{fs: mem.CrashClone(vfs.CrashCloneCfg{})}
 	closeStore(t, s)
-	mark, _, err := readMark(c.fs, "db")
+	mark, _, err := wal.ReadMark(c.fs, "db")
 	if err != nil {
 		t.Fatal(err)
 	}
 	name := newestLog(c.files(t))
-	log := readWhole(t, c.fs, "db/"+name)
+	log := disktest.ReadFile(t, c.fs, "db/"+name)
 	for _, test := range []struct {
 		name        string
 		cut, synced int
 		damaged     bool
 	}{
-		{"one block", blockBytes, blockBytes, false},
-		{"two blocks", 2 * blockBytes, 2 * blockBytes, false},
-		{"one block, and half of another that was not confirmed", 3 * blockBytes / 2, blockBytes, false},
-		{"one block of two that were confirmed", blockBytes, 2 * blockBytes, true},
-		{"half a block of one that was confirmed", blockBytes / 2, blockBytes, true},
+		{"one block", wal.BlockBytes, wal.BlockBytes, false},
+		{"two blocks", 2 * wal.BlockBytes, 2 * wal.BlockBytes, false},
+		{"one block, and half of another that was not confirmed", 3 * wal.BlockBytes / 2, wal.BlockBytes, false},
+		{"one block of two that were confirmed", wal.BlockBytes, 2 * wal.BlockBytes, true},
+		{"half a block of one that was confirmed", wal.BlockBytes / 2, wal.BlockBytes, true},
 	} {
 		fs := c.copy()
-		writeWhole(t, fs, "db/"+name, log[:test.cut])
+		disktest.WriteFile(t, fs, "db/"+name, log[:test.cut])
 		m := mark
-		m.files = []syncedFile{{logNamed(t, name), int64(test.synced)}}
-		writeWhole(t, fs, "db/"+markName, m.append(nil))
+		m.Files = []wal.Synced{{File: logNamed(t, name), Bytes: int64(test.synced)}}
+		disktest.WriteFile(t, fs, "db/"+wal.MarkName, m.Append(nil))
 		s, err := Open(Options{FS: fs, Dir: "db", IdleAfter: -1})
-		if damage := (*Damage)(nil); errors.As(err, &damage) != test.damaged || err != nil && !test.damaged {
+		if damage := (*wal.Damage)(nil); errors.As(err, &damage) != test.damaged || err != nil && !test.damaged {
 			t.Errorf("%s: %v", test.name, err)
 		}
 		if err != nil {

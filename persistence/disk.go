@@ -13,6 +13,7 @@ import (
 
 	"github.com/vigildb/vigil/persistence/fence"
 	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/wal"
 )
 
 const (
@@ -103,7 +104,7 @@ func (s *Store) openDisk() error {
 	f := s.newFence()
 	s.fence.Store(f)
 	if s.db, err = s.openPebble(s.pebbleOptions(f), f); err != nil {
-		return errors.Join(named(err), s.marked.mark.close(), lock.Close())
+		return errors.Join(wal.Named(err), s.marked.Mark.Close(), lock.Close())
 	}
 	return nil
 }
@@ -176,7 +177,7 @@ func (s *Store) closePebble(db *pebble.DB, f *fence.FS) error {
 }
 
 func (s *Store) closeDisk() error {
-	return errors.Join(s.closePebble(s.db, s.fence.Load()), s.marked.mark.close(), s.lockFile.Close())
+	return errors.Join(s.closePebble(s.db, s.fence.Load()), s.marked.Mark.Close(), s.lockFile.Close())
 }
 
 // loadCounts reads how many keys each shard has on disk.

@@ -29,7 +29,8 @@
 //
 // What needs neither keys nor Pebble is in packages of its own: format (what bytes are on
 // disk), journal (numbers, chunks, waiting for the device), slab (records outside the Go
-// heap), prefetch. Package fence is between Pebble and the file system.
+// heap), prefetch. Package fence is between Pebble and the file system, and wal tells what
+// a crash cut short from damage, before Pebble reads it.
 //
 // Order of locks: shards by rising index, then the journal, then the page pool.
 // Pebble is read under a shard's lock (fault-in) and written under none.

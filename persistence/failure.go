@@ -61,7 +61,7 @@ func (s *Store) brokenErr() error { return s.fence.Load().Err() }
 // fatal records that this instance of Pebble will not write any more.
 func (s *Store) fatal(err error) {
 	s.durable.Fail(err)
-	if isFull(err) {
+	if fence.IsFull(err) {
 		s.journal.SignalNow() // so that the reserve is given up at once
 	}
 	s.opts.Logf(LevelError, "the disk cannot be written, changes are refused until it can: %v", err)
@@ -98,7 +98,7 @@ const reopenRest = 10
 // repair reopens Pebble after a failure, if the disk can be written.
 func (c *committer) repair() {
 	s, r := c.s, &c.reopening
-	if isFull(s.brokenErr()) {
+	if fence.IsFull(s.brokenErr()) {
 		s.room.ample.Store(false)
 		s.giveUp()
 	}

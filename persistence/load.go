@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math/bits"
 	"sync/atomic"
+
+	"github.com/vigildb/vigil/persistence/wal"
 )
 
 // Open opens or makes the store in o.Dir, replays what the journal holds beyond
@@ -47,7 +49,7 @@ func Start(o Options) (*Store, error) {
 		return nil, fmt.Errorf("open store %s: %w", o.Dir, err)
 	}
 	if err := s.survey(); err != nil {
-		return nil, fmt.Errorf("open store %s: %w", o.Dir, errors.Join(named(err), s.closeTail(), s.closeDisk()))
+		return nil, fmt.Errorf("open store %s: %w", o.Dir, errors.Join(wal.Named(err), s.closeTail(), s.closeDisk()))
 	}
 	return s, nil
 }
@@ -78,7 +80,7 @@ func (s *Store) loadContents() error {
 // which may be ctx's, only Close may follow; what is on disk is as it was.
 func (s *Store) Load(ctx context.Context) error {
 	if err := s.load(ctx); err != nil {
-		return fmt.Errorf("open store %s: %w", s.opts.Dir, named(err))
+		return fmt.Errorf("open store %s: %w", s.opts.Dir, wal.Named(err))
 	}
 	s.loading.done.Store(true)
 	s.startTasks()
@@ -99,7 +101,7 @@ func (s *Store) load(ctx context.Context) error {
 		s.journal.SetTail(s.tail)
 	}
 	if s.lost != nil {
-		s.opts.Logf(LevelWarn, "%s", s.lost.report(s.journal.Newest()))
+		s.opts.Logf(LevelWarn, "%s", s.lost.Report(s.journal.Newest()))
 	}
 	if err := s.extend(); err != nil {
 		return err

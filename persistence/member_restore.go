@@ -7,6 +7,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/vigildb/vigil/persistence/fence"
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/grouplog"
 )
@@ -68,7 +69,7 @@ func (i *Import) ingest() error {
 			return err
 		}
 	}
-	if err := syncDir(s.opts.FS, i.dir); err != nil {
+	if err := fence.SyncDir(s.opts.FS, i.dir); err != nil {
 		return err
 	}
 	span := pebble.KeyRange{Start: format.AppendGroup(nil, streamed[0]), End: format.AppendGroupEnd(nil, streamed[len(streamed)-1])}

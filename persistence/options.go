@@ -46,6 +46,17 @@ const (
 	SyncNever
 )
 
+// Recovery says what Open does with a damaged log.
+type Recovery int
+
+const (
+	// RecoverNever refuses to open the store.
+	RecoverNever Recovery = iota
+	// RecoverTruncate puts the damaged files aside, cuts the log where the damage
+	// begins, reports through Options.Logf what is lost, and continues.
+	RecoverTruncate
+)
+
 // Policy says what happens when the keys take more memory than MaxMemory.
 type Policy int
 
@@ -193,6 +204,9 @@ type Options struct {
 	// makes the last steps itself, but what it waits for before may need a step.
 	Background func(Task)
 }
+
+// warnf is Logf for what an operator should look at.
+func (o *Options) warnf(format string, args ...any) { o.Logf(LevelWarn, format, args...) }
 
 // bound is what keys and values may take in memory as far as the store decides, 0 without a
 // limit.

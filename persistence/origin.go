@@ -11,6 +11,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/vigildb/vigil/persistence/fence"
 	"github.com/vigildb/vigil/persistence/format"
 )
 
@@ -101,7 +102,7 @@ func writeOrigin(fsys vfs.FS, dir string, o *Origin) error {
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	return syncDir(fsys, dir)
+	return fence.SyncDir(fsys, dir)
 }
 
 // readOrigin returns what the file in a directory says, nil if there is none.
@@ -129,7 +130,7 @@ func (m *Member) DropOrigin() error {
 	fsys, dir := m.s.opts.FS, m.s.opts.Dir
 	err := fsys.Remove(fsys.PathJoin(dir, originName))
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
-		err = syncDir(fsys, dir)
+		err = fence.SyncDir(fsys, dir)
 	}
 	if err != nil {
 		return fmt.Errorf("remove %s: %w", originName, err)

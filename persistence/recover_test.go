@@ -2,14 +2,13 @@ package persistence
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/vigildb/vigil/persistence/format"
-	"github.com/vigildb/vigil/persistence/journal"
+	"github.com/vigildb/vigil/persistence/disktest"
+	"github.com/vigildb/vigil/persistence/wal"
 	"github.com/vigildb/vigil/structures/thrift"
 )
 
@@ -66,16 +65,16 @@ func TestRecoveryKeepsWhatIsBeforeTheDamage(t *testing.T) {
 		files := c.files(t)
 		log := newestLog(files)
 		before := -1
-		mark, _, err := readMark(c.copy(), "db")
+		mark, _, err := wal.ReadMark(c.copy(), "db")
 		if err != nil {
 			t.Fatal(err)
 		}
 		// What is behind the last sync may pass for torn.
-		for i := 100; i < int(mark.synced(logNamed(t, log))); i += 9973 * thrift.By {
+		for i := 100; i < int(mark.Synced(logNamed(t, log))); i += 9973 * thrift.By {
 			fs := c.copy()
 			bad := append([]byte(nil), files[log]...)
 			bad[i] ^= 4
-			writeWhole(t, fs, "db/"+log, bad)
+			disktest.WriteFile(t, fs, "db/"+log, bad)
 			if out, _ := c.open(t, fs, Options{}); out != refused {
 				t.Fatalf("%s: byte %d of %s changed: %v", name, i, log, out)
 			}
@@ -84,7 +83,7 @@ func TestRecoveryKeepsWhatIsBeforeTheDamage(t *testing.T) {
 				t.Errorf("%s: byte %d changed: %d keys are left, %d with damage further ahead", name, i, left, before)
 			}
 			before = left
-			kept := readWhole(t, fs, "db/damaged-19700101T000000Z/"+log)
+			kept := disktest.ReadFile(t, fs, "db/damaged-19700101T000000Z/"+log)
 			if string(kept) != string(bad) {
 				t.Errorf("%s: the copy of the damaged log is not what was damaged", name)
 			}
@@ -99,13 +98,13 @@ func TestRecoveryKeepsWhatIsBeforeTheDamage(t *testing.T) {
 }
 
 // logNamed is the log of a file name.
-func logNamed(t *testing.T, name string) appended {
+func logNamed(t *testing.T, name string) wal.File {
 	t.Helper()
-	num, err := strconv.ParseUint(strings.TrimSuffix(name, ".log"), 10, 64)
-	if err != nil {
-		t.Fatal(err)
+	id, ok := wal.ParseFile(name)
+	if !ok {
+		t.Fatalf("%s is no log", name)
 	}
-	return appended{markLog, num}
+	return id
 }
 
 // newestLog is the log with the highest number.
@@ -129,10 +128,10 @@ func TestRecoveryGoesOnWithoutAMissingFile(t *testing.T) {
 		t.Errorf("without %s: %d of %d keys, logged %q", log, left, c.all, text)
 	}
 	fs = c.copy()
-	if err := fs.Remove("db/" + markName); err != nil {
+	if err := fs.Remove("db/" + wal.MarkName); err != nil {
 		t.Fatal(err)
 	}
-	if left, text := c.recovered(t, fs); left != c.all || !strings.Contains(text, markName) {
+	if left, text := c.recovered(t, fs); left != c.all || !strings.Contains(text, wal.MarkName) {
 		t.Errorf("without the mark: %d of %d keys, logged %q", left, c.all, text)
 	}
 }
@@ -142,89 +141,14 @@ func TestRecoveryGoesOnWithoutAMissingFile(t *testing.T) {
 func TestRecoveryRefusesWhatTruncationCannotMend(t *testing.T) {
 	c := crashStore(t, SyncAlways, 100)
 	for file, b := range c.files(t) {
-		if !strings.HasPrefix(file, manifestPrefix) {
+		if !strings.HasPrefix(file, "MANIFEST-") {
 			continue
 		}
 		fs := c.copy()
-		writeWhole(t, fs, "db/"+file, b[:len(b)-1])
+		disktest.WriteFile(t, fs, "db/"+file, b[:len(b)-1])
 		_, err := Open(Options{FS: fs, Dir: "db", Recover: RecoverTruncate})
-		if d := asDamage(err); d == nil || d.Truncatable || d.File != file {
+		if d := wal.AsDamage(err); d == nil || d.Truncatable || d.File != file {
 			t.Errorf("%s cut short: %v", file, err)
-		}
-	}
-}
-
-func FuzzMark(f *testing.F) {
-	m := marked{generation: 3, made: true, files: []syncedFile{{appended{markLog, 7}, 100}, {appended{markManifest, 1}, 5}}}
-	f.Add(m.append(nil))
-	f.Add([]byte{})
-	f.Fuzz(func(t *testing.T, b []byte) {
-		m, err := decodeMarked(b)
-		if err != nil {
-			return
-		}
-		again, err := decodeMarked(m.append(nil))
-		if err != nil || again.generation != m.generation || again.made != m.made || len(again.files) != len(m.files) {
-			t.Errorf("%x: %v became %v, %v", b, m, again, err)
-		}
-	})
-}
-
-func FuzzOldestLog(f *testing.F) {
-	f.Add([]byte{1, 3, 'a', 'b', 'c', 2, 9})
-	f.Add([]byte{2, 200, 1})
-	f.Fuzz(func(_ *testing.T, b []byte) { oldestLog(b) })
-}
-
-func FuzzDecodeMeta(f *testing.F) {
-	m := format.Meta{Secret: [16]byte{1}, Trimmed: journal.Position{LSN: 2, Index: 1}, Mapped: 3, Next: 5, Phys: []uint32{0, 4}}
-	f.Add(m.Append(nil))
-	f.Fuzz(func(_ *testing.T, b []byte) { _, _ = format.DecodeMeta(b) })
-}
-
-func TestMarkHasRoomForManyFiles(t *testing.T) {
-	var m marked
-	for i := range 2 * markFiles {
-		m.files = append(m.files, syncedFile{appended{markLog, uint64(i)}, 1})
-	}
-	b := m.append(nil)
-	got, err := decodeMarked(b)
-	if err != nil || len(b) > markSlot || len(got.files) != markFiles || got.files[markFiles-1].num != 2*markFiles-1 {
-		t.Errorf("%d files in %d bytes: %v", len(got.files), len(b), err)
-	}
-}
-
-// TestTornMarkStillTells cuts writes of the mark short at every byte: what is
-// read then is what was promised before or after.
-func TestTornMarkStillTells(t *testing.T) {
-	fs := vfs.NewMem()
-	if err := fs.MkdirAll("db", 0o700); err != nil {
-		t.Fatal(err)
-	}
-	m, err := openMark(fs, "db", marked{made: true}, func(int, string, ...any) {})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer m.close()
-	log := appended{markLog, 7}
-	m.begin(log)
-	for n := int64(1); n < 20; n++ {
-		before := readWhole(t, fs, "db/"+markName)
-		m.grow(log, n)
-		after := readWhole(t, fs, "db/"+markName)
-		for cut := range len(after) {
-			if cut < len(before) && before[cut] == after[cut] {
-				continue
-			}
-			torn := append(append([]byte(nil), after[:cut]...), before[min(cut, len(before)):]...)
-			if err := fs.MkdirAll("torn", 0o700); err != nil {
-				t.Fatal(err)
-			}
-			writeWhole(t, fs, "torn/"+markName, torn)
-			got, _, err := readMark(fs, "torn")
-			if err != nil || got.synced(log) != n-1 && got.synced(log) != n {
-				t.Fatalf("write %d cut at byte %d: %d bytes of the log are promised, %v", n, cut, got.synced(log), err)
-			}
 		}
 	}
 }

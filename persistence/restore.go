@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/vigildb/vigil/persistence/fence"
 )
 
 // ErrDamaged is returned by Restore for a snapshot that Check finds damaged.
@@ -51,7 +53,7 @@ func Restore(o Options, snapshot string, progress func(what string, done, total 
 	if err != nil {
 		return report, fmt.Errorf("restore into %s: %w", dir, errors.Join(err, fsys.RemoveAll(part)))
 	}
-	return report, syncDir(fsys, fsys.PathDir(dir))
+	return report, fence.SyncDir(fsys, fsys.PathDir(dir))
 }
 
 // copyStore copies the files of a store into a new directory. Tables never
@@ -82,5 +84,5 @@ func copyStore(fsys vfs.FS, from, to string) error {
 			return err
 		}
 	}
-	return syncDir(fsys, to)
+	return fence.SyncDir(fsys, to)
 }

@@ -7,10 +7,11 @@ import (
 	"path"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/vigildb/vigil/persistence/fence"
 )
 
 // On a full disk even a deletion has to be written before it frees anything. So the store
@@ -54,14 +55,9 @@ type room struct {
 // holds reports whether compactions are to leave the rest of the disk to deletions.
 func (r *room) holds() bool { return r.tight.Load() && !r.ample.Load() }
 
-// isFull reports whether an error is that of a disk, or a quota, without room.
-func isFull(err error) bool {
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
-}
-
 // IsFull reports whether an error of Open or Close comes from a disk without room: nothing is
 // damaged.
-func IsFull(err error) bool { return isFull(err) }
+func IsFull(err error) bool { return fence.IsFull(err) }
 
 // Space returns how many bytes are free on the disk for this process, and how many it has; both 0 if
 // that is not known.
@@ -243,5 +239,5 @@ func (s *Store) writeReserve(size uint64) error {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	return syncDir(s.opts.FS, s.opts.Dir)
+	return fence.SyncDir(s.opts.FS, s.opts.Dir)
 }

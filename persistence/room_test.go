@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/persistence/disktest"
+	"github.com/vigildb/vigil/persistence/wal"
 )
 
 // smallDisk is a disk of a certain size in memory, on which other files may be.
@@ -324,7 +325,7 @@ func TestStartOnAFullDisk(t *testing.T) {
 		r.disk.fill(0)
 		if !reserve {
 			_, err := Open(Options{FS: r.disk, Dir: "db", Databases: 1, Reserve: smallReserve})
-			if !IsFull(err) || asDamage(err) != nil {
+			if !IsFull(err) || wal.AsDamage(err) != nil {
 				t.Errorf("without a reserve: %v", err)
 			}
 			continue

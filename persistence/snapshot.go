@@ -9,6 +9,9 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/vigildb/vigil/persistence/fence"
+	"github.com/vigildb/vigil/persistence/wal"
 )
 
 // partSuffix ends the name of a snapshot that is not complete.
@@ -38,7 +41,7 @@ func (s *Store) SnapshotOf(dir string, origin *Origin) error {
 		err = fsys.Rename(part, dir)
 	}
 	if err == nil {
-		if err = syncDir(fsys, fsys.PathDir(dir)); err != nil {
+		if err = fence.SyncDir(fsys, fsys.PathDir(dir)); err != nil {
 			err = errors.Join(err, fsys.RemoveAll(dir))
 		}
 	}
@@ -59,12 +62,12 @@ func (s *Store) writeSnapshot(dir string) error {
 	if err := f.Err(); err != nil {
 		return err
 	}
-	var now marked
+	var now wal.Claims
 	err := guard(f, func() error {
 		if err := s.db.LogData(nil, pebble.Sync); err != nil {
 			return err
 		}
-		now = s.marked.mark.state()
+		now = s.marked.Mark.State()
 		return checkpoint(s.opts.FS, s.db, dir)
 	})
 	// Behind a fence that has fallen it may be of files that are not on the disk.
@@ -72,7 +75,7 @@ func (s *Store) writeSnapshot(dir string) error {
 		f.CloseFiles(dir)
 		return err
 	}
-	return markCopy(s.opts.FS, dir, now)
+	return wal.MarkCopy(s.opts.FS, dir, now)
 }
 
 // checkpoint is Pebble's, with a manifest: of one that it has not written to since
@@ -95,49 +98,6 @@ func checkpoint(fsys vfs.FS, db *pebble.DB, dir string) error {
 		}
 	}
 	return nil
-}
-
-// markCopy gives a copy of a store a mark. Its logs must contain what the mark
-// of the store recorded before it was copied.
-func markCopy(fsys vfs.FS, dir string, before marked) error {
-	l := &layout{fs: fsys, dir: dir, mark: marked{made: true}}
-	for _, f := range before.files {
-		if f.kind == markLog { // manifests are rewritten
-			l.mark.files = append(l.mark.files, f)
-		}
-	}
-	err := l.read()
-	if err == nil {
-		err = l.closeGap()
-	}
-	if err == nil {
-		err = l.compareLogs()
-	}
-	if err != nil {
-		return err
-	}
-	l.mark.files = l.files()
-	mark, err := openMark(fsys, dir, l.mark, func(int, string, ...any) {})
-	if err != nil {
-		return err
-	}
-	return mark.close()
-}
-
-// closeGap ends the last log of a copy before the first block that was not written yet
-// when it was copied. A log is copied block by block while it grows, and it is the file
-// of an older one, so the copy can have an old block before new ones. In a store that
-// proves damage; here nothing from that block on was recorded before the copy was begun,
-// if the log can be read as far as it was synced then.
-func (l *layout) closeGap() error {
-	if len(l.logs) == 0 {
-		return nil
-	}
-	e := &l.logs[len(l.logs)-1]
-	if e.broken == nil || !e.reaches(l.mark.synced(e.id())) {
-		return nil
-	}
-	return l.shorten(e)
 }
 
 // Reload writes everything to the object store, drops all values and reads back

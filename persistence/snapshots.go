@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/vigildb/vigil/persistence/fence"
+	"github.com/vigildb/vigil/persistence/wal"
 )
 
 // SnapshotInfo describes a complete snapshot.
@@ -32,7 +35,7 @@ func (s *Store) Snapshots(dir string) ([]SnapshotInfo, error) {
 	var found []SnapshotInfo
 	for _, name := range names {
 		path := fsys.PathJoin(dir, name)
-		mark, err := fsys.Stat(fsys.PathJoin(path, markName))
+		mark, err := fsys.Stat(fsys.PathJoin(path, wal.MarkName))
 		if err != nil || strings.HasSuffix(name, partSuffix) {
 			continue
 		}
@@ -68,7 +71,7 @@ func (s *Store) RemoveSnapshot(dir string) error {
 		err = fs.ErrNotExist
 	}
 	if err == nil {
-		_, err = fsys.Stat(fsys.PathJoin(dir, markName))
+		_, err = fsys.Stat(fsys.PathJoin(dir, wal.MarkName))
 	}
 	if err == nil {
 		err = fsys.RemoveAll(part)
@@ -77,7 +80,7 @@ func (s *Store) RemoveSnapshot(dir string) error {
 		err = fsys.Rename(dir, part)
 	}
 	if err == nil {
-		err = errors.Join(fsys.RemoveAll(part), syncDir(fsys, fsys.PathDir(dir)))
+		err = errors.Join(fsys.RemoveAll(part), fence.SyncDir(fsys, fsys.PathDir(dir)))
 	}
 	if err != nil {
 		return fmt.Errorf("remove snapshot: %w", err)

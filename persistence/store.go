@@ -15,6 +15,7 @@ import (
 	"github.com/vigildb/vigil/persistence/journal"
 	"github.com/vigildb/vigil/persistence/slab"
 	"github.com/vigildb/vigil/persistence/tail"
+	"github.com/vigildb/vigil/persistence/wal"
 	"github.com/vigildb/vigil/structures"
 )
 
@@ -28,8 +29,8 @@ type Store struct {
 	db       *pebble.DB
 	fence    atomic.Pointer[fence.FS] // between db and the disk
 	lockFile *pebble.Lock
-	marked   *markedFS // what Pebble writes through
-	lost     *loss     // what Open cut off a damaged log; nil without
+	marked   *wal.FS   // what Pebble writes through
+	lost     *wal.Loss // what Open cut off a damaged log; nil without
 	lag      lag
 	reports  reports
 

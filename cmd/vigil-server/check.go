@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/persistence/wal"
 	"github.com/vigildb/vigil/server"
 	"github.com/vigildb/vigil/structures/types"
 )
@@ -150,7 +151,7 @@ func (p *progress) show(what string, done, total int64) {
 
 // advise adds to the error of a start what to do about a damaged store.
 func advise(err error, dir string) error {
-	var d *persistence.Damage
+	var d *wal.Damage
 	switch {
 	case persistence.IsFull(err):
 		return fmt.Errorf("%w\n  The disk, or a quota or a limit of the size of files, has no room in %s. Make room, some 16 MiB, and start again: nothing is\n"+

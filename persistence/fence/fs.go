@@ -190,7 +190,7 @@ func (f *FS) listed() {
 	}
 }
 
-// syncDir forces the directory to the device.
+// SyncDir forces the directory to the device.
 func (f *FS) syncDir() error {
 	dir, err := f.FS.OpenDir(f.dir)
 	if err != nil {

@@ -162,3 +162,9 @@ func TestKeysOfAStoreAreFrozen(t *testing.T) {
 		}
 	}
 }
+
+func FuzzDecodeMeta(f *testing.F) {
+	m := Meta{Secret: [16]byte{1}, Trimmed: journal.Position{LSN: 2, Index: 1}, Mapped: 3, Next: 5, Phys: []uint32{0, 4}}
+	f.Add(m.Append(nil))
+	f.Fuzz(func(_ *testing.T, b []byte) { _, _ = DecodeMeta(b) })
+}

@@ -1,10 +1,9 @@
-package persistence
+package wal
 
 import (
 	"fmt"
 	"io"
 
-	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/batchrepr"
 	"github.com/cockroachdb/pebble/v2/record"
 
@@ -12,25 +11,30 @@ import (
 	"github.com/vigildb/vigil/structures"
 )
 
-// loss is what is known about the records after a damage.
-type loss struct {
+// Loss is what is known about the records after a damage.
+type Loss struct {
 	bytes   int64  // of the logs
 	records int    // that could still be read
 	last    uint64 // highest number of these
-	keys    map[string]struct{}
+	keys    map[lostKey]struct{}
+}
+
+type lostKey struct {
+	phys uint32
+	key  string
 }
 
 // lossBehind reads what follows a damage, as far as possible: a block that
 // cannot be read hides what is in it.
-func (l *layout) lossBehind(d *Damage) *loss {
-	lost := &loss{keys: map[string]struct{}{}}
-	for i := range l.logs {
-		e := &l.logs[i]
-		if e.name < d.File {
+func (l *Layout) lossBehind(d *Damage) *Loss {
+	lost := &Loss{keys: map[lostKey]struct{}{}}
+	for i := range l.Logs {
+		e := &l.Logs[i]
+		if e.Name < d.File {
 			continue
 		}
 		from := int64(0)
-		if e.name == d.File {
+		if e.Name == d.File {
 			from = d.Offset
 		}
 		lost.log(l, e, from)
@@ -39,8 +43,8 @@ func (l *layout) lossBehind(d *Damage) *loss {
 }
 
 // log adds the contents of a log from the block after an offset.
-func (n *loss) log(l *layout, e *logExtent, from int64) {
-	f, err := l.fs.Open(l.fs.PathJoin(l.dir, e.name))
+func (n *Loss) log(l *Layout, e *Log, from int64) {
+	f, err := l.fs.Open(l.fs.PathJoin(l.dir, e.Name))
 	if err != nil {
 		return
 	}
@@ -49,23 +53,20 @@ func (n *loss) log(l *layout, e *logExtent, from int64) {
 	if err != nil {
 		return
 	}
-	n.bytes += max(0, min(info.Size(), max(e.end, l.mark.synced(appended{markLog, uint64(e.Num)})))-from)
-	block := (from + blockBytes - 1) / blockBytes * blockBytes
+	n.bytes += max(0, min(info.Size(), max(e.End, l.mark.Synced(File{markLog, e.num})))-from)
+	block := (from + BlockBytes - 1) / BlockBytes * BlockBytes
 	for block < info.Size() {
 		// A reader that starts at a block looks for the first record that begins
 		// in it. Behind the place where it stops another one starts.
 		rest := io.NewSectionReader(f, block, info.Size()-block)
-		read := n.readable(record.NewReader(rest, fileNum(pebble.WALCreateInfo{}.FileNum, uint64(e.Num))))
-		block += (read/blockBytes + 1) * blockBytes
+		read := n.readable(numbered(record.NewReader, rest, e.num))
+		block += (read/BlockBytes + 1) * BlockBytes
 	}
 }
 
-// fileNum makes a number of Pebble's, whose type has no public name.
-func fileNum[T ~uint64](_ T, n uint64) T { return T(n) }
-
 // readable counts records up to the first that cannot be read, and returns where
 // that begins.
-func (n *loss) readable(r *record.Reader) (end int64) {
+func (n *Loss) readable(r *record.Reader) (end int64) {
 	for {
 		end = r.Offset()
 		rec, err := r.Next()
@@ -81,7 +82,7 @@ func (n *loss) readable(r *record.Reader) (end int64) {
 }
 
 // batch counts the journal's records in a batch.
-func (n *loss) batch(b []byte) {
+func (n *Loss) batch(b []byte) {
 	for r := batchrepr.Read(b); ; {
 		_, key, value, ok, err := r.Next()
 		if err != nil || !ok {
@@ -94,7 +95,7 @@ func (n *loss) batch(b []byte) {
 }
 
 // chunk counts the records of a chunk and the keys that they are about.
-func (n *loss) chunk(b []byte) {
+func (n *Loss) chunk(b []byte) {
 	first, flags, records, err := format.OpenChunk(b)
 	if err == nil && flags&format.ChunkPieces != 0 {
 		n.records++
@@ -115,15 +116,15 @@ func (n *loss) chunk(b []byte) {
 				break
 			}
 			if op == format.OpKey {
-				n.keys[knownKey(uint32(args.Uint()), args.Bytes())] = struct{}{}
+				n.keys[lostKey{uint32(args.Uint()), string(args.Bytes())}] = struct{}{}
 			}
 		}
 	}
 }
 
-// report says what is lost, as far as it is known, when the last record that is
+// Report says what is lost, as far as it is known, when the last record that is
 // left has number last.
-func (n *loss) report(last uint64) string {
+func (n *Loss) Report(last uint64) string {
 	if n.last <= last {
 		return fmt.Sprintf("lost: what %d bytes of the log held behind record %d; no later record can be read in them",
 			n.bytes, last)

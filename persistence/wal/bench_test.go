@@ -1,4 +1,4 @@
-package persistence
+package wal
 
 import (
 	"testing"
@@ -8,16 +8,16 @@ import (
 
 // BenchmarkMark is what the mark adds to each sync of a log.
 func BenchmarkMark(b *testing.B) {
-	m, err := openMark(vfs.Default, b.TempDir(), marked{made: true}, func(int, string, ...any) {})
+	m, err := openMark(vfs.Default, b.TempDir(), Claims{Made: true}, func(string, ...any) {})
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer m.close()
+	defer m.Close()
 	for i := range uint64(6) {
-		m.begin(appended{markLog, i})
+		m.begin(File{markLog, i})
 	}
 	b.ReportAllocs()
 	for n := int64(1); b.Loop(); n++ {
-		m.grow(appended{markLog, 5}, n)
+		m.grow(File{markLog, 5}, n)
 	}
 }

@@ -1,4 +1,4 @@
-package persistence
+package wal
 
 import (
 	"encoding/binary"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/vigildb/vigil/persistence/fence"
 	"github.com/vigildb/vigil/persistence/format"
 )
 
@@ -32,7 +33,7 @@ import (
 // Kind 1 is a log, 2 a manifest. Flag 1 says that the store was made completely.
 // These numbers are on disk and never change.
 const (
-	markName   = "SYNCED"
+	MarkName   = "SYNCED"
 	markFormat = 1
 	markSlot   = 4096
 	markFixed  = 4 + 1 + 1 + 2 + 8
@@ -45,81 +46,82 @@ const (
 	markManifest = 2
 )
 
-// appended names a file of Pebble's that grows at its end.
-type appended struct {
+// File names a file of Pebble's that grows at its end.
+type File struct {
 	kind byte
 	num  uint64
 }
 
-// syncedFile is how much of a file is on the device.
-type syncedFile struct {
-	appended
-	bytes int64
+// Synced is how much of a file is on the device.
+type Synced struct {
+	File
+	Bytes int64
 }
 
-// marked is what a slot holds.
-type marked struct {
+// Claims are what the mark says, and a slot of it holds.
+type Claims struct {
 	generation uint64
-	made       bool
-	files      []syncedFile
+	Made       bool
+	Files      []Synced
 }
 
-func (m *marked) append(dst []byte) []byte {
+// Append appends what a slot holds.
+func (m *Claims) Append(dst []byte) []byte {
 	dst = append(dst, 0, 0, 0, 0, markFormat, 0)
-	if m.made {
+	if m.Made {
 		dst[5] = markMade
 	}
-	files := m.files[max(0, len(m.files)-markFiles):]
+	files := m.Files[max(0, len(m.Files)-markFiles):]
 	dst = binary.LittleEndian.AppendUint16(dst, uint16(len(files)))
 	dst = binary.LittleEndian.AppendUint64(dst, m.generation)
 	for _, f := range files {
 		dst = append(dst, f.kind)
 		dst = binary.LittleEndian.AppendUint64(dst, f.num)
-		dst = binary.LittleEndian.AppendUint64(dst, uint64(f.bytes))
+		dst = binary.LittleEndian.AppendUint64(dst, uint64(f.Bytes))
 	}
 	binary.LittleEndian.PutUint32(dst, format.Checksum(0, dst[4:]))
 	return dst
 }
 
 // decodeMarked reads a slot; what follows its files is ignored.
-func decodeMarked(b []byte) (m marked, err error) {
+func decodeMarked(b []byte) (m Claims, err error) {
 	if len(b) < markFixed {
-		return m, fmt.Errorf("mark of %d bytes: %w", len(b), ErrCorrupt)
+		return m, fmt.Errorf("mark of %d bytes: %w", len(b), format.ErrCorrupt)
 	}
 	n := int(binary.LittleEndian.Uint16(b[6:]))
 	size := markFixed + n*markEntry
 	if size > len(b) || binary.LittleEndian.Uint32(b) != format.Checksum(0, b[4:size]) {
-		return m, fmt.Errorf("checksum of mark: %w", ErrCorrupt)
+		return m, fmt.Errorf("checksum of mark: %w", format.ErrCorrupt)
 	}
 	if b[4] != markFormat {
-		return m, fmt.Errorf("mark of format %d: %w", b[4], ErrVersion)
+		return m, fmt.Errorf("mark of format %d: %w", b[4], format.ErrVersion)
 	}
-	m.made = b[5]&markMade != 0
+	m.Made = b[5]&markMade != 0
 	m.generation = binary.LittleEndian.Uint64(b[8:])
 	for b = b[markFixed:size]; len(b) > 0; b = b[markEntry:] {
-		f := syncedFile{appended{b[0], binary.LittleEndian.Uint64(b[1:])}, int64(binary.LittleEndian.Uint64(b[9:]))}
-		if f.kind != markLog && f.kind != markManifest || f.bytes < 0 {
-			return m, fmt.Errorf("file of kind %d in mark: %w", f.kind, ErrCorrupt)
+		f := Synced{File{b[0], binary.LittleEndian.Uint64(b[1:])}, int64(binary.LittleEndian.Uint64(b[9:]))}
+		if f.kind != markLog && f.kind != markManifest || f.Bytes < 0 {
+			return m, fmt.Errorf("file of kind %d in mark: %w", f.kind, format.ErrCorrupt)
 		}
-		m.files = append(m.files, f)
+		m.Files = append(m.Files, f)
 	}
 	return m, nil
 }
 
-// synced is how much of a file the device has, 0 if the mark does not know it.
-func (m *marked) synced(id appended) int64 {
-	for _, f := range m.files {
-		if f.appended == id {
-			return f.bytes
+// Synced is how much of a file the device has, 0 if the mark does not know it.
+func (m *Claims) Synced(id File) int64 {
+	for _, f := range m.Files {
+		if f.File == id {
+			return f.Bytes
 		}
 	}
 	return 0
 }
 
-// readMark reads the mark of the store in dir. It is fs.ErrNotExist if there is
-// none, ErrCorrupt if neither slot can be read. worn reports that one cannot.
-func readMark(fsys vfs.FS, dir string) (m marked, worn bool, err error) {
-	f, err := fsys.Open(fsys.PathJoin(dir, markName))
+// ReadMark reads the mark of the store in dir. It is fs.ErrNotExist if there is
+// none, format.ErrCorrupt if neither slot can be read. worn reports that one cannot.
+func ReadMark(fsys vfs.FS, dir string) (m Claims, worn bool, err error) {
+	f, err := fsys.Open(fsys.PathJoin(dir, MarkName))
 	if err != nil {
 		return m, false, err
 	}
@@ -133,89 +135,80 @@ func readMark(fsys vfs.FS, dir string) (m marked, worn bool, err error) {
 	other, second := decodeMarked(b[markSlot:])
 	switch {
 	case first != nil && second != nil:
-		return marked{}, false, errors.Join(first, second)
+		return Claims{}, false, errors.Join(first, second)
 	case first != nil || second == nil && other.generation > m.generation:
 		m = other
 	}
 	return m, first != nil || second != nil, nil
 }
 
-// syncMark writes the mark of an open store.
-type syncMark struct {
-	logf func(level int, format string, args ...any)
+// Mark writes the mark of an open store.
+type Mark struct {
+	warn func(format string, args ...any)
 
 	mu     sync.Mutex // guards what is below
 	file   vfs.File
-	now    marked
+	now    Claims
 	buf    []byte
 	failed bool // the last write did
 }
 
 // openMark opens the mark for writing, going on from now. It is made if it is not
 // there.
-func openMark(fsys vfs.FS, dir string, now marked, logf func(int, string, ...any)) (*syncMark, error) {
-	f, err := fsys.OpenReadWrite(fsys.PathJoin(dir, markName), "vigil")
+func openMark(fsys vfs.FS, dir string, now Claims, warn func(format string, args ...any)) (*Mark, error) {
+	f, err := fsys.OpenReadWrite(fsys.PathJoin(dir, MarkName), "vigil")
 	if err != nil {
 		return nil, err
 	}
-	m := &syncMark{logf: logf, file: f, now: now}
+	m := &Mark{warn: warn, file: f, now: now}
 	// Each slot is synced before the other one is touched.
-	err = errors.Join(m.writeLocked(), f.Sync(), m.writeLocked(), f.Sync(), syncDir(fsys, dir))
+	err = errors.Join(m.writeLocked(), f.Sync(), m.writeLocked(), f.Sync(), fence.SyncDir(fsys, dir))
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("write %s: %w", markName, err), f.Close())
+		return nil, errors.Join(fmt.Errorf("write %s: %w", MarkName, err), f.Close())
 	}
 	return m, nil
 }
 
-// syncDir forces the names in a directory to the device.
-func syncDir(fsys vfs.FS, dir string) error {
-	d, err := fsys.OpenDir(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
-}
-
 // writeLocked writes the older slot. A failure leaves the newer one as it is:
 // the mark then claims less than it could.
-func (m *syncMark) writeLocked() error {
+func (m *Mark) writeLocked() error {
 	m.now.generation++
-	m.buf = m.now.append(m.buf[:0])
+	m.buf = m.now.Append(m.buf[:0])
 	_, err := m.file.WriteAt(m.buf, int64(m.now.generation%2)*markSlot)
 	if err != nil {
 		m.now.generation--
 	}
 	if err != nil && !m.failed {
-		m.logf(LevelWarn, "write %s: %v", markName, err)
+		m.warn("write %s: %v", MarkName, err)
 	}
 	m.failed = err != nil
 	return err
 }
 
 // begin notes that a file is about to be written from its start.
-func (m *syncMark) begin(id appended) {
+func (m *Mark) begin(id File) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.dropLocked(id)
-	m.now.files = append(m.now.files, syncedFile{appended: id})
+	m.now.Files = append(m.now.Files, Synced{File: id})
 	if m.writeLocked() == nil {
 		m.syncLocked()
 	}
 }
 
-func (m *syncMark) syncLocked() {
+func (m *Mark) syncLocked() {
 	if err := m.file.Sync(); err != nil {
-		m.logf(LevelWarn, "sync %s: %v", markName, err)
+		m.warn("sync %s: %v", MarkName, err)
 	}
 }
 
 // grow notes that the device has so many bytes of a file.
-func (m *syncMark) grow(id appended, bytes int64) {
+func (m *Mark) grow(id File, bytes int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for i := range m.now.files {
-		if f := &m.now.files[i]; f.appended == id && f.bytes < bytes {
-			f.bytes = bytes
+	for i := range m.now.Files {
+		if f := &m.now.Files[i]; f.File == id && f.Bytes < bytes {
+			f.Bytes = bytes
 			_ = m.writeLocked()
 		}
 	}
@@ -223,42 +216,43 @@ func (m *syncMark) grow(id appended, bytes int64) {
 
 // forget notes that a file is gone. It is not written at once: unneeded files
 // are not looked for.
-func (m *syncMark) forget(id appended) {
+func (m *Mark) forget(id File) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.dropLocked(id)
 }
 
-func (m *syncMark) dropLocked(id appended) {
-	for i, f := range m.now.files {
-		if f.appended == id {
-			m.now.files = append(m.now.files[:i], m.now.files[i+1:]...)
+func (m *Mark) dropLocked(id File) {
+	for i, f := range m.now.Files {
+		if f.File == id {
+			m.now.Files = append(m.now.Files[:i], m.now.Files[i+1:]...)
 			return
 		}
 	}
 }
 
-// made notes that the store is complete: from now on its files must be there.
-func (m *syncMark) made() error {
+// Complete notes that the store is complete: from now on its files must be there.
+func (m *Mark) Complete() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.now.made {
+	if m.now.Made {
 		return nil
 	}
-	m.now.made = true
+	m.now.Made = true
 	return errors.Join(m.writeLocked(), m.writeLocked(), m.file.Sync())
 }
 
-// state is what the mark claims now.
-func (m *syncMark) state() marked {
+// State is what the mark claims now.
+func (m *Mark) State() Claims {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s := m.now
-	s.files = append([]syncedFile(nil), s.files...)
+	s.Files = append([]Synced(nil), s.Files...)
 	return s
 }
 
-func (m *syncMark) close() error {
+// Close ends the writing of the mark.
+func (m *Mark) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.syncLocked()

@@ -1,4 +1,4 @@
-package persistence
+package wal
 
 import (
 	"io/fs"
@@ -9,74 +9,75 @@ import (
 	"github.com/cockroachdb/pebble/v2/wal"
 )
 
-// markedFS is the file system as Pebble sees it: each sync of a log or manifest
+// FS is the file system as Pebble sees it: each sync of a log or manifest
 // in the store's directory is noted in the mark.
-type markedFS struct {
+type FS struct {
 	vfs.FS
 	dir  string
-	mark *syncMark
+	Mark *Mark
 }
 
 // Unwrap is part of vfs.FS.
-func (m *markedFS) Unwrap() vfs.FS { return m.FS }
+func (m *FS) Unwrap() vfs.FS { return m.FS }
 
 // appended reports which log or manifest of the store a path names, if any.
-func (m *markedFS) appended(path string) (id appended, ok bool) {
+func (m *FS) appended(path string) (id File, ok bool) {
 	if m.PathDir(path) != m.dir {
 		return id, false
 	}
-	return parseAppended(m.PathBase(path))
+	return ParseFile(m.PathBase(path))
 }
 
 const manifestPrefix = "MANIFEST-"
 
-func parseAppended(name string) (id appended, ok bool) {
+// ParseFile returns which log or manifest has a name.
+func ParseFile(name string) (id File, ok bool) {
 	if num, _, ok := wal.ParseLogFilename(name); ok {
-		return appended{markLog, uint64(num)}, true
+		return File{markLog, uint64(num)}, true
 	}
 	if digits, ok := strings.CutPrefix(name, manifestPrefix); ok {
 		num, err := strconv.ParseUint(digits, 10, 64)
-		return appended{markManifest, num}, err == nil
+		return File{markManifest, num}, err == nil
 	}
 	return id, false
 }
 
 // MkdirAll makes directories for their owner alone: snapshots hold what the store
 // does.
-func (m *markedFS) MkdirAll(dir string, perm fs.FileMode) error {
+func (m *FS) MkdirAll(dir string, perm fs.FileMode) error {
 	return m.FS.MkdirAll(dir, perm&0o700)
 }
 
 // Create makes a file. The mark is durable first, with all that is known of the
 // files before.
-func (m *markedFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
+func (m *FS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
 	f, err := m.FS.Create(name, category)
 	return m.begin(name, f, err)
 }
 
 // ReuseForWrite makes a log of one that is not needed any more.
-func (m *markedFS) ReuseForWrite(old, name string, category vfs.DiskWriteCategory) (vfs.File, error) {
+func (m *FS) ReuseForWrite(old, name string, category vfs.DiskWriteCategory) (vfs.File, error) {
 	f, err := m.FS.ReuseForWrite(old, name, category)
 	if id, ok := m.appended(old); ok && err == nil {
-		m.mark.forget(id)
+		m.Mark.forget(id)
 	}
 	return m.begin(name, f, err)
 }
 
-func (m *markedFS) begin(name string, f vfs.File, err error) (vfs.File, error) {
+func (m *FS) begin(name string, f vfs.File, err error) (vfs.File, error) {
 	id, ok := m.appended(name)
 	if !ok || err != nil {
 		return f, err
 	}
-	m.mark.begin(id)
-	return &markedFile{File: f, id: id, mark: m.mark}, nil
+	m.Mark.begin(id)
+	return &markedFile{File: f, id: id, mark: m.Mark}, nil
 }
 
 // Remove removes a file.
-func (m *markedFS) Remove(name string) error {
+func (m *FS) Remove(name string) error {
 	err := m.FS.Remove(name)
 	if id, ok := m.appended(name); ok && err == nil {
-		m.mark.forget(id)
+		m.Mark.forget(id)
 	}
 	return err
 }
@@ -84,8 +85,8 @@ func (m *markedFS) Remove(name string) error {
 // markedFile is a log or manifest that is written. It has one writer at a time.
 type markedFile struct {
 	vfs.File
-	id      appended
-	mark    *syncMark
+	id      File
+	mark    *Mark
 	written int64
 }
 

@@ -1,4 +1,4 @@
-package persistence
+package wal
 
 import (
 	"encoding/binary"
@@ -12,6 +12,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/record"
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/wal"
+
+	"github.com/vigildb/vigil/persistence/format"
 )
 
 // Pebble takes anything that does not decode for the end of a manifest, and for
@@ -19,61 +21,64 @@ import (
 // Therefore the files are read once before Pebble does, and held against the
 // mark.
 
-// layout is what was found in the directory of a store before it was opened.
-type layout struct {
+// Layout is what was found in the directory of a store before it was opened.
+type Layout struct {
 	fs       vfs.FS
 	dir      string
-	mark     marked
-	manifest syncedFile // the one in use, as far as it can be read
-	needed   uint64     // the oldest log that holds what is in no table
-	logs     []logExtent
+	mark     Claims
+	manifest Synced // the one in use, as far as it can be read
+	needed   uint64 // the oldest log that holds what is in no table
+	Logs     []Log  // those that are needed, in order
 }
 
-// logExtent is how far a log can be read.
-type logExtent struct {
-	wal.LogicalLog
-	name   string
-	end    int64 // after its last complete record
+// Log is how far a log can be read.
+type Log struct {
+	Name   string
+	End    int64 // after its last complete record
+	num    uint64
 	chunks int64 // after the last chunk that can be read, of a record that may lack others
-	torn   bool  // what follows is neither a record nor the end that an orderly stop writes
+	Torn   bool  // what follows is neither a record nor the end that an orderly stop writes
 	broken error // what follows is proven to have been a record
 	last   bool
 }
 
-// inspect reads the mark, the manifest and the logs that are still needed. The
+// Inspect reads the mark, the manifest and the logs that are still needed. The
 // error is a *Damage unless the files cannot be read at all.
-func inspect(fsys vfs.FS, dir string, logf func(int, string, ...any)) (l *layout, err error) {
-	l = &layout{fs: fsys, dir: dir}
+func Inspect(fsys vfs.FS, dir string, warn func(format string, args ...any)) (l *Layout, err error) {
+	l = &Layout{fs: fsys, dir: dir}
 	names, err := fsys.List(dir)
 	if err != nil {
 		return l, err
 	}
 	var worn bool
-	l.mark, worn, err = readMark(fsys, dir)
-	missing, unreadable := errors.Is(err, fs.ErrNotExist), errors.Is(err, ErrCorrupt)
+	l.mark, worn, err = ReadMark(fsys, dir)
+	missing, unreadable := errors.Is(err, fs.ErrNotExist), errors.Is(err, format.ErrCorrupt)
 	switch {
 	case (missing || unreadable) && !holdsStore(names):
 		return l, nil // a store that is to be made, or whose making had only begun
 	case missing:
-		return l, &Damage{File: markName, Offset: -1, Reason: "is missing", Truncatable: true}
+		return l, &Damage{File: MarkName, Offset: -1, Reason: "is missing", Truncatable: true}
 	case unreadable:
-		return l, &Damage{File: markName, Offset: 0, Reason: "neither of its copies can be read", Truncatable: true}
+		return l, &Damage{File: MarkName, Offset: 0, Reason: "neither of its copies can be read", Truncatable: true}
 	case err != nil:
 		return l, err
 	}
-	if !l.mark.made {
+	if !l.mark.Made {
 		return l, nil // nothing in it was ever acknowledged
 	}
 	if worn {
-		logf(LevelWarn, "%s: one of its two copies cannot be read; the other one is used", markName)
+		warn("%s: one of its two copies cannot be read; the other one is used", MarkName)
 	}
 	return l, l.find()
 }
 
+// StoreIn reports that there are files of a store, or of one that is being made, in a directory.
+func StoreIn(names []string) bool { return holdsStore(names) || hasPrefix(names, MarkName) }
+
 // holdsStore reports that there are files of Pebble's in a directory.
 func holdsStore(names []string) bool {
 	for _, n := range names {
-		if _, ok := parseAppended(n); ok || strings.HasPrefix(n, "marker.") || strings.HasSuffix(n, ".sst") {
+		if _, ok := ParseFile(n); ok || strings.HasPrefix(n, "marker.") || strings.HasSuffix(n, ".sst") {
 			return true
 		}
 	}
@@ -81,7 +86,7 @@ func holdsStore(names []string) bool {
 }
 
 // find reads the files and holds the logs against the mark.
-func (l *layout) find() error {
+func (l *Layout) find() error {
 	if err := l.read(); err != nil {
 		return err
 	}
@@ -90,7 +95,7 @@ func (l *layout) find() error {
 
 // read follows what Pebble does when it opens a database: a marker names the
 // manifest, the manifest the oldest log.
-func (l *layout) read() error {
+func (l *Layout) read() error {
 	names, err := l.fs.List(l.dir)
 	if err != nil {
 		return err
@@ -114,10 +119,10 @@ func (l *layout) read() error {
 }
 
 // files is what the mark would say if the device had all that can be read.
-func (l *layout) files() []syncedFile {
-	files := []syncedFile{l.manifest}
-	for _, e := range l.logs {
-		files = append(files, syncedFile{e.id(), e.end})
+func (l *Layout) files() []Synced {
+	files := []Synced{l.manifest}
+	for _, e := range l.Logs {
+		files = append(files, Synced{e.id(), e.End})
 	}
 	return files
 }
@@ -133,7 +138,7 @@ func hasPrefix(names []string, prefix string) bool {
 
 // readManifest finds the oldest log that is needed, and checks that the manifest
 // can be read as far as it was synced.
-func (l *layout) readManifest(path string) error {
+func (l *Layout) readManifest(path string) error {
 	name := l.fs.PathBase(path)
 	f, err := l.fs.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -162,9 +167,9 @@ func (l *layout) readManifest(path string) error {
 			l.needed = n
 		}
 	}
-	id, _ := parseAppended(name)
-	l.manifest = syncedFile{id, end}
-	if synced := l.mark.synced(id); padded(end, manifestHeader) < synced {
+	id, _ := ParseFile(name)
+	l.manifest = Synced{id, end}
+	if synced := l.mark.Synced(id); padded(end, manifestHeader) < synced {
 		return &Damage{File: name, Offset: end, Reason: notRecord(synced)}
 	}
 	return nil
@@ -180,7 +185,7 @@ func isInvalid(err error) bool {
 }
 
 const (
-	blockBytes     = 32 << 10 // of Pebble's logs and manifests: no chunk crosses them
+	BlockBytes     = 32 << 10 // of Pebble's logs and manifests: no chunk crosses them
 	manifestHeader = 7        // of a chunk in a manifest
 	logHeader      = 19       // of a chunk in a log
 	logTrailer     = 11       // what closes a log
@@ -189,7 +194,7 @@ const (
 // padded is where a file that ends with a record at offset end may end as well: a
 // block with no room for another header is filled up.
 func padded(end int64, header int64) int64 {
-	if rest := blockBytes - end%blockBytes; rest < header {
+	if rest := BlockBytes - end%BlockBytes; rest < header {
 		return end + rest
 	}
 	return end
@@ -197,7 +202,7 @@ func padded(end int64, header int64) int64 {
 
 // readOptions checks the file of Pebble's options, which Pebble wants to read. It
 // holds nothing of the data, and need not be there.
-func (l *layout) readOptions(path string) error {
+func (l *Layout) readOptions(path string) error {
 	if path == "" {
 		return nil
 	}
@@ -248,8 +253,8 @@ func oldestLog(edit []byte) uint64 {
 }
 
 // readLogs reads the logs that are needed.
-func (l *layout) readLogs() error {
-	l.logs = nil
+func (l *Layout) readLogs() error {
+	l.Logs = nil
 	found, err := wal.Scan(wal.Dir{FS: l.fs, Dirname: l.dir})
 	if err != nil {
 		return err
@@ -262,34 +267,34 @@ func (l *layout) readLogs() error {
 		if err != nil {
 			return err
 		}
-		l.logs = append(l.logs, e)
+		l.Logs = append(l.Logs, e)
 	}
-	if n := len(l.logs); n > 0 {
-		l.logs[n-1].last = true
+	if n := len(l.Logs); n > 0 {
+		l.Logs[n-1].last = true
 	}
 	return nil
 }
 
-func readLog(log wal.LogicalLog) (e logExtent, err error) {
+func readLog(log wal.LogicalLog) (e Log, err error) {
 	fsys, path := log.SegmentLocation(0)
-	e = logExtent{LogicalLog: log, name: fsys.PathBase(path)}
+	e = Log{num: uint64(log.Num), Name: fsys.PathBase(path)}
 	r := log.OpenForRead()
 	defer r.Close()
 	for {
 		_, off, err := r.NextRecord()
-		e.end = off.Physical
-		e.chunks = e.end
+		e.End = off.Physical
+		e.chunks = e.End
 		switch {
 		case err == nil:
 			continue
 		case errors.Is(err, io.EOF):
 			return e, nil
 		case errors.Is(err, record.ErrUnexpectedEOF):
-			e.torn = true
+			e.Torn = true
 		case isInvalid(err) || pebble.IsCorruptionError(err):
-			e.torn, e.broken = true, err
+			e.Torn, e.broken = true, err
 		default:
-			return e, fmt.Errorf("read %s: %w", e.name, err)
+			return e, fmt.Errorf("read %s: %w", e.Name, err)
 		}
 		return e, e.findChunks(fsys, path)
 	}
@@ -298,13 +303,13 @@ func readLog(log wal.LogicalLog) (e logExtent, err error) {
 // findChunks finds how far the chunks of a torn record go. The device confirms what a
 // log holds by then, and that may end between two chunks: a crash that takes the later
 // ones away leaves a log which is as long as the mark says, and less to read.
-func (e *logExtent) findChunks(fsys vfs.FS, path string) error {
+func (e *Log) findChunks(fsys vfs.FS, path string) error {
 	f, err := fsys.Open(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	r := numbered(record.NewReader, f, uint64(e.Num))
+	r := numbered(record.NewReader, f, e.num)
 	var b [4096]byte
 	for {
 		chunks, err := r.Next()
@@ -328,11 +333,11 @@ func numbered[N ~uint64](reader func(io.Reader, N) *record.Reader, r io.Reader, 
 
 // compareLogs looks for the first place in the logs where something is missing
 // that had reached the device.
-func (l *layout) compareLogs() error {
-	for _, f := range l.mark.files {
-		if f.kind == markLog && f.num >= l.needed && f.bytes > 0 && l.log(f.num) == nil {
+func (l *Layout) compareLogs() error {
+	for _, f := range l.mark.Files {
+		if f.kind == markLog && f.num >= l.needed && f.Bytes > 0 && l.log(f.num) == nil {
 			return l.firstOf(&Damage{File: fmt.Sprintf("%06d.log", f.num), Offset: -1, Truncatable: true,
-				Reason: fmt.Sprintf("is missing, though %d bytes of it had reached the device", f.bytes)}, f.num)
+				Reason: fmt.Sprintf("is missing, though %d bytes of it had reached the device", f.Bytes)}, f.num)
 		}
 	}
 	return l.firstOf(nil, 0)
@@ -340,10 +345,10 @@ func (l *layout) compareLogs() error {
 
 // firstOf is the first damage in a log that is there, unless the missing log num
 // comes before.
-func (l *layout) firstOf(missing *Damage, num uint64) error {
-	for i := range l.logs {
-		e := &l.logs[i]
-		if missing != nil && num < uint64(e.Num) {
+func (l *Layout) firstOf(missing *Damage, num uint64) error {
+	for i := range l.Logs {
+		e := &l.Logs[i]
+		if missing != nil && num < e.num {
 			break
 		}
 		if d := l.judge(e); d != nil {
@@ -356,34 +361,34 @@ func (l *layout) firstOf(missing *Damage, num uint64) error {
 	return nil
 }
 
-func (l *layout) log(num uint64) *logExtent {
-	for i := range l.logs {
-		if uint64(l.logs[i].Num) == num {
-			return &l.logs[i]
+func (l *Layout) log(num uint64) *Log {
+	for i := range l.Logs {
+		if l.Logs[i].num == num {
+			return &l.Logs[i]
 		}
 	}
 	return nil
 }
 
-func (e *logExtent) id() appended { return appended{markLog, uint64(e.Num)} }
+func (e *Log) id() File { return File{markLog, e.num} }
 
 // reaches reports whether a log can be read as far as it was synced.
-func (e *logExtent) reaches(synced int64) bool {
+func (e *Log) reaches(synced int64) bool {
 	return padded(e.chunks, logHeader)+logTrailer >= synced
 }
 
 // judge reports whether a log has lost something.
-func (l *layout) judge(e *logExtent) *Damage {
+func (l *Layout) judge(e *Log) *Damage {
 	reason := ""
-	switch synced := l.mark.synced(e.id()); {
+	switch synced := l.mark.Synced(e.id()); {
 	case !e.reaches(synced):
 		reason = notRecord(synced)
 	case e.broken != nil:
 		reason = "what follows cannot be read, and later parts of the file prove that it had reached the device"
-	case e.torn && !e.last:
+	case e.Torn && !e.last:
 		reason = "what follows cannot be read, though there are later logs"
 	default:
 		return nil
 	}
-	return &Damage{File: e.name, Offset: e.end, Reason: reason, Truncatable: true}
+	return &Damage{File: e.Name, Offset: e.End, Reason: reason, Truncatable: true}
 }
