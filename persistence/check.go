@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/persistence/fence"
+	"github.com/vigildb/vigil/persistence/snapshot"
 	"github.com/vigildb/vigil/persistence/wal"
 	"github.com/vigildb/vigil/structures"
 )
@@ -35,9 +36,9 @@ type Report struct {
 	Directives int64 // of a group, likewise
 	Moves      int64 // of slots, likewise
 	Chunks     int64
-	Records    uint64  // in the journal
-	Last       uint64  // number of the last record
-	Origin     *Origin // what a snapshot of a member of a group says of itself
+	Records    uint64           // in the journal
+	Last       uint64           // number of the last record
+	Origin     *snapshot.Origin // what a snapshot of a member of a group says of itself
 	Damage     []string
 	Unlisted   int // damage beyond maxListed
 }
@@ -139,7 +140,7 @@ func (c *checker) run() error {
 		r.Logs++
 		r.LogBytes += e.End
 	}
-	if r.Origin, err = readOrigin(s.opts.FS, s.opts.Dir); errors.Is(err, ErrCorrupt) {
+	if r.Origin, err = snapshot.ReadOrigin(s.opts.FS, s.opts.Dir); errors.Is(err, ErrCorrupt) {
 		r.found("%v", err)
 	} else if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/grouplog"
 	"github.com/vigildb/vigil/persistence/journal"
+	"github.com/vigildb/vigil/persistence/snapshot"
 )
 
 // Replicator is the engine of consensus of a group, as a member that leads sees it.
@@ -370,3 +371,12 @@ func (m *Member) replayed(at journal.Position) error {
 	}
 	return err
 }
+
+// Origin returns of which snapshot the store was made, nil if it was made of none, or has been used since. The
+// error is ErrCorrupt for a damaged note.
+func (m *Member) Origin() (*snapshot.Origin, error) {
+	return snapshot.ReadOrigin(m.s.opts.FS, m.s.opts.Dir)
+}
+
+// DropOrigin forgets of which snapshot the store was made. It returns when that is on the device.
+func (m *Member) DropOrigin() error { return snapshot.RemoveOrigin(m.s.opts.FS, m.s.opts.Dir) }

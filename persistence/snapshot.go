@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/persistence/fence"
+	"github.com/vigildb/vigil/persistence/snapshot"
 	"github.com/vigildb/vigil/persistence/wal"
 )
 
@@ -25,7 +26,7 @@ const partSuffix = ".part"
 func (s *Store) Snapshot(dir string) error { return s.SnapshotOf(dir, nil) }
 
 // SnapshotOf is Snapshot for a member of a group: the copy says what it is of.
-func (s *Store) SnapshotOf(dir string, origin *Origin) error {
+func (s *Store) SnapshotOf(dir string, origin *snapshot.Origin) error {
 	fsys, part := s.opts.FS, dir+partSuffix
 	if _, err := fsys.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("snapshot %s: %w", dir, errors.Join(fs.ErrExist, err))
@@ -35,7 +36,7 @@ func (s *Store) SnapshotOf(dir string, origin *Origin) error {
 		err = s.writeSnapshot(part)
 	}
 	if err == nil && origin != nil {
-		err = writeOrigin(fsys, part, origin)
+		err = snapshot.WriteOrigin(fsys, part, origin)
 	}
 	if err == nil {
 		err = fsys.Rename(part, dir)

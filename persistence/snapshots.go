@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/persistence/fence"
+	"github.com/vigildb/vigil/persistence/snapshot"
 	"github.com/vigildb/vigil/persistence/wal"
 )
 
@@ -18,7 +19,7 @@ type SnapshotInfo struct {
 	Made  time.Time
 	Bytes int64 // of its files; tables may be shared with the store and other snapshots
 	// Origin is what a snapshot of a member says of itself, nil for another one, and if it cannot be read.
-	Origin *Origin
+	Origin *snapshot.Origin
 }
 
 // Snapshots lists the complete snapshots in dir, the oldest first. A directory
@@ -49,7 +50,7 @@ func (s *Store) Snapshots(dir string) ([]SnapshotInfo, error) {
 				n.Bytes += info.Size()
 			}
 		}
-		n.Origin, _ = readOrigin(fsys, path) // Check tells of a damaged one
+		n.Origin, _ = snapshot.ReadOrigin(fsys, path) // Check tells of a damaged one
 		found = append(found, n)
 	}
 	slices.SortFunc(found, func(a, b SnapshotInfo) int {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/members"
-	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/persistence/snapshot"
 )
 
 // What a server does for a snapshot of the cluster: it makes, lists and removes parts, in the directory of its snapshots. The server
@@ -26,9 +26,9 @@ const (
 // partRequest is what a server asks another one for.
 type partRequest struct {
 	What  string
-	Index uint64             `json:",omitempty"`
-	Node  string             `json:",omitempty"` // its ID, for asksDismiss
-	Whole *persistence.Whole `json:",omitempty"`
+	Index uint64          `json:",omitempty"`
+	Node  string          `json:",omitempty"` // its ID, for asksDismiss
+	Whole *snapshot.Whole `json:",omitempty"`
 }
 
 // partReply is what it is told.
@@ -47,7 +47,7 @@ type partReply struct {
 // part is a part of a snapshot of the cluster that a server has.
 type part struct {
 	members.ClusterSnapshotPart
-	Whole *persistence.Whole `json:",omitempty"`
+	Whole *snapshot.Whole `json:",omitempty"`
 }
 
 // respond responds to another server.
@@ -178,7 +178,7 @@ func (srv *Server) parts() *partReply {
 }
 
 // removePart removes the part of a snapshot, if this server has it.
-func (srv *Server) removePart(w *persistence.Whole) *partReply {
+func (srv *Server) removePart(w *snapshot.Whole) *partReply {
 	srv.saves.mu.Lock()
 	defer srv.saves.mu.Unlock()
 	had := srv.parts()

@@ -14,7 +14,7 @@ import (
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/members"
-	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/persistence/snapshot"
 	"github.com/vigildb/vigil/structures/slots"
 )
 
@@ -67,7 +67,7 @@ func (srv *Server) snapshotCluster(ctx context.Context, name string) (*members.C
 	srv.randMu.Lock()
 	id := fmt.Sprintf("%016x", srv.rand.Uint64())
 	srv.randMu.Unlock()
-	w := &persistence.Whole{Name: name, ID: id, Made: srv.clock.Now().UnixMilli()}
+	w := &snapshot.Whole{Name: name, ID: id, Made: srv.clock.Now().UnixMilli()}
 	shards, entries, err := srv.allStill(ctx, w)
 	if err != nil {
 		return nil, err
@@ -99,7 +99,7 @@ func (srv *Server) snapshotCluster(ctx context.Context, name string) (*members.C
 
 // allStill has no move of slots begin, and notes of which parts a snapshot is made: the groups that have slots, in the order of their
 // IDs, and the entries of their logs that say so.
-func (srv *Server) allStill(ctx context.Context, w *persistence.Whole) (shards []commands.Shard, entries []uint64, err error) {
+func (srv *Server) allStill(ctx context.Context, w *snapshot.Whole) (shards []commands.Shard, entries []uint64, err error) {
 	m := host{srv}.Membership()
 	if m == nil {
 		return nil, nil, errAlone
@@ -111,9 +111,9 @@ func (srv *Server) allStill(ctx context.Context, w *persistence.Whole) (shards [
 	}
 	slices.SortFunc(shards, func(a, b commands.Shard) int { return strings.Compare(a.ID, b.ID) })
 	entries = make([]uint64, len(shards))
-	w.Parts = make([]persistence.Part, len(shards))
+	w.Parts = make([]snapshot.Part, len(shards))
 	err = srv.askShards(ctx, shards, func(int) *partRequest { return &partRequest{What: asksStill} }, func(i int, a *partReply) error {
-		entries[i], w.Parts[i] = a.Index, persistence.Part{Group: shards[i].ID, Slots: a.Slots}
+		entries[i], w.Parts[i] = a.Index, snapshot.Part{Group: shards[i].ID, Slots: a.Slots}
 		return nil
 	})
 	if err != nil {
@@ -318,7 +318,7 @@ func (h host) DeleteClusterSnapshot(ctx context.Context, name string) (parts int
 	h.srv.abroad(func() {
 		late, cancel := h.srv.within(ctx, listPatience)
 		defer cancel()
-		_, silent = h.srv.askServers(late, &partRequest{What: asksRemove, Whole: &persistence.Whole{Name: name}}, func(a *partReply) { parts += a.Removed })
+		_, silent = h.srv.askServers(late, &partRequest{What: asksRemove, Whole: &snapshot.Whole{Name: name}}, func(a *partReply) { parts += a.Removed })
 	})
 	switch {
 	case len(silent) > 0:

@@ -12,7 +12,7 @@ import (
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/members"
-	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/persistence/snapshot"
 	"github.com/vigildb/vigil/structures/slots"
 )
 
@@ -246,7 +246,7 @@ func TestPartIsOfTheSlotsThatWereAskedFor(t *testing.T) {
 		}
 	})
 	serve := func(index uint64, of string) *partReply {
-		w := &persistence.Whole{Name: "asked", ID: "x", Parts: []persistence.Part{{Group: strings.Repeat("9", 40), Slots: of}}}
+		w := &snapshot.Whole{Name: "asked", ID: "x", Parts: []snapshot.Part{{Group: strings.Repeat("9", 40), Slots: of}}}
 		return c.srv.servePart(t.Context(), &partRequest{What: asksPart, Index: index, Whole: w})
 	}
 	for _, a := range []*partReply{serve(6, "0-8191"), serve(7, "0-8190")} {
@@ -256,7 +256,7 @@ func TestPartIsOfTheSlotsThatWereAskedFor(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	w := &persistence.Whole{Name: "late", ID: "x", Parts: []persistence.Part{{Group: strings.Repeat("9", 40), Slots: "0-8191"}}}
+	w := &snapshot.Whole{Name: "late", ID: "x", Parts: []snapshot.Part{{Group: strings.Repeat("9", 40), Slots: "0-8191"}}}
 	if a := c.srv.servePart(ended, &partRequest{What: asksPart, Index: 7, Whole: w}); !strings.Contains(a.Error, "too long") {
 		t.Errorf("nobody waits: %+v", a)
 	}
@@ -275,7 +275,7 @@ func TestServersDoForOthersWhatIsAskedAndNoMore(t *testing.T) {
 	serve := func(q *partRequest) *partReply { return c.srv.servePart(t.Context(), q) }
 	for _, name := range []string{"../x", "", "a/b", "x.part"} {
 		for _, what := range []string{asksPart, asksRemove} {
-			if a := serve(&partRequest{What: what, Whole: &persistence.Whole{Name: name}}); !strings.Contains(a.Error, "invalid snapshot name") {
+			if a := serve(&partRequest{What: what, Whole: &snapshot.Whole{Name: name}}); !strings.Contains(a.Error, "invalid snapshot name") {
 				t.Errorf("%s %q: %+v", what, name, a)
 			}
 		}
@@ -283,7 +283,7 @@ func TestServersDoForOthersWhatIsAskedAndNoMore(t *testing.T) {
 			t.Errorf("DELETE %q: %s", name, got)
 		}
 	}
-	for _, w := range []*persistence.Whole{{Name: "own"}, {Name: "part", ID: "another"}, {Name: "nosuch"}} {
+	for _, w := range []*snapshot.Whole{{Name: "own"}, {Name: "part", ID: "another"}, {Name: "nosuch"}} {
 		if a := serve(&partRequest{What: asksRemove, Whole: w}); a.Error != "" || a.Removed != 0 {
 			t.Errorf("remove %+v: %+v", w, a)
 		}

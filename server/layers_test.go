@@ -50,17 +50,18 @@ const owners = `
 // rooms says which packages of ours some packages may import: those named and no
 // others. A package without a line here follows its floor.
 const rooms = `
-	persistence:            persistence/fence persistence/format persistence/grouplog persistence/journal persistence/prefetch persistence/slab persistence/tail persistence/wal structures structures/text structures/types
+	persistence:            persistence/fence persistence/format persistence/grouplog persistence/journal persistence/prefetch persistence/slab persistence/snapshot persistence/tail persistence/wal structures structures/text structures/types
 	persistence/fence:
 	persistence/format:     persistence/journal structures
 	persistence/grouplog:
 	persistence/journal:    persistence/tail structures structures/text
 	persistence/prefetch:
 	persistence/slab:
+	persistence/snapshot:   persistence/fence persistence/format
 	persistence/tail:
 	persistence/wal:        persistence/fence persistence/format structures
 	server/certs:
-	server/cluster:         persistence persistence/grouplog server/cluster/mesh server/transport structures/slots
+	server/cluster:         persistence persistence/grouplog persistence/snapshot server/cluster/mesh server/transport structures/slots
 	server/cluster/mesh:    server/transport
 	server/resp:
 	server/transport:       structures

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/commands"
-	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/persistence/snapshot"
 )
 
 // saves are the snapshots: checkpoints of the store in <dir>/snapshots. Making
@@ -59,7 +59,7 @@ func (srv *Server) snapshotTime() string {
 func (srv *Server) snapshot(name string) error { return srv.snapshotIn(name, nil) }
 
 // snapshotIn makes one as a part of a snapshot of the cluster, if whole is not nil.
-func (srv *Server) snapshotIn(name string, whole *persistence.Whole) error {
+func (srv *Server) snapshotIn(name string, whole *snapshot.Whole) error {
 	v := &srv.saves
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -85,13 +85,13 @@ func (srv *Server) snapshotIn(name string, whole *persistence.Whole) error {
 }
 
 // origin is what a snapshot says of itself, nil for a server that is alone.
-func (srv *Server) origin(whole *persistence.Whole) *persistence.Origin {
+func (srv *Server) origin(whole *snapshot.Whole) *snapshot.Origin {
 	m := host{srv}.Membership()
 	if m == nil || len(m.Members) == 0 {
 		return nil
 	}
 	self := &m.Members[m.Self]
-	return &persistence.Origin{Group: m.ID, Node: self.ID, Address: self.Address(), Whole: whole}
+	return &snapshot.Origin{Group: m.ID, Node: self.ID, Address: self.Address(), Whole: whole}
 }
 
 // Snapshot writes a snapshot, as SAVE does.

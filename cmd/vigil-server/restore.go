@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/persistence/snapshot"
 	"github.com/vigildb/vigil/server"
 )
 
@@ -39,7 +40,7 @@ func restore(snapshot, dir string, out, errOut io.Writer) (*persistence.Report, 
 }
 
 // writeNext says how a server starts with the store that was made of a snapshot.
-func writeNext(out io.Writer, o *persistence.Origin, dir string) {
+func writeNext(out io.Writer, o *snapshot.Origin, dir string) {
 	line := "restored: start the server with --dir " + dir
 	switch {
 	case o.Part() != nil:

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/persistence/grouplog"
+	"github.com/vigildb/vigil/persistence/snapshot"
 )
 
 // identity is which member of which group a directory belongs to. It is written before the
@@ -25,7 +25,7 @@ type identity struct {
 	Others   []byte // the other groups of the cluster, as an encoded table
 	// Restored is the part of a cluster snapshot that the group began with, nil if it began in another way, or if the
 	// member joined it later.
-	Restored *persistence.Origin
+	Restored *snapshot.Origin
 	// Bound is another group that this server has asked to take it in, whose member it is not yet; "" for none.
 	Bound string
 }
@@ -115,7 +115,7 @@ func decodeIdentity(b []byte) (*identity, error) {
 	}
 	if b[0] >= identityRestored {
 		if text := d.bytes(d.number()); len(text) > 0 || b[0] == identityRestored {
-			i.Restored = new(persistence.Origin)
+			i.Restored = new(snapshot.Origin)
 			if d.err == nil && (json.Unmarshal(text, i.Restored) != nil || i.Restored.Part() == nil) {
 				return nil, errIdentity
 			}

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/persistence/snapshot"
 	"github.com/vigildb/vigil/structures/slots"
 )
 
@@ -15,7 +15,7 @@ import (
 // (server/clustersnapshots.go). A request begins with a byte that no letter (appendLetter) begins with:
 //
 //	'A' | what the server that asks wants, which the server that is asked understands
-//	'O' | nothing: of which snapshot is the group made? The reply is a persistence.Origin in JSON, {} for none
+//	'O' | nothing: of which snapshot is the group made? The reply is a snapshot.Origin in JSON, {} for none
 //	'N' | announcements (nameBook.encode), which the reply has too
 const (
 	serverRequest = 'A'
@@ -63,7 +63,7 @@ func (o *others) respondToServer(ctx context.Context, b []byte) []byte {
 	case b[0] == originRequest:
 		origin := o.n.restored()
 		if origin == nil {
-			origin = new(persistence.Origin)
+			origin = new(snapshot.Origin)
 		}
 		if out, err := json.Marshal(origin); err == nil {
 			return out

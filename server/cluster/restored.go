@@ -10,6 +10,7 @@ import (
 
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/persistence/grouplog"
+	"github.com/vigildb/vigil/persistence/snapshot"
 	"github.com/vigildb/vigil/structures/slots"
 )
 
@@ -27,7 +28,7 @@ var (
 
 // restores decides how a server begins whose directory was made of a snapshot: fresh says that it founds a new group from it,
 // spent that it has done so already.
-func (n *Node) restores(self *identity, origin *persistence.Origin) (fresh, spent bool, err error) {
+func (n *Node) restores(self *identity, origin *snapshot.Origin) (fresh, spent bool, err error) {
 	part := origin.Part()
 	switch c := &n.config; {
 	case origin == nil || self == nil || c.Alone:
@@ -82,7 +83,7 @@ func (n *Node) lives(ctx context.Context, self *identity, was string, log *group
 }
 
 // found makes this server a new group, of a part of a cluster snapshot.
-func (n *Node) found(self *identity, store *persistence.Member, origin *persistence.Origin) error {
+func (n *Node) found(self *identity, store *persistence.Member, origin *snapshot.Origin) error {
 	id, err := standAlone(store, self.Address, func(Claim) Claim { return Claim{} })
 	if err != nil {
 		return fmt.Errorf("cluster: %w", err)
@@ -94,7 +95,7 @@ func (n *Node) found(self *identity, store *persistence.Member, origin *persiste
 }
 
 // restored returns of which part of a cluster snapshot the directory was made, nil for another one.
-func (n *Node) restored() *persistence.Origin {
+func (n *Node) restored() *snapshot.Origin {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.self == nil {
@@ -105,7 +106,7 @@ func (n *Node) restored() *persistence.Origin {
 
 // part returns which part of a cluster snapshot the group is restored from, as long as it has not claimed the slots of that:
 // nil for other groups.
-func (o *others) part() (origin *persistence.Origin, of *slots.Set) {
+func (o *others) part() (origin *snapshot.Origin, of *slots.Set) {
 	origin = o.n.restored()
 	if p := origin.Part(); p != nil && !o.n.roster().Claimed() {
 		if of, err := slots.Parse(p.Slots); err == nil {
@@ -131,7 +132,7 @@ func (o *others) related(ctx context.Context, address string) error {
 	if err != nil && !errors.Is(err, errSilent) {
 		return err
 	}
-	theirs := new(persistence.Origin)
+	theirs := new(snapshot.Origin)
 	if err == nil {
 		err = json.Unmarshal(reply, theirs)
 	}
@@ -158,7 +159,7 @@ func (o *others) related(ctx context.Context, address string) error {
 }
 
 // missing logs which parts of a cluster snapshot no server of cluster-peers is restored from.
-func (o *others) missing(own *persistence.Origin) {
+func (o *others) missing(own *snapshot.Origin) {
 	of := new(slots.Set)
 	o.mu.Lock()
 	for _, p := range own.Whole.Parts {

@@ -6,16 +6,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/persistence/snapshot"
 )
 
-func restoredFrom(group, id string) *persistence.Origin {
-	return &persistence.Origin{Group: group, Whole: &persistence.Whole{Name: "monday", ID: id, Parts: []persistence.Part{{Group: "a", Slots: "0-5"}, {Group: "b", Slots: "6-16383"}}}}
+func restoredFrom(group, id string) *snapshot.Origin {
+	return &snapshot.Origin{Group: group, Whole: &snapshot.Whole{Name: "monday", ID: id, Parts: []snapshot.Part{{Group: "a", Slots: "0-5"}, {Group: "b", Slots: "6-16383"}}}}
 }
 
 // A directory knows of which part its group was made, and one of no part is as before.
 func TestIdentityKnowsItsPart(t *testing.T) {
-	for _, origin := range []*persistence.Origin{nil, restoredFrom("b", "x")} {
+	for _, origin := range []*snapshot.Origin{nil, restoredFrom("b", "x")} {
 		i := &identity{Name: "n", Member: 3, Known: map[uint64]string{}, Address: "127.0.0.1:7001", Others: []byte("table"), Restored: origin}
 		b := i.encode()
 		if want := map[bool]byte{true: identityRestored, false: identityFormat}[origin != nil]; b[0] != want {
@@ -34,7 +34,7 @@ func TestIdentityKnowsItsPart(t *testing.T) {
 
 // What a directory was made of decides how its server begins.
 func TestDirectoriesOfSnapshotsBeginAsNewGroups(t *testing.T) {
-	member, plain, part := &identity{Name: "n", Member: 1}, &persistence.Origin{Group: "b"}, restoredFrom("b", "x")
+	member, plain, part := &identity{Name: "n", Member: 1}, &snapshot.Origin{Group: "b"}, restoredFrom("b", "x")
 	again, other := &identity{Name: "m", Member: 4, Restored: part}, &identity{Name: "m", Member: 4, Restored: restoredFrom("b", "y")}
 	cluster := func(change func(c *NodeConfig)) NodeConfig {
 		c := NodeConfig{Single: true, Cluster: &ClusterConfig{}}
@@ -47,7 +47,7 @@ func TestDirectoriesOfSnapshotsBeginAsNewGroups(t *testing.T) {
 	for _, x := range []struct {
 		name         string
 		self         *identity
-		origin       *persistence.Origin
+		origin       *snapshot.Origin
 		config       NodeConfig
 		fresh, spent bool
 		err          error
@@ -102,7 +102,7 @@ func TestRestoredGroupIsStrangeToOthers(t *testing.T) {
 	a, b := twoMoving(t)
 	o := &others{n: &Node{config: a.node.config, self: &identity{Restored: restoredFrom("a", "x")}, members: &Members{}}, mesh: a.node.others.mesh}
 	for _, x := range []struct {
-		theirs *persistence.Origin
+		theirs *snapshot.Origin
 		want   string
 	}{
 		{nil, "is not restored from a part of the cluster snapshot monday"},

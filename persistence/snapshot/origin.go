@@ -1,4 +1,4 @@
-package persistence
+package snapshot
 
 import (
 	"bytes"
@@ -83,13 +83,13 @@ func decodeOrigin(b []byte) (*Origin, error) {
 	o := new(Origin)
 	if string(first) != fmt.Sprintf("%s%08x", originFormat, format.Checksum(0, text)) || json.Unmarshal(text, o) != nil ||
 		o.Whole != nil && o.Part() == nil {
-		return nil, fmt.Errorf("%s does not decode: it is damaged, or of a later version: %w", originName, ErrCorrupt)
+		return nil, fmt.Errorf("%s does not decode: it is damaged, or of a later version: %w", originName, format.ErrCorrupt)
 	}
 	return o, nil
 }
 
-// writeOrigin writes the file into a directory, and has it on the device.
-func writeOrigin(fsys vfs.FS, dir string, o *Origin) error {
+// WriteOrigin writes the file into a directory, and has it on the device.
+func WriteOrigin(fsys vfs.FS, dir string, o *Origin) error {
 	b, err := o.encode()
 	if err != nil {
 		return err
@@ -105,8 +105,8 @@ func writeOrigin(fsys vfs.FS, dir string, o *Origin) error {
 	return fence.SyncDir(fsys, dir)
 }
 
-// readOrigin returns what the file in a directory says, nil if there is none.
-func readOrigin(fsys vfs.FS, dir string) (*Origin, error) {
+// ReadOrigin returns what the file in a directory says, nil if there is none.
+func ReadOrigin(fsys vfs.FS, dir string) (*Origin, error) {
 	f, err := fsys.Open(fsys.PathJoin(dir, originName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -121,13 +121,8 @@ func readOrigin(fsys vfs.FS, dir string) (*Origin, error) {
 	return decodeOrigin(b)
 }
 
-// Origin returns of which snapshot the store was made, nil if it was made of none, or has been used since. The
-// error is ErrCorrupt for a damaged note.
-func (m *Member) Origin() (*Origin, error) { return readOrigin(m.s.opts.FS, m.s.opts.Dir) }
-
-// DropOrigin forgets of which snapshot the store was made. It returns when that is on the device.
-func (m *Member) DropOrigin() error {
-	fsys, dir := m.s.opts.FS, m.s.opts.Dir
+// RemoveOrigin removes the file from a directory, if there is one. It returns when that is on the device.
+func RemoveOrigin(fsys vfs.FS, dir string) error {
 	err := fsys.Remove(fsys.PathJoin(dir, originName))
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
 		err = fence.SyncDir(fsys, dir)
