@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/vigildb/vigil/persistence/check"
 	"github.com/vigildb/vigil/persistence/disktest"
 	"github.com/vigildb/vigil/persistence/fence"
 	"github.com/vigildb/vigil/persistence/format"
@@ -18,9 +19,9 @@ import (
 	"github.com/vigildb/vigil/structures/thrift"
 )
 
-func checkStore(t *testing.T, fs vfs.FS, dir string) *Report {
+func checkStore(t *testing.T, fs vfs.FS, dir string) *check.Report {
 	t.Helper()
-	r, err := Check(Options{FS: fs, Dir: dir}, func(string, int64, int64) {})
+	r, err := check.Run(check.Options{FS: fs, Dir: dir}, func(string, int64, int64) {})
 	if err != nil {
 		t.Fatalf("check: %v", err)
 	}
@@ -59,10 +60,10 @@ func TestCheckFindsASoundStoreSoundAndLeavesItAlone(t *testing.T) {
 	fs := mixedStore(t)
 	before := listing(t, fs, "db")
 	r := checkStore(t, fs, "db")
-	if !r.Sound() || r.heads() != 300 || r.Pages == 0 || r.Records == 0 || r.Tables == 0 {
+	if !r.Sound() || r.Heads() != 300 || r.Pages == 0 || r.Records == 0 || r.Tables == 0 {
 		t.Errorf("report: %+v", r)
 	}
-	if n := r.Keys[KeyClass{1, structures.KindList}]; n != 33 {
+	if n := r.Keys[check.KeyClass{DB: 1, Kind: structures.KindList}]; n != 33 {
 		t.Errorf("%d lists in database 1, want 33", n)
 	}
 	if after := listing(t, fs, "db"); after != before {
@@ -202,11 +203,11 @@ func TestCheckRefusesWhatIsNoStoreOrInUse(t *testing.T) {
 	if err := fs.MkdirAll("empty", 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Check(Options{FS: fs, Dir: "empty"}, nil); !errors.Is(err, ErrNoStore) {
+	if _, err := check.Run(check.Options{FS: fs, Dir: "empty"}, nil); !errors.Is(err, check.ErrNoStore) {
 		t.Errorf("empty directory: %v", err)
 	}
 	s := openMemory(t, Options{FS: fs})
-	if _, err := Check(Options{FS: fs, Dir: "db"}, nil); !errors.Is(err, ErrLocked) {
+	if _, err := check.Run(check.Options{FS: fs, Dir: "db"}, nil); !errors.Is(err, ErrLocked) {
 		t.Errorf("store in use: %v", err)
 	}
 	closeStore(t, s)

@@ -10,6 +10,7 @@ import (
 	"github.com/vigildb/vigil/persistence/fence"
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/journal"
+	"github.com/vigildb/vigil/persistence/lsm"
 	"github.com/vigildb/vigil/persistence/wal"
 )
 
@@ -209,7 +210,7 @@ func (s *Store) syncLog() error {
 	if err := f.Err(); err != nil {
 		return err
 	}
-	err := guard(f, func() error { return s.db.LogData(nil, pebble.Sync) })
+	err := lsm.Guard(f, func() error { return s.db.LogData(nil, pebble.Sync) })
 	return errors.Join(err, f.Err())
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/vigildb/vigil/persistence/fence"
+	"github.com/vigildb/vigil/persistence/lsm"
 )
 
 // When a write fails, because the disk is full or an fsync failed, the fence
@@ -76,7 +77,7 @@ func (s *Store) apply(b *pebble.Batch, mode *pebble.WriteOptions) error {
 	}
 	s.pace()
 	handed := s.durable.HandedOver()
-	if err := errors.Join(guard(f, func() error { return b.Commit(mode) }), f.Err()); err != nil {
+	if err := errors.Join(lsm.Guard(f, func() error { return b.Commit(mode) }), f.Err()); err != nil {
 		return err
 	}
 	if mode == pebble.Sync {
@@ -159,12 +160,12 @@ func (c *committer) reopen() error {
 	defer m.Unlock()
 	f := s.newFence()
 	f.HoldRemovals()
-	db, err := s.openPebble(s.pebbleOptions(f), f)
+	db, err := lsm.Open(s.opts.Dir, s.pebbleOptions(f), f, s.closing.Load)
 	if err != nil {
 		return err
 	}
 	if err := errors.Join(c.rewrite(db, f), s.rebase(db)); err != nil {
-		err = errors.Join(err, s.closePebble(db, f))
+		err = errors.Join(err, lsm.Close(s.opts.Dir, db, f))
 		f.Discard()
 		return err
 	}
@@ -175,7 +176,7 @@ func (c *committer) reopen() error {
 		s.durable.Advance(0, true)
 	}
 	c.release()
-	if err := s.closePebble(former, old); err != nil {
+	if err := lsm.Close(s.opts.Dir, former, old); err != nil {
 		s.opts.Logf(LevelDebug, "close the former instance: %v", err)
 	}
 	f.Settle()
@@ -185,7 +186,7 @@ func (c *committer) reopen() error {
 // rewrite gives a new instance the chunks that the device may not have, and
 // forces them to it.
 func (c *committer) rewrite(db *pebble.DB, f *fence.FS) error {
-	return guard(f, func() error {
+	return lsm.Guard(f, func() error {
 		for chunks := c.kept; len(chunks) > 0; {
 			n := batchOf(chunks)
 			b, err := chunkBatch(db, chunks[:n], func(b *pebble.Batch) error { return b.Commit(pebble.NoSync) })

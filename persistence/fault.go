@@ -7,6 +7,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/lsm"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/text"
 )
@@ -67,11 +68,11 @@ func (s *Store) admit(t *table, hash uint64, key []byte, h *format.Head, touch u
 		if s.exceeds(o.value) {
 			return s.admitIndex(t, hash, o, flags)
 		}
-		if err := s.readPages(t.phys, hash, key, o.value, 0); err != nil {
+		if err := lsm.ReadPages(s.db, t.phys, hash, key, o.value, 0, nil); err != nil {
 			return -1, err
 		}
 	}
-	if err := complete(o.value); err != nil {
+	if err := format.Complete(o.value); err != nil {
 		return -1, err
 	}
 	o.value.Clean()
@@ -101,9 +102,9 @@ func (s *Store) exceeds(v structures.Value) bool {
 func (s *Store) admitIndex(t *table, hash uint64, o *object, flags uint64) (i int, err error) {
 	s.attach(t, o, hash)
 	if r, ok := o.value.(interface{ ResidentFrom() uint64 }); ok {
-		err = s.readPages(t.phys, hash, o.key, o.value, r.ResidentFrom())
+		err = lsm.ReadPages(s.db, t.phys, hash, o.key, o.value, r.ResidentFrom(), nil)
 	}
-	if err = errors.Join(err, complete(o.value)); err != nil {
+	if err = errors.Join(err, format.Complete(o.value)); err != nil {
 		o.unpage()
 		return -1, err
 	}
@@ -122,40 +123,4 @@ func (s *Store) admitCompact(t *table, hash uint64, o *object, flags uint64) (i 
 	i = t.insert(hash, t.rewrite(o, b)|t.ttlBit(o.expire)|flags)
 	s.keepCompact(o)
 	return i, true
-}
-
-// complete asks a value that has been given all its pages whether they were all
-// it needs, if its type provides that.
-func complete(v structures.Value) error {
-	if c, ok := v.(interface{ Complete() error }); ok {
-		return c.Complete()
-	}
-	return nil
-}
-
-// readPages hands a value the pages that the disk has of it, from a number on.
-func (s *Store) readPages(phys uint32, hash uint64, key []byte, v structures.Value, from uint64) error {
-	return s.readOtherPages(phys, hash, key, v, from, nil)
-}
-
-// readOtherPages is readPages without some of them.
-func (s *Store) readOtherPages(phys uint32, hash uint64, key []byte, v structures.Value, from uint64, but map[uint64]bool) error {
-	lower := format.AppendPageKey(nil, phys, hash, key, from)
-	upper := format.AppendPageBound(nil, phys, hash, key)
-	upper = append(upper, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff)
-	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
-	if err != nil {
-		return fmt.Errorf("read pages: %w", err)
-	}
-	for it.First(); it.Valid() && err == nil; it.Next() {
-		k := it.Key()
-		if len(k) != len(lower) {
-			err = fmt.Errorf("page key of %d bytes: %w", len(k), ErrCorrupt)
-			break
-		}
-		if !but[format.PageID(k)] {
-			err = v.SetPage(format.PageID(k), it.Value())
-		}
-	}
-	return errors.Join(err, it.Close())
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/structures"
 )
 
@@ -51,7 +52,7 @@ func (tx *Tx) Decode(kind structures.Kind, payload []byte) (structures.Value, er
 		return nil, err
 	}
 	if len(pages) == 0 {
-		return v, complete(v)
+		return v, format.Complete(v)
 	}
 	o, ok := v.(ordered)
 	if !ok {
@@ -69,7 +70,7 @@ func (tx *Tx) Decode(kind structures.Kind, payload []byte) (structures.Value, er
 		return nil, err
 	}
 	o.Adopt()
-	return v, complete(v)
+	return v, format.Complete(v)
 }
 
 // countPages counts pages and returns the number of the last. Numbers must

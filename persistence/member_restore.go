@@ -10,6 +10,7 @@ import (
 	"github.com/vigildb/vigil/persistence/fence"
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/grouplog"
+	"github.com/vigildb/vigil/persistence/lsm"
 )
 
 // Restore replaces all that the store has by what was received as a whole, and the log by what
@@ -80,7 +81,7 @@ func (i *Import) ingest() error {
 		span.End = format.AppendGroupEnd(nil, format.PrefixStage)
 	}
 	f := s.fence.Load()
-	err := guard(f, func() error {
+	err := lsm.Guard(f, func() error {
 		_, err := s.db.IngestAndExcise(context.Background(), i.paths, nil, nil, span)
 		return err
 	})

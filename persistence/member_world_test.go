@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"github.com/vigildb/vigil/persistence/check"
 	"github.com/vigildb/vigil/persistence/disktest"
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/grouplog"
@@ -440,7 +441,7 @@ func (w *world) close() {
 	w.Helper()
 	for _, n := range w.nodes {
 		n.stop()
-		r, err := Check(Options{FS: n.fs, Dir: "db"}, func(string, int64, int64) {})
+		r, err := check.Run(check.Options{FS: n.fs, Dir: "db"}, func(string, int64, int64) {})
 		if n.must(err); len(r.Damage) > 0 {
 			w.Errorf("the disk of member %d: %s", n.id, r.Damage)
 		}

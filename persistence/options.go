@@ -8,12 +8,13 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/lsm"
 	"github.com/vigildb/vigil/persistence/tail"
 )
 
 var (
 	// ErrLocked is returned by Open when another process has the directory open.
-	ErrLocked = errors.New("persistence: directory is in use by another process")
+	ErrLocked = lsm.ErrLocked
 	// ErrVersion is returned by Open for a store in a format that this version
 	// does not read.
 	ErrVersion = format.ErrVersion
@@ -239,7 +240,7 @@ func (o Options) withDefaults() Options {
 		o.Recover = RecoverNever
 	}
 	if o.BatchBytes <= 0 {
-		o.BatchBytes = int(memTableBytes(o.bound())) / batchPart
+		o.BatchBytes = int(lsm.MemTableBytes(o.bound())) / batchPart
 	}
 	if o.RecentBytes <= 0 {
 		o.RecentBytes = recentBytes
@@ -248,7 +249,7 @@ func (o Options) withDefaults() Options {
 		o.LargeBytes = largeBytes
 	}
 	if o.CacheBytes <= 0 {
-		o.CacheBytes = cacheBytes(o.bound())
+		o.CacheBytes = lsm.CacheBytes(o.bound())
 	}
 	if o.IdleAfter == 0 {
 		o.IdleAfter = 10 * time.Second

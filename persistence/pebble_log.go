@@ -49,20 +49,3 @@ func (s *Store) pebbleEvents(f *fence.FS) *pebble.EventListener {
 		CompactionEnd: func(pebble.CompactionInfo) { s.lag.signal() },
 	}
 }
-
-// errPanicked is in the error of an instance that panicked.
-var errPanicked = errors.New("pebble panicked")
-
-// guard makes a panic of Pebble an error and ends the use of that instance. All
-// calls go through it that change something: for all failures of the disk that we
-// know of the fence keeps Pebble from panicking, but its code has some hundred
-// places that would.
-func guard(f *fence.FS, call func() error) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("%w: %v", errPanicked, r)
-			f.Fall(err)
-		}
-	}()
-	return call()
-}

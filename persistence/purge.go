@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/lsm"
 )
 
 // physRange is a range of physical databases, the end not included.
@@ -91,7 +92,7 @@ func (s *Store) purgeRange(r physRange) error {
 	b := s.db.NewBatch()
 	for _, prefix := range []byte{format.PrefixCount, format.PrefixExpiry, format.PrefixHead, format.PrefixPage} {
 		low, high := format.AppendPhysBound(nil, prefix, r.from), format.AppendPhysBound(nil, prefix, r.to)
-		some, err := s.anyIn(low, high)
+		some, err := lsm.Any(s.db, low, high)
 		if err == nil && some {
 			err = b.DeleteRange(low, high, nil)
 		}
@@ -114,13 +115,4 @@ func (s *Store) purgeRange(r physRange) error {
 		return fmt.Errorf("purge databases: %w", err)
 	}
 	return nil
-}
-
-func (s *Store) anyIn(low, high []byte) (bool, error) {
-	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: low, UpperBound: high})
-	if err != nil {
-		return false, err
-	}
-	some := it.First()
-	return some, errors.Join(it.Error(), it.Close())
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/vigildb/vigil/persistence/fence"
+	"github.com/vigildb/vigil/persistence/lsm"
 	"github.com/vigildb/vigil/persistence/wal"
 )
 
@@ -41,10 +42,10 @@ func (s *Store) readFormat() (err error) {
 	s.fence.Store(f)
 	o := s.pebbleOptions(f)
 	o.ReadOnly = true
-	if s.db, err = s.openPebble(o, f); err != nil {
+	if s.db, err = lsm.Open(s.opts.Dir, o, f, s.closing.Load); err != nil {
 		return wal.Named(err)
 	}
-	return errors.Join(s.loadMeta(), s.closePebble(s.db, f))
+	return errors.Join(s.loadMeta(), lsm.Close(s.opts.Dir, s.db, f))
 }
 
 // complete ends the making of a new store. Pebble begins its first log in a form

@@ -278,7 +278,7 @@ func (w *replayer) restore(i int, args *structures.Args) error {
 			return err
 		}
 	}
-	if err := errors.Join(args.Done(), complete(v)); err != nil {
+	if err := errors.Join(args.Done(), format.Complete(v)); err != nil {
 		return err
 	}
 	o := &object{key: append([]byte(nil), w.key...), value: v, expire: expire, whole: true}

@@ -8,10 +8,11 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/vigildb/vigil/persistence/check"
 	"github.com/vigildb/vigil/persistence/fence"
 )
 
-// ErrDamaged is returned by Restore for a snapshot that Check finds damaged.
+// ErrDamaged is returned by Restore for a snapshot that [check.Run] finds damaged.
 var ErrDamaged = errors.New("persistence: the snapshot is damaged")
 
 // Restore creates the store in o.Dir from a snapshot, or from a store that no
@@ -19,7 +20,7 @@ var ErrDamaged = errors.New("persistence: the snapshot is damaged")
 // hard-linked where that is possible; both can be used, and removed, without the
 // other. The report is the result of the check; with ErrDamaged it gives the
 // reason.
-func Restore(o Options, snapshot string, progress func(what string, done, total int64)) (*Report, error) {
+func Restore(o Options, snapshot string, progress func(what string, done, total int64)) (*check.Report, error) {
 	o = o.withDefaults()
 	fsys, dir := o.FS, o.Dir
 	names, err := fsys.List(dir)
@@ -30,9 +31,7 @@ func Restore(o Options, snapshot string, progress func(what string, done, total 
 	case len(names) > 0:
 		return nil, fmt.Errorf("restore into %s: the directory is not empty: %w", dir, fs.ErrExist)
 	}
-	from := o
-	from.Dir = snapshot
-	report, err := Check(from, progress)
+	report, err := check.Run(check.Options{Dir: snapshot, FS: fsys, Warn: o.warnf}, progress)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/persistence/fence"
+	"github.com/vigildb/vigil/persistence/lsm"
 )
 
 // On a full disk even a deletion has to be written before it frees anything. So the store
@@ -31,7 +32,7 @@ const (
 	MostReserve, leastReserve, reservePart = 8 << 20, 2 << 20, 8
 	// openBytes is the room without which a start gives up the reserve at once: what Pebble's log
 	// holds is written to a table.
-	openBytes = mostMemTable
+	openBytes = lsm.MostMemTable
 	// roomPeriod is how often the disk is looked at.
 	roomPeriod = time.Second
 	// fullPercent is how full the disk is when that is worth a warning, and easePercent when the next

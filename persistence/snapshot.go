@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/persistence/fence"
+	"github.com/vigildb/vigil/persistence/lsm"
 	"github.com/vigildb/vigil/persistence/snapshot"
 	"github.com/vigildb/vigil/persistence/wal"
 )
@@ -64,7 +65,7 @@ func (s *Store) writeSnapshot(dir string) error {
 		return err
 	}
 	var now wal.Claims
-	err := guard(f, func() error {
+	err := lsm.Guard(f, func() error {
 		if err := s.db.LogData(nil, pebble.Sync); err != nil {
 			return err
 		}

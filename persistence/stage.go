@@ -7,6 +7,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/lsm"
 )
 
 // Pages of a value that is encoded in parts may be more than fit in a batch: Pebble has
@@ -204,7 +205,7 @@ func (s *Store) moveSome(from, high []byte) (next []byte, err error) {
 
 // settleStaged ends what a crash left: staged pages that count are moved, others removed.
 func (s *Store) settleStaged() error {
-	counts, err := s.stagedCount()
+	counts, err := lsm.StagedCount(s.db)
 	if err != nil {
 		return err
 	}
@@ -213,7 +214,7 @@ func (s *Store) settleStaged() error {
 		return s.move()
 	}
 	low, high := format.AppendGroup(nil, format.PrefixStage), format.AppendGroupEnd(nil, format.PrefixStage)
-	some, err := s.anyIn(low, high)
+	some, err := lsm.Any(s.db, low, high)
 	if err != nil || !some {
 		return err
 	}
@@ -222,10 +223,4 @@ func (s *Store) settleStaged() error {
 		return fmt.Errorf("remove staged pages: %w", err)
 	}
 	return nil
-}
-
-// stagedCount reports that staged pages count.
-func (s *Store) stagedCount() (bool, error) {
-	key := format.AppendStagedKey(nil)
-	return s.anyIn(key, append(key, 0))
 }

@@ -11,8 +11,10 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"github.com/vigildb/vigil/persistence/check"
 	"github.com/vigildb/vigil/persistence/disktest"
 	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/lsm"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/hash"
 	"github.com/vigildb/vigil/structures/stream"
@@ -48,11 +50,11 @@ func stagedState(t *testing.T, fs vfs.FS) (some, count bool) {
 		t.Fatal(err)
 	}
 	s := &Store{db: db}
-	some, err = s.anyIn(format.AppendGroup(nil, format.PrefixStage), format.AppendGroupEnd(nil, format.PrefixStage))
+	some, err = lsm.Any(s.db, format.AppendGroup(nil, format.PrefixStage), format.AppendGroupEnd(nil, format.PrefixStage))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if count, err = s.stagedCount(); err != nil {
+	if count, err = lsm.StagedCount(s.db); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.Close(); err != nil {
@@ -219,7 +221,7 @@ func crashWhileStaging(t *testing.T, change func(tx *Tx) string, look func(s *St
 			left++
 		}
 		o := Options{FS: crash.fs, Dir: "db", IdleAfter: -1, LargeBytes: 1, MaxMemory: int64(i%2) << 16}
-		report, err := Check(o, func(string, int64, int64) {})
+		report, err := check.Run(check.Options{FS: o.FS, Dir: o.Dir}, func(string, int64, int64) {})
 		if err != nil || !report.Sound() {
 			t.Fatalf("crash %d: check: %v, %v", i, err, report)
 		}

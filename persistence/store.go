@@ -13,6 +13,7 @@ import (
 	"github.com/vigildb/vigil/persistence/fence"
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/journal"
+	"github.com/vigildb/vigil/persistence/lsm"
 	"github.com/vigildb/vigil/persistence/slab"
 	"github.com/vigildb/vigil/persistence/tail"
 	"github.com/vigildb/vigil/persistence/wal"
@@ -102,34 +103,8 @@ func (s *Store) loadMeta() (err error) {
 }
 
 // readMeta reads the meta, which of a new store is that of the options.
-func (s *Store) readMeta() (m format.Meta, err error) {
-	b, closer, err := s.db.Get(format.AppendMetaKey(nil))
-	if errors.Is(err, pebble.ErrNotFound) {
-		return format.Meta{Secret: s.opts.Secret, Grouped: s.member != nil}, s.refuseOthers()
-	}
-	if err != nil {
-		return format.Meta{}, fmt.Errorf("read meta: %w", err)
-	}
-	m, err = format.DecodeMeta(b)
-	return m, errors.Join(err, closer.Close())
-}
-
-// refuseOthers returns an error if the directory without a meta of ours is not
-// that of a new store: format 1 had its meta, a number of the format first,
-// under a shorter key.
-func (s *Store) refuseOthers() error {
-	_, closer, err := s.db.Get([]byte{format.PrefixMeta})
-	if err == nil {
-		return errors.Join(fmt.Errorf("format 1, which vigil 0.1.0 wrote until commit 41e2ac8, is not read by this version: "+
-			"start a vigil of that commit on it and copy the keys from there with DUMP and RESTORE: %w", ErrVersion), closer.Close())
-	}
-	if !errors.Is(err, pebble.ErrNotFound) {
-		return fmt.Errorf("read meta: %w", err)
-	}
-	if some, err := s.anyIn(nil, nil); err != nil || some {
-		return errors.Join(fmt.Errorf("there are keys, but no meta: %w", ErrCorrupt), err)
-	}
-	return nil
+func (s *Store) readMeta() (format.Meta, error) {
+	return lsm.ReadMeta(s.db, format.Meta{Secret: s.opts.Secret, Grouped: s.member != nil})
 }
 
 // extend adds databases up to Options.Databases. It comes after the replay, which
@@ -198,7 +173,7 @@ func (s *Store) Memory() int64 { return s.memory.Load() }
 // when it has.
 func (s *Store) flush() (flushed <-chan struct{}, err error) {
 	f := s.fence.Load()
-	err = guard(f, func() (err error) {
+	err = lsm.Guard(f, func() (err error) {
 		flushed, err = s.db.AsyncFlush()
 		return err
 	})

@@ -312,7 +312,7 @@ func (s *Store) decodeDump(kind structures.Kind, payload []byte) (structures.Val
 	if err := eachPage(rest, v.SetPage); err != nil {
 		return nil, err
 	}
-	return v, complete(v)
+	return v, format.Complete(v)
 }
 
 // cutBytes splits a length (uvarint) and as many bytes off b.

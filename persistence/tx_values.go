@@ -1,11 +1,8 @@
 package persistence
 
 import (
-	"fmt"
-
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/structures"
-	"github.com/vigildb/vigil/structures/types"
 )
 
 // edit is a value that a transaction may change until its Commit. Its changes
@@ -245,11 +242,7 @@ func (tx *Tx) replace(t *table, i int, hash uint64, key []byte, v structures.Val
 
 // decode makes a value from its encoding, without pages.
 func (s *Store) decode(kind structures.Kind, head []byte) (structures.Value, error) {
-	t := types.Of(kind)
-	if t == nil {
-		return nil, fmt.Errorf("value of kind %d: %w", kind, structures.ErrUnknownChange)
-	}
-	return t.Decode(head, &s.keys.Values)
+	return format.DecodeValue(kind, head, &s.keys.Values)
 }
 
 // HashKeys are the keys for the hashes of this store.

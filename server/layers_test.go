@@ -50,11 +50,13 @@ const owners = `
 // rooms says which packages of ours some packages may import: those named and no
 // others. A package without a line here follows its floor.
 const rooms = `
-	persistence:            persistence/fence persistence/format persistence/grouplog persistence/journal persistence/prefetch persistence/slab persistence/snapshot persistence/tail persistence/wal structures structures/text structures/types
+	persistence:            persistence/check persistence/fence persistence/format persistence/grouplog persistence/journal persistence/lsm persistence/prefetch persistence/slab persistence/snapshot persistence/tail persistence/wal structures structures/text structures/types
+	persistence/check:      persistence/fence persistence/format persistence/journal persistence/lsm persistence/snapshot persistence/wal structures
 	persistence/fence:
-	persistence/format:     persistence/journal structures
+	persistence/format:     persistence/journal structures structures/types
 	persistence/grouplog:
 	persistence/journal:    persistence/tail structures structures/text
+	persistence/lsm:        persistence/fence persistence/format structures
 	persistence/prefetch:
 	persistence/slab:
 	persistence/snapshot:   persistence/fence persistence/format

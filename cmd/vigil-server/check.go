@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/persistence/check"
 	"github.com/vigildb/vigil/persistence/wal"
 	"github.com/vigildb/vigil/server"
 	"github.com/vigildb/vigil/structures/types"
@@ -70,8 +71,8 @@ const (
 	statusNotRun  = 2
 )
 
-// check reports on the store in dir.
-func check(dir string, out, errOut io.Writer) error {
+// checkStore reports on the store in dir.
+func checkStore(dir string, out, errOut io.Writer) error {
 	r, err := server.Check(dir, newProgress(errOut).show)
 	if err != nil {
 		return &exitStatus{statusNotRun, err}
@@ -84,17 +85,17 @@ func check(dir string, out, errOut io.Writer) error {
 }
 
 // writeReport writes what a check found, in lines for people and for grep.
-func writeReport(w io.Writer, r *persistence.Report) {
+func writeReport(w io.Writer, r *check.Report) {
 	if r.Origin != nil {
 		fmt.Fprintln(w, r.Origin)
 	}
 	fmt.Fprintf(w, "tables: %d, %d bytes\n", r.Tables, r.TableBytes)
 	fmt.Fprintf(w, "logs: %d, %d bytes\n", r.Logs, r.LogBytes)
-	classes := make([]persistence.KeyClass, 0, len(r.Keys))
+	classes := make([]check.KeyClass, 0, len(r.Keys))
 	for c := range r.Keys {
 		classes = append(classes, c)
 	}
-	slices.SortFunc(classes, func(a, b persistence.KeyClass) int {
+	slices.SortFunc(classes, func(a, b check.KeyClass) int {
 		return (a.DB-b.DB)*256 + int(a.Kind) - int(b.Kind)
 	})
 	for _, c := range classes {

@@ -97,7 +97,7 @@ func begin(mode modes, args []string, stdin io.Reader, stdout io.Writer) error {
 	}
 	set := config.Settings()
 	if mode.check {
-		return check(set.Dir, stdout, os.Stderr)
+		return checkStore(set.Dir, stdout, os.Stderr)
 	}
 	if mode.snapshot != "" {
 		if _, err := restore(mode.snapshot, set.Dir, stdout, os.Stderr); err != nil {

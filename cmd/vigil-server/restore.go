@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/persistence/check"
 	"github.com/vigildb/vigil/persistence/snapshot"
 	"github.com/vigildb/vigil/server"
 )
@@ -21,7 +22,7 @@ func restoreOnly(args []string) (dir string, only bool) {
 
 // restore makes a store of a snapshot in dir. Status 1 says that the snapshot is damaged, 2 that something else was in the way. Nothing
 // is left of the store then.
-func restore(snapshot, dir string, out, errOut io.Writer) (*persistence.Report, error) {
+func restore(snapshot, dir string, out, errOut io.Writer) (*check.Report, error) {
 	dir, err := filepath.Abs(dir) // the server may start in another directory
 	if err != nil {
 		return nil, &exitStatus{statusNotRun, err}

@@ -9,5 +9,6 @@
 // It owns no state and waits for nothing. Functions that append return the longer slice;
 // functions that decode alias what they are given, unless they say otherwise, and return
 // [ErrCorrupt] for what was never written and [ErrVersion] for what a later version wrote.
-// It reads through the small interface that [ReadChunk] takes, and does not know Pebble.
+// It reads through the small interface that [ReadChunk] takes, and does not know Pebble. Of
+// the types of values it knows the table, to decode them.
 package format

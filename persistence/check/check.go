@@ -1,27 +1,34 @@
-package persistence
+package check
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"syscall"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/sstable"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/persistence/fence"
+	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/lsm"
 	"github.com/vigildb/vigil/persistence/snapshot"
 	"github.com/vigildb/vigil/persistence/wal"
 	"github.com/vigildb/vigil/structures"
 )
 
-// ErrNoStore is returned by Check for a directory without a store.
+// ErrNoStore is returned by Run for a directory without a store.
 var ErrNoStore = errors.New("persistence: there is no store in the directory")
 
-// Report is what Check found.
+// Options say what is checked.
+type Options struct {
+	Dir string // of the store, or of a snapshot
+	FS  vfs.FS // nil is the operating system's
+	// Warn receives what an operator should know, besides the report; nil discards it.
+	Warn func(format string, args ...any)
+}
+
+// Report is what Run found.
 type Report struct {
 	Tables, TableBytes int64
 	Logs, LogBytes     int64
@@ -63,16 +70,18 @@ func (r *Report) found(format string, args ...any) {
 // Sound reports that there is no damage.
 func (r *Report) Sound() bool { return len(r.Damage) == 0 }
 
-// Check reads everything in the store in o.Dir, or in a snapshot, and changes
+// Run reads everything in the store in o.Dir, or in a snapshot, and changes
 // nothing. It calls progress between steps of some milliseconds; done is the part
-// of total that was read. Damage is in the report; the error is ErrLocked for a
+// of total that was read. Damage is in the report; the error is [lsm.ErrLocked] for a
 // store that a server has open, ErrNoStore, or that of the file system.
-func Check(o Options, progress func(what string, done, total int64)) (*Report, error) {
-	o = o.withDefaults()
-	c := &checker{s: &Store{opts: o}, progress: progress, touched: map[uint64]struct{}{}}
-	c.s.ctx, c.s.cancel = context.WithCancel(context.Background())
-	defer c.s.cancel()
-	c.s.durable.Init()
+func Run(o Options, progress func(what string, done, total int64)) (*Report, error) {
+	if o.FS == nil {
+		o.FS = vfs.Default
+	}
+	if o.Warn == nil {
+		o.Warn = func(string, ...any) {}
+	}
+	c := &checker{Options: o, progress: progress, touched: map[uint64]struct{}{}}
 	c.report.Keys = map[KeyClass]int64{}
 	names, err := o.FS.List(o.Dir)
 	if err == nil && !wal.StoreIn(names) {
@@ -81,11 +90,10 @@ func Check(o Options, progress func(what string, done, total int64)) (*Report, e
 	if err != nil {
 		return nil, fmt.Errorf("check %s: %w", o.Dir, err)
 	}
-	lock, err := lockToRead(o.FS, o.Dir)
+	lock, err := lsm.LockToRead(o.FS, o.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("check %s: %w", o.Dir, err)
 	}
-	c.s.lockFile = lock
 	err = errors.Join(c.run(), lock.Close())
 	if err != nil {
 		return nil, fmt.Errorf("check %s: %w", o.Dir, err)
@@ -93,32 +101,16 @@ func Check(o Options, progress func(what string, done, total int64)) (*Report, e
 	return &c.report, nil
 }
 
-// lockToRead locks a store without making a file. Where there is no lock file, as
-// in a snapshot, or it cannot be written, no process has the store open.
-func lockToRead(fsys vfs.FS, dir string) (*pebble.Lock, error) {
-	if _, err := fsys.Stat(fsys.PathJoin(dir, "LOCK")); err == nil {
-		lock, err := pebble.LockDirectory(dir, fsys)
-		switch {
-		case err == nil:
-			return lock, nil
-		case !errors.Is(err, syscall.EROFS):
-			return nil, lockError(err)
-		}
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	return pebble.LockDirectory(dir, unlockedFS{fsys})
-}
-
-// unlockedFS locks nothing.
-type unlockedFS struct{ vfs.FS }
-
-func (unlockedFS) Lock(string) (io.Closer, error) { return io.NopCloser(nil), nil }
-
 type checker struct {
-	s        *Store // of which only options, keys and disk are used
+	Options
 	report   Report
 	progress func(what string, done, total int64)
+
+	db     *pebble.DB
+	fence  *fence.FS
+	meta   format.Meta
+	keys   format.Keys
+	shards [format.ShardCount]map[uint32]int64 // heads by physical database
 
 	touched  map[uint64]struct{} // hashes of keys that the journal is about
 	remapped bool                // the journal changes what databases there are
@@ -126,11 +118,20 @@ type checker struct {
 	staged   bool // staged pages count
 }
 
+// quiet is what Pebble may say: what it finds is in its errors.
+type quiet struct{ f *fence.FS }
+
+func (quiet) Infof(string, ...any)  {}
+func (quiet) Errorf(string, ...any) {}
+
+// Fatalf ends the use of the instance, and not the process.
+func (q quiet) Fatalf(format string, args ...any) { q.f.Fall(fmt.Errorf("pebble: "+format, args...)) }
+
 // run checks from the outside inwards: files, tables, keys. What is damaged may
 // make it impossible to look further.
 func (c *checker) run() error {
-	s, r := c.s, &c.report
-	l, err := wal.Inspect(s.opts.FS, s.opts.Dir, s.opts.warnf)
+	r := &c.report
+	l, err := wal.Inspect(c.FS, c.Dir, c.Warn)
 	if d := wal.AsDamage(err); d != nil {
 		r.found("%v", d)
 	} else if err != nil {
@@ -140,16 +141,15 @@ func (c *checker) run() error {
 		r.Logs++
 		r.LogBytes += e.End
 	}
-	if r.Origin, err = snapshot.ReadOrigin(s.opts.FS, s.opts.Dir); errors.Is(err, ErrCorrupt) {
+	if r.Origin, err = snapshot.ReadOrigin(c.FS, c.Dir); errors.Is(err, format.ErrCorrupt) {
 		r.found("%v", err)
 	} else if err != nil {
 		return err
 	}
-	f := fence.New(s.opts.FS, s.opts.Dir)
-	s.fence.Store(f)
-	o := s.pebbleOptions(f)
+	c.fence = fence.New(c.FS, c.Dir)
+	o := c.pebbleOptions()
 	o.ReadOnly = true
-	if s.db, err = s.openPebble(o, f); err != nil {
+	if c.db, err = lsm.Open(c.Dir, o, c.fence, func() bool { return false }); err != nil {
 		r.found("the object store cannot be opened: %v", wal.Named(err))
 		return nil
 	}
@@ -157,12 +157,14 @@ func (c *checker) run() error {
 	if err == nil {
 		err = c.contents()
 	}
-	return errors.Join(err, s.closePebble(s.db, f))
+	return errors.Join(err, lsm.Close(c.Dir, c.db, c.fence))
 }
+
+func (c *checker) pebbleOptions() *pebble.Options { return lsm.Options(c.fence, quiet{c.fence}) }
 
 // tables reads every block of every table.
 func (c *checker) tables() error {
-	levels, err := c.s.db.SSTables()
+	levels, err := c.db.SSTables()
 	if err != nil {
 		return err
 	}
@@ -172,12 +174,12 @@ func (c *checker) tables() error {
 			total += int64(t.Size)
 		}
 	}
-	ro := c.s.pebbleOptions(c.s.fence.Load())
+	ro := c.pebbleOptions()
 	ro.EnsureDefaults()
 	for _, level := range levels {
 		for _, t := range level {
 			name := fmt.Sprintf("%06d.sst", uint64(t.BackingSSTNum))
-			if err := readTable(c.s.opts.FS, c.s.opts.FS.PathJoin(c.s.opts.Dir, name), ro.MakeReaderOptions()); err != nil {
+			if err := readTable(c.FS, c.FS.PathJoin(c.Dir, name), ro.MakeReaderOptions()); err != nil {
 				c.report.found("%s: %v", name, err)
 			}
 			c.report.Tables++

@@ -1,4 +1,4 @@
-package persistence
+package check
 
 import (
 	"bytes"
@@ -10,19 +10,20 @@ import (
 
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/journal"
+	"github.com/vigildb/vigil/persistence/lsm"
 	"github.com/vigildb/vigil/persistence/wal"
 	"github.com/vigildb/vigil/structures"
 )
 
 // contents checks the keys in the object store against each other.
 func (c *checker) contents() error {
-	s := c.s
-	if err := s.loadMeta(); err != nil {
+	var err error
+	if c.meta, err = lsm.ReadMeta(c.db, format.Meta{}); err != nil {
 		c.report.found("meta: %v", err)
 		return nil
 	}
-	var err error
-	if c.staged, err = s.stagedCount(); err != nil {
+	c.keys = format.DeriveKeys(c.meta.Secret)
+	if c.staged, err = lsm.StagedCount(c.db); err != nil {
 		return err
 	}
 	for _, step := range []struct {
@@ -42,7 +43,7 @@ func (c *checker) contents() error {
 		{"configuration", format.PrefixConfiguration, c.texts(format.TextKindOf(format.OpConfiguration), &c.report.Directives)},
 		{"moves", format.PrefixMove, c.texts(format.TextKindOf(format.OpMove), &c.report.Moves)},
 	} {
-		it, err := s.db.NewIter(&pebble.IterOptions{
+		it, err := c.db.NewIter(&pebble.IterOptions{
 			LowerBound: format.AppendGroup(nil, step.prefix), UpperBound: format.AppendGroupEnd(nil, step.prefix)})
 		if err != nil {
 			return err
@@ -61,7 +62,7 @@ func (c *checker) contents() error {
 // journal checks that chunks and records are there without gaps and decode. What
 // follows a gap cannot be checked.
 func (c *checker) journal(it *pebble.Iterator) error {
-	last := c.s.mapping.Trimmed
+	last := c.meta.Trimmed
 	for it.SeekGE(format.AppendJournalKey(nil, last.Index+1)); it.Valid(); it.Next() {
 		chunk, ok, err := format.ReadChunk(it)
 		if err != nil {
@@ -143,7 +144,7 @@ func (c *checker) operation(op byte, args *structures.Args) error {
 	switch op {
 	case format.OpKey:
 		_, key := args.Uint(), args.Bytes()
-		c.touched[c.s.Hash(key)] = struct{}{}
+		c.touched[c.keys.Hash.Sum(key)] = struct{}{}
 		return args.Done()
 	case format.OpMapping:
 		c.remapped = true
@@ -153,14 +154,15 @@ func (c *checker) operation(op byte, args *structures.Args) error {
 		_, err := format.TextKindOf(op).DecodeChange(args)
 		return err
 	case format.OpRestore:
-		return checkRestore(c.s, args)
+		return c.restore(args)
 	}
 	return nil
 }
 
-func checkRestore(s *Store, args *structures.Args) error {
+// restore checks a value that a record holds.
+func (c *checker) restore(args *structures.Args) error {
 	kind, _, head := structures.Kind(args.Uint()), args.Int(), args.Bytes()
-	v, err := s.decode(kind, head)
+	v, err := format.DecodeValue(kind, head, &c.keys.Values)
 	if err != nil {
 		return err
 	}
@@ -170,21 +172,21 @@ func checkRestore(s *Store, args *structures.Args) error {
 			return err
 		}
 	}
-	return errors.Join(args.Done(), complete(v))
+	return errors.Join(args.Done(), format.Complete(v))
 }
 
 // heads checks each key: that it lies where its hash says, that the journal knows
 // of all it holds, and that its value can be made of its head and its pages.
 func (c *checker) heads(it *pebble.Iterator) error {
-	s, r := c.s, &c.report
+	r := &c.report
 	for it.First(); it.Valid(); it.Next() {
 		phys, hash, key, err := format.SplitHeadKey(it.Key())
 		if err != nil {
 			r.found("%v", err)
 			continue
 		}
-		c.progress("keys", r.heads(), 0)
-		db := slices.Index(s.mapping.Phys, phys)
+		c.progress("keys", r.Heads(), 0)
+		db := slices.Index(c.meta.Phys, phys)
 		if db < 0 {
 			r.Flushed++
 			continue
@@ -193,7 +195,7 @@ func (c *checker) heads(it *pebble.Iterator) error {
 		h, err := format.DecodeHead(it.Value())
 		switch {
 		case err != nil:
-		case s.Hash(key) != hash:
+		case c.keys.Hash.Sum(key) != hash:
 			err = errors.New("it is not where its hash says")
 		case h.LSN > r.Last:
 			err = fmt.Errorf("it holds record %d, but the journal ends with %d", h.LSN, r.Last)
@@ -212,8 +214,8 @@ func (c *checker) heads(it *pebble.Iterator) error {
 	return nil
 }
 
-// heads is the number of heads that were counted.
-func (r *Report) heads() (n int64) {
+// Heads is the number of heads that were counted.
+func (r *Report) Heads() (n int64) {
 	for _, k := range r.Keys {
 		n += k
 	}
@@ -221,7 +223,7 @@ func (r *Report) heads() (n int64) {
 }
 
 func (c *checker) value(phys uint32, hash uint64, key []byte, h *format.Head) error {
-	v, err := c.s.decode(h.Kind, h.Payload)
+	v, err := format.DecodeValue(h.Kind, h.Payload, &c.keys.Values)
 	if err != nil {
 		return err
 	}
@@ -230,17 +232,17 @@ func (c *checker) value(phys uint32, hash uint64, key []byte, h *format.Head) er
 			return err
 		}
 	}
-	return complete(v)
+	return format.Complete(v)
 }
 
 // readPages reads the pages of a value: staged ones that count instead of those that the
 // next start replaces by them, and pages with the tails that it appends.
 func (c *checker) readPages(phys uint32, hash uint64, key []byte, v structures.Value) error {
 	if !c.staged {
-		return c.s.readPages(phys, hash, key, v, 0)
+		return lsm.ReadPages(c.db, phys, hash, key, v, 0, nil)
 	}
 	low, high := format.AppendPageKey(nil, phys, hash, key, 0), append(format.AppendPageKey(nil, phys, hash, key, ^uint64(0)), 0)
-	it, err := c.s.db.NewIter(&pebble.IterOptions{LowerBound: format.Restage(nil, low), UpperBound: format.Restage(nil, high)})
+	it, err := c.db.NewIter(&pebble.IterOptions{LowerBound: format.Restage(nil, low), UpperBound: format.Restage(nil, high)})
 	if err != nil {
 		return err
 	}
@@ -256,12 +258,12 @@ func (c *checker) readPages(phys uint32, hash uint64, key []byte, v structures.V
 			err = c.readTailed(format.Restage(nil, it.Key()), b, func(page []byte) error { return v.SetPage(id, page) })
 		}
 	}
-	return errors.Join(err, it.Error(), it.Close(), c.s.readOtherPages(phys, hash, key, v, 0, staged))
+	return errors.Join(err, it.Error(), it.Close(), lsm.ReadPages(c.db, phys, hash, key, v, 0, staged))
 }
 
 // readTailed reads a page of which tails are staged.
 func (c *checker) readTailed(pageKey, tails []byte, use func(page []byte) error) error {
-	b, closer, err := c.s.db.Get(pageKey)
+	b, closer, err := c.db.Get(pageKey)
 	if err != nil {
 		return fmt.Errorf("page %x, of which tails are staged: %w", format.PageID(pageKey), err)
 	}
@@ -281,11 +283,11 @@ func (c *checker) stagedPages(it *pebble.Iterator) error {
 
 // counted counts a head for comparison with the number that its shard should have.
 func (c *checker) counted(phys uint32, hash uint64) {
-	sh := &c.s.shards[format.ShardOf(hash)]
-	if sh.counts == nil {
-		sh.counts = map[uint32]int64{}
+	counts := &c.shards[format.ShardOf(hash)]
+	if *counts == nil {
+		*counts = map[uint32]int64{}
 	}
-	sh.counts[phys]++
+	(*counts)[phys]++
 }
 
 // counts compares the numbers of keys with the heads that were found.
@@ -296,14 +298,14 @@ func (c *checker) counts(it *pebble.Iterator) error {
 			c.report.found("count of %d bytes", len(it.Value()))
 			continue
 		}
-		counts := c.s.shards[shard].counts
-		if slices.Contains(c.s.mapping.Phys, phys) && n != counts[phys] {
+		counts := c.shards[shard]
+		if slices.Contains(c.meta.Phys, phys) && n != counts[phys] {
 			c.report.found("shard %d of physical database %d should have %d keys, but there are %d", shard, phys, n, counts[phys])
 		}
 		delete(counts, phys)
 	}
-	for i := range c.s.shards {
-		for phys, n := range c.s.shards[i].counts {
+	for i := range c.shards {
+		for phys, n := range c.shards[i] {
 			c.report.found("shard %d of physical database %d has %d keys and no count", i, phys, n)
 		}
 	}
@@ -327,10 +329,10 @@ func (c *checker) pages(it *pebble.Iterator) error {
 			continue
 		}
 		owner = append(owner[:0], k[:len(k)-8]...)
-		if !slices.Contains(c.s.mapping.Phys, phys) {
+		if !slices.Contains(c.meta.Phys, phys) {
 			continue
 		}
-		b, closer, err := c.s.db.Get(format.AppendHeadKey(nil, phys, hash, key))
+		b, closer, err := c.db.Get(format.AppendHeadKey(nil, phys, hash, key))
 		if err != nil {
 			c.report.found("pages of key %.100q, which has no head: %v", key, wal.Named(err))
 			continue

@@ -1,4 +1,4 @@
-package persistence
+package check
 
 import (
 	"fmt"
@@ -40,7 +40,7 @@ func (c *checker) expiries(it *pebble.Iterator) error {
 			continue
 		}
 		list, err := format.DecodeExpiring(nil, v)
-		if err != nil || c.s.keys.Hash.Sum(v) != sum {
+		if err != nil || c.keys.Hash.Sum(v) != sum {
 			c.report.found("list of %d bytes of heads that expire: its sum is wrong", len(v))
 			continue
 		}
