@@ -31,7 +31,8 @@
 // disk), journal (numbers, chunks, waiting for the device), slab (records outside the Go
 // heap), prefetch. Package lsm opens Pebble, fence is between it and the file
 // system, and wal tells what a crash cut short from damage, before Pebble reads it. Package
-// check reads a store that is not open; snapshot is what a snapshot says of itself.
+// check reads a store that is not open; snapshot is what a snapshot says of itself, and
+// catalog what a store keeps as texts.
 //
 // Order of locks: shards by rising index, then the journal, then the page pool.
 // Pebble is read under a shard's lock (fault-in) and written under none.

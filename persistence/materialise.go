@@ -12,6 +12,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/vigildb/vigil/persistence/catalog"
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/journal"
 )
@@ -386,12 +387,12 @@ func (s *Store) trim(last journal.Position) error {
 	if last.LSN == s.trimmed.Load() {
 		return nil
 	}
-	changed := s.takeChanged() // before the newest record is looked up, which has to be in Pebble
+	changed := s.takeTexts() // before the newest record is looked up, which has to be in Pebble
 	if planted == overcutJournal {
 		last = s.journal.Cut()
 	}
 	if err := s.cut(last, changed); err != nil {
-		s.keepChanged(changed)
+		s.keepTexts(changed)
 		return fmt.Errorf("cut journal: %w", err)
 	}
 	s.materialiser.pass.cut = last.Index
@@ -401,7 +402,7 @@ func (s *Store) trim(last journal.Position) error {
 }
 
 // cut writes that the journal begins behind last.
-func (s *Store) cut(last journal.Position, texts []changedText) error {
+func (s *Store) cut(last journal.Position, texts catalog.Changes) error {
 	sh := &s.shards[0]
 	if !s.lockSound(sh) {
 		return errTorn
@@ -418,7 +419,7 @@ func (s *Store) cut(last journal.Position, texts []changedText) error {
 	m.Trimmed, err = s.dropChunks(b, last)
 	return errors.Join(err,
 		b.Set(format.AppendMetaKey(nil), m.Append(nil), nil),
-		writeChanged(b, texts),
+		texts.Write(b),
 		s.member.rest(b),
 		s.apply(b, pebble.Sync))
 }

@@ -49,7 +49,7 @@ func (n *node) hear(op byte) func(texts map[string]string, changed []string) {
 func (n *node) heed() {
 	n.told = map[byte]map[string]string{}
 	for op := byte(format.OpUser); op <= format.OpMove; op++ {
-		n.told[op] = n.s.textsByName(n.s.textsOf(op))
+		n.told[op] = n.s.textsByName(op)
 	}
 }
 
@@ -77,8 +77,8 @@ func (n *node) same(when string) {
 		diff = m.weakDiff(n.s)
 	}
 	for op, told := range n.told {
-		if l := n.s.textsOf(op); diff == "" && !maps.Equal(told, l.byName) {
-			diff = fmt.Sprintf("the server was told of %q %q, the store has %q", l.What, told, l.byName)
+		if l := n.s.catalog.Of(op); diff == "" && !maps.Equal(told, l.Copy()) {
+			diff = fmt.Sprintf("the server was told of %q %q, the store has %q", l.What, told, l.Copy())
 		}
 	}
 	if diff != "" {

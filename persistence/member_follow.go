@@ -83,7 +83,7 @@ func (r *replay) entryLocked(w *replayer, c *windowChunk, apart bool) error {
 		if err := r.apart(&window{chunks: []windowChunk{*c}}); err != nil {
 			return err
 		}
-		r.s.tellNews()
+		r.s.catalog.TellNews()
 		return nil
 	}
 	if err := r.advance(c); err != nil {

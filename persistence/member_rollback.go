@@ -49,7 +49,7 @@ func (m *Member) remake() error {
 	if err := m.s.recall(); err != nil {
 		return err
 	}
-	m.s.tellTexts()
+	m.s.catalog.Tell()
 	return nil
 }
 

@@ -169,7 +169,7 @@ func (n *node) has(t testing.TB, now bool) {
 		}
 	}
 	for op, want := range texts {
-		got, told := fmt.Sprint(n.s.textsByName(n.s.textsOf(op))), n.told[op]
+		got, told := fmt.Sprint(n.s.textsByName(op)), n.told[op]
 		if got != want || told != nil && fmt.Sprint(told) != want {
 			t.Errorf("texts of operation %d: got %s, told %v, want %s", op, got, told, want)
 		}

@@ -24,12 +24,12 @@ func (m *model) check(t testing.TB, s *Store) {
 // diffTexts compares the texts of each operation, and how much they take.
 func (m *model) diffTexts(s *Store) string {
 	for op, want := range m.texts {
-		bytes, got := 0, s.textsOf(op)
+		bytes, got := 0, s.catalog.Of(op)
 		for name, text := range want {
 			bytes += len(name) + len(text)
 		}
-		if !maps.Equal(got.byName, want) || got.bytes != bytes {
-			return fmt.Sprintf("texts %q: got %q, %d bytes, want %q, %d bytes", got.What, got.byName, got.bytes, want, bytes)
+		if !maps.Equal(got.Copy(), want) || got.Bytes() != bytes {
+			return fmt.Sprintf("texts %q: got %q, %d bytes, want %q, %d bytes", got.What, got.Copy(), got.Bytes(), want, bytes)
 		}
 	}
 	return ""

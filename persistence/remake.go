@@ -126,7 +126,7 @@ func (s *Store) remakeAlone() error {
 	if err := s.recall(); err != nil {
 		return err
 	}
-	s.tellTexts()
+	s.catalog.Tell()
 	s.warmer.restart()
 	return nil
 }

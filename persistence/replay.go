@@ -235,25 +235,13 @@ func (r *replay) recordApart(w *replayer, rec []byte, lsn uint64) error {
 		case op == format.OpMapping:
 			err = r.remap(&args, lsn)
 		default:
-			err = r.text(op, &args)
+			err = r.s.catalog.Replay(op, &args, r.live)
 		}
 		if err != nil {
 			return fmt.Errorf("record %d: operation %d: %w", lsn, op, err)
 		}
 		rec = rest
 	}
-}
-
-// text does an operation about a text.
-func (r *replay) text(op byte, args *structures.Args) error {
-	l := r.s.textsOf(op)
-	first := len(l.byName) == 0
-	name, err := l.operate(args)
-	if r.live && l.tell != nil {
-		l.news = append(l.news, name)
-		l.anew = l.anew || first
-	}
-	return err
 }
 
 // together runs f for each worker at the same time.

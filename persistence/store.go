@@ -10,6 +10,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/vigildb/vigil/persistence/catalog"
 	"github.com/vigildb/vigil/persistence/fence"
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/journal"
@@ -46,10 +47,7 @@ type Store struct {
 	// mapping holds the physical databases. It is written with all shards locked
 	// and read with any.
 	mapping         format.Meta
-	libraries       texts
-	users           texts
-	configuration   texts
-	moves           texts
+	catalog         *catalog.Catalog          // guarded by the lock of shard textShard
 	marks           [format.ShardCount]uint64 // found by Start, for the replay
 	replayAllowance allowance                 // of Load
 

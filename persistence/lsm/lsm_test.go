@@ -2,30 +2,21 @@ package lsm
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/vigildb/vigil/persistence/disktest"
 	"github.com/vigildb/vigil/persistence/fence"
 	"github.com/vigildb/vigil/persistence/format"
 )
 
-// silent is a logger of Pebble's that says nothing.
-type silent struct{ f *fence.FS }
-
-func (silent) Infof(string, ...any)  {}
-func (silent) Errorf(string, ...any) {}
-func (s silent) Fatalf(format string, args ...any) {
-	s.f.Fall(fmt.Errorf(format, args...))
-}
-
 func open(t *testing.T, fs vfs.FS) (*pebble.DB, *fence.FS) {
 	t.Helper()
 	f := fence.New(fs, "db")
-	db, err := Open("db", Options(f, silent{f}), f, func() bool { return false })
+	db, err := Open("db", Options(f, disktest.Silent{}), f, func() bool { return false })
 	if err != nil {
 		t.Fatal(err)
 	}

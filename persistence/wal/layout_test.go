@@ -2,7 +2,6 @@ package wal
 
 import (
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -13,15 +12,6 @@ import (
 	"github.com/vigildb/vigil/persistence/disktest"
 	"github.com/vigildb/vigil/persistence/format"
 )
-
-// silent is a logger of Pebble's that says nothing.
-type silent struct{}
-
-func (silent) Infof(string, ...any)  {}
-func (silent) Errorf(string, ...any) {}
-func (silent) Fatalf(format string, args ...any) {
-	panic(fmt.Sprintf(format, args...))
-}
 
 // inspect reads a database of which nothing is damaged.
 func inspect(t *testing.T, disk vfs.FS) *Layout {
@@ -40,7 +30,7 @@ func begin(t *testing.T, l *Layout) (*pebble.DB, *FS) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, err := pebble.Open("db", &pebble.Options{FS: fs, Logger: silent{}, FormatMajorVersion: pebble.FormatNewest})
+	db, err := pebble.Open("db", &pebble.Options{FS: fs, Logger: disktest.Silent{}, FormatMajorVersion: pebble.FormatNewest})
 	if err != nil {
 		t.Fatal(err)
 	}

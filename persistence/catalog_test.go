@@ -15,16 +15,15 @@ import (
 func changeTexts(s *Store, round int) uint64 {
 	return all(s, 1, func(tx *Tx) {
 		for op := byte(format.OpLibrary); op <= format.OpMove; op++ {
-			l := s.textsOf(op)
 			if round == 1 {
-				tx.setText(l, "goes", "old")
-				tx.setText(l, "changes", "old")
-				tx.setText(l, "stays", "old")
+				tx.setText(op, "goes", "old")
+				tx.setText(op, "changes", "old")
+				tx.setText(op, "stays", "old")
 				continue
 			}
-			tx.deleteText(l, "goes")
-			tx.setText(l, "changes", "new")
-			tx.setText(l, "comes", "new")
+			tx.deleteText(op, "goes")
+			tx.setText(op, "changes", "new")
+			tx.setText(op, "comes", "new")
 		}
 	})
 }
@@ -69,8 +68,9 @@ func cutTexts(t *testing.T, fault diskFault, k int) (failure error) {
 	close(p.stop)
 	closeStore(t, s)
 	s = openMemory(t, Options{FS: clone, IdleAfter: -1})
-	for _, l := range s.allTexts() {
-		wantTexts(t, fmt.Sprintf("%s, %v at operation %d: %v", l.What, fault, k, failure), l.byName,
+	for op := byte(format.OpLibrary); op <= format.OpMove; op++ {
+		l := s.catalog.Of(op)
+		wantTexts(t, fmt.Sprintf("%s, %v at operation %d: %v", l.What, fault, k, failure), l.Copy(),
 			map[string]string{"changes": "new", "stays": "old", "comes": "new"})
 	}
 	closeStore(t, s)
