@@ -190,7 +190,7 @@ func (f *FS) listed() {
 	}
 }
 
-// SyncDir forces the directory to the device.
+// syncDir forces the directory to the device.
 func (f *FS) syncDir() error {
 	dir, err := f.FS.OpenDir(f.dir)
 	if err != nil {
