@@ -146,7 +146,7 @@ func (tx *Tx) Moves(f func(name string)) {
 	}
 }
 
-// SetMove has the group make a move. The lock of AddTexts is held.
+// SetMove records a move that the group is to make. The lock of AddTexts is held.
 func (tx *Tx) SetMove(name, text string) { tx.setText(format.OpMove, name, text) }
 
 // DeleteMove says that a move is over. The lock of AddTexts is held.

@@ -63,7 +63,7 @@ func errFilterDBRange(word string, last int64) commands.WireError {
 	return commands.Errorf("ERR %s number should be between 0 and %d", word, last)
 }
 
-// errFilterLetters quotes letters of a filter of which some are unknown.
+// errFilterLetters quotes the letters of a filter, some of them unknown.
 func errFilterLetters(word string, not bool, what, letters string) commands.WireError {
 	filter := "provided"
 	if not {

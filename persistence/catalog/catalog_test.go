@@ -127,7 +127,7 @@ func TestChangesAreKeptUntilTheyAreWritten(t *testing.T) {
 	same(t, "written", load(t, db, nil), c)
 }
 
-// Who listens is told what a replay in use has changed, all of it if there was nothing before, and
+// Listeners are told what a replay in use has changed, all of it if there was nothing before, and
 // nothing of what a transaction changes.
 func TestListenersAreToldWhatIsNew(t *testing.T) {
 	var told []string

@@ -23,7 +23,7 @@ import (
 type Meta struct {
 	Secret  [16]byte
 	Trimmed journal.Position // end of what was cut off the journal
-	Mapped  uint64           // record as of which the mapping of databases is stored
+	Mapped  uint64           // record that the stored mapping of databases is of
 	Next    uint32
 	Phys    []uint32
 	Grouped bool

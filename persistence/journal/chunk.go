@@ -69,8 +69,7 @@ func (c *Chunk) Records() []byte {
 	return slices.Concat(c.Parts()...)
 }
 
-// Kept returns a chunk of which a tail has kept the records, up to last. A big one has a record of its own
-// length, and is not copied.
+// Kept returns a chunk whose records, up to last, a tail has kept. The records of a big one are not copied.
 func Kept(k tail.Chunk, last uint64, big bool) Chunk {
 	c := Chunk{Index: k.Index, First: k.First, Last: last, Flags: k.Flags, buf: make([]byte, HeaderBytes)}
 	if big {

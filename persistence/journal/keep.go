@@ -6,15 +6,15 @@ import "github.com/vigildb/vigil/persistence/tail"
 // chunk, those that wait for the caller, and what the caller's log has in buffers of its own.
 // So a tail has copies of all chunks until they are on the device.
 //
-// A chunk of which there is no copy is exposed. What comes behind it is as well, as a log ends
-// where a chunk is missing: whoever acknowledges a record waits for its sync then.
+// A chunk without a copy is exposed, and so is all that follows it, as a log ends where a chunk
+// is missing: a record of it may be acknowledged when it is synced.
 
 // keptBytes is the size of a chunk up to which it is copied to the tail: beyond, its client
 // waits for the disk in any case.
 const keptBytes = 4 << 20
 
-// SetTail has copies of chunks go to a tail from the next one on, or with nil nowhere. Chunks that
-// are not on the device yet are exposed, until they are.
+// SetTail copies chunks to a tail, from the next one on; with nil none. Chunks that are not on the device
+// yet are exposed until they are.
 func (j *Journal) SetTail(t *tail.Tail) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -27,8 +27,8 @@ func (j *Journal) SetTail(t *tail.Tail) {
 	}
 }
 
-// Exposed returns the newest record of which there should be a copy in the tail, and is none. 0 if
-// there is no such record.
+// Exposed returns the newest record that the tail should have a copy of, and has not; 0 if there is
+// none.
 func (j *Journal) Exposed() uint64 { return j.exposed.Load() }
 
 // TailBroken reports that the system could not back the memory of the tail.
