@@ -162,6 +162,22 @@ func chunkBatch(db *pebble.DB, chunks []journal.Chunk, apply func(*pebble.Batch)
 	return b, nil
 }
 
+// writeChunks writes chunks in as many batches as they need. apply commits a batch.
+func writeChunks(db *pebble.DB, chunks []journal.Chunk, apply func(*pebble.Batch) error) error {
+	for len(chunks) > 0 {
+		n := batchOf(chunks)
+		b, err := chunkBatch(db, chunks[:n], apply)
+		if err == nil {
+			err = apply(b)
+		}
+		if err != nil {
+			return err
+		}
+		chunks = chunks[n:]
+	}
+	return nil
+}
+
 // commit writes the first n chunks that are due in one batch.
 func (c *committer) commit(n int, mode *pebble.WriteOptions) error {
 	s := c.s

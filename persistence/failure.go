@@ -187,16 +187,8 @@ func (c *committer) reopen() error {
 // forces them to it.
 func (c *committer) rewrite(db *pebble.DB, f *fence.FS) error {
 	return lsm.Guard(f, func() error {
-		for chunks := c.kept; len(chunks) > 0; {
-			n := batchOf(chunks)
-			b, err := chunkBatch(db, chunks[:n], func(b *pebble.Batch) error { return b.Commit(pebble.NoSync) })
-			if err == nil {
-				err = b.Commit(pebble.NoSync)
-			}
-			if err := errors.Join(err, f.Err()); err != nil {
-				return err
-			}
-			chunks = chunks[n:]
+		if err := writeChunks(db, c.kept, func(b *pebble.Batch) error { return errors.Join(b.Commit(pebble.NoSync), f.Err()) }); err != nil {
+			return err
 		}
 		return errors.Join(db.LogData(nil, pebble.Sync), f.Err())
 	})

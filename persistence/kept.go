@@ -45,35 +45,39 @@ func (s *Store) tailSlots() int {
 // openTail takes what a process that was killed left in the tail, and begins a new one. Where there
 // can be none the store goes without, and says so.
 func (s *Store) openTail() error {
-	last, err := s.lastChunk()
-	if s.member != nil || s.opts.MapTail == nil || err != nil {
-		return nil // of a chunk that cannot be read the replay says more
+	if s.member != nil || s.opts.MapTail == nil {
+		return nil
 	}
 	if s.opts.Boot == ([16]byte{}) {
 		s.opts.Logf(LevelWarn, "the system does not tell its boots apart: a process that is killed loses what the disk was not given yet")
 		return nil
 	}
-	if err := s.readTail(last); err != nil {
+	kept, err := s.readTail()
+	if err == nil && len(kept) > 0 { // else the last chunk, which may be long, is not read twice
+		last, unreadable := s.lastChunk()
+		if unreadable != nil {
+			return nil // the replay says more, and the file stays as it is
+		}
+		err = s.takeKept(kept, last)
+	}
+	if err != nil {
 		return fmt.Errorf("%s: %w", s.tailPath(), err)
 	}
 	s.tail = s.newTail()
 	return nil
 }
 
-// readTail takes what is in the file. One that is not there, or cannot be mapped, has nothing.
-func (s *Store) readTail(last journal.Position) error {
+// readTail returns what is in the file. One that is not there, or cannot be mapped, has nothing.
+func (s *Store) readTail() ([]tail.Chunk, error) {
 	m, err := s.opts.MapTail(s.tailPath(), 0)
 	if err != nil {
 		if _, statErr := s.opts.FS.Stat(s.tailPath()); errors.Is(err, errors.ErrUnsupported) || errors.Is(statErr, fs.ErrNotExist) {
-			return nil
+			return nil, nil
 		}
-		return err
+		return nil, err
 	}
 	kept, err := tail.Read(m, s.tailIdentity())
-	if err == nil {
-		err = s.takeKept(kept, last)
-	}
-	return errors.Join(err, m.Close())
+	return kept, errors.Join(err, m.Close())
 }
 
 // newTail makes an empty tail, nil if there can be none.
@@ -147,16 +151,12 @@ func (s *Store) takeKept(kept []tail.Chunk, last journal.Position) error {
 	if len(chunks) == 0 {
 		return nil
 	}
-	for len(chunks) > 0 {
-		n := batchOf(chunks)
-		b, err := chunkBatch(s.db, chunks[:n], func(b *pebble.Batch) error { return s.apply(b, pebble.NoSync) })
-		if err == nil {
-			err = s.apply(b, pebble.Sync)
-		}
-		if err != nil {
-			return fmt.Errorf("write what the disk lacks: %w", err)
-		}
-		chunks = chunks[n:]
+	err := writeChunks(s.db, chunks, func(b *pebble.Batch) error { return s.apply(b, pebble.NoSync) })
+	if err == nil {
+		err = s.syncLog()
+	}
+	if err != nil {
+		return fmt.Errorf("write what the disk lacks: %w", err)
 	}
 	s.opts.Logf(LevelInfo, "the process before was killed: %d changes of %d bytes that the disk lacked come from %s", last.LSN-from.LSN, bytes, tailName)
 	return nil

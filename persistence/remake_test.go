@@ -3,6 +3,7 @@ package persistence
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -188,7 +189,7 @@ func TestMemoryIsMadeAnewOnceTheDiskWorks(t *testing.T) {
 		}
 		disk.full.Store(false)
 		s.journal.Signal()
-		for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		for deadline := time.Now().Add(time.Minute); ; runtime.Gosched() {
 			n, err := length()
 			if err == nil {
 				if n != 2 {
