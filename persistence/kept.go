@@ -17,9 +17,7 @@ import (
 // The death of the process loses nothing, under any SyncPolicy: the tail has a copy of what
 // the system was not given yet, in the command's own time (package tail). A start
 // takes from it what follows the journal on disk, writes that to the journal, and forces it to the
-// device before anything else.
-//
-// A member of a group has no tail: what it was told and did not write, the others have.
+// device before anything else. What a member of a group keeps so are the entries of its log: member_kept.go.
 
 const (
 	tailName = "vigil-tail"
@@ -45,15 +43,19 @@ func (s *Store) tailSlots() int {
 // openTail takes what a process that was killed left in the tail, and begins a new one. Where there
 // can be none the store goes without, and says so.
 func (s *Store) openTail() error {
-	if s.member != nil || s.opts.MapTail == nil {
+	if s.opts.MapTail == nil {
 		return nil
 	}
 	if s.opts.Boot == ([16]byte{}) {
 		s.opts.Logf(LevelWarn, "the system does not tell its boots apart: a process that is killed loses what the disk was not given yet")
 		return nil
 	}
-	kept, err := s.readTail()
-	if err == nil && len(kept) > 0 { // else the last chunk, which may be long, is not read twice
+	kept, ours, err := s.readTail()
+	switch {
+	case err != nil:
+	case s.member != nil:
+		err = s.member.takeKept(kept, ours)
+	case len(kept) > 0: // else the last chunk, which may be long, is not read twice
 		last, unreadable := s.lastChunk()
 		if unreadable != nil {
 			return nil // the replay says more, and the file stays as it is
@@ -64,20 +66,22 @@ func (s *Store) openTail() error {
 		return fmt.Errorf("%s: %w", s.tailPath(), err)
 	}
 	s.tail = s.newTail()
+	s.member.keepIn(s.tail)
 	return nil
 }
 
-// readTail returns what is in the file. One that is not there, or cannot be mapped, has nothing.
-func (s *Store) readTail() ([]tail.Chunk, error) {
+// readTail returns what is in the file, and whether that is all that a process of this store has left since the
+// machine was booted. One that is not there, or cannot be mapped, has nothing.
+func (s *Store) readTail() (kept []tail.Chunk, ours bool, err error) {
 	m, err := s.opts.MapTail(s.tailPath(), 0)
 	if err != nil {
 		if _, statErr := s.opts.FS.Stat(s.tailPath()); errors.Is(err, errors.ErrUnsupported) || errors.Is(statErr, fs.ErrNotExist) {
-			return nil, nil
+			return nil, false, nil
 		}
-		return nil, err
+		return nil, false, err
 	}
-	kept, err := tail.Read(m, s.tailIdentity())
-	return kept, errors.Join(err, m.Close())
+	kept, ours, err = tail.Read(m, s.tailIdentity())
+	return kept, ours, errors.Join(err, m.Close())
 }
 
 // newTail makes an empty tail, nil if there can be none.
@@ -129,6 +133,8 @@ func lastRecord(first uint64, records []byte) (last uint64, err error) {
 	return last, err
 }
 
+var errDamagedTail = fmt.Errorf("checksum: %w", ErrCorrupt)
+
 // takeKept writes to the journal what follows its last chunk.
 func (s *Store) takeKept(kept []tail.Chunk, last journal.Position) error {
 	from, bytes := last, 0
@@ -139,7 +145,7 @@ func (s *Store) takeKept(kept []tail.Chunk, last journal.Position) error {
 		}
 		end, err := lastRecord(k.First, k.Records)
 		if k.Damaged {
-			err = fmt.Errorf("checksum: %w", ErrCorrupt)
+			err = errDamagedTail
 		}
 		if err != nil {
 			return fmt.Errorf("chunk %d, which the disk lacks, is damaged; without the file what it has is lost: %w", k.Index, err)
@@ -167,13 +173,18 @@ func (s *Store) mendTail() {
 	if !s.journal.TailBroken() {
 		return
 	}
+	s.tail = s.remakeTail()
+	s.journal.SetTail(s.tail)
+}
+
+// remakeTail makes another tail in place of one that broke, and returns nil if it cannot.
+func (s *Store) remakeTail() *tail.Tail {
 	s.opts.Logf(LevelWarn, "the system cannot back the memory of %s, which is made anew", tailName)
 	err := s.opts.FS.Remove(s.tailPath()) // its memory stays: chunks refer to it
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		s.opts.Logf(LevelWarn, "remove %s: %v", tailName, err)
 	}
-	s.tail = s.newTail()
-	s.journal.SetTail(s.tail)
+	return s.newTail()
 }
 
 // closeTail ends the tail. What the disk could not be given stays there for the next start.

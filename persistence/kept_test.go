@@ -3,72 +3,22 @@ package persistence
 import (
 	"encoding/binary"
 	"fmt"
-	"io/fs"
 	"math/rand/v2"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
-	"unsafe"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/vigildb/vigil/persistence/tail"
+	"github.com/vigildb/vigil/persistence/disktest"
 	"github.com/vigildb/vigil/structures/thrift"
 )
 
-// machineMemory is the memory of tails, by path, which outlives the process.
-type machineMemory struct {
-	mu    sync.Mutex
-	files map[string]tailMemory
-	fail  error
-}
-
-type tailMemory []byte
-
-func (m tailMemory) Bytes() []byte { return m }
-func (m tailMemory) Close() error  { return nil }
-
-func (m *machineMemory) mapTail(path string, size int) (tail.Memory, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	file, ok := m.files[path]
-	switch {
-	case m.fail != nil:
-		return nil, m.fail
-	case size == 0 && !ok:
-		return nil, fs.ErrNotExist
-	case size == 0 || len(file) == size:
-		return file, nil
-	}
-	if m.files == nil {
-		m.files = map[string]tailMemory{}
-	}
-	m.files[path] = make(tailMemory, size)
-	return m.files[path], nil
-}
-
-// copy is what the machine has when the process dies.
-func (m *machineMemory) copy() *machineMemory {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	c := &machineMemory{files: map[string]tailMemory{}}
-	for path, b := range m.files {
-		words := make([]uint64, len(b)/8) // by words: meanwhile slots are freed
-		for i := range words {
-			words[i] = atomic.LoadUint64((*uint64)(unsafe.Pointer(&b[i*8])))
-		}
-		c.files[path] = unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), len(b))
-	}
-	return c
-}
-
 var testBoot = [16]byte{7}
 
-func openKept(t testing.TB, fs vfs.FS, m *machineMemory, o Options) *Store {
+func openKept(t testing.TB, fs vfs.FS, m *disktest.Memory, o Options) *Store {
 	t.Helper()
-	o.FS, o.MapTail, o.Boot = fs, m.mapTail, testBoot
+	o.FS, o.MapTail, o.Boot = fs, m.Map, testBoot
 	if o.IdleAfter == 0 {
 		o.IdleAfter = -1
 	}
@@ -104,7 +54,7 @@ func TestDeathOfTheProcessLosesNothing(t *testing.T) {
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 1))
 	for _, policy := range []SyncPolicy{SyncEverySecond, SyncNever} {
-		mem, m := vfs.NewCrashableMem(), &machineMemory{}
+		mem, m := vfs.NewCrashableMem(), &disktest.Memory{}
 		want := map[string]string{}
 		waits, kept := 0, 0
 		// More lives than that follow if each was synced in the instant between its last change and its death.
@@ -147,7 +97,7 @@ func TestDeathOfTheProcessLosesNothing(t *testing.T) {
 					}
 				}
 			}
-			m = m.copy() // first: what is freed meanwhile is on the disk
+			m = m.Clone() // first: what is freed meanwhile is on the disk
 			disk := mem.CrashClone(vfs.CrashCloneCfg{})
 			closeStore(t, s)
 			mem = disk
@@ -159,14 +109,14 @@ func TestDeathOfTheProcessLosesNothing(t *testing.T) {
 }
 
 // killed writes keys, and returns what a process that is killed then leaves.
-func killed(t *testing.T, o Options, keys int) (*vfs.MemFS, *machineMemory) {
+func killed(t *testing.T, o Options, keys int) (*vfs.MemFS, *disktest.Memory) {
 	t.Helper()
-	mem, m := vfs.NewCrashableMem(), &machineMemory{}
+	mem, m := vfs.NewCrashableMem(), &disktest.Memory{}
 	s := openKept(t, mem, m, o)
 	for i := range keys {
 		all(s, 1, func(tx *Tx) { tx.SetString(fmt.Append(nil, i), []byte("value"), NoExpiry) })
 	}
-	m = m.copy()
+	m = m.Clone()
 	clone := mem.CrashClone(vfs.CrashCloneCfg{})
 	closeStore(t, s)
 	return clone, m
@@ -196,22 +146,18 @@ func TestTailThatIsNotOfThisLifeIsNotTaken(t *testing.T) {
 		{"a record before is missing", func(_ *Options, b []byte) { binary.LittleEndian.PutUint64(b[4096+16:], 2) }, 0},
 		{"an empty file", func(_ *Options, b []byte) { clear(b) }, 0},
 	} {
-		copied := m.copy()
-		o := Options{FS: disk.CrashClone(vfs.CrashCloneCfg{}), Dir: "db", IdleAfter: -1, MapTail: copied.mapTail, Boot: testBoot}
-		for _, b := range copied.files {
-			c.change(&o, b)
-		}
+		copied := m.Clone()
+		o := Options{FS: disk.CrashClone(vfs.CrashCloneCfg{}), Dir: "db", IdleAfter: -1, MapTail: copied.Map, Boot: testBoot}
+		copied.Each(func(b []byte) { c.change(&o, b) })
 		s := openMemory(t, o)
 		if n := countKeys(s); n != c.keys {
 			t.Errorf("%s: %d keys, want %d", c.name, n, c.keys)
 		}
 		closeStore(t, s)
 	}
-	copied := m.copy()
-	for _, b := range copied.files {
-		b[len(b)-mostTail+5]++ // in the first slot
-	}
-	_, err := Open(Options{FS: disk.CrashClone(vfs.CrashCloneCfg{}), Dir: "db", MapTail: copied.mapTail, Boot: testBoot})
+	copied := m.Clone()
+	copied.Each(func(b []byte) { b[len(b)-mostTail+5]++ }) // in the first slot
+	_, err := Open(Options{FS: disk.CrashClone(vfs.CrashCloneCfg{}), Dir: "db", MapTail: copied.Map, Boot: testBoot})
 	if err == nil || !strings.Contains(err.Error(), "db/vigil-tail: chunk 1, which the disk lacks, is damaged") {
 		t.Errorf("damaged: %v", err)
 	}

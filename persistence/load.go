@@ -97,7 +97,7 @@ func (s *Store) load(ctx context.Context) error {
 	}
 	s.journal.Resume(at)
 	s.durable.Resume(at.LSN)
-	if s.tail != nil {
+	if s.tail != nil && s.member == nil {
 		s.journal.SetTail(s.tail)
 	}
 	if s.lost != nil {

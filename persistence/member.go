@@ -58,6 +58,8 @@ type Member struct {
 	policy   atomic.Int32  // SyncPolicy of what is appended
 	unsynced atomic.Bool   // something was appended that the device may not have
 	device   device
+	kept     keptEntries
+	syncNow  chan struct{} // see hurry
 	broken   atomic.Pointer[error]
 	exports  sync.Map      // of *Export that are not closed
 	keep     atomic.Uint64 // see Keep
@@ -95,7 +97,7 @@ func (s *Store) Member() *Member { return s.member }
 func (s *Store) join() {
 	s.durable.Init()
 	if s.opts.Replicator != nil {
-		s.member = &Member{s: s, replicator: s.opts.Replicator}
+		s.member = &Member{s: s, replicator: s.opts.Replicator, syncNow: make(chan struct{}, 1)}
 		if s.member.level.newest = s.opts.NewestLevel; s.opts.NewestLevel == 0 {
 			s.member.level.newest = NewestLevel
 		}
@@ -165,7 +167,7 @@ func (m *Member) Applied() uint64 { return m.applied.Load() }
 
 // Append writes entries, and the hard state unless it is nil. It is forced to the device
 // if term or vote changed and, with entries, under SyncAlways. Under other policies a
-// machine or a process that ends without Close may lose what was appended last: the
+// machine that fails, or unless [Member.Boot] is known a process that ends without Close, may lose what was appended last: the
 // engine must not let such a member vote before it has caught up.
 //
 // The error is grouplog.ErrCorrupt, and nothing was written, for what no correct engine
@@ -181,12 +183,18 @@ func (m *Member) Append(entries []grouplog.Entry, state *grouplog.HardState) err
 		}
 	}
 	_, was := m.log.Bounds()
-	if err := m.log.Append(entries, state, sync && len(entries) > 0); err != nil {
+	synced, err := m.append(entries, state, sync)
+	if err != nil {
 		return err
 	}
-	m.unsynced.Store(m.unsynced.Load() || !sync)
+	if !synced && !sync {
+		m.unsynced.Store(true)
+	}
 	if len(entries) > 0 {
-		m.device.append(entries, was, sync)
+		m.device.append(entries, was, synced)
+		if m.kept.crowded() {
+			m.hurry()
+		}
 	}
 	return nil
 }

@@ -18,21 +18,34 @@ const maxFlying = 4
 // committer, and has its name.
 func (m *Member) task() *task {
 	t := &task{name: "commit", wake: m.s.journal.Wake(), period: syncPeriod, last: m.sync}
+	if m.pulled {
+		t.wake = m.syncNow
+	}
 	t.step = func(periodic bool) {
 		if periodic {
 			m.s.journal.Trim()
-			if SyncPolicy(m.policy.Load()) == SyncEverySecond {
-				m.sync()
-			}
+			m.mend(true)
+		}
+		if periodic && SyncPolicy(m.policy.Load()) == SyncEverySecond || m.kept.crowded() {
+			m.sync()
 		}
 		if !m.pulled {
 			m.Propose()
 		}
 	}
-	if m.pulled {
-		t.wake = nil
-	}
 	return t
+}
+
+// hurry has the task sync before its period is over: the tail is filling up.
+func (m *Member) hurry() {
+	if !m.pulled {
+		m.s.journal.Signal()
+		return
+	}
+	select {
+	case m.syncNow <- struct{}{}:
+	default:
+	}
 }
 
 // sync is Sync, for the task.
@@ -47,15 +60,25 @@ func (m *Member) Sync() error {
 	if !m.unsynced.Swap(false) {
 		return nil
 	}
+	return m.force()
+}
+
+// force is Sync also if one that was called before is under way.
+func (m *Member) force() error {
 	// Before the end of the log is asked for: what is appended in the place of an entry from now on may be
 	// left out by the sync.
-	begun := m.device.begin()
+	begun, room := m.device.begin(), m.kept.seal()
 	_, last := m.log.Bounds()
+	if planted == hastyFree {
+		m.kept.free(room)
+		return nil
+	}
 	if err := m.s.syncLog(); err != nil {
 		m.unsynced.Store(true)
 		return fmt.Errorf("sync the log of the group: %w", err)
 	}
 	m.device.end(begun, last)
+	m.kept.free(room)
 	return nil
 }
 

@@ -53,6 +53,9 @@ func (s *Store) anyKeys() bool {
 
 func (m *Member) renew(identity []byte) error {
 	s := m.s
+	if err := m.empty(); err != nil {
+		return err
+	}
 	if err := m.writeRenewed(identity); err != nil {
 		return err
 	}

@@ -41,6 +41,9 @@ func (m *Member) restore(i *Import, state grouplog.HardState) error {
 	m.closeExports()
 	s.durable.Fail(ErrNotLeader) // a pass may wait for a commit
 	defer s.holdStill()()
+	if err := m.empty(); err != nil { // of entries of the log that goes
+		return err
+	}
 	if err := i.ingest(); err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ func TestMembersAgreeAndConfirmWhatIsCommitted(t *testing.T) {
 		runWorld(t, seed, effects)
 	}
 	t.Logf("effects: %v", effects)
-	for _, what := range []string{"write", "reply", "election", "roll back", "crash", "pass", "pass that waits", "refusal", "spill", "snapshot"} {
+	for _, what := range []string{"write", "reply", "election", "roll back", "crash", "death", "pass", "pass that waits", "refusal", "spill", "snapshot"} {
 		if to-from >= 8 && effects[what] < 3 { // of a dozen and more as a rule: goroutines come in any order
 			t.Errorf("%s happened %d times, want 3", what, effects[what])
 		}
@@ -97,8 +97,15 @@ func runWorld(t testing.TB, seed uint64, effects map[string]int) {
 			n.s.SetMaxMemory(pagedLimit(n.id), PolicySpill, 5)
 			effects["spill"]++
 		case k == 36:
-			if w.r.IntN(4) == 0 {
+			switch w.r.IntN(4) {
+			case 0:
 				n.crash(w.r.IntN(3) * 50)
+			case 1:
+				n.die(w.r.IntN(3) * 50)
+			case 2:
+				for _, n := range w.nodes {
+					n.die(w.r.IntN(2) * 50)
+				}
 			}
 		case k == 37:
 			n.setRefuse(w.r.IntN(2) == 0)

@@ -13,6 +13,7 @@ import (
 	"github.com/vigildb/vigil/persistence/disktest"
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/grouplog"
+	"github.com/vigildb/vigil/persistence/tail"
 )
 
 // world is three members of a group, and in place of an engine of consensus the rules of
@@ -46,9 +47,13 @@ type node struct {
 	w      *world
 	id     uint64
 	fs     *disktest.Disk
-	s      *Store
-	commit Task
-	disk   fullDisk // over fs
+	memory *disktest.Memory
+	boot   byte // of its machine
+
+	mapTail func(path string, size int) (tail.Memory, error) // in place of memory's
+	s       *Store
+	commit  Task
+	disk    fullDisk // over fs
 
 	elected  uint64                     // term in which it won the election, 0 if it does not lead
 	began    uint64                     // last record before that
@@ -80,7 +85,7 @@ func newWorld(t testing.TB, seed uint64, tail int64) *world {
 
 func (w *world) open() *world {
 	for i := range w.nodes {
-		w.nodes[i] = &node{w: w, id: uint64(i + 1), fs: disktest.New()}
+		w.nodes[i] = &node{w: w, id: uint64(i + 1), fs: disktest.New(), memory: new(disktest.Memory)}
 		w.nodes[i].open()
 	}
 	return w
@@ -89,6 +94,7 @@ func (w *world) open() *world {
 func (n *node) open() {
 	o := Options{FS: errorfs.Wrap(n.fs, &n.disk), Databases: modelDBs, Seed: n.id, IdleAfter: -1, Sync: n.w.policy,
 		RecentBytes: 1 + int(n.id%2)<<12, LargeBytes: pagedLarge(n.id), MaxMemory: pagedLimit(n.id), BatchBytes: 64 << 10,
+		MapTail: n.memory.Map, Boot: [16]byte{1, n.boot},
 		Replicator: n, Tail: n.w.tail, JournalBound: 32 << 10, OnUsers: n.hear(format.OpUser), OnConfiguration: n.hear(format.OpConfiguration), OnMoves: n.hear(format.OpMove)}
 	if !n.w.live {
 		o.Background = func(t Task) {
@@ -96,6 +102,9 @@ func (n *node) open() {
 				n.commit = t
 			}
 		}
+	}
+	if n.mapTail != nil {
+		o.MapTail = n.mapTail
 	}
 	n.s = openMemory(n.w, o)
 	n.heed()
@@ -407,6 +416,14 @@ func (n *node) endPasses() {
 	n.passes = nil
 }
 
+// die ends the process: what it has not given to the device is in the memory of the machine, of which the
+// file system loses all it may.
+func (n *node) die(unsynced int) {
+	n.memory = n.memory.Clone() // first: what is freed meanwhile is on the device
+	n.replace(n.fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: unsynced, RNG: n.w.r}))
+	n.w.effects["death"]++
+}
+
 // crash loses what the device does not have.
 func (n *node) crash(unsynced int) {
 	for _, o := range n.w.nodes {
@@ -415,6 +432,7 @@ func (n *node) crash(unsynced int) {
 		}
 	}
 	n.lost = n.w.policy != SyncAlways
+	n.boot++
 	n.replace(n.fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: unsynced, RNG: n.w.r}))
 	n.w.effects["crash"]++
 }

@@ -20,4 +20,6 @@ const (
 	assumedKeys     // a follower assumes that the disk has the keys of its records
 	keptLog         // a state that is taken in leaves the former log
 	ingestApart     // the log is told of a state that is taken in by another write
+	unkeptEntries   // entries that are not on the device are acknowledged without a copy
+	hastyFree       // copies of entries are given up before the sync
 )

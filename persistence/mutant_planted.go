@@ -10,7 +10,8 @@ var Mutants = map[string]mutant{"skipped sync": skippedSync, "swapped chunks": s
 
 // MemberMutants are bugs of members of a group that Plant knows.
 var MemberMutants = map[string]mutant{"hasty values": hastyValues, "hasty commit": hastyCommit, "kept tail": keptTail,
-	"reused positions": reusedPositions, "forgotten rest": forgottenRest, "assumed keys": assumedKeys}
+	"reused positions": reusedPositions, "forgotten rest": forgottenRest, "assumed keys": assumedKeys,
+	"unkept entries": unkeptEntries, "hasty free": hastyFree}
 
 // TakeoverMutants are bugs of members that are given the state of another one, which Plant knows.
 var TakeoverMutants = map[string]mutant{"kept log": keptLog, "ingest apart": ingestApart}

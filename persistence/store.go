@@ -66,7 +66,7 @@ type Store struct {
 	tally     tally
 
 	loading progress
-	tail    *tail.Tail // nil where there can be none; its calls are the journal's
+	tail    *tail.Tail // nil where there can be none; its calls are the journal's, or the member's
 	log     journal.Log
 	trimmed atomic.Uint64 // last record that was cut off the journal
 	durable journal.Durability

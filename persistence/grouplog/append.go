@@ -36,12 +36,39 @@ func (l *Log) write(sync bool, fill func(b *pebble.Batch) error) error {
 // in a term. After an error of the disk nothing of it counts, whatever a restart finds.
 // The data of the entries belong to the log, and must not be changed.
 func (l *Log) Append(entries []Entry, state *HardState, sync bool) error {
+	return l.append(entries, state, sync, nil)
+}
+
+// Keeper has a copy of entries that are in no hurry to be on the device.
+type Keeper interface {
+	// Keep copies entries that are about to be written. After an error they are not.
+	Keep(entries []Entry) error
+}
+
+// AppendKept is Append without sync, of entries that a keeper gets first, once it is known that they
+// can be appended.
+func (l *Log) AppendKept(entries []Entry, state *HardState, keeper Keeper) error {
+	return l.append(entries, state, false, keeper)
+}
+
+// Forces reports whether Append has a state on the device afterwards in any case: its term or vote is another one.
+func (l *Log) Forces(state *HardState) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.forcesLocked(state)
+}
+
+func (l *Log) forcesLocked(state *HardState) bool {
+	return state != nil && (state.Term != l.state.Term || state.Vote != l.state.Vote)
+}
+
+func (l *Log) append(entries []Entry, state *HardState, sync bool, keeper Keeper) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	next := l.state
 	if state != nil {
 		next = *state
-		sync = sync || next.Term != l.state.Term || next.Vote != l.state.Vote
+		sync = sync || l.forcesLocked(state)
 	}
 	at := l.lastLocked() + 1
 	if len(entries) > 0 {
@@ -56,6 +83,11 @@ func (l *Log) Append(entries []Entry, state *HardState, sync bool) error {
 	}
 	if err != nil {
 		return err
+	}
+	if keeper != nil {
+		if err := keeper.Keep(entries); err != nil {
+			return err
+		}
 	}
 	err = l.write(sync, func(b *pebble.Batch) (err error) {
 		if at <= l.lastLocked() {

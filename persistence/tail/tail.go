@@ -61,6 +61,7 @@ type Tail struct {
 	slots     []byte // the table
 	data      []byte
 	used      []bool
+	taken     int // how many of used are set
 	broken    bool
 }
 
@@ -69,24 +70,24 @@ func Size(slots, slotBytes int) int { return dataAt(slots) + slots*slotBytes }
 
 func dataAt(slots int) int { return (page + slots*entry + page - 1) / page * page }
 
-// Read returns the chunks that a process has left in memory, in the order of their numbers. There
-// are none in memory of another store or boot, or that was never a tail's. An error is that
+// Read returns the chunks that a process has left in memory, in the order of their numbers. Memory
+// of another store or boot, or that was never a tail's, is not ours, and has none. An error is that
 // of the system, which cannot back the memory.
-func Read(m Memory, id Identity) (chunks []Chunk, err error) {
+func Read(m Memory, id Identity) (chunks []Chunk, ours bool, err error) {
 	b := m.Bytes()
 	if len(b) < headBytes {
-		return nil, nil
+		return nil, false, nil
 	}
 	var t Tail
 	if !t.guarded(func() {
 		slots, slotBytes := int(binary.LittleEndian.Uint32(b[12:])), int(binary.LittleEndian.Uint32(b[8:]))
 		if t.lay(m, slots, slotBytes) && string(b[:headBytes]) == string(t.head(id)) {
-			chunks = t.read()
+			chunks, ours = t.read(), true
 		}
 	}) {
-		return nil, errors.New("the tail cannot be read")
+		return nil, false, errors.New("the tail cannot be read")
 	}
-	return chunks, nil
+	return chunks, ours, nil
 }
 
 // New makes an empty tail of memory of Size(slots, slotBytes) bytes.
@@ -176,6 +177,7 @@ func (t *Tail) Begin(index, first uint64, most int) (room *Room) {
 		for i := range n {
 			t.used[at+i] = true
 		}
+		t.taken += n
 		room = &Room{t: t, slot: at, n: n, sum: t.seed(at)}
 	})
 	return room
@@ -228,6 +230,7 @@ func (r *Room) Free() {
 	for i := range r.n {
 		r.t.used[r.slot+i] = false
 	}
+	r.t.taken -= r.n
 }
 
 // publish says how many bytes of a slot count, after all that was written before.
@@ -257,6 +260,9 @@ func (t *Tail) guarded(f func()) (ok bool) {
 	f()
 	return true
 }
+
+// Crowded reports that less than half of the slots are free.
+func (t *Tail) Crowded() bool { return 2*t.taken > t.count }
 
 // Broken reports that the system could not back the memory.
 func (t *Tail) Broken() bool { return t.broken }

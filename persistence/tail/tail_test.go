@@ -37,9 +37,9 @@ func open(t testing.TB) (*Tail, machine) {
 
 func read(t testing.TB, m Memory, id Identity) []Chunk {
 	t.Helper()
-	chunks, err := Read(m, id)
-	if err != nil {
-		t.Fatal(err)
+	chunks, ours, err := Read(m, id)
+	if err != nil || !ours && len(chunks) > 0 {
+		t.Fatal(ours, chunks, err)
 	}
 	return chunks
 }
@@ -105,8 +105,8 @@ func TestTailOfAnotherStoreOrBootHasNothing(t *testing.T) {
 	x, m := open(t)
 	x.Begin(1, 1, 10).Append(0, []byte("a"))
 	for _, id := range []Identity{{Store: us.Store}, {Boot: us.Boot}, {}} {
-		if got := read(t, m, id); len(got) > 0 {
-			t.Errorf("%v: %v", id, got)
+		if got, ours, err := Read(m, id); len(got) > 0 || ours || err != nil {
+			t.Errorf("%v: %v, ours: %v, %v", id, got, ours, err)
 		}
 	}
 	if got := read(t, m, us); len(got) != 1 {
@@ -115,8 +115,8 @@ func TestTailOfAnotherStoreOrBootHasNothing(t *testing.T) {
 	if _, err := New(m, slots, slotBytes, us); err != nil {
 		t.Fatal(err)
 	}
-	if got := read(t, m, us); len(got) > 0 {
-		t.Errorf("a new tail has %v", got)
+	if got, ours, err := Read(m, us); len(got) > 0 || !ours || err != nil {
+		t.Errorf("a new tail has %v, is ours: %v, %v", got, ours, err)
 	}
 }
 
@@ -250,7 +250,7 @@ func TestTailWhoseFileIsCutBreaks(t *testing.T) {
 		t.Error("a broken tail takes chunks")
 	}
 	room.Free()
-	if _, err := Read(m, us); err == nil {
+	if _, _, err := Read(m, us); err == nil {
 		t.Error("a file that is gone can be read")
 	}
 }

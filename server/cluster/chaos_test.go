@@ -74,7 +74,21 @@ func (w *world) fault(until time.Duration) {
 			})
 		}
 		w.loss, w.slow = 0, false
-		switch w.rand.IntN(11) {
+		switch w.rand.IntN(13) {
+		case 11:
+			n.die()
+			again()
+		case 12: // all at once, which may be what an OOM killer does
+			for _, n := range w.nodes[1:] {
+				n.die()
+			}
+			w.after(time.Duration(w.rand.IntN(60))*time.Millisecond, func() {
+				for _, n := range w.nodes[1:] {
+					if !n.up && !n.gone {
+						n.start()
+					}
+				}
+			})
 		case 0, 1:
 			if w.fails(n) && n.up {
 				w.isolate(n, false)

@@ -159,22 +159,77 @@ func TestALeaderKnowsItsSuccessor(t *testing.T) {
 	w.close()
 }
 
-// All members start again, and all that was confirmed is there.
+// All members start again, and all that was confirmed is there: after an orderly end, and after the death of all processes
+// at once, under every policy; after a failure of all machines under one.
 func TestAGroupStartsAgain(t *testing.T) {
-	for _, policy := range []persistence.SyncPolicy{persistence.SyncAlways, persistence.SyncEverySecond} {
-		w := newWorld(t, 5, policy, rules{})
+	order, death, power := func(n *node) { n.stop(true) }, (*node).die, func(n *node) { n.stop(false) }
+	for _, c := range []struct {
+		policy persistence.SyncPolicy
+		voters int
+		end    func(*node)
+	}{
+		{persistence.SyncAlways, 3, order}, {persistence.SyncAlways, 3, death}, {persistence.SyncAlways, 3, power}, {persistence.SyncAlways, 2, power},
+		{persistence.SyncEverySecond, 3, order}, {persistence.SyncEverySecond, 3, death}, {persistence.SyncEverySecond, 2, death},
+		{persistence.SyncNever, 1, death}, {persistence.SyncNever, 2, death}, {persistence.SyncNever, 5, death},
+	} {
+		w := newWorldWith(t, 5, c.policy, rules{}, c.voters-1+c.voters%2, false)
+		if c.voters == 2 {
+			w.elected()
+			w.promoted(w.joined())
+			w.until("two decide", func() bool { l := w.leader(); return l != nil && !l.replica.Members().Joint() })
+		}
 		for range 3 {
 			w.write(w.elected(), "a")
 			for _, n := range w.nodes[1:] {
-				n.stop(policy == persistence.SyncEverySecond)
+				c.end(n)
 			}
 			w.heal()
+			for _, n := range w.nodes[1:] {
+				if n.replica.Lost() {
+					t.Errorf("policy %d, %d voters: member %d may have lost something", c.policy, c.voters, n.id)
+				}
+			}
 		}
 		w.settle()
 		if got := w.history["a"][3].list; !slices.Equal(got, []uint32{1, 2, 3}) {
-			t.Errorf("policy %d: there are %v", policy, got)
+			t.Errorf("policy %d, %d voters: there are %v", c.policy, c.voters, got)
 		}
 		w.judge()
 		w.close()
 	}
+}
+
+// A member that may have lost something because its machine failed still may when its process dies thereafter, until it
+// has caught up.
+func TestDeathMakesNoMemberWhole(t *testing.T) {
+	w, n := ledWorld(t, 3, persistence.SyncEverySecond, rules{})
+	for _, o := range w.nodes[1:] {
+		o.die()
+	}
+	a, b := w.nodes[1], w.nodes[2]
+	if b == n {
+		a, b = b, a
+	}
+	a.boot++ // its machine failed before anybody came back
+	for range 2 {
+		a.start()
+		if !a.replica.Lost() {
+			t.Error("a member is whole that was started on another boot")
+		}
+		a.die()
+	}
+	w.heal()
+	w.until("it has caught up", func() bool { return !a.replica.Lost() })
+	for _, o := range w.nodes[1:] {
+		o.die()
+	}
+	w.heal()
+	for _, o := range w.nodes[1:] {
+		if o.replica.Lost() {
+			t.Errorf("member %d may have lost something", o.id)
+		}
+	}
+	w.settle()
+	w.judge()
+	w.close()
 }

@@ -23,6 +23,9 @@ type node struct {
 	fs   *disktest.Disk
 	disk brokenDisk
 
+	memory *disktest.Memory
+	boot   uint64 // of its machine
+
 	store   *persistence.Store
 	replica *Replica
 	driver  *Driver
@@ -66,7 +69,7 @@ func (d *brokenDisk) MaybeError(op errorfs.Op) error {
 func (d *brokenDisk) String() string { return "broken disk" }
 
 func newNode(w *world, id uint64) *node {
-	return &node{w: w, id: id, rate: 1 + 0.1*w.rand.Float64(), fs: disktest.New()}
+	return &node{w: w, id: id, rate: 1 + 0.1*w.rand.Float64(), fs: disktest.New(), memory: new(disktest.Memory)}
 }
 
 func (n *node) clock() time.Duration { return time.Duration(float64(n.w.now) * n.rate) }
@@ -79,9 +82,11 @@ func (n *node) start() {
 	n.disk.broken.Store(false)
 	proposals := new(Proposals)
 	var err error
+	var boot [16]byte
+	binary.LittleEndian.PutUint64(boot[:], 1+n.boot)
 	n.store, err = persistence.Open(persistence.Options{FS: errorfs.Wrap(n.fs, &n.disk), Dir: "db", Databases: 1, IdleAfter: -1,
 		Sync: w.policy, Seed: n.id, JournalBound: w.bound, Tail: w.tail, Replicator: proposals,
-		NewestLevel: n.version, Now: func() int64 { return 1000 },
+		MapTail: n.memory.Map, Boot: boot, DerivedMaxMemory: 64 << 20, NewestLevel: n.version, Now: func() int64 { return 1000 },
 		Background: func(t persistence.Task) {
 			switch t.Name {
 			case "commit":
@@ -113,8 +118,35 @@ func (n *node) start() {
 
 // stop ends a member, in order or as if power failed.
 func (n *node) stop(inOrder bool) {
-	if !n.up {
+	switch {
+	case !n.leave():
+	case inOrder && !n.disk.broken.Load():
+		if err := errors.Join(n.replica.Close(), n.store.Close()); err != nil {
+			n.w.Errorf("member %d: close: %v", n.id, err)
+		}
+	default:
+		n.crash()
+		n.boot++
+		n.lost = n.w.policy != persistence.SyncAlways
+		n.w.effects["power failure"]++
+	}
+}
+
+// die ends the process of a member, as kill -9 does. Its machine goes on, with what it was given.
+func (n *node) die() {
+	if !n.leave() {
 		return
+	}
+	memory := n.memory.Clone() // first: what is freed meanwhile is on the device
+	n.crash()
+	n.memory = memory
+	n.w.effects["death"]++
+}
+
+// leave has the member do nothing more, and its clients wait no longer. It reports whether it was up.
+func (n *node) leave() bool {
+	if !n.up {
+		return false
 	}
 	n.w.note("stop %d", n.id)
 	n.up = false
@@ -123,18 +155,14 @@ func (n *node) stop(inOrder bool) {
 		x.reply(unknown)
 	}
 	n.waiters = nil
-	if inOrder && !n.disk.broken.Load() {
-		if err := errors.Join(n.replica.Close(), n.store.Close()); err != nil {
-			n.w.Errorf("member %d: close: %v", n.id, err)
-		}
-		return
-	}
-	// What was not synced is gone: which part of it Pebble has written depends on its goroutines.
+	return true
+}
+
+// crash ends the store. What was not synced is gone: which part of it Pebble has written depends on its goroutines.
+func (n *node) crash() {
 	fs := n.fs.CrashClone(vfs.CrashCloneCfg{})
 	_ = n.store.Close() // of the disk that is gone
 	n.fs = fs
-	n.lost = n.w.policy != persistence.SyncAlways
-	n.w.effects["power failure"]++
 }
 
 // fails reports whether a member may lose entries now: no other one has.

@@ -32,12 +32,12 @@ func NewReplica(m *persistence.Member, founders []uint64, lazy bool) (*Replica, 
 }
 
 // OpenReplica returns a member that was opened just now. lazy says that entries are
-// appended without being forced to the device, so that the end of the process may lose
-// some. The founders are the first members of the group, the same for all of them; a member
+// appended without being forced to the device, so that the end of the machine may lose
+// some, and that of the process unless the store has a tail. The founders are the first members of the group, the same for all of them; a member
 // that joins later has none. They count as long as the log is empty.
 func OpenReplica(m *persistence.Member, founders []Peer, lazy bool) (*Replica, error) {
 	r := &Replica{Member: m, log: m.Log(), lazy: lazy}
-	r.lost = r.log.State().Term > 0 && !r.log.Boot().Closed
+	r.lost = r.log.State().Term > 0 && !r.log.Boot().Closed && !m.Whole()
 	if _, last := r.log.Bounds(); last == 0 && r.log.State().Term == 0 && len(founders) > 0 {
 		if err := r.found(founders); err != nil {
 			return nil, fmt.Errorf("found a group: %w", err)
@@ -108,13 +108,16 @@ func (r *Replica) take(m *Members) {
 	r.SetLevel(m.level())
 }
 
-// keep notes whether an end at any time from now on leaves the log whole.
+// keep notes whether an end at any time from now on leaves the log whole, or else that of the process does, before the
+// machine is booted.
 func (r *Replica) keep(whole bool) error {
-	boot := r.log.Boot()
-	if boot.Closed == whole {
+	boot := grouplog.Boot{Closed: whole}
+	if !whole && !r.lost {
+		boot.ID = r.Boot()
+	}
+	if r.log.Boot() == boot {
 		return nil
 	}
-	boot.Closed = whole
 	return r.log.SetBoot(boot)
 }
 

@@ -336,9 +336,7 @@ func (n *Node) move(ctx context.Context, self *identity, was string, log *groupl
 			return err
 		}
 	}
-	boot := log.Boot()
-	boot.Closed = false // R6
-	return log.SetBoot(boot)
+	return log.SetBoot(grouplog.Boot{}) // R6
 }
 
 // former returns the addresses of the other members, as the directory knows them.
