@@ -108,9 +108,9 @@ crash: ## kill -9 and power losses, ROUNDS (1000) of each for each appendfsync (
 	$(BIN)/vigil-crash -server $(BIN)/vigil-server -rounds $(ROUNDS)
 	VIGIL_POWER=$(ROUNDS) $(GO) test ./persistence -run PowerLoss -v -count=1 -timeout 2h
 
-crash-group: ## kill -9 of the leader of three servers, KILLS (100) times for each appendfsync; OLD=path begins with servers of an older version, and upgrades amid that; ORDERLY=1 sends SIGTERM, FAILOVER=1 has them hand over
+crash-group: ## kill -9 of the leader of three servers, KILLS (100) times for each appendfsync; OLD=path begins with servers of an older version, and upgrades amid that; ORDERLY=1 sends SIGTERM, FAILOVER=1 has them hand over, WHOLE=1 kills all three at once
 	$(MAKE) -s build
-	$(BIN)/vigil-crash -server $(BIN)/vigil-server -group $(KILLS) $(if $(OLD),-old $(OLD)) $(if $(ORDERLY),-orderly) $(if $(FAILOVER),-failover)
+	$(BIN)/vigil-crash -server $(BIN)/vigil-server -group $(KILLS) $(if $(OLD),-old $(OLD)) $(if $(ORDERLY),-orderly) $(if $(FAILOVER),-failover) $(if $(WHOLE),-whole)
 
 crash-cluster: ## kill -9 of KILLS (100) servers of a cluster of three groups of three for each appendfsync, and of one of three pairs, while slots move and replicas take over
 	$(MAKE) -s build

@@ -37,6 +37,7 @@ type group struct {
 	watched             atomic.Bool
 	latest              [groupSize]atomic.Pointer[time.Time] // acknowledgements of each server
 	stop                atomic.Bool
+	lost                atomic.Value // an error: of the first write that is missing
 }
 
 // ack is an acknowledged write.
@@ -45,7 +46,8 @@ type ack struct {
 	at     time.Time
 }
 
-// countingClient is a client that counts upwards in a key of its own, at the server that takes it.
+// countingClient is a client that counts upwards in a key of its own, at the server that takes it. Each write returns
+// the number before, which must not be less than what was acknowledged.
 type countingClient struct {
 	key          string
 	asked, acked int // the number that was sent last, and that which was acknowledged last
@@ -114,6 +116,9 @@ func (g *group) run(times int, r *rand.Rand) (gaps []time.Duration, err error) {
 	}
 	g.stop.Store(true)
 	clients.Wait()
+	if lost := g.lost.Load(); lost != nil {
+		return nil, lost.(error)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -204,9 +209,12 @@ func (g *group) count(c *countingClient) {
 		}
 		if err == nil {
 			c.asked = c.acked + 1
-			got, err = c.conn.do("SET", c.key, strconv.Itoa(c.asked))
+			got, err = c.conn.do("SET", c.key, strconv.Itoa(c.asked), "GET")
 		}
-		if err == nil && got == "OK" {
+		if before, ok := number(got), err == nil && !strings.HasPrefix(got, "-"); ok {
+			if before < c.acked || before > c.asked {
+				g.lost.CompareAndSwap(nil, fmt.Errorf("%s was %s: %d was acknowledged, %d was asked for", c.key, got, c.acked, c.asked))
+			}
 			c.acked++
 			g.acknowledged(c.at)
 			continue
@@ -266,6 +274,8 @@ func (g *group) endLeader(r *rand.Rand) (gap time.Duration, err error) {
 		if err := g.handOver(a.server); err != nil {
 			return 0, err
 		}
+	case byKillOfAll:
+		return g.killWhole(r)
 	default:
 		g.kill(a.server)
 	}
@@ -283,6 +293,24 @@ func (g *group) endLeader(r *rand.Rand) (gap time.Duration, err error) {
 		}
 	}
 	return max(0, next.at.Sub(ended)), g.caughtUp(a.server)
+}
+
+// killWhole kills all servers at once, starts them again, and waits for the next write. Some of the next to be killed may not have
+// caught up then.
+func (g *group) killWhole(r *rand.Rand) (gap time.Duration, err error) {
+	killed := time.Now()
+	for _, p := range g.up { // none of them lives to see that another one is gone
+		_ = p.Process.Kill()
+	}
+	for _, i := range r.Perm(groupSize) {
+		_ = g.up[i].Wait()
+		if err := g.start(i); err != nil {
+			return 0, err
+		}
+	}
+	started := time.Now()
+	next, err := g.next(func(a ack) bool { return a.at.After(started) })
+	return next.at.Sub(killed), err
 }
 
 // handOver has a leader hand over to another server.

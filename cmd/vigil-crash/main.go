@@ -16,8 +16,9 @@
 //	vigil-crash -server bin/vigil-server -group 100
 //
 // kills the leader of three servers that hold the same data, again and again, while clients
-// count upwards: no acknowledged number may be missing in the end. It prints how long clients
-// waited for the next acknowledged write. With -orderly it sends SIGTERM in place of that, and with -failover SENTINEL FAILOVER.
+// count upwards: no acknowledged number may ever be missing. It prints how long clients
+// waited for the next acknowledged write. With -orderly it sends SIGTERM in place of that, with -failover SENTINEL FAILOVER, and
+// with -whole it kills all three servers at once.
 //
 //	vigil-crash -server bin/vigil-server -cluster 100
 //
@@ -55,6 +56,7 @@ func main() {
 	kills := flag.Int("group", 0, "kill the leader of a group of three servers so often for each policy, in place of rounds")
 	gently := flag.Bool("orderly", false, "with -group, end leaders by SIGTERM")
 	handing := flag.Bool("failover", false, "with -group, have leaders hand over by SENTINEL FAILOVER, and end none")
+	whole := flag.Bool("whole", false, "with -group, kill all three servers at once")
 	clusterKills := flag.Int("cluster", 0, "kill so many servers of a cluster of three groups for each policy, in place of rounds")
 	replicas := flag.Int("replicas", 2, "1 or 2 of them has each master of the cluster")
 	old := flag.String("old", "", "an older `program`, which takes turns with the server in a group until half of the kills")
@@ -79,6 +81,8 @@ func main() {
 				how = orderly
 			case *handing:
 				how = byFailover
+			case *whole:
+				how = byKillOfAll
 			}
 			return runGroups(*binary, *old, *kills, how, each, *seed)
 		}
@@ -96,10 +100,11 @@ type ending int
 const (
 	byKill ending = iota
 	orderly
-	byFailover // of leaders of groups only: they go on as followers
+	byFailover  // of leaders of groups only: they go on as followers
+	byKillOfAll // servers of a group at once
 )
 
-var endings = []string{byKill: "kill -9", orderly: "SIGTERM", byFailover: "SENTINEL FAILOVER"}
+var endings = []string{byKill: "kill -9", orderly: "SIGTERM", byFailover: "SENTINEL FAILOVER", byKillOfAll: "kill -9 of all three servers at once"}
 
 // tally is what the rounds of a policy came to, by the end of the process.
 type tally struct {
