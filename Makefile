@@ -115,7 +115,7 @@ crash-group: ## kill -9 of the leader of three servers, KILLS (100) times for ea
 crash-cluster: ## kill -9 of KILLS (100) servers of a cluster of three groups of three for each appendfsync, and of one of three pairs, while slots move and replicas take over
 	$(MAKE) -s build
 	$(BIN)/vigil-crash -server $(BIN)/vigil-server -cluster $(KILLS)
-	$(BIN)/vigil-crash -server $(BIN)/vigil-server -cluster $(KILLS) -replicas 1 -policies always
+	$(BIN)/vigil-crash -server $(BIN)/vigil-server -cluster $(KILLS) -replicas 1
 
 conformance: ## the command transcripts against vigil
 	$(GO) test ./server -run Conformance -v -count=1

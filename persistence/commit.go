@@ -233,6 +233,9 @@ func (s *Store) syncLog() error {
 // release gives the buffers back of what the device has.
 func (c *committer) release() {
 	synced, n := c.s.Synced(), 0
+	if planted == hastyFree {
+		synced = c.logged
+	}
 	for n < len(c.kept) && c.kept[n].Last <= synced {
 		c.bytes -= c.kept[n].Size()
 		n++

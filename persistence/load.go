@@ -97,7 +97,7 @@ func (s *Store) load(ctx context.Context) error {
 	}
 	s.journal.Resume(at)
 	s.durable.Resume(at.LSN)
-	if s.tail != nil && s.member == nil {
+	if s.tail != nil && s.member == nil && planted != unkeptRecords {
 		s.journal.SetTail(s.tail)
 	}
 	if s.lost != nil {

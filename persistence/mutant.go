@@ -21,5 +21,6 @@ const (
 	keptLog         // a state that is taken in leaves the former log
 	ingestApart     // the log is told of a state that is taken in by another write
 	unkeptEntries   // entries that are not on the device are acknowledged without a copy
-	hastyFree       // copies of entries are given up before the sync
+	hastyFree       // copies of entries, or of chunks, are given up before the sync
+	unkeptRecords   // records that are not on the device are acknowledged without a copy
 )

@@ -6,7 +6,8 @@ var planted = noMutant
 
 // Mutants are the bugs that Plant knows.
 var Mutants = map[string]mutant{"skipped sync": skippedSync, "swapped chunks": swappedChunks,
-	"hasty reader": hastyReader, "hasty values": hastyValues, "overcut journal": overcutJournal}
+	"hasty reader": hastyReader, "hasty values": hastyValues, "overcut journal": overcutJournal,
+	"unkept records": unkeptRecords, "hasty free": hastyFree}
 
 // MemberMutants are bugs of members of a group that Plant knows.
 var MemberMutants = map[string]mutant{"hasty values": hastyValues, "hasty commit": hastyCommit, "kept tail": keptTail,

@@ -11,7 +11,7 @@ const home = "data"
 const clientCount = 5
 
 // boot starts the server on a disk and compares what it holds with the history.
-func (s *simulation) boot(mem *disktest.Disk) bool {
+func (s *simulation) boot(mem *disktest.Disk, memory *disktest.Memory) bool {
 	c := &clock{now: epoch}
 	if s.life != nil {
 		c.now = s.life.clock.Now()
@@ -22,12 +22,12 @@ func (s *simulation) boot(mem *disktest.Disk) bool {
 		s.report.Faults++
 		s.note("start with %s", faultNames[f])
 	}
-	l, err := begin(&s.traits, mem, c, f, home)
+	l, err := begin(&s.traits, mem, memory, c, f, home)
 	s.troubled, s.sound = f != noFault, 0
 	if err != nil && f != noFault {
 		s.note("start failed")
 		s.settle()
-		l, err = begin(&s.traits, mem, c, noFault, home)
+		l, err = begin(&s.traits, mem, memory, c, noFault, home)
 		s.troubled = false
 	}
 	if err != nil {
@@ -69,20 +69,27 @@ func (s *simulation) setPolicy(policy string) {
 	s.policy, s.model.always = policy, policy == "always"
 }
 
-// crash cuts the power, if that has not happened yet, and starts the server again
-// on what the disk has then.
+// crash makes a crash, if that has not happened yet, and starts the server again
+// on what is there then.
 func (s *simulation) crash() {
 	s.report.Crashes++
 	l := loss(s.r.IntN(len(lossNames)))
-	s.note("the power fails, what was not synced is lost: %s", lossNames[l])
-	image := s.life.disk.cutPower()
+	image := s.life.disk.crash(s.drawCrash())
+	memory, what := image.memory, death
+	if memory == nil {
+		memory, what = new(disktest.Memory), powerFailure
+	} else {
+		s.report.Deaths++
+		s.model.promise(s.model.told)
+	}
+	s.note("%s, what was not synced is lost: %s", crashNames[what], lossNames[l])
 	s.abandon()
 	mem, err := image.disk(l, s.r.Uint64())
 	if err != nil {
 		s.violate("%v", err)
 		return
 	}
-	s.boot(mem)
+	s.boot(mem, memory)
 }
 
 // abandon ends a life without listening to it any more.
@@ -106,7 +113,7 @@ func (s *simulation) abandon() {
 func (s *simulation) stop() bool {
 	l := s.life
 	l.open = false
-	l.disk.failPower(0, "")
+	l.disk.crashBefore(0, "", powerFailure)
 	l.disk.releaseSyncs()
 	closed := make(chan error, 1)
 	go func() { closed <- l.srv.Close() }()
@@ -132,6 +139,8 @@ func (s *simulation) restart() {
 		s.model.promise(len(s.model.states) - 1)
 	case !s.troubled:
 		s.violate("Close failed on a disk that is well")
+	default:
+		s.model.promise(s.model.told)
 	}
 	for _, c := range s.clients {
 		c.nc.Close()
@@ -140,5 +149,5 @@ func (s *simulation) restart() {
 	s.admin.nc.Close()
 	s.dropPending()
 	s.settle()
-	s.boot(s.life.disk.mem)
+	s.boot(s.life.disk.mem, s.life.disk.memory)
 }

@@ -14,14 +14,16 @@ import (
 // disk is the disk of one life of the server: a file system in memory that loses
 // what was not synced in a crash, and whose operations fail or wait if asked to.
 type disk struct {
-	mem *disktest.Disk
+	mem    *disktest.Disk
+	memory *disktest.Memory // of files that the server has mapped
 
 	mu    sync.Mutex
 	fault fault         // what fails; guarded by mu
 	held  chan struct{} // closed when syncs may go on; nil: they may; guarded by mu
-	until int           // changes of files of one kind up to the power failure, 0 for none; guarded by mu
+	until int           // changes of files of one kind up to the crash, 0 for none; guarded by mu
 	files string        // that kind; guarded by mu
-	dead  *image        // the disk when the power failed; guarded by mu
+	what  crashing      // guarded by mu
+	dead  *image        // the disk at the crash; guarded by mu
 	log   uint64        // a digest of what was done to Pebble's log; guarded by mu
 	ends  bool          // a sync of Pebble's log has begun and not ended, so that all before it is written; guarded by mu
 }
@@ -72,7 +74,7 @@ func isSync(kind errorfs.OpKind) bool {
 	return kind == errorfs.OpFileSync || kind == errorfs.OpFileSyncData || kind == errorfs.OpFileSyncTo
 }
 
-// changes reports whether power may fail before an operation. Writes are left out,
+// changes reports whether a crash may come before an operation. Writes are left out,
 // since Pebble cuts the same bytes into more or fewer of them: what an image loses
 // of them comes to the same. So are removals, which Pebble makes when it has time.
 func changes(kind errorfs.OpKind) bool {
@@ -114,7 +116,7 @@ func (d *disk) MaybeError(op errorfs.Op) error {
 		}
 		if d.until > 0 && kind == d.files {
 			if d.until--; d.until == 0 {
-				d.dead = d.imageLocked()
+				d.crashLocked(d.what)
 			}
 		}
 	}
@@ -177,30 +179,39 @@ func (d *disk) releaseSyncs() {
 	}
 }
 
-// failPower lets the power fail before the n-th change from now on of a file of
+// crashBefore has a crash come before the n-th change from now on of a file of
 // one kind. Kinds are counted by themselves, since Pebble writes them from
 // different goroutines, whose order no seed decides.
-func (d *disk) failPower(n int, kind string) {
+func (d *disk) crashBefore(n int, kind string, what crashing) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.until, d.files = n, kind
+	d.until, d.files, d.what = n, kind, what
 }
 
-// powerless returns what the power failure left, nil if the power is on.
-func (d *disk) powerless() *image {
+// crashed returns what a crash has left, nil if there was none.
+func (d *disk) crashed() *image {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.dead
 }
 
-// cutPower lets the power fail now.
-func (d *disk) cutPower() *image {
+// crash is a crash now, unless there was one.
+func (d *disk) crash(what crashing) *image {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.dead == nil {
-		d.dead = d.imageLocked()
+		d.crashLocked(what)
 	}
 	return d.dead
+}
+
+func (d *disk) crashLocked(what crashing) {
+	var memory *disktest.Memory
+	if what == death {
+		memory = d.memory.Clone() // first: what is freed meanwhile is on the disk
+	}
+	d.dead = d.imageLocked()
+	d.dead.memory = memory
 }
 
 func (d *disk) imageLocked() *image {

@@ -18,7 +18,7 @@
 //
 // The judge is twofold. A sequential model runs each call as it is sent. Every reply
 // must be the model's; after a crash the server must hold one of the model's states,
-// none older than what it promised: with appendfsync always, everything that replies
+// none older than what it promised: with appendfsync always, and when nothing but the process has died, everything that replies
 // have shown, also to readers; with everysec, what the step of each second has
 // synced. The model's states are those between records, so a MULTI is there as a
 // whole or not at all. Under always the history of the clients is given to Porcupine

@@ -12,12 +12,24 @@ import (
 	"github.com/vigildb/vigil/persistence/disktest"
 )
 
-// image is a disk at the moment in which its power failed: what it had for sure,
+// crashing is how a life ends in the middle.
+type crashing int
+
+const (
+	powerFailure crashing = iota
+	death                 // of the process, as by kill -9: its machine goes on
+)
+
+var crashNames = [...]string{"the power fails", "the process dies"}
+
+// image is a disk at the moment of a crash: what it had for sure,
 // and what it would have had with all that was not synced. What it really has lies
-// between the two, and loss says where. The choices are made here and for each file
+// between the two, and loss says where: after the death of the process as well, which the log that Pebble
+// has in buffers goes with. The choices are made here and for each file
 // by itself, as those of MemFS follow the order of a map.
 type image struct {
 	synced, whole *disktest.Disk
+	memory        *disktest.Memory // of mapped files; nil if that of the machine is gone
 }
 
 // loss is how much of what was not synced is gone.

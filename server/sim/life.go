@@ -49,9 +49,9 @@ func (tr *traits) config() (*conf.Config, error) {
 	return c, err
 }
 
-// begin starts the server in a directory of a disk.
-func begin(tr *traits, mem *disktest.Disk, c *clock, f fault, dir string) (*life, error) {
-	l := &life{disk: &disk{mem: mem, fault: f}, clock: c, open: true}
+// begin starts the server in a directory of a disk, on a machine with the memory of its boot.
+func begin(tr *traits, mem *disktest.Disk, memory *disktest.Memory, c *clock, f fault, dir string) (*life, error) {
+	l := &life{disk: &disk{mem: mem, memory: memory, fault: f}, clock: c, open: true}
 	config, err := tr.config()
 	if err != nil {
 		return nil, fmt.Errorf("configure: %w", err)
@@ -60,6 +60,7 @@ func begin(tr *traits, mem *disktest.Disk, c *clock, f fault, dir string) (*life
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		Store: func(o *persistence.Options) {
 			o.FS = l.disk.fs()
+			o.MapTail, o.Boot = memory.Map, [16]byte{1} // memory is gone with the boot
 			o.JournalBound, o.BatchBytes = tr.journalBound, tr.batchBytes
 			o.Background = func(t persistence.Task) { l.tasks = append(l.tasks, &worker{Task: t}) }
 		}})

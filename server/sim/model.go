@@ -11,6 +11,7 @@ type model struct {
 	newest  map[place]int // the state in which a key was changed last
 	always  bool          // appendfsync is always
 	sure    int           // no crash goes back to an earlier state
+	told    int           // the newest state that clients were told of, to which the death of the process does not go back
 	waiters []*waiter     // in order of arrival
 }
 

@@ -64,6 +64,7 @@ func (s *simulation) returned(k *call) {
 	case k.always:
 		s.model.promise(k.tells)
 	}
+	s.model.told = max(s.model.told, k.tells)
 }
 
 // ask makes calls that no model judges, and steps of the committer if their
@@ -180,7 +181,7 @@ func (s *simulation) inspect() {
 	}
 	s.life.disk.releaseSyncs()
 	found, ok := s.read()
-	if s.life.disk.powerless() != nil {
+	if s.life.disk.crashed() != nil {
 		s.crash()
 		return
 	}
@@ -198,7 +199,7 @@ func (s *simulation) inspect() {
 // finish heals the disk and waits for all replies, then stops and starts again:
 // nothing may be missing.
 func (s *simulation) finish() {
-	s.life.disk.failPower(0, "")
+	s.life.disk.crashBefore(0, "", powerFailure)
 	s.heal()
 	for range 2 * soundSteps {
 		s.background("commit", true)

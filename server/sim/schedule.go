@@ -25,7 +25,7 @@ var schedule = []move{
 	{12, (*simulation).configure},
 	{14, (*simulation).slow},
 	{12, (*simulation).fail},
-	{6, (*simulation).powerFailure},
+	{6, (*simulation).crashLater},
 	{5, (*simulation).crash},
 	{5, (*simulation).restart},
 	{4, (*simulation).inspect},
@@ -108,7 +108,7 @@ func (s *simulation) send() {
 // them, which it says at once.
 func (s *simulation) execute(c *client, batch []*call) {
 	for _, k := range batch {
-		if s.life.disk.powerless() == nil && c.take(k) && refusal(k.got) {
+		if s.life.disk.crashed() == nil && c.take(k) && refusal(k.got) {
 			k.outcome = refused
 			if !s.troubled {
 				s.violate("%v was refused though the disk is well: %s", k, k.got)
@@ -221,9 +221,18 @@ func (s *simulation) heal() {
 }
 
 // powerFailure lets the power fail in the middle of what comes.
-func (s *simulation) powerFailure() {
+func (s *simulation) crashLater() {
 	n := 1 + s.r.IntN(12)
 	kind := []string{logFile, logFile, logFile, tableFile, otherFile}[s.r.IntN(5)]
-	s.note("the power will fail before change %d of a %s file", n, kind)
-	s.life.disk.failPower(n, kind)
+	what := s.drawCrash()
+	s.note("%s before change %d of a %s file", crashNames[what], n, kind)
+	s.life.disk.crashBefore(n, kind, what)
+}
+
+// drawCrash draws how a life ends: more often by power, which loses more.
+func (s *simulation) drawCrash() crashing {
+	if s.r.IntN(3) == 0 {
+		return death
+	}
+	return powerFailure
 }

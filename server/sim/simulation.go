@@ -20,6 +20,7 @@ type Report struct {
 	Digest    uint64   // of the trace and of the disk's log: the same for the same seed
 	Calls     int      // of clients
 	Crashes   int
+	Deaths    int // of these, of the process alone
 	Faults    int // of the disk
 	Snapshots int // that were made and looked at
 	Histories int // judged by Porcupine
@@ -67,7 +68,7 @@ const moves = 250
 // testing/synctest.
 func Run(seed uint64) Report {
 	s := newSimulation(seed)
-	if s.boot(disktest.New()) {
+	if s.boot(disktest.New(), new(disktest.Memory)) {
 		for range moves {
 			s.step()
 			if s.report.Violation != "" {
@@ -148,7 +149,7 @@ func (s *simulation) after() {
 // look lets what the disk and the clients show take effect.
 func (s *simulation) look() {
 	fmt.Fprintln(s.digest, s.life.disk.digest())
-	if s.life.disk.powerless() != nil {
+	if s.life.disk.crashed() != nil {
 		s.crash()
 		return
 	}
@@ -186,6 +187,6 @@ func (r *Report) End(lines int) string {
 // add sums up what happened.
 func (r *Report) add(o *Report) {
 	r.Calls, r.Crashes, r.Faults = r.Calls+o.Calls, r.Crashes+o.Crashes, r.Faults+o.Faults
-	r.Snapshots += o.Snapshots
+	r.Snapshots, r.Deaths = r.Snapshots+o.Snapshots, r.Deaths+o.Deaths
 	r.Histories, r.Unjudged = r.Histories+o.Histories, r.Unjudged+o.Unjudged
 }

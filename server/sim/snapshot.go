@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"path"
 	"strings"
+
+	"github.com/vigildb/vigil/persistence/disktest"
 )
 
 // snapshot is one that the server has made or is making: it must hold everything
@@ -63,7 +65,7 @@ func (s *simulation) dropPending() {
 func (s *simulation) restore() {
 	mem := s.life.disk.mem
 	for _, p := range s.snapshots {
-		l, err := begin(&s.traits, mem, &clock{now: s.life.clock.Now()}, noFault, path.Join(home, "snapshots", p.name))
+		l, err := begin(&s.traits, mem, new(disktest.Memory), &clock{now: s.life.clock.Now()}, noFault, path.Join(home, "snapshots", p.name))
 		if err != nil {
 			s.violate("the server does not start on snapshot %s: %v", p.name, err)
 			return

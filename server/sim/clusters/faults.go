@@ -106,17 +106,9 @@ func (w *world) slow() {
 	w.net.change(func() { w.net.slow = true })
 }
 
-// killOne has a server be no more for a moment. What it acknowledged is safe if its disk has it, or if the others of its
-// group have what it had: under everysec they must, before it is the turn of another one.
+// killOne has a server be no more for a moment. Under everysec its power stays.
 func (w *world) killOne(n *node) {
-	power := w.rand.IntN(2) == 0
-	if w.policy != "always" {
-		power = false
-		if missing := w.together(w.shardOf(n)); missing != "" {
-			w.note("%s is not killed: %s", n.host, missing)
-			return
-		}
-	}
+	power := w.rand.IntN(2) == 0 && w.policy == "always"
 	w.note("%s is killed, with its power: %v", n.host, power)
 	w.effect("killed")
 	n.kill(w.rand, power)
@@ -124,15 +116,13 @@ func (w *world) killOne(n *node) {
 	n.start()
 }
 
-// killGroup has all servers of a group lose their power.
+// killGroup kills all servers of a group, or has them lose their power.
 func (w *world) killGroup(all []*node) {
-	if w.policy != "always" {
-		return
-	}
-	w.note("%v lose their power", hosts(all))
+	power := w.rand.IntN(2) == 0 && w.policy == "always"
+	w.note("%v are killed, with their power: %v", hosts(all), power)
 	w.effect("groups killed")
 	for _, m := range all {
-		m.kill(w.rand, true)
+		m.kill(w.rand, power)
 	}
 	w.pause(1000)
 	for _, m := range all {

@@ -31,9 +31,10 @@ type node struct {
 	id    int // in that, from 1
 	host  string
 
-	mu   sync.Mutex
-	disk *disktest.Disk // guarded by mu
-	life *life          // nil while the server is down; guarded by mu
+	mu     sync.Mutex
+	disk   *disktest.Disk   // guarded by mu
+	memory *disktest.Memory // of mapped files, which a power failure takes; guarded by mu
+	life   *life            // nil while the server is down; guarded by mu
 }
 
 // life is a server from its start to its end.
@@ -86,7 +87,7 @@ func (n *node) start() {
 	if n.life != nil {
 		return
 	}
-	place, srv, err := n.open(l, n.disk)
+	place, srv, err := n.open(l, n.disk, n.memory)
 	if err != nil {
 		n.w.violate("%s does not start: %v", n.host, err)
 		return
@@ -108,7 +109,7 @@ func (n *node) start() {
 	})
 }
 
-func (n *node) open(l *life, disk *disktest.Disk) (membership.Member, *server.Server, error) {
+func (n *node) open(l *life, disk *disktest.Disk, memory *disktest.Memory) (membership.Member, *server.Server, error) {
 	config, err := n.config()
 	if err != nil {
 		return membership.Member{}, nil, err
@@ -134,7 +135,9 @@ func (n *node) open(l *life, disk *disktest.Disk) (membership.Member, *server.Se
 	if err != nil {
 		return place, nil, err
 	}
-	options := server.Options{Config: config, Dir: "data", Log: log, Store: func(o *persistence.Options) { o.FS = disk }}
+	options := server.Options{Config: config, Dir: "data", Log: log, Store: func(o *persistence.Options) {
+		o.FS, o.MapTail, o.Boot = disk, memory.Map, [16]byte{1}
+	}}
 	place.Join(&options)
 	srv, err := server.Start(options)
 	return place, srv, err
@@ -162,18 +165,18 @@ func (l *life) end() {
 	l.conns = nil
 }
 
-// kill is kill -9, or with power a power failure, in which the disk loses what was not synced.
+// kill is kill -9, which takes what the process has in buffers, or with power a power failure, in which the disk loses what was not synced.
 func (n *node) kill(r *rand.Rand, power bool) {
 	l := n.end()
 	if l == nil {
 		return
 	}
 	n.w.net.breakAll(n.host, true)
-	left := 100 // percent of what was not synced
-	if power {
-		left = []int{0, 0, 50}[r.IntN(3)]
-	}
+	left := []int{0, 0, 50}[r.IntN(3)] // percent of what was not synced: mapped memory has to make up for it
 	n.mu.Lock()
+	if n.memory = n.memory.Clone(); power { // first: what is freed meanwhile is on the disk
+		n.memory = new(disktest.Memory)
+	}
 	n.disk = n.disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: left, RNG: r})
 	n.mu.Unlock()
 	n.w.tasks.Go(func() { l.srv.Close() }) // its goroutines, which nobody hears
