@@ -133,13 +133,13 @@ bench: ## benchmarks of every package, and the table of placement strategies
 placement-table: ## compare placement with its peers and write the tables into docs/placement.md
 	cd placement/bench && $(GO) run . -into ../../docs/placement.md
 
-bench-report: ## compare with redis-server and write docs/benchmarks.md
+bench-report: ## compare with redis-server, or PEER=path of another or a valkey-server, and write docs/benchmarks.md; SECTIONS=a,b replaces only these
 	$(MAKE) -s build
-	$(GO) run ./cmd/vigil-bench -server $(BIN)/vigil-server -out docs/benchmarks.md
+	$(GO) run ./cmd/vigil-bench -server $(BIN)/vigil-server $(if $(PEER),-peer $(PEER)) $(if $(SECTIONS),-sections $(SECTIONS) -replace) -out docs/benchmarks.md
 
 group-bench: ## measure writes to three servers, beside Redis with two replicas and WAIT 1, into docs/benchmarks.md
 	$(MAKE) -s build
-	$(GO) run ./cmd/vigil-bench -server $(BIN)/vigil-server -sections group -replace -out docs/benchmarks.md
+	$(GO) run ./cmd/vigil-bench -server $(BIN)/vigil-server $(if $(PEER),-peer $(PEER)) -sections group -replace -out docs/benchmarks.md
 	$(GO) run ./cmd/vigil-bench -server $(BIN)/vigil-server -sections group -appendfsync always -replace -out docs/benchmarks.md
 
 bench-grow: ## have a cluster of three groups become one of six under load, into docs/benchmarks.md; fails if a write is lost (half a minute)

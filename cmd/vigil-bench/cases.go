@@ -18,6 +18,10 @@ type benchCase struct {
 var cases = []benchCase{
 	{name: "SET, P=1", pipeline: 1, args: []string{"-t", "set", "-r", "100000", "-d", "100"}},
 	{name: "GET, P=1", pipeline: 1, args: []string{"-t", "get", "-r", "100000", "-d", "100"}},
+	{name: "SET, P=1, one client", pipeline: 1, args: words("-c 1 -t set -r 100000 -d 100"), costly: 2},
+	{name: "GET, P=1, one client", pipeline: 1, args: words("-c 1 -t get -r 100000 -d 100"), costly: 2},
+	{name: "SET of 1 KB, P=1", pipeline: 1, args: words("-t set -r 100000 -d 1024")},
+	{name: "SET of 1 KB, P=16", pipeline: 16, args: words("-t set -r 100000 -d 1024")},
 	{name: "SET, P=16", pipeline: 16, args: []string{"-t", "set", "-r", "100000", "-d", "100"}},
 	{name: "GET, P=16", pipeline: 16, args: []string{"-t", "get", "-r", "100000", "-d", "100"}},
 	{name: "INCR, P=16", pipeline: 16, args: []string{"-t", "incr", "-r", "100000"}},
@@ -156,21 +160,25 @@ func meanCPU(runs []run) (micros float64) {
 func throughput(o *options, r *report) error {
 	return withPair(o, func(ours, redis *process, _ string) error {
 		r.section("Throughput and CPU", "50 clients, one redis-benchmark process, values of 100 bytes. Ratios are "+
-			"vigil/redis, medians over the rounds; CPU is all of the process and its children over all rounds, with the work "+
+			"those of vigil to the other, medians over the rounds; CPU is all of the process and its children over all rounds, with the work "+
 			"that a case leaves for later.")
-		r.row("case", "vigil /s", "redis /s", "ratio", "vigil us CPU", "redis us CPU", "ratio", "p99 ms", "redis")
-		r.rule(9)
-		for _, c := range cases {
-			n := o.requests
-			if c.pipeline == 1 {
-				n /= 4
-			}
-			a, b, err := compare(o, c, n, ours, redis)
-			if err != nil {
-				return err
-			}
-			r.comparison(c.name, a, b)
-		}
-		return nil
+		return comparisons(o, r, cases, ours, redis)
 	})
+}
+
+// comparisons is a table of cases.
+func comparisons(o *options, r *report, cases []benchCase, ours, redis *process) error {
+	r.compared(o)
+	for _, c := range cases {
+		n := o.requests
+		if c.pipeline == 1 {
+			n /= 4
+		}
+		a, b, err := compare(o, c, n, ours, redis)
+		if err != nil {
+			return err
+		}
+		r.comparison(c.name, a, b)
+	}
+	return nil
 }

@@ -233,7 +233,7 @@ func waitingConsumers(o *options, r *report) error {
 		"its group wait in XREADGROUP BLOCK on connections of their own. %d entries are added in a transaction, so that one consumer gets them; "+
 		"and for one element that is added while as many clients wait in BLPOP or BZPOPMIN, one of which gets it and waits again. "+
 		"Medians of %d rounds (`vigil-bench -sections consumers -consumers %d -rounds %d`).", o.consumers, consumersBatch, o.rounds, o.consumers, o.rounds))
-	r.row("waiting in", "CPU us", "redis CPU us", "ratio", "RSS MB", "redis RSS MB")
+	r.row("waiting in", "CPU us", o.peerName()+" CPU us", "ratio", "RSS MB", o.peerName()+" RSS MB")
 	r.rule(6)
 	for _, j := range append([]job{entries}, pops...) {
 		if err := withPair(o, func(ours, redis *process, _ string) error { return crowdsOf(o, r, &j, ours, redis) }); err != nil {

@@ -12,6 +12,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -37,21 +38,11 @@ func encrypted(o *options, r *report) error {
 	}
 	return withPair(o, func(ours, redis *process, _ string) error {
 		r.section("Encrypted connections", "TLS 1.3, a certificate with a key of P-256, 50 clients that connect once.")
-		r.row("case", "vigil /s", "redis /s", "ratio", "vigil us CPU", "redis us CPU", "ratio", "p99 ms", "redis")
-		r.rule(9)
-		for _, c := range encryptedCases {
-			n := o.requests
-			if c.pipeline == 1 {
-				n /= 4
-			}
-			c.args = append([]string{"--tls", "--cacert", cert}, c.args...)
-			a, b, err := compare(o, c, n, ours, redis)
-			if err != nil {
-				return err
-			}
-			r.comparison(c.name, a, b)
+		all := slices.Clone(encryptedCases)
+		for i, c := range all {
+			all[i].args = append([]string{"--tls", "--cacert", cert}, c.args...)
 		}
-		return nil
+		return comparisons(o, r, all, ours, redis)
 	}, "--tls-cert-file", cert, "--tls-key-file", key, "--tls-ca-cert-file", cert, "--tls-auth-clients", "no")
 }
 

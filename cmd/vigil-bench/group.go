@@ -48,7 +48,7 @@ func groupOf(o *options, dir string) (*trio, error) {
 func replicated(o *options, dir string) (*trio, error) {
 	t := &trio{wait: true}
 	for i, port := range freePorts(3) {
-		p := &process{name: "redis", port: port, args: []string{"redis-server", "--port", strconv.Itoa(port), "--save", "",
+		p := &process{name: o.peerName(), port: port, args: []string{o.peer, "--port", strconv.Itoa(port), "--save", "",
 			"--appendonly", "yes", "--appendfsync", o.fsync}}
 		if i > 0 {
 			p.args = append(p.args, "--replicaof", "127.0.0.1 "+strconv.Itoa(t.servers[0].port))
@@ -198,7 +198,8 @@ func replication(o *options, r *report) error {
 		"a replica of Redis has it in memory. CPU is that of three servers; times are those of a pipeline; medians of %d rounds in turn "+
 		"(`vigil-bench -sections group -appendfsync %s -requests %d -rounds %d`).",
 		o.fsync, map[bool]string{true: " on the device"}[o.fsync == "always"], o.rounds, o.fsync, o.requests, o.rounds))
-	r.row("case", "vigil /s", "redis /s", "ratio", "vigil us CPU", "redis us CPU", "ratio", "p50 ms", "redis", "p99 ms", "redis")
+	peer := o.peerName()
+	r.row("case", "vigil /s", peer+" /s", "ratio", "vigil us CPU", peer+" us CPU", "ratio", "p50 ms", peer, "p99 ms", peer)
 	r.rule(11)
 	for _, w := range []writes{
 		{"1 client, P=1", 1, 1, o.requests / 40}, {"50 clients, P=1", 50, 1, o.requests / 4}, {"50 clients, P=16", 50, 16, o.requests},
@@ -211,7 +212,7 @@ func replication(o *options, r *report) error {
 			}
 			y, err := w.run(redis)
 			if err != nil {
-				return fmt.Errorf("redis, %s: %w", w.name, err)
+				return fmt.Errorf("%s, %s: %w", peer, w.name, err)
 			}
 			a, b = append(a, x), append(b, y)
 		}

@@ -1,6 +1,5 @@
-// Command vigil-bench compares vigil with redis-server, in turn and in one run,
-// and writes the figures as a table. It needs redis-server and redis-benchmark
-// on the PATH, and Linux's /proc.
+// Command vigil-bench compares vigil with redis-server or valkey-server, in turn and in one run,
+// and writes the figures as a table. It needs redis-benchmark on the PATH, and Linux's /proc.
 //
 //	go run ./cmd/vigil-bench -server bin/vigil-server -out docs/benchmarks.md
 //
@@ -11,19 +10,22 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"strings"
 )
 
 func main() {
 	var o options
 	flag.StringVar(&o.binary, "server", "bin/vigil-server", "the vigil-server to measure")
+	flag.StringVar(&o.peer, "peer", "redis-server", "the `program` to compare with: a redis-server or valkey-server")
+	flag.IntVar(&o.writes, "writes", 1_000_000, "commands of each size of section random")
 	flag.StringVar(&o.out, "out", "", "file for the report (default: standard output)")
 	flag.StringVar(&o.fsync, "appendfsync", "everysec", "on both sides: always, everysec, no")
 	flag.IntVar(&o.requests, "requests", 300000, "commands of a pipelined case; others take a quarter")
 	flag.IntVar(&o.keys, "keys", 5_000_000, "keys of a restart")
 	flag.IntVar(&o.data, "data", 830, "MB of data of section budget")
 	flag.IntVar(&o.rounds, "rounds", 5, "rounds of each case; medians are shown")
-	flag.StringVar(&o.sections, "sections", "throughput,tls,unique,memory,values,collector,restart,stall,budget,waits,consumers,group", "what to measure")
+	flag.StringVar(&o.sections, "sections", "throughput,synced,random,tls,unique,memory,values,collector,restart,stall,budget,waits,consumers,group", "what to measure")
 	flag.StringVar(&o.waits, "waits", "100000,1000000", "elements of the cases of section waits; bytes are 512 times as many")
 	flag.IntVar(&o.values, "values", 1_000_000, "keys of each type of section values")
 	flag.IntVar(&o.sessions, "sessions", 1_000_000, "sessions of section sizing, which like looking is measured only if it is named")
@@ -48,15 +50,29 @@ func main() {
 }
 
 type options struct {
-	binary, out, fsync, sections           string
+	binary, peer, out, fsync, sections     string
 	requests, rounds, keys, data, sessions int
-	values, consumers, large               int
+	values, consumers, large, writes       int
 	growKeys, growMembers, joinMembers     int
 	joinBytes                              int64
 	largeTypes                             string
 
 	waits   string
 	replace bool
+}
+
+// peerName is what tables call the program that is compared with: "redis" or "valkey", as it names itself.
+func (o *options) peerName() string {
+	name, _, _ := strings.Cut(o.peerVersion(), " ")
+	return strings.ToLower(name)
+}
+
+func (o *options) peerVersion() string {
+	version, err := exec.Command(o.peer, "--version").Output()
+	if err != nil {
+		return "redis " + err.Error()
+	}
+	return strings.TrimSpace(string(version))
 }
 
 func (o *options) wants(section string) bool {
@@ -75,7 +91,7 @@ func measure(o *options) error {
 		name string
 		run  func(*options, *report) error
 	}{
-		{"throughput", throughput}, {"tls", encrypted}, {"unique", uniqueKeys}, {"memory", memoryAndRestart}, {"values", values}, {"collector", collector}, {"restart", restarts},
+		{"throughput", throughput}, {"synced", syncedWrites}, {"random", randomWrites}, {"tls", encrypted}, {"unique", uniqueKeys}, {"memory", memoryAndRestart}, {"values", values}, {"collector", collector}, {"restart", restarts},
 		{"stall", snapshotStall}, {"budget", budget}, {"waits", otherClients}, {"consumers", waitingConsumers}, {"sizing", sizing}, {"looking", looking},
 		{"large", largerThanMemory}, {"group", replication}, {"grow", growing}, {"join", joining},
 	} {
@@ -88,7 +104,7 @@ func measure(o *options) error {
 		}
 	}
 	if o.replace {
-		return r.replace(o.out)
+		return r.replace(o)
 	}
 	return r.write(o.out)
 }

@@ -37,7 +37,7 @@ func pair(o *options, dir string, tls []string) (ours, redis *process, err error
 		"--dir", filepath.Join(dir, "ours"), "--appendfsync", o.fsync,
 		// Section waits has cases of 10,000 clients, and of a million subscriptions.
 		"--maxclients", "11000", "--client-output-buffer-limit", "pubsub", "0", "0", "0"}}
-	redis = &process{name: "redis", port: b, args: []string{"redis-server", "--port", strconv.Itoa(b),
+	redis = &process{name: o.peerName(), port: b, args: []string{o.peer, "--port", strconv.Itoa(b),
 		"--dir", filepath.Join(dir, "redis"), "--save", "", "--appendonly", "yes", "--appendfsync", o.fsync}}
 	if len(tls) > 0 {
 		ours.withTLS(tls)

@@ -14,14 +14,17 @@ type report struct{ b strings.Builder }
 
 func (r *report) begin(o *options) {
 	r.b.WriteString("# Benchmarks\n\nWritten by `make bench-report`; do not edit.\n\n")
-	commit, _ := exec.Command("git", "rev-parse", "--short", "HEAD").Output()
-	version, _ := exec.Command("redis-server", "--version").Output()
 	fmt.Fprintf(&r.b, "- machine: %s/%s, %d cores, %s\n- commit: %s\n- beside: %s\n", runtime.GOOS, runtime.GOARCH,
-		runtime.NumCPU(), cpuModel(), strings.TrimSpace(string(commit)), strings.TrimSpace(string(version)))
-	fmt.Fprintf(&r.b, "- `vigil-bench -appendfsync %s -requests %d -rounds %d`: redis runs with appendonly and the same appendfsync\n",
+		runtime.NumCPU(), cpuModel(), commit(), o.peerVersion())
+	fmt.Fprintf(&r.b, "- `vigil-bench -appendfsync %s -requests %d -rounds %d`: the other runs with appendonly and the same appendfsync\n",
 		o.fsync, o.requests, o.rounds)
 	r.b.WriteString("- Both servers run in turn in one run on the same machine, which the client shares: ratios and CPU per command are " +
 		"steadier than absolute figures.\n")
+}
+
+func commit() string {
+	b, _ := exec.Command("git", "rev-parse", "--short", "HEAD").Output()
+	return strings.TrimSpace(string(b))
 }
 
 func cpuModel() string {
@@ -48,6 +51,13 @@ func (r *report) row(cells ...string) {
 
 func (r *report) rule(n int) { r.b.WriteString("|" + strings.Repeat("---|", n) + "\n") }
 
+// compared begins a table of comparisons.
+func (r *report) compared(o *options) {
+	peer := o.peerName()
+	r.row("case", "vigil /s", peer+" /s", "ratio", "vigil us CPU", peer+" us CPU", "ratio", "p99 ms", peer)
+	r.rule(9)
+}
+
 func (r *report) comparison(name string, a, b []run) {
 	f := func(format string, pick func(a, b run) float64) string {
 		return fmt.Sprintf(format, median(a, b, pick))
@@ -72,8 +82,9 @@ func (r *report) write(path string) error {
 const sectionMark = "\n## "
 
 // replace puts the sections of the report into the file at path, each in the place
-// of the one with its title, or at the end.
-func (r *report) replace(path string) error {
+// of the one with its title, or at the end. They say what the head of the file says of the others.
+func (r *report) replace(o *options) error {
+	path := o.out
 	old, err := os.ReadFile(path)
 	if err != nil {
 		return err
@@ -86,7 +97,7 @@ func (r *report) replace(path string) error {
 			parts = append(parts, "")
 			i = len(parts) - 1
 		}
-		parts[i] = strings.TrimRight(section, "\n") + "\n"
+		parts[i] = strings.TrimRight(section, "\n") + fmt.Sprintf("\n\nCommit %s, beside %s.\n", commit(), o.peerVersion())
 	}
 	for i, p := range parts {
 		parts[i] = strings.TrimRight(p, "\n") + "\n"

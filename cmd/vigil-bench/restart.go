@@ -24,8 +24,8 @@ var oursEndings = []ending{
 }
 
 var redisEndings = []ending{
-	{"redis, RDB file", []string{"--save", "", "--appendonly", "no"}, saveAndKill},
-	{"redis, AOF, SIGTERM", []string{"--save", "", "--appendonly", "yes"}, terminate},
+	{"the other, RDB file", []string{"--save", "", "--appendonly", "no"}, saveAndKill},
+	{"the other, AOF, SIGTERM", []string{"--save", "", "--appendonly", "yes"}, terminate},
 }
 
 // restarts measures how long the first GET takes after a process has ended.
@@ -49,7 +49,7 @@ func restart(o *options, r *report, e ending, ours bool) error {
 	}
 	defer os.RemoveAll(dir)
 	p := &process{name: e.name, port: freePort()}
-	p.args = []string{"redis-server", "--port", strconv.Itoa(p.port), "--dir", dir, "--appendfsync", o.fsync}
+	p.args = []string{o.peer, "--port", strconv.Itoa(p.port), "--dir", dir, "--appendfsync", o.fsync}
 	if ours {
 		p.args[0] = o.binary
 	}

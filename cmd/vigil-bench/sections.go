@@ -41,8 +41,7 @@ func uniqueKeys(o *options, r *report) error {
 			return err
 		}
 		r.section("Every key new", "3M requests, keys from a range of 10^9.")
-		r.row("case", "vigil /s", "redis /s", "ratio", "vigil us CPU", "redis us CPU", "ratio", "p99 ms", "redis")
-		r.rule(9)
+		r.compared(o)
 		r.comparison(c.name, []run{x}, []run{y})
 		r.text(fmt.Sprintf("Longest time that another client's SET took meanwhile: %.1f ms. Size of the store after: %d MB.",
 			stall.Seconds()*1000, size(filepath.Join(dir, "ours"))>>20))

@@ -53,7 +53,7 @@ func sizing(o *options, r *report) error {
 	r.section("Size", fmt.Sprintf("Bytes a session, by `make sizing SESSIONS=%d`: so many sessions with all their parts, the parts alone with a tenth of them. "+
 		"Memory is the growth of used_memory, of the whole also that of the process; the disk is what the directory holds after a "+
 		"BGREWRITEAOF and a stop. Redis 7.0 has no Bloom filters, and no expiry of fields.", o.sessions))
-	r.row("part", "sessions", "memory", "process", "on disk", "redis, memory")
+	r.row("part", "sessions", "memory", "process", "on disk", o.peerName()+", memory")
 	r.rule(6)
 	for _, p := range append(parts[:len(parts):len(parts)], whole(o.sessions)) {
 		if p.n == 0 {
@@ -121,7 +121,7 @@ func sizeOf(o *options, r *report, s part) error {
 	if err != nil {
 		return err
 	}
-	redis, err := redisMemory(s)
+	redis, err := redisMemory(o, s)
 	if err != nil {
 		return err
 	}
@@ -148,14 +148,14 @@ func alone(o *options, args []string, f func(p *process, dir string) error) erro
 }
 
 // redisMemory is what a redis-server uses for the part, if it has the commands.
-func redisMemory(s part) (string, error) {
+func redisMemory(o *options, s part) (string, error) {
 	for _, c := range s.commands {
 		if strings.HasPrefix(c, "BF.") || strings.HasPrefix(c, "HEXPIRE") {
 			return "-", nil
 		}
 	}
-	p := &process{name: "redis", port: freePort()}
-	p.args = []string{"redis-server", "--port", strconv.Itoa(p.port), "--save", "", "--appendonly", "no"}
+	p := &process{name: o.peerName(), port: freePort()}
+	p.args = []string{o.peer, "--port", strconv.Itoa(p.port), "--save", "", "--appendonly", "no"}
 	if err := p.start(); err != nil {
 		return "", err
 	}

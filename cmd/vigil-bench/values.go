@@ -74,7 +74,7 @@ func values(o *options, r *report) error {
 }
 
 func eachValue(o *options, r *report, parts []part) error {
-	r.row("value", "vigil loaded", "peak", "at rest", "redis loaded", "peak", "at rest", "at rest, ratio")
+	r.row("value", "vigil loaded", "peak", "at rest", o.peerName()+" loaded", "peak", "at rest", "at rest, ratio")
 	r.rule(8)
 	for _, p := range parts {
 		if err := withPair(o, func(ours, redis *process, _ string) error { return valuesOf(o, r, p, ours, redis) }); err != nil {

@@ -18,9 +18,14 @@ const keptBytes = 4 << 20
 func (j *Journal) SetTail(t *tail.Tail) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.sealLocked()
 	j.mu.tail = t
-	if t == nil {
+	j.exposeLocked()
+}
+
+// exposeLocked has what was recorded so far be exposed, as the tail may have no copy of it.
+func (j *Journal) exposeLocked() {
+	j.sealLocked()
+	if j.mu.tail == nil {
 		j.exposed.Store(0)
 	} else {
 		j.exposed.Store(j.newest.Load())
