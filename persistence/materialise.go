@@ -143,7 +143,36 @@ func (s *Store) journalBound() int64 {
 	if bound := s.spillBound(); s.crowding(bound) {
 		return min(s.opts.JournalBound, bound/8)
 	}
-	return s.opts.JournalBound
+	return s.journalLength(s.log.Bytes())
+}
+
+const (
+	// recordCost is what a start needs to replay a record of some bytes, as the number of bytes of a long one
+	// that take as long: 300 ns of 1.1 ns each.
+	recordCost = 270.0
+	// shortRecord is the size in bytes of records of which Options.JournalBound takes as long as a start may.
+	shortRecord = 80.0
+	// mostLength is how many times longer the journal may get than Options.JournalBound, and freePart
+	// the part of what is free on the disk that it then may have.
+	mostLength, freePart = 4, 8
+)
+
+// journalLength is how long a journal of so many bytes may get. A start has to replay it, which for long records takes
+// less time a byte: so there may be more of them, and a value that is written over again and again is materialised
+// less often.
+func (s *Store) journalLength(bytes int64) int64 {
+	short := s.opts.JournalBound
+	records := int64(s.journal.Newest() - s.trimmed.Load())
+	if bytes < short || records <= 0 {
+		return short
+	}
+	// records*recordCost + bytes, in proportion for the length in place of bytes, is to be as much as for short records.
+	cost := float64(records)/float64(bytes)*recordCost + 1
+	length := min(int64(float64(short)*(recordCost/shortRecord+1)/cost), mostLength*short)
+	if free, total := s.Space(); total > 0 {
+		length = min(length, int64(free/freePart))
+	}
+	return max(short, length)
 }
 
 // Materialise writes every change made before the call under its own key and

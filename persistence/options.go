@@ -157,7 +157,8 @@ type Options struct {
 	Policy           Policy
 	Samples          int // keys compared for each one evicted; 0 means 5
 
-	// JournalBound is the size in bytes at which the materialiser starts;
+	// JournalBound is the size in bytes at which the materialiser starts, of a journal of short records: up to four times
+	// as much of long ones, which a start replays in the same time;
 	// 0 means 256 MiB.
 	JournalBound int64
 	// BatchBytes is the size in bytes at which the materialiser commits what it has

@@ -20,6 +20,7 @@ type Stats struct {
 	Trimmed uint64 // last record that was cut off the journal
 
 	JournalBytes int64 // what a restart would replay
+	JournalBound int64 // at so many bytes values are materialised
 	PendingBytes int64 // records that Pebble does not have yet
 	Memory       int64 // bytes of keys and values
 
@@ -84,6 +85,7 @@ func (s *Store) Stats() Stats {
 	st := s.Counters()
 	st.LSN, st.Synced, st.Trimmed = s.journal.Newest(), s.Synced(), s.trimmed.Load()
 	st.JournalBytes, st.PendingBytes, st.Memory = s.log.Bytes(), s.journal.Backlog(), s.Memory()
+	st.JournalBound = s.journalBound()
 	s.tally.bring(s, &st)
 	return st
 }

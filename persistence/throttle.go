@@ -56,9 +56,11 @@ func (s *Store) delay() time.Duration {
 	pending := s.journal.Pending()
 	stuck := max(over(pending, maxPending), over(s.journal.PendingBig(), maxBig))
 	delay := time.Duration(stuck * stuck * float64(maxDelay))
-	excess := max(
-		over(s.log.Bytes(), s.opts.JournalBound+s.opts.JournalBound/2),
-		s.memoryExcess())
+	excess := s.memoryExcess()
+	if bytes := s.log.Bytes(); bytes > s.opts.JournalBound {
+		length := s.journalLength(bytes)
+		excess = max(excess, over(bytes, length+length/2))
+	}
 	return max(min(delay, stuckDelay), time.Duration(min(1, excess)*float64(maxDelay)))
 }
 

@@ -71,6 +71,7 @@ func infoStore(t *infoText) {
 	field(t, "vigil_lsn", st.LSN)
 	field(t, "vigil_lsn_synced", st.Synced)
 	field(t, "vigil_lsn_trimmed", st.Trimmed)
+	field(t, "vigil_journal_bound", st.JournalBound)
 	field(t, "vigil_shards", persistence.ShardCount)
 	field(t, "vigil_dirty_keys", st.Dirty)
 	field(t, "vigil_materialised", st.Materialised)

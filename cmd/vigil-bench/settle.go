@@ -3,8 +3,6 @@ package main
 import (
 	"fmt"
 	"time"
-
-	"github.com/vigildb/vigil/persistence"
 )
 
 // store has every key stored under its own name, and waits for that.
@@ -45,7 +43,11 @@ func settle(p *process) (seconds float64, err error) {
 		if err != nil {
 			return 0, err
 		}
-		share = min(1, float64(journal)/persistence.DefaultJournalBound)
+		bound, err := infoOf(p, "persistence", "vigil_journal_bound")
+		if err != nil {
+			return 0, err
+		}
+		share = min(1, float64(journal)/float64(bound))
 		if err := store(p); err != nil {
 			return 0, err
 		}

@@ -184,6 +184,7 @@ func vigilRows() []infoMetric {
 		{field: "vigil_lsn_synced", name: "vigil_journal_synced_lsn", help: "Number of the newest record that is on the device."},
 		{field: "vigil_lsn_trimmed", name: "vigil_journal_trimmed_lsn", help: "Number of the newest record that was cut off, as its keys are stored."},
 		{field: "aof_current_size", name: "vigil_journal_bytes", help: "Journal that a restart would replay."},
+		{field: "vigil_journal_bound", name: "vigil_journal_bound_bytes", help: "Journal at which keys are stored under their own names."},
 		{field: "aof_buffer_length", name: "vigil_journal_pending_bytes", help: "Journal that is not handed to Pebble yet."},
 		{field: "vigil_shards", name: "vigil_shards", help: "Parts, each with a lock, that keys are divided into."},
 		{field: "vigil_dirty_keys", name: "vigil_dirty_keys", help: "Keys that are to be written under their own names."},
