@@ -164,7 +164,7 @@ func (s *Store) takeKept(kept []tail.Chunk, last journal.Position) error {
 	if err != nil {
 		return fmt.Errorf("write what the disk lacks: %w", err)
 	}
-	s.opts.Logf(LevelInfo, "the process before was killed: %d changes of %d bytes that the disk lacked come from %s", last.LSN-from.LSN, bytes, tailName)
+	s.opts.Logf(LevelInfo, "the process before was killed: %s had what the disk lacked (changes: %d, bytes: %d)", tailName, last.LSN-from.LSN, bytes)
 	return nil
 }
 

@@ -234,8 +234,8 @@ func (m *Member) takeKept(kept []tail.Chunk, ours bool) error {
 	if err := m.log.Append(entries, nil, true); err != nil {
 		return fmt.Errorf("write what the disk lacks: %w", err)
 	}
-	m.s.opts.Logf(LevelInfo, "the process before was killed: %d entries of the group's log, of %d bytes, that the disk lacked come from %s",
-		len(entries), keptSize(entries), tailName)
+	m.s.opts.Logf(LevelInfo, "the process before was killed: %s had what the disk lacked (entries of the group's log: %d, bytes: %d)",
+		tailName, len(entries), keptSize(entries))
 	return nil
 }
 

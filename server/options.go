@@ -115,7 +115,7 @@ func (srv *Server) storeOptions() persistence.Options {
 }
 
 // storeLevels translates the levels of the store's log.
-var storeLevels = [...]LogLevel{persistence.LevelDebug: LogDebug, persistence.LevelInfo: LogVerbose,
+var storeLevels = [...]LogLevel{persistence.LevelDebug: LogDebug, persistence.LevelInfo: LogNotice,
 	persistence.LevelWarn: LogWarning, persistence.LevelError: LogWarning}
 
 // idleAfter is how long a store has to be without writes before its dirty
