@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -75,6 +77,10 @@ func TestMembersThatLackSomethingVoteByCommand(t *testing.T) {
 	}
 	g.kill()
 	for i := range 3 {
+		// As after a failure of the machine, of whose memory nothing is left.
+		if err := os.Remove(filepath.Join(g.dirs[i], "vigil-tail")); err != nil {
+			t.Fatal(err)
+		}
 		g.start(i)
 	}
 	for i := range 3 {
@@ -100,6 +106,28 @@ func TestMembersThatLackSomethingVoteByCommand(t *testing.T) {
 		}
 	}
 	l.check(t, g.ports[g.leader()])
+}
+
+// A group whose processes are all killed goes on by itself, with everything that was acknowledged, under every policy.
+func TestGroupThatIsKilledWholeLosesNothing(t *testing.T) {
+	for _, policy := range []string{"everysec", "no"} {
+		t.Run(policy, func(t *testing.T) {
+			t.Parallel()
+			g := newTrio(t, "--appendfsync", policy)
+			for range 3 {
+				l := write(g.ports[g.leader()])
+				l.progress(t)
+				g.kill()
+				for i := range 3 {
+					g.start(i)
+				}
+				for i := range 3 {
+					g.await(i)
+				}
+				l.check(t, g.ports[g.leader()])
+			}
+		})
+	}
 }
 
 // A change of the leader is in the log of every member, by the name that clients see of it.
