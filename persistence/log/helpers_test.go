@@ -114,6 +114,46 @@ func newWorld(t *testing.T, seed uint64) *world {
 	return w
 }
 
+// fs is the disk as the log sees it.
+func (w *world) fs() vfs.FS { return strictFS{errorfs.Wrap(w.disk, w), w.t} }
+
+// strictFS fails the test if a file is written after a failure.
+type strictFS struct {
+	vfs.FS
+	t *testing.T
+}
+
+type strictFile struct {
+	vfs.File
+	t   *testing.T
+	bad error
+}
+
+func (s strictFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	f, err := s.FS.Create(name, c)
+	return &strictFile{f, s.t, nil}, err
+}
+
+func (s strictFS) OpenReadWrite(name string, c vfs.DiskWriteCategory, opts ...vfs.OpenOption) (vfs.File, error) {
+	f, err := s.FS.OpenReadWrite(name, c, opts...)
+	return &strictFile{f, s.t, nil}, err
+}
+
+func (f *strictFile) WriteAt(b []byte, off int64) (n int, err error) {
+	err = f.do(func() error { n, err = f.File.WriteAt(b, off); return err })
+	return n, err
+}
+
+func (f *strictFile) SyncData() error { return f.do(f.File.SyncData) }
+
+func (f *strictFile) do(op func() error) error {
+	if f.bad != nil {
+		f.t.Errorf("a file is used again after %v", f.bad)
+	}
+	f.bad = op()
+	return f.bad
+}
+
 // MaybeError calls the hook.
 func (w *world) MaybeError(op errorfs.Op) error {
 	if w.hook == nil {
@@ -144,7 +184,7 @@ func (w *world) configuration(fs vfs.FS) Config {
 
 func (w *world) open() {
 	w.t.Helper()
-	l, err := Open(w.configuration(errorfs.Wrap(w.disk, w)))
+	l, err := Open(w.configuration(w.fs()))
 	if err != nil {
 		w.t.Fatal(err)
 	}

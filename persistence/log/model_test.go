@@ -32,7 +32,7 @@ func (w *world) count() *counted {
 // two of them, and holds it against a list.
 func TestModel(t *testing.T) {
 	done := map[string]int{}
-	for seed := range uint64(250) {
+	for seed := range uint64(150) {
 		w := newWorld(t, seed)
 		for range 150 {
 			if t.Failed() {
@@ -48,7 +48,7 @@ func TestModel(t *testing.T) {
 		w.log.Close()
 	}
 	for _, op := range []string{"append", "flush", "sync", "sync only", "trim", "checkpoint", "kill", "power", "reopen", "fail", "moved", "read"} {
-		if done[op] < 500 {
+		if done[op] < 250 {
 			t.Errorf("%q was done %d times", op, done[op])
 		}
 	}
