@@ -1,0 +1,271 @@
+package log
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/vigildb/vigil/persistence/disktest"
+)
+
+func spares(t *testing.T, fs vfs.FS) (list []string) {
+	t.Helper()
+	names, err := fs.List("log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(names)
+	for _, n := range names {
+		if strings.HasPrefix(n, sparePrefix) {
+			list = append(list, n)
+		}
+	}
+	return list
+}
+
+// full begins as many segments, of frames of the same length, and returns where the last one begins.
+func full(t *testing.T, l *Log, segments int) (at Position) {
+	t.Helper()
+	for begin := l.End().Segment; l.End().Segment < begin+uint64(segments); {
+		at = put(t, l, text(int(l.End().Segment)*1000+int(l.End().Offset), 1000))
+	}
+	return at
+}
+
+func TestTrimmedSegmentsAreRecycled(t *testing.T) {
+	disk := vfs.NewMem()
+	cfg := small(disk)
+	cfg.Spares = 3
+	l := mustOpen(t, cfg)
+	at := full(t, l, 6)
+	if err := l.Trim(at); err != nil {
+		t.Fatal(err)
+	}
+	if got := spares(t, disk); len(got) != 3 {
+		t.Errorf("spares %q, want 3", got)
+	}
+	full(t, l, 2)
+	if got := spares(t, disk); len(got) != 1 {
+		t.Errorf("spares %q, want 1", got)
+	}
+	// A restart finds it, and recycles nothing that it did not write.
+	l.Close()
+	cfg.From = at
+	l = mustOpen(t, cfg)
+	at = full(t, l, 1)
+	if got := spares(t, disk); len(got) != 0 {
+		t.Errorf("spares %q after a restart, want none", got)
+	}
+	if err := l.Trim(at); err != nil || len(spares(t, disk)) != 0 {
+		t.Errorf("spares %q, %v: they were written before the restart", spares(t, disk), err)
+	}
+	at = full(t, l, 3)
+	if err := l.Trim(at); err != nil || len(spares(t, disk)) != 3 {
+		t.Errorf("spares %q, %v, want 3", spares(t, disk), err)
+	}
+}
+
+// TestWhatAFileHeldBeforeNeverCounts recycles a file whose frames are all as long as those that are written over
+// them, so that old frames are just where new ones would be, and would be read if they counted.
+func TestWhatAFileHeldBeforeNeverCounts(t *testing.T) {
+	disk := vfs.NewMem()
+	cfg := small(disk)
+	l := mustOpen(t, cfg)
+	if err := l.Trim(full(t, l, 2)); err != nil || len(spares(t, disk)) == 0 {
+		t.Fatal(err)
+	}
+	// All frames have the same length, so behind the first frame of a segment there are old ones.
+	for range 4 {
+		cfg.From = full(t, l, 1)
+		if err := l.Trim(cfg.From); err != nil {
+			t.Fatal(err)
+		}
+		want, err := contents(l, Position{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		end := l.Written()
+		old := disktest.ReadFile(t, disk, "log/"+segmentName(end.Segment))[end.Offset:]
+		if rawHeader(old).length != uint32(len(text(1, 1000))) {
+			t.Fatalf("no old frame is where the log ends")
+		}
+		for _, mark := range []int64{0, end.Offset} {
+			cfg.Synced = map[uint64]int64{end.Segment: mark}
+			v, err := View(cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := contents(v, Position{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			expect(t, got, want...)
+		}
+	}
+}
+
+// TestLinkedSegmentsAreNotRecycled holds the files of a checkpoint against what they were, while the log goes on.
+func TestLinkedSegmentsAreNotRecycled(t *testing.T) {
+	disk := vfs.NewMem()
+	l := mustOpen(t, small(disk))
+	at := full(t, l, 3)
+	if _, err := l.Checkpoint(disk, "copy", Position{}); err != nil {
+		t.Fatal(err)
+	}
+	names, _ := disk.List("copy")
+	before := map[string][]byte{}
+	for _, n := range names {
+		before[n] = disktest.ReadFile(t, disk, "copy/"+n)
+	}
+	if len(before) != 3 {
+		t.Fatalf("the copy has %q", names)
+	}
+	for range 5 {
+		if err := l.Trim(at); err != nil {
+			t.Fatal(err)
+		}
+		at = full(t, l, 2)
+	}
+	for n, b := range before {
+		if !bytes.Equal(b, disktest.ReadFile(t, disk, "copy/"+n)) {
+			t.Errorf("%s of the copy has changed", n)
+		}
+	}
+}
+
+// TestACopyIsALog opens a checkpoint, and writes it; neither log changes the other.
+func TestACopyIsALog(t *testing.T) {
+	disk := vfs.NewMem()
+	cfg := small(disk)
+	l := mustOpen(t, cfg)
+	from := full(t, l, 2)
+	put(t, l, text(1, 5000))
+	if _, err := l.Append(1, text(2, 100)); err != nil {
+		t.Fatal(err)
+	}
+	l.Flush() // and not synced
+	end, err := l.Checkpoint(disk, "copy", from)
+	if err != nil || end != l.Synced() {
+		t.Fatalf("the copy ends at %v, %v", end, err)
+	}
+	want, err := contents(l, from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copied := cfg
+	copied.Dir, copied.From, copied.Synced = "copy", from, map[uint64]int64{end.Segment: end.Offset}
+	c := mustOpen(t, copied)
+	got, err := contents(c, Position{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect(t, got, want[:len(want)-1]...)
+	full(t, c, 3)
+	got, err = contents(l, from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect(t, got, want...)
+	if err := l.Trim(full(t, l, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Checkpoint(disk, "late", from); !errors.Is(err, ErrTrimmed) {
+		t.Errorf("a copy from a trimmed position: %v", err)
+	}
+}
+
+func TestPinnedSegmentsStay(t *testing.T) {
+	disk := vfs.NewMem()
+	l := mustOpen(t, small(disk))
+	at := full(t, l, 3)
+	first, second := l.Pin(), l.Pin()
+	if err := l.Trim(at); err != nil {
+		t.Fatal(err)
+	}
+	first()
+	if n := len(l.Segments()); n != 3 {
+		t.Errorf("%d segments while the log is pinned, want 3", n)
+	}
+	second()
+	if n := len(l.Segments()); n != 1 {
+		t.Errorf("%d segments when it no longer is, want 1", n)
+	}
+}
+
+// TestAReaderKeepsItsSegment trims and recycles what a reader is amid.
+func TestAReaderKeepsItsSegment(t *testing.T) {
+	l := mustOpen(t, small(vfs.NewMem()))
+	at := full(t, l, 2)
+	want, err := contents(l, Position{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := l.NewReader(Position{})
+	defer r.Close()
+	got := 0
+	for ; ; got++ {
+		f, err := r.Next()
+		if errors.Is(err, ErrTrimmed) {
+			break
+		}
+		if err != nil || !bytes.Equal(f.Payload, want[got]) {
+			t.Fatalf("frame %d: %v", got, err)
+		}
+		if got == 0 {
+			// Another reader has the whole segment in its window, this one must not.
+			r.buf = r.buf[:2000]
+			for range 3 {
+				if err := l.Trim(at); err != nil {
+					t.Fatal(err)
+				}
+				at = full(t, l, 2)
+			}
+		}
+	}
+	if got < 5 || got == len(want) {
+		t.Errorf("%d frames could be read", got)
+	}
+}
+
+// TestAReaderFindsOutThatFramesHaveMoved has a sync fail when a reader has read more than was synced.
+func TestAReaderFindsOutThatFramesHaveMoved(t *testing.T) {
+	w := newWorld(t, 1)
+	defer func() { w.log.Close() }()
+	first := put(t, w.log, text(1, 100))
+	r := w.log.NewReader(first)
+	defer r.Close()
+	w.log.Append(1, text(2, 100))
+	w.log.Flush()
+	for range 2 {
+		if _, err := r.Next(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f := failing{err: io.ErrClosedPipe}
+	w.hook = f.hook
+	if _, err := w.log.Sync(); !errors.Is(err, io.ErrClosedPipe) || !strings.Contains(err.Error(), segmentName(1)+" up to offset") {
+		t.Fatal(err)
+	}
+	if _, err := w.log.Flush(); !errors.Is(err, io.ErrClosedPipe) {
+		t.Fatalf("a flush after a failed sync: %v", err)
+	}
+	var moves []string
+	err := w.log.Repair(func(from, to Position) { moves = append(moves, fmt.Sprint(from, " ", to)) })
+	if want := "[0000000001:4213 0000000002:4096]"; err != nil || fmt.Sprint(moves) != want {
+		t.Errorf("moved %v, %v, want %v", moves, err, want)
+	}
+	if _, err := r.Next(); !errors.Is(err, ErrMoved) {
+		t.Errorf("a reader behind what was synced: %v", err)
+	}
+	got, err := contents(w.log, first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect(t, got, text(1, 100), text(2, 100))
+}
