@@ -3,7 +3,6 @@ package log
 import (
 	"fmt"
 	"hash/crc32"
-	"slices"
 	"sync"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -65,13 +64,13 @@ type segment struct {
 	readers int  // that have it open
 }
 
-// entry is a frame before it has a place.
+// entry is a frame before it has a place. Its payload is passed beside it, so that the slices that Append is
+// called with need not be allocated.
 type entry struct {
-	kind    byte
-	payload [][]byte
-	length  int64
-	sum     uint32
-	sums    []byte // of the pieces, if it is to have a segment of its own
+	kind   byte
+	length int64
+	sum    uint32
+	sums   []byte // of the pieces, if it is to have a segment of its own
 }
 
 func (e *entry) size() int64 { return frameHead + e.length + int64(len(e.sums)) }
@@ -88,7 +87,7 @@ func (l *Log) Append(kind byte, payload ...[]byte) (Position, error) {
 	if kind == 0 {
 		panic("log: frame of kind 0")
 	}
-	e := entry{kind: kind, payload: payload}
+	e := entry{kind: kind}
 	for _, p := range payload {
 		e.length += int64(len(p))
 	}
@@ -113,15 +112,15 @@ func (l *Log) Append(kind byte, payload ...[]byte) (Position, error) {
 	case l.mu.kept > 0 && l.mu.kept+e.size() > l.cfg.MaxUnsynced:
 		return Position{}, ErrUnsynced
 	}
-	return l.placeLocked(&e), nil
+	return l.placeLocked(&e, payload), nil
 }
 
 // placeLocked gives a frame a place behind all others.
-func (l *Log) placeLocked(e *entry) Position {
+func (l *Log) placeLocked(e *entry, payload [][]byte) Position {
 	s := &l.mu
 	big := e.sums != nil
 	if big || s.turn || s.end.Offset+e.size() > l.cfg.SegmentBytes {
-		l.turnLocked(e)
+		l.turnLocked(e, payload)
 		s.turn = big // which has its segment for itself
 	}
 	at := s.end
@@ -138,11 +137,11 @@ func (l *Log) placeLocked(e *entry) Position {
 	r.buf = r.buf[:n+frameHead]
 	h.put(r.buf[n:], s.seed)
 	if copied > 0 || e.length == 0 {
-		for _, p := range e.payload {
+		for _, p := range payload {
 			r.buf = append(r.buf, p...)
 		}
 	} else {
-		r.parts = append(r.parts, e.payload...)
+		r.parts = append(r.parts, payload...)
 		r.after = e.sums
 	}
 	r.size += e.size()
@@ -152,14 +151,14 @@ func (l *Log) placeLocked(e *entry) Position {
 }
 
 // turnLocked has a segment begin at the end, with the frame.
-func (l *Log) turnLocked(e *entry) {
+func (l *Log) turnLocked(e *entry, payload [][]byte) {
 	s := &l.mu
 	h := &head{store: l.cfg.Store, number: s.end.Segment + 1, before: s.end.Offset, big: e.sums != nil}
 	if h.number > maxNumber {
 		panic("log: no segment has a higher number") // after 152 PiB
 	}
 	if l.cfg.Head != nil {
-		if h.own = l.cfg.Head(nil, e.kind, slices.Clone(e.payload)); len(h.own) > MaxHead {
+		if h.own = l.cfg.Head(nil, e.kind, append([][]byte(nil), payload...)); len(h.own) > MaxHead {
 			panic(fmt.Sprintf("log: head of %d bytes, want %d at most", len(h.own), MaxHead))
 		}
 	}

@@ -50,8 +50,8 @@ func (l *Log) abandon(moved func(from, to Position)) {
 		if r.at.Segment == synced.Segment {
 			from = synced.Offset
 		}
-		r.entries(from, func(at int64, e *entry) {
-			to := l.placeLocked(e)
+		r.entries(from, func(at int64, e *entry, payload [][]byte) {
+			to := l.placeLocked(e, payload)
 			if moved != nil {
 				moved(Position{r.at.Segment, at}, to)
 			}

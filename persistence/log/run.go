@@ -62,20 +62,21 @@ func (r *run) write(file vfs.File) error {
 }
 
 // entries calls f with each frame that is in the run, from an offset of the segment on, and its offset.
-func (r *run) entries(from int64, f func(at int64, e *entry)) {
+func (r *run) entries(from int64, f func(at int64, e *entry, payload [][]byte)) {
 	at := r.at.Offset
 	for b := r.buf; len(b) > 0; {
 		h := rawHeader(b)
 		e := entry{kind: h.kind, length: int64(h.length), sum: h.sum}
 		b = b[frameHead:]
+		payload := r.parts
 		if len(b) == 0 && r.sealed() {
-			e.payload, e.sums = r.parts, r.after
+			e.sums = r.after
 		} else {
-			e.payload = [][]byte{b[:h.length]}
+			payload = [][]byte{b[:h.length]}
 			b = b[h.length:]
 		}
 		if at >= from {
-			f(at, &e)
+			f(at, &e, payload)
 		}
 		at += e.size()
 	}

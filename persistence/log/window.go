@@ -1,6 +1,7 @@
 package log
 
 import (
+	"encoding/binary"
 	"hash/crc32"
 	"io"
 )
@@ -82,8 +83,14 @@ func (w *window) search(from int64, seed uint32, f func(at int64, h header)) err
 		if err != nil || len(b) < frameHead {
 			return err
 		}
-		for ; len(b) >= frameHead; b = b[1:] {
-			if h, ok := decodeHeader(b, seed, from); ok {
+		for i := 0; i+frameHead <= len(b); i++ {
+			// What decodeHeader refuses first is asked for here: nearly all offsets go no further.
+			synced := binary.LittleEndian.Uint32(b[i+frameSynced:])
+			if synced < HeadBytes || int64(synced) > from {
+				from++
+				continue
+			}
+			if h, ok := decodeHeader(b[i:], seed, from); ok {
 				f(from, h)
 			}
 			from++

@@ -16,36 +16,47 @@ func (l *Log) Flush() (Position, error) {
 // flush writes what was appended. Writing is held.
 func (l *Log) flush() (Position, error) {
 	for {
-		l.mu.Lock()
-		if err := l.usableLocked(); err != nil {
-			defer l.mu.Unlock()
-			return l.mu.written, err
-		}
-		r := l.mu.pendingLocked()
-		if r == nil {
-			defer l.mu.Unlock()
-			return l.mu.written, nil
-		}
-		if h := r.begin; h != nil {
-			l.mu.Unlock()
-			if err := l.begin(h); err != nil {
-				return l.Written(), err
+		r, now, err := l.pending()
+		if err == nil && r != nil && now.begin != nil {
+			if err = l.begin(now.begin); err == nil {
+				continue
 			}
-			continue
 		}
-		now := *r // frames may be added to r meanwhile, behind these
-		l.mu.Unlock()
-		err := now.write(l.file)
-		l.mu.Lock()
-		if err != nil {
-			defer l.mu.Unlock()
-			l.mu.failed = err
-			return l.mu.written, err
+		if err != nil || r == nil {
+			return l.Written(), err
 		}
-		r.written = now.size
-		l.mu.written = now.end()
-		l.mu.Unlock()
+		if err := l.give(r, &now); err != nil {
+			return l.Written(), err
+		}
 	}
+}
+
+// pending returns the first run with something to write, and a copy of it: frames may be added to the run
+// meanwhile, behind those in the copy. It is nil if there is nothing to write.
+func (l *Log) pending() (r *run, now run, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.usableLocked(); err != nil {
+		return nil, now, err
+	}
+	if r = l.mu.pendingLocked(); r != nil {
+		now = *r
+	}
+	return r, now, nil
+}
+
+// give writes what a run had when a copy was made of it. Writing is held.
+func (l *Log) give(r, now *run) error {
+	err := now.write(l.file)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err != nil {
+		l.mu.failed = err
+		return err
+	}
+	r.written = now.size
+	l.mu.written = now.end()
+	return nil
 }
 
 func (l *Log) usableLocked() error {
