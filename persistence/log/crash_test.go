@@ -166,6 +166,33 @@ func TestAFullDiskIsNoFailure(t *testing.T) {
 	}
 }
 
+// TestADiskThatGoesOnFailingLeavesNoFiles repairs a log again and again while writes of frames fail.
+func TestADiskThatGoesOnFailingLeavesNoFiles(t *testing.T) {
+	w := newWorld(t, 2)
+	defer func() { w.log.Close() }()
+	w.append()
+	w.hook = func(op errorfs.Op) error {
+		if op.Kind == errorfs.OpFileWriteAt && op.Offset >= HeadBytes {
+			return syscall.EIO
+		}
+		return nil
+	}
+	w.flush()
+	for range 10 {
+		if err := w.repair(); !errors.Is(err, syscall.EIO) {
+			t.Fatal(err)
+		}
+	}
+	if names, _ := w.disk.List("log"); len(names) > 1 {
+		t.Errorf("there are %q", names)
+	}
+	w.hook = nil
+	if err := w.repair(); err != nil {
+		t.Fatal(err)
+	}
+	w.verify(w.log, w.next())
+}
+
 // TestOpeningFails has each operation of Open fail in turn: it can be tried again.
 func TestOpeningFails(t *testing.T) {
 	w := newWorld(t, 3)

@@ -206,10 +206,13 @@ func (w *world) append() {
 	w.t.Helper()
 	b := text(w.next(), w.size())
 	kind := byte(1 + w.rand.IntN(255))
-	parts := [][]byte{b[:len(b)/3], b[len(b)/3:]}
-	at, err := w.log.Append(kind, parts...)
+	given := slices.Clone(b)
+	at, err := w.log.Append(kind, given[:len(b)/3], given[len(b)/3:])
 	if err != nil {
 		w.t.Fatal(err)
+	}
+	if len(b) < w.cfg.Reference {
+		clear(given) // which was copied
 	}
 	w.frames = append(w.frames, appended{at, kind, b})
 }

@@ -92,6 +92,9 @@ func (r *Reader) open() error {
 		r.l.mu.Lock()
 		defer r.l.mu.Unlock()
 		seg.readers--
+		if r.l.mu.segments[0].number > seg.number { // since it was found
+			err = ErrTrimmed
+		}
 		return fmt.Errorf("open %s: %w", name, err)
 	}
 	r.seg, r.file, r.seed = seg, file, seedOf(r.l.cfg.Store, seg.number)

@@ -180,6 +180,33 @@ func TestACopyIsALog(t *testing.T) {
 	}
 }
 
+// TestOpenRemovesWhatWasTrimmed has a power failure bring back some files that Trim had removed.
+func TestOpenRemovesWhatWasTrimmed(t *testing.T) {
+	disk := vfs.NewMem()
+	cfg := small(disk)
+	l := mustOpen(t, cfg)
+	cfg.From = full(t, l, 5)
+	second := disktest.ReadFile(t, disk, "log/"+segmentName(2))
+	if err := l.Trim(cfg.From); err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	disktest.WriteFile(t, disk, "log/"+segmentName(2), second)
+	disktest.WriteFile(t, disk, "log/"+spareName(2), second)
+	// A file that was about to become a segment, or more than that, is not used.
+	h := head{store: cfg.Store, number: cfg.From.Segment + 1}
+	disktest.WriteFile(t, disk, "log/"+spareName(1), h.encode())
+	l = mustOpen(t, cfg)
+	names, _ := disk.List("log")
+	slices.Sort(names)
+	if want := []string{segmentName(5), spareName(2), spareName(3), spareName(4)}; !slices.Equal(names, want) {
+		t.Errorf("there are %q, want %q", names, want)
+	}
+	if got, err := contents(l, Position{}); err != nil || len(got) != 1 {
+		t.Errorf("%d frames, %v", len(got), err)
+	}
+}
+
 func TestPinnedSegmentsStay(t *testing.T) {
 	disk := vfs.NewMem()
 	l := mustOpen(t, small(disk))
