@@ -93,26 +93,27 @@ func (n nowhere) OpenReadWrite(name string, c vfs.DiskWriteCategory, opts ...vfs
 func (n nothing) WriteAt(b []byte, _ int64) (int, error) { return len(b), nil }
 func (n nothing) SyncData() error                        { return nil }
 
-// BenchmarkSync appends, flushes and syncs a frame, in files that are new and in recycled ones.
+// BenchmarkSync appends, flushes and syncs a frame, in new files or in recycled ones.
 func BenchmarkSync(b *testing.B) {
-	for _, size := range []int{100, 1 << 10, 10 << 10} {
-		b.Run(fmt.Sprintf("bytes=%d", size), func(b *testing.B) {
-			l := mustOpen(b, benchConfig(b))
-			payload, segment := text(1, size), uint64(0)
-			for range 3 { // then there are spares
-				for range DefaultSegmentBytes >> 20 {
-					put(b, l, make([]byte, 1<<20-100))
+	for _, files := range []string{"new", "recycled"} {
+		for _, size := range []int{100, 1 << 10, 10 << 10} {
+			b.Run(fmt.Sprintf("files=%s/bytes=%d", files, size), func(b *testing.B) {
+				cfg := benchConfig(b)
+				cfg.Spares = -1
+				if files == "recycled" {
+					cfg.Spares = 1
 				}
-			}
-			l.Trim(l.End())
-			for l.End().Segment < 6 {
-				put(b, l, make([]byte, 1<<20))
-			}
-			b.ReportAllocs()
-			for b.Loop() {
-				trimBehind(b, l, put(b, l, payload), &segment)
-			}
-		})
+				l := mustOpen(b, cfg)
+				payload, segment := text(1, size), uint64(0)
+				for l.End().Segment < 4 {
+					trimBehind(b, l, put(b, l, make([]byte, 1<<20)), &segment)
+				}
+				b.ReportAllocs()
+				for b.Loop() {
+					trimBehind(b, l, put(b, l, payload), &segment)
+				}
+			})
+		}
 	}
 }
 

@@ -69,5 +69,8 @@ func (l *Log) copyTo(fsys vfs.FS, dir string, segments []shared, end Position) e
 			return err
 		}
 	}
-	return syncDir(fsys, dir)
+	if err := syncDir(fsys, dir); err != nil {
+		return err
+	}
+	return syncDir(fsys, fsys.PathDir(dir))
 }

@@ -193,6 +193,63 @@ func TestADiskThatGoesOnFailingLeavesNoFiles(t *testing.T) {
 	w.verify(w.log, w.next())
 }
 
+// TestANameThatIsNotSyncedIsNotLost has the process end when a segment has its name and the directory is not synced.
+func TestANameThatIsNotSyncedIsNotLost(t *testing.T) {
+	w := newWorld(t, 2)
+	put(t, w.log, text(1, 10000))
+	w.log.Append(1, text(2, 10000))
+	w.hook = func(op errorfs.Op) error {
+		if op.Kind == errorfs.OpOpenDir {
+			return syscall.EIO
+		}
+		return nil
+	}
+	if _, err := w.log.Flush(); !errors.Is(err, syscall.EIO) {
+		t.Fatal(err)
+	}
+	w.hook = nil
+	l := mustOpen(t, w.configuration(w.disk)) // the process before is gone
+	put(t, l, text(3, 100))
+	got, err := contents(mustOpen(t, w.configuration(w.crash(0))), Position{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect(t, got, text(1, 10000), text(3, 100))
+}
+
+// TestASyncIsOfWhatWasWrittenBefore has another frame be written while a sync is under way: it is not synced by that,
+// and written again if it never is.
+func TestASyncIsOfWhatWasWrittenBefore(t *testing.T) {
+	w := newWorld(t, 2)
+	defer func() { w.log.Close() }()
+	put(t, w.log, text(1, 100))
+	w.log.Append(1, text(2, 100))
+	want, _ := w.log.Flush()
+	w.synchronised = func() {
+		w.synchronised = nil
+		w.log.Append(1, text(3, 100))
+		if end, err := w.log.Flush(); err != nil || !want.Before(end) {
+			t.Errorf("written up to %v, %v", end, err)
+		}
+	}
+	if got, err := w.log.Sync(); err != nil || got != want {
+		t.Errorf("synced up to %v, %v, want %v", got, err, want)
+	}
+	f := failing{err: syscall.EIO}
+	w.hook = f.hook
+	if _, err := w.log.Sync(); !errors.Is(err, syscall.EIO) {
+		t.Fatalf("%v, want an error", err)
+	}
+	if err := w.log.Repair(nil); err != nil {
+		t.Fatal(err)
+	}
+	got, err := contents(mustOpen(t, w.configuration(w.crash(0))), Position{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect(t, got, text(1, 100), text(2, 100), text(3, 100))
+}
+
 // TestOpeningFails has each operation of Open fail in turn: it can be tried again.
 func TestOpeningFails(t *testing.T) {
 	w := newWorld(t, 3)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/vigildb/vigil/persistence/disktest"
 )
@@ -194,6 +195,8 @@ func TestWrongFilesAreToldApart(t *testing.T) {
 		{"newer", func() { disktest.WriteFile(t, disk, file(2), newer()) }, "0000000002: segment of format 2", ErrVersion},
 		{"empty", func() { disktest.WriteFile(t, disk, file(4), nil) }, "0000000004 is damaged at offset 0: its head has 0 bytes", nil},
 		{"no segment", func() { disktest.WriteFile(t, disk, file(1), make([]byte, 5000)) }, "0000000001 is damaged at offset 0: it does not begin as a segment", nil},
+		{"before what was trimmed", func() { cfg.From = Position{4, synced.Offset + 1000} }, "0000000004 is damaged at offset", nil},
+		{"shorter than it was", func() { cfg.Synced[2] = 8000 }, "0000000002 is damaged at offset 5013: the segment after says", nil},
 		{"short", func() { disktest.WriteFile(t, disk, file(1), read(1)[:5000]) }, "0000000001 is damaged at offset 5000: the file ends here", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -209,6 +212,8 @@ func TestWrongFilesAreToldApart(t *testing.T) {
 			for n, b := range before {
 				disktest.WriteFile(t, disk, file(n), b)
 			}
+			cfg.From = Position{1, HeadBytes}
+			delete(cfg.Synced, 2)
 		})
 	}
 	if n, err := readAll(t, cfg, frames); err != nil || n != len(frames) {
@@ -284,6 +289,93 @@ func TestCutEndsTheLogAtDamage(t *testing.T) {
 	}
 }
 
+// TestPowerFailsAmidCut takes the power away before each operation of Cut: it can be done again, and leaves the same.
+func TestPowerFailsAmidCut(t *testing.T) {
+	for seed := range uint64(10) {
+		w := newWorld(t, seed)
+		for range 40 {
+			w.append()
+			w.do("sync")
+		}
+		if err := w.log.Trim(w.log.Segments()[2].position()); err != nil || len(spares(t, w.disk)) == 0 {
+			t.Fatal(err)
+		}
+		w.log.Close()
+		w.trimmed = w.below(w.log.Segments()[0].position())
+		w.cfg.From = w.log.Segments()[0].position()
+		n := w.trimmed + 5
+		bad := w.numbered(n).at
+		name := "log/" + segmentName(bad.Segment)
+		b := disktest.ReadFile(t, w.disk, name)
+		b[bad.Offset+frameHead+2] ^= 1
+		disktest.WriteFile(t, w.disk, name, b)
+		w.disk = w.disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: w.rand}) // WriteFile does not sync names
+		w.synced, w.mark = 0, map[uint64]int64{}
+		damage := func(fs vfs.FS) *Damage {
+			l, err := View(w.configuration(fs))
+			if err == nil {
+				_, err = contents(l, Position{})
+			}
+			return AsDamage(err)
+		}
+		done := func(fs vfs.FS) {
+			d := damage(fs)
+			for ; d != nil; d = damage(fs) {
+				if (Position{bad.Segment, d.Offset}) != bad || d.File != segmentName(bad.Segment) {
+					t.Fatalf("seed %d: %v, want damage at %v", seed, d, bad)
+				}
+				if _, err := Cut(w.configuration(fs), d); err != nil {
+					t.Fatal(err)
+				}
+			}
+			l := mustOpen(t, w.configuration(fs))
+			if next := w.verify(l, n); next != n || len(l.mu.spares) > 0 {
+				t.Fatalf("seed %d: after a cut at frame %d there are %d", seed, n, next)
+			}
+			for i := range 3 { // numbers are given again
+				put(t, l, text(n+i, 9000))
+			}
+			l.Close()
+			got, err := contents(mustOpen(t, w.configuration(fs)), bad)
+			if err == nil {
+				expect(t, got, text(n, 9000), text(n+1, 9000), text(n+2, 9000))
+			} else if got, err := contents(mustOpen(t, w.configuration(fs)), Position{bad.Segment + 1, 0}); err != nil || len(got) != 3 {
+				t.Fatal(err)
+			}
+		}
+		w.hook = func(op errorfs.Op) error {
+			if op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
+				done(w.crash(w.rand.IntN(2) * 50))
+			}
+			return nil
+		}
+		if _, err := Cut(w.configuration(w.fs()), damage(w.disk)); err != nil {
+			t.Fatal(err)
+		}
+		w.hook = nil
+		done(w.crash(0))
+	}
+}
+
+func (s Segment) position() Position { return Position{s.Number, HeadBytes} }
+
+// TestAnExchangedPayloadIsNotTaken changes a long payload together with the checksums of its pieces.
+func TestAnExchangedPayloadIsNotTaken(t *testing.T) {
+	cfg := small(vfs.NewMem())
+	l := mustOpen(t, cfg)
+	put(t, l, text(1, 20<<10))
+	put(t, l, text(2, 10))
+	l.Close()
+	other := text(3, 20<<10)
+	b := disktest.ReadFile(t, cfg.FS, "log/"+segmentName(1))
+	copy(b[HeadBytes+frameHead:], other)
+	copy(b[HeadBytes+frameHead+len(other):], pieceSums([][]byte{other}))
+	disktest.WriteFile(t, cfg.FS, "log/"+segmentName(1), b)
+	if got, err := contents(mustOpen(t, cfg), Position{}); AsDamage(err) == nil {
+		t.Errorf("%d frames, %v", len(got), err)
+	}
+}
+
 // TestACutFrameNeverReturns tears a frame whose successor can be read, and writes another one in its place that
 // is just as long.
 func TestACutFrameNeverReturns(t *testing.T) {
@@ -294,13 +386,13 @@ func TestACutFrameNeverReturns(t *testing.T) {
 	b[torn.at.Offset+frameHead+3] ^= 1
 	disktest.WriteFile(t, disk, name, b)
 	l := mustOpen(t, cfg)
-	put(t, l, text(77, len(torn.payload)-8))
+	put(t, l, text(77, len(torn.payload)))
 	l.Close()
 	got, err := contents(mustOpen(t, cfg), Position{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := len(frames) - 2 + 1; len(got) != want || !bytes.Equal(got[len(got)-1], text(77, len(torn.payload)-8)) {
+	if want := len(frames) - 2 + 1; len(got) != want || !bytes.Equal(got[len(got)-1], text(77, len(torn.payload))) {
 		t.Errorf("%d frames, want %d", len(got), want)
 	}
 }

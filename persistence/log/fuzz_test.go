@@ -2,6 +2,7 @@ package log
 
 import (
 	"bytes"
+	"hash/crc32"
 	"slices"
 	"testing"
 
@@ -63,6 +64,44 @@ func FuzzSegments(f *testing.F) {
 			t.Fatalf("%d frames became %d: %v", len(before), len(after), err)
 		}
 		l.Close()
+	})
+}
+
+// FuzzFrames opens a segment of heads of frames that say anything, and have their checksums.
+func FuzzFrames(f *testing.F) {
+	f.Add([]byte{0, 0, 0, 0, 0, 16, 0, 0, 1, 3, 0, 0, 0, 0, 20, 16, 0, 0, 1, 0}, false)
+	f.Add([]byte{255, 255, 255, 255, 0, 16, 0, 0, 1, 3}, true)
+	f.Add([]byte{0, 0, 0, 127, 0, 16, 0, 0, 1, 3, 0, 0, 0, 0, 255, 255, 255, 255, 1, 0}, false)
+	f.Fuzz(func(t *testing.T, b []byte, big bool) {
+		h := head{store: testStore, number: 1, big: big}
+		file := h.encode()
+		for ; len(b) >= 10 && len(file) < 16<<10; b = b[10:] {
+			h := rawHeader(append(slices.Clone(b[:9]), 0, 0, 0, 0))
+			n := len(file)
+			file = append(file, make([]byte, frameHead+int(b[9]))...) // which may be fewer bytes than it says
+			h.sum = crc32.Checksum(file[n+frameHead:], castagnoli)
+			h.put(file[n:], seedOf(testStore, 1))
+		}
+		cfg := small(vfs.NewMem())
+		cfg.FS.MkdirAll("log", 0o700)
+		disktest.WriteFile(t, cfg.FS, "log/"+segmentName(1), file)
+		l, err := Open(cfg)
+		if AsDamage(err) != nil {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, err := contents(l, Position{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		put(t, l, []byte("more"))
+		l.Close()
+		after, err := contents(mustOpen(t, cfg), Position{})
+		if err != nil || !slices.EqualFunc(after, append(before, []byte("more")), bytes.Equal) {
+			t.Fatalf("%d frames became %d: %v", len(before), len(after), err)
+		}
 	})
 }
 

@@ -98,6 +98,8 @@ type world struct {
 	cfg  Config
 	log  *Log
 
+	synchronised func() // when a sync is done, before the log knows it; nil: nothing
+
 	frames  []appended // all that there should be
 	first   int        // number of the first in frames
 	flushed int        // number behind the last one that was flushed
@@ -115,28 +117,28 @@ func newWorld(t *testing.T, seed uint64) *world {
 }
 
 // fs is the disk as the log sees it.
-func (w *world) fs() vfs.FS { return strictFS{errorfs.Wrap(w.disk, w), w.t} }
+func (w *world) fs() vfs.FS { return strictFS{errorfs.Wrap(w.disk, w), w} }
 
 // strictFS fails the test if a file is written after a failure.
 type strictFS struct {
 	vfs.FS
-	t *testing.T
+	w *world
 }
 
 type strictFile struct {
 	vfs.File
-	t   *testing.T
+	w   *world
 	bad error
 }
 
 func (s strictFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	f, err := s.FS.Create(name, c)
-	return &strictFile{f, s.t, nil}, err
+	return &strictFile{f, s.w, nil}, err
 }
 
 func (s strictFS) OpenReadWrite(name string, c vfs.DiskWriteCategory, opts ...vfs.OpenOption) (vfs.File, error) {
 	f, err := s.FS.OpenReadWrite(name, c, opts...)
-	return &strictFile{f, s.t, nil}, err
+	return &strictFile{f, s.w, nil}, err
 }
 
 func (f *strictFile) WriteAt(b []byte, off int64) (n int, err error) {
@@ -144,11 +146,17 @@ func (f *strictFile) WriteAt(b []byte, off int64) (n int, err error) {
 	return n, err
 }
 
-func (f *strictFile) SyncData() error { return f.do(f.File.SyncData) }
+func (f *strictFile) SyncData() error {
+	err := f.do(f.File.SyncData)
+	if f.w.synchronised != nil {
+		f.w.synchronised()
+	}
+	return err
+}
 
 func (f *strictFile) do(op func() error) error {
 	if f.bad != nil {
-		f.t.Errorf("a file is used again after %v", f.bad)
+		f.w.t.Errorf("a file is used again after %v", f.bad)
 	}
 	f.bad = op()
 	return f.bad

@@ -234,6 +234,7 @@ func (l *Log) goOn() error {
 	if l.mu.turn {
 		return file.Close()
 	}
+	_ = file.Preallocate(0, l.cfg.SegmentBytes) // a copy that Cut made has no room; without, writes may fail
 	l.file = file
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/vigildb/vigil/persistence/disktest"
 )
@@ -69,6 +70,68 @@ func TestTrimmedSegmentsAreRecycled(t *testing.T) {
 	if err := l.Trim(at); err != nil || len(spares(t, disk)) != 3 {
 		t.Errorf("spares %q, %v, want 3", spares(t, disk), err)
 	}
+}
+
+// TestSomeSegmentsAreNotRecycled trims one that is longer than others, and one that has failed; and never the last.
+func TestSomeSegmentsAreNotRecycled(t *testing.T) {
+	w := newWorld(t, 1)
+	defer func() { w.log.Close() }()
+	put(t, w.log, text(1, 20<<10))
+	at := put(t, w.log, text(2, 10))
+	if err := w.log.Trim(at); err != nil || len(spares(t, w.disk)) != 0 {
+		t.Errorf("a long one leaves %q, %v", spares(t, w.disk), err)
+	}
+	w.log.Append(1, text(3, 10))
+	f := failing{err: io.ErrClosedPipe}
+	w.hook = f.hook
+	if _, err := w.log.Flush(); err == nil {
+		t.Fatal("a failed write is none")
+	}
+	if err := w.log.Repair(nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.log.Trim(Position{Segment: 100}); err != nil || len(spares(t, w.disk)) != 0 {
+		t.Errorf("one that failed leaves %q, %v", spares(t, w.disk), err)
+	}
+	got, err := contents(w.log, Position{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect(t, got, text(3, 10))
+}
+
+// TestASpareIsUsedWhenItsOldNameIsGone has the sync of the directory fail when a segment becomes a spare.
+func TestASpareIsUsedWhenItsOldNameIsGone(t *testing.T) {
+	w := newWorld(t, 1)
+	put(t, w.log, text(1, 10)) // and nobody records what is trimmed
+	full(t, w.log, 2)
+	want := w.log.Synced()
+	fail := true
+	w.hook = func(op errorfs.Op) error {
+		if op.Kind == errorfs.OpOpenDir && fail {
+			return io.ErrClosedPipe
+		}
+		return nil
+	}
+	if err := w.log.Trim(want); !errors.Is(err, io.ErrClosedPipe) || len(spares(t, w.disk)) == 0 {
+		t.Fatalf("spares %q, %v", spares(t, w.disk), err)
+	}
+	for w.log.End().Segment == want.Segment {
+		w.log.Append(1, text(1, 1000))
+	}
+	if _, err := w.log.Flush(); !errors.Is(err, io.ErrClosedPipe) {
+		t.Fatalf("a segment is made of a file that may still have another name: %v", err)
+	}
+	if l, err := Open(w.configuration(w.crash(0))); err != nil {
+		t.Error(err)
+	} else {
+		l.Close()
+	}
+	fail = false
+	if err := w.log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	mustOpen(t, w.configuration(w.crash(0)))
 }
 
 // TestWhatAFileHeldBeforeNeverCounts recycles a file whose frames are all as long as those that are written over
@@ -137,6 +200,28 @@ func TestLinkedSegmentsAreNotRecycled(t *testing.T) {
 			t.Errorf("%s of the copy has changed", n)
 		}
 	}
+}
+
+// TestACopyIsOnTheDevice takes the power away after a checkpoint.
+func TestACopyIsOnTheDevice(t *testing.T) {
+	w := newWorld(t, 1)
+	full(t, w.log, 3)
+	end, err := w.log.Checkpoint(w.disk, "copy", Position{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := contents(w.log, Position{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.log.Close()
+	cfg := small(w.crash(0))
+	cfg.Dir, cfg.Synced = "copy", map[uint64]int64{end.Segment: end.Offset}
+	got, err := contents(mustOpen(t, cfg), Position{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect(t, got, want...)
 }
 
 // TestACopyIsALog opens a checkpoint, and writes it; neither log changes the other.

@@ -40,8 +40,6 @@ func (l *Log) abandon(moved func(from, to Position)) {
 		// A disk that fails each time does not leave a segment each time. The new file has the name at
 		// once, by a rename, so a crash finds one or the other.
 		s.end = Position{last.number - 1, last.before}
-	} else {
-		last.end = synced.Offset
 	}
 	s.turn, s.written, s.failed = true, synced, nil
 	s.runs, s.next, s.kept = nil, 0, 0
