@@ -73,9 +73,6 @@ func (c *Config) prepare() error {
 
 func (c *Config) path(name string) string { return c.FS.PathJoin(c.Dir, name) }
 
-// fits reports that a payload fits into a segment that has others.
-func (c *Config) fits(length int64) bool { return HeadBytes+frameHead+length <= c.SegmentBytes }
-
 // syncDir forces the names in a directory to the device.
 func syncDir(fsys vfs.FS, dir string) error {
 	d, err := fsys.OpenDir(dir)

@@ -7,7 +7,10 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"github.com/vigildb/vigil/persistence/disktest"
 )
 
 // life does to a log what takes it through all that it does to its files. Errors are those of the disk.
@@ -248,6 +251,66 @@ func TestASyncIsOfWhatWasWrittenBefore(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect(t, got, text(1, 100), text(2, 100), text(3, 100))
+}
+
+// forgetful is a file system that takes for written what a sync has failed for, as systems do.
+type forgetful struct {
+	vfs.FS
+	failing, clean bool
+}
+
+type forgetfulFile struct {
+	vfs.File
+	fs *forgetful
+}
+
+func (f *forgetful) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	file, err := f.FS.Create(name, c)
+	return forgetfulFile{file, f}, err
+}
+
+func (f *forgetful) OpenReadWrite(name string, c vfs.DiskWriteCategory, opts ...vfs.OpenOption) (vfs.File, error) {
+	file, err := f.FS.OpenReadWrite(name, c, opts...)
+	return forgetfulFile{file, f}, err
+}
+
+func (f forgetfulFile) WriteAt(b []byte, off int64) (int, error) {
+	f.fs.clean = false
+	return f.File.WriteAt(b, off)
+}
+
+func (f forgetfulFile) SyncData() error {
+	if f.fs.failing {
+		f.fs.clean = true
+		return syscall.EIO
+	}
+	if f.fs.clean {
+		return nil
+	}
+	return f.File.SyncData()
+}
+
+// TestOpenTrustsNoSyncOfTheProcessBefore has a sync fail, the process end, and then the power.
+func TestOpenTrustsNoSyncOfTheProcessBefore(t *testing.T) {
+	disk := disktest.New()
+	fs := &forgetful{FS: disk}
+	cfg := small(fs)
+	l := mustOpen(t, cfg)
+	put(t, l, text(1, 100))
+	l.Append(1, text(2, 5000))
+	l.Flush()
+	fs.failing = true
+	if _, err := l.Sync(); !errors.Is(err, syscall.EIO) {
+		t.Fatal(err)
+	}
+	fs.failing = false
+	next := mustOpen(t, cfg)
+	cfg.FS, cfg.Synced = disk.CrashClone(vfs.CrashCloneCfg{}), map[uint64]int64{1: next.Synced().Offset}
+	got, err := contents(mustOpen(t, cfg), Position{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect(t, got, text(1, 100), text(2, 5000))
 }
 
 // TestOpeningFails has each operation of Open fail in turn: it can be tried again.

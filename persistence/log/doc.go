@@ -56,7 +56,9 @@
 //     end is no part of the log, whatever it is.
 //   - A frame claims to be synced what was. So if something does not decode, and a head of a frame behind
 //     it claims more, it is damage.
-//   - After a failed write or sync a segment is never written again.
+//   - After a failed write or sync a segment is never written again by the same process. One that is opened has
+//     the bytes written again that may not be on the device, as they are: the process before may have seen a
+//     sync fail, after which the system takes them for written.
 //   - The last segment has no other name elsewhere: [Log.Checkpoint] copies it, and links the others. What
 //     is linked is removed when it is trimmed, and never recycled. Neither is a segment that an earlier
 //     process has written, since nobody knows any more whether it is linked.

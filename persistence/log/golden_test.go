@@ -3,6 +3,7 @@ package log
 import (
 	"encoding/hex"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -52,5 +53,48 @@ func TestTheFormatIsFrozen(t *testing.T) {
 	want, err := os.ReadFile("testdata/golden.txt")
 	if err != nil || s.String() != string(want) {
 		t.Errorf("%v; the log is\n%s", err, s.String())
+	}
+}
+
+// TestTheFrozenLogIsRead opens the log in testdata, as every later version must.
+func TestTheFrozenLogIsRead(t *testing.T) {
+	golden, err := os.ReadFile("testdata/golden.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	disk := vfs.NewMem()
+	disk.MkdirAll("log", 0o700)
+	files, name := map[string][]byte{}, ""
+	for line := range strings.Lines(string(golden)) {
+		line = strings.TrimSpace(line)
+		if len(line) == nameDigits {
+			name = line
+			continue
+		}
+		zeroes, isZeroes := strings.CutPrefix(line, "zeroes ")
+		b, err := hex.DecodeString(zeroes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if isZeroes {
+			b = make([]byte, int(b[0])|int(b[1])<<8|int(b[2])<<16)
+		}
+		files[name] = append(files[name], b...)
+	}
+	for name, b := range files {
+		disktest.WriteFile(t, disk, "log/"+name, b)
+	}
+	l := mustOpen(t, small(disk))
+	got, err := contents(l, Position{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect(t, got, []byte("one"), nil, []byte("two"), append(make([]byte, pieceBytes), "long"...))
+	var heads []string
+	for _, s := range l.Segments() {
+		heads = append(heads, hex.EncodeToString(s.Head))
+	}
+	if want := []string{"01fe", "c8fe"}; !slices.Equal(heads, want) {
+		t.Errorf("heads %q, want %q", heads, want)
 	}
 }

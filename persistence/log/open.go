@@ -1,12 +1,15 @@
 package log
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"slices"
 	"strings"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
 // Open opens the log in a directory, which is made if it is not there, and goes on writing it. It reads the heads
@@ -197,7 +200,8 @@ func (l *Log) readLast(s *segment) error {
 		return err
 	}
 	l.mu.end, l.mu.seed, l.mu.turn = Position{s.number, t.end}, t.seed, !t.continues()
-	l.mu.written, l.mu.synced = l.mu.end, l.mu.end
+	l.mu.written = l.mu.end
+	l.mu.synced = Position{s.number, max(HeadBytes, t.known, l.cfg.Synced[s.number])} // until goOn has synced the rest
 	return nil
 }
 
@@ -228,14 +232,36 @@ func (l *Log) goOn() error {
 	if err != nil {
 		return err
 	}
-	if err := file.SyncData(); err != nil {
-		return errors.Join(syncError(name, l.mu.end.Offset, err), file.Close())
+	if err := l.confirm(file, name); err != nil {
+		return errors.Join(err, file.Close())
 	}
 	if l.mu.turn {
 		return file.Close()
 	}
 	_ = file.Preallocate(0, l.cfg.SegmentBytes) // a copy that Cut made has no room; without, writes may fail
 	l.file = file
+	return nil
+}
+
+// confirm forces to the device what can be read in the last segment. What is not known to be there is written
+// once more, as it is: if a sync of the process before has failed, the system may take for written what is not,
+// and the next sync would say that all is well.
+func (l *Log) confirm(file vfs.File, name string) error {
+	from, end := l.mu.synced.Offset, l.mu.end.Offset
+	for b := make([]byte, min(windowBytes, end-from)); from < end; {
+		n, err := file.ReadAt(b[:min(int64(len(b)), end-from)], from)
+		if n == 0 {
+			return readError(name, from, cmp.Or(err, io.ErrUnexpectedEOF))
+		}
+		if _, err := file.WriteAt(b[:n], from); err != nil {
+			return fmt.Errorf("write %s at offset %d: %w", name, from, err)
+		}
+		from += int64(n)
+	}
+	if err := file.SyncData(); err != nil {
+		return syncError(name, end, err)
+	}
+	l.mu.synced = l.mu.end
 	return nil
 }
 

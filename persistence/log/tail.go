@@ -13,6 +13,7 @@ type tail struct {
 	big  bool
 
 	end    int64  // behind the last frame that can be read before one that cannot
+	known  int64  // what is below is on the device, say the frames before the end
 	heads  bool   // there are heads of frames from end on
 	claims uint32 // the most that any of these says is synced
 	claim  int64  // where that one is
@@ -33,7 +34,7 @@ func (t *tail) find() error {
 		if !ok {
 			break
 		}
-		t.end = h.end(t.end, t.big)
+		t.end, t.known = h.end(t.end, t.big), max(t.known, int64(h.synced))
 		if t.big {
 			return nil
 		}
