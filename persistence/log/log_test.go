@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"io/fs"
 	"slices"
 	"testing"
 
@@ -142,8 +141,11 @@ func TestAppendRefuses(t *testing.T) {
 
 func TestAViewChangesNothing(t *testing.T) {
 	cfg := small(vfs.NewMem())
-	if _, err := View(cfg); !errors.Is(err, fs.ErrNotExist) && err != nil {
+	if v, err := View(cfg); err != nil || v.End() != (Position{}) {
 		t.Errorf("no directory: %v", err)
+	}
+	if names, _ := cfg.FS.List("/"); len(names) > 0 {
+		t.Errorf("a view made %q", names)
 	}
 	l := mustOpen(t, cfg)
 	put(t, l, text(1, 100))

@@ -28,8 +28,8 @@ func Open(cfg Config) (*Log, error) {
 	return l, nil
 }
 
-// View opens a log for reading, and changes nothing. For the error see Open; a directory that is not there is
-// fs.ErrNotExist.
+// View opens a log for reading, and changes nothing. A directory that is not there is a log without frames. For the
+// error see Open.
 func View(cfg Config) (*Log, error) {
 	l, err := find(&cfg)
 	if err != nil {

@@ -76,7 +76,7 @@ func (r *Reader) Close() error {
 	r.seg.readers--
 	r.l.mu.Unlock()
 	err := r.file.Close()
-	r.seg, r.file, r.window = nil, nil, window{buf: r.buf[:0]}
+	r.seg, r.file, r.window = nil, nil, window{buf: r.buf[:0], ahead: r.ahead}
 	return err
 }
 
@@ -98,7 +98,7 @@ func (r *Reader) open() error {
 		return fmt.Errorf("open %s: %w", name, err)
 	}
 	r.seg, r.file, r.seed = seg, file, seedOf(r.l.cfg.Store, seg.number)
-	r.window = window{file: file, name: name, buf: r.buf[:0]}
+	r.window = window{file: file, name: name, buf: r.buf[:0], ahead: r.ahead}
 	return nil
 }
 

@@ -6,8 +6,12 @@ import (
 	"io"
 )
 
-// windowBytes is how much of a segment is read at once.
-const windowBytes = 1 << 20
+// How much of a segment is read at once: little first, as one frame may be all that is asked for, and twice as much
+// each time.
+const (
+	firstBytes  = 32 << 10
+	windowBytes = 1 << 20
+)
 
 // window is a part of a segment in memory, which moves forward.
 type window struct {
@@ -16,6 +20,7 @@ type window struct {
 	limit int64  // nothing behind it is read
 	off   int64  // of buf
 	buf   []byte // what was read last
+	ahead int64  // how much is read next
 }
 
 // bytes returns n bytes at an offset, or fewer at the limit or the end of the file. They are valid until the
@@ -33,7 +38,8 @@ func (w *window) bytes(off int64, n int) ([]byte, error) {
 	if off >= w.off && have > 0 {
 		old = w.buf[off-w.off:]
 	}
-	if want := int(min(max(int64(n), windowBytes), w.limit-off)); cap(next) < want {
+	w.ahead = min(max(firstBytes, 2*w.ahead), windowBytes)
+	if want := min(max(int64(n), w.ahead), w.limit-off); int64(cap(next)) < want {
 		next = make([]byte, 0, want)
 	}
 	next = append(next, old...)

@@ -2,8 +2,8 @@ package log
 
 // Flush gives to the system what was appended before, and returns the position below which all frames are
 // there: the end of the process loses nothing of them, the end of the system may. It is one write, and one
-// more for each payload that was not copied; it does not sync. If a segment is full it is synced and the
-// next one is made, which takes five operations that wait for the device.
+// more for each payload that was not copied, and for each 256 KiB; it does not sync. If a segment is full it
+// is synced and the next one is made, which takes three syncs: of the data, of the head, of the directory.
 //
 // After an error frames stay in memory. If a write has failed, or a sync, so do Flush and Sync until Repair.
 // If a segment could not be made, the next Flush tries again.
