@@ -27,9 +27,10 @@ type Config struct {
 	Store StoreID
 
 	// From is where the log begins: the position, of something that was synced, which the caller has
-	// recorded durably before it called Trim with it. Segments below need not be there, and are removed if they are. The zero value means that the
-	// log begins with the first segment that is found. It is to be given by whoever calls Trim: after a
-	// power failure removed files may be there again, and not all of them.
+	// recorded durably before it called Trim with it. Segments below need not be there, and are removed
+	// if they are. The zero value means that the log begins with the first segment that is found.
+	// Whoever calls Trim has to give it: after a power failure files that were removed may be there
+	// again, and not all of them.
 	From Position
 	// Synced is how many bytes of segments are known to be on the device, as recorded by the caller
 	// after syncs. A segment that is not mentioned is judged by what the files say.

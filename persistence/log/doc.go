@@ -37,9 +37,9 @@
 //	17    payload
 //
 // The second checksum does not begin with 0 but with the checksum of the store and the number of the
-// segment (16 + 8 bytes). Numbers of a store that differ in fewer than 32 bits in a row have different
-// checksums, and a checksum of 13 bytes is another one for each value that it begins with. So the frame
-// of a file that is recycled is never a frame of the segment that it becomes.
+// segment (16 + 8 bytes). Two numbers below 2^32 never have the same checksum behind the same store, and the
+// checksum of 13 bytes is another one for each value that it begins with. So the frame of a file that is
+// recycled is never a frame of the segment that it becomes.
 //
 // A frame whose payload does not fit into a segment has one of its own, with flag 1, that is as long as
 // it needs to be. The checksums of the pieces of the payload follow it, 4 bytes for each MiB and for
@@ -81,7 +81,11 @@
 //
 // All methods may be called by any goroutine. Append does no I/O, and waits for none. Flush, Repair and
 // Close exclude each other; Sync may run while others append and flush, and waits only while a segment is
-// made. Trim, Checkpoint and the making of a segment exclude each other. Readers wait for nobody. The
-// directory belongs to one Log at a time: the caller has a lock for that. A [Config.FS] that hides
-// failures, as package fence does, would hide them from the log too: it needs the one below.
+// made. Trim and the making of a segment exclude each other; Checkpoint puts Trim off. Readers wait for
+// nobody. The directory belongs to one Log at a time: the caller has a lock for that. A [Config.FS] that
+// hides failures, as package fence does, would hide them from the log too: it needs the one below.
+//
+// Who records what, outside: the position to which the log is to be trimmed, before Trim; and, if a log must
+// not lose its end without anybody noticing, how far a segment is synced, after a sync and before somebody
+// relies on it. Both are given to Open.
 package log

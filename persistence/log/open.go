@@ -200,7 +200,7 @@ func (l *Log) readLast(s *segment) error {
 		return err
 	}
 	l.mu.end, l.mu.seed, l.mu.turn = Position{s.number, t.end}, t.seed, !t.continues()
-	l.mu.written = l.mu.end
+	l.mu.written, s.end = l.mu.end, 0                                                 // it is not full
 	l.mu.synced = Position{s.number, max(HeadBytes, t.known, l.cfg.Synced[s.number])} // until goOn has synced the rest
 	return nil
 }
