@@ -2,6 +2,7 @@ package log
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -18,7 +19,7 @@ func (l *Log) Checkpoint(fsys vfs.FS, dir string, from Position) (end Position, 
 	defer release()
 	segments, end, err := l.share(from)
 	if err == nil {
-		err = l.copyTo(fsys, dir, segments, end)
+		err = l.copyTo(fsys, dir, segments)
 	}
 	if err != nil {
 		return Position{}, fmt.Errorf("copy log %s to %s: %w", l.cfg.Dir, dir, err)
@@ -56,16 +57,22 @@ func (l *Log) share(from Position) (list []shared, end Position, err error) {
 	return list, s.synced, nil
 }
 
-func (l *Log) copyTo(fsys vfs.FS, dir string, segments []shared, end Position) error {
+// copyTo copies the segments, the last one first: if it is interrupted, what is there does not end with a segment that
+// has another name, and would be written by whoever takes it for a log.
+func (l *Log) copyTo(fsys vfs.FS, dir string, segments []shared) error {
 	if err := fsys.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	for _, s := range segments {
+	for _, s := range slices.Backward(segments) {
 		name := segmentName(s.number)
 		if s.full && fsys.Link(l.cfg.path(name), fsys.PathJoin(dir, name)) == nil {
 			continue
 		}
-		if err := copyFile(&l.cfg, name, fsys, fsys.PathJoin(dir, name), s.end); err != nil {
+		err := copyFile(&l.cfg, name, fsys, fsys.PathJoin(dir, name), s.end)
+		if err == nil && !s.full {
+			err = syncDir(fsys, dir)
+		}
+		if err != nil {
 			return err
 		}
 	}

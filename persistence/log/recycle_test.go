@@ -224,6 +224,29 @@ func TestACopyIsOnTheDevice(t *testing.T) {
 	expect(t, got, want...)
 }
 
+// TestPowerFailsAmidACheckpoint opens what is left of it: it is no log, or one whose last segment is a copy.
+func TestPowerFailsAmidACheckpoint(t *testing.T) {
+	w := newWorld(t, 1)
+	defer func() { w.log.Close() }()
+	full(t, w.log, 4)
+	w.disk.MkdirAll("copy", 0o700)
+	if err := syncDir(w.disk, "/"); err != nil {
+		t.Fatal(err)
+	}
+	w.hook = func(op errorfs.Op) error {
+		if op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
+			names, _ := w.crash(0).List("copy")
+			if len(names) > 0 && !slices.Contains(names, segmentName(4)) {
+				t.Errorf("the copy has %q", names)
+			}
+		}
+		return nil
+	}
+	if _, err := w.log.Checkpoint(w.fs(), "copy", Position{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestACopyIsALog opens a checkpoint, and writes it; neither log changes the other.
 func TestACopyIsALog(t *testing.T) {
 	disk := vfs.NewMem()
