@@ -404,3 +404,71 @@ func TestAReaderFindsOutThatFramesHaveMoved(t *testing.T) {
 	}
 	expect(t, got, text(1, 100), text(2, 100))
 }
+
+// TestFilesOfTheSystem does all that with the files of the system instead of those in memory.
+func TestFilesOfTheSystem(t *testing.T) {
+	dir := t.TempDir()
+	cfg := small(vfs.Default)
+	cfg.Dir, cfg.SegmentBytes = vfs.Default.PathJoin(dir, "log"), 256<<10
+	l := mustOpen(t, cfg)
+	var want [][]byte
+	for i := range 60 {
+		b := text(i, 500+i*i*10)
+		if i == 30 {
+			b = text(i, 3*pieceBytes/2)
+		}
+		want = append(want, b)
+		at := put(t, l, b)
+		if i%20 == 19 {
+			cfg.From, want = at, want[len(want)-1:]
+			if err := l.Trim(at); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for i := range 40 {
+		want = append(want, text(i, 20000))
+		put(t, l, want[len(want)-1])
+	}
+	copied := cfg
+	copied.Dir = vfs.Default.PathJoin(dir, "copy")
+	end, err := l.Checkpoint(vfs.Default, copied.Dir, cfg.From)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copied.Synced = map[uint64]int64{end.Segment: end.Offset}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []Config{cfg, copied} {
+		l := mustOpen(t, c)
+		got, err := contents(l, c.From)
+		if err != nil {
+			t.Fatal(err)
+		}
+		expect(t, got, want...)
+		put(t, l, text(1, 300<<10))
+		l.Close()
+	}
+	b := disktest.ReadFile(t, vfs.Default, cfg.path(segmentName(cfg.From.Segment)))
+	b[len(b)/2] ^= 1
+	if err := vfs.Default.Remove(cfg.path(segmentName(cfg.From.Segment))); err != nil { // the copy has it too
+		t.Fatal(err)
+	}
+	disktest.WriteFile(t, vfs.Default, cfg.path(segmentName(cfg.From.Segment)), b)
+	v, err := View(cfg)
+	if err == nil {
+		_, err = contents(v, cfg.From)
+	}
+	d := AsDamage(err)
+	if d == nil {
+		t.Fatalf("a bit of a segment has changed: %v", err)
+	}
+	at, err := Cut(cfg, d)
+	if err != nil || at.Segment != cfg.From.Segment {
+		t.Fatalf("cut at %v: %v", at, err)
+	}
+	if got, err := contents(mustOpen(t, copied), copied.From); err != nil || len(got) != len(want)+1 {
+		t.Errorf("the copy has %d frames after the log was cut, want %d: %v", len(got), len(want)+1, err)
+	}
+}
