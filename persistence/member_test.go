@@ -97,12 +97,12 @@ func runWorld(t testing.TB, seed uint64, effects map[string]int) {
 			n.s.SetMaxMemory(pagedLimit(n.id), PolicySpill, 5)
 			effects["spill"]++
 		case k == 36:
-			switch w.r.IntN(4) {
-			case 0:
+			switch w.r.IntN(12) {
+			case 0, 1, 2:
 				n.crash(w.r.IntN(3) * 50)
-			case 1:
+			case 3, 4:
 				n.die(w.r.IntN(3) * 50)
-			case 2:
+			case 5:
 				for _, n := range w.nodes {
 					n.die(w.r.IntN(2) * 50)
 				}

@@ -6,7 +6,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/vigildb/vigil/persistence/check"
@@ -414,45 +413,6 @@ func (n *node) endPasses() {
 		<-done
 	}
 	n.passes = nil
-}
-
-// die ends the process: what it has not given to the device is in the memory of the machine, of which the
-// file system loses all it may.
-func (n *node) die(unsynced int) {
-	n.memory = n.memory.Clone() // first: what is freed meanwhile is on the device
-	n.replace(n.fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: unsynced, RNG: n.w.r}))
-	n.w.effects["death"]++
-}
-
-// crash loses what the device does not have.
-func (n *node) crash(unsynced int) {
-	for _, o := range n.w.nodes {
-		if o.lost {
-			return // a majority must not lose anything at the same time
-		}
-	}
-	n.lost = n.w.policy != SyncAlways
-	n.boot++
-	n.replace(n.fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: unsynced, RNG: n.w.r}))
-	n.w.effects["crash"]++
-}
-
-// replace starts the member again on another disk.
-func (n *node) replace(disk *disktest.Disk) {
-	n.stop()
-	n.fs = disk
-	n.open()
-	n.same("after a start")
-}
-
-// stop closes the store.
-func (n *node) stop() {
-	n.elected, n.leads, n.made, n.position = 0, false, nil, nil
-	n.setRefuse(false)
-	n.s.stopPasses()
-	n.s.Member().Resign() // a pass that waits ends before the store may
-	n.endPasses()
-	closeStore(n.w, n.s)
 }
 
 func (w *world) close() {
