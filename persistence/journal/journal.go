@@ -84,7 +84,7 @@ func (j *Journal) Append(rec []byte, flags byte) uint64 {
 	c.buf = append(c.buf, rec...)
 	c.Last = lsn
 	c.Flags |= flags
-	if j.mu.tail != nil && !j.mu.eager {
+	if j.mu.tail != nil {
 		j.keepLocked(c, max(chunkBytes-HeaderBytes, size), c.buf[from:])
 	}
 	j.newest.Store(lsn)
@@ -209,13 +209,9 @@ func (j *Journal) Resume(from Position) {
 	j.newest.Store(from.LSN)
 }
 
-// SetEager says whether every record puts a token into Wake, and puts one there. It is then awaited on the
-// device, and the tail gets no copy.
+// SetEager says whether every record puts a token into Wake, and puts one there.
 func (j *Journal) SetEager(eager bool) {
 	j.mu.Lock()
-	if j.mu.eager && !eager {
-		j.exposeLocked()
-	}
 	j.mu.eager = eager
 	j.mu.Unlock()
 	j.Signal()
@@ -242,7 +238,7 @@ func (j *Journal) AppendBig(rec []byte, refs []Reference, loan *text.Loan, flags
 	j.mu.index++
 	lsn := j.newest.Load() + 1
 	c.Index, c.First, c.Last = j.mu.index, lsn, lsn
-	if j.mu.tail != nil && !j.mu.eager {
+	if j.mu.tail != nil {
 		j.keepLocked(&c, c.Size()-HeaderBytes, c.Parts()...)
 	}
 	j.mu.sealed = append(j.mu.sealed, c)

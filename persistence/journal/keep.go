@@ -18,14 +18,9 @@ const keptBytes = 4 << 20
 func (j *Journal) SetTail(t *tail.Tail) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.mu.tail = t
-	j.exposeLocked()
-}
-
-// exposeLocked has what was recorded so far be exposed, as the tail may have no copy of it.
-func (j *Journal) exposeLocked() {
 	j.sealLocked()
-	if j.mu.tail == nil {
+	j.mu.tail = t
+	if t == nil {
 		j.exposed.Store(0)
 	} else {
 		j.exposed.Store(j.newest.Load())
