@@ -193,12 +193,12 @@ func replication(o *options, r *report) error {
 	if err != nil {
 		return err
 	}
-	r.section("Three servers, "+o.fsync, fmt.Sprintf("SET of 100 bytes at the leader of a group of three with `appendfsync %s`, whose replies wait for the acknowledgement of "+
-		"another member, beside a Redis server with two replicas that gets a `WAIT 1` behind each pipeline. A member that acknowledges has the write in its log%s; "+
-		"a replica of Redis has it in memory. CPU is that of three servers; times are those of a pipeline; medians of %d rounds in turn "+
-		"(`vigil-bench -sections group -appendfsync %s -requests %d -rounds %d`).",
-		o.fsync, map[bool]string{true: " on the device"}[o.fsync == "always"], o.rounds, o.fsync, o.requests, o.rounds))
 	peer := o.peerName()
+	r.section("Three servers, "+o.fsync, fmt.Sprintf("SET of 100 bytes at the leader of a group of three with `appendfsync %s`, whose replies wait for the acknowledgement of "+
+		"another member, beside a server of %s with two replicas that gets a `WAIT 1` behind each pipeline. A member that acknowledges has the write in its log%s; "+
+		"a replica of that has it in memory. CPU is that of three servers; times are those of a pipeline; medians of %d rounds in turn "+
+		"(`vigil-bench -sections group -appendfsync %s -requests %d -rounds %d`).",
+		o.fsync, peer, map[bool]string{true: " on the device"}[o.fsync == "always"], o.rounds, o.fsync, o.requests, o.rounds))
 	r.row("case", "vigil /s", peer+" /s", "ratio", "vigil us CPU", peer+" us CPU", "ratio", "p50 ms", peer, "p99 ms", peer)
 	r.rule(11)
 	for _, w := range []writes{

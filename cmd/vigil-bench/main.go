@@ -39,6 +39,7 @@ func main() {
 	flag.BoolVar(&o.replace, "replace", false, "replace the sections measured in the file, and keep the others")
 	cpu := flag.String("profile", "", "measure nothing, but write where the cases of section throughput spend their processor time to this file")
 	flag.Parse()
+	o.version = versionOf(o.peer)
 	run := measure
 	if *cpu != "" {
 		run = func(o *options) error { return profile(o, *cpu) }
@@ -51,6 +52,7 @@ func main() {
 
 type options struct {
 	binary, peer, out, fsync, sections     string
+	version                                string // of peer, as it says
 	requests, rounds, keys, data, sessions int
 	values, consumers, large, writes       int
 	growKeys, growMembers, joinMembers     int
@@ -63,12 +65,12 @@ type options struct {
 
 // peerName is what tables call the program that is compared with: "redis" or "valkey", as it names itself.
 func (o *options) peerName() string {
-	name, _, _ := strings.Cut(o.peerVersion(), " ")
+	name, _, _ := strings.Cut(o.version, " ")
 	return strings.ToLower(name)
 }
 
-func (o *options) peerVersion() string {
-	version, err := exec.Command(o.peer, "--version").Output()
+func versionOf(peer string) string {
+	version, err := exec.Command(peer, "--version").Output()
 	if err != nil {
 		return "redis " + err.Error()
 	}

@@ -15,7 +15,7 @@ type report struct{ b strings.Builder }
 func (r *report) begin(o *options) {
 	r.b.WriteString("# Benchmarks\n\nWritten by `make bench-report`; do not edit.\n\n")
 	fmt.Fprintf(&r.b, "- machine: %s/%s, %d cores, %s\n- commit: %s\n- beside: %s\n", runtime.GOOS, runtime.GOARCH,
-		runtime.NumCPU(), cpuModel(), commit(), o.peerVersion())
+		runtime.NumCPU(), cpuModel(), commit(), o.version)
 	fmt.Fprintf(&r.b, "- `vigil-bench -appendfsync %s -requests %d -rounds %d`: the other runs with appendonly and the same appendfsync\n",
 		o.fsync, o.requests, o.rounds)
 	r.b.WriteString("- Both servers run in turn in one run on the same machine, which the client shares: ratios and CPU per command are " +
@@ -97,7 +97,7 @@ func (r *report) replace(o *options) error {
 			parts = append(parts, "")
 			i = len(parts) - 1
 		}
-		parts[i] = strings.TrimRight(section, "\n") + fmt.Sprintf("\n\nCommit %s, beside %s.\n", commit(), o.peerVersion())
+		parts[i] = strings.TrimRight(section, "\n") + fmt.Sprintf("\n\nCommit %s, beside %s.\n", commit(), o.version)
 	}
 	for i, p := range parts {
 		parts[i] = strings.TrimRight(p, "\n") + "\n"
