@@ -57,7 +57,7 @@ const rooms = `
 	persistence/format:     persistence/journal structures structures/types
 	persistence/grouplog:
 	persistence/journal:    persistence/tail structures structures/text
-	persistence/log:
+	persistence/log:        persistence/fence
 	persistence/lsm:        persistence/fence persistence/format structures
 	persistence/prefetch:
 	persistence/slab:

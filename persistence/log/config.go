@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/vigildb/vigil/persistence/fence"
 )
 
 // Defaults of a Config.
@@ -76,11 +78,7 @@ func (c *Config) path(name string) string { return c.FS.PathJoin(c.Dir, name) }
 
 // syncDir forces the names in a directory to the device.
 func syncDir(fsys vfs.FS, dir string) error {
-	d, err := fsys.OpenDir(dir)
-	if err == nil {
-		err = errors.Join(d.Sync(), d.Close())
-	}
-	if err != nil {
+	if err := fence.SyncDir(fsys, dir); err != nil {
 		return fmt.Errorf("sync directory %s: %w", dir, err)
 	}
 	return nil
