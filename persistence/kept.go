@@ -23,9 +23,9 @@ const (
 	tailName = "vigil-tail"
 	// tailSlot is the length of a slot: that of a chunk.
 	tailSlot = 64 << 10
-	// mostTail is the size of the tail: what may wait for the disk before writers are slowed. Under
-	// a small bound on memory, of which its pages are a part while they are in use, it is tailPart of
-	// that, and leastTailBytes at least: what a sync may lack.
+	// mostTail is the size of the tail: what may wait for the disk before writers are slowed. Pages that
+	// are in use count as memory: under a small bound on that the tail is one part of tailPart of the bound, and
+	// leastTailBytes at least, which is what a sync may lack.
 	mostTail, leastTailBytes, tailPart = maxPending, 4 << 20, 16
 )
 

@@ -147,10 +147,10 @@ func (s *Store) journalBound() int64 {
 }
 
 const (
-	// recordCost is what a start needs to replay a record of some bytes, as the number of bytes of a long one
-	// that take as long: 300 ns of 1.1 ns each.
+	// recordCost is how many bytes of a long record a start replays in the time that each record costs by itself:
+	// 300 ns, at 1.1 ns for a byte.
 	recordCost = 270.0
-	// shortRecord is the size in bytes of records of which Options.JournalBound takes as long as a start may.
+	// shortRecord is the size in bytes of the records that Options.JournalBound is meant for.
 	shortRecord = 80.0
 	// mostLength is how many times longer the journal may get than Options.JournalBound, and freePart
 	// the part of what is free on the disk that it then may have.

@@ -85,7 +85,7 @@
 // nobody. The directory belongs to one Log at a time: the caller has a lock for that. A [Config.FS] that
 // hides failures, as package fence does, would hide them from the log too: it needs the one below.
 //
-// Who records what, outside: the position to which the log is to be trimmed, before Trim; and, if a log must
-// not lose its end without anybody noticing, how far a segment is synced, after a sync and before somebody
-// relies on it. Both are given to Open.
+// The caller records two things and gives both to Open: the position to which the log is to be trimmed, before
+// Trim; and how far a segment is synced, after a sync and before anything relies on it. Without the second
+// the log may lose its end and nobody notices.
 package log

@@ -61,7 +61,7 @@ func (h *head) encode() []byte {
 }
 
 // decodeHead reads a head. The error is ErrVersion for one that a later version wrote, and else says
-// what is wrong with it. Own refers to b, of which a byte is changed for a moment.
+// what is wrong with it. Own refers to b. The byte of the format is changed in b while the checksum is calculated.
 func decodeHead(b []byte) (h head, err error) {
 	if len(b) < HeadBytes {
 		return h, fmt.Errorf("its head has %d bytes instead of %d", len(b), HeadBytes)

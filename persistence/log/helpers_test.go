@@ -352,7 +352,7 @@ func (w *world) describe(l *Log) (s string) {
 	return s + fmt.Sprintf("trimmed %d, synced %d, flushed %d, appended %d", w.trimmed, w.synced, w.flushed, w.next())
 }
 
-// restart opens the log as it is on the disk now, of which the first frames up to least must be there.
+// restart opens the log as it is on the disk now. The first frames, up to least, must be there.
 func (w *world) restart(least int) {
 	w.t.Helper()
 	w.hook = nil

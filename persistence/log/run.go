@@ -82,7 +82,7 @@ func (r *run) entries(from int64, f func(at int64, e *entry, payload [][]byte)) 
 	}
 }
 
-// roomLocked returns the run that a frame goes to, of which so many bytes are copied.
+// roomLocked returns the run that a frame goes to, with room for n bytes.
 func (s *state) roomLocked(n int) *run {
 	if s.begin == nil && len(s.runs) > 0 {
 		r := s.runs[len(s.runs)-1]

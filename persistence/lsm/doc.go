@@ -5,6 +5,6 @@
 // options and the same care: a panic of it is an error ([Guard]), and a failed write makes the
 // fence fall.
 //
-// It owns no instance: who calls [Open] calls [Close]. It writes nothing. [Close] waits for
+// It owns no instance: the caller of [Open] calls [Close]. It writes nothing. [Close] waits for
 // compactions that are under way, unless the fence holds them.
 package lsm
