@@ -216,7 +216,7 @@ func (l *life) live() {
 
 // heal lets the disk work again: within two seconds the store takes writes.
 func (l *life) heal() {
-	l.disk.heal()
+	l.disk.mend(l.t, l.s)
 	l.pump.second("commit")
 	l.pump.second("commit")
 	if err := l.s.WriteError(); err != nil {
@@ -224,7 +224,9 @@ func (l *life) heal() {
 	}
 	before := len(l.states)
 	for range 40 {
-		l.write()
+		if l.write(); l.m == nil {
+			l.fatalf("a read failed after the disk was healed")
+		}
 	}
 	if len(l.states) == before {
 		l.fatalf("nothing was written after the disk was healed")
