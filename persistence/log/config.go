@@ -46,6 +46,7 @@ type Config struct {
 	Head func(dst []byte, kind byte, payload [][]byte) []byte
 
 	SegmentBytes int64 // length of segments; DefaultSegmentBytes
+	Extend       bool  // files get this length at once: a sync then has no new length to write, which on a disk takes as long as the data
 	Spares       int   // how many files are kept to be overwritten; DefaultSpares, negative: none
 	MaxUnsynced  int64 // bytes of frames that are kept in memory as they are not synced; DefaultMaxUnsynced
 	Reference    int   // bytes from which on a payload is not copied but referred to; DefaultReference

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"slices"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -105,3 +106,29 @@ func copyFile(cfg *Config, name string, fsys vfs.FS, path string, size int64) er
 
 // writeOnly has no other methods, by which io.Copy might go round the file system.
 type writeOnly struct{ io.Writer }
+
+// Remove removes all files of a log, which must not be open, and its directory, if nothing else is in it. A directory that
+// is not there has none.
+func Remove(cfg Config) error {
+	files, err := listFiles(&cfg)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	}
+	names := files.spares
+	for _, n := range slices.Backward(files.numbers) {
+		names = append(names, segmentName(n))
+	}
+	for _, name := range names {
+		if err := cfg.FS.Remove(cfg.path(name)); err != nil {
+			return err
+		}
+	}
+	if err := syncDir(cfg.FS, cfg.Dir); err != nil {
+		return err
+	}
+	_ = cfg.FS.Remove(cfg.Dir) // fails if there are others
+	return nil
+}

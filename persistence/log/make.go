@@ -27,12 +27,16 @@ func (l *Log) make(h *head) (vfs.File, error) {
 	if err := l.settle(); err != nil {
 		return nil, err // a spare may still have its old name on the device
 	}
-	spare, file, err := l.blank(h)
+	spare, isNew, file, err := l.blank(h)
 	name := segmentName(h.number)
 	if err != nil {
 		return nil, fmt.Errorf("make %s: %w", name, err)
 	}
 	err = l.fill(file, h)
+	if err == nil && isNew {
+		// What becomes of a file whose first name is not on the device when it gets another one is up to the file system.
+		err = syncDir(l.cfg.FS, l.cfg.Dir)
+	}
 	if err == nil {
 		err = l.cfg.FS.Rename(l.cfg.path(spare), l.cfg.path(name))
 	}
@@ -47,9 +51,9 @@ func (l *Log) make(h *head) (vfs.File, error) {
 	return file, nil
 }
 
-// blank opens a file that is to become a segment, and returns its name. A segment that is not as long as
-// others gets a new one.
-func (l *Log) blank(h *head) (name string, file vfs.File, err error) {
+// blank opens a file that is to become a segment, and returns its name, and whether it is new. A segment that is not
+// as long as others gets a new one.
+func (l *Log) blank(h *head) (name string, isNew bool, file vfs.File, err error) {
 	if !h.big {
 		l.mu.Lock()
 		if n := len(l.mu.spares); n > 0 {
@@ -59,11 +63,11 @@ func (l *Log) blank(h *head) (name string, file vfs.File, err error) {
 	}
 	if name != "" {
 		file, err = l.cfg.FS.OpenReadWrite(l.cfg.path(name), writeCategory)
-		return name, file, err
+		return name, false, file, err
 	}
 	name = spareName(h.number)
 	file, err = l.cfg.FS.Create(l.cfg.path(name), writeCategory)
-	return name, file, err
+	return name, true, file, err
 }
 
 // fill allocates a segment and writes its head, and syncs it.
@@ -85,8 +89,25 @@ func (l *Log) fill(file vfs.File, h *head) error {
 	if err != nil {
 		return fmt.Errorf("write at offset 0: %w", err)
 	}
+	if l.cfg.Extend && !h.big {
+		if err := extend(file, size); err != nil {
+			return err
+		}
+	}
 	if err := file.Sync(); err != nil {
 		return fmt.Errorf("sync: %w", err)
+	}
+	return nil
+}
+
+// extend makes a file so long, unless it is already.
+func extend(file vfs.File, size int64) error {
+	info, err := file.Stat()
+	if err == nil && info.Size() < size {
+		_, err = file.WriteAt([]byte{0}, size-1)
+	}
+	if err != nil {
+		return fmt.Errorf("extend to %d bytes: %w", size, err)
 	}
 	return nil
 }

@@ -35,6 +35,12 @@ func segmentName(number uint64) string { return fmt.Sprintf("%0*d", nameDigits, 
 
 func spareName(number uint64) string { return sparePrefix + segmentName(number) }
 
+// IsSegment reports that a file is a segment by its name.
+func IsSegment(name string) bool {
+	_, ok := parseName(name)
+	return ok
+}
+
 // parseName returns the number of the segment that a file is by its name.
 func parseName(name string) (number uint64, ok bool) {
 	if len(name) != nameDigits || strings.Trim(name, "0123456789") != "" {

@@ -162,19 +162,38 @@ func hashOf(s string) uint64 {
 
 // file makes one file of its two versions.
 func (im *image) file(to *disktest.Disk, path string, sure bool, l loss, r *rand.Rand) error {
-	var synced []byte
-	if sure {
-		b, err := im.synced.UnsafeGetFileDataBuffer(path)
-		if err != nil {
-			return err
-		}
-		synced = b
-	}
 	whole, err := im.whole.UnsafeGetFileDataBuffer(path)
 	if err != nil {
 		return err
 	}
+	synced, err := im.formerly(path, whole, sure)
+	if err != nil {
+		return err
+	}
 	return put(to, path, between(synced, whole, l, r))
+}
+
+// formerly returns what was synced of a file. If that has its name for sure it is what has the name; else the file may have had
+// another one, under which it was synced: that of a file which begins as this one does. MemFS keeps both names until
+// the directory is synced.
+func (im *image) formerly(path string, whole []byte, sure bool) ([]byte, error) {
+	if sure {
+		return im.synced.UnsafeGetFileDataBuffer(path)
+	}
+	names, err := im.synced.List(im.synced.PathDir(path))
+	if err != nil {
+		return nil, nil // its directory was not synced
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		other := im.synced.PathJoin(im.synced.PathDir(path), name)
+		b, err := im.synced.UnsafeGetFileDataBuffer(other)
+		const head = 8 * sector // two files do not have so much in common
+		if err == nil && len(b) >= head && len(whole) >= head && bytes.Equal(b[:head], whole[:head]) {
+			return b, nil
+		}
+	}
+	return nil, nil
 }
 
 // between draws a content between what was synced and what was written.
