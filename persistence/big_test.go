@@ -9,11 +9,9 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/persistence/disktest"
-	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/structures/thrift"
 )
 
@@ -214,22 +212,23 @@ func stepBig(t *testing.T, r *rand.Rand, tx *Tx, want map[string][]byte) {
 	}
 }
 
-// A big record is in pieces, which go with its chunk when the journal is cut.
-func TestBigRecordsAreWrittenInPieces(t *testing.T) {
+// A big record is a frame of the log, in a file of its own if it is longer than others, and goes with it
+// when the journal is cut.
+func TestBigRecordsAreFilesOfTheLog(t *testing.T) {
 	fs := disktest.New()
 	o := Options{FS: fs, Dir: "db", IdleAfter: -1}
 	s := openMemory(t, o)
-	value := bytes.Repeat([]byte("0123456789"), 700_000)
+	value := bytes.Repeat([]byte("0123456789"), 1_800_000)
 	lsn := all(s, 1, func(tx *Tx) {
 		tx.SetString([]byte("k"), value, NoExpiry)
 		tx.SetString([]byte("small"), []byte("v"), NoExpiry)
 	})
 	all(s, 1, func(tx *Tx) { tx.PatchString([]byte("k"), 3, []byte("later")) })
-	if err := s.WaitDurable(lsn); err != nil {
+	if err := s.WaitDurable(lsn + 1); err != nil {
 		t.Fatal(err)
 	}
-	if n := piecesOf(t, s); n != len(value)/format.PieceBytes+1 {
-		t.Errorf("7 MB: got %d pieces, want %d", n, len(value)/format.PieceBytes+1)
+	if files, size := s.chunks.Size(); files != 2 || size < int64(len(value)) {
+		t.Errorf("18 MB: got %d files of %d bytes, want one for it and one for what follows", files, size)
 	}
 	o.FS = onDevice(t, s, fs)
 	closeStore(t, s)
@@ -244,78 +243,7 @@ func TestBigRecordsAreWrittenInPieces(t *testing.T) {
 	if err := s.Materialise(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if n := piecesOf(t, s); n != 0 {
-		t.Errorf("after the journal was cut: %d pieces are left", n)
+	if files, size := s.chunks.Size(); files != 1 || size > 1<<20 {
+		t.Errorf("after the journal was cut: %d files of %d bytes are left", files, size)
 	}
-}
-
-// Pieces whose chunk did not come are passed over, also when another chunk has
-// got its number.
-func TestPiecesWithoutTheirChunkArePassedOver(t *testing.T) {
-	fs := vfs.NewMem()
-	o := Options{FS: fs, Dir: "db", IdleAfter: -1}
-	s := openMemory(t, o)
-	all(s, 1, func(tx *Tx) { tx.SetString([]byte("a"), []byte("1"), NoExpiry) })
-	for index := uint64(1); index < 4; index++ {
-		key := append(format.AppendJournalKey(nil, index), 0, 0, 0, 0)
-		if err := s.db.Set(key, []byte("left over"), pebble.Sync); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for range 2 {
-		closeStore(t, s)
-		s = openMemory(t, o)
-		all(s, 1, func(tx *Tx) {
-			if b, _, _ := tx.String([]byte("a")); string(b) != "1" {
-				t.Errorf("after the replay: got %q, want 1", b)
-			}
-			tx.SetString([]byte("b"), []byte("2"), NoExpiry)
-		})
-	}
-	closeStore(t, s)
-}
-
-// A piece that is damaged or missing is refused.
-func TestDamagedPiecesAreRefused(t *testing.T) {
-	for _, missing := range []bool{false, true} {
-		fs := disktest.New()
-		o := Options{FS: fs, Dir: "db", IdleAfter: -1}
-		s := openMemory(t, o)
-		lsn := all(s, 1, func(tx *Tx) { tx.SetString([]byte("k"), make([]byte, 3<<20), NoExpiry) })
-		if err := s.WaitDurable(lsn); err != nil {
-			t.Fatal(err)
-		}
-		key := append(format.AppendJournalKey(nil, 1), 0, 0, 0, 1)
-		err := s.db.Delete(key, pebble.Sync)
-		if !missing {
-			err = s.db.Set(key, make([]byte, format.PieceBytes+4), pebble.Sync)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		o.FS = onDevice(t, s, fs)
-		closeStore(t, s)
-		if s, err := Open(o); err == nil {
-			s.Close()
-			t.Errorf("missing %v: the store was opened", missing)
-		}
-	}
-}
-
-func piecesOf(t *testing.T, s *Store) (n int) {
-	t.Helper()
-	it, err := s.db.NewIter(&pebble.IterOptions{
-		LowerBound: format.AppendGroup(nil, format.PrefixJournal), UpperBound: format.AppendGroupEnd(nil, format.PrefixJournal)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for it.First(); it.Valid(); it.Next() {
-		if format.IsPiece(it.Key()) {
-			n++
-		}
-	}
-	if err := it.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return n
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/vigildb/vigil/persistence/disktest"
 	"github.com/vigildb/vigil/persistence/fence"
 	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/lsm"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/list"
 	"github.com/vigildb/vigil/structures/thrift"
@@ -71,20 +72,14 @@ func TestCheckFindsASoundStoreSoundAndLeavesItAlone(t *testing.T) {
 	}
 }
 
-// listing is the names and contents of a directory.
+// listing is the names and contents of the files of a store.
 func listing(t *testing.T, fs vfs.FS, dir string) string {
 	t.Helper()
-	names, err := fs.List(dir)
-	if err != nil {
-		t.Fatal(err)
+	var lines []string
+	for name, b := range storeFiles(t, fs, dir) {
+		lines = append(lines, fmt.Sprintf("%s %x", name, castagnoliOf(b)))
 	}
-	slices.Sort(names)
-	lines := make([]string, 0, len(names))
-	for _, n := range names {
-		if info, err := fs.Stat(dir + "/" + n); err == nil && !info.IsDir() {
-			lines = append(lines, fmt.Sprintf("%s %x", n, castagnoliOf(disktest.ReadFile(t, fs, dir+"/"+n))))
-		}
-	}
+	slices.Sort(lines)
 	return strings.Join(lines, "\n")
 }
 
@@ -104,28 +99,19 @@ func TestCheckFindsWhatChecksumsCannot(t *testing.T) {
 		{"a missing page", "key \"list", func(db *pebble.DB, b *pebble.Batch) error {
 			return b.Delete(firstKey(db, format.PrefixPage), nil)
 		}},
-		{"a missing chunk", "is missing", func(db *pebble.DB, b *pebble.Batch) error {
-			k := firstKey(db, format.PrefixJournal)
-			v, closer, err := db.Get(k)
-			if err != nil {
-				return err
-			}
-			defer closer.Close()
-			next := append([]byte(nil), k...)
-			next[len(next)-1]++
-			return errors.Join(b.Set(next, v, nil), b.Delete(k, nil))
+		{"a chunk of which the record is cut off", "begins with record", func(db *pebble.DB, b *pebble.Batch) error {
+			return changeMeta(db, b, func(m *format.Meta) { m.Trimmed.Index-- })
 		}},
-		{"a changed chunk", "checksum of chunk", func(db *pebble.DB, b *pebble.Batch) error {
-			k := firstKey(db, format.PrefixJournal)
-			v, closer, err := db.Get(k)
-			if err != nil {
-				return err
-			}
-			defer closer.Close()
-			bad := append([]byte(nil), v...)
-			bad[len(bad)-1] ^= 1
-			return b.Set(k, bad, nil)
+		{"a missing record", "begins with record", func(db *pebble.DB, b *pebble.Batch) error {
+			return changeMeta(db, b, func(m *format.Meta) { m.Trimmed.LSN-- })
 		}},
+		{"a missing segment", "log/0000000007: is missing", func(db *pebble.DB, b *pebble.Batch) error {
+			return changeMeta(db, b, func(m *format.Meta) { m.Segment = 7 })
+		}},
+		{"a chunk in Pebble", "the journal is in the log", func(_ *pebble.DB, b *pebble.Batch) error {
+			return b.Set(format.AppendJournalKey(nil, 9), []byte("chunk"), nil)
+		}},
+		{"values of the future", "values hold record 256", func(_ *pebble.DB, b *pebble.Batch) error { return setNewest(b, 256) }},
 		{"a key in the wrong place", "not where its hash says", func(db *pebble.DB, b *pebble.Batch) error {
 			return b.Set(append(firstKey(db, format.PrefixHead), 'x'), append(format.AppendHead(nil, &format.Head{Kind: structures.KindString, Short: true}), 'v'), nil)
 		}},
@@ -164,6 +150,13 @@ func TestCheckFindsWhatChecksumsCannot(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", c.name, r.Damage, c.want)
 		}
 	}
+}
+
+// changeMeta writes another meta.
+func changeMeta(db *pebble.DB, b *pebble.Batch, change func(*format.Meta)) error {
+	m, err := lsm.ReadMeta(db, format.Meta{})
+	change(&m)
+	return errors.Join(err, b.Set(format.AppendMetaKey(nil), m.Append(nil), nil))
 }
 
 // firstKey is a copy of the lowest key with a prefix.

@@ -1,17 +1,12 @@
 package persistence
 
 import (
-	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2"
-
 	"github.com/vigildb/vigil/persistence/fence"
-	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/journal"
-	"github.com/vigildb/vigil/persistence/lsm"
-	"github.com/vigildb/vigil/persistence/wal"
 )
 
 const (
@@ -19,25 +14,22 @@ const (
 	// SyncEverySecond: half of what is guaranteed, so that the sync itself, and
 	// a processor that others keep busy, have the other half.
 	syncPeriod = time.Second / 2
-	// maxCommit is the size in bytes up to which chunks share a batch.
-	maxCommit = 512 << 10
-	// batchEntry is more than a batch adds to each chunk, and to itself.
-	batchEntry = 64
-	// maxUnsynced is how many bytes of the journal Pebble may have that the
-	// device does not: they stay in memory too, for the case that Pebble cannot
+	// maxFlush is the size in bytes up to which chunks are given to the system together.
+	maxFlush = 512 << 10
+	// maxUnsynced is how many bytes of the journal the system may have that the
+	// device does not: they stay in memory too, for the case that the system cannot
 	// write them, and are forced to the device beyond.
 	maxUnsynced = journal.MaxUnsynced
 )
 
-// committer hands the journal to Pebble, in order, away from the commands.
+// committer writes the journal to the log, in order, away from the commands.
 type committer struct {
 	s      *Store
-	due    []journal.Chunk // taken from the journal, Pebble does not have them
-	kept   []journal.Chunk // Pebble has them, the device may not
+	due    []journal.Chunk // taken from the journal, the log does not have them
+	kept   []journal.Chunk // the log has them, the device may not
 	bytes  int             // of kept
-	logged uint64          // last record in the journal log
+	logged uint64          // last record in the log
 
-	handed    int // bytes that Pebble was given this period
 	reopening reopening
 }
 
@@ -76,158 +68,98 @@ func (c *committer) step(periodic, done bool) {
 
 // round moves what is due. What it could not move it keeps.
 func (c *committer) round(periodic, done bool) error {
-	d := &c.s.durable
-	policy := SyncPolicy(c.s.sync.Load())
-	hand, sync := d.Due()
-	force := policy == SyncAlways || done || sync || periodic && policy == SyncEverySecond
-	c.due = c.s.journal.Take(c.due, force || hand || periodic)
-	if periodic {
-		// A block that Pebble's log has begun is in the process until it is full or
-		// synced. Under SyncNever it is synced when little came: else kill -9 would take
-		// the last writes with it for as long as there are no others.
-		force = force || c.handed+sizeOf(c.due) < wal.BlockBytes
-		c.handed = -sizeOf(c.due) // which belong to this period
+	s := c.s
+	if err := s.brokenErr(); err != nil {
+		return err
+	}
+	policy := SyncPolicy(s.sync.Load())
+	force := policy == SyncAlways || done || s.durable.Due() || periodic && policy == SyncEverySecond
+	c.due = s.journal.Take(c.due, force || periodic)
+	if planted == swappedChunks && len(c.due) > 1 {
+		c.due[0].Index, c.due[1].Index = c.due[1].Index, c.due[0].Index
 	}
 	for len(c.due) > 0 {
-		n := batchOf(c.due)
-		if planted == swappedChunks && len(c.due) > 1 {
-			c.due[0].Index, c.due[1].Index = c.due[1].Index, c.due[0].Index
-		}
-		mode := pebble.NoSync
-		if force && n == len(c.due) || c.bytes+sizeOf(c.due[:n]) > maxUnsynced {
-			mode = pebble.Sync
-		}
-		if err := c.commit(n, mode); err != nil {
+		if err := c.write(); err != nil {
 			return err
 		}
+		if c.bytes > maxUnsynced && len(c.due) > 0 {
+			if err := c.sync(); err != nil {
+				return err
+			}
+		}
 	}
-	if force && d.Unsynced() {
+	if force || c.bytes > maxUnsynced {
 		if err := c.sync(); err != nil {
 			return err
 		}
 	}
-	c.release()
+	s.durable.Recover()
 	if periodic {
-		c.s.journal.Trim()
+		s.journal.Trim()
 	}
 	return nil
 }
 
-// batchOf returns how many of the chunks share a batch.
-func batchOf(chunks []journal.Chunk) (n int) {
-	for size := 0; n < len(chunks); n++ {
-		if size += chunks[n].Size(); n > 0 && size > maxCommit {
-			break
-		}
-	}
-	return n
-}
-
-func sizeOf(chunks []journal.Chunk) (size int) {
-	for _, ch := range chunks {
-		size += ch.Size()
-	}
-	return size
-}
-
-// batchSize is at least what a batch of chunks takes.
-func batchSize(chunks []journal.Chunk) int {
-	size := batchEntry
-	for _, ch := range chunks {
-		size += len(ch.Bytes()) + batchEntry
-	}
-	return size
-}
-
-// chunkBatch makes a batch of chunks. The pieces of big ones are written before,
-// by apply.
-func chunkBatch(db *pebble.DB, chunks []journal.Chunk, apply func(*pebble.Batch) error) (*pebble.Batch, error) {
-	b := db.NewBatchWithSize(batchSize(chunks))
-	var key [format.JournalKeyFixed]byte
-	for i := range chunks {
-		ch := &chunks[i]
-		value := ch.Bytes()
-		if ch.Big() {
-			var err error
-			if value, err = writePieces(ch, db, apply); err != nil {
-				return nil, errors.Join(err, b.Close())
-			}
-		} else {
-			format.SealChunk(value, ch.First, ch.Flags)
-		}
-		if err := b.Set(format.AppendJournalKey(key[:0], ch.Index), value, nil); err != nil {
-			return nil, errors.Join(err, b.Close())
-		}
-	}
-	return b, nil
-}
-
-// writeChunks writes chunks in as many batches as they need. apply commits a batch.
-func writeChunks(db *pebble.DB, chunks []journal.Chunk, apply func(*pebble.Batch) error) error {
-	for len(chunks) > 0 {
-		n := batchOf(chunks)
-		b, err := chunkBatch(db, chunks[:n], apply)
-		if err == nil {
-			err = apply(b)
-		}
+// write gives some of what is due to the system.
+func (c *committer) write() error {
+	s, n := c.s, 0
+	for size := 0; n < len(c.due) && size < maxFlush; n++ {
+		ch := &c.due[n]
+		file, err := s.chunks.Append(ch)
 		if err != nil {
-			return err
+			return s.logFailed(err)
 		}
-		chunks = chunks[n:]
+		size += ch.Size()
+		s.log.Add(ch.Last, int64(ch.Size()), file)
+		s.journal.Written(ch, ch.Size())
+		c.logged = ch.Last
+		c.bytes += ch.Size()
+		c.kept = append(c.kept, *ch)
 	}
-	return nil
-}
-
-// commit writes the first n chunks that are due in one batch.
-func (c *committer) commit(n int, mode *pebble.WriteOptions) error {
-	s := c.s
-	b, err := chunkBatch(s.db, c.due[:n], func(b *pebble.Batch) error { return s.apply(b, pebble.NoSync) })
-	if err != nil {
-		return err
-	}
-	if err := s.apply(b, mode); err != nil {
-		return fmt.Errorf("commit %d chunks: %w", n, err)
-	}
-	last := c.logged
-	for _, ch := range c.due[:n] {
-		size := ch.Size()
-		if c.bytes += size; ch.Last > c.logged { // else it was repeated
-			s.log.Add(ch.Last, int64(size))
-			s.journal.Written(&ch, size)
-			last = ch.Last
-		}
-	}
-	c.logged = last
-	c.handed += sizeOf(c.due[:n])
-	c.kept = append(c.kept, c.due[:n]...)
 	rest := copy(c.due, c.due[n:])
 	clear(c.due[rest:])
 	c.due = c.due[:rest]
-	s.durable.Advance(last, mode == pebble.Sync)
-	c.release()
+	if planted == hastyFree {
+		c.release()
+	}
+	if err := s.chunks.Flush(); err != nil {
+		return s.logFailed(err)
+	}
 	if s.log.Bytes() > s.journalBound() {
 		s.materialiser.signal()
 	}
 	return nil
 }
 
-// sync forces what Pebble has to the device.
+// sync forces what the system has to the device.
 func (c *committer) sync() error {
-	if err := c.s.syncLog(); err != nil {
-		return err
+	began := c.s.opts.Elapsed()
+	if err := c.s.chunks.Sync(); err != nil {
+		return c.s.logFailed(err)
 	}
-	c.s.durable.Advance(0, true)
+	c.s.syncTime.add(c.s.opts.Elapsed() - began)
+	c.synced()
 	return nil
 }
 
-// syncLog forces Pebble's log to the device.
-func (s *Store) syncLog() error {
-	f := s.fence.Load()
-	if err := f.Err(); err != nil {
-		return err
-	}
-	err := lsm.Guard(f, func() error { return s.db.LogData(nil, pebble.Sync) })
-	return errors.Join(err, f.Err())
+// meanTime is the mean of the last durations, of which each counts for one in eight.
+type meanTime struct{ nanos atomic.Int64 }
+
+func (m *meanTime) mean() time.Duration { return time.Duration(m.nanos.Load()) }
+
+func (m *meanTime) add(d time.Duration) { m.nanos.Add((int64(d) - m.nanos.Load()) / 8) }
+
+// synced notes that the device has all that was written.
+func (c *committer) synced() {
+	c.s.durable.Advance(c.logged)
+	c.release()
+}
+
+// logFailed has the store go on as after any failure of the disk.
+func (s *Store) logFailed(err error) error {
+	err = fmt.Errorf("log: %w", err)
+	s.fence.Load().Fall(err)
+	return err
 }
 
 // release gives the buffers back of what the device has.
@@ -279,21 +211,19 @@ func (s *Store) Newest() uint64 { return s.journal.Newest() | s.durable.Time() }
 // is the same on all members of a group.
 func Record(position uint64) uint64 { return journal.Record(position) }
 
-// requestHandOver asks for the journal up to lsn to be given to Pebble.
-func (s *Store) requestHandOver(lsn uint64) {
+// requestSync asks for the journal up to a record to be forced to the device.
+func (s *Store) requestSync(lsn uint64) {
 	s.durable.Request(lsn)
 	s.journal.Signal()
 }
 
-// handedOver reports whether Pebble has the journal up to lsn, synced or not.
-func (s *Store) handedOver(lsn uint64) bool { return s.durable.HandedOver() >= lsn }
-
-// handOver waits until Pebble has the journal up to lsn, synced or not.
-func (s *Store) handOver(lsn uint64) error {
+// awaitSync waits until the device has the journal up to a record: what is written to the
+// object store must not be ahead of it. In a group it waits for the commit.
+func (s *Store) awaitSync(lsn uint64) error {
 	if planted == hastyValues {
 		return nil
 	}
-	return s.durable.WaitHandedOver(lsn, s.journal.SignalNow)
+	return s.durable.WaitRecord(lsn, s.journal.SignalNow)
 }
 
 // Synced is the number of the last record that is on the device, or in a group committed.

@@ -41,7 +41,7 @@ func TestFilesHaveKeysOfOneKind(t *testing.T) {
 			kinds[first]++
 		}
 	}
-	if kinds[format.PrefixJournal] == 0 || kinds[format.PrefixHead] == 0 {
-		t.Errorf("files by kind are %v, want some of the journal and of heads", kinds)
+	if kinds[format.PrefixCount] == 0 || kinds[format.PrefixHead] == 0 {
+		t.Errorf("files by kind are %v, want some of counts and of heads", kinds)
 	}
 }

@@ -4,7 +4,8 @@
 //
 // The one idea: what Pebble charges for is distinct keys, so a change is written
 // twice, cheaply and then rarely. At once it goes, with thousands of others,
-// into a chunk of the journal, which is one Pebble key. Later, when the journal
+// into a chunk of the journal, which is appended to a log: of segments, or that of the
+// group, which is in Pebble. Later, when the journal
 // has grown or the machine is idle, the materialiser writes each changed value
 // once under its own key and cuts the journal that this makes superfluous.
 //
@@ -15,7 +16,7 @@
 //	journal chunk         materialiser                       background
 //	 |                        |   ^
 //	 v                        v   |
-//	'j' lsn               'o' heads, 'p' pages               Pebble
+//	log/ segments  <----  'o' heads, 'p' pages               the log is synced first; Pebble
 //
 // It promises: after a crash the state equals a prefix of the history of
 // records; a record (a command, or a whole MULTI) is there entirely or not at
@@ -30,7 +31,8 @@
 // What needs neither keys nor Pebble is in packages of its own: format (what bytes are on
 // disk), journal (numbers, chunks, waiting for the device), slab (records outside the Go
 // heap), prefetch. Package lsm opens Pebble, fence is between it and the file
-// system, and wal tells what a crash cut short from damage, before Pebble reads it. Package
+// system, and wal tells what a crash cut short from damage, before Pebble reads it. Package log is the
+// segments, and chunklog chunks in them. Package
 // check reads a store that is not open; snapshot is what a snapshot says of itself, and
 // catalog what a store keeps as texts.
 //

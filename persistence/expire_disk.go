@@ -13,7 +13,7 @@ import (
 )
 
 // The cycle processes the lists of the index that are due. A list is removed only
-// after the journal, up to what was seen meanwhile, is in Pebble: after a crash
+// after the journal, up to what was seen meanwhile, is on the device: after a crash
 // either the list exists, and its entries are processed again, or the journal has
 // the deletions and everything else that made its entries obsolete. The cycle does
 // not wait for that: the next one removes the lists that this one has processed.
@@ -52,7 +52,7 @@ func (s *Store) sweepLists(w *listSweeper, now, budget int64) (expired int, cost
 	defer func() {
 		if len(w.done) > 0 {
 			w.lsn = s.journal.Newest()
-			s.requestHandOver(w.lsn)
+			s.requestSync(w.lsn)
 		}
 	}()
 	sh := &s.shards[0]
@@ -270,7 +270,7 @@ func (s *Store) expireCold(t *table, db int, hash uint64, key []byte, paged bool
 // retireLists removes the lists that the last cycle has processed, if the
 // journal is far enough.
 func (s *Store) retireLists(w *listSweeper) error {
-	if !s.handedOver(w.lsn) {
+	if s.Synced() < w.lsn {
 		return nil
 	}
 	s.disk.RLock()

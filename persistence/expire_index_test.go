@@ -37,7 +37,7 @@ func cycles(t testing.TB, s *Store, now int64, n int) (expired int) {
 	t.Helper()
 	for range n {
 		expired += s.ExpireCycle(now, 25*time.Millisecond)
-		if err := s.handOver(s.journal.Newest()); err != nil {
+		if err := s.awaitSync(s.journal.Newest()); err != nil {
 			t.Fatal(err)
 		}
 	}

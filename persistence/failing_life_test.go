@@ -96,7 +96,7 @@ func (l *life) fatalf(format string, args ...any) {
 func (l *life) start() error {
 	l.pump = newPump()
 	s, err := Open(Options{FS: l.disk, Dir: "db", Databases: modelDBs, Sync: l.policy,
-		IdleAfter: -1, RecentBytes: 2 << 10, LargeBytes: 1, MaxMemory: pagedLimit(1), Background: l.pump.run, Seed: 7, Logf: l.logf})
+		IdleAfter: -1, RecentBytes: 2 << 10, SegmentBytes: 8 << 10, LargeBytes: 1, MaxMemory: pagedLimit(1), Background: l.pump.run, Seed: 7, Logf: l.logf})
 	if err != nil {
 		return err
 	}

@@ -11,15 +11,14 @@ import (
 	"github.com/vigildb/vigil/persistence/lsm"
 )
 
-// When a write fails, because the disk is full or an fsync failed, the fence
-// falls: for the files this is as if the process had been killed, and the instance
+// When a write fails, of the log or of Pebble, because the disk is full or an fsync failed, the fence
+// falls: for Pebble's files this is as if the process had been killed, and the instance
 // of Pebble behind the fence continues in memory, for readers (see package fence).
-// All that is not on the device is still in memory: chunks are kept until they are
+// All that is not on the device is still in memory: the log keeps chunks until they are
 // synced, and everything else is written with a sync or written again. So when the
-// disk can be written again, Pebble is reopened as after a crash, gets the chunks
-// again and replaces the old instance; each chunk is an idempotent Set under its
-// own key. A failed fsync is never simply repeated: the system may have thrown the
-// pages away and would report success.
+// disk can be written again, the log goes on in another segment, to which it writes the chunks once more,
+// and Pebble is reopened as after a crash and replaces the old instance. A failed fsync is never
+// simply repeated: the system may have thrown the pages away and would report success.
 
 // WriteError returns why nothing can be written, nil if it can: the disk cannot, or a
 // member of a group does not lead it. Reads continue, changes stay in memory and are
@@ -76,12 +75,8 @@ func (s *Store) apply(b *pebble.Batch, mode *pebble.WriteOptions) error {
 		return err
 	}
 	s.pace()
-	handed := s.durable.HandedOver()
 	if err := errors.Join(lsm.Guard(f, func() error { return b.Commit(mode) }), f.Err()); err != nil {
 		return err
-	}
-	if mode == pebble.Sync {
-		s.durable.Synchronised(handed)
 	}
 	return b.Close()
 }
@@ -147,10 +142,9 @@ func (s *Store) probe() error {
 	return errors.Join(err, f.Close(), s.opts.FS.Remove(name))
 }
 
-// reopen replaces the instance of Pebble. The new instance has everything that
-// this one was given; until it is complete, or if it fails, readers use this one:
-// none of its files are removed before. Passes of the materialiser wait, since
-// the values they write must come after the chunks.
+// reopen mends the log and replaces the instance of Pebble. The new instance has everything that
+// the device was given; until it is complete, or if it fails, readers use this one:
+// none of its files are removed before. Passes of the materialiser wait.
 func (c *committer) reopen() error {
 	s := c.s
 	old := s.fence.Load()
@@ -158,13 +152,16 @@ func (c *committer) reopen() error {
 	m := &s.materialiser.pass
 	m.Lock()
 	defer m.Unlock()
+	if err := s.chunks.Repair(); err != nil {
+		return err
+	}
 	f := s.newFence()
 	f.HoldRemovals()
 	db, err := lsm.Open(s.opts.Dir, s.pebbleOptions(f), f, s.closing.Load)
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(c.rewrite(db, f), s.rebase(db)); err != nil {
+	if err := s.rebase(db); err != nil {
 		err = errors.Join(err, lsm.Close(s.opts.Dir, db, f))
 		f.Discard()
 		return err
@@ -173,25 +170,13 @@ func (c *committer) reopen() error {
 	if err := f.Adopt(s.fatal); err != nil {
 		s.fatal(err)
 	} else {
-		s.durable.Advance(0, true)
+		c.synced()
 	}
-	c.release()
 	if err := lsm.Close(s.opts.Dir, former, old); err != nil {
 		s.opts.Logf(LevelDebug, "close the former instance: %v", err)
 	}
 	f.Settle()
 	return nil
-}
-
-// rewrite gives a new instance the chunks that the device may not have, and
-// forces them to it.
-func (c *committer) rewrite(db *pebble.DB, f *fence.FS) error {
-	return lsm.Guard(f, func() error {
-		if err := writeChunks(db, c.kept, func(b *pebble.Batch) error { return errors.Join(b.Commit(pebble.NoSync), f.Err()) }); err != nil {
-			return err
-		}
-		return errors.Join(db.LogData(nil, pebble.Sync), f.Err())
-	})
 }
 
 // rebase makes the values under way a batch of a new instance. The pass is

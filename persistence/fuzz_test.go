@@ -94,7 +94,7 @@ func TestOtherStoresAreRefusedByName(t *testing.T) {
 	}{
 		{"m", "\x01\x00\x00\x00", ErrVersion, "format 1, which vigil 0.1.0 wrote"},
 		{"j\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01", "", ErrCorrupt, "no meta"},
-		{"m\x00\x00", "\x03\x00\x00\x00", ErrVersion, "format 3"},
+		{"m\x00\x00", "\x04\x00\x00\x00", ErrVersion, "format 4"},
 	} {
 		fs := vfs.NewMem()
 		quiet := pebbleLog{&Store{opts: Options{}.withDefaults()}, fence.New(fs, "db")}

@@ -8,11 +8,11 @@ import (
 	"github.com/vigildb/vigil/structures/set"
 )
 
-// The store in testdata/format2-sets is as that in format2, and has sets. It is written
+// The store in testdata/format3-sets is as that in format3, and has sets. It is written
 // anew, which a new format alone may ask for, by
 //
 //	go test ./persistence -run TestGoldenSets -golden
-const goldenSets = "testdata/format2-sets"
+const goldenSets = "testdata/format3-sets"
 
 // goldenMembers are the members of each set: some in its head, some in pages.
 var goldenMembers = map[string][]string{

@@ -8,11 +8,11 @@ import (
 	"github.com/vigildb/vigil/structures/stream"
 )
 
-// The store in testdata/format2-streams is as that in format2, and has streams. It is
+// The store in testdata/format3-streams is as that in format3, and has streams. It is
 // written anew, which a new format alone may ask for, by
 //
 //	go test ./persistence -run TestGoldenStreams -golden
-const goldenStreams = "testdata/format2-streams"
+const goldenStreams = "testdata/format3-streams"
 
 // goldenStream makes one of the streams: a small one, one with pages, an empty one, and
 // one with groups.
@@ -86,11 +86,11 @@ func checkStoredStreams(t *testing.T, tx *Tx, prefix string, names []string) {
 	}
 }
 
-// The store in testdata/format2-indexed-streams has a stream whose head says what its pages
+// The store in testdata/format3-indexed-streams has a stream whose head says what its pages
 // are. It is written anew by
 //
 //	go test ./persistence -run TestGoldenIndexedStreams -golden
-const goldenIndexedStreams = "testdata/format2-indexed-streams"
+const goldenIndexedStreams = "testdata/format3-indexed-streams"
 
 func TestGoldenIndexedStreams(t *testing.T) {
 	indexPages(t) // else the head of so few has no index

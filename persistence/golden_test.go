@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/vigildb/vigil/placement"
@@ -19,15 +20,17 @@ import (
 	"github.com/vigildb/vigil/structures/schedule"
 )
 
-// The store in testdata/format2 was written once and is opened for ever: a version
-// that cannot read it cannot read what users have. It is written anew, which a
+// The stores in testdata were written once and are opened for ever: a version
+// that cannot read them cannot read what users have. Those in format 3 are written anew, which a
 // new format alone may ask for, by
 //
 //	go test ./persistence -run TestGoldenStore -golden
+//
+// Those in format 2, which were written by the version before it, never are.
 var writeGolden = flag.Bool("golden", false, "write the golden store anew")
 
 const (
-	goldenDir  = "testdata/format2"
+	goldenDir  = "testdata/format3"
 	goldenNow  = int64(1_700_000_000_000)
 	goldenLate = int64(4_000_000_000_000)
 	goldenMany = 150
@@ -180,10 +183,44 @@ func TestGoldenStore(t *testing.T) {
 			tx.Flush(7)
 		})
 		closeStore(t, s)
-		closeStore(t, openGolden(t, goldenDir)) // which removes a log that is not needed
+		closeStore(t, openGolden(t, goldenDir)) // which removes a log of Pebble's that is not needed
+		tidyGolden(t, goldenDir)
 	}
+	for _, golden := range bothFormats(goldenDir) {
+		checkGoldenStore(t, golden)
+	}
+}
+
+// bothFormats returns where a golden store is in format 2 and in format 3.
+func bothFormats(golden string) []string {
+	return []string{strings.Replace(golden, "format3", "format2", 1), golden}
+}
+
+// tidyGolden takes from a store what says nothing: the tail, and from the files of the log what was not written yet.
+func tidyGolden(t *testing.T, dir string) {
+	t.Helper()
+	if err := os.RemoveAll(filepath.Join(dir, tailName)); err != nil {
+		t.Fatal(err)
+	}
+	names, err := filepath.Glob(dir + "/log/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		b, err := os.ReadFile(name)
+		if err == nil {
+			err = os.WriteFile(name, bytes.TrimRight(b, "\x00"), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func checkGoldenStore(t *testing.T, golden string) {
+	t.Helper()
 	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS(goldenDir)); err != nil {
+	if err := os.CopyFS(dir, os.DirFS(golden)); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 { // with the journal, and without
@@ -235,19 +272,22 @@ func testGolden(t *testing.T, dir string, make, check func(t *testing.T, tx *Tx,
 		materialise(t, s)
 		goldenKeys(t, s, "new-", make)
 		closeStore(t, s)
-		closeStore(t, openGolden(t, dir)) // which removes a log that is not needed
+		closeStore(t, openGolden(t, dir)) // which removes a log of Pebble's that is not needed
+		tidyGolden(t, dir)
 	}
-	opened := t.TempDir()
-	if err := os.CopyFS(opened, os.DirFS(dir)); err != nil {
-		t.Fatal(err)
-	}
-	for range 2 {
-		s := openGolden(t, opened)
-		for _, prefix := range []string{"old-", "new-"} {
-			goldenKeys(t, s, prefix, check)
+	for _, golden := range bothFormats(dir) {
+		opened := t.TempDir()
+		if err := os.CopyFS(opened, os.DirFS(golden)); err != nil {
+			t.Fatal(err)
 		}
-		materialise(t, s)
-		closeStore(t, s)
+		for range 2 {
+			s := openGolden(t, opened)
+			for _, prefix := range []string{"old-", "new-"} {
+				goldenKeys(t, s, prefix, check)
+			}
+			materialise(t, s)
+			closeStore(t, s)
+		}
 	}
 }
 

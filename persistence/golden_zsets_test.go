@@ -9,11 +9,11 @@ import (
 	"github.com/vigildb/vigil/structures/zset"
 )
 
-// The store in testdata/format2-zsets is as that in format2, and has sorted sets. It is
+// The store in testdata/format3-zsets is as that in format3, and has sorted sets. It is
 // written anew, which a new format alone may ask for, by
 //
 //	go test ./persistence -run TestGoldenSortedSets -golden
-const goldenZSets = "testdata/format2-zsets"
+const goldenZSets = "testdata/format3-zsets"
 
 // goldenScores are the members of each sorted set: one in its head, the others in pages,
 // of which one member fills its own.
@@ -68,11 +68,11 @@ func checkGoldenZSets(t *testing.T, tx *Tx, prefix string) {
 	}
 }
 
-// The store in testdata/format2-indexed-zsets has a sorted set of which the index and the
+// The store in testdata/format3-indexed-zsets has a sorted set of which the index and the
 // branches are pages. It is written anew by
 //
 //	go test ./persistence -run TestGoldenIndexedSortedSets -golden
-const goldenIndexedZSets = "testdata/format2-indexed-zsets"
+const goldenIndexedZSets = "testdata/format3-indexed-zsets"
 
 // goldenIndexedScores has members that begin alike, with scores of which many are equal,
 // and one that fills its own page.

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"path"
 
-	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/persistence/format"
@@ -55,12 +54,8 @@ func (s *Store) openTail() error {
 	case err != nil:
 	case s.member != nil:
 		err = s.member.takeKept(kept, ours)
-	case len(kept) > 0: // else the last chunk, which may be long, is not read twice
-		last, unreadable := s.lastChunk()
-		if unreadable != nil {
-			return nil // the replay says more, and the file stays as it is
-		}
-		err = s.takeKept(kept, last)
+	default:
+		err = s.takeKept(kept, s.lastChunk)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.tailPath(), err)
@@ -103,36 +98,6 @@ func (s *Store) tailIdentity() tail.Identity {
 	return tail.Identity{Store: s.mapping.Secret, Boot: s.opts.Boot}
 }
 
-// lastChunk returns the end of the journal on disk.
-func (s *Store) lastChunk() (last journal.Position, err error) {
-	last = s.mapping.Trimmed
-	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: format.AppendJournalKey(nil, last.Index+1), UpperBound: s.journalEnd()})
-	if err != nil {
-		return last, err
-	}
-	for ok := it.Last(); ok && err == nil; ok = it.Prev() {
-		var c format.Chunk
-		var records []byte
-		if c, ok, err = format.ReadChunk(it); err != nil || !ok {
-			continue // a piece
-		}
-		if records, err = c.Open(); err == nil {
-			last.Index = c.Index
-			last.LSN, err = lastRecord(c.First, records)
-		}
-		break
-	}
-	return last, errors.Join(err, it.Close())
-}
-
-// lastRecord returns the number of the last of some records.
-func lastRecord(first uint64, records []byte) (last uint64, err error) {
-	for last = first - 1; len(records) > 0 && err == nil; last++ {
-		_, records, err = format.NextRecord(records)
-	}
-	return last, err
-}
-
 var errDamagedTail = fmt.Errorf("checksum: %w", ErrCorrupt)
 
 // takeKept writes to the journal what follows its last chunk.
@@ -143,7 +108,7 @@ func (s *Store) takeKept(kept []tail.Chunk, last journal.Position) error {
 		if k.Index != last.Index+1 || k.First != last.LSN+1 {
 			continue // the journal has it, or it is not of this life of the store
 		}
-		end, err := lastRecord(k.First, k.Records)
+		end, err := format.LastRecord(k.First, k.Records)
 		if k.Damaged {
 			err = errDamagedTail
 		}
@@ -157,13 +122,10 @@ func (s *Store) takeKept(kept []tail.Chunk, last journal.Position) error {
 	if len(chunks) == 0 {
 		return nil
 	}
-	err := writeChunks(s.db, chunks, func(b *pebble.Batch) error { return s.apply(b, pebble.NoSync) })
-	if err == nil {
-		err = s.syncLog()
-	}
-	if err != nil {
+	if err := s.writeChunks(chunks); err != nil {
 		return fmt.Errorf("write what the disk lacks: %w", err)
 	}
+	s.lastChunk = last
 	s.opts.Logf(LevelInfo, "the process before was killed: %s had what the disk lacked (changes: %d, bytes: %d)", tailName, last.LSN-from.LSN, bytes)
 	return nil
 }

@@ -17,8 +17,8 @@ import (
 // missing from the journal, later ones are all there.
 //
 // A value that a later record changed, deleted or flushed before the pass reached it
-// was not written for the mark's sake: so that later record must be in Pebble
-// before the mark is.
+// was not written for the mark's sake: so that later record must be on the device
+// before the mark is written.
 
 // shardMark is a mark on its way to the disk.
 type shardMark struct {
@@ -50,6 +50,21 @@ func (m *materialiser) writeMarks() error {
 	return nil
 }
 
+// reach adds to a batch that it may hold what records up to one have done: a log that ends before has lost its
+// end, and nothing may be cut off it. The pass is locked.
+func (s *Store) reach(b *pebble.Batch, lsn uint64) error {
+	if s.chunks == nil {
+		return nil
+	}
+	m := &s.materialiser.pass
+	m.reached = max(m.reached, lsn)
+	return setNewest(b, m.reached)
+}
+
+func setNewest(b *pebble.Batch, lsn uint64) error {
+	return b.Set(format.AppendNewestKey(nil), binary.LittleEndian.AppendUint64(nil, lsn), nil)
+}
+
 // loadMarks reads the marks of the last passes.
 func (s *Store) loadMarks() error {
 	it, err := s.db.NewIter(&pebble.IterOptions{
@@ -62,7 +77,11 @@ func (s *Store) loadMarks() error {
 		if err != nil {
 			return errors.Join(err, it.Close())
 		}
-		s.marks[shard] = lsn
+		if shard == format.Everything {
+			s.materialiser.pass.reached = lsn
+		} else {
+			s.marks[shard] = lsn
+		}
 	}
 	return errors.Join(it.Error(), it.Close())
 }
@@ -70,6 +89,9 @@ func (s *Store) loadMarks() error {
 // checkMarks refuses a journal that ends with record last although a mark
 // refers of a later one.
 func (s *Store) checkMarks(last uint64) error {
+	if reached := s.materialiser.pass.reached; reached > last {
+		return fmt.Errorf("the journal ends with record %d, values contain %d: %w", last, reached, ErrCorrupt)
+	}
 	for sh, lsn := range s.marks {
 		if lsn > last {
 			return fmt.Errorf("the journal ends with record %d, values of shard %d contain %d: %w", last, sh, lsn, ErrCorrupt)

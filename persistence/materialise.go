@@ -26,7 +26,7 @@ import (
 // or was written since.
 //
 // What it writes it encodes under the lock of the shard, some dozens of values at
-// a time, and commits in batches under no lock. Before a batch is committed, Pebble
+// a time, and commits in batches under no lock. Before a batch is committed, the device
 // must have the journal up to the newest record that the batch contains; else a
 // crash could leave half a transaction. Until it is committed its slots are "in
 // flight" and stay in memory, tombstones too.
@@ -49,8 +49,9 @@ type materialiser struct {
 		flights []flight
 		marks   []shardMark // for the batch
 		newest  uint64      // last record that the batch may contain, or depend on
+		segment uint64      // with which the log begins
+		reached uint64      // newest record that anything in Pebble may hold
 		bound   int         // bytes of a batch after which it is committed
-		cut     uint64      // number of the last chunk that was cut off the journal
 		parts   parts
 		stage   stage
 
@@ -353,8 +354,8 @@ func (s *Store) commitBatch() error {
 	if err := s.move(); err != nil || m.batch == nil {
 		return err
 	}
-	if err := s.handOver(m.newest); err != nil {
-		return fmt.Errorf("hand over journal: %w", err)
+	if err := s.awaitSync(m.newest); err != nil {
+		return fmt.Errorf("sync journal: %w", err)
 	}
 	var count [8]byte
 	for _, f := range m.flights {
@@ -363,7 +364,7 @@ func (s *Store) commitBatch() error {
 			return fmt.Errorf("write count: %w", err)
 		}
 	}
-	if err := errors.Join(s.materialiser.writeMarks(), s.member.rest(m.batch)); err != nil {
+	if err := errors.Join(s.materialiser.writeMarks(), s.reach(m.batch, m.newest), s.member.rest(m.batch)); err != nil {
 		return err
 	}
 	lists, err := m.expiries.write(s, m.batch)
@@ -416,7 +417,7 @@ func (s *Store) trim(last journal.Position) error {
 	if last.LSN == s.trimmed.Load() {
 		return nil
 	}
-	changed := s.takeTexts() // before the newest record is looked up, which has to be in Pebble
+	changed := s.takeTexts() // before the newest record is looked up, which has to be on the device
 	if planted == overcutJournal {
 		last = s.journal.Cut()
 	}
@@ -424,9 +425,13 @@ func (s *Store) trim(last journal.Position) error {
 		s.keepTexts(changed)
 		return fmt.Errorf("cut journal: %w", err)
 	}
-	s.materialiser.pass.cut = last.Index
 	s.trimmed.Store(last.LSN)
 	s.log.Cut(last.LSN)
+	if s.chunks != nil {
+		if err := s.chunks.Trim(s.materialiser.pass.segment); err != nil {
+			return fmt.Errorf("drop files of the log: %w", err)
+		}
+	}
 	return s.member.cutTail(last.LSN)
 }
 
@@ -440,15 +445,20 @@ func (s *Store) cut(last journal.Position, texts catalog.Changes) error {
 	m.Phys = append([]uint32(nil), m.Phys...)
 	m.Mapped = s.journal.Newest()
 	sh.mu.Unlock()
-	if err := s.handOver(m.Mapped); err != nil {
-		return fmt.Errorf("hand over: %w", err)
+	if err := s.awaitSync(m.Mapped); err != nil {
+		return fmt.Errorf("sync journal: %w", err)
 	}
+	segment := max(s.materialiser.pass.segment, s.log.File(last.LSN))
+	m.Trimmed, m.Segment = s.member.inLog(last), segment
 	b := s.db.NewBatch()
-	var err error
-	m.Trimmed, err = s.dropChunks(b, last)
-	return errors.Join(err,
+	err := errors.Join(
 		b.Set(format.AppendMetaKey(nil), m.Append(nil), nil),
 		texts.Write(b),
+		s.reach(b, m.Mapped),
 		s.member.rest(b),
 		s.apply(b, pebble.Sync))
+	if err == nil {
+		s.materialiser.pass.segment = segment
+	}
+	return err
 }

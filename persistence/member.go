@@ -237,8 +237,8 @@ func (m *Member) commit(e *grouplog.Entry) error {
 		err = fmt.Errorf("entry %d ends with record %d, the leader has %d: %w", e.Index, last, m.s.journal.Newest(), grouplog.ErrCorrupt)
 	}
 	if err == nil && e.Type == grouplog.Records {
-		m.s.log.Add(last, int64(len(e.Data)))
-		m.s.durable.Advance(last, true)
+		m.s.log.Add(last, int64(len(e.Data)), 0)
+		m.s.durable.Advance(last)
 	}
 	return err
 }
@@ -263,7 +263,7 @@ func (m *Member) Lead(term uint64) error {
 	m.term = term
 	m.mu.Unlock()
 	m.live = nil
-	s.durable.Advance(last, true)
+	s.durable.Advance(last)
 	m.leads.Store(true)
 	return nil
 }
@@ -326,15 +326,12 @@ func (m *Member) rest(b *pebble.Batch) error {
 	return m.log.Rest(b, m.s.Synced())
 }
 
-// dropChunks adds to a batch that a replay begins behind a position, whose index is that
-// of a chunk of this journal, and returns it with that of the log.
-func (s *Store) dropChunks(b *pebble.Batch, to journal.Position) (journal.Position, error) {
-	m := s.member
-	if m == nil {
-		return to, b.DeleteRange(format.AppendJournalKey(nil, s.materialiser.pass.cut+1), format.AppendJournalKey(nil, to.Index+1), nil)
+// inLog returns a position of the journal with the index that the log of the group has for it.
+func (m *Member) inLog(to journal.Position) journal.Position {
+	if m != nil {
+		to.Index = m.log.Holding(to.LSN)
 	}
-	to.Index = m.log.Holding(to.LSN)
-	return to, nil
+	return to
 }
 
 // maxTail is how many entries a member keeps for others at most, however small they are.

@@ -54,7 +54,7 @@ func (r *replay) entry(c *windowChunk) error {
 	s, w := r.s, r.workers[0]
 	w.tx.clock = s.clockAt(s.opts.Now())
 	var set Shards
-	apart := format.ChunkIsApart(c.Bytes)
+	apart := c.Apart()
 	w.forget() // the entry before, which an operation that is apart would have applied again
 	if apart {
 		set.AddAll()
@@ -73,7 +73,7 @@ func (r *replay) entry(c *windowChunk) error {
 	if err := r.entryLocked(w, c, apart); err != nil {
 		return err
 	}
-	s.durable.Advance(r.last.LSN, true)
+	s.durable.Advance(r.last.LSN)
 	s.journal.Resume(r.last)
 	return nil
 }

@@ -153,25 +153,10 @@ func (m *Member) Propose() {
 			return
 		}
 		if planted == hastyCommit {
-			s.durable.Advance(m.due[0].Last, true)
+			s.durable.Advance(m.due[0].Last)
 		}
 		m.flying = append(m.flying, m.due[0].Last)
 		m.drop(1)
-	}
-}
-
-// BeginRound is called by a goroutine that is about to make changes for clients, and calls EndRound
-// behind them: a member proposes them there and then, while others would have to be woken for it.
-func (s *Store) BeginRound() {
-	if m := s.member; m != nil && m.pulled {
-		s.journal.BeginRound()
-	}
-}
-
-// EndRound ends a round, without locks of the caller.
-func (s *Store) EndRound() {
-	if m := s.member; m != nil && m.pulled && s.journal.EndRound() {
-		m.replicator.(Puller).Attend()
 	}
 }
 

@@ -74,7 +74,6 @@ func (m *Member) renew(identity []byte) error {
 		return err
 	}
 	s.trimmed.Store(0)
-	s.materialiser.pass.cut = 0
 	s.durable.Restart()
 	m.torn = false
 	return nil

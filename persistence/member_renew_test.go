@@ -27,7 +27,7 @@ func (n *node) unused(identity string) string {
 		return "there are keys or texts"
 	case n.s.journal.Newest() != 0 || n.s.Synced() != 0:
 		return "there are records"
-	case n.s.trimmed.Load() != 0 || n.s.materialiser.pass.cut != 0 || n.s.expiries.next != nil || m.live != nil:
+	case n.s.trimmed.Load() != 0 || n.s.expiries.next != nil || m.live != nil:
 		return "something is known of the former store"
 	}
 	return ""

@@ -58,9 +58,8 @@ func (m *Member) restore(i *Import, state grouplog.HardState) error {
 		return err
 	}
 	s.trimmed.Store(s.mapping.Trimmed.LSN)
-	s.materialiser.pass.cut = s.mapping.Trimmed.Index
 	s.durable.Abandon()
-	s.durable.Advance(i.last, true)
+	s.durable.Advance(i.last)
 	m.torn = false
 	return i.Close()
 }

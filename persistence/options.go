@@ -161,6 +161,8 @@ type Options struct {
 	// as much of long ones, which a start replays in the same time;
 	// 0 means 256 MiB.
 	JournalBound int64
+	// SegmentBytes is the length of the files of the log; 0 is 16 MiB, and less in memory and on a small disk.
+	SegmentBytes int64
 	// BatchBytes is the size in bytes at which the materialiser commits what it has
 	// gathered; 0 means 1 MiB. Tests cut passes into small pieces with it.
 	BatchBytes int
@@ -180,6 +182,9 @@ type Options struct {
 
 	// Now gives unix time in milliseconds to background work; nil stands still.
 	Now func() int64
+	// Elapsed gives the time since some moment, of a clock that is never set; nil stands still. By it the store knows
+	// whether the device is quick.
+	Elapsed func() time.Duration
 	// Secret is what the keys of a new store's hash functions come from, so it is
 	// to be drawn from a cryptographic source; zero is for tests. A store keeps
 	// the one that it was made with.
@@ -257,6 +262,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Now == nil {
 		o.Now = func() int64 { return 0 }
+	}
+	if o.Elapsed == nil {
+		o.Elapsed = func() time.Duration { return 0 }
 	}
 	if o.Logf == nil {
 		o.Logf = func(int, string, ...any) {}

@@ -32,7 +32,7 @@ func unmapped(phys []uint32) []physRange {
 // purgeUnmapped removes what a flush before a crash left on disk.
 func (s *Store) purgeUnmapped() error {
 	for _, r := range unmapped(s.mapping.Phys) {
-		if err := s.purgeRange(r); err != nil {
+		if err := s.purgeRange(r, s.journal.Newest()); err != nil {
 			return err
 		}
 	}
@@ -73,11 +73,11 @@ func (s *Store) purge() error {
 		return nil
 	}
 	// Without the record of the flush, a crash would bring back a part of it.
-	if err := s.handOver(lsn); err != nil {
-		return fmt.Errorf("hand over journal: %w", err)
+	if err := s.awaitSync(lsn); err != nil {
+		return fmt.Errorf("sync journal: %w", err)
 	}
 	for _, p := range phys {
-		if err := s.purgeRange(physRange{uint64(p), uint64(p) + 1}); err != nil {
+		if err := s.purgeRange(physRange{uint64(p), uint64(p) + 1}, lsn); err != nil {
 			return err
 		}
 	}
@@ -87,8 +87,8 @@ func (s *Store) purge() error {
 }
 
 // purgeRange removes a range of physical databases if the disk has any of it:
-// range deletions are not free.
-func (s *Store) purgeRange(r physRange) error {
+// range deletions are not free. They were flushed by the records up to one.
+func (s *Store) purgeRange(r physRange, lsn uint64) error {
 	b := s.db.NewBatch()
 	for _, prefix := range []byte{format.PrefixCount, format.PrefixExpiry, format.PrefixHead, format.PrefixPage} {
 		low, high := format.AppendPhysBound(nil, prefix, r.from), format.AppendPhysBound(nil, prefix, r.to)
@@ -103,7 +103,7 @@ func (s *Store) purgeRange(r physRange) error {
 	if b.Empty() {
 		return b.Close()
 	}
-	if err := s.member.rest(b); err != nil {
+	if err := errors.Join(s.reach(b, lsn), s.member.rest(b)); err != nil {
 		return errors.Join(err, b.Close())
 	}
 	if err := s.apply(b, pebble.Sync); err != nil {

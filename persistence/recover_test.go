@@ -63,14 +63,14 @@ func TestRecoveryKeepsWhatIsBeforeTheDamage(t *testing.T) {
 	for name, policy := range damagePolicies {
 		c := crashStore(t, policy, 100)
 		files := c.files(t)
-		log := newestLog(files)
+		log := newestSegment(files)
 		before := -1
 		mark, _, err := wal.ReadMark(c.copy(), "db")
 		if err != nil {
 			t.Fatal(err)
 		}
 		// What is behind the last sync may pass for torn.
-		for i := 100; i < int(mark.Synced(logNamed(t, log))); i += 9973 * thrift.By {
+		for i := 100; i < int(mark.Segments()[1]); i += 9973 * thrift.By {
 			fs := c.copy()
 			bad := append([]byte(nil), files[log]...)
 			bad[i] ^= 4
@@ -107,7 +107,17 @@ func logNamed(t *testing.T, name string) wal.File {
 	return id
 }
 
-// newestLog is the log with the highest number.
+// newestSegment is the last file of the store's own log.
+func newestSegment(files map[string][]byte) (name string) {
+	for f := range files {
+		if strings.HasPrefix(f, "log/0") {
+			name = max(name, f)
+		}
+	}
+	return name
+}
+
+// newestLog is Pebble's log with the highest number.
 func newestLog(files map[string][]byte) (name string) {
 	for f := range files {
 		if strings.HasSuffix(f, ".log") {
@@ -119,13 +129,20 @@ func newestLog(files map[string][]byte) (name string) {
 
 func TestRecoveryGoesOnWithoutAMissingFile(t *testing.T) {
 	c := crashStore(t, SyncAlways, 100)
-	log := newestLog(c.files(t))
+	log := newestSegment(c.files(t))
 	fs := c.copy()
 	if err := fs.Remove("db/" + log); err != nil {
 		t.Fatal(err)
 	}
 	if left, text := c.recovered(t, fs); left == 0 || left == c.all || !strings.Contains(text, log) {
 		t.Errorf("without %s: %d of %d keys, logged %q", log, left, c.all, text)
+	}
+	fs, log = c.copy(), newestLog(c.files(t))
+	if err := fs.Remove("db/" + log); err != nil {
+		t.Fatal(err)
+	}
+	if left, text := c.recovered(t, fs); left != c.all || !strings.Contains(text, log) {
+		t.Errorf("without %s: %d of %d keys, of which the store's own log has all, logged %q", log, left, c.all, text)
 	}
 	fs = c.copy()
 	if err := fs.Remove("db/" + wal.MarkName); err != nil {
@@ -150,5 +167,44 @@ func TestRecoveryRefusesWhatTruncationCannotMend(t *testing.T) {
 		if d := wal.AsDamage(err); d == nil || d.Truncatable || d.File != file {
 			t.Errorf("%s cut short: %v", file, err)
 		}
+	}
+}
+
+// What values already hold a part of is not cut off: they would be ahead of the log.
+func TestRecoveryRefusesToLeaveValuesWithoutTheirRecords(t *testing.T) {
+	fs := disktest.New()
+	s := openMemory(t, Options{FS: fs, Sync: SyncAlways, IdleAfter: -1})
+	for i := range 600 {
+		all(s, 1, func(tx *Tx) { tx.SetString(damagedKey(i), damagedValue(i), NoExpiry) })
+	}
+	func() { // some of the shards, as a pass does that is cut short
+		m := &s.materialiser.pass
+		m.Lock()
+		defer m.Unlock()
+		for i := range 100 {
+			if err := s.materialiseShard(t.Context(), i); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.land(); err != nil {
+			t.Fatal(err)
+		}
+	}()
+	c := crashed{fs: fs.CrashClone(vfs.CrashCloneCfg{}), acked: 600, all: 600}
+	closeStore(t, s)
+	files := c.files(t)
+	log := newestSegment(files)
+	bad := files[log]
+	bad[len(bad)/2] ^= 1
+	disktest.WriteFile(t, c.fs, "db/"+log, bad)
+	for range 2 { // the refusal changes nothing
+		_, err := Open(Options{FS: c.fs, Dir: "db", Recover: RecoverTruncate})
+		d := wal.AsDamage(err)
+		if d == nil || d.Truncatable || d.File != log || !strings.Contains(d.Reason, "as values hold changes up to record 600") {
+			t.Errorf("a log that values are ahead of: %v", err)
+		}
+	}
+	if got := disktest.ReadFile(t, c.fs, "db/"+log); string(got) != string(bad) {
+		t.Error("the log was changed")
 	}
 }

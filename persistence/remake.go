@@ -115,7 +115,7 @@ func (m *Member) leave() {
 func (s *Store) remakeAlone() error {
 	defer s.holdStill()()
 	newest := s.journal.Newest()
-	if err := s.handOver(newest); err != nil {
+	if err := s.awaitSync(newest); err != nil {
 		return err
 	}
 	if err := s.forgetPass(); err != nil {

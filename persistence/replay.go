@@ -9,8 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/cockroachdb/pebble/v2"
-
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/journal"
 	"github.com/vigildb/vigil/structures"
@@ -81,13 +79,12 @@ func (s *Store) replay(ctx context.Context) (journal.Position, error) {
 
 // journal replays all windows.
 func (r *replay) journal(ctx context.Context) error {
-	it, err := r.s.db.NewIter(&pebble.IterOptions{
-		LowerBound: format.AppendJournalKey(nil, r.last.Index+1), UpperBound: r.s.journalEnd()})
-	if err != nil {
+	if err := r.survey(); err != nil {
 		return err
 	}
-	if err := r.survey(it); err != nil {
-		return errors.Join(err, it.Close())
+	chunks, err := r.s.chunksFrom(r.last.Index + 1)
+	if err != nil {
+		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -100,7 +97,7 @@ func (r *replay) journal(ctx context.Context) error {
 	read := make(chan error, 1) // how the reading ended
 	go func() {
 		defer close(full)
-		read <- errors.Join(readWindows(ctx, it, free, full), it.Close())
+		read <- errors.Join(readWindows(ctx, chunks, free, full), chunks.Close())
 	}()
 	for w := range full {
 		if err == nil {
@@ -118,20 +115,31 @@ func (r *replay) journal(ctx context.Context) error {
 }
 
 // survey determines how much there is to replay.
-func (r *replay) survey(it *pebble.Iterator) error {
+func (r *replay) survey() error {
 	s, p := r.s, &r.s.loading
 	first := s.mapping.Trimmed.LSN
 	p.first.Store(first)
 	p.current.Store(first)
 	p.end.Store(first)
-	last := it.Last()
-	for last && format.IsPiece(it.Key()) {
-		last = it.Prev()
+	if s.chunks != nil {
+		_, bytes := s.chunks.Size()
+		p.end.Store(max(first, s.lastChunk.LSN))
+		p.total.Store(bytes)
+		return nil
 	}
-	if last {
-		if first, _, _, err := format.OpenChunk(it.Value()); err == nil { // else the replay reports it
-			p.end.Store(first)
+	chunks, err := s.pebbleChunksFrom(r.last.Index + 1)
+	if err != nil {
+		return err
+	}
+	more, err := chunks.last()
+	if more && err == nil {
+		if c, err := chunks.Chunk(); err == nil { // else the replay reports it
+			_, _ = c.Open()
+			p.end.Store(max(first, c.First))
 		}
+	}
+	if err := errors.Join(err, chunks.Close()); err != nil {
+		return err
 	}
 	size, err := s.db.EstimateDiskUsage(format.AppendGroup(nil, format.PrefixJournal), format.AppendGroupEnd(nil, format.PrefixJournal))
 	if err != nil {
@@ -170,7 +178,7 @@ func (r *replay) advance(c *windowChunk) error {
 		return err
 	}
 	r.last = journal.Position{LSN: c.last, Index: c.Index}
-	r.s.log.Add(c.last, int64(len(c.Bytes)))
+	r.s.log.Add(c.last, int64(len(c.Bytes)), c.Segment)
 	r.s.loading.current.Store(c.last)
 	return nil
 }

@@ -77,7 +77,7 @@ func (w *replayer) makeRoom(lsn uint64) error {
 	m.Lock()
 	defer m.Unlock()
 	w.replay.allowance.used = true
-	s.durable.Advance(w.replay.last.LSN, true) // the journal that is replayed was written before
+	s.durable.Advance(w.replay.last.LSN) // the journal that is replayed was written before
 	if err := w.reconcileTables(); err != nil {
 		return err
 	}

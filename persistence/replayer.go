@@ -127,10 +127,14 @@ func (w *replayer) preload(sec *section) (done bool, err error) {
 		return false, w.bringIn()
 	}
 	known := w.replay.known[w.shard]
+	anew := len(sec.ops) == 0 || replaces(sec.ops[0])
+	if anew && known == nil {
+		return false, nil
+	}
 	if w.t.resident || w.t.find(sec.hash, sec.key) >= 0 {
 		return known != nil && known[knownKey(sec.phys, sec.key)] >= sec.lsn, nil
 	}
-	if len(sec.ops) == 0 || replaces(sec.ops[0]) {
+	if anew {
 		return false, nil
 	}
 	if w.t.sought++; w.t.sought > int(w.t.disk)/readAllShare && w.hasRoom() {

@@ -4,12 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/persistence/check"
+	"github.com/vigildb/vigil/persistence/chunklog"
 	"github.com/vigildb/vigil/persistence/fence"
+	"github.com/vigildb/vigil/persistence/log"
 )
 
 // ErrDamaged is returned by Restore for a snapshot that [check.Run] finds damaged.
@@ -55,6 +58,29 @@ func Restore(o Options, snapshot string, progress func(what string, done, total 
 	return report, fence.SyncDir(fsys, fsys.PathDir(dir))
 }
 
+// copyLog copies the segments of a log. Those before the last one never change.
+func copyLog(fsys vfs.FS, from, to string) error {
+	if err := fsys.MkdirAll(to, 0o700); err != nil {
+		return err
+	}
+	names, err := fsys.List(from)
+	if err != nil {
+		return err
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return !log.IsSegment(name) })
+	slices.Sort(names)
+	for i, name := range names {
+		put := vfs.Copy
+		if i < len(names)-1 {
+			put = vfs.LinkOrCopy
+		}
+		if err := put(fsys, fsys.PathJoin(from, name), fsys.PathJoin(to, name)); err != nil {
+			return err
+		}
+	}
+	return fence.SyncDir(fsys, to)
+}
+
 // copyStore copies the files of a store into a new directory. Tables never
 // change, so they are linked; logs and the manifest are written to.
 func copyStore(fsys vfs.FS, from, to string) error {
@@ -70,6 +96,11 @@ func copyStore(fsys vfs.FS, from, to string) error {
 		info, err := fsys.Stat(path)
 		if err != nil {
 			return err
+		}
+		if info.IsDir() && name == chunklog.Dir {
+			if err := copyLog(fsys, path, fsys.PathJoin(to, name)); err != nil {
+				return err
+			}
 		}
 		if info.IsDir() || name == "LOCK" {
 			continue

@@ -25,13 +25,15 @@ type smallDisk struct {
 }
 
 func (d *smallDisk) usedLocked() (n int64) {
-	names, err := d.FS.List("db")
-	if err != nil {
-		return 0
-	}
-	for _, name := range names {
-		if info, err := d.FS.Stat(d.FS.PathJoin("db", name)); err == nil {
-			n += info.Size()
+	for _, dir := range []string{"db", "db/log"} {
+		names, err := d.FS.List(dir)
+		if err != nil {
+			continue
+		}
+		for _, name := range names {
+			if info, err := d.FS.Stat(d.FS.PathJoin(dir, name)); err == nil && !info.IsDir() {
+				n += info.Size()
+			}
 		}
 	}
 	return n + d.other
@@ -88,6 +90,17 @@ func (f *smallFile) Write(b []byte) (int, error) {
 		return 0, syscall.ENOSPC
 	}
 	return f.File.Write(b)
+}
+
+func (f *smallFile) WriteAt(b []byte, off int64) (int, error) {
+	info, err := f.File.Stat()
+	if err == nil && off+int64(len(b))-info.Size() > f.d.free() {
+		err = syscall.ENOSPC
+	}
+	if err != nil {
+		return 0, err
+	}
+	return f.File.WriteAt(b, off)
 }
 
 const (

@@ -55,7 +55,12 @@ func (s *Store) SnapshotOf(dir string, origin *snapshot.Origin) error {
 
 // writeSnapshot makes a checkpoint with a mark of its own.
 func (s *Store) writeSnapshot(dir string) error {
-	if err := s.handOver(s.journal.Newest()); err != nil {
+	release := func() {}
+	if s.chunks != nil {
+		release = s.chunks.Pin() // the meta of the copy may say that the log begins earlier than that of the store does by then
+	}
+	defer release()
+	if err := s.awaitSync(s.journal.Newest()); err != nil {
 		return err
 	}
 	s.disk.RLock()
@@ -76,6 +81,14 @@ func (s *Store) writeSnapshot(dir string) error {
 	if err := errors.Join(err, f.Err(), f.SyncError(dir)); err != nil {
 		f.CloseFiles(dir)
 		return err
+	}
+	if s.chunks != nil {
+		// After that of Pebble: the log may be ahead of values, never behind them.
+		segment, bytes, err := s.chunks.Checkpoint(s.opts.FS, dir, 0)
+		if err != nil {
+			return err
+		}
+		now.SetSegment(segment, bytes)
 	}
 	return wal.MarkCopy(s.opts.FS, dir, now)
 }

@@ -8,6 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/vigildb/vigil/persistence/chunklog"
 	"github.com/vigildb/vigil/persistence/fence"
 	"github.com/vigildb/vigil/persistence/snapshot"
 	"github.com/vigildb/vigil/persistence/wal"
@@ -40,15 +43,9 @@ func (s *Store) Snapshots(dir string) ([]SnapshotInfo, error) {
 		if err != nil || strings.HasSuffix(name, partSuffix) {
 			continue
 		}
-		files, err := fsys.List(path)
-		if err != nil {
-			continue // it is being removed
-		}
 		n := SnapshotInfo{Name: name, Made: mark.ModTime()}
-		for _, f := range files {
-			if info, err := fsys.Stat(fsys.PathJoin(path, f)); err == nil {
-				n.Bytes += info.Size()
-			}
+		for _, dir := range []string{path, fsys.PathJoin(path, chunklog.Dir)} {
+			n.Bytes += filesIn(fsys, dir)
 		}
 		n.Origin, _ = snapshot.ReadOrigin(fsys, path) // Check tells of a damaged one
 		found = append(found, n)
@@ -60,6 +57,20 @@ func (s *Store) Snapshots(dir string) ([]SnapshotInfo, error) {
 		return strings.Compare(a.Name, b.Name)
 	})
 	return found, nil
+}
+
+// filesIn returns how long the files of a directory are, as far as they can be found: it may be being removed.
+func filesIn(fsys vfs.FS, dir string) (bytes int64) {
+	names, err := fsys.List(dir)
+	if err != nil {
+		return 0
+	}
+	for _, name := range names {
+		if info, err := fsys.Stat(fsys.PathJoin(dir, name)); err == nil && !info.IsDir() {
+			bytes += info.Size()
+		}
+	}
+	return bytes
 }
 
 // RemoveSnapshot removes the snapshot dir. It is fs.ErrNotExist if there is none.

@@ -49,6 +49,9 @@ func (m *materialiser) stageable() bool {
 	return p.stage.used || p.parts.open && p.batch.Len()+p.parts.batch.Len() > p.stage.over
 }
 
+// batchEntry is more than a batch adds to each entry, and to itself.
+const batchEntry = 64
+
 // stageParts stages the part that was encoded last. If it cannot, the batch takes it: a
 // failing disk costs memory and loses nothing.
 func (s *Store) stageParts() {

@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/vigildb/vigil/persistence/catalog"
+	"github.com/vigildb/vigil/persistence/chunklog"
 	"github.com/vigildb/vigil/persistence/fence"
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/journal"
@@ -66,14 +67,20 @@ type Store struct {
 	tally     tally
 
 	loading progress
-	tail    *tail.Tail // nil where there can be none; its calls are the journal's, or the member's
-	log     journal.Log
-	trimmed atomic.Uint64 // last record that was cut off the journal
-	durable journal.Durability
-	member  *Member // nil if the store is alone
-	tracker atomic.Pointer[Tracker]
-	discard discarded
-	room    room
+	tail    *tail.Tail    // nil where there can be none; its calls are the journal's, or the member's
+	chunks  *chunklog.Log // nil in a group, whose log has them
+	// lastChunk is the end of the journal on disk, as Start has found it.
+	lastChunk journal.Position
+	log       journal.Log
+	trimmed   atomic.Uint64 // last record that was cut off the journal
+	durable   journal.Durability
+	// committing is the task that writes the journal; nil until the data is loaded.
+	committing atomic.Pointer[task]
+	syncTime   meanTime
+	member     *Member // nil if the store is alone
+	tracker    atomic.Pointer[Tracker]
+	discard    discarded
+	room       room
 
 	materialiser materialiser
 	warmer       warming
@@ -96,7 +103,7 @@ func (s *Store) loadMeta() (err error) {
 	}
 	s.keys = format.DeriveKeys(s.mapping.Secret)
 	s.trimmed.Store(s.mapping.Trimmed.LSN)
-	s.materialiser.pass.cut = s.mapping.Trimmed.Index
+	s.materialiser.pass.segment = s.mapping.Segment
 	return nil
 }
 
@@ -166,6 +173,16 @@ func (s *Store) SetMaxMemory(bytes int64, p Policy, samples int) {
 // Memory is the number of bytes that keys and values take: the records of short
 // strings, the tables, and estimates for other values.
 func (s *Store) Memory() int64 { return s.memory.Load() }
+
+// syncLog forces Pebble's log to the device.
+func (s *Store) syncLog() error {
+	f := s.fence.Load()
+	if err := f.Err(); err != nil {
+		return err
+	}
+	err := lsm.Guard(f, func() error { return s.db.LogData(nil, pebble.Sync) })
+	return errors.Join(err, f.Err())
+}
 
 // flush makes Pebble write what it holds in memory to tables; flushed is closed
 // when it has.

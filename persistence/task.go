@@ -45,6 +45,18 @@ func (t *task) run(periodic bool) {
 	}
 }
 
+// try is run without waiting for a step that is being made. It reports false if there is one, or no task yet.
+func (t *task) try() bool {
+	if t == nil || !t.mu.TryLock() {
+		return false
+	}
+	defer t.mu.Unlock()
+	if !t.ended {
+		t.step(false)
+	}
+	return true
+}
+
 func (t *task) end() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -72,7 +84,9 @@ func (s *Store) startTasks() {
 	if s.member != nil {
 		commit = s.member.task
 	}
-	tasks := []*task{commit(), s.materialiseTask(), s.warmTask(), s.touchTask()}
+	committing := commit()
+	s.committing.Store(committing)
+	tasks := []*task{committing, s.materialiseTask(), s.warmTask(), s.touchTask()}
 	if s.opts.Reserve > 0 {
 		tasks = append(tasks, s.roomTask())
 	}

@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	// maxPending is how much of the journal may wait in memory for Pebble before
+	// maxPending is how much of the journal may wait in memory for the log before
 	// writers are slowed.
 	maxPending = 16 << 20
 	// maxDelay is how long one call waits when a bound is exceeded twofold.

@@ -6,8 +6,6 @@ import (
 	"math"
 	"runtime"
 
-	"github.com/cockroachdb/pebble/v2"
-
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/structures"
 )
@@ -48,14 +46,13 @@ type section struct {
 	sole bool // ops is nearly all of a chunk that is not in a buffer of the window
 }
 
-// readWindows fills windows from the iterator, in order, until the iterator or
+// readWindows fills windows from the chunks, in order, until there are no more or
 // ctx ends.
-func readWindows(ctx context.Context, it *pebble.Iterator, free <-chan *window, full chan<- *window) error {
-	more := it.First()
-	for more {
+func readWindows(ctx context.Context, chunks chunkSource, free <-chan *window, full chan<- *window) error {
+	more, err := chunks.Next()
+	for more && err == nil {
 		w := <-free
-		var err error
-		if more, err = w.fill(it); err != nil {
+		if more, err = w.fill(chunks); err != nil {
 			return err
 		}
 		select {
@@ -67,12 +64,12 @@ func readWindows(ctx context.Context, it *pebble.Iterator, free <-chan *window, 
 			return ctx.Err()
 		}
 	}
-	return it.Error()
+	return err
 }
 
-// fill reads chunks from it on and reports whether there are more. A chunk with
+// fill reads chunks from the one at hand on, and reports whether there are more. A chunk with
 // operations that are about no key is alone.
-func (w *window) fill(it *pebble.Iterator) (more bool, err error) {
+func (w *window) fill(chunks chunkSource) (more bool, err error) {
 	switch {
 	case cap(w.buf) > 2*w.most:
 		w.buf = nil // it was for a big record
@@ -81,8 +78,8 @@ func (w *window) fill(it *pebble.Iterator) (more bool, err error) {
 	}
 	clear(w.chunks) // which keep buffers
 	w.chunks, w.apart, w.buf, w.bytes, w.own = w.chunks[:0], false, w.buf[:0], 0, 0
-	for more = true; more; more = it.Next() {
-		size := format.SizeInPieces(it.Value())
+	for more = true; more && err == nil; more, err = chunks.Next() {
+		size := chunks.Size()
 		if len(w.chunks) > 0 && w.bytes+size > w.most {
 			return true, nil // before it is put together
 		}
@@ -91,24 +88,20 @@ func (w *window) fill(it *pebble.Iterator) (more bool, err error) {
 			// many megabytes: the one before it has to go first.
 			runtime.GC()
 		}
-		read, ok, err := format.ReadChunk(it)
+		read, err := chunks.Chunk()
 		if err != nil {
 			return false, err
 		}
-		if !ok {
-			continue
-		}
 		c := windowChunk{Chunk: read}
-		v := c.Bytes
-		apart := format.ChunkIsApart(v)
-		if len(w.chunks) > 0 && (w.apart || apart || w.bytes+len(v) > w.most) {
+		apart := c.Apart()
+		if len(w.chunks) > 0 && (w.apart || apart || w.bytes+len(c.Bytes) > w.most) {
 			return true, nil
 		}
 		w.keep(&c)
 		w.apart = apart
 		w.chunks = append(w.chunks, c)
 	}
-	return false, it.Error()
+	return false, err
 }
 
 // keep makes the bytes of a chunk the window's.

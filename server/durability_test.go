@@ -34,7 +34,7 @@ func (d *testDisk) MaybeError(op errorfs.Op) error {
 		if d.broken.Load() {
 			return syscall.EIO
 		}
-	case errorfs.OpFileWrite, errorfs.OpCreate, errorfs.OpFilePreallocate:
+	case errorfs.OpFileWrite, errorfs.OpFileWriteAt, errorfs.OpCreate, errorfs.OpFilePreallocate:
 		if d.full.Load() {
 			return syscall.ENOSPC
 		}

@@ -93,12 +93,13 @@ func (srv *Server) logf(level LogLevel, format string, args ...any) {
 
 // storeOptions are the store's options as the configuration asks for them.
 func (srv *Server) storeOptions() persistence.Options {
-	set := srv.settings()
+	set, begun := srv.settings(), srv.clock.Now()
 	o := persistence.Options{
 		Dir: set.dir, InMemory: srv.opts.InMemory, OpenFiles: filesOfStore(openFilesLimit()), Sync: set.sync, Databases: set.limits.Databases,
 		MaxMemory: set.conf.MaxMemory, DerivedMaxMemory: srv.opts.DerivedMaxMemory, Policy: set.policy, Samples: set.conf.MaxMemorySamples,
 		IdleAfter: idleAfter, Seed: srv.opts.Seed, Secret: srv.opts.secret,
 		Now:     func() int64 { return srv.clock.Now().UnixMilli() },
+		Elapsed: func() time.Duration { return srv.clock.Now().Sub(begun) },
 		OnEvent: srv.storeEvent,
 		Logf:    func(level int, format string, args ...any) { srv.logf(storeLevels[level], format, args...) },
 	}

@@ -31,7 +31,7 @@ func (d *crammed) reserved() bool {
 }
 
 func (d *crammed) MaybeError(op errorfs.Op) error {
-	if op.Kind == errorfs.OpFileWrite && d.full.Load() && d.reserved() {
+	if (op.Kind == errorfs.OpFileWrite || op.Kind == errorfs.OpFileWriteAt) && d.full.Load() && d.reserved() {
 		return syscall.ENOSPC
 	}
 	return nil

@@ -31,7 +31,7 @@ type Options struct {
 // Report is what Run found.
 type Report struct {
 	Tables, TableBytes int64
-	Logs, LogBytes     int64
+	Logs, LogBytes     int64 // Pebble's, and the segments of the store's own
 	// Keys counts the heads by logical database and kind, as they are in the
 	// object store: the journal comes on top.
 	Keys       map[KeyClass]int64
@@ -107,6 +107,7 @@ type checker struct {
 	progress func(what string, done, total int64)
 
 	db     *pebble.DB
+	synced map[uint64]int64 // of segments, says the mark
 	fence  *fence.FS
 	meta   format.Meta
 	keys   format.Keys
@@ -141,6 +142,7 @@ func (c *checker) run() error {
 		r.Logs++
 		r.LogBytes += e.End
 	}
+	c.synced = l.Segments()
 	if r.Origin, err = snapshot.ReadOrigin(c.FS, c.Dir); errors.Is(err, format.ErrCorrupt) {
 		r.found("%v", err)
 	} else if err != nil {

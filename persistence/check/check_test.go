@@ -37,7 +37,7 @@ func made(t *testing.T, spoil func(b *pebble.Batch, keys format.Keys)) vfs.FS {
 	if err != nil {
 		t.Fatal(err)
 	}
-	meta := format.Meta{Secret: [16]byte{1}, Next: 1, Phys: []uint32{0}}
+	meta := format.Meta{Secret: [16]byte{1}, Next: 1, Phys: []uint32{0}, Pebble: true}
 	keys := format.DeriveKeys(meta.Secret)
 	key := []byte("key")
 	hash := keys.Hash.Sum(key)

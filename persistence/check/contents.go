@@ -8,8 +8,10 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/vigildb/vigil/persistence/chunklog"
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/journal"
+	"github.com/vigildb/vigil/persistence/log"
 	"github.com/vigildb/vigil/persistence/lsm"
 	"github.com/vigildb/vigil/persistence/wal"
 	"github.com/vigildb/vigil/structures"
@@ -25,6 +27,11 @@ func (c *checker) contents() error {
 	c.keys = format.DeriveKeys(c.meta.Secret)
 	if c.staged, err = lsm.StagedCount(c.db); err != nil {
 		return err
+	}
+	if !c.meta.Pebble && !c.meta.Grouped {
+		if err := c.log(); err != nil {
+			return err
+		}
 	}
 	for _, step := range []struct {
 		what   string
@@ -59,9 +66,51 @@ func (c *checker) contents() error {
 	return nil
 }
 
-// journal checks that chunks and records are there without gaps and decode. What
-// follows a gap cannot be checked.
+// log checks the journal of a store that is alone.
+func (c *checker) log() error {
+	l, err := chunklog.View(chunklog.Config{FS: c.FS, Dir: c.Dir, Secret: c.meta.Secret, From: c.meta.Segment, Synced: c.synced})
+	if err != nil {
+		c.logFound(err)
+		return nil
+	}
+	files, bytes := l.Size()
+	c.report.Logs += int64(files)
+	c.report.LogBytes += bytes
+	r, last := l.Read(c.meta.Trimmed.Index+1), c.meta.Trimmed
+	more, err := r.Next()
+	for more && err == nil {
+		var chunk format.Chunk
+		if chunk, err = r.Chunk(); err != nil {
+			break
+		}
+		if last, err = c.chunk(&chunk, last); err != nil {
+			break
+		}
+		more, err = r.Next()
+	}
+	c.report.Last = last.LSN
+	if err != nil {
+		c.logFound(err)
+	}
+	return errors.Join(r.Close(), l.Close())
+}
+
+func (c *checker) logFound(err error) {
+	if d := log.AsDamage(err); d != nil {
+		c.report.found("%s/%v", chunklog.Dir, d)
+		return
+	}
+	c.report.found("journal: %v", err)
+}
+
+// journal checks the journal of a group, or of a store in format 2.
 func (c *checker) journal(it *pebble.Iterator) error {
+	if !c.meta.Pebble {
+		if it.First() {
+			return errors.New("there are chunks, but the journal is in the log")
+		}
+		return nil
+	}
 	last := c.meta.Trimmed
 	for it.SeekGE(format.AppendJournalKey(nil, last.Index+1)); it.Valid(); it.Next() {
 		chunk, ok, err := format.ReadChunk(it)
@@ -71,24 +120,32 @@ func (c *checker) journal(it *pebble.Iterator) error {
 		if !ok {
 			continue
 		}
-		records, err := chunk.Open()
-		if err == nil {
-			err = chunk.Follows(last)
-		}
-		if err != nil {
+		if last, err = c.chunk(&chunk, last); err != nil {
 			return err
 		}
-		n, err := c.records(chunk.First, records)
-		if err != nil {
-			return fmt.Errorf("chunk %d of the journal: %w", last.Index+1, err)
-		}
-		last = journal.Position{LSN: last.LSN + n, Index: last.Index + 1}
-		c.report.Chunks++
-		c.report.Records += n
-		c.progress("records", int64(c.report.Records), 0)
 	}
 	c.report.Last = last.LSN
 	return nil
+}
+
+// chunk checks that a chunk and its records follow the last one without a gap, and decode. What
+// follows a gap cannot be checked.
+func (c *checker) chunk(chunk *format.Chunk, last journal.Position) (journal.Position, error) {
+	records, err := chunk.Open()
+	if err == nil {
+		err = chunk.Follows(last)
+	}
+	if err != nil {
+		return last, err
+	}
+	n, err := c.records(chunk.First, records)
+	if err != nil {
+		return last, fmt.Errorf("chunk %d of the journal: %w", last.Index+1, err)
+	}
+	c.report.Chunks++
+	c.report.Records += n
+	c.progress("records", int64(c.report.Records), 0)
+	return journal.Position{LSN: last.LSN + n, Index: last.Index + 1}, nil
 }
 
 // marks checks that the journal has all the records that the marks refer to.
@@ -98,6 +155,8 @@ func (c *checker) marks(it *pebble.Iterator) error {
 		switch {
 		case err != nil:
 			c.report.found("%v", err)
+		case shard == format.Everything && lsn > c.report.Last:
+			c.report.found("values hold record %d, but the journal ends with %d", lsn, c.report.Last)
 		case lsn > c.report.Last:
 			c.report.found("values of shard %d hold record %d, but the journal ends with %d", shard, lsn, c.report.Last)
 		}

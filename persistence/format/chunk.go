@@ -7,7 +7,7 @@ import (
 	"github.com/vigildb/vigil/persistence/journal"
 )
 
-// A chunk is a value in Pebble under its number. Chunks are numbered from 1
+// A chunk is a value in Pebble under its number, or an entry of a log, see entry.go. Chunks are numbered from 1
 // without gaps, and so are records: a chunk has the number of its first.
 //
 //	term (8) | type (1) | first record (8) | crc32c (4) | format, 1 (1) | flags (1) | { length (uvarint) | operations }...
@@ -61,8 +61,13 @@ func OpenChunk(b []byte) (first uint64, flags byte, records []byte, err error) {
 // before it is done.
 func Apart(op byte) bool { return op >= OpMapping && op <= OpMove }
 
-// ChunkIsApart reports that a chunk says that it has such operations. It may be damaged.
-func ChunkIsApart(b []byte) bool { return len(b) >= ChunkHeader && b[chunkCRC+5]&ChunkApart != 0 }
+// Apart reports that a chunk says that it has such operations. It may be damaged.
+func (c *Chunk) Apart() bool {
+	if c.entry {
+		return c.Bytes[entryFlags]&ChunkApart != 0
+	}
+	return len(c.Bytes) >= ChunkHeader && c.Bytes[chunkCRC+5]&ChunkApart != 0
+}
 
 // NextRecord splits the first record off the records of a chunk.
 func NextRecord(b []byte) (record, rest []byte, err error) {
@@ -76,10 +81,13 @@ func NextRecord(b []byte) (record, rest []byte, err error) {
 
 // Chunk is a chunk of the journal as it is read.
 type Chunk struct {
-	Bytes []byte
-	Index uint64 // its number
-	First uint64 // record, as it says itself, once it was opened
-	Own   bool   // bytes are the chunk's alone: it was put together of pieces
+	Bytes   []byte // as they were stored, or an entry
+	Index   uint64 // its number
+	First   uint64 // record, as it says itself, once it was opened
+	Segment uint64 // of the log that it was read from, 0 if that was Pebble
+	Own     bool   // bytes are the chunk's alone: it was put together of pieces
+
+	entry bool
 }
 
 // ReadChunk returns the chunk at the iterator, whose bytes are valid until it moves,
@@ -100,6 +108,14 @@ func ReadChunk(it Iterator) (c Chunk, ok bool, err error) {
 	return c, true, nil
 }
 
+// LastRecord returns the number of the last of some records, of which it has that of the first.
+func LastRecord(first uint64, records []byte) (last uint64, err error) {
+	for last = first - 1; len(records) > 0 && err == nil; last++ {
+		_, records, err = NextRecord(records)
+	}
+	return last, err
+}
+
 // Follows returns an error if the chunk is not the one after last.
 func (c *Chunk) Follows(last journal.Position) error {
 	if c.Index != last.Index+1 {
@@ -114,6 +130,9 @@ func (c *Chunk) Follows(last journal.Position) error {
 
 // Open checks a chunk and returns its records.
 func (c *Chunk) Open() (records []byte, err error) {
+	if c.entry {
+		return c.Bytes[EntryHeader:], nil
+	}
 	if c.First, _, records, err = OpenChunk(c.Bytes); err != nil {
 		return nil, fmt.Errorf("chunk %d of the journal: %w", c.Index, err)
 	}

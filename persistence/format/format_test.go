@@ -50,7 +50,10 @@ func TestBytesOnDiskAreFrozen(t *testing.T) {
 	RecordRestore(&restore, l, 1000)
 	chunk := append(make([]byte, ChunkHeader), 2, OpDelete, 0)
 	SealChunk(chunk, 258, ChunkApart)
-	m := Meta{Secret: [16]byte{1, 15: 16}, Trimmed: journal.Position{LSN: 2, Index: 1}, Mapped: 3, Next: 5, Phys: []uint32{0, 4}}
+	m := Meta{Secret: [16]byte{1, 15: 16}, Trimmed: journal.Position{LSN: 2, Index: 1}, Mapped: 3, Next: 5, Phys: []uint32{0, 4}, Pebble: true}
+	logged := Meta{Secret: m.Secret, Trimmed: m.Trimmed, Mapped: 3, Next: 5, Phys: m.Phys, Segment: 6}
+	entry := append(make([]byte, EntryHeader), 2, OpDelete, 0)
+	PutEntryHeader(entry, 258, 259, ChunkApart)
 	for _, c := range []struct {
 		name string
 		got  []byte
@@ -72,6 +75,11 @@ func TestBytesOnDiskAreFrozen(t *testing.T) {
 		{"directive key", AppendTextKey(nil, PrefixConfiguration, "d"), "6400" + "0064"},
 		{"move key", AppendTextKey(nil, PrefixMove, "7"), "7300" + "0037"},
 		{"end of heads", AppendPhysBound(nil, PrefixHead, 1<<32), "6f0001"},
+		{"newest key", AppendNewestKey(nil), "6b0000"},
+		{"entry", entry, "0201000000000000" + "0301000000000000" + "01" + "020400"},
+		{"meta of format 3", logged.Append(nil), "03000000" + "f71cfa39" + "0110000000" + "01000000000000000000000000000010" +
+			"0210000000" + "0200000000000000" + "0100000000000000" +
+			"0314000000" + "0300000000000000" + "05000000" + "00000000" + "04000000" + "0508000000" + "0600000000000000"},
 		{"meta", m.Append(nil), "02000000" + "791d532b" + "0110000000" + "01000000000000000000000000000010" +
 			"0210000000" + "0200000000000000" + "0100000000000000" +
 			"0314000000" + "0300000000000000" + "05000000" + "00000000" + "04000000"},
@@ -116,9 +124,17 @@ func TestDamagedBytesAreErrors(t *testing.T) {
 			t.Errorf("meta with byte %d changed: no error", i)
 		}
 	}
-	m[0] = 3
+	m[0] = 4
 	if _, err := DecodeMeta(m); !errors.Is(err, ErrVersion) {
-		t.Errorf("meta of format 3: got %v, want ErrVersion", err)
+		t.Errorf("meta of format 4: got %v, want ErrVersion", err)
+	}
+	entry := make([]byte, EntryHeader)
+	if _, err := OpenEntry(entry[1:]); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("entry without its header: got %v, want ErrCorrupt", err)
+	}
+	PutEntryHeader(entry, 1, 1, ChunkPieces)
+	if _, err := OpenEntry(entry); !errors.Is(err, ErrVersion) {
+		t.Errorf("entry with a flag that is not known: got %v, want ErrVersion", err)
 	}
 	h := AppendHead(nil, &Head{Kind: structures.KindString, Short: true, Expire: 5})
 	for i := range h {

@@ -11,6 +11,7 @@ import (
 //	'c' | group (2) | physical database (4) | shard (1)                                     number of heads (8)
 //	'j' | group (2) | number of the chunk (8)                                               chunk of the journal
 //	'k' | group (2) | shard (1)                                                             mark (8): the heads of the shard hold records up to it
+//	'k' | group (2)                                                                         newest record (8) that anything here may hold, in format 3
 //	'm' | group (2)                                                                         meta, see meta.go
 //	'o' | group (2) | physical database (4) | hash (8) | key                                head
 //	'p' | group (2) | physical database (4) | hash (8) | length of key (4) | key | page (8) page
@@ -77,6 +78,9 @@ func AppendMetaKey(dst []byte) []byte { return AppendGroup(dst, PrefixMeta) }
 func AppendMarkKey(dst []byte, shard int) []byte {
 	return append(AppendGroup(dst, PrefixMark), byte(shard))
 }
+
+// AppendNewestKey appends the key of the newest record that anything in the object store may hold.
+func AppendNewestKey(dst []byte) []byte { return AppendGroup(dst, PrefixMark) }
 
 // AppendJournalKey appends the key of a chunk.
 func AppendJournalKey(dst []byte, index uint64) []byte {
@@ -156,8 +160,14 @@ func DecodeCount(key, value []byte) (phys uint32, shard int, n int64, err error)
 	return binary.BigEndian.Uint32(key[groupKeyFixed:]), int(key[countKeyFixed-1]), int64(binary.LittleEndian.Uint64(value)), nil
 }
 
-// DecodeMark reads the mark of a shard.
+// Everything is what DecodeMark returns in the place of a shard for the newest record that anything may hold.
+const Everything = -1
+
+// DecodeMark reads the mark of a shard, or of all.
 func DecodeMark(key, value []byte) (shard int, lsn uint64, err error) {
+	if len(key) == groupKeyFixed && len(value) == 8 {
+		return Everything, binary.LittleEndian.Uint64(value), nil
+	}
 	if len(key) != markKeyFixed || len(value) != 8 {
 		return 0, 0, fmt.Errorf("mark of %d bytes under a key of %d: %w", len(value), len(key), ErrCorrupt)
 	}

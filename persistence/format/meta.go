@@ -9,14 +9,16 @@ import (
 
 // Meta is what a store knows about itself, the value of key 'm':
 //
-//	format, 2 (4) | crc32c of what follows (4) | { tag (1) | length (4) | field }...
+//	format, 2 or 3 (4) | crc32c of what follows (4) | { tag (1) | length (4) | field }...
 //
 //	tag  field
 //	1    secret (16)
 //	2    last record (8) and last chunk (8) that were cut off the journal
 //	3    mapped (8) | next physical database (4) | physical database (4) of each logical one
 //	4    nothing: the store is a member of a group
+//	5    segment (8) with which the log begins, 0 if none was ever trimmed
 //
+// In format 2 the journal is in Pebble, as that of a group is. In format 3 it is in a log, and there is field 5.
 // Versions to come add fields. One that a reader has to know has a tag below
 // metaHints: a reader that does not know it refuses the store. These numbers are
 // on disk and never change.
@@ -27,23 +29,34 @@ type Meta struct {
 	Next    uint32
 	Phys    []uint32
 	Grouped bool
+	Segment uint64 // of the log, that it begins with
+	Pebble  bool   // the journal is in Pebble
 }
 
 const (
-	metaFormat = 2
+	metaPebble = 2 // formats
+	metaLog    = 3
 	metaFixed  = 4 + 4
 
 	metaSecret    = 1
 	metaTrimmed   = 2
 	metaDatabases = 3
 	metaGrouped   = 4
+	metaSegment   = 5
 	metaHints     = 128
 )
+
+func (m *Meta) format() uint32 {
+	if m.Grouped || m.Pebble {
+		return metaPebble
+	}
+	return metaLog
+}
 
 // Append appends the value of the key of the meta.
 func (m *Meta) Append(dst []byte) []byte {
 	start := len(dst)
-	dst = binary.LittleEndian.AppendUint32(dst, metaFormat)
+	dst = binary.LittleEndian.AppendUint32(dst, m.format())
 	dst = append(dst, 0, 0, 0, 0)
 	dst = appendMetaField(dst, metaSecret, m.Secret[:])
 	f := binary.LittleEndian.AppendUint64(nil, m.Trimmed.LSN)
@@ -56,6 +69,9 @@ func (m *Meta) Append(dst []byte) []byte {
 	dst = appendMetaField(dst, metaDatabases, f)
 	if m.Grouped {
 		dst = appendMetaField(dst, metaGrouped, nil)
+	}
+	if m.format() == metaLog {
+		dst = appendMetaField(dst, metaSegment, binary.LittleEndian.AppendUint64(f[:0], m.Segment))
 	}
 	binary.LittleEndian.PutUint32(dst[start+4:], Checksum(0, dst[start+metaFixed:]))
 	return dst
@@ -70,13 +86,15 @@ func DecodeMeta(b []byte) (m Meta, err error) {
 	if len(b) < 4 {
 		return Meta{}, fmt.Errorf("meta of %d bytes: %w", len(b), ErrCorrupt)
 	}
-	if f := binary.LittleEndian.Uint32(b); f != metaFormat {
-		return Meta{}, fmt.Errorf("format %d, want %d: %w", f, metaFormat, ErrVersion)
+	f := binary.LittleEndian.Uint32(b)
+	if f != metaPebble && f != metaLog {
+		return Meta{}, fmt.Errorf("format %d, want %d or %d: %w", f, metaPebble, metaLog, ErrVersion)
 	}
+	m.Pebble = f == metaPebble
 	if len(b) < metaFixed || binary.LittleEndian.Uint32(b[4:]) != Checksum(0, b[metaFixed:]) {
 		return Meta{}, fmt.Errorf("checksum of meta: %w", ErrCorrupt)
 	}
-	known := 0
+	known, segment := 0, false
 	for b = b[metaFixed:]; len(b) > 0; {
 		if len(b) < 5 || uint64(binary.LittleEndian.Uint32(b[1:])) > uint64(len(b)-5) {
 			return Meta{}, fmt.Errorf("field of meta: %w", ErrCorrupt)
@@ -88,9 +106,10 @@ func DecodeMeta(b []byte) (m Meta, err error) {
 		if tag <= metaDatabases {
 			known++
 		}
+		segment = segment || tag == metaSegment
 		b = b[end:]
 	}
-	if known != metaDatabases {
+	if known != metaDatabases || segment == m.Pebble {
 		return Meta{}, fmt.Errorf("meta lacks fields: %w", ErrCorrupt)
 	}
 	return m, nil
@@ -125,6 +144,11 @@ func (m *Meta) decodeField(tag byte, b []byte) error {
 		if m.Grouped = len(b) == 0; !m.Grouped {
 			return wrong
 		}
+	case tag == metaSegment:
+		if len(b) != 8 {
+			return wrong
+		}
+		m.Segment = binary.LittleEndian.Uint64(b)
 	case tag < metaHints:
 		return fmt.Errorf("field %d of meta, which a newer version wrote: %w", tag, ErrVersion)
 	}

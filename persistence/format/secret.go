@@ -29,10 +29,17 @@ func DeriveKeys(secret [16]byte) Keys {
 	}
 }
 
+// LogID returns what tells the segments of the log of a store from those of others.
+func LogID(secret [16]byte) [16]byte { return derive(secret, "vigil log") }
+
 func deriveKey(secret [16]byte, name string) structures.HashKey {
+	return structures.NewHashKey(derive(secret, name))
+}
+
+func derive(secret [16]byte, name string) [16]byte {
 	b, err := hkdf.Key(sha256.New, secret[:], nil, name, len(secret))
 	if err != nil {
 		panic("persistence: derive a key: " + err.Error()) // asked for too much, or of too little
 	}
-	return structures.NewHashKey([16]byte(b))
+	return [16]byte(b)
 }

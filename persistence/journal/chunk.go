@@ -58,6 +58,9 @@ func (c *Chunk) Big() bool { return c.parts != nil }
 // the header.
 func (c *Chunk) Bytes() []byte { return c.buf }
 
+// Head returns the room for the header of a chunk.
+func (c *Chunk) Head() []byte { return c.buf[:HeaderBytes] }
+
 // Parts returns the bytes after the header, one part after the other.
 func (c *Chunk) Parts() [][]byte { return append([][]byte{c.buf[HeaderBytes:]}, c.parts...) }
 

@@ -8,9 +8,8 @@
 // so that their order is the order of effects; everything slow is done by the
 // caller with whole chunks, away from those locks.
 //
-// A [Journal] has the chunks that the caller did not take yet. [Durability] has the
-// records that were handed over and those that are on the device, and lets
-// goroutines wait for either. [Log] has the sizes of the chunks that are stored.
+// A [Journal] has the chunks that the caller did not take yet. [Durability] knows up to which record
+// the device has them, and lets goroutines wait for that. [Log] has the sizes of the chunks that are stored, and their files.
 //
 // It promises that numbers, of records and of chunks, start at 1 and have no gaps,
 // and that chunks are taken in order. It does no I/O and knows neither what a record

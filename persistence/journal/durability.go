@@ -10,8 +10,7 @@ import (
 // ErrAbandoned is returned for records that were given up.
 var ErrAbandoned = errors.New("journal: the record was given up")
 
-// Durability is how far records have got: handed over to the caller's storage, or
-// synced, on the device. Init must be called before anything else.
+// Durability is up to which record the device has them. Init must be called before anything else.
 //
 // Where records can be given up, their numbers are used again. So what waits for one
 // does so by its position, which has the number in its lower bits and above them which
@@ -21,10 +20,8 @@ type Durability struct {
 	time   atomic.Uint64 // upper bits of positions; 0 if no record can be given up
 	mu     sync.Mutex
 	moved  sync.Cond // broadcast when anything below changes
-	handed uint64    // last record that was handed over
 	synced uint64    // last record that is on the device
-	want   uint64    // up to which records are awaited, handed over
-	force  uint64    // up to which records are awaited, synced
+	force  uint64    // up to which records are awaited
 	err    error     // why the last attempt failed
 	closed error     // why none will come, nil as long as some may
 	calls  []call    // that are due when a position is reached, or is not to be
@@ -69,14 +66,14 @@ func (d *Durability) Abandon() {
 	} else {
 		d.time.Store(^uint64(numberMask))
 	}
-	d.handed, d.want, d.force = d.synced, 0, 0
+	d.force = 0
 	d.unlockMoved()
 }
 
 // Restart is Abandon for all records, also those that are synced: their numbers begin anew.
 func (d *Durability) Restart() {
 	d.mu.Lock()
-	d.handed, d.synced = 0, 0
+	d.synced = 0
 	d.setLocked(nil)
 	d.mu.Unlock()
 	d.Abandon()
@@ -97,24 +94,19 @@ func (d *Durability) currently(position uint64) bool {
 	return position == 0 || position&^numberMask == d.time.Load()
 }
 
-// Advance records that the records up to handed were handed over, with synced
-// that all those handed over are on the device. It ends a failure.
-func (d *Durability) Advance(handed uint64, synced bool) {
+// Advance records that the records up to one are on the device. It ends a failure.
+func (d *Durability) Advance(synced uint64) {
 	d.mu.Lock()
-	d.handed = max(d.handed, handed)
-	if synced {
-		d.synced = d.handed
-	}
+	d.synced = max(d.synced, synced)
 	d.setLocked(nil)
 	d.unlockMoved()
 }
 
-// Synchronised records that a write is on the device, with all before it, that
-// began when records up to handed had been handed over.
-func (d *Durability) Synchronised(handed uint64) {
-	d.mu.Lock()
-	d.synced = max(d.synced, handed)
-	d.unlockMoved()
+// Recover ends a failure.
+func (d *Durability) Recover() {
+	if d.failed.Load() {
+		d.Advance(0)
+	}
 }
 
 // unlockMoved unlocks mu after a change, and tells of it whoever waits.
@@ -158,7 +150,7 @@ func (d *Durability) setLocked(err error) {
 	d.failed.Store(err != nil)
 }
 
-// Fail records that an attempt to hand over or to sync failed: waiting goroutines
+// Fail records that an attempt to write or to sync failed: waiting goroutines
 // get the error.
 func (d *Durability) Fail(err error) {
 	d.mu.Lock()
@@ -166,7 +158,7 @@ func (d *Durability) Fail(err error) {
 	d.unlockMoved()
 }
 
-// Close records that no record will be handed over any more: waiting goroutines
+// Close records that no record will be written any more: waiting goroutines
 // get the error.
 func (d *Durability) Close(err error) {
 	d.mu.Lock()
@@ -174,18 +166,11 @@ func (d *Durability) Close(err error) {
 	d.unlockMoved()
 }
 
-// Due reports whether records are awaited that were not handed over, or synced.
-func (d *Durability) Due() (hand, sync bool) {
+// Due reports whether records are awaited.
+func (d *Durability) Due() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.want > d.handed, d.force > d.synced
-}
-
-// Unsynced reports whether records were handed over that are not on the device.
-func (d *Durability) Unsynced() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.synced < d.handed
+	return d.force > d.synced
 }
 
 // WaitSynced waits until records up to a position are on the device. If they are not
@@ -227,15 +212,15 @@ func (d *Durability) forceLocked(position uint64, wake func()) {
 	}
 }
 
-// WaitHandedOver is WaitSynced for records that are handed over, synced or not.
-func (d *Durability) WaitHandedOver(lsn uint64, wake func()) error {
+// WaitRecord is WaitSynced for a record by its number, whatever it is the number of by then.
+func (d *Durability) WaitRecord(lsn uint64, wake func()) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.handed >= lsn {
+	if d.synced >= lsn {
 		return nil
 	}
-	d.want = max(d.want, lsn)
-	for wake(); d.handed < lsn; d.moved.Wait() {
+	d.force = max(d.force, lsn)
+	for wake(); d.synced < lsn; d.moved.Wait() {
 		if err := d.failureLocked(); err != nil {
 			return err
 		}
@@ -246,15 +231,8 @@ func (d *Durability) WaitHandedOver(lsn uint64, wake func()) error {
 // Request has Due report that records up to lsn are awaited, and does not wait.
 func (d *Durability) Request(lsn uint64) {
 	d.mu.Lock()
-	d.want = max(d.want, lsn)
+	d.force = max(d.force, lsn)
 	d.mu.Unlock()
-}
-
-// HandedOver returns the number of the last record that was handed over.
-func (d *Durability) HandedOver() uint64 {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.handed
 }
 
 // Synced returns the number of the last record that is on the device.
@@ -266,7 +244,7 @@ func (d *Durability) Synced() uint64 {
 
 // Resume records, before anything else happens, that records up to lsn are on
 // the device.
-func (d *Durability) Resume(lsn uint64) { d.handed, d.synced = lsn, lsn }
+func (d *Durability) Resume(lsn uint64) { d.synced = lsn }
 
 // Err returns why the last attempt failed, nil if it did not. Without a failure it
 // takes no lock.

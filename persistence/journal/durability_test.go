@@ -16,33 +16,30 @@ func newDurability() *Durability {
 func TestWaitingEndsWithTheAwaitedRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDurability()
-		woken, synced, handed := 0, make(chan error, 1), make(chan error, 1)
-		go func() { synced <- d.WaitSynced(5, func() { woken++ }) }()
+		woken, position, number := 0, make(chan error, 1), make(chan error, 1)
+		go func() { position <- d.WaitSynced(5, func() { woken++ }) }()
 		synctest.Wait()
-		go func() { handed <- d.WaitHandedOver(7, func() { woken++ }) }()
+		go func() { number <- d.WaitRecord(7, func() { woken++ }) }()
 		synctest.Wait()
-		if hand, sync := d.Due(); !hand || !sync || woken != 2 {
-			t.Errorf("due %v and %v, woken %d times", hand, sync, woken)
+		if !d.Due() || woken != 2 {
+			t.Errorf("due %v, woken %d times", d.Due(), woken)
 		}
-		d.Advance(6, true)
+		d.Advance(6)
 		synctest.Wait()
-		if len(synced) != 1 || len(handed) != 0 || d.Synced() != 6 || d.Unsynced() {
-			t.Errorf("with 6 on the device: %d and %d ended, synced %d", len(synced), len(handed), d.Synced())
+		if len(position) != 1 || len(number) != 0 || d.Synced() != 6 || !d.Due() {
+			t.Errorf("with 6 on the device: %d and %d ended, synced %d", len(position), len(number), d.Synced())
 		}
-		d.Advance(7, false)
+		d.Advance(7)
+		d.Advance(2) // it does not go back
 		synctest.Wait()
-		if len(handed) != 1 || d.HandedOver() != 7 || d.Synced() != 6 || !d.Unsynced() {
-			t.Errorf("with 7 handed over: %d ended, handed over %d, synced %d", len(handed), d.HandedOver(), d.Synced())
+		if len(number) != 1 || d.Synced() != 7 || d.Due() {
+			t.Errorf("with 7: %d ended, synced %d, due %v", len(number), d.Synced(), d.Due())
 		}
-		if err := errors.Join(<-synced, <-handed, d.WaitSynced(6, nil)); err != nil {
+		if err := errors.Join(<-position, <-number, d.WaitSynced(6, nil), d.WaitRecord(7, nil)); err != nil {
 			t.Error(err)
 		}
-		d.Advance(9, false)
-		if d.Synchronised(8); d.Synced() != 8 {
-			t.Errorf("synced %d, want 8", d.Synced())
-		}
-		if d.Advance(0, true); d.Synced() != 9 {
-			t.Errorf("after a sync of all: %d, want 9", d.Synced())
+		if d.Request(9); !d.Due() {
+			t.Error("what was asked for is not due")
 		}
 	})
 }
@@ -59,8 +56,7 @@ func TestWaitingEndsWithAFailureOrTheEnd(t *testing.T) {
 		if err := <-got; err != broken || d.Err() != broken {
 			t.Errorf("got %v and %v", err, d.Err())
 		}
-		d.Advance(0, false)
-		if d.Err() != nil {
+		if d.Recover(); d.Err() != nil {
 			t.Errorf("after a success: %v", d.Err())
 		}
 		go wait()
@@ -78,14 +74,12 @@ func TestNotificationIsAWaitThatEndsByACall(t *testing.T) {
 		happens func(*Durability)
 		want    []error // of the positions 5, 6 and 9; errStill for one that is waited for
 	}{
-		"nothing":          {func(*Durability) {}, []error{errStill, errStill, errStill}},
-		"some are there":   {func(d *Durability) { d.Advance(6, true) }, []error{nil, nil, errStill}},
-		"one is forced":    {func(d *Durability) { d.Advance(9, false); d.Synchronised(5) }, []error{nil, errStill, errStill}},
-		"handed over only": {func(d *Durability) { d.Advance(9, false) }, []error{errStill, errStill, errStill}},
-		"a failure":        {func(d *Durability) { d.Advance(5, true); d.Fail(broken) }, []error{nil, broken, broken}},
-		"the end":          {func(d *Durability) { d.Close(closed) }, []error{closed, closed, closed}},
-		"given up":         {func(d *Durability) { d.Advance(5, true); d.Abandon(); d.Advance(9, true) }, []error{nil, ErrAbandoned, ErrAbandoned}},
-		"a restart":        {func(d *Durability) { d.Restart() }, []error{ErrAbandoned, ErrAbandoned, ErrAbandoned}},
+		"nothing":        {func(*Durability) {}, []error{errStill, errStill, errStill}},
+		"some are there": {func(d *Durability) { d.Advance(6) }, []error{nil, nil, errStill}},
+		"a failure":      {func(d *Durability) { d.Advance(5); d.Fail(broken) }, []error{nil, broken, broken}},
+		"the end":        {func(d *Durability) { d.Close(closed) }, []error{closed, closed, closed}},
+		"given up":       {func(d *Durability) { d.Advance(5); d.Abandon(); d.Advance(9) }, []error{nil, ErrAbandoned, ErrAbandoned}},
+		"a restart":      {func(d *Durability) { d.Restart() }, []error{ErrAbandoned, ErrAbandoned, ErrAbandoned}},
 	} {
 		d := new(Durability)
 		d.Branch()
@@ -100,8 +94,8 @@ func TestNotificationIsAWaitThatEndsByACall(t *testing.T) {
 				d.Confirmed(number) // d is not locked
 			})
 		}
-		if _, sync := d.Due(); !sync || woken != 3 {
-			t.Errorf("%s: due %v, woken %d times", name, sync, woken)
+		if !d.Due() || woken != 3 {
+			t.Errorf("%s: due %v, woken %d times", name, d.Due(), woken)
 		}
 		if c.happens(d); !slices.Equal(got, c.want) {
 			t.Errorf("%s: got %v, want %v", name, got, c.want)
@@ -123,9 +117,12 @@ var errStill = errors.New("still waited for")
 
 func TestLogForgetsWhatIsCut(t *testing.T) {
 	var l Log
-	l.Add(3, 10)
-	l.Add(5, 20)
-	l.Add(9, 40)
+	l.Add(3, 10, 1)
+	l.Add(5, 20, 1)
+	l.Add(9, 40, 2)
+	if a, b, c := l.File(5), l.File(9), l.File(8); a != 1 || b != 2 || c != 0 {
+		t.Errorf("files %d and %d, want 1 and 2, and %d of a record amid a chunk", a, b, c)
+	}
 	l.Cut(5)
 	if l.Bytes() != 40 {
 		t.Errorf("%d bytes, want 40", l.Bytes())
@@ -146,14 +143,14 @@ func TestPositionsOfAbandonedRecordsAreNotReached(t *testing.T) {
 		given, waiting := d.Time()|6, make(chan error, 1)
 		go func() { waiting <- d.WaitSynced(given, func() {}) }()
 		synctest.Wait()
-		d.Advance(5, true)
+		d.Advance(5)
 		synctest.Wait()
 		if len(waiting) != 0 || !d.Confirmed(d.Time()|5) || !d.Confirmed(0) || d.Confirmed(given) {
 			t.Errorf("with 5 of 6: %d ended, 5 is confirmed: %v, nothing: %v, 6: %v",
 				len(waiting), d.Confirmed(d.Time()|5), d.Confirmed(0), d.Confirmed(given))
 		}
 		d.Abandon()
-		d.Advance(7, true) // before the one that waits has seen it
+		d.Advance(7) // before the one that waits has seen it
 		synctest.Wait()
 		if len(waiting) != 1 {
 			t.Fatal("still waiting")

@@ -1,6 +1,8 @@
 package journal
 
 import (
+	"cmp"
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -18,12 +20,23 @@ type Log struct {
 // Bytes returns the sum of the sizes.
 func (l *Log) Bytes() int64 { return l.bytes.Load() }
 
-// Add adds the next chunk: its last record, and its size in bytes.
-func (l *Log) Add(last uint64, size int64) {
+// Add adds the next chunk: its last record, its size in bytes, and the file that has it, or an earlier one.
+func (l *Log) Add(last uint64, size int64, file uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.mu.chunks = append(l.mu.chunks, stored{last, size})
+	l.mu.chunks = append(l.mu.chunks, stored{last, size, file})
 	l.bytes.Add(size)
+}
+
+// File returns the file of the chunk that ends with record last, 0 if that is not known.
+func (l *Log) File(last uint64) uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	i, ok := slices.BinarySearchFunc(l.mu.chunks, last, func(c stored, last uint64) int { return cmp.Compare(c.last, last) })
+	if !ok {
+		return 0
+	}
+	return l.mu.chunks[i].file
 }
 
 // Cut forgets the chunks up to record last.
@@ -41,4 +54,5 @@ func (l *Log) Cut(last uint64) {
 type stored struct {
 	last uint64
 	size int64
+	file uint64
 }

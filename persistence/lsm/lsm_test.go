@@ -35,7 +35,7 @@ func TestMetaIsReadOrRefused(t *testing.T) {
 	}{
 		{"", nil, 1, nil},
 		{string(format.AppendMetaKey(nil)), stored.Append(nil), 2, nil},
-		{string(format.AppendMetaKey(nil)), []byte{3, 0, 0, 0}, 0, format.ErrVersion},
+		{string(format.AppendMetaKey(nil)), []byte{4, 0, 0, 0}, 0, format.ErrVersion},
 		{"k", nil, 0, format.ErrCorrupt},
 		{"m", nil, 0, format.ErrVersion},
 	} {

@@ -5,11 +5,11 @@ import (
 )
 
 // MarkCopy gives a copy of a store a mark. Its logs must contain what the mark
-// of the store recorded before it was copied.
+// of the store recorded before it was copied; what that says of a segment is of the copy.
 func MarkCopy(fsys vfs.FS, dir string, before Claims) error {
 	l := &Layout{fs: fsys, dir: dir, mark: Claims{Made: true}}
 	for _, f := range before.Files {
-		if f.kind == markLog { // manifests are rewritten
+		if f.kind != markManifest { // which is rewritten
 			l.mark.Files = append(l.mark.Files, f)
 		}
 	}

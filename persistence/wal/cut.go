@@ -26,18 +26,16 @@ func (l *Layout) stillNeeded() Claims {
 	m := l.mark
 	m.Files = nil
 	for _, f := range l.mark.Files {
-		if f.File == l.manifest.File || f.kind == markLog && f.num >= l.needed {
+		if f.File == l.manifest.File || f.kind == markLog && f.num >= l.needed || f.kind == markSegment {
 			m.Files = append(m.Files, f)
 		}
 	}
 	return m
 }
 
-// PutAside copies the damaged file, the logs after it and the mark into a new
-// directory, named after the time now in unix ms, and returns its path.
-func (l *Layout) PutAside(d *Damage, now int64) (string, error) {
-	fsys := l.fs
-	base := fsys.PathJoin(l.dir, "damaged-"+time.UnixMilli(now).UTC().Format("20060102T150405Z"))
+// MakeAside makes a directory in that of a store, named after the time now in unix ms, for copies of what is damaged.
+func MakeAside(fsys vfs.FS, dir string, now int64) (string, error) {
+	base := fsys.PathJoin(dir, "damaged-"+time.UnixMilli(now).UTC().Format("20060102T150405Z"))
 	aside := base
 	for i := 2; ; i++ {
 		if _, err := fsys.Stat(aside); err != nil {
@@ -45,7 +43,15 @@ func (l *Layout) PutAside(d *Damage, now int64) (string, error) {
 		}
 		aside = fmt.Sprintf("%s-%d", base, i)
 	}
-	if err := fsys.MkdirAll(aside, 0o700); err != nil {
+	return aside, fsys.MkdirAll(aside, 0o700)
+}
+
+// PutAside copies the damaged file, the logs after it and the mark into a new
+// directory, see MakeAside, and returns its path.
+func (l *Layout) PutAside(d *Damage, now int64) (string, error) {
+	fsys := l.fs
+	aside, err := MakeAside(fsys, l.dir, now)
+	if err != nil {
 		return "", err
 	}
 	names := []string{MarkName}

@@ -1,8 +1,8 @@
-// Package wal reads the write-ahead log of a store, which is Pebble's, and the manifest, before
-// Pebble does, and tells what a crash cut short from what is damaged.
+// Package wal reads the write-ahead log of Pebble, and the manifest, before
+// Pebble does, and tells what a crash cut short from what is damaged. The journal of a store that is alone is in package log.
 //
 // The one idea: Pebble takes anything that does not decode for the end of a log. So a file of
-// ours, the mark, is told each time how much of a log the device has ([FS], [Mark]), and before
+// ours, the mark, is told each time how much of a log the device has ([FS], [Mark]; of segments by others), and before
 // a store is opened its files are held against it ([Inspect]). A [Damage] is what is not as the
 // mark says; a log can be cut there ([Layout.PutAside], [Layout.Cut]), and what that loses is
 // counted ([Loss]). The copies that snapshots are get a mark of their own ([MarkCopy]).

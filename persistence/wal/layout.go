@@ -118,14 +118,22 @@ func (l *Layout) read() error {
 	return l.readLogs()
 }
 
-// files is what the mark would say if the device had all that can be read.
+// files is what the mark would say if the device had all that can be read of Pebble's files.
 func (l *Layout) files() []Synced {
 	files := []Synced{l.manifest}
 	for _, e := range l.Logs {
 		files = append(files, Synced{e.id(), e.End})
 	}
+	for _, f := range l.mark.Files {
+		if f.kind == markSegment {
+			files = append(files, f)
+		}
+	}
 	return files
 }
+
+// Segments returns what the mark says of the segments of the store's own log.
+func (l *Layout) Segments() map[uint64]int64 { return l.mark.Segments() }
 
 func hasPrefix(names []string, prefix string) bool {
 	for _, n := range names {

@@ -24,10 +24,16 @@ type lostKey struct {
 	key  string
 }
 
+// NewLoss returns what is lost of some bytes of a log, as far as chunks tell that are added.
+func NewLoss() *Loss { return &Loss{keys: map[lostKey]struct{}{}} }
+
+// AddBytes adds to the bytes that are lost.
+func (n *Loss) AddBytes(bytes int64) { n.bytes += bytes }
+
 // lossBehind reads what follows a damage, as far as possible: a block that
 // cannot be read hides what is in it.
 func (l *Layout) lossBehind(d *Damage) *Loss {
-	lost := &Loss{keys: map[lostKey]struct{}{}}
+	lost := NewLoss()
 	for i := range l.Logs {
 		e := &l.Logs[i]
 		if e.Name < d.File {
@@ -102,8 +108,16 @@ func (n *Loss) chunk(b []byte) {
 		n.last = max(n.last, first)
 		return // what it is about is in the pieces
 	}
-	for lsn := first; err == nil && len(records) > 0; lsn++ {
+	if err == nil {
+		n.Records(first, records)
+	}
+}
+
+// Records counts the records of a chunk, and the keys that they are about.
+func (n *Loss) Records(first uint64, records []byte) {
+	for lsn := first; len(records) > 0; lsn++ {
 		var rec []byte
+		var err error
 		if rec, records, err = format.NextRecord(records); err != nil {
 			return
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -30,7 +31,8 @@ import (
 //	crc32c of all behind it (4) | format, 1 (1) | flags (1) | files (2) | generation (8) |
 //	{ kind (1) | number (8) | synced bytes (8) }...
 //
-// Kind 1 is a log, 2 a manifest. Flag 1 says that the store was made completely.
+// Kind 1 is a log of Pebble's, 2 a manifest, 3 a segment of the store's own log, of which only the last one is here:
+// the head of a segment says how long the one before was. Flag 1 says that the store was made completely.
 // These numbers are on disk and never change.
 const (
 	MarkName   = "SYNCED"
@@ -44,6 +46,7 @@ const (
 
 	markLog      = 1 // kinds
 	markManifest = 2
+	markSegment  = 3
 )
 
 // File names a file of Pebble's that grows at its end.
@@ -100,7 +103,7 @@ func decodeMarked(b []byte) (m Claims, err error) {
 	m.generation = binary.LittleEndian.Uint64(b[8:])
 	for b = b[markFixed:size]; len(b) > 0; b = b[markEntry:] {
 		f := Synced{File{b[0], binary.LittleEndian.Uint64(b[1:])}, int64(binary.LittleEndian.Uint64(b[9:]))}
-		if f.kind != markLog && f.kind != markManifest || f.Bytes < 0 {
+		if f.kind < markLog || f.kind > markSegment || f.Bytes < 0 {
 			return m, fmt.Errorf("file of kind %d in mark: %w", f.kind, format.ErrCorrupt)
 		}
 		m.Files = append(m.Files, f)
@@ -116,6 +119,25 @@ func (m *Claims) Synced(id File) int64 {
 		}
 	}
 	return 0
+}
+
+// Segments returns how much of the segments of the store's own log is on the device, by their numbers.
+func (m Claims) Segments() map[uint64]int64 {
+	segments := map[uint64]int64{}
+	for _, f := range m.Files {
+		if f.kind == markSegment {
+			segments[f.num] = f.Bytes
+		}
+	}
+	return segments
+}
+
+// SetSegment puts a claim about a segment in the place of those about others.
+func (m *Claims) SetSegment(number uint64, bytes int64) {
+	m.Files = slices.DeleteFunc(m.Files, func(f Synced) bool { return f.kind == markSegment })
+	if number > 0 {
+		m.Files = append(m.Files, Synced{File{markSegment, number}, bytes})
+	}
 }
 
 // ReadMark reads the mark of the store in dir. It is fs.ErrNotExist if there is
@@ -212,6 +234,14 @@ func (m *Mark) grow(id File, bytes int64) {
 			_ = m.writeLocked()
 		}
 	}
+}
+
+// Segment notes how much of the last segment of the store's own log the device has; a number of 0 is that there is none.
+func (m *Mark) Segment(number uint64, bytes int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.now.SetSegment(number, bytes)
+	_ = m.writeLocked()
 }
 
 // forget notes that a file is gone. It is not written at once: unneeded files

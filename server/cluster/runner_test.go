@@ -137,7 +137,7 @@ func TestTheEndOfARoundProposes(t *testing.T) {
 		for range 100 {
 			m.store.BeginRound()
 			position := m.write("k")
-			m.store.EndRound()
+			m.store.EndRound(false)
 			told := make(chan error, 1)
 			m.store.NotifyDurable(position, func(err error) { told <- err })
 			if err := <-told; err != nil {

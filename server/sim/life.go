@@ -36,6 +36,7 @@ type traits struct {
 	maxMemory    string
 	journalBound int64
 	batchBytes   int
+	segmentBytes int64
 	seed         uint64
 }
 
@@ -61,7 +62,7 @@ func begin(tr *traits, mem *disktest.Disk, memory *disktest.Memory, c *clock, f 
 		Store: func(o *persistence.Options) {
 			o.FS = l.disk.fs()
 			o.MapTail, o.Boot = memory.Map, [16]byte{1} // memory is gone with the boot
-			o.JournalBound, o.BatchBytes = tr.journalBound, tr.batchBytes
+			o.JournalBound, o.BatchBytes, o.SegmentBytes = tr.journalBound, tr.batchBytes, tr.segmentBytes
 			o.Background = func(t persistence.Task) { l.tasks = append(l.tasks, &worker{Task: t}) }
 		}})
 	if err != nil {

@@ -95,6 +95,7 @@ func newSimulation(seed uint64) *simulation {
 	tr.mixed = r.IntN(4) == 0
 	tr.journalBound = 16 << 10 << r.IntN(6)
 	tr.batchBytes = 256 << r.IntN(10)
+	tr.segmentBytes = 8 << 10 << r.IntN(4)
 	tr.maxMemory = "0"
 	if r.IntN(3) == 0 {
 		tr.maxMemory = "1100000"

@@ -239,7 +239,7 @@ func (o *loopOwner) endRound() bool {
 	l.inRound, l.current = false, nil
 	began := l.began // which another owner may set from here on
 	n := l.beginTurn()
-	l.host.Store.EndRound()
+	l.host.Store.EndRound(false)
 	l.cycles.done(began)
 	return l.turns.CompareAndSwap(n, n+1)
 }

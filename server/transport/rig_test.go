@@ -36,6 +36,7 @@ type testStore struct {
 	throttles atomic.Int64
 	rounds    atomic.Int64 // that have begun and not ended
 	end       atomic.Pointer[func()]
+	idle      atomic.Bool // was the loop at the end of the last round
 }
 
 func newTestStore() *testStore {
@@ -68,7 +69,8 @@ func (s *testStore) atEnd(f func()) { s.end.Store(&f) }
 
 func (s *testStore) BeginRound() { s.rounds.Add(1) }
 
-func (s *testStore) EndRound() {
+func (s *testStore) EndRound(idle bool) {
+	s.idle.Store(idle)
 	if end := s.end.Load(); end != nil {
 		(*end)()
 	}

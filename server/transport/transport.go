@@ -120,8 +120,9 @@ type Journal interface {
 type Rounds interface {
 	// BeginRound is called before a loop gives turns to clients.
 	BeginRound()
-	// EndRound is called behind that, and does what the turns have left to be done.
-	EndRound()
+	// EndRound is called behind that, and does what the turns have left to be done. idle is that nearly all clients of
+	// the loop wait for the device by now, so that the loop may as well.
+	EndRound(idle bool)
 }
 
 // Host is the server whose clients are served.

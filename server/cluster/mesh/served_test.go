@@ -25,7 +25,7 @@ func (idleStore) Confirmed(uint64) bool                 { return true }
 func (idleStore) WaitDurable(uint64) error              { return nil }
 func (idleStore) NotifyDurable(_ uint64, f func(error)) { f(nil) }
 func (idleStore) BeginRound()                           {}
-func (idleStore) EndRound()                             {}
+func (idleStore) EndRound(bool)                         {}
 func (idleStore) Throttle()                             {}
 
 // newLoops returns loops that end with the test.
