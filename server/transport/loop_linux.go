@@ -2,6 +2,7 @@ package transport
 
 import (
 	"fmt"
+	"math/bits"
 	"net"
 	"runtime"
 	"sync"
@@ -38,6 +39,7 @@ type loop struct {
 
 	turns      atomic.Uint64 // counts beginnings and ends: odd during a turn
 	current    *loopConn     // whose turn it is, nil for the end of a round; the owner's
+	waited     uint64        // which of the last 64 turns with input ended in a wait for the device; the owner's
 	inRound    bool          // between BeginRound and EndRound; the owner's
 	began      time.Duration // when the round began, see sinceEpoch; the owner's
 	cycles     cycles        // rounds
@@ -194,8 +196,9 @@ func (l *loop) wake() {
 // loopOwner is the part of a loop that only the goroutine which owns it uses.
 type loopOwner struct {
 	*loop
-	buf     []byte // for reads of clients that have nothing unread
-	replies []byte // of turns, see heldReplies; at most holdRoom
+	buf     []byte        // for reads of clients that have nothing unread
+	replies []byte        // of turns, see heldReplies; at most holdRoom
+	yielded time.Duration // when the owner yielded, since the epoch
 }
 
 // run owns the loop until the server is closed and every client is gone, or
@@ -210,6 +213,7 @@ func (l *loop) run() {
 			return
 		}
 		l.beginRound()
+		o.yield()
 		if !o.handleReports() || !o.resume() || !o.resumeSynced() {
 			return
 		}
@@ -222,6 +226,23 @@ func (l *loop) run() {
 			l.host.Store.Throttle()
 		}
 		l.reports = l.events[:l.poll()]
+	}
+}
+
+// idleTurns is how many of the last 64 turns have to end in a wait for the device for the loop to wait itself.
+// One of 64 clients that does not wait is too many: it would have its replies at the pace of the device.
+const idleTurns = 63
+
+// yieldTime is how long the owner runs without giving the processor up: less than the 10 ms after which the runtime
+// interrupts a goroutine. For that it sends a signal, and then looks every 20 us for a millisecond, which took a
+// tenth of the CPU of a server with one client.
+const yieldTime = 4 * time.Millisecond
+
+// yield lets other goroutines run, at times.
+func (o *loopOwner) yield() {
+	if o.began-o.yielded > yieldTime {
+		o.yielded = o.began
+		runtime.Gosched()
 	}
 }
 
@@ -239,7 +260,7 @@ func (o *loopOwner) endRound() bool {
 	l.inRound, l.current = false, nil
 	began := l.began // which another owner may set from here on
 	n := l.beginTurn()
-	l.host.Store.EndRound(false)
+	l.host.Store.EndRound(bits.OnesCount64(l.waited) >= idleTurns)
 	l.cycles.done(began)
 	return l.turns.CompareAndSwap(n, n+1)
 }

@@ -70,6 +70,12 @@ func (o *loopOwner) turn(c *loopConn, why turnCause) bool {
 		c.endLongTurn(cmp.Or(err, c.sendOwn()))
 		return false
 	}
+	if why == reported {
+		l.waited <<= 1
+		if c.awaitingSync && c.tls == nil { // TLS has a loop do more than wait
+			l.waited |= 1
+		}
+	}
 	o.keepHeld(c)
 	c.finish(err)
 	return true
