@@ -20,9 +20,14 @@ func cpuTimes() (user, system time.Duration) {
 
 // openFilesLimit is the number of files that the process may have open. Go's
 // runtime has raised it to the highest value that is allowed.
-func openFilesLimit() uint64 {
+func openFilesLimit() uint64 { return limitOf(syscall.RLIMIT_NOFILE) }
+
+// fileSizeLimit is how many bytes a file may have.
+func fileSizeLimit() uint64 { return limitOf(syscall.RLIMIT_FSIZE) }
+
+func limitOf(resource int) uint64 {
 	var l syscall.Rlimit
-	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l) != nil {
+	if syscall.Getrlimit(resource, &l) != nil {
 		return math.MaxUint64
 	}
 	return uint64(l.Cur)
