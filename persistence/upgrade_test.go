@@ -18,6 +18,7 @@ import (
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/lsm"
 	"github.com/vigildb/vigil/persistence/wal"
+	"github.com/vigildb/vigil/structures/thrift"
 )
 
 // formerly makes a store that is closed one in format 2, as the version before left it: chunks are in Pebble, long
@@ -98,7 +99,7 @@ func storeFormerly(t *testing.T, db *pebble.DB, c *format.Chunk) {
 // formerStore is a store in format 2 with small values, a flush and a long value, in the object store and in the journal.
 func formerStore(t *testing.T, fs *disktest.Disk) (check func(s *Store)) {
 	t.Helper()
-	long := bytes.Repeat([]byte("0123456789"), 350_000)
+	long := bytes.Repeat([]byte("0123456789"), 110_000) // in two pieces
 	s := openMemory(t, Options{FS: fs, IdleAfter: -1})
 	write := func(prefix string) {
 		all(s, 1, func(tx *Tx) {
@@ -179,7 +180,7 @@ func TestFormat2BecomesFormat3(t *testing.T) {
 func TestCrashWhileFormat2BecomesFormat3(t *testing.T) {
 	fs := disktest.New()
 	check := formerStore(t, fs)
-	for k := 1; ; k++ {
+	for k := 1; ; k += 3 * thrift.By {
 		mem := fs.CrashClone(vfs.CrashCloneCfg{})
 		disk := newFailingDisk(mem, faultEIO, k, false)
 		s, err := Open(Options{FS: disk, Dir: "db", IdleAfter: -1, Background: func(Task) {}})
@@ -210,7 +211,7 @@ func TestFormat2OnAFullDiskStaysAsItIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	disk := &smallDisk{FS: fs, total: smallTotal}
-	disk.fill(1 << 20)
+	disk.fill(512 << 10)
 	for range 2 {
 		_, err := Open(Options{FS: disk, Dir: "db", IdleAfter: -1})
 		if !errors.Is(err, syscall.ENOSPC) || wal.AsDamage(err) != nil || !strings.Contains(err.Error(), "format 2") {
