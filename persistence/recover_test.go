@@ -1,6 +1,7 @@
 package persistence
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/persistence/disktest"
+	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/wal"
 	"github.com/vigildb/vigil/structures/thrift"
 )
@@ -166,6 +168,46 @@ func TestRecoveryRefusesWhatTruncationCannotMend(t *testing.T) {
 		_, err := Open(Options{FS: fs, Dir: "db", Recover: RecoverTruncate})
 		if d := wal.AsDamage(err); d == nil || d.Truncatable || d.File != file {
 			t.Errorf("%s cut short: %v", file, err)
+		}
+	}
+}
+
+// A log of which nothing is left, not even its directory, is no other case than one without its first file: the object
+// store is all there is, if it is whole by itself.
+func TestRecoveryGoesOnWithoutTheLog(t *testing.T) {
+	for _, whole := range []bool{true, false} {
+		fs := disktest.New()
+		s := openMemory(t, Options{FS: fs, Sync: SyncAlways, IdleAfter: -1})
+		setKeys(s, 0, 100, []byte("v"))
+		materialise(t, s)
+		last := s.Newest()
+		if !whole { // the pass below writes a value, and does not cut the journal
+			setKeys(s, 0, 1, []byte("w"))
+			m := &s.materialiser.pass
+			m.Lock()
+			err := errors.Join(s.materialiseShard(t.Context(), format.ShardOf(s.Hash(benchKey(nil, 0)))), s.land())
+			m.Unlock()
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		closeStore(t, s)
+		if err := fs.RemoveAll("db/log"); err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range []Options{{}, {Recover: RecoverTruncate}} {
+			o.FS, o.Dir, o.IdleAfter = fs, "db", -1
+			s, err := Open(o)
+			if d := wal.AsDamage(err); (err == nil) != (whole && o.Recover == RecoverTruncate) || err != nil && (d == nil || !strings.HasPrefix(d.File, "log/")) {
+				t.Fatalf("whole %v, recovery %v: %v", whole, o.Recover, err)
+			}
+			if err != nil {
+				continue
+			}
+			if n, got := countKeys(s), s.Newest(); n != 100 || got != last {
+				t.Errorf("%d keys and record %d, want 100 and %d", n, got, last)
+			}
+			closeStore(t, s)
 		}
 	}
 }

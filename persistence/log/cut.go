@@ -41,6 +41,9 @@ func cut(cfg *Config, d *Damage) (at Position, err error) {
 		at.Offset = d.Offset
 	}
 	files, err := listFiles(cfg)
+	if errors.Is(err, fs.ErrNotExist) {
+		return at, nil // there is nothing to cut off
+	}
 	if err != nil {
 		return at, err
 	}

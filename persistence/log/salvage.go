@@ -7,14 +7,15 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Remains opens for reading what Cut would leave of a damaged log, and changes nothing.
+// Remains opens for reading what Cut would leave of a damaged log, and changes nothing. Nothing is left of a
+// directory that is not there.
 func Remains(cfg Config, d *Damage) (*Log, error) {
 	if err := cfg.prepare(); err != nil {
 		return nil, err
 	}
 	number, _ := parseName(d.File)
 	files, err := listFiles(&cfg)
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	l := &Log{cfg: cfg, view: true}
@@ -49,7 +50,7 @@ func Behind(cfg Config, d *Damage, f func(Frame)) (bytes int64, err error) {
 	}
 	number, _ := parseName(d.File)
 	files, err := listFiles(&cfg)
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return 0, err
 	}
 	for _, n := range files.numbers {

@@ -2,6 +2,8 @@ package log
 
 import (
 	"bytes"
+	"errors"
+	"io/fs"
 	"slices"
 	"testing"
 
@@ -32,27 +34,50 @@ func cloneFiles(t *testing.T, disk *vfs.MemFS, dir string) *vfs.MemFS {
 // What Remains shows is what Cut leaves, and Behind finds all frames that follow, wherever a bit is wrong.
 func TestDamageDividesALog(t *testing.T) {
 	disk, cfg, frames, synced := written(t)
-	names, err := disk.List("log")
-	if err != nil {
-		t.Fatal(err)
-	}
-	slices.Sort(names)
 	cfg.Synced = map[uint64]int64{synced.Segment: synced.Offset}
-	for _, name := range names {
-		if !IsSegment(name) {
-			continue
-		}
-		sound := disktest.ReadFile(t, disk, "log/"+name)
+	for number := uint64(1); number <= synced.Segment; number++ {
+		name, found := "log/"+segmentName(number), 0
+		sound := disktest.ReadFile(t, disk, name)
 		for i := 0; i < len(sound); i += 7 * thrift.By {
 			bad := bytes.Clone(sound)
 			bad[i] ^= 1 << (i % 8)
 			divided := cloneFiles(t, disk, "log")
-			disktest.WriteFile(t, divided, "log/"+name, bad)
+			disktest.WriteFile(t, divided, name, bad)
 			cfg.FS = divided
 			if d := firstDamage(cfg); d != nil {
-				divide(t, cfg, d, frames)
+				found++
+				divide(t, cfg, d, frames, func(a appended) bool {
+					return a.at.Segment != number || int64(i) < a.at.Offset || int64(i) >= a.end().Offset
+				})
 			}
 		}
+		if found == 0 {
+			t.Errorf("no damage of %s is noticed", name)
+		}
+	}
+}
+
+// So does a segment that is missing, and a directory.
+func TestMissingSegmentsDivideALog(t *testing.T) {
+	disk, cfg, frames, synced := written(t)
+	cfg.Synced = map[uint64]int64{synced.Segment: synced.Offset}
+	for _, missing := range [][]uint64{{1}, {2}, {3}, {4}, {2, 3}, {1, 2, 3, 4}, nil} {
+		cfg.FS, cfg.From = cloneFiles(t, disk, "log"), Position{1, HeadBytes}
+		for _, number := range missing {
+			if err := cfg.FS.Remove("log/" + segmentName(number)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if missing == nil {
+			if err := cfg.FS.RemoveAll("log"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		d := firstDamage(cfg)
+		if d == nil || missing != nil && d.File != segmentName(missing[0]) || d.Offset >= 0 {
+			t.Fatalf("without %v: %v", missing, d)
+		}
+		divide(t, cfg, d, frames, func(a appended) bool { return missing != nil && !slices.Contains(missing, a.at.Segment) })
 	}
 }
 
@@ -65,9 +90,9 @@ func firstDamage(cfg Config) *Damage {
 	return AsDamage(err)
 }
 
-func divide(t *testing.T, cfg Config, d *Damage, frames []appended) {
+// divide cuts a log at damage, of which readable says what frames are left, and checks what is told of that before.
+func divide(t *testing.T, cfg Config, d *Damage, frames []appended, readable func(appended) bool) {
 	t.Helper()
-	before := cloneFiles(t, cfg.FS.(*vfs.MemFS), "log")
 	left, err := Remains(cfg, d)
 	if err != nil {
 		t.Fatalf("%v: what remains: %v", d, err)
@@ -76,33 +101,24 @@ func divide(t *testing.T, cfg Config, d *Damage, frames []appended) {
 	if err != nil {
 		t.Fatalf("%v: what remains cannot be read: %v", d, err)
 	}
-	for i, b := range shown {
-		if !bytes.Equal(b, frames[i].payload) {
-			t.Fatalf("%v: frame %d is another one", d, i)
+	number, _ := parseName(d.File)
+	begin := Position{number, d.Offset}
+	for i, a := range frames {
+		if before := a.at.Before(begin); before != (i < len(shown)) || before && !bytes.Equal(a.payload, shown[i]) {
+			t.Fatalf("%v: %d frames remain, and the one at %v is not among them, or another one, or should not be", d, len(shown), a.at)
 		}
 	}
-	next := len(shown)
-	bytesBehind, err := Behind(cfg, d, func(f Frame) {
-		for ; next < len(frames); next++ {
-			if a := frames[next]; a.at == f.Position && a.kind == f.Kind && bytes.Equal(a.payload, f.Payload) {
-				next++
-				return
-			}
-		}
-		t.Fatalf("%v: a frame at %v that was not written there", d, f.Position)
-	})
-	if err != nil || bytesBehind < 0 {
-		t.Fatalf("%v: what is behind: %d bytes, %v", d, bytesBehind, err)
-	}
-	if err := PutAside(cfg, d, "aside/log"); err != nil {
-		t.Fatal(err)
-	}
+	checkBehind(t, cfg, d, begin, frames, readable)
+	checkAside(t, cfg, d, number)
 	at, err := Cut(cfg, d)
 	if err != nil {
 		t.Fatal(err)
 	}
 	cut := cfg
 	cut.Synced = map[uint64]int64{at.Segment: at.Offset}
+	if len(left.Segments()) == 0 {
+		cut.From = Position{}
+	}
 	l, err := View(cut)
 	if err != nil {
 		t.Fatalf("%v: cut at %v: %v", d, at, err)
@@ -112,33 +128,84 @@ func divide(t *testing.T, cfg Config, d *Damage, frames []appended) {
 		t.Fatal(err)
 	}
 	expect(t, kept, shown...)
-	names, err := cfg.FS.List("aside/log")
-	if err != nil {
+}
+
+// checkBehind checks that Behind finds just the frames that are readable, and how far they go.
+func checkBehind(t *testing.T, cfg Config, d *Damage, begin Position, frames []appended, readable func(appended) bool) {
+	t.Helper()
+	var want []appended
+	ends := map[uint64]int64{}
+	for _, a := range frames {
+		// A frame in pieces is not looked for.
+		if !a.at.Before(begin) && readable(a) && int64(len(a.payload)) <= cfg.SegmentBytes-HeadBytes-frameHead {
+			want = append(want, a)
+			ends[a.at.Segment] = a.end().Offset
+		}
+	}
+	length := int64(0)
+	for number, end := range ends {
+		from := int64(HeadBytes)
+		if number == begin.Segment {
+			from = max(from, begin.Offset)
+		}
+		length += end - from
+	}
+	n := 0
+	got, err := Behind(cfg, d, func(f Frame) {
+		if n == len(want) {
+			t.Fatalf("%v: a frame at %v behind all others", d, f.Position)
+		}
+		a := want[n]
+		if a.at != f.Position || a.kind != f.Kind || int(f.Len) != len(a.payload) || !bytes.Equal(a.payload, f.Payload) || f.Body != nil {
+			t.Fatalf("%v: the frame at %v is found, or what is no frame, in the place of the one at %v", d, f.Position, a.at)
+		}
+		n++
+	})
+	if err != nil || n != len(want) || got != length {
+		t.Fatalf("%v: %d frames are found in %d bytes, want %d in %d: %v", d, n, got, len(want), length, err)
+	}
+}
+
+// checkAside checks that PutAside copies what Cut changes or removes, and nothing else, byte for byte.
+func checkAside(t *testing.T, cfg Config, d *Damage, number uint64) {
+	t.Helper()
+	if err := PutAside(cfg, d, "aside/log"); err != nil {
 		t.Fatal(err)
 	}
+	files, err := listFiles(&cfg)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, n := range files.numbers {
+		if n >= number {
+			want = append(want, segmentName(n))
+		}
+	}
+	names, err := cfg.FS.List("aside/log")
+	if slices.Sort(names); err != nil || !slices.Equal(names, want) {
+		t.Fatalf("%v: %q are put aside, want %q: %v", d, names, want, err)
+	}
 	for _, name := range names {
-		if !bytes.Equal(disktest.ReadFile(t, cfg.FS, "aside/log/"+name), disktest.ReadFile(t, before, "log/"+name)) {
+		if !bytes.Equal(disktest.ReadFile(t, cfg.FS, "aside/log/"+name), disktest.ReadFile(t, cfg.FS, "log/"+name)) {
 			t.Fatalf("%v: the copy of %s is not what was damaged", d, name)
 		}
 	}
 }
 
-// One damaged frame hides no other one but those that are in pieces.
-func TestFramesBehindADamageAreFound(t *testing.T) {
-	disk, cfg, frames, _ := written(t)
-	first := frames[0].at
-	name := "log/" + segmentName(first.Segment)
-	bad := disktest.ReadFile(t, disk, name)
-	bad[first.Offset+frameHead] ^= 1
-	disktest.WriteFile(t, disk, name, bad)
-	cfg.FS = disk
-	d := firstDamage(cfg)
-	if d == nil {
-		t.Fatal("the damage is not noticed")
-	}
-	found := 0
-	if _, err := Behind(cfg, d, func(Frame) { found++ }); err != nil || found != len(frames)-2 {
-		t.Errorf("%d frames are found, want %d: all but the damaged one and the one in pieces: %v", found, len(frames)-2, err)
+// A payload may hold what is a frame: it is found as a part of that payload only.
+func TestFramesInPayloadsAreNotFound(t *testing.T) {
+	cfg := small(vfs.NewMem())
+	l := mustOpen(t, cfg)
+	at := put(t, l, text(0, 100))
+	name := "log/" + segmentName(at.Segment)
+	inner := disktest.ReadFile(t, cfg.FS, name)[at.Offset:l.End().Offset]
+	outer := put(t, l, append(text(1, 50), inner...))
+	after := put(t, l, text(2, 10))
+	var found []Position
+	d := &Damage{File: segmentName(at.Segment), Offset: at.Offset + 1}
+	if _, err := Behind(cfg, d, func(f Frame) { found = append(found, f.Position) }); err != nil || !slices.Equal(found, []Position{outer, after}) {
+		t.Errorf("frames at %v, want %v and %v: %v", found, outer, after, err)
 	}
 }
 
