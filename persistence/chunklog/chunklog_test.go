@@ -101,9 +101,13 @@ func (w *world) check(l *Log, from int) (last int) {
 	more, err := r.Next()
 	for ; more && err == nil; more, err = r.Next() {
 		size := r.Size()
-		c, err := r.Chunk()
-		if err != nil {
+		_, err := r.Chunk()
+		c, again := r.Chunk() // as often as is asked for
+		if err := errors.Join(err, again); err != nil {
 			w.t.Fatal(err)
+		}
+		if size > 16<<10 && !c.Own || size < 10000 && c.Own {
+			w.t.Fatalf("chunk %d has %d bytes, and whether they are its own is %v", c.Index, size, c.Own)
 		}
 		if next == max(from, 1) && int(c.Index) > next && int(c.Index) <= w.trimmed+1 {
 			next = int(c.Index) // those before are gone
