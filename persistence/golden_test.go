@@ -26,7 +26,7 @@ import (
 //
 //	go test ./persistence -run TestGoldenStore -golden
 //
-// Those in format 2, which were written by the version before it, never are.
+// Those in format 2, which were written by the version before it, never are: see TestStoresOfFormat2AreUnchanged.
 var writeGolden = flag.Bool("golden", false, "write the golden store anew")
 
 const (
@@ -164,9 +164,7 @@ const goldenUnit = "a" // of object-1
 
 func TestGoldenStore(t *testing.T) {
 	if *writeGolden {
-		if err := os.RemoveAll(goldenDir); err != nil {
-			t.Fatal(err)
-		}
+		clearGolden(t, goldenDir)
 		s := openGolden(t, goldenDir)
 		all(s, goldenNow, func(tx *Tx) {
 			tx.Select(2)
@@ -188,6 +186,17 @@ func TestGoldenStore(t *testing.T) {
 	}
 	for _, golden := range bothFormats(goldenDir) {
 		checkGoldenStore(t, golden)
+	}
+}
+
+// clearGolden removes a golden store that is to be written anew.
+func clearGolden(t *testing.T, dir string) {
+	t.Helper()
+	if !strings.HasPrefix(dir, goldenDir) {
+		t.Fatalf("%s was written by another version, and no version can write it again", dir)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -264,9 +273,7 @@ func checkGoldenStore(t *testing.T, golden string) {
 func testGolden(t *testing.T, dir string, make, check func(t *testing.T, tx *Tx, prefix string)) {
 	t.Helper()
 	if *writeGolden {
-		if err := os.RemoveAll(dir); err != nil {
-			t.Fatal(err)
-		}
+		clearGolden(t, dir)
 		s := openGolden(t, dir)
 		goldenKeys(t, s, "old-", make)
 		materialise(t, s)
@@ -303,14 +310,16 @@ func goldenKeys(t *testing.T, s *Store, prefix string, f func(t *testing.T, tx *
 // openTight opens a copy of a golden store with so little memory that pages stay on disk.
 func openTight(t *testing.T, golden string, look func(s *Store, tx *Tx)) {
 	t.Helper()
-	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS(golden)); err != nil {
-		t.Fatal(err)
+	for _, golden := range bothFormats(golden) {
+		dir := t.TempDir()
+		if err := os.CopyFS(dir, os.DirFS(golden)); err != nil {
+			t.Fatal(err)
+		}
+		s, err := Open(Options{Dir: dir, IdleAfter: -1, MaxMemory: 8 << 10, LargeBytes: 1, Now: func() int64 { return goldenNow }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all(s, goldenNow, func(tx *Tx) { look(s, tx) })
+		closeStore(t, s)
 	}
-	s, err := Open(Options{Dir: dir, IdleAfter: -1, MaxMemory: 8 << 10, LargeBytes: 1, Now: func() int64 { return goldenNow }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer closeStore(t, s)
-	all(s, goldenNow, func(tx *Tx) { look(s, tx) })
 }
