@@ -217,7 +217,13 @@ func TestRecoveryRefusesToLeaveValuesWithoutTheirRecords(t *testing.T) {
 	fs := disktest.New()
 	s := openMemory(t, Options{FS: fs, Sync: SyncAlways, IdleAfter: -1})
 	for i := range 600 {
-		all(s, 1, func(tx *Tx) { tx.SetString(damagedKey(i), damagedValue(i), NoExpiry) })
+		lsn := all(s, 1, func(tx *Tx) { tx.SetString(damagedKey(i), damagedValue(i), NoExpiry) })
+		if i%50 > 0 {
+			continue
+		}
+		if err := s.WaitDurable(lsn); err != nil { // which a later frame says: what is damaged is not taken for torn
+			t.Fatal(err)
+		}
 	}
 	func() { // some of the shards, as a pass does that is cut short
 		m := &s.materialiser.pass
@@ -248,5 +254,29 @@ func TestRecoveryRefusesToLeaveValuesWithoutTheirRecords(t *testing.T) {
 	}
 	if got := disktest.ReadFile(t, c.fs, "db/"+log); string(got) != string(bad) {
 		t.Error("the log was changed")
+	}
+}
+
+// Nor is the record of a flush whose database is gone from the object store: its keys would be counted, and not be there.
+func TestRecoveryRefusesToLeaveAPurgeWithoutItsFlush(t *testing.T) {
+	fs := disktest.New()
+	s := openMemory(t, Options{FS: fs, Sync: SyncAlways, IdleAfter: -1})
+	setKeys(s, 0, 100, []byte("v"))
+	materialise(t, s)
+	flush := all(s, 1, func(tx *Tx) { tx.FlushAll() })
+	if err := s.WaitDurable(flush); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.purgeFlushed(); err != nil {
+		t.Fatal(err)
+	}
+	closeStore(t, s)
+	name := newestSegment(storeFiles(t, fs, "db"))
+	b := disktest.ReadFile(t, fs, "db/"+name)
+	b[len(b)-1] ^= 1
+	disktest.WriteFile(t, fs, "db/"+name, b)
+	_, err := Open(Options{FS: fs, Dir: "db", Recover: RecoverTruncate})
+	if d := wal.AsDamage(err); d == nil || d.Truncatable || !strings.Contains(d.Reason, fmt.Sprintf("values hold changes up to record %d", flush)) {
+		t.Errorf("a log that lacks the flush: %v", err)
 	}
 }

@@ -59,7 +59,7 @@ func (a *amidRead) MaybeError(op errorfs.Op) error {
 
 func (a *amidRead) String() string { return "amid a read" }
 
-// TestSnapshotOfALogThatGrowsMeanwhileOpens writes to a log between the copies of two of
+// TestSnapshotOfALogThatGrowsMeanwhileOpens writes to Pebble's log between the copies of two of
 // its blocks. The log is the file of an older one, so the copy has an old block before a
 // new one.
 func TestSnapshotOfALogThatGrowsMeanwhileOpens(t *testing.T) {
@@ -67,10 +67,11 @@ func TestSnapshotOfALogThatGrowsMeanwhileOpens(t *testing.T) {
 	fs := errorfs.Wrap(disktest.New(), amid)
 	s := openMemory(t, Options{FS: fs, Sync: SyncAlways, IdleAfter: -1})
 	write := func(key string, size int) {
-		lsn := all(s, 1, func(tx *Tx) { tx.SetString([]byte(key), make([]byte, size), NoExpiry) })
+		lsn := all(s, 1, func(tx *Tx) { tx.SetString([]byte(key), incompressible(size), NoExpiry) })
 		if err := s.WaitDurable(lsn); err != nil {
 			t.Errorf("write %s: %v", key, err)
 		}
+		materialise(t, s) // Pebble's log has what passes write
 	}
 	for range 3 { // the third log is the file of the first one
 		write("long", 200<<10)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/vigildb/vigil/persistence/chunklog"
 	"github.com/vigildb/vigil/persistence/disktest"
@@ -196,6 +197,40 @@ func TestCrashWhileFormat2BecomesFormat3(t *testing.T) {
 			return
 		}
 	}
+}
+
+// The chunks are in one of their two places whatever the device did not get: what is in Pebble goes when the log is there.
+func TestFormat2IsLeftWhenTheDeviceHasTheLog(t *testing.T) {
+	fs := disktest.New()
+	check := formerStore(t, fs)
+	var crashes []*disktest.Disk
+	var s *Store
+	amid := &amidDisk{}
+	if err := amid.during(func(op errorfs.Op) {
+		if op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
+			crashes = append(crashes, fs.CrashClone(vfs.CrashCloneCfg{}))
+		}
+	}, func() (err error) {
+		s, err = Open(Options{FS: errorfs.Wrap(fs, amid), Dir: "db", IdleAfter: -1, Background: func(Task) {}})
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	former, next := 0, 0
+	for _, disk := range thrift.Some(crashes) {
+		if _, err := disk.Stat("db/log"); err == nil {
+			next++
+		} else {
+			former++
+		}
+		s := openMemory(t, Options{FS: disk, IdleAfter: -1})
+		check(s)
+		closeStore(t, s)
+	}
+	if former == 0 || next == 0 {
+		t.Errorf("%d crashes leave a store without a log, and %d one with it", former, next)
+	}
+	closeStore(t, s)
 }
 
 // Without room a store in format 2 stays in it, and says why it cannot be opened.
