@@ -113,7 +113,11 @@ func (w *replayer) reconcile(ctx context.Context, sh int) error {
 // reconcileTables is reconcile for the shard at hand.
 func (w *replayer) reconcileTables() error {
 	for _, t := range w.replay.s.shards[w.shard].tables {
-		if t == nil || !t.assumed {
+		if t == nil {
+			continue
+		}
+		t.unexpect()
+		if !t.assumed {
 			continue
 		}
 		var err error

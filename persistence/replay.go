@@ -30,6 +30,7 @@ type replay struct {
 	workers   []*replayer
 	next      atomic.Int32     // shard to be taken
 	last      journal.Position // end of what was replayed
+	part      float64          // of the journal that was applied
 	live      bool             // the store serves meanwhile: see member_follow.go
 	allowance allowance
 
@@ -187,6 +188,7 @@ func (r *replay) advance(c *windowChunk) error {
 func (r *replay) apply() error {
 	err := r.eachShard(func(w *replayer, sh int) error {
 		w.enter(sh)
+		w.expect()
 		for _, from := range r.workers {
 			if err := w.apply(from.sorted[sh]); err != nil {
 				return err
@@ -199,6 +201,9 @@ func (r *replay) apply() error {
 	})
 	for _, worker := range r.workers {
 		worker.forget()
+	}
+	if p := &r.s.loading; p.end.Load() > p.first.Load() {
+		r.part = float64(r.last.LSN-p.first.Load()) / float64(p.end.Load()-p.first.Load())
 	}
 	return err
 }

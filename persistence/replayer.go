@@ -47,6 +47,16 @@ func (w *replayer) forget() {
 // enter turns to a shard.
 func (w *replayer) enter(sh int) { w.shard, w.phys, w.t = sh, noPhys, nil }
 
+// expect has the tables of the shard at hand grow to the size that they may have at the end, where there is room for that.
+func (w *replayer) expect() {
+	r := w.replay
+	for _, t := range r.s.shards[w.shard].tables {
+		if t != nil && !r.live && (r.allowance.bound == 0 || r.s.memory.Load() < r.allowance.bound/mostExpected) {
+			t.expect(r.part)
+		}
+	}
+}
+
 // noPhys is no physical database.
 const noPhys = 1<<32 - 1
 
@@ -75,14 +85,14 @@ func (w *replayer) apply(list []section) error {
 			if w.choose(sec.phys); w.t == nil {
 				continue
 			}
-			prefetch.Line(unsafe.Pointer(unsafe.SliceData(sec.ops)))
+			prefetch.Line(unsafe.Pointer(unsafe.SliceData(sec.b)))
 			if w.t.used > 0 {
 				prefetch.Line(unsafe.Pointer(&w.t.slots[w.t.home(sec.hash)]))
 			}
 		}
 		for i := range list[:n] {
 			if err := w.section(&list[i]); err != nil {
-				return fmt.Errorf("record %d: on %q: %w", list[i].lsn, list[i].key, err)
+				return fmt.Errorf("record %d: on %q: %w", list[i].lsn, list[i].key(), err)
 			}
 			if w.full() && (i+1 == len(list) || list[i+1].lsn != list[i].lsn) {
 				if err := w.makeRoom(list[i].lsn); err != nil {
@@ -101,15 +111,15 @@ func (w *replayer) section(sec *section) error {
 	if w.choose(sec.phys); w.t == nil {
 		return nil
 	}
-	w.hash, w.key, w.own = sec.hash, sec.key, sec.sole
+	w.hash, w.key, w.own = sec.hash, sec.key(), sec.sole
 	if done, err := w.preload(sec); err != nil || done {
 		return err
 	}
 	defer w.tx.compact()
-	for rest := sec.ops; len(rest) > 0; {
+	for rest := sec.ops(); len(rest) > 0; {
 		var op byte
 		var err error
-		if op, w.args, rest, err = structures.NextOp(rest); err != nil {
+		if op, rest, err = w.args.Next(rest); err != nil {
 			return err
 		}
 		if err := w.operate(op, &w.args); err != nil {
@@ -127,12 +137,13 @@ func (w *replayer) preload(sec *section) (done bool, err error) {
 		return false, w.bringIn()
 	}
 	known := w.replay.known[w.shard]
-	anew := len(sec.ops) == 0 || replaces(sec.ops[0])
+	ops := sec.ops()
+	anew := len(ops) == 0 || replaces(ops[0])
 	if anew && known == nil {
 		return false, nil
 	}
-	if w.t.resident || w.t.find(sec.hash, sec.key) >= 0 {
-		return known != nil && known[knownKey(sec.phys, sec.key)] >= sec.lsn, nil
+	if w.t.resident || w.t.find(sec.hash, w.key) >= 0 {
+		return known != nil && known[knownKey(sec.phys, w.key)] >= sec.lsn, nil
 	}
 	if anew {
 		return false, nil
@@ -141,15 +152,15 @@ func (w *replayer) preload(sec *section) (done bool, err error) {
 		if err := w.readAll(sec.lsn); err != nil {
 			return false, err
 		}
-		if w.t.resident || w.t.find(sec.hash, sec.key) >= 0 {
-			return w.replay.known[w.shard][knownKey(sec.phys, sec.key)] >= sec.lsn, nil
+		if w.t.resident || w.t.find(sec.hash, w.key) >= 0 {
+			return w.replay.known[w.shard][knownKey(sec.phys, w.key)] >= sec.lsn, nil
 		}
 	}
-	lsn, i, err := w.replay.s.faultAt(w.t, sec.hash, sec.key, w.tx.fresh())
+	lsn, i, err := w.replay.s.faultAt(w.t, sec.hash, w.key, w.tx.fresh())
 	if err != nil || i < 0 || lsn < sec.lsn {
 		return false, err
 	}
-	w.know(sec.key, lsn)
+	w.know(w.key, lsn)
 	return true, nil
 }
 

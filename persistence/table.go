@@ -50,6 +50,7 @@ type table struct {
 	phys     uint32   // physical database
 	capacity int      // homes; slots has some more for what overflows at the end
 	used     int      // slots that are not empty
+	expected int      // how many may be used soon, for a replay; else 0
 	slots    []slot   // outside the Go heap once it is big
 	mapped   []byte   // the memory of slots if it is
 	fill     []uint16 // slots of each block, see table_crowded.go; else nil
@@ -228,8 +229,28 @@ func (t *table) grow() {
 	if t.capacity >= 512 {
 		capacity = t.capacity + t.capacity*3/8
 	}
-	capacity = max(capacity, 8)
+	capacity = max(capacity, 8, min(t.expected, mostExpected*t.capacity))
 	t.resize(capacity, min(8+capacity/16, 128))
+}
+
+// mostExpected bounds by what factor a table grows at a time for slots that are only expected.
+const mostExpected = 4
+
+// expect has a table that grows in a replay grow to its size at the end, if the rest of the journal adds as many slots
+// as what was replayed so far did, a part of it. It grew a dozen times else, into memory that is new each time.
+func (t *table) expect(part float64) {
+	if t.expected = 0; part > 0 {
+		t.expected = int(float64(t.used) / part * 8 / 7)
+	}
+}
+
+// unexpect gives back what was expected, and did not come.
+func (t *table) unexpect() {
+	t.expected = 0
+	fits := max(8, t.used+t.used/4)
+	if t.fill == nil && t.capacity > 2*fits {
+		t.resize(fits, min(8+fits/16, 128))
+	}
 }
 
 // mappedSlots is the size from which the array lives outside the Go heap.

@@ -67,3 +67,35 @@ func TestTableStaysInOrder(t *testing.T) {
 		p.Close()
 	}
 }
+
+// A table that was expected to grow has room for that at once, and gives back what did not come.
+func TestTableGivesBackWhatWasExpected(t *testing.T) {
+	var p slab.Pool
+	var mem int64
+	tb := newTable(0, &p, &mem, 0)
+	key := make([]byte, 4)
+	add := func(from, to int) {
+		for i := from; i < to; i++ {
+			binary.BigEndian.PutUint32(key, uint32(i))
+			tb.addInline(uint64(i)*0x9e3779b97f4a7c15&^(0xff<<56), key, key, 0, metaDirty)
+		}
+	}
+	add(0, 1000)
+	tb.expect(0.001)
+	before := tb.capacity
+	add(1000, 2000)
+	if tb.capacity < 3*before || tb.capacity > mostExpected*before {
+		t.Errorf("%d homes became %d, though 1000000 slots are expected", before, tb.capacity)
+	}
+	tb.unexpect()
+	if tb.capacity > 2600 || mem < int64(len(tb.slots))*slotBytes || mem > int64(len(tb.slots))*slotBytes+2000*64 {
+		t.Errorf("%d homes and %d bytes are left for 2000 slots", tb.capacity, mem)
+	}
+	for i := range 2000 {
+		binary.BigEndian.PutUint32(key, uint32(i))
+		if tb.find(uint64(i)*0x9e3779b97f4a7c15&^(0xff<<56), key) < 0 {
+			t.Fatalf("key %d is gone", i)
+		}
+	}
+	tb.drop()
+}

@@ -7,7 +7,6 @@ import (
 	"runtime"
 
 	"github.com/vigildb/vigil/persistence/format"
-	"github.com/vigildb/vigil/structures"
 )
 
 // windowBytes is how much of the journal is replayed at a time, so much that each
@@ -36,15 +35,18 @@ type windowChunk struct {
 	last uint64 // record, once it was read
 }
 
-// section is what a record did to one key. The slices alias the window.
+// section is what a record did to one key.
 type section struct {
 	hash uint64
 	lsn  uint64
-	key  []byte
-	ops  []byte
+	b    []byte // the key, and operations behind it; in the window
+	size uint32 // of the key
 	phys uint32
-	sole bool // ops is nearly all of a chunk that is not in a buffer of the window
+	sole bool // the operations are nearly all of a chunk that is not in a buffer of the window
 }
+
+func (s *section) key() []byte { return s.b[:s.size:s.size] }
+func (s *section) ops() []byte { return s.b[s.size:] }
 
 // readWindows fills windows from the chunks, in order, until there are no more or
 // ctx ends.
@@ -149,32 +151,33 @@ func (w *replayer) sort(c *windowChunk) error {
 func (w *replayer) record(rec []byte, lsn uint64) (rest []byte, err error) {
 	s := w.replay.s
 	sec := section{lsn: lsn}
-	for begin := rec; ; {
+	for begin, some := rec, false; ; {
 		var op byte
 		rest = rec
 		if len(rec) > 0 {
-			if op, w.args, rec, err = structures.NextOp(rec); err != nil {
+			if op, rec, err = w.args.Next(rec); err != nil {
 				return nil, fmt.Errorf("record %d: %w", lsn, err)
 			}
 		}
 		if len(rest) > 0 && op != format.OpKey && !format.Apart(op) {
 			continue
 		}
-		if sec.key != nil {
+		if some {
 			sh := format.ShardOf(sec.hash)
 			if lsn > s.marks[sh] {
-				sec.ops = begin[:len(begin)-len(rest)]
-				sec.sole = len(sec.ops) >= w.sole
+				sec.b = begin[:len(begin)-len(rest)]
+				sec.sole = len(sec.b)-int(sec.size) >= w.sole
 				w.sorted[sh] = append(w.sorted[sh], sec)
 			}
 		}
 		if len(rest) == 0 || format.Apart(op) {
 			return rest, nil
 		}
-		sec.phys, sec.key = uint32(w.args.Uint()), w.args.Bytes()
+		phys, key := w.args.Uint(), w.args.Bytes()
 		if err := w.args.Done(); err != nil {
 			return nil, fmt.Errorf("record %d: %w", lsn, err)
 		}
-		sec.hash, begin = s.Hash(sec.key), rec
+		sec.hash, sec.phys, sec.size, some = s.Hash(key), uint32(phys), uint32(len(key)), true
+		begin = rest[len(rest)-len(rec)-len(key):]
 	}
 }

@@ -130,27 +130,43 @@ type Args struct {
 	err  error
 }
 
-// NextOp splits the first operation off b: its code, its arguments, and the
-// bytes after it. The arguments alias b.
-func NextOp(b []byte) (op byte, args Args, rest []byte, err error) {
+// Next makes a the arguments of the first operation of b, and returns its code and the bytes
+// after it. The arguments alias b.
+func (a *Args) Next(b []byte) (op byte, rest []byte, err error) {
 	if len(b) < 2 {
-		return 0, Args{}, nil, fmt.Errorf("operation of %d bytes: %w", len(b), ErrCorrupt)
+		return 0, nil, fmt.Errorf("operation of %d bytes: %w", len(b), ErrCorrupt)
 	}
 	op = b[0]
-	n, w := binary.Uvarint(b[1:])
+	n, w := length(b[1:])
 	if w <= 0 || n > uint64(len(b)) {
-		return 0, Args{}, nil, fmt.Errorf("argument count of operation %d: %w", op, ErrCorrupt)
+		return 0, nil, fmt.Errorf("argument count of operation %d: %w", op, ErrCorrupt)
 	}
 	body := b[1+w:]
 	rest = body
 	for i := uint64(0); i < n; i++ {
-		size, w := binary.Uvarint(rest)
+		size, w := length(rest)
 		if w <= 0 || size > uint64(len(rest)-w) {
-			return 0, Args{}, nil, fmt.Errorf("argument %d of operation %d: %w", i, op, ErrCorrupt)
+			return 0, nil, fmt.Errorf("argument %d of operation %d: %w", i, op, ErrCorrupt)
 		}
 		rest = rest[w+int(size):]
 	}
-	return op, Args{buf: body[:len(body)-len(rest)], left: int(n)}, rest, nil
+	*a = Args{buf: body[:len(body)-len(rest)], left: int(n)}
+	return op, rest, nil
+}
+
+// length reads a uvarint, of which most have one byte.
+func length(b []byte) (n uint64, w int) {
+	if len(b) > 0 && b[0] < 0x80 {
+		return uint64(b[0]), 1
+	}
+	return binary.Uvarint(b)
+}
+
+// NextOp splits the first operation off b: its code, its arguments, and the
+// bytes after it. The arguments alias b.
+func NextOp(b []byte) (op byte, args Args, rest []byte, err error) {
+	op, rest, err = args.Next(b)
+	return op, args, rest, err
 }
 
 // Left is the number of arguments not read yet.
@@ -165,7 +181,7 @@ func (a *Args) Bytes() []byte {
 		a.err = fmt.Errorf("missing argument: %w", ErrCorrupt)
 		return nil
 	}
-	size, w := binary.Uvarint(a.buf)
+	size, w := length(a.buf)
 	if w <= 0 || size > uint64(len(a.buf)-w) {
 		a.err = fmt.Errorf("argument length: %w", ErrCorrupt)
 		return nil
