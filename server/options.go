@@ -91,9 +91,6 @@ func (srv *Server) logf(level LogLevel, format string, args ...any) {
 	srv.opts.Log.Log(context.Background(), slogLevels[level], fmt.Sprintf(format, args...))
 }
 
-// Where the size of files is limited, those of the log take one of fileParts of that, and leastSegment at least.
-const fileParts, leastSegment = 4, 64 << 10
-
 // storeOptions are the store's options as the configuration asks for them.
 func (srv *Server) storeOptions() persistence.Options {
 	set, begun := srv.settings(), srv.clock.Now()
@@ -106,9 +103,7 @@ func (srv *Server) storeOptions() persistence.Options {
 		OnEvent: srv.storeEvent,
 		Logf:    func(level int, format string, args ...any) { srv.logf(storeLevels[level], format, args...) },
 	}
-	if limit := fileSizeLimit(); limit < 1<<30 {
-		o.SegmentBytes = int64(min(max(limit/fileParts, leastSegment), 16<<20))
-	}
+	o.SegmentBytes = segmentBytes(fileSizeLimit())
 	if g := srv.opts.Group; g != nil {
 		o.Replicator, o.OnUsers, o.OnConfiguration, o.OnMoves = g.Replicator(), srv.takeUsers, srv.takeConfiguration, srv.takeMoves
 	}

@@ -133,6 +133,11 @@ func Start(o Options) (*Server, error) {
 	if o.Dir == "" && srv.settings().conf.ThrowAway {
 		srv.opts.InMemory = true
 	}
+	if !srv.opts.InMemory {
+		if err := srv.fitBulk(fileSizeLimit()); err != nil {
+			return nil, err
+		}
+	}
 	if srv.opts.InMemory && srv.opts.DerivedMaxMemory > 0 {
 		srv.opts.DerivedMaxMemory = 0 // there is no disk that values could move to
 		srv.apply(srv.config.Settings())
