@@ -140,7 +140,7 @@ bench-report: ## compare with redis-server, or PEER=path of another or a valkey-
 group-bench: ## measure writes to three servers, beside Redis with two replicas and WAIT 1, into docs/benchmarks.md
 	$(MAKE) -s build
 	$(GO) run ./cmd/vigil-bench -server $(BIN)/vigil-server $(if $(PEER),-peer $(PEER)) -sections group -replace -out docs/benchmarks.md
-	$(GO) run ./cmd/vigil-bench -server $(BIN)/vigil-server -sections group -appendfsync always -replace -out docs/benchmarks.md
+	$(GO) run ./cmd/vigil-bench -server $(BIN)/vigil-server $(if $(PEER),-peer $(PEER)) -sections group -appendfsync always -replace -out docs/benchmarks.md
 
 bench-grow: ## have a cluster of three groups become one of six under load, into docs/benchmarks.md; fails if a write is lost (half a minute)
 	$(MAKE) -s build
