@@ -136,7 +136,7 @@ func checkBehind(t *testing.T, w *world, d *log.Damage, damaged int) {
 	}
 }
 
-// A log whose first segment has no head any more is cut to nothing, of which there is nothing to note.
+// A log whose first segment has lost its head is cut to nothing, and nothing is noted.
 func TestCutInAHeadNotesNothing(t *testing.T) {
 	w, at := filled(t)
 	w.spoiled(fileOf(at[0]), 3, func() {

@@ -13,23 +13,6 @@ import (
 	"github.com/vigildb/vigil/persistence/log"
 )
 
-var errDisk = errors.New("the disk fails")
-
-// failingAt fails one operation of a disk that changes it, counted from one.
-type failingAt struct{ left int }
-
-func (f *failingAt) MaybeError(op errorfs.Op) error {
-	if op.Kind.ReadOrWrite() == errorfs.OpIsRead {
-		return nil
-	}
-	if f.left--; f.left != 0 {
-		return nil
-	}
-	return errDisk
-}
-
-func (f *failingAt) String() string { return "failing at one operation" }
-
 // wantNoted checks that the chunks that the device has are claimed to the last byte, and no others: if that byte is
 // wrong, it is damage.
 func (w *world) wantNoted(when string) {
@@ -40,7 +23,7 @@ func (w *world) wantNoted(when string) {
 	}
 }
 
-// Who opens, syncs, mends or closes a log is told how much is on the device, before that returns; who only flushes is told
+// Opening, syncing, repairing and closing a log notes how much is on the device, before the call returns. A flush notes
 // nothing.
 func TestWhatTheDeviceHasIsNoted(t *testing.T) {
 	w := newWorld(t, 1)
@@ -83,7 +66,7 @@ func TestWhatTheDeviceHasIsNoted(t *testing.T) {
 		}
 		clear(w.noted)
 		if _, err := View(w.config()); err != nil {
-			t.Errorf("the last byte is wrong, of which nobody knows that it was on the device: %v", err)
+			t.Errorf("the last byte is wrong, and nothing claims that the device had it: %v", err)
 		}
 	})
 }
@@ -95,13 +78,13 @@ func TestRepairBringsAllToTheDevice(t *testing.T) {
 		if err := w.log.Close(); err != nil {
 			t.Fatal(err)
 		}
-		cfg, fault := w.config(), &failingAt{}
+		cfg, fault := w.config(), &disktest.FailAt{Writes: true}
 		cfg.FS = errorfs.Wrap(w.disk, fault)
 		l, err := Open(cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.log, fault.left = l, k
+		w.log, fault.Left = l, k
 		failed := false
 		for range 12 {
 			w.append([]int{3000, 20000}[w.r.IntN(8)/7])
@@ -111,7 +94,7 @@ func TestRepairBringsAllToTheDevice(t *testing.T) {
 			}
 			if err != nil {
 				failed = true
-				if !errors.Is(err, errDisk) || log.AsDamage(err) != nil {
+				if !errors.Is(err, disktest.ErrDisk) || log.AsDamage(err) != nil {
 					t.Errorf("operation %d: %v", k, err)
 				}
 				crashed := *w
@@ -137,7 +120,7 @@ func TestRepairBringsAllToTheDevice(t *testing.T) {
 		if err := w.log.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if fault.left > 0 {
+		if fault.Left > 0 {
 			if k < 20 || failed {
 				t.Errorf("only %d operations were failed", k-1)
 			}
@@ -173,7 +156,7 @@ func TestLastPassesOverAnEmptySegment(t *testing.T) {
 	}
 }
 
-// Who views a log makes no directory, cuts no torn end, and leaves files that are of no use where they are.
+// Viewing a log makes no directory, cuts no torn end, and removes no useless files.
 func TestViewChangesNothing(t *testing.T) {
 	w := newWorld(t, 1)
 	for range 30 {
@@ -195,7 +178,7 @@ func TestViewChangesNothing(t *testing.T) {
 	w.disk, w.noted = disk, noted
 	before := filesOf(t, disk)
 	cfg := w.config()
-	writes := &failingAt{left: 1}
+	writes := &disktest.FailAt{Left: 1, Writes: true}
 	cfg.FS = errorfs.Wrap(disk, writes)
 	l, err := View(cfg)
 	if err != nil {
@@ -207,14 +190,14 @@ func TestViewChangesNothing(t *testing.T) {
 	if err := errors.Join(l.Verify(), l.Close()); err != nil {
 		t.Error(err)
 	}
-	if after := filesOf(t, disk); !maps.Equal(after, before) || writes.left != 1 {
+	if after := filesOf(t, disk); !maps.Equal(after, before) || writes.Left != 1 {
 		t.Errorf("%d files became %d, or others", len(before), len(after))
 	}
 	cfg.Dir, cfg.From, cfg.Synced = "none", 0, nil
 	if l, err = View(cfg); err != nil {
 		t.Fatal(err)
 	}
-	if last := w.check(l, 1); last != 0 || writes.left != 1 {
+	if last := w.check(l, 1); last != 0 || writes.Left != 1 {
 		t.Errorf("a log that is not there has %d chunks", last)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"slices"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -41,10 +40,7 @@ func cut(cfg *Config, d *Damage) (at Position, err error) {
 		at.Offset = d.Offset
 	}
 	files, err := listFiles(cfg)
-	if errors.Is(err, fs.ErrNotExist) {
-		return at, nil // there is nothing to cut off
-	}
-	if err != nil {
+	if err != nil || files.absent {
 		return at, err
 	}
 	for _, name := range files.spares {
@@ -114,10 +110,7 @@ type writeOnly struct{ io.Writer }
 // is not there has none.
 func Remove(cfg Config) error {
 	files, err := listFiles(&cfg)
-	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
+	if err != nil || files.absent {
 		return err
 	}
 	names := files.spares

@@ -46,7 +46,7 @@ func find(cfg *Config) (*Log, error) {
 	}
 	l := &Log{cfg: *cfg, most: cfg.SegmentBytes - HeadBytes - frameHead}
 	files, err := listFiles(cfg)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err != nil {
 		return nil, err
 	}
 	l.mu.spares, l.mu.trimmed, l.mu.turn = files.spares, cfg.From, true
@@ -78,11 +78,13 @@ func find(cfg *Config) (*Log, error) {
 type files struct {
 	numbers []uint64 // of segments, in order
 	spares  []string
+	absent  bool // there is no directory
 }
 
+// listFiles lists a directory. One that is not there has no files.
 func listFiles(cfg *Config) (f files, err error) {
 	names, err := cfg.FS.List(cfg.Dir)
-	if err != nil {
+	if f.absent = errors.Is(err, fs.ErrNotExist); err != nil && !f.absent {
 		return f, err
 	}
 	slices.Sort(names)

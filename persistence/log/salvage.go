@@ -2,7 +2,6 @@ package log
 
 import (
 	"errors"
-	"io/fs"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -15,7 +14,7 @@ func Remains(cfg Config, d *Damage) (*Log, error) {
 	}
 	number, _ := parseName(d.File)
 	files, err := listFiles(&cfg)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err != nil {
 		return nil, err
 	}
 	l := &Log{cfg: cfg, view: true}
@@ -50,7 +49,7 @@ func Behind(cfg Config, d *Damage, f func(Frame)) (bytes int64, err error) {
 	}
 	number, _ := parseName(d.File)
 	files, err := listFiles(&cfg)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err != nil {
 		return 0, err
 	}
 	for _, n := range files.numbers {
@@ -103,7 +102,7 @@ func PutAside(cfg Config, d *Damage, dir string) error {
 	}
 	number, _ := parseName(d.File)
 	files, err := listFiles(&cfg)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err != nil {
 		return err
 	}
 	if err := cfg.FS.MkdirAll(dir, 0o700); err != nil {

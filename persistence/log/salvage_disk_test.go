@@ -12,24 +12,6 @@ import (
 	"github.com/vigildb/vigil/persistence/disktest"
 )
 
-var errDisk = errors.New("the disk fails")
-
-// failingAt fails one operation of a disk, counted from one.
-type failingAt struct {
-	left int
-	op   errorfs.Op // that failed
-}
-
-func (f *failingAt) MaybeError(op errorfs.Op) error {
-	if f.left--; f.left != 0 {
-		return nil
-	}
-	f.op = op
-	return errDisk
-}
-
-func (f *failingAt) String() string { return "failing at one operation" }
-
 // damagedLog is a log with damage in its second segment, on a disk that has all of it.
 func damagedLog(t *testing.T) (disk *disktest.Disk, cfg Config, d *Damage) {
 	t.Helper()
@@ -92,22 +74,22 @@ func TestFailuresOfTheDiskAreToldWhenALogIsSalvaged(t *testing.T) {
 	} {
 		for k := 1; ; k++ {
 			disk, cfg, d := damagedLog(t)
-			before, fault := logFiles(t, disk), &failingAt{left: k}
+			before, fault := logFiles(t, disk), &disktest.FailAt{Left: k}
 			cfg.FS = errorfs.Wrap(disk, fault)
 			err := do(cfg, d)
-			if fault.left > 0 {
+			if fault.Left > 0 {
 				if err != nil || k < 5 {
 					t.Errorf("%s: %v after %d operations", name, err, k-1)
 				}
 				break
 			}
 			// A directory that is left has nothing in it.
-			mayStay := name == "Remove" && fault.op.Kind == errorfs.OpRemove && fault.op.Path == "log"
-			if !mayStay && (!errors.Is(err, errDisk) || AsDamage(err) != nil) {
-				t.Errorf("%s: %v of %s fails: %v", name, fault.op.Kind, fault.op.Path, err)
+			mayStay := name == "Remove" && fault.Op.Kind == errorfs.OpRemove && fault.Op.Path == "log"
+			if !mayStay && (!errors.Is(err, disktest.ErrDisk) || AsDamage(err) != nil) {
+				t.Errorf("%s: %v of %s fails: %v", name, fault.Op.Kind, fault.Op.Path, err)
 			}
 			if name != "Remove" && logFiles(t, disk) != before {
-				t.Errorf("%s: the log is changed when %v of %s fails", name, fault.op.Kind, fault.op.Path)
+				t.Errorf("%s: the log is changed when %v of %s fails", name, fault.Op.Kind, fault.Op.Path)
 			}
 			cfg.FS = disk
 			if err := do(cfg, d); err != nil {
@@ -141,17 +123,20 @@ func TestWhatIsPutAsideOutlivesACrash(t *testing.T) {
 func TestRemoveTakesTheEndFirst(t *testing.T) {
 	for k := 1; ; k++ {
 		disk, cfg, _ := damagedLog(t)
-		fault := &failingAt{left: k}
+		fault := &disktest.FailAt{Left: k}
 		cfg.FS = errorfs.Wrap(disk, fault)
 		err := Remove(cfg)
 		files, listErr := listFiles(&Config{FS: disk, Dir: "log"})
+		if listErr != nil {
+			t.Fatal(listErr)
+		}
 		for i, n := range files.numbers {
 			if n != uint64(i+1) {
 				t.Errorf("after %d operations segments %v are left", k-1, files.numbers)
 			}
 		}
-		if fault.left > 0 {
-			if err != nil || listErr == nil {
+		if fault.Left > 0 {
+			if err != nil || !files.absent {
 				t.Errorf("the directory is left: %v", err)
 			}
 			if _, err := disk.CrashClone(vfs.CrashCloneCfg{}).Stat("log/" + segmentName(1)); err == nil {
