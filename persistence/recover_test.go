@@ -1,7 +1,6 @@
 package persistence
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -172,8 +171,24 @@ func TestRecoveryRefusesWhatTruncationCannotMend(t *testing.T) {
 	}
 }
 
-// A log of which nothing is left, not even its directory, is no other case than one without its first file: the object
-// store is all there is, if it is whole by itself.
+// landShards writes the values of n shards to the object store, as a pass does that is cut short.
+func landShards(t *testing.T, s *Store, first, n int) {
+	t.Helper()
+	m := &s.materialiser.pass
+	m.Lock()
+	defer m.Unlock()
+	for i := range n {
+		if err := s.materialiseShard(t.Context(), first+i); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := s.land(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A log that has lost even its directory is recovered like one that has lost its first file: only the object store is
+// left, if it is whole by itself.
 func TestRecoveryGoesOnWithoutTheLog(t *testing.T) {
 	for _, whole := range []bool{true, false} {
 		fs := disktest.New()
@@ -183,13 +198,7 @@ func TestRecoveryGoesOnWithoutTheLog(t *testing.T) {
 		last := s.Newest()
 		if !whole { // the pass below writes a value, and does not cut the journal
 			setKeys(s, 0, 1, []byte("w"))
-			m := &s.materialiser.pass
-			m.Lock()
-			err := errors.Join(s.materialiseShard(t.Context(), format.ShardOf(s.Hash(benchKey(nil, 0)))), s.land())
-			m.Unlock()
-			if err != nil {
-				t.Fatal(err)
-			}
+			landShards(t, s, format.ShardOf(s.Hash(benchKey(nil, 0))), 1)
 		}
 		closeStore(t, s)
 		if err := fs.RemoveAll("db/log"); err != nil {
@@ -225,19 +234,7 @@ func TestRecoveryRefusesToLeaveValuesWithoutTheirRecords(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	func() { // some of the shards, as a pass does that is cut short
-		m := &s.materialiser.pass
-		m.Lock()
-		defer m.Unlock()
-		for i := range 100 {
-			if err := s.materialiseShard(t.Context(), i); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := s.land(); err != nil {
-			t.Fatal(err)
-		}
-	}()
+	landShards(t, s, 0, 100)
 	c := crashed{fs: fs.CrashClone(vfs.CrashCloneCfg{}), acked: 600, all: 600}
 	closeStore(t, s)
 	files := c.files(t)

@@ -1,7 +1,6 @@
 package persistence
 
 import (
-	"errors"
 	"fmt"
 	"runtime"
 	"strings"
@@ -47,6 +46,16 @@ func (a *amidDisk) during(f func(op errorfs.Op), do func() error) error {
 	return err
 }
 
+// crashes returns what a crash at each operation that changes a disk leaves of it, while do is run.
+func (a *amidDisk) crashes(disk *disktest.Disk, do func() error) (left []*disktest.Disk, err error) {
+	err = a.during(func(op errorfs.Op) {
+		if op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
+			left = append(left, disk.CrashClone(vfs.CrashCloneCfg{}))
+		}
+	}, do)
+	return left, err
+}
+
 // segmented is a store with segments that are full soon, without tasks of its own but that of the journal.
 type segmented struct {
 	*Store
@@ -77,13 +86,7 @@ func (s *segmented) add() {
 // land writes the values of the newest key's shard to the object store, and does not cut the journal.
 func (s *segmented) land() {
 	s.t.Helper()
-	m := &s.materialiser.pass
-	m.Lock()
-	defer m.Unlock()
-	shard := format.ShardOf(s.Hash(fmt.Appendf(nil, "s%d", s.n-1)))
-	if err := errors.Join(s.materialiseShard(s.t.Context(), shard), s.Store.land()); err != nil {
-		s.t.Error(err)
-	}
+	landShards(s.t, s.Store, format.ShardOf(s.Hash(fmt.Appendf(nil, "s%d", s.n-1))), 1)
 }
 
 // has opens a store, which must be sound and have the first keys up to one, or more of them.
@@ -127,12 +130,10 @@ func TestSegmentsStayUntilTheLogBeginsBehindThem(t *testing.T) {
 		s.add()
 	}
 	before, _ := s.chunks.Size()
-	var crashes []*disktest.Disk
-	s.amidst(func(op errorfs.Op) {
-		if op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
-			crashes = append(crashes, s.disk.CrashClone(vfs.CrashCloneCfg{}))
-		}
-	}, func() error { return s.Materialise(t.Context()) })
+	crashes, err := s.amid.crashes(s.disk, func() error { return s.Materialise(t.Context()) })
+	if err != nil {
+		t.Fatal(err)
+	}
 	if after, _ := s.chunks.Size(); before < 5 || after != 1 || len(crashes) < 10 {
 		t.Errorf("%d files became %d in %d operations", before, after, len(crashes))
 	}

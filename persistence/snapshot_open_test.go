@@ -3,7 +3,6 @@ package persistence
 import (
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -41,29 +40,11 @@ func TestSnapshotAfterEachStartOpens(t *testing.T) {
 	}
 }
 
-// amidRead calls f once, before the second read of the log that a snapshot copies.
-type amidRead struct {
-	armed atomic.Bool
-	reads map[string]int
-	f     func()
-}
-
-func (a *amidRead) MaybeError(op errorfs.Op) error {
-	if op.Kind == errorfs.OpFileRead && strings.HasSuffix(op.Path, ".log") && a.armed.Load() {
-		if a.reads[op.Path]++; a.reads[op.Path] == 2 && a.armed.Swap(false) {
-			a.f()
-		}
-	}
-	return nil
-}
-
-func (a *amidRead) String() string { return "amid a read" }
-
 // TestSnapshotOfALogThatGrowsMeanwhileOpens writes to Pebble's log between the copies of two of
 // its blocks. The log is the file of an older one, so the copy has an old block before a
 // new one.
 func TestSnapshotOfALogThatGrowsMeanwhileOpens(t *testing.T) {
-	amid := &amidRead{reads: map[string]int{}}
+	amid := &amidDisk{}
 	fs := errorfs.Wrap(disktest.New(), amid)
 	s := openMemory(t, Options{FS: fs, Sync: SyncAlways, IdleAfter: -1})
 	write := func(key string, size int) {
@@ -82,15 +63,20 @@ func TestSnapshotOfALogThatGrowsMeanwhileOpens(t *testing.T) {
 		<-flushed
 	}
 	write("before", 10<<10)
-	amid.f = func() { // each block tells how far the log was synced before it
-		write("amid", 100<<10)
-		write("amid", 100<<10)
-	}
-	amid.armed.Store(true)
-	if err := s.Snapshot("copy"); err != nil {
+	reads, disturbed := map[string]int{}, false
+	if err := amid.during(func(op errorfs.Op) {
+		if disturbed || op.Kind != errorfs.OpFileRead || !strings.HasSuffix(op.Path, ".log") {
+			return
+		}
+		if reads[op.Path]++; reads[op.Path] == 2 {
+			disturbed = true
+			write("amid", 100<<10) // each block tells how far the log was synced before it
+			write("amid", 100<<10)
+		}
+	}, func() error { return s.Snapshot("copy") }); err != nil {
 		t.Fatalf("Snapshot: %v", err)
 	}
-	if amid.armed.Load() {
+	if !disturbed {
 		t.Fatal("the log was copied in one read")
 	}
 	closeStore(t, s)

@@ -203,17 +203,13 @@ func TestCrashWhileFormat2BecomesFormat3(t *testing.T) {
 func TestFormat2IsLeftWhenTheDeviceHasTheLog(t *testing.T) {
 	fs := disktest.New()
 	check := formerStore(t, fs)
-	var crashes []*disktest.Disk
 	var s *Store
 	amid := &amidDisk{}
-	if err := amid.during(func(op errorfs.Op) {
-		if op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
-			crashes = append(crashes, fs.CrashClone(vfs.CrashCloneCfg{}))
-		}
-	}, func() (err error) {
+	crashes, err := amid.crashes(fs, func() (err error) {
 		s, err = Open(Options{FS: errorfs.Wrap(fs, amid), Dir: "db", IdleAfter: -1, Background: func(Task) {}})
 		return err
-	}); err != nil {
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 	former, next := 0, 0
