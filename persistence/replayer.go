@@ -47,11 +47,14 @@ func (w *replayer) forget() {
 // enter turns to a shard.
 func (w *replayer) enter(sh int) { w.shard, w.phys, w.t = sh, noPhys, nil }
 
-// expect has the tables of the shard at hand grow to the size that they may have at the end, where there is room for that.
+// expect tells the tables of the shard at hand what size they may have at the end, where there is room for that.
 func (w *replayer) expect() {
 	r := w.replay
+	if r.live || r.allowance.bound > 0 && r.s.memory.Load() >= r.allowance.bound/mostExpected {
+		return
+	}
 	for _, t := range r.s.shards[w.shard].tables {
-		if t != nil && !r.live && (r.allowance.bound == 0 || r.s.memory.Load() < r.allowance.bound/mostExpected) {
+		if t != nil {
 			t.expect(r.part)
 		}
 	}

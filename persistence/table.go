@@ -230,14 +230,17 @@ func (t *table) grow() {
 		capacity = t.capacity + t.capacity*3/8
 	}
 	capacity = max(capacity, 8, min(t.expected, mostExpected*t.capacity))
-	t.resize(capacity, min(8+capacity/16, 128))
+	t.resize(capacity, overflow(capacity))
 }
+
+// overflow is how many slots there are at first behind so many homes.
+func overflow(capacity int) int { return min(8+capacity/16, 128) }
 
 // mostExpected bounds by what factor a table grows at a time for slots that are only expected.
 const mostExpected = 4
 
-// expect has a table that grows in a replay grow to its size at the end, if the rest of the journal adds as many slots
-// as what was replayed so far did, a part of it. It grew a dozen times else, into memory that is new each time.
+// expect tells a table how many slots it gets if the rest of the journal adds as many as the part that was replayed so
+// far. It then grows to that size at once, and not a dozen times, into memory that is new each time.
 func (t *table) expect(part float64) {
 	if t.expected = 0; part > 0 {
 		t.expected = int(float64(t.used) / part * 8 / 7)
@@ -249,7 +252,7 @@ func (t *table) unexpect() {
 	t.expected = 0
 	fits := max(8, t.used+t.used/4)
 	if t.fill == nil && t.capacity > 2*fits {
-		t.resize(fits, min(8+fits/16, 128))
+		t.resize(fits, overflow(fits))
 	}
 }
 
