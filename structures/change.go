@@ -137,14 +137,14 @@ func (a *Args) Next(b []byte) (op byte, rest []byte, err error) {
 		return 0, nil, fmt.Errorf("operation of %d bytes: %w", len(b), ErrCorrupt)
 	}
 	op = b[0]
-	n, w := length(b[1:])
+	n, w := uvarint(b[1:])
 	if w <= 0 || n > uint64(len(b)) {
 		return 0, nil, fmt.Errorf("argument count of operation %d: %w", op, ErrCorrupt)
 	}
 	body := b[1+w:]
 	rest = body
 	for i := uint64(0); i < n; i++ {
-		size, w := length(rest)
+		size, w := uvarint(rest)
 		if w <= 0 || size > uint64(len(rest)-w) {
 			return 0, nil, fmt.Errorf("argument %d of operation %d: %w", i, op, ErrCorrupt)
 		}
@@ -152,14 +152,6 @@ func (a *Args) Next(b []byte) (op byte, rest []byte, err error) {
 	}
 	*a = Args{buf: body[:len(body)-len(rest)], left: int(n)}
 	return op, rest, nil
-}
-
-// length reads a uvarint, of which most have one byte.
-func length(b []byte) (n uint64, w int) {
-	if len(b) > 0 && b[0] < 0x80 {
-		return uint64(b[0]), 1
-	}
-	return binary.Uvarint(b)
 }
 
 // NextOp splits the first operation off b: its code, its arguments, and the
@@ -181,7 +173,7 @@ func (a *Args) Bytes() []byte {
 		a.err = fmt.Errorf("missing argument: %w", ErrCorrupt)
 		return nil
 	}
-	size, w := length(a.buf)
+	size, w := uvarint(a.buf)
 	if w <= 0 || size > uint64(len(a.buf)-w) {
 		a.err = fmt.Errorf("argument length: %w", ErrCorrupt)
 		return nil
