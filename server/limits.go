@@ -44,7 +44,12 @@ func (srv *Server) fitMaxClients() error {
 	}
 	srv.logf(LogWarning, "Current maximum open files is %d. maxclients has been reduced to %d to compensate for low ulimit. "+
 		"If you need higher maxclients increase 'ulimit -n'.", limit, most)
-	err := srv.config.Set(conf.Caller{Local: true}, []conf.Pair{{Name: "maxclients", Value: strconv.FormatInt(most, 10)}})
+	return srv.lower("maxclients", most)
+}
+
+// lower sets a directive to what the system allows.
+func (srv *Server) lower(directive string, most int64) error {
+	err := srv.config.Set(conf.Caller{Local: true}, []conf.Pair{{Name: directive, Value: strconv.FormatInt(most, 10)}})
 	srv.apply(srv.config.Settings())
 	return err
 }
@@ -57,14 +62,14 @@ func checkMaxClients(_, new *conf.Settings) error {
 	return nil
 }
 
-// Where the size of files is limited, those of the log take one of fileParts of that, and leastSegment at least; and an
-// argument half of it, as a file that is one record has to have room for it, and leastBulk at least.
+// Where the size of files is limited, those of the log take one of fileParts of that, and leastSegment at least. An
+// argument takes one of bulkParts, and leastBulk at least: a long record is a file by itself.
 const (
 	fileParts, leastSegment = 4, 64 << 10
 	bulkParts, leastBulk    = 2, 1 << 20
 )
 
-// segmentBytes is how long the files of the log are under a limit on the size of files, 0 if that is no matter.
+// segmentBytes is how long the files of the log are under a limit on the size of files, 0 if any length will do.
 func segmentBytes(limit uint64) int64 {
 	if limit >= 1<<30 {
 		return 0
@@ -73,7 +78,7 @@ func segmentBytes(limit uint64) int64 {
 }
 
 // fitBulk lowers proto-max-bulk-len to what the size of files allows, and logs it: a record that fits in no file would
-// be in memory, and keep all others from the disk.
+// stay in memory, and keep all others from the disk.
 func (srv *Server) fitBulk(limit uint64) error {
 	most := int64(max(min(limit/bulkParts, math.MaxInt64), leastBulk))
 	if srv.settings().conf.ProtoMaxBulkLen <= most {
@@ -81,7 +86,5 @@ func (srv *Server) fitBulk(limit uint64) error {
 	}
 	srv.logf(LogWarning, "The size of files is limited to %d bytes. proto-max-bulk-len has been reduced to %d to compensate for low ulimit. "+
 		"If you need longer values increase 'ulimit -f'.", limit, most)
-	err := srv.config.Set(conf.Caller{Local: true}, []conf.Pair{{Name: "proto-max-bulk-len", Value: strconv.FormatInt(most, 10)}})
-	srv.apply(srv.config.Settings())
-	return err
+	return srv.lower("proto-max-bulk-len", most)
 }
