@@ -258,9 +258,9 @@ func (l *loop) beginRound() {
 func (o *loopOwner) endRound() bool {
 	l := o.loop
 	l.inRound, l.current = false, nil
-	began := l.began // which another owner may set from here on
+	began, idle := l.began, bits.OnesCount64(l.waited) >= idleTurns // which another owner may set from here on
 	n := l.beginTurn()
-	l.host.Store.EndRound(bits.OnesCount64(l.waited) >= idleTurns)
+	l.host.Store.EndRound(idle)
 	l.cycles.done(began)
 	return l.turns.CompareAndSwap(n, n+1)
 }
