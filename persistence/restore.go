@@ -10,9 +10,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/persistence/check"
-	"github.com/vigildb/vigil/persistence/chunklog"
 	"github.com/vigildb/vigil/persistence/fence"
 	"github.com/vigildb/vigil/persistence/log"
+	"github.com/vigildb/vigil/persistence/storelog"
 )
 
 // ErrDamaged is returned by Restore for a snapshot that [check.Run] finds damaged.
@@ -97,7 +97,7 @@ func copyStore(fsys vfs.FS, from, to string) error {
 		if err != nil {
 			return err
 		}
-		if info.IsDir() && name == chunklog.Dir {
+		if info.IsDir() && name == storelog.Dir {
 			if err := copyLog(fsys, path, fsys.PathJoin(to, name)); err != nil {
 				return err
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/journal"
 	"github.com/vigildb/vigil/persistence/log"
+	"github.com/vigildb/vigil/persistence/storelog"
 	"github.com/vigildb/vigil/persistence/wal"
 )
 
@@ -19,8 +20,8 @@ import (
 const smallSegment, segmentPart = 1 << 20, 256
 
 // chunkConfig describes the log of a store that is alone.
-func (s *Store) chunkConfig() chunklog.Config {
-	c := chunklog.Config{FS: s.opts.FS, Dir: s.opts.Dir, Secret: s.mapping.Secret, From: s.mapping.Segment,
+func (s *Store) chunkConfig() storelog.Config {
+	c := storelog.Config{FS: s.opts.FS, Dir: s.opts.Dir, Secret: s.mapping.Secret, From: s.mapping.Segment,
 		Synced: s.marked.Mark.State().Segments(), Note: s.marked.Mark.Segment, Recycle: true, Extend: s.opts.FS == vfs.Default}
 	if c.SegmentBytes = s.opts.SegmentBytes; c.SegmentBytes > 0 {
 		return c
@@ -78,7 +79,7 @@ func damaged(err error) error {
 	if d == nil {
 		return err
 	}
-	return &wal.Damage{File: chunklog.Dir + "/" + d.File, Offset: d.Offset, Reason: d.Reason, Truncatable: true}
+	return &wal.Damage{File: storelog.Dir + "/" + d.File, Offset: d.Offset, Reason: d.Reason, Truncatable: true}
 }
 
 // cutChunks ends the log where damage begins. What is cut off stays in a directory of its own. Nothing is cut off that
@@ -98,12 +99,12 @@ func (s *Store) cutChunks(d *log.Damage) error {
 	}
 	reached := max(s.materialiser.pass.reached, s.mapping.Trimmed.LSN, s.mapping.Mapped)
 	if end.LSN = max(end.LSN, s.mapping.Trimmed.LSN); end.LSN < reached {
-		return &wal.Damage{File: chunklog.Dir + "/" + d.File, Offset: d.Offset,
+		return &wal.Damage{File: storelog.Dir + "/" + d.File, Offset: d.Offset,
 			Reason: fmt.Sprintf("%s; it cannot be cut off behind record %d, as values hold changes up to record %d", d.Reason, end.LSN, reached)}
 	}
 	aside, err := wal.MakeAside(s.opts.FS, s.opts.Dir, s.opts.Now())
 	if err == nil {
-		err = chunklog.PutAside(cfg, d, aside)
+		err = storelog.PutAside(cfg, d, aside)
 	}
 	if err != nil {
 		return fmt.Errorf("put what is damaged aside: %w", err)
@@ -120,7 +121,7 @@ func (s *Store) cutChunks(d *log.Damage) error {
 	}
 	lost.AddBytes(bytes)
 	s.lost = lost
-	segment, length, err := chunklog.Cut(cfg, d)
+	segment, length, err := storelog.Cut(cfg, d)
 	if err != nil {
 		return err
 	}

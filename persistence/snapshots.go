@@ -10,9 +10,9 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/vigildb/vigil/persistence/chunklog"
 	"github.com/vigildb/vigil/persistence/fence"
 	"github.com/vigildb/vigil/persistence/snapshot"
+	"github.com/vigildb/vigil/persistence/storelog"
 	"github.com/vigildb/vigil/persistence/wal"
 )
 
@@ -44,7 +44,7 @@ func (s *Store) Snapshots(dir string) ([]SnapshotInfo, error) {
 			continue
 		}
 		n := SnapshotInfo{Name: name, Made: mark.ModTime()}
-		for _, dir := range []string{path, fsys.PathJoin(path, chunklog.Dir)} {
+		for _, dir := range []string{path, fsys.PathJoin(path, storelog.Dir)} {
 			n.Bytes += filesIn(fsys, dir)
 		}
 		n.Origin, _ = snapshot.ReadOrigin(fsys, path) // Check tells of a damaged one

@@ -8,6 +8,7 @@ import (
 	"github.com/vigildb/vigil/persistence/chunklog"
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/journal"
+	"github.com/vigildb/vigil/persistence/storelog"
 	"github.com/vigildb/vigil/persistence/tail"
 )
 
@@ -19,7 +20,7 @@ import (
 func (s *Store) upgrade() error {
 	cfg := s.chunkConfig()
 	cfg.Synced, cfg.Note = nil, nil              // the version before does not know of segments
-	if err := chunklog.Remove(cfg); err != nil { // of an attempt before
+	if err := storelog.Remove(cfg); err != nil { // of an attempt before
 		return err
 	}
 	l, err := chunklog.Open(cfg)
@@ -28,7 +29,7 @@ func (s *Store) upgrade() error {
 	}
 	last, err := s.moveChunks(l)
 	if err = errors.Join(err, l.Close()); err != nil {
-		return errors.Join(err, chunklog.Remove(cfg))
+		return errors.Join(err, storelog.Remove(cfg))
 	}
 	meta := s.mapping
 	meta.Pebble = false
@@ -44,7 +45,7 @@ func (s *Store) upgrade() error {
 	}
 	s.mapping.Pebble = false
 	s.opts.Logf(LevelInfo, "the store is in format 3 now, with its journal in %s (changes: %d): versions before refuse it",
-		chunklog.Dir, last.LSN-s.mapping.Trimmed.LSN)
+		storelog.Dir, last.LSN-s.mapping.Trimmed.LSN)
 	return nil
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/vigildb/vigil/persistence/fence"
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/lsm"
+	"github.com/vigildb/vigil/persistence/storelog"
 	"github.com/vigildb/vigil/persistence/wal"
 	"github.com/vigildb/vigil/structures/thrift"
 )
@@ -43,7 +44,7 @@ func formerly(t *testing.T, fs vfs.FS) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	chunks, err := chunklog.View(chunklog.Config{FS: fs, Dir: "db", Secret: meta.Secret, From: meta.Segment, Synced: marked.Mark.State().Segments()})
+	chunks, err := chunklog.View(storelog.Config{FS: fs, Dir: "db", Secret: meta.Secret, From: meta.Segment, Synced: marked.Mark.State().Segments()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/vigildb/vigil/persistence/journal"
 	"github.com/vigildb/vigil/persistence/log"
 	"github.com/vigildb/vigil/persistence/lsm"
+	"github.com/vigildb/vigil/persistence/storelog"
 	"github.com/vigildb/vigil/persistence/wal"
 	"github.com/vigildb/vigil/structures"
 )
@@ -68,7 +69,7 @@ func (c *checker) contents() error {
 
 // log checks the journal of a store that is alone.
 func (c *checker) log() error {
-	l, err := chunklog.View(chunklog.Config{FS: c.FS, Dir: c.Dir, Secret: c.meta.Secret, From: c.meta.Segment, Synced: c.synced})
+	l, err := chunklog.View(storelog.Config{FS: c.FS, Dir: c.Dir, Secret: c.meta.Secret, From: c.meta.Segment, Synced: c.synced})
 	if err != nil {
 		c.logFound(err)
 		return nil
@@ -97,7 +98,7 @@ func (c *checker) log() error {
 
 func (c *checker) logFound(err error) {
 	if d := log.AsDamage(err); d != nil {
-		c.report.found("%s/%v", chunklog.Dir, d)
+		c.report.found("%s/%v", storelog.Dir, d)
 		return
 	}
 	c.report.found("journal: %v", err)

@@ -16,6 +16,7 @@ import (
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/journal"
 	"github.com/vigildb/vigil/persistence/log"
+	"github.com/vigildb/vigil/persistence/storelog"
 	"github.com/vigildb/vigil/persistence/tail"
 )
 
@@ -42,8 +43,8 @@ func newWorld(t *testing.T, seed uint64) *world {
 	return w
 }
 
-func (w *world) config() Config {
-	return Config{FS: w.disk, Dir: "db", Secret: [16]byte{1}, From: w.from, Synced: maps.Clone(w.noted), SegmentBytes: 16 << 10, Recycle: true,
+func (w *world) config() storelog.Config {
+	return storelog.Config{FS: w.disk, Dir: "db", Secret: [16]byte{1}, From: w.from, Synced: maps.Clone(w.noted), SegmentBytes: 16 << 10, Recycle: true,
 		Note: func(segment uint64, bytes int64) {
 			clear(w.noted)
 			w.noted[segment] = bytes
@@ -248,7 +249,7 @@ func TestFramesThatAreNoChunks(t *testing.T) {
 		{chunk, entry[:format.EntryHeader-1], format.ErrCorrupt},
 	} {
 		w := newWorld(t, 1)
-		if _, err := w.log.log.Append(c.kind, c.b); err != nil {
+		if _, err := w.log.Log.Append(c.kind, c.b); err != nil {
 			t.Fatal(err)
 		}
 		w.sync()
@@ -297,7 +298,7 @@ func FuzzEntries(f *testing.F) {
 	f.Add(byte(1), []byte{})
 	f.Fuzz(func(t *testing.T, kind byte, payload []byte) {
 		w := newWorld(t, 1)
-		if _, err := w.log.log.Append(max(kind, 1), payload); err != nil {
+		if _, err := w.log.Log.Append(max(kind, 1), payload); err != nil {
 			t.Fatal(err)
 		}
 		w.sync()

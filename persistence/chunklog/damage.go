@@ -4,40 +4,17 @@ import (
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/journal"
 	"github.com/vigildb/vigil/persistence/log"
+	"github.com/vigildb/vigil/persistence/storelog"
 )
 
-// Remains opens for reading what Cut would leave of a damaged log, and changes nothing.
-func Remains(cfg Config, d *log.Damage) (*Log, error) {
-	l, err := log.Remains(cfg.log(), d)
-	return &Log{cfg: cfg, log: l}, err
-}
-
 // Behind calls f with the chunks behind a damage that can still be read, and returns how many bytes are there.
-func Behind(cfg Config, d *log.Damage, f func(format.Chunk)) (bytes int64, err error) {
-	return log.Behind(cfg.log(), d, func(fr log.Frame) {
+func Behind(cfg storelog.Config, d *log.Damage, f func(format.Chunk)) (bytes int64, err error) {
+	return storelog.Behind(cfg, d, func(fr log.Frame) {
 		if c, err := format.OpenEntry(fr.Payload); err == nil && fr.Kind == chunk {
 			f(c)
 		}
 	})
 }
-
-// PutAside copies the segments that Cut would change or remove into a directory.
-func PutAside(cfg Config, d *log.Damage, dir string) error {
-	return log.PutAside(cfg.log(), d, cfg.FS.PathJoin(dir, Dir))
-}
-
-// Cut ends the log, which is not open, where damage begins, and returns how much of which segment is on the device
-// then.
-func Cut(cfg Config, d *log.Damage) (segment uint64, bytes int64, err error) {
-	at, err := log.Cut(cfg.log(), d)
-	if at.Offset == 0 {
-		return 0, 0, err // the segment before is judged by itself
-	}
-	return at.Segment, at.Offset, err
-}
-
-// Remove removes a log that is not open. Other files in its directory stay.
-func Remove(cfg Config) error { return log.Remove(cfg.log()) }
 
 // Verify reads all of the log. The error is a [log.Damage] for the first place that cannot be read.
 func (l *Log) Verify() error {
@@ -58,7 +35,7 @@ func (l *Log) Verify() error {
 
 // Last returns the end of the last chunk that can be read. Without a chunk it is zero.
 func (l *Log) Last() (last journal.Position, err error) {
-	segments := l.log.Segments()
+	segments := l.Segments()
 	for i := len(segments) - 1; i >= 0 && last.Index == 0 && err == nil; i-- {
 		last, err = l.lastOf(log.Position{Segment: segments[i].Number})
 	}
@@ -66,7 +43,7 @@ func (l *Log) Last() (last journal.Position, err error) {
 }
 
 func (l *Log) lastOf(segment log.Position) (last journal.Position, err error) {
-	r := &Reader{r: l.log.NewReader(segment)}
+	r := &Reader{r: l.NewReader(segment)}
 	more, err := r.Next()
 	for more && err == nil {
 		var c format.Chunk

@@ -9,6 +9,7 @@ import (
 	"github.com/vigildb/vigil/persistence/disktest"
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/log"
+	"github.com/vigildb/vigil/persistence/storelog"
 	"github.com/vigildb/vigil/structures/thrift"
 )
 
@@ -24,7 +25,7 @@ func filled(t *testing.T) (w *world, at []log.Frame) {
 		w.append([]int{2000, 30000}[i%9/8])
 	}
 	w.sync()
-	if err := w.log.log.Read(log.Position{}, func(f log.Frame) error {
+	if err := w.log.Log.Read(log.Position{}, func(f log.Frame) error {
 		f.Payload, f.Body = nil, nil
 		at = append(at, f)
 		return nil
@@ -51,7 +52,7 @@ func (w *world) spoiled(name string, offset int64, f func()) {
 }
 
 // verify opens a log for reading and reads all of it.
-func verify(cfg Config) error {
+func verify(cfg storelog.Config) error {
 	l, err := View(cfg)
 	if err != nil {
 		return err
@@ -97,7 +98,7 @@ func TestCutKeepsTheChunksBeforeTheDamage(t *testing.T) {
 				t.Errorf("damage in chunk %d: what remains ends with %+v: %v", i+1, end, err)
 			}
 			checkBehind(t, w, d, i+1)
-			segment, length, err := Cut(cfg, d)
+			segment, length, err := storelog.Cut(cfg, d)
 			if err != nil || segment != f.Position.Segment || length != f.Position.Offset {
 				t.Fatalf("cut at %v: %d bytes of %d are on the device: %v", f.Position, length, segment, err)
 			}
@@ -141,7 +142,7 @@ func TestCutInAHeadNotesNothing(t *testing.T) {
 	w, at := filled(t)
 	w.spoiled(fileOf(at[0]), 3, func() {
 		d := log.AsDamage(verify(w.config()))
-		if segment, length, err := Cut(w.config(), d); err != nil || segment != 0 || length != 0 {
+		if segment, length, err := storelog.Cut(w.config(), d); err != nil || segment != 0 || length != 0 {
 			t.Errorf("%d bytes of segment %d are noted: %v", length, segment, err)
 		}
 	})
@@ -152,11 +153,11 @@ func TestOtherFramesBehindADamageAreNoChunks(t *testing.T) {
 	w := newWorld(t, 1)
 	w.append(10)
 	for _, kind := range []byte{chunk, chunk + 1} {
-		if _, err := w.log.log.Append(kind, []byte("short")); err != nil {
+		if _, err := w.log.Log.Append(kind, []byte("short")); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := w.log.log.Append(chunk+1, make([]byte, 100)); err != nil {
+	if _, err := w.log.Log.Append(chunk+1, make([]byte, 100)); err != nil {
 		t.Fatal(err)
 	}
 	w.append(10)

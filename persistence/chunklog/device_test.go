@@ -17,7 +17,7 @@ import (
 // wrong, it is damage.
 func (w *world) wantNoted(when string) {
 	w.t.Helper()
-	end := w.log.log.Synced()
+	end := w.log.Log.Synced()
 	if want := map[uint64]int64{end.Segment: end.Offset}; !maps.Equal(w.noted, want) {
 		w.t.Errorf("%s: noted is %v, want %v", when, w.noted, want)
 	}
@@ -56,7 +56,7 @@ func TestWhatTheDeviceHasIsNoted(t *testing.T) {
 	clear(w.noted)
 	w.open() // whose claim is lost
 	w.wantNoted("the log is opened again")
-	end := w.log.log.End()
+	end := w.log.Log.End()
 	if err := w.log.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func TestLastPassesOverAnEmptySegment(t *testing.T) {
 	if end, err := w.log.Last(); err != nil || end.Index != 0 || end.LSN != 0 {
 		t.Errorf("an empty log ends with %+v: %v", end, err)
 	}
-	for w.log.log.End().Segment < 2 {
+	for w.log.Log.End().Segment < 2 {
 		w.sync()
 		w.append(3000)
 		if err := w.log.Flush(); err != nil {
@@ -144,7 +144,7 @@ func TestLastPassesOverAnEmptySegment(t *testing.T) {
 	}
 	last := w.synced
 	w.restart(0)
-	segments := w.log.log.Segments()
+	segments := w.log.Log.Segments()
 	if n := len(segments); n != 2 || segments[n-1].Bytes != log.HeadBytes {
 		t.Fatalf("segments are %+v, want a second one that is empty", segments)
 	}

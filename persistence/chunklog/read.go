@@ -20,7 +20,7 @@ type Reader struct {
 
 // Read returns a reader of the chunks from one on that has a number. It is before the first one.
 func (l *Log) Read(from uint64) *Reader {
-	return &Reader{r: l.log.NewReader(log.Position{}), from: from}
+	return &Reader{r: l.NewReader(log.Position{}), from: from}
 }
 
 // Next goes to the next chunk, and reports whether there is one. For the error see [log.Reader.Next].

@@ -34,6 +34,9 @@ type Config struct {
 	// Whoever calls Trim has to give it: after a power failure files that were removed may be there
 	// again, and not all of them.
 	From Position
+	// Fresh says that the segment of From may not have been made yet: a log without segments from there on
+	// begins with it. Segments below are those of a log that was given up.
+	Fresh bool
 	// Synced is how many bytes of segments are known to be on the device, as recorded by the caller
 	// after syncs. A segment that is not mentioned is judged by what the files say.
 	Synced map[uint64]int64

@@ -66,6 +66,9 @@ func find(cfg *Config) (*Log, error) {
 		if err := l.readLast(last); err != nil {
 			return nil, err
 		}
+	} else if cfg.Fresh && cfg.From.Segment > 0 {
+		l.mu.end = Position{Segment: cfg.From.Segment - 1}
+		return l, nil
 	}
 	if end := l.mu.end; end.Before(cfg.From) {
 		return nil, &Damage{File: segmentName(end.Segment), Offset: end.Offset,
@@ -178,7 +181,7 @@ func (l *Log) compare() error {
 		}
 	}
 	switch {
-	case last == 0 && from > 0:
+	case last == 0 && from > 0 && !l.cfg.Fresh:
 		return missing(from, "though the log was used from there on")
 	case lost > 0:
 		return missing(max(last+1, from), fmt.Sprintf("though %d bytes of %s had reached the device", l.cfg.Synced[lost], segmentName(lost)))
