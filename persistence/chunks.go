@@ -6,6 +6,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/grouplog"
 )
 
 // chunkSource reads the chunks of a journal in order.
@@ -21,20 +22,30 @@ type chunkSource interface {
 
 // chunksFrom returns the chunks from one on that has a number.
 func (s *Store) chunksFrom(index uint64) (chunkSource, error) {
-	if s.chunks != nil {
-		return s.chunks.Read(index), nil
+	if m := s.member; m != nil {
+		entries, err := m.log.Read(index, m.Applied()+1)
+		return groupChunks{entries}, err
 	}
-	return s.pebbleChunksFrom(index)
+	return s.chunks.Read(index), nil
 }
 
-// pebbleChunks are chunks under their own keys: those of a group, and of a store in format 2.
+// groupChunks are the entries of a group's log.
+type groupChunks struct{ *grouplog.Reader }
+
+// Chunk is part of chunkSource.
+func (g groupChunks) Chunk() (format.Chunk, error) {
+	b, err := g.Value()
+	return format.Chunk{Bytes: b, Index: g.Index(), Own: g.Own()}, err
+}
+
+// pebbleChunks are chunks under their own keys: those of a store in format 2.
 type pebbleChunks struct {
 	it    *pebble.Iterator
 	moved bool // Next was called
 }
 
 func (s *Store) pebbleChunksFrom(index uint64) (*pebbleChunks, error) {
-	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: format.AppendJournalKey(nil, index), UpperBound: s.journalEnd()})
+	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: format.AppendJournalKey(nil, index), UpperBound: format.AppendGroupEnd(nil, format.PrefixJournal)})
 	return &pebbleChunks{it: it}, err
 }
 
@@ -48,15 +59,6 @@ func (p *pebbleChunks) Next() (bool, error) {
 	}
 	for ok && format.IsPiece(p.it.Key()) {
 		ok = p.it.Next()
-	}
-	return ok, p.it.Error()
-}
-
-// last goes to the last chunk.
-func (p *pebbleChunks) last() (bool, error) {
-	ok := p.it.Last()
-	for ok && format.IsPiece(p.it.Key()) {
-		ok = p.it.Prev()
 	}
 	return ok, p.it.Error()
 }

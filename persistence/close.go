@@ -35,7 +35,7 @@ func (s *Store) Close() error {
 	if loaded {
 		s.flushLog(budget.C)
 	}
-	err := errors.Join(s.unwritten(), s.closeTail(), s.closeChunks(), s.closeDisk())
+	err := errors.Join(s.unwritten(), s.closeTail(), s.closeLog(), s.closeDisk())
 	for i := range s.shards {
 		sh := &s.shards[i]
 		sh.mu.Lock()

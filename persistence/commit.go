@@ -218,12 +218,15 @@ func (s *Store) requestSync(lsn uint64) {
 }
 
 // awaitSync waits until the device has the journal up to a record: what is written to the
-// object store must not be ahead of it. In a group it waits for the commit.
+// object store must not be ahead of it. In a group it waits for the commit first.
 func (s *Store) awaitSync(lsn uint64) error {
 	if planted == hastyValues {
 		return nil
 	}
-	return s.durable.WaitRecord(lsn, s.journal.SignalNow)
+	if err := s.durable.WaitRecord(lsn, s.journal.SignalNow); err != nil {
+		return err
+	}
+	return s.member.awaitForce(lsn)
 }
 
 // Synced is the number of the last record that is on the device, or in a group committed.

@@ -273,6 +273,9 @@ func (s *Store) retireLists(w *listSweeper) error {
 	if s.Synced() < w.lsn {
 		return nil
 	}
+	if err := s.member.awaitForce(w.lsn); err != nil {
+		return err
+	}
 	s.disk.RLock()
 	defer s.disk.RUnlock()
 	b := s.db.NewBatch()

@@ -3,35 +3,17 @@ package persistence
 import (
 	"testing"
 
-	"github.com/cockroachdb/pebble/v2"
-
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/grouplog"
 	"github.com/vigildb/vigil/persistence/journal"
 )
 
-// storeDisk lets a log lie where the journal of a store does.
-type storeDisk struct{ *Store }
-
-func (d storeDisk) Reader() *pebble.DB { return d.db }
-
-func (d storeDisk) Apply(b *pebble.Batch, sync bool) error {
-	mode := pebble.NoSync
-	if sync {
-		mode = pebble.Sync
-	}
-	return d.apply(b, mode)
-}
-
 // A chunk of the journal is an entry of the log of a group but for its first bytes, and
 // the log writes it as a chunk that a store reads.
 func TestEntriesOfAGroupAreChunks(t *testing.T) {
-	s := openMemory(t, Options{IdleAfter: -1})
+	s := openMemory(t, Options{IdleAfter: -1, Replicator: wary{}})
 	defer closeStore(t, s)
-	l, err := grouplog.Open(storeDisk{s}, format.Group)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := s.member.log
 	var j journal.Journal
 	j.Init()
 	for _, rec := range []string{"one", "two", "three"} {
@@ -46,13 +28,26 @@ func TestEntriesOfAGroupAreChunks(t *testing.T) {
 	if last, err := l.LastRecord(1); err != nil || last != c.Last {
 		t.Errorf("the last record is %d, %v, want %d", last, err, c.Last)
 	}
-	b, closer, err := s.db.Get(format.AppendJournalKey(nil, 1))
+	s.member.applied.Store(1)
+	r, err := s.chunksFrom(1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer closer.Close()
-	first, flags, records, err := format.OpenChunk(b)
-	if err != nil || first != c.First || flags != c.Flags || string(records) != string(c.Records()) || b[0] != 7 {
-		t.Errorf("chunk with record %d, flags %d, %q, term %d: %v", first, flags, records, b[0], err)
+	if more, err := r.Next(); err != nil || !more {
+		t.Fatalf("%v, %v", more, err)
+	}
+	got, err := r.Chunk()
+	if err != nil {
+		t.Fatal(err)
+	}
+	records, err := got.Open()
+	if err != nil || got.First != c.First || got.Apart() != (c.Flags&format.ChunkApart != 0) || string(records) != string(c.Records()) || got.Bytes[0] != 7 {
+		t.Errorf("chunk with record %d, %q, term %d: %v", got.First, records, got.Bytes[0], err)
+	}
+	if more, err := r.Next(); err != nil || more {
+		t.Errorf("a chunk follows: %v, %v", more, err)
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
 	}
 }

@@ -16,7 +16,7 @@ import (
 // The death of the process loses nothing, under any SyncPolicy: the tail has a copy of what
 // the system was not given yet, in the command's own time (package tail). A start
 // takes from it what follows the journal on disk, writes that to the journal, and forces it to the
-// device before anything else. What a member of a group keeps so are the entries of its log: member_kept.go.
+// device before anything else. The log of a group needs none: each entry is given to the system before it is acknowledged.
 
 const (
 	tailName = "vigil-tail"
@@ -42,26 +42,21 @@ func (s *Store) tailSlots() int {
 // openTail takes what a process that was killed left in the tail, and begins a new one. Where there
 // can be none the store goes without, and says so.
 func (s *Store) openTail() error {
-	if s.opts.MapTail == nil {
+	if s.opts.MapTail == nil || s.member != nil {
 		return nil
 	}
 	if s.opts.Boot == ([16]byte{}) {
 		s.opts.Logf(LevelWarn, "the system does not tell its boots apart: a process that is killed loses what the disk was not given yet")
 		return nil
 	}
-	kept, ours, err := s.readTail()
-	switch {
-	case err != nil:
-	case s.member != nil:
-		err = s.member.takeKept(kept, ours)
-	default:
+	kept, _, err := s.readTail()
+	if err == nil {
 		err = s.takeKept(kept, s.lastChunk)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.tailPath(), err)
 	}
 	s.tail = s.newTail()
-	s.member.keepIn(s.tail)
 	return nil
 }
 
@@ -135,18 +130,13 @@ func (s *Store) mendTail() {
 	if !s.journal.TailBroken() {
 		return
 	}
-	s.tail = s.remakeTail()
-	s.journal.SetTail(s.tail)
-}
-
-// remakeTail makes another tail in place of one that broke, and returns nil if it cannot.
-func (s *Store) remakeTail() *tail.Tail {
 	s.opts.Logf(LevelWarn, "the system cannot back the memory of %s, which is made anew", tailName)
 	err := s.opts.FS.Remove(s.tailPath()) // its memory stays: chunks refer to it
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		s.opts.Logf(LevelWarn, "remove %s: %v", tailName, err)
 	}
-	return s.newTail()
+	s.tail = s.newTail()
+	s.journal.SetTail(s.tail)
 }
 
 // closeTail ends the tail. What the disk could not be given stays there for the next start.

@@ -49,7 +49,7 @@ func Start(o Options) (*Store, error) {
 		return nil, fmt.Errorf("open store %s: %w", o.Dir, err)
 	}
 	if err := s.survey(); err != nil {
-		return nil, fmt.Errorf("open store %s: %w", o.Dir, errors.Join(wal.Named(err), s.closeTail(), s.closeChunks(), s.closeDisk()))
+		return nil, fmt.Errorf("open store %s: %w", o.Dir, errors.Join(wal.Named(err), s.closeTail(), s.closeLog(), s.closeDisk()))
 	}
 	return s, nil
 }
@@ -61,11 +61,6 @@ func (s *Store) survey() error {
 	}
 	if err := s.openLog(); err != nil {
 		return err
-	}
-	if s.member == nil {
-		if err := s.openChunks(); err != nil {
-			return err
-		}
 	}
 	if err := s.openTail(); err != nil {
 		return err

@@ -1,13 +1,13 @@
 package persistence
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
 
-	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/grouplog"
 	"github.com/vigildb/vigil/persistence/journal"
 	"github.com/vigildb/vigil/persistence/snapshot"
@@ -53,18 +53,20 @@ type Member struct {
 	replicator Replicator
 
 	// leads is changed with all shards locked. Code that holds one may rely on it.
-	leads    atomic.Bool
-	applied  atomic.Uint64 // last entry that memory contains, or is given up for
-	policy   atomic.Int32  // SyncPolicy of what is appended
-	unsynced atomic.Bool   // something was appended that the device may not have
-	device   device
-	kept     keptEntries
-	syncNow  chan struct{} // see hurry
-	broken   atomic.Pointer[error]
-	exports  sync.Map      // of *Export that are not closed
-	keep     atomic.Uint64 // see Keep
-	imports  atomic.Uint64 // states that were begun to be received
-	level    groupLevel
+	leads   atomic.Bool
+	applied atomic.Uint64 // last entry that memory contains, or is given up for
+	policy  atomic.Int32  // SyncPolicy of what is appended
+	whole   bool          // see Whole
+	syncNow chan struct{} // see hurry
+	broken  atomic.Pointer[error]
+	exports sync.Map      // of *Export that are not closed
+	keep    atomic.Uint64 // see Keep
+	imports atomic.Uint64 // states that were begun to be received
+	level   groupLevel
+
+	// replacing is held while the log and what Pebble has are replaced, and for reading while both are copied. No other lock is taken
+	// under it but those of the disk.
+	replacing sync.RWMutex
 
 	pulled bool // the replicator is a Puller
 
@@ -77,18 +79,12 @@ type Member struct {
 	flying []uint64        // last record of each entry that was proposed and may not be committed
 }
 
-// memberDisk is where the log of a group lies.
+// memberDisk is where records of the log of a group lie.
 type memberDisk struct{ s *Store }
 
 func (d memberDisk) Reader() *pebble.DB { return d.s.db }
 
-func (d memberDisk) Apply(b *pebble.Batch, sync bool) error {
-	mode := pebble.NoSync
-	if sync {
-		mode = pebble.Sync
-	}
-	return d.s.apply(b, mode)
-}
+func (d memberDisk) Apply(b *pebble.Batch) error { return d.s.apply(b, pebble.Sync) }
 
 // Member returns the store as a member of its group, nil if it is alone.
 func (s *Store) Member() *Member { return s.member }
@@ -109,7 +105,7 @@ func (s *Store) join() {
 	}
 }
 
-// openLog reads the log of the group, if the store is in one.
+// openLog opens the log of the store, or of its group if it is in one.
 func (s *Store) openLog() (err error) {
 	m := s.member
 	if s.mapping.Grouped != (m != nil) {
@@ -119,18 +115,26 @@ func (s *Store) openLog() (err error) {
 		return fmt.Errorf("the store is a member of a group, and cannot be opened alone: %w", ErrMember)
 	}
 	if m == nil {
-		return nil
+		return s.openChunks()
 	}
-	if m.log, err = grouplog.Open(memberDisk{s}, format.Group); err != nil {
+	if err := m.openEntries(); err != nil {
 		return err
 	}
 	if err := m.readable(); err != nil {
 		return err
 	}
+	m.whole = s.opts.Boot != [16]byte{} && m.log.Boot().ID == s.opts.Boot
 	m.applied.Store(m.log.State().Commit)
-	m.unsynced.Store(true) // a process that was killed may have written it a moment ago
 	return m.dropIncoming()
 }
+
+// Whole reports that the log has everything that was appended to it before the store was opened: its grouplog.Boot has what
+// [Member.Boot] returned to the process before, and returns to this one, so that the process died and not the machine.
+func (m *Member) Whole() bool { return m.whole }
+
+// Boot identifies the boot of the machine during which the death of the process loses nothing that was
+// appended, under any policy. It is zero if that is not known.
+func (m *Member) Boot() (id [16]byte) { return m.s.opts.Boot }
 
 // follows reports whether the store is a member that does not lead: nothing may be
 // changed by it. The lock of a shard is held, or the answer is of the past.
@@ -165,15 +169,14 @@ func (m *Member) Log() *grouplog.Log { return m.log }
 // Applied returns the last entry that memory contains.
 func (m *Member) Applied() uint64 { return m.applied.Load() }
 
-// Append writes entries, and the hard state unless it is nil. It is forced to the device
+// Append writes entries, and the hard state unless it is nil: they outlive the process. It is forced to the device
 // if term or vote changed and, with entries, under SyncAlways. Under other policies a
-// machine that fails, or unless [Member.Boot] is known a process that ends without Close, may lose what was appended last: the
+// machine that fails may lose what was appended last: the
 // engine must not let such a member vote before it has caught up.
 //
 // The error is grouplog.ErrCorrupt, and nothing was written, for what no correct engine
 // asks for; see [grouplog.Log.Append]. After another one nothing of it counts.
 func (m *Member) Append(entries []grouplog.Entry, state *grouplog.HardState) error {
-	sync := SyncPolicy(m.policy.Load()) == SyncAlways
 	for i := range entries {
 		switch e := &entries[i]; {
 		case e.Index <= m.applied.Load():
@@ -182,21 +185,23 @@ func (m *Member) Append(entries []grouplog.Entry, state *grouplog.HardState) err
 			return fmt.Errorf("entry %d of term %d for the leader of term %d: %w", e.Index, e.Term, m.term, grouplog.ErrCorrupt)
 		}
 	}
-	_, was := m.log.Bounds()
-	synced, err := m.append(entries, state, sync)
-	if err != nil {
-		return err
+	unsynced := m.log.Unsynced()
+	sync := len(entries) > 0 && (SyncPolicy(m.policy.Load()) == SyncAlways || unsynced > mostUnsynced)
+	if err := m.log.Append(entries, state, sync); err != nil {
+		return m.failed(err)
 	}
-	if !synced && !sync {
-		m.unsynced.Store(true)
-	}
-	if len(entries) > 0 {
-		m.device.append(entries, was, synced)
-		if m.kept.crowded() {
-			m.hurry()
-		}
+	if unsynced > hurriedUnsynced && !sync {
+		m.hurry()
 	}
 	return nil
+}
+
+// failed returns an error of the log, after which the disk is not written any more, unless nothing was to be written.
+func (m *Member) failed(err error) error {
+	if errors.Is(err, grouplog.ErrCorrupt) {
+		return err
+	}
+	return m.s.logFailed(err)
 }
 
 // Commit takes entries, the next ones, that are committed. On the leader replies and
@@ -318,12 +323,16 @@ func (m *Member) Resign() {
 	m.closeExports()
 }
 
-// rest adds to a batch that what it writes may contain all that is committed.
+// rest adds to a batch that what it writes may contain all that is committed, as far as the device has it.
 func (m *Member) rest(b *pebble.Batch) error {
 	if m == nil || planted == forgottenRest {
 		return nil
 	}
-	return m.log.Rest(b, m.s.Synced())
+	_, forced := m.log.Forced()
+	if planted == hastyLog {
+		forced = m.s.Synced()
+	}
+	return m.log.Rest(b, min(m.s.Synced(), forced))
 }
 
 // inLog returns a position of the journal with the index that the log of the group has for it.
@@ -350,20 +359,12 @@ func (m *Member) cutTail(lsn uint64) error {
 	if index == 0 {
 		return nil
 	}
-	return m.log.Cut(index, nil)
+	return m.log.Cut(index)
 }
 
 // Keep has the log keep what is behind an entry, beyond Options.Tail, until it is called with
 // another one; 0 is none. A member that is being given the state needs the log from there on.
 func (m *Member) Keep(index uint64) { m.keep.Store(index) }
-
-// journalEnd is the key before which a replay ends.
-func (s *Store) journalEnd() []byte {
-	if s.member == nil {
-		return format.AppendGroupEnd(nil, format.PrefixJournal)
-	}
-	return format.AppendJournalKey(nil, s.member.Applied()+1)
-}
 
 // replayed checks where a replay has ended.
 func (m *Member) replayed(at journal.Position) error {

@@ -26,7 +26,7 @@ import (
 //	index (8) | term (8) | last record (8) up to the entry whose state it is
 //	index (8) | term (8) | last record (8) up to the entry behind which the log begins
 //	length (4) | members, as the log keeps them, as of index (8) in front
-//	length (4) | meta
+//	length (4) | meta, in format 2, which every version reads
 //	length of key (4) | length of value (4) | key | value, ... in the order of keys
 //
 // No block, and no part of one, counts before its sum was compared.
@@ -56,10 +56,13 @@ type Export struct {
 	m     *Member
 	mu    sync.Mutex // guards below
 	snap  *pebble.Snapshot
-	it    *pebble.Iterator
-	stage int    // of streamed; the iterator is in it
-	begin uint64 // entry behind which the log begins
-	out   []byte // what is to be read, from at
+	held  *grouplog.Held
+	meta  []byte
+	it    *pebble.Iterator // in stage, but for entries
+	log   *grouplog.Reader // of the entries
+	stage int              // of streamed
+	begin uint64           // entry behind which the log begins
+	out   []byte           // what is to be read, from at
 	at    int
 	from  int // where the payload of the block in out begins
 	sum   uint32
@@ -75,9 +78,16 @@ func (m *Member) Export() (*Export, error) {
 	if err := s.brokenErr(); err != nil {
 		return nil, err
 	}
-	e := &Export{m: m, Index: m.Applied(), Members: m.log.Membership(), snap: s.db.NewSnapshot(), stage: -1, size: streamBlock}
+	e := &Export{m: m, Index: m.Applied(), Members: m.log.Membership(), stage: -1, size: streamBlock}
+	var err error
+	if e.held, err = m.log.Hold(e.Index, func() *pebble.Snapshot {
+		e.snap = s.db.NewSnapshot()
+		return e.snap
+	}); err != nil {
+		return nil, fmt.Errorf("export: %w", err)
+	}
 	if err := e.start(); err != nil {
-		return nil, fmt.Errorf("export: %w", errors.Join(err, e.snap.Close()))
+		return nil, fmt.Errorf("export: %w", errors.Join(err, e.Close()))
 	}
 	m.exports.Store(e, nil)
 	return e, nil
@@ -89,20 +99,17 @@ func (e *Export) start() error {
 	if err != nil {
 		return fmt.Errorf("read meta: %w", err)
 	}
-	raw = append([]byte(nil), raw...)
 	stored, err := format.DecodeMeta(raw)
 	if err = errors.Join(err, closer.Close()); err != nil {
 		return err
 	}
-	last, err := e.m.log.LastRecord(e.Index)
-	if err != nil {
+	stored.Pebble = true
+	e.meta, e.begin = stored.Append(nil), stored.Trimmed.Index
+	var last uint64
+	if e.Term, last, err = e.held.Last(e.Index); err != nil {
 		return err
 	}
-	e.begin = stored.Trimmed.Index
-	if e.Term, err = e.m.log.TermIn(e.snap, e.Index); err != nil {
-		return err
-	}
-	begun, err := e.m.log.TermIn(e.snap, e.begin)
+	begun, _, err := e.held.Last(e.begin)
 	if err != nil {
 		return err
 	}
@@ -111,7 +118,7 @@ func (e *Export) start() error {
 		b = binary.LittleEndian.AppendUint64(b, n)
 	}
 	members := append(binary.LittleEndian.AppendUint64(nil, e.Members.Index), e.Members.Members...)
-	for _, field := range [][]byte{members, raw} {
+	for _, field := range [][]byte{members, e.meta} {
 		b = append(binary.LittleEndian.AppendUint32(b, uint32(len(field))), field...)
 	}
 	e.out = append([]byte(streamMagic), streamFormat)
@@ -173,13 +180,8 @@ func (e *Export) payload() error {
 			e.out, e.value = append(e.out, e.value[:n]...), e.value[n:]
 			continue
 		}
-		there, err := e.next()
-		if err != nil || !there {
-			return err
-		}
-		key := e.it.Key()
-		value, err := e.it.ValueAndErr()
-		if err != nil {
+		key, value, err := e.next()
+		if err != nil || key == nil {
 			return err
 		}
 		e.out = binary.LittleEndian.AppendUint32(e.out, uint32(len(key)))
@@ -189,35 +191,55 @@ func (e *Export) payload() error {
 	return nil
 }
 
-// next moves to the next key.
-func (e *Export) next() (there bool, err error) {
-	if e.it != nil {
-		if e.it.Next() {
-			return true, nil
+// next moves to the next key, which is nil behind the last one.
+func (e *Export) next() (key, value []byte, err error) {
+	for key == nil && err == nil {
+		switch {
+		case e.stage >= 0 && streamed[e.stage] == format.PrefixJournal:
+			key, value, err = e.nextEntry()
+		case e.it != nil:
+			key, value, err = e.nextKey()
 		}
-	}
-	for {
-		if e.it != nil {
-			err := errors.Join(e.it.Error(), e.it.Close())
-			if e.it = nil; err != nil {
-				return false, err
-			}
-		}
-		if e.stage+1 >= len(streamed) {
-			return false, nil
+		if key != nil || err != nil || e.stage+1 == len(streamed) {
+			break
 		}
 		e.stage++
-		low, high := format.AppendGroup(nil, streamed[e.stage]), format.AppendGroupEnd(nil, streamed[e.stage])
 		if streamed[e.stage] == format.PrefixJournal {
-			low, high = format.AppendJournalKey(nil, e.begin+1), format.AppendJournalKey(nil, e.Index+1)
+			e.log = e.held.Read(e.begin+1, e.Index+1)
+			continue
 		}
-		if e.it, err = e.snap.NewIter(&pebble.IterOptions{LowerBound: low, UpperBound: high}); err != nil {
-			return false, err
-		}
-		if e.it.First() {
-			return true, nil
-		}
+		e.it, err = e.snap.NewIter(&pebble.IterOptions{LowerBound: format.AppendGroup(nil, streamed[e.stage]), UpperBound: format.AppendGroupEnd(nil, streamed[e.stage])})
 	}
+	return key, value, err
+}
+
+// nextKey moves the iterator, which is closed behind its last key.
+func (e *Export) nextKey() (key, value []byte, err error) {
+	more := false
+	if e.it.Valid() {
+		more = e.it.Next()
+	} else {
+		more = e.it.First()
+	}
+	if !more {
+		err := errors.Join(e.it.Error(), e.it.Close())
+		e.it = nil
+		return nil, nil, err
+	}
+	if value, err = e.it.ValueAndErr(); streamed[e.stage] == format.PrefixMeta {
+		value = e.meta
+	}
+	return e.it.Key(), value, err
+}
+
+// nextEntry moves to the next entry, under the key that it has in Pebble of a store that begins with it.
+func (e *Export) nextEntry() (key, value []byte, err error) {
+	more, err := e.log.Next()
+	if !more || err != nil {
+		return nil, nil, err
+	}
+	value, err = e.log.Value()
+	return format.AppendJournalKey(nil, e.log.Index()), value, err
 }
 
 // Close ends the export, wherever it is.
@@ -232,8 +254,12 @@ func (e *Export) Close() error {
 	if e.it != nil {
 		err = e.it.Close()
 	}
+	if e.log != nil {
+		err = errors.Join(err, e.log.Close())
+	}
+	e.held.Release()
 	err = errors.Join(err, e.snap.Close())
-	e.snap, e.it, e.value = nil, nil, nil
+	e.snap, e.it, e.log, e.value = nil, nil, nil, nil
 	return err
 }
 

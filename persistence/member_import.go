@@ -32,6 +32,7 @@ type Import struct {
 	m        *Member
 	dir      string
 	takeover grouplog.Takeover
+	meta     []byte // in the format of this store
 	last     uint64 // record up to the entry
 	in       []byte // what is not decoded: part of a block
 	payload  []byte // of whole blocks, not decoded
@@ -176,6 +177,8 @@ func (i *Import) begin() error {
 		return fmt.Errorf("a state with another secret or with %d databases in place of %d: %w", len(stored.Phys), i.m.s.Databases(), ErrMember)
 	}
 	i.payload = nil
+	stored.Pebble = false
+	i.meta = stored.Append(nil)
 	i.Index, i.Term, i.last = n[0], n[1], n[2]
 	i.takeover = grouplog.Takeover{Cut: n[3], CutTerm: n[4], CutRecord: n[5], Rests: n[2],
 		Membership: grouplog.Membership{Index: binary.LittleEndian.Uint64(fields[0]), Members: fields[0][8:]}}
@@ -201,6 +204,9 @@ func (i *Import) set(key, value []byte) error {
 		if err := i.beginTable(); err != nil {
 			return err
 		}
+	}
+	if key[0] == format.PrefixMeta {
+		value = i.meta
 	}
 	i.bytes += len(key) + len(value)
 	return i.table.Set(key, value)

@@ -3,10 +3,8 @@ package persistence
 import (
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/vigildb/vigil/persistence/format"
-	"github.com/vigildb/vigil/persistence/grouplog"
 	"github.com/vigildb/vigil/persistence/journal"
 )
 
@@ -24,9 +22,8 @@ func (m *Member) task() *task {
 	t.step = func(periodic bool) {
 		if periodic {
 			m.s.journal.Trim()
-			m.mend(true)
 		}
-		if periodic && SyncPolicy(m.policy.Load()) == SyncEverySecond || m.kept.crowded() {
+		if periodic && SyncPolicy(m.policy.Load()) == SyncEverySecond || m.log.Unsynced() > hurriedUnsynced {
 			m.sync()
 		}
 		if !m.pulled {
@@ -36,7 +33,11 @@ func (m *Member) task() *task {
 	return t
 }
 
-// hurry has the task sync before its period is over: the tail is filling up.
+// The system may have so many bytes of the log that the device has not, as they stay in memory too: from hurriedUnsynced on the task forces
+// them to the device, from mostUnsynced on Append itself.
+const hurriedUnsynced, mostUnsynced = 8 << 20, 16 << 20
+
+// hurry has the task sync before its period is over.
 func (m *Member) hurry() {
 	if !m.pulled {
 		m.s.journal.Signal()
@@ -57,81 +58,27 @@ func (m *Member) sync() {
 
 // Sync forces what was appended to the device.
 func (m *Member) Sync() error {
-	if !m.unsynced.Swap(false) {
-		return nil
+	if err := m.log.Sync(); err != nil {
+		return m.failed(err)
 	}
-	return m.force()
+	return nil
 }
 
-// force is Sync also if one that was called before is under way.
-func (m *Member) force() error {
-	// Before the end of the log is asked for: what is appended in the place of an entry from now on may be
-	// left out by the sync.
-	begun, room := m.device.begin(), m.kept.seal()
-	_, last := m.log.Bounds()
-	if planted == hastyFree {
-		m.kept.free(room)
+// awaitForce has the device have the log up to a record that is committed.
+func (m *Member) awaitForce(lsn uint64) error {
+	if m == nil {
 		return nil
 	}
-	if err := m.s.syncLog(); err != nil {
-		m.unsynced.Store(true)
-		return fmt.Errorf("sync the log of the group: %w", err)
+	if _, record := m.log.Forced(); record >= lsn || planted == hastyLog {
+		return nil
 	}
-	m.device.end(begun, last)
-	m.kept.free(room)
-	return nil
+	return m.Sync()
 }
 
 // Forced returns up to which entry the device has the log.
 func (m *Member) Forced() uint64 {
-	m.device.mu.Lock()
-	defer m.device.mu.Unlock()
-	return m.device.forced
-}
-
-// device is what the device has of the log of a group.
-type device struct {
-	mu           sync.Mutex
-	forced       uint64 // entry up to which it has the log at least; guarded by mu
-	replacements uint64 // how often entries were appended in the place of others; guarded by mu
-}
-
-// append notes that entries were appended to a log that ended with entry was.
-func (d *device) append(entries []grouplog.Entry, was uint64, synced bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if first := entries[0].Index; first <= was {
-		d.replacements++
-		d.forced = min(d.forced, first-1)
-	}
-	if synced {
-		d.forced = entries[len(entries)-1].Index
-	}
-}
-
-// begin is called before a sync, and end behind it.
-func (d *device) begin() (replacements uint64) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.replacements
-}
-
-// end notes that a sync has taken entries up to last, unless some were replaced meanwhile: these count with the
-// next one.
-func (d *device) end(begun, last uint64) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if begun == d.replacements {
-		d.forced = max(d.forced, last)
-	}
-}
-
-// reset notes that the log is another one.
-func (d *device) reset() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.replacements++
-	d.forced = 0
+	index, _ := m.log.Forced()
+	return index
 }
 
 // Propose hands the journal to the engine, chunk by chunk, as far as it leads and few entries

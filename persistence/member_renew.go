@@ -53,13 +53,7 @@ func (s *Store) anyKeys() bool {
 
 func (m *Member) renew(identity []byte) error {
 	s := m.s
-	if err := m.empty(); err != nil {
-		return err
-	}
-	if err := m.writeRenewed(identity); err != nil {
-		return err
-	}
-	if err := m.log.Reload(); err != nil {
+	if err := m.replace(func() error { return m.writeRenewed(identity) }); err != nil {
 		return err
 	}
 	m.mu.Lock()
@@ -67,7 +61,6 @@ func (m *Member) renew(identity []byte) error {
 	m.mu.Unlock()
 	m.live = nil
 	m.applied.Store(0)
-	m.device.reset()
 	m.keep.Store(0)
 	s.expiries.reset()
 	if err := m.remake(); err != nil {

@@ -41,18 +41,11 @@ func (m *Member) restore(i *Import, state grouplog.HardState) error {
 	m.closeExports()
 	s.durable.Fail(ErrNotLeader) // a pass may wait for a commit
 	defer s.holdStill()()
-	if err := m.empty(); err != nil { // of entries of the log that goes
-		return err
-	}
-	if err := i.ingest(); err != nil {
-		return err
-	}
-	if err := m.log.Reload(); err != nil {
+	if err := m.replace(i.ingest); err != nil {
 		return err
 	}
 	m.live = nil
 	m.applied.Store(i.Index)
-	m.device.reset()
 	s.expiries.reset()
 	if err := m.remake(); err != nil {
 		return err
@@ -62,6 +55,17 @@ func (m *Member) restore(i *Import, state grouplog.HardState) error {
 	s.durable.Advance(i.last)
 	m.torn = false
 	return i.Close()
+}
+
+// replace has something else put another state of the group in the place of that in Pebble, with the records of its log. Nothing copies the store
+// meanwhile.
+func (m *Member) replace(do func() error) error {
+	m.replacing.Lock()
+	defer m.replacing.Unlock()
+	if err := do(); err != nil {
+		return err
+	}
+	return m.log.Reload()
 }
 
 // ingest has Pebble take the tables in, in place of all that the group had.
@@ -76,9 +80,6 @@ func (i *Import) ingest() error {
 		return err
 	}
 	span := pebble.KeyRange{Start: format.AppendGroup(nil, streamed[0]), End: format.AppendGroupEnd(nil, streamed[len(streamed)-1])}
-	if planted == keptLog {
-		span.Start = format.AppendGroup(nil, format.PrefixMark)
-	}
 	if planted == ingestApart {
 		span.End = format.AppendGroupEnd(nil, format.PrefixStage)
 	}

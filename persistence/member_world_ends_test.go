@@ -6,11 +6,9 @@ import (
 	"github.com/vigildb/vigil/persistence/disktest"
 )
 
-// die ends the process: what it has not given to the device is in the memory of the machine, of which the
-// file system loses all it may.
+// die ends the process: what it has written to the log is there, of the rest a part.
 func (n *node) die(unsynced int) {
-	n.memory = n.memory.Clone() // first: what is freed meanwhile is on the device
-	n.replace(n.fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: unsynced, RNG: n.w.r}))
+	n.replace(n.fs.DeathClone("db/log", vfs.CrashCloneCfg{UnsyncedDataPercent: unsynced, RNG: n.w.r}))
 	n.w.effects["death"]++
 }
 

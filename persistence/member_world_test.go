@@ -1,6 +1,7 @@
 package persistence
 
 import (
+	"cmp"
 	"errors"
 	"math/rand/v2"
 	"sync"
@@ -12,7 +13,6 @@ import (
 	"github.com/vigildb/vigil/persistence/disktest"
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/grouplog"
-	"github.com/vigildb/vigil/persistence/tail"
 )
 
 // world is three members of a group, and in place of an engine of consensus the rules of
@@ -31,6 +31,7 @@ type world struct {
 	tail    int64             // Options.Tail
 	live    bool              // background work runs by itself
 	policy  SyncPolicy
+	segment int64 // Options.SegmentBytes
 }
 
 // recordAt is a record by the term of its entry.
@@ -46,13 +47,10 @@ type node struct {
 	w      *world
 	id     uint64
 	fs     *disktest.Disk
-	memory *disktest.Memory
 	boot   byte // of its machine
-
-	mapTail func(path string, size int) (tail.Memory, error) // in place of memory's
-	s       *Store
-	commit  Task
-	disk    fullDisk // over fs
+	s      *Store
+	commit Task
+	disk   fullDisk // over fs
 
 	elected  uint64                     // term in which it won the election, 0 if it does not lead
 	began    uint64                     // last record before that
@@ -84,7 +82,7 @@ func newWorld(t testing.TB, seed uint64, tail int64) *world {
 
 func (w *world) open() *world {
 	for i := range w.nodes {
-		w.nodes[i] = &node{w: w, id: uint64(i + 1), fs: disktest.New(), memory: new(disktest.Memory)}
+		w.nodes[i] = &node{w: w, id: uint64(i + 1), fs: disktest.New()}
 		w.nodes[i].open()
 	}
 	return w
@@ -93,7 +91,7 @@ func (w *world) open() *world {
 func (n *node) open() {
 	o := Options{FS: errorfs.Wrap(n.fs, &n.disk), Databases: modelDBs, Seed: n.id, IdleAfter: -1, Sync: n.w.policy,
 		RecentBytes: 1 + int(n.id%2)<<12, LargeBytes: pagedLarge(n.id), MaxMemory: pagedLimit(n.id), BatchBytes: 64 << 10,
-		MapTail: n.memory.Map, Boot: [16]byte{1, n.boot},
+		Boot: [16]byte{1, n.boot}, SegmentBytes: cmp.Or(n.w.segment, 16<<10),
 		Replicator: n, Tail: n.w.tail, JournalBound: 32 << 10, OnUsers: n.hear(format.OpUser), OnConfiguration: n.hear(format.OpConfiguration), OnMoves: n.hear(format.OpMove)}
 	if !n.w.live {
 		o.Background = func(t Task) {
@@ -101,9 +99,6 @@ func (n *node) open() {
 				n.commit = t
 			}
 		}
-	}
-	if n.mapTail != nil {
-		o.MapTail = n.mapTail
 	}
 	n.s = openMemory(n.w, o)
 	n.heed()

@@ -18,9 +18,8 @@ const (
 	reusedPositions // a record that was given up is confirmed with another of its number
 	forgottenRest   // values do not say that their records are committed
 	assumedKeys     // a follower assumes that the disk has the keys of its records
-	keptLog         // a state that is taken in leaves the former log
 	ingestApart     // the log is told of a state that is taken in by another write
-	unkeptEntries   // entries that are not on the device are acknowledged without a copy
-	hastyFree       // copies of entries, or of chunks, are given up before the sync
+	hastyLog        // values of a member are written before its log is on the device
+	hastyFree       // copies of chunks are given up before the sync
 	unkeptRecords   // records that are not on the device are acknowledged without a copy
 )

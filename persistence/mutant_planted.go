@@ -2,6 +2,8 @@
 
 package persistence
 
+import "github.com/vigildb/vigil/persistence/grouplog"
+
 var planted = noMutant
 
 // Mutants are the bugs that Plant knows.
@@ -9,13 +11,16 @@ var Mutants = map[string]mutant{"skipped sync": skippedSync, "swapped chunks": s
 	"hasty reader": hastyReader, "hasty values": hastyValues, "overcut journal": overcutJournal,
 	"unkept records": unkeptRecords, "hasty free": hastyFree}
 
-// MemberMutants are bugs of members of a group that Plant knows.
+// MemberMutants are bugs of members of a group that Plant knows, some of them in their logs.
 var MemberMutants = map[string]mutant{"hasty values": hastyValues, "hasty commit": hastyCommit, "kept tail": keptTail,
 	"reused positions": reusedPositions, "forgotten rest": forgottenRest, "assumed keys": assumedKeys,
-	"unkept entries": unkeptEntries, "hasty free": hastyFree}
+	"hasty log": hastyLog, "unflushed entries": noMutant}
 
 // TakeoverMutants are bugs of members that are given the state of another one, which Plant knows.
-var TakeoverMutants = map[string]mutant{"kept log": keptLog, "ingest apart": ingestApart}
+var TakeoverMutants = map[string]mutant{"kept segments": noMutant, "ingest apart": ingestApart}
 
 // Plant makes all stores have one of Mutants, MemberMutants or TakeoverMutants, or none with any other name.
-func Plant(name string) { planted = max(Mutants[name], MemberMutants[name], TakeoverMutants[name]) }
+func Plant(name string) {
+	planted = max(Mutants[name], MemberMutants[name], TakeoverMutants[name])
+	grouplog.Plant(name)
+}

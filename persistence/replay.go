@@ -116,38 +116,20 @@ func (r *replay) journal(ctx context.Context) error {
 }
 
 // survey determines how much there is to replay.
-func (r *replay) survey() error {
+func (r *replay) survey() (err error) {
 	s, p := r.s, &r.s.loading
-	first := s.mapping.Trimmed.LSN
+	first, last, bytes := s.mapping.Trimmed.LSN, s.lastChunk.LSN, int64(0)
+	if m := s.member; m != nil {
+		last, err = m.log.LastRecord(m.Applied())
+		_, bytes = m.log.Size()
+	} else {
+		_, bytes = s.chunks.Size()
+	}
 	p.first.Store(first)
 	p.current.Store(first)
-	p.end.Store(first)
-	if s.chunks != nil {
-		_, bytes := s.chunks.Size()
-		p.end.Store(max(first, s.lastChunk.LSN))
-		p.total.Store(bytes)
-		return nil
-	}
-	chunks, err := s.pebbleChunksFrom(r.last.Index + 1)
-	if err != nil {
-		return err
-	}
-	more, err := chunks.last()
-	if more && err == nil {
-		if c, err := chunks.Chunk(); err == nil { // else the replay reports it
-			_, _ = c.Open()
-			p.end.Store(max(first, c.First))
-		}
-	}
-	if err := errors.Join(err, chunks.Close()); err != nil {
-		return err
-	}
-	size, err := s.db.EstimateDiskUsage(format.AppendGroup(nil, format.PrefixJournal), format.AppendGroupEnd(nil, format.PrefixJournal))
-	if err != nil {
-		return err
-	}
-	p.total.Store(int64(size))
-	return nil
+	p.end.Store(max(first, last))
+	p.total.Store(bytes)
+	return err
 }
 
 // window replays one window.

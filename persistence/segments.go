@@ -9,6 +9,7 @@ import (
 
 	"github.com/vigildb/vigil/persistence/chunklog"
 	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/grouplog"
 	"github.com/vigildb/vigil/persistence/journal"
 	"github.com/vigildb/vigil/persistence/log"
 	"github.com/vigildb/vigil/persistence/storelog"
@@ -19,8 +20,8 @@ import (
 // be more than one part in segmentPart.
 const smallSegment, segmentPart = 1 << 20, 256
 
-// chunkConfig describes the log of a store that is alone.
-func (s *Store) chunkConfig() storelog.Config {
+// logConfig describes the log.
+func (s *Store) logConfig() storelog.Config {
 	c := storelog.Config{FS: s.opts.FS, Dir: s.opts.Dir, Secret: s.mapping.Secret, From: s.mapping.Segment,
 		Synced: s.marked.Mark.State().Segments(), Note: s.marked.Mark.Segment, Recycle: true, Extend: s.opts.FS == vfs.Default}
 	if c.SegmentBytes = s.opts.SegmentBytes; c.SegmentBytes > 0 {
@@ -39,20 +40,25 @@ func (s *Store) openChunks() error {
 			return fmt.Errorf("move the journal of format 2 into a log: %w", err)
 		}
 	}
-	err := s.openSound()
+	return s.openSound(s.openRead, s.cutChunks)
+}
+
+// openSound opens the log, and cuts off what is damaged, if it is to.
+func (s *Store) openSound(open func() error, cut func(*log.Damage) error) error {
+	err := open()
 	for d := log.AsDamage(err); d != nil && s.opts.Recover == RecoverTruncate; d = log.AsDamage(err) {
-		if err := s.cutChunks(d); err != nil {
+		if err := cut(d); err != nil {
 			return err
 		}
-		err = s.openSound()
+		err = open()
 	}
 	return damaged(err)
 }
 
-// openSound opens the log and finds its end. If the store is being recovered it reads all of the log for that, else a
+// openRead opens the log and finds its end. If the store is being recovered it reads all of the log for that, else a
 // replay does.
-func (s *Store) openSound() error {
-	l, err := chunklog.Open(s.chunkConfig())
+func (s *Store) openRead() error {
+	l, err := chunklog.Open(s.logConfig())
 	if err != nil {
 		return err
 	}
@@ -85,7 +91,7 @@ func damaged(err error) error {
 // cutChunks ends the log where damage begins. What is cut off stays in a directory of its own. Nothing is cut off that
 // the object store may have a part of, as the rest of that would be missing.
 func (s *Store) cutChunks(d *log.Damage) error {
-	cfg := s.chunkConfig()
+	cfg := s.logConfig()
 	left, err := chunklog.Remains(cfg, d)
 	if err != nil {
 		return damaged(err)
@@ -99,33 +105,11 @@ func (s *Store) cutChunks(d *log.Damage) error {
 	}
 	reached := max(s.materialiser.pass.reached, s.mapping.Trimmed.LSN, s.mapping.Mapped)
 	if end.LSN = max(end.LSN, s.mapping.Trimmed.LSN); end.LSN < reached {
-		return &wal.Damage{File: storelog.Dir + "/" + d.File, Offset: d.Offset,
-			Reason: fmt.Sprintf("%s; it cannot be cut off behind record %d, as values hold changes up to record %d", d.Reason, end.LSN, reached)}
+		return heldBack(d, fmt.Sprintf("it cannot be cut off behind record %d, as values hold changes up to record %d", end.LSN, reached))
 	}
-	aside, err := wal.MakeAside(s.opts.FS, s.opts.Dir, s.opts.Now())
-	if err == nil {
-		err = storelog.PutAside(cfg, d, aside)
-	}
-	if err != nil {
-		return fmt.Errorf("put what is damaged aside: %w", err)
-	}
-	s.opts.Logf(LevelWarn, "%v; continuing without it, as requested; copies are in %s", damaged(d), aside)
-	lost := wal.NewLoss()
-	bytes, err := chunklog.Behind(cfg, d, func(c format.Chunk) {
-		if records, err := c.Open(); err == nil {
-			lost.Records(c.First, records)
-		}
-	})
-	if err != nil {
-		s.opts.Logf(LevelWarn, "what is lost cannot be read: %v", err)
-	}
-	lost.AddBytes(bytes)
-	s.lost = lost
-	segment, length, err := storelog.Cut(cfg, d)
-	if err != nil {
+	if err := s.cutAt(cfg, d, chunklog.Behind); err != nil {
 		return err
 	}
-	s.marked.Mark.Segment(segment, length)
 	if files, _ := left.Size(); files > 0 || s.mapping.Segment == 0 {
 		return nil
 	}
@@ -139,13 +123,77 @@ func (s *Store) cutChunks(d *log.Damage) error {
 	return nil
 }
 
-// closeChunks ends the log. What it has that the device lacks is known to unwritten, if the disk failed.
-func (s *Store) closeChunks() error {
-	if s.chunks == nil {
-		return nil
+// heldBack is damage that is not cut off, and why not.
+func heldBack(d *log.Damage, reason string) *wal.Damage {
+	return &wal.Damage{File: storelog.Dir + "/" + d.File, Offset: d.Offset, Reason: d.Reason + "; " + reason}
+}
+
+// cutAt cuts a log off where damage begins. What goes is put aside, and told with what can be read behind.
+func (s *Store) cutAt(cfg storelog.Config, d *log.Damage, behind func(storelog.Config, *log.Damage, func(format.Chunk)) (int64, error)) error {
+	aside, err := wal.MakeAside(s.opts.FS, s.opts.Dir, s.opts.Now())
+	if err == nil {
+		err = storelog.PutAside(cfg, d, aside)
 	}
-	err := s.chunks.Close()
-	if s.Unsynced() == 0 || s.diskError() != nil {
+	if err != nil {
+		return fmt.Errorf("put what is damaged aside: %w", err)
+	}
+	s.opts.Logf(LevelWarn, "%v; continuing without it, as requested; copies are in %s", damaged(d), aside)
+	lost := wal.NewLoss()
+	bytes, err := behind(cfg, d, func(c format.Chunk) {
+		if records, err := c.Open(); err == nil {
+			lost.Records(c.First, records)
+		}
+	})
+	if err != nil {
+		s.opts.Logf(LevelWarn, "what is lost cannot be read: %v", err)
+	}
+	lost.AddBytes(bytes)
+	s.lost = lost
+	segment, length, err := storelog.Cut(cfg, d)
+	if err == nil {
+		s.marked.Mark.Segment(segment, length)
+	}
+	return err
+}
+
+// openEntries opens the log of the group. One in format 2 gets files now.
+func (m *Member) openEntries() error {
+	if m.s.mapping.Pebble {
+		if err := m.upgrade(); err != nil {
+			return fmt.Errorf("move the log of the group from format 2 into files: %w", err)
+		}
+	}
+	return m.s.openSound(func() (err error) {
+		m.log, err = grouplog.Open(memberDisk{m.s}, format.Group, m.s.logConfig())
+		return err
+	}, m.cutEntries)
+}
+
+// cutEntries ends the log of the group where damage begins. The member has promised others what goes: it does not vote until it has
+// that again, as after the failure of its machine.
+func (m *Member) cutEntries(d *log.Damage) error {
+	cfg := m.s.logConfig()
+	if err := grouplog.Remains(m.s.db, format.Group, cfg, d); err != nil {
+		if other := log.AsDamage(err); other != nil {
+			return damaged(err)
+		}
+		return heldBack(d, fmt.Sprintf("it cannot be cut off: %v", err))
+	}
+	if err := grouplog.Distrust(memberDisk{m.s}, format.Group); err != nil {
+		return err
+	}
+	return m.s.cutAt(cfg, d, grouplog.Behind)
+}
+
+// closeLog ends the log. What it has that the device lacks is known to unwritten, if the disk failed.
+func (s *Store) closeLog() (err error) {
+	switch {
+	case s.chunks != nil:
+		err = s.chunks.Close()
+	case s.member != nil && s.member.log != nil:
+		err = s.member.log.Close()
+	}
+	if s.member == nil && s.Unsynced() == 0 || s.diskError() != nil {
 		return nil
 	}
 	return err

@@ -13,6 +13,7 @@ import (
 	"github.com/vigildb/vigil/persistence/fence"
 	"github.com/vigildb/vigil/persistence/lsm"
 	"github.com/vigildb/vigil/persistence/snapshot"
+	"github.com/vigildb/vigil/persistence/storelog"
 	"github.com/vigildb/vigil/persistence/wal"
 )
 
@@ -55,14 +56,11 @@ func (s *Store) SnapshotOf(dir string, origin *snapshot.Origin) error {
 
 // writeSnapshot makes a checkpoint with a mark of its own.
 func (s *Store) writeSnapshot(dir string) error {
-	release := func() {}
-	if s.chunks != nil {
-		release = s.chunks.Pin() // the meta of the copy may say that the log begins earlier than that of the store does by then
-	}
-	defer release()
 	if err := s.awaitSync(s.journal.Newest()); err != nil {
 		return err
 	}
+	files, release := s.holdFiles()
+	defer release()
 	s.disk.RLock()
 	defer s.disk.RUnlock()
 	f := s.fence.Load()
@@ -82,15 +80,28 @@ func (s *Store) writeSnapshot(dir string) error {
 		f.CloseFiles(dir)
 		return err
 	}
-	if s.chunks != nil {
-		// After that of Pebble: the log may be ahead of values, never behind them.
-		segment, bytes, err := s.chunks.Checkpoint(s.opts.FS, dir, 0)
-		if err != nil {
-			return err
-		}
-		now.SetSegment(segment, bytes)
+	// After that of Pebble: the log may be ahead of values, never behind them.
+	segment, bytes, err := files.Checkpoint(s.opts.FS, dir, 0)
+	if err != nil {
+		return err
 	}
+	now.SetSegment(segment, bytes)
 	return wal.MarkCopy(s.opts.FS, dir, now)
+}
+
+// holdFiles returns the files of the log, which all stay until release is called: Pebble may say that the log begins earlier than it does
+// when they are copied.
+func (s *Store) holdFiles() (files *storelog.Log, release func()) {
+	if s.member == nil {
+		return s.chunks.Log, s.chunks.Pin()
+	}
+	s.member.replacing.RLock()
+	files = s.member.log.Files()
+	unpin := files.Pin()
+	return files, func() {
+		unpin()
+		s.member.replacing.RUnlock()
+	}
 }
 
 // checkpoint is Pebble's, with a manifest: of one that it has not written to since

@@ -67,7 +67,7 @@ type Store struct {
 	tally     tally
 
 	loading progress
-	tail    *tail.Tail    // nil where there can be none; its calls are the journal's, or the member's
+	tail    *tail.Tail    // nil in a group, and where there can be none; its calls are the journal's
 	chunks  *chunklog.Log // nil in a group, whose log has them
 	// lastChunk is the end of the journal on disk, as Start has found it.
 	lastChunk journal.Position

@@ -18,7 +18,7 @@ import (
 
 // upgrade makes a store in format 2 one in format 3.
 func (s *Store) upgrade() error {
-	cfg := s.chunkConfig()
+	cfg := s.logConfig()
 	cfg.Synced, cfg.Note = nil, nil              // the version before does not know of segments
 	if err := storelog.Remove(cfg); err != nil { // of an attempt before
 		return err

@@ -52,11 +52,11 @@ const owners = `
 const rooms = `
 	persistence:            persistence/catalog persistence/check persistence/chunklog persistence/fence persistence/format persistence/grouplog persistence/journal persistence/log persistence/lsm persistence/prefetch persistence/slab persistence/snapshot persistence/storelog persistence/tail persistence/wal structures structures/text structures/types
 	persistence/catalog:    persistence/format structures
-	persistence/check:      persistence/chunklog persistence/fence persistence/format persistence/journal persistence/log persistence/lsm persistence/snapshot persistence/storelog persistence/wal structures
+	persistence/check:      persistence/chunklog persistence/fence persistence/format persistence/grouplog persistence/journal persistence/log persistence/lsm persistence/snapshot persistence/storelog persistence/wal structures
 	persistence/chunklog:   persistence/format persistence/journal persistence/log persistence/storelog
 	persistence/fence:
 	persistence/format:     persistence/journal structures structures/types
-	persistence/grouplog:
+	persistence/grouplog:   persistence/format persistence/log persistence/storelog
 	persistence/journal:    persistence/tail structures structures/text
 	persistence/log:        persistence/fence
 	persistence/lsm:        persistence/fence persistence/format structures

@@ -10,6 +10,7 @@ import (
 
 	"github.com/vigildb/vigil/persistence/chunklog"
 	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/grouplog"
 	"github.com/vigildb/vigil/persistence/journal"
 	"github.com/vigildb/vigil/persistence/log"
 	"github.com/vigildb/vigil/persistence/lsm"
@@ -29,8 +30,12 @@ func (c *checker) contents() error {
 	if c.staged, err = lsm.StagedCount(c.db); err != nil {
 		return err
 	}
-	if !c.meta.Pebble && !c.meta.Grouped {
-		if err := c.log(); err != nil {
+	if !c.meta.Pebble {
+		log := c.log
+		if c.meta.Grouped {
+			log = c.groupLog
+		}
+		if err := log(); err != nil {
 			return err
 		}
 	}
@@ -67,16 +72,57 @@ func (c *checker) contents() error {
 	return nil
 }
 
-// log checks the journal of a store that is alone.
-func (c *checker) log() error {
-	l, err := chunklog.View(storelog.Config{FS: c.FS, Dir: c.Dir, Secret: c.meta.Secret, From: c.meta.Segment, Synced: c.synced})
+// files describes the log.
+func (c *checker) files() storelog.Config {
+	return storelog.Config{FS: c.FS, Dir: c.Dir, Secret: c.meta.Secret, From: c.meta.Segment, Synced: c.synced}
+}
+
+func (c *checker) size(files int, bytes int64) {
+	c.report.Logs += int64(files)
+	c.report.LogBytes += bytes
+}
+
+// groupLog checks the log of a group, also what is not committed.
+func (c *checker) groupLog() error {
+	l, err := grouplog.View(c.db, format.Group, c.files())
 	if err != nil {
 		c.logFound(err)
 		return nil
 	}
-	files, bytes := l.Size()
-	c.report.Logs += int64(files)
-	c.report.LogBytes += bytes
+	c.size(l.Size())
+	last := c.meta.Trimmed
+	_, end := l.Bounds()
+	r, err := l.Read(last.Index+1, end+1)
+	if err != nil {
+		c.logFound(err)
+		return l.Close()
+	}
+	more, err := r.Next()
+	for more && err == nil {
+		chunk := format.Chunk{Index: r.Index()}
+		if chunk.Bytes, err = r.Value(); err != nil {
+			break
+		}
+		if last, err = c.chunk(&chunk, last); err != nil {
+			break
+		}
+		more, err = r.Next()
+	}
+	c.report.Last = last.LSN
+	if err != nil {
+		c.logFound(err)
+	}
+	return errors.Join(r.Close(), l.Close())
+}
+
+// log checks the journal of a store that is alone.
+func (c *checker) log() error {
+	l, err := chunklog.View(c.files())
+	if err != nil {
+		c.logFound(err)
+		return nil
+	}
+	c.size(l.Size())
 	r, last := l.Read(c.meta.Trimmed.Index+1), c.meta.Trimmed
 	more, err := r.Next()
 	for more && err == nil {
@@ -104,10 +150,10 @@ func (c *checker) logFound(err error) {
 	c.report.found("journal: %v", err)
 }
 
-// journal checks the journal of a group, or of a store in format 2.
+// journal checks the journal of a store in format 2.
 func (c *checker) journal(it *pebble.Iterator) error {
 	if !c.meta.Pebble {
-		if it.First() {
+		if it.First() && !c.meta.Grouped {
 			return errors.New("there are chunks, but the journal is in the log")
 		}
 		return nil

@@ -2,7 +2,9 @@
 package disktest
 
 import (
+	"errors"
 	"io"
+	"math/rand/v2"
 	"sync"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -45,4 +47,30 @@ func (d *Disk) ReuseForWrite(from, to string, category vfs.DiskWriteCategory) (v
 	d.twice.Lock()
 	defer d.twice.Unlock()
 	return d.MemFS.ReuseForWrite(from, to, category)
+}
+
+// DeathClone returns the disk as the death of the process leaves it, whose machine goes on: the files in a directory have all that was
+// written to them. Of the others as much as after a crash is there: what Pebble has written by then depends on its goroutines.
+func (d *Disk) DeathClone(dir string, cfg vfs.CrashCloneCfg) *Disk {
+	whole := d.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(0, 0))}) // first: the log is not cut any more
+	c := d.CrashClone(cfg)
+	if err := errors.Join(c.RemoveAll(dir), c.MkdirAll(dir, 0o700)); err != nil {
+		panic(err)
+	}
+	names, _ := whole.List(dir) // it may not be there
+	for _, name := range names {
+		if err := vfs.CopyAcrossFS(whole, whole.PathJoin(dir, name), c, c.PathJoin(dir, name)); err != nil {
+			panic(err)
+		}
+	}
+	for _, path := range []string{dir, c.PathDir(dir)} {
+		f, err := c.OpenDir(path)
+		if err != nil {
+			panic(err)
+		}
+		if err := errors.Join(f.Sync(), f.Close()); err != nil {
+			panic(err)
+		}
+	}
+	return c
 }

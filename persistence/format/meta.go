@@ -18,7 +18,8 @@ import (
 //	4    nothing: the store is a member of a group
 //	5    segment (8) with which the log begins, 0 if none was ever trimmed
 //
-// In format 2 the journal is in Pebble, as that of a group is. In format 3 it is in a log, and there is field 5.
+// In format 2 the journal is in Pebble. In format 3 it is in a log, and there is field 5; a member of a group has 0 there, as
+// its log says itself where it begins.
 // Versions to come add fields. One that a reader has to know has a tag below
 // metaHints: a reader that does not know it refuses the store. These numbers are
 // on disk and never change.
@@ -47,7 +48,7 @@ const (
 )
 
 func (m *Meta) format() uint32 {
-	if m.Grouped || m.Pebble {
+	if m.Pebble {
 		return metaPebble
 	}
 	return metaLog

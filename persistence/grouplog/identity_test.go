@@ -10,19 +10,17 @@ import (
 	"github.com/vigildb/vigil/persistence/disktest"
 )
 
-// slow is a disk whose syncs wait for the test.
+// slow is a disk whose batches wait for the test.
 type slow struct {
 	*memory
-	syncing chan struct{} // a sync has begun
+	syncing chan struct{} // a batch has come
 	synced  chan struct{}
 }
 
-func (s *slow) Apply(b *pebble.Batch, sync bool) error {
-	if sync {
-		s.syncing <- struct{}{}
-		<-s.synced
-	}
-	return s.memory.Apply(b, sync)
+func (s *slow) Apply(b *pebble.Batch) error {
+	s.syncing <- struct{}{}
+	<-s.synced
+	return s.memory.Apply(b)
 }
 
 // What a server knows of other groups is part of its identity, and may change many times a second: meanwhile the log of its

@@ -1,7 +1,6 @@
 package grouplog
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,97 +8,69 @@ import (
 	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/vigildb/vigil/persistence/log"
+	"github.com/vigildb/vigil/persistence/storelog"
 )
 
-// Disk is where a log lies.
+// Disk is Pebble, where records and the base are.
 type Disk interface {
 	// Reader is Pebble as it is now.
 	Reader() *pebble.DB
-	// Apply commits a batch and closes it, with sync on the device.
-	Apply(b *pebble.Batch, sync bool) error
+	// Apply commits a batch and closes it. It is on the device then.
+	Apply(b *pebble.Batch) error
 }
 
 // Log is the log of a group. Its methods are safe for concurrent use; those that
-// write block on the disk, and others wait for them, but not for SetIdentity.
+// write block on the disk, and others wait for them, but not for SetIdentity and Sync.
 type Log struct {
 	disk  Disk
 	group uint16
+	files storelog.Config
 
 	noting sync.Mutex // held while the identity is written; taken before mu
 
 	mu sync.Mutex // guards what is below
+	contents
+}
+
+// contents are what a log has.
+type contents struct {
+	log *storelog.Log
+	// broken is why nothing is appended any more: after a failure the log has frames that memory has not.
+	broken error
 	// cut is the last entry that was cut off the log, 0 if none was, and begin what is
 	// known of it.
 	cut    uint64
 	begin  place
+	first  firstSegment
+	base   bool    // there may be entries in Pebble
 	places []place // of the entries behind it
 	recent recent
 
 	state      HardState
-	rests      uint64 // record that values on disk rested on at Open
+	framed     HardState // that of the last frame, which may have failed
+	safe       HardState // the device has it, or a later one
+	repairing  bool      // frames are written anew
+	rests      uint64    // record that values on disk rested on at Open
 	membership Membership
 	boot       Boot
 	identity   []byte
 }
 
+// firstSegment is which segment the log begins in; those before do not count.
+type firstSegment struct {
+	number uint64 // 0: the first that there is
+	made   bool   // it is there
+}
+
 // place is what is in memory of an entry.
 type place struct {
+	at   log.Position // of its frame; zero: it is in the base
 	term uint64
 	last uint64 // record
 	size uint32
 	kind byte // of Entry
-}
-
-// Open reads the log of a group, which is empty if there is none.
-func Open(disk Disk, group uint16) (*Log, error) {
-	l := &Log{disk: disk, group: group, recent: recent{bound: recentBytes}}
-	err := l.loadRecords()
-	if err == nil {
-		err = l.visit(l.cut+1, ^uint64(0), func(index uint64, value []byte) (bool, error) {
-			if index != l.lastLocked()+1 {
-				return false, fmt.Errorf("entry %d is missing, the next is %d: %w", l.lastLocked()+1, index, ErrCorrupt)
-			}
-			e, last, err := decode(index, value, l.end().last)
-			if err == nil {
-				err = l.ascends(l.end().term, &e)
-			}
-			l.places = append(l.places, place{e.Term, last, uint32(len(value)), e.Type})
-			return true, err
-		})
-	}
-	if err == nil && l.rests > l.end().last {
-		err = fmt.Errorf("the log ends with record %d, values contain %d: %w", l.end().last, l.rests, ErrCorrupt)
-	}
-	if err == nil {
-		l.state.Commit = max(l.state.Commit, l.cut, l.holding(l.rests))
-	}
-	if err == nil && l.state.Commit > l.lastLocked() {
-		err = fmt.Errorf("the log ends with entry %d, but %d is committed: %w", l.lastLocked(), l.state.Commit, ErrCorrupt)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("open log of group %d: %w", group, err)
-	}
-	return l, nil
-}
-
-// visit calls f with the entries from lo up to hi, hi not included, until it returns
-// false. value is valid during the call.
-func (l *Log) visit(lo, hi uint64, f func(index uint64, value []byte) (bool, error)) error {
-	it, err := l.disk.Reader().NewIter(&pebble.IterOptions{LowerBound: l.entryKey(lo), UpperBound: l.entryKey(hi)})
-	if err != nil {
-		return err
-	}
-	for more := it.First(); more && err == nil; {
-		k := it.Key()
-		if len(k) != len(l.entryKey(0)) {
-			err = fmt.Errorf("key of %d bytes: %w", len(k), ErrCorrupt)
-			break
-		}
-		if more, err = f(binary.BigEndian.Uint64(k[3:]), it.Value()); more {
-			more = it.Next()
-		}
-	}
-	return errors.Join(err, it.Error(), it.Close())
 }
 
 func (l *Log) lastLocked() uint64 { return l.cut + uint64(len(l.places)) }
@@ -118,14 +89,6 @@ func (l *Log) at(index uint64) place {
 		return l.begin
 	}
 	return l.places[index-l.cut-1]
-}
-
-// ascends returns an error if an entry has no place behind one of a term.
-func (l *Log) ascends(term uint64, e *Entry) error {
-	if e.Term < term || e.Term == 0 {
-		return fmt.Errorf("entry %d has term %d behind one of term %d: %w", e.Index, e.Term, term, ErrCorrupt)
-	}
-	return nil
 }
 
 // Bounds returns the indexes of the first and the last entry; first is last + 1 if
@@ -200,8 +163,8 @@ func (l *Log) OfTypes(lo, hi uint64, types ...byte) (indexes []uint64) {
 
 // Entries returns the entries from lo up to hi, hi not included: the first, and as many
 // others as fit in maxBytes with it. Their data must not be changed. The error is
-// ErrCompacted, ErrUnavailable, ErrCorrupt, or the disk's.
-func (l *Log) Entries(lo, hi, maxBytes uint64) ([]Entry, error) {
+// ErrCompacted, ErrUnavailable, ErrCorrupt, a [log.Damage], or the disk's.
+func (l *Log) Entries(lo, hi, maxBytes uint64) (entries []Entry, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if lo >= hi {
@@ -210,27 +173,38 @@ func (l *Log) Entries(lo, hi, maxBytes uint64) ([]Entry, error) {
 	if err := errors.Join(l.has(lo, l.cut+1), l.has(hi-1, l.cut+1)); err != nil {
 		return nil, err
 	}
-	if found := l.recent.some(lo, hi, l.lastLocked()+1, maxBytes, l.places[lo-l.cut-1:]); found != nil {
+	hi = lo + uint64(fitting(l.places[lo-l.cut-1:hi-l.cut-1], maxBytes))
+	if found := l.recent.some(lo, hi, l.lastLocked()+1); found != nil {
 		return found, nil
 	}
-	var entries []Entry
-	size := uint64(0)
-	err := l.visit(lo, hi, func(index uint64, value []byte) (bool, error) {
-		if size += uint64(len(value)); size > maxBytes && len(entries) > 0 {
-			return false, nil
-		}
-		e, _, err := decode(index, value, l.at(index-1).last)
-		if err == nil && (index != lo+uint64(len(entries)) || e.Term != l.at(index).term) {
-			err = fmt.Errorf("entry %d of term %d is not what was written: %w", index, e.Term, ErrCorrupt)
+	r := l.viewLocked(l.disk.Reader()).Read(lo, hi)
+	more, err := r.Next()
+	for ; more && err == nil; more, err = r.Next() {
+		e, err := r.Entry()
+		if err != nil {
+			return nil, errors.Join(err, r.Close())
 		}
 		entries = append(entries, e)
-		return true, err
-	})
-	if err == nil && size <= maxBytes && uint64(len(entries)) < hi-lo {
-		err = fmt.Errorf("entry %d is missing: %w", lo+uint64(len(entries)), ErrCorrupt)
 	}
-	if err != nil {
+	if err := errors.Join(err, r.Close()); err != nil {
 		return nil, err
 	}
 	return entries, nil
+}
+
+// fitting returns how many entries fit in maxBytes, at least one.
+func fitting(places []place, maxBytes uint64) (n int) {
+	for total := uint64(0); n < len(places); n++ {
+		if total += uint64(places[n].size); total > maxBytes && n > 0 {
+			break
+		}
+	}
+	return n
+}
+
+// Size returns how many files the log has, and how long they are as far as they are written.
+func (l *Log) Size() (files int, bytes int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.log.Size()
 }

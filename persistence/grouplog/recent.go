@@ -2,7 +2,7 @@ package grouplog
 
 // recentBytes bounds the values of the entries that are kept in memory. An entry is wanted
 // again right after it was written: for the members that it is sent to, and when it is
-// committed. Reading it back takes an iterator over Pebble, as much as writing it; what a
+// committed. Reading it back takes a file to be opened, more than writing it; what a
 // leader has under way to others is bounded by as many bytes.
 const recentBytes = 4 << 20
 
@@ -55,20 +55,11 @@ func (r *recent) replace(entries []Entry, at, end uint64) {
 // size is what an entry counts for, a little more than its value.
 func size(e *Entry) int64 { return int64(header + len(e.Data)) }
 
-// some returns the entries from lo up to hi, hi not included, of a log that ends before end:
-// the first, and as many others as fit in maxBytes with it. It returns nothing if lo is not
-// there.
-func (r *recent) some(lo, hi, end, maxBytes uint64, places []place) []Entry {
+// some returns the entries from lo up to hi, hi not included, of a log that ends before end, nothing if lo is not there.
+func (r *recent) some(lo, hi, end uint64) []Entry {
 	first := r.first(end)
 	if lo < first {
 		return nil
 	}
-	total, n := uint64(0), 0
-	for i := range places[:hi-lo] {
-		if total += uint64(places[i].size); total > maxBytes && n > 0 {
-			break
-		}
-		n++
-	}
-	return append([]Entry(nil), r.entries[lo-first:][:n]...)
+	return append([]Entry(nil), r.entries[lo-first:hi-first]...)
 }

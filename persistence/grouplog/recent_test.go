@@ -17,11 +17,11 @@ func TestNewestEntriesAreNotReadFromTheDisk(t *testing.T) {
 	}{
 		{8, 12, 1 << 20, 4, 0}, {11, 12, 0, 1, 0}, {8, 12, 0, 1, 0}, {8, 10, 1 << 20, 2, 0}, {7, 12, 1 << 20, 5, 1}, {3, 5, 1 << 20, 2, 1},
 	} {
-		d.uses = 0
+		d.opens = 0
 		got, err := l.Entries(c.lo, c.hi, c.maxBytes)
-		if err != nil || len(got) != c.want || d.uses != c.uses {
-			t.Errorf("entries %d to %d in %d bytes: %d, %v, with %d uses of the disk, want %d with %d",
-				c.lo, c.hi, c.maxBytes, len(got), err, d.uses, c.want, c.uses)
+		if err != nil || len(got) != c.want || d.opens != c.uses {
+			t.Errorf("entries %d to %d in %d bytes: %d, %v, with %d files opened, want %d with %d",
+				c.lo, c.hi, c.maxBytes, len(got), err, d.opens, c.want, c.uses)
 		}
 		for i, e := range got {
 			if e.Index != c.lo+uint64(i) {
@@ -44,8 +44,8 @@ func TestEntryBeyondTheBoundIsNotHeld(t *testing.T) {
 	if n := len(l.recent.entries); n != 0 || l.recent.bytes != 0 {
 		t.Errorf("%d entries of %d bytes are in memory", n, l.recent.bytes)
 	}
-	d.uses = 0
-	if got, err := l.Entries(10, 12, 1<<20); err != nil || len(got) != 2 || d.uses != 1 {
-		t.Errorf("got %d entries, %v, with %d uses of the disk", len(got), err, d.uses)
+	d.opens = 0
+	if got, err := l.Entries(10, 12, 1<<20); err != nil || len(got) != 2 || d.opens != 1 {
+		t.Errorf("got %d entries, %v, with %d files opened", len(got), err, d.opens)
 	}
 }

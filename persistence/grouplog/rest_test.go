@@ -10,11 +10,14 @@ import (
 func TestWhatValuesRestOnIsCommitted(t *testing.T) {
 	for rests, want := range map[uint64]uint64{3: 6, 15: 8, 20: 10, 21: 0} {
 		d, l := filled(t)
-		b := d.db.NewBatch()
-		if err := errors.Join(l.Rest(b, rests), d.Apply(b, true)); err != nil {
+		if err := l.Sync(); err != nil {
 			t.Fatal(err)
 		}
-		again, err := Open(d, 3)
+		b := d.db.NewBatch()
+		if err := errors.Join(l.Rest(b, rests), d.Apply(b)); err != nil {
+			t.Fatal(err)
+		}
+		again, err := Open(d, 3, d.config())
 		switch {
 		case want == 0:
 			if !errors.Is(err, ErrCorrupt) {

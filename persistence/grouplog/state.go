@@ -13,6 +13,16 @@ import (
 // vote in it (0: none), and up to which entry it knows the log to be committed.
 type HardState struct{ Term, Vote, Commit uint64 }
 
+func (s HardState) append(dst []byte) []byte { return appendNumbers(dst, s.Term, s.Vote, s.Commit) }
+
+func decodeState(b []byte) (HardState, error) {
+	if len(b) != 24 {
+		return HardState{}, fmt.Errorf("state of %d bytes: %w", len(b), ErrCorrupt)
+	}
+	number := binary.LittleEndian.Uint64
+	return HardState{number(b), number(b[8:]), number(b[16:])}, nil
+}
+
 // Membership is the members of the group in the caller's form, as an entry of the log
 // left them.
 type Membership struct {
@@ -35,10 +45,10 @@ const (
 	prefixEntry  = 'j'
 	prefixRecord = 'r'
 
-	recordState      = 's' // term (8) | vote (8) | commit (8)
+	recordState      = 's' // term (8) | vote (8) | commit (8) before the first frame
 	recordMembership = 'm' // index (8) | members
 	recordBoot       = 'b' // id (16) | 1 if closed in order (1)
-	recordCut        = 'c' // index (8) | term (8) | last record (8) of what was cut off
+	recordCut        = 'c' // index (8) | term (8) | last record (8) of what was cut off | first segment (8) | 1 if that is there (1)
 	recordRest       = 'h' // last record (8) that values on disk rest on
 	recordIdentity   = 'i' // which member this is
 )
@@ -88,6 +98,38 @@ func appendNumbers(dst []byte, numbers ...uint64) []byte {
 	return dst
 }
 
+func cutFields(index uint64, p place, first firstSegment) []byte {
+	fields := append(appendNumbers(nil, index, p.term, p.last, first.number), 0)
+	if first.made {
+		fields[32] = 1
+	}
+	return fields
+}
+
+// write has the device have the log, and then a batch: Pebble is never ahead of the log.
+func (l *Log) write(fill func(b *pebble.Batch) error) error {
+	err := l.broken
+	if err == nil && planted != hastyRecords {
+		if err = l.failed(errors.Join(l.log.Flush(), l.log.Sync())); err != nil {
+			l.broken = err
+		}
+	}
+	if err != nil {
+		return err
+	}
+	l.safe = l.state
+	return l.commit(fill)
+}
+
+// commit makes a batch and has the device have it.
+func (l *Log) commit(fill func(b *pebble.Batch) error) error {
+	b := l.disk.Reader().NewBatch()
+	if err := fill(b); err != nil {
+		return errors.Join(err, b.Close())
+	}
+	return l.failed(l.disk.Apply(b))
+}
+
 // loadRecords reads all records.
 func (l *Log) loadRecords() error {
 	number := binary.LittleEndian.Uint64
@@ -96,7 +138,9 @@ func (l *Log) loadRecords() error {
 		return err
 	}
 	if b != nil {
-		l.state = HardState{number(b), number(b[8:]), number(b[16:])}
+		if l.state, err = decodeState(b); err != nil {
+			return err
+		}
 	}
 	if b, err = l.record(recordMembership, 8); err != nil {
 		return err
@@ -116,6 +160,9 @@ func (l *Log) loadRecords() error {
 	if b != nil {
 		l.cut, l.begin = number(b), place{term: number(b[8:]), last: number(b[16:])}
 	}
+	if len(b) >= 33 { // else format 2 has written it
+		l.first = firstSegment{number(b[24:]), b[32] == 1}
+	}
 	if b, err = l.record(recordRest, 8); err != nil {
 		return err
 	}
@@ -128,7 +175,7 @@ func (l *Log) loadRecords() error {
 
 // Rest adds to a batch that what it writes contains records up to one that is committed.
 // Engines write late how far they committed: a restart must not believe less than what
-// values on disk show. One goroutine at a time calls it, and commits its batches in order.
+// values on disk show. The device has the record, see [Log.Forced]. One goroutine at a time calls it, and commits its batches in order.
 func (l *Log) Rest(b *pebble.Batch, record uint64) error {
 	return l.setRecord(b, recordRest, appendNumbers(nil, record))
 }
@@ -137,7 +184,7 @@ func (l *Log) Rest(b *pebble.Batch, record uint64) error {
 func (l *Log) SetMembership(m Membership) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	err := l.write(true, func(b *pebble.Batch) error {
+	err := l.write(func(b *pebble.Batch) error {
 		return l.setRecord(b, recordMembership, append(appendNumbers(nil, m.Index), m.Members...))
 	})
 	if err == nil {
@@ -158,7 +205,7 @@ func (l *Log) Membership() Membership {
 func (l *Log) SetIdentity(b []byte) error {
 	l.noting.Lock()
 	defer l.noting.Unlock()
-	err := l.write(true, func(batch *pebble.Batch) error { return l.setRecord(batch, recordIdentity, b) })
+	err := l.write(func(batch *pebble.Batch) error { return l.setRecord(batch, recordIdentity, b) })
 	if err == nil {
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -174,11 +221,11 @@ func (l *Log) Identity() []byte {
 	return l.identity
 }
 
-// SetBoot keeps the start of the machine, on the device.
+// SetBoot keeps the start of the machine, on the device, and has the log there before: what it says of that is true.
 func (l *Log) SetBoot(boot Boot) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	err := l.write(true, func(b *pebble.Batch) error { return l.setRecord(b, recordBoot, boot.fields()) })
+	err := l.write(func(b *pebble.Batch) error { return l.setRecord(b, recordBoot, boot.fields()) })
 	if err == nil {
 		l.boot = boot
 	}

@@ -1,11 +1,10 @@
 package grouplog
 
 import (
-	"encoding/binary"
+	"cmp"
 	"errors"
-	"fmt"
 
-	"github.com/cockroachdb/pebble/v2"
+	"github.com/vigildb/vigil/persistence/storelog"
 )
 
 // Takeover is what a log is to become that is taken over from another member, with all
@@ -21,11 +20,14 @@ type Takeover struct {
 }
 
 // Records calls set with the records of a takeover, in the order of their keys. The start of the
-// machine stays this member's own.
+// machine stays this member's own, and no segment that there is counts with them. Nothing may be appended before Reload.
 func (l *Log) Records(t *Takeover, set func(key, value []byte) error) error {
 	l.noting.Lock() // what is on the device by now is not put back
 	l.mu.Lock()
-	boot, identity := l.boot, l.identity
+	boot, identity, next := l.boot, l.identity, firstSegment{number: l.log.End().Segment + 1}
+	if planted == keptSegments {
+		next = l.first
+	}
 	l.mu.Unlock()
 	l.noting.Unlock()
 	if t.Identity != nil {
@@ -39,53 +41,24 @@ func (l *Log) Records(t *Takeover, set func(key, value []byte) error) error {
 	}
 	return errors.Join(
 		set(l.recordKey(recordBoot), sealRecord(boot.fields())),
-		set(l.recordKey(recordCut), sealRecord(appendNumbers(nil, t.Cut, t.CutTerm, t.CutRecord))),
+		set(l.recordKey(recordCut), sealRecord(cutFields(t.Cut, place{term: t.CutTerm, last: t.CutRecord}, next))),
 		set(l.recordKey(recordRest), sealRecord(appendNumbers(nil, t.Rests))),
 		own(),
 		set(l.recordKey(recordMembership), sealRecord(append(appendNumbers(nil, t.Membership.Index), t.Membership.Members...))),
-		set(l.recordKey(recordState), sealRecord(appendNumbers(nil, t.State.Term, t.State.Vote, t.State.Commit))))
+		set(l.recordKey(recordState), sealRecord(t.State.append(nil))))
 }
 
-// Reload reads the log again, after something else than its methods has changed it. After an
-// error it is as it was.
+// Reload reads the log again, after something else than its methods has put records of a takeover in the place of what
+// was there. After an error the log is not to be used any more.
 func (l *Log) Reload() error {
-	now, err := Open(l.disk, l.group)
-	if err != nil {
-		return err
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.cut, l.begin, l.places, l.recent = now.cut, now.begin, now.places, now.recent
-	l.state, l.rests, l.membership, l.boot, l.identity = now.state, now.rests, now.membership, now.boot, now.identity
-	return nil
-}
-
-// TermIn returns the term of an entry as of a snapshot of the disk, also of the last one that
-// was cut off then. The error is ErrCompacted for others, ErrUnavailable or the disk's.
-func (l *Log) TermIn(r pebble.Reader, index uint64) (term uint64, err error) {
-	if index == 0 {
-		return 0, nil
+	former := l.log
+	if err := former.Close(); err != nil {
+		return l.failed(err)
 	}
-	v, closer, err := r.Get(l.entryKey(index))
-	if err == nil {
-		if len(v) < header {
-			return 0, errors.Join(fmt.Errorf("entry %d of %d bytes: %w", index, len(v), ErrCorrupt), closer.Close())
-		}
-		term = binary.LittleEndian.Uint64(v)
-		return term, closer.Close()
-	}
-	if !errors.Is(err, pebble.ErrNotFound) {
-		return 0, fmt.Errorf("read entry %d: %w", index, err)
-	}
-	fields, err := readRecord(r, l.recordKey(recordCut), 24)
-	if err != nil {
-		return 0, err
-	}
-	switch {
-	case fields == nil || index > binary.LittleEndian.Uint64(fields):
-		return 0, fmt.Errorf("entry %d: %w", index, ErrUnavailable)
-	case index < binary.LittleEndian.Uint64(fields):
-		return 0, fmt.Errorf("entry %d: %w", index, ErrCompacted)
-	}
-	return binary.LittleEndian.Uint64(fields[8:]), nil
+	l.files.Synced = nil // of segments that do not count any more
+	err := l.open(storelog.Open)
+	l.log, l.broken = cmp.Or(l.log, former), err
+	return err
 }

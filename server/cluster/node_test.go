@@ -22,9 +22,7 @@ type node struct {
 	rate float64 // of its clock
 	fs   *disktest.Disk
 	disk brokenDisk
-
-	memory *disktest.Memory
-	boot   uint64 // of its machine
+	boot uint64 // of its machine
 
 	store   *persistence.Store
 	replica *Replica
@@ -69,7 +67,7 @@ func (d *brokenDisk) MaybeError(op errorfs.Op) error {
 func (d *brokenDisk) String() string { return "broken disk" }
 
 func newNode(w *world, id uint64) *node {
-	return &node{w: w, id: id, rate: 1 + 0.1*w.rand.Float64(), fs: disktest.New(), memory: new(disktest.Memory)}
+	return &node{w: w, id: id, rate: 1 + 0.1*w.rand.Float64(), fs: disktest.New()}
 }
 
 func (n *node) clock() time.Duration { return time.Duration(float64(n.w.now) * n.rate) }
@@ -86,7 +84,7 @@ func (n *node) start() {
 	binary.LittleEndian.PutUint64(boot[:], 1+n.boot)
 	n.store, err = persistence.Open(persistence.Options{FS: errorfs.Wrap(n.fs, &n.disk), Dir: "db", Databases: 1, IdleAfter: -1,
 		Sync: w.policy, Seed: n.id, JournalBound: w.bound, Tail: w.tail, Replicator: proposals,
-		MapTail: n.memory.Map, Boot: boot, DerivedMaxMemory: 64 << 20, NewestLevel: n.version, Now: func() int64 { return 1000 },
+		Boot: boot, SegmentBytes: 16 << 10, DerivedMaxMemory: 64 << 20, NewestLevel: n.version, Now: func() int64 { return 1000 },
 		Background: func(t persistence.Task) {
 			switch t.Name {
 			case "commit":
@@ -125,7 +123,7 @@ func (n *node) stop(inOrder bool) {
 			n.w.Errorf("member %d: close: %v", n.id, err)
 		}
 	default:
-		n.crash()
+		n.endOn(n.fs.CrashClone(vfs.CrashCloneCfg{}))
 		n.boot++
 		n.lost = n.w.policy != persistence.SyncAlways
 		n.w.effects["power failure"]++
@@ -137,9 +135,7 @@ func (n *node) die() {
 	if !n.leave() {
 		return
 	}
-	memory := n.memory.Clone() // first: what is freed meanwhile is on the device
-	n.crash()
-	n.memory = memory
+	n.endOn(n.fs.DeathClone("db/log", vfs.CrashCloneCfg{}))
 	n.w.effects["death"]++
 }
 
@@ -158,9 +154,8 @@ func (n *node) leave() bool {
 	return true
 }
 
-// crash ends the store. What was not synced is gone: which part of it Pebble has written depends on its goroutines.
-func (n *node) crash() {
-	fs := n.fs.CrashClone(vfs.CrashCloneCfg{})
+// endOn ends the store, of which a disk is left.
+func (n *node) endOn(fs *disktest.Disk) {
 	_ = n.store.Close() // of the disk that is gone
 	n.fs = fs
 }

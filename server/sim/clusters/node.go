@@ -31,10 +31,10 @@ type node struct {
 	id    int // in that, from 1
 	host  string
 
-	mu     sync.Mutex
-	disk   *disktest.Disk   // guarded by mu
-	memory *disktest.Memory // of mapped files, which a power failure takes; guarded by mu
-	life   *life            // nil while the server is down; guarded by mu
+	mu   sync.Mutex
+	disk *disktest.Disk // guarded by mu
+	boot byte           // of its machine; guarded by mu
+	life *life          // nil while the server is down; guarded by mu
 }
 
 // life is a server from its start to its end.
@@ -87,7 +87,7 @@ func (n *node) start() {
 	if n.life != nil {
 		return
 	}
-	place, srv, err := n.open(l, n.disk, n.memory)
+	place, srv, err := n.open(l, n.disk, n.boot)
 	if err != nil {
 		n.w.violate("%s does not start: %v", n.host, err)
 		return
@@ -109,7 +109,7 @@ func (n *node) start() {
 	})
 }
 
-func (n *node) open(l *life, disk *disktest.Disk, memory *disktest.Memory) (membership.Member, *server.Server, error) {
+func (n *node) open(l *life, disk *disktest.Disk, boot byte) (membership.Member, *server.Server, error) {
 	config, err := n.config()
 	if err != nil {
 		return membership.Member{}, nil, err
@@ -136,7 +136,7 @@ func (n *node) open(l *life, disk *disktest.Disk, memory *disktest.Memory) (memb
 		return place, nil, err
 	}
 	options := server.Options{Config: config, Dir: "data", Log: log, Store: func(o *persistence.Options) {
-		o.FS, o.MapTail, o.Boot = disk, memory.Map, [16]byte{1}
+		o.FS, o.Boot = disk, [16]byte{1, boot}
 	}}
 	place.Join(&options)
 	srv, err := server.Start(options)
@@ -172,10 +172,12 @@ func (n *node) kill(r *rand.Rand, power bool) {
 		return
 	}
 	n.w.net.breakAll(n.host, true)
-	left := []int{0, 0, 50}[r.IntN(3)] // percent of what was not synced: mapped memory has to make up for it
+	left := []int{0, 0, 50}[r.IntN(3)] // percent of what was not synced
 	n.mu.Lock()
-	if n.memory = n.memory.Clone(); power { // first: what is freed meanwhile is on the disk
-		n.memory = new(disktest.Memory)
+	if power {
+		n.boot++
+	} else {
+		left = 100
 	}
 	n.disk = n.disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: left, RNG: r})
 	n.mu.Unlock()

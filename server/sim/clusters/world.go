@@ -103,7 +103,7 @@ func newWorld(seed uint64) *world {
 	for group := range shape.groups {
 		var all []*node
 		for i := range shape.members {
-			all = append(all, &node{w: w, group: group, id: i + 1, host: fmt.Sprintf("10.0.%d.%d", group, i+1), disk: disktest.New(), memory: new(disktest.Memory)})
+			all = append(all, &node{w: w, group: group, id: i + 1, host: fmt.Sprintf("10.0.%d.%d", group, i+1), disk: disktest.New()})
 		}
 		w.groups, w.nodes = append(w.groups, all), append(w.nodes, all...)
 	}

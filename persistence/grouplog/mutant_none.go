@@ -1,0 +1,5 @@
+//go:build !mutants
+
+package grouplog
+
+const planted = noMutant
