@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -18,36 +19,54 @@ import (
 	"github.com/vigildb/vigil/persistence/storelog"
 )
 
+var errDisk = errors.New("the disk fails")
+
 // memory is a disk in memory.
 type memory struct {
 	fs    *disktest.Disk
-	files vfs.FS // fs as the log has it
+	files vfs.FS // fs as the log and Pebble have it
 	db    *pebble.DB
 	noted map[uint64]int64
 	opens int   // of files of the log
 	fail  error // of Apply
 
-	failFiles error // of what changes files of the log
+	mu        sync.Mutex // guards below
+	onWrite   func()     // before what changes the disk
+	failFiles error      // of what changes files of the log
+	left      int        // until one operation of the log fails
 }
 
 func openMemory(t testing.TB, fs *disktest.Disk) *memory {
 	t.Helper()
-	db, err := pebble.Open("db", &pebble.Options{FS: fs, Logger: quiet{}})
+	m := &memory{fs: fs, noted: map[uint64]int64{}}
+	m.files = errorfs.Wrap(fs, m)
+	db, err := pebble.Open("db", &pebble.Options{FS: m.files, Logger: quiet{}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &memory{fs: fs, db: db, noted: map[uint64]int64{}}
-	m.files = errorfs.Wrap(fs, m)
+	m.db = db
 	t.Cleanup(m.close)
 	return m
 }
 
-// MaybeError counts what is opened.
+// MaybeError is called before each operation of the disk.
 func (m *memory) MaybeError(op errorfs.Op) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	write := op.Kind.ReadOrWrite() == errorfs.OpIsWrite
+	if write && m.onWrite != nil {
+		m.onWrite()
+	}
+	if !strings.Contains(op.Path, "/log") {
+		return nil
+	}
 	if op.Kind == errorfs.OpOpen {
 		m.opens++
 	}
-	if op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
+	if m.left--; write && m.left == 0 {
+		return errDisk
+	}
+	if write {
 		return m.failFiles
 	}
 	return nil

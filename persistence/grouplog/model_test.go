@@ -82,8 +82,9 @@ type history struct {
 	*modelLog
 	r       *rand.Rand
 	states  []*modelLog
-	written int // from which of states on they count once the process has died
-	length  int // of records in bytes, at most
+	written int             // from which of states on they count once the process has died
+	length  int             // of records in bytes, at most
+	seen    map[string]bool // all states; nil: they are not kept
 }
 
 func newHistory(r *rand.Rand) *history {
@@ -91,10 +92,22 @@ func newHistory(r *rand.Rand) *history {
 }
 
 // pass notes that the log is as the model for a moment, or longer.
-func (h *history) pass() { h.states = append(h.states, h.clone()) }
+func (h *history) pass() {
+	h.states = append(h.states, h.clone())
+	h.see()
+}
+
+func (h *history) see() {
+	if h.seen != nil {
+		h.seen[h.String()] = true
+	}
+}
 
 // onDevice notes that a crash leaves what there is now.
-func (h *history) onDevice() { h.states, h.written = []*modelLog{h.clone()}, 0 }
+func (h *history) onDevice() {
+	h.states, h.written = []*modelLog{h.clone()}, 0
+	h.see()
+}
 
 // one reports whether a log is one of those that may be left.
 func (h *history) one(got string, from int) bool {
@@ -150,6 +163,13 @@ func (h *history) step(t testing.TB, d *memory, l *Log) {
 // append appends entries or a state.
 func (h *history) append(t testing.TB, l *Log) {
 	t.Helper()
+	if err := h.tryAppend(l); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// tryAppend is append, but for an error. The model has everything then.
+func (h *history) tryAppend(l *Log) error {
 	m, r := h.modelLog, h.r
 	if low := max(m.cut, m.state.Commit) + 1; r.IntN(4) == 0 && low <= m.last() {
 		m.truncate(low + r.Uint64N(m.last()+1-low))
@@ -181,7 +201,7 @@ func (h *history) append(t testing.TB, l *Log) {
 	m.state = state
 	h.pass()
 	if err := l.Append(entries, &state, force); err != nil {
-		t.Fatal(err)
+		return err
 	}
 	if len(entries) > 0 {
 		h.written = len(h.states) - 1
@@ -189,6 +209,7 @@ func (h *history) append(t testing.TB, l *Log) {
 	if synced {
 		h.onDevice()
 	}
+	return nil
 }
 
 // entry adds an entry to the model at random.
