@@ -1,6 +1,7 @@
 package persistence
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -104,6 +105,54 @@ func TestSyncComesWhenMuchIsNotOnTheDevice(t *testing.T) {
 	}
 	if most < mostUnsynced || most > mostUnsynced+4_000_000 {
 		t.Errorf("%d bytes are not on the device at most, without a task", most)
+	}
+}
+
+// Values are written when the device has the log up to what they contain, under every policy: a power failure behind a pass, or
+// behind what else writes to Pebble, leaves them and their records.
+func TestValuesWaitForTheLog(t *testing.T) {
+	for what, write := range map[string]func(n *node){
+		"a pass":  func(n *node) { materialise(t, n.s) },
+		"a purge": func(n *node) { n.must(n.s.purgeFlushed()) },
+		"members": func(n *node) {
+			n.must(n.log().SetMembership(grouplog.Membership{Index: n.last(), Members: []byte("members")}))
+		},
+		"a note of an orderly end": func(n *node) { n.must(n.log().SetBoot(grouplog.Boot{Closed: true})) },
+		"a snapshot": func(n *node) {
+			n.must(n.s.Snapshot("copy"))
+			n.must(errors.Join(n.fs.RemoveAll("db"), n.fs.Rename("copy", "db")))
+			f, err := n.fs.OpenDir("")
+			n.must(err)
+			n.must(errors.Join(f.Sync(), f.Close()))
+		},
+	} {
+		w, leader := lazyWorld(t, 0)
+		change := func(f func(tx *Tx)) {
+			var set Shards
+			set.AddAll()
+			tx := leader.s.NewTx()
+			tx.Lock(&set, w.now)
+			tx.Select(1)
+			f(tx)
+			tx.Commit()
+			tx.Unlock()
+		}
+		change(func(tx *Tx) { tx.SetString([]byte("a"), nil, NoExpiry) })
+		leader.share()
+		materialise(t, leader.s)
+		leader.put("a", "1")
+		change(func(tx *Tx) { tx.Flush(1) })
+		leader.share()
+		last := leader.last()
+		if leader.s.Member().Forced() == last {
+			t.Errorf("%s: the log is on the device already", what)
+		}
+		write(leader)
+		leader.crash(0)
+		if got := leader.last(); got != last {
+			t.Errorf("%s: the log ends with entry %d, want %d", what, got, last)
+		}
+		w.close()
 	}
 }
 

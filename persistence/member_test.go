@@ -90,7 +90,9 @@ func runWorld(t testing.TB, seed uint64, effects map[string]int) {
 			if w.r.IntN(2) == 0 {
 				n.know()
 			}
-			n.materialise()
+			if n.materialise(); w.r.IntN(3) == 0 {
+				n.crash(w.r.IntN(2) * 50) // values are there, and so must be what they are of
+			}
 		case k == 35:
 			n.s.SetMaxMemory(1, PolicySpill, 5)
 			n.s.MakeRoom()

@@ -40,24 +40,19 @@ func (s *Store) openChunks() error {
 			return fmt.Errorf("move the journal of format 2 into a log: %w", err)
 		}
 	}
-	return s.openSound(s.openRead, s.cutChunks)
-}
-
-// openSound opens the log, and cuts off what is damaged, if it is to.
-func (s *Store) openSound(open func() error, cut func(*log.Damage) error) error {
-	err := open()
+	err := s.openSound()
 	for d := log.AsDamage(err); d != nil && s.opts.Recover == RecoverTruncate; d = log.AsDamage(err) {
-		if err := cut(d); err != nil {
+		if err := s.cutChunks(d); err != nil {
 			return err
 		}
-		err = open()
+		err = s.openSound()
 	}
 	return damaged(err)
 }
 
-// openRead opens the log and finds its end. If the store is being recovered it reads all of the log for that, else a
+// openSound opens the log and finds its end. If the store is being recovered it reads all of the log for that, else a
 // replay does.
-func (s *Store) openRead() error {
+func (s *Store) openSound() error {
 	l, err := chunklog.Open(s.logConfig())
 	if err != nil {
 		return err
@@ -105,11 +100,33 @@ func (s *Store) cutChunks(d *log.Damage) error {
 	}
 	reached := max(s.materialiser.pass.reached, s.mapping.Trimmed.LSN, s.mapping.Mapped)
 	if end.LSN = max(end.LSN, s.mapping.Trimmed.LSN); end.LSN < reached {
-		return heldBack(d, fmt.Sprintf("it cannot be cut off behind record %d, as values hold changes up to record %d", end.LSN, reached))
+		return &wal.Damage{File: storelog.Dir + "/" + d.File, Offset: d.Offset,
+			Reason: fmt.Sprintf("%s; it cannot be cut off behind record %d, as values hold changes up to record %d", d.Reason, end.LSN, reached)}
 	}
-	if err := s.cutAt(cfg, d, chunklog.Behind); err != nil {
+	aside, err := wal.MakeAside(s.opts.FS, s.opts.Dir, s.opts.Now())
+	if err == nil {
+		err = storelog.PutAside(cfg, d, aside)
+	}
+	if err != nil {
+		return fmt.Errorf("put what is damaged aside: %w", err)
+	}
+	s.opts.Logf(LevelWarn, "%v; continuing without it, as requested; copies are in %s", damaged(d), aside)
+	lost := wal.NewLoss()
+	bytes, err := chunklog.Behind(cfg, d, func(c format.Chunk) {
+		if records, err := c.Open(); err == nil {
+			lost.Records(c.First, records)
+		}
+	})
+	if err != nil {
+		s.opts.Logf(LevelWarn, "what is lost cannot be read: %v", err)
+	}
+	lost.AddBytes(bytes)
+	s.lost = lost
+	segment, length, err := storelog.Cut(cfg, d)
+	if err != nil {
 		return err
 	}
+	s.marked.Mark.Segment(segment, length)
 	if files, _ := left.Size(); files > 0 || s.mapping.Segment == 0 {
 		return nil
 	}
@@ -123,66 +140,19 @@ func (s *Store) cutChunks(d *log.Damage) error {
 	return nil
 }
 
-// heldBack is damage that is not cut off, and why not.
-func heldBack(d *log.Damage, reason string) *wal.Damage {
-	return &wal.Damage{File: storelog.Dir + "/" + d.File, Offset: d.Offset, Reason: d.Reason + "; " + reason}
-}
-
-// cutAt cuts a log off where damage begins. What goes is put aside, and told with what can be read behind.
-func (s *Store) cutAt(cfg storelog.Config, d *log.Damage, behind func(storelog.Config, *log.Damage, func(format.Chunk)) (int64, error)) error {
-	aside, err := wal.MakeAside(s.opts.FS, s.opts.Dir, s.opts.Now())
-	if err == nil {
-		err = storelog.PutAside(cfg, d, aside)
-	}
-	if err != nil {
-		return fmt.Errorf("put what is damaged aside: %w", err)
-	}
-	s.opts.Logf(LevelWarn, "%v; continuing without it, as requested; copies are in %s", damaged(d), aside)
-	lost := wal.NewLoss()
-	bytes, err := behind(cfg, d, func(c format.Chunk) {
-		if records, err := c.Open(); err == nil {
-			lost.Records(c.First, records)
-		}
-	})
-	if err != nil {
-		s.opts.Logf(LevelWarn, "what is lost cannot be read: %v", err)
-	}
-	lost.AddBytes(bytes)
-	s.lost = lost
-	segment, length, err := storelog.Cut(cfg, d)
-	if err == nil {
-		s.marked.Mark.Segment(segment, length)
-	}
-	return err
-}
-
-// openEntries opens the log of the group. One in format 2 gets files now.
-func (m *Member) openEntries() error {
+// openEntries opens the log of the group. One in format 2 gets files now. What is damaged is not cut off: the others have what
+// would be lost, and the member has promised it to them.
+func (m *Member) openEntries() (err error) {
 	if m.s.mapping.Pebble {
 		if err := m.upgrade(); err != nil {
 			return fmt.Errorf("move the log of the group from format 2 into files: %w", err)
 		}
 	}
-	return m.s.openSound(func() (err error) {
-		m.log, err = grouplog.Open(memberDisk{m.s}, format.Group, m.s.logConfig())
-		return err
-	}, m.cutEntries)
-}
-
-// cutEntries ends the log of the group where damage begins. The member has promised others what goes: it does not vote until it has
-// that again, as after the failure of its machine.
-func (m *Member) cutEntries(d *log.Damage) error {
-	cfg := m.s.logConfig()
-	if err := grouplog.Remains(m.s.db, format.Group, cfg, d); err != nil {
-		if other := log.AsDamage(err); other != nil {
-			return damaged(err)
-		}
-		return heldBack(d, fmt.Sprintf("it cannot be cut off: %v", err))
+	m.log, err = grouplog.Open(memberDisk{m.s}, format.Group, m.s.logConfig())
+	if d := log.AsDamage(err); d != nil {
+		return &wal.Damage{File: storelog.Dir + "/" + d.File, Offset: d.Offset, Reason: d.Reason}
 	}
-	if err := grouplog.Distrust(memberDisk{m.s}, format.Group); err != nil {
-		return err
-	}
-	return m.s.cutAt(cfg, d, grouplog.Behind)
+	return err
 }
 
 // closeLog ends the log. What it has that the device lacks is known to unwritten, if the disk failed.

@@ -56,7 +56,7 @@ const rooms = `
 	persistence/chunklog:   persistence/format persistence/journal persistence/log persistence/storelog
 	persistence/fence:
 	persistence/format:     persistence/journal structures structures/types
-	persistence/grouplog:   persistence/format persistence/log persistence/storelog
+	persistence/grouplog:   persistence/log persistence/storelog
 	persistence/journal:    persistence/tail structures structures/text
 	persistence/log:        persistence/fence
 	persistence/lsm:        persistence/fence persistence/format structures

@@ -1,14 +1,16 @@
 package main
 
 import (
+	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/persistence/grouplog"
 )
 
 // All machines but one are lost: the last one goes on alone, with what it has, and others join it.
@@ -77,10 +79,7 @@ func TestMembersThatLackSomethingVoteByCommand(t *testing.T) {
 	}
 	g.kill()
 	for i := range 3 {
-		// As after a failure of the machine, of whose memory nothing is left.
-		if err := os.Remove(filepath.Join(g.dirs[i], "vigil-tail")); err != nil {
-			t.Fatal(err)
-		}
+		bootMachine(t, g.dirs[i])
 		g.start(i)
 	}
 	for i := range 3 {
@@ -106,6 +105,23 @@ func TestMembersThatLackSomethingVoteByCommand(t *testing.T) {
 		}
 	}
 	l.check(t, g.ports[g.leader()])
+}
+
+// nobody is an engine of consensus that takes nothing.
+type nobody struct{}
+
+func (nobody) Propose(uint64, []byte) error { return errors.New("nobody is there") }
+
+// bootMachine has the store of a member look as one whose machine has failed and was booted: the log was last written before that.
+func bootMachine(t *testing.T, dir string) {
+	t.Helper()
+	s, err := persistence.Open(persistence.Options{Dir: dir, Databases: 16, Replicator: nobody{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(s.Member().Log().SetBoot(grouplog.Boot{ID: [16]byte{1}}), s.Close()); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // A group whose processes are all killed goes on by itself, with everything that was acknowledged, under every policy.

@@ -37,12 +37,12 @@ type Entry struct {
 // The checksum covers everything else but the index. First of an entry without records is the
 // number that the next record gets, and its flags are 0.
 const (
-	termBytes   = 8 + 1         // term and type
-	sumAt       = termBytes + 8 // where the checksum lies
-	header      = sumAt + 4 + 2
-	dataHeader  = header - termBytes // of the data of Records
-	indexBytes  = 8
-	entryFormat = 1
+	termBytes  = 8 + 1         // term and type
+	sumAt      = termBytes + 8 // where the checksum lies
+	header     = sumAt + 4 + 2
+	dataHeader = header - termBytes // of the data of Records
+	indexBytes = 8
+	format     = 1
 )
 
 // Kinds of frames.
@@ -77,7 +77,7 @@ func encode(e *Entry, last uint64) (head, data []byte, end uint64, err error) {
 	case e.Type != Records:
 		data = e.Data
 		binary.LittleEndian.PutUint64(value[termBytes:], last+1)
-		value[header-2] = entryFormat
+		value[header-2] = format
 	case len(e.Data) < dataHeader:
 		return nil, nil, 0, fmt.Errorf("entry %d of %d bytes: %w", e.Index, len(e.Data), ErrCorrupt)
 	default:
@@ -99,7 +99,7 @@ func encode(e *Entry, last uint64) (head, data []byte, end uint64, err error) {
 // follows returns the last record of an entry whose value, sealed, is in two parts, and an error unless it begins behind
 // record last.
 func follows(index uint64, value, data []byte, last uint64) (end uint64, err error) {
-	if f := value[header-2]; f != entryFormat {
+	if f := value[header-2]; f != format {
 		return 0, fmt.Errorf("entry %d of format %d: %w", index, f, ErrCorrupt)
 	}
 	if first := binary.LittleEndian.Uint64(value[termBytes:]); first != last+1 {

@@ -208,3 +208,10 @@ func (l *Log) Size() (files int, bytes int64) {
 	defer l.mu.Unlock()
 	return l.log.Size()
 }
+
+// Files returns the files of the log, to be copied.
+func (l *Log) Files() *storelog.Log {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.log
+}

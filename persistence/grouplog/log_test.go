@@ -132,7 +132,7 @@ func chunk(last uint64, n, size int) []byte {
 	b := make([]byte, header)
 	b[termBytes-1] = Records
 	binary.LittleEndian.PutUint64(b[termBytes:], last+1)
-	b[header-2] = entryFormat
+	b[header-2] = format
 	for i := range n {
 		b = binary.AppendUvarint(b, uint64(size))
 		b = append(b, bytes.Repeat([]byte{byte(i)}, size)...)

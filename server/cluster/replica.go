@@ -33,7 +33,7 @@ func NewReplica(m *persistence.Member, founders []uint64, lazy bool) (*Replica, 
 
 // OpenReplica returns a member that was opened just now. lazy says that entries are
 // appended without being forced to the device, so that the end of the machine may lose
-// some, and that of the process unless the store has a tail. The founders are the first members of the group, the same for all of them; a member
+// some. The founders are the first members of the group, the same for all of them; a member
 // that joins later has none. They count as long as the log is empty.
 func OpenReplica(m *persistence.Member, founders []Peer, lazy bool) (*Replica, error) {
 	r := &Replica{Member: m, log: m.Log(), lazy: lazy}
