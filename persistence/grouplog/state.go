@@ -106,7 +106,8 @@ func cutFields(index uint64, p place, first firstSegment) []byte {
 	return fields
 }
 
-// write has the device have the log, and then a batch: Pebble is never ahead of the log.
+// write has the device have the log, and then a batch: Pebble is never ahead of the log. Mu is held, so that nothing is appended
+// in between.
 func (l *Log) write(fill func(b *pebble.Batch) error) error {
 	err := l.broken
 	if err == nil && planted != hastyRecords {
@@ -205,7 +206,7 @@ func (l *Log) Membership() Membership {
 func (l *Log) SetIdentity(b []byte) error {
 	l.noting.Lock()
 	defer l.noting.Unlock()
-	err := l.write(func(batch *pebble.Batch) error { return l.setRecord(batch, recordIdentity, b) })
+	err := l.commit(func(batch *pebble.Batch) error { return l.setRecord(batch, recordIdentity, b) })
 	if err == nil {
 		l.mu.Lock()
 		defer l.mu.Unlock()
