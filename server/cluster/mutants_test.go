@@ -8,9 +8,9 @@ import (
 	"github.com/vigildb/vigil/persistence"
 )
 
-// A state that is taken in without the former log being cut off is found.
+// A state that is taken in and leaves the segments of the former log is found.
 func TestPlantedBugsOfTakeoversAreFound(t *testing.T) {
-	persistence.Plant("kept log")
+	persistence.Plant("kept segments")
 	defer persistence.Plant("")
 	found(t, func(t testing.TB, seed uint64) *world { return deposedTail(t, seed) })
 }
