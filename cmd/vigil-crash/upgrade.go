@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// With an older program a group begins with servers of that, and each that was killed comes back as the older or the newer one. After
-// half of the kills all are newer ones and raise the level of the group; from then on the older one must not take part.
+// With an older program a group begins with servers of that, and each that was killed comes back as the older or the newer one, from the
+// directory of which the older one may not start any more. After half of the kills all are newer ones and raise the level of the group; from then on the older one must not take part.
 
 // mix chooses the program that a server starts with next.
 func (g *group) mix(i int, r *rand.Rand) {
-	if g.mixed {
+	if g.mixed && g.runs[i] == g.old {
 		g.runs[i] = []string{g.old, g.binary}[r.IntN(2)]
 	}
 }

@@ -184,3 +184,23 @@ func FuzzDecodeMeta(f *testing.F) {
 	f.Add(m.Append(nil))
 	f.Fuzz(func(_ *testing.T, b []byte) { _, _ = DecodeMeta(b) })
 }
+
+// The meta of a member has field 6 in place of 5 in format 3, and neither in format 2. Another combination is refused, so that neither a version
+// without logs of groups nor one of stores that are alone takes the one for the other.
+func TestMetaOfAMemberSaysWhereItsLogIs(t *testing.T) {
+	m := Meta{Secret: [16]byte{1}, Grouped: true}
+	for _, pebble := range []bool{true, false} {
+		m.Pebble = pebble
+		b := m.Append(nil)
+		if got, err := DecodeMeta(b); err != nil || !got.Grouped || got.Pebble != pebble {
+			t.Errorf("in Pebble %v: %+v, %v", pebble, got, err)
+		}
+		if has := bytes.HasSuffix(b, []byte{4, 0, 0, 0, 0, 6, 0, 0, 0, 0}); has == pebble || b[0] != map[bool]byte{true: 2, false: 3}[pebble] {
+			t.Errorf("in Pebble %v: %x", pebble, b)
+		}
+		b[0] ^= 1 // the other format
+		if _, err := DecodeMeta(b); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("in Pebble %v, with the other format: %v", pebble, err)
+		}
+	}
+}

@@ -17,9 +17,10 @@ import (
 //	3    mapped (8) | next physical database (4) | physical database (4) of each logical one
 //	4    nothing: the store is a member of a group
 //	5    segment (8) with which the log begins, 0 if none was ever trimmed
+//	6    nothing: the log of the group is in files, and says itself where it begins
 //
-// In format 2 the journal is in Pebble. In format 3 it is in a log, and there is field 5; a member of a group has 0 there, as
-// its log says itself where it begins.
+// In format 2 the journal is in Pebble. In format 3 it is in a log, and there is field 5, or 6 in a group: so a version
+// that knows format 3 of stores that are alone only refuses that of a member.
 // Versions to come add fields. One that a reader has to know has a tag below
 // metaHints: a reader that does not know it refuses the store. These numbers are
 // on disk and never change.
@@ -44,6 +45,7 @@ const (
 	metaDatabases = 3
 	metaGrouped   = 4
 	metaSegment   = 5
+	metaEntries   = 6
 	metaHints     = 128
 )
 
@@ -71,7 +73,11 @@ func (m *Meta) Append(dst []byte) []byte {
 	if m.Grouped {
 		dst = appendMetaField(dst, metaGrouped, nil)
 	}
-	if m.format() == metaLog {
+	switch {
+	case m.Pebble:
+	case m.Grouped:
+		dst = appendMetaField(dst, metaEntries, nil)
+	default:
 		dst = appendMetaField(dst, metaSegment, binary.LittleEndian.AppendUint64(f[:0], m.Segment))
 	}
 	binary.LittleEndian.PutUint32(dst[start+4:], Checksum(0, dst[start+metaFixed:]))
@@ -95,7 +101,7 @@ func DecodeMeta(b []byte) (m Meta, err error) {
 	if len(b) < metaFixed || binary.LittleEndian.Uint32(b[4:]) != Checksum(0, b[metaFixed:]) {
 		return Meta{}, fmt.Errorf("checksum of meta: %w", ErrCorrupt)
 	}
-	known, segment := 0, false
+	known, segment, entries := 0, false, false
 	for b = b[metaFixed:]; len(b) > 0; {
 		if len(b) < 5 || uint64(binary.LittleEndian.Uint32(b[1:])) > uint64(len(b)-5) {
 			return Meta{}, fmt.Errorf("field of meta: %w", ErrCorrupt)
@@ -107,10 +113,10 @@ func DecodeMeta(b []byte) (m Meta, err error) {
 		if tag <= metaDatabases {
 			known++
 		}
-		segment = segment || tag == metaSegment
+		segment, entries = segment || tag == metaSegment, entries || tag == metaEntries
 		b = b[end:]
 	}
-	if known != metaDatabases || segment == m.Pebble {
+	if known != metaDatabases || segment != (!m.Pebble && !m.Grouped) || entries != (!m.Pebble && m.Grouped) {
 		return Meta{}, fmt.Errorf("meta lacks fields: %w", ErrCorrupt)
 	}
 	return m, nil
@@ -143,6 +149,10 @@ func (m *Meta) decodeField(tag byte, b []byte) error {
 		}
 	case tag == metaGrouped:
 		if m.Grouped = len(b) == 0; !m.Grouped {
+			return wrong
+		}
+	case tag == metaEntries:
+		if len(b) != 0 {
 			return wrong
 		}
 	case tag == metaSegment:
