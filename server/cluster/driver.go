@@ -111,10 +111,10 @@ type Driver struct {
 	lost      uint64                   // the term of which it needs a committed entry to be whole, 0 for none
 	lease     time.Duration
 	campaigns campaigns
-	advanced  time.Duration     // when Advance was called
-	late      []*raftpb.Message // see later; one for each member at most
-	handing   time.Duration     // when a transfer has failed, 0 without one
-	changing  bool              // a change of the members was proposed in this leadership
+	advanced  time.Duration // when Advance was called
+	late      []lateMessage // one for each member at most, in the order of time
+	handing   time.Duration // when a transfer has failed, 0 without one
+	changing  bool          // a change of the members was proposed in this leadership
 	round     uint64
 	rounds    map[uint64]time.Duration
 	stopped   error
@@ -172,7 +172,7 @@ func (d *Driver) Advance(now time.Duration) error {
 	d.now = now
 	d.keep()
 	d.retry()
-	d.SendLate()
+	d.sendAllLate()
 	if d.lost != 0 {
 		return nil // it must not campaign
 	}

@@ -262,7 +262,7 @@ func (d *Driver) applyChange(e *raftpb.Entry, cc *raftpb.ConfChangeV2) error {
 	if d.alone() && before.Joint() {
 		d.campaigns.due = d.now // no other one can lead, and the lease of the former leader has ended with Swap
 	}
-	d.SendLate() // that the change is committed: else, with this member lost, the others would go by the members before
+	d.sendAllLate() // that the change is committed: else, with this member lost, the others would go by the members before
 	if d.Changed != nil {
 		d.Changed(d.Members())
 	}

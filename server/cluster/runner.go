@@ -254,7 +254,7 @@ func (r *Runner) takeLocked(do func()) error {
 }
 
 func (r *Runner) sendLate() {
-	r.driver.SendLate()
+	r.driver.SendLate(r.config.Now())
 	r.pending = false
 }
 
@@ -285,8 +285,8 @@ func (r *Runner) work() {
 	r.stopped = r.driver.Work()
 	r.publish()
 	r.force()
-	if !r.pending && r.driver.Late() {
-		r.late.Reset(lateness)
+	if due, ok := r.driver.Late(); ok && !r.pending {
+		r.late.Reset(max(0, due-r.config.Now()))
 		r.pending = true
 	}
 	if r.stopped == nil {
