@@ -298,6 +298,9 @@ func (l *loop) ended() bool {
 // the world: its signal ends the sleep.
 const shortSleep = 1
 
+// awaitingSleep is how many times as long it sleeps while a client waits for the device, or for other members of the group.
+const awaitingSleep = 4
+
 // poll waits for events, unless there is other work for the loop.
 func (l *loop) poll() int {
 	l.asleep.Store(true)
@@ -305,7 +308,11 @@ func (l *loop) poll() int {
 	if l.busy() {
 		return l.pollFor(0)
 	}
-	if n := l.pollFor(l.sleepMillis); n > 0 || l.busy() {
+	millis := l.sleepMillis
+	if len(l.awaitingSync) > 0 {
+		millis *= awaitingSleep
+	}
+	if n := l.pollFor(millis); n > 0 || l.busy() {
 		return n
 	}
 	return l.park()
