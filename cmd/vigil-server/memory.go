@@ -40,6 +40,9 @@ const (
 	// percentage would mean dozens a second. With a maxmemory it is a part of that, and
 	// leastGarbage at least, as the process has to keep to it.
 	mostGarbage, leastGarbage, garbagePart = 16 << 20, 4 << 20, 8
+	// burstGarbage is that when garbage comes so fast that there would be more than burstCollections in a
+	// round, as when values of some KB are written over: what is scanned is the same each time.
+	burstGarbage, burstCollections = 64 << 20, 2
 	// scanned is how many times what it has to scan a collection may find as garbage
 	// at least. A collection costs what it scans: pointers, and no bytes of keys and values.
 	// So the collector costs half of what it does in a usual Go program at most, whose
@@ -77,6 +80,8 @@ type memory struct {
 	rounds      int    // without a collection and, unless memory is short, without a burst
 	since       int    // rounds since free memory was returned
 	least       int64  // what the heap held after the last collection, free bytes left out
+	worth       int64  // how much garbage a collection is worth, without a maxmemory
+	last        heap   // at the last call of burst
 	percent     int    // as it was set; 0: it is not ours to set
 	limit       int64  // the same
 	samples     []metrics.Sample
@@ -86,14 +91,14 @@ type memory struct {
 }
 
 func newMemory(maxMemory func() int64) *memory {
-	m := &memory{maxMemory: maxMemory, resident: server.ResidentBytes, loaded: make(chan struct{}), closed: make(chan struct{})}
+	m := &memory{maxMemory: maxMemory, resident: server.ResidentBytes, worth: mostGarbage, loaded: make(chan struct{}), closed: make(chan struct{})}
 	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
 		m.percent, m.limit = usualPercent, math.MaxInt64
 	}
 	for _, name := range []string{
 		"/gc/cycles/total:gc-cycles", "/gc/heap/live:bytes", "/gc/scan/heap:bytes", "/memory/classes/heap/objects:bytes",
 		"/memory/classes/heap/free:bytes", "/memory/classes/heap/unused:bytes",
-		"/memory/classes/total:bytes", "/memory/classes/heap/released:bytes",
+		"/memory/classes/total:bytes", "/memory/classes/heap/released:bytes", "/gc/heap/allocs:bytes",
 	} {
 		m.samples = append(m.samples, metrics.Sample{Name: name})
 	}
@@ -105,6 +110,7 @@ type heap struct {
 	collections uint64
 	live        int64 // found by the last collection
 	scan        int64 // what a collection has to scan
+	allocated   int64 // since the start
 	free        int64 // of the system's memory, not in use
 	held        int64 // of the system's memory, in use or not
 	unused      int64 // of that, between objects
@@ -119,6 +125,7 @@ func (m *memory) read() heap {
 	}
 	h.free, h.unused = int64(m.samples[4].Value.Uint64()), int64(m.samples[5].Value.Uint64())
 	h.all = int64(m.samples[6].Value.Uint64() - m.samples[7].Value.Uint64())
+	h.allocated = int64(m.samples[8].Value.Uint64())
 	return h
 }
 
@@ -130,6 +137,7 @@ func (m *memory) read() heap {
 func (m *memory) look() (released bool) {
 	h, bound, resident := m.read(), m.maxMemory(), m.resident()
 	tight := bound > 0 && resident > bound+bound/4+fixedMemory
+	m.burst(h)
 	m.adapt(h, bound, resident)
 	m.since++
 	if bound > 0 && resident > bound+bound/4 && h.free >= worthReleasing && m.since > burstOver+int(h.scan/roundBytes) {
@@ -166,15 +174,21 @@ func (m *memory) release() bool {
 	return true
 }
 
-// percentFor returns by how many percent the heap may grow between collections, for a
+// burst follows how much garbage came since the last round. The more there was, the more a collection is worth.
+func (m *memory) burst(h heap) {
+	garbage := h.allocated - m.last.allocated - max(h.live-m.last.live, 0)
+	m.last = h
+	m.worth = min(max(garbage/burstCollections, m.worth/2, mostGarbage), burstGarbage)
+}
+
+// percentFor returns by how many percent the heap may grow between collections, of which one is worth so much garbage, for a
 // maxmemory of bound (0: none).
-func percentFor(h heap, bound int64) int {
+func percentFor(h heap, worth, bound int64) int {
 	if h.live == 0 {
 		return usualPercent
 	}
-	worth := int64(mostGarbage)
 	if bound > 0 {
-		worth = min(max(bound/garbagePart, leastGarbage), mostGarbage)
+		worth = min(max(bound/garbagePart, leastGarbage), worth)
 	}
 	return int(min(max(100*max(worth, scanned*h.scan)/h.live, 1), usualPercent))
 }
@@ -206,7 +220,7 @@ func (m *memory) adapt(h heap, bound, resident int64) {
 	default:
 		most = budget(bound) - beyondLimit
 	}
-	percent, limit := percentFor(h, bound), limitFor(h, bound, most, resident)
+	percent, limit := percentFor(h, m.worth, bound), limitFor(h, bound, most, resident)
 	if change := max(percent-m.percent, m.percent-percent); change > m.percent/worthSetting {
 		m.percent = percent
 		debug.SetGCPercent(percent)

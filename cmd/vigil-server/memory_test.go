@@ -112,13 +112,46 @@ func TestCollectorRunsByWhatItScans(t *testing.T) {
 		{"a large maxmemory", 1000 * mb, 100 * mb, 1 * mb, mostGarbage},
 		{"a small maxmemory, and pointers", 32 * mb, 40 * mb, 10 * mb, 20 * mb},
 	} {
-		got := int64(percentFor(heap{live: c.live, scan: c.scan}, c.bound))
+		got := int64(percentFor(heap{live: c.live, scan: c.scan}, mostGarbage, c.bound))
 		if off := got*c.live/100 - c.garbage; off > 0 || off < -c.live/50 {
 			t.Errorf("%s: %d %% of %d MB, want %d MB", c.name, got, c.live/mb, c.garbage/mb)
 		}
 	}
-	if got := percentFor(heap{}, 0); got != usualPercent {
+	if got := percentFor(heap{}, mostGarbage, 0); got != usualPercent {
 		t.Errorf("%d %% before the first collection", got)
+	}
+}
+
+// Values that are written over make garbage as fast as they come: then a collection waits for more of it, and when the burst
+// is over for as much as before. What stays is no garbage.
+func TestCollectorWaitsForMoreInABurst(t *testing.T) {
+	const mb = 1 << 20
+	m := newMemory(func() int64 { return 0 })
+	allocated, live := int64(0), int64(100*mb)
+	m.burst(heap{live: live})
+	for _, c := range []struct {
+		name                   string
+		allocated, grown, want int64 // in a round
+	}{
+		{"nothing", 0, 0, mostGarbage},
+		{"little garbage", 30 * mb, 0, mostGarbage},
+		{"what is loaded", 400 * mb, 380 * mb, mostGarbage},
+		{"garbage", 80 * mb, 0, 40 * mb},
+		{"a flood of it", 900 * mb, -50 * mb, burstGarbage},
+		{"the first round behind", 1 * mb, 0, 32 * mb},
+		{"the second", 0, 0, mostGarbage},
+		{"what follows", 0, 0, mostGarbage},
+	} {
+		allocated, live = allocated+c.allocated, live+c.grown
+		if m.burst(heap{live: live, allocated: allocated}); m.worth != c.want {
+			t.Errorf("%s: a collection is worth %d MB, want %d MB", c.name, m.worth/mb, c.want/mb)
+		}
+	}
+	for _, c := range []struct{ bound, want int64 }{{0, 64 * mb}, {64 * mb, 8 * mb}, {256 * mb, 32 * mb}, {16 * mb, leastGarbage}} {
+		got := int64(percentFor(heap{live: 100 * mb, scan: mb}, burstGarbage, c.bound)) * mb
+		if off := got - c.want; off > 0 || off < -mb {
+			t.Errorf("maxmemory of %d MB: %d MB in a burst, want %d MB", c.bound/mb, got/mb, c.want/mb)
+		}
 	}
 }
 
