@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sort"
 
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/paged"
 )
 
 // Nodes of a large list can be away: on disk only. Such a node has no buffer. It keeps
@@ -16,105 +16,32 @@ import (
 // off without it.
 
 // SetPager says where pages are read that are away.
-func (l *List) SetPager(p structures.Pager) { l.pager = p }
+func (l *List) SetPager(p structures.Pager) { l.pages.Pager = p }
 
 // Away is the number of pages that are on disk only, and their bytes.
-func (l *List) Away() (pages int, bytes int64) {
-	for i := 0; i < l.nodes && l.away > 0; i++ {
-		if n := l.node(i); n.away {
-			bytes += int64(n.used())
-		}
-	}
-	return l.away, bytes
-}
+func (l *List) Away() (pages int, bytes int64) { return l.pages.Away(l.paging()) }
 
 // Changed is about how many bytes of pages changed since Clean.
-func (l *List) Changed() int { return l.changed * nodeBytes }
+func (l *List) Changed() int { return l.pages.Changed() * nodeBytes }
+
+// Shed lets go of pages, see structures.Paged.
+func (l *List) Shed(bytes int) (freed, changed int) { return l.pages.Shed(l.paging(), bytes) }
+
+// Gather reads every page that is away and reports whether it could.
+func (l *List) Gather() bool { return l.pages.Gather(l.paging()) }
 
 // Ready makes sure that a push or a pop of one element at an end does not fail. It
 // reports false if a page cannot be read that it needs.
 func (l *List) Ready(end End) bool {
-	return l.nodes == 0 || !l.unread() && l.present(l.end(end)) && (l.away == 0 || l.numbersBeyond())
+	return l.nodes == 0 || !l.pages.Unread() && l.present(l.last(end)) && (l.pages.Whole() || l.numbersBeyond())
 }
 
-// unread reports that a page could not be read for the command under way, which changes
-// nothing then.
-func (l *List) unread() bool { return l.away > 0 && l.pager != nil && l.pager.Failed() }
+// last is the node at an end of a list that has nodes.
+func (l *List) last(end End) int { return int(end) * (l.nodes - 1) }
 
-// present makes sure that a node is in memory, which fails if it cannot be read. Others
+// present makes sure that node i is in memory, which fails if it cannot be read. Others
 // may leave memory for it.
-func (l *List) present(n *node) bool { return n.recent || l.touch(n) }
-
-// touch is present for a node that was not used since the last visit of Shed.
-func (l *List) touch(n *node) bool {
-	if n.away && l.pager != nil && l.pager.Tight() {
-		l.Shed(n.used())
-	}
-	n.recent = l.hold(n)
-	return n.recent
-}
-
-// hold is present without others leaving memory.
-func (l *List) hold(n *node) bool {
-	if !n.away {
-		return true
-	}
-	c := l.peek(n)
-	if c == nil {
-		return false
-	}
-	l.adopt(n, c)
-	return true
-}
-
-// peek returns a copy of a node that is away, nil if it cannot be read.
-func (l *List) peek(n *node) *node {
-	if l.pager == nil {
-		return nil
-	}
-	var c node
-	if !l.pager.ReadPage(n.id, func(page []byte) (err error) {
-		c, err = n.match(page)
-		return err
-	}) {
-		return nil
-	}
-	return &c
-}
-
-// match makes a node of a page, which has to be the one that the index describes.
-func (n *node) match(page []byte) (node, error) {
-	c, err := loadNode(n.id, page)
-	if err == nil && (c.count != n.count || c.used() != n.used()) {
-		err = fmt.Errorf("list page %d of %d elements in %d bytes has %d in %d: %w",
-			n.id, n.count, n.used(), c.count, c.used(), structures.ErrCorrupt)
-	}
-	return c, err
-}
-
-// adopt brings a node in whose copy was read.
-func (l *List) adopt(n, c *node) {
-	n.buf, n.away, n.recent = c.buf, false, true
-	l.memory += len(n.buf)
-	l.away--
-}
-
-// supply takes the page of a node that is away.
-func (l *List) supply(n *node, page []byte) error {
-	c, err := n.match(page)
-	if err == nil {
-		l.adopt(n, &c)
-	}
-	return err
-}
-
-// visitAway passes the page of a node that is away to visit.
-func (l *List) visitAway(n *node, visit func(id uint64, page []byte)) bool {
-	return l.pager != nil && l.pager.ReadPage(n.id, func(page []byte) error {
-		visit(n.id, page)
-		return nil
-	})
-}
+func (l *List) present(i int) bool { return l.node(i).Recent || l.pages.Touch(l.paging(), i) }
 
 // keptPages is the number of pages that a walk keeps in memory: those near an end are
 // likely to be asked for again.
@@ -125,13 +52,14 @@ const keptPages = 16
 // nil if it cannot be read.
 func (l *List) entries(at, passed int) *node {
 	n := l.node(at)
-	if n.recent {
+	if n.Recent {
 		return n
 	}
-	if n.away && passed >= keptPages && (l.pager == nil || !l.pager.Room()) {
-		return l.peek(n)
+	if n.Away && passed >= keptPages && (l.pages.Pager == nil || !l.pages.Pager.Room()) {
+		c, _ := l.pages.Peek(l.paging(), at)
+		return c
 	}
-	if !l.touch(n) {
+	if !l.pages.Touch(l.paging(), at) {
 		return nil
 	}
 	return n
@@ -163,16 +91,15 @@ func (l *List) take(ch *structures.Change, end End, count int, visit func(elem [
 // holdBounds makes sure that the pages are in memory within which a list of count
 // elements from one on begins and ends. Pages before and behind are not needed.
 func (l *List) holdBounds(from, count int) bool {
-	if l.away == 0 || count == 0 {
-		return !l.unread()
+	if l.pages.Whole() || count == 0 {
+		return !l.pages.Unread()
 	}
 	at, place := l.seek(from)
-	if l.unread() || place > 0 && !l.present(l.node(at)) {
+	if l.pages.Unread() || place > 0 && !l.present(at) {
 		return false
 	}
 	at, place = l.seek(from + count - 1)
-	n := l.node(at)
-	return place == int(n.count)-1 || l.hold(n)
+	return place == int(l.node(at).count)-1 || l.pages.Hold(l.paging(), at)
 }
 
 // holdEqual makes sure that the pages are in memory that have the elements which Remove
@@ -187,15 +114,15 @@ func (l *List) holdEqual(count int, elem []byte) bool {
 	}
 	for ; left > 0 && at >= 0 && at < l.nodes; at += step {
 		n := l.node(at)
-		c := n
-		if n.away {
-			if c = l.peek(n); c == nil {
+		c, ok := n, true
+		if n.Away {
+			if c, ok = l.pages.Peek(l.paging(), at); !ok {
 				return false
 			}
 		}
 		found := c.equal(elem)
-		if found > 0 && n.away {
-			l.adopt(n, c)
+		if found > 0 && n.Away {
+			l.pages.Adopt(l.paging(), n, c)
 		}
 		left -= min(left, found)
 	}
@@ -217,7 +144,7 @@ func (n *node) equal(elem []byte) (count uint) {
 // other numbers for the nodes around it. It reports whether the pages of these could
 // be read.
 func (l *List) numbered(i int) bool {
-	if l.away == 0 {
+	if l.pages.Whole() {
 		return true
 	}
 	const enough = 8 // for two new nodes between neighbours
@@ -233,58 +160,6 @@ func (l *List) numbered(i int) bool {
 func (l *List) numbersBeyond() bool {
 	const numbers = 1 << 24 * idStep
 	return l.node(0).id > numbers && l.end(Tail).id < math.MaxUint64-numbers || l.Gather()
-}
-
-// Gather reads every page that is away and reports whether it could.
-func (l *List) Gather() bool {
-	for i := 0; i < l.nodes && l.away > 0; i++ {
-		if !l.hold(l.node(i)) {
-			return false
-		}
-	}
-	return true
-}
-
-// shedLooks bounds how many nodes one call of Shed looks at for each that it is to let go
-// of. Those in memory can lie side by side, far from where it begins.
-const shedLooks = 256
-
-// Shed lets go of pages, see structures.Paged. It goes round from head to tail.
-func (l *List) Shed(bytes int) (freed, changed int) {
-	if l.nodes < 2 {
-		return 0, 0
-	}
-	at := l.search(l.hand)
-	for looks := min(shedLooks*(1+bytes/nodeBytes), 2*l.nodes); looks > 0 && freed < bytes; looks-- {
-		if at == l.nodes {
-			at = 0
-		}
-		n := l.node(at)
-		at++
-		switch {
-		case n.away:
-		case n.dirty || !n.stored:
-			changed += len(n.buf)
-		case n.recent:
-			n.recent = false
-		case l.pager != nil && l.pager.Held(n.id):
-		default:
-			freed += len(n.buf)
-			l.memory -= len(n.buf)
-			n.buf, n.lo, n.hi, n.away = nil, 0, uint32(n.used()), true
-			l.away++
-		}
-	}
-	l.hand = 0
-	if at < l.nodes {
-		l.hand = l.node(at).id
-	}
-	return freed, changed
-}
-
-// search returns the first node whose number is not below id.
-func (l *List) search(id uint64) int {
-	return sort.Search(l.nodes, func(i int) bool { return l.node(i).id >= id })
 }
 
 // appendIndex appends what the head of a large list has of each page.
@@ -324,8 +199,8 @@ func (l *List) loadIndex(rest []byte, pages uint64) error {
 		if id < distance || distance == 0 && l.nodes > 0 || count == 0 || used > math.MaxUint32 || count > used/2 {
 			return fmt.Errorf("list page %d of %d elements, %d bytes: %w", id, count, used, structures.ErrCorrupt)
 		}
-		l.array[l.nodes] = node{hi: uint32(used), count: uint32(count), id: id, stored: true, away: true}
-		l.away++
+		l.array[l.nodes] = node{hi: uint32(used), count: uint32(count), id: id, State: paged.State{Stored: true, Away: true}}
+		l.pages.Found()
 		size += count
 	}
 	if l.nodes < len(l.array) || len(rest) > 0 || size != uint64(l.declared) {

@@ -1,6 +1,10 @@
 package list
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/vigildb/vigil/structures/paged"
+)
 
 // Reset makes l an empty list. One of its buffers becomes the buffer of the
 // first node.
@@ -11,12 +15,13 @@ func (l *List) Reset() {
 	} else if spare == nil {
 		spare = array[0].buf
 	}
-	*l = List{array: array, spare: spare, memory: len(array)*nodeSize + len(spare), removed: l.removed[:0], declared: -1}
+	*l = List{array: array, spare: spare, memory: len(array)*nodeSize + len(spare), declared: -1,
+		pages: paged.Set[*node]{Gone: l.pages.Gone[:0]}}
 }
 
 // IsCompact reports whether the list is one small node.
 func (l *List) IsCompact(limit int) bool {
-	return l.nodes == 1 && !l.node(0).away && l.node(0).used() <= limit
+	return l.nodes == 1 && !l.node(0).Away && l.node(0).used() <= limit
 }
 
 // AppendCompact appends a list of one node:
@@ -45,6 +50,7 @@ func (l *List) LoadCompact(b []byte) {
 	// Room at both ends: which of them is pushed to is not known.
 	lo := (len(n.buf) - len(b)) / 2
 	copy(n.buf[lo:], b)
-	*n = node{buf: n.buf, lo: uint32(lo), hi: uint32(lo + len(b)), count: uint32(count), id: idMiddle, dirty: true}
-	*l = List{array: l.array, nodes: 1, len: int(count), changed: 1, memory: nodeSize + len(n.buf), removed: l.removed[:0], declared: -1}
+	*n = node{buf: n.buf, lo: uint32(lo), hi: uint32(lo + len(b)), count: uint32(count), id: idMiddle}
+	*l = List{array: l.array, nodes: 1, len: int(count), memory: nodeSize + len(n.buf), declared: -1, pages: paged.Set[*node]{Gone: l.pages.Gone[:0]}}
+	l.alter(n)
 }

@@ -3,6 +3,8 @@ package list
 import (
 	"math"
 	"unsafe"
+
+	"github.com/vigildb/vigil/structures/paged"
 )
 
 // The nodes of a list lie in one array with free places at both ends. What
@@ -38,7 +40,7 @@ func (l *List) openNode(i, need int, end End) *node {
 	id := l.newID(i)
 	l.openPlace(i)
 	n := l.node(i)
-	*n = node{buf: l.newBuffer(need), id: id, recent: true}
+	*n = node{buf: l.newBuffer(need), id: id, State: paged.State{Recent: true}}
 	l.alter(n)
 	if end == Head {
 		n.lo, n.hi = uint32(len(n.buf)), uint32(len(n.buf))
@@ -109,15 +111,7 @@ func (l *List) makePlaces(front bool) {
 // Pointers to nodes are not valid afterwards.
 func (l *List) closeNode(i int) {
 	n := l.node(i)
-	if n.stored {
-		l.removed = append(l.removed, n.id)
-	}
-	if n.dirty {
-		l.changed--
-	}
-	if n.away {
-		l.away--
-	}
+	l.pages.Remove(n, n.id)
 	if l.spare == nil && (l.nodes == 1 || l.nodes > 2 && len(n.buf) == nodeBytes) {
 		l.spare = n.buf
 	} else {
@@ -144,9 +138,8 @@ func (l *List) closeNode(i int) {
 
 // alter notes that a node is about to change.
 func (l *List) alter(n *node) {
-	if !n.dirty {
-		n.dirty = true
-		l.changed++
+	if !n.Dirty {
+		l.pages.Alter(n)
 	}
 }
 
@@ -205,7 +198,7 @@ func (l *List) spread(i int) bool {
 			continue
 		}
 		for j := from; j < to; j++ {
-			if !l.hold(l.node(j)) {
+			if !l.pages.Hold(l.paging(), j) {
 				return false
 			}
 		}
@@ -232,9 +225,6 @@ func (l *List) setID(i int, id uint64) {
 	if n.id == id {
 		return
 	}
-	if n.stored {
-		l.removed = append(l.removed, n.id)
-	}
-	n.id, n.stored = id, false
-	l.alter(n)
+	l.pages.Renumber(n, n.id)
+	n.id = id
 }

@@ -15,7 +15,7 @@ func (l *List) Set(ch *structures.Change, i int, elem []byte) bool {
 	}
 	at, place := l.seek(i)
 	n := l.node(at)
-	if !l.present(n) || !l.numbered(at) || l.unread() {
+	if !l.present(at) || !l.numbered(at) || l.pages.Unread() {
 		return false
 	}
 	ch.Op(opListSet, 2)
@@ -61,7 +61,7 @@ func (l *List) Insert(ch *structures.Change, side Side, pivot, elem []byte) (len
 				off = end
 				continue
 			}
-			if !l.hold(l.node(at)) || !l.numbered(at) || l.unread() { // off is the same there
+			if !l.pages.Hold(l.paging(), at) || !l.numbered(at) || l.pages.Unread() { // off is the same there
 				return l.len, false
 			}
 			if side == After {
@@ -85,7 +85,7 @@ func (l *List) insertIndex(i int, elem []byte) {
 		return
 	}
 	at, place := l.seek(i)
-	if n := l.node(at); l.present(n) && l.numbered(at) {
+	if n := l.node(at); l.present(at) && l.numbered(at) {
 		l.insertAt(at, n.seek(place), elem)
 	}
 }
@@ -130,7 +130,7 @@ func (l *List) insertAt(at, off int, elem []byte) {
 // it would have to be read.
 func (l *List) hasRoom(at, need int) bool {
 	n := l.node(at)
-	return !n.away && n.used()+need <= nodeBytes
+	return !n.Away && n.used()+need <= nodeBytes
 }
 
 // split moves the entries of node at from offset off on, which is within it,
@@ -158,7 +158,7 @@ func (l *List) split(at, off int) {
 // of them, the last -count of them if count is negative, all if it is 0. If
 // there is none, or a page cannot be read, it records nothing.
 func (l *List) Remove(ch *structures.Change, count int, elem []byte) int {
-	if l.away > 0 && !l.holdEqual(count, elem) || l.unread() {
+	if !l.pages.Whole() && !l.holdEqual(count, elem) || l.pages.Unread() {
 		return 0
 	}
 	removed := 0
@@ -182,7 +182,7 @@ func (l *List) removeForward(limit uint, elem []byte) int {
 	removed := uint(0)
 	for at := 0; at < l.nodes && (limit == 0 || removed < limit); {
 		n := l.node(at)
-		if n.away { // it has none of them
+		if n.Away { // it has none of them
 			at++
 			continue
 		}
@@ -210,7 +210,7 @@ func (l *List) removeBackward(limit uint, elem []byte) int {
 	removed := uint(0)
 	for at := l.nodes - 1; at >= 0 && removed < limit; at-- {
 		n := l.node(at)
-		if n.away {
+		if n.Away {
 			continue
 		}
 		was := n.count
@@ -246,7 +246,7 @@ func (l *List) tidy(at int) bool {
 		return false
 	}
 	p := l.node(at - 1)
-	if p.away || p.used()+n.used() > nodeBytes/2 {
+	if p.Away || p.used()+n.used() > nodeBytes/2 {
 		return false
 	}
 	before := len(p.buf)

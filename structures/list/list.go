@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/paged"
 )
 
 // End is an end of a list.
@@ -35,22 +36,17 @@ const (
 // alias the list and are valid until its next change; elements passed in are
 // copied and must not alias the list.
 type List struct {
-	array   []node // nodes are array[first : first+nodes]
-	first   int
-	nodes   int
-	len     int
-	memory  int    // of array, buffers and spare
-	spare   []byte // buffer of a node that was drained, for the next full or lone one
-	removed []uint64
+	array  []node // nodes are array[first : first+nodes]
+	first  int
+	nodes  int
+	len    int
+	memory int    // of array, buffers and spare
+	spare  []byte // buffer of a node that was drained, for the next full or lone one
 	// declared is the length that the head of a paged list declares, -1 if
 	// there is none to check.
 	declared int
 
-	pager   structures.Pager // of the pages that are away
-	away    int              // nodes
-	changed int              // nodes that changed since Clean
-	hand    uint64           // number of the node at which Shed goes on
-	part    uint64           // number of the node at which Part goes on
+	pages paged.Set[*node]
 }
 
 // New returns an empty list.
@@ -67,7 +63,7 @@ func (l *List) Len() int { return l.len }
 
 // Size estimates the memory held, in bytes.
 func (l *List) Size() int {
-	return int(unsafe.Sizeof(*l)) + l.memory + cap(l.removed)*8
+	return int(unsafe.Sizeof(*l)) + l.memory + cap(l.pages.Gone)*8
 }
 
 // Push adds elements at an end, one after the other: pushed at the head, the
@@ -109,7 +105,7 @@ func (l *List) push(end End, elem []byte) {
 // returns false and records nothing. The bytes are valid until the next change
 // of the list.
 func (l *List) Pop(ch *structures.Change, end End) ([]byte, bool) {
-	if l.len == 0 || l.unread() || !l.present(l.end(end)) {
+	if l.len == 0 || l.pages.Unread() || !l.present(l.last(end)) {
 		return nil, false
 	}
 	ch.Op(opListPopHead+byte(end), 0)
@@ -124,7 +120,7 @@ func (l *List) PopMany(ch *structures.Change, end End, count int, visit func(ele
 	if count <= 0 {
 		return 0
 	}
-	if l.away > 0 {
+	if !l.pages.Whole() {
 		return l.take(ch, end, count, visit)
 	}
 	ch.Op(opListPopHead+byte(end), 1)
@@ -182,7 +178,7 @@ func (l *List) shrink() {
 // with one list for both. It returns the element where it now is, or false for
 // an empty list. The same end twice changes and records nothing.
 func (l *List) Rotate(ch *structures.Change, from, to End) ([]byte, bool) {
-	if l.len == 0 || !l.Ready(to) || from != to && !l.hold(l.end(from)) {
+	if l.len == 0 || !l.Ready(to) || from != to && !l.pages.Hold(l.paging(), l.last(from)) {
 		return nil, false
 	}
 	if from != to && l.len > 1 {
@@ -203,7 +199,7 @@ func (l *List) Index(i int) ([]byte, bool) {
 	}
 	at, place := l.seek(i)
 	n := l.node(at)
-	if !l.present(n) {
+	if !l.present(at) {
 		return nil, false
 	}
 	elem, _ := n.next(n.seek(place))

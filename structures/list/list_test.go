@@ -271,14 +271,14 @@ func (m *listModel) checkNodes(l *List) {
 	memory, count, away, changed := len(l.array)*nodeSize+len(l.spare), 0, 0, 0
 	for i := range l.nodes {
 		n := l.node(i)
-		if n.away {
+		if n.Away {
 			away++
 		}
-		if n.dirty {
+		if n.Dirty {
 			changed++
 		}
-		if n.away == (n.buf != nil) || n.away && (n.dirty || !n.stored || n.recent) {
-			m.t.Fatalf("node %d of %d bytes: away %v, changed %v, stored %v, recent %v", i, len(n.buf), n.away, n.dirty, n.stored, n.recent)
+		if n.Away == (n.buf != nil) || n.Away && (n.Dirty || !n.Stored || n.Recent) {
+			m.t.Fatalf("node %d of %d bytes: away %v, changed %v, stored %v, recent %v", i, len(n.buf), n.Away, n.Dirty, n.Stored, n.Recent)
 		}
 		memory += len(n.buf)
 		count += int(n.count)
@@ -289,8 +289,8 @@ func (m *listModel) checkNodes(l *List) {
 			m.t.Fatalf("node %d: number %d after %d", i, n.id, l.node(i-1).id)
 		}
 	}
-	if away != l.away || changed != l.changed {
-		m.t.Fatalf("%d nodes away, counted %d; %d changed, counted %d", l.away, away, l.changed, changed)
+	if away != l.pages.Count() || changed != l.pages.Changed() {
+		m.t.Fatalf("%d nodes away, counted %d; %d changed, counted %d", l.pages.Count(), away, l.pages.Changed(), changed)
 	}
 	if memory != l.memory || count != l.len {
 		m.t.Fatalf("memory %d, counted %d; length %d, counted %d", l.memory, memory, l.len, count)

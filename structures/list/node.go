@@ -1,6 +1,9 @@
 package list
 
-import "github.com/vigildb/vigil/structures"
+import (
+	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/paged"
+)
 
 // node is a run of consecutive list elements in one buffer, with free room at
 // either side so that both ends can grow without moving what is there.
@@ -14,14 +17,11 @@ import "github.com/vigildb/vigil/structures"
 //
 // Nodes exist only in memory; what is on disk is drawn in pages.go.
 type node struct {
-	buf    []byte
-	lo, hi uint32
-	count  uint32
-	dirty  bool   // changed since Clean
-	stored bool   // the page numbered id was on disk at the last Clean
-	away   bool   // the entries are on disk only: there is no buf, and hi is their size
-	recent bool   // used since the last visit of Shed
-	id     uint64 // number of the page; grows from head to tail
+	buf         []byte
+	lo, hi      uint32
+	count       uint32
+	paged.State        // away: there is no buf, and hi is the size of the entries
+	id          uint64 // number of the page; grows from head to tail
 }
 
 // nodeBytes bounds the entries of a node: larger ones would make a change in

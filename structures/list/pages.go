@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/vigildb/vigil/structures"
 )
@@ -46,16 +45,11 @@ const (
 // at every change, but costs one key instead of two.
 const headBytes = nodeBytes
 
-// inHead reports whether the list is stored without pages.
-func (l *List) inHead() bool {
-	return l.nodes == 0 || l.nodes == 1 && !l.node(0).away && l.node(0).used() <= headBytes
-}
-
 // AppendHead appends the encoding of the head to dst.
 func (l *List) AppendHead(dst []byte) []byte {
-	if !l.inHead() {
+	if !l.paging().InHead() {
 		form := byte(listPaged)
-		if l.nodes > structures.IndexedPages() || l.away > 0 {
+		if l.nodes > structures.IndexedPages() || !l.pages.Whole() {
 			form = listIndex
 		}
 		dst = append(dst, form)
@@ -125,17 +119,17 @@ func (l *List) SetPage(id uint64, page []byte) error {
 	if l.declared < 0 {
 		return fmt.Errorf("page %d of a list without pages: %w", id, structures.ErrCorrupt)
 	}
-	at := l.search(id)
+	at := l.paging().Search(id)
 	if at < l.nodes && l.node(at).id == id {
-		if n := l.node(at); n.away {
-			return l.supply(n, page)
+		if l.node(at).Away {
+			return l.pages.Supply(l.paging(), at, page)
 		}
 		return fmt.Errorf("list page %d given twice: %w", id, structures.ErrCorrupt)
 	}
 	if err := l.load(at, id, page); err != nil {
 		return fmt.Errorf("list page %d: %w", id, err)
 	}
-	l.node(at).stored = true
+	l.node(at).Stored = true
 	return nil
 }
 
@@ -145,8 +139,8 @@ func (l *List) Complete() error {
 	if l.declared >= 0 && l.declared != l.len {
 		return fmt.Errorf("list of %d elements has %d: %w", l.declared, l.len, structures.ErrCorrupt)
 	}
-	if l.away > 0 && l.pager == nil {
-		return fmt.Errorf("list lacks %d pages: %w", l.away, structures.ErrCorrupt)
+	if !l.pages.Whole() && l.pages.Pager == nil {
+		return fmt.Errorf("list lacks %d pages: %w", l.pages.Count(), structures.ErrCorrupt)
 	}
 	return nil
 }
@@ -197,94 +191,26 @@ func nextStored(b []byte) (elem, rest []byte, err error) {
 
 // Pages visits changed or all pages, see Value.
 func (l *List) Pages(all bool, visit func(id uint64, page []byte)) {
-	paged := !l.inHead()
-	var removed []uint64
-	if !all {
-		removed = slices.Clone(l.removed)
-		slices.Sort(removed)
-		removed = slices.Compact(removed)
-	}
-	var buf []byte
-	for i := range l.nodes {
-		n := l.node(i)
-		for len(removed) > 0 && removed[0] < n.id {
-			visit(removed[0], nil)
-			removed = removed[1:]
-		}
-		replaced := len(removed) > 0 && removed[0] == n.id
-		if replaced {
-			removed = removed[1:]
-		}
-		switch {
-		case n.away:
-			if all && !l.visitAway(n, visit) {
-				return
-			}
-		case paged && (all || n.dirty || !n.stored):
-			buf = n.appendPage(buf[:0])
-			visit(n.id, buf)
-		case !paged && !all && (n.stored || replaced):
-			visit(n.id, nil)
-		}
-	}
-	for _, id := range removed {
-		visit(id, nil)
-	}
+	l.pages.Visit(l.paging(), all, visit)
 }
 
 // Clean marks every page as stored. The disk may have a page of a list that was just
 // read and would be stored in its head: that page is to go with the next change.
 func (l *List) Clean() {
-	paged := !l.inHead()
-	l.removed = nil
-	for i := range l.nodes {
-		n := l.node(i)
-		if !paged && n.stored && l.declared >= 0 {
-			l.removed = append(l.removed, n.id)
-		}
-		n.dirty, n.stored = false, paged
+	var left []uint64
+	if l.paging().InHead() && l.declared >= 0 && l.nodes > 0 && l.node(0).Stored {
+		left = append(left, l.node(0).id)
 	}
-	l.declared, l.changed, l.part = -1, 0, 0
+	l.pages.Clean(l.paging())
+	l.pages.Gone, l.declared = left, -1
 }
 
-// Taint marks every page as changed. None is away: all that are have been stored as
-// they are.
-func (l *List) Taint() {
-	for i := range l.nodes {
-		if n := l.node(i); !n.away {
-			l.alter(n)
-		}
-	}
-}
+// Taint marks every page as changed.
+func (l *List) Taint() { l.pages.Taint(l.paging()) }
 
-// Part visits up to size of the pages that changed since Clean, marks them as stored, and
-// reports whether there may be more than size others. It goes round again for pages that
-// changed behind it. Pages that are gone are visited by Pages.
+// Part visits some of the pages that changed since Clean, see [paged.Set.Part].
 func (l *List) Part(size int, visit func(id uint64, page []byte)) (more bool) {
-	if l.inHead() {
-		return false
-	}
-	at, left := l.search(l.part), size
-	var buf []byte
-	for ; at < l.nodes; at++ {
-		n := l.node(at)
-		if n.away || !n.dirty && n.stored {
-			continue
-		}
-		if left == 0 {
-			l.part = n.id
-			return true
-		}
-		left--
-		buf = n.appendPage(buf[:0])
-		visit(n.id, buf)
-		if n.dirty {
-			l.changed--
-		}
-		n.dirty, n.stored = false, true
-	}
-	l.part = 0
-	return l.changed > size
+	return l.pages.Part(l.paging(), size, visit)
 }
 
 // Apply replays an operation. One that does not fit the list, such as an index

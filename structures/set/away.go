@@ -20,7 +20,7 @@ func (p shifted) Held(id uint64) bool { return p.Pager.Held(id >> 1) }
 
 // SetPager says where pages are read that are away.
 func (s *Set) SetPager(p structures.Pager) {
-	s.ints.pager = p
+	s.ints.pages.Pager = p
 	if p == nil {
 		s.rest.SetPager(nil)
 		return
@@ -31,15 +31,18 @@ func (s *Set) SetPager(p structures.Pager) {
 // Away is the number of pages that are on disk only, and their bytes.
 func (s *Set) Away() (pages int, bytes int64) {
 	pages, bytes = s.rest.Away()
-	return pages + s.ints.away, bytes + s.ints.awayBytes()
+	more, b := s.ints.pages.Away(s.ints.paging())
+	return pages + more, bytes + b
 }
 
 // whole reports that no page is away.
-func (s *Set) whole() bool { return s.ints.away == 0 && s.rest.Whole() }
+func (s *Set) whole() bool { return s.ints.pages.Whole() && s.rest.Whole() }
 
 // unread reports that a page could not be read for the command under way, of words or of
 // integers: it changes neither then.
-func (s *Set) unread() bool { return s.ints.pager != nil && !s.whole() && s.ints.pager.Failed() }
+func (s *Set) unread() bool {
+	return s.ints.pages.Pager != nil && !s.whole() && s.ints.pages.Pager.Failed()
+}
 
 // ResidentFrom is the number from which on pages of the set are not away yet: those of
 // integers of a head that has no index of them.
@@ -54,17 +57,17 @@ func (s *Set) ResidentFrom() uint64 {
 func (s *Set) Shed(bytes int) (freed, changed int) {
 	freed, changed = s.rest.Shed(bytes)
 	if freed < bytes {
-		f, c := s.ints.shed(bytes - freed)
+		f, c := s.ints.pages.Shed(s.ints.paging(), bytes-freed)
 		freed, changed = freed+f, changed+c
 	}
 	return freed, changed
 }
 
 // Changed is about how many bytes of pages changed since Clean.
-func (s *Set) Changed() int { return s.rest.Changed() + s.ints.changed*maxRun }
+func (s *Set) Changed() int { return s.rest.Changed() + s.ints.pages.Changed()*maxRun }
 
 // Gather reads every page that is away and reports whether it could.
-func (s *Set) Gather() bool { return s.ints.gather() && s.rest.Gather() }
+func (s *Set) Gather() bool { return s.ints.pages.Gather(s.ints.paging()) && s.rest.Gather() }
 
 // Ready makes sure that what is done to members does not fail half way. It reports
 // false if a page cannot be read that one of them needs.
@@ -96,7 +99,7 @@ func (s *Set) ready(members [][]byte, readyWords func(step int, words ...[]byte)
 // Taint marks every page as changed.
 func (s *Set) Taint() {
 	s.rest.Taint()
-	s.ints.taint()
+	s.ints.pages.Taint(s.ints.paging())
 }
 
 // Part visits up to n of the pages that changed since Clean, marks them as stored, and
@@ -116,5 +119,5 @@ func (s *Set) Portion(n int, visit, tail func(id uint64, page []byte)) (more boo
 	if s.rest.Portion(n, word, end) {
 		return true
 	}
-	return s.ints.partOf(max(left, 1), visit)
+	return s.ints.pages.Part(s.ints.paging(), max(left, 1), visit)
 }

@@ -1,10 +1,12 @@
 package set
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/paged"
 )
 
 // integers are the members that are numbers. Few of them are one run, which lies in
@@ -16,14 +18,8 @@ type integers struct {
 	bounds []int64
 	runs   []*run
 	count  int
-	memory int      // of the runs
-	gone   []uint64 // pages that were on disk at the last Clean and have no run now
-
-	pager   structures.Pager // reads runs that are away; nil: none is
-	away    int              // runs that are on disk only
-	changed int              // runs that changed since Clean, about
-	hand    int              // run that shed looked at last
-	part    int64            // bound from which the next part goes on
+	memory int // of the runs
+	pages  paged.Set[*run]
 }
 
 // intPage tells pages of integers from those of other members, whose numbers are
@@ -108,11 +104,12 @@ func (s *integers) split(k, i int, v int64) {
 		at-- // the odd number above an even one goes with it
 	}
 	left, right := r.part(0, at), r.part(at, n)
-	left.stored, left.used, right.used = r.stored, true, true
-	s.changed += 2
+	s.mark(r)
+	left.State, right.Recent = r.State, true
 	s.memory += left.memory() - r.memory()
 	s.runs[k] = left
 	s.insertRun(k+1, bound, right)
+	s.mark(right)
 }
 
 func (s *integers) insertRun(k int, bound int64, r *run) {
@@ -154,15 +151,10 @@ func (s *integers) settle(k int) {
 		s.removeRun(k)
 	case len(r.data) > maxRun/4:
 		return
-	case k > 0 && !s.runs[k-1].away && s.runs[k-1].joinable(r):
+	case k > 0 && !s.runs[k-1].Away && s.runs[k-1].joinable(r):
 		s.join(k - 1)
-	case k+1 < len(s.runs) && !s.runs[k+1].away && r.joinable(s.runs[k+1]):
+	case k+1 < len(s.runs) && !s.runs[k+1].Away && r.joinable(s.runs[k+1]):
 		s.join(k)
-	}
-	if len(s.runs) == 1 && s.runs[0].stored {
-		// What is left goes into the head.
-		s.gone = append(s.gone, pageOf(s.bounds[0]))
-		s.runs[0].stored = false
 	}
 }
 
@@ -179,9 +171,7 @@ func (s *integers) join(k int) {
 // removeRun takes run k away, and notes that its page is gone.
 func (s *integers) removeRun(k int) {
 	r := s.runs[k]
-	if r.stored {
-		s.gone = append(s.gone, pageOf(s.bounds[k]))
-	}
+	s.pages.Remove(r, pageOf(s.bounds[k]))
 	s.memory -= r.memory()
 	s.bounds = slices.Delete(s.bounds, k, k+1)
 	s.runs = slices.Delete(s.runs, k, k+1)
@@ -190,61 +180,19 @@ func (s *integers) removeRun(k int) {
 	}
 }
 
-// pages visits the changed or all pages, see structures.Value.
-func (s *integers) pages(all bool, visit func(id uint64, page []byte)) {
-	var gone []uint64
-	if !all {
-		gone = slices.Clone(s.gone)
-		slices.Sort(gone)
-		gone = slices.Compact(gone)
-	}
-	if !s.inHead() {
-		var buf []byte
-		for k, r := range s.runs {
-			id := pageOf(s.bounds[k])
-			for len(gone) > 0 && gone[0] <= id {
-				if gone[0] != id {
-					visit(gone[0], nil)
-				}
-				gone = gone[1:]
-			}
-			if r.away {
-				if all && (s.pager == nil || !s.pager.ReadPage(id, func(page []byte) error {
-					visit(id, page)
-					return nil
-				})) {
-					return
-				}
-				continue
-			}
-			if all || r.dirty || !r.stored {
-				buf = r.appendPage(buf[:0])
-				visit(id, buf)
-			}
-		}
-	}
-	for _, id := range gone {
-		visit(id, nil)
-	}
-}
-
-func (s *integers) clean() {
-	s.gone, s.changed, s.part = nil, 0, math.MinInt64
-	for _, r := range s.runs {
-		r.dirty, r.stored = false, !s.inHead()
-	}
-}
-
 // setPage takes a stored page, in any order.
 func (s *integers) setPage(id uint64, page []byte) error {
-	if s.away > 0 {
-		return s.supply(id, page)
-	}
 	bound, r := boundOf(id), &run{}
+	if !s.pages.Whole() {
+		if k := s.locate(bound); s.bounds[k] == bound && s.runs[k].Away {
+			return s.pages.Supply(s.paging(), k, page)
+		}
+		return fmt.Errorf("run from %d is not in the index or was given twice: %w", bound, structures.ErrCorrupt)
+	}
 	if err := r.load(page); err != nil {
 		return err
 	}
-	r.stored = true
+	r.Stored = true
 	k, twice := slices.BinarySearch(s.bounds, bound)
 	if twice || r.at(0) < bound ||
 		k > 0 && s.runs[k-1].last() >= bound || k < len(s.bounds) && r.last() >= s.bounds[k] {

@@ -93,12 +93,12 @@ func checkMemory(t *testing.T, s *Set) {
 	for _, r := range s.ints.runs {
 		memory += r.memory()
 		count += r.len()
-		if r.away {
+		if r.Away {
 			away++
 		}
 	}
-	if memory != s.ints.memory || away != s.ints.away || count != s.ints.count {
-		t.Errorf("%d integers in %d bytes, %d runs away; counted %d, %d, %d", s.ints.count, s.ints.memory, s.ints.away, count, memory, away)
+	if memory != s.ints.memory || away != s.ints.pages.Count() || count != s.ints.count {
+		t.Errorf("%d integers in %d bytes, %d runs away; counted %d, %d, %d", s.ints.count, s.ints.memory, s.ints.pages.Count(), count, memory, away)
 	}
 }
 
@@ -238,8 +238,8 @@ func TestWhatIsHeldOrChangedStaysInMemory(t *testing.T) {
 		}
 	}
 	for k, r := range s.ints.runs {
-		if want := k > 1; r.away != want {
-			t.Errorf("run %d (pages %x, %x): away %v", k, first, second, r.away)
+		if want := k > 1; r.Away != want {
+			t.Errorf("run %d (pages %x, %x): away %v", k, first, second, r.Away)
 		}
 	}
 	if got := s.Changed(); got != maxRun {
@@ -302,7 +302,7 @@ func TestRunDoesNotJoinOneThatIsAway(t *testing.T) {
 		runs := len(s.ints.runs)
 		in := s.ints.fetch(c.small)
 		shrink(c.small, 20)
-		if !in || len(s.ints.runs) != runs || !s.ints.runs[c.away].away {
+		if !in || len(s.ints.runs) != runs || !s.ints.runs[c.away].Away {
 			t.Errorf("run %d, %d away: %d runs of %d are left", c.small, c.away, len(s.ints.runs), runs)
 		}
 		if got := members(t, s); !maps.Equal(got, want) {

@@ -130,7 +130,7 @@ func (s *Set) SetPage(id uint64, page []byte) error {
 		}
 		return nil
 	}
-	if s.promised < 0 && s.ints.away == 0 {
+	if s.promised < 0 && s.ints.pages.Whole() {
 		return fmt.Errorf("page %x of a set without pages of integers: %w", id, structures.ErrCorrupt)
 	}
 	if err := s.ints.setPage(id, page); err != nil {
@@ -146,8 +146,8 @@ func (s *Set) Complete() error {
 		return fmt.Errorf("set of %d integers in %d pages has %d in %d: %w",
 			s.promised, s.pages, s.ints.count, len(s.ints.runs), structures.ErrCorrupt)
 	}
-	if s.ints.away > 0 && s.ints.pager == nil {
-		return fmt.Errorf("set lacks %d pages of integers: %w", s.ints.away, structures.ErrCorrupt)
+	if !s.ints.pages.Whole() && s.ints.pages.Pager == nil {
+		return fmt.Errorf("set lacks %d pages of integers: %w", s.ints.pages.Count(), structures.ErrCorrupt)
 	}
 	return s.rest.Complete()
 }
@@ -155,13 +155,13 @@ func (s *Set) Complete() error {
 // Pages visits changed or all pages, see structures.Value.
 func (s *Set) Pages(all bool, visit func(id uint64, page []byte)) {
 	s.rest.Pages(all, func(id uint64, page []byte) { visit(id>>1, page) })
-	s.ints.pages(all, visit)
+	s.ints.pages.Visit(s.ints.paging(), all, visit)
 }
 
 // Clean marks every page as stored.
 func (s *Set) Clean() {
 	s.rest.Clean()
-	s.ints.clean()
+	s.ints.pages.Clean(s.ints.paging())
 	s.promised = -1
 }
 

@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/paged"
 )
 
 // run is a sorted sequence of different integers: their distances from base, each
@@ -19,15 +20,11 @@ import (
 //
 // This layout is on disk and never changes.
 type run struct {
-	base  int64 // not above the first member
-	shift uint8 // 0 to 3
-	dirty bool  // changed since Clean
-	// stored: its page was on disk at the last Clean.
-	stored  bool
-	used    bool   // since the last visit of shed
-	away    bool   // on disk only: there is no data
-	members uint16 // while it is away
-	data    []byte
+	base        int64  // not above the first member
+	shift       uint8  // 0 to 3
+	paged.State        // away: there is no data
+	members     uint16 // while it is away
+	data        []byte
 }
 
 const (
@@ -55,7 +52,7 @@ func shiftOf(distance uint64) uint8 {
 func distance(a, b int64) uint64 { return uint64(b) - uint64(a) }
 
 func (r *run) len() int {
-	if r.away {
+	if r.Away {
 		return int(r.members)
 	}
 	return len(r.data) >> r.shift
@@ -156,7 +153,6 @@ func (r *run) insert(i int, v int64) {
 	r.data = r.data[:(n+1)<<shift]
 	copy(r.data[(i+1)<<shift:], r.data[i<<shift:n<<shift])
 	write(r.data, shift, i, distance(base, v))
-	r.dirty = true
 }
 
 // reserve makes room for size bytes. A run grows by an eighth: there are many.
@@ -192,12 +188,11 @@ func (r *run) remove(i int) {
 	if cap(r.data) > 64 && len(r.data) < cap(r.data)/4 {
 		r.data = slices.Clone(r.data)
 	}
-	r.dirty = true
 }
 
 // part returns a run of its own of the members from one place up to another.
 func (r *run) part(from, to int) *run {
-	p := &run{dirty: true}
+	p := &run{}
 	if from < to {
 		p.extend(r, from, to)
 	}
@@ -218,7 +213,6 @@ func (r *run) extend(from *run, lo, hi int) {
 	for i := lo; i < hi; i++ {
 		write(r.data, shift, n+i-lo, distance(base, from.at(i)))
 	}
-	r.dirty = true
 }
 
 // joinable reports whether the run and its upper neighbour can be one.

@@ -45,7 +45,7 @@ func (s *Set) Len() int { return s.ints.count + s.rest.Len() }
 // Size estimates the memory held, in bytes.
 func (s *Set) Size() int {
 	const place = int(unsafe.Sizeof(int64(0)) + unsafe.Sizeof((*run)(nil)))
-	return int(unsafe.Sizeof(*s)) + s.rest.Size() + s.ints.memory + cap(s.ints.runs)*place + cap(s.ints.gone)*8
+	return int(unsafe.Sizeof(*s)) + s.rest.Size() + s.ints.memory + cap(s.ints.runs)*place + cap(s.ints.pages.Gone)*8
 }
 
 // Has reports whether a member is there.

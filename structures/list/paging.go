@@ -1,0 +1,60 @@
+package list
+
+import (
+	"fmt"
+	"sort"
+
+	"github.com/vigildb/vigil/structures"
+)
+
+// paging is a list as its pages see it, [paged.Pages]: a page is a node.
+type paging List
+
+func (l *List) paging() *paging { return (*paging)(l) }
+
+func (p *paging) list() *List { return (*List)(p) }
+
+func (p *paging) Count() int { return p.nodes }
+
+func (p *paging) At(i int) *node { return p.list().node(i) }
+
+func (p *paging) ID(i int) uint64 { return p.At(i).id }
+
+func (p *paging) Search(id uint64) int {
+	return sort.Search(p.nodes, func(i int) bool { return p.ID(i) >= id })
+}
+
+// InHead reports whether the list is stored without pages.
+func (p *paging) InHead() bool {
+	return p.nodes == 0 || p.nodes == 1 && !p.At(0).Away && p.At(0).used() <= headBytes
+}
+
+func (p *paging) Bytes(n *node) int {
+	if n.Away {
+		return n.used()
+	}
+	return len(n.buf)
+}
+
+func (p *paging) Append(dst []byte, n *node) []byte { return n.appendPage(dst) }
+
+// Decode makes a node of a page, which has to be the one that the index describes.
+func (p *paging) Decode(i int, page []byte) (*node, error) {
+	n := p.At(i)
+	c, err := loadNode(n.id, page)
+	if err == nil && (c.count != n.count || c.used() != n.used()) {
+		err = fmt.Errorf("list page %d of %d elements in %d bytes has %d in %d: %w",
+			n.id, n.count, n.used(), c.count, c.used(), structures.ErrCorrupt)
+	}
+	return &c, err
+}
+
+func (p *paging) Evict(n *node) {
+	p.memory -= len(n.buf)
+	n.buf, n.lo, n.hi = nil, 0, uint32(n.used())
+}
+
+func (p *paging) Adopt(n, c *node) {
+	n.buf = c.buf
+	p.memory += len(n.buf)
+}
