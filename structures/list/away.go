@@ -25,7 +25,12 @@ func (l *List) Away() (pages int, bytes int64) { return l.pages.Away(l.paging())
 func (l *List) Changed() int { return l.pages.Changed() * nodeBytes }
 
 // Shed lets go of pages, see structures.Paged.
-func (l *List) Shed(bytes int) (freed, changed int) { return l.pages.Shed(l.paging(), bytes) }
+func (l *List) Shed(bytes int) (freed, changed int) {
+	if l.nodes < 2 {
+		return 0, 0
+	}
+	return l.pages.Shed(l.paging(), bytes)
+}
 
 // Gather reads every page that is away and reports whether it could.
 func (l *List) Gather() bool { return l.pages.Gather(l.paging()) }

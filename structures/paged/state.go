@@ -19,19 +19,14 @@ type Page interface {
 	state() *State
 }
 
-// Pages are the pages of a value.
+// Pages are the pages of a value, of which some may be away.
 type Pages[P Page] interface {
-	// Count is how many there are, on disk only or not, and At one of them, in the order of their numbers.
+	// Count is how many there are that may be away, and At one of them, in the order of their numbers.
 	Count() int
 	At(i int) P
 	// ID returns the number of page i, and Search the first page whose number is not below id.
 	ID(i int) uint64
 	Search(id uint64) int
-	// InHead reports that the head of the value is to have everything, and the disk no page.
-	InHead() bool
-
-	// Append appends the bytes on disk of a page that is in memory.
-	Append(dst []byte, p P) []byte
 	// Decode makes a page of the bytes of page i, which is away: an error if they are not what is known of it. It is
 	// not put in its place.
 	Decode(i int, b []byte) (P, error)
@@ -41,4 +36,13 @@ type Pages[P Page] interface {
 	// what the value says of its memory.
 	Evict(p P)
 	Adopt(p, decoded P)
+}
+
+// Stored are pages that a [Set] writes.
+type Stored[P Page] interface {
+	Pages[P]
+	// InHead reports that the head of the value is to have everything, and the disk no page.
+	InHead() bool
+	// Append appends the bytes on disk of a page that is in memory.
+	Append(dst []byte, p P) []byte
 }

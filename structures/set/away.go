@@ -56,7 +56,7 @@ func (s *Set) ResidentFrom() uint64 {
 // Shed lets go of pages, see structures.Paged.
 func (s *Set) Shed(bytes int) (freed, changed int) {
 	freed, changed = s.rest.Shed(bytes)
-	if freed < bytes {
+	if freed < bytes && !s.ints.paging().InHead() {
 		f, c := s.ints.pages.Shed(s.ints.paging(), bytes-freed)
 		freed, changed = freed+f, changed+c
 	}

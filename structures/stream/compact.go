@@ -2,6 +2,8 @@ package stream
 
 import (
 	"encoding/binary"
+
+	"github.com/vigildb/vigil/structures/paged"
 )
 
 // IsCompact reports whether the stream has no groups, and one small page at most.
@@ -43,7 +45,7 @@ func (s *Stream) LoadCompact(b []byte) {
 		p = new(page)
 	}
 	buf := p.buf[:0]
-	*p = page{leaf: leaf{id: 1, dirty: true}, live: s.len, count: int(r.uvarint()),
+	*p = page{leaf: leaf{id: 1, State: paged.State{Dirty: true}}, live: s.len, count: int(r.uvarint()),
 		span: span{same: int(r.uvarint()), names: int(r.uvarint()), body: int(r.uvarint()), from: int(r.uvarint()), base: r.id()},
 		last: r.id()}
 	p.buf = append(buf, b[r.at:]...)

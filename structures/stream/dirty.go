@@ -52,8 +52,8 @@ func (s *Stream) Pages(all bool, visit func(id uint64, page []byte)) {
 			}
 			gone = gone[1:]
 		}
-		if e, ok := p.(*page); ok && e.away {
-			if !s.visitAway(e, visit) {
+		if e, ok := p.(*page); ok && e.Away {
+			if !s.kept.Copy(e.id, visit) {
 				return
 			}
 			continue
@@ -77,7 +77,7 @@ func (s *Stream) absent() []uint64 {
 	gone := slices.Clone(s.gone)
 	if s.inHead() {
 		for _, p := range s.pages {
-			if p.stored {
+			if p.Stored {
 				gone = append(gone, p.id)
 			}
 		}
@@ -94,13 +94,13 @@ func (s *Stream) Clean() {
 	list := s.dirty
 	s.dirty, s.dead = nil, 0
 	for _, p := range list {
-		p.leafOf().dirty, p.leafOf().stored = false, true
+		p.leafOf().Dirty, p.leafOf().Stored = false, true
 	}
 	if paged {
 		return
 	}
 	for _, p := range s.pages {
-		p.stored = false
+		p.Stored = false
 		s.touch(p)
 	}
 }
@@ -111,7 +111,7 @@ func (s *Stream) Taint() {
 		return
 	}
 	for _, p := range s.every() {
-		if e, ok := p.(*page); !ok || !e.away {
+		if e, ok := p.(*page); !ok || !e.Away {
 			s.touch(p)
 		}
 	}
@@ -136,7 +136,7 @@ func (s *Stream) Part(n int, visit func(id uint64, page []byte)) (more bool) {
 		l := s.dirty[last].leafOf()
 		buf = s.dirty[last].appendPage(buf[:0])
 		visit(l.id, buf)
-		l.dirty, l.stored = false, true
+		l.Dirty, l.Stored = false, true
 		s.dirty[last] = nil
 		s.dirty = s.dirty[:last]
 	}

@@ -7,14 +7,14 @@ import (
 	"unsafe"
 
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/paged"
 )
 
 // leaf is what every page is: something with a number on disk.
 type leaf struct {
-	id     uint64
-	dirty  bool // changed since Clean, and in Stream.dirty
-	stored bool // on disk at the last Clean
-	gone   bool // no longer of the stream
+	id uint64
+	paged.State
+	gone bool // no longer of the stream
 }
 
 func (l *leaf) leafOf() *leaf { return l }
@@ -35,9 +35,7 @@ type page struct {
 	live  int
 	// lent: a reader beside the stream has the bytes, which must not be changed any
 	// more; what is appended behind them does not matter.
-	lent   bool
-	away   bool // the entries are on disk only
-	recent bool // used since the last visit of Shed
+	lent bool
 }
 
 const pageSize = int(unsafe.Sizeof(page{}))
@@ -177,7 +175,7 @@ func (p *page) find(e *Entry, id ID) (at int, ok bool) {
 
 // first is the ID of the first entry that is not deleted.
 func (p *page) first() ID {
-	if p.away {
+	if p.Away {
 		return p.base
 	}
 	var e Entry
@@ -193,7 +191,7 @@ func (p *page) appendPage(dst []byte) []byte { return structures.Append(dst, p.b
 // give ErrCorrupt.
 func loadPage(id uint64, b []byte) (*page, error) {
 	r := reader{b: b}
-	p := &page{leaf: leaf{id: id, stored: true}}
+	p := &page{leaf: leaf{id: id, State: paged.State{Stored: true}}}
 	first := r.id()
 	same := r.uvarint()
 	p.names = r.at

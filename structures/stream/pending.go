@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/paged"
 )
 
 // record is an entry that was delivered and not acknowledged.
@@ -96,7 +97,7 @@ func loadPending(id uint64, b []byte) (*pendingPage, error) {
 	if n == 0 || n > pageRecords || len(b)%recordSize != 0 {
 		return nil, fmt.Errorf("%d bytes of pending entries: %w", len(b), structures.ErrCorrupt)
 	}
-	p := &pendingPage{leaf: leaf{id: id, stored: true}, records: make([]record, n)}
+	p := &pendingPage{leaf: leaf{id: id, State: paged.State{Stored: true}}, records: make([]record, n)}
 	for i := range p.records {
 		p.records[i] = record{
 			id:         ID{binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])},

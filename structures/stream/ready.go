@@ -10,20 +10,20 @@ import (
 // makes several changes asks for the pages of all of them before the first.
 
 // Unread reports that a page could not be read for the command under way.
-func (s *Stream) Unread() bool { return s.away > 0 && s.pager != nil && s.pager.Failed() }
+func (s *Stream) Unread() bool { return s.kept.Unread() }
 
 // holdAll makes sure that pages are in memory together, and reports whether it could.
-func (s *Stream) holdAll(pages iter.Seq[*page]) bool {
+func (s *Stream) holdAll(pages iter.Seq[int]) bool {
 	bytes := 0
-	for p := range pages {
-		if p.away {
+	for i := range pages {
+		if p := s.pages[i]; p.Away {
 			bytes += p.size()
 		}
 	}
 	if bytes > 0 {
-		s.makeRoom(bytes)
-		for p := range pages {
-			if !s.hold(p) {
+		s.kept.MakeRoom(s.paging(), bytes)
+		for i := range pages {
+			if !s.kept.Hold(s.paging(), i) {
 				return false
 			}
 		}
@@ -32,10 +32,10 @@ func (s *Stream) holdAll(pages iter.Seq[*page]) bool {
 }
 
 // pagesOf yields the pages that may have entries.
-func (s *Stream) pagesOf(ids iter.Seq[ID]) iter.Seq[*page] {
-	return func(yield func(*page) bool) {
+func (s *Stream) pagesOf(ids iter.Seq[ID]) iter.Seq[int] {
+	return func(yield func(int) bool) {
 		for id := range ids {
-			if i := s.seek(id); i < len(s.pages) && !id.Less(s.pages[i].floor()) && !yield(s.pages[i]) {
+			if i := s.seek(id); i < len(s.pages) && !id.Less(s.pages[i].floor()) && !yield(i) {
 				return
 			}
 		}
@@ -45,7 +45,7 @@ func (s *Stream) pagesOf(ids iter.Seq[ID]) iter.Seq[*page] {
 // Ready makes sure that the pages of entries are in memory: what is done to these entries
 // then does not fail half way. It reports false if one of the pages cannot be read.
 func (s *Stream) Ready(ids ...ID) bool {
-	if s.away == 0 {
+	if s.kept.Whole() {
 		return true
 	}
 	if !s.holdAll(s.pagesOf(slices.Values(ids))) {
@@ -58,8 +58,8 @@ func (s *Stream) Ready(ids ...ID) bool {
 		return true
 	}
 	for i := last; i >= max(0, last-len(ids)); i-- {
-		if s.pages[i].away {
-			return s.hold(s.pages[i])
+		if s.pages[i].Away {
+			return s.kept.Hold(s.paging(), i)
 		}
 	}
 	return true
@@ -68,7 +68,7 @@ func (s *Stream) Ready(ids ...ID) bool {
 // ReadyNew is Ready for up to count of the entries that are new to the group.
 func (g *Group) ReadyNew(count int) bool {
 	s := g.s
-	if s.away == 0 {
+	if s.kept.Whole() {
 		return true
 	}
 	from, ok := g.last.Next()
@@ -79,14 +79,14 @@ func (g *Group) ReadyNew(count int) bool {
 	first := s.pages[i]
 	fresh := first.live
 	if first.floor().Less(from) { // how many of its entries are new is not known without it
-		if !s.present(first) {
+		if !s.present(i) {
 			return false
 		}
 		fresh = first.liveFrom(from)
 	}
-	return s.holdAll(func(yield func(*page) bool) {
+	return s.holdAll(func(yield func(int) bool) {
 		left := count
-		for at := i; at < len(s.pages) && left > 0 && yield(s.pages[at]); at++ {
+		for at := i; at < len(s.pages) && left > 0 && yield(at); at++ {
 			if at > i {
 				left -= s.pages[at].live
 			} else {
@@ -105,7 +105,7 @@ func (g *Group) ReadyAgain(c *Consumer, behind ID, count int) bool {
 
 // holdPending is ReadyAgain for the entries from one ID to another.
 func (g *Group) holdPending(c *Consumer, from, to ID, count int) bool {
-	return g.s.away == 0 || g.s.holdAll(g.s.pagesOf(func(yield func(ID) bool) {
+	return g.s.kept.Whole() || g.s.holdAll(g.s.pagesOf(func(yield func(ID) bool) {
 		left := count
 		g.eachOf(c, from, to, func(_ *pendingPage, r *record) bool {
 			left--
@@ -119,7 +119,7 @@ func (g *Group) holdPending(c *Consumer, from, to ID, count int) bool {
 func (s *Stream) ReadyTrim(t *Trim, added int) bool {
 	was := t.Len
 	t.Len -= added
-	t.ready = s.away == 0 || s.holdTrim(t)
+	t.ready = s.kept.Whole() || s.holdTrim(t)
 	t.Len = was
 	return t.ready
 }
@@ -140,9 +140,9 @@ func (s *Stream) holdTrim(t *Trim) bool {
 // holdCut makes sure that the page is in memory in which a stream begins that is
 // trimmed, unless all of it is kept.
 func (s *Stream) holdCut(kept ID, all bool) bool {
-	if all || s.away == 0 {
+	if all || s.kept.Whole() {
 		return true
 	}
 	i := s.seek(kept)
-	return i == len(s.pages) || !s.pages[i].floor().Less(kept) || s.hold(s.pages[i])
+	return i == len(s.pages) || !s.pages[i].floor().Less(kept) || s.kept.Hold(s.paging(), i)
 }

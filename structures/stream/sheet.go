@@ -64,7 +64,7 @@ func (g *Group) loadSheet(index uint64, b []byte) error {
 		return fmt.Errorf("page %d of consumers: %w", index, structures.ErrCorrupt)
 	}
 	sh := g.newSheet(uint32(index))
-	sh.stored = true
+	sh.Stored = true
 	r := reader{b: b}
 	for before := -1; !r.bad && (r.at < len(b) || before < 0); {
 		n, name := r.uvarint(), r.string()

@@ -68,7 +68,7 @@ func (s *Stream) AppendHead(dst []byte) []byte {
 		return dst
 	}
 	form := byte(streamPaged)
-	if len(s.pages) > structures.IndexedPages() || s.away > 0 {
+	if len(s.pages) > structures.IndexedPages() || !s.kept.Whole() {
 		form = streamIndex
 	}
 	dst = s.appendState(append(dst, form))
@@ -113,7 +113,7 @@ func Decode(head []byte) (*Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.stored = false
+	p.Stored = false
 	s.addPage(0, p)
 	s.touch(p)
 	return s, s.checkLast()
@@ -151,8 +151,8 @@ func (s *Stream) setPage(id uint64, b []byte) error {
 	number := id >> groupShift
 	if number == 0 {
 		i, twice := slices.BinarySearchFunc(s.pages, id, func(p *page, id uint64) int { return int(int64(p.id) - int64(id)) })
-		if twice && s.pages[i].away {
-			return s.supply(s.pages[i], b)
+		if twice && s.pages[i].Away {
+			return s.kept.Supply(s.paging(), i, b)
 		}
 		if twice || id == 0 {
 			return fmt.Errorf("given twice: %w", structures.ErrCorrupt)
@@ -190,7 +190,7 @@ func (s *Stream) loading(number uint64) *Group {
 	g := s.loaded[number]
 	if g == nil {
 		g = s.newGroup(number)
-		g.stored = true
+		g.Stored = true
 		s.loaded[number] = g
 		s.nextGroup = max(s.nextGroup, number+1)
 	}
@@ -240,8 +240,8 @@ func (s *Stream) Complete() error {
 		return fmt.Errorf("stream of %d entries, %d pages, %d groups has %d, %d, %d: %w", p.entries, p.pages, p.groups,
 			s.len, len(s.pages), len(s.groups), structures.ErrCorrupt)
 	}
-	if s.away > 0 && s.pager == nil {
-		return fmt.Errorf("stream lacks %d pages: %w", s.away, structures.ErrCorrupt)
+	if !s.kept.Whole() && s.kept.Pager == nil {
+		return fmt.Errorf("stream lacks %d pages: %w", s.kept.Count(), structures.ErrCorrupt)
 	}
 	s.promised, s.loaded = nil, nil
 	return errors.Join(s.checkLast(), s.holdLast())

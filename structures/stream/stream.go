@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/paged"
 )
 
 // Stream is a stream with its groups. The zero Stream is not to be used.
@@ -30,9 +31,7 @@ type Stream struct {
 	dead   int        // how many of them are
 	gone   []uint64   // stored pages that are gone
 
-	pager structures.Pager
-	away  int    // pages that are on disk only
-	hand  uint64 // number of the page at which Shed goes on
+	kept paged.Resident[*page]
 
 	promised *promise          // of the head of a paged stream until it is complete
 	loaded   map[uint64]*Group // groups by number, until then
@@ -179,7 +178,7 @@ func (s *Stream) Has(id ID) bool {
 // Get fills e with an entry. It returns false if there is none with this ID.
 func (s *Stream) Get(e *Entry, id ID) bool {
 	i := s.seek(id)
-	if i == len(s.pages) || id.Less(s.pages[i].floor()) || !s.present(s.pages[i]) {
+	if i == len(s.pages) || id.Less(s.pages[i].floor()) || !s.present(i) {
 		return false
 	}
 	_, ok := s.pages[i].find(e, id)
@@ -242,8 +241,8 @@ func (s *Stream) remove(id ID) bool {
 
 // touch notes that a page changed.
 func (s *Stream) touch(p storable) {
-	if l := p.leafOf(); !l.dirty {
-		l.dirty = true
+	if l := p.leafOf(); !l.Dirty {
+		l.Dirty = true
 		s.dirty = append(s.dirty, p)
 	}
 }
@@ -252,10 +251,10 @@ func (s *Stream) touch(p storable) {
 func (s *Stream) drop(p storable) {
 	l := p.leafOf()
 	l.gone = true
-	if l.stored {
+	if l.Stored {
 		s.gone = append(s.gone, l.id)
 	}
-	if !l.dirty {
+	if !l.Dirty {
 		return
 	}
 	// A stream that is filled and trimmed between two passes must not keep what it

@@ -58,7 +58,7 @@ func (s *Stream) Trim(ch *structures.Change, t Trim) (removed int) {
 // that is, everything is kept.
 func (s *Stream) keep(t *Trim) (kept ID, all bool) {
 	left := s.len // entries from page i on
-	for _, p := range s.pages {
+	for i, p := range s.pages {
 		if !t.ByID && left <= t.Len {
 			return p.first(), false
 		}
@@ -78,7 +78,7 @@ func (s *Stream) keep(t *Trim) (kept ID, all bool) {
 		case t.ByID:
 			return t.Min, false
 		}
-		if !s.present(p) {
+		if !s.present(i) {
 			return ID{}, false
 		}
 		return p.nth(left - t.Len), false
@@ -107,9 +107,7 @@ func (s *Stream) trim(kept ID, all bool) (removed int) {
 	for i, p := range s.pages[:n] {
 		s.len -= p.live
 		s.memory -= p.memory()
-		if p.away {
-			s.away--
-		}
+		s.kept.Lost(p)
 		s.drop(p)
 		s.pages[i] = nil
 	}

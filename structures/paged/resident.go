@@ -1,0 +1,153 @@
+package paged
+
+import "github.com/vigildb/vigil/structures"
+
+// Resident is which pages of a value are in memory.
+type Resident[P Page] struct {
+	Pager structures.Pager // of the pages that are away; nil: none is
+
+	away int
+	hand uint64 // number of the page at which Shed goes on
+}
+
+// Whole reports that no page is away.
+func (r *Resident[P]) Whole() bool { return r.away == 0 }
+
+// Count is the number of pages that are away.
+func (r *Resident[P]) Count() int { return r.away }
+
+// Found notes that a page which is away was found in an index.
+func (r *Resident[P]) Found() { r.away++ }
+
+// Lost notes that a page is about to go.
+func (r *Resident[P]) Lost(p P) {
+	if p.state().Away {
+		r.away--
+	}
+}
+
+// Unread reports that a page could not be read for the command under way, which changes nothing then.
+func (r *Resident[P]) Unread() bool { return r.away > 0 && r.Pager != nil && r.Pager.Failed() }
+
+// Away is the number of pages that are away, and their bytes.
+func (r *Resident[P]) Away(of Pages[P]) (pages int, bytes int64) {
+	for i := 0; i < of.Count() && r.away > 0; i++ {
+		if p := of.At(i); p.state().Away {
+			bytes += int64(of.Bytes(p))
+		}
+	}
+	return r.away, bytes
+}
+
+// Touch makes sure that page i is in memory, which fails if it cannot be read, and stays there for a while. Others may
+// leave memory for it.
+func (r *Resident[P]) Touch(of Pages[P], i int) bool {
+	p := of.At(i)
+	if p.state().Away {
+		r.MakeRoom(of, of.Bytes(p))
+	}
+	ok := r.Hold(of, i)
+	p.state().Recent = ok
+	return ok
+}
+
+// MakeRoom has pages leave memory if it is exceeded by far.
+func (r *Resident[P]) MakeRoom(of Pages[P], bytes int) {
+	if r.Pager != nil && r.Pager.Tight() {
+		r.Shed(of, bytes)
+	}
+}
+
+// Hold is Touch without others leaving memory.
+func (r *Resident[P]) Hold(of Pages[P], i int) bool {
+	p := of.At(i)
+	if !p.state().Away {
+		return true
+	}
+	decoded, ok := r.Peek(of, i)
+	if ok {
+		r.Adopt(of, p, decoded)
+	}
+	return ok
+}
+
+// Peek returns a copy of page i, which is away. It returns false if that cannot be read.
+func (r *Resident[P]) Peek(of Pages[P], i int) (decoded P, ok bool) {
+	ok = r.Pager != nil && r.Pager.ReadPage(of.ID(i), func(b []byte) (err error) {
+		decoded, err = of.Decode(i, b)
+		return err
+	})
+	return decoded, ok
+}
+
+// Adopt brings a page in that is away and was decoded.
+func (r *Resident[P]) Adopt(of Pages[P], p, decoded P) {
+	of.Adopt(p, decoded)
+	st := p.state()
+	st.Away, st.Recent = false, true
+	r.away--
+}
+
+// Supply takes the bytes of page i, which is away.
+func (r *Resident[P]) Supply(of Pages[P], i int, b []byte) error {
+	decoded, err := of.Decode(i, b)
+	if err == nil {
+		r.Adopt(of, of.At(i), decoded)
+	}
+	return err
+}
+
+// Gather reads every page that is away and reports whether it could.
+func (r *Resident[P]) Gather(of Pages[P]) bool {
+	for i := 0; i < of.Count() && r.away > 0; i++ {
+		if !r.Hold(of, i) {
+			return false
+		}
+	}
+	return true
+}
+
+// Copy visits a page that is away. It returns false if that cannot be read.
+func (r *Resident[P]) Copy(id uint64, visit func(id uint64, page []byte)) bool {
+	return r.Pager != nil && r.Pager.ReadPage(id, func(b []byte) error {
+		visit(id, b)
+		return nil
+	})
+}
+
+// looks bounds how many pages one call of Shed looks at for each that it is to let go of. Those in memory can lie side by
+// side, far from where it begins.
+const looks = 256
+
+// pageBytes is about what a page takes.
+const pageBytes = 4096
+
+// Shed lets go of pages of about so many bytes, see [structures.Paged]. It goes round in the order of their numbers.
+func (r *Resident[P]) Shed(of Pages[P], bytes int) (freed, changed int) {
+	n := of.Count()
+	at := of.Search(r.hand)
+	for left := min(looks*(1+bytes/pageBytes), 2*n); left > 0 && freed < bytes; left-- {
+		if at == n {
+			at = 0
+		}
+		p := of.At(at)
+		switch st := p.state(); {
+		case st.Away:
+		case st.unwritten():
+			changed += of.Bytes(p)
+		case st.Recent:
+			st.Recent = false
+		case r.Pager != nil && r.Pager.Held(of.ID(at)):
+		default:
+			freed += of.Bytes(p)
+			of.Evict(p)
+			st.Away = true
+			r.away++
+		}
+		at++
+	}
+	if r.hand = 0; at < n {
+		r.hand = of.ID(at)
+	}
+	return freed, changed
+}

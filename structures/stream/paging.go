@@ -1,0 +1,60 @@
+package stream
+
+import (
+	"fmt"
+	"sort"
+
+	"github.com/vigildb/vigil/structures"
+)
+
+// paging is a stream as its pages of entries see it, [paged.Pages].
+type paging Stream
+
+func (s *Stream) paging() *paging { return (*paging)(s) }
+
+// Count leaves out the last page, which XADD needs: it is away until it is loaded only.
+func (p *paging) Count() int { return max(len(p.pages)-1, 0) }
+
+func (p *paging) At(i int) *page { return p.pages[i] }
+
+func (p *paging) ID(i int) uint64 { return p.pages[i].id }
+
+func (p *paging) Search(id uint64) int {
+	return sort.Search(p.Count(), func(i int) bool { return p.ID(i) >= id })
+}
+
+func (p *paging) Bytes(e *page) int {
+	if e.Away {
+		return e.size()
+	}
+	return cap(e.buf)
+}
+
+// Decode makes a page of stored bytes, which have to be those that the index describes.
+func (p *paging) Decode(i int, b []byte) (*page, error) {
+	e := p.pages[i]
+	c, err := loadPage(e.id, b)
+	if err == nil && (c.first() != e.first() || c.last != e.last || c.count != e.count || c.live != e.live || len(b) != e.size()) {
+		err = fmt.Errorf("stream page %x from %v to %v with %d of %d entries in %d bytes is one from %v to %v with %d of %d in %d: %w",
+			e.id, e.first(), e.last, e.live, e.count, e.size(), c.first(), c.last, c.live, c.count, len(b), structures.ErrCorrupt)
+	}
+	return c, err
+}
+
+func (p *paging) Evict(e *page) {
+	p.memory -= cap(e.buf)
+	e.span, e.lent = span{body: len(e.buf), base: e.first()}, false
+}
+
+func (p *paging) Adopt(e, c *page) {
+	e.span, e.lent = c.span, false
+	p.memory += cap(e.buf)
+}
+
+// size is the number of bytes of a page.
+func (e *page) size() int {
+	if e.Away {
+		return e.body
+	}
+	return len(e.buf)
+}
