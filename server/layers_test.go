@@ -77,13 +77,14 @@ const rooms = `
 	structures/glob:
 	structures/hash:        structures
 	structures/hyll:        structures
-	structures/list:        structures
+	structures/list:        structures structures/paged
+	structures/paged:       structures
 	structures/placemap:    structures placement
 	structures/rdb:         structures structures/bloom structures/hash structures/list structures/set structures/stream structures/zset
 	structures/schedule:    structures scheduler scheduler/sim
-	structures/set:         structures structures/hash
+	structures/set:         structures structures/hash structures/paged
 	structures/slots:
-	structures/stream:      structures
+	structures/stream:      structures structures/paged
 	structures/text:        structures
 	structures/types:       structures structures/bloom structures/hash structures/list structures/placemap structures/rdb structures/schedule structures/set structures/stream structures/text structures/zset
 	structures/zset:        structures
