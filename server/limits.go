@@ -44,12 +44,7 @@ func (srv *Server) fitMaxClients() error {
 	}
 	srv.logf(LogWarning, "Current maximum open files is %d. maxclients has been reduced to %d to compensate for low ulimit. "+
 		"If you need higher maxclients increase 'ulimit -n'.", limit, most)
-	return srv.lower("maxclients", most)
-}
-
-// lower sets a directive to what the system allows.
-func (srv *Server) lower(directive string, most int64) error {
-	err := srv.config.Set(conf.Caller{Local: true}, []conf.Pair{{Name: directive, Value: strconv.FormatInt(most, 10)}})
+	err := srv.config.Set(conf.Caller{Local: true}, []conf.Pair{{Name: "maxclients", Value: strconv.FormatInt(most, 10)}})
 	srv.apply(srv.config.Settings())
 	return err
 }
@@ -77,14 +72,13 @@ func segmentBytes(limit uint64) int64 {
 	return int64(min(max(limit/fileParts, leastSegment), 16<<20))
 }
 
-// fitBulk lowers proto-max-bulk-len to what the size of files allows, and logs it: a record that fits in no file would
-// stay in memory, and keep all others from the disk.
-func (srv *Server) fitBulk(limit uint64) error {
-	most := int64(max(min(limit/bulkParts, math.MaxInt64), leastBulk))
-	if srv.settings().conf.ProtoMaxBulkLen <= most {
-		return nil
+// fitBulk bounds arguments by what the size of files allows, and logs it if proto-max-bulk-len is more, now or later by what the members of
+// a group share: a record that fits in no file would stay in memory, and keep all others from the disk.
+func (srv *Server) fitBulk(limit uint64) {
+	srv.opts.mostBulk = int64(max(min(limit/bulkParts, math.MaxInt64), leastBulk))
+	if most := srv.opts.mostBulk; srv.settings().conf.ProtoMaxBulkLen > most {
+		srv.logf(LogWarning, "The size of files is limited to %d bytes. Arguments of commands can have %d, and not the %d of proto-max-bulk-len. "+
+			"If you need longer values increase 'ulimit -f'.", limit, most, srv.settings().conf.ProtoMaxBulkLen)
 	}
-	srv.logf(LogWarning, "The size of files is limited to %d bytes. proto-max-bulk-len has been reduced to %d to compensate for low ulimit. "+
-		"If you need longer values increase 'ulimit -f'.", limit, most)
-	return srv.lower("proto-max-bulk-len", most)
+	srv.apply(srv.config.Settings())
 }

@@ -33,20 +33,32 @@ func TestMaxClientsBeyondTheLimitIsLoweredOrRefused(t *testing.T) {
 func TestArgumentsFitTheLimitOnTheSizeOfFiles(t *testing.T) {
 	r := newRig(t)
 	c := r.dial()
-	for _, unlimited := range []uint64{math.MaxUint64, 2 << 30, 1 << 30} {
-		if err := r.srv.fitBulk(unlimited); err != nil || r.srv.settings().conf.ProtoMaxBulkLen != 512<<20 {
-			t.Errorf("a limit of %d makes it %d: %v", unlimited, r.srv.settings().conf.ProtoMaxBulkLen, err)
+	fit := func(limit uint64, want int64) {
+		t.Helper()
+		r.srv.fitBulk(limit)
+		if got := r.srv.settings().limits.MaxBulk; got != want {
+			t.Errorf("with a limit of %d arguments may have %d bytes, want %d", limit, got, want)
 		}
 	}
-	if err := r.srv.fitBulk(20 << 20); err != nil {
-		t.Fatal(err)
+	for _, unlimited := range []uint64{math.MaxUint64, 2 << 30, 1 << 30} {
+		fit(unlimited, 512<<20)
 	}
-	c.want("CONFIG GET proto-max-bulk-len", `["proto-max-bulk-len" "10485760"]`)
-	if !r.log.has("proto-max-bulk-len has been reduced to 10485760") {
+	if r.log.has("The size of files is limited") {
+		t.Error("the log speaks of a limit that does not matter")
+	}
+	fit(1000, leastBulk)
+	fit(20<<20, 10<<20)
+	if !r.log.has("Arguments of commands can have 10485760, and not the 536870912 of proto-max-bulk-len") {
 		t.Error("the log does not say so")
 	}
-	if err := r.srv.fitBulk(1000); err != nil || r.srv.settings().conf.ProtoMaxBulkLen != leastBulk {
-		t.Errorf("a limit of 1000 makes it %d: %v", r.srv.settings().conf.ProtoMaxBulkLen, err)
+	// Whatever is set, by a client or by the members of a group.
+	c.want("CONFIG SET proto-max-bulk-len 1gb", "OK")
+	if got := r.srv.settings().limits.MaxBulk; got != 10<<20 {
+		t.Errorf("arguments may have %d bytes after CONFIG SET", got)
+	}
+	c.want("CONFIG SET proto-max-bulk-len 2mb", "OK")
+	if got := r.srv.settings().limits.MaxBulk; got != 2<<20 {
+		t.Errorf("arguments may have %d bytes after CONFIG SET of less", got)
 	}
 }
 

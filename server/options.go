@@ -42,6 +42,8 @@ type Options struct {
 	// limit; a store in memory has none.
 	DerivedMaxMemory int64
 
+	mostBulk int64 // most bytes of an argument that the system has room for in a file; 0: any number
+
 	// Group is the machines that hold the same data, nil if this server is alone. A store
 	// is a member for its whole life or never.
 	Group Group

@@ -134,9 +134,7 @@ func Start(o Options) (*Server, error) {
 		srv.opts.InMemory = true
 	}
 	if !srv.opts.InMemory {
-		if err := srv.fitBulk(fileSizeLimit()); err != nil {
-			return nil, err
-		}
+		srv.fitBulk(fileSizeLimit())
 	}
 	if srv.opts.InMemory && srv.opts.DerivedMaxMemory > 0 {
 		srv.opts.DerivedMaxMemory = 0 // there is no disk that values could move to

@@ -76,7 +76,7 @@ func newSettings(c *conf.Settings, o *Options) *settings {
 		Slots:     o.Group != nil && c.Slotted(),
 		AllSlots:  c.ClusterFullCoverage,
 		Endpoint:  c.ClusterEndpoint,
-		Databases: c.Databases, MaxBulk: c.ProtoMaxBulkLen,
+		Databases: c.Databases, MaxBulk: min(c.ProtoMaxBulkLen, cmp.Or(o.mostBulk, c.ProtoMaxBulkLen)),
 		HLLSparseMax: int(c.HLLSparseMaxBytes),
 		Thresholds: types.Thresholds{
 			HashMaxEntries: int(c.HashMaxListpackEntries), HashMaxValue: int(c.HashMaxListpackValue),
