@@ -28,11 +28,11 @@ var ErrFull = errors.New("persistence: the disk is full, and only deletions are 
 const (
 	reserveName = "vigil-reserve"
 	// MostReserve and leastReserve bound the size of a reserve, and reservePart is which part of the
-	// disk it is in between. Opening Pebble takes up to a few memtables.
-	MostReserve, leastReserve, reservePart = 8 << 20, 2 << 20, 8
+	// disk it is in between. Opening Pebble takes as much as its log holds, and deletions are journalled beside that.
+	MostReserve, leastReserve, reservePart = openBytes + 8<<20, 2 << 20, 8
 	// openBytes is the room without which a start gives up the reserve at once: what Pebble's log
-	// holds is written to a table.
-	openBytes = lsm.MostMemTable
+	// holds is written to tables.
+	openBytes = lsm.MostMemTables * lsm.MostMemTable
 	// roomPeriod is how often the disk is looked at.
 	roomPeriod = time.Second
 	// fullPercent is how full the disk is when that is worth a warning, and easePercent when the next

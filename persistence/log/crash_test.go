@@ -170,6 +170,36 @@ func TestAFullDiskIsNoFailure(t *testing.T) {
 	}
 }
 
+// TestASegmentTakesWhatItNeedsOfADiskThatIsNearlyFull: what is left may be less than a segment, and is enough for the frames of deletions.
+func TestASegmentTakesWhatItNeedsOfADiskThatIsNearlyFull(t *testing.T) {
+	for _, c := range []struct {
+		free      uint64 // in segments
+		allocates bool
+	}{{3, true}, {2, true}, {1, false}, {0, false}} {
+		w := newWorld(t, 3)
+		free := c.free * uint64(w.log.cfg.SegmentBytes)
+		w.free = &free
+		allocated := 0
+		w.hook = func(op errorfs.Op) error {
+			if op.Kind == errorfs.OpFilePreallocate {
+				allocated++
+			}
+			return nil
+		}
+		for before := w.log.End().Segment; w.log.End().Segment == before; {
+			w.append()
+			if err := w.flush(); err != nil {
+				t.Fatalf("%d segments free: %v", c.free, err)
+			}
+		}
+		if (allocated > 0) != c.allocates {
+			t.Errorf("%d segments free: allocated %d times", c.free, allocated)
+		}
+		w.verify(w.log, w.next())
+		w.log.Close()
+	}
+}
+
 // TestADiskThatGoesOnFailingLeavesNoFiles repairs a log again and again while writes of frames fail.
 func TestADiskThatGoesOnFailingLeavesNoFiles(t *testing.T) {
 	w := newWorld(t, 2)

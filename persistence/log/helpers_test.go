@@ -95,6 +95,7 @@ type world struct {
 	rand *rand.Rand
 	disk *disktest.Disk
 	hook func(errorfs.Op) error // before each operation of the disk; nil: none
+	free *uint64                // bytes that the disk says are free; nil: it does not say
 	cfg  Config
 	log  *Log
 
@@ -118,6 +119,14 @@ func newWorld(t *testing.T, seed uint64) *world {
 
 // fs is the disk as the log sees it.
 func (w *world) fs() vfs.FS { return strictFS{errorfs.Wrap(w.disk, w), w} }
+
+// GetDiskUsage says what the test has it say.
+func (f strictFS) GetDiskUsage(dir string) (vfs.DiskUsage, error) {
+	if f.w.free == nil {
+		return f.FS.GetDiskUsage(dir)
+	}
+	return vfs.DiskUsage{AvailBytes: *f.w.free}, nil
+}
 
 // strictFS fails the test if a file is written after a failure.
 type strictFS struct {

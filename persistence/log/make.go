@@ -70,7 +70,8 @@ func (l *Log) blank(h *head) (name string, isNew bool, file vfs.File, err error)
 	return name, true, file, err
 }
 
-// fill allocates a segment and writes its head, and syncs it.
+// fill allocates a segment and writes its head, and syncs it. On a disk that is nearly full nothing is allocated: what is left may be
+// less than a segment, and is for the frames by which room is made.
 func (l *Log) fill(file vfs.File, h *head) error {
 	size := l.cfg.SegmentBytes
 	if h.big {
@@ -78,8 +79,11 @@ func (l *Log) fill(file vfs.File, h *head) error {
 		size = l.mu.pendingLocked().size + HeadBytes
 		l.mu.Unlock()
 	}
-	if err := file.Preallocate(0, size); err != nil && !errors.Is(err, errors.ErrUnsupported) {
-		return fmt.Errorf("allocate %d bytes: %w", size, err)
+	spacious := l.spacious(size)
+	if spacious {
+		if err := file.Preallocate(0, size); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+			return fmt.Errorf("allocate %d bytes: %w", size, err)
+		}
 	}
 	b := h.encode()
 	n, err := file.WriteAt(b, 0)
@@ -89,7 +93,7 @@ func (l *Log) fill(file vfs.File, h *head) error {
 	if err != nil {
 		return fmt.Errorf("write at offset 0: %w", err)
 	}
-	if l.cfg.Extend && !h.big {
+	if l.cfg.Extend && !h.big && spacious {
 		if err := extend(file, size); err != nil {
 			return err
 		}
@@ -98,6 +102,12 @@ func (l *Log) fill(file vfs.File, h *head) error {
 		return fmt.Errorf("sync: %w", err)
 	}
 	return nil
+}
+
+// spacious reports that the disk has room for so many bytes, and as many for other files.
+func (l *Log) spacious(bytes int64) bool {
+	usage, err := l.cfg.FS.GetDiskUsage(l.cfg.Dir)
+	return err != nil || usage.AvailBytes/2 >= uint64(bytes)
 }
 
 // extend makes a file so long, unless it is already.

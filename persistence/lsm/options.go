@@ -13,6 +13,8 @@ const (
 	// memory, and more only while the disk is behind. With 16 MiB, writing 1M hashes
 	// of five fields takes up to 8 % less CPU, but the process is 50 MB larger.
 	MostMemTable = 4 << 20
+	// MostMemTables is how many of them there may be, and as much is in Pebble's log.
+	MostMemTables = 4
 	// leastMemTable is that under a small MaxMemory, and memTablePart which part of it.
 	leastMemTable, memTablePart   = 1 << 20, 32
 	minCache, maxCache, cachePart = 8 << 20, 32 << 20, 8
@@ -45,7 +47,7 @@ func Options(f *fence.FS, log pebble.Logger) *pebble.Options {
 		FormatMajorVersion:          pebble.FormatNewest,
 		CacheSize:                   maxCache,
 		MemTableSize:                MostMemTable,
-		MemTableStopWritesThreshold: 4,
+		MemTableStopWritesThreshold: MostMemTables,
 		L0CompactionThreshold:       4,
 		L0StopWritesThreshold:       1000, // the owner slows down what writes
 		LBaseMaxBytes:               256 << 20,
