@@ -71,7 +71,38 @@ func (s *Seat) Replicate(ctx context.Context, master string) error {
 
 // Reset has this server forget the cluster and be a group by itself, without slots. One of a group of several
 // leaves that first, and loses its data, which the others have; one that is alone must not have keys.
+// A call amid another one returns what that one returns: CLUSTER FORGET at other servers and CLUSTER RESET at this one,
+// which tools send one after another, ask for the same.
 func (s *Seat) Reset(ctx context.Context) error {
+	s.resets.Lock()
+	r := s.reset
+	if r != nil {
+		s.resets.Unlock()
+		select {
+		case <-r.done:
+			return r.err
+		case <-ctx.Done():
+			return saidToClients{context.Cause(ctx)}
+		}
+	}
+	r = &resetting{done: make(chan struct{})}
+	s.reset = r
+	s.resets.Unlock()
+	r.err = s.resetAlone(ctx)
+	s.resets.Lock()
+	s.reset = nil
+	s.resets.Unlock()
+	close(r.done)
+	return r.err
+}
+
+// resetting is a Reset that runs.
+type resetting struct {
+	done chan struct{}
+	err  error // when done is closed
+}
+
+func (s *Seat) resetAlone(ctx context.Context) error {
 	return s.change(ctx, func(ctx context.Context, n *Node) error {
 		if err := n.resign(ctx); err != nil {
 			return err

@@ -28,6 +28,9 @@ type Seat struct {
 	ctx context.Context // ends with Close
 	end context.CancelFunc
 
+	resets sync.Mutex // guards reset
+	reset  *resetting // nil unless one runs
+
 	// changes is held while the group of the server may change, and while it withdraws from another one.
 	changes turn
 	// moving is held while the server becomes a member of another group. It guards what follows.

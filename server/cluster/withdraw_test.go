@@ -34,6 +34,25 @@ func TestServerThatHasNotGoneOverIsLetGo(t *testing.T) {
 	}
 }
 
+// Several servers are told to forget one, and a tool asks it to forget the cluster meanwhile: all want the same.
+func TestResetAmidAnotherOneReturnsWhatThatReturns(t *testing.T) {
+	_, other := twoMoving(t)
+	before := other.node.Name()
+	errs := make(chan error)
+	for range 8 {
+		go func() { errs <- other.seat.Reset(t.Context()) }()
+	}
+	for range 8 {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+	other.node = other.seat.Node()
+	if other.node.Name() == before || len(other.node.Division().Others) > 0 {
+		t.Errorf("the server is in %q, and was in %q; it knows %v", other.node.Name(), before, other.node.Division().Others)
+	}
+}
+
 // A learner at the same address may be another server, which has another address by now and has not said so yet.
 func TestLearnersOfOthersStay(t *testing.T) {
 	group, other := twoMoving(t)
