@@ -74,19 +74,21 @@ const rooms = `
 	structures:
 	structures/bits:        structures
 	structures/bloom:       structures
+	structures/cells:       structures
+	structures/cuckoo:      structures structures/cells
 	structures/glob:
 	structures/hash:        structures
 	structures/hyll:        structures
 	structures/list:        structures structures/paged
 	structures/paged:       structures
 	structures/placemap:    structures placement
-	structures/rdb:         structures structures/bloom structures/hash structures/list structures/set structures/stream structures/zset
+	structures/rdb:         structures structures/bloom structures/cells structures/cuckoo structures/hash structures/list structures/set structures/stream structures/zset
 	structures/schedule:    structures scheduler scheduler/sim
 	structures/set:         structures structures/hash structures/paged
 	structures/slots:
 	structures/stream:      structures structures/paged
 	structures/text:        structures
-	structures/types:       structures structures/bloom structures/hash structures/list structures/placemap structures/rdb structures/schedule structures/set structures/stream structures/text structures/zset
+	structures/types:       structures structures/bloom structures/cuckoo structures/hash structures/list structures/placemap structures/rdb structures/schedule structures/set structures/stream structures/text structures/zset
 	structures/zset:        structures
 `
 

@@ -13,6 +13,10 @@ const (
 	KindZSet     Kind = 5
 	KindStream   Kind = 6
 	KindBloom    Kind = 16
+	KindCuckoo   Kind = 17
+	KindCountMin Kind = 18
+	KindTopK     Kind = 19
+	KindTDigest  Kind = 20
 	KindSchedule Kind = 32
 	KindPlace    Kind = 33
 

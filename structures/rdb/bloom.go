@@ -2,7 +2,6 @@ package rdb
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math"
 
 	"github.com/vigildb/vigil/structures/bloom"
@@ -27,14 +26,6 @@ const (
 	bloomVersion = 4
 )
 
-// What a value of a module consists of.
-const (
-	moduleEnd      = 0
-	moduleUnsigned = 2
-	moduleDouble   = 4 // 8 bytes, little endian
-	moduleString   = 5
-)
-
 // Offsets in the header of a dump, and in what it has for each layer.
 const (
 	headItems, headLayers, headOptions, headGrowth, headLen = 0, 8, 12, 16, 20
@@ -42,8 +33,6 @@ const (
 	layerBytes, layerBits, layerItems, layerError, layerPerEntry = 0, 8, 16, 24, 32
 	layerHashes, layerEntries, layerN2, layerLen                 = 40, 44, 52, 53
 )
-
-func appendUnsigned(dst []byte, v uint64) []byte { return appendLength(append(dst, moduleUnsigned), v) }
 
 func appendBloom(dst []byte, f *bloom.Filter) []byte {
 	at, head := f.DumpChunk(nil, 0)
@@ -87,11 +76,8 @@ func appendBits(dst []byte, f *bloom.Filter, at int64, n uint64) []byte {
 	return dst
 }
 
-// bloom reads the value of a module, which must be RedisBloom.
+// bloom reads a Bloom filter.
 func (d *decoder) bloom() *bloom.Filter {
-	if module := d.length(); module != bloomModule {
-		d.unknownModule(module)
-	}
 	items, layers := d.unsigned(math.MaxUint64), d.unsigned(math.MaxUint32)
 	options, growth := d.unsigned(math.MaxUint32), d.unsigned(math.MaxUint32)
 	head := binary.LittleEndian.AppendUint64(nil, items)
@@ -121,17 +107,6 @@ func (d *decoder) bloom() *bloom.Filter {
 		}
 	}
 	return f
-}
-
-// unknownModule is unknown for a value of a module, of another version of the encoding
-// if it is that of RedisBloom.
-func (d *decoder) unknownModule(module uint64) {
-	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
-	var name [9]byte
-	for i := range name {
-		name[i] = letters[module>>(58-6*i)&63]
-	}
-	d.unknown(fmt.Sprintf("type %d (module %s, encoding %d)", typeModule, name, module&1023))
 }
 
 // bloomLayer reads a layer, appends what a header has of it, and returns its
@@ -221,26 +196,4 @@ func allZero(b []byte) bool {
 		}
 	}
 	return true
-}
-
-// tag reads what the next part of a module's value is.
-func (d *decoder) tag(want uint64) {
-	if got := d.length(); got != want {
-		d.fail("part %d of a module's value in place of %d", got, want)
-	}
-}
-
-func (d *decoder) unsigned(limit uint64) uint64 {
-	d.tag(moduleUnsigned)
-	v := d.length()
-	if v > limit {
-		d.fail("number %d of a module", v)
-		return 0
-	}
-	return v
-}
-
-func (d *decoder) double() uint64 {
-	d.tag(moduleDouble)
-	return d.fixed(8)
 }

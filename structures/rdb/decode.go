@@ -12,16 +12,16 @@ import (
 // Options bound what Decode makes.
 type Options struct {
 	MaxString uint64               // bytes of the longest string, element, field or value
-	MaxBloom  uint64               // bytes of the bits of a Bloom filter
+	MaxBloom  uint64               // bytes of a filter or a sketch
 	HashKeys  *structures.HashKeys // for hash.New and set.New
 }
 
 // Decoded is what a payload holds. Exactly one of Value and Bytes is meant:
 //
-//	KindList, KindHash, KindSet, KindZSet, KindBloom  Value, which is not empty
-//	KindStream                                        Value
-//	KindString                                        Bytes: the string
-//	other kinds                                       Bytes: the encoding that AppendOwn was given, not looked at
+//	KindList, KindHash, KindSet, KindZSet  Value, which is not empty
+//	KindStream, types of RedisBloom        Value
+//	KindString                             Bytes: the string
+//	other kinds                            Bytes: the encoding that AppendOwn was given, not looked at
 type Decoded struct {
 	Kind  structures.Kind
 	Value structures.Value
@@ -71,10 +71,10 @@ func (d *decoder) value() Decoded {
 	case typeStream1, typeStream2, typeStream3, typeStream4, typeStream5:
 		return Decoded{Kind: structures.KindStream, Value: d.stream(t)}
 	case typeModule:
-		return Decoded{Kind: structures.KindBloom, Value: d.bloom()}
+		return d.module()
 	case typeOwn:
 		kind := structures.Kind(d.byte())
-		if kind <= structures.KindBloom {
+		if kind <= structures.KindCuckoo {
 			d.fail("kind %d, which has a form of its own", kind)
 		}
 		return Decoded{Kind: kind, Bytes: d.take(uint64(len(d.b)))}

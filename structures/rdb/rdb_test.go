@@ -14,6 +14,7 @@ import (
 
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/bloom"
+	"github.com/vigildb/vigil/structures/cuckoo"
 	"github.com/vigildb/vigil/structures/hash"
 	"github.com/vigildb/vigil/structures/list"
 	"github.com/vigildb/vigil/structures/set"
@@ -65,6 +66,9 @@ func describe(v Decoded) string {
 		for at, piece := v.DumpChunk(nil, 0); at != 0; at, piece = v.DumpChunk(nil, at) {
 			b = fmt.Appendf(b, "%x ", piece)
 		}
+	case *cuckoo.Filter:
+		b = v.AppendHead(b)
+		v.Pages(true, func(id uint64, page []byte) { b = fmt.Appendf(b, " %x:%x", id, page) })
 	}
 	return fmt.Sprintf("%d %x %s", v.Kind, v.Bytes, b)
 }
@@ -93,9 +97,19 @@ func randomScore(r *rand.Rand) float64 {
 
 // randomValue makes a string, a list, a hash, a set, a sorted set, a stream or a Bloom filter.
 func randomValue(r *rand.Rand) any {
-	switch r.IntN(8) {
+	switch r.IntN(9) {
 	case 0:
 		return randomText(r)
+	case 8:
+		f := cuckoo.New()
+		shape := cuckoo.Shape{Capacity: 512 + uint64(r.IntN(20000)), BucketSize: 1 + uint64(r.IntN(255)), Iterations: 20, Expansion: uint64(r.IntN(3))}
+		if f.Reserve(nil, shape, math.MaxUint64) != nil {
+			panic("a shape that cannot be")
+		}
+		for range r.IntN(500) {
+			f.Insert(nil, [][]byte{randomText(r)}, cuckoo.Every, math.MaxUint64, func(cuckoo.Result) {})
+		}
+		return f
 	case 3:
 		s := set.New(new(structures.HashKeys))
 		for range 1 + r.IntN(200) {
@@ -182,7 +196,7 @@ func TestOwnKindsComeBackUnseen(t *testing.T) {
 	if err != nil || v.Kind != structures.KindSchedule || string(v.Bytes) != "anything" || v.Value != nil {
 		t.Errorf("got %+v, %v", v, err)
 	}
-	for kind := range structures.KindBloom + 1 {
+	for kind := range structures.KindCuckoo + 1 {
 		if _, err := Decode(AppendOwn(nil, kind, []byte("x")), roomy); !errors.Is(err, structures.ErrCorrupt) {
 			t.Errorf("kind %d, which has a form of its own: got %v", kind, err)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/bloom"
+	"github.com/vigildb/vigil/structures/cuckoo"
 	"github.com/vigildb/vigil/structures/hash"
 	"github.com/vigildb/vigil/structures/list"
 	"github.com/vigildb/vigil/structures/set"
@@ -22,7 +23,7 @@ func AppendString(dst, s []byte) []byte {
 	return seal(dst, from, versionPlain)
 }
 
-// Append appends the payload of a list, a hash, a set, a sorted set or a Bloom filter to dst. Fields
+// Append appends the payload of a value of a type that Redis or RedisBloom has to dst. Fields
 // that are expired but not deleted are dumped too, and expire where they are
 // restored. A value of another type is an error.
 func Append(dst []byte, v structures.Value) ([]byte, error) {
@@ -40,6 +41,8 @@ func Append(dst []byte, v structures.Value) ([]byte, error) {
 		dst = appendStream(dst, v)
 	case *bloom.Filter:
 		dst = appendBloom(dst, v)
+	case *cuckoo.Filter:
+		dst = appendCuckoo(dst, v)
 	default:
 		return dst, fmt.Errorf("rdb: no form for a value of kind %d", v.Kind())
 	}

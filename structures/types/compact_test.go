@@ -9,6 +9,7 @@ import (
 
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/bloom"
+	"github.com/vigildb/vigil/structures/cuckoo"
 	"github.com/vigildb/vigil/structures/hash"
 	"github.com/vigildb/vigil/structures/list"
 	"github.com/vigildb/vigil/structures/set"
@@ -87,6 +88,21 @@ var compacted = map[string]struct {
 				l.Insert(ch, list.Before, elem, []byte("new"))
 			default:
 				l.Push(ch, list.End(r.IntN(2)), elem)
+			}
+		},
+	},
+	"cuckoo": {
+		func() structures.Compact { return cuckoo.New() },
+		func(r *rand.Rand, v structures.Compact, ch *structures.Change) {
+			f := v.(*cuckoo.Filter)
+			if f.Arrays() == 0 {
+				shape := cuckoo.Shape{Capacity: uint64(4 + r.IntN(2000)), BucketSize: 2, Iterations: 20, Expansion: 2}
+				if err := f.Reserve(ch, shape, 1<<20); err != nil {
+					panic(err)
+				}
+			}
+			if item := fmt.Append(nil, r.IntN(1000)); r.IntN(4) > 0 || !f.Delete(ch, item) {
+				f.Insert(ch, [][]byte{item}, cuckoo.Every, 1<<20, func(cuckoo.Result) {})
 			}
 		},
 	},

@@ -15,6 +15,7 @@ package types
 import (
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/bloom"
+	"github.com/vigildb/vigil/structures/cuckoo"
 	"github.com/vigildb/vigil/structures/hash"
 	"github.com/vigildb/vigil/structures/list"
 	"github.com/vigildb/vigil/structures/placemap"
@@ -96,6 +97,9 @@ var table = []Type{
 	{Kind: structures.KindBloom, Name: "MBbloom--", Plural: "Bloom filters", // as RedisBloom registers it
 		Decode: unkeyed(bloom.Decode), Dump: rdb.Append,
 		Compact: func(*structures.HashKeys) structures.Compact { return bloom.New() }},
+	{Kind: structures.KindCuckoo, Name: "MBbloomCF", Plural: "cuckoo filters",
+		Decode: unkeyed(cuckoo.Decode), Dump: rdb.Append,
+		Compact: func(*structures.HashKeys) structures.Compact { return cuckoo.New() }},
 	{Kind: structures.KindSchedule, Name: "schedule", Plural: "schedules",
 		Decode: keyed(func(head []byte, keys *structures.HashKeys) (*schedule.Schedule, error) {
 			return schedule.Decode(head, keys.Fields)

@@ -9,6 +9,7 @@ import (
 	"github.com/vigildb/vigil/scheduler"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/bloom"
+	"github.com/vigildb/vigil/structures/cuckoo"
 	"github.com/vigildb/vigil/structures/hash"
 	"github.com/vigildb/vigil/structures/list"
 	"github.com/vigildb/vigil/structures/placemap"
@@ -31,6 +32,10 @@ func samples(t *testing.T, keys *structures.HashKeys) map[structures.Kind]struct
 	if err := filter.Reserve(nil, bloom.Shape{Error: .01, Capacity: 10, Expansion: 2}, 1<<20); err != nil {
 		t.Fatal(err)
 	}
+	slots := cuckoo.New()
+	if err := slots.Reserve(nil, cuckoo.Shape{Capacity: 10, BucketSize: 2, Iterations: 20, Expansion: 1}, 1<<20); err != nil {
+		t.Fatal(err)
+	}
 	sched := schedule.New(keys.Fields)
 	if err := sched.Create(nil, schedule.DefaultConfig(), 1); err != nil {
 		t.Fatal(err)
@@ -49,7 +54,7 @@ func samples(t *testing.T, keys *structures.HashKeys) map[structures.Kind]struct
 	return map[structures.Kind]structures.Value{
 		structures.KindString: text.New([]byte("bytes")), structures.KindList: elements, structures.KindHash: fields,
 		structures.KindSet: members, structures.KindBloom: filter, structures.KindSchedule: sched, structures.KindPlace: place,
-		structures.KindStream: entries, structures.KindZSet: sorted,
+		structures.KindStream: entries, structures.KindZSet: sorted, structures.KindCuckoo: slots,
 	}
 }
 

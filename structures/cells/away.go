@@ -1,0 +1,127 @@
+package cells
+
+import (
+	"fmt"
+	"math/bits"
+
+	"github.com/vigildb/vigil/structures"
+)
+
+func ones(mask uint64) int { return bits.OnesCount64(mask) }
+
+// SetPager says where pages are read that are away.
+func (s *Stack) SetPager(p structures.Pager) { s.pager = p }
+
+// Away is the number of pages that are away, and about their bytes.
+func (s *Stack) Away() (pages int, bytes int64) { return s.away, int64(s.away) * PageBytes }
+
+// bring reads page i of an array, in the place of others if there is no room.
+func (s *Stack) bring(a *Array, g *group, i uint64) bool {
+	if s.pager != nil && s.pager.Tight() {
+		s.Shed(PageBytes)
+	}
+	return s.fetch(a, g, i)
+}
+
+// fetch reads page i of an array, which is away.
+func (s *Stack) fetch(a *Array, g *group, i uint64) bool {
+	return s.pager != nil && s.pager.ReadPage(a.id(i), func(page []byte) error {
+		return a.adopt(g, i, page)
+	})
+}
+
+// checkPage reports an error if a page cannot be page i.
+func (a *Array) checkPage(i uint64, page []byte) error {
+	if len(page) == 0 || len(page) > a.pageBytes(i) {
+		return fmt.Errorf("page %x of %d bytes of %d: %w", a.id(i), len(page), a.pageBytes(i), structures.ErrCorrupt)
+	}
+	return nil
+}
+
+// adopt takes a copy of page i as it was stored.
+func (a *Array) adopt(g *group, i uint64, page []byte) error {
+	if err := a.checkPage(i, page); err != nil {
+		return err
+	}
+	if g.data == nil {
+		a.makeData(g, i)
+	}
+	a.s.lengthen(&g.data[i&groupMask], len(page), a.pageBytes(i))
+	copy(g.data[i&groupMask], page)
+	bit := uint64(1) << (i & groupMask)
+	g.away &^= bit
+	g.here |= bit
+	g.used |= bit
+	a.s.away--
+	return nil
+}
+
+// Gather reads every page that is away and reports whether it could.
+func (s *Stack) Gather() bool {
+	for _, a := range s.arrays {
+		if s.away == 0 {
+			break
+		}
+		if !a.Fetch(0, a.size) {
+			return false
+		}
+	}
+	return s.away == 0
+}
+
+// Changed is about how many bytes of pages changed since Clean.
+func (s *Stack) Changed() int { return s.changed * PageBytes }
+
+// shedLooks bounds how many groups one call of Shed looks at for each page that it is to let
+// go of.
+const shedLooks = 16
+
+// Shed lets go of pages, see structures.Paged. It goes round over the groups.
+func (s *Stack) Shed(bytes int) (freed, changed int) {
+	groups := 0
+	for _, a := range s.arrays {
+		groups += len(a.groups)
+	}
+	if !s.paged || groups == 0 {
+		return 0, 0
+	}
+	for looks := min(shedLooks*(1+bytes/PageBytes), 2*groups); looks > 0 && freed < bytes; {
+		if s.hand.array >= len(s.arrays) {
+			s.hand = cursor{}
+		}
+		a := s.arrays[s.hand.array]
+		if s.hand.group >= len(a.groups) {
+			s.hand = cursor{array: s.hand.array + 1}
+			continue
+		}
+		if g := a.groups[s.hand.group]; g != nil {
+			changed += ones(g.dirty) * PageBytes
+			freed += s.shedGroup(a, g, bytes-freed)
+		}
+		s.hand.group++
+		looks--
+	}
+	return freed, changed
+}
+
+// shedGroup lets go of pages of a group.
+func (s *Stack) shedGroup(a *Array, g *group, bytes int) (freed int) {
+	idle := g.here & g.stored &^ g.dirty &^ g.used
+	g.used = 0
+	for ; idle != 0 && freed < bytes; idle &= idle - 1 {
+		bit := idle & -idle
+		at := bits.TrailingZeros64(idle)
+		if s.pager == nil || s.pager.Held(a.id(uint64(s.hand.group)<<groupShift|uint64(at))) {
+			continue
+		}
+		p := &g.data[at]
+		freed += cap(*p)
+		s.held -= cap(*p)
+		s.filled -= len(*p)
+		*p = nil
+		g.here &^= bit
+		g.away |= bit
+		s.away++
+	}
+	return freed
+}

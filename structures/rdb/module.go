@@ -1,0 +1,145 @@
+package rdb
+
+import (
+	"fmt"
+
+	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/cells"
+)
+
+// A value of a module is
+//
+//	name and version of the encoding | parts, each behind what it is | 0
+//
+// in which all numbers are lengths, as those of strings, of up to 64 bits.
+
+// What a value of a module consists of.
+const (
+	moduleEnd      = 0
+	moduleSigned   = 1 // two's complement
+	moduleUnsigned = 2
+	moduleDouble   = 4 // 8 bytes, little endian
+	moduleString   = 5
+)
+
+// module reads a value of a module of those that are known.
+func (d *decoder) module() Decoded {
+	switch module := d.length(); module {
+	case bloomModule:
+		return Decoded{Kind: structures.KindBloom, Value: d.bloom()}
+	case cuckooModule:
+		return Decoded{Kind: structures.KindCuckoo, Value: d.cuckoo()}
+	default:
+		d.unknownModule(module)
+		return Decoded{}
+	}
+}
+
+// unknownModule is unknown for a value of a module, of another version of the encoding
+// if it is that of RedisBloom.
+func (d *decoder) unknownModule(module uint64) {
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+	var name [9]byte
+	for i := range name {
+		name[i] = letters[module>>(58-6*i)&63]
+	}
+	d.unknown(fmt.Sprintf("type %d (module %s, encoding %d)", typeModule, name, module&1023))
+}
+
+func appendModule(dst []byte, module uint64) []byte {
+	return appendLength(append(dst, typeModule), module)
+}
+
+func appendUnsigned(dst []byte, v uint64) []byte { return appendLength(append(dst, moduleUnsigned), v) }
+
+// appendArray writes the bytes of an array as a string: in LZF if that is shorter, as it is for one with many
+// zeros. All pages must be in memory.
+func appendArray(dst []byte, a *cells.Array) []byte {
+	dst = append(dst, moduleString)
+	var packed, part []byte
+	for off := uint64(0); off < a.Size() && uint64(len(packed)) < a.Size(); off += uint64(len(part)) {
+		part, _ = a.Append(part[:0], off, min(a.Size()-off, arrayPart))
+		packed = shrinkZeros(packed, part)
+	}
+	if uint64(len(packed)) < a.Size() {
+		dst = appendLength(append(dst, lenSpecial|specialLZF), uint64(len(packed)))
+		return structures.Append(appendLength(dst, a.Size()), packed)
+	}
+	dst, _ = a.Append(appendLength(dst, a.Size()), 0, a.Size())
+	return dst
+}
+
+// arrayPart is how many bytes of an array are looked at together.
+const arrayPart = 64 << 10
+
+// array reads a string of n bytes, which is checked but not expanded yet.
+func (d *decoder) array(n uint64) text {
+	d.tag(moduleString)
+	d.max = d.options.MaxBloom
+	var room []byte
+	t := d.text(&room)
+	if d.err == nil && t.size != n {
+		d.fail("string of %d bytes in place of %d", t.size, n)
+	}
+	if t.lzf && d.err == nil {
+		d.err = checkLZF(t.b, t.size)
+	}
+	return t
+}
+
+// fill sets the bytes of an array to those of a string. LZF is expanded as far as a part needs it: an
+// array of many zeros takes as little memory as before it was dumped.
+func (d *decoder) fill(a *cells.Array, t text) {
+	if d.err != nil {
+		return
+	}
+	f := filler{a: a}
+	rest := t.b
+	if t.lzf {
+		rest, d.err = inflate(nil, t.b, int(t.size), f.drain)
+	}
+	if d.err == nil {
+		a.Write(f.off, rest[f.sent:])
+	}
+}
+
+// filler sets the bytes of an array part by part.
+type filler struct {
+	a    *cells.Array
+	off  uint64
+	sent int // bytes of the buffer that are set already
+}
+
+// drain sets the bytes of buf, once they are many, and drops what LZF does not reach back to.
+func (f *filler) drain(buf []byte) ([]byte, error) {
+	if len(buf) < arrayPart {
+		return buf, nil
+	}
+	f.a.Write(f.off, buf[f.sent:])
+	f.off += uint64(len(buf) - f.sent)
+	cut := max(len(buf)-lzfWindow, 0)
+	f.sent = len(buf) - cut
+	return buf[:copy(buf, buf[cut:])], nil
+}
+
+// tag reads what the next part of a module's value is.
+func (d *decoder) tag(want uint64) {
+	if got := d.length(); got != want {
+		d.fail("part %d of a module's value in place of %d", got, want)
+	}
+}
+
+func (d *decoder) unsigned(limit uint64) uint64 {
+	d.tag(moduleUnsigned)
+	v := d.length()
+	if v > limit {
+		d.fail("number %d of a module", v)
+		return 0
+	}
+	return v
+}
+
+func (d *decoder) double() uint64 {
+	d.tag(moduleDouble)
+	return d.fixed(8)
+}
