@@ -177,6 +177,22 @@ func EqualFold(b []byte, word string) bool {
 	return true
 }
 
+// StartsFold reports whether b begins with an upper-case ASCII word in any case.
+func StartsFold(b []byte, word string) bool {
+	return len(b) >= len(word) && EqualFold(b[:len(word)], word)
+}
+
+// WordAt returns the index of the first argument that is an upper-case word in any case, -1 if none
+// is. Commands of modules look for their options like this, and ignore other words.
+func WordAt(args [][]byte, word string) int {
+	for i, a := range args {
+		if EqualFold(a, word) {
+			return i
+		}
+	}
+	return -1
+}
+
 // Int reads an integer.
 func (a *Args) Int() int64 { return a.IntOr(ErrNotInteger) }
 

@@ -32,6 +32,25 @@ type Limits struct {
 	HLLSparseMax      int               // hll-sparse-max-bytes
 	LFU               bool              // the eviction policy counts frequencies
 	SharesInts        bool              // Redis would share small integers between keys
-	ModuleMemoryLimit int64             // most bytes that one Bloom filter may ask for
+	ModuleMemoryLimit int64             // most bytes that one filter or sketch may ask for
 	StreamNode        stream.PageLimits // stream-node-max-bytes and -entries
+	Filters           FilterDefaults
+}
+
+// FilterDefaults is the shape of filters that commands make without being told it: bf-* and cf-*.
+type FilterDefaults struct {
+	BloomError       float64
+	BloomCapacity    int64
+	BloomExpansion   int64 // 0: it does not grow
+	CuckooBucketSize int64
+	CuckooCapacity   int64
+	CuckooIterations int64
+	CuckooExpansion  int64
+	CuckooMaxFilters int64 // sub-filters from which on a cuckoo filter takes no more items
+}
+
+// StandardFilters are the defaults of the directives.
+func StandardFilters() FilterDefaults {
+	return FilterDefaults{BloomError: 0.01, BloomCapacity: 100, BloomExpansion: 2,
+		CuckooBucketSize: 2, CuckooCapacity: 1024, CuckooIterations: 20, CuckooExpansion: 1, CuckooMaxFilters: 32}
 }

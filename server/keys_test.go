@@ -179,10 +179,12 @@ var typedKeys = [][]string{
 	{"SET", "KEY", "7"}, {"RPUSH", "KEY", "1", "2", "STORE"}, {"HSET", "KEY", "1", "2", "STORE", "3"}, {"SADD", "KEY", "1", "2", "STORE"},
 	{"GEOADD", "KEY", "1", "1", "1", "2", "2", "STORE"}, {"XADD", "KEY", "1-1", "1", "2"}, {"BF.ADD", "KEY", "1"},
 	{"SCHED.CREATE", "KEY"}, {"PLACE.CREATE", "KEY"}, {"PFADD", "KEY", "1"},
+	{"CF.ADD", "KEY", "1"},
 }
 
 // typeOfFamily is which of typedKeys the rows of most families use.
-var typeOfFamily = map[string]int{"string": 0, "bitmap": 0, "list": 1, "hash": 2, "set": 3, "sorted-set": 4, "geo": 4, "stream": 5, "bf": 6, "sched": 7, "place": 8, "hyperloglog": 9}
+var typeOfFamily = map[string]int{"string": 0, "bitmap": 0, "list": 1, "hash": 2, "set": 3, "sorted-set": 4, "geo": 4, "stream": 5, "bf": 6, "sched": 7, "place": 8, "hyperloglog": 9,
+	"cf": 10}
 
 // fillOdd makes keys with odd names of a type, or of all of them if it is negative.
 func fillOdd(c *testClient, kind int) {

@@ -86,6 +86,10 @@ func newSettings(c *conf.Settings, o *Options) *settings {
 		LFU:               set.policy == persistence.PolicyAllKeysLFU || set.policy == persistence.PolicyVolatileLFU,
 		ModuleMemoryLimit: moduleMemory(maxMemory),
 		StreamNode:        stream.PageLimits{Bytes: int(c.StreamNodeMaxBytes), Entries: int(c.StreamNodeMaxEntries)},
+		Filters: commands.FilterDefaults{
+			BloomError: c.BloomErrorRate, BloomCapacity: c.BloomInitialSize, BloomExpansion: c.BloomExpansionFactor,
+			CuckooBucketSize: c.CuckooBucketSize, CuckooCapacity: c.CuckooInitialSize, CuckooIterations: c.CuckooMaxIterations,
+			CuckooExpansion: c.CuckooExpansionFactor, CuckooMaxFilters: c.CuckooMaxExpansions},
 	}
 	return set
 }

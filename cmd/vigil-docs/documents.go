@@ -64,7 +64,7 @@ func countCommands(text string, t *commands.Table) (string, error) {
 var groupTitles = map[string]string{
 	"connection": "Connections", "transactions": "Transactions", "pubsub": "Messages", "server": "Server",
 	"generic": "Keys", "string": "Strings", "bitmap": "Bits", "list": "Lists", "hash": "Hashes", "set": "Sets", "stream": "Streams", "sorted-set": "Sorted sets", "geo": "Geography", "scripting": "Scripts",
-	"hyperloglog": "HyperLogLogs", "bf": "Bloom filters", "sched": "Schedules",
+	"hyperloglog": "HyperLogLogs", "bf": "Bloom filters", "cf": "Cuckoo filters", "sched": "Schedules",
 	"place": "Placement maps", "cluster": "Redis Cluster, for groups of servers",
 	"sentinel": "Finding the leader of a group", "members": "Members of a group",
 }
@@ -78,7 +78,7 @@ func commandPage(t *commands.Table) string {
 <!-- Made from the table in package commands: make docs -->
 
 vigil %s has %d commands with %d subcommands. It follows Redis %s. The column "since" names
-the first version with the command: of Redis, RedisBloom (Bloom filters), Valkey (DELIFEQ) or vigil
+the first version with the command: of Redis, RedisBloom (filters and sketches), Valkey (DELIFEQ) or vigil
 (SCHED, PLACE and VIGIL commands). COMMAND DOCS returns the same texts.
 `, commands.Version, top, len(t.All())-top, commands.RedisVersion)
 	group := ""

@@ -58,7 +58,7 @@ func New(t testing.TB, groups ...commands.Group) *Rig {
 		}
 	})
 	r := &Rig{T: t, Store: store}
-	r.Limits = commands.Limits{Databases: 16, MaxBulk: 512 << 20, HLLSparseMax: 3000, ModuleMemoryLimit: 1 << 30}
+	r.Limits = commands.Limits{Databases: 16, MaxBulk: 512 << 20, HLLSparseMax: 3000, ModuleMemoryLimit: 1 << 30, Filters: commands.StandardFilters()}
 	r.Ctx = commands.Ctx{Tx: store.NewTx(), Table: table, Host: &host{r: r}, Client: new(commands.Client), Now: 1_700_000_000_000}
 	r.Ctx.Reply = commands.NewReply(nil, 2)
 	return r

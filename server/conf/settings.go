@@ -118,6 +118,16 @@ type Settings struct {
 	StreamNodeMaxBytes     int64
 	StreamNodeMaxEntries   int64
 
+	// Filters that commands make without being told their shape.
+	BloomErrorRate        float64
+	BloomInitialSize      int64
+	BloomExpansionFactor  int64
+	CuckooBucketSize      int64
+	CuckooInitialSize     int64
+	CuckooMaxIterations   int64
+	CuckooExpansionFactor int64
+	CuckooMaxExpansions   int64
+
 	// Watching.
 	SlowlogLogSlowerThan int64 // microseconds; 0: everything; negative: nothing
 	SlowlogMaxLen        int64

@@ -63,6 +63,7 @@ func sections() []section {
 		{"Data on disk", "", diskRows()},
 		{"Memory", "", memoryRows()},
 		{"Encodings", "", encodingsRows()},
+		{"Filters", "", filtersRows()},
 		{"Monitoring", "", watchingRows()},
 		{"Replication", "A group of machines takes the place of replication (`cluster-members`, docs/cluster.md).", replicationRows()},
 		{"Group of machines", "", groupRows()},

@@ -158,6 +158,7 @@ var (
 		built(3, func(c *Client, i int) { one(c, i); c.Arg("RATE"); c.Arg("0.5") }, "SCHED.ADD", Key))
 	aMap    = then(call("PLACE.CREATE", Key), upTo(maxUnits, built(2, unit, "PLACE.SET", Key)))
 	aFilter = built(1, one, "BF.MADD", Key)
+	aCuckoo = then(call("CF.RESERVE", Key, "100000"), built(1, one, "CF.INSERT", Key, "ITEMS"))
 )
 
 // upTo is for what has a limit of its own.
