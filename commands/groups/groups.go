@@ -8,6 +8,7 @@ import (
 	"github.com/vigildb/vigil/commands/bits"
 	"github.com/vigildb/vigil/commands/bloom"
 	"github.com/vigildb/vigil/commands/cluster"
+	"github.com/vigildb/vigil/commands/cms"
 	"github.com/vigildb/vigil/commands/conn"
 	"github.com/vigildb/vigil/commands/cuckoo"
 	"github.com/vigildb/vigil/commands/geo"
@@ -31,7 +32,7 @@ import (
 func All() []commands.Group {
 	return []commands.Group{
 		conn.Group(), conn.TransactionGroup(), pubsub.Group(), script.Group(), admin.Group(), acl.Group(), cluster.Group(), sentinel.Group(), members.Group(), keys.Group(),
-		text.Group(), bits.Group(), lists.Group(), hashes.Group(), sets.Group(), zsets.Group(), geo.Group(), streams.Group(), hll.Group(), bloom.Group(), cuckoo.Group(),
+		text.Group(), bits.Group(), lists.Group(), hashes.Group(), sets.Group(), zsets.Group(), geo.Group(), streams.Group(), hll.Group(), bloom.Group(), cuckoo.Group(), cms.Group(),
 		sched.Group(), place.Group(),
 	}
 }

@@ -24,10 +24,11 @@ func call(args ...string) func(*Client, int) {
 // each is what a call repeats for each of n elements.
 type each func(c *Client, i int)
 
-func one(c *Client, i int)     { c.Arg(element(i)) }
-func key(c *Client, i int)     { c.Arg(name(i)) }
-func pair(c *Client, i int)    { c.Arg(element(i)); c.Arg("value:" + strconv.Itoa(i)) }
-func keyPair(c *Client, i int) { c.Arg(name(i)); c.Arg("value:" + strconv.Itoa(i)) }
+func one(c *Client, i int)       { c.Arg(element(i)) }
+func key(c *Client, i int)       { c.Arg(name(i)) }
+func pair(c *Client, i int)      { c.Arg(element(i)); c.Arg("value:" + strconv.Itoa(i)) }
+func increment(c *Client, i int) { c.Arg(element(i)); c.Arg("1") }
+func keyPair(c *Client, i int)   { c.Arg(name(i)); c.Arg("value:" + strconv.Itoa(i)) }
 
 // mixed makes every second element an integer.
 func mixed(c *Client, i int) {
@@ -158,6 +159,7 @@ var (
 		built(3, func(c *Client, i int) { one(c, i); c.Arg("RATE"); c.Arg("0.5") }, "SCHED.ADD", Key))
 	aMap    = then(call("PLACE.CREATE", Key), upTo(maxUnits, built(2, unit, "PLACE.SET", Key)))
 	aFilter = built(1, one, "BF.MADD", Key)
+	aSketch = nth("CMS.INITBYDIM", Key, "#", "5")
 	aCuckoo = then(call("CF.RESERVE", Key, "100000"), built(1, one, "CF.INSERT", Key, "ITEMS"))
 )
 

@@ -107,6 +107,12 @@ var sketchCases = []Case{
 	{Command: "CF.DEBUG", What: "filter", Before: aCuckoo, Call: call("CF.DEBUG", Key)},
 	{Command: "CF.SCANDUMP", What: "filter", Bytes: true, Before: then(nth("CF.RESERVE", Key, "#"), call("CF.ADD", Key, "x")), Call: call("CF.SCANDUMP", Key, "1")},
 	{Command: "CF.LOADCHUNK", What: "data", Bytes: true, Call: refused(sized(nil, "CF.LOADCHUNK", Key, "2"))},
+	{Command: "CMS.INITBYDIM", What: "width", Call: nth("CMS.INITBYDIM", Key, "#", "10")},
+	{Command: "CMS.INITBYPROB", What: "sketch", Call: call("CMS.INITBYPROB", Key, "0.00001", "0.001")},
+	{Command: "CMS.INCRBY", What: "items", Before: aSketch, Call: many(2, increment, []string{"CMS.INCRBY", Key})},
+	{Command: "CMS.QUERY", What: "items", Before: aSketch, Call: many(1, one, []string{"CMS.QUERY", Key})},
+	{Command: "CMS.MERGE", What: "cells", Before: aSketch, Call: call("CMS.MERGE", Key, "1", Key)},
+	{Command: "CMS.INFO", What: "sketch", Before: aSketch, Call: call("CMS.INFO", Key)},
 	{Command: "BF.LOADCHUNK", What: "data", Bytes: true, Call: refused(sized(nil, "BF.LOADCHUNK", Key, "2"))},
 }
 

@@ -29,6 +29,8 @@ func (d *decoder) module() Decoded {
 		return Decoded{Kind: structures.KindBloom, Value: d.bloom()}
 	case cuckooModule:
 		return Decoded{Kind: structures.KindCuckoo, Value: d.cuckoo()}
+	case countMinModule:
+		return Decoded{Kind: structures.KindCountMin, Value: d.countMin()}
 	default:
 		d.unknownModule(module)
 		return Decoded{}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/bloom"
+	"github.com/vigildb/vigil/structures/countmin"
 	"github.com/vigildb/vigil/structures/cuckoo"
 	"github.com/vigildb/vigil/structures/hash"
 	"github.com/vigildb/vigil/structures/list"
@@ -66,6 +67,9 @@ func describe(v Decoded) string {
 		for at, piece := v.DumpChunk(nil, 0); at != 0; at, piece = v.DumpChunk(nil, at) {
 			b = fmt.Appendf(b, "%x ", piece)
 		}
+	case *countmin.Sketch:
+		b = v.AppendHead(b)
+		v.Pages(true, func(id uint64, page []byte) { b = fmt.Appendf(b, " %x:%x", id, page) })
 	case *cuckoo.Filter:
 		b = v.AppendHead(b)
 		v.Pages(true, func(id uint64, page []byte) { b = fmt.Appendf(b, " %x:%x", id, page) })
@@ -97,9 +101,18 @@ func randomScore(r *rand.Rand) float64 {
 
 // randomValue makes a string, a list, a hash, a set, a sorted set, a stream or a Bloom filter.
 func randomValue(r *rand.Rand) any {
-	switch r.IntN(9) {
+	switch r.IntN(10) {
 	case 0:
 		return randomText(r)
+	case 9:
+		s := countmin.New()
+		if s.Init(nil, 1+r.Uint64N(3000), 1+r.Uint64N(8), math.MaxUint64) != nil {
+			panic("a shape that cannot be")
+		}
+		for range r.IntN(500) {
+			s.Add(nil, randomText(r), r.Uint64N(1<<20))
+		}
+		return s
 	case 8:
 		f := cuckoo.New()
 		shape := cuckoo.Shape{Capacity: 512 + uint64(r.IntN(20000)), BucketSize: 1 + uint64(r.IntN(255)), Iterations: 20, Expansion: uint64(r.IntN(3))}
@@ -196,7 +209,7 @@ func TestOwnKindsComeBackUnseen(t *testing.T) {
 	if err != nil || v.Kind != structures.KindSchedule || string(v.Bytes) != "anything" || v.Value != nil {
 		t.Errorf("got %+v, %v", v, err)
 	}
-	for kind := range structures.KindCuckoo + 1 {
+	for kind := range structures.KindCountMin + 1 {
 		if _, err := Decode(AppendOwn(nil, kind, []byte("x")), roomy); !errors.Is(err, structures.ErrCorrupt) {
 			t.Errorf("kind %d, which has a form of its own: got %v", kind, err)
 		}

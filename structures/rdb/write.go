@@ -8,6 +8,7 @@ import (
 
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/bloom"
+	"github.com/vigildb/vigil/structures/countmin"
 	"github.com/vigildb/vigil/structures/cuckoo"
 	"github.com/vigildb/vigil/structures/hash"
 	"github.com/vigildb/vigil/structures/list"
@@ -43,6 +44,8 @@ func Append(dst []byte, v structures.Value) ([]byte, error) {
 		dst = appendBloom(dst, v)
 	case *cuckoo.Filter:
 		dst = appendCuckoo(dst, v)
+	case *countmin.Sketch:
+		dst = appendCountMin(dst, v)
 	default:
 		return dst, fmt.Errorf("rdb: no form for a value of kind %d", v.Kind())
 	}

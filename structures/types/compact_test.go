@@ -9,6 +9,7 @@ import (
 
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/bloom"
+	"github.com/vigildb/vigil/structures/countmin"
 	"github.com/vigildb/vigil/structures/cuckoo"
 	"github.com/vigildb/vigil/structures/hash"
 	"github.com/vigildb/vigil/structures/list"
@@ -89,6 +90,18 @@ var compacted = map[string]struct {
 			default:
 				l.Push(ch, list.End(r.IntN(2)), elem)
 			}
+		},
+	},
+	"count-min": {
+		func() structures.Compact { return countmin.New() },
+		func(r *rand.Rand, v structures.Compact, ch *structures.Change) {
+			s := v.(*countmin.Sketch)
+			if s.Arrays() == 0 {
+				if err := s.Init(ch, 1+r.Uint64N(1000), 1+r.Uint64N(5), 1<<20); err != nil {
+					panic(err)
+				}
+			}
+			s.Add(ch, fmt.Append(nil, r.IntN(1000)), 1+r.Uint64N(1000))
 		},
 	},
 	"cuckoo": {

@@ -15,6 +15,7 @@ package types
 import (
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/bloom"
+	"github.com/vigildb/vigil/structures/countmin"
 	"github.com/vigildb/vigil/structures/cuckoo"
 	"github.com/vigildb/vigil/structures/hash"
 	"github.com/vigildb/vigil/structures/list"
@@ -100,6 +101,9 @@ var table = []Type{
 	{Kind: structures.KindCuckoo, Name: "MBbloomCF", Plural: "cuckoo filters",
 		Decode: unkeyed(cuckoo.Decode), Dump: rdb.Append,
 		Compact: func(*structures.HashKeys) structures.Compact { return cuckoo.New() }},
+	{Kind: structures.KindCountMin, Name: "CMSk-TYPE", Plural: "count-min sketches",
+		Decode: unkeyed(countmin.Decode), Dump: rdb.Append,
+		Compact: func(*structures.HashKeys) structures.Compact { return countmin.New() }},
 	{Kind: structures.KindSchedule, Name: "schedule", Plural: "schedules",
 		Decode: keyed(func(head []byte, keys *structures.HashKeys) (*schedule.Schedule, error) {
 			return schedule.Decode(head, keys.Fields)

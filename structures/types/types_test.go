@@ -9,6 +9,7 @@ import (
 	"github.com/vigildb/vigil/scheduler"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/bloom"
+	"github.com/vigildb/vigil/structures/countmin"
 	"github.com/vigildb/vigil/structures/cuckoo"
 	"github.com/vigildb/vigil/structures/hash"
 	"github.com/vigildb/vigil/structures/list"
@@ -30,6 +31,10 @@ func samples(t *testing.T, keys *structures.HashKeys) map[structures.Kind]struct
 	elements.Push(nil, list.Tail, []byte("element"))
 	fields.Set(nil, []byte("field"), []byte("value"))
 	if err := filter.Reserve(nil, bloom.Shape{Error: .01, Capacity: 10, Expansion: 2}, 1<<20); err != nil {
+		t.Fatal(err)
+	}
+	counts := countmin.New()
+	if err := counts.Init(nil, 10, 2, 1<<20); err != nil {
 		t.Fatal(err)
 	}
 	slots := cuckoo.New()
@@ -54,7 +59,7 @@ func samples(t *testing.T, keys *structures.HashKeys) map[structures.Kind]struct
 	return map[structures.Kind]structures.Value{
 		structures.KindString: text.New([]byte("bytes")), structures.KindList: elements, structures.KindHash: fields,
 		structures.KindSet: members, structures.KindBloom: filter, structures.KindSchedule: sched, structures.KindPlace: place,
-		structures.KindStream: entries, structures.KindZSet: sorted, structures.KindCuckoo: slots,
+		structures.KindStream: entries, structures.KindZSet: sorted, structures.KindCuckoo: slots, structures.KindCountMin: counts,
 	}
 }
 
