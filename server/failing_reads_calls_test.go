@@ -8,7 +8,7 @@ import (
 
 // readsKeys are the keys of the data that calls which cannot read work on. Those with a 2 have half of the
 // elements of the other one, and others.
-var readsKeys = strings.Fields("list list2 hash set set2 ints ints2 zset zset2 geo stream stream2 text num hll hll2 bloom cuckoo cms cms2 sched place lasting")
+var readsKeys = strings.Fields("list list2 hash set set2 ints ints2 zset zset2 geo stream stream2 text num hll hll2 bloom cuckoo cms cms2 topk sched place lasting")
 
 // readsBuild are the calls that make the data: values of several pages, whose elements have long names.
 func readsBuild() (calls [][]string) {
@@ -48,6 +48,7 @@ func readsBuild() (calls [][]string) {
 		"XGROUP CREATE stream group 0", "XGROUP CREATE stream idle $399x", "XREADGROUP GROUP group one COUNT 200 STREAMS stream >",
 		"XREADGROUP GROUP group two COUNT 100 STREAMS stream >", "XGROUP CREATE stream2 group 1-200",
 		"SETRANGE text 200000 end", "SET lasting x EX 100000", "SETRANGE text 0 begin", "SET num 10", "BF.RESERVE bloom 0.001 50000", "BF.MADD bloom a b c",
+		"TOPK.RESERVE topk 100 9000 5 0.9", "TOPK.ADD topk a b c d",
 		"CMS.INITBYDIM cms 9000 5", "CMS.INITBYDIM cms2 9000 5", "CMS.INCRBY cms a 5 b 7 c 9", "CMS.INCRBY cms2 a 5 x 7",
 		"CF.RESERVE cuckoo 50000", "CF.INSERT cuckoo ITEMS a b c d", "CF.DEL cuckoo d",
 		"SCHED.NEXT sched COUNT 400 LEASE 1000000", "XACK stream group 1-299 1-300", "XACK stream group 1-1 1-2", "PLACE.SET place a 1 b 2 DOMAIN rack",
@@ -316,6 +317,10 @@ CMS.INCRBY cms a 5 x 7 y 9 z 3
 CMS.MERGE cms 1 cms2
 CMS.MERGE cms 2 cms2 cms WEIGHTS 2 3
 COPY cms other
+TOPK.RESERVE other 10
+TOPK.ADD topk a
+TOPK.INCRBY topk a 5 x 7 y 9 z 3
+COPY topk other
 CF.RESERVE other 1000
 CF.ADD cuckoo x
 CF.ADDNX cuckoo y

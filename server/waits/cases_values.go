@@ -113,6 +113,13 @@ var sketchCases = []Case{
 	{Command: "CMS.QUERY", What: "items", Before: aSketch, Call: many(1, one, []string{"CMS.QUERY", Key})},
 	{Command: "CMS.MERGE", What: "cells", Before: aSketch, Call: call("CMS.MERGE", Key, "1", Key)},
 	{Command: "CMS.INFO", What: "sketch", Before: aSketch, Call: call("CMS.INFO", Key)},
+	{Command: "TOPK.RESERVE", What: "k", Call: nth("TOPK.RESERVE", Key, "#")},
+	{Command: "TOPK.ADD", What: "items", Before: aTop, Call: many(1, one, []string{"TOPK.ADD", Key})},
+	{Command: "TOPK.INCRBY", What: "items", Before: aTop, Call: many(2, increment, []string{"TOPK.INCRBY", Key})},
+	{Command: "TOPK.QUERY", What: "items", Before: aTop, Call: many(1, one, []string{"TOPK.QUERY", Key})},
+	{Command: "TOPK.COUNT", What: "items", Before: aTop, Call: many(1, one, []string{"TOPK.COUNT", Key})},
+	{Command: "TOPK.LIST", What: "items", Before: then(aTop, built(1, one, "TOPK.ADD", Key)), Call: call("TOPK.LIST", Key, "WITHCOUNT")},
+	{Command: "TOPK.INFO", What: "list", Before: aTop, Call: call("TOPK.INFO", Key)},
 	{Command: "BF.LOADCHUNK", What: "data", Bytes: true, Call: refused(sized(nil, "BF.LOADCHUNK", Key, "2"))},
 }
 

@@ -31,6 +31,8 @@ func (d *decoder) module() Decoded {
 		return Decoded{Kind: structures.KindCuckoo, Value: d.cuckoo()}
 	case countMinModule:
 		return Decoded{Kind: structures.KindCountMin, Value: d.countMin()}
+	case topKModule:
+		return Decoded{Kind: structures.KindTopK, Value: d.topK()}
 	default:
 		d.unknownModule(module)
 		return Decoded{}

@@ -20,6 +20,7 @@ import (
 	"github.com/vigildb/vigil/structures/list"
 	"github.com/vigildb/vigil/structures/set"
 	"github.com/vigildb/vigil/structures/stream"
+	"github.com/vigildb/vigil/structures/topk"
 	"github.com/vigildb/vigil/structures/zset"
 )
 
@@ -67,6 +68,9 @@ func describe(v Decoded) string {
 		for at, piece := v.DumpChunk(nil, 0); at != 0; at, piece = v.DumpChunk(nil, at) {
 			b = fmt.Appendf(b, "%x ", piece)
 		}
+	case *topk.List:
+		b = v.AppendHead(b)
+		v.Pages(true, func(id uint64, page []byte) { b = fmt.Appendf(b, " %x:%x", id, page) })
 	case *countmin.Sketch:
 		b = v.AppendHead(b)
 		v.Pages(true, func(id uint64, page []byte) { b = fmt.Appendf(b, " %x:%x", id, page) })
@@ -101,9 +105,20 @@ func randomScore(r *rand.Rand) float64 {
 
 // randomValue makes a string, a list, a hash, a set, a sorted set, a stream or a Bloom filter.
 func randomValue(r *rand.Rand) any {
-	switch r.IntN(10) {
+	switch r.IntN(11) {
 	case 0:
 		return randomText(r)
+	case 10:
+		l := topk.New()
+		if l.Init(nil, topk.Shape{K: 1 + r.Uint64N(20), Width: 1 + r.Uint64N(300), Depth: 1 + r.Uint64N(8), Decay: 0.9}, math.MaxUint64) != nil {
+			panic("a shape that cannot be")
+		}
+		for range r.IntN(500) {
+			// Counts that only grow leave the heap in order.
+			item := append(randomText(r), 'x')
+			l.Add(nil, r.Uint64(), []topk.Pair{{Item: item, N: 1 + uint32(r.IntN(9))}}, func([]byte, bool) {})
+		}
+		return l
 	case 9:
 		s := countmin.New()
 		if s.Init(nil, 1+r.Uint64N(3000), 1+r.Uint64N(8), math.MaxUint64) != nil {
@@ -209,7 +224,7 @@ func TestOwnKindsComeBackUnseen(t *testing.T) {
 	if err != nil || v.Kind != structures.KindSchedule || string(v.Bytes) != "anything" || v.Value != nil {
 		t.Errorf("got %+v, %v", v, err)
 	}
-	for kind := range structures.KindCountMin + 1 {
+	for kind := range structures.KindTopK + 1 {
 		if _, err := Decode(AppendOwn(nil, kind, []byte("x")), roomy); !errors.Is(err, structures.ErrCorrupt) {
 			t.Errorf("kind %d, which has a form of its own: got %v", kind, err)
 		}

@@ -25,6 +25,7 @@ import (
 	"github.com/vigildb/vigil/structures/set"
 	"github.com/vigildb/vigil/structures/stream"
 	"github.com/vigildb/vigil/structures/text"
+	"github.com/vigildb/vigil/structures/topk"
 	"github.com/vigildb/vigil/structures/zset"
 )
 
@@ -104,6 +105,9 @@ var table = []Type{
 	{Kind: structures.KindCountMin, Name: "CMSk-TYPE", Plural: "count-min sketches",
 		Decode: unkeyed(countmin.Decode), Dump: rdb.Append,
 		Compact: func(*structures.HashKeys) structures.Compact { return countmin.New() }},
+	{Kind: structures.KindTopK, Name: "TopK-TYPE", Plural: "top lists",
+		Decode: unkeyed(topk.Decode), Dump: rdb.Append,
+		Compact: func(*structures.HashKeys) structures.Compact { return topk.New() }},
 	{Kind: structures.KindSchedule, Name: "schedule", Plural: "schedules",
 		Decode: keyed(func(head []byte, keys *structures.HashKeys) (*schedule.Schedule, error) {
 			return schedule.Decode(head, keys.Fields)

@@ -19,6 +19,7 @@ import (
 	"github.com/vigildb/vigil/structures/set"
 	"github.com/vigildb/vigil/structures/stream"
 	"github.com/vigildb/vigil/structures/text"
+	"github.com/vigildb/vigil/structures/topk"
 	"github.com/vigildb/vigil/structures/zset"
 )
 
@@ -35,6 +36,10 @@ func samples(t *testing.T, keys *structures.HashKeys) map[structures.Kind]struct
 	}
 	counts := countmin.New()
 	if err := counts.Init(nil, 10, 2, 1<<20); err != nil {
+		t.Fatal(err)
+	}
+	top := topk.New()
+	if err := top.Init(nil, topk.DefaultShape(3), 1<<20); err != nil {
 		t.Fatal(err)
 	}
 	slots := cuckoo.New()
@@ -59,7 +64,7 @@ func samples(t *testing.T, keys *structures.HashKeys) map[structures.Kind]struct
 	return map[structures.Kind]structures.Value{
 		structures.KindString: text.New([]byte("bytes")), structures.KindList: elements, structures.KindHash: fields,
 		structures.KindSet: members, structures.KindBloom: filter, structures.KindSchedule: sched, structures.KindPlace: place,
-		structures.KindStream: entries, structures.KindZSet: sorted, structures.KindCuckoo: slots, structures.KindCountMin: counts,
+		structures.KindStream: entries, structures.KindZSet: sorted, structures.KindCuckoo: slots, structures.KindTopK: top, structures.KindCountMin: counts,
 	}
 }
 

@@ -1,0 +1,240 @@
+package topk
+
+import (
+	"math"
+
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/topk"
+)
+
+// Group is the commands about top lists.
+func Group() commands.Group {
+	write, read := []commands.KeySpec{commands.Key(1, commands.RW|commands.Insert)}, []commands.KeySpec{commands.Key(1, commands.RO|commands.Access)}
+	return commands.Group{Name: "topk", Commands: []commands.Command{
+		{Name: "TOPK.RESERVE", Arity: -3, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: write, Syntax: "key topk [width depth decay]", Since: "2.0.0",
+			Types: commands.Types{"topk": commands.ArgInteger, "decay": commands.ArgDouble},
+			Cost:  "O(1)", Summary: "Creates a list of the most frequent items.", Run: reserve},
+		{Name: "TOPK.ADD", Arity: -3, Flags: commands.Write | commands.DenyOOM, Keys: write, Syntax: "key item [item ...]", Since: "2.0.0",
+			Cost: "O(n * (d + log k)) for n items, depth d and a list of k", Summary: "Counts items, and returns those that fell out of the list.", Run: add},
+		{Name: "TOPK.INCRBY", Arity: -4, Flags: commands.Write | commands.DenyOOM, Keys: write, Syntax: "key item increment [item increment ...]", Since: "2.0.0",
+			Cost: "O(n * (d * i + log k)) for n items, depth d, increments up to i and a list of k", Summary: "Increases the counts of items, and returns those that fell out of the list.", Run: incrBy},
+		{Name: "TOPK.QUERY", Arity: -3, Flags: commands.ReadOnly, Keys: read, Syntax: "key item [item ...]", Since: "2.0.0",
+			Cost: "O(n) for n items", Summary: "Reports for each of several items whether it is in the list.", Run: query},
+		{Name: "TOPK.COUNT", Arity: -3, Flags: commands.ReadOnly, Keys: read, Syntax: "key item [item ...]", Since: "2.0.0",
+			Cost: "O(n * d) for n items and depth d", Summary: "Returns estimates of the counts of items, which are often too low.", Run: count},
+		{Name: "TOPK.LIST", Arity: -2, Flags: commands.ReadOnly, Keys: read, Syntax: "key [WITHCOUNT]", Since: "2.0.0",
+			Cost: "O(k log k) for a list of k", Summary: "Returns the list, the most frequent item first.", Run: list},
+		{Name: "TOPK.INFO", Arity: 2, Flags: commands.ReadOnly | commands.Fast, Keys: read, Syntax: "key", Since: "2.0.0", Cost: "O(1)",
+			Summary: "Returns the shape of a list of the most frequent items.", Run: info},
+	}}
+}
+
+func reserve(c *commands.Ctx) error {
+	if n := len(c.Args.All()); n != 3 && n != 6 {
+		return commands.ErrArity(c.Command)
+	}
+	key := c.Args.Key()
+	if c.Tx.Kind(key) != structures.KindNone {
+		return errExists
+	}
+	s, err := readShape(c)
+	if err != nil {
+		return err
+	}
+	l := topk.New()
+	limit := uint64(max(c.Host.Limits().ModuleMemoryLimit, 0))
+	if l.Init(nil, s, limit) != nil {
+		return errMemory
+	}
+	c.NotifyNew(key)
+	persistence.Replace(c.Tx, key, l, persistence.NoExpiry)
+	c.Reply.OK()
+	return nil
+}
+
+// readShape reads the arguments of TOPK.RESERVE behind the key.
+func readShape(c *commands.Ctx) (s topk.Shape, err error) {
+	s = topk.DefaultShape(0)
+	for _, part := range []struct {
+		value *uint64
+		bad   error
+	}{{&s.K, errK}, {&s.Width, errWidth}, {&s.Depth, errDepth}} {
+		if !c.Args.More() {
+			return s, nil
+		}
+		n, ok := commands.ParseInt(c.Args.Bytes())
+		if !ok || n < 1 || n > math.MaxUint32 {
+			return s, part.bad
+		}
+		*part.value = uint64(n)
+	}
+	decay, ok := commands.ParseFloat(c.Args.Bytes())
+	if !ok || !(decay > 0 && decay <= 1) {
+		return s, errDecay
+	}
+	s.Decay = decay
+	return s, nil
+}
+
+// edit finds a list to change.
+func edit(c *commands.Ctx, key []byte) (*topk.List, *structures.Change, error) {
+	l, ch, ok, err := persistence.Edit[*topk.List](c.Tx, key, nil)
+	if err == nil && !ok {
+		err = errNoKey
+	}
+	return l, ch, err
+}
+
+// view finds a list to read.
+func view(c *commands.Ctx, key []byte) (*topk.List, error) {
+	l, ok, err := commands.View[*topk.List](c, key)
+	if err == nil && !ok {
+		err = errNoKey
+	}
+	return l, err
+}
+
+func add(c *commands.Ctx) error {
+	key, items := c.Args.Key(), c.Args.Rest()
+	l, ch, err := edit(c, key)
+	if err != nil {
+		return err
+	}
+	var room [4]topk.Pair
+	pairs := room[:0]
+	for _, item := range items {
+		pairs = append(pairs, topk.Pair{Item: item, N: 1})
+	}
+	c.Reply.Array(len(pairs))
+	return addPairs(c, l, ch, pairs)
+}
+
+// addPairs counts items, and writes for each the item that fell out of the list.
+func addPairs(c *commands.Ctx, l *topk.List, ch *structures.Change, pairs []topk.Pair) error {
+	if !l.Add(ch, c.RandomSeed(), pairs, func(dropped []byte, ok bool) {
+		if ok {
+			c.Reply.Bulk(dropped)
+		} else {
+			c.Reply.Null()
+		}
+	}) {
+		return c.Tx.Err()
+	}
+	return nil
+}
+
+// maxWork bounds the draws of one call.
+const maxWork = 1 << 30
+
+// incrBy counts the pairs up to the first with a bad increment, for which the array ends with an error.
+func incrBy(c *commands.Ctx) error {
+	key, args := c.Args.Key(), c.Args.Rest()
+	if len(args)%2 != 0 {
+		return commands.ErrArity(c.Command)
+	}
+	l, ch, err := edit(c, key)
+	if err != nil {
+		return err
+	}
+	pairs, work := make([]topk.Pair, 0, len(args)/2), uint64(0)
+	for i := 0; i < len(args); i += 2 {
+		n, ok := commands.ParseInt(args[i+1])
+		if !ok || n < 0 || n > topk.MaxIncrement {
+			break
+		}
+		work += uint64(n)
+		pairs = append(pairs, topk.Pair{Item: args[i], N: uint32(n)})
+	}
+	if s := l.Shape(); work > maxWork/s.Depth {
+		return errWork
+	}
+	bad := len(pairs) < len(args)/2
+	if bad {
+		c.Reply.Array(len(pairs) + 1)
+	} else {
+		c.Reply.Array(len(pairs))
+	}
+	if err := addPairs(c, l, ch, pairs); err != nil {
+		return err
+	}
+	if bad {
+		c.Reply.Error(errIncrement)
+	}
+	return nil
+}
+
+func query(c *commands.Ctx) error {
+	key, items := c.Args.Key(), c.Args.Rest()
+	l, err := view(c, key)
+	if err != nil {
+		return err
+	}
+	c.Reply.Array(len(items))
+	for _, item := range items {
+		c.Reply.Bool(l.Has(item))
+	}
+	return nil
+}
+
+func count(c *commands.Ctx) error {
+	key, items := c.Args.Key(), c.Args.Rest()
+	l, err := view(c, key)
+	if err != nil {
+		return err
+	}
+	c.Reply.Array(len(items))
+	for _, item := range items {
+		c.Reply.Int(int64(l.Count(item)))
+	}
+	return nil
+}
+
+func list(c *commands.Ctx) error {
+	key, counts := c.Args.Key(), c.Args.More()
+	if c.Args.Left() > 1 {
+		return commands.ErrArity(c.Command)
+	}
+	if counts {
+		const word = "WITHCOUNT"
+		if w := c.Args.Bytes(); len(w) > len(word) || !commands.EqualFold(w, word[:len(w)]) {
+			return errWithCount
+		}
+	}
+	l, err := view(c, key)
+	if err != nil {
+		return err
+	}
+	entries := l.Entries()
+	if counts {
+		c.Reply.Array(2 * len(entries))
+	} else {
+		c.Reply.Array(len(entries))
+	}
+	for _, e := range entries {
+		c.Reply.Bulk(e.Item)
+		if counts {
+			c.Reply.Int(int64(e.Count))
+		}
+	}
+	return nil
+}
+
+func info(c *commands.Ctx) error {
+	l, err := view(c, c.Args.Key())
+	if err != nil {
+		return err
+	}
+	s := l.Shape()
+	c.Reply.Map(4)
+	c.Reply.Status("k")
+	c.Reply.Int(int64(s.K))
+	c.Reply.Status("width")
+	c.Reply.Int(int64(s.Width))
+	c.Reply.Status("depth")
+	c.Reply.Int(int64(s.Depth))
+	c.Reply.Status("decay")
+	c.Reply.Double(s.Decay)
+	return nil
+}
