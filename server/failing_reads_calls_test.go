@@ -8,7 +8,7 @@ import (
 
 // readsKeys are the keys of the data that calls which cannot read work on. Those with a 2 have half of the
 // elements of the other one, and others.
-var readsKeys = strings.Fields("list list2 hash set set2 ints ints2 zset zset2 geo stream stream2 text num hll hll2 bloom cuckoo cms cms2 topk sched place lasting")
+var readsKeys = strings.Fields("list list2 hash set set2 ints ints2 zset zset2 geo stream stream2 text num hll hll2 bloom cuckoo cms cms2 topk digest digest2 sched place lasting")
 
 // readsBuild are the calls that make the data: values of several pages, whose elements have long names.
 func readsBuild() (calls [][]string) {
@@ -42,6 +42,10 @@ func readsBuild() (calls [][]string) {
 		calls = append(calls, []string{"XADD", "stream" + []string{"", "2"}[i/n], "1-" + strconv.Itoa(i%n+1), "field", longName(i)})
 	}
 	calls = append(calls, []string{"SCHED.CREATE", "sched", "SEED", "1"}, []string{"PLACE.CREATE", "place", "SEED", "1"})
+	for i, suffix := range []string{"", "2"} {
+		calls = append(calls, []string{"TDIGEST.CREATE", "digest" + suffix, "COMPRESSION", "2000"})
+		each(i*n/2, []string{"TDIGEST.ADD", "digest" + suffix}, func(i int) []string { return []string{strconv.Itoa(i)} })
+	}
 	each(0, []string{"SCHED.ADD", "sched"}, func(i int) []string { return []string{longName(i), "RATE", strconv.Itoa(i % 7)} })
 	for _, call := range []string{
 		"HPEXPIREAT hash 4000000000000 FIELDS 2 $7 $8",
@@ -321,6 +325,12 @@ TOPK.RESERVE other 10
 TOPK.ADD topk a
 TOPK.INCRBY topk a 5 x 7 y 9 z 3
 COPY topk other
+TDIGEST.CREATE other
+TDIGEST.ADD digest 5
+TDIGEST.RESET digest
+TDIGEST.MERGE digest 1 digest2
+TDIGEST.MERGE other 2 digest digest2
+COPY digest other
 CF.RESERVE other 1000
 CF.ADD cuckoo x
 CF.ADDNX cuckoo y

@@ -168,7 +168,7 @@ var aptWords = map[string][]string{
 	"script": {"return 1"}, "sha1": {"e0e1f9fabfc9d4800c877a703b823ac0578ff8db"}, "function": {"nothing"}, "id": {"0", "1-1", ">", "$", "+", "*"},
 	"min": {"-", "0", "(1"}, "max": {"+", "9"}, "longitude": {"1"}, "latitude": {"1"}, "radius": {"9"}, "width": {"9"}, "height": {"9"},
 	"error_rate": {"0.1"}, "expansion": {"2"}, "capacity": {"10"},
-	"error": {"0.1"}, "probability": {"0.1"}, "increment": {"1"}, "depth": {"3"}, "decay": {"0.9"}, "topk": {"5"},
+	"error": {"0.1"}, "probability": {"0.1"}, "increment": {"1"}, "depth": {"3"}, "decay": {"0.9"}, "topk": {"5"}, "quantile": {"0.5"}, "low_cut_quantile": {"0"}, "high_cut_quantile": {"1"}, "compression": {"20"},
 	"policy": {"index"}, "node": {"1"}, "unit": {"1"}, "object": {"1"}, "member": {"1", "2"},
 }
 
@@ -180,12 +180,12 @@ var typedKeys = [][]string{
 	{"SET", "KEY", "7"}, {"RPUSH", "KEY", "1", "2", "STORE"}, {"HSET", "KEY", "1", "2", "STORE", "3"}, {"SADD", "KEY", "1", "2", "STORE"},
 	{"GEOADD", "KEY", "1", "1", "1", "2", "2", "STORE"}, {"XADD", "KEY", "1-1", "1", "2"}, {"BF.ADD", "KEY", "1"},
 	{"SCHED.CREATE", "KEY"}, {"PLACE.CREATE", "KEY"}, {"PFADD", "KEY", "1"},
-	{"CF.ADD", "KEY", "1"}, {"CMS.INITBYDIM", "KEY", "10", "3"}, {"TOPK.RESERVE", "KEY", "5"},
+	{"CF.ADD", "KEY", "1"}, {"CMS.INITBYDIM", "KEY", "10", "3"}, {"TOPK.RESERVE", "KEY", "5"}, {"TDIGEST.CREATE", "KEY"},
 }
 
 // typeOfFamily is which of typedKeys the rows of most families use.
 var typeOfFamily = map[string]int{"string": 0, "bitmap": 0, "list": 1, "hash": 2, "set": 3, "sorted-set": 4, "geo": 4, "stream": 5, "bf": 6, "sched": 7, "place": 8, "hyperloglog": 9,
-	"cf": 10, "cms": 11, "topk": 12}
+	"cf": 10, "cms": 11, "topk": 12, "tdigest": 13}
 
 // fillOdd makes keys with odd names of a type, or of all of them if it is negative.
 func fillOdd(c *testClient, kind int) {
@@ -205,6 +205,8 @@ func fillOdd(c *testClient, kind int) {
 			for _, group := range oddNames {
 				c.do("XGROUP", "CREATE", name, group, "0")
 			}
+		case "TDIGEST.CREATE":
+			c.do("TDIGEST.ADD", name, "1")
 		case "SCHED.CREATE":
 			c.do("SCHED.ADD", name, "1")
 			c.do("SCHED.NEXT", name)

@@ -83,14 +83,15 @@ const rooms = `
 	structures/list:        structures structures/paged
 	structures/paged:       structures
 	structures/placemap:    structures placement
-	structures/rdb:         structures structures/bloom structures/cells structures/countmin structures/cuckoo structures/hash structures/list structures/set structures/stream structures/topk structures/zset
+	structures/rdb:         structures structures/bloom structures/cells structures/countmin structures/cuckoo structures/hash structures/list structures/set structures/stream structures/tdigest structures/topk structures/zset
 	structures/schedule:    structures scheduler scheduler/sim
 	structures/set:         structures structures/hash structures/paged
 	structures/slots:
 	structures/stream:      structures structures/paged
 	structures/text:        structures
+	structures/tdigest:     structures structures/cells
 	structures/topk:        structures structures/cells
-	structures/types:       structures structures/bloom structures/countmin structures/cuckoo structures/hash structures/list structures/placemap structures/rdb structures/schedule structures/set structures/stream structures/text structures/topk structures/zset
+	structures/types:       structures structures/bloom structures/countmin structures/cuckoo structures/hash structures/list structures/placemap structures/rdb structures/schedule structures/set structures/stream structures/tdigest structures/text structures/topk structures/zset
 	structures/zset:        structures
 `
 

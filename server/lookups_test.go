@@ -132,7 +132,7 @@ func TestLookupsAreCountedAsRedisCountsThem(t *testing.T) {
 	}
 	for _, row := range r.srv.table.All() {
 		if own := row.GroupName(); len(row.Keys) > 0 && !seen[row] && uncounted[row.FullName()] == "" &&
-			own != "bf" && own != "cf" && own != "cms" && own != "topk" && own != "place" && own != "sched" {
+			own != "bf" && own != "cf" && own != "cms" && own != "topk" && own != "tdigest" && own != "place" && own != "sched" {
 			t.Errorf("testdata/lookups.txt lacks %s", row.FullName())
 		}
 	}
@@ -146,12 +146,14 @@ func TestLookupsOfOwnFamiliesAreCounted(t *testing.T) {
 	c.want("CF.ADD c a", "(int) 1")
 	c.want("CMS.INITBYDIM m 10 3", "OK")
 	c.want("TOPK.RESERVE k 5", "OK")
+	c.want("TDIGEST.CREATE d", "OK")
 	c.want("SCHED.CREATE s ESTIMATOR fixed SEED 1", "OK")
 	for _, x := range []struct{ call, want string }{
 		{"BF.EXISTS f a", "1/0"}, {"BF.EXISTS nosuch a", "0/1"}, {"BF.INFO nosuch", "0/1"}, {"BF.ADD f b", "0/0"}, {"BF.ADD g a", "0/0"}, {"BF.RESERVE f 0.01 10", "0/0"},
 		{"CF.EXISTS c a", "1/0"}, {"CF.EXISTS nosuch a", "0/1"}, {"CF.INFO nosuch", "0/1"}, {"CF.ADD c b", "0/0"}, {"CF.ADD c2 b", "0/0"}, {"CF.RESERVE c 10", "0/0"},
 		{"CMS.QUERY m a", "1/0"}, {"CMS.INFO nosuch", "0/1"}, {"CMS.INCRBY m a 1", "0/0"}, {"CMS.MERGE m 1 m", "1/0"},
 		{"TOPK.QUERY k a", "1/0"}, {"TOPK.LIST nosuch", "0/1"}, {"TOPK.ADD k a", "0/0"},
+		{"TDIGEST.MIN d", "1/0"}, {"TDIGEST.INFO nosuch", "0/1"}, {"TDIGEST.ADD d 1", "0/0"}, {"TDIGEST.MERGE d2 1 d", "1/0"},
 		{"SCHED.INFO s", "1/0"}, {"SCHED.INFO nosuch", "0/1"}, {"SCHED.CREATE s ESTIMATOR fixed", "0/0"},
 		{"PLACE.INFO nosuch", "0/1"}, {"PLACE.CREATE f share", "0/0"},
 	} {

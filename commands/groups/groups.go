@@ -24,6 +24,7 @@ import (
 	"github.com/vigildb/vigil/commands/sentinel"
 	"github.com/vigildb/vigil/commands/sets"
 	"github.com/vigildb/vigil/commands/streams"
+	"github.com/vigildb/vigil/commands/tdigest"
 	"github.com/vigildb/vigil/commands/text"
 	"github.com/vigildb/vigil/commands/topk"
 	"github.com/vigildb/vigil/commands/zsets"
@@ -33,7 +34,7 @@ import (
 func All() []commands.Group {
 	return []commands.Group{
 		conn.Group(), conn.TransactionGroup(), pubsub.Group(), script.Group(), admin.Group(), acl.Group(), cluster.Group(), sentinel.Group(), members.Group(), keys.Group(),
-		text.Group(), bits.Group(), lists.Group(), hashes.Group(), sets.Group(), zsets.Group(), geo.Group(), streams.Group(), hll.Group(), bloom.Group(), cuckoo.Group(), cms.Group(), topk.Group(),
+		text.Group(), bits.Group(), lists.Group(), hashes.Group(), sets.Group(), zsets.Group(), geo.Group(), streams.Group(), hll.Group(), bloom.Group(), cuckoo.Group(), cms.Group(), topk.Group(), tdigest.Group(),
 		sched.Group(), place.Group(),
 	}
 }

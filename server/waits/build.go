@@ -159,6 +159,7 @@ var (
 		built(3, func(c *Client, i int) { one(c, i); c.Arg("RATE"); c.Arg("0.5") }, "SCHED.ADD", Key))
 	aMap    = then(call("PLACE.CREATE", Key), upTo(maxUnits, built(2, unit, "PLACE.SET", Key)))
 	aFilter = built(1, one, "BF.MADD", Key)
+	aDigest = then(call("TDIGEST.CREATE", Key), built(1, number, "TDIGEST.ADD", Key))
 	aTop    = nth("TOPK.RESERVE", Key, "#", "1000", "5", "0.9")
 	aSketch = nth("CMS.INITBYDIM", Key, "#", "5")
 	aCuckoo = then(call("CF.RESERVE", Key, "100000"), built(1, one, "CF.INSERT", Key, "ITEMS"))

@@ -423,14 +423,14 @@ func TestLogIsRoundedToNearest(t *testing.T) {
 	for x, want := range map[float64]float64{
 		0.5: -math.Ln2, 0.25: -2 * math.Ln2, 0.005: -0x1.5317a1b949c53p+2, math.SmallestNonzeroFloat64: -0x1.74385446d71c3p+9,
 	} {
-		if got := logRounded(x); got != want {
+		if got := structures.LogRounded(x); got != want {
 			t.Errorf("ln %g: got %x, want %x", x, got, want)
 		}
 	}
 	r := structurestest.Seeded(t)
 	for range 300 {
 		x := math.Ldexp(r.Float64(), -r.IntN(40))
-		if got, lib := logRounded(x), math.Log(x); math.Abs(got-lib) > 2*math.Abs(lib)*0x1p-52 {
+		if got, lib := structures.LogRounded(x), math.Log(x); math.Abs(got-lib) > 2*math.Abs(lib)*0x1p-52 {
 			t.Fatalf("ln %g: got %g, library has %g", x, got, lib)
 		}
 	}

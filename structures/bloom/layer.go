@@ -7,6 +7,8 @@ import (
 	"math/bits"
 
 	"github.com/bits-and-blooms/bloom/v3"
+
+	"github.com/vigildb/vigil/structures"
 )
 
 // layer is one filter of a chain. Its bits are cut into pages of 16 KiB,
@@ -65,7 +67,7 @@ func newBloomLayer(entries uint64, rate float64, options uint32) (layer, error) 
 
 // perEntry returns the bits that each item takes at a rate of false
 // positives.
-func perEntry(rate float64) float64 { return math.Abs(logRounded(rate) / ln2Squared) }
+func perEntry(rate float64) float64 { return math.Abs(structures.LogRounded(rate) / ln2Squared) }
 
 // hashes returns the number of hashes that goes with perEntry bits.
 func hashes(perEntry float64) uint32 {

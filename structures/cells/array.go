@@ -289,3 +289,34 @@ func (a *Array) Index(off uint64, n int, b byte) int {
 	}
 	return -1
 }
+
+// Truncate makes all bytes from off on zeros. Their pages must be in memory.
+func (a *Array) Truncate(off uint64) {
+	first := (off + pageMask) >> pageShift
+	if p, at := a.load(off>>pageShift), int(off&pageMask); at > 0 && len(p) > at {
+		a.open(off>>pageShift, len(p))
+		p := &a.groups[off>>pageShift>>groupShift].data[off>>pageShift&groupMask]
+		a.s.filled -= len(*p) - at
+		*p = (*p)[:at]
+	}
+	for i := first; i>>groupShift < uint64(len(a.groups)); i++ {
+		g := a.groups[i>>groupShift]
+		bit := uint64(1) << (i & groupMask)
+		if g == nil || g.here&bit == 0 {
+			continue
+		}
+		p := &g.data[i&groupMask]
+		a.s.held -= cap(*p)
+		a.s.filled -= len(*p)
+		*p = nil
+		g.here &^= bit
+		switch {
+		case g.stored&bit == 0 && g.dirty&bit != 0: // the disk never had it
+			g.dirty &^= bit
+			a.s.changed--
+		case g.stored&bit != 0 && g.dirty&bit == 0:
+			g.dirty |= bit
+			a.s.changed++
+		}
+	}
+}

@@ -16,8 +16,7 @@ import (
 // What a value of a module consists of.
 const (
 	moduleEnd      = 0
-	moduleSigned   = 1 // two's complement
-	moduleUnsigned = 2
+	moduleUnsigned = 2 // signed numbers, too
 	moduleDouble   = 4 // 8 bytes, little endian
 	moduleString   = 5
 )
@@ -33,6 +32,8 @@ func (d *decoder) module() Decoded {
 		return Decoded{Kind: structures.KindCountMin, Value: d.countMin()}
 	case topKModule:
 		return Decoded{Kind: structures.KindTopK, Value: d.topK()}
+	case tdigestModule:
+		return Decoded{Kind: structures.KindTDigest, Value: d.tdigest()}
 	default:
 		d.unknownModule(module)
 		return Decoded{}

@@ -20,6 +20,7 @@ import (
 	"github.com/vigildb/vigil/structures/list"
 	"github.com/vigildb/vigil/structures/set"
 	"github.com/vigildb/vigil/structures/stream"
+	"github.com/vigildb/vigil/structures/tdigest"
 	"github.com/vigildb/vigil/structures/topk"
 	"github.com/vigildb/vigil/structures/zset"
 )
@@ -71,6 +72,13 @@ func describe(v Decoded) string {
 	case *topk.List:
 		b = v.AppendHead(b)
 		v.Pages(true, func(id uint64, page []byte) { b = fmt.Appendf(b, " %x:%x", id, page) })
+	case *tdigest.Digest:
+		v.Dump(func(p tdigest.Payload, mean, weight func(i int) float64) {
+			b = fmt.Append(b, p)
+			for i := range int(p.Merged) {
+				b = fmt.Append(b, mean(i), weight(i))
+			}
+		})
 	case *countmin.Sketch:
 		b = v.AppendHead(b)
 		v.Pages(true, func(id uint64, page []byte) { b = fmt.Appendf(b, " %x:%x", id, page) })
@@ -105,9 +113,20 @@ func randomScore(r *rand.Rand) float64 {
 
 // randomValue makes a string, a list, a hash, a set, a sorted set, a stream or a Bloom filter.
 func randomValue(r *rand.Rand) any {
-	switch r.IntN(11) {
+	switch r.IntN(12) {
 	case 0:
 		return randomText(r)
+	case 11:
+		d := tdigest.New()
+		if d.Init(nil, float64(1+r.IntN(200)), math.MaxUint64) != nil {
+			panic("a compression that cannot be")
+		}
+		for range r.IntN(500) {
+			if d.Add(nil, []float64{r.NormFloat64(), float64(r.IntN(3))}) != nil {
+				panic("values that cannot be added")
+			}
+		}
+		return d
 	case 10:
 		l := topk.New()
 		if l.Init(nil, topk.Shape{K: 1 + r.Uint64N(20), Width: 1 + r.Uint64N(300), Depth: 1 + r.Uint64N(8), Decay: 0.9}, math.MaxUint64) != nil {
@@ -224,7 +243,7 @@ func TestOwnKindsComeBackUnseen(t *testing.T) {
 	if err != nil || v.Kind != structures.KindSchedule || string(v.Bytes) != "anything" || v.Value != nil {
 		t.Errorf("got %+v, %v", v, err)
 	}
-	for kind := range structures.KindTopK + 1 {
+	for kind := range structures.KindTDigest + 1 {
 		if _, err := Decode(AppendOwn(nil, kind, []byte("x")), roomy); !errors.Is(err, structures.ErrCorrupt) {
 			t.Errorf("kind %d, which has a form of its own: got %v", kind, err)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/vigildb/vigil/structures/list"
 	"github.com/vigildb/vigil/structures/set"
 	"github.com/vigildb/vigil/structures/stream"
+	"github.com/vigildb/vigil/structures/tdigest"
 	"github.com/vigildb/vigil/structures/topk"
 	"github.com/vigildb/vigil/structures/zset"
 )
@@ -47,6 +48,8 @@ func Append(dst []byte, v structures.Value) ([]byte, error) {
 		dst = appendCuckoo(dst, v)
 	case *topk.List:
 		dst = appendTopK(dst, v)
+	case *tdigest.Digest:
+		dst = appendTDigest(dst, v)
 	case *countmin.Sketch:
 		dst = appendCountMin(dst, v)
 	default:

@@ -15,6 +15,7 @@ import (
 	"github.com/vigildb/vigil/structures/list"
 	"github.com/vigildb/vigil/structures/set"
 	"github.com/vigildb/vigil/structures/structurestest"
+	"github.com/vigildb/vigil/structures/tdigest"
 	"github.com/vigildb/vigil/structures/topk"
 	"github.com/vigildb/vigil/structures/zset"
 )
@@ -116,6 +117,20 @@ var compacted = map[string]struct {
 				}
 			}
 			l.Add(ch, r.Uint64(), []topk.Pair{{Item: fmt.Append(nil, "item ", r.IntN(200)), N: 1 + uint32(r.IntN(30))}}, func([]byte, bool) {})
+		},
+	},
+	"t-digest": {
+		func() structures.Compact { return tdigest.New() },
+		func(r *rand.Rand, v structures.Compact, ch *structures.Change) {
+			d := v.(*tdigest.Digest)
+			if d.Arrays() == 0 {
+				if err := d.Init(ch, float64(1+r.IntN(100)), 1<<20); err != nil {
+					panic(err)
+				}
+			}
+			if err := d.Add(ch, []float64{r.NormFloat64(), float64(r.IntN(5))}); err != nil {
+				panic(err)
+			}
 		},
 	},
 	"cuckoo": {

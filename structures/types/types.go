@@ -24,6 +24,7 @@ import (
 	"github.com/vigildb/vigil/structures/schedule"
 	"github.com/vigildb/vigil/structures/set"
 	"github.com/vigildb/vigil/structures/stream"
+	"github.com/vigildb/vigil/structures/tdigest"
 	"github.com/vigildb/vigil/structures/text"
 	"github.com/vigildb/vigil/structures/topk"
 	"github.com/vigildb/vigil/structures/zset"
@@ -108,6 +109,9 @@ var table = []Type{
 	{Kind: structures.KindTopK, Name: "TopK-TYPE", Plural: "top lists",
 		Decode: unkeyed(topk.Decode), Dump: rdb.Append,
 		Compact: func(*structures.HashKeys) structures.Compact { return topk.New() }},
+	{Kind: structures.KindTDigest, Name: "TDIS-TYPE", Plural: "t-digests",
+		Decode: unkeyed(tdigest.Decode), Dump: rdb.Append,
+		Compact: func(*structures.HashKeys) structures.Compact { return tdigest.New() }},
 	{Kind: structures.KindSchedule, Name: "schedule", Plural: "schedules",
 		Decode: keyed(func(head []byte, keys *structures.HashKeys) (*schedule.Schedule, error) {
 			return schedule.Decode(head, keys.Fields)

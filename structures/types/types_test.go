@@ -18,6 +18,7 @@ import (
 	"github.com/vigildb/vigil/structures/schedule"
 	"github.com/vigildb/vigil/structures/set"
 	"github.com/vigildb/vigil/structures/stream"
+	"github.com/vigildb/vigil/structures/tdigest"
 	"github.com/vigildb/vigil/structures/text"
 	"github.com/vigildb/vigil/structures/topk"
 	"github.com/vigildb/vigil/structures/zset"
@@ -42,6 +43,10 @@ func samples(t *testing.T, keys *structures.HashKeys) map[structures.Kind]struct
 	if err := top.Init(nil, topk.DefaultShape(3), 1<<20); err != nil {
 		t.Fatal(err)
 	}
+	digest := tdigest.New()
+	if err := digest.Init(nil, 100, 1<<20); err != nil {
+		t.Fatal(err)
+	}
 	slots := cuckoo.New()
 	if err := slots.Reserve(nil, cuckoo.Shape{Capacity: 10, BucketSize: 2, Iterations: 20, Expansion: 1}, 1<<20); err != nil {
 		t.Fatal(err)
@@ -64,7 +69,7 @@ func samples(t *testing.T, keys *structures.HashKeys) map[structures.Kind]struct
 	return map[structures.Kind]structures.Value{
 		structures.KindString: text.New([]byte("bytes")), structures.KindList: elements, structures.KindHash: fields,
 		structures.KindSet: members, structures.KindBloom: filter, structures.KindSchedule: sched, structures.KindPlace: place,
-		structures.KindStream: entries, structures.KindZSet: sorted, structures.KindCuckoo: slots, structures.KindTopK: top, structures.KindCountMin: counts,
+		structures.KindStream: entries, structures.KindZSet: sorted, structures.KindCuckoo: slots, structures.KindTDigest: digest, structures.KindTopK: top, structures.KindCountMin: counts,
 	}
 }
 

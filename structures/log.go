@@ -1,24 +1,24 @@
-package bloom
+package structures
 
 import (
 	"math"
 	"math/big"
 )
 
-// logRounded returns the natural logarithm of x, 0 < x < 1, rounded to nearest.
+// LogRounded returns the natural logarithm of x > 0, rounded to nearest.
 //
 // The size of a Bloom layer follows from a logarithm, and its header carries
-// the quotient in full. math.Log may be one unit off, and differently so on
-// different processors, while the C libraries under RedisBloom round correctly
-// but for very rare cases. A record of BF.RESERVE must give the same filter on
-// every machine, so the last bit matters.
+// the quotient in full; which centroids of a t-digest become one follows from another.
+// math.Log may be one unit off, and differently so on different processors, while the C
+// libraries under RedisBloom round correctly but for very rare cases. A record must give the
+// same value on every machine, so the last bit matters.
 //
 // With x = f * 2^k and f in [1/sqrt 2, sqrt 2),
 //
 //	ln x = k ln 2 + 2 artanh((f-1)/(f+1)),  artanh s = s + s^3/3 + s^5/5 + ...
 //
 // where |s| < 0.172. logTerms terms leave less than 2^-140.
-func logRounded(x float64) float64 {
+func LogRounded(x float64) float64 {
 	f, k := math.Frexp(x)
 	if f < math.Sqrt2/2 {
 		f, k = f*2, k-1
