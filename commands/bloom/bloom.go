@@ -36,6 +36,8 @@ func Group() commands.Group {
 			Summary: "Returns the parameters and the size of a Bloom filter.", Run: info},
 		{Name: "BF.CARD", Arity: 2, Flags: commands.ReadOnly | commands.Fast, Keys: read, Syntax: "key", Since: "2.4.4", Cost: "O(1)",
 			Summary: "Returns the number of items added to a Bloom filter.", Run: card},
+		{Name: "BF.DEBUG", Arity: 2, Flags: commands.ReadOnly | commands.Fast, Keys: read, Syntax: "key", Since: "1.0.0", Cost: "O(n) for n layers",
+			Summary: "Returns the layers of a Bloom filter as texts.", Run: debug},
 		{Name: "BF.SCANDUMP", Arity: 3, Flags: commands.ReadOnly, Keys: read, Syntax: "key iterator", Since: "1.0.0",
 			Cost: "O(n) for n bytes", Summary: "Returns the next part of a serialized Bloom filter.", Run: scanDump},
 		{Name: "BF.LOADCHUNK", Arity: 4, Flags: commands.Write | commands.DenyOOM, Keys: write, Syntax: "key iterator data", Since: "1.0.0",
@@ -60,12 +62,10 @@ func viewExisting(c *commands.Ctx, key []byte) (*bloom.Filter, error) {
 	return f, err
 }
 
-func defaultShape() bloom.Shape {
-	return bloom.Shape{
-		Error:     bloom.DefaultError,
-		Capacity:  bloom.DefaultCapacity,
-		Expansion: bloom.DefaultExpansion,
-	}
+// defaultShape is the shape of a filter that BF.ADD makes.
+func defaultShape(c *commands.Ctx) bloom.Shape {
+	d := &c.Host.Limits().Filters
+	return bloom.Shape{Error: d.BloomError, Capacity: uint64(d.BloomCapacity), Expansion: uint32(d.BloomExpansion)}
 }
 
 // create stores a new filter under a key that does not exist.
@@ -104,7 +104,7 @@ func reserve(c *commands.Ctx) error {
 // reserveShape reads the arguments of BF.RESERVE after the key. Options may come
 // in any order, and other words are ignored.
 func reserveShape(c *commands.Ctx) (s bloom.Shape, err error) {
-	s = defaultShape()
+	s = defaultShape(c)
 	if c.Args.Left() > 5 {
 		return s, commands.ErrArity(c.Command)
 	}
@@ -129,8 +129,8 @@ func reserveShape(c *commands.Ctx) (s bloom.Shape, err error) {
 
 // reserveGrowth reads EXPANSION and NONSCALING.
 func reserveGrowth(s *bloom.Shape, rest [][]byte) error {
-	s.Fixed = wordAt(rest, "NONSCALING") >= 0
-	i := wordAt(rest, "EXPANSION")
+	s.Fixed = commands.WordAt(rest, "NONSCALING") >= 0
+	i := commands.WordAt(rest, "EXPANSION")
 	if i < 0 {
 		return nil
 	}
@@ -150,22 +150,12 @@ func reserveGrowth(s *bloom.Shape, rest [][]byte) error {
 	return nil
 }
 
-// wordAt is the index of the first argument that is the word, or -1.
-func wordAt(args [][]byte, word string) int {
-	for i, a := range args {
-		if commands.EqualFold(a, word) {
-			return i
-		}
-	}
-	return -1
-}
-
 func add(c *commands.Ctx) error {
 	key, item := c.Args.Key(), c.Args.Bytes()
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	s := defaultShape()
+	s := defaultShape(c)
 	f, ch, err := edit(c, key, &s)
 	if err != nil {
 		return err
@@ -178,7 +168,7 @@ func madd(c *commands.Ctx) error {
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	s := defaultShape()
+	s := defaultShape(c)
 	return addItems(c, key, items, &s)
 }
 
@@ -248,30 +238,32 @@ func insert(c *commands.Ctx) error {
 	return addItems(c, key, items, s)
 }
 
-// insertShape reads the options of BF.INSERT and the word ITEMS after them. It
-// is nil if no filter is to be made.
+// insertShape reads the options of BF.INSERT, of which the first letters count, and the word ITEMS
+// after them. It is nil if no filter is to be made.
 func insertShape(c *commands.Ctx) *bloom.Shape {
-	s, create := defaultShape(), true
-	for c.Args.More() && !c.Args.Is("ITEMS") {
-		switch c.Args.Word() {
-		case "ERROR":
+	s, create := defaultShape(c), true
+	for c.Args.More() {
+		switch word := c.Args.Bytes(); {
+		case commands.StartsFold(word, "I"):
+			if !create {
+				return nil
+			}
+			return &s
+		case commands.StartsFold(word, "ER"):
 			s.Error = readRate(c)
-		case "EXPANSION":
+		case commands.StartsFold(word, "E"):
 			s.Expansion = uint32(readInt(c, 0, bloom.MaxExpansion, errBadExpansion))
-		case "CAPACITY":
+		case commands.StartsFold(word, "C"):
 			s.Capacity = uint64(readInt(c, 1, bloom.MaxCapacity, errBadCapacity))
-		case "NOCREATE":
-			create = false
-		case "NONSCALING":
-			s.Fixed = true
+		case commands.StartsFold(word, "N") && len(word) > 2 && commands.EqualFold(word[2:3], "C"):
+			create = false // NOCREATE
+		case commands.StartsFold(word, "N"):
+			s.Fixed = true // NONSCALING
 		default:
 			c.Args.Fail(errArgument)
 		}
 	}
-	if !create {
-		return nil
-	}
-	return &s
+	return nil
 }
 
 // readRate reads the error rate of BF.INSERT.

@@ -2,6 +2,7 @@ package bloom
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
@@ -130,6 +131,22 @@ func replyField(c *commands.Ctx, f *infoField, info *bloom.Info) {
 		return
 	}
 	c.Reply.Int(int64(f.value(info)))
+}
+
+// debug writes a text for the filter and one for each layer.
+func debug(c *commands.Ctx) error {
+	f, err := viewExisting(c, c.Args.Key())
+	if err != nil {
+		return err
+	}
+	layers := f.Layers()
+	c.Reply.Array(1 + len(layers))
+	c.Reply.BulkString(fmt.Sprintf("size:%d", f.Card()))
+	for _, l := range layers {
+		c.Reply.BulkString(fmt.Sprintf("bytes:%d bits:%d hashes:%d hashwidth:%d capacity:%d size:%d ratio:%.6g",
+			l.Bytes, l.Bits, l.Hashes, l.HashWidth, l.Capacity, l.Items, l.Error))
+	}
+	return nil
 }
 
 func scanDump(c *commands.Ctx) error {

@@ -90,6 +90,7 @@ var sketchCases = []Case{
 	{Command: "BF.EXISTS", What: "filter", Before: aFilter, Call: call("BF.EXISTS", Key, "x")},
 	{Command: "BF.MEXISTS", What: "items", Before: aFilter, Call: many(1, one, []string{"BF.MEXISTS", Key})},
 	{Command: "BF.INFO", What: "filter", Before: aFilter, Call: call("BF.INFO", Key)},
+	{Command: "BF.DEBUG", What: "filter", Before: aFilter, Call: call("BF.DEBUG", Key)},
 	{Command: "BF.CARD", What: "filter", Before: aFilter, Call: call("BF.CARD", Key)},
 	{Command: "BF.SCANDUMP", What: "filter", Bytes: true, Before: nth("BF.RESERVE", Key, "0.01", "#"),
 		Call: then(call("BF.SCANDUMP", Key, "0"), call("BF.SCANDUMP", Key, "1"))},

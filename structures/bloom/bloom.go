@@ -277,6 +277,28 @@ func (f *Filter) Info() Info {
 	return info
 }
 
+// Layer is what BF.DEBUG tells of a layer.
+type Layer struct {
+	Bytes, Bits, Capacity, Items uint64
+	Hashes                       uint32
+	HashWidth                    int // bits of a hash
+	Error                        float64
+}
+
+// Layers describes the layers, oldest first.
+func (f *Filter) Layers() []Layer {
+	width := 32
+	if f.options&force64 != 0 {
+		width = 64
+	}
+	var layers []Layer
+	for i := range f.layers {
+		l := &f.layers[i]
+		layers = append(layers, Layer{Bytes: l.bytes, Bits: l.bits, Capacity: l.entries, Items: l.items, Hashes: l.hashes, HashWidth: width, Error: l.rate})
+	}
+	return layers
+}
+
 // Apply replays a Reserve, an Add, a LoadHeader or a LoadChunk. The limits that
 // these were given do not hold here: what was done once must be done again.
 func (f *Filter) Apply(op byte, args *structures.Args) error {
@@ -312,7 +334,7 @@ func (f *Filter) Apply(op byte, args *structures.Args) error {
 		if pos > math.MaxInt64 {
 			return fmt.Errorf("load chunk of Bloom filter at %d: %w", pos, structures.ErrCorrupt)
 		}
-		return replay("load chunk of", f.load(int64(pos), data))
+		return replay("load chunk of", f.loadBits(int64(pos), data))
 	}
 	return fmt.Errorf("operation %d of a Bloom filter: %w", op, structures.ErrUnknownChange)
 }

@@ -25,7 +25,7 @@ func (f *Filter) LoadCompact(b []byte) {
 	for i := range f.layers {
 		l := &f.layers[i]
 		was := *l
-		*l, _ = parseBloomLayer(b[headerLen+i*layerLen:])
+		*l, _ = parseBloomLayer(b[headerLen+i*layerLen:], anyBits)
 		if len(was.pages) == 1 && was.exists(0) && len(was.pages[0].BitSet().Words()) == l.pageBytes(0)/8 {
 			l.pages, l.changed = was.pages, was.changed
 		}

@@ -11,7 +11,30 @@ import (
 // all bits 0. limit bounds the bytes of the bits. The errors are
 // ErrBadData and ErrMemory; the filter is then as before.
 func (f *Filter) LoadHeader(ch *structures.Change, header []byte, limit uint64) error {
-	g, err := parseBloomHeader(header)
+	if err := f.load(header, limit, wholeBytes); err != nil {
+		return err
+	}
+	ch.Op(opBloomHeader, 1)
+	ch.Bytes(header)
+	return nil
+}
+
+// LoadOld is LoadHeader for filters of early payloads of RedisBloom, whose bits need not fill their last
+// byte. No dump has them.
+func (f *Filter) LoadOld(header []byte, limit uint64) error {
+	return f.load(header, limit, anyBits)
+}
+
+// rounding says which numbers of bits a layer may have.
+type rounding uint8
+
+const (
+	wholeBytes rounding = iota // those of its bytes
+	anyBits                    // and fewer
+)
+
+func (f *Filter) load(header []byte, limit uint64, r rounding) error {
+	g, err := parseBloomHeader(header, r)
 	if err != nil {
 		return err
 	}
@@ -19,8 +42,6 @@ func (f *Filter) LoadHeader(ch *structures.Change, header []byte, limit uint64) 
 		return ErrMemory
 	}
 	*f = *g
-	ch.Op(opBloomHeader, 1)
-	ch.Bytes(header)
 	return nil
 }
 
@@ -33,7 +54,7 @@ func (f *Filter) LoadChunk(ch *structures.Change, iter int64, data []byte) error
 		return ErrBadData
 	}
 	pos := iter - int64(len(data)) - 1
-	if err := f.load(pos, data); err != nil {
+	if err := f.loadBits(pos, data); err != nil {
 		return err
 	}
 	ch.Op(opBloomChunk, 2)
@@ -42,7 +63,7 @@ func (f *Filter) LoadChunk(ch *structures.Change, iter int64, data []byte) error
 	return nil
 }
 
-func (f *Filter) load(pos int64, data []byte) error {
+func (f *Filter) loadBits(pos int64, data []byte) error {
 	l, off, ok := f.locate(pos)
 	if !ok {
 		return ErrNoLayer
@@ -113,7 +134,7 @@ const (
 )
 
 // parseBloomHeader makes a filter without bits from a header.
-func parseBloomHeader(b []byte) (*Filter, error) {
+func parseBloomHeader(b []byte, r rounding) (*Filter, error) {
 	if len(b) < headerLen || (len(b)-headerLen)%layerLen != 0 {
 		return nil, fmt.Errorf("header of %d bytes: %w", len(b), ErrBadData)
 	}
@@ -129,7 +150,7 @@ func parseBloomHeader(b []byte) (*Filter, error) {
 	f.layers = make([]layer, n)
 	var items uint64
 	for i := range f.layers {
-		l, err := parseBloomLayer(b[headerLen+i*layerLen:])
+		l, err := parseBloomLayer(b[headerLen+i*layerLen:], r)
 		if err != nil {
 			return nil, fmt.Errorf("layer %d: %w", i, err)
 		}

@@ -18,7 +18,7 @@ import (
 // until it is used.
 type layer struct {
 	bytes    uint64
-	bits     uint64 // always bytes*8
+	bits     uint64 // bytes*8, but of filters of early payloads
 	items    uint64
 	rate     float64
 	perEntry float64 // bits for each entry
@@ -204,7 +204,7 @@ func (l *layer) appendHeader(dst []byte) []byte {
 // parseBloomLayer reads what appendHeader writes, and refuses what RedisBloom
 // refuses. Beyond that it refuses counts of hashes that no error rate gives:
 // every look-up would compute them all.
-func parseBloomLayer(b []byte) (layer, error) {
+func parseBloomLayer(b []byte, r rounding) (layer, error) {
 	l := layer{
 		bytes:    binary.LittleEndian.Uint64(b),
 		bits:     binary.LittleEndian.Uint64(b[8:]),
@@ -220,7 +220,7 @@ func parseBloomLayer(b []byte) (layer, error) {
 		return l, fmt.Errorf("error rate %g: %w", l.rate, ErrBadData)
 	case l.n2 > 63 || l.n2 > 0 && l.bits < 1<<l.n2:
 		return l, fmt.Errorf("modulus 2^%d over %d bits: %w", l.n2, l.bits, ErrBadData)
-	case l.bits == 0 || l.bytes > math.MaxUint64/8 || l.bits != l.bytes*8:
+	case l.bits == 0 || l.bytes > math.MaxUint64/8 || l.bits > l.bytes*8 || l.bits != l.bytes*8 && r == wholeBytes:
 		return l, fmt.Errorf("%d bits in %d bytes: %w", l.bits, l.bytes, ErrBadData)
 	case l.hashes == 0 || l.hashes != hashes(l.perEntry):
 		return l, fmt.Errorf("%d hashes at %g bits an entry: %w", l.hashes, l.perEntry, ErrBadData)

@@ -41,7 +41,7 @@ func Decode(head []byte) (*Filter, error) {
 	if end > uint64(len(head)) {
 		return nil, fmt.Errorf("head of Bloom filter of %d layers: %w", n, structures.ErrCorrupt)
 	}
-	f, err := parseBloomHeader(head[:end])
+	f, err := parseBloomHeader(head[:end], anyBits)
 	if err != nil {
 		return nil, fmt.Errorf("head of Bloom filter: %w: %w", err, structures.ErrCorrupt)
 	}

@@ -17,6 +17,9 @@ import (
 // header of the filter's own dump (BF.SCANDUMP) has the same figures in another
 // order; the filter is made from, and checked as, such a header.
 
+// Early versions of the encoding lack some of that: 0 the bits and n2, 0 and 1 the options, 0 to 3 the
+// growth.
+
 // bloomModule is the name MBbloom--, 6 bits a letter, and the version of the
 // encoding, 10 bits.
 const bloomModule = bloomName<<10 | bloomVersion
@@ -76,10 +79,16 @@ func appendBits(dst []byte, f *bloom.Filter, at int64, n uint64) []byte {
 	return dst
 }
 
-// bloom reads a Bloom filter.
-func (d *decoder) bloom() *bloom.Filter {
+// bloom reads a Bloom filter in a version of the encoding.
+func (d *decoder) bloom(version uint64) *bloom.Filter {
 	items, layers := d.unsigned(math.MaxUint64), d.unsigned(math.MaxUint32)
-	options, growth := d.unsigned(math.MaxUint32), d.unsigned(math.MaxUint32)
+	options, growth := uint64(0), uint64(oldGrowth)
+	if version >= 2 {
+		options = d.unsigned(math.MaxUint32)
+	}
+	if version >= 4 {
+		growth = d.unsigned(math.MaxUint32)
+	}
 	head := binary.LittleEndian.AppendUint64(nil, items)
 	for _, v := range [...]uint64{layers, options, growth} {
 		head = binary.LittleEndian.AppendUint32(head, uint32(v))
@@ -88,14 +97,20 @@ func (d *decoder) bloom() *bloom.Filter {
 	total := uint64(0)
 	for ; layers > 0 && d.err == nil; layers-- {
 		var t text
-		head, t = d.bloomLayer(head, total)
+		head, t = d.bloomLayer(head, total, version)
 		layerTexts, total = append(layerTexts, t), total+t.size
 	}
 	f := bloom.New()
 	if d.tag(moduleEnd); d.err != nil {
 		return f
 	}
-	if err := f.LoadHeader(nil, head, d.options.MaxBloom); err != nil {
+	err := error(nil)
+	if version == 0 {
+		err = f.LoadOld(head, d.options.MaxBloom)
+	} else {
+		err = f.LoadHeader(nil, head, d.options.MaxBloom)
+	}
+	if err != nil {
 		d.fail("%v", err)
 		return f
 	}
@@ -111,15 +126,21 @@ func (d *decoder) bloom() *bloom.Filter {
 
 // bloomLayer reads a layer, appends what a header has of it, and returns its
 // bits, which are within the bound together with the total of other layers.
-func (d *decoder) bloomLayer(head []byte, total uint64) (_ []byte, bits text) {
+func (d *decoder) bloomLayer(head []byte, total, version uint64) (_ []byte, bits text) {
 	var l [layerLen]byte
 	u64 := func(off int, v uint64) { binary.LittleEndian.PutUint64(l[off:], v) }
-	u64(layerEntries, d.unsigned(math.MaxUint64))
+	entries := d.unsigned(math.MaxUint64)
+	u64(layerEntries, entries)
 	u64(layerError, d.double())
 	binary.LittleEndian.PutUint32(l[layerHashes:], uint32(d.unsigned(math.MaxUint32)))
-	u64(layerPerEntry, d.double())
-	u64(layerBits, d.unsigned(math.MaxUint64))
-	l[layerN2] = byte(d.unsigned(math.MaxUint8))
+	perEntry := d.double()
+	u64(layerPerEntry, perEntry)
+	if version == 0 {
+		u64(layerBits, oldBits(entries, math.Float64frombits(perEntry)))
+	} else {
+		u64(layerBits, d.unsigned(math.MaxUint64))
+		l[layerN2] = byte(d.unsigned(math.MaxUint8))
+	}
 	d.tag(moduleString)
 	var room []byte
 	d.max = d.options.MaxBloom - total
@@ -130,6 +151,17 @@ func (d *decoder) bloomLayer(head []byte, total uint64) (_ []byte, bits text) {
 	u64(layerBytes, bits.size)
 	u64(layerItems, d.unsigned(math.MaxUint64))
 	return append(head, l[:]...), bits
+}
+
+// oldGrowth is the growth of filters in encodings that do not have it.
+const oldGrowth = 2
+
+// oldBits is the number of bits of a layer in an encoding that does not have it, 0 if there is none.
+func oldBits(entries uint64, perEntry float64) uint64 {
+	if bits := float64(entries) * perEntry; bits >= 1 && bits < 1<<63 {
+		return uint64(bits)
+	}
+	return 0
 }
 
 // bitLoader sets the bits of a filter part by part. Parts of zeros are left out,

@@ -23,9 +23,10 @@ const (
 
 // module reads a value of a module of those that are known.
 func (d *decoder) module() Decoded {
+	const versionMask = 1<<10 - 1
 	switch module := d.length(); module {
-	case bloomModule:
-		return Decoded{Kind: structures.KindBloom, Value: d.bloom()}
+	case bloomModule, bloomModule - 1, bloomModule - 2, bloomModule - 3, bloomModule - 4:
+		return Decoded{Kind: structures.KindBloom, Value: d.bloom(module & versionMask)}
 	case cuckooModule:
 		return Decoded{Kind: structures.KindCuckoo, Value: d.cuckoo()}
 	case countMinModule:
