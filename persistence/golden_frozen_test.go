@@ -15,11 +15,11 @@ import (
 // changes.
 const format2Sum = "f3416d122cdcacbacc6181909eb0db416d5a27c22091b8d8fc119364bddb40ec"
 
-// goldenFiles calls f with the files of the golden stores in a format.
-func goldenFiles(t *testing.T, format string, f func(path string, b []byte)) {
+// goldenFiles calls f with the files of the golden stores in a format, of which there are count.
+func goldenFiles(t *testing.T, format string, count int, f func(path string, b []byte)) {
 	t.Helper()
 	stores, err := filepath.Glob(filepath.Join("testdata", format+"*"))
-	if err != nil || len(stores) != 6 {
+	if err != nil || len(stores) != count {
 		t.Fatalf("the stores in %s are %q: %v", format, stores, err)
 	}
 	for _, store := range stores {
@@ -39,7 +39,7 @@ func goldenFiles(t *testing.T, format string, f func(path string, b []byte)) {
 // What the version before has written is what is opened.
 func TestStoresOfFormat2AreUnchanged(t *testing.T) {
 	sum := sha256.New()
-	goldenFiles(t, "format2", func(path string, b []byte) {
+	goldenFiles(t, "format2", 6, func(path string, b []byte) {
 		fmt.Fprintf(sum, "%s %d\n", path, len(b))
 		sum.Write(b)
 	})
@@ -51,7 +51,7 @@ func TestStoresOfFormat2AreUnchanged(t *testing.T) {
 // A store in testdata has of the files of its log what was written, not the length that they get for what is to come.
 func TestGoldenStoresHaveWhatWasWritten(t *testing.T) {
 	segments := 0
-	goldenFiles(t, "format3", func(path string, b []byte) {
+	goldenFiles(t, "format3", 7, func(path string, b []byte) {
 		if strings.Contains(path, "/log/") {
 			segments++
 			if len(b) == 0 || bytes.HasSuffix(b, []byte{0}) {
