@@ -34,6 +34,8 @@ func TestPagesComeAndGo(t *testing.T) {
 		"set":             func() pagedModel { return &setModel{members: map[string]bool{}, words: 3} },
 		"set of integers": func() pagedModel { return &setModel{members: map[string]bool{}} },
 		"list":            func() pagedModel { return &listModel{} },
+		"count-min":       func() pagedModel { return &countModel{counts: map[string]uint32{}} },
+		"cuckoo":          func() pagedModel { return &cuckooModel{items: map[string]int{}} },
 		"zset":            func() pagedModel { return &zsetModel{scores: map[string]float64{}} },
 		"stream": func() pagedModel {
 			return &streamModel{groups: map[string]*groupModel{}, limits: stream.PageLimits{Bytes: 4096, Entries: 20}}
