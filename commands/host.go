@@ -35,6 +35,7 @@ type Limits struct {
 	ModuleMemoryLimit int64             // most bytes that one filter or sketch may ask for
 	StreamNode        stream.PageLimits // stream-node-max-bytes and -entries
 	Filters           FilterDefaults
+	Modules           []Module // that clients are told of
 }
 
 // FilterDefaults is the shape of filters that commands make without being told it: bf-* and cf-*.

@@ -35,7 +35,7 @@ var infoSections = []infoSection{
 	{"stats", true, infoStats},
 	{"replication", true, infoReplication},
 	{"cpu", true, infoCPU},
-	{"modules", true, func(*infoText) {}},
+	{"modules", true, infoModules},
 	{"commandstats", false, infoCommandStats},
 	{"errorstats", true, infoErrorStats},
 	{"latencystats", false, infoLatencyStats},

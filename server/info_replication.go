@@ -92,3 +92,10 @@ func infoCluster(t *infoText) {
 	}
 	field(t, "cluster_enabled", enabled)
 }
+
+// infoModules tells of the modules that directives have clients told of.
+func infoModules(t *infoText) {
+	for _, m := range t.srv.settings().limits.Modules {
+		field(t, "module", "name="+m.Name+",ver="+strconv.FormatInt(m.Version, 10)+",api=1,filters=0,usedby=[],using=[],options=[]")
+	}
+}

@@ -91,6 +91,9 @@ func newSettings(c *conf.Settings, o *Options) *settings {
 			CuckooBucketSize: c.CuckooBucketSize, CuckooCapacity: c.CuckooInitialSize, CuckooIterations: c.CuckooMaxIterations,
 			CuckooExpansion: c.CuckooExpansionFactor, CuckooMaxFilters: c.CuckooMaxExpansions},
 	}
+	if c.ModuleListBF {
+		set.limits.Modules = append(set.limits.Modules, commands.RedisBloom)
+	}
 	return set
 }
 

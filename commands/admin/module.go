@@ -7,12 +7,12 @@ func moduleRows() []commands.Command {
 		{Name: "MODULE", Arity: -2, Since: "4.0.0", Cost: "Depends on the subcommand.",
 			Summary: "Groups the commands about modules, of which vigil loads none."},
 		{Name: "MODULE LIST", Arity: 2, Tips: "nondeterministic_output_order", Flags: commands.Admin | commands.NoScript, Since: "4.0.0", Cost: "O(1)",
-			Summary: "Returns the modules that are loaded: always an empty list.", Run: moduleList},
+			Summary: "Returns the modules that directives such as module-list-bf have clients told of: vigil loads none.", Run: moduleList},
 		commands.Help("MODULE", "5.0.0", commands.Loading|commands.Stale),
 	}
 }
 
 func moduleList(c *commands.Ctx) error {
-	c.Reply.Array(0)
+	c.ReplyModules()
 	return nil
 }

@@ -163,7 +163,7 @@ func writeHello(c *commands.Ctx) {
 		text("role", "replica")
 	}
 	c.Reply.BulkString("modules")
-	c.Reply.Array(0)
+	c.ReplyModules()
 }
 
 func auth(c *commands.Ctx) error {

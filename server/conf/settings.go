@@ -127,6 +127,7 @@ type Settings struct {
 	CuckooMaxIterations   int64
 	CuckooExpansionFactor int64
 	CuckooMaxExpansions   int64
+	ModuleListBF          bool
 
 	// Watching.
 	SlowlogLogSlowerThan int64 // microseconds; 0: everything; negative: nothing

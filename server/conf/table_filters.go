@@ -34,6 +34,9 @@ func filtersRows() []directive {
 		{name: "cf-max-expansions", kind: integer(1, 1<<16), def: "32", flags: shared,
 			doc: "Sub-filters of a cuckoo filter from which on it takes no more items.",
 			set: func(s *Settings, v value) { s.CuckooMaxExpansions = v.n }},
+		{name: "module-list-bf", kind: yesNo(), def: "no", flags: shared,
+			doc: "List the module bf in MODULE LIST, HELLO and INFO, where some clients look before they use filters and sketches.",
+			set: func(s *Settings, v value) { s.ModuleListBF = v.n != 0 }},
 	}
 }
 
