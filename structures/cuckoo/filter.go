@@ -135,7 +135,7 @@ func (f *Filter) has(h hash) bool {
 }
 
 // Count returns how often item may have been added: the slots of both of its buckets that have its
-// fingerprint. One bucket that is both counts twice, as in RedisBloom.
+// fingerprint. One bucket that is both counts twice, as in the source of RedisBloom 2.
 func (f *Filter) Count(item []byte) (count uint64) {
 	h := hashOf(item)
 	for k := range f.Arrays() {
