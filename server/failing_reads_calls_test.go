@@ -8,7 +8,7 @@ import (
 
 // readsKeys are the keys of the data that calls which cannot read work on. Those with a 2 have half of the
 // elements of the other one, and others.
-var readsKeys = strings.Fields("list list2 hash set set2 ints ints2 zset zset2 geo stream stream2 text num hll hll2 bloom cuckoo cms cms2 topk digest digest2 sched place lasting")
+var readsKeys = strings.Fields("list list2 hash set set2 ints ints2 zset zset2 geo stream stream2 text num hll hll2 bloom bloom2 cuckoo cms cms2 topk digest digest2 sched place lasting")
 
 // readsBuild are the calls that make the data: values of several pages, whose elements have long names.
 func readsBuild() (calls [][]string) {
@@ -51,7 +51,7 @@ func readsBuild() (calls [][]string) {
 		"HPEXPIREAT hash 4000000000000 FIELDS 2 $7 $8",
 		"XGROUP CREATE stream group 0", "XGROUP CREATE stream idle $399x", "XREADGROUP GROUP group one COUNT 200 STREAMS stream >",
 		"XREADGROUP GROUP group two COUNT 100 STREAMS stream >", "XGROUP CREATE stream2 group 1-200",
-		"SETRANGE text 200000 end", "SET lasting x EX 100000", "SETRANGE text 0 begin", "SET num 10", "BF.RESERVE bloom 0.001 50000", "BF.MADD bloom a b c",
+		"SETRANGE text 200000 end", "SET lasting x EX 100000", "SETRANGE text 0 begin", "SET num 10", "BF.RESERVE bloom 0.001 50000", "BF.MADD bloom a b c", "BF.RESERVE bloom2 0.001 50000", "BF.MADD bloom2 b x",
 		"TOPK.RESERVE topk 100 9000 5 0.9", "TOPK.ADD topk a b c d",
 		"CMS.INITBYDIM cms 9000 5", "CMS.INITBYDIM cms2 9000 5", "CMS.INCRBY cms a 5 b 7 c 9", "CMS.INCRBY cms2 a 5 x 7",
 		"CF.RESERVE cuckoo 50000", "CF.INSERT cuckoo ITEMS a b c d", "CF.DEL cuckoo d",
@@ -314,6 +314,8 @@ BF.ADD bloom x
 BF.MADD bloom a x y z
 BF.INSERT bloom ITEMS x y
 BF.LOADCHUNK bloom 2 x
+BF.MERGE bloom 1 bloom2
+BF.MERGE other 2 bloom bloom2
 CMS.INITBYDIM other 10 5
 CMS.INITBYPROB other 0.01 0.01
 CMS.INCRBY cms a 5
@@ -338,6 +340,8 @@ CF.INSERT cuckoo ITEMS a x y z
 CF.INSERTNX cuckoo ITEMS a x y z
 CF.DEL cuckoo b
 CF.COMPACT cuckoo
+CF.MERGE cuckoo 1 cuckoo
+CF.MERGE other 1 cuckoo
 CF.LOADCHUNK cuckoo 2 x
 COPY cuckoo other
 SCHED.CREATE other

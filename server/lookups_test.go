@@ -154,6 +154,7 @@ func TestLookupsOfOwnFamiliesAreCounted(t *testing.T) {
 		{"CMS.QUERY m a", "1/0"}, {"CMS.INFO nosuch", "0/1"}, {"CMS.INCRBY m a 1", "0/0"}, {"CMS.MERGE m 1 m", "1/0"},
 		{"TOPK.QUERY k a", "1/0"}, {"TOPK.LIST nosuch", "0/1"}, {"TOPK.ADD k a", "0/0"},
 		{"TDIGEST.MIN d", "1/0"}, {"TDIGEST.INFO nosuch", "0/1"}, {"TDIGEST.ADD d 1", "0/0"}, {"TDIGEST.MERGE d2 1 d", "1/0"},
+		{"BF.MERGE f 1 f", "1/0"}, {"CF.MERGE c 1 c", "1/0"}, {"CF.MERGE c3 1 nosuch", "0/1"},
 		{"SCHED.INFO s", "1/0"}, {"SCHED.INFO nosuch", "0/1"}, {"SCHED.CREATE s ESTIMATOR fixed", "0/0"},
 		{"PLACE.INFO nosuch", "0/1"}, {"PLACE.CREATE f share", "0/0"},
 	} {

@@ -79,7 +79,7 @@ func commandPage(t *commands.Table) string {
 
 vigil %s has %d commands with %d subcommands. It follows Redis %s. The column "since" names
 the first version with the command: of Redis, RedisBloom (filters and sketches), Valkey (DELIFEQ) or vigil
-(SCHED, PLACE and VIGIL commands). COMMAND DOCS returns the same texts.
+(SCHED, PLACE and VIGIL commands, BF.MERGE, CF.MERGE). COMMAND DOCS returns the same texts.
 `, commands.Version, top, len(t.All())-top, commands.RedisVersion)
 	group := ""
 	for _, c := range t.All() {

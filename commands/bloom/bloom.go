@@ -42,6 +42,10 @@ func Group() commands.Group {
 			Cost: "O(n) for n bytes", Summary: "Returns the next part of a serialized Bloom filter.", Run: scanDump},
 		{Name: "BF.LOADCHUNK", Arity: 4, Flags: commands.Write | commands.DenyOOM, Keys: write, Syntax: "key iterator data", Since: "1.0.0",
 			Cost: "O(n) for n bytes", Summary: "Restores a part of a serialized Bloom filter.", Run: loadChunk},
+		{Name: "BF.MERGE", Arity: -4, Flags: commands.Write | commands.DenyOOM | commands.MovableKeys,
+			Keys:   []commands.KeySpec{commands.Key(1, commands.RW|commands.Insert|commands.Access), commands.KeyCount(2, commands.RO|commands.Access)},
+			Syntax: "destination numkeys source [source ...]", Since: "0.2.0", Types: commands.Types{"destination": commands.ArgKey, "source": commands.ArgKey},
+			Cost: "O(n) for n bytes of all filters", Summary: "Adds the items of Bloom filters of the same layers to another one, creating it if needed.", Run: merge},
 	}}
 }
 

@@ -28,4 +28,6 @@ const (
 	errBadData        = commands.WireError("ERR received bad data")
 	errOffset         = commands.WireError("ERR invalid offset - no link found")
 	errChunk          = commands.WireError("ERR invalid chunk - Too big for current filter")
+	errMergeShape     = commands.WireError("ERR filters whose layers differ cannot be merged")
+	errMergeCrowded   = commands.WireError("ERR a layer would have more items than it was made for")
 )

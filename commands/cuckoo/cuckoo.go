@@ -44,6 +44,10 @@ func Group() commands.Group {
 			Cost: "O(n) for n bytes", Summary: "Returns the next part of a serialized cuckoo filter.", Run: scanDump},
 		{Name: "CF.LOADCHUNK", Arity: 4, Flags: commands.Write | commands.DenyOOM, Keys: write, Syntax: "key iterator data", Since: "1.0.0",
 			Cost: "O(n) for n bytes", Summary: "Restores a part of a serialized cuckoo filter.", Run: loadChunk},
+		{Name: "CF.MERGE", Arity: -4, Flags: commands.Write | commands.DenyOOM | commands.MovableKeys,
+			Keys:   []commands.KeySpec{commands.Key(1, commands.RW|commands.Insert|commands.Access), commands.KeyCount(2, commands.RO|commands.Access)},
+			Syntax: "destination numkeys source [source ...]", Since: "0.2.0", Types: commands.Types{"destination": commands.ArgKey, "source": commands.ArgKey},
+			Cost: "O(n) for n slots of all filters", Summary: "Adds the items of cuckoo filters of the same shape to another one, creating it if needed.", Run: merge},
 	}}
 }
 

@@ -20,6 +20,8 @@ const (
 	errHeader           = commands.WireError("Invalid header")
 	errHeaderValues     = commands.WireError("Couldn't create filter!")
 	errChunk            = commands.WireError("Couldn't load chunk!")
+	errMergeShape       = commands.WireError("ERR filters of different shapes cannot be merged")
+	errMergeRoom        = commands.WireError("ERR the items of all filters find no room in one of their shape")
 )
 
 // errOption returns the error for the value of an option of CF.RESERVE that is no integer.

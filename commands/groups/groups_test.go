@@ -10,7 +10,7 @@ import (
 // own are the families, and the names, that Redis and RedisBloom do not have: they
 // are there since a version of vigil.
 func own(group, name string) bool {
-	return group == "sched" || group == "place" || strings.HasPrefix(name, "VIGIL.")
+	return group == "sched" || group == "place" || strings.HasPrefix(name, "VIGIL.") || name == "BF.MERGE" || name == "CF.MERGE"
 }
 
 // A row's Since is a version of vigil for vigil's own commands, not after the present

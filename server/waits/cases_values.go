@@ -94,6 +94,8 @@ var sketchCases = []Case{
 	{Command: "BF.CARD", What: "filter", Before: aFilter, Call: call("BF.CARD", Key)},
 	{Command: "BF.SCANDUMP", What: "filter", Bytes: true, Before: nth("BF.RESERVE", Key, "0.01", "#"),
 		Call: then(call("BF.SCANDUMP", Key, "0"), call("BF.SCANDUMP", Key, "1"))},
+	{Command: "BF.MERGE", What: "filter", Bytes: true, Before: nth("BF.RESERVE", Key, "0.01", "#"), Call: call("BF.MERGE", Key, "1", Key)},
+	{Command: "CF.MERGE", What: "filter", Before: aCuckoo, Call: call("CF.MERGE", Key, "1", Key)},
 	{Command: "CF.RESERVE", What: "capacity", Bytes: true, Call: nth("CF.RESERVE", Key, "#")},
 	{Command: "CF.ADD", What: "filter", Before: aCuckoo, Call: call("CF.ADD", Key, "x")},
 	{Command: "CF.ADDNX", What: "filter", Before: aCuckoo, Call: call("CF.ADDNX", Key, "x")},

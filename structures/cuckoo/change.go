@@ -95,13 +95,12 @@ func (f *Filter) place(h hash) bool {
 			return true
 		}
 	}
-	return f.kick(h)
+	return f.kick(f.Array(f.Arrays()-1), h)
 }
 
-// kick puts a fingerprint in the place of another one, this in the place of a third, and so on, until
+// kick puts a fingerprint of a sub-filter in the place of another one, this in the place of a third, and so on, until
 // one of them finds an empty slot. If none does within the iterations all are put back.
-func (f *Filter) kick(h hash) bool {
-	a := f.Array(f.Arrays() - 1)
+func (f *Filter) kick(a *cells.Array, h hash) bool {
 	n, hand, victim := f.bucketsOf(a), h.print, uint64(0)
 	f.path = f.path[:0]
 	for bucket := h.first % n; uint64(len(f.path)) < f.iterations; victim = (victim + 1) % f.bucketSize {
