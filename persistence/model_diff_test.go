@@ -130,7 +130,7 @@ func diffKey(tx *Tx, key string, want modelValue) string {
 		return diffBloom(tx, k, want)
 	}
 	if kind, payload, ok := tx.Dump(nil, k); !ok || kind != want.kind || string(payload) != want.plan {
-		return fmt.Sprintf("schedule: got kind %d, %v, %d bytes, want %d", kind, ok, len(payload), len(want.plan))
+		return fmt.Sprintf("dump: got kind %d, %v, %d bytes, want %d: %.60q, want %.60q", kind, ok, len(payload), len(want.plan), payload, want.plan)
 	}
 	return ""
 }

@@ -37,7 +37,7 @@ type modelValue struct {
 	members map[string]bool
 	scores  map[string]float64 // of a sorted set
 	card    uint64
-	plan    string // a schedule, as Dump encodes it
+	plan    string // a schedule, a cuckoo filter or a sketch, as dumpValue encodes it
 	log     string // a stream, as describeStream shows it
 	expire  int64
 }
@@ -193,6 +193,11 @@ var operations = []struct {
 	{"deliver", 8, holds(structures.KindStream), (*trial).deliver},
 	{"acknowledge", 5, holds(structures.KindStream), (*trial).acknowledge},
 	{"add to filter", 5, holds(structures.KindBloom), (*trial).addItem},
+	{"insert into cuckoo filter", 5, holds(structures.KindCuckoo), (*trial).insertCuckoo},
+	{"delete from cuckoo filter", 14, holds(structures.KindCuckoo), (*trial).deleteCuckoo},
+	{"count in sketch", 5, holds(structures.KindCountMin), (*trial).countInSketch},
+	{"add to top list", 5, holds(structures.KindTopK), (*trial).addToTop},
+	{"add to digest", 5, holds(structures.KindTDigest), (*trial).addToDigest},
 	{"create schedule", 2, nil, (*trial).createPlan},
 	{"add node", 8, holds(structures.KindSchedule), (*trial).addNode},
 	{"remove node", 12, holds(structures.KindSchedule), (*trial).removeNode},

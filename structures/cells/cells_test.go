@@ -237,7 +237,7 @@ func TestResetLeavesNoBytes(t *testing.T) {
 	r := structurestest.Seeded(t)
 	s := newStack()
 	for range 300 {
-		s.Reset()
+		s.Recycle()
 		n := 1 + r.IntN(3)
 		for k := range n {
 			s.Push(uint64(100 * (k + 1 + r.IntN(2))))

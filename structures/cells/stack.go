@@ -20,7 +20,7 @@ type Stack struct {
 	// gone are arrays that were dropped since Clean, the last one first: the disk may have
 	// pages of them.
 	gone []*Array
-	// spare are arrays of zeros that Reset left, to be used again.
+	// spare are arrays of zeros that Recycle left, to be used again.
 	spare []*Array
 	size  uint64 // of all arrays
 
@@ -84,9 +84,10 @@ func (s *Stack) Push(size uint64) *Array {
 	return a
 }
 
-// Reset takes all arrays away, of a value that becomes another one. Its memory is used again by
-// arrays of the same sizes.
-func (s *Stack) Reset() {
+// Recycle takes all arrays away, of a value that becomes another one. Its memory is used again by
+// arrays of the same sizes. By the name Reset every value with a stack would be a structures.Reusable,
+// though its counters stay as they are.
+func (s *Stack) Recycle() {
 	for _, a := range s.arrays {
 		for _, g := range a.groups {
 			if g == nil {

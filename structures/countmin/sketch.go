@@ -278,7 +278,7 @@ func (s *Sketch) AppendCompact(dst []byte) []byte { return s.AppendHead(dst) }
 
 // LoadCompact makes s the sketch that AppendCompact appended.
 func (s *Sketch) LoadCompact(b []byte) {
-	s.Reset()
+	s.Recycle()
 	s.width, s.depth, s.count = 0, 0, 0
 	_ = s.decode(b) // it is what AppendCompact appended
 }

@@ -66,7 +66,7 @@ func (f *Filter) AppendCompact(dst []byte) []byte { return f.AppendHead(dst) }
 
 // LoadCompact makes f the filter that AppendCompact appended.
 func (f *Filter) LoadCompact(b []byte) {
-	f.Reset()
+	f.Recycle()
 	f.buckets, f.items, f.deletes, f.bucketSize, f.iterations, f.expansion = 0, 0, 0, 0, 0, 0
 	_ = f.decode(b) // it is what AppendCompact appended
 }

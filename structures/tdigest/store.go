@@ -101,7 +101,7 @@ func (d *Digest) AppendCompact(dst []byte) []byte { return d.AppendHead(dst) }
 
 // LoadCompact makes d the digest that AppendCompact appended.
 func (d *Digest) LoadCompact(b []byte) {
-	d.Reset()
+	d.Recycle()
 	d.state, d.seen = state{}, nil
 	_ = d.decode(b) // it is what AppendCompact appended
 }

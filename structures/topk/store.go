@@ -251,7 +251,7 @@ func (l *List) AppendCompact(dst []byte) []byte { return l.AppendHead(dst) }
 
 // LoadCompact makes l the list that AppendCompact appended.
 func (l *List) LoadCompact(b []byte) {
-	l.Reset()
+	l.Recycle()
 	was := l.shape.Decay
 	l.shape = Shape{}
 	l.heap.reset(0)

@@ -283,3 +283,17 @@ func TestLoadingACompactValueAllocatesNothing(t *testing.T) {
 		}
 	}
 }
+
+// A value that an embedded type made structures.Reusable by accident would be created with what another one left
+// in it.
+func TestOnlyEmptyValuesAreReused(t *testing.T) {
+	for _, r := range table {
+		if r.Compact == nil {
+			continue
+		}
+		v := r.Compact(nil)
+		if _, ok := v.(structures.Reusable); ok && !v.Empty() {
+			t.Errorf("a new value of kind %d is not empty, and is Reusable", v.Kind())
+		}
+	}
+}
