@@ -68,6 +68,8 @@ func (r *run) do(args []string) string {
 		return r.listCommand(args)
 	case "HSET", "HGET", "HDEL", "HINCRBY", "HLEN":
 		return r.hashCommand(args)
+	case "CF.ADDNX", "CF.DEL", "CF.EXISTS", "CMS.INITBYDIM", "CMS.INCRBY", "CMS.QUERY", "TOPK.RESERVE", "TOPK.ADD", "TDIGEST.CREATE", "TDIGEST.ADD":
+		return r.sketchCommand(args)
 	case "SADD", "SREM", "SISMEMBER", "SCARD", "SMOVE":
 		return r.setCommand(args)
 	case "ZADD", "ZINCRBY", "ZREM", "ZSCORE", "ZRANGE", "ZPOPMIN":

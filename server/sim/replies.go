@@ -121,6 +121,8 @@ func (s *simulation) read() (*state, bool) {
 			case 'x':
 				v = streamFound(reply)
 				v.expire = max(0, replies[2*i].Int())
+			case 'c', 'm', 'k', 'd':
+				v.hash = sketchFound(key, words(reply))
 			case 'h', 'z':
 				v.hash = map[string]string{}
 				for f := range slices.Chunk(words(reply), 2) {
@@ -146,6 +148,8 @@ func whole(key string) []string {
 		return []string{"SMEMBERS", key}
 	case 'z':
 		return []string{"ZRANGE", key, "0", "-1", "WITHSCORES"}
+	case 'c', 'm', 'k', 'd':
+		return wholeSketch(key)
 	case 'x':
 		return []string{"XINFO", "STREAM", key, "FULL", "COUNT", "0"}
 	}

@@ -9,7 +9,8 @@ import (
 // workload draws calls. Keys come in families, and a call stays in one, so that
 // the checker can look at each by itself: r and s are strings, n counts, q and p
 // are lists, h is a hash, a and b are sets, z is a sorted set and x a stream with a
-// group. t expires, and f fills memory and chunks.
+// group, c a cuckoo filter, m a count-min sketch, k a list of the most frequent and d a digest.
+// t expires, and f fills memory and chunks.
 type workload struct {
 	r     *rand.Rand
 	big   int  // in a thousand of values that are of some 10 KB
@@ -67,8 +68,10 @@ func (w *workload) draw(waits bool) *call {
 		c.commands = [][]string{w.one("FLUSHDB", "SWAPDB 0 1", "SWAPDB 1 0")}
 	case n < 46:
 		c.commands = [][]string{w.list("q"+family, "p"+family)}
-	case n < 60:
+	case n < 58:
 		c.commands = [][]string{w.ordered(family)}
+	case n < 66:
+		c.commands = [][]string{w.sketch(family)}
 	default:
 		c.commands = [][]string{w.plain(family)}
 	}
@@ -89,6 +92,8 @@ func (w *workload) fill(c *call, family string) {
 			c.commands = append(c.commands, args)
 		case 0:
 			c.commands = append(c.commands, w.list("q"+family, ""))
+		case 7:
+			c.commands = append(c.commands, w.sketch(family))
 		case 1:
 			turned = true
 			c.commands = append(c.commands, []string{"SELECT", strconv.Itoa(w.r.IntN(databases))})
