@@ -13,6 +13,7 @@ type benchCase struct {
 	args     []string
 	costly   int      // requests are fewer by this factor; 0: the usual number
 	before   []string // calls that prepare it, words apart by blanks
+	peer     []string // what the other server is sent, if it lacks the command
 }
 
 var cases = []benchCase{
@@ -123,12 +124,16 @@ func compare(o *options, c benchCase, n int, ours, redis *process) (a, b []run, 
 		}
 	}
 	n /= max(c.costly, 1)
+	other := c.args
+	if c.peer != nil {
+		other = c.peer
+	}
 	for range o.rounds {
 		x, err := benchmark(ours, n, c.pipeline, c.args)
 		if err != nil {
 			return nil, nil, err
 		}
-		y, err := benchmark(redis, n, c.pipeline, c.args)
+		y, err := benchmark(redis, n, c.pipeline, other)
 		if err != nil {
 			return nil, nil, err
 		}
