@@ -41,7 +41,7 @@ const (
 func (f *Filter) Insert(ch *structures.Change, items [][]byte, m Mode, limit uint64, visit func(Result)) bool {
 	filters, count := f.Arrays(), f.items
 	f.Begin()
-	f.added = f.added[:0]
+	f.added, f.moves = f.added[:0], maxMoves
 	n := 0
 	for _, item := range items {
 		r := f.insert(hashOf(item), m, limit)
@@ -67,6 +67,12 @@ func (f *Filter) Insert(ch *structures.Change, items [][]byte, m Mode, limit uin
 	}
 	return true
 }
+
+// maxMoves bounds the moves that one call may make for nothing: an item for which a full filter has no room
+// costs as many as the iterations allow, 65535, and a call may have a million items. Beyond it an item that finds
+// no empty slot finds no room. Replay does the same, as only items that were added are recorded, and those that
+// were moved for cost nothing here: the number is a part of the format.
+const maxMoves = 1 << 19
 
 func (f *Filter) insert(h hash, m Mode, limit uint64) Result {
 	if m == Missing && f.has(h) {
@@ -101,6 +107,9 @@ func (f *Filter) place(h hash) bool {
 // kick puts a fingerprint of a sub-filter in the place of another one, this in the place of a third, and so on, until
 // one of them finds an empty slot. If none does within the iterations all are put back.
 func (f *Filter) kick(a *cells.Array, h hash) bool {
+	if f.moves <= 0 {
+		return false
+	}
 	n, hand, victim := f.bucketsOf(a), h.print, uint64(0)
 	f.path = f.path[:0]
 	for bucket := h.first % n; uint64(len(f.path)) < f.iterations; victim = (victim + 1) % f.bucketSize {
@@ -116,6 +125,7 @@ func (f *Filter) kick(a *cells.Array, h hash) bool {
 	for i := len(f.path) - 1; i >= 0; i-- {
 		hand = swap(a, f.path[i], hand)
 	}
+	f.moves -= len(f.path)
 	return false
 }
 

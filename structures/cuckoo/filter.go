@@ -41,6 +41,7 @@ type Filter struct {
 
 	path  []uint64 // slots that were swapped by kick, which are swapped back if it fails
 	added []bool   // by Insert, for each item
+	moves int      // that kick may yet make for nothing
 }
 
 // New returns a filter without sub-filters.

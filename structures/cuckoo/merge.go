@@ -45,6 +45,7 @@ func Merge(filters []*Filter, maxFilters int, limit uint64) (*Filter, error) {
 	if err := sum.Load(h, limit); err != nil {
 		return nil, ErrNoRoom
 	}
+	sum.moves = maxMoves
 	m := merging{sum: sum, maxFilters: maxFilters, limit: limit}
 	for i, f := range filters {
 		for k := range f.Arrays() {

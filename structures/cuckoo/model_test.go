@@ -291,6 +291,51 @@ func TestFalsePositivesOfAMillionItems(t *testing.T) {
 	}
 }
 
+// Items without end for a filter that is full, or that grows by tiny steps, with as many moves for each as
+// there can be: the call ends soon, and replay leaves the same slots.
+func TestItemsWithoutRoomEndSoon(t *testing.T) {
+	var items [][]byte
+	for i := range 30_000 {
+		items = append(items, fmt.Append(nil, i))
+	}
+	for _, s := range []Shape{
+		{Capacity: 1000, BucketSize: 2, Iterations: MaxIterations, Expansion: 0}, {Capacity: 8, BucketSize: 2, Iterations: MaxIterations, Expansion: 1},
+	} {
+		var ch structures.Change
+		f, refused := New(), 0
+		if err := f.Reserve(&ch, s, noLimit); err != nil {
+			t.Fatal(err)
+		}
+		f.Insert(&ch, items, Every, 20_000, func(r Result) {
+			if r != Added {
+				refused++
+			}
+		})
+		if maxMoves-f.moves > maxMoves+MaxIterations || f.moves > 0 || refused == 0 {
+			t.Errorf("%+v: %d moves are left, %d items were refused", s, f.moves, refused)
+		}
+		again := New()
+		structurestest.Replay(t, again, ch.Encoded())
+		if throughChunks(f) != throughChunks(again) || f.Info() != again.Info() {
+			t.Errorf("%+v: replay leaves other slots", s)
+		}
+	}
+}
+
+const noLimit = 1 << 30
+
+// throughChunks is all that a dump has.
+func throughChunks(f *Filter) string {
+	var out []byte
+	for iter := int64(0); ; {
+		next, chunk := f.DumpChunk(nil, iter)
+		if next == 0 {
+			return string(out)
+		}
+		out, iter = append(out, chunk...), next
+	}
+}
+
 func TestReserveChecksShapeAndLimit(t *testing.T) {
 	good := Shape{Capacity: 1000, BucketSize: 2, Iterations: 20, Expansion: 3}
 	for _, change := range []func(*Shape){
