@@ -17,6 +17,7 @@ const (
 	KindCountMin Kind = 18
 	KindTopK     Kind = 19
 	KindTDigest  Kind = 20
+	KindJSON     Kind = 24
 	KindSchedule Kind = 32
 	KindPlace    Kind = 33
 

@@ -1,0 +1,143 @@
+package json
+
+import "strconv"
+
+// Layout is what JSON.GET puts between the parts of a text. Empty strings make the shortest text.
+type Layout struct{ Indent, Newline, Space string }
+
+// Plain reports whether the layout is that of the shortest text.
+func (l *Layout) plain() bool { return l.Indent == "" && l.Newline == "" && l.Space == "" }
+
+// Printer writes values as JSON. Its text can be taken away in parts.
+type Printer struct {
+	Text   []byte
+	Layout Layout
+	// Limit, if it is not 0, is the length beyond which nothing is written: Over says so.
+	Limit int
+	Over  bool
+
+	room []byte // for strings of chains
+}
+
+// Print writes a value that lies in so many containers.
+func (p *Printer) Print(v Value, depth int) {
+	if p.Limit > 0 && len(p.Text) > p.Limit {
+		p.Over = true
+		return
+	}
+	switch v.Type() {
+	case Null:
+		p.Text = append(p.Text, "null"...)
+	case Boolean:
+		p.Text = strconv.AppendBool(p.Text, v.Bool())
+	case Integer, Double:
+		p.Text = AppendNumber(p.Text, v)
+	case String:
+		s := v.Text(p.room)
+		if v.b[0] == tagChain {
+			p.room = s
+		}
+		p.Text = AppendQuoted(p.Text, s)
+	case Array:
+		p.container(v, '[', ']', depth)
+	case Object:
+		p.container(v, '{', '}', depth)
+	}
+}
+
+func (p *Printer) container(v Value, open, end byte, depth int) {
+	p.Text = append(p.Text, open)
+	m := v.Members()
+	name, member, ok := m.Next()
+	if !ok {
+		p.Text = append(p.Text, end)
+		return
+	}
+	for first := true; ok && !p.Over; first = false {
+		if !first {
+			p.Text = append(p.Text, ',')
+		}
+		p.Line(depth + 1)
+		if open == '{' {
+			p.Name(name)
+		}
+		p.Print(member, depth+1)
+		name, member, ok = m.Next()
+	}
+	p.Line(depth)
+	p.Text = append(p.Text, end)
+}
+
+// Line begins a line that is so deep.
+func (p *Printer) Line(depth int) {
+	if p.Layout.plain() {
+		return
+	}
+	p.Text = append(p.Text, p.Layout.Newline...)
+	if p.Layout.Indent == "" {
+		return
+	}
+	for range depth {
+		if p.Limit > 0 && len(p.Text) > p.Limit {
+			p.Over = true
+			return
+		}
+		p.Text = append(p.Text, p.Layout.Indent...)
+	}
+}
+
+// Name writes the name of a member and what stands behind it.
+func (p *Printer) Name(name []byte) {
+	p.Text = append(AppendQuoted(p.Text, name), ':')
+	p.Text = append(p.Text, p.Layout.Space...)
+}
+
+// AppendNumber appends a number as JSON.
+func AppendNumber(dst []byte, v Value) []byte {
+	if n, ok := v.Int(); ok {
+		return strconv.AppendInt(dst, n, 10)
+	}
+	if n, ok := v.Uint(); ok {
+		return strconv.AppendUint(dst, n, 10)
+	}
+	f, _ := v.Float()
+	return floatOf(v.b[0]).appendText(dst, f)
+}
+
+// escapes has what stands for a byte behind a backslash, 'u' for a control character without a
+// letter of its own, 0 for bytes that stand as they are.
+var escapes = func() (e [256]byte) {
+	for c := range ' ' {
+		e[c] = 'u'
+	}
+	for c, letter := range map[byte]byte{'"': '"', '\\': '\\', '\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't'} {
+		e[c] = letter
+	}
+	return e
+}()
+
+// AppendQuoted appends a string as JSON.
+func AppendQuoted(dst, s []byte) []byte {
+	const hex = "0123456789abcdef"
+	dst = append(dst, '"')
+	from := 0
+	for i, c := range s {
+		letter := escapes[c]
+		if letter == 0 {
+			continue
+		}
+		dst = append(append(dst, s[from:i]...), '\\', letter)
+		if letter == 'u' {
+			dst = append(dst, '0', '0', hex[c>>4], hex[c&15])
+		}
+		from = i + 1
+	}
+	return append(append(dst, s[from:]...), '"')
+}
+
+// AppendText appends a value as the shortest JSON.
+func AppendText(dst []byte, v Value) []byte {
+	p := Printer{Text: dst}
+	p.Print(v, 0)
+	return p.Text
+}
