@@ -80,10 +80,12 @@ const rooms = `
 	structures/glob:
 	structures/hash:        structures
 	structures/hyll:        structures
+	structures/json:        structures
+	structures/json/path:   structures/json
 	structures/list:        structures structures/paged
 	structures/paged:       structures
-	structures/placemap:    structures placement
-	structures/rdb:         structures structures/bloom structures/cells structures/countmin structures/cuckoo structures/hash structures/list structures/set structures/stream structures/tdigest structures/topk structures/zset
+	structures/placemap:    placement structures
+	structures/rdb:         structures structures/bloom structures/cells structures/countmin structures/cuckoo structures/hash structures/json structures/list structures/set structures/stream structures/tdigest structures/topk structures/zset
 	structures/schedule:    structures scheduler scheduler/sim
 	structures/set:         structures structures/hash structures/paged
 	structures/slots:
@@ -91,7 +93,7 @@ const rooms = `
 	structures/text:        structures
 	structures/tdigest:     structures structures/cells
 	structures/topk:        structures structures/cells
-	structures/types:       structures structures/bloom structures/countmin structures/cuckoo structures/hash structures/list structures/placemap structures/rdb structures/schedule structures/set structures/stream structures/tdigest structures/text structures/topk structures/zset
+	structures/types:       structures structures/bloom structures/countmin structures/cuckoo structures/hash structures/json structures/list structures/placemap structures/rdb structures/schedule structures/set structures/stream structures/tdigest structures/text structures/topk structures/zset
 	structures/zset:        structures
 `
 
