@@ -37,6 +37,7 @@ func TestPagesComeAndGo(t *testing.T) {
 		"count-min":       func() pagedModel { return &countModel{counts: map[string]uint32{}} },
 		"cuckoo":          func() pagedModel { return &cuckooModel{items: map[string]int{}} },
 		"zset":            func() pagedModel { return &zsetModel{scores: map[string]float64{}} },
+		"json":            func() pagedModel { return &jsonModel{} },
 		"stream": func() pagedModel {
 			return &streamModel{groups: map[string]*groupModel{}, limits: stream.PageLimits{Bytes: 4096, Entries: 20}}
 		},

@@ -75,7 +75,8 @@ func (d *Document) clear() {
 			d.forget(c, r)
 		}
 	}
-	d.chains, d.pages, d.gone = nil, nil, 0
+	clear(d.chains)
+	d.restart()
 }
 
 // Remove removes the member at a path, which is not that of the root. It reports false, and

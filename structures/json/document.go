@@ -178,6 +178,15 @@ func (d *Document) dropChain(c *chain) {
 		d.dropInner(r)
 	}
 	c.runs = nil
+	d.restart()
+}
+
+// restart begins the numbers anew when there are no chains: a document that has become small is as
+// one that always was.
+func (d *Document) restart() {
+	if len(d.chains) == 0 {
+		d.chains, d.pages, d.gone, d.last = nil, nil, 0, 0
+	}
 }
 
 // dropInner removes the chains that hang in a run.

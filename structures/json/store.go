@@ -232,14 +232,16 @@ func (d *Document) Complete() error {
 func (d *Document) Pages(all bool, visit func(id uint64, page []byte)) {
 	var free []uint64
 	if !all {
-		free = slices.Sorted(slices.Values(d.free))
+		free = slices.Compact(slices.Sorted(slices.Values(d.free)))
 	}
 	for _, r := range d.pages {
 		if r.gone {
 			continue
 		}
-		for len(free) > 0 && free[0] < r.id {
-			visit(free[0], nil)
+		for len(free) > 0 && free[0] <= r.id {
+			if free[0] < r.id { // else it was given out again
+				visit(free[0], nil)
+			}
 			free = free[1:]
 		}
 		switch {

@@ -74,7 +74,7 @@ func (d *decoder) value() Decoded {
 		return d.module()
 	case typeOwn:
 		kind := structures.Kind(d.byte())
-		if kind <= structures.KindTDigest {
+		if kind <= structures.KindTDigest || kind == structures.KindJSON {
 			d.fail("kind %d, which has a form of its own", kind)
 		}
 		return Decoded{Kind: kind, Bytes: d.take(uint64(len(d.b)))}

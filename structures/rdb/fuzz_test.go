@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/vigildb/vigil/structures"
@@ -20,6 +21,9 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Add([]byte("\x16\x02\x01f\x01v\xe8\x03\x00\x00\x00\x00\x00\x00\x01g\xc0\x0c\xff\xff\xff\xff\xff\xff\xff\xff"), uint16(versionValkey))
 	f.Add([]byte("\x07\x81\xbd\xe7\x2d\xa2\xbb\x1e\xb4\x04\x00"), uint16(0xffff))
+	for body := range jsonForms() {
+		f.Add([]byte(body), uint16(versionPlain))
+	}
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 30 {
 		if b := encode(f, randomValue(r)); len(b) < 4096 {
@@ -46,6 +50,9 @@ func FuzzDecode(f *testing.F) {
 			again = AppendOwn(nil, v.Kind, v.Bytes)
 		}
 		w, err := Decode(again, roomy)
+		if err != nil && v.Kind == structures.KindJSON && strings.Contains(err.Error(), "recursion limit") {
+			return // CBOR may nest once more than text
+		}
 		if err != nil {
 			t.Fatalf("%q, dumped as %q: %v", body, again, err)
 		}

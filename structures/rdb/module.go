@@ -23,10 +23,9 @@ const (
 
 // module reads a value of a module of those that are known.
 func (d *decoder) module() Decoded {
-	const versionMask = 1<<10 - 1
 	switch module := d.length(); module {
 	case bloomModule, bloomModule - 1, bloomModule - 2, bloomModule - 3, bloomModule - 4:
-		return Decoded{Kind: structures.KindBloom, Value: d.bloom(module & versionMask)}
+		return Decoded{Kind: structures.KindBloom, Value: d.bloom(module & moduleVersion)}
 	case cuckooModule:
 		return Decoded{Kind: structures.KindCuckoo, Value: d.cuckoo()}
 	case countMinModule:
@@ -36,6 +35,9 @@ func (d *decoder) module() Decoded {
 	case tdigestModule:
 		return Decoded{Kind: structures.KindTDigest, Value: d.tdigest()}
 	default:
+		if module&^moduleVersion == jsonModule {
+			return Decoded{Kind: structures.KindJSON, Value: d.json(module & moduleVersion)}
+		}
 		d.unknownModule(module)
 		return Decoded{}
 	}

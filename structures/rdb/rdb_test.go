@@ -17,6 +17,7 @@ import (
 	"github.com/vigildb/vigil/structures/countmin"
 	"github.com/vigildb/vigil/structures/cuckoo"
 	"github.com/vigildb/vigil/structures/hash"
+	"github.com/vigildb/vigil/structures/json"
 	"github.com/vigildb/vigil/structures/list"
 	"github.com/vigildb/vigil/structures/set"
 	"github.com/vigildb/vigil/structures/stream"
@@ -65,6 +66,8 @@ func describe(v Decoded) string {
 		})
 	case *stream.Stream:
 		b = append(b, describeStream(v)...)
+	case *json.Document:
+		b = json.AppendText(nil, v.Root())
 	case *bloom.Filter:
 		for at, piece := v.DumpChunk(nil, 0); at != 0; at, piece = v.DumpChunk(nil, at) {
 			b = fmt.Appendf(b, "%x ", piece)

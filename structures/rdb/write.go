@@ -11,6 +11,7 @@ import (
 	"github.com/vigildb/vigil/structures/countmin"
 	"github.com/vigildb/vigil/structures/cuckoo"
 	"github.com/vigildb/vigil/structures/hash"
+	"github.com/vigildb/vigil/structures/json"
 	"github.com/vigildb/vigil/structures/list"
 	"github.com/vigildb/vigil/structures/set"
 	"github.com/vigildb/vigil/structures/stream"
@@ -26,7 +27,7 @@ func AppendString(dst, s []byte) []byte {
 	return seal(dst, from, versionPlain)
 }
 
-// Append appends the payload of a value of a type that Redis or RedisBloom has to dst. Fields
+// Append appends the payload of a value of a type that Redis or one of its modules has to dst. Fields
 // that are expired but not deleted are dumped too, and expire where they are
 // restored. A value of another type is an error.
 func Append(dst []byte, v structures.Value) ([]byte, error) {
@@ -52,6 +53,8 @@ func Append(dst []byte, v structures.Value) ([]byte, error) {
 		dst = appendTDigest(dst, v)
 	case *countmin.Sketch:
 		dst = appendCountMin(dst, v)
+	case *json.Document:
+		dst = appendJSON(dst, v)
 	default:
 		return dst, fmt.Errorf("rdb: no form for a value of kind %d", v.Kind())
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/vigildb/vigil/structures/countmin"
 	"github.com/vigildb/vigil/structures/cuckoo"
 	"github.com/vigildb/vigil/structures/hash"
+	"github.com/vigildb/vigil/structures/json"
 	"github.com/vigildb/vigil/structures/list"
 	"github.com/vigildb/vigil/structures/set"
 	"github.com/vigildb/vigil/structures/structurestest"
@@ -145,6 +146,27 @@ var compacted = map[string]struct {
 			}
 			if item := fmt.Append(nil, r.IntN(1000)); r.IntN(4) > 0 || !f.Delete(ch, item) {
 				f.Insert(ch, [][]byte{item}, cuckoo.Every, 1<<20, func(cuckoo.Result) {})
+			}
+		},
+	},
+	"json": {
+		func() structures.Compact { return json.New(&structures.HashKeys{}) },
+		func(r *rand.Rand, v structures.Compact, ch *structures.Change) {
+			d := v.(*json.Document)
+			if d.Empty() {
+				b := json.NewBuilder(nil)
+				b.Begin(true)
+				b.End()
+				d.SetRoot(ch, b.Bytes())
+			}
+			path := []json.Step{json.Named(fmt.Append(nil, "name", r.IntN(1+r.IntN(100))))}
+			switch r.IntN(5) {
+			case 0:
+				d.Remove(ch, path)
+			case 1:
+				d.AppendString(ch, path, bytes.Repeat([]byte{'x'}, r.IntN(r.IntN(9000)+1)))
+			default:
+				d.Put(ch, path, json.AppendString(nil, bytes.Repeat([]byte{'v'}, r.IntN(r.IntN(200)+1))))
 			}
 		},
 	},

@@ -18,6 +18,7 @@ import (
 	"github.com/vigildb/vigil/structures/countmin"
 	"github.com/vigildb/vigil/structures/cuckoo"
 	"github.com/vigildb/vigil/structures/hash"
+	"github.com/vigildb/vigil/structures/json"
 	"github.com/vigildb/vigil/structures/list"
 	"github.com/vigildb/vigil/structures/placemap"
 	"github.com/vigildb/vigil/structures/rdb"
@@ -112,6 +113,9 @@ var table = []Type{
 	{Kind: structures.KindTDigest, Name: "TDIS-TYPE", Plural: "t-digests",
 		Decode: unkeyed(tdigest.Decode), Dump: rdb.Append,
 		Compact: func(*structures.HashKeys) structures.Compact { return tdigest.New() }},
+	{Kind: structures.KindJSON, Name: "ReJSON-RL", Plural: "JSON documents", // as RedisJSON registers it
+		Decode: keyed(json.Decode), Dump: rdb.Append,
+		Compact: func(keys *structures.HashKeys) structures.Compact { return json.New(keys) }},
 	{Kind: structures.KindSchedule, Name: "schedule", Plural: "schedules",
 		Decode: keyed(func(head []byte, keys *structures.HashKeys) (*schedule.Schedule, error) {
 			return schedule.Decode(head, keys.Fields)

@@ -12,6 +12,7 @@ import (
 	"github.com/vigildb/vigil/structures/countmin"
 	"github.com/vigildb/vigil/structures/cuckoo"
 	"github.com/vigildb/vigil/structures/hash"
+	"github.com/vigildb/vigil/structures/json"
 	"github.com/vigildb/vigil/structures/list"
 	"github.com/vigildb/vigil/structures/placemap"
 	"github.com/vigildb/vigil/structures/rdb"
@@ -51,6 +52,8 @@ func samples(t *testing.T, keys *structures.HashKeys) map[structures.Kind]struct
 	if err := slots.Reserve(nil, cuckoo.Shape{Capacity: 10, BucketSize: 2, Iterations: 20, Expansion: 1}, 1<<20); err != nil {
 		t.Fatal(err)
 	}
+	doc := json.New(keys)
+	doc.SetRoot(nil, json.AppendString(nil, []byte("text")))
 	sched := schedule.New(keys.Fields)
 	if err := sched.Create(nil, schedule.DefaultConfig(), 1); err != nil {
 		t.Fatal(err)
@@ -69,7 +72,7 @@ func samples(t *testing.T, keys *structures.HashKeys) map[structures.Kind]struct
 	return map[structures.Kind]structures.Value{
 		structures.KindString: text.New([]byte("bytes")), structures.KindList: elements, structures.KindHash: fields,
 		structures.KindSet: members, structures.KindBloom: filter, structures.KindSchedule: sched, structures.KindPlace: place,
-		structures.KindStream: entries, structures.KindZSet: sorted, structures.KindCuckoo: slots, structures.KindTDigest: digest, structures.KindTopK: top, structures.KindCountMin: counts,
+		structures.KindStream: entries, structures.KindZSet: sorted, structures.KindJSON: doc, structures.KindCuckoo: slots, structures.KindTDigest: digest, structures.KindTopK: top, structures.KindCountMin: counts,
 	}
 }
 
