@@ -46,8 +46,17 @@ func (d *Document) hold(c *chain, r *run) bool {
 func (d *Document) hash(name []byte) uint32 { return uint32(d.keys.Fields.Sum(name)) }
 
 // findName returns the run of a chain that has the member of a name, where the member begins there
-// and how many are before it there; a negative run if no run has it.
+// and how many are before it there; a negative run if no run has it. The run that was found last is
+// asked first, and the one behind it.
 func (d *Document) findName(c *chain, name []byte) (run, at, place int) {
+	for i := c.near; i < min(c.near+2, len(c.runs)); i++ {
+		if r := c.runs[i]; !r.away {
+			if at, place = findName(r.b, name); at >= 0 {
+				c.found(i)
+				return i, at, place
+			}
+		}
+	}
 	h := d.hash(name)
 	for i, r := range c.runs {
 		if r.filter != nil && !r.filter.May(h) {
@@ -58,6 +67,7 @@ func (d *Document) findName(c *chain, name []byte) (run, at, place int) {
 			return -1, 0, 0
 		}
 		if at, place = findName(b, name); at >= 0 {
+			c.found(i)
 			return i, at, place
 		}
 		if r.filter == nil {
@@ -65,6 +75,32 @@ func (d *Document) findName(c *chain, name []byte) (run, at, place int) {
 		}
 	}
 	return -1, 0, 0
+}
+
+// found notes the run that was found.
+func (c *chain) found(run int) {
+	switch {
+	case run == c.near:
+	case run == c.near+1 && c.before >= 0:
+		c.before += c.runs[c.near].n
+	default:
+		c.before = -1
+	}
+	c.near = run
+}
+
+// placeOf returns how many members are before a run.
+func (c *chain) placeOf(run int) (place int) {
+	if run == c.near && c.before >= 0 {
+		return c.before
+	}
+	for _, r := range c.runs[:run] {
+		place += r.n
+	}
+	if run == c.near {
+		c.before = place
+	}
+	return place
 }
 
 // filter notes the names in a run.

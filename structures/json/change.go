@@ -27,7 +27,16 @@ func (d *Document) SetRoot(ch *structures.Change, value []byte) {
 // Put puts a value at a path: in the place of the one that is there, or at the end of an object
 // that has no such member. It reports false, and changes nothing, if there is no such place.
 func (d *Document) Put(ch *structures.Change, path []Step, value []byte) bool {
-	if !d.put(path, value) {
+	return d.recordPut(ch, path, value, d.put(path, value))
+}
+
+// PutNew is Put for a member of an object that is known not to be there.
+func (d *Document) PutNew(ch *structures.Change, path []Step, value []byte) bool {
+	return d.recordPut(ch, path, value, d.putNew(path, value))
+}
+
+func (d *Document) recordPut(ch *structures.Change, path []Step, value []byte, done bool) bool {
+	if !done {
 		return false
 	}
 	ch.Op(opPut, 2)
@@ -49,6 +58,10 @@ func (d *Document) put(path []Step, value []byte) bool {
 		d.replaceValue(p, l.at, sizeOf(old.b), value)
 		return true
 	}
+	return d.putNew(path, value)
+}
+
+func (d *Document) putNew(path []Step, value []byte) bool {
 	last := path[len(path)-1]
 	p, ok := d.locate(path[:len(path)-1])
 	if !ok || last.Index >= 0 || d.Failed() || d.value(p).Type() != Object {
@@ -57,8 +70,13 @@ func (d *Document) put(path []Step, value []byte) bool {
 	if p, ok = d.within(p, d.value(p).Len()); !ok {
 		return false
 	}
-	at := p.last().at
-	d.replace(p, at, at, d.adopt(appendName(nil, last.Name), value), 1)
+	l := p.last()
+	if l.c != nil && len(l.around) == 0 {
+		if r := l.c.runs[l.run]; r.filter != nil {
+			r.filter.Add(d.hash(last.Name))
+		}
+	}
+	d.replace(p, l.at, l.at, d.adopt(appendName(nil, last.Name), value), 1)
 	return true
 }
 
@@ -128,10 +146,12 @@ func (d *Document) splice(path []Step, index, removed int, values []byte) bool {
 	if v.Type() != Array || index < 0 || removed < 0 || index > v.Len() || removed > v.Len()-index {
 		return false
 	}
-	// Pages at which the elements begin and end are needed, and no others.
-	for _, i := range [...]int{index, index + removed - 1} {
-		if _, ok := d.within(slices.Clone(p), max(i, 0)); !ok && v.Len() > 0 {
-			return false
+	if c := v.chain(); c != nil {
+		// Pages at which the elements begin and end are needed, and no others.
+		for _, i := range [...]int{index, index + removed - 1} {
+			if _, ok := d.within(slices.Clone(p), max(i, 0)); !ok {
+				return false
+			}
 		}
 	}
 	for removed > 0 {

@@ -20,6 +20,7 @@ type Document struct {
 	keys   *structures.HashKeys
 	// orphans: a chain has no home yet, or another one than before.
 	orphans bool
+	way     place // memory of the place that was located last
 	pager   structures.Pager
 
 	away    int    // pages on disk only
@@ -41,6 +42,10 @@ type chain struct {
 	size  int  // bytes of all runs
 	home  *run // which refers to it; nil: it is the root
 	runs  []*run
+
+	// Members are often looked for one after the other: the run that was found last, and how many
+	// members are before it; negative if that is not known.
+	near, before int
 }
 
 // run is some members of a chain, one after the other. It has at least one, and more than one only
@@ -110,7 +115,7 @@ func (d *Document) newChain(t Type) *chain {
 		d.chains = map[uint64]*chain{}
 	}
 	d.last++
-	c := &chain{id: d.last, typ: t}
+	c := &chain{id: d.last, typ: t, before: -1}
 	d.chains[c.id] = c
 	d.orphans = true
 	return c
@@ -123,6 +128,7 @@ func (d *Document) addRun(c *chain, i int, b []byte, n int) *run {
 	d.pages = append(d.pages, r)
 	c.runs = slices.Insert(c.runs, i, r)
 	c.count += n
+	c.before = -1
 	d.setRun(c, r, b)
 	return r
 }
@@ -135,7 +141,7 @@ func (d *Document) setRun(c *chain, r *run, b []byte) {
 		d.changed -= r.size
 	}
 	d.changed += len(b)
-	r.b, r.size, r.dirty, r.filter = b, len(b), true, nil
+	r.b, r.size, r.dirty = b, len(b), true
 }
 
 // dropRun removes run i of a chain with its members.
@@ -143,6 +149,7 @@ func (d *Document) dropRun(c *chain, i int) {
 	r := c.runs[i]
 	c.runs = slices.Delete(c.runs, i, i+1)
 	c.count -= r.n
+	c.before = -1
 	d.forget(c, r)
 	d.dropInner(r)
 }
@@ -185,7 +192,7 @@ func (d *Document) dropChain(c *chain) {
 // one that always was.
 func (d *Document) restart() {
 	if len(d.chains) == 0 {
-		d.chains, d.pages, d.gone, d.last = nil, nil, 0, 0
+		d.chains, d.pages, d.gone, d.last, d.way = nil, nil, 0, 0, nil
 	}
 }
 
@@ -212,11 +219,18 @@ func (d *Document) setHome(c *chain, r *run) {
 
 // find returns the run of a chain that has member i, and how many are before it there.
 func (c *chain) find(i int) (run, left int) {
-	for run = range c.runs {
-		if i < c.runs[run].n {
-			return run, i
-		}
-		i -= c.runs[run].n
+	before := c.before
+	if run = c.near; run >= len(c.runs) || before < 0 {
+		run, before = 0, 0
 	}
-	return len(c.runs), i
+	for ; run > 0 && i < before; run-- {
+		before -= c.runs[run-1].n
+	}
+	for ; run < len(c.runs) && i >= before+c.runs[run].n; run++ {
+		before += c.runs[run].n
+	}
+	if run < len(c.runs) {
+		c.near, c.before = run, before
+	}
+	return run, i - before
 }

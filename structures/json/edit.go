@@ -41,16 +41,18 @@ func (d *Document) value(p place) Value {
 	return Value{d, d.buffer(l)[l.at:]}
 }
 
-// locate finds the value at a path. Pages on the way are in memory then.
+// locate finds the value at a path. Pages on the way are in memory then. The place is valid until
+// the next call.
 func (d *Document) locate(path []Step) (p place, ok bool) {
 	if d.root == nil {
 		return nil, false
 	}
-	p = place{{}}
+	p = d.way[:0].push(level{})
+	defer func() { d.way = p }()
 	for _, s := range path {
 		v := d.value(p)
 		if t := v.Type(); t == Object && s.Index >= 0 || t == Array && s.Index < 0 || t != Object && t != Array {
-			return nil, false
+			return p, false
 		}
 		if c := v.chain(); c != nil {
 			p, ok = d.enter(p, c, s)
@@ -58,7 +60,7 @@ func (d *Document) locate(path []Step) (p place, ok bool) {
 			ok = d.step(p.last(), s)
 		}
 		if !ok {
-			return nil, false
+			return p, false
 		}
 	}
 	return p, true
@@ -86,7 +88,15 @@ func (d *Document) enter(p place, c *chain, s Step) (place, bool) {
 	if s.Index < 0 {
 		l.at += nameSize(s.Name)
 	}
-	return append(p, l), true
+	return p.push(l), true
+}
+
+// push appends a level, of which memory is used again.
+func (p place) push(l level) place {
+	if len(p) < cap(p) {
+		l.around = p[:len(p)+1][len(p)].around[:0]
+	}
+	return append(p, l)
 }
 
 // step goes on within a buffer.
@@ -127,7 +137,7 @@ func (d *Document) within(p place, i int) (place, bool) {
 		if left < r.n {
 			at = skip(r.b, c.typ == Object, left)
 		}
-		return append(p, level{c: c, run: run, member: at, at: at}), true
+		return p.push(level{c: c, run: run, member: at, at: at}), true
 	}
 	l := p.last()
 	count, from, to := containerOf(v.b)
@@ -161,6 +171,9 @@ func (d *Document) replace(p place, from, to int, with []byte, n int) {
 	r := l.c.runs[l.run]
 	r.n += n
 	l.c.count += n
+	if n != 0 {
+		l.c.before = -1
+	}
 	d.setRun(l.c, r, b)
 	if orphans {
 		d.claim(b, l.c.typ == Object, r)
@@ -219,6 +232,7 @@ func (d *Document) join(c *chain, i int) {
 	}
 	a.n += b.n
 	c.count += b.n // which dropRun takes away
+	a.filter = nil
 	d.setRun(c, a, append(a.b, b.b...))
 	d.dropRun(c, i+1)
 }
@@ -226,6 +240,7 @@ func (d *Document) join(c *chain, i int) {
 // split cuts a run into several. A list that grows at its end leaves full pages behind.
 func (d *Document) split(c *chain, i int, full bool) {
 	r := c.runs[i]
+	r.filter = nil
 	named := c.typ == Object
 	bound := nearBytes
 	if !full && r.size <= 2*nearBytes {

@@ -101,7 +101,7 @@ func (d *Document) readChains(r *structures.Reader) map[*chain]uint64 {
 	homes := make(map[*chain]uint64, n)
 	before := uint64(0)
 	for ; n > 0 && !r.Bad; n-- {
-		c := &chain{id: r.Uint(d.last)}
+		c := &chain{id: r.Uint(d.last), before: -1}
 		typ := r.Bytes(1)
 		if r.Bad || typ[0] < byte(String) || typ[0] > byte(Object) || c.id <= before {
 			r.Bad = true

@@ -199,10 +199,7 @@ func (v Value) Member(name []byte) (member Value, i int, ok bool) {
 		if b == nil {
 			return Value{}, 0, false
 		}
-		for _, r := range c.runs[:run] {
-			place += r.n
-		}
-		return Value{v.d, b[at+nameSize(name):]}, place, true
+		return Value{v.d, b[at+nameSize(name):]}, c.placeOf(run) + place, true
 	}
 	_, from, to := containerOf(v.b)
 	at, i := findName(v.b[from:to], name)

@@ -28,9 +28,16 @@ func (m *Match) Depth() int { return m.depth }
 // Path is the way to the value, of which nothing is shared with the document.
 func (m *Match) Path() []json.Step {
 	steps := make([]json.Step, m.depth)
+	size := 0
+	for n := m; n.up != nil; n = n.up {
+		size += len(n.name)
+	}
+	names := make([]byte, 0, size)
 	for ; m.up != nil; m = m.up {
 		if m.name != nil {
-			steps[m.depth-1] = json.Named(slices.Clone(m.name))
+			from := len(names)
+			names = append(names, m.name...)
+			steps[m.depth-1] = json.Named(names[from:len(names):len(names)])
 		} else {
 			steps[m.depth-1] = json.At(m.index)
 		}
@@ -113,6 +120,9 @@ func (s *Search) keep(m Match) *Match {
 	return &m
 }
 
+// containerCost is how many steps it takes to look into a container for what lies deeper.
+const containerCost = 6
+
 // lookCost is how many steps it takes to find a member of a container.
 func lookCost(v json.Value) int { return 1 + min(v.Len(), 4096)/16 }
 
@@ -133,6 +143,9 @@ func (s *Search) descend(g *segment, m Match, rest []segment) bool {
 	t := m.Type()
 	if t != json.Array && t != json.Object {
 		return s.Steps.Take(1)
+	}
+	if !s.Steps.Take(containerCost) {
+		return false
 	}
 	up := s.keep(m)
 	if !s.choose(g, m, up, rest) {
