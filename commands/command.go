@@ -193,7 +193,7 @@ func (c *Command) FlagNames() []string {
 var categoryNames = []string{
 	"keyspace", "read", "write", "set", "sortedset", "list", "hash", "string", "bitmap",
 	"hyperloglog", "geo", "stream", "pubsub", "admin", "fast", "slow", "blocking", "dangerous",
-	"connection", "transaction", "scripting", "bloom", "cuckoo", "cms", "topk", "tdigest", "sched", "place",
+	"connection", "transaction", "scripting", "bloom", "cuckoo", "cms", "topk", "tdigest", "json", "sched", "place",
 }
 
 // Categories lists the ACL categories, in the order of Redis.
@@ -204,7 +204,7 @@ var groupCategories = map[string]string{
 	"generic": "keyspace", "string": "string", "bitmap": "bitmap", "list": "list", "hash": "hash",
 	"set": "set", "sorted-set": "sortedset", "stream": "stream", "geo": "geo",
 	"hyperloglog": "hyperloglog", "transactions": "transaction", "scripting": "scripting",
-	"connection": "connection", "bf": "bloom", "cf": "cuckoo", "cms": "cms", "topk": "topk", "tdigest": "tdigest", "sched": "sched", "place": "place",
+	"connection": "connection", "bf": "bloom", "cf": "cuckoo", "cms": "cms", "topk": "topk", "tdigest": "tdigest", "json": "json", "sched": "sched", "place": "place",
 }
 
 // Categories lists the ACL categories of the command, derived from its flags

@@ -185,7 +185,7 @@ func older(have, want string) bool {
 }
 
 // ownFamilies have commands that Redis does not have.
-var ownFamilies = []string{"bloom", "cms", "cuckoo", "place", "sched", "tdigest", "topk"}
+var ownFamilies = []string{"bloom", "cms", "cuckoo", "json", "place", "sched", "tdigest", "topk"}
 
 // TestConformanceRedis runs the scripts against a real server, which must agree: a script
 // describes Redis, not only vigil. It does nothing without VIGIL_REDIS_ADDR. It goes on

@@ -64,7 +64,7 @@ func countCommands(text string, t *commands.Table) (string, error) {
 var groupTitles = map[string]string{
 	"connection": "Connections", "transactions": "Transactions", "pubsub": "Messages", "server": "Server",
 	"generic": "Keys", "string": "Strings", "bitmap": "Bits", "list": "Lists", "hash": "Hashes", "set": "Sets", "stream": "Streams", "sorted-set": "Sorted sets", "geo": "Geography", "scripting": "Scripts",
-	"hyperloglog": "HyperLogLogs", "bf": "Bloom filters", "cf": "Cuckoo filters", "cms": "Count-min sketches", "topk": "Top lists", "tdigest": "Digests (t-digest)", "sched": "Schedules",
+	"hyperloglog": "HyperLogLogs", "bf": "Bloom filters", "cf": "Cuckoo filters", "cms": "Count-min sketches", "topk": "Top lists", "tdigest": "Digests (t-digest)", "json": "JSON documents", "sched": "Schedules",
 	"place": "Placement maps", "cluster": "Redis Cluster, for groups of servers",
 	"sentinel": "Finding the leader of a group", "members": "Members of a group",
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/vigildb/vigil/commands/geo"
 	"github.com/vigildb/vigil/commands/hashes"
 	"github.com/vigildb/vigil/commands/hll"
+	"github.com/vigildb/vigil/commands/json"
 	"github.com/vigildb/vigil/commands/keys"
 	"github.com/vigildb/vigil/commands/lists"
 	"github.com/vigildb/vigil/commands/members"
@@ -34,7 +35,7 @@ import (
 func All() []commands.Group {
 	return []commands.Group{
 		conn.Group(), conn.TransactionGroup(), pubsub.Group(), script.Group(), admin.Group(), acl.Group(), cluster.Group(), sentinel.Group(), members.Group(), keys.Group(),
-		text.Group(), bits.Group(), lists.Group(), hashes.Group(), sets.Group(), zsets.Group(), geo.Group(), streams.Group(), hll.Group(), bloom.Group(), cuckoo.Group(), cms.Group(), topk.Group(), tdigest.Group(),
+		text.Group(), bits.Group(), lists.Group(), hashes.Group(), sets.Group(), zsets.Group(), geo.Group(), streams.Group(), hll.Group(), bloom.Group(), cuckoo.Group(), cms.Group(), topk.Group(), tdigest.Group(), json.Group(),
 		sched.Group(), place.Group(),
 	}
 }

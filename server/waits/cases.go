@@ -4,7 +4,7 @@ package waits
 func Cases() []Case {
 	var all []Case
 	for _, group := range [][]Case{connectionCases, transactionCases, pubsubCases, serverCases, genericCases,
-		stringCases, bitmapCases, listCases, hashCases, hashFieldCases, streamCases, setCases, zsetCases, geoCases, sketchCases, schedCases, placeCases, scriptCases} {
+		stringCases, bitmapCases, listCases, hashCases, hashFieldCases, streamCases, setCases, zsetCases, geoCases, sketchCases, jsonCases, schedCases, placeCases, scriptCases} {
 		all = append(all, group...)
 	}
 	return all

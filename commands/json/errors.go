@@ -1,0 +1,37 @@
+package json
+
+import "github.com/vigildb/vigil/commands"
+
+// Errors that only this family returns, word for word as clients see them.
+const (
+	errNoKey          = commands.WireError("ERR could not perform this operation on a key that doesn't exist")
+	errNoPath         = commands.WireError("ERR Path does not exist")
+	errNoArray        = commands.WireError("ERR Path does not exist or not an array")
+	errNoString       = commands.WireError("ERR Path does not exist or not a string")
+	errNoBoolean      = commands.WireError("ERR Path does not exist or not a bool")
+	errNoObject       = commands.WireError("ERR Path does not exist or not an object")
+	errNoNumber       = commands.WireError("ERR Path does not exist or does not contains a number")
+	errExpectedArray  = commands.WireError("WRONGTYPE wrong type of path value - expected array")
+	errExpectedString = commands.WireError("WRONGTYPE wrong type of path value - expected string")
+	errExpectedObject = commands.WireError("WRONGTYPE wrong type of path value - expected object")
+	errKeyType        = commands.WireError("Existing key has wrong Redis type")
+	errInteger        = commands.WireError("Couldn't parse as integer")
+	errUTF8           = commands.WireError("Couldn't parse as UTF-8 string")
+	errFormat         = commands.WireError("ERR wrong format")
+	errFloats         = commands.WireError("ERR invalid FPHA type")
+	errNotRoot        = commands.WireError("ERR new objects must be created at the root")
+	errStatic         = commands.WireError("Err wrong static path")
+	errIndex          = commands.WireError("ERR array index out of range")
+	errBounds         = commands.WireError("ERR index out of bounds")
+	errNumber         = commands.WireError("bad input number")
+	errOverflow       = commands.WireError("ERR numeric overflow")
+	errNotFinite      = commands.WireError("ERR result is not a number")
+	errProtocol       = commands.WireError("ERR FORMAT argument is not supported on RESP2")
+	errReplyFormat    = commands.WireError("ERR wrong reply format")
+	errLegacyFormat   = commands.WireError("Legacy paths are supported only with FORMAT STRINGS")
+	errSubcommand     = commands.WireError("ERR unknown subcommand - try `JSON.DEBUG HELP`")
+	errDepth          = commands.WireError("ERR recursion limit exceeded")
+	errSteps          = commands.WireError("ERR path visits too many values")
+	errCopies         = commands.WireError("ERR update would copy too much")
+	errTooLong        = commands.WireError("ERR string exceeds maximum allowed size (proto-max-bulk-len)")
+)
