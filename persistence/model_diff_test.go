@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/vigildb/vigil/persistence/format"
@@ -126,6 +127,8 @@ func diffKey(tx *Tx, key string, want modelValue) string {
 		return diffZSet(tx, k, want.scores)
 	case structures.KindStream:
 		return diffStream(tx, k, want.log)
+	case structures.KindJSON:
+		return diffJSON(tx, k, "{"+strings.Join(want.doc, ",")+"}")
 	case structures.KindBloom:
 		return diffBloom(tx, k, want)
 	}

@@ -37,8 +37,9 @@ type modelValue struct {
 	members map[string]bool
 	scores  map[string]float64 // of a sorted set
 	card    uint64
-	plan    string // a schedule, a cuckoo filter or a sketch, as dumpValue encodes it
-	log     string // a stream, as describeStream shows it
+	doc     []string // members of a JSON document, as text
+	plan    string   // a schedule, a cuckoo filter or a sketch, as dumpValue encodes it
+	log     string   // a stream, as describeStream shows it
 	expire  int64
 }
 
@@ -198,6 +199,8 @@ var operations = []struct {
 	{"count in sketch", 5, holds(structures.KindCountMin), (*trial).countInSketch},
 	{"add to top list", 5, holds(structures.KindTopK), (*trial).addToTop},
 	{"add to digest", 5, holds(structures.KindTDigest), (*trial).addToDigest},
+	{"put member", 5, holds(structures.KindJSON), (*trial).putMember},
+	{"remove from document", 8, holds(structures.KindJSON), (*trial).removeFromDocument},
 	{"create schedule", 2, nil, (*trial).createPlan},
 	{"add node", 8, holds(structures.KindSchedule), (*trial).addNode},
 	{"remove node", 12, holds(structures.KindSchedule), (*trial).removeNode},
