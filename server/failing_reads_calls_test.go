@@ -8,7 +8,7 @@ import (
 
 // readsKeys are the keys of the data that calls which cannot read work on. Those with a 2 have half of the
 // elements of the other one, and others.
-var readsKeys = strings.Fields("list list2 hash set set2 ints ints2 zset zset2 geo stream stream2 text num hll hll2 bloom bloom2 cuckoo cms cms2 topk digest digest2 sched place lasting")
+var readsKeys = strings.Fields("list list2 hash set set2 ints ints2 zset zset2 geo stream stream2 text num hll hll2 bloom bloom2 cuckoo cms cms2 topk digest digest2 doc sched place lasting")
 
 // readsBuild are the calls that make the data: values of several pages, whose elements have long names.
 func readsBuild() (calls [][]string) {
@@ -47,6 +47,11 @@ func readsBuild() (calls [][]string) {
 		each(i*n/2, []string{"TDIGEST.ADD", "digest" + suffix}, func(i int) []string { return []string{strconv.Itoa(i)} })
 	}
 	each(0, []string{"SCHED.ADD", "sched"}, func(i int) []string { return []string{longName(i), "RATE", strconv.Itoa(i % 7)} })
+	calls = append(calls, []string{"JSON.SET", "doc", "$", `{"l":[],"o":{},"n":1}`})
+	each(0, []string{"JSON.ARRAPPEND", "doc", "$.l"}, func(i int) []string { return []string{fmt.Sprintf(`{"n":%d,"s":%q,"t":[true]}`, i, longName(i))} })
+	for i := range n {
+		calls = append(calls, []string{"JSON.SET", "doc", fmt.Sprintf("$.o.m%d", i), fmt.Sprintf(`["%0*d"]`, 60, i)})
+	}
 	for _, call := range []string{
 		"HPEXPIREAT hash 4000000000000 FIELDS 2 $7 $8",
 		"XGROUP CREATE stream group 0", "XGROUP CREATE stream idle $399x", "XREADGROUP GROUP group one COUNT 200 STREAMS stream >",
@@ -64,7 +69,7 @@ func readsBuild() (calls [][]string) {
 
 // readsWarm are calls that read some of the pages.
 var readsWarm = []string{"LINDEX list 0", "LINDEX list2 -1", "HGET hash $3", "HGET hash $100", "SISMEMBER set $3", "SISMEMBER set2 $300",
-	"SISMEMBER ints 1000003000", "ZSCORE zset $3", "ZRANGE zset 0 5", "ZRANK zset2 $300", "ZRANGE geo 0 5", "XRANGE stream 1-100 1-120", "XPENDING stream group 1-1 1-9 5"}
+	"SISMEMBER ints 1000003000", "JSON.GET doc $.l[3]", "JSON.GET doc $.o.m300", "ZSCORE zset $3", "ZRANGE zset 0 5", "ZRANK zset2 $300", "ZRANGE geo 0 5", "XRANGE stream 1-100 1-120", "XPENDING stream group 1-1 1-9 5"}
 
 // readsNothing says of commands that write why none of their reads can fail half way.
 var readsNothing = map[string]string{
@@ -309,6 +314,36 @@ XAUTOCLAIM stream group new 0 0 COUNT 250 JUSTID
 PFADD hll x
 PFMERGE hll hll2
 PFMERGE other hll hll2
+JSON.SET doc $.l[200].n 7
+JSON.SET doc $..n 7
+JSON.SET doc $.o.new 7
+JSON.SET doc $ 7
+JSON.SET other $ 7
+JSON.MSET doc $.l[0].n 7 other $ 1 doc $.l[399].n 8
+JSON.MERGE doc $.o {"m1":null,"m399":{"a":1},"new":2}
+JSON.MERGE doc $.l[*] {"n":null}
+JSON.DEL doc $.l[100:300]
+JSON.DEL doc $.o.m200
+JSON.DEL doc
+JSON.FORGET doc $..t
+JSON.CLEAR doc $.l
+JSON.CLEAR doc $.l[*].t
+JSON.NUMINCRBY doc $.l[300].n 1
+JSON.NUMMULTBY doc $..n 2
+JSON.NUMPOWBY doc $.l[?(@.n>390)].n 2
+JSON.TOGGLE doc $.l[*].t[0]
+JSON.STRAPPEND doc $.l[17].s "\"x\""
+JSON.STRAPPEND doc $.l[*].s "\"x\""
+JSON.ARRAPPEND doc $.l 1 2
+JSON.ARRAPPEND doc $.l[*].t 1 2
+JSON.ARRINSERT doc $.l 200 1 2
+JSON.ARRINSERT doc $.l[*].t 0 1
+JSON.ARRPOP doc $.l
+JSON.ARRPOP doc $.l 200
+JSON.ARRPOP doc $..t
+JSON.ARRTRIM doc $.l 100 200
+JSON.ARRTRIM doc $..t 1 1
+JSON.ARRTRIM doc $.l 5 1
 BF.RESERVE other 0.01 1000
 BF.ADD bloom x
 BF.MADD bloom a x y z

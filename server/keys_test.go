@@ -169,6 +169,7 @@ var aptWords = map[string][]string{
 	"min": {"-", "0", "(1"}, "max": {"+", "9"}, "longitude": {"1"}, "latitude": {"1"}, "radius": {"9"}, "width": {"9"}, "height": {"9"},
 	"error_rate": {"0.1"}, "expansion": {"2"}, "capacity": {"10"},
 	"error": {"0.1"}, "probability": {"0.1"}, "increment": {"1"}, "depth": {"3"}, "decay": {"0.9"}, "topk": {"5"}, "quantile": {"0.5"}, "low_cut_quantile": {"0"}, "high_cut_quantile": {"1"}, "compression": {"20"},
+	"path": {"$", ".", "$.*", "$..*", "$.1", "3"}, "value": {"1", `"1"`},
 	"policy": {"index"}, "node": {"1"}, "unit": {"1"}, "object": {"1"}, "member": {"1", "2"},
 }
 
@@ -181,11 +182,12 @@ var typedKeys = [][]string{
 	{"GEOADD", "KEY", "1", "1", "1", "2", "2", "STORE"}, {"XADD", "KEY", "1-1", "1", "2"}, {"BF.ADD", "KEY", "1"},
 	{"SCHED.CREATE", "KEY"}, {"PLACE.CREATE", "KEY"}, {"PFADD", "KEY", "1"},
 	{"CF.ADD", "KEY", "1"}, {"CMS.INITBYDIM", "KEY", "10", "3"}, {"TOPK.RESERVE", "KEY", "5"}, {"TDIGEST.CREATE", "KEY"},
+	{"JSON.SET", "KEY", "$", `{"1":[1,2],"2":"x","3":1,"4":true,"5":{"6":1}}`},
 }
 
 // typeOfFamily is which of typedKeys the rows of most families use.
 var typeOfFamily = map[string]int{"string": 0, "bitmap": 0, "list": 1, "hash": 2, "set": 3, "sorted-set": 4, "geo": 4, "stream": 5, "bf": 6, "sched": 7, "place": 8, "hyperloglog": 9,
-	"cf": 10, "cms": 11, "topk": 12, "tdigest": 13}
+	"cf": 10, "cms": 11, "topk": 12, "tdigest": 13, "json": 14}
 
 // fillOdd makes keys with odd names of a type, or of all of them if it is negative.
 func fillOdd(c *testClient, kind int) {

@@ -147,11 +147,12 @@ func (d *Document) splice(path []Step, index, removed int, values []byte) bool {
 		return false
 	}
 	if c := v.chain(); c != nil {
-		// Pages at which the elements begin and end are needed, and no others.
-		for _, i := range [...]int{index, index + removed - 1} {
-			if _, ok := d.within(slices.Clone(p), max(i, 0)); !ok {
-				return false
-			}
+		if !d.holdCuts(c, index, removed, len(values) > 0) {
+			return false
+		}
+		if removed == c.count {
+			d.replaceValue(p, p.last().at, sizeOf(v.b), []byte{tagArray, 0, 0})
+			removed = 0
 		}
 	}
 	for removed > 0 {
@@ -172,6 +173,24 @@ func (d *Document) splice(path []Step, index, removed int, values []byte) bool {
 	at := p.last().at
 	d.replace(p, at, at, b, n)
 	return true
+}
+
+// holdCuts brings in the pages that a removal of elements leaves a part of, and that which others
+// are put into. Those that go as a whole are not read.
+func (d *Document) holdCuts(c *chain, index, removed int, put bool) bool {
+	all := removed == c.count
+	begin, left := c.find(index)
+	if put && !all && begin == len(c.runs) {
+		begin--
+	}
+	if begin < len(c.runs) && !all && (put || removed > 0 && (left > 0 || removed < c.runs[begin].n)) && !d.hold(c, c.runs[begin]) {
+		return false
+	}
+	end, left := c.find(index + removed)
+	if put && left == 0 && end == len(c.runs) {
+		end--
+	}
+	return end >= len(c.runs) || all || left == 0 && !put || d.hold(c, c.runs[end])
 }
 
 // removeSome removes elements that lie side by side, and returns how many these were.
