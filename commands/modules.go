@@ -10,6 +10,9 @@ type Module struct {
 // RedisBloom is the module of filters and sketches, in the version whose commands vigil has.
 var RedisBloom = Module{"bf", 80800}
 
+// ReJSON is the module of JSON documents, in the version whose commands vigil has.
+var ReJSON = Module{"ReJSON", 80800}
+
 // ReplyModules writes the modules that are told of, as MODULE LIST and HELLO do.
 func (c *Ctx) ReplyModules() {
 	list := c.Host.Limits().Modules

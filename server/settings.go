@@ -94,6 +94,9 @@ func newSettings(c *conf.Settings, o *Options) *settings {
 	if c.ModuleListBF {
 		set.limits.Modules = append(set.limits.Modules, commands.RedisBloom)
 	}
+	if c.ModuleListJSON {
+		set.limits.Modules = append(set.limits.Modules, commands.ReJSON)
+	}
 	return set
 }
 

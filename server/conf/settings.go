@@ -115,6 +115,7 @@ type Settings struct {
 	ZSetMaxListpackEntries int64
 	ZSetMaxListpackValue   int64
 	HLLSparseMaxBytes      int64
+	ModuleListJSON         bool
 	StreamNodeMaxBytes     int64
 	StreamNodeMaxEntries   int64
 
