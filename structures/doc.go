@@ -2,7 +2,7 @@
 // [Value], the record of a [Change], forms that rest as bytes ([Compact]), keyed hashes,
 // and bytes by the hundred megabytes.
 //
-// Each type has a folder: text, list, hash, set, zset, stream, bloom, schedule, placemap.
+// Each type has a folder: text, list, hash, set, zset, stream, bloom, json, schedule, placemap.
 // Packages bits and hyll work on the bytes of strings. Package types has the table of all
 // types, package rdb their form in Redis.
 //

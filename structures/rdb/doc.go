@@ -11,8 +11,8 @@
 // Written is the simplest form that the oldest Redis knows which has the value
 // at all, so that Redis 7.0 takes what it can hold: strings, lists, hashes,
 // sets and sorted sets element by element, in version 10; hashes whose fields expire
-// as Redis 7.4 writes them, in its version 12; Bloom filters as the module RedisBloom does;
-// streams as Redis 7.0 does, which has no time at which a consumer was active.
+// as Redis 7.4 writes them, in its version 12; Bloom filters and JSON documents as the
+// modules RedisBloom and RedisJSON do; streams as Redis 7.0 does, which has no time at which a consumer was active.
 // What Redis has no type for goes under a type byte that Redis does not use.
 //
 // Read is everything in which a Redis up to 8.8 or a Valkey up to 9 writes these types,
