@@ -9,6 +9,7 @@ import (
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/hash"
+	"github.com/vigildb/vigil/structures/json"
 	"github.com/vigildb/vigil/structures/list"
 	"github.com/vigildb/vigil/structures/set"
 	"github.com/vigildb/vigil/structures/stream"
@@ -115,6 +116,8 @@ func (d *digest) value(c *commands.Ctx, key []byte) error {
 			})
 			return true
 		})
+	case *json.Document:
+		d.chain(json.AppendText(nil, v.Root())) // its pages may be cut in several ways
 	default:
 		_, payload, _ := c.Tx.Dump(nil, key)
 		d.chain(payload)
