@@ -70,6 +70,8 @@ func (r *run) do(args []string) string {
 		return r.hashCommand(args)
 	case "CF.ADDNX", "CF.DEL", "CF.EXISTS", "CMS.INITBYDIM", "CMS.INCRBY", "CMS.QUERY", "TOPK.RESERVE", "TOPK.ADD", "TDIGEST.CREATE", "TDIGEST.ADD":
 		return r.sketchCommand(args)
+	case "JSON.GET", "JSON.MERGE", "JSON.NUMINCRBY", "JSON.DEL":
+		return r.jsonCommand(args)
 	case "SADD", "SREM", "SISMEMBER", "SCARD", "SMOVE":
 		return r.setCommand(args)
 	case "ZADD", "ZINCRBY", "ZREM", "ZSCORE", "ZRANGE", "ZPOPMIN":

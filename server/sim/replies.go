@@ -123,6 +123,8 @@ func (s *simulation) read() (*state, bool) {
 				v.expire = max(0, replies[2*i].Int())
 			case 'c', 'm', 'k', 'd':
 				v.hash = sketchFound(key, words(reply))
+			case 'j':
+				v.list = members(string(reply.Data))
 			case 'h', 'z':
 				v.hash = map[string]string{}
 				for f := range slices.Chunk(words(reply), 2) {
@@ -144,6 +146,8 @@ func whole(key string) []string {
 		return []string{"LRANGE", key, "0", "-1"}
 	case 'h':
 		return []string{"HGETALL", key}
+	case 'j':
+		return []string{"JSON.GET", key}
 	case 'a', 'b':
 		return []string{"SMEMBERS", key}
 	case 'z':

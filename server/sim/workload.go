@@ -120,9 +120,9 @@ func (w *workload) value() string {
 	return v
 }
 
-// plain is a command on a string, a counter or a hash.
+// plain is a command on a string, a counter, a hash or a JSON document.
 func (w *workload) plain(f string) []string {
-	r, s, n, h := "r"+f, "s"+f, "n"+f, "h"+f
+	r, s, n, h, j := "r"+f, "s"+f, "n"+f, "h"+f, "j"+f
 	field := "f" + strconv.Itoa(w.r.IntN(3))
 	return w.one("GET "+r, "GET "+r, "GET "+r, "GET "+s, "GET "+n, "EXISTS "+r,
 		"SET "+r+" "+w.value(), "SET "+r+" "+w.value(), "SET "+s+" "+w.value(), "GETSET "+r+" "+w.value(),
@@ -130,7 +130,9 @@ func (w *workload) plain(f string) []string {
 		"DEL "+r, "DEL "+s, "DEL "+n, "DEL "+h, "RENAME "+r+" "+s, "RENAME "+s+" "+r,
 		"MOVE "+r+" "+strconv.Itoa(w.r.IntN(databases)),
 		"HSET "+h+" "+field+" "+w.value(), "HSET "+h+" "+field+" "+w.value(), "HGET "+h+" "+field,
-		"HDEL "+h+" "+field, "HINCRBY "+h+" count 1", "HLEN "+h)
+		"HDEL "+h+" "+field, "HINCRBY "+h+" count 1", "HLEN "+h,
+		"JSON.MERGE "+j+` $ {"`+field+`":"`+w.value()+`"}`, "JSON.MERGE "+j+` $ {"n":7}`, "JSON.NUMINCRBY "+j+" $.n 1", "JSON.NUMINCRBY "+j+" $.n 1",
+		"JSON.DEL "+j+" $."+field, "JSON.GET "+j+" $."+field)
 }
 
 // list is a command on a list, or on two if there is another.
