@@ -11,18 +11,18 @@ import (
 
 // Parse parses a path of either dialect. The error is an *Error.
 func Parse(text []byte) (*Path, error) {
+	if len(text) == 1 && (text[0] == '$' || text[0] == '.') {
+		return &Path{Legacy: text[0] == '.'}, nil
+	}
 	p := parser{text: text, path: &Path{}}
 	if len(text) > maxLength {
 		return nil, &Error{maxLength, "end of path"}
 	}
 	if !IsJSONPath(text) {
 		p.path.Legacy = true
-		switch {
-		case string(text) == ".":
-			p.text = []byte("$")
-		case len(text) > 0 && text[0] == '.':
+		if len(text) > 0 && text[0] == '.' {
 			p.text = append([]byte{'$'}, text...)
-		default:
+		} else {
 			p.text = append([]byte("$."), text...)
 		}
 	} else {
