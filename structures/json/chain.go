@@ -47,18 +47,16 @@ func (d *Document) hash(name []byte) uint32 { return uint32(d.keys.Fields.Sum(na
 
 // findName returns the run of a chain that has the member of a name, where the member begins there
 // and how many are before it there; a negative run if no run has it. The run that was found last is
-// asked first, and the one behind it.
+// asked first, and then those behind it.
 func (d *Document) findName(c *chain, name []byte) (run, at, place int) {
-	for i := c.near; i < min(c.near+2, len(c.runs)); i++ {
-		if r := c.runs[i]; !r.away {
-			if at, place = findName(r.b, name); at >= 0 {
-				c.found(i)
-				return i, at, place
-			}
-		}
-	}
 	h := d.hash(name)
-	for i, r := range c.runs {
+	near := min(c.near, len(c.runs)-1)
+	for k := range len(c.runs) {
+		i := near + k
+		if i >= len(c.runs) {
+			i -= len(c.runs)
+		}
+		r := c.runs[i]
 		if r.filter != nil && !r.filter.May(h) {
 			continue
 		}
@@ -66,7 +64,7 @@ func (d *Document) findName(c *chain, name []byte) (run, at, place int) {
 		if b == nil {
 			return -1, 0, 0
 		}
-		if at, place = findName(b, name); at >= 0 {
+		if at, place = d.memberNamed(r, wholeRun, b, 0, r.n, name); at >= 0 {
 			c.found(i)
 			return i, at, place
 		}
@@ -105,7 +103,7 @@ func (c *chain) placeOf(run int) (place int) {
 
 // filter notes the names in a run.
 func (d *Document) filter(r *run, b []byte) {
-	r.filter = structures.NewFilter(r.n)
+	r.filter = structures.NewFilter(r.n * 3 / 2) // there are many runs to be in doubt of
 	d.each(b, true, 0, func(name []byte, _ int, _ Value) bool {
 		r.filter.Add(d.hash(name))
 		return true

@@ -48,6 +48,7 @@ func (d *Document) recordPut(ch *structures.Change, path []Step, value []byte, d
 func (d *Document) put(path []Step, value []byte) bool {
 	if len(path) == 0 {
 		d.clear()
+		d.marks = d.marks[:0]
 		d.root = d.adopt(d.root[:0], value)
 		d.orphans = false
 		return true

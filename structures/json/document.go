@@ -20,7 +20,8 @@ type Document struct {
 	keys   *structures.HashKeys
 	// orphans: a chain has no home yet, or another one than before.
 	orphans bool
-	way     place // memory of the place that was located last
+	way     place   // memory of the place that was located last
+	marks   []marks // of the containers in which members were found last
 	pager   structures.Pager
 
 	away    int    // pages on disk only
@@ -104,6 +105,7 @@ func (d *Document) AppendCompact(dst []byte) []byte { return append(dst, d.root.
 func (d *Document) LoadCompact(b []byte) {
 	if d.chains == nil && d.free == nil {
 		d.root = append(d.root[:0], b...)
+		d.marks = d.marks[:0]
 		return
 	}
 	*d = Document{root: append(d.root[:0], b...), keys: d.keys}
@@ -128,7 +130,10 @@ func (d *Document) addRun(c *chain, i int, b []byte, n int) *run {
 	d.pages = append(d.pages, r)
 	c.runs = slices.Insert(c.runs, i, r)
 	c.count += n
-	c.before = -1
+	if i <= c.near && len(c.runs) > 1 {
+		c.near++
+		c.grow(n)
+	}
 	d.setRun(c, r, b)
 	return r
 }
@@ -149,7 +154,10 @@ func (d *Document) dropRun(c *chain, i int) {
 	r := c.runs[i]
 	c.runs = slices.Delete(c.runs, i, i+1)
 	c.count -= r.n
-	c.before = -1
+	if i < c.near {
+		c.near--
+		c.grow(-r.n)
+	}
 	d.forget(c, r)
 	d.dropInner(r)
 }
@@ -192,7 +200,7 @@ func (d *Document) dropChain(c *chain) {
 // one that always was.
 func (d *Document) restart() {
 	if len(d.chains) == 0 {
-		d.chains, d.pages, d.gone, d.last, d.way = nil, nil, 0, 0, nil
+		d.chains, d.pages, d.gone, d.last, d.way, d.marks = nil, nil, 0, 0, nil, d.marks[:0]
 	}
 }
 
@@ -214,6 +222,13 @@ func (d *Document) setHome(c *chain, r *run) {
 	}
 	if c.home = r; r != nil {
 		r.inner = append(r.inner, c)
+	}
+}
+
+// grow says that a run before the one that was found last has n members more.
+func (c *chain) grow(n int) {
+	if c.before >= 0 {
+		c.before += n
 	}
 }
 

@@ -33,6 +33,14 @@ func (d *Document) buffer(l *level) []byte {
 	return l.c.runs[l.run].b
 }
 
+// in is the run in which a level is, nil for the root.
+func (l *level) in() *run {
+	if l.c == nil {
+		return nil
+	}
+	return l.c.runs[l.run]
+}
+
 func (p place) last() *level { return &p[len(p)-1] }
 
 // value is the value at a place.
@@ -78,7 +86,8 @@ func (d *Document) enter(p place, c *chain, s Step) (place, bool) {
 		if !d.hold(c, c.runs[run]) {
 			return p, false
 		}
-		at = skip(c.runs[run].b, false, left)
+		r := c.runs[run]
+		at = d.member(r, wholeRun, r.b, 0, r.n, left, false)
 	} else {
 		if run, at, _ = d.findName(c, s.Name); run < 0 || !d.hold(c, c.runs[run]) {
 			return p, false
@@ -101,19 +110,20 @@ func (p place) push(l level) place {
 
 // step goes on within a buffer.
 func (d *Document) step(l *level, s Step) bool {
-	b := d.buffer(l)[l.at:]
-	count, from, to := containerOf(b)
+	b := d.buffer(l)
+	count, from, to := containerOf(b[l.at:])
+	from, to = l.at+from, l.at+to
 	off := 0
 	if s.Index >= 0 {
 		if s.Index >= count {
 			return false
 		}
-		off = skip(b[from:to], false, s.Index)
-	} else if off, _ = findName(b[from:to], s.Name); off < 0 {
+		off = d.member(l.in(), l.at, b, from, count, s.Index, false)
+	} else if off, _ = d.memberNamed(l.in(), l.at, b[:to], from, count, s.Name); off < 0 {
 		return false
 	}
 	l.around = append(l.around, l.at)
-	l.member = l.at + from + off
+	l.member = off
 	if l.at = l.member; s.Index < 0 {
 		l.at += nameSize(s.Name)
 	}
@@ -135,18 +145,18 @@ func (d *Document) within(p place, i int) (place, bool) {
 		r := c.runs[run]
 		at := r.size
 		if left < r.n {
-			at = skip(r.b, c.typ == Object, left)
+			at = d.member(r, wholeRun, r.b, 0, r.n, left, c.typ == Object)
 		}
 		return p.push(level{c: c, run: run, member: at, at: at}), true
 	}
 	l := p.last()
 	count, from, to := containerOf(v.b)
-	at := to
+	at := l.at + to
 	if i < count {
-		at = from + skip(v.b[from:to], v.b[0] == tagObject, i)
+		at = d.member(l.in(), l.at, d.buffer(l), l.at+from, count, i, v.b[0] == tagObject)
 	}
 	l.around = append(l.around, l.at)
-	l.member, l.at = l.at+at, l.at+at
+	l.member, l.at = at, at
 	return p, true
 }
 
@@ -156,8 +166,16 @@ func (d *Document) replace(p place, from, to int, with []byte, n int) {
 	l := p.last()
 	b := slices.Replace(d.buffer(l), from, to, with...)
 	grown := len(with) - (to - from)
-	for i := len(l.around) - 1; i >= 0 && (grown != 0 || n != 0); i-- {
-		b, grown = d.resize(b, l.around[i], grown, n)
+	changed, moved := n, from // the first byte from which on others are elsewhere
+	for i := len(l.around) - 1; i >= 0 && (grown != 0 || changed != 0); i-- {
+		was := grown
+		if b, grown = d.resize(b, l.around[i], grown, changed); grown != was {
+			moved = l.around[i]
+		}
+		changed = 0
+	}
+	d.moved(l.in(), moved, to, moved == from && len(with) == to-from && n == 0)
+	if len(l.around) > 0 {
 		n = 0
 	}
 	orphans := d.orphans
@@ -171,8 +189,8 @@ func (d *Document) replace(p place, from, to int, with []byte, n int) {
 	r := l.c.runs[l.run]
 	r.n += n
 	l.c.count += n
-	if n != 0 {
-		l.c.before = -1
+	if l.run < l.c.near {
+		l.c.grow(n)
 	}
 	d.setRun(l.c, r, b)
 	if orphans {
@@ -230,6 +248,10 @@ func (d *Document) join(c *chain, i int) {
 	for len(b.inner) > 0 {
 		d.setHome(b.inner[len(b.inner)-1], a)
 	}
+	if i < c.near {
+		c.grow(b.n)
+	}
+	d.unmarkRun(a)
 	a.n += b.n
 	c.count += b.n // which dropRun takes away
 	a.filter = nil
@@ -241,6 +263,7 @@ func (d *Document) join(c *chain, i int) {
 func (d *Document) split(c *chain, i int, full bool) {
 	r := c.runs[i]
 	r.filter = nil
+	d.unmarkRun(r)
 	named := c.typ == Object
 	bound := nearBytes
 	if !full && r.size <= 2*nearBytes {
@@ -261,6 +284,9 @@ func (d *Document) split(c *chain, i int, full bool) {
 		rest = rest[end:]
 		if first {
 			first = false
+			if i < c.near {
+				c.grow(n - r.n)
+			}
 			c.count += n - r.n
 			r.n = n
 			d.setRun(c, r, piece)

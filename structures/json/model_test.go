@@ -232,8 +232,117 @@ func checkDocument(t testing.TB, d *Document) {
 			t.Fatalf("chain of %d members, %d bytes, has %d in %d", c.count, c.size, count, size)
 		}
 	}
+	checkMarks(t, d)
 	if pages != len(d.pages)-d.gone || chars != d.chars || away != d.away || changed != d.changed {
 		t.Fatalf("%d pages, %d away, %d bytes, %d changed: counted %d, %d, %d, %d",
 			len(d.pages)-d.gone, d.away, d.chars, d.changed, pages, away, chars, changed)
 	}
+}
+
+// checkMarks looks at where members are said to begin.
+func checkMarks(t testing.TB, d *Document) {
+	t.Helper()
+	of := map[*run]*chain{}
+	for _, c := range d.chains {
+		for _, r := range c.runs {
+			of[r] = c
+		}
+	}
+	for _, m := range d.marks {
+		b, first, named := d.root, 0, false
+		if m.run != nil {
+			c := of[m.run]
+			if c == nil || m.run.away {
+				continue // nobody asks for it
+			}
+			b, named = m.run.b, c.typ == Object
+		}
+		if m.at != wholeRun {
+			_, from, to := containerOf(b[m.at:])
+			first, named = m.at+from, b[m.at] == tagObject
+			b = b[:m.at+to]
+		}
+		for i, off := range m.offsets {
+			if int(off) != first {
+				t.Fatalf("mark %d of %d is at %d, and the member at %d", i, len(m.offsets), off, first)
+			}
+			for range markEvery {
+				if first < len(b) {
+					first += memberSize(b[first:], named)
+				}
+			}
+		}
+	}
+}
+
+// Members of one page are asked for and changed one after the other, forwards, backwards and at
+// random, in a root, in runs and in what lies in them.
+func TestMembersAreFoundNearThoseThatWereFoundLast(t *testing.T) {
+	r := structurestest.Seeded(t)
+	keys := structurestest.Keys(1)
+	for range 60 {
+		root := &node{kind: '['}
+		for range 1 + r.IntN(3) {
+			inner := &node{kind: "{["[r.IntN(2)]}
+			for i := range r.IntN(3000) {
+				inner.put(fmt.Sprint("name-", i), &node{text: fmt.Sprint(r.IntN(70))})
+			}
+			root.put("", inner)
+		}
+		d := New(keys)
+		d.SetRoot(nil, encode(t, root.String()))
+		most := 0
+		for range 30 {
+			k := r.IntN(len(root.values))
+			inner := root.values[k]
+			at, way := r.IntN(len(inner.values)+1), r.IntN(3)-1
+			for range 40 {
+				if at < 0 || at >= len(inner.values) {
+					break
+				}
+				at = changeMember(t, r, d, inner, k, at)
+				for _, m := range d.marks {
+					most = max(most, len(m.offsets))
+				}
+				if at += way; way == 0 {
+					at = r.IntN(len(inner.values) + 1)
+				}
+			}
+			checkDocument(t, d)
+			if got, want := string(AppendText(nil, d.Root())), root.String(); got != want {
+				t.Fatalf("got\n%.300s, want\n%.300s", got, want)
+			}
+		}
+		if most < 2 && len(root.String()) > 20_000 {
+			t.Errorf("%d marks at the most", most)
+		}
+	}
+}
+
+// changeMember reads member at of the container k, and changes it.
+func changeMember(t testing.TB, r *rand.Rand, d *Document, inner *node, k, at int) int {
+	t.Helper()
+	path := []Step{At(k), At(at)}
+	if inner.kind == '{' {
+		path[1] = Named([]byte(inner.names[at]))
+	}
+	v, ok := d.Lookup(path)
+	if !ok || string(AppendText(nil, v)) != inner.values[at].text {
+		t.Fatalf("at %d of %d: %v", at, len(inner.values), ok)
+	}
+	switch value := (&node{text: fmt.Sprint(r.IntN(300))}); {
+	case r.IntN(4) == 0 && len(inner.values) > 1:
+		d.Remove(nil, path)
+		inner.values = slices.Delete(inner.values, at, at+1)
+		if inner.kind == '{' {
+			inner.names = slices.Delete(inner.names, at, at+1)
+		}
+	case r.IntN(3) == 0 && inner.kind == '[':
+		d.Splice(nil, path[:1], at, 0, encode(t, value.text))
+		inner.values = slices.Insert(inner.values, at, value)
+	default:
+		d.Put(nil, path, encode(t, value.text))
+		inner.values[at] = value
+	}
+	return min(at, len(inner.values)-1)
 }

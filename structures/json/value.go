@@ -235,7 +235,7 @@ func (v Value) Element(i int) (element Value, ok bool) {
 		if b == nil {
 			return Value{}, false
 		}
-		return Value{v.d, b[skip(b, false, left):]}, true
+		return Value{v.d, b[v.d.member(c.runs[run], wholeRun, b, 0, c.runs[run].n, left, false):]}, true
 	}
 	_, from, _ := containerOf(v.b)
 	return Value{v.d, v.b[from+skip(v.b[from:], false, i):]}, true
