@@ -294,7 +294,7 @@ func arrIndex(c *commands.Ctx) error {
 		return commands.WireError("ERR " + err.Error())
 	}
 	c.Args.Reset([][]byte{key, text}, 0)
-	steps := json.NewBudget(path.MaxSteps)
+	steps := path.Budget(0)
 	err = eachMatch(c, reading{missing: errNoPath, none: errNoPath, always: true}, func(v json.Value) error {
 		if v.Type() != json.Array {
 			return errExpectedArray

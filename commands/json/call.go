@@ -106,6 +106,8 @@ type update struct {
 	path *path.Path
 	list []path.Match
 	fits []bool // of the matches, those for which the command is
+
+	search *path.Search // that of other changes of the call; nil: there are none
 }
 
 // edit finds a document to change.
@@ -142,8 +144,19 @@ func (u *update) find(text []byte) (err error) {
 }
 
 func (u *update) match() error {
+	if place, ok := u.path.Place(); ok {
+		u.list = nil
+		if v, ok := u.d.Lookup(place); ok {
+			u.list = []path.Match{path.Found(v, place)}
+		}
+		return u.c.Tx.Err()
+	}
+	search := u.search
+	if search == nil {
+		search = path.NewSearch(u.d.Bytes())
+	}
 	var ok bool
-	u.list, ok = path.NewSearch().All(u.path, u.d.Root(), true)
+	u.list, ok = search.All(u.path, u.d.Root(), true)
 	if !ok {
 		return errSteps
 	}
@@ -180,15 +193,30 @@ func allows(copies, size, depth, deepest int) error {
 	return nil
 }
 
+// sorted returns matches of the path in the order of the document.
+func (u *update) sorted(list []path.Match) []*path.Match {
+	pointers := make([]*path.Match, len(list))
+	for i := range list {
+		pointers[i] = &list[i]
+	}
+	if !u.path.Ordered() && !slices.IsSortedFunc(pointers, path.Compare) {
+		slices.SortFunc(pointers, path.Compare)
+	}
+	return pointers
+}
+
 // outermost leaves of matches those that lie in no other one, each once, and returns them from the
 // end of the document to its beginning.
-func outermost(list []path.Match) []*path.Match {
-	sorted := slices.Clone(list)
-	path.Sort(sorted)
-	var out []*path.Match
-	for i := range sorted {
-		if n := len(out); n == 0 || !path.Contains(out[n-1], &sorted[i]) {
-			out = append(out, &sorted[i])
+func (u *update) outermost(list []path.Match) []*path.Match {
+	sorted := u.sorted(list)
+	if u.path.Ordered() {
+		slices.Reverse(sorted)
+		return sorted
+	}
+	out := sorted[:0]
+	for _, m := range sorted {
+		if n := len(out); n == 0 || !path.Contains(out[n-1], m) {
+			out = append(out, m)
 		}
 	}
 	slices.Reverse(out)
@@ -214,9 +242,12 @@ func (u *update) choose(fits func(json.Value) bool) (order []int, paths [][]json
 	return order, paths, u.c.Tx.Err()
 }
 
-// deepestFirst orders matches so that a change of one does not move another that is changed later.
+// deepestFirst orders matches, which are containers, so that a change of the members of one does not
+// move another that is changed later.
 func (u *update) deepestFirst(order []int) {
-	slices.SortStableFunc(order, func(a, b int) int { return path.DeepestFirst(&u.list[a], &u.list[b]) })
+	if !u.path.Ordered() {
+		slices.SortStableFunc(order, func(a, b int) int { return u.list[b].Depth() - u.list[a].Depth() })
+	}
 }
 
 // reply writes the reply of an update: for each match nil, or what one writes for it. Of a legacy

@@ -107,7 +107,7 @@ func get(c *commands.Ctx) error {
 	if o.layout != (json.Layout{}) {
 		s.print.Limit = int(c.Host.Limits().MaxBulk)
 	}
-	g := getter{print: &s.print, search: path.NewSearch(), d: d}
+	g := getter{print: &s.print, search: path.NewSearch(d.Bytes()), d: d}
 	if len(o.paths) == 1 {
 		err = g.one(o.paths[0])
 	} else {
@@ -197,7 +197,7 @@ func (g *getter) matches(p *path.Path, array bool, depth int) error {
 		n++
 		g.print.Line(depth + 1)
 		g.print.Print(m.Value, depth+1)
-		return !g.print.Over && n <= path.MaxMatches && g.search.Steps.Take(m.Memory()/64)
+		return !g.print.Over && n <= path.MaxMatches && g.search.Steps.Take(m.Memory()/2)
 	})
 	if !ok || n > path.MaxMatches {
 		return errSteps
@@ -218,7 +218,7 @@ func getTyped(c *commands.Ctx, d *json.Document, o *getOptions) error {
 			c.Reply.Array(0)
 			continue
 		}
-		if err := allMatches(c, d, p, func(v json.Value) error {
+		if err := allMatches(c, d, p, true, func(v json.Value) error {
 			replyTyped(c, v, o.format)
 			return nil
 		}); err != nil {
@@ -269,7 +269,7 @@ func mget(c *commands.Ctx) error {
 	p, bad := path.Parse(text)
 	s := scratches.Get().(*scratch)
 	defer s.release()
-	search := path.NewSearch()
+	search := path.NewSearch(0)
 	c.Reply.Array(len(keys))
 	for _, key := range keys {
 		d, err := view(c, key)
@@ -280,6 +280,7 @@ func mget(c *commands.Ctx) error {
 			c.Reply.Null()
 			continue
 		}
+		search.Steps.Add(d.Bytes())
 		s.print.Text = s.print.Text[:0]
 		g := getter{print: &s.print, search: search, d: d}
 		switch err := g.matches(p, !p.Legacy, 0); err {

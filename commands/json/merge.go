@@ -5,7 +5,6 @@ import (
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/structures/json"
-	"github.com/vigildb/vigil/structures/json/path"
 )
 
 func merge(c *commands.Ctx) error {
@@ -77,21 +76,20 @@ func (u *update) merge(text []byte, patch placed) (done bool, err error) {
 // mergePlaces returns the places of matches, what is around others first, after it has found that
 // the patch can be merged into all of them.
 func (u *update) mergePlaces(patch placed) (places [][]json.Step, err error) {
-	list := slices.Clone(u.list)
-	path.Sort(list)
+	list := u.sorted(u.list)
 	deepest := 0
-	for i := range list {
-		deepest = max(deepest, list[i].Depth())
+	for _, m := range list {
+		deepest = max(deepest, m.Depth())
 	}
 	if err := allows(len(list), len(patch.value), patch.depth, deepest); err != nil {
 		return nil, err
 	}
-	for i := range list {
-		p := list[i].Path()
+	for _, match := range list {
+		p := match.Path()
 		places = append(places, p)
 		if pages, _ := u.d.Away(); pages > 0 {
 			m := merger{u: u, dry: true}
-			m.merge(p, list[i].Value, json.Of(patch.value))
+			m.merge(p, match.Value, json.Of(patch.value))
 		}
 	}
 	return places, u.c.Tx.Err()

@@ -73,7 +73,10 @@ func readNumber(arg []byte) (json.Value, error) {
 // matched again is changed again.
 func (u *update) calculateAll(order []int, op json.Operator, n json.Value) (results [][]byte, err error) {
 	results = make([][]byte, len(u.list))
-	twins := u.twins(slices.Clone(order))
+	var twins map[int]int
+	if !u.path.Ordered() {
+		twins = u.twins(slices.Clone(order))
+	}
 	for _, i := range order {
 		old := u.list[i].Value
 		if before, ok := twins[i]; ok {

@@ -13,6 +13,7 @@ type reading struct {
 	lenient  bool  // a missing key is nil for both
 	forgives bool  // a legacy path that is none leads nowhere
 	always   bool  // a missing key is an error for a legacy path too
+	whole    bool  // the reply has all of a match
 }
 
 // eachMatch reads a key and a path, and replies with what one writes for a match: for a JSONPath in
@@ -43,11 +44,11 @@ func eachMatch(c *commands.Ctx, r reading, one func(json.Value) error) error {
 	if p.Legacy {
 		return firstMatch(c, d, p, r, one)
 	}
-	return allMatches(c, d, p, one)
+	return allMatches(c, d, p, r.whole, one)
 }
 
 func firstMatch(c *commands.Ctx, d *json.Document, p *path.Path, r reading, one func(json.Value) error) error {
-	v, found, ok := path.NewSearch().First(p, d.Root())
+	v, found, ok := path.NewSearch(d.Bytes()).First(p, d.Root())
 	switch {
 	case !ok:
 		return errSteps
@@ -60,10 +61,16 @@ func firstMatch(c *commands.Ctx, d *json.Document, p *path.Path, r reading, one 
 	return nil
 }
 
-func allMatches(c *commands.Ctx, d *json.Document, p *path.Path, one func(json.Value) error) error {
+// allMatches replies with an array of what one writes for each match. whole says that it writes all
+// of it, which takes steps too.
+func allMatches(c *commands.Ctx, d *json.Document, p *path.Path, whole bool, one func(json.Value) error) error {
 	ok := true
 	c.Reply.ArrayLater(func() (n int) {
-		ok = path.NewSearch().Each(p, d.Root(), false, func(m path.Match) bool {
+		search := path.NewSearch(d.Bytes())
+		ok = search.Each(p, d.Root(), false, func(m path.Match) bool {
+			if whole && !search.Steps.Take(m.Memory()/2) {
+				return false
+			}
 			if n++; one(m.Value) != nil {
 				c.Reply.Null()
 			}
@@ -92,7 +99,7 @@ func objLen(c *commands.Ctx) error {
 }
 
 func objKeys(c *commands.Ctx) error {
-	return eachMatch(c, reading{missing: errNoKey, forgives: true}, func(v json.Value) error {
+	return eachMatch(c, reading{missing: errNoKey, forgives: true, whole: true}, func(v json.Value) error {
 		if v.Type() != json.Object {
 			return errNoObject
 		}
@@ -119,7 +126,7 @@ func typeOf(c *commands.Ctx) error {
 }
 
 func respond(c *commands.Ctx) error {
-	return eachMatch(c, reading{lenient: true, none: errNoPath}, func(v json.Value) error {
+	return eachMatch(c, reading{lenient: true, none: errNoPath, whole: true}, func(v json.Value) error {
 		replyTree(c, v)
 		return nil
 	})
@@ -224,5 +231,5 @@ func debugMemory(c *commands.Ctx, d *json.Document, text []byte) error {
 	if p.Legacy {
 		return firstMatch(c, d, p, reading{none: errNoPath}, one)
 	}
-	return allMatches(c, d, p, one)
+	return allMatches(c, d, p, false, one)
 }

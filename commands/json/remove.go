@@ -23,7 +23,7 @@ func del(c *commands.Ctx) error {
 	if err := u.find(text); err != nil {
 		return err
 	}
-	list := outermost(u.list)
+	list := u.outermost(u.list)
 	var places [][]json.Step
 	for _, m := range list {
 		places = append(places, m.Path())
@@ -76,7 +76,7 @@ func clearValues(c *commands.Ctx) error {
 	}
 	var places [][]json.Step
 	var values [][]byte
-	for _, m := range outermost(full) {
+	for _, m := range u.outermost(full) {
 		places, values = append(places, m.Path()), append(values, cleared(m.Value))
 	}
 	if _, err := u.hold(places); err != nil {

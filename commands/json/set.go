@@ -149,7 +149,7 @@ func (u *update) plan(text []byte, v placed, when condition) (places [][]json.St
 		return nil, err
 	}
 	if len(u.list) > 0 && when != ifAbsent {
-		list := outermost(u.list)
+		list := u.outermost(u.list)
 		deepest := 0
 		for _, m := range list {
 			places = append(places, m.Path())
@@ -182,8 +182,9 @@ func (u *update) planNew(v placed) (places [][]json.Step, err error) {
 		return nil, nil
 	}
 	parent := *u
-	if parent.path = u.path.Parent(); parent.match() != nil {
-		return nil, errSteps
+	parent.path = u.path.Parent()
+	if err := parent.match(); err != nil {
+		return nil, err
 	}
 	if len(parent.list) == 0 || parent.list[0].Type() != json.Object {
 		return nil, u.c.Tx.Err()
@@ -232,10 +233,16 @@ func mset(c *commands.Ctx) error {
 	defer s.release()
 	s.value = s.value[:0]
 	triplets := make([]triplet, len(args)/3)
+	search, seen := path.NewSearch(0), map[*json.Document]bool{}
 	for i := range triplets {
 		t := &triplets[i]
 		if err := t.read(c, s, args[3*i:3*i+3]); err != nil {
 			return err
+		}
+		t.u.search = search
+		if d := t.u.d; d != nil && !seen[d] {
+			seen[d] = true
+			search.Steps.Add(d.Bytes())
 		}
 	}
 	for i := range triplets {

@@ -52,6 +52,9 @@ func (d *Document) findName(c *chain, name []byte) (run, at, place int) {
 	h := d.hash(name)
 	near := min(c.near, len(c.runs)-1)
 	for k := range len(c.runs) {
+		if k == 1 && c.all != nil && !c.all.May(h) {
+			return -1, 0, 0
+		}
 		i := near + k
 		if i >= len(c.runs) {
 			i -= len(c.runs)
@@ -72,7 +75,47 @@ func (d *Document) findName(c *chain, name []byte) (run, at, place int) {
 			d.filter(r, b)
 		}
 	}
+	d.missed(c)
 	return -1, 0, 0
+}
+
+// Many names that are not there would be looked for in the filters of all runs: a large chain gets
+// one filter for all of them.
+const (
+	manyRuns   = 8
+	manyMisses = 16
+)
+
+// missed counts a name that a chain does not have.
+func (d *Document) missed(c *chain) {
+	if c.misses++; c.misses < manyMisses || len(c.runs) < manyRuns || c.all != nil {
+		return
+	}
+	for _, r := range c.runs {
+		if r.away {
+			return
+		}
+	}
+	c.room = 2 * c.count
+	c.all = structures.NewFilter(c.room * 3 / 2)
+	for _, r := range c.runs {
+		d.addNames(c.all, r.b)
+	}
+}
+
+// named notes the name of a new member in the filters of its chain and its run.
+func (d *Document) named(c *chain, r *run, name []byte) {
+	h := d.hash(name)
+	if r.filter != nil {
+		r.filter.Add(h)
+	}
+	switch {
+	case c.all == nil:
+	case c.count >= c.room:
+		c.all, c.misses = nil, 0
+	default:
+		c.all.Add(h)
+	}
 }
 
 // found notes the run that was found.
@@ -101,11 +144,18 @@ func (c *chain) placeOf(run int) (place int) {
 	return place
 }
 
-// filter notes the names in a run.
+// filter notes the names in a run, with room for those that come while its page grows: an empty place
+// costs a bit, a filter that is in doubt a look into the page for each name that is nowhere.
 func (d *Document) filter(r *run, b []byte) {
-	r.filter = structures.NewFilter(r.n * 3 / 2) // there are many runs to be in doubt of
+	room := r.n * nearBytes / min(len(b), nearBytes)
+	r.filter = structures.NewFilter(room * 3 / 2) // there are many runs to be in doubt of
+	d.addNames(r.filter, b)
+}
+
+// addNames adds the names of members to a filter.
+func (d *Document) addNames(f structures.Filter, b []byte) {
 	d.each(b, true, 0, func(name []byte, _ int, _ Value) bool {
-		r.filter.Add(d.hash(name))
+		f.Add(d.hash(name))
 		return true
 	})
 }

@@ -73,9 +73,7 @@ func (d *Document) putNew(path []Step, value []byte) bool {
 	}
 	l := p.last()
 	if l.c != nil && len(l.around) == 0 {
-		if r := l.c.runs[l.run]; r.filter != nil {
-			r.filter.Add(d.hash(last.Name))
-		}
+		d.named(l.c, l.c.runs[l.run], last.Name)
 	}
 	d.replace(p, l.at, l.at, d.adopt(appendName(nil, last.Name), value), 1)
 	return true

@@ -47,6 +47,11 @@ type chain struct {
 	// Members are often looked for one after the other: the run that was found last, and how many
 	// members are before it; negative if that is not known.
 	near, before int
+
+	// all has the names of an object that was asked for names which it does not have, misses so often.
+	all    structures.Filter
+	room   int // names for which all was made
+	misses int
 }
 
 // run is some members of a chain, one after the other. It has at least one, and more than one only

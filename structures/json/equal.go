@@ -56,6 +56,9 @@ type Budget struct{ left int64 }
 // NewBudget allows so many steps.
 func NewBudget(steps int64) *Budget { return &Budget{steps} }
 
+// Add allows n steps more.
+func (b *Budget) Add(n int) { b.left += int64(n) }
+
 // Take takes n steps, and reports whether there were so many.
 func (b *Budget) Take(n int) bool {
 	b.left -= int64(n)
@@ -69,7 +72,7 @@ func (b *Budget) Spent() bool { return b.left < 0 }
 // order. 1 and 1.0 are not equal. Without steps left, nothing is equal.
 func (v Value) Equal(w Value, steps *Budget) bool {
 	t := v.Type()
-	if t != w.Type() || v.Len() != w.Len() || !steps.Take(1) {
+	if t != w.Type() || v.Len() != w.Len() || !steps.Take(2) {
 		return false
 	}
 	switch t {
@@ -86,7 +89,7 @@ func (v Value) Equal(w Value, steps *Budget) bool {
 		b, _ := w.Float()
 		return a == b
 	case String:
-		return steps.Take(v.Len()/8) && bytes.Equal(v.Text(nil), w.Text(nil))
+		return steps.Take(v.Len()/64) && bytes.Equal(v.Text(nil), w.Text(nil))
 	case Array, Object:
 		return v.equalMembers(w, steps)
 	}
@@ -124,7 +127,7 @@ func (v Value) equalMembers(w Value, steps *Budget) bool {
 
 // byName returns the members of an object, nil without steps left.
 func (v Value) byName(steps *Budget) map[string]Value {
-	if !steps.Take(v.Len()) {
+	if !steps.Take(5 * v.Len()) {
 		return nil
 	}
 	named := make(map[string]Value, v.Len())

@@ -9,6 +9,15 @@ func (d *Document) Lookup(path []Step) (v Value, ok bool) {
 	return d.value(p), true
 }
 
+// LookupSteps is about how many steps it takes to find a member of a container.
+func (v Value) LookupSteps() int {
+	if v.b[0] == tagChain {
+		c := v.chain()
+		return 1 + len(c.runs)/16 + c.count/len(c.runs)/16
+	}
+	return 1 + v.Len()/16
+}
+
 // Hold brings in the pages that a change at a path needs: those on the way, those of elements of
 // an array there, and the one behind whose last member another comes. A change that follows cannot
 // fail for a page then. It reports false if one cannot be read.

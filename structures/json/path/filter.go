@@ -38,12 +38,16 @@ func (s *Search) exists(t *term, v json.Value) bool {
 		return len(list) > 0
 	}
 	found := false
+	s.Steps.Take(subCost)
 	s.sub(t, v, func(Match) bool {
 		found = true
 		return false
 	})
 	return found
 }
+
+// subCost is how many steps more it takes to follow a path within a filter.
+const subCost = 5
 
 // sub follows the path of a term.
 func (s *Search) sub(t *term, v json.Value, visit func(Match) bool) {
@@ -68,11 +72,12 @@ func (s *Search) values(t *term, v json.Value) (list []json.Value, ok bool) {
 		v = s.root
 	}
 	if len(t.path) == 1 && t.path[0].kind == byName && !t.path[0].descend && len(t.path[0].names) == 1 {
-		s.Steps.Take(lookCost(v))
+		s.Steps.Take(v.LookupSteps())
 		if member, _, found := v.Member(t.path[0].names[0]); found {
 			s.stack = append(s.stack, member)
 		}
 	} else {
+		s.Steps.Take(subCost)
 		s.sub(t, v, func(m Match) bool {
 			s.stack = append(s.stack, m.Value)
 			return len(s.stack) <= MaxMatches
@@ -97,7 +102,7 @@ func (s *Search) compare(op operator, list, others []json.Value) bool {
 	}
 	for _, a := range list {
 		for _, b := range others {
-			if !s.Steps.Take(1) {
+			if !s.Steps.Take(2) {
 				return false
 			}
 			if op == opMatch {
@@ -123,7 +128,7 @@ func (s *Search) pair(op operator, a, b json.Value) bool {
 	case t != u:
 		return false
 	case t == json.String:
-		s.Steps.Take(min(a.Len(), b.Len()) / 8)
+		s.Steps.Take(min(a.Len(), b.Len()) / 64)
 		order = bytes.Compare(a.Text(nil), b.Text(nil))
 	case t == json.Boolean:
 		order = truth(a) - truth(b)
@@ -230,14 +235,14 @@ func (s *Search) expression(text string) *expr {
 	}
 	e := &expr{}
 	s.exprs[text] = e
-	s.Steps.Take(100 * (1 + len(text)))
+	s.Steps.Take(20 * (1 + len(text)))
 	parsed, err := syntax.Parse(text, syntax.Perl)
 	if err != nil || programSize(parsed) > maxProgram {
 		return e
 	}
 	if re, err := regexp.Compile(text); err == nil {
-		e.re, e.cost = re, 1+programSize(parsed)/16
-		s.Steps.Take(10 * programSize(parsed))
+		e.re, e.cost = re, 1+programSize(parsed)/32
+		s.Steps.Take(3 * programSize(parsed))
 	}
 	return e
 }

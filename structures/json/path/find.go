@@ -1,7 +1,6 @@
 package path
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/vigildb/vigil/structures/json"
@@ -9,9 +8,18 @@ import (
 
 // Limits of what one call may find, and of the steps that it may take for it.
 const (
-	MaxSteps   = 100_000_000
+	MaxSteps   = 4_000_000 // of about 20 ns each
 	MaxMatches = 10_000_000
+
+	// stepsOfByte is how many steps a call may take for each byte of a document if those are more.
+	// A path that visits everything once is answered then, however large the document is.
+	stepsOfByte = 4
 )
+
+// Budget returns the steps that a call may take on documents of so many bytes.
+func Budget(bytes int) *json.Budget {
+	return json.NewBudget(max(MaxSteps, stepsOfByte*int64(bytes)))
+}
 
 // Match is a value that a path leads to.
 type Match struct {
@@ -20,6 +28,17 @@ type Match struct {
 	name  []byte // of a member
 	index int    // among the elements or members of the container
 	depth int
+}
+
+// Found is the only match of a path, of a value that was found at its Place. It can be compared with
+// no other.
+func Found(v json.Value, place []json.Step) Match {
+	m := &Match{}
+	for i, s := range place {
+		m = &Match{up: m, name: s.Name, index: s.Index, depth: i + 1}
+	}
+	m.Value = v
+	return *m
 }
 
 // Depth is the number of containers around the value.
@@ -81,8 +100,8 @@ type Search struct {
 	stack []json.Value
 }
 
-// NewSearch returns a search with as many steps as one call may take.
-func NewSearch() *Search { return &Search{Steps: json.NewBudget(MaxSteps)} }
+// NewSearch returns a search with as many steps as one call may take on documents of so many bytes.
+func NewSearch(bytes int) *Search { return &Search{Steps: Budget(bytes)} }
 
 // Each visits the matches of a path in a document until visit returns false. It reports false if
 // that needs more steps than are left. Places says whether the Path of matches is wanted.
@@ -105,9 +124,13 @@ func (s *Search) First(p *Path, root json.Value) (v json.Value, found, ok bool) 
 // All returns the matches of a path, with their places if these are wanted. ok is false if that
 // needs more steps than are left, or if there are too many.
 func (s *Search) All(p *Path, root json.Value, places bool) (list []Match, ok bool) {
+	cost := 0 // of a change: a path that repeats itself makes many of them in a small document
+	if places && !p.Ordered() {
+		cost = changeCost
+	}
 	ok = s.Each(p, root, places, func(m Match) bool {
 		list = append(list, m)
-		return len(list) <= MaxMatches
+		return len(list) <= MaxMatches && s.Steps.Take(cost)
 	})
 	return list, ok && len(list) <= MaxMatches
 }
@@ -117,14 +140,17 @@ func (s *Search) keep(m Match) *Match {
 	if !s.track {
 		return nil
 	}
+	s.Steps.Take(trackCost)
 	return &m
 }
 
-// containerCost is how many steps it takes to look into a container for what lies deeper.
-const containerCost = 6
-
-// lookCost is how many steps it takes to find a member of a container.
-func lookCost(v json.Value) int { return 1 + min(v.Len(), 4096)/16 }
+// Steps of what takes longer than a step: to look into a container for what lies deeper, to keep
+// what is around matches, and to change a match.
+const (
+	containerCost = 3
+	trackCost     = 5
+	changeCost    = 50
+)
 
 // walk follows segments from a value. It returns false if visit did, or if no steps are left.
 func (s *Search) walk(m Match, rest []segment) bool {
@@ -180,7 +206,7 @@ func (s *Search) choose(g *segment, m Match, up *Match, rest []segment) bool {
 			return true
 		}
 		for _, name := range g.names {
-			if !s.Steps.Take(lookCost(m.Value)) {
+			if !s.Steps.Take(m.LookupSteps()) {
 				return false
 			}
 			if v, i, ok := m.Member(name); ok && !s.walk(Match{v, up, name, i, m.depth + 1}, rest) {
@@ -211,7 +237,7 @@ func (s *Search) chooseIndexes(g *segment, m Match, up *Match, rest []segment) b
 		return true
 	}
 	for _, i := range g.indexes {
-		if !s.Steps.Take(lookCost(m.Value)) {
+		if !s.Steps.Take(m.LookupSteps()) {
 			return false
 		}
 		i = Index(i, m.Len())
@@ -263,15 +289,4 @@ func (s *slice) bounds(n int) (from, to int) {
 		return min(max(i, 0), n)
 	}
 	return bound(s.from, 0), bound(s.to, n)
-}
-
-// Sort orders matches as they are in the document. Those of one value stay as they were.
-func Sort(list []Match) {
-	slices.SortStableFunc(list, func(a, b Match) int { return Compare(&a, &b) })
-}
-
-// DeepestFirst orders matches so that what lies deeper is before the others, and of what is as deep
-// the later before the earlier: changes in this order do not move what is changed later.
-func DeepestFirst(a, b *Match) int {
-	return cmp.Or(cmp.Compare(b.depth, a.depth), Compare(b, a))
 }

@@ -80,7 +80,7 @@ func find(t testing.TB, p *Path, doc string) string {
 	t.Helper()
 	d := document(t, doc)
 	var texts []string
-	list, ok := NewSearch().All(p, d.Root(), true)
+	list, ok := NewSearch(0).All(p, d.Root(), true)
 	if !ok {
 		t.Fatal("too many steps")
 	}
@@ -160,7 +160,7 @@ func TestEvaluationIsBounded(t *testing.T) {
 		}
 		start := time.Now()
 		d := document(t, c.doc)
-		s := NewSearch()
+		s := NewSearch(0)
 		s.Steps = json.NewBudget(2_000_000)
 		n := 0
 		ok := s.Each(p, d.Root(), false, func(Match) bool { n++; return true })
@@ -185,7 +185,7 @@ func FuzzPath(f *testing.F) {
 		}
 		for _, doc := range docs {
 			d := document(t, doc)
-			s := NewSearch()
+			s := NewSearch(0)
 			s.Steps = json.NewBudget(100_000)
 			list, ok := s.All(p, d.Root(), true)
 			for i := range list {

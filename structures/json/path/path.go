@@ -78,6 +78,27 @@ func (p *Path) Static() (steps []json.Step, ok bool) {
 	return steps, true
 }
 
+// Place is Static for paths that count all elements from the start.
+func (p *Path) Place() (steps []json.Step, ok bool) {
+	for i := range p.segments {
+		if s := &p.segments[i]; s.kind == byIndex && s.indexes[0] < 0 {
+			return nil, false
+		}
+	}
+	return p.Static()
+}
+
+// Ordered reports whether the matches of the path are in the order of the document, each once and
+// none in another: which is known of a path that neither looks at all depths nor has lists.
+func (p *Path) Ordered() bool {
+	for i := range p.segments {
+		if s := &p.segments[i]; s.descend || len(s.names) > 1 || len(s.indexes) > 1 {
+			return false
+		}
+	}
+	return true
+}
+
 // Parent is the path without its last segment, which it has.
 func (p *Path) Parent() *Path {
 	return &Path{Legacy: p.Legacy, segments: p.segments[:len(p.segments)-1]}
