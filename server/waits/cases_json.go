@@ -31,6 +31,11 @@ var jsonCases = []Case{
 	{Command: "JSON.SET", What: "matches", Before: aDocument, Call: call("JSON.SET", Key, "$.l[*].n", "7")},
 	{Command: "JSON.MSET", What: "triplets of one key", Before: aDocument,
 		Call: many(3, func(c *Client, i int) { c.Arg(Key); c.Arg("$.l[" + strconv.Itoa(i) + "].n"); c.Arg("7") }, []string{"JSON.MSET"})},
+	{Command: "JSON.MSET", What: "new members of one key", Before: aDocument,
+		Call: many(3, func(c *Client, i int) { c.Arg(Key); c.Arg("$.o.new-" + strconv.Itoa(i)); c.Arg("7") }, []string{"JSON.MSET"})},
+	{Command: "JSON.MERGE", What: "new members", Before: aDocument, Call: func(c *Client, n int) {
+		c.Do("JSON.MERGE", Key, "$.o", `{"new":2`+joined(n, func(i int) string { return `,"new-` + strconv.Itoa(i) + `":2` })+"}")
+	}},
 	{Command: "JSON.MERGE", What: "members", Before: aDocument, Call: func(c *Client, n int) {
 		c.Do("JSON.MERGE", Key, "$.o", `{"new":2`+joined(n, func(i int) string { return `,"name-` + strconv.Itoa(i) + `":2` })+"}")
 	}},
@@ -38,12 +43,14 @@ var jsonCases = []Case{
 	{Command: "JSON.GET", What: "filter", Before: aDocument, Call: call("JSON.GET", Key, `$.l[?(@.n>5&&@.s=~"^t.*t$")].n`)},
 	{Command: "JSON.MGET", What: "keys", Before: aDocument, Call: many(1, key, []string{"JSON.MGET"}, "$.s")},
 	{Command: "JSON.DEL", What: "matches", Before: aDocument, Call: call("JSON.DEL", Key, "$.l[::2]")},
+	{Command: "JSON.DEL", What: "elements", Before: func(c *Client, n int) { c.Do("JSON.SET", Key, "$", aText(n)) }, Call: call("JSON.DEL", Key, "$[::2]")},
 	{Command: "JSON.FORGET", What: "document", Before: aDocument, Call: call("JSON.FORGET", Key)},
 	{Command: "JSON.CLEAR", What: "matches", Before: aDocument, Call: call("JSON.CLEAR", Key, "$.l[*].n")},
 	{Command: "JSON.TYPE", What: "matches", Before: aDocument, Call: call("JSON.TYPE", Key, "$..*")},
 	{Command: "JSON.RESP", What: "document", Before: aDocument, Call: call("JSON.RESP", Key)},
 	{Command: "JSON.DEBUG", What: "matches", Before: aDocument, Call: call("JSON.DEBUG", "MEMORY", Key, "$..*")},
 	{Command: "JSON.NUMINCRBY", What: "matches", Before: aDocument, Call: call("JSON.NUMINCRBY", Key, "$.l[*].n", "1")},
+	{Command: "JSON.NUMINCRBY", What: "integers", Before: func(c *Client, n int) { c.Do("JSON.SET", Key, "$", aText(n)) }, Call: call("JSON.NUMINCRBY", Key, "$[*]", "100000")},
 	{Command: "JSON.NUMMULTBY", What: "matches", Before: aDocument, Call: call("JSON.NUMMULTBY", Key, "$.o.*", "2")},
 	{Command: "JSON.NUMPOWBY", What: "matches", Before: aDocument, Call: call("JSON.NUMPOWBY", Key, "$.o.*", "2")},
 	{Command: "JSON.TOGGLE", What: "matches", Before: aDocument, Call: call("JSON.TOGGLE", Key, "$.l[*].t[0]")},
