@@ -62,7 +62,9 @@ func (o *trial) removeFromDocument() bool {
 	if !d.Remove(ch, []json.Step{json.Named([]byte(name))}) {
 		o.Fatalf("Remove %.20s %s: got false", o.key, name)
 	}
-	o.old.doc = slices.Delete(slices.Clone(o.old.doc), i, i+1)
+	doc, last := slices.Clone(o.old.doc), len(o.old.doc)-1
+	doc[i] = doc[last]
+	o.old.doc = doc[:last]
 	o.put(o.old)
 	return true
 }

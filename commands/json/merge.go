@@ -157,7 +157,7 @@ func (m *merger) member(p []json.Step, patch json.Value) {
 			return
 		}
 		if m.dry {
-			m.u.d.Hold(p)
+			m.u.d.HoldRemoval(p)
 			return
 		}
 		m.u.d.Remove(m.u.ch, p)

@@ -28,7 +28,12 @@ func del(c *commands.Ctx) error {
 	for _, m := range list {
 		places = append(places, m.Path())
 	}
-	if _, err := u.hold(places); err != nil {
+	for _, p := range places {
+		if !u.d.HoldRemoval(p) {
+			break
+		}
+	}
+	if err := c.Tx.Err(); err != nil {
 		return err
 	}
 	if len(places) > 0 {

@@ -53,7 +53,9 @@ func (r *run) jsonCommand(args []string) string {
 	case i < 0:
 		return "0"
 	}
-	v.list = slices.Delete(v.list, i, i+1) // the key goes with the last one
+	last := len(v.list) - 1 // which takes its place
+	v.list[i] = v.list[last]
+	v.list = v.list[:last] // the key goes with the last one
 	r.set(key, &v)
 	return "1"
 }

@@ -96,8 +96,9 @@ func (d *Document) clear() {
 	d.restart()
 }
 
-// Remove removes the member at a path, which is not that of the root. It reports false, and
-// changes nothing, if there is none.
+// Remove removes the member at a path, which is not that of the root. The last member of an object
+// takes the place of another one, as in RedisJSON; elements of an array move up. It reports false,
+// and changes nothing, if there is no such member.
 func (d *Document) Remove(ch *structures.Change, path []Step) bool {
 	if !d.remove(path) {
 		return false
@@ -117,9 +118,53 @@ func (d *Document) remove(path []Step) bool {
 	}
 	l := p.last()
 	from, to := l.member, l.at+sizeOf(d.value(p).b)
+	if path[len(path)-1].Index < 0 {
+		target := *l
+		last, ok := d.lastMember(path[:len(path)-1])
+		if !ok {
+			return false
+		}
+		if other := last.last(); other.in() != target.in() || other.member != target.member {
+			d.fill(path, last)
+			return true
+		}
+		if p, ok = d.locate(path); !ok {
+			return false
+		}
+		l = p.last()
+	}
 	d.dropRefs(d.buffer(l)[l.at:to], false)
 	d.replace(p, from, to, nil, -1)
 	return true
+}
+
+// lastMember returns the place of the last member of the object at a path.
+func (d *Document) lastMember(path []Step) (place, bool) {
+	p, ok := d.locate(path)
+	if !ok {
+		return p, false
+	}
+	return d.within(p, d.value(p).Len()-1)
+}
+
+// fill puts the last member of an object, which is at a place, into that of the member at a path.
+func (d *Document) fill(path []Step, last place) {
+	l := last.last()
+	b := d.buffer(l)[l.at:]
+	member := slices.Clone(b[:memberSize(b, true)])
+	name, n := nameOf(member)
+	value := Value{d, member[n:]}
+	d.claimValue(value, nil) // chains in it stay when their run goes
+	d.replace(last, l.at, l.at+len(member), nil, -1)
+	p, _ := d.locate(path)
+	l = p.last()
+	to := l.at + sizeOf(d.value(p).b)
+	d.dropRefs(d.buffer(l)[l.at:to], false)
+	if l.c != nil && len(l.around) == 0 {
+		d.named(l.c, l.in(), name)
+	}
+	d.orphans = true
+	d.replace(p, l.member, to, member, 0)
 }
 
 // Splice removes elements of the array at a path from an index on, and puts values there, which

@@ -43,6 +43,12 @@ func (d *Document) Hold(path []Step, elements ...int) bool {
 	return !d.Failed()
 }
 
+// HoldRemoval is Hold for a removal, which has the last member of an object take the place.
+func (d *Document) HoldRemoval(path []Step) bool {
+	n := len(path)
+	return d.Hold(path) && (n == 0 || path[n-1].Index >= 0 || d.Hold(path[:n-1]))
+}
+
 // Memory is how many bytes a value takes, with what hangs in it. Nothing is read for it.
 func (v Value) Memory() int {
 	size := sizeOf(v.b)

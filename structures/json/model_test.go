@@ -67,6 +67,17 @@ func (n *node) put(name string, v *node) {
 	n.values = append(n.values, v)
 }
 
+// remove removes a member: of an object, the last one takes its place.
+func (n *node) remove(i int) {
+	last := len(n.values) - 1
+	if n.kind == '[' {
+		n.values = slices.Delete(n.values, i, i+1)
+		return
+	}
+	n.values[i], n.names[i] = n.values[last], n.names[last]
+	n.values, n.names = n.values[:last], n.names[:last]
+}
+
 // choose returns a random node and the path to it.
 func (n *node) choose(r *rand.Rand) (*node, []Step) {
 	var path []Step
@@ -119,10 +130,7 @@ func modelChange(t testing.TB, r *rand.Rand, d *Document, root *node, ch *struct
 			s = Named([]byte(n.names[i]))
 		}
 		if done = d.Remove(ch, append(path, s)); done {
-			n.values = slices.Delete(n.values, i, i+1)
-			if n.kind == '{' {
-				n.names = slices.Delete(n.names, i, i+1)
-			}
+			n.remove(i)
 		}
 	case n.kind == '[':
 		i := r.IntN(len(n.values) + 1)
@@ -333,10 +341,7 @@ func changeMember(t testing.TB, r *rand.Rand, d *Document, inner *node, k, at in
 	switch value := (&node{text: fmt.Sprint(r.IntN(300))}); {
 	case r.IntN(4) == 0 && len(inner.values) > 1:
 		d.Remove(nil, path)
-		inner.values = slices.Delete(inner.values, at, at+1)
-		if inner.kind == '{' {
-			inner.names = slices.Delete(inner.names, at, at+1)
-		}
+		inner.remove(at)
 	case r.IntN(3) == 0 && inner.kind == '[':
 		d.Splice(nil, path[:1], at, 0, encode(t, value.text))
 		inner.values = slices.Insert(inner.values, at, value)
