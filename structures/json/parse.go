@@ -22,7 +22,6 @@ type Parser struct {
 	build  Builder
 	text   []byte
 	at     int
-	first  int // containers that are open around the value
 	deep   int
 	floats Float
 	name   []byte

@@ -218,7 +218,7 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		AppendText(nil, d.Root())
-		for _ = range 4 {
+		for range 4 {
 			if structurestest.Apply(d, ops) != nil {
 				break
 			}
