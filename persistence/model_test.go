@@ -268,7 +268,7 @@ const minEffects = 50
 func TestStoreIsTheModel(t *testing.T) {
 	indexPages(t)
 	effects := map[string]int{}
-	for seed := range thrift.Rounds(uint64(24)) {
+	for seed := range thrift.Rounds(uint64(40)) {
 		runModel(t, seed, effects)
 	}
 	t.Logf("effects: %v", effects)
