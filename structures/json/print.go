@@ -25,6 +25,10 @@ func (p *Printer) Print(v Value, depth int) {
 		p.Over = true
 		return
 	}
+	if p.Limit == 0 && p.Layout.plain() && (v.d == nil || len(v.d.chains) == 0) {
+		p.flat(v.b)
+		return
+	}
 	switch v.Type() {
 	case Null:
 		p.Text = append(p.Text, "null"...)
@@ -43,6 +47,50 @@ func (p *Printer) Print(v Value, depth int) {
 	case Object:
 		p.container(v, '{', '}', depth)
 	}
+}
+
+// flat writes a value that has no chains as the shortest text, and returns its length in b.
+func (p *Printer) flat(b []byte) (size int) {
+	switch tag := b[0]; {
+	case tag >= tagShort:
+		size = 1 + int(tag&^tagShort)
+		p.Text = AppendQuoted(p.Text, b[1:size])
+		return size
+	case tag >= tagSmallInt:
+		p.Text = strconv.AppendUint(p.Text, uint64(tag&^tagSmallInt), 10)
+		return 1
+	case tag == tagArray || tag == tagLongArray:
+		return p.flatMembers(b, '[', ']')
+	case tag == tagObject || tag == tagLongObject:
+		return p.flatMembers(b, '{', '}')
+	case tag == tagString:
+		p.Text = AppendQuoted(p.Text, stringOf(b))
+	case tag == tagNull:
+		p.Text = append(p.Text, "null"...)
+	case tag <= tagTrue:
+		p.Text = strconv.AppendBool(p.Text, tag == tagTrue)
+	default:
+		p.Text = AppendNumber(p.Text, Value{b: b})
+	}
+	return sizeOf(b)
+}
+
+func (p *Printer) flatMembers(b []byte, open, end byte) int {
+	_, at, to := containerOf(b)
+	p.Text = append(p.Text, open)
+	for first := at; at < to; {
+		if at > first {
+			p.Text = append(p.Text, ',')
+		}
+		if open == '{' {
+			name, n := nameOf(b[at:])
+			p.Text = append(AppendQuoted(p.Text, name), ':')
+			at += n
+		}
+		at += p.flat(b[at:])
+	}
+	p.Text = append(p.Text, end)
+	return to
 }
 
 func (p *Printer) container(v Value, open, end byte, depth int) {
