@@ -78,7 +78,9 @@ func benchmark(p *process, n, pipeline int, args []string) (run, error) {
 	}
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 	fields := strings.Split(lines[len(lines)-1], ",")
-	if len(fields) < 7 {
+	// The name comes first, and has commas if a word of the call has some.
+	fields = fields[max(len(fields)-8, 0):]
+	if len(fields) < 8 {
 		return run{}, fmt.Errorf("redis-benchmark printed %q", lines[len(lines)-1])
 	}
 	number := func(i int) float64 {
