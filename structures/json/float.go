@@ -155,6 +155,11 @@ func (f Float) appendText(dst []byte, v float64) []byte {
 		}
 		return append(dst, "0.0"...)
 	}
+	if f == FP64 && math.Abs(v) < 1e9 {
+		if n := v * 1000; n == math.Trunc(n) && n/1000 == v {
+			return appendThousandths(dst, int64(n))
+		}
+	}
 	var room [40]byte
 	text := f.shortest(room[:0], v)
 	if text[0] == '-' {
@@ -165,11 +170,28 @@ func (f Float) appendText(dst []byte, v float64) []byte {
 		e--
 	}
 	exp, _ := strconv.Atoi(string(text[e+1:]))
-	digits := append([]byte(nil), text[0])
+	var places [40]byte
+	digits := append(places[:0], text[0])
 	if e > 2 {
 		digits = append(digits, text[2:e]...)
 	}
 	return appendDigits(dst, digits, exp)
+}
+
+// appendThousandths appends n/1000. Numbers of so few digits are each another double, so that these
+// digits are the fewest.
+func appendThousandths(dst []byte, n int64) []byte {
+	if n < 0 {
+		dst, n = append(dst, '-'), -n
+	}
+	dst = append(strconv.AppendInt(dst, n/1000, 10), '.', byte('0'+n/100%10))
+	if n%100 > 0 {
+		dst = append(dst, byte('0'+n/10%10))
+	}
+	if n%10 > 0 {
+		dst = append(dst, byte('0'+n%10))
+	}
+	return dst
 }
 
 // appendDigits appends digits of which the first stands for 10^exp.

@@ -234,7 +234,7 @@ func (p *Parser) colon() bool {
 // string reads the rest of a string, which becomes a name or a value.
 func (p *Parser) string(name bool) bool {
 	from := p.at
-	for ; p.at < len(p.text); p.at++ {
+	for p.at += unquoted(p.text[from:]); p.at < len(p.text); p.at++ {
 		switch c := p.text[p.at]; {
 		case c == '"':
 			s := p.text[from:p.at]

@@ -1,6 +1,7 @@
 package json
 
 import (
+	"bytes"
 	stdjson "encoding/json"
 	"fmt"
 	"math"
@@ -390,6 +391,39 @@ func TestRepeatedNamesKeepTheFirstPlaceAndTheLastValue(t *testing.T) {
 		checkDocument(t, d)
 		if got := string(AppendText(nil, d.Root())); got != n.String() {
 			t.Fatalf("got\n%.200s, want\n%.200s", got, n)
+		}
+	}
+}
+
+// Numbers of few digits are written without looking for the fewest: they are those of strconv.
+func TestDoublesHaveTheFewestDigits(t *testing.T) {
+	r := structurestest.Seeded(t)
+	for range 200_000 {
+		v := float64(r.Int64N(1<<uint(1+r.IntN(62)))-r.Int64N(1<<uint(1+r.IntN(40)))) / []float64{1, 8, 10, 100, 1000, 1024, 3}[r.IntN(7)]
+		if r.IntN(10) == 0 {
+			v = math.Nextafter(v, 0)
+		}
+		text := AppendNumber(nil, Of(AppendDouble(nil, v)))
+		want := strconv.FormatFloat(v, 'f', -1, 64)
+		if !strings.Contains(want, ".") {
+			want += ".0"
+		}
+		if a := math.Abs(v); a >= 1e-5 && a < 1e16 && string(text) != want {
+			t.Fatalf("%b: got %s, want %s", v, text, want)
+		}
+	}
+}
+
+func TestStringsAreQuotedByteByByte(t *testing.T) {
+	for c := range 256 {
+		for at := range 20 {
+			s := bytes.Repeat([]byte{'x'}, 20)
+			s[at] = byte(c)
+			got := AppendQuoted(nil, s)
+			long := c < ' ' || c == '"' || c == '\\'
+			if (len(got) > 22) != long || c < 128 && !bytes.Equal(Of(encode(t, string(got))).Text(nil), s) {
+				t.Errorf("byte %#x at %d: got %q", c, at, got)
+			}
 		}
 	}
 }

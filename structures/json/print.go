@@ -1,6 +1,9 @@
 package json
 
-import "strconv"
+import (
+	"encoding/binary"
+	"strconv"
+)
 
 // Layout is what JSON.GET puts between the parts of a text. Empty strings make the shortest text.
 type Layout struct{ Indent, Newline, Space string }
@@ -164,12 +167,27 @@ var escapes = func() (e [256]byte) {
 	return e
 }()
 
+// unquoted returns how many bytes at the beginning of s, of which eight are looked at at once, are
+// neither quotes nor backslashes nor control characters. There may be more.
+func unquoted(s []byte) (n int) {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	for ; len(s)-n >= 8; n += 8 {
+		x := binary.LittleEndian.Uint64(s[n:])
+		quote, slash := x^ones*'"', x^ones*'\\'
+		if ((x-ones*' ')&^x|(quote-ones)&^quote|(slash-ones)&^slash)&highs != 0 {
+			break
+		}
+	}
+	return n
+}
+
 // AppendQuoted appends a string as JSON.
 func AppendQuoted(dst, s []byte) []byte {
 	const hex = "0123456789abcdef"
 	dst = append(dst, '"')
 	from := 0
-	for i, c := range s {
+	for i := unquoted(s); i < len(s); i++ {
+		c := s[i]
 		letter := escapes[c]
 		if letter == 0 {
 			continue
