@@ -11,9 +11,9 @@ import (
 
 const root = "../../.."
 
-func page(t *testing.T) string {
+func page(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(root + "/docs/session-store.md")
+	text, err := os.ReadFile(root + "/docs/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func blocks(page, language string) (found []string) {
 // TestPageShowsTheTestedCode finds every block of Go in the files beside this test,
 // letter by letter and function by function, and the others in examples/frameworks.
 func TestPageShowsTheTestedCode(t *testing.T) {
-	text, recipes := page(t), code(t, "*.go")
+	text, recipes := page(t, "session-store.md"), code(t, "*.go")
 	shown := 0
 	for _, block := range blocks(text, "go") {
 		for function := range strings.SplitSeq(block, "\n\n//") {
@@ -80,9 +80,22 @@ func TestPageShowsTheTestedCode(t *testing.T) {
 	}
 }
 
+// The same of the sessions that are JSON documents.
+func TestPageOfDocumentsShowsTheTestedCode(t *testing.T) {
+	examples, shown := code(t, root+"/examples/frameworks/node/*.js"), blocks(page(t, "json.md"), "js")
+	if len(shown) != 2 {
+		t.Errorf("the page shows %d blocks, want the store and the pages", len(shown))
+	}
+	for _, block := range shown {
+		if !strings.Contains(examples, "[documented]\n"+block) {
+			t.Errorf("not in examples/frameworks:\n%s", block)
+		}
+	}
+}
+
 // TestPageNamesWhatIsThere looks for the tests and functions that the page names.
 func TestPageNamesWhatIsThere(t *testing.T) {
-	text := page(t)
+	text := page(t, "session-store.md")
 	declared := map[string]bool{}
 	function := regexp.MustCompile(`(?m)^func (?:\([^)]*\) )?(\w+)\(`)
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
