@@ -73,8 +73,8 @@ func describe(v Decoded) string {
 			b = fmt.Appendf(b, "%x ", piece)
 		}
 	case *topk.List:
-		b = v.AppendHead(b)
-		v.Pages(true, func(id uint64, page []byte) { b = fmt.Appendf(b, " %x:%x", id, page) })
+		b, _ = v.Array(0).Append(fmt.Append(b, v.Shape()), 0, v.Array(0).Size())
+		v.Places(func(p topk.Place) { b = fmt.Append(b, p) })
 	case *tdigest.Digest:
 		v.Dump(func(p tdigest.Payload, mean, weight func(i int) float64) {
 			b = fmt.Append(b, p)
@@ -136,7 +136,6 @@ func randomValue(r *rand.Rand) any {
 			panic("a shape that cannot be")
 		}
 		for range r.IntN(500) {
-			// Counts that only grow leave the heap in order.
 			item := append(randomText(r), 'x')
 			l.Add(nil, r.Uint64(), []topk.Pair{{Item: item, N: 1 + uint32(r.IntN(9))}}, func([]byte, bool) {})
 		}

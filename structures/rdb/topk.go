@@ -64,7 +64,7 @@ func (d *decoder) topK() *topk.List {
 	for i := uint64(0); i < s.K && d.err == nil; i++ {
 		d.place(l, i, entries[i*heapEntry:])
 	}
-	if d.tag(moduleEnd); d.err == nil && !l.Settle() {
+	if d.tag(moduleEnd); d.err == nil && !l.EndLoad() {
 		d.fail("top list with an item twice")
 	}
 	return l

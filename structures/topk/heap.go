@@ -188,48 +188,6 @@ func (h *heap) swap(i, j uint64, above, below entry) {
 	}
 }
 
-// order makes a heap of entries in any order.
-func (h *heap) order() {
-	for i := h.k/2 + 1; i > 0; i-- {
-		if h.at(i-1).used || h.at(2*i-1).used || h.at(2*i).used {
-			h.settle(i - 1)
-		}
-	}
-}
-
-// settle is sink that leaves equal counts where they are.
-func (h *heap) settle(i uint64) {
-	for child := 2*i + 1; child < h.k; child = 2*i + 1 {
-		if child+1 < h.k && h.at(child+1).count < h.at(child).count {
-			child++
-		}
-		above, below := *h.at(i), *h.at(child)
-		if below.count >= above.count {
-			return
-		}
-		h.swap(i, child, above, below)
-		i = child
-	}
-}
-
-// isHeap reports whether no entry has a greater count than those below it.
-func (h *heap) isHeap() bool {
-	for n, s := range h.sheets {
-		if s == nil {
-			continue
-		}
-		for i := range s.entries {
-			at := uint64(n)<<sheetShift | uint64(i)
-			for child := 2*at + 1; child <= 2*at+2 && child < h.k; child++ {
-				if h.at(child).count < s.entries[i].count {
-					return false
-				}
-			}
-		}
-	}
-	return true
-}
-
 // each visits the entries of sheets that are made.
 func (h *heap) each(visit func(i uint64, e *entry)) {
 	for n, s := range h.sheets {

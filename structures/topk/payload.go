@@ -20,12 +20,9 @@ func (l *List) SetPlace(i uint64, p Place) {
 	l.heap.put(i, entry{print: p.Print, count: p.Count, item: append([]byte{}, p.Item...)})
 }
 
-// Settle ends the loading of a heap: one that is out of order is put into order. It reports false if an item
-// is there twice.
-func (l *List) Settle() bool {
-	if !l.heap.isHeap() {
-		l.heap.order()
-	}
+// EndLoad ends the loading of a heap, and reports false if an item is there twice. One that is out of order stays so:
+// a count that was corrected downwards has it so, and the replies after a load are those that there would be without.
+func (l *List) EndLoad() bool {
 	l.heap.declared = l.heap.used
 	seen := make(map[string]bool, l.heap.used)
 	l.heap.each(func(_ uint64, e *entry) {
