@@ -438,25 +438,30 @@ func failStaging(t *testing.T, fault diskFault, part, k int) (taken bool) {
 	}
 	err := s.land()
 	m.Unlock()
+	stored := func(when string) {
+		clone := mem.CrashClone(vfs.CrashCloneCfg{})
+		if r := checkStore(t, clone, "db"); !r.Sound() {
+			t.Errorf("%v, part %d, operation %d, %s: %v", fault, part, k, when, r.Damage)
+		}
+		again := openMemory(t, Options{FS: clone, IdleAfter: -1})
+		if !maps.Equal(fieldsOf(t, again), want) {
+			t.Errorf("%v, part %d, operation %d, %s: the disk has other fields", fault, part, k, when)
+		}
+		closeStore(t, again)
+	}
 	if disk.heal(); err != nil {
 		p.second("commit")
 		p.second("commit")
 	}
+	materialise(t, s) // with what the batch took, and what is staged
+	stored("once the disk works")
 	change(100, 0, 600)
 	materialise(t, s)
 	if !maps.Equal(fieldsOf(t, s), want) {
 		t.Errorf("%v, part %d, operation %d: memory has other fields", fault, part, k)
 	}
-	clone := mem.CrashClone(vfs.CrashCloneCfg{})
+	stored("at the end")
 	close(p.stop)
-	closeStore(t, s)
-	if r := checkStore(t, clone, "db"); !r.Sound() {
-		t.Errorf("%v, part %d, operation %d: %v", fault, part, k, r.Damage)
-	}
-	s = openMemory(t, Options{FS: clone, IdleAfter: -1})
-	if !maps.Equal(fieldsOf(t, s), want) {
-		t.Errorf("%v, part %d, operation %d: the disk has other fields", fault, part, k)
-	}
 	closeStore(t, s)
 	return taken
 }
