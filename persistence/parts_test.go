@@ -62,3 +62,23 @@ func TestValueThatChangesFasterThanItIsEncodedSlowsItsWritersAndIsStored(t *test
 		t.Error(r.Damage)
 	}
 }
+
+// A value is encoded amid a batch that has pages of it already, as after one that did not land: what was staged of the
+// value before it says nothing about them.
+func TestStagedPagesFreeNoneOfAnotherValue(t *testing.T) {
+	s := openMemory(t, Options{IdleAfter: -1})
+	defer closeStore(t, s)
+	one, other := &pager{s: s}, &pager{s: s}
+	one.hold(1)
+	other.hold(1)
+	p := parts{of: one, staged: []uint64{1}}
+	p.turnTo(other)
+	if _, held := other.held.pages[1]; !held {
+		t.Error("the page of the other value may leave memory, and is in the batch alone")
+	}
+	p.staged = append(p.staged, 1)
+	p.turnTo(other)
+	if _, held := other.held.pages[1]; held {
+		t.Error("a page that is staged stays in memory")
+	}
+}
