@@ -93,6 +93,8 @@ func (d *decoder) bloom(version uint64) *bloom.Filter {
 	for _, v := range [...]uint64{layers, options, growth} {
 		head = binary.LittleEndian.AppendUint32(head, uint32(v))
 	}
+	longest := d.max
+	defer func() { d.max = longest }()
 	var layerTexts []text
 	total := uint64(0)
 	for ; layers > 0 && d.err == nil; layers-- {

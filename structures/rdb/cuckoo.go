@@ -40,8 +40,8 @@ func (d *decoder) cuckoo() *cuckoo.Filter {
 	if d.err != nil {
 		return f
 	}
-	if h.Filters > uint64(len(d.b)) {
-		d.fail("%d sub-filters in %d bytes", h.Filters, len(d.b))
+	if !d.has(h.Filters) {
+		d.fail("%d sub-filters in fewer bytes", h.Filters)
 	} else if err := f.Load(h, d.options.MaxBloom); err != nil {
 		d.fail("%v", err)
 	}

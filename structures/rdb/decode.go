@@ -14,6 +14,7 @@ type Options struct {
 	MaxString uint64               // bytes of the longest string, element, field or value
 	MaxBloom  uint64               // bytes of a filter or a sketch
 	HashKeys  *structures.HashKeys // for hash.New and set.New
+	Now       int64                // unix ms: fields that expire up to it are left out; 0: none
 }
 
 // Decoded is what a payload holds. Exactly one of Value and Bytes is meant:
@@ -25,7 +26,18 @@ type Options struct {
 type Decoded struct {
 	Kind  structures.Kind
 	Value structures.Value
-	Bytes []byte // may alias the payload
+	Bytes []byte // may alias the payload; of a source it is valid until the next call
+	// Foreign names what was passed over, as there is no such type here: Kind is none.
+	// Only a source passes over any.
+	Foreign string
+	Dropped Dropped
+}
+
+// Dropped is what the form of a value had that the value has not.
+type Dropped struct {
+	Producers int // of a stream: what it knew of entries that were added twice
+	Expired   int // fields
+	Unowned   int // pending entries that nobody had, and the consumer without a name has
 }
 
 // Decode takes a payload apart. The errors are ErrFrame and structures.ErrCorrupt; the
@@ -37,7 +49,7 @@ func Decode(payload []byte, o Options) (Decoded, error) {
 		return Decoded{}, err
 	}
 	d := decoder{reader: reader{b: body, max: o.MaxString}, version: version, options: o}
-	v := d.value()
+	v := d.value(d.byte())
 	if err := d.done(); err != nil {
 		return Decoded{}, err
 	}
@@ -53,10 +65,32 @@ type decoder struct {
 	options Options
 	// Room for strings that do not stand in the payload as they are.
 	room, valueRoom []byte
+
+	// Of a source: who is told how a value grows, and for how many elements not yet.
+	grown   func(structures.Value) error
+	quiet   int
+	dropped Dropped
+	// templates are the names of fields of hashes of types 30 and 32, by number.
+	templates     map[uint64]template
+	templateBytes int
 }
 
-func (d *decoder) value() Decoded {
-	switch t := d.byte(); t {
+// growBatch is after how many elements a value is said to have grown.
+const growBatch = 128
+
+// grew notes that a value got n elements.
+func (d *decoder) grew(v structures.Value, n int) {
+	if d.grown == nil || d.err != nil {
+		return
+	}
+	if d.quiet += n; d.quiet >= growBatch {
+		d.quiet = 0
+		d.err = d.grown(v)
+	}
+}
+
+func (d *decoder) value(t byte) Decoded {
+	switch t {
 	case typeString:
 		return Decoded{Kind: structures.KindString, Bytes: d.string(&d.room)}
 	case typeList, typeListZiplist, typeListQuicklist, typeListQuicklist2:
@@ -73,19 +107,36 @@ func (d *decoder) value() Decoded {
 	case typeModule:
 		return d.module()
 	case typeOwn:
-		kind := structures.Kind(d.byte())
-		if kind <= structures.KindTDigest || kind == structures.KindJSON {
-			d.fail("kind %d, which has a form of its own", kind)
-		}
-		return Decoded{Kind: kind, Bytes: d.take(uint64(len(d.b)))}
-	default:
-		name := fmt.Sprintf("type %d", t)
-		if what := foreign[t]; what != "" {
-			name += " (" + what + ")"
-		}
-		d.unknown(name)
-		return Decoded{}
+		return d.own()
 	}
+	if d.src != nil {
+		switch t {
+		case typeArray:
+			d.skipArray()
+			return Decoded{Foreign: "array"}
+		case typeHashTemplatePacked, typeHashTemplate:
+			return Decoded{Kind: structures.KindHash, Value: d.templated(t)}
+		}
+	}
+	name := fmt.Sprintf("type %d", t)
+	if what := foreign[t]; what != "" {
+		name += " (" + what + ")"
+	}
+	d.unknown(name)
+	return Decoded{}
+}
+
+// own reads a value that Redis has no type for. It is all of a payload, and a string of
+// a file.
+func (d *decoder) own() Decoded {
+	kind := structures.Kind(d.byte())
+	if kind <= structures.KindTDigest || kind == structures.KindJSON {
+		d.fail("kind %d, which has a form of its own", kind)
+	}
+	if d.src != nil {
+		return Decoded{Kind: kind, Bytes: d.string(&d.room)}
+	}
+	return Decoded{Kind: kind, Bytes: d.take(uint64(len(d.b)))}
 }
 
 // unknown is fail for a type that is not known.
@@ -126,6 +177,11 @@ func (d *decoder) list(t byte) *list.List {
 		default:
 			d.fail("node of a list in form %d, %d bytes", container, len(b))
 		}
+		if t == typeList || container == nodePlain {
+			d.grew(l, 1+len(b)/growBatch)
+		} else {
+			d.grew(l, growBatch)
+		}
 	}
 	return l
 }
@@ -142,6 +198,7 @@ func (d *decoder) set(t byte) *set.Set {
 		for n := d.length(); n > 0 && d.err == nil; n-- {
 			if member := d.string(&d.room); d.err == nil {
 				d.err = add(member)
+				d.grew(s, 1+len(member)/growBatch)
 			}
 		}
 		return s
@@ -157,7 +214,8 @@ func (d *decoder) set(t byte) *set.Set {
 }
 
 func (d *decoder) hash(t byte) *hash.Hash {
-	f := fields{h: hash.New(d.options.HashKeys)}
+	f := fields{h: hash.New(d.options.HashKeys), now: d.options.Now}
+	defer func() { d.dropped.Expired += f.expired }()
 	switch {
 	case t == typeHashValkey && d.version >= versionValkey:
 		d.valkeyPairs(&f)
@@ -210,6 +268,7 @@ func (d *decoder) hashPairs(t byte, f *fields) {
 		field, value := d.string(&d.room), d.string(&d.valueRoom)
 		if d.err == nil {
 			d.err = f.set(field, value, expiry)
+			d.grew(f.h, 1+len(value)/growBatch)
 		}
 	}
 }
@@ -225,6 +284,7 @@ func (d *decoder) valkeyPairs(f *fields) {
 		}
 		if d.err == nil {
 			d.err = f.set(field, value, max(expiry, 1)-1)
+			d.grew(f.h, 1+len(value)/growBatch)
 		}
 	}
 }

@@ -1,5 +1,6 @@
 // Package rdb encodes one value as the bytes that DUMP returns, and decodes it
-// of the bytes that RESTORE is given. It does no I/O and knows nothing of keys.
+// of the bytes that RESTORE is given, or of what a file brings of it (Source). It does no I/O
+// but through a reader that it is given, and knows nothing of keys.
 //
 // A payload is the form that a value has in Redis's RDB files, in a frame:
 //
@@ -18,6 +19,10 @@
 // Read is everything in which a Redis up to 8.8 or a Valkey up to 9 writes these types,
 // whatever the version says: integers and LZF in place of strings, ziplists, zipmaps,
 // listpacks and quicklists. A type that is not known is an UnknownError, which names it.
+//
+// A [Source] reads the same forms by the same code from a stream: values grow while they are
+// read and may be written elsewhere in parts, so that none has to fit into memory. What
+// vigil has no type for is passed over there by its name, while RESTORE refuses it.
 //
 // A payload comes from a client and may be anything. Every length is checked
 // against the bytes that are there before memory is asked for, so that what

@@ -9,8 +9,11 @@ import (
 // fields gathers the strings of a packed hash into fields of it.
 type fields struct {
 	h     *hash.Hash
-	timed bool // an expiry follows each value
-	n     int  // strings of the field that is not complete
+	now   int64 // unix ms: what expires up to it is left out
+	timed bool  // an expiry follows each value
+	n     int   // strings of the field that is not complete
+
+	expired int // fields that were left out
 	// Copies, for the strings are valid only while they are visited.
 	field, value []byte
 }
@@ -41,6 +44,10 @@ func (f *fields) add(elem []byte) error {
 func (f *fields) set(field, value []byte, expiry uint64) error {
 	if expiry > maxFieldExpiry {
 		return damaged("expiry %d of a field", expiry)
+	}
+	if expiry != 0 && int64(expiry) <= f.now {
+		f.expired++
+		return nil
 	}
 	if !f.h.Set(nil, field, value) {
 		return damaged("field %.20q given twice", field)

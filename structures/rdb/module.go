@@ -16,12 +16,15 @@ import (
 // What a value of a module consists of.
 const (
 	moduleEnd      = 0
-	moduleUnsigned = 2 // signed numbers, too
+	moduleSigned   = 1
+	moduleUnsigned = 2 // of the types of RedisBloom signed numbers, too
+	moduleFloat    = 3 // 4 bytes, little endian
 	moduleDouble   = 4 // 8 bytes, little endian
 	moduleString   = 5
 )
 
-// module reads a value of a module of those that are known.
+// module reads a value of a module of those that are known. Those of others are passed over by a source, and not
+// known in a payload; so is another version of the encoding of one that is known.
 func (d *decoder) module() Decoded {
 	switch module := d.length(); module {
 	case bloomModule, bloomModule - 1, bloomModule - 2, bloomModule - 3, bloomModule - 4:
@@ -38,20 +41,72 @@ func (d *decoder) module() Decoded {
 		if module&^moduleVersion == jsonModule {
 			return Decoded{Kind: structures.KindJSON, Value: d.json(module & moduleVersion)}
 		}
-		d.unknownModule(module)
-		return Decoded{}
+		return d.foreignModule(module)
 	}
 }
 
-// unknownModule is unknown for a value of a module, of another version of the encoding
-// if it is that of RedisBloom.
-func (d *decoder) unknownModule(module uint64) {
+func (d *decoder) foreignModule(module uint64) Decoded {
+	if d.err != nil {
+		return Decoded{}
+	}
+	name := fmt.Sprintf("module %s, encoding %d", moduleName(module), module&moduleVersion)
+	if d.src == nil {
+		d.unknown(fmt.Sprintf("type %d (%s)", typeModule, name))
+		return Decoded{}
+	}
+	d.skipFields()
+	return Decoded{Foreign: name}
+}
+
+// moduleName is the name of a module or of its type: 6 bits a letter, above the version of
+// its encoding of 10 bits.
+func moduleName(module uint64) string {
 	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 	var name [9]byte
 	for i := range name {
 		name[i] = letters[module>>(58-6*i)&63]
 	}
-	d.unknown(fmt.Sprintf("type %d (module %s, encoding %d)", typeModule, name, module&1023))
+	return string(name[:])
+}
+
+// skipFields passes over what a module wrote, up to its end.
+func (d *decoder) skipFields() {
+	for d.err == nil {
+		switch part := d.length(); part {
+		case moduleEnd:
+			return
+		case moduleSigned, moduleUnsigned:
+			d.length()
+		case moduleFloat:
+			d.take(4)
+		case moduleDouble:
+			d.take(8)
+		case moduleString:
+			d.skipString()
+		default:
+			d.fail("part %d of a module's value", part)
+		}
+	}
+}
+
+// SkipModule passes over what a module has beside keys, and returns its name.
+func (s *Source) SkipModule() (name string) {
+	module := s.d.length()
+	if opcode, _ := s.d.length(), s.d.length(); opcode != moduleUnsigned {
+		s.d.fail("part %d in place of when a module was saved", opcode)
+	}
+	s.d.skipFields()
+	return moduleName(module)
+}
+
+// SkipMeta passes over what classes of metadata a key has, and returns how many.
+func (s *Source) SkipMeta() (classes uint64) {
+	n := s.d.length()
+	for i := n; i > 0 && s.d.err == nil; i-- {
+		s.d.take(4)
+		s.d.skipFields()
+	}
+	return n
 }
 
 func appendModule(dst []byte, module uint64) []byte {
@@ -83,6 +138,8 @@ const arrayPart = 64 << 10
 // array reads a string of n bytes, which is checked but not expanded yet.
 func (d *decoder) array(n uint64) text {
 	d.tag(moduleString)
+	longest := d.max
+	defer func() { d.max = longest }()
 	d.max = d.options.MaxBloom
 	var room []byte
 	t := d.text(&room)

@@ -11,9 +11,11 @@ import (
 // reader takes a value apart. It keeps its first error, after which every
 // method returns its zero value.
 type reader struct {
-	b   []byte
-	max uint64 // bytes of the longest string
-	err error
+	b     []byte
+	max   uint64  // bytes of the longest string
+	src   *window // that b is the end of; nil: b is all there is
+	spare []byte  // room to expand LZF, of a source
+	err   error
 }
 
 func (r *reader) fail(what string, args ...any) {
@@ -22,10 +24,15 @@ func (r *reader) fail(what string, args ...any) {
 	}
 }
 
-// take takes the next n bytes. They alias the payload.
+// take takes the next n bytes. They alias the payload, or are valid until the next call.
 func (r *reader) take(n uint64) []byte {
 	if r.err != nil {
 		return nil
+	}
+	if n > uint64(len(r.b)) && r.src != nil {
+		if r.fill(int(min(n, 1<<40))); r.err != nil {
+			return nil
+		}
 	}
 	if n > uint64(len(r.b)) {
 		r.fail("%d bytes of %d", n, len(r.b))
@@ -34,6 +41,17 @@ func (r *reader) take(n uint64) []byte {
 	b := r.b[:n:n]
 	r.b = r.b[n:]
 	return b
+}
+
+// bytes takes the next n bytes. They alias the payload, or of a source *room, which grows.
+func (r *reader) bytes(n uint64, room *[]byte) []byte {
+	if r.src == nil {
+		return r.take(n)
+	}
+	if r.err != nil {
+		return nil
+	}
+	return r.copyTo(room, n)
 }
 
 func (r *reader) byte() byte {
@@ -94,12 +112,13 @@ type text struct {
 	lzf  bool
 }
 
-// text reads a string. An integer is spelt into *room, which grows.
+// text reads a string. What does not stand in the payload as it is is written into
+// *room, which grows.
 func (r *reader) text(room *[]byte) text {
 	n, special := r.lengthOr()
 	if !special {
 		r.bound(n)
-		return text{b: r.take(n), size: n}
+		return text{b: r.bytes(n, room), size: n}
 	}
 	var v int64
 	switch n {
@@ -112,7 +131,11 @@ func (r *reader) text(room *[]byte) text {
 	case specialLZF:
 		packed, size := r.length(), r.length()
 		r.bound(size)
-		return text{b: r.take(packed), size: size, lzf: true}
+		r.bound(packed)
+		if r.err == nil && size > lzfFactor*packed { // before the bytes are waited for
+			r.fail("%d bytes of LZF for %d", packed, size)
+		}
+		return text{b: r.bytes(packed, room), size: size, lzf: true}
 	default:
 		r.fail("string of form %d", n)
 	}
@@ -134,7 +157,12 @@ func (r *reader) bound(n uint64) {
 func (r *reader) string(room *[]byte) []byte {
 	t := r.text(room)
 	if r.err == nil && t.lzf {
-		*room, r.err = expandLZF((*room)[:0], t.b, t.size)
+		into := *room
+		if r.src != nil {
+			into = r.spare // what is packed stands in *room
+			r.spare = *room
+		}
+		*room, r.err = expandLZF(into[:0], t.b, t.size)
 		t.b = *room
 	}
 	if r.err != nil {

@@ -48,20 +48,18 @@ func (d *decoder) tdigest() *tdigest.Digest {
 	}
 	p.MergedWeight, p.UnmergedWeight = float(), float()
 	v := tdigest.New()
-	if d.err == nil && p.Merged > uint64(len(d.b))/16 {
-		d.fail("%d centroids in %d bytes", p.Merged, len(d.b))
+	if p.Merged > d.options.MaxBloom/16 {
+		d.fail("%d centroids", p.Merged)
 	}
-	if d.err != nil {
-		return v
-	}
-	means, weights := make([]float64, p.Merged, p.Merged+1), make([]float64, p.Merged, p.Merged+1)
-	for i := range means {
-		means[i] = float()
-	}
-	for i := range weights {
-		weights[i] = float()
+	var means, weights []float64
+	for _, list := range []*[]float64{&means, &weights} {
+		for i := uint64(0); i < p.Merged && d.err == nil; i++ {
+			*list = append(*list, float())
+		}
 	}
 	switch {
+	case d.err != nil:
+		return v
 	case p.Unmerged == 0:
 	case p.Unmerged == 1 && p.Merged == 0 && p.UnmergedWeight == 1 && p.Min == p.Max:
 		means, weights, p.MergedWeight = append(means, p.Min), append(weights, 1), 1

@@ -44,8 +44,8 @@ func appendTopK(dst []byte, l *topk.List) []byte {
 func (d *decoder) topK() *topk.List {
 	s := topk.Shape{K: d.unsigned(math.MaxUint32), Width: d.unsigned(math.MaxUint32), Depth: d.unsigned(math.MaxUint32), Decay: math.Float64frombits(d.double())}
 	l := topk.New()
-	if d.err == nil && s.K > uint64(len(d.b)) {
-		d.fail("%d items in %d bytes", s.K, len(d.b))
+	if d.err == nil && !d.has(s.K) {
+		d.fail("%d items in fewer bytes", s.K)
 	}
 	if d.err != nil {
 		return l

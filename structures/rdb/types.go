@@ -36,6 +36,10 @@ const (
 	typeHashListpackTimed = 25
 	typeStream4           = 26 // Redis 8.6; with producers
 	typeStream5           = 27 // Redis 8.8; with pending entries that nobody has
+	typeArray             = 28 // Redis 8.8
+	// Redis 8.10: values of fields whose names stand in a record of the file, see template.go.
+	typeHashTemplatePacked = 30
+	typeHashTemplate       = 32
 )
 
 // typeHashValkey is the number that Valkey gives hashes with expiries of fields, in
@@ -74,13 +78,13 @@ const (
 
 // foreign are values that are known only by name: what Redis calls them.
 var foreign = map[byte]string{
-	6:   "module of a release candidate of Redis 4.0",
-	28:  "array",
-	29:  "hash with a template",
-	30:  "hash with a template",
-	31:  "hash with a template",
-	32:  "hash with a template",
-	243: "key with metadata",
+	6:                      "module of a release candidate of Redis 4.0",
+	typeArray:              "array",
+	29:                     "hash with a template",
+	typeHashTemplatePacked: "hash with a template",
+	31:                     "hash with a template",
+	typeHashTemplate:       "hash with a template",
+	243:                    "key with metadata",
 }
 
 // UnknownError is the error for a payload of a type that is not known. It is a

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math"
+	"slices"
 	"strconv"
 	"unsafe"
 
@@ -30,21 +31,26 @@ func appendZSet(dst []byte, s *zset.Set) []byte {
 	return dst
 }
 
+// builtScores is up to how many members of a source are gathered before they become a
+// sorted set; more are added one by one, and the set may have pages elsewhere.
+const builtScores = 8 << 10
+
 // zset reads a sorted set in any of its forms.
 func (d *decoder) zset(t byte) structures.Value {
 	var m members
 	switch t {
 	case typeZSet, typeZSetBinary:
-		for n := d.length(); n > 0 && d.err == nil; n-- {
-			member, score := d.string(&d.room), 0.0
-			if t == typeZSetBinary {
-				score = math.Float64frombits(d.fixed(8))
-			} else {
-				score = d.decimalScore()
-			}
-			if d.err == nil {
+		n := d.length()
+		for ; n > 0 && d.err == nil && (d.grown == nil || len(m.entries) < builtScores); n-- {
+			if member, score := d.scored(t); d.err == nil {
 				d.err = m.put(member, score)
 			}
+		}
+		if n > 0 && d.err == nil {
+			return d.zsetRest(t, &m, n)
+		}
+		if d.src != nil {
+			m.unsign()
 		}
 	default:
 		walk := walker(walkListpack)
@@ -66,6 +72,40 @@ func (d *decoder) zset(t byte) structures.Value {
 	if err != nil {
 		d.err = err
 		return nil
+	}
+	return s
+}
+
+// scored reads a member and its score.
+func (d *decoder) scored(t byte) (member []byte, score float64) {
+	member = d.string(&d.room)
+	if t == typeZSetBinary {
+		return member, math.Float64frombits(d.fixed(8))
+	}
+	return member, d.decimalScore()
+}
+
+// zsetRest reads the last n members of a sorted set, whose first ones are m.
+func (d *decoder) zsetRest(t byte, m *members, n uint64) structures.Value {
+	s, err := zset.Build(d.options.HashKeys, m.entries)
+	if err != nil {
+		d.err = err
+		return nil
+	}
+	*m = members{}
+	d.grew(s, builtScores)
+	for ; n > 0 && d.err == nil; n-- {
+		member, score := d.scored(t)
+		if d.err == nil && math.IsNaN(score) {
+			d.fail("score that is no number")
+		}
+		if d.err != nil {
+			break
+		}
+		if _, outcome := s.Add(nil, member, score, 0); outcome != zset.Added {
+			d.fail("member %.20q given twice", member)
+		}
+		d.grew(s, 1+len(member)/growBatch)
 	}
 	return s
 }
@@ -116,6 +156,21 @@ func (m *members) add(elem []byte) error {
 		return damaged("score %.20q", elem)
 	}
 	return m.put(m.member, score)
+}
+
+// Redis packs the sorted sets of a file that have so few members as short as this.
+const packedMembers, packedMember = 128, 64
+
+// unsign makes -0 of a small set 0, as Redis does when it packs the set.
+func (m *members) unsign() {
+	if len(m.entries) > packedMembers || slices.ContainsFunc(m.entries, func(e zset.Entry) bool { return len(e.Member) > packedMember }) {
+		return
+	}
+	for i := range m.entries {
+		if m.entries[i].Score == 0 {
+			m.entries[i].Score = 0 // that had a sign
+		}
+	}
 }
 
 func (m *members) put(member []byte, score float64) error {
