@@ -72,6 +72,7 @@ const rooms = `
 	server/resp:
 	server/transport:       structures
 	structures:
+	structures/aof:         structures
 	structures/bits:        structures
 	structures/bloom:       structures
 	structures/cells:       structures
@@ -86,6 +87,7 @@ const rooms = `
 	structures/paged:       structures
 	structures/placemap:    placement structures
 	structures/rdb:         structures structures/bloom structures/cells structures/countmin structures/cuckoo structures/hash structures/json structures/list structures/set structures/stream structures/tdigest structures/topk structures/zset
+	structures/rdbfile:     structures structures/rdb
 	structures/schedule:    structures scheduler scheduler/sim
 	structures/set:         structures structures/hash structures/paged
 	structures/slots:
