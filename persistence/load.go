@@ -109,7 +109,7 @@ func (s *Store) load(ctx context.Context) error {
 	if err := s.complete(); err != nil {
 		return err
 	}
-	if err := s.purgeUnmapped(); err != nil {
+	if err := errors.Join(s.purgeUnmapped(), s.dropIntake()); err != nil {
 		return err
 	}
 	return s.fence.Load().Adopt(s.fatal)

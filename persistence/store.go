@@ -80,6 +80,7 @@ type Store struct {
 	member     *Member // nil if the store is alone
 	tracker    atomic.Pointer[Tracker]
 	discard    discarded
+	intake     atomic.Bool // one is under way
 	room       room
 
 	materialiser materialiser
