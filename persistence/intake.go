@@ -126,7 +126,6 @@ func (in *Intake) Put(v structures.Value, b []byte, expire int64) error {
 
 func (in *Intake) put(v structures.Value, b []byte, expire int64) {
 	h := format.Head{Kind: structures.KindString, Expire: expire}
-	phys := in.phys[in.db]
 	switch {
 	case v == nil && inline(len(in.key), len(b)):
 		h.Short, h.Payload = true, b
@@ -137,12 +136,17 @@ func (in *Intake) put(v structures.Value, b []byte, expire int64) {
 		h.Kind, h.Paged = v.Kind(), in.putPages(v)
 		h.Payload = v.AppendHead(nil)
 	}
-	if in.err != nil {
-		return
+	if in.err == nil {
+		in.count(&h)
 	}
-	in.err = in.tables.head(phys, in.hash, in.key, &h)
-	if expire != 0 {
-		in.lists.add(in.s.opts.Now(), phys, in.hash, expire)
+}
+
+// count writes the head of the key that was begun.
+func (in *Intake) count(h *format.Head) {
+	phys := in.phys[in.db]
+	in.err = in.tables.head(phys, in.hash, in.key, h)
+	if h.Expire != 0 {
+		in.lists.add(in.s.opts.Now(), phys, in.hash, h.Expire)
 	}
 	in.counts[in.db][format.ShardOf(in.hash)]++
 	if in.keys++; in.keys%listedKeys == 0 && in.err == nil {
@@ -324,35 +328,34 @@ func (tx *Tx) TakeOver(in *Intake, replace func(db int) bool) {
 	}
 	tx.seal()
 	some := false
-	for db, phys := range in.phys {
+	for db := range in.phys {
 		if !replace(db) {
 			continue
 		}
-		old := s.mapping.Phys[db]
-		if !tx.flush(db) && in.Keys(db) == 0 {
-			continue
-		}
-		some = true
-		if in.Keys(db) == 0 {
-			continue
-		}
-		if s.mapping.Phys[db] == old {
-			tx.flushed = append(tx.flushed, old) // it never held anything
-		}
-		s.mapping.Phys[db], in.taken[db] = phys, true
-		for sh, n := range in.counts[db] {
-			if n == 0 {
-				continue
-			}
-			if s.shards[sh].counts == nil {
-				s.shards[sh].counts = map[uint32]int64{}
-			}
-			s.shards[sh].counts[phys] = n
+		some = tx.flush(db) || some
+		if in.Keys(db) > 0 {
+			in.name(db)
+			some = true
 		}
 	}
 	if some {
 		tx.remap()
 		s.warmer.restart()
+	}
+}
+
+// name gives a database the keys that were taken in. All shards are locked, and none has a table for it.
+func (in *Intake) name(db int) {
+	s, phys := in.s, in.phys[db]
+	s.mapping.Phys[db], in.taken[db] = phys, true
+	for sh, n := range in.counts[db] {
+		if n == 0 {
+			continue
+		}
+		if s.shards[sh].counts == nil {
+			s.shards[sh].counts = map[uint32]int64{}
+		}
+		s.shards[sh].counts[phys] = n
 	}
 }
 

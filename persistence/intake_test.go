@@ -376,3 +376,74 @@ func TestIntakeEndsWhenTheDiskFails(t *testing.T) {
 		closeStore(t, s)
 	}
 }
+
+// What another store of the same secret has is copied as it is, but for keys that are not to be kept.
+func TestIntakeCopiesAStore(t *testing.T) {
+	from := openMemory(t, Options{Databases: 4, IdleAfter: -1, MaxMemory: 1 << 20})
+	filled := smallIntake(t, from)
+	fill(t, filled, 7)
+	all(from, 1, func(tx *Tx) {
+		tx.TakeOver(filled, everyDatabase)
+		tx.Select(3)
+		tx.SetString([]byte("left out"), []byte("value"), 5)
+	})
+	s := openMemory(t, Options{Databases: 4, IdleAfter: -1})
+	in := smallIntake(t, s)
+	err := in.Copy(from, func(_ int, _ []byte, _ structures.Kind, expire int64) bool { return expire == 0 || expire > 10 })
+	if err = errors.Join(err, in.Finish()); err != nil {
+		t.Fatal(err)
+	}
+	all(s, 1, func(tx *Tx) { tx.TakeOver(in, everyDatabase) })
+	if err := errors.Join(in.Close(), filled.Close(), findFilled(t, s, 7)); err != nil {
+		t.Error(err)
+	}
+	closeStore(t, from)
+	closeStore(t, s)
+	other := openMemory(t, Options{Databases: 4, IdleAfter: -1, Secret: [16]byte{1}})
+	in = smallIntake(t, s2(t))
+	if err := in.Copy(other, nil); !errors.Is(err, ErrMember) {
+		t.Errorf("of another secret: got %v", err)
+	}
+	closeStore(t, other)
+}
+
+func s2(t *testing.T) *Store {
+	s := openMemory(t, Options{IdleAfter: -1})
+	t.Cleanup(func() { closeStore(t, s) })
+	return s
+}
+
+// A merge keeps or replaces keys that are there.
+func TestIntakeMerges(t *testing.T) {
+	for _, replace := range []bool{false, true} {
+		s := openMemory(t, Options{Databases: 4, IdleAfter: -1})
+		all(s, 1, func(tx *Tx) {
+			tx.SetString([]byte("key:7:0"), []byte("old"), 0)
+			tx.Select(3)
+			tx.SetString([]byte("other"), []byte("old"), 0)
+		})
+		in := smallIntake(t, s)
+		fill(t, in, 7)
+		tx := s.NewTx()
+		put, kept, err := in.Merge(tx, replace, func(set *Shards) (func() error, error) {
+			tx.Lock(set, 1)
+			return func() error { tx.Commit(); tx.Unlock(); return nil }, nil
+		})
+		if err = errors.Join(err, in.Close()); err != nil || put+kept != 312 || kept == 1 == replace {
+			t.Errorf("replace %v: put %d, kept %d, %v", replace, put, kept, err)
+		}
+		all(s, 1, func(tx *Tx) {
+			if b, _, _ := tx.String([]byte("key:7:0")); string(b) != map[bool]string{false: "old", true: "0"}[replace] {
+				t.Errorf("replace %v: got %q", replace, b)
+			}
+			tx.Select(3)
+			tx.Delete([]byte("other"))
+			tx.Select(0)
+			tx.SetString([]byte("key:7:0"), []byte("0"), 0)
+		})
+		if err := findFilled(t, s, 7); err != nil {
+			t.Errorf("replace %v: %v", replace, err)
+		}
+		closeStore(t, s)
+	}
+}
