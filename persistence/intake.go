@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -275,17 +276,8 @@ func (in *Intake) recount() error {
 			if want == 0 {
 				continue
 			}
-			it, err := db.NewIter(&pebble.IterOptions{
-				LowerBound: format.AppendPhysBound(nil, format.PrefixHead, uint64(phys)),
-				UpperBound: format.AppendPhysBound(nil, format.PrefixHead, uint64(phys)+1)})
+			n, err := countHeads(db, phys)
 			if err != nil {
-				return err
-			}
-			n := int64(0)
-			for ok := it.First(); ok; ok = it.Next() {
-				n++
-			}
-			if err := errors.Join(it.Error(), it.Close()); err != nil {
 				return err
 			}
 			if n != want {
@@ -294,6 +286,29 @@ func (in *Intake) recount() error {
 		}
 		return nil
 	})
+}
+
+// countHeads counts the heads of a physical database, by two goroutines.
+func countHeads(db *pebble.DB, phys uint32) (int64, error) {
+	bounds := [3][]byte{format.AppendHeadBound(nil, phys, 0), format.AppendHeadBound(nil, phys, 1<<63), format.AppendHeadEnd(nil, phys, ^uint64(0))}
+	var counts [2]int64
+	var errs [2]error
+	var both sync.WaitGroup
+	for i := range counts {
+		both.Go(func() {
+			it, err := db.NewIter(&pebble.IterOptions{LowerBound: bounds[i], UpperBound: bounds[i+1]})
+			if err != nil {
+				errs[i] = err
+				return
+			}
+			for ok := it.First(); ok; ok = it.Next() {
+				counts[i]++
+			}
+			errs[i] = errors.Join(it.Error(), it.Close())
+		})
+	}
+	both.Wait()
+	return counts[0] + counts[1], errors.Join(errs[:]...)
 }
 
 // Close removes what was not taken over.
@@ -366,3 +381,18 @@ func (s *Store) dropIntake() error {
 	}
 	return s.opts.FS.RemoveAll(s.opts.FS.PathJoin(s.opts.Dir, incoming))
 }
+
+// Own decodes the encoding of a value of a kind that only vigil has.
+func (in *Intake) Own(kind structures.Kind, encoded []byte) (structures.Value, error) {
+	return in.s.NewTx().Decode(kind, encoded)
+}
+
+// Err returns why the intake cannot go on, nil if it can: a value of which a page could not be read does not tell.
+func (in *Intake) Err() error { return in.err }
+
+// Alike makes the options of another store those of one whose values are the same bytes, for Intake.Copy.
+func (s *Store) Alike(o *Options) { o.Secret, o.Databases = s.mapping.Secret, len(s.mapping.Phys) }
+
+// Dir is the directory, in that of the store, in which the tables of an intake lie; who takes in may have another one in it,
+// which is removed with it.
+func (in *Intake) Dir() string { return incoming }

@@ -38,7 +38,7 @@ type tables struct {
 const (
 	// mostRun is how much a run holds in bytes, leastRun that under a small bound of memory, of which it is
 	// one part of runPart.
-	mostRun, leastRun, runPart = 32 << 20, 1 << 20, 16
+	mostRun, leastRun, runPart = 32 << 20, 1 << 20, 32
 	// runFloor is the room on the disk, in bytes, that an intake leaves to others.
 	runFloor = 64 << 20
 )

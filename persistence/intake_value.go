@@ -140,6 +140,3 @@ func (p *intakePager) Held(uint64) bool { return false }
 
 // Tight implements structures.Pager.
 func (p *intakePager) Tight() bool { return false }
-
-// Err returns why the intake cannot go on, nil if it can: a value of which a page could not be read does not tell.
-func (in *Intake) Err() error { return in.err }

@@ -33,6 +33,7 @@ var (
 	_ admin.Saves              = (*session)(nil)
 	_ admin.Snapshots          = (*session)(nil)
 	_ admin.Statistics         = (*session)(nil)
+	_ admin.Transfers          = (*session)(nil)
 	_ cluster.Dismisser        = (*session)(nil)
 	_ cluster.Node             = (*session)(nil)
 	_ conn.Clients             = (*session)(nil)

@@ -69,6 +69,7 @@ const rooms = `
 	server/certs:
 	server/cluster:         persistence persistence/grouplog persistence/snapshot server/cluster/mesh server/transport structures/slots
 	server/cluster/mesh:    server/transport
+	server/importer:        structures structures/aof structures/rdb structures/rdbfile structures/types
 	server/resp:
 	server/transport:       structures
 	structures:

@@ -58,6 +58,7 @@ type Server struct {
 	latency   latency
 	stats     stats
 	saves     saves
+	imports   imports
 	loops     *transport.Loops
 	cron      cron
 	rates     rates

@@ -93,6 +93,7 @@ type Settings struct {
 	ClusterSilence                                                          time.Duration // after which a group counts as lost
 
 	// Data on disk.
+	ImportDir    string
 	Dir          string // absolute
 	Save         []SavePoint
 	SnapshotKeep int // automatic ones; 0: all

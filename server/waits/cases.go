@@ -40,7 +40,8 @@ var Sizeless = map[string]string{
 	"DEBUG QUICKLIST-PACKED-THRESHOLD": fixed, "DEBUG LOADAOF": debugging, "DEBUG DIGEST": debugging,
 	"DEBUG DIGEST-VALUE": debugging, "READONLY": alone, "READWRITE": alone, "ASKING": alone, "CLUSTER": container,
 	"CLUSTER HELP": fixed, "SENTINEL": container, "SENTINEL HELP": fixed,
-	"VIGIL.CLUSTER": container, "VIGIL.CLUSTER HELP": fixed,
+	"VIGIL.CLUSTER": container, "VIGIL.CLUSTER HELP": fixed, "VIGIL.IMPORT": container, "VIGIL.IMPORT STATUS": fixed, "VIGIL.IMPORT STOP": fixed,
+	"VIGIL.IMPORT PATH": "it works in the background", "VIGIL.IMPORT HELP": fixed,
 }
 
 func init() {

@@ -1,0 +1,447 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/admin"
+	"github.com/vigildb/vigil/commands/script/lua"
+	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/server/importer"
+)
+
+// OnConflict says what an import does with keys that are there already.
+type OnConflict int
+
+const (
+	// ConflictFail: there may be none. The import is one step.
+	ConflictFail OnConflict = iota
+	// ConflictReplaceAll: what the databases had is gone. The import is one step.
+	ConflictReplaceAll
+	// ConflictSkip: they stay. The file is read to its end first, then its keys go in some at a time.
+	ConflictSkip
+	// ConflictReplace: they are replaced, and the others stay.
+	ConflictReplace
+)
+
+// ImportOptions say what Import does.
+type ImportOptions struct {
+	Path        string    // of a file, a directory, or "-" for Stdin
+	Stdin       io.Reader // what "-" is
+	OnConflict  OnConflict
+	Only        []int // databases; nil: all
+	SkipUnknown bool  // see docs/migration.md
+	Whole       bool  // the last command of an append-only file must not be cut short
+	Until       int64 // unix s; 0: all
+}
+
+// ErrNotEmpty is returned by Import, which is to fail on a conflict, if there are keys already.
+var ErrNotEmpty = errors.New("there are keys already: skip or replace those that the file has too, or replace-all")
+
+// errImportRunning is returned by a second import at a time.
+var errImportRunning = errors.New("an import is under way")
+
+// imports is the import under way, or the last one.
+type imports struct {
+	mu   sync.Mutex
+	last *importJob // nil before the first; guarded by mu
+}
+
+// importJob is one import.
+type importJob struct {
+	o      ImportOptions
+	began  time.Time
+	ctx    context.Context
+	cancel context.CancelFunc
+
+	mu    sync.Mutex
+	run   *importer.Import // nil before it has begun; guarded by mu
+	merge importer.Summary // Put, Kept and Libraries; guarded by mu
+	ended time.Time        // zero while it runs; guarded by mu
+	err   error            // guarded by mu
+}
+
+// Import makes keys of a file of Redis or Valkey, in one step unless it is to skip or replace keys. Clients
+// see nothing of it before. progress, if it is not nil, is called about once a second.
+func (srv *Server) Import(ctx context.Context, o ImportOptions, progress func(importer.Summary)) (importer.Summary, error) {
+	j, err := srv.beginImport(ctx, o)
+	if err != nil {
+		return importer.Summary{}, err
+	}
+	done := make(chan struct{})
+	go func() { // ends with the import, for which Import waits
+		defer close(done)
+		srv.endImport(j, srv.runImport(j))
+	}()
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-done:
+			if j.err == nil {
+				// So that the meta has the databases, and no record is needed to know them.
+				j.err = srv.store.Materialise(ctx)
+			}
+			j.mu.Lock()
+			defer j.mu.Unlock()
+			return j.summary(), j.err
+		case <-tick.C:
+			if progress != nil {
+				j.mu.Lock()
+				s := j.summary()
+				j.mu.Unlock()
+				progress(s)
+			}
+		}
+	}
+}
+
+// summary is what was done so far. j.mu is held.
+func (j *importJob) summary() importer.Summary {
+	var s importer.Summary
+	if j.run != nil {
+		s = j.run.Summary()
+	}
+	s.Put, s.Kept, s.Libraries = j.merge.Put, j.merge.Kept, j.merge.Libraries
+	return s
+}
+
+// beginImport registers an import. Its context ends with ctx, with the server, and by VIGIL.IMPORT STOP.
+func (srv *Server) beginImport(ctx context.Context, o ImportOptions) (*importJob, error) {
+	if srv.opts.Group != nil {
+		return nil, fmt.Errorf("an import into a group is not possible: import into a server that is alone, and found the group with its data: %w", persistence.ErrMember)
+	}
+	srv.imports.mu.Lock()
+	defer srv.imports.mu.Unlock()
+	if last := srv.imports.last; last != nil {
+		last.mu.Lock()
+		running := last.ended.IsZero()
+		last.mu.Unlock()
+		if running {
+			return nil, errImportRunning
+		}
+	}
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	if srv.closed {
+		return nil, ErrClosed
+	}
+	srv.workers.Add(1) // endImport calls Done
+	ctx, cancel := context.WithCancel(ctx)
+	context.AfterFunc(srv.done, cancel)
+	j := &importJob{o: o, began: srv.clock.Now(), cancel: cancel}
+	j.o.Only = append([]int(nil), o.Only...)
+	j.ctx = ctx
+	srv.imports.last = j
+	return j, nil
+}
+
+// endImport notes how an import has ended.
+func (srv *Server) endImport(j *importJob, err error) {
+	j.cancel()
+	j.mu.Lock()
+	j.ended, j.err = srv.clock.Now(), err
+	j.mu.Unlock()
+	srv.workers.Done()
+}
+
+// runImport makes an import.
+func (srv *Server) runImport(j *importJob) (err error) {
+	if j.o.OnConflict == ConflictFail && !srv.emptyFor(j.o.Only) {
+		return ErrNotEmpty
+	}
+	in, err := srv.store.NewIntake()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, in.Close()) }()
+	set := srv.settings()
+	o := importer.Options{Path: j.o.Path, Stdin: j.o.Stdin, Databases: set.limits.Databases, MaxString: uint64(set.limits.MaxBulk),
+		MaxBloom: uint64(set.limits.ModuleMemoryLimit), MaxKey: maxKey, HashKeys: in.HashKeys(), Now: srv.clock.Now().UnixMilli(),
+		SkipUnknown: j.o.SkipUnknown, Slots: j.o.SkipUnknown, Torn: !j.o.Whole, Until: j.o.Until}
+	if len(j.o.Only) > 0 {
+		o.Only = j.o.Only
+	}
+	var shop *workshop
+	run := importer.New(o, in, func() (importer.Workshop, error) {
+		shop, err = srv.openWorkshop(in, &o)
+		return shop, err
+	})
+	j.mu.Lock()
+	j.run = run
+	j.mu.Unlock()
+	err = run.Run(j.ctx)
+	libs := run.Libraries()
+	if shop != nil {
+		libs = append(libs, shop.libraries...)
+		err = errors.Join(err, shop.close())
+	}
+	if err == nil {
+		err = in.Finish()
+	}
+	if err == nil {
+		err = j.ctx.Err()
+	}
+	if err != nil {
+		return err
+	}
+	return srv.settleImport(j, in, libs)
+}
+
+// emptyFor reports whether databases have no keys, all if only is empty.
+func (srv *Server) emptyFor(only []int) bool {
+	o := importer.Options{Only: only}
+	if len(only) == 0 {
+		o.Only = nil
+	}
+	tx := srv.store.NewTx()
+	var all persistence.Shards
+	all.AddAll()
+	for !tx.Lock(&all, srv.clock.Now().UnixMilli()) {
+		srv.waitABit()
+	}
+	defer tx.Unlock()
+	for db := range srv.settings().limits.Databases {
+		if o.Wants(db) && tx.DBSize(db) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// backstage returns a session of no client, for what the server does with all keys.
+func (srv *Server) backstage() *session {
+	s := &session{host: host{srv}, tx: srv.store.NewTx()}
+	s.ctx.Client, s.ctx.Host, s.ctx.Table, s.ctx.Tx = &s.Client, s, srv.table, s.tx
+	return s
+}
+
+// lockBackstage locks shards, and those that waiting clients need.
+func (s *session) lockBackstage(ctx context.Context, set *persistence.Shards) error {
+	s.turn.start(s.srv.clock.Now())
+	s.ctx.Now, s.shards = s.turn.millis(), *set
+	s.keys = s.keys[:0]
+	for s.locked = s.lockToServe(); !s.locked; s.locked = s.lockToServe() {
+		if s.srv.waitABit(); ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	s.tx.OnChange = s.changed
+	return nil
+}
+
+// settleImport makes what was taken in what clients see.
+func (srv *Server) settleImport(j *importJob, in *persistence.Intake, libs []string) error {
+	s := srv.backstage()
+	if err := srv.enterGate(); err != nil {
+		return err
+	}
+	s.script.inside = true
+	defer s.release()
+	next, err := srv.joinLibraries(libs, j.o)
+	if err != nil {
+		return err
+	}
+	j.mu.Lock()
+	j.merge.Libraries = int64(len(libs))
+	j.mu.Unlock()
+	if j.o.OnConflict == ConflictSkip || j.o.OnConflict == ConflictReplace {
+		put, kept, err := s.merge(j, in)
+		j.mu.Lock()
+		j.merge.Put, j.merge.Kept = put, kept
+		j.mu.Unlock()
+		if err != nil {
+			return fmt.Errorf("after %d keys, which stay: %w", put, err)
+		}
+	}
+	var all persistence.Shards
+	all.AddAll()
+	if err := s.lockBackstage(j.ctx, &all); err != nil {
+		return err
+	}
+	if err := s.takeOver(j, in); err != nil {
+		return err
+	}
+	now := srv.scripts.engine.Libraries()
+	s.keepLibraries(now, next)
+	s.sayAllChanged()
+	err = s.tx.Err()
+	s.commit()
+	if err == nil {
+		srv.scripts.engine.SetLibraries(next)
+	}
+	if lsn := s.dur.awaited(); lsn > 0 && err == nil {
+		s.locked = false
+		s.tx.Unlock()
+		s.sayChanged()
+		err = srv.journal.WaitDurable(lsn)
+	}
+	return err
+}
+
+// takeOver has the databases that were taken in replace those that clients see. All shards are locked.
+func (s *session) takeOver(j *importJob, in *persistence.Intake) error {
+	if j.o.OnConflict == ConflictSkip || j.o.OnConflict == ConflictReplace {
+		return nil
+	}
+	o := importer.Options{Only: j.o.Only}
+	if len(j.o.Only) == 0 {
+		o.Only = nil
+	}
+	databases := s.srv.settings().limits.Databases
+	for db := range databases {
+		if o.Wants(db) && j.o.OnConflict == ConflictFail && s.tx.DBSize(db) > 0 {
+			return ErrNotEmpty
+		}
+	}
+	for db := range databases {
+		if o.Wants(db) {
+			s.WakeDB(db, db)
+		}
+	}
+	s.tx.TakeOver(in, func(db int) bool { return db < databases && o.Wants(db) })
+	if err := s.tx.Err(); err != nil {
+		return err
+	}
+	for db := range databases {
+		if o.Wants(db) {
+			s.touchDB(db, db) // keys that are there now
+		}
+	}
+	return nil
+}
+
+// merge gives clients the keys that were taken in, beside those that they have.
+func (s *session) merge(j *importJob, in *persistence.Intake) (put, kept int64, err error) {
+	return in.Merge(s.tx, j.o.OnConflict == ConflictReplace, func(set *persistence.Shards) (func() error, error) {
+		if err := s.srv.store.WriteError(); err != nil {
+			return nil, err
+		}
+		if err := s.lockBackstage(j.ctx, set); err != nil {
+			return nil, err
+		}
+		return func() error {
+			err := s.tx.Err()
+			s.commit()
+			s.locked = false
+			s.tx.Unlock()
+			s.sayChanged()
+			s.srv.store.Throttle()
+			return err
+		}, nil
+	})
+}
+
+// joinLibraries returns the libraries of functions that there are with those of an import. The call is inside the gate of scripts.
+func (srv *Server) joinLibraries(sources []string, o ImportOptions) (*lua.Libraries, error) {
+	e, memory := srv.scripts.engine, srv.settings().conf.LuaMemoryLimit
+	added := lua.NewLibraries()
+	for n, source := range sources {
+		if _, err := e.AddLibrary(added, source, false, memory); err != nil {
+			if !o.SkipUnknown {
+				text, _ := commands.Text(err)
+				return nil, fmt.Errorf("library %d of functions: %s", n+1, text)
+			}
+			srv.logf(LogWarning, "A library of functions was not imported: %v", err)
+		}
+	}
+	now := e.Libraries()
+	switch {
+	case o.OnConflict == ConflictReplaceAll && len(o.Only) == 0:
+		return added, nil
+	case o.OnConflict == ConflictSkip:
+		next := added.Clone()
+		return next, next.Join(now, true)
+	}
+	next := now.Clone()
+	return next, next.Join(added, o.OnConflict != ConflictFail)
+}
+
+// errImportDir is returned for a file that is not in import-dir.
+var (
+	errImportDir  = commands.WireError("ERR the directive import-dir says in which directory files may be, and it is empty")
+	errImportPath = commands.WireError("ERR the path has to stay within import-dir")
+)
+
+// transferPath returns where a file of a client is.
+func (srv *Server) transferPath(path string) (string, error) {
+	dir := srv.settings().conf.ImportDir
+	if dir == "" {
+		return "", errImportDir
+	}
+	if !filepath.IsLocal(path) {
+		return "", errImportPath
+	}
+	return filepath.Join(dir, path), nil
+}
+
+// BeginImport begins an import in the background, for VIGIL.IMPORT.
+func (h host) BeginImport(a admin.Import) error {
+	srv := h.srv
+	path, err := srv.transferPath(a.Path)
+	if err != nil {
+		return err
+	}
+	o := ImportOptions{Path: path, Only: a.Only, Until: a.Until, SkipUnknown: a.SkipUnknown, Whole: a.Whole,
+		OnConflict: map[string]OnConflict{"SKIP": ConflictSkip, "REPLACE": ConflictReplace, "REPLACE-ALL": ConflictReplaceAll}[a.OnConflict]}
+	j, err := srv.beginImport(srv.done, o)
+	if err != nil {
+		return commands.Errorf("ERR %v", err)
+	}
+	go func() { // ends with the import; endImport says so to Close
+		err := srv.runImport(j)
+		if err != nil {
+			srv.logf(LogWarning, "import %s failed: %v", path, err)
+		}
+		j.mu.Lock()
+		sum := j.summary()
+		j.mu.Unlock()
+		srv.endImport(j, err)
+		srv.logf(LogNotice, "import %s: %d keys", path, sum.All)
+	}()
+	return nil
+}
+
+// ImportStatus describes the import under way, or the last one.
+func (h host) ImportStatus() admin.Transfer {
+	h.srv.imports.mu.Lock()
+	j := h.srv.imports.last
+	h.srv.imports.mu.Unlock()
+	if j == nil {
+		return admin.Transfer{State: "none"}
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	s, end := j.summary(), j.ended
+	t := admin.Transfer{State: "done", Path: filepath.Base(j.o.Path), Keys: s.All, Bytes: s.Bytes, Total: s.Total, Lines: s.Lines()}
+	if end.IsZero() {
+		t.State, end = "running", h.srv.clock.Now()
+	} else if j.err != nil {
+		t.State, t.Error = "failed", j.err.Error()
+	}
+	t.Seconds = end.Sub(j.began).Seconds()
+	return t
+}
+
+// StopImport ends the import under way, and reports whether there was one.
+func (h host) StopImport() bool {
+	h.srv.imports.mu.Lock()
+	defer h.srv.imports.mu.Unlock()
+	j := h.srv.imports.last
+	if j == nil {
+		return false
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if !j.ended.IsZero() {
+		return false
+	}
+	j.cancel()
+	return true
+}
