@@ -21,13 +21,14 @@ type modes struct {
 	snapshot string // to be restored
 	recover  persistence.Recovery
 	alone    bool // go on as the only member of a group
+	transfer fileTransfer
 }
 
 // splitModes takes the modes out of the arguments.
 func splitModes(args []string) (m modes, rest []string, err error) {
 	for i := 0; i < len(args); i++ {
 		name, value := args[i], ""
-		if name == "--restore" || name == "--recover" {
+		if name == "--restore" || name == "--recover" || isTransfer(name) {
 			if i++; i == len(args) {
 				return m, nil, fmt.Errorf("%s: missing argument", name)
 			}
@@ -48,8 +49,15 @@ func splitModes(args []string) (m modes, rest []string, err error) {
 				return m, nil, fmt.Errorf("--recover %s: there are only --recover truncate and --recover alone", value)
 			}
 		default:
-			rest = append(rest, name)
+			if !isTransfer(name) {
+				rest = append(rest, name)
+			} else if err := m.transfer.option(name, value); err != nil {
+				return m, nil, &exitStatus{statusNotRun, err}
+			}
 		}
+	}
+	if err := m.transfer.fits(m); err != nil {
+		return m, nil, &exitStatus{statusNotRun, err}
 	}
 	if m.check && m.snapshot != "" {
 		return m, nil, errors.New("--check and --restore: one at a time; --restore checks the snapshot")

@@ -3,13 +3,15 @@
 //	vigil-server [file] [--directive value ...]
 //	vigil-server --check --dir DIR
 //	vigil-server --restore SNAPSHOT --dir NEW [--directive value ...]
+//	vigil-server --import FILE|DIR|- --dir DIR [--import-on-conflict RULE] [--directive value ...]
 //
 // Directives are the same as in redis.conf; docs/configuration.md lists them. Exit status of
 // the server: 0 after SIGTERM, SIGINT or SHUTDOWN, with everything acknowledged on disk; 3
 // after one of these, if something acknowledged could not be written and is lost; 1
 // if the server could not start or could not close its store, or if a second SIGINT cut the
 // end short. That of --check and --restore: 0 if all is sound, 1 if there is damage, 2 if
-// the work could not be done.
+// the work could not be done. That of --import: 0 if everything is there, 1 if it failed, 2 if it
+// could not begin.
 package main
 
 import (
@@ -48,6 +50,9 @@ const usage = `usage: vigil-server [file] [--directive value ...]
        vigil-server - (read directives from standard input)
        vigil-server --check --dir DIR            (check a snapshot, or a store that no server has open)
        vigil-server --restore SNAPSHOT --dir NEW (create a new store from a snapshot; with more directives, start with it)
+       vigil-server --import FILE|DIR|- --dir DIR (make keys of an RDB file, an append-only file, a directory of these with a manifest, or
+                                                 the standard input; with --import-on-conflict fail|skip|replace|replace-all, --import-only 0,3,
+                                                 --import-until UNIX-TIME, --import-truncated no, --import-skip-unknown yes)
        vigil-server --recover truncate ...       (start without the damaged part of a log)
        vigil-server --recover alone ...          (start as the only member of a group whose others are lost)
        vigil-server --version | --help
@@ -81,6 +86,11 @@ func run(args []string, stdin io.Reader, stdout io.Writer) error {
 		}
 		return err
 	}
+	if mode.transfer.path != "" {
+		if err := makeDir(args); err != nil {
+			return &exitStatus{statusNotRun, err}
+		}
+	}
 	return begin(mode, args, stdin, stdout)
 }
 
@@ -98,6 +108,9 @@ func begin(mode modes, args []string, stdin io.Reader, stdout io.Writer) error {
 	set := config.Settings()
 	if mode.check {
 		return checkStore(set.Dir, stdout, os.Stderr)
+	}
+	if mode.transfer.path != "" {
+		return mode.transfer.run(config, stdin, stdout, os.Stderr)
 	}
 	if mode.snapshot != "" {
 		if _, err := restore(mode.snapshot, set.Dir, stdout, os.Stderr); err != nil {
