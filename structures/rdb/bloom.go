@@ -39,7 +39,7 @@ const (
 
 func appendBloom(dst []byte, f *bloom.Filter) []byte {
 	at, head := f.DumpChunk(nil, 0)
-	dst = appendLength(append(dst, typeModule), bloomModule)
+	dst = appendLength(dst, bloomModule)
 	dst = appendUnsigned(dst, binary.LittleEndian.Uint64(head[headItems:]))
 	for _, off := range [...]int{headLayers, headOptions, headGrowth} {
 		dst = appendUnsigned(dst, uint64(binary.LittleEndian.Uint32(head[off:])))

@@ -15,7 +15,7 @@ const countMinModule = 0x08c4a4f9360f1000
 
 func appendCountMin(dst []byte, s *countmin.Sketch) []byte {
 	width, depth := s.Shape()
-	dst = appendModule(dst, countMinModule)
+	dst = appendLength(dst, countMinModule)
 	for _, v := range [...]uint64{width, depth, s.Count()} {
 		dst = appendUnsigned(dst, v)
 	}

@@ -17,7 +17,7 @@ import (
 const cuckooModule = 0x3016e5a289821404
 
 func appendCuckoo(dst []byte, f *cuckoo.Filter) []byte {
-	dst = appendModule(dst, cuckooModule)
+	dst = appendLength(dst, cuckooModule)
 	i := f.Info()
 	for _, v := range [...]uint64{uint64(i.Filters), i.Buckets, i.Items, i.Deletes, i.BucketSize, i.Iterations, i.Expansion} {
 		dst = appendUnsigned(dst, v)

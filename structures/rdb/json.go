@@ -37,7 +37,7 @@ const (
 
 func appendJSON(dst []byte, d *json.Document) []byte {
 	text := json.AppendText(nil, d.Root())
-	dst = appendLength(append(dst, typeModule), jsonModule|jsonVersion)
+	dst = appendLength(dst, jsonModule|jsonVersion)
 	dst = appendLength(append(dst, moduleString), uint64(len(text)))
 	return append(structures.Append(dst, text), moduleEnd)
 }

@@ -109,10 +109,6 @@ func (s *Source) SkipMeta() (classes uint64) {
 	return n
 }
 
-func appendModule(dst []byte, module uint64) []byte {
-	return appendLength(append(dst, typeModule), module)
-}
-
 func appendUnsigned(dst []byte, v uint64) []byte { return appendLength(append(dst, moduleUnsigned), v) }
 
 // appendArray writes the bytes of an array as a string: in LZF if that is shorter, as it is for one with many

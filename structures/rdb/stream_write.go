@@ -104,55 +104,75 @@ func appendLengthID(dst []byte, id stream.ID) []byte {
 	return appendLength(appendLength(dst, id.Ms), id.Seq)
 }
 
-// appendStream writes a stream in the form of Redis 7.0, which has no time at which a
-// consumer was active.
-func appendStream(dst []byte, s *stream.Stream) []byte {
-	var nodes []byte
+// eachNode visits the nodes of a stream, as they are written.
+func eachNode(s *stream.Stream, visit func(n *streamNode)) {
 	var n streamNode
-	count := uint64(0)
-	finish := func() {
-		if n.entries > 0 {
-			nodes = n.appendTo(nodes)
-			count++
-		}
-		n = streamNode{}
-	}
 	s.Each(stream.ID{}, stream.MaxID, func(e *stream.Entry) bool {
 		if n.entries == nodeEntries || len(n.body.b) >= nodeBytes {
-			finish()
+			visit(&n)
+			n = streamNode{}
 		}
 		n.add(e)
 		return true
 	})
-	finish()
-	dst = append(appendLength(append(dst, typeStream2), count), nodes...)
-	dst = appendLengthID(appendLength(dst, uint64(s.Len())), s.Last())
-	dst = appendLengthID(appendLengthID(dst, s.First()), s.MaxDeleted())
-	dst = appendLength(dst, s.Added())
-	dst = appendLength(dst, uint64(s.GroupCount()))
-	for _, g := range s.Groups() {
-		dst = appendGroup(dst, g)
+	if n.entries > 0 {
+		visit(&n)
 	}
-	return dst
 }
 
-func appendGroup(dst []byte, g *stream.Group) []byte {
-	dst = appendLengthID(appendString(dst, []byte(g.Name())), g.Last())
-	dst = appendLength(dst, uint64(g.Read()))
-	dst = appendLength(dst, uint64(g.Pending()))
+// stream writes a stream in the form of Redis 7.0, which has no time at which a
+// consumer was active, or of 7.2.
+func (o *out) stream(t byte, s *stream.Stream) {
+	if o.full == nil {
+		var nodes []byte
+		count := uint64(0)
+		eachNode(s, func(n *streamNode) { nodes, count = n.appendTo(nodes), count+1 })
+		o.b = append(appendLength(o.b, count), nodes...)
+	} else { // their number comes first, and they may be more than memory has room for
+		count := uint64(0)
+		eachNode(s, func(*streamNode) { count++ })
+		o.length(count)
+		eachNode(s, func(n *streamNode) {
+			o.b = n.appendTo(o.b)
+			o.step()
+		})
+	}
+	o.length(uint64(s.Len()))
+	o.id(s.Last())
+	o.id(s.First())
+	o.id(s.MaxDeleted())
+	o.length(s.Added())
+	o.length(uint64(s.GroupCount()))
+	for _, g := range s.Groups() {
+		o.group(t, g)
+	}
+}
+
+func (o *out) id(id stream.ID) { o.b = appendLengthID(o.b, id) }
+
+func (o *out) group(t byte, g *stream.Group) {
+	o.string([]byte(g.Name()))
+	o.id(g.Last())
+	o.length(uint64(g.Read()))
+	o.length(uint64(g.Pending()))
 	g.EachPending(stream.ID{}, stream.MaxID, func(p stream.Pending) bool {
-		dst = binary.LittleEndian.AppendUint64(appendRawID(dst, p.ID), uint64(p.Time))
-		dst = appendLength(dst, uint64(p.Deliveries))
+		o.b = binary.LittleEndian.AppendUint64(appendRawID(o.b, p.ID), uint64(p.Time))
+		o.length(uint64(p.Deliveries))
+		o.step()
 		return true
 	})
-	dst = appendLength(dst, uint64(g.ConsumerCount()))
+	o.length(uint64(g.ConsumerCount()))
 	for _, c := range g.Consumers() {
-		dst = binary.LittleEndian.AppendUint64(appendString(dst, []byte(c.Name())), uint64(c.Seen()))
-		dst = appendLength(dst, uint64(c.Pending()))
+		o.string([]byte(c.Name()))
+		o.b = binary.LittleEndian.AppendUint64(o.b, uint64(c.Seen()))
+		if t >= typeStream3 {
+			o.b = binary.LittleEndian.AppendUint64(o.b, uint64(c.Active()))
+		}
+		o.length(uint64(c.Pending()))
 		g.EachPendingOf(c, stream.ID{}, stream.MaxID, func(p stream.Pending) bool {
-			dst = appendRawID(dst, p.ID)
+			o.b = appendRawID(o.b, p.ID)
+			o.step()
 			return true
 		})
 	}
-	return dst
 }

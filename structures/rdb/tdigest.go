@@ -19,7 +19,7 @@ func appendFloat(dst []byte, v float64) []byte {
 }
 
 func appendTDigest(dst []byte, d *tdigest.Digest) []byte {
-	dst = appendModule(dst, tdigestModule)
+	dst = appendLength(dst, tdigestModule)
 	d.Dump(func(p tdigest.Payload, mean, weight func(i int) float64) {
 		for _, v := range [...]float64{p.Compression, p.Min, p.Max} {
 			dst = appendFloat(dst, v)

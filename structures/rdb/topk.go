@@ -20,7 +20,7 @@ const (
 
 func appendTopK(dst []byte, l *topk.List) []byte {
 	s := l.Shape()
-	dst = appendModule(dst, topKModule)
+	dst = appendLength(dst, topKModule)
 	for _, v := range [...]uint64{s.K, s.Width, s.Depth} {
 		dst = appendUnsigned(dst, v)
 	}

@@ -31,35 +31,93 @@ func AppendString(dst, s []byte) []byte {
 // that are expired but not deleted are dumped too, and expire where they are
 // restored. A value of another type is an error.
 func Append(dst []byte, v structures.Value) ([]byte, error) {
-	from, version := len(dst), uint16(versionPlain)
-	switch v := v.(type) {
-	case *list.List:
-		dst = appendList(dst, v)
-	case *hash.Hash:
-		dst, version = appendHash(dst, v)
-	case *set.Set:
-		dst = appendSet(dst, v)
-	case *zset.Set:
-		dst = appendZSet(dst, v)
-	case *stream.Stream:
-		dst = appendStream(dst, v)
-	case *bloom.Filter:
-		dst = appendBloom(dst, v)
-	case *cuckoo.Filter:
-		dst = appendCuckoo(dst, v)
-	case *topk.List:
-		dst = appendTopK(dst, v)
-	case *tdigest.Digest:
-		dst = appendTDigest(dst, v)
-	case *countmin.Sketch:
-		dst = appendCountMin(dst, v)
-	case *json.Document:
-		dst = appendJSON(dst, v)
-	default:
+	from, o := len(dst), out{b: dst, version: versionPlain}
+	if h, ok := v.(*hash.Hash); ok && hasExpiries(h) {
+		o.version = versionTimed
+	}
+	t, ok := o.typeOf(v)
+	if !ok {
 		return dst, fmt.Errorf("rdb: no form for a value of kind %d", v.Kind())
 	}
-	return seal(dst, from, version), nil
+	o.b = append(o.b, t)
+	o.value(t, v)
+	return seal(o.b, from, o.version), nil
 }
+
+// out is what values are written to.
+type out struct {
+	b       []byte
+	version uint16
+	now     int64                 // fields that expire up to it are left out
+	full    func(b []byte) []byte // takes b from time to time, and returns what is left of it; nil: b grows
+}
+
+// step is called after each element.
+func (o *out) step() {
+	if o.full != nil && len(o.b) >= sourceWindow {
+		o.b = o.full(o.b)
+	}
+}
+
+// typeOf returns the type of a value as it is written in the version at hand; false if there is none.
+func (o *out) typeOf(v structures.Value) (t byte, ok bool) {
+	switch v := v.(type) {
+	case *list.List:
+		return typeList, true
+	case *set.Set:
+		return typeSet, true
+	case *zset.Set:
+		return typeZSetBinary, true
+	case *bloom.Filter, *cuckoo.Filter, *topk.List, *tdigest.Digest, *countmin.Sketch, *json.Document:
+		return typeModule, true
+	case *stream.Stream:
+		if o.version > versionPlain {
+			return typeStream3, true
+		}
+		return typeStream2, true
+	case *hash.Hash:
+		switch {
+		case o.version <= versionPlain || !hasExpiries(v):
+			return typeHash, true
+		case o.version >= versionValkey:
+			return typeHashValkey, true
+		}
+		return typeHashTimed, true
+	}
+	return 0, false
+}
+
+// value writes a value behind its type.
+func (o *out) value(t byte, v structures.Value) {
+	switch v := v.(type) {
+	case *list.List:
+		o.list(v)
+	case *set.Set:
+		o.set(v)
+	case *zset.Set:
+		o.zset(v)
+	case *bloom.Filter:
+		o.b = appendBloom(o.b, v)
+	case *cuckoo.Filter:
+		o.b = appendCuckoo(o.b, v)
+	case *topk.List:
+		o.b = appendTopK(o.b, v)
+	case *tdigest.Digest:
+		o.b = appendTDigest(o.b, v)
+	case *countmin.Sketch:
+		o.b = appendCountMin(o.b, v)
+	case *json.Document:
+		o.b = appendJSON(o.b, v)
+	case *stream.Stream:
+		o.stream(t, v)
+	case *hash.Hash:
+		o.hash(t, v)
+	}
+}
+
+func (o *out) length(n uint64) { o.b = appendLength(o.b, n) }
+
+func (o *out) string(s []byte) { o.b = appendString(o.b, s) }
 
 // AppendOwn appends the payload of a value that Redis has no type for: its kind
 // and its encoding, which Decode returns unchanged.
@@ -69,53 +127,68 @@ func AppendOwn(dst []byte, kind structures.Kind, encoded []byte) []byte {
 	return seal(dst, from, versionTimed)
 }
 
-func appendList(dst []byte, l *list.List) []byte {
-	dst = appendLength(append(dst, typeList), uint64(l.Len()))
-	l.Range(0, -1, func(elem []byte) { dst = appendString(dst, elem) })
-	return dst
+func (o *out) list(l *list.List) {
+	o.length(uint64(l.Len()))
+	l.Range(0, -1, func(elem []byte) {
+		o.string(elem)
+		o.step()
+	})
 }
 
-// appendSet writes the one form that every version reads, of integers too.
-func appendSet(dst []byte, s *set.Set) []byte {
-	dst = appendLength(append(dst, typeSet), uint64(s.Len()))
+// set writes the one form that every version reads, of integers too.
+func (o *out) set(s *set.Set) {
+	o.length(uint64(s.Len()))
 	s.Each(func(member []byte) bool {
-		dst = appendString(dst, member)
+		o.string(member)
+		o.step()
 		return true
 	})
-	return dst
 }
 
-// appendHash writes
+// hasExpiries reports whether a field expires.
+func hasExpiries(h *hash.Hash) (some bool) {
+	if _, may := h.NextExpiry(); may {
+		h.Each(0, func(_, _ []byte, expiry int64) { some = some || expiry != 0 })
+	}
+	return some
+}
+
+// hash writes
 //
 //	4 | fields | for each: field | value
 //	24 | least expiry in unix ms (8) | fields | for each: 0, or expiry - least + 1 | field | value
-func appendHash(dst []byte, h *hash.Hash) ([]byte, uint16) {
+//	22 of Valkey | fields | for each: field | value | expiry in unix ms (8), or -1
+func (o *out) hash(t byte, h *hash.Hash) {
 	least := int64(math.MaxInt64)
-	h.Each(0, func(_, _ []byte, expiry int64) {
-		if expiry != 0 {
-			least = min(least, expiry)
+	if t == typeHashTimed {
+		h.Each(o.now, func(_, _ []byte, expiry int64) {
+			if expiry != 0 {
+				least = min(least, expiry)
+			}
+		})
+		if least == math.MaxInt64 {
+			least = maxFieldExpiry // all that expire have
 		}
-	})
-	timed := least != math.MaxInt64
-	if timed {
-		dst = binary.LittleEndian.AppendUint64(append(dst, typeHashTimed), uint64(least))
-	} else {
-		dst = append(dst, typeHash)
+		o.b = binary.LittleEndian.AppendUint64(o.b, uint64(least))
 	}
-	dst = appendLength(dst, uint64(h.Len()))
-	h.Each(0, func(field, value []byte, expiry int64) {
+	o.length(uint64(h.Live(o.now)))
+	h.Each(o.now, func(field, value []byte, expiry int64) {
 		switch {
-		case expiry != 0:
-			dst = appendLength(dst, uint64(expiry-least)+1)
-		case timed:
-			dst = append(dst, 0)
+		case t == typeHashTimed && expiry != 0:
+			o.length(uint64(expiry-least) + 1)
+		case t == typeHashTimed:
+			o.b = append(o.b, 0)
 		}
-		dst = appendString(appendString(dst, field), value)
+		o.string(field)
+		o.string(value)
+		if t == typeHashValkey {
+			if expiry == 0 {
+				expiry = -1
+			}
+			o.b = binary.LittleEndian.AppendUint64(o.b, uint64(expiry))
+		}
+		o.step()
 	})
-	if timed {
-		return dst, versionTimed
-	}
-	return dst, versionPlain
 }
 
 func appendLength(dst []byte, n uint64) []byte {

@@ -19,16 +19,17 @@ const (
 	scoreLeast    = 255 // minus infinity
 )
 
-// appendZSet writes
+// zset writes
 //
 //	5 | members | for each, the greatest first: member | score (8, little endian)
-func appendZSet(dst []byte, s *zset.Set) []byte {
-	dst = appendLength(append(dst, typeZSetBinary), uint64(s.Len()))
+func (o *out) zset(s *zset.Set) {
+	o.length(uint64(s.Len()))
 	s.Reverse(s.Len()-1, s.Len(), func(member []byte, score float64) bool {
-		dst = binary.LittleEndian.AppendUint64(appendString(dst, member), math.Float64bits(score))
+		o.string(member)
+		o.b = binary.LittleEndian.AppendUint64(o.b, math.Float64bits(score))
+		o.step()
 		return true
 	})
-	return dst
 }
 
 // builtScores is up to how many members of a source are gathered before they become a
