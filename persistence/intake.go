@@ -374,12 +374,13 @@ func (in *Intake) name(db int) {
 	}
 }
 
-// dropIntake removes the tables that an intake before a crash has left.
+// dropIntake removes what an intake, or a frozen copy, before a crash has left.
 func (s *Store) dropIntake() error {
 	if s.member != nil {
 		return nil
 	}
-	return s.opts.FS.RemoveAll(s.opts.FS.PathJoin(s.opts.Dir, incoming))
+	fsys := s.opts.FS
+	return errors.Join(fsys.RemoveAll(fsys.PathJoin(s.opts.Dir, incoming)), fsys.RemoveAll(fsys.PathJoin(s.opts.Dir, frozenDir)))
 }
 
 // Own decodes the encoding of a value of a kind that only vigil has.

@@ -81,6 +81,7 @@ type Store struct {
 	tracker    atomic.Pointer[Tracker]
 	discard    discarded
 	intake     atomic.Bool // one is under way
+	frozen     atomic.Bool // a copy is open
 	room       room
 
 	materialiser materialiser

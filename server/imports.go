@@ -418,14 +418,19 @@ func (h host) ImportStatus() admin.Transfer {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	s, end := j.summary(), j.ended
-	t := admin.Transfer{State: "done", Path: filepath.Base(j.o.Path), Keys: s.All, Bytes: s.Bytes, Total: s.Total, Lines: s.Lines()}
-	if end.IsZero() {
-		t.State, end = "running", h.srv.clock.Now()
-	} else if j.err != nil {
-		t.State, t.Error = "failed", j.err.Error()
+	s := j.summary()
+	return describeTransfer(j.o.Path, &s, j.began, j.ended, j.err, h.srv.clock.Now())
+}
+
+// describeTransfer describes an import or export that has ended, or not if ended is zero.
+func describeTransfer(path string, s *importer.Summary, began, ended time.Time, err error, now time.Time) admin.Transfer {
+	t := admin.Transfer{State: "done", Path: filepath.Base(path), Keys: s.All, Bytes: s.Bytes, Total: s.Total, Lines: s.Lines()}
+	if ended.IsZero() {
+		t.State, ended = "running", now
+	} else if err != nil {
+		t.State, t.Error = "failed", err.Error()
 	}
-	t.Seconds = end.Sub(j.began).Seconds()
+	t.Seconds = ended.Sub(began).Seconds()
 	return t
 }
 

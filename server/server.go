@@ -59,6 +59,7 @@ type Server struct {
 	stats     stats
 	saves     saves
 	imports   imports
+	exports   exports
 	loops     *transport.Loops
 	cron      cron
 	rates     rates

@@ -4,13 +4,14 @@
 //	vigil-server --check --dir DIR
 //	vigil-server --restore SNAPSHOT --dir NEW [--directive value ...]
 //	vigil-server --import FILE|DIR|- --dir DIR [--import-on-conflict RULE] [--directive value ...]
+//	vigil-server --export FILE --for TARGET --dir DIR [--directive value ...]
 //
 // Directives are the same as in redis.conf; docs/configuration.md lists them. Exit status of
 // the server: 0 after SIGTERM, SIGINT or SHUTDOWN, with everything acknowledged on disk; 3
 // after one of these, if something acknowledged could not be written and is lost; 1
 // if the server could not start or could not close its store, or if a second SIGINT cut the
 // end short. That of --check and --restore: 0 if all is sound, 1 if there is damage, 2 if
-// the work could not be done. That of --import: 0 if everything is there, 1 if it failed, 2 if it
+// the work could not be done. That of --import and --export: 0 if everything is there, 1 if it failed, 2 if it
 // could not begin.
 package main
 
@@ -53,6 +54,8 @@ const usage = `usage: vigil-server [file] [--directive value ...]
        vigil-server --import FILE|DIR|- --dir DIR (make keys of an RDB file, an append-only file, a directory of these with a manifest, or
                                                  the standard input; with --import-on-conflict fail|skip|replace|replace-all, --import-only 0,3,
                                                  --import-until UNIX-TIME, --import-truncated no, --import-skip-unknown yes)
+       vigil-server --export FILE --for redis7.0|redis7.4|valkey8|valkey9 --dir DIR (write an RDB file of a store that no server has open; with
+                                                 --export-modules yes for a server with RedisBloom, --export-strict yes to leave nothing out)
        vigil-server --recover truncate ...       (start without the damaged part of a log)
        vigil-server --recover alone ...          (start as the only member of a group whose others are lost)
        vigil-server --version | --help
@@ -86,7 +89,7 @@ func run(args []string, stdin io.Reader, stdout io.Writer) error {
 		}
 		return err
 	}
-	if mode.transfer.path != "" {
+	if mode.transfer.imports.Path != "" {
 		if err := makeDir(args); err != nil {
 			return &exitStatus{statusNotRun, err}
 		}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -24,10 +25,12 @@ type fileTransfer struct {
 	path    string // "" for nothing
 	options []string
 	imports server.ImportOptions
+	exports server.ExportOptions // if its path is not empty
 }
 
 // transferOptions are the arguments that have a value.
-var transferOptions = []string{"--import", "--import-on-conflict", "--import-only", "--import-until", "--import-truncated", "--import-skip-unknown"}
+var transferOptions = []string{"--import", "--import-on-conflict", "--import-only", "--import-until", "--import-truncated", "--import-skip-unknown",
+	"--export", "--for", "--export-modules", "--export-strict"}
 
 func isTransfer(name string) bool {
 	for _, o := range transferOptions {
@@ -66,16 +69,26 @@ func (t *fileTransfer) option(name, value string) (err error) {
 		if t.imports.Until, err = strconv.ParseInt(value, 10, 64); err != nil || t.imports.Until <= 0 {
 			return bad("a unix time in seconds")
 		}
-	case "--import-truncated":
+	case "--export":
+		t.path, t.exports.Path = value, value
+	case "--for":
+		if t.exports.For = value; !slices.Contains(server.ExportTargets(), value) {
+			return bad("one of " + strings.Join(server.ExportTargets(), ", "))
+		}
+	default:
 		if value != "yes" && value != "no" {
 			return bad("yes or no")
 		}
-		t.imports.Whole = value == "no"
-	case "--import-skip-unknown":
-		if value != "yes" && value != "no" {
-			return bad("yes or no")
+		switch name {
+		case "--import-truncated":
+			t.imports.Whole = value == "no"
+		case "--import-skip-unknown":
+			t.imports.SkipUnknown = value == "yes"
+		case "--export-modules":
+			t.exports.Modules = value == "yes"
+		case "--export-strict":
+			t.exports.Strict = value == "yes"
 		}
-		t.imports.SkipUnknown = value == "yes"
 	}
 	return nil
 }
@@ -86,9 +99,13 @@ func (t *fileTransfer) fits(m modes) error {
 	case len(t.options) == 0:
 		return nil
 	case t.path == "":
-		return fmt.Errorf("%s: needs --import", t.options[0])
+		return fmt.Errorf("%s: needs --import or --export", t.options[0])
+	case t.imports.Path != "" && t.exports.Path != "":
+		return errors.New("--import and --export: one at a time")
+	case t.exports.Path != "" && t.exports.For == "":
+		return fmt.Errorf("--export: needs --for with one of %s", strings.Join(server.ExportTargets(), ", "))
 	case m.check || m.snapshot != "" || m.alone:
-		return errors.New("--import, --check, --restore and --recover alone: one at a time")
+		return errors.New("--import, --export, --check, --restore and --recover alone: one at a time")
 	}
 	return nil
 }
@@ -103,14 +120,10 @@ func makeDir(args []string) error {
 	return nil
 }
 
-// run opens the store, which no server may have open, and imports.
+// run opens the store, which no server may have open, and imports or exports.
 func (t *fileTransfer) run(config *conf.Config, stdin io.Reader, out, errOut io.Writer) error {
-	if t.path != "-" {
-		path, err := filepath.Abs(t.path)
-		if err != nil {
-			return &exitStatus{statusNotRun, err}
-		}
-		t.imports.Path = path
+	if err := t.absolute(); err != nil {
+		return &exitStatus{statusNotRun, err}
 	}
 	t.imports.Stdin = stdin
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -124,25 +137,47 @@ func (t *fileTransfer) run(config *conf.Config, stdin io.Reader, out, errOut io.
 		return &exitStatus{statusNotRun, advise(err, config.Settings().Dir)}
 	}
 	mem.ready()
-	began := time.Now()
-	show := newTransferProgress(errOut, began)
-	sum, err := srv.Import(ctx, t.imports, show.show)
+	show := newTransferProgress(errOut, time.Now())
+	var sum importer.Summary
+	if t.exports.Path != "" {
+		show.what = "export"
+		sum, err = srv.Export(ctx, t.exports, show.show)
+	} else {
+		sum, err = srv.Import(ctx, t.imports, show.show)
+	}
 	show.end()
+	return t.report(out, sum, time.Since(show.began), err, srv.Close())
+}
+
+// absolute makes the paths absolute: a store may be in another directory.
+func (t *fileTransfer) absolute() (err error) {
+	for _, path := range []*string{&t.imports.Path, &t.exports.Path} {
+		if *path != "" && *path != "-" && err == nil {
+			*path, err = filepath.Abs(*path)
+		}
+	}
+	return err
+}
+
+// report prints what was done, and returns how it ended.
+func (t *fileTransfer) report(out io.Writer, sum importer.Summary, took time.Duration, err, closed error) error {
 	for _, line := range sum.Lines() {
 		fmt.Fprintln(out, line)
 	}
-	took := time.Since(began)
-	if err == nil {
-		fmt.Fprintf(out, "imported: %d keys, %d bytes in %.1f seconds, %.0f keys a second\n", sum.All, sum.Bytes, took.Seconds(), float64(sum.All)/max(took.Seconds(), 1e-3))
+	what := "imported"
+	if t.exports.Path != "" {
+		what = "exported"
 	}
-	err = errors.Join(err, srv.Close())
 	if err == nil {
+		fmt.Fprintf(out, "%s: %d keys, %d bytes in %.1f seconds, %.0f keys a second\n", what, sum.All, sum.Bytes, took.Seconds(), float64(sum.All)/max(took.Seconds(), 1e-3))
+	}
+	if err = errors.Join(err, closed); err == nil {
 		return nil
 	}
 	if errors.Is(err, context.Canceled) {
 		err = errors.New("interrupted")
 	}
-	if sum.Put == 0 {
+	if sum.Put == 0 && t.exports.Path == "" {
 		err = fmt.Errorf("import failed, nothing was changed: %w", err)
 	}
 	return &exitStatus{statusDamaged, err}
@@ -154,10 +189,11 @@ type transferProgress struct {
 	terminal bool
 	began    time.Time
 	shown    bool
+	what     string
 }
 
 func newTransferProgress(w io.Writer, began time.Time) *transferProgress {
-	p := &transferProgress{w: w, began: began}
+	p := &transferProgress{w: w, began: began, what: "import"}
 	if f, ok := w.(*os.File); ok {
 		info, err := f.Stat()
 		p.terminal = err == nil && info.Mode()&os.ModeCharDevice != 0
@@ -175,12 +211,16 @@ func (p *transferProgress) show(s importer.Summary) {
 	}
 	line += fmt.Sprintf(", %.1f MB, %.0f keys/s", float64(s.Bytes)/1e6, float64(s.All)/seconds)
 	part := 0.0
+	done := s.Bytes
+	if p.what == "export" {
+		done = s.All
+	}
 	if s.Total > 0 {
-		part = min(1, float64(s.Bytes)/float64(s.Total))
+		part = min(1, float64(done)/float64(s.Total))
 		line = fmt.Sprintf("%3.0f %%, %s", 100*part, line)
 	}
 	if !p.terminal {
-		fmt.Fprintf(p.w, "import: %s\n", line)
+		fmt.Fprintf(p.w, "%s: %s\n", p.what, line)
 		return
 	}
 	full := int(part * barWidth)

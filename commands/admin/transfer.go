@@ -2,18 +2,37 @@ package admin
 
 import (
 	"math"
+	"strings"
 
 	"github.com/vigildb/vigil/commands"
 )
 
-// Transfers moves data between this server and files of others.
-type Transfers interface {
+// Imports makes keys of the files of other servers.
+type Imports interface {
 	// BeginImport begins an import in the background.
 	BeginImport(o Import) error
 	// ImportStatus describes the import under way, or the last one.
 	ImportStatus() Transfer
 	// StopImport ends the import under way, and reports whether there was one.
 	StopImport() bool
+}
+
+// Exports writes keys for other servers.
+type Exports interface {
+	// BeginExport begins an export in the background.
+	BeginExport(o Export) error
+	// ExportStatus describes the export under way, or the last one.
+	ExportStatus() Transfer
+	// StopExport ends the export under way, and reports whether there was one.
+	StopExport() bool
+}
+
+// Export is what an export is to do.
+type Export struct {
+	Path    string // in the directory import-dir
+	For     string // who is to read it
+	Modules bool   // it has RedisBloom
+	Strict  bool   // what it has no form for is an error
 }
 
 // Import is what an import is to do.
@@ -51,6 +70,15 @@ func transferRows() []commands.Command {
 		{Name: "VIGIL.IMPORT STOP", Arity: 2, Flags: change, Since: "0.2.0", Cost: "O(1)",
 			Summary: "Ends the import under way, of which nothing remains.", Run: importStop},
 		commands.Help("VIGIL.IMPORT", "0.2.0", commands.Admin|commands.NoScript|commands.Loading|commands.Stale),
+		{Name: "VIGIL.EXPORT", Arity: -2, Since: "0.2.0", Cost: "Depends on the subcommand.", Summary: "Groups the commands about exports."},
+		{Name: "VIGIL.EXPORT PATH", Arity: -5, Flags: change, Syntax: "file FOR target [MODULES] [STRICT]",
+			Since: "0.2.0", Cost: "O(n) for n bytes of keys and values, in the background",
+			Summary: "Begins to write an RDB file in import-dir, for redis7.0, redis7.4, valkey8 or valkey9.", Run: exportPath},
+		{Name: "VIGIL.EXPORT STATUS", Arity: 2, Flags: commands.Admin | commands.NoScript | commands.Stale, Since: "0.2.0", Cost: "O(1)",
+			Summary: "Returns how far the export is, or how the last one ended.", Run: exportStatus},
+		{Name: "VIGIL.EXPORT STOP", Arity: 2, Flags: change, Since: "0.2.0", Cost: "O(1)",
+			Summary: "Ends the export under way, and removes its file.", Run: exportStop},
+		commands.Help("VIGIL.EXPORT", "0.2.0", commands.Admin|commands.NoScript|commands.Loading|commands.Stale),
 	}
 }
 
@@ -79,7 +107,7 @@ func importPath(c *commands.Ctx) error {
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	if err := c.Host.(Transfers).BeginImport(o); err != nil {
+	if err := c.Host.(Imports).BeginImport(o); err != nil {
 		return err
 	}
 	c.Reply.OK()
@@ -87,7 +115,7 @@ func importPath(c *commands.Ctx) error {
 }
 
 func importStatus(c *commands.Ctx) error {
-	replyTransfer(&c.Reply, c.Host.(Transfers).ImportStatus())
+	replyTransfer(&c.Reply, c.Host.(Imports).ImportStatus())
 	return nil
 }
 
@@ -113,8 +141,45 @@ func replyTransfer(r *commands.Reply, t Transfer) {
 }
 
 func importStop(c *commands.Ctx) error {
-	if !c.Host.(Transfers).StopImport() {
+	if !c.Host.(Imports).StopImport() {
 		return errNoImport
+	}
+	c.Reply.OK()
+	return nil
+}
+
+func exportPath(c *commands.Ctx) error {
+	o := Export{Path: c.Args.String()}
+	for c.Args.More() {
+		switch c.Args.Word() {
+		case "FOR":
+			o.For = strings.ToLower(c.Args.String())
+		case "MODULES":
+			o.Modules = true
+		case "STRICT":
+			o.Strict = true
+		default:
+			c.Args.Syntax()
+		}
+	}
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	if err := c.Host.(Exports).BeginExport(o); err != nil {
+		return err
+	}
+	c.Reply.OK()
+	return nil
+}
+
+func exportStatus(c *commands.Ctx) error {
+	replyTransfer(&c.Reply, c.Host.(Exports).ExportStatus())
+	return nil
+}
+
+func exportStop(c *commands.Ctx) error {
+	if !c.Host.(Exports).StopExport() {
+		return errNoExport
 	}
 	c.Reply.OK()
 	return nil

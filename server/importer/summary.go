@@ -43,9 +43,14 @@ func (i *Import) note(f func(s *Summary)) {
 func (i *Import) Summary() Summary {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	s := i.summary
-	s.Keys, s.Skipped, s.Notes = maps.Clone(s.Keys), maps.Clone(s.Skipped), slices.Clone(s.Notes)
-	return s
+	return i.summary.Clone()
+}
+
+// Clone returns a copy.
+func (s *Summary) Clone() Summary {
+	c := *s
+	c.Keys, c.Skipped, c.Notes = maps.Clone(s.Keys), maps.Clone(s.Skipped), slices.Clone(s.Notes)
+	return c
 }
 
 // Skip counts what was left out.

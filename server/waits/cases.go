@@ -41,7 +41,8 @@ var Sizeless = map[string]string{
 	"DEBUG DIGEST-VALUE": debugging, "READONLY": alone, "READWRITE": alone, "ASKING": alone, "CLUSTER": container,
 	"CLUSTER HELP": fixed, "SENTINEL": container, "SENTINEL HELP": fixed,
 	"VIGIL.CLUSTER": container, "VIGIL.CLUSTER HELP": fixed, "VIGIL.IMPORT": container, "VIGIL.IMPORT STATUS": fixed, "VIGIL.IMPORT STOP": fixed,
-	"VIGIL.IMPORT PATH": "it works in the background", "VIGIL.IMPORT HELP": fixed,
+	"VIGIL.IMPORT PATH": "it works in the background", "VIGIL.IMPORT HELP": fixed, "VIGIL.EXPORT": container, "VIGIL.EXPORT STATUS": fixed,
+	"VIGIL.EXPORT STOP": fixed, "VIGIL.EXPORT PATH": "it works in the background", "VIGIL.EXPORT HELP": fixed,
 }
 
 func init() {

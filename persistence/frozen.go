@@ -1,0 +1,170 @@
+package persistence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/lsm"
+	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/text"
+)
+
+// frozenDir is the directory in that of the store in which a frozen copy lies while it is open.
+const frozenDir = "frozen"
+
+// frozenPart is which part of the memory of the store a frozen copy may take, and leastFrozen the least in bytes.
+const frozenPart, leastFrozen = 8, 16 << 20
+
+// Frozen is what a store had at a moment, while the store goes on: a snapshot that is open. Its files are links to those of
+// the store as far as possible.
+type Frozen struct {
+	of, s *Store
+}
+
+// Freeze makes one. Nobody waits for it, and there is one at a time. A member of a group has none: ErrMember.
+func (s *Store) Freeze() (*Frozen, error) {
+	if s.member != nil {
+		return nil, ErrMember
+	}
+	if !s.frozen.CompareAndSwap(false, true) {
+		return nil, ErrIntake
+	}
+	f, err := s.freeze()
+	if err != nil {
+		s.frozen.Store(false)
+		return nil, fmt.Errorf("freeze: %w", err)
+	}
+	return f, nil
+}
+
+func (s *Store) freeze() (*Frozen, error) {
+	// What is in the journal would have to be replayed.
+	if err := s.Materialise(s.passes); err != nil && !errors.Is(err, errTorn) {
+		return nil, err
+	}
+	dir := s.opts.FS.PathJoin(s.opts.Dir, frozenDir)
+	if err := s.opts.FS.RemoveAll(dir); err != nil {
+		return nil, err
+	}
+	if err := s.Snapshot(dir); err != nil {
+		return nil, err
+	}
+	o := s.opts
+	o.Dir, o.InMemory, o.MapTail, o.Reserve, o.OnEvent, o.IdleAfter, o.Sync = dir, false, nil, 0, nil, -1, SyncNever
+	o.MaxMemory, o.DerivedMaxMemory, o.Policy = leastFrozen, 0, PolicySpill
+	if bound := s.bound.Load(); bound > 0 {
+		o.MaxMemory = max(leastFrozen, bound/frozenPart)
+	}
+	o.CacheBytes = 0
+	o.Logf = func(level int, format string, args ...any) {
+		if level >= LevelError {
+			s.opts.Logf(level, "copy: "+format, args...)
+		}
+	}
+	copied, err := Open(o)
+	if err != nil {
+		return nil, errors.Join(err, s.opts.FS.RemoveAll(dir))
+	}
+	f := &Frozen{of: s, s: copied}
+	if err := copied.Materialise(s.passes); err != nil { // then everything is found in the order of the disk
+		return nil, errors.Join(err, copied.Close(), s.opts.FS.RemoveAll(dir))
+	}
+	return f, nil
+}
+
+// Databases is the number of databases.
+func (f *Frozen) Databases() int { return f.s.Databases() }
+
+// Libraries returns the sources of all libraries by name.
+func (f *Frozen) Libraries() map[string]string { return f.s.Libraries() }
+
+// Keys is the number of keys of a database, those that are expired and still there included.
+func (f *Frozen) Keys(db int) (n int64) {
+	for sh := range f.s.shards {
+		f.s.shards[sh].mu.Lock()
+		n += int64(f.s.sizeOf(sh, db))
+		f.s.shards[sh].mu.Unlock()
+	}
+	return n
+}
+
+// Each visits the keys of a database that are not expired at now: with a value, or with the bytes of a string. They are valid during the
+// call. It returns the first error of visit, of ctx, or of the disk.
+func (f *Frozen) Each(ctx context.Context, db int, now int64, visit func(key []byte, v structures.Value, text []byte, expire int64) error) error {
+	w := &frozenWalk{f: f, tx: f.s.NewTx(), db: db, now: now, visit: visit}
+	w.tx.NoTouch, w.tx.KeepExpired = true, true
+	return eachHead(f.s.db, nil, f.s.mapping.Phys[db], func(hash uint64, key []byte, h *format.Head) error {
+		if w.visited++; w.visited%1024 == 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+		}
+		if h.Expire != 0 && h.Expire <= now {
+			return nil
+		}
+		return w.key(hash, key, h)
+	})
+}
+
+type frozenWalk struct {
+	f       *Frozen
+	tx      *Tx
+	db      int
+	now     int64
+	visited int
+	visit   func(key []byte, v structures.Value, text []byte, expire int64) error
+}
+
+// key visits a key. A value that is larger than memory has room for is read by the transaction, page by page.
+func (w *frozenWalk) key(hash uint64, key []byte, h *format.Head) error {
+	if h.Short {
+		return w.visit(key, nil, h.Payload, h.Expire)
+	}
+	s := w.f.s
+	v, err := s.decode(h.Kind, h.Payload)
+	if err == nil && h.Paged {
+		if s.exceeds(v) {
+			return w.large(key)
+		}
+		err = lsm.ReadPages(s.db, s.mapping.Phys[w.db], hash, key, v, 0, nil)
+	}
+	if err == nil {
+		err = format.Complete(v)
+	}
+	if err != nil {
+		return fmt.Errorf("key %.100q: %w", key, err)
+	}
+	if str, ok := v.(*text.String); ok {
+		return w.visit(key, nil, str.Bytes(), h.Expire)
+	}
+	return w.visit(key, v, nil, h.Expire)
+}
+
+// large visits a key whose value is not whole in memory.
+func (w *frozenWalk) large(key []byte) error {
+	var set Shards
+	set.Add(w.tx.Expect(key))
+	if !w.tx.Lock(&set, w.now) {
+		return errTorn
+	}
+	w.tx.Select(w.db)
+	expire, _ := w.tx.ExpireAt(key)
+	v, err := w.tx.Value(key)
+	if err = errors.Join(err, w.tx.Err()); err == nil && v != nil {
+		err = w.visit(key, v, nil, expire)
+	}
+	err = errors.Join(err, w.tx.Err()) // of a page, too
+	w.tx.Commit()
+	w.tx.Unlock()
+	w.f.s.MakeRoom()
+	return err
+}
+
+// Close ends it, and removes its files.
+func (f *Frozen) Close() error {
+	err := errors.Join(f.s.Close(), f.of.opts.FS.RemoveAll(f.s.opts.Dir))
+	f.of.frozen.Store(false)
+	return err
+}

@@ -1,0 +1,303 @@
+package server
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/admin"
+	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/server/importer"
+	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/rdbfile"
+	"github.com/vigildb/vigil/structures/types"
+)
+
+// ExportOptions say what Export does.
+type ExportOptions struct {
+	Path    string // of the file, which must not exist
+	For     string // who is to read it, see ExportTargets
+	Modules bool   // it has RedisBloom
+	Strict  bool   // what it has no form for is an error; else it is left out and counted
+}
+
+// ExportTargets are the servers that Export writes for.
+func ExportTargets() []string { return rdbfile.TargetNames() }
+
+// exports is the export under way, or the last one.
+type exports struct {
+	mu   sync.Mutex
+	last *exportJob // nil before the first; guarded by mu
+}
+
+// exportJob is one export.
+type exportJob struct {
+	o      ExportOptions
+	target rdbfile.Target
+	began  time.Time
+	ctx    context.Context
+	cancel context.CancelFunc
+
+	mu      sync.Mutex
+	summary importer.Summary // guarded by mu
+	ended   time.Time        // zero while it runs; guarded by mu
+	err     error            // guarded by mu
+}
+
+func (j *exportJob) note(f func(s *importer.Summary)) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	f(&j.summary)
+}
+
+var (
+	errExportRunning = errors.New("an export is under way")
+	errExportTarget  = errors.New("unknown target")
+)
+
+// Export writes the keys as they are at one moment as an RDB file, while the server goes on. The file gets its name when it is complete and on
+// the device. progress, if it is not nil, is called about once a second.
+func (srv *Server) Export(ctx context.Context, o ExportOptions, progress func(importer.Summary)) (importer.Summary, error) {
+	j, err := srv.beginExport(ctx, o)
+	if err != nil {
+		return importer.Summary{}, err
+	}
+	done := make(chan struct{})
+	go func() { // ends with the export, for which Export waits
+		defer close(done)
+		srv.endExport(j, srv.runExport(j))
+	}()
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-done:
+			return j.view(), j.err
+		case <-tick.C:
+			if progress != nil {
+				progress(j.view())
+			}
+		}
+	}
+}
+
+// view is a copy of the summary.
+func (j *exportJob) view() (s importer.Summary) {
+	j.note(func(now *importer.Summary) { s = now.Clone() })
+	return s
+}
+
+// beginExport registers an export. Its context ends with ctx, with the server, and by VIGIL.EXPORT STOP.
+func (srv *Server) beginExport(ctx context.Context, o ExportOptions) (*exportJob, error) {
+	target, ok := rdbfile.TargetNamed(o.For)
+	if !ok {
+		return nil, fmt.Errorf("%w %.40q: one of %q", errExportTarget, o.For, ExportTargets())
+	}
+	if srv.opts.Group != nil {
+		return nil, fmt.Errorf("an export from a member of a group is not possible: make a snapshot, and export what --restore makes of it: %w", persistence.ErrMember)
+	}
+	srv.exports.mu.Lock()
+	defer srv.exports.mu.Unlock()
+	if last := srv.exports.last; last != nil {
+		last.mu.Lock()
+		running := last.ended.IsZero()
+		last.mu.Unlock()
+		if running {
+			return nil, errExportRunning
+		}
+	}
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	if srv.closed {
+		return nil, ErrClosed
+	}
+	srv.workers.Add(1) // endExport calls Done
+	ctx, cancel := context.WithCancel(ctx)
+	context.AfterFunc(srv.done, cancel)
+	j := &exportJob{o: o, target: target, began: srv.clock.Now(), ctx: ctx, cancel: cancel}
+	srv.exports.last = j
+	return j, nil
+}
+
+// endExport notes how an export has ended.
+func (srv *Server) endExport(j *exportJob, err error) {
+	j.cancel()
+	j.mu.Lock()
+	j.ended, j.err = srv.clock.Now(), err
+	j.mu.Unlock()
+	srv.workers.Done()
+}
+
+// partOf ends the name of a file that is not complete.
+const partOf = ".part"
+
+// runExport makes an export.
+func (srv *Server) runExport(j *exportJob) (err error) {
+	if _, err := os.Lstat(j.o.Path); !os.IsNotExist(err) {
+		return fmt.Errorf("%s: %w", filepath.Base(j.o.Path), errors.Join(os.ErrExist, err))
+	}
+	frozen, err := srv.store.Freeze()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, frozen.Close()) }()
+	part := j.o.Path + partOf
+	f, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	err = srv.writeExport(j, frozen, f)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(part, j.o.Path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(part))
+	}
+	return syncDir(filepath.Dir(j.o.Path))
+}
+
+// syncDir forces the names in a directory to the device.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// writeExport writes everything.
+func (srv *Server) writeExport(j *exportJob, frozen *persistence.Frozen, out io.Writer) error {
+	now := srv.clock.Now().UnixMilli()
+	buffered := bufio.NewWriterSize(out, 1<<20)
+	w := rdbfile.NewWriter(buffered, j.target, now, j.o.Modules)
+	libraries := frozen.Libraries()
+	names := make([]string, 0, len(libraries))
+	total := int64(0)
+	for name := range libraries {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		w.Library(libraries[name])
+	}
+	for db := range frozen.Databases() {
+		total += frozen.Keys(db)
+	}
+	j.note(func(s *importer.Summary) { s.Libraries, s.Total = int64(len(names)), total })
+	for db := range frozen.Databases() {
+		keys := frozen.Keys(db)
+		if keys == 0 {
+			continue
+		}
+		w.Database(db, keys, 0)
+		err := frozen.Each(j.ctx, db, now, func(key []byte, v structures.Value, text []byte, expire int64) error {
+			return j.key(w, db, key, v, text, expire)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	err := errors.Join(w.Close(), buffered.Flush())
+	j.note(func(s *importer.Summary) { s.Bytes = w.Size() })
+	return err
+}
+
+// key writes a key, and counts it.
+func (j *exportJob) key(w *rdbfile.Writer, db int, key []byte, v structures.Value, text []byte, expire int64) error {
+	outcome, err := w.Key(key, v, text, expire)
+	if err != nil {
+		return err
+	}
+	kind := structures.KindString
+	if v != nil {
+		kind = v.Kind()
+	}
+	lost := ""
+	switch outcome {
+	case rdbfile.Stripped:
+		lost = "hashes lost the expiries of their fields, which " + j.target.Name + " does not have"
+	case rdbfile.NoType:
+		lost = types.Of(kind).Plural + ", which " + j.target.Name + " does not have"
+	}
+	if lost != "" && j.o.Strict {
+		return errors.New(lost)
+	}
+	j.note(func(s *importer.Summary) {
+		switch {
+		case outcome == rdbfile.Expired:
+			s.Expired++
+		case lost != "":
+			s.Skip(lost, 1)
+		}
+		if outcome == rdbfile.Written || outcome == rdbfile.Stripped {
+			s.Count(db, kind)
+		}
+		s.Bytes = w.Size()
+	})
+	return nil
+}
+
+// BeginExport begins an export in the background, for VIGIL.EXPORT.
+func (h host) BeginExport(a admin.Export) error {
+	srv := h.srv
+	path, err := srv.transferPath(a.Path)
+	if err != nil {
+		return err
+	}
+	j, err := srv.beginExport(srv.done, ExportOptions{Path: path, For: a.For, Modules: a.Modules, Strict: a.Strict})
+	if err != nil {
+		return commands.Errorf("ERR %v", err)
+	}
+	go func() { // ends with the export; endExport says so to Close
+		err := srv.runExport(j)
+		if err != nil {
+			srv.logf(LogWarning, "export %s failed: %v", path, err)
+		} else {
+			srv.logf(LogNotice, "export %s: %d keys", path, j.view().All)
+		}
+		srv.endExport(j, err)
+	}()
+	return nil
+}
+
+// ExportStatus describes the export under way, or the last one.
+func (h host) ExportStatus() admin.Transfer {
+	h.srv.exports.mu.Lock()
+	j := h.srv.exports.last
+	h.srv.exports.mu.Unlock()
+	if j == nil {
+		return admin.Transfer{State: "none"}
+	}
+	s := j.view()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return describeTransfer(j.o.Path, &s, j.began, j.ended, j.err, h.srv.clock.Now())
+}
+
+// StopExport ends the export under way, and reports whether there was one.
+func (h host) StopExport() bool {
+	h.srv.exports.mu.Lock()
+	defer h.srv.exports.mu.Unlock()
+	j := h.srv.exports.last
+	if j == nil {
+		return false
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if !j.ended.IsZero() {
+		return false
+	}
+	j.cancel()
+	return true
+}
