@@ -58,7 +58,7 @@ func (s *Store) NewIntake() (*Intake, error) {
 	room, large := mostRun, mostLarge
 	if bound := s.bound.Load(); bound > 0 {
 		room = int(min(max(bound/runPart, leastRun), mostRun))
-		large = int(min(max(bound/runPart, leastLarge), mostLarge))
+		large = int(min(max(bound/largeIntakePart, leastLarge), mostLarge))
 	}
 	return s.newIntake(room, large)
 }

@@ -15,8 +15,8 @@ import (
 
 const (
 	// mostLarge is how many bytes of one value are in memory at most, beside what it knows of its pages, and
-	// leastLarge that under a small bound of memory.
-	mostLarge, leastLarge = 16 << 20, 1 << 20
+	// leastLarge that under a small bound of memory, of which it is one part of largeIntakePart.
+	mostLarge, leastLarge, largeIntakePart = 64 << 20, 1 << 20, 8
 )
 
 // intakePager reads the pages of a large value that is being taken in. It implements structures.Pager.

@@ -20,6 +20,7 @@ type values struct {
 	libs    []string
 	counted Summary // since the last call of tell
 	since   int     // keys since then
+	grown   int     // how often values have grown
 }
 
 // tellEvery is after how many keys the summary says so.
@@ -136,7 +137,15 @@ func (v *values) record(rec *rdbfile.Record) error {
 // key reads a key and its value.
 func (v *values) key(keys Keys, rec *rdbfile.Record) error {
 	keys.Begin(rec.DB, rec.Key)
-	d, err := v.r.Value(keys.Grown)
+	d, err := v.r.Value(func(value structures.Value) error {
+		if v.grown++; v.grown%tellEvery == 0 { // a large value takes as long as many keys
+			v.tell()
+			if err := v.i.ctx.Err(); err != nil {
+				return err
+			}
+		}
+		return keys.Grown(value)
+	})
 	if failed := keys.Err(); failed != nil {
 		return v.r.Fail(failed) // what the value then says may be wrong
 	}
