@@ -12,6 +12,8 @@ import (
 var options = [...]struct{ name, doc string }{
 	{"--check --dir DIR", "Checks a snapshot or a store that no server has open, and reports damage."},
 	{"--restore SNAPSHOT --dir NEW", "Creates a new store from a snapshot."},
+	{"--import FILE|DIR|- --dir DIR", "Makes keys of an RDB file, an append-only file or a directory of these, of Redis or Valkey; docs/migration.md has the options."},
+	{"--export FILE --for TARGET --dir DIR", "Writes the keys as an RDB file for redis7.0, redis7.4, valkey8 or valkey9."},
 	{"--recover alone", "Starts a member of a group as the only one, with what it has, and a new number: for a group whose other members are lost. They cannot come back."},
 	{"--recover truncate", "Starts from a damaged store without the part of the log that follows the damage, and reports what that part held."},
 	{"--version", "Prints the version of Redis that vigil follows, the commit, and vigil's own version."},
