@@ -25,7 +25,7 @@ import (
 type ExportOptions struct {
 	Path    string // of the file, which must not exist
 	For     string // who is to read it, see ExportTargets
-	Modules bool   // it has RedisBloom
+	Modules bool   // it has RedisBloom and RedisJSON
 	Strict  bool   // what it has no form for is an error; else it is left out and counted
 }
 

@@ -88,7 +88,7 @@ const rooms = `
 	structures/paged:       structures
 	structures/placemap:    placement structures
 	structures/rdb:         structures structures/bloom structures/cells structures/countmin structures/cuckoo structures/hash structures/json structures/list structures/set structures/stream structures/tdigest structures/topk structures/zset
-	structures/rdbfile:     structures structures/bloom structures/rdb
+	structures/rdbfile:     structures structures/rdb
 	structures/schedule:    structures scheduler scheduler/sim
 	structures/set:         structures structures/hash structures/paged
 	structures/slots:

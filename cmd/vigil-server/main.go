@@ -55,7 +55,7 @@ const usage = `usage: vigil-server [file] [--directive value ...]
                                                  the standard input; with --import-on-conflict fail|skip|replace|replace-all, --import-only 0,3,
                                                  --import-until UNIX-TIME, --import-truncated no, --import-skip-unknown yes)
        vigil-server --export FILE --for redis7.0|redis7.4|valkey8|valkey9 --dir DIR (write an RDB file of a store that no server has open; with
-                                                 --export-modules yes for a server with RedisBloom, --export-strict yes to leave nothing out)
+                                                 --export-modules yes for a server with RedisBloom and RedisJSON, --export-strict yes to leave nothing out)
        vigil-server --recover truncate ...       (start without the damaged part of a log)
        vigil-server --recover alone ...          (start as the only member of a group whose others are lost)
        vigil-server --version | --help

@@ -31,7 +31,7 @@ type Exports interface {
 type Export struct {
 	Path    string // in the directory import-dir
 	For     string // who is to read it
-	Modules bool   // it has RedisBloom
+	Modules bool   // it has RedisBloom and RedisJSON
 	Strict  bool   // what it has no form for is an error
 }
 

@@ -6,7 +6,6 @@ import (
 	"io"
 
 	"github.com/vigildb/vigil/structures"
-	"github.com/vigildb/vigil/structures/bloom"
 	"github.com/vigildb/vigil/structures/rdb"
 )
 
@@ -55,7 +54,7 @@ type Writer struct {
 }
 
 // NewWriter begins a file for a target. Fields that expire up to now, in unix ms, are left out. With modules the target has
-// RedisBloom.
+// RedisBloom and RedisJSON.
 func NewWriter(w io.Writer, t Target, now int64, modules bool) *Writer {
 	f := &Writer{s: rdb.NewSink(w, t.form, now), target: t, modules: modules}
 	f.s.Raw([]byte(t.magic)...)
@@ -99,15 +98,12 @@ const (
 
 // Key writes a key: a string, which is text, if v is nil. expire is unix ms, 0 for none.
 func (f *Writer) Key(key []byte, v structures.Value, text []byte, expire int64) (Outcome, error) {
-	_, filter := v.(*bloom.Filter)
 	switch {
-	case filter && !f.modules:
+	case v == nil:
+	case v.Kind() >= structures.KindSchedule, v.Kind() >= structures.KindBloom && !f.modules:
 		return NoType, nil
-	case v != nil && f.s.IsEmpty(v):
+	case f.s.IsEmpty(v):
 		return Expired, nil
-	}
-	if v != nil && v.Kind() >= structures.KindSchedule {
-		return NoType, nil
 	}
 	if expire != 0 {
 		f.s.Raw(opExpiryMs)
