@@ -9,8 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
-	"time"
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/admin"
@@ -32,24 +30,12 @@ type ExportOptions struct {
 // ExportTargets are the servers that Export writes for.
 func ExportTargets() []string { return rdbfile.TargetNames() }
 
-// exports is the export under way, or the last one.
-type exports struct {
-	mu   sync.Mutex
-	last *exportJob // nil before the first; guarded by mu
-}
-
 // exportJob is one export.
 type exportJob struct {
-	o      ExportOptions
-	target rdbfile.Target
-	began  time.Time
-	ctx    context.Context
-	cancel context.CancelFunc
-
-	mu      sync.Mutex
+	*transfer
+	o       ExportOptions
+	target  rdbfile.Target
 	summary importer.Summary // guarded by mu
-	ended   time.Time        // zero while it runs; guarded by mu
-	err     error            // guarded by mu
 }
 
 func (j *exportJob) note(f func(s *importer.Summary)) {
@@ -58,10 +44,10 @@ func (j *exportJob) note(f func(s *importer.Summary)) {
 	f(&j.summary)
 }
 
-var (
-	errExportRunning = errors.New("an export is under way")
-	errExportTarget  = errors.New("unknown target")
-)
+// done is what was done so far. j.mu is held.
+func (j *exportJob) done() importer.Summary { return j.summary.Clone() }
+
+var errExportTarget = errors.New("unknown target")
 
 // Export writes the keys as they are at one moment as an RDB file, while the server goes on. The file gets its name when it is complete and on
 // the device. progress, if it is not nil, is called about once a second.
@@ -70,32 +56,9 @@ func (srv *Server) Export(ctx context.Context, o ExportOptions, progress func(im
 	if err != nil {
 		return importer.Summary{}, err
 	}
-	done := make(chan struct{})
-	go func() { // ends with the export, for which Export waits
-		defer close(done)
-		srv.endExport(j, srv.runExport(j))
-	}()
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	for {
-		select {
-		case <-done:
-			return j.view(), j.err
-		case <-tick.C:
-			if progress != nil {
-				progress(j.view())
-			}
-		}
-	}
+	return j.await(func() error { return srv.runExport(j) }, progress)
 }
 
-// view is a copy of the summary.
-func (j *exportJob) view() (s importer.Summary) {
-	j.note(func(now *importer.Summary) { s = now.Clone() })
-	return s
-}
-
-// beginExport registers an export. Its context ends with ctx, with the server, and by VIGIL.EXPORT STOP.
 func (srv *Server) beginExport(ctx context.Context, o ExportOptions) (*exportJob, error) {
 	target, ok := rdbfile.TargetNamed(o.For)
 	if !ok {
@@ -104,36 +67,10 @@ func (srv *Server) beginExport(ctx context.Context, o ExportOptions) (*exportJob
 	if srv.opts.Group != nil {
 		return nil, fmt.Errorf("an export from a member of a group is not possible: make a snapshot, and export what --restore makes of it: %w", persistence.ErrMember)
 	}
-	srv.exports.mu.Lock()
-	defer srv.exports.mu.Unlock()
-	if last := srv.exports.last; last != nil {
-		last.mu.Lock()
-		running := last.ended.IsZero()
-		last.mu.Unlock()
-		if running {
-			return nil, errExportRunning
-		}
-	}
-	srv.mu.Lock()
-	defer srv.mu.Unlock()
-	if srv.closed {
-		return nil, ErrClosed
-	}
-	srv.workers.Add(1) // endExport calls Done
-	ctx, cancel := context.WithCancel(ctx)
-	context.AfterFunc(srv.done, cancel)
-	j := &exportJob{o: o, target: target, began: srv.clock.Now(), ctx: ctx, cancel: cancel}
-	srv.exports.last = j
-	return j, nil
-}
-
-// endExport notes how an export has ended.
-func (srv *Server) endExport(j *exportJob, err error) {
-	j.cancel()
-	j.mu.Lock()
-	j.ended, j.err = srv.clock.Now(), err
-	j.mu.Unlock()
-	srv.workers.Done()
+	j := &exportJob{o: o, target: target}
+	var err error
+	j.transfer, err = srv.exports.begin(ctx, srv, "export", o.Path, j.done)
+	return j, err
 }
 
 // partOf ends the name of a file that is not complete.
@@ -259,45 +196,12 @@ func (h host) BeginExport(a admin.Export) error {
 	if err != nil {
 		return commands.Errorf("ERR %v", err)
 	}
-	go func() { // ends with the export; endExport says so to Close
-		err := srv.runExport(j)
-		if err != nil {
-			srv.logf(LogWarning, "export %s failed: %v", path, err)
-		} else {
-			srv.logf(LogNotice, "export %s: %d keys", path, j.view().All)
-		}
-		srv.endExport(j, err)
-	}()
+	j.goOn(func() error { return srv.runExport(j) })
 	return nil
 }
 
 // ExportStatus describes the export under way, or the last one.
-func (h host) ExportStatus() admin.Transfer {
-	h.srv.exports.mu.Lock()
-	j := h.srv.exports.last
-	h.srv.exports.mu.Unlock()
-	if j == nil {
-		return admin.Transfer{State: "none"}
-	}
-	s := j.view()
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return describeTransfer(j.o.Path, &s, j.began, j.ended, j.err, h.srv.clock.Now())
-}
+func (h host) ExportStatus() admin.Transfer { return h.srv.exports.status(h.srv.clock.Now()) }
 
 // StopExport ends the export under way, and reports whether there was one.
-func (h host) StopExport() bool {
-	h.srv.exports.mu.Lock()
-	defer h.srv.exports.mu.Unlock()
-	j := h.srv.exports.last
-	if j == nil {
-		return false
-	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if !j.ended.IsZero() {
-		return false
-	}
-	j.cancel()
-	return true
-}
+func (h host) StopExport() bool { return h.srv.exports.stop() }

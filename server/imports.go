@@ -6,8 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"sync"
-	"time"
+	"slices"
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/admin"
@@ -44,27 +43,12 @@ type ImportOptions struct {
 // ErrNotEmpty is returned by Import, which is to fail on a conflict, if there are keys already.
 var ErrNotEmpty = errors.New("there are keys already: skip or replace those that the file has too, or replace-all")
 
-// errImportRunning is returned by a second import at a time.
-var errImportRunning = errors.New("an import is under way")
-
-// imports is the import under way, or the last one.
-type imports struct {
-	mu   sync.Mutex
-	last *importJob // nil before the first; guarded by mu
-}
-
 // importJob is one import.
 type importJob struct {
-	o      ImportOptions
-	began  time.Time
-	ctx    context.Context
-	cancel context.CancelFunc
-
-	mu    sync.Mutex
+	*transfer
+	o     ImportOptions
 	run   *importer.Import // nil before it has begun; guarded by mu
 	merge importer.Summary // Put, Kept and Libraries; guarded by mu
-	ended time.Time        // zero while it runs; guarded by mu
-	err   error            // guarded by mu
 }
 
 // Import makes keys of a file of Redis or Valkey, in one step unless it is to skip or replace keys. Clients
@@ -74,36 +58,18 @@ func (srv *Server) Import(ctx context.Context, o ImportOptions, progress func(im
 	if err != nil {
 		return importer.Summary{}, err
 	}
-	done := make(chan struct{})
-	go func() { // ends with the import, for which Import waits
-		defer close(done)
-		srv.endImport(j, srv.runImport(j))
-	}()
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	for {
-		select {
-		case <-done:
-			if j.err == nil {
-				// So that the meta has the databases, and no record is needed to know them.
-				j.err = srv.store.Materialise(ctx)
-			}
-			j.mu.Lock()
-			defer j.mu.Unlock()
-			return j.summary(), j.err
-		case <-tick.C:
-			if progress != nil {
-				j.mu.Lock()
-				s := j.summary()
-				j.mu.Unlock()
-				progress(s)
-			}
+	return j.await(func() error {
+		err := srv.runImport(j)
+		if err == nil {
+			// So that the meta has the databases, and no record is needed to know them.
+			err = srv.store.Materialise(ctx)
 		}
-	}
+		return err
+	}, progress)
 }
 
-// summary is what was done so far. j.mu is held.
-func (j *importJob) summary() importer.Summary {
+// done is what was done so far. j.mu is held.
+func (j *importJob) done() importer.Summary {
 	var s importer.Summary
 	if j.run != nil {
 		s = j.run.Summary()
@@ -112,43 +78,15 @@ func (j *importJob) summary() importer.Summary {
 	return s
 }
 
-// beginImport registers an import. Its context ends with ctx, with the server, and by VIGIL.IMPORT STOP.
 func (srv *Server) beginImport(ctx context.Context, o ImportOptions) (*importJob, error) {
 	if srv.opts.Group != nil {
 		return nil, fmt.Errorf("an import into a group is not possible: import into a server that is alone, and found the group with its data: %w", persistence.ErrMember)
 	}
-	srv.imports.mu.Lock()
-	defer srv.imports.mu.Unlock()
-	if last := srv.imports.last; last != nil {
-		last.mu.Lock()
-		running := last.ended.IsZero()
-		last.mu.Unlock()
-		if running {
-			return nil, errImportRunning
-		}
-	}
-	srv.mu.Lock()
-	defer srv.mu.Unlock()
-	if srv.closed {
-		return nil, ErrClosed
-	}
-	srv.workers.Add(1) // endImport calls Done
-	ctx, cancel := context.WithCancel(ctx)
-	context.AfterFunc(srv.done, cancel)
-	j := &importJob{o: o, began: srv.clock.Now(), cancel: cancel}
-	j.o.Only = append([]int(nil), o.Only...)
-	j.ctx = ctx
-	srv.imports.last = j
-	return j, nil
-}
-
-// endImport notes how an import has ended.
-func (srv *Server) endImport(j *importJob, err error) {
-	j.cancel()
-	j.mu.Lock()
-	j.ended, j.err = srv.clock.Now(), err
-	j.mu.Unlock()
-	srv.workers.Done()
+	j := &importJob{o: o}
+	j.o.Only = slices.Clone(o.Only)
+	var err error
+	j.transfer, err = srv.imports.begin(ctx, srv, "import", o.Path, j.done)
+	return j, err
 }
 
 // runImport makes an import.
@@ -394,59 +332,12 @@ func (h host) BeginImport(a admin.Import) error {
 	if err != nil {
 		return commands.Errorf("ERR %v", err)
 	}
-	go func() { // ends with the import; endImport says so to Close
-		err := srv.runImport(j)
-		if err != nil {
-			srv.logf(LogWarning, "import %s failed: %v", path, err)
-		}
-		j.mu.Lock()
-		sum := j.summary()
-		j.mu.Unlock()
-		srv.endImport(j, err)
-		srv.logf(LogNotice, "import %s: %d keys", path, sum.All)
-	}()
+	j.goOn(func() error { return srv.runImport(j) })
 	return nil
 }
 
 // ImportStatus describes the import under way, or the last one.
-func (h host) ImportStatus() admin.Transfer {
-	h.srv.imports.mu.Lock()
-	j := h.srv.imports.last
-	h.srv.imports.mu.Unlock()
-	if j == nil {
-		return admin.Transfer{State: "none"}
-	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	s := j.summary()
-	return describeTransfer(j.o.Path, &s, j.began, j.ended, j.err, h.srv.clock.Now())
-}
-
-// describeTransfer describes an import or export that has ended, or not if ended is zero.
-func describeTransfer(path string, s *importer.Summary, began, ended time.Time, err error, now time.Time) admin.Transfer {
-	t := admin.Transfer{State: "done", Path: filepath.Base(path), Keys: s.All, Bytes: s.Bytes, Total: s.Total, Lines: s.Lines()}
-	if ended.IsZero() {
-		t.State, ended = "running", now
-	} else if err != nil {
-		t.State, t.Error = "failed", err.Error()
-	}
-	t.Seconds = ended.Sub(began).Seconds()
-	return t
-}
+func (h host) ImportStatus() admin.Transfer { return h.srv.imports.status(h.srv.clock.Now()) }
 
 // StopImport ends the import under way, and reports whether there was one.
-func (h host) StopImport() bool {
-	h.srv.imports.mu.Lock()
-	defer h.srv.imports.mu.Unlock()
-	j := h.srv.imports.last
-	if j == nil {
-		return false
-	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if !j.ended.IsZero() {
-		return false
-	}
-	j.cancel()
-	return true
-}
+func (h host) StopImport() bool { return h.srv.imports.stop() }

@@ -58,8 +58,8 @@ type Server struct {
 	latency   latency
 	stats     stats
 	saves     saves
-	imports   imports
-	exports   exports
+	imports   transfers
+	exports   transfers
 	loops     *transport.Loops
 	cron      cron
 	rates     rates

@@ -73,7 +73,7 @@ func (w *workshop) Keys() (importer.Keys, error) {
 
 // Begin ends that.
 func (w *workshop) Begin(libraries []string) error {
-	j := &importJob{ctx: w.srv.done}
+	j := &importJob{transfer: &transfer{ctx: w.srv.done}}
 	err := w.first.Finish()
 	if err == nil {
 		err = w.srv.settleImport(j, w.first, libraries)
