@@ -43,6 +43,13 @@ func (c *Change) Bytes(b []byte) {
 	c.buf = Append(c.buf, b)
 }
 
+// Grow makes room for n more bytes.
+func (c *Change) Grow(n int) {
+	if c != nil {
+		c.buf = slices.Grow(c.buf, n)
+	}
+}
+
 // Length begins an argument of n bytes, which stand elsewhere.
 func (c *Change) Length(n int) {
 	if c != nil {

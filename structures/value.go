@@ -54,3 +54,12 @@ type Value interface {
 	// give the same value on every machine.
 	Apply(op byte, args *Args) error
 }
+
+// Forkable is a value that can be copied in little time, however large it is: what both have in common is
+// copied when one of them changes it.
+type Forkable interface {
+	Value
+	// Fork returns a copy, which may be used at the same time as the value. It reports false if a part of the
+	// value is on disk only.
+	Fork() (copy Value, ok bool)
+}

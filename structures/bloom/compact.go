@@ -26,7 +26,7 @@ func (f *Filter) LoadCompact(b []byte) {
 		l := &f.layers[i]
 		was := *l
 		*l, _ = parseBloomLayer(b[headerLen+i*layerLen:], anyBits)
-		if len(was.pages) == 1 && was.exists(0) && len(was.pages[0].BitSet().Words()) == l.pageBytes(0)/8 {
+		if len(was.pages) == 1 && was.shared == nil && was.exists(0) && len(was.pages[0].BitSet().Words()) == l.pageBytes(0)/8 {
 			l.pages, l.changed = was.pages, was.changed
 		}
 		l.write(0, rest[:l.bytes])

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/bits-and-blooms/bloom/v3"
 
@@ -32,6 +33,8 @@ type layer struct {
 	// not exist. changed has a bit for each page that was written since Clean.
 	pages   []bloom.BloomFilter
 	changed []uint64
+	// shared has a bit for each page that a fork may have too: it is copied before it changes.
+	shared []uint64
 }
 
 const (
@@ -155,13 +158,17 @@ func (l *layer) appendBytes(dst []byte, off, n uint64) []byte {
 
 func (l *layer) exists(id int) bool { return l.pages != nil && l.pages[id].BitSet() != nil }
 
-// page returns page id, and the bytes that it takes if it is new.
+// page returns page id to be changed, and the bytes that it takes if it is new.
 func (l *layer) page(id int) (page *bloom.BloomFilter, made int) {
 	if l.pages == nil {
 		l.pages = make([]bloom.BloomFilter, l.pageCount())
 	}
 	page = &l.pages[id]
-	if page.BitSet() != nil {
+	if words := page.BitSet(); words != nil {
+		if bit := uint64(1) << (id & 63); l.shared != nil && l.shared[id>>6]&bit != 0 {
+			*page = *bloom.From(slices.Clone(words.Words()), uint(l.hashes))
+			l.shared[id>>6] &^= bit
+		}
 		return page, 0
 	}
 	size := l.pageBytes(id)
@@ -179,6 +186,20 @@ func (l *layer) touch(id int) {
 		l.changed = make([]uint64, (l.pageCount()+63)/64)
 	}
 	l.changed[id>>6] |= 1 << (id & 63)
+}
+
+// fork returns a copy of the layer, which has the pages in common with it.
+func (l *layer) fork() layer {
+	if l.pages == nil {
+		return *l
+	}
+	l.shared = make([]uint64, (l.pageCount()+63)/64)
+	for i := range l.shared {
+		l.shared[i] = math.MaxUint64
+	}
+	m := *l
+	m.pages, m.changed, m.shared = slices.Clone(l.pages), nil, slices.Clone(l.shared)
+	return m
 }
 
 // touchAll marks every page that exists.

@@ -68,6 +68,16 @@ func Decode(head []byte) (*Filter, error) {
 // Kind is KindBloom.
 func (f *Filter) Kind() structures.Kind { return structures.KindBloom }
 
+// Fork returns a copy. A filter is in memory whole.
+func (f *Filter) Fork() (structures.Value, bool) {
+	g := *f
+	g.layers = make([]layer, len(f.layers))
+	for i := range f.layers {
+		g.layers[i] = f.layers[i].fork()
+	}
+	return &g, true
+}
+
 // Empty returns false: a filter without items is still a filter.
 func (f *Filter) Empty() bool { return false }
 

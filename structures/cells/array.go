@@ -34,6 +34,7 @@ type group struct {
 	dirty  uint64   // changed since Clean
 	stored uint64   // the disk has it, in some state
 	used   uint64   // since the last visit of Shed
+	shared uint64   // a fork may have the bytes too: they are copied before they change
 }
 
 // Size is the number of bytes.
@@ -81,6 +82,10 @@ func (a *Array) open(i uint64, n int) []byte {
 		a.makeData(g, i)
 	}
 	p := &g.data[i&groupMask]
+	if g.shared&bit != 0 {
+		*p = append(make([]byte, 0, cap(*p)), *p...)
+		g.shared &^= bit
+	}
 	if g.here&bit == 0 || len(*p) < n {
 		a.s.lengthen(p, n, a.pageBytes(i))
 		g.here |= bit
@@ -310,6 +315,7 @@ func (a *Array) Truncate(off uint64) {
 		a.s.filled -= len(*p)
 		*p = nil
 		g.here &^= bit
+		g.shared &^= bit
 		switch {
 		case g.stored&bit == 0 && g.dirty&bit != 0: // the disk never had it
 			g.dirty &^= bit

@@ -120,6 +120,7 @@ func (s *Stack) shedGroup(a *Array, g *group, bytes int) (freed int) {
 		s.filled -= len(*p)
 		*p = nil
 		g.here &^= bit
+		g.shared &^= bit
 		g.away |= bit
 		s.away++
 	}

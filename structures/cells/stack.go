@@ -94,6 +94,11 @@ func (s *Stack) Recycle() {
 				continue
 			}
 			for i := range g.data {
+				if g.shared>>i&1 != 0 {
+					s.held -= cap(g.data[i])
+					g.data[i] = nil
+					continue
+				}
 				g.data[i] = g.data[i][:0]
 			}
 			*g = group{data: g.data}

@@ -249,6 +249,12 @@ func (s *Sketch) decode(head []byte) error {
 // Kind is KindCountMin.
 func (s *Sketch) Kind() structures.Kind { return structures.KindCountMin }
 
+// Fork returns a copy.
+func (s *Sketch) Fork() (structures.Value, bool) {
+	t := &Sketch{width: s.width, depth: s.depth, count: s.count}
+	return t, s.ForkTo(&t.Stack)
+}
+
 // Empty returns false: a sketch that counted nothing is still a sketch.
 func (s *Sketch) Empty() bool { return false }
 

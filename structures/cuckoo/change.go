@@ -159,7 +159,7 @@ func (f *Filter) Delete(ch *structures.Change, item []byte) bool {
 		if !ok {
 			continue
 		}
-		compacts := f.Arrays() > 1 && float64(f.deletes+1) > float64(f.items-1)*deletedPart
+		compacts := f.Crowded()
 		if f.Unread() || compacts && !f.Gather() {
 			return false
 		}
@@ -174,6 +174,19 @@ func (f *Filter) Delete(ch *structures.Change, item []byte) bool {
 		return true
 	}
 	return false
+}
+
+// Crowded reports that the next Delete of an item that is there moves fingerprints.
+func (f *Filter) Crowded() bool {
+	return f.Arrays() > 1 && float64(f.deletes+1) > float64(f.items-1)*deletedPart
+}
+
+// Become makes the filter what a fork of it became by Delete or Compact, which recorded what they did. The filter has not changed
+// since the fork, which must not be used any more.
+func (f *Filter) Become(ch *structures.Change, fork *Filter, recorded *structures.Change) {
+	f.TakeOver(&fork.Stack)
+	f.items, f.deletes = fork.items, fork.deletes
+	ch.Append(recorded.Encoded())
 }
 
 // deletedPart of the items may be deleted before fingerprints are moved.

@@ -43,6 +43,12 @@ func (f *Filter) decode(head []byte) error {
 // Kind is KindCuckoo.
 func (f *Filter) Kind() structures.Kind { return structures.KindCuckoo }
 
+// Fork returns a copy.
+func (f *Filter) Fork() (structures.Value, bool) {
+	g := &Filter{buckets: f.buckets, items: f.items, deletes: f.deletes, bucketSize: f.bucketSize, iterations: f.iterations, expansion: f.expansion}
+	return g, f.ForkTo(&g.Stack)
+}
+
 // Empty returns false: a filter without items is still a filter.
 func (f *Filter) Empty() bool { return false }
 

@@ -27,6 +27,12 @@ const (
 // Kind is KindTDigest.
 func (d *Digest) Kind() structures.Kind { return structures.KindTDigest }
 
+// Fork returns a copy.
+func (d *Digest) Fork() (structures.Value, bool) {
+	e := &Digest{state: d.state}
+	return e, d.ForkTo(&e.Stack)
+}
+
 // Empty returns false: a digest without values is still a digest.
 func (d *Digest) Empty() bool { return false }
 

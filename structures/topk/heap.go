@@ -2,6 +2,7 @@ package topk
 
 import (
 	"bytes"
+	"maps"
 	"math/bits"
 )
 
@@ -67,6 +68,35 @@ func (h *heap) reset(k uint64) {
 	if k > mapped {
 		h.places = map[string]uint64{}
 	}
+}
+
+// fork returns a copy, whose sheets have not changed.
+func (h *heap) fork() heap {
+	g := *h
+	g.sheets, g.places = make([]*sheet, len(h.sheets)), maps.Clone(h.places)
+	for n, s := range h.sheets {
+		if s == nil {
+			continue
+		}
+		t := &sheet{entries: s.entries}
+		for i := range t.entries {
+			t.entries[i].item = bytes.Clone(t.entries[i].item)
+		}
+		g.sheets[n] = t
+	}
+	return g
+}
+
+// takeOver makes the heap what a fork of it has become.
+func (h *heap) takeOver(fork *heap) {
+	for n, s := range h.sheets {
+		if s != nil {
+			t := fork.sheets[n]
+			t.dirty, t.stored = t.dirty || s.dirty, s.stored
+		}
+	}
+	fork.paged = fork.paged || h.paged
+	*h = *fork
 }
 
 // empty is what is in a sheet that is not made. It is never written to.

@@ -88,6 +88,26 @@ func (h *heap) loadEntries(r *structures.Reader, n, base, most uint64) {
 // Kind is KindTopK.
 func (l *List) Kind() structures.Kind { return structures.KindTopK }
 
+// forkEntries is the most that a heap has that is copied.
+const forkEntries = 1 << 16
+
+// Fork returns a copy. It reports false also if the list has very many items, which would take long to copy.
+func (l *List) Fork() (structures.Value, bool) {
+	if l.heap.used > forkEntries {
+		return nil, false
+	}
+	m := &List{shape: l.shape, chances: l.chances, heap: l.heap.fork()}
+	return m, l.ForkTo(&m.Stack)
+}
+
+// Become makes the list what a fork of it became by Add, which recorded what it did. The list has not changed since the fork,
+// which must not be used any more.
+func (l *List) Become(ch *structures.Change, fork *List, recorded *structures.Change) {
+	l.TakeOver(&fork.Stack)
+	l.heap.takeOver(&fork.heap)
+	ch.Append(recorded.Encoded())
+}
+
 // Empty returns false: a list without items is still a list.
 func (l *List) Empty() bool { return false }
 
