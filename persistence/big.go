@@ -37,12 +37,30 @@ type bigSet struct {
 	b        []byte // nil if the record has it itself
 }
 
-// recordWhole records that the key, which the record is about, is the value v.
-func (tx *Tx) recordWhole(t *table, key []byte, v structures.Value, expire int64) {
-	from := tx.rec.Len()
+// Prepared is a value and what the journal is to have of it. A large value takes long to encode.
+type Prepared struct {
+	value structures.Value
+	body  format.Body // without bytes if the value is small
+}
+
+// Prepare encodes a value that nothing else uses. It needs no lock.
+func Prepare(v structures.Value) *Prepared {
+	p := &Prepared{value: v}
+	if v.Size() >= bigRecord && v.Kind() != structures.KindString {
+		p.body = format.RecordBody(v)
+	}
+	return p
+}
+
+// recordWhole records that the key, which the record is about, is the value of p.
+func (tx *Tx) recordWhole(t *table, key []byte, p Prepared, expire int64) {
+	from, v := tx.rec.Len(), p.value
 	set := bigSet{phys: t.phys, from: from}
 	s, ok := v.(*text.String)
 	switch {
+	case p.body.Bytes != nil:
+		set.at, set.b = format.RecordRestoreBody(&tx.rec, p.body, expire), p.body.Bytes
+		tx.referred += len(set.b)
 	case !ok:
 		format.RecordRestore(&tx.rec, v, expire)
 	case s.Len() < bigValue:

@@ -218,6 +218,25 @@ func (tx *Tx) Copy(from []byte, toDB int, to []byte, replace bool) bool {
 	return true
 }
 
+// CopyPrepared is Copy for a copy of the value of from that was prepared; nil: it was not.
+func (tx *Tx) CopyPrepared(from []byte, toDB int, to []byte, replace bool, p *Prepared) bool {
+	if p == nil {
+		return tx.Copy(from, toDB, to, replace)
+	}
+	expire, ok := tx.ExpireAt(from)
+	if !ok || tx.err != nil {
+		return false
+	}
+	db := tx.db
+	defer func() { tx.db = db }()
+	tx.db = toDB
+	if _, _, exists := tx.find(tx.hash(to), to); exists && !replace || tx.err != nil {
+		return false
+	}
+	ReplacePrepared(tx, to, p, Expiry(expire))
+	return true
+}
+
 // longString is the string at key if it is a big one.
 func (tx *Tx) longString(key []byte) (s *text.String, expire int64, ok bool) {
 	t, i, ok := tx.find(tx.hash(key), key)

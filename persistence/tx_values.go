@@ -214,26 +214,31 @@ func (t *table) detach(i int) {
 // an expiry as in SetString. An Empty value deletes the key. v belongs to the
 // store afterwards.
 func Replace(tx *Tx, key []byte, v structures.Value, e Expiry) {
+	ReplacePrepared(tx, key, &Prepared{value: v}, e)
+}
+
+// ReplacePrepared is Replace for a value that was prepared.
+func ReplacePrepared(tx *Tx, key []byte, p *Prepared, e Expiry) {
 	hash := tx.hash(key)
 	t, i := tx.locate(hash, key)
 	if tx.err != nil {
 		return
 	}
-	if v.Empty() {
+	if p.value.Empty() {
 		tx.Delete(key)
 		return
 	}
-	tx.replace(t, i, hash, key, v, tx.resolve(t, i, e))
+	tx.replace(t, i, hash, key, *p, tx.resolve(t, i, e))
 }
 
 // replace is Replace at a slot that locate found.
-func (tx *Tx) replace(t *table, i int, hash uint64, key []byte, v structures.Value, expire int64) {
+func (tx *Tx) replace(t *table, i int, hash uint64, key []byte, p Prepared, expire int64) {
 	tx.about(t, key)
 	if len(tx.big) > 0 {
 		tx.supersede(t, key)
 	}
-	tx.recordWhole(t, key, v, expire)
-	o := &object{key: append([]byte(nil), key...), value: v, expire: expire, whole: true}
+	tx.recordWhole(t, key, p, expire)
+	o := &object{key: append([]byte(nil), key...), value: p.value, expire: expire, whole: true}
 	i = tx.place(t, i, hash, o)
 	tx.s.enlarge(t, o, hash)
 	t.setMeta(i, t.slots[i].meta|metaDirty)

@@ -56,12 +56,57 @@ func RecordSetLength(c *structures.Change, n int, expire int64) (at int) {
 
 // RecordRestore records that the key is a value, whole.
 func RecordRestore(c *structures.Change, v structures.Value, expire int64) {
-	pages := 0
-	v.Pages(true, func(uint64, []byte) { pages++ })
+	pages, size := measure(v)
+	recordRestore(c, v.Kind(), expire, pages)
+	appendBody(c, v, size)
+}
+
+// Body is what RecordRestore records of a value, without its expiry.
+type Body struct {
+	Bytes []byte
+	kind  structures.Kind
+	pages int
+}
+
+// RecordBody returns the body of a value.
+func RecordBody(v structures.Value) Body {
+	var c structures.Change
+	pages, size := measure(v)
+	appendBody(&c, v, size)
+	return Body{c.Take(), v.Kind(), pages}
+}
+
+// RecordRestoreBody is RecordRestore for a body that stands elsewhere. It returns the place in the record where
+// that belongs.
+func RecordRestoreBody(c *structures.Change, b Body, expire int64) (at int) {
+	recordRestore(c, b.kind, expire, b.pages)
+	return c.Len()
+}
+
+func recordRestore(c *structures.Change, kind structures.Kind, expire int64, pages int) {
 	c.Op(OpRestore, 3+2*pages)
-	c.Uint(uint64(v.Kind()))
+	c.Uint(uint64(kind))
 	c.Int(expire)
-	c.Bytes(v.AppendHead(nil))
+}
+
+// frame is the most that the number and the length of a page take in a record.
+const frame = 9 + 3
+
+// measure counts the pages of a value, and the bytes that they take in a record at the most.
+func measure(v structures.Value) (pages, size int) {
+	v.Pages(true, func(_ uint64, page []byte) {
+		pages++
+		size += frame + len(page)
+	})
+	return pages, size
+}
+
+// appendBody appends head and pages, for which it makes room at once: while a large record grows, its bytes
+// would be copied again and again.
+func appendBody(c *structures.Change, v structures.Value, size int) {
+	head := v.AppendHead(nil)
+	c.Grow(frame + len(head) + size)
+	c.Bytes(head)
 	v.Pages(true, func(id uint64, page []byte) {
 		c.Uint(id)
 		c.Bytes(page)
