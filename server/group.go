@@ -237,6 +237,9 @@ func (srv *Server) follow() {
 // keys or watch them are disconnected. The others go on.
 func (srv *Server) leave() {
 	watch := srv.watches.clients()
+	for s := range watch {
+		s.Set(commands.ClientDirtyCAS) // not all are clients: see Observe
+	}
 	for _, s := range srv.clients.list() {
 		if w := srv.waiting.of(s); w != nil && len(w.keys) > 0 || watch[s] {
 			s.conn.HangUp()

@@ -24,6 +24,7 @@ type host struct{ srv *Server }
 var (
 	_ commands.Host            = (*session)(nil)
 	_ commands.Grouped         = (*session)(nil)
+	_ commands.Relocker        = (*session)(nil)
 	_ acl.Access               = (*session)(nil)
 	_ acl.Files                = (*session)(nil)
 	_ admin.Config             = (*session)(nil)

@@ -248,8 +248,12 @@ func (h host) Settle(db int, names [][]byte, change func(c *commands.Ctx)) error
 	change(&s.ctx)
 	s.commit()
 	s.release()
-	if lsn := s.dur.awaited(); lsn > 0 && h.srv.settings().syncAlways {
-		return h.srv.journal.WaitDurable(lsn)
+	lsn, always := s.dur.awaited(), h.srv.settings().syncAlways
+	if lsn == 0 || !always && !s.dur.big {
+		return nil
+	}
+	if err := h.srv.journal.WaitDurable(lsn); always {
+		return err
 	}
 	return nil
 }

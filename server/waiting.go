@@ -2,6 +2,7 @@ package server
 
 import (
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -55,6 +56,9 @@ func (s *session) park(cmd *commands.Command, argv [][]byte, wait *commands.Wait
 	w := &waiter{s: s, cmd: cmd, shards: s.shards, db: s.DB(), proto: s.Proto(),
 		silent: s.Has(commands.ClientReplyOff | commands.ClientReplySkip), expire: wait.Expired,
 		rivals: wait.Rivals, removed: wait.Removed, caches: cmd.Is(commands.ReadOnly) && s.caches()}
+	if s.in.given {
+		argv = withoutLong(argv) // which belong to the handler
+	}
 	w.argv = copyArgs(argv)
 	w.keys = copyArgs(wait.Keys)
 	if len(s.keys) > len(w.keys) {
@@ -227,6 +231,17 @@ func (srv *Server) endWaitAfter(w *waiter, took time.Duration, failed bool, writ
 	srv.stats.called(w.cmd, took, failed)
 	w.answer(r.Encoded(), 0)
 	return true
+}
+
+// withoutLong shortens arguments that are too long to be keys.
+func withoutLong(argv [][]byte) [][]byte {
+	out := slices.Clone(argv)
+	for i, a := range out {
+		if len(a) > maxKey {
+			out[i] = shorten(a)
+		}
+	}
+	return out
 }
 
 func copyArgs(argv [][]byte) [][]byte {

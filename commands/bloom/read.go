@@ -162,10 +162,18 @@ func scanDump(c *commands.Ctx) error {
 	if !ok {
 		return errScanIterator
 	}
-	next, data := f.DumpChunk(nil, iter)
-	c.Reply.Array(2)
-	c.Reply.Int(next)
-	c.Reply.Bulk(data)
+	forks, _ := commands.Fork(c, f)
+	reply := func() {
+		next, data := forks[0].DumpChunk(nil, iter)
+		c.Reply.Array(2)
+		c.Reply.Int(next)
+		c.Reply.Bulk(data)
+	}
+	if forks[0] == f {
+		reply()
+	} else {
+		c.Later(reply)
+	}
 	return nil
 }
 

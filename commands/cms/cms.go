@@ -163,33 +163,48 @@ func info(c *commands.Ctx) error {
 	return nil
 }
 
-func merge(c *commands.Ctx) error {
+func merge(c *commands.Ctx) error { return c.Apart(beginMerge) }
+
+func beginMerge(c *commands.Ctx) (*commands.Job, error) {
 	key := c.Args.Key()
 	dest, ok, err := persistence.View[*countmin.Sketch](c.Tx, key)
 	if err == nil && !ok {
 		err = errNoKey
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	keys, weights, err := mergeSources(c)
+	sources, weights, err := mergeSources(c)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	sketches, factors, err := readSources(c, dest, keys, weights)
+	sketches, factors, err := readSources(c, dest, sources, weights)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	sum, err := countmin.Merge(sketches, factors)
-	switch {
-	case errors.Is(err, countmin.ErrUnread):
-		return c.Tx.Err()
-	case err != nil:
-		return errMergeOverflow
-	}
-	persistence.Replace(c.Tx, key, sum, persistence.KeepExpiry)
-	c.Reply.OK()
-	return nil
+	sketches, bytes := commands.Fork(c, sketches...)
+	keys := commands.CopyArgs(append([][]byte{key}, sources...))
+	var sum *persistence.Prepared
+	return &commands.Job{
+		Bytes: bytes,
+		Keys:  keys,
+		Work: func() error {
+			s, err := countmin.Merge(sketches, factors)
+			switch {
+			case errors.Is(err, countmin.ErrUnread):
+				return c.Tx.Err()
+			case err != nil:
+				return errMergeOverflow
+			}
+			sum = persistence.Prepare(s)
+			return nil
+		},
+		End: func(c *commands.Ctx) error {
+			persistence.ReplacePrepared(c.Tx, keys[0], sum, persistence.KeepExpiry)
+			c.Reply.OK()
+			return nil
+		},
+	}, nil
 }
 
 // mergeSources reads the arguments of CMS.MERGE behind the destination. weights are as many as keys, or none.

@@ -252,29 +252,76 @@ func insertShape(c *commands.Ctx) (*cuckoo.Shape, error) {
 	return nil, commands.ErrArity(c.Command)
 }
 
-func del(c *commands.Ctx) error {
+func del(c *commands.Ctx) error { return c.Apart(beginDel) }
+
+// beginDel begins a deletion, which is a large job if fingerprints are moved.
+func beginDel(c *commands.Ctx) (*commands.Job, error) {
 	key, item := c.Args.Key(), c.Args.Bytes()
-	f, ch, ok, err := persistence.Edit[*cuckoo.Filter](c.Tx, key, nil)
-	switch {
-	case errors.Is(err, structures.ErrWrongType) || err == nil && !ok:
-		return errNothingToDelete
-	case err != nil:
-		return err
+	f, ch, err := editExisting(c, key, errNothingToDelete)
+	if err != nil {
+		return nil, err
 	}
-	c.Reply.Bool(f.Delete(ch, item))
-	return c.Tx.Err()
+	if !f.Crowded() || !f.Exists(item) {
+		return &commands.Job{Work: noWork, End: func(c *commands.Ctx) error {
+			c.Reply.Bool(f.Delete(ch, item))
+			return c.Tx.Err()
+		}}, nil
+	}
+	item = append([]byte(nil), item...)
+	return change(c, key, f, ch, func(f *cuckoo.Filter, ch *structures.Change) bool { return f.Delete(ch, item) },
+		func(r *commands.Reply) { r.Bool(true) }), nil
 }
 
-func compact(c *commands.Ctx) error {
+func noWork() error { return nil }
+
+func compact(c *commands.Ctx) error { return c.Apart(beginCompact) }
+
+func beginCompact(c *commands.Ctx) (*commands.Job, error) {
 	key := c.Args.Key()
-	f, ch, ok, err := persistence.Edit[*cuckoo.Filter](c.Tx, key, nil)
-	switch {
-	case errors.Is(err, structures.ErrWrongType) || err == nil && !ok:
-		return errNothingToCompact
-	case err != nil:
-		return err
+	f, ch, err := editExisting(c, key, errNothingToCompact)
+	if err != nil {
+		return nil, err
 	}
-	f.Compact(ch)
-	c.Reply.OK()
-	return c.Tx.Err()
+	return change(c, key, f, ch, (*cuckoo.Filter).Compact, (*commands.Reply).OK), nil
+}
+
+// editExisting finds a filter for commands to which it is the same whether there is no key or one of another type.
+func editExisting(c *commands.Ctx, key []byte, missing error) (*cuckoo.Filter, *structures.Change, error) {
+	f, ch, ok, err := persistence.Edit[*cuckoo.Filter](c.Tx, key, nil)
+	if errors.Is(err, structures.ErrWrongType) || err == nil && !ok {
+		err = missing
+	}
+	return f, ch, err
+}
+
+// change is the job of a change that looks at the whole filter: it is made to a copy, if that is worthwhile, which the
+// filter becomes then. apply reports false if a page cannot be read.
+func change(c *commands.Ctx, key []byte, f *cuckoo.Filter, ch *structures.Change, apply func(*cuckoo.Filter, *structures.Change) bool,
+	reply func(*commands.Reply)) *commands.Job {
+	forks, bytes := commands.Fork(c, f)
+	if bytes == 0 {
+		return &commands.Job{Work: noWork, End: func(c *commands.Ctx) error {
+			apply(f, ch)
+			reply(&c.Reply)
+			return c.Tx.Err()
+		}}
+	}
+	key = append([]byte(nil), key...)
+	var recorded structures.Change
+	return &commands.Job{
+		Bytes: bytes,
+		Keys:  [][]byte{key},
+		Work: func() error {
+			apply(forks[0], &recorded)
+			return nil
+		},
+		End: func(c *commands.Ctx) error {
+			f, ch, err := editExisting(c, key, errNotFound)
+			if err == nil {
+				f.Become(ch, forks[0], &recorded)
+				reply(&c.Reply)
+			}
+			return err
+		},
+	}
 }

@@ -1,6 +1,7 @@
 package keys
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -26,7 +27,17 @@ func dumpRows() []commands.Command {
 
 func dump(c *commands.Ctx) error {
 	key := c.Args.Key()
-	payload, ok, err := dumpPayload(c, key)
+	kind := lookKind(c, key)
+	if t := types.Of(kind); t != nil && t.Dump != nil {
+		if fork, _ := forkAny(c, key, kind); fork != nil {
+			c.Later(func() {
+				payload, _ := t.Dump(nil, fork) // fails only if something cannot be read
+				c.Reply.Bulk(payload)
+			})
+			return nil
+		}
+	}
+	payload, ok, err := dumpPayload(c, key, kind)
 	switch {
 	case err != nil:
 		return err
@@ -38,9 +49,25 @@ func dump(c *commands.Ctx) error {
 	return nil
 }
 
-// dumpPayload is the payload of what a key holds. ok: the key exists.
-func dumpPayload(c *commands.Ctx, key []byte) (payload []byte, ok bool, err error) {
-	kind := lookKind(c, key)
+// forkAny is [commands.Fork] of what a key of that kind holds; nil if that is not worthwhile.
+func forkAny(c *commands.Ctx, key []byte, kind structures.Kind) (fork structures.Value, bytes int) {
+	if kind == structures.KindNone || kind == structures.KindString {
+		return nil, 0
+	}
+	v, _ := c.Tx.Value(key)
+	f, ok := v.(structures.Forkable)
+	if !ok {
+		return nil, 0
+	}
+	forks, bytes := commands.Fork(c, f)
+	if bytes == 0 {
+		return nil, 0
+	}
+	return forks[0], bytes
+}
+
+// dumpPayload is the payload of what a key holds, which is of that kind. ok: the key exists.
+func dumpPayload(c *commands.Ctx, key []byte, kind structures.Kind) (payload []byte, ok bool, err error) {
 	switch kind {
 	case structures.KindNone:
 		return nil, false, nil
@@ -94,35 +121,76 @@ func readRestoreOptions(c *commands.Ctx) restoreOptions {
 	return o
 }
 
-func restore(c *commands.Ctx) error {
+func restore(c *commands.Ctx) error { return c.Apart(beginRestore) }
+
+// longPayload is the length from which on a payload is taken apart without locks: some ms.
+const longPayload = 1 << 20
+
+func beginRestore(c *commands.Ctx) (*commands.Job, error) {
 	key, ttl, payload := c.Args.Key(), c.Args.Bytes(), c.Args.Bytes()
 	o := readRestoreOptions(c)
 	if err := c.Args.Done(); err != nil {
-		return err
+		return nil, err
 	}
-	exists := c.Tx.Kind(key) != structures.KindNone
-	if exists && !o.replace {
-		return commands.ErrBusyKey
+	if c.Tx.Kind(key) != structures.KindNone && !o.replace {
+		return nil, commands.ErrBusyKey
 	}
 	expiry, err := restoreExpiry(c, ttl, o.absolute)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	v, err := decodePayload(c, payload)
-	if err != nil {
-		return err
+	r := restoring{key: key, payload: payload, options: o, expiry: expiry, limits: c.Host.Limits(), tx: c.Tx}
+	j := &commands.Job{Work: r.decode, End: r.store}
+	if len(payload) >= longPayload && !c.InMulti && c.Take != nil && c.Take(payload) {
+		r.key = bytes.Clone(key)
+		j.Bytes = 3 * len(payload) // the payload, the value, and its record
 	}
-	if expiry != persistence.NoExpiry && int64(expiry) <= c.Now {
-		return restoreExpired(c, key, exists)
+	return j, nil
+}
+
+// restoring is a call of RESTORE.
+type restoring struct {
+	key, payload []byte
+	options      restoreOptions
+	expiry       persistence.Expiry
+	limits       *commands.Limits
+	tx           *persistence.Tx
+
+	decoded rdb.Decoded
+	value   *persistence.Prepared // nil for a string
+}
+
+// decode takes the payload apart, whole, before anything is changed. It needs no locks.
+func (r *restoring) decode() (err error) {
+	switch r.decoded, err = decodePayload(r.limits, r.tx, r.payload); {
+	case err != nil:
+	case r.decoded.Kind == structures.KindString:
+		r.decoded.Bytes = structures.Clone(r.decoded.Bytes)
+	default:
+		r.value = persistence.Prepare(r.decoded.Value)
 	}
-	storeDecoded(c.Tx, key, v, expiry)
-	if limits := c.Host.Limits(); limits.LFU && o.frequency >= 0 {
-		c.Tx.SetFrequency(key, int(o.frequency))
-	} else if !limits.LFU && o.idle >= 0 {
-		c.Tx.SetIdle(key, min(o.idle, maxIdle))
+	return err
+}
+
+func (r *restoring) store(c *commands.Ctx) error {
+	exists := c.Tx.Kind(r.key) != structures.KindNone
+	switch {
+	case exists && !r.options.replace: // since decode began
+		return commands.ErrBusyKey
+	case r.expiry != persistence.NoExpiry && int64(r.expiry) <= c.Now:
+		return restoreExpired(c, r.key, exists)
+	case r.value == nil:
+		c.Tx.GiveString(r.key, r.decoded.Bytes, r.expiry)
+	default:
+		persistence.ReplacePrepared(c.Tx, r.key, r.value, r.expiry)
 	}
-	c.Notify(commands.EventNew, "new", key) // also if it replaces a key
-	c.Notify(commands.EventGeneric, "restore", key)
+	if r.limits.LFU && r.options.frequency >= 0 {
+		c.Tx.SetFrequency(r.key, int(r.options.frequency))
+	} else if !r.limits.LFU && r.options.idle >= 0 {
+		c.Tx.SetIdle(r.key, min(r.options.idle, maxIdle))
+	}
+	c.Notify(commands.EventNew, "new", r.key) // also if it replaces a key
+	c.Notify(commands.EventGeneric, "restore", r.key)
 	c.Reply.OK()
 	return nil
 }
@@ -155,11 +223,10 @@ func restoreExpired(c *commands.Ctx, key []byte, exists bool) error {
 	return nil
 }
 
-// decodePayload takes a payload apart, whole, before anything is changed.
-func decodePayload(c *commands.Ctx, payload []byte) (rdb.Decoded, error) {
-	limits := c.Host.Limits()
+// decodePayload takes a payload apart.
+func decodePayload(limits *commands.Limits, tx *persistence.Tx, payload []byte) (rdb.Decoded, error) {
 	v, err := rdb.Decode(payload, rdb.Options{
-		MaxString: uint64(limits.MaxBulk), MaxBloom: uint64(max(limits.ModuleMemoryLimit, 0)), HashKeys: c.Tx.HashKeys()})
+		MaxString: uint64(limits.MaxBulk), MaxBloom: uint64(max(limits.ModuleMemoryLimit, 0)), HashKeys: tx.HashKeys()})
 	var unknown *rdb.UnknownError
 	switch {
 	case errors.Is(err, rdb.ErrFrame):
@@ -169,7 +236,7 @@ func decodePayload(c *commands.Ctx, payload []byte) (rdb.Decoded, error) {
 	case err == nil && types.Of(v.Kind) == nil:
 		return v, errPayloadUnknown(fmt.Sprintf("kind %d of a newer vigil is not known", v.Kind))
 	case err == nil && v.Value == nil && v.Kind != structures.KindString:
-		v.Value, err = c.Tx.Decode(v.Kind, v.Bytes)
+		v.Value, err = tx.Decode(v.Kind, v.Bytes)
 	}
 	if err != nil {
 		return v, errPayload

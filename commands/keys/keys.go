@@ -1,9 +1,11 @@
 package keys
 
 import (
+	"bytes"
 	"math"
 
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/types"
 )
@@ -142,7 +144,9 @@ func renameTo(c *commands.Ctx, from, to []byte) {
 	c.Notify(commands.EventGeneric, "rename_to", to)
 }
 
-func copyKey(c *commands.Ctx) error {
+func copyKey(c *commands.Ctx) error { return c.Apart(beginCopy) }
+
+func beginCopy(c *commands.Ctx) (*commands.Job, error) {
 	from, to := c.Args.Key(), c.Args.Key()
 	db, replace := c.Client.DB(), false
 	for c.Args.More() {
@@ -156,22 +160,37 @@ func copyKey(c *commands.Ctx) error {
 		}
 	}
 	if err := c.Args.Done(); err != nil {
-		return err
+		return nil, err
 	}
 	if db != 0 && c.Host.Limits().Slots {
-		return errCopyInCluster
+		return nil, errCopyInCluster
 	}
 	if db == c.Client.DB() && string(from) == string(to) {
-		return errSameObject
+		return nil, errSameObject
 	}
-	if lookKind(c, from) == structures.KindNone || !c.Tx.Copy(from, db, to, replace) {
-		c.Reply.Int(0)
-		return nil
-	}
-	notifyIn(c, db, commands.EventNew, "new", to)
-	notifyIn(c, db, commands.EventGeneric, "copy_to", to)
-	c.Reply.Int(1)
-	return nil
+	fork, size := forkAny(c, from, lookKind(c, from))
+	from, to = bytes.Clone(from), bytes.Clone(to)
+	var copied *persistence.Prepared
+	return &commands.Job{
+		Bytes: 3 * size, // its record, and that in the journal
+		Keys:  [][]byte{from},
+		Work: func() error {
+			if fork != nil {
+				copied = persistence.Prepare(fork)
+			}
+			return nil
+		},
+		End: func(c *commands.Ctx) error {
+			if !c.Tx.CopyPrepared(from, db, to, replace, copied) {
+				c.Reply.Int(0)
+				return nil
+			}
+			notifyIn(c, db, commands.EventNew, "new", to)
+			notifyIn(c, db, commands.EventGeneric, "copy_to", to)
+			c.Reply.Int(1)
+			return nil
+		},
+	}, nil
 }
 
 func move(c *commands.Ctx) error {

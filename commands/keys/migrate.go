@@ -244,7 +244,7 @@ func appendCall(dst []byte, words ...string) []byte {
 
 // look returns the value of a key and how it is recognised later. ok: the key exists.
 func look(c *commands.Ctx, key []byte) (s sentKey, payload []byte, ok bool, err error) {
-	payload, ok, err = dumpPayload(c, key)
+	payload, ok, err = dumpPayload(c, key, lookKind(c, key))
 	if !ok || err != nil {
 		return s, nil, false, err
 	}

@@ -127,25 +127,27 @@ func reset(c *commands.Ctx) error {
 	return nil
 }
 
-func merge(c *commands.Ctx) error {
+func merge(c *commands.Ctx) error { return c.Apart(beginMerge) }
+
+func beginMerge(c *commands.Ctx) (*commands.Job, error) {
 	key := c.Args.Key()
 	dest, exists, err := persistence.View[*tdigest.Digest](c.Tx, key)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	keys, compression, override, err := mergeArguments(c)
+	sources, compression, override, err := mergeArguments(c)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var digests []*tdigest.Digest
 	if exists && !override {
 		digests = append(digests, dest)
 	}
 	greatest := 0.0
-	for _, source := range keys {
+	for _, source := range sources {
 		d, err := view(c, source)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		digests, greatest = append(digests, d), max(greatest, d.Compression())
 	}
@@ -155,21 +157,34 @@ func merge(c *commands.Ctx) error {
 	case exists && !override:
 		greatest = dest.Compression()
 	}
-	sum, err := tdigest.Join(greatest, digests, memoryLimit(c))
-	switch {
-	case errors.Is(err, tdigest.ErrUnread):
-		return c.Tx.Err()
-	case errors.Is(err, tdigest.ErrOverflow):
-		return errOverflow
-	case err != nil:
-		return errDestination
-	}
-	if !exists {
-		c.NotifyNew(key)
-	}
-	persistence.Replace(c.Tx, key, sum, persistence.KeepExpiry)
-	c.Reply.OK()
-	return nil
+	digests, bytes := commands.Fork(c, digests...)
+	keys, limit := commands.CopyArgs(append([][]byte{key}, sources...)), memoryLimit(c)
+	var sum *persistence.Prepared
+	return &commands.Job{
+		Bytes: bytes,
+		Keys:  keys,
+		Work: func() error {
+			d, err := tdigest.Join(greatest, digests, limit)
+			switch {
+			case errors.Is(err, tdigest.ErrUnread):
+				return c.Tx.Err()
+			case errors.Is(err, tdigest.ErrOverflow):
+				return errOverflow
+			case err != nil:
+				return errDestination
+			}
+			sum = persistence.Prepare(d)
+			return nil
+		},
+		End: func(c *commands.Ctx) error {
+			if !exists {
+				c.NotifyNew(keys[0])
+			}
+			persistence.ReplacePrepared(c.Tx, keys[0], sum, persistence.KeepExpiry)
+			c.Reply.OK()
+			return nil
+		},
+	}, nil
 }
 
 // mergeArguments reads the arguments of TDIGEST.MERGE behind the destination. compression is 0 if none is given. Words

@@ -1,6 +1,7 @@
 package topk
 
 import (
+	"bytes"
 	"math"
 
 	"github.com/vigildb/vigil/commands"
@@ -113,30 +114,38 @@ func add(c *commands.Ctx) error {
 
 // addPairs counts items, and writes for each the item that fell out of the list.
 func addPairs(c *commands.Ctx, l *topk.List, ch *structures.Change, pairs []topk.Pair) error {
-	if !l.Add(ch, c.RandomSeed(), pairs, func(dropped []byte, ok bool) {
-		if ok {
-			c.Reply.Bulk(dropped)
-		} else {
-			c.Reply.Null()
-		}
-	}) {
+	if !addTo(&c.Reply, l, ch, c.RandomSeed(), pairs) {
 		return c.Tx.Err()
 	}
 	return nil
 }
 
-// maxWork bounds the draws of one call.
-const maxWork = 1 << 30
+func addTo(r *commands.Reply, l *topk.List, ch *structures.Change, seed uint64, pairs []topk.Pair) bool {
+	return l.Add(ch, seed, pairs, func(dropped []byte, ok bool) {
+		if ok {
+			r.Bulk(dropped)
+		} else {
+			r.Null()
+		}
+	})
+}
 
-// incrBy counts the pairs up to the first with a bad increment, for which the array ends with an error.
-func incrBy(c *commands.Ctx) error {
+const (
+	// maxWork bounds the draws of one call, and longWork those of one that keeps its locks: some ms.
+	maxWork, longWork = 1 << 30, 1 << 21
+)
+
+func incrBy(c *commands.Ctx) error { return c.Apart(beginIncrBy) }
+
+// beginIncrBy begins to count the pairs up to the first with a bad increment, for which the array ends with an error.
+func beginIncrBy(c *commands.Ctx) (*commands.Job, error) {
 	key, args := c.Args.Key(), c.Args.Rest()
 	if len(args)%2 != 0 {
-		return commands.ErrArity(c.Command)
+		return nil, commands.ErrArity(c.Command)
 	}
 	l, ch, err := edit(c, key)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	pairs, work := make([]topk.Pair, 0, len(args)/2), uint64(0)
 	for i := 0; i < len(args); i += 2 {
@@ -147,22 +156,61 @@ func incrBy(c *commands.Ctx) error {
 		work += uint64(n)
 		pairs = append(pairs, topk.Pair{Item: args[i], N: uint32(n)})
 	}
-	if s := l.Shape(); work > maxWork/s.Depth {
-		return errWork
+	depth := l.Shape().Depth
+	if work > maxWork/depth {
+		return nil, errWork
 	}
-	bad := len(pairs) < len(args)/2
-	if bad {
-		c.Reply.Array(len(pairs) + 1)
-	} else {
-		c.Reply.Array(len(pairs))
+	length := min(len(pairs)+1, len(args)/2)
+	if !c.InMulti && work > longWork/depth {
+		if fork, ok := l.Fork(); ok {
+			return longIncrBy(c, key, fork.(*topk.List), pairs, length), nil
+		}
 	}
-	if err := addPairs(c, l, ch, pairs); err != nil {
-		return err
+	return &commands.Job{
+		Work: func() error { return nil },
+		End: func(c *commands.Ctx) error {
+			c.Reply.Array(length)
+			if err := addPairs(c, l, ch, pairs); err != nil {
+				return err
+			}
+			endPairs(&c.Reply, len(pairs), length)
+			return nil
+		},
+	}, nil
+}
+
+// endPairs writes the error for a bad increment if the array is longer than the pairs.
+func endPairs(r *commands.Reply, pairs, length int) {
+	if pairs < length {
+		r.Error(errIncrement)
 	}
-	if bad {
-		c.Reply.Error(errIncrement)
+}
+
+// longIncrBy counts pairs in a fork of the list.
+func longIncrBy(c *commands.Ctx, key []byte, fork *topk.List, pairs []topk.Pair, length int) *commands.Job {
+	key, seed, r := bytes.Clone(key), c.RandomSeed(), commands.NewReply(nil, c.Reply.Proto())
+	for i := range pairs {
+		pairs[i].Item = bytes.Clone(pairs[i].Item)
 	}
-	return nil
+	var recorded structures.Change
+	return &commands.Job{
+		Bytes: fork.Size(),
+		Keys:  [][]byte{key},
+		Work: func() error {
+			r.Array(length)
+			addTo(&r, fork, &recorded, seed, pairs)
+			endPairs(&r, len(pairs), length)
+			return nil
+		},
+		End: func(c *commands.Ctx) error {
+			l, ch, err := edit(c, key)
+			if err == nil {
+				l.Become(ch, fork, &recorded)
+				c.Reply.Raw(r.Encoded())
+			}
+			return err
+		},
+	}
 }
 
 func query(c *commands.Ctx) error {
