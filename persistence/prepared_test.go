@@ -20,7 +20,7 @@ func aSketch(t *testing.T, r *rand.Rand) *countmin.Sketch {
 		t.Fatal(err)
 	}
 	for range 5000 {
-		s.Array(0).PutUint32(r.Uint64N(1<<19)*4, 1+r.Uint32N(1000))
+		s.Array(0).AddUint32(r.Uint64N(1<<19)*4, 1+r.Uint32N(1000))
 	}
 	return s
 }

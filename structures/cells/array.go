@@ -3,6 +3,7 @@ package cells
 import (
 	"bytes"
 	"encoding/binary"
+	"math"
 
 	"github.com/vigildb/vigil/structures"
 )
@@ -178,11 +179,14 @@ func (a *Array) Uint32(off uint64) uint32 {
 	return uint32(short(p, at))
 }
 
-// PutUint32 sets the integer of 4 bytes at off, which is a multiple of 4.
-func (a *Array) PutUint32(off uint64, v uint32) {
-	if p := a.open(off>>pageShift, int(off&pageMask)+4); p != nil {
-		binary.LittleEndian.PutUint32(p[off&pageMask:], v)
-	}
+// AddUint32 adds n to the integer of 4 bytes at off, which is a multiple of 4, up to the greatest that there is, and returns
+// it. Its page must be in memory.
+func (a *Array) AddUint32(off uint64, n uint32) uint32 {
+	p := a.open(off>>pageShift, int(off&pageMask)+4)[off&pageMask:]
+	v := binary.LittleEndian.Uint32(p)
+	v += min(n, math.MaxUint32-v)
+	binary.LittleEndian.PutUint32(p, v)
+	return v
 }
 
 // Uint64 returns the integer of 8 bytes, little endian, at off, which is a multiple of 8.

@@ -2,7 +2,9 @@ package cells
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
+	"math"
 	"testing"
 
 	"github.com/vigildb/vigil/structures"
@@ -84,10 +86,12 @@ func TestArraysAreTheBytesThatWereSet(t *testing.T) {
 				}
 			case 1:
 				if off &^= 3; off+4 <= a.Size() {
-					a.PutUint32(off, uint32(off))
-					for i := range 4 {
-						m[off+uint64(i)] = byte(off >> (8 * i))
+					n := uint32(r.Uint64() >> (32 + r.IntN(32)))
+					want := uint32(min(uint64(binary.LittleEndian.Uint32(m[off:]))+uint64(n), math.MaxUint32))
+					if got := a.AddUint32(off, n); got != want {
+						t.Fatalf("integer at %d of array %d: got %d, want %d", off, k, got, want)
 					}
+					binary.LittleEndian.PutUint32(m[off:], want)
 				}
 			case 2:
 				data := make([]byte, r.Uint64N(min(a.Size()-off, 10_000)+1))

@@ -118,10 +118,7 @@ func (s *Sketch) add(item []byte, n uint64) (estimate uint32) {
 	estimate = math.MaxUint32
 	a := s.Array(0)
 	for row := range s.depth {
-		at := s.cell(item, row)
-		v := uint32(min(uint64(a.Uint32(at))+min(n, math.MaxUint32), math.MaxUint32))
-		a.PutUint32(at, v)
-		estimate = min(estimate, v)
+		estimate = min(estimate, a.AddUint32(s.cell(item, row), uint32(min(n, math.MaxUint32))))
 	}
 	s.count += n
 	return estimate
