@@ -3,6 +3,7 @@ package structures
 import (
 	"math"
 	"math/big"
+	"sync"
 )
 
 // LogRounded returns the natural logarithm of x > 0, rounded to nearest.
@@ -23,10 +24,9 @@ func LogRounded(x float64) float64 {
 	if f < math.Sqrt2/2 {
 		f, k = f*2, k-1
 	}
-	ln2 := artanh(big.NewFloat(1), big.NewFloat(3)) // ln 2 = 2 artanh 1/3
 	num := new(big.Float).SetPrec(logPrec).Sub(big.NewFloat(f), big.NewFloat(1))
 	den := new(big.Float).SetPrec(logPrec).Add(big.NewFloat(f), big.NewFloat(1))
-	sum := ln2.Mul(ln2, big.NewFloat(float64(k)))
+	sum := new(big.Float).SetPrec(logPrec).Mul(halfLn2(), big.NewFloat(float64(k)))
 	sum.Add(sum, artanh(num, den))
 	y, _ := sum.Mul(sum, big.NewFloat(2)).Float64()
 	return y
@@ -34,9 +34,13 @@ func LogRounded(x float64) float64 {
 
 const (
 	logPrec = 192 // far more bits than are needed to round the 53 of a float64
-	// logTerms is for s = 1/3, the slower series: 9^-60 is below 2^-190.
-	logTerms = 60
+	// logTerms is for s = 1/3, the slower series: 9^-60 is below 2^-190. A sum changes no more by terms that
+	// are so many bits shorter.
+	logTerms, logBits = 60, 150
 )
+
+// halfLn2 is half the logarithm of 2, which is artanh 1/3.
+var halfLn2 = sync.OnceValue(func() *big.Float { return artanh(big.NewFloat(1), big.NewFloat(3)) })
 
 // artanh returns artanh(num/den) for quotients of at most 1/3.
 func artanh(num, den *big.Float) *big.Float {
@@ -46,7 +50,11 @@ func artanh(num, den *big.Float) *big.Float {
 	term := new(big.Float).SetPrec(logPrec)
 	for i := 1; i < logTerms; i++ {
 		power.Mul(power, square)
-		sum.Add(sum, term.Quo(power, big.NewFloat(float64(2*i+1))))
+		term.Quo(power, big.NewFloat(float64(2*i+1)))
+		if term.Sign() == 0 || term.MantExp(nil) < sum.MantExp(nil)-logBits {
+			break
+		}
+		sum.Add(sum, term)
 	}
 	return sum
 }

@@ -1,6 +1,7 @@
 package tdigest
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"math"
@@ -145,7 +146,7 @@ func (d *Digest) compress() {
 		return
 	}
 	d.scratch, _ = d.centroids(d.scratch[:0])
-	all, compressed := merge(d.scratch, d.compression, d.total())
+	all, compressed := merge(d.scratch, int(d.merged), d.compression, d.total())
 	if compressed {
 		d.compressions++
 	}
@@ -176,21 +177,18 @@ func (d *Digest) centroids(dst []centroid) ([]centroid, bool) {
 	return dst, true
 }
 
-// merge sorts centroids of a total weight and makes one of neighbours that together are light enough for their
-// place. One value stays as it is, and that counts for no compression.
+// merge sorts centroids of a total weight, the first of which are sorted, and makes one of neighbours that together are light
+// enough for their place. One value stays as it is, and that counts for no compression.
 //
 // norm is the compression over 2 pi W ln W: a centroid from quantile q0 to q2 may have a weight of up to q(1-q)/norm
 // at both of them.
-func merge(all []centroid, compression float64, total int64) (_ []centroid, compressed bool) {
-	slices.SortStableFunc(all, func(a, b centroid) int {
-		switch {
-		case a.mean < b.mean:
-			return -1
-		case a.mean > b.mean:
-			return 1
-		}
-		return 0
-	})
+func merge(all []centroid, sorted int, compression float64, total int64) (_ []centroid, compressed bool) {
+	if !slices.IsSortedFunc(all[:sorted], func(a, b centroid) int { return cmp.Compare(a.mean, b.mean) }) {
+		sorted = 0 // a mean may be rounded past the one behind it
+	}
+	spare := make([]centroid, len(all)-sorted)
+	sortStable(all[sorted:], spare)
+	join(all, sorted, spare)
 	if total <= 1 {
 		return all, false
 	}
@@ -212,6 +210,44 @@ func merge(all []centroid, compression float64, total int64) (_ []centroid, comp
 		all[cur] = all[i]
 	}
 	return all[:min(cur+1, len(all))], true
+}
+
+// sortStable sorts centroids by their means, with as much room.
+func sortStable(all, spare []centroid) {
+	const block = 8
+	for from := 0; from < len(all); from += block {
+		for i := from + 1; i < min(from+block, len(all)); i++ {
+			c, k := all[i], i
+			for ; k > from && all[k-1].mean > c.mean; k-- {
+				all[k] = all[k-1]
+			}
+			all[k] = c
+		}
+	}
+	for width := block; width < len(all); width *= 2 {
+		for from := 0; from+width < len(all); from += 2 * width {
+			join(all[from:min(from+2*width, len(all))], width, spare)
+		}
+	}
+}
+
+// join makes one run of two that are sorted, side by side. Of equal means those of the first run come first. spare has
+// room for the second one.
+func join(all []centroid, first int, spare []centroid) {
+	if first == 0 || first == len(all) || all[first-1].mean <= all[first].mean {
+		return
+	}
+	second := spare[:copy(spare, all[first:])]
+	for i, k := first-1, len(all)-1; len(second) > 0; k-- {
+		last := second[len(second)-1]
+		if i >= 0 && all[i].mean > last.mean {
+			all[k] = all[i]
+			i--
+			continue
+		}
+		all[k] = last
+		second = second[:len(second)-1]
+	}
 }
 
 // Join returns a new digest of a compression with the centroids of others, each compressed and then added
@@ -248,7 +284,7 @@ func (d *Digest) Look() (*Snapshot, bool) {
 		return nil, false
 	}
 	if d.unmerged > 0 {
-		all, _ = merge(all, d.compression, d.total())
+		all, _ = merge(all, int(d.merged), d.compression, d.total())
 	}
 	d.seen = &Snapshot{centroids: all, min: d.min, max: d.max, total: d.total()}
 	return d.seen, true

@@ -1,6 +1,7 @@
 package tdigest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -217,4 +218,26 @@ func FuzzDecodeTDigest(f *testing.F) {
 		}
 		structurestest.Again(t, d, Decode)
 	})
+}
+
+// Centroids are in the order of a stable sort, whatever part of them was sorted.
+func TestCentroidsAreSortedStably(t *testing.T) {
+	r := structurestest.Seeded(t)
+	for range 500 {
+		all := make([]centroid, r.IntN(200))
+		for i := range all {
+			all[i] = centroid{float64(r.IntN(1 + r.IntN(300))), int64(i + 1)}
+		}
+		sorted := r.IntN(len(all) + 1)
+		byMean := func(a, b centroid) int { return cmp.Compare(a.mean, b.mean) }
+		slices.SortStableFunc(all[:sorted], byMean)
+		want := slices.Clone(all)
+		slices.SortStableFunc(want, byMean)
+		spare := make([]centroid, len(all)-sorted)
+		sortStable(all[sorted:], spare)
+		join(all, sorted, spare)
+		if !slices.Equal(all, want) {
+			t.Fatalf("%d of %d were sorted: got %v, want %v", sorted, len(all), all, want)
+		}
+	}
 }
