@@ -1,6 +1,9 @@
 package topk
 
-import "math"
+import (
+	"math"
+	"sync"
+)
 
 // source draws numbers for one change. It is SplitMix64 (Steele, Lea and Flood, "Fast Splittable
 // Pseudorandom Number Generators", OOPSLA 2014), and never changes: records in journals are
@@ -20,7 +23,17 @@ func (s *source) draw() float64 {
 // chances is decay^n for n below its length.
 type chances [256]float64
 
+// standardChances are those of the decay of most lists, which have them in common.
+var standardChances = sync.OnceValue(func() *chances { return powers(DefaultDecay) })
+
 func newChances(decay float64) *chances {
+	if decay == DefaultDecay {
+		return standardChances()
+	}
+	return powers(decay)
+}
+
+func powers(decay float64) *chances {
 	var c chances
 	// Products in order rather than math.Pow, which may differ in the last bit from
 	// processor to processor.

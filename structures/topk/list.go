@@ -28,8 +28,11 @@ type Shape struct {
 	Decay           float64
 }
 
+// DefaultDecay is that of a list of which nothing else is said.
+const DefaultDecay = 0.9
+
 // DefaultShape is the shape of a list of k items of which nothing else is said.
-func DefaultShape(k uint64) Shape { return Shape{K: k, Width: 8, Depth: 7, Decay: 0.9} }
+func DefaultShape(k uint64) Shape { return Shape{K: k, Width: 8, Depth: 7, Decay: DefaultDecay} }
 
 // ModuleBytes are those that RedisBloom counts: its structures, the buckets and the heap.
 func (s *Shape) ModuleBytes() uint64 { return 2088 + bucketBytes*s.Width*s.Depth + heapBytes*s.K }

@@ -139,10 +139,6 @@ func TestListDoesWhatTheModelDoes(t *testing.T) {
 		structurestest.Replay(t, again, ch.Encoded())
 		check("replayed", again)
 		check("stored", structurestest.Again(t, l, Decode))
-		if l.IsCompact(1 << 20) {
-			again.LoadCompact(l.AppendCompact(nil))
-			check("record", again)
-		}
 	}
 }
 

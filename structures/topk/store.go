@@ -115,7 +115,7 @@ func (l *List) Empty() bool { return false }
 func (l *List) Size() int {
 	const own = 360
 	size := own + l.Memory() + l.heap.size()
-	if l.chances != nil {
+	if l.chances != nil && l.chances != standardChances() {
 		size += len(l.chances) * 8
 	}
 	return size
@@ -256,28 +256,6 @@ func (l *List) Taint() {
 		if s != nil {
 			s.dirty = true
 		}
-	}
-}
-
-// IsCompact reports whether the list has few bytes.
-func (l *List) IsCompact(limit int) bool {
-	const header = 40
-	bytes, ok := l.IsInline()
-	return ok && !l.heapPaged() && l.heap.places == nil && header+bytes+16*l.heap.used+l.heap.itemBytes <= limit
-}
-
-// AppendCompact appends a list of few bytes as its head.
-func (l *List) AppendCompact(dst []byte) []byte { return l.AppendHead(dst) }
-
-// LoadCompact makes l the list that AppendCompact appended.
-func (l *List) LoadCompact(b []byte) {
-	l.Recycle()
-	was := l.shape.Decay
-	l.shape = Shape{}
-	l.heap.reset(0)
-	_ = l.decode(b) // it is what AppendCompact appended
-	if l.shape.Decay != was {
-		l.chances = nil
 	}
 }
 

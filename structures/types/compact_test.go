@@ -17,7 +17,6 @@ import (
 	"github.com/vigildb/vigil/structures/set"
 	"github.com/vigildb/vigil/structures/structurestest"
 	"github.com/vigildb/vigil/structures/tdigest"
-	"github.com/vigildb/vigil/structures/topk"
 	"github.com/vigildb/vigil/structures/zset"
 )
 
@@ -105,19 +104,6 @@ var compacted = map[string]struct {
 				}
 			}
 			s.Add(ch, fmt.Append(nil, r.IntN(1000)), 1+r.Uint64N(1000))
-		},
-	},
-	"topk": {
-		func() structures.Compact { return topk.New() },
-		func(r *rand.Rand, v structures.Compact, ch *structures.Change) {
-			l := v.(*topk.List)
-			if l.Arrays() == 0 {
-				shape := topk.Shape{K: 1 + r.Uint64N(100), Width: 1 + r.Uint64N(20), Depth: 1 + r.Uint64N(8), Decay: 0.9}
-				if err := l.Init(ch, shape, 1<<20); err != nil {
-					panic(err)
-				}
-			}
-			l.Add(ch, r.Uint64(), []topk.Pair{{Item: fmt.Append(nil, "item ", r.IntN(200)), N: 1 + uint32(r.IntN(30))}}, func([]byte, bool) {})
 		},
 	},
 	"t-digest": {
