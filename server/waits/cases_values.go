@@ -96,6 +96,22 @@ var sketchCases = []Case{
 		Call: then(call("BF.SCANDUMP", Key, "0"), call("BF.SCANDUMP", Key, "1"))},
 	{Command: "BF.MERGE", What: "filter", Bytes: true, Before: nth("BF.RESERVE", Key, "0.01", "#"), Call: call("BF.MERGE", Key, "1", Key)},
 	{Command: "CF.MERGE", What: "filter", Before: aCuckoo, Call: call("CF.MERGE", Key, "1", Key)},
+	{Command: "CF.MERGE", What: "slots", Bytes: true, Before: then(loaded(Key), loaded("other")), Call: call("CF.MERGE", Key, "1", "other")},
+	{Command: "CF.COMPACT", What: "slots", Bytes: true, Before: loaded(Key), Call: call("CF.COMPACT", Key)},
+	{Command: "CF.DEL", What: "slots that are compacted", Bytes: true, Before: then(loaded(Key), call("CF.ADD", Key, "x")), Call: call("CF.DEL", Key, "x")},
+	{Command: "COPY", What: "slots", Bytes: true, Before: loaded(Key), Call: call("COPY", Key, "other")},
+	{Command: "DUMP", What: "slots", Bytes: true, Before: loaded(Key), Call: call("DUMP", Key)},
+	{Command: "RESTORE", What: "slots", Bytes: true, Before: then(loaded(Key), func(c *Client, _ int) { c.Keep("DUMP", Key) }),
+		Call: func(c *Client, _ int) { c.Do("RESTORE", Key, "0", string(c.text), "REPLACE") }},
+	{Command: "CMS.MERGE", What: "cells of a hundred sketches", Before: aHundredSketches, Call: func(c *Client, n int) {
+		many(1, key, []string{"CMS.MERGE", Key, "100"})(c, 100)
+	}},
+	{Command: "TDIGEST.MERGE", What: "digests, a hundredth as many", Before: someDigests,
+		Call: func(c *Client, n int) { many(1, key, []string{"TDIGEST.MERGE", Key, strconv.Itoa(n / 100)})(c, n/100) }},
+	{Command: "TOPK.INCRBY", What: "draws, ten thousand times as many", Before: then(call("TOPK.RESERVE", Key, "1", "1", "1", "1"), call("TOPK.INCRBY", Key, "x", "100000")),
+		Call: func(c *Client, n int) {
+			many(2, func(c *Client, i int) { c.Arg(element(i)); c.Arg("100000") }, []string{"TOPK.INCRBY", Key})(c, min(n/10, 10_000))
+		}},
 	{Command: "CF.RESERVE", What: "capacity", Bytes: true, Call: nth("CF.RESERVE", Key, "#")},
 	{Command: "CF.ADD", What: "filter", Before: aCuckoo, Call: call("CF.ADD", Key, "x")},
 	{Command: "CF.ADDNX", What: "filter", Before: aCuckoo, Call: call("CF.ADDNX", Key, "x")},
@@ -142,6 +158,23 @@ var sketchCases = []Case{
 
 // someSketches makes n HyperLogLogs of one element.
 var someSketches = pipelined(func(c *Client, i int) { c.Send("PFADD", name(i), element(i)) })
+
+// aHundredSketches makes a hundred of n cells each.
+func aHundredSketches(c *Client, n int) {
+	for i := range 100 {
+		c.Do("CMS.INITBYDIM", name(i), strconv.Itoa(max(1, n/10)), "10")
+		many(2, increment, []string{"CMS.INCRBY", name(i)})(c, 1000)
+	}
+}
+
+// someDigests makes n/100 of a thousand values.
+func someDigests(c *Client, n int) {
+	c.Do("TDIGEST.CREATE", Key, "COMPRESSION", "1000")
+	many(1, number, []string{"TDIGEST.ADD", Key})(c, 1000)
+	for i := 1; i < n/100; i++ {
+		c.Do("COPY", Key, name(i))
+	}
+}
 
 // denseSketches makes n/100 that have every register written out.
 func denseSketches(c *Client, n int) {
