@@ -46,7 +46,7 @@ func (c *Change) Bytes(b []byte) {
 // Grow makes room for n more bytes.
 func (c *Change) Grow(n int) {
 	if c != nil {
-		c.buf = slices.Grow(c.buf, n)
+		c.buf = GrowTo(c.buf, len(c.buf)+n)
 	}
 }
 

@@ -143,6 +143,7 @@ func (l *layer) write(off uint64, data []byte) (made int) {
 
 // appendBytes appends n bytes of the layer from off on.
 func (l *layer) appendBytes(dst []byte, off, n uint64) []byte {
+	dst = structures.Grow(dst, int(n))
 	for n > 0 {
 		id, at := int(off>>pageShift), int(off&(page-1))
 		size := min(n, uint64(page-at))
