@@ -23,7 +23,7 @@ type Relocker interface {
 	// Observe begins to note whether keys of a database, which are locked, change.
 	Observe(db int, keys [][]byte) Observation
 	// Settle locks keys of a database and runs change as a call of its own, which
-	// is as durable as appendfsync demands when Settle returns.
+	// is as durable as appendfsync demands when Settle returns. Computations call it.
 	Settle(db int, keys [][]byte, change func(c *Ctx)) error
 }
 
