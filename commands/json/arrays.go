@@ -295,10 +295,11 @@ func arrIndex(c *commands.Ctx) error {
 	}
 	c.Args.Reset([][]byte{key, text}, 0)
 	steps := path.Budget(0)
-	err = eachMatch(c, reading{missing: errNoPath, none: errNoPath, always: true}, func(v json.Value) error {
+	err = eachMatch(c, reading{missing: errNoPath, none: errNoPath, always: true, whole: true}, func(v json.Value) error {
 		if v.Type() != json.Array {
 			return errExpectedArray
 		}
+		steps.Add(path.StepsOfByte * v.Memory())
 		c.Reply.Int(int64(indexOf(v, json.Of(encoded), start, stop, steps)))
 		return nil
 	})

@@ -76,6 +76,24 @@ func parsePath(text []byte) (*path.Path, error) {
 	return p, nil
 }
 
+// searches is the search of a call on several documents, or on one several times, of which each
+// adds to what the call may visit once.
+type searches struct {
+	*path.Search
+	seen map[*json.Document]bool
+}
+
+func newSearches() *searches { return &searches{path.NewSearch(0), map[*json.Document]bool{}} }
+
+// of allows what may be visited because of a document.
+func (s *searches) of(d *json.Document) *path.Search {
+	if !s.seen[d] {
+		s.seen[d] = true
+		s.Allow(d.Bytes())
+	}
+	return s.Search
+}
+
 // isLegacy reports whether a path, which may be a bad one, is read as a legacy path.
 func isLegacy(text []byte) bool { return !path.IsJSONPath(text) }
 
@@ -187,7 +205,7 @@ func allows(copies, size, depth, deepest int) error {
 	if deepest+depth > json.MaxDepth {
 		return errDepth
 	}
-	if size > 0 && copies > maxCopies/size {
+	if size > 0 && copies > 1 && copies > maxCopies/size {
 		return errCopies
 	}
 	return nil

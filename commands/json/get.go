@@ -1,7 +1,6 @@
 package json
 
 import (
-	"slices"
 	"unicode/utf8"
 
 	"github.com/vigildb/vigil/commands"
@@ -146,10 +145,12 @@ func (g *getter) many(texts [][]byte) error {
 	}
 	var paths []named
 	arrays := false
-	for i, text := range texts {
-		if slices.ContainsFunc(texts[:i], func(other []byte) bool { return string(other) == string(text) }) {
+	seen := make(map[string]bool, len(texts))
+	for _, text := range texts {
+		if seen[string(text)] {
 			continue
 		}
+		seen[string(text)] = true
 		p, err := path.Parse(text)
 		if err != nil {
 			continue
@@ -184,6 +185,8 @@ func (g *getter) matches(p *path.Path, array bool, depth int) error {
 			return errSteps
 		case !found:
 			return errNoPath
+		case !g.search.Steps.Take(v.Memory() / 2): // other paths may be of the same value
+			return errSteps
 		}
 		g.print.Print(v, depth)
 		return nil
@@ -212,13 +215,14 @@ func (g *getter) matches(p *path.Path, array bool, depth int) error {
 // getTyped replies with an array for each path, legacy or not, of the values that it matches.
 func getTyped(c *commands.Ctx, d *json.Document, o *getOptions) error {
 	c.Reply.Array(len(o.paths))
+	search := path.NewSearch(d.Bytes())
 	for _, text := range o.paths {
 		p, err := path.Parse(text)
 		if err != nil {
 			c.Reply.Array(0)
 			continue
 		}
-		if err := allMatches(c, d, p, true, func(v json.Value) error {
+		if err := allMatches(c, d, p, search, true, func(v json.Value) error {
 			replyTyped(c, v, o.format)
 			return nil
 		}); err != nil {
@@ -269,7 +273,7 @@ func mget(c *commands.Ctx) error {
 	p, bad := path.Parse(text)
 	s := scratches.Get().(*scratch)
 	defer s.release()
-	search := path.NewSearch(0)
+	search := newSearches()
 	c.Reply.Array(len(keys))
 	for _, key := range keys {
 		d, err := view(c, key)
@@ -280,9 +284,8 @@ func mget(c *commands.Ctx) error {
 			c.Reply.Null()
 			continue
 		}
-		search.Steps.Add(d.Bytes())
 		s.print.Text = s.print.Text[:0]
-		g := getter{print: &s.print, search: search, d: d}
+		g := getter{print: &s.print, search: search.of(d), d: d}
 		switch err := g.matches(p, !p.Legacy, 0); err {
 		case nil:
 			c.Reply.Bulk(s.print.Text)

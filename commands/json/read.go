@@ -13,7 +13,7 @@ type reading struct {
 	lenient  bool  // a missing key is nil for both
 	forgives bool  // a legacy path that is none leads nowhere
 	always   bool  // a missing key is an error for a legacy path too
-	whole    bool  // the reply has all of a match
+	whole    bool  // the call reads all of a match
 }
 
 // eachMatch reads a key and a path, and replies with what one writes for a match: for a JSONPath in
@@ -44,7 +44,7 @@ func eachMatch(c *commands.Ctx, r reading, one func(json.Value) error) error {
 	if p.Legacy {
 		return firstMatch(c, d, p, r, one)
 	}
-	return allMatches(c, d, p, r.whole, one)
+	return allMatches(c, d, p, path.NewSearch(d.Bytes()), r.whole, one)
 }
 
 func firstMatch(c *commands.Ctx, d *json.Document, p *path.Path, r reading, one func(json.Value) error) error {
@@ -63,10 +63,9 @@ func firstMatch(c *commands.Ctx, d *json.Document, p *path.Path, r reading, one 
 
 // allMatches replies with an array of what one writes for each match. whole says that it writes all
 // of it, which takes steps too.
-func allMatches(c *commands.Ctx, d *json.Document, p *path.Path, whole bool, one func(json.Value) error) error {
+func allMatches(c *commands.Ctx, d *json.Document, p *path.Path, search *path.Search, whole bool, one func(json.Value) error) error {
 	ok := true
 	c.Reply.ArrayLater(func() (n int) {
-		search := path.NewSearch(d.Bytes())
 		ok = search.Each(p, d.Root(), false, func(m path.Match) bool {
 			if whole && !search.Steps.Take(m.Memory()/2) {
 				return false
@@ -231,5 +230,5 @@ func debugMemory(c *commands.Ctx, d *json.Document, text []byte) error {
 	if p.Legacy {
 		return firstMatch(c, d, p, reading{none: errNoPath}, one)
 	}
-	return allMatches(c, d, p, false, one)
+	return allMatches(c, d, p, path.NewSearch(d.Bytes()), false, one)
 }

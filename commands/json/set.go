@@ -233,21 +233,26 @@ func mset(c *commands.Ctx) error {
 	defer s.release()
 	s.value = s.value[:0]
 	triplets := make([]triplet, len(args)/3)
-	search, seen := path.NewSearch(0), map[*json.Document]bool{}
+	search := newSearches()
 	for i := range triplets {
 		t := &triplets[i]
 		if err := t.read(c, s, args[3*i:3*i+3]); err != nil {
 			return err
 		}
-		t.u.search = search
-		if d := t.u.d; d != nil && !seen[d] {
-			seen[d] = true
-			search.Steps.Add(d.Bytes())
+		if t.u.d != nil {
+			t.u.search = search.of(t.u.d)
 		}
 	}
+	copied := 0
 	for i := range triplets {
-		if err := triplets[i].plan(args[3*i+1]); err != nil {
+		t := &triplets[i]
+		if err := t.plan(args[3*i+1]); err != nil {
 			return err
+		}
+		if n := len(t.places); n > 1 {
+			if copied += n * len(t.v.value); copied > maxCopies {
+				return errCopies
+			}
 		}
 	}
 	for i := range triplets {

@@ -11,14 +11,14 @@ const (
 	MaxSteps   = 4_000_000 // of about 20 ns each
 	MaxMatches = 10_000_000
 
-	// stepsOfByte is how many steps a call may take for each byte of a document if those are more.
+	// StepsOfByte is how many steps a call may take for each byte of a document if those are more.
 	// A path that visits everything once is answered then, however large the document is.
-	stepsOfByte = 4
+	StepsOfByte = 4
 )
 
 // Budget returns the steps that a call may take on documents of so many bytes.
 func Budget(bytes int) *json.Budget {
-	return json.NewBudget(max(MaxSteps, stepsOfByte*int64(bytes)))
+	return json.NewBudget(max(MaxSteps, StepsOfByte*int64(bytes)))
 }
 
 // Match is a value that a path leads to.
@@ -102,6 +102,9 @@ type Search struct {
 
 // NewSearch returns a search with as many steps as one call may take on documents of so many bytes.
 func NewSearch(bytes int) *Search { return &Search{Steps: Budget(bytes)} }
+
+// Allow adds the steps that a call may take because it is on one document more, of so many bytes.
+func (s *Search) Allow(bytes int) { s.Steps.Add(StepsOfByte * bytes) }
 
 // Each visits the matches of a path in a document until visit returns false. It reports false if
 // that needs more steps than are left. Places says whether the Path of matches is wanted.
