@@ -105,9 +105,9 @@ func GrowTo(b []byte, size int) []byte {
 }
 
 // Append is the built-in append for a src of any length, which must not be a part of
-// the room behind dst. After a long src there is room for more.
+// the room behind dst, and a dst of any length. If either is long, there is room for more behind it.
 func Append(dst, src []byte) []byte {
-	if len(src) <= blockBytes {
+	if len(dst)+len(src) <= blockBytes {
 		return append(dst, src...)
 	}
 	return appendBlocks(dst, src)

@@ -62,7 +62,7 @@ func (b *Builder) Begin(object bool) {
 // Name writes the name of the next member.
 func (b *Builder) Name(name []byte) {
 	from := b.BeginName(len(name))
-	b.b = append(b.b, name...)
+	b.b = structures.Append(b.b, name)
 	b.EndName(from)
 }
 
@@ -109,8 +109,14 @@ func (b *Builder) Encoded(v []byte) {
 	b.added(Value{b: v}.Type().IsNumber())
 }
 
+// spare is room for what is appended without a look at how long the buffer is, see structures.Append.
+const spare = 64
+
 // added counts a member.
 func (b *Builder) added(number bool) {
+	if cap(b.b)-len(b.b) < spare {
+		b.b = structures.Grow(b.b, spare)
+	}
 	if len(b.open) == 0 {
 		return
 	}

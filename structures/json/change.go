@@ -289,7 +289,7 @@ func (d *Document) appendString(path []Step, s []byte) bool {
 		d.growString(c, s)
 		return true
 	}
-	value := AppendString(nil, slices.Concat(stringOf(v.b), s))
+	value := AppendString(nil, structures.Append(slices.Clone(stringOf(v.b)), s))
 	d.replaceValue(p, p.last().at, sizeOf(v.b), value)
 	return true
 }

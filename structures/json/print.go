@@ -3,6 +3,8 @@ package json
 import (
 	"encoding/binary"
 	"strconv"
+
+	"github.com/vigildb/vigil/structures"
 )
 
 // Layout is what JSON.GET puts between the parts of a text. Empty strings make the shortest text.
@@ -91,6 +93,7 @@ func (p *Printer) flatMembers(b []byte, open, end byte) int {
 			at += n
 		}
 		at += p.flat(b[at:])
+		p.grow()
 	}
 	p.Text = append(p.Text, end)
 	return to
@@ -113,10 +116,27 @@ func (p *Printer) container(v Value, open, end byte, depth int) {
 			p.Name(name)
 		}
 		p.Print(member, depth+1)
+		p.grow()
 		name, member, ok = m.Next()
 	}
 	p.Line(depth)
 	p.Text = append(p.Text, end)
+}
+
+// grow makes room for the next numbers, words and brackets, see structures.Append.
+func (p *Printer) grow() {
+	if cap(p.Text)-len(p.Text) < spare {
+		p.Text = structures.Grow(p.Text, spare)
+	}
+}
+
+// put writes a part of the layout.
+func (p *Printer) put(s string) {
+	const most = 64 << 10
+	for ; len(s) > most; s = s[most:] {
+		p.put(s[:most])
+	}
+	p.Text = append(structures.Grow(p.Text, len(s)), s...)
 }
 
 // Line begins a line that is so deep.
@@ -124,7 +144,7 @@ func (p *Printer) Line(depth int) {
 	if p.Layout.plain() {
 		return
 	}
-	p.Text = append(p.Text, p.Layout.Newline...)
+	p.put(p.Layout.Newline)
 	if p.Layout.Indent == "" {
 		return
 	}
@@ -133,14 +153,14 @@ func (p *Printer) Line(depth int) {
 			p.Over = true
 			return
 		}
-		p.Text = append(p.Text, p.Layout.Indent...)
+		p.put(p.Layout.Indent)
 	}
 }
 
 // Name writes the name of a member and what stands behind it.
 func (p *Printer) Name(name []byte) {
 	p.Text = append(AppendQuoted(p.Text, name), ':')
-	p.Text = append(p.Text, p.Layout.Space...)
+	p.put(p.Layout.Space)
 }
 
 // AppendNumber appends a number as JSON.
@@ -192,13 +212,13 @@ func AppendQuoted(dst, s []byte) []byte {
 		if letter == 0 {
 			continue
 		}
-		dst = append(append(dst, s[from:i]...), '\\', letter)
+		dst = append(structures.Append(dst, s[from:i]), '\\', letter)
 		if letter == 'u' {
 			dst = append(dst, '0', '0', hex[c>>4], hex[c&15])
 		}
 		from = i + 1
 	}
-	return append(append(dst, s[from:]...), '"')
+	return append(structures.Append(dst, s[from:]), '"')
 }
 
 // AppendText appends a value as the shortest JSON.
