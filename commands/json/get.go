@@ -188,6 +188,7 @@ func (g *getter) matches(p *path.Path, array bool, depth int) error {
 		case !g.search.Steps.Take(v.Memory() / 2): // other paths may be of the same value
 			return errSteps
 		}
+		g.print.Expect(v)
 		g.print.Print(v, depth)
 		return nil
 	}
@@ -199,6 +200,7 @@ func (g *getter) matches(p *path.Path, array bool, depth int) error {
 		}
 		n++
 		g.print.Line(depth + 1)
+		g.print.Expect(m.Value)
 		g.print.Print(m.Value, depth+1)
 		return !g.print.Over && n <= path.MaxMatches && g.search.Steps.Take(m.Memory()/2)
 	})

@@ -84,9 +84,10 @@ func (u *update) mergePlaces(patch placed) (places [][]json.Step, err error) {
 	if err := allows(len(list), len(patch.value), patch.depth, deepest); err != nil {
 		return nil, err
 	}
-	for _, match := range list {
+	places = make([][]json.Step, len(list))
+	for i, match := range list {
 		p := match.Path()
-		places = append(places, p)
+		places[i] = p
 		if pages, _ := u.d.Away(); pages > 0 {
 			m := merger{u: u, dry: true}
 			m.merge(p, match.Value, json.Of(patch.value))

@@ -24,9 +24,9 @@ func del(c *commands.Ctx) error {
 		return err
 	}
 	list := u.outermost(u.list)
-	var places [][]json.Step
-	for _, m := range list {
-		places = append(places, m.Path())
+	places := make([][]json.Step, len(list))
+	for i, m := range list {
+		places[i] = m.Path()
 	}
 	for _, p := range places {
 		if !u.d.HoldRemoval(p) {
@@ -73,16 +73,16 @@ func clearValues(c *commands.Ctx) error {
 	if err != nil {
 		return err
 	}
-	full := u.list[:0:0]
+	full := u.list[:0]
 	for _, m := range u.list {
 		if cleared(m.Value) != nil {
 			full = append(full, m)
 		}
 	}
-	var places [][]json.Step
-	var values [][]byte
-	for _, m := range u.outermost(full) {
-		places, values = append(places, m.Path()), append(values, cleared(m.Value))
+	list := u.outermost(full)
+	places, values := make([][]json.Step, len(list)), make([][]byte, len(list))
+	for i, m := range list {
+		places[i], values[i] = m.Path(), cleared(m.Value)
 	}
 	if _, err := u.hold(places); err != nil {
 		return err

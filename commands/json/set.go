@@ -151,8 +151,9 @@ func (u *update) plan(text []byte, v placed, when condition) (places [][]json.St
 	if len(u.list) > 0 && when != ifAbsent {
 		list := u.outermost(u.list)
 		deepest := 0
-		for _, m := range list {
-			places = append(places, m.Path())
+		places = make([][]json.Step, len(list))
+		for i, m := range list {
+			places[i] = m.Path()
 			deepest = max(deepest, m.Depth())
 		}
 		if err := allows(len(list), len(v.value), v.depth, deepest); err != nil {

@@ -337,7 +337,7 @@ func (v Value) flatten(dst []byte) []byte {
 	if t == String {
 		return AppendString(dst, v.Text(nil))
 	}
-	b := Builder{b: dst}
+	b := Builder{b: structures.Grow(dst, v.Memory())}
 	v.build(&b)
 	return b.b
 }

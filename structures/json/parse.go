@@ -5,6 +5,8 @@ import (
 	"math"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/vigildb/vigil/structures"
 )
 
 // ParseError says why a text is no JSON. Its words are those that clients of RedisJSON know.
@@ -28,9 +30,16 @@ type Parser struct {
 	err    *ParseError
 }
 
+// longText is the length from which on there is room at once for about what a text becomes: what grows
+// by and by is copied some ten times.
+const longText = 64 << 10
+
 // Parse appends the value of a text, which is UTF-8, to dst. Of what is too large for floats,
 // arrays of numbers alone are stored so. It returns how many containers lie in one another.
 func (p *Parser) Parse(dst, text []byte, floats Float) (_ []byte, depth int, err error) {
+	if len(text) > longText {
+		dst = structures.Grow(dst, len(text))
+	}
 	p.build.Reset(dst)
 	p.build.floats = floats
 	p.text, p.at, p.deep, p.floats, p.err = text, 0, 0, floats, nil

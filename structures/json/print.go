@@ -123,6 +123,13 @@ func (p *Printer) container(v Value, open, end byte, depth int) {
 	p.Text = append(p.Text, end)
 }
 
+// Expect makes room for about the text of a value, if that is long.
+func (p *Printer) Expect(v Value) {
+	if n := v.Memory(); n > longText {
+		p.Text = structures.Grow(p.Text, n)
+	}
+}
+
 // grow makes room for the next numbers, words and brackets, see structures.Append.
 func (p *Printer) grow() {
 	if cap(p.Text)-len(p.Text) < spare {

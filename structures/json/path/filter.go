@@ -79,13 +79,17 @@ func (s *Search) values(t *term, v json.Value) (list []json.Value, ok bool) {
 	} else {
 		s.Steps.Take(subCost)
 		s.sub(t, v, func(m Match) bool {
-			s.stack = append(s.stack, m.Value)
+			s.stack = add(s.stack, m.Value)
 			return len(s.stack) <= MaxMatches
 		})
 	}
 	list = s.stack[base:len(s.stack):len(s.stack)]
 	if t.fromRoot {
-		list = append([]json.Value(nil), list...)
+		var kept []json.Value
+		for _, v := range list {
+			kept = add(kept, v)
+		}
+		list = kept
 		s.stack = s.stack[:base]
 		if s.fixed == nil {
 			s.fixed = map[*term][]json.Value{}

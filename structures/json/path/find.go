@@ -132,11 +132,33 @@ func (s *Search) All(p *Path, root json.Value, places bool) (list []Match, ok bo
 		cost = changeCost
 	}
 	ok = s.Each(p, root, places, func(m Match) bool {
-		list = append(list, m)
+		list = add(list, m)
 		return len(list) <= MaxMatches && s.Steps.Take(cost)
 	})
 	return list, ok && len(list) <= MaxMatches
 }
+
+// addBlock is how many matches or values are moved at once when a list of them grows. The runtime
+// cannot stop a goroutine while it moves a list, as structures.Append says of bytes, and with pointers
+// in it that takes seconds for some million.
+const addBlock = 1024
+
+// add is the built-in append for a list of any length.
+func add[T any](list []T, v T) []T {
+	if len(list) == cap(list) && len(list) > addBlock {
+		longer := make([]T, len(list), 2*len(list))
+		for from := 0; from < len(list); from += addBlock {
+			move(longer[from:], list[from:min(from+addBlock, len(list))])
+		}
+		list = longer
+	}
+	return append(list, v)
+}
+
+// move is where a goroutine that moves a list can be stopped.
+//
+//go:noinline
+func move[T any](dst, src []T) { copy(dst, src) }
 
 // keep returns a pointer to a match for those that lie in it, nil if places are not wanted.
 func (s *Search) keep(m Match) *Match {
