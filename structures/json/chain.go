@@ -208,7 +208,11 @@ func (d *Document) adopt(dst, b []byte) []byte {
 		return d.appendRef(dst, d.cutString(stringOf(b)))
 	}
 	count, from, to := containerOf(b)
-	named := b[0] == tagLongObject
+	// The head of one that is not long can make it larger than nearBytes.
+	tag, named := byte(tagArray), b[0] == tagObject || b[0] == tagLongObject
+	if named {
+		tag = tagObject
+	}
 	w := writer{d: d, named: named}
 	for rest := b[from:to]; len(rest) > 0; {
 		start := len(w.b)
@@ -225,7 +229,7 @@ func (d *Document) adopt(dst, b []byte) []byte {
 		rest = rest[n:]
 	}
 	if w.c == nil && headSize(len(w.b), count)+len(w.b) <= nearBytes {
-		dst = appendContainerHead(dst, b[0]-tagLongArray+tagArray, len(w.b), count)
+		dst = appendContainerHead(dst, tag, len(w.b), count)
 		return append(dst, w.b...)
 	}
 	return d.appendRef(dst, w.end())
