@@ -110,7 +110,7 @@ func (c *client) leave() {
 func (c *client) input() input {
 	c.last++
 	value := fmt.Sprintf("%d.%d", c.id, c.last)
-	switch c.rand.IntN(8) {
+	switch c.rand.IntN(10) {
 	case 0:
 		return input{kind: set, value: value}
 	case 1:
@@ -123,13 +123,17 @@ func (c *client) input() input {
 		return input{kind: get}
 	case 6:
 		return input{kind: transaction, value: value + ";"}
+	case 7:
+		return input{kind: getDocument}
+	case 8:
+		return input{kind: []kind{setDocument, mergeInto, mergeInto, delMember}[c.rand.IntN(4)], value: value}
 	}
 	return input{kind: getAll}
 }
 
 // words are those of a call.
 func (in input) words(tag string) (words []string) {
-	a, b := "a{"+tag+"}", "b{"+tag+"}"
+	a, b, d := "a{"+tag+"}", "b{"+tag+"}", document(tag)
 	switch in.kind {
 	case set:
 		return []string{"SET", a, in.value}
@@ -147,6 +151,14 @@ func (in input) words(tag string) (words []string) {
 		return []string{"GET", a}
 	case transaction:
 		return []string{"EVAL", "redis.call('APPEND', KEYS[1], ARGV[1]); return redis.call('APPEND', KEYS[2], ARGV[1])", "2", a, b, in.value}
+	case getDocument:
+		return []string{"JSON.GET", d, "$.set", "$.last"}
+	case setDocument: // of more than a page
+		return []string{"JSON.SET", d, "$", `{"much":"` + strings.Repeat("x", fillerBytes) + `","list":[1,2,3],"set":"` + in.value + `"}`}
+	case mergeInto:
+		return []string{"JSON.MERGE", d, "$", `{"last":"` + in.value + `"}`}
+	case delMember:
+		return []string{"JSON.DEL", d, "$.last"}
 	}
 	return append([]string{"MGET"}, written(tag)...)
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// kind is what a call does with the keys of a tag: a, b, and many that are always written together.
+// kind is what a call does with the keys of a tag: a, b, many that are always written together, and d,
+// a JSON document with the members set and last.
 type kind int
 
 const (
@@ -21,6 +22,10 @@ const (
 	getAll                  // at once
 	setAll                  // at once
 	transaction             // appends to a and b at once
+	getDocument             // d
+	setDocument             // d, of the member set alone
+	mergeInto               // d, the member last
+	delMember               // last of d, which goes with it if that was all
 )
 
 type input struct {
@@ -91,7 +96,7 @@ func (h *history) judge(tags []string) (violation string, unjudged int) {
 	for tag, name := range tags {
 		var ops []porcupine.Operation
 		for _, o := range h.all {
-			if o.tag != tag || o.refused || !o.known && (o.kind == get || o.kind == getAll) {
+			if o.tag != tag || o.refused || !o.known && (o.kind == get || o.kind == getAll || o.kind == getDocument) {
 				continue
 			}
 			ops = append(ops, porcupine.Operation{ClientId: o.client, Input: o.input, Call: o.begin, Output: outcome{o.output, o.known}, Return: o.end})
@@ -112,11 +117,44 @@ type outcome struct {
 	known bool
 }
 
-// model is that of the keys of a tag: a, b, and what all of the many are. A key that is not there is empty.
+// held is what the keys of a tag hold: a, b, what all of the many are, and the members set and last of d.
+// What is not there is empty.
+type held [5]string
+
+// document does what a call does with d, and returns the reply.
+func (h *held) document(i input) string {
+	set, last := &h[3], &h[4]
+	switch i.kind {
+	case setDocument:
+		*set, *last = i.value, ""
+		return "OK"
+	case mergeInto:
+		*last = i.value
+		return "OK"
+	case delMember:
+		if *last == "" {
+			return "0"
+		}
+		*last = ""
+		return "1"
+	}
+	if *set == "" && *last == "" {
+		return ""
+	}
+	list := func(value string) string {
+		if value == "" {
+			return "[]"
+		}
+		return `["` + value + `"]`
+	}
+	return `{"$.set":` + list(*set) + `,"$.last":` + list(*last) + "}"
+}
+
+// model is that of the keys of a tag.
 var model = porcupine.Model{
-	Init: func() any { return [3]string{} },
+	Init: func() any { return held{} },
 	Step: func(state, in, out any) (bool, any) {
-		s, i, o := state.([3]string), in.(input), out.(outcome)
+		s, i, o := state.(held), in.(input), out.(outcome)
 		reply := ""
 		switch i.kind {
 		case get:
@@ -133,15 +171,17 @@ var model = porcupine.Model{
 			s[0] += i.value
 			reply = fmt.Sprint(len(s[0]))
 		case getAll:
-			reply = strings.Join(s[:], ",")
+			reply = strings.Join(s[:3], ",")
 		case setAll:
-			reply, s = "OK", [3]string{i.value, i.value, i.value}
+			reply, s[0], s[1], s[2] = "OK", i.value, i.value, i.value
 		case transaction:
 			s[0] += i.value
 			s[1] += i.value
 			reply = fmt.Sprint(len(s[1]))
+		default:
+			reply = s.document(i)
 		}
 		return !o.known || reply == o.reply, s
 	},
-	Equal: func(a, b any) bool { return a.([3]string) == b.([3]string) },
+	Equal: func(a, b any) bool { return a.(held) == b.(held) },
 }

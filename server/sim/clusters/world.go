@@ -194,6 +194,9 @@ func written(tag string) []string {
 	return keys
 }
 
+// document is the key of a tag's JSON document.
+func document(tag string) string { return "d{" + tag + "}" }
+
 // still are the keys of a tag that do not change.
 func still(tag string) (keys []string) {
 	for i := range fillers {
@@ -232,12 +235,14 @@ func (w *world) finish() {
 	w.until(120*time.Second, "moves end", w.settled)
 	c := newClient(w, clients+1)
 	for tag := range w.tags {
-		w.until(30*time.Second, "a tag can be read", func() string {
-			if !c.do(tag, input{kind: getAll}) {
-				return w.tags[tag]
-			}
-			return ""
-		})
+		for _, all := range []kind{getAll, getDocument} {
+			w.until(30*time.Second, "a tag can be read", func() string {
+				if !c.do(tag, input{kind: all}) {
+					return w.tags[tag]
+				}
+				return ""
+			})
+		}
 	}
 	c.leave()
 	w.until(60*time.Second, "each key is in one place", w.placed)
@@ -273,7 +278,7 @@ func (w *world) placed() string {
 	k := newClient(w, clients+2)
 	defer k.leave()
 	for tag, name := range w.tags {
-		changed, err := exist(k, tag, written(name))
+		changed, err := exist(k, tag, append(written(name), document(name)))
 		if err != nil {
 			return fmt.Sprintf("%s is on its way: %v", name, err)
 		}
