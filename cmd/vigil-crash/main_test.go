@@ -89,6 +89,7 @@ func TestWhatIsMissingIsFound(t *testing.T) {
 		"SET n 2":      "lost 1 acknowledged",
 		"HSET h f3 x":  "field f3",
 		"DEL s1":       "s1 is",
+		"JSON.DEL j":   "member f",
 		"RPUSH l more": "the list is",
 		"SREM set m7":  "SMEMBERS set is",
 		"ZADD z 1 m2":  "ZRANGE z",

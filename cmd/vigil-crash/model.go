@@ -10,7 +10,8 @@ import (
 
 // model is the state after the first n transactions: transaction i changes a
 // string, which is written whole, in part or with an expiry, a list, a hash, a set, a
-// sorted set, a stream with a group, a counter by a script, and the counter n.
+// sorted set, a stream with a group, a counter by a script, a JSON document with the fields of
+// the hash, and the counter n.
 type model struct {
 	n       int
 	strings map[string]string
@@ -47,11 +48,11 @@ func transaction(i int) [][]string {
 	}
 	return [][]string{{"MULTI"}, change, {"RPUSH", "l", text, text}, {"LTRIM", "l", strconv.Itoa(-listLen), "-1"},
 		{"HSET", "h", "f" + strconv.Itoa(i%hashFields), text}, memberCommand(i), scored(i), {"XADD", "x", "MAXLEN", strconv.Itoa(listLen), text + "-1", "f", text},
-		groupCommand(i), {"EVAL", script, "1", "e", text}, {"INCR", "n"}, {"EXEC"}}
+		groupCommand(i), {"EVAL", script, "1", "e", text}, {"JSON.MERGE", "j", "$", `{"f` + strconv.Itoa(i%hashFields) + `":` + text + "}"}, {"INCR", "n"}, {"EXEC"}}
 }
 
 // transactionReplies is how many replies a transaction has.
-const transactionReplies = 12
+const transactionReplies = 13
 
 // send sends the next transaction, which the model of the caller does not follow
 // but for its number.
@@ -109,6 +110,9 @@ func (m *model) compare(c *client) error {
 	for _, field := range slices.Sorted(maps.Keys(m.hash)) {
 		if got, err := c.do("HGET", "h", field); err != nil || got != m.hash[field] {
 			return fmt.Errorf("field %s is %q (%v), want %q", field, got, err, m.hash[field])
+		}
+		if got, err := c.do("JSON.GET", "j", "$."+field); err != nil || got != "["+m.hash[field]+"]" {
+			return fmt.Errorf("member %s is %q (%v), want %q", field, got, err, m.hash[field])
 		}
 	}
 	if got, err := c.do("HLEN", "h"); err != nil || got != strconv.Itoa(len(m.hash)) {
