@@ -58,3 +58,22 @@ func near(members, size int, object bool) string {
 	}
 	return "[" + b.String() + "]"
 }
+
+// An array that takes the place of one of as many bytes has its elements elsewhere in them.
+func TestElementsOfAnotherArrayOfAsManyBytesAreFound(t *testing.T) {
+	d := New(structurestest.Keys(1))
+	d.SetRoot(nil, encode(t, "[["+strings.Repeat("1,", 99)+"1],[1]]"))
+	if v, ok := d.Lookup([]Step{At(0), At(45)}); !ok || string(AppendText(nil, v)) != "1" {
+		t.Fatal("an element is not there")
+	}
+	value := encode(t, "["+strings.Repeat("100,", 44)+"101,102,1,1,1,1,1,1,1,1]")
+	if v, _ := d.Lookup([]Step{At(0)}); sizeOf(v.b) != len(value) {
+		t.Fatalf("arrays of %d and %d bytes", sizeOf(v.b), len(value))
+	}
+	d.Put(nil, []Step{At(0)}, value)
+	for i, want := range map[int]string{0: "100", 44: "101", 45: "102", 46: "1"} {
+		if v, ok := d.Lookup([]Step{At(0), At(i)}); !ok || string(AppendText(nil, v)) != want {
+			t.Errorf("element %d: got %s", i, AppendText(nil, v))
+		}
+	}
+}
