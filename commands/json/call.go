@@ -68,10 +68,32 @@ func pathOr(c *commands.Ctx) []byte {
 	return word(c)
 }
 
+// paths are those that calls used before, by their texts.
+type paths map[string]*path.Path
+
+var knownPaths = sync.Pool{New: func() any { return paths{} }}
+
+// Bounds of the paths that are kept, and of their texts.
+const (
+	maxPaths    = 64
+	maxPathText = 128
+)
+
 func parsePath(text []byte) (*path.Path, error) {
+	known := knownPaths.Get().(paths)
+	defer knownPaths.Put(known)
+	if p := known[string(text)]; p != nil {
+		return p, nil
+	}
 	p, err := path.Parse(text)
 	if err != nil {
 		return nil, commands.WireError(err.Error())
+	}
+	if len(text) <= maxPathText && !p.IsRoot() {
+		if len(known) == maxPaths {
+			clear(known)
+		}
+		known[string(text)] = p
 	}
 	return p, nil
 }
@@ -165,7 +187,7 @@ func (u *update) match() error {
 	if place, ok := u.path.Place(); ok {
 		u.list = nil
 		if v, ok := u.d.Lookup(place); ok {
-			u.list = []path.Match{path.Found(v, place)}
+			u.list = []path.Match{path.Found(v, u.path)}
 		}
 		return u.c.Tx.Err()
 	}

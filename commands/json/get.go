@@ -17,6 +17,9 @@ const (
 	scalars         // numbers, booleans and null as such, all else as text
 )
 
+// rootPaths is what is read if a call names no path.
+var rootPaths = [][]byte{[]byte(".")}
+
 // maxWord is the length up to which an argument of JSON.GET may be an option.
 const maxWord = 8
 
@@ -95,7 +98,7 @@ func get(c *commands.Ctx) error {
 		return nil
 	}
 	if len(o.paths) == 0 {
-		o.paths = [][]byte{[]byte(".")}
+		o.paths = rootPaths
 	}
 	if o.format != asText {
 		return getTyped(c, d, &o)
@@ -106,10 +109,11 @@ func get(c *commands.Ctx) error {
 	if o.layout != (json.Layout{}) {
 		s.print.Limit = int(c.Host.Limits().MaxBulk)
 	}
-	g := getter{print: &s.print, search: path.NewSearch(d.Bytes()), d: d}
+	g := getter{print: &s.print, d: d}
 	if len(o.paths) == 1 {
 		err = g.one(o.paths[0])
 	} else {
+		g.search = path.NewSearch(d.Bytes())
 		err = g.many(o.paths)
 	}
 	if err == nil && s.print.Over {
@@ -134,7 +138,34 @@ func (g *getter) one(text []byte) error {
 	if err != nil {
 		return err
 	}
+	place, ok := p.Place()
+	if pages, _ := g.d.Away(); ok && pages == 0 { // others are read where they are
+		return g.place(p, place)
+	}
+	g.search = path.NewSearch(g.d.Bytes())
 	return g.matches(p, !p.Legacy, 0)
+}
+
+// place prints what is at a place.
+func (g *getter) place(p *path.Path, place []json.Step) error {
+	v, found := g.d.Lookup(place)
+	switch {
+	case p.Legacy && !found:
+		return errNoPath
+	case p.Legacy:
+		g.print.Expect(v)
+		g.print.Print(v, 0)
+		return nil
+	}
+	g.print.Text = append(g.print.Text, '[')
+	if found {
+		g.print.Line(1)
+		g.print.Expect(v)
+		g.print.Print(v, 1)
+		g.print.Line(0)
+	}
+	g.print.Text = append(g.print.Text, ']')
+	return nil
 }
 
 // many prints an object with a member for each path that can be parsed, and not twice for one.

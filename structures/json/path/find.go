@@ -28,24 +28,24 @@ type Match struct {
 	name  []byte // of a member
 	index int    // among the elements or members of the container
 	depth int
+	of    *Path // of which it is the Place; nil: the way to it is up
 }
 
 // Found is the only match of a path, of a value that was found at its Place. It can be compared with
 // no other.
-func Found(v json.Value, place []json.Step) Match {
-	m := &Match{}
-	for i, s := range place {
-		m = &Match{up: m, name: s.Name, index: s.Index, depth: i + 1}
-	}
-	m.Value = v
-	return *m
+func Found(v json.Value, p *Path) Match {
+	return Match{Value: v, depth: len(p.place), of: p}
 }
 
 // Depth is the number of containers around the value.
 func (m *Match) Depth() int { return m.depth }
 
-// Path is the way to the value, of which nothing is shared with the document.
+// Path is the way to the value, of which nothing is shared with the document and which is not to be
+// changed.
 func (m *Match) Path() []json.Step {
+	if m.of != nil {
+		return m.of.place
+	}
 	steps := make([]json.Step, m.depth)
 	size := 0
 	for n := m; n.up != nil; n = n.up {
@@ -214,7 +214,7 @@ func (s *Search) descend(g *segment, m Match, rest []segment) bool {
 			}
 			continue
 		}
-		if !s.descend(g, Match{v, up, name, i, m.depth + 1}, rest) {
+		if !s.descend(g, Match{v, up, name, i, m.depth + 1, nil}, rest) {
 			return false
 		}
 	}
@@ -234,7 +234,7 @@ func (s *Search) choose(g *segment, m Match, up *Match, rest []segment) bool {
 			if !s.Steps.Take(m.LookupSteps()) {
 				return false
 			}
-			if v, i, ok := m.Member(name); ok && !s.walk(Match{v, up, name, i, m.depth + 1}, rest) {
+			if v, i, ok := m.Member(name); ok && !s.walk(Match{v, up, name, i, m.depth + 1, nil}, rest) {
 				return false
 			}
 		}
@@ -266,7 +266,7 @@ func (s *Search) chooseIndexes(g *segment, m Match, up *Match, rest []segment) b
 			return false
 		}
 		i = Index(i, m.Len())
-		if v, ok := m.Element(i); ok && !s.walk(Match{v, up, nil, i, m.depth + 1}, rest) {
+		if v, ok := m.Element(i); ok && !s.walk(Match{v, up, nil, i, m.depth + 1, nil}, rest) {
 			return false
 		}
 	}
@@ -293,7 +293,7 @@ func (s *Search) members(m Match, up *Match, rest []segment, choose func(i int, 
 			return false
 		}
 		chosen, more := choose(i, v)
-		if chosen && !s.walk(Match{v, up, name, i, m.depth + 1}, rest) {
+		if chosen && !s.walk(Match{v, up, name, i, m.depth + 1, nil}, rest) {
 			return false
 		}
 		if !more {

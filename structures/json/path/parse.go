@@ -11,8 +11,12 @@ import (
 
 // Parse parses a path of either dialect. The error is an *Error.
 func Parse(text []byte) (*Path, error) {
-	if len(text) == 1 && (text[0] == '$' || text[0] == '.') {
-		return &Path{Legacy: text[0] == '.'}, nil
+	switch {
+	case len(text) != 1:
+	case text[0] == '$':
+		return root, nil
+	case text[0] == '.':
+		return legacyRoot, nil
 	}
 	p := parser{text: text, path: &Path{}}
 	if len(text) > maxLength {
@@ -35,7 +39,7 @@ func Parse(text []byte) (*Path, error) {
 	if p.err != nil {
 		return nil, p.err
 	}
-	return p.path, nil
+	return p.path.settle(), nil
 }
 
 // IsJSONPath reports whether a text begins as a JSONPath does.

@@ -1,6 +1,7 @@
 package path
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/vigildb/vigil/structures/json"
@@ -13,12 +14,18 @@ const (
 	maxSelectors = 1000 // of a list
 )
 
-// Path is a parsed path.
+// Path is a parsed path. It does not change: several calls can use it at the same time.
 type Path struct {
 	// Legacy: it was not written as a JSONPath.
 	Legacy   bool
 	segments []segment
+	// place has the steps of a path that isPlace, without room behind them.
+	place   []json.Step
+	isPlace bool
 }
+
+// root and legacyRoot are the paths of the root.
+var root, legacyRoot = &Path{isPlace: true}, &Path{Legacy: true, isPlace: true}
 
 // segment leads from values to others.
 type segment struct {
@@ -78,14 +85,19 @@ func (p *Path) Static() (steps []json.Step, ok bool) {
 	return steps, true
 }
 
-// Place is Static for paths that count all elements from the start.
-func (p *Path) Place() (steps []json.Step, ok bool) {
-	for i := range p.segments {
-		if s := &p.segments[i]; s.kind == byIndex && s.indexes[0] < 0 {
-			return nil, false
-		}
+// Place is Static for paths that count all elements from the start. The steps are the path's own.
+func (p *Path) Place() (steps []json.Step, ok bool) { return p.place, p.isPlace }
+
+// settle finds out whether the path is a place.
+func (p *Path) settle() *Path {
+	steps, ok := p.Static()
+	for _, s := range steps {
+		ok = ok && (s.Name != nil || s.Index >= 0)
 	}
-	return p.Static()
+	if ok {
+		p.place, p.isPlace = slices.Clip(steps), true
+	}
+	return p
 }
 
 // Ordered reports whether the matches of the path are in the order of the document, each once and
@@ -101,7 +113,7 @@ func (p *Path) Ordered() bool {
 
 // Parent is the path without its last segment, which it has.
 func (p *Path) Parent() *Path {
-	return &Path{Legacy: p.Legacy, segments: p.segments[:len(p.segments)-1]}
+	return (&Path{Legacy: p.Legacy, segments: p.segments[:len(p.segments)-1]}).settle()
 }
 
 // LastName returns the name that a path ends in. ok is false if that is an index.
