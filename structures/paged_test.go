@@ -102,8 +102,12 @@ func pagedLife(t *testing.T, r *rand.Rand, m pagedModel) (away, shed, amid int) 
 			freed, _ := v.Shed(r.IntN(64 << 10))
 			shed += freed
 		}
-		if n, _ := v.Away(); n > 0 {
+		n, bytes := v.Away()
+		if n > 0 {
 			away++
+		}
+		if n > 0 != (bytes > 0) {
+			t.Fatalf("step %d: %d pages of %d bytes are away", step, n, bytes)
 		}
 		if step%10 == 0 {
 			m.check(t, r, v)

@@ -77,3 +77,55 @@ func TestElementsOfAnotherArrayOfAsManyBytesAreFound(t *testing.T) {
 		}
 	}
 }
+
+// A large object that was asked for many names that it does not have knows all its names, also those that
+// come later.
+func TestNewMembersOfALargeObjectAreFoundAfterMisses(t *testing.T) {
+	d := New(structurestest.Keys(1))
+	d.SetRoot(nil, encode(t, `{"n":1}`))
+	name := func(what string, i int) []Step { return []Step{Named(fmt.Appendf(nil, "%s-%d", what, i))} }
+	value := encode(t, `"`+strings.Repeat("x", 100)+`"`)
+	for i := range 2000 {
+		d.Put(nil, name("old", i), value)
+	}
+	for round := range 5 {
+		for i := range 40 {
+			if _, ok := d.Lookup(name("none", i)); ok {
+				t.Fatal("a member is there that never was")
+			}
+		}
+		for i := range 700 {
+			d.Put(nil, name("new", 700*round+i), value)
+			if _, ok := d.Lookup(name("new", 700*round+i)); !ok {
+				t.Fatalf("round %d: new member %d is not found", round, i)
+			}
+		}
+	}
+	if root := d.Root(); root.Len() != 1+2000+5*700 {
+		t.Errorf("%d members", root.Len())
+	}
+}
+
+// An array that becomes small goes back to where it was, in a page of another one, with what is large in it.
+func TestAnArrayThatBecomesSmallKeepsWhatIsLargeInIt(t *testing.T) {
+	d := New(structurestest.Keys(1))
+	long := `"` + strings.Repeat("x", 20_000) + `"`
+	d.SetRoot(nil, encode(t, "[["+strings.Repeat("1,", 9000)+long+"]"+strings.Repeat(`,"element"`, 3000)+"]"))
+	checkDocument(t, d)
+	chains := len(d.chains)
+	if !d.Splice(nil, []Step{At(0)}, 0, 8990, nil) {
+		t.Fatal("not removed")
+	}
+	checkDocument(t, d)
+	if len(d.chains) != chains-1 {
+		t.Errorf("%d chains, want %d", len(d.chains), chains-1)
+	}
+	v, _ := d.Lookup([]Step{At(0)})
+	if got := string(AppendText(nil, v)); got != "["+strings.Repeat("1,", 10)+long+"]" {
+		t.Errorf("got %.100s", got)
+	}
+	if !d.Remove(nil, []Step{At(0)}) {
+		t.Fatal("not removed")
+	}
+	checkDocument(t, d)
+}
