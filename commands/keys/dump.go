@@ -243,12 +243,3 @@ func decodePayload(limits *commands.Limits, tx *persistence.Tx, payload []byte) 
 	}
 	return v, nil
 }
-
-// storeDecoded stores a value under key, replacing any existing value.
-func storeDecoded(tx *persistence.Tx, key []byte, v rdb.Decoded, expiry persistence.Expiry) {
-	if v.Kind == structures.KindString {
-		tx.SetString(key, v.Bytes, expiry)
-		return
-	}
-	persistence.Replace(tx, key, v.Value, expiry)
-}
