@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/vigildb/vigil/structures/thrift"
 )
 
 // loadCuckoo makes a cuckoo filter of two sub-filters of so many bytes each, a third of which are in use.
@@ -46,7 +48,7 @@ func TestLongCallsDoWithoutLocksWhatTheyDoWithThem(t *testing.T) {
 			c.want("BF.RESERVE bf"+n+" 0.01 3000000", "OK")
 			c.want("CMS.INITBYDIM cms"+n+" 100000 5", "OK")
 			c.want("TDIGEST.CREATE td"+n+" COMPRESSION 20000", "OK")
-			for i := range 30 {
+			for i := range thrift.Rounds(30) {
 				add, count, values := []string{"BF.MADD", "bf" + n}, []string{"CMS.INCRBY", "cms" + n}, []string{"TDIGEST.ADD", "td" + n}
 				for j := range 1000 {
 					x := strconv.Itoa((i*1000 + j) * 7919 % 65537)
