@@ -88,7 +88,7 @@ func TestWordsOfHTTPAreLoggedOnceAMinute(t *testing.T) {
 	logged := func() (n int) {
 		r.log.mu.Lock()
 		defer r.log.mu.Unlock()
-		for _, line := range r.log.lines {
+		for _, line := range r.log.all() {
 			if strings.HasPrefix(line, "Possible SECURITY ATTACK detected") {
 				n++
 			}

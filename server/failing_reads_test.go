@@ -245,7 +245,7 @@ func attempt(t testing.TB, disk *disktest.Disk, in residence, call string, n int
 	if o.reads = l.reads.mend(); err != nil {
 		reply = err.Error()
 	}
-	for _, line := range l.log.lines {
+	for _, line := range l.log.all() {
 		if strings.HasPrefix(line, "panic") {
 			t.Errorf("%s, %s, read %d: %.2000s", call, in.name, n, line)
 			l.connect()

@@ -46,7 +46,7 @@ func TestCountsOfErrorsEndWhenThereAreTooManyKinds(t *testing.T) {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	if !r.log.has("Errorstats stopped adding new errors") || !r.log.has("Current errors code list: E0, E1, E10") {
-		t.Errorf("log: %q", r.log.lines)
+		t.Errorf("log: %q", r.log.all())
 	}
 	c.want("CONFIG RESETSTAT", "OK")
 	make(7)

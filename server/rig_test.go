@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -84,12 +85,14 @@ func (l *testLog) Handle(_ context.Context, r slog.Record) error {
 func (l *testLog) has(part string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, line := range l.lines {
-		if strings.Contains(line, part) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(l.lines, func(line string) bool { return strings.Contains(line, part) })
+}
+
+// all is what there is now: Pebble logs from goroutines of its own.
+func (l *testLog) all() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.lines)
 }
 
 func (l *testLog) clear() {

@@ -80,7 +80,7 @@ func TestPasswordsAreShownNowhere(t *testing.T) {
 		seen = append(seen, p.do(strings.Fields(call)...))
 	}
 	r.log.mu.Lock()
-	seen = append(seen, r.log.lines...)
+	seen = append(seen, r.log.all()...)
 	r.log.mu.Unlock()
 	redacted := 0
 	for _, text := range seen {
@@ -117,7 +117,7 @@ func TestTextsOfClientsMakeNoLines(t *testing.T) {
 	}
 	r.log.mu.Lock()
 	defer r.log.mu.Unlock()
-	for _, line := range r.log.lines {
+	for _, line := range r.log.all() {
 		if strings.Contains(line, "+OK\r\n") {
 			t.Errorf("logged: %q", line)
 		}

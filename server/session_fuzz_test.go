@@ -41,7 +41,7 @@ func FuzzSession(f *testing.F) {
 			s.feedText(string(b[cut:]))
 		}
 		if r.log.has("panic in ") {
-			t.Fatalf("panic: %q", r.log.lines)
+			t.Fatalf("panic: %q", r.log.all())
 		}
 		for replies := bufio.NewReader(bytes.NewReader(e.wrote)); ; {
 			if _, err := replies.Peek(1); err != nil {
