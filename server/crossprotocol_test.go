@@ -86,8 +86,6 @@ func TestWordsOfHTTPEndTheConnectionBeforeAuth(t *testing.T) {
 func TestWordsOfHTTPAreLoggedOnceAMinute(t *testing.T) {
 	r := newRig(t)
 	logged := func() (n int) {
-		r.log.mu.Lock()
-		defer r.log.mu.Unlock()
 		for _, line := range r.log.all() {
 			if strings.HasPrefix(line, "Possible SECURITY ATTACK detected") {
 				n++
