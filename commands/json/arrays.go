@@ -31,6 +31,17 @@ func (s *scratch) elements(args [][]byte) (e elements, err error) {
 	return e, nil
 }
 
+// growing reads the elements that are to be put into the arrays that a path of a document matches, and finds these.
+func (s *scratch) growing(c *commands.Ctx, key, text []byte, args [][]byte) (u *update, e elements, order []int, paths [][]json.Step, err error) {
+	if e, err = s.elements(args); err == nil {
+		u, err = existing(c, key, text)
+	}
+	if err == nil {
+		order, paths, err = u.arrays(e)
+	}
+	return u, e, order, paths, err
+}
+
 // arrays finds the arrays that a path matches, in which elements are to be put.
 func (u *update) arrays(e elements) (order []int, paths [][]json.Step, err error) {
 	if order, paths, err = u.choose(isArray); err != nil {
@@ -56,15 +67,7 @@ func arrAppend(c *commands.Ctx) error {
 	}
 	s := scratches.Get().(*scratch)
 	defer s.release()
-	e, err := s.elements(args)
-	if err != nil {
-		return err
-	}
-	u, err := existing(c, key, text)
-	if err != nil {
-		return err
-	}
-	order, paths, err := u.arrays(e)
+	u, e, order, paths, err := s.growing(c, key, text, args)
 	if err != nil {
 		return err
 	}
@@ -88,15 +91,7 @@ func arrInsert(c *commands.Ctx) error {
 	}
 	s := scratches.Get().(*scratch)
 	defer s.release()
-	e, err := s.elements(args)
-	if err != nil {
-		return err
-	}
-	u, err := existing(c, key, text)
-	if err != nil {
-		return err
-	}
-	order, paths, err := u.arrays(e)
+	u, e, order, paths, err := s.growing(c, key, text, args)
 	if err != nil {
 		return err
 	}
@@ -309,7 +304,7 @@ func arrIndex(c *commands.Ctx) error {
 	return err
 }
 
-// indexOf finds an element from start to before stop, of which 0 is the end.
+// indexOf finds an element from start to before stop; a stop of 0 is the end.
 func indexOf(v, wanted json.Value, start, stop int64, steps *json.Budget) int {
 	n := int64(v.Len())
 	if start < 0 {

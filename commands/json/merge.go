@@ -19,28 +19,7 @@ func merge(c *commands.Ctx) error {
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	s := scratches.Get().(*scratch)
-	defer s.release()
-	s.value = s.value[:0]
-	u, err := edit(c, key)
-	if err != nil {
-		return err
-	}
-	patch, depth, err := s.parse(value, json.NoFloat)
-	if err != nil {
-		return err
-	}
-	done, err := u.merge(text, placed{patch, depth})
-	if err != nil {
-		return err
-	}
-	if !done {
-		c.Reply.Null()
-		return nil
-	}
-	u.done("json.merge")
-	c.Reply.OK()
-	return nil
+	return change(c, key, value, json.NoFloat, "json.merge", func(u *update, v placed) (bool, error) { return u.merge(text, v) })
 }
 
 // merge merges a patch into what a path matches, as RFC 7396 says. Where nothing is, the patch is

@@ -69,6 +69,11 @@ func set(c *commands.Ctx) error {
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
+	return change(c, key, value, o.floats, "json.set", func(u *update, v placed) (bool, error) { return u.set(text, v, o.when) })
+}
+
+// change reads a value and puts it into a document with put, which reports false if there is no place for it.
+func change(c *commands.Ctx, key, value []byte, floats json.Float, event string, put func(u *update, v placed) (done bool, err error)) error {
 	s := scratches.Get().(*scratch)
 	defer s.release()
 	s.value = s.value[:0]
@@ -76,11 +81,11 @@ func set(c *commands.Ctx) error {
 	if err != nil {
 		return err
 	}
-	encoded, depth, err := s.parse(value, o.floats)
+	encoded, depth, err := s.parse(value, floats)
 	if err != nil {
 		return err
 	}
-	done, err := u.set(text, placed{encoded, depth}, o.when)
+	done, err := put(u, placed{encoded, depth})
 	if err != nil {
 		return err
 	}
@@ -88,7 +93,7 @@ func set(c *commands.Ctx) error {
 		c.Reply.Null()
 		return nil
 	}
-	u.done("json.set")
+	u.done(event)
 	c.Reply.OK()
 	return nil
 }
