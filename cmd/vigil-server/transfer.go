@@ -32,14 +32,7 @@ type fileTransfer struct {
 var transferOptions = []string{"--import", "--import-on-conflict", "--import-only", "--import-until", "--import-truncated", "--import-skip-unknown",
 	"--export", "--for", "--export-modules", "--export-strict"}
 
-func isTransfer(name string) bool {
-	for _, o := range transferOptions {
-		if name == o {
-			return true
-		}
-	}
-	return false
-}
+func isTransfer(name string) bool { return slices.Contains(transferOptions, name) }
 
 var conflictRules = map[string]server.OnConflict{
 	"fail": server.ConflictFail, "skip": server.ConflictSkip, "replace": server.ConflictReplace, "replace-all": server.ConflictReplaceAll}

@@ -53,7 +53,7 @@ type Options struct {
 	HashKeys  *structures.HashKeys
 	Now       int64 // unix ms: keys that expire up to it are left out
 
-	Only        []int // databases; nil: all
+	Only        []int // databases; none: all
 	SkipUnknown bool  // what is not known of commands is counted
 	Slots       bool  // files are taken that have only some keys of slots
 	Torn        bool  // the last command of the last file may be cut short
@@ -82,7 +82,7 @@ func New(o Options, keys Keys, work func() (Workshop, error)) *Import {
 func (i *Import) Libraries() []string { return i.libs }
 
 // Wants reports whether a database is to be imported.
-func (o *Options) Wants(db int) bool { return o.Only == nil || slices.Contains(o.Only, db) }
+func (o *Options) Wants(db int) bool { return len(o.Only) == 0 || slices.Contains(o.Only, db) }
 
 // file is one to be read.
 type file struct {
