@@ -13,33 +13,40 @@ func View[T structures.Value](c *Ctx, key []byte) (v T, ok bool, err error) {
 	return v, ok, err
 }
 
-// Schedules and maps are created by a command of their own: for all others a
-// missing key is an error.
+// Schedules, maps and sketches are created by a command of their own: for all others a
+// missing key is an error, of the family.
 
-// ViewExisting finds a value to read; a missing key is ErrNoKey.
-func ViewExisting[T structures.Value](c *Ctx, key []byte) (T, error) {
+// ViewExisting finds a value to read; missing is the error for a key that does not exist.
+func ViewExisting[T structures.Value](c *Ctx, key []byte, missing error) (T, error) {
 	v, ok, err := View[T](c, key)
 	if err == nil && !ok {
-		err = ErrNoKey
+		err = missing
 	}
 	return v, err
 }
 
 // CheckAbsent returns nil if key is absent, for a command that creates a value. Of a
-// value of this type the error is ErrBusyKey, of another type the error of View.
-func CheckAbsent[T structures.Value](c *Ctx, key []byte) error {
+// value of this type the error is busy, of another type the error of View.
+func CheckAbsent[T structures.Value](c *Ctx, key []byte, busy error) error {
 	_, ok, err := persistence.View[T](c.Tx, key)
 	if ok {
-		err = ErrBusyKey
+		err = busy
 	}
 	return err
 }
 
-// EditExisting finds a value to change; a missing key is ErrNoKey.
-func EditExisting[T structures.Value](c *Ctx, key []byte) (T, *structures.Change, error) {
+// EditExisting finds a value to change; missing is the error for a key that does not exist.
+func EditExisting[T structures.Value](c *Ctx, key []byte, missing error) (T, *structures.Change, error) {
+	return EditCreated[T](c, key, func() error { return missing })
+}
+
+// EditCreated finds a value to change. If the key does not exist create makes it, or returns why it does not.
+func EditCreated[T structures.Value](c *Ctx, key []byte, create func() error) (T, *structures.Change, error) {
 	v, ch, ok, err := persistence.Edit[T](c.Tx, key, nil)
 	if err == nil && !ok {
-		err = ErrNoKey
+		if err = create(); err == nil {
+			v, ch, _, err = persistence.Edit[T](c.Tx, key, nil)
+		}
 	}
 	return v, ch, err
 }

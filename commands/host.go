@@ -38,6 +38,9 @@ type Limits struct {
 	Modules           []Module // that clients are told of
 }
 
+// ModuleMemory is the most bytes that one filter or sketch may ask for.
+func (l *Limits) ModuleMemory() uint64 { return uint64(max(l.ModuleMemoryLimit, 0)) }
+
 // FilterDefaults is the shape of filters that commands make without being told it: bf-* and cf-*.
 type FilterDefaults struct {
 	BloomError       float64

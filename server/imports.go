@@ -34,7 +34,7 @@ type ImportOptions struct {
 	Path        string    // of a file, a directory, or "-" for Stdin
 	Stdin       io.Reader // what "-" is
 	OnConflict  OnConflict
-	Only        []int // databases; nil: all
+	Only        []int // databases; none: all
 	SkipUnknown bool  // see docs/migration.md
 	Whole       bool  // the last command of an append-only file must not be cut short
 	Until       int64 // unix s; 0: all
@@ -101,11 +101,8 @@ func (srv *Server) runImport(j *importJob) (err error) {
 	defer func() { err = errors.Join(err, in.Close()) }()
 	set := srv.settings()
 	o := importer.Options{Path: j.o.Path, Stdin: j.o.Stdin, Databases: set.limits.Databases, MaxString: uint64(set.limits.MaxBulk),
-		MaxBloom: uint64(set.limits.ModuleMemoryLimit), MaxKey: maxKey, HashKeys: in.HashKeys(), Now: srv.clock.Now().UnixMilli(),
-		SkipUnknown: j.o.SkipUnknown, Slots: j.o.SkipUnknown, Torn: !j.o.Whole, Until: j.o.Until}
-	if len(j.o.Only) > 0 {
-		o.Only = j.o.Only
-	}
+		MaxBloom: set.limits.ModuleMemory(), MaxKey: maxKey, HashKeys: in.HashKeys(), Now: srv.clock.Now().UnixMilli(),
+		Only: j.o.Only, SkipUnknown: j.o.SkipUnknown, Slots: j.o.SkipUnknown, Torn: !j.o.Whole, Until: j.o.Until}
 	var shop *workshop
 	run := importer.New(o, in, func() (importer.Workshop, error) {
 		shop, err = srv.openWorkshop(in, &o)
@@ -135,9 +132,6 @@ func (srv *Server) runImport(j *importJob) (err error) {
 // emptyFor reports whether databases have no keys, all if only is empty.
 func (srv *Server) emptyFor(only []int) bool {
 	o := importer.Options{Only: only}
-	if len(only) == 0 {
-		o.Only = nil
-	}
 	tx := srv.store.NewTx()
 	var all persistence.Shards
 	all.AddAll()
@@ -229,9 +223,6 @@ func (s *session) takeOver(j *importJob, in *persistence.Intake) error {
 		return nil
 	}
 	o := importer.Options{Only: j.o.Only}
-	if len(j.o.Only) == 0 {
-		o.Only = nil
-	}
 	databases := s.srv.settings().limits.Databases
 	for db := range databases {
 		if o.Wants(db) && j.o.OnConflict == ConflictFail && s.tx.DBSize(db) > 0 {

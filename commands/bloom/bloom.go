@@ -54,16 +54,9 @@ func view(c *commands.Ctx, key []byte) (f *bloom.Filter, ok bool, err error) {
 	return commands.View[*bloom.Filter](c, key)
 }
 
-// memoryLimit is the most bytes that one filter may ask for.
-func memoryLimit(c *commands.Ctx) uint64 { return uint64(max(c.Host.Limits().ModuleMemoryLimit, 0)) }
-
 // viewExisting is view for commands to which a missing key is an error.
 func viewExisting(c *commands.Ctx, key []byte) (*bloom.Filter, error) {
-	f, ok, err := view(c, key)
-	if err == nil && !ok {
-		err = errNotFound
-	}
-	return f, err
+	return commands.ViewExisting[*bloom.Filter](c, key, errNotFound)
 }
 
 // defaultShape is the shape of a filter that BF.ADD makes.
@@ -75,7 +68,7 @@ func defaultShape(c *commands.Ctx) bloom.Shape {
 // create stores a new filter under a key that does not exist.
 func create(c *commands.Ctx, key []byte, s bloom.Shape) error {
 	f := bloom.New()
-	if err := f.Reserve(nil, s, memoryLimit(c)); err != nil {
+	if err := f.Reserve(nil, s, c.Host.Limits().ModuleMemory()); err != nil {
 		if errors.Is(err, bloom.ErrMemory) {
 			return errMemory
 		}
@@ -92,11 +85,8 @@ func reserve(c *commands.Ctx) error {
 	if err != nil {
 		return err
 	}
-	switch _, ok, err := persistence.View[*bloom.Filter](c.Tx, key); {
-	case err != nil:
+	if err := commands.CheckAbsent[*bloom.Filter](c, key, errExists); err != nil {
 		return err
-	case ok:
-		return errExists
 	}
 	if err := create(c, key, s); err != nil {
 		return err
@@ -179,23 +169,17 @@ func madd(c *commands.Ctx) error {
 // edit finds a filter for changing. One that is missing is made in shape
 // s; if that is nil it is an error.
 func edit(c *commands.Ctx, key []byte, s *bloom.Shape) (*bloom.Filter, *structures.Change, error) {
-	f, ch, ok, err := persistence.Edit[*bloom.Filter](c.Tx, key, nil)
-	if err != nil || ok {
-		return f, ch, err
-	}
-	if s == nil {
-		return nil, nil, errNotFound
-	}
-	if err := create(c, key, *s); err != nil {
-		return nil, nil, err
-	}
-	f, ch, _, err = persistence.Edit[*bloom.Filter](c.Tx, key, nil)
-	return f, ch, err
+	return commands.EditCreated[*bloom.Filter](c, key, func() error {
+		if s == nil {
+			return errNotFound
+		}
+		return create(c, key, *s)
+	})
 }
 
 // addItem adds an item and returns whether it was new.
 func addItem(c *commands.Ctx, f *bloom.Filter, ch *structures.Change, item []byte) error {
-	added, err := f.Add(ch, item, memoryLimit(c))
+	added, err := f.Add(ch, item, c.Host.Limits().ModuleMemory())
 	switch {
 	case errors.Is(err, bloom.ErrFull):
 		return errFull
@@ -242,7 +226,7 @@ func insert(c *commands.Ctx) error {
 	return addItems(c, key, items, s)
 }
 
-// insertShape reads the options of BF.INSERT, of which the first letters count, and the word ITEMS
+// insertShape reads the options of BF.INSERT, whose first letters count, and the word ITEMS
 // after them. It is nil if no filter is to be made.
 func insertShape(c *commands.Ctx) *bloom.Shape {
 	s, create := defaultShape(c), true

@@ -4,7 +4,7 @@ import (
 	"errors"
 
 	"github.com/vigildb/vigil/commands"
-	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/bloom"
 )
 
@@ -12,33 +12,19 @@ import (
 func merge(c *commands.Ctx) error { return c.Apart(beginMerge) }
 
 func beginMerge(c *commands.Ctx) (*commands.Job, error) {
-	key, exists, keys, filters, err := commands.Sources[*bloom.Filter](c, errNotFound)
+	exists, keys, filters, err := commands.Sources[*bloom.Filter](c, errNotFound)
 	if err != nil {
 		return nil, err
 	}
 	filters, bytes := commands.Fork(c, filters...)
-	var sum *persistence.Prepared
-	return &commands.Job{
-		Bytes: 3 * bytes, // the sum, and its record
-		Keys:  keys,
-		Work: func() error {
-			f, err := bloom.Merge(filters)
-			switch {
-			case errors.Is(err, bloom.ErrShape):
-				return errMergeShape
-			case err != nil:
-				return errMergeCrowded
-			}
-			sum = persistence.Prepare(f)
-			return nil
-		},
-		End: func(c *commands.Ctx) error {
-			if !exists {
-				c.NotifyNew(key)
-			}
-			persistence.ReplacePrepared(c.Tx, key, sum, persistence.KeepExpiry)
-			c.Reply.OK()
-			return nil
-		},
-	}, nil
+	return commands.MergeJob(keys, exists, 3*bytes, func() (structures.Value, error) { // the sum, and its record
+		sum, err := bloom.Merge(filters)
+		switch {
+		case errors.Is(err, bloom.ErrShape):
+			return nil, errMergeShape
+		case err != nil:
+			return nil, errMergeCrowded
+		}
+		return sum, nil
+	}), nil
 }

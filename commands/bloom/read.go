@@ -190,7 +190,7 @@ func loadChunk(c *commands.Ctx) error {
 		err = f.LoadChunk(ch, iter, data)
 	case iter == 1:
 		f = bloom.New()
-		if err = f.LoadHeader(nil, data, memoryLimit(c)); err == nil {
+		if err = f.LoadHeader(nil, data, c.Host.Limits().ModuleMemory()); err == nil {
 			c.NotifyNew(key)
 			persistence.Replace(c.Tx, key, f, persistence.NoExpiry)
 		}

@@ -37,7 +37,7 @@ func Group() commands.Group {
 // create stores a new sketch.
 func create(c *commands.Ctx, key []byte, width, depth uint64) error {
 	s := countmin.New()
-	if s.Init(nil, width, depth, uint64(max(c.Host.Limits().ModuleMemoryLimit, 0))) != nil {
+	if s.Init(nil, width, depth, c.Host.Limits().ModuleMemory()) != nil {
 		return errMemory
 	}
 	c.NotifyNew(key)
@@ -87,20 +87,12 @@ func initByProb(c *commands.Ctx) error {
 
 // edit finds a sketch to change.
 func edit(c *commands.Ctx, key []byte) (*countmin.Sketch, *structures.Change, error) {
-	s, ch, ok, err := persistence.Edit[*countmin.Sketch](c.Tx, key, nil)
-	if err == nil && !ok {
-		err = errNoKey
-	}
-	return s, ch, err
+	return commands.EditExisting[*countmin.Sketch](c, key, errNoKey)
 }
 
 // view finds a sketch to read.
 func view(c *commands.Ctx, key []byte) (*countmin.Sketch, error) {
-	s, ok, err := commands.View[*countmin.Sketch](c, key)
-	if err == nil && !ok {
-		err = errNoKey
-	}
-	return s, err
+	return commands.ViewExisting[*countmin.Sketch](c, key, errNoKey)
 }
 
 func incrBy(c *commands.Ctx) error {
@@ -184,27 +176,16 @@ func beginMerge(c *commands.Ctx) (*commands.Job, error) {
 	}
 	sketches, bytes := commands.Fork(c, sketches...)
 	keys := commands.CopyArgs(append([][]byte{key}, sources...))
-	var sum *persistence.Prepared
-	return &commands.Job{
-		Bytes: bytes,
-		Keys:  keys,
-		Work: func() error {
-			s, err := countmin.Merge(sketches, factors)
-			switch {
-			case errors.Is(err, countmin.ErrUnread):
-				return c.Tx.Err()
-			case err != nil:
-				return errMergeOverflow
-			}
-			sum = persistence.Prepare(s)
-			return nil
-		},
-		End: func(c *commands.Ctx) error {
-			persistence.ReplacePrepared(c.Tx, keys[0], sum, persistence.KeepExpiry)
-			c.Reply.OK()
-			return nil
-		},
-	}, nil
+	return commands.MergeJob(keys, true, bytes, func() (structures.Value, error) {
+		sum, err := countmin.Merge(sketches, factors)
+		switch {
+		case errors.Is(err, countmin.ErrUnread):
+			return nil, c.Tx.Err()
+		case err != nil:
+			return nil, errMergeOverflow
+		}
+		return sum, nil
+	}), nil
 }
 
 // mergeSources reads the arguments of CMS.MERGE behind the destination. weights are as many as keys, or none.

@@ -51,9 +51,6 @@ func Group() commands.Group {
 	}}
 }
 
-// memoryLimit is the most bytes that one filter may ask for.
-func memoryLimit(c *commands.Ctx) uint64 { return uint64(max(c.Host.Limits().ModuleMemoryLimit, 0)) }
-
 // defaultShape is the shape of a filter that CF.ADD makes.
 func defaultShape(c *commands.Ctx) cuckoo.Shape {
 	d := &c.Host.Limits().Filters
@@ -66,7 +63,7 @@ func defaultShape(c *commands.Ctx) cuckoo.Shape {
 // create stores a new filter under a key that does not exist.
 func create(c *commands.Ctx, key []byte, s cuckoo.Shape) error {
 	f := cuckoo.New()
-	if f.Reserve(nil, s, memoryLimit(c)) != nil {
+	if f.Reserve(nil, s, c.Host.Limits().ModuleMemory()) != nil {
 		return errCreateMemory
 	}
 	c.NotifyNew(key)
@@ -83,11 +80,8 @@ func reserve(c *commands.Ctx) error {
 	if err != nil {
 		return err
 	}
-	switch _, ok, err := persistence.View[*cuckoo.Filter](c.Tx, key); {
-	case err != nil:
+	if err := commands.CheckAbsent[*cuckoo.Filter](c, key, errExists); err != nil {
 		return err
-	case ok:
-		return errExists
 	}
 	if err := create(c, key, s); err != nil {
 		return err
@@ -148,15 +142,12 @@ func readOption(c *commands.Ctx, word string, low, high int64, value *uint64) er
 // edit finds a filter to change, which may have another sub-filter. One that is missing is made in shape
 // s; if that is nil it is an error.
 func edit(c *commands.Ctx, key []byte, s *cuckoo.Shape) (*cuckoo.Filter, *structures.Change, error) {
-	f, ch, ok, err := persistence.Edit[*cuckoo.Filter](c.Tx, key, nil)
-	if err == nil && !ok {
+	f, ch, err := commands.EditCreated[*cuckoo.Filter](c, key, func() error {
 		if s == nil {
-			return nil, nil, errNotFound
+			return errNotFound
 		}
-		if err = create(c, key, *s); err == nil {
-			f, ch, _, err = persistence.Edit[*cuckoo.Filter](c.Tx, key, nil)
-		}
-	}
+		return create(c, key, *s)
+	})
 	if err == nil && int64(f.Arrays()) >= c.Host.Limits().Filters.CuckooMaxFilters {
 		err = errExpansions
 	}
@@ -173,7 +164,7 @@ func addOne(c *commands.Ctx, m cuckoo.Mode) error {
 	if err != nil {
 		return err
 	}
-	if !f.Insert(ch, items, m, memoryLimit(c), func(r cuckoo.Result) {
+	if !f.Insert(ch, items, m, c.Host.Limits().ModuleMemory(), func(r cuckoo.Result) {
 		switch r {
 		case cuckoo.Full:
 			err = errFull
@@ -203,7 +194,7 @@ func insertMany(c *commands.Ctx, m cuckoo.Mode) error {
 		return err
 	}
 	c.Reply.Array(len(items))
-	if !f.Insert(ch, items, m, memoryLimit(c), func(r cuckoo.Result) { replyResult(c, m, r) }) {
+	if !f.Insert(ch, items, m, c.Host.Limits().ModuleMemory(), func(r cuckoo.Result) { replyResult(c, m, r) }) {
 		return c.Tx.Err()
 	}
 	return nil
@@ -223,7 +214,7 @@ func replyResult(c *commands.Ctx, m cuckoo.Mode, r cuckoo.Result) {
 	}
 }
 
-// insertShape reads the options of CF.INSERT, of which the first letter counts, up to the items. It is
+// insertShape reads the options of CF.INSERT, whose first letter counts, up to the items. It is
 // nil if no filter is to be made.
 func insertShape(c *commands.Ctx) (*cuckoo.Shape, error) {
 	s, create := defaultShape(c), true
@@ -287,8 +278,8 @@ func beginCompact(c *commands.Ctx) (*commands.Job, error) {
 
 // editExisting finds a filter for commands to which it is the same whether there is no key or one of another type.
 func editExisting(c *commands.Ctx, key []byte, missing error) (*cuckoo.Filter, *structures.Change, error) {
-	f, ch, ok, err := persistence.Edit[*cuckoo.Filter](c.Tx, key, nil)
-	if errors.Is(err, structures.ErrWrongType) || err == nil && !ok {
+	f, ch, err := commands.EditExisting[*cuckoo.Filter](c, key, missing)
+	if errors.Is(err, structures.ErrWrongType) {
 		err = missing
 	}
 	return f, ch, err

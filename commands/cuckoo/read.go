@@ -25,11 +25,7 @@ func viewAny(c *commands.Ctx, key []byte) (*cuckoo.Filter, error) {
 
 // viewExisting finds a filter for commands to which a missing key is an error.
 func viewExisting(c *commands.Ctx, key []byte) (*cuckoo.Filter, error) {
-	f, ok, err := commands.View[*cuckoo.Filter](c, key)
-	if err == nil && !ok {
-		err = errNotFound
-	}
-	return f, err
+	return commands.ViewExisting[*cuckoo.Filter](c, key, errNotFound)
 }
 
 func exists(c *commands.Ctx) error {
@@ -148,7 +144,7 @@ func loadHeader(c *commands.Ctx, key, header []byte) error {
 		return errHeader
 	}
 	f := cuckoo.New()
-	if f.LoadHeader(nil, header, memoryLimit(c)) != nil {
+	if f.LoadHeader(nil, header, c.Host.Limits().ModuleMemory()) != nil {
 		return errHeaderValues
 	}
 	c.NotifyNew(key)

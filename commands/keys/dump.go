@@ -226,7 +226,7 @@ func restoreExpired(c *commands.Ctx, key []byte, exists bool) error {
 // decodePayload takes a payload apart.
 func decodePayload(limits *commands.Limits, tx *persistence.Tx, payload []byte) (rdb.Decoded, error) {
 	v, err := rdb.Decode(payload, rdb.Options{
-		MaxString: uint64(limits.MaxBulk), MaxBloom: uint64(max(limits.ModuleMemoryLimit, 0)), HashKeys: tx.HashKeys()})
+		MaxString: uint64(limits.MaxBulk), MaxBloom: limits.ModuleMemory(), HashKeys: tx.HashKeys()})
 	var unknown *rdb.UnknownError
 	switch {
 	case errors.Is(err, rdb.ErrFrame):

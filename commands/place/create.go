@@ -43,12 +43,12 @@ func Group() commands.Group {
 
 // view finds a map for reading; a missing one is an error.
 func view(c *commands.Ctx, key []byte) (*placemap.Map, error) {
-	return commands.ViewExisting[*placemap.Map](c, key)
+	return commands.ViewExisting[*placemap.Map](c, key, commands.ErrNoKey)
 }
 
 // edit finds a map for changing; a missing one is an error.
 func edit(c *commands.Ctx, key []byte) (*placemap.Map, *structures.Change, error) {
-	return commands.EditExisting[*placemap.Map](c, key)
+	return commands.EditExisting[*placemap.Map](c, key, commands.ErrNoKey)
 }
 
 func create(c *commands.Ctx) error {
@@ -57,7 +57,7 @@ func create(c *commands.Ctx) error {
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	if err := commands.CheckAbsent[*placemap.Map](c, key); err != nil {
+	if err := commands.CheckAbsent[*placemap.Map](c, key, commands.ErrBusyKey); err != nil {
 		return err
 	}
 	m, err := placemap.New(o)

@@ -81,12 +81,12 @@ func wireError(err error) error {
 
 // view finds a schedule for reading; a missing one is an error.
 func view(c *commands.Ctx, key []byte) (*schedule.Schedule, error) {
-	return commands.ViewExisting[*schedule.Schedule](c, key)
+	return commands.ViewExisting[*schedule.Schedule](c, key, commands.ErrNoKey)
 }
 
 // edit finds a schedule for changing; a missing one is an error.
 func edit(c *commands.Ctx, key []byte) (*schedule.Schedule, *structures.Change, error) {
-	return commands.EditExisting[*schedule.Schedule](c, key)
+	return commands.EditExisting[*schedule.Schedule](c, key, commands.ErrNoKey)
 }
 
 func create(c *commands.Ctx) error {
@@ -95,7 +95,7 @@ func create(c *commands.Ctx) error {
 	if err := c.Args.Done(); err != nil {
 		return err
 	}
-	if err := commands.CheckAbsent[*schedule.Schedule](c, key); err != nil {
+	if err := commands.CheckAbsent[*schedule.Schedule](c, key, commands.ErrBusyKey); err != nil {
 		return err
 	}
 	s := schedule.New(c.Tx.HashKeys().Fields)

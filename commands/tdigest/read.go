@@ -40,11 +40,7 @@ func readRows() []commands.Command {
 
 // view finds a digest to read.
 func view(c *commands.Ctx, key []byte) (*tdigest.Digest, error) {
-	d, ok, err := commands.View[*tdigest.Digest](c, key)
-	if err == nil && !ok {
-		err = errNoKey
-	}
-	return d, err
+	return commands.ViewExisting[*tdigest.Digest](c, key, errNoKey)
 }
 
 // look finds what is read of a digest.

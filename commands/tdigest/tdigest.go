@@ -45,8 +45,6 @@ func readCompression(b []byte) (int64, error) {
 	return n, nil
 }
 
-func memoryLimit(c *commands.Ctx) uint64 { return uint64(max(c.Host.Limits().ModuleMemoryLimit, 0)) }
-
 func create(c *commands.Ctx) error {
 	if n := len(c.Args.All()); n != 2 && n != 4 {
 		return commands.ErrArity(c.Command)
@@ -69,7 +67,7 @@ func create(c *commands.Ctx) error {
 		}
 	}
 	d := tdigest.New()
-	if d.Init(nil, float64(compression), memoryLimit(c)) != nil {
+	if d.Init(nil, float64(compression), c.Host.Limits().ModuleMemory()) != nil {
 		return errMemory
 	}
 	c.NotifyNew(key)
@@ -80,11 +78,7 @@ func create(c *commands.Ctx) error {
 
 // edit finds a digest to change.
 func edit(c *commands.Ctx, key []byte) (*tdigest.Digest, *structures.Change, error) {
-	d, ch, ok, err := persistence.Edit[*tdigest.Digest](c.Tx, key, nil)
-	if err == nil && !ok {
-		err = errNoKey
-	}
-	return d, ch, err
+	return commands.EditExisting[*tdigest.Digest](c, key, errNoKey)
 }
 
 func add(c *commands.Ctx) error {
@@ -158,33 +152,19 @@ func beginMerge(c *commands.Ctx) (*commands.Job, error) {
 		greatest = dest.Compression()
 	}
 	digests, bytes := commands.Fork(c, digests...)
-	keys, limit := commands.CopyArgs(append([][]byte{key}, sources...)), memoryLimit(c)
-	var sum *persistence.Prepared
-	return &commands.Job{
-		Bytes: bytes,
-		Keys:  keys,
-		Work: func() error {
-			d, err := tdigest.Join(greatest, digests, limit)
-			switch {
-			case errors.Is(err, tdigest.ErrUnread):
-				return c.Tx.Err()
-			case errors.Is(err, tdigest.ErrOverflow):
-				return errOverflow
-			case err != nil:
-				return errDestination
-			}
-			sum = persistence.Prepare(d)
-			return nil
-		},
-		End: func(c *commands.Ctx) error {
-			if !exists {
-				c.NotifyNew(keys[0])
-			}
-			persistence.ReplacePrepared(c.Tx, keys[0], sum, persistence.KeepExpiry)
-			c.Reply.OK()
-			return nil
-		},
-	}, nil
+	keys, limit := commands.CopyArgs(append([][]byte{key}, sources...)), c.Host.Limits().ModuleMemory()
+	return commands.MergeJob(keys, exists, bytes, func() (structures.Value, error) {
+		sum, err := tdigest.Join(greatest, digests, limit)
+		switch {
+		case errors.Is(err, tdigest.ErrUnread):
+			return nil, c.Tx.Err()
+		case errors.Is(err, tdigest.ErrOverflow):
+			return nil, errOverflow
+		case err != nil:
+			return nil, errDestination
+		}
+		return sum, nil
+	}), nil
 }
 
 // mergeArguments reads the arguments of TDIGEST.MERGE behind the destination. compression is 0 if none is given. Words

@@ -45,7 +45,7 @@ func reserve(c *commands.Ctx) error {
 		return err
 	}
 	l := topk.New()
-	limit := uint64(max(c.Host.Limits().ModuleMemoryLimit, 0))
+	limit := c.Host.Limits().ModuleMemory()
 	if l.Init(nil, s, limit) != nil {
 		return errMemory
 	}
@@ -81,20 +81,12 @@ func readShape(c *commands.Ctx) (s topk.Shape, err error) {
 
 // edit finds a list to change.
 func edit(c *commands.Ctx, key []byte) (*topk.List, *structures.Change, error) {
-	l, ch, ok, err := persistence.Edit[*topk.List](c.Tx, key, nil)
-	if err == nil && !ok {
-		err = errNoKey
-	}
-	return l, ch, err
+	return commands.EditExisting[*topk.List](c, key, errNoKey)
 }
 
 // view finds a list to read.
 func view(c *commands.Ctx, key []byte) (*topk.List, error) {
-	l, ok, err := commands.View[*topk.List](c, key)
-	if err == nil && !ok {
-		err = errNoKey
-	}
-	return l, err
+	return commands.ViewExisting[*topk.List](c, key, errNoKey)
 }
 
 func add(c *commands.Ctx) error {
