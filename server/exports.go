@@ -22,7 +22,7 @@ import (
 // ExportOptions say what Export does.
 type ExportOptions struct {
 	Path    string // of the file, which must not exist
-	For     string // who is to read it, see ExportTargets
+	For     string // the server that is to read it, see ExportTargets
 	Modules bool   // it has RedisBloom and RedisJSON
 	Strict  bool   // what it has no form for is an error; else it is left out and counted
 }

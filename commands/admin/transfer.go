@@ -30,7 +30,7 @@ type Exports interface {
 // Export is what an export is to do.
 type Export struct {
 	Path    string // in the directory import-dir
-	For     string // who is to read it
+	For     string // the server that is to read it
 	Modules bool   // it has RedisBloom and RedisJSON
 	Strict  bool   // what it has no form for is an error
 }
@@ -39,7 +39,7 @@ type Export struct {
 type Import struct {
 	Path        string // in the directory import-dir
 	OnConflict  string // FAIL, SKIP, REPLACE or REPLACE-ALL
-	Only        []int  // databases; nil: all
+	Only        []int  // databases; none: all
 	Until       int64  // unix s; 0: all
 	SkipUnknown bool
 	Whole       bool
@@ -68,7 +68,7 @@ func transferRows() []commands.Command {
 		{Name: "VIGIL.IMPORT STATUS", Arity: 2, Flags: commands.Admin | commands.NoScript | commands.Stale, Since: "0.2.0", Cost: "O(1)",
 			Summary: "Returns how far the import is, or how the last one ended.", Run: importStatus},
 		{Name: "VIGIL.IMPORT STOP", Arity: 2, Flags: change, Since: "0.2.0", Cost: "O(1)",
-			Summary: "Ends the import under way, of which nothing remains.", Run: importStop},
+			Summary: "Ends the import under way, and removes what it has read.", Run: importStop},
 		commands.Help("VIGIL.IMPORT", "0.2.0", commands.Admin|commands.NoScript|commands.Loading|commands.Stale),
 		{Name: "VIGIL.EXPORT", Arity: -2, Since: "0.2.0", Cost: "Depends on the subcommand.", Summary: "Groups the commands about exports."},
 		{Name: "VIGIL.EXPORT PATH", Arity: -5, Flags: change, Syntax: "file FOR target [MODULES] [STRICT]",

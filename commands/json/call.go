@@ -98,7 +98,7 @@ func parsePath(text []byte) (*path.Path, error) {
 	return p, nil
 }
 
-// searches is the search of a call on several documents, or on one several times, of which each
+// searches is the search of a call on several documents, or on one several times. Each document
 // adds to what the call may visit once.
 type searches struct {
 	*path.Search
