@@ -1,7 +1,5 @@
 package cells
 
-import "slices"
-
 // ForkTo makes to, which is new, a stack of the same bytes, in a time that does not depend on how many these are
 // but on how many groups of pages. A page is common to both until one of them changes it. From then on both may be used
 // at the same time. It reports false if pages are on disk only; to stays as it is then.
@@ -20,11 +18,17 @@ func (s *Stack) ForkTo(to *Stack) bool {
 				continue
 			}
 			g.shared |= g.here
-			b.groups[n] = &group{data: slices.Clone(g.data), here: g.here, shared: g.here}
+			b.groups[n] = &group{data: make([][]byte, len(g.data)), here: g.here, shared: g.here}
+			for i := range g.data {
+				if g.here>>i&1 != 0 { // others may have room that Recycle left, which is not common to both
+					b.groups[n].data[i] = g.data[i]
+					to.held += cap(g.data[i])
+				}
+			}
 			to.tables += groupBytes + 24*len(g.data)
 		}
 	}
-	to.held, to.filled, to.paged = s.held, s.filled, s.paged
+	to.filled, to.paged = s.filled, s.paged
 	return true
 }
 

@@ -29,8 +29,8 @@ func TestForksChangeApart(t *testing.T) {
 					if !stacks[k].ForkTo(&fork) {
 						t.Fatal("a stack in memory was not forked")
 					}
-					if fork.held != stacks[k].held || fork.filled != stacks[k].filled {
-						t.Fatalf("a fork holds %d bytes, %d filled; want %d, %d", fork.held, fork.filled, stacks[k].held, stacks[k].filled)
+					if fork.held > stacks[k].held || fork.filled != stacks[k].filled {
+						t.Fatalf("a fork holds %d bytes, %d filled; want at most %d, and %d", fork.held, fork.filled, stacks[k].held, stacks[k].filled)
 					}
 					stacks, models = append(stacks, &fork), append(models, bytes.Clone(m))
 				}
