@@ -16,32 +16,19 @@ import (
 //
 // or which pages there are
 //
-//	1 | for each array: groups of 64 pages | for each group: 0: none, 1: all, 2 | mask (8): those of
-//	    which a bit is set
+//	1 | for each array: as structures.AppendPresence has it
 //
 // with numbers as uvarints. Page array<<32 | i has bytes from 4096*i on, without zeros at their
 // end, but at least one. These numbers are on disk and never change.
 const (
 	inHead  = 0
 	inPages = 1
-
-	groupNone  = 0
-	groupAll   = 1
-	groupMixed = 2
 )
 
 // trim cuts zeros off the end of a page, but for the first byte.
 func trim(page []byte) []byte {
 	page = bytes.TrimRight(page, "\x00")
 	return page[:max(len(page), 1)]
-}
-
-// whole is the mask of all pages of group n.
-func (a *Array) whole(n int) uint64 {
-	if left := a.pageCount() - uint64(n)<<groupShift; left < groupPages {
-		return 1<<left - 1
-	}
-	return 1<<groupPages - 1
 }
 
 // AppendArrays appends what the head of the value has of the arrays.
@@ -61,26 +48,12 @@ func (s *Stack) AppendArrays(dst []byte) []byte {
 }
 
 func (a *Array) appendIndex(dst []byte) []byte {
-	n := len(a.groups)
-	for n > 0 && (a.groups[n-1] == nil || a.groups[n-1].here|a.groups[n-1].away == 0) {
-		n--
-	}
-	dst = binary.AppendUvarint(dst, uint64(n))
-	for i, g := range a.groups[:n] {
-		mask := uint64(0)
-		if g != nil {
-			mask = g.here | g.away
+	return structures.AppendPresence(dst, a.pageCount(), len(a.groups), func(n int) uint64 {
+		if g := a.groups[n]; g != nil {
+			return g.here | g.away
 		}
-		switch mask {
-		case 0:
-			dst = append(dst, groupNone)
-		case a.whole(i):
-			dst = append(dst, groupAll)
-		default:
-			dst = binary.LittleEndian.AppendUint64(append(dst, groupMixed), mask)
-		}
-	}
-	return dst
+		return 0
+	})
 }
 
 func (a *Array) appendInline(dst []byte) []byte {
@@ -142,31 +115,11 @@ func (s *Stack) LoadArrays(b []byte) error {
 }
 
 func (a *Array) loadIndex(r *structures.Reader) {
-	groups := r.Uint(uint64(len(r.B)))
-	if groups > (a.pageCount()+groupMask)>>groupShift {
-		r.Bad = true
-		return
-	}
-	for n := range groups {
-		mask := uint64(0)
-		switch r.Uint(groupMixed) {
-		case groupAll:
-			mask = a.whole(int(n))
-		case groupMixed:
-			if b := r.Bytes(8); b != nil {
-				mask = binary.LittleEndian.Uint64(b)
-			}
-			r.Bad = r.Bad || mask == 0 || mask&^a.whole(int(n)) != 0
-		}
-		if r.Bad {
-			return
-		}
-		if mask != 0 {
-			g := a.group(n)
-			g.away, g.stored = mask, mask
-			a.s.away += ones(mask)
-		}
-	}
+	structures.Presence(r, a.pageCount(), func(n int, mask uint64) {
+		g := a.group(uint64(n))
+		g.away, g.stored = mask, mask
+		a.s.away += ones(mask)
+	})
 }
 
 func (a *Array) loadInline(r *structures.Reader) {
