@@ -32,7 +32,7 @@ func (r *Resident[P]) Unread() bool { return r.away > 0 && r.Pager != nil && r.P
 // Away is the number of pages that are away, and their bytes.
 func (r *Resident[P]) Away(of Pages[P]) (pages int, bytes int64) {
 	for i := 0; i < of.Count() && r.away > 0; i++ {
-		if p := of.At(i); p.state().Away {
+		if p := of.At(i); is(p) && p.state().Away {
 			bytes += int64(of.Bytes(p))
 		}
 	}
@@ -100,7 +100,7 @@ func (r *Resident[P]) Supply(of Pages[P], i int, b []byte) error {
 // Gather reads every page that is away and reports whether it could.
 func (r *Resident[P]) Gather(of Pages[P]) bool {
 	for i := 0; i < of.Count() && r.away > 0; i++ {
-		if !r.Hold(of, i) {
+		if is(of.At(i)) && !r.Hold(of, i) {
 			return false
 		}
 	}
@@ -130,24 +130,32 @@ func (r *Resident[P]) Shed(of Pages[P], bytes int) (freed, changed int) {
 		if at == n {
 			at = 0
 		}
-		p := of.At(at)
-		switch st := p.state(); {
-		case st.Away:
-		case st.unwritten():
-			changed += of.Bytes(p)
-		case st.Recent:
-			st.Recent = false
-		case r.Pager != nil && r.Pager.Held(of.ID(at)):
-		default:
-			freed += of.Bytes(p)
-			of.Evict(p)
-			st.Away = true
-			r.away++
+		if p := of.At(at); is(p) {
+			f, c := r.shed(of, at, p)
+			freed, changed = freed+f, changed+c
 		}
 		at++
 	}
 	if r.hand = 0; at < n {
 		r.hand = of.ID(at)
+	}
+	return freed, changed
+}
+
+// shed lets go of page i, if it may.
+func (r *Resident[P]) shed(of Pages[P], i int, p P) (freed, changed int) {
+	switch st := p.state(); {
+	case st.Away:
+	case st.unwritten():
+		changed = of.Bytes(p)
+	case st.Recent:
+		st.Recent = false
+	case r.Pager != nil && r.Pager.Held(of.ID(i)):
+	default:
+		freed = of.Bytes(p)
+		of.Evict(p)
+		st.Away = true
+		r.away++
 	}
 	return freed, changed
 }

@@ -57,7 +57,11 @@ func (s *Set[P]) Visit(of Stored[P], all bool, visit func(id uint64, page []byte
 	}
 	var buf []byte
 	for i := range of.Count() {
-		id, p := of.ID(i), of.At(i)
+		p := of.At(i)
+		if !is(p) {
+			continue
+		}
+		id := of.ID(i)
 		for len(gone) > 0 && gone[0] < id {
 			visit(gone[0], nil)
 			gone = gone[1:]
@@ -95,8 +99,7 @@ func (s *Set[P]) Part(of Stored[P], size int, visit func(id uint64, page []byte)
 	var buf []byte
 	for at := of.Search(s.part); at < of.Count(); at++ {
 		p := of.At(at)
-		st := p.state()
-		if st.Away || !st.unwritten() {
+		if !is(p) || p.state().Away || !p.state().unwritten() {
 			continue
 		}
 		if left == 0 {
@@ -106,6 +109,7 @@ func (s *Set[P]) Part(of Stored[P], size int, visit func(id uint64, page []byte)
 		left--
 		buf = of.Append(buf[:0], p)
 		visit(of.ID(at), buf)
+		st := p.state()
 		if st.Dirty {
 			s.changed--
 		}
@@ -119,8 +123,10 @@ func (s *Set[P]) Part(of Stored[P], size int, visit func(id uint64, page []byte)
 func (s *Set[P]) Clean(of Stored[P]) {
 	stored := !of.InHead()
 	for i := range of.Count() {
-		st := of.At(i).state()
-		st.Dirty, st.Stored = false, stored
+		if p := of.At(i); is(p) {
+			st := p.state()
+			st.Dirty, st.Stored = false, stored
+		}
 	}
 	s.Gone, s.changed, s.part = nil, 0, 0
 }
@@ -128,7 +134,7 @@ func (s *Set[P]) Clean(of Stored[P]) {
 // Taint marks every page as changed. None is away: all that are have been stored as they are.
 func (s *Set[P]) Taint(of Stored[P]) {
 	for i := range of.Count() {
-		if p := of.At(i); !p.state().Away {
+		if p := of.At(i); is(p) && !p.state().Away {
 			s.Alter(p)
 		}
 	}

@@ -19,9 +19,16 @@ type Page interface {
 	state() *State
 }
 
+// is reports that there is a page at a place.
+func is[P Page](p P) bool {
+	var none P
+	return p != none
+}
+
 // Pages are the pages of a value, of which some may be away.
 type Pages[P Page] interface {
-	// Count is how many there are that may be away, and At one of them, in the order of their numbers.
+	// Count is how many places for pages that may be away there are, and At the page at one of them, in the order of
+	// their numbers: the zero P if there is none, as in an array that is zeros there.
 	Count() int
 	At(i int) P
 	// ID returns the number of page i, and Search the first page whose number is not below id.
