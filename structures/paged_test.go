@@ -34,6 +34,7 @@ func TestPagesComeAndGo(t *testing.T) {
 		"set":             func() pagedModel { return &setModel{members: map[string]bool{}, words: 3} },
 		"set of integers": func() pagedModel { return &setModel{members: map[string]bool{}} },
 		"list":            func() pagedModel { return &listModel{} },
+		"bloom":           func() pagedModel { return &bloomModel{items: map[string]bool{}} },
 		"count-min":       func() pagedModel { return &countModel{counts: map[string]uint32{}} },
 		"cuckoo":          func() pagedModel { return &cuckooModel{items: map[string]int{}} },
 		"zset":            func() pagedModel { return &zsetModel{scores: map[string]float64{}} },

@@ -154,6 +154,9 @@ func add(c *commands.Ctx) error {
 	if err != nil {
 		return err
 	}
+	if !f.Ready(item) {
+		return c.Tx.Err()
+	}
 	return addItem(c, f, ch, item)
 }
 
@@ -196,6 +199,9 @@ func addItems(c *commands.Ctx, key []byte, items [][]byte, s *bloom.Shape) error
 	f, ch, err := edit(c, key, s)
 	if err != nil {
 		return err
+	}
+	if !f.Ready(items...) {
+		return c.Tx.Err()
 	}
 	c.Reply.ArrayLater(func() int {
 		for i, item := range items {

@@ -22,6 +22,8 @@ func beginMerge(c *commands.Ctx) (*commands.Job, error) {
 		switch {
 		case errors.Is(err, bloom.ErrShape):
 			return nil, errMergeShape
+		case errors.Is(err, bloom.ErrUnread):
+			return nil, c.Tx.Err()
 		case err != nil:
 			return nil, errMergeCrowded
 		}

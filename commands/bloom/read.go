@@ -198,6 +198,9 @@ func loadChunk(c *commands.Ctx) error {
 		return errNotFound
 	}
 	c.Reply.OK()
+	if errors.Is(err, bloom.ErrUnread) {
+		return c.Tx.Err()
+	}
 	return loadError(err)
 }
 

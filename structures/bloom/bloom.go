@@ -19,6 +19,7 @@ import (
 	"math"
 
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/paged"
 )
 
 var (
@@ -40,6 +41,8 @@ var (
 	// ErrChunkTooBig is returned for a chunk that reaches beyond the layer
 	// that it begins in.
 	ErrChunkTooBig = errors.New("structures: chunk too big for Bloom filter layer")
+	// ErrUnread is returned when a page cannot be read.
+	ErrUnread = errors.New("structures: page of a Bloom filter cannot be read")
 )
 
 // Ranges and defaults of BF.RESERVE.
@@ -99,9 +102,11 @@ type Filter struct {
 	items   uint64
 	options uint32
 	growth  uint32
-	// bytes is the sum over layers; held counts the bytes of pages that exist.
-	bytes uint64
-	held  int
+	// bytes is the sum over layers; held counts the bytes of pages in memory.
+	bytes   uint64
+	held    int
+	pages   paged.Set[*page]
+	indexed bool // the head that it was decoded from says which pages there are
 }
 
 // New returns a filter without layers, which has nothing and takes
@@ -152,21 +157,25 @@ func (f *Filter) reserve(rate float64, capacity uint64, options, growth uint32, 
 	if l.bytes > min(limit, maxBytes) {
 		return ErrMemory
 	}
-	*f = Filter{options: options, growth: growth}
+	f.become(&Filter{options: options, growth: growth})
 	f.push(l)
 	return nil
+}
+
+// become makes f, which is new, another filter. It may have a pager already.
+func (f *Filter) become(g *Filter) {
+	g.pages.Pager = f.pages.Pager
+	*f = *g
 }
 
 // push puts a layer on top.
 func (f *Filter) push(l layer) {
 	inline := f.inline()
+	l.first = f.paging().Count()
 	f.layers = append(f.layers, l)
 	f.bytes += l.bytes
 	if inline && !f.inline() {
-		// The bits leave the head, and every page is new on disk.
-		for i := range f.layers {
-			f.layers[i].touchAll()
-		}
+		f.Taint() // the bits leave the head, and every page is new on disk
 	}
 }
 
@@ -188,16 +197,57 @@ func (f *Filter) Exists(item []byte) bool { return f.has(f.hash(item)) }
 
 func (f *Filter) has(h hash) bool {
 	for i := len(f.layers) - 1; i >= 0; i-- {
-		if f.layers[i].has(h) {
+		if f.in(&f.layers[i], h) {
 			return true
 		}
 	}
 	return false
 }
 
+// in reports whether all bits of h are set in a layer.
+func (f *Filter) in(l *layer, h hash) bool {
+	if l.pages == nil {
+		return false
+	}
+	mod, x := l.modulus(), h.a
+	for range l.hashes {
+		at := x % mod
+		p := &l.pages[at/pageBits]
+		words := p.bits.BitSet()
+		if words == nil {
+			if !f.bring(l, int(at/pageBits)) {
+				return false
+			}
+			words = p.bits.BitSet()
+		}
+		if !words.Test(uint(at % pageBits)) {
+			return false
+		}
+		if !p.Recent {
+			p.Recent = true
+		}
+		x += h.b
+	}
+	return true
+}
+
+// set sets all bits of h in a layer, whose pages are in memory.
+func (f *Filter) set(l *layer, h hash) {
+	mod, x := l.modulus(), h.a
+	for range l.hashes {
+		at := x % mod
+		p := f.open(l, int(at/pageBits))
+		if bit := uint(at % pageBits); !p.bits.BitSet().Test(bit) {
+			p.bits.BitSet().Set(bit)
+			f.alter(p)
+		}
+		x += h.b
+	}
+}
+
 // Add adds item and reports true, or reports false if the filter seemed to have
 // it already. A full filter grows, while its bits stay within limit bytes. The
-// errors are ErrFull and ErrMemory; the filter is then as before.
+// errors are ErrFull and ErrMemory; the filter is then as before. It must be Ready for the item.
 func (f *Filter) Add(ch *structures.Change, item []byte, limit uint64) (added bool, err error) {
 	added, err = f.add(item, limit)
 	if added {
@@ -221,7 +271,7 @@ func (f *Filter) add(item []byte, limit uint64) (bool, error) {
 		}
 	}
 	top := f.top()
-	f.held += top.set(h)
+	f.set(top, h)
 	top.items++
 	f.items++
 	return true, nil
@@ -318,6 +368,9 @@ func (f *Filter) Apply(op byte, args *structures.Args) error {
 		if err := args.Done(); err != nil {
 			return fmt.Errorf("add to Bloom filter: %w", err)
 		}
+		if !f.Ready(item) {
+			return nil // the pager keeps the reason
+		}
 		_, err := f.add(item, maxBytes)
 		return replay("add to", err)
 	case opBloomHeader:
@@ -334,7 +387,11 @@ func (f *Filter) Apply(op byte, args *structures.Args) error {
 		if pos > math.MaxInt64 {
 			return fmt.Errorf("load chunk of Bloom filter at %d: %w", pos, structures.ErrCorrupt)
 		}
-		return replay("load chunk of", f.loadBits(int64(pos), data))
+		err := f.loadBits(int64(pos), data)
+		if err == ErrUnread {
+			return nil // the pager keeps the reason
+		}
+		return replay("load chunk of", err)
 	}
 	return fmt.Errorf("operation %d of a Bloom filter: %w", op, structures.ErrUnknownChange)
 }

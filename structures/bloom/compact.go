@@ -1,6 +1,10 @@
 package bloom
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/vigildb/vigil/structures/paged"
+)
 
 // IsCompact reports whether the filter has few bits.
 func (f *Filter) IsCompact(limit int) bool {
@@ -17,22 +21,25 @@ func (f *Filter) LoadCompact(b []byte) {
 	if n > cap(layers) {
 		layers = make([]layer, n)
 	}
+	layers = layers[:n]
 	*f = Filter{
-		layers: layers[:n], items: binary.LittleEndian.Uint64(b),
+		layers: layers[:0], items: binary.LittleEndian.Uint64(b),
 		options: binary.LittleEndian.Uint32(b[12:]), growth: binary.LittleEndian.Uint32(b[16:]),
 	}
 	rest := b[headerLen+n*layerLen:]
-	for i := range f.layers {
-		l := &f.layers[i]
-		was := *l
-		*l, _ = parseBloomLayer(b[headerLen+i*layerLen:], anyBits)
-		if len(was.pages) == 1 && was.shared == nil && was.exists(0) && len(was.pages[0].BitSet().Words()) == l.pageBytes(0)/8 {
-			l.pages, l.changed = was.pages, was.changed
+	for i := range layers {
+		was := layers[i]
+		l, _ := parseBloomLayer(b[headerLen+i*layerLen:], anyBits)
+		if len(was.pages) == 1 && !was.pages[0].shared && was.pages[0].here() && was.pages[0].bytes() == l.pageBytes(0) {
+			l.pages = was.pages
+			l.pages[0].State = paged.State{}
+			f.held += l.pageBytes(0)
 		}
-		l.write(0, rest[:l.bytes])
-		clear(l.changed)
+		l.first = i // each has one page
+		f.layers = append(f.layers, l)
 		f.bytes += l.bytes
-		f.held += l.pageBytes(0)
+		f.write(&f.layers[i], 0, rest[:l.bytes])
 		rest = rest[l.bytes:]
 	}
+	f.Clean()
 }

@@ -41,13 +41,13 @@ func (f *Filter) load(header []byte, limit uint64, r rounding) error {
 	if g.bytes > min(limit, maxBytes) {
 		return ErrMemory
 	}
-	*f = *g
+	f.become(g)
 	return nil
 }
 
 // LoadChunk writes data to the bits. iter is the iterator that DumpChunk
 // returned with data, so the chunk ends before position iter-1. The errors are
-// ErrBadData, ErrNoLayer and ErrChunkTooBig; the filter is then
+// ErrBadData, ErrNoLayer, ErrChunkTooBig and ErrUnread; the filter is then
 // as before. The count of items is that of the header and stays.
 func (f *Filter) LoadChunk(ch *structures.Change, iter int64, data []byte) error {
 	if iter <= 0 || iter < int64(len(data)) {
@@ -71,7 +71,13 @@ func (f *Filter) loadBits(pos int64, data []byte) error {
 	if uint64(len(data)) > l.bytes-off {
 		return ErrChunkTooBig
 	}
-	f.held += l.write(off, data)
+	for at := off &^ (pageLen - 1); at < off+uint64(len(data)) && l.pages != nil; at += pageLen {
+		k := int(at >> pageShift)
+		if l.pages[k].Away && !f.pages.Hold(f.paging(), l.first+k) {
+			return ErrUnread
+		}
+	}
+	f.write(l, off, data)
 	return nil
 }
 
@@ -91,14 +97,14 @@ func (f *Filter) locate(pos int64) (l *layer, off uint64, ok bool) {
 	return nil, 0, false
 }
 
-// BloomChunk is the most that DumpChunk returns at once.
+// Chunk is the most that DumpChunk returns at once.
 const Chunk = 16 << 20
 
 // DumpChunk appends the next piece of a dump to dst, and returns the iterator
 // to ask with for the piece behind it, which is also the iterator that loads
 // this one. Iterator 0 gives the header. Behind the last chunk, and for an
 // iterator that never was given out, next is 0 and nothing is appended. A chunk
-// is a part of one layer.
+// is a part of one layer. If a page cannot be read, next is 0 too, and the pager keeps the reason.
 func (f *Filter) DumpChunk(dst []byte, iter int64) (next int64, out []byte) {
 	if iter == 0 {
 		return 1, f.appendHeader(dst)
@@ -108,7 +114,11 @@ func (f *Filter) DumpChunk(dst []byte, iter int64) (next int64, out []byte) {
 		return 0, dst
 	}
 	n := min(l.bytes-off, Chunk)
-	return iter + int64(n), l.appendBytes(dst, off, n)
+	out, ok = f.appendBytes(dst, l, off, n)
+	if !ok {
+		return 0, dst
+	}
+	return iter + int64(n), out
 }
 
 // appendHeader appends the header of a dump.
@@ -147,9 +157,9 @@ func parseBloomHeader(b []byte, r rounding) (*Filter, error) {
 	if n == 0 || n > maxLayers || uint32(n) != binary.LittleEndian.Uint32(b[8:]) || f.options&^allOptions != 0 {
 		return nil, fmt.Errorf("header of %d layers, options %#x: %w", n, f.options, ErrBadData)
 	}
-	f.layers = make([]layer, n)
+	f.layers = make([]layer, 0, n)
 	var items uint64
-	for i := range f.layers {
+	for i := range n {
 		l, err := parseBloomLayer(b[headerLen+i*layerLen:], r)
 		if err != nil {
 			return nil, fmt.Errorf("layer %d: %w", i, err)
@@ -157,7 +167,8 @@ func parseBloomHeader(b []byte, r rounding) (*Filter, error) {
 		if f.bytes > maxBytes-l.bytes {
 			return nil, ErrMemory
 		}
-		f.layers[i] = l
+		l.first = f.paging().Count()
+		f.layers = append(f.layers, l)
 		f.bytes += l.bytes
 		items += l.items
 	}

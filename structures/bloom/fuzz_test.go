@@ -92,7 +92,7 @@ func BenchmarkBloom(b *testing.B) {
 	for _, n := range []uint64{1000, 1_000_000, 100_000_000} {
 		f := reserved(b, 0.01, n, 2)
 		for i := range f.layers[0].pageCount() {
-			f.layers[0].page(i)
+			f.open(&f.layers[0], i)
 		}
 		item := []byte("item:--------")
 		b.Run(fmt.Sprintf("add/n=%d", n), func(b *testing.B) {

@@ -3,7 +3,6 @@ package bloom
 import (
 	"errors"
 	"math"
-	"math/bits"
 )
 
 var (
@@ -18,7 +17,7 @@ var (
 // fewer layers than another one, whose first layers are as its own.
 //
 // An item that several have is counted once, as far as the bits tell: see union. The errors are
-// ErrShape, and ErrCrowded if the rate of false positives would no longer be what was asked for.
+// ErrShape, ErrUnread, and ErrCrowded if the rate of false positives would no longer be what was asked for.
 func Merge(filters []*Filter) (*Filter, error) {
 	longest := filters[0]
 	for _, f := range filters {
@@ -38,17 +37,9 @@ func Merge(filters []*Filter) (*Filter, error) {
 		}
 	}
 	for i := range longest.layers {
-		l, err := union(filters, i, longest.layers[i])
-		if err != nil {
+		if err := sum.union(filters, i, longest.layers[i]); err != nil {
 			return nil, err
 		}
-		for id := range l.pages {
-			if l.exists(id) {
-				sum.held += l.pageBytes(id)
-			}
-		}
-		sum.push(l)
-		sum.items += l.items
 	}
 	return sum, nil
 }
@@ -58,7 +49,7 @@ func (l *layer) like(m *layer) bool {
 	return l.bytes == m.bytes && l.bits == m.bits && l.n2 == m.n2 && l.hashes == m.hashes && l.entries == m.entries && l.rate == m.rate
 }
 
-// union returns a layer with the bits of layer i of all filters that have it, which are like shape.
+// union puts a layer on top with the bits of layer i of all filters that have it, which are like shape.
 //
 // Of m bits, X of which are set by k hashes an item, it is estimated to have n items
 // (Swamidass and Baldi 2007):
@@ -67,29 +58,39 @@ func (l *layer) like(m *layer) bool {
 //
 // which is no less than the items of one filter, and no more than those of all. If the bits are those of one
 // filter alone, it has the items of that filter.
-func union(filters []*Filter, i int, shape layer) (layer, error) {
-	sum := shape
-	sum.pages, sum.changed, sum.items = nil, nil, 0
+func (f *Filter) union(filters []*Filter, i int, shape layer) error {
+	shape.pages, shape.items = nil, 0
+	f.push(shape)
+	sum := f.top()
 	least, most, equal := uint64(0), uint64(0), uint64(0)
-	for _, f := range filters {
-		if i >= len(f.layers) {
+	set := make([]uint64, len(filters))
+	for n, g := range filters {
+		if i >= len(g.layers) {
 			continue
 		}
-		l := &f.layers[i]
-		sum.or(l)
+		l := &g.layers[i]
+		var ok bool
+		if set[n], ok = f.or(sum, g, l); !ok {
+			return ErrUnread
+		}
 		least = max(least, l.items)
 		if most += l.items; most < l.items { // a header may lie
 			most = math.MaxUint64
 		}
 	}
-	set := sum.ones()
-	for _, f := range filters {
-		if i < len(f.layers) && f.layers[i].ones() == set {
-			equal = max(equal, f.layers[i].items)
+	all := uint64(0)
+	for k := range sum.pages {
+		if p := &sum.pages[k]; p.here() {
+			all += uint64(p.bits.BitSet().Count())
+		}
+	}
+	for n, g := range filters {
+		if i < len(g.layers) && set[n] == all {
+			equal = max(equal, g.layers[i].items)
 		}
 	}
 	m := float64(sum.modulus())
-	estimate := -m / float64(sum.hashes) * math.Log1p(-float64(set)/m)
+	estimate := -m / float64(sum.hashes) * math.Log1p(-float64(all)/m)
 	switch {
 	case equal > 0:
 		sum.items = max(equal, least)
@@ -99,34 +100,26 @@ func union(filters []*Filter, i int, shape layer) (layer, error) {
 		sum.items = max(least, uint64(math.Round(estimate)))
 	}
 	if sum.items > max(sum.entries, least) {
-		return layer{}, ErrCrowded
+		return ErrCrowded
 	}
-	return sum, nil
+	f.items += sum.items
+	return nil
 }
 
-// or sets the bits of another layer of the same shape.
-func (l *layer) or(m *layer) {
-	for id := range m.pages {
-		if !m.exists(id) {
-			continue
+// or sets the bits in a layer that are set in l, a layer of g of the same shape, and returns how many these are. It
+// reports false if a page cannot be read.
+func (f *Filter) or(sum *layer, g *Filter, l *layer) (set uint64, ok bool) {
+	for k := range l.pages {
+		p, ok := g.view(l, k)
+		if !ok {
+			return 0, false
 		}
-		page, _ := l.page(id)
-		words := page.BitSet().Words()
-		for i, w := range m.pages[id].BitSet().Words() {
-			words[i] |= w
-		}
-		l.touch(id)
-	}
-}
-
-// ones is the number of bits that are set.
-func (l *layer) ones() (n uint64) {
-	for id := range l.pages {
-		if l.exists(id) {
-			for _, w := range l.pages[id].BitSet().Words() {
-				n += uint64(bits.OnesCount64(w))
-			}
+		if p != nil {
+			set += uint64(p.bits.BitSet().Count())
+			q := f.open(sum, k)
+			q.bits.BitSet().InPlaceUnion(p.bits.BitSet())
+			f.alter(q)
 		}
 	}
-	return n
+	return set, true
 }

@@ -3,21 +3,23 @@ package bloom
 import (
 	"encoding/binary"
 	"fmt"
-	"math/bits"
+	"slices"
 
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/paged"
 )
 
 // On disk a filter is
 //
 //	head: the header of a dump (20 + 53 bytes a layer)
-//	      | the bits of all layers, oldest first, if these are at most 4096 bytes
+//	      | the bits of all layers, oldest first, if these are at most 4096 bytes, or else
+//	      which pages there are of each layer, as structures.AppendPresence has it
 //	page layer<<32 | i: bytes [16384*i, 16384*(i+1)) of that layer, if there are
 //	      more; the last page of a layer is short, and a page that was never
 //	      written is not stored
 //
-// Bits are only ever set, and layers only added, so no page is ever gone. These
-// numbers are on disk and never change.
+// Heads that say nothing of their pages were written before filters had pages that are on disk only. Bits are only ever
+// set, and layers only added, so no page is ever gone. These numbers are on disk and never change.
 
 // inline is the most bytes of bits that the head holds.
 const inline = 4096
@@ -25,7 +27,7 @@ const inline = 4096
 const layerShift = 32
 
 // Decode makes a filter from its head. If the head does not hold the bits,
-// SetPage must be called for every stored page before the filter is asked.
+// SetPage must be called for every stored page before the filter is asked, or SetPager if the head says which there are.
 func Decode(head []byte) (*Filter, error) {
 	if len(head) < headerLen {
 		return nil, fmt.Errorf("head of Bloom filter of %d bytes: %w", len(head), structures.ErrCorrupt)
@@ -46,19 +48,18 @@ func Decode(head []byte) (*Filter, error) {
 		return nil, fmt.Errorf("head of Bloom filter: %w: %w", err, structures.ErrCorrupt)
 	}
 	rest := head[end:]
-	want := uint64(0)
-	if f.inline() {
-		want = f.bytes
+	if !f.inline() {
+		if f.indexed = len(rest) > 0; f.indexed {
+			err = f.loadIndex(rest)
+		}
+		return f, err
 	}
-	if uint64(len(rest)) != want {
-		return nil, fmt.Errorf("%d bytes of bits in head of Bloom filter, want %d: %w", len(rest), want, structures.ErrCorrupt)
-	}
-	if want == 0 {
-		return f, nil
+	if uint64(len(rest)) != f.bytes {
+		return nil, fmt.Errorf("%d bytes of bits in head of Bloom filter, want %d: %w", len(rest), f.bytes, structures.ErrCorrupt)
 	}
 	for i := range f.layers {
 		l := &f.layers[i]
-		f.held += l.write(0, rest[:l.bytes])
+		f.write(l, 0, rest[:l.bytes])
 		rest = rest[l.bytes:]
 	}
 	f.Clean()
@@ -68,14 +69,23 @@ func Decode(head []byte) (*Filter, error) {
 // Kind is KindBloom.
 func (f *Filter) Kind() structures.Kind { return structures.KindBloom }
 
-// Fork returns a copy. A filter is in memory whole.
+// Fork returns a copy.
 func (f *Filter) Fork() (structures.Value, bool) {
-	g := *f
-	g.layers = make([]layer, len(f.layers))
-	for i := range f.layers {
-		g.layers[i] = f.layers[i].fork()
+	if !f.pages.Whole() {
+		return nil, false
 	}
-	return &g, true
+	g := &Filter{layers: slices.Clone(f.layers), items: f.items, options: f.options, growth: f.growth, bytes: f.bytes, held: f.held}
+	for i := range f.layers {
+		l := &f.layers[i]
+		for k := range l.pages {
+			l.pages[k].shared = l.pages[k].exists()
+		}
+		g.layers[i].pages = slices.Clone(l.pages)
+		for k := range g.layers[i].pages {
+			g.layers[i].pages[k].State = paged.State{}
+		}
+	}
+	return g, true
 }
 
 // Empty returns false: a filter without items is still a filter.
@@ -83,9 +93,9 @@ func (f *Filter) Empty() bool { return false }
 
 // Size estimates the memory held.
 func (f *Filter) Size() int {
-	const layerSize, pageSize, slotSize = 160, 64, 24
-	size := 96 + f.held + len(f.layers)*layerSize + f.held>>pageShift*pageSize
-	if f.held > 0 {
+	const own, layerSize, bitsSize, slotSize = 192, 160, 64, 32
+	size := own + f.held + len(f.layers)*layerSize + f.held>>pageShift*bitsSize
+	if f.held > 0 || !f.pages.Whole() {
 		size += int(f.bytes>>pageShift) * slotSize
 	}
 	return size
@@ -96,64 +106,46 @@ func (f *Filter) inline() bool { return f.bytes <= inline }
 // AppendHead appends the head, with the bits of a small filter.
 func (f *Filter) AppendHead(dst []byte) []byte {
 	dst = f.appendHeader(dst)
-	if !f.inline() {
-		return dst
-	}
 	for i := range f.layers {
-		dst = f.layers[i].appendBytes(dst, 0, f.layers[i].bytes)
+		l := &f.layers[i]
+		if f.inline() {
+			dst, _ = f.appendBytes(dst, l, 0, l.bytes) // no page is away
+		} else {
+			dst = structures.AppendPresence(dst, uint64(l.pageCount()), l.groups(), l.mask)
+		}
 	}
 	return dst
 }
 
-// Pages visits changed or all pages.
-func (f *Filter) Pages(all bool, visit func(id uint64, page []byte)) {
-	if f.inline() {
-		return
-	}
-	var buf []byte
-	for i := range f.layers {
-		l := &f.layers[i]
-		send := func(id int) {
-			buf = l.appendBytes(buf[:0], uint64(id)<<pageShift, uint64(l.pageBytes(id)))
-			visit(uint64(i)<<layerShift|uint64(id), buf)
-		}
-		if all {
-			for id := range l.pages {
-				if l.exists(id) {
-					send(id)
-				}
-			}
-			continue
-		}
-		for w, word := range l.changed {
-			for ; word != 0; word &= word - 1 {
-				send(w<<6 + bits.TrailingZeros64(word))
-			}
-		}
+// write copies data over the bytes from off on, which are within the layer. Their pages are in memory.
+func (f *Filter) write(l *layer, off uint64, data []byte) {
+	for len(data) > 0 {
+		k, at := int(off>>pageShift), int(off&(pageLen-1))
+		n := min(len(data), pageLen-at)
+		p := f.open(l, k)
+		putWordBytes(p.words(), at, data[:n])
+		f.alter(p)
+		data, off = data[n:], off+uint64(n)
 	}
 }
 
-// Clean marks every page as stored.
-func (f *Filter) Clean() {
-	for i := range f.layers {
-		f.layers[i].changed = nil
+// appendBytes appends n bytes of a layer from off on, and reports whether they could be read.
+func (f *Filter) appendBytes(dst []byte, l *layer, off, n uint64) ([]byte, bool) {
+	dst = structures.Grow(dst, int(n))
+	for n > 0 {
+		k, at := int(off>>pageShift), int(off&(pageLen-1))
+		size := min(n, uint64(pageLen-at))
+		switch p, ok := f.view(l, k); {
+		case !ok:
+			return dst, false
+		case p == nil:
+			dst = append(dst, make([]byte, size)...)
+		default:
+			dst = appendWordBytes(dst, p.words(), at, int(size))
+		}
+		off, n = off+size, n-size
 	}
-}
-
-// SetPage hands in a stored page of a filter that was just decoded.
-func (f *Filter) SetPage(id uint64, page []byte) error {
-	layer, at := id>>layerShift, id&(1<<layerShift-1)
-	if f.inline() || layer >= uint64(len(f.layers)) {
-		return fmt.Errorf("page %#x of a Bloom filter of %d layers: %w", id, len(f.layers), structures.ErrCorrupt)
-	}
-	l := &f.layers[layer]
-	if at >= uint64(l.pageCount()) || len(page) != l.pageBytes(int(at)) {
-		return fmt.Errorf("page %#x of a Bloom filter: %d bytes: %w", id, len(page), structures.ErrCorrupt)
-	}
-	held, made := l.page(int(at))
-	f.held += made
-	putWordBytes(held.BitSet().Words(), 0, page)
-	return nil
+	return dst, true
 }
 
 // putWordBytes copies data over the bytes from at on of words, seen little

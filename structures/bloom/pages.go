@@ -1,0 +1,306 @@
+package bloom
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+	"sort"
+
+	"github.com/bits-and-blooms/bloom/v3"
+
+	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/paged"
+)
+
+// page is 16 KiB of the bits of a layer, as a bits-and-blooms filter. A page without a bit set does not exist, and one
+// that is away has no bits here.
+type page struct {
+	paged.State
+	shared bool // a fork may have the bits too: they are copied before they change
+	bits   bloom.BloomFilter
+}
+
+// here reports that the bits are in memory.
+func (p *page) here() bool { return p.bits.BitSet() != nil }
+
+func (p *page) exists() bool { return p.Away || p.here() }
+
+func (p *page) words() []uint64 { return p.bits.BitSet().Words() }
+
+// bytes is the length of a page that is in memory.
+func (p *page) bytes() int { return int(p.bits.Cap() / 8) }
+
+const (
+	pageShift = 14 // bytes; 17 for bits
+	pageLen   = 1 << pageShift
+	pageBits  = pageLen * 8
+)
+
+// paging is a filter as its pages see it, [paged.Stored]. A place is that of a page of the layers one after the other.
+type paging Filter
+
+func (f *Filter) paging() *paging { return (*paging)(f) }
+
+func (p *paging) Count() int {
+	if len(p.layers) == 0 {
+		return 0
+	}
+	top := len(p.layers) - 1
+	return p.layers[top].first + p.layers[top].pageCount()
+}
+
+// layer returns the layer of place i, and which page of it is there.
+func (p *paging) layer(i int) (layer, at int) {
+	if len(p.layers) > 1 {
+		layer = sort.Search(len(p.layers), func(n int) bool { return p.layers[n].first > i }) - 1
+	}
+	return layer, i - p.layers[layer].first
+}
+
+func (p *paging) At(i int) *page {
+	n, at := p.layer(i)
+	if l := &p.layers[n]; l.pages != nil && l.pages[at].exists() {
+		return &l.pages[at]
+	}
+	return nil
+}
+
+func (p *paging) ID(i int) uint64 {
+	n, at := p.layer(i)
+	return uint64(n)<<layerShift | uint64(at)
+}
+
+func (p *paging) Search(id uint64) int {
+	n, at := id>>layerShift, id&(1<<layerShift-1)
+	if n >= uint64(len(p.layers)) {
+		return p.Count()
+	}
+	l := &p.layers[n]
+	return l.first + int(min(at, uint64(l.pageCount())))
+}
+
+// InHead reports that the bits are in the head.
+func (p *paging) InHead() bool { return (*Filter)(p).inline() }
+
+func (p *paging) Bytes(q *page) int {
+	if q.Away {
+		return pageLen
+	}
+	return q.bytes()
+}
+
+func (p *paging) Append(dst []byte, q *page) []byte {
+	return appendWordBytes(dst, q.words(), 0, q.bytes())
+}
+
+// Decode makes a page of the bytes of the one at place i.
+func (p *paging) Decode(i int, b []byte) (*page, error) {
+	n, at := p.layer(i)
+	l := &p.layers[n]
+	if len(b) != l.pageBytes(at) {
+		return nil, fmt.Errorf("page %#x of a Bloom filter: %d bytes, want %d: %w", p.ID(i), len(b), l.pageBytes(at), structures.ErrCorrupt)
+	}
+	q := &page{bits: l.newPage(at)}
+	putWordBytes(q.words(), 0, b)
+	return q, nil
+}
+
+func (p *paging) Evict(q *page) {
+	p.held -= p.Bytes(q)
+	q.bits, q.shared = bloom.BloomFilter{}, false
+}
+
+func (p *paging) Adopt(q, decoded *page) {
+	q.bits = decoded.bits
+	p.held += q.bytes()
+}
+
+// bring reads page k of a layer, which is not in memory. It returns false if it does not exist, or cannot be read.
+func (f *Filter) bring(l *layer, k int) bool {
+	return l.pages[k].Away && f.pages.Touch(f.paging(), l.first+k)
+}
+
+// hold makes sure that pages of h in a layer are in memory: all, or those that a look-up needs. It reports false if one
+// cannot be read.
+func (f *Filter) hold(l *layer, h hash, all bool) bool {
+	if l.pages == nil {
+		return true
+	}
+	mod, x := l.modulus(), h.a
+	for range l.hashes {
+		at := x % mod
+		k := int(at / pageBits)
+		p := &l.pages[k]
+		if p.Away && !f.pages.Hold(f.paging(), l.first+k) {
+			return false
+		}
+		if !all && !(p.here() && p.bits.BitSet().Test(uint(at%pageBits))) {
+			return true
+		}
+		x += h.b
+	}
+	return true
+}
+
+// Ready makes sure that Add of items does not fail half way. It reports false if a page cannot be read.
+func (f *Filter) Ready(items ...[]byte) bool {
+	if f.pages.Whole() || len(f.layers) == 0 {
+		return true
+	}
+	for _, item := range items {
+		h := f.hash(item)
+		for i := range f.layers {
+			if !f.hold(&f.layers[i], h, i == len(f.layers)-1) {
+				return false
+			}
+		}
+	}
+	return !f.pages.Unread()
+}
+
+// view returns page k of a layer, nil if it does not exist, for a walk over the filter: a page that is away stays so unless
+// memory has room. It reports false if it cannot be read.
+func (f *Filter) view(l *layer, k int) (p *page, ok bool) {
+	if l.pages == nil || !l.pages[k].exists() {
+		return nil, true
+	}
+	p = &l.pages[k]
+	if p.Away && f.pages.Pager != nil && !f.pages.Pager.Room() {
+		return f.pages.Peek(f.paging(), l.first+k)
+	}
+	return p, f.pages.Hold(f.paging(), l.first+k)
+}
+
+// open returns the bits of page k of a layer, which is not away, to be changed. Whoever changes one calls alter.
+func (f *Filter) open(l *layer, k int) *page {
+	if l.pages == nil {
+		l.pages = make([]page, l.pageCount())
+	}
+	p := &l.pages[k]
+	switch {
+	case !p.here():
+		p.bits = l.newPage(k)
+		f.held += p.bytes()
+	case p.shared:
+		p.bits = *bloom.FromWithM(slices.Clone(p.words()), p.bits.Cap(), p.bits.K())
+		p.shared = false
+	}
+	return p
+}
+
+func (f *Filter) alter(p *page) {
+	if !p.Dirty {
+		f.pages.Alter(p)
+	}
+	p.Recent = true
+}
+
+// mask is which pages there are of those from 64*group on.
+func (l *layer) mask(group int) (m uint64) {
+	if l.pages == nil {
+		return 0
+	}
+	first := group * structures.PresenceGroup
+	for i := range l.pages[first:min(first+structures.PresenceGroup, len(l.pages))] {
+		if l.pages[first+i].exists() {
+			m |= 1 << i
+		}
+	}
+	return m
+}
+
+// groups bounds how many groups of pages there are any of.
+func (l *layer) groups() int {
+	return (len(l.pages) + structures.PresenceGroup - 1) / structures.PresenceGroup
+}
+
+// loadIndex reads which pages there are of each layer. All of them are away then.
+func (f *Filter) loadIndex(b []byte) error {
+	r := structures.Reader{B: b}
+	for i := range f.layers {
+		l := &f.layers[i]
+		structures.Presence(&r, uint64(l.pageCount()), func(group int, mask uint64) {
+			if l.pages == nil {
+				l.pages = make([]page, l.pageCount())
+			}
+			for ; mask != 0; mask &= mask - 1 {
+				l.pages[group*structures.PresenceGroup+bits.TrailingZeros64(mask)].State = paged.State{Stored: true, Away: true}
+				f.pages.Found()
+			}
+		})
+	}
+	if r.Bad || len(r.B) > 0 {
+		return fmt.Errorf("index of %d bytes: %w", len(b), structures.ErrCorrupt)
+	}
+	return nil
+}
+
+// SetPager says where pages are read.
+func (f *Filter) SetPager(p structures.Pager) { f.pages.Pager = p }
+
+// Away is the number of pages that are away, and their bytes.
+func (f *Filter) Away() (pages int, bytes int64) { return f.pages.Away(f.paging()) }
+
+// Shed lets go of pages of about so many bytes.
+func (f *Filter) Shed(bytes int) (freed, changed int) { return f.pages.Shed(f.paging(), bytes) }
+
+// Changed is about how many bytes of pages changed since Clean.
+func (f *Filter) Changed() int { return f.pages.Changed() * pageLen }
+
+// Gather reads every page that is away.
+func (f *Filter) Gather() bool { return f.pages.Gather(f.paging()) }
+
+// Pages visits changed or all pages.
+func (f *Filter) Pages(all bool, visit func(id uint64, page []byte)) {
+	if !f.inline() {
+		f.pages.Visit(f.paging(), all, visit)
+	}
+}
+
+// Part visits up to n of the pages that changed.
+func (f *Filter) Part(n int, visit func(id uint64, page []byte)) (more bool) {
+	return f.pages.Part(f.paging(), n, visit)
+}
+
+// Clean marks every page as stored.
+func (f *Filter) Clean() { f.pages.Clean(f.paging()) }
+
+// Taint marks every page as changed.
+func (f *Filter) Taint() { f.pages.Taint(f.paging()) }
+
+// Complete reports an error if a page that the head says there is was not handed in.
+func (f *Filter) Complete() error {
+	if n := f.pages.Count(); n > 0 && f.pages.Pager == nil {
+		return fmt.Errorf("%d pages of a Bloom filter are missing: %w", n, structures.ErrCorrupt)
+	}
+	return nil
+}
+
+// SetPage hands in a stored page of a filter that was just decoded.
+func (f *Filter) SetPage(id uint64, b []byte) error {
+	n, at := id>>layerShift, id&(1<<layerShift-1)
+	if f.inline() || n >= uint64(len(f.layers)) || at >= uint64(f.layers[n].pageCount()) {
+		return fmt.Errorf("page %#x of a Bloom filter of %d layers: %w", id, len(f.layers), structures.ErrCorrupt)
+	}
+	l, of := &f.layers[n], f.paging()
+	if l.pages == nil {
+		l.pages = make([]page, l.pageCount())
+	}
+	place, p := l.first+int(at), &l.pages[at]
+	if p.Away {
+		return f.pages.Supply(of, place, b)
+	}
+	if f.indexed {
+		return fmt.Errorf("page %#x of a Bloom filter is not in its index: %w", id, structures.ErrCorrupt)
+	}
+	read, err := of.Decode(place, b)
+	if err != nil {
+		return err
+	}
+	if p.here() {
+		of.Evict(p)
+	}
+	of.Adopt(p, read)
+	p.Stored = true
+	return nil
+}
