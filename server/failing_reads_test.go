@@ -200,7 +200,11 @@ func (l *diskLife) state() string {
 	var b strings.Builder
 	for db := range 2 {
 		l.c.do("SELECT", strconv.Itoa(db))
-		keys := strings.Fields(strings.Trim(l.c.do("KEYS", "*"), "[]"))
+		found := l.c.do("KEYS", "*")
+		if strings.HasPrefix(found, "(error)") {
+			return found
+		}
+		keys := strings.Fields(strings.Trim(found, "[]"))
 		slices.Sort(keys)
 		for _, quoted := range keys {
 			key, err := strconv.Unquote(quoted)
