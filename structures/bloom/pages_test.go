@@ -223,3 +223,43 @@ func TestShapesLeaveThePager(t *testing.T) {
 		}
 	}
 }
+
+func TestReplayOfAnItemWhosePagesCannotBeReadChangesNothing(t *testing.T) {
+	f, p := stored(t)
+	var ch structures.Change
+	twin, _ := f.Fork()
+	addBloom(t, &ch, twin.(*Filter), "new")
+	evict(f)
+	before := f.AppendHead(nil)
+	p.broken = true
+	structurestest.Replay(t, f, ch.Encoded())
+	if !p.failed || !bytes.Equal(f.AppendHead(nil), before) || f.held != 0 {
+		t.Error("the filter changed")
+	}
+}
+
+// A small filter of several layers that comes from a record grows as any other.
+func TestRecordsGrowIntoPages(t *testing.T) {
+	small := reserved(t, 0.01, 50, 2)
+	for i := range 300 {
+		addBloom(t, nil, small, fmt.Sprint(i))
+	}
+	if len(small.layers) < 3 || !small.IsCompact(4096) {
+		t.Fatalf("%d layers of %d bytes", len(small.layers), small.bytes)
+	}
+	f := New()
+	f.LoadCompact(small.AppendCompact(nil))
+	disk := structurestest.Shelf{}
+	disk.Store(t, f)
+	for i := range 20_000 {
+		addBloom(t, nil, f, fmt.Sprint(i))
+		addBloom(t, nil, small, fmt.Sprint(i))
+	}
+	disk.Store(t, f)
+	again, err := Decode(f.AppendHead(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	disk.Load(t, again)
+	sameBloom(t, "grown", again, small)
+}
