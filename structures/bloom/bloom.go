@@ -171,7 +171,7 @@ func (f *Filter) become(g *Filter) {
 // push puts a layer on top.
 func (f *Filter) push(l layer) {
 	inline := f.inline()
-	l.first = f.paging().Count()
+	l.place = len(f.layers)
 	f.layers = append(f.layers, l)
 	f.bytes += l.bytes
 	if inline && !f.inline() {

@@ -35,11 +35,10 @@ func (f *Filter) LoadCompact(b []byte) {
 			l.pages[0].State = paged.State{}
 			f.held += l.pageBytes(0)
 		}
-		l.first = i // each has one page
+		l.place = i
 		f.layers = append(f.layers, l)
 		f.bytes += l.bytes
-		f.write(&f.layers[i], 0, rest[:l.bytes])
+		putWordBytes(f.open(&f.layers[i], 0).words(), 0, rest[:l.bytes])
 		rest = rest[l.bytes:]
 	}
-	f.Clean()
 }

@@ -73,7 +73,7 @@ func (f *Filter) loadBits(pos int64, data []byte) error {
 	}
 	for at := off &^ (pageLen - 1); at < off+uint64(len(data)) && l.pages != nil; at += pageLen {
 		k := int(at >> pageShift)
-		if l.pages[k].Away && !f.pages.Hold(f.paging(), l.first+k) {
+		if !f.pages.Hold(f.paging(), f.id(l, k), &l.pages[k]) {
 			return ErrUnread
 		}
 	}
@@ -167,7 +167,7 @@ func parseBloomHeader(b []byte, r rounding) (*Filter, error) {
 		if f.bytes > maxBytes-l.bytes {
 			return nil, ErrMemory
 		}
-		l.first = f.paging().Count()
+		l.place = i
 		f.layers = append(f.layers, l)
 		f.bytes += l.bytes
 		items += l.items

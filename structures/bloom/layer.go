@@ -28,7 +28,7 @@ type layer struct {
 	n2 uint8
 
 	pages []page // nil or every page
-	first int    // how many pages the layers below have
+	place int    // from the bottom
 }
 
 // newBloomLayer makes a layer for entries items at a rate of false positives.

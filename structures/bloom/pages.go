@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
-	"sort"
 
 	"github.com/bits-and-blooms/bloom/v3"
 
@@ -36,48 +35,27 @@ const (
 	pageBits  = pageLen * 8
 )
 
-// paging is a filter as its pages see it, [paged.Stored]. A place is that of a page of the layers one after the other.
+// paging is a filter as its pages see it, [paged.Stored].
 type paging Filter
 
 func (f *Filter) paging() *paging { return (*paging)(f) }
 
-func (p *paging) Count() int {
-	if len(p.layers) == 0 {
-		return 0
+func (p *paging) Each(from uint64, visit func(id uint64, q *page) bool) {
+	for n := from >> layerShift; n < uint64(len(p.layers)); n++ {
+		pages, at := p.layers[n].pages, uint64(0)
+		if n == from>>layerShift {
+			at = from & (1<<layerShift - 1)
+		}
+		for ; at < uint64(len(pages)); at++ {
+			if q := &pages[at]; q.exists() && !visit(n<<layerShift|at, q) {
+				return
+			}
+		}
 	}
-	top := len(p.layers) - 1
-	return p.layers[top].first + p.layers[top].pageCount()
 }
 
-// layer returns the layer of place i, and which page of it is there.
-func (p *paging) layer(i int) (layer, at int) {
-	if len(p.layers) > 1 {
-		layer = sort.Search(len(p.layers), func(n int) bool { return p.layers[n].first > i }) - 1
-	}
-	return layer, i - p.layers[layer].first
-}
-
-func (p *paging) At(i int) *page {
-	n, at := p.layer(i)
-	if l := &p.layers[n]; l.pages != nil && l.pages[at].exists() {
-		return &l.pages[at]
-	}
-	return nil
-}
-
-func (p *paging) ID(i int) uint64 {
-	n, at := p.layer(i)
-	return uint64(n)<<layerShift | uint64(at)
-}
-
-func (p *paging) Search(id uint64) int {
-	n, at := id>>layerShift, id&(1<<layerShift-1)
-	if n >= uint64(len(p.layers)) {
-		return p.Count()
-	}
-	l := &p.layers[n]
-	return l.first + int(min(at, uint64(l.pageCount())))
-}
+// id is the number of page k of a layer.
+func (f *Filter) id(l *layer, k int) uint64 { return uint64(l.place)<<layerShift | uint64(k) }
 
 // InHead reports that the bits are in the head.
 func (p *paging) InHead() bool { return (*Filter)(p).inline() }
@@ -93,12 +71,11 @@ func (p *paging) Append(dst []byte, q *page) []byte {
 	return appendWordBytes(dst, q.words(), 0, q.bytes())
 }
 
-// Decode makes a page of the bytes of the one at place i.
-func (p *paging) Decode(i int, b []byte) (*page, error) {
-	n, at := p.layer(i)
-	l := &p.layers[n]
+// Decode makes a page of the bytes of one.
+func (p *paging) Decode(id uint64, _ *page, b []byte) (*page, error) {
+	l, at := &p.layers[id>>layerShift], int(id&(1<<layerShift-1))
 	if len(b) != l.pageBytes(at) {
-		return nil, fmt.Errorf("page %#x of a Bloom filter: %d bytes, want %d: %w", p.ID(i), len(b), l.pageBytes(at), structures.ErrCorrupt)
+		return nil, fmt.Errorf("page %#x of a Bloom filter: %d bytes, want %d: %w", id, len(b), l.pageBytes(at), structures.ErrCorrupt)
 	}
 	q := &page{bits: l.newPage(at)}
 	putWordBytes(q.words(), 0, b)
@@ -117,7 +94,7 @@ func (p *paging) Adopt(q, decoded *page) {
 
 // bring reads page k of a layer, which is not in memory. It returns false if it does not exist, or cannot be read.
 func (f *Filter) bring(l *layer, k int) bool {
-	return l.pages[k].Away && f.pages.Touch(f.paging(), l.first+k)
+	return l.pages[k].Away && f.pages.Touch(f.paging(), f.id(l, k), &l.pages[k])
 }
 
 // hold makes sure that pages of h in a layer are in memory: all, or those that a look-up needs. It reports false if one
@@ -131,7 +108,7 @@ func (f *Filter) hold(l *layer, h hash, all bool) bool {
 		at := x % mod
 		k := int(at / pageBits)
 		p := &l.pages[k]
-		if p.Away && !f.pages.Hold(f.paging(), l.first+k) {
+		if p.Away && !f.pages.Hold(f.paging(), f.id(l, k), p) {
 			return false
 		}
 		if !all && !(p.here() && p.bits.BitSet().Test(uint(at%pageBits))) {
@@ -164,11 +141,7 @@ func (f *Filter) view(l *layer, k int) (p *page, ok bool) {
 	if l.pages == nil || !l.pages[k].exists() {
 		return nil, true
 	}
-	p = &l.pages[k]
-	if p.Away && f.pages.Pager != nil && !f.pages.Pager.Room() {
-		return f.pages.Peek(f.paging(), l.first+k)
-	}
-	return p, f.pages.Hold(f.paging(), l.first+k)
+	return f.pages.View(f.paging(), f.id(l, k), &l.pages[k], paged.Walking)
 }
 
 // open returns the bits of page k of a layer, which is not away, to be changed. Whoever changes one calls alter.
@@ -286,14 +259,14 @@ func (f *Filter) SetPage(id uint64, b []byte) error {
 	if l.pages == nil {
 		l.pages = make([]page, l.pageCount())
 	}
-	place, p := l.first+int(at), &l.pages[at]
+	p := &l.pages[at]
 	if p.Away {
-		return f.pages.Supply(of, place, b)
+		return f.pages.Supply(of, id, p, b)
 	}
 	if f.indexed {
 		return fmt.Errorf("page %#x of a Bloom filter is not in its index: %w", id, structures.ErrCorrupt)
 	}
-	read, err := of.Decode(place, b)
+	read, err := of.Decode(id, p, b)
 	if err != nil {
 		return err
 	}

@@ -46,28 +46,27 @@ func (l *List) last(end End) int { return int(end) * (l.nodes - 1) }
 
 // present makes sure that node i is in memory, which fails if it cannot be read. Others
 // may leave memory for it.
-func (l *List) present(i int) bool { return l.node(i).Recent || l.pages.Touch(l.paging(), i) }
+func (l *List) present(i int) bool {
+	n := l.node(i)
+	return n.Recent || l.pages.Touch(l.paging(), n.id, n)
+}
 
-// keptPages is the number of pages that a walk keeps in memory: those near an end are
-// likely to be asked for again.
-const keptPages = 16
+// hold is present without others leaving memory.
+func (l *List) hold(i int) bool {
+	n := l.node(i)
+	return l.pages.Hold(l.paging(), n.id, n)
+}
 
-// entries returns node at, for a walk that has passed some nodes before. One that is away
-// is kept if it is among the first or memory has room, else it is a copy. The result is
-// nil if it cannot be read.
+// entries returns node at, for a walk that has passed some nodes before. The result is nil if it cannot be read.
 func (l *List) entries(at, passed int) *node {
 	n := l.node(at)
 	if n.Recent {
 		return n
 	}
-	if n.Away && passed >= keptPages && (l.pages.Pager == nil || !l.pages.Pager.Room()) {
-		c, _ := l.pages.Peek(l.paging(), at)
+	if c, ok := l.pages.View(l.paging(), n.id, n, passed); ok {
 		return c
 	}
-	if !l.pages.Touch(l.paging(), at) {
-		return nil
-	}
-	return n
+	return nil
 }
 
 // take is PopMany of a list of which pages are away. It visits the elements before it
@@ -104,7 +103,7 @@ func (l *List) holdBounds(from, count int) bool {
 		return false
 	}
 	at, place = l.seek(from + count - 1)
-	return place == int(l.node(at).count)-1 || l.pages.Hold(l.paging(), at)
+	return place == int(l.node(at).count)-1 || l.hold(at)
 }
 
 // holdEqual makes sure that the pages are in memory that have the elements which Remove
@@ -121,7 +120,7 @@ func (l *List) holdEqual(count int, elem []byte) bool {
 		n := l.node(at)
 		c, ok := n, true
 		if n.Away {
-			if c, ok = l.pages.Peek(l.paging(), at); !ok {
+			if c, ok = l.pages.Peek(l.paging(), n.id, n); !ok {
 				return false
 			}
 		}

@@ -198,7 +198,7 @@ func (l *List) spread(i int) bool {
 			continue
 		}
 		for j := from; j < to; j++ {
-			if !l.pages.Hold(l.paging(), j) {
+			if !l.hold(j) {
 				return false
 			}
 		}

@@ -61,7 +61,7 @@ func (l *List) Insert(ch *structures.Change, side Side, pivot, elem []byte) (len
 				off = end
 				continue
 			}
-			if !l.pages.Hold(l.paging(), at) || !l.numbered(at) || l.pages.Unread() { // off is the same there
+			if !l.hold(at) || !l.numbered(at) || l.pages.Unread() { // off is the same there
 				return l.len, false
 			}
 			if side == After {

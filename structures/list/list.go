@@ -178,7 +178,7 @@ func (l *List) shrink() {
 // with one list for both. It returns the element where it now is, or false for
 // an empty list. The same end twice changes and records nothing.
 func (l *List) Rotate(ch *structures.Change, from, to End) ([]byte, bool) {
-	if l.len == 0 || !l.Ready(to) || from != to && !l.pages.Hold(l.paging(), l.last(from)) {
+	if l.len == 0 || !l.Ready(to) || from != to && !l.hold(l.last(from)) {
 		return nil, false
 	}
 	if from != to && l.len > 1 {

@@ -119,10 +119,10 @@ func (l *List) SetPage(id uint64, page []byte) error {
 	if l.declared < 0 {
 		return fmt.Errorf("page %d of a list without pages: %w", id, structures.ErrCorrupt)
 	}
-	at := l.paging().Search(id)
+	at := l.search(id)
 	if at < l.nodes && l.node(at).id == id {
-		if l.node(at).Away {
-			return l.pages.Supply(l.paging(), at, page)
+		if n := l.node(at); n.Away {
+			return l.pages.Supply(l.paging(), id, n, page)
 		}
 		return fmt.Errorf("list page %d given twice: %w", id, structures.ErrCorrupt)
 	}

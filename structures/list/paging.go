@@ -14,19 +14,23 @@ func (l *List) paging() *paging { return (*paging)(l) }
 
 func (p *paging) list() *List { return (*List)(p) }
 
-func (p *paging) Count() int { return p.nodes }
+func (p *paging) Each(from uint64, visit func(id uint64, n *node) bool) {
+	l := p.list()
+	for i := l.search(from); i < p.nodes; i++ {
+		if n := l.node(i); !visit(n.id, n) {
+			return
+		}
+	}
+}
 
-func (p *paging) At(i int) *node { return p.list().node(i) }
-
-func (p *paging) ID(i int) uint64 { return p.At(i).id }
-
-func (p *paging) Search(id uint64) int {
-	return sort.Search(p.nodes, func(i int) bool { return p.ID(i) >= id })
+// search returns the first node whose number is not below one.
+func (l *List) search(id uint64) int {
+	return sort.Search(l.nodes, func(i int) bool { return l.node(i).id >= id })
 }
 
 // InHead reports whether the list is stored without pages.
 func (p *paging) InHead() bool {
-	return p.nodes == 0 || p.nodes == 1 && !p.At(0).Away && p.At(0).used() <= headBytes
+	return p.nodes == 0 || p.nodes == 1 && !p.list().node(0).Away && p.list().node(0).used() <= headBytes
 }
 
 func (p *paging) Bytes(n *node) int {
@@ -39,9 +43,8 @@ func (p *paging) Bytes(n *node) int {
 func (p *paging) Append(dst []byte, n *node) []byte { return n.appendPage(dst) }
 
 // Decode makes a node of a page, which has to be the one that the index describes.
-func (p *paging) Decode(i int, page []byte) (*node, error) {
-	n := p.At(i)
-	c, err := loadNode(n.id, page)
+func (p *paging) Decode(id uint64, n *node, page []byte) (*node, error) {
+	c, err := loadNode(id, page)
 	if err == nil && (c.count != n.count || c.used() != n.used()) {
 		err = fmt.Errorf("list page %d of %d elements in %d bytes has %d in %d: %w",
 			n.id, n.count, n.used(), c.count, c.used(), structures.ErrCorrupt)

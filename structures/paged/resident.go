@@ -31,22 +31,25 @@ func (r *Resident[P]) Unread() bool { return r.away > 0 && r.Pager != nil && r.P
 
 // Away is the number of pages that are away, and their bytes.
 func (r *Resident[P]) Away(of Pages[P]) (pages int, bytes int64) {
-	for i := 0; i < of.Count() && r.away > 0; i++ {
-		if p := of.At(i); is(p) && p.state().Away {
-			bytes += int64(of.Bytes(p))
-		}
+	if left := r.away; left > 0 {
+		of.Each(0, func(_ uint64, p P) bool {
+			if p.state().Away {
+				bytes += int64(of.Bytes(p))
+				left--
+			}
+			return left > 0
+		})
 	}
 	return r.away, bytes
 }
 
-// Touch makes sure that page i is in memory, which fails if it cannot be read, and stays there for a while. Others may
+// Touch makes sure that a page is in memory, which fails if it cannot be read, and stays there for a while. Others may
 // leave memory for it.
-func (r *Resident[P]) Touch(of Pages[P], i int) bool {
-	p := of.At(i)
+func (r *Resident[P]) Touch(of Pages[P], id uint64, p P) bool {
 	if p.state().Away {
 		r.MakeRoom(of, of.Bytes(p))
 	}
-	ok := r.Hold(of, i)
+	ok := r.Hold(of, id, p)
 	p.state().Recent = ok
 	return ok
 }
@@ -59,22 +62,40 @@ func (r *Resident[P]) MakeRoom(of Pages[P], bytes int) {
 }
 
 // Hold is Touch without others leaving memory.
-func (r *Resident[P]) Hold(of Pages[P], i int) bool {
-	p := of.At(i)
+func (r *Resident[P]) Hold(of Pages[P], id uint64, p P) bool {
 	if !p.state().Away {
 		return true
 	}
-	decoded, ok := r.Peek(of, i)
+	decoded, ok := r.Peek(of, id, p)
 	if ok {
 		r.Adopt(of, p, decoded)
 	}
 	return ok
 }
 
-// Peek returns a copy of page i, which is away. It returns false if that cannot be read.
-func (r *Resident[P]) Peek(of Pages[P], i int) (decoded P, ok bool) {
-	ok = r.Pager != nil && r.Pager.ReadPage(of.ID(i), func(b []byte) (err error) {
-		decoded, err = of.Decode(i, b)
+// kept is the number of pages that a walk keeps in memory: those near an end are likely to be asked for again.
+const kept = 16
+
+// Walking is how many pages a walk has passed that is to keep none.
+const Walking = kept
+
+// View returns a page for a walk that has passed some before. One that is away is kept if it is among the first or memory
+// has room, else it is a copy. It returns false if that cannot be read.
+func (r *Resident[P]) View(of Pages[P], id uint64, p P, passed int) (P, bool) {
+	st := p.state()
+	if st.Recent {
+		return p, true
+	}
+	if st.Away && passed >= kept && (r.Pager == nil || !r.Pager.Room()) {
+		return r.Peek(of, id, p)
+	}
+	return p, r.Touch(of, id, p)
+}
+
+// Peek returns a copy of a page that is away. It returns false if that cannot be read.
+func (r *Resident[P]) Peek(of Pages[P], id uint64, p P) (decoded P, ok bool) {
+	ok = r.Pager != nil && r.Pager.ReadPage(id, func(b []byte) (err error) {
+		decoded, err = of.Decode(id, p, b)
 		return err
 	})
 	return decoded, ok
@@ -88,23 +109,25 @@ func (r *Resident[P]) Adopt(of Pages[P], p, decoded P) {
 	r.away--
 }
 
-// Supply takes the bytes of page i, which is away.
-func (r *Resident[P]) Supply(of Pages[P], i int, b []byte) error {
-	decoded, err := of.Decode(i, b)
+// Supply takes the bytes of a page that is away.
+func (r *Resident[P]) Supply(of Pages[P], id uint64, p P, b []byte) error {
+	decoded, err := of.Decode(id, p, b)
 	if err == nil {
-		r.Adopt(of, of.At(i), decoded)
+		r.Adopt(of, p, decoded)
 	}
 	return err
 }
 
 // Gather reads every page that is away and reports whether it could.
 func (r *Resident[P]) Gather(of Pages[P]) bool {
-	for i := 0; i < of.Count() && r.away > 0; i++ {
-		if is(of.At(i)) && !r.Hold(of, i) {
-			return false
-		}
+	ok := true
+	if r.away > 0 {
+		of.Each(0, func(id uint64, p P) bool {
+			ok = r.Hold(of, id, p)
+			return ok && r.away > 0
+		})
 	}
-	return true
+	return ok
 }
 
 // Copy visits a page that is away. It returns false if that cannot be read.
@@ -122,35 +145,35 @@ const looks = 256
 // pageBytes is about what a page takes.
 const pageBytes = 4096
 
-// Shed lets go of pages of about so many bytes, see [structures.Paged]. It goes round in the order of their numbers.
+// Shed lets go of pages of about so many bytes, see [structures.Paged]. It goes round in the order of their numbers, twice at
+// most: pages that were used stay once.
 func (r *Resident[P]) Shed(of Pages[P], bytes int) (freed, changed int) {
-	n := of.Count()
-	at := of.Search(r.hand)
-	for left := min(looks*(1+bytes/pageBytes), 2*n); left > 0 && freed < bytes; left-- {
-		if at == n {
-			at = 0
-		}
-		if p := of.At(at); is(p) {
-			f, c := r.shed(of, at, p)
+	for turn, left := 0, looks*(1+bytes/pageBytes); turn < 3 && freed < bytes && left > 0; turn++ {
+		from := r.hand
+		r.hand = 0
+		of.Each(from, func(id uint64, p P) bool {
+			if left == 0 || freed >= bytes {
+				r.hand = id
+				return false
+			}
+			left--
+			f, c := r.shed(of, id, p)
 			freed, changed = freed+f, changed+c
-		}
-		at++
-	}
-	if r.hand = 0; at < n {
-		r.hand = of.ID(at)
+			return true
+		})
 	}
 	return freed, changed
 }
 
-// shed lets go of page i, if it may.
-func (r *Resident[P]) shed(of Pages[P], i int, p P) (freed, changed int) {
+// shed lets go of a page, if it may.
+func (r *Resident[P]) shed(of Pages[P], id uint64, p P) (freed, changed int) {
 	switch st := p.state(); {
 	case st.Away:
 	case st.unwritten():
 		changed = of.Bytes(p)
 	case st.Recent:
 		st.Recent = false
-	case r.Pager != nil && r.Pager.Held(of.ID(i)):
+	case r.Pager != nil && r.Pager.Held(id):
 	default:
 		freed = of.Bytes(p)
 		of.Evict(p)

@@ -56,12 +56,8 @@ func (s *Set[P]) Visit(of Stored[P], all bool, visit func(id uint64, page []byte
 		gone = slices.Compact(gone)
 	}
 	var buf []byte
-	for i := range of.Count() {
-		p := of.At(i)
-		if !is(p) {
-			continue
-		}
-		id := of.ID(i)
+	read := true
+	of.Each(0, func(id uint64, p P) bool {
 		for len(gone) > 0 && gone[0] < id {
 			visit(gone[0], nil)
 			gone = gone[1:]
@@ -72,9 +68,7 @@ func (s *Set[P]) Visit(of Stored[P], all bool, visit func(id uint64, page []byte
 		}
 		switch st := p.state(); {
 		case st.Away:
-			if all && !s.Copy(id, visit) {
-				return
-			}
+			read = !all || s.Copy(id, visit)
 		case of.InHead():
 			if !all && (st.Stored || again) {
 				visit(id, nil)
@@ -83,7 +77,8 @@ func (s *Set[P]) Visit(of Stored[P], all bool, visit func(id uint64, page []byte
 			buf = of.Append(buf[:0], p)
 			visit(id, buf)
 		}
-	}
+		return read
+	})
 	for _, id := range gone {
 		visit(id, nil)
 	}
@@ -95,47 +90,47 @@ func (s *Set[P]) Part(of Stored[P], size int, visit func(id uint64, page []byte)
 	if of.InHead() {
 		return false
 	}
-	left := size
+	left, from := size, s.part
+	s.part = 0
 	var buf []byte
-	for at := of.Search(s.part); at < of.Count(); at++ {
-		p := of.At(at)
-		if !is(p) || p.state().Away || !p.state().unwritten() {
-			continue
+	of.Each(from, func(id uint64, p P) bool {
+		st := p.state()
+		if st.Away || !st.unwritten() {
+			return true
 		}
 		if left == 0 {
-			s.part = of.ID(at)
-			return true
+			s.part, more = id, true
+			return false
 		}
 		left--
 		buf = of.Append(buf[:0], p)
-		visit(of.ID(at), buf)
-		st := p.state()
+		visit(id, buf)
 		if st.Dirty {
 			s.changed--
 		}
 		st.Dirty, st.Stored = false, true
-	}
-	s.part = 0
-	return s.changed > size
+		return true
+	})
+	return more || s.changed > size
 }
 
 // Clean marks every page as stored.
 func (s *Set[P]) Clean(of Stored[P]) {
 	stored := !of.InHead()
-	for i := range of.Count() {
-		if p := of.At(i); is(p) {
-			st := p.state()
-			st.Dirty, st.Stored = false, stored
-		}
-	}
+	of.Each(0, func(_ uint64, p P) bool {
+		st := p.state()
+		st.Dirty, st.Stored = false, stored
+		return true
+	})
 	s.Gone, s.changed, s.part = nil, 0, 0
 }
 
 // Taint marks every page as changed. None is away: all that are have been stored as they are.
 func (s *Set[P]) Taint(of Stored[P]) {
-	for i := range of.Count() {
-		if p := of.At(i); is(p) && !p.state().Away {
+	of.Each(0, func(_ uint64, p P) bool {
+		if !p.state().Away {
 			s.Alter(p)
 		}
-	}
+		return true
+	})
 }

@@ -19,24 +19,14 @@ type Page interface {
 	state() *State
 }
 
-// is reports that there is a page at a place.
-func is[P Page](p P) bool {
-	var none P
-	return p != none
-}
-
 // Pages are the pages of a value, of which some may be away.
 type Pages[P Page] interface {
-	// Count is how many places for pages that may be away there are, and At the page at one of them, in the order of
-	// their numbers: the zero P if there is none, as in an array that is zeros there.
-	Count() int
-	At(i int) P
-	// ID returns the number of page i, and Search the first page whose number is not below id.
-	ID(i int) uint64
-	Search(id uint64) int
-	// Decode makes a page of the bytes of page i, which is away: an error if they are not what is known of it. It is
+	// Each visits those that may be away, with their numbers and in the order of these, from the first whose number is
+	// not below one, until visit returns false.
+	Each(from uint64, visit func(id uint64, p P) bool)
+	// Decode makes a page of the bytes of one that is away: an error if they are not what is known of it. It is
 	// not put in its place.
-	Decode(i int, b []byte) (P, error)
+	Decode(id uint64, p P, b []byte) (P, error)
 	// Bytes is about how many bytes of memory a page takes. Of one that is away it is how many it has on disk.
 	Bytes(p P) int
 	// Evict has a page give up the bytes that the disk has. Adopt gives it those of a decoded one. Both look after

@@ -185,7 +185,7 @@ func (s *integers) setPage(id uint64, page []byte) error {
 	bound, r := boundOf(id), &run{}
 	if !s.pages.Whole() {
 		if k := s.locate(bound); s.bounds[k] == bound && s.runs[k].Away {
-			return s.pages.Supply(s.paging(), k, page)
+			return s.pages.Supply(s.paging(), id, s.runs[k], page)
 		}
 		return fmt.Errorf("run from %d is not in the index or was given twice: %w", bound, structures.ErrCorrupt)
 	}

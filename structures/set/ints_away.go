@@ -14,25 +14,24 @@ import (
 // are many pages.
 
 // present makes sure that run k is in memory, which fails if it cannot be read.
-func (s *integers) present(k int) bool { return s.runs[k].Recent || s.pages.Touch(s.paging(), k) }
+func (s *integers) present(k int) bool {
+	return s.runs[k].Recent || s.pages.Touch(s.paging(), pageOf(s.bounds[k]), s.runs[k])
+}
 
 // fetch reads run k, if it is away.
-func (s *integers) fetch(k int) bool { return s.pages.Hold(s.paging(), k) }
+func (s *integers) fetch(k int) bool { return s.pages.Hold(s.paging(), pageOf(s.bounds[k]), s.runs[k]) }
 
 // view returns run k for a walk, nil if it cannot be read. One that is away stays so
 // unless memory has room.
 func (s *integers) view(k int) *run {
-	if r := s.runs[k]; !r.Away {
+	r := s.runs[k]
+	if !r.Away {
 		return r
 	}
-	if s.pages.Pager != nil && !s.pages.Pager.Room() {
-		c, _ := s.pages.Peek(s.paging(), k)
+	if c, ok := s.pages.View(s.paging(), pageOf(s.bounds[k]), r, paged.Walking); ok {
 		return c
 	}
-	if !s.fetch(k) {
-		return nil
-	}
-	return s.runs[k]
+	return nil
 }
 
 // ready makes sure that what is done to integers does not fail half way: that their runs

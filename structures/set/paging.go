@@ -12,13 +12,13 @@ type paging integers
 
 func (s *integers) paging() *paging { return (*paging)(s) }
 
-func (p *paging) Count() int { return len(p.runs) }
+func (p *paging) Each(from uint64, visit func(id uint64, r *run) bool) {
+	for k := p.search(from); k < len(p.runs) && visit(pageOf(p.bounds[k]), p.runs[k]); k++ {
+	}
+}
 
-func (p *paging) At(k int) *run { return p.runs[k] }
-
-func (p *paging) ID(k int) uint64 { return pageOf(p.bounds[k]) }
-
-func (p *paging) Search(id uint64) int {
+// search returns the first run whose page has a number that is not below one.
+func (p *paging) search(id uint64) int {
 	k, _ := slices.BinarySearch(p.bounds, boundOf(max(id, intPage)))
 	return k
 }
@@ -35,9 +35,9 @@ func (p *paging) Bytes(r *run) int {
 
 func (p *paging) Append(dst []byte, r *run) []byte { return r.appendPage(dst) }
 
-// Decode makes a run of a page, which has to be what is known of run k.
-func (p *paging) Decode(k int, page []byte) (*run, error) {
-	r, c := p.runs[k], &run{}
+// Decode makes a run of a page, which has to be what is known of a run.
+func (p *paging) Decode(id uint64, r *run, page []byte) (*run, error) {
+	k, c := p.search(id), &run{}
 	if err := c.load(page); err != nil {
 		return nil, err
 	}

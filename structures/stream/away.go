@@ -46,33 +46,25 @@ func (s *Stream) Changed() int {
 
 // present makes sure that page i is in memory, which fails if it cannot be read. Others
 // may leave memory for it.
-func (s *Stream) present(i int) bool { return s.pages[i].Recent || s.kept.Touch(s.paging(), i) }
+func (s *Stream) present(i int) bool {
+	return s.pages[i].Recent || s.kept.Touch(s.paging(), s.pages[i].id, s.pages[i])
+}
 
-// keptPages is the number of pages that a walk keeps in memory: those near an end are
-// likely to be asked for again.
-const keptPages = 16
-
-// entries returns page i, for a walk that has passed some pages before. One that is away
-// is kept if it is among the first or memory has room, else it is a copy. The result is
-// nil if it cannot be read.
+// entries returns page i, for a walk that has passed some pages before. The result is nil if it cannot be read.
 func (s *Stream) entries(i, passed int) *page {
 	p := s.pages[i]
 	if p.Recent {
 		return p
 	}
-	if p.Away && passed >= keptPages && (s.kept.Pager == nil || !s.kept.Pager.Room()) {
-		c, _ := s.kept.Peek(s.paging(), i)
+	if c, ok := s.kept.View(s.paging(), p.id, p, passed); ok {
 		return c
 	}
-	if !s.kept.Touch(s.paging(), i) {
-		return nil
-	}
-	return p
+	return nil
 }
 
 // holdLast makes sure that the last page is in memory.
 func (s *Stream) holdLast() error {
-	if !s.kept.Whole() && !s.kept.Hold(s.paging(), len(s.pages)-1) {
+	if !s.kept.Whole() && !s.kept.Hold(s.paging(), s.pages[len(s.pages)-1].id, s.pages[len(s.pages)-1]) {
 		return fmt.Errorf("last page of a stream cannot be read: %w", structures.ErrCorrupt)
 	}
 	return nil

@@ -12,15 +12,11 @@ type paging Stream
 
 func (s *Stream) paging() *paging { return (*paging)(s) }
 
-// Count leaves out the last page, which XADD needs: it is away until it is loaded only.
-func (p *paging) Count() int { return max(len(p.pages)-1, 0) }
-
-func (p *paging) At(i int) *page { return p.pages[i] }
-
-func (p *paging) ID(i int) uint64 { return p.pages[i].id }
-
-func (p *paging) Search(id uint64) int {
-	return sort.Search(p.Count(), func(i int) bool { return p.ID(i) >= id })
+// Each leaves out the last page, which XADD needs: it is away until it is loaded only.
+func (p *paging) Each(from uint64, visit func(id uint64, e *page) bool) {
+	n := max(len(p.pages)-1, 0)
+	for i := sort.Search(n, func(i int) bool { return p.pages[i].id >= from }); i < n && visit(p.pages[i].id, p.pages[i]); i++ {
+	}
 }
 
 func (p *paging) Bytes(e *page) int {
@@ -31,12 +27,11 @@ func (p *paging) Bytes(e *page) int {
 }
 
 // Decode makes a page of stored bytes, which have to be those that the index describes.
-func (p *paging) Decode(i int, b []byte) (*page, error) {
-	e := p.pages[i]
-	c, err := loadPage(e.id, b)
+func (p *paging) Decode(id uint64, e *page, b []byte) (*page, error) {
+	c, err := loadPage(id, b)
 	if err == nil && (c.first() != e.first() || c.last != e.last || c.count != e.count || c.live != e.live || len(b) != e.size()) {
 		err = fmt.Errorf("stream page %x from %v to %v with %d of %d entries in %d bytes is one from %v to %v with %d of %d in %d: %w",
-			e.id, e.first(), e.last, e.live, e.count, e.size(), c.first(), c.last, c.live, c.count, len(b), structures.ErrCorrupt)
+			id, e.first(), e.last, e.live, e.count, e.size(), c.first(), c.last, c.live, c.count, len(b), structures.ErrCorrupt)
 	}
 	return c, err
 }

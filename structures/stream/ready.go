@@ -23,7 +23,7 @@ func (s *Stream) holdAll(pages iter.Seq[int]) bool {
 	if bytes > 0 {
 		s.kept.MakeRoom(s.paging(), bytes)
 		for i := range pages {
-			if !s.kept.Hold(s.paging(), i) {
+			if !s.kept.Hold(s.paging(), s.pages[i].id, s.pages[i]) {
 				return false
 			}
 		}
@@ -59,7 +59,7 @@ func (s *Stream) Ready(ids ...ID) bool {
 	}
 	for i := last; i >= max(0, last-len(ids)); i-- {
 		if s.pages[i].Away {
-			return s.kept.Hold(s.paging(), i)
+			return s.kept.Hold(s.paging(), s.pages[i].id, s.pages[i])
 		}
 	}
 	return true
@@ -144,5 +144,5 @@ func (s *Stream) holdCut(kept ID, all bool) bool {
 		return true
 	}
 	i := s.seek(kept)
-	return i == len(s.pages) || !s.pages[i].floor().Less(kept) || s.kept.Hold(s.paging(), i)
+	return i == len(s.pages) || !s.pages[i].floor().Less(kept) || s.kept.Hold(s.paging(), s.pages[i].id, s.pages[i])
 }

@@ -152,7 +152,7 @@ func (s *Stream) setPage(id uint64, b []byte) error {
 	if number == 0 {
 		i, twice := slices.BinarySearchFunc(s.pages, id, func(p *page, id uint64) int { return int(int64(p.id) - int64(id)) })
 		if twice && s.pages[i].Away {
-			return s.kept.Supply(s.paging(), i, b)
+			return s.kept.Supply(s.paging(), s.pages[i].id, s.pages[i], b)
 		}
 		if twice || id == 0 {
 			return fmt.Errorf("given twice: %w", structures.ErrCorrupt)
