@@ -82,9 +82,10 @@ func (p *paging) Decode(id uint64, _ *page, b []byte) (*page, error) {
 	return q, nil
 }
 
-func (p *paging) Evict(q *page) {
+func (p *paging) Evict(q *page) bool {
 	p.held -= p.Bytes(q)
 	q.bits, q.shared = bloom.BloomFilter{}, false
+	return true
 }
 
 func (p *paging) Adopt(q, decoded *page) {

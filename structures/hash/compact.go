@@ -7,7 +7,7 @@ import (
 
 // Reset makes h an empty hash.
 func (h *Hash) Reset() {
-	*h = Hash{keys: h.keys, pack: h.pack[:0], removed: h.removed[:0], nextExpiry: math.MaxInt64, declared: -1}
+	*h = Hash{keys: h.keys, pack: h.pack[:0], nextExpiry: math.MaxInt64, declared: -1}
 }
 
 // compactFields bounds the fields of a compact hash: it is searched from the front when
@@ -19,7 +19,7 @@ func (h *Hash) IsCompact(limit int) bool {
 	if h.table == nil {
 		return len(h.pack) <= limit
 	}
-	return h.table.live <= limit && h.count <= compactFields && h.table.away == 0
+	return h.table.live <= limit && h.count <= compactFields && h.pages.Whole()
 }
 
 // AppendCompact appends a small hash:

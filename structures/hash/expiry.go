@@ -11,7 +11,7 @@ import (
 // past does not delete the field.
 func (h *Hash) ExpireAt(ch *structures.Change, field []byte, ms int64) bool {
 	e, found := h.find(field)
-	if !found || h.unread() {
+	if !found || h.pages.Unread() {
 		return false
 	}
 	ms = max(ms, 1)
@@ -28,7 +28,7 @@ func (h *Hash) ExpireAt(ch *structures.Change, field []byte, ms int64) bool {
 // Persist takes the expiry of a field away, and reports whether there was one.
 func (h *Hash) Persist(ch *structures.Change, field []byte) bool {
 	e, found := h.find(field)
-	if !found || e.expiry == 0 || h.unread() {
+	if !found || e.expiry == 0 || h.pages.Unread() {
 		return false
 	}
 	ch.Op(opHashPersist, 1)
@@ -131,7 +131,7 @@ func (h *Hash) expireSegment(s *segment, now int64, limit int, expire func(e *en
 		e := readEntry(s.buf, int(s.slots[i].at))
 		if e.expired(now) && limit > 0 {
 			expire(&e)
-			h.table.take(s, i, &e)
+			h.take(s, i, &e)
 			limit--
 			continue
 		}

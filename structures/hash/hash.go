@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/paged"
 )
 
 // Hash maps fields to values, byte strings both. A field can have an expiry,
@@ -23,9 +24,8 @@ type Hash struct {
 	pack       []byte // the entries while table is nil
 	table      *table
 	count      int
-	timed      int      // fields with an expiry
-	nextExpiry int64    // no field expires before; MaxInt64 if none has an expiry
-	removed    []uint64 // pages that were on disk at the last Clean and have no segment now
+	timed      int   // fields with an expiry
+	nextExpiry int64 // no field expires before; MaxInt64 if none has an expiry
 	// declared is the count that the head of a paged hash declares, -1 if
 	// there is none to check.
 	declared int
@@ -35,9 +35,7 @@ type Hash struct {
 	longest, peak uint32
 	tagged        bool
 
-	pager structures.Pager // of the pages that are away
-	hand  uint64           // hash at which Shed goes on
-	part  uint64           // hash at which Part goes on
+	pages paged.Tailed[*segment]
 }
 
 // In place of an expiry.
@@ -69,7 +67,7 @@ func (h *Hash) Longest() int { return int(h.longest) }
 
 // Size estimates the memory held, in bytes.
 func (h *Hash) Size() int {
-	size := int(unsafe.Sizeof(*h)) + cap(h.pack) + cap(h.removed)*8
+	size := int(unsafe.Sizeof(*h)) + cap(h.pack) + cap(h.pages.Gone)*8
 	if t := h.table; t != nil {
 		size += int(unsafe.Sizeof(*t)) + t.memory + cap(t.scratch)
 	}
@@ -99,7 +97,7 @@ func (h *Hash) Get(field []byte, now int64) ([]byte, bool) {
 // field that is expired but not deleted counts as old: callers that must not
 // see it delete it first.
 func (h *Hash) Set(ch *structures.Change, field, value []byte) (created bool) {
-	if !h.Whole() && !h.ReadyPut(2, field, value) {
+	if !h.pages.Whole() && !h.ReadyPut(2, field, value) {
 		return false
 	}
 	ch.Op(opHashSet, 2)
@@ -111,7 +109,7 @@ func (h *Hash) Set(ch *structures.Change, field, value []byte) (created bool) {
 // SetKeepTTL sets a field and leaves its expiry as it is, as HINCRBY does; a
 // new field has none.
 func (h *Hash) SetKeepTTL(ch *structures.Change, field, value []byte) (created bool) {
-	if !h.Whole() && !h.ReadyPut(2, field, value) {
+	if !h.pages.Whole() && !h.ReadyPut(2, field, value) {
 		return false
 	}
 	ch.Op(opHashSetKeep, 2)
@@ -123,7 +121,7 @@ func (h *Hash) SetKeepTTL(ch *structures.Change, field, value []byte) (created b
 // SetNew sets a field that is missing, without expiry, and reports whether it was. A
 // field that is there, expired or not, stays as it is, which is not recorded.
 func (h *Hash) SetNew(ch *structures.Change, field, value []byte) (created bool) {
-	if h.unread() {
+	if h.pages.Unread() {
 		return false
 	}
 	if created = h.put(field, value, onlyNew); created {
@@ -184,13 +182,13 @@ func (h *Hash) unpack() {
 // repack makes a small hash of a table that has shrunk to a quarter of what
 // would make it a table again.
 func (h *Hash) repack() {
-	if h.table == nil || h.count > packFields/4 || h.table.live > packBytes/4 || h.table.away > 0 {
+	if h.table == nil || h.count > packFields/4 || h.table.live > packBytes/4 || !h.pages.Whole() {
 		return
 	}
 	pack := make([]byte, 0, h.table.live)
 	h.table.each(0, func(s *segment) bool {
-		if s.stored {
-			h.removed = append(h.removed, s.id())
+		if s.Stored {
+			h.pages.Gone = append(h.pages.Gone, s.id())
 		}
 		pack = s.appendPage(pack)
 		return true
@@ -212,7 +210,7 @@ func (h *Hash) Delete(ch *structures.Change, field []byte) bool {
 	} else {
 		s, i, e, found = h.tableFind(field)
 	}
-	if !found || h.unread() {
+	if !found || h.pages.Unread() {
 		return false
 	}
 	// Recorded first: the field may be one that the hash returned.
@@ -222,7 +220,7 @@ func (h *Hash) Delete(ch *structures.Change, field []byte) bool {
 	if s == nil {
 		h.packResize(e.at, e.size, 0)
 	} else {
-		h.table.take(s, i, &e)
+		h.take(s, i, &e)
 		h.settle(s)
 	}
 	h.count--

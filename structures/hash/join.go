@@ -3,12 +3,12 @@ package hash
 import "math"
 
 // take removes slot i, whose entry is e, from a segment.
-func (t *table) take(s *segment, i int, e *entry) {
-	memory, live, changed := s.memory(), s.live(), s.unwritten()
+func (h *Hash) take(s *segment, i int, e *entry) {
+	memory, live, due := s.memory(), s.live(), s.unwritten()
 	s.remove(i, e)
-	t.changed += s.unwritten() - changed
-	t.memory += s.memory() - memory
-	t.live += s.live() - live
+	h.pages.Due += s.unwritten() - due
+	h.table.memory += s.memory() - memory
+	h.table.live += s.live() - live
 }
 
 // settle looks after a segment that lost fields: an empty one is removed, and
@@ -57,10 +57,10 @@ func (t *table) removeRoot(only *segment) {
 
 // retire takes a segment out of the account and notes that its page is gone.
 func (h *Hash) retire(s *segment) {
-	if s.stored {
-		h.removed = append(h.removed, s.id())
+	if s.Stored {
+		h.pages.Gone = append(h.pages.Gone, s.id())
 	}
-	h.table.drop(s)
+	h.drop(s)
 }
 
 // branchAt returns the branch of a level on the way to a hash.
@@ -83,14 +83,14 @@ func (h *Hash) join(s *segment) *segment {
 	if !b.empty(s.prefix^bit, s.depth, level) {
 		at, _ := span(s.prefix^bit, s.depth, level)
 		other := b[at]
-		if other == nil || other.below != nil || other.away || other.depth != s.depth || s.live()+other.live() > joinedBytes {
+		if other == nil || other.below != nil || other.Away || other.depth != s.depth || s.live()+other.live() > joinedBytes {
 			return nil
 		}
 		if second = other; other.prefix < s.prefix {
 			first, second = other, s
 		}
 	}
-	to := &segment{depth: s.depth - 1, prefix: s.prefix &^ bit, nextExpiry: math.MaxInt64, dirty: true}
+	to := &segment{depth: s.depth - 1, prefix: s.prefix &^ bit, nextExpiry: math.MaxInt64, TailState: fresh}
 	if first == second {
 		to.reserve(len(first.slots), first.live())
 	} else {
@@ -102,7 +102,7 @@ func (h *Hash) join(s *segment) *segment {
 	h.retire(second)
 	h.table.memory += to.memory()
 	h.table.live += to.live()
-	h.table.changed += to.unwritten()
+	h.pages.Due += to.unwritten()
 	h.table.segments++
 	if to.depth == 0 {
 		h.table.removeRoot(to)

@@ -5,9 +5,9 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/paged"
 )
 
 // Bytes on disk. These numbers are on disk and never change. An entry is
@@ -46,7 +46,7 @@ func (h *Hash) AppendHead(dst []byte) []byte {
 		return append(append(dst, hashInHead), h.pack...)
 	}
 	form := byte(hashPaged)
-	if h.table.segments > structures.IndexedPages() || h.table.away > 0 {
+	if h.table.segments > structures.IndexedPages() || !h.pages.Whole() {
 		form = hashIndex
 	}
 	return h.appendPaged(dst, form)
@@ -159,7 +159,7 @@ func (h *Hash) SetPage(id uint64, page []byte) error {
 	if h.declared < 0 {
 		return fmt.Errorf("page %x of a hash without pages: %w", id, structures.ErrCorrupt)
 	}
-	if h.table.away > 0 {
+	if !h.pages.Whole() {
 		return h.supply(id, page)
 	}
 	s, err := h.load(id, page)
@@ -234,7 +234,7 @@ func (h *Hash) load(id uint64, page []byte) (*segment, error) {
 	if len(page) == 0 || uint64(len(page)) > math.MaxUint32 {
 		return nil, fmt.Errorf("%d bytes: %w", len(page), structures.ErrCorrupt)
 	}
-	s := &segment{nextExpiry: math.MaxInt64, stored: true, buf: structures.Clone(page), slots: make([]slot, 0, count)}
+	s := &segment{nextExpiry: math.MaxInt64, TailState: paged.TailState{State: paged.State{Stored: true}}, buf: structures.Clone(page), slots: make([]slot, 0, count)}
 	if err := s.number(id); err != nil {
 		return nil, err
 	}
@@ -280,58 +280,10 @@ func (h *Hash) Complete() error {
 	if h.declared >= 0 && h.declared != h.count {
 		return fmt.Errorf("hash of %d fields has %d: %w", h.declared, h.count, structures.ErrCorrupt)
 	}
-	if !h.Whole() && h.pager == nil {
-		return fmt.Errorf("hash lacks %d pages: %w", h.table.away, structures.ErrCorrupt)
+	if !h.pages.Whole() && h.pages.Pager == nil {
+		return fmt.Errorf("hash lacks %d pages: %w", h.pages.Count(), structures.ErrCorrupt)
 	}
 	return nil
-}
-
-// Pages visits changed or all pages, see Value.
-func (h *Hash) Pages(all bool, visit func(id uint64, page []byte)) {
-	var removed []uint64
-	if !all {
-		removed = slices.Clone(h.removed)
-		slices.Sort(removed)
-		removed = slices.Compact(removed)
-	}
-	if h.table != nil {
-		var buf []byte
-		h.table.each(0, func(s *segment) bool {
-			for len(removed) > 0 && removed[0] <= s.id() {
-				if removed[0] != s.id() {
-					visit(removed[0], nil)
-				}
-				removed = removed[1:]
-			}
-			if !all && !s.dirty {
-				return true
-			}
-			c, ok := s, true
-			if s.away {
-				c, ok = h.peek(s)
-			}
-			if ok {
-				buf = c.appendPage(buf[:0])
-				visit(s.id(), buf)
-			}
-			return ok
-		})
-	}
-	for _, id := range removed {
-		visit(id, nil)
-	}
-}
-
-// Clean marks every page as stored.
-func (h *Hash) Clean() {
-	h.removed, h.declared, h.part = nil, -1, 0
-	if h.table == nil {
-		return
-	}
-	h.table.each(0, func(s *segment) bool {
-		h.table.written(s)
-		return true
-	})
 }
 
 // Apply replays an operation. Deletion or expiry of a field that is missing

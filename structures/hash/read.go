@@ -114,7 +114,7 @@ func (h *Hash) Random(now int64, draw func(n int) int) (field, value []byte, ok 
 	// a walk finds one of the others.
 	const attempts = 64
 	for range attempts {
-		if h.count == 0 || h.unread() {
+		if h.count == 0 || h.pages.Unread() {
 			return nil, nil, false
 		}
 		if e, found := h.draw(draw); found && !e.expired(now) {

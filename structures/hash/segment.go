@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/paged"
 )
 
 // segment holds the fields whose hash begins with one prefix: entries in one
@@ -20,11 +21,7 @@ type segment struct {
 	// What a look-up reads comes first: it is one line of the processor's caches.
 	prefix uint64 // first bits of the hash, the others 0
 	depth  uint8  // how many bits
-	dirty  bool   // changed since it was written
-	whole  bool   // changed otherwise than by new fields: its page is to be written whole
-	stored bool   // the disk has its page, or the batch under way
-	away   bool   // it is on disk only, see away.go
-	used   bool   // since Shed came by
+	paged.TailState
 	fields uint16 // on disk, if it is away
 	below  *branch
 	slots  []slot
@@ -87,6 +84,9 @@ func (s *segment) memory() int {
 	return segmentSize + cap(s.slots)*slotSize + cap(s.buf) + cap(s.filter)
 }
 
+// unwritten is about what writing the segment costs, in bytes.
+func (s *segment) unwritten() int { return s.Cost(len(s.buf)-s.tail, s.here(), s.live()) }
+
 func (s *segment) full() bool {
 	return s.len() > 1 && s.depth < maxDepth &&
 		(s.live() > segmentBytes || s.len() > segmentFields)
@@ -134,12 +134,12 @@ func (s *segment) put(key structures.HashKey, hash uint64, field, value []byte, 
 	} else if expiry == keepExpiry {
 		expiry = e.expiry
 	}
-	s.dirty = true
-	s.whole = s.whole || found && !s.away
+	s.Dirty = true
+	s.Whole = s.Whole || found && !s.Away
 	s.retime(e.expiry, expiry)
 	need := hashEntrySize(field, value, expiry)
 	switch {
-	case found && need <= e.size && !s.away:
+	case found && need <= e.size && !s.Away:
 		s.dead += e.size - need
 	case found:
 		s.dead += e.size
@@ -200,7 +200,7 @@ func (s *segment) add(need, skip int, scratch *[]byte) uint32 {
 // larger than needed.
 func (s *segment) compact(need, skip int, scratch *[]byte) {
 	from, total := s.buf, s.here()+need
-	if s.away {
+	if s.Away {
 		total = len(from) + need
 	}
 	lasting := s.dead > 0 && total <= cap(from)-cap(from)/16
@@ -211,11 +211,11 @@ func (s *segment) compact(need, skip int, scratch *[]byte) {
 	} else {
 		s.buf = structures.GrowTo(nil, total+min(total/8, segmentBytes/8)+16)
 	}
-	if s.dead == 0 || s.away {
+	if s.dead == 0 || s.Away {
 		s.buf = structures.Append(s.buf, from)
 		return
 	}
-	s.whole = s.whole || s.tail < len(from)
+	s.Whole = s.Whole || s.tail < len(from)
 	for i := range s.slots {
 		if i == skip {
 			continue
@@ -234,7 +234,7 @@ func (s *segment) compact(need, skip int, scratch *[]byte) {
 func (s *segment) remove(i int, e *entry) {
 	s.dead += e.size
 	s.slots = append(s.slots[:i], s.slots[i+1:]...)
-	s.dirty, s.whole = true, true
+	s.Dirty, s.Whole = true, true
 	s.retime(e.expiry, 0)
 	s.trim()
 }
@@ -242,11 +242,11 @@ func (s *segment) remove(i int, e *entry) {
 // trim gives the segment buffers of the size that it needs, if more than half
 // of the old one is dead.
 func (s *segment) trim() {
-	if s.dead <= 256 || s.here() >= s.dead || s.away {
+	if s.dead <= 256 || s.here() >= s.dead || s.Away {
 		return
 	}
 	old := *s
-	s.whole = s.whole || s.tail < len(s.buf)
+	s.Whole = s.Whole || s.tail < len(s.buf)
 	s.buf, s.dead = make([]byte, 0, old.here()), 0
 	s.slots = slices.Clone(old.slots)
 	for i := range s.slots {

@@ -3,6 +3,8 @@ package hash
 import (
 	"math"
 	"unsafe"
+
+	"github.com/vigildb/vigil/structures/paged"
 )
 
 // A large hash is a tree over the bits of its fields' hashes. A branch has 64
@@ -28,8 +30,6 @@ type table struct {
 	memory   int      // of segments and branches
 	live     int      // bytes of entries
 	segments int
-	away     int // segments that are on disk only
-	changed  int // about what writing all that changed costs, in bytes
 	scratch  []byte
 }
 
@@ -103,7 +103,7 @@ func (t *table) each(hash uint64, visit func(s *segment) bool) {
 func (h *Hash) tableFind(field []byte) (s *segment, i int, e entry, found bool) {
 	hash := h.hashOf(field)
 	_, _, s = h.table.seek(hash)
-	if s == nil || s.away && !s.has(s.tag(hash), field) || !h.present(s) {
+	if s == nil || s.Away && !s.has(s.tag(hash), field) || !h.present(s) {
 		return nil, 0, entry{}, false
 	}
 	i, e, found = s.find(s.tag(hash), field)
@@ -116,28 +116,31 @@ func (h *Hash) tablePut(field, value []byte, expiry int64) (was int64, created b
 	b, level, s := t.seek(hash)
 	if s == nil {
 		s = t.newSegment(b, level, hash)
-	} else if s.away && (expiry > 0 || !s.takes(s.tag(hash), 1, hashEntrySize(field, value, 0))) && !h.present(s) {
+	} else if s.Away && (expiry > 0 || !s.takes(s.tag(hash), 1, hashEntrySize(field, value, 0))) && !h.present(s) {
 		return 0, false
 	}
 	scratch := &t.scratch
 	if t.segments < 4 {
 		scratch = nil
 	}
-	memory, live, changed := s.memory(), s.live(), s.unwritten()
+	memory, live, due := s.memory(), s.live(), s.unwritten()
 	was, created = s.put(h.keys.Fields, hash, field, value, expiry, scratch)
 	t.memory += s.memory() - memory
 	t.live += s.live() - live
-	t.changed += s.unwritten() - changed
+	h.pages.Due += s.unwritten() - due
 	if s.full() {
 		h.split(b, level, s)
 	}
 	return was, created
 }
 
+// fresh is the state of a segment that is new.
+var fresh = paged.TailState{State: paged.State{Dirty: true}}
+
 // newSegment makes a segment for an empty place of a branch, and for as many
 // empty places around it as one prefix covers. A table without branches gets its first.
 func (t *table) newSegment(b *branch, level int, hash uint64) *segment {
-	s := &segment{nextExpiry: math.MaxInt64, dirty: true}
+	s := &segment{nextExpiry: math.MaxInt64, TailState: fresh}
 	if b == nil {
 		t.only = s
 	} else {
@@ -169,8 +172,8 @@ func (b *branch) empty(prefix uint64, depth uint8, level int) bool {
 // without fields leaves its places empty.
 func (h *Hash) split(b *branch, level int, s *segment) {
 	t := h.table
-	if s.stored {
-		h.removed = append(h.removed, s.id())
+	if s.Stored {
+		h.pages.Gone = append(h.pages.Gone, s.id())
 	}
 	if b == nil {
 		t.only, t.root = nil, new(branch)
@@ -189,7 +192,7 @@ func (h *Hash) split(b *branch, level int, s *segment) {
 	}
 	left := h.descend(s, 0, s.slots[:count], size)
 	right := h.descend(s, 1, s.slots[count:], s.live()-size)
-	t.drop(s)
+	h.drop(s)
 	h.settleHalf(b, level, left)
 	h.settleHalf(b, level, right)
 }
@@ -197,7 +200,7 @@ func (h *Hash) split(b *branch, level int, s *segment) {
 // descend makes the half of s whose next bit is given from slots of s, with
 // size bytes of entries.
 func (h *Hash) descend(s *segment, bit uint64, slots []slot, size int) *segment {
-	to := &segment{depth: s.depth + 1, prefix: s.prefix | bit<<(63-s.depth), nextExpiry: math.MaxInt64, dirty: true}
+	to := &segment{depth: s.depth + 1, prefix: s.prefix | bit<<(63-s.depth), nextExpiry: math.MaxInt64, TailState: fresh}
 	to.reserve(len(slots), size)
 	h.move(to, s, slots)
 	return to
@@ -230,7 +233,7 @@ func (h *Hash) settleHalf(b *branch, level int, s *segment) {
 	b.fill(s.prefix, s.depth, level, s)
 	h.table.memory += s.memory()
 	h.table.live += s.live()
-	h.table.changed += s.unwritten()
+	h.pages.Due += s.unwritten()
 	h.table.segments++
 	if s.full() {
 		h.split(b, level, s)
@@ -238,9 +241,9 @@ func (h *Hash) settleHalf(b *branch, level int, s *segment) {
 }
 
 // drop takes a segment out of the account.
-func (t *table) drop(s *segment) {
-	t.memory -= s.memory()
-	t.live -= s.live()
-	t.changed -= s.unwritten()
-	t.segments--
+func (h *Hash) drop(s *segment) {
+	h.table.memory -= s.memory()
+	h.table.live -= s.live()
+	h.pages.Due -= s.unwritten()
+	h.table.segments--
 }

@@ -55,7 +55,7 @@ func TestFieldSetTwiceWhileItsPageIsAwayHasItsLastValue(t *testing.T) {
 					h.Set(nil, fmt.Append(nil, "fresh", i), []byte(value))
 				}
 			}
-			if h.table.away == 0 {
+			if h.pages.Whole() {
 				t.Fatal("no page is away")
 			}
 			check := func(when string) {
@@ -103,8 +103,8 @@ func TestHashThatIsAwayGrowsByPages(t *testing.T) {
 		}
 		return true
 	})
-	if h.table.away < 20 || !h.Gather() || h.Len() != 4000 {
-		t.Errorf("%d pages are away, %d fields", h.table.away, h.Len())
+	if h.pages.Count() < 20 || !h.Gather() || h.Len() != 4000 {
+		t.Errorf("%d pages are away, %d fields", h.pages.Count(), h.Len())
 	}
 	checkTable(t, h)
 }

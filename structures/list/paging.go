@@ -52,9 +52,10 @@ func (p *paging) Decode(id uint64, n *node, page []byte) (*node, error) {
 	return &c, err
 }
 
-func (p *paging) Evict(n *node) {
+func (p *paging) Evict(n *node) bool {
 	p.memory -= len(n.buf)
 	n.buf, n.lo, n.hi = nil, 0, uint32(n.used())
+	return true
 }
 
 func (p *paging) Adopt(n, c *node) {

@@ -148,6 +148,11 @@ const pageBytes = 4096
 // Shed lets go of pages of about so many bytes, see [structures.Paged]. It goes round in the order of their numbers, twice at
 // most: pages that were used stay once.
 func (r *Resident[P]) Shed(of Pages[P], bytes int) (freed, changed int) {
+	return r.round(of, bytes, func(id uint64, p P) (freed, changed int) { return r.shed(of, id, p) })
+}
+
+// round is Shed by way of a function for a page.
+func (r *Resident[P]) round(of Pages[P], bytes int, shed func(id uint64, p P) (freed, changed int)) (freed, changed int) {
 	for turn, left := 0, looks*(1+bytes/pageBytes); turn < 3 && freed < bytes && left > 0; turn++ {
 		from := r.hand
 		r.hand = 0
@@ -157,7 +162,7 @@ func (r *Resident[P]) Shed(of Pages[P], bytes int) (freed, changed int) {
 				return false
 			}
 			left--
-			f, c := r.shed(of, id, p)
+			f, c := shed(id, p)
 			freed, changed = freed+f, changed+c
 			return true
 		})
@@ -173,12 +178,16 @@ func (r *Resident[P]) shed(of Pages[P], id uint64, p P) (freed, changed int) {
 		changed = of.Bytes(p)
 	case st.Recent:
 		st.Recent = false
-	case r.Pager != nil && r.Pager.Held(id):
+	case r.held(id):
 	default:
-		freed = of.Bytes(p)
-		of.Evict(p)
-		st.Away = true
-		r.away++
+		bytes := of.Bytes(p)
+		if of.Evict(p) {
+			freed, st.Away = bytes, true
+			r.away++
+		}
 	}
 	return freed, changed
 }
+
+// held reports that a page must stay in memory, as it cannot be read yet.
+func (r *Resident[P]) held(id uint64) bool { return r.Pager != nil && r.Pager.Held(id) }

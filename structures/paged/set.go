@@ -1,13 +1,11 @@
 package paged
 
-import "slices"
-
 // Set is a [Resident] that knows what the disk has of the pages. The zero Set is that of a value without pager, all of whose
 // pages are new.
 type Set[P Page] struct {
 	Resident[P]
 	// Gone are the numbers of pages that the disk had at the last Clean and that are gone, or have another number.
-	Gone []uint64
+	Gone Gone
 
 	changed int
 	part    uint64 // number of the page at which Part goes on
@@ -49,23 +47,15 @@ func (s *Set[P]) Changed() int { return s.changed }
 // Visit visits pages, with their numbers and bytes in the order of the numbers: all, or those that changed since Clean, and
 // with nil those that are gone.
 func (s *Set[P]) Visit(of Stored[P], all bool, visit func(id uint64, page []byte)) {
-	var gone []uint64
+	var gone Gone
 	if !all {
-		gone = slices.Clone(s.Gone)
-		slices.Sort(gone)
-		gone = slices.Compact(gone)
+		gone = s.Gone.sorted()
 	}
 	var buf []byte
 	read := true
 	of.Each(0, func(id uint64, p P) bool {
-		for len(gone) > 0 && gone[0] < id {
-			visit(gone[0], nil)
-			gone = gone[1:]
-		}
-		again := len(gone) > 0 && gone[0] == id // by another page
-		if again {
-			gone = gone[1:]
-		}
+		var again bool // by another page
+		gone, again = gone.pass(id, visit)
 		switch st := p.state(); {
 		case st.Away:
 			read = !all || s.Copy(id, visit)
@@ -79,9 +69,7 @@ func (s *Set[P]) Visit(of Stored[P], all bool, visit func(id uint64, page []byte
 		}
 		return read
 	})
-	for _, id := range gone {
-		visit(id, nil)
-	}
+	gone.visit(visit)
 }
 
 // Part visits up to size of the pages that changed since Clean, marks them as stored, and reports whether there may be

@@ -48,10 +48,11 @@ func (p *paging) Decode(id uint64, r *run, page []byte) (*run, error) {
 	return c, nil
 }
 
-func (p *paging) Evict(r *run) {
+func (p *paging) Evict(r *run) bool {
 	r.members = uint16(r.len())
 	p.memory -= cap(r.data)
 	r.data = nil
+	return true
 }
 
 func (p *paging) Adopt(r, c *run) {

@@ -36,9 +36,10 @@ func (p *paging) Decode(id uint64, e *page, b []byte) (*page, error) {
 	return c, err
 }
 
-func (p *paging) Evict(e *page) {
+func (p *paging) Evict(e *page) bool {
 	p.memory -= cap(e.buf)
 	e.span, e.lent = span{body: len(e.buf), base: e.first()}, false
+	return true
 }
 
 func (p *paging) Adopt(e, c *page) {

@@ -1,0 +1,189 @@
+package paged
+
+// TailState is the State of a page that can be written by what it gained since it was written, a tail
+// ([structures.Tailed]).
+type TailState struct {
+	State
+	Whole bool // it changed otherwise than by what a tail tells: it is to be written whole
+}
+
+func (s *TailState) tailState() *TailState { return s }
+
+// tailCost is what a tail costs more than its bytes, about: its key, and places for it.
+const tailCost = 128
+
+// ByTail reports that a changed page is to be written by a tail. One in memory, of here bytes, that gained a lot is
+// written whole.
+func (s *TailState) ByTail(gained, here int) bool {
+	return s.Stored && !s.Whole && (s.Away || gained <= here/2)
+}
+
+// Cost is about what writing a page costs, in bytes: 0 if it did not change. The page gained some bytes, has some here, and
+// some in all.
+func (s *TailState) Cost(gained, here, all int) int {
+	switch {
+	case !s.Dirty:
+		return 0
+	case s.ByTail(gained, here):
+		return tailCost + gained
+	}
+	return all
+}
+
+// TailedPage is a page in which TailState is embedded.
+type TailedPage interface {
+	Page
+	tailState() *TailState
+}
+
+// Tails are pages that a [Tailed] writes. A page that is away can change by what it gains: Decode adds that.
+type Tails[P TailedPage] interface {
+	Pages[P]
+	// Append appends the bytes on disk of a page that is in memory.
+	Append(dst []byte, p P) []byte
+	// Cost is what TailState.Cost says of a page, and ByTail what that says.
+	Cost(p P) int
+	ByTail(p P) bool
+	// AppendTail appends what a page gained since it was written, and Wrote notes that it was.
+	AppendTail(dst []byte, p P) []byte
+	Wrote(p P)
+	// Kept is how many bytes a page that is away keeps in memory of what it gained, and Forget has it give up these,
+	// which the disk has.
+	Kept(p P) int
+	Forget(p P)
+}
+
+// Tailed is a [Resident] that knows what the disk has of the pages, which can be written by tails. The zero Tailed is that of
+// a value without pager, all of whose pages are new.
+type Tailed[P TailedPage] struct {
+	Resident[P]
+	// Gone are the numbers of pages that the disk had at the last Clean and that are gone.
+	Gone Gone
+	// Due is about what writing the changed pages costs, in bytes. Whoever changes a page adds what its Cost has become
+	// less what that was.
+	Due int
+
+	part uint64 // number of the page at which Portion goes on
+}
+
+// Shed lets go of pages of about so many bytes, see [structures.Paged], and of what pages that are away keep.
+func (t *Tailed[P]) Shed(of Tails[P], bytes int) (freed, changed int) {
+	return t.round(of, bytes, func(id uint64, p P) (freed, changed int) {
+		if !p.state().Away {
+			return t.shed(of, id, p)
+		}
+		kept := of.Kept(p)
+		switch {
+		case kept == 0:
+		case p.state().Dirty:
+			return 0, kept
+		case !t.held(id):
+			of.Forget(p)
+			return kept, 0
+		}
+		return 0, 0
+	})
+}
+
+// Visit visits pages, with their numbers and bytes in the order of the numbers: all, or those that changed since Clean, and
+// with nil those that are gone.
+func (t *Tailed[P]) Visit(of Tails[P], all bool, visit func(id uint64, page []byte)) {
+	var gone Gone
+	if !all {
+		gone = t.Gone.sorted()
+	}
+	var buf []byte
+	of.Each(0, func(id uint64, p P) (read bool) {
+		gone, _ = gone.pass(id, visit)
+		if read = true; all || p.state().Dirty {
+			buf, read = t.visit(of, id, p, buf, visit)
+		}
+		return read
+	})
+	gone.visit(visit)
+}
+
+// visit visits a page whole. It returns the buffer, and false if the page cannot be read.
+func (t *Tailed[P]) visit(of Tails[P], id uint64, p P, buf []byte, visit func(id uint64, page []byte)) ([]byte, bool) {
+	if p.state().Away {
+		var ok bool
+		if p, ok = t.Peek(of, id, p); !ok {
+			return buf, false
+		}
+	}
+	buf = of.Append(buf[:0], p)
+	visit(id, buf)
+	return buf, true
+}
+
+// Portion visits changed pages, of about as many bytes as n full ones of size bytes, and marks them as stored: whole ones, or
+// tails if there is a function for these. It reports whether there may be more than that again. It goes round again for
+// pages that changed behind it. Pages that are gone are visited by Visit.
+func (t *Tailed[P]) Portion(of Tails[P], n, size int, visit, tail func(id uint64, page []byte)) (more bool) {
+	cost := func(p P) int {
+		if tail != nil && of.ByTail(p) {
+			return of.Cost(p)
+		}
+		return size
+	}
+	from, left := t.part, n*size
+	t.part = 0
+	var buf []byte
+	of.Each(from, func(id uint64, p P) (ok bool) {
+		if !p.state().Dirty {
+			return true
+		}
+		if left <= 0 {
+			t.part, more = id, true
+			return false
+		}
+		left -= cost(p)
+		if tail != nil && of.ByTail(p) {
+			buf = of.AppendTail(buf[:0], p)
+			tail(id, buf)
+		} else if buf, ok = t.visit(of, id, p, buf, visit); !ok {
+			return false
+		}
+		t.wrote(of, p)
+		return true
+	})
+	if more {
+		return true
+	}
+	left = n * size
+	of.Each(0, func(_ uint64, p P) bool {
+		if p.state().Dirty {
+			left -= cost(p)
+		}
+		return left >= 0
+	})
+	return left < 0
+}
+
+func (t *Tailed[P]) wrote(of Tails[P], p P) {
+	t.Due -= of.Cost(p)
+	st := p.tailState()
+	st.Dirty, st.Whole, st.Stored = false, false, true
+	of.Wrote(p)
+}
+
+// Clean marks every page as stored.
+func (t *Tailed[P]) Clean(of Tails[P]) {
+	t.Gone, t.part = nil, 0
+	of.Each(0, func(_ uint64, p P) bool {
+		t.wrote(of, p)
+		return true
+	})
+}
+
+// Taint marks every page as changed. None is away: all that are have been stored as they are.
+func (t *Tailed[P]) Taint(of Tails[P]) {
+	of.Each(0, func(_ uint64, p P) bool {
+		if st := p.tailState(); !st.Away {
+			t.Due -= of.Cost(p)
+			st.Dirty, st.Whole = true, true
+			t.Due += of.Cost(p)
+		}
+		return true
+	})
+}
