@@ -44,7 +44,7 @@ const (
 func (s *Store) MakeRoom() {
 	bound := s.maxMemory.Load()
 	policy := Policy(s.policy.Load())
-	if bound == 0 || policy == PolicyNoEviction || policy != PolicySpill && s.member.follows() {
+	if bound == 0 || policy == PolicyNoEviction || policy != PolicySpill && s.keepsExpired() {
 		return
 	}
 	if policy == PolicySpill {
@@ -134,7 +134,7 @@ func (e *evictor) shard(i int, random uint64) bool {
 		e.s.stats.spilled.Add(1)
 		return true
 	}
-	if e.s.member.follows() {
+	if e.s.keepsExpired() {
 		return false // not any more
 	}
 	e.s.evict(best, bestDB, bestSlot)

@@ -51,7 +51,7 @@ func (s *Store) ExpireCycle(now int64, budget time.Duration) int {
 	}
 	w.lists.logged = err != nil
 	left -= cost
-	if s.member.follows() {
+	if s.keepsExpired() {
 		return expired // by the leader's records
 	}
 	dbs := s.Databases()
@@ -83,7 +83,7 @@ func (s *Store) expireSome(w *sweeper, now, left int64) (expired int, cost int64
 	}
 	defer s.unlockShard(sh)
 	t := sh.tables[w.db]
-	if s.member.follows() || t == nil || t.ttls == 0 && len(t.timed) == 0 && t.alarms.Len() == 0 {
+	if s.keepsExpired() || t == nil || t.ttls == 0 && len(t.timed) == 0 && t.alarms.Len() == 0 {
 		return 0, 1, true
 	}
 	if n := s.expireFields(t, w.db, now, holdExpired); n > 0 {

@@ -210,7 +210,7 @@ func (s *Store) expireInMemory(w *listSweeper, t *table, db int, hash uint64, no
 				w.moved.add(now, t.phys, hash, t.expire(meta))
 			}
 			i++
-		case s.member.follows():
+		case s.keepsExpired():
 			w.moved.add(now, t.phys, hash, now+leaderDelay)
 			i++
 		default:
@@ -242,7 +242,7 @@ func (s *Store) expireHeads(w *listSweeper, it *pebble.Iterator, t *table, db in
 		case h.Expire == 0:
 		case h.Expire > now:
 			w.moved.add(now, t.phys, hash, h.Expire)
-		case s.member.follows():
+		case s.keepsExpired():
 			w.moved.add(now, t.phys, hash, now+leaderDelay)
 		default:
 			s.expireCold(t, db, hash, key, h.Paged)

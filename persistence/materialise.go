@@ -443,6 +443,7 @@ func (s *Store) cut(last journal.Position, texts catalog.Changes) error {
 	}
 	m := s.mapping
 	m.Phys = append([]uint32(nil), m.Phys...)
+	m.Replicated, m.Arrived = s.origin.get() // of records up to last at least
 	m.Mapped = s.journal.Newest()
 	sh.mu.Unlock()
 	if err := s.awaitSync(m.Mapped); err != nil {

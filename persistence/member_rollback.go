@@ -123,6 +123,7 @@ func (s *Store) recall() error {
 	}
 	copy(s.mapping.Phys, stored.Phys) // in its place: their number is read under no lock
 	s.mapping.Trimmed, s.mapping.Mapped, s.mapping.Next = stored.Trimmed, stored.Mapped, stored.Next
+	s.mapping.Replicated, s.mapping.Arrived = stored.Replicated, stored.Arrived
 	if err := s.loadContents(); err != nil {
 		return err
 	}

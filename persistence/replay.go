@@ -69,6 +69,9 @@ func (s *Store) replay(ctx context.Context) (journal.Position, error) {
 	if err == nil {
 		err = r.eachShard(func(w *replayer, sh int) error { return w.reconcile(ctx, sh) })
 	}
+	if err == nil {
+		r.settleOrigin()
+	}
 	if err == nil && r.allowance.used {
 		err = s.syncLog() // from now on what memory lacks has to be on the device
 	}

@@ -17,8 +17,9 @@ type replayer struct {
 	replay   *replay
 	tx       *Tx // for its ways to store without recording
 	sorted   [format.ShardCount][]section
-	limit    uint64          // length that a patched string may get
-	upcoming []upcomingKey   // room for prefetch
+	limit    uint64        // length that a patched string may get
+	upcoming []upcomingKey // room for prefetch
+	origin   replayedOrigin
 	sole     int             // bytes from which on a section is nearly all of the chunk that is sorted
 	args     structures.Args // of the operation at hand; here, so that none is allocated
 

@@ -81,6 +81,8 @@ type Store struct {
 	tracker    atomic.Pointer[Tracker]
 	discard    discarded
 	intake     atomic.Bool // one is under way
+	following  atomic.Bool // a master decides what expires
+	origin     origin
 	frozen     atomic.Bool // a copy is open
 	room       room
 

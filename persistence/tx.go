@@ -57,6 +57,8 @@ type Tx struct {
 	err      error
 
 	follows bool   // the store is a member that does not lead
+	keeps   bool   // a master decides what expires
+	arrives *arrive
 	time    uint64 // upper bits of positions, see journal.Durability
 
 	always bool     // SyncAlways was in force at Lock
@@ -99,6 +101,7 @@ func (tx *Tx) startAt(now int64) {
 	tx.now = now
 	tx.meetNothing()
 	tx.clock = tx.s.clockAt(now)
+	tx.keeps = tx.s.following.Load()
 	tx.err = tx.s.remaking.failure()
 	if m := tx.s.member; m != nil {
 		m.enter(tx)
@@ -174,6 +177,7 @@ func (tx *Tx) Commit() (lsn uint64) {
 	tx.large, tx.growing = tx.growing, false
 	tx.err = tx.s.remaking.failure()
 	tx.changed, tx.hasLast = false, false
+	tx.recordArrival()
 	if tx.rec.Len() == 0 {
 		return 0
 	}
@@ -185,6 +189,7 @@ func (tx *Tx) Commit() (lsn uint64) {
 		flags, tx.apart = format.ChunkApart, false
 	}
 	lsn = tx.journal(flags)
+	tx.arrived(lsn)
 	if changed {
 		tx.noteChanged(lsn, flags&format.ChunkApart != 0)
 	}
@@ -232,7 +237,7 @@ func (tx *Tx) locate(hash uint64, key []byte) (*table, int) {
 		return t, i
 	}
 	if meta&metaTTL != 0 && t.expire(meta) <= tx.now {
-		if tx.KeepExpired || tx.follows {
+		if tx.KeepsExpired() {
 			return t, -1
 		}
 		return t, tx.expired(t, i, hash, key)

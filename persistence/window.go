@@ -159,7 +159,7 @@ func (w *replayer) record(rec []byte, lsn uint64) (rest []byte, err error) {
 				return nil, fmt.Errorf("record %d: %w", lsn, err)
 			}
 		}
-		if len(rest) > 0 && op != format.OpKey && !format.Apart(op) {
+		if len(rest) > 0 && op != format.OpKey && op != format.OpReplicated && !format.Apart(op) {
 			continue
 		}
 		if some {
@@ -172,6 +172,13 @@ func (w *replayer) record(rec []byte, lsn uint64) (rest []byte, err error) {
 		}
 		if len(rest) == 0 || format.Apart(op) {
 			return rest, nil
+		}
+		if op == format.OpReplicated {
+			if err := w.origin.replay(&w.args, lsn); err != nil {
+				return nil, fmt.Errorf("record %d: %w", lsn, err)
+			}
+			some = false
+			continue
 		}
 		phys, key := w.args.Uint(), w.args.Bytes()
 		if err := w.args.Done(); err != nil {

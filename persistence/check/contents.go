@@ -256,6 +256,9 @@ func (c *checker) operation(op byte, args *structures.Args) error {
 		c.remapped = true
 		_, _, err := format.DecodeMapping(args)
 		return err
+	case format.OpReplicated:
+		_, _, err := format.DecodeReplicated(args)
+		return err
 	case format.OpLibrary, format.OpUser, format.OpConfiguration, format.OpMove:
 		_, err := format.TextKindOf(op).DecodeChange(args)
 		return err

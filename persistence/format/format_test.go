@@ -155,8 +155,13 @@ func TestMetaGrowsByFields(t *testing.T) {
 	if _, err := DecodeMeta(extended(metaHints - 1)); !errors.Is(err, ErrVersion) {
 		t.Errorf("meta with a field that matters: got %v, want ErrVersion", err)
 	}
-	if m, err := DecodeMeta(extended(metaHints)); err != nil || m.Next != 5 {
+	if m, err := DecodeMeta(extended(metaHints + 1)); err != nil || m.Next != 5 {
 		t.Errorf("meta with a hint: got %v, %v", m, err)
+	}
+	for _, tag := range []byte{metaFollows, metaReplicated} {
+		if _, err := DecodeMeta(extended(tag)); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("field %d with too few bytes: got %v, want ErrCorrupt", tag, err)
+		}
 	}
 }
 

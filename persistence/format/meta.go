@@ -18,6 +18,8 @@ import (
 //	4    nothing: the store is a member of a group
 //	5    segment (8) with which the log begins, 0 if none was ever trimmed
 //	6    nothing: the log of the group is in files, and says itself where it begins
+//	7    record (8) | whose data it is: see Replicated; the store follows a master
+//	128  the same, of a store that does not follow any more
 //
 // In format 2 the journal is in Pebble. In format 3 it is in a log, and there is field 5, or 6 in a group: so a version
 // that knows format 3 of stores that are alone only refuses that of a member.
@@ -33,6 +35,9 @@ type Meta struct {
 	Grouped bool
 	Segment uint64 // of the log, that it begins with
 	Pebble  bool   // the journal is in Pebble
+
+	Replicated Replicated // whose data it is
+	Arrived    uint64     // record as of which Replicated is
 }
 
 const (
@@ -40,13 +45,15 @@ const (
 	metaLog    = 3
 	metaFixed  = 4 + 4
 
-	metaSecret    = 1
-	metaTrimmed   = 2
-	metaDatabases = 3
-	metaGrouped   = 4
-	metaSegment   = 5
-	metaEntries   = 6
-	metaHints     = 128
+	metaSecret     = 1
+	metaTrimmed    = 2
+	metaDatabases  = 3
+	metaGrouped    = 4
+	metaSegment    = 5
+	metaEntries    = 6
+	metaFollows    = 7
+	metaHints      = 128
+	metaReplicated = 128
 )
 
 func (m *Meta) format() uint32 {
@@ -79,6 +86,13 @@ func (m *Meta) Append(dst []byte) []byte {
 		dst = appendMetaField(dst, metaEntries, nil)
 	default:
 		dst = appendMetaField(dst, metaSegment, binary.LittleEndian.AppendUint64(f[:0], m.Segment))
+	}
+	if m.Replicated != (Replicated{}) {
+		tag := byte(metaReplicated)
+		if m.Replicated.Follows {
+			tag = metaFollows
+		}
+		dst = appendMetaField(dst, tag, m.Replicated.append(binary.LittleEndian.AppendUint64(f[:0], m.Arrived)))
 	}
 	binary.LittleEndian.PutUint32(dst[start+4:], Checksum(0, dst[start+metaFixed:]))
 	return dst
@@ -160,6 +174,12 @@ func (m *Meta) decodeField(tag byte, b []byte) error {
 			return wrong
 		}
 		m.Segment = binary.LittleEndian.Uint64(b)
+	case tag == metaFollows || tag == metaReplicated:
+		if len(b) < 8 {
+			return wrong
+		}
+		m.Replicated.Follows, m.Arrived = tag == metaFollows, binary.LittleEndian.Uint64(b)
+		return m.Replicated.decode(b[8:])
 	case tag < metaHints:
 		return fmt.Errorf("field %d of meta, which a newer version wrote: %w", tag, ErrVersion)
 	}

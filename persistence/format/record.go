@@ -25,6 +25,8 @@ const (
 
 	OpConfiguration = 11 // name, value: the directive is this in the group; name: it is each member's own again
 	OpMove          = 12 // name, text: the move of slots is to be made; name: it is over
+
+	OpReplicated = 13 // offset, database [, follows, ID, ID2, second]: see Replicated
 )
 
 // RecordSet records that the key is a string, which expires unless expire is 0.

@@ -1,0 +1,137 @@
+package persistence
+
+import (
+	"sync"
+
+	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/structures"
+)
+
+// A store can have the data of a master that sends its changes as a stream. What was applied of that is said in the
+// records that have the effects, so that it is neither ahead of them nor behind after a crash; the meta says it of the records
+// that were cut off the journal.
+
+// Replicated says whose data a store has; see [format.Replicated].
+type Replicated = format.Replicated
+
+// origin is whose data the store has.
+type origin struct {
+	mu  sync.Mutex
+	now Replicated // guarded by mu
+	lsn uint64     // record that says so; guarded by mu
+}
+
+// Replicated returns whose data the store has.
+func (s *Store) Replicated() Replicated {
+	r, _ := s.origin.get()
+	return r
+}
+
+func (o *origin) get() (r Replicated, lsn uint64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.now, o.lsn
+}
+
+func (o *origin) set(r Replicated, lsn uint64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.now, o.lsn = r, lsn
+}
+
+// arrive says where the record under construction leads to, nil if it does not say so.
+type arrive struct {
+	Replicated
+	whole bool // not only offset and database
+}
+
+// Arrived says that the data is what the stream makes of it up to an offset, behind which the database db is selected. It is
+// recorded if something changes until the next Commit, which is at once if anything else was changed.
+func (tx *Tx) Arrived(offset int64, db int) {
+	r := tx.s.Replicated()
+	r.Offset, r.DB = offset, db
+	tx.arrives = &arrive{Replicated: r}
+}
+
+// SetReplicated says whose data this is from the next Commit on.
+func (tx *Tx) SetReplicated(r Replicated) {
+	if tx.err != nil {
+		return
+	}
+	tx.arrives, tx.changed = &arrive{r, true}, true
+}
+
+// recordArrival adds to the record where it leads to.
+func (tx *Tx) recordArrival() {
+	a := tx.arrives
+	switch {
+	case a == nil:
+	case a.whole:
+		format.RecordReplicated(&tx.rec, &a.Replicated)
+	case tx.rec.Len() > 0:
+		format.RecordOffset(&tx.rec, a.Offset, a.DB)
+	default:
+		tx.arrives = nil
+	}
+}
+
+// arrived notes where the record that was appended leads to. The shards are still locked, so that whoever locked all of them
+// one after the other knows it of all records before.
+func (tx *Tx) arrived(lsn uint64) {
+	if a := tx.arrives; a != nil {
+		tx.s.origin.set(a.Replicated, lsn)
+		tx.arrives = nil
+	}
+}
+
+// SetFollowing says whether a master decides what expires: what is over then only looks absent, and stays until the master deletes
+// it. Nothing is evicted either.
+func (s *Store) SetFollowing(follows bool) { s.following.Store(follows) }
+
+// keepsExpired reports whether another server decides what expires.
+func (s *Store) keepsExpired() bool { return s.following.Load() || s.member.follows() }
+
+// KeepsExpired reports whether keys, and parts of values, that are over look absent and are not deleted.
+func (tx *Tx) KeepsExpired() bool { return tx.KeepExpired || tx.follows || tx.keeps }
+
+// DropExpired has the transaction delete what is over until Unlock, although a master decides that.
+func (tx *Tx) DropExpired() { tx.keeps = false }
+
+// replayedOrigin is what a goroutine of a replay has found of whose data it is.
+type replayedOrigin struct {
+	whole, part       Replicated
+	wholeLSN, partLSN uint64 // 0: none
+}
+
+// replay reads an operation of a record.
+func (o *replayedOrigin) replay(args *structures.Args, lsn uint64) error {
+	r, whole, err := format.DecodeReplicated(args)
+	if whole {
+		o.whole, o.wholeLSN = r, lsn
+	} else {
+		o.part, o.partLSN = r, lsn
+	}
+	return err
+}
+
+// settleOrigin determines whose data it is at the end of a replay.
+func (r *replay) settleOrigin() {
+	var last replayedOrigin
+	for _, w := range r.workers {
+		if o := &w.origin; o.wholeLSN > last.wholeLSN {
+			last.whole, last.wholeLSN = o.whole, o.wholeLSN
+		}
+		if o := &w.origin; o.partLSN > last.partLSN {
+			last.part, last.partLSN = o.part, o.partLSN
+		}
+	}
+	s := r.s
+	now, lsn := s.mapping.Replicated, s.mapping.Arrived // which may be ahead of the first records
+	if last.wholeLSN > lsn {
+		now, lsn = last.whole, last.wholeLSN
+	}
+	if last.partLSN > lsn {
+		now.Offset, now.DB, lsn = last.part.Offset, last.part.DB, last.partLSN
+	}
+	s.origin.set(now, lsn)
+}
