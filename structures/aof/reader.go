@@ -15,7 +15,12 @@ import (
 // ErrTorn is in the error for a command that the end cuts short.
 var ErrTorn = errors.New("aof: the last command is cut short")
 
+// ErrTooLong is in the error for a command that is longer than its limit.
+var ErrTooLong = errors.New("aof: the command is too long")
+
 const (
+	// argumentBytes is what an argument takes beside its bytes.
+	argumentBytes = 32
 	// step is for how many bytes of an argument that have not arrived memory is taken.
 	step = 4 << 20
 	// mostHead is the length of the longest line that is no argument.
@@ -29,6 +34,10 @@ const (
 type Limits struct {
 	Arg  uint64 // bytes of the longest argument
 	Args uint64 // arguments
+	// Total is the length in bytes of the longest command, each argument counted with 32 more; 0: any.
+	Total uint64
+	// Stream says that the commands are those of a replication stream: line feeds may stand between them, and no annotations.
+	Stream bool
 }
 
 // Error is why commands could not be read, and where.
@@ -66,6 +75,9 @@ func NewReader(r io.Reader, offset int64, l Limits) *Reader {
 // not be read.
 func (r *Reader) Offset() int64 { return r.begin }
 
+// End is where the command ends that Next returned.
+func (r *Reader) End() int64 { return r.at }
+
 // Next returns the next command, whose bytes are valid until the next call. It is io.EOF
 // behind the last one. Annotations before it are passed over; Time has what they say.
 func (r *Reader) Next() ([][]byte, error) {
@@ -92,14 +104,25 @@ func (r *Reader) read() error {
 		switch first {
 		case '*':
 			return r.command()
+		case '\n':
+			if !r.limits.Stream {
+				return notCommand(first)
+			}
 		case '#':
+			if r.limits.Stream {
+				return notCommand(first)
+			}
 			if err := r.annotation(); err != nil {
 				return err
 			}
 		default:
-			return fmt.Errorf("byte %q in place of a command: %w", first, structures.ErrCorrupt)
+			return notCommand(first)
 		}
 	}
+}
+
+func notCommand(first byte) error {
+	return fmt.Errorf("byte %q in place of a command: %w", first, structures.ErrCorrupt)
 }
 
 // annotation reads a line behind its #.
@@ -155,8 +178,8 @@ func torn(err error) error {
 
 // command reads a command behind its *.
 func (r *Reader) command() error {
-	if cap(r.text) > keptRoom {
-		r.text = nil
+	if cap(r.text)+argumentBytes*cap(r.ends) > keptRoom {
+		r.text, r.ends, r.args = nil, nil, nil
 	}
 	r.text, r.ends, r.args = r.text[:0], r.ends[:0], r.args[:0]
 	n, err := r.number(r.limits.Args)
@@ -190,6 +213,9 @@ func (r *Reader) argument() error {
 	n, err := r.number(r.limits.Arg)
 	if err != nil {
 		return err
+	}
+	if used := uint64(len(r.text)) + argumentBytes*uint64(len(r.ends)+1) + n; r.limits.Total > 0 && used > r.limits.Total {
+		return fmt.Errorf("command of %d bytes or more: %w", used, ErrTooLong)
 	}
 	from := len(r.text)
 	for left := int(n) + 2; left > 0; {

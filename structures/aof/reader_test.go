@@ -124,3 +124,30 @@ func FuzzManifest(f *testing.F) {
 		}
 	})
 }
+
+// In a stream, line feeds may stand between commands and annotations may not, and a command has a length.
+func TestStreamsHaveLineFeedsAndLimits(t *testing.T) {
+	ping := "*1\r\n$4\r\nPING\r\n"
+	stream := limits
+	stream.Stream = true
+	r := NewReader(strings.NewReader("\n\n"+ping+"\n"+ping), 100, stream)
+	for _, want := range [][2]int64{{102, 116}, {117, 131}} {
+		if _, err := r.Next(); err != nil || r.Offset() != want[0] || r.End() != want[1] {
+			t.Errorf("a command from %d to %d, %v, want %d to %d", r.Offset(), r.End(), err, want[0], want[1])
+		}
+	}
+	if _, err := NewReader(strings.NewReader("#TS:1\r\n"+ping), 0, stream).Next(); !errors.Is(err, structures.ErrCorrupt) {
+		t.Errorf("an annotation in a stream: got %v", err)
+	}
+	if _, err := NewReader(strings.NewReader("\n"+ping), 0, limits).Next(); !errors.Is(err, structures.ErrCorrupt) {
+		t.Errorf("a line feed in a file: got %v", err)
+	}
+	stream.Total = 4 + argumentBytes
+	if _, err := NewReader(strings.NewReader(ping), 0, stream).Next(); err != nil {
+		t.Errorf("a command of the greatest length: %v", err)
+	}
+	stream.Total--
+	if _, err := NewReader(strings.NewReader(ping), 0, stream).Next(); !errors.Is(err, ErrTooLong) {
+		t.Errorf("a command that is too long: got %v", err)
+	}
+}
