@@ -70,6 +70,7 @@ const rooms = `
 	server/cluster:         persistence persistence/grouplog persistence/snapshot server/cluster/mesh server/transport structures/slots
 	server/cluster/mesh:    server/transport
 	server/importer:        structures structures/aof structures/rdb structures/rdbfile structures/types
+	server/replica:         structures/aof
 	server/resp:
 	server/transport:       structures
 	structures:
