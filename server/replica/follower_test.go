@@ -108,7 +108,8 @@ func TestOldMastersAreAskedForEverything(t *testing.T) {
 		for range 2 {
 			m := r.connected()
 			for _, x := range [][2]string{{"PING", "-NOAUTH no"}, {"AUTH me secret", "+OK"}, {"REPLCONF listening-port 7", "-ERR unknown"},
-				{"REPLCONF capa eof capa psync2", "-ERR unknown"}, {"PSYNC ? -1", "-ERR unknown command 'PSYNC'"}, {"SYNC", "$5\r\nkeys;" + command("SET", "k", "v")}} {
+				{"REPLCONF capa eof capa psync2", "-ERR unknown"}, {"REPLCONF version 9.0.0", "-ERR unknown"},
+				{"PSYNC ? -1", "-ERR unknown command 'PSYNC'"}, {"SYNC", "$5\r\nkeys;" + command("SET", "k", "v")}} {
 				m.want(x[0])
 				m.send(x[1] + "\r\n")
 			}

@@ -9,6 +9,10 @@ import (
 	"strings"
 )
 
+// formatVersion is the version of Valkey whose files are read. Valkey sends files without expiries of fields to replicas that do not say
+// it, and so none if there are any. Redis does not know it.
+const formatVersion = "9.0.0"
+
 // handshake says who this is. Each step waits for its reply.
 func (c *conn) handshake() error {
 	reply, err := c.ask("PING")
@@ -26,7 +30,7 @@ func (c *conn) handshake() error {
 	if c.set.AnnounceHost != "" {
 		steps = append(steps, []string{"REPLCONF", "ip-address", c.set.AnnounceHost})
 	}
-	steps = append(steps, []string{"REPLCONF", "capa", "eof", "capa", "psync2"})
+	steps = append(steps, []string{"REPLCONF", "capa", "eof", "capa", "psync2"}, []string{"REPLCONF", "version", formatVersion})
 	for _, words := range steps {
 		reply, err := c.ask(words...)
 		if err != nil {

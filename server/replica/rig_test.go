@@ -216,7 +216,8 @@ func (m *master) send(text string) { _, _ = io.WriteString(m.nc, text) }
 // hello is the handshake up to PSYNC.
 func (m *master) hello() {
 	m.t.Helper()
-	for _, x := range [][2]string{{"PING", "+PONG"}, {"REPLCONF listening-port 7", "+OK"}, {"REPLCONF capa eof capa psync2", "+OK"}} {
+	for _, x := range [][2]string{{"PING", "+PONG"}, {"REPLCONF listening-port 7", "+OK"}, {"REPLCONF capa eof capa psync2", "+OK"},
+		{"REPLCONF version 9.0.0", "-ERR Unrecognized REPLCONF option: version"}} {
 		m.want(x[0])
 		m.send(x[1] + "\r\n")
 	}
