@@ -113,7 +113,7 @@ func (r *replay) file(in *aof.Reader, name string, done int64, last bool) error 
 		case "EXEC", "DISCARD":
 			multi = false
 		}
-		if err := r.send(absolute(args, r.i.o.Now), in.Offset()); err != nil {
+		if err := r.send(Absolute(args, r.i.o.Now), in.Offset()); err != nil {
 			return err
 		}
 		if count++; count%tellEvery == 0 {

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// absolute returns a command whose expiry counts from now as one that says when: the workshop's clock says something else.
-// Redis has written such commands until version 7.0.
-func absolute(args [][]byte, now int64) [][]byte {
+// Absolute returns a command whose expiry counts from now, in unix ms, as one that says when: the clock of who runs it says something
+// else. Redis has written such commands until version 7.0.
+func Absolute(args [][]byte, now int64) [][]byte {
 	name := strings.ToUpper(string(args[0][:min(len(args[0]), 16)]))
 	at := func(i int, unit int64) []byte { // nil: not a number, which the command refuses
 		n, err := strconv.ParseInt(string(args[i]), 10, 64)

@@ -29,7 +29,7 @@ func TestRelativeExpiriesBecomeTimes(t *testing.T) {
 		for _, word := range strings.Fields(call) {
 			args = append(args, []byte(word))
 		}
-		if got := string(bytes.Join(absolute(args, 1000), []byte(" "))); got != want {
+		if got := string(bytes.Join(Absolute(args, 1000), []byte(" "))); got != want {
 			t.Errorf("%s: got %s, want %s", call, got, want)
 		}
 	}

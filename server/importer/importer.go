@@ -53,6 +53,9 @@ type Options struct {
 	HashKeys  *structures.HashKeys
 	Now       int64 // unix ms: keys that expire up to it are left out
 
+	// Replica says that the file is that of a master: keys that are expired stay, until the master removes them, and no commands follow.
+	Replica bool
+
 	Only        []int // databases; none: all
 	SkipUnknown bool  // what is not known of commands is counted
 	Slots       bool  // files are taken that have only some keys of slots
@@ -211,7 +214,7 @@ func (i *Import) file(path string, several, last bool) (err error) {
 	in := io.MultiReader(strings.NewReader(string(head)), f.Reader)
 	offset := int64(0)
 	if strings.HasPrefix(string(head), "REDIS") || strings.HasPrefix(string(head), "VALKEY") {
-		r := rdbfile.NewReader(in, f.size, rdbfile.Options{Options: i.forms(), MaxKey: i.o.MaxKey, Databases: i.o.Databases, Importing: i.o.Slots})
+		r := rdbfile.NewReader(in, f.size, i.o.Reader())
 		more, err := i.rdb(r, several, done)
 		if err != nil {
 			return fmt.Errorf("%s: %w", f.name, err)
@@ -229,8 +232,17 @@ func (i *Import) file(path string, several, last bool) (err error) {
 	return nil
 }
 
-func (i *Import) forms() rdb.Options {
-	return rdb.Options{MaxString: i.o.MaxString, MaxBloom: i.o.MaxBloom, HashKeys: i.o.HashKeys}
+// Reader are the options of the reader of a file.
+func (o *Options) Reader() rdbfile.Options {
+	return rdbfile.Options{Options: rdb.Options{MaxString: o.MaxString, MaxBloom: o.MaxBloom, HashKeys: o.HashKeys},
+		MaxKey: o.MaxKey, Databases: o.Databases, Importing: o.Slots}
+}
+
+// Receive is Run for one RDB file that a master sends.
+func (i *Import) Receive(ctx context.Context, r *rdbfile.Reader) error {
+	i.ctx = ctx
+	_, err := i.rdb(r, false, 0)
+	return err
 }
 
 // workshop returns the workshop, which is made when it is needed first.

@@ -78,7 +78,7 @@ func (v *values) source() string {
 
 // commandsFollow reports that the file says it is the beginning of an append-only file.
 func (v *values) commandsFollow() bool {
-	return v.several || v.r.Aux["aof-base"] == "1" || v.r.Aux["aof-preamble"] == "1"
+	return !v.i.o.Replica && (v.several || v.r.Aux["aof-base"] == "1" || v.r.Aux["aof-preamble"] == "1")
 }
 
 // into returns where keys go, which is decided with the first one.
@@ -126,7 +126,7 @@ func (v *values) record(rec *rdbfile.Record) error {
 			v.counted.Skip("keys of databases that are not wanted", 1)
 			return v.r.Skip()
 		}
-		if rec.Expire != 0 && rec.Expire <= o.Now {
+		if rec.Expire != 0 && rec.Expire <= o.Now && !o.Replica {
 			v.counted.Expired++
 			return v.r.Skip()
 		}
