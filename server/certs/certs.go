@@ -187,12 +187,43 @@ func (o Options) Members() (accept, dial *tls.Config, err error) {
 	if accept, err = o.Config(); err != nil {
 		return nil, nil, err
 	}
-	roots := accept.ClientCAs
-	dial = &tls.Config{Certificates: accept.Certificates, MinVersion: accept.MinVersion, MaxVersion: accept.MaxVersion,
-		CipherSuites: accept.CipherSuites, DynamicRecordSizingDisabled: true,
+	dial = dialing(accept.ClientCAs)
+	dial.Certificates, dial.MinVersion, dial.MaxVersion, dial.CipherSuites = accept.Certificates, accept.MinVersion, accept.MaxVersion, accept.CipherSuites
+	return accept, dial, nil
+}
+
+// Client reads the files for connections to servers whose certificate has to lead to the authorities. Names in it are not compared, as in
+// Redis. Without CertFile none is shown.
+func (o Options) Client() (*tls.Config, error) {
+	roots, err := o.authorities()
+	if err == nil && roots == nil {
+		err = errors.New("tls-replication needs tls-ca-cert-file or tls-ca-cert-dir")
+	}
+	if err != nil {
+		return nil, err
+	}
+	c := dialing(roots)
+	if o.CertFile != "" {
+		cert, err := o.certificate()
+		if err != nil {
+			return nil, err
+		}
+		c.Certificates = []tls.Certificate{cert}
+	}
+	if c.MinVersion, c.MaxVersion, err = versions(o.Protocols); err != nil {
+		return nil, err
+	}
+	if c.CipherSuites, err = ciphers(o.Ciphers); err != nil {
+		return nil, err
+	}
+	return c, suites(o.CipherSuites)
+}
+
+// dialing is how servers are connected to that authorities vouch for.
+func dialing(roots *x509.CertPool) *tls.Config {
+	return &tls.Config{DynamicRecordSizingDisabled: true,
 		// What VerifyConnection does is all of it but the comparison of names.
 		InsecureSkipVerify: true, VerifyConnection: func(s tls.ConnectionState) error { return leadsTo(roots, s.PeerCertificates) }}
-	return accept, dial, nil
 }
 
 // leadsTo checks the certificates of a server.
