@@ -77,6 +77,7 @@ const (
 	ErrWatchInMulti      = WireError("ERR WATCH inside MULTI is not allowed")
 	ErrNotInMulti        = WireError("ERR Command not allowed inside a transaction")
 	ErrUnblocked         = WireError("UNBLOCKED client unblocked via CLIENT UNBLOCK")
+	ErrMasterDown        = WireError("MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.")
 	ErrBusyKey           = WireError("BUSYKEY Target key name already exists.")
 	ErrNoConfigFile      = WireError("ERR The server is running without a config file")
 	ErrSaveInProgress    = WireError("ERR Background save already in progress")

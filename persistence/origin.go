@@ -27,6 +27,9 @@ func (s *Store) Replicated() Replicated {
 	return r
 }
 
+// ReplicatedAt is Replicated with the record that says so; 0: none.
+func (s *Store) ReplicatedAt() (r Replicated, lsn uint64) { return s.origin.get() }
+
 func (o *origin) get() (r Replicated, lsn uint64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -56,8 +56,8 @@ type Tx struct {
 	loose    []looseObject // values that may rest as records when this ends
 	err      error
 
-	follows bool   // the store is a member that does not lead
-	keeps   bool   // a master decides what expires
+	follows bool // the store is a member that does not lead
+	keeps   bool // a master decides what expires
 	arrives *arrive
 	time    uint64 // upper bits of positions, see journal.Durability
 

@@ -45,6 +45,9 @@ func (s *session) admit(cmd *commands.Command, sub bool, argv [][]byte) error {
 	if err := s.admitLoading(cmd); err != nil {
 		return err
 	}
+	if err := s.admitStale(cmd); err != nil {
+		return err
+	}
 	if err := s.admitBusy(cmd); err != nil {
 		return err
 	}
@@ -91,6 +94,8 @@ func (s *session) admitWrite(cmd *commands.Command) error {
 	switch {
 	case flags&commands.Write == 0:
 		return nil
+	case s.srv.readOnly():
+		return commands.ErrReadOnlyReplica
 	case s.frees(cmd):
 		return refused(s.srv.store.DeleteError())
 	}
@@ -105,9 +110,14 @@ func (s *session) frees(cmd *commands.Command) bool {
 	return cmd.Is(commands.Frees)
 }
 
-// unwritable is the error of writes if there are none now: the disk cannot be written, or
+// unwritable is the error of writes if there are none now: the disk cannot be written, the keys are a master's, or
 // another member leads the group.
-func (srv *Server) unwritable() error { return refused(srv.store.WriteError()) }
+func (srv *Server) unwritable() error {
+	if srv.readOnly() {
+		return commands.ErrReadOnlyReplica
+	}
+	return refused(srv.store.WriteError())
+}
 
 // refused is what clients get for an error of the store.
 func refused(err error) error {

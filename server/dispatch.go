@@ -226,6 +226,9 @@ func (s *session) lockToServe() bool {
 func (s *session) beginTx(cmd *commands.Command) {
 	s.tx.Select(s.DB())
 	s.tx.NoTouch = s.Has(commands.ClientNoTouch)
+	if s.tx.KeepsExpired() && !s.applies && s.effects(cmd)&commands.Write != 0 {
+		s.tx.DropExpired() // a replica that clients may write to
+	}
 	s.tx.KeepExpired = s.srv.pause.active() && s.effects(cmd)&(commands.Write|commands.MayReplicate) == 0
 }
 

@@ -318,10 +318,15 @@ func (s *session) admitMember(cmd *commands.Command, argv [][]byte) error {
 	return nil
 }
 
-// admitLocked refuses a call that changes keys, when its member has ceased to lead
+// admitLocked refuses a call that changes keys, when its member has ceased to lead, or the server has become a replica,
 // between admission and the locks.
 func (s *session) admitLocked(cmd *commands.Command, argv [][]byte) error {
 	switch {
+	case s.srv.following.active.Load():
+		if s.srv.readOnly() && !s.applies && s.effects(cmd)&commands.Write != 0 {
+			return commands.ErrReadOnlyReplica
+		}
+		return nil
 	case s.tx.Writable():
 		if s.srv.slotted() {
 			return s.readmit(cmd, argv)

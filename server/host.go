@@ -31,6 +31,7 @@ var (
 	_ admin.Databases          = (*session)(nil)
 	_ admin.Debug              = (*session)(nil)
 	_ admin.Latency            = (*session)(nil)
+	_ admin.Replication        = (*session)(nil)
 	_ admin.Saves              = (*session)(nil)
 	_ admin.Snapshots          = (*session)(nil)
 	_ admin.Statistics         = (*session)(nil)

@@ -49,6 +49,8 @@ type importJob struct {
 	o     ImportOptions
 	run   *importer.Import // nil before it has begun; guarded by mu
 	merge importer.Summary // Put, Kept and Libraries; guarded by mu
+
+	origin *persistence.Replicated // whose data it is, if a master's
 }
 
 // Import makes keys of a file of Redis or Valkey, in one step unless it is to skip or replace keys. Clients
@@ -81,6 +83,9 @@ func (j *importJob) done() importer.Summary {
 func (srv *Server) beginImport(ctx context.Context, o ImportOptions) (*importJob, error) {
 	if srv.opts.Group != nil {
 		return nil, fmt.Errorf("an import into a group is not possible: import into a server that is alone, and found the group with its data: %w", persistence.ErrMember)
+	}
+	if srv.following.active.Load() {
+		return nil, errors.New("an import into a replica is not possible: its keys are the master's")
 	}
 	j := &importJob{o: o}
 	j.o.Only = slices.Clone(o.Only)
@@ -202,6 +207,9 @@ func (srv *Server) settleImport(j *importJob, in *persistence.Intake, libs []str
 	}
 	now := srv.scripts.engine.Libraries()
 	s.keepLibraries(now, next)
+	if j.origin != nil {
+		s.tx.SetReplicated(*j.origin)
+	}
 	s.sayAllChanged()
 	err = s.tx.Err()
 	s.commit()

@@ -9,26 +9,44 @@ import (
 
 // infoReplication shows entries of the group's log where Redis has offsets of its stream.
 func infoReplication(t *infoText) {
-	const noID = "0000000000000000000000000000000000000000"
 	m := t.session.Membership()
-	id, offset := t.srv.runID, uint64(0)
+	if m == nil {
+		infoLineage(t)
+		return
+	}
+	id, offset := m.ID, m.Commits
 	switch {
-	case m == nil:
-		field(t, "role", "master")
-		field(t, "connected_slaves", 0)
 	case m.Leads:
-		id, offset = m.ID, m.Last
+		offset = m.Last
 		field(t, "role", "master")
 		infoFollowers(t, m)
 	default:
-		id, offset = m.ID, m.Commits
 		infoLeader(t, m)
 	}
+	infoStream(t, id, noReplicationID, int64(offset), -1)
+}
+
+// infoLineage shows the role of a server that is alone.
+func infoLineage(t *infoText) {
+	id, id2, offset, second := t.srv.lineage()
+	if f := t.srv.following.now.Load(); f != nil {
+		st := f.Status()
+		infoMaster(t, &st)
+		offset = max(0, st.Offset)
+	} else {
+		field(t, "role", "master")
+		field(t, "connected_slaves", 0)
+	}
+	infoStream(t, id, id2, offset, second)
+}
+
+// infoStream shows what replicas could ask for.
+func infoStream(t *infoText, id, id2 string, offset, second int64) {
 	field(t, "master_failover_state", "no-failover")
 	field(t, "master_replid", id)
-	field(t, "master_replid2", noID)
+	field(t, "master_replid2", id2)
 	field(t, "master_repl_offset", offset)
-	field(t, "second_repl_offset", -1)
+	field(t, "second_repl_offset", second)
 	field(t, "repl_backlog_active", 0)
 	field(t, "repl_backlog_size", 0)
 	field(t, "repl_backlog_first_byte_offset", 0)

@@ -32,6 +32,9 @@ func (srv *Server) Load() error {
 	if err := srv.join(); err != nil {
 		return err
 	}
+	if err := srv.openFollowing(); err != nil {
+		return err
+	}
 	srv.loading.Store(false)
 	srv.logf(LogNotice, "DB loaded from disk: %.3f seconds", srv.clock.Since(began).Seconds())
 	return nil

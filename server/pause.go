@@ -43,7 +43,7 @@ func (h *held) wake() {
 // woken later.
 func (p *pause) holds(cmd *commands.Command, argv [][]byte, s *session) bool {
 	mode := conn.PauseMode(p.mode.Load())
-	if mode == conn.PauseNone || s.observer || s.writesNothing(cmd, argv, mode) {
+	if mode == conn.PauseNone || s.observer || s.applies || s.writesNothing(cmd, argv, mode) {
 		return false
 	}
 	p.mu.Lock()

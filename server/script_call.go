@@ -107,7 +107,7 @@ func (s *session) RunScript(c *commands.Ctx, task lua.Task, readOnly bool) error
 	if slotted && flags.NoCluster {
 		return errScriptNoCluster
 	}
-	if err := flags.Admit(readOnly, x.crowded, s.srv.unwritable()); err != nil {
+	if err := flags.Admit(readOnly, x.crowded, s.unwritable()); err != nil {
 		if slotted && err == commands.ErrReadOnlyReplica && x.slot != commands.NoSlot {
 			return s.redirect(commands.Write, x.slot)
 		}
@@ -244,7 +244,7 @@ func (s *session) admitScripted(cmd *commands.Command, sub bool, argv [][]byte) 
 		return err
 	}
 	if writes && !x.written {
-		if err := s.srv.unwritable(); err != nil {
+		if err := s.unwritable(); err != nil {
 			return err
 		}
 	}

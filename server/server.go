@@ -60,6 +60,7 @@ type Server struct {
 	saves     saves
 	imports   transfers
 	exports   transfers
+	following following
 	loops     *transport.Loops
 	cron      cron
 	rates     rates
@@ -307,6 +308,7 @@ func (srv *Server) Close() error {
 	srv.closed = true
 	srv.mu.Unlock()
 	srv.stopListening()
+	srv.endFollowing()
 	srv.handOver()
 	srv.stop()
 	srv.scripts.endLate()

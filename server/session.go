@@ -61,6 +61,7 @@ type session struct {
 	// The call has put confirmations of subscriptions into the outbox: replies are not wanted.
 	confirmed bool
 	observer  bool // of DialObserver
+	applies   bool // what a master sends
 
 	turn      stopwatch
 	lastInput atomic.Int64 // unix milliseconds of the last bytes received

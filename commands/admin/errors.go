@@ -11,7 +11,6 @@ const (
 	errNoPush         = commands.WireError("ERR RESP2 is not supported by this command")
 	errProtocolType   = commands.WireError("ERR Wrong protocol type name. Please use one of the following: string|integer|double|bignum|null|array|set|map|attrib|push|verbatim|true|false")
 	errPackedLimit    = commands.WireError("ERR argument must be a memory value bigger than 1 and smaller than 4gb")
-	errNoReplication  = commands.WireError("ERR this server cannot be a replica of another one: servers with the same data are members of a group, by cluster-members or cluster-join")
 	errGroupElects    = commands.WireError("ERR REPLICAOF not allowed in a group: its members elect the one that leads")
 	errSwapInCluster  = commands.WireError("ERR SWAPDB is not allowed in cluster mode")
 	errFirstDBIndex   = commands.WireError("ERR invalid first DB index")

@@ -6,14 +6,32 @@ import (
 	"github.com/vigildb/vigil/commands"
 )
 
+// Replication is what the server knows of a master that it follows, and how it is made to follow one.
+type Replication interface {
+	// Master describes the master, nil if the server follows none.
+	Master() *Master
+	// ReplicaOf makes the server follow a master. already: it does.
+	ReplicaOf(host string, port int) (already bool, err error)
+	// ReplicaOfNoOne makes it a master with the data that it has.
+	ReplicaOfNoOne() error
+}
+
+// Master is one that the server follows.
+type Master struct {
+	Host   string
+	Port   int
+	State  string // of the connection: connect, connecting, handshake, sync, connected
+	Offset int64  // of its stream, up to which this was applied; -1: none of it
+}
+
 func replicationRows() []commands.Command {
 	return []commands.Command{
 		{Name: "ROLE", Arity: 1, Flags: commands.NoScript | commands.Loading | commands.Stale | commands.Fast | commands.Dangerous, Category: "admin",
 			Since: "2.8.12", Cost: "O(n) for n members of the group",
-			Summary: "Returns the replication role: a master, or a follower in a group.", Run: role},
+			Summary: "Returns the replication role: a master, a replica, or a follower in a group.", Run: role},
 		{Name: "REPLICAOF", Arity: 3, Flags: commands.Admin | commands.NoScript | commands.Stale | commands.NoAsyncLoading,
 			Syntax: "<host port | NO ONE>", Since: "5.0.0", Cost: "O(1)",
-			Summary: "Accepts only NO ONE of a master: no server follows another one by command.", Run: replicaOf},
+			Summary: "Makes the server the replica of a master of Redis's protocol, or a master again.", Run: replicaOf},
 		{Name: "SLAVEOF", Arity: 3, Flags: commands.Admin | commands.NoScript | commands.Stale | commands.NoAsyncLoading,
 			Syntax: "<host port | NO ONE>", Since: "1.0.0", Cost: "O(1)",
 			Summary: "Old name of REPLICAOF.", Run: replicaOf},
@@ -24,7 +42,15 @@ func replicationRows() []commands.Command {
 // followers that reply to it.
 func role(c *commands.Ctx) error {
 	m := c.Membership()
+	master := c.Host.(Replication).Master()
 	switch {
+	case m == nil && master != nil:
+		c.Reply.Array(5)
+		c.Reply.BulkString("slave")
+		c.Reply.BulkString(master.Host)
+		c.Reply.Int(int64(master.Port))
+		c.Reply.BulkString(master.State)
+		c.Reply.Int(master.Offset)
 	case m == nil:
 		c.Reply.Array(3)
 		c.Reply.BulkString("master")
@@ -65,17 +91,35 @@ func followerRole(c *commands.Ctx, m *commands.Membership) {
 }
 
 func replicaOf(c *commands.Ctx) error {
-	m := c.Membership()
-	if c.Args.Is("NO") && c.Args.Is("ONE") && (m == nil || m.Leads) {
+	m, r := c.Membership(), c.Host.(Replication)
+	none := c.Args.Is("NO") && c.Args.Is("ONE")
+	switch {
+	case m != nil && !(none && m.Leads):
+		return errGroupElects
+	case c.InMulti: // and holds locks
+		return commands.ErrNotInMulti
+	case none:
+		if m == nil {
+			if err := r.ReplicaOfNoOne(); err != nil {
+				return err
+			}
+		}
 		c.Reply.OK()
 		return nil
 	}
-	if m != nil {
-		return errGroupElects
-	}
 	all := c.Args.All()
-	if port, ok := commands.ParseInt(all[2]); !ok || port < 0 || port > 65535 {
+	port, ok := commands.ParseInt(all[2])
+	if !ok || port < 0 || port > 65535 {
 		return errMasterPort
 	}
-	return errNoReplication
+	already, err := r.ReplicaOf(string(all[1]), int(port))
+	switch {
+	case err != nil:
+		return err
+	case already:
+		c.Reply.Status("OK Already connected to specified master")
+	default:
+		c.Reply.OK()
+	}
+	return nil
 }

@@ -116,14 +116,15 @@ func TestMistakesNameFileLineAndReason(t *testing.T) {
 		{"tls-key-file-pass a b", "1: 'tls-key-file-pass (redacted)'", "wrong number of arguments"},
 		{"loadmodule /x.so a", "1: 'loadmodule /x.so a'", noModules},
 		{"bf.initial_size 1", "1: 'bf.initial_size 1'", noModules},
-		{"slaveof a 1", "1: 'slaveof a 1'", noPrimary},
-		{"masterauth \"x\"", "1: 'masterauth (redacted)'", noPassword},
+		{"slaveof a", "1: 'slaveof a'", "wrong number of arguments"},
+		{"slaveof a 65536", "1: 'slaveof a 65536'", "Invalid master port"},
+		{"masterauth x y", "1: 'masterauth (redacted)'", "wrong number of arguments"},
 		{"cluster-slots 0-16384", "1: 'cluster-slots 0-16384'", `"0-16384" is neither a slot nor a range of slots, which are 0 to 16383`},
 		{"cluster-group a\tb", "1: 'cluster-group a\tb'", "wrong number of arguments"},
 		{"rename-command GETT x", "1: 'rename-command GETT x'", "No such command in rename-command"},
 		{"rename-command GET set", "1: 'rename-command GET set'", "Target command name already exists"},
 		{"requirepass a b", "1: 'requirepass (redacted)'", "wrong number of arguments"},
-		{"tls-port 1\ntls-port 0\nreplicaof a 1\nreplicaof no one\nmasterauth ''", "", ""},
+		{"tls-port 1\ntls-port 0\nreplicaof a 1\nreplicaof no one\nmin-replicas-to-write 0", "", ""},
 		{"\x00\xff\x1b[2J " + strings.Repeat("x", 999), `1: '"\x00\xff\x1b[2J ` + strings.Repeat("x", 193) + `..."'`, "Bad directive or wrong number of arguments"},
 	} {
 		want := ""

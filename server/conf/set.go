@@ -15,6 +15,7 @@ type Caller struct {
 	Loading bool // data is being loaded
 	Keep    Keep // may be nil
 	Share   bool // shared directives are set for the group
+	Own     bool // the server itself sets what clients cannot
 }
 
 // failure is an error with Redis's text, with the code in front.
@@ -98,6 +99,7 @@ func (c *Config) resolve(caller Caller, pairs []Pair) ([]change, error) {
 	for i, ch := range changes {
 		f := c.rows[ch.row].flags
 		switch {
+		case caller.Own:
 		case f&protected != 0 && !guard.Allows(caller.Local):
 			return nil, failure(ch.Name, "can't set protected config")
 		case f&immutable != 0, f&settled != 0 && !c.hasLocked(ch):

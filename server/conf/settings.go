@@ -36,6 +36,27 @@ type Settings struct {
 	TLSCipherSuites   string
 	TLSSessionCaching bool
 	TLSCluster        bool // between members
+	TLSReplication    bool // to a master
+
+	// Of the connection to a master.
+	TLSClientCertFile    string
+	TLSClientKeyFile     string
+	TLSClientKeyFilePass string
+
+	// Replication.
+	MasterHost            string // empty: none
+	MasterPort            int
+	MasterUser            string
+	MasterAuth            string
+	ReplTimeout           time.Duration
+	ReplicaReadOnly       bool
+	ReplicaServeStaleData bool
+	ReplicaPassErrors     bool // commands of the master that fail do not end the replication
+	ReplicaPassUnknown    bool // unknown ones do not
+	ReplicaAnnounceIP     string
+	ReplicaAnnouncePort   int // 0: that of the server
+	ReplicaAnnounced      bool
+	ReplicaPriority       int
 
 	// Limits of the protocol, in bytes.
 	ProtoMaxBulkLen        int64

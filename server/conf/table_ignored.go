@@ -8,39 +8,26 @@ import "math"
 
 // What to do in place of a directive that is absent.
 const (
-	noPrimary   = "vigil follows no Redis server: servers that hold the same data are members of a group (cluster-members, docs/cluster.md)"
-	noPassword  = "vigil follows no Redis server, and members of a group know each other by cluster-secret"
-	noMinimum   = "in a group of machines a majority has a write before it is acknowledged (docs/cluster.md): remove the line"
-	noEncrypted = "tls-cluster encrypts the connections between members of a group"
+	noMinimum = "in a group of machines a majority has a write before it is acknowledged (docs/cluster.md): remove the line"
 )
 
-// replicationRows are those of replication.
+// replicationRows are those of replication that a replica does not need.
 func replicationRows() []directive {
 	return []directive{
 		{name: "repl-disable-tcp-nodelay", kind: yesNo(), def: "no", effect: inert},
 		{name: "repl-diskless-sync", kind: yesNo(), def: "yes", effect: inert},
 		{name: "replica-lazy-flush", alias: "slave-lazy-flush", kind: yesNo(), def: "no", effect: inert},
-		{name: "replica-serve-stale-data", alias: "slave-serve-stale-data", kind: yesNo(), def: "yes", effect: inert},
-		{name: "replica-read-only", alias: "slave-read-only", kind: yesNo(), def: "yes", effect: inert},
 		{name: "replica-ignore-maxmemory", alias: "slave-ignore-maxmemory", kind: yesNo(), def: "yes", effect: inert},
-		{name: "replica-announced", kind: yesNo(), def: "yes", effect: inert},
 		{name: "replica-ignore-disk-write-errors", kind: yesNo(), def: "no", effect: inert},
-		{name: "replica-announce-ip", alias: "slave-announce-ip", kind: text(), def: "", effect: inert},
-		{name: "masteruser", kind: text(), def: "", flags: sensitive, effect: absent, instead: noPassword},
-		{name: "masterauth", kind: text(), def: "", flags: sensitive, effect: absent, instead: noPassword},
 		{name: "repl-diskless-load", kind: oneOf("disabled", "on-empty-db", "swapdb"), def: "disabled", flags: notLoading, effect: inert},
 		{name: "propagation-error-behavior", kind: oneOf("ignore", "panic", "panic-on-replicas"), def: "ignore", effect: inert},
-		{name: "replica-priority", alias: "slave-priority", kind: integer(0, math.MaxInt32), def: "100", effect: inert},
 		{name: "repl-diskless-sync-delay", kind: integer(0, math.MaxInt32), def: "5", effect: inert},
-		{name: "replica-announce-port", alias: "slave-announce-port", kind: integer(0, 65535), def: "0", effect: inert},
-		{name: "repl-timeout", kind: integer(1, math.MaxInt32), def: "60", effect: inert},
 		{name: "repl-ping-replica-period", alias: "repl-ping-slave-period", kind: integer(1, math.MaxInt32), def: "10", effect: inert},
 		{name: "min-replicas-to-write", alias: "min-slaves-to-write", kind: integer(0, math.MaxInt32), def: "0", effect: absent, instead: noMinimum},
 		{name: "min-replicas-max-lag", alias: "min-slaves-max-lag", kind: integer(0, math.MaxInt32), def: "10", effect: inert},
 		{name: "repl-diskless-sync-max-replicas", kind: integer(0, math.MaxInt32), def: "0", effect: inert},
 		{name: "repl-backlog-size", kind: memory(1, math.MaxInt64), def: "1048576", effect: inert},
 		{name: "repl-backlog-ttl", kind: integer(0, math.MaxInt64), def: "3600", effect: inert},
-		{name: "replicaof", alias: "slaveof", kind: primary(), def: "", flags: immutable, effect: absent, instead: noPrimary},
 	}
 }
 

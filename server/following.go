@@ -1,0 +1,300 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/admin"
+	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/server/certs"
+	"github.com/vigildb/vigil/server/conf"
+	"github.com/vigildb/vigil/server/replica"
+)
+
+// following is what a server has that follows a master.
+type following struct {
+	active atomic.Bool                      // it is a replica, whose keys the master changes
+	now    atomic.Pointer[replica.Follower] // nil: it is a master, or about to change
+
+	change sync.Mutex // one change of the role at a time
+}
+
+// readOnly reports whether clients may change no keys because they are a master's.
+func (srv *Server) readOnly() bool {
+	return srv.following.active.Load() && srv.settings().conf.ReplicaReadOnly
+}
+
+// unwritable is the error of writes if there are none now. What a master sends is written although clients may not.
+func (s *session) unwritable() error {
+	if s.applies {
+		return refused(s.srv.store.WriteError())
+	}
+	return s.srv.unwritable()
+}
+
+// admitStale refuses a call that needs data while the link to the master is down, and stale data may not be served.
+func (s *session) admitStale(cmd *commands.Command) error {
+	f := s.srv.following.now.Load()
+	if f == nil || s.applies || s.srv.settings().conf.ReplicaServeStaleData || cmd.Is(commands.Stale) {
+		return nil
+	}
+	if st := f.Status(); st.Up() {
+		return nil
+	}
+	return commands.ErrMasterDown
+}
+
+// openFollowing makes the server what its configuration says when its data is loaded: a replica, or a master, although its data may be
+// that of another one.
+func (srv *Server) openFollowing() error {
+	set := srv.settings().conf
+	if set.MasterHost == "" {
+		if srv.opts.Group == nil && srv.store.Replicated().Follows {
+			srv.logf(LogNotice, "The data is that of a master that the configuration does not name: this server is a master from now on")
+			return srv.promote()
+		}
+		return nil
+	}
+	if srv.opts.Group != nil {
+		return errors.New("replicaof is not for a member of a group: its members elect the one that leads")
+	}
+	return srv.enslave(set.MasterHost, set.MasterPort)
+}
+
+// ReplicaOf makes the server the replica of a master. already: it is that.
+func (s *session) ReplicaOf(host string, port int) (already bool, err error) {
+	srv := s.srv
+	f := &srv.following
+	f.change.Lock()
+	defer f.change.Unlock()
+	if now := f.now.Load(); now != nil {
+		if st := now.Status(); st.Host == host && st.Port == port && st.Stopped == nil {
+			return true, nil
+		}
+	}
+	if err := srv.rememberMaster(host + " " + strconv.Itoa(port)); err != nil {
+		return false, err
+	}
+	srv.logf(LogNotice, "Before turning into a replica, this server may have had data of its own: it is replaced when the master's has come")
+	return false, srv.enslave(host, port)
+}
+
+// ReplicaOfNoOne makes the server a master, with the data that it has.
+func (s *session) ReplicaOfNoOne() error {
+	srv := s.srv
+	f := &srv.following
+	f.change.Lock()
+	defer f.change.Unlock()
+	if !f.active.Load() {
+		return nil
+	}
+	if err := srv.rememberMaster("no one"); err != nil {
+		return err
+	}
+	srv.logf(LogNotice, "MASTER MODE enabled (by a client)")
+	return srv.promote()
+}
+
+// rememberMaster has CONFIG GET and CONFIG REWRITE know what the server follows.
+func (srv *Server) rememberMaster(text string) error {
+	return srv.config.Set(conf.Caller{Own: true}, []conf.Pair{{Name: "replicaof", Value: text}})
+}
+
+// enslave follows a master from now on.
+func (srv *Server) enslave(host string, port int) error {
+	f := &srv.following
+	srv.endFollowing()
+	f.active.Store(true)
+	srv.store.SetFollowing(true)
+	// A write that was admitted before is over when its shards can be had.
+	if err := srv.lockAll(func(*session) {}); err != nil {
+		return err
+	}
+	for _, s := range srv.clients.list() {
+		if w := srv.waiting.of(s); w != nil && len(w.keys) > 0 {
+			s.conn.HangUp() // it waits for what it could not change
+		}
+	}
+	a := srv.newApplier()
+	f.now.Store(replica.Start(replica.Options{Host: host, Port: port, Dial: srv.dialMaster, Settings: srv.replicaSettings, Durable: a.Durable,
+		Logf: func(warning bool, format string, args ...any) {
+			level := LogNotice
+			if warning {
+				level = LogWarning
+			}
+			srv.logf(level, format, args...)
+		}}, a))
+	return nil
+}
+
+// lockAll calls f with all shards locked, and commits what it changes.
+func (srv *Server) lockAll(f func(s *session)) error {
+	s := srv.backstage()
+	var all persistence.Shards
+	all.AddAll()
+	if err := s.lockBackstage(srv.done, &all); err != nil {
+		return err
+	}
+	f(s)
+	err := s.tx.Err()
+	s.commit()
+	s.release()
+	return err
+}
+
+// endFollowing ends the connection to the master.
+func (srv *Server) endFollowing() {
+	if now := srv.following.now.Swap(nil); now != nil {
+		now.Stop()
+	}
+}
+
+// promote ends the connection to the master and lets clients change keys.
+func (srv *Server) promote() error {
+	srv.endFollowing()
+	was := srv.store.Replicated()
+	next := persistence.Replicated{ID: host{srv}.RandomHex(40), Offset: was.Offset, DB: was.DB}
+	if was.Follows && was.ID != "" {
+		next.ID2, next.Second = was.ID, was.Offset+1
+	}
+	err := srv.lockAll(func(s *session) {
+		if was != (persistence.Replicated{}) {
+			s.tx.SetReplicated(next)
+		}
+	})
+	if err == nil {
+		srv.store.SetFollowing(false)
+		srv.following.active.Store(false)
+	}
+	return err
+}
+
+// lineage is what replicas are told of the data: IDs of streams, the offset of the first, and the first one that is not of the second.
+func (srv *Server) lineage() (id, id2 string, offset, second int64) {
+	r := srv.store.Replicated()
+	if r.ID == "" {
+		return srv.runID, noReplicationID, r.Offset, -1
+	}
+	if r.ID2 == "" {
+		return r.ID, noReplicationID, r.Offset, -1
+	}
+	return r.ID, r.ID2, r.Offset, r.Second
+}
+
+const noReplicationID = "0000000000000000000000000000000000000000"
+
+// replicaSettings are those of the connection to a master.
+func (srv *Server) replicaSettings() replica.Settings {
+	set := srv.settings()
+	c := set.conf
+	r := replica.Settings{User: c.MasterUser, Password: c.MasterAuth, Timeout: c.ReplTimeout, AnnounceHost: c.ReplicaAnnounceIP, AnnouncePort: c.ReplicaAnnouncePort,
+		MaxArgument: uint64(set.limits.MaxBulk), MaxCommand: uint64(set.queryBuffer), Databases: set.limits.Databases,
+		PassErrors: c.ReplicaPassErrors, PassUnknown: c.ReplicaPassUnknown}
+	if r.AnnouncePort == 0 {
+		// At the start the listeners are not open yet.
+		r.AnnouncePort = cmp.Or(int(srv.port()), c.Port, c.TLSPort)
+		if c.TLSReplication && c.TLSPort != 0 {
+			r.AnnouncePort = cmp.Or(int(srv.sockets.secure.port.Load()), c.TLSPort)
+		}
+	}
+	return r
+}
+
+// dialMaster connects to a master.
+func (srv *Server) dialMaster(ctx context.Context, host string, port int) (net.Conn, error) {
+	c := srv.settings().conf
+	dialer := net.Dialer{KeepAlive: max(c.TCPKeepAlive, -1)}
+	address := net.JoinHostPort(host, strconv.Itoa(port))
+	if !c.TLSReplication {
+		return dialer.DialContext(ctx, "tcp", address)
+	}
+	o := certs.Options{CertFile: c.TLSClientCertFile, KeyFile: c.TLSClientKeyFile, KeyPass: c.TLSClientKeyFilePass, CAFile: c.TLSCACertFile, CADir: c.TLSCACertDir,
+		Protocols: c.TLSProtocols, Ciphers: c.TLSCiphers, CipherSuites: c.TLSCipherSuites}
+	if o.CertFile == "" {
+		o.CertFile, o.KeyFile, o.KeyPass = c.TLSCertFile, c.TLSKeyFile, c.TLSKeyFilePass
+	}
+	config, err := o.Client()
+	if err != nil {
+		return nil, err
+	}
+	config.Time = srv.clock.Now
+	return (&tls.Dialer{NetDialer: &dialer, Config: config}).DialContext(ctx, "tcp", address)
+}
+
+// Master describes the master that the server follows; nil if it is one itself.
+func (h host) Master() *admin.Master {
+	f := h.srv.following.now.Load()
+	if f == nil {
+		return nil
+	}
+	st := f.Status()
+	return &admin.Master{Host: st.Host, Port: st.Port, State: string(st.State), Offset: st.Offset}
+}
+
+// infoMaster shows the master that the server follows.
+func infoMaster(t *infoText, st *replica.Status) {
+	now, set := time.Now(), t.srv.settings().conf
+	since := func(at time.Time) int64 {
+		if at.IsZero() {
+			return -1
+		}
+		return int64(max(0, now.Sub(at)) / time.Second)
+	}
+	number := func(b bool) int {
+		if b {
+			return 1
+		}
+		return 0
+	}
+	link := "down"
+	if st.Up() {
+		link = "up"
+	}
+	field(t, "role", "slave")
+	field(t, "master_host", st.Host)
+	field(t, "master_port", st.Port)
+	field(t, "master_link_status", link)
+	field(t, "master_last_io_seconds_ago", since(st.Heard))
+	field(t, "master_sync_in_progress", number(st.State == replica.Syncing))
+	field(t, "slave_read_repl_offset", st.Read)
+	field(t, "slave_repl_offset", st.Offset)
+	if st.State == replica.Syncing {
+		left, part := int64(0), 0.0
+		if st.SyncTotal > 0 {
+			left, part = max(0, st.SyncTotal-st.SyncRead), percent(st.SyncRead, st.SyncTotal)
+		}
+		field(t, "master_sync_total_bytes", max(0, st.SyncTotal))
+		field(t, "master_sync_read_bytes", st.SyncRead)
+		field(t, "master_sync_left_bytes", left)
+		t.decimal("master_sync_perc", part, 2, "")
+		field(t, "master_sync_last_io_seconds_ago", since(st.Heard))
+	}
+	if !st.Up() {
+		field(t, "master_link_down_since_seconds", since(st.Down))
+	}
+	if st.Stopped != nil {
+		field(t, "vigil_replication_error", oneLine(st.Stopped.Error()))
+	}
+	if st.Passed > 0 {
+		field(t, "vigil_replication_passed", st.Passed)
+		field(t, "vigil_replication_last_passed", oneLine(st.LastFailed))
+	}
+	field(t, "slave_priority", int64(set.ReplicaPriority))
+	field(t, "slave_read_only", number(set.ReplicaReadOnly))
+	field(t, "replica_announced", number(set.ReplicaAnnounced))
+	field(t, "connected_slaves", 0)
+}
+
+// oneLine is a text without the ends of lines, which are those of a field.
+func oneLine(text string) string {
+	q := strconv.Quote(text)
+	return q[1 : len(q)-1]
+}
