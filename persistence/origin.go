@@ -42,49 +42,56 @@ func (o *origin) set(r Replicated, lsn uint64) {
 	o.now, o.lsn = r, lsn
 }
 
-// arrive says where the record under construction leads to, nil if it does not say so.
-type arrive struct {
-	Replicated
-	whole bool // not only offset and database
+// arrival is where the record under construction leads to, if it says so.
+type arrival struct {
+	said   bool
+	offset int64
+	db     int
+	whole  *Replicated // all of it; nil: the rest is as before
 }
 
 // Arrived says that the data is what the stream makes of it up to an offset, behind which the database db is selected. It is
 // recorded if something changes until the next Commit, which is at once if anything else was changed.
-func (tx *Tx) Arrived(offset int64, db int) {
-	r := tx.s.Replicated()
-	r.Offset, r.DB = offset, db
-	tx.arrives = &arrive{Replicated: r}
-}
+func (tx *Tx) Arrived(offset int64, db int) { tx.arrives = arrival{said: true, offset: offset, db: db} }
 
 // SetReplicated says whose data this is from the next Commit on.
 func (tx *Tx) SetReplicated(r Replicated) {
 	if tx.err != nil {
 		return
 	}
-	tx.arrives, tx.changed = &arrive{r, true}, true
+	tx.arrives, tx.changed = arrival{said: true, whole: &r}, true
 }
 
 // recordArrival adds to the record where it leads to.
 func (tx *Tx) recordArrival() {
-	a := tx.arrives
+	a := &tx.arrives
 	switch {
-	case a == nil:
-	case a.whole:
-		format.RecordReplicated(&tx.rec, &a.Replicated)
+	case !a.said:
+	case a.whole != nil:
+		format.RecordReplicated(&tx.rec, a.whole)
 	case tx.rec.Len() > 0:
-		format.RecordOffset(&tx.rec, a.Offset, a.DB)
+		format.RecordOffset(&tx.rec, a.offset, a.db)
 	default:
-		tx.arrives = nil
+		a.said = false
 	}
 }
 
 // arrived notes where the record that was appended leads to. The shards are still locked, so that whoever locked all of them
 // one after the other knows it of all records before.
 func (tx *Tx) arrived(lsn uint64) {
-	if a := tx.arrives; a != nil {
-		tx.s.origin.set(a.Replicated, lsn)
-		tx.arrives = nil
+	a := &tx.arrives
+	if !a.said {
+		return
 	}
+	o := &tx.s.origin
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.lsn = lsn; a.whole != nil {
+		o.now = *a.whole
+	} else {
+		o.now.Offset, o.now.DB = a.offset, a.db
+	}
+	*a = arrival{}
 }
 
 // SetFollowing says whether a master decides what expires: what is over then only looks absent, and stays until the master deletes

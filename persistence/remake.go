@@ -167,5 +167,5 @@ func (tx *Tx) forget() {
 	tx.big, tx.referred, tx.loan = tx.big[:0], 0, nil
 	tx.changed, tx.growing, tx.hasLast, tx.apart = false, false, false, false
 	tx.flushed, tx.open, tx.spare, tx.paged, tx.loose = nil, nil, nil, nil, nil
-	tx.err, tx.arrives = nil, nil
+	tx.err, tx.arrives = nil, arrival{}
 }

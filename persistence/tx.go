@@ -58,7 +58,7 @@ type Tx struct {
 
 	follows bool // the store is a member that does not lead
 	keeps   bool // a master decides what expires
-	arrives *arrive
+	arrives arrival
 	time    uint64 // upper bits of positions, see journal.Durability
 
 	always bool     // SyncAlways was in force at Lock

@@ -21,6 +21,7 @@ import (
 type applier struct {
 	s    *session
 	exec *commands.Command // EXEC, which a transaction is locked for
+	room []appliedCall     // for the calls of the next transaction
 
 	mu      sync.Mutex
 	pending durableAt // guarded by mu
@@ -135,7 +136,8 @@ type appliedCall struct {
 // look finds the rows of calls. Those that may not be there are left out, or an error.
 func (a *applier) look(calls []replica.Call, pass func(*replica.CommandError) bool) ([]appliedCall, error) {
 	s := a.s
-	queue := make([]appliedCall, 0, len(calls))
+	clear(a.room)
+	queue := a.room[:0]
 	for _, call := range calls {
 		cmd, sub := s.lookup(call.Args)
 		var err error
@@ -165,6 +167,9 @@ func (a *applier) look(calls []replica.Call, pass func(*replica.CommandError) bo
 		if !pass(failed) {
 			return nil, failed
 		}
+	}
+	if cap(queue) <= keepArgs {
+		a.room = queue
 	}
 	return queue, nil
 }
