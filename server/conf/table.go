@@ -67,7 +67,7 @@ func sections() []section {
 		{"Monitoring", "", watchingRows()},
 		{"Replica of a master", "", replicaRows()},
 		{"Group of machines", "", groupRows()},
-		{"Replication", "vigil has no replicas of Redis's protocol; a group of machines takes their place (`cluster-members`, docs/cluster.md).", replicationRows()},
+		{"Replication", "For masters of Redis; a group of machines has its own directives (`cluster-members`, docs/cluster.md).", replicationRows()},
 		{"Cluster mode", "What `cluster-view` shows of a group needs none of these.", clusterRows()},
 		{"Files of Redis", "vigil writes neither an append-only file nor an RDB file.", journalRows()},
 		{"Internals of Redis", "vigil works differently, or needs no setting.", engineRows()},
