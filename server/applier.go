@@ -40,8 +40,13 @@ func (srv *Server) newApplier() *applier {
 	s.become(srv.users.Default())
 	s.ctx.Reply = commands.NewReply(nil, 2)
 	s.ctx.InMulti = true
-	exec, _ := srv.table.Lookup([][]byte{[]byte("EXEC")})
-	return &applier{s: s, exec: exec}
+	a := &applier{s: s}
+	for _, cmd := range srv.table.All() { // which rename-command may have taken the name from
+		if cmd.Is(commands.LocksQueue) {
+			a.exec = cmd
+		}
+	}
+	return a
 }
 
 // Position is what the store has of the stream of a master.

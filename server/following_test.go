@@ -107,7 +107,7 @@ func TestPromotedReplicaKeepsTheData(t *testing.T) {
 
 // A command that fails stops the replication as a whole transaction, and it goes on from there when that is allowed.
 func TestReplicaStopsBeforeACommandThatFails(t *testing.T) {
-	r := newRig(t)
+	r := newRig(t, func(o *Options) { o.Config = testConfig(t, "--rename-command", "EXEC", "") })
 	c, m := r.dial(), playMaster(t, nil)
 	r.follows(m, c, rdbString("a", "1"), rdbString("text", "x"))
 	m.stream("SET b 1")
@@ -302,8 +302,8 @@ func TestReplicaConnectsWithTLS(t *testing.T) {
 	}
 }
 
-// A member of a group has the group's data, whatever its configuration says.
-func TestMemberOfAGroupFollowsNoMaster(t *testing.T) {
+// The configuration makes a server a replica from its start, and clients cannot change that by CONFIG SET.
+func TestConfigurationMakesAReplica(t *testing.T) {
 	r := newRig(t, func(o *Options) { o.Config = testConfig(t, "--replicaof", "127.0.0.1 1") })
 	c := r.dial()
 	c.want("SET k v", "(error) READONLY You can't write against a read only replica.")

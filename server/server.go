@@ -308,10 +308,10 @@ func (srv *Server) Close() error {
 	srv.closed = true
 	srv.mu.Unlock()
 	srv.stopListening()
-	srv.endFollowing()
 	srv.handOver()
 	srv.stop()
 	srv.scripts.endLate()
+	srv.endFollowing() // which may wait for a script
 	srv.cron.stop()
 	srv.secure.handshakes.Close()
 	srv.clients.hangUpAll()
