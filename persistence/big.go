@@ -121,11 +121,11 @@ func (tx *Tx) journal(flags byte) uint64 {
 	if tx.referred == 0 && size < bigRecord {
 		clear(tx.big)
 		tx.big = tx.big[:0]
-		return tx.appended(tx.s.journal.Append(tx.rec.Encoded(), flags))
+		return tx.appended(tx.s.append(tx.rec.Encoded(), flags, &tx.told))
 	}
 	refs, loan := tx.references(), tx.loan
 	tx.loan = nil
-	return tx.appended(tx.s.journal.AppendBig(tx.rec.Take(), refs, loan, flags))
+	return tx.appended(tx.s.appendBig(tx.rec.Take(), refs, loan, flags, &tx.told))
 }
 
 // appended notes that the client has to wait for a record, as for one that is big, that the death of the process would

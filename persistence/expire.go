@@ -155,5 +155,5 @@ func (s *Store) deleteInBackground(t *table, i int, key []byte) (lsn uint64) {
 	rec.Bytes(key)
 	rec.Op(format.OpDelete, 0)
 	t.erase(i)
-	return s.journal.Append(rec.Encoded(), 0)
+	return s.append(rec.Encoded(), 0, nil)
 }

@@ -260,7 +260,7 @@ func (s *Store) expireCold(t *table, db int, hash uint64, key []byte, paged bool
 	rec.Bytes(key)
 	rec.Op(format.OpDelete, 0)
 	t.addGhost(hash, key, paged)
-	s.journal.Append(rec.Encoded(), 0)
+	s.append(rec.Encoded(), 0, nil)
 	s.stats.expired.Add(1)
 	if s.opts.OnEvent != nil {
 		s.opts.OnEvent(EventExpired, db, key)

@@ -107,13 +107,17 @@ func (s *Store) expireFieldsOf(t *table, db int, o *object, now int64, limit int
 	rec.Bytes(o.key)
 	rec.Append(fields.Encoded())
 	i, empty := t.find(s.Hash(o.key), o.key), o.value.Empty()
+	var told telling
+	if f := s.feeder.Load(); f != nil {
+		told.add(f, o, fields.Encoded(), false)
+	}
 	if empty {
 		rec.Op(format.OpDelete, 0)
 		t.erase(i)
 	} else {
 		t.setMeta(i, t.slots[i].meta|metaDirty)
 	}
-	s.journal.Append(rec.Encoded(), 0)
+	s.append(rec.Encoded(), 0, &told)
 	if s.opts.OnEvent != nil {
 		s.opts.OnEvent(EventFieldExpired, db, o.key)
 		if empty {

@@ -20,8 +20,12 @@ const frozenPart, leastFrozen = 8, 16 << 20
 // Frozen is what a store had at a moment, while the store goes on: a snapshot that is open. Its files are links to those of
 // the store as far as possible.
 type Frozen struct {
-	of, s *Store
+	of, s  *Store
+	record uint64
 }
+
+// Record is the number of the last record that it contains.
+func (f *Frozen) Record() uint64 { return f.record }
 
 // Freeze makes one. Nobody waits for it, and there is one at a time. A member of a group has none: ErrMember.
 func (s *Store) Freeze() (*Frozen, error) {
@@ -67,7 +71,7 @@ func (s *Store) freeze() (*Frozen, error) {
 	if err != nil {
 		return nil, errors.Join(err, s.opts.FS.RemoveAll(dir))
 	}
-	f := &Frozen{of: s, s: copied}
+	f := &Frozen{of: s, s: copied, record: copied.journal.Newest()}
 	if err := copied.Materialise(s.passes); err != nil { // then everything is found in the order of the disk
 		return nil, errors.Join(err, copied.Close(), s.opts.FS.RemoveAll(dir))
 	}
@@ -107,6 +111,38 @@ func (f *Frozen) Each(ctx context.Context, db int, now int64, visit func(key []b
 		return w.key(hash, key, h)
 	})
 }
+
+// FieldsExpire reports whether fields of any hash may expire.
+func (f *Frozen) FieldsExpire(ctx context.Context) (some bool, err error) {
+	visited := 0
+	for db := 0; db < f.Databases() && !some && err == nil; db++ {
+		err = eachHead(f.s.db, nil, f.s.mapping.Phys[db], func(_ uint64, key []byte, h *format.Head) error {
+			if visited++; visited%1024 == 0 && ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if h.Short || h.Kind != structures.KindHash {
+				return nil
+			}
+			v, err := f.s.decode(h.Kind, h.Payload)
+			if err != nil {
+				return fmt.Errorf("key %.100q: %w", key, err)
+			}
+			if timed, ok := v.(timedValue); ok {
+				if _, some = timed.NextExpiry(); some {
+					return errFound
+				}
+			}
+			return nil
+		})
+	}
+	if some {
+		err = nil
+	}
+	return some, err
+}
+
+// errFound ends a walk that has found what it looked for.
+var errFound = errors.New("found")
 
 type frozenWalk struct {
 	f       *Frozen

@@ -354,6 +354,7 @@ func (tx *Tx) TakeOver(in *Intake, replace func(db int) bool) {
 		}
 	}
 	if some {
+		s.loseFeed("databases were imported")
 		tx.remap()
 		s.warmer.restart()
 	}

@@ -79,6 +79,7 @@ type Store struct {
 	syncTime   meanTime
 	member     *Member // nil if the store is alone
 	tracker    atomic.Pointer[Tracker]
+	feeder     atomic.Pointer[feeder] // nil without a feed
 	discard    discarded
 	intake     atomic.Bool // one is under way
 	following  atomic.Bool // a master decides what expires

@@ -38,6 +38,7 @@ type Tx struct {
 	lastFound int       // in expected
 
 	rec      structures.Change // the record under construction
+	told     telling           // what rec says of values, as commands
 	changed  bool              // rec holds more than expiries
 	big      []bigSet          // what rec says of big values
 	referred int               // bytes of these that are not in rec

@@ -163,6 +163,9 @@ func (tx *Tx) settle(e *edit) (removed bool) {
 		return true
 	}
 	tx.about(e.t, o.key)
+	if f := tx.s.feeder.Load(); f != nil {
+		tx.told.add(f, o, e.ch.Encoded(), e.fresh)
+	}
 	if e.fresh {
 		tx.rec.Append(e.created.Encoded())
 		e.created.Reset(maxKeptRecord)
