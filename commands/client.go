@@ -51,6 +51,7 @@ const (
 	ClientTrackingBroken  // the client that it redirects to has left
 	ClientTrackingCaching // CLIENT CACHING holds for the next command
 	ClientReadOnly        // READONLY: old data of a follower will do
+	ClientReplica         // SYNC or PSYNC: it follows this server
 )
 
 // ClientTrackingModes are the flags that CLIENT TRACKING ON sets anew.

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 
@@ -97,7 +98,7 @@ func (s *session) admitWrite(cmd *commands.Command) error {
 	case s.srv.readOnly():
 		return commands.ErrReadOnlyReplica
 	case s.frees(cmd):
-		return refused(s.srv.store.DeleteError())
+		return cmp.Or(refused(s.srv.store.DeleteError()), s.srv.lonely())
 	}
 	return s.srv.unwritable()
 }
@@ -116,7 +117,7 @@ func (srv *Server) unwritable() error {
 	if srv.readOnly() {
 		return commands.ErrReadOnlyReplica
 	}
-	return refused(srv.store.WriteError())
+	return cmp.Or(refused(srv.store.WriteError()), srv.lonely())
 }
 
 // refused is what clients get for an error of the store.

@@ -19,6 +19,7 @@ type clientView struct {
 	input, inputFree       int // bytes; input is what follows the part of a call that is understood
 	args, queued, replyCap int // bytes
 	unsent                 int // bytes of replies that the client has not read
+	replica                bool
 }
 
 // look describes the session as it is. Only its owner may call it.
@@ -28,7 +29,7 @@ func (s *session) look() clientView {
 		psub:  s.subs.of(pubsub.Pattern),
 		ssub:  s.subs.of(pubsub.ShardChannel),
 		input: s.in.unread() - s.in.framer.Understood(), inputFree: s.in.bufferBytes() - s.in.unread(),
-		replyCap: s.ctx.Reply.Cap(), unsent: s.conn.Unsent()}
+		replyCap: s.ctx.Reply.Cap(), unsent: s.conn.Unsent(), replica: s.Has(commands.ClientReplica)}
 	if s.Has(commands.ClientMulti) {
 		v.multi = len(s.txn.queue)
 	}
@@ -73,7 +74,10 @@ func (p *publishedView) load() clientView {
 
 // clientType is the class of client that TYPE filters and output limits know.
 func (v *clientView) clientType() string {
-	if v.sub+v.psub+v.ssub > 0 {
+	switch {
+	case v.replica:
+		return "replica"
+	case v.sub+v.psub+v.ssub > 0:
 		return "pubsub"
 	}
 	return "normal"
@@ -117,6 +121,7 @@ func (s *session) flagLetters(v clientView) string {
 		}
 	}
 	add(s.Has(commands.ClientMonitor), 'O')
+	add(v.replica, 'S')
 	add(v.clientType() == "pubsub", 'P')
 	add(s.Has(commands.ClientMulti), 'x')
 	add(s.Has(commands.ClientBlocked), 'b')

@@ -350,7 +350,7 @@ func TestEveryCommandHasALineThatSucceedsAndOneThatFails(t *testing.T) {
 // processOnly are commands that cannot succeed here: the server would end, has no
 // configuration file, no file of users and no directory of files of others, runs no script, no call
 // takes long, or the reply is an error on purpose.
-var processOnly = map[string]bool{"SHUTDOWN": true, "LATENCY GRAPH": true, "CONFIG REWRITE": true, "ACL LOAD": true, "ACL SAVE": true, "SCRIPT KILL": true,
+var processOnly = map[string]bool{"SHUTDOWN": true, "SYNC": true, "PSYNC": true, "LATENCY GRAPH": true, "CONFIG REWRITE": true, "ACL LOAD": true, "ACL SAVE": true, "SCRIPT KILL": true,
 	"FUNCTION KILL": true, "DEBUG ERROR": true, "DEBUG CONFIG-REWRITE-FORCE-ALL": true, "VIGIL.IMPORT PATH": true, "VIGIL.IMPORT STOP": true, "VIGIL.EXPORT PATH": true, "VIGIL.EXPORT STOP": true}
 
 // needsAProcess reports whether a command is one of them, or needs other machines.

@@ -90,6 +90,7 @@ func (c *cron) run(srv *Server) {
 		c.yieldLead(srv, now)
 		srv.dropIdle(now)
 		srv.dropSlow(now)
+		srv.source.Tick()
 		srv.links.dropIdle(now)
 		srv.history.take(now, srv.totals(srv.lately()))
 	}

@@ -42,6 +42,9 @@ func (s *session) execute(argv [][]byte) {
 	if s.Has(commands.ClientReplyOff | commands.ClientReplySkip) {
 		s.hideReply(mark)
 	}
+	if s.Has(commands.ClientReplica) && s.ctx.Reply.Len() > mark {
+		s.rogue(argv)
+	}
 	if len(s.cache.pushes) > 0 || s.Has(commands.ClientTracking) {
 		s.endTracked(cmd)
 	}

@@ -102,6 +102,9 @@ func (srv *Server) spread(n *notice) {
 	}
 }
 
+// publishWords are the commands that publish, by pubsub.Kind.
+var publishWords = [3]string{pubsub.Channel: "PUBLISH", pubsub.ShardChannel: "SPUBLISH"}
+
 // publishAbroad gives a message to the other members, and to those of other groups unless its channel is that of
 // a shard.
 func (srv *Server) publishAbroad(kind pubsub.Kind, channel, payload []byte) {
@@ -127,6 +130,7 @@ func (srv *Server) announce(n notice) {
 // Publish delivers a message.
 func (s *session) Publish(c *commands.Ctx, kind pubsub.Kind, channel, payload []byte) int {
 	if s.srv.opts.Group == nil {
+		s.srv.source.Interject(publishWords[kind], channel, payload)
 		return s.srv.broker.publish(s, c, kind, channel, payload)
 	}
 	n := notice{kind: kind, channel: channel, payload: payload, position: s.dur.awaited()}

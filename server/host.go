@@ -33,6 +33,7 @@ var (
 	_ admin.Latency            = (*session)(nil)
 	_ admin.Replication        = (*session)(nil)
 	_ admin.Saves              = (*session)(nil)
+	_ admin.Source             = (*session)(nil)
 	_ admin.Snapshots          = (*session)(nil)
 	_ admin.Statistics         = (*session)(nil)
 	_ admin.Exports            = (*session)(nil)

@@ -5,39 +5,46 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/server/source"
 )
 
 // infoReplication shows entries of the group's log where Redis has offsets of its stream.
 func infoReplication(t *infoText) {
 	m := t.session.Membership()
 	if m == nil {
-		infoLineage(t)
+		infoAlone(t)
 		return
 	}
-	id, offset := m.ID, m.Commits
-	switch {
-	case m.Leads:
+	offset := m.Commits
+	if m.Leads {
 		offset = m.Last
 		field(t, "role", "master")
 		infoFollowers(t, m)
-	default:
+	} else {
 		infoLeader(t, m)
 	}
-	infoStream(t, id, noReplicationID, int64(offset), -1)
+	infoStream(t, m.ID, noReplicationID, int64(offset), -1)
+	infoBacklog(t, &source.Report{}, 0)
 }
 
-// infoLineage shows the role of a server that is alone.
-func infoLineage(t *infoText) {
+// infoAlone shows the role of a server that is in no group: the stream of its master, or its own if replicas get one or it has never
+// had a master.
+func infoAlone(t *infoText) {
 	id, id2, offset, second := t.srv.lineage()
+	rep := t.srv.source.Report()
 	if f := t.srv.following.now.Load(); f != nil {
 		st := f.Status()
 		infoMaster(t, &st)
 		offset = max(0, st.Offset)
 	} else {
 		field(t, "role", "master")
-		field(t, "connected_slaves", 0)
+		if rep.Active || t.srv.store.Replicated().ID == "" {
+			id, id2, offset, second = rep.ID, noReplicationID, rep.Offset, -1
+		}
 	}
+	infoReplicas(t, &rep)
 	infoStream(t, id, id2, offset, second)
+	infoBacklog(t, &rep, t.srv.settings().conf.ReplBacklogSize)
 }
 
 // infoStream shows what replicas could ask for.
@@ -47,10 +54,17 @@ func infoStream(t *infoText, id, id2 string, offset, second int64) {
 	field(t, "master_replid2", id2)
 	field(t, "master_repl_offset", offset)
 	field(t, "second_repl_offset", second)
-	field(t, "repl_backlog_active", 0)
-	field(t, "repl_backlog_size", 0)
-	field(t, "repl_backlog_first_byte_offset", 0)
-	field(t, "repl_backlog_histlen", 0)
+}
+
+func infoBacklog(t *infoText, rep *source.Report, size int64) {
+	active := 0
+	if rep.Active {
+		active = 1
+	}
+	field(t, "repl_backlog_active", active)
+	field(t, "repl_backlog_size", size)
+	field(t, "repl_backlog_first_byte_offset", rep.First)
+	field(t, "repl_backlog_histlen", rep.History)
 }
 
 // infoFollowers shows the members that reply to this one, which leads. One that clients

@@ -118,9 +118,10 @@ func infoStats(t *infoText) {
 	t.decimal("instantaneous_input_repl_kbps", 0, 2, "")
 	t.decimal("instantaneous_output_repl_kbps", 0, 2, "")
 	field(t, "rejected_connections", st.rejectedClients.Load())
-	field(t, "sync_full", 0)
-	field(t, "sync_partial_ok", 0)
-	field(t, "sync_partial_err", 0)
+	syncs := t.srv.source.Report().Counts
+	field(t, "sync_full", syncs.Full)
+	field(t, "sync_partial_ok", syncs.Partial)
+	field(t, "sync_partial_err", syncs.Refused)
 	infoRemoved(t)
 	field(t, "keyspace_hits", st.hits.Load())
 	field(t, "keyspace_misses", st.misses.Load())

@@ -72,6 +72,7 @@ const rooms = `
 	server/importer:        structures structures/aof structures/rdb structures/rdbfile structures/types
 	server/replica:         structures/aof
 	server/resp:
+	server/source:          persistence structures
 	server/transport:       structures
 	structures:
 	structures/aof:         structures

@@ -39,9 +39,12 @@ func (h host) Membership() *commands.Membership {
 	return &old
 }
 
-// Copies returns a function that counts the other members that have what the client has
+// Copies returns a function that counts the other members, or else the replicas, that have what the client has
 // written by now. What was given up with a leadership no member has.
-func (s *session) Copies(*commands.Ctx) func() int {
+func (s *session) Copies(_ *commands.Ctx, durable bool) func() int {
+	if s.Membership() == nil {
+		return s.copies(durable)
+	}
 	h, position := s.host, s.dur.last()
 	return func() (n int) {
 		m := h.Membership()

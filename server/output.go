@@ -31,6 +31,9 @@ func (s *session) flush() error {
 		return err
 	}
 	s.collect()
+	if s.Has(commands.ClientReplica) {
+		s.fill()
+	}
 	s.leaveChannels()
 	if ok, err := s.settle(); !ok {
 		return err
@@ -116,6 +119,9 @@ func (s *session) kick() {
 // outputLimit is the limit of the client's class.
 func (s *session) outputLimit() outputLimit {
 	set := s.srv.settings()
+	if s.Has(commands.ClientReplica) {
+		return outputLimit{} // see source.Settings
+	}
 	if s.Has(commands.ClientPubSub | commands.ClientMonitor) {
 		return set.outputPubSub
 	}

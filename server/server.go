@@ -16,6 +16,7 @@ import (
 	"github.com/vigildb/vigil/commands/groups"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/server/conf"
+	"github.com/vigildb/vigil/server/source"
 	"github.com/vigildb/vigil/server/transport"
 )
 
@@ -61,6 +62,7 @@ type Server struct {
 	imports   transfers
 	exports   transfers
 	following following
+	source    *source.Source
 	loops     *transport.Loops
 	cron      cron
 	rates     rates
@@ -163,6 +165,7 @@ func Start(o Options) (*Server, error) {
 	srv.watchConfig()
 	srv.recallConfiguration() // as far as it is known, too
 	srv.openSaves()
+	srv.openSource()
 	srv.activeExpire.Store(true)
 	srv.cron.plan(srv)
 	return srv, nil

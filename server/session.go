@@ -8,6 +8,7 @@ import (
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/commands/acl"
 	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/server/source"
 	"github.com/vigildb/vigil/server/transport"
 )
 
@@ -55,9 +56,10 @@ type session struct {
 	began    int        // where the reply of the running call begins
 	abridged [][]byte   // the arguments as the slow log keeps them, if one of them was handed over
 
-	waiting  *waiter // the call that is parked
-	closing  bool    // no more commands; close when the replies are written
-	skipNext bool    // CLIENT REPLY SKIP was this very call
+	replica  *source.Replica // nil unless the client has said that it is one
+	waiting  *waiter         // the call that is parked
+	closing  bool            // no more commands; close when the replies are written
+	skipNext bool            // CLIENT REPLY SKIP was this very call
 	// The call has put confirmations of subscriptions into the outbox: replies are not wanted.
 	confirmed bool
 	observer  bool // of DialObserver
@@ -182,6 +184,9 @@ func (s *session) Leave() {
 	s.endTracking()
 	s.subs.end(&s.srv.broker)
 	s.srv.monitors.remove(s)
+	if s.replica != nil {
+		s.replica.Leave()
+	}
 	s.srv.pause.forget(s)
 	s.srv.freeze.forget(s)
 	s.srv.arrivals.forget(s)
@@ -191,5 +196,5 @@ func (s *session) Leave() {
 
 // mayBeSilent reports whether the client is not expected to send anything.
 func (s *session) mayBeSilent() bool {
-	return s.Has(commands.ClientBlocked | commands.ClientMonitor | commands.ClientPubSub)
+	return s.Has(commands.ClientBlocked | commands.ClientMonitor | commands.ClientPubSub | commands.ClientReplica)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
 	"github.com/vigildb/vigil/server/conf"
+	"github.com/vigildb/vigil/server/source"
 	"github.com/vigildb/vigil/structures/stream"
 	"github.com/vigildb/vigil/structures/types"
 )
@@ -33,6 +34,7 @@ type settings struct {
 	keepAlive    time.Duration // 0: off
 	events       commands.EventClass
 	savePoints   []conf.SavePoint
+	source       source.Settings
 }
 
 // minQueryBuffer is the lowest limit of unread input: one pipeline.
@@ -71,6 +73,10 @@ func newSettings(c *conf.Settings, o *Options) *settings {
 	}
 	if o.Dir != "" {
 		set.dir = o.Dir
+	}
+	set.source = sourceSettings(c, set.dir)
+	if o.InMemory {
+		set.source.Dir = "" // that of the system for temporary files
 	}
 	set.limits = commands.Limits{
 		Slots:     o.Group != nil && c.Slotted(),

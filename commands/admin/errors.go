@@ -19,6 +19,25 @@ const (
 	errSecondDBIndex  = commands.WireError("ERR invalid second DB index")
 )
 
+const (
+	errZeroOrOne    = commands.WireError("ERR value is out of range, value must between 0 and 1")
+	errFilterValues = commands.WireError("ERR Missing rdb-filter-only values")
+)
+
+// errReplicaOption quotes an option of REPLCONF that is unknown.
+func errReplicaOption(option []byte) error {
+	return commands.Errorf("ERR Unrecognized REPLCONF option: %s", option)
+}
+
+// errFilterOption quotes what a replica asked for.
+func errFilterOption(word string) error {
+	return commands.Errorf("ERR Unsupported rdb-filter-only option: %s", word)
+}
+
+func errReplicaHost(n int) error {
+	return commands.Errorf("ERR REPLCONF ip-address provided by replica instance is too long: %d bytes", n)
+}
+
 func errNoSamples(event string) error {
 	return commands.Errorf("ERR No samples available for event '%s'", event)
 }

@@ -52,10 +52,14 @@ func role(c *commands.Ctx) error {
 		c.Reply.BulkString(master.State)
 		c.Reply.Int(master.Offset)
 	case m == nil:
+		offset, replicas := c.Host.(Source).Replicas()
 		c.Reply.Array(3)
 		c.Reply.BulkString("master")
-		c.Reply.Int(0)
-		c.Reply.Array(0)
+		c.Reply.Int(offset)
+		c.Reply.Array(len(replicas))
+		for _, r := range replicas {
+			c.Reply.Strings([]string{r.Host, strconv.Itoa(r.Port), strconv.FormatInt(r.Offset, 10)})
+		}
 	case m.Leads:
 		c.Reply.Array(3)
 		c.Reply.BulkString("master")

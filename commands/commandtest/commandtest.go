@@ -32,10 +32,15 @@ type Rig struct {
 // more puts a host of its own into Rig.Ctx, with this one embedded.
 type host struct{ r *Rig }
 
-func (h host) Limits() *commands.Limits           { return &h.r.Limits }
-func (h host) Random(n int) int                   { return n / 3 }
-func (h host) MayCompute(int) bool                { return true }
-func (h host) Membership() *commands.Membership   { return nil }
+func (h host) Limits() *commands.Limits         { return &h.r.Limits }
+func (h host) Random(n int) int                 { return n / 3 }
+func (h host) MayCompute(int) bool              { return true }
+func (h host) Membership() *commands.Membership { return nil }
+
+// Synced and Copies are keys.Durability.
+func (h host) Synced(*commands.Ctx, bool) bool       { return true }
+func (h host) Copies(*commands.Ctx, bool) func() int { return func() int { return 0 } }
+
 func (h host) NotifyClasses() commands.EventClass { return h.r.Classes }
 func (h host) Notify(_ commands.EventClass, event string, _ int, key []byte) {
 	h.r.Events = append(h.r.Events, event+" "+string(key))

@@ -11,10 +11,10 @@ type Durability interface {
 	// Synced reports whether all that the client wrote is on the device. With
 	// wait it is forced there first; false then means that this failed.
 	Synced(c *commands.Ctx, wait bool) bool
-	// Copies returns a function that counts the other members of the group that have all
-	// that the client has written by now. The function may be called at any time by any
-	// goroutine.
-	Copies(c *commands.Ctx) func() int
+	// Copies returns a function that counts the other members of the group, or the replicas, that have all
+	// that the client has written by now, replicas with durable on their devices. The function may be called at
+	// any time by any goroutine.
+	Copies(c *commands.Ctx, durable bool) func() int
 }
 
 // pollMillis is after how long a call that waits for other members looks again for the
@@ -32,9 +32,7 @@ func waitRows() []commands.Command {
 	}
 }
 
-// wait counts the members that have what the client wrote. A server that is alone has
-// none: a client that waits for some waits until its timeout, as it does with a Redis
-// that lost its replicas.
+// wait counts the members, or the replicas, that have what the client wrote.
 func wait(c *commands.Ctx) error {
 	replicas, millis := c.Args.Int(), readTimeout(c)
 	if err := c.Args.Done(); err != nil {
@@ -49,13 +47,10 @@ func wait(c *commands.Ctx) error {
 
 // copiesOf is how the members are counted that have what the client wrote.
 func copiesOf(c *commands.Ctx, command string) (copies func() int, err error) {
-	switch m := c.Membership(); {
-	case m == nil:
-		return func() int { return 0 }, nil
-	case !m.Leads:
+	if m := c.Membership(); m != nil && !m.Leads {
 		return nil, errWaitAtFollower(command)
 	}
-	return c.Host.(Durability).Copies(c), nil
+	return c.Host.(Durability).Copies(c, command == "WAITAOF"), nil
 }
 
 // until replies when something is so, or the time is over.
@@ -64,11 +59,7 @@ func until(c *commands.Ctx, millis int64, so func() bool, answer func(*commands.
 		answer(&c.Reply)
 		return nil
 	}
-	w := commands.Wait{Millis: millis, Expired: answer}
-	if c.Membership() != nil {
-		w.Until, w.Again = so, pollMillis
-	}
-	return c.ParkFor(w)
+	return c.ParkFor(commands.Wait{Millis: millis, Expired: answer, Until: so, Again: pollMillis})
 }
 
 func waitAOF(c *commands.Ctx) error {

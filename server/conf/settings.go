@@ -48,7 +48,6 @@ type Settings struct {
 	MasterPort            int
 	MasterUser            string
 	MasterAuth            string
-	ReplTimeout           time.Duration
 	ReplicaReadOnly       bool
 	ReplicaServeStaleData bool
 	ReplicaPassErrors     bool // commands of the master that fail do not end the replication
@@ -151,6 +150,16 @@ type Settings struct {
 	CuckooExpansionFactor int64
 	CuckooMaxExpansions   int64
 	ModuleListBF          bool
+
+	// Replicas.
+	ReplBacklogSize   int64         // bytes
+	ReplBacklogTTL    time.Duration // 0: for ever
+	ReplTimeout       time.Duration
+	ReplPingPeriod    time.Duration
+	ReplSyncDelay     time.Duration
+	MinReplicas       int // 0: any number
+	MinReplicasMaxLag time.Duration
+	ReplModules       bool
 
 	// Watching.
 	SlowlogLogSlowerThan int64 // microseconds; 0: everything; negative: nothing

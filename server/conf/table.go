@@ -66,6 +66,7 @@ func sections() []section {
 		{"Filters", "", filtersRows()},
 		{"Monitoring", "", watchingRows()},
 		{"Replica of a master", "", replicaRows()},
+		{"Replicas", "", sourceRows()},
 		{"Group of machines", "", groupRows()},
 		{"Replication", "For masters of Redis; a group of machines has its own directives (`cluster-members`, docs/cluster.md).", replicationRows()},
 		{"Cluster mode", "What `cluster-view` shows of a group needs none of these.", clusterRows()},

@@ -8,7 +8,7 @@ import "math"
 
 // What to do in place of a directive that is absent.
 const (
-	noMinimum = "in a group of machines a majority has a write before it is acknowledged (docs/cluster.md): remove the line"
+	noEncrypted = "tls-cluster encrypts the connections between members of a group"
 )
 
 // replicationRows are those of replication that a replica does not need.
@@ -21,13 +21,7 @@ func replicationRows() []directive {
 		{name: "replica-ignore-disk-write-errors", kind: yesNo(), def: "no", effect: inert},
 		{name: "repl-diskless-load", kind: oneOf("disabled", "on-empty-db", "swapdb"), def: "disabled", flags: notLoading, effect: inert},
 		{name: "propagation-error-behavior", kind: oneOf("ignore", "panic", "panic-on-replicas"), def: "ignore", effect: inert},
-		{name: "repl-diskless-sync-delay", kind: integer(0, math.MaxInt32), def: "5", effect: inert},
-		{name: "repl-ping-replica-period", alias: "repl-ping-slave-period", kind: integer(1, math.MaxInt32), def: "10", effect: inert},
-		{name: "min-replicas-to-write", alias: "min-slaves-to-write", kind: integer(0, math.MaxInt32), def: "0", effect: absent, instead: noMinimum},
-		{name: "min-replicas-max-lag", alias: "min-slaves-max-lag", kind: integer(0, math.MaxInt32), def: "10", effect: inert},
 		{name: "repl-diskless-sync-max-replicas", kind: integer(0, math.MaxInt32), def: "0", effect: inert},
-		{name: "repl-backlog-size", kind: memory(1, math.MaxInt64), def: "1048576", effect: inert},
-		{name: "repl-backlog-ttl", kind: integer(0, math.MaxInt64), def: "3600", effect: inert},
 	}
 }
 

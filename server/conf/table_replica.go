@@ -4,7 +4,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // replicaRows are those of a server that follows a master.
@@ -34,8 +33,6 @@ func replicaRows() []directive {
 		{name: "replica-unknown-command", kind: oneOf("stop", "skip"), def: "stop",
 			doc: "What to do with a command of the master, or a type of value, that vigil does not know: stop, or count it and go on.",
 			set: func(s *Settings, v value) { s.ReplicaPassUnknown = v.n == 1 }},
-		{name: "repl-timeout", kind: integer(1, math.MaxInt32), def: "60",
-			doc: "Seconds of silence after which a master is given up.", set: func(s *Settings, v value) { s.ReplTimeout = time.Duration(v.n) * time.Second }},
 		{name: "replica-announce-ip", alias: "slave-announce-ip", kind: text(), def: "",
 			doc: "Address at which the master is to show the server; empty: that of the connection.", set: func(s *Settings, v value) { s.ReplicaAnnounceIP = v.text }},
 		{name: "replica-announce-port", alias: "slave-announce-port", kind: integer(0, 65535), def: "0",

@@ -53,19 +53,23 @@ type Writer struct {
 	modules bool
 }
 
-// NewWriter begins a file for a target. Fields that expire up to now, in unix ms, are left out. With modules the target has
+// NewWriter begins a file for a target. Fields that expire up to now, in unix ms, are left out; 0 keeps all of
+// them, and says of no time. With modules the target has
 // RedisBloom and RedisJSON.
 func NewWriter(w io.Writer, t Target, now int64, modules bool) *Writer {
 	f := &Writer{s: rdb.NewSink(w, t.form, now), target: t, modules: modules}
 	f.s.Raw([]byte(t.magic)...)
-	f.aux("redis-ver", "7.4.0")
-	f.aux("redis-bits", "64")
-	f.aux("ctime", fmt.Sprint(now/1000))
-	f.aux("aof-base", "0")
+	f.Aux("redis-ver", "7.4.0")
+	f.Aux("redis-bits", "64")
+	if now != 0 {
+		f.Aux("ctime", fmt.Sprint(now/1000))
+	}
+	f.Aux("aof-base", "0")
 	return f
 }
 
-func (f *Writer) aux(name, text string) {
+// Aux writes what a name says of the file.
+func (f *Writer) Aux(name, text string) {
 	f.s.Raw(opAux)
 	f.s.String([]byte(name))
 	f.s.String([]byte(text))

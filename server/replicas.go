@@ -1,0 +1,258 @@
+package server
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/commands/admin"
+	"github.com/vigildb/vigil/persistence"
+	"github.com/vigildb/vigil/server/conf"
+	"github.com/vigildb/vigil/server/source"
+	"github.com/vigildb/vigil/structures"
+	"github.com/vigildb/vigil/structures/rdbfile"
+)
+
+// fillBytes is how much a replica is given at a time.
+const fillBytes = 128 << 10
+
+// openSource makes the source of servers that follow this one.
+func (srv *Server) openSource() {
+	srv.source = source.New(srv.runID, source.Options{
+		Store:    feedStore{srv},
+		Settings: func() *source.Settings { return &srv.settings().source },
+		Now:      srv.clock.Now,
+		Done:     srv.done,
+		Go:       func(f func()) { srv.workers.Go(f) },
+		NewID:    srv.streamID,
+		Logf:     func(format string, args ...any) { srv.logf(LogNotice, format, args...) },
+	})
+	if srv.opts.Group == nil {
+		srv.workers.Go(srv.runPolls)
+	}
+}
+
+// streamID draws an identifier of a stream.
+func (srv *Server) streamID() string {
+	srv.randMu.Lock()
+	defer srv.randMu.Unlock()
+	return fmt.Sprintf("%016x%016x%08x", srv.rand.Uint64(), srv.rand.Uint64(), srv.rand.Uint32())
+}
+
+// sourceSettings are the settings of the source.
+func sourceSettings(c *conf.Settings, dir string) source.Settings {
+	limit := c.OutputLimits[conf.ReplicaClient]
+	return source.Settings{
+		Backlog: c.ReplBacklogSize, BacklogTTL: c.ReplBacklogTTL, Timeout: c.ReplTimeout,
+		Ping: c.ReplPingPeriod, Delay: c.ReplSyncDelay, Dir: dir,
+		Hard: limit.Hard, Soft: limit.Soft, SoftFor: time.Duration(limit.SoftSeconds) * time.Second,
+	}
+}
+
+// feedStore is the store as the source sees it.
+type feedStore struct{ srv *Server }
+
+// StartFeed begins a feed.
+func (f feedStore) StartFeed(to persistence.Feed) (uint64, error) {
+	return f.srv.store.StartFeed(to, persistence.FeedOptions{Modules: f.srv.settings().conf.ReplModules})
+}
+
+// StopFeed ends it.
+func (f feedStore) StopFeed() { f.srv.store.StopFeed() }
+
+// Cut makes a copy that nothing changes any more.
+func (f feedStore) Cut() (source.Cut, error) {
+	frozen, err := f.srv.store.Freeze()
+	if err != nil {
+		return nil, err
+	}
+	return cut{Frozen: frozen, srv: f.srv}, nil
+}
+
+// cut is a frozen copy as a replica gets it.
+type cut struct {
+	*persistence.Frozen
+	srv *Server
+}
+
+// Write writes it as an RDB file.
+func (c cut) Write(ctx context.Context, out io.Writer, f source.Format) error {
+	target, ok := rdbfile.TargetNamed(f.For)
+	if !ok {
+		return fmt.Errorf("%w %q", errExportTarget, f.For)
+	}
+	// What expires meanwhile stays: commands that come before its deletion may be about it.
+	const now = 0
+	buffered := bufio.NewWriterSize(out, fillBytes)
+	w := rdbfile.NewWriter(buffered, target, now, c.srv.settings().conf.ReplModules)
+	w.Aux("ctime", fmt.Sprint(c.srv.clock.Now().Unix()))
+	w.Aux("repl-stream-db", "0")
+	w.Aux("repl-id", f.ID)
+	w.Aux("repl-offset", fmt.Sprint(f.Offset))
+	if f.Filter != source.Nothing {
+		libraries := c.Libraries()
+		for _, name := range slices.Sorted(maps.Keys(libraries)) {
+			w.Library(libraries[name])
+		}
+	}
+	left := map[rdbfile.Outcome]int{}
+	for db := range c.Databases() {
+		keys := c.Keys(db)
+		if keys == 0 || f.Filter != source.Everything {
+			continue
+		}
+		w.Database(db, keys, 0)
+		err := c.Each(ctx, db, now, func(key []byte, v structures.Value, text []byte, expire int64) error {
+			outcome, err := w.Key(key, v, text, expire)
+			left[outcome]++
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if n := left[rdbfile.NoType]; n > 0 {
+		c.srv.logf(LogWarning, "replication: replicas do not get %d keys of types that they have not, see repl-modules", n)
+	}
+	return errors.Join(w.Close(), buffered.Flush())
+}
+
+// following is the replica that the client is, which is made when it first says that it is one.
+func (s *session) following() *source.Replica {
+	if s.replica == nil {
+		host, _, err := net.SplitHostPort(s.Addr)
+		if err != nil {
+			host = s.Addr
+		}
+		s.replica = s.srv.source.NewReplica(host, s.kick, func(string) {
+			s.Set(commands.ClientCloseSoon)
+			s.conn.HangUp()
+		})
+	}
+	return s.replica
+}
+
+// ReplicaHello takes what the client says of itself.
+func (s *session) ReplicaHello(h *admin.ReplicaHello) {
+	hello := source.Hello{Port: h.Port, IP: h.IP, Capa: h.Capa, Version: h.Version, RDBOnly: h.RDBOnly}
+	if h.Filter != nil {
+		f := source.Filter(*h.Filter)
+		hello.Filter = &f
+	}
+	s.following().Greet(hello)
+}
+
+// ReplicaSync makes the client a replica.
+func (s *session) ReplicaSync(stream string, offset int64, old bool) error {
+	switch {
+	case s.Has(commands.ClientReplica):
+		return nil // as in Redis, which does not reply either
+	case s.srv.opts.Group != nil:
+		return commands.ErrMemberIsNoSource
+	case s.began > 0 || s.conn.Unsent() > 0 || s.out.size() > 0:
+		return commands.ErrSyncPending
+	case !s.following().Complete():
+		return commands.ErrSyncFiltered
+	}
+	s.Set(commands.ClientReplica)
+	s.srv.logf(LogNotice, "replication: client %d, %s, asks for synchronization", s.ID, s.Addr)
+	s.replica.Sync(strings.ToLower(stream), offset, old)
+	return nil
+}
+
+// ReplicaAck takes what the client has.
+func (s *session) ReplicaAck(offset, synced int64) {
+	if s.Has(commands.ClientReplica) {
+		s.replica.Ack(offset, synced)
+		s.srv.polls.again()
+	}
+}
+
+// fill adds what the client, a replica, is to get to its replies, if the connection has room.
+func (s *session) fill() {
+	if s.conn.Unsent() > 0 || s.closing {
+		return
+	}
+	b, more, over := s.replica.Fill(nil, fillBytes)
+	s.ctx.Reply.Raw(b)
+	s.closing = over
+	if more && !over {
+		s.kick()
+	}
+}
+
+// rogue closes a replica whose call has a reply, for which its stream has no place.
+func (s *session) rogue(argv [][]byte) {
+	s.srv.logf(LogWarning, "closing client %d: a replica has sent %.40q, to which there is a reply", s.ID, argv[0])
+	s.ctx.Reply.Rewind(s.began)
+	s.closing = true
+}
+
+// Replicas are the replicas that ROLE shows: those whose port is known.
+func (h host) Replicas() (offset int64, all []admin.Replica) {
+	rep := h.srv.source.Report()
+	for _, r := range rep.Replicas {
+		if r.State == "online" {
+			all = append(all, admin.Replica{Host: r.IP, Port: r.Port, Offset: r.Offset})
+		}
+	}
+	slices.SortFunc(all, func(a, b admin.Replica) int {
+		return cmp.Or(strings.Compare(a.Host, b.Host), cmp.Compare(a.Port, b.Port))
+	})
+	return rep.Offset, all
+}
+
+// copies counts the replicas that have what the client has written by now. They are asked.
+func (s *session) copies(durable bool) func() int {
+	src, offset := s.srv.source, int64(0)
+	if s.dur.last() > 0 {
+		offset = src.Offset()
+	}
+	src.Ask()
+	return func() int { return src.Copies(offset, durable) }
+}
+
+// lonely is the error of writes if too few replicas confirm what they have.
+func (srv *Server) lonely() error {
+	c := srv.settings().conf
+	if c.MinReplicas == 0 || c.MinReplicasMaxLag == 0 {
+		return nil
+	}
+	good := 0
+	if m := (host{srv}).Membership(); m != nil {
+		m.Others(m.Self, func(_ int, o *commands.Member) {
+			if o.Active {
+				good++
+			}
+		})
+	} else {
+		good = srv.source.Good(c.MinReplicasMaxLag)
+	}
+	if good < c.MinReplicas {
+		return commands.ErrNoReplicas
+	}
+	return nil
+}
+
+// infoReplicas shows the replicas of a server that is in no group.
+func infoReplicas(t *infoText, rep *source.Report) {
+	slices.SortFunc(rep.Replicas, func(a, b source.ReplicaReport) int {
+		return cmp.Or(strings.Compare(a.IP, b.IP), cmp.Compare(a.Port, b.Port))
+	})
+	field(t, "connected_slaves", len(rep.Replicas))
+	if c := t.srv.settings().conf; c.MinReplicas > 0 && c.MinReplicasMaxLag > 0 {
+		field(t, "min_slaves_good_slaves", t.srv.source.Good(c.MinReplicasMaxLag))
+	}
+	for i, r := range rep.Replicas {
+		field(t, fmt.Sprint("slave", i), fmt.Sprintf("ip=%s,port=%d,state=%s,offset=%d,lag=%d", r.IP, r.Port, r.State, r.Offset, int64(r.Lag/time.Second)))
+	}
+}
