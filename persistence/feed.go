@@ -127,11 +127,13 @@ func (s *Store) appendBig(rec []byte, refs []journal.Reference, loan *text.Loan,
 
 func (s *Store) feed(f *feeder, rec []byte, told *telling, record func() uint64) uint64 {
 	t := teller{s: s, f: f, first: -1}
-	if told != nil {
-		t.runs, t.bytes = told.runs, told.commands.Encoded()
-		defer told.reset()
+	if told == nil {
+		told = new(telling)
 	}
+	t.c, t.runs, t.bytes = told.whole, told.runs, told.commands.Encoded()
+	defer told.reset()
 	err := t.record(rec)
+	told.whole = t.c
 	if err != nil {
 		s.loseFeedOf(f, err.Error())
 		return record()
@@ -161,6 +163,7 @@ type wholeTellable interface {
 type telling struct {
 	runs     []toldRun
 	commands structures.Commands
+	whole    structures.Commands // of the record; here, so that their memory is used again
 }
 
 type toldRun struct {
@@ -176,6 +179,7 @@ type toldRun struct {
 func (t *telling) reset() {
 	t.runs = t.runs[:0]
 	t.commands.Reset(maxKeptRecord)
+	t.whole.Reset(maxKeptRecord)
 }
 
 // add tells operations that were just done to the value of an object.

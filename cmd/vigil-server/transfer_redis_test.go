@@ -99,3 +99,32 @@ func startRedis(t *testing.T, exe, dir string) (addr string, stop func()) {
 	t.Fatal("redis-server does not start")
 	return "", nil
 }
+
+// A redis-server follows vigil, and has what is there and what is written later.
+func TestToolRedisFollowsVigil(t *testing.T) {
+	redis, err := exec.LookPath("redis-server")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := launch(t, "--dir", t.TempDir())
+	c := dial(t, p)
+	addr, stop := startRedis(t, redis, t.TempDir())
+	defer stop()
+	_, port, _ := net.SplitHostPort(p.addr)
+	r := dialAt(t, "tcp", addr)
+	wantReply(t, c, "SET s value", "OK")
+	wantReply(t, r, "REPLICAOF 127.0.0.1 "+port, "OK")
+	wantReply(t, c, "RPUSH l a b c", "3")
+	for _, call := range []string{"WAIT 1 60000", "LINSERT l BEFORE b x", "HSET h f v g w", "SADD set a 1 2", "ZADD z 1.5 a 2 b", "XADD x 1-1 f v", "XGROUP CREATE x g 0", "XREADGROUP GROUP g p STREAMS x >",
+		"SETRANGE s 3 y", "PEXPIREAT s 4102444800000", "PFADD p a b", "SPOP set"} {
+		if got := c.do(t, call); strings.HasPrefix(got, "ERR") {
+			t.Fatalf("%s: %s", call, got)
+		}
+	}
+	wantReply(t, c, "WAIT 1 60000", "1")
+	asked, want := []string{"GET s", "PEXPIRETIME s", "LRANGE l 0 -1", "HGET h g", "SCARD set", "ZSCORE z a", "XLEN x", "XPENDING x g", "PFCOUNT p", "DBSIZE"}, map[string]string{}
+	for _, call := range asked {
+		want[call] = c.do(t, call)
+	}
+	same(t, "replica", r, asked, want)
+}
