@@ -26,7 +26,6 @@ type rig struct {
 	ids     int
 	feeding persistence.Feed
 	lsn     uint64
-	text    string           // of records, as commands
 	during  func(cut uint64) // called while a cut is made, and knows behind which record that will be
 	file    func(lsn uint64) string
 	timed   bool
