@@ -82,16 +82,16 @@ func (binary) Observe(n *Node, items float64, gap, _ int64) {
 	case n.Down > changeAlarm:
 		n.Estimate, n.Count, n.Up, n.Down = n.Estimate/2, shape, 0, 0
 	}
-	n.Estimate = min(max(n.Estimate, leastEstimate), MaxNumber)
+	n.Estimate = min(max(n.Estimate, LeastRate), MaxNumber)
 }
 
 const (
 	// smallMean is where 1 - exp(-y) begins to lose digits; the next terms of
 	// the series are y*y/12, below the 1e-9 that are lost otherwise.
 	smallMean = 1e-4
-	// leastEstimate keeps a node that was silent for ever from rate zero, which
+	// LeastRate is the least rate that is learnt by binary and of signals. It keeps a node that was silent for ever from rate zero, which
 	// would stop it: it is less than one item in MaxStep steps.
-	leastEstimate = 1e-17
+	LeastRate = 1e-17
 )
 
 // watch adds what one outcome says for a doubled and for a halved rate. The

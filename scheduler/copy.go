@@ -33,7 +33,8 @@ func (p *page) known(dst []Params) []Params {
 	for used := p.used; used != 0; used &= used - 1 {
 		row := p.row(bits.TrailingZeros64(used))
 		dst = append(dst, Params{Rate: get(row, colEstimate), Weight: get(row, colWeight), Decay: get(row, colDecay),
-			Arrival: get(row, colArrival), Cost: get(row, colCost), MaxAge: int64(get(row, colMaxAge))})
+			Arrival: get(row, colArrival), Cost: get(row, colCost), MaxAge: int64(get(row, colMaxAge)),
+			Precision: get(row, colPrecision), Recall: get(row, colRecall)})
 	}
 	return dst
 }

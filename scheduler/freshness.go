@@ -20,12 +20,12 @@ package scheduler
 // index. It increases with age up to m/(D C): pages that change too fast for
 // their importance are given up. For D that goes to zero it becomes
 // (m/C) D a^2/2, and a page of D = 0, whose copy is always fresh, is never
-// probed.
+// probed. Signals of changes are heeded: see [Signals].
 //
 // Ties go to the lowest slot. Cost: see tournament, parking and curveLead.
 var freshnessPolicy = PolicySpec{
 	Name: "freshness", Number: 12, Estimator: "change", Rewards: true,
-	New: func() Policy { return newTournament(curveContest{pageCurve}) },
+	New: func() Policy { return newTournament(freshContest{curveContest{pageCurve}}) },
 }
 
 // pageCurve is the curve of the index of freshness of the node in a slot.
@@ -46,7 +46,8 @@ func FreshnessOf(n *Node) Interest {
 	return Interest{Weight: n.Weight, Arrival: 1, Decay: m.Arrival, Cost: n.Cost}
 }
 
-// FreshnessIndex is what the policy freshness ranks a node by at an age.
+// FreshnessIndex is what the policy freshness ranks a node by at an age, apart from
+// signals (see [SignalsIndex]).
 func FreshnessIndex(n *Node, age int64) float64 {
 	m := FreshnessOf(n)
 	if age <= 0 || m.Decay == 0 {

@@ -22,22 +22,59 @@ var indexPolicy = PolicySpec{
 
 type indexContest struct{}
 
-func (indexContest) enter(p *page, i int, c *contender) { c.scale = p.worth(i) }
+func (indexContest) enter(p *page, i int, c *contender) {
+	c.scale = p.worth(i)
+	if c.noisy, c.hears = p.noisy(i); c.hears && c.noisy.a == 0 && c.noisy.count == 0 {
+		c.scale = 0 // nothing waits until a signal comes
+	}
+}
 
-func (indexContest) value(c *contender, age int64) float64 { return triangle(c.scale, age) }
+func (indexContest) value(c *contender, age int64) float64 {
+	if c.hears {
+		return c.noisy.waiting(c.scale, age)
+	}
+	return triangle(c.scale, age)
+}
 
 // lead uses that pi a (a+1)/2 is pi/2 (s^2 - 1/4) with s = a + 1/2. Without the
 // quarter the roots are lines; with it j, when it grows faster, comes level a
 // little later.
 func (indexContest) lead(i, j *contender, vi, vj float64, step int64) int64 {
+	if i.hears || j.hears {
+		return heardLead(i, j, vi, vj, step)
+	}
 	if i.last == j.last {
 		return together(i, j)
 	}
 	return lineLead(math.Sqrt(j.scale/i.scale), float64(step-i.last)+.5, float64(step-j.last)+.5, vi, vj)
 }
 
+// heardLead is a lead while j has not reached the present value of i, if either is
+// valued by its signals.
+func heardLead(i, j *contender, vi, vj float64, step int64) int64 {
+	if !(vj*(1+noisyMargin) < vi) {
+		return 1
+	}
+	age := math.Sqrt(0.25+2*vi*(1-noisyMargin)/j.scale) - 0.5
+	if j.hears {
+		if j.noisy.a == 0 { // its value stays what it is from age 1 on
+			if j.noisy.waiting(j.scale, 1)*(1+noisyMargin) < vi {
+				return ahead
+			}
+			return 1
+		}
+		age = j.noisy.waitingAge(j.scale, vi)
+	}
+	return int64(max(1, min(age*(1-noisyMargin)-float64(step-j.last), float64(never))))
+}
+
 // ageIndex is the index of a node.
-func ageIndex(n *Node, age int64) float64 { return triangle(n.Worth(), age) }
+func ageIndex(n *Node, age int64) float64 {
+	if k, ok := noisyCurve(&n.Signals, n.Precision, n.Recall, InterestOf(n).Arrival, n.Worth()); ok && age > 0 {
+		return k.waiting(n.Worth(), age)
+	}
+	return triangle(n.Worth(), age)
+}
 
 // triangle is worth age (age+1) / 2.
 func triangle(worth float64, age int64) float64 {

@@ -27,6 +27,8 @@ var (
 	ErrCost = errors.New("scheduler: cost of a probe is not positive")
 	// ErrMaxAge is returned when a maximal age is negative or beyond MaxStep.
 	ErrMaxAge = errors.New("scheduler: maximal age is out of range")
+	// ErrShare is returned when a precision or a recall is not from 0 to 1.
+	ErrShare = errors.New("scheduler: precision or recall is not from 0 to 1")
 	// ErrDecay is returned when a policy needs a node's decay and it is zero.
 	ErrDecay = errors.New("scheduler: policy needs a decay greater than zero")
 	// ErrArrival is returned when a policy needs a node's arrival rate and it is
@@ -53,14 +55,18 @@ type Params struct {
 	// MaxAge is M, the number of steps after which an item is dropped. Zero:
 	// never.
 	MaxAge int64
+	// Precision is the share of a page's signals that are true, Recall the share
+	// of its changes that are signalled. Unknown: learnt. See [Signals].
+	Precision, Recall float64
 }
 
 // DefaultParams are the parameters of a node of which nothing was said.
 func DefaultParams() Params {
-	return Params{Rate: Unknown, Weight: 1, Arrival: Unknown, Cost: 1}
+	return Params{Rate: Unknown, Weight: 1, Arrival: Unknown, Cost: 1, Precision: Unknown, Recall: Unknown}
 }
 
-// Check returns ErrNumber, ErrCost or ErrMaxAge if a parameter is out of range.
+// Check returns ErrNumber, ErrCost, ErrMaxAge or ErrShare if a parameter is out
+// of range.
 func (p *Params) Check() error {
 	for _, v := range [...]float64{p.Weight, p.Decay} {
 		if CheckNumber(v) != nil {
@@ -77,6 +83,11 @@ func (p *Params) Check() error {
 	}
 	if p.MaxAge < 0 || p.MaxAge > MaxStep {
 		return ErrMaxAge
+	}
+	for _, v := range [...]float64{p.Precision, p.Recall} {
+		if v != Unknown && !(v >= 0 && v <= 1) {
+			return ErrShare
+		}
 	}
 	return nil
 }
@@ -106,6 +117,9 @@ type Node struct {
 	Estimate float64
 	// Count, Exposure, Up and Down belong to the estimator.
 	Count, Exposure, Up, Down float64
+	// Handed is the millisecond of the last hand-out, for callers that ask for it.
+	Handed int64
+	Signals
 	// Memo belongs to the policy: learnt numbers that cannot be derived. All
 	// nodes of a table that have one have one of the same length. In a loaded
 	// node it is the table's own memory, good until the next Store or SetMemo.

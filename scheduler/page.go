@@ -47,19 +47,41 @@ const (
 	colExposure
 	colUp
 	colDown
+	colPrecision
+	colRecall
+	colNats
+	colSignals
+	colHeard
+	colListened
+	colSilent
+	colSure
+	colTrust
+	colHanded
 	columns
 )
 
+// signalled are the columns without which a page has no signals that are heeded.
+const signalled = 1<<colPrecision | 1<<colTrust
+
 // columnDefault is what a column holds that a page does not store.
-var columnDefault = [columns]float64{colRate: Unknown, colWeight: 1, colArrival: Unknown, colCost: 1}
+var columnDefault = [columns]float64{colRate: Unknown, colWeight: 1, colArrival: Unknown, colCost: 1,
+	colPrecision: Unknown, colRecall: Unknown}
 
 func (n *Node) columns() [columns]float64 {
 	return [columns]float64{
 		colLast: float64(n.Last), colEstimate: n.Estimate, colRate: n.Rate, colWeight: n.Weight, colDecay: n.Decay,
 		colArrival: n.Arrival, colCost: n.Cost, colMaxAge: float64(n.MaxAge), colBorn: float64(n.Born),
 		colProbes: float64(n.Probes), colItems: n.Items, colCount: n.Count, colExposure: n.Exposure,
-		colUp: n.Up, colDown: n.Down,
+		colUp: n.Up, colDown: n.Down, colPrecision: n.Precision, colRecall: n.Recall,
+		colNats: n.Nats, colSignals: n.Signals.Count, colHeard: n.Heard, colListened: n.Listened,
+		colSilent: n.Silent, colSure: n.Sure, colTrust: n.Trust, colHanded: float64(n.Handed),
 	}
+}
+
+// signals are those of a slot.
+func (p *page) signals(i int) Signals {
+	return Signals{Nats: p.get(i, colNats), Count: p.get(i, colSignals), Heard: p.get(i, colHeard), Listened: p.get(i, colListened),
+		Silent: p.get(i, colSilent), Sure: p.get(i, colSure), Trust: p.get(i, colTrust)}
 }
 
 // row is the row of a slot.
@@ -84,10 +106,13 @@ func (p *page) load(i int, n *Node) {
 		k++
 	}
 	n.Params = Params{Rate: v[colRate], Weight: v[colWeight], Decay: v[colDecay], Arrival: v[colArrival],
-		Cost: v[colCost], MaxAge: int64(v[colMaxAge])}
+		Cost: v[colCost], MaxAge: int64(v[colMaxAge]), Precision: v[colPrecision], Recall: v[colRecall]}
 	n.Born, n.Last, n.Probes = int64(v[colBorn]), int64(v[colLast]), int64(v[colProbes])
 	n.Items, n.Estimate, n.Count, n.Exposure = v[colItems], v[colEstimate], v[colCount], v[colExposure]
 	n.Up, n.Down, n.Memo = v[colUp], v[colDown], p.memo(i)
+	n.Handed = int64(v[colHanded])
+	n.Signals = Signals{Nats: v[colNats], Count: v[colSignals], Heard: v[colHeard], Listened: v[colListened],
+		Silent: v[colSilent], Sure: v[colSure], Trust: v[colTrust]}
 }
 
 // store writes a node into a slot and returns how many bytes the page grew.

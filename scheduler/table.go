@@ -26,6 +26,8 @@ type Table struct {
 	probed Node
 	// Memo belongs to the policy: learnt numbers that are about no one node.
 	Memo []float64
+	// Crowd is what was learnt of the precision of signals at all nodes.
+	Crowd Crowd
 	// Probes is c, the probes a step that the schedule is configured for, for
 	// policies that plan ahead. Zero: 1. Who changes it attaches the policy anew.
 	Probes int

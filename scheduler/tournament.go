@@ -81,6 +81,8 @@ type contender struct {
 	scale float64 // 0: never to be picked
 	curve curve   // of a curveContest
 	fade  float64 // of a curveContest: exp(-c a) where value was asked for last
+	noisy noisy   // of a contest that heeds signals
+	hears bool    // noisy is the law of the node
 	want  int64   // a lead of so many steps is as good as a longer one
 
 	plays bool    // false: free, hidden or not to be picked

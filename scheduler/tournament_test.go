@@ -17,7 +17,7 @@ var scanValues = map[string]func(n *Node, age int64) float64{
 	"sqrtage":    func(n *Node, age int64) float64 { return math.Sqrt(n.Worth()) * float64(age) },
 	"greedy":     greedyValue,
 	"whittle":    func(n *Node, age int64) float64 { return InterestOf(n).Index(age) },
-	"freshness":  FreshnessIndex,
+	"freshness":  SignalsIndex,
 	"roundrobin": func(n *Node, age int64) float64 { return float64(age) },
 }
 
@@ -75,7 +75,15 @@ type world struct {
 
 func (w *world) change() {
 	slot := w.rng.IntN(w.slots)
-	switch w.rng.IntN(12) {
+	switch w.rng.IntN(13) {
+	case 12:
+		if !w.table.Has(slot) {
+			return
+		}
+		if n := w.table.Node(slot); n.Precision != Unknown || n.Trust > 0 { // a signal
+			n.Hear(&w.table.Crowd, n.SignalNats(&w.table.Crowd))
+			w.table.Store(slot, &n)
+		}
 	case 0, 1, 2:
 		w.put(slot)
 	case 3:
@@ -151,6 +159,7 @@ func (w *world) walk(t *testing.T, name string, steps int) {
 			if w.rng.IntN(8) > 0 {
 				n := w.table.Node(slot)
 				n.Last = max(n.Last, w.step)
+				n.Discard()
 				w.table.Store(slot, &n)
 				w.table.Hide(slot, false)
 				w.policy.Touch(slot)
@@ -181,6 +190,21 @@ var kinds = map[string]func(rng *rand.Rand) Node{
 	"near": func(rng *rand.Rand) Node { // last bits differ
 		n := NewNode(DefaultParams(), 0)
 		n.Estimate, n.Decay = .3+float64(rng.IntN(4))*1e-16, .01+float64(rng.IntN(4))*1e-17
+		return n
+	},
+	"signals": func(rng *rand.Rand) Node {
+		n := NewNode(DefaultParams(), 0)
+		n.Estimate, n.Weight, n.Decay = float64(1+rng.IntN(8))/20, 1+rng.Float64(), .02
+		switch rng.IntN(6) {
+		case 0: // none
+		case 1: // learnt
+			n.Trust, n.Silent, n.Heard, n.Listened = .1+rng.Float64(), rng.Float64()/20, float64(rng.IntN(9)), float64(rng.IntN(99))
+		default:
+			n.Precision, n.Recall = float64(rng.IntN(21))/20, float64(rng.IntN(6))/5
+		}
+		for range rng.IntN(4) {
+			n.Hear(new(Crowd), n.SignalNats(new(Crowd)))
+		}
 		return n
 	},
 	"scales": func(rng *rand.Rand) Node {
