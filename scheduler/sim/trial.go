@@ -14,6 +14,7 @@ const (
 	streamItems
 	streamChanges
 	streamAges
+	streamSignals
 )
 
 // Trial is a run of one policy against nodes whose truth is known.
@@ -141,8 +142,9 @@ type run struct {
 	est    scheduler.Estimator
 	draws  *rand.Rand
 	picks  []int
-	start  int64   // steps of the clock before the first of the trial
-	cost   float64 // expected queues of the last step
+	heard  scheduler.Node // reused by hear
+	start  int64          // steps of the clock before the first of the trial
+	cost   float64        // expected queues of the last step
 }
 
 // start enters the nodes. It returns the error of ctx if that ends first.
@@ -184,6 +186,21 @@ func (t *Trial) start(ctx context.Context) (*run, error) {
 	return r, nil
 }
 
+// hear tells the table and the policy of the signals of a step.
+func (r *run) hear(step int64) {
+	h := r.world.hearing
+	if h == nil {
+		return
+	}
+	h.tick(r.world, step, func(i int) {
+		n := &r.heard
+		r.table.Load(i, n)
+		n.Hear(&r.table.Crowd, n.SignalNats(&r.table.Crowd))
+		r.table.Store(i, n)
+		r.policy.Touch(i)
+	})
+}
+
 // Draws says whether a policy draws: it is asked to choose between two new
 // nodes, and watched.
 func Draws(p *scheduler.PolicySpec) bool {
@@ -211,6 +228,7 @@ func (w *watched) Float64() float64 {
 func (r *run) play(begun int64) (earned float64) {
 	step := r.start + begun
 	r.world.tick(step, begun)
+	r.hear(step)
 	r.cost = r.world.queued
 	exploring := 0
 	if r.Explore > 0 {

@@ -47,6 +47,7 @@ type world struct {
 	waiting, expected []float64
 	home, away        []float64 // logarithm of the first rate, and the distance from it
 	draws             *rand.Rand
+	hearing           *hearing   // nil: nobody has signals
 	changes           *rand.Rand // a source of its own: all policies see the same changes
 }
 
@@ -62,6 +63,7 @@ func newWorld(t *Trial) *world {
 	if !w.change.none() {
 		w.waiting, w.expected = make([]float64, n), make([]float64, n)
 	}
+	w.hearing = newHearing(w, t.Seed)
 	if w.change.Drift > 0 {
 		w.home, w.away = make([]float64, n), make([]float64, n)
 		for i, r := range w.rates {
@@ -80,6 +82,9 @@ func (w *world) worth(i int) float64 { return w.truth[i].Weight / w.truth[i].Cos
 // begin sets a node's age, before the first step.
 func (w *world) begin(i int, last, start int64) {
 	w.last[i], w.since[i] = last, last
+	if w.hearing != nil {
+		w.hearing.pages[i].from = last
+	}
 	w.queued += w.worth(i) * w.rates[i] * float64(start-last)
 }
 
@@ -137,7 +142,7 @@ func (w *world) setRate(i int, rate float64, step int64) {
 // earned. Under Interest a changed rate counts for the whole age: interest is
 // soon forgotten.
 func (w *world) probe(i int, step int64) (found, earned float64) {
-	age, gap := step-w.last[i], step-w.since[i]
+	age, gap, last := step-w.last[i], step-w.since[i], w.last[i]
 	w.last[i], w.since[i] = step, step
 	if w.model == Interest {
 		m := w.model.earns(&w.truth[i], w.rates[i])
@@ -150,6 +155,11 @@ func (w *world) probe(i int, step int64) (found, earned float64) {
 		w.waiting[i], w.expected[i] = 0, 0
 	}
 	w.queued -= w.worth(i) * mean
+	if w.hearing != nil {
+		if fresh, ok := w.hearing.probe(i, last, step); ok {
+			return found, fresh
+		}
+	}
 	if w.model == Freshness {
 		earned = w.model.earns(&w.truth[i], mean/float64(max(1, age))).Reward(age)
 	}
@@ -165,15 +175,27 @@ func (w *world) worths() []float64 {
 	return worths
 }
 
-// bound is what no schedule could better if the rates stayed as they are: LB3
-// or RewardBound. It returns the error of ctx if that ends first.
+// bound is what no schedule could better if the rates stayed as they are: LB3,
+// RewardBound, or SignalsBound if signals are heard. It returns the error of ctx if that ends first.
 func (w *world) bound(ctx context.Context, probes int) (float64, error) {
 	if w.model == Queues {
 		return scheduler.LB3Context(ctx, w.worths(), probes)
+	}
+	if w.hearing != nil {
+		return scheduler.SignalsBound(ctx, w.told(), probes)
 	}
 	nodes := make([]scheduler.Interest, len(w.rates))
 	for i, r := range w.rates {
 		nodes[i] = w.model.earns(&w.truth[i], r)
 	}
 	return scheduler.RewardBoundContext(ctx, nodes, probes)
+}
+
+// told are the true parameters with the true rates.
+func (w *world) told() []scheduler.Params {
+	told := append([]scheduler.Params(nil), w.truth...)
+	for i := range told {
+		told[i].Arrival = w.rates[i]
+	}
+	return told
 }

@@ -31,6 +31,9 @@ type Config struct {
 	// Explore is the fraction of probes that go to nodes drawn uniformly,
 	// independently of the policy.
 	Explore float64
+	// QuietMillis is how long after a hand-out signals of the node are old news:
+	// they tell of what the probe finds.
+	QuietMillis int64
 }
 
 // DefaultConfig is the default configuration of a schedule.
@@ -75,6 +78,8 @@ func (c *Config) checkNumbers() error {
 		return ErrLease
 	case !(c.Explore >= 0 && c.Explore <= 1):
 		return ErrExplore
+	case c.QuietMillis < 0 || c.QuietMillis > MaxMillis:
+		return ErrQuiet
 	}
 	return nil
 }

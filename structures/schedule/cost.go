@@ -23,7 +23,7 @@ type Snapshot struct {
 	nodes  []scheduler.Params // Rate is the estimate
 }
 
-// Snapshot copies the schedule: 48 bytes a node, 10 ms for 10^6 nodes. Nodes of
+// Snapshot copies the schedule: 64 bytes a node, 10 ms for 10^6 nodes. Nodes of
 // which the policy itself learns decay and arrival have those that it believes.
 func (s *Schedule) Snapshot() (*Snapshot, error) {
 	if s.policyNum == 0 {
@@ -37,6 +37,9 @@ func (s *Schedule) Snapshot() (*Snapshot, error) {
 	n.nodes = s.table.Known(make([]scheduler.Params, 0, s.table.Live()))
 	if policy.Rewards && policy.Memo > 0 {
 		s.believed(n)
+	}
+	if s.version == versionSignals && n.model == sim.Freshness {
+		s.signalled(n)
 	}
 	n.limit()
 	if policy.Either && slices.ContainsFunc(n.nodes, func(p scheduler.Params) bool { return p.Decay > 0 }) {
@@ -90,6 +93,20 @@ func (s *Schedule) believed(n *Snapshot) {
 			p.Decay, p.Arrival = m.Decay, m.Arrival
 		} else if p.Decay == 0 {
 			p.Weight = 0 // nothing is known of it yet, so nothing is expected
+		}
+	}
+}
+
+// signalled replaces what was not told of changes and signals by what was learnt.
+func (s *Schedule) signalled(n *Snapshot) {
+	var node scheduler.Node
+	for slot, i := s.table.After(0), 0; slot >= 0; slot, i = s.table.After(slot+1), i+1 {
+		s.table.Load(slot, &node)
+		p := &n.nodes[i]
+		if rate, precision, recall, ok := scheduler.SignalledRate(&node); ok {
+			p.Arrival, p.Precision, p.Recall = rate, precision, recall
+		} else {
+			p.Precision, p.Recall = scheduler.Unknown, scheduler.Unknown
 		}
 	}
 }

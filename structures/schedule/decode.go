@@ -83,8 +83,8 @@ func (r *reader) done(what string) error {
 // wraps structures.ErrCorrupt.
 func Decode(head []byte, key structures.HashKey) (*Schedule, error) {
 	s, r := New(key), reader{structures.Reader{B: head}}
-	if v := r.byte(); v != version && !r.Bad {
-		return nil, fmt.Errorf("schedule: head of version %d: %w", v, structures.ErrCorrupt)
+	if s.version = r.byte(); s.version != version && s.version != versionSignals && !r.Bad {
+		return nil, fmt.Errorf("schedule: head of version %d: %w", s.version, structures.ErrCorrupt)
 	}
 	policy := r.byte()
 	if policy == 0 {
@@ -99,6 +99,9 @@ func Decode(head []byte, key structures.HashKey) (*Schedule, error) {
 		*counter = r.Uint(math.MaxUint64)
 	}
 	s.table.Memo = r.memo()
+	if s.version == versionSignals {
+		s.headFields(&r, &c)
+	}
 	if err := r.done("head"); err != nil {
 		return nil, err
 	}
@@ -106,6 +109,27 @@ func Decode(head []byte, key structures.HashKey) (*Schedule, error) {
 		return nil, fmt.Errorf("schedule: head: %w: %w", err, structures.ErrCorrupt)
 	}
 	return s, nil
+}
+
+// headFields reads what versionSignals adds to the head.
+func (s *Schedule) headFields(r *reader, c *Config) {
+	mask := r.Uint(1<<headEnd - 1)
+	if mask>>headQuiet&1 != 0 {
+		c.QuietMillis = int64(r.Uint(MaxMillis))
+	}
+	if mask>>headSignals&1 != 0 {
+		s.signals = r.Uint(math.MaxUint64)
+	}
+	if mask>>headTheta&1 != 0 {
+		s.table.Crowd.Theta = r.learnt()
+	}
+	if mask>>headSure&1 != 0 {
+		s.table.Crowd.Sure = r.learnt()
+	}
+	// One without the other would be divided by.
+	if k := s.table.Crowd; (k.Theta > 0) != (k.Sure > 0) || k.Theta > scheduler.MaxNats {
+		r.Bad = true
+	}
 }
 
 // restore configures from the numbers on disk.
@@ -173,7 +197,7 @@ func (s *Schedule) seatPage(page []byte, slotOf func(place int) int) bool {
 		}
 		n := &s.node
 		*n = scheduler.Node{}
-		name, l := r.node(n, s.memo)
+		name, l := r.node(n, s.memo, s.version)
 		if _, twice := s.slots.find(name); twice || r.Bad || (s.check != nil && s.check(&n.Params) != nil) {
 			r.Bad = true
 			break
@@ -181,7 +205,7 @@ func (s *Schedule) seatPage(page []byte, slotOf func(place int) int) bool {
 		slot := slotOf(i)
 		s.seat(slot, name, *n)
 		if l.until > s.clock.now {
-			s.lease(slot, l.until, l.step)
+			s.lease(slot, l)
 		}
 	}
 	return r.whole()
@@ -189,9 +213,13 @@ func (s *Schedule) seatPage(page []byte, slotOf func(place int) int) bool {
 
 // node reads a node whose memo, if it has one, is of a given length. The name
 // aliases what is read; the zero lease is none.
-func (r *reader) node(n *scheduler.Node, memo int) (name []byte, l lease) {
+func (r *reader) node(n *scheduler.Node, memo int, v byte) (name []byte, l lease) {
 	name = r.Bytes(int(r.Uint(MaxName)))
-	mask := r.Uint(1<<fieldEnd - 1)
+	end := fieldEnd
+	if v == version {
+		end = fieldEnd1
+	}
+	mask := r.Uint(1<<end - 1)
 	n.Params = r.params(mask)
 	var ints [3]int64
 	for i := range ints {
@@ -214,7 +242,41 @@ func (r *reader) node(n *scheduler.Node, memo int) (name []byte, l lease) {
 	if mask>>fieldMemo&1 != 0 {
 		n.Memo = r.nodeMemo(memo)
 	}
+	r.shares(mask, &n.Params)
+	r.signals(mask, n, &l)
 	return name, l
+}
+
+// shares reads precision and recall.
+func (r *reader) shares(mask uint64, p *scheduler.Params) {
+	for i, share := range shareFields(p) {
+		if mask>>(fieldPrecision+i)&1 != 0 {
+			*share = r.float()
+		}
+	}
+	if p.Check() != nil {
+		r.Bad = true
+	}
+}
+
+// signals reads the fields from fieldNats on.
+func (r *reader) signals(mask uint64, n *scheduler.Node, l *lease) {
+	for i, field := range signalFields(n) {
+		if mask>>(fieldNats+i)&1 != 0 {
+			*field = r.learnt()
+		}
+	}
+	// Rates of zero would be divided by, and so would information.
+	if s := &n.Signals; s.Nats > scheduler.MaxNats || s.Trust > scheduler.MaxNats || (s.Silent > 0) != (s.Sure > 0) ||
+		s.Silent > 0 && s.Silent < scheduler.LeastRate {
+		r.Bad = true
+	}
+	if mask>>fieldHanded&1 != 0 {
+		n.Handed = int64(r.Uint(maxTime))
+	}
+	if mask>>fieldLeaseSignals&1 != 0 {
+		l.nats, l.heard = r.learnt(), r.learnt()
+	}
 }
 
 func (r *reader) params(mask uint64) scheduler.Params {

@@ -21,7 +21,10 @@ import (
 //	+----------+--------+------------+-------+
 //
 // version, policy and estimator are a byte each. A schedule that was not
-// created is two bytes, version and 0.
+// created is two bytes, version and 0. A schedule that has signals has version 2,
+// and after the memo a mask with bit k for field k, and those fields that are not 0:
+//
+//	0 quiet-ms    1 signals taken in     2 theta     3 sure (of scheduler.Crowd)
 //
 // A page: which of its 64 slots are used, and their nodes in order.
 //
@@ -41,9 +44,24 @@ import (
 //	10 estimate   11 count    12 exposure  13 up       14 down
 //	15 lease end, step of the lease        16 memo count, memo
 //
+// and in version 2 only
+//
+//	17 precision  18 recall    19 nats       20 signals  21 heard
+//	22 listened   23 silent    24 sure       25 trust    26 handed out at (ms)
+//	27 nats, signals before the lease
+//
 // Policy and estimator numbers are defined in package scheduler. All these
 // numbers are on disk and never change.
-const version = 1
+const version, versionSignals = 1, 2
+
+// Fields of the head of versionSignals.
+const (
+	headQuiet = iota
+	headSignals
+	headTheta
+	headSure
+	headEnd
+)
 
 const (
 	fieldRate = iota
@@ -63,7 +81,20 @@ const (
 	fieldDown
 	fieldLease
 	fieldMemo
+	fieldPrecision
+	fieldRecall
+	fieldNats
+	fieldSignals
+	fieldHeard
+	fieldListened
+	fieldSilent
+	fieldSure
+	fieldTrust
+	fieldHanded
+	fieldLeaseSignals
 	fieldEnd
+
+	fieldEnd1 = fieldMemo + 1 // of version
 )
 
 func floatBits(v float64) uint64 { return math.Float64bits(v) }
@@ -82,10 +113,10 @@ func appendFloats(dst []byte, list []float64) []byte {
 
 // AppendHead appends the head to dst.
 func (s *Schedule) AppendHead(dst []byte) []byte {
-	dst = append(dst, version, s.policyNum)
 	if s.policyNum == 0 {
-		return dst
+		return append(dst, version, 0)
 	}
+	dst = append(dst, s.version, s.policyNum)
 	dst = append(dst, s.estNum)
 	dst = binary.AppendUvarint(dst, uint64(s.config.Probes))
 	dst = appendFloat(dst, s.config.Window)
@@ -97,7 +128,34 @@ func (s *Schedule) AppendHead(dst []byte) []byte {
 		s.calls, s.handed, s.observed, s.failed} {
 		dst = binary.AppendUvarint(dst, v)
 	}
-	return appendFloats(dst, s.table.Memo)
+	dst = appendFloats(dst, s.table.Memo)
+	if s.version == version {
+		return dst
+	}
+	return s.appendHeadFields(dst)
+}
+
+// appendHeadFields appends what versionSignals adds to the head.
+func (s *Schedule) appendHeadFields(dst []byte) []byte {
+	fields := [headEnd]uint64{headQuiet: uint64(s.config.QuietMillis), headSignals: s.signals,
+		headTheta: floatBits(s.table.Crowd.Theta), headSure: floatBits(s.table.Crowd.Sure)}
+	mask := uint64(0)
+	for i, v := range fields {
+		if v != 0 {
+			mask |= 1 << i
+		}
+	}
+	dst = binary.AppendUvarint(dst, mask)
+	for i, v := range fields {
+		switch {
+		case v == 0:
+		case i == headTheta || i == headSure:
+			dst = binary.LittleEndian.AppendUint64(dst, v)
+		default:
+			dst = binary.AppendUvarint(dst, v)
+		}
+	}
+	return dst
 }
 
 // Pages visits the pages that changed since Clean, or all.
@@ -188,7 +246,21 @@ func paramsMask(p *scheduler.Params) (mask uint64) {
 	if p.MaxAge != 0 {
 		mask |= 1 << fieldMaxAge
 	}
+	for i, share := range shareFields(p) {
+		if *share != scheduler.Unknown {
+			mask |= 1 << (fieldPrecision + i)
+		}
+	}
 	return mask
+}
+
+// shareFields are the fields 17 and 18.
+func shareFields(p *scheduler.Params) [2]*float64 { return [...]*float64{&p.Precision, &p.Recall} }
+
+// signalFields are the fields 19 to 25, whose default is 0.
+func signalFields(n *scheduler.Node) [7]*float64 {
+	s := &n.Signals
+	return [...]*float64{&s.Nats, &s.Count, &s.Heard, &s.Listened, &s.Silent, &s.Sure, &s.Trust}
 }
 
 // paramFields are the fields 0 to 4.
@@ -208,7 +280,16 @@ func learntFields(n *scheduler.Node) [6]*float64 {
 // appendParams appends a mask and the parameters, as a node without the rest.
 func appendParams(dst []byte, p *scheduler.Params) []byte {
 	mask := paramsMask(p)
-	return appendParamFields(binary.AppendUvarint(dst, mask), mask, p)
+	return appendShares(appendParamFields(binary.AppendUvarint(dst, mask), mask, p), p)
+}
+
+func appendShares(dst []byte, p *scheduler.Params) []byte {
+	for _, share := range shareFields(p) {
+		if *share != scheduler.Unknown {
+			dst = appendFloat(dst, *share)
+		}
+	}
+	return dst
 }
 
 func appendParamFields(dst []byte, mask uint64, p *scheduler.Params) []byte {
@@ -259,6 +340,7 @@ func appendNode(dst []byte, name string, n *scheduler.Node, l lease) []byte {
 	if len(n.Memo) > 0 {
 		mask |= 1 << fieldMemo
 	}
+	mask |= signalsMask(n, l)
 	dst = binary.AppendUvarint(dst, mask)
 	dst = appendParamFields(dst, mask, &n.Params)
 	for _, v := range ints {
@@ -277,6 +359,37 @@ func appendNode(dst []byte, name string, n *scheduler.Node, l lease) []byte {
 	}
 	if len(n.Memo) > 0 {
 		dst = appendFloats(dst, n.Memo)
+	}
+	return appendSignals(appendShares(dst, &n.Params), n, l)
+}
+
+func signalsMask(n *scheduler.Node, l lease) (mask uint64) {
+	for i, field := range signalFields(n) {
+		if *field != 0 {
+			mask |= 1 << (fieldNats + i)
+		}
+	}
+	if n.Handed != 0 {
+		mask |= 1 << fieldHanded
+	}
+	if l.heard != 0 {
+		mask |= 1 << fieldLeaseSignals
+	}
+	return mask
+}
+
+// appendSignals appends the fields from fieldNats on.
+func appendSignals(dst []byte, n *scheduler.Node, l lease) []byte {
+	for _, field := range signalFields(n) {
+		if *field != 0 {
+			dst = appendFloat(dst, *field)
+		}
+	}
+	if n.Handed != 0 {
+		dst = binary.AppendUvarint(dst, uint64(n.Handed))
+	}
+	if l.heard != 0 {
+		dst = appendFloat(appendFloat(dst, l.nats), l.heard)
 	}
 	return dst
 }

@@ -24,6 +24,11 @@ var (
 	ErrStepMillis = errors.New("schedule: milliseconds per step are out of range")
 	// ErrExplore is returned when the exploring fraction is not in 0 to 1.
 	ErrExplore = errors.New("schedule: exploring fraction is out of range")
+	// ErrQuiet is returned when the quiet time after a hand-out is not in 0 to
+	// MaxMillis.
+	ErrQuiet = errors.New("schedule: quiet milliseconds are out of range")
+	// ErrAgo is returned when a signal is of the future or older than MaxMillis.
+	ErrAgo = errors.New("schedule: age of a signal is out of range")
 	// ErrWindow is returned when K is not greater than 0 and at most
 	// scheduler.MaxNumber.
 	ErrWindow = errors.New("schedule: window is out of range")

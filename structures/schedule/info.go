@@ -1,5 +1,7 @@
 package schedule
 
+import "github.com/vigildb/vigil/scheduler"
+
 // Field is one line of SCHED.INFO or SCHED.NODE. Value is a string, an int64 or
 // a float64.
 type Field struct {
@@ -36,13 +38,16 @@ func (s *Schedule) Info(nowMillis int64) []Field {
 		{"handed-out", int64(s.handed)},
 		{"observed", int64(s.observed)},
 		{"failed", int64(s.failed)},
+		{"quiet-ms", s.config.QuietMillis},
+		{"signals", int64(s.signals)},
 	}
 }
 
 // Node describes a node, in the order to be shown. Age and index are those of
 // the step that a Next at this time would have; lease-ms is the time left, 0
-// without a lease. Rate and arrival are -1 if none was given. It returns
-// ErrNoNode for an unknown node.
+// without a lease. Rate and arrival are -1 if none was given. Precision and recall
+// are those that are believed, or -1; signals and nats are those since the last
+// probe. It returns ErrNoNode for an unknown node.
 func (s *Schedule) Node(node []byte, nowMillis int64) ([]Field, error) {
 	slot, ok := s.slots.find(node)
 	if !ok {
@@ -54,6 +59,10 @@ func (s *Schedule) Node(node []byte, nowMillis int64) ([]Field, error) {
 	l, _ := s.leases.of(slot)
 	step := s.clock.next(now)
 	n := s.table.Node(slot)
+	precision, recall := n.Precision, n.Recall
+	if _, p, r, ok := scheduler.SignalledRate(&n); ok {
+		precision, recall = p, r
+	}
 	return []Field{
 		{"node", s.names.of(slot)},
 		{"rate", n.Rate},
@@ -68,6 +77,10 @@ func (s *Schedule) Node(node []byte, nowMillis int64) ([]Field, error) {
 		{"probes", n.Probes},
 		{"items", n.Items},
 		{"lease-ms", max(0, l.until-now)},
+		{"precision", precision},
+		{"recall", recall},
+		{"signals", n.Signals.Count},
+		{"nats", n.Nats},
 	}, nil
 }
 

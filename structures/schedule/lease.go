@@ -4,13 +4,15 @@ import "unsafe"
 
 // lease is a node that was handed out.
 type lease struct {
-	until int64 // it ends at this millisecond
-	step  int64 // step of the NEXT that gave it
+	until int64   // it ends at this millisecond
+	step  int64   // step of the NEXT that gave it
+	nats  float64 // of the node's signals before that NEXT
+	heard float64 // their number
 	slot  int32
 	place int32 // in leases.running; over: in leases.over; next of leases.spare
 }
 
-// leases are those of a schedule: only leased nodes take memory, about 60 bytes.
+// leases are those of a schedule: only leased nodes take memory, about 80 bytes.
 //
 // A lease has expired when time has passed its end, noticed or not. The
 // schedule's recorded time and the time that it has seen (see clock) may differ
@@ -40,8 +42,8 @@ func (l *leases) of(slot int) (lease, bool) {
 	return l.list[i], true
 }
 
-// add gives a slot without a lease one.
-func (l *leases) add(slot int, until, step int64) {
+// add gives a slot without a lease one. Its place is set here.
+func (l *leases) add(a lease) {
 	if l.at == nil {
 		l.at = make(map[int32]int32)
 	}
@@ -52,8 +54,9 @@ func (l *leases) add(slot int, until, step int64) {
 	} else {
 		l.spare = l.list[i].place
 	}
-	l.list[i] = lease{until, step, int32(slot), int32(len(l.running))}
-	l.at[int32(slot)] = i
+	a.place = int32(len(l.running))
+	l.list[i] = a
+	l.at[a.slot] = i
 	l.running = append(l.running, i)
 	l.up(len(l.running) - 1)
 }

@@ -22,7 +22,7 @@ func TestLeasesAreThoseOfAMap(t *testing.T) {
 			case k < 5:
 				if _, ok := model[slot]; !ok {
 					until := seen + 1 + int64(rng.IntN(100))
-					l.add(slot, until, int64(op))
+					l.add(lease{slot: int32(slot), until: until, step: int64(op)})
 					model[slot] = modelLease{until, int64(op), false}
 				}
 			case k < 7:
@@ -99,7 +99,7 @@ func checkLeases(t *testing.T, l *leases, model map[int]modelLease) {
 func TestManyLeasesGiveTheirMemoryBack(t *testing.T) {
 	l := newLeases()
 	for slot := range 10_000 {
-		l.add(slot, int64(slot), 1)
+		l.add(lease{slot: int32(slot), until: int64(slot), step: 1})
 	}
 	if each := l.size() / 10_000; each > 80 {
 		t.Errorf("a lease takes %d bytes", each)

@@ -126,10 +126,13 @@ func (s *Schedule) hand(now, step, leaseMillis int64, slots []int) {
 			n := s.table.Node(slot)
 			n.Last = max(n.Last, step)
 			n.Probes++
+			n.Discard()
 			s.table.Store(slot, &n)
 		} else {
-			s.lease(slot, now+leaseMillis, step)
+			s.table.Load(slot, &s.node)
+			s.lease(slot, lease{until: now + leaseMillis, step: step, nats: s.node.Nats, heard: s.node.Signals.Count})
 		}
+		s.handedOut(slot, now)
 		s.policy.Touch(slot)
 		s.touch(slot)
 	}
@@ -192,7 +195,7 @@ func (s *Schedule) observe(slot int, items float64, now int64) {
 	s.setTime(now)
 	l, _ := s.stored(slot)
 	s.unlease(slot)
-	scheduler.Observe(&s.table, s.policy, s.estimator, slot, items, l.step)
+	scheduler.ObserveWhile(&s.table, s.policy, s.estimator, slot, items, l.step, l.nats, l.heard)
 	s.observed++
 	s.touch(slot)
 }

@@ -17,13 +17,16 @@ const (
 	opNext    = 19 // now, step, lease-ms, slots
 	opObserve = 20 // slot, items, now
 	opFail    = 21 // slot, now
+	opPut     = 22 // node, now, parameters with those of versionSignals
+	opSignal  = 23 // slot, nats, now
+	opQuiet   = 24 // quiet-ms
 )
 
 // Apply replays a recorded operation. It draws nothing and reads no clock. The
 // error wraps structures.ErrCorrupt or structures.ErrUnknownChange; the schedule
 // is unchanged then.
 func (s *Schedule) Apply(op byte, args *structures.Args) error {
-	if (op == opCreate) != (s.policyNum == 0) && op >= opCreate && op <= opFail {
+	if (op == opCreate) != (s.policyNum == 0) && op >= opCreate && op <= opQuiet {
 		return fmt.Errorf("schedule: operation %d on a schedule in the wrong state: %w", op, structures.ErrCorrupt)
 	}
 	err := structures.ErrUnknownChange
@@ -31,7 +34,13 @@ func (s *Schedule) Apply(op byte, args *structures.Args) error {
 	case opCreate:
 		err = s.applyCreate(args)
 	case opAdd:
-		err = s.applyAdd(args)
+		err = s.applyAdd(args, fieldBorn)
+	case opPut:
+		err = s.applyAdd(args, fieldNats)
+	case opSignal:
+		err = s.applySignal(args)
+	case opQuiet:
+		err = s.applyQuiet(args)
 	case opRemove:
 		err = s.applyRemove(args)
 	case opNext:
@@ -69,17 +78,45 @@ func (s *Schedule) applyCreate(args *structures.Args) error {
 	return nil
 }
 
-func (s *Schedule) applyAdd(args *structures.Args) error {
+// applyAdd adds a node whose parameters are fields below end.
+func (s *Schedule) applyAdd(args *structures.Args, end int) error {
 	node, now := args.Bytes(), args.Uint()
 	r := reader{structures.Reader{B: args.Bytes()}}
 	if err := args.Done(); err != nil {
 		return err
 	}
-	p := r.params(r.Uint(1<<(fieldMaxAge+1) - 1))
+	mask := r.Uint(1<<end - 1)
+	p := r.params(mask)
+	r.shares(mask, &p)
 	if r.done("parameters") != nil || now > maxTime || s.checkNode(node, &p) != nil {
 		return structures.ErrCorrupt
 	}
 	s.add(node, p, int64(now))
+	return nil
+}
+
+func (s *Schedule) applySignal(args *structures.Args) error {
+	slot, err := s.slotOf(args.Uint())
+	nats, now := math.Float64frombits(args.Uint()), args.Uint()
+	if err := args.Done(); err != nil {
+		return err
+	}
+	if err != nil || !(nats >= 0 && nats <= scheduler.MaxNats) || now > maxTime {
+		return structures.ErrCorrupt
+	}
+	s.signal(slot, nats, int64(now))
+	return nil
+}
+
+func (s *Schedule) applyQuiet(args *structures.Args) error {
+	quiet := args.Uint()
+	if err := args.Done(); err != nil {
+		return err
+	}
+	if quiet > MaxMillis {
+		return structures.ErrCorrupt
+	}
+	s.setQuiet(int64(quiet))
 	return nil
 }
 

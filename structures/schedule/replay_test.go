@@ -26,10 +26,17 @@ func play(t testing.TB, s *Schedule, ch *structures.Change, rng *rand.Rand, n in
 		case k < 6:
 			p := scheduler.DefaultParams()
 			p.Decay = .01 + rng.Float64()
+			if rng.IntN(3) == 0 {
+				p.Precision, p.Recall = rng.Float64(), rng.Float64()
+			}
 			if rng.IntN(2) == 0 {
 				p.Rate, p.MaxAge = rng.Float64(), int64(rng.IntN(3))
 			}
 			if _, err := s.Add(ch, name(), p, now); err != nil {
+				t.Fatal(err)
+			}
+		case k < 7:
+			if _, err := s.Signal(ch, name(), float64(rng.IntN(3)-1), int64(rng.IntN(50)), now); err != nil {
 				t.Fatal(err)
 			}
 		case k < 8:
@@ -79,7 +86,7 @@ func configs() []Config {
 		for k, e := range scheduler.Estimators() {
 			c := DefaultConfig()
 			c.Policy, c.Estimator, c.Probes, c.Seed = p.Name, e.Name, 2, uint64(i)
-			c.StepMillis, c.Explore = int64(k%2*37), float64(i%2)*.2
+			c.StepMillis, c.Explore, c.QuietMillis = int64(k%2*37), float64(i%2)*.2, int64(k%3*10)
 			all = append(all, c)
 		}
 	}

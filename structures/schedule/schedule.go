@@ -12,8 +12,11 @@ import (
 type Schedule struct {
 	config    Config
 	policyNum byte // 0: not created yet
-	estNum    byte
-	memo      int // length of a node's memo, if it has one
+	// version is that of the head: versionSignals from the first use of what it
+	// adds on.
+	version byte
+	estNum  byte
+	memo    int // length of a node's memo, if it has one
 	// needsArrival: see CheckAdd.
 	needsArrival bool
 	check        func(*scheduler.Params) error
@@ -24,6 +27,7 @@ type Schedule struct {
 	handed   uint64 // nodes handed out
 	observed uint64
 	failed   uint64
+	signals  uint64 // taken in
 
 	table  scheduler.Table
 	names  names     // of the nodes in the table
@@ -46,7 +50,7 @@ type Schedule struct {
 // Create, or nothing else is possible on it. The key decides where names lie in
 // memory, and is to be secret where clients choose names.
 func New(key structures.HashKey) *Schedule {
-	s := &Schedule{leases: newLeases()}
+	s := &Schedule{leases: newLeases(), version: version}
 	s.slots.names, s.slots.key = &s.names, key
 	s.draws = rand.New(&s.pcg)
 	return s
@@ -75,6 +79,11 @@ func (s *Schedule) Create(ch *structures.Change, c Config, nowMillis int64) erro
 	ch.Uint(uint64(c.LeaseMillis))
 	ch.Uint(floatBits(c.Explore))
 	ch.Uint(uint64(now))
+	if c.QuietMillis > 0 {
+		ch.Op(opQuiet, 1)
+		ch.Uint(uint64(c.QuietMillis))
+		s.setQuiet(c.QuietMillis)
+	}
 	return nil
 }
 
@@ -125,10 +134,14 @@ func (s *Schedule) Add(ch *structures.Change, node []byte, p scheduler.Params, n
 		return false, err
 	}
 	now := s.clock.at(nowMillis)
-	ch.Op(opAdd, 3)
+	op := byte(opAdd)
+	if paramsMask(&p) >= 1<<fieldBorn {
+		op = opPut
+	}
+	ch.Op(op, 3)
 	ch.Bytes(node)
 	ch.Uint(uint64(now))
-	var buf [64]byte
+	var buf [96]byte
 	ch.Bytes(appendParams(buf[:0], &p))
 	return s.add(node, p, now), nil
 }
@@ -162,6 +175,9 @@ func (s *Schedule) checkNode(node []byte, p *scheduler.Params) error {
 func (s *Schedule) add(node []byte, p scheduler.Params, now int64) (created bool) {
 	s.ready()
 	s.setTime(now)
+	if paramsMask(&p) >= 1<<fieldBorn {
+		s.version = versionSignals
+	}
 	slot, ok := s.slots.find(node)
 	n := &s.node
 	if ok {
@@ -239,9 +255,10 @@ func (s *Schedule) ready() {
 }
 
 // lease hides the node in a slot until a time.
-func (s *Schedule) lease(slot int, until, step int64) {
+func (s *Schedule) lease(slot int, l lease) {
+	l.slot = int32(slot)
 	s.table.Hide(slot, true)
-	s.leases.add(slot, until, step)
+	s.leases.add(l)
 }
 
 // unlease ends the lease of the node in a slot, if it has one.
