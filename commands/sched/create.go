@@ -15,10 +15,10 @@ func Group() commands.Group {
 	read, change := []commands.KeySpec{commands.Key(1, commands.RO|commands.Access)}, []commands.KeySpec{commands.Key(1, commands.RW|commands.Access|commands.Update)}
 	return commands.Group{Name: "sched", Commands: append([]commands.Command{
 		{Name: "SCHED.CREATE", Arity: -2, Flags: commands.Write | commands.DenyOOM, Keys: []commands.KeySpec{commands.Key(1, commands.OW|commands.Insert)},
-			Syntax: "key [POLICY policy] [PROBES probes] [ESTIMATOR estimator [K items]] [SEED seed] [CLOCK STEP|WALL milliseconds] [LEASE milliseconds] [EXPLORE fraction]",
+			Syntax: "key [POLICY policy] [PROBES probes] [ESTIMATOR estimator [K items]] [SEED seed] [CLOCK STEP|WALL milliseconds] [LEASE milliseconds] [EXPLORE fraction] [QUIET milliseconds]",
 			Since:  "0.1.0", Cost: "O(1)", Summary: "Creates a schedule, which decides which of its nodes to probe next.", Run: create},
 		{Name: "SCHED.ADD", Arity: -3, Flags: commands.Write | commands.DenyOOM, Keys: []commands.KeySpec{commands.Key(1, commands.RW|commands.Insert)},
-			Syntax: "key node [RATE rate] [WEIGHT weight] [DECAY decay] [ARRIVAL rate] [COST cost] [MAXAGE steps] [node ...]",
+			Syntax: "key node [RATE rate] [WEIGHT weight] [DECAY decay] [ARRIVAL rate] [COST cost] [MAXAGE steps] [PRECISION share] [RECALL share] [node ...]",
 			Since:  "0.1.0", Cost: "O(log n) for each node",
 			Summary: "Adds nodes to a schedule, or changes the parameters of nodes.", Run: add},
 		{Name: "SCHED.REM", Arity: -3, Flags: commands.Write, Keys: []commands.KeySpec{commands.Key(1, commands.RW|commands.Delete)}, Syntax: "key node [node ...]",
@@ -41,7 +41,7 @@ func Group() commands.Group {
 		{Name: "SCHED.NODES", Arity: -3, Flags: commands.ReadOnly, Keys: read, Syntax: "key cursor [MATCH pattern] [COUNT count]",
 			Since: "0.1.0", Cost: "O(1) for each call, O(n) for all n nodes",
 			Summary: "Iterates over the nodes of a schedule.", Run: scan},
-	}, costRows(read)...)}
+	}, append(signalRows(change), costRows(read)...)...)}
 }
 
 // wireError translates the errors of package schedule.
@@ -71,6 +71,8 @@ func wireError(err error) error {
 		return errCost
 	case errors.Is(err, scheduler.ErrMaxAge):
 		return errMaxAge
+	case errors.Is(err, scheduler.ErrShare):
+		return errShare
 	case errors.Is(err, scheduler.ErrDecay):
 		return errDecay
 	case errors.Is(err, scheduler.ErrArrival):
@@ -147,6 +149,8 @@ func readConfig(c *commands.Ctx) schedule.Config {
 			if !(cfg.Explore >= 0 && cfg.Explore <= 1) {
 				a.Fail(errExplore)
 			}
+		case "QUIET":
+			cfg.QuietMillis = a.IntIn(0, schedule.MaxMillis, errMillis)
 		default:
 			a.Syntax()
 		}

@@ -24,6 +24,7 @@ const (
 	errMaxAge     = commands.WireError("ERR maximum age is out of range")
 	errDecay      = commands.WireError("ERR the policy needs a DECAY greater than 0")
 	errArrival    = commands.WireError("ERR the policy needs an ARRIVAL")
+	errShare      = commands.WireError("ERR precision and recall must be from 0 to 1, or -1")
 	errMillis     = commands.WireError("ERR milliseconds are out of range")
 	errExplore    = commands.WireError("ERR explored fraction must be from 0 to 1")
 	errTwice      = commands.WireError("ERR a node is named twice")

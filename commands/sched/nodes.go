@@ -17,8 +17,8 @@ import (
 // nodeOptions are the options of SCHED.ADD. The others are of commands about nodes
 // that vigil may have later.
 func nodeOptions() commands.Names {
-	return commands.Names{Options: []string{"RATE", "WEIGHT", "DECAY", "ARRIVAL", "COST", "MAXAGE"},
-		Others: []string{"PRECISION", "RECALL", "GROUP", "DEADLINE", "AGE", "SEEN"}, Bare: true}
+	return commands.Names{Options: []string{"RATE", "WEIGHT", "DECAY", "ARRIVAL", "COST", "MAXAGE", "PRECISION", "RECALL"},
+		Others: []string{"GROUP", "DEADLINE", "AGE", "SEEN"}, Bare: true}
 }
 
 // readNumber reads a parameter of a node.
@@ -26,6 +26,15 @@ func readNumber(a *commands.Args) float64 {
 	v := a.Float()
 	if scheduler.CheckNumber(v) != nil {
 		a.Fail(errNumber)
+	}
+	return v
+}
+
+// readShare reads a precision or a recall; -1 says that it is to be learnt.
+func readShare(a *commands.Args) float64 {
+	v := a.Float()
+	if v != scheduler.Unknown && !(v >= 0 && v <= 1) {
+		a.Fail(errShare)
 	}
 	return v
 }
@@ -53,6 +62,10 @@ func readNode(a *commands.Args, s *schedule.Schedule, names *commands.Names) (no
 			p.Cost = readNumber(a)
 		case "MAXAGE":
 			p.MaxAge = a.IntIn(0, scheduler.MaxStep, errMaxAge)
+		case "PRECISION":
+			p.Precision = readShare(a)
+		case "RECALL":
+			p.Recall = readShare(a)
 		}
 	}
 	return node, p

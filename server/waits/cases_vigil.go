@@ -11,6 +11,7 @@ var schedCases = []Case{
 	{Command: "SCHED.PEEK", What: "nodes", Before: aSchedule, Call: upTo(maxProbes, nth("SCHED.PEEK", Key, "COUNT", "#"))},
 	{Command: "SCHED.OBSERVE", What: "nodes", Before: leased, Call: upTo(maxProbes, observe)},
 	{Command: "SCHED.FAIL", What: "nodes", Before: leased, Call: upTo(maxProbes, many(1, one, []string{"SCHED.FAIL", Key}))},
+	{Command: "SCHED.SIGNAL", What: "nodes", Before: aSchedule, Call: many(1, one, []string{"SCHED.SIGNAL", Key})},
 	{Command: "SCHED.INFO", What: "nodes", Before: aSchedule, Call: call("SCHED.INFO", Key)},
 	{Command: "SCHED.NODE", What: "nodes", Before: aSchedule, Call: nth("SCHED.NODE", Key, "last")},
 	{Command: "SCHED.NODES", What: "nodes", Before: aSchedule, Call: call("SCHED.NODES", Key, "0", "COUNT", "1000000000")},
