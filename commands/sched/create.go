@@ -32,8 +32,8 @@ func Group() commands.Group {
 		{Name: "SCHED.OBSERVE", Arity: -4, Flags: commands.Write, Keys: change, Syntax: "key node items [node items ...]",
 			Since: "0.1.0", Cost: "O(log n) for each node",
 			Summary: "Records what the probes of nodes found and ends their leases. Nodes that are not leased are passed over, and returned.", Run: observe},
-		{Name: "SCHED.FAIL", Arity: -3, Flags: commands.Write, Keys: change, Syntax: "key node [node ...]", Since: "0.1.0",
-			Cost: "O(log n) for each node", Summary: "Cancels leases whose probes did not happen: the nodes are as they were before SCHED.NEXT. Nodes that are not leased are passed over, and returned.", Run: fail},
+		{Name: "SCHED.FAIL", Arity: -3, Flags: commands.Write, Keys: change, Syntax: "key node [RETRY milliseconds] [node ...]", Since: "0.1.0",
+			Cost: "O(log n) for each node", Summary: "Cancels leases whose probes did not happen: the nodes are as they were before SCHED.NEXT, or paused for the milliseconds of RETRY. Nodes that are not leased are passed over, and returned.", Run: fail},
 		{Name: "SCHED.INFO", Arity: 2, Flags: commands.ReadOnly | commands.Fast, Keys: read, Syntax: "key", Since: "0.1.0", Cost: "O(1)",
 			Summary: "Returns the parameters and the state of a schedule.", Run: info},
 		{Name: "SCHED.NODE", Arity: 3, Flags: commands.ReadOnly | commands.Fast, Keys: read, Syntax: "key node", Since: "0.1.0", Cost: "O(1)",
@@ -41,7 +41,7 @@ func Group() commands.Group {
 		{Name: "SCHED.NODES", Arity: -3, Flags: commands.ReadOnly, Keys: read, Syntax: "key cursor [MATCH pattern] [COUNT count]",
 			Since: "0.1.0", Cost: "O(1) for each call, O(n) for all n nodes",
 			Summary: "Iterates over the nodes of a schedule.", Run: scan},
-	}, append(signalRows(change), costRows(read)...)...)}
+	}, append(append(signalRows(change), pauseRows(change)...), costRows(read)...)...)}
 }
 
 // wireError translates the errors of package schedule.

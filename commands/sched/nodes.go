@@ -227,12 +227,24 @@ func observe(c *commands.Ctx) error {
 	return nil
 }
 
-func fail(c *commands.Ctx) error {
-	key, nodes := c.Args.Key(), c.Args.Rest()
-	for _, node := range nodes[1:] {
-		if commands.EqualFold(node, "RETRY") { // an option that vigil may have later
-			return commands.ErrUnknownOption(node)
+// readFailed reads the nodes of a SCHED.FAIL, and for how long each is to be left
+// alone. The first argument is a node whatever it looks like.
+func readFailed(a *commands.Args) (nodes [][]byte, retries []int64) {
+	for a.More() {
+		nodes = append(nodes, a.Bytes())
+		retries = append(retries, 0)
+		if a.Is("RETRY") {
+			retries[len(retries)-1] = a.IntIn(1, schedule.MaxMillis, errMillis)
 		}
+	}
+	return nodes, retries
+}
+
+func fail(c *commands.Ctx) error {
+	key := c.Args.Key()
+	nodes, retries := readFailed(&c.Args)
+	if err := c.Args.Done(); err != nil {
+		return err
 	}
 	s, ch, err := edit(c, key)
 	if err != nil {
@@ -245,6 +257,11 @@ func fail(c *commands.Ctx) error {
 	for _, i := range held {
 		if err := s.Fail(ch, nodes[i], c.Now); err != nil {
 			return wireError(err)
+		}
+		if retries[i] > 0 {
+			if _, err := s.Pause(ch, nodes[i], retries[i], c.Now); err != nil {
+				return wireError(err)
+			}
 		}
 	}
 	replyLeased(c, "sched.fail", key, len(held), late)

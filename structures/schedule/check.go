@@ -23,6 +23,6 @@ func (s *Schedule) CheckAdd(node []byte, p scheduler.Params) error {
 // CheckLease returns the error that Observe or Fail of a node would return,
 // regardless of what was found: nil if its lease is running.
 func (s *Schedule) CheckLease(node []byte, nowMillis int64) error {
-	_, _, err := s.held(node, nowMillis)
+	_, _, err := s.leased(node, nowMillis)
 	return err
 }

@@ -197,7 +197,7 @@ func (s *Schedule) seatPage(page []byte, slotOf func(place int) int) bool {
 		}
 		n := &s.node
 		*n = scheduler.Node{}
-		name, l := r.node(n, s.memo, s.version)
+		name, l, paused := r.node(n, s.memo, s.version)
 		if _, twice := s.slots.find(name); twice || r.Bad || (s.check != nil && s.check(&n.Params) != nil) {
 			r.Bad = true
 			break
@@ -207,13 +207,16 @@ func (s *Schedule) seatPage(page []byte, slotOf func(place int) int) bool {
 		if l.until > s.clock.now {
 			s.lease(slot, l)
 		}
+		if paused > s.clock.now {
+			s.setPause(slot, paused)
+		}
 	}
 	return r.whole()
 }
 
 // node reads a node whose memo, if it has one, is of a given length. The name
-// aliases what is read; the zero lease is none.
-func (r *reader) node(n *scheduler.Node, memo int, v byte) (name []byte, l lease) {
+// aliases what is read; the zero lease is none, and so is a pause until 0.
+func (r *reader) node(n *scheduler.Node, memo int, v byte) (name []byte, l lease, paused int64) {
 	name = r.Bytes(int(r.Uint(MaxName)))
 	end := fieldEnd
 	if v == version {
@@ -244,7 +247,10 @@ func (r *reader) node(n *scheduler.Node, memo int, v byte) (name []byte, l lease
 	}
 	r.shares(mask, &n.Params)
 	r.signals(mask, n, &l)
-	return name, l
+	if mask>>fieldPaused&1 != 0 {
+		paused = int64(r.Uint(forever))
+	}
+	return name, l, paused
 }
 
 // shares reads precision and recall.

@@ -48,7 +48,7 @@ import (
 //
 //	17 precision  18 recall    19 nats       20 signals  21 heard
 //	22 listened   23 silent    24 sure       25 trust    26 handed out at (ms)
-//	27 nats, signals before the lease
+//	27 nats, signals before the lease      28 end of the pause (ms)
 //
 // Policy and estimator numbers are defined in package scheduler. All these
 // numbers are on disk and never change.
@@ -92,6 +92,7 @@ const (
 	fieldTrust
 	fieldHanded
 	fieldLeaseSignals
+	fieldPaused
 	fieldEnd
 
 	fieldEnd1 = fieldMemo + 1 // of version
@@ -228,7 +229,7 @@ func (s *Schedule) appendPage(dst []byte, id int) []byte {
 		}
 		used |= 1 << i
 		l, _ := s.stored(first + i)
-		dst = appendNode(dst, s.names.of(first+i), &n, l)
+		dst = appendNode(dst, s.names.of(first+i), &n, l, s.storedPause(first+i))
 	}
 	if used != 0 {
 		binary.LittleEndian.PutUint64(dst[at:], used)
@@ -307,19 +308,27 @@ func appendParamFields(dst []byte, mask uint64, p *scheduler.Params) []byte {
 // stored is the lease of a slot if the record knows it and its end has not come
 // at the recorded time. The others are no part of the schedule, which would
 // otherwise differ on a machine that was not asked in between.
-func (s *Schedule) stored(slot int) (lease, bool) {
-	if len(s.leases.over) == 0 && !s.table.Hidden(slot) {
+func (s *Schedule) stored(slot int) (lease, bool) { return s.held(&s.leases, slot) }
+
+// storedPause is the end of the pause of a slot, 0 if it has none.
+func (s *Schedule) storedPause(slot int) int64 {
+	l, _ := s.held(&s.pauses, slot)
+	return l.until
+}
+
+func (s *Schedule) held(of *leases, slot int) (lease, bool) {
+	if len(of.over) == 0 && !s.table.Hidden(slot) {
 		return lease{}, false
 	}
-	l, ok := s.leases.of(slot)
+	l, ok := of.of(slot)
 	if !ok || l.until <= s.clock.now {
 		return lease{}, false
 	}
 	return l, true
 }
 
-// appendNode appends a node. The zero lease is none.
-func appendNode(dst []byte, name string, n *scheduler.Node, l lease) []byte {
+// appendNode appends a node. The zero lease is none, and so is a pause until 0.
+func appendNode(dst []byte, name string, n *scheduler.Node, l lease, paused int64) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(name)))
 	dst = append(dst, name...)
 	mask := paramsMask(&n.Params)
@@ -341,6 +350,9 @@ func appendNode(dst []byte, name string, n *scheduler.Node, l lease) []byte {
 		mask |= 1 << fieldMemo
 	}
 	mask |= signalsMask(n, l)
+	if paused != 0 {
+		mask |= 1 << fieldPaused
+	}
 	dst = binary.AppendUvarint(dst, mask)
 	dst = appendParamFields(dst, mask, &n.Params)
 	for _, v := range ints {
@@ -360,7 +372,11 @@ func appendNode(dst []byte, name string, n *scheduler.Node, l lease) []byte {
 	if len(n.Memo) > 0 {
 		dst = appendFloats(dst, n.Memo)
 	}
-	return appendSignals(appendShares(dst, &n.Params), n, l)
+	dst = appendSignals(appendShares(dst, &n.Params), n, l)
+	if paused != 0 {
+		dst = binary.AppendUvarint(dst, uint64(paused))
+	}
+	return dst
 }
 
 func signalsMask(n *scheduler.Node, l lease) (mask uint64) {

@@ -29,6 +29,8 @@ var (
 	ErrQuiet = errors.New("schedule: quiet milliseconds are out of range")
 	// ErrAgo is returned when a signal is of the future or older than MaxMillis.
 	ErrAgo = errors.New("schedule: age of a signal is out of range")
+	// ErrPause is returned when a pause is not in 0 to MaxMillis.
+	ErrPause = errors.New("schedule: pause is out of range")
 	// ErrWindow is returned when K is not greater than 0 and at most
 	// scheduler.MaxNumber.
 	ErrWindow = errors.New("schedule: window is out of range")

@@ -40,6 +40,7 @@ func (s *Schedule) Info(nowMillis int64) []Field {
 		{"failed", int64(s.failed)},
 		{"quiet-ms", s.config.QuietMillis},
 		{"signals", int64(s.signals)},
+		{"paused", int64(len(s.pauses.running))},
 	}
 }
 
@@ -47,7 +48,8 @@ func (s *Schedule) Info(nowMillis int64) []Field {
 // the step that a Next at this time would have; lease-ms is the time left, 0
 // without a lease. Rate and arrival are -1 if none was given. Precision and recall
 // are those that are believed, or -1; signals and nats are those since the last
-// probe. It returns ErrNoNode for an unknown node.
+// probe; paused-ms is the time left, 0 without a pause and -1 for one without end. It
+// returns ErrNoNode for an unknown node.
 func (s *Schedule) Node(node []byte, nowMillis int64) ([]Field, error) {
 	slot, ok := s.slots.find(node)
 	if !ok {
@@ -81,6 +83,7 @@ func (s *Schedule) Node(node []byte, nowMillis int64) ([]Field, error) {
 		{"recall", recall},
 		{"signals", n.Signals.Count},
 		{"nats", n.Nats},
+		{"paused-ms", s.pauseLeft(slot, now)},
 	}, nil
 }
 

@@ -42,6 +42,12 @@ func (l *leases) of(slot int) (lease, bool) {
 	return l.list[i], true
 }
 
+// runs says whether a slot has a lease that is not over.
+func (l *leases) runs(slot int) bool {
+	i, ok := l.at[int32(slot)]
+	return ok && l.list[i].place >= 0
+}
+
 // add gives a slot without a lease one. Its place is set here.
 func (l *leases) add(a lease) {
 	if l.at == nil {

@@ -115,10 +115,15 @@ func (s *Schedule) choose(count int, nowMillis int64, stats Stats) (now, step in
 
 // hand applies a NEXT: its time, its step and its picks.
 func (s *Schedule) hand(now, step, leaseMillis int64, slots []int) {
+	s.calls++
+	s.give(now, step, leaseMillis, slots)
+}
+
+// give hands out nodes in a step.
+func (s *Schedule) give(now, step, leaseMillis int64, slots []int) {
 	s.ready()
 	s.setTime(now)
 	s.clock.step = step
-	s.calls++
 	s.handed += uint64(len(slots))
 	for _, slot := range slots {
 		s.unlease(slot)
@@ -147,7 +152,7 @@ func (s *Schedule) Observe(ch *structures.Change, node []byte, items float64, no
 		return ErrItems
 	}
 	items += 0 // -0 becomes 0
-	slot, now, err := s.held(node, nowMillis)
+	slot, now, err := s.leased(node, nowMillis)
 	if err != nil {
 		return err
 	}
@@ -163,7 +168,7 @@ func (s *Schedule) Observe(ch *structures.Change, node []byte, items float64, no
 // the age is as if it had not begun. Errors: ErrNotCreated, ErrNoNode,
 // ErrNotLeased.
 func (s *Schedule) Fail(ch *structures.Change, node []byte, nowMillis int64) error {
-	slot, now, err := s.held(node, nowMillis)
+	slot, now, err := s.leased(node, nowMillis)
 	if err != nil {
 		return err
 	}
@@ -174,8 +179,8 @@ func (s *Schedule) Fail(ch *structures.Change, node []byte, nowMillis int64) err
 	return nil
 }
 
-// held finds a node whose lease is running.
-func (s *Schedule) held(node []byte, nowMillis int64) (slot int, now int64, err error) {
+// leased finds a node whose lease is running.
+func (s *Schedule) leased(node []byte, nowMillis int64) (slot int, now int64, err error) {
 	if s.policyNum == 0 {
 		return 0, 0, ErrNotCreated
 	}

@@ -20,13 +20,16 @@ const (
 	opPut     = 22 // node, now, parameters with those of versionSignals
 	opSignal  = 23 // slot, nats, now
 	opQuiet   = 24 // quiet-ms
+	opPause   = 25 // slot, end, now
+	opResume  = 26 // slot, now
+	opTake    = 27 // now, step, lease-ms, slots
 )
 
 // Apply replays a recorded operation. It draws nothing and reads no clock. The
 // error wraps structures.ErrCorrupt or structures.ErrUnknownChange; the schedule
 // is unchanged then.
 func (s *Schedule) Apply(op byte, args *structures.Args) error {
-	if (op == opCreate) != (s.policyNum == 0) && op >= opCreate && op <= opQuiet {
+	if (op == opCreate) != (s.policyNum == 0) && op >= opCreate && op <= opTake {
 		return fmt.Errorf("schedule: operation %d on a schedule in the wrong state: %w", op, structures.ErrCorrupt)
 	}
 	err := structures.ErrUnknownChange
@@ -43,8 +46,14 @@ func (s *Schedule) Apply(op byte, args *structures.Args) error {
 		err = s.applyQuiet(args)
 	case opRemove:
 		err = s.applyRemove(args)
+	case opPause:
+		err = s.applyPause(args)
+	case opResume:
+		err = s.applyResume(args)
 	case opNext:
-		err = s.applyNext(args)
+		err = s.applyNext(args, s.hand)
+	case opTake:
+		err = s.applyNext(args, s.give)
 	case opObserve:
 		err = s.applyObserve(args)
 	case opFail:
@@ -132,7 +141,34 @@ func (s *Schedule) applyRemove(args *structures.Args) error {
 	return nil
 }
 
-func (s *Schedule) applyNext(args *structures.Args) error {
+func (s *Schedule) applyPause(args *structures.Args) error {
+	slot, err := s.slotOf(args.Uint())
+	until, now := args.Uint(), args.Uint()
+	if err := args.Done(); err != nil {
+		return err
+	}
+	if err != nil || until > forever || now > maxTime {
+		return structures.ErrCorrupt
+	}
+	s.pause(slot, int64(until), int64(now))
+	return nil
+}
+
+func (s *Schedule) applyResume(args *structures.Args) error {
+	slot, err := s.slotOf(args.Uint())
+	now := args.Uint()
+	if err := args.Done(); err != nil {
+		return err
+	}
+	if err != nil || now > maxTime {
+		return structures.ErrCorrupt
+	}
+	s.resume(slot, int64(now))
+	return nil
+}
+
+// applyNext replays what hands out nodes.
+func (s *Schedule) applyNext(args *structures.Args, hand func(now, step, leaseMillis int64, slots []int)) error {
 	now, step, lease := args.Uint(), args.Uint(), args.Uint()
 	list := args.Bytes()
 	if err := args.Done(); err != nil {
@@ -151,7 +187,7 @@ func (s *Schedule) applyNext(args *structures.Args) error {
 		s.chosen = append(s.chosen, slot)
 		list = list[w:]
 	}
-	s.hand(max(int64(now), s.clock.now), int64(step), int64(lease), s.chosen)
+	hand(max(int64(now), s.clock.now), int64(step), int64(lease), s.chosen)
 	return nil
 }
 

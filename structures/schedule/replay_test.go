@@ -39,6 +39,23 @@ func play(t testing.TB, s *Schedule, ch *structures.Change, rng *rand.Rand, n in
 			if _, err := s.Signal(ch, name(), float64(rng.IntN(3)-1), int64(rng.IntN(50)), now); err != nil {
 				t.Fatal(err)
 			}
+		case k < 8 && rng.IntN(4) == 0:
+			if _, err := s.Pause(ch, name(), int64(rng.IntN(3)*50), now); err != nil {
+				t.Fatal(err)
+			}
+		case k < 8 && rng.IntN(3) == 0:
+			if _, err := s.Resume(ch, name(), now); err != nil {
+				t.Fatal(err)
+			}
+		case k < 8 && rng.IntN(2) == 0:
+			nodes := [][]byte{name(), name(), name()}
+			places, err := s.Take(ch, nodes, int64(rng.IntN(3)*30), now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, place := range places {
+				out = append(out, string(nodes[place]))
+			}
 		case k < 8:
 			s.Remove(ch, name())
 		case k < 13:
@@ -309,15 +326,20 @@ func TestApplyRefusesWhatDoesNotFit(t *testing.T) {
 // checkParts compares names, leases and hidden nodes with each other.
 func checkParts(t *testing.T, s *Schedule) {
 	t.Helper()
-	hidden := 0
+	hidden, paused := 0, 0
 	for slot := s.table.After(0); slot >= 0; slot = s.table.After(slot + 1) {
 		if at, ok := s.slots.find([]byte(s.names.of(slot))); !ok || at != slot {
 			t.Fatalf("name %q leads to slot %d, not %d", s.names.of(slot), at, slot)
 		}
 		l, leased := s.leases.of(slot)
 		running := leased && l.place >= 0
-		if s.table.Hidden(slot) != running {
-			t.Fatalf("slot %d: hidden %v, lease %+v", slot, s.table.Hidden(slot), l)
+		p, resting := s.pauses.of(slot)
+		resting = resting && p.place >= 0
+		if s.table.Hidden(slot) != (running || resting) {
+			t.Fatalf("slot %d: hidden %v, lease %+v, pause %+v", slot, s.table.Hidden(slot), l, p)
+		}
+		if resting {
+			paused++
 		}
 		if running {
 			hidden++
@@ -328,6 +350,9 @@ func checkParts(t *testing.T, s *Schedule) {
 		if leased && !running && l.until <= s.clock.now {
 			t.Fatalf("the lease of slot %d ended at %d and is kept at %d", slot, l.until, s.clock.now)
 		}
+	}
+	if paused != len(s.pauses.running) {
+		t.Fatalf("%d paused, %d in the heap", paused, len(s.pauses.running))
 	}
 	if hidden != len(s.leases.running) || s.slots.used != s.table.Live() {
 		t.Fatalf("%d hidden, %d in the heap; %d names, %d nodes", hidden, len(s.leases.running), s.slots.used, s.table.Live())

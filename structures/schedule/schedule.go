@@ -33,6 +33,7 @@ type Schedule struct {
 	names  names     // of the nodes in the table
 	slots  directory // of the names
 	leases leases
+	pauses leases // of nodes that are not to be handed out; their step is 0
 
 	// Derived from the above when first needed, and never stored.
 	policy   scheduler.Policy
@@ -50,7 +51,7 @@ type Schedule struct {
 // Create, or nothing else is possible on it. The key decides where names lie in
 // memory, and is to be secret where clients choose names.
 func New(key structures.HashKey) *Schedule {
-	s := &Schedule{leases: newLeases(), version: version}
+	s := &Schedule{leases: newLeases(), pauses: newLeases(), version: version}
 	s.slots.names, s.slots.key = &s.names, key
 	s.draws = rand.New(&s.pcg)
 	return s
@@ -234,6 +235,7 @@ func (s *Schedule) remove(slot int) {
 // unseat takes a node out of its slot.
 func (s *Schedule) unseat(slot int) {
 	s.leases.drop(slot)
+	s.pauses.drop(slot)
 	s.slots.remove(slot)
 	s.names.drop(slot)
 	s.table.Remove(slot)
@@ -264,21 +266,28 @@ func (s *Schedule) lease(slot int, l lease) {
 // unlease ends the lease of the node in a slot, if it has one.
 func (s *Schedule) unlease(slot int) {
 	if s.leases.drop(slot) {
-		s.table.Hide(slot, false)
+		s.show(slot)
 	}
 }
 
-// expire shows the nodes whose lease ended at or before now.
+// show shows the node in a slot unless it is paused or leased.
+func (s *Schedule) show(slot int) {
+	s.table.Hide(slot, s.leases.runs(slot) || s.pauses.runs(slot))
+}
+
+// expire shows the nodes whose lease or pause ended at or before now.
 func (s *Schedule) expire(now int64) {
-	for {
-		slot, ok := s.leases.end(now)
-		if !ok {
-			break
+	for _, held := range [...]*leases{&s.leases, &s.pauses} {
+		for {
+			slot, ok := held.end(now)
+			if !ok {
+				break
+			}
+			s.show(slot)
+			s.policy.Touch(slot)
 		}
-		s.table.Hide(slot, false)
-		s.policy.Touch(slot)
+		held.settle(s.clock.now)
 	}
-	s.leases.settle(s.clock.now)
 }
 
 // touch marks the page of a slot as changed.
@@ -300,7 +309,7 @@ func (s *Schedule) Empty() bool { return false }
 // count what they have allocated. Before a loaded schedule is used first, the
 // structures of its policy are missing.
 func (s *Schedule) Size() int {
-	n := int(unsafe.Sizeof(*s)) + s.table.Bytes() + s.names.size() + s.slots.size() + s.leases.size()
+	n := int(unsafe.Sizeof(*s)) + s.table.Bytes() + s.names.size() + s.slots.size() + s.leases.size() + s.pauses.size()
 	if s.policy != nil {
 		n += s.policy.Bytes()
 	}

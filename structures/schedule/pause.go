@@ -1,0 +1,146 @@
+package schedule
+
+import (
+	"encoding/binary"
+
+	"github.com/vigildb/vigil/scheduler"
+	"github.com/vigildb/vigil/structures"
+)
+
+// forever is the end of a pause that has none: no time comes so far.
+const forever = maxTime + MaxMillis
+
+// Pause keeps a node from being handed out for some milliseconds, or until Resume if
+// they are 0, whatever pause it had. Its age goes on, it is told of signals, and a
+// lease that it has is kept. Known reports whether there is such a node. Errors:
+// ErrNotCreated, ErrPause.
+func (s *Schedule) Pause(ch *structures.Change, node []byte, millis, nowMillis int64) (known bool, err error) {
+	switch {
+	case s.policyNum == 0:
+		return false, ErrNotCreated
+	case millis < 0 || millis > MaxMillis:
+		return false, ErrPause
+	}
+	slot, ok := s.slots.find(node)
+	if !ok {
+		return false, nil
+	}
+	now, until := s.clock.at(nowMillis), int64(forever)
+	if millis > 0 {
+		until = now + millis
+	}
+	ch.Op(opPause, 3)
+	ch.Uint(uint64(slot))
+	ch.Uint(uint64(until))
+	ch.Uint(uint64(now))
+	s.pause(slot, until, now)
+	return true, nil
+}
+
+func (s *Schedule) pause(slot int, until, now int64) {
+	s.ready()
+	s.setTime(now)
+	s.pauses.drop(slot)
+	if until > s.clock.now {
+		s.setPause(slot, until)
+	}
+	s.show(slot)
+	s.policy.Touch(slot)
+	s.touch(slot)
+}
+
+// setPause hides the node in a slot, which has no pause, until a time.
+func (s *Schedule) setPause(slot int, until int64) {
+	s.version = versionSignals
+	s.table.Hide(slot, true)
+	s.pauses.add(lease{slot: int32(slot), until: until})
+}
+
+// Resume ends the pause of a node and reports whether it had one. Error:
+// ErrNotCreated.
+func (s *Schedule) Resume(ch *structures.Change, node []byte, nowMillis int64) (paused bool, err error) {
+	if s.policyNum == 0 {
+		return false, ErrNotCreated
+	}
+	slot, ok := s.slots.find(node)
+	if !ok {
+		return false, nil
+	}
+	now := s.clock.at(nowMillis)
+	if s.pauseLeft(slot, now) == 0 {
+		return false, nil
+	}
+	ch.Op(opResume, 2)
+	ch.Uint(uint64(slot))
+	ch.Uint(uint64(now))
+	s.resume(slot, now)
+	return true, nil
+}
+
+func (s *Schedule) resume(slot int, now int64) {
+	s.ready()
+	s.setTime(now)
+	s.pauses.drop(slot)
+	s.show(slot)
+	s.policy.Touch(slot)
+	s.touch(slot)
+}
+
+// pauseLeft is how many milliseconds of a pause are left: 0 without a pause, -1 for
+// one without end.
+func (s *Schedule) pauseLeft(slot int, now int64) int64 {
+	l, ok := s.pauses.of(slot)
+	switch {
+	case !ok || l.until <= now:
+		return 0
+	case l.until == forever:
+		return -1
+	}
+	return l.until - now
+}
+
+// Take leases those of the nodes that are free, neither leased nor paused, whatever
+// the policy says, and returns their places in nodes. The step stays the same, but
+// for the wall clock. With a lease of 0 the probes count as done. Errors:
+// ErrNotCreated, ErrCount, ErrLease, ErrSteps.
+func (s *Schedule) Take(ch *structures.Change, nodes [][]byte, leaseMillis, nowMillis int64) ([]int, error) {
+	switch {
+	case s.policyNum == 0:
+		return nil, ErrNotCreated
+	case len(nodes) > MaxCount:
+		return nil, ErrCount
+	case leaseMillis < 0 || leaseMillis > MaxMillis:
+		return nil, ErrLease
+	}
+	now, step := s.clock.at(nowMillis), s.clock.step
+	if s.clock.stepMillis > 0 {
+		step = s.clock.next(now)
+	}
+	if step > scheduler.MaxStep {
+		return nil, ErrSteps
+	}
+	s.ready()
+	s.expire(now)
+	var places, slots []int
+	var list []byte
+	taken := make(map[int]bool, len(nodes))
+	for i, node := range nodes {
+		slot, ok := s.slots.find(node)
+		if !ok || s.table.Hidden(slot) || taken[slot] {
+			continue
+		}
+		taken[slot] = true
+		places, slots = append(places, i), append(slots, slot)
+		list = binary.AppendUvarint(list, uint64(slot))
+	}
+	if len(slots) == 0 {
+		return nil, nil
+	}
+	ch.Op(opTake, 4)
+	ch.Uint(uint64(now))
+	ch.Uint(uint64(step))
+	ch.Uint(uint64(leaseMillis))
+	ch.Bytes(list)
+	s.give(now, step, leaseMillis, slots)
+	return places, nil
+}
