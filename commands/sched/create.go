@@ -38,9 +38,9 @@ func Group() commands.Group {
 			Summary: "Returns the parameters and the state of a schedule.", Run: info},
 		{Name: "SCHED.NODE", Arity: 3, Flags: commands.ReadOnly | commands.Fast, Keys: read, Syntax: "key node", Since: "0.1.0", Cost: "O(1)",
 			Summary: "Returns the parameters and the state of a node.", Run: nodeInfo},
-		{Name: "SCHED.NODES", Arity: -3, Flags: commands.ReadOnly, Keys: read, Syntax: "key cursor [MATCH pattern] [COUNT count]",
+		{Name: "SCHED.NODES", Arity: -3, Flags: commands.ReadOnly, Keys: read, Syntax: "key cursor [MATCH pattern] [COUNT count] [LEASED] [PAUSED] [MINAGE steps] [WITH field [field ...]]",
 			Since: "0.1.0", Cost: "O(1) for each call, O(n) for all n nodes",
-			Summary: "Iterates over the nodes of a schedule.", Run: scan},
+			Summary: "Iterates over the nodes of a schedule, those with a lease, a pause or an age if asked, and returns their names or fields of SCHED.NODE.", Run: scan},
 	}, append(append(signalRows(change), pauseRows(change)...), costRows(read)...)...)}
 }
 

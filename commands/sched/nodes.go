@@ -2,11 +2,9 @@ package sched
 
 import (
 	"errors"
-	"strconv"
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/scheduler"
-	"github.com/vigildb/vigil/structures/glob"
 	"github.com/vigildb/vigil/structures/schedule"
 )
 
@@ -290,56 +288,17 @@ func replyFields(c *commands.Ctx, fields []schedule.Field) {
 	c.Reply.Map(len(fields))
 	for _, f := range fields {
 		c.Reply.BulkString(f.Name)
-		switch v := f.Value.(type) {
-		case string:
-			c.Reply.BulkString(v)
-		case int64:
-			c.Reply.Int(v)
-		case float64:
-			c.Reply.Double(v)
-		}
+		replyValue(c, f.Value)
 	}
 }
 
-// defaultScan is the COUNT of a SCHED.NODES that says none, as of Redis's SCAN.
-const defaultScan = 10
-
-func readNodesOptions(a *commands.Args) (count int64, pattern []byte) {
-	var once commands.Once
-	count = defaultScan
-	for a.More() {
-		switch once.Word(a) {
-		case "COUNT":
-			if count = a.Int(); a.Err() == nil && count < 1 {
-				a.Syntax()
-			}
-		case "MATCH":
-			pattern = a.Bytes()
-		default:
-			a.Syntax()
-		}
+func replyValue(c *commands.Ctx, v any) {
+	switch v := v.(type) {
+	case string:
+		c.Reply.BulkString(v)
+	case int64:
+		c.Reply.Int(v)
+	case float64:
+		c.Reply.Double(v)
 	}
-	return count, pattern
-}
-
-func scan(c *commands.Ctx) error {
-	key, cursor := c.Args.Key(), c.Args.Cursor()
-	count, pattern := readNodesOptions(&c.Args)
-	if err := c.Args.Done(); err != nil {
-		return err
-	}
-	s, err := view(c, key)
-	if err != nil {
-		return err
-	}
-	var names []string
-	next := s.Scan(cursor, int(min(count, scheduler.MaxNodes)), func(node string) {
-		if pattern == nil || glob.Match(pattern, []byte(node)) {
-			names = append(names, node)
-		}
-	})
-	c.Reply.Array(2)
-	c.Reply.BulkString(strconv.FormatUint(next, 10))
-	c.Reply.Strings(names)
-	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/vigildb/vigil/scheduler"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/rdb"
+	"github.com/vigildb/vigil/structures/schedule"
 )
 
 func TestScheduleErrorsHaveWords(t *testing.T) {
@@ -279,5 +281,27 @@ func TestParametersOfSchedulesAreDocumentedAsNumbers(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// The fields that WITH knows are those of SCHED.NODE, and no others.
+func TestFieldsOfNODESAreThoseOfNODE(t *testing.T) {
+	s := schedule.New(structures.HashKey{})
+	if err := s.Create(nil, schedule.DefaultConfig(), 1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Add(nil, []byte("a"), scheduler.DefaultParams(), 1); err != nil {
+		t.Fatal(err)
+	}
+	fields, err := s.Node([]byte("a"), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, f := range fields[1:] {
+		names = append(names, f.Name)
+	}
+	if !slices.Equal(names, nodeFields()) {
+		t.Errorf("SCHED.NODE has %v, WITH knows %v", names, nodeFields())
 	}
 }

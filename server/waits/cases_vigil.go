@@ -18,6 +18,7 @@ var schedCases = []Case{
 	{Command: "SCHED.INFO", What: "nodes", Before: aSchedule, Call: call("SCHED.INFO", Key)},
 	{Command: "SCHED.NODE", What: "nodes", Before: aSchedule, Call: nth("SCHED.NODE", Key, "last")},
 	{Command: "SCHED.NODES", What: "nodes", Before: aSchedule, Call: call("SCHED.NODES", Key, "0", "COUNT", "1000000000")},
+	{Command: "SCHED.NODES", What: "fields", Before: aSchedule, Call: call("SCHED.NODES", Key, "0", "COUNT", "1000000000", "WITH", "age", "index")},
 	{Command: "SCHED.COST", What: "nodes", Before: aSchedule, Call: call("SCHED.COST", Key)},
 	{Command: "SCHED.SIMULATE", What: "nodes", Before: aSchedule, Call: call("SCHED.SIMULATE", Key, "STEPS", "1000")},
 }
