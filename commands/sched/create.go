@@ -3,6 +3,7 @@ package sched
 import (
 	"errors"
 	"math"
+	"slices"
 
 	"github.com/vigildb/vigil/commands"
 	"github.com/vigildb/vigil/persistence"
@@ -41,7 +42,7 @@ func Group() commands.Group {
 		{Name: "SCHED.NODES", Arity: -3, Flags: commands.ReadOnly, Keys: read, Syntax: "key cursor [MATCH pattern] [COUNT count] [LEASED] [PAUSED] [MINAGE steps] [WITH field [field ...]]",
 			Since: "0.1.0", Cost: "O(1) for each call, O(n) for all n nodes",
 			Summary: "Iterates over the nodes of a schedule, those with a lease, a pause or an age if asked, and returns their names or fields of SCHED.NODE.", Run: scan},
-	}, append(append(signalRows(change), pauseRows(change)...), costRows(read)...)...)}
+	}, slices.Concat(signalRows(change), pauseRows(change), alterRows(change), costRows(read))...)}
 }
 
 // wireError translates the errors of package schedule.

@@ -12,6 +12,7 @@ var schedCases = []Case{
 	{Command: "SCHED.OBSERVE", What: "nodes", Before: leased, Call: upTo(maxProbes, observe)},
 	{Command: "SCHED.FAIL", What: "nodes", Before: leased, Call: upTo(maxProbes, many(1, one, []string{"SCHED.FAIL", Key}))},
 	{Command: "SCHED.SIGNAL", What: "nodes", Before: aSchedule, Call: many(1, one, []string{"SCHED.SIGNAL", Key})},
+	{Command: "SCHED.ALTER", What: "nodes", Before: aSchedule, Call: call("SCHED.ALTER", Key, "PROBES", "2")},
 	{Command: "SCHED.PAUSE", What: "nodes", Before: aSchedule, Call: many(1, one, []string{"SCHED.PAUSE", Key, "60000"})},
 	{Command: "SCHED.RESUME", What: "nodes", Before: aSchedule, Call: many(1, one, []string{"SCHED.RESUME", Key})},
 	{Command: "SCHED.TAKE", What: "nodes", Before: aSchedule, Call: upTo(maxProbes, many(1, one, []string{"SCHED.TAKE", Key, "60000"}))},

@@ -17,7 +17,7 @@ const (
 	maxTime = 1 << 50 // milliseconds since 1970; later times count as this
 )
 
-// Config holds what a schedule is created with. It never changes.
+// Config holds what a schedule is created with. Alter changes some of it.
 type Config struct {
 	Policy    string  // name of a policy; "" is "index"
 	Estimator string  // name of an estimator; "" is the policy's own

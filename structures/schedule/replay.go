@@ -23,13 +23,14 @@ const (
 	opPause   = 25 // slot, end, now
 	opResume  = 26 // slot, now
 	opTake    = 27 // now, step, lease-ms, slots
+	opAlter   = 28 // probes, lease-ms, explore, quiet-ms
 )
 
 // Apply replays a recorded operation. It draws nothing and reads no clock. The
 // error wraps structures.ErrCorrupt or structures.ErrUnknownChange; the schedule
 // is unchanged then.
 func (s *Schedule) Apply(op byte, args *structures.Args) error {
-	if (op == opCreate) != (s.policyNum == 0) && op >= opCreate && op <= opTake {
+	if (op == opCreate) != (s.policyNum == 0) && op >= opCreate && op <= opAlter {
 		return fmt.Errorf("schedule: operation %d on a schedule in the wrong state: %w", op, structures.ErrCorrupt)
 	}
 	err := structures.ErrUnknownChange
@@ -46,6 +47,8 @@ func (s *Schedule) Apply(op byte, args *structures.Args) error {
 		err = s.applyQuiet(args)
 	case opRemove:
 		err = s.applyRemove(args)
+	case opAlter:
+		err = s.applyAlter(args)
 	case opPause:
 		err = s.applyPause(args)
 	case opResume:
@@ -138,6 +141,23 @@ func (s *Schedule) applyRemove(args *structures.Args) error {
 		return err
 	}
 	s.remove(slot)
+	return nil
+}
+
+func (s *Schedule) applyAlter(args *structures.Args) error {
+	probes, lease := args.Uint(), args.Uint()
+	explore, quiet := math.Float64frombits(args.Uint()), args.Uint()
+	if err := args.Done(); err != nil {
+		return err
+	}
+	if probes > MaxCount || lease > MaxMillis || quiet > MaxMillis {
+		return structures.ErrCorrupt
+	}
+	next := s.altered(Config{Probes: int(probes), LeaseMillis: int64(lease), Explore: explore, QuietMillis: int64(quiet)})
+	if next.checkNumbers() != nil {
+		return structures.ErrCorrupt
+	}
+	s.alter(next)
 	return nil
 }
 

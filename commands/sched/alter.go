@@ -1,0 +1,75 @@
+package sched
+
+import (
+	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/structures/schedule"
+)
+
+func alterRows(change []commands.KeySpec) []commands.Command {
+	return []commands.Command{
+		{Name: "SCHED.ALTER", Arity: -4, Flags: commands.Write | commands.DenyOOM, Keys: change,
+			Syntax: "key [PROBES probes] [LEASE milliseconds] [EXPLORE fraction] [QUIET milliseconds]", Since: "0.2.0",
+			Cost:    "O(1), and O(n) for the next SCHED.NEXT if PROBES changes",
+			Summary: "Changes numbers of a schedule, and keeps its nodes and what was learnt.", Run: alter},
+	}
+}
+
+// alteration is what a SCHED.ALTER changes; -1 stays as it is.
+type alteration struct {
+	probes, lease, quiet int64
+	explore              float64
+}
+
+func readAlteration(a *commands.Args) alteration {
+	o := alteration{-1, -1, -1, -1}
+	var once commands.Once
+	for a.More() {
+		switch once.Word(a) {
+		case "PROBES":
+			o.probes = a.IntIn(1, schedule.MaxCount, errCount)
+		case "LEASE":
+			o.lease = a.IntIn(0, schedule.MaxMillis, errMillis)
+		case "EXPLORE":
+			if o.explore = a.Float(); !(o.explore >= 0 && o.explore <= 1) {
+				a.Fail(errExplore)
+			}
+		case "QUIET":
+			o.quiet = a.IntIn(0, schedule.MaxMillis, errMillis)
+		default:
+			a.Syntax()
+		}
+	}
+	return o
+}
+
+func alter(c *commands.Ctx) error {
+	key, o := c.Args.Key(), readAlteration(&c.Args)
+	if err := c.Args.Done(); err != nil {
+		return err
+	}
+	s, ch, err := edit(c, key)
+	if err != nil {
+		return err
+	}
+	cfg := s.Config()
+	for _, f := range []struct {
+		to    *int64
+		value int64
+	}{{&cfg.LeaseMillis, o.lease}, {&cfg.QuietMillis, o.quiet}} {
+		if f.value >= 0 {
+			*f.to = f.value
+		}
+	}
+	if o.probes > 0 {
+		cfg.Probes = int(o.probes)
+	}
+	if o.explore >= 0 {
+		cfg.Explore = o.explore
+	}
+	if err := s.Alter(ch, cfg); err != nil {
+		return wireError(err)
+	}
+	c.Notify(commands.EventModule, "sched.alter", key)
+	c.Reply.OK()
+	return nil
+}
