@@ -77,12 +77,12 @@ const rooms = `
 	structures:
 	structures/aof:         structures
 	structures/bits:        structures
-	structures/bloom:       structures
+	structures/bloom:       structures structures/paged
 	structures/cells:       structures
 	structures/countmin:    structures structures/cells
 	structures/cuckoo:      structures structures/cells
 	structures/glob:
-	structures/hash:        structures
+	structures/hash:        structures structures/paged
 	structures/hyll:        structures
 	structures/json:        structures
 	structures/json/path:   structures/json
