@@ -60,7 +60,8 @@ func readsBuild() (calls [][]string) {
 		"TOPK.RESERVE topk 100 9000 5 0.9", "TOPK.ADD topk a b c d",
 		"CMS.INITBYDIM cms 9000 5", "CMS.INITBYDIM cms2 9000 5", "CMS.INCRBY cms a 5 b 7 c 9", "CMS.INCRBY cms2 a 5 x 7",
 		"CF.RESERVE cuckoo 50000", "CF.INSERT cuckoo ITEMS a b c d", "CF.DEL cuckoo d",
-		"SCHED.NEXT sched COUNT 400 LEASE 1000000", "XACK stream group 1-299 1-300", "XACK stream group 1-1 1-2", "PLACE.SET place a 1 b 2 DOMAIN rack",
+		"SCHED.PAUSE sched 0 $9", "SCHED.NEXT sched COUNT 400 LEASE 1000000", "SCHED.OBSERVE sched $8 1",
+		"XACK stream group 1-299 1-300", "XACK stream group 1-1 1-2", "PLACE.SET place a 1 b 2 DOMAIN rack",
 	} {
 		calls = append(calls, readsWords(strings.ReplaceAll(call, "$399x", "1-200")))
 	}
@@ -388,8 +389,8 @@ SCHED.NEXT sched COUNT 5
 SCHED.OBSERVE sched $6 3
 SCHED.FAIL sched $6
 SCHED.SIGNAL sched $7 $8
-SCHED.PAUSE sched 1000 $7 $9
-SCHED.RESUME sched $7
+SCHED.PAUSE sched 1000 $7
+SCHED.RESUME sched $9
 SCHED.TAKE sched 1000 $8
 SCHED.ALTER sched LEASE 5000
 PLACE.CREATE other
