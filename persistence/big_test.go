@@ -80,7 +80,7 @@ func TestBigStringThatChangesWhileItIsWrittenIsFoundAgain(t *testing.T) {
 		if s.materialiser.pass.parts.size = 1; seed%2 == 0 {
 			stageParts(s)
 		}
-		want := make([]byte, 2<<20)
+		want := make([]byte, partString+partString/8)
 		for i := range want {
 			want[i] = byte(r.Uint32())
 		}
