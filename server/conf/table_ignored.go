@@ -6,11 +6,6 @@ import "math"
 // files and tools made for Redis work. A directive that is absent accepts only its
 // default: with any other value the user relies on something that vigil lacks.
 
-// What to do in place of a directive that is absent.
-const (
-	noEncrypted = "tls-cluster encrypts the connections between members of a group"
-)
-
 // replicationRows are those of replication that a replica does not need.
 func replicationRows() []directive {
 	return []directive{
