@@ -56,7 +56,7 @@ type feeder struct {
 	mu sync.Mutex // the order of records in the journal is that of calls of to
 }
 
-// StartFeed has a feed get all later records, and returns the number of the last one before. It locks all shards for a moment. There is
+// StartFeed gives a feed all later records, and returns the number of the last one before. It locks all shards for a moment. There is
 // one feed at a time, and none in a group.
 func (s *Store) StartFeed(to Feed, o FeedOptions) (uint64, error) {
 	if s.member != nil {

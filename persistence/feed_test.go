@@ -164,7 +164,7 @@ func TestRecordsAreToldAsCommands(t *testing.T) {
 	closeStore(t, s)
 }
 
-// A big string is not in the record, and is told all the same; nothing is told to one who has gone.
+// A big string is not in the record, and is told all the same; nothing is told to one that has gone.
 func TestBigRecordsAreTold(t *testing.T) {
 	s, h := fed(t, FeedOptions{})
 	big := bytes.Repeat([]byte("v"), 3<<20)

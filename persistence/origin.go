@@ -76,7 +76,7 @@ func (tx *Tx) recordArrival() {
 	}
 }
 
-// arrived notes where the record that was appended leads to. The shards are still locked, so that whoever locked all of them
+// arrived notes where the record that was appended leads to. The shards are still locked, so that a transaction that locked all of them
 // one after the other knows it of all records before.
 func (tx *Tx) arrived(lsn uint64) {
 	a := &tx.arrives

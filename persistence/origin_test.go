@@ -26,7 +26,7 @@ func appended(s *Store, key string, offset int64) {
 	})
 }
 
-// lastOffset is the highest offset that any key has, each of which must be there once.
+// lastOffset is the highest offset that any key has; each must be there once.
 func lastOffset(t *testing.T, s *Store) (last int64) {
 	t.Helper()
 	all(s, 1, func(tx *Tx) {
@@ -114,7 +114,7 @@ func TestPositionIsRecordedWithChangesOnly(t *testing.T) {
 	closeStore(t, s)
 }
 
-// While a master decides what expires, it looks absent and stays, whoever looks.
+// While a master decides what expires, it looks absent and stays for all.
 func TestExpiredKeysOfAMasterStay(t *testing.T) {
 	s := openMemory(t, Options{Databases: 1})
 	s.SetFollowing(true)

@@ -17,7 +17,7 @@ import (
 )
 
 // applier runs what a master sends. It implements [replica.Data] for the goroutine of one follower: a session of no client, which may
-// change keys although the server is a replica, and does not ask whether there is memory, or who may do what.
+// change keys although the server is a replica, and does not ask for memory or permissions.
 type applier struct {
 	s    *session
 	exec *commands.Command // EXEC, which a transaction is locked for
@@ -304,7 +304,7 @@ func (a *applier) record(r persistence.Replicated) error {
 	return err
 }
 
-// Durable returns the offset of what is on the device, as far as that is known.
+// Durable returns the offset of what is known to be on the device.
 func (a *applier) Durable() int64 {
 	store := a.s.srv.store
 	a.mu.Lock()

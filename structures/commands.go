@@ -8,7 +8,7 @@ type Commands struct {
 	count int
 }
 
-// Command begins a command of n arguments, of which the name is the first; exactly n-1 calls of Bytes, String or Int
+// Command begins a command of n arguments, the first is the name; exactly n-1 calls of Bytes, String or Int
 // must follow.
 func (c *Commands) Command(name string, n int) {
 	c.count++

@@ -142,7 +142,7 @@ func readHello(c *commands.Ctx, option []byte) (h ReplicaHello, err error) {
 	return h, c.Args.Err()
 }
 
-// readFilterOnly reads words, of which only one is known.
+// readFilterOnly reads words; only one is known.
 func readFilterOnly(text string) (f ReplicaFilter, err error) {
 	if strings.Count(text, `"`)%2 == 1 || strings.Count(text, `'`)%2 == 1 {
 		return f, errFilterValues

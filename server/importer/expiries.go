@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Absolute returns a command whose expiry counts from now, in unix ms, as one that says when: the clock of who runs it says something
+// Absolute returns a command whose expiry counts from now, in unix ms, as one that says when: the clock of the server that runs it says something
 // else. Redis has written such commands until version 7.0.
 func Absolute(args [][]byte, now int64) [][]byte {
 	name := strings.ToUpper(string(args[0][:min(len(args[0]), 16)]))

@@ -21,7 +21,7 @@ type Call struct {
 
 // Data is what follows: a store, and what runs commands on it.
 type Data interface {
-	// Position is what the data has of which stream.
+	// Position says which stream the data is of, and its offset.
 	Position() Position
 	// Read reads a file, which size bytes are, -1 if that is not known. Nobody sees what it has yet.
 	Read(ctx context.Context, file io.Reader, size int64) (Snapshot, error)

@@ -13,7 +13,7 @@ import (
 // it, and so none if there are any. Redis does not know it.
 const formatVersion = "9.0.0"
 
-// handshake says who this is. Each step waits for its reply.
+// handshake introduces the replica. Each step waits for its reply.
 func (c *conn) handshake() error {
 	reply, err := c.ask("PING")
 	if err != nil {
@@ -184,7 +184,7 @@ func (c *conn) sync(ctx context.Context, at Position, first string) (err error) 
 	return nil
 }
 
-// ends checks what follows the file, and has the stream be read behind that.
+// ends checks what follows the file, and lets the stream be read behind that.
 func (c *conn) ends(rest io.Reader, end string, size int64) error {
 	if size >= 0 {
 		if n, err := rest.Read(make([]byte, 1)); n > 0 || err != io.EOF {

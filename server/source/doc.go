@@ -1,7 +1,7 @@
 // Package source is what a server has for servers that follow it, as replicas of Redis do (ADR 0099): full syncs, the stream of
 // commands, and the backlog from which a replica that was away goes on.
 //
-// The one idea: a replica is somebody who takes bytes. What it is to get next is a position, in the file of a pass or in the backlog;
+// The one idea: a replica takes bytes. What it is to get next is a position, in the file of a pass or in the backlog;
 // the owner of its connection asks for some of it whenever the connection has room ([Replica.Fill]). So a slow replica costs a
 // position, and nothing waits for it: what all of them have not got is in memory once.
 //

@@ -15,7 +15,7 @@ import (
 
 // Store is what a source sends.
 type Store interface {
-	// StartFeed has a feed get all records behind the one whose number it returns.
+	// StartFeed gives a feed all records behind the one whose number it returns.
 	StartFeed(to persistence.Feed) (uint64, error)
 	StopFeed()
 	// Cut returns the keys as they are behind some record, which is not before the last one at the time of the call.

@@ -15,7 +15,7 @@ import (
 	"github.com/vigildb/vigil/persistence"
 )
 
-// rig is a source with a store of which records are numbers, and whose cuts say behind which one they are.
+// rig is a source with a store whose records are numbers, and whose cuts say behind which one they are.
 type rig struct {
 	t *testing.T
 	*Source

@@ -215,7 +215,7 @@ func (f *Filter) SetPager(p structures.Pager) { f.pages.Pager = p }
 // Away is the number of pages that are away, and their bytes.
 func (f *Filter) Away() (pages int, bytes int64) { return f.pages.Away(f.paging()) }
 
-// Shed lets go of pages of about so many bytes.
+// Shed evicts pages of about so many bytes.
 func (f *Filter) Shed(bytes int) (freed, changed int) { return f.pages.Shed(f.paging(), bytes) }
 
 // Changed is about how many bytes of pages changed since Clean.

@@ -46,7 +46,7 @@ func stored(t *testing.T) (*Filter, *shelfPager) {
 	return f, p
 }
 
-// evict has every page leave memory.
+// evict makes every page leave memory.
 func evict(f *Filter) {
 	f.Shed(1 << 30) // those that were used stay once
 	f.Shed(1 << 30)

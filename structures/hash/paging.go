@@ -46,7 +46,7 @@ func (p *paging) Evict(s *segment) bool {
 	return true
 }
 
-// leave has the fields that are in memory leave it, of a segment that is away.
+// leave drops the fields that are in memory, of a segment that is on disk only.
 func (p *paging) leave(s *segment) {
 	for _, slot := range s.slots {
 		s.filter.Add(slot.tag)
@@ -102,7 +102,7 @@ func (h *Hash) Changed() int { return h.pages.Due }
 // Gather reads every page that is away and reports whether it could.
 func (h *Hash) Gather() bool { return h.pages.Gather(h.paging()) }
 
-// Shed lets go of pages, see structures.Paged.
+// Shed evicts pages, see structures.Paged.
 func (h *Hash) Shed(bytes int) (freed, changed int) {
 	if h.table == nil || h.table.segments == 1 {
 		return 0, 0

@@ -24,7 +24,7 @@ func (l *List) Away() (pages int, bytes int64) { return l.pages.Away(l.paging())
 // Changed is about how many bytes of pages changed since Clean.
 func (l *List) Changed() int { return l.pages.Changed() * nodeBytes }
 
-// Shed lets go of pages, see structures.Paged.
+// Shed evicts pages, see structures.Paged.
 func (l *List) Shed(bytes int) (freed, changed int) {
 	if l.nodes < 2 {
 		return 0, 0

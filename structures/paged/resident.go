@@ -54,7 +54,7 @@ func (r *Resident[P]) Touch(of Pages[P], id uint64, p P) bool {
 	return ok
 }
 
-// MakeRoom has pages leave memory if it is exceeded by far.
+// MakeRoom evicts pages if memory is exceeded by far.
 func (r *Resident[P]) MakeRoom(of Pages[P], bytes int) {
 	if r.Pager != nil && r.Pager.Tight() {
 		r.Shed(of, bytes)
@@ -145,7 +145,7 @@ const looks = 256
 // pageBytes is about what a page takes.
 const pageBytes = 4096
 
-// Shed lets go of pages of about so many bytes, see [structures.Paged]. It goes round in the order of their numbers, twice at
+// Shed evicts pages of about so many bytes, see [structures.Paged]. It goes round in the order of their numbers, twice at
 // most: pages that were used stay once.
 func (r *Resident[P]) Shed(of Pages[P], bytes int) (freed, changed int) {
 	return r.round(of, bytes, func(id uint64, p P) (freed, changed int) { return r.shed(of, id, p) })
@@ -170,7 +170,7 @@ func (r *Resident[P]) round(of Pages[P], bytes int, shed func(id uint64, p P) (f
 	return freed, changed
 }
 
-// shed lets go of a page, if it may.
+// shed evicts a page, if it may.
 func (r *Resident[P]) shed(of Pages[P], id uint64, p P) (freed, changed int) {
 	switch st := p.state(); {
 	case st.Away:

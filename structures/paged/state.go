@@ -29,7 +29,7 @@ type Pages[P Page] interface {
 	Decode(id uint64, p P, b []byte) (P, error)
 	// Bytes is about how many bytes of memory a page takes. Of one that is away it is how many it has on disk.
 	Bytes(p P) int
-	// Evict has a page give up the bytes that the disk has, and reports whether it can. Adopt gives it those of a decoded
+	// Evict drops the bytes of a page, which the disk has, and reports whether it can. Adopt gives it those of a decoded
 	// one. Both look after what the value says of its memory.
 	Evict(p P) bool
 	Adopt(p, decoded P)

@@ -47,7 +47,7 @@ type Tails[P TailedPage] interface {
 	// AppendTail appends what a page gained since it was written, and Wrote notes that it was.
 	AppendTail(dst []byte, p P) []byte
 	Wrote(p P)
-	// Kept is how many bytes a page that is away keeps in memory of what it gained, and Forget has it give up these,
+	// Kept is how many bytes a page that is away keeps in memory of what it gained, and Forget drops these,
 	// which the disk has.
 	Kept(p P) int
 	Forget(p P)
@@ -66,7 +66,7 @@ type Tailed[P TailedPage] struct {
 	part uint64 // number of the page at which Portion goes on
 }
 
-// Shed lets go of pages of about so many bytes, see [structures.Paged], and of what pages that are away keep.
+// Shed evicts pages of about so many bytes, see [structures.Paged], and of what pages that are away keep.
 func (t *Tailed[P]) Shed(of Tails[P], bytes int) (freed, changed int) {
 	return t.round(of, bytes, func(id uint64, p P) (freed, changed int) {
 		if !p.state().Away {

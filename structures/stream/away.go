@@ -26,7 +26,7 @@ func (s *Stream) Away() (pages int, bytes int64) { return s.kept.Away(s.paging()
 // Gather reads every page that is away and reports whether it could.
 func (s *Stream) Gather() bool { return s.kept.Gather(s.paging()) }
 
-// Shed lets go of pages, see structures.Paged.
+// Shed evicts pages, see structures.Paged.
 func (s *Stream) Shed(bytes int) (freed, changed int) { return s.kept.Shed(s.paging(), bytes) }
 
 // changedLooks is how many of the pages that changed Changed looks at.
