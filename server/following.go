@@ -248,12 +248,6 @@ func infoMaster(t *infoText, st *replica.Status) {
 		}
 		return int64(max(0, now.Sub(at)) / time.Second)
 	}
-	number := func(b bool) int {
-		if b {
-			return 1
-		}
-		return 0
-	}
 	link := "down"
 	if st.Up() {
 		link = "up"
@@ -290,7 +284,6 @@ func infoMaster(t *infoText, st *replica.Status) {
 	field(t, "slave_priority", int64(set.ReplicaPriority))
 	field(t, "slave_read_only", number(set.ReplicaReadOnly))
 	field(t, "replica_announced", number(set.ReplicaAnnounced))
-	field(t, "connected_slaves", 0)
 }
 
 // oneLine is a text without the ends of lines, which are those of a field.

@@ -49,6 +49,9 @@ func TestReplicaHasTheDataOfItsMaster(t *testing.T) {
 			t.Errorf("INFO replication: %s is %q, want %q", name, got, want)
 		}
 	}
+	if n := strings.Count(c.do("INFO", "replication"), "connected_slaves:"); n != 1 {
+		t.Errorf("INFO replication says %d times how many replicas there are", n)
+	}
 	c.want("ROLE", fmt.Sprintf(`["slave" "127.0.0.1" (int) %s "connected" (int) %d]`, m.port(), m.sent))
 }
 

@@ -57,11 +57,7 @@ func infoStream(t *infoText, id, id2 string, offset, second int64) {
 }
 
 func infoBacklog(t *infoText, rep *source.Report, size int64) {
-	active := 0
-	if rep.Active {
-		active = 1
-	}
-	field(t, "repl_backlog_active", active)
+	field(t, "repl_backlog_active", number(rep.Active))
 	field(t, "repl_backlog_size", size)
 	field(t, "repl_backlog_first_byte_offset", rep.First)
 	field(t, "repl_backlog_histlen", rep.History)
@@ -100,12 +96,8 @@ func infoLeader(t *infoText, m *commands.Membership) {
 	} else {
 		field(t, "master_link_status", "down")
 	}
-	syncing := 0
-	if m.Syncing {
-		syncing = 1
-	}
 	field(t, "master_last_io_seconds_ago", int64(m.Heard/time.Second))
-	field(t, "master_sync_in_progress", syncing)
+	field(t, "master_sync_in_progress", number(m.Syncing))
 	field(t, "slave_read_repl_offset", m.Last)
 	field(t, "slave_repl_offset", m.Commits)
 	if !m.Led {
@@ -118,11 +110,7 @@ func infoLeader(t *infoText, m *commands.Membership) {
 }
 
 func infoCluster(t *infoText) {
-	enabled := 0
-	if t.srv.slotted() {
-		enabled = 1
-	}
-	field(t, "cluster_enabled", enabled)
+	field(t, "cluster_enabled", number(t.srv.slotted()))
 }
 
 // infoModules tells of the modules that directives have clients told of.
