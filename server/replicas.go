@@ -33,19 +33,12 @@ func (srv *Server) openSource() {
 		Now:      srv.clock.Now,
 		Done:     srv.done,
 		Go:       func(f func()) { srv.workers.Go(f) },
-		NewID:    srv.streamID,
+		NewID:    func() string { return host{srv}.RandomHex(40) },
 		Logf:     func(format string, args ...any) { srv.logf(LogNotice, format, args...) },
 	})
 	if srv.opts.Group == nil {
 		srv.workers.Go(srv.runPolls)
 	}
-}
-
-// streamID draws an identifier of a stream.
-func (srv *Server) streamID() string {
-	srv.randMu.Lock()
-	defer srv.randMu.Unlock()
-	return fmt.Sprintf("%016x%016x%08x", srv.rand.Uint64(), srv.rand.Uint64(), srv.rand.Uint32())
 }
 
 // sourceSettings are the settings of the source.
