@@ -2,6 +2,7 @@ package sched
 
 import (
 	"github.com/vigildb/vigil/commands"
+	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/schedule"
 )
 
@@ -18,17 +19,28 @@ func pauseRows(change []commands.KeySpec) []commands.Command {
 	}
 }
 
-func pause(c *commands.Ctx) error {
-	key, millis := c.Args.Key(), c.Args.IntIn(0, schedule.MaxMillis, errMillis)
-	nodes := c.Args.Rest()
-	if err := c.Args.Done(); err != nil {
-		return err
+// timed is what SCHED.PAUSE and SCHED.TAKE say.
+type timed struct {
+	key    []byte
+	millis int64
+	nodes  [][]byte
+}
+
+// editTimed reads the arguments of such a call, and finds the schedule.
+func editTimed(c *commands.Ctx) (t timed, s *schedule.Schedule, ch *structures.Change, err error) {
+	t = timed{key: c.Args.Key(), millis: c.Args.IntIn(0, schedule.MaxMillis, errMillis), nodes: c.Args.Rest()}
+	if err = c.Args.Done(); err == nil {
+		s, ch, err = edit(c, t.key)
 	}
-	s, ch, err := edit(c, key)
+	return t, s, ch, err
+}
+
+func pause(c *commands.Ctx) error {
+	t, s, ch, err := editTimed(c)
 	if err != nil {
 		return err
 	}
-	return counted(c, "sched.pause", key, nodes, func(node []byte) (bool, error) { return s.Pause(ch, node, millis, c.Now) })
+	return counted(c, "sched.pause", t.key, t.nodes, func(node []byte) (bool, error) { return s.Pause(ch, node, t.millis, c.Now) })
 }
 
 func resume(c *commands.Ctx) error {
@@ -63,25 +75,20 @@ func counted(c *commands.Ctx, event string, key []byte, nodes [][]byte, do func(
 }
 
 func take(c *commands.Ctx) error {
-	key, millis := c.Args.Key(), c.Args.IntIn(0, schedule.MaxMillis, errMillis)
-	nodes := c.Args.Rest()
-	if err := c.Args.Done(); err != nil {
-		return err
-	}
-	s, ch, err := edit(c, key)
+	t, s, ch, err := editTimed(c)
 	if err != nil {
 		return err
 	}
-	places, err := s.Take(ch, nodes, millis, c.Now)
+	places, err := s.Take(ch, t.nodes, t.millis, c.Now)
 	if err != nil {
 		return wireError(err)
 	}
 	if len(places) > 0 {
-		c.Notify(commands.EventModule, "sched.take", key)
+		c.Notify(commands.EventModule, "sched.take", t.key)
 	}
 	c.Reply.Array(len(places))
 	for _, i := range places {
-		c.Reply.Bulk(nodes[i])
+		c.Reply.Bulk(t.nodes[i])
 	}
 	return nil
 }
