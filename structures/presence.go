@@ -1,9 +1,6 @@
 package structures
 
-import (
-	"encoding/binary"
-	"math/bits"
-)
+import "encoding/binary"
 
 // Which pages there are of an array that is zeros for the most part is told by groups of 64 pages side by side:
 //
@@ -70,12 +67,5 @@ func Presence(r *Reader, pages uint64, visit func(group int, mask uint64)) {
 		if mask != 0 && !r.Bad {
 			visit(g, mask)
 		}
-	}
-}
-
-// EachBit visits the bits of a mask from the lowest on.
-func EachBit(mask uint64, visit func(bit int)) {
-	for ; mask != 0; mask &= mask - 1 {
-		visit(bits.TrailingZeros64(mask))
 	}
 }
