@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -118,36 +119,49 @@ func (srv *Server) writeExport(j *exportJob, frozen *persistence.Frozen, out io.
 	now := srv.clock.Now().UnixMilli()
 	buffered := bufio.NewWriterSize(out, 1<<20)
 	w := rdbfile.NewWriter(buffered, j.target, now, j.o.Modules)
-	libraries := frozen.Libraries()
-	names := make([]string, 0, len(libraries))
-	total := int64(0)
-	for name := range libraries {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		w.Library(libraries[name])
-	}
+	libraries, total := writeLibraries(w, frozen), int64(0)
 	for db := range frozen.Databases() {
 		total += frozen.Keys(db)
 	}
-	j.note(func(s *importer.Summary) { s.Libraries, s.Total = int64(len(names)), total })
+	j.note(func(s *importer.Summary) { s.Libraries, s.Total = int64(libraries), total })
+	err := writeDatabases(j.ctx, w, frozen, now, func(db int, key []byte, v structures.Value, text []byte, expire int64) error {
+		return j.key(w, db, key, v, text, expire)
+	})
+	if err != nil {
+		return err
+	}
+	err = errors.Join(w.Close(), buffered.Flush())
+	j.note(func(s *importer.Summary) { s.Bytes = w.Size() })
+	return err
+}
+
+// writeLibraries writes the libraries of a copy in the order of their names, and returns how many there are.
+func writeLibraries(w *rdbfile.Writer, frozen *persistence.Frozen) int {
+	libraries := frozen.Libraries()
+	for _, name := range slices.Sorted(maps.Keys(libraries)) {
+		w.Library(libraries[name])
+	}
+	return len(libraries)
+}
+
+// writeDatabases writes the databases of a copy that have keys, by way of a function for a key. What has expired by now, in unix ms,
+// is left out.
+func writeDatabases(ctx context.Context, w *rdbfile.Writer, frozen *persistence.Frozen, now int64,
+	write func(db int, key []byte, v structures.Value, text []byte, expire int64) error) error {
 	for db := range frozen.Databases() {
 		keys := frozen.Keys(db)
 		if keys == 0 {
 			continue
 		}
 		w.Database(db, keys, 0)
-		err := frozen.Each(j.ctx, db, now, func(key []byte, v structures.Value, text []byte, expire int64) error {
-			return j.key(w, db, key, v, text, expire)
+		err := frozen.Each(ctx, db, now, func(key []byte, v structures.Value, text []byte, expire int64) error {
+			return write(db, key, v, text, expire)
 		})
 		if err != nil {
 			return err
 		}
 	}
-	err := errors.Join(w.Close(), buffered.Flush())
-	j.note(func(s *importer.Summary) { s.Bytes = w.Size() })
-	return err
+	return nil
 }
 
 // key writes a key, and counts it.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net"
 	"slices"
 	"strings"
@@ -92,19 +91,11 @@ func (c cut) Write(ctx context.Context, out io.Writer, f source.Format) error {
 	w.Aux("repl-id", f.ID)
 	w.Aux("repl-offset", fmt.Sprint(f.Offset))
 	if f.Filter != source.Nothing {
-		libraries := c.Libraries()
-		for _, name := range slices.Sorted(maps.Keys(libraries)) {
-			w.Library(libraries[name])
-		}
+		writeLibraries(w, c.Frozen)
 	}
 	left := map[rdbfile.Outcome]int{}
-	for db := range c.Databases() {
-		keys := c.Keys(db)
-		if keys == 0 || f.Filter != source.Everything {
-			continue
-		}
-		w.Database(db, keys, 0)
-		err := c.Each(ctx, db, now, func(key []byte, v structures.Value, text []byte, expire int64) error {
+	if f.Filter == source.Everything {
+		err := writeDatabases(ctx, w, c.Frozen, now, func(_ int, key []byte, v structures.Value, text []byte, expire int64) error {
 			outcome, err := w.Key(key, v, text, expire)
 			left[outcome]++
 			return err
