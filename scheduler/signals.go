@@ -10,7 +10,7 @@ import "math"
 //
 // A page changes at rate D. Each change is signalled with probability r (RECALL),
 // and false signals come at rate nu, all as Poisson processes. Signals come at rate
-// g = r D + nu, of which p = r D/g (PRECISION) are true, and a = (1-r) D is the
+// g = r D + nu; the share p = r D/g of them (PRECISION) is true, and a = (1-r) D is the
 // rate of changes that nobody tells. So D, p and r say everything: g = r D/p and
 // nu = g (1-p). After t steps and n signals since the last probe
 //

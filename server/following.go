@@ -66,7 +66,7 @@ func (srv *Server) openFollowing() error {
 	if srv.opts.Group != nil {
 		return errors.New("replicaof is not for a member of a group: its members elect the one that leads")
 	}
-	return srv.enslave(set.MasterHost, set.MasterPort)
+	return srv.followMaster(set.MasterHost, set.MasterPort)
 }
 
 // ReplicaOf makes the server the replica of a master. already: it is that.
@@ -84,7 +84,7 @@ func (s *session) ReplicaOf(host string, port int) (already bool, err error) {
 		return false, err
 	}
 	srv.logf(LogNotice, "Before turning into a replica, this server may have had data of its own: it is replaced when the master's has come")
-	return false, srv.enslave(host, port)
+	return false, srv.followMaster(host, port)
 }
 
 // ReplicaOfNoOne makes the server a master, with the data that it has.
@@ -103,13 +103,13 @@ func (s *session) ReplicaOfNoOne() error {
 	return srv.promote()
 }
 
-// rememberMaster has CONFIG GET and CONFIG REWRITE know what the server follows.
+// rememberMaster sets the directive replicaof, for CONFIG GET and CONFIG REWRITE.
 func (srv *Server) rememberMaster(text string) error {
 	return srv.config.Set(conf.Caller{Own: true}, []conf.Pair{{Name: "replicaof", Value: text}})
 }
 
-// enslave follows a master from now on.
-func (srv *Server) enslave(host string, port int) error {
+// followMaster follows a master from now on.
+func (srv *Server) followMaster(host string, port int) error {
 	f := &srv.following
 	srv.endFollowing()
 	f.active.Store(true)

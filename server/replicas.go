@@ -110,8 +110,8 @@ func (c cut) Write(ctx context.Context, out io.Writer, f source.Format) error {
 	return errors.Join(w.Close(), buffered.Flush())
 }
 
-// following is the replica that the client is, which is made when it first says that it is one.
-func (s *session) following() *source.Replica {
+// asReplica is the replica that the client is, which is made when it first says that it is one.
+func (s *session) asReplica() *source.Replica {
 	if s.replica == nil {
 		host, _, err := net.SplitHostPort(s.Addr)
 		if err != nil {
@@ -132,7 +132,7 @@ func (s *session) ReplicaHello(h *admin.ReplicaHello) {
 		f := source.Filter(*h.Filter)
 		hello.Filter = &f
 	}
-	s.following().Greet(hello)
+	s.asReplica().Greet(hello)
 }
 
 // ReplicaSync makes the client a replica.
@@ -144,7 +144,7 @@ func (s *session) ReplicaSync(stream string, offset int64, old bool) error {
 		return commands.ErrMemberIsNoSource
 	case s.began > 0 || s.conn.Unsent() > 0 || s.out.size() > 0:
 		return commands.ErrSyncPending
-	case !s.following().Complete():
+	case !s.asReplica().Complete():
 		return commands.ErrSyncFiltered
 	}
 	s.Set(commands.ClientReplica)

@@ -37,7 +37,7 @@ type Meta struct {
 	Pebble  bool   // the journal is in Pebble
 
 	Replicated Replicated // whose data it is
-	Arrived    uint64     // record as of which Replicated is
+	Arrived    uint64     // the record that says so
 }
 
 const (

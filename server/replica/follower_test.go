@@ -350,7 +350,7 @@ func TestCommandsWithoutEffectsAreNoted(t *testing.T) {
 	})
 }
 
-// replay has a follower read a stream from where its data is, once, and returns why it ended.
+// replay lets a follower read a stream from where its data is, once, and returns why it ended.
 func replay(s *store, stream string, from int) error {
 	f := &Follower{o: Options{Settings: func() Settings { return Settings{} }, Logf: func(bool, string, ...any) {}}, data: s}
 	at := s.Position()

@@ -149,7 +149,7 @@ func (p *pass) make() error {
 	return p.writeSpool(cut, f)
 }
 
-// follow has the store tell what it records.
+// follow starts the feed of the store, if there is none.
 func (s *Source) follow() error {
 	s.mu.Lock()
 	if s.feed != nil {

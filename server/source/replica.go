@@ -20,7 +20,7 @@ const (
 type Replica struct {
 	s    *Source
 	addr string
-	wake func()           // has the owner of the connection call Fill soon
+	wake func()           // asks the owner of the connection to call Fill soon
 	drop func(why string) // closes the connection
 
 	// What it said of itself:
@@ -265,7 +265,7 @@ func (r *Replica) fillFileLocked(dst []byte, n int) []byte {
 	return dst
 }
 
-// quitPassLocked has the replica wait for no file any more.
+// quitPassLocked takes the replica out of the pass whose file it gets.
 func (r *Replica) quitPassLocked() {
 	if p := r.pass; p != nil {
 		r.pass = nil
