@@ -45,7 +45,8 @@ func encode(t testing.TB, v any) []byte {
 	return nil
 }
 
-// describe is all that can be seen of a decoded value.
+// describe is all that can be seen of a decoded value. How long a page of a filter is, and whether the head has it,
+// depends on the changes that made the filter, and is left out.
 func describe(v Decoded) string {
 	var b []byte
 	switch v := v.Value.(type) {
@@ -83,11 +84,13 @@ func describe(v Decoded) string {
 			}
 		})
 	case *countmin.Sketch:
-		b = v.AppendHead(b)
-		v.Pages(true, func(id uint64, page []byte) { b = fmt.Appendf(b, " %x:%x", id, page) })
+		width, depth := v.Shape()
+		b, _ = v.Array(0).Append(fmt.Append(b, width, depth, v.Count()), 0, v.Array(0).Size())
 	case *cuckoo.Filter:
-		b = v.AppendHead(b)
-		v.Pages(true, func(id uint64, page []byte) { b = fmt.Appendf(b, " %x:%x", id, page) })
+		b = fmt.Append(b, v.Info())
+		for k := range v.Arrays() {
+			b, _ = v.Array(k).Append(b, 0, v.Array(k).Size())
+		}
 	}
 	return fmt.Sprintf("%d %x %s", v.Kind, v.Bytes, b)
 }
