@@ -5,6 +5,7 @@ import (
 
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/journal"
+	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/text"
 )
@@ -53,9 +54,9 @@ func Prepare(v structures.Value) *Prepared {
 }
 
 // recordWhole records that the key, which the record is about, is the value of p.
-func (tx *Tx) recordWhole(t *table, key []byte, p Prepared, expire int64) {
+func (tx *Tx) recordWhole(t *keyspace.Table, key []byte, p Prepared, expire int64) {
 	from, v := tx.rec.Len(), p.value
-	set := bigSet{phys: t.phys, from: from}
+	set := bigSet{phys: t.Phys, from: from}
 	s, ok := v.(*text.String)
 	switch {
 	case p.body.Bytes != nil:
@@ -81,9 +82,9 @@ func (tx *Tx) recordWhole(t *table, key []byte, p Prepared, expire int64) {
 
 // supersede drops what the record says of earlier values of a key that is about
 // to get another one, or to go.
-func (tx *Tx) supersede(t *table, key []byte) {
+func (tx *Tx) supersede(t *keyspace.Table, key []byte) {
 	for i := range tx.big {
-		if set := &tx.big[i]; set.phys != t.phys || string(set.key) != string(key) {
+		if set := &tx.big[i]; set.phys != t.Phys || string(set.key) != string(key) {
 			continue
 		}
 		set := tx.big[i]

@@ -132,7 +132,7 @@ type pace struct {
 func (p *pace) due(tx *Tx, key []byte) bool {
 	part := uint16(0)
 	if t, i, ok := tx.find(tx.s.Hash(key), key); ok {
-		part = t.object(t.slots[i].meta).parts
+		part = t.Object(t.Meta(i)).Parts
 	}
 	if part != p.part {
 		p.part, p.changes = part, 0

@@ -41,7 +41,7 @@ func (s *Store) Close() error {
 		sh.mu.Lock()
 		for _, t := range sh.tables {
 			if t != nil {
-				t.unmap()
+				t.Unmap()
 			}
 		}
 		sh.tables = nil

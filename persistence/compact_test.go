@@ -4,14 +4,13 @@ import (
 	"bytes"
 	"fmt"
 	"runtime"
-	"slices"
 	"testing"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/vigildb/vigil/persistence/format"
-	"github.com/vigildb/vigil/persistence/slab"
+	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/hash"
 	"github.com/vigildb/vigil/structures/list"
@@ -94,9 +93,9 @@ func countLarge(s *Store) (counted int64) {
 			if tb == nil {
 				continue
 			}
-			for _, o := range tb.objects {
-				if o != nil && o.pager != nil {
-					counted += int64(o.size)
+			for i := range tb.Places() {
+				if o := tb.Object(tb.Meta(i)); o != nil && o.Pager != nil {
+					counted += int64(o.Size)
 				}
 			}
 		}
@@ -116,26 +115,23 @@ func recount(t testing.TB, s *Store, shard int) (account, counted int64) {
 		if tb == nil {
 			continue
 		}
-		counted += int64(len(tb.slots)) * slotBytes
-		for _, sl := range tb.slots {
-			if sl.meta == 0 {
+		counted += int64(tb.Places()) * keyspace.SlotBytes
+		for i := range tb.Places() {
+			meta := tb.Meta(i)
+			if meta == 0 {
 				continue
 			}
-			if e := tb.expire(sl.meta); e != 0 && e < tb.nextExpiry {
-				t.Fatalf("%.20q expires at %d, and the cycle comes at %d", tb.key(sl.meta), e, tb.nextExpiry)
+			if e := tb.Expire(meta); e != 0 && e < tb.NextExpiry {
+				t.Fatalf("%.20q expires at %d, and the cycle comes at %d", tb.Key(meta), e, tb.NextExpiry)
 			}
-			if o := tb.object(sl.meta); o != nil {
-				if o.record != 0 || o.loose || o.edit != nil {
-					t.Fatalf("%.20q is still in use: record %d, %v", o.key, o.record, o.loose)
+			if o := tb.Object(meta); o != nil && (o.Record != 0 || o.Loose || o.Edit != nil) {
+				t.Fatalf("%.20q is still in use: record %d, %v", o.Key, o.Record, o.Loose)
+			} else if tb.IsCompact(meta) {
+				if _, value, _ := tb.Parts(meta); !rings(s, tb, tb.HashAt(i), value) {
+					t.Fatalf("parts of %.20q expire, and no alarm goes off", tb.Key(meta))
 				}
-				counted += int64(o.size)
-				continue
 			}
-			key, value, expire := tb.parts(sl.meta)
-			if tb.isCompact(sl.meta) && !rings(s, tb, sl.hash, value) {
-				t.Fatalf("parts of %.20q expire, and no alarm goes off", key)
-			}
-			counted += int64(slab.RecordBytes(recordSize(len(key), len(value), expire)))
+			counted += tb.Memory(meta) - keyspace.SlotBytes
 		}
 	}
 	return sh.mem, counted
@@ -143,32 +139,32 @@ func recount(t testing.TB, s *Store, shard int) (account, counted int64) {
 
 // rings reports whether there is an alarm for the record of a value of which parts
 // expire, or none is needed.
-func rings(s *Store, tb *table, hash uint64, record []byte) bool {
-	v, ok := s.loadCompact(record).value.(timedValue)
+func rings(s *Store, tb *keyspace.Table, hash uint64, record []byte) bool {
+	v, ok := s.loadCompact(record).Value.(keyspace.Timed)
 	if !ok {
 		return true
 	}
 	next, ok := v.NextExpiry()
-	return !ok || slices.ContainsFunc(tb.alarms.heap, func(a alarm) bool { return a.hash == hash && a.at <= next })
+	return !ok || tb.AlarmBy(hash, next)
 }
 
 // slotOf returns the table of a key and the meta word of its slot.
-func slotOf(t testing.TB, s *Store, key string) (*table, uint64) {
+func slotOf(t testing.TB, s *Store, key string) (*keyspace.Table, uint64) {
 	t.Helper()
 	hash := s.Hash([]byte(key))
 	tb := s.table(format.ShardOf(hash), 0)
-	i := tb.find(hash, []byte(key))
+	i := tb.Find(hash, []byte(key))
 	if i < 0 {
 		t.Fatalf("%s is not in memory", key)
 	}
-	return tb, tb.slots[i].meta
+	return tb, tb.Meta(i)
 }
 
 // rests reports whether the value of a key is a record.
 func rests(t testing.TB, s *Store, key string) bool {
 	t.Helper()
 	tb, meta := slotOf(t, s, key)
-	return tb.isCompact(meta)
+	return tb.IsCompact(meta)
 }
 
 // compactKinds make a small value under a key, and let it grow by about a hundred
@@ -268,7 +264,7 @@ func TestReadingLeavesTheRecordWhereItIs(t *testing.T) {
 		t.Error("the value is gone")
 	}
 	tx.Unlock() // without a Commit, as there is nothing to be recorded
-	if _, after := slotOf(t, s, "key"); after&^(touchMask<<touchShift) != before&^(touchMask<<touchShift) {
+	if _, after := slotOf(t, s, "key"); after&^(keyspace.TouchMask<<keyspace.TouchShift) != before&^(keyspace.TouchMask<<keyspace.TouchShift) {
 		t.Errorf("the slot was %x, and is %x", before, after)
 	}
 	all(s, 1, func(tx *Tx) {
@@ -400,8 +396,8 @@ func TestChangedRecordKeepsItsPlaceInTheExpiryIndex(t *testing.T) {
 	materialise(t, s)
 	for n := range 5 {
 		all(s, 1, func(tx *Tx) { grow(tx, "key", n) })
-		if tb, meta := slotOf(t, s, "key"); !tb.isCompact(meta) || !tb.indexed(meta) {
-			t.Errorf("after %d changes: record %v, indexed %v", n+1, tb.isCompact(meta), tb.indexed(meta))
+		if tb, meta := slotOf(t, s, "key"); !tb.IsCompact(meta) || !tb.Indexed(meta) {
+			t.Errorf("after %d changes: record %v, indexed %v", n+1, tb.IsCompact(meta), tb.Indexed(meta))
 		}
 	}
 }

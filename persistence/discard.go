@@ -1,6 +1,10 @@
 package persistence
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/vigildb/vigil/persistence/keyspace"
+)
 
 // discarded holds what a flush has left for the background to free.
 type discarded struct {
@@ -14,10 +18,10 @@ type discarded struct {
 
 type oldTable struct {
 	shard int
-	t     *table
+	t     *keyspace.Table
 }
 
-func (d *discarded) table(shard int, t *table) {
+func (d *discarded) table(shard int, t *keyspace.Table) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.mu.tables = append(d.mu.tables, oldTable{shard, t})
@@ -60,7 +64,7 @@ func (d *discarded) drain(s *Store) {
 	for _, old := range d.take() {
 		sh := &s.shards[old.shard]
 		sh.mu.Lock()
-		old.t.drop()
+		old.t.Drop()
 		s.unlockShard(sh)
 	}
 }

@@ -30,7 +30,7 @@
 //
 // What needs neither keys nor Pebble is in packages of its own: format (what bytes are on
 // disk), journal (numbers, chunks, waiting for the device), slab (records outside the Go
-// heap), prefetch. Package lsm opens Pebble, fence is between it and the file
+// heap), prefetch. Package keyspace is what a shard has in memory, and knows no disk. Package lsm opens Pebble, fence is between it and the file
 // system, and wal tells what a crash cut short from damage, before Pebble reads it. Package log is the
 // segments, and chunklog chunks in them. Package
 // check reads a store that is not open; snapshot is what a snapshot says of itself, and

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/keyspace"
 )
 
 // spillFloor is the minimum memory that PolicySpill can work with: values that
@@ -96,17 +97,17 @@ func (e *evictor) shard(i int, random uint64) bool {
 		return false
 	}
 	defer e.s.unlockShard(sh)
-	var best *table
+	var best *keyspace.Table
 	bestSlot, bestScore, bestDB := 0, uint64(0), 0
 	for db, t := range sh.tables {
-		if t == nil || t.used == 0 || e.policy == PolicySpill && t.used == t.dirty {
+		if t == nil || t.Used == 0 || e.policy == PolicySpill && t.Used == t.Dirty {
 			continue
 		}
-		at, found := int(random>>28%uint64(len(t.slots))), int32(0)
+		at, found := int(random>>28%uint64(t.Places())), int32(0)
 		// Neighbours in a table are neighbours by hash, so they are a random
 		// sample.
-		for n := 0; n < min(len(t.slots), evictLooks) && found < e.s.samples.Load(); n++ {
-			if at++; at >= len(t.slots) {
+		for n := 0; n < min(t.Places(), evictLooks) && found < e.s.samples.Load(); n++ {
+			if at++; at >= t.Places() {
 				at = 0
 			}
 			score, ok := e.score(t, at, random>>uint(n%32))
@@ -123,14 +124,14 @@ func (e *evictor) shard(i int, random uint64) bool {
 		return false
 	}
 	if e.policy == PolicySpill {
-		if o := best.object(best.slots[bestSlot].meta); o != nil && o.pager != nil {
+		if o := best.Object(best.Meta(bestSlot)); o != nil && o.Pager != nil {
 			for range 2 { // the first time around pages may all have been used
-				if freed, _ := o.pager.shed(shedBytes); freed > 0 {
+				if freed, _ := pagerOf(o).shed(shedBytes); freed > 0 {
 					return true
 				}
 			}
 		}
-		best.spill(bestSlot)
+		best.Spill(bestSlot)
 		e.s.stats.spilled.Add(1)
 		return true
 	}
@@ -143,41 +144,32 @@ func (e *evictor) shard(i int, random uint64) bool {
 
 // score is the eviction score of a slot: higher goes first. ok is false if it
 // must stay.
-func (e *evictor) score(t *table, i int, random uint64) (score uint64, ok bool) {
-	sl := t.slots[i]
+func (e *evictor) score(t *keyspace.Table, i int, random uint64) (score uint64, ok bool) {
+	meta := t.Meta(i)
 	switch {
-	case sl.meta == 0 || sl.meta&metaTombstone != 0:
+	case meta == 0 || meta&keyspace.Tombstone != 0:
 		return 0, false
-	case e.policy == PolicySpill && (sl.meta&(metaDirty|metaOnDisk) != metaOnDisk || t.flying(sl.hash)):
+	case e.policy == PolicySpill && (meta&(keyspace.Dirty|keyspace.OnDisk) != keyspace.OnDisk || t.InBatch(t.HashAt(i))):
 		return 0, false
-	case e.policy.volatile() && sl.meta&metaTTL == 0:
+	case e.policy.volatile() && meta&keyspace.HasExpiry == 0:
 		return 0, false
 	}
-	touch := sl.meta >> touchShift
+	touch := meta >> keyspace.TouchShift
 	switch e.policy {
 	case PolicyAllKeysLFU, PolicyVolatileLFU:
 		return 255 - lfuCounter(touch, e.clock), true
 	case PolicyAllKeysRandom, PolicyVolatileRandom:
 		return random & 0xffff, true
 	case PolicyVolatileTTL:
-		return ^uint64(t.expire(sl.meta)), true
+		return ^uint64(t.Expire(meta)), true
 	}
 	return uint64(idleSeconds(touch, e.clock)), true
 }
 
-// spill drops a clean value from memory; the disk has it.
-func (t *table) spill(i int) {
-	t.free(t.slots[i].meta)
-	t.remove(i)
-	// The counts follow: what is on disk only is counted by disk alone.
-	t.resident = false
-	t.lost++
-}
-
 // evict deletes the key at slot i, also on disk.
-func (s *Store) evict(t *table, db, i int) {
-	key := slices.Clone(t.key(t.slots[i].meta))
-	hash := t.slots[i].hash
+func (s *Store) evict(t *keyspace.Table, db, i int) {
+	key := slices.Clone(t.Key(t.Meta(i)))
+	hash := t.HashAt(i)
 	s.noteEvicted(hash, s.deleteInBackground(t, i, key))
 	s.stats.evicted.Add(1)
 	if s.opts.OnEvent != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/structures"
 )
 
@@ -20,8 +21,8 @@ type sweeper struct {
 	shard  int
 	db     int
 	cursor uint64
-	walked *table // that the cursor is in, and has been since its start; else nil
-	next   int64  // the first expiry of the keys walked over
+	walked *keyspace.Table // that the cursor is in, and has been since its start; else nil
+	next   int64           // the first expiry of the keys walked over
 
 	lists listSweeper
 }
@@ -83,52 +84,52 @@ func (s *Store) expireSome(w *sweeper, now, left int64) (expired int, cost int64
 	}
 	defer s.unlockShard(sh)
 	t := sh.tables[w.db]
-	if s.keepsExpired() || t == nil || t.ttls == 0 && len(t.timed) == 0 && t.alarms.Len() == 0 {
+	if s.keepsExpired() || t == nil || t.Expiring == 0 && t.TimedParts() == 0 {
 		return 0, 1, true
 	}
 	if n := s.expireFields(t, w.db, now, holdExpired); n > 0 {
 		return 0, 1 + expiredCost(n), false
 	}
-	if t.ttls == 0 {
+	if t.Expiring == 0 {
 		return 0, 1, true
 	}
 	if w.cursor == 0 {
-		if t.nextExpiry > now {
+		if t.NextExpiry > now {
 			return 0, 1, true
 		}
 		w.walked, w.next = t, math.MaxInt64
-		t.newExpiry = math.MaxInt64
+		t.NewExpiry = math.MaxInt64
 	}
 	limit := min(left, holdSlots)
 	looked := int64(0)
 	defer func() { s.stats.expiryLooked.Add(looked) }()
-	for i := t.seek(max(w.cursor, uint64(w.shard)<<56)); i < len(t.slots); {
+	for i := t.Seek(max(w.cursor, uint64(w.shard)<<56)); i < t.Places(); {
 		if cost >= limit || expired >= holdExpired {
-			w.cursor = t.slots[i].hash
+			w.cursor = t.HashAt(i)
 			if w.cursor != 0 {
 				return expired, cost + expiredCost(expired), false
 			}
 		}
 		cost++
-		meta := t.slots[i].meta
-		if meta&metaTTL == 0 {
+		meta := t.Meta(i)
+		if meta&keyspace.HasExpiry == 0 {
 			i++
 			continue
 		}
 		looked++
-		if expire := t.expire(meta); expire > now {
+		if expire := t.Expire(meta); expire > now {
 			w.next = min(w.next, expire)
 			i++
 			continue
 		}
 		s.expireSlot(t, w.db, i)
 		expired++
-		if t.slots[i].meta&metaTombstone != 0 {
+		if t.Meta(i)&keyspace.Tombstone != 0 {
 			i++
 		}
 	}
 	if w.walked == t { // no flush or swap came between
-		t.nextExpiry = min(w.next, t.newExpiry)
+		t.NextExpiry = min(w.next, t.NewExpiry)
 	}
 	w.walked = nil
 	return expired, cost + expiredCost(expired), true
@@ -137,8 +138,8 @@ func (s *Store) expireSome(w *sweeper, now, left int64) (expired int, cost int64
 func expiredCost(n int) int64 { return int64(n) * costOfExpired }
 
 // expireSlot deletes the expired key at slot i.
-func (s *Store) expireSlot(t *table, db, i int) {
-	key := slices.Clone(t.key(t.slots[i].meta))
+func (s *Store) expireSlot(t *keyspace.Table, db, i int) {
+	key := slices.Clone(t.Key(t.Meta(i)))
 	s.deleteInBackground(t, i, key)
 	s.stats.expired.Add(1)
 	if s.opts.OnEvent != nil {
@@ -148,12 +149,12 @@ func (s *Store) expireSlot(t *table, db, i int) {
 
 // deleteInBackground deletes the key at slot i with a record of its own. The lock
 // of the shard is held, and no transaction has the key open.
-func (s *Store) deleteInBackground(t *table, i int, key []byte) (lsn uint64) {
+func (s *Store) deleteInBackground(t *keyspace.Table, i int, key []byte) (lsn uint64) {
 	var rec structures.Change
 	rec.Op(format.OpKey, 2)
-	rec.Uint(uint64(t.phys))
+	rec.Uint(uint64(t.Phys))
 	rec.Bytes(key)
 	rec.Op(format.OpDelete, 0)
-	t.erase(i)
+	t.Erase(i)
 	return s.append(rec.Encoded(), 0, nil)
 }

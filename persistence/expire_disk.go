@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/structures"
 )
 
@@ -170,7 +171,7 @@ func (s *Store) expireHashes(w *listSweeper, db int, phys uint32, now int64, due
 	}
 	t := s.table(shard, db)
 	var it *pebble.Iterator
-	if !t.resident {
+	if !t.Resident {
 		if it, err = s.db.NewIter(&pebble.IterOptions{
 			LowerBound: format.AppendHeadBound(nil, phys, due[0].Hash),
 			UpperBound: format.AppendHeadEnd(nil, phys, due[len(due)-1].Hash)}); err != nil {
@@ -197,21 +198,21 @@ func (s *Store) expireHashes(w *listSweeper, db int, phys uint32, now int64, due
 
 // expireInMemory deletes keys that have a slot. One that expires later by a change
 // that counts on the entry keeps one.
-func (s *Store) expireInMemory(w *listSweeper, t *table, db int, hash uint64, now int64) (expired int) {
-	for i := t.seek(hash); i < len(t.slots); {
-		meta := t.slots[i].meta
+func (s *Store) expireInMemory(w *listSweeper, t *keyspace.Table, db int, hash uint64, now int64) (expired int) {
+	for i := t.Seek(hash); i < t.Places(); {
+		meta := t.Meta(i)
 		switch {
-		case meta != 0 && t.slots[i].hash != hash:
+		case meta != 0 && t.HashAt(i) != hash:
 			return expired
-		case meta&metaTTL == 0: // it may be empty
+		case meta&keyspace.HasExpiry == 0: // it may be empty
 			i++
-		case t.expire(meta) > now:
-			if t.indexed(meta) {
-				w.moved.add(now, t.phys, hash, t.expire(meta))
+		case t.Expire(meta) > now:
+			if t.Indexed(meta) {
+				w.moved.add(now, t.Phys, hash, t.Expire(meta))
 			}
 			i++
 		case s.keepsExpired():
-			w.moved.add(now, t.phys, hash, now+leaderDelay)
+			w.moved.add(now, t.Phys, hash, now+leaderDelay)
 			i++
 		default:
 			s.expireSlot(t, db, i) // another slot may be here now
@@ -222,9 +223,9 @@ func (s *Store) expireInMemory(w *listSweeper, t *table, db int, hash uint64, no
 }
 
 // expireHeads deletes keys that have no slot.
-func (s *Store) expireHeads(w *listSweeper, it *pebble.Iterator, t *table, db int, hash uint64, now int64) (expired int, err error) {
-	t.scratch = format.AppendHeadBound(t.scratch[:0], t.phys, hash)
-	for ok := it.SeekGE(t.scratch); ok; ok = it.Next() {
+func (s *Store) expireHeads(w *listSweeper, it *pebble.Iterator, t *keyspace.Table, db int, hash uint64, now int64) (expired int, err error) {
+	t.Scratch = format.AppendHeadBound(t.Scratch[:0], t.Phys, hash)
+	for ok := it.SeekGE(t.Scratch); ok; ok = it.Next() {
 		_, at, key, err := format.SplitHeadKey(it.Key())
 		if err != nil {
 			return expired, err
@@ -232,7 +233,7 @@ func (s *Store) expireHeads(w *listSweeper, it *pebble.Iterator, t *table, db in
 		if at != hash {
 			break
 		}
-		if t.find(hash, key) >= 0 {
+		if t.Find(hash, key) >= 0 {
 			continue
 		}
 		h, err := format.DecodeHead(it.Value())
@@ -241,9 +242,9 @@ func (s *Store) expireHeads(w *listSweeper, it *pebble.Iterator, t *table, db in
 			return expired, err
 		case h.Expire == 0:
 		case h.Expire > now:
-			w.moved.add(now, t.phys, hash, h.Expire)
+			w.moved.add(now, t.Phys, hash, h.Expire)
 		case s.keepsExpired():
-			w.moved.add(now, t.phys, hash, now+leaderDelay)
+			w.moved.add(now, t.Phys, hash, now+leaderDelay)
 		default:
 			s.expireCold(t, db, hash, key, h.Paged)
 			expired++
@@ -253,13 +254,13 @@ func (s *Store) expireHeads(w *listSweeper, it *pebble.Iterator, t *table, db in
 }
 
 // expireCold deletes a key that only the disk has. Its value is not read.
-func (s *Store) expireCold(t *table, db int, hash uint64, key []byte, paged bool) {
+func (s *Store) expireCold(t *keyspace.Table, db int, hash uint64, key []byte, paged bool) {
 	var rec structures.Change
 	rec.Op(format.OpKey, 2)
-	rec.Uint(uint64(t.phys))
+	rec.Uint(uint64(t.Phys))
 	rec.Bytes(key)
 	rec.Op(format.OpDelete, 0)
-	t.addGhost(hash, key, paged)
+	t.AddTombstone(hash, key, paged)
 	s.append(rec.Encoded(), 0, nil)
 	s.stats.expired.Add(1)
 	if s.opts.OnEvent != nil {

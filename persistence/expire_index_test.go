@@ -14,6 +14,7 @@ import (
 
 	"github.com/vigildb/vigil/persistence/disktest"
 	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/persistence/slab"
 	"github.com/vigildb/vigil/structures/thrift"
 )
@@ -99,12 +100,12 @@ func expiryOnDisk(s *Store, phys uint32, hash uint64, key []byte, ofHead int64) 
 	if t == nil {
 		return ofHead
 	}
-	i := t.find(hash, key)
+	i := t.Find(hash, key)
 	if i < 0 {
 		return ofHead
 	}
-	if m := t.slots[i].meta; m&metaTTL != 0 && t.indexed(m) {
-		return t.expire(m)
+	if m := t.Meta(i); m&keyspace.HasExpiry != 0 && t.Indexed(m) {
+		return t.Expire(m)
 	}
 	return 0
 }

@@ -40,13 +40,13 @@ func TestCycleComesWhenTheFirstKeyExpires(t *testing.T) {
 		if n := s.ExpireCycle(now, time.Second); n != want {
 			t.Fatalf("at %d: %d keys expired, want %d", now, n, want)
 		}
-		if now < 1190 && (tb.nextExpiry <= now || tb.nextExpiry > now+1000) {
-			t.Fatalf("at %d: comes again at %d", now, tb.nextExpiry)
+		if now < 1190 && (tb.NextExpiry <= now || tb.NextExpiry > now+1000) {
+			t.Fatalf("at %d: comes again at %d", now, tb.NextExpiry)
 		}
 	}
 	all(s, 1200, func(tx *Tx) { tx.SetString([]byte(keys[0]), nil, 1300) })
-	if tb.nextExpiry != 1300 || s.ExpireCycle(1300, time.Second) != 1 {
-		t.Errorf("a new expiry is not seen: comes at %d", tb.nextExpiry)
+	if tb.NextExpiry != 1300 || s.ExpireCycle(1300, time.Second) != 1 {
+		t.Errorf("a new expiry is not seen: comes at %d", tb.NextExpiry)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/persistence/lsm"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/text"
@@ -16,18 +17,18 @@ import (
 // its slot, or -1 if the disk has no such key either. The lock of the shard is
 // held, which keeps the copy on disk from changing under us: the materialiser
 // writes only what has a slot.
-func (s *Store) fault(t *table, hash uint64, key []byte, touch uint64) (int, error) {
+func (s *Store) fault(t *keyspace.Table, hash uint64, key []byte, touch uint64) (int, error) {
 	_, i, err := s.faultAt(t, hash, key, touch)
 	return i, err
 }
 
 // faultAt is fault; lsn is the record number of the head it found.
-func (s *Store) faultAt(t *table, hash uint64, key []byte, touch uint64) (lsn uint64, i int, err error) {
-	if t.disk == 0 {
+func (s *Store) faultAt(t *keyspace.Table, hash uint64, key []byte, touch uint64) (lsn uint64, i int, err error) {
+	if t.Disk == 0 {
 		return 0, -1, nil
 	}
-	t.scratch = format.AppendHeadKey(t.scratch[:0], t.phys, hash, key)
-	b, closer, err := s.db.Get(t.scratch)
+	t.Scratch = format.AppendHeadKey(t.Scratch[:0], t.Phys, hash, key)
+	b, closer, err := s.db.Get(t.Scratch)
 	if errors.Is(err, pebble.ErrNotFound) {
 		return 0, -1, nil
 	}
@@ -47,39 +48,40 @@ func (s *Store) faultAt(t *table, hash uint64, key []byte, touch uint64) (lsn ui
 }
 
 // admit puts the information of a head on disk into the table.
-func (s *Store) admit(t *table, hash uint64, key []byte, h *format.Head, touch uint64) (int, error) {
-	if h.Short && inline(len(key), len(h.Payload)) {
-		i := t.addInline(hash, key, h.Payload, h.Expire, touch|metaOnDisk)
+func (s *Store) admit(t *keyspace.Table, hash uint64, key []byte, h *format.Head, touch uint64) (int, error) {
+	if h.Short && keyspace.Inline(len(key), len(h.Payload)) {
+		i := t.AddInline(hash, key, h.Payload, h.Expire, touch|keyspace.OnDisk)
 		if h.Expire != 0 {
-			t.setIndexed(t.slots[i].meta)
+			t.SetIndexed(t.Meta(i))
 		}
 		return i, nil
 	}
-	o := &object{key: append([]byte(nil), key...), expire: h.Expire, indexed: h.Expire != 0}
+	o := &keyspace.Object{Key: append([]byte(nil), key...), Expire: h.Expire, Indexed: h.Expire != 0}
 	var err error
 	if h.Short {
-		o.value = text.New(structures.Clone(h.Payload))
-	} else if o.value, err = s.decode(h.Kind, h.Payload); err != nil {
+		o.Value = text.New(structures.Clone(h.Payload))
+	} else if o.Value, err = s.decode(h.Kind, h.Payload); err != nil {
 		return -1, err
 	}
-	flags := touch | metaOnDisk
+	flags := touch | keyspace.OnDisk
 	if h.Paged {
-		flags |= metaPaged
-		if s.exceeds(o.value) {
+		flags |= keyspace.Paged
+		if s.exceeds(o.Value) {
 			return s.admitIndex(t, hash, o, flags)
 		}
-		if err := lsm.ReadPages(s.db, t.phys, hash, key, o.value, 0, nil); err != nil {
+		if err := lsm.ReadPages(s.db, t.Phys, hash, key, o.Value, 0, nil); err != nil {
 			return -1, err
 		}
 	}
-	if err := format.Complete(o.value); err != nil {
+	if err := format.Complete(o.Value); err != nil {
 		return -1, err
 	}
-	o.value.Clean()
-	if i, ok := s.admitCompact(t, hash, o, flags); ok {
+	o.Value.Clean()
+	if i, ok := t.AddCompact(hash, o, flags, maxRecent); ok {
+		s.keepCompact(o)
 		return i, nil
 	}
-	i := t.addObject(hash, o, flags)
+	i := t.AddObject(hash, o, flags)
 	s.enlarge(t, o, hash)
 	return i, nil
 }
@@ -99,28 +101,15 @@ func (s *Store) exceeds(v structures.Value) bool {
 
 // admitIndex puts a value into the table whose pages are read when they are needed, but
 // those that its type needs at once.
-func (s *Store) admitIndex(t *table, hash uint64, o *object, flags uint64) (i int, err error) {
+func (s *Store) admitIndex(t *keyspace.Table, hash uint64, o *keyspace.Object, flags uint64) (i int, err error) {
 	s.attach(t, o, hash)
-	if r, ok := o.value.(interface{ ResidentFrom() uint64 }); ok {
-		err = lsm.ReadPages(s.db, t.phys, hash, o.key, o.value, r.ResidentFrom(), nil)
+	if r, ok := o.Value.(interface{ ResidentFrom() uint64 }); ok {
+		err = lsm.ReadPages(s.db, t.Phys, hash, o.Key, o.Value, r.ResidentFrom(), nil)
 	}
-	if err = errors.Join(err, format.Complete(o.value)); err != nil {
-		o.unpage()
+	if err = errors.Join(err, format.Complete(o.Value)); err != nil {
+		o.Unpage()
 		return -1, err
 	}
-	o.value.Clean()
-	return t.addObject(hash, o, flags), nil
-}
-
-// admitCompact puts an object that was read from the disk into the table as a
-// record, if its value is small.
-func (s *Store) admitCompact(t *table, hash uint64, o *object, flags uint64) (i int, ok bool) {
-	b, small := t.appendCompact(o, maxRecent)
-	if !small {
-		return 0, false
-	}
-	t.setAlarm(o, hash)
-	i = t.insert(hash, t.rewrite(o, b)|t.ttlBit(o.expire)|flags)
-	s.keepCompact(o)
-	return i, true
+	o.Value.Clean()
+	return t.AddObject(hash, o, flags), nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/journal"
+	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/text"
 	"github.com/vigildb/vigil/structures/types"
@@ -183,19 +184,19 @@ func (t *telling) reset() {
 }
 
 // add tells operations that were just done to the value of an object.
-func (t *telling) add(f *feeder, o *object, ops []byte, fresh bool) {
+func (t *telling) add(f *feeder, o *keyspace.Object, ops []byte, fresh bool) {
 	bytes, count := len(t.commands.Encoded()), t.commands.Count()
 	r := toldRun{size: len(ops), fresh: fresh}
-	v, ok := o.value.(tellable)
+	v, ok := o.Value.(tellable)
 	switch {
 	case len(ops) == 0 && fresh:
 		return // the operation that makes the value says everything
-	case ok && v.Tell(&t.commands, o.key, ops):
-		r.emptied = o.value.Empty()
+	case ok && v.Tell(&t.commands, o.Key, ops):
+		r.emptied = o.Value.Empty()
 	default:
 		t.commands.Cut(bytes, count)
 		r.fresh = false
-		r.untold = f.whole(&t.commands, o.key, o.value, o.expire) != nil
+		r.untold = f.whole(&t.commands, o.Key, o.Value, o.Expire) != nil
 	}
 	r.bytes, r.count = len(t.commands.Encoded())-bytes, t.commands.Count()-count
 	t.runs = append(t.runs, r)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/persistence/lsm"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/text"
@@ -127,7 +128,7 @@ func (f *Frozen) FieldsExpire(ctx context.Context) (some bool, err error) {
 			if err != nil {
 				return fmt.Errorf("key %.100q: %w", key, err)
 			}
-			if timed, ok := v.(timedValue); ok {
+			if timed, ok := v.(keyspace.Timed); ok {
 				if _, some = timed.NextExpiry(); some {
 					return errFound
 				}

@@ -41,7 +41,7 @@ func (p *pager) batchUnderWay() *held {
 
 // holdAll holds all pages if the batch under way may have some of them.
 func (p *pager) holdAll() {
-	if p.t.flying(p.hash) {
+	if p.t.InBatch(p.hash) {
 		p.batchUnderWay().all = true
 	}
 }
@@ -81,7 +81,7 @@ func (p *pager) free(staged []uint64) {
 
 // Held implements structures.Pager.
 func (p *pager) Held(id uint64) bool {
-	if !p.t.flying(p.hash) {
+	if !p.t.InBatch(p.hash) {
 		return false
 	}
 	h := p.batchUnderWay()
@@ -91,7 +91,7 @@ func (p *pager) Held(id uint64) bool {
 
 // staged reports that pages of the value may be staged, and are newer there than in their
 // places.
-func (p *pager) staged() bool { return p.s.materialiser.staging.Load() && p.t.flying(p.hash) }
+func (p *pager) staged() bool { return p.s.materialiser.staging.Load() && p.t.InBatch(p.hash) }
 
 // readStaged reads a page if it is staged; else the error is pebble.ErrNotFound.
 func (p *pager) readStaged(pageKey []byte, use func(page []byte) error) error {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/vigildb/vigil/persistence/fence"
 	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/text"
 )
@@ -128,7 +129,7 @@ func (in *Intake) Put(v structures.Value, b []byte, expire int64) error {
 func (in *Intake) put(v structures.Value, b []byte, expire int64) {
 	h := format.Head{Kind: structures.KindString, Expire: expire}
 	switch {
-	case v == nil && inline(len(in.key), len(b)):
+	case v == nil && keyspace.Inline(len(in.key), len(b)):
 		h.Short, h.Payload = true, b
 	default:
 		if v == nil {

@@ -7,6 +7,7 @@ import (
 	"math/bits"
 	"sync/atomic"
 
+	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/persistence/wal"
 )
 
@@ -66,7 +67,7 @@ func (s *Store) survey() error {
 		return err
 	}
 	for i := range s.shards {
-		s.shards[i].tables = make([]*table, len(s.mapping.Phys))
+		s.shards[i].tables = make([]*keyspace.Table, len(s.mapping.Phys))
 	}
 	return s.loadContents()
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/vigildb/vigil/persistence/catalog"
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/journal"
+	"github.com/vigildb/vigil/persistence/keyspace"
 )
 
 // The materialiser writes changed values under their own keys, each once however
@@ -64,7 +65,7 @@ type materialiser struct {
 // flight is the part of a batch that belongs to one table.
 type flight struct {
 	shard  int
-	t      *table
+	t      *keyspace.Table
 	ghosts bool // it deletes keys
 }
 
@@ -209,9 +210,9 @@ func (s *Store) materialiseShard(ctx context.Context, i int) error {
 		return errTorn
 	}
 	since := s.contained(i)
-	var tables []*table
+	var tables []*keyspace.Table
 	for _, t := range sh.tables {
-		if t != nil && t.dirty > 0 {
+		if t != nil && t.Dirty > 0 {
 			tables = append(tables, t)
 		}
 	}
@@ -267,8 +268,8 @@ func (s *Store) openBatch() {
 
 // encodeSome adds dirty slots from hash cursor on to the batch and returns
 // where to go on. The lock of the shard is held.
-func (s *Store) encodeSome(shard int, t *table, cursor uint64) (next uint64, more bool) {
-	if t.dropped || t.dirty == 0 {
+func (s *Store) encodeSome(shard int, t *keyspace.Table, cursor uint64) (next uint64, more bool) {
+	if t.Dropped || t.Dirty == 0 {
 		s.abandonParts(t)
 		return 0, false
 	}
@@ -278,25 +279,25 @@ func (s *Store) encodeSome(shard int, t *table, cursor uint64) (next uint64, mor
 	f := s.board(shard, t, cursor)
 	start, values := m.batch.Len(), 0
 	defer func() { s.stats.materialised.Add(int64(values)) }()
-	from := t.seek(cursor)
-	for i := from; i < len(t.slots); i++ {
-		meta := t.slots[i].meta
-		hash := t.slots[i].hash
+	from := t.Seek(cursor)
+	for i := from; i < t.Places(); i++ {
+		meta := t.Meta(i)
+		hash := t.HashAt(i)
 		if values >= holdValues || m.batch.Len()+m.parts.batch.Len()-start >= holdBytes || i-from >= holdSlots {
 			// Slots of one hash stay together.
-			if meta != 0 && hash > t.flightHigh {
+			if meta != 0 && hash > t.BatchHigh {
 				return hash, true
 			}
 		}
 		if meta == 0 {
 			continue
 		}
-		t.flightHigh = max(t.flightHigh, hash)
-		if meta&metaDirty == 0 {
+		t.BatchTo(hash)
+		if meta&keyspace.Dirty == 0 {
 			continue
 		}
 		values++
-		if meta&metaTombstone != 0 {
+		if meta&keyspace.Tombstone != 0 {
 			f.ghosts = true
 			s.encodeDeletion(t, i)
 		} else if s.encodePart(t, i) {
@@ -305,18 +306,18 @@ func (s *Store) encodeSome(shard int, t *table, cursor uint64) (next uint64, mor
 			s.encodeValue(t, i)
 		}
 	}
-	t.flightHigh = uint64(shard)<<56 | (1<<56 - 1)
+	t.BatchTo(uint64(shard)<<56 | (1<<56 - 1))
 	return 0, false
 }
 
 // board returns the flight of a table in the current batch, opening it at hash.
-func (s *Store) board(shard int, t *table, hash uint64) *flight {
+func (s *Store) board(shard int, t *keyspace.Table, hash uint64) *flight {
 	m := &s.materialiser.pass
-	t.epoch++
+	t.Epoch++
 	if n := len(m.flights); n > 0 && m.flights[n-1].t == t {
 		return &m.flights[n-1]
 	}
-	t.inFlight, t.flightLow, t.flightHigh = true, hash, hash
+	t.BeginBatch(hash)
 	m.flights = append(m.flights, flight{shard: shard, t: t})
 	return &m.flights[len(m.flights)-1]
 }
@@ -333,11 +334,10 @@ func (s *Store) land() error {
 	for _, f := range m.flights {
 		sh := &s.shards[f.shard]
 		sh.mu.Lock()
-		if f.ghosts && !f.t.dropped && !s.remaking.torn.Load() {
-			f.t.exorcise()
+		if f.ghosts && !f.t.Dropped && !s.remaking.torn.Load() {
+			f.t.Purge()
 		}
-		f.t.inFlight = false
-		f.t.epoch++
+		f.t.EndBatch()
 		s.unlockShard(sh)
 	}
 	m.flights = m.flights[:0]
@@ -359,8 +359,8 @@ func (s *Store) commitBatch() error {
 	}
 	var count [8]byte
 	for _, f := range m.flights {
-		binary.LittleEndian.PutUint64(count[:], uint64(f.t.disk))
-		if err := m.batch.Set(format.AppendCountKey(nil, f.t.phys, f.shard), count[:], nil); err != nil {
+		binary.LittleEndian.PutUint64(count[:], uint64(f.t.Disk))
+		if err := m.batch.Set(format.AppendCountKey(nil, f.t.Phys, f.shard), count[:], nil); err != nil {
 			return fmt.Errorf("write count: %w", err)
 		}
 	}
@@ -393,22 +393,6 @@ func (s *Store) commitBatch() error {
 	m.stage.moves = m.stage.used
 	m.stage.off = false
 	return s.move()
-}
-
-// exorcise removes the tombstones of keys that the disk has lost.
-func (t *table) exorcise() {
-	for i := t.seek(t.flightLow); i < len(t.slots); {
-		meta := t.slots[i].meta
-		if meta != 0 && t.slots[i].hash > t.flightHigh {
-			return
-		}
-		if meta&(metaTombstone|metaOnDisk|metaDirty) == metaTombstone {
-			t.free(meta)
-			t.remove(i)
-			continue // another slot may have moved here
-		}
-		i++
-	}
 }
 
 // trim removes the chunks up to last from the journal, and notes the databases and the

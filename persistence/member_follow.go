@@ -113,24 +113,24 @@ func (w *replayer) prefetch() {
 	for sh := range w.sorted {
 		w.enter(sh)
 		for i := range w.sorted[sh] {
-			if w.choose(w.sorted[sh][i].phys); w.t == nil || w.t.used == 0 || n == mostPrefetched {
+			if w.choose(w.sorted[sh][i].phys); w.t == nil || w.t.Used == 0 || n == mostPrefetched {
 				continue
 			}
-			k := upcomingKey{hash: w.sorted[sh][i].hash, table: w.t}
-			k.prefetchSlot()
-			w.upcoming[n] = k
+			hash := w.sorted[sh][i].hash
+			w.t.PrefetchSlot(hash)
+			w.upcoming[n] = upcomingKey{hash: hash, table: w.t}
 			n++
 		}
 	}
-	for i := range w.upcoming[:n] {
-		w.upcoming[i].prefetchRecord()
+	for _, k := range w.upcoming[:n] {
+		k.table.PrefetchRecord(k.hash)
 	}
 	clear(w.upcoming[:n])
 }
 
 // bringIn reads the key at hand from the disk, if it is there and not in memory.
 func (w *replayer) bringIn() error {
-	if w.t.resident || w.t.find(w.hash, w.key) >= 0 || planted == assumedKeys {
+	if w.t.Resident || w.t.Find(w.hash, w.key) >= 0 || planted == assumedKeys {
 		return nil
 	}
 	if _, err := w.replay.s.fault(w.t, w.hash, w.key, w.tx.fresh()); err != nil {

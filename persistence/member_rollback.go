@@ -94,15 +94,15 @@ func (s *Store) forgetMemory() {
 		sh := &s.shards[i]
 		for db, t := range sh.tables {
 			if t != nil {
-				t.dropped = true
-				t.drop()
+				t.Dropped = true
+				t.Drop()
 				sh.tables[db] = nil
 			}
 		}
 		sh.counts, sh.recent = nil, recent{}
 	}
 	for _, old := range s.discard.take() {
-		old.t.drop()
+		old.t.Drop()
 	}
 	flushed, _ := s.discard.flushed()
 	s.discard.purged(len(flushed))

@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/structures"
 )
 
@@ -32,8 +33,8 @@ type paging struct {
 // pager reads the pages of one large value. It is guarded by the mutex of the shard.
 type pager struct {
 	s    *Store
-	t    *table
-	o    *object
+	t    *keyspace.Table
+	o    *keyspace.Object
 	hash uint64
 	size int // what Store.large has of the value
 	gone bool
@@ -46,30 +47,30 @@ type pager struct {
 }
 
 // enlarge gives an object a pager if its value is large and can have pages on disk only.
-func (s *Store) enlarge(t *table, o *object, hash uint64) {
-	if o.pager != nil || o.size < s.opts.LargeBytes {
+func (s *Store) enlarge(t *keyspace.Table, o *keyspace.Object, hash uint64) {
+	if o.Pager != nil || o.Size < s.opts.LargeBytes {
 		return
 	}
-	if _, ok := o.value.(structures.Paged); ok {
+	if _, ok := o.Value.(structures.Paged); ok {
 		s.attach(t, o, hash)
 	}
 }
 
 // attach gives an object a pager.
-func (s *Store) attach(t *table, o *object, hash uint64) {
+func (s *Store) attach(t *keyspace.Table, o *keyspace.Object, hash uint64) {
 	p := &pager{s: s, t: t, o: o, hash: hash}
 	p.holdAll()
-	o.pager = p
-	o.value.(structures.Paged).SetPager(p)
-	p.account()
+	o.Pager = p
+	o.Value.(structures.Paged).SetPager(p)
+	p.Account()
 	s.paging.add(p)
 }
 
-// account brings Store.large up to date with the size of the object.
-func (p *pager) account() {
-	p.s.large.Add(int64(p.o.size - p.size))
-	p.size = p.o.size
-	if bound := p.s.spillBound(); p.s.crowding(bound) && int64(p.o.value.(structures.Paged).Changed()) > bound/changedPart {
+// Account implements keyspace.Pager: Store.large has the size of the object then.
+func (p *pager) Account() {
+	p.s.large.Add(int64(p.o.Size - p.size))
+	p.size = p.o.Size
+	if bound := p.s.spillBound(); p.s.crowding(bound) && int64(p.o.Value.(structures.Paged).Changed()) > bound/changedPart {
 		p.s.press()
 	}
 }
@@ -92,17 +93,18 @@ func (s *Store) press() {
 	}
 }
 
-// unpage takes the pager away from an object that goes, or whose value becomes
-// another object's. All pages of such a value are in memory.
-func (o *object) unpage() {
-	p := o.pager
-	if p == nil {
-		return
-	}
+// Detach implements keyspace.Pager.
+func (p *pager) Detach() {
 	p.s.large.Add(-int64(p.size))
-	p.size, p.gone, o.pager = 0, true, nil
+	p.size, p.gone = 0, true
 	p.s.paging.remove(p)
-	o.value.(structures.Paged).SetPager(nil)
+	p.o.Value.(structures.Paged).SetPager(nil)
+}
+
+// pagerOf returns the pager of an object, nil if it has none.
+func pagerOf(o *keyspace.Object) *pager {
+	p, _ := o.Pager.(*pager)
+	return p
 }
 
 // use makes tx the one that fails if a page cannot be read.
@@ -118,7 +120,7 @@ func (tx *Tx) settlePages() {
 	for _, p := range tx.paged {
 		p.tx = nil
 		if !p.gone && p.grown() != 0 {
-			p.t.resized(p.o) // else no page came or went: the accounts are shared by all processors
+			p.t.Resized(p.o) // else no page came or went: the accounts are shared by all processors
 		}
 	}
 	clear(tx.paged)
@@ -126,12 +128,12 @@ func (tx *Tx) settlePages() {
 }
 
 // gather brings all pages of an object in, and reports whether it could.
-func (tx *Tx) gather(o *object) bool {
-	if o == nil || o.pager == nil {
+func (tx *Tx) gather(o *keyspace.Object) bool {
+	if o == nil || o.Pager == nil {
 		return true
 	}
-	o.pager.use(tx)
-	return o.value.(structures.Paged).Gather()
+	pagerOf(o).use(tx)
+	return o.Value.(structures.Paged).Gather()
 }
 
 // ReadPage implements structures.Pager.
@@ -139,12 +141,12 @@ func (p *pager) ReadPage(id uint64, use func(page []byte) error) bool {
 	if p.Failed() {
 		return false
 	}
-	err := p.readPage(format.AppendPageKey(nil, p.t.phys, p.hash, p.o.key, id), use)
+	err := p.readPage(format.AppendPageKey(nil, p.t.Phys, p.hash, p.o.Key, id), use)
 	if err == nil {
 		p.s.stats.pageReads.Add(1)
 		return true
 	}
-	err = fmt.Errorf("page %x of key %.100q: %w", id, p.o.key, err)
+	err = fmt.Errorf("page %x of key %.100q: %w", id, p.o.Key, err)
 	if p.tx != nil {
 		p.tx.fail(err)
 		return false
@@ -192,17 +194,17 @@ func (p *pager) Tight() bool {
 
 // grown is by how much the value grew since it was accounted for.
 func (p *pager) grown() int64 {
-	return int64(len(p.o.key) + objectOverhead + p.o.value.Size() - p.o.size)
+	return int64(len(p.o.Key) + keyspace.ObjectOverhead + p.o.Value.Size() - p.o.Size)
 }
 
 // maySpill reports that pages that did not change are on disk, but for those that are
 // held.
 func (p *pager) maySpill() bool {
-	if p.o.whole || p.t.dropped {
+	if p.o.Whole || p.t.Dropped {
 		return false
 	}
-	i := p.t.find(p.hash, p.o.key)
-	return i >= 0 && p.t.slots[i].meta&(metaOnDisk|metaPaged|metaTombstone) == metaOnDisk|metaPaged
+	i := p.t.Find(p.hash, p.o.Key)
+	return i >= 0 && p.t.Meta(i)&(keyspace.OnDisk|keyspace.Paged|keyspace.Tombstone) == keyspace.OnDisk|keyspace.Paged
 }
 
 // spillBound is MaxMemory if values spill, 0 if they do not.
@@ -268,7 +270,7 @@ func (s *Store) shed(p *pager, bytes int) (freed, changed int) {
 		return 0, 0
 	}
 	defer s.unlockShard(sh)
-	if p.t.dropped || p.gone { // in this order: a table is dropped under no lock
+	if p.t.Dropped || p.gone { // in this order: a table is dropped under no lock
 		return 0, 0
 	}
 	return p.shed(bytes)
@@ -279,13 +281,13 @@ func (p *pager) shed(bytes int) (freed, changed int) {
 	if !p.maySpill() {
 		return 0, 0
 	}
-	freed, changed = p.o.value.(structures.Paged).Shed(bytes)
-	p.t.resized(p.o)
+	freed, changed = p.o.Value.(structures.Paged).Shed(bytes)
+	p.t.Resized(p.o)
 	if changed > 0 {
 		// A value may make pages of what had none, as sorted sets do of their index. A write
 		// that no record asks for is harmless.
-		i := p.t.find(p.hash, p.o.key)
-		p.t.setMeta(i, p.t.slots[i].meta|metaDirty)
+		i := p.t.Find(p.hash, p.o.Key)
+		p.t.SetMeta(i, p.t.Meta(i)|keyspace.Dirty)
 	}
 	return freed, changed
 }

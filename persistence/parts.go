@@ -6,6 +6,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/text"
 )
@@ -73,52 +74,52 @@ func (p *parts) turnTo(of *pager) {
 // encodePart encodes a part of the live slot i, if it holds a value for which
 // that is worthwhile, and reports whether parts are left. After the last one
 // the rest of the value, its head above all, is to be encoded as usual.
-func (s *Store) encodePart(t *table, i int) (more bool) {
-	meta, hash := t.slots[i].meta, t.slots[i].hash
-	o := t.object(meta)
-	if o == nil || o.value == nil || o.parts >= maxParts {
+func (s *Store) encodePart(t *keyspace.Table, i int) (more bool) {
+	meta, hash := t.Meta(i), t.HashAt(i)
+	o := t.Object(meta)
+	if o == nil || o.Value == nil || o.Parts >= maxParts {
 		return false
 	}
-	v, ok := o.value.(gradual)
+	v, ok := o.Value.(gradual)
 	if !ok {
 		return false
 	}
 	m := &s.materialiser.pass
 	paged, _ := v.(structures.Paged)
-	if paged != nil && (o.pager == nil || int(o.parts)*m.parts.size > maxRounds*(m.parts.due+m.parts.size)) {
+	if paged != nil && (o.Pager == nil || int(o.Parts)*m.parts.size > maxRounds*(m.parts.due+m.parts.size)) {
 		return false
 	}
 	if str, ok := v.(*text.String); ok && str.Len() < partString {
 		return false
 	}
-	if paged != nil && o.parts == 0 {
+	if paged != nil && o.Parts == 0 {
 		bytes := paged.Changed()
-		if o.whole {
+		if o.Whole {
 			bytes = paged.Size()
 		}
 		m.parts.due = bytes / pageBytes
 	}
-	if o.whole {
-		if meta&metaPaged != 0 {
-			s.encodeNoPages(t, hash, o.key)
+	if o.Whole {
+		if meta&keyspace.Paged != 0 {
+			s.encodeNoPages(t, hash, o.Key)
 		}
 		v.Taint()
-		o.whole = false
+		o.Whole = false
 	}
-	m.parts.turnTo(o.pager)
-	more = s.encodePages(v, format.AppendPageKey(nil, t.phys, hash, o.key, 0), o.pager)
-	if meta&metaOnDisk == 0 {
-		t.disk++
+	m.parts.turnTo(pagerOf(o))
+	more = s.encodePages(v, format.AppendPageKey(nil, t.Phys, hash, o.Key, 0), pagerOf(o))
+	if meta&keyspace.OnDisk == 0 {
+		t.Disk++
 	}
-	t.setMeta(i, meta|metaOnDisk|metaPaged)
-	o.parts++
+	t.SetMeta(i, meta|keyspace.OnDisk|keyspace.Paged)
+	o.Parts++
 	if !more {
-		o.parts = 0
+		o.Parts = 0
 	}
 	if m.parts.open = more; more {
-		m.parts.hash, m.parts.key = hash, append(m.parts.key[:0], o.key...)
+		m.parts.hash, m.parts.key = hash, append(m.parts.key[:0], o.Key...)
 		if paged != nil {
-			s.materialiser.lapped.Store(int64(laps(int(o.parts)*m.parts.size, m.parts.due+m.parts.size)))
+			s.materialiser.lapped.Store(int64(laps(int(o.Parts)*m.parts.size, m.parts.due+m.parts.size)))
 		}
 	}
 	return more
@@ -157,14 +158,14 @@ func laps(encoded, due int) int { return max(0, encoded/due-1) }
 
 // abandonParts removes what the disk has of a value that lacks parts and is gone with its
 // table. The lock of the shard is held, so the journal has the record of that.
-func (s *Store) abandonParts(t *table) {
+func (s *Store) abandonParts(t *keyspace.Table) {
 	m := &s.materialiser.pass
 	if !m.parts.open {
 		return
 	}
 	m.parts.open = false
 	m.newest = s.journal.Newest()
-	_ = m.batch.Delete(format.AppendHeadKey(nil, t.phys, m.parts.hash, m.parts.key), nil) // fails only if misused
+	_ = m.batch.Delete(format.AppendHeadKey(nil, t.Phys, m.parts.hash, m.parts.key), nil) // fails only if misused
 	s.encodeNoPages(t, m.parts.hash, m.parts.key)
 }
 

@@ -1,6 +1,9 @@
 package persistence
 
-import "github.com/vigildb/vigil/persistence/format"
+import (
+	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/keyspace"
+)
 
 // A value of some kilobytes rests as a record too, but is not made one at the end of
 // each transaction that changes it: copying it, and building its table again, would
@@ -16,8 +19,8 @@ const (
 
 // recentObject is an object that is to become a record.
 type recentObject struct {
-	t    *table
-	o    *object
+	t    *keyspace.Table
+	o    *keyspace.Object
 	hash uint64
 	at   uint64 // index in t.objects
 	size int
@@ -35,7 +38,7 @@ type recent struct {
 // there while they take too much.
 func (s *Store) linger(r recentObject) {
 	q := &s.shards[format.ShardOf(r.hash)].recent
-	r.o.recent, r.size = true, r.o.size
+	r.o.Recent, r.size = true, r.o.Size
 	q.queue = append(q.queue, r)
 	for q.bytes += r.size; q.bytes > s.opts.RecentBytes; {
 		oldest := q.queue[q.first]
@@ -54,12 +57,12 @@ func (s *Store) linger(r recentObject) {
 // rest makes a record of an object that has been in the queue, if it is still there
 // and its value is neither too large nor about to be looked at by this transaction.
 func (s *Store) rest(r recentObject) {
-	r.o.recent = false
-	if r.t.dropped || r.at >= uint64(len(r.t.objects)) || r.t.objects[r.at] != r.o || r.o.loose || r.o.edit != nil {
+	r.o.Recent = false
+	if r.t.Dropped || !r.t.Has(r.at, r.o) || r.o.Loose || r.o.Edit != nil {
 		return
 	}
 	// The object may have been used again, for another key.
-	if i := r.t.find(r.hash, r.o.key); i >= 0 && r.t.slots[i].meta&(metaObject|locationMask) == metaObject|r.at {
+	if i := r.t.Find(r.hash, r.o.Key); i >= 0 && r.t.Meta(i)&(keyspace.IsObject|keyspace.LocationMask) == keyspace.IsObject|r.at {
 		s.compactObject(r.t, i, r.o, maxRecent)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/keyspace"
 )
 
 // A replay does not ask the disk about a key that a record sets or deletes, but
@@ -28,12 +29,12 @@ const (
 // assume records that the disk may have the current key, which has a slot now.
 func (w *replayer) assume() {
 	t := w.t
-	if t.resident || w.replay.live {
+	if t.Resident || w.replay.live {
 		return
 	}
-	if i := t.find(w.hash, w.key); i >= 0 {
-		t.setMeta(i, t.slots[i].meta|metaOnDisk)
-		t.assumed = true
+	if i := t.Find(w.hash, w.key); i >= 0 {
+		t.SetMeta(i, t.Meta(i)|keyspace.OnDisk)
+		t.Assumed = true
 	}
 }
 
@@ -41,14 +42,14 @@ func (w *replayer) assume() {
 // record at hand: of values that contain it, or later ones, it is noted.
 func (w *replayer) readAll(lsn uint64) error {
 	t := w.t
-	t.clearOnDisk()
+	t.ClearOnDisk()
 	err := w.heads(t, func(hash uint64, key, value []byte) error {
 		h, err := format.DecodeHead(value)
 		if err != nil {
 			return err
 		}
-		if i := t.find(hash, key); i >= 0 {
-			t.confirm(i, h.Paged)
+		if i := t.Find(hash, key); i >= 0 {
+			t.Confirm(i, h.Paged)
 			return nil
 		}
 		if !w.hasRoom() {
@@ -61,22 +62,22 @@ func (w *replayer) readAll(lsn uint64) error {
 		return err
 	})
 	if errors.Is(err, errStopped) {
-		t.assumeAll()
-		t.sought = 0
+		t.AssumeAll()
+		t.Sought = 0
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("read heads: %w", err)
 	}
-	t.settle()
-	t.resident = true
+	t.Settle()
+	t.Resident = true
 	return nil
 }
 
 // heads visits the heads of a table on disk, in order. key and value are valid
 // during the call.
-func (w *replayer) heads(t *table, visit func(hash uint64, key, value []byte) error) error {
-	it, err := w.replay.s.db.NewIter(tableBounds(t.phys, w.shard))
+func (w *replayer) heads(t *keyspace.Table, visit func(hash uint64, key, value []byte) error) error {
+	it, err := w.replay.s.db.NewIter(tableBounds(t.Phys, w.shard))
 	if err != nil {
 		return err
 	}
@@ -116,12 +117,12 @@ func (w *replayer) reconcileTables() error {
 		if t == nil {
 			continue
 		}
-		t.unexpect()
-		if !t.assumed {
+		t.Unexpect()
+		if !t.Assumed {
 			continue
 		}
 		var err error
-		if int64(t.dirty)*seekShare < t.disk {
+		if int64(t.Dirty)*seekShare < t.Disk {
 			err = w.lookUp(t)
 		} else {
 			err = w.compare(t)
@@ -129,40 +130,39 @@ func (w *replayer) reconcileTables() error {
 		if err != nil {
 			return fmt.Errorf("compare with disk: %w", err)
 		}
-		t.settle()
+		t.Settle()
 	}
 	return nil
 }
 
 // compare confirms slots by reading all heads of the table.
-func (w *replayer) compare(t *table) error {
-	t.clearOnDisk()
+func (w *replayer) compare(t *keyspace.Table) error {
+	t.ClearOnDisk()
 	return w.heads(t, func(hash uint64, key, value []byte) error {
-		if i := t.find(hash, key); i >= 0 {
-			return t.confirmHead(i, value)
+		if i := t.Find(hash, key); i >= 0 {
+			return confirmHead(t, i, value)
 		}
 		return nil
 	})
 }
 
 // lookUp confirms dirty slots one by one.
-func (w *replayer) lookUp(t *table) error {
-	t.clearOnDisk()
-	it, err := w.replay.s.db.NewIter(tableBounds(t.phys, w.shard))
+func (w *replayer) lookUp(t *keyspace.Table) error {
+	t.ClearOnDisk()
+	it, err := w.replay.s.db.NewIter(tableBounds(t.Phys, w.shard))
 	if err != nil {
 		return err
 	}
-	for i := range t.slots {
-		sl := t.slots[i]
-		if sl.meta&metaDirty == 0 {
+	for i := range t.Places() {
+		if t.Meta(i)&keyspace.Dirty == 0 {
 			continue
 		}
-		t.scratch = format.AppendHeadKey(t.scratch[:0], t.phys, sl.hash, t.key(sl.meta))
-		if !it.SeekGE(t.scratch) {
+		t.Scratch = format.AppendHeadKey(t.Scratch[:0], t.Phys, t.HashAt(i), t.Key(t.Meta(i)))
+		if !it.SeekGE(t.Scratch) {
 			break // nothing follows
 		}
-		if bytes.Equal(it.Key(), t.scratch) {
-			if err = t.confirmHead(i, it.Value()); err != nil {
+		if bytes.Equal(it.Key(), t.Scratch) {
+			if err = confirmHead(t, i, it.Value()); err != nil {
 				break
 			}
 		}
@@ -170,55 +170,11 @@ func (w *replayer) lookUp(t *table) error {
 	return errors.Join(err, it.Error(), it.Close())
 }
 
-// clearOnDisk marks the keys of all dirty slots as not on disk. Slots that are not dirty
-// were read from there.
-func (t *table) clearOnDisk() {
-	for i := range t.slots {
-		if meta := t.slots[i].meta; meta&metaDirty != 0 {
-			t.setMeta(i, meta&^(metaOnDisk|metaPaged))
-		}
-	}
-}
-
-// assumeAll records that the disk may have the keys of all dirty slots.
-func (t *table) assumeAll() {
-	for i := range t.slots {
-		if meta := t.slots[i].meta; meta&metaDirty != 0 {
-			t.setMeta(i, meta|metaOnDisk)
-		}
-	}
-	t.assumed = true
-}
-
-// confirm records that the disk has the key of slot i.
-func (t *table) confirm(i int, paged bool) {
-	meta := t.slots[i].meta&^metaPaged | metaOnDisk
-	if paged {
-		meta |= metaPaged
-	}
-	t.setMeta(i, meta)
-}
-
-func (t *table) confirmHead(i int, value []byte) error {
+// confirmHead confirms slot i by the head of its key.
+func confirmHead(t *keyspace.Table, i int, value []byte) error {
 	h, err := format.DecodeHead(value)
 	if err == nil {
-		t.confirm(i, h.Paged)
+		t.Confirm(i, h.Paged)
 	}
 	return err
-}
-
-// settle removes the tombstones of keys that the disk does not have.
-func (t *table) settle() {
-	t.assumed = false
-	if t.used == 0 {
-		return
-	}
-	for i := 0; i < len(t.slots); {
-		if meta := t.slots[i].meta; meta&(metaTombstone|metaOnDisk) == metaTombstone {
-			t.free(meta)
-			t.remove(i)
-			continue // another slot may have moved here
-		}
-		i++
-	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/journal"
+	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/structures"
 )
 
@@ -286,11 +287,11 @@ func (r *replay) remap(args *structures.Args, lsn uint64) error {
 	}
 	for i := range s.shards {
 		old := s.shards[i].tables
-		s.shards[i].tables = make([]*table, len(old))
-		byPhys := map[uint32]*table{}
+		s.shards[i].tables = make([]*keyspace.Table, len(old))
+		byPhys := map[uint32]*keyspace.Table{}
 		for _, t := range old {
 			if t != nil {
-				byPhys[t.phys] = t
+				byPhys[t.Phys] = t
 			}
 		}
 		for db, p := range phys {
@@ -298,7 +299,7 @@ func (r *replay) remap(args *structures.Args, lsn uint64) error {
 			delete(byPhys, p)
 		}
 		for _, t := range byPhys {
-			t.dropped = true
+			t.Dropped = true
 			s.discard.table(i, t)
 		}
 	}

@@ -3,6 +3,8 @@ package persistence
 import (
 	"context"
 	"fmt"
+
+	"github.com/vigildb/vigil/persistence/keyspace"
 )
 
 // A replay keeps to the bound on memory. The journal may hold many times more than fits:
@@ -116,25 +118,25 @@ const (
 )
 
 // evictClean removes from a table what the disk has.
-func (w *replayer) evictClean(t *table, of pages) {
+func (w *replayer) evictClean(t *keyspace.Table, of pages) {
 	known := w.replay.known[w.shard]
-	for i := 0; i < len(t.slots) && t.used > 0; {
-		meta := t.slots[i].meta
-		if meta&(metaTombstone|metaDirty|metaOnDisk) != metaOnDisk {
+	for i := 0; i < t.Places() && t.Used > 0; {
+		meta := t.Meta(i)
+		if meta&(keyspace.Tombstone|keyspace.Dirty|keyspace.OnDisk) != keyspace.OnDisk {
 			i++
 			continue
 		}
-		if o := t.object(meta); of == pagesOnly && o != nil && o.pager != nil {
+		if o := t.Object(meta); of == pagesOnly && o != nil && o.Pager != nil {
 			for range 2 { // the first time pages may all have been used
-				o.pager.shed(o.size)
+				pagerOf(o).shed(o.Size)
 			}
 			i++
 			continue
 		}
 		if known != nil {
-			delete(known, knownKey(t.phys, t.key(meta)))
+			delete(known, knownKey(t.Phys, t.Key(meta)))
 		}
-		t.spill(i) // another slot may have moved here
+		t.Spill(i) // another slot may have moved here
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/persistence/prefetch"
 	"github.com/vigildb/vigil/structures"
 )
@@ -24,9 +25,9 @@ type replayer struct {
 	args     structures.Args // of the operation at hand; here, so that none is allocated
 
 	shard int
-	phys  uint32 // database of t
-	t     *table // of the section at hand; nil: of a database that is gone
-	own   bool   // a value that is nearly all of the section may be kept as it is
+	phys  uint32          // database of t
+	t     *keyspace.Table // of the section at hand; nil: of a database that is gone
+	own   bool            // a value that is nearly all of the section may be kept as it is
 	hash  uint64
 	key   []byte
 }
@@ -51,12 +52,12 @@ func (w *replayer) enter(sh int) { w.shard, w.phys, w.t = sh, noPhys, nil }
 // expect tells the tables of the shard at hand what size they may have at the end, where there is room for that.
 func (w *replayer) expect() {
 	r := w.replay
-	if r.live || r.allowance.bound > 0 && r.s.memory.Load() >= r.allowance.bound/mostExpected {
+	if r.live || r.allowance.bound > 0 && r.s.memory.Load() >= r.allowance.bound/keyspace.MostExpected {
 		return
 	}
 	for _, t := range r.s.shards[w.shard].tables {
 		if t != nil {
-			t.expect(r.part)
+			t.Expect(r.part)
 		}
 	}
 }
@@ -90,8 +91,8 @@ func (w *replayer) apply(list []section) error {
 				continue
 			}
 			prefetch.Line(unsafe.Pointer(unsafe.SliceData(sec.b)))
-			if w.t.used > 0 {
-				prefetch.Line(unsafe.Pointer(&w.t.slots[w.t.home(sec.hash)]))
+			if w.t.Used > 0 {
+				w.t.PrefetchSlot(sec.hash)
 			}
 		}
 		for i := range list[:n] {
@@ -146,17 +147,17 @@ func (w *replayer) preload(sec *section) (done bool, err error) {
 	if anew && known == nil {
 		return false, nil
 	}
-	if w.t.resident || w.t.find(sec.hash, w.key) >= 0 {
+	if w.t.Resident || w.t.Find(sec.hash, w.key) >= 0 {
 		return known != nil && known[knownKey(sec.phys, w.key)] >= sec.lsn, nil
 	}
 	if anew {
 		return false, nil
 	}
-	if w.t.sought++; w.t.sought > int(w.t.disk)/readAllShare && w.hasRoom() {
+	if w.t.Sought++; w.t.Sought > int(w.t.Disk)/readAllShare && w.hasRoom() {
 		if err := w.readAll(sec.lsn); err != nil {
 			return false, err
 		}
-		if w.t.resident || w.t.find(sec.hash, w.key) >= 0 {
+		if w.t.Resident || w.t.Find(sec.hash, w.key) >= 0 {
 			return w.replay.known[w.shard][knownKey(sec.phys, w.key)] >= sec.lsn, nil
 		}
 	}
@@ -191,8 +192,8 @@ func knownKey(phys uint32, key []byte) string {
 // operate does one operation to the key at hand.
 func (w *replayer) operate(op byte, args *structures.Args) error {
 	t, tx := w.t, w.tx
-	i := t.find(w.hash, w.key)
-	live := i >= 0 && t.slots[i].meta&metaTombstone == 0
+	i := t.Find(w.hash, w.key)
+	live := i >= 0 && t.Meta(i)&keyspace.Tombstone == 0
 	switch op {
 	case format.OpSet:
 		value, expire := args.Bytes(), int64(0)
@@ -228,8 +229,8 @@ func (w *replayer) operate(op byte, args *structures.Args) error {
 		if err := args.Done(); err != nil || !live {
 			return err
 		}
-		t.setExpire(i, expire)
-		t.setMeta(i, t.slots[i].meta|metaDirty)
+		t.SetExpire(i, expire)
+		t.SetMeta(i, t.Meta(i)|keyspace.Dirty)
 	default:
 		return w.change(i, live, op, args)
 	}
@@ -240,10 +241,10 @@ func (w *replayer) operate(op byte, args *structures.Args) error {
 func (w *replayer) erase(i int, live bool) {
 	switch {
 	case live:
-		w.t.erase(i)
-	case i < 0 && !w.t.resident && !w.replay.live:
-		w.t.addGhost(w.hash, w.key, false)
-		w.t.assumed = true
+		w.t.Erase(i)
+	case i < 0 && !w.t.Resident && !w.replay.live:
+		w.t.AddTombstone(w.hash, w.key, false)
+		w.t.Assumed = true
 	}
 }
 
@@ -260,14 +261,14 @@ func (w *replayer) change(i int, live bool, op byte, args *structures.Args) erro
 	if o == nil {
 		return nil
 	}
-	o.changed = true
-	if err := errors.Join(o.value.Apply(op, args), w.tx.err); err != nil {
+	o.Changed = true
+	if err := errors.Join(o.Value.Apply(op, args), w.tx.err); err != nil {
 		return err
 	}
-	w.t.resized(o)
+	w.t.Resized(o)
 	w.tx.s.enlarge(w.t, o, w.hash)
-	w.tx.loosen(w.t, o, w.hash, w.t.slots[i].meta&locationMask, compactAgain)
-	w.t.setMeta(i, w.t.slots[i].meta|metaDirty)
+	w.tx.loosen(w.t, o, w.hash, w.t.Meta(i)&keyspace.LocationMask, keyspace.CompactAgain)
+	w.t.SetMeta(i, w.t.Meta(i)|keyspace.Dirty)
 	return nil
 }
 
@@ -278,7 +279,7 @@ func (w *replayer) patch(i int, off uint64, b []byte) error {
 	if off > w.limit || off+uint64(len(b)) > w.limit {
 		return fmt.Errorf("patch at %d: %w", off, ErrCorrupt)
 	}
-	if i >= 0 && w.t.slots[i].meta&metaTombstone == 0 && w.t.kind(w.t.slots[i].meta) != structures.KindString {
+	if i >= 0 && w.t.Meta(i)&keyspace.Tombstone == 0 && w.t.Kind(w.t.Meta(i)) != structures.KindString {
 		return nil
 	}
 	w.tx.patchString(w.t, i, w.hash, w.key, int(off), b)
@@ -300,10 +301,10 @@ func (w *replayer) restore(i int, args *structures.Args) error {
 	if err := errors.Join(args.Done(), format.Complete(v)); err != nil {
 		return err
 	}
-	o := &object{key: append([]byte(nil), w.key...), value: v, expire: expire, whole: true}
+	o := &keyspace.Object{Key: append([]byte(nil), w.key...), Value: v, Expire: expire, Whole: true}
 	at := w.tx.place(w.t, i, w.hash, o)
 	w.tx.s.enlarge(w.t, o, w.hash)
-	w.t.setMeta(at, w.t.slots[at].meta|metaDirty)
+	w.t.SetMeta(at, w.t.Meta(at)|keyspace.Dirty)
 	if i < 0 {
 		w.assume()
 	}

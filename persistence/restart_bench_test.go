@@ -21,7 +21,7 @@ func abandon(t testing.TB, s *Store) {
 	for i := range s.shards {
 		for _, table := range s.shards[i].tables {
 			if table != nil {
-				table.unmap()
+				table.Unmap()
 			}
 		}
 	}

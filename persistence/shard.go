@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/keyspace"
 )
 
 // shard is a stripe of the keyspace of all databases.
@@ -19,8 +20,8 @@ type shard struct {
 	// changes while mu is held.
 	counted atomic.Bool
 	// All below is guarded by mu.
-	tables   []*table         // by logical database; nil before the first use
-	counts   map[uint32]int64 // keys on disk by physical database, as found at Open
+	tables   []*keyspace.Table // by logical database; nil before the first use
+	counts   map[uint32]int64  // keys on disk by physical database, as found at Open
 	recent   recent
 	mem      int64    // bytes of the tables
 	reported int64    // what of mem is in Store.memory
@@ -107,12 +108,12 @@ func (sh *shard) recount() {
 
 // table returns the table of a logical database, made on first use. The lock
 // of the shard is held.
-func (s *Store) table(sh int, db int) *table {
+func (s *Store) table(sh int, db int) *keyspace.Table {
 	if t := s.shards[sh].tables[db]; t != nil {
 		return t
 	}
 	phys := s.mapping.Phys[db]
-	t := newTable(phys, &s.pool, &s.shards[sh].mem, s.diskCount(phys, sh))
+	t := keyspace.NewTable(phys, &s.pool, &s.shards[sh].mem, s.diskCount(phys, sh))
 	s.shards[sh].tables[db] = t
 	return t
 }

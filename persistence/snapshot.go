@@ -182,9 +182,9 @@ func (s *Store) forgetLocked() error {
 			if sh.counts == nil {
 				sh.counts = map[uint32]int64{}
 			}
-			sh.counts[t.phys] = t.disk
-			t.dropped = true
-			t.drop()
+			sh.counts[t.Phys] = t.Disk
+			t.Dropped = true
+			t.Drop()
 			sh.tables[db] = nil
 		}
 	}

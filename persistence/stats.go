@@ -177,11 +177,11 @@ func (s *Store) countTables(shard int, n *tableStats) {
 	for db, t := range sh.tables {
 		switch {
 		case t != nil:
-			if keys := t.size(); keys > 0 {
-				*n.database(db) = DatabaseStats{keys, t.ttls}
+			if keys := t.Size(); keys > 0 {
+				*n.database(db) = DatabaseStats{keys, t.Expiring}
 			}
-			n.dirty += t.dirty
-			if !t.resident {
+			n.dirty += t.Dirty
+			if !t.Resident {
 				n.cold++
 			}
 		case len(sh.counts) > 0:

@@ -15,6 +15,7 @@ import (
 	"github.com/vigildb/vigil/persistence/fence"
 	"github.com/vigildb/vigil/persistence/format"
 	"github.com/vigildb/vigil/persistence/journal"
+	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/persistence/lsm"
 	"github.com/vigildb/vigil/persistence/slab"
 	"github.com/vigildb/vigil/persistence/tail"
@@ -130,7 +131,7 @@ func (s *Store) extend() error {
 	s.mapping.Extend(s.opts.Databases)
 	s.mapping.Mapped = s.journal.Newest()
 	for i := range s.shards {
-		more := make([]*table, len(s.mapping.Phys))
+		more := make([]*keyspace.Table, len(s.mapping.Phys))
 		copy(more, s.shards[i].tables)
 		s.shards[i].tables = more
 	}

@@ -114,7 +114,7 @@ func TestPassWritesWhatPagesGained(t *testing.T) {
 			sh := &s.shards[format.ShardOf(p.hash)]
 			sh.mu.Lock()
 			defer sh.mu.Unlock()
-			tailed := p.o.value.(structures.Tailed)
+			tailed := p.o.Value.(structures.Tailed)
 			tailed.Portion(1, func(uint64, []byte) { wholes++ }, func(uint64, []byte) { tails++ })
 			if tails == 0 || wholes > tails {
 				t.Errorf("%d pages and %d tails were written", wholes, tails)

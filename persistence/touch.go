@@ -1,6 +1,6 @@
 package persistence
 
-import "github.com/vigildb/vigil/persistence/slab"
+import "github.com/vigildb/vigil/persistence/keyspace"
 
 // How long a key was not used, or how often it was, is 24 bits of its slot:
 // seconds, or as in Redis's LFU 16 bits of minutes at which the counter was last
@@ -16,31 +16,30 @@ func (s *Store) clockAt(now int64) uint64 {
 	if s.lfu.Load() {
 		return uint64(now/60000) & 0xffff << 8
 	}
-	return uint64(now/1000) & touchMask
+	return uint64(now/1000) & keyspace.TouchMask
 }
 
 // fresh is the touch of a key that is just made.
 func (tx *Tx) fresh() uint64 {
 	if tx.s.lfu.Load() {
-		return (tx.clock | lfuStart) << touchShift
+		return (tx.clock | lfuStart) << keyspace.TouchShift
 	}
-	return tx.clock << touchShift
+	return tx.clock << keyspace.TouchShift
 }
 
-func (tx *Tx) touch(t *table, i int) {
-	m := &t.slots[i].meta
+func (tx *Tx) touch(t *keyspace.Table, i int) {
 	if !tx.s.lfu.Load() {
-		*m = *m&(1<<touchShift-1) | tx.clock<<touchShift
+		t.SetTouch(i, tx.clock)
 		return
 	}
-	counter := lfuCounter(*m>>touchShift, tx.clock)
+	counter := lfuCounter(t.Meta(i)>>keyspace.TouchShift, tx.clock)
 	if counter < 255 {
 		base := max(int(counter)-lfuStart, 0)
 		if tx.draw()%uint64(base*lfuLogFactor+1) == 0 {
 			counter++
 		}
 	}
-	*m = *m&(1<<touchShift-1) | (tx.clock|counter)<<touchShift
+	t.SetTouch(i, tx.clock|counter)
 }
 
 // lfuCounter is the counter of a touch after it decayed until clock.
@@ -51,7 +50,7 @@ func lfuCounter(touch, clock uint64) uint64 {
 
 // idleSeconds is the time since a touch under an LRU policy.
 func idleSeconds(touch, clock uint64) int64 {
-	return int64((clock - touch) & touchMask)
+	return int64((clock - touch) & keyspace.TouchMask)
 }
 
 // draw is xorshift64*: chance good enough to count hits by.
@@ -74,7 +73,7 @@ func (tx *Tx) Idle(key []byte) (seconds int64, ok bool) {
 	if !ok {
 		return 0, false
 	}
-	return idleSeconds(t.slots[i].meta>>touchShift, tx.clock), true
+	return idleSeconds(t.Meta(i)>>keyspace.TouchShift, tx.clock), true
 }
 
 // Frequency returns the logarithmic counter of uses of key, 0 to 255. ok: it
@@ -84,7 +83,7 @@ func (tx *Tx) Frequency(key []byte) (int, bool) {
 	if !ok {
 		return 0, false
 	}
-	return int(lfuCounter(t.slots[i].meta>>touchShift, tx.clock)), true
+	return int(lfuCounter(t.Meta(i)>>keyspace.TouchShift, tx.clock)), true
 }
 
 // SetIdle makes key look as if it was last used seconds ago (RESTORE IDLETIME).
@@ -92,9 +91,7 @@ func (tx *Tx) Frequency(key []byte) (int, bool) {
 func (tx *Tx) SetIdle(key []byte, seconds int64) bool {
 	t, i, ok := tx.find(tx.hash(key), key)
 	if ok {
-		touch := (tx.clock - uint64(seconds)) & touchMask
-		m := &t.slots[i].meta
-		*m = *m&(1<<touchShift-1) | touch<<touchShift
+		t.SetTouch(i, (tx.clock-uint64(seconds))&keyspace.TouchMask)
 	}
 	return ok
 }
@@ -104,8 +101,7 @@ func (tx *Tx) SetIdle(key []byte, seconds int64) bool {
 func (tx *Tx) SetFrequency(key []byte, counter int) bool {
 	t, i, ok := tx.find(tx.hash(key), key)
 	if ok {
-		m := &t.slots[i].meta
-		*m = *m&(1<<touchShift-1) | (tx.clock|uint64(counter)&0xff)<<touchShift
+		t.SetTouch(i, tx.clock|uint64(counter)&0xff)
 	}
 	return ok
 }
@@ -126,13 +122,5 @@ func (tx *Tx) MemoryUsage(key []byte) (int64, bool) {
 	if !ok {
 		return 0, false
 	}
-	meta := t.slots[i].meta
-	if o := t.object(meta); o != nil {
-		if o.record != 0 {
-			return int64(slab.RecordBytes(int(o.recordSize))) + slotBytes, true
-		}
-		return int64(o.size) + slotBytes, true
-	}
-	k, v, expire := t.parts(meta)
-	return int64(slab.RecordBytes(recordSize(len(k), len(v), expire))) + slotBytes, true
+	return t.Memory(t.Meta(i)), true
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/text"
 )
@@ -49,10 +50,10 @@ type Tx struct {
 	lastKey  []byte            // key that rec's operations are about
 	lastDB   uint32            // and its physical database
 	hasLast  bool
-	apart    bool     // rec has an operation that is about no key
-	flushed  []uint32 // physical databases that lost their name in rec
-	open     []*edit  // edits since the last Commit
-	spare    []*edit
+	apart    bool             // rec has an operation that is about no key
+	flushed  []uint32         // physical databases that lost their name in rec
+	open     []*keyspace.Edit // edits since the last Commit
+	spare    []*keyspace.Edit
 	paged    []*pager      // large values that this uses
 	loose    []looseObject // values that may rest as records when this ends
 	err      error
@@ -209,7 +210,7 @@ func (tx *Tx) Commit() (lsn uint64) {
 // locate returns the table of key and its slot: a live key, a tombstone, or -1
 // if there is nothing in memory or on disk. An expired key is deleted first,
 // and so is an edited value that became empty.
-func (tx *Tx) locate(hash uint64, key []byte) (*table, int) {
+func (tx *Tx) locate(hash uint64, key []byte) (*keyspace.Table, int) {
 	if !tx.locked.has(hash) {
 		panic("persistence: key used without the lock of its shard")
 	}
@@ -217,12 +218,12 @@ func (tx *Tx) locate(hash uint64, key []byte) (*table, int) {
 		tx.meet(hash)
 	}
 	t := tx.s.table(format.ShardOf(hash), tx.db)
-	i := t.find(hash, key)
+	i := t.Find(hash, key)
 	if tx.err != nil {
 		return t, -1
 	}
 	if i < 0 {
-		if t.resident {
+		if t.Resident {
 			return t, -1
 		}
 		var err error
@@ -233,36 +234,36 @@ func (tx *Tx) locate(hash uint64, key []byte) (*table, int) {
 			return t, -1
 		}
 	}
-	meta := t.slots[i].meta
-	if meta&(metaTTL|metaObject) == 0 {
+	meta := t.Meta(i)
+	if meta&(keyspace.HasExpiry|keyspace.IsObject) == 0 {
 		return t, i
 	}
-	if meta&metaTTL != 0 && t.expire(meta) <= tx.now {
+	if meta&keyspace.HasExpiry != 0 && t.Expire(meta) <= tx.now {
 		if tx.KeepsExpired() {
 			return t, -1
 		}
 		return t, tx.expired(t, i, hash, key)
 	}
-	if o := t.object(meta); o != nil && o.edit != nil && o.edit.recorded() {
-		if tx.settle(o.edit) {
-			return t, t.find(hash, key)
+	if o := t.Object(meta); o != nil && o.Edit != nil && o.Edit.Recorded() {
+		if tx.settle(o.Edit) {
+			return t, t.Find(hash, key)
 		}
 	}
 	return t, i
 }
 
 // find is locate for callers that want live keys only.
-func (tx *Tx) find(hash uint64, key []byte) (t *table, i int, ok bool) {
+func (tx *Tx) find(hash uint64, key []byte) (t *keyspace.Table, i int, ok bool) {
 	t, i = tx.locate(hash, key)
 	if i < 0 {
 		return t, i, false
 	}
-	meta := t.slots[i].meta
-	if meta&metaTombstone != 0 {
+	meta := t.Meta(i)
+	if meta&keyspace.Tombstone != 0 {
 		return t, i, false
 	}
-	if meta&metaObject != 0 {
-		if e := t.objects[meta&locationMask].edit; e != nil && e.fresh && !e.recorded() {
+	if meta&keyspace.IsObject != 0 {
+		if e := t.Object(meta).Edit; e != nil && e.Fresh && !e.Recorded() {
 			return t, i, false
 		}
 	}
@@ -270,10 +271,12 @@ func (tx *Tx) find(hash uint64, key []byte) (t *table, i int, ok bool) {
 }
 
 // read is find for commands that use the value.
-func (tx *Tx) read(key []byte) (t *table, i int, ok bool) { return tx.readAt(tx.hash(key), key) }
+func (tx *Tx) read(key []byte) (t *keyspace.Table, i int, ok bool) {
+	return tx.readAt(tx.hash(key), key)
+}
 
 // readAt is read of a key whose hash is known.
-func (tx *Tx) readAt(hash uint64, key []byte) (t *table, i int, ok bool) {
+func (tx *Tx) readAt(hash uint64, key []byte) (t *keyspace.Table, i int, ok bool) {
 	t, i, ok = tx.find(hash, key)
 	if ok && !tx.NoTouch {
 		tx.touch(t, i)
@@ -283,17 +286,17 @@ func (tx *Tx) readAt(hash uint64, key []byte) (t *table, i int, ok bool) {
 
 // expired deletes the expired key at slot i, and returns its slot after that: a
 // tombstone or -1.
-func (tx *Tx) expired(t *table, i int, hash uint64, key []byte) int {
-	if o := t.object(t.slots[i].meta); o != nil && o.edit != nil {
-		tx.settle(o.edit)
-		if i = t.find(hash, key); i < 0 || t.slots[i].meta&metaTombstone != 0 {
+func (tx *Tx) expired(t *keyspace.Table, i int, hash uint64, key []byte) int {
+	if o := t.Object(t.Meta(i)); o != nil && o.Edit != nil {
+		tx.settle(o.Edit)
+		if i = t.Find(hash, key); i < 0 || t.Meta(i)&keyspace.Tombstone != 0 {
 			return i
 		}
 	}
 	tx.about(t, key)
 	tx.rec.Op(format.OpDelete, 0)
-	t.detach(i)
-	t.erase(i)
+	t.Detach(i)
+	t.Erase(i)
 	tx.s.stats.expired.Add(1)
 	if tx.s.opts.OnEvent != nil {
 		tx.s.opts.OnEvent(EventExpired, tx.db, key)
@@ -301,20 +304,20 @@ func (tx *Tx) expired(t *table, i int, hash uint64, key []byte) int {
 	if tx.OnChange != nil {
 		tx.OnChange(tx.db, key)
 	}
-	return t.find(hash, key)
+	return t.Find(hash, key)
 }
 
 // about makes key the one that the following operations of the record are
 // about.
-func (tx *Tx) about(t *table, key []byte) {
-	if tx.hasLast && tx.lastDB == t.phys && string(tx.lastKey) == string(key) {
+func (tx *Tx) about(t *keyspace.Table, key []byte) {
+	if tx.hasLast && tx.lastDB == t.Phys && string(tx.lastKey) == string(key) {
 		return
 	}
 	tx.rec.Op(format.OpKey, 2)
-	tx.rec.Uint(uint64(t.phys))
+	tx.rec.Uint(uint64(t.Phys))
 	tx.rec.Bytes(key)
 	tx.lastKey = append(tx.lastKey[:0], key...)
-	tx.lastDB, tx.hasLast = t.phys, true
+	tx.lastDB, tx.hasLast = t.Phys, true
 	if t := tx.s.tracker.Load(); t != nil {
 		t.note(key)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/text"
 )
@@ -16,18 +17,7 @@ func (tx *Tx) Kind(key []byte) structures.Kind {
 	if !ok {
 		return structures.KindNone
 	}
-	return t.kind(t.slots[i].meta)
-}
-
-func (t *table) kind(meta uint64) structures.Kind {
-	if o := t.object(meta); o != nil {
-		return o.value.Kind()
-	}
-	if t.isCompact(meta) {
-		_, value, _ := t.parts(meta)
-		return structures.Kind(value[0])
-	}
-	return structures.KindString
+	return t.Kind(t.Meta(i))
 }
 
 // Ready reads what the disk has of keys, every step-th of names, that are not in memory: what is
@@ -37,7 +27,7 @@ func (tx *Tx) Ready(step int, names ...[]byte) bool {
 	for i := 0; i < len(names) && tx.err == nil; i += step {
 		hash := tx.hash(names[i])
 		t := tx.s.table(format.ShardOf(hash), tx.db)
-		if t.resident || t.find(hash, names[i]) >= 0 {
+		if t.Resident || t.Find(hash, names[i]) >= 0 {
 			continue
 		}
 		if _, err := tx.s.fault(t, hash, names[i], tx.fresh()); err != nil {
@@ -57,17 +47,17 @@ func (tx *Tx) Delete(key []byte) bool {
 	return true
 }
 
-func (tx *Tx) delete(t *table, i int, key []byte) {
+func (tx *Tx) delete(t *keyspace.Table, i int, key []byte) {
 	tx.about(t, key)
 	if len(tx.big) > 0 {
 		tx.supersede(t, key)
 	}
 	tx.rec.Op(format.OpDelete, 0)
-	t.detach(i)
-	if o := t.object(t.slots[i].meta); o != nil && o.size > leftBehindBytes {
+	t.Detach(i)
+	if o := t.Object(t.Meta(i)); o != nil && o.Size > leftBehindBytes {
 		tx.s.stats.leftBehind.Add(1)
 	}
-	t.erase(i)
+	t.Erase(i)
 	tx.note(key)
 }
 
@@ -82,7 +72,7 @@ func (tx *Tx) ExpireAt(key []byte) (ms int64, ok bool) {
 	if !ok {
 		return 0, false
 	}
-	return t.expire(t.slots[i].meta), true
+	return t.Expire(t.Meta(i)), true
 }
 
 // SetExpire makes key expire at ms, unix time greater than 0, and reports
@@ -104,7 +94,7 @@ func (tx *Tx) SetExpire(key []byte, ms int64) bool {
 // Persist removes the expiry of key and reports whether it had one.
 func (tx *Tx) Persist(key []byte) bool {
 	t, i, ok := tx.find(tx.hash(key), key)
-	if !ok || t.slots[i].meta&metaTTL == 0 {
+	if !ok || t.Meta(i)&keyspace.HasExpiry == 0 {
 		return false
 	}
 	tx.about(t, key)
@@ -113,9 +103,9 @@ func (tx *Tx) Persist(key []byte) bool {
 	return true
 }
 
-func (tx *Tx) expireAt(t *table, i int, key []byte, ms int64) {
-	t.setExpire(i, ms)
-	t.setMeta(i, t.slots[i].meta|metaDirty)
+func (tx *Tx) expireAt(t *keyspace.Table, i int, key []byte, ms int64) {
+	t.SetExpire(i, ms)
+	t.SetMeta(i, t.Meta(i)|keyspace.Dirty)
 	tx.note(key)
 }
 
@@ -130,8 +120,8 @@ func (tx *Tx) Rename(from, to []byte) {
 	if tx.locate(tx.hash(to), to); tx.err != nil {
 		return // before from is gone
 	}
-	i := t.find(tx.hash(from), from) // looking may have moved it
-	if !tx.gather(t.object(t.slots[i].meta)) {
+	i := t.Find(tx.hash(from), from) // looking may have moved it
+	if !tx.gather(t.Object(t.Meta(i))) {
 		return
 	}
 	o, s, expire := tx.lift(t, i)
@@ -154,8 +144,8 @@ func (tx *Tx) Move(key []byte, toDB int) bool {
 	if exists || tx.err != nil {
 		return false
 	}
-	i := t.find(hash, key) // looking may have moved it
-	if !tx.gather(t.object(t.slots[i].meta)) {
+	i := t.Find(hash, key) // looking may have moved it
+	if !tx.gather(t.Object(t.Meta(i))) {
 		return false
 	}
 	o, s, expire := tx.lift(t, i)
@@ -166,19 +156,19 @@ func (tx *Tx) Move(key []byte, toDB int) bool {
 
 // lift takes the value out of slot i: a copy of a short string, or the object's
 // value itself, which the caller deletes from its old place.
-func (tx *Tx) lift(t *table, i int) (v structures.Value, s []byte, expire int64) {
-	meta := t.slots[i].meta
-	expire = t.expire(meta)
-	if o := t.object(meta); o != nil {
-		if o.edit != nil {
-			tx.settle(o.edit)
+func (tx *Tx) lift(t *keyspace.Table, i int) (v structures.Value, s []byte, expire int64) {
+	meta := t.Meta(i)
+	expire = t.Expire(meta)
+	if o := t.Object(meta); o != nil {
+		if o.Edit != nil {
+			tx.settle(o.Edit)
 		}
-		o.lifted = true
-		return o.value, nil, expire
+		o.Lifted = true
+		return o.Value, nil, expire
 	}
-	_, b, _ := t.parts(meta)
-	if t.isCompact(meta) {
-		return tx.s.loadCompact(b).value, nil, expire
+	_, b, _ := t.Parts(meta)
+	if t.IsCompact(meta) {
+		return tx.s.loadCompact(b).Value, nil, expire
 	}
 	return nil, append([]byte{}, b...), expire
 }
@@ -243,12 +233,12 @@ func (tx *Tx) longString(key []byte) (s *text.String, expire int64, ok bool) {
 	if !ok {
 		return nil, 0, false
 	}
-	o := t.object(t.slots[i].meta)
+	o := t.Object(t.Meta(i))
 	if o == nil {
 		return nil, 0, false
 	}
-	s, ok = o.value.(*text.String)
-	return s, o.expire, ok && s.Len() >= bigValue
+	s, ok = o.Value.(*text.String)
+	return s, o.Expire, ok && s.Len() >= bigValue
 }
 
 // copyString is Copy of a big string, which shares its bytes with the copy.
@@ -277,30 +267,30 @@ func (tx *Tx) dump(dst, key []byte) (kind structures.Kind, payload []byte, expir
 	if !ok {
 		return structures.KindNone, dst, 0, false
 	}
-	meta := t.slots[i].meta
-	o := t.object(meta)
+	meta := t.Meta(i)
+	o := t.Object(meta)
 	if o == nil {
-		_, b, expire := t.parts(meta)
-		if !t.isCompact(meta) {
+		_, b, expire := t.Parts(meta)
+		if !t.IsCompact(meta) {
 			return structures.KindString, append(dst, b...), expire, true
 		}
 		o = tx.s.loadCompact(b)
 		defer tx.s.keepCompact(o)
-		o.expire = expire
+		o.Expire = expire
 	}
-	if o.pager != nil {
-		o.pager.use(tx)
+	if o.Pager != nil {
+		pagerOf(o).use(tx)
 	}
-	if s, ok := o.value.(*text.String); ok {
-		return structures.KindString, append(dst, s.Bytes()...), o.expire, true
+	if s, ok := o.Value.(*text.String); ok {
+		return structures.KindString, append(dst, s.Bytes()...), o.Expire, true
 	}
-	head := o.value.AppendHead(nil)
+	head := o.Value.AppendHead(nil)
 	dst = append(binary.AppendUvarint(dst, uint64(len(head))), head...)
-	o.value.Pages(true, func(id uint64, page []byte) {
+	o.Value.Pages(true, func(id uint64, page []byte) {
 		dst = binary.AppendUvarint(binary.AppendUvarint(dst, id), uint64(len(page)))
 		dst = append(dst, page...)
 	})
-	return o.value.Kind(), dst, o.expire, true
+	return o.Value.Kind(), dst, o.Expire, true
 }
 
 // Restore stores a value that Dump encoded under key, replacing any existing

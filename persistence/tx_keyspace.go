@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/structures"
 )
 
@@ -23,7 +24,7 @@ func (tx *Tx) DBSize(db int) int {
 // sizeOf is the number of keys of a database in one shard, whose lock is held.
 func (s *Store) sizeOf(sh, db int) int {
 	if t := s.shards[sh].tables[db]; t != nil {
-		return t.size()
+		return t.Size()
 	}
 	return int(s.diskCount(s.mapping.Phys[db], sh))
 }
@@ -60,7 +61,7 @@ func (tx *Tx) flush(db int) bool {
 		sh := &s.shards[i]
 		if t := sh.tables[db]; t != nil {
 			s.discard.table(i, t)
-			t.dropped = true
+			t.Dropped = true
 			sh.tables[db] = nil
 			some = true
 		}
@@ -144,13 +145,13 @@ func (tx *Tx) RandomKey(draw func(n int) int) (key []byte, ok bool) {
 // one that follows a random hash.
 func (tx *Tx) randomIn(sh int, draw func(n int) int) []byte {
 	t := tx.s.table(sh, tx.db)
-	if t.resident {
+	if t.Resident {
 		for range 1000 {
-			if t.used == 0 {
+			if t.Used == 0 {
 				return nil
 			}
-			if m := t.slots[draw(len(t.slots))].meta; m != 0 && m&metaTombstone == 0 {
-				return slices.Clone(t.key(m))
+			if m := t.Meta(draw(t.Places())); m != 0 && m&keyspace.Tombstone == 0 {
+				return slices.Clone(t.Key(m))
 			}
 		}
 		return nil

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/structures"
 	"github.com/vigildb/vigil/structures/text"
 )
@@ -20,14 +21,14 @@ const (
 )
 
 // resolve turns e into unix ms for the key at slot i.
-func (tx *Tx) resolve(t *table, i int, e Expiry) int64 {
+func (tx *Tx) resolve(t *keyspace.Table, i int, e Expiry) int64 {
 	if e != KeepExpiry {
 		return int64(e)
 	}
-	if i < 0 || t.slots[i].meta&metaTombstone != 0 {
+	if i < 0 || t.Meta(i)&keyspace.Tombstone != 0 {
 		return 0
 	}
-	return t.expire(t.slots[i].meta)
+	return t.Expire(t.Meta(i))
 }
 
 // String returns the string at key. ok is false if it is absent; the error is
@@ -38,15 +39,15 @@ func (tx *Tx) String(key []byte) (b []byte, ok bool, err error) {
 	if !ok {
 		return nil, false, tx.err
 	}
-	meta := t.slots[i].meta
-	if meta&metaObject == 0 {
-		if t.isCompact(meta) {
+	meta := t.Meta(i)
+	if meta&keyspace.IsObject == 0 {
+		if t.IsCompact(meta) {
 			return nil, false, structures.ErrWrongType
 		}
-		_, b, _ = t.parts(meta)
+		_, b, _ = t.Parts(meta)
 		return b, true, nil
 	}
-	s, ok := t.object(meta).value.(*text.String)
+	s, ok := t.Object(meta).Value.(*text.String)
 	if !ok {
 		return nil, false, structures.ErrWrongType
 	}
@@ -87,28 +88,28 @@ func (tx *Tx) GiveString(key, value []byte, e Expiry) {
 }
 
 // setString stores without recording.
-func (tx *Tx) setString(t *table, i int, hash uint64, key, value []byte, expire int64) {
-	if !inline(len(key), len(value)) {
+func (tx *Tx) setString(t *keyspace.Table, i int, hash uint64, key, value []byte, expire int64) {
+	if !keyspace.Inline(len(key), len(value)) {
 		tx.setLong(t, i, hash, key, structures.Clone(value), expire)
 		return
 	}
 	if i < 0 {
-		t.addInline(hash, key, value, expire, tx.fresh()|metaDirty)
+		t.AddInline(hash, key, value, expire, tx.fresh()|keyspace.Dirty)
 		return
 	}
-	t.detach(i)
-	t.setInline(i, key, value, expire)
-	t.setMeta(i, t.slots[i].meta|metaDirty)
+	t.Detach(i)
+	t.SetInline(i, key, value, expire)
+	t.SetMeta(i, t.Meta(i)|keyspace.Dirty)
 	tx.touch(t, i)
 }
 
 // setLong stores a string that does not fit a slab record, which is the store's
 // afterwards, without recording.
-func (tx *Tx) setLong(t *table, i int, hash uint64, key, value []byte, expire int64) {
+func (tx *Tx) setLong(t *keyspace.Table, i int, hash uint64, key, value []byte, expire int64) {
 	v := text.New(value)
-	o := &object{key: append([]byte(nil), key...), value: v, expire: expire, whole: true}
+	o := &keyspace.Object{Key: append([]byte(nil), key...), Value: v, Expire: expire, Whole: true}
 	i = tx.place(t, i, hash, o)
-	t.setMeta(i, t.slots[i].meta|metaDirty)
+	t.SetMeta(i, t.Meta(i)|keyspace.Dirty)
 }
 
 // PatchString writes b into the string at key at offset off >= 0. A gap after
@@ -121,7 +122,7 @@ func (tx *Tx) PatchString(key []byte, off int, b []byte) error {
 	if tx.err != nil {
 		return tx.err
 	}
-	if ok && t.kind(t.slots[i].meta) != structures.KindString {
+	if ok && t.Kind(t.Meta(i)) != structures.KindString {
 		return structures.ErrWrongType
 	}
 	tx.about(t, key)
@@ -138,39 +139,39 @@ func (tx *Tx) PatchString(key []byte, off int, b []byte) error {
 }
 
 // patchString patches without recording.
-func (tx *Tx) patchString(t *table, i int, hash uint64, key []byte, off int, b []byte) {
-	if i < 0 || t.slots[i].meta&metaTombstone != 0 {
+func (tx *Tx) patchString(t *keyspace.Table, i int, hash uint64, key []byte, off int, b []byte) {
+	if i < 0 || t.Meta(i)&keyspace.Tombstone != 0 {
 		tx.setPatched(t, i, hash, key, patched(nil, off, b), 0)
 		return
 	}
-	meta := t.slots[i].meta
-	if o := t.object(meta); o != nil {
-		o.value.(*text.String).Patch(nil, off, b)
-		t.resized(o)
-		t.setMeta(i, meta|metaDirty)
+	meta := t.Meta(i)
+	if o := t.Object(meta); o != nil {
+		o.Value.(*text.String).Patch(nil, off, b)
+		t.Resized(o)
+		t.SetMeta(i, meta|keyspace.Dirty)
 		tx.touch(t, i)
 		return
 	}
-	_, old, expire := t.parts(meta)
+	_, old, expire := t.Parts(meta)
 	if off+len(b) <= len(old) {
 		copy(old[off:], b)
-		t.setMeta(i, meta|metaDirty)
+		t.SetMeta(i, meta|keyspace.Dirty)
 		tx.touch(t, i)
 		return
 	}
-	if end := off + len(b); inline(len(key), end) { // bits set one by one, an element added to a sketch
-		t.scratch = slices.Grow(t.scratch[:0], end)[:end]
-		clear(t.scratch[copy(t.scratch, old):])
-		copy(t.scratch[off:], b)
-		tx.setString(t, i, hash, key, t.scratch, expire)
+	if end := off + len(b); keyspace.Inline(len(key), end) { // bits set one by one, an element added to a sketch
+		t.Scratch = slices.Grow(t.Scratch[:0], end)[:end]
+		clear(t.Scratch[copy(t.Scratch, old):])
+		copy(t.Scratch[off:], b)
+		tx.setString(t, i, hash, key, t.Scratch, expire)
 		return
 	}
 	tx.setPatched(t, i, hash, key, patched(old, off, b), expire)
 }
 
 // setPatched stores what patched made.
-func (tx *Tx) setPatched(t *table, i int, hash uint64, key, value []byte, expire int64) {
-	if inline(len(key), len(value)) {
+func (tx *Tx) setPatched(t *keyspace.Table, i int, hash uint64, key, value []byte, expire int64) {
+	if keyspace.Inline(len(key), len(value)) {
 		tx.setString(t, i, hash, key, value, expire)
 		return
 	}

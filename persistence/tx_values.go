@@ -2,27 +2,9 @@ package persistence
 
 import (
 	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/structures"
 )
-
-// edit is a value that a transaction may change until its Commit. Its changes
-// gather in ch and move into the record when the key is looked up again or the
-// transaction commits: the record then has the operations of each key in their
-// order, and different keys in any order, which is equivalent, because an
-// operation depends only on its own key.
-type edit struct {
-	t    *table
-	o    *object
-	db   int
-	hash uint64
-	ch   structures.Change
-	// fresh: the key did not exist, and the record does not know of it yet. The
-	// operation that makes it is in created.
-	fresh   bool
-	created structures.Change
-}
-
-func (e *edit) recorded() bool { return e.ch.Len() > 0 }
 
 // Value returns the value of key if it is not a string: nil if it is absent,
 // ErrWrongType if it is a string. The value must not be changed.
@@ -33,10 +15,10 @@ func (tx *Tx) Value(key []byte) (structures.Value, error) {
 		return nil, nil
 	}
 	o := tx.object(t, i, hash)
-	if o == nil || o.value.Kind() == structures.KindString {
+	if o == nil || o.Value.Kind() == structures.KindString {
 		return nil, structures.ErrWrongType
 	}
-	return o.value, nil
+	return o.Value, nil
 }
 
 // View returns the value of key for reading. ok is false if the key is absent;
@@ -70,15 +52,15 @@ func Edit[T structures.Value](tx *Tx, key []byte, create func() T) (v T, ch *str
 	if tx.err != nil {
 		return v, nil, false, tx.err
 	}
-	if i >= 0 && t.slots[i].meta&metaTombstone == 0 {
+	if i >= 0 && t.Meta(i)&keyspace.Tombstone == 0 {
 		o := tx.object(t, i, hash)
 		if o == nil {
 			return v, nil, false, structures.ErrWrongType
 		}
-		if v, ok = o.value.(T); !ok || o.value.Kind() == structures.KindString {
+		if v, ok = o.Value.(T); !ok || o.Value.Kind() == structures.KindString {
 			return v, nil, false, structures.ErrWrongType
 		}
-		if o.edit != nil && o.edit.fresh && !o.edit.recorded() && create == nil {
+		if o.Edit != nil && o.Edit.Fresh && !o.Edit.Recorded() && create == nil {
 			return v, nil, false, nil
 		}
 		tx.touch(t, i)
@@ -88,129 +70,118 @@ func Edit[T structures.Value](tx *Tx, key []byte, create func() T) (v T, ch *str
 		return v, nil, false, nil
 	}
 	o := newObject(tx.s, create)
-	o.key, o.whole = append([]byte(nil), key...), true
+	o.Key, o.Whole = append([]byte(nil), key...), true
 	tx.place(t, i, hash, o)
-	return o.value.(T), tx.begin(t, o, hash, true), true, nil
+	return o.Value.(T), tx.begin(t, o, hash, true), true, nil
 }
 
 // newObject returns an object with the value that create makes, or with one like it
 // whose memory is reused.
-func newObject[T structures.Value](s *Store, create func() T) *object {
+func newObject[T structures.Value](s *Store, create func() T) *keyspace.Object {
 	var none T
 	if r, ok := any(none).(structures.Reusable); ok {
-		if o, ok := s.compacts[r.Kind()].Get().(*object); ok {
-			o.value.(structures.Reusable).Reset()
+		if o, ok := s.compacts[r.Kind()].Get().(*keyspace.Object); ok {
+			o.Value.(structures.Reusable).Reset()
 			return o
 		}
 	}
-	return &object{value: create()}
+	return &keyspace.Object{Value: create()}
 }
 
 // place puts an object at slot i, a tombstone or something to be replaced, or
 // at a new slot if i is negative. It does not mark the slot dirty.
-func (tx *Tx) place(t *table, i int, hash uint64, o *object) int {
+func (tx *Tx) place(t *keyspace.Table, i int, hash uint64, o *keyspace.Object) int {
 	if i < 0 {
-		i = t.addObject(hash, o, tx.fresh())
+		i = t.AddObject(hash, o, tx.fresh())
 	} else {
-		t.detach(i)
-		t.setObject(i, o)
-		m := &t.slots[i].meta
-		*m = *m&(1<<touchShift-1) | tx.fresh()
+		t.Detach(i)
+		t.SetObject(i, o)
+		t.SetTouch(i, tx.fresh()>>keyspace.TouchShift)
 	}
-	tx.loosen(t, o, hash, t.slots[i].meta&locationMask, maxCompact)
+	tx.loosen(t, o, hash, t.Meta(i)&keyspace.LocationMask, keyspace.MaxCompact)
 	return i
 }
 
-func (tx *Tx) begin(t *table, o *object, hash uint64, fresh bool) *structures.Change {
-	if o.edit != nil {
-		return &o.edit.ch
+func (tx *Tx) begin(t *keyspace.Table, o *keyspace.Object, hash uint64, fresh bool) *structures.Change {
+	if o.Edit != nil {
+		return &o.Edit.Change
 	}
-	var e *edit
+	var e *keyspace.Edit
 	if n := len(tx.spare); n > 0 {
 		e, tx.spare = tx.spare[n-1], tx.spare[:n-1]
 	} else {
-		e = new(edit)
+		e = new(keyspace.Edit)
 	}
-	e.t, e.o, e.db, e.hash, e.fresh = t, o, tx.db, hash, fresh
-	o.edit = e
+	e.Table, e.Object, e.DB, e.Hash, e.Fresh = t, o, tx.db, hash, fresh
+	o.Edit = e
 	tx.open = append(tx.open, e)
 	if fresh {
 		// The new value as it is before its first change; what is recorded
 		// follows it.
-		if op := creations[o.value.Kind()]; op != nil {
-			e.created.Append(op)
+		if op := creations[o.Value.Kind()]; op != nil {
+			e.Created.Append(op)
 		} else {
-			format.RecordRestore(&e.created, o.value, 0)
+			format.RecordRestore(&e.Created, o.Value, 0)
 		}
 	}
-	return &e.ch
+	return &e.Change
 }
 
 // settle moves what an edit recorded into the record and removes the value if
 // that left it empty, which it reports. The edit stays open.
-func (tx *Tx) settle(e *edit) (removed bool) {
-	o := e.o
-	if o == nil || o.edit != e {
+func (tx *Tx) settle(e *keyspace.Edit) (removed bool) {
+	o := e.Object
+	if o == nil || o.Edit != e {
 		return false // its key was deleted or overwritten since
 	}
-	if !e.fresh && !e.recorded() {
+	if !e.Fresh && !e.Recorded() {
 		return false // the most usual call that changes nothing looks up no slot
 	}
-	i := e.t.find(e.hash, o.key)
-	if !e.recorded() && o.value.Empty() {
-		e.t.detach(i)
-		e.t.erase(i)
+	i := e.Table.Find(e.Hash, o.Key)
+	if !e.Recorded() && o.Value.Empty() {
+		e.Table.Detach(i)
+		e.Table.Erase(i)
 		return true
 	}
-	tx.about(e.t, o.key)
+	tx.about(e.Table, o.Key)
 	if f := tx.s.feeder.Load(); f != nil {
-		tx.told.add(f, o, e.ch.Encoded(), e.fresh)
+		tx.told.add(f, o, e.Change.Encoded(), e.Fresh)
 	}
-	if e.fresh {
-		tx.rec.Append(e.created.Encoded())
-		e.created.Reset(maxKeptRecord)
-		e.fresh = false
+	if e.Fresh {
+		tx.rec.Append(e.Created.Encoded())
+		e.Created.Reset(maxKeptRecord)
+		e.Fresh = false
 	}
-	tx.rec.Append(e.ch.Encoded())
-	e.ch.Reset(maxKeptRecord)
+	tx.rec.Append(e.Change.Encoded())
+	e.Change.Reset(maxKeptRecord)
 	tx.changed = true
 	if tx.OnChange != nil {
-		tx.OnChange(e.db, o.key)
+		tx.OnChange(e.DB, o.Key)
 	}
-	e.t.resized(o)
-	tx.growing = tx.growing || o.pager != nil
-	o.changed = true
-	if o.value.Empty() {
+	e.Table.Resized(o)
+	tx.growing = tx.growing || o.Pager != nil
+	o.Changed = true
+	if o.Value.Empty() {
 		tx.rec.Op(format.OpDelete, 0)
-		e.t.detach(i)
-		e.t.erase(i)
+		e.Table.Detach(i)
+		e.Table.Erase(i)
 		return true
 	}
-	tx.s.enlarge(e.t, o, e.hash)
-	e.t.setMeta(i, e.t.slots[i].meta|metaDirty)
-	tx.loosen(e.t, o, e.hash, e.t.slots[i].meta&locationMask, compactAgain)
+	tx.s.enlarge(e.Table, o, e.Hash)
+	e.Table.SetMeta(i, e.Table.Meta(i)|keyspace.Dirty)
+	tx.loosen(e.Table, o, e.Hash, e.Table.Meta(i)&keyspace.LocationMask, keyspace.CompactAgain)
 	return false
 }
 
 // close ends an edit and keeps its memory for the next.
-func (tx *Tx) close(e *edit) {
-	if e.o != nil && e.o.edit == e {
-		e.o.edit = nil
+func (tx *Tx) close(e *keyspace.Edit) {
+	if e.Object != nil && e.Object.Edit == e {
+		e.Object.Edit = nil
 	}
-	e.t, e.o, e.fresh = nil, nil, false
-	e.ch.Reset(maxKeptRecord)
-	e.created.Reset(maxKeptRecord)
+	e.Table, e.Object, e.Fresh = nil, nil, false
+	e.Change.Reset(maxKeptRecord)
+	e.Created.Reset(maxKeptRecord)
 	tx.spare = append(tx.spare, e)
-}
-
-// detach cuts the tie between slot i and an open edit: what the edit records
-// from now on is lost, as its value is.
-func (t *table) detach(i int) {
-	if o := t.object(t.slots[i].meta); o != nil && o.edit != nil {
-		o.edit.o = nil
-		o.edit.ch.Reset(maxKeptRecord)
-		o.edit = nil
-	}
 }
 
 // Replace stores v, as a whole, under key, replacing any existing value. e is
@@ -235,16 +206,16 @@ func ReplacePrepared(tx *Tx, key []byte, p *Prepared, e Expiry) {
 }
 
 // replace is Replace at a slot that locate found.
-func (tx *Tx) replace(t *table, i int, hash uint64, key []byte, p Prepared, expire int64) {
+func (tx *Tx) replace(t *keyspace.Table, i int, hash uint64, key []byte, p Prepared, expire int64) {
 	tx.about(t, key)
 	if len(tx.big) > 0 {
 		tx.supersede(t, key)
 	}
 	tx.recordWhole(t, key, p, expire)
-	o := &object{key: append([]byte(nil), key...), value: p.value, expire: expire, whole: true}
+	o := &keyspace.Object{Key: append([]byte(nil), key...), Value: p.value, Expire: expire, Whole: true}
 	i = tx.place(t, i, hash, o)
 	tx.s.enlarge(t, o, hash)
-	t.setMeta(i, t.slots[i].meta|metaDirty)
+	t.SetMeta(i, t.Meta(i)|keyspace.Dirty)
 	tx.note(key)
 }
 

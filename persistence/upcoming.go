@@ -1,10 +1,8 @@
 package persistence
 
 import (
-	"unsafe"
-
 	"github.com/vigildb/vigil/persistence/format"
-	"github.com/vigildb/vigil/persistence/prefetch"
+	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/structures"
 )
 
@@ -23,13 +21,10 @@ type Upcoming struct {
 // upcomingKey is a key; table and object are known while Prefetch runs.
 type upcomingKey struct {
 	hash     uint64
-	elements int     // how many there are of its value
-	table    *table  // nil if it is not to be looked into
-	object   *object // nil if the key has none, or it is not known yet
+	elements int              // how many there are of its value
+	table    *keyspace.Table  // nil if it is not to be looked into
+	object   *keyspace.Object // nil if the key has none, or it is not known yet
 }
-
-// usualRecord is how many bytes are fetched of a record: more than those of most have.
-const usualRecord = 128
 
 // Reset makes the set empty, for keys of a database.
 func (u *Upcoming) Reset(s *Store, db int) {
@@ -91,7 +86,7 @@ func (u *Upcoming) lock() (locked Shards) {
 			locked.Add(k.hash)
 		}
 		if u.db < len(sh.tables) && !u.s.remaking.torn.Load() {
-			if t := sh.tables[u.db]; t != nil && t.used > 0 && !t.crowded() {
+			if t := sh.tables[u.db]; t != nil && t.Used > 0 {
 				k.table = t
 			}
 		}
@@ -102,13 +97,13 @@ func (u *Upcoming) lock() (locked Shards) {
 func (u *Upcoming) prefetchKeys() {
 	for i := range u.keys {
 		if k := &u.keys[i]; k.table != nil {
-			k.prefetchSlot()
+			k.table.PrefetchSlot(k.hash)
 		}
 	}
 	objects := false
 	for i := range u.keys {
 		if k := &u.keys[i]; k.table != nil {
-			k.prefetchRecord()
+			k.object = k.table.PrefetchRecord(k.hash)
 			objects = objects || k.object != nil
 		}
 	}
@@ -117,30 +112,8 @@ func (u *Upcoming) prefetchKeys() {
 	}
 	for i := range u.keys {
 		if o := u.keys[i].object; o != nil {
-			prefetch.Line(unsafe.Pointer(unsafe.SliceData(o.key)))
-			if o.value != nil {
-				prefetch.Line(valueAddress(o.value))
-			}
+			o.Prefetch()
 		}
-	}
-}
-
-func (k *upcomingKey) prefetchSlot() {
-	prefetch.Line(unsafe.Pointer(&k.table.slots[k.table.home(k.hash)]))
-}
-
-// prefetchRecord prefetches the record of a key, or finds and prefetches its object.
-func (k *upcomingKey) prefetchRecord() {
-	t := k.table
-	meta := t.metaOf(k.hash)
-	switch {
-	case meta == 0:
-	case meta&metaObject == 0:
-		record := t.arena.At(meta & locationMask)
-		prefetch.Range(record, unsafe.Add(record, usualRecord-1))
-	default:
-		k.object = t.objects[meta&locationMask]
-		prefetch.Line(unsafe.Pointer(k.object))
 	}
 }
 
@@ -154,41 +127,6 @@ func (u *Upcoming) prefetchElements(step int) {
 		if len(list) == 0 || k.table == nil || len(u.keys) > 1 && k.object == nil {
 			continue // a record, or missing
 		}
-		k.prefetchElements(list, step)
-	}
-}
-
-func (k *upcomingKey) prefetchElements(list []structures.Sought, step int) {
-	t := k.table
-	meta := t.metaOf(k.hash)
-	if meta&metaObject == 0 {
-		return // a record, which is there already
-	}
-	v, ok := t.objects[meta&locationMask].value.(structures.Spread)
-	if !ok || !v.Approach(list, step) {
-		return
-	}
-	for i := range list {
-		if e := &list[i]; e.First != nil {
-			prefetch.Range(e.First, e.Last)
-		}
-	}
-}
-
-// valueAddress is the address of the struct of a value.
-func valueAddress(v structures.Value) unsafe.Pointer {
-	return (*[2]unsafe.Pointer)(unsafe.Pointer(&v))[1]
-}
-
-// metaOf returns the meta word of the first slot with a hash, or 0.
-func (t *table) metaOf(hash uint64) uint64 {
-	for i := t.home(hash); ; i++ {
-		s := &t.slots[i]
-		switch {
-		case s.meta == 0 || s.hash > hash:
-			return 0
-		case s.hash == hash:
-			return s.meta
-		}
+		k.table.PrefetchElements(k.hash, list, step)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/structures"
 )
 
@@ -13,85 +14,85 @@ const allPages = 1 << 40
 // What the materialiser writes for one slot. The lock of its shard is held.
 
 // encodeDeletion removes the disk copy of the tombstone at slot i.
-func (s *Store) encodeDeletion(t *table, i int) {
-	meta, hash, key := t.slots[i].meta, t.slots[i].hash, t.key(t.slots[i].meta)
-	if meta&metaOnDisk != 0 {
-		t.scratch = format.AppendHeadKey(t.scratch[:0], t.phys, hash, key)
-		_ = s.materialiser.pass.batch.Delete(t.scratch, nil) // fails only if misused
-		if meta&metaPaged != 0 {
+func (s *Store) encodeDeletion(t *keyspace.Table, i int) {
+	meta, hash, key := t.Meta(i), t.HashAt(i), t.Key(t.Meta(i))
+	if meta&keyspace.OnDisk != 0 {
+		t.Scratch = format.AppendHeadKey(t.Scratch[:0], t.Phys, hash, key)
+		_ = s.materialiser.pass.batch.Delete(t.Scratch, nil) // fails only if misused
+		if meta&keyspace.Paged != 0 {
 			s.encodeNoPages(t, hash, key)
 		}
-		t.setMeta(i, meta&^(metaDirty|metaOnDisk|metaPaged))
-		t.disk--
+		t.SetMeta(i, meta&^(keyspace.Dirty|keyspace.OnDisk|keyspace.Paged))
+		t.Disk--
 		return
 	}
-	t.setMeta(i, meta&^metaDirty)
+	t.SetMeta(i, meta&^keyspace.Dirty)
 }
 
 // encodeNoPages removes all pages of a key.
-func (s *Store) encodeNoPages(t *table, hash uint64, key []byte) {
-	low := format.AppendPageKey(nil, t.phys, hash, key, 0)
-	high := append(format.AppendPageKey(nil, t.phys, hash, key, ^uint64(0)), 0)
+func (s *Store) encodeNoPages(t *keyspace.Table, hash uint64, key []byte) {
+	low := format.AppendPageKey(nil, t.Phys, hash, key, 0)
+	high := append(format.AppendPageKey(nil, t.Phys, hash, key, ^uint64(0)), 0)
 	_ = s.materialiser.pass.batch.DeleteRange(low, high, nil)
 	s.materialiser.supersedePages(low, high)
 }
 
 // encodeValue writes the live slot i.
-func (s *Store) encodeValue(t *table, i int) {
-	meta, hash := t.slots[i].meta, t.slots[i].hash
+func (s *Store) encodeValue(t *keyspace.Table, i int) {
+	meta, hash := t.Meta(i), t.HashAt(i)
 	m := &s.materialiser.pass
-	h := format.Head{LSN: m.newest, Paged: meta&metaPaged != 0}
-	o := t.object(meta)
+	h := format.Head{LSN: m.newest, Paged: meta&keyspace.Paged != 0}
+	o := t.Object(meta)
 	switch {
 	case o != nil:
 		s.encodeObject(t, hash, o, &h)
-	case t.isCompact(meta):
+	case t.IsCompact(meta):
 		s.encodeCompact(t, meta, hash, &h)
 	default:
 		var key []byte
-		key, h.Payload, h.Expire = t.parts(meta)
+		key, h.Payload, h.Expire = t.Parts(meta)
 		if h.Paged {
 			s.encodeNoPages(t, hash, key)
 			h.Paged = false
 		}
 		h.Kind, h.Short = structures.KindString, true
 		d := m.batch.SetDeferred(format.HeadKeyFixed+len(key), h.Size()+len(h.Payload))
-		format.AppendHeadKey(d.Key[:0], t.phys, hash, key)
+		format.AppendHeadKey(d.Key[:0], t.Phys, hash, key)
 		copy(d.Value[len(format.AppendHead(d.Value[:0], &h)):], h.Payload)
 		_ = d.Finish()
 	}
-	if meta&metaOnDisk == 0 {
-		t.disk++
+	if meta&keyspace.OnDisk == 0 {
+		t.Disk++
 	}
-	meta = meta&^(metaDirty|metaPaged) | metaOnDisk
+	meta = meta&^(keyspace.Dirty|keyspace.Paged) | keyspace.OnDisk
 	if h.Paged {
-		meta |= metaPaged
+		meta |= keyspace.Paged
 	}
-	if h.Expire != 0 && !t.indexed(meta) {
-		m.expiries.add(m.now, t.phys, hash, h.Expire)
-		t.setIndexed(meta)
+	if h.Expire != 0 && !t.Indexed(meta) {
+		m.expiries.add(m.now, t.Phys, hash, h.Expire)
+		t.SetIndexed(meta)
 	}
-	t.setMeta(i, meta)
+	t.SetMeta(i, meta)
 }
 
 // encodeCompact writes a value that is a record, whole.
-func (s *Store) encodeCompact(t *table, meta, hash uint64, h *format.Head) {
-	key, value, expire := t.parts(meta)
+func (s *Store) encodeCompact(t *keyspace.Table, meta, hash uint64, h *format.Head) {
+	key, value, expire := t.Parts(meta)
 	o := s.loadCompact(value)
-	o.key, o.expire, o.whole = key, expire, true
+	o.Key, o.Expire, o.Whole = key, expire, true
 	s.encodeObject(t, hash, o, h)
 	s.keepCompact(o)
 }
 
 // encodeObject writes the head of an object and those of its pages that the disk
 // does not have.
-func (s *Store) encodeObject(t *table, hash uint64, o *object, h *format.Head) {
+func (s *Store) encodeObject(t *keyspace.Table, hash uint64, o *keyspace.Object, h *format.Head) {
 	b := s.materialiser.pass.batch
-	if o.whole && h.Paged {
-		s.encodeNoPages(t, hash, o.key)
+	if o.Whole && h.Paged {
+		s.encodeNoPages(t, hash, o.Key)
 		h.Paged = false
 	}
-	pageKey := format.AppendPageKey(nil, t.phys, hash, o.key, 0)
+	pageKey := format.AppendPageKey(nil, t.Phys, hash, o.Key, 0)
 	visit := func(id uint64, page []byte) {
 		binary.BigEndian.PutUint64(pageKey[len(pageKey)-8:], id)
 		s.materialiser.supersedePage(pageKey)
@@ -100,21 +101,21 @@ func (s *Store) encodeObject(t *table, hash uint64, o *object, h *format.Head) {
 			return
 		}
 		h.Paged = true
-		o.pager.hold(id)
+		pagerOf(o).hold(id)
 		_ = b.Set(pageKey, page, nil)
 	}
-	if v, ok := o.value.(structures.Tailed); ok && o.pager != nil && !o.whole {
+	if v, ok := o.Value.(structures.Tailed); ok && o.Pager != nil && !o.Whole {
 		v.Portion(allPages, visit, func(id uint64, tail []byte) {
 			binary.BigEndian.PutUint64(pageKey[len(pageKey)-8:], id)
 			h.Paged = true
-			o.pager.holdTail(id)
+			pagerOf(o).holdTail(id)
 			s.materialiser.extendPage(pageKey, tail)
 		})
 	}
-	o.value.Pages(o.whole, visit)
-	h.Kind, h.Expire = o.value.Kind(), o.expire
-	t.scratch = format.AppendHeadKey(t.scratch[:0], t.phys, hash, o.key)
-	_ = b.Set(t.scratch, o.value.AppendHead(format.AppendHead(nil, h)), nil)
-	o.value.Clean()
-	o.whole, o.parts = false, 0
+	o.Value.Pages(o.Whole, visit)
+	h.Kind, h.Expire = o.Value.Kind(), o.Expire
+	t.Scratch = format.AppendHeadKey(t.Scratch[:0], t.Phys, hash, o.Key)
+	_ = b.Set(t.Scratch, o.Value.AppendHead(format.AppendHead(nil, h)), nil)
+	o.Value.Clean()
+	o.Whole, o.Parts = false, 0
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/keyspace"
 	"github.com/vigildb/vigil/structures"
 )
 
@@ -23,12 +24,12 @@ type walked struct {
 // their hashes, those in memory and those on disk only, until visit returns
 // false. visit must not change the table. The lock of the shard is held. An error
 // of the disk goes to fail and ends the walk.
-func (s *Store) walk(t *table, from, to uint64, fail func(error), visit func(e *walked) bool) {
-	if t.resident {
+func (s *Store) walk(t *keyspace.Table, from, to uint64, fail func(error), visit func(e *walked) bool) {
+	if t.Resident {
 		w := walked{}
-		for i := t.seek(from); i < len(t.slots); i++ {
-			if sl := t.slots[i]; sl.meta != 0 && sl.meta&metaTombstone == 0 {
-				if sl.hash > to || !visit(t.describe(sl, &w)) {
+		for i := t.Seek(from); i < t.Places(); i++ {
+			if meta := t.Meta(i); meta != 0 && meta&keyspace.Tombstone == 0 {
+				if t.HashAt(i) > to || !visit(w.is(t, i)) {
 					return
 				}
 			}
@@ -40,29 +41,31 @@ func (s *Store) walk(t *table, from, to uint64, fail func(error), visit func(e *
 	}
 }
 
-func (t *table) describe(sl slot, w *walked) *walked {
-	w.hash, w.key, w.kind, w.expire = sl.hash, t.key(sl.meta), t.kind(sl.meta), t.expire(sl.meta)
+// is makes w the key at slot i.
+func (w *walked) is(t *keyspace.Table, i int) *walked {
+	meta := t.Meta(i)
+	w.hash, w.key, w.kind, w.expire = t.HashAt(i), t.Key(meta), t.Kind(meta), t.Expire(meta)
 	return w
 }
 
 // walkBoth merges the slots with the heads on disk. A key with a slot is what the
 // slot says; the disk adds those that have none.
-func (s *Store) walkBoth(t *table, from, to uint64, visit func(e *walked) bool) (err error) {
+func (s *Store) walkBoth(t *keyspace.Table, from, to uint64, visit func(e *walked) bool) (err error) {
 	o := &pebble.IterOptions{
-		LowerBound: format.AppendHeadBound(nil, t.phys, from), UpperBound: format.AppendHeadEnd(nil, t.phys, to)}
+		LowerBound: format.AppendHeadBound(nil, t.Phys, from), UpperBound: format.AppendHeadEnd(nil, t.Phys, to)}
 	it, err := s.db.NewIter(o)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, it.Close()) }()
 	disk := it.First()
-	i := t.seek(from)
+	i := t.Seek(from)
 	var w walked
 	for {
-		for i < len(t.slots) && t.slots[i].meta == 0 {
+		for i < t.Places() && t.Meta(i) == 0 {
 			i++
 		}
-		inMemory := i < len(t.slots) && t.slots[i].hash <= to
+		inMemory := i < t.Places() && t.HashAt(i) <= to
 		var hash uint64
 		var key []byte
 		if disk {
@@ -73,14 +76,14 @@ func (s *Store) walkBoth(t *table, from, to uint64, visit func(e *walked) bool) 
 		switch {
 		case !inMemory && !disk:
 			return it.Error()
-		case inMemory && (!disk || t.slots[i].hash <= hash):
+		case inMemory && (!disk || t.HashAt(i) <= hash):
 			// Slots of one hash are in no order by key, so memory goes first
 			// and the disk's share of that hash is looked up below.
-			if t.slots[i].meta&metaTombstone == 0 && !visit(t.describe(t.slots[i], &w)) {
+			if t.Meta(i)&keyspace.Tombstone == 0 && !visit(w.is(t, i)) {
 				return nil
 			}
 			i++
-		case t.find(hash, key) >= 0:
+		case t.Find(hash, key) >= 0:
 			disk = it.Next()
 		default:
 			h, err := format.DecodeHead(it.Value())

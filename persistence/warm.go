@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/vigildb/vigil/persistence/format"
+	"github.com/vigildb/vigil/persistence/keyspace"
 )
 
 // After Open the tables of what was materialised are empty; keys come in as they
@@ -112,8 +113,8 @@ func (w *warmer) table(shard, db int) (err error) {
 		return nil
 	}
 	t := w.s.table(shard, db)
-	cursor, done := uint64(shard)<<56, t.resident
-	lost, epoch := t.lost, t.epoch
+	cursor, done := uint64(shard)<<56, t.Resident
+	lost, epoch := t.Lost, t.Epoch
 	sh.mu.Unlock()
 	s := w.s
 	s.disk.RLock()
@@ -130,14 +131,14 @@ func (w *warmer) table(shard, db int) (err error) {
 			return errTorn
 		}
 		switch {
-		case t.dropped || t.lost != lost:
+		case t.Dropped || t.Lost != lost:
 			done = true // flushed, or memory is short already
-		case t.epoch != epoch:
-			epoch = t.epoch // what was read is stale
+		case t.Epoch != epoch:
+			epoch = t.Epoch // what was read is stale
 			err = w.close()
 		default:
 			if cursor, err = w.admit(t, cursor); err != nil || len(w.keys) < warmKeys {
-				done, t.resident = true, err == nil
+				done, t.Resident = true, err == nil
 			}
 		}
 		w.s.unlockShard(sh)
@@ -149,10 +150,10 @@ func (w *warmer) table(shard, db int) (err error) {
 }
 
 // read fills w.keys with the heads that follow, opening the iterator at cursor.
-func (w *warmer) read(t *table, cursor, end uint64) error {
+func (w *warmer) read(t *keyspace.Table, cursor, end uint64) error {
 	if w.it == nil {
 		o := &pebble.IterOptions{
-			LowerBound: format.AppendHeadBound(nil, t.phys, cursor), UpperBound: format.AppendHeadEnd(nil, t.phys, end)}
+			LowerBound: format.AppendHeadBound(nil, t.Phys, cursor), UpperBound: format.AppendHeadEnd(nil, t.Phys, end)}
 		it, err := w.s.db.NewIter(o)
 		if err != nil {
 			return err
@@ -176,11 +177,11 @@ func (w *warmer) read(t *table, cursor, end uint64) error {
 
 // admit puts what was read into the table, where it has no slot, and returns the
 // cursor behind it. A key at the cursor may come twice; it has a slot then.
-func (w *warmer) admit(t *table, cursor uint64) (uint64, error) {
-	touch := w.s.clockAt(w.s.opts.Now()) << touchShift
+func (w *warmer) admit(t *keyspace.Table, cursor uint64) (uint64, error) {
+	touch := w.s.clockAt(w.s.opts.Now()) << keyspace.TouchShift
 	for _, k := range w.keys {
 		cursor = k.hash
-		if t.find(k.hash, k.key) >= 0 {
+		if t.Find(k.hash, k.key) >= 0 {
 			continue
 		}
 		h, err := format.DecodeHead(k.value)

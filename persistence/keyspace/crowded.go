@@ -1,4 +1,4 @@
-package persistence
+package keyspace
 
 import (
 	"bytes"
@@ -27,31 +27,31 @@ const (
 )
 
 // crowded reports that the table is laid out in blocks.
-func (t *table) crowded() bool { return t.fill != nil }
+func (t *Table) crowded() bool { return t.fill != nil }
 
 // crowd divides the table into blocks.
-func (t *table) crowd() {
+func (t *Table) crowd() {
 	all := t.gather()
-	slices.SortStableFunc(all, func(a, b slot) int { return t.compare(a, b.hash, t.key(b.meta)) })
+	slices.SortStableFunc(all, func(a, b slot) int { return t.compare(a, b.hash, t.Key(b.meta)) })
 	t.spread(all)
 }
 
 // compare orders a slot and a key.
-func (t *table) compare(s slot, hash uint64, key []byte) int {
+func (t *Table) compare(s slot, hash uint64, key []byte) int {
 	switch {
 	case s.hash < hash:
 		return -1
 	case s.hash > hash:
 		return 1
 	}
-	return bytes.Compare(t.key(s.meta), key)
+	return bytes.Compare(t.Key(s.meta), key)
 }
 
 // spread lays slots, in order, out in blocks that are half full.
-func (t *table) spread(all []slot) {
+func (t *Table) spread(all []slot) {
 	blocks := max(1, (len(all)+blockSlots/2-1)/(blockSlots/2))
 	old := t.mapped
-	*t.mem += int64(blocks*blockSlots-len(t.slots)) * slotBytes
+	*t.mem += int64(blocks*blockSlots-len(t.slots)) * SlotBytes
 	t.allocate(blocks * blockSlots)
 	t.capacity, t.fill = len(t.slots), make([]uint16, blocks)
 	for b := range blocks {
@@ -65,8 +65,8 @@ func (t *table) spread(all []slot) {
 }
 
 // gather returns a copy of the slots that are not empty.
-func (t *table) gather() []slot {
-	all := make([]slot, 0, t.used)
+func (t *Table) gather() []slot {
+	all := make([]slot, 0, t.Used)
 	for _, s := range t.slots {
 		if s.meta != 0 {
 			all = append(all, s)
@@ -78,7 +78,7 @@ func (t *table) gather() []slot {
 // block returns the last block that does not begin behind a hash and, if it is
 // not nil, a key: where they are, or belong. Without a key it is the last that
 // begins before all slots of the hash.
-func (t *table) block(hash uint64, key []byte) int {
+func (t *Table) block(hash uint64, key []byte) int {
 	low, high := 0, len(t.fill)
 	for low < high {
 		mid := (low + high) / 2
@@ -100,7 +100,7 @@ func (t *table) block(hash uint64, key []byte) int {
 
 // before reports that a slot is of a lower hash, or of the same and not of a key
 // behind key.
-func (t *table) before(s slot, hash uint64, key []byte) bool {
+func (t *Table) before(s slot, hash uint64, key []byte) bool {
 	if key == nil {
 		return s.hash < hash
 	}
@@ -108,14 +108,14 @@ func (t *table) before(s slot, hash uint64, key []byte) bool {
 }
 
 // placeIn returns the first place in a block that is not before a hash and key.
-func (t *table) placeIn(b int, hash uint64, key []byte) (at int, found bool) {
+func (t *Table) placeIn(b int, hash uint64, key []byte) (at int, found bool) {
 	base := b * blockSlots
 	n, found := slices.BinarySearchFunc(t.slots[base:base+int(t.fill[b])], key,
 		func(s slot, key []byte) int { return t.compare(s, hash, key) })
 	return base + n, found
 }
 
-func (t *table) findCrowded(hash uint64, key []byte) int {
+func (t *Table) findCrowded(hash uint64, key []byte) int {
 	if i, found := t.placeIn(t.block(hash, notNil(key)), hash, key); found {
 		return i
 	}
@@ -130,7 +130,7 @@ func notNil(key []byte) []byte {
 	return key
 }
 
-func (t *table) seekCrowded(hash uint64) int {
+func (t *Table) seekCrowded(hash uint64) int {
 	b := t.block(hash, nil)
 	i, _ := t.placeIn(b, hash, nil)
 	for i < len(t.slots) && t.slots[i].meta == 0 {
@@ -143,10 +143,10 @@ func (t *table) seekCrowded(hash uint64) int {
 	return i
 }
 
-func (t *table) insertCrowded(hash, meta uint64) int {
-	key := notNil(t.key(meta))
+func (t *Table) insertCrowded(hash, meta uint64) int {
+	key := notNil(t.Key(meta))
 	b := t.block(hash, key)
-	if int(t.fill[b]) == blockSlots || len(t.fill) > 8 && t.used < len(t.fill)*blockSlots/16 {
+	if int(t.fill[b]) == blockSlots || len(t.fill) > 8 && t.Used < len(t.fill)*blockSlots/16 {
 		t.spread(t.gather())
 		b = t.block(hash, key)
 	}
@@ -155,20 +155,20 @@ func (t *table) insertCrowded(hash, meta uint64) int {
 	copy(t.slots[i+1:end+1], t.slots[i:end])
 	t.slots[i] = slot{hash, meta}
 	t.fill[b]++
-	t.used++
+	t.Used++
 	t.count(meta, 1)
 	return i
 }
 
 // removeCrowded leaves all slots but those behind i in its block where they are,
 // as walks that remove rely on.
-func (t *table) removeCrowded(i int) {
+func (t *Table) removeCrowded(i int) {
 	b := i / blockSlots
 	end := b*blockSlots + int(t.fill[b])
 	copy(t.slots[i:end-1], t.slots[i+1:end])
 	t.slots[end-1] = slot{}
 	t.fill[b]--
-	if t.used == 0 {
+	if t.Used == 0 {
 		// Chance decides again.
 		t.fill, t.capacity = nil, len(t.slots)-8
 	}

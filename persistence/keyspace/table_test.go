@@ -1,4 +1,4 @@
-package persistence
+package keyspace
 
 import (
 	"encoding/binary"
@@ -22,16 +22,16 @@ func TestTableStaysInOrder(t *testing.T) {
 	for name, hash := range hashes {
 		var p slab.Pool
 		var mem int64
-		tb := newTable(0, &p, &mem, 0)
+		tb := NewTable(0, &p, &mem, 0)
 		keys := map[string]uint64{}
 		for i := range 3000 {
 			key := binary.BigEndian.AppendUint32(nil, uint32(i))
 			h := hash() &^ (0xff << 56)
-			tb.addInline(h, key, key, int64(i%2), metaDirty)
+			tb.AddInline(h, key, key, int64(i%2), Dirty)
 			keys[string(key)] = h
 			if i%3 == 2 {
 				for k, h := range keys { // any
-					tb.erase(tb.find(h, []byte(k)))
+					tb.Erase(tb.Find(h, []byte(k)))
 					delete(keys, k)
 					break
 				}
@@ -49,18 +49,18 @@ func TestTableStaysInOrder(t *testing.T) {
 			last = s.hash
 		}
 		for k, h := range keys {
-			i := tb.find(h, []byte(k))
+			i := tb.Find(h, []byte(k))
 			if i < 0 {
 				t.Fatalf("%s, seed %d: key %x is not found", name, seed, k)
 			}
-			if key, value, _ := tb.parts(tb.slots[i].meta); string(key) != k || string(value) != k {
+			if key, value, _ := tb.Parts(tb.slots[i].meta); string(key) != k || string(value) != k {
 				t.Fatalf("%s, seed %d: key %x holds %x", name, seed, k, value)
 			}
 		}
-		if tb.size() != len(keys) || tb.dirty != len(keys) || tb.used != len(keys) {
-			t.Errorf("%s, seed %d: size %d, dirty %d, used %d, want %d", name, seed, tb.size(), tb.dirty, tb.used, len(keys))
+		if tb.Size() != len(keys) || tb.Dirty != len(keys) || tb.Used != len(keys) {
+			t.Errorf("%s, seed %d: size %d, dirty %d, used %d, want %d", name, seed, tb.Size(), tb.Dirty, tb.Used, len(keys))
 		}
-		tb.drop()
+		tb.Drop()
 		if mem != 0 {
 			t.Errorf("%s, seed %d: %d bytes left after drop", name, seed, mem)
 		}
@@ -72,30 +72,30 @@ func TestTableStaysInOrder(t *testing.T) {
 func TestTableGivesBackWhatWasExpected(t *testing.T) {
 	var p slab.Pool
 	var mem int64
-	tb := newTable(0, &p, &mem, 0)
+	tb := NewTable(0, &p, &mem, 0)
 	key := make([]byte, 4)
 	add := func(from, to int) {
 		for i := from; i < to; i++ {
 			binary.BigEndian.PutUint32(key, uint32(i))
-			tb.addInline(uint64(i)*0x9e3779b97f4a7c15&^(0xff<<56), key, key, 0, metaDirty)
+			tb.AddInline(uint64(i)*0x9e3779b97f4a7c15&^(0xff<<56), key, key, 0, Dirty)
 		}
 	}
 	add(0, 1000)
-	tb.expect(0.001)
+	tb.Expect(0.001)
 	before := tb.capacity
 	add(1000, 2000)
-	if tb.capacity < 3*before || tb.capacity > mostExpected*before {
+	if tb.capacity < 3*before || tb.capacity > MostExpected*before {
 		t.Errorf("%d homes became %d, though 1000000 slots are expected", before, tb.capacity)
 	}
-	tb.unexpect()
-	if tb.capacity > 2600 || mem < int64(len(tb.slots))*slotBytes || mem > int64(len(tb.slots))*slotBytes+2000*64 {
+	tb.Unexpect()
+	if tb.capacity > 2600 || mem < int64(len(tb.slots))*SlotBytes || mem > int64(len(tb.slots))*SlotBytes+2000*64 {
 		t.Errorf("%d homes and %d bytes are left for 2000 slots", tb.capacity, mem)
 	}
 	for i := range 2000 {
 		binary.BigEndian.PutUint32(key, uint32(i))
-		if tb.find(uint64(i)*0x9e3779b97f4a7c15&^(0xff<<56), key) < 0 {
+		if tb.Find(uint64(i)*0x9e3779b97f4a7c15&^(0xff<<56), key) < 0 {
 			t.Fatalf("key %d is gone", i)
 		}
 	}
-	tb.drop()
+	tb.Drop()
 }

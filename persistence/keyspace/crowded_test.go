@@ -1,4 +1,4 @@
-package persistence
+package keyspace
 
 import (
 	"encoding/binary"
@@ -31,18 +31,18 @@ func TestCrowdedTableStaysQuick(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		var p slab.Pool
 		var mem int64
-		tb := newTable(0, &p, &mem, 0)
+		tb := NewTable(0, &p, &mem, 0)
 		hashes := make([]uint64, keys)
 		began := time.Now()
 		for i := range hashes {
 			hashes[i] = hash(r)
 			key := binary.BigEndian.AppendUint64(nil, r.Uint64()<<32|uint64(i))
 			hashes[i], key = hashes[i]&^(0xff<<56), key[4:]
-			tb.addInline(hashes[i], key, nil, 0, 0)
+			tb.AddInline(hashes[i], key, nil, 0, 0)
 		}
 		for i, h := range hashes {
 			key := binary.BigEndian.AppendUint32(nil, uint32(i))
-			if at := tb.find(h, key); at < 0 || string(tb.key(tb.slots[at].meta)) != string(key) {
+			if at := tb.Find(h, key); at < 0 || string(tb.Key(tb.slots[at].meta)) != string(key) {
 				t.Fatalf("%s, seed %d: key %d is not found", name, seed, i)
 			}
 		}
@@ -50,16 +50,16 @@ func TestCrowdedTableStaysQuick(t *testing.T) {
 			t.Errorf("%s: crowded %v with %d slots", name, tb.crowded(), len(tb.slots))
 		}
 		for i, h := range hashes {
-			tb.erase(tb.find(h, binary.BigEndian.AppendUint32(nil, uint32(i))))
+			tb.Erase(tb.Find(h, binary.BigEndian.AppendUint32(nil, uint32(i))))
 		}
 		if took := time.Since(began); took > 30*time.Second {
 			t.Errorf("%s: took %v", name, took)
 		}
-		tb.addInline(1, []byte("k"), nil, 0, 0)
-		if tb.crowded() || tb.size() != 1 || tb.find(1, []byte("k")) < 0 {
-			t.Errorf("%s: not as usual after all is gone: crowded %v, size %d", name, tb.crowded(), tb.size())
+		tb.AddInline(1, []byte("k"), nil, 0, 0)
+		if tb.crowded() || tb.Size() != 1 || tb.Find(1, []byte("k")) < 0 {
+			t.Errorf("%s: not as usual after all is gone: crowded %v, size %d", name, tb.crowded(), tb.Size())
 		}
-		tb.drop()
+		tb.Drop()
 		p.Close()
 		if mem != 0 {
 			t.Errorf("%s: %d bytes left after drop", name, mem)
@@ -75,7 +75,7 @@ func TestCrowdedTableFollowsTheModel(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		var p slab.Pool
 		var mem int64
-		tb := newTable(0, &p, &mem, 0)
+		tb := NewTable(0, &p, &mem, 0)
 		var keys []uint64 // hash and number of each, as the model
 		hashes := map[uint64]uint64{}
 		next := uint64(0)
@@ -85,7 +85,7 @@ func TestCrowdedTableFollowsTheModel(t *testing.T) {
 				if r.IntN(3) == 0 {
 					h = r.Uint64N(1 << 56)
 				}
-				tb.addInline(h, binary.BigEndian.AppendUint64(nil, next), nil, 0, metaDirty)
+				tb.AddInline(h, binary.BigEndian.AppendUint64(nil, next), nil, 0, Dirty)
 				hashes[next] = h
 				keys = append(keys, next)
 				next++
@@ -93,7 +93,7 @@ func TestCrowdedTableFollowsTheModel(t *testing.T) {
 			for len(keys) > target {
 				n := r.IntN(len(keys))
 				k := keys[n]
-				tb.erase(tb.find(hashes[k], binary.BigEndian.AppendUint64(nil, k)))
+				tb.Erase(tb.Find(hashes[k], binary.BigEndian.AppendUint64(nil, k)))
 				delete(hashes, k)
 				keys[n] = keys[len(keys)-1]
 				keys = keys[:len(keys)-1]
@@ -103,17 +103,17 @@ func TestCrowdedTableFollowsTheModel(t *testing.T) {
 				t.Errorf("%s, seed %d, wave %d: crowded %v", name, seed, wave, crowded)
 			}
 		}
-		tb.drop()
+		tb.Drop()
 		p.Close()
 	}
 }
 
-func checkOrder(t *testing.T, name string, tb *table, hashes map[uint64]uint64) {
+func checkOrder(t *testing.T, name string, tb *Table, hashes map[uint64]uint64) {
 	t.Helper()
 	var want, got []uint64
 	for k, h := range hashes {
 		want = append(want, h)
-		if tb.find(h, binary.BigEndian.AppendUint64(nil, k)) < 0 {
+		if tb.Find(h, binary.BigEndian.AppendUint64(nil, k)) < 0 {
 			t.Fatalf("%s: key %d is not found", name, k)
 		}
 	}
@@ -123,13 +123,13 @@ func checkOrder(t *testing.T, name string, tb *table, hashes map[uint64]uint64) 
 			got = append(got, s.hash)
 		}
 	}
-	if !slices.Equal(got, want) || tb.used != len(want) || tb.dirty != len(want) {
-		t.Fatalf("%s: %d slots in another order than %d hashes; used %d, dirty %d", name, len(got), len(want), tb.used, tb.dirty)
+	if !slices.Equal(got, want) || tb.Used != len(want) || tb.Dirty != len(want) {
+		t.Fatalf("%s: %d slots in another order than %d hashes; used %d, dirty %d", name, len(got), len(want), tb.Used, tb.Dirty)
 	}
 	for i, h := range want {
 		for _, from := range []uint64{h, h + 1} {
 			n, _ := slices.BinarySearch(want[i:], from)
-			at := tb.seek(from)
+			at := tb.Seek(from)
 			if n += i; n == len(want) && at != len(tb.slots) || n < len(want) && tb.slots[at].hash != want[n] {
 				t.Fatalf("%s: seek %d stands at %d", name, from, at)
 			}
@@ -137,7 +137,7 @@ func checkOrder(t *testing.T, name string, tb *table, hashes map[uint64]uint64) 
 		if i > 0 && want[i-1] == h {
 			continue
 		}
-		if tb.find(h, []byte("another")) >= 0 {
+		if tb.Find(h, []byte("another")) >= 0 {
 			t.Fatalf("%s: a key that is not there is found at %d", name, h)
 		}
 	}
